@@ -196,6 +196,19 @@ struct inst_event {
 	struct inst_event *with;
 	unsigned nwords, far;
 	bool is_grouped;
+	/* Of a load that the compiler may have invented (use.c): where its value is taken. */
+	struct inst_use *uses;
+	uint32_t note;	  /* register: the address of a load that has no check yet, or none */
+	bool is_selected; /* the only use has the whole condition: the load itself has no check */
+	bool is_noted;	  /* a use may be reached without the load, or later than what orders */
+};
+
+/* A use that takes the loaded value, if register pred (or PTX_NO_REG) is `sense`. */
+struct inst_use {
+	struct inst_use *next;
+	struct inst_event check; /* the load as a sure access, before the statement */
+	uint32_t pred;
+	bool sense;
 };
 
 /* What a detector sees besides the launch at work; INST_SEES_OVERLAP: launches that overlap, and it
@@ -230,6 +243,16 @@ struct inst_events {
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
+/* use.c: loads that the compiler may have invented are checked where their value is taken.
+ * needs: flow.  Then, in this order, the notes at `top`; around the check of each use; what ends
+ * notes; and at the load, with its address. */
+void inst_plan_uses(struct inst_ctx *cx, struct inst_events *ev);
+void inst_begin_notes(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top);
+struct ptx_label *inst_begin_use(struct inst_ctx *cx, const struct inst_event *e,
+				 const struct inst_use *u, struct ptx_opnd *at);
+void inst_end_use(struct inst_ctx *cx, const struct inst_use *u, struct ptx_label *over);
+void inst_end_notes(struct inst_ctx *cx, const struct inst_events *ev);
+void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at);
 /* What a call of a function without a variant may order, and whether it returns. */
 void inst_join_call(const struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s);
 /* Behind a strong read, with only_observes: the bit of its location. `at`: its address; is_flagged:

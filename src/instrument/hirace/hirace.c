@@ -426,6 +426,24 @@ static void put_group(struct inst_hirace_kernel *k, const struct inst_event *e)
 	inst_end_skip(cx, over, e->stmt);
 }
 
+/* Inlined, then by call. */
+static void put_check(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd at)
+{
+	struct inst_ctx *cx = k->cx;
+	unsigned words = inst_hirace_words(k, e);
+	bool is_byte = inst_hirace_is_byte(k, e);
+	struct ptx_label *over = words || is_byte ? inst_skip_unless(cx, e->stmt, e->stmt) : NULL;
+
+	if ((words || is_byte) && !over)
+		over = ptx_new_label(cx->m, cx->f);
+	if (words)
+		inst_hirace_put_fast(k, e, words, at, over);
+	if (is_byte)
+		inst_hirace_put_byte(k, e, at, over);
+	put_call(k, e, at, e->stmt);
+	inst_end_skip(cx, over, e->stmt);
+}
+
 static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
@@ -442,17 +460,11 @@ static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 	if (e->stmt->pred != PTX_NO_REG)
 		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
 	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
-	unsigned words = inst_hirace_words(k, e);
-	bool is_byte = inst_hirace_is_byte(k, e);
-	struct ptx_label *over = words || is_byte ? inst_skip_unless(cx, e->stmt, e->stmt) : NULL;
-	if ((words || is_byte) && !over)
-		over = ptx_new_label(cx->m, cx->f);
-	if (words)
-		inst_hirace_put_fast(k, e, words, at, over);
-	if (is_byte)
-		inst_hirace_put_byte(k, e, at, over);
-	put_call(k, e, at, e->stmt);
-	inst_end_skip(k->cx, over, e->stmt);
+	if (e->uses)
+		inst_note_load(cx, e, at);
+	if (e->is_selected)
+		return;
+	put_check(k, e, at);
 	/* fence.sc orders what comes before and after weak accesses, too, if the one sees the
 	 * other: a weak write leaves its thread's release. */
 	if (!k->has_stamps || (e->strength == RACE_WEAK && !(e->writes && k->has_fences)))
@@ -470,6 +482,22 @@ static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 		at = generic;
 	}
 	order_access(k, e, at);
+}
+
+/* Loads that may be invented, where their values are taken; before all else at these places. */
+static void put_uses(struct inst_hirace_kernel *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_begin_notes(cx, &k->ev, top);
+	for (const struct inst_event *e = k->ev.first; e; e = e->next)
+		for (const struct inst_use *u = e->uses; u; u = u->next) {
+			struct ptx_opnd at;
+			struct ptx_label *over = inst_begin_use(cx, e, u, &at);
+			put_check(k, &u->check, at);
+			inst_end_use(cx, u, over);
+		}
+	inst_end_notes(cx, &k->ev);
 }
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
@@ -578,16 +606,19 @@ void inst_hirace_function(struct inst_ctx *cx)
 	k.ev.sees = INST_SEES_OVERLAP;
 	k.ev.follows_calls = k.frame.called != NULL;
 	inst_plan_events(cx, &k.ev);
+	inst_plan_uses(cx, &k.ev);
 	k.has_stamps = k.ev.has_order;
 	k.has_fences = k.ev.has_fence;
 	/* At bar.warp.sync it may step aside. */
 	k.has_fresh = !k.is_variant && (!k.has_stamps || k.ev.only_observes) && !k.ev.has_warp;
 	inst_end_body(cx);
 	k.unchecked = !k.frame.called && inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;
+	struct ptx_stmt *top = inst_body_start(cx->f);
 	if (k.is_variant)
-		begin_variant(&k, inst_body_start(cx->f));
+		begin_variant(&k, top);
 	else
-		begin_kernel(&k, inst_body_start(cx->f));
+		begin_kernel(&k, top);
+	put_uses(&k, top);
 	if (!k.is_variant)
 		plan_groups(&k);
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {

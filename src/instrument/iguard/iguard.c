@@ -389,6 +389,10 @@ static void put_access(struct inst_iguard_kernel *k, const struct inst_event *e)
 	if (e->stmt->pred != PTX_NO_REG)
 		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
 	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
+	if (e->uses)
+		inst_note_load(cx, e, at);
+	if (e->is_selected)
+		return;
 	put_check(k, e, at);
 	if (!k->ev.has_order || e->strength == RACE_WEAK)
 		return;
@@ -402,6 +406,22 @@ static void put_access(struct inst_iguard_kernel *k, const struct inst_event *e)
 		at = generic;
 	}
 	order_access(k, e, at);
+}
+
+/* Loads that may be invented, where their values are taken; before all else at these places. */
+static void put_uses(struct inst_iguard_kernel *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_begin_notes(cx, &k->ev, top);
+	for (const struct inst_event *e = k->ev.first; e; e = e->next)
+		for (const struct inst_use *u = e->uses; u; u = u->next) {
+			struct ptx_opnd at;
+			struct ptx_label *over = inst_begin_use(cx, e, u, &at);
+			put_check(k, &u->check, at);
+			inst_end_use(cx, u, over);
+		}
+	inst_end_notes(cx, &k->ev);
 }
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
@@ -505,6 +525,7 @@ void inst_iguard_function(struct inst_ctx *cx)
 	k.ev.sees = INST_SEES_LAUNCH;
 	k.ev.follows_calls = k.frame.called != NULL;
 	inst_plan_events(cx, &k.ev);
+	inst_plan_uses(cx, &k.ev);
 	find_bytes(&k);
 	k.is_plain = !k.ev.has_warp && !k.ev.has_order;
 	k.can_swap = (k.is_plain || k.ev.only_observes) && !k.frame.called &&
@@ -512,10 +533,12 @@ void inst_iguard_function(struct inst_ctx *cx)
 	k.has_waits = has_waits(&k.ev) || (k.frame.called && k.ev.has_update);
 	inst_end_body(cx);
 	k.unchecked = !k.frame.called && inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;
+	struct ptx_stmt *top = inst_body_start(cx->f);
 	if (k.is_variant)
-		begin_variant(&k, inst_body_start(cx->f));
+		begin_variant(&k, top);
 	else
-		begin_kernel(&k, inst_body_start(cx->f));
+		begin_kernel(&k, top);
+	put_uses(&k, top);
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
 		put_event(&k, e);

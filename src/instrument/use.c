@@ -1,0 +1,251 @@
+/*
+ * use.c - loads that the compiler may have invented, checked where their value is taken.
+ *
+ * nvcc moves a load above its condition. Where it is, such a load is only looked at (possible,
+ * never stored). If the thread takes the value later (flow_demand: a select whose predicate says
+ * so, a block that uses it), the load was the program's own: there the access is checked and stored
+ * as a sure one. The address is kept in a register, the note. It is dropped at whatever may order
+ * threads, as the check would be of a later interval; so no order of the load with another access
+ * is changed (docs/soundness.md). A select in the load's own block with nothing between that orders
+ * has the whole condition: then nothing is checked at the load.
+ *
+ * Misses: vectors, guarded loads, uses behind what orders, among arguments of calls, and those that
+ * flow_demand doesn't list: these loads are looked at.
+ * Costs: a register from the load to the use, a branch and a check at the use; nothing for others.
+ */
+#include "instrument/internal.h"
+
+#define MAX_NOTES 16u /* of a function: each may take a register all the way */
+
+/* What may order threads, or comes before something that is not known. */
+#define ORDERS                                                                                     \
+	(PTX_EFF_ATOMIC | PTX_EFF_BARRIER | PTX_EFF_FENCE | PTX_EFF_CONVERGENT | PTX_EFF_CALL |    \
+	 PTX_EFF_ASYNC | PTX_EFF_WAIT | PTX_EFF_WARP_SYNC | PTX_EFF_COLLECTIVE_MEM |               \
+	 PTX_EFF_SLEEP | PTX_EFF_SIDE | PTX_EFF_UNKNOWN)
+
+static bool may_order(const struct ptx_stmt *s)
+{
+	if (s->kind == PTX_STMT_RAW)
+		return true;
+	if (s->kind != PTX_STMT_INST || s->inserted)
+		return false;
+	const struct ptx_form *fm = s->form;
+	return fm->effects & ORDERS || (fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE) &&
+					fm->sem != PTX_SEM_WEAK && fm->sem != PTX_SEM_NONE);
+}
+
+/* ---- planning ----------------------------------------------------------------------------- */
+
+static struct inst_use *use_of(const struct inst_event *e, const struct ptx_stmt *s)
+{
+	for (struct inst_use *u = e->uses; u; u = u->next)
+		if (u->check.stmt == s)
+			return u;
+	return NULL;
+}
+
+static void add_use(struct inst_ctx *cx, struct inst_event *e, struct ptx_stmt *at, uint32_t pred,
+		    bool sense)
+{
+	bool is_inst = at->kind == PTX_STMT_INST;
+
+	/* Code with branches can't come between a call and its arguments. */
+	if (!is_inst || at->form->effects & PTX_EFF_CALL || at->form->space == PTX_SPACE_PARAM ||
+	    use_of(e, at))
+		return;
+	struct inst_use *u = BASE_NEW(&cx->scratch, struct inst_use);
+	u->check = *e;
+	u->check.uses = NULL;
+	u->check.stmt = at;
+	u->check.sure = e->maybe;
+	u->check.maybe = 0;
+	u->pred = pred;
+	u->sense = sense;
+	u->next = e->uses;
+	e->uses = u;
+}
+
+struct walk {
+	const struct inst_event *e;
+	const struct inst_use **found;
+	unsigned nfound;
+	bool *seen;
+	uint32_t *queue;
+	uint32_t n;
+};
+
+/* From `s` to the end of block b; what orders ends the way. */
+static void walk_block(struct inst_ctx *cx, struct walk *w, uint32_t b, const struct ptx_stmt *s)
+{
+	const struct flow_block *block = &cx->fl->blocks[b];
+
+	for (; s; s = s->next) {
+		const struct inst_use *u = use_of(w->e, s);
+		if (u)
+			w->found[w->nfound++] = u;
+		if (may_order(s))
+			return;
+		if (s == block->last)
+			break;
+	}
+	for (uint32_t i = 0; i < block->nsucc; i++)
+		if (!w->seen[block->succ[i]]) {
+			w->seen[block->succ[i]] = true;
+			w->queue[w->n++] = block->succ[i];
+		}
+}
+
+/* Leaves the uses that can be reached with nothing between that orders. */
+static void keep_reached(struct inst_ctx *cx, struct inst_event *e, unsigned nuses)
+{
+	struct walk w = {.e = e};
+	struct inst_use *kept = NULL;
+
+	/* The load's block may be walked twice: its end, and all of it. */
+	w.found = BASE_NEWN(&cx->scratch, const struct inst_use *, 2 * nuses);
+	w.seen = BASE_NEWN(&cx->scratch, bool, cx->fl->nblocks);
+	w.queue = BASE_NEWN(&cx->scratch, uint32_t, cx->fl->nblocks + 1u);
+	bool is_last = e->stmt == cx->fl->blocks[e->stmt->mark].last;
+	walk_block(cx, &w, e->stmt->mark, is_last ? NULL : e->stmt->next);
+	for (uint32_t i = 0; i < w.n; i++)
+		walk_block(cx, &w, w.queue[i], cx->fl->blocks[w.queue[i]].first);
+	for (struct inst_use *u = e->uses, *next; u; u = next) {
+		bool is_found = false;
+		next = u->next;
+		for (unsigned i = 0; i < w.nfound; i++)
+			is_found |= w.found[i] == u;
+		if (!is_found)
+			continue;
+		u->next = kept;
+		kept = u;
+	}
+	e->uses = kept;
+}
+
+/* Is `at` in the load's block behind it, with nothing between that orders? */
+static bool is_near(const struct inst_event *e, const struct ptx_stmt *at)
+{
+	if (at->mark != e->stmt->mark)
+		return false;
+	for (const struct ptx_stmt *s = e->stmt->next; s && s->kind != PTX_STMT_LABEL; s = s->next)
+		if (s == at)
+			return true;
+		else if (may_order(s))
+			return false;
+	return false;
+}
+
+static void plan_load(struct inst_ctx *cx, struct inst_event *e)
+{
+	const struct ptx_stmt *s = e->stmt;
+	struct flow_demand_info info;
+
+	flow_demand(cx->fl, s, s->ops[0].reg, &info);
+	if (info.demand == FLOW_DEMAND_SELECT) {
+		if (!is_near(e, info.at))
+			return;
+		add_use(cx, e, info.at, info.pred, info.sense);
+		e->is_selected = e->uses != NULL;
+		return;
+	}
+	if (info.demand != FLOW_DEMAND_MAYBE)
+		return;
+	unsigned n = info.nuses + info.nconds;
+	for (uint32_t i = 0; i < info.nuses; i++)
+		add_use(cx, e, info.uses[i], PTX_NO_REG, true);
+	for (uint32_t i = 0; i < info.nconds; i++)
+		add_use(cx, e, info.conds[i].at, info.conds[i].pred, info.conds[i].sense);
+	if (!e->uses)
+		return;
+	keep_reached(cx, e, n);
+	e->is_noted = e->uses != NULL;
+}
+
+void inst_plan_uses(struct inst_ctx *cx, struct inst_events *ev)
+{
+	unsigned n = 0;
+
+	for (struct inst_event *e = ev->first; e && n < MAX_NOTES; e = e->next) {
+		if (e->kind != INST_EVENT_ACCESS || e->strength != RACE_WEAK || e->writes ||
+		    !e->maybe || e->sure || e->is_pruned)
+			continue;
+		const struct ptx_stmt *s = e->stmt;
+		if (s->pred != PTX_NO_REG || s->form->vec != 1 || !s->nops ||
+		    s->ops[0].kind != PTX_OPND_REG || s->ops[0].comp)
+			continue;
+		plan_load(cx, e);
+		n += e->uses != NULL;
+	}
+}
+
+/* ---- the code ----------------------------------------------------------------------------- */
+
+static struct ptx_str width_of(const struct inst_event *e)
+{
+	return e->space == INST_IN_SHARED ? PTX_STR("u32") : PTX_STR("u64");
+}
+
+/* An address for nothing. */
+static struct ptx_opnd none_of(struct inst_ctx *cx, const struct inst_event *e)
+{
+	return inst_int(cx, e->space == INST_IN_SHARED ? 0xffffffff : 0);
+}
+
+static void drop_note(struct inst_ctx *cx, const struct inst_event *e, struct ptx_stmt *at)
+{
+	inst_emit(cx, at, "copy", T(width_of(e)), H(inst_reg(cx, e->note), none_of(cx, e)));
+}
+
+void inst_begin_notes(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top)
+{
+	for (struct inst_event *e = ev->first; e; e = e->next) {
+		if (!e->uses)
+			continue;
+		e->note = ptx_new_reg(cx->m, cx->f,
+				      e->space == INST_IN_SHARED ? PTX_TYPE_B32 : PTX_TYPE_B64);
+		if (e->is_noted)
+			drop_note(cx, e, top);
+	}
+}
+
+void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at)
+{
+	inst_emit(cx, e->stmt, "copy", T(width_of(e)), H(inst_reg(cx, e->note), at));
+}
+
+struct ptx_label *inst_begin_use(struct inst_ctx *cx, const struct inst_event *e,
+				 const struct inst_use *u, struct ptx_opnd *at)
+{
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd to = ptx_opnd_label(over), note = inst_reg(cx, e->note);
+	struct ptx_stmt *s = u->check.stmt;
+
+	if (s->pred != PTX_NO_REG)
+		inst_emit(cx, s, "unless", NT,
+			  H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), to));
+	if (u->pred != PTX_NO_REG)
+		inst_emit(cx, s, "unless", NT, H(inst_sense(inst_reg(cx, u->pred), !u->sense), to));
+	if (e->is_noted)
+		inst_emit(cx, s, "unless_noted", T(width_of(e)), H(note, none_of(cx, e), to));
+	*at = inst_fresh(cx, e->space == INST_IN_SHARED ? PTX_TYPE_B32 : PTX_TYPE_B64);
+	inst_emit(cx, s, "copy", T(width_of(e)), H(*at, note));
+	if (e->is_noted) /* once for each load */
+		drop_note(cx, e, s);
+	return over;
+}
+
+void inst_end_use(struct inst_ctx *cx, const struct inst_use *u, struct ptx_label *over)
+{
+	inst_emit_label(cx, u->check.stmt, over);
+}
+
+void inst_end_notes(struct inst_ctx *cx, const struct inst_events *ev)
+{
+	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
+		if (!may_order(s))
+			continue;
+		for (const struct inst_event *e = ev->first; e; e = e->next)
+			if (e->uses && e->is_noted)
+				drop_note(cx, e, s);
+	}
+}
