@@ -321,12 +321,18 @@ static bool is_within(unsigned line, const unsigned range[2])
 	return line >= range[0] && line <= range[1];
 }
 
+static bool is_read(uint8_t access)
+{
+	return access == RACE_ACCESS_LOAD || access == RACE_ACCESS_NC_LOAD;
+}
+
 /*
  * Has the oracle found a race of this access? Of two accesses of one thread to a location it keeps
  * the later one, so either side of a report by history may be missing among its pairs: a check
  * comes a while after or before its access, and what is the later access for the detector may be
  * the earlier one. The second judge keeps them all, where only barriers order threads. Elsewhere
- * another access of the launch to the same bytes of a slot, in the same direction, will do.
+ * another access of the launch to the same bytes of a slot, in the same direction, will do. An atomic
+ * is a write there: see is_write_reported.
  */
 static bool is_paired(const struct run *x, const struct race_record *c, const struct race_site *s)
 {
@@ -337,8 +343,8 @@ static bool is_paired(const struct run *x, const struct race_record *c, const st
 	for (unsigned i = 0; i < 2u * x->r.pairs && x->block; i++) {
 		const struct race_pair_side *o = &x->side[i / 2][i % 2];
 		uint64_t from = o->address % SLOT, at = c->address % SLOT;
-		if (o->grid == c->grid && o->access == s->access && at < from + o->bytes &&
-		    from < at + (uint64_t)s->width * s->vec)
+		if (o->grid == c->grid && is_read(o->access) == is_read(s->access) &&
+		    at < from + o->bytes && from < at + (uint64_t)s->width * s->vec)
 			return true;
 	}
 	return false;
