@@ -331,8 +331,8 @@ static bool is_read(uint8_t access)
  * the later one, so either side of a report by history may be missing among its pairs: a check
  * comes a while after or before its access, and what is the later access for the detector may be
  * the earlier one. The second judge keeps them all, where only barriers order threads. Elsewhere
- * another access of the launch to the same bytes of a slot, in the same direction, will do. An atomic
- * is a write there: see is_write_reported.
+ * another access of the launch to the same bytes of a slot, in the same direction, will do. An
+ * atomic is a write there: see is_write_reported.
  */
 static bool is_paired(const struct run *x, const struct race_record *c, const struct race_site *s)
 {
