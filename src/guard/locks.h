@@ -12,8 +12,8 @@
  * Beyond the paper are locks that are waited for after one atomic (`wait`):
  *
  *  - *ticket*: a thread adds 1 to a counter, and waits until another location has the number that
- *    the counter had. That location is the lock: the holder's next strong write to it gives it
- *    back;
+ *    the counter had, without a strong write to any but the counter in between. That location is
+ *    the lock: the holder's next strong write to it gives it back;
  *  - *queue*: a thread exchanges its own node for the last one's, and waits: after a strong write
  *    to another location (MCS: it links its node) for any, else (CLH) for one within the node that
  *    it found. The exchanged location is the lock. What gives it back goes elsewhere, so it is any
@@ -143,7 +143,8 @@ RACE_FN void guard_lock_saw(struct guard_locks *t, uint64_t address, uint64_t va
 	    (t->wait & GUARD_LOCK_HASH) == guard_lock_hash(address))
 		return;
 	if (t->wait & GUARD_LOCK_TICKET) {
-		if ((uint32_t)value != t->waited)
+		/* Who arrives at a barrier of the grid, and reads how many have, waits for no turn. */
+		if ((uint32_t)value != t->waited || t->wait & GUARD_LOCK_LINKED)
 			return;
 		t->wait = 0;
 		guard_lock_try(t, address, is_wide, is_acquire);
