@@ -143,7 +143,7 @@ RACE_FN void guard_lock_saw(struct guard_locks *t, uint64_t address, uint64_t va
 	    (t->wait & GUARD_LOCK_HASH) == guard_lock_hash(address))
 		return;
 	if (t->wait & GUARD_LOCK_TICKET) {
-		/* Who arrives at a barrier of the grid, and reads how many have, waits for no turn. */
+		/* Who arrives at a grid barrier and reads how many have waits for no turn. */
 		if ((uint32_t)value != t->waited || t->wait & GUARD_LOCK_LINKED)
 			return;
 		t->wait = 0;
