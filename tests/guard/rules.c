@@ -480,6 +480,23 @@ static void giving_back_draws_nothing(void **state)
 	assert_int_not_equal(guard_locks_own(&l, 0), 0);
 }
 
+/* Who arrives at a grid barrier reads how many have, which may be a number drawn before. */
+static void arriving_waits_for_no_turn(void **state)
+{
+	struct guard_locks l = {{0}, 0, 0, 0};
+
+	(void)state;
+	guard_lock_draw(&l, 0x1000, 2);
+	guard_lock_wrote(&l, 0x1100, true);
+	guard_lock_saw(&l, 0x1100, 2, true, true);
+	assert_int_equal(guard_locks_own(&l, 0), 0);
+	/* The counter is written by who draws. */
+	guard_lock_draw(&l, 0x1000, 3);
+	guard_lock_wrote(&l, 0x1000, false);
+	guard_lock_saw(&l, 0x1100, 3, true, true);
+	assert_int_not_equal(guard_locks_own(&l, 0), 0);
+}
+
 /* MCS: the last one's node is linked to this thread's; CLH: its own word is waited for. */
 static void queues_are_locks(void **state)
 {
@@ -564,6 +581,7 @@ int main(void)
 		cmocka_unit_test_setup(locks_are_inferred, setup),
 		cmocka_unit_test_setup(tickets_are_locks, setup),
 		cmocka_unit_test_setup(giving_back_draws_nothing, setup),
+		cmocka_unit_test_setup(arriving_waits_for_no_turn, setup),
 		cmocka_unit_test_setup(queues_are_locks, setup),
 		cmocka_unit_test_setup(a_common_lock_orders, setup),
 	};
