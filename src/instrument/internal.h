@@ -243,15 +243,18 @@ struct inst_events {
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
+/* What may order threads, or comes before something that is not known. */
+#define INST_ORDERS                                                                                \
+	(PTX_EFF_ATOMIC | PTX_EFF_BARRIER | PTX_EFF_FENCE | PTX_EFF_CONVERGENT | PTX_EFF_CALL |    \
+	 PTX_EFF_ASYNC | PTX_EFF_WAIT | PTX_EFF_WARP_SYNC | PTX_EFF_COLLECTIVE_MEM |               \
+	 PTX_EFF_SLEEP | PTX_EFF_SIDE | PTX_EFF_UNKNOWN)
 /* use.c: loads that the compiler may have invented are checked where their value is taken.
- * needs: flow.  Then, in this order, the notes at `top`; around the check of each use; what ends
- * notes; and at the load, with its address. */
+ * needs: flow. Then all of that but what is noted at the load, with its address: put(arg, e, at)
+ * puts the check of e at e->stmt. Before all else at these places; `top`: the body's start. */
 void inst_plan_uses(struct inst_ctx *cx, struct inst_events *ev);
-void inst_begin_notes(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top);
-struct ptx_label *inst_begin_use(struct inst_ctx *cx, const struct inst_event *e,
-				 const struct inst_use *u, struct ptx_opnd *at);
-void inst_end_use(struct inst_ctx *cx, const struct inst_use *u, struct ptx_label *over);
-void inst_end_notes(struct inst_ctx *cx, const struct inst_events *ev);
+typedef void inst_put_check(void *arg, const struct inst_event *e, struct ptx_opnd at);
+void inst_put_uses(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top,
+		   inst_put_check *put, void *arg);
 void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at);
 /* What a call of a function without a variant may order, and whether it returns. */
 void inst_join_call(const struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s);

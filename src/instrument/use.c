@@ -17,12 +17,6 @@
 
 #define MAX_NOTES 16u /* of a function: each may take a register all the way */
 
-/* What may order threads, or comes before something that is not known. */
-#define ORDERS                                                                                     \
-	(PTX_EFF_ATOMIC | PTX_EFF_BARRIER | PTX_EFF_FENCE | PTX_EFF_CONVERGENT | PTX_EFF_CALL |    \
-	 PTX_EFF_ASYNC | PTX_EFF_WAIT | PTX_EFF_WARP_SYNC | PTX_EFF_COLLECTIVE_MEM |               \
-	 PTX_EFF_SLEEP | PTX_EFF_SIDE | PTX_EFF_UNKNOWN)
-
 static bool may_order(const struct ptx_stmt *s)
 {
 	if (s->kind == PTX_STMT_RAW)
@@ -30,8 +24,8 @@ static bool may_order(const struct ptx_stmt *s)
 	if (s->kind != PTX_STMT_INST || s->inserted)
 		return false;
 	const struct ptx_form *fm = s->form;
-	return fm->effects & ORDERS || (fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE) &&
-					fm->sem != PTX_SEM_WEAK && fm->sem != PTX_SEM_NONE);
+	return fm->effects & INST_ORDERS || (fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE) &&
+					     fm->sem != PTX_SEM_WEAK && fm->sem != PTX_SEM_NONE);
 }
 
 /* ---- planning ----------------------------------------------------------------------------- */
@@ -196,7 +190,7 @@ static void drop_note(struct inst_ctx *cx, const struct inst_event *e, struct pt
 	inst_emit(cx, at, "copy", T(width_of(e)), H(inst_reg(cx, e->note), none_of(cx, e)));
 }
 
-void inst_begin_notes(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top)
+static void begin_notes(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top)
 {
 	for (struct inst_event *e = ev->first; e; e = e->next) {
 		if (!e->uses)
@@ -213,8 +207,8 @@ void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_
 	inst_emit(cx, e->stmt, "copy", T(width_of(e)), H(inst_reg(cx, e->note), at));
 }
 
-struct ptx_label *inst_begin_use(struct inst_ctx *cx, const struct inst_event *e,
-				 const struct inst_use *u, struct ptx_opnd *at)
+static struct ptx_label *begin_use(struct inst_ctx *cx, const struct inst_event *e,
+				   const struct inst_use *u, struct ptx_opnd *at)
 {
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd to = ptx_opnd_label(over), note = inst_reg(cx, e->note);
@@ -234,18 +228,30 @@ struct ptx_label *inst_begin_use(struct inst_ctx *cx, const struct inst_event *e
 	return over;
 }
 
-void inst_end_use(struct inst_ctx *cx, const struct inst_use *u, struct ptx_label *over)
+/* The notes are dropped before what orders. */
+static void end_notes(struct inst_ctx *cx, const struct inst_events *ev)
 {
-	inst_emit_label(cx, u->check.stmt, over);
+	const struct inst_event *noted[MAX_NOTES];
+	unsigned n = 0;
+
+	for (const struct inst_event *e = ev->first; e; e = e->next)
+		if (e->uses && e->is_noted)
+			noted[n++] = e;
+	for (struct ptx_stmt *s = cx->f->first; s && n; s = s->next)
+		for (unsigned i = 0; may_order(s) && i < n; i++)
+			drop_note(cx, noted[i], s);
 }
 
-void inst_end_notes(struct inst_ctx *cx, const struct inst_events *ev)
+void inst_put_uses(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top,
+		   inst_put_check *put, void *arg)
 {
-	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
-		if (!may_order(s))
-			continue;
-		for (const struct inst_event *e = ev->first; e; e = e->next)
-			if (e->uses && e->is_noted)
-				drop_note(cx, e, s);
-	}
+	begin_notes(cx, ev, top);
+	for (const struct inst_event *e = ev->first; e; e = e->next)
+		for (const struct inst_use *u = e->uses; u; u = u->next) {
+			struct ptx_opnd at;
+			struct ptx_label *over = begin_use(cx, e, u, &at);
+			put(arg, &u->check, at);
+			inst_emit_label(cx, u->check.stmt, over);
+		}
+	end_notes(cx, ev);
 }

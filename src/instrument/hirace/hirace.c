@@ -294,10 +294,7 @@ static void put_call(struct inst_hirace_kernel *k, const struct inst_event *e, s
  * them are accesses that no order distinguishes from an earlier or later one. They have one line of
  * the source, since the words get the first one's site.
  */
-#define STOPS                                                                                      \
-	(PTX_EFF_ATOMIC | PTX_EFF_BARRIER | PTX_EFF_FENCE | PTX_EFF_CONVERGENT | PTX_EFF_BRANCH |  \
-	 PTX_EFF_CALL | PTX_EFF_EXIT | PTX_EFF_ASYNC | PTX_EFF_WAIT | PTX_EFF_WARP_SYNC |          \
-	 PTX_EFF_COLLECTIVE_MEM | PTX_EFF_SLEEP | PTX_EFF_SIDE | PTX_EFF_UNKNOWN)
+#define STOPS (INST_ORDERS | PTX_EFF_BRANCH | PTX_EFF_EXIT)
 
 static bool can_group(const struct inst_hirace_kernel *k, const struct inst_event *e)
 {
@@ -484,20 +481,9 @@ static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 	order_access(k, e, at);
 }
 
-/* Loads that may be invented, where their values are taken; before all else at these places. */
-static void put_uses(struct inst_hirace_kernel *k, struct ptx_stmt *top)
+static void put_taken(void *k, const struct inst_event *e, struct ptx_opnd at)
 {
-	struct inst_ctx *cx = k->cx;
-
-	inst_begin_notes(cx, &k->ev, top);
-	for (const struct inst_event *e = k->ev.first; e; e = e->next)
-		for (const struct inst_use *u = e->uses; u; u = u->next) {
-			struct ptx_opnd at;
-			struct ptx_label *over = inst_begin_use(cx, e, u, &at);
-			put_check(k, &u->check, at);
-			inst_end_use(cx, u, over);
-		}
-	inst_end_notes(cx, &k->ev);
+	put_check(k, e, at);
 }
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
@@ -618,7 +604,7 @@ void inst_hirace_function(struct inst_ctx *cx)
 		begin_variant(&k, top);
 	else
 		begin_kernel(&k, top);
-	put_uses(&k, top);
+	inst_put_uses(cx, &k.ev, top, put_taken, &k);
 	if (!k.is_variant)
 		plan_groups(&k);
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {

@@ -408,20 +408,9 @@ static void put_access(struct inst_iguard_kernel *k, const struct inst_event *e)
 	order_access(k, e, at);
 }
 
-/* Loads that may be invented, where their values are taken; before all else at these places. */
-static void put_uses(struct inst_iguard_kernel *k, struct ptx_stmt *top)
+static void put_taken(void *k, const struct inst_event *e, struct ptx_opnd at)
 {
-	struct inst_ctx *cx = k->cx;
-
-	inst_begin_notes(cx, &k->ev, top);
-	for (const struct inst_event *e = k->ev.first; e; e = e->next)
-		for (const struct inst_use *u = e->uses; u; u = u->next) {
-			struct ptx_opnd at;
-			struct ptx_label *over = inst_begin_use(cx, e, u, &at);
-			put_check(k, &u->check, at);
-			inst_end_use(cx, u, over);
-		}
-	inst_end_notes(cx, &k->ev);
+	put_check(k, e, at);
 }
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
@@ -538,7 +527,7 @@ void inst_iguard_function(struct inst_ctx *cx)
 		begin_variant(&k, top);
 	else
 		begin_kernel(&k, top);
-	put_uses(&k, top);
+	inst_put_uses(cx, &k.ev, top, put_taken, &k);
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
 		put_event(&k, e);
