@@ -82,12 +82,11 @@ void inst_end_body(struct inst_ctx *cx)
 	ptx_insert_before(cx->f, NULL, end);
 }
 
-/* Does the program ask which lanes of a warp run together? */
-static bool asks_for_lanes(const struct ptx_func *f)
+bool inst_has_op(const struct ptx_func *f, enum ptx_op op)
 {
 	ptx_each_stmt(f, s)
 	{
-		if (s->kind == PTX_STMT_INST && !s->inserted && s->form->op == PTX_OP_ACTIVEMASK)
+		if (s->kind == PTX_STMT_INST && !s->inserted && s->form->op == op)
 			return true;
 	}
 	return false;
@@ -109,7 +108,7 @@ bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f, enum inst_pas
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
 	/* watch parts lanes where it reports, and nowhere else. */
-	if (pass != INST_PASS_WATCH && asks_for_lanes(f))
+	if (pass != INST_PASS_WATCH && inst_has_op(f, PTX_OP_ACTIVEMASK))
 		inst_unchecked(cx, PTX_STR("activemask"), RACE_WHY_TOGETHER, true);
 	bool is_good = inst_function_pass(cx, pass) && inst_function_pass(cx, INST_PASS_FRAME);
 	inst_forget_locs(cx);

@@ -342,6 +342,8 @@ bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 struct ptx_label *inst_skip_unless(struct inst_ctx *cx, const struct ptx_stmt *s,
 				   struct ptx_stmt *at);
 void inst_end_skip(struct inst_ctx *cx, struct ptx_label *over, struct ptx_stmt *at);
+/* Does the program's own code have this instruction? */
+bool inst_has_op(const struct ptx_func *f, enum ptx_op op);
 /* Falling off the end of a body is a ret, and what is put after its last statement needs a
  * place. */
 void inst_end_body(struct inst_ctx *cx);

@@ -153,18 +153,6 @@ static bool is_large(const struct ptx_module *m)
 	return n > INST_LARGE_MODULE;
 }
 
-/* A function whose warps give registers to others. ptxas ignores setmaxnreg in kernels with calls
- * whose registers it doesn't know. */
-static bool is_specialised(const struct ptx_func *f)
-{
-	ptx_each_stmt(f, s)
-	{
-		if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_SETMAXNREG)
-			return true;
-	}
-	return false;
-}
-
 /* Would inlined checks make a large function's text longer than it may become? */
 static bool grows_too_long(const struct inst_ctx *cx, const struct inst_plan *plan)
 {
@@ -327,7 +315,9 @@ static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 	}
 	/* A debugger that stops in the kernel shows line and variables without unwinding a call. */
 	cx->call_free = cx->opt->call_free || cx->opt->trap || (cx->limit && cx->limit->call_free);
-	cx->no_calls = (cx->limit && cx->limit->no_calls) || is_specialised(f);
+	/* Warps give registers to others: ptxas ignores setmaxnreg in kernels with calls whose
+	 * registers it doesn't know. */
+	cx->no_calls = (cx->limit && cx->limit->no_calls) || inst_has_op(f, PTX_OP_SETMAXNREG);
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
 	cx->waits = inst_find_waits(cx);
