@@ -148,18 +148,6 @@ static struct oracle_region *region_at(struct oracle *o, uint64_t address, bool 
 	return r;
 }
 
-static struct oracle_page **page_find(const struct oracle_region *r, uint64_t address)
-{
-	uint32_t bit = oracle_page_number(address);
-
-	return r && r->pages >> bit & 1 ? &r->page[oracle_place_of(r->pages, bit)] : NULL;
-}
-
-static size_t pointers(uint64_t pages)
-{
-	return (size_t)__builtin_popcountll(pages) * sizeof(struct oracle_page *);
-}
-
 /* Room for this many cells: some more than there are, or each new word would move all of them. */
 static uint32_t page_room(uint32_t cells)
 {
@@ -177,26 +165,14 @@ static size_t page_bytes(uint64_t words)
 
 struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address)
 {
-	struct oracle_page **p = page_find(region_at(o, address, false), address);
+	const struct oracle_region *r = region_at(o, address, false);
 
-	return p ? *p : NULL;
+	return r ? r->page[oracle_page_number(address)] : NULL;
 }
 
 uint32_t oracle_page_cells(const struct oracle_page *p)
 {
 	return (uint32_t)__builtin_popcountll(p->words);
-}
-
-static struct oracle_page **page_make(struct oracle *o, struct oracle_region *r, uint64_t address)
-{
-	uint32_t bit = oracle_page_number(address), at = oracle_place_of(r->pages, bit);
-	uint64_t pages = r->pages | 1ull << bit;
-
-	r->page = oracle_mem_resize(o, r->page, pointers(r->pages), pointers(pages));
-	memmove(r->page + at + 1, r->page + at, pointers(r->pages) - at * sizeof(r->page[0]));
-	r->pages = pages;
-	r->page[at] = oracle_mem_new(o, page_bytes(0));
-	return &r->page[at];
 }
 
 /* Gives the page cells for these words, too. */
@@ -229,12 +205,14 @@ static struct oracle_page *page_grow(struct oracle *o, struct oracle_page *p, ui
 struct oracle_cell *oracle_cells_make(struct oracle *o, uint64_t address, uint32_t n)
 {
 	struct oracle_region *r = region_at(o, address, true);
-	struct oracle_page **p = page_find(r, address);
+	struct oracle_page **p = &r->page[oracle_page_number(address)];
 	uint32_t first = oracle_word_bit(address);
 	uint64_t words = (n == 64 ? UINT64_MAX : (1ull << n) - 1) << first;
 
-	if (!p)
-		p = page_make(o, r, address);
+	if (!*p) {
+		*p = oracle_mem_new(o, page_bytes(0));
+		r->pages |= 1ull << oracle_page_number(address);
+	}
 	if (words & ~(*p)->words)
 		*p = page_grow(o, *p, words);
 	return &(*p)->cell[oracle_place_of((*p)->words, first)];
@@ -244,17 +222,13 @@ struct oracle_cell *oracle_cells_make(struct oracle *o, uint64_t address, uint32
 void oracle_page_free(struct oracle *o, uint64_t address)
 {
 	struct oracle_region *r = region_at(o, address, false);
-	uint32_t bit = oracle_page_number(address), at = oracle_place_of(r->pages, bit);
-	uint64_t pages = r->pages & ~(1ull << bit);
+	uint32_t at = oracle_page_number(address);
 
 	oracle_mem_free(o, r->page[at], page_bytes(r->page[at]->words));
-	memmove(r->page + at, r->page + at + 1, pointers(pages) - at * sizeof(r->page[0]));
-	if (pages) {
-		r->page = oracle_mem_resize(o, r->page, pointers(r->pages), pointers(pages));
-		r->pages = pages;
+	r->page[at] = NULL;
+	r->pages &= ~(1ull << at);
+	if (r->pages)
 		return;
-	}
-	oracle_mem_free(o, r->page, pointers(r->pages));
 	HASH_DEL(o->regions, r);
 	o->region_cache[r->key % ORACLE_REGION_CACHE] = NULL;
 	oracle_mem_free(o, r, sizeof(*r));

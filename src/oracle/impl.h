@@ -380,8 +380,8 @@ struct oracle_page {
 
 struct oracle_region {
 	uint64_t key;
-	uint64_t pages; /* bits: those that are there, in order */
-	struct oracle_page **page;
+	uint64_t pages; /* bits: those that are there */
+	struct oracle_page *page[ORACLE_REGION_PAGES];
 	UT_hash_handle hh;
 };
 
@@ -454,7 +454,7 @@ struct oracle_known_log {
 #define ORACLE_PIECE 16u
 #define ORACLE_SMALL 512u
 
-#define ORACLE_LAST_SITES 32u /* by instruction */
+#define ORACLE_LAST_SITES 256u /* by instruction */
 
 struct oracle {
 	uint64_t races; /* reported, each sighting */

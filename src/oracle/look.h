@@ -39,13 +39,9 @@ static inline uint32_t oracle_word_bit(uint64_t address)
 static inline struct oracle_page *oracle_page_near(const struct oracle *o, uint64_t address)
 {
 	const struct oracle_region *r = oracle_region_near(o, address);
-	uint32_t bit = oracle_page_number(address);
-	struct oracle_page *p;
+	struct oracle_page *p = r ? r->page[oracle_page_number(address)] : NULL;
 
-	if (!r || !(r->pages >> bit & 1))
-		return NULL;
-	p = r->page[oracle_place_of(r->pages, bit)];
-	return p->words == UINT64_MAX ? p : NULL;
+	return p && p->words == UINT64_MAX ? p : NULL;
 }
 
 /* The cells of n words of one page; they stay in place until others of the page are made. */
@@ -96,7 +92,8 @@ static inline struct oracle_site **oracle_last_site(struct oracle *o, const stru
 {
 	uintptr_t inst = (uintptr_t)acc->inst;
 
-	return &o->last_sites[((inst >> 4) + (inst >> 9) + (fences != 0)) % ORACLE_LAST_SITES];
+	return &o->last_sites[(inst + (fences != 0)) * 0x9e3779b97f4a7c15ull >> 32 &
+			      (ORACLE_LAST_SITES - 1)];
 }
 
 /* The number of the attributes that the access shares with others; `fences`: a tree of those before

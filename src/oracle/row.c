@@ -284,7 +284,18 @@ static void alike_fill(struct oracle_now *n, const struct oracle_row *row, struc
 	a->leaf = n->leaf;
 	a->value = n->leaf_value;
 	a->epoch = oracle_packed_epoch(p);
-	a->pair = n->o->sc_logs ? NULL : pair_with(n, row, site);
+	a->is_asked = false;
+}
+
+/* Is the race of the row with the accesses that are alike of a pair sighted so often? */
+static bool is_alike_counted(struct oracle_now *n, const struct oracle_row *row,
+			     struct oracle_alike *a, uint64_t least)
+{
+	if (!a->is_asked) {
+		a->pair = n->o->sc_logs ? NULL : pair_with(n, row, oracle_packed_site(a->key));
+		a->is_asked = true;
+	}
+	return a->pair && n->o->findings.v[a->pair->index].count >= least;
 }
 
 /* Is a packed access before the row's, or is their race one of a pair sighted so often? Words of a
@@ -303,7 +314,7 @@ static inline enum seen look_at(struct oracle_now *n, const struct oracle_row *r
 	if (actor == oracle_row_actor(row, word) ||
 	    (a->leaf ? a->leaf[actor & 31] : a->value) >= a->epoch)
 		return SEEN_BEFORE;
-	return a->pair && n->o->findings.v[a->pair->index].count >= least ? SEEN_COUNTED : SEEN_NOT;
+	return is_alike_counted(n, row, a, least) ? SEEN_COUNTED : SEEN_NOT;
 }
 
 /* Is the word's last write before the row's access, or is their race counted? */
@@ -381,6 +392,133 @@ static enum seen reads_seen(struct oracle_now *n, const struct oracle_row *row,
 	if (seen == SEEN_NOT && oracle_row_reads_behind(n, row, c->r, word))
 		return SEEN_BEFORE;
 	return seen;
+}
+
+/* ---- words of a row at once ---------------------------------------------------------------- */
+
+#define AT_ONCE_FROM 4u
+
+/* How many words from the first on have reads that differ in no more than the lane of packed ones.
+ * *words: and writes. */
+static uint32_t alike_run(const struct oracle_cell *c, uint32_t len, uint32_t *words)
+{
+	uint64_t w = c->w & 1 ? ~LANE_BITS : UINT64_MAX, r = c->r & 1 ? ~LANE_BITS : UINT64_MAX;
+	uint32_t i;
+
+	*words = 0;
+	for (i = 1; i < len && !((c[i].r ^ c[0].r) & r); i++)
+		if ((c[i].w ^ c[0].w) & w && !*words)
+			*words = i;
+	if (!*words)
+		*words = i;
+	return i;
+}
+
+/* What look_at says of each of the words, whose accesses are alike: `p` are those of the first, in
+ * steps of a cell. SEEN_NOT, too, if it isn't the same of all. */
+static enum seen look_at_all(struct oracle_now *n, const struct oracle_row *row,
+			     struct oracle_alike *a, const uint64_t *p, uint32_t word, uint32_t len,
+			     uint64_t least)
+{
+	uint32_t before = 0;
+
+	if (!*p)
+		return SEEN_BEFORE;
+	if (!(*p & 1))
+		return SEEN_NOT;
+	if ((*p & ~LANE_BITS) != a->key || a->row != row->site)
+		alike_fill(n, row, a, *p);
+	if (!a->is_simple)
+		return SEEN_NOT;
+	if (!a->leaf && a->value >= a->epoch)
+		return SEEN_BEFORE;
+	for (uint32_t i = 0; i < len; i++, p += sizeof(struct oracle_cell) / sizeof(*p)) {
+		uint32_t actor = oracle_packed_actor(*p);
+		before += actor == oracle_row_actor(row, word + i) ||
+			  (a->leaf ? a->leaf[actor & 31] : a->value) >= a->epoch;
+	}
+	if (before)
+		return before == len ? SEEN_BEFORE : SEEN_NOT;
+	return n->is_fast && is_alike_counted(n, row, a, least) ? SEEN_COUNTED : SEEN_NOT;
+}
+
+static void count_all(struct oracle *o, const struct oracle_repeat *pair, uint32_t len)
+{
+	o->races += len;
+	o->findings.v[pair->index].count += len;
+	*pair->count += len;
+}
+
+/* The packed access of the row to the word, which has a lane or actor of its own. */
+static inline uint64_t packed_in(const struct oracle_row *row, uint64_t first, uint32_t at)
+{
+	return first + ((uint64_t)(at >> row->shift) << ORACLE_ACTOR_SHIFT);
+}
+
+/* The words, whose accesses are alike, become the row's write. false: nothing is done. */
+static bool write_at_once(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+			  uint32_t word, uint32_t len)
+{
+	const struct oracle_repeat *pair = NULL;
+	struct oracle_readers *set = c->r & 1 ? NULL : oracle_set_of(c->r);
+	uint32_t at = word - oracle_word_number(row->address);
+	uint64_t first = oracle_pack(row->actor, row->own, row->site);
+	enum seen reads, writes;
+
+	if (!set) {
+		reads = look_at_all(n, row, &n->alike[1], &c->r, word, len, 1);
+		pair = n->alike[1].pair;
+	} else if (n->is_fast && set->n <= KEPT_READERS && !n->o->sc_logs &&
+		   oracle_set_is_alike(n, row, set, &pair)) {
+		reads = pair ? SEEN_COUNTED : SEEN_BEFORE;
+	} else {
+		return false;
+	}
+	if (reads == SEEN_NOT)
+		return false;
+	writes = look_at_all(n, row, &n->alike[0], &c->w, word, len, ORACLE_HOT);
+	if (writes == SEEN_NOT)
+		return false;
+	if (writes == SEEN_COUNTED) {
+		count_all(n->o, n->alike[0].pair, len);
+		n->o->stats.raced_out += len;
+	}
+	if (reads == SEEN_COUNTED)
+		count_all(n->o, pair, len);
+	else if (set)
+		oracle_readers_unref(n->o, set, len);
+	n->o->words += c->w | c->r ? 0 : len;
+	for (uint32_t i = 0; i < len; i++)
+		c[i].w = packed_in(row, first, at + i);
+	for (uint32_t i = 0; reads == SEEN_BEFORE && i < len; i++)
+		c[i].r = 0;
+	return true;
+}
+
+/* The row reads the words, whose accesses are alike. false: nothing is done. */
+static bool read_at_once(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+			 uint32_t word, uint32_t len)
+{
+	uint32_t at = word - oracle_word_number(row->address);
+	uint64_t first = oracle_pack(row->actor, row->own, row->site);
+	bool has_set = c->r && !(c->r & 1);
+	enum seen writes;
+
+	if (!has_set && look_at_all(n, row, &n->alike[1], &c->r, word, len, UINT64_MAX) == SEEN_NOT)
+		return false;
+	writes = look_at_all(n, row, &n->alike[0], &c->w, word, len, 1);
+	if (writes == SEEN_NOT)
+		return false;
+	if (writes == SEEN_COUNTED)
+		count_all(n->o, n->alike[0].pair, len);
+	if (has_set) {
+		oracle_set_add(n, row, c, word, len);
+		return true;
+	}
+	n->o->words += c->w | c->r ? 0 : len;
+	for (uint32_t i = 0; i < len; i++)
+		c[i].r = packed_in(row, first, at + i);
+	return true;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -592,30 +730,125 @@ static void fetch(const struct oracle_cell *c, uint32_t len)
 			oracle_fetch_lists(oracle_cell_ext(&c[i]));
 }
 
+static void row_words(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+		      uint64_t address, uint32_t len)
+{
+	fetch(c, len);
+	if (!oracle_can_pack(row->own, row->site))
+		for (uint32_t i = 0; i < len; i++)
+			go_full(n, row, &c[i], address + i * 4);
+	else if (n->acc->kind == RACE_OP_READ)
+		row_read(n, row, c, address, len);
+	else
+		row_write(n, row, c, address, len);
+}
+
+/* Words of one page. */
+static void row_part(struct oracle_now *n, const struct oracle_row *row, uint64_t address,
+		     uint32_t len)
+{
+	struct oracle_cell *c = oracle_cells_at(n->o, address, len);
+	bool is_read = n->acc->kind == RACE_OP_READ;
+
+	while (n->can_be_at_once && len >= AT_ONCE_FROM) {
+		uint32_t words, run = alike_run(c, len, &words), w = oracle_word_number(address);
+		if (words >= AT_ONCE_FROM && (is_read ? read_at_once(n, row, c, w, words)
+						      : write_at_once(n, row, c, w, words)))
+			run = words;
+		else
+			/* Words with other reads have other sets. */
+			row_words(n, row, c, address, run);
+		c += run;
+		len -= run;
+		address += run * 4;
+	}
+	if (len)
+		row_words(n, row, c, address, len);
+}
+
+/* Before anything is done with rows of this kind. */
+static void prepare(struct oracle_now *n, struct oracle_row *row)
+{
+	uint64_t fences = row->clock->root[ORACLE_FENCES];
+
+	row->site = fences ? oracle_site(n->o, n->acc, fences) : n->site;
+	n->is_fast = !row->is_mask && row->shift <= 4 && !(n->acc->flags & ORACLE_NC);
+	n->can_be_at_once = !row->is_mask && !oracle_is_narrow(row->shift) &&
+			    !(n->acc->flags & ORACLE_NC) && oracle_can_pack(row->own, row->site);
+}
+
+static void use_row(struct oracle_now *n, const struct oracle_row *row)
+{
+	n->t = row->t;
+	n->actor = row->actor;
+	use_clock(n, row->clock);
+}
+
+/* What packed accesses of a single word are to the row. */
+static enum seen look_at_word(struct oracle_now *n, const struct oracle_row *row,
+			      struct oracle_alike *a, uint64_t p, uint32_t word, uint64_t least)
+{
+	return p ? look_at(n, row, a, p, word, least) : SEEN_BEFORE;
+}
+
+/* A lane's word, in the usual case. false: nothing is done. */
+static bool word_at_once(struct oracle_now *n, const struct oracle_row *row)
+{
+	uint32_t word = oracle_word_number(row->address);
+	struct oracle_cell *c = oracle_cells_at(n->o, row->address, 1);
+	bool is_read = n->acc->kind == RACE_OP_READ;
+	enum seen reads = look_at_word(n, row, &n->alike[1], c->r, word, is_read ? UINT64_MAX : 1);
+	enum seen writes = look_at_word(n, row, &n->alike[0], c->w, word, is_read ? 1 : ORACLE_HOT);
+
+	if (reads == SEEN_NOT || writes == SEEN_NOT)
+		return false;
+	n->o->words += !(c->w | c->r);
+	if (writes == SEEN_COUNTED) {
+		oracle_count_pair(n->o, n->alike[0].pair);
+		n->o->stats.raced_out += !is_read;
+	}
+	if (is_read) {
+		c->r = oracle_pack(row->actor, row->own, row->site);
+		return true;
+	}
+	if (reads == SEEN_COUNTED)
+		oracle_count_pair(n->o, n->alike[1].pair);
+	else
+		c->r = 0;
+	c->w = oracle_pack(row->actor, row->own, row->site);
+	return true;
+}
+
+uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
+			     const uint64_t *addresses)
+{
+	uint32_t done = 0, warp = row->actor;
+	struct oracle_thread *t = row->t;
+
+	prepare(n, row);
+	ORACLE_EACH (l, n->can_be_at_once ? mask : 0) {
+		if (t[l].clock != row->clock || t[l].own != row->own)
+			break;
+		row->t = &t[l];
+		row->actor = warp + l;
+		row->address = row->start = addresses[l];
+		use_row(n, row);
+		if (!word_at_once(n, row))
+			break;
+		done |= 1u << l;
+	}
+	return done;
+}
+
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
 {
 	uint64_t end = row->address + (uint64_t)row->nwords * 4;
-	uint64_t fences = row->clock->root[ORACLE_FENCES];
-	bool can_pack;
 
-	row->site = fences ? oracle_site(n->o, n->acc, fences) : n->site;
-	can_pack = oracle_can_pack(row->own, row->site);
-	n->t = row->t;
-	n->actor = row->actor;
-	n->is_fast = !row->is_mask && row->shift <= 4 && !(n->acc->flags & ORACLE_NC);
-	use_clock(n, row->clock);
+	prepare(n, row);
+	use_row(n, row);
 	for (uint64_t a = row->address, next; a < end; a = next) {
-		next = (a | ((1ull << ORACLE_PAGE_SHIFT) - 1)) + 1;
+		next = (a | (ORACLE_ROW_BYTES - 1)) + 1;
 		next = next < end ? next : end;
-		uint32_t len = (uint32_t)((next - a) / 4);
-		struct oracle_cell *c = oracle_cells_at(n->o, a, len);
-		fetch(c, len);
-		if (!can_pack)
-			for (uint32_t i = 0; i < len; i++)
-				go_full(n, row, &c[i], a + i * 4);
-		else if (n->acc->kind == RACE_OP_READ)
-			row_read(n, row, c, a, len);
-		else
-			row_write(n, row, c, a, len);
+		row_part(n, row, a, (uint32_t)((next - a) / 4));
 	}
 }

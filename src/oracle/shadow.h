@@ -8,6 +8,9 @@
 
 #define ORACLE_PLAIN_BYTES 0xfu
 
+/* What the lanes of a warp access with four bytes each: the words of such a piece are mostly alike. */
+#define ORACLE_ROW_BYTES 128u
+
 static inline bool oracle_is_narrow(uint32_t shift)
 {
 	return shift == ORACLE_BYTES || shift == ORACLE_HALVES;
@@ -39,6 +42,7 @@ struct oracle_alike {
 	bool is_simple;
 	uint32_t epoch, value;
 	const uint32_t *leaf;		  /* what the clock knows of the warp, or `value` */
+	bool is_asked;			  /* for the pair */
 	const struct oracle_repeat *pair; /* if a race need only be counted */
 };
 
@@ -70,7 +74,7 @@ struct oracle_now {
 	const struct oracle_readers *alike_set;
 	const struct oracle_repeat *alike_pair;
 	uint32_t alike_row;
-	bool is_fast;
+	bool is_fast, can_be_at_once;
 };
 
 /* A pair of sites that need only be counted: struct oracle has ORACLE_REPEATS, by a hash. */
@@ -359,5 +363,10 @@ bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 bool oracle_is_plain(const struct oracle_now *n);
 /* Checks and keeps a plain access of whole words. */
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row);
+/* Lanes of a warp that each access one word, none that of another; row->t, actor, own and clock: of
+ * lane 0, of the first of `mask`. Returns those that are done, the first ones: the next one is for
+ * oracle_row_access. */
+uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
+			     const uint64_t *addresses);
 
 #endif

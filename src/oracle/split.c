@@ -78,12 +78,29 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 		access_words(&n, address, address + bytes);
 }
 
+/* Do all lanes access neighbouring words with the same clock? */
+static bool is_whole_row(const struct oracle_thread *t, const uint64_t *addresses, uint32_t bytes)
+{
+	uint64_t differ = 0;
+
+	/* Of most that don't, the last lane says so. */
+	if (addresses[ORACLE_LANES - 1] != addresses[0] + (uint64_t)(ORACLE_LANES - 1) * bytes)
+		return false;
+	for (uint32_t l = 0; l < ORACLE_LANES; l++)
+		differ |= addresses[l] ^ (addresses[0] + (uint64_t)l * bytes);
+	for (uint32_t l = 0; l < ORACLE_LANES; l++)
+		differ |= ((uintptr_t)t[l].clock ^ (uintptr_t)t[0].clock) | (t[l].own ^ t[0].own);
+	return !differ;
+}
+
 /* The lanes from l on that access neighbouring words with the same clock. */
 static uint32_t row_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
 			  const uint64_t *addresses, uint32_t bytes)
 {
 	uint32_t n = 1;
 
+	if (mask == UINT32_MAX && is_whole_row(t, addresses, bytes))
+		return ORACLE_LANES;
 	while (l + n < ORACLE_LANES && mask >> (l + n) & 1 &&
 	       addresses[l + n] == addresses[l + n - 1] + bytes && t[l + n].clock == t[l].clock &&
 	       t[l + n].own == t[l].own)
@@ -256,11 +273,27 @@ static bool access_alone(struct oracle_now *n, struct oracle_thread *t, uint32_t
 	return true;
 }
 
+/* The first lanes of `mask` that are done as single words, each without a twin. */
+static uint32_t access_singles(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
+			       uint32_t mask, uint32_t twins, const uint64_t *addresses)
+{
+	uint32_t l = (uint32_t)__builtin_ctz(mask);
+	struct oracle_row row = {
+		.t = t, .actor = warp, .own = t[l].own, .clock = t[l].clock, .nwords = 1};
+
+	twins &= mask;
+	if (twins)
+		mask &= (twins & -twins) - 1;
+	return oracle_words_access(n, &row, mask, addresses);
+}
+
+#define SINGLES_TRIED 4 /* times in vain */
+
 static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const uint64_t *addresses)
 {
 	uint32_t bytes = n->acc->bytes, words = bytes / 4;
-	uint32_t twins = 0;
+	uint32_t twins = 0, tried = words == 1 ? 0 : SINGLES_TRIED;
 	bool has_twins = false;
 
 	fetch_scattered(n, mask, addresses);
@@ -280,6 +313,13 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 		if (lanes == 1 && n->acc->kind == RACE_OP_READ && mask != took && !has_twins) {
 			twins = twins_of(mask, addresses);
 			has_twins = true;
+		}
+		if (lanes == 1 && tried < SINGLES_TRIED && mask != took) {
+			uint32_t done = access_singles(n, t, warp, mask, twins, addresses);
+			mask &= ~done;
+			tried += !(done & (done - 1));
+			if (done)
+				continue;
 		}
 		if (lanes == 1 && twins & took) {
 			took = same_lanes(t, mask, l, addresses);

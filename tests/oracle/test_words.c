@@ -326,7 +326,7 @@ static void test_one_line(void **state)
 				one(&w, w.first + t, RACE_OP_RMW, RACE_RELEASE, ORACLE_RED, FLAG,
 				    4);
 		one(&w, w.stranger, RACE_OP_RMW, RACE_ACQUIRE, 0, FLAG, 4);
-		assert_true(oracle_get_stats(w.o).shadow_bytes < 1600);
+		assert_true(oracle_get_stats(w.o).shadow_bytes < 2112);
 		w.races = 0;
 		oracle_access(w.o, w.stranger, &other, X);
 		expect(&w, !is_behind);
