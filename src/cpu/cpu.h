@@ -451,6 +451,7 @@ struct cpu_oracle_stats {
 	/* Why they aren't with is_host_auto: the program's own handlers, too many accesses. */
 	bool has_handlers, is_host_dear;
 	bool has_shared;      /* there is memory that host code and kernels can access */
+	bool is_sc_coarse;    /* as in struct oracle_stats */
 	bool is_full;	      /* too many threads, or no memory: later events were not judged */
 	bool has_ranges_left; /* copies, fills or frees after cpu_judge_limit */
 };

@@ -220,6 +220,19 @@ void oracle_ext_from(struct oracle *o, struct oracle_ext *e, uint32_t mask, stru
 	}
 }
 
+void oracle_ext_forget_fences(struct oracle *o, struct oracle_ext *e)
+{
+	struct oracle_bytes *x = e->bytes;
+
+	oracle_fenced_drop(o, x, ORACLE_PLAIN_BYTES);
+	for (unsigned b = 1; b < 4; b++)
+		if (x->from[b] != x->from[0])
+			return;
+	e->from = x->from[0]; /* with a reference for each byte, as before */
+	e->bytes = NULL;
+	oracle_mem_free(o, x, sizeof(*x));
+}
+
 void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_cell_ext(c);

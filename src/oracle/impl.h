@@ -479,6 +479,7 @@ struct oracle {
 	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
+	uint64_t nforced; /* fence.sc's that others were placed after */
 	struct oracle_sc_sum *sc_sums;
 	struct oracle_bar *bars;
 	struct oracle_mbar *mbars;
@@ -588,6 +589,12 @@ void oracle_sc_free(struct oracle *o);
 void oracle_forced_by(struct oracle *o, struct oracle_clock **c, uint32_t pseudo, bool is_read);
 void oracle_forced_drop(struct oracle *o, struct oracle_misc *m);
 
+/* The fence.sc's before what the clock knows, if their order is that of communication. */
+static inline uint64_t oracle_fences_of(const struct oracle *o, const struct oracle_clock *c)
+{
+	return o->opt.sc == ORACLE_SC_PROGRAM ? c->root[ORACLE_FENCES] : 0;
+}
+
 static inline bool oracle_has_fences(const struct oracle_ext *e)
 {
 	const struct oracle_bytes *x = e->bytes;
@@ -664,6 +671,8 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 			const struct oracle_acc *acc, const uint64_t *addresses);
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word);
 void oracle_ext_free(struct oracle *o, struct oracle_cell *c);
+/* The fence.sc's before its accesses no longer count. */
+void oracle_ext_forget_fences(struct oracle *o, struct oracle_ext *e);
 /* From now on the bytes in mask come from w (NULL: a weak write). Each byte holds a reference. */
 void oracle_ext_from(struct oracle *o, struct oracle_ext *e, uint32_t mask, struct oracle_write *w);
 struct oracle_bytes *oracle_ext_bytes(struct oracle *o, struct oracle_ext *e);
@@ -688,6 +697,8 @@ void oracle_retire(struct oracle *o, uint32_t host);
 void oracle_shadow_retire(struct oracle *o); /* all of memory loses its past */
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_shadow_free(struct oracle *o);
+/* What any of the lanes of a warp has done or knows is known to all of them. */
+void oracle_lanes_meet(struct oracle *o, uint32_t warp, uint32_t mask);
 void oracle_sync_free(struct oracle *o);
 
 #define ORACLE_EACH(l, mask)                                                                       \

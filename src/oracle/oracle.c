@@ -16,6 +16,7 @@
 #include "oracle/shadow.h"
 
 #define MAX_RECORDS (1u << 20)
+#define MAX_FORCED  (1u << 14)
 
 static struct oracle_block gone; /* of blocks that have ended */
 
@@ -41,6 +42,8 @@ struct oracle *oracle_new(const struct oracle_options *opt)
 		o->opt.max_actors = ORACLE_MAX_ACTORS;
 	if (!o->opt.max_records)
 		o->opt.max_records = MAX_RECORDS;
+	if (!o->opt.max_forced)
+		o->opt.max_forced = MAX_FORCED;
 	o->zero = oracle_clock_new();
 	o->repeats = base_calloc(ORACLE_REPEATS, sizeof(*o->repeats));
 	return o;

@@ -82,6 +82,10 @@ enum oracle_sc { ORACLE_SC_PROGRAM, ORACLE_SC_EXECUTION };
 struct oracle_options {
 	enum oracle_sc sc;
 	uint32_t max_actors;  /* 0: ORACLE_MAX_ACTORS */
+	uint32_t max_forced;  /* fence.sc's placed after others by communication, and one for each
+				 256 accesses; from then on each comes after all earlier ones, and
+				 those of a warp's lanes after each other (not with
+				 has_late_writes); 0: 2^14 */
 	uint32_t max_records; /* of a word; then its oldest are dropped and counted; 0: 2^20 */
 	bool is_one_host;     /* one host thread, which submits every operation before it starts:
 				 what it has seen the end of can be forgotten */
@@ -350,6 +354,7 @@ struct oracle_stats {
 	 * have raced so often that their later races are not reported. */
 	uint64_t dropped, raced_out;
 	uint32_t actors;
+	bool is_sc_coarse; /* max_forced was reached: races around a fence.sc may be missed */
 };
 struct oracle_stats oracle_get_stats(const struct oracle *o);
 

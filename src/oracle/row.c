@@ -769,7 +769,7 @@ static void row_part(struct oracle_now *n, const struct oracle_row *row, uint64_
 /* Before anything is done with rows of this kind. */
 static void prepare(struct oracle_now *n, struct oracle_row *row)
 {
-	uint64_t fences = row->clock->root[ORACLE_FENCES];
+	uint64_t fences = oracle_fences_of(n->o, row->clock);
 
 	row->site = fences ? oracle_site(n->o, n->acc, fences) : n->site;
 	n->is_fast = !row->is_mask && row->shift <= 4 && !(n->acc->flags & ORACLE_NC);

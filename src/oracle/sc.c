@@ -7,7 +7,8 @@
  * is kept beside its clock, and beside a word's tree, so that the trees of threads that poll after
  * fences don't change and are shared by a block; what causality orders already isn't forced. In the
  * order of execution fences that include each other come after all earlier ones, summed up by
- * scope.
+ * scope. That includes the former order and is cheap: where very many fences have been forced, the
+ * rest is taken so.
  * Costs: nothing for words and threads without a fence.sc before them; otherwise 48 bytes a word,
  * and 32 for each fence of a thread until its block ends (wider ones: until the end).
  */
@@ -351,6 +352,7 @@ static void force_all(struct oracle *o, struct oracle_thread *t, struct force *f
 	uint64_t *root;
 
 	while ((x = latest(t, f))) {
+		o->nforced++;
 		oracle_clock_own(&o->pool, &t->clock);
 		oracle_learn(o, &t->clock, &x->pub);
 	}
@@ -426,6 +428,13 @@ static void join_sums(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			oracle_clock_join(&o->pool, &t->clock, s->clock);
 }
 
+/* Makes the fence known to those that come later. */
+static void add_to_sums(struct oracle *o, const struct oracle_pub *pub, uint8_t scope)
+{
+	for (uint8_t l = RACE_SCOPE_CTA; l <= scope; l++)
+		oracle_learn(o, &sc_sum(o, pub->actor, scope, l, true)->clock, pub);
+}
+
 static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_t scope)
 {
 	struct oracle_thread *t = oracle_thread_of(o, actor);
@@ -447,16 +456,78 @@ static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_
 		struct oracle_pub pub = oracle_publish(o, t, actor);
 		if (is_sc && !is_execution)
 			log_fence(o, actor, scope, &pub);
-		for (uint8_t l = RACE_SCOPE_CTA; is_sc && is_execution && l <= scope; l++)
-			oracle_learn(o, &sc_sum(o, actor, scope, l, true)->clock, &pub);
+		if (is_sc && is_execution)
+			add_to_sums(o, &pub, scope);
 		oracle_fence_release(o, t, scope, &pub);
 	}
 	oracle_fence_prune(o, t, strength, scope);
 }
 
+/* ---- too many fences ------------------------------------------------------------------------ */
+
+/* From now on fences are in the order of execution, after all those that there were. */
+static void coarsen(struct oracle *o)
+{
+	struct oracle_sc_log *log, *tmp;
+
+	HASH_ITER(hh, o->sc_logs, log, tmp)
+	{
+		for (size_t i = 0; i < log->v.n; i++)
+			add_to_sums(o, &log->v.v[i].pub, log->v.v[i].scope);
+		log_free(o, log);
+	}
+	o->opt.sc = ORACLE_SC_EXECUTION;
+	o->stats.is_sc_coarse = true;
+}
+
+#define ACCESSES_EACH 256u
+
+static bool is_too_many(const struct oracle *o)
+{
+	return o->opt.sc == ORACLE_SC_PROGRAM && !o->opt.has_late_writes &&
+	       o->nforced + 1 >= o->opt.max_forced + o->stats.accesses / ACCESSES_EACH;
+}
+
+/* The fence.sc's of a warp's lanes, as if each came after all the others: so its lanes continue
+ * to share a clock. */
+static void fence_warp(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t scope)
+{
+	uint32_t actor = warp + (uint32_t)__builtin_ctz(mask);
+	struct oracle_thread *first = oracle_thread_of(o, actor), *t;
+	struct oracle_pub pub;
+
+	if (!first)
+		return;
+	ORACLE_EACH (i, mask)
+		oracle_fence_acquire(o, oracle_thread_of(o, warp + i), scope);
+	join_sums(o, first, actor, scope);
+	oracle_lanes_meet(o, warp, mask);
+	oracle_clock_name(first->clock, actor, first->own - 1);
+	for (uint8_t l = RACE_SCOPE_CTA; l <= scope; l++) {
+		struct oracle_sc_sum *s = sc_sum(o, actor, scope, l, true);
+		if (s->clock)
+			oracle_clock_join(&o->pool, &s->clock, first->clock);
+		else
+			s->clock = oracle_clock_ref(first->clock);
+	}
+	ORACLE_EACH (k, mask) {
+		t = oracle_thread_of(o, warp + k);
+		pub = (struct oracle_pub){oracle_clock_ref(t->clock), warp + k, t->own - 1, 0};
+		t->fence = 0;
+		oracle_fence_release(o, t, scope, &pub);
+		oracle_fence_prune(o, t, RACE_SC, scope);
+	}
+}
+
 void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope)
 {
 	o->stats.events++;
+	if (is_too_many(o))
+		coarsen(o);
+	if (o->stats.is_sc_coarse && strength == RACE_SC && mask) {
+		fence_warp(o, warp, mask, scope);
+		return;
+	}
 	if (!mask)
 		fence_one(o, warp, strength, scope);
 	ORACLE_EACH (l, mask)

@@ -35,7 +35,7 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_cell_ext(c);
 	const struct oracle_list *l = e->list[ORACLE_WRITES];
-	uint64_t fences = n->o->opt.sc == ORACLE_SC_PROGRAM ? n->clock->root[ORACLE_FENCES] : 0;
+	uint64_t fences = oracle_fences_of(n->o, n->clock);
 	uint32_t site;
 
 	if (n->mask != ORACLE_PLAIN_BYTES || is_empty(l) || !is_empty(e->list[ORACLE_READS]) ||
@@ -47,7 +47,7 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	    n->acc->proxy != RACE_PROXY_GENERIC)
 		return;
 	/* The fences of others would be lost. */
-	if (!oracle_fenced_is(e, n->t, n->actor))
+	if (n->o->opt.sc == ORACLE_SC_PROGRAM && !oracle_fenced_is(e, n->t, n->actor))
 		return;
 	for (unsigned b = 0; b < 4; b++)
 		if (oracle_ext_source(e, b))
@@ -526,8 +526,9 @@ static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *
 	bool is_write = n->acc->kind & RACE_OP_WRITE, is_strong = n->acc->strength != RACE_WEAK;
 	struct oracle_list *const *l = e->list;
 
-	if (e->from || e->bytes || n->t->fence || n->clock->root[ORACLE_FENCES] ||
-	    is_empty(l[ORACLE_WRITES]) || (is_strong ? !is_read_alike(n, e) : can_shrink(n, e)))
+	if (e->from || e->bytes || oracle_fences_of(n->o, n->clock) ||
+	    (n->t->fence && n->o->opt.sc == ORACLE_SC_PROGRAM) || is_empty(l[ORACLE_WRITES]) ||
+	    (is_strong ? !is_read_alike(n, e) : can_shrink(n, e)))
 		return false;
 	if (!oracle_are_spent(n, l[ORACLE_WRITES]) ||
 	    (is_write && l[ORACLE_READS] && !oracle_are_spent(n, l[ORACLE_READS])) ||
@@ -543,6 +544,8 @@ bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
 
+	if (e->bytes && n->o->stats.is_sc_coarse)
+		oracle_ext_forget_fences(n->o, e);
 	if (is_nothing_new(n, e))
 		return true;
 	check_list(n, e->list[ORACLE_WRITES]);

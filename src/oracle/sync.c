@@ -225,13 +225,12 @@ void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key, 
 		bar_free(o, b);
 }
 
-void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
+void oracle_lanes_meet(struct oracle *o, uint32_t warp, uint32_t mask)
 {
 	struct oracle_clock *c = oracle_clock_ref(o->zero), *last = NULL;
 	struct oracle_part part[ORACLE_LANES];
 	uint32_t n = 0, max = 0;
 
-	o->stats.events++;
 	lanes_from(&warp, &mask);
 	struct oracle_thread *first = threads_of(o, warp);
 	ORACLE_EACH (l, mask) {
@@ -256,6 +255,12 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 			t->own = max + 1;
 	}
 	oracle_clock_unref(&o->pool, c);
+}
+
+void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
+{
+	o->stats.events++;
+	oracle_lanes_meet(o, warp, mask);
 }
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */

@@ -161,9 +161,8 @@ static bool has_one_host(const struct list *l)
 	return nhosts == 1;
 }
 
-void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct list_verdict *out)
+static void judge(const struct list *l, struct oracle_options opt, struct list_verdict *out)
 {
-	struct oracle_options opt = {.sc = sc, .is_tiny = is_tiny};
 	struct feeder f = {.l = l, .out = out};
 	opt.is_one_host = has_one_host(l);
 	struct oracle *o = oracle_new(&opt);
@@ -179,7 +178,13 @@ void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct li
 		out->is_broken = true;
 	out->is_part = oracle_get_stats(o).raced_out ||
 		       out->npairs == sizeof(out->pairs) / sizeof(out->pairs[0]);
+	out->is_coarse = oracle_get_stats(o).is_sc_coarse;
 	oracle_free(o);
+}
+
+void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct list_verdict *out)
+{
+	judge(l, (struct oracle_options){.sc = sc, .is_tiny = is_tiny}, out);
 }
 
 /* ---- comparison --------------------------------------------------------------- */
@@ -227,19 +232,37 @@ static const char *compare(const struct naive_result *want, const struct list_ve
 	return NULL;
 }
 
+/* The pairs that race, each event by the first one of its instruction. */
+static void wanted(const struct list *l, enum oracle_sc sc, struct naive_result *want)
+{
+	naive_judge(l->e, l->n, sc, want);
+	for (uint32_t i = 0; i < want->npairs && !want->is_too_long; i++) {
+		want->pairs[i].first = (uint16_t)first_of(l, want->pairs[i].first);
+		want->pairs[i].second = (uint16_t)first_of(l, want->pairs[i].second);
+	}
+}
+
+const char *list_compare_coarse(const struct list *l, bool *is_coarse)
+{
+	static struct naive_result want;
+	static struct list_verdict got;
+
+	judge(l, (struct oracle_options){.sc = ORACLE_SC_PROGRAM, .max_forced = 1}, &got);
+	wanted(l, ORACLE_SC_PROGRAM, &want);
+	*is_coarse = got.is_coarse;
+	got.is_part = true; /* it may miss some */
+	return want.is_too_long ? NULL : compare(&want, &got);
+}
+
 const char *list_compare(const struct list *l, enum oracle_sc sc)
 {
 	static struct naive_result want;
 	static struct list_verdict got;
 	const char *diff = NULL;
 
-	naive_judge(l->e, l->n, sc, &want);
+	wanted(l, sc, &want);
 	if (want.is_too_long)
 		return NULL;
-	for (uint32_t i = 0; i < want.npairs; i++) {
-		want.pairs[i].first = (uint16_t)first_of(l, want.pairs[i].first);
-		want.pairs[i].second = (uint16_t)first_of(l, want.pairs[i].second);
-	}
 	for (unsigned is_tiny = 0; is_tiny < 2 && !diff; is_tiny++) {
 		list_judge(l, sc, is_tiny, &got);
 		diff = compare(&want, &got);

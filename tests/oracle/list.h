@@ -32,6 +32,7 @@ struct list {
 struct list_verdict {
 	uint32_t npairs;
 	struct naive_pair pairs[NAIVE_OPS * 64];
+	bool is_coarse; /* the order of fence.sc's has become that of execution */
 	bool is_part;	/* an access has raced too often, its later races may be missing */
 	bool is_broken; /* full, dropped, or a finding of no known event */
 };
@@ -48,6 +49,9 @@ void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct li
 /* NULL: oracle, tiny and not, and naive agree (or naive has no verdict); else what they differ in,
  * static. */
 const char *list_compare(const struct list *l, enum oracle_sc sc);
+/* ... where no fence.sc is placed after others by communication alone. Races may be missed
+ * then (*is_coarse); NULL: each that is told is one. */
+const char *list_compare_coarse(const struct list *l, bool *is_coarse);
 /* Removes what isn't needed for a difference. */
 void list_shrink(struct list *l, enum oracle_sc sc);
 

@@ -47,9 +47,9 @@ static uint32_t add_grid(struct world *w, uint64_t key, uint32_t blocks, uint32_
 	return first;
 }
 
-static struct world world_in(enum oracle_sc sc)
+static struct world world_of(struct oracle_options opt)
 {
-	struct oracle_options opt = {.sc = sc, .is_one_host = true};
+	opt.is_one_host = true;
 	struct world w = {.o = oracle_new(&opt)};
 
 	w.host = oracle_host(w.o);
@@ -58,6 +58,11 @@ static struct world world_in(enum oracle_sc sc)
 	w.cluster = w.a + oracle_stride(64);
 	w.far = w.a + 2 * oracle_stride(64);
 	return w;
+}
+
+static struct world world_in(enum oracle_sc sc)
+{
+	return world_of((struct oracle_options){.sc = sc});
 }
 
 static struct world world(void)
@@ -440,6 +445,34 @@ static void test_fence_sc(void **state)
 	assert_int_equal(sc_races(ORACLE_SC_PROGRAM, true, RACE_SCOPE_CTA), 1);
 	assert_int_equal(sc_races(ORACLE_SC_EXECUTION, false, RACE_SCOPE_GPU), 0);
 	assert_int_equal(sc_races(ORACLE_SC_EXECUTION, false, RACE_SCOPE_CTA), 1);
+}
+
+/* Two warps of two blocks; all lanes fence, or only those of the first. */
+static unsigned coarse_races(bool has_second, uint8_t scope, bool *is_coarse)
+{
+	struct world w = world_of((struct oracle_options){.max_forced = 1});
+	unsigned races;
+
+	store(&w, w.a, M);
+	oracle_fence(w.o, w.a & ~31u, UINT32_MAX, RACE_SC, scope);
+	if (has_second)
+		oracle_fence(w.o, w.far & ~31u, UINT32_MAX, RACE_SC, scope);
+	load(&w, w.far, M);
+	races = w.races;
+	*is_coarse = oracle_get_stats(w.o).is_sc_coarse;
+	oracle_free(w.o);
+	return races;
+}
+
+static void test_fence_sc_coarse(void **state)
+{
+	bool is_coarse;
+
+	(void)state;
+	assert_int_equal(coarse_races(true, RACE_SCOPE_GPU, &is_coarse), 0);
+	assert_true(is_coarse);
+	assert_int_equal(coarse_races(false, RACE_SCOPE_GPU, &is_coarse), 1);
+	assert_int_equal(coarse_races(true, RACE_SCOPE_CTA, &is_coarse), 1);
 }
 
 /* ---- barriers -------------------------------------------------------------------------------- */
@@ -946,6 +979,7 @@ int main(void)
 		cmocka_unit_test(test_observation),
 		cmocka_unit_test(test_saw),
 		cmocka_unit_test(test_fence_sc),
+		cmocka_unit_test(test_fence_sc_coarse),
 		cmocka_unit_test(test_barrier),
 		cmocka_unit_test(test_arrive_only),
 		cmocka_unit_test(test_barrier_counts),

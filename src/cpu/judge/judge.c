@@ -141,6 +141,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .is_host_dear = m->judge->is_host_dear,
 					 .has_ranges_left = m->judge->has_ranges_left,
 					 .has_shared = m->judge->has_shared,
+					 .is_sc_coarse = s.is_sc_coarse,
 					 .is_full = oracle_is_full(m->judge->o)};
 	judge_unlock(m->judge);
 }

@@ -122,7 +122,7 @@ static const char *why_blind(const struct cpu_oracle_stats *s)
 /* Lock held. */
 static void update_oracle(void)
 {
-	static bool is_blind, is_full, has_left;
+	static bool is_blind, is_full, has_left, is_coarse;
 	struct cpu_oracle_stats s;
 
 	update_history();
@@ -156,6 +156,12 @@ static void update_oracle(void)
 			      "is unknown");
 	oracle->untold = s.untold;
 	oracle->sees_host = s.sees_host;
+	if (s.is_sc_coarse && !is_coarse)
+		race_shm_note(
+			"so many fence.sc's (__threadfence) had to be placed after others that the "
+			"oracle took the later ones in the order in which they ran: races "
+			"between accesses on their two sides may be missing");
+	is_coarse = s.is_sc_coarse;
 	if (s.is_full && !is_full)
 		race_shm_note(rt.options.steps_aside
 				      ? "the oracle is full (too many threads, copies and "
