@@ -80,6 +80,14 @@ struct cpu_rmw {
 /* Returns the number of a write in the weak model, to be given to its bytes; otherwise 0. */
 uint32_t cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  const struct cpu_elem *e, const struct cpu_rmw *rmw);
+struct cpu_lanes {
+	uint32_t mask;
+	enum cpu_place place; /* of all */
+	uint64_t *at;	      /* by lane: where on the host; changed */
+};
+/* Atomics of several lanes that all wrote, one element each, where there is no weak model. */
+void cpu_judge_atomics(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		       bool is_red, const struct cpu_lanes *lanes);
 /* A strong ld or st of a lane in the weak model, one element. `ids`: the numbers that its bytes
  * have (read); returns that of a write, which its bytes get then. */
 uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,

@@ -375,7 +375,36 @@ static void watch(struct cpu_warp *w, const struct cpu_inst *in, const struct cp
 	}
 }
 
-static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint64_t addr)
+/* Lanes that have executed and whose events are still to come: one for all of them. */
+struct lanes {
+	bool is_wanted; /* each is known to write, and no model follows single bytes */
+	uint32_t mask;
+	enum cpu_place place;
+	uint64_t at[CPU_WARP];
+};
+
+static void watch_lanes(struct cpu_warp *w, const struct cpu_inst *in, struct lanes *all)
+{
+	const struct atomic *a = in->aux;
+
+	if (all->mask)
+		cpu_judge_atomics(w, in, &a->acc, !a->has_dst,
+				  &(struct cpu_lanes){all->mask, all->place, all->at});
+	all->mask = 0;
+}
+
+static void watch_later(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_elem *x,
+			struct lanes *all)
+{
+	if (all->place != x->place)
+		watch_lanes(w, in, all);
+	all->place = x->place;
+	all->mask |= 1u << x->lane;
+	all->at[x->lane] = (uintptr_t)x->host;
+}
+
+static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint64_t addr,
+		    struct lanes *all)
 {
 	const struct atomic *a = in->aux;
 	union value b, c, old;
@@ -405,7 +434,9 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 			cpu_proof_fail(w->worker);
 		if (is_written && cpu_model_is_on(w))
 			cpu_model_atomic_wrote(w, p, x.host, x.bytes);
-		if (cpu_judge_takes(w, in))
+		if (all->is_wanted)
+			watch_later(w, in, &x, all);
+		else if (cpu_judge_takes(w, in))
 			watch(w, in, &x, p, is_written);
 		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
 			put(w, a->dst[e], x.bytes, lane, &old);
@@ -419,14 +450,23 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	uint64_t addr[CPU_WARP];
 	bool is_model = cpu_model_is_on(w);
 	enum ptx_sem sem = (enum ptx_sem)a->acc.sem;
+	struct lanes all;
+	bool is_done = true;
 
+	all.is_wanted =
+		!is_model && !a->is_cas && !a->is_packed && a->n == 1 && cpu_judge_takes(w, in);
+	all.mask = 0;
 	cpu_addresses(w, &a->addr, mask, addr);
 	if (is_model && (sem == PTX_SEM_RELEASE || sem == PTX_SEM_ACQ_REL))
 		cpu_release(w, mask, (enum ptx_scope)a->acc.scope);
 	CPU_EACH_LANE (l, mask) {
-		if (!do_lane(w, in, l, addr[l]))
-			return CPU_FAULTED;
+		is_done = do_lane(w, in, l, addr[l], &all);
+		if (!is_done)
+			break;
 	}
+	watch_lanes(w, in, &all);
+	if (!is_done)
+		return CPU_FAULTED;
 	if (is_model && (sem == PTX_SEM_ACQUIRE || sem == PTX_SEM_ACQ_REL))
 		cpu_acquire(w, mask, (enum ptx_scope)a->acc.scope);
 	return CPU_OK;

@@ -229,6 +229,26 @@ uint32_t cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const s
 	return id;
 }
 
+void cpu_judge_atomics(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		       bool is_red, const struct cpu_lanes *lanes)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+	const struct cpu_elem e = {.place = lanes->place, .bytes = acc->width};
+
+	judge_lock(x);
+	struct oracle_acc a = strong_acc(w, in, acc, &e);
+	a.kind = RACE_OP_RMW;
+	if (is_red)
+		a.flags |= ORACLE_RED;
+	if (a.strength == RACE_WEAK) {
+		a.strength = RACE_RELAXED;
+		a.scope = RACE_SCOPE_GPU;
+	}
+	w->nevents++;
+	hand_over(x, w, lanes->mask, &a, 1, lanes->at);
+	judge_unlock(x);
+}
+
 /* ---- fences and barriers --------------------------------------------------------------------- */
 
 static uint8_t proxy_kinds(const struct ptx_form *f)
