@@ -501,6 +501,43 @@ bool oracle_tree_covers(uint64_t a, uint64_t b)
 	return covers(p.t[0], p.t[1], p.level);
 }
 
+/* The subtree of this level that has the key, of a tree that isn't lower. */
+static uint64_t subtree(uint64_t t, uint32_t key, uint32_t low)
+{
+	uint32_t level = t ? node_of(t)->level : low;
+
+	if ((uint64_t)key >> 5 * (level + 1))
+		return 0;
+	for (; !is_uniform(t) && level > low; level--)
+		t = node_of(t)->u.child[key >> 5 * level & 31];
+	return t;
+}
+
+static uint32_t value_of(uint64_t t, unsigned i)
+{
+	return is_uniform(t) ? uniform_of(t) : node_of(t)->u.value[i];
+}
+
+bool oracle_tree_covers_near(uint64_t a, uint64_t b, uint32_t key, uint32_t bits)
+{
+	uint32_t low = bits > 5 ? (bits - 1) / 5 : 0, n = (1u << bits) >> 5 * low;
+	uint32_t first = (key >> bits << bits) >> 5 * low & 31;
+
+	if (a == b || !b)
+		return true;
+	if ((a && node_of(a)->level < low) || node_of(b)->level < low)
+		return oracle_tree_covers(a, b);
+	a = subtree(a, key, low);
+	b = subtree(b, key, low);
+	if (a == b || !b)
+		return true;
+	for (unsigned i = first; i < first + n; i++)
+		if (low ? !covers(child_of(a, i), child_of(b, i), low - 1)
+			: value_of(b, i) > value_of(a, i))
+			return false;
+	return true;
+}
+
 /* ---- clocks ------------------------------------------------------------------------------ */
 
 struct oracle_clock *oracle_clock_new(void)

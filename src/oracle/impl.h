@@ -479,7 +479,8 @@ struct oracle {
 	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
-	uint64_t nforced; /* fence.sc's that others were placed after */
+	uint64_t nforced;     /* fence.sc's that others were placed after */
+	bool has_wide_fences; /* fence.sc's of a scope beyond the block */
 	struct oracle_sc_sum *sc_sums;
 	struct oracle_bar *bars;
 	struct oracle_mbar *mbars;

@@ -206,6 +206,16 @@ bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t,
 
 /* ---- communication -------------------------------------------------------------------------- */
 
+/* Does `known` have all fences of the tree that could be forced before one of the actor's? */
+static bool has_all(struct oracle *o, uint64_t known, uint64_t tree, uint32_t actor)
+{
+	const struct oracle_group *g =
+		o->has_wide_fences || !tree ? NULL : oracle_group_of(o, actor);
+
+	return g && g->is_grid ? oracle_tree_covers_near(known, tree, actor, g->shift)
+			       : oracle_tree_covers(known, tree);
+}
+
 /* The fences after which an access comes by communication are forced before later ones. */
 static void take_forced(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			const struct oracle_past *p)
@@ -215,7 +225,7 @@ static void take_forced(struct oracle *o, struct oracle_thread *t, uint32_t acto
 	bool is_one = p->fence && p->actor != actor &&
 		      oracle_tree_get(known, p->actor) < p->fence &&
 		      oracle_tree_get(forced, p->actor) < p->fence;
-	bool is_tree = !oracle_tree_covers(known, p->tree) && !oracle_tree_covers(forced, p->tree);
+	bool is_tree = !has_all(o, known, p->tree, actor) && !has_all(o, forced, p->tree, actor);
 	struct oracle_memo m = {.from = t->clock,
 				.with = is_tree ? p->tree : 0,
 				.actor = is_one ? p->actor : 0,
@@ -451,6 +461,7 @@ static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_
 		force(o, t, actor, scope);
 		t->fence = t->own;
 		g->has_fences = true;
+		o->has_wide_fences |= scope > RACE_SCOPE_CTA;
 	}
 	if (race_is_release((enum race_strength)strength)) {
 		struct oracle_pub pub = oracle_publish(o, t, actor);

@@ -513,6 +513,14 @@ uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first)
 	return first;
 }
 
+/* Those of a grid's blocks say nothing to others. */
+static void forget_fences(struct oracle *o, struct oracle_clock *c)
+{
+	oracle_tree_unref(&o->pool, c->root[ORACLE_FENCES]);
+	oracle_tree_unref(&o->pool, c->root[ORACLE_FORCED]);
+	c->root[ORACLE_FENCES] = c->root[ORACLE_FORCED] = 0;
+}
+
 /* All that the threads of a grid and their copies have done. */
 static struct oracle_clock *grid_end(struct oracle *o, struct oracle_group *g)
 {
@@ -524,7 +532,9 @@ static struct oracle_clock *grid_end(struct oracle *o, struct oracle_group *g)
 			oracle_forced_by(o, &g->end, g->pseudos.v[i].first + k, false);
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &g->end);
 	oracle_tree_raise_range(&o->pool, &c->root[ORACLE_HB], g->first, g->n, INT32_MAX);
-	if (g->has_fences)
+	if (!o->has_wide_fences)
+		forget_fences(o, c);
+	else if (g->has_fences)
 		oracle_tree_raise_range(&o->pool, &c->root[ORACLE_FENCES], g->first, g->n,
 					INT32_MAX);
 	for (size_t i = 0; i < g->pseudos.n; i++)

@@ -50,7 +50,7 @@ void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct li
  * static. */
 const char *list_compare(const struct list *l, enum oracle_sc sc);
 /* ... where no fence.sc is placed after others by communication alone. Races may be missed
- * then (*is_coarse); NULL: each that is told is one. */
+ * then (*is_coarse); NULL: each that is reported is one. */
 const char *list_compare_coarse(const struct list *l, bool *is_coarse);
 /* Removes what isn't needed for a difference. */
 void list_shrink(struct list *l, enum oracle_sc sc);

@@ -941,7 +941,7 @@ static void contain(struct list *l, uint64_t seed, uint64_t number)
 	}
 }
 
-/* Where fences become too many, is each race that is told one? */
+/* Where fences become too many, is each race that is reported one? */
 static void coarsen(struct list *l, uint64_t seed, uint64_t number)
 {
 	bool is_coarse;
