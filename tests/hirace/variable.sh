@@ -1,13 +1,18 @@
 #!/bin/sh
-# variable.sh - --variable: variable.sh COLLIDER NVCC SOURCE WORK
+# variable.sh - --variable: variable.sh COLLIDER NVCC SOURCE WORK [DEVICE]
 #
-# Each race of the source is reported by hirace, iguard and collide's build exactly when its variable is
-# asked for, at run time on the CPU device and when the checks are put in by collider nvcc.
+# Each race of the source is reported by hirace and iguard exactly when its variable is asked for: at run
+# time on the CPU device, and when the checks are put in by collider nvcc. DEVICE is cpu or gpu; without
+# a GPU the exit code is 77 then.
 set -eu
-collider=$1 nvcc=$2 source=$3 work=$4
+collider=$1 nvcc=$2 source=$3 work=$4 device=${5:-cpu}
+[ "$device" = cpu ] || [ -e /dev/nvidia0 ] || exit 77
 mkdir -p "$work"
 cd "$work"
-"$nvcc" -O2 -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 "$source" -o plain
+[ "$device" = gpu ] ||
+	"$nvcc" -O2 -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 "$source" -o plain
+arch=sm_90
+[ "$device" = cpu ] || arch=native
 bad=0
 
 # The names behind "race:" on the lines that were reported.
@@ -27,8 +32,14 @@ expect() { # WHAT WANTED
 
 for detector in hirace iguard; do
 	while read -r asked wanted; do
-		"$collider" run --device=cpu --detector=$detector ${asked:+--variable="$asked"} \
-			--log-file=report ./plain >out || true
+		if [ "$device" = gpu ]; then
+			"$collider" nvcc --sanitize=$detector ${asked:+--variable="$asked"} -arch=native \
+				"$source" -o plain >log 2>&1
+			"$collider" run --device=gpu --detector=$detector --log-file=report ./plain >out || true
+		else
+			"$collider" run --device=cpu --detector=$detector ${asked:+--variable="$asked"} \
+				--log-file=report ./plain >out || true
+		fi
 		expect "$detector $asked" "${wanted:+$wanted }"
 	done <<-END
 		* first second tile given other
@@ -41,8 +52,8 @@ for detector in hirace iguard; do
 		nothing
 	END
 done
-"$collider" nvcc --sanitize=hirace --variable=second,\$1 -arch=sm_90 "$source" -o built >log 2>&1
-"$collider" run --device=cpu --detector=hirace --log-file=report ./built >out || true
+"$collider" nvcc --sanitize=hirace --variable=second,\$1 -arch=$arch "$source" -o built >log 2>&1
+"$collider" run --device="$device" --detector=hirace --log-file=report ./built >out || true
 expect "built with it" "second given "
 grep -q "access of another variable: --variable asks for others" report || {
 	echo "FAIL: the report doesn't say what was left out"

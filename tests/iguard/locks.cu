@@ -366,6 +366,38 @@ __global__ void ticket_ref_relaxed_load_race() { TICKET_REF("ld.relaxed", "st.re
 __global__ void lane_ticket_for_warp_clean() { WARP_TICKET(__syncwarp(), __syncwarp()) }
 __global__ void lane_ticket_for_warp_race() { WARP_TICKET(, ) } // the others don't wait for it
 
+// The number that a sum had comes again as that of a barrier's arrivals: none of the three threads
+// waits for a turn or holds a lock. Behind it one reads, then another one, then the third one writes.
+#define COUNTED(release)                                                                           \
+	if (leads() || me() == 32) {                                                               \
+		while (atomicAdd(&c.count[1 + me() / 32], 1) != 3)                                 \
+			;                                                                          \
+		FENCE;                                                                             \
+		atomicAdd(&c.count[0], 1);                                                         \
+		while (seen(&c.count[0]) != 3)                                                     \
+			;                                                                          \
+		FENCE;                                                                             \
+	}                                                                                          \
+	if (me() == 32) {                                                                          \
+		sink[1] = c.word[0];                                                               \
+		release;                                                                           \
+		atomicExch(&c.flag[0], 1);                                                         \
+	} else if (me() == 0) {                                                                    \
+		while (seen(&c.flag[0]) == 0)                                                      \
+			;                                                                          \
+		FENCE;                                                                             \
+		sink[0] = c.word[0];                                                               \
+		FENCE;                                                                             \
+		atomicExch(&c.flag[1], 1);                                                         \
+	} else if (me() == BLOCK) {                                                                \
+		while (seen(&c.flag[1]) == 0)                                                      \
+			;                                                                          \
+		FENCE;                                                                             \
+		c.word[0] = 1;                                                                     \
+	}
+__global__ void barrier_is_no_turn_possible() { COUNTED() } // the first one releases nothing
+__global__ void barrier_is_no_turn_quiet() { COUNTED(FENCE) }
+
 // Mellor-Crummey and Scott: each thread waits for a word of its own.
 #define MCS(n, behind, before)                                                                     \
 	if (leads()) {                                                                             \
