@@ -213,8 +213,10 @@ struct oracle_cell *oracle_cells_make(struct oracle *o, uint64_t address, uint32
 		*p = oracle_mem_new(o, page_bytes(0));
 		r->pages |= 1ull << oracle_page_number(address);
 	}
-	if (words & ~(*p)->words)
+	if (words & ~(*p)->words) {
 		*p = page_grow(o, *p, words);
+		r->full |= (uint64_t)((*p)->words == UINT64_MAX) << oracle_page_number(address);
+	}
 	return &(*p)->cell[oracle_place_of((*p)->words, first)];
 }
 
@@ -227,6 +229,7 @@ void oracle_page_free(struct oracle *o, uint64_t address)
 	oracle_mem_free(o, r->page[at], page_bytes(r->page[at]->words));
 	r->page[at] = NULL;
 	r->pages &= ~(1ull << at);
+	r->full &= r->pages;
 	if (r->pages)
 		return;
 	HASH_DEL(o->regions, r);

@@ -6,7 +6,7 @@
  *   shadow.c  accesses by word, race checks    write.c   reads-from, strong writes
  *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
  *   split.c   an access, in parts      ext.c     records of other words; spent.c, strong.c: of some
- *   row.c     plain accesses by row    readers.c sets of readers
+ *   row.c     plain accesses by row; alike.c: words alike      readers.c sets of readers
  *   cell.c    where words are, their memory   log.c  words with atomics; strip.c: rows of them
  *   forget.c  memory that is new             retire.c  what can't race any more
  *
@@ -380,7 +380,8 @@ struct oracle_page {
 
 struct oracle_region {
 	uint64_t key;
-	uint64_t pages; /* bits: those that are there */
+	uint64_t pages; /* bits: those that are there, */
+	uint64_t full;	/* ... and that have all cells */
 	struct oracle_page *page[ORACLE_REGION_PAGES];
 	UT_hash_handle hh;
 };
@@ -589,19 +590,6 @@ void oracle_sc_free(struct oracle *o);
  * reads. */
 void oracle_forced_by(struct oracle *o, struct oracle_clock **c, uint32_t pseudo, bool is_read);
 void oracle_forced_drop(struct oracle *o, struct oracle_misc *m);
-
-/* The fence.sc's before what the clock knows, if their order is that of communication. */
-static inline uint64_t oracle_fences_of(const struct oracle *o, const struct oracle_clock *c)
-{
-	return o->opt.sc == ORACLE_SC_PROGRAM ? c->root[ORACLE_FENCES] : 0;
-}
-
-static inline bool oracle_has_fences(const struct oracle_ext *e)
-{
-	const struct oracle_bytes *x = e->bytes;
-
-	return x && (x->fences[0] || x->fences[1] || x->fences[2] || x->fences[3]);
-}
 
 /* write.c */
 struct oracle_chain *oracle_chain_new(struct oracle *o);

@@ -39,9 +39,10 @@ static inline uint32_t oracle_word_bit(uint64_t address)
 static inline struct oracle_page *oracle_page_near(const struct oracle *o, uint64_t address)
 {
 	const struct oracle_region *r = oracle_region_near(o, address);
-	struct oracle_page *p = r ? r->page[oracle_page_number(address)] : NULL;
+	uint32_t bit = oracle_page_number(address);
 
-	return p && p->words == UINT64_MAX ? p : NULL;
+	/* Without a look at the page, whose head is another line of the cache than the cell. */
+	return r && r->full >> bit & 1 ? r->page[bit] : NULL;
 }
 
 /* The cells of n words of one page; they stay in place until others of the page are made. */
@@ -108,6 +109,21 @@ static inline uint32_t oracle_site(struct oracle *o, const struct oracle_acc *ac
 static inline const struct oracle_site *oracle_site_at(const struct oracle *o, uint32_t site)
 {
 	return o->sites.v[site];
+}
+
+/* ---- sc.c -------------------------------------------------------------------------------- */
+
+/* The fence.sc's before what the clock knows, if their order is that of communication. */
+static inline uint64_t oracle_fences_of(const struct oracle *o, const struct oracle_clock *c)
+{
+	return o->opt.sc == ORACLE_SC_PROGRAM ? c->root[ORACLE_FENCES] : 0;
+}
+
+static inline bool oracle_has_fences(const struct oracle_ext *e)
+{
+	const struct oracle_bytes *x = e->bytes;
+
+	return x && (x->fences[0] || x->fences[1] || x->fences[2] || x->fences[3]);
 }
 
 /* ---- ext.c ----------------------------------------------------------------------------------- */

@@ -287,9 +287,9 @@ static void set_limit(struct oracle_now *n, struct oracle_readers *s)
 	n->o->stats.dropped += half;
 }
 
-/* One more reader. */
+/* One more reader; it touches none of the last ones unless may_touch. */
 static void set_push(struct oracle_now *n, struct oracle_readers *s, struct oracle_cell *c,
-		     uint32_t word, uint32_t len, const struct oracle_reader *r)
+		     uint32_t word, uint32_t len, const struct oracle_reader *r, bool may_touch)
 {
 	if (s->n == s->cap)
 		set_compact(n, s, word, len);
@@ -298,7 +298,8 @@ static void set_push(struct oracle_now *n, struct oracle_readers *s, struct orac
 		s = set_own(n->o, c, len, s->cap + (s->cap < 4 ? 2 : s->cap / 2));
 	s->has_nc |= (n->acc->flags & ORACLE_NC) != 0;
 	s->v[s->n++] = *r;
-	set_close(n, s, s->n - 1);
+	if (may_touch)
+		set_close(n, s, s->n - 1);
 }
 
 static void reader_remove(struct oracle_readers *s, uint32_t at)
@@ -315,9 +316,11 @@ static void single_add(struct oracle_now *n, struct oracle_cell *c, uint32_t wor
 	struct oracle_readers *s = oracle_set_of(c->r);
 	uint32_t first = first_looked_at(n, s);
 	uint32_t with = UINT32_MAX; /* the one to join */
+	bool may_touch = false;	    /* the lane is that of readers of other warps */
 
 	for (uint32_t i = s->n; i-- > first;) {
 		struct oracle_reader *x = &s->v[i];
+		may_touch |= x->at == r->at;
 		if (!x->is_mask || x->warps || x->actor != r->actor)
 			continue;
 		if (x->epoch == r->epoch && x->site == r->site) {
@@ -339,7 +342,7 @@ static void single_add(struct oracle_now *n, struct oracle_cell *c, uint32_t wor
 	if (with != UINT32_MAX)
 		s->v[with].at |= r->at;
 	else
-		set_push(n, s, c, word, 1, r);
+		set_push(n, s, c, word, 1, r, may_touch);
 }
 
 void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
@@ -369,7 +372,7 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 		set_put(n, s, at, &r);
 		return;
 	}
-	set_push(n, s, c, word, len, &r);
+	set_push(n, s, c, word, len, &r, true);
 }
 
 void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,

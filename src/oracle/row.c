@@ -2,6 +2,7 @@
  * row.c - plain accesses, by rows of words: the common case.
  *
  * Lanes of a warp that access neighbouring words with one clock are one row, and so is a copy.
+ * alike.c takes words of it that were accessed alike.
  * If the row is ordered after each word's earlier accesses, it becomes the words' last access, 16
  * bytes a word. Unordered reads by several actors are a set of readers that all words of the row
  * share: a reader maps words to lanes. A word with a race, or whose order isn't found so simply,
@@ -14,7 +15,7 @@
  * nothing to causality (the clock that knows the access knows its fences). Costs: a comparison for
  * each word, a look-up in the clock for each warp encountered.
  */
-#include "oracle/shadow.h"
+#include "oracle/row.h"
 
 bool oracle_is_plain(const struct oracle_now *n)
 {
@@ -26,23 +27,6 @@ bool oracle_is_plain(const struct oracle_now *n)
 }
 
 /* ---- what the clock knows ------------------------------------------------------------------ */
-
-static void forget_leaf(struct oracle_now *n)
-{
-	n->leaf_warp = ORACLE_NO_WARP;
-	n->known = NULL;
-	n->alike[0].key = n->alike[1].key = 0;
-	n->alike_set = NULL;
-}
-
-static void use_clock(struct oracle_now *n, const struct oracle_clock *clock)
-{
-	n->clock = clock;
-	if (n->leaf_clock == clock)
-		return;
-	n->leaf_clock = clock;
-	forget_leaf(n);
-}
 
 bool oracle_row_knows_lanes(struct oracle_now *n, uint32_t warp, uint32_t lanes, uint32_t epoch)
 {
@@ -69,11 +53,6 @@ uint32_t oracle_row_others(const struct oracle_row *row, uint32_t word, uint32_t
 
 /* ---- read-only loads ------------------------------------------------------------------------ */
 
-static bool is_nc_site(const struct oracle_now *n, uint32_t site)
-{
-	return oracle_site_at(n->o, site)->a.flags & ORACLE_NC;
-}
-
 /* Are both of one grid? The access's own is the group found last. */
 static bool is_same_grid(const struct oracle_now *n, uint32_t actor)
 {
@@ -85,7 +64,7 @@ static bool is_same_grid(const struct oracle_now *n, uint32_t actor)
 /* May the access replace a read that is ordered before it? */
 bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site)
 {
-	if (!is_nc_site(n, site))
+	if (!oracle_is_nc_site(n, site))
 		return true;
 	return !oracle_is_nc_kept(n->o, oracle_site_at(n->o, site), actor) ||
 	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n, actor));
@@ -209,126 +188,22 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 	return r;
 }
 
-/* ---- races by the thousand --------------------------------------------------------------- */
-
-/* Are the row, which has one actor a word, and the packed access of this site such that no more
- * than the order counts: no proxy, no read-only load? */
-static bool is_simple(const struct oracle_now *n, uint32_t site)
-{
-	return oracle_is_plain(n) && !(n->acc->flags & ORACLE_NC) && !is_nc_site(n, site);
-}
-
-/* Does a fence.sc come before the packed access? Then the row's may be forced after it (sc.c). */
-static bool has_fence_before(const struct oracle_now *n, uint64_t p)
-{
-	const struct oracle_site *x = oracle_site_at(n->o, oracle_packed_site(p));
-
-	return n->o->sc_logs && (x->a.fences || oracle_fence_before(n->o, oracle_packed_actor(p),
-								    oracle_packed_epoch(p)));
-}
-
-/* The pair of the row and a simple packed access of this site, if it need only be counted. The
- * words of a row mostly race with one site. */
-static const struct oracle_repeat *pair_with(struct oracle_now *n, const struct oracle_row *row,
-					     uint32_t site)
-{
-	const struct oracle_repeat *x = n->pair;
-
-	if (!x || n->pair_first != site || n->pair_second != row->site) {
-		n->pair_first = site;
-		n->pair_second = row->site;
-		n->pair_families[0] = site;
-		n->pair_families[1] = row->site;
-		x = oracle_repeat_at(n->o, &n->pair_families[0], &n->pair_families[1], ORACLE_RACE);
-		n->pair = is_simple(n, site) ? x : NULL;
-	}
-	/* Another pair may have taken the place. */
-	return n->pair && x->count && x->first == n->pair_families[0] &&
-			       x->second == n->pair_families[1] && x->kind == ORACLE_RACE
-		       ? x
-		       : NULL;
-}
-
-/* Is the row's race with a packed access a pair sighted so often? Then it is counted. */
-static bool is_packed_counted(struct oracle_now *n, const struct oracle_row *row, uint64_t p,
-			      uint64_t least)
-{
-	const struct oracle_repeat *x;
-
-	if (!(p & 1) || p & ORACLE_PACKED_FORM || row->is_mask || row->shift > 4)
-		return false;
-	x = pair_with(n, row, oracle_packed_site(p));
-	if (!x || n->o->findings.v[x->index].count < least || has_fence_before(n, p))
-		return false;
-	oracle_count_pair(n->o, x);
-	return true;
-}
-
-/* ---- words that are alike ---------------------------------------------------------------- */
-
-#define LANE_BITS (31ull << ORACLE_ACTOR_SHIFT)
-
-enum seen { SEEN_NOT /* look at it in full */, SEEN_BEFORE, SEEN_COUNTED };
-
-static void alike_fill(struct oracle_now *n, const struct oracle_row *row, struct oracle_alike *a,
-		       uint64_t p)
-{
-	uint32_t actor = oracle_packed_actor(p), site = oracle_packed_site(p);
-
-	a->key = p & ~LANE_BITS;
-	a->row = row->site;
-	a->is_simple = (p & 1) && !(p & ORACLE_PACKED_FORM) && !is_nc_site(n, site);
-	if (!a->is_simple)
-		return;
-	oracle_look_up(n, actor);
-	a->leaf = n->leaf;
-	a->value = n->leaf_value;
-	a->epoch = oracle_packed_epoch(p);
-	a->is_asked = false;
-}
-
-/* Is the race of the row with the accesses that are alike of a pair sighted so often? */
-static bool is_alike_counted(struct oracle_now *n, const struct oracle_row *row,
-			     struct oracle_alike *a, uint64_t least)
-{
-	if (!a->is_asked) {
-		a->pair = n->o->sc_logs ? NULL : pair_with(n, row, oracle_packed_site(a->key));
-		a->is_asked = true;
-	}
-	return a->pair && n->o->findings.v[a->pair->index].count >= least;
-}
-
-/* Is a packed access before the row's, or is their race one of a pair sighted so often? Words of a
- * row mostly have accesses of one warp, epoch and site. */
-static inline enum seen look_at(struct oracle_now *n, const struct oracle_row *row,
-				struct oracle_alike *a, uint64_t p, uint32_t word, uint64_t least)
-{
-	uint32_t actor = oracle_packed_actor(p);
-
-	if (!n->is_fast)
-		return SEEN_NOT;
-	if ((p & ~LANE_BITS) != a->key || a->row != row->site)
-		alike_fill(n, row, a, p);
-	if (!a->is_simple)
-		return SEEN_NOT;
-	if (actor == oracle_row_actor(row, word) ||
-	    (a->leaf ? a->leaf[actor & 31] : a->value) >= a->epoch)
-		return SEEN_BEFORE;
-	return is_alike_counted(n, row, a, least) ? SEEN_COUNTED : SEEN_NOT;
-}
+/* ---- races that are only counted ------------------------------------------------------------ */
 
 /* Is the word's last write before the row's access, or is their race counted? */
 static bool is_write_seen(struct oracle_now *n, const struct oracle_row *row,
 			  const struct oracle_cell *c, uint32_t word, uint64_t least,
 			  bool *is_counted)
 {
-	enum seen seen = c->w ? look_at(n, row, &n->alike[0], c->w, word, least) : SEEN_BEFORE;
+	enum oracle_look seen =
+		c->w ? oracle_look_at(n, row, &n->alike[0], c->w, word, least) : ORACLE_LOOK_BEFORE;
 
 	*is_counted = false;
-	if (seen == SEEN_BEFORE || (seen == SEEN_NOT && is_write_before(n, row, c, word)))
+	if (seen == ORACLE_LOOK_BEFORE ||
+	    (seen == ORACLE_LOOK_FULL && is_write_before(n, row, c, word)))
 		return true;
-	*is_counted = seen == SEEN_COUNTED || is_packed_counted(n, row, c->w, least);
-	if (seen == SEEN_COUNTED)
+	*is_counted = seen == ORACLE_LOOK_COUNTED || oracle_is_packed_counted(n, row, c->w, least);
+	if (seen == ORACLE_LOOK_COUNTED)
 		oracle_count_pair(n->o, n->alike[0].pair);
 	return *is_counted;
 }
@@ -354,8 +229,6 @@ static bool is_write_replaced(struct oracle_now *n, const struct oracle_row *row
 	return true;
 }
 
-#define KEPT_READERS 32u /* of a word that races: each of its writes looks at all of them */
-
 /* Are the word's reads, which aren't before the row's write, counted? They stay: the write of
  * another line may race with them, too. */
 static bool are_reads_counted(struct oracle_now *n, const struct oracle_row *row,
@@ -364,161 +237,34 @@ static bool are_reads_counted(struct oracle_now *n, const struct oracle_row *row
 	struct oracle_readers *s = oracle_set_of(c->r);
 
 	if (c->r & 1)
-		return is_packed_counted(n, row, c->r, 1);
+		return oracle_is_packed_counted(n, row, c->r, 1);
 	return oracle_is_plain(n) && row->shift <= 4 && !row->is_mask && !s->has_nc &&
-	       s->n <= KEPT_READERS && !n->o->sc_logs && oracle_set_count(n, row, s, word);
+	       s->n <= ORACLE_KEPT_READERS && !n->o->sc_logs && oracle_set_count(n, row, s, word);
 }
 
 /* Are the word's reads before the row's write, or is their race counted, once for the word? */
-static enum seen reads_seen(struct oracle_now *n, const struct oracle_row *row,
-			    const struct oracle_cell *c, uint32_t word,
-			    const struct oracle_repeat **pair)
+static enum oracle_look reads_seen(struct oracle_now *n, const struct oracle_row *row,
+				   const struct oracle_cell *c, uint32_t word,
+				   const struct oracle_repeat **pair)
 {
-	enum seen seen = SEEN_BEFORE;
+	enum oracle_look seen = ORACLE_LOOK_BEFORE;
 
 	*pair = NULL;
 	if (!c->r)
-		return SEEN_BEFORE;
+		return ORACLE_LOOK_BEFORE;
 	if (c->r & 1) {
-		seen = look_at(n, row, &n->alike[1], c->r, word, 1);
+		seen = oracle_look_at(n, row, &n->alike[1], c->r, word, 1);
 		*pair = n->alike[1].pair;
-	} else if (n->is_fast && oracle_set_of(c->r)->n <= KEPT_READERS && !n->o->sc_logs) {
+	} else if (n->is_fast && oracle_set_of(c->r)->n <= ORACLE_KEPT_READERS && !n->o->sc_logs) {
 		seen = oracle_set_is_alike(n, row, oracle_set_of(c->r), pair)
-			       ? (*pair ? SEEN_COUNTED : SEEN_BEFORE)
-			       : SEEN_NOT;
+			       ? (*pair ? ORACLE_LOOK_COUNTED : ORACLE_LOOK_BEFORE)
+			       : ORACLE_LOOK_FULL;
 	} else {
-		seen = SEEN_NOT;
+		seen = ORACLE_LOOK_FULL;
 	}
-	if (seen == SEEN_NOT && oracle_row_reads_behind(n, row, c->r, word))
-		return SEEN_BEFORE;
+	if (seen == ORACLE_LOOK_FULL && oracle_row_reads_behind(n, row, c->r, word))
+		return ORACLE_LOOK_BEFORE;
 	return seen;
-}
-
-/* ---- words of a row at once ---------------------------------------------------------------- */
-
-#define AT_ONCE_FROM 4u
-
-/* How many words from the first on have reads that differ in no more than the lane of packed ones.
- * *words: and writes. */
-static uint32_t alike_run(const struct oracle_cell *c, uint32_t len, uint32_t *words)
-{
-	uint64_t w = c->w & 1 ? ~LANE_BITS : UINT64_MAX, r = c->r & 1 ? ~LANE_BITS : UINT64_MAX;
-	uint32_t i;
-
-	*words = 0;
-	for (i = 1; i < len && !((c[i].r ^ c[0].r) & r); i++)
-		if ((c[i].w ^ c[0].w) & w && !*words)
-			*words = i;
-	if (!*words)
-		*words = i;
-	return i;
-}
-
-/* What look_at says of each of the words, whose accesses are alike: `p` are those of the first, in
- * steps of a cell. SEEN_NOT, too, if it isn't the same of all. */
-static enum seen look_at_all(struct oracle_now *n, const struct oracle_row *row,
-			     struct oracle_alike *a, const uint64_t *p, uint32_t word, uint32_t len,
-			     uint64_t least)
-{
-	uint32_t before = 0;
-
-	if (!*p)
-		return SEEN_BEFORE;
-	if (!(*p & 1))
-		return SEEN_NOT;
-	if ((*p & ~LANE_BITS) != a->key || a->row != row->site)
-		alike_fill(n, row, a, *p);
-	if (!a->is_simple)
-		return SEEN_NOT;
-	if (!a->leaf && a->value >= a->epoch)
-		return SEEN_BEFORE;
-	for (uint32_t i = 0; i < len; i++, p += sizeof(struct oracle_cell) / sizeof(*p)) {
-		uint32_t actor = oracle_packed_actor(*p);
-		before += actor == oracle_row_actor(row, word + i) ||
-			  (a->leaf ? a->leaf[actor & 31] : a->value) >= a->epoch;
-	}
-	if (before)
-		return before == len ? SEEN_BEFORE : SEEN_NOT;
-	return n->is_fast && is_alike_counted(n, row, a, least) ? SEEN_COUNTED : SEEN_NOT;
-}
-
-static void count_all(struct oracle *o, const struct oracle_repeat *pair, uint32_t len)
-{
-	o->races += len;
-	o->findings.v[pair->index].count += len;
-	*pair->count += len;
-}
-
-/* The packed access of the row to the word, which has a lane or actor of its own. */
-static inline uint64_t packed_in(const struct oracle_row *row, uint64_t first, uint32_t at)
-{
-	return first + ((uint64_t)(at >> row->shift) << ORACLE_ACTOR_SHIFT);
-}
-
-/* The words, whose accesses are alike, become the row's write. false: nothing is done. */
-static bool write_at_once(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
-			  uint32_t word, uint32_t len)
-{
-	const struct oracle_repeat *pair = NULL;
-	struct oracle_readers *set = c->r & 1 ? NULL : oracle_set_of(c->r);
-	uint32_t at = word - oracle_word_number(row->address);
-	uint64_t first = oracle_pack(row->actor, row->own, row->site);
-	enum seen reads, writes;
-
-	if (!set) {
-		reads = look_at_all(n, row, &n->alike[1], &c->r, word, len, 1);
-		pair = n->alike[1].pair;
-	} else if (n->is_fast && set->n <= KEPT_READERS && !n->o->sc_logs &&
-		   oracle_set_is_alike(n, row, set, &pair)) {
-		reads = pair ? SEEN_COUNTED : SEEN_BEFORE;
-	} else {
-		return false;
-	}
-	if (reads == SEEN_NOT)
-		return false;
-	writes = look_at_all(n, row, &n->alike[0], &c->w, word, len, ORACLE_HOT);
-	if (writes == SEEN_NOT)
-		return false;
-	if (writes == SEEN_COUNTED) {
-		count_all(n->o, n->alike[0].pair, len);
-		n->o->stats.raced_out += len;
-	}
-	if (reads == SEEN_COUNTED)
-		count_all(n->o, pair, len);
-	else if (set)
-		oracle_readers_unref(n->o, set, len);
-	n->o->words += c->w | c->r ? 0 : len;
-	for (uint32_t i = 0; i < len; i++)
-		c[i].w = packed_in(row, first, at + i);
-	for (uint32_t i = 0; reads == SEEN_BEFORE && i < len; i++)
-		c[i].r = 0;
-	return true;
-}
-
-/* The row reads the words, whose accesses are alike. false: nothing is done. */
-static bool read_at_once(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
-			 uint32_t word, uint32_t len)
-{
-	uint32_t at = word - oracle_word_number(row->address);
-	uint64_t first = oracle_pack(row->actor, row->own, row->site);
-	bool has_set = c->r && !(c->r & 1);
-	enum seen writes;
-
-	if (!has_set && look_at_all(n, row, &n->alike[1], &c->r, word, len, UINT64_MAX) == SEEN_NOT)
-		return false;
-	writes = look_at_all(n, row, &n->alike[0], &c->w, word, len, 1);
-	if (writes == SEEN_NOT)
-		return false;
-	if (writes == SEEN_COUNTED)
-		count_all(n->o, n->alike[0].pair, len);
-	if (has_set) {
-		oracle_set_add(n, row, c, word, len);
-		return true;
-	}
-	n->o->words += c->w | c->r ? 0 : len;
-	for (uint32_t i = 0; i < len; i++)
-		c[i].r = packed_in(row, first, at + i);
-	return true;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -528,7 +274,7 @@ static void back_to_row(struct oracle_now *n, const struct oracle_row *row)
 {
 	n->actor = row->actor;
 	n->clock = n->leaf_clock = row->clock;
-	forget_leaf(n);
+	oracle_forget_leaf(n);
 }
 
 /* A word of several lanes from `actor` on takes the general path. */
@@ -604,14 +350,14 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 			go_full(n, row, c, word);
 			continue;
 		}
-		enum seen reads = reads_seen(n, row, c, w, &pair);
-		bool is_behind = reads == SEEN_BEFORE;
+		enum oracle_look reads = reads_seen(n, row, c, w, &pair);
+		bool is_behind = reads == ORACLE_LOOK_BEFORE;
 		if (!is_write_replaced(n, row, c, w) ||
-		    (reads == SEEN_NOT && !are_reads_counted(n, row, c, w))) {
+		    (reads == ORACLE_LOOK_FULL && !are_reads_counted(n, row, c, w))) {
 			go_full(n, row, c, word);
 			continue;
 		}
-		if (reads == SEEN_COUNTED)
+		if (reads == ORACLE_LOOK_COUNTED)
 			oracle_count_pair(n->o, pair);
 		if (is_behind && c->r && !(c->r & 1))
 			oracle_readers_unref(n->o, oracle_set_of(c->r), 1);
@@ -699,8 +445,8 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 		run = 1;
 		if (oracle_cell_ext(&c[i]) || !is_write_passed(n, row, &c[i], w)) {
 			go_full(n, row, &c[i], word + i * 4);
-		} else if (n->is_fast &&
-			   (!c[i].r || look_at(n, row, &n->alike[1], c[i].r, w, UINT64_MAX))) {
+		} else if (n->is_fast && (!c[i].r || oracle_look_at(n, row, &n->alike[1], c[i].r, w,
+								    UINT64_MAX))) {
 			n->o->words += !(c[i].w | c[i].r);
 			c[i].r = packed_at(row, w);
 		} else if (c[i].r && !(c[i].r & 1)) {
@@ -730,6 +476,8 @@ static void fetch(const struct oracle_cell *c, uint32_t len)
 			oracle_fetch_lists(oracle_cell_ext(&c[i]));
 }
 
+#define AT_ONCE_FROM 4u
+
 static void row_words(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		      uint64_t address, uint32_t len)
 {
@@ -751,9 +499,10 @@ static void row_part(struct oracle_now *n, const struct oracle_row *row, uint64_
 	bool is_read = n->acc->kind == RACE_OP_READ;
 
 	while (n->can_be_at_once && len >= AT_ONCE_FROM) {
-		uint32_t words, run = alike_run(c, len, &words), w = oracle_word_number(address);
-		if (words >= AT_ONCE_FROM && (is_read ? read_at_once(n, row, c, w, words)
-						      : write_at_once(n, row, c, w, words)))
+		uint32_t words, run = oracle_alike_run(c, len, &words),
+				w = oracle_word_number(address);
+		if (words >= AT_ONCE_FROM && (is_read ? oracle_read_at_once(n, row, c, w, words)
+						      : oracle_write_at_once(n, row, c, w, words)))
 			run = words;
 		else
 			/* Words with other reads have other sets. */
@@ -766,86 +515,12 @@ static void row_part(struct oracle_now *n, const struct oracle_row *row, uint64_
 		row_words(n, row, c, address, len);
 }
 
-/* Before anything is done with rows of this kind. */
-static void prepare(struct oracle_now *n, struct oracle_row *row)
-{
-	uint64_t fences = oracle_fences_of(n->o, row->clock);
-
-	row->site = fences ? oracle_site(n->o, n->acc, fences) : n->site;
-	n->is_fast = !row->is_mask && row->shift <= 4 && !(n->acc->flags & ORACLE_NC);
-	n->can_be_at_once = !row->is_mask && !oracle_is_narrow(row->shift) &&
-			    !(n->acc->flags & ORACLE_NC) && oracle_can_pack(row->own, row->site);
-}
-
-static void use_row(struct oracle_now *n, const struct oracle_row *row)
-{
-	n->t = row->t;
-	n->actor = row->actor;
-	use_clock(n, row->clock);
-}
-
-/* What packed accesses of a single word are to the row. */
-static enum seen look_at_word(struct oracle_now *n, const struct oracle_row *row,
-			      struct oracle_alike *a, uint64_t p, uint32_t word, uint64_t least)
-{
-	return p ? look_at(n, row, a, p, word, least) : SEEN_BEFORE;
-}
-
-/* A lane's word, in the usual case. false: nothing is done. */
-static bool word_at_once(struct oracle_now *n, const struct oracle_row *row)
-{
-	uint32_t word = oracle_word_number(row->address);
-	struct oracle_cell *c = oracle_cells_at(n->o, row->address, 1);
-	bool is_read = n->acc->kind == RACE_OP_READ;
-	enum seen reads = look_at_word(n, row, &n->alike[1], c->r, word, is_read ? UINT64_MAX : 1);
-	enum seen writes = look_at_word(n, row, &n->alike[0], c->w, word, is_read ? 1 : ORACLE_HOT);
-
-	if (reads == SEEN_NOT || writes == SEEN_NOT)
-		return false;
-	n->o->words += !(c->w | c->r);
-	if (writes == SEEN_COUNTED) {
-		oracle_count_pair(n->o, n->alike[0].pair);
-		n->o->stats.raced_out += !is_read;
-	}
-	if (is_read) {
-		c->r = oracle_pack(row->actor, row->own, row->site);
-		return true;
-	}
-	if (reads == SEEN_COUNTED)
-		oracle_count_pair(n->o, n->alike[1].pair);
-	else
-		c->r = 0;
-	c->w = oracle_pack(row->actor, row->own, row->site);
-	return true;
-}
-
-uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
-			     const uint64_t *addresses)
-{
-	uint32_t done = 0, warp = row->actor;
-	struct oracle_thread *t = row->t;
-
-	prepare(n, row);
-	ORACLE_EACH (l, n->can_be_at_once ? mask : 0) {
-		if (t[l].clock != row->clock || t[l].own != row->own)
-			break;
-		row->t = &t[l];
-		row->actor = warp + l;
-		row->address = row->start = addresses[l];
-		use_row(n, row);
-		if (!word_at_once(n, row))
-			break;
-		done |= 1u << l;
-	}
-	return done;
-}
-
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
 {
 	uint64_t end = row->address + (uint64_t)row->nwords * 4;
 
-	prepare(n, row);
-	use_row(n, row);
+	oracle_row_prepare(n, row);
+	oracle_row_use(n, row);
 	for (uint64_t a = row->address, next; a < end; a = next) {
 		next = (a | (ORACLE_ROW_BYTES - 1)) + 1;
 		next = next < end ? next : end;

@@ -8,7 +8,7 @@
 
 #define ORACLE_PLAIN_BYTES 0xfu
 
-/* What the lanes of a warp access with four bytes each: the words of such a piece are mostly alike. */
+/* What a warp accesses with four bytes a lane: the words of such a piece are mostly alike. */
 #define ORACLE_ROW_BYTES 128u
 
 static inline bool oracle_is_narrow(uint32_t shift)

@@ -78,16 +78,16 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 		access_words(&n, address, address + bytes);
 }
 
-/* Do all lanes access neighbouring words with the same clock? */
-static bool is_whole_row(const struct oracle_thread *t, const uint64_t *addresses, uint32_t bytes)
+/* Have all lanes the same clock, and addresses in steps of this size? */
+static bool are_alike(const struct oracle_thread *t, const uint64_t *addresses, uint32_t step)
 {
 	uint64_t differ = 0;
 
-	/* Of most that don't, the last lane says so. */
-	if (addresses[ORACLE_LANES - 1] != addresses[0] + (uint64_t)(ORACLE_LANES - 1) * bytes)
+	/* Of most that haven't, the last lane says so. */
+	if (addresses[ORACLE_LANES - 1] != addresses[0] + (uint64_t)(ORACLE_LANES - 1) * step)
 		return false;
 	for (uint32_t l = 0; l < ORACLE_LANES; l++)
-		differ |= addresses[l] ^ (addresses[0] + (uint64_t)l * bytes);
+		differ |= addresses[l] ^ (addresses[0] + (uint64_t)l * step);
 	for (uint32_t l = 0; l < ORACLE_LANES; l++)
 		differ |= ((uintptr_t)t[l].clock ^ (uintptr_t)t[0].clock) | (t[l].own ^ t[0].own);
 	return !differ;
@@ -99,7 +99,7 @@ static uint32_t row_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t
 {
 	uint32_t n = 1;
 
-	if (mask == UINT32_MAX && is_whole_row(t, addresses, bytes))
+	if (mask == UINT32_MAX && are_alike(t, addresses, bytes))
 		return ORACLE_LANES;
 	while (l + n < ORACLE_LANES && mask >> (l + n) & 1 &&
 	       addresses[l + n] == addresses[l + n - 1] + bytes && t[l + n].clock == t[l].clock &&
@@ -289,6 +289,24 @@ static uint32_t access_singles(struct oracle_now *n, struct oracle_thread *t, ui
 
 #define SINGLES_TRIED 4 /* times in vain */
 
+/* All lanes read the same words. */
+static void read_same(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
+		      uint64_t address)
+{
+	struct oracle_row row = {.t = t,
+				 .actor = warp,
+				 .own = t->own,
+				 .clock = t->clock,
+				 .shift = (uint32_t)__builtin_ctz(n->acc->bytes / 4),
+				 .nwords = n->acc->bytes / 4,
+				 .address = address,
+				 .start = address,
+				 .lanes = UINT32_MAX,
+				 .is_mask = true};
+
+	oracle_row_access(n, &row);
+}
+
 static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const uint64_t *addresses)
 {
@@ -296,6 +314,10 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 	uint32_t twins = 0, tried = words == 1 ? 0 : SINGLES_TRIED;
 	bool has_twins = false;
 
+	if (n->acc->kind == RACE_OP_READ && mask == UINT32_MAX && are_alike(t, addresses, 0)) {
+		read_same(n, t, warp, addresses[0]);
+		return;
+	}
 	fetch_scattered(n, mask, addresses);
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask);
