@@ -84,8 +84,8 @@ for name in "${names[@]}"; do
 		continue
 	fi
 	# shellcheck disable=SC2086
-	run_plain 120 "$dir/plain/$name" $loops >"$tmp/$name.plain" 2>&1 || {
-		echo "$name: FAIL: the plain program fails: $(tail -1 "$tmp/$name.plain")"
+	run_plain 120 "$dir/plain/$name" $loops >"$tmp/$name.plain" 2>"$tmp/$name.said" || {
+		echo "$name: FAIL: the plain program fails: $(tail -qn1 "$tmp/$name".{plain,said} | tail -1)"
 		bad=1
 		continue
 	}
