@@ -330,8 +330,10 @@ static bool is_log(const struct oracle_cell *c)
 	return oracle_cell_log(c) != NULL;
 }
 
-bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
-		       const struct oracle_acc *acc, uint64_t address)
+/* Is the access after the word's weak ones: `before`, a write, and its reads, if that counts? */
+static bool is_after_weak(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			  const struct oracle_acc *acc, uint64_t address, uint64_t before,
+			  uint64_t reads)
 {
 	struct oracle_row row = {.t = t,
 				 .actor = actor,
@@ -348,22 +350,45 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 			       .acc = acc,
 			       .leaf_clock = t->clock,
 			       .leaf_warp = ORACLE_NO_WARP};
-	uint32_t word = oracle_word_number(address), device;
+	uint32_t word = oracle_word_number(address);
+
+	if (before && !oracle_row_is_behind(&n, &row, before, word))
+		return false;
+	return acc->kind == RACE_OP_READ || oracle_row_reads_behind(&n, &row, reads, word);
+}
+
+/* ... in the usual case, at once: a single thread's write, and no reads? */
+static bool is_after_one(const struct oracle_thread *t, uint32_t actor, uint64_t before,
+			 uint64_t reads)
+{
+	uint32_t by = oracle_packed_actor(before);
+
+	return !reads &&
+	       (!before || (!(before & ORACLE_PACKED_FORM) &&
+			    (by == actor || oracle_tree_get(t->clock->root[ORACLE_HB], by) >=
+						    oracle_packed_epoch(before))));
+}
+
+bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		       const struct oracle_acc *acc, uint64_t address)
+{
+	uint32_t device, site;
+	struct oracle_cell *c;
+	uint64_t before;
 
 	if (!is_loggable(o, t, actor, acc, address))
 		return false;
-	uint32_t site = oracle_site(o, acc, 0);
-	struct oracle_cell *c = oracle_cell_at(o, address, true);
+	site = oracle_site(o, acc, 0);
+	c = oracle_cell_at(o, address, true);
 	device = oracle_device(o, actor);
 	if (oracle_cell_ext(c) || oracle_cell_strip(c) || !oracle_can_pack(t->own, site) ||
 	    device > UINT8_MAX)
 		return false;
 	if (is_log(c) && (log_of(c)->device != device || log_of(c)->n >= o->opt.max_records))
 		return false;
-	uint64_t before = is_log(c) ? log_of(c)->before : c->w;
-	if (before && !oracle_row_is_behind(&n, &row, before, word))
-		return false;
-	if (acc->kind != RACE_OP_READ && !oracle_row_reads_behind(&n, &row, c->r, word))
+	before = is_log(c) ? log_of(c)->before : c->w;
+	if (!is_after_one(t, actor, before, c->r) &&
+	    !is_after_weak(o, t, actor, acc, address, before, c->r))
 		return false;
 	o->words += !(c->w | c->r);
 	if (!is_log(c))
