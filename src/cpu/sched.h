@@ -48,7 +48,8 @@ struct cpu_worker_priv {
 	uint64_t issued;		   /* instructions that have not advanced the clock yet */
 	uint32_t nblocks;		   /* resident on this worker */
 	BASE_VEC(struct cpu_unit *) ended; /* whose threads are gone, until cpu_engine_reap */
-	uint64_t events, quiet, patience;  /* deadlock.c: until the next proof, in decisions */
+	uint64_t events, quiet;		   /* deadlock.c: the last ones; decisions up to then */
+	unsigned tries;			   /* proofs since then */
 	uint64_t placed;		   /* e->placing when it last looked for blocks to start */
 	bool is_busy;			   /* executes, without the lock */
 	pthread_t thread;
@@ -168,6 +169,8 @@ void cpu_deadlock_look(struct cpu_engine *e);
  * that have executed it. */
 bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in);
 void cpu_proof_after(struct cpu_warp *w, uint32_t lanes);
+/* A proof that has failed needs neither. worker->proof isn't NULL. */
+bool cpu_proof_goes_on(const struct cpu_worker *k);
 /* Blocks are about to end. */
 void cpu_proof_end(struct cpu_worker *k);
 /* special.c */

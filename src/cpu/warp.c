@@ -538,6 +538,10 @@ static void run_proving(struct cpu_worker *k, struct cpu_warp *w, struct cpu_spl
 		cpu_proof_after(w, lanes | w->cur->mask);
 		if (!goes_on)
 			return;
+		if (!cpu_proof_goes_on(k)) {
+			run_split(k, w, w->cur, left);
+			return;
+		}
 	}
 }
 
@@ -568,7 +572,7 @@ bool cpu_warp_run(struct cpu_worker *k, struct cpu_warp *w, uint32_t budget)
 	w->worker = k;
 	k->warp = w;
 	p->insts++;
-	if (p->ready && __builtin_expect(k->proof != NULL, 0))
+	if (p->ready && __builtin_expect(k->proof != NULL, 0) && cpu_proof_goes_on(k))
 		run_proving(k, w, choose_split(k, w), (int32_t)budget);
 	else if (p->ready)
 		run_split(k, w, choose_split(k, w), (int32_t)budget);
