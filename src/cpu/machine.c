@@ -17,6 +17,7 @@ static void init_sync(struct cpu_engine *e)
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&e->changed, &attr);
+	pthread_cond_init(&e->nudge, &attr);
 	pthread_condattr_destroy(&attr);
 	atomic_store(&e->wanted, 0);
 }
@@ -160,6 +161,7 @@ void cpu_machine_free(struct cpu_machine *m)
 	pthread_mutex_lock(&e->lock);
 	e->is_closing = true;
 	pthread_cond_broadcast(&e->changed);
+	pthread_cond_signal(&e->nudge);
 	pthread_mutex_unlock(&e->lock);
 	if (e->has_background)
 		pthread_join(e->background, NULL);
@@ -186,7 +188,7 @@ void cpu_machine_forked(struct cpu_machine *m)
 	init_sync(e);
 	cpu_space_forked(m);
 	cpu_load_forked();
-	e->is_working = e->has_background = false;
+	e->is_working = e->has_background = e->is_asleep = false;
 	e->nhost = e->nops = e->nbusy = e->nthreads = 0;
 	e->startable.n = e->polls.n = e->held.n = 0;
 	atomic_store(&e->is_pausing, false);

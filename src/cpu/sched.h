@@ -291,6 +291,8 @@ struct cpu_engine {
 	bool is_closing;
 	bool has_background;
 	pthread_t background;
+	pthread_cond_t nudge; /* for that one alone: work came while it slept, or it shall end */
+	bool is_asleep;	      /* it wants to know at once */
 	uint64_t last_worked; /* ms, host's clock */
 	struct cpu_device *devices;
 	struct cpu_worker *workers;
@@ -383,6 +385,8 @@ void cpu_workers_pause(struct cpu_engine *e);
 void cpu_workers_resume(struct cpu_engine *e);
 void cpu_workers_join(struct cpu_engine *e);
 void cpu_engine_wait(struct cpu_engine *e, uint64_t ms);
+/* An operation came or ended; the lock is held. */
+void cpu_engine_changed(struct cpu_engine *e);
 
 /* transfer.c: does a piece; true: the transfer is complete. */
 bool cpu_transfer_step(struct cpu_worker *k, struct cpu_op *op);
