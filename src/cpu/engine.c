@@ -69,6 +69,17 @@ bool cpu_engine_is_held(const struct cpu_machine *m)
 	return holds_lock;
 }
 
+void cpu_engine_forget(struct cpu_machine *m, const struct cpu_module *mod)
+{
+	bool is_mine = !holds_lock;
+
+	if (is_mine)
+		lock(m->engine);
+	cpu_spares_clear(m->engine, mod);
+	if (is_mine)
+		unlock(m->engine);
+}
+
 /* The calling thread's own, in wait_until. */
 static _Thread_local const struct cpu_waiter *my_wait;
 

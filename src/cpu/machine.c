@@ -102,6 +102,7 @@ void cpu_engine_free(struct cpu_machine *m)
 		}
 		free(e->devices[d].sms);
 	}
+	cpu_spares_clear(e, NULL);
 	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
 		struct cpu_worker_priv *p = e->workers[i].priv;
 		if (!p)
@@ -199,6 +200,8 @@ void cpu_machine_forked(struct cpu_machine *m)
 		p->nblocks = 0;
 	}
 	/* Memory of the parent's kernels stays allocated, but is not used again. */
+	memset(e->spares, 0, sizeof(e->spares));
+	e->spare_bytes = 0;
 	for (unsigned d = 0; d < m->opt.devices; d++) {
 		e->devices[d].grids = NULL;
 		e->devices[d].nops = 0;
