@@ -74,7 +74,8 @@ enum {
 	CPU_I_JOIN = 1 << 3,	 /* some divergent branch joins here: merge before executing */
 	CPU_I_INSERTED = 1 << 4, /* of the instrumentation, not the user's */
 	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: threads switch here */
-	CPU_I_BACK = 1 << 6	 /* a branch to an earlier place: a point where threads switch */
+	CPU_I_BACK = 1 << 6,	 /* a branch to an earlier place: threads switch here, too */
+	CPU_I_PLAIN = 1 << 7	 /* no guard, none of PARTS, GATHER, JOIN */
 };
 
 /* One cache line. */
@@ -611,8 +612,7 @@ bool cpu_syscall_is_heap(cpu_syscall *fn);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
  * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param
- * area of the callee's depth, results at `rets`. Called by control.c with the lanes that call
- * it. */
+ * area of the callee's depth, results at `rets`. Called by control.c. */
 cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets);
 /* The purpose of a function of the toolkit's device runtime that the CPU device lacks; NULL: the
  * name is none of those. */

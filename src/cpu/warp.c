@@ -461,7 +461,23 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 	while (left > 0) {
 		const struct cpu_inst *in = &code[pc];
 		uint32_t flags = in->flags, m = mask;
+		enum cpu_step step = CPU_OK;
 
+		/* Most of them: nothing is looked at before or after. */
+		while (flags & CPU_I_PLAIN && left > 0) {
+			n++;
+			left -= weight(flags);
+			step = in->fn(w, in, mask);
+			if (__builtin_expect(step != CPU_OK, 0))
+				break;
+			in++;
+			flags = in->flags;
+		}
+		pc = (uint32_t)(in - code);
+		if (step != CPU_OK)
+			goto stepped;
+		if (left <= 0)
+			break;
 		n++;
 		left -= weight(flags);
 		if (in->guard != CPU_NOSLOT)
@@ -495,8 +511,8 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 			continue;
 		}
 
-		enum cpu_step step = in->fn(w, in, m);
-
+		step = in->fn(w, in, m);
+	stepped:
 		if (__builtin_expect(step == CPU_OK, 1)) {
 			pc++;
 			if (!(flags & CPU_I_PARTS && p->nmeets && w->nsplits > 1))
