@@ -8,8 +8,8 @@
  * all of it fits. Shared memory is filled with a byte drawn by seed, because on hardware it holds
  * what an earlier block left there.
  *
- * The memory of an ended cluster is kept for the next of the same grid; that
- * of a grid is freed when it ends. The registers that a kernel would use don't limit placement;
+ * The memory of an ended cluster is kept for the next of the same grid, that of a grid for the next
+ * launch of the same kernel and shape. The registers that a kernel would use don't limit placement;
  * only cooperative launches are checked against them.
  */
 #include "cpu/sched.h"
@@ -18,9 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The system's part of each block's shared memory: from address 0 to the program's first. */
-#define SHARED_RESERVED CPU_SHARED_BASE
-#define SHARED_FILL(m)	(int)((m)->opt.seed * 0x9d + 0x5b)
+#define SHARED_FILL(m) (int)((m)->opt.seed * 0x9d + 0x5b)
 
 /* ---- launches ---------------------------------------------------------------------- */
 
@@ -99,7 +97,7 @@ static bool make_workspace(struct cpu_grid *g)
  * cooperative grids of clusters, are left to the first worker, which may then use all. */
 static bool needs_one_worker(const struct cpu_engine *e, const struct cpu_grid *g, uint32_t size)
 {
-	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + SHARED_RESERVED;
+	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + CPU_SHARED_RESERVED;
 	uint64_t fit = CPU_SM_THREADS / (g->nwarps * CPU_WARP);
 
 	if (e->nworkers == 1 || size == 1)
@@ -175,23 +173,32 @@ static void unit_free(struct cpu_unit *u)
 			free(cta->warps[0].priv);
 		free(cta->warps);
 		if (cta->shared)
-			free(cta->shared - SHARED_RESERVED);
+			free(cta->shared - CPU_SHARED_RESERVED);
 	}
 	cpu_cluster_barrier_free(c);
 	free(u->blocks);
 	free(u);
 }
 
+void cpu_units_free(struct cpu_unit *u)
+{
+	for (struct cpu_unit *next; u; u = next) {
+		next = u->next;
+		unit_free(u);
+	}
+}
+
 static bool block_alloc(struct cpu_grid *g, struct cpu_cta *cta)
 {
 	size_t bytes = (size_t)g->shared_static + g->shared_dyn;
 	struct cpu_warp_priv *privs = calloc(g->nwarps, sizeof(*privs));
-	uint8_t *shared = aligned_alloc(1024, SHARED_RESERVED + ((bytes + 1023) & ~(size_t)1023));
+	uint8_t *shared =
+		aligned_alloc(1024, CPU_SHARED_RESERVED + ((bytes + 1023) & ~(size_t)1023));
 
 	cta->grid = g;
 	cta->nwarps = g->nwarps;
 	cta->shared_bytes = (uint32_t)bytes;
-	cta->shared = shared ? shared + SHARED_RESERVED : NULL;
+	cta->shared = shared ? shared + CPU_SHARED_RESERVED : NULL;
 	cta->warps = calloc(g->nwarps, sizeof(*cta->warps));
 	if (!privs || !cta->shared || !cta->warps) {
 		free(privs);
@@ -240,6 +247,20 @@ static struct cpu_unit *unit_new(struct cpu_grid *g)
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
+static struct cpu_unit *unit_get(struct cpu_engine *e, struct cpu_grid *g)
+{
+	struct cpu_unit *u = g->priv->idle;
+
+	if (u) {
+		g->priv->idle = u->next;
+		return u;
+	}
+	if ((u = cpu_spare_take(e, g)) || (u = unit_new(g)))
+		return u;
+	cpu_spares_clear(e, NULL);
+	return unit_new(g);
+}
+
 /* The multiprocessors that one worker may use: from, from + step, ... */
 struct share {
 	uint32_t from, step, n;
@@ -259,7 +280,7 @@ static bool sm_take(struct cpu_sm *sms, struct share sh, uint32_t first, const s
 		    uint32_t *sm)
 {
 	uint32_t threads = g->nwarps * CPU_WARP, best = UINT32_MAX;
-	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + SHARED_RESERVED;
+	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + CPU_SHARED_RESERVED;
 
 	for (uint32_t i = 0; i < sh.n; i++) {
 		uint32_t n = first + i < sh.n ? first + i : first + i - sh.n;
@@ -283,7 +304,7 @@ static bool sm_take(struct cpu_sm *sms, struct share sh, uint32_t first, const s
 static void sm_give(struct cpu_sm *s, const struct cpu_grid *g)
 {
 	s->threads -= g->nwarps * CPU_WARP;
-	s->shared -= (uint64_t)g->shared_static + g->shared_dyn + SHARED_RESERVED;
+	s->shared -= (uint64_t)g->shared_static + g->shared_dyn + CPU_SHARED_RESERVED;
 	s->ctas--;
 }
 
@@ -351,8 +372,8 @@ void cpu_block_use_reserved(struct cpu_cluster *c)
 		return;
 	c->uses_reserved = true;
 	for (uint32_t r = 0; r < c->size; r++)
-		memset(c->ctas[r]->shared - SHARED_RESERVED, SHARED_FILL(c->grid->m),
-		       SHARED_RESERVED);
+		memset(c->ctas[r]->shared - CPU_SHARED_RESERVED, SHARED_FILL(c->grid->m),
+		       CPU_SHARED_RESERVED);
 }
 
 static uint64_t next_index(struct cpu_worker *k, struct cpu_grid_priv *p)
@@ -382,11 +403,9 @@ static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gr
 		       const uint32_t *sm)
 {
 	struct cpu_grid_priv *p = g->priv;
-	struct cpu_unit *u = p->idle;
+	struct cpu_unit *u = unit_get(e, g);
 
-	if (u)
-		p->idle = u->next;
-	else if (!(u = unit_new(g)))
+	if (!u)
 		return false;
 	u->worker = k;
 	u->index = next_index(k, p);
@@ -561,10 +580,10 @@ void cpu_grid_free(struct cpu_grid *g)
 		cpu_block_end(p->resident);
 	if (g->workspace)
 		cpu_mem_free(g->m, (void *)(uintptr_t)g->workspace);
-	for (struct cpu_unit *u = p->idle, *next; u; u = next) {
-		next = u->next;
-		unit_free(u);
-	}
+	if (p->is_over)
+		cpu_units_free(p->idle);
+	else
+		cpu_spare_put(g->m->engine, g, p->idle);
 	for (struct cpu_grid **at = &dev->grids; *at; at = &(*at)->priv->next)
 		if (*at == g) {
 			*at = p->next;

@@ -18,7 +18,7 @@
  * several workers; memory that the program has registered, which another process may write; a
  * program with a thread that does anything else, even sleep.
  * Costs: a comparison at each batch of turns. A proof that fails is tried again after twice as many
- * turns.
+ * turns, and may then take twice as long: a tenth of the instructions between the two.
  */
 #include "cpu/sched.h"
 
@@ -27,10 +27,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_TURNS  8192u /* of actors without an event, before the first proof */
-#define MOST_TURNS   (1ull << 40)
-#define ANCHOR_INSTS 4000u	    /* that a proof may take for each anchor */
-#define MOST_BYTES   (256ull << 20) /* of copies */
+/* Turns of actors without an event before the first proof: in all, and of each that is ready. */
+#define FIRST_TURNS 8192u
+#define ACTOR_TURNS 32u
+#define FIRST_INSTS 512u  /* that the first proof may take for each anchor that can run */
+#define MOST_INSTS  4096u /* any proof */
+#define MOST_TRIES  26u
+#define MOST_BYTES  (256ull << 20) /* of copies */
 
 /* The state of the lanes of one split when the proof began. */
 struct anchor {
@@ -55,7 +58,8 @@ struct cpu_proof_warp {
 struct cpu_proof {
 	struct base_arena arena;
 	BASE_VEC(struct cpu_proof_warp *) warps;
-	uint64_t nanchors, bytes, insts; /* executed before it began */
+	uint64_t nanchors, nrunning, bytes, insts; /* executed before it began */
+	uint64_t limit;				   /* instructions that it may take */
 	bool is_failed, is_proven, reads_host;
 	unsigned spin, wait; /* lanes */
 };
@@ -66,6 +70,11 @@ void cpu_proof_fail(struct cpu_worker *k)
 {
 	if (k->proof)
 		k->proof->is_failed = true;
+}
+
+bool cpu_proof_goes_on(const struct cpu_worker *k)
+{
+	return !k->proof->is_failed;
 }
 
 static bool is_wait_of_mbarrier(const struct ptx_form *f)
@@ -165,10 +174,12 @@ static void set_anchor(struct cpu_proof *p, const struct cpu_warp *w, const stru
 	memcpy(a->sp, w->sp, sizeof(a->sp));
 	a->ret = BASE_NEWN(&p->arena, struct cpu_return, levels * CPU_WARP);
 	memcpy(a->ret, w->ret, levels * sizeof(*w->ret));
-	if (s->state == CPU_SPLIT_BARRIER || s->state == CPU_SPLIT_GATHER)
+	if (s->state == CPU_SPLIT_BARRIER || s->state == CPU_SPLIT_GATHER) {
 		p->wait += cpu_popcount(s->mask);
-	else
+	} else {
 		p->spin += cpu_popcount(s->mask);
+		p->nrunning++;
+	}
 }
 
 /* The lanes of `lanes` whose element of a slot of `bytes` differs. */
@@ -411,9 +422,10 @@ void cpu_proof_end(struct cpu_worker *k)
 	end_proof(k);
 }
 
-static void begin_proof(struct cpu_engine *e, struct cpu_worker *k)
+static void begin_proof(struct cpu_engine *e, struct cpu_worker *k, unsigned tries)
 {
 	struct cpu_proof *p = calloc(1, sizeof(*p));
+	uint64_t each = (uint64_t)FIRST_INSTS << tries;
 
 	if (!p)
 		return;
@@ -422,6 +434,7 @@ static void begin_proof(struct cpu_engine *e, struct cpu_worker *k)
 	for (unsigned d = 0; d < e->m->opt.devices; d++)
 		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next)
 			add_grid(p, g);
+	p->limit = (each < MOST_INSTS ? each : MOST_INSTS) * (p->nrunning + 16);
 	if (p->is_failed || !p->nanchors)
 		end_proof(k);
 }
@@ -455,14 +468,21 @@ static uint64_t count_events(const struct cpu_engine *e)
 	return 2 * e->ids - e->nops + e->placing + e->stats.blocks;
 }
 
-/* A proof has failed, or something has happened: the next one after `turns` turns. */
-static void wait_turns(struct cpu_worker *k, uint64_t turns)
+/* A proof has failed, or something has happened: the next one after a number of turns. */
+static void wait_turns(struct cpu_worker *k, unsigned tries)
 {
 	struct cpu_worker_priv *p = k->priv;
 
 	end_proof(k);
 	p->quiet = p->decisions;
-	p->patience = turns < MOST_TURNS ? turns : MOST_TURNS;
+	p->tries = tries < MOST_TRIES ? tries : MOST_TRIES;
+}
+
+static bool has_been_quiet(const struct cpu_worker_priv *p)
+{
+	uint64_t turns = ACTOR_TURNS * (uint64_t)(p->queue[0].n + p->queue[1].n + p->heap.n);
+
+	return p->decisions - p->quiet >= (turns < FIRST_TURNS ? FIRST_TURNS : turns) << p->tries;
 }
 
 void cpu_deadlock_look(struct cpu_engine *e)
@@ -476,21 +496,20 @@ void cpu_deadlock_look(struct cpu_engine *e)
 		return;
 	if (events != p->events) {
 		p->events = events;
-		wait_turns(k, FIRST_TURNS);
+		wait_turns(k, 0);
 	} else if (!proof) {
-		if (p->decisions - p->quiet < p->patience)
+		if (!has_been_quiet(p))
 			return;
 		if (is_closed(e))
-			begin_proof(e, k);
+			begin_proof(e, k, p->tries);
 		if (!k->proof)
-			wait_turns(k, p->patience * 2);
-	} else if (proof->is_failed ||
-		   k->warp_insts - proof->insts > ANCHOR_INSTS * (proof->nanchors + 16)) {
-		wait_turns(k, p->patience * 2);
+			wait_turns(k, p->tries + 1);
+	} else if (proof->is_failed || k->warp_insts - proof->insts > proof->limit) {
+		wait_turns(k, p->tries + 1);
 	} else if (!proof->is_proven && is_complete(proof)) {
 		if (is_closed(e) && !(proof->reads_host && has_handlers()))
 			proof->is_proven = true;
 		else
-			wait_turns(k, p->patience * 2);
+			wait_turns(k, p->tries + 1);
 	}
 }

@@ -19,6 +19,7 @@
 
 #define POLL_MS	    1
 #define QUERY_STEPS 4 /* batches */
+#define IDLE_LOOKS  20
 
 /* ---- time and the lock ------------------------------------------------------------- */
 
@@ -68,6 +69,17 @@ bool cpu_engine_is_held(const struct cpu_machine *m)
 	return holds_lock;
 }
 
+void cpu_engine_forget(struct cpu_machine *m, const struct cpu_module *mod)
+{
+	bool is_mine = !holds_lock;
+
+	if (is_mine)
+		lock(m->engine);
+	cpu_spares_clear(m->engine, mod);
+	if (is_mine)
+		unlock(m->engine);
+}
+
 /* The calling thread's own, in wait_until. */
 static _Thread_local const struct cpu_waiter *my_wait;
 
@@ -100,7 +112,7 @@ static void breathe(struct cpu_engine *e)
 	take_lock(e);
 }
 
-void cpu_engine_wait(struct cpu_engine *e, uint64_t ms)
+static void wait_for(struct cpu_engine *e, pthread_cond_t *cond, uint64_t ms)
 {
 	struct timespec t;
 
@@ -108,7 +120,19 @@ void cpu_engine_wait(struct cpu_engine *e, uint64_t ms)
 	t.tv_nsec += (long)(ms % 1000) * 1000000;
 	t.tv_sec += (time_t)(ms / 1000) + t.tv_nsec / 1000000000;
 	t.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&e->changed, &e->lock, &t);
+	pthread_cond_timedwait(cond, &e->lock, &t);
+}
+
+void cpu_engine_wait(struct cpu_engine *e, uint64_t ms)
+{
+	wait_for(e, &e->changed, ms);
+}
+
+void cpu_engine_changed(struct cpu_engine *e)
+{
+	if (e->is_asleep)
+		pthread_cond_signal(&e->nudge);
+	pthread_cond_broadcast(&e->changed);
 }
 
 /* ---- working --------------------------------------------------------------------------------- */
@@ -236,15 +260,21 @@ static bool device_is_idle(struct cpu_engine *e, const void *arg)
 	return device < e->m->opt.devices ? !e->devices[device].nops : !e->nops;
 }
 
+/* It looks by itself whether there is something to do, and isn't woken by each launch: only where
+ * the work is its own, or when there has been none for some time. */
 static void *background_main(void *arg)
 {
 	struct cpu_engine *e = arg;
+	unsigned idle = 0;
 	fenv_t own;
 
 	take_lock(e);
 	while (!e->is_closing) {
+		idle = e->nops ? 0 : idle + 1;
 		if (!e->nops || e->is_working || cpu_now_ms() < e->last_worked + CPU_GRACE_MS) {
-			cpu_engine_wait(e, e->nops ? CPU_GRACE_MS / 4 : 10000);
+			e->is_asleep = idle > IDLE_LOOKS;
+			wait_for(e, &e->nudge, e->is_asleep ? 10000 : CPU_GRACE_MS / 4);
+			e->is_asleep = false;
 			continue;
 		}
 		start_working(e, &own);
@@ -254,7 +284,9 @@ static void *background_main(void *arg)
 				breathe(e);
 		}
 		stop_working(e, &own);
-		cpu_engine_wait(e, e->polls.n ? POLL_MS : CPU_GRACE_MS / 4);
+		e->is_asleep = true;
+		wait_for(e, &e->nudge, e->polls.n ? POLL_MS : CPU_GRACE_MS / 4);
+		e->is_asleep = false;
 	}
 	unlock(e);
 	return NULL;
@@ -305,7 +337,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 		e->last_worked = cpu_now_ms();
 	if (!e->has_background)
 		e->has_background = !pthread_create(&e->background, NULL, background_main, e);
-	pthread_cond_broadcast(&e->changed);
+	cpu_engine_changed(e);
 	unlock(e);
 	return op;
 }

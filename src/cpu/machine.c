@@ -17,6 +17,7 @@ static void init_sync(struct cpu_engine *e)
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&e->changed, &attr);
+	pthread_cond_init(&e->nudge, &attr);
 	pthread_condattr_destroy(&attr);
 	atomic_store(&e->wanted, 0);
 }
@@ -101,6 +102,7 @@ void cpu_engine_free(struct cpu_machine *m)
 		}
 		free(e->devices[d].sms);
 	}
+	cpu_spares_clear(e, NULL);
 	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
 		struct cpu_worker_priv *p = e->workers[i].priv;
 		if (!p)
@@ -160,6 +162,7 @@ void cpu_machine_free(struct cpu_machine *m)
 	pthread_mutex_lock(&e->lock);
 	e->is_closing = true;
 	pthread_cond_broadcast(&e->changed);
+	pthread_cond_signal(&e->nudge);
 	pthread_mutex_unlock(&e->lock);
 	if (e->has_background)
 		pthread_join(e->background, NULL);
@@ -186,7 +189,7 @@ void cpu_machine_forked(struct cpu_machine *m)
 	init_sync(e);
 	cpu_space_forked(m);
 	cpu_load_forked();
-	e->is_working = e->has_background = false;
+	e->is_working = e->has_background = e->is_asleep = false;
 	e->nhost = e->nops = e->nbusy = e->nthreads = 0;
 	e->startable.n = e->polls.n = e->held.n = 0;
 	atomic_store(&e->is_pausing, false);
@@ -197,6 +200,8 @@ void cpu_machine_forked(struct cpu_machine *m)
 		p->nblocks = 0;
 	}
 	/* Memory of the parent's kernels stays allocated, but is not used again. */
+	memset(e->spares, 0, sizeof(e->spares));
+	e->spare_bytes = 0;
 	for (unsigned d = 0; d < m->opt.devices; d++) {
 		e->devices[d].grids = NULL;
 		e->devices[d].nops = 0;

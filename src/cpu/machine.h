@@ -74,7 +74,8 @@ enum {
 	CPU_I_JOIN = 1 << 3,	 /* some divergent branch joins here: merge before executing */
 	CPU_I_INSERTED = 1 << 4, /* of the instrumentation, not the user's */
 	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: threads switch here */
-	CPU_I_BACK = 1 << 6	 /* a branch to an earlier place: a point where threads switch */
+	CPU_I_BACK = 1 << 6,	 /* a branch to an earlier place: threads switch here, too */
+	CPU_I_PLAIN = 1 << 7	 /* no guard, none of PARTS, GATHER, JOIN */
 };
 
 /* One cache line. */
@@ -611,8 +612,7 @@ bool cpu_syscall_is_heap(cpu_syscall *fn);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
  * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param
- * area of the callee's depth, results at `rets`. Called by control.c with the lanes that call
- * it. */
+ * area of the callee's depth, results at `rets`. Called by control.c. */
 cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets);
 /* The purpose of a function of the toolkit's device runtime that the CPU device lacks; NULL: the
  * name is none of those. */
@@ -663,11 +663,12 @@ void cpu_proof_fail(struct cpu_worker *k);
 
 bool cpu_engine_init(struct cpu_machine *m);
 void cpu_engine_free(struct cpu_machine *m);
-/* The device's first fault is set by fault.c through this. Thread-safe. */
+/* The device's first fault, from fault.c. Thread-safe. */
 void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_fault *f);
+void cpu_engine_forget(struct cpu_machine *m, const struct cpu_module *mod); /* is unloaded */
 /* The launch's programmatic dependents may start (griddepcontrol.launch_dependents). */
 void cpu_engine_launch_dependents(struct cpu_grid *g);
-/* May griddepcontrol.wait go on: have all grids before this one ended? */
+/* Have all grids before this one ended (griddepcontrol.wait)? */
 bool cpu_engine_dependencies_done(const struct cpu_grid *g);
 
 /* ---- load.c: modules ------------------------------------------------------------------------ */
@@ -681,17 +682,16 @@ struct cpu_kernel {
 	bool is_heap_known, uses_heap; /* kernel.c */
 };
 
-/* The function whose address in CPU_WIN_CODE this is; NULL: there is none. */
+/* The function with this address in CPU_WIN_CODE, or NULL. */
 struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
 /* Why a function without code has none. */
 const char *cpu_func_refused(const struct cpu_func *f);
 /* May the kernel call malloc or free? */
 bool cpu_kernel_uses_heap(struct cpu_kernel *k);
-/* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it
- * before the first block of a grid. False: host memory is exhausted or the kernel is too large. */
+/* Decodes the kernel and all that it can call, once, before the first block of a grid; thread-safe.
+ * False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);
-/* After fork, in the child: no thread decodes. (A function that was being decoded has no code and
- * is decoded again.) */
+/* After fork, in the child: what was being decoded has no code and is decoded again. */
 void cpu_load_forked(void);
 
 /* decode.c: makes f->code; called by load.c once all symbols have addresses. */

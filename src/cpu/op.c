@@ -104,7 +104,7 @@ void cpu_op_end(struct cpu_op *op)
 	e->nops--;
 	e->has_news = true;
 	cpu_op_put(op);
-	pthread_cond_broadcast(&e->changed);
+	cpu_engine_changed(e);
 }
 
 void cpu_op_trigger(struct cpu_op *op)

@@ -7,6 +7,7 @@
  *   op.c        operations: what may start, what has ended; host functions, faults
  *   transfer.c  copies, fills, values: operations that are actors themselves
  *   block.c     blocks and clusters: made, placed on multiprocessors, ended
+ *   spare.c     their memory, from one launch to the next
  *   queue.c     the actors that are ready, the warps that sleep; one decision
  *   warp.c      one turn of one warp
  *   deadlock.c  proofs that all that runs waits forever
@@ -48,7 +49,8 @@ struct cpu_worker_priv {
 	uint64_t issued;		   /* instructions that have not advanced the clock yet */
 	uint32_t nblocks;		   /* resident on this worker */
 	BASE_VEC(struct cpu_unit *) ended; /* whose threads are gone, until cpu_engine_reap */
-	uint64_t events, quiet, patience;  /* deadlock.c: until the next proof, in decisions */
+	uint64_t events, quiet;		   /* deadlock.c: the last ones; decisions up to then */
+	unsigned tries;			   /* proofs since then */
 	uint64_t placed;		   /* e->placing when it last looked for blocks to start */
 	bool is_busy;			   /* executes, without the lock */
 	pthread_t thread;
@@ -168,6 +170,8 @@ void cpu_deadlock_look(struct cpu_engine *e);
  * that have executed it. */
 bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in);
 void cpu_proof_after(struct cpu_warp *w, uint32_t lanes);
+/* A proof that has failed needs neither. worker->proof isn't NULL. */
+bool cpu_proof_goes_on(const struct cpu_worker *k);
 /* Blocks are about to end. */
 void cpu_proof_end(struct cpu_worker *k);
 /* special.c */
@@ -193,7 +197,21 @@ struct cpu_unit {
 	struct cpu_worker *worker;
 	uint64_t index; /* of the cluster in the grid */
 	struct cpu_block *blocks;
+	uint64_t bytes; /* while it is spare */
 };
+
+/* Units of an ended grid, for the next launch of that kernel with such blocks. */
+struct cpu_spare {
+	struct cpu_func *func;
+	uint32_t nthreads, size, shared;
+	struct cpu_unit *units; /* NULL: the place is free */
+	uint64_t bytes, used;	/* the last grid */
+};
+#define CPU_SPARES	8
+#define CPU_SPARE_BYTES (256ull << 20)
+
+/* The system's part of each block's shared memory: from address 0 to the program's first. */
+#define CPU_SHARED_RESERVED CPU_SHARED_BASE
 
 #define CPU_WINDOW 8
 
@@ -233,6 +251,14 @@ void cpu_block_place(struct cpu_worker *k, unsigned device);
 void cpu_block_use_reserved(struct cpu_cluster *c);
 /* The unit's blocks have no live thread (or the grid is over). */
 void cpu_block_end(struct cpu_unit *u);
+/* A list of them. */
+void cpu_units_free(struct cpu_unit *u);
+
+/* spare.c: keeps the units of a grid that has ended as it should; one for a grid that starts, or
+ * NULL; frees those of a module (NULL: all). */
+void cpu_spare_put(struct cpu_engine *e, const struct cpu_grid *g, struct cpu_unit *units);
+struct cpu_unit *cpu_spare_take(struct cpu_engine *e, struct cpu_grid *g);
+void cpu_spares_clear(struct cpu_engine *e, const struct cpu_module *mod);
 
 /* ---- operations (op.c, engine.c) --------------------------------------------------------- */
 
@@ -288,9 +314,13 @@ struct cpu_engine {
 	bool is_closing;
 	bool has_background;
 	pthread_t background;
+	pthread_cond_t nudge; /* for that one alone: work came while it slept, or it shall end */
+	bool is_asleep;	      /* it wants to know at once */
 	uint64_t last_worked; /* ms, host's clock */
 	struct cpu_device *devices;
 	struct cpu_worker *workers;
+	struct cpu_spare spares[CPU_SPARES]; /* spare.c */
+	uint64_t spare_bytes;
 	uint32_t nworkers;
 	uint32_t sms;
 	BASE_VEC(struct cpu_op *) startable;
@@ -380,6 +410,8 @@ void cpu_workers_pause(struct cpu_engine *e);
 void cpu_workers_resume(struct cpu_engine *e);
 void cpu_workers_join(struct cpu_engine *e);
 void cpu_engine_wait(struct cpu_engine *e, uint64_t ms);
+/* An operation came or ended; the lock is held. */
+void cpu_engine_changed(struct cpu_engine *e);
 
 /* transfer.c: does a piece; true: the transfer is complete. */
 bool cpu_transfer_step(struct cpu_worker *k, struct cpu_op *op);

@@ -461,7 +461,23 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 	while (left > 0) {
 		const struct cpu_inst *in = &code[pc];
 		uint32_t flags = in->flags, m = mask;
+		enum cpu_step step = CPU_OK;
 
+		/* Most of them: nothing is looked at before or after. */
+		while (flags & CPU_I_PLAIN && left > 0) {
+			n++;
+			left -= weight(flags);
+			step = in->fn(w, in, mask);
+			if (__builtin_expect(step != CPU_OK, 0))
+				break;
+			in++;
+			flags = in->flags;
+		}
+		pc = (uint32_t)(in - code);
+		if (step != CPU_OK)
+			goto stepped;
+		if (left <= 0)
+			break;
 		n++;
 		left -= weight(flags);
 		if (in->guard != CPU_NOSLOT)
@@ -495,8 +511,8 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 			continue;
 		}
 
-		enum cpu_step step = in->fn(w, in, m);
-
+		step = in->fn(w, in, m);
+	stepped:
 		if (__builtin_expect(step == CPU_OK, 1)) {
 			pc++;
 			if (!(flags & CPU_I_PARTS && p->nmeets && w->nsplits > 1))
@@ -538,6 +554,10 @@ static void run_proving(struct cpu_worker *k, struct cpu_warp *w, struct cpu_spl
 		cpu_proof_after(w, lanes | w->cur->mask);
 		if (!goes_on)
 			return;
+		if (!cpu_proof_goes_on(k)) {
+			run_split(k, w, w->cur, left);
+			return;
+		}
 	}
 }
 
@@ -568,7 +588,7 @@ bool cpu_warp_run(struct cpu_worker *k, struct cpu_warp *w, uint32_t budget)
 	w->worker = k;
 	k->warp = w;
 	p->insts++;
-	if (p->ready && __builtin_expect(k->proof != NULL, 0))
+	if (p->ready && __builtin_expect(k->proof != NULL, 0) && cpu_proof_goes_on(k))
 		run_proving(k, w, choose_split(k, w), (int32_t)budget);
 	else if (p->ready)
 		run_split(k, w, choose_split(k, w), (int32_t)budget);

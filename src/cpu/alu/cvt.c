@@ -97,12 +97,38 @@ static inline uint32_t whole_to_u32(float x)
 	return x >= 0x1p32f ? UINT32_MAX : r;
 }
 
+/* A NaN becomes 1 << 31, or 1 << 63. */
 static inline uint32_t whole64_to_s32(double x)
 {
 	double c = x > -0x1p31 ? x : -0x1p31;
 
 	c = c < 0x1.fffffffcp30 ? c : 0x1.fffffffcp30;
 	return (uint32_t)(int32_t)c;
+}
+
+static inline uint32_t whole64_to_u32(double x)
+{
+	double c = x > 0.0 ? x : 0.0;
+
+	c = c < 0x1.fffffffep31 ? c : 0x1.fffffffep31;
+	c = x == x ? c : 0x1p31;
+	return (uint32_t)(int32_t)(c - 0x1p31) ^ 0x80000000u;
+}
+
+static inline uint64_t whole64_to_s64(double x)
+{
+	if (!(x > -0x1p63))
+		return 1ull << 63;
+	return x < 0x1p63 ? (uint64_t)(int64_t)x : INT64_MAX;
+}
+
+static inline uint64_t whole64_to_u64(double x)
+{
+	if (!(x > 0.0))
+		return x == x ? 0 : 1ull << 63;
+	if (x < 0x1p63)
+		return (uint64_t)(int64_t)x;
+	return x < 0x1p64 ? (uint64_t)(int64_t)(x - 0x1p63) ^ 1ull << 63 : UINT64_MAX;
 }
 
 CVT_FN(f32_s32, uint32_t, uint32_t, fp_b32((float)(int32_t)x))
@@ -124,17 +150,31 @@ CVT_FN(move_32, uint32_t, uint32_t, x)
 CVT_FN(move_64, uint64_t, uint64_t, x)
 CVT_FN(sat_f32, uint32_t, uint32_t, fp_out32(fp_f32(x), false, true))
 
-#define CVT_ROUNDED(suffix, round32, round64)                                                      \
+#define CVT_ROUNDED(suffix, round32)                                                               \
 	CVT_FN(s32_f32_##suffix, uint32_t, uint32_t, whole_to_s32(round32(fp_f32(x))))             \
 	CVT_FN(u32_f32_##suffix, uint32_t, uint32_t, whole_to_u32(round32(fp_f32(x))))             \
 	CVT_FN(f32_f32_##suffix, uint32_t, uint32_t, fp_out32(round32(fp_f32(x)), false, false))
 
-CVT_ROUNDED(rni, __builtin_rintf, __builtin_rint)
-CVT_ROUNDED(rzi, __builtin_truncf, __builtin_trunc)
-CVT_ROUNDED(rmi, __builtin_floorf, __builtin_floor)
-CVT_ROUNDED(rpi, __builtin_ceilf, __builtin_ceil)
-CVT_FN(s32_f64_rzi, uint64_t, uint32_t,
-       fp_f64(x) == fp_f64(x) ? whole64_to_s32(fp_f64(x)) : 0x80000000u)
+CVT_ROUNDED(rni, __builtin_rintf)
+CVT_ROUNDED(rzi, __builtin_truncf)
+CVT_ROUNDED(rmi, __builtin_floorf)
+CVT_ROUNDED(rpi, __builtin_ceilf)
+
+#define CVT_ROUNDED64(suffix, round64)                                                             \
+	CVT_FN(s32_f64_##suffix, uint64_t, uint32_t, whole64_to_s32(round64(fp_f64(x))))           \
+	CVT_FN(u32_f64_##suffix, uint64_t, uint32_t, whole64_to_u32(round64(fp_f64(x))))           \
+	CVT_FN(f64_f64_##suffix, uint64_t, uint64_t,                                               \
+	       fp_out64(round64(fp_f64(x)), fp_f64(x), fp_f64(x), fp_f64(x)))
+
+CVT_ROUNDED64(rni, __builtin_rint)
+CVT_ROUNDED64(rzi, __builtin_trunc)
+CVT_ROUNDED64(rmi, __builtin_floor)
+CVT_ROUNDED64(rpi, __builtin_ceil)
+/* Lane by lane: AVX2 has no such conversion. */
+CVT_FN(s64_f64_rzi, uint64_t, uint64_t, whole64_to_s64(fp_f64(x)))
+CVT_FN(u64_f64_rzi, uint64_t, uint64_t, whole64_to_u64(__builtin_trunc(fp_f64(x))))
+CVT_FN(s64_f32_rzi, uint32_t, uint64_t, whole64_to_s64((double)fp_f32(x)))
+CVT_FN(u64_f32_rzi, uint32_t, uint64_t, whole64_to_u64(__builtin_trunc((double)fp_f32(x))))
 
 static enum cpu_step f32_f16(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
@@ -197,8 +237,78 @@ static const struct cvt_fast {
 	{T(F32), T(F32), PTX_MOD_RZI, true, false, f32_f32_rzi},
 	{T(F32), T(F32), PTX_MOD_RMI, false, false, f32_f32_rmi},
 	{T(F32), T(F32), PTX_MOD_RPI, false, false, f32_f32_rpi},
+	{T(S32), T(F64), PTX_MOD_RNI, false, false, s32_f64_rni},
 	{T(S32), T(F64), PTX_MOD_RZI, false, false, s32_f64_rzi},
+	{T(S32), T(F64), PTX_MOD_RMI, false, false, s32_f64_rmi},
+	{T(S32), T(F64), PTX_MOD_RPI, false, false, s32_f64_rpi},
+	{T(U32), T(F64), PTX_MOD_RNI, false, false, u32_f64_rni},
+	{T(U32), T(F64), PTX_MOD_RZI, false, false, u32_f64_rzi},
+	{T(U32), T(F64), PTX_MOD_RMI, false, false, u32_f64_rmi},
+	{T(U32), T(F64), PTX_MOD_RPI, false, false, u32_f64_rpi},
+	{T(F64), T(F64), PTX_MOD_RNI, false, false, f64_f64_rni},
+	{T(F64), T(F64), PTX_MOD_RZI, false, false, f64_f64_rzi},
+	{T(F64), T(F64), PTX_MOD_RMI, false, false, f64_f64_rmi},
+	{T(F64), T(F64), PTX_MOD_RPI, false, false, f64_f64_rpi},
+	{T(S64), T(F64), PTX_MOD_RZI, false, false, s64_f64_rzi},
+	{T(U64), T(F64), PTX_MOD_RZI, false, false, u64_f64_rzi},
+	{T(S64), T(F32), PTX_MOD_RZI, true, false, s64_f32_rzi},
+	{T(U64), T(F32), PTX_MOD_RZI, true, false, u64_f32_rzi},
 };
+
+/* ---- integers of 8 and 16 bits, from and to floats ------------------------------------- */
+
+struct cvt_small {
+	uint32_t mask, sign; /* of the source, as in struct cvt_int */
+	uint32_t keep;	     /* bits of the destination's slot */
+	float least, most;
+};
+
+/* Exact, whatever the rounding. */
+#define CVT_FROM_SMALL(name, S, D, bits, type)                                                     \
+	static enum cpu_step name(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)    \
+	{                                                                                          \
+		const struct cvt_small *c = (const struct cvt_small *)in->aux;                     \
+		uint32_t m = c->mask, s = c->sign;                                                 \
+		const S *a = (const S *)cpu_slot(w, in->src[0]);                                   \
+		D *d = (D *)cpu_slot(w, in->dst[0]);                                               \
+                                                                                                   \
+		FP_LANES(l, mask, D, d, bits((type)(int32_t)(((a[l] & m) ^ s) - s)));              \
+		return CPU_OK;                                                                     \
+	}
+CVT_FROM_SMALL(f32_small_16, uint16_t, uint32_t, fp_b32, float)
+CVT_FROM_SMALL(f32_small_32, uint32_t, uint32_t, fp_b32, float)
+CVT_FROM_SMALL(f64_small_16, uint16_t, uint64_t, fp_b64, double)
+CVT_FROM_SMALL(f64_small_32, uint32_t, uint64_t, fp_b64, double)
+
+static inline uint32_t whole_to_small(float x, float least, float most)
+{
+	float c = x > least ? x : least;
+
+	c = c < most ? c : most;
+	return x == x ? (uint32_t)(int32_t)c : 0;
+}
+
+#define CVT_TO_SMALL(name, D, round32)                                                             \
+	static enum cpu_step name(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)    \
+	{                                                                                          \
+		const struct cvt_small *c = (const struct cvt_small *)in->aux;                     \
+		float least = c->least, most = c->most;                                            \
+		uint32_t k = c->keep;                                                              \
+		const uint32_t *a = cpu_u32(w, in->src[0]);                                        \
+		D *d = (D *)cpu_slot(w, in->dst[0]);                                               \
+                                                                                                   \
+		FP_LANES(l, mask, D, d,                                                            \
+			 (D)(whole_to_small(round32(fp_f32(a[l])), least, most) & k));             \
+		return CPU_OK;                                                                     \
+	}
+CVT_TO_SMALL(small_16_rni, uint16_t, __builtin_rintf)
+CVT_TO_SMALL(small_16_rzi, uint16_t, __builtin_truncf)
+CVT_TO_SMALL(small_16_rmi, uint16_t, __builtin_floorf)
+CVT_TO_SMALL(small_16_rpi, uint16_t, __builtin_ceilf)
+CVT_TO_SMALL(small_32_rni, uint32_t, __builtin_rintf)
+CVT_TO_SMALL(small_32_rzi, uint32_t, __builtin_truncf)
+CVT_TO_SMALL(small_32_rmi, uint32_t, __builtin_floorf)
+CVT_TO_SMALL(small_32_rpi, uint32_t, __builtin_ceilf)
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
@@ -404,6 +514,59 @@ static cpu_exec *cvt_find_fast(const struct ptx_form *f, const struct cvt_any *c
 	return NULL;
 }
 
+static cpu_exec *find_small(const struct cvt_any *c)
+{
+	static const struct {
+		uint8_t dbytes;
+		enum num_round round;
+		cpu_exec *fn;
+	} to[] = {
+		{2, NUM_RN, small_16_rni}, {2, NUM_RZ, small_16_rzi}, {2, NUM_RM, small_16_rmi},
+		{2, NUM_RP, small_16_rpi}, {4, NUM_RN, small_32_rni}, {4, NUM_RZ, small_32_rzi},
+		{4, NUM_RM, small_32_rmi}, {4, NUM_RP, small_32_rpi},
+	};
+	unsigned reg = c->dbytes == 1 ? 2 : c->dbytes;
+
+	if (!c->s->format && c->s->bits <= 16 && c->sbytes <= 4) {
+		if (c->d->type == PTX_TYPE_F32 && c->dbytes == 4)
+			return c->sbytes == 4 ? f32_small_32 : f32_small_16;
+		if (c->d->type == PTX_TYPE_F64 && c->dbytes == 8)
+			return c->sbytes == 4 ? f64_small_32 : f64_small_16;
+		return NULL;
+	}
+	if (c->d->format || c->d->bits > 16 || c->s->type != PTX_TYPE_F32 || c->sbytes != 4 ||
+	    !c->is_integral || (c->ftz && c->round != NUM_RN && c->round != NUM_RZ))
+		return NULL;
+	for (unsigned i = 0; i < BASE_COUNTOF(to); i++)
+		if (to[i].dbytes == reg && to[i].round == c->round)
+			return to[i].fn;
+	return NULL;
+}
+
+/* False: it is none of those. */
+static bool bind_small(struct cpu_dec *d, struct cpu_inst *in, const struct cvt_any *c)
+{
+	cpu_exec *fn = c->sat || c->relu || c->satfinite ? NULL : find_small(c);
+	struct cvt_small *k;
+
+	if (!fn)
+		return false;
+	k = (struct cvt_small *)cpu_dec_alloc(d, sizeof(*k));
+	if (!c->s->format) {
+		k->mask = (1u << c->s->bits) - 1;
+		k->sign = c->s->is_signed ? 1u << (c->s->bits - 1) : 0;
+	}
+	/* An 8-bit register lies zero-extended in its slot. */
+	k->keep = c->dbytes == 1 ? 0xff : UINT32_MAX;
+	if (!c->d->format) {
+		k->most = (float)((1u << (c->d->bits - c->d->is_signed)) - 1);
+		k->least = c->d->is_signed ? -k->most - 1 : 0;
+	}
+	in->aux = k;
+	in->fn = fn;
+	return true;
+}
+
 static enum cpu_bound bind_int(struct cpu_dec *d, struct cpu_inst *in, const struct cvt_any *c)
 {
 	static const uint8_t cls[] = {[1] = 0, [2] = 0, [4] = 1, [8] = 2};
@@ -450,6 +613,8 @@ static enum cpu_bound bind_cvt(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	in->src[0] = cpu_dec_src(d, &s->ops[1], st->type);
 	if (!dt->format && !st->format && !c->sat)
 		return bind_int(d, in, c);
+	if (bind_small(d, in, c))
+		return CPU_BOUND;
 	in->aux = c;
 	in->fn = cvt_find_fast(f, c);
 	if (!in->fn)

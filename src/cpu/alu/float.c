@@ -3,9 +3,9 @@
  *
  * Round-to-nearest forms are one vector loop each, made by macros for the four combinations of .ftz
  * and .sat. Directed roundings, and f32x2, go through arrays of 32 and the host's rounding
- * direction
- * (fp_directed32): about 200 ns a warp instead of 10. fma is fused in both builds; the baseline has
- * no such instruction, so f32 takes a double rounded to odd and f64 calls libm.
+ * direction (fp_directed32): three times as long, without AVX2 twenty times. fma is fused in both
+ * builds; the baseline has no such instruction, so f32 takes a double rounded to odd and f64 calls
+ * libm.
  * Flushing looks at the rounded result (tininess after rounding).
  * min, max, abs, neg of integer types belong to int.c, those of f16 and bf16 to half.c,
  * .approx and .full to approx.c. PTX ISA 9.7.3.
@@ -112,35 +112,65 @@ static enum cpu_step neg_f64(struct cpu_warp *w, const struct cpu_inst *in, uint
 
 /* ---- directed rounding, f32x2 -------------------------------------------------------- */
 
-enum { MODE_FTZ = 1, MODE_SAT = 2, MODE_X2 = 4, MODE_NAN = 8, MODE_XOR = 16, MODE_ABS = 32 };
+enum { MODE_FTZ = 1, MODE_SAT = 2, MODE_NAN = 4, MODE_XOR = 8, MODE_ABS = 16 };
 
 /* in->sub: enum fp_arith; imm: MODE_* and, from bit 32, the direction. */
-static enum cpu_step directed_f32(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+static inline unsigned directed_sources(const struct cpu_inst *in)
+{
+	return in->sub == FP_FMA ? 3 : in->sub >= FP_SQRT ? 1 : 2;
+}
+
+#define DIRECTED_F32(name, ftz, sat)                                                               \
+	static enum cpu_step name(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)    \
+	{                                                                                          \
+		uint32_t *d = cpu_u32(w, in->dst[0]);                                              \
+		unsigned nsrc = directed_sources(in);                                              \
+		float x[3][CPU_WARP], r[CPU_WARP];                                                 \
+                                                                                                   \
+		for (unsigned k = 0; k < 3; k++) {                                                 \
+			const uint32_t *a = cpu_u32(w, in->src[k < nsrc ? k : 0]);                 \
+                                                                                                   \
+			FP_VECTORIZE                                                               \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				x[k][l] = fp_in32(a[l], ftz);                                      \
+		}                                                                                  \
+		fp_directed32((enum fp_arith)in->sub, (int)(in->imm >> 32), x[0], x[1], x[2], r);  \
+		FP_LANES(l, mask, uint32_t, d, fp_out32(r[l], ftz, sat));                          \
+		return CPU_OK;                                                                     \
+	}
+
+DIRECTED_F32(directed_f32, false, false)
+DIRECTED_F32(directed_ftz_f32, true, false)
+DIRECTED_F32(directed_sat_f32, false, true)
+DIRECTED_F32(directed_ftz_sat_f32, true, true)
+static cpu_exec *const directed_f32_by_mode[4] = {directed_f32, directed_ftz_f32, directed_sat_f32,
+						  directed_ftz_sat_f32};
+
+static enum cpu_step arith_f32x2(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	bool ftz = in->imm & MODE_FTZ, sat = in->imm & MODE_SAT;
-	unsigned step = in->imm & MODE_X2 ? 2 : 1;
-	unsigned nsrc = in->sub == FP_FMA ? 3 : in->sub >= FP_SQRT ? 1 : 2;
+	unsigned nsrc = directed_sources(in);
 	float x[3][CPU_WARP] = {{0}}, r[CPU_WARP];
 
-	for (unsigned half = 0; half < step; half++) {
+	for (unsigned half = 0; half < 2; half++) {
 		uint32_t *d = cpu_u32(w, in->dst[0]) + half;
 
 		for (unsigned k = 0; k < nsrc; k++) {
 			const uint32_t *a = cpu_u32(w, in->src[k]) + half;
 
 			for (unsigned l = 0; l < CPU_WARP; l++)
-				x[k][l] = fp_in32(a[l * step], ftz);
+				x[k][l] = fp_in32(a[l * 2], ftz);
 		}
 		fp_directed32((enum fp_arith)in->sub, (int)(in->imm >> 32), x[0], x[1], x[2], r);
 		CPU_EACH_LANE (l, mask)
-			d[l * step] = fp_out32(r[l], ftz, sat);
+			d[l * 2] = fp_out32(r[l], ftz, sat);
 	}
 	return CPU_OK;
 }
 
 static enum cpu_step directed_f64(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	unsigned nsrc = in->sub == FP_FMA ? 3 : in->sub >= FP_SQRT ? 1 : 2;
+	unsigned nsrc = directed_sources(in);
 	/* The operand whose NaN takes precedence, as above. */
 	unsigned first = in->sub == FP_DIV ? 0 : 1, second = nsrc == 3 ? 2 : 1 - first;
 	uint64_t *d = cpu_u64(w, in->dst[0]);
@@ -153,8 +183,7 @@ static enum cpu_step directed_f64(struct cpu_warp *w, const struct cpu_inst *in,
 			x[k][l] = fp_f64(a[l]);
 	}
 	fp_directed64((enum fp_arith)in->sub, (int)(in->imm >> 32), x[0], x[1], x[2], r);
-	CPU_EACH_LANE (l, mask)
-		d[l] = fp_out64(r[l], x[0][l], x[second][l], x[first][l]);
+	FP_LANES(l, mask, uint64_t, d, fp_out64(r[l], x[0][l], x[second][l], x[first][l]));
 	return CPU_OK;
 }
 
@@ -295,14 +324,13 @@ static enum cpu_bound bind_arith(struct cpu_dec *d, const struct ptx_stmt *s, st
 	if (t == PTX_TYPE_F32X2) {
 		if (a->kind > FP_FMA)
 			return cpu_dec_unsupported(d, in, "operation on f32x2");
-		in->imm |= MODE_X2;
-		return fp_bind(d, s, in, t, a->nsrc, directed_f32);
+		return fp_bind(d, s, in, t, a->nsrc, arith_f32x2);
 	}
 	if (t == PTX_TYPE_F64)
 		return fp_bind(d, s, in, t, a->nsrc,
 			       direction == FE_TONEAREST ? a->f64 : directed_f64);
 	return fp_bind(d, s, in, t, a->nsrc,
-		       direction == FE_TONEAREST ? a->f32[ftz + 2 * sat] : directed_f32);
+		       (direction == FE_TONEAREST ? a->f32 : directed_f32_by_mode)[ftz + 2 * sat]);
 }
 
 static enum cpu_bound bind_minmax(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)

@@ -15,7 +15,7 @@
 
 #include <fenv.h>
 #include <math.h>
-#ifdef __F16C__
+#if defined(__F16C__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -325,10 +325,75 @@ static inline int fp_direction(const struct ptx_form *f)
 }
 
 /*
- * r = op(a, b, c) for 32 lanes. The operands and the result are volatile, so that no operation is
- * moved or folded across the changes of direction: as good as -frounding-math, whose cost would
- * fall on all other code of the file.
+ * r = op(a, b, c) for 32 lanes. No operation may be moved or folded across the changes of
+ * direction: with AVX2 a value passes through an empty volatile asm after the change, its result
+ * through another before the direction changes back (volatile ones keep their order); else operands
+ * and result are volatile. That is as good as -frounding-math, whose cost would fall on all other
+ * code of the file.
  */
+#if defined(__AVX2__) && defined(__FMA__)
+#define FP_PINNED(x) __asm__ volatile("" : "+x"(x))
+/* The direction in MXCSR is that of the x87 unit (FE_*), three bits higher. */
+#define FP_TURN(was, direction)                                                                    \
+	do {                                                                                       \
+		uint32_t csr_;                                                                     \
+		__asm__ volatile("stmxcsr %0" : "=m"(was));                                        \
+		csr_ = (was) | (uint32_t)(direction) << 3;                                         \
+		__asm__ volatile("ldmxcsr %0" : : "m"(csr_));                                      \
+	} while (0)
+#define FP_TURN_BACK(was) __asm__ volatile("ldmxcsr %0" : : "m"(was))
+#define FP_DIRECTED_LOOP(vec, n, load, store, expr)                                                \
+	for (unsigned i = 0; i < CPU_WARP; i += (n)) {                                             \
+		vec x = load(a + i), y = load(b + i), z = load(c + i), q;                          \
+		FP_PINNED(x);                                                                      \
+		FP_PINNED(y);                                                                      \
+		FP_PINNED(z);                                                                      \
+		(void)y, (void)z;                                                                  \
+		q = (expr);                                                                        \
+		FP_PINNED(q);                                                                      \
+		store(r + i, q);                                                                   \
+	}
+#define FP_DIRECTED(name, type, vec, n, s)                                                         \
+	static inline void name(enum fp_arith op, int direction, const type *a, const type *b,     \
+				const type *c, type *r)                                            \
+	{                                                                                          \
+		uint32_t was;                                                                      \
+		FP_TURN(was, direction);                                                           \
+		switch (op) {                                                                      \
+		case FP_ADD:                                                                       \
+			FP_DIRECTED_LOOP(vec, n, _mm256_loadu_##s, _mm256_storeu_##s,              \
+					 _mm256_add_##s(x, y))                                     \
+			break;                                                                     \
+		case FP_SUB:                                                                       \
+			FP_DIRECTED_LOOP(vec, n, _mm256_loadu_##s, _mm256_storeu_##s,              \
+					 _mm256_sub_##s(x, y))                                     \
+			break;                                                                     \
+		case FP_MUL:                                                                       \
+			FP_DIRECTED_LOOP(vec, n, _mm256_loadu_##s, _mm256_storeu_##s,              \
+					 _mm256_mul_##s(x, y))                                     \
+			break;                                                                     \
+		case FP_FMA:                                                                       \
+			FP_DIRECTED_LOOP(vec, n, _mm256_loadu_##s, _mm256_storeu_##s,              \
+					 _mm256_fmadd_##s(x, y, z))                                \
+			break;                                                                     \
+		case FP_DIV:                                                                       \
+			FP_DIRECTED_LOOP(vec, n, _mm256_loadu_##s, _mm256_storeu_##s,              \
+					 _mm256_div_##s(x, y))                                     \
+			break;                                                                     \
+		case FP_SQRT:                                                                      \
+			FP_DIRECTED_LOOP(vec, n, _mm256_loadu_##s, _mm256_storeu_##s,              \
+					 _mm256_sqrt_##s(x))                                       \
+			break;                                                                     \
+		case FP_RCP:                                                                       \
+			FP_DIRECTED_LOOP(vec, n, _mm256_loadu_##s, _mm256_storeu_##s,              \
+					 _mm256_div_##s(_mm256_set1_##s(1), x))                    \
+			break;                                                                     \
+		}                                                                                  \
+		FP_TURN_BACK(was);                                                                 \
+	}
+FP_DIRECTED(fp_directed32, float, __m256, 8, ps)
+FP_DIRECTED(fp_directed64, double, __m256d, 4, pd)
+#else
 #define FP_DIRECTED_LOOP(expr)                                                                     \
 	for (unsigned i = 0; i < CPU_WARP; i++)                                                    \
 	r[i] = (expr)
@@ -366,6 +431,7 @@ static inline int fp_direction(const struct ptx_form *f)
 	}
 FP_DIRECTED(fp_directed32, float, fmaf, sqrtf)
 FP_DIRECTED(fp_directed64, double, fma, sqrt)
+#endif
 
 /* ---- binders --------------------------------------------------------------------------- */
 

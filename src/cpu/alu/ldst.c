@@ -3,9 +3,10 @@
  *
  * In the sc model a warp's access is one of three shapes: lanes side by side
  * (one bounds check, one vector copy between memory and slots), all lanes at
- * one address (one load), or any (one bounds check for the lowest to the highest
- * address, then lane by lane). An access that fits none of them, and every one that faults, is done
- * lane by lane through cpu_resolve.
+ * one address (one load), or any: one bounds check for the lowest to the highest
+ * address, then by groups of eight lanes, which have the same shapes (rows of a block that is 8 or
+ * 16 wide), lane by lane at worst. An access that fits none of them, and every one that faults, is
+ * done lane by lane through cpu_resolve.
  *
  * In the other models each element goes through model.c. Cache operators and
  * hints are ignored: they change no value.
@@ -15,6 +16,10 @@
 #include "cpu/events.h"
 
 #include <string.h>
+
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #define MAX_VEC 8
 
@@ -34,9 +39,20 @@ typedef void each_fn(void *slot, const uint64_t *addr, uint64_t delta, uint64_t 
 		     uint32_t mask);
 typedef void uniform_fn(void *slot, const uint8_t *p, uint32_t mask);
 
+/* Eight lanes at a time: how far apart they are. */
+#define GROUP 8
+enum group_kind { GROUP_ANY, GROUP_SAME, GROUP_SIDE_BY_SIDE };
+#define GROUPS_ALL(kind) ((kind)*0x01010101u)
+struct groups {
+	uint32_t mask;
+	uint32_t kinds; /* a byte each; GROUP_ANY where the mask has not all of the group */
+};
+typedef void groups_fn(void *slot, const uint64_t *addr, uint64_t delta, const struct groups *g);
+
 struct mover {
 	linear_fn *linear;
 	each_fn *each;
+	groups_fn *groups;
 	uniform_fn *uniform; /* loads only */
 };
 
@@ -56,6 +72,11 @@ struct mem {
 #define AT(T, addr, l, delta, stride) ((T *)(uintptr_t)((addr)[l] + (delta) + (l) * (stride)))
 
 #define LOADER(name, M, R)                                                                         \
+	static inline void name##_eight(R *restrict r, const M *restrict p)                        \
+	{                                                                                          \
+		for (unsigned l = 0; l < GROUP; l++)                                               \
+			r[l] = (R)p[l];                                                            \
+	}                                                                                          \
 	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
 	{                                                                                          \
 		R *r = slot;                                                                       \
@@ -77,21 +98,55 @@ struct mem {
 				uint32_t mask)                                                     \
 	{                                                                                          \
 		R *r = slot;                                                                       \
-		if (mask == UINT32_MAX && !stride)                                                 \
+		if (mask == UINT32_MAX)                                                            \
 			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
-				r[l] = (R)*AT(const M, addr, l, delta, 0);                         \
+				r[l] = (R)*AT(const M, addr, l, delta, stride);                    \
 		else                                                                               \
 			CPU_EACH_LANE (l, mask)                                                    \
 				r[l] = (R)*AT(const M, addr, l, delta, stride);                    \
+	}                                                                                          \
+	static void name##_groups(void *slot, const uint64_t *addr, uint64_t delta,                \
+				  const struct groups *g)                                          \
+	{                                                                                          \
+		R *r = slot;                                                                       \
+		uint32_t kinds = g->kinds;                                                         \
+		if (kinds == GROUPS_ALL(GROUP_SIDE_BY_SIDE)) {                                     \
+			for (unsigned i = 0; i < CPU_WARP; i += GROUP)                             \
+				name##_eight(r + i, AT(const M, addr, i, delta, 0));               \
+			return;                                                                    \
+		}                                                                                  \
+		for (unsigned i = 0; i < CPU_WARP; i += GROUP, kinds >>= 8) {                      \
+			const M *m = AT(const M, addr, i, delta, 0);                               \
+			uint32_t mask = g->mask & 0xffu << i;                                      \
+			if ((kinds & 0xff) == GROUP_SIDE_BY_SIDE) {                                \
+				name##_eight(r + i, m);                                            \
+			} else if ((kinds & 0xff) == GROUP_SAME) {                                 \
+				R v = (R)*m;                                                       \
+				for (unsigned l = 0; l < GROUP; l++)                               \
+					r[i + l] = v;                                              \
+			} else if (mask == 0xffu << i) {                                           \
+				for (unsigned l = i; l < i + GROUP; l++)                           \
+					r[l] = (R)*AT(const M, addr, l, delta, 0);                 \
+			} else {                                                                   \
+				CPU_EACH_LANE (l, mask)                                            \
+					r[l] = (R)*AT(const M, addr, l, delta, 0);                 \
+			}                                                                          \
+		}                                                                                  \
 	}                                                                                          \
 	static void name##_uniform(void *slot, const uint8_t *p, uint32_t mask)                    \
 	{                                                                                          \
 		R *r = slot, v = (R) * (const M *)(const void *)p;                                 \
 		CPU_LANES(l, mask, r[l] = v);                                                      \
 	}                                                                                          \
-	static const struct mover name = {name##_linear, name##_each, name##_uniform};
+	static const struct mover name = {name##_linear, name##_each, name##_groups,               \
+					  name##_uniform};
 
 #define STORER(name, M, R)                                                                         \
+	static inline void name##_eight(M *restrict p, const R *restrict r)                        \
+	{                                                                                          \
+		for (unsigned l = 0; l < GROUP; l++)                                               \
+			p[l] = (M)r[l];                                                            \
+	}                                                                                          \
 	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
 	{                                                                                          \
 		const R *r = slot;                                                                 \
@@ -113,10 +168,32 @@ struct mem {
 				uint32_t mask)                                                     \
 	{                                                                                          \
 		const R *r = slot;                                                                 \
-		CPU_EACH_LANE (l, mask)                                                            \
-			*AT(M, addr, l, delta, stride) = (M)r[l];                                  \
+		if (mask == UINT32_MAX)                                                            \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				*AT(M, addr, l, delta, stride) = (M)r[l];                          \
+		else                                                                               \
+			CPU_EACH_LANE (l, mask)                                                    \
+				*AT(M, addr, l, delta, stride) = (M)r[l];                          \
 	}                                                                                          \
-	static const struct mover name = {name##_linear, name##_each, NULL};
+	static void name##_groups(void *slot, const uint64_t *addr, uint64_t delta,                \
+				  const struct groups *g)                                          \
+	{                                                                                          \
+		const R *r = slot;                                                                 \
+		uint32_t kinds = g->kinds;                                                         \
+		for (unsigned i = 0; i < CPU_WARP; i += GROUP, kinds >>= 8) {                      \
+			uint32_t mask = g->mask & 0xffu << i;                                      \
+			if ((kinds & 0xff) == GROUP_SIDE_BY_SIDE) {                                \
+				name##_eight(AT(M, addr, i, delta, 0), r + i);                     \
+			} else if (mask == 0xffu << i) {                                           \
+				for (unsigned l = i; l < i + GROUP; l++)                           \
+					*AT(M, addr, l, delta, 0) = (M)r[l];                       \
+			} else {                                                                   \
+				CPU_EACH_LANE (l, mask)                                            \
+					*AT(M, addr, l, delta, 0) = (M)r[l];                       \
+			}                                                                          \
+		}                                                                                  \
+	}                                                                                          \
+	static const struct mover name = {name##_linear, name##_each, name##_groups, NULL};
 
 LOADER(ld_u8_16, mu8, uint16_t)
 LOADER(ld_u8_32, mu8, uint32_t)
@@ -157,6 +234,12 @@ static void ld_128_each(void *slot, const uint64_t *addr, uint64_t delta, uint64
 	ld_u64_64_each((uint64_t *)slot + CPU_WARP, addr, delta + 8, stride, mask);
 }
 
+static void ld_128_groups(void *slot, const uint64_t *addr, uint64_t delta, const struct groups *g)
+{
+	ld_u64_64_groups(slot, addr, delta, g);
+	ld_u64_64_groups((uint64_t *)slot + CPU_WARP, addr, delta + 8, g);
+}
+
 static void ld_128_uniform(void *slot, const uint8_t *p, uint32_t mask)
 {
 	ld_u64_64_uniform(slot, p, mask);
@@ -176,8 +259,14 @@ static void st_128_each(void *slot, const uint64_t *addr, uint64_t delta, uint64
 	st_64_64_each((uint64_t *)slot + CPU_WARP, addr, delta + 8, stride, mask);
 }
 
-static const struct mover ld_128 = {ld_128_linear, ld_128_each, ld_128_uniform};
-static const struct mover st_128 = {st_128_linear, st_128_each, NULL};
+static void st_128_groups(void *slot, const uint64_t *addr, uint64_t delta, const struct groups *g)
+{
+	st_64_64_groups(slot, addr, delta, g);
+	st_64_64_groups((uint64_t *)slot + CPU_WARP, addr, delta + 8, g);
+}
+
+static const struct mover ld_128 = {ld_128_linear, ld_128_each, ld_128_groups, ld_128_uniform};
+static const struct mover st_128 = {st_128_linear, st_128_each, st_128_groups, NULL};
 
 /* By log2 of the width in memory and of the register's bytes (8-bit registers lie in 16 bits). */
 static const struct mover *const loaders[2][5][5] = {
@@ -202,38 +291,148 @@ static const struct mover *const storers[5][5] = {
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
-static inline bool is_linear(const uint64_t *addr, uint64_t step)
+/* Are n lanes (a multiple of 4) `apart` bytes from the one before? */
+static inline bool are_apart(const uint64_t *addr, unsigned n, uint64_t apart)
 {
-	uint64_t diff = 0, a0 = addr[0];
+#ifdef __AVX2__
+	int64_t a0 = (int64_t)addr[0], d = (int64_t)apart;
+	__m256i want = _mm256_setr_epi64x(a0, a0 + d, a0 + 2 * d, a0 + 3 * d);
+	__m256i diff = _mm256_setzero_si256(), step = _mm256_set1_epi64x(4 * d);
 
-	for (unsigned l = 0; l < CPU_WARP; l++)
-		diff |= addr[l] ^ (a0 + l * step);
-	return !diff;
-}
-
-static inline bool is_uniform(const uint64_t *addr)
-{
+	for (unsigned i = 0; i < n; i += 4) {
+		__m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(addr + i));
+		diff = _mm256_or_si256(diff, _mm256_xor_si256(a, want));
+		want = _mm256_add_epi64(want, step);
+	}
+	return _mm256_testz_si256(diff, diff);
+#else
 	uint64_t diff = 0;
 
-	for (unsigned l = 0; l < CPU_WARP; l++)
-		diff |= addr[l] ^ addr[0];
+	for (unsigned l = 0; l < n; l++)
+		diff |= addr[l] ^ (addr[0] + l * apart);
 	return !diff;
+#endif
 }
 
-/* A window that contains the bytes of all lanes of mask, aligned; false: there is none. */
-static bool find_window(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m,
-			uint32_t mask, const uint64_t *addr, struct cpu_window *win)
+/* Lanes outside of the mask get the address of one in it. */
+static inline void fill_idle(uint64_t *addr, uint32_t mask)
 {
-	uint64_t lo = UINT64_MAX, hi = 0, all = 0;
+	uint64_t first = addr[__builtin_ctz(mask)];
 
-	CPU_EACH_LANE (l, mask) {
-		lo = addr[l] < lo ? addr[l] : lo;
-		hi = addr[l] > hi ? addr[l] : hi;
-		all |= addr[l];
+#ifdef __AVX2__
+	const __m256i bits = _mm256_setr_epi64x(1, 2, 4, 8);
+	const __m256i other = _mm256_set1_epi64x((int64_t)first);
+
+	for (unsigned i = 0; i < CPU_WARP; i += 4) {
+		__m256i *p = (__m256i *)(void *)(addr + i);
+		__m256i in = _mm256_and_si256(_mm256_set1_epi64x(mask >> i), bits);
+		_mm256_storeu_si256(p, _mm256_blendv_epi8(other, _mm256_loadu_si256(p),
+							  _mm256_cmpeq_epi64(in, bits)));
 	}
-	return !(all & (m->step - 1)) && hi <= UINT64_MAX - m->step &&
-	       cpu_window_find(w, in, (enum ptx_space)m->acc.space, lo, hi - lo + m->step,
-			       m->acc.kind == CPU_ACC_STORE, win);
+#else
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		addr[l] = mask >> l & 1u ? addr[l] : first;
+#endif
+}
+
+/* Where the lanes are, as signed numbers, which vector units compare: no valid address is
+ * negative. */
+struct span {
+	int64_t lo, hi, all; /* all: the bits of any */
+};
+
+static struct span find_span(const uint64_t *addr)
+{
+	struct span s = {INT64_MAX, INT64_MIN, 0};
+
+#ifdef __AVX2__
+	__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)addr), high = low;
+	__m256i any = low;
+	int64_t v[3][4];
+
+	for (unsigned i = 4; i < CPU_WARP; i += 4) {
+		__m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(addr + i));
+		low = _mm256_blendv_epi8(low, a, _mm256_cmpgt_epi64(low, a));
+		high = _mm256_blendv_epi8(high, a, _mm256_cmpgt_epi64(a, high));
+		any = _mm256_or_si256(any, a);
+	}
+	_mm256_storeu_si256((__m256i *)(void *)v[0], low);
+	_mm256_storeu_si256((__m256i *)(void *)v[1], high);
+	_mm256_storeu_si256((__m256i *)(void *)v[2], any);
+	for (unsigned i = 0; i < 4; i++) {
+		s.lo = v[0][i] < s.lo ? v[0][i] : s.lo;
+		s.hi = v[1][i] > s.hi ? v[1][i] : s.hi;
+		s.all |= v[2][i];
+	}
+#else
+	for (unsigned l = 0; l < CPU_WARP; l++) {
+		int64_t a = (int64_t)addr[l];
+		s.lo = a < s.lo ? a : s.lo;
+		s.hi = a > s.hi ? a : s.hi;
+		s.all |= a;
+	}
+#endif
+	return s;
+}
+
+/* The shape of eight lanes; elements of a vector, or the halves of 16 bytes, are not side by
+ * side. */
+static inline enum group_kind find_kind(const struct mem *m, const uint64_t *a)
+{
+	uint64_t apart = a[1] - a[0], side = m->step <= 8 && m->n == 1 ? m->step : 0;
+
+	if (!apart)
+		return are_apart(a, GROUP, 0) ? GROUP_SAME : GROUP_ANY;
+	return apart == side && are_apart(a, GROUP, apart) ? GROUP_SIDE_BY_SIDE : GROUP_ANY;
+}
+
+/* True: each group of eight has a shape; then the span is known, too. */
+static inline bool find_groups(const struct mem *m, const uint64_t *addr, struct groups *g,
+			       struct span *s)
+{
+	bool is_known = true;
+
+	*s = (struct span){INT64_MAX, INT64_MIN, 0};
+	for (unsigned i = 0; i < CPU_WARP; i += GROUP) {
+		int64_t first = (int64_t)addr[i], last = (int64_t)addr[i + GROUP - 1];
+		enum group_kind kind =
+			(g->mask >> i & 0xff) == 0xff ? find_kind(m, addr + i) : GROUP_ANY;
+
+		g->kinds |= (uint32_t)kind << i;
+		is_known &= kind != GROUP_ANY;
+		s->lo = first < s->lo ? first : s->lo;
+		s->hi = last > s->hi ? last : s->hi;
+		s->all |= first | last;
+	}
+	return is_known;
+}
+
+/* The lanes of mask, wherever they are: false: in no common window, or not aligned. The others
+ * have addresses of some of these. */
+static bool move_any(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		     const uint64_t *addr)
+{
+	const struct mem *m = in->aux;
+	struct groups g = {.mask = mask};
+	struct cpu_window win;
+	struct span s;
+
+	if (!find_groups(m, addr, &g, &s))
+		s = find_span(addr);
+	if (s.all < 0 || (uint64_t)s.all & (m->step - 1) ||
+	    !cpu_window_find(w, in, (enum ptx_space)m->acc.space, (uint64_t)s.lo,
+			     (uint64_t)(s.hi - s.lo) + m->step, m->acc.kind == CPU_ACC_STORE, &win))
+		return false;
+	for (unsigned e = 0; e < m->n; e++) {
+		uint64_t delta = win.delta + e * m->acc.width;
+		if (m->slot[e] == CPU_NOSLOT)
+			continue;
+		if (win.stride)
+			m->mover[e]->each(cpu_slot(w, m->slot[e]), addr, delta, win.stride, mask);
+		else
+			m->mover[e]->groups(cpu_slot(w, m->slot[e]), addr, delta, &g);
+	}
+	return true;
 }
 
 /* ---- the other models, and unusual cases ----------------------------------------------- */
@@ -331,19 +530,20 @@ static enum cpu_step exec_ld(struct cpu_warp *w, const struct cpu_inst *in, uint
 	cpu_addr_lanes(w, &m->addr, addr);
 	if (cpu_model_is_on(w) && in->sub)
 		return load_slow(w, in, m, mask, addr);
-	if (m->is_uniform || (mask == UINT32_MAX && addr[0] == addr[1] && is_uniform(addr))) {
-		unsigned l = (unsigned)__builtin_ctz(mask);
-		if (!(addr[l] & (m->step - 1)) &&
-		    cpu_window_find(w, in, space, addr[l], m->step, false, &win) && !win.stride) {
-			const uint8_t *p = (const uint8_t *)(uintptr_t)(addr[l] + win.delta);
+	if (mask != UINT32_MAX)
+		fill_idle(addr, mask);
+	if (m->is_uniform || (addr[0] == addr[1] && are_apart(addr, CPU_WARP, 0))) {
+		if (!(addr[0] & (m->step - 1)) &&
+		    cpu_window_find(w, in, space, addr[0], m->step, false, &win) && !win.stride) {
+			const uint8_t *p = (const uint8_t *)(uintptr_t)(addr[0] + win.delta);
 			for (unsigned e = 0; e < m->n; e++)
 				if (m->slot[e] != CPU_NOSLOT)
 					m->mover[e]->uniform(cpu_slot(w, m->slot[e]),
 							     p + e * m->acc.width, mask);
 			return CPU_OK;
 		}
-	} else if (mask == UINT32_MAX && addr[1] == addr[0] + m->step && is_linear(addr, m->step) &&
-		   !(addr[0] & (m->step - 1)) &&
+	} else if (mask == UINT32_MAX && addr[1] == addr[0] + m->step &&
+		   are_apart(addr, CPU_WARP, m->step) && !(addr[0] & (m->step - 1)) &&
 		   cpu_window_find(w, in, space, addr[0], m->step * CPU_WARP, false, &win) &&
 		   !win.stride) {
 		uint8_t *p = (uint8_t *)(uintptr_t)(addr[0] + win.delta);
@@ -353,13 +553,7 @@ static enum cpu_step exec_ld(struct cpu_warp *w, const struct cpu_inst *in, uint
 						    m->step);
 		return CPU_OK;
 	}
-	if (!find_window(w, in, m, mask, addr, &win))
-		return load_slow(w, in, m, mask, addr);
-	for (unsigned e = 0; e < m->n; e++)
-		if (m->slot[e] != CPU_NOSLOT)
-			m->mover[e]->each(cpu_slot(w, m->slot[e]), addr,
-					  win.delta + e * m->acc.width, win.stride, mask);
-	return CPU_OK;
+	return move_any(w, in, mask, addr) ? CPU_OK : load_slow(w, in, m, mask, addr);
 }
 
 static enum cpu_step exec_st(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
@@ -371,8 +565,10 @@ static enum cpu_step exec_st(struct cpu_warp *w, const struct cpu_inst *in, uint
 	cpu_addr_lanes(w, &m->addr, addr);
 	if (cpu_model_is_on(w) && in->sub)
 		return store_slow(w, in, m, mask, addr);
-	if (mask == UINT32_MAX && addr[1] == addr[0] + m->step && is_linear(addr, m->step) &&
-	    !(addr[0] & (m->step - 1)) &&
+	if (mask != UINT32_MAX)
+		fill_idle(addr, mask);
+	if (mask == UINT32_MAX && addr[1] == addr[0] + m->step &&
+	    are_apart(addr, CPU_WARP, m->step) && !(addr[0] & (m->step - 1)) &&
 	    cpu_window_find(w, in, (enum ptx_space)m->acc.space, addr[0], m->step * CPU_WARP, true,
 			    &win) &&
 	    !win.stride) {
@@ -381,12 +577,7 @@ static enum cpu_step exec_st(struct cpu_warp *w, const struct cpu_inst *in, uint
 			m->mover[e]->linear(cpu_slot(w, m->slot[e]), p + e * m->acc.width, m->step);
 		return CPU_OK;
 	}
-	if (!find_window(w, in, m, mask, addr, &win))
-		return store_slow(w, in, m, mask, addr);
-	for (unsigned e = 0; e < m->n; e++)
-		m->mover[e]->each(cpu_slot(w, m->slot[e]), addr, win.delta + e * m->acc.width,
-				  win.stride, mask);
-	return CPU_OK;
+	return move_any(w, in, mask, addr) ? CPU_OK : store_slow(w, in, m, mask, addr);
 }
 
 /* Chosen by the binder when accesses are judged. */

@@ -10,7 +10,7 @@
  * against narrower ones.
  * Costs: 20 to 40 cycles a lane.
  */
-#include "cpu/memory/model.h"
+#include "cpu/memory/resolve.h"
 #include "cpu/events.h"
 
 #include <string.h>
@@ -350,7 +350,16 @@ static inline void put(struct cpu_warp *w, uint32_t slot, unsigned width, unsign
 /* A compare-and-swap that failed is a read (8.2.2). */
 static bool is_write(const struct atomic *a, const union value *b, const union value *old)
 {
-	return !a->is_cas || !memcmp(b, old, a->acc.width);
+	if (!a->is_cas)
+		return true;
+	switch (a->acc.width) {
+	case 4:
+		return b->u32 == old->u32;
+	case 8:
+		return b->u64 == old->u64;
+	default:
+		return !memcmp(b, old, a->acc.width);
+	}
 }
 
 /* The event of an element that lies at `p` for the model. Packed halves are atomics of their own
@@ -403,23 +412,48 @@ static void watch_later(struct cpu_warp *w, const struct cpu_inst *in, const str
 	all->at[x->lane] = (uintptr_t)x->host;
 }
 
-static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint64_t addr,
-		    struct lanes *all)
+/* Where the lane's elements are; NULL: a fault was raised. */
+static uint8_t *find_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+			  uint64_t addr, enum cpu_place *place)
 {
 	const struct atomic *a = in->aux;
-	union value b, c, old;
-	struct cpu_elem x = {.lane = lane, .bytes = a->acc.width};
 	struct cpu_range r = {(enum ptx_space)a->acc.space, addr, a->step, a->step, true};
+	uint8_t *host = cpu_resolve_place(w, in, lane, &r, place);
 
-	x.host = cpu_resolve_place(w, in, lane, &r, &x.place);
-	if (!x.host)
-		return false;
-	if (x.place == CPU_PLACE_PRIVATE) {
+	if (host && *place == CPU_PLACE_PRIVATE) {
 		cpu_fault(w, in, lane, CPU_FAULT_ADDRESS,
 			  "atomic at 0x%llx, which is neither global nor shared memory",
 			  (unsigned long long)addr);
-		return false;
+		return NULL;
 	}
+	return host;
+}
+
+/* One window that holds all lanes, aligned; false: they are to be found one by one. */
+static bool find_all(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		     const uint64_t *addr, struct cpu_window *win)
+{
+	const struct atomic *a = in->aux;
+	uint64_t lo = UINT64_MAX, hi = 0, all = 0;
+
+	CPU_EACH_LANE (l, mask) {
+		lo = addr[l] < lo ? addr[l] : lo;
+		hi = addr[l] > hi ? addr[l] : hi;
+		all |= addr[l];
+	}
+	return !(all & (a->step - 1)) && hi <= UINT64_MAX - a->step &&
+	       cpu_window_find(w, in, (enum ptx_space)a->acc.space, lo, hi - lo + a->step, true,
+			       win) &&
+	       win->place != CPU_PLACE_PRIVATE;
+}
+
+static void do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint8_t *host,
+		    enum cpu_place place, struct lanes *all)
+{
+	const struct atomic *a = in->aux;
+	union value b, c, old;
+	struct cpu_elem x = {.lane = lane, .bytes = a->acc.width, .host = host, .place = place};
+
 	for (unsigned e = 0; e < a->n; e++, x.host += x.bytes) {
 		uint8_t *p = x.host;
 		if (cpu_model_is_on(w))
@@ -441,13 +475,13 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
 			put(w, a->dst[e], x.bytes, lane, &old);
 	}
-	return true;
 }
 
 static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct atomic *a = in->aux;
 	uint64_t addr[CPU_WARP];
+	struct cpu_window win = {0};
 	bool is_model = cpu_model_is_on(w);
 	enum ptx_sem sem = (enum ptx_sem)a->acc.sem;
 	struct lanes all;
@@ -459,10 +493,15 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	cpu_addresses(w, &a->addr, mask, addr);
 	if (is_model && (sem == PTX_SEM_RELEASE || sem == PTX_SEM_ACQ_REL))
 		cpu_release(w, mask, (enum ptx_scope)a->acc.scope);
+	bool is_common = find_all(w, in, mask, addr, &win);
 	CPU_EACH_LANE (l, mask) {
-		is_done = do_lane(w, in, l, addr[l], &all);
+		uint8_t *host = (uint8_t *)(uintptr_t)(addr[l] + win.delta);
+		if (!is_common)
+			host = find_lane(w, in, l, addr[l], &win.place);
+		is_done = host != NULL;
 		if (!is_done)
 			break;
+		do_lane(w, in, l, host, win.place, &all);
 	}
 	watch_lanes(w, in, &all);
 	if (!is_done)

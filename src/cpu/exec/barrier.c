@@ -39,6 +39,7 @@ struct barrier {
 
 struct cpu_barriers {
 	struct barrier b[CPU_BARRIERS];
+	uint32_t used;	 /* that a thread of this block has arrived at; the others are zero */
 	uint32_t exited; /* threads */
 	/* By warp: lanes that have arrived at the cluster's barrier and not waited yet; the parity
 	 * of the generation they arrived in. */
@@ -192,6 +193,7 @@ static enum cpu_step check_count(struct cpu_warp *w, const struct cpu_inst *in, 
 		b->count_line = s ? s->line : 0;
 	b->expected = count;
 	b->is_open = true;
+	w->cta->barriers->used |= 1u << id;
 	return CPU_OK;
 }
 
@@ -356,7 +358,9 @@ void cpu_barriers_init(struct cpu_cta *cta)
 		b->cluster_arrived = (uint32_t *)(void *)(b + 1);
 		b->cluster_parity = b->cluster_arrived + cta->nwarps;
 	}
-	memset(b->b, 0, sizeof(b->b));
+	CPU_EACH_LANE (i, b->used)
+		b->b[i] = (struct barrier){0};
+	b->used = 0;
 	memset(b->cluster_arrived, 0, 2 * bytes);
 	b->exited = 0;
 }
@@ -389,7 +393,7 @@ void cpu_barrier_lanes_exit(struct cpu_warp *w, uint32_t lanes)
 	uint32_t open = (c->generation & 1 ? parity : ~parity) & *arrived & lanes;
 
 	cta->barriers->exited += cpu_popcount(lanes);
-	for (uint32_t i = 0; i < CPU_BARRIERS; i++) {
+	CPU_EACH_LANE (i, cta->barriers->used) {
 		struct barrier *b = &cta->barriers->b[i];
 		if (!b->is_open)
 			continue;

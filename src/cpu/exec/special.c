@@ -219,8 +219,16 @@ static enum cpu_step exec_special(struct cpu_warp *w, const struct cpu_inst *in,
 			cpu_set_pred(w, in->dst[0], x ? UINT32_MAX : 0, mask);
 			return CPU_OK;
 		}
+		if (bytes == 4) {
+			uint32_t *d = cpu_u32(w, in->dst[0]), y = (uint32_t)x;
+			CPU_LANES(l, mask, d[l] = y);
+			return CPU_OK;
+		}
 		for (unsigned l = 0; l < CPU_WARP; l++)
 			v[l] = (uint32_t)x;
+	} else if (bytes == 4 && mask == UINT32_MAX) {
+		per_lane(w, id, c, cpu_u32(w, in->dst[0]));
+		return CPU_OK;
 	} else {
 		per_lane(w, id, c, v);
 	}

@@ -125,7 +125,7 @@ bool cpu_stack_init(struct cpu_warp *w)
 	}
 	memset(w->sp, 0, sizeof(w->sp));
 	memset(w->fp[0], 0, sizeof(w->fp[0]));
-	if (!cpu_stack_local(w, UINT32_MAX, f->local))
+	if (f->local > LOCAL_MAX || (f->local > w->local_stride && !grow_local(w, f->local)))
 		return false;
 	for (unsigned l = 0; l < CPU_WARP; l++)
 		w->sp[l] = f->local;

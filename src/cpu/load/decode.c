@@ -376,6 +376,16 @@ static void fix_branches(struct cpu_dec *d)
 	}
 }
 
+static void mark_plain(struct cpu_dec *d)
+{
+	for (size_t i = 0; i < d->code.n; i++) {
+		struct cpu_inst *in = &d->code.v[i];
+		if (in->guard == CPU_NOSLOT &&
+		    !(in->flags & (CPU_I_PARTS | CPU_I_GATHER | CPU_I_JOIN)))
+			in->flags |= CPU_I_PLAIN;
+	}
+}
+
 /* ---- the function ------------------------------------------------------------------------ */
 
 static void mark_inserted(struct cpu_dec *d)
@@ -514,6 +524,7 @@ bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *
 	place_vars(&d);
 	walk(&d);
 	fix_branches(&d);
+	mark_plain(&d);
 	keep(&d);
 	HASH_CLEAR(hh, d.places);
 	HASH_CLEAR(hh, d.consts);

@@ -394,6 +394,7 @@ void cpu_module_unload(struct cpu_module *mod)
 {
 	if (!mod)
 		return;
+	cpu_engine_forget(mod->m, mod);
 	cpu_site_unload(mod);
 	for (size_t i = 0; i < BASE_COUNTOF(mod->blocks); i++)
 		if (mod->blocks[i])

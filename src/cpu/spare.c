@@ -1,0 +1,117 @@
+/*
+ * spare.c - the units of ended grids, kept for the next launch of the same kernel with such blocks.
+ *
+ * Programs launch a kernel thousands of times, and the memory of the blocks that fit on the device
+ * at a time is tens of megabytes: to allocate, clear and free it took longer than short kernels. A
+ * launch finds it as the next block of a grid does. Kernels whose last launch is the longest ago
+ * give way.
+ *
+ * Costs: up to CPU_SPARE_BYTES of memory; it is freed where an allocation for a unit fails.
+ */
+#include "cpu/sched.h"
+
+static bool is_spare_of(const struct cpu_spare *s, const struct cpu_grid *g)
+{
+	return s->func == g->func && s->nthreads == g->nthreads && s->size == cpu_grid_unit(g) &&
+	       s->shared == g->shared_static + g->shared_dyn;
+}
+
+static void spare_clear(struct cpu_engine *e, struct cpu_spare *s)
+{
+	cpu_units_free(s->units);
+	e->spare_bytes -= s->bytes;
+	*s = (struct cpu_spare){0};
+}
+
+void cpu_spares_clear(struct cpu_engine *e, const struct cpu_module *mod)
+{
+	for (unsigned i = 0; i < CPU_SPARES; i++)
+		if (e->spares[i].units && (!mod || e->spares[i].func->mod == mod))
+			spare_clear(e, &e->spares[i]);
+}
+
+static uint64_t unit_bytes(const struct cpu_unit *u)
+{
+	const struct cpu_layout *l = u->cluster.grid->func->layout;
+	uint64_t bytes = 0;
+
+	for (uint32_t r = 0; r < u->cluster.size; r++) {
+		const struct cpu_cta *cta = &u->blocks[r].cta;
+		bytes += cta->shared_bytes + CPU_SHARED_RESERVED;
+		for (uint32_t i = 0; i < cta->nwarps; i++) {
+			const struct cpu_warp *w = &cta->warps[i];
+			bytes += sizeof(*w) + sizeof(struct cpu_warp_priv);
+			bytes += w->depth_cap * ((uint64_t)l->frame + CPU_WARP * l->param +
+						 sizeof(*w->ret) + sizeof(*w->fp));
+			bytes += (uint64_t)w->local_stride * CPU_WARP;
+		}
+	}
+	return bytes;
+}
+
+void cpu_spare_put(struct cpu_engine *e, const struct cpu_grid *g, struct cpu_unit *units)
+{
+	struct cpu_spare *s = &e->spares[0];
+
+	for (unsigned i = 0; i < CPU_SPARES; i++) {
+		struct cpu_spare *t = &e->spares[i];
+		if (t->units && is_spare_of(t, g)) {
+			s = t;
+			break;
+		}
+		if (!t->units || (s->units && t->used < s->used))
+			s = t;
+	}
+	if (s->units && !is_spare_of(s, g))
+		spare_clear(e, s);
+	s->func = g->func;
+	s->nthreads = g->nthreads;
+	s->size = cpu_grid_unit(g);
+	s->shared = g->shared_static + g->shared_dyn;
+	s->used = g->id;
+	for (struct cpu_unit *u = units, *next; u; u = next) {
+		uint64_t bytes = unit_bytes(u);
+		next = u->next;
+		while (e->spare_bytes + bytes > CPU_SPARE_BYTES) {
+			struct cpu_spare *old = s;
+			for (unsigned i = 0; i < CPU_SPARES; i++)
+				if (e->spares[i].units && e->spares[i].used < old->used)
+					old = &e->spares[i];
+			if (old == s)
+				break;
+			spare_clear(e, old);
+		}
+		if (e->spare_bytes + bytes > CPU_SPARE_BYTES) {
+			u->next = NULL;
+			cpu_units_free(u);
+			continue;
+		}
+		u->bytes = bytes;
+		s->bytes += bytes;
+		e->spare_bytes += bytes;
+		u->next = s->units;
+		s->units = u;
+	}
+}
+
+struct cpu_unit *cpu_spare_take(struct cpu_engine *e, struct cpu_grid *g)
+{
+	for (unsigned i = 0; i < CPU_SPARES; i++) {
+		struct cpu_spare *s = &e->spares[i];
+		struct cpu_unit *u = s->units;
+		if (!u || !is_spare_of(s, g))
+			continue;
+		s->units = u->next;
+		s->bytes -= u->bytes;
+		e->spare_bytes -= u->bytes;
+		u->cluster.grid = g;
+		for (uint32_t r = 0; r < u->cluster.size; r++) {
+			struct cpu_cta *cta = &u->blocks[r].cta;
+			cta->grid = g;
+			for (uint32_t j = 0; j < cta->nwarps; j++)
+				cta->warps[j].grid = g;
+		}
+		return u;
+	}
+	return NULL;
+}
