@@ -373,8 +373,11 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 		access_narrow(&n, t, warp, mask, addresses);
 		return;
 	}
-	ORACLE_EACH (i, mask) {
-		all |= addresses[i];
+	if (mask == UINT32_MAX)
+		for (uint32_t i = 0; i < ORACLE_LANES; i++)
+			all |= addresses[i];
+	ORACLE_EACH (k, mask == UINT32_MAX ? 0 : mask) {
+		all |= addresses[k];
 	}
 	if (!(all & 3) && oracle_is_plain(&n)) {
 		access_rows(&n, t, warp, mask, addresses);

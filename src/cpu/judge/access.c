@@ -30,19 +30,36 @@ struct lanes {
 	uint64_t at[CPU_WARP];
 };
 
+/* The least and the greatest address of the lanes. */
+static void bounds_of(uint32_t mask, const uint64_t *addr, uint64_t *lo, uint64_t *hi)
+{
+	uint64_t low = UINT64_MAX, high = 0;
+
+	if (mask == UINT32_MAX) {
+		for (unsigned l = 0; l < CPU_WARP; l++) {
+			low = addr[l] < low ? addr[l] : low;
+			high = addr[l] > high ? addr[l] : high;
+		}
+	} else {
+		CPU_EACH_LANE (l, mask) {
+			low = addr[l] < low ? addr[l] : low;
+			high = addr[l] > high ? addr[l] : high;
+		}
+	}
+	*lo = low;
+	*hi = high;
+}
+
 static void locate(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		   uint32_t mask, const uint64_t *addr, uint32_t bytes, struct lanes *out)
 {
 	enum ptx_space space = (enum ptx_space)acc->space;
 	bool is_write = acc->kind == CPU_ACC_STORE;
-	uint64_t lo = UINT64_MAX, hi = 0;
+	uint64_t lo, hi;
 	struct cpu_window win;
 
 	out->shared = out->global = 0;
-	CPU_EACH_LANE (l, mask) {
-		lo = addr[l] < lo ? addr[l] : lo;
-		hi = addr[l] > hi ? addr[l] : hi;
-	}
+	bounds_of(mask, addr, &lo, &hi);
 	if (hi <= UINT64_MAX - bytes &&
 	    cpu_window_find(w, in, space, lo, hi - lo + bytes, is_write, &win)) {
 		if (win.place == CPU_PLACE_PRIVATE)
@@ -102,6 +119,18 @@ static uint32_t without_repeated(struct cpu_judge *x, struct cpu_warp *w, const 
 	return left;
 }
 
+/* Once for neighbours of one line. */
+static void wrote_lanes(struct cpu_judge *x, uint32_t mask, const uint64_t *at)
+{
+	uint64_t line = UINT64_MAX;
+
+	CPU_EACH_LANE (l, mask) {
+		if (at[l] >> 6 != line)
+			judge_wrote(x, at[l]);
+		line = at[l] >> 6;
+	}
+}
+
 static void hand_over(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask,
 		      struct oracle_acc *acc, unsigned n, uint64_t *at)
 {
@@ -110,9 +139,7 @@ static void hand_over(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask,
 	if (acc->kind & RACE_OP_WRITE && acc->bytes * n > 64)
 		judge_wrote_all(x);
 	else if (acc->kind & RACE_OP_WRITE)
-		CPU_EACH_LANE (l, mask) {
-			judge_wrote(x, at[l]);
-		}
+		wrote_lanes(x, mask, at);
 	for (unsigned e = 0; e < n; e++) {
 		oracle_access_warp(x->o, judge_actor(w), mask, acc, at);
 		for (unsigned l = 0; e + 1 < n && l < CPU_WARP; l++)
