@@ -284,7 +284,7 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 {
 	const struct oracle_log *l = log_of(c);
 	bool is_write = n->acc->kind & RACE_OP_WRITE, is_simple = true;
-	uint32_t site = ORACLE_NO_SITE;
+	uint32_t site = ORACLE_NO_SITE, warp = ORACLE_NO_WARP, epoch = 0; /* known as a whole */
 	bool is_skipped = false;
 
 	if (n->acc->flags & ORACLE_NC)
@@ -297,12 +297,16 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 		if (w.site != site)
 			is_skipped = !is_write && is_read(n->o, w.site);
 		site = w.site;
-		if (is_skipped)
+		if (is_skipped || (w.actor >> 5 == warp && w.epoch <= epoch))
 			continue;
 		if (!oracle_row_others(row, word, w.actor & ~31u, 1u << (w.actor & 31)))
 			is_simple = false;
 		else if (!oracle_row_knows(n, w.actor, w.epoch))
 			return false;
+		else if (!n->leaf) {
+			warp = w.actor >> 5;
+			epoch = n->leaf_value;
+		}
 	}
 	if (is_simple && l->n >= REMEMBER_FROM)
 		remember(n->o, l, (struct oracle_clock *)(uintptr_t)row->clock, is_write);
