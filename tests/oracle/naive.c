@@ -812,11 +812,14 @@ static void find_races(struct naive_result *out)
 			bool is_conflict = is_access(x) && is_access(y) &&
 					   (is_write(x) || is_write(y)) && overlaps(x, y);
 			bool is_nc = is_conflict && is_nc_conflict(x, y);
-			struct naive_pair *p = &out->pairs[out->npairs];
+			struct naive_pair *p = out->pairs + out->npairs;
 
-			if (!is_conflict || (!is_nc && !is_race(x, y)) ||
-			    out->npairs == sizeof(out->pairs) / sizeof(out->pairs[0]))
+			if (!is_conflict || (!is_nc && !is_race(x, y)))
 				continue;
+			if (out->npairs == sizeof(out->pairs) / sizeof(out->pairs[0])) {
+				out->is_too_long = true;
+				return;
+			}
 			*p = (struct naive_pair){ops[x].event, ops[y].event, ops[x].actor,
 						 ops[y].actor, is_nc};
 			out->npairs++;

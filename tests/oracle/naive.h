@@ -22,9 +22,10 @@ struct naive_pair {
 };
 
 struct naive_result {
-	bool is_too_long; /* over NAIVE_OPS operations, or an unknown actor: no verdict */
+	bool is_too_long; /* over NAIVE_OPS operations or too many pairs, or an unknown actor: no
+			     verdict */
 	uint32_t npairs;
-	struct naive_pair pairs[NAIVE_OPS * 16]; /* the first ones, where there are more */
+	struct naive_pair pairs[NAIVE_OPS * 16];
 };
 
 /* Not reentrant: the relations are static. */

@@ -11,7 +11,7 @@
  *
  * A third of the executions are of rows: a few lanes of two to four warps access neighbouring,
  * equal or scattered words, mostly plainly, with barriers between, so that the oracle keeps what
- * they did by the row (oracle/row.c). In some of these, events are executions of one instruction:
+ * they did by the row (oracle/row.c); in some, all lanes. In some of these, events are executions of one instruction:
  * the verdicts are then compared by instruction.
  *
  * The mix is meant to synchronise: few locations, mostly strong accesses to two of them. The counts
@@ -679,7 +679,7 @@ struct rows {
 
 static uint32_t draw_mask(struct rows *r)
 {
-	uint32_t all = ((1u << r->lanes) - 1) << r->first;
+	uint32_t all = (uint32_t)((1ull << r->lanes) - 1) << r->first;
 
 	return is_lucky(&r->w, 70) ? all : all & (uint32_t)next(&r->w);
 }
@@ -702,7 +702,7 @@ static void draw_addresses(struct rows *r, struct oracle_event *e, uint64_t *at)
 		uint64_t step = how < 6 ? i : how < 8 ? 0 : how < 9 ? 7 - i : roll(&r->w, 8);
 
 		i += e->mask >> l & 1;
-		at[l] = LIST_MEMORY + skew + step % 8 * e->bytes +
+		at[l] = LIST_MEMORY + skew + step % (r->lanes < 8 ? 8 : r->lanes) * e->bytes +
 			(how == 6 || how == 9 ? roll(&r->w, 2) * 16 : 0) % 32 / e->bytes * e->bytes;
 		if (how == 6) /* all lanes the same */
 			at[l] = l ? at[l - 1] : at[0];
@@ -839,6 +839,11 @@ static void draw_rows(struct list *l, uint64_t seed, bool has_atomics)
 	r.nbarrier = is_lucky(w, 50) ? r.nwarps : r.nwarps - 1;
 	r.lanes = 3 + roll(w, 6);
 	r.first = is_lucky(w, 60) ? 0 : roll(w, 24);
+	if (is_lucky(w, 15)) { /* whole warps */
+		r.lanes = ORACLE_LANES;
+		r.first = 0;
+		length = 3 + roll(w, 5);
+	}
 	if (has_host) {
 		e = list_add(l, ORACLE_HOST);
 		e->actor = FIRST_HOST;
@@ -913,7 +918,9 @@ static void compare(struct list *l, enum oracle_sc sc, uint64_t seed, uint64_t n
 	list_print(l, stdout);
 	naive_judge(l->e, l->n, sc, &r);
 	for (uint32_t i = 0; i < r.npairs; i++)
-		printf("race L%u L%u\n", r.pairs[i].first + 1, r.pairs[i].second + 1);
+		if (!i || r.pairs[i].first != r.pairs[i - 1].first ||
+		    r.pairs[i].second != r.pairs[i - 1].second)
+			printf("race L%u L%u\n", r.pairs[i].first + 1, r.pairs[i].second + 1);
 	printf("%s\n", r.npairs ? "" : "norace\n");
 }
 
