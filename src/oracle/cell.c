@@ -182,7 +182,8 @@ static struct oracle_page *page_grow(struct oracle *o, struct oracle_page *p, ui
 	size_t from = page_bytes(old), to;
 	uint32_t end = (uint32_t)__builtin_popcountll(old), n;
 
-	if (__builtin_popcountll(words) > (int)ORACLE_PAGE_WORDS / 2)
+	/* A warp's row is half of a page: the other half mostly follows. */
+	if (__builtin_popcountll(words) >= (int)ORACLE_PAGE_WORDS / 2)
 		words = UINT64_MAX;
 	to = page_bytes(words);
 	if (from != to)

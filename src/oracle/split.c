@@ -108,6 +108,18 @@ static uint32_t row_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t
 	return n;
 }
 
+/* ... and the next ones that access the same words. */
+static uint32_t equal_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
+			    const uint64_t *addresses)
+{
+	uint32_t n = 1;
+
+	while (l + n < ORACLE_LANES && mask >> (l + n) & 1 && addresses[l + n] == addresses[l] &&
+	       t[l + n].clock == t[l].clock && t[l + n].own == t[l].own)
+		n++;
+	return n;
+}
+
 /* ... that access the same words as l. */
 static uint32_t same_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
 			   const uint64_t *addresses)
@@ -289,19 +301,19 @@ static uint32_t access_singles(struct oracle_now *n, struct oracle_thread *t, ui
 
 #define SINGLES_TRIED 4 /* times in vain */
 
-/* All lanes read the same words. */
-static void read_same(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
-		      uint64_t address)
+/* The lanes of `lanes`, whose first one is l, read the same words. */
+static void read_same(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t lanes,
+		      uint32_t l, uint64_t address)
 {
 	struct oracle_row row = {.t = t,
 				 .actor = warp,
-				 .own = t->own,
-				 .clock = t->clock,
+				 .own = t[l].own,
+				 .clock = t[l].clock,
 				 .shift = (uint32_t)__builtin_ctz(n->acc->bytes / 4),
 				 .nwords = n->acc->bytes / 4,
 				 .address = address,
 				 .start = address,
-				 .lanes = UINT32_MAX,
+				 .lanes = lanes,
 				 .is_mask = true};
 
 	oracle_row_access(n, &row);
@@ -312,16 +324,23 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 {
 	uint32_t bytes = n->acc->bytes, words = bytes / 4;
 	uint32_t twins = 0, tried = words == 1 ? 0 : SINGLES_TRIED;
-	bool has_twins = false;
+	bool has_twins = false, is_read = n->acc->kind == RACE_OP_READ;
 
-	if (n->acc->kind == RACE_OP_READ && mask == UINT32_MAX && are_alike(t, addresses, 0)) {
-		read_same(n, t, warp, addresses[0]);
+	if (is_read && mask == UINT32_MAX && are_alike(t, addresses, 0)) {
+		read_same(n, t, warp, mask, 0, addresses[0]);
 		return;
 	}
 	fetch_scattered(n, mask, addresses);
 	while (mask) {
-		uint32_t l = (uint32_t)__builtin_ctz(mask);
-		uint32_t lanes = row_lanes(t, mask, l, addresses, bytes), took;
+		uint32_t l = (uint32_t)__builtin_ctz(mask), same, lanes, took;
+
+		if (is_read && !has_twins && (same = equal_lanes(t, mask, l, addresses)) > 1) {
+			took = (same == ORACLE_LANES ? UINT32_MAX : (1u << same) - 1) << l;
+			read_same(n, t, warp, took, l, addresses[l]);
+			mask &= ~took;
+			continue;
+		}
+		lanes = row_lanes(t, mask, l, addresses, bytes);
 		struct oracle_row row = {.t = &t[l],
 					 .actor = warp + l,
 					 .own = t[l].own,
@@ -332,7 +351,7 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 					 .start = addresses[l]};
 
 		took = (lanes == ORACLE_LANES ? UINT32_MAX : (1u << lanes) - 1) << l;
-		if (lanes == 1 && n->acc->kind == RACE_OP_READ && mask != took && !has_twins) {
+		if (lanes == 1 && is_read && mask != took && !has_twins) {
 			twins = twins_of(mask, addresses);
 			has_twins = true;
 		}
