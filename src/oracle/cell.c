@@ -156,9 +156,15 @@ static uint32_t page_room(uint32_t cells)
 	return (cells + step - 1) & ~(step - 1);
 }
 
+/* Without a count of bits, which is a call here, for most pages. */
+static uint32_t bits_of(uint64_t words)
+{
+	return words == UINT64_MAX ? ORACLE_PAGE_WORDS : (uint32_t)__builtin_popcountll(words);
+}
+
 static size_t page_bytes(uint64_t words)
 {
-	uint32_t room = words ? page_room((uint32_t)__builtin_popcountll(words)) : 0;
+	uint32_t room = words ? page_room(bits_of(words)) : 0;
 
 	return sizeof(struct oracle_page) + room * sizeof(struct oracle_cell);
 }
@@ -172,7 +178,7 @@ struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address)
 
 uint32_t oracle_page_cells(const struct oracle_page *p)
 {
-	return (uint32_t)__builtin_popcountll(p->words);
+	return bits_of(p->words);
 }
 
 /* Gives the page cells for these words, too. */
@@ -211,8 +217,11 @@ struct oracle_cell *oracle_cells_make(struct oracle *o, uint64_t address, uint32
 	uint64_t words = (n == 64 ? UINT64_MAX : (1ull << n) - 1) << first;
 
 	if (!*p) {
-		*p = oracle_mem_new(o, page_bytes(0));
+		bool is_full = n >= ORACLE_PAGE_WORDS / 2;
+		*p = oracle_mem_new(o, page_bytes(is_full ? UINT64_MAX : 0));
+		(*p)->words = is_full ? UINT64_MAX : 0;
 		r->pages |= 1ull << oracle_page_number(address);
+		r->full |= (uint64_t)is_full << oracle_page_number(address);
 	}
 	if (words & ~(*p)->words) {
 		*p = page_grow(o, *p, words);

@@ -541,7 +541,8 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 		return;
 	struct oracle_thread *t = oracle_thread_of(o, warp);
 	if (t && acc->bytes && o->last->is_grid && !is_init(acc)) {
-		o->stats.accesses += (unsigned)__builtin_popcount(mask);
+		o->stats.accesses +=
+			mask == UINT32_MAX ? ORACLE_LANES : (unsigned)__builtin_popcount(mask);
 		if (acc->strength == RACE_WEAK)
 			oracle_shadow_warp(o, t, warp, mask, acc, addresses);
 		else
