@@ -540,25 +540,31 @@ out:
 	return goes_on;
 }
 
-/* The same turn by single instructions, for deadlock.c. */
+/* The same turn by single instructions, for deadlock.c; the joins' time stands still meanwhile, as
+ * it does in one run. */
 static void run_proving(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split *s, int32_t left)
 {
+	struct cpu_warp_priv *p = cpu_wp(w);
+	uint64_t start = p->insts, done = 0;
+	bool goes_on = true;
+
 	cpu_warp_focus(w, s);
-	while (left > 0) {
+	while (goes_on && left > 0 && cpu_proof_goes_on(k)) {
 		const struct cpu_inst *in = &w->cur->func->code[w->cur->pc];
 		uint32_t lanes = w->cur->mask;
 		left -= weight(in->flags);
-		if (!cpu_proof_before(w, in))
-			return;
-		bool goes_on = run_split(k, w, w->cur, 1);
-		cpu_proof_after(w, lanes | w->cur->mask);
-		if (!goes_on)
-			return;
-		if (!cpu_proof_goes_on(k)) {
-			run_split(k, w, w->cur, left);
-			return;
+		if (!cpu_proof_before(w, in)) {
+			goes_on = false;
+			break;
 		}
+		goes_on = run_split(k, w, w->cur, 1);
+		cpu_proof_after(w, lanes | w->cur->mask);
+		done += p->insts - start;
+		p->insts = start;
 	}
+	if (goes_on && left > 0)
+		run_split(k, w, w->cur, left);
+	p->insts += done;
 }
 
 /* A ready split that has not run in this round of the warp, by seed. */

@@ -26,6 +26,9 @@
 		{                                                                                  \
 			LOAD d[l] = (TD)(__VA_ARGS__);                                             \
 		}                                                                                  \
+	} else if (!(mask & (mask - 1))) {                                                         \
+		unsigned l = (unsigned)__builtin_ctz(mask);                                        \
+		LOAD d[l] = (TD)(__VA_ARGS__);                                                     \
 	} else {                                                                                   \
 		HINT for (unsigned l = 0; l < CPU_WARP; l++)                                       \
 		{                                                                                  \

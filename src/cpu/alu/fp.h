@@ -194,6 +194,9 @@ static inline float fp_fma32(float a, float b, float c)
 			FP_VECTORIZE                                                               \
 			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
 				(d)[l] = (value);                                                  \
+		} else if (!((mask) & ((mask)-1))) {                                               \
+			unsigned l = (unsigned)__builtin_ctz(mask);                                \
+			(d)[l] = (type)(value);                                                    \
 		} else {                                                                           \
 			type all_[CPU_WARP];                                                       \
 			FP_VECTORIZE                                                               \

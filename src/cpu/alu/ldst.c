@@ -5,13 +5,14 @@
  * (one bounds check, one vector copy between memory and slots), all lanes at
  * one address (one load), or any: one bounds check for the lowest to the highest
  * address, then by groups of eight lanes, which have the same shapes (rows of a block that is 8 or
- * 16 wide), lane by lane at worst. An access that fits none of them, and every one that faults, is
- * done lane by lane through cpu_resolve.
+ * 16 wide), lane by lane at worst (movers.h). A lane that is alone is moved alone. An access that
+ * fits none of them, and every one that faults, is done lane by lane through cpu_resolve.
  *
  * In the other models each element goes through model.c. Cache operators and
  * hints are ignored: they change no value.
  * Costs: a vector of n elements is n passes over the lanes.
  */
+#include "cpu/alu/movers.h"
 #include "cpu/memory/resolve.h"
 #include "cpu/events.h"
 
@@ -23,39 +24,6 @@
 
 #define MAX_VEC 8
 
-typedef uint8_t __attribute__((may_alias)) mu8;
-typedef int8_t __attribute__((may_alias)) ms8;
-typedef uint16_t __attribute__((may_alias)) mu16;
-typedef int16_t __attribute__((may_alias)) ms16;
-typedef uint32_t __attribute__((may_alias)) mu32;
-typedef int32_t __attribute__((may_alias)) ms32;
-typedef uint64_t __attribute__((may_alias)) mu64;
-typedef int64_t __attribute__((may_alias)) ms64;
-
-/* Lane l's element is at p + l * step (all lanes), or at addr[l] + delta + l * stride (those of
- * mask). */
-typedef void linear_fn(void *slot, uint8_t *p, size_t step);
-typedef void each_fn(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride,
-		     uint32_t mask);
-typedef void uniform_fn(void *slot, const uint8_t *p, uint32_t mask);
-
-/* Eight lanes at a time: how far apart they are. */
-#define GROUP 8
-enum group_kind { GROUP_ANY, GROUP_SAME, GROUP_SIDE_BY_SIDE };
-#define GROUPS_ALL(kind) ((kind)*0x01010101u)
-struct groups {
-	uint32_t mask;
-	uint32_t kinds; /* a byte each; GROUP_ANY where the mask has not all of the group */
-};
-typedef void groups_fn(void *slot, const uint64_t *addr, uint64_t delta, const struct groups *g);
-
-struct mover {
-	linear_fn *linear;
-	each_fn *each;
-	groups_fn *groups;
-	uniform_fn *uniform; /* loads only */
-};
-
 /* One access, decoded. */
 struct mem {
 	struct cpu_acc acc;
@@ -65,228 +33,6 @@ struct mem {
 	bool is_uniform;
 	uint32_t slot[MAX_VEC];
 	const struct mover *mover[MAX_VEC];
-};
-
-/* ---- movers: one element type of memory, one of registers -------------------------- */
-
-#define AT(T, addr, l, delta, stride) ((T *)(uintptr_t)((addr)[l] + (delta) + (l) * (stride)))
-
-#define LOADER(name, M, R)                                                                         \
-	static inline void name##_eight(R *restrict r, const M *restrict p)                        \
-	{                                                                                          \
-		for (unsigned l = 0; l < GROUP; l++)                                               \
-			r[l] = (R)p[l];                                                            \
-	}                                                                                          \
-	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
-	{                                                                                          \
-		R *r = slot;                                                                       \
-		if (step == sizeof(M) && sizeof(M) == sizeof(R)) {                                 \
-			memcpy(r, p, sizeof(R) * CPU_WARP);                                        \
-			return;                                                                    \
-		}                                                                                  \
-		if (step == sizeof(M)) {                                                           \
-			const M *m = (const M *)(const void *)p;                                   \
-			CPU_VECTORIZE                                                              \
-			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
-				r[l] = (R)m[l];                                                    \
-			return;                                                                    \
-		}                                                                                  \
-		for (unsigned l = 0; l < CPU_WARP; l++)                                            \
-			r[l] = (R) * (const M *)(const void *)(p + l * step);                      \
-	}                                                                                          \
-	static void name##_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride, \
-				uint32_t mask)                                                     \
-	{                                                                                          \
-		R *r = slot;                                                                       \
-		if (mask == UINT32_MAX)                                                            \
-			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
-				r[l] = (R)*AT(const M, addr, l, delta, stride);                    \
-		else                                                                               \
-			CPU_EACH_LANE (l, mask)                                                    \
-				r[l] = (R)*AT(const M, addr, l, delta, stride);                    \
-	}                                                                                          \
-	static void name##_groups(void *slot, const uint64_t *addr, uint64_t delta,                \
-				  const struct groups *g)                                          \
-	{                                                                                          \
-		R *r = slot;                                                                       \
-		uint32_t kinds = g->kinds;                                                         \
-		if (kinds == GROUPS_ALL(GROUP_SIDE_BY_SIDE)) {                                     \
-			for (unsigned i = 0; i < CPU_WARP; i += GROUP)                             \
-				name##_eight(r + i, AT(const M, addr, i, delta, 0));               \
-			return;                                                                    \
-		}                                                                                  \
-		for (unsigned i = 0; i < CPU_WARP; i += GROUP, kinds >>= 8) {                      \
-			const M *m = AT(const M, addr, i, delta, 0);                               \
-			uint32_t mask = g->mask & 0xffu << i;                                      \
-			if ((kinds & 0xff) == GROUP_SIDE_BY_SIDE) {                                \
-				name##_eight(r + i, m);                                            \
-			} else if ((kinds & 0xff) == GROUP_SAME) {                                 \
-				R v = (R)*m;                                                       \
-				for (unsigned l = 0; l < GROUP; l++)                               \
-					r[i + l] = v;                                              \
-			} else if (mask == 0xffu << i) {                                           \
-				for (unsigned l = i; l < i + GROUP; l++)                           \
-					r[l] = (R)*AT(const M, addr, l, delta, 0);                 \
-			} else {                                                                   \
-				CPU_EACH_LANE (l, mask)                                            \
-					r[l] = (R)*AT(const M, addr, l, delta, 0);                 \
-			}                                                                          \
-		}                                                                                  \
-	}                                                                                          \
-	static void name##_uniform(void *slot, const uint8_t *p, uint32_t mask)                    \
-	{                                                                                          \
-		R *r = slot, v = (R) * (const M *)(const void *)p;                                 \
-		CPU_LANES(l, mask, r[l] = v);                                                      \
-	}                                                                                          \
-	static const struct mover name = {name##_linear, name##_each, name##_groups,               \
-					  name##_uniform};
-
-#define STORER(name, M, R)                                                                         \
-	static inline void name##_eight(M *restrict p, const R *restrict r)                        \
-	{                                                                                          \
-		for (unsigned l = 0; l < GROUP; l++)                                               \
-			p[l] = (M)r[l];                                                            \
-	}                                                                                          \
-	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
-	{                                                                                          \
-		const R *r = slot;                                                                 \
-		if (step == sizeof(M) && sizeof(M) == sizeof(R)) {                                 \
-			memcpy(p, r, sizeof(R) * CPU_WARP);                                        \
-			return;                                                                    \
-		}                                                                                  \
-		if (step == sizeof(M)) {                                                           \
-			M *m = (M *)(void *)p;                                                     \
-			CPU_VECTORIZE                                                              \
-			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
-				m[l] = (M)r[l];                                                    \
-			return;                                                                    \
-		}                                                                                  \
-		for (unsigned l = 0; l < CPU_WARP; l++)                                            \
-			*(M *)(void *)(p + l * step) = (M)r[l];                                    \
-	}                                                                                          \
-	static void name##_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride, \
-				uint32_t mask)                                                     \
-	{                                                                                          \
-		const R *r = slot;                                                                 \
-		if (mask == UINT32_MAX)                                                            \
-			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
-				*AT(M, addr, l, delta, stride) = (M)r[l];                          \
-		else                                                                               \
-			CPU_EACH_LANE (l, mask)                                                    \
-				*AT(M, addr, l, delta, stride) = (M)r[l];                          \
-	}                                                                                          \
-	static void name##_groups(void *slot, const uint64_t *addr, uint64_t delta,                \
-				  const struct groups *g)                                          \
-	{                                                                                          \
-		const R *r = slot;                                                                 \
-		uint32_t kinds = g->kinds;                                                         \
-		for (unsigned i = 0; i < CPU_WARP; i += GROUP, kinds >>= 8) {                      \
-			uint32_t mask = g->mask & 0xffu << i;                                      \
-			if ((kinds & 0xff) == GROUP_SIDE_BY_SIDE) {                                \
-				name##_eight(AT(M, addr, i, delta, 0), r + i);                     \
-			} else if (mask == 0xffu << i) {                                           \
-				for (unsigned l = i; l < i + GROUP; l++)                           \
-					*AT(M, addr, l, delta, 0) = (M)r[l];                       \
-			} else {                                                                   \
-				CPU_EACH_LANE (l, mask)                                            \
-					*AT(M, addr, l, delta, 0) = (M)r[l];                       \
-			}                                                                          \
-		}                                                                                  \
-	}                                                                                          \
-	static const struct mover name = {name##_linear, name##_each, name##_groups, NULL};
-
-LOADER(ld_u8_16, mu8, uint16_t)
-LOADER(ld_u8_32, mu8, uint32_t)
-LOADER(ld_u8_64, mu8, uint64_t)
-LOADER(ld_s8_16, ms8, uint16_t)
-LOADER(ld_s8_32, ms8, uint32_t)
-LOADER(ld_s8_64, ms8, uint64_t)
-LOADER(ld_u16_16, mu16, uint16_t)
-LOADER(ld_u16_32, mu16, uint32_t)
-LOADER(ld_u16_64, mu16, uint64_t)
-LOADER(ld_s16_32, ms16, uint32_t)
-LOADER(ld_s16_64, ms16, uint64_t)
-LOADER(ld_u32_32, mu32, uint32_t)
-LOADER(ld_u32_64, mu32, uint64_t)
-LOADER(ld_s32_64, ms32, uint64_t)
-LOADER(ld_u64_64, mu64, uint64_t)
-STORER(st_8_16, mu8, uint16_t)
-STORER(st_8_32, mu8, uint32_t)
-STORER(st_8_64, mu8, uint64_t)
-STORER(st_16_16, mu16, uint16_t)
-STORER(st_16_32, mu16, uint32_t)
-STORER(st_16_64, mu16, uint64_t)
-STORER(st_32_32, mu32, uint32_t)
-STORER(st_32_64, mu32, uint64_t)
-STORER(st_64_64, mu64, uint64_t)
-
-/* 16 bytes lie in two arrays of halves. */
-static void ld_128_linear(void *slot, uint8_t *p, size_t step)
-{
-	ld_u64_64_linear(slot, p, step);
-	ld_u64_64_linear((uint64_t *)slot + CPU_WARP, p + 8, step);
-}
-
-static void ld_128_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride,
-			uint32_t mask)
-{
-	ld_u64_64_each(slot, addr, delta, stride, mask);
-	ld_u64_64_each((uint64_t *)slot + CPU_WARP, addr, delta + 8, stride, mask);
-}
-
-static void ld_128_groups(void *slot, const uint64_t *addr, uint64_t delta, const struct groups *g)
-{
-	ld_u64_64_groups(slot, addr, delta, g);
-	ld_u64_64_groups((uint64_t *)slot + CPU_WARP, addr, delta + 8, g);
-}
-
-static void ld_128_uniform(void *slot, const uint8_t *p, uint32_t mask)
-{
-	ld_u64_64_uniform(slot, p, mask);
-	ld_u64_64_uniform((uint64_t *)slot + CPU_WARP, p + 8, mask);
-}
-
-static void st_128_linear(void *slot, uint8_t *p, size_t step)
-{
-	st_64_64_linear(slot, p, step);
-	st_64_64_linear((uint64_t *)slot + CPU_WARP, p + 8, step);
-}
-
-static void st_128_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride,
-			uint32_t mask)
-{
-	st_64_64_each(slot, addr, delta, stride, mask);
-	st_64_64_each((uint64_t *)slot + CPU_WARP, addr, delta + 8, stride, mask);
-}
-
-static void st_128_groups(void *slot, const uint64_t *addr, uint64_t delta, const struct groups *g)
-{
-	st_64_64_groups(slot, addr, delta, g);
-	st_64_64_groups((uint64_t *)slot + CPU_WARP, addr, delta + 8, g);
-}
-
-static const struct mover ld_128 = {ld_128_linear, ld_128_each, ld_128_groups, ld_128_uniform};
-static const struct mover st_128 = {st_128_linear, st_128_each, st_128_groups, NULL};
-
-/* By log2 of the width in memory and of the register's bytes (8-bit registers lie in 16 bits). */
-static const struct mover *const loaders[2][5][5] = {
-	{{&ld_u8_16, &ld_u8_16, &ld_u8_32, &ld_u8_64, NULL},
-	 {NULL, &ld_u16_16, &ld_u16_32, &ld_u16_64, NULL},
-	 {NULL, NULL, &ld_u32_32, &ld_u32_64, NULL},
-	 {NULL, NULL, NULL, &ld_u64_64, NULL},
-	 {NULL, NULL, NULL, NULL, &ld_128}},
-	{{&ld_u8_16, &ld_s8_16, &ld_s8_32, &ld_s8_64, NULL},
-	 {NULL, &ld_u16_16, &ld_s16_32, &ld_s16_64, NULL},
-	 {NULL, NULL, &ld_u32_32, &ld_s32_64, NULL},
-	 {NULL, NULL, NULL, &ld_u64_64, NULL},
-	 {NULL, NULL, NULL, NULL, NULL}},
-};
-static const struct mover *const storers[5][5] = {
-	{&st_8_16, &st_8_16, &st_8_32, &st_8_64, NULL},
-	{NULL, &st_16_16, &st_16_32, &st_16_64, NULL},
-	{NULL, NULL, &st_32_32, &st_32_64, NULL},
-	{NULL, NULL, NULL, &st_64_64, NULL},
-	{NULL, NULL, NULL, NULL, &st_128},
 };
 
 /* ---- shapes ------------------------------------------------------------------------ */
@@ -435,6 +181,26 @@ static bool move_any(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 	return true;
 }
 
+/* The only lane of the mask; false: no such memory, or not aligned. */
+static bool move_one(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	uint64_t addr[CPU_WARP];
+	unsigned l = (unsigned)__builtin_ctz(mask);
+	struct cpu_window win;
+
+	addr[l] = cpu_addr_lane(w, &m->addr, l);
+	if (addr[l] & (m->step - 1) ||
+	    !cpu_window_find(w, in, (enum ptx_space)m->acc.space, addr[l], m->step,
+			     m->acc.kind == CPU_ACC_STORE, &win))
+		return false;
+	for (unsigned e = 0; e < m->n; e++)
+		if (m->slot[e] != CPU_NOSLOT)
+			m->mover[e]->each(cpu_slot(w, m->slot[e]), addr,
+					  win.delta + e * m->acc.width, win.stride, mask);
+	return true;
+}
+
 /* ---- the other models, and unusual cases ----------------------------------------------- */
 
 static void load_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
@@ -527,8 +293,11 @@ static enum cpu_step exec_ld(struct cpu_warp *w, const struct cpu_inst *in, uint
 	uint64_t addr[CPU_WARP];
 	enum ptx_space space = (enum ptx_space)m->acc.space;
 
+	bool is_slow = cpu_model_is_on(w) && in->sub;
+	if (!(mask & (mask - 1)) && !is_slow && move_one(w, in, mask))
+		return CPU_OK;
 	cpu_addr_lanes(w, &m->addr, addr);
-	if (cpu_model_is_on(w) && in->sub)
+	if (is_slow)
 		return load_slow(w, in, m, mask, addr);
 	if (mask != UINT32_MAX)
 		fill_idle(addr, mask);
@@ -562,8 +331,11 @@ static enum cpu_step exec_st(struct cpu_warp *w, const struct cpu_inst *in, uint
 	struct cpu_window win;
 	uint64_t addr[CPU_WARP];
 
+	bool is_slow = cpu_model_is_on(w) && in->sub;
+	if (!(mask & (mask - 1)) && !is_slow && move_one(w, in, mask))
+		return CPU_OK;
 	cpu_addr_lanes(w, &m->addr, addr);
-	if (cpu_model_is_on(w) && in->sub)
+	if (is_slow)
 		return store_slow(w, in, m, mask, addr);
 	if (mask != UINT32_MAX)
 		fill_idle(addr, mask);

@@ -16,6 +16,16 @@ struct cpu_window {
 bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
 		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out);
 
+/* The address of one lane. */
+static inline uint64_t cpu_addr_lane(struct cpu_warp *w, const struct cpu_addr *a, unsigned lane)
+{
+	uint64_t addr = (uint64_t)a->off;
+
+	if (a->base != CPU_NOSLOT)
+		addr += a->is_base32 ? cpu_u32(w, a->base)[lane] : cpu_u64(w, a->base)[lane];
+	return addr + (a->is_local_var ? w->fp[w->cur->depth][lane] : 0);
+}
+
 /* cpu_addresses for all lanes, those outside of the mask too. */
 static inline void cpu_addr_lanes(struct cpu_warp *w, const struct cpu_addr *a,
 				  uint64_t *restrict addr)

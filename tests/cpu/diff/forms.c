@@ -205,13 +205,17 @@ static void emit_body(const struct form *f, const char *guard, struct base_buf *
 	base_buf_puts(out, is_block ? "\n" : ";\n");
 }
 
-/* Odd lanes and even ones by turns, in no regular pattern. */
+/* Lane 7 alone; of the others some, in no regular pattern, then the rest. */
 static void emit_split(const struct form *f, struct base_buf *out)
 {
-	base_buf_puts(out, "\t.reg .pred %half;\n\tmul.lo.u32 %t, %i, 0x9e3779b1;\n"
-			   "\tsetp.lt.s32 %half, %t, 0;\n");
+	base_buf_puts(out, "\t.reg .pred %one, %half, %rest;\n\tmul.lo.u32 %t, %i, 0x9e3779b1;\n"
+			   "\tsetp.lt.s32 %half, %t, 0;\n\tand.b32 %t, %i, 31;\n"
+			   "\tsetp.eq.u32 %one, %t, 7;\n\tor.pred %rest, %half, %one;\n"
+			   "\tnot.pred %rest, %rest;\n\txor.pred %half, %rest, %one;\n"
+			   "\tnot.pred %half, %half;\n");
+	emit_body(f, "@%one ", out);
 	emit_body(f, "@%half ", out);
-	emit_body(f, "@!%half ", out);
+	emit_body(f, "@%rest ", out);
 }
 
 static void emit_kernel(const struct form *f, size_t number, bool is_split, struct base_buf *out)

@@ -49,7 +49,7 @@ struct form {
 struct form_list {
 	struct base_arena arena;
 	BASE_VEC(struct form) forms;
-	bool is_split; /* emit each twice: for some lanes, then for the others (not for blocks) */
+	bool is_split; /* emit each for parts of the lanes, one after the other (not for blocks) */
 };
 
 /* Reads a list; false after saying what is wrong. */
