@@ -3,7 +3,7 @@
  * gave.
  *
  *   diff_cpu LIST RESULTS.zst [-v]      compares; -v shows more differences of each instruction
- *   diff_cpu LIST RESULTS.zst --split   executes each for one lane, for half of the others, the rest
+ *   diff_cpu LIST RESULTS.zst --split   executes each for one lane, half of the others, the rest
  *   diff_cpu --ptx LIST                 prints the kernels (for ptxas)
  *
  * The first FORM_RAW results of each instruction are compared one by one, exact instructions in
