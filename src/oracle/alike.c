@@ -1,10 +1,10 @@
 /*
  * alike.c - words of a row that have been accessed alike, at once.
  *
- * Most rows come to words whose last accesses are of one warp, epoch and site, each of a lane of its
- * own. One look at the clock, and at the pair of sites, says the same of all of them; then they
- * become the row's in one pass. Words here and there are taken one by one in the same way, as long as no
- * more is needed. Costs: two passes over 16 bytes a word.
+ * Most rows come to words whose last accesses are of one warp, epoch and site, each of a lane of
+ * its own. One look at the clock, and at the pair of sites, says the same of all of them; then
+ * they become the row's in one pass. Words here and there are taken one by one in the same way, as
+ * long as no more is needed. Costs: two passes over 16 bytes a word.
  */
 #include "oracle/row.h"
 
@@ -108,8 +108,8 @@ uint32_t oracle_alike_run(const struct oracle_cell *c, uint32_t len, uint32_t *w
 	return i;
 }
 
-/* What oracle_look_at says of each of the words, whose accesses are alike: `p` are those of the first, in
- * steps of a cell. ORACLE_LOOK_FULL, too, if it isn't the same of all. */
+/* What oracle_look_at says of each of the words, whose accesses are alike: `p` are those of the
+ * first, in steps of a cell. ORACLE_LOOK_FULL, too, if it isn't the same of all. */
 static enum oracle_look look_at_all(struct oracle_now *n, const struct oracle_row *row,
 				    struct oracle_alike *a, const uint64_t *p, uint32_t word,
 				    uint32_t len, uint64_t least)
@@ -215,7 +215,7 @@ bool oracle_read_at_once(struct oracle_now *n, const struct oracle_row *row, str
 	return true;
 }
 
-/* ---- one word a lane -------------------------------------------------------------------------- */
+/* ---- one word a lane ---------------------------------------------------------------------- */
 
 /* What packed accesses of a single word are to the row. */
 static enum oracle_look look_at_word(struct oracle_now *n, const struct oracle_row *row,

@@ -1,5 +1,5 @@
 /*
- * clock.h - trees, clocks and the pool they come from (clock.c): persistent, counted, shared.
+ * clock.h - trees (tree.c), clocks (clock.c) and their pool: persistent, counted, shared.
  */
 #ifndef COLLIDER_ORACLE_CLOCK_H
 #define COLLIDER_ORACLE_CLOCK_H
@@ -68,8 +68,8 @@ void oracle_tree_above(uint64_t a, uint64_t b, uint32_t first, uint64_t end,
 		       void (*fn)(void *arg, uint32_t key, uint32_t value), void *arg);
 /* Is no value in b above that in a? */
 bool oracle_tree_covers(uint64_t a, uint64_t b);
-/* ... of the keys that differ from `key` in the low `bits` bits at most? Perhaps false where that is
- * due to others. */
+/* ... of the keys that differ from `key` in the low `bits` bits at most? Perhaps false where that
+ * is due to others. */
 bool oracle_tree_covers_near(uint64_t a, uint64_t b, uint32_t key, uint32_t bits);
 
 enum oracle_root {

@@ -1,7 +1,7 @@
 /*
  * impl.h - inside the oracle: what its files share.
  *
- *   clock.c   persistent tries and clocks      order.c   releases, acquires
+ *   tree.c    persistent tries; clock.c: clocks      order.c   releases, acquires
  *   sc.c      fences, the order of fence.sc
  *   shadow.c  accesses by word, race checks    write.c   reads-from, strong writes
  *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings

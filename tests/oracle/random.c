@@ -11,8 +11,8 @@
  *
  * A third of the executions are of rows: a few lanes of two to four warps access neighbouring,
  * equal or scattered words, mostly plainly, with barriers between, so that the oracle keeps what
- * they did by the row (oracle/row.c); in some, all lanes. In some of these, events are executions of one instruction:
- * the verdicts are then compared by instruction.
+ * they did by the row (oracle/row.c); in some, all lanes do. In others, events are executions of
+ * one instruction: the verdicts are then compared by instruction.
  *
  * The mix is meant to synchronise: few locations, mostly strong accesses to two of them. The counts
  * at the end say how much of each verdict was seen; a run in which nothing raced, or everything,
