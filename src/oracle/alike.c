@@ -64,14 +64,25 @@ bool oracle_is_packed_counted(struct oracle_now *n, const struct oracle_row *row
 
 /* ---- what the row is to them --------------------------------------------------------------- */
 
-void oracle_alike_fill(struct oracle_now *n, const struct oracle_row *row, struct oracle_alike *a,
-		       uint64_t p)
+/* Is nothing but the order to be asked? A read-only load isn't right with a write of its grid in any
+ * order, and stays for the writes to come. */
+static bool is_order_all(const struct oracle_now *n, uint64_t p)
 {
 	uint32_t actor = oracle_packed_actor(p), site = oracle_packed_site(p);
 
+	if (oracle_site_at(n->o, site)->a.kind & RACE_OP_WRITE)
+		return !(n->acc->flags & ORACLE_NC) || !oracle_is_own_grid(n, actor);
+	return oracle_row_may_replace(n, actor, site);
+}
+
+void oracle_alike_fill(struct oracle_now *n, const struct oracle_row *row, struct oracle_alike *a,
+		       uint64_t p)
+{
+	uint32_t actor = oracle_packed_actor(p);
+
 	a->key = p & ~ORACLE_LANE_BITS;
 	a->row = row->site;
-	a->is_simple = (p & 1) && !(p & ORACLE_PACKED_FORM) && !oracle_is_nc_site(n, site);
+	a->is_simple = (p & 1) && !(p & ORACLE_PACKED_FORM) && is_order_all(n, p);
 	if (!a->is_simple)
 		return;
 	oracle_look_up(n, actor);
@@ -271,6 +282,15 @@ static bool write_word(struct oracle_now *n, const struct oracle_row *row, struc
 	return true;
 }
 
+/* The lane's word has records: it goes there at once. */
+static void full_word(struct oracle_now *n, struct oracle_cell *c, uint64_t address)
+{
+	n->address = n->word = address;
+	n->mask = ORACLE_PLAIN_BYTES;
+	oracle_word_full(n, c);
+	n->leaf_clock = NULL; /* it may have changed in place */
+}
+
 uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
 			     const uint64_t *addresses)
 {
@@ -280,8 +300,13 @@ uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint3
 	struct oracle_cell *c;
 
 	oracle_row_prepare(n, row);
-	ORACLE_EACH (l, n->can_be_at_once ? mask : 0) {
-		if (t[l].clock != row->clock || t[l].own != row->own)
+	ORACLE_EACH (l, mask) {
+		if (t[l].clock != row->clock || t[l].own != row->own) {
+			row->clock = t[l].clock;
+			row->own = t[l].own;
+			oracle_row_prepare(n, row);
+		}
+		if (!n->can_be_at_once)
 			break;
 		row->t = &t[l];
 		row->actor = warp + l;
@@ -289,8 +314,10 @@ uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint3
 		oracle_row_use(n, row);
 		word = oracle_word_number(addresses[l]);
 		c = oracle_cells_at(n->o, addresses[l], 1);
-		if (!(is_read ? read_word(n, row, c, word) : write_word(n, row, c, word)))
-			break;
+		if (oracle_cell_ext(c))
+			full_word(n, c, addresses[l]);
+		else if (!(is_read ? read_word(n, row, c, word) : write_word(n, row, c, word)))
+			oracle_row_access(n, row);
 		done |= 1u << l;
 	}
 	return done;

@@ -53,21 +53,13 @@ uint32_t oracle_row_others(const struct oracle_row *row, uint32_t word, uint32_t
 
 /* ---- read-only loads ------------------------------------------------------------------------ */
 
-/* Are both of one grid? The access's own is the group found last. */
-static bool is_same_grid(const struct oracle_now *n, uint32_t actor)
-{
-	const struct oracle_group *g = oracle_group_of(n->o, n->actor);
-
-	return g && g->is_grid && actor - g->first < g->n;
-}
-
 /* May the access replace a read that is ordered before it? */
 bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site)
 {
 	if (!oracle_is_nc_site(n, site))
 		return true;
 	return !oracle_is_nc_kept(n->o, oracle_site_at(n->o, site), actor) ||
-	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n, actor));
+	       ((n->acc->flags & ORACLE_NC) && oracle_is_own_grid(n, actor));
 }
 
 /* ---- what is before the row ------------------------------------------------------------------ */
@@ -123,7 +115,7 @@ static inline bool is_before(struct oracle_now *n, const struct oracle_row *row,
 bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
 			  uint32_t word)
 {
-	if ((n->acc->flags & ORACLE_NC) && is_same_grid(n, oracle_packed_actor(w)))
+	if ((n->acc->flags & ORACLE_NC) && oracle_is_own_grid(n, oracle_packed_actor(w)))
 		return false;
 	return w & ORACLE_PACKED_FORM ? are_before(n, row, word, w, false)
 				      : is_before(n, row, word, w);

@@ -11,6 +11,14 @@ static inline bool oracle_is_nc_site(const struct oracle_now *n, uint32_t site)
 	return oracle_site_at(n->o, site)->a.flags & ORACLE_NC;
 }
 
+/* Is the actor of the access's own grid, which is the group found last? */
+static inline bool oracle_is_own_grid(const struct oracle_now *n, uint32_t actor)
+{
+	const struct oracle_group *g = oracle_group_of(n->o, n->actor);
+
+	return g && g->is_grid && actor - g->first < g->n;
+}
+
 /* ---- the clock --------------------------------------------------------------------------- */
 
 static inline void oracle_forget_leaf(struct oracle_now *n)
@@ -36,9 +44,9 @@ static inline void oracle_row_prepare(struct oracle_now *n, struct oracle_row *r
 	uint64_t fences = oracle_fences_of(n->o, row->clock);
 
 	row->site = fences ? oracle_site(n->o, n->acc, fences) : n->site;
-	n->is_fast = !row->is_mask && row->shift <= 4 && !(n->acc->flags & ORACLE_NC);
+	n->is_fast = !row->is_mask && row->shift <= 4;
 	n->can_be_at_once = !row->is_mask && !oracle_is_narrow(row->shift) &&
-			    !(n->acc->flags & ORACLE_NC) && oracle_can_pack(row->own, row->site);
+			    oracle_can_pack(row->own, row->site);
 }
 
 static inline void oracle_row_use(struct oracle_now *n, const struct oracle_row *row)

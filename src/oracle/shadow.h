@@ -363,9 +363,9 @@ bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 bool oracle_is_plain(const struct oracle_now *n);
 /* Checks and keeps a plain access of whole words. */
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row);
-/* Lanes of a warp that each access one word, none that of another; row->t, actor, own and clock: of
- * lane 0, of the first of `mask`. Returns those that are done, the first ones: the next one is for
- * oracle_row_access. */
+/* Lanes of a warp that each access one word, reads none that of another; row->t, actor, own and
+ * clock: of lane 0, of the first of `mask`. Returns those that are done, the first ones: the next
+ * one is for oracle_row_access. */
 uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
 			     const uint64_t *addresses);
 

@@ -267,24 +267,6 @@ static uint32_t twins_of(uint32_t mask, const uint64_t *addresses)
 	return twins;
 }
 
-/* A lane beside whose word none of the others' lies. false: nothing is done. */
-static bool access_alone(struct oracle_now *n, struct oracle_thread *t, uint32_t actor,
-			 uint64_t address)
-{
-	struct oracle_cell *c = n->acc->bytes == 4 ? oracle_cell_at(n->o, address, false) : NULL;
-
-	if (!c || !oracle_cell_ext(c))
-		return false;
-	n->t = t;
-	n->clock = t->clock;
-	n->actor = actor;
-	n->address = n->word = address;
-	n->mask = ORACLE_PLAIN_BYTES;
-	oracle_word_full(n, c);
-	n->leaf_clock = NULL; /* it may have changed in place */
-	return true;
-}
-
 /* The first lanes of `mask` that are done as single words, each without a twin. */
 static uint32_t access_singles(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
 			       uint32_t mask, uint32_t twins, const uint64_t *addresses)
@@ -298,8 +280,6 @@ static uint32_t access_singles(struct oracle_now *n, struct oracle_thread *t, ui
 		mask &= (twins & -twins) - 1;
 	return oracle_words_access(n, &row, mask, addresses);
 }
-
-#define SINGLES_TRIED 4 /* times in vain */
 
 /* The lanes of `lanes`, whose first one is l, read the same words. */
 static void read_same(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t lanes,
@@ -323,7 +303,7 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 			const uint64_t *addresses)
 {
 	uint32_t bytes = n->acc->bytes, words = bytes / 4;
-	uint32_t twins = 0, tried = words == 1 ? 0 : SINGLES_TRIED;
+	uint32_t twins = 0;
 	bool has_twins = false, is_read = n->acc->kind == RACE_OP_READ;
 
 	if (is_read && mask == UINT32_MAX && are_alike(t, addresses, 0)) {
@@ -355,10 +335,9 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 			twins = twins_of(mask, addresses);
 			has_twins = true;
 		}
-		if (lanes == 1 && tried < SINGLES_TRIED && mask != took) {
+		if (lanes == 1 && words == 1 && !(twins & took)) {
 			uint32_t done = access_singles(n, t, warp, mask, twins, addresses);
 			mask &= ~done;
-			tried += !(done & (done - 1));
 			if (done)
 				continue;
 		}
@@ -371,8 +350,7 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 				row.t = t;
 			}
 		}
-		if (row.is_mask || lanes > 1 || !access_alone(n, &t[l], warp + l, addresses[l]))
-			oracle_row_access(n, &row);
+		oracle_row_access(n, &row);
 		mask &= ~took;
 	}
 }
