@@ -53,7 +53,9 @@ struct cpu_options {
 	/* sees_host, from the first managed or pinned memory on, unless the program has handlers of
 	 * the signals that this needs. */
 	bool is_host_auto;
-	bool is_exact;	    /* each instruction's races are reported, not one for those of a line */
+	/* Each instruction's races are reported, not one for those of a line, and however many
+	 * fence.sc's there are. */
+	bool is_exact;
 	bool is_host_apart; /* each host thread is an actor of the oracle: judge/host.c */
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
