@@ -33,7 +33,9 @@
  * the end; A..B counts. TYPE: u8 s8 u16 s16 u32 s32 u64 s64 f32 f64, x32 and x64 for hexadecimal
  * output. KIND: address misaligned unsupported trap assert illegal stack deadlock resources.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,8 +197,13 @@ static size_t read_values(const char *text, const char *type, unsigned char *to,
 		if (!strcmp(w, "iota")) {
 			to_value = (long long)(max - n) - 1;
 		} else if (dots) {
+			errno = 0;
 			from = strtoll(w, NULL, 0);
 			to_value = strtoll(dots + 2, NULL, 0);
+			if (errno || to_value == LLONG_MAX) {
+				fprintf(stderr, "%s: the ends are signed 64-bit numbers\n", w);
+				exit(2);
+			}
 		} else {
 			for (; times && n < max; times--)
 				put_value(to + size * n++, type, w);
