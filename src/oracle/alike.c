@@ -64,8 +64,8 @@ bool oracle_is_packed_counted(struct oracle_now *n, const struct oracle_row *row
 
 /* ---- what the row is to them --------------------------------------------------------------- */
 
-/* Is nothing but the order to be asked? A read-only load isn't right with a write of its grid in any
- * order, and stays for the writes to come. */
+/* Is nothing but the order to be asked? A read-only load isn't right with a write of its grid in
+ * any order, and stays for the writes to come. */
 static bool is_order_all(const struct oracle_now *n, uint64_t p)
 {
 	uint32_t actor = oracle_packed_actor(p), site = oracle_packed_site(p);
