@@ -246,14 +246,24 @@ bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t a
 	return g && g->is_grid && !g->is_ended;
 }
 
+static bool is_init(struct oracle *o, uint32_t actor)
+{
+	const struct oracle_misc *m = oracle_misc_of(o, actor);
+
+	return m && m->kind == ORACLE_MISC_INIT;
+}
+
 /*
  * May this access replace an ordered one? A thread that knows it must know the other: so a copy,
- * whose completion passes on the copy alone, replaces only its own accesses. One read-only load is
+ * whose completion passes on the copy alone, replaces only its own accesses, and an mbarrier.init,
+ * which fence.mbarrier_init passes on with other inits alone, only inits. One read-only load is
  * enough for its grid.
  */
 static bool supersedes(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
 	if (n->acc->strength != RACE_WEAK || (n->is_pseudo && actor != n->actor))
+		return false;
+	if (n->acc->flags & ORACLE_MBARRIER && is_init(n->o, n->actor) && !is_init(n->o, actor))
 		return false;
 	if (n->acc->kind == RACE_OP_READ && x->a.kind != RACE_OP_READ)
 		return false;
