@@ -228,60 +228,6 @@ bool oracle_read_at_once(struct oracle_now *n, const struct oracle_row *row, str
 
 /* ---- one word a lane ---------------------------------------------------------------------- */
 
-/* What packed accesses of a single word are to the row. */
-static enum oracle_look look_at_word(struct oracle_now *n, const struct oracle_row *row,
-				     struct oracle_alike *a, uint64_t p, uint32_t word,
-				     uint64_t least)
-{
-	return p ? oracle_look_at(n, row, a, p, word, least) : ORACLE_LOOK_BEFORE;
-}
-
-/* A lane reads its word. false: nothing is done, it isn't a usual case. */
-static bool read_word(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
-		      uint32_t word)
-{
-	bool has_set = c->r && !(c->r & 1);
-	enum oracle_look writes;
-
-	if (!has_set &&
-	    look_at_word(n, row, &n->alike[1], c->r, word, UINT64_MAX) == ORACLE_LOOK_FULL)
-		return false;
-	writes = look_at_word(n, row, &n->alike[0], c->w, word, 1);
-	if (writes == ORACLE_LOOK_FULL)
-		return false;
-	if (writes == ORACLE_LOOK_COUNTED)
-		oracle_count_pair(n->o, n->alike[0].pair);
-	if (has_set) {
-		oracle_set_add(n, row, c, word, 1);
-		return true;
-	}
-	n->o->words += !(c->w | c->r);
-	c->r = oracle_pack(row->actor, row->own, row->site);
-	return true;
-}
-
-/* ... or writes it. */
-static bool write_word(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
-		       uint32_t word)
-{
-	enum oracle_look reads = look_at_word(n, row, &n->alike[1], c->r, word, 1);
-	enum oracle_look writes = look_at_word(n, row, &n->alike[0], c->w, word, ORACLE_HOT);
-
-	if (reads == ORACLE_LOOK_FULL || writes == ORACLE_LOOK_FULL)
-		return false;
-	n->o->words += !(c->w | c->r);
-	if (writes == ORACLE_LOOK_COUNTED) {
-		oracle_count_pair(n->o, n->alike[0].pair);
-		n->o->stats.raced_out++;
-	}
-	if (reads == ORACLE_LOOK_COUNTED)
-		oracle_count_pair(n->o, n->alike[1].pair);
-	else
-		c->r = 0;
-	c->w = oracle_pack(row->actor, row->own, row->site);
-	return true;
-}
-
 /* The lane's word has records: it goes there at once. */
 static void full_word(struct oracle_now *n, struct oracle_cell *c, uint64_t address)
 {
@@ -316,7 +262,8 @@ uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint3
 		c = oracle_cells_at(n->o, addresses[l], 1);
 		if (oracle_cell_ext(c))
 			full_word(n, c, addresses[l]);
-		else if (!(is_read ? read_word(n, row, c, word) : write_word(n, row, c, word)))
+		else if (!(is_read ? oracle_read_at_once(n, row, c, word, 1)
+				   : oracle_write_at_once(n, row, c, word, 1)))
 			oracle_row_access(n, row);
 		done |= 1u << l;
 	}
