@@ -514,13 +514,7 @@ static void fence_warp(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t s
 	join_sums(o, first, actor, scope);
 	oracle_lanes_meet(o, warp, mask);
 	oracle_clock_name(first->clock, actor, first->own - 1);
-	for (uint8_t l = RACE_SCOPE_CTA; l <= scope; l++) {
-		struct oracle_sc_sum *s = sc_sum(o, actor, scope, l, true);
-		if (s->clock)
-			oracle_clock_join(&o->pool, &s->clock, first->clock);
-		else
-			s->clock = oracle_clock_ref(first->clock);
-	}
+	add_to_sums(o, &(struct oracle_pub){first->clock, actor, first->own - 1, 0}, scope);
 	ORACLE_EACH (k, mask) {
 		t = oracle_thread_of(o, warp + k);
 		pub = (struct oracle_pub){oracle_clock_ref(t->clock), warp + k, t->own - 1, 0};
