@@ -7,7 +7,7 @@
  * Before a set grows, it drops the readers that a later one represents. Costs: 16 bytes a reader,
  * 24 a set; adding looks at the last few readers.
  */
-#include "oracle/shadow.h"
+#include "oracle/row.h"
 
 static size_t set_bytes(uint32_t cap)
 {
@@ -97,11 +97,6 @@ struct oracle_reader oracle_reader_of(const struct oracle_row *row, uint32_t wor
 	return r;
 }
 
-static bool is_nc_site(const struct oracle_now *n, uint32_t site)
-{
-	return oracle_site_at(n->o, site)->a.flags & ORACLE_NC;
-}
-
 static bool is_reader_known(struct oracle_now *n, const struct oracle_reader *r, uint32_t word,
 			    uint32_t len)
 {
@@ -142,7 +137,7 @@ static bool is_covered(const struct oracle_reader *a, const struct oracle_reader
 static bool is_alike_nc(const struct oracle_now *n, const struct oracle_reader *a,
 			const struct oracle_reader *b)
 {
-	return is_nc_site(n, a->site) == is_nc_site(n, b->site);
+	return oracle_is_nc_site(n, a->site) == oracle_is_nc_site(n, b->site);
 }
 
 #define SORT_FROM 64u
@@ -382,7 +377,7 @@ void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct 
 
 	s->has_nc = (n->acc->flags & ORACLE_NC) != 0;
 	if (old) {
-		s->has_nc |= is_nc_site(n, old->site);
+		s->has_nc |= oracle_is_nc_site(n, old->site);
 		s->v[s->n++] = *old;
 	}
 	s->v[s->n++] = oracle_reader_of(row, word);

@@ -1,5 +1,5 @@
 /*
- * row.h - what row.c and alike.c share: the clock of a row, and words that are alike.
+ * row.h - what row.c, alike.c and readers.c share: the clock of a row, and words that are alike.
  */
 #ifndef COLLIDER_ORACLE_ROW_H
 #define COLLIDER_ORACLE_ROW_H
