@@ -434,16 +434,11 @@ static bool find_all(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 		     const uint64_t *addr, struct cpu_window *win)
 {
 	const struct atomic *a = in->aux;
-	uint64_t lo = UINT64_MAX, hi = 0, all = 0;
+	struct cpu_span s = cpu_span_of(addr, mask);
 
-	CPU_EACH_LANE (l, mask) {
-		lo = addr[l] < lo ? addr[l] : lo;
-		hi = addr[l] > hi ? addr[l] : hi;
-		all |= addr[l];
-	}
-	return !(all & (a->step - 1)) && hi <= UINT64_MAX - a->step &&
-	       cpu_window_find(w, in, (enum ptx_space)a->acc.space, lo, hi - lo + a->step, true,
-			       win) &&
+	return !(s.all & (a->step - 1)) && s.hi <= UINT64_MAX - a->step &&
+	       cpu_window_find(w, in, (enum ptx_space)a->acc.space, s.lo, s.hi - s.lo + a->step,
+			       true, win) &&
 	       win->place != CPU_PLACE_PRIVATE;
 }
 

@@ -30,38 +30,17 @@ struct lanes {
 	uint64_t at[CPU_WARP];
 };
 
-/* The least and the greatest address of the lanes. */
-static void bounds_of(uint32_t mask, const uint64_t *addr, uint64_t *lo, uint64_t *hi)
-{
-	uint64_t low = UINT64_MAX, high = 0;
-
-	if (mask == UINT32_MAX) {
-		for (unsigned l = 0; l < CPU_WARP; l++) {
-			low = addr[l] < low ? addr[l] : low;
-			high = addr[l] > high ? addr[l] : high;
-		}
-	} else {
-		CPU_EACH_LANE (l, mask) {
-			low = addr[l] < low ? addr[l] : low;
-			high = addr[l] > high ? addr[l] : high;
-		}
-	}
-	*lo = low;
-	*hi = high;
-}
-
 static void locate(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		   uint32_t mask, const uint64_t *addr, uint32_t bytes, struct lanes *out)
 {
 	enum ptx_space space = (enum ptx_space)acc->space;
 	bool is_write = acc->kind == CPU_ACC_STORE;
-	uint64_t lo, hi;
+	struct cpu_span s = cpu_span_of(addr, mask);
 	struct cpu_window win;
 
 	out->shared = out->global = 0;
-	bounds_of(mask, addr, &lo, &hi);
-	if (hi <= UINT64_MAX - bytes &&
-	    cpu_window_find(w, in, space, lo, hi - lo + bytes, is_write, &win)) {
+	if (s.hi <= UINT64_MAX - bytes &&
+	    cpu_window_find(w, in, space, s.lo, s.hi - s.lo + bytes, is_write, &win)) {
 		if (win.place == CPU_PLACE_PRIVATE)
 			return;
 		*(win.place == CPU_PLACE_SHARED ? &out->shared : &out->global) = mask;

@@ -16,6 +16,32 @@ struct cpu_window {
 bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
 		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out);
 
+/* The least and the greatest address of lanes, and the bits of any. */
+struct cpu_span {
+	uint64_t lo, hi, all;
+};
+
+static inline struct cpu_span cpu_span_of(const uint64_t *addr, uint32_t mask)
+{
+	struct cpu_span s = {UINT64_MAX, 0, 0};
+
+	/* CPU_LANES would test each lane of a part. */
+	if (mask == UINT32_MAX) {
+		for (unsigned l = 0; l < CPU_WARP; l++) {
+			s.lo = addr[l] < s.lo ? addr[l] : s.lo;
+			s.hi = addr[l] > s.hi ? addr[l] : s.hi;
+			s.all |= addr[l];
+		}
+		return s;
+	}
+	CPU_EACH_LANE (i, mask) {
+		s.lo = addr[i] < s.lo ? addr[i] : s.lo;
+		s.hi = addr[i] > s.hi ? addr[i] : s.hi;
+		s.all |= addr[i];
+	}
+	return s;
+}
+
 /* The address of one lane. */
 static inline uint64_t cpu_addr_lane(struct cpu_warp *w, const struct cpu_addr *a, unsigned lane)
 {
