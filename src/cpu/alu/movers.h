@@ -196,48 +196,32 @@ STORER(st_32_64, mu32, uint64_t)
 STORER(st_64_64, mu64, uint64_t)
 
 /* 16 bytes lie in two arrays of halves. */
-static void ld_128_linear(void *slot, uint8_t *p, size_t step)
-{
-	ld_u64_64_linear(slot, p, step);
-	ld_u64_64_linear((uint64_t *)slot + CPU_WARP, p + 8, step);
-}
+#define HALVES(name, half)                                                                         \
+	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
+	{                                                                                          \
+		half##_linear(slot, p, step);                                                      \
+		half##_linear((uint64_t *)slot + CPU_WARP, p + 8, step);                           \
+	}                                                                                          \
+	static void name##_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride, \
+				uint32_t mask)                                                     \
+	{                                                                                          \
+		half##_each(slot, addr, delta, stride, mask);                                      \
+		half##_each((uint64_t *)slot + CPU_WARP, addr, delta + 8, stride, mask);           \
+	}                                                                                          \
+	static void name##_groups(void *slot, const uint64_t *addr, uint64_t delta,                \
+				  const struct groups *g)                                          \
+	{                                                                                          \
+		half##_groups(slot, addr, delta, g);                                               \
+		half##_groups((uint64_t *)slot + CPU_WARP, addr, delta + 8, g);                    \
+	}
 
-static void ld_128_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride,
-			uint32_t mask)
-{
-	ld_u64_64_each(slot, addr, delta, stride, mask);
-	ld_u64_64_each((uint64_t *)slot + CPU_WARP, addr, delta + 8, stride, mask);
-}
-
-static void ld_128_groups(void *slot, const uint64_t *addr, uint64_t delta, const struct groups *g)
-{
-	ld_u64_64_groups(slot, addr, delta, g);
-	ld_u64_64_groups((uint64_t *)slot + CPU_WARP, addr, delta + 8, g);
-}
+HALVES(ld_128, ld_u64_64)
+HALVES(st_128, st_64_64)
 
 static void ld_128_uniform(void *slot, const uint8_t *p, uint32_t mask)
 {
 	ld_u64_64_uniform(slot, p, mask);
 	ld_u64_64_uniform((uint64_t *)slot + CPU_WARP, p + 8, mask);
-}
-
-static void st_128_linear(void *slot, uint8_t *p, size_t step)
-{
-	st_64_64_linear(slot, p, step);
-	st_64_64_linear((uint64_t *)slot + CPU_WARP, p + 8, step);
-}
-
-static void st_128_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride,
-			uint32_t mask)
-{
-	st_64_64_each(slot, addr, delta, stride, mask);
-	st_64_64_each((uint64_t *)slot + CPU_WARP, addr, delta + 8, stride, mask);
-}
-
-static void st_128_groups(void *slot, const uint64_t *addr, uint64_t delta, const struct groups *g)
-{
-	st_64_64_groups(slot, addr, delta, g);
-	st_64_64_groups((uint64_t *)slot + CPU_WARP, addr, delta + 8, g);
 }
 
 static const struct mover ld_128 = {ld_128_linear, ld_128_each, ld_128_groups, ld_128_uniform};
