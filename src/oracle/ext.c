@@ -155,8 +155,10 @@ static void push_readers(struct oracle *o, struct oracle_ext *e, const struct or
 			 uint64_t word)
 {
 	e->list[ORACLE_READS] = list_new(o, s->n);
-	for (uint32_t i = 0; i < s->n; i++)
-		push_reader(o, e, &s->v[i], word);
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct oracle_reader r = oracle_reader_at(s, i);
+		push_reader(o, e, &r, word);
+	}
 }
 
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)

@@ -6,7 +6,7 @@
  *   shadow.c  accesses by word, race checks    write.c   reads-from, strong writes
  *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
  *   split.c   an access, in parts      ext.c     records of other words; spent.c, strong.c: of some
- *   row.c     plain accesses by row; alike.c: words alike      readers.c sets of readers
+ *   row.c     plain accesses by row; alike.c: words alike      readers.c sets of readers; singles.c
  *   cell.c    where words are, their memory   log.c  words with atomics; strip.c: rows of them
  *   forget.c  memory that is new             retire.c  what can't race any more
  *
@@ -362,8 +362,29 @@ struct oracle_readers {
 	uint32_t refs; /* words */
 	uint32_t n, cap;
 	uint32_t has_nc : 1, is_single : 1 /* of one word: lanes are masks */;
+	uint32_t is_packed : 1; /* ... each of one lane: in place of v are packed reads */
 	struct oracle_reader v[];
 };
+
+static inline uint64_t *oracle_singles_of(struct oracle_readers *s)
+{
+	return (uint64_t *)(void *)s->v;
+}
+
+static inline struct oracle_reader oracle_reader_at(const struct oracle_readers *s, uint32_t i)
+{
+	uint64_t p;
+
+	if (!s->is_packed)
+		return s->v[i];
+	p = ((const uint64_t *)(const void *)s->v)[i];
+	return (struct oracle_reader){.actor = oracle_packed_actor(p) & ~31u,
+				      .epoch = oracle_packed_epoch(p),
+				      .at = 1u << (oracle_packed_actor(p) & 31),
+				      .site = oracle_packed_site(p) &
+					      ((1u << ORACLE_SITE_BITS) - 1),
+				      .is_mask = 1};
+}
 
 #define ORACLE_PAGE_SHIFT   8
 #define ORACLE_PAGE_WORDS   (1u << (ORACLE_PAGE_SHIFT - 2))

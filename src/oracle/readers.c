@@ -3,20 +3,16 @@
  *
  * A reader maps words to lanes, so that the words of one row share a set. Warps of a block
  * that read the same words at one instruction, in one epoch, become one reader. In a set of one
- * word all readers are masks, so that lanes of a warp join even if they came there one by one.
- * Before a set grows, it drops the readers that a later one represents. Costs: 16 bytes a reader,
- * 24 a set; adding looks at the last few readers.
+ * word all readers are masks, so that lanes of a warp join even if they came there one by one; as
+ * long as each is a single lane, they are packed (singles.c). Before a set grows, it drops the
+ * readers that a later one represents. Costs: 16 bytes a reader and a set; adding looks at the last
+ * few readers.
  */
 #include "oracle/row.h"
 
-static size_t set_bytes(uint32_t cap)
-{
-	return sizeof(struct oracle_readers) + cap * sizeof(struct oracle_reader);
-}
-
 static struct oracle_readers *set_new(struct oracle *o, uint32_t cap, uint32_t refs)
 {
-	struct oracle_readers *s = oracle_mem_new(o, set_bytes(cap));
+	struct oracle_readers *s = oracle_mem_new(o, oracle_set_bytes(cap, false));
 
 	s->cap = cap;
 	s->refs = refs;
@@ -33,7 +29,7 @@ void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t w
 {
 	s->refs -= words;
 	if (!s->refs)
-		oracle_mem_free(o, s, set_bytes(s->cap));
+		oracle_mem_free(o, s, oracle_set_bytes(s->cap, s->is_packed));
 }
 
 /* A reader of a single word, as the mask of a lane. */
@@ -66,7 +62,8 @@ static struct oracle_readers *set_own(struct oracle *o, struct oracle_cell *c, u
 	struct oracle_readers *old = oracle_set_of(c->r), *s;
 
 	if (old->refs == len) {
-		s = oracle_mem_resize(o, old, set_bytes(old->cap), set_bytes(cap));
+		s = oracle_mem_resize(o, old, oracle_set_bytes(old->cap, false),
+				      oracle_set_bytes(cap, false));
 		s->cap = cap;
 	} else {
 		s = set_new(o, cap, len);
@@ -140,8 +137,6 @@ static bool is_alike_nc(const struct oracle_now *n, const struct oracle_reader *
 	return oracle_is_nc_site(n, a->site) == oracle_is_nc_site(n, b->site);
 }
 
-#define SORT_FROM 64u
-
 static int by_actor(const void *a, const void *b)
 {
 	const struct oracle_reader *x = a, *y = b;
@@ -166,7 +161,7 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t
 			s->v[kept++] = *r;
 	}
 	s->n = kept;
-	if (s->n < (n->o->opt.is_tiny ? 2 : SORT_FROM))
+	if (s->n < oracle_sort_from(n->o))
 		return;
 	qsort(s->v, s->n, sizeof(s->v[0]), by_actor);
 	kept = 0;
@@ -180,7 +175,6 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t
 
 /* ---- readers of several lanes and warps ------------------------------------------------------ */
 
-#define LOOK_BEHIND 8u
 #define WARPS_MAX   1024u
 
 static bool is_next_to(const struct oracle_reader *a, const struct oracle_reader *b)
@@ -212,19 +206,12 @@ static void join(struct oracle_reader *a, const struct oracle_reader *b)
 	a->warps = (a->warps + b->warps + 1u) & (WARPS_MAX - 1);
 }
 
-static uint32_t first_looked_at(const struct oracle_now *n, const struct oracle_readers *s)
-{
-	uint32_t last = n->o->opt.is_tiny ? 2 : LOOK_BEHIND;
-
-	return s->n > last ? s->n - last : 0;
-}
-
 /* A reader that has grown may now touch the beginning of others. */
 static void set_close(const struct oracle_now *n, struct oracle_readers *s, uint32_t at)
 {
 	if (!s->v[at].is_mask)
 		return;
-	for (uint32_t i = s->n, first = first_looked_at(n, s); i-- > first;) {
+	for (uint32_t i = s->n, first = oracle_set_look_from(n->o, s); i-- > first;) {
 		if (i == at || !can_join(&s->v[at], &s->v[i]))
 			continue;
 		join(&s->v[at], &s->v[i]);
@@ -238,7 +225,7 @@ static void set_close(const struct oracle_now *n, struct oracle_readers *s, uint
 static struct oracle_reader *set_find(const struct oracle_now *n, struct oracle_readers *s,
 				      const struct oracle_reader *r, uint32_t word, uint32_t len)
 {
-	uint32_t first = first_looked_at(n, s);
+	uint32_t first = oracle_set_look_from(n->o, s);
 
 	for (uint32_t i = s->n; i-- > first;) {
 		struct oracle_reader *x = &s->v[i];
@@ -271,13 +258,17 @@ static void set_put(const struct oracle_now *n, struct oracle_readers *s, uint32
 
 /* ---- what a row does with them --------------------------------------------------------------- */
 
-static void set_limit(struct oracle_now *n, struct oracle_readers *s)
+void oracle_set_limit(struct oracle_now *n, struct oracle_readers *s)
 {
 	uint32_t half = s->n / 2;
 
 	if (s->n < n->o->opt.max_records)
 		return;
-	memmove(s->v, s->v + half, (s->n - half) * sizeof(s->v[0]));
+	if (s->is_packed)
+		memmove(oracle_singles_of(s), oracle_singles_of(s) + half,
+			(s->n - half) * sizeof(uint64_t));
+	else
+		memmove(s->v, s->v + half, (s->n - half) * sizeof(s->v[0]));
 	s->n -= half;
 	n->o->stats.dropped += half;
 }
@@ -288,9 +279,9 @@ static void set_push(struct oracle_now *n, struct oracle_readers *s, struct orac
 {
 	if (s->n == s->cap)
 		set_compact(n, s, word, len);
-	set_limit(n, s);
+	oracle_set_limit(n, s);
 	if (s->n == s->cap)
-		s = set_own(n->o, c, len, s->cap + (s->cap < 4 ? 2 : s->cap / 2));
+		s = set_own(n->o, c, len, oracle_set_next_cap(s->cap));
 	s->has_nc |= (n->acc->flags & ORACLE_NC) != 0;
 	s->v[s->n++] = *r;
 	if (may_touch)
@@ -309,7 +300,7 @@ static void single_add(struct oracle_now *n, struct oracle_cell *c, uint32_t wor
 		       const struct oracle_reader *r)
 {
 	struct oracle_readers *s = oracle_set_of(c->r);
-	uint32_t first = first_looked_at(n, s);
+	uint32_t first = oracle_set_look_from(n->o, s);
 	uint32_t with = UINT32_MAX; /* the one to join */
 	bool may_touch = false;	    /* the lane is that of readers of other warps */
 
@@ -343,8 +334,17 @@ static void single_add(struct oracle_now *n, struct oracle_cell *c, uint32_t wor
 void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		    uint32_t word, uint32_t len)
 {
-	struct oracle_reader r = oracle_reader_of(row, word);
 	struct oracle_readers *s = oracle_set_of(c->r);
+
+	if (s->is_packed) {
+		if (!row->is_mask && row->shift < ORACLE_HALVES &&
+		    oracle_singles_add(n, c,
+				       oracle_pack(oracle_row_actor(row, word), row->own, row->site)))
+			return;
+		n->known = s == n->known ? NULL : n->known;
+		s = oracle_singles_unpack(n->o, c);
+	}
+	struct oracle_reader r = oracle_reader_of(row, word);
 
 	if (len == 1 && s->refs == 1) {
 		make_single(s, word);
@@ -373,18 +373,27 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		     uint32_t word, uint32_t len, const struct oracle_reader *old)
 {
-	struct oracle_readers *s = set_new(n->o, old ? 2 : 1, len);
+	struct oracle_reader r[2] = {oracle_reader_of(row, word)};
+	bool has_nc = (n->acc->flags & ORACLE_NC) != 0;
+	uint32_t count = 1;
+	struct oracle_readers *s;
 
-	s->has_nc = (n->acc->flags & ORACLE_NC) != 0;
 	if (old) {
-		s->has_nc |= oracle_is_nc_site(n, old->site);
-		s->v[s->n++] = *old;
+		r[count++] = r[0];
+		r[0] = *old;
+		has_nc |= oracle_is_nc_site(n, old->site);
 	}
-	s->v[s->n++] = oracle_reader_of(row, word);
-	if (len == 1)
-		make_single(s, word);
-	set_close(n, s, s->n - 1);
-	set_give(c, len, s);
+	for (uint32_t i = 0; len == 1 && i < count; i++)
+		make_mask(&r[i], word);
+	if (len > 1 || count < 2 || !oracle_singles_make(n, c, r)) {
+		s = set_new(n->o, count, len);
+		s->n = count;
+		s->is_single = len == 1;
+		memcpy(s->v, r, count * sizeof(r[0]));
+		set_close(n, s, count - 1);
+		set_give(c, len, s);
+	}
+	oracle_set_of(c->r)->has_nc = has_nc;
 }
 
 /* Is the reader before the row's access? *is_simple: and one look at the clock said so. */
@@ -420,7 +429,8 @@ bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 	if (s == n->known)
 		return true;
 	for (uint32_t i = 0; i < s->n; i++) {
-		if (!is_reader_before(n, row, s, &s->v[i], word, &is_simple))
+		struct oracle_reader r = oracle_reader_at(s, i);
+		if (!is_reader_before(n, row, s, &r, word, &is_simple))
 			return false;
 		are_simple &= is_simple;
 	}
@@ -471,10 +481,11 @@ bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
 		return true;
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
-		unsigned order = s->has_nc ? 0 : reader_order(n, row, &s->v[i]);
+		struct oracle_reader r = oracle_reader_at(s, i);
+		unsigned order = s->has_nc ? 0 : reader_order(n, row, &r);
 		if (!order)
 			return false;
-		a = n->o->families.v[s->v[i].site];
+		a = n->o->families.v[r.site];
 		if (order == 1 || a == hot)
 			continue;
 		if (x || !oracle_is_repeated(n->o, a, b, ORACLE_HOT, ORACLE_RACE))
@@ -511,7 +522,8 @@ bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 	bool is_simple, is_counted = false;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		uint32_t family = n->o->families.v[s->v[i].site];
+		struct oracle_reader r = oracle_reader_at(s, i);
+		uint32_t family = n->o->families.v[r.site];
 		if (family == hot)
 			continue;
 		if (oracle_is_repeated(n->o, family, row->site, ORACLE_HOT, ORACLE_RACE)) {
@@ -519,16 +531,16 @@ bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 			continue;
 		}
 		if (!oracle_is_repeated(n->o, family, row->site, 1, ORACLE_RACE) &&
-		    !is_reader_before(n, row, s, &s->v[i], word, &is_simple))
+		    !is_reader_before(n, row, s, &r, word, &is_simple))
 			return false;
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
-		bool is_hot = n->o->families.v[s->v[i].site] == hot;
-		if ((is_hot && is_counted) ||
-		    is_reader_before(n, row, s, &s->v[i], word, &is_simple))
+		struct oracle_reader r = oracle_reader_at(s, i);
+		bool is_hot = n->o->families.v[r.site] == hot;
+		if ((is_hot && is_counted) || is_reader_before(n, row, s, &r, word, &is_simple))
 			continue;
-		for (uint32_t k = is_hot ? 1 : reads_after(n, row, &s->v[i], word); k; k--)
-			oracle_count(n->o, s->v[i].site, row->site);
+		for (uint32_t k = is_hot ? 1 : reads_after(n, row, &r, word); k; k--)
+			oracle_count(n->o, r.site, row->site);
 		is_counted |= is_hot;
 	}
 	return true;

@@ -56,6 +56,40 @@ static inline void oracle_row_use(struct oracle_now *n, const struct oracle_row 
 	oracle_use_clock(n, row->clock);
 }
 
+/* ---- sets of readers ----------------------------------------------------------------------- */
+
+/* New readers are compared with the last few. */
+static inline uint32_t oracle_set_look_from(const struct oracle *o, const struct oracle_readers *s)
+{
+	uint32_t last = o->opt.is_tiny ? 2 : 8;
+
+	return s->n > last ? s->n - last : 0;
+}
+
+/* So many are sorted, to find those that later ones represent. */
+static inline uint32_t oracle_sort_from(const struct oracle *o)
+{
+	return o->opt.is_tiny ? 2 : 64;
+}
+
+static inline uint32_t oracle_set_next_cap(uint32_t cap)
+{
+	return cap + (cap < 4 ? 2 : cap / 2);
+}
+
+size_t oracle_set_bytes(uint32_t cap, bool is_packed);
+/* readers.c: there is room for one more, or the oldest half is dropped and counted. */
+void oracle_set_limit(struct oracle_now *n, struct oracle_readers *s);
+/* singles.c: the packed read p joins those of a cell's packed set. false: it doesn't fit. */
+bool oracle_singles_add(struct oracle_now *n, struct oracle_cell *c, uint64_t p);
+/* A reader as a packed read, or 0. */
+uint64_t oracle_single_of(const struct oracle_reader *r);
+/* The cell's set becomes a packed one of these. false: they don't fit. */
+bool oracle_singles_make(struct oracle_now *n, struct oracle_cell *c,
+			 const struct oracle_reader r[2]);
+/* The cell's packed set becomes one of masks. */
+struct oracle_readers *oracle_singles_unpack(struct oracle *o, struct oracle_cell *c);
+
 /* ---- words that are alike ---------------------------------------------------------------- */
 
 #define ORACLE_LANE_BITS    (31ull << ORACLE_ACTOR_SHIFT)

@@ -228,9 +228,11 @@ uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses
 	/* New readers come last, and are compared with the last few. */
 	for (uint32_t i = 0; i < nsets; i++) {
 		const struct oracle_readers *s = sets[i];
-		__builtin_prefetch(&s->v[s->n]);
-		__builtin_prefetch(&s->v[s->n > 4 ? s->n - 4 : 0]);
-		__builtin_prefetch(&s->v[s->n > 8 ? s->n - 8 : 0]);
+		uint32_t end = s->is_packed ? (s->n + 1) / 2 : s->n;
+		__builtin_prefetch(&s->v[end]);
+		__builtin_prefetch(&s->v[end > 4 ? end - 4 : 0]);
+		if (!s->is_packed)
+			__builtin_prefetch(&s->v[end > 8 ? end - 8 : 0]);
 	}
 	return n;
 }
