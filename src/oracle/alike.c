@@ -174,7 +174,7 @@ bool oracle_write_at_once(struct oracle_now *n, const struct oracle_row *row, st
 		reads = look_at_all(n, row, &n->alike[1], &c->r, word, len, 1);
 		pair = n->alike[1].pair;
 	} else if (n->is_fast && set->n <= ORACLE_KEPT_READERS && !n->o->sc_logs &&
-		   oracle_set_is_alike(n, row, set, &pair)) {
+		   oracle_set_is_alike(n, row, set, word, &pair)) {
 		reads = pair ? ORACLE_LOOK_COUNTED : ORACLE_LOOK_BEFORE;
 	} else {
 		return false;

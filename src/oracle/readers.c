@@ -454,10 +454,16 @@ static bool has_one_order(const struct oracle_row *row, const struct oracle_read
  * not known. The clock must know the same of each lane of a warp; a mask of several lanes of the
  * row's own warp has others than the word's. */
 static unsigned reader_order(struct oracle_now *n, const struct oracle_row *row,
-			     const struct oracle_reader *r)
+			     const struct oracle_readers *s, const struct oracle_reader *r,
+			     uint32_t word)
 {
 	unsigned order = 1;
+	bool is_simple;
 
+	if (s->has_nc)
+		return 0;
+	if (s->refs == 1)
+		return is_reader_before(n, row, s, r, word, &is_simple) ? 1 : 2;
 	for (uint32_t w = 0; w <= r->warps; w++) {
 		uint32_t warp = (r->actor & ~31u) + w * 32;
 		bool is_same = warp == (row->actor & ~31u);
@@ -470,23 +476,35 @@ static unsigned reader_order(struct oracle_now *n, const struct oracle_row *row,
 	return order;
 }
 
+static bool has_warp_of(const struct oracle_reader *r, const struct oracle_row *row)
+{
+	return (row->actor >> 5) - (r->actor >> 5) <= r->warps;
+}
+
 bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
-			 const struct oracle_readers *s, const struct oracle_repeat **pair)
+			 const struct oracle_readers *s, uint32_t word,
+			 const struct oracle_repeat **pair)
 {
 	uint32_t hot = ORACLE_NO_SITE, a, b = row->site;
+	uint32_t lanes = row->actor - oracle_word_number(row->address);
 	const struct oracle_repeat *x = NULL;
+	bool has_own = false;
 
-	if (s == n->alike_set && row->site == n->alike_row) {
+	if (s == n->alike_set && row->site == n->alike_row &&
+	    (!n->has_alike_own || lanes == n->alike_lanes)) {
 		*pair = n->alike_pair;
 		return true;
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct oracle_reader r = oracle_reader_at(s, i);
-		unsigned order = s->has_nc ? 0 : reader_order(n, row, &r);
+		a = n->o->families.v[r.site];
+		if (a == hot)
+			continue;
+		unsigned order = reader_order(n, row, s, &r, word);
 		if (!order)
 			return false;
-		a = n->o->families.v[r.site];
-		if (order == 1 || a == hot)
+		has_own |= has_warp_of(&r, row);
+		if (order == 1)
 			continue;
 		if (x || !oracle_is_repeated(n->o, a, b, ORACLE_HOT, ORACLE_RACE))
 			return false;
@@ -495,6 +513,8 @@ bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
 	}
 	n->alike_set = s;
 	n->alike_row = row->site;
+	n->alike_lanes = lanes;
+	n->has_alike_own = has_own;
 	n->alike_pair = *pair = x;
 	return true;
 }

@@ -248,7 +248,7 @@ static enum oracle_look reads_seen(struct oracle_now *n, const struct oracle_row
 		seen = oracle_look_at(n, row, &n->alike[1], c->r, word, 1);
 		*pair = n->alike[1].pair;
 	} else if (n->is_fast && oracle_set_of(c->r)->n <= ORACLE_KEPT_READERS && !n->o->sc_logs) {
-		seen = oracle_set_is_alike(n, row, oracle_set_of(c->r), pair)
+		seen = oracle_set_is_alike(n, row, oracle_set_of(c->r), word, pair)
 			       ? (*pair ? ORACLE_LOOK_COUNTED : ORACLE_LOOK_BEFORE)
 			       : ORACLE_LOOK_FULL;
 	} else {

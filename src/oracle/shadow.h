@@ -70,11 +70,12 @@ struct oracle_now {
 	uint32_t pair_first, pair_second, pair_families[2];
 	/* The writes and reads looked at last, and may the row look at words in this way? */
 	struct oracle_alike alike[2];
-	/* A set that is to each word of rows of this site the same: what to count, or NULL. */
+	/* A set that is to each word of rows of this site the same: what to count, or NULL. If
+	 * lanes of the row's own warp are in it, only where the lanes of words are these. */
 	const struct oracle_readers *alike_set;
 	const struct oracle_repeat *alike_pair;
-	uint32_t alike_row;
-	bool is_fast, can_be_at_once;
+	uint32_t alike_row, alike_lanes;
+	bool has_alike_own, is_fast, can_be_at_once;
 };
 
 /* A pair of sites that need only be counted: struct oracle has ORACLE_REPEATS, by a hash. */
@@ -351,10 +352,11 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 /* Are all readers of the set before the row's access to a word? */
 bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  struct oracle_readers *s, uint32_t word);
-/* Are all readers of the set before the row's access to each of its words, or those that aren't of
- * other warps and of one line whose races with it are only counted? *pair: those, or NULL. */
+/* Are all readers of the set before the row's access to each of its words, of which one is given,
+ * or those that aren't of one line whose races with it are only counted? *pair: those, or NULL. */
 bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
-			 const struct oracle_readers *s, const struct oracle_repeat **pair);
+			 const struct oracle_readers *s, uint32_t word,
+			 const struct oracle_repeat **pair);
 /* Do those that aren't race with it in pairs that are only counted? Then they are counted. */
 bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 		      const struct oracle_readers *s, uint32_t word);

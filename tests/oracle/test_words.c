@@ -369,6 +369,39 @@ static void test_counted(void **state)
 	}
 }
 
+/* The first warps of the block pass a barrier. */
+static void pass(struct world *w, uint32_t warps)
+{
+	struct oracle_arrival a = {.expected = warps * 32,
+				   .flags = ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES};
+
+	for (uint32_t i = 0; i < warps; i++)
+		oracle_arrive(w->o, w->first + i * 32, ~0u, &a);
+	for (uint32_t i = 0; i < warps; i++)
+		oracle_leave(w->o, w->first + i * 32, ~0u, 0, 0);
+}
+
+/* Words share a set of readers, the last of which are the warp's own lanes. Then one lane writes its
+ * own word, and another one that of a third. With a __syncwarp() before there is no race. */
+static void test_own_words(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct oracle_acc acc = {.kind = RACE_OP_WRITE, .bytes = 4, .inst = state};
+		uint64_t at[ORACLE_LANES] = {X, 0, X + 12};
+		struct world w;
+		begin(&w, i & 1);
+		row(&w, 2, RACE_OP_READ, 0);
+		row(&w, 1, RACE_OP_READ, 0);
+		pass(&w, 3);
+		row(&w, 1, RACE_OP_READ, 0);
+		if (i / 2)
+			oracle_warp_sync(w.o, w.first + 32, ~0u);
+		oracle_access_warp(w.o, w.first + 32, 5, &acc, at);
+		expect(&w, !(i / 2));
+	}
+}
+
 /* A warp writes flags, another one reads them; is_again: then the first one writes them once more.
  * The reader of a flag has seen the write that it read. */
 static void test_flags(void **state)
@@ -442,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_memory),	     cmocka_unit_test(test_counted),
 		cmocka_unit_test(test_one_line),     cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_behind_flags), cmocka_unit_test(test_before_flags),
+		cmocka_unit_test(test_own_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
