@@ -48,7 +48,7 @@ static bool is_piece(size_t bytes)
 	return HAS_PIECES && bytes <= ORACLE_SMALL;
 }
 
-#define REFILL 1024u /* bytes, about */
+#define REFILL 4160u /* bytes, about: four pages of cells */
 #define LINE   64u   /* of a cache: pieces of whole lines lie in whole lines */
 
 static struct oracle_piece *refill(struct oracle *o, size_t size)

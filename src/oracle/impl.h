@@ -396,6 +396,7 @@ static inline struct oracle_reader oracle_reader_at(const struct oracle_readers 
  * cells. */
 struct oracle_page {
 	uint64_t words; /* bits */
+	uint64_t pad;	/* no cell lies in two lines of the cache */
 	struct oracle_cell cell[];
 };
 
@@ -474,7 +475,7 @@ struct oracle_known_log {
 
 /* Pieces of memory of up to ORACLE_SMALL bytes are kept for reuse, by size (cell.c). */
 #define ORACLE_PIECE 16u
-#define ORACLE_SMALL 512u
+#define ORACLE_SMALL 1040u /* a page of cells */
 
 #define ORACLE_LAST_SITES 256u /* by instruction */
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #define ACTOR(p) ((p) >> ORACLE_ACTOR_SHIFT)
+#define DOUBLE_UP_TO 512u /* bytes */
 #define REST	 ((1ull << ORACLE_ACTOR_SHIFT) - 1) /* epoch, site */
 
 size_t oracle_set_bytes(uint32_t cap, bool is_packed)
@@ -17,7 +18,7 @@ size_t oracle_set_bytes(uint32_t cap, bool is_packed)
 	size_t bytes = sizeof(struct oracle_readers) +
 		       cap * (is_packed ? sizeof(uint64_t) : sizeof(struct oracle_reader));
 
-	if (is_packed && bytes <= ORACLE_SMALL)
+	if (is_packed && bytes <= DOUBLE_UP_TO)
 		bytes = (size_t)2 << (31 - __builtin_clz((uint32_t)bytes - 1));
 	return bytes;
 }
