@@ -234,7 +234,7 @@ static void full_word(struct oracle_now *n, struct oracle_cell *c, uint64_t addr
 	n->address = n->word = address;
 	n->mask = ORACLE_PLAIN_BYTES;
 	oracle_word_full(n, c);
-	n->leaf_clock = NULL; /* it may have changed in place */
+	oracle_forget_pairs(n);
 }
 
 uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,

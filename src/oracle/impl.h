@@ -371,13 +371,18 @@ static inline uint64_t *oracle_singles_of(struct oracle_readers *s)
 	return (uint64_t *)(void *)s->v;
 }
 
+static inline uint64_t oracle_single_at(const struct oracle_readers *s, uint32_t i)
+{
+	return ((const uint64_t *)(const void *)s->v)[i];
+}
+
 static inline struct oracle_reader oracle_reader_at(const struct oracle_readers *s, uint32_t i)
 {
 	uint64_t p;
 
 	if (!s->is_packed)
 		return s->v[i];
-	p = ((const uint64_t *)(const void *)s->v)[i];
+	p = oracle_single_at(s, i);
 	return (struct oracle_reader){.actor = oracle_packed_actor(p) & ~31u,
 				      .epoch = oracle_packed_epoch(p),
 				      .at = 1u << (oracle_packed_actor(p) & 31),

@@ -9,7 +9,7 @@
  * Misses: which late value a weak memory model lets a strong read of a wider scope see is taken
  * from the event (ORACLE_SAW); communication that forces a fence.sc is counted in the order of
  * events.
- * Costs: 2 to 12 times plain emulation, 30 where many threads communicate after fence.sc; 16 bytes
+ * Costs: 2 to 14 times plain emulation, 30 where many threads communicate after fence.sc; 16 bytes
  * for a word with plain accesses of one writer and one reader, 50 and 2 a thread for one with
  * relaxed atomics, 250 to 600 for others.
  */

@@ -175,7 +175,7 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t
 
 /* ---- readers of several lanes and warps ------------------------------------------------------ */
 
-#define WARPS_MAX   1024u
+#define WARPS_MAX 1024u
 
 static bool is_next_to(const struct oracle_reader *a, const struct oracle_reader *b)
 {
@@ -338,8 +338,8 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 
 	if (s->is_packed) {
 		if (!row->is_mask && row->shift < ORACLE_HALVES &&
-		    oracle_singles_add(n, c,
-				       oracle_pack(oracle_row_actor(row, word), row->own, row->site)))
+		    oracle_singles_add(
+			    n, c, oracle_pack(oracle_row_actor(row, word), row->own, row->site)))
 			return;
 		n->known = s == n->known ? NULL : n->known;
 		s = oracle_singles_unpack(n->o, c);
@@ -347,7 +347,13 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 	struct oracle_reader r = oracle_reader_of(row, word);
 
 	if (len == 1 && s->refs == 1) {
-		make_single(s, word);
+		if (!s->is_single) {
+			make_single(s, word);
+			if (oracle_singles_pack(n, c)) {
+				oracle_set_add(n, row, c, word, len);
+				return;
+			}
+		}
 		make_mask(&r, word);
 		if (r.is_mask && !row->is_mask) {
 			single_add(n, c, word, &r);
@@ -495,6 +501,8 @@ bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
 		*pair = n->alike_pair;
 		return true;
 	}
+	if (s->is_packed)
+		return !s->has_nc && oracle_singles_are_alike(n, row, s, word, pair);
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct oracle_reader r = oracle_reader_at(s, i);
 		a = n->o->families.v[r.site];

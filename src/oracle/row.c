@@ -261,12 +261,12 @@ static enum oracle_look reads_seen(struct oracle_now *n, const struct oracle_row
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Clocks may have changed in place. */
 static void back_to_row(struct oracle_now *n, const struct oracle_row *row)
 {
 	n->actor = row->actor;
-	n->clock = n->leaf_clock = row->clock;
-	oracle_forget_leaf(n);
+	n->clock = row->clock;
+	oracle_forget_pairs(n);
+	n->leaf_clock = row->clock;
 }
 
 /* A word of several lanes from `actor` on takes the general path. */
@@ -459,9 +459,12 @@ static void fetch(const struct oracle_cell *c, uint32_t len)
 		if (oracle_cell_ext(&c[i])) {
 			__builtin_prefetch(oracle_cell_ext(&c[i]));
 			next++;
-		} else if (!(c[i].r & 1) && c[i].r && (!i || c[i].r != c[i - 1].r)) {
-			__builtin_prefetch(oracle_set_of(c[i].r));
+			continue;
 		}
+		if (oracle_cell_log(&c[i]))
+			__builtin_prefetch(oracle_cell_log(&c[i]));
+		if (!(c[i].r & 1) && c[i].r && (!i || c[i].r != c[i - 1].r))
+			__builtin_prefetch(oracle_set_of(c[i].r));
 	}
 	for (uint32_t i = 0; next && i < len; i++)
 		if (oracle_cell_ext(&c[i]))

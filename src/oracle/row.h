@@ -29,6 +29,18 @@ static inline void oracle_forget_leaf(struct oracle_now *n)
 	n->alike_set = NULL;
 }
 
+/* After oracle_word_full: pairs of sites may have other places, and clocks may have changed. */
+static inline void oracle_forget_pairs(struct oracle_now *n)
+{
+	n->alike[0].is_asked = n->alike[1].is_asked = false;
+	n->alike_set = NULL;
+	if (!n->has_communicated && !n->o->opt.has_late_writes)
+		return;
+	n->has_communicated = false;
+	n->leaf_clock = NULL;
+	oracle_forget_leaf(n);
+}
+
 static inline void oracle_use_clock(struct oracle_now *n, const struct oracle_clock *clock)
 {
 	n->clock = clock;
@@ -87,6 +99,12 @@ uint64_t oracle_single_of(const struct oracle_reader *r);
 /* The cell's set becomes a packed one of these. false: they don't fit. */
 bool oracle_singles_make(struct oracle_now *n, struct oracle_cell *c,
 			 const struct oracle_reader r[2]);
+/* The cell's set of masks becomes a packed one. false: they don't fit. */
+bool oracle_singles_pack(struct oracle_now *n, struct oracle_cell *c);
+/* As oracle_set_is_alike, of a packed set without read-only loads. */
+bool oracle_singles_are_alike(struct oracle_now *n, const struct oracle_row *row,
+			      const struct oracle_readers *s, uint32_t word,
+			      const struct oracle_repeat **pair);
 /* The cell's packed set becomes one of masks. */
 struct oracle_readers *oracle_singles_unpack(struct oracle *o, struct oracle_cell *c);
 

@@ -317,7 +317,7 @@ static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 static void check_list(const struct oracle_now *n, struct oracle_list *l)
 {
 	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
-	uint32_t kept = 0;
+	uint32_t kept = 0, known = ORACLE_NO_SITE; /* the site found last whose pair is */
 
 	if (!l || !l->n || oracle_are_spent(n, l) ||
 	    (is_behind(n, l) && n->acc->strength != RACE_WEAK))
@@ -328,7 +328,9 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
 		bool is_out = oracle_is_spent(r);
-		if (is_out && r->bytes & n->mask && oracle_is_pair_known(n, x)) {
+		if (is_out && r->bytes & n->mask &&
+		    (r->site == known || oracle_is_pair_known(n, x))) {
+			known = r->site;
 			is_all_known = false;
 			if (kept != i)
 				l->v[kept] = *r;
@@ -337,6 +339,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 		}
 		if (r->bytes & n->mask) {
 			uint64_t races = n->o->races;
+			known = ORACLE_NO_SITE; /* another pair may take its place */
 			n->o->is_hot = false;
 			uint32_t ordered = check_rec(n, r);
 			races = n->o->races - races + r->raced;
@@ -498,7 +501,7 @@ void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e)
 	oracle_list_touch(n->o, *at);
 	if (at == &e->list[ORACLE_STRONG])
 		add_strong(n, e);
-	if (oracle_replace_spent(n, *at))
+	if (!n->is_none_spent && oracle_replace_spent(n, *at))
 		return;
 	limit(n, *at);
 	if (merge(n, *at))
@@ -531,7 +534,7 @@ static bool is_read_alike(const struct oracle_now *n, const struct oracle_ext *e
 /* A weak access, or a strong read, of a word whose accesses are spent, and that races in no new
  * pair: it is the latest of its line, and that is all. (A word that only such writes access becomes
  * plain instead.) */
-static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *e)
+static bool is_nothing_new(struct oracle_now *n, const struct oracle_ext *e)
 {
 	bool is_write = n->acc->kind & RACE_OP_WRITE, is_strong = n->acc->strength != RACE_WEAK;
 	struct oracle_list *const *l = e->list;
@@ -544,9 +547,12 @@ static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *
 	    (is_write && l[ORACLE_READS] && !oracle_are_spent(n, l[ORACLE_READS])) ||
 	    (!is_strong && l[ORACLE_STRONG] && !oracle_are_spent(n, l[ORACLE_STRONG])))
 		return false;
-	return oracle_replace_spent(n, l[is_strong  ? ORACLE_STRONG
-					 : is_write ? ORACLE_WRITES
-						    : ORACLE_READS]);
+	if (oracle_replace_spent(n, l[is_strong	 ? ORACLE_STRONG
+				      : is_write ? ORACLE_WRITES
+						 : ORACLE_READS]))
+		return true;
+	n->is_none_spent = !is_write && !is_strong; /* of the list, which stays as it is */
+	return false;
 }
 
 bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
@@ -565,8 +571,10 @@ bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 	if (!is_strong || !is_uniform_strong(n, e))
 		check_list(n, e->list[ORACLE_STRONG]);
 	oracle_rec_add(n, e);
+	n->is_none_spent = false;
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
 	    (oracle_has_fences(e) || n->t->clock->root[ORACLE_FENCES] || n->t->fence)) {
+		n->has_communicated = true;
 		oracle_communicate(n->o, n->t, n->actor, n->acc->kind & RACE_OP_WRITE, e, n->mask);
 		n->clock = n->t->clock;
 	}

@@ -60,6 +60,8 @@ struct oracle_now {
 	struct oracle_chain *chain;
 	uint32_t pos;
 	bool is_range, is_pseudo, is_nothing_new /* oracle_word_full */;
+	bool is_none_spent;    /* of the reads, which the access is added to */
+	bool has_communicated; /* oracle_word_full has changed a clock, perhaps */
 	/* What `clock` knows of the warp looked up last (row.c). */
 	const struct oracle_clock *leaf_clock;
 	uint32_t leaf_warp, leaf_value;
@@ -77,6 +79,38 @@ struct oracle_now {
 	uint32_t alike_row, alike_lanes;
 	bool has_alike_own, is_fast, can_be_at_once;
 };
+
+#define ORACLE_NO_WARP UINT32_MAX
+
+/* Begins an access by setting what is looked at before it is known: zeroing all of *n costs as much
+ * as a simple access. */
+static inline void oracle_now_begin(struct oracle_now *n, struct oracle *o,
+				    const struct oracle_acc *acc)
+{
+	n->o = o;
+	n->t = NULL;
+	n->clock = n->leaf_clock = NULL;
+	n->actor = n->mask = n->place = n->pos = 0;
+	n->acc = acc;
+	n->site = oracle_site(o, acc, 0);
+	n->family = o->families.v[n->site];
+	n->address = n->word = 0;
+	n->bytes = acc->bytes;
+	n->chain = NULL;
+	n->is_range = acc->bytes > 64;
+	n->is_pseudo = n->is_nothing_new = n->is_none_spent = n->has_communicated = false;
+	n->leaf_warp = ORACLE_NO_WARP;
+	n->leaf = NULL;
+	n->known = NULL;
+	n->pair = NULL;
+	for (unsigned i = 0; i < 2; i++) {
+		n->alike[i].key = 0;
+		n->alike[i].is_asked = false;
+		n->alike[i].pair = NULL;
+	}
+	n->alike_set = NULL;
+	n->is_fast = n->can_be_at_once = false;
+}
 
 /* A pair of sites that need only be counted: struct oracle has ORACLE_REPEATS, by a hash. */
 struct oracle_repeat {
@@ -269,8 +303,6 @@ static inline uint32_t oracle_alike_from(const struct oracle_thread *t, uint32_t
 }
 
 /* ---- row.c: the actors of a row's words, what its clock knows ---------------------- */
-
-#define ORACLE_NO_WARP UINT32_MAX
 
 static inline uint32_t oracle_word_number(uint64_t address)
 {

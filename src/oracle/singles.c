@@ -9,9 +9,9 @@
 
 #include <stddef.h>
 
-#define ACTOR(p) ((p) >> ORACLE_ACTOR_SHIFT)
-#define DOUBLE_UP_TO 512u /* bytes */
-#define REST	 ((1ull << ORACLE_ACTOR_SHIFT) - 1) /* epoch, site */
+#define ACTOR(p)     ((p) >> ORACLE_ACTOR_SHIFT)
+#define DOUBLE_UP_TO 512u				/* bytes */
+#define REST	     ((1ull << ORACLE_ACTOR_SHIFT) - 1) /* epoch, site */
 
 size_t oracle_set_bytes(uint32_t cap, bool is_packed)
 {
@@ -64,7 +64,8 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s)
 	qsort(v, s->n, sizeof(v[0]), by_actor);
 	kept = 0;
 	for (uint32_t i = 0; i < s->n; i++)
-		if (i + 1 == s->n || ACTOR(v[i]) != ACTOR(v[i + 1]) || !is_alike_nc(n, v[i], v[i + 1]))
+		if (i + 1 == s->n || ACTOR(v[i]) != ACTOR(v[i + 1]) ||
+		    !is_alike_nc(n, v[i], v[i + 1]))
 			v[kept++] = v[i];
 	s->n = kept;
 }
@@ -96,7 +97,8 @@ static bool can_join(uint64_t a, uint64_t b)
 
 /* The lane, some of whose reads are among those from `first` on, has read there again. true: it is
  * there. */
-static bool leave_earlier(struct oracle_now *n, struct oracle_readers *s, uint32_t first, uint64_t p)
+static bool leave_earlier(struct oracle_now *n, struct oracle_readers *s, uint32_t first,
+			  uint64_t p)
 {
 	uint64_t *v = oracle_singles_of(s);
 
@@ -153,6 +155,48 @@ bool oracle_singles_make(struct oracle_now *n, struct oracle_cell *c,
 	oracle_singles_of(s)[0] = a;
 	oracle_singles_of(s)[1] = b;
 	c->r = (uintptr_t)s;
+	return true;
+}
+
+bool oracle_singles_pack(struct oracle_now *n, struct oracle_cell *c)
+{
+	struct oracle_readers *old = oracle_set_of(c->r), *s;
+
+	for (uint32_t i = 0; i < old->n; i++)
+		if (!oracle_single_of(&old->v[i]))
+			return false;
+	s = oracle_mem_new(n->o, oracle_set_bytes(old->cap, true));
+	s->refs = 1;
+	s->n = old->n;
+	s->cap = old->cap;
+	s->has_nc = old->has_nc & 1;
+	s->is_single = s->is_packed = 1;
+	for (uint32_t i = 0; i < old->n; i++)
+		oracle_singles_of(s)[i] = oracle_single_of(&old->v[i]);
+	n->known = old == n->known ? NULL : n->known;
+	oracle_readers_unref(n->o, old, 1);
+	c->r = (uintptr_t)s;
+	return true;
+}
+
+bool oracle_singles_are_alike(struct oracle_now *n, const struct oracle_row *row,
+			      const struct oracle_readers *s, uint32_t word,
+			      const struct oracle_repeat **pair)
+{
+	uint32_t hot = ORACLE_NO_SITE, me = oracle_row_actor(row, word);
+
+	*pair = NULL;
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint64_t p = oracle_single_at(s, i);
+		uint32_t actor = oracle_packed_actor(p), b = row->site;
+		uint32_t a = n->o->families.v[oracle_packed_site(p)];
+		if (a == hot || actor == me || oracle_row_knows(n, actor, oracle_packed_epoch(p)))
+			continue;
+		if (*pair || !oracle_is_repeated(n->o, a, b, ORACLE_HOT, ORACLE_RACE))
+			return false;
+		hot = a;
+		*pair = oracle_repeat_at(n->o, &a, &b, ORACLE_RACE);
+	}
 	return true;
 }
 

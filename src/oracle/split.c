@@ -56,19 +56,17 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
 			  const struct oracle_link *link)
 {
-	struct oracle_now n = {.o = o,
-			       .t = t,
-			       .clock = t->clock,
-			       .actor = actor,
-			       .acc = acc,
-			       .site = oracle_site(o, acc, 0),
-			       .address = address,
-			       .bytes = bytes,
-			       .chain = link ? link->chain : NULL,
-			       .pos = link ? link->pos : 0,
-			       .is_range = bytes != acc->bytes || bytes > 64};
+	struct oracle_now n;
 
-	n.family = o->families.v[n.site];
+	oracle_now_begin(&n, o, acc);
+	n.t = t;
+	n.clock = t->clock;
+	n.actor = actor;
+	n.address = address;
+	n.bytes = bytes;
+	n.chain = link ? link->chain : NULL;
+	n.pos = link ? link->pos : 0;
+	n.is_range = bytes != acc->bytes || bytes > 64;
 	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
 		n.place = oracle_place_key(o, actor, acc->scope);
@@ -222,7 +220,9 @@ uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses
 		e[n] = oracle_cell_ext(c[i]);
 		if (e[n])
 			__builtin_prefetch(e[n++]);
-		else if (c[i]->r && !(c[i]->r & 1))
+		else if (oracle_cell_log(c[i]))
+			__builtin_prefetch(oracle_cell_log(c[i]));
+		if (!oracle_cell_ext(c[i]) && c[i]->r && !(c[i]->r & 1))
 			__builtin_prefetch(sets[nsets++] = oracle_set_of(c[i]->r));
 	}
 	/* New readers come last, and are compared with the last few. */
@@ -360,14 +360,10 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses)
 {
-	struct oracle_now n = {.o = o,
-			       .acc = acc,
-			       .site = oracle_site(o, acc, 0),
-			       .bytes = acc->bytes,
-			       .is_range = acc->bytes > 64};
-	n.family = o->families.v[n.site];
 	uint64_t all = acc->bytes == 4 || acc->bytes == 8 || acc->bytes == 16 ? 0 : 3;
+	struct oracle_now n;
 
+	oracle_now_begin(&n, o, acc);
 	if ((acc->bytes == 1 || acc->bytes == 2) && oracle_is_plain(&n)) {
 		access_narrow(&n, t, warp, mask, addresses);
 		return;

@@ -580,18 +580,6 @@ static bool access_lane(struct oracle_now *n, uint32_t actor, uint64_t address,
 	return false;
 }
 
-static struct oracle_now now_of(struct oracle *o, uint32_t actor, const struct oracle_acc *acc)
-{
-	uint32_t site = oracle_site(o, acc, 0);
-
-	return (struct oracle_now){.o = o,
-				   .acc = acc,
-				   .bytes = acc->bytes,
-				   .site = site,
-				   .family = o->families.v[site],
-				   .place = oracle_place_key(o, actor, acc->scope)};
-}
-
 void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 			  uint64_t address)
 {
@@ -601,7 +589,8 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 		access_full(o, actor, acc, address);
 		return;
 	}
-	n = now_of(o, actor, acc);
+	oracle_now_begin(&n, o, acc);
+	n.place = oracle_place_key(o, actor, acc->scope);
 	if ((n.t = oracle_thread_of(o, actor)))
 		access_lane(&n, actor, address, cell_of(o, address));
 }
@@ -618,6 +607,8 @@ static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
 	ORACLE_EACH (l, mask) {
 		c[l] = cell_of(o, addresses[l]);
 		e[n] = c[l] && addresses[l] != last ? oracle_cell_ext(c[l]) : NULL;
+		if (c[l] && oracle_cell_log(c[l]))
+			__builtin_prefetch(oracle_cell_log(c[l]));
 		last = addresses[l];
 		if (e[n])
 			__builtin_prefetch(e[n++]);
@@ -650,7 +641,8 @@ void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 			access_full(o, warp + i, acc, addresses[i]);
 		return;
 	}
-	n = now_of(o, warp, acc);
+	oracle_now_begin(&n, o, acc);
+	n.place = oracle_place_key(o, warp, acc->scope);
 	if (oracle_strip_access(&n, t, warp, mask, addresses))
 		return;
 	fetch(o, mask, addresses, c);

@@ -127,6 +127,34 @@ static void test_readers(void **state)
 	}
 }
 
+/* Single lanes of four warps read a word in one epoch after the other; beside one of them perhaps
+ * another lane of its warp does, once. */
+static void test_single_lanes(void **state)
+{
+	enum { LANES = 4, STEP = 37, ROUNDS = 12 };
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * 2; i++) {
+		for (uint32_t but = 0; but <= LANES; but++) {
+			struct world w;
+			begin(&w, i & 1);
+			for (uint32_t k = 0; k < LANES * ROUNDS; k++) {
+				uint32_t t = w.first + k % LANES * STEP;
+				if (k >= LANES)
+					one(&w, t, RACE_OP_RMW, RACE_RELEASE, ORACLE_RED, FLAG, 4);
+				lanes(&w, k % LANES * STEP / 32, 1u << k % LANES * STEP % 32,
+				      RACE_OP_READ, 4, 0);
+				if (i & 2 && k == LANES - 1)
+					lanes(&w, 1, 1u << 6, RACE_OP_READ, 4, 0);
+			}
+			one(&w, w.first + 38, RACE_OP_RMW, RACE_RELEASE, ORACLE_RED, FLAG, 4);
+			come_behind(&w, LANES, STEP, but < LANES ? but * STEP : NOBODY);
+			one(&w, w.stranger, RACE_OP_WRITE, RACE_WEAK, 0, X, 4);
+			expect(&w, but < LANES);
+		}
+	}
+}
+
 /* Warps of which not the same lanes read don't become one reader. */
 static void test_other_lanes(void **state)
 {
@@ -475,7 +503,7 @@ int main(void)
 		cmocka_unit_test(test_memory),	     cmocka_unit_test(test_counted),
 		cmocka_unit_test(test_one_line),     cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_behind_flags), cmocka_unit_test(test_before_flags),
-		cmocka_unit_test(test_own_words),
+		cmocka_unit_test(test_own_words),    cmocka_unit_test(test_single_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
