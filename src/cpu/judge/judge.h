@@ -79,6 +79,7 @@ struct judge_memory {
  * Threads and lines of memory are hashed; in a collision the read is an event again.
  */
 #define JUDGE_POLLS 65536u
+#define JUDGE_NOTES 256u
 #define JUDGE_LINES 4096u
 
 struct judge_poll {
@@ -180,12 +181,13 @@ struct cpu_judge {
 	BASE_VEC(struct judge_block) blocks;
 	BASE_VEC(struct cpu_module *) modules;
 	struct judge_poll polls[JUDGE_POLLS];
-	uint64_t written[JUDGE_LINES]; /* writes to lines of this hash */
-	uint64_t written_all;	       /* writes of unknown place */
-	uint64_t repeated;	       /* reads that were no event again */
-	struct judge_note *notes;      /* used.c */
+	uint64_t written[JUDGE_LINES];	      /* writes to lines of this hash */
+	uint64_t written_all;		      /* writes of unknown place */
+	uint64_t repeated;		      /* reads that were no event again */
+	struct judge_note *notes;	      /* used.c */
+	struct judge_note *near[JUDGE_NOTES]; /* looked up last, by a hash */
 	struct judge_pending *pending;
-	struct judge_marks *marks;
+	struct judge_marks *marks, *free_marks;
 	struct judge_marked *marked;
 	struct judge_mbar *mbars;
 	struct judge_pair *pairs;

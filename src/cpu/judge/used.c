@@ -21,6 +21,8 @@
 
 #include <stdlib.h>
 
+#define NEAR_WARPS 256u
+
 /* An element of a load, and where its value may be. */
 struct judge_trace {
 	struct cpu_site *load;
@@ -28,8 +30,8 @@ struct judge_trace {
 	uint32_t nregs;
 	uint64_t *used; /* bits by actor */
 	size_t words;
-	struct judge_marks *last; /* the marks looked up last: a warp runs for a while */
-	struct judge_trace *next; /* of the same load */
+	struct judge_marks *near[NEAR_WARPS]; /* looked up last, by the warp's number */
+	struct judge_trace *next;	      /* of the same load */
 };
 
 /* By which rule the result depends on operands 1 and 2. */
@@ -64,13 +66,16 @@ struct judge_note {
 	UT_hash_handle hh;
 };
 
+struct marks_key {
+	const struct cpu_warp *warp;
+	struct judge_trace *trace;
+};
+
 /* The marks of a warp. */
 struct judge_marks {
-	struct {
-		const struct cpu_warp *warp;
-		struct judge_trace *trace;
-	} key;
-	uint32_t depth; /* of the call that loaded: marks of another one don't count */
+	struct marks_key key;
+	struct judge_marks **near; /* where the trace may have it at hand */
+	uint32_t depth;		   /* of the call that loaded: marks of another one don't count */
 	uint32_t lanes[FLOW_TRACE_REGS];
 	struct judge_marks *next; /* of the block */
 	UT_hash_handle hh;
@@ -100,9 +105,13 @@ struct judge_pending {
 
 static struct judge_note *note_of(struct cpu_judge *x, const struct cpu_inst *in)
 {
-	struct judge_note *n;
+	struct judge_note **near = &x->near[(uintptr_t)in / sizeof(*in) % JUDGE_NOTES], *n = *near;
 
+	if (n && n->in == in)
+		return n;
 	HASH_FIND_PTR(x->notes, &in, n);
+	if (n)
+		*near = n;
 	return n;
 }
 
@@ -156,16 +165,22 @@ static uint32_t pending_lanes(const struct cpu_site *load, uint32_t first, uint3
 	return at < load->npending_words ? (uint32_t)(load->pending[at] >> first % 64) & mask : 0;
 }
 
+static struct judge_marks **near_of(struct judge_trace *t, const struct cpu_warp *w)
+{
+	return &t->near[judge_actor(w) / CPU_WARP % NEAR_WARPS];
+}
+
 static struct judge_marks *marks_of(struct cpu_judge *x, const struct cpu_warp *w,
 				    struct judge_trace *t)
 {
-	struct judge_marks key = {.key = {w, t}}, *m;
+	struct judge_marks **near = near_of(t, w), *m = *near;
 
-	if (t->last && t->last->key.warp == w)
-		return t->last;
-	HASH_FIND(hh, x->marks, &key.key, sizeof(key.key), m);
+	if (m && m->key.warp == w)
+		return m;
+	const struct marks_key key = {w, t};
+	HASH_FIND(hh, x->marks, &key, sizeof(key), m);
 	if (m)
-		t->last = m;
+		*near = m;
 	return m;
 }
 
@@ -182,8 +197,14 @@ static struct judge_marks *marks_add(struct cpu_judge *x, const struct cpu_warp 
 				     struct judge_trace *t)
 {
 	struct judge_marked *b = marked_of(x, w->cta);
-	struct judge_marks *m = calloc(1, sizeof(*m));
+	struct judge_marks *m = x->free_marks;
 
+	if (m) {
+		x->free_marks = m->next;
+		memset(m, 0, sizeof(*m));
+	} else {
+		m = calloc(1, sizeof(*m));
+	}
 	if (!b && m) {
 		b = calloc(1, sizeof(*b));
 		if (b) {
@@ -197,6 +218,7 @@ static struct judge_marks *marks_add(struct cpu_judge *x, const struct cpu_warp 
 	}
 	m->key.warp = w;
 	m->key.trace = t;
+	m->near = near_of(t, w);
 	m->next = b->first;
 	b->first = m;
 	HASH_ADD(hh, x->marks, key, sizeof(m->key), m);
@@ -569,9 +591,10 @@ static void marked_drop(struct cpu_judge *x, struct judge_marked *b)
 		struct judge_marks *m = b->first;
 		b->first = m->next;
 		HASH_DEL(x->marks, m);
-		if (m->key.trace->last == m)
-			m->key.trace->last = NULL;
-		free(m);
+		if (*m->near == m)
+			*m->near = NULL;
+		m->next = x->free_marks;
+		x->free_marks = m;
 	}
 	HASH_DEL(x->marked, b);
 	free(b);
@@ -589,6 +612,7 @@ void judge_notes_drop(struct cpu_judge *x, const struct cpu_func *f)
 {
 	struct judge_note *n, *next;
 
+	memset(x->near, 0, sizeof(x->near));
 	HASH_ITER(hh, x->notes, n, next)
 	{
 		if (f && (n->in < f->code || n->in >= f->code + f->ninsts))
@@ -614,5 +638,10 @@ void judge_used_free(struct cpu_judge *x)
 	HASH_ITER(hh, x->marked, b, last)
 	{
 		marked_drop(x, b);
+	}
+	while (x->free_marks) {
+		struct judge_marks *m = x->free_marks;
+		x->free_marks = m->next;
+		free(m);
 	}
 }
