@@ -27,39 +27,60 @@ static enum race_proxy judge_proxy(uint8_t proxy)
 /* The lanes of `mask` on the host, by place; private and invalid ones are in neither set. */
 struct lanes {
 	uint32_t shared, global;
-	uint64_t at[CPU_WARP];
+	const uint64_t *at; /* the caller's addresses, or `moved` */
+	uint64_t moved[CPU_WARP];
 };
+
+/* The least and the greatest address. Most warps access neighbours or one place: the first and the
+ * last lane's are these, and comparing all with them is simpler than looking for them. */
+static struct cpu_span span_of(const uint64_t *addr, uint32_t mask)
+{
+	uint64_t step = addr[1] - addr[0], end = addr[CPU_WARP - 1], differ = 0;
+
+	if (mask != UINT32_MAX || addr[0] + step * (CPU_WARP - 1) != end)
+		return cpu_span_of(addr, mask);
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		differ |= addr[l] ^ (addr[0] + l * step);
+	if (differ || end < addr[0])
+		return cpu_span_of(addr, mask);
+	return (struct cpu_span){.lo = addr[0], .hi = end};
+}
 
 static void locate(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		   uint32_t mask, const uint64_t *addr, uint32_t bytes, struct lanes *out)
 {
 	enum ptx_space space = (enum ptx_space)acc->space;
 	bool is_write = acc->kind == CPU_ACC_STORE;
-	struct cpu_span s = cpu_span_of(addr, mask);
+	struct cpu_span s = span_of(addr, mask);
 	struct cpu_window win;
 
 	out->shared = out->global = 0;
+	out->at = addr;
 	if (s.hi <= UINT64_MAX - bytes &&
 	    cpu_window_find(w, in, space, s.lo, s.hi - s.lo + bytes, is_write, &win)) {
 		if (win.place == CPU_PLACE_PRIVATE)
 			return;
 		*(win.place == CPU_PLACE_SHARED ? &out->shared : &out->global) = mask;
+		if (!win.delta)
+			return;
 		for (unsigned l = 0; l < CPU_WARP; l++)
-			out->at[l] = addr[l] + win.delta;
+			out->moved[l] = addr[l] + win.delta;
+		out->at = out->moved;
 		return;
 	}
+	out->at = out->moved;
 	CPU_EACH_LANE (l, mask) {
 		/* It will fault; a race with the operation that freed it is why. */
 		if (cpu_space_is_freed(w->grid->m, addr[l])) {
 			out->global |= 1u << l;
-			out->at[l] = addr[l];
+			out->moved[l] = addr[l];
 			continue;
 		}
 		if (!cpu_window_find(w, in, space, addr[l], bytes, is_write, &win) ||
 		    win.place == CPU_PLACE_PRIVATE)
 			continue;
 		*(win.place == CPU_PLACE_SHARED ? &out->shared : &out->global) |= 1u << l;
-		out->at[l] = addr[l] + win.delta;
+		out->moved[l] = addr[l] + win.delta;
 	}
 }
 
@@ -111,8 +132,10 @@ static void wrote_lanes(struct cpu_judge *x, uint32_t mask, const uint64_t *at)
 }
 
 static void hand_over(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask,
-		      struct oracle_acc *acc, unsigned n, uint64_t *at)
+		      struct oracle_acc *acc, unsigned n, const uint64_t *at)
 {
+	uint64_t next[CPU_WARP];
+
 	if (!mask)
 		return;
 	if (acc->kind & RACE_OP_WRITE && acc->bytes * n > 64)
@@ -122,7 +145,8 @@ static void hand_over(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask,
 	for (unsigned e = 0; e < n; e++) {
 		oracle_access_warp(x->o, judge_actor(w), mask, acc, at);
 		for (unsigned l = 0; e + 1 < n && l < CPU_WARP; l++)
-			at[l] += acc->bytes;
+			next[l] = at[l] + acc->bytes;
+		at = next;
 	}
 }
 
