@@ -336,6 +336,12 @@ static void block_id(const struct cpu_grid *g, struct cpu_unit *u, struct cpu_ct
 		cta->id[i] = u->cluster.id[i] * g->cluster[i] + rank % g->cluster[i];
 		rank /= g->cluster[i];
 	}
+	if (g->priv->is_rest) {
+		const struct cpu_launch *l = &g->op->work.launch;
+		race_order_block(l->order, &l->order_keys, g->id, g->grid, g->cluster, cta->id);
+		for (unsigned i = 0; i < 3; i++)
+			u->cluster.id[i] = cta->id[i] / g->cluster[i];
+	}
 	cta->linear = cta->id[0] +
 		      (uint64_t)g->grid[0] * (cta->id[1] + (uint64_t)g->grid[1] * cta->id[2]);
 }
@@ -523,6 +529,49 @@ bool cpu_block_cut(struct cpu_grid *g)
 	cpu_judge_cut(g->op);
 	g->judge = NULL;
 	return true;
+}
+
+struct cpu_grid *cpu_grid_rest(struct cpu_op *op)
+{
+	struct cpu_grid *g = op->grid, *rest;
+	struct cpu_launch *l = &op->work.launch;
+	struct cpu_kernel *checked = l->kernel;
+	struct cpu_grid_priv *p = g->priv, *q;
+
+	if (!l->plain || !checked->info.is_instrumented || g->is_cooperative ||
+	    l->is_programmatic || p->started == p->nunits ||
+	    l->plain->nparam_bytes != checked->nparam_bytes || !cpu_kernel_ready(l->plain))
+		return NULL;
+	l->kernel = l->plain;
+	rest = cpu_grid_new(op);
+	l->kernel = checked;
+	if (!rest)
+		return NULL;
+	rest->id = g->id;
+	rest->started = g->started;
+	q = rest->priv;
+	q->is_rest = true;
+	q->fetched = p->fetched;
+	q->nwindow = p->nwindow;
+	memcpy(q->window, p->window, sizeof(q->window));
+	q->started = q->done = p->started;
+	p->nunits = p->started;
+	p->nwindow = 0;
+	return rest;
+}
+
+void cpu_grid_ended(struct cpu_grid *g)
+{
+	struct cpu_op *op = g->op;
+
+	if (!op->rest) {
+		cpu_op_end_kernel(op);
+		return;
+	}
+	if (op->grid == g)
+		op->grid = op->rest;
+	op->rest = NULL;
+	cpu_grid_free(g);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */

@@ -158,7 +158,7 @@ void cpu_engine_reap(struct cpu_worker *k)
 		struct cpu_grid *g = p->ended.v[i]->cluster.grid;
 		cpu_block_end(p->ended.v[i]);
 		if (g->priv->done == g->priv->nunits)
-			cpu_op_end_kernel(g->op);
+			cpu_grid_ended(g);
 	}
 	p->ended.n = 0;
 	if (p->placed == e->placing)

@@ -140,6 +140,9 @@ void cpu_op_end_kernel(struct cpu_op *op)
 	op->grid = NULL;
 	op->is_finishing = true;
 	for (size_t i = 0; i < op->before.n; i++)
+	if (op->rest)
+		cpu_grid_free(op->rest);
+	op->rest = NULL;
 		if (!cpu_op_is_ended(op->before.v[i])) {
 			base_vec_push(&op->before.v[i]->after, op);
 			n++;
@@ -330,6 +333,16 @@ static void choose_kernel(struct cpu_engine *e, struct cpu_launch *l)
 
 /* From now on the launch counts as a plain one. */
 static void cut(struct cpu_engine *e, struct cpu_op *op)
+static void add_grid(struct cpu_engine *e, struct cpu_grid *g)
+{
+	struct cpu_grid **at = &e->devices[g->device].grids;
+
+	while (*at)
+		at = &(*at)->priv->next;
+	*at = g;
+	e->placing++;
+}
+
 {
 	const struct cpu_listener *to = &e->m->listener;
 	struct cpu_launch *l = &op->work.launch;
@@ -343,20 +356,26 @@ static void cut(struct cpu_engine *e, struct cpu_op *op)
 		op->grid->nblocks);
 }
 
+	if (!(op->rest = cpu_grid_rest(op)))
+		return;
+	add_grid(e, op->rest);
+	if (op->grid->priv->done == op->grid->priv->nunits)
+		cpu_grid_ended(op->grid);
 void cpu_ops_cut(struct cpu_engine *e)
 {
 	if (!e->nchecked || !e->m->listener.cut || e->nworkers > 1)
 		return;
 	cpu_time_checked(e);
 	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next)
+		for (struct cpu_grid *g = e->devices[d].grids, *next; g; g = next) {
+			next = g->priv->next; /* none of its blocks may be left */
 			if (g->judge && e->spent_ns > g->op->work.launch.until_ns)
 				cut(e, g->op);
+		}
 }
 
 static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 {
-	struct cpu_grid **at = &e->devices[op->work.device].grids;
 
 	choose_kernel(e, &op->work.launch);
 	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
@@ -375,11 +394,8 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 	cpu_judge_start(op);
 	cpu_past_start(op);
 	op->grid->started = e->workers[0].clock;
-	while (*at)
-		at = &(*at)->priv->next;
-	*at = op->grid;
 	e->stats.launches++;
-	e->placing++;
+	add_grid(e, op->grid);
 }
 
 static void start(struct cpu_engine *e, struct cpu_op *op)

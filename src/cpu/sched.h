@@ -227,6 +227,7 @@ struct cpu_grid_priv {
 	bool is_single;	  /* all on the first worker */
 	bool is_admitted; /* cooperative: all of it fits */
 	int priority;
+	bool is_rest; /* of a grid whose code would have turned block numbers into logical ones */
 };
 
 struct cpu_sm {
@@ -276,10 +277,11 @@ struct cpu_op {
 	BASE_VEC(struct cpu_op *)
 	before; /* what a programmatic launch started before; references */
 	struct cpu_grid *grid;
-	uint64_t done[3];	     /* transfers: byte or element, row, slice */
-	_Atomic uint64_t time;	     /* of its end */
-	uint64_t due;		     /* held back until then */
-	void *copy;		     /* parameters or immediate bytes, owned */
+	struct cpu_grid *rest; /* the blocks that run the plain kernel, after --budget; or NULL */
+	uint64_t done[3];      /* transfers: byte or element, row, slice */
+	_Atomic uint64_t time; /* of its end */
+	uint64_t due;	       /* held back until then */
+	void *copy;	       /* parameters or immediate bytes, owned */
 	struct cpu_recheck *recheck; /* recheck.c; NULL: it compares nothing */
 	uint32_t judge_actor;	     /* judge/judge.c: the actor of a copy or fill */
 	uint64_t judge_grid;	     /* judge/judge.c: a judged grid's id; 0: it is none */
@@ -353,6 +355,11 @@ bool cpu_block_cut(struct cpu_grid *g);
 /* Blocks of a cluster. */
 static inline uint32_t cpu_grid_unit(const struct cpu_grid *g)
 {
+/* The blocks of a cut launch that have not begun, as a grid of its plain kernel; NULL: they remain
+ * where they are. */
+struct cpu_grid *cpu_grid_rest(struct cpu_op *op);
+/* All blocks of the grid have ended: its launch has, too, unless it has another part. */
+void cpu_grid_ended(struct cpu_grid *g);
 	return g->cluster[0] * g->cluster[1] * g->cluster[2];
 }
 
