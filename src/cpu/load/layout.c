@@ -117,16 +117,21 @@ void load_place_shared(struct cpu_module *mod)
 
 /* ---- .global and .const --------------------------------------------------------------- */
 
-enum block { BLOCK_GLOBAL, BLOCK_CONST, BLOCK_MANAGED, BLOCKS };
+/* INSERTED: what only inserted instructions use is apart from the program's memory (repeat.c). */
+enum block { BLOCK_GLOBAL, BLOCK_CONST, BLOCK_MANAGED, BLOCK_INSERTED, BLOCKS };
 
 static int block_of(const struct load_var *v)
 {
+	bool is_inserted = race_is_inserted_name(v->name, strlen(v->name));
+
 	switch ((enum ptx_space)v->decl->space) {
 	case PTX_SPACE_GLOBAL:
 	case PTX_SPACE_TEX:
+		if (is_inserted)
+			return BLOCK_INSERTED;
 		return v->decl->is_managed ? BLOCK_MANAGED : BLOCK_GLOBAL;
 	case PTX_SPACE_CONST:
-		return BLOCK_CONST;
+		return is_inserted ? BLOCK_INSERTED : BLOCK_CONST;
 	default:
 		return BLOCKS;
 	}

@@ -118,7 +118,7 @@ struct cpu_module {
 	bool has_device_layout;
 	uint64_t code; /* address of function 0 */
 	uint32_t ncodes;
-	void *blocks[3]; /* of load_place_globals */
+	void *blocks[4]; /* of load_place_globals */
 	uint64_t const_bytes;
 	uint32_t stamp;
 	bool has_failed;
