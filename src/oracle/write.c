@@ -150,6 +150,7 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 
 #define LOOK_BEHIND 4u
 #define PRUNE_FROM  16u
+#define SORT_FEW    64u
 
 static int by_number(const void *a, const void *b)
 {
@@ -158,16 +159,55 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Records come in the order of their writes, mostly. */
+static void sort_positions(uint32_t *v, uint32_t n)
+{
+	uint32_t i = 1;
+
+	while (i < n && v[i - 1] <= v[i])
+		i++;
+	if (i < n)
+		qsort(v, n, sizeof(v[0]), by_number);
+}
+
+/* Actor and kind, then position, then epoch: as two numbers. */
 static int by_observer(const void *a, const void *b)
 {
 	const struct oracle_seen *x = a, *y = b;
-	const uint32_t v[2][4] = {{x->actor, x->is_write, x->pos, x->epoch},
-				  {y->actor, y->is_write, y->pos, y->epoch}};
+	uint64_t v = (uint64_t)x->actor << 1 | x->is_write,
+		 w = (uint64_t)y->actor << 1 | y->is_write;
 
-	for (unsigned i = 0; i < 4; i++)
-		if (v[0][i] != v[1][i])
-			return v[0][i] < v[1][i] ? -1 : 1;
-	return 0;
+	if (v == w) {
+		v = (uint64_t)x->pos << 32 | x->epoch;
+		w = (uint64_t)y->pos << 32 | y->epoch;
+	}
+	return (v > w) - (v < w);
+}
+
+/* What was kept at the last time is in order; only what came since is sorted, and merged. */
+static void sort_seen(struct oracle_seen *s, uint32_t n)
+{
+	struct oracle_seen tail[SORT_FEW];
+	uint32_t from = 1, i, k, at = n;
+
+	while (from < n && by_observer(&s[from - 1], &s[from]) <= 0)
+		from++;
+	if (from >= n)
+		return;
+	k = n - from;
+	if (k > SORT_FEW) {
+		qsort(s, n, sizeof(*s), by_observer);
+		return;
+	}
+	/* By insertion, as actors mostly come in order. */
+	for (i = 0; i < k; i++) {
+		uint32_t j = i;
+		for (; j && by_observer(&tail[j - 1], &s[from + i]) > 0; j--)
+			tail[j] = tail[j - 1];
+		tail[j] = s[from + i];
+	}
+	for (i = from; k;)
+		s[--at] = i && by_observer(&s[i - 1], &tail[k - 1]) > 0 ? s[--i] : tail[--k];
 }
 
 static bool is_same(const struct oracle_seen *a, const struct oracle_seen *b)
@@ -194,7 +234,7 @@ static void positions_get(struct oracle *o, const struct oracle_write *w, struct
 		}
 	}
 	if (p->v.n)
-		qsort(p->v.v, p->v.n, sizeof(p->v.v[0]), by_number);
+		sort_positions(p->v.v, (uint32_t)p->v.n);
 }
 
 /* Is one of them above `low` (or any, for UINT32_MAX) and up to `high`? */
@@ -224,7 +264,7 @@ static void chain_prune(struct oracle *o, const struct oracle_write *w)
 	uint32_t low = c->nseen, kept = 0;
 
 	positions_get(o, w, &p);
-	qsort(s, c->nseen, sizeof(*s), by_observer);
+	sort_seen(s, c->nseen);
 	/* Drops those that saw less at a later time, ... */
 	for (uint32_t i = c->nseen; i-- > 0;)
 		if (low == c->nseen || !is_same(&s[i], &s[low]) || s[i].epoch < s[low].epoch)
