@@ -366,31 +366,6 @@ struct oracle_readers {
 	struct oracle_reader v[];
 };
 
-static inline uint64_t *oracle_singles_of(struct oracle_readers *s)
-{
-	return (uint64_t *)(void *)s->v;
-}
-
-static inline uint64_t oracle_single_at(const struct oracle_readers *s, uint32_t i)
-{
-	return ((const uint64_t *)(const void *)s->v)[i];
-}
-
-static inline struct oracle_reader oracle_reader_at(const struct oracle_readers *s, uint32_t i)
-{
-	uint64_t p;
-
-	if (!s->is_packed)
-		return s->v[i];
-	p = oracle_single_at(s, i);
-	return (struct oracle_reader){.actor = oracle_packed_actor(p) & ~31u,
-				      .epoch = oracle_packed_epoch(p),
-				      .at = 1u << (oracle_packed_actor(p) & 31),
-				      .site = oracle_packed_site(p) &
-					      ((1u << ORACLE_SITE_BITS) - 1),
-				      .is_mask = 1};
-}
-
 #define ORACLE_PAGE_SHIFT   8
 #define ORACLE_PAGE_WORDS   (1u << (ORACLE_PAGE_SHIFT - 2))
 #define ORACLE_REGION_SHIFT 14

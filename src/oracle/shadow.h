@@ -8,6 +8,32 @@
 
 #define ORACLE_PLAIN_BYTES 0xfu
 
+/* The members of a set of readers: records, or 8 bytes each for single lanes (singles.c). */
+static inline uint64_t *oracle_singles_of(struct oracle_readers *s)
+{
+	return (uint64_t *)(void *)s->v;
+}
+
+static inline uint64_t oracle_single_at(const struct oracle_readers *s, uint32_t i)
+{
+	return ((const uint64_t *)(const void *)s->v)[i];
+}
+
+static inline struct oracle_reader oracle_reader_at(const struct oracle_readers *s, uint32_t i)
+{
+	uint64_t p;
+
+	if (!s->is_packed)
+		return s->v[i];
+	p = oracle_single_at(s, i);
+	return (struct oracle_reader){.actor = oracle_packed_actor(p) & ~31u,
+				      .epoch = oracle_packed_epoch(p),
+				      .at = 1u << (oracle_packed_actor(p) & 31),
+				      .site = oracle_packed_site(p) &
+					      ((1u << ORACLE_SITE_BITS) - 1),
+				      .is_mask = 1};
+}
+
 /* What a warp accesses with four bytes a lane: the words of such a piece are mostly alike. */
 #define ORACLE_ROW_BYTES 128u
 

@@ -409,8 +409,8 @@ static void pass(struct world *w, uint32_t warps)
 		oracle_leave(w->o, w->first + i * 32, ~0u, 0, 0);
 }
 
-/* Words share a set of readers, the last of which are the warp's own lanes. Then one lane writes its
- * own word, and another one that of a third. With a __syncwarp() before there is no race. */
+/* Words share a set of readers, the last of which are the warp's own lanes. Then one lane writes
+ * its own word, and another one that of a third. With a __syncwarp() before there is no race. */
 static void test_own_words(void **state)
 {
 	(void)state;
