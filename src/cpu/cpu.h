@@ -57,6 +57,11 @@ struct cpu_options {
 	 * fence.sc's there are. */
 	bool is_exact;
 	bool is_host_apart; /* each host thread is an actor of the oracle: judge/host.c */
+	/* Bytes for what launches have left, so that one that finds the same leaves it at once
+	 * (repeat.c); 0: each launch is executed. tries_repeats: that one, too, and what it leaves
+	 * is compared. */
+	uint64_t repeat_bytes;
+	bool tries_repeats;
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
 
@@ -358,6 +363,7 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device);
 struct cpu_stats {
 	uint64_t thread_insts, warp_insts; /* executed */
 	uint64_t launches, blocks;
+	uint64_t repeats;   /* of the launches: those that were not executed, as repeat.c says */
 	uint64_t switches;  /* decisions of the scheduler */
 	bool is_replayable; /* no decision depended on the time of day */
 };

@@ -8,6 +8,7 @@
  * longer replayable. What may start and what has ended is op.c's.
  */
 #include "cpu/sched.h"
+#include "cpu/repeat.h"
 #include "cpu/events.h"
 #include "cpu/past.h"
 
@@ -76,6 +77,7 @@ void cpu_engine_forget(struct cpu_machine *m, const struct cpu_module *mod)
 	if (is_mine)
 		lock(m->engine);
 	cpu_spares_clear(m->engine, mod);
+	cpu_repeats_forget(m, mod);
 	if (is_mine)
 		unlock(m->engine);
 }

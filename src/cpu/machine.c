@@ -2,6 +2,7 @@
  * machine.c - creating and freeing a machine, and its statistics.
  */
 #include "cpu/sched.h"
+#include "cpu/repeat.h"
 #include "cpu/events.h"
 #include "cpu/past.h"
 
@@ -63,6 +64,7 @@ bool cpu_engine_init(struct cpu_machine *m)
 		if (!e->devices[d].sms)
 			return false;
 	}
+	cpu_repeats_init(e);
 	return true;
 }
 
@@ -103,6 +105,7 @@ void cpu_engine_free(struct cpu_machine *m)
 		free(e->devices[d].sms);
 	}
 	cpu_spares_clear(e, NULL);
+	cpu_repeats_free(e);
 	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
 		struct cpu_worker_priv *p = e->workers[i].priv;
 		if (!p)

@@ -75,7 +75,8 @@ enum {
 	CPU_I_INSERTED = 1 << 4, /* of the instrumentation, not the user's */
 	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: threads switch here */
 	CPU_I_BACK = 1 << 6,	 /* a branch to an earlier place: threads switch here, too */
-	CPU_I_PLAIN = 1 << 7	 /* no guard, none of PARTS, GATHER, JOIN */
+	CPU_I_PLAIN = 1 << 7,	 /* no guard, none of PARTS, GATHER, JOIN */
+	CPU_I_STORE = 1 << 8	 /* writes memory that it doesn't read (repeat.c) */
 };
 
 /* One cache line. */
@@ -293,7 +294,6 @@ struct cpu_cta {
 	struct cpu_barriers *barriers; /* barrier.c */
 	struct cpu_async *async;       /* async.c: copies in flight, NULL when none was issued */
 	struct cpu_l1 *l1;	       /* weak model: the block's cache; NULL otherwise */
-	uint32_t *local_top;	       /* nothing of ours: reserved */
 };
 
 /* Does a host address lie in the shared memory of this block, the system's part included? */
@@ -315,8 +315,7 @@ enum cpu_split_state {
 /* Lanes of a warp that execute together. */
 struct cpu_split {
 	uint32_t mask;
-	uint8_t state; /* enum cpu_split_state */
-	uint8_t reserved;
+	uint8_t state;	/* enum cpu_split_state */
 	uint16_t depth; /* of calls; frame number */
 	struct cpu_func *func;
 	uint32_t pc;	  /* index in func->code */
@@ -358,9 +357,9 @@ struct cpu_warp {
 /* The allocation that an instruction used last; true while the map of memory has that version. */
 struct cpu_hit {
 	uint64_t base, bytes, version, delta;
-	uint32_t device;
+	uint32_t use; /* the device, and how it is used (resolve.c) */
 };
-#define CPU_HITS 16
+#define CPU_HITS 64
 
 /* One host thread that executes warps. */
 struct cpu_worker {
@@ -419,13 +418,14 @@ struct cpu_machine {
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
 	struct cpu_textures *textures;
-	struct cpu_judge *judge; /* judge/judge.c: the oracle's side; NULL: no access is judged */
-	_Atomic uint64_t grids;	 /* the last %gridid */
+	struct cpu_judge *judge;   /* judge/judge.c: the oracle's side; NULL: no access is judged */
+	_Atomic uint64_t grids;	   /* the last %gridid */
+	_Atomic uint64_t settings; /* changes of textures and of peers' access (repeat.c) */
 	struct cpu_copies copies;
 	struct cpu_listener listener;
 	struct cpu_pasts *pasts;   /* past.c; NULL: nobody listens */
 	_Atomic uint64_t *checked; /* by device: cpu_get_checked */
-	/* Of the map of memory (space.c): odd while it is being changed. */
+	/* Of the map of memory (space.c): odd while it is changed; a launch adds 2 (repeat.c). */
 	_Atomic uint64_t space_version;
 	/* Added to the address of memory that host code may access (space.c: mapped twice) it is
 	 * where the machine accesses it; 0: there is no such memory. */
@@ -647,9 +647,8 @@ bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta);
 /* The block ends: its copies are finished first (global) or dropped (its own shared memory). */
 void cpu_async_free(struct cpu_cta *cta);
 
-/* ---- exec/texture.c -------------------------------------------------------------------------- */
+/* ---- exec/texture.c: the table of textures and surfaces; false: no memory ------------------- */
 
-/* The table of textures and surfaces; false: no memory. */
 bool cpu_textures_init(struct cpu_machine *m);
 void cpu_textures_free(struct cpu_machine *m);
 
@@ -679,7 +678,8 @@ struct cpu_kernel {
 	struct cpu_kernel_info info;
 	uint32_t nparam_bytes;
 	uint32_t *param_offset, *param_bytes;
-	bool is_heap_known, uses_heap; /* kernel.c */
+	bool is_heap_known, uses_heap;		 /* kernel.c */
+	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
 };
 
 /* The function with this address in CPU_WIN_CODE, or NULL. */

@@ -12,6 +12,7 @@
  * wake a thread at a barrier.
  */
 #include "cpu/sched.h"
+#include "cpu/repeat.h"
 #include "cpu/events.h"
 #include "cpu/past.h"
 
@@ -136,13 +137,14 @@ void cpu_op_end_kernel(struct cpu_op *op)
 		cpu_time_checked(e);
 	}
 	op->grid->ended = e->workers[0].clock;
+	cpu_repeat_end(e, op);
 	cpu_grid_free(op->grid);
 	op->grid = NULL;
-	op->is_finishing = true;
-	for (size_t i = 0; i < op->before.n; i++)
 	if (op->rest)
 		cpu_grid_free(op->rest);
 	op->rest = NULL;
+	op->is_finishing = true;
+	for (size_t i = 0; i < op->before.n; i++)
 		if (!cpu_op_is_ended(op->before.v[i])) {
 			base_vec_push(&op->before.v[i]->after, op);
 			n++;
@@ -331,8 +333,6 @@ static void choose_kernel(struct cpu_engine *e, struct cpu_launch *l)
 	l->is_plain = true;
 }
 
-/* From now on the launch counts as a plain one. */
-static void cut(struct cpu_engine *e, struct cpu_op *op)
 static void add_grid(struct cpu_engine *e, struct cpu_grid *g)
 {
 	struct cpu_grid **at = &e->devices[g->device].grids;
@@ -343,6 +343,8 @@ static void add_grid(struct cpu_engine *e, struct cpu_grid *g)
 	e->placing++;
 }
 
+/* From now on the launch counts as a plain one. */
+static void cut(struct cpu_engine *e, struct cpu_op *op)
 {
 	const struct cpu_listener *to = &e->m->listener;
 	struct cpu_launch *l = &op->work.launch;
@@ -354,13 +356,13 @@ static void add_grid(struct cpu_engine *e, struct cpu_grid *g)
 	e->nchecked--;
 	to->cut(to->choose_arg, l->tag, op->grid->priv->started * cpu_grid_unit(op->grid),
 		op->grid->nblocks);
-}
-
 	if (!(op->rest = cpu_grid_rest(op)))
 		return;
 	add_grid(e, op->rest);
 	if (op->grid->priv->done == op->grid->priv->nunits)
 		cpu_grid_ended(op->grid);
+}
+
 void cpu_ops_cut(struct cpu_engine *e)
 {
 	if (!e->nchecked || !e->m->listener.cut || e->nworkers > 1)
@@ -395,7 +397,23 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 	cpu_past_start(op);
 	op->grid->started = e->workers[0].clock;
 	e->stats.launches++;
+	if (cpu_repeat_start(e, op)) {
+		cpu_op_end_kernel(op);
+		return;
+	}
 	add_grid(e, op->grid);
+}
+
+/* The contents of what it writes are new, from now on, when it may write some of it. */
+static void note_target(struct cpu_engine *e, const struct cpu_op *op)
+{
+	const struct cpu_work *w = &op->work;
+
+	if (!e->repeats)
+		return;
+	cpu_space_new_content(e->m, w->kind == CPU_WORK_COPY   ? w->copy.dst
+				    : w->kind == CPU_WORK_FILL ? w->fill.dst
+							       : w->value.addr);
 }
 
 static void start(struct cpu_engine *e, struct cpu_op *op)
@@ -414,6 +432,7 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 		cpu_op_end(op);
 		return;
 	}
+	e->starts++;
 	switch (op->work.kind) {
 	case CPU_WORK_KERNEL:
 		start_kernel(e, op);
@@ -421,6 +440,7 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	case CPU_WORK_COPY:
 	case CPU_WORK_FILL:
 	case CPU_WORK_WRITE_VALUE:
+		note_target(e, op);
 		cpu_judge_start(op);
 		cpu_recheck_start(&e->workers[0], op);
 		op->actor.kind = CPU_ACTOR_OP;

@@ -8,6 +8,7 @@
  *   transfer.c  copies, fills, values: operations that are actors themselves
  *   block.c     blocks and clusters: made, placed on multiprocessors, ended
  *   spare.c     their memory, from one launch to the next
+ *   repeat.c    launches whose results are those of an earlier one
  *   queue.c     the actors that are ready, the warps that sleep; one decision
  *   warp.c      one turn of one warp
  *   deadlock.c  proofs that all that runs waits forever
@@ -226,8 +227,8 @@ struct cpu_grid_priv {
 	bool is_over;	  /* faulted or dropped */
 	bool is_single;	  /* all on the first worker */
 	bool is_admitted; /* cooperative: all of it fits */
-	int priority;
 	bool is_rest; /* of a grid whose code would have turned block numbers into logical ones */
+	int priority;
 };
 
 struct cpu_sm {
@@ -341,6 +342,8 @@ struct cpu_engine {
 	/* How long it has worked while checked launches ran, for the listener `choose` (op.c). */
 	uint64_t spent_ns, timed_since, nchecked;
 	bool is_timed;
+	struct cpu_repeats *repeats; /* repeat.c; NULL: launches are not kept */
+	uint64_t starts;	     /* of kernels, copies, fills and host functions */
 	struct cpu_stats stats;
 };
 
@@ -352,14 +355,14 @@ void cpu_time_checked(struct cpu_engine *e);
 void cpu_ops_cut(struct cpu_engine *e);
 /* Ends the judging of the grid, as if its threads ended here. False: not yet possible. */
 bool cpu_block_cut(struct cpu_grid *g);
-/* Blocks of a cluster. */
-static inline uint32_t cpu_grid_unit(const struct cpu_grid *g)
-{
 /* The blocks of a cut launch that have not begun, as a grid of its plain kernel; NULL: they remain
  * where they are. */
 struct cpu_grid *cpu_grid_rest(struct cpu_op *op);
 /* All blocks of the grid have ended: its launch has, too, unless it has another part. */
 void cpu_grid_ended(struct cpu_grid *g);
+/* Blocks of a cluster. */
+static inline uint32_t cpu_grid_unit(const struct cpu_grid *g)
+{
 	return g->cluster[0] * g->cluster[1] * g->cluster[2];
 }
 

@@ -51,4 +51,15 @@ for skip in 0 1 2 3; do
 		grep -q 'no race seen' report || fail "rest, launch $skip, $model: findings"
 	done
 done
+
+# Of four launches of each kernel, all on the same input, one is checked, or one is executed without
+# checks; the others are copied, or executed and compared.
+for how in copy try; do
+	"$collider" run --device=cpu --launch-count=1 --repeats=$how -- ./rest >out 2>report ||
+		fail "repeats, $how: exit code $?"
+	grep -q done out || fail "repeats, $how: $(cat out)"
+	grep -q 'Note: 6 of the launches without checks' report && found=copy || found=try
+	[ $found = $how ] || fail "repeats, $how: the note"
+	grep -q repeats=try report && fail "repeats, $how: something differs"
+done
 exit $bad

@@ -449,6 +449,8 @@ static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, st
 		return cpu_dec_unsupported(d, in, "no such type or operands");
 	struct mem *m = new_mem(d, s, in, &s->ops[is_store ? 0 : 1], is_store);
 	in->fn = is_store ? exec_st : exec_ld;
+	if (is_store)
+		in->flags |= CPU_I_STORE;
 	if (cpu_dec_is_judged(d, in) && in->sub)
 		in->fn = exec_judged;
 	return bind_elements(d, in, m, &s->ops[is_store ? 1 : 0], (enum ptx_type)f->types[0]);

@@ -13,6 +13,7 @@
  * machine's clock.
  */
 #include "cpu/sched.h"
+#include "cpu/repeat.h"
 
 #include <string.h>
 
@@ -93,6 +94,7 @@ static enum cpu_step call_system(struct cpu_warp *w, const struct cpu_inst *in,
 	enum cpu_step step;
 
 	copy_args(w, c->args, c->nargs, depth, false, mask);
+	cpu_repeat_spoil(w->grid->m);
 	step = c->syscall(w, in, mask, area(w, depth + 1), w->grid->func->layout->param);
 	if (step == CPU_OK || step == CPU_YIELD)
 		copy_args(w, c->rets, c->nrets, depth, true, mask);

@@ -8,6 +8,7 @@
  * %current_graph_exec) reads as 0.
  */
 #include "cpu/sched.h"
+#include "cpu/repeat.h"
 
 #include <string.h>
 
@@ -208,6 +209,8 @@ static enum cpu_step exec_special(struct cpu_warp *w, const struct cpu_inst *in,
 
 	if (in->dst[0] == CPU_NOSLOT)
 		return CPU_OK;
+	if (id >= SPECIAL_GRIDID && id <= SPECIAL_CLOCK_HI && !(in->flags & CPU_I_INSERTED))
+		cpu_repeat_spoil(w->grid->m);
 	if (id >= SPECIAL_NTID) {
 		uint64_t x = uniform(w, id, c);
 		if (bytes == 8) {

@@ -99,6 +99,7 @@ bool cpu_texture_free(struct cpu_machine *m, uint64_t handle)
 {
 	struct object *o = object_at(m->textures, handle);
 
+	atomic_fetch_add(&m->settings, 1);
 	return o && atomic_exchange(&o->is_live, false);
 }
 

@@ -10,6 +10,7 @@
  * Further sightings are counted.
  */
 #include "cpu/load/load.h"
+#include "cpu/repeat.h"
 #include "cpu/memory/space.h"
 #include "cpu/judge/judge.h"
 #include "race/record.h"
@@ -565,6 +566,7 @@ uint64_t *judge_count_repeats(void *arg, const struct oracle_finding *f)
 	const struct cpu_site *s = f->first.inst, *t = f->second.inst;
 	struct judge_pair key = {0}, *p;
 
+	cpu_repeat_spoil(x->m);
 	/* What is reported of host code can change, and where launches are left out. */
 	if (!x->fn || !s || !t || s->is_host_code || t->is_host_code || x->has_plain)
 		return NULL;
@@ -585,6 +587,7 @@ void judge_on_race(void *arg, const struct oracle_finding *f)
 	struct judge_pair key = {0}, *p;
 	const struct oracle_side *a = &f->second, *b = &f->first;
 
+	cpu_repeat_spoil(x->m);
 	if (!x->fn || !a->inst || !b->inst || !is_told(x, f, a->inst, b->inst))
 		return;
 	/* The oracle has its sites as pointers to const; here their words may be filled in. */

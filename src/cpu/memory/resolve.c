@@ -10,6 +10,7 @@
  * the block's shared memory into another is not a fault.
  */
 #include "cpu/memory/resolve.h"
+#include "cpu/repeat.h"
 #include "cpu/memory/space.h"
 
 #include <inttypes.h>
@@ -19,7 +20,8 @@
 
 /* Not inlined: the hit missed. */
 __attribute__((noinline)) static bool global_miss(struct cpu_warp *w, struct cpu_hit *h,
-						  uint64_t addr, uint64_t bytes, uint64_t *delta)
+						  uint64_t addr, uint64_t bytes, enum cpu_use use,
+						  uint64_t *delta)
 {
 	struct cpu_machine *m = w->grid->m;
 	uint64_t version = atomic_load(&m->space_version), base, end;
@@ -27,24 +29,35 @@ __attribute__((noinline)) static bool global_miss(struct cpu_warp *w, struct cpu
 	if (!cpu_space_range(m, w->grid->device, addr, &base, &end))
 		return false;
 	/* Odd: a change was under way, and the result may soon be stale. */
+	cpu_repeat_use(m, w->grid->device, addr, use);
 	*delta = cpu_space_machine(m, addr) - addr;
 	*h = (struct cpu_hit){base, end - base, version | (version & 1 ? UINT64_MAX : 0), *delta,
-			      w->grid->device};
+			      w->grid->device << 2 | use};
 	return bytes <= end - addr;
 }
 
+static enum cpu_use use_of(const struct cpu_inst *in, bool is_write)
+{
+	if (in->flags & CPU_I_INSERTED)
+		return CPU_USE_INSERTED;
+	if (!is_write)
+		return CPU_USE_READ;
+	return in->flags & CPU_I_STORE ? CPU_USE_STORE : CPU_USE_UPDATE;
+}
+
 static bool global_window(struct cpu_warp *w, const struct cpu_inst *in, uint64_t addr,
-			  uint64_t bytes, uint64_t *delta)
+			  uint64_t bytes, bool is_write, uint64_t *delta)
 {
 	struct cpu_hit *h = &w->worker->hits[(uintptr_t)in / sizeof(*in) % CPU_HITS];
 	uint64_t version = atomic_load_explicit(&w->grid->m->space_version, memory_order_acquire);
+	enum cpu_use use = use_of(in, is_write);
 
-	if (h->version == version && h->device == w->grid->device && addr - h->base < h->bytes &&
-	    bytes <= h->bytes - (addr - h->base)) {
+	if (h->version == version && h->use == (w->grid->device << 2 | use) &&
+	    addr - h->base < h->bytes && bytes <= h->bytes - (addr - h->base)) {
 		*delta = h->delta;
 		return true;
 	}
-	return global_miss(w, h, addr, bytes, delta);
+	return global_miss(w, h, addr, bytes, use, delta);
 }
 
 /* The block whose shared memory holds a 32-bit shared address, which becomes its offset there. */
@@ -118,7 +131,7 @@ static bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_
 	case PTX_SPACE_GENERIC:
 		if (addr < CPU_WIN_SHARED) {
 			out->place = CPU_PLACE_GLOBAL;
-			return global_window(w, in, addr, bytes, &out->delta);
+			return global_window(w, in, addr, bytes, is_write, &out->delta);
 		}
 		if (addr < CPU_WIN_SHARED + CPU_WIN_SIZE) {
 			out->place = CPU_PLACE_SHARED;
@@ -138,9 +151,9 @@ static bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_
 		return is_found;
 	case PTX_SPACE_GLOBAL:
 		out->place = CPU_PLACE_GLOBAL;
-		return global_window(w, in, addr, bytes, &out->delta);
+		return global_window(w, in, addr, bytes, is_write, &out->delta);
 	case PTX_SPACE_CONST:
-		return !is_write && global_window(w, in, addr, bytes, &out->delta);
+		return !is_write && global_window(w, in, addr, bytes, false, &out->delta);
 	case PTX_SPACE_SHARED:
 	case PTX_SPACE_SHARED_CLUSTER:
 		out->place = CPU_PLACE_SHARED;
@@ -294,8 +307,11 @@ uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum 
 		fault_async(cta, in, CPU_FAULT_ADDRESS, what, bytes, addr, why);
 		return NULL;
 	}
-	if (is_ok && (s == PTX_SPACE_GLOBAL || s == PTX_SPACE_CONST))
+	if (is_ok && (s == PTX_SPACE_GLOBAL || s == PTX_SPACE_CONST)) {
+		cpu_repeat_use(cta->grid->m, cta->grid->device, at,
+			       is_write ? CPU_USE_UPDATE : CPU_USE_READ);
 		at = cpu_space_machine(cta->grid->m, at);
+	}
 	uint8_t *host = (uint8_t *)(uintptr_t)(at + delta);
 	/* The block may have filled copies of these bytes since the copy was issued. */
 	if (s == PTX_SPACE_GLOBAL && cta->l1)

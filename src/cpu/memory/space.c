@@ -14,9 +14,10 @@
  * allocation reads as 0, because filling it would allocate all its pages.
  * With sees_host, managed and pinned memory is mapped twice (twice.c).
  * Misses: an overrun by more than the gap that lands in another allocation.
- * Costs: a look-up is a binary search; an allocation moves the array's tail (48 bytes each).
+ * Costs: a look-up is a binary search; an allocation moves the array's tail (56 bytes each).
  */
 #include "cpu/memory/space_map.h"
+#include "cpu/repeat.h"
 #include "cpu/events.h"
 #include "cpu/past.h"
 
@@ -300,6 +301,7 @@ static void *allocate(struct cpu_machine *m, struct space_range r, uint64_t byte
 		return NULL;
 	}
 	r.generation = ++s->generation;
+	r.content = ++s->contents;
 	if (is_counted(&r))
 		*used += bytes;
 	if (!cpu_space_is_twice(m, &r))
@@ -445,6 +447,7 @@ void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, boo
 		return;
 	begin_change(s);
 	atomic_store(&s->peer[device * s->ndevices + peer], is_on);
+	atomic_fetch_add(&m->settings, 1);
 	end_change(s);
 }
 
@@ -509,6 +512,37 @@ bool cpu_space_range(struct cpu_machine *m, unsigned device, uint64_t addr, uint
 	*base = r.base;
 	*end = r.end;
 	return true;
+}
+
+bool cpu_space_view(struct cpu_machine *m, unsigned device, uint64_t addr, struct cpu_space_view *v)
+{
+	struct space_range r;
+
+	if (!cpu_space_find(m->space, addr, &r) || !may_use(m->space, device, &r))
+		return false;
+	*v = (struct cpu_space_view){r.base, r.end, r.content,
+				     r.kind == CPU_MEM_MANAGED || r.kind == CPU_MEM_HOST};
+	return true;
+}
+
+void cpu_space_set_content(struct cpu_machine *m, uint64_t addr, uint64_t content)
+{
+	struct cpu_space *s = m->space;
+
+	/* Those who read the map without the lock don't ask for the number. */
+	pthread_mutex_lock(&s->lock);
+	uint32_t i = upper(s, addr);
+	if (i && addr < s->map[i - 1].end)
+		__atomic_store_n(&s->map[i - 1].content, content, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&s->lock);
+}
+
+uint64_t cpu_space_new_content(struct cpu_machine *m, uint64_t addr)
+{
+	uint64_t content = ++m->space->contents;
+
+	cpu_space_set_content(m, addr, content);
+	return content;
 }
 
 bool cpu_space_is_freed(struct cpu_machine *m, uint64_t addr)

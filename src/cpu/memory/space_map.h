@@ -17,13 +17,14 @@ struct space_range {
 	uint64_t base, end; /* end: of the program's bytes */
 	uint64_t limit;	    /* of end of what is taken from the region; others begin above */
 	uint64_t generation;
-	uint64_t freed; /* number of the free that ended it */
+	uint64_t freed;	  /* number of the free that ended it */
+	uint64_t content; /* number of what it holds (repeat.c) */
 	uint8_t state, kind;
 	uint8_t is_registered; /* the program's own memory */
 	uint8_t is_heap;       /* by malloc of a kernel */
 	uint32_t device;
 };
-_Static_assert(sizeof(struct space_range) == 48, "the price in space.c");
+_Static_assert(sizeof(struct space_range) == 56, "the price in space.c");
 
 struct cpu_space {
 	pthread_mutex_t lock;
@@ -31,7 +32,7 @@ struct cpu_space {
 	struct space_range *map;   /* SPACE_MAX, pages allocated on access */
 	_Atomic uint32_t n;
 	uint64_t region, region_end, top; /* top: nothing was allocated above it yet */
-	uint64_t generation, freed, nkept;
+	uint64_t generation, freed, nkept, contents;
 	unsigned ndevices;
 	bool is_protected; /* what is mapped twice */
 	uint64_t *used;

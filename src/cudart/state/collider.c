@@ -605,6 +605,19 @@ static bool is_used(void)
 	return is_any;
 }
 
+/* What was executed less often than the program asked for. */
+static void note_repeats(void)
+{
+	struct cpu_stats s;
+
+	cpu_get_stats(rt.m, &s);
+	if (s.repeats && !rt.options.tries_repeats && !race_shm_is_own())
+		race_shm_note(
+			"%llu of the launches without checks found what an earlier launch had "
+			"found, and were given what it had left (--repeats)",
+			(unsigned long long)s.repeats);
+}
+
 static void at_exit(void)
 {
 	uint64_t deadline = now_ns() + LAST_WAIT_S * 1000000000ull;
@@ -613,6 +626,7 @@ static void at_exit(void)
 		return;
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		bring_up_to_date(d, deadline);
+	note_repeats();
 	/* If nothing was instrumented, there is no report. */
 	if (race_shm_is_own() && is_used())
 		rep_own(race_shm_get());

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/option.h"
 #include "cudart/state/capture.h"
@@ -58,6 +59,22 @@ static enum cpu_model model_of(const struct option_set *s)
 	return option_is(s, OPTION_MEMORY_MODEL, "a1") ? CPU_MODEL_A1 : CPU_MODEL_SC;
 }
 
+/* What copies of launches' memory may take (cpu_options.repeat_bytes). */
+#define REPEAT_BYTES (4ull << 30)
+
+static uint64_t repeat_bytes(const struct option_set *s)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+	uint64_t part = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes / 8 : 0;
+
+	/* As collider run does without detectors (cli/run.c). */
+	if (option_is(s, OPTION_REPEATS, "run") ||
+	    (!option_list(s, OPTION_DETECTOR) &&
+	     option_source(s, OPTION_REPEATS) == OPTION_FROM_DEFAULT))
+		return 0;
+	return part < REPEAT_BYTES ? part : REPEAT_BYTES;
+}
+
 bool cudart_read_options(const char *text, struct cudart_options *opt, struct base_sink *sink)
 {
 	struct option_set s;
@@ -90,6 +107,8 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 		.steps_aside = option_flag(&s, OPTION_ORACLE_ASIDE),
 		.is_exact = option_flag(&s, OPTION_VERIFY),
 		.is_host_apart = option_is(&s, OPTION_HOST_THREADS, "separate"),
+		.repeat_bytes = repeat_bytes(&s),
+		.tries_repeats = option_is(&s, OPTION_REPEATS, "try"),
 		.oracle_actors = (uint32_t)option_int(&s, OPTION_ORACLE_ACTORS),
 		.oracle_records = (uint32_t)option_int(&s, OPTION_ORACLE_RECORDS),
 	};
@@ -144,11 +163,12 @@ static void tell_stats(void)
 		return;
 	cpu_get_stats(rt.m, &s);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	rt_say("%llu launches, %llu blocks, %llu warp instructions, %llu thread instructions, %.3f "
+	rt_say("%llu launches (%llu copied), %llu blocks, %llu warp instructions, %llu thread "
+	       "instructions, %.3f "
 	       "s",
-	       (unsigned long long)s.launches, (unsigned long long)s.blocks,
-	       (unsigned long long)s.warp_insts, (unsigned long long)s.thread_insts,
-	       (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+	       (unsigned long long)s.launches, (unsigned long long)s.repeats,
+	       (unsigned long long)s.blocks, (unsigned long long)s.warp_insts,
+	       (unsigned long long)s.thread_insts, (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
 }
 
 /* Reports faults that no call of the program has returned. */
