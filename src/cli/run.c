@@ -477,11 +477,6 @@ static const char *cpu_options(struct option_set *set, bool is_host_auto)
 		base_say("%s: --threads=%lld is not used", why, threads);
 		option_put(set, OPTION_THREADS, "1");
 	}
-	/* All launches are executed without detectors, unless the user asks: that is what the time
-	 * of a detector is compared with. */
-	if (!option_list(set, OPTION_DETECTOR) &&
-	    option_source(set, OPTION_REPEATS) == OPTION_FROM_DEFAULT)
-		option_put(set, OPTION_REPEATS, "run");
 	base_buf_puts(&more, option_encode(set, OPTION_CMD_DEVICE));
 	if (wants_oracle(set) && !option_flag(set, OPTION_VERIFY) &&
 	    option_list(set, OPTION_DETECTOR) != RACE_DETECT(ORACLE))

@@ -378,7 +378,6 @@ void cpu_ops_cut(struct cpu_engine *e)
 
 static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 {
-
 	choose_kernel(e, &op->work.launch);
 	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
 		cpu_fault_op(e->m, op->work.device, op, CPU_FAULT_RESOURCES,

@@ -28,9 +28,9 @@ __attribute__((noinline)) static bool global_miss(struct cpu_warp *w, struct cpu
 
 	if (!cpu_space_range(m, w->grid->device, addr, &base, &end))
 		return false;
-	/* Odd: a change was under way, and the result may soon be stale. */
 	cpu_repeat_use(m, w->grid->device, addr, use);
 	*delta = cpu_space_machine(m, addr) - addr;
+	/* Odd: a change was under way, and the result may soon be stale. */
 	*h = (struct cpu_hit){base, end - base, version | (version & 1 ? UINT64_MAX : 0), *delta,
 			      w->grid->device << 2 | use};
 	return bytes <= end - addr;

@@ -67,10 +67,10 @@ static uint64_t repeat_bytes(const struct option_set *s)
 	long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
 	uint64_t part = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes / 8 : 0;
 
-	/* As collider run does without detectors (cli/run.c). */
+	/* Without detectors all launches are executed, unless the user asks: that is what the time
+	 * of a detector is compared with. */
 	if (option_is(s, OPTION_REPEATS, "run") ||
-	    (!option_list(s, OPTION_DETECTOR) &&
-	     option_source(s, OPTION_REPEATS) == OPTION_FROM_DEFAULT))
+	    (!option_list(s, OPTION_DETECTOR) && !option_text(s, OPTION_REPEATS)))
 		return 0;
 	return part < REPEAT_BYTES ? part : REPEAT_BYTES;
 }
@@ -164,8 +164,7 @@ static void tell_stats(void)
 	cpu_get_stats(rt.m, &s);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	rt_say("%llu launches (%llu copied), %llu blocks, %llu warp instructions, %llu thread "
-	       "instructions, %.3f "
-	       "s",
+	       "instructions, %.3f s",
 	       (unsigned long long)s.launches, (unsigned long long)s.repeats,
 	       (unsigned long long)s.blocks, (unsigned long long)s.warp_insts,
 	       (unsigned long long)s.thread_insts, (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
