@@ -1,6 +1,6 @@
 /*
- * check.h - private to src/prove: the check of one kernel, shared by pairs.c, alarm.c, remedy.c,
- * tries.c and contract.c.
+ * check.h - private to src/prove: the check of one kernel, shared by kernel.c, pairs.c, alarm.c,
+ * remedy.c, tries.c and contract.c.
  */
 #ifndef COLLIDER_PROVE_CHECK_H
 #define COLLIDER_PROVE_CHECK_H
@@ -103,10 +103,15 @@ void remedy_find(struct check *c);
 /* What each array is accessed with, as text. */
 void protocol_write(struct check *c);
 
-/* pairs.c: the whole of one kernel. */
-/* Analyses one kernel into *k; strings in arena. */
-void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
-		 struct base_arena *arena, struct race_proof *k);
+/* pairs.c: what holds in thread t at a block, where `guard` lets it come; for both threads. */
+void check_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t);
+void check_hold_both(struct check *c, uint32_t a, uint32_t b);
+/* All pairs; c->is_open says which accesses aren't proven. */
+void check_pairs(struct check *c);
+
+/* kernel.c: analyses one kernel into *k; strings in arena. */
+void kernel_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
+		  struct base_arena *arena, struct race_proof *k);
 
 /* wire.c: a kernel's result as bytes and back. Returns false when the bytes are cut off. */
 void wire_write(const struct race_proof *k, struct base_buf *out);

@@ -14,18 +14,8 @@
 #include "prove/check.h"
 
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #define MAX_REFUSALS 2
-
-uint64_t check_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* ---- one query ------------------------------------------------------------------------- */
 
@@ -34,7 +24,7 @@ static bool is_above(const struct check *c, const struct ev_assume *as, uint32_t
 	return as->loop == IR_NONE || ir_in_loop(&c->e->ir->loops[as->loop], block);
 }
 
-static void hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t)
+void check_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t)
 {
 	const struct ir *ir = c->e->ir;
 
@@ -82,7 +72,7 @@ static void hold_inside(struct check *c, const struct ev_access *x, unsigned t)
 }
 
 /* Assumptions that speak of two threads. */
-static void hold_both(struct check *c, uint32_t a, uint32_t b)
+void check_hold_both(struct check *c, uint32_t a, uint32_t b)
 {
 	for (size_t i = 0; i < c->e->assumes.n; i++) {
 		const struct ev_assume *as = &c->e->assumes.v[i];
@@ -134,9 +124,9 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	q.timeout_ms = CHECK_WALL(c->deadline - now);
 	c->k->counts.queries++;
 	smt_begin(c->smt, &q);
-	hold_side(c, c->a->guard, c->a->block, 0);
-	hold_side(c, c->b->guard, c->b->block, 1);
-	hold_both(c, c->a->block, c->b->block);
+	check_hold_side(c, c->a->guard, c->a->block, 0);
+	check_hold_side(c, c->b->guard, c->b->block, 1);
+	check_hold_both(c, c->a->block, c->b->block);
 	hold_edges(c, c->a->block, 0);
 	hold_edges(c, c->b->block, 1);
 	hold_inside(c, c->a, 0);
@@ -431,7 +421,7 @@ void check_pair(struct check *c, const struct ev_access *a, const struct ev_acce
 }
 
 /* Both orders count where the two are different instructions: which thread does which. */
-static void check_all(struct check *c)
+void check_pairs(struct check *c)
 {
 	const struct ev *e = c->e;
 
@@ -449,242 +439,4 @@ static void check_all(struct check *c)
 			c->is_open[k] |= c->has_failed;
 		}
 	}
-}
-
-/* Instructions of the kernel's own body whose every pair is proven: a function may have other
- * callers. */
-static void list_sites(struct check *c)
-{
-	const struct ev *e = c->e;
-
-	for (size_t i = 0; i < c->k->problems.n; i++)
-		if (c->k->problems.v[i].kind != RACE_PROBLEM_EXCLUDED)
-			return;
-	for (size_t i = 0; i < e->accesses.n; i++) {
-		const struct ev_access *x = &e->accesses.v[i];
-		struct race_proven_site s = {.ptx_line = x->step->at->line,
-					     .is_shared = x->is_shared};
-		bool is_proven = !x->step->call && x->root.kind != EV_ROOT_UNKNOWN;
-		for (size_t k = 0; k < e->accesses.n && is_proven; k++)
-			is_proven = e->accesses.v[k].step->at != x->step->at || !c->is_open[k];
-		for (size_t k = 0; k < c->k->sites.n && is_proven; k++)
-			is_proven = c->k->sites.v[k].ptx_line != s.ptx_line;
-		if (is_proven)
-			base_vec_push(&c->k->sites, s);
-	}
-}
-
-/* ---- the kernel ------------------------------------------------------------------------------ */
-
-/* Evaluates; branches that turn out to be constant are taken out, and all is done again: barriers
- * in a dead branch must not count. */
-static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
-		     const struct prove_options *o)
-{
-	struct ev_limits limits = {.may_alias = o->may_alias,
-				   .may_wrap = o->all_launches || o->counters_wrap,
-				   .any_grid = o->all_launches};
-	bool pruned = true;
-
-	for (unsigned turn = 0; pruned && turn < 8; turn++) {
-		size_t problems = ir->problems.n;
-		if (turn)
-			ev_free(e);
-		ev_run(e, ir, pool, &limits);
-		pruned = false;
-		for (uint32_t b = 0; e->cond && b < ir->blocks.n; b++) {
-			if (ir->blocks.v[b].is_reached && e->cond[b] && e->cond[b]->op == EX_CONST)
-				pruned |= ir_prune(ir, b, e->cond[b]->imm & 1);
-		}
-		if (pruned) {
-			ir->problems.n = problems;
-			ir_graph(ir);
-		}
-	}
-	if (!e->cond)
-		return;
-	ev_settle_barriers(e);
-	bool *is_shared = BASE_NEWN(e->arena, bool, ir->steps.n + 1);
-	for (size_t i = 0; i < e->accesses.n; i++)
-		is_shared[e->accesses.v[i].index] =
-			e->accesses.v[i].is_shared || e->accesses.v[i].root.kind == EV_ROOT_UNKNOWN;
-	ir_check_copies(ir, is_shared);
-}
-
-/* Does the branch that ends a block go one way in all lanes of a warp that come to it together? */
-static bool is_uniform_in_warp(struct check *c, uint32_t b)
-{
-	struct smt_query q = {.is_same_cta = true, .warp = SMT_SAME_WARP};
-	uint8_t *counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	uint64_t now = check_now_ms();
-	struct smt_model m;
-
-	memset(counters, SMT_SAME, c->e->ir->nloops + 1);
-	q.counters = counters;
-	q.rlimit = CHECK_RLIMIT_INTEGERS;
-	if (now >= c->deadline)
-		return false;
-	q.timeout_ms = CHECK_WALL(c->deadline - now);
-	c->k->counts.queries++;
-	smt_begin(c->smt, &q);
-	hold_side(c, c->e->guard[b], b, 0);
-	hold_side(c, c->e->guard[b], b, 1);
-	hold_both(c, b, b);
-	smt_differ(c->smt, c->e->guard[b], c->e->cond[b]);
-	return smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
-}
-
-static void find_phases(struct check *c)
-{
-	const struct ir *ir = c->e->ir;
-	bool *is_uniform = BASE_NEWN(c->arena, bool, ir->blocks.n), has_warp = false;
-
-	phase_find(&c->phases[IR_RANK_CTA], c->e, IR_RANK_CTA, NULL);
-	phase_find(&c->phases[IR_RANK_GRID], c->e, IR_RANK_GRID, NULL);
-	for (uint32_t i = 0; i < ir->nrpo; i++) {
-		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
-		has_warp |= b->n && ir->steps.v[b->first + b->n - 1].kind == IR_WARP_BARRIER;
-	}
-	if (!has_warp)
-		return;
-	for (uint32_t i = 0; i < ir->nrpo; i++) {
-		const struct ex *cond = c->e->cond[ir->rpo[i]];
-		if (cond && cond->level < EX_CTA)
-			is_uniform[ir->rpo[i]] = is_uniform_in_warp(c, ir->rpo[i]);
-	}
-	phase_find(&c->phases[IR_RANK_WARP], c->e, IR_RANK_WARP, is_uniform);
-}
-
-/* Does any launch keep to the contract? Without one everything could be proven. */
-static bool is_contract_kept(struct check *c)
-{
-	struct contract x = {.e = c->e, .smt = c->smt, .o = c->o, .arena = c->arena};
-
-	x.names = &c->names;
-	x.counts = &c->k->counts;
-	x.deadline = c->deadline;
-	x.rlimit = CHECK_RLIMIT_INTEGERS;
-	x.say = alarm_problem;
-	x.arg = c;
-	bool ok = contract_check_launch(&x, c->e->ir);
-	ok &= contract_add_params(&x);
-	ok &= contract_add_assumes(&x);
-	ok &= contract_add_launches(&x, c->k->name);
-	return ok && contract_check(&x);
-}
-
-static enum race_verdict verdict_of(const struct race_proof *k)
-{
-	enum race_verdict v = RACE_VERDICT_FREE;
-
-	for (size_t i = 0; i < k->problems.n; i++) {
-		if (k->problems.v[i].kind == RACE_PROBLEM_VACUOUS)
-			v = RACE_VERDICT_VACUOUS;
-		else if (k->problems.v[i].kind == RACE_PROBLEM_UNPROVEN && v == RACE_VERDICT_FREE)
-			v = RACE_VERDICT_UNPROVEN;
-	}
-	for (size_t i = 0; i < k->alarms.n; i++) {
-		const struct race_alarm *a = &k->alarms.v[i];
-		if (a->is_true && !a->is_benign && a->cls == RACE_CLASS_RACE)
-			return RACE_VERDICT_TRUE;
-		if (a->is_benign && v == RACE_VERDICT_FREE)
-			v = RACE_VERDICT_BENIGN;
-		if (!a->is_benign && (v == RACE_VERDICT_FREE || v == RACE_VERDICT_BENIGN))
-			v = RACE_VERDICT_POTENTIAL;
-	}
-	return v;
-}
-
-static void classify(struct check *c)
-{
-	c->k->has_class = true;
-	for (size_t i = 0; i < c->e->accesses.n; i++) {
-		c->k->is_approx_path |= c->e->accesses.v[i].guard->is_approx;
-		c->k->is_approx_index |= c->e->accesses.v[i].off->is_approx;
-	}
-}
-
-static void check_kernel(struct check *c)
-{
-	names_open(&c->names, c->e, c->arena);
-	tries_open(c);
-	c->smt = smt_open(c->e);
-	smt_keep_answers(c->smt, c->o->cache, c->o->cache_key);
-	c->k->counts.accesses = (uint32_t)c->e->accesses.n;
-	if (!ptx_func_attr(c->e->ir->f, "reqnctapercluster", c->cluster))
-		memset(c->cluster, 0, sizeof(c->cluster));
-	classify(c);
-	if (is_contract_kept(c)) {
-		find_phases(c);
-		c->has_lanes = meet_has_lanes(c);
-		c->is_open = base_zalloc(c->arena, c->e->accesses.n + 1);
-		check_all(c);
-		if (!c->e->ir->problems.n)
-			list_sites(c);
-		if (c->o->wants_remedies)
-			remedy_find(c);
-	}
-	if (c->o->wants_protocol)
-		protocol_write(c);
-	c->k->counts.recalled = smt_recalled(c->smt);
-	smt_close(c->smt);
-	check_say_contract(c);
-}
-
-/* Did a recorded launch of this kernel hand over one pointer twice? Then the arrays of parameters
- * may be one. */
-static bool has_equal_pointers(const struct prove_options *o, const char *kernel)
-{
-	for (size_t i = 0; i < o->nlaunches; i++) {
-		const struct prove_launch *l = &o->launches[i];
-
-		for (uint32_t a = 0; a < l->nparams && !strcmp(l->kernel, kernel); a++)
-			for (uint32_t b = 0; b < a; b++)
-				if (l->param[a].bytes == 8 && l->param[b].bytes == 8 &&
-				    l->param[a].value && l->param[a].value == l->param[b].value)
-					return true;
-	}
-	return false;
-}
-
-void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
-		 struct base_arena *arena, struct race_proof *k)
-{
-	struct ir ir;
-	struct ex_pool pool;
-	struct ex_launch launch;
-	struct ev e;
-	struct rusage used;
-	uint64_t start = check_now_ms();
-	struct prove_options own = *o;
-	struct check c = {.e = &e, .pool = &pool, .o = &own, .k = k, .arena = arena};
-
-	c.deadline = start + o->timeout_ms;
-	k->name = base_strndup(arena, f->name.p, f->name.n);
-	own.may_alias |= has_equal_pointers(o, k->name);
-	k->name_shown = race_demangle(arena, k->name);
-	ir_build(&ir, arena, m, f);
-	contract_find_launch(&ir, o, k->name, &launch);
-	for (unsigned d = 0; d < 6; d++)
-		k->free_dims |= (uint8_t)((unsigned)!launch.dim[d] << d);
-	k->has_launches = o->launches != NULL;
-	k->has_scalars = o->nparams > 0;
-	memcpy(k->fixed_dim, launch.dim, sizeof(k->fixed_dim));
-	ex_pool_init(&pool, arena, &launch);
-	memset(&e, 0, sizeof(e));
-	e.ir = &ir;
-	if (!ir.problems.n)
-		evaluate(&e, &ir, &pool, &own);
-	if (!ir.problems.n)
-		check_kernel(&c);
-	for (size_t i = 0; i < ir.problems.n; i++)
-		alarm_problem(RACE_PROBLEM_UNPROVEN, ir.problems.v[i].at, ir.problems.v[i].text,
-			      &c);
-	k->verdict = verdict_of(k);
-	k->ms = check_now_ms() - start;
-	if (!getrusage(RUSAGE_SELF, &used))
-		k->counts.memory_kb = (uint32_t)used.ru_maxrss;
-	ev_free(&e);
-	ex_pool_free(&pool);
-	ir_free(&ir);
 }

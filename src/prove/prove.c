@@ -64,7 +64,7 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 		setrlimit(RLIMIT_AS, &mem);
 	setrlimit(RLIMIT_CORE, &no_core);
 	setrlimit(RLIMIT_CPU, &cpu);
-	pairs_check(m, f, o, &arena, &k);
+	kernel_check(m, f, o, &arena, &k);
 	wire_write(&k, &out);
 	while (done < out.n) {
 		ssize_t n = write(fd, out.p + done, out.n - done);

@@ -4,7 +4,7 @@
  * Every node becomes the operation of the same name; what integers can't say (and, or, xor, shifts
  * by unknowns) is at home here. The last resort for products of unknowns.
  */
-#include "prove/smt_impl.h"
+#include "prove/smt/smt_impl.h"
 
 Z3_ast smt_bits_one(struct smt *s)
 {

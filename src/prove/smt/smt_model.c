@@ -9,7 +9,7 @@
  * Misses: contents of arrays that the kernel writes, and what is loaded through loaded pointers.
  * Costs: up to three more checks for a model, each bounded like the first.
  */
-#include "prove/smt_impl.h"
+#include "prove/smt/smt_impl.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  * Misses: and, or, xor, shifts by unknowns become unknowns within bounds here (is_loose).
  * Costs: a millisecond to set up; rlimit bounds the solver whatever the machine.
  */
-#include "prove/smt_impl.h"
+#include "prove/smt/smt_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

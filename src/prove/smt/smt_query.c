@@ -6,7 +6,7 @@
  * what the other thread's iteration made of it. A last iteration's counter brings the condition of
  * leaving the loop with it.
  */
-#include "prove/smt_impl.h"
+#include "prove/smt/smt_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
