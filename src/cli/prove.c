@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 #include "cli/prove.h"
+#include "cli/view.h"
 #include "prove/prove.h"
 #include "report/report.h"
 #include "toolchain/toolchain.h"
@@ -267,15 +268,15 @@ static int prove_next(const char *file, char *const *args, size_t nargs, size_t 
 
 static int print(struct job *j, const struct race_proofs *r)
 {
-	struct rep_options view = {.format = REP_TEXT};
+	struct base_arena a = {0};
+	struct rep_options view = {.format = rep_format_find(option_text(j->set, OPTION_FORMAT)),
+				   .source_root = cli_source_root(&a, j->set)};
 	struct base_buf out = {0};
 
-	if (option_is(j->set, OPTION_FORMAT, "json"))
-		rep_proof_json(r, &out);
-	else
-		rep_proof_text(r, &view, &out);
+	rep_proof_render(r, &view, &out);
 	int rc = cli_print(&out);
 	base_buf_free(&out);
+	base_arena_free(&a);
 	return rc ? rc : race_proof_exit_code(r);
 }
 

@@ -22,6 +22,17 @@ static bool wants_color(const struct option_set *set, int fd)
 	return isatty(fd) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
 }
 
+const char *cli_source_root(struct base_arena *a, const struct option_set *set)
+{
+	const char *root = option_text(set, OPTION_SOURCE_ROOT);
+	char *real = root ? realpath(root, NULL) : NULL;
+
+	if (real)
+		root = base_strdup(a, real);
+	free(real);
+	return root;
+}
+
 int cli_view_open(struct cli_view *v, const struct option_set *set, int fd)
 {
 	const char *rules = option_text(set, OPTION_SUPPRESSIONS);
@@ -38,6 +49,7 @@ int cli_view_open(struct cli_view *v, const struct option_set *set, int fd)
 	v->opt.ignore = &v->ignore;
 	v->opt.format = rep_format_find(option_text(set, OPTION_FORMAT));
 	assert(v->opt.format != REP_FORMATS); /* the choices in options.def are its names */
+	v->opt.source_root = cli_source_root(&v->arena, set);
 	v->opt.color = wants_color(set, fd);
 	v->opt.full_frames = option_flag(set, OPTION_FULL_FRAMES);
 	v->opt.verbose = option_flag(set, OPTION_VERBOSE);
@@ -50,6 +62,7 @@ int cli_view_open(struct cli_view *v, const struct option_set *set, int fd)
 void cli_view_close(struct cli_view *v)
 {
 	race_ignore_free(&v->ignore);
+	base_arena_free(&v->arena);
 }
 
 int cli_render(const struct race_results *r, const struct rep_options *opt, struct base_buf *out)

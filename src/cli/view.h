@@ -10,12 +10,16 @@
 struct cli_view {
 	struct rep_options opt; /* points into `ignore` */
 	struct race_ignore ignore;
+	struct base_arena arena;
 };
 
 /* Takes the options that both commands have; `fd` is where the report will go (for colours).
  * Returns 0, or an exit code with a message. Free with cli_view_close; don't move it. */
 int cli_view_open(struct cli_view *v, const struct option_set *set, int fd);
 void cli_view_close(struct cli_view *v);
+
+/* --source-root as an absolute path, in the arena; NULL: not given. */
+const char *cli_source_root(struct base_arena *a, const struct option_set *set);
 
 /* Renders into memory. Returns 0 or an errno value. */
 int cli_render(const struct race_results *r, const struct rep_options *opt, struct base_buf *out);

@@ -109,6 +109,9 @@ void rep_holds(struct base_buf *out, struct rep_view *v);
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,
 		uint32_t line, uint32_t col, const char *indent);
 
+/* The file as rep_source would find it, malloc'd into *text. */
+bool rep_source_read(const struct rep_options *opt, const char *file, char **text, size_t *n);
+
 /* frames.c: chains of inlined calls, and names for people. */
 struct rep_frame {
 	const char *file, *func;

@@ -214,8 +214,10 @@ static void put_kernel(cJSON *o, const struct race_proof *k)
 	put_counts(o, k);
 }
 
-void rep_proof_json(const struct race_proofs *r, struct base_buf *out)
+void rep_proof_json(const struct race_proofs *r, const struct rep_options *opt,
+		    struct base_buf *out)
 {
+	(void)opt;
 	cJSON *o = cJSON_CreateObject();
 	cJSON_AddStringToObject(o, "file", r->file);
 	cJSON *list = cJSON_AddArrayToObject(o, "kernels");

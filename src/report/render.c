@@ -4,18 +4,54 @@
  * The report is put together in memory and written at once, so that lines of a program that still
  * prints don't come between.
  */
-#include "report/internal.h"
+#include "report/form.h"
 
 #include <errno.h>
 #include <string.h>
 
+/* Text and JSON lines print a view or proofs as they are; the others the facts of form.h. */
 static const struct {
 	const char *name; /* as --format has it */
-	void (*render)(struct base_buf *out, struct rep_view *v);
+	void (*run)(struct base_buf *out, struct rep_view *v);
+	void (*proof)(const struct race_proofs *r, const struct rep_options *opt,
+		      struct base_buf *out);
+	void (*form)(struct base_buf *out, struct rep_form *f);
 } formats[REP_FORMATS] = {
-	[REP_TEXT] = {"text", rep_text},
-	[REP_JSON] = {"json", rep_json},
+	[REP_TEXT] = {"text", rep_text, rep_proof_text, NULL},
+	[REP_JSON] = {"json", rep_json, rep_proof_json, NULL},
+	[REP_SHORT] = {"short", NULL, NULL, rep_short},
+	[REP_GITHUB] = {"github", NULL, NULL, rep_github},
+	[REP_JUNIT] = {"junit", NULL, NULL, rep_junit},
+	[REP_SARIF] = {"sarif", NULL, NULL, rep_sarif},
+	[REP_HTML] = {"html", NULL, NULL, rep_html},
 };
+
+static void run_put(struct base_buf *out, struct rep_view *v, enum rep_format format)
+{
+	struct rep_form form;
+
+	if (formats[format].run) {
+		formats[format].run(out, v);
+		return;
+	}
+	rep_form_of_view(&form, v);
+	formats[format].form(out, &form);
+	rep_form_free(&form);
+}
+
+void rep_proof_render(const struct race_proofs *r, const struct rep_options *opt,
+		      struct base_buf *out)
+{
+	struct rep_form form;
+
+	if (formats[opt->format].proof) {
+		formats[opt->format].proof(r, opt, out);
+		return;
+	}
+	rep_form_of_proofs(&form, r, opt);
+	formats[opt->format].form(out, &form);
+	rep_form_free(&form);
+}
 
 int rep_render(const struct race_results *r, const struct rep_options *opt, FILE *out)
 {
@@ -23,7 +59,7 @@ int rep_render(const struct race_results *r, const struct rep_options *opt, FILE
 	struct rep_view v;
 
 	rep_view_make(&v, r, opt);
-	formats[opt->format].render(&text, &v);
+	run_put(&text, &v, opt->format);
 	rep_view_free(&v);
 	errno = 0;
 	bool is_ok = fwrite(text.p, 1, text.n, out) == text.n;

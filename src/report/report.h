@@ -15,7 +15,16 @@
 #define REP_SCHEMA	   "collider-report"
 #define REP_SCHEMA_VERSION 1 /* docs/report-format.md */
 
-enum rep_format { REP_TEXT = 0, REP_JSON, REP_FORMATS };
+enum rep_format {
+	REP_TEXT = 0,
+	REP_JSON,
+	REP_SHORT,  /* a line for each finding, as compilers print them */
+	REP_GITHUB, /* the same as GitHub's workflow commands */
+	REP_JUNIT,
+	REP_SARIF,
+	REP_HTML,
+	REP_FORMATS
+};
 
 struct rep_options {
 	enum rep_format format;
@@ -24,6 +33,7 @@ struct rep_options {
 	bool full_frames;	   /* every inlined call, names in full */
 	bool no_source;		   /* don't show source lines */
 	unsigned print_limit;	   /* findings shown as text, 0: all; the others are counted */
+	const char *source_root;   /* paths below it are shown without it; NULL: as they are */
 	const char *source_prefix; /* folder in which sources are looked for too; NULL: none */
 	const struct race_ignore *ignore; /* suppressions, same value, possible; NULL: none */
 };
@@ -50,13 +60,17 @@ enum rep_verdict rep_get_verdict(const struct race_results *r, const struct rep_
 /* The format with this name (--format); REP_FORMATS: there is none. */
 enum rep_format rep_format_find(const char *name);
 
-/* ---- proof_text.c, proof_json.c: what collider prove found ------------------ */
+/* ---- render.c, proof_text.c, proof_json.c: what collider prove found ------------------ */
 
-/* For people. Only the options no_source and source_prefix are used. */
+/* In the options' format; only no_source, source_root and source_prefix are used besides. */
+void rep_proof_render(const struct race_proofs *r, const struct rep_options *opt,
+		      struct base_buf *out);
+/* For people. */
 void rep_proof_text(const struct race_proofs *r, const struct rep_options *opt,
 		    struct base_buf *out);
 /* One JSON object: docs/prove.md. */
-void rep_proof_json(const struct race_proofs *r, struct base_buf *out);
+void rep_proof_json(const struct race_proofs *r, const struct rep_options *opt,
+		    struct base_buf *out);
 
 /* ---- own.c ---------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@ static bool source_open(const char *path, char **text, size_t *n)
 	       base_read_file(path, text, n) == 0;
 }
 
-static bool source_find(const struct rep_options *opt, const char *file, char **text, size_t *n)
+bool rep_source_read(const struct rep_options *opt, const char *file, char **text, size_t *n)
 {
 	struct base_arena a = {0};
 	bool is_found = source_open(file, text, n);
@@ -68,7 +68,7 @@ void rep_source(struct base_buf *out, const struct rep_options *opt, const char 
 	char *text;
 	size_t n;
 
-	if (!line || !*file || opt->no_source || !source_find(opt, file, &text, &n))
+	if (!line || !*file || opt->no_source || !rep_source_read(opt, file, &text, &n))
 		return;
 	const char *p = text, *end = text + n;
 	for (uint32_t at = 1; p < end && at <= (uint64_t)line + 1; at++) {
