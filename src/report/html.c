@@ -58,7 +58,8 @@ static void side_put(struct base_buf *out, struct rep_form *f, const struct rep_
 	base_buf_puts(out, "</div>");
 }
 
-/* One column a thread, time goes down: the other side came first, as far as is known; between the accesses is what isn't there. */
+/* One column a thread, time goes down: the other side came first, as far as is known; between the
+ * accesses is what isn't there. */
 static void timeline_put(struct base_buf *out, struct rep_form *f, const struct rep_form_item *it)
 {
 	if (it->nsides < 2)
