@@ -15,10 +15,13 @@
  * exit are taken to end, as C++ and the compiler do; blocks from which no exit can be reached count
  * as left unused.
  *
+ * In a function that was compiled without optimisation (unoptimised.c) every load is sure.
+ *
  * Misses: arithmetic that ignores an operand (x*0) and a store to the thread's
  * own stack that nothing reads are taken as uses. Past the limits below the
  * answer is "not sure", which can only demote a finding.
- * Costs: near O(1) per definition, as most values are used in their own block.
+ * Costs: near O(1) per definition, as most values are used in their own block; one is looked at
+ * again only when a definition that it relied on is withdrawn.
  */
 #include "flow/priv.h"
 
@@ -70,6 +73,36 @@ static uint32_t guard_in_force(struct flow *fl, uint32_t d, const struct ptx_stm
 	return k < hi && pr->def_at[k] < use_at ? PTX_NO_REG : s->pred;
 }
 
+/* ---- who relies on whom --------------------------------------------------------------- */
+
+/* Definition `who` counts as sure because another one does. */
+struct flow_reliance {
+	uint32_t who, next; /* next: index, 0 ends */
+};
+
+struct worklist {
+	struct flow *fl;
+	uint32_t *def, *reg_of; /* stack of defs; register of each def */
+	uint8_t *queued;
+	uint32_t n;
+	uint32_t *first; /* by def: who relies on it, index into `all` */
+	BASE_VEC(struct flow_reliance) all;
+	uint32_t who;		   /* whose uses are being looked at, */
+	const struct ptx_stmt *at; /* and which one */
+};
+
+static void rely_on_result(uint32_t reg, bool is_write, void *arg)
+{
+	struct worklist *w = arg;
+	struct flow_priv *pr = w->fl->priv;
+	uint32_t d = is_write ? flow_def_of(w->fl, w->at, reg) : FLOW_NONE;
+
+	if (d == FLOW_NONE || !pr->sure[d])
+		return;
+	base_vec_push(&w->all, ((struct flow_reliance){w->who, w->first[d]}));
+	w->first[d] = (uint32_t)w->all.n - 1;
+}
+
 static bool is_real(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
 {
 	struct flow_priv *pr = fl->priv;
@@ -88,7 +121,14 @@ static bool is_real(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
 	case FLOW_USE_REAL:
 		return true;
 	case FLOW_USE_PURE:
-		return flow_result_sure(fl, u);
+		if (!flow_result_sure(fl, u))
+			return false;
+		if (pr->solving) {
+			pr->solving->at = u;
+			pr->solving->who = d;
+			ptx_each_reg(u, rely_on_result, pr->solving);
+		}
+		return true;
 	default:
 		return false;
 	}
@@ -213,25 +253,17 @@ static bool def_is_sure(struct flow *fl, uint32_t d, uint32_t reg)
 	return m == MEET_USE;
 }
 
-struct worklist {
-	struct flow *fl;
-	uint32_t *def, *reg_of; /* stack of defs; register of each def */
-	uint8_t *queued;
-	uint32_t n;
-};
-
-/* A def was withdrawn: the registers that its statement reads may have lost their use. */
-static void requeue_sources(uint32_t reg, bool is_write, void *arg)
+/* A def was withdrawn: those that relied on it may have lost their use. */
+static void requeue_reliant(struct worklist *w, uint32_t d)
 {
-	struct worklist *w = arg;
-	struct flow_priv *pr = w->fl->priv;
-	if (is_write || reg >= pr->nregs)
-		return;
-	for (uint32_t k = pr->def_off[reg]; k < pr->def_off[reg + 1]; k++)
-		if (pr->sure[k] && !w->queued[k]) {
+	for (uint32_t i = w->first[d]; i; i = w->all.v[i].next) {
+		uint32_t k = w->all.v[i].who;
+		if (w->fl->priv->sure[k] && !w->queued[k]) {
 			w->queued[k] = 1;
 			w->def[w->n++] = k;
 		}
+	}
+	w->first[d] = 0;
 }
 
 static void solve_sure(struct flow *fl)
@@ -248,7 +280,10 @@ static void solve_sure(struct flow *fl)
 	w.def = base_malloc(sizeof(*w.def) * (ndefs + 1u));
 	w.reg_of = base_malloc(sizeof(*w.reg_of) * (ndefs + 1u));
 	w.queued = base_malloc(ndefs + 1u);
+	w.first = base_calloc(ndefs + 1u, sizeof(*w.first));
+	base_vec_push(&w.all, ((struct flow_reliance){0, 0})); /* index 0 ends a list */
 	memset(w.queued, 1, ndefs + 1u);
+	pr->solving = &w;
 	for (uint32_t r = 0; r < pr->nregs; r++)
 		for (uint32_t k = pr->def_off[r]; k < pr->def_off[r + 1]; k++) {
 			w.reg_of[k] = r;
@@ -262,9 +297,11 @@ static void solve_sure(struct flow *fl)
 			continue;
 		}
 		pr->sure[d] = 0;
-		if (flow_is_pure(pr->def[d]))
-			ptx_each_reg(pr->def[d], requeue_sources, &w);
+		requeue_reliant(&w, d);
 	}
+	pr->solving = NULL;
+	base_vec_free(&w.all);
+	free(w.first);
 	free(w.def);
 	free(w.reg_of);
 	free(w.queued);
@@ -597,6 +634,14 @@ static void find_uses(struct finder *f, uint32_t at)
 	base_vec_free(&pend.use);
 }
 
+static void solve_demand(struct flow *fl)
+{
+	fl->priv->is_unoptimised = flow_is_unoptimised(fl);
+	flow_need_facts(fl);
+	solve_sure(fl);
+	solve_needed(fl);
+}
+
 /* ======================================================================== */
 
 void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
@@ -608,12 +653,9 @@ void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 	*out = (struct flow_demand_info){.demand = FLOW_DEMAND_MAYBE, .pred = PTX_NO_REG};
 	if (d == FLOW_NONE)
 		return;
-	if (!pr->sure) {
-		flow_need_facts(fl);
-		solve_sure(fl);
-		solve_needed(fl);
-	}
-	if (pr->sure[d]) {
+	if (!pr->sure)
+		solve_demand(fl);
+	if (pr->sure[d] || pr->is_unoptimised) {
 		out->demand = FLOW_DEMAND_SURE;
 		return;
 	}

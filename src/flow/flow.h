@@ -8,8 +8,8 @@
  * answers); the next pass builds a new struct flow.
  *
  * cfg.c defuse.c solve.c live.c use.c demand.c select.c sum.c trace.c addr.c object.c affine.c
- * uniform.c interval.c update.c place.c manner.c known.c; what they share among themselves is in
- * priv.h.
+ * uniform.c interval.c update.c place.c manner.c known.c unoptimised.c; what they share among
+ * themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
@@ -63,6 +63,12 @@ struct ptx_stmt *const *flow_uses(struct flow *fl, uint32_t reg, uint32_t *n);
 
 /* Registers live at the end of a block, as a bit set of f->nregs bits. */
 const uint64_t *flow_live_out(struct flow *fl, uint32_t block);
+
+/* ---- unoptimised.c ------------------------------------------------------------- */
+
+/* Was the function compiled without optimisation (-G, cicc's -O0)? None of its loads is invented:
+ * flow_demand calls them all sure. */
+bool flow_is_unoptimised(struct flow *fl);
 
 /* ---- demand.c: is the value of a load really used? ------------------------------- */
 

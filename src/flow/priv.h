@@ -18,6 +18,8 @@ struct flow_spot { /* where a statement is */
 	uint32_t at;
 };
 
+struct worklist; /* demand.c */
+
 #define FLOW_FACTS 6
 struct flow_fact {
 	uint32_t reg;
@@ -54,7 +56,9 @@ struct flow_priv {
 	struct flow_facts *facts; /* known.c: at each block's start */
 
 	/* demand.c */
+	bool is_unoptimised;	  /* all loads are sure */
 	struct flow_facts on_way; /* of all ways of the walk that is under way */
+	struct worklist *solving; /* what relies on what is noted there; NULL: it isn't */
 	uint8_t *sure;		  /* by def: its value is really used on every path */
 	uint8_t *needed;	  /* by register: something with an effect depends on it */
 	uint32_t *seen;		  /* by block: the last walk that came here */

@@ -16,7 +16,8 @@
  *
  * Tags are looked up in the same function. A file without expectations fails,
  * and so does a word that is not known here. With --loads PATTERN... instead
- * of comments: see check_loads.
+ * of comments: see check_loads. --built WORD FILE...: are the functions with branches all
+ * unoptimised, or all optimised (unoptimised.c)?
  */
 #include "flow/flow.h"
 
@@ -390,9 +391,55 @@ static bool check_file(const char *path, const char *cu)
 	return is_good;
 }
 
+static bool has_branch(const struct ptx_func *f)
+{
+	ptx_each_stmt(f, s) if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_BRA) return true;
+	return false;
+}
+
+static bool check_built(const char *path, bool want)
+{
+	struct base_arena arena = {0};
+	struct base_sink sink = {0};
+	char *text = NULL;
+	size_t size;
+	unsigned failures = 0, checks = 0;
+
+	if (base_read_file(path, &text, &size)) {
+		fprintf(stderr, "%s: cannot be read\n", path);
+		return false;
+	}
+	struct ptx_module *m = ptx_parse(&arena, path, text, size, &sink);
+	base_sink_print(&sink, stderr);
+	if (m)
+		ptx_each_item(m, it)
+		{
+			if (it->kind != PTX_ITEM_FUNC || it->func->is_proto ||
+			    !has_branch(it->func))
+				continue;
+			checks++;
+			if (flow_is_unoptimised(flow_build(&arena, m, it->func)) == want)
+				continue;
+			failures++;
+			fprintf(stderr, "%s: %.*s counts as %soptimised\n", path,
+				(int)it->func->name.n, it->func->name.p, want ? "" : "un");
+		}
+	if (!checks)
+		fprintf(stderr, "%s: no function has a branch\n", path);
+	base_sink_free(&sink);
+	base_arena_free(&arena);
+	free(text);
+	return m && checks && !failures;
+}
+
 int main(int argc, char **argv)
 {
 	bool is_good = argc > 1;
+	if (argc > 3 && !strcmp(argv[1], "--built")) {
+		for (int i = 3; i < argc; i++)
+			is_good &= check_built(argv[i], !strcmp(argv[2], "unoptimised"));
+		return is_good ? 0 : 1;
+	}
 	if (argc == 4 && !strcmp(argv[1], "--loads"))
 		return check_file(argv[3], argv[2]) ? 0 : 1;
 	for (int i = 1; i < argc; i++)
