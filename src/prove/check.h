@@ -38,10 +38,14 @@ struct check {
 	bool is_partial, is_forced; /* forced: no offsets to compare */
 	enum race_class cls;
 	bool is_done; /* this pair has its alarm */
+	/* The pair's pointers were read from these places (ev_root), or NULL: it is one array
+	 * where the places are one. are_slots_apart: and only there. */
+	const struct ex *slot[2];
+	bool are_slots_apart;
 	/* arrays that are held to be apart: by the places of their parameters, and others */
 	uint64_t disjoint[CHECK_DISJOINT][2];
 	unsigned ndisjoint;
-	bool has_others_disjoint;
+	bool has_others_disjoint, has_slots_disjoint;
 	bool has_lanes; /* meet_has_lanes */
 	bool is_tried;	/* tries_first was asked about the pair, at this level */
 	unsigned searches;

@@ -633,10 +633,9 @@ static void say_dims(struct check *c)
 static const char *array_name(struct check *c, uint64_t param)
 {
 	const struct names_param *p = names_param_at(&c->names, param);
+	unsigned number = p ? (unsigned)(p - c->names.param) + 1 : 0;
 
-	if (p && p->is_known)
-		return p->name;
-	return base_printf(c->arena, "parameter %u", p ? (unsigned)(p - c->names.param) + 1 : 0);
+	return p && p->is_known ? p->name : base_printf(c->arena, "parameter %u", number);
 }
 
 static void say_disjoint(struct check *c)
@@ -648,6 +647,8 @@ static void say_disjoint(struct check *c)
 	if (c->has_others_disjoint)
 		say(c, c->ndisjoint ? "assuming other arrays of parameters and variables disjoint"
 				    : "assuming arrays of parameters and variables disjoint");
+	if (c->has_slots_disjoint)
+		say(c, "assuming arrays disjoint whose pointers are different members");
 }
 
 static void say_loops(struct check *c)

@@ -7,8 +7,12 @@
  * the values that loop.c guesses. The guesses, the cells that change, and which memory the kernel
  * writes are checked at the end, and the whole is done again until nothing changes.
  *
- * Misses: private arrays with an index that isn't constant are forgotten when written, and reading
- * them gives a new value; objects above MAX_TRACKED bytes aren't tracked.
+ * An access whose address is a choice between objects becomes one access for each of them. One of
+ * private memory with an index of run time reads and writes the elements that the index's bounds
+ * leave, where those are few.
+ *
+ * Misses: other private arrays with an index that isn't constant are forgotten when written, and
+ * reading them gives a new value; objects above MAX_TRACKED bytes aren't tracked.
  * Costs: a turn is linear in steps plus blocks times cells; three to six turns are usual.
  */
 #include "prove/eval.h"
@@ -16,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TRACKED 2048
+#define MAX_TRACKED 4352 /* parameters, at most 4,096 bytes, and some more */
 #define MAX_CELLS   16384
 #define MAX_TURNS   40
 
@@ -77,6 +81,14 @@ static const struct ex *read_byte(struct ev *e, uint32_t block, uint32_t step, u
 	return ex_un(e->pool, EX_TRUNC, 8, v);
 }
 
+/* Cell `at` of private memory is a byte of a parameter: which, or UINT64_MAX. */
+static uint64_t param_byte(const struct ev *e, uint32_t block, uint64_t at)
+{
+	struct ev_cell c = e->out[block][at];
+
+	return c.v && c.v->op == EX_PARAM ? c.v->imm + c.at : UINT64_MAX;
+}
+
 static const struct ex *read_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t cell,
 				   unsigned n)
 {
@@ -92,6 +104,13 @@ static const struct ex *read_bytes(struct ev *e, uint32_t block, uint32_t step, 
 			v = ex_bin(e->pool, EX_LSHR, v, ex_const(e->pool, v->w, 8 * c[0].at));
 		return ex_un(e->pool, EX_TRUNC, 8 * n, v);
 	}
+	uint64_t param = param_byte(e, block, cell);
+	for (unsigned i = 1; i < n && param != UINT64_MAX; i++)
+		if (param_byte(e, block, cell + i) != param + i)
+			param = UINT64_MAX;
+	if (param != UINT64_MAX) /* a pointer that was copied by halves */
+		return ex_leaf(e->pool, EX_PARAM, 8 * n, param, EX_GRID, ex_full(8 * n),
+			       EX_NO_ARGS);
 	for (unsigned i = 0; i < n; i++) {
 		const struct ex *b =
 			ex_un(e->pool, EX_ZEXT, 8 * n, read_byte(e, block, step, i, c[i]));
@@ -118,12 +137,10 @@ static void write_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t ce
 
 static bool is_written(const struct ev *e, const struct ev_root *r)
 {
-	if (e->is_all_written || e->may_alias || r->kind == EV_ROOT_UNKNOWN ||
-	    r->kind == EV_ROOT_LOADED)
+	if (e->is_all_written || e->may_alias)
 		return e->is_all_written || e->written.n > 0;
 	for (size_t i = 0; i < e->written.n; i++)
-		if (ev_same_root(&e->written.v[i], r) || e->written.v[i].kind == EV_ROOT_UNKNOWN ||
-		    e->written.v[i].kind == EV_ROOT_LOADED)
+		if (ev_same_root(&e->written.v[i], r) || ev_alias(&e->written.v[i], r) != EV_APART)
 			return true;
 	return false;
 }
@@ -156,29 +173,172 @@ static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step,
 	return ex_cload(e->pool, w, addr);
 }
 
-static void private_access(struct ev *e, uint32_t block, uint32_t step, const struct ev_access *a,
-			   const struct ex *guard)
+#define MAX_ELEMENTS 16
+
+/* Which elements of n bytes a private access may be to: the first, and how many; none: any. By the
+ * contract it stays within the object, and it lies at a multiple of its size (PTX ISA 5.1). */
+static uint32_t elements(const struct ir_object *o, const struct ex *off, unsigned n,
+			 uint64_t *first)
 {
-	const struct ir_step *st = a->step;
+	uint64_t lo = off->lo, hi = off->hi;
+
+	if (o->cell == IR_NONE || n > 8 || o->bytes < n)
+		return 0;
+	hi = hi > o->bytes - n ? o->bytes - n : hi;
+	if (off->op != EX_CONST)
+		lo = (lo + n - 1) / n * n;
+	*first = lo;
+	if (hi < lo || (hi - lo) / n >= MAX_ELEMENTS || (off->op != EX_CONST && o->align < n))
+		return 0;
+	return (uint32_t)((hi - lo) / n + 1);
+}
+
+static const struct ex *is_at(struct ev *e, const struct ev_access *a, uint64_t at)
+{
+	return ex_bin(e->pool, EX_EQ, a->off, ex_const(e->pool, a->off->w, at));
+}
+
+/* An element of a structure that was given by value and copied to the stack, and is as it was: what
+ * is read is a part of the parameter. */
+static const struct ex *read_copy(struct ev *e, const struct ev_access *a)
+{
+	const struct ir_object *o = &e->ir->objects.v[a->root.id];
+	uint64_t lo = a->off->lo, hi = a->off->hi, n = a->mem->bytes;
+
+	if (o->cell == IR_NONE || n > 8 || o->bytes < n || a->off->w != 64)
+		return NULL;
+	hi = hi > o->bytes - n ? o->bytes - n : hi;
+	uint64_t first = lo <= hi ? param_byte(e, a->block, o->cell + lo) : UINT64_MAX;
+	for (uint64_t i = lo; i < hi + n && first != UINT64_MAX; i++)
+		if (param_byte(e, a->block, o->cell + i) != first + (i - lo))
+			return NULL;
+	for (uint32_t i = 0; i < e->ir->objects.n && first != UINT64_MAX; i++) {
+		const struct ir_object *p = &e->ir->objects.v[i];
+		if (p->kind != IR_OBJ_PARAM || first < p->off || first >= p->off + p->bytes)
+			continue;
+		const struct ex *base =
+			ex_leaf(e->pool, EX_SYM, 64, i, EX_GRID, ex_full(64), EX_NO_ARGS);
+		base = ex_bin(e->pool, EX_ADD, base, ex_const(e->pool, 64, first - p->off - lo));
+		return ex_cload(e->pool, 8 * (unsigned)n, ex_bin(e->pool, EX_ADD, base, a->off));
+	}
+	return NULL;
+}
+
+static const struct ex *read_private(struct ev *e, const struct ev_access *a)
+{
+	const struct ir_object *o = &e->ir->objects.v[a->root.id];
+	const struct ex *v = NULL;
+	unsigned n = a->mem->bytes;
+	uint64_t first;
+	uint32_t count = elements(o, a->off, n, &first);
+
+	if (count != 1)
+		v = read_copy(e, a);
+	if (v)
+		return v;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ex *x =
+			read_bytes(e, a->block, a->index, o->cell + (uint32_t)(first + i * n), n);
+		v = v ? ex_ite(e->pool, is_at(e, a, first + i * n), x, v) : x;
+	}
+	e->is_from_stack[a->index] |= !v;
+	return v;
+}
+
+static void write_private(struct ev *e, const struct ev_access *a, const struct ex *v,
+			  const struct ex *guard)
+{
 	const struct ir_object *o = &e->ir->objects.v[a->root.id];
 	unsigned n = a->mem->bytes;
-	bool is_known = a->off->op == EX_CONST && o->cell != IR_NONE &&
-			a->off->imm + n <= o->bytes && n <= 8;
+	uint64_t first;
+	uint32_t count = elements(o, a->off, n, &first);
 
-	if (a->mem->kind == RACE_OP_READ) {
-		write_reg(e, block, st->dst,
-			  is_known ? read_bytes(e, block, step, o->cell + (uint32_t)a->off->imm, n)
-				   : fresh(e, block, step, 0, e->ir->width.v[st->dst]));
-	} else if (is_known) {
-		const struct ex *v =
-			st->src[1] == IR_NONE ? NULL : read_reg(e, block, step, st->src[1]);
-		if (a->mem->kind == RACE_OP_RMW)
-			v = NULL;
-		write_bytes(e, block, step, o->cell + (uint32_t)a->off->imm, n, v, guard);
-	} else if (o->cell != IR_NONE) {
-		for (uint64_t i = 0; i < o->bytes; i++)
-			e->out[block][o->cell + i] = (struct ev_cell){NULL, 0};
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ex *c = count > 1 ? is_at(e, a, first + i * n) : NULL;
+		c = c && guard ? ex_and(e->pool, c, guard) : c ? c : guard;
+		write_bytes(e, a->block, a->index, o->cell + (uint32_t)(first + i * n), n, v, c);
 	}
+	for (uint64_t i = 0; i < o->bytes && !count && o->cell != IR_NONE; i++)
+		e->out[a->block][o->cell + i] = (struct ev_cell){NULL, 0};
+}
+
+/* What is read, or NULL where that isn't known. */
+static const struct ex *private_access(struct ev *e, const struct ev_access *a,
+				       const struct ex *guard)
+{
+	const struct ir_step *st = a->step;
+
+	if (a->mem->kind == RACE_OP_READ)
+		return read_private(e, a);
+	bool has_value = st->src[1] != IR_NONE && a->mem->kind == RACE_OP_WRITE;
+	write_private(e, a, has_value ? read_reg(e, a->block, a->index, st->src[1]) : NULL, guard);
+	return NULL;
+}
+
+static void note_value(struct ev *e, const struct ev_access *a)
+{
+	if (!a->value)
+		return;
+	if (ev_is_private(e, a->value))
+		ir_problem(e->ir, a->step->at,
+			   "an address of the thread's own stack is stored in memory");
+	if (!e->is_shared_known && ev_is_shared_address(e, a->value))
+		e->is_shared_known = e->is_changed = true;
+}
+
+/* One way that an access may go: its address has one base. Gives back what is read, or NULL. */
+static const struct ex *access_at(struct ev *e, struct ev_access *a, const struct ex *addr,
+				  const struct ex *guard)
+{
+	const struct ir_step *st = a->step;
+
+	a->root = ev_find_root(e, addr, (enum ir_space)st->mem->space);
+	a->off = ev_offset(e, addr, &a->root);
+	a->is_shared = st->mem->space == IR_SHARED;
+	if (a->root.kind == EV_ROOT_OBJECT)
+		a->is_shared = e->ir->objects.v[a->root.id].kind == IR_OBJ_SHARED ||
+			       e->ir->objects.v[a->root.id].kind == IR_OBJ_DYNAMIC;
+	if (a->root.kind == EV_ROOT_PRIVATE)
+		return private_access(e, a, guard);
+	if (st->mem->space == IR_LOCAL ||
+	    (a->root.kind == EV_ROOT_UNKNOWN && ev_is_private(e, addr))) {
+		ir_problem(e->ir, st->at, "a local address that is not understood");
+		return NULL;
+	}
+	a->whole = a->off;
+	if (a->is_shared)
+		a->off = ex_un(e->pool, a->off->w > 32 ? EX_TRUNC : EX_ZEXT, 32, a->off);
+	const struct ex *v = NULL;
+	if (st->dst != IR_NONE)
+		v = load_value(e, a->block, a->index, a, addr);
+	if (a->root.kind == EV_ROOT_CONST)
+		return v;
+	if (st->mem->kind != RACE_OP_READ)
+		note_write(e, &a->root);
+	a->guard = e->guard[a->block];
+	if (guard)
+		a->guard = ex_and(e->pool, a->guard, guard);
+	if (a->guard->op != EX_CONST || a->guard->imm)
+		base_vec_push(&e->accesses, *a);
+	return v;
+}
+
+#define MAX_CHOICES 4
+
+/* A choice between pointers makes two ways of an access. */
+static const struct ex *choose(struct ev *e, struct ev_access *a, const struct ex *addr,
+			       const struct ex *guard, unsigned depth)
+{
+	const struct ex *choice = depth < MAX_CHOICES ? ev_find_choice(e, addr) : NULL, *v[2];
+
+	if (!choice)
+		return access_at(e, a, addr, guard);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ex *c = i ? ex_not(e->pool, choice->a[0]) : choice->a[0];
+		v[i] = choose(e, a, ex_replace(e->pool, addr, choice, choice->a[1 + i]),
+			      guard ? ex_and(e->pool, guard, c) : c, depth + 1);
+	}
+	return v[0] && v[1] ? ex_ite(e->pool, choice->a[0], v[0], v[1]) : NULL;
 }
 
 static void do_access(struct ev *e, uint32_t block, uint32_t step)
@@ -192,41 +352,16 @@ static void do_access(struct ev *e, uint32_t block, uint32_t step)
 		if (st->is_pred_not)
 			guard = ex_not(e->pool, guard);
 	}
-	addr = ex_bin(e->pool, EX_ADD, addr, ex_const(e->pool, addr->w, (uint64_t)st->mem->off));
-	a.root = ev_find_root(e, addr, (enum ir_space)st->mem->space);
-	a.off = ev_offset(e, addr, &a.root);
-	a.is_shared = st->mem->space == IR_SHARED;
-	if (a.root.kind == EV_ROOT_OBJECT)
-		a.is_shared = e->ir->objects.v[a.root.id].kind == IR_OBJ_SHARED ||
-			      e->ir->objects.v[a.root.id].kind == IR_OBJ_DYNAMIC;
-	if (a.root.kind == EV_ROOT_PRIVATE || st->mem->space == IR_LOCAL) {
-		if (a.root.kind == EV_ROOT_PRIVATE)
-			private_access(e, block, step, &a, guard);
-		else
-			ir_problem(e->ir, st->at, "a local address that is not understood");
-		return;
-	}
-	a.whole = a.off;
-	if (a.is_shared)
-		a.off = ex_un(e->pool, a.off->w > 32 ? EX_TRUNC : EX_ZEXT, 32, a.off);
-	if (st->dst != IR_NONE) {
-		const struct ex *v = load_value(e, block, step, &a, addr);
-		write_reg(e, block, st->dst, v ? v : fresh(e, block, step, 0, 64));
-	}
 	if (st->src[1] != IR_NONE)
 		a.value = read_reg(e, block, step, st->src[1]);
-	if (a.value && ev_is_private(e, a.value))
-		ir_problem(e->ir, st->at,
-			   "an address of the thread's own stack is stored in memory");
-	if (a.root.kind == EV_ROOT_CONST)
-		return;
-	if (st->mem->kind != RACE_OP_READ)
-		note_write(e, &a.root);
-	a.guard = e->guard[block];
-	if (guard)
-		a.guard = ex_and(e->pool, a.guard, guard);
-	if (a.guard->op != EX_CONST || a.guard->imm)
-		base_vec_push(&e->accesses, a);
+	addr = ex_bin(e->pool, EX_ADD, addr, ex_const(e->pool, addr->w, (uint64_t)st->mem->off));
+	size_t n = e->accesses.n;
+	const struct ex *v = choose(e, &a, addr, guard, 0);
+	if (e->accesses.n > n)
+		note_value(e, &a);
+	if (st->dst != IR_NONE)
+		write_reg(e, block, st->dst,
+			  v ? v : fresh(e, block, step, 0, e->ir->width.v[st->dst]));
 }
 
 static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
@@ -337,6 +472,8 @@ static struct ev_cell merge_cell(struct ev *e, uint32_t b, uint32_t cell,
 		c.v = ev_leave(e, c.v, p, b);
 		if (first)
 			r = c;
+		else if (c.v == r.v && c.at == r.at)
+			continue;
 		else if (!c.v || !r.v || c.at != r.at || c.v->w != r.v->w)
 			r = (struct ev_cell){NULL, 0};
 		else
@@ -404,10 +541,10 @@ static bool is_covered(const struct ev *e, const struct ev_root *r)
 /* Which memory is written: what this turn saw must be what it assumed. */
 static void check_writes(struct ev *e)
 {
-	if (e->is_all_written) {
+	if (e->is_all_written) { /* what it saw came from loads of which nothing was known */
 		e->is_all_written = false;
 		e->is_changed = true;
-		e->written.n = 0;
+		return;
 	}
 	for (size_t i = 0; i < e->writes.n; i++) {
 		if (is_covered(e, &e->writes.v[i]))
@@ -522,6 +659,7 @@ void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_l
 	e->local = BASE_NEWN(e->arena, const struct ex *, n);
 	e->guard = BASE_NEWN(e->arena, const struct ex *, n);
 	make_loops(e);
+	e->is_from_stack = BASE_NEWN(e->arena, bool, ir->steps.n + 1);
 	e->is_all_written = true;
 	size_t problems = ir->problems.n;
 	do {

@@ -23,7 +23,16 @@ struct ev_root {
 	enum ev_root_kind kind;
 	uint64_t id;
 	const struct ex *base;
+	/* A pointer that was read from memory which the kernel doesn't write: from which byte of
+	 * what. NULL: that isn't known. */
+	const struct ex *slot;
+	uint64_t in;   /* 0: the parameters; else a name of the array or variable */
+	bool is_apart; /* by the contract other slots point to other arrays */
 };
+
+/* Of two roots, by the contract: different memory, the same, the same where the slots are one
+ * place, or anything. */
+enum ev_alias { EV_APART, EV_SAME, EV_BY_SLOT, EV_ANYTHING };
 
 struct ev_access {
 	const struct ir_step *step;
@@ -99,8 +108,10 @@ struct ev {
 	BASE_VEC(struct ev_assume) tickets;	  /* meet.c finds out which are distinct */
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
 	bool is_all_written, may_alias;
-	bool may_wrap; /* the counters of loops may come around */
-	bool any_grid; /* gridDim * blockDim may be 2^31 and more */
+	bool *is_from_stack;  /* by step: loads a value that isn't tracked from private memory */
+	bool is_shared_known; /* an address of shared memory was stored in memory */
+	bool may_wrap;	      /* the counters of loops may come around */
+	bool any_grid;	      /* gridDim * blockDim may be 2^31 and more */
 	bool is_changed;
 	unsigned turn;
 };
@@ -132,7 +143,16 @@ struct ev_root ev_find_root(const struct ev *e, const struct ex *addr, enum ir_s
 /* addr without its base. */
 const struct ex *ev_offset(struct ev *e, const struct ex *addr, const struct ev_root *r);
 bool ev_same_root(const struct ev_root *a, const struct ev_root *b);
+enum ev_alias ev_alias(const struct ev_root *a, const struct ev_root *b);
+/* The choice (EX_ITE) in an address between pointers into different objects, or NULL. */
+const struct ex *ev_find_choice(const struct ev *e, const struct ex *addr);
+/* May the memory behind a pointer be shared memory, or the thread's own? */
+bool ev_is_generic(const struct ev *e, const struct ev_root *r);
+/* Is the parameter at this place the pointer of some access? */
+bool ev_is_array(const struct ev *e, uint64_t param);
+/* May a value be an address of the thread's own stack, or of shared memory? */
 bool ev_is_private(const struct ev *e, const struct ex *v);
+bool ev_is_shared_address(const struct ev *e, const struct ex *v);
 
 /* loop.c */
 struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init);

@@ -88,6 +88,7 @@ struct ir_object {
 	uint8_t kind;
 	uint64_t bytes; /* 0: not known */
 	uint64_t off;	/* PARAM: of the whole parameter block */
+	uint32_t align; /* LOCAL */
 	struct ptx_str name;
 	const struct ptx_var *var;
 	uint32_t cell; /* LOCAL: its first byte among the tracked ones, or IR_NONE */
@@ -150,6 +151,9 @@ void ir_build(struct ir *ir, struct base_arena *arena, struct ptx_module *m, str
 void ir_free(struct ir *ir);
 void ir_problem(struct ir *ir, const struct ptx_stmt *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* unroll.c: writes out the loops that copy parameters. Needs the counts of definitions. */
+void ir_unroll_copies(struct ir *ir);
 
 /* The object that a name means in a call's function, or IR_NONE. */
 uint32_t ir_name_object(const struct ir *ir, uint32_t call, struct ptx_str name);

@@ -70,7 +70,7 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 	ev_settle_barriers(e);
 	bool *is_shared = BASE_NEWN(e->arena, bool, ir->steps.n + 1);
 	for (size_t i = 0; i < e->accesses.n; i++)
-		is_shared[e->accesses.v[i].index] =
+		is_shared[e->accesses.v[i].index] |=
 			e->accesses.v[i].is_shared || e->accesses.v[i].root.kind == EV_ROOT_UNKNOWN;
 	ir_check_copies(ir, is_shared);
 }

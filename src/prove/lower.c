@@ -85,7 +85,7 @@ static uint32_t module_object(struct ir *ir, struct ptx_str name, const struct p
 		if (ir->objects.v[i].var == v ||
 		    (is_dynamic && ir->objects.v[i].kind == IR_OBJ_DYNAMIC))
 			return i;
-	struct ir_object o = {.bytes = v->bytes, .name = v->name, .var = v};
+	struct ir_object o = {.bytes = v->bytes, .name = v->name, .var = v, .align = v->align};
 	switch ((enum ptx_space)v->space) {
 	case PTX_SPACE_SHARED:
 		o.kind = is_dynamic ? IR_OBJ_DYNAMIC : IR_OBJ_SHARED;
@@ -123,6 +123,7 @@ static void declare(struct ir_frame *fr, const struct ptx_var *v)
 {
 	struct ir_object o = {.kind = IR_OBJ_LOCAL, .bytes = v->bytes, .name = v->name};
 
+	o.align = v->align ? v->align : ptx_type_bytes((enum ptx_type)v->type);
 	if (v->space == PTX_SPACE_LOCAL || v->space == PTX_SPACE_PARAM)
 		bind(fr, v->name, add_object(fr->ir, o));
 	else
@@ -456,6 +457,8 @@ void ir_build(struct ir *ir, struct base_arena *arena, struct ptx_module *m, str
 	kernel_params(&st.fr);
 	lower_function(&st);
 	ir->calls.v[0].params = st.fr.params;
+	count_defs(ir);
+	ir_unroll_copies(ir);
 	count_defs(ir);
 	for (uint32_t b = 0; b < ir->blocks.n; b++) {
 		struct ir_block *x = &ir->blocks.v[b];

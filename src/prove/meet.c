@@ -140,9 +140,10 @@ static bool is_distinct(const struct check *c, const struct ev_assume *t)
 		return false;
 	for (size_t i = 0; i < c->e->accesses.n; i++) {
 		const struct ev_access *x = &c->e->accesses.v[i];
-		bool is_odd = x->root.kind == EV_ROOT_UNKNOWN || x->root.kind == EV_ROOT_LOADED;
-		if (x != at && (x->mem->kind & RACE_OP_WRITE) &&
-		    (is_odd || ev_same_root(&x->root, &at->root)))
+		if (x == at || !(x->mem->kind & RACE_OP_WRITE))
+			continue;
+		/* the same addition elsewhere: its address is a choice */
+		if (x->mem == at->mem || ev_alias(&x->root, &at->root) != EV_APART)
 			return false;
 	}
 	return true;

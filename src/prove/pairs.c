@@ -104,6 +104,7 @@ enum question {
 	ASK_INTEGERS,
 	ASK_BITS,
 	ASK_BETTER, /* bit-vectors, with little patience */
+	ASK_SLOTS,  /* integers: can the two pointers be from different places? */
 };
 
 static enum smt_answer ask(struct check *c, const uint8_t *counters, enum question which,
@@ -111,12 +112,13 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 {
 	static const unsigned rlimit[] = {[ASK_INTEGERS] = CHECK_RLIMIT_INTEGERS,
 					  [ASK_BITS] = CHECK_RLIMIT_BITS,
-					  [ASK_BETTER] = CHECK_RLIMIT_BETTER};
+					  [ASK_BETTER] = CHECK_RLIMIT_BETTER,
+					  [ASK_SLOTS] = CHECK_RLIMIT_INTEGERS};
 	uint64_t now = check_now_ms();
 	struct smt_query q = {.is_same_cta = c->level <= RACE_LEVEL_BLOCK,
 			      .warp = c->warp,
 			      .counters = counters,
-			      .use_bits = which != ASK_INTEGERS};
+			      .use_bits = which == ASK_BITS || which == ASK_BETTER};
 
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
@@ -132,10 +134,14 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	hold_inside(c, c->a, 0);
 	hold_inside(c, c->b, 1);
 	meet_hold(c);
+	if (c->slot[0] && which != ASK_SLOTS)
+		smt_same(c->smt, c->slot[0], c->slot[1], true);
+	if (which == ASK_SLOTS)
+		smt_same(c->smt, c->slot[0], c->slot[1], false);
 	if (c->is_split_cluster)
 		smt_across(c->smt, ex_const(c->pool, 1, 1), cluster_of(c),
 			   c->level == RACE_LEVEL_CLUSTER);
-	if (!c->is_forced)
+	if (!c->is_forced && which != ASK_SLOTS)
 		smt_conflict(c->smt, c->a->off, c->a->mem->bytes, c->b->off, c->b->mem->bytes,
 			     c->is_partial);
 	if (is_unequal)
@@ -322,13 +328,26 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	settle_by_bits(c, counters, &f, &m, &met);
 }
 
+/* Where pointers from different places may point to one array, those of the pair must surely be
+ * from one place; else there is nothing to compare. */
+static void settle_slots(struct check *c, const uint8_t *counters, bool is_exited)
+{
+	bool was = c->is_forced;
+	struct smt_model m;
+
+	if (c->slot[0] && !c->are_slots_apart)
+		c->is_forced |= ask(c, counters, ASK_SLOTS, false, &m) != SMT_IMPOSSIBLE;
+	settle(c, counters, is_exited);
+	c->is_forced = was;
+}
+
 static void one_case(const struct phase_case *way, void *arg)
 {
 	struct check *c = arg;
 
 	c->edges = way->edges;
 	if (!c->is_done && !(c->is_trial && c->has_failed))
-		settle(c, way->counters, way->is_exited);
+		settle_slots(c, way->counters, way->is_exited);
 	c->edges = NULL;
 }
 
@@ -379,13 +398,13 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 			return;
 		counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 		memset(counters, SMT_SAME, c->e->ir->nloops + 1);
-		settle(c, counters, false);
+		settle_slots(c, counters, false);
 	} else if (p->is_used || level <= RACE_LEVEL_BLOCK) {
 		if (level == RACE_LEVEL_WARP && !p->is_used)
 			p = &c->phases[IR_RANK_CTA];
 		phase_each(p, c->a->block, c->b->block, one_case, c);
 	} else {
-		settle(c, base_zalloc(c->arena, c->e->ir->nloops + 1), false);
+		settle_slots(c, base_zalloc(c->arena, c->e->ir->nloops + 1), false);
 	}
 }
 

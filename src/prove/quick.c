@@ -450,35 +450,47 @@ static void assume_disjoint(struct check *c, uint64_t x, uint64_t y)
 	c->disjoint[c->ndisjoint++][1] = high;
 }
 
+/* By the contract the arrays of two pointers, or a variable and such an array, are apart. */
+static void note_apart(struct check *c, const struct ev_root *x, const struct ev_root *y)
+{
+	if (x->kind == EV_ROOT_LOADED || y->kind == EV_ROOT_LOADED)
+		c->has_slots_disjoint = true;
+	else if (x->kind == EV_ROOT_PARAM && y->kind == EV_ROOT_PARAM)
+		assume_disjoint(c, x->id, y->id);
+	else
+		c->has_others_disjoint |= x->kind != y->kind;
+}
+
 bool quick_may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
 		     bool *forced)
 {
 	const struct ev_root *x = &a->root, *y = &b->root;
-	bool x_odd = x->kind == EV_ROOT_UNKNOWN || x->kind == EV_ROOT_LOADED;
-	bool y_odd = y->kind == EV_ROOT_UNKNOWN || y->kind == EV_ROOT_LOADED;
-	bool x_generic = x->kind == EV_ROOT_UNKNOWN && x->id == IR_GENERIC;
-	bool y_generic = y->kind == EV_ROOT_UNKNOWN && y->id == IR_GENERIC;
+	bool is_alike = a->off->w == b->off->w;
 
 	*forced = false;
+	c->slot[0] = c->slot[1] = NULL;
 	/* a loaded pointer is one place only if it is the same in all threads and iterations */
-	if (x->kind != EV_ROOT_UNKNOWN && ev_same_root(x, y) && a->off->w == b->off->w &&
+	if (x->kind != EV_ROOT_UNKNOWN && ev_same_root(x, y) && is_alike &&
 	    (x->kind != EV_ROOT_LOADED || (x->base->level == EX_GRID && !x->base->has_ctr)))
 		return true;
-	if (a->is_shared != b->is_shared && !x_generic && !y_generic)
+	if (a->is_shared != b->is_shared && !ev_is_generic(c->e, x) && !ev_is_generic(c->e, y))
 		return false;
-	if (x_odd || y_odd) {
+	switch (ev_alias(x, y)) {
+	case EV_APART:
+		*forced = c->o->may_alias && !a->is_shared && !b->is_shared &&
+			  (x->kind != EV_ROOT_OBJECT || y->kind != EV_ROOT_OBJECT);
+		if (!*forced && !a->is_shared && !b->is_shared)
+			note_apart(c, x, y);
+		return *forced;
+	case EV_BY_SLOT:
+		c->slot[0] = x->slot;
+		c->slot[1] = y->slot;
+		c->are_slots_apart = x->is_apart && y->is_apart && !c->o->may_alias;
+		c->has_slots_disjoint |= c->are_slots_apart;
+		*forced = !is_alike;
+		return true;
+	default:
 		*forced = true;
 		return true;
 	}
-	bool both_params = x->kind == EV_ROOT_PARAM && y->kind == EV_ROOT_PARAM;
-	if (c->o->may_alias && (both_params || (!a->is_shared && x->kind != y->kind))) {
-		*forced = true;
-		return true;
-	}
-	/* two variables are apart by the language */
-	if (both_params && x->id != y->id)
-		assume_disjoint(c, x->id, y->id);
-	else
-		c->has_others_disjoint |= !a->is_shared && x->kind != y->kind;
-	return false;
 }

@@ -37,6 +37,9 @@ static struct value param(const struct run *r, uint64_t off, unsigned bytes)
 			return (struct value){r->m->param[i].value, true};
 	if (bytes == 8)
 		return (struct value){pointer_base(off), true};
+	if (ev_is_array(r->e, off & ~7ull)) /* a part of a pointer, in a copy by value */
+		return (struct value){
+			pointer_base(off & ~7ull) >> (8 * (off & 7)) & ex_mask(8 * bytes), true};
 	return (struct value){0, true};
 }
 
@@ -398,6 +401,10 @@ static bool is_inside(const struct run *r, const struct ev_access *x, uint64_t a
 		struct value p = param(r, x->root.id, 8);
 		*off = addr - p.v;
 		return *off < 1ull << 42;
+	}
+	if (x->root.kind == EV_ROOT_LOADED && x->root.slot && !x->root.in) {
+		*off = addr & ((1ull << 46) - 1); /* see pointer_base */
+		return addr >> 63 && *off < 1ull << 42;
 	}
 	if (x->root.kind != EV_ROOT_OBJECT)
 		return false;

@@ -67,6 +67,8 @@ void smt_begin(struct smt *s, const struct smt_query *q);
 void smt_assert(struct smt *s, const struct ex *fact, unsigned t);
 /* Where `guard` holds in both threads, v is the same in both, or isn't. */
 void smt_across(struct smt *s, const struct ex *guard, const struct ex *v, bool is_equal);
+/* a in thread 0 is b in thread 1, or isn't. */
+void smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool is_equal);
 /* The opposite of a fact: v differs, and both threads come there. */
 void smt_differ(struct smt *s, const struct ex *guard, const struct ex *v);
 /* The elements at the assumption's place are all different (IR_ASSUME_INJECTIVE). It must live

@@ -203,7 +203,7 @@ static bool is_pointer(const struct check *c, const struct ex *v)
 {
 	const struct names_param *n = names_param_at(&c->names, v->imm);
 
-	return v->w == 64 && (!n || !n->is_known || n->is_pointer);
+	return v->w == 64 && (!n || !n->is_known || n->is_pointer || ev_is_array(c->e, v->imm));
 }
 
 /* The parameters that aren't pointers, with values to be set. False: some overlap. */

@@ -122,7 +122,7 @@ static void read_model(struct smt *s, struct smt_model *m)
 	for (size_t i = 0; i < s->atoms.n; i++) {
 		const struct atom *a = &s->atoms.v[i];
 		uint64_t x = number_of(s, zm, a->ast);
-		if (a->v->op == EX_PARAM)
+		if (a->v->op == EX_PARAM && !(a->v->w == 64 && ev_is_array(s->e, a->v->imm)))
 			put_param(m, a->v->imm, a->v->w / 8u, x);
 		if (a->v->op != EX_SPEC)
 			continue;

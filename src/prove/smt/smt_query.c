@@ -385,6 +385,13 @@ void smt_across(struct smt *s, const struct ex *guard, const struct ex *v, bool 
 				  is_equal ? eq : Z3_mk_not(s->z, eq)));
 }
 
+void smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool is_equal)
+{
+	Z3_ast eq = same(s, a, 0, b, 1);
+
+	smt_hold(s, is_equal ? eq : Z3_mk_not(s->z, eq));
+}
+
 void smt_differ(struct smt *s, const struct ex *guard, const struct ex *v)
 {
 	hold_fact(s, guard, 0);

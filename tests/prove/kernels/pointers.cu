@@ -1,0 +1,253 @@
+/*
+ * pointers.cu - pointers that are chosen, kept in structures, tables and variables.
+ */
+
+struct Wide {
+	int n;
+	float *p[42];
+};
+struct Rows {
+	float *p[4];
+};
+
+// prove: wide_member race-free --block-dim=256 --grid-dim=64
+__global__ void wide_member(Wide q)
+{
+	q.p[7][threadIdx.x + blockIdx.x * blockDim.x] = q.p[9][threadIdx.x] + q.n;
+}
+
+// prove: wide_member_racy true --block-dim=256 --grid-dim=64
+__global__ void wide_member_racy(Wide q)
+{
+	q.p[7][threadIdx.x + blockIdx.x] = q.p[9][threadIdx.x] + q.n;
+}
+
+// prove: member_by_block race-free --block-dim=256 --grid-dim=64
+__global__ void member_by_block(Rows q)
+{
+	if (blockIdx.x < 4)
+		q.p[blockIdx.x][threadIdx.x] = q.p[blockIdx.x][threadIdx.x] * 2;
+}
+
+// prove: member_by_half true --block-dim=256 --grid-dim=64
+__global__ void member_by_half(Rows q)
+{
+	if (blockIdx.x < 4)
+		q.p[blockIdx.x / 2][threadIdx.x] = 4.2f;
+}
+
+// prove: member_by_thread race-free --block-dim=4 --grid-dim=1
+__global__ void member_by_thread(Rows q, int n)
+{
+	for (int i = 0; i < n; i++)
+		q.p[threadIdx.x][i] = i;
+}
+
+// The pointer of each block's tensor, and how much of it there is, in a table by value.
+struct Table {
+	float *address[2][60];
+	int size[60];
+	unsigned char tensor[200];
+};
+// prove: table potential --block-dim=128 --grid-dim=200
+// prove: table race-free --block-dim=128 --grid-dim=200 --level=block
+__global__ void table(Table t, float scale)
+{
+	int k = t.tensor[blockIdx.x], n = t.size[k];
+	float *in = t.address[0][k], *out = t.address[1][k];
+	for (int i = threadIdx.x; i < n; i += blockDim.x)
+		out[i] = in[i] * scale;
+}
+
+// prove: chosen race-free --block-dim=256 --grid-dim=64
+__global__ void chosen(float *a, float *b, int n)
+{
+	float *z = n > 3 ? a : b;
+	z[threadIdx.x + blockIdx.x * blockDim.x] = 1;
+}
+
+// prove: chosen_by_thread race-free --block-dim=64 --grid-dim=1
+__global__ void chosen_by_thread(float *a, float *b)
+{
+	float *z = threadIdx.x & 1 ? a : b;
+	z[threadIdx.x / 2] = 1;
+}
+
+// prove: chosen_by_thread_racy true --block-dim=64 --grid-dim=1
+__global__ void chosen_by_thread_racy(float *a, float *b)
+{
+	float *z = threadIdx.x & 1 ? a : b;
+	z[threadIdx.x / 4] = 1;
+}
+
+// A choice between the two kinds of memory, and what may be read from where.
+// prove: chosen_space true --block-dim=64 --grid-dim=4
+__global__ void chosen_space(float *a, int n)
+{
+	__shared__ float s[64];
+	float *z = n > 3 ? a : s;
+	z[threadIdx.x] = 1;
+	a[64 + threadIdx.x] = s[63 - threadIdx.x];
+}
+
+__device__ float *kept;
+// prove: by_variable race-free --block-dim=64 --grid-dim=16
+__global__ void by_variable(float *o)
+{
+	kept[threadIdx.x + blockIdx.x * blockDim.x] = 1;
+	o[threadIdx.x + blockIdx.x * blockDim.x] = 2;
+}
+
+// The kernel itself sets the variable: nothing is known of it.
+// prove: variable_is_set potential --block-dim=64 --grid-dim=1
+__global__ void variable_is_set(float *o)
+{
+	if (threadIdx.x == 0)
+		kept = o;
+	__syncthreads();
+	kept[threadIdx.x] = 1;
+}
+
+struct Mesh {
+	float *x, *y;
+	int n;
+};
+// prove: structure race-free --block-dim=64
+__global__ void structure(Mesh *m)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < m->n)
+		m->x[i] = m->y[i] + m->y[i + 1];
+}
+
+// prove: structure_racy potential --block-dim=64
+__global__ void structure_racy(Mesh *m)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < m->n)
+		m->x[i] = m->x[i + 1];
+}
+
+// Two rows of a table in memory may be one array, and may hold the table itself.
+// prove: rows potential --block-dim=64
+__global__ void rows(float **row)
+{
+	row[blockIdx.x][threadIdx.x] += 1;
+}
+
+struct Node {
+	Node *next;
+	float v;
+};
+// prove: nodes potential --block-dim=64
+__global__ void nodes(Node *n)
+{
+	n[blockIdx.x * blockDim.x + threadIdx.x].next->v = 1;
+}
+
+// Arrays of pointers on the stack: what is behind them is known where the index is bounded.
+// prove: stack_table true --block-dim=64
+__global__ void stack_table(float *o, int n)
+{
+	__shared__ float one[64], two[64];
+	float *b[2] = {one, two}, sum = 0;
+	for (int i = 0; i < n; i++) {
+		sum += b[i & 1][63 - threadIdx.x];
+		one[threadIdx.x] = i;
+		__syncthreads();
+	}
+	o[blockIdx.x * 64 + threadIdx.x] = sum;
+}
+
+// prove: stack_table_other race-free --block-dim=64
+__global__ void stack_table_other(float *o, int n)
+{
+	__shared__ float one[64], two[64], three[64];
+	float *b[2] = {one, two}, sum = 0;
+	one[threadIdx.x] = two[threadIdx.x] = 0;
+	__syncthreads();
+	for (int i = 0; i < n; i++) {
+		sum += b[i & 1][63 - threadIdx.x];
+		three[threadIdx.x] = i;
+	}
+	sum += three[threadIdx.x];
+	o[blockIdx.x * 64 + threadIdx.x] = sum;
+}
+
+// prove: stack_table_any true --block-dim=64 --grid-dim=1
+__global__ void stack_table_any(float *o, int n)
+{
+	__shared__ float one[64], two[64];
+	float *b[2] = {one, two};
+	o[threadIdx.x] = b[n][63 - threadIdx.x];
+	one[threadIdx.x] = two[threadIdx.x] = 1;
+}
+
+// A pointer to shared memory that lies in shared memory.
+// prove: shared_pointer potential --block-dim=64 --grid-dim=1
+__global__ void shared_pointer(float *o)
+{
+	__shared__ float tile[64];
+	__shared__ float *row;
+	if (threadIdx.x == 0)
+		row = tile;
+	__syncthreads();
+	o[threadIdx.x] = row[63 - threadIdx.x];
+	tile[threadIdx.x] = 1;
+}
+
+// Values of 64 bits that two ways make are no addresses.
+// prove: minimum race-free --block-dim=256 --grid-dim=1
+__global__ void minimum(const double *in, double *out, int width)
+{
+	__shared__ double val[256];
+	int t = threadIdx.x;
+	double *mine = &val[t];
+	*mine = in[t];
+	__syncthreads();
+	for (int d = 1; d < width; d *= 2) {
+		double o = *mine;
+		if (t % 8 + d < 8)
+			o = mine[d];
+		__syncthreads();
+		if (o < *mine)
+			*mine = o;
+		__syncthreads();
+	}
+	out[t] = *mine;
+}
+
+// prove: minimum_racy true --block-dim=256 --grid-dim=1
+__global__ void minimum_racy(const long long *in, long long *out, int width)
+{
+	__shared__ long long val[256];
+	int t = threadIdx.x;
+	long long *mine = &val[t];
+	*mine = in[t];
+	__syncthreads();
+	for (int d = 1; d < width; d *= 2) {
+		long long o = *mine;
+		if (t % 8 + d < 8)
+			o = mine[d];
+		*mine = o + *mine;
+		__syncthreads();
+	}
+	out[t] = *mine;
+}
+
+// prove: sorted_on_stack race-free --block-dim=64 --grid-dim=16
+__global__ void sorted_on_stack(const double *in, double *out)
+{
+	double a[6];
+	for (int i = 0; i < 6; i++)
+		a[i] = in[(blockIdx.x * 64 + threadIdx.x) * 6 + i];
+	for (int i = 0; i < 6; i++)
+		for (int j = i + 1; j < 6; j++)
+			if (a[j] < a[i]) {
+				double t = a[i];
+				a[i] = a[j];
+				a[j] = t;
+			}
+	for (int i = 0; i < 6; i++)
+		out[(blockIdx.x * 64 + threadIdx.x) * 6 + i] = a[i];
+}
