@@ -425,6 +425,8 @@ bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *
 bool cpu_host_needs_signal(int sig);
 /* Where a system call finds the program's bytes at p; p itself if they are not protected. */
 void *cpu_host_pointer(const void *p);
+/* Code of Collider's in the program: what it accesses is accessed by its callers. */
+void cpu_host_ours(const void *begin, const void *end);
 /* The program lets the device use the program's own memory, which can't be protected: accesses of
  * host code to it aren't seen, so no access of host code is judged from now on. bytes: its size,
  * for the report. */

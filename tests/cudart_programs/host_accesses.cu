@@ -18,6 +18,7 @@
 static int *mem;
 static cuda::atomic<int, cuda::thread_scope_system> *flag;
 __managed__ int variable[N];
+static bool is_racy;
 
 __global__ void fill(int *p)
 {
@@ -218,6 +219,107 @@ static void threads()
 	THAT(mem[N] == 1 && mem[N + 399] == 1 && mem[N - 1] == N);
 }
 
+// ---- every form of instruction, beside another thread -------------------------------------------
+
+struct regs {
+	uint64_t rax, rcx, rdx, flags;
+	double xmm[2];
+};
+
+// FORM works on (%rdi), and on rax, rcx, rdx and xmm0; what it leaves there and in the flags is kept.
+#define FORM(name, text, mask)                                                                     \
+	static void name(void *p, struct regs *r)                                                  \
+	{                                                                                          \
+		asm volatile("mov (%%rbx), %%rax\n\tmov 8(%%rbx), %%rcx\n\tmov 16(%%rbx), %%rdx\n\t"       \
+			     "movupd 32(%%rbx), %%xmm0\n\tpushq $" #mask "\n\tpopfq\n\tcld\n\t" text     \
+			     "\n\tmov %%rax, (%%rbx)\n\tmov %%rcx, 8(%%rbx)\n\tmov %%rdx, 16(%%rbx)\n\t"  \
+			     "movupd %%xmm0, 32(%%rbx)\n\tpushfq\n\tpop 24(%%rbx)"                       \
+			     : "+D"(p)                                                             \
+			     : "b"(r)                                                              \
+			     : "rax", "rcx", "rdx", "rsi", "r8", "xmm0", "cc", "memory");          \
+	}
+#define FORMS(X)                                                                                   \
+	X(add_imm, "addl $10, (%%rdi)") X(add_reg, "add %%rax, (%%rdi)")                           \
+	X(add_byte, "add %%ah, (%%rdi)") X(adc_reg, "adc %%eax, (%%rdi)")                          \
+	X(sub_imm, "subw $3, 2(%%rdi)") X(sbb_reg, "sbb %%rcx, 8(%%rdi)")                          \
+	X(and_imm, "andl $-16, (%%rdi)") X(or_reg, "or %%edx, (%%rdi)")                            \
+	X(xor_reg, "xor %%rax, (%%rdi)") X(inc_q, "incq (%%rdi)") X(dec_b, "decb 1(%%rdi)")        \
+	X(neg_l, "negl (%%rdi)") X(not_q, "notq (%%rdi)") X(shl_i, "shll $3, (%%rdi)")             \
+	X(shr_cl, "shrq %%cl, (%%rdi)") X(sar_1, "sarl (%%rdi)") X(rol_i, "roll $5, (%%rdi)")      \
+	X(ror_cl, "rorw %%cl, (%%rdi)") X(rcl_i, "rcll $2, (%%rdi)")                               \
+	X(rcr_i, "rcrb $1, (%%rdi)") X(shld_i, "shld $4, %%eax, (%%rdi)")                          \
+	X(shrd_cl, "shrd %%cl, %%rax, (%%rdi)") X(bts_i, "btsl $7, (%%rdi)")                       \
+	X(btr_i, "btrl $3, (%%rdi)") X(btc_i, "btcq $40, (%%rdi)")                                 \
+	X(xchg_l, "xchg %%eax, (%%rdi)") X(xadd_q, "xadd %%rax, (%%rdi)")                          \
+	X(lock_add, "lock addl $1, (%%rdi)") X(lock_xadd, "lock xaddl %%eax, (%%rdi)")             \
+	X(lock_inc, "lock incb 3(%%rdi)") X(lock_or, "lock orq $1, (%%rdi)")                       \
+	X(lock_bts, "lock btsl $30, (%%rdi)") X(lock_neg, "lock negq (%%rdi)")                     \
+	X(cas_same, "mov (%%rdi), %%eax\n\tlock cmpxchg %%ecx, (%%rdi)")                           \
+	X(cas_other, "lock cmpxchg %%rcx, (%%rdi)") X(cas_plain, "cmpxchg %%cl, (%%rdi)")          \
+	X(cas_8b, "push %%rbx\n\tmov $5, %%ebx\n\tlock cmpxchg8b (%%rdi)\n\tpop %%rbx")            \
+	X(cas_16b, "push %%rbx\n\tmov $5, %%ebx\n\tlock cmpxchg16b (%%rdi)\n\tpop %%rbx")          \
+	X(add_from, "add (%%rdi), %%rax") X(imul_from, "imul (%%rdi), %%rcx")                      \
+	X(mul_from, "mulq (%%rdi)") X(cmp_from, "cmp (%%rdi), %%eax")                              \
+	X(test_imm, "testl $0x8000, (%%rdi)") X(cmov_from, "cmovz (%%rdi), %%rax")                 \
+	X(bt_reg, "btl $9, (%%rdi)") X(popcnt_from, "popcnt (%%rdi), %%rax")                        \
+	X(setcc, "setz (%%rdi)") X(movbe_to, "bswap %%rax\n\tmov %%rax, (%%rdi)")                  \
+	X(push_from, "pushq (%%rdi)\n\tpop %%rax") X(pop_to, "push %%rax\n\tpopq (%%rdi)")         \
+	X(rdi_both, "add %%rdi, 8(%%rdi)\n\tsub %%rdi, 8(%%rdi)")                                  \
+	X(indexed, "mov $4, %%r8d\n\taddl $1, 4(%%rdi,%%r8,2)")                                    \
+	X(xmm_add, "addsd (%%rdi), %%xmm0") X(xmm_logic, "xorps (%%rdi), %%xmm0")                  \
+	X(xmm_high, "movhpd %%xmm0, (%%rdi)") X(x87, "filds (%%rdi)\n\tfistpl 4(%%rdi)")           \
+	X(x87_ext, "fldl (%%rdi)\n\tfstpt 16(%%rdi)") X(movs_one, "mov %%rdi, %%rsi\n\tadd $32, %%rsi\n\tmovsl") \
+	X(stos_one, "stosw") X(lods_one, "mov %%rdi, %%rsi\n\tlodsb")                              \
+	X(scas_rep, "mov $6, %%ecx\n\trepne scasb") X(cmps_rep, "mov %%rdi, %%rsi\n\tadd $16, %%rsi\n\tmov $8, %%ecx\n\trepe cmpsb")
+// Carry, zero and the direction's flag in turn.
+#define MAKE(name, text) FORM(name, text, 0x43)
+FORMS(MAKE)
+
+static void *wait_for_end(void *stop)
+{
+	while (!*(volatile int *)stop)
+		usleep(1000);
+	return NULL;
+}
+
+// Beside a thread, whose accesses would get past an open page; each form does there what it does in
+// memory of the program's own.
+static void all_forms()
+{
+#define ENTRY(name, text) {#name, name},
+	static const struct {
+		const char *name;
+		void (*fn)(void *, struct regs *);
+	} forms[] = {FORMS(ENTRY)};
+	alignas(64) static unsigned char own[64];
+	volatile int stop = 0;
+	pthread_t t;
+
+	OK((cudaError_t)pthread_create(&t, NULL, wait_for_end, (void *)&stop));
+	fill<<<1, 64>>>(mem);
+	for (auto &f : forms) {
+		struct regs a = {0x1122334455667788, 0x3, 0x0102030405060708, 0, {2.5, -1}}, b = a;
+		unsigned char *there = (unsigned char *)(mem + N);
+		for (int i = 0; i < 64; i++)
+			own[i] = there[i] = (unsigned char)(i * 37 + 11);
+		f.fn(own, &a);
+		f.fn(there, &b);
+		a.flags &= 0xcd5, b.flags &= 0xcd5;
+		if (memcmp(&a, &b, sizeof(a)) || memcmp(own, there, 64)) {
+			fprintf(stderr, "%s differs\n", f.name);
+			exit(1);
+		}
+	}
+	join();
+	fill<<<1, 64>>>(mem);
+	if (is_racy)
+		mem[3] += 6;
+	join();
+	stop = 1;
+	OK((cudaError_t)pthread_join(t, NULL));
+	THAT(mem[N - 1] == N);
+}
+
 static void child()
 {
 	int status = 0;
@@ -290,6 +392,8 @@ int main(int argc, char **argv)
 		handler();
 	else if (!strcmp(how, "threads"))
 		threads();
+	else if (!strcmp(how, "forms") || (is_racy = !strcmp(how, "forms_race")))
+		all_forms();
 	else if (!strcmp(how, "child"))
 		child();
 	else

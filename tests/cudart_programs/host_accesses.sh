@@ -35,14 +35,18 @@ for apart in one separate; do
 	judge read_beside "DATA RACE: unordered" "in host code: read_beside"
 	judge write_beside "DATA RACE: unordered" "in host code: write_beside"
 	judge variable "DATA RACE: unordered" "in host code: by_variable"
+	judge forms_race "DATA RACE: unordered" "in host code: all_forms"
 	judge to_kernel_relaxed "DATA RACE: unordered" "in host code: to_kernel"
-	for how in read_behind write_before other_bytes to_kernel from_kernel calls handler threads child; do
+	for how in read_behind write_before other_bytes to_kernel from_kernel calls handler threads forms child; do
 		judge $how "$clean" " of them "
 	done
 done
 judge registered "$clean" "bytes of memory that the program registered (cudaHostRegister," \
 	"    2 calls); from the first on none of its loads and stores was judged" \
 	"host code could not be watched, or not in full"
-# Without the option nothing is seen of it, and the report says so.
+# Without the option, too, but for programs with handlers of their own.
 options=
+judge write_beside "DATA RACE: unordered" "in host code: write_beside"
+# It can be switched off, and the report says so.
+options=--host-accesses=no
 judge write_beside "$clean" "not seen: loads and stores of host code"

@@ -10,6 +10,10 @@
 bool cpu_host_start(struct cpu_machine *m);
 void cpu_host_stop(struct cpu_machine *m);
 
+/* caller.c: the program's own place from which the code at pc was called, in a handler of a signal
+ * that the code at pc got; pc where it is the program's itself. Without the engine's lock. */
+uint64_t cpu_host_caller(uint64_t pc);
+
 /* host_access.c. All below: with the engine's lock held (cpu_engine_hold), so that no kernel does
  * anything between the event and the access. `pc`: of the instruction; `kind`: enum
  * race_op_kind. */

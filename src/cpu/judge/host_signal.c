@@ -3,10 +3,11 @@
  *
  * The handler of SIGSEGV takes the engine's lock, so that no kernel does anything meanwhile,
  * records the access and does it at the machine's address of the memory (x86.c). Instructions that
- * it can't emulate are left to the processor: the page is opened, the instruction executed in a
- * single step (the trap flag), the page closed and the lock released in the handler of SIGTRAP.
- * Another host thread that uses that page in between isn't seen: if the program has other threads,
- * no race of host code is reported from then on.
+ * it can't emulate are executed by the processor, with that address, in a single step (x86_slot.c;
+ * the trap flag), and the lock is released in the handler of SIGTRAP. For the few that x86_slot.c
+ * can't redirect the page is opened for the step. Another host thread that uses that page in
+ * between isn't seen: if the program has other threads, no race of host code is reported from then
+ * on.
  *
  * The kernel can't write to protected memory: a system call with such an address would fail with
  * EFAULT. A seccomp filter sends those with an argument in the machine's range of addresses to
@@ -138,21 +139,41 @@ static void hand_on(int sig, siginfo_t *info, void *context)
 #ifndef SYS_SECCOMP
 #define SYS_SECCOMP 1 /* si_code; older C libraries lack it */
 #endif
-#define STEP_PAGES 4
+#define STEP_PAGES 32 /* 16 elements of a gather, each on two pages */
 
 /* The instruction that this thread executes in a single step. */
 static _Thread_local struct {
-	unsigned npages; /* 0: none */
-	bool is_held;	 /* the engine */
+	bool is_on;
+	bool is_held; /* the engine */
+	uint64_t caller;
+	struct x86_slot slot;
+	unsigned npages;
 	uint64_t page[STEP_PAGES];
 	sigset_t mask;
 } step;
 
+static void begin_step(ucontext_t *u)
+{
+	if (step.is_on)
+		return;
+	step.is_on = true;
+	step.mask = u->uc_sigmask;
+	sigfillset(&u->uc_sigmask);
+	for (int i = 0; i < SIGNALS; i++)
+		sigdelset(&u->uc_sigmask, signals[i]);
+	sigdelset(&u->uc_sigmask, SIGBUS);
+	sigdelset(&u->uc_sigmask, SIGFPE);
+	sigdelset(&u->uc_sigmask, SIGILL);
+	x86_step(u, true);
+}
+
 static void end_step(struct cpu_machine *m, ucontext_t *u)
 {
+	x86_slot_leave(u, &step.slot);
 	for (unsigned i = 0; i < step.npages; i++)
 		cpu_space_protect_page(m, step.page[i], true);
 	step.npages = 0;
+	step.is_on = false;
 	u->uc_sigmask = step.mask;
 	x86_step(u, false);
 	if (step.is_held)
@@ -162,19 +183,11 @@ static void end_step(struct cpu_machine *m, ucontext_t *u)
 /* The page of an access is open until the instruction has been executed. */
 static void open_page(struct cpu_machine *m, ucontext_t *u, uint64_t addr)
 {
+	x86_slot_leave(u, &step.slot);
 	cpu_space_protect_page(m, addr, false);
 	if (atomic_load(&has_threads))
 		cpu_judge_host_blind(m);
-	if (!step.npages) {
-		step.mask = u->uc_sigmask;
-		sigfillset(&u->uc_sigmask);
-		for (int i = 0; i < SIGNALS; i++)
-			sigdelset(&u->uc_sigmask, signals[i]);
-		sigdelset(&u->uc_sigmask, SIGBUS);
-		sigdelset(&u->uc_sigmask, SIGFPE);
-		sigdelset(&u->uc_sigmask, SIGILL);
-		x86_step(u, true);
-	}
+	begin_step(u);
 	step.page[step.npages++] = addr;
 }
 
@@ -185,7 +198,7 @@ static void fill(uint8_t *to, uint64_t value, uint32_t size, uint64_t bytes)
 }
 
 /* rep movs, rep stos: at once, as far as the allocations go. */
-static bool do_string(struct cpu_machine *m, ucontext_t *u, const struct x86_inst *in)
+static bool do_string(struct cpu_machine *m, ucontext_t *u, const struct x86_inst *in, uint64_t pc)
 {
 	uint64_t from, to = in->address, left = x86_string_left(u, in, &from), n = left;
 	uint64_t to_n = cpu_space_twice(m, to), from_n = 0;
@@ -204,34 +217,68 @@ static bool do_string(struct cpu_machine *m, ucontext_t *u, const struct x86_ins
 		fill((void *)(uintptr_t)cpu_space_machine(m, to), x86_string_value(u), in->bytes,
 		     n);
 	} else {
-		cpu_judge_host_range(m, from, n, false, x86_pc(u));
+		cpu_judge_host_range(m, from, n, false, pc);
 		memmove((void *)(uintptr_t)cpu_space_machine(m, to),
 			(const void *)(uintptr_t)cpu_space_machine(m, from), n);
 	}
-	cpu_judge_host_range(m, to, n, true, x86_pc(u));
+	cpu_judge_host_range(m, to, n, true, pc);
 	x86_string_done(u, in, n, n == left);
 	return true;
 }
 
+static uint8_t kind_of(const struct x86_inst *in, bool is_write)
+{
+	if (in->is_string)
+		return is_write ? RACE_OP_WRITE : RACE_OP_READ;
+	if (!in->reads && !in->writes)
+		return is_write ? RACE_OP_RMW : RACE_OP_READ;
+	return !in->writes ? RACE_OP_READ : in->reads ? RACE_OP_RMW : RACE_OP_WRITE;
+}
+
+/* Where the access at which the fault was begins; is_whole: all of it is in one allocation. The
+ * fault's address is in the operand, or where that goes on on the next page. */
+static uint64_t begin_of(struct cpu_machine *m, const struct x86_inst *in, uint64_t addr,
+			 bool *is_whole)
+{
+	uint64_t at = in->is_string || addr - in->address >= in->bytes ? addr : in->address;
+
+	*is_whole = (in->is_string || at == in->address) && in->bytes &&
+		    cpu_space_twice(m, at) >= in->bytes;
+	return *is_whole ? at : addr;
+}
+
 /* One access of host code at protected memory; the engine is held. False: it needs a single
- * step. */
-static bool do_access(struct cpu_machine *m, ucontext_t *u, uint64_t addr, bool is_told)
+ * step. pc: the program's, 0: nothing is recorded. */
+static bool do_access(struct cpu_machine *m, ucontext_t *u, uint64_t addr, uint64_t pc)
 {
 	struct x86_inst in;
-	bool is_known = x86_decode(u, &in), is_write = x86_is_write(u);
-	/* The fault's address is that of the operand, or of the page where it goes on. */
-	bool is_whole =
-		is_known && in.bytes && in.address == addr && cpu_space_twice(m, addr) >= in.bytes;
+	bool is_known = x86_decode(u, &in), is_write = x86_is_write(u), is_whole;
+	uint64_t at = begin_of(m, &in, addr, &is_whole);
 
-	if (is_known && in.move == X86_STRING && is_told && do_string(m, u, &in))
+	if (is_known && in.move == X86_STRING && pc && !step.is_on && do_string(m, u, &in, pc))
 		return true;
 	bool is_load = in.move == X86_LOAD || in.move == X86_LOAD_VEC;
 	bool is_ours = is_whole && in.move != X86_OTHER && in.move != X86_STRING;
-	uint8_t kind = !is_write ? RACE_OP_READ : is_ours ? RACE_OP_WRITE : RACE_OP_RMW;
-	if (is_told)
-		cpu_judge_host_access(m, addr, is_whole ? in.bytes : 1, kind, x86_pc(u));
+	if (pc && is_whole && !in.is_masked)
+		cpu_judge_host_access(m, at, in.bytes, kind_of(&in, is_write), pc);
+	else if (pc)
+		cpu_judge_host_access(m, addr, 1, kind_of(&in, is_write), pc);
 	return is_ours && is_load == !is_write &&
-	       x86_do(u, &in, (void *)(uintptr_t)cpu_space_machine(m, addr));
+	       x86_do(u, &in, (void *)(uintptr_t)cpu_space_machine(m, at));
+}
+
+/* Lets the processor execute the instruction at the machine's address; false: it can't be. */
+static bool redirect(struct cpu_machine *m, ucontext_t *u, uint64_t addr)
+{
+	struct x86_inst in;
+	bool is_whole = false;
+	uint64_t at = x86_decode(u, &in) ? begin_of(m, &in, addr, &is_whole) : addr;
+
+	if (step.npages || !is_whole ||
+	    !x86_slot_enter(u, at, (void *)(uintptr_t)cpu_space_machine(m, at), &step.slot))
+		return false;
+	begin_step(u);
+	return true;
 }
 
 static void on_segv(int sig, siginfo_t *info, void *context)
@@ -242,23 +289,25 @@ static void on_segv(int sig, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (!m || info->si_code != SEGV_ACCERR || !cpu_space_twice(m, addr & ~4095ull)) {
-		if (m && step.npages)
+		if (m && step.is_on)
 			end_step(m, u);
 		errno = saved;
 		hand_on(sig, info, context);
 		return;
 	}
-	bool is_inside = cpu_engine_is_held(m), is_first = !step.npages;
+	bool is_inside = cpu_engine_is_held(m), is_first = !step.is_on;
+	if (is_first)
+		step.caller = is_inside ? 0 : cpu_host_caller(x86_pc(u));
 	if (!is_inside)
 		cpu_engine_hold(m);
 	/* Meanwhile it may have been opened. */
 	bool is_done = (is_first && !is_inside && !cpu_judge_is_armed(m)) ||
-		       do_access(m, u, addr, !is_inside || !is_first);
+		       do_access(m, u, addr, step.caller);
 	if (!is_done && is_first)
 		step.is_held = !is_inside;
-	if (!is_done && step.npages < STEP_PAGES)
+	if (!is_done && !redirect(m, u, addr) && step.npages < STEP_PAGES)
 		open_page(m, u, addr);
-	else if (is_first && !is_inside)
+	else if (is_done && is_first && !is_inside)
 		cpu_engine_let_go(m);
 	errno = saved;
 }
@@ -268,7 +317,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	struct cpu_machine *m = atomic_load(&machine);
 	int saved = errno;
 
-	if (m && step.npages)
+	if (m && step.is_on)
 		end_step(m, context);
 	else
 		hand_on(sig, info, context);
@@ -322,7 +371,7 @@ static void on_sys(int sig, siginfo_t *info, void *context)
 	for (unsigned i = 0; i < 6; i++)
 		to[i] = cpu_space_machine(m, a[i]);
 	long rc = call(info->si_syscall, to);
-	tell_call(m, info->si_syscall, a, rc, x86_pc(u));
+	tell_call(m, info->si_syscall, a, rc, cpu_host_caller(x86_pc(u)));
 	g[REG_RAX] = rc;
 }
 
@@ -446,6 +495,7 @@ bool cpu_host_start(struct cpu_machine *m)
 	struct cpu_machine *none = NULL;
 
 	/* A second machine's memory would be another range than the filter's. */
+	(void)x86_slot_make();
 	if (has_filter || !probe_filter(m) || !atomic_compare_exchange_strong(&machine, &none, m))
 		return false;
 	/* The handlers come first: threads that are under way meet the filter at once, and the

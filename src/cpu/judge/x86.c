@@ -3,9 +3,9 @@
  * another address.
  *
  * Zydis decodes them. The handler of the fault emulates mov, movzx, movsx, the moves of SSE and AVX
- * (vectors of 16 and 32 bytes, scalars of 4 and 8), rep movs and rep stos. Other instructions with
- * a memory operand are executed in a single step by the processor, and so are those relative to fs
- * and gs and those of AVX-512. Nothing here allocates or locks: it runs in a signal handler.
+ * (vectors of 16 and 32 bytes, scalars of 4 and 8), rep movs and rep stos. Other instructions are
+ * executed by the processor (x86_slot.c), and so are those relative to fs and gs and those of
+ * AVX-512. Nothing here allocates or locks: it runs in a signal handler.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__linux__)
-#include <Zydis/Zydis.h>
+#include "cpu/judge/x86_decoded.h"
 #include <ucontext.h>
 
 static const int gregs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
@@ -29,12 +29,7 @@ static uint64_t greg(const ucontext_t *u, unsigned r)
 
 /* ---- decoding ----------------------------------------------------------------------------- */
 
-struct decoded {
-	ZydisDecodedInstruction inst;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-static bool decode(const uint8_t *p, struct decoded *d)
+bool x86_read(const uint8_t *p, struct x86_decoded *d)
 {
 	size_t page = 4096 - ((uintptr_t)p & 4095);
 	ZydisDecoder decoder;
@@ -69,7 +64,7 @@ static uint8_t number_of(ZydisRegister r)
 		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r));
 }
 
-static uint64_t address_of(const ucontext_t *u, const struct decoded *d,
+static uint64_t address_of(const ucontext_t *u, const struct x86_decoded *d,
 			   const ZydisDecodedOperand *m)
 {
 	uint64_t a = m->mem.disp.has_displacement ? (uint64_t)m->mem.disp.value : 0;
@@ -83,8 +78,7 @@ static uint64_t address_of(const ucontext_t *u, const struct decoded *d,
 	return d->inst.address_width == 32 ? (uint32_t)a : a;
 }
 
-/* The explicit memory operand of the instruction, or NULL. */
-static const ZydisDecodedOperand *memory_of(const struct decoded *d)
+const ZydisDecodedOperand *x86_memory_of(const struct x86_decoded *d)
 {
 	for (unsigned i = 0; i < d->inst.operand_count_visible; i++)
 		if (d->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
@@ -129,7 +123,7 @@ static bool is_vector_move(ZydisMnemonic m)
 	}
 }
 
-static void decode_vector(const struct decoded *d, ZydisRegister r, bool is_load,
+static void decode_vector(const struct x86_decoded *d, ZydisRegister r, bool is_load,
 			  struct x86_inst *out)
 {
 	ZydisRegisterClass c = ZydisRegisterGetClass(r);
@@ -144,7 +138,7 @@ static void decode_vector(const struct decoded *d, ZydisRegister r, bool is_load
 }
 
 /* Moves between memory and a register or constant, which x86_do can do. */
-static void decode_move(const struct decoded *d, bool is_load, struct x86_inst *out)
+static void decode_move(const struct x86_decoded *d, bool is_load, struct x86_inst *out)
 {
 	const ZydisDecodedOperand *other = &d->op[is_load ? 0 : 1];
 	ZydisMnemonic m = d->inst.mnemonic;
@@ -171,42 +165,66 @@ static void decode_move(const struct decoded *d, bool is_load, struct x86_inst *
 	out->move = is_load ? X86_LOAD : X86_STORE;
 }
 
-static bool decode_string(const ucontext_t *u, const struct decoded *d, struct x86_inst *out)
+/* In bits: of its accesses to memory. */
+static unsigned string_width(const struct x86_decoded *d)
+{
+	for (unsigned i = 0; i < d->inst.operand_count; i++)
+		if (d->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			return d->op[i].size;
+	return 0;
+}
+
+static bool decode_string(const ucontext_t *u, const struct x86_decoded *d, struct x86_inst *out)
 {
 	bool is_backwards = (uint64_t)u->uc_mcontext.gregs[REG_EFL] >> 10 & 1;
 	ZydisMnemonic m = d->inst.mnemonic;
 	bool is_fill = m == ZYDIS_MNEMONIC_STOSB || m == ZYDIS_MNEMONIC_STOSW ||
 		       m == ZYDIS_MNEMONIC_STOSD || m == ZYDIS_MNEMONIC_STOSQ;
 
+	out->is_string = true;
 	out->is_string_copy = m == ZYDIS_MNEMONIC_MOVSB || m == ZYDIS_MNEMONIC_MOVSW ||
 			      m == ZYDIS_MNEMONIC_MOVSD || m == ZYDIS_MNEMONIC_MOVSQ;
-	if (!is_fill && !out->is_string_copy)
-		return false;
-	out->bytes = (uint8_t)(d->op[0].size / 8);
+	out->bytes = (uint8_t)(string_width(d) / 8);
 	out->address = greg(u, 7);
+	if (!is_fill && !out->is_string_copy)
+		return true;
 	if ((d->inst.attributes & ZYDIS_ATTRIB_HAS_REP) &&
 	    !(d->inst.attributes & ZYDIS_ATTRIB_HAS_SEGMENT) && !is_backwards)
 		out->move = X86_STRING;
 	return true;
 }
 
+/* AVX-512's masks, and the instructions of AVX whose mask is a vector. */
+static bool is_masked(const struct x86_decoded *d)
+{
+	ZydisMnemonic m = d->inst.mnemonic;
+
+	return (d->inst.avx.mask.mode != ZYDIS_MASK_MODE_INVALID &&
+		d->inst.avx.mask.mode != ZYDIS_MASK_MODE_DISABLED) ||
+	       m == ZYDIS_MNEMONIC_VMASKMOVPS || m == ZYDIS_MNEMONIC_VMASKMOVPD ||
+	       m == ZYDIS_MNEMONIC_VPMASKMOVD || m == ZYDIS_MNEMONIC_VPMASKMOVQ;
+}
+
 bool x86_decode(const void *ucontext, struct x86_inst *out)
 {
 	const ucontext_t *u = ucontext;
 	const ZydisDecodedOperand *m;
-	struct decoded d;
+	struct x86_decoded d;
 
 	memset(out, 0, sizeof(*out));
-	if (!decode((const uint8_t *)(uintptr_t)x86_pc(u), &d))
+	if (!x86_read((const uint8_t *)(uintptr_t)x86_pc(u), &d))
 		return false;
 	out->length = d.inst.length;
 	if (d.inst.meta.category == ZYDIS_CATEGORY_STRINGOP)
 		return decode_string(u, &d, out);
-	m = memory_of(&d);
+	m = x86_memory_of(&d);
 	if (!m)
 		return false;
 	out->address = address_of(u, &d, m);
-	out->bytes = (uint8_t)(m->size / 8);
+	out->bytes = m->size / 8 > UINT8_MAX ? 0 : (uint8_t)(m->size / 8);
+	out->reads = m->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+	out->writes = m->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+	out->is_masked = is_masked(&d);
 	bool is_far = m->mem.segment == ZYDIS_REGISTER_FS || m->mem.segment == ZYDIS_REGISTER_GS;
 	if (!is_far && !(d.inst.attributes & ZYDIS_ATTRIB_HAS_LOCK) &&
 	    d.inst.operand_count_visible == 2)

@@ -49,12 +49,28 @@ void rt_host_synced(unsigned device)
 		race_host_busy(device, true);
 }
 
-/* Called by the host half, which looks the name up, so it must be visible. */
-__attribute__((visibility("default"))) bool collider_cpu_yield(uint64_t ns);
+/* Called by the host half, which looks the names up, so they must be visible. */
+#define VISIBLE __attribute__((visibility("default")))
+VISIBLE bool collider_cpu_yield(uint64_t ns);
+VISIBLE const volatile void *collider_cpu_look(const volatile void *p);
+VISIBLE void collider_cpu_code(const void *begin, const void *end);
 
 bool collider_cpu_yield(uint64_t ns)
 {
 	if (!rt.m || rt.is_forked)
 		return false;
 	return cpu_run_for(rt.m, ns);
+}
+
+/* Where the host half reads memory again: at the machine's address, so that its own reads are no
+ * accesses of host code. */
+const volatile void *collider_cpu_look(const volatile void *p)
+{
+	return rt.is_forked ? p : cpu_host_pointer((const void *)p);
+}
+
+/* The host half's own code, in which accesses are those of its callers. */
+void collider_cpu_code(const void *begin, const void *end)
+{
+	cpu_host_ours(begin, end);
 }

@@ -172,7 +172,7 @@ static uint32_t next_skip(struct thread *t, const struct site *s)
 /* Reads `n` bytes at most WINDOW, in the widest pieces that the address allows. */
 static void take(uint64_t out[WINDOW / 8], const volatile void *p, size_t n)
 {
-	uintptr_t at = (uintptr_t)p;
+	uintptr_t at = (uintptr_t)host_memory(p);
 	unsigned char *to = (unsigned char *)out;
 
 	out[0] = out[1] = 0;

@@ -71,7 +71,8 @@ HOOK void __tsan_vptr_read(void **p)
 
 HOOK void __tsan_vptr_update(void **p, void *value)
 {
-	if (__builtin_expect(!host_is_outside(p), 0) && *p != value)
+	if (__builtin_expect(!host_is_outside(p), 0) &&
+	    *(void *const volatile *)host_memory(p) != value)
 		host_check(p, sizeof(*p), HOST_WRITE, PC);
 }
 

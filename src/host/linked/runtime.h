@@ -53,6 +53,9 @@ struct host_state {
 	/* Lets the CPU device work for `ns` of its own time, in this thread. False: another thread
 	 * is doing that. NULL: the program runs on a GPU. */
 	bool (*yield)(uint64_t ns);
+	/* Where the CPU device has the memory at p, for our own reads: through the program's
+	 * address they would be accesses of host code to the oracle. NULL: as above. */
+	const volatile void *(*look)(const volatile void *p);
 };
 extern struct host_state host_state HOST_HIDDEN;
 
@@ -77,6 +80,11 @@ static inline bool host_range_is_outside(const volatile void *p, size_t n)
 	uint64_t span = __atomic_load_n(&a->span, __ATOMIC_RELAXED);
 
 	return !span || at + n <= lo || at >= lo + span;
+}
+
+static inline const volatile void *host_memory(const volatile void *p)
+{
+	return host_state.look ? host_state.look(p) : p;
 }
 
 /* check.c: reads `n` bytes that are accessed next, from the code that returns to `pc`, twice. */

@@ -32,13 +32,34 @@ static void after_fork_child(void)
 	host_stop(); /* CUDA does not work in the child */
 }
 
-/* The program is built for `collider run`: a symbol of the CPU device's library, which precedes the
+/* The program is built for `collider run`: symbols of the CPU device's library, which precedes the
  * program's other libraries where it is used. */
+static void find(const char *name, void *function)
+{
+	void *symbol = dlsym(RTLD_DEFAULT, name);
+
+	memcpy(function, &symbol, sizeof(symbol));
+}
+
+/* All of this runtime's code (src/host/CMakeLists.txt); what links it defines the names. */
+extern const char host_code_begin[] __asm__("__start_collider_code")
+	__attribute__((weak)) HOST_HIDDEN;
+extern const char host_code_end[] __asm__("__stop_collider_code") __attribute__((weak)) HOST_HIDDEN;
+
 static void find_device(void)
 {
-	void *symbol = dlsym(RTLD_DEFAULT, "collider_cpu_yield");
+	find("collider_cpu_yield", &host_state.yield);
+	find("collider_cpu_look", &host_state.look);
+}
 
-	memcpy(&host_state.yield, &symbol, sizeof(symbol));
+/* Atomics access memory for the program, whether or not anything is checked here. */
+static void show_code(void)
+{
+	void (*code)(const void *begin, const void *end);
+
+	find("collider_cpu_code", &code);
+	if (code && host_code_begin)
+		code(host_code_begin, host_code_end);
 }
 
 __attribute__((constructor(101))) static void start(void)
@@ -47,6 +68,7 @@ __attribute__((constructor(101))) static void start(void)
 
 	if (!getenv(RACE_SHM_ENV) || !race_shm_open())
 		return;
+	show_code();
 	shm = race_shm_get();
 	if (shm->sample == RACE_SAMPLE_NEVER)
 		return;
