@@ -290,6 +290,23 @@ static bool is_said_by(const struct rep_view *v, size_t at, size_t by)
 	return false;
 }
 
+/* Host code's own check has one side, and not the kernel's: a pair whose side it is says more. */
+static bool is_host_side(const struct rep_entry *h, const struct rep_entry *e)
+{
+	const struct race_finding *f = &h->f;
+
+	if (f->sides || f->transfer || !f->line || !race_space_is_host(f->space) || !e->f.sides ||
+	    e->ignored != h->ignored || (e->f.cls != f->cls && e->f.cls != RACE_CLASS_RACE))
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct race_side *s = &e->f.sides[i];
+		if (s->flags & RACE_SIDE_HOST && s->line == f->line && !strcmp(s->file, f->file) &&
+		    !strcmp(s->func, f->func))
+			return true;
+	}
+	return false;
+}
+
 static bool is_of_history(const struct race_finding *f)
 {
 	return f->kind == RACE_KIND_HISTORY || f->kind == RACE_KIND_HISTORY_POSSIBLE;
@@ -402,7 +419,9 @@ static void view_join(struct rep_view *v)
 	for (size_t i = 0; i < v->entries.n; i++) {
 		v->entries.v[i].is_twin = is_known_better(v, &v->entries.v[i]);
 		for (size_t j = 0; j < v->entries.n && !v->entries.v[i].is_twin; j++)
-			v->entries.v[i].is_twin = j != i && is_said_by(v, i, j);
+			v->entries.v[i].is_twin =
+				j != i && (is_said_by(v, i, j) ||
+					   is_host_side(&v->entries.v[i], &v->entries.v[j]));
 	}
 	for (size_t i = 0; i < v->entries.n; i++)
 		if (!v->entries.v[i].is_twin)
