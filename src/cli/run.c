@@ -441,29 +441,34 @@ static int check_device(const struct option_set *set)
 	return 0;
 }
 
-/* The detectors that --detector leaves to us. True: host code is watched where that changes nothing
- * for the program. */
-static bool choose_detectors(struct option_set *set)
+/* The detectors that --detector leaves to us. */
+static void choose_detectors(struct option_set *set)
 {
 	long long threads = (long long)option_int(set, OPTION_THREADS);
 	bool has_seed = option_source(set, OPTION_SEED) != OPTION_FROM_DEFAULT;
 
 	if (option_source(set, OPTION_DETECTOR) != OPTION_FROM_DEFAULT)
-		return false;
+		return;
 	if (!takes_cpu(set) || (threads > 1 && !has_seed)) {
 		if (takes_cpu(set))
 			base_say("--threads=%lld: collide checks alone, as the oracle needs one "
 				 "schedule",
 				 threads);
 		option_put(set, OPTION_DETECTOR, "collide");
-		return false;
+		return;
 	}
 	option_put(set, OPTION_DETECTOR, "collide,oracle");
-	return option_source(set, OPTION_HOST_ACCESSES) == OPTION_FROM_DEFAULT;
+}
+
+/* Does the oracle see host code where that changes nothing for the program? Whatever checks beside
+ * it: what it says must not depend on that. */
+static bool is_host_auto(const struct option_set *set)
+{
+	return wants_oracle(set) && option_source(set, OPTION_HOST_ACCESSES) == OPTION_FROM_DEFAULT;
 }
 
 /* The CPU device's options, as its library reads them. */
-static const char *cpu_options(struct option_set *set, bool is_host_auto)
+static const char *cpu_options(struct option_set *set)
 {
 	struct base_buf more = {0};
 	long long threads = (long long)option_int(set, OPTION_THREADS);
@@ -481,7 +486,7 @@ static const char *cpu_options(struct option_set *set, bool is_host_auto)
 	if (wants_oracle(set) && !option_flag(set, OPTION_VERIFY) &&
 	    option_list(set, OPTION_DETECTOR) != RACE_DETECT(ORACLE))
 		option_encode_one(&more, OPTION_ORACLE_ASIDE, "1");
-	if (is_host_auto)
+	if (is_host_auto(set))
 		option_encode_one(&more, OPTION_HOST_AUTO, "1");
 	const char *all = base_strndup(&set->arena, more.p, more.n);
 	base_buf_free(&more);
@@ -511,7 +516,8 @@ int cli_run(struct option_set *set)
 	rc = cli_replay_check(set);
 	if (!rc)
 		rc = check_device(set);
-	bool is_host_auto = !rc && choose_detectors(set);
+	if (!rc)
+		choose_detectors(set);
 	if (!rc)
 		rc = check_files(set);
 	if (!rc)
@@ -561,7 +567,7 @@ int cli_run(struct option_set *set)
 	req.replay = &replay;
 	if (takes_cpu(set)) {
 		req.cudart = spawn_find_cudart(&set->arena, &sink);
-		req.cpu_options = cpu_options(set, is_host_auto);
+		req.cpu_options = cpu_options(set);
 	} else {
 		req.agent = spawn_find_agent(&set->arena, &sink);
 	}
