@@ -425,6 +425,10 @@ static int check_device(const struct option_set *set)
 		base_say("error: --record-launches works on the CPU device (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
+	if (option_is(set, OPTION_HOST_COPIES, "staged") && !takes_cpu(set)) {
+		base_say("error: --host-copies works on the CPU device (--device=cpu)");
+		return BASE_EXIT_USAGE;
+	}
 	bool has_variable = option_text(set, OPTION_VARIABLE) != NULL;
 	if ((has_variable || option_flag(set, OPTION_ALL_LOADS)) && !takes_cpu(set)) {
 		base_say("error: --%s: for a GPU it is given to collider nvcc, which puts the "

@@ -31,6 +31,19 @@ static void *copy_of(const void *p, size_t n)
 	return q;
 }
 
+/* The bytes of a copy's source, without gaps. */
+static void *take(const struct cpu_copy *c)
+{
+	uint8_t *q = malloc(c->width * c->height * c->depth + 1), *to = q;
+
+	for (uint64_t z = 0; q && z < c->depth; z++) {
+		const uint8_t *slice = (const uint8_t *)(uintptr_t)c->src + z * c->src_slice;
+		for (uint64_t y = 0; y < c->height; y++, to += c->width)
+			memcpy(to, slice + y * c->src_pitch, c->width);
+	}
+	return q;
+}
+
 struct cpu_op *cpu_op_new(struct cpu_machine *m, const struct cpu_work *work)
 {
 	struct cpu_op *op = calloc(1, sizeof(*op));
@@ -42,8 +55,8 @@ struct cpu_op *cpu_op_new(struct cpu_machine *m, const struct cpu_work *work)
 	op->refs = 2; /* the caller's, and the engine's until it ends */
 	if (work->kind == CPU_WORK_KERNEL)
 		op->copy = copy_of(work->launch.params, work->launch.kernel->nparam_bytes);
-	else if (work->kind == CPU_WORK_COPY && work->copy.immediate)
-		op->copy = copy_of(work->copy.immediate, work->copy.width);
+	else if (work->kind == CPU_WORK_COPY && work->copy.is_taken)
+		op->copy = take(&work->copy);
 	else
 		return op;
 	if (op->copy)

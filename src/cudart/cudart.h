@@ -32,6 +32,7 @@ struct cudart_options {
 	bool has_detectors; /* --detector was given */
 	char *variable;	    /* --variable, malloc'd; NULL: all */
 	bool all_loads;	    /* --all-loads */
+	bool stages_copies; /* --host-copies=staged */
 	unsigned detectors; /* a set of race/detector.h */
 	char *launches;	    /* --record-launches, malloc'd; NULL: not given */
 };

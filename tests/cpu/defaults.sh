@@ -20,6 +20,11 @@ fail() {
 	failed=1
 }
 
+# The line of the source that has this text.
+at() {
+	grep -n -- "$1" "$source" | cut -d: -f1
+}
+
 # run RC OPTIONS NAME: the exit code; findings in $races, text in report and err. LIMITS: of the device.
 run() {
 	local rc=0
@@ -34,7 +39,7 @@ run() {
 for options in "" --detector=oracle,collide; do
 	run 3 "$options" shared
 	[ $races -eq 1 ] || fail "shared $options: $races data races, expected one for both detectors"
-	for line in 19 21; do
+	for line in $(at 's.threadIdx.x. = threadIdx') $(at "the race's other side"); do
 		grep -q "program.cu:$line" report || fail "shared $options: the side in line $line is missing"
 	done
 	run 3 "$options" shared.fixed
@@ -58,7 +63,7 @@ run 3 --verify shared.fixed
 # Host code is watched from the first managed or pinned memory, unless the program has handlers.
 for name in managed pinned; do
 	run 3 "" $name
-	[ $races -ge 1 ] && grep -q 'program.cu:70' report || fail "$name: $races data races"
+	[ $races -ge 1 ] && grep -q "program.cu:$(at "// host$")" report || fail "$name: $races data races"
 	run 3 "" $name.fixed
 	[ $races -eq 0 ] || fail "$name.fixed: $races data races"
 	run 3 --host-accesses=no $name
@@ -74,6 +79,19 @@ run 3 "" copies
 grep -q '^Result  : 1 data race found' report || fail "copies: $(grep ^Result report)"
 run 3 "" copies.fixed
 [ $races -eq 0 ] || fail "copies.fixed: $races data races"
+
+# cudaMemcpy from pageable memory may return before the device's memory is written.
+for how in "" .rows; do
+	run 3 --host-copies=staged staged$how
+	[ $races -eq 1 ] && grep -q "program.cu:$(at '// after a copy')" report ||
+		fail "staged$how: $races data races"
+	run 3 "" staged$how
+	[ $races -eq 0 ] || fail "staged$how: reported without --host-copies"
+done
+for how in waits blocking pinned own; do
+	run 3 --host-copies=staged staged.$how
+	[ $races -eq 0 ] || fail "staged.$how: $races data races"
+done
 
 # A number of threads leaves collide alone, and says so; a seed keeps the oracle.
 run 3 --threads=2 shared

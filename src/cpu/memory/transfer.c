@@ -49,13 +49,15 @@ static bool step_copy(struct cpu_op *op, uint64_t piece)
 
 		to = cpu_space_machine(op->m, to);
 		from = op->copy ? from : cpu_space_machine(op->m, from);
-		const uint8_t *src = op->copy ? op->copy : (const uint8_t *)(uintptr_t)from;
+		const uint8_t *src = (const uint8_t *)(uintptr_t)from + op->done[0];
+		if (op->copy)
+			src = (const uint8_t *)op->copy + offset_of(op, c->width, c->height);
 		if (n > piece)
 			n = piece;
 		if (!op->copy)
 			cpu_judge_op_range(op, false, from + op->done[0], n);
 		cpu_judge_op_range(op, true, to + op->done[0], n);
-		memmove((uint8_t *)(uintptr_t)to + op->done[0], src + op->done[0], n);
+		memmove((uint8_t *)(uintptr_t)to + op->done[0], src, n);
 		cpu_recheck_keep(op, from + op->done[0], to + op->done[0],
 				 offset_of(op, c->width, c->height), n);
 		piece -= n;

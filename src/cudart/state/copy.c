@@ -2,7 +2,8 @@
  * copy.c - copies and fills: their checks, when they wait, how they become work.
  *
  * A host address is pageable unless the machine knows it. When a call waits:
- *   - synchronous copies do, but not from device to device (as documented);
+ *   - synchronous copies do, but not from device to device (as documented), nor, with
+ *     --host-copies=staged, from pageable to device memory;
  *   - asynchronous copies to pageable memory do;
  *   - asynchronous copies from pageable memory are staged when the source is
  *     in one piece of at most STAGE_MAX: its bytes are taken at the call; others
@@ -244,6 +245,17 @@ static cudaError_t submit(const struct rt_work *w, struct rt_call call, bool wai
 	return e;
 }
 
+/* A synchronous copy returns once its bytes are taken, and takes them when its stream has nothing
+ * more to do. */
+static cudaError_t submit_staged(struct rt_work *w, struct rt_call call)
+{
+	const struct rt_work nothing = {.cpu = {.kind = CPU_WORK_EMPTY}};
+	cudaError_t e = submit(&nothing, call, true);
+
+	w->cpu.copy.is_taken = true;
+	return e == cudaSuccess ? submit(w, call, false) : e;
+}
+
 cudaError_t rt_copy_submit(struct rt_work *w, struct rt_call call)
 {
 	struct cpu_copy *c = &w->cpu.copy;
@@ -262,11 +274,13 @@ cudaError_t rt_copy_submit(struct rt_work *w, struct rt_call call)
 	if (rt_stream_is_captured(call.stream, call.is_per_thread))
 		return submit(w, call, false);
 	flatten(c);
+	if (!call.is_async && rt.stages_copies && src == RT_END_PAGEABLE && dst == RT_END_DEVICE)
+		return submit_staged(w, call);
 	if (!call.is_async)
 		return submit(w, call, dst != RT_END_DEVICE || src != RT_END_DEVICE);
 	bool is_one_piece = c->height == 1 && c->depth == 1 && c->width <= STAGE_MAX;
 	if (src == RT_END_PAGEABLE && dst != RT_END_PAGEABLE && is_one_piece) {
-		c->immediate = (const void *)(uintptr_t)c->src;
+		c->is_taken = true;
 		return submit(w, call, false);
 	}
 	return submit(w, call, dst == RT_END_PAGEABLE || src == RT_END_PAGEABLE);

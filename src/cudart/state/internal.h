@@ -71,6 +71,7 @@ struct rt_state {
 	bool has_detectors; /* modules get the checks of `detectors`, no others */
 	unsigned detectors;
 	bool all_loads;		      /* modules get the checks of --all-loads */
+	bool stages_copies;	      /* --host-copies=staged */
 	const char *variable;	      /* modules get checks of these variables only; NULL: of all */
 	bool is_forked;		      /* the machine belongs to the parent process */
 	_Atomic uint32_t next_stream; /* ids */

@@ -92,6 +92,7 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 	const char *variable = option_text(&s, OPTION_VARIABLE);
 	opt->variable = variable ? strdup(variable) : NULL;
 	opt->all_loads = option_flag(&s, OPTION_ALL_LOADS);
+	opt->stages_copies = option_is(&s, OPTION_HOST_COPIES, "staged");
 	opt->cpu = (struct cpu_options){
 		.seed = has_seed ? (uint64_t)option_int(&s, OPTION_SEED) : 1,
 		.threads = (unsigned)option_int(&s, OPTION_THREADS),
@@ -221,6 +222,7 @@ static void start(void)
 	rt.detectors = o.detectors;
 	rt.variable = o.variable;
 	rt.all_loads = o.all_loads;
+	rt.stages_copies = o.stages_copies;
 	rt_launches_open(o.launches);
 	free(o.launches);
 	if (rt.options.oracle && rt.options.threads != 1) {

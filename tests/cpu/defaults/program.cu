@@ -2,6 +2,7 @@
 //
 //   managed, pinned   host code reads what a kernel writes, without waiting
 //   segv, trap        the same as managed, with a handler of the program's own
+//   staged            a kernel in a non-blocking stream after cudaMemcpy from pageable memory
 //   shared            a kernel's threads read each other's words without a barrier
 #include <csignal>
 #include <cstdio>
@@ -46,6 +47,47 @@ static int copies(bool is_fixed)
 	return 3;
 }
 
+__global__ void add(int *sum, const int *p, int n)
+{
+	for (int i = threadIdx.x; i < n; i += blockDim.x)
+		atomicAdd(sum, p[i]); // after a copy
+}
+
+// A copy from pageable memory, then a kernel in a stream that the default stream doesn't wait for. What
+// orders the two: a wait, a blocking stream, a source that is pinned, the copy's own stream.
+static int staged(const char *how)
+{
+	enum { N = 100, ROWS = 8 };
+	static int own[ROWS][2 * N], got;
+	int *d, *sum, *h = own[0], n = N;
+	cudaStream_t s;
+
+	for (int i = 0; i < ROWS * 2 * N; i++) own[0][i] = 1;
+	if (!strcmp(how, "pinned")) cudaMallocHost(&h, sizeof(own));
+	for (int i = 0; i < N; i++) h[i] = 1;
+	cudaStreamCreateWithFlags(&s, !strcmp(how, "blocking") ? 0 : cudaStreamNonBlocking);
+	cudaMalloc(&d, sizeof(own));
+	cudaMallocManaged(&sum, sizeof(*sum));
+	*sum = 0;
+	cudaMemset(d, 0, sizeof(own));
+	cudaDeviceSynchronize();
+	if (!strcmp(how, "rows")) {
+		cudaMemcpy2D(d, N * 4, own, 2 * N * 4, N * 4, ROWS, cudaMemcpyHostToDevice);
+		n = N * ROWS;
+	} else {
+		cudaMemcpy(d, h, N * 4, cudaMemcpyHostToDevice);
+	}
+	memset(own, 0, sizeof(own)); // the bytes have been taken
+	if (!strcmp(how, "waits")) cudaStreamSynchronize(0);
+	add<<<1, 64, 0, !strcmp(how, "own") ? 0 : s>>>(sum, d, n);
+	cudaDeviceSynchronize();
+	got = *sum;
+	cudaMemcpy(own, d, N * 4, cudaMemcpyDeviceToHost);
+	int is_right = own[0][0] == 1 && own[0][N - 1] == 1 && (got == n || *how == 0 || !strcmp(how, "rows"));
+	puts(is_right ? "done" : "wrong");
+	return 3;
+}
+
 int main(int, char **argv)
 {
 	char name[32] = "";
@@ -55,6 +97,7 @@ int main(int, char **argv)
 	char *dot = strchr(name, '.');
 	if (dot) *dot = 0;
 	if (!strcmp(name, "copies")) return copies(dot);
+	if (!strcmp(name, "staged")) return staged(dot ? dot + 1 : "");
 	if (!strcmp(name, "segv")) signal(SIGSEGV, on_signal);
 	if (!strcmp(name, "trap")) signal(SIGTRAP, on_signal);
 	if (!strcmp(name, "pinned")) cudaMallocHost(&p, 1024);
