@@ -292,11 +292,14 @@ static void explain_strays(struct cpu_warp *w, const struct cpu_inst *in, struct
 {
 	const struct ptx_stmt *other = t->func->stmts[t->pc];
 
-	cpu_fault(w, in, (unsigned)__builtin_ctz(w->cur->mask), CPU_FAULT_ILLEGAL,
-		  "lanes 0x%x wait here for lanes 0x%x with the same member mask, which are at "
-		  "%.*s (line %u)",
-		  w->cur->mask, t->mask, (int)other->form->text.n, other->form->text.p,
-		  other->line);
+	bool is_all = in->gather == CPU_GATHER_ALL;
+
+	cpu_fault(w, in, (unsigned)__builtin_ctz(w->cur->mask),
+		  is_all ? CPU_FAULT_DEADLOCK : CPU_FAULT_ILLEGAL,
+		  "lanes 0x%x wait here for lanes 0x%x %s, which are at %.*s (line %u)",
+		  w->cur->mask, t->mask,
+		  is_all ? "of their warp (.aligned)" : "with the same member mask",
+		  (int)other->form->text.n, other->form->text.p, other->line);
 }
 
 /* All lanes of `members` are at gathering instructions, some at others than s: executes for all. */

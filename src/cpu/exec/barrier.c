@@ -1,14 +1,17 @@
 /*
  * barrier.c - threads that wait for each other: bar, barrier, barrier.cluster, bar.warp.sync.
  *
- * A block has 16 barriers. Each counts threads, not warps: the lanes of a split arrive. A barrier
- * without a count expects every thread of the block that has not exited; one with a count expects
- * that many arrivals, and all participants of one generation must give the same (the whole block's
- * count and none are the same). Counts are in whole warps: when all remaining lanes of a warp have
- * arrived, lanes that exited or never existed count as well. Splits that wait keep their pc at the
- * barrier; the arrival that completes the generation moves all of them on, merges those of one warp
- * that are at one place, and gives the result of a reduction. Arriving releases, leaving acquires
- * (scope of the block or the cluster, nothing with .relaxed).
+ * A block has 16 barriers. Whole warps arrive: a warp has when all its lanes that have not exited
+ * are at the barrier, and counts as 32 threads then, whatever its number of lanes; a warp that
+ * has exited never arrives. Until then the lanes that came first wait for the rest of their warp,
+ * at .arrive, too. With .aligned (and bar) the lanes must be at one instruction (the run loop
+ * gathers them); else each may be at its own, all at .arrive or all at others. A barrier without a
+ * count expects each warp of the block that has not exited; one with a count expects that many
+ * arrivals. All of one generation give the same count, or none, and the same reduction or none.
+ * Splits that wait keep their pc at the barrier; the arrival that completes the generation moves
+ * all of them on, merges those of one warp that are at one place, and gives the result of a
+ * reduction. Arriving releases, leaving acquires (scope of the block or the cluster, nothing with
+ * .relaxed). docs/cpu-device.md has a table of this, as an H100 answered.
  *
  * The cluster's barrier has arrive and wait apart: a lane remembers the parity
  * of the generation it arrived in.
@@ -27,20 +30,19 @@ enum mode { MODE_SYNC, MODE_ARRIVE, MODE_POPC, MODE_AND, MODE_OR };
 
 struct barrier {
 	uint64_t generation;
-	uint32_t expected; /* of this generation; 0: all threads of the block */
-	uint32_t arrived;
-	uint32_t popc;	     /* lanes whose predicate is true, of those that arrived by .red */
-	uint32_t reduced;    /* lanes that arrived by .red */
-	uint32_t count_line; /* of the PTX instruction that set `expected` */
-	bool is_open;	     /* a thread has arrived */
-	/* By warp: lanes that have arrived since the last time that all of it had. */
-	uint32_t round[CPU_WARP];
+	uint32_t expected; /* of this generation; 0: all warps of the block */
+	uint32_t arrived;  /* 32 for each warp */
+	uint32_t popc;	   /* lanes whose predicate is true, of those that arrived by .red */
+	uint32_t reduced;  /* lanes that arrived by .red */
+	uint32_t line;	   /* of the PTX instruction that set `expected` and `mode` */
+	uint8_t mode;	   /* enum mode, of the first that arrived */
+	bool is_open;	   /* a warp has arrived */
 };
 
 struct cpu_barriers {
 	struct barrier b[CPU_BARRIERS];
-	uint32_t used;	 /* that a thread of this block has arrived at; the others are zero */
-	uint32_t exited; /* threads */
+	uint32_t used;	       /* that a warp of this block has arrived at; the others are zero */
+	uint32_t exited_warps; /* of which no lane is left */
 	/* By warp: lanes that have arrived at the cluster's barrier and not waited yet; the parity
 	 * of the generation they arrived in. */
 	uint32_t *cluster_arrived, *cluster_parity;
@@ -51,7 +53,12 @@ struct cpu_cluster_barrier {
 	uint32_t arrived, exited;
 };
 
-#define AUX_CLUSTER 0x100u /* cpu_split.aux of one that waits: this, or the barrier's number */
+/* cpu_split.aux of one that waits: CLUSTER, or the barrier's number; with PART, for lanes of its
+ * warp that are elsewhere, with ARRIVE besides, at .arrive. */
+#define AUX_CLUSTER 0x100u
+#define AUX_PART    0x200u
+#define AUX_ARRIVE  0x400u
+#define AUX_ID	    0xffu
 
 static uint32_t here(const struct cpu_warp *w, const struct cpu_inst *in)
 {
@@ -135,112 +142,130 @@ static void complete(struct cpu_cta *cta, uint32_t id)
 
 static bool is_complete(const struct cpu_cta *cta, const struct barrier *b)
 {
-	uint32_t need = b->expected ? b->expected : cta->grid->nthreads - cta->barriers->exited;
+	uint32_t warps = cta->nwarps - cta->barriers->exited_warps;
 
-	return b->is_open && b->arrived >= need;
+	return b->is_open && b->arrived >= (b->expected ? b->expected : warps * CPU_WARP);
 }
 
-/* With a count: the lanes that cannot arrive count once the others of their warp have. */
-static void round_up(struct barrier *b, const struct cpu_warp *w, uint32_t mask)
+/* The first lane's value of a slot; lanes that differ are a fault, as on a GPU. */
+static enum cpu_step same_value(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+				uint32_t slot, const char *what, uint32_t *value)
 {
-	uint32_t *round = &b->round[w->index], gone = ~cpu_alive(w);
+	const uint32_t *v = cpu_u32(w, slot);
 
-	if (!b->expected)
-		return;
-	*round |= mask;
-	if (!*round || (*round | gone) != UINT32_MAX)
-		return;
-	*round = 0;
-	b->arrived += cpu_popcount(gone);
-}
-
-/* The first lane's value; lanes that name another barrier are split off and execute it again. */
-static uint32_t barrier_id(struct cpu_warp *w, const struct cpu_inst *in, uint32_t *mask)
-{
-	const uint32_t *v = cpu_u32(w, in->src[0]);
-	uint32_t first = v[__builtin_ctz(*mask)], others = 0;
-
-	CPU_EACH_LANE (l, *mask) {
-		others |= (uint32_t)(v[l] != first) << l;
+	*value = v[__builtin_ctz(mask)];
+	CPU_EACH_LANE (l, mask) {
+		if (v[l] != *value)
+			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+					 "the lanes of one barrier instruction give %u and %u for "
+					 "its %s",
+					 *value, v[l], what);
 	}
-	if (others) {
-		cpu_split_off(w, others, w->cur->pc);
-		*mask &= ~others;
-	}
-	return first;
-}
-
-static enum cpu_step check_count(struct cpu_warp *w, const struct cpu_inst *in, struct barrier *b,
-				 uint32_t id, uint32_t mask)
-{
-	unsigned lane = (unsigned)__builtin_ctz(mask);
-	uint32_t count = in->src[1] == CPU_NOSLOT ? 0 : cpu_u32(w, in->src[1])[lane];
-	const struct ptx_stmt *s = w->cur->func->stmts[w->cur->pc];
-
-	if (count == w->cta->nwarps * CPU_WARP)
-		count = 0;
-	else if (in->src[1] != CPU_NOSLOT && (!count || count % CPU_WARP))
-		return cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL,
-				 "barrier %u with %u threads, which is no multiple of %u", id,
-				 count, CPU_WARP);
-	if (b->is_open && b->expected != count)
-		return cpu_fault(
-			w, in, lane, CPU_FAULT_ILLEGAL,
-			"barrier %u expects %u threads here, but %u at PTX line %u (0: the "
-			"whole block)",
-			id, count, b->expected, b->count_line);
-	if (!b->is_open)
-		b->count_line = s ? s->line : 0;
-	b->expected = count;
-	b->is_open = true;
-	w->cta->barriers->used |= 1u << id;
 	return CPU_OK;
 }
 
-static enum cpu_step exec_bar(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+static uint32_t count_of(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	struct cpu_cta *cta = w->cta;
-	struct cpu_split *s = w->cur;
+	return in->src[1] == CPU_NOSLOT ? 0 : cpu_u32(w, in->src[1])[__builtin_ctz(mask)];
+}
 
-	s->pc = here(w, in);
-	uint32_t id = barrier_id(w, in, &mask);
-	if (id >= CPU_BARRIERS)
-		return cpu_fault(w, in, (unsigned)__builtin_ctz(mask), CPU_FAULT_ILLEGAL,
-				 "barrier %u of a block that has %u", id, CPU_BARRIERS);
+/* May the instruction's barrier and count be? */
+static enum cpu_step check_operands(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+				    uint32_t *id)
+{
+	unsigned lane = (unsigned)__builtin_ctz(mask);
+	uint32_t count = 0;
 
-	struct barrier *b = &cta->barriers->b[id];
-	if (check_count(w, in, b, id, mask) != CPU_OK)
+	if (same_value(w, in, mask, in->src[0], "number", id) != CPU_OK)
 		return CPU_FAULTED;
-	b->arrived += cpu_popcount(mask);
-	round_up(b, w, mask);
+	if (*id >= CPU_BARRIERS)
+		return cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL,
+				 "barrier %u of a block that has %u", *id, CPU_BARRIERS);
+	if (in->src[1] != CPU_NOSLOT &&
+	    same_value(w, in, mask, in->src[1], "count", &count) != CPU_OK)
+		return CPU_FAULTED;
+	if (count % CPU_WARP)
+		return cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL,
+				 "barrier %u with %u threads, which is no multiple of %u", *id,
+				 count, CPU_WARP);
+	if (in->sub == MODE_ARRIVE && !count)
+		return cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL,
+				 "an arrival at barrier %u with a count of 0", *id);
+	return CPU_OK;
+}
+
+static bool is_same_mode(uint8_t a, uint8_t b)
+{
+	return a == b || (a <= MODE_ARRIVE && b <= MODE_ARRIVE);
+}
+
+/* Does it agree with those that have arrived in this generation? The first one sets it. */
+static enum cpu_step check_others(struct cpu_warp *w, const struct cpu_split *s, uint32_t id)
+{
+	static const char *const name[] = {"sync or arrive", "sync or arrive", ".red.popc",
+					   ".red.and", ".red.or"};
+	const struct cpu_inst *in = &s->func->code[s->pc];
+	struct barrier *b = &w->cta->barriers->b[id];
+	unsigned lane = (unsigned)__builtin_ctz(s->mask);
+	uint32_t count = count_of(w, in, s->mask);
+
+	if (!b->is_open) {
+		const struct ptx_stmt *st = s->func->stmts[s->pc];
+		b->line = st ? st->line : 0;
+		b->expected = count;
+		b->mode = in->sub;
+		b->is_open = true;
+		w->cta->barriers->used |= 1u << id;
+	}
+	if (b->expected != count)
+		return cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL,
+				 "barrier %u expects %u threads here, but %u at PTX line %u (0: no "
+				 "count is given)",
+				 id, count, b->expected, b->line);
+	if (!is_same_mode(b->mode, in->sub))
+		return cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL,
+				 "barrier %u: %s here, but %s at PTX line %u", id, name[in->sub],
+				 name[b->mode], b->line);
+	return CPU_OK;
+}
+
+static uint32_t lanes_at(const struct cpu_warp *w, uint64_t aux)
+{
+	uint32_t used = cpu_wp(w)->used, lanes = 0;
+
+	CPU_EACH_LANE (i, used) {
+		const struct cpu_split *s = &w->split[i];
+		if (s->state == CPU_SPLIT_BARRIER && s->aux == aux)
+			lanes |= s->mask;
+	}
+	return lanes;
+}
+
+/* The lanes of one split arrive, with the rest of their warp. */
+static enum cpu_step split_arrives(struct cpu_warp *w, struct cpu_split *s, uint32_t id)
+{
+	const struct cpu_inst *in = &s->func->code[s->pc];
+	struct barrier *b = &w->cta->barriers->b[id];
+	uint32_t mask = s->mask;
+
+	cpu_warp_focus(w, s);
+	if (check_others(w, s, id) != CPU_OK)
+		return CPU_FAULTED;
 	if (in->sub >= MODE_POPC) {
 		uint32_t p = *cpu_pred(w, in->src[2]);
 		b->popc += cpu_popcount((in->imm & 1 ? ~p : p) & mask);
 		b->reduced += cpu_popcount(mask);
 	}
-	if (b->expected && b->arrived > b->expected)
-		return cpu_fault(w, in, (unsigned)__builtin_ctz(mask), CPU_FAULT_ILLEGAL,
-				 "%u threads have arrived at barrier %u, which expects %u",
-				 b->arrived, id, b->expected);
-	cpu_release(w, mask, PTX_SCOPE_CTA);
 	cpu_judge_arrive(w, in, mask,
 			 &(struct cpu_arrival){.id = id,
 					       .generation = b->generation,
 					       .expected = b->expected,
 					       .releases = true,
 					       .leaves = in->sub != MODE_ARRIVE});
-	if (in->sub == MODE_ARRIVE) {
-		s->pc++;
-	} else {
-		s->aux = id;
-		cpu_split_state(w, s, CPU_SPLIT_BARRIER);
-	}
-	if (is_complete(cta, b))
-		complete(cta, id);
-	return CPU_MOVED;
+	return CPU_OK;
 }
 
-/* ---- the cluster's barrier ------------------------------------------------------------------- */
+/* ---- a warp arrives -------------------------------------------------------------------------- */
 
 static void cluster_check(struct cpu_cluster *c)
 {
@@ -269,19 +294,18 @@ static void cluster_check(struct cpu_cluster *c)
 	}
 }
 
-static enum cpu_step exec_cluster_arrive(struct cpu_warp *w, const struct cpu_inst *in,
-					 uint32_t mask)
+/* The lanes of one split arrive, with the rest of their warp. */
+static enum cpu_step split_arrives_cluster(struct cpu_warp *w, struct cpu_split *s)
 {
+	const struct cpu_inst *in = &s->func->code[s->pc];
 	struct cpu_cluster_barrier *b = w->cta->cluster->barrier;
 	uint32_t *arrived = &w->cta->barriers->cluster_arrived[w->index];
-	uint32_t *parity = &w->cta->barriers->cluster_parity[w->index];
+	uint32_t *parity = &w->cta->barriers->cluster_parity[w->index], mask = s->mask;
 
-	w->cur->pc = here(w, in);
+	cpu_warp_focus(w, s);
 	if (*arrived & mask)
 		return cpu_fault(w, in, (unsigned)__builtin_ctz(*arrived & mask), CPU_FAULT_ILLEGAL,
 				 "the thread arrives again without having waited");
-	if (!in->sub)
-		cpu_release(w, mask, PTX_SCOPE_CLUSTER);
 	*arrived |= mask;
 	*parity = (*parity & ~mask) | (b->generation & 1 ? mask : 0);
 	b->arrived += cpu_popcount(mask);
@@ -290,9 +314,75 @@ static enum cpu_step exec_cluster_arrive(struct cpu_warp *w, const struct cpu_in
 					       .generation = b->generation,
 					       .releases = !in->sub,
 					       .leaves = true});
-	w->cur->pc++;
-	cluster_check(w->cta->cluster);
-	return CPU_MOVED;
+	return CPU_OK;
+}
+
+/*
+ * Lanes of the warp wait there for its others (`aux` is theirs): if none is left that could come,
+ * the warp arrives.
+ */
+static enum cpu_step warp_arrives(struct cpu_warp *w, uint64_t aux)
+{
+	uint32_t used = cpu_wp(w)->used, passed = 0, id = (uint32_t)(aux & AUX_ID);
+	bool is_cluster = aux & AUX_CLUSTER;
+	struct cpu_split *cur = w->cur;
+
+	if (lanes_at(w, aux) != cpu_alive(w))
+		return CPU_OK;
+	CPU_EACH_LANE (i, used) {
+		struct cpu_split *s = &w->split[i];
+		if (s->state != CPU_SPLIT_BARRIER || s->aux != aux)
+			continue;
+		if ((is_cluster ? split_arrives_cluster(w, s) : split_arrives(w, s, id)) != CPU_OK)
+			return CPU_FAULTED;
+		if (!(aux & AUX_ARRIVE))
+			s->aux = id;
+	}
+	cpu_warp_focus(w, cur);
+	CPU_EACH_LANE (i, used) {
+		struct cpu_split *s = &w->split[i];
+		if (aux & AUX_ARRIVE && s->state == CPU_SPLIT_BARRIER && s->aux == aux)
+			pass(w, s, &passed);
+	}
+	cpu_sched_wake(w);
+	if (is_cluster) {
+		cluster_check(w->cta->cluster);
+		return CPU_OK;
+	}
+	struct barrier *b = &w->cta->barriers->b[id];
+	b->arrived += CPU_WARP;
+	if (is_complete(w->cta, b))
+		complete(w->cta, id);
+	return CPU_OK;
+}
+
+static enum cpu_step exec_bar(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	struct cpu_split *s = w->cur;
+	uint32_t id;
+
+	s->pc = here(w, in);
+	if (check_operands(w, in, mask, &id) != CPU_OK)
+		return CPU_FAULTED;
+	cpu_release(w, mask, PTX_SCOPE_CTA);
+	s->aux = id | AUX_PART | (in->sub == MODE_ARRIVE ? AUX_ARRIVE : 0);
+	cpu_split_state(w, s, CPU_SPLIT_BARRIER);
+	return warp_arrives(w, s->aux) == CPU_OK ? CPU_MOVED : CPU_FAULTED;
+}
+
+/* ---- the cluster's barrier ------------------------------------------------------------------- */
+
+static enum cpu_step exec_cluster_arrive(struct cpu_warp *w, const struct cpu_inst *in,
+					 uint32_t mask)
+{
+	struct cpu_split *s = w->cur;
+
+	s->pc = here(w, in);
+	if (!in->sub)
+		cpu_release(w, mask, PTX_SCOPE_CLUSTER);
+	s->aux = AUX_CLUSTER | AUX_PART | AUX_ARRIVE;
+	cpu_split_state(w, s, CPU_SPLIT_BARRIER);
+	return warp_arrives(w, s->aux) == CPU_OK ? CPU_MOVED : CPU_FAULTED;
 }
 
 static enum cpu_step exec_cluster_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
@@ -362,7 +452,7 @@ void cpu_barriers_init(struct cpu_cta *cta)
 		b->b[i] = (struct barrier){0};
 	b->used = 0;
 	memset(b->cluster_arrived, 0, 2 * bytes);
-	b->exited = 0;
+	b->exited_warps = 0;
 }
 
 void cpu_barriers_free(struct cpu_cta *cta)
@@ -384,6 +474,26 @@ void cpu_cluster_barrier_free(struct cpu_cluster *c)
 	c->barrier = NULL;
 }
 
+/* Lanes have exited: their warp may be complete at a barrier, or gone. */
+static void lanes_left(struct cpu_warp *w)
+{
+	struct cpu_cta *cta = w->cta;
+	uint32_t used = cpu_wp(w)->used;
+
+	CPU_EACH_LANE (i, used) {
+		const struct cpu_split *s = &w->split[i];
+		if (s->state == CPU_SPLIT_BARRIER && s->aux & AUX_PART)
+			warp_arrives(w, s->aux);
+	}
+	if (cpu_alive(w))
+		return;
+	cta->barriers->exited_warps++;
+	CPU_EACH_LANE (i, cta->barriers->used) {
+		if (is_complete(cta, &cta->barriers->b[i]))
+			complete(cta, i);
+	}
+}
+
 void cpu_barrier_lanes_exit(struct cpu_warp *w, uint32_t lanes)
 {
 	struct cpu_cta *cta = w->cta;
@@ -392,20 +502,45 @@ void cpu_barrier_lanes_exit(struct cpu_warp *w, uint32_t lanes)
 	uint32_t parity = cta->barriers->cluster_parity[w->index];
 	uint32_t open = (c->generation & 1 ? parity : ~parity) & *arrived & lanes;
 
-	cta->barriers->exited += cpu_popcount(lanes);
-	CPU_EACH_LANE (i, cta->barriers->used) {
-		struct barrier *b = &cta->barriers->b[i];
-		if (!b->is_open)
-			continue;
-		round_up(b, w, 0);
-		if (is_complete(cta, b))
-			complete(cta, i);
-	}
+	lanes_left(w);
 	/* A thread that arrived and then exits without waiting counts once. */
 	c->arrived -= cpu_popcount(open);
 	*arrived &= ~lanes;
 	c->exited += cpu_popcount(lanes);
 	cluster_check(cta->cluster);
+}
+
+/* Of the threads that are left. */
+static uint32_t threads_left(const struct cpu_cta *cta, uint32_t id, uint32_t *arrived)
+{
+	uint32_t left = 0;
+
+	*arrived = 0;
+	for (uint32_t i = 0; i < cta->nwarps; i++) {
+		const struct cpu_warp *w = &cta->warps[i];
+		left += cpu_popcount(cpu_alive(w));
+		*arrived += cpu_popcount(lanes_at(w, id));
+	}
+	return left;
+}
+
+/* Lanes that wait for others of their warp. */
+static int describe_part(const struct cpu_warp *w, char *text, size_t n)
+{
+	uint32_t used = cpu_wp(w)->used;
+
+	CPU_EACH_LANE (i, used) {
+		const struct cpu_split *s = &w->split[i];
+		const struct ptx_stmt *st = s->func ? s->func->stmts[s->pc] : NULL;
+		uint32_t others = s->members & ~w->exited & ~s->mask;
+		if (s->state == CPU_SPLIT_BARRIER && s->aux & AUX_PART)
+			others = cpu_alive(w) & ~lanes_at(w, s->aux);
+		else if (s->state != CPU_SPLIT_GATHER)
+			continue;
+		return snprintf(text, n, "lanes 0x%x of warp %u wait for lanes 0x%x (PTX line %u)",
+				s->mask, w->index, others, st ? st->line : 0);
+	}
+	return 0;
 }
 
 void cpu_barrier_describe(const struct cpu_cta *cta, char *text, size_t n)
@@ -415,12 +550,12 @@ void cpu_barrier_describe(const struct cpu_cta *cta, char *text, size_t n)
 	*text = 0;
 	for (uint32_t i = 0; i < CPU_BARRIERS && at < n; i++) {
 		const struct barrier *b = &cta->barriers->b[i];
+		uint32_t arrived, left = threads_left(cta, i, &arrived);
 		if (!b->is_open)
 			continue;
-		int m = snprintf(
-			text + at, n - at, "%s%u of %u threads have arrived at barrier %u",
-			at ? ", " : "", b->arrived,
-			b->expected ? b->expected : cta->grid->nthreads - cta->barriers->exited, i);
+		int m = snprintf(text + at, n - at, "%s%u of %u threads have arrived at barrier %u",
+				 at ? ", " : "", b->expected ? b->arrived : arrived,
+				 b->expected ? b->expected : left, i);
 		at += m > 0 ? (size_t)m : 0;
 	}
 	if (cta->cluster->barrier->arrived && at < n) {
@@ -431,22 +566,24 @@ void cpu_barrier_describe(const struct cpu_cta *cta, char *text, size_t n)
 					 cta->cluster->barrier->exited);
 		at += m > 0 ? (size_t)m : 0;
 	}
-	for (uint32_t i = 0; i < cta->nwarps && at < n; i++) {
-		const struct cpu_warp *w = &cta->warps[i];
-		uint32_t gathering = cpu_wp(w)->gathering;
-		if (!gathering)
-			continue;
-		const struct cpu_split *s = &w->split[__builtin_ctz(gathering)];
-		const struct ptx_stmt *st = s->func->stmts[s->pc];
-		snprintf(text + at, n - at,
-			 "%slanes 0x%x of warp %u wait for lanes 0x%x (PTX line %u)",
-			 at ? ", " : "", s->mask, i, s->members & ~w->exited & ~s->mask,
-			 st ? st->line : 0);
-		break;
+	for (uint32_t i = 0, m = 0; i < cta->nwarps && at + 2 < n && !m; i++) {
+		size_t comma = at ? 2 : 0;
+		m = (uint32_t)describe_part(&cta->warps[i], text + at + comma, n - at - comma);
+		if (m && comma)
+			memcpy(text + at, ", ", 2);
 	}
 }
 
 /* ---- binding --------------------------------------------------------------------------------- */
+
+/* All lanes of the warp must be at this very instruction. */
+static void bind_aligned(const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	if (!(s->form->effects & PTX_EFF_CONVERGENT))
+		return;
+	in->flags |= CPU_I_GATHER;
+	in->gather = CPU_GATHER_ALL;
+}
 
 /* bar.sync a{, b}; bar.arrive a, b; bar.red d, a{, b}, {!}c */
 static enum cpu_bound bind_bar(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in,
@@ -456,6 +593,7 @@ static enum cpu_bound bind_bar(struct cpu_dec *d, const struct ptx_stmt *s, stru
 
 	in->fn = exec_bar;
 	in->flags |= CPU_I_PARTS;
+	bind_aligned(s, in);
 	in->sub = (uint8_t)mode;
 	in->src[1] = in->dst[0] = CPU_NOSLOT;
 	in->src[0] = at < last ? cpu_dec_src(d, &s->ops[at], PTX_TYPE_U32)
@@ -474,6 +612,7 @@ static enum cpu_bound bind_cluster(const struct ptx_stmt *s, struct cpu_inst *in
 {
 	in->fn = fn;
 	in->flags |= CPU_I_PARTS;
+	bind_aligned(s, in);
 	in->sub = ptx_form_has(s->form, PTX_MOD_RELAXED);
 	return CPU_BOUND;
 }
