@@ -287,7 +287,7 @@ struct cpu_copy {
 	uint64_t dst_pitch, src_pitch; /* between rows */
 	uint64_t dst_slice, src_slice; /* between slices */
 	uint64_t width, height, depth; /* bytes, rows, slices */
-	bool is_taken; /* the bytes at src are taken by cpu_submit */
+	bool is_taken;		       /* the bytes at src are taken by cpu_submit */
 };
 
 struct cpu_fill {

@@ -186,10 +186,11 @@ static void streams_run_side_by_side(void **state)
 	struct cpu_op *k = launch(&f, "await", 1, 32, 42, NULL);
 	struct cpu_work copy = {.kind = CPU_WORK_COPY};
 	copy.copy = (struct cpu_copy){.dst = (uint64_t)(uintptr_t)f.p,
+				      .src = (uint64_t)(uintptr_t)src,
 				      .width = 4,
 				      .height = 1,
 				      .depth = 1,
-				      .immediate = src};
+				      .is_taken = true};
 	struct cpu_op *c = cpu_submit(f.m, &copy, NULL, 0, NULL);
 	src[0] = 0; /* it has been copied */
 	cpu_op_wait(k);

@@ -41,7 +41,8 @@ struct cpu_machine {
 
 /* ---- operations --------------------------------------------------------------- */
 
-static void run_copy(const struct cpu_copy *c, const void *bytes)
+/* The bytes that were taken lie without gaps. */
+static void run_copy(const struct cpu_copy *c, const char *bytes)
 {
 	for (uint64_t z = 0; z < c->depth; z++) {
 		for (uint64_t y = 0; y < c->height; y++) {
@@ -49,6 +50,7 @@ static void run_copy(const struct cpu_copy *c, const void *bytes)
 			uint64_t to = c->dst + z * c->dst_slice + y * c->dst_pitch;
 			memmove((void *)(uintptr_t)to,
 				bytes ? bytes : (const void *)(uintptr_t)from, c->width);
+			bytes = bytes ? bytes + c->width : NULL;
 		}
 	}
 }
@@ -154,9 +156,14 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	struct cpu_op *op = calloc(1, sizeof(*op));
 	op->w = *work;
 	op->refs = 2; /* the caller's and the machine's */
-	if (work->kind == CPU_WORK_COPY && work->copy.immediate) {
-		op->bytes = malloc(work->copy.width);
-		memcpy(op->bytes, work->copy.immediate, work->copy.width);
+	if (work->kind == CPU_WORK_COPY && work->copy.is_taken) {
+		const struct cpu_copy *c = &work->copy;
+		struct cpu_copy take = *c;
+		op->bytes = malloc(c->width * c->height * c->depth + 1);
+		take.dst = (uint64_t)(uintptr_t)op->bytes;
+		take.dst_pitch = c->width;
+		take.dst_slice = c->width * c->height;
+		run_copy(&take, NULL);
 	}
 	pthread_mutex_lock(&m->lock);
 	op->deps = calloc(n + 1, sizeof(struct cpu_op *));
