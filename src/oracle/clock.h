@@ -29,6 +29,8 @@ struct oracle_clock;
 enum oracle_memo_kind {
 	ORACLE_MEMO_JOIN,
 	ORACLE_MEMO_LEARN,
+	ORACLE_MEMO_LEARN_ARRIVAL,
+	ORACLE_MEMO_HAND,   /* what an mbarrier's arrival publishes */
 	ORACLE_MEMO_FORCED, /* by communication */
 	ORACLE_MEMO_FENCE   /* a fence.sc of a warp, of a scope */
 };
@@ -82,6 +84,7 @@ enum oracle_root {
 	ORACLE_CROSS_TMAP = ORACLE_CROSS + 2,
 	ORACLE_CROSS_TEXTURE,
 	ORACLE_TMAP_RELEASED, /* ... and the tensormap proxy's releasing fence alone */
+	ORACLE_HANDED,	      /* ... and an arrival at an mbarrier that was waited for */
 	ORACLE_ROOTS
 };
 

@@ -29,7 +29,8 @@
 struct oracle_pub {
 	struct oracle_clock *clock; /* NULL: none */
 	uint32_t actor, epoch;
-	uint32_t fence; /* epoch of the actor's last fence.sc, 0: none */
+	uint32_t fence;	 /* epoch of the actor's last fence.sc, 0: none */
+	bool is_arrival; /* at an mbarrier (ORACLE_HANDED) */
 };
 
 #define ORACLE_SCOPES 5 /* enum race_scope */
@@ -537,6 +538,8 @@ uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct ora
 
 /* order.c */
 struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);
+/* The same by an arrival at an mbarrier; a reference of the caller's. */
+struct oracle_pub oracle_publish_arrival(struct oracle *o, const struct oracle_pub *pub);
 void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub);
 void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
 			const struct oracle_pub *pub);

@@ -46,8 +46,9 @@
  *     fence.sc since: it may have read what was there before, as its value can show.
  *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy
  *     and the same block (an operation's or pseudo-thread's block is its issuer's); or X only
- *     reads and Y writes (what was read stays read); or a proxy fence of a suitable kind is on
- *     the path: X -> fence -> Y, for the tensormap proxy in two halves: X -> release -> acquire
+ *     reads and Y writes (what was read stays read), except for an ordinary read of shared
+ *     memory that the async proxy writes, which needs an mbarrier on the path, X -> arrival ->
+ *     wait for it -> Y; or a proxy fence of a suitable kind is on the path: X -> fence -> Y, for the tensormap proxy in two halves: X -> release -> acquire
  *     -> Y. This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends
  *     and starts of operations) count as proxy fences of all kinds for what the completed copy
  *     did.

@@ -17,7 +17,26 @@ struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint
 	/* What a copy's completion passes on isn't what the copy knows. */
 	if (!t->clock->epoch && !oracle_is_pseudo(o, actor))
 		oracle_clock_name(t->clock, actor, t->own);
-	return (struct oracle_pub){oracle_clock_ref(t->clock), actor, t->own++, t->fence};
+	return (struct oracle_pub){oracle_clock_ref(t->clock), actor, t->own++, t->fence, false};
+}
+
+/* The clock has no name: who knows the epoch need not have waited for this arrival. */
+struct oracle_pub oracle_publish_arrival(struct oracle *o, const struct oracle_pub *pub)
+{
+	struct oracle_memo m = {.from = pub->clock, .kind = ORACLE_MEMO_HAND};
+	struct oracle_pub p = *pub;
+
+	p.is_arrival = true;
+	oracle_clock_ref(p.clock);
+	if (oracle_memo_get(&o->pool, &p.clock, &m))
+		return p;
+	oracle_clock_ref(m.from);
+	struct oracle_clock *c = oracle_clock_own(&o->pool, &p.clock);
+	oracle_tree_join(&o->pool, &c->root[ORACLE_HANDED], c->root[ORACLE_HB]);
+	m.to = c;
+	oracle_memo_put(&o->pool, &m);
+	oracle_clock_unref(&o->pool, m.from);
+	return p;
 }
 
 static void pub_drop(struct oracle *o, struct oracle_pub *p)
@@ -43,7 +62,10 @@ static void learn_epochs(struct oracle *o, struct oracle_clock **c, const struct
 	if (oracle_tree_get((*c)->root[ORACLE_FENCES], pub->actor) < pub->fence)
 		oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, c)->root[ORACLE_FENCES],
 				  pub->actor, pub->fence);
-	if (is_whole && !oracle_is_pseudo(o, pub->actor))
+	if (pub->is_arrival && oracle_tree_get((*c)->root[ORACLE_HANDED], pub->actor) < pub->epoch)
+		oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, c)->root[ORACLE_HANDED],
+				  pub->actor, pub->epoch);
+	if (is_whole && !pub->is_arrival && !oracle_is_pseudo(o, pub->actor))
 		oracle_clock_name(*c, pub->actor, pub->epoch);
 }
 
@@ -53,11 +75,14 @@ void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle
 				.with = (uintptr_t)pub->clock,
 				.actor = pub->actor,
 				.number = pub->epoch,
-				.kind = ORACLE_MEMO_LEARN};
+				.kind = pub->is_arrival ? ORACLE_MEMO_LEARN_ARRIVAL
+							: ORACLE_MEMO_LEARN};
 	bool is_shared = !*c || (*c)->refs > 1;
 
 	/* A clock that knows this epoch of the actor knows what the actor knew then. */
-	if (*c && oracle_tree_get((*c)->root[ORACLE_HB], pub->actor) >= pub->epoch)
+	if (*c && oracle_tree_get((*c)->root[ORACLE_HB], pub->actor) >= pub->epoch &&
+	    (!pub->is_arrival ||
+	     oracle_tree_get((*c)->root[ORACLE_HANDED], pub->actor) >= pub->epoch))
 		return;
 	if (is_shared && oracle_memo_get(&o->pool, c, &m))
 		return;
@@ -457,7 +482,7 @@ void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t s
 		if (!n || !n->clock)
 			continue;
 		pub_drop(o, &n->fenced);
-		n->fenced = (struct oracle_pub){oracle_clock_ref(n->clock), n->last, 1, 0};
+		n->fenced = (struct oracle_pub){oracle_clock_ref(n->clock), n->last, 1, 0, false};
 		n->scope = scope;
 	}
 }

@@ -514,10 +514,11 @@ static void fence_warp(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t s
 	join_sums(o, first, actor, scope);
 	oracle_lanes_meet(o, warp, mask);
 	oracle_clock_name(first->clock, actor, first->own - 1);
-	add_to_sums(o, &(struct oracle_pub){first->clock, actor, first->own - 1, 0}, scope);
+	add_to_sums(o, &(struct oracle_pub){first->clock, actor, first->own - 1, 0, false}, scope);
 	ORACLE_EACH (k, mask) {
 		t = oracle_thread_of(o, warp + k);
-		pub = (struct oracle_pub){oracle_clock_ref(t->clock), warp + k, t->own - 1, 0};
+		pub = (struct oracle_pub){oracle_clock_ref(t->clock), warp + k, t->own - 1, 0,
+					  false};
 		t->fence = 0;
 		oracle_fence_release(o, t, scope, &pub);
 		oracle_fence_prune(o, t, RACE_SC, scope);

@@ -71,6 +71,13 @@ static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x
 	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
 }
 
+/* An asynchronous copy writes to shared memory that was read by an ordinary load. */
+static bool is_refill(const struct oracle_now *n, const struct oracle_site *x)
+{
+	return x->a.proxy == RACE_PROXY_GENERIC && n->acc->proxy == RACE_PROXY_ASYNC &&
+	       n->acc->flags & ORACLE_SHARED;
+}
+
 static enum order order_of(const struct oracle_now *n, uint32_t actor, uint32_t epoch,
 			   const struct oracle_site *x)
 {
@@ -81,7 +88,10 @@ static enum order order_of(const struct oracle_now *n, uint32_t actor, uint32_t 
 	if (x->a.proxy == n->acc->proxy && (x->a.proxy == RACE_PROXY_GENERIC ||
 					    oracle_level(n->o, actor, n->actor) == RACE_SCOPE_CTA))
 		return ORDERED;
-	if (x->a.kind == RACE_OP_READ)
+	if (x->a.kind == RACE_OP_READ && !is_refill(n, x))
+		return ORDERED;
+	if (x->a.kind == RACE_OP_READ &&
+	    oracle_tree_get(n->clock->root[ORACLE_HANDED], actor) >= epoch)
 		return ORDERED;
 	return oracle_tree_get(n->clock->root[ORACLE_CROSS + cross_of(n, x)], actor) >= epoch
 		       ? ORDERED

@@ -45,7 +45,8 @@ static uint32_t nops;
 static struct party parties[NAIVE_EVENTS];
 static uint32_t nparties;
 
-static struct relation po, observes, sync_edges, init_edges, completes, fence_sc, communicates;
+static struct relation po, observes, sync_edges, init_edges, completes, handed, fence_sc,
+	communicates;
 static struct relation base, preserved, causes;
 
 static bool get(const struct relation *r, uint32_t x, uint32_t y)
@@ -470,6 +471,8 @@ static void add_mbarrier_edges(uint32_t w, uint32_t r)
 			add_sync_edge(x, y);
 			if (party_of(ops[x].actor)->is_pseudo)
 				set(&completes, x, y);
+			else
+				set(&handed, x, y);
 		}
 }
 
@@ -748,6 +751,23 @@ static bool is_fenced(uint32_t x, uint32_t y)
 	return false;
 }
 
+/* An ordinary read of shared memory, then a bulk copy's write (R7). */
+static bool is_refill(uint32_t x, uint32_t y)
+{
+	return ops[x].e->proxy == RACE_PROXY_GENERIC && ops[y].e->proxy == RACE_PROXY_ASYNC &&
+	       ops[y].e->flags & ORACLE_SHARED;
+}
+
+/* Is an mbarrier on the way, between its arrival and the wait for it? */
+static bool is_handed(uint32_t x, uint32_t y)
+{
+	for (uint32_t a = x; a < nops; a++)
+		for (uint32_t b = a; b < y; b++)
+			if (get(&handed, a, b) && get(&base, x, a) && get(&base, b, y))
+				return true;
+	return false;
+}
+
 /* 8.9.5 Proxy-preserved base causality order, with R7 where the manual is silent: what was read
  * stays read, whatever proxy writes later; fence.proxy.async. */
 static bool is_preserved(uint32_t x, uint32_t y)
@@ -761,9 +781,9 @@ static bool is_preserved(uint32_t x, uint32_t y)
 		return true;
 	if (p == q && a->device == b->device && a->grid == b->grid && a->cta == b->cta)
 		return true;
-	if (!is_write(x) && is_write(y))
+	if (!is_write(x) && is_write(y) && !is_refill(x, y))
 		return true;
-	return is_fenced(x, y);
+	return (!is_write(x) && is_handed(x, y)) || is_fenced(x, y);
 }
 
 /* 8.9.5 Causality order. */
@@ -843,6 +863,7 @@ void naive_judge(const struct oracle_event *e, size_t n, enum oracle_sc sc,
 	clear(&sync_edges);
 	clear(&init_edges);
 	clear(&completes);
+	clear(&handed);
 	add_pattern_edges();
 	add_barrier_edges();
 	add_copy_edges();
