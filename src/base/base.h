@@ -197,6 +197,7 @@ enum base_exit {
 	BASE_EXIT_UNCONFIRMED = 71,	/* run --verify: the oracle denies a report of a detector */
 	BASE_EXIT_UNJUDGED = 72,  /* run --detector=oracle: the run is beyond the oracle's limits */
 	BASE_EXIT_UNCHECKED = 73, /* run --fail-unchecked: nothing was checked */
+	BASE_EXIT_PARTIAL = 74,	  /* run --fail-partial: not all of the run was checked */
 	BASE_EXIT_INTERNAL = 70	  /* our bug, or out of memory */
 };
 

@@ -64,7 +64,64 @@ static void note_cut(struct race_results *r, const struct race_kernel *k)
 	base_buf_free(&b);
 }
 
-void cli_choice_note(struct race_results *r)
+/* ---- options that matched nothing ------------------------------------------------------------ */
+
+/* Where no kernel was launched, that is the reason why nothing was checked. */
+static bool has_launches(const struct race_results *r)
+{
+	for (size_t i = 0; i < r->kernels.n; i++)
+		if (r->kernels.v[i].launches)
+			return true;
+	return false;
+}
+
+static void note_unmatched(struct race_results *r, const char *what)
+{
+	struct race_gap g = {.why = RACE_GAP_UNMATCHED, .kernel = "", .what = what, .count = 1};
+
+	race_gap_add(r, &g);
+}
+
+/* Each pattern that no kernel which was launched matches. */
+static void find_unmatched(struct race_results *r, const char *option, const char *list)
+{
+	const char *pattern;
+
+	while ((pattern = race_name_next(&r->arena, &list)) != NULL) {
+		bool is = false;
+		for (size_t i = 0; i < r->kernels.n && !is; i++)
+			is = r->kernels.v[i].launches &&
+			     race_name_is_listed(pattern, r->kernels.v[i].name);
+		if (!is)
+			note_unmatched(r, base_printf(&r->arena,
+						      "--%s=%s matched no kernel that was launched",
+						      option, pattern));
+	}
+}
+
+static void add_unmatched(struct race_results *r, const struct option_set *set)
+{
+	const char *only = option_text(set, OPTION_KERNEL_NAME);
+	const char *without = option_text(set, OPTION_KERNEL_NAME_EXCLUDE);
+	long long skip = (long long)option_int(set, OPTION_LAUNCH_SKIP);
+	bool is_left = false;
+
+	if (!has_launches(r))
+		return;
+	if (only)
+		find_unmatched(r, "kernel-name", only);
+	if (without)
+		find_unmatched(r, "kernel-name-exclude", without);
+	for (size_t i = 0; i < r->kernels.n; i++)
+		is_left |= r->kernels.v[i].checked ||
+			   r->kernels.v[i].why & ~RACE_LEFT_SKIP & ~RACE_LEFT_NAME;
+	if (skip && !is_left)
+		note_unmatched(r, base_printf(&r->arena,
+					      "--launch-skip=%lld left no launch to be checked",
+					      skip));
+}
+
+void cli_choice_note(struct race_results *r, const struct option_set *set)
 {
 	static const char *const names[] = {"by its name", "--launch-skip", "--launch-count",
 					    "--budget", "the GPU was never idle"};
@@ -98,4 +155,5 @@ void cli_choice_note(struct race_results *r)
 		race_note_add(r, b.p, b.n);
 	}
 	base_buf_free(&b);
+	add_unmatched(r, set);
 }

@@ -32,8 +32,8 @@ struct option_set;
 struct race_results;
 int cli_choice_check(const struct option_set *set);
 struct race_choice cli_choice_make(const struct option_set *set);
-/* Adds notes: which launches were checked. */
-void cli_choice_note(struct race_results *r);
+/* Adds notes: which launches were checked; and gaps: which of these options matched nothing. */
+void cli_choice_note(struct race_results *r, const struct option_set *set);
 
 /* replay.c: --replay. Sets the detector; 0, or an exit code after saying what is wrong. */
 int cli_replay_check(struct option_set *set);

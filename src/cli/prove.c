@@ -266,8 +266,21 @@ static int prove_next(const char *file, char *const *args, size_t nargs, size_t 
 	return 0;
 }
 
-static int print(struct job *j, const struct race_proofs *r)
+/* Nothing analysed is never "race-free". */
+static int say_none(const struct job *j, const char *from)
 {
+	if (j->o.kernel)
+		base_say("error: --kernel=%s: no kernel of %s has that in its name", j->o.kernel,
+			 from);
+	else
+		base_say("error: %s has no kernel: nothing was analysed", from);
+	return j->o.kernel ? BASE_EXIT_USAGE : BASE_EXIT_INPUT;
+}
+
+static int print(struct job *j, const struct race_proofs *r, const char *from)
+{
+	if (!r->kernels.n)
+		return say_none(j, from);
 	struct base_arena a = {0};
 	struct rep_options view = {.format = rep_format_find(option_text(j->set, OPTION_FORMAT)),
 				   .source_root = cli_source_root(&a, j->set)};
@@ -320,11 +333,11 @@ int cli_prove(struct option_set *set)
 		j.all.file = build;
 		rc = prove_each_file(build, prove_next, &j);
 		if (!rc)
-			rc = print(&j, &j.all);
+			rc = print(&j, &j.all, build);
 	} else {
 		rc = prove_one(&j, set->args.v[0], set->args.v + 1, set->args.n - 1, &r);
 		if (!rc)
-			rc = print(&j, &r);
+			rc = print(&j, &r, set->args.v[0]);
 		race_proofs_free(&r);
 	}
 	if (*j.temp) {

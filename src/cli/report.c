@@ -20,8 +20,11 @@ static int show_coverage(const char *path)
 	struct rep_coverage coverage = {0};
 	struct base_sink sink = {0};
 	struct base_buf text = {0};
-	int rc = rep_coverage_read(&coverage, path, &sink);
+	/* (Only for run a file that isn't there is an empty one.) */
+	int rc = access(path, F_OK) ? BASE_EXIT_INPUT : rep_coverage_read(&coverage, path, &sink);
 
+	if (rc && !sink.diags.n)
+		base_say("error: --coverage: %s: %s", path, strerror(errno));
 	cli_flush(&sink);
 	if (!rc) {
 		rep_coverage_say(&coverage, true, &text);
@@ -120,7 +123,11 @@ int cli_report(struct option_set *set)
 	struct base_buf text = {0};
 	struct cli_view view;
 
-	if (set->args.n == 0 && option_text(set, OPTION_COVERAGE))
+	if (option_text(set, OPTION_COVERAGE) && (set->args.n || is_rescue)) {
+		base_say("error: report shows the file of --coverage or reports, found both");
+		return BASE_EXIT_USAGE;
+	}
+	if (option_text(set, OPTION_COVERAGE))
 		return show_coverage(option_text(set, OPTION_COVERAGE));
 	if (set->args.n == 0 && !is_rescue) {
 		base_say("error: report needs at least one file that collider run --save wrote");
@@ -139,6 +146,8 @@ int cli_report(struct option_set *set)
 			rc = cli_print(&text);
 		}
 	}
+	if (!rc)
+		rc = cli_view_code(&view, set, &results, 0);
 	base_buf_free(&text);
 	race_results_free(&results);
 	cli_view_close(&view);

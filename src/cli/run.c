@@ -145,6 +145,22 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 	base_buf_free(&b);
 }
 
+/* The same as a gap: what came after the end was not checked. */
+static void add_end(struct race_results *r, const struct spawn_result *res)
+{
+	struct race_gap g = {.why = RACE_GAP_STOPPED, .kernel = "", .count = 1};
+
+	if (res->is_timed_out)
+		g.what = "the program was ended by --timeout";
+	else if (res->is_halted)
+		g.what = "the program was ended by --halt-on-race";
+	else if (res->signal)
+		g.what = base_printf(&r->arena, "the program was killed by signal %d (%s)",
+				     res->signal, strsignal(res->signal));
+	if (g.what)
+		race_gap_add(r, &g);
+}
+
 static void add_command(struct race_results *r, char *const *argv)
 {
 	struct base_buf b = {0};
@@ -291,12 +307,14 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	name_host_code(&r, set);
 	add_command(&r, set->args.v);
 	add_notes(&r, set, res, is_cpu);
+	add_end(&r, res);
 	note_coverage(&r, set, coverage);
-	cli_choice_note(&r);
+	cli_choice_note(&r, set);
 	if (!option_flag(set, OPTION_VERIFY))
 		race_merge(&r);
 	bool is_silent = option_flag(set, OPTION_QUIET) &&
-			 rep_get_verdict(&r, &view->opt) == REP_VERDICT_CLEAN;
+			 rep_get_verdict(&r, &view->opt) == REP_VERDICT_CLEAN &&
+			 !(option_flag(set, OPTION_FAIL_PARTIAL) && r.gaps.n);
 	if (!is_silent) {
 		const char *path = log ? expand_path(&r.arena, log, res->pid) : NULL;
 		/* A report that can't go to its file is better on the terminal than lost. */
@@ -309,18 +327,12 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 		base_say(
 			"error: the oracle is full: too many threads, copies and operations, or no "
 			"memory; the run was stopped and is not judged");
-	bool is_unchecked = option_flag(set, OPTION_FAIL_UNCHECKED) &&
-			    rep_get_verdict(&r, &view->opt) == REP_VERDICT_NOTHING;
-	if (is_unchecked && !r.is_oracle_full)
-		base_say("error: --fail-unchecked: nothing was checked (see the report)");
 	if (option_flag(set, OPTION_VERIFY) && (!verify(&r) || r.is_oracle_full))
 		exit_code = BASE_EXIT_UNCONFIRMED;
 	else if (r.is_oracle_full)
 		exit_code = BASE_EXIT_UNJUDGED;
-	else if (option_int(set, OPTION_ERROR_EXITCODE) && rep_exit_races(&r, &view->opt))
-		exit_code = (int)option_int(set, OPTION_ERROR_EXITCODE);
-	else if (is_unchecked)
-		exit_code = BASE_EXIT_UNCHECKED;
+	else
+		exit_code = cli_view_code(view, set, &r, exit_code);
 	race_results_free(&r);
 	return exit_code;
 }

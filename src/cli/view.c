@@ -65,6 +65,27 @@ void cli_view_close(struct cli_view *v)
 	base_arena_free(&v->arena);
 }
 
+int cli_view_code(const struct cli_view *v, const struct option_set *set,
+		  const struct race_results *r, int otherwise)
+{
+	bool is_partial = option_flag(set, OPTION_FAIL_PARTIAL);
+	bool is_unchecked = option_flag(set, OPTION_FAIL_UNCHECKED) || is_partial;
+	int code = (int)option_int(set, OPTION_ERROR_EXITCODE);
+
+	if (code && rep_exit_races(r, &v->opt))
+		return code;
+	if (is_unchecked && rep_get_verdict(r, &v->opt) == REP_VERDICT_NOTHING) {
+		base_say("error: --fail-%s: nothing was checked (see the report)",
+			 option_flag(set, OPTION_FAIL_UNCHECKED) ? "unchecked" : "partial");
+		return BASE_EXIT_UNCHECKED;
+	}
+	if (is_partial && race_completeness(r) != RACE_COMPLETE) {
+		base_say("error: --fail-partial: not all of the run was checked (see the report)");
+		return BASE_EXIT_PARTIAL;
+	}
+	return otherwise;
+}
+
 int cli_render(const struct race_results *r, const struct rep_options *opt, struct base_buf *out)
 {
 	char *text = NULL;

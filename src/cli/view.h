@@ -20,6 +20,12 @@ void cli_view_close(struct cli_view *v);
 
 /* --source-root as an absolute path, in the arena; NULL: not given. */
 const char *cli_source_root(struct base_arena *a, const struct option_set *set);
+/*
+ * The exit code of a report: that of --error-exitcode, --fail-unchecked and --fail-partial, if they
+ * are given and concern it, after saying why; else `otherwise`.
+ */
+int cli_view_code(const struct cli_view *v, const struct option_set *set,
+		  const struct race_results *r, int otherwise);
 
 /* Renders into memory. Returns 0 or an errno value. */
 int cli_render(const struct race_results *r, const struct rep_options *opt, struct base_buf *out);

@@ -453,6 +453,7 @@ struct cpu_oracle_stats {
 	uint64_t accesses, words, shadow_bytes, clock_bytes;
 	uint64_t dropped, raced_out; /* as in struct oracle_stats */
 	uint64_t host_accesses;	     /* of host code */
+	uint64_t op_accesses;	     /* of copies, fills and other operations of the host */
 	uint64_t untold; /* races in doubt because a launch between was left out: judge/plain.c */
 	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;

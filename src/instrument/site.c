@@ -173,6 +173,12 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 void inst_unchecked(struct inst_ctx *cx, struct ptx_str what, enum race_unchecked_why why,
 		    bool name_function)
 {
-	race_sites_unchecked(cx->sites, race_sites_string(cx->sites, what.p, what.n), why,
-			     name_function ? cx->func_name : 0, 1);
+	/* What may hide a race counts in kernels that ran. */
+	bool hides = why == RACE_WHY_UNKNOWN_OPCODE || why == RACE_WHY_UNSUPPORTED ||
+		     why == RACE_WHY_NOT_ASKED;
+	bool has_name = (name_function || hides) && cx->f;
+	uint32_t called = has_name && !cx->f->is_entry ? RACE_WHY_CALLED : 0;
+
+	race_sites_unchecked(cx->sites, race_sites_string(cx->sites, what.p, what.n), why | called,
+			     has_name ? cx->func_name : 0, 1);
 }

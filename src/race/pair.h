@@ -92,8 +92,11 @@ struct race_oracle {
 	uint32_t has_shared;	/* there is memory that host code and kernels can access */
 	/* --host-accesses: memory that the program registered, where host code isn't seen */
 	uint64_t registered, registered_bytes;
-	uint64_t running; /* operations that had not ended: the counters are lower bounds */
-	uint64_t untold;  /* races in doubt, because of launches that were left out */
+	uint64_t running;	  /* operations that had not ended: the counters are lower bounds */
+	uint64_t untold;	  /* races in doubt, because of launches that were left out */
+	uint64_t kernel_accesses; /* of `accesses`, those of kernels' threads */
+	uint32_t is_aside;	  /* it was full, and the detectors went on without it */
+	uint32_t reserved;
 };
 
 /* The first fault of a device: its text and the function's name follow, each with its NUL. A race
@@ -108,6 +111,6 @@ struct race_fault {
 RACE_STATIC_ASSERT(sizeof(struct race_fault) == 16, "fault layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 112, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 112, "pair layout");
-RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 112, "oracle layout");
+RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 128, "oracle layout");
 
 #endif

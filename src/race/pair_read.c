@@ -170,7 +170,9 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
 	out->is_oracle_full = out->is_oracle_full || o.is_full;
 	out->is_sc_execution = out->is_sc_execution || o.is_execution;
 	out->is_judged_inexact = out->is_judged_inexact || o.running;
+	out->has_stepped_aside = out->has_stepped_aside || o.is_aside;
 	out->judged += o.accesses;
+	out->judged_kernels += o.kernel_accesses;
 	out->judged_launches += o.launches;
 	out->shadow_words += o.words;
 	out->shadow_bytes += o.shadow_bytes;

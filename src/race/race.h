@@ -11,6 +11,7 @@
 #define COLLIDER_RACE_H
 
 #include "base/base.h"
+#include "race/gap.h"
 #include "race/host.h"
 #include "race/pair.h"
 #include "race/record.h"
@@ -232,6 +233,16 @@ struct race_skip {
 	const char *func_shown;
 	enum race_unchecked_why why;
 	uint64_t count; /* instructions */
+	bool is_called; /* func is no kernel */
+};
+
+/* Why the run's verdict is partial (gap.h). */
+struct race_gap {
+	enum race_gap_why why;
+	const char *kernel; /* mangled; "" = the run */
+	const char *kernel_shown;
+	const char *what;   /* "" = as gaps.def has it */
+	uint64_t count, of; /* of the row's noun, and of how many; 0 = not counted */
 };
 
 struct race_kernel {
@@ -270,6 +281,7 @@ struct race_results {
 	BASE_VEC(struct race_finding) findings; /* one per (table, site, kind), or read from JSON */
 	BASE_VEC(struct race_skip) skips;
 	BASE_VEC(struct race_kernel) kernels;
+	BASE_VEC(struct race_gap) gaps;
 	BASE_VEC(const char *) plain; /* modules and kernels without instrumentation */
 	BASE_VEC(const char *) notes;
 	BASE_VEC(struct race_stop) stops;
@@ -299,10 +311,13 @@ struct race_results {
 	bool is_inexact; /* the counters are lower bounds */
 	enum race_agent_state agent_state;
 	uint32_t rdelay, wdelay, dense, sample, seed;
+	uint32_t sites; /* --sample; 0: all */
 	/* Of the oracle (docs/soundness.md), summed over processes. */
 	bool has_oracle, is_oracle_full, is_sc_execution;
 	bool is_judged_inexact;		  /* the program ended while it judged: lower bounds */
+	bool has_stepped_aside;		  /* it was full, and the detectors went on without it */
 	uint64_t judged, judged_launches; /* accesses, launches */
+	uint64_t judged_kernels;	  /* of `judged`: those of kernels' threads */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, actors;
 	uint64_t dropped, raced_out; /* accesses: forgotten; whose later races are not reported */
 	uint64_t host_accesses;	     /* of host code, judged too */
@@ -322,6 +337,7 @@ struct race_results {
 	uint64_t failed_modules; /* that could not be loaded */
 	const char *command;	 /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;		 /* reports merged; 0 counts as 1 */
+	uint64_t empty_runs;	 /* of these, read from files: they had checked nothing */
 };
 
 /* ---- tables.c: counters and kinds as rows ---------------------------------- */
@@ -396,6 +412,8 @@ const char *race_demangle(struct base_arena *a, const char *name);
 bool race_name_is_listed(const char *list, const char *name);
 /* The same for something that has n names of its own. */
 bool race_names_are_listed(const char *list, const char *const *names, size_t n);
+/* The list's next pattern, and *list after it; NULL: there is none. */
+const char *race_name_next(struct base_arena *a, const char **list);
 /* What is wrong with the list (a regular expression), in `why`; NULL: nothing. */
 const char *race_name_check(const char *list, char *why, size_t n);
 /* The programmer's name without what it returns and its parameters. */
@@ -506,6 +524,36 @@ void race_merge(struct race_results *r);
  * Returns 0, or BASE_EXIT_INPUT if the bytes are not such a file.
  */
 int race_shm_read(const void *map, size_t bytes, struct race_results *out);
+
+/* ---- gap.c: the one place that says whether all was checked ---------------- */
+
+struct race_gap_row {
+	const char *name, *noun, *word, *text; /* as in gaps.def */
+	bool is_unjudged, is_last;
+};
+extern const struct race_gap_row race_gap_rows[RACE_GAPS];
+
+enum race_completeness {
+	RACE_COMPLETE, /* every access of every kernel that ran was checked, as the options ask */
+	RACE_PARTIAL,  /* there are gaps */
+	RACE_NOTHING   /* no access of a kernel was checked */
+};
+
+/* Counts a gap, as a new one or with an equal one (why, kernel, what). */
+void race_gap_add(struct race_results *r, const struct race_gap *gap);
+bool race_gap_has(const struct race_results *r, const struct race_gap *gap);
+/* Of reports that were read from files: some of them had checked nothing. */
+void race_gaps_join(struct race_results *r);
+/* Adds a chunk RACE_CHUNK_GAP. False: it contradicts itself. */
+bool race_gap_read(struct race_results *r, const void *payload, size_t n);
+/* Adds those that follow from the counters. Called when all chunks and regions have been read. */
+void race_gaps_find(struct race_results *r);
+/* RACE_GAP_NONE: there is no such name. */
+enum race_gap_why race_gap_parse(const char *name);
+enum race_completeness race_completeness(const struct race_results *r);
+/* Accesses of kernels that were checked: those that the oracle judged, or those of the checks. */
+uint64_t race_kernel_accesses(const struct race_results *r);
+bool race_is_judged(const struct race_results *r); /* is it the oracle's number? */
 
 /* ---- ignore.c: the one place for what is left out of a report -------------- */
 

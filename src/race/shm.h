@@ -105,7 +105,8 @@ enum race_chunk_kind {
 	RACE_CHUNK_CHOICE = 15,	 /* names of kernels, and of others: two strings (race_choice) */
 	RACE_CHUNK_MACHINE = 16, /* --hirace: the table of the machine (shadow/machine.h) */
 	RACE_CHUNK_REPLAY = 17,	 /* --replay: places and addresses (layout/replay.h) */
-	RACE_CHUNK_MIRROR = 18	 /* a struct race_mirror (layout/mirror.h), and room to align it */
+	RACE_CHUNK_MIRROR = 18,	 /* a struct race_mirror (layout/mirror.h), and room to align it */
+	RACE_CHUNK_GAP = 19	 /* why not all was checked: struct race_gap_count, two strings */
 };
 
 #define RACE_REPLAY_MAX (1u << 20) /* bytes of such a chunk */

@@ -99,6 +99,8 @@ static void skips_take(struct reader *rd, const struct race_sites *t)
 	struct race_unchecked u;
 
 	for (uint32_t i = 0; race_sites_get_unchecked(t, i, &u); i++) {
+		bool is_called = (u.why & RACE_WHY_CALLED) != 0;
+		u.why &= ~RACE_WHY_CALLED;
 		if (u.why == RACE_WHY_WAITS || u.why == RACE_WHY_FIXED_ORDER) {
 			order_note(rd, race_sites_text(t, u.func), u.why);
 			continue;
@@ -110,6 +112,7 @@ static void skips_take(struct reader *rd, const struct race_sites *t)
 		struct race_skip s = {.what = text_copy(rd, race_sites_text(t, u.what)),
 				      .func = text_copy(rd, race_sites_text(t, u.func)),
 				      .why = (enum race_unchecked_why)u.why,
+				      .is_called = is_called,
 				      .count = u.count};
 		s.func_shown = race_demangle(&rd->out->arena, s.func);
 		race_skip_add(rd->out, &s);
@@ -230,10 +233,17 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 	case RACE_CHUNK_LAUNCH:
 		out->damaged += !race_launch_read(out, payload, c->bytes);
 		break;
+	case RACE_CHUNK_GAP:
+		out->damaged += !race_gap_read(out, payload, c->bytes);
+		break;
 	case RACE_CHUNK_TRANSFERS:
 		out->damaged += !race_transfer_counts_read(out, payload, c->bytes);
 		break;
+	case RACE_CHUNK_CHOICE: /* for the program */
+	case RACE_CHUNK_MIRROR:
+		break;
 	default:
+		out->damaged++;
 		break;
 	}
 }
@@ -663,6 +673,7 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	out->sample = head.sample;
 	out->seed = head.seed;
 	out->dense = head.dense;
+	out->sites = head.sites == UINT32_MAX ? 0 : head.sites;
 	out->runs++;
 	rd.order = head.order;
 	rd.keys = race_order_keys(head.seed);
@@ -671,6 +682,7 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	heap_read(&rd, &head, true);
 	cover_read(&rd);
 	race_origins_place(out);
+	race_gaps_find(out);
 
 	struct table *t, *next;
 	HASH_ITER(hh, rd.tables, t, next)

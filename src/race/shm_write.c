@@ -27,6 +27,7 @@
 #define OWN_RDELAY 5000u
 #define OWN_WDELAY 1u
 #define OWN_DENSE  64
+#define GAP_TEXT   600u /* bytes of each string */
 
 static struct race_shm *shm;
 static bool is_own;
@@ -209,6 +210,41 @@ void race_shm_say(const char *fmt, ...)
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, n) < 0)
 		return; /* stderr is closed */
+}
+
+uint64_t *race_shm_gap(enum race_gap_why why, const char *kernel, const char *what, uint64_t n)
+{
+	struct race_gap_count *c, fresh = {.count = n, .why = why};
+	size_t kernel_bytes = strnlen(kernel, GAP_TEXT), what_bytes = strnlen(what, GAP_TEXT);
+	char text[2 * GAP_TEXT + 2];
+
+	if (!shm)
+		return NULL;
+	memcpy(text, kernel, kernel_bytes);
+	text[kernel_bytes] = 0;
+	memcpy(text + kernel_bytes + 1, what, what_bytes);
+	text[kernel_bytes + 1 + what_bytes] = 0;
+	fresh.what = (uint32_t)kernel_bytes + 1;
+	size_t bytes = kernel_bytes + what_bytes + 2, found;
+	uint64_t hash = base_hash(text, bytes, base_hash((char[]){(char)why}, 1, BASE_FNV_INIT));
+	c = race_shm_find(RACE_CHUNK_GAP, hash, &found);
+	if (!c)
+		c = race_shm_chunk(RACE_CHUNK_GAP, hash, &fresh, sizeof(fresh), text, bytes);
+	else if (found >= sizeof(*c))
+		__atomic_fetch_add(&c->count, n, __ATOMIC_RELAXED);
+	return c ? &c->count : NULL;
+}
+
+void race_shm_gap_note(enum race_gap_why why, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	race_shm_say("%s", line);
+	race_shm_gap(why, "", line, 0);
 }
 
 void race_shm_note(const char *fmt, ...)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "race/detector.h"
+#include "race/gap.h"
 #include "race/order_image.h"
 #include "race/shm.h"
 
@@ -134,6 +135,20 @@ struct race_launches {
 void race_launch_note(struct race_launches *l, const char *kernel);
 /* Appends the counters of this process; NULL: the heap is full. */
 struct race_transfer_counts *race_transfer_counts_new(void);
+
+/* Payload of RACE_CHUNK_GAP: a kernel (mangled, "" = none) and what happened ("" = as gaps.def has
+ * it) follow, each with its NUL. One of UNMATCHED that counts nothing is none: it has matched. */
+struct race_gap_count {
+	uint64_t count; /* as the gap's noun says; atomic */
+	uint32_t why;	/* enum race_gap_why */
+	uint32_t what;	/* offset of that string after this struct */
+};
+/* Notes a gap, which counts `n` more. Returns the count, to be raised later; NULL: no file, or the
+ * heap is full. Looks through the file: not for hot paths. */
+uint64_t *race_shm_gap(enum race_gap_why why, const char *kernel, const char *what, uint64_t n);
+/* The same without a kernel, and a line on stderr. */
+void race_shm_gap_note(enum race_gap_why why, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* A line on stderr with "collider: " before it; base_say would allocate. */
 void race_shm_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

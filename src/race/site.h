@@ -89,9 +89,11 @@ struct race_frame {
 struct race_unchecked {
 	uint32_t what;	/* string: "tcgen05.foo", "cp.async", "private (own stack)" */
 	uint32_t count; /* instructions in this module */
-	uint32_t why;	/* enum race_unchecked_why */
+	uint32_t why;	/* enum race_unchecked_why, and RACE_WHY_CALLED */
 	uint32_t func;	/* string: only there, 0 = whole module */
 };
+
+#define RACE_WHY_CALLED 0x10000u /* func is no kernel */
 
 enum race_unchecked_why {
 	RACE_WHY_UNKNOWN_OPCODE = 1,   /* not in the ISA table */

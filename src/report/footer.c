@@ -13,16 +13,15 @@
 static const char *accesses(struct rep_view *v)
 {
 	const struct race_results *r = v->r;
-	/* An oracle that stepped aside at once has judged nothing. */
-	bool is_judged = r->has_oracle && (r->judged || !r->checked);
-	uint64_t n = is_judged ? r->judged : r->checked + r->warp_checked + r->host_checked;
+	bool is_judged = race_is_judged(r);
+	uint64_t n = race_kernel_accesses(r);
 	bool is_least = is_judged ? r->is_judged_inexact : r->is_inexact;
 
 	return base_printf(&v->arena, "%s%s", is_least ? "at least " : "",
 			   rep_count(&v->arena, n, is_judged ? "judged access" : "checked access"));
 }
 
-const char *rep_result_sentence(struct rep_view *v)
+static const char *result(struct rep_view *v)
 {
 	struct base_arena *a = &v->arena;
 	uint64_t ignored = v->entries.n - v->nshown;
@@ -49,6 +48,11 @@ const char *rep_result_sentence(struct rep_view *v)
 		return base_printf(a, "NOTHING WAS CHECKED: %s", v->reason);
 	}
 	return "";
+}
+
+const char *rep_result_sentence(struct rep_view *v)
+{
+	return base_printf(&v->arena, "%s%s", result(v), rep_partial_words(v));
 }
 
 /* ---- what was checked --------------------------------------------------------- */
@@ -300,7 +304,7 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 				    rep_counter(a, r, RACE_COUNTER_unboxed)));
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_kernel *k = &r->kernels.v[i];
-		if (!k->is_instrumented && !r->has_oracle)
+		if (!k->is_instrumented && k->launches && !r->has_oracle)
 			unchecked_line(out, &has_head,
 				       base_printf(a, "kernel %s, %s: not instrumented",
 						   rep_name(v, k->name_shown),
@@ -401,6 +405,7 @@ void rep_text_footer(struct base_buf *out, struct rep_view *v)
 		skips_put(out, v);
 		unchecked_put(out, v);
 	}
+	rep_completeness(out, v);
 	ignored_put(out, v);
 	trouble_put(out, v);
 }

@@ -430,9 +430,11 @@ static void view_join(struct rep_view *v)
 }
 
 /* Why nothing was checked, from the outermost cause to the innermost. */
-static const char *nothing_reason(const struct race_results *r)
+static const char *nothing_reason(struct rep_view *v, const struct race_results *r)
 {
-	if (r->why_nothing && r->agent_state == RACE_AGENT_NONE)
+	const char *gap = rep_nothing_gap(v);
+
+	if (r->why_nothing && *r->why_nothing)
 		return r->why_nothing;
 	switch (r->agent_state) {
 	case RACE_AGENT_NONE:
@@ -448,8 +450,8 @@ static const char *nothing_reason(const struct race_results *r)
 	}
 	if (r->is_oracle_full)
 		return "the oracle was full, and judges a run as a whole or not at all";
-	if (r->failed_modules && !r->launches && !r->judged_launches)
-		return "GPU code of the program could not be loaded (see the notes)";
+	if (gap)
+		return gap;
 	if (r->has_oracle && r->is_judged_inexact)
 		return "the program ended before a kernel or copy had accessed memory";
 	if (r->has_oracle && !r->judged_launches)
@@ -493,12 +495,12 @@ static void view_conclude(struct rep_view *v)
 		v->verdict = REP_VERDICT_OTHER;
 	else if (r->is_oracle_full)
 		v->verdict = REP_VERDICT_NOTHING;
-	else if (r->checked || r->warp_checked || r->judged || r->host_checked || v->entries.n)
+	else if (v->completeness != RACE_NOTHING || v->entries.n)
 		v->verdict = REP_VERDICT_CLEAN;
 	else
 		v->verdict = REP_VERDICT_NOTHING;
 	if (v->verdict == REP_VERDICT_NOTHING)
-		v->reason = nothing_reason(r);
+		v->reason = nothing_reason(v, r);
 }
 
 void rep_view_make(struct rep_view *v, const struct race_results *r, const struct rep_options *opt)
@@ -516,6 +518,7 @@ void rep_view_make(struct rep_view *v, const struct race_results *r, const struc
 	view_fold(v);
 	if (v->entries.n)
 		qsort(v->entries.v, v->entries.n, sizeof(*v->entries.v), entry_compare);
+	rep_gaps_sort(v);
 	view_conclude(v);
 }
 

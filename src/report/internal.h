@@ -33,6 +33,9 @@ struct rep_view {
 	uint64_t ignored[RACE_IGNORED_POSSIBLE + 1];
 	uint64_t *hits; /* findings that each suppression hid */
 	enum rep_verdict verdict;
+	enum race_completeness completeness;
+	const struct race_gap **gaps; /* in the order of gaps.def */
+	size_t ngaps;
 	const char *reason; /* with REP_VERDICT_NOTHING: why, a whole sentence */
 };
 
@@ -101,6 +104,18 @@ void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct r
 void rep_transfer_checked(struct base_buf *out, struct rep_view *v);
 /* NULL: none was left out for this reason (enum race_transfer_skip). */
 const char *rep_transfer_unchecked(struct rep_view *v, unsigned why);
+
+/* complete.c: the completeness verdict. */
+void rep_gaps_sort(struct rep_view *v); /* fills in the view's */
+void rep_completeness(struct base_buf *out, struct rep_view *v);
+const char *rep_completeness_name(const struct rep_view *v);
+/* "kernel scan(int*), 2 launches: refused: ..." */
+const char *rep_gap_text(struct rep_view *v, const struct race_gap *g);
+/* "; PARTIAL: kernel scan(int*) refused", for the end of the result's sentence; "" if all was
+ * checked, or if there are findings and no gap that is always named there. */
+const char *rep_partial_words(struct rep_view *v);
+/* The gap that explains that nothing was checked; NULL: there is none. */
+const char *rep_nothing_gap(struct rep_view *v);
 
 /* holds.c: what --shuffle-streams did */
 void rep_holds(struct base_buf *out, struct rep_view *v);

@@ -340,6 +340,17 @@ static void lists_put(struct base_buf *out, const struct race_results *r)
 		count_put(o, "launches", k->launches);
 		line_put(out, o);
 	}
+	for (size_t i = 0; i < r->gaps.n; i++) {
+		const struct race_gap *g = &r->gaps.v[i];
+		cJSON *o = line_new("gap");
+		cJSON_AddStringToObject(o, "why", race_gap_rows[g->why].name);
+		cJSON_AddStringToObject(o, "function", g->kernel_shown);
+		cJSON_AddStringToObject(o, "function_mangled", g->kernel);
+		cJSON_AddStringToObject(o, "what", g->what);
+		count_put(o, "count", g->count);
+		count_put(o, "of", g->of);
+		line_put(out, o);
+	}
 	for (size_t i = 0; i < r->plain.n; i++) {
 		cJSON *o = line_new("plain");
 		cJSON_AddStringToObject(o, "name", r->plain.v[i]);
@@ -404,6 +415,10 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 
 	cJSON_AddStringToObject(o, "verdict", verdicts[v->verdict]);
 	cJSON_AddStringToObject(o, "text", rep_result_sentence(v));
+	cJSON_AddStringToObject(o, "completeness", rep_completeness_name(v));
+	if (v->reason && *v->reason)
+		cJSON_AddStringToObject(o, "reason", v->reason);
+	count_put(o, "kernel_accesses", race_kernel_accesses(r));
 	count_put(o, "races", v->races);
 	count_put(o, "other_findings", v->others);
 	count_put(o, "suppressed", v->ignored[RACE_IGNORED_SUPPRESSED]);

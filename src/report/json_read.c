@@ -3,7 +3,8 @@
  *
  * Counts are summed over files; equal findings become one when they are grouped
  * for display (group.c), so that nothing here needs to know which are equal.
- * Lines of a type that this version doesn't know are skipped: the schema may grow within a version.
+ * The schema may grow within a version: lines of a type that this version doesn't know are passed
+ * over, which a warning and the report say.
  * A wrong type or a missing key of a known line reads as 0 or "", what isn't JSON is an error with
  * its line.
  */
@@ -335,6 +336,32 @@ static bool finding_get(struct saved *s, const cJSON *o)
 
 /* ---- the other lines ----------------------------------------------------------------- */
 
+static void note_cut_off(struct saved *s)
+{
+	struct race_gap g = {.why = RACE_GAP_CUT_OFF, .kernel = ""};
+
+	base_report(s->sink, BASE_WARNING, s->path, (struct base_span){s->line, 1},
+		    "the report ends without its summary: it is taken as far as it goes");
+	g.what = base_printf(&s->r->arena, "%s ends without its summary", s->path);
+	race_gap_add(s->r, &g);
+	s->r->is_inexact = true;
+}
+
+static void note_unknown(struct saved *s, const char *type)
+{
+	struct race_gap g = {.why = RACE_GAP_OTHER, .kernel = ""};
+
+	g.what = base_printf(&s->r->arena,
+			     "%s has lines of type '%.40s', which this version doesn't know",
+			     s->path, type);
+	if (!race_gap_has(s->r, &g))
+		base_report(s->sink, BASE_WARNING, s->path, (struct base_span){s->line, 1},
+			    "found a line of type '%.40s', which this version doesn't know: all "
+			    "such lines are passed over",
+			    type);
+	race_gap_add(s->r, &g);
+}
+
 static bool header_get(struct saved *s, const cJSON *o)
 {
 	struct race_results *r = s->r;
@@ -378,7 +405,8 @@ static bool header_get(struct saved *s, const cJSON *o)
 		race_context_add(r, &c);
 	}
 	/* Each of several joined reports has its own summary. */
-	r->is_inexact = r->is_inexact || (s->has_header && !s->has_summary);
+	if (s->has_header && !s->has_summary)
+		note_cut_off(s);
 	s->has_header = true;
 	s->has_summary = false;
 	return true;
@@ -432,6 +460,9 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 		return;
 	r->has_oracle = true;
 	counters_get(r, o, RACE_IN_ORACLE);
+	/* Older versions counted all accesses alike. */
+	if (!cJSON_HasObjectItem(o, "judged_of_kernels"))
+		r->judged_kernels += count_get(o, "judged");
 	const cJSON *sc = cJSON_GetObjectItemCaseSensitive(o, "fence_sc");
 	r->is_sc_execution =
 		r->is_sc_execution || (cJSON_IsString(sc) && !strcmp(sc->valuestring, "execution"));
@@ -469,7 +500,28 @@ static void summary_get(struct saved *s, const cJSON *o)
 	counters_get(r, o, RACE_IN_SUMMARY);
 	if (!r->cuda_error)
 		r->cuda_error = small_get(o, "cuda_error");
+	if (!strcmp(str_get(s, o, "completeness"), "nothing")) {
+		r->empty_runs++;
+		r->why_nothing = str_get(s, o, "reason");
+	} else if (!cJSON_HasObjectItem(o, "completeness")) {
+		race_gaps_find(r); /* of an older version */
+	}
 	s->has_summary = true;
+}
+
+static void gap_get(struct saved *s, const cJSON *o)
+{
+	struct race_gap g = {.why = race_gap_parse(str_get(s, o, "why")),
+			     .kernel = str_get(s, o, "function_mangled"),
+			     .what = str_get(s, o, "what"),
+			     .count = count_get(o, "count"),
+			     .of = count_get(o, "of")};
+
+	if (!g.why) {
+		g.why = RACE_GAP_OTHER;
+		g.what = *g.what ? g.what : str_get(s, o, "why");
+	}
+	race_gap_add(s->r, &g);
 }
 
 static bool line_get(struct saved *s, const cJSON *o)
@@ -507,8 +559,12 @@ static bool line_get(struct saved *s, const cJSON *o)
 	} else if (!strcmp(type, "note")) {
 		const char *text = str_get(s, o, "text");
 		race_note_add(s->r, text, strlen(text));
+	} else if (!strcmp(type, "gap")) {
+		gap_get(s, o);
 	} else if (!strcmp(type, "summary")) {
 		summary_get(s, o);
+	} else {
+		note_unknown(s, type);
 	}
 	return true;
 }
@@ -549,11 +605,9 @@ int rep_json_parse(const char *path, const char *text, size_t n, struct race_res
 			    "found an empty file, expected a saved report");
 		return BASE_EXIT_INPUT;
 	}
-	if (!s.has_summary) {
-		base_report(sink, BASE_WARNING, path, (struct base_span){s.line, 1},
-			    "the report ends without its summary: it is taken as far as it goes");
-		r->is_inexact = true;
-	}
+	if (!s.has_summary)
+		note_cut_off(&s);
+	race_gaps_join(r);
 	return 0;
 }
 

@@ -87,6 +87,41 @@ try 73 "$collider" run --fail-unchecked /bin/true
 try 4 "$collider" run --fail-unchecked "$fake" attach exit=4
 hasnt err "--fail-unchecked"
 try 9 "$collider" run --fail-unchecked --error-exitcode=9 "$fake" race
+# What report is asked for and can't show.
+try 1 "$collider" report --coverage="$T/no-such"
+has err "error: --coverage: $T/no-such: No such file"
+is out ""
+# Partly checked: one, too, for the run and for its saved report.
+try 0 "$collider" run --fail-partial "$fake" attach
+has err "Complete: every access"
+try 73 "$collider" run --fail-partial --save="$T/nothing.jsonl" "$fake"
+try 74 "$collider" run --quiet --fail-partial --rate=4 --save="$T/part.jsonl" "$fake" attach
+has err "one execution in 4 was checked"
+has err "error: --fail-partial: not all of the run was checked"
+try 74 "$collider" run --fail-partial "$fake" attach kill=6
+has err "PARTIAL: the program was killed by signal 6"
+try 134 "$collider" run --fail-unchecked "$fake" attach kill=6
+try 9 "$collider" run --fail-partial --error-exitcode=9 --rate=4 --save="$T/race.jsonl" "$fake" race
+try 74 "$collider" run --kernel-name='fake*,typo' --fail-partial "$fake" attach
+has err "PARTIAL: --kernel-name=typo matched no kernel that was launched"
+try 0 "$collider" run --kernel-name='fake*' --fail-partial "$fake" attach
+try 73 "$collider" report --fail-partial "$T/nothing.jsonl"
+try 73 "$collider" report --fail-unchecked "$T/nothing.jsonl"
+try 0 "$collider" report --fail-unchecked "$T/part.jsonl"
+try 74 "$collider" report --fail-partial "$T/part.jsonl"
+has out "one execution in 4 was checked"
+try 9 "$collider" report --fail-partial --error-exitcode=9 "$T/race.jsonl"
+try 0 "$collider" report "$T/race.jsonl"
+try 2 "$collider" report --coverage="$T/cov" "$T/race.jsonl"
+# A report that is cut off, or has lines of a newer version, says so and is partial.
+grep -v '"type":"summary"' "$T/race.jsonl" >"$T/cut.jsonl"
+try 74 "$collider" report --fail-partial "$T/cut.jsonl"
+has err "the report ends without its summary"
+has out "cut.jsonl ends without its summary"
+sed '2i{"type":"novelty","what":1}' "$T/race.jsonl" >"$T/new.jsonl"
+try 0 "$collider" report "$T/new.jsonl"
+has err "a line of type 'novelty'"
+has out "has lines of type 'novelty', which this version doesn't know"
 
 # The first race ends the program; what doesn't count for exit codes doesn't.
 try 143 "$collider" run --halt-on-race "$fake" race sleep=600

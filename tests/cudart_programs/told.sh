@@ -140,8 +140,8 @@ has 'NOTHING WAS CHECKED: the program holds the static CUDA runtime'
 run 0 --fail-unchecked ./none_plain k
 has 'no race seen in 1 checked access'
 run 73 --fail-unchecked ./none_code k
-has 'NOTHING WAS CHECKED: GPU code of the program could not be loaded'
-has 'Note: .*none_code holds machine code only'
+has 'NOTHING WAS CHECKED: GPU code could not be loaded: .*none_code holds machine code only'
+has '^  kernel k\(int\*\): GPU code could not be loaded'
 run 73 --fail-unchecked /bin/true
 has "NOTHING WAS CHECKED: /bin/true has no GPU code and isn't linked with CUDA"
 run 0 /bin/true

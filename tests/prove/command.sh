@@ -25,6 +25,20 @@ CU
 expect 0 'blockDim.x = 32' "$tree/mask.cu"
 expect 10 'threadIdx.x' --block-dim=64 "$tree/mask.cu"
 expect 0 'race-free' "$tree/mask.cu" -- -DOFFSET=5u
+# Nothing analysed is not race-free.
+expect 2 "error: --kernel=mast: no kernel of .*mask.cu has that in its name$" --kernel=mast "$tree/mask.cu"
+expect 2 "error: --kernel=mast: no kernel" --format=json --kernel=mast "$tree/mask.cu"
+expect 0 'race-free' --kernel=mas "$tree/mask.cu"
+cat >"$tree/none.cu" <<'CU'
+__device__ int twice(int i) { return 2 * i; }
+int main() { return 0; }
+CU
+expect 1 'error: .*none.cu has no kernel: nothing was analysed$' "$tree/none.cu"
+printf '.version 8.0\n.target sm_80\n.address_size 64\n.visible .func f() { ret; }\n' >"$tree/bare.ptx"
+expect 1 'bare.ptx has no kernel' "$tree/bare.ptx"
+mkdir "$tree/build"
+printf '[{"directory":"%s","file":"none.cu","command":"nvcc -c none.cu"}]\n' "$tree" >"$tree/build/compile_commands.json"
+expect 1 'has no kernel' --build="$tree/build"
 cat >"$tree/assume.cu" <<'CU'
 __global__ void half(float *y, int n)
 {

@@ -66,6 +66,7 @@ static void put(struct fake *f, const struct chunk *c)
 static void all_pairs(struct fake *f)
 {
 	struct race_oracle o = {.accesses = 12345,
+				.kernel_accesses = 12000,
 				.words = 100,
 				.shadow_bytes = 3200,
 				.clock_bytes = 640,
@@ -565,7 +566,7 @@ static void history_beside_guard(void **state)
 /* Nothing raced: clean because accesses were judged, not because none was re-read. */
 static void judged_and_clean(void **state)
 {
-	struct race_oracle o = {.accesses = 5, .actors = 32, .launches = 1};
+	struct race_oracle o = {.accesses = 5, .kernel_accesses = 3, .actors = 32, .launches = 1};
 	struct rep_options opt = {0};
 	struct race_results r;
 	struct fake f;
@@ -575,6 +576,7 @@ static void judged_and_clean(void **state)
 	fake_chunk(&f, RACE_CHUNK_ORACLE, &o, sizeof(o));
 	fake_read(&f, &r);
 	assert_int_equal(rep_get_verdict(&r, &opt), REP_VERDICT_CLEAN);
+	assert_int_equal(race_completeness(&r), RACE_COMPLETE);
 	race_results_free(&r);
 	fake_close(&f);
 }

@@ -151,8 +151,9 @@ static void host_code(void **state)
 	opt.format = REP_JSON;
 	golden(&r, &opt, "host.jsonl");
 	assert_int_equal(rep_get_verdict(&r, &opt), REP_VERDICT_RACES);
+	/* No kernel ran: what is checked of host code alone is no clean run. */
 	r.findings.n = 0;
-	assert_int_equal(rep_get_verdict(&r, &opt), REP_VERDICT_CLEAN);
+	assert_int_equal(rep_get_verdict(&r, &opt), REP_VERDICT_NOTHING);
 	race_results_free(&r);
 	fake_close(&f);
 }
@@ -239,7 +240,7 @@ static void results_are_distinct(void **state)
 	g->launches = g->modules = 1;
 	expect_result(&f, REP_VERDICT_NOTHING, "no access that Collider checks");
 	g->exact = 0;
-	expect_result(&f, REP_VERDICT_NOTHING, "ended before");
+	expect_result(&f, REP_VERDICT_NOTHING, "ended while");
 	g->checked = 1234567;
 	expect_result(&f, REP_VERDICT_CLEAN, "at least 1,234,567 checked accesses");
 	g->exact = 1;

@@ -133,6 +133,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .dropped = s.dropped,
 					 .raced_out = s.raced_out,
 					 .host_accesses = m->judge->nhost_accesses,
+					 .op_accesses = m->judge->nop_accesses,
 					 .untold = m->judge->nuntold,
 					 .registered = m->judge->nregistered,
 					 .registered_bytes = m->judge->registered_bytes,
@@ -300,6 +301,7 @@ static void judge_range(struct cpu_judge *x, const struct cpu_op *op, uint32_t a
 		return;
 	}
 	uint64_t start = x->range_limit == UINT64_MAX ? 0 : now_ns();
+	x->nop_accesses += bytes && !oracle_is_full(x->o);
 	oracle_access_range(x->o, actor, cpu_site_of_op(x, op, is_write),
 			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
 	x->range_ns += start ? now_ns() - start : 0;
@@ -480,6 +482,7 @@ void cpu_judge_op_value(struct cpu_op *op, bool is_write)
 				 .strength = is_write ? RACE_RELEASE : RACE_ACQUIRE,
 				 .scope = RACE_SCOPE_SYS,
 				 .bytes = op->work.value.size};
+	x->nop_accesses += !oracle_is_full(x->o);
 	judge_direct(x, op->judge_actor, &acc, cpu_space_machine(op->m, op->work.value.addr));
 	judge_unlock(x);
 }

@@ -161,6 +161,7 @@ struct cpu_judge {
 	struct judge_host_site *host_sites;
 	uint64_t inflight; /* operations that have not ended */
 	uint64_t nhost_accesses;
+	uint64_t nop_accesses;			/* of operations of the host */
 	uint64_t nregistered, registered_bytes; /* memory of the program's that isn't watched */
 	bool is_armed;				/* memory is protected */
 	bool is_host_tried;			/* cpu_host_start has been called, or refused */

@@ -19,6 +19,7 @@
 #include <cuda.h>
 
 #include "cudart/state/collider.h"
+#include "cudart/state/gap.h"
 #include "cudart/state/link.h"
 #include "race/shm_write.h"
 
@@ -246,6 +247,8 @@ static cudaError_t prepare(const struct rt_launch *l, struct rt_shape *shape, st
 	      : cudaErrorInvalidResourceHandle; /* as for an invalid handle */
 	if (e == cudaSuccess)
 		rt_collider_kernel(k);
+	else
+		rt_gap_launch(k, e);
 	rt_images_unlock();
 	if (e != cudaSuccess)
 		return e;
@@ -268,7 +271,10 @@ static cudaError_t prepare(const struct rt_launch *l, struct rt_shape *shape, st
 	out->cpu.launch.tag = k;
 	rt_collider_order(k, l->device, &out->cpu.launch);
 	rt_images_unlock();
-	return make_params(kernel, l->args, l->extra, out);
+	e = make_params(kernel, l->args, l->extra, out);
+	if (e != cudaSuccess)
+		rt_gap_launch(k, e);
+	return e;
 }
 
 cudaError_t rt_launch_prepare(const struct rt_launch *l, struct rt_work *out)
@@ -293,6 +299,8 @@ static cudaError_t launch(struct rt_launch *l, cudaStream_t stream, struct rt_sh
 		return rt_fail(e);
 	rt_launches_record(&w.cpu.launch);
 	e = rt_stream_submit(stream, is_per_thread, &w, &op);
+	if (e != cudaSuccess)
+		rt_gap_launch(w.kern, e);
 	free((void *)(uintptr_t)w.cpu.launch.params);
 	if (e == cudaSuccess && op && shape->event)
 		e = rt_event_set(shape->event, op);
@@ -323,8 +331,12 @@ static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *f
 	if (!config)
 		return rt_fail(cudaErrorInvalidValue);
 	cudaError_t e = rt_shape_read(config->attrs, config->numAttrs, &shape);
-	if (e != cudaSuccess)
+	if (e != cudaSuccess) {
+		rt_images_lock();
+		rt_gap_launch(rt_kern_find(func), e);
+		rt_images_unlock();
 		return rt_fail(e);
+	}
 	struct rt_launch l = {.func = func,
 			      .grid = config->gridDim,
 			      .block = config->blockDim,

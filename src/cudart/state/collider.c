@@ -130,6 +130,7 @@ static void update_oracle(void)
 		return;
 	cpu_get_oracle_stats(rt.m, &s);
 	oracle->accesses = s.accesses;
+	oracle->kernel_accesses = s.accesses - s.host_accesses - s.op_accesses;
 	oracle->words = s.words;
 	oracle->shadow_bytes = s.shadow_bytes;
 	oracle->clock_bytes = s.clock_bytes;
@@ -144,20 +145,23 @@ static void update_oracle(void)
 		oracle->registered_bytes = s.registered_bytes;
 	}
 	if (rt.options.sees_host && !s.sees_host && !is_blind)
-		race_shm_note("%s", why_blind(&s));
+		race_shm_gap_note(RACE_GAP_HOST, "%s", why_blind(&s));
 	is_blind = is_blind || !s.sees_host;
 	if (s.has_ranges_left && !has_left)
-		race_shm_note("copies, fills and frees of the host were judged for half of the "
-			      "time of --budget: later ones were not");
+		race_shm_gap_note(RACE_GAP_BUDGET,
+				  "copies, fills and frees of the host were judged for half of the "
+				  "time of --budget: later ones were not");
 	has_left = s.has_ranges_left;
 	if (s.untold && !oracle->untold)
-		race_shm_note("races of launches that ran beside others that were left out, or "
-			      "were not ordered with them, were not reported: what orders them "
-			      "is unknown");
+		race_shm_gap_note(RACE_GAP_LAUNCHES,
+				  "races of launches that ran beside others that were left out, or "
+				  "were not ordered with them, were not reported: what orders them "
+				  "is unknown");
 	oracle->untold = s.untold;
 	oracle->sees_host = s.sees_host;
 	if (s.is_sc_coarse && !is_coarse)
-		race_shm_note(
+		race_shm_gap_note(
+			RACE_GAP_FORGOTTEN,
 			"so many fence.sc's (__threadfence) had to be placed after others that the "
 			"oracle took the later ones in the order in which they ran: races "
 			"between accesses on their two sides may be missing");
@@ -171,6 +175,7 @@ static void update_oracle(void)
 					"the program did after that was not judged");
 	is_full = s.is_full;
 	oracle->is_full = s.is_full && !rt.options.steps_aside;
+	oracle->is_aside = s.is_full && rt.options.steps_aside;
 }
 
 /* After each batch of the machine's work. The machine's locks are held, so this lock is only tried:
@@ -214,8 +219,9 @@ static void set_up(struct context *c, unsigned device)
 		return;
 	c->region = race_shm_region(number++);
 	if (!c->region) {
-		race_shm_note("more than %u devices; races in the later ones go unchecked",
-			      RACE_REGIONS);
+		race_shm_gap_note(RACE_GAP_FORGOTTEN,
+				  "more than %u devices; races in the later ones go unchecked",
+				  RACE_REGIONS);
 		return;
 	}
 	c->region->device = (int32_t)device;
@@ -226,8 +232,9 @@ static void set_up(struct context *c, unsigned device)
 	r->maps = (uint64_t)(uintptr_t)&c->region->maps;
 	if (!cpu_mem_register(rt.m, r, sizeof(*r)) ||
 	    !cpu_mem_register(rt.m, c->region->records, RACE_REGION_MAPPED)) {
-		race_shm_note("no memory for the reports of device %u; races in it go unchecked",
-			      device);
+		race_shm_gap_note(
+			RACE_GAP_FORGOTTEN,
+			"no memory for the reports of device %u; races in it go unchecked", device);
 		return;
 	}
 	if (!mirror && RACE_RUN_WANTS(race_shm_get()->flags, RACE_DETECTOR_WATCH))
@@ -322,8 +329,9 @@ static bool fill_blocks(const struct context *c, struct found *f, bool *has_any,
 			continue;
 		*has_any = true;
 		if (f->blocks[id].bytes < race_detectors[id].block_bytes) {
-			race_shm_note("a module was instrumented by another version of Collider; "
-				      "races in it go unchecked");
+			race_shm_gap_note(RACE_GAP_NOT_INSTRUMENTED,
+					  "a module was instrumented by another version of "
+					  "Collider; races in it go unchecked");
 		} else if (c->rt) {
 			void *block = (void *)(uintptr_t)f->blocks[id].at;
 			if (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) {
@@ -361,8 +369,7 @@ void rt_collider_failed(const char *why)
 	if (!is_open)
 		return;
 	__atomic_fetch_add(&race_shm_get()->failed_modules, 1, __ATOMIC_RELAXED);
-	race_shm_chunk(RACE_CHUNK_NOTE, base_hash(why, strlen(why), BASE_FNV_INIT), why,
-		       strlen(why) + 1, NULL, 0);
+	race_shm_gap(RACE_GAP_NOT_LOADED, "", why, 1);
 }
 
 /* ---- the order of blocks --------------------------------------------------------------- */

@@ -201,8 +201,10 @@ static void set_up(struct history *h)
 			break;
 	}
 	if (!h->part[PART_TABLES]) {
-		race_shm_note("no address space for the words of --detector=%s; it checks nothing",
-			      h->name);
+		race_shm_gap_note(
+			RACE_GAP_FORGOTTEN,
+			"no address space for the words of --detector=%s; it checks nothing",
+			h->name);
 		return;
 	}
 	h->tables = (struct race_history_tables *)(void *)h->part[PART_TABLES];

@@ -21,6 +21,7 @@
 
 #include "cudart/state/collider.h"
 #include "cudart/state/fatbin.h"
+#include "cudart/state/gap.h"
 #include "cudart/state/link.h"
 #include "instrument/instrument.h"
 #include "race/shm_write.h"
@@ -121,9 +122,10 @@ static struct ptx_module *prepare(struct rt_image *im, const char *file, struct 
 		done = ptx_parse(&im->arena, file, out.p, out.n - 1, &sink);
 	if (!done || sink.errors) {
 		base_sink_print(&sink, stderr);
-		race_shm_note("a module could not be prepared for the detectors asked for; it runs "
-			      "as it was built: %s",
-			      file);
+		race_shm_gap_note(RACE_GAP_NOT_INSTRUMENTED,
+				  "a module could not be prepared for the detectors asked for; it "
+				  "runs as it was built: %s",
+				  file);
 		done = NULL;
 	}
 	base_sink_free(&sink);
@@ -471,6 +473,8 @@ bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel)
 			say_no_ptx(k->image);
 		k->is_told = true;
 	}
+	if (why)
+		rt_gap_refused(k, why);
 	return why != NULL;
 }
 

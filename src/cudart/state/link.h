@@ -43,6 +43,7 @@ struct rt_kern {
 	struct rt_kern_attr attr[RT_DEVICES];
 	struct race_kernel_count *count; /* collider.c */
 	struct race_launches launches;
+	uint64_t *refused; /* launches; NULL: none so far */
 	bool is_counted, is_told;
 	/* Which order of blocks its code follows; collider.c. */
 	enum { RT_ORDER_UNKNOWN, RT_ORDER_PLAIN, RT_ORDER_WAITING } order;

@@ -101,6 +101,16 @@ static bool is_found(const char *expr, const char *const *names, size_t n)
 	return is;
 }
 
+const char *race_name_next(struct base_arena *a, const char **list)
+{
+	const char *end = pattern_end(*list), *at = *list;
+
+	*list = end + (*end == ',');
+	return end > at ? base_strndup(a, at, (size_t)(end - at))
+	       : *end	? race_name_next(a, list)
+			: NULL;
+}
+
 bool race_names_are_listed(const char *list, const char *const *names, size_t n)
 {
 	struct base_arena a = {0};

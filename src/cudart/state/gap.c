@@ -1,0 +1,44 @@
+/*
+ * gap.c - launches that the program asked for and that didn't run, for the report.
+ *
+ * A kernel that the device can't run, one whose code could not be loaded, and a launch that CUDA
+ * itself refuses: each is counted by kernel and reason in the shared file, so that a run never ends
+ * with "no race seen" for what it didn't execute.
+ *
+ * Costs: a look through the shared file for each such launch but those of a refused kernel.
+ */
+#include "cudart/state/gap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "race/shm_write.h"
+
+void rt_gap_refused(struct rt_kern *k, const char *why)
+{
+	if (k->refused)
+		__atomic_fetch_add(k->refused, 1, __ATOMIC_RELAXED);
+	else
+		k->refused = race_shm_gap(RACE_GAP_REFUSED, k->name, why, 1);
+}
+
+void rt_gap_launch(struct rt_kern *k, cudaError_t e)
+{
+	const char *name = k ? k->name : "";
+
+	switch (e) {
+	case cudaErrorNotSupported: /* rt_gap_refused has noted it, if it was the kernel */
+		if (!k || !k->refused)
+			race_shm_gap(RACE_GAP_REFUSED, name,
+				     "the launch asks for what the CPU device doesn't have", 1);
+		break;
+	case cudaErrorInvalidPtx:
+	case cudaErrorNoKernelImageForDevice:
+	case cudaErrorInvalidKernelImage:
+		race_shm_gap(RACE_GAP_NOT_LOADED, name, "", 1);
+		break;
+	default:
+		race_shm_gap(RACE_GAP_INVALID, name, cudaGetErrorName(e), 1);
+		break;
+	}
+}

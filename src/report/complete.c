@@ -1,0 +1,134 @@
+/*
+ * complete.c - the words of the completeness verdict (race/read/gap.c).
+ *
+ * One line in the basis of every report, a line for each gap below it, and the gaps in short after
+ * the result, so that a run of which a part was not checked never ends with "no race seen" alone.
+ */
+#include "report/internal.h"
+
+#include <string.h>
+
+#define LAST_LINE 3u /* gaps that it names */
+
+static const char *const names[] = {
+	[RACE_COMPLETE] = "complete", [RACE_PARTIAL] = "partial", [RACE_NOTHING] = "nothing"};
+
+const char *rep_completeness_name(const struct rep_view *v)
+{
+	return names[v->completeness];
+}
+
+static const struct race_gap_row *row_of(const struct race_gap *g)
+{
+	return &race_gap_rows[g->why];
+}
+
+/* "3 of 12 launches"; "" if nothing was counted. */
+static const char *gap_count(struct base_arena *a, const struct race_gap *g)
+{
+	const char *noun = row_of(g)->noun;
+
+	if (!g->count || !*noun)
+		return "";
+	if (g->of > 1)
+		return base_printf(a, "%s of %s", rep_number(a, g->count),
+				   rep_count(a, g->of, noun));
+	return rep_count(a, g->count, noun);
+}
+
+const char *rep_gap_text(struct rep_view *v, const struct race_gap *g)
+{
+	struct base_arena *a = &v->arena;
+	const char *kernel =
+		*g->kernel ? base_printf(a, "kernel %s", rep_name(v, g->kernel_shown)) : "";
+	const char *count = gap_count(a, g);
+	const char *what = *g->what ? g->what : row_of(g)->text;
+
+	bool has_lead = row_of(g)->is_last && *g->what; /* "GPU code could not be loaded: ..." */
+
+	return base_printf(a, "%s%s%s%s%s%s%s", kernel, *kernel && *count ? ", " : "", count,
+			   *kernel || *count ? ": " : "", has_lead ? row_of(g)->text : "",
+			   has_lead ? ": " : "", what);
+}
+
+/* "kernel scan(int*) refused", "--kernel-name=scam matched nothing" */
+static const char *gap_short(struct rep_view *v, const struct race_gap *g)
+{
+	struct base_arena *a = &v->arena;
+	const char *name = rep_name(v, g->kernel_shown), *count = gap_count(a, g);
+
+	if (*g->kernel)
+		return base_printf(a, "kernel %s %s", name, row_of(g)->word);
+	if (g->why == RACE_GAP_NOT_LOADED)
+		return base_printf(a, "GPU code %s", row_of(g)->word);
+	if (g->why == RACE_GAP_STOPPED || g->why == RACE_GAP_UNMATCHED)
+		return *g->what ? g->what : row_of(g)->text;
+	return *count ? base_printf(a, "%s %s", count, row_of(g)->word) : row_of(g)->word;
+}
+
+/* What the last line adds: the gaps that it always names, or all; "" if there are none. */
+static const char *in_short(struct rep_view *v, bool is_all)
+{
+	const char *text = "";
+	size_t n = 0, left = 0;
+
+	for (size_t i = 0; i < v->ngaps; i++) {
+		const struct race_gap *g = v->gaps[i];
+		if (!is_all && !row_of(g)->is_last)
+			continue;
+		const char *one = gap_short(v, g);
+		if (strstr(text, one))
+			continue;
+		if (n == LAST_LINE) {
+			left++;
+			continue;
+		}
+		text = base_printf(&v->arena, "%s%s%s", text, n++ ? ", " : "", one);
+	}
+	return left ? base_printf(&v->arena, "%s and %zu more", text, left) : text;
+}
+
+const char *rep_partial_words(struct rep_view *v)
+{
+	const char *text =
+		v->completeness != RACE_PARTIAL ? "" : in_short(v, v->verdict == REP_VERDICT_CLEAN);
+
+	return *text ? base_printf(&v->arena, "; PARTIAL: %s", text) : "";
+}
+
+const char *rep_nothing_gap(struct rep_view *v)
+{
+	for (size_t i = 0; i < v->ngaps; i++)
+		if (row_of(v->gaps[i])->is_last)
+			return rep_gap_text(v, v->gaps[i]);
+	return NULL;
+}
+
+void rep_completeness(struct base_buf *out, struct rep_view *v)
+{
+	static const char *const texts[] = {
+		[RACE_COMPLETE] = "Complete: every access of the kernels that ran was checked",
+		[RACE_PARTIAL] = "PARTIAL: not all of the run was checked:",
+		[RACE_NOTHING] = "NOTHING was checked of what kernels did"};
+
+	if (v->completeness == RACE_NOTHING && v->ngaps)
+		base_buf_printf(out, "%s:\n", texts[RACE_NOTHING]);
+	else
+		base_buf_printf(out, "%s\n", texts[v->completeness]);
+	for (size_t i = 0; i < v->ngaps; i++)
+		base_buf_printf(out, "  %s\n", rep_gap_text(v, v->gaps[i]));
+}
+
+/* ---- the view -------------------------------------------------------------------------------- */
+
+void rep_gaps_sort(struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+
+	v->completeness = race_completeness(r);
+	v->gaps = BASE_NEWN(&v->arena, const struct race_gap *, r->gaps.n + 1);
+	for (unsigned why = 1; why < RACE_GAPS; why++)
+		for (size_t i = 0; i < r->gaps.n; i++)
+			if (r->gaps.v[i].why == why)
+				v->gaps[v->ngaps++] = &r->gaps.v[i];
+}
