@@ -149,7 +149,8 @@ static void add_compile(struct tool_strings *out, const struct compiler *c)
 static const char *link_list(const char *folder, struct base_arena *a)
 {
 	return base_printf(a,
-			   "--wrap=memcpy,--wrap=memmove,--wrap=memset,--whole-archive,%s/" HOST_LIB
+			   "--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=__memcpy_chk,"
+			   "--wrap=__memmove_chk,--wrap=__memset_chk,--whole-archive,%s/" HOST_LIB
 			   ",--no-whole-archive",
 			   folder);
 }

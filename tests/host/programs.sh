@@ -39,7 +39,10 @@ import json, os, sys
 for line in open(sys.argv[1]):
     o = json.loads(line)
     if o["type"] == "finding" and o["space"] in ("managed", "pinned", "system"):
-        print(o["kind"], o["class"], os.path.basename(o["file"]), o["line"], sep="|")
+        # Some systems' memcpy is an inline function of a header (_FORTIFY_SOURCE).
+        own = [p for p in [o, *o["inlined_at"]] if not p["file"].startswith("/usr/")]
+        at = (own or [o])[0]
+        print(o["kind"], o["class"], os.path.basename(at["file"]), at["line"], sep="|")
 P
 }
 

@@ -116,3 +116,29 @@ FILL(__tsan_memset)
 COPY(__wrap_memcpy, __real_memcpy)
 COPY(__wrap_memmove, __real_memmove)
 FILL(__wrap_memset)
+
+/* What -D_FORTIFY_SOURCE makes of the calls, the default of Ubuntu's compilers: `room` is what the
+ * destination has, and the library ends a program that would write more. */
+void *__real___memcpy_chk(void *to, const void *from, size_t n, size_t room);
+void *__real___memmove_chk(void *to, const void *from, size_t n, size_t room);
+void *__real___memset_chk(void *to, int value, size_t n, size_t room);
+
+HOOK void *__wrap___memcpy_chk(void *to, const void *from, size_t n, size_t room)
+{
+	range(from, n, HOST_READ, PC);
+	range(to, n < room ? n : room, HOST_WRITE, PC);
+	return __real___memcpy_chk(to, from, n, room);
+}
+
+HOOK void *__wrap___memmove_chk(void *to, const void *from, size_t n, size_t room)
+{
+	range(from, n, HOST_READ, PC);
+	range(to, n < room ? n : room, HOST_WRITE, PC);
+	return __real___memmove_chk(to, from, n, room);
+}
+
+HOOK void *__wrap___memset_chk(void *to, int value, size_t n, size_t room)
+{
+	range(to, n < room ? n : room, HOST_WRITE, PC);
+	return __real___memset_chk(to, value, n, room);
+}
