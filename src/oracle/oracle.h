@@ -85,8 +85,7 @@ struct oracle_options {
 	uint32_t max_actors;  /* 0: ORACLE_MAX_ACTORS */
 	uint32_t max_forced;  /* fence.sc's placed after others by communication, and one for each
 				 256 accesses; from then on each comes after all earlier ones, and
-				 those of a warp's lanes after each other (not with
-				 has_late_writes); 0: 2^14 */
+				 those of a warp's lanes after each other; 0: 2^14 */
 	uint32_t max_records; /* of a word; then its oldest are dropped and counted; 0: 2^20 */
 	bool is_one_host;     /* one host thread, which submits every operation before it starts:
 				 what it has seen the end of can be forgotten */

@@ -476,7 +476,9 @@ static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_
 
 /* ---- too many fences ------------------------------------------------------------------------ */
 
-/* From now on fences are in the order of execution, after all those that there were. */
+/* From now on fences are in the order of execution, after all those that there were. What a
+ * program forces, by stores that take effect late, too, is placed when a fence is executed, after
+ * fences that were: the order of execution has all of it. */
 static void coarsen(struct oracle *o)
 {
 	struct oracle_sc_log *log, *tmp;
@@ -495,7 +497,7 @@ static void coarsen(struct oracle *o)
 
 static bool is_too_many(const struct oracle *o)
 {
-	return o->opt.sc == ORACLE_SC_PROGRAM && !o->opt.has_late_writes &&
+	return o->opt.sc == ORACLE_SC_PROGRAM &&
 	       o->nforced + 1 >= o->opt.max_forced + o->stats.accesses / ACCESSES_EACH;
 }
 

@@ -247,11 +247,18 @@ const char *list_compare_coarse(const struct list *l, bool *is_coarse)
 	static struct naive_result want;
 	static struct list_verdict got;
 
-	judge(l, (struct oracle_options){.sc = ORACLE_SC_PROGRAM, .max_forced = 1}, &got);
 	wanted(l, ORACLE_SC_PROGRAM, &want);
-	*is_coarse = got.is_coarse;
-	got.is_part = true; /* it may miss some */
-	return want.is_too_long ? NULL : compare(&want, &got);
+	for (unsigned is_late = 0; is_late < 2; is_late++) {
+		struct oracle_options opt = {
+			.sc = ORACLE_SC_PROGRAM, .max_forced = 1, .has_late_writes = is_late};
+		judge(l, opt, &got);
+		*is_coarse = got.is_coarse;
+		got.is_part = true; /* it may miss some */
+		const char *diff = want.is_too_long ? NULL : compare(&want, &got);
+		if (diff)
+			return diff;
+	}
+	return NULL;
 }
 
 const char *list_compare(const struct list *l, enum oracle_sc sc)

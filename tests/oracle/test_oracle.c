@@ -448,9 +448,10 @@ static void test_fence_sc(void **state)
 }
 
 /* Two warps of two blocks; all lanes fence, or only those of the first. */
-static unsigned coarse_races(bool has_second, uint8_t scope, bool *is_coarse)
+static unsigned coarse_races(bool has_second, uint8_t scope, bool is_late, bool *is_coarse)
 {
-	struct world w = world_of((struct oracle_options){.max_forced = 1});
+	struct world w =
+		world_of((struct oracle_options){.max_forced = 1, .has_late_writes = is_late});
 	unsigned races;
 
 	store(&w, w.a, M);
@@ -469,10 +470,12 @@ static void test_fence_sc_coarse(void **state)
 	bool is_coarse;
 
 	(void)state;
-	assert_int_equal(coarse_races(true, RACE_SCOPE_GPU, &is_coarse), 0);
-	assert_true(is_coarse);
-	assert_int_equal(coarse_races(false, RACE_SCOPE_GPU, &is_coarse), 1);
-	assert_int_equal(coarse_races(true, RACE_SCOPE_CTA, &is_coarse), 1);
+	for (int is_late = 0; is_late < 2; is_late++) {
+		assert_int_equal(coarse_races(true, RACE_SCOPE_GPU, is_late, &is_coarse), 0);
+		assert_true(is_coarse);
+		assert_int_equal(coarse_races(false, RACE_SCOPE_GPU, is_late, &is_coarse), 1);
+		assert_int_equal(coarse_races(true, RACE_SCOPE_CTA, is_late, &is_coarse), 1);
+	}
 }
 
 /* ---- barriers -------------------------------------------------------------------------------- */
