@@ -309,12 +309,36 @@ static void warp(struct writer *w, const struct gen_stmt *s, unsigned i)
 	put_label(w, "joined", i);
 }
 
-/* The first warp has something for the second. */
+/* Is it the launch's last statement, after which threads may leave as they come? */
+static bool is_end(const struct writer *w, const struct gen_stmt *s, unsigned i)
+{
+	for (unsigned j = i + 1; j < w->k->n; j++)
+		if (!w->k->stmt[j].is_removed && w->k->stmt[j].launch == s->launch)
+			return false;
+	return !s->trips && s->form & 4 && !getenv("COLLIDER_FUNCTIONS");
+}
+
+/* The third warp arrives, too, or half of it, and leaves. */
+static void third_arrives(struct writer *w, const struct gen_stmt *s, unsigned i, unsigned count)
+{
+	put_inst(w, "setp.lt.u32 %%p, %%t, 64");
+	put_inst(w, "@%%p bra fourth%u", i);
+	if (s->form & 2) {
+		put_inst(w, "and.b32 %%r1, %%t, 16");
+		put_inst(w, "setp.ne.u32 %%p, %%r1, 0");
+		put_inst(w, "@%%p bra fourth%u", i);
+	}
+	put_inst(w, "bar.arrive 5, %u", count);
+	put_label(w, "fourth", i);
+}
+
+/* The first warp has something for the second. At the end of a launch each warp leaves when it has
+ * arrived. */
 static void split(struct writer *w, const struct gen_stmt *s, unsigned i)
 {
 	const char *first = is_out(w, s, 2) ? "bar.sync" : "bar.arrive";
 	const char *second = is_out(w, s, 2) ? "bar.arrive" : "bar.sync";
-	unsigned st, ld;
+	unsigned st, ld, count = is_end(w, s, i) && s->form & 1 ? w->l->threads : 64;
 
 	if (w->l->threads < 64)
 		return;
@@ -322,17 +346,20 @@ static void split(struct writer *w, const struct gen_stmt *s, unsigned i)
 	put_inst(w, "@%%p bra second%u", i);
 	st = put_store(w, s, own_of(s));
 	if (!is_out(w, s, 1))
-		put_inst(w, "%s 5, 64", first);
+		put_inst(w, "%s 5, %u", first, count);
 	put_label(w, "second", i);
 	put_inst(w, "sub.u32 %%r1, %%t, 32");
 	put_inst(w, "setp.ge.u32 %%p, %%r1, 32");
 	put_inst(w, "@%%p bra third%u", i);
 	if (!is_out(w, s, 1))
-		put_inst(w, "%s 5, 64", second);
+		put_inst(w, "%s 5, %u", second, count);
 	put_slot(w, s);
 	ld = put_load(w, s, "%at");
 	put_label(w, "third", i);
-	put_inst(w, "bar.sync 0");
+	if (count > 64 && !is_out(w, s, 1))
+		third_arrives(w, s, i, count);
+	if (!is_end(w, s, i))
+		put_inst(w, "bar.sync 0");
 	put_plant_pair(w, s, st, ld);
 }
 
