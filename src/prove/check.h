@@ -33,15 +33,17 @@ struct check {
 	const struct ev_access *a, *b;
 	enum race_level level;
 	enum smt_warp warp;
-	bool is_split_cluster;	    /* GRID: of different clusters only; CLUSTER: of one */
-	const uint8_t *edges;	    /* by loop: enum phase_edge, or NULL */
-	bool is_partial, is_forced; /* forced: no offsets to compare */
+	bool is_split_cluster;	      /* GRID: of different clusters only; CLUSTER: of one */
+	const uint8_t *edges;	      /* by loop: enum phase_edge, or NULL */
+	const struct phase_case *way; /* NULL: no phases are compared */
+	bool is_partial, is_forced;   /* forced: no offsets to compare */
 	enum race_class cls;
 	bool is_done; /* this pair has its alarm */
 	/* The pair's pointers were read from these places (ev_root), or NULL: it is one array
 	 * where the places are one. are_slots_apart: and only there. */
 	const struct ex *slot[2];
 	bool are_slots_apart;
+	uint32_t other_loop; /* the two are in different iterations of this one; or IR_NONE */
 	/* arrays that are held to be apart: by the places of their parameters, and others */
 	uint64_t disjoint[CHECK_DISJOINT][2];
 	unsigned ndisjoint;
@@ -58,8 +60,14 @@ struct check {
 
 /* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
 uint64_t check_now_ms(void);
-/* What Z3 is given as wall-clock time for so many milliseconds of processor time. */
-#define CHECK_WALL(ms) ((unsigned)(8 * (ms)))
+/* A query's limits, of so many milliseconds of processor time that are left: on the clock on the
+ * wall it gets much more. */
+#define CHECK_QUERY_MS 3000
+static inline void check_limit_time(struct smt_query *q, uint64_t left)
+{
+	q->timeout_ms = (unsigned)(8 * left);
+	q->cpu_ms = (unsigned)(left < CHECK_QUERY_MS ? left : CHECK_QUERY_MS);
+}
 /* Is this pair's case impossible by the solver? For remedy.c: everything that may conflict, in all
  * cases;
  * with c->is_trial set no alarm is raised, and c->has_failed says whether one would be. */

@@ -284,7 +284,7 @@ static enum smt_answer ask_once(struct contract *c, const struct question *q, bo
 		return SMT_GAVE_UP;
 	sq.rlimit = use_bits ? CHECK_RLIMIT_BITS : c->rlimit;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	sq.timeout_ms = CHECK_WALL(c->deadline - now);
+	check_limit_time(&sq, c->deadline - now);
 	c->counts->queries++;
 	smt_begin(c->smt, &sq);
 	hold_assumes(c, q, 0);
@@ -529,7 +529,7 @@ static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *
 	if (now >= c->deadline || p->launch.max[0] < 2)
 		return false;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	sq.timeout_ms = CHECK_WALL(c->deadline - now);
+	check_limit_time(&sq, c->deadline - now);
 	c->counts->queries++;
 	smt_begin(c->smt, &sq);
 	for (unsigned t = 0; t < 2; t++) {

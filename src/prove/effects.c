@@ -234,6 +234,69 @@ static bool lower_block_copy(struct ir_frame *fr, const struct ptx_stmt *s, bool
 	return true;
 }
 
+/* cp.async of `size` bytes, `from` of which are read and the others set to 0. */
+static bool lower_copy_call(struct ir_frame *fr, const struct ptx_stmt *s, unsigned size,
+			    unsigned from)
+{
+	uint32_t at[2] = {argument(fr, s, 0, 64), argument(fr, s, 1, 64)};
+
+	if (at[0] == IR_NONE || at[1] == IR_NONE || size > 16 || from > size)
+		return false;
+	for (unsigned i = 2; i-- > 0;) {
+		struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+		uint32_t d = i ? ir_new_reg(fr->ir, 64) : IR_NONE;
+		a->kind = i ? RACE_OP_READ : RACE_OP_WRITE;
+		a->space = IR_GENERIC;
+		a->is_async = true;
+		a->bytes = (uint16_t)(i ? from : size);
+		if (!a->bytes)
+			continue;
+		struct ir_step *st = ir_push(fr, IR_ACCESS, d);
+		st->mem = a;
+		st->src[0] = at[i];
+	}
+	return true;
+}
+
+static unsigned number_in(struct ptx_str s, size_t *at)
+{
+	unsigned n = 0;
+
+	for (; *at < s.n && s.p[*at] >= '0' && s.p[*at] <= '9' && n < 1000; ++*at)
+		n = 10 * n + (unsigned)(s.p[*at] - '0');
+	return n;
+}
+
+/*
+ * Functions of CUDA's headers that have a body, but one that is too large to splice in everywhere:
+ * <cuda_pipeline_primitives.h> compares the size with each that there is, and calls one of these.
+ */
+bool ir_summarized_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name)
+{
+	static const char room[] = "_ZN6nvcuda12experimental19__pipeline_internal";
+	static const char copy[] = "21pipeline_memcpy_asyncILm",
+			  wait[] = "19pipeline_wait_priorILj", commit[] = "15pipeline_commitEv";
+	size_t at = sizeof(room) - 1;
+
+	if (name.n <= at || memcmp(name.p, room, at) != 0)
+		return false;
+	struct ptx_str rest = {name.p + at, name.n - (uint32_t)at};
+	if (rest.n >= sizeof(commit) - 1 && !memcmp(rest.p, commit, sizeof(commit) - 1))
+		return true;
+	if (rest.n > sizeof(wait) && !memcmp(rest.p, wait, sizeof(wait) - 1)) {
+		at = sizeof(wait) - 1;
+		if (!number_in(rest, &at)) /* others wait for all but the latest groups */
+			ir_push(fr, IR_WAIT, IR_NONE);
+		return true;
+	}
+	if (rest.n <= sizeof(copy) || memcmp(rest.p, copy, sizeof(copy) - 1) != 0)
+		return false;
+	at = sizeof(copy) - 1;
+	unsigned size = number_in(rest, &at);
+	at += sizeof("ELm") - 1;
+	return at < rest.n && lower_copy_call(fr, s, size, number_in(rest, &at));
+}
+
 /* Mathematics that gives back through pointers too. */
 static bool writes_memory(struct ptx_str s)
 {

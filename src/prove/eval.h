@@ -68,6 +68,8 @@ struct ev_cell {
 	uint32_t at;	    /* which byte of v */
 };
 
+#define EV_MAX_RING 4
+
 /* What is known of one cell in one loop; loop.c. */
 struct ev_phi {
 	bool is_modified, is_null, is_solved, is_failed, is_wide;
@@ -77,6 +79,9 @@ struct ev_phi {
 	struct ex_range range;
 	const struct ex *step, *init, *next, *leaf;
 	const struct ex *closed; /* its value in iteration `ctr` of its loop, or NULL */
+	/* It is ring[counter % nring]: the start comes back. 0: that isn't known. */
+	uint8_t nring, ring_failures;
+	const struct ex *ring[EV_MAX_RING];
 };
 
 #define EV_MAX_COUNTER (1ull << 62)

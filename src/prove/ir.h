@@ -57,6 +57,9 @@ struct ir_access {
 	uint8_t space;			   /* enum ir_space */
 	uint8_t strength, scope;	   /* enum race_strength, race_scope */
 	bool is_volatile, is_nc, is_async; /* async: until the next IR_WAIT */
+	/* The lanes of a warp do it together: they don't race there. is_row: any of them accesses
+	 * what one names. */
+	bool is_collective, is_row;
 	uint16_t bytes;
 	int64_t off;   /* added to the address */
 	uint32_t elem; /* which element of a vector */
@@ -189,6 +192,9 @@ uint32_t ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct p
 /* effects.c: a function without a body whose effect is known by its name. False: it isn't. */
 bool ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name,
 		   bool *never_returns);
+
+/* effects.c: one with a body, which isn't spliced in as its effect is known. */
+bool ir_summarized_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name);
 
 /* graph.c: order, dominators, loops, anew at each call. Irreducible control is a problem. */
 void ir_graph(struct ir *ir);

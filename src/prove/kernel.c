@@ -88,7 +88,7 @@ static bool is_uniform_in_warp(struct check *c, uint32_t b)
 	q.rlimit = CHECK_RLIMIT_INTEGERS;
 	if (now >= c->deadline)
 		return false;
-	q.timeout_ms = CHECK_WALL(c->deadline - now);
+	check_limit_time(&q, c->deadline - now);
 	c->k->counts.queries++;
 	smt_begin(c->smt, &q);
 	check_hold_side(c, c->e->guard[b], b, 0);

@@ -11,12 +11,16 @@
  * integers need for their facts, and has a closed form beside it for the bit-vectors: the start
  * shifted by a multiple of the counter.
  *
+ * One that comes back to its start after two to four iterations (buffers that are exchanged,
+ * stage = (stage + 1) % 3) is a choice by the counter's remainder.
+ *
  * An induction that a comparison of the loop's exit bounds doesn't wrap before the exit, by the
  * launch contract; with a step of 1 and a strict comparison that is a fact.
  */
 #include "prove/eval.h"
 
 #define MAX_WIDENED	   4
+#define MAX_RING_FAILURES  3 /* the start may not have settled */
 #define TURNS_BEFORE_GUESS 2
 
 static struct ev_phi *phi_of(struct ev *e, uint32_t loop, uint32_t cell)
@@ -51,6 +55,97 @@ static unsigned reg_width(const struct ev *e, uint32_t cell)
 	return 8;
 }
 
+/* ---- values that come back ----------------------------------------------------------------- */
+
+static const struct ex *remainder_of(struct ev *e, uint32_t loop, unsigned n)
+{
+	const struct ex *ctr = e->loops[loop].ctr;
+
+	return ex_bin(e->pool, EX_UREM, ctr, ex_const(e->pool, ctr->w, n));
+}
+
+static const struct ex *ring_value(struct ev *e, uint32_t loop, const struct ev_phi *p)
+{
+	const struct ex *v = p->ring[p->nring - 1], *r = remainder_of(e, loop, p->nring);
+
+	for (unsigned i = p->nring - 1u; i-- > 0;)
+		v = ex_ite(e->pool, ex_bin(e->pool, EX_EQ, r, ex_const(e->pool, r->w, i)),
+			   p->ring[i], v);
+	return v;
+}
+
+/* Is what an iteration makes of the value the ring's next one, in each place of the ring? */
+static bool keeps_ring(struct ev *e, uint32_t loop, const struct ev_phi *p, const struct ex *next)
+{
+	const struct ex *r = remainder_of(e, loop, p->nring);
+
+	for (unsigned i = 0; i < p->nring; i++) {
+		const struct ex *x = ex_replace(e->pool, next, r, ex_const(e->pool, r->w, i));
+		if (x != p->ring[(i + 1) % p->nring])
+			return false;
+	}
+	return p->init == p->ring[0];
+}
+
+/* The value is made of itself alone: what is it in the next iterations? */
+static bool find_own_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	const struct ex *v = p->init;
+
+	for (unsigned n = 0; n < EV_MAX_RING; n++) {
+		p->ring[n] = v;
+		v = ex_replace(e->pool, next, p->leaf, v);
+		if (ex_contains(v, e->loops[loop].ctr))
+			return false;
+		if (v == p->init) {
+			p->nring = (uint8_t)(n + 1);
+			return n > 0;
+		}
+	}
+	return false;
+}
+
+/* The value becomes another cell's, that one a third's, until this one comes back. All of them get
+ * their rings at once: what holds of one rests on the others. */
+static bool find_exchange(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	struct ev_phi *member[EV_MAX_RING + 1] = {p};
+	unsigned n = 0;
+
+	do {
+		struct ev_phi *to = NULL;
+		if (n == EV_MAX_RING || !member[n]->init || member[n]->init->w != p->init->w)
+			return false;
+		for (uint32_t c = 0; c < e->ncells && !to; c++) {
+			struct ev_phi *x = phi_of(e, loop, c);
+			if (x->is_modified && !x->is_null && x->leaf == next)
+				to = x;
+		}
+		if (!to || to->is_solved || to->nring || to->ring_failures >= MAX_RING_FAILURES ||
+		    !to->next)
+			return false;
+		next = to->next;
+		member[++n] = to;
+	} while (member[n] != p);
+	for (unsigned i = 0; i < n && n > 1; i++) {
+		member[i]->nring = (uint8_t)n;
+		for (unsigned k = 0; k < n; k++)
+			member[i]->ring[k] = member[(i + k) % n]->init;
+	}
+	return n > 1;
+}
+
+static bool try_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	p->next = next;
+	if (!p->init || p->leaf->op != EX_PHI || p->init->w != next->w ||
+	    (!find_own_ring(e, loop, p, next) && !find_exchange(e, loop, p, next))) {
+		p->nring = 0;
+		return false;
+	}
+	return true;
+}
+
 struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init)
 {
 	struct ev_phi *p = phi_of(e, loop, cell);
@@ -70,7 +165,9 @@ struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct
 		return (struct ev_cell){b->leaf, init.at};
 	}
 	p->init = init.v;
-	if (p->is_solved && init.v && init.v->w == p->step->w) {
+	if (p->nring && init.v == p->ring[0]) {
+		p->leaf = ring_value(e, loop, p);
+	} else if (p->is_solved && init.v && init.v->w == p->step->w) {
 		p->leaf =
 			ex_ind(e->pool, (enum ex_ind)p->kind, init.v, p->step, e->loops[loop].ctr);
 	} else {
@@ -330,13 +427,21 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 	}
 	if (head.at)
 		return;
-	if (p->is_solved) {
+	if (p->nring) {
+		if (fits && keeps_ring(e, loop, p, next.v))
+			return;
+		p->nring = 0;
+		p->ring_failures++;
+		e->is_changed = true;
+	} else if (p->is_solved) {
 		if (fits && difference(e, next.v, p->leaf) == p->step)
 			return;
 		p->is_solved = false;
 		p->is_failed = true;
 		e->is_changed = true;
 	} else if (!p->is_failed && fits && try_solve(e, loop, p, next.v)) {
+		e->is_changed = true;
+	} else if (p->ring_failures < MAX_RING_FAILURES && fits && try_ring(e, loop, p, next.v)) {
 		e->is_changed = true;
 	} else {
 		check_unsolved(e, loop, p, fits ? next.v : NULL);

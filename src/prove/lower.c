@@ -356,6 +356,8 @@ static void lower_call(struct frame_state *st, const struct ptx_stmt *s)
 		}
 		return;
 	}
+	if (ir_summarized_call(&st->fr, s, f->name))
+		return;
 	if (st->depth >= MAX_DEPTH || ir->steps.n > 8 * MAX_INSTS)
 		ir_problem(ir, s, "calls that are too deep or too large to splice in");
 	else

@@ -6,10 +6,13 @@
  * them. What a lane gets from another is a new value. An effect that isn't handled here makes the
  * kernel "could not prove", with its line.
  *
- * Misses: matrix loads and stores, surfaces, bulk and tensor copies: not modelled yet.
+ * Misses: matrix accesses of 4 bits or one, surfaces, bulk and tensor copies: not modelled yet.
  */
+#define _GNU_SOURCE
 #include "flow/flow.h"
 #include "prove/ir.h"
+
+#include <string.h>
 
 static enum ir_space space_of(const struct ptx_form *f)
 {
@@ -292,6 +295,129 @@ static bool lower_memory(struct ir_frame *fr, const struct ptx_stmt *s)
 	}
 }
 
+/* ---- matrices ----------------------------------------------------------------------------- */
+
+/* The numbers of ".m16n8k16" in a form's text. */
+static bool read_shape(const struct ptx_form *f, unsigned shape[3])
+{
+	static const char letters[] = "mnk";
+	uint32_t at = 0;
+
+	while (at + 2 < f->text.n && !(f->text.p[at] == '.' && f->text.p[at + 1] == 'm' &&
+				       f->text.p[at + 2] >= '0' && f->text.p[at + 2] <= '9'))
+		at++;
+	at++;
+	for (unsigned i = 0; i < 3; i++) {
+		shape[i] = 0;
+		if (at >= f->text.n || f->text.p[at] != letters[i])
+			return i == 2;
+		for (at++; at < f->text.n && f->text.p[at] >= '0' && f->text.p[at] <= '9'; at++)
+			shape[i] = 10 * shape[i] + (unsigned)(f->text.p[at] - '0');
+		if (!shape[i] || shape[i] > 256)
+			return false;
+	}
+	return true;
+}
+
+static bool has_text(const struct ptx_form *f, const char *part)
+{
+	return memmem(f->text.p, f->text.n, part, strlen(part)) != NULL;
+}
+
+/* An unknown number below n, as 64 bits. */
+static uint32_t some_below(struct ir_frame *fr, unsigned n)
+{
+	uint32_t v = ir_new_reg(fr->ir, 32), c = ir_new_reg(fr->ir, 32);
+
+	ir_push(fr, IR_VAR, v)->w = 32;
+	struct ir_step *st = ir_push(fr, IR_CONST, c);
+	st->imm = n;
+	st->w = 32;
+	return ir_value(fr, EX_ZEXT, 64, ir_value(fr, EX_UREM, 32, v, c, IR_NONE), IR_NONE,
+			IR_NONE);
+}
+
+static uint32_t number(struct ir_frame *fr, uint64_t n)
+{
+	uint32_t c = ir_new_reg(fr->ir, 64);
+	struct ir_step *st = ir_push(fr, IR_CONST, c);
+
+	st->imm = n;
+	st->w = 64;
+	return c;
+}
+
+static void push_matrix(struct ir_frame *fr, const struct ptx_stmt *s, uint32_t at,
+			struct ir_access *a, bool is_load)
+{
+	uint32_t d = is_load ? ir_new_reg(fr->ir, 64) : IR_NONE;
+	struct ir_step *st = ir_push(fr, IR_ACCESS, d);
+
+	a->kind = is_load ? RACE_OP_READ : RACE_OP_WRITE;
+	a->is_collective = true;
+	st->mem = a;
+	st->src[0] = at;
+	guard(fr, st);
+	unknown_results(fr, s);
+}
+
+/*
+ * wmma.load and wmma.store: which lane accesses which element isn't said (9.7.14.4), so that each
+ * may access any. Rows that stand together in memory are `apart` elements from each other.
+ */
+static bool lower_wmma(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+	bool is_load = f->op == PTX_OP_WMMA_LOAD, is_row = has_text(f, ".row");
+	unsigned shape[3], at = is_load ? 1 : 0, bytes = 0;
+	int64_t off;
+
+	if (f->ntypes)
+		bytes = ptx_type_bytes((enum ptx_type)f->types[f->ntypes - 1]);
+	if (!read_shape(f, shape) || !bytes || has_text(f, ".s4") || has_text(f, ".u4") ||
+	    has_text(f, ".b1") || s->nops < 2 || s->ops[at].kind != PTX_OPND_ADDR)
+		return false;
+	bool is_a = has_text(f, ".load.a"), is_b = has_text(f, ".load.b");
+	unsigned rows = is_b ? shape[2] : shape[0], columns = is_a ? shape[2] : shape[1];
+	unsigned outer = is_row ? rows : columns, inner = is_row ? columns : rows;
+	if (!outer || !inner)
+		return false;
+	uint32_t base = base_of(fr, &s->ops[at], &off), apart = number(fr, inner);
+	if (s->nops > 2) {
+		uint32_t v = ir_operand(fr, &s->ops[2], 32);
+		apart = ir_value(fr, EX_ZEXT, 64, v, IR_NONE, IR_NONE);
+	}
+	if (base == IR_NONE || fr->ir->width.v[base] != 64)
+		return false;
+	uint32_t e = ir_value(fr, EX_MUL, 64, some_below(fr, outer), apart, IR_NONE);
+	e = ir_value(fr, EX_ADD, 64, e, some_below(fr, inner), IR_NONE);
+	e = ir_value(fr, EX_MUL, 64, e, number(fr, bytes), IR_NONE);
+	struct ir_access *a = access_of(fr, s, bytes);
+	a->off = off;
+	push_matrix(fr, s, ir_value(fr, EX_ADD, 64, base, e, IR_NONE), a, is_load);
+	return true;
+}
+
+/* ldmatrix and stmatrix of 8 x 8 elements of 16 bits: each lane names a row of 16 bytes, which any
+ * lane may access. */
+static bool lower_rows(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+	bool is_load = f->op == PTX_OP_LDMATRIX;
+	unsigned at = is_load ? 1 : 0;
+	int64_t off;
+
+	if (!has_text(f, ".m8n8.") || !has_text(f, ".b16") || s->nops < 2 ||
+	    s->ops[at].kind != PTX_OPND_ADDR)
+		return false;
+	uint32_t base = base_of(fr, &s->ops[at], &off);
+	struct ir_access *a = access_of(fr, s, 16);
+	a->off = off;
+	a->is_row = true;
+	push_matrix(fr, s, base, a, is_load);
+	return base != IR_NONE;
+}
+
 void ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	uint32_t effects = s->form->effects;
@@ -320,6 +446,16 @@ void ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 	}
 	case PTX_OP_CP_ASYNC:
 		if (!lower_copy(fr, s))
+			unmodelled(fr, s);
+		return;
+	case PTX_OP_WMMA_LOAD:
+	case PTX_OP_WMMA_STORE:
+		if (!lower_wmma(fr, s))
+			unmodelled(fr, s);
+		return;
+	case PTX_OP_LDMATRIX:
+	case PTX_OP_STMATRIX:
+		if (!lower_rows(fr, s))
 			unmodelled(fr, s);
 		return;
 	case PTX_OP_CP_ASYNC_COMMIT_GROUP:

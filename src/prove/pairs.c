@@ -59,6 +59,14 @@ static void hold_edges(struct check *c, uint32_t block, unsigned t)
 	}
 }
 
+/* Barriers that would order the two threads weren't executed. */
+static void hold_skipped(struct check *c)
+{
+	for (unsigned t = 0; t < 2 && c->way; t++)
+		for (uint32_t i = 0; i < c->way->nskipped[t]; i++)
+			smt_assert(c->smt, ex_not(c->pool, c->e->guard[c->way->skipped[t][i]]), t);
+}
+
 /* By the contract an access stays within its array, whose size is known of variables. */
 static void hold_inside(struct check *c, const struct ev_access *x, unsigned t)
 {
@@ -123,7 +131,7 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
 	q.rlimit = rlimit[which];
-	q.timeout_ms = CHECK_WALL(c->deadline - now);
+	check_limit_time(&q, c->deadline - now);
 	c->k->counts.queries++;
 	smt_begin(c->smt, &q);
 	check_hold_side(c, c->a->guard, c->a->block, 0);
@@ -131,9 +139,12 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	check_hold_both(c, c->a->block, c->b->block);
 	hold_edges(c, c->a->block, 0);
 	hold_edges(c, c->b->block, 1);
+	hold_skipped(c);
 	hold_inside(c, c->a, 0);
 	hold_inside(c, c->b, 1);
 	meet_hold(c);
+	if (c->other_loop != IR_NONE)
+		smt_across(c->smt, ex_const(c->pool, 1, 1), c->e->loops[c->other_loop].ctr, false);
 	if (c->slot[0] && which != ASK_SLOTS)
 		smt_same(c->smt, c->slot[0], c->slot[1], true);
 	if (which == ASK_SLOTS)
@@ -328,6 +339,30 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	settle_by_bits(c, counters, &f, &m, &met);
 }
 
+/*
+ * Lanes of a warp that execute one instruction for all of them. In the same iteration of all loops
+ * around it there is no race; *other: the one loop in which they are in different iterations.
+ */
+static bool is_one_instance(const struct check *c, const uint8_t *counters, uint32_t *other)
+{
+	const struct ir *ir = c->e->ir;
+	unsigned n = 0;
+
+	*other = IR_NONE;
+	if (c->a->mem != c->b->mem || !c->a->mem->is_collective || c->level != RACE_LEVEL_WARP)
+		return false;
+	for (uint32_t l = ir->blocks.v[c->a->block].loop; l != IR_NONE; l = ir->loops[l].parent) {
+		if (counters[l] == SMT_SAME)
+			continue;
+		if (counters[l] != SMT_FREE || ++n > 1) {
+			*other = IR_NONE;
+			return false;
+		}
+		*other = l;
+	}
+	return !n;
+}
+
 /* Where pointers from different places may point to one array, those of the pair must surely be
  * from one place; else there is nothing to compare. */
 static void settle_slots(struct check *c, const uint8_t *counters, bool is_exited)
@@ -335,6 +370,11 @@ static void settle_slots(struct check *c, const uint8_t *counters, bool is_exite
 	bool was = c->is_forced;
 	struct smt_model m;
 
+	if (is_one_instance(c, counters, &c->other_loop))
+		return;
+	/* a row that one lane names and another may access */
+	c->is_forced |= c->level == RACE_LEVEL_WARP && c->a->mem != c->b->mem &&
+			(c->a->mem->is_row || c->b->mem->is_row);
 	if (c->slot[0] && !c->are_slots_apart)
 		c->is_forced |= ask(c, counters, ASK_SLOTS, false, &m) != SMT_IMPOSSIBLE;
 	settle(c, counters, is_exited);
@@ -346,9 +386,11 @@ static void one_case(const struct phase_case *way, void *arg)
 	struct check *c = arg;
 
 	c->edges = way->edges;
+	c->way = way;
 	if (!c->is_done && !(c->is_trial && c->has_failed))
 		settle_slots(c, way->counters, way->is_exited);
 	c->edges = NULL;
+	c->way = NULL;
 }
 
 /* ---- pairs --------------------------------------------------------------------------------- */
@@ -412,6 +454,7 @@ void check_pair(struct check *c, const struct ev_access *a, const struct ev_acce
 {
 	const bool *level = c->o->level;
 	bool is_split = c->phases[IR_RANK_WARP].is_used || c->o->is_lockstep || c->has_lanes ||
+			a->mem->is_collective || b->mem->is_collective ||
 			level[RACE_LEVEL_WARP] != level[RACE_LEVEL_BLOCK];
 
 	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) ||

@@ -15,22 +15,12 @@
  * The same is asked three times, of the barriers that order the lanes of a warp (those of the CTA
  * and bar.warp.sync of all lanes), the threads of a CTA, and all of the grid.
  */
-#include "prove/phase.h"
+#include "prove/phase_impl.h"
 
 #include <string.h>
 
 /* Kernels with more blocks are analysed without `entry`. */
 #define MAX_WORDS 64
-
-static bool has(const uint64_t *set, uint32_t b)
-{
-	return set[b / 64] >> (b % 64) & 1;
-}
-
-static void put(uint64_t *set, uint32_t b)
-{
-	set[b / 64] |= 1ull << (b % 64);
-}
 
 /*
  * The first branch behind the loop's header in the first iteration, when the values that the loop
@@ -74,20 +64,16 @@ static bool is_passing_by(const struct phases *p, uint32_t b, uint32_t s, uint32
 		const struct ir_block *h = &ir->blocks.v[l->header];
 		bool is_around = false;
 		for (uint32_t k = 0; k < h->npred; k++)
-			is_around |= ir_in_loop(l, h->pred[k]) && has(seen, h->pred[k]);
+			is_around |= ir_in_loop(l, h->pred[k]) && phase_has(seen, h->pred[k]);
 		if (!is_around)
 			return true;
 	}
 	return false;
 }
 
-/*
- * Blocks reached from `from` without passing a barrier (through: passing them too) and without
- * going around the loops whose bit is set in `fixed`. A block is looked at again when what decides
- * about one of its edges was reached since.
- */
-static void reach(const struct phases *p, uint32_t from, const uint64_t *fixed, bool through,
-		  uint64_t *out)
+/* A block is looked at again when what decides about one of its edges was reached since. */
+void phase_reach(const struct phases *p, uint32_t from, const uint64_t *fixed, bool through,
+		 uint64_t *out)
 {
 	const struct ir *ir = p->e->ir;
 	BASE_VEC(uint32_t) todo = {0};
@@ -95,7 +81,7 @@ static void reach(const struct phases *p, uint32_t from, const uint64_t *fixed, 
 
 	memset(out, 0, p->words * sizeof(*out));
 	base_vec_push(&todo, from);
-	put(out, from);
+	phase_put(out, from);
 	while (todo.n) {
 		uint32_t b = todo.v[--todo.n];
 		if (!through && p->ends[b])
@@ -106,17 +92,17 @@ static void reach(const struct phases *p, uint32_t from, const uint64_t *fixed, 
 			for (uint32_t l = 0; l < ir->nloops; l++) {
 				bool is_latch =
 					ir->loops[l].header == s && ir_in_loop(&ir->loops[l], b);
-				is_around |= fixed && has(fixed, l) && is_latch;
+				is_around |= fixed && phase_has(fixed, l) && is_latch;
 				/* around once: now the loop may be left, too */
 				if (is_latch && !is_around && p->entry[l] != IR_NONE &&
-				    has(out, p->entry[l]) && !has(again, p->entry[l])) {
-					put(again, p->entry[l]);
+				    phase_has(out, p->entry[l]) && !phase_has(again, p->entry[l])) {
+					phase_put(again, p->entry[l]);
 					base_vec_push(&todo, p->entry[l]);
 				}
 			}
-			if (is_around || has(out, s) || is_passing_by(p, b, s, from, out))
+			if (is_around || phase_has(out, s) || is_passing_by(p, b, s, from, out))
 				continue;
-			put(out, s);
+			phase_put(out, s);
 			base_vec_push(&todo, s);
 		}
 	}
@@ -131,9 +117,9 @@ static bool can_end(const struct phases *p, uint32_t from)
 	const struct ir *ir = p->e->ir;
 	uint64_t *r = BASE_NEWN(p->e->arena, uint64_t, p->words);
 
-	reach(p, from, NULL, false, r);
+	phase_reach(p, from, NULL, false, r);
 	for (uint32_t b = 0; b < ir->blocks.n; b++)
-		if (has(r, b) && ir->blocks.v[b].end == IR_EXIT)
+		if (phase_has(r, b) && ir->blocks.v[b].end == IR_EXIT)
 			return true;
 	return false;
 }
@@ -221,7 +207,7 @@ static uint64_t *alive_postdominators(const struct phases *p)
 				ends |= !is_alive(p, ir->blocks.v[b].succ[k]) && !ignored[b];
 			if (ends)
 				memset(t, 0, w * sizeof(*t));
-			put(t, b);
+			phase_put(t, b);
 			if (memcmp(t, set + (size_t)b * w, w * sizeof(*t)) != 0) {
 				memcpy(set + (size_t)b * w, t, w * sizeof(*t));
 				changed = true;
@@ -246,12 +232,12 @@ static uint32_t divided_barrier(const struct phases *p, uint32_t b, const uint64
 		uint32_t x = todo.v[--todo.n];
 		for (uint32_t k = 0; k < ir->blocks.v[x].nsucc; k++) {
 			uint32_t s = ir->blocks.v[x].succ[k];
-			if (!p->is_alive[s] || has(seen, s))
+			if (!p->is_alive[s] || phase_has(seen, s))
 				continue;
 			/* a strict post-dominator of the branch: all come through it */
-			if (post && s != b && has(mine, s))
+			if (post && s != b && phase_has(mine, s))
 				continue;
-			put(seen, s);
+			phase_put(seen, s);
 			if (p->ends[s])
 				found = s;
 			base_vec_push(&todo, s);
@@ -272,12 +258,13 @@ static bool share_code(const struct phases *p, uint32_t x)
 
 	for (uint32_t k = 0; k < ir->blocks.v[x].nsucc; k++) {
 		uint32_t s = ir->blocks.v[x].succ[k];
-		reach(p, s, NULL, true, r);
+		phase_reach(p, s, NULL, true, r);
 		for (uint32_t w = 0; w < p->words; w++)
 			(is_alive(p, s) ? alive : dead)[w] |= r[w];
 	}
 	for (size_t i = 0; i < p->e->accesses.n; i++)
-		if (has(dead, p->e->accesses.v[i].block) && has(alive, p->e->accesses.v[i].block))
+		if (phase_has(dead, p->e->accesses.v[i].block) &&
+		    phase_has(alive, p->e->accesses.v[i].block))
 			return true;
 	return false;
 }
@@ -297,16 +284,16 @@ static void find_leavers(struct phases *p)
 			uint32_t s = ir->blocks.v[x].succ[k];
 			if (p->is_alive[s])
 				continue;
-			reach(p, s, NULL, false, r);
+			phase_reach(p, s, NULL, false, r);
 			for (uint32_t w = 0; w < p->words; w++)
 				p->leavers[w] |= r[w];
 		}
 		for (uint32_t b = 0; b < ir->blocks.n; b++) {
 			if (!ir->blocks.v[b].is_reached)
 				continue;
-			reach(p, b, NULL, false, r);
-			if (has(r, x))
-				put(p->leavers, b);
+			phase_reach(p, b, NULL, false, r);
+			if (phase_has(r, x))
+				phase_put(p->leavers, b);
 		}
 	}
 }
@@ -407,244 +394,4 @@ void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *i
 			divergent(p, b, at);
 	}
 	find_leavers(p);
-}
-
-/* ---- pairs ------------------------------------------------------------------------------ */
-
-struct cases {
-	const struct phases *p;
-	uint32_t a, b;
-	uint32_t chain[16]; /* loops with a barrier around both, outermost first */
-	uint32_t depth;
-	uint64_t *r, *t, *fixed;
-	phase_fn *fn;
-	void *arg;
-	uint8_t *counters, *edges;
-};
-
-static void found(struct cases *c, bool is_exited)
-{
-	struct phase_case way = {c->counters, c->edges, is_exited};
-
-	c->fn(&way, c->arg);
-}
-
-static void find_chain(struct cases *c)
-{
-	const struct ir *ir = c->p->e->ir;
-	uint32_t list[64], n = 0;
-
-	for (uint32_t l = ir->blocks.v[c->a].loop; l != IR_NONE && n < 64; l = ir->loops[l].parent)
-		if (c->p->has_barrier[l] && ir_in_loop(&ir->loops[l], c->b))
-			list[n++] = l;
-	while (n && c->depth < 16)
-		c->chain[c->depth++] = list[--n];
-}
-
-/* Is s a place where a phase may begin, within the innermost of the first `depth` loops? */
-static bool is_start(const struct cases *c, uint32_t s, uint32_t depth)
-{
-	const struct ir *ir = c->p->e->ir;
-
-	if (!ir->blocks.v[s].is_reached)
-		return false;
-	if (!depth)
-		return s == 0 || c->p->behind[s];
-	const struct ir_loop *l = &ir->loops[c->chain[depth - 1]];
-	return ir_in_loop(l, s) && (s == l->header || c->p->behind[s]);
-}
-
-static void fix_loops(struct cases *c, uint32_t depth)
-{
-	memset(c->fixed, 0, c->p->words * sizeof(*c->fixed));
-	for (uint32_t i = 0; i < depth; i++)
-		put(c->fixed, c->chain[i]);
-}
-
-static void relate(struct cases *c, uint32_t same, enum smt_counter next)
-{
-	memset(c->counters, SMT_FREE, c->p->e->ir->nloops + 1);
-	memset(c->edges, PHASE_ANYWHERE, c->p->e->ir->nloops + 1);
-	for (uint32_t i = 0; i < same; i++)
-		c->counters[c->chain[i]] = SMT_SAME;
-	if (same < c->depth)
-		c->counters[c->chain[same]] = (uint8_t)next;
-}
-
-/*
- * Threads in one phase meet the same barrier next, or end both (a thread that ends early is a case
- * of its own). A trap may stop a thread anywhere, and decides nothing.
- */
-static bool meet_same_barrier(struct cases *c)
-{
-	const struct ir *ir = c->p->e->ir;
-
-	reach(c->p, c->a, NULL, false, c->r);
-	reach(c->p, c->b, NULL, false, c->t);
-	bool ends_a = false, ends_b = false;
-	for (uint32_t b = 0; b < ir->blocks.n; b++) {
-		bool in_a = has(c->r, b), in_b = has(c->t, b);
-		if ((in_a || in_b) && ir->blocks.v[b].end == IR_TRAP)
-			return true;
-		if (in_a && in_b && c->p->ends[b])
-			return true;
-		ends_a |= in_a && ir->blocks.v[b].end == IR_EXIT;
-		ends_b |= in_b && ir->blocks.v[b].end == IR_EXIT;
-	}
-	return ends_a && ends_b;
-}
-
-/* Can a thread at block `last` begin the next iteration without a barrier? */
-static bool can_go_on(struct cases *c, uint32_t level, uint32_t last)
-{
-	const struct ir *ir = c->p->e->ir;
-	const struct ir_loop *l = &ir->loops[c->chain[level]];
-
-	fix_loops(c, level + 1);
-	reach(c->p, last, c->fixed, false, c->r);
-	for (uint32_t b = 0; b < ir->blocks.n; b++) {
-		if (!has(c->r, b))
-			continue;
-		if (ir->blocks.v[b].end == IR_TRAP)
-			return true;
-		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc && !c->p->ends[b]; k++)
-			if (ir->blocks.v[b].succ[k] == l->header && ir_in_loop(l, b))
-				return true;
-	}
-	return false;
-}
-
-/* Is there a way around the loop without any barrier? */
-static bool goes_around(struct cases *c, uint32_t loop)
-{
-	const struct ir *ir = c->p->e->ir;
-	const struct ir_loop *l = &ir->loops[loop];
-	const struct ir_block *h = &ir->blocks.v[l->header];
-
-	reach(c->p, l->header, c->fixed, false, c->t);
-	for (uint32_t k = 0; k < h->npred; k++)
-		if (ir_in_loop(l, h->pred[k]) && has(c->t, h->pred[k]) && !c->p->ends[h->pred[k]])
-			return true;
-	return false;
-}
-
-/*
- * A phase that begins at `start` and reaches both blocks. In a loop that only one of them is in and
- * that can't be gone around without a barrier, the phase is in the first iteration if it began
- * outside the loop; else the other thread leaves the loop in this iteration or the next one, and
- * as all leave in the same one, so does this thread.
- */
-static void add_edges(struct cases *c, uint32_t start)
-{
-	const struct ir *ir = c->p->e->ir;
-	enum ex_level level = c->p->rank == IR_RANK_GRID ? EX_GRID : EX_CTA;
-
-	for (uint32_t i = 0; i < ir->nloops; i++) {
-		const struct ir_loop *l = &ir->loops[i];
-		if (ir_in_loop(l, c->a) == ir_in_loop(l, c->b) || !c->p->has_barrier[i] ||
-		    c->p->e->loops[i].level < level || goes_around(c, i))
-			continue;
-		c->edges[i] |= ir_in_loop(l, start) ? PHASE_LAST : PHASE_FIRST;
-	}
-}
-
-static void same_iteration(struct cases *c)
-{
-	bool is_met = false;
-
-	if (!meet_same_barrier(c))
-		return;
-	relate(c, c->depth, SMT_FREE);
-	fix_loops(c, c->depth);
-	for (uint32_t s = 0; s < c->p->e->ir->blocks.n; s++) {
-		if (!is_start(c, s, c->depth))
-			continue;
-		reach(c->p, s, c->fixed, false, c->r);
-		if (!has(c->r, c->a) || !has(c->r, c->b))
-			continue;
-		is_met = true;
-		add_edges(c, s);
-	}
-	if (is_met)
-		found(c, false);
-}
-
-/* Some start in iteration i from which `last` is reached, and the latch too; and `first` from the
- * header, in iteration i + 1. */
-static bool meets_next(struct cases *c, uint32_t level, uint32_t last, uint32_t first)
-{
-	const struct ir *ir = c->p->e->ir;
-	const struct ir_loop *l = &ir->loops[c->chain[level]];
-	const struct ir_block *h = &ir->blocks.v[l->header];
-
-	if (!can_go_on(c, level, last))
-		return false;
-	fix_loops(c, level + 1);
-	reach(c->p, l->header, c->fixed, false, c->t);
-	if (!has(c->t, first))
-		return false;
-	for (uint32_t s = 0; s < ir->blocks.n; s++) {
-		if (!is_start(c, s, level + 1))
-			continue;
-		reach(c->p, s, c->fixed, false, c->r);
-		if (!has(c->r, last))
-			continue;
-		for (uint32_t k = 0; k < h->npred; k++)
-			if (ir_in_loop(l, h->pred[k]) && has(c->r, h->pred[k]) &&
-			    !c->p->ends[h->pred[k]])
-				return true;
-	}
-	return false;
-}
-
-/* A thread that did a as its last phase and ended; the other may be in any later phase. */
-static bool meets_left(struct cases *c, uint32_t a, uint32_t b)
-{
-	const struct ir *ir = c->p->e->ir;
-
-	if (!c->p->has_leavers || !has(c->p->leavers, a))
-		return false;
-	for (uint32_t s = 0; s < ir->blocks.n; s++) {
-		if (!ir->blocks.v[s].is_reached || (s && !c->p->behind[s]))
-			continue;
-		reach(c->p, s, NULL, false, c->r);
-		if (!has(c->r, a))
-			continue;
-		reach(c->p, s, NULL, true, c->r);
-		if (has(c->r, b))
-			return true;
-	}
-	return false;
-}
-
-void phase_each(const struct phases *p, uint32_t a, uint32_t b, phase_fn *fn, void *arg)
-{
-	struct base_arena tmp = {0};
-	struct cases c = {.p = p, .a = a, .b = b, .fn = fn, .arg = arg};
-
-	c.r = BASE_NEWN(&tmp, uint64_t, p->words);
-	c.t = BASE_NEWN(&tmp, uint64_t, p->words);
-	c.fixed = BASE_NEWN(&tmp, uint64_t, p->words);
-	c.counters = BASE_NEWN(&tmp, uint8_t, p->e->ir->nloops + 1);
-	c.edges = BASE_NEWN(&tmp, uint8_t, p->e->ir->nloops + 1);
-	find_chain(&c);
-	same_iteration(&c);
-	for (uint32_t i = 0; i < c.depth; i++) {
-		bool ab = meets_next(&c, i, a, b), ba = meets_next(&c, i, b, a);
-		fix_loops(&c, i + 1);
-		bool is_far = (ab || ba) && goes_around(&c, c.chain[i]);
-		if (is_far || ab) {
-			relate(&c, i, is_far ? SMT_FREE : SMT_SECOND_AHEAD);
-			found(&c, false);
-		}
-		if (ba && !is_far) {
-			relate(&c, i, SMT_FIRST_AHEAD);
-			found(&c, false);
-		}
-	}
-	if (meets_left(&c, a, b) || meets_left(&c, b, a)) {
-		relate(&c, 0, SMT_FREE);
-		found(&c, true);
-	}
-	base_arena_free(&tmp);
 }

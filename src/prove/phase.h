@@ -42,6 +42,10 @@ struct phase_case {
 	const uint8_t *counters; /* by loop: enum smt_counter */
 	const uint8_t *edges;	 /* by loop: enum phase_edge */
 	bool is_exited;		 /* one of them has ended */
+	/* by thread: blocks whose barrier would order the two, so that in its iteration it doesn't
+	 * come there */
+	const uint32_t *skipped[2];
+	uint32_t nskipped[2];
 };
 
 /* Calls fn for each way in which thread 0 at block a and thread 1 at block b, whom the rank's

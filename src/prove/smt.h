@@ -46,7 +46,8 @@ struct smt_query {
 	bool is_alone; /* about values only: the two threads may be one; the model is not used */
 	const uint8_t *counters; /* enum smt_counter by loop */
 	unsigned rlimit;	 /* Z3's own measure of work */
-	unsigned timeout_ms;
+	unsigned timeout_ms;	 /* by the clock on the wall */
+	unsigned cpu_ms;	 /* of this process; 0: any */
 	bool use_bits;
 	bool is_exact; /* bit-vectors without shortcuts: a model is one */
 };

@@ -7,8 +7,7 @@
  * whole grid, and the accesses to the counter between the two are the library's.
  *
  * A cp.async may write at any time up to the thread's next wait (PTX ISA 9.7.9.25). Where each way
- * from it comes to a wait before a barrier, an end or a branch back, it is an access of its phase
- * like others.
+ * from it comes to a wait before a barrier or an end, it is an access of its phase like others.
  *
  * Misses: grid.sync() without line numbers (its pairs are then potential alarms, for the atomics);
  * copies that are under way across a barrier (pipelines): could not prove.
@@ -178,7 +177,6 @@ void ev_settle_barriers(struct ev *e)
 
 struct walk {
 	struct ir *ir;
-	uint32_t from; /* the copy's block */
 	bool *seen;
 	const bool *is_shared; /* by step */
 	bool is_late;
@@ -204,9 +202,7 @@ static void follow(struct walk *w, uint32_t b, uint32_t i)
 		w->is_late = true;
 	for (uint32_t k = 0; k < x->nsucc && !w->is_late; k++) {
 		uint32_t s = x->succ[k];
-		if (w->ir->blocks.v[s].rpo <= w->ir->blocks.v[w->from].rpo)
-			w->is_late = true;
-		else if (!w->seen[s]) {
+		if (!w->seen[s]) {
 			w->seen[s] = true;
 			follow(w, s, w->ir->blocks.v[s].first);
 		}
@@ -222,13 +218,13 @@ void ir_check_copies(struct ir *ir, const bool *is_shared)
 			if (st->kind != IR_ACCESS || !st->mem->is_async ||
 			    st->mem->kind != RACE_OP_WRITE)
 				continue;
-			struct walk w = {.ir = ir, .from = b, .is_shared = is_shared};
+			struct walk w = {.ir = ir, .is_shared = is_shared};
 			w.seen = BASE_NEWN(ir->arena, bool, ir->blocks.n);
 			follow(&w, b, i + 1);
 			if (w.is_late)
 				ir_problem(ir, st->at,
-					   "a copy that may be under way at a barrier, in the next "
-					   "iteration or at the end is not modelled");
+					   "a copy that may be under way at a barrier or at the "
+					   "end is not modelled");
 			else if (w.touch)
 				ir_problem(ir, w.touch,
 					   "an access while the thread's copy of PTX line %u is "

@@ -95,6 +95,8 @@ struct smt {
 };
 
 /* smt_query.c */
+/* Z3's answer, within q.cpu_ms. */
+Z3_lbool smt_solve(struct smt *s);
 struct memo *smt_memo(struct smt *s, const struct ex *v, unsigned t);
 bool smt_is_shared(struct smt *s, const struct ex *v);
 /* Which unknown a leaf is: equal keys are one unknown. */

@@ -173,7 +173,7 @@ static bool prefer_small(struct smt *s, struct smt_model *m, unsigned most, unsi
 		smt_hold(s,
 			 s->q.use_bits ? Z3_mk_bvule(s->z, a->ast, n) : Z3_mk_le(s->z, a->ast, n));
 	}
-	if (Z3_solver_check(s->z, s->solver) == Z3_L_TRUE) {
+	if (smt_solve(s) == Z3_L_TRUE) {
 		read_model(s, m);
 		is_found = true;
 	}

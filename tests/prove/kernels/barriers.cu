@@ -243,3 +243,175 @@ __global__ void blocks_not_ordered(float *g)
 	if (blockIdx.x == 1)
 		g[threadIdx.x] = 2;
 }
+
+// Barriers behind a condition that all threads answer alike.
+// prove: cond_first race-free
+__global__ void cond_first(int *p, int n)
+{
+	__shared__ int s[1024];
+	for (int i = 0; i < n; i++) {
+		if (i > 0)
+			__syncthreads();
+		s[threadIdx.x] = i;
+		__syncthreads();
+		p[threadIdx.x] += s[(threadIdx.x + 1) % blockDim.x];
+	}
+}
+
+// prove: cond_first_late true
+__global__ void cond_first_late(int *p, int n)
+{
+	__shared__ int s[1024];
+	for (int i = 0; i < n; i++) {
+		if (i > 1)
+			__syncthreads();
+		s[threadIdx.x] = i;
+		__syncthreads();
+		p[threadIdx.x] += s[(threadIdx.x + 1) % blockDim.x];
+	}
+}
+
+// prove: cond_last race-free
+__global__ void cond_last(int *p, int n)
+{
+	__shared__ int s[1024];
+	for (int i = 0; i < n; i++) {
+		s[threadIdx.x] = i;
+		__syncthreads();
+		p[threadIdx.x] = s[(threadIdx.x + 1) % blockDim.x];
+		if (i + 1 < n)
+			__syncthreads();
+	}
+}
+
+// prove: cond_last_early true
+__global__ void cond_last_early(int *p, int n)
+{
+	__shared__ int s[1024];
+	for (int i = 0; i < n; i++) {
+		s[threadIdx.x] = i;
+		__syncthreads();
+		p[threadIdx.x] = s[(threadIdx.x + 1) % blockDim.x];
+		if (i + 2 < n)
+			__syncthreads();
+	}
+}
+
+// prove: cond_between race-free
+__global__ void cond_between(int *p, int n)
+{
+	__shared__ int s[1024];
+	s[threadIdx.x] = n;
+	if (n > 3)
+		__syncthreads();
+	if (n > 4)
+		p[threadIdx.x] = s[(threadIdx.x + 1) % blockDim.x];
+}
+
+// prove: cond_between_not true
+__global__ void cond_between_not(int *p, int n)
+{
+	__shared__ int s[1024];
+	s[threadIdx.x] = n;
+	if (n > 4)
+		__syncthreads();
+	if (n > 3)
+		p[threadIdx.x] = s[(threadIdx.x + 1) % blockDim.x];
+}
+
+// Buffers that are exchanged.
+// prove: exchange race-free
+__global__ void exchange(int *p, int n)
+{
+	__shared__ int s[2][1024];
+	int *a = s[0], *b = s[1];
+	a[threadIdx.x] = p[threadIdx.x];
+	__syncthreads();
+	for (int k = 0; k < n; k++) {
+		b[threadIdx.x] = a[(threadIdx.x + 1) % blockDim.x];
+		__syncthreads();
+		int *t = a;
+		a = b;
+		b = t;
+	}
+	p[threadIdx.x] = a[threadIdx.x];
+}
+
+// prove: exchange_neighbour true --block-dim=64
+__global__ void exchange_neighbour(int *p, int n)
+{
+	__shared__ int s[2][1024];
+	int *a = s[0], *b = s[1];
+	a[threadIdx.x] = p[threadIdx.x];
+	for (int k = 0; k < n; k++) {
+		b[threadIdx.x] = a[(threadIdx.x + 1) % blockDim.x];
+		__syncthreads();
+		int *t = a;
+		a = b;
+		b = t;
+	}
+	p[threadIdx.x] = a[threadIdx.x];
+}
+
+// prove: exchange_three race-free --block-dim=64
+__global__ void exchange_three(int *p, int n)
+{
+	__shared__ int one[64], two[64], three[64];
+	int *a = one, *b = two, *c = three;
+	for (int k = 0; k < n; k++) {
+		c[threadIdx.x] = k;
+		__syncthreads();
+		p[threadIdx.x] += c[63 - threadIdx.x];
+		int *t = a;
+		a = b;
+		b = c;
+		c = t;
+	}
+}
+
+// An exchange that may not happen: nothing is proven, though it races.
+// prove: exchange_two_of_three potential racy --block-dim=64
+__global__ void exchange_two_of_three(int *p, int n)
+{
+	__shared__ int one[64], two[64], three[64];
+	int *a = one, *b = two, *c = three;
+	for (int k = 0; k < n; k++) {
+		c[threadIdx.x] = k;
+		__syncthreads();
+		p[threadIdx.x] += c[63 - threadIdx.x];
+		if (n != 3) {
+			int *t = a;
+			a = b;
+			b = c;
+			c = t;
+		}
+	}
+}
+
+// prove: stages race-free --block-dim=64
+__global__ void stages(int *p, int n)
+{
+	__shared__ int s[3][64];
+	int at = 0;
+	for (int k = 0; k < n; k++) {
+		s[at][threadIdx.x] = k;
+		__syncthreads();
+		p[threadIdx.x] += s[at][63 - threadIdx.x];
+		if (++at == 3)
+			at = 0;
+	}
+}
+
+// prove: stages_one true --block-dim=64
+__global__ void stages_one(int *p, int n)
+{
+	__shared__ int s[3][64];
+	int at = 0;
+	for (int k = 0; k < n; k++) {
+		s[at][threadIdx.x] = k;
+		__syncthreads();
+		p[threadIdx.x] += s[at][63 - threadIdx.x];
+		if (++at == 1)
+			at = 0;
+	}
+}

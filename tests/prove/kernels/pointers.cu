@@ -162,7 +162,7 @@ __global__ void stack_table(float *o, int n)
 // prove: stack_table_other race-free --block-dim=64
 __global__ void stack_table_other(float *o, int n)
 {
-	__shared__ float one[64], two[64], three[64];
+	__shared__ float one[65], two[65], three[65];
 	float *b[2] = {one, two}, sum = 0;
 	one[threadIdx.x] = two[threadIdx.x] = 0;
 	__syncthreads();
