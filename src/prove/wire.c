@@ -179,6 +179,12 @@ struct wire_key {
 	uint64_t name, check;
 };
 
+/* What a file of results begins with: one that was cut off or damaged is none. */
+struct wire_head {
+	struct wire_key key;
+	uint64_t bytes, sum; /* of what follows */
+};
+
 static void mix(struct wire_key *k, const void *p, size_t n)
 {
 	k->name = base_hash(p, n, k->name);
@@ -230,7 +236,8 @@ static const char *path_of(const struct wire_job *j, const struct wire_key *k, s
 
 bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k)
 {
-	struct wire_key key, found;
+	struct wire_key key;
+	struct wire_head h;
 	size_t n;
 	char *p;
 
@@ -239,11 +246,13 @@ bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race
 	key = key_of(j);
 	if (base_read_file(path_of(j, &key, arena), &p, &n))
 		return false;
-	bool ok = n > sizeof(found);
+	bool ok = n > sizeof(h);
 	if (ok) {
-		memcpy(&found, p, sizeof(found));
-		ok = found.check == key.check &&
-		     wire_read(arena, p + sizeof(found), n - sizeof(found), k);
+		const char *rest = p + sizeof(h);
+		memcpy(&h, p, sizeof(h));
+		n -= sizeof(h);
+		ok = h.key.check == key.check && h.bytes == n &&
+		     h.sum == base_hash(rest, n, BASE_FNV_INIT) && wire_read(arena, rest, n, k);
 	}
 	k->is_cached = ok;
 	free(p);
@@ -257,7 +266,8 @@ void wire_keep(const struct wire_job *j, const char *p, size_t n)
 	const char *path = path_of(j, &key, &a), *part = base_printf(&a, "%s.%d", path, getpid());
 	struct base_buf b = {0};
 
-	base_buf_put(&b, &key, sizeof(key));
+	const struct wire_head h = {.key = key, .bytes = n, .sum = base_hash(p, n, BASE_FNV_INIT)};
+	base_buf_put(&b, &h, sizeof(h));
 	base_buf_put(&b, p, n);
 	mkdir(j->o->cache, 0777); /* the folder above it is the user's */
 	if (!base_write_file(part, b.p, b.n) && rename(part, path))

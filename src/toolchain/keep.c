@@ -91,14 +91,43 @@ static void remove_old(const char *dir, struct base_arena *a)
 		closedir(d);
 }
 
-static bool copy(const char *from, const char *to)
+/* What a kept file ends with: one that a full disk or a power failure has cut off is none. */
+struct tail {
+	uint64_t bytes, sum; /* of what comes before */
+};
+
+static bool keep_code(const char *from, const char *to)
 {
+	struct base_buf b = {0};
 	char *bytes;
 	size_t n;
 
 	if (base_read_file(from, &bytes, &n) != 0)
 		return false;
-	bool ok = base_write_file(to, bytes, n) == 0;
+	const struct tail t = {n, base_hash(bytes, n, BASE_FNV_INIT)};
+	base_buf_put(&b, bytes, n);
+	base_buf_put(&b, &t, sizeof(t));
+	bool ok = base_write_file(to, b.p, b.n) == 0;
+	base_buf_free(&b);
+	free(bytes);
+	return ok;
+}
+
+/* out NULL: is there code? */
+static bool take_code(const char *from, const char *out)
+{
+	struct tail t = {0};
+	char *bytes;
+	size_t n;
+
+	if (base_read_file(from, &bytes, &n) != 0)
+		return false;
+	bool ok = n > sizeof(t);
+	n -= ok ? sizeof(t) : 0;
+	if (ok)
+		memcpy(&t, bytes + n, sizeof(t));
+	ok = ok && t.bytes == n && t.sum == base_hash(bytes, n, BASE_FNV_INIT) &&
+	     (!out || base_write_file(out, bytes, n) == 0);
 	free(bytes);
 	return ok;
 }
@@ -153,7 +182,7 @@ void tool_keep(const struct tool_kept *k, const char *cubin, const char *said, c
 		remove_old(folder(&a), &a);
 	/* The messages first: who finds the code finds them. */
 	if (path && (!*said || keep_messages(messages_of(path, &a), said, in)))
-		copy(cubin, path);
+		keep_code(cubin, path);
 	base_arena_free(&a);
 }
 
@@ -161,11 +190,12 @@ bool tool_take(const struct tool_kept *k, const char *in, const char *out)
 {
 	struct base_arena a = {0};
 	const char *path = file_of(k, &a);
-	bool ok = path && access(path, R_OK) == 0 && (!out || copy(path, out));
+	bool is_there = path && access(path, R_OK) == 0;
+	bool ok = is_there && take_code(path, out);
 
 	if (ok && out)
 		say_messages(messages_of(path, &a), in);
-	if (ok) {
+	if (is_there) {
 		unlink(messages_of(path, &a));
 		unlink(path);
 	}

@@ -103,11 +103,29 @@ static int link_all(const char *from, const char *to, const char *const *but, st
 	return err;
 }
 
+/* Is there to[name] for all names in `from`, except those in `but`? */
+static bool has_all(const char *from, const char *to, const char *const *but, struct base_arena *a)
+{
+	DIR *d = opendir(from);
+	bool is_whole = true;
+	struct stat st;
+
+	if (!d)
+		return errno == ENOENT;
+	for (struct dirent *e; is_whole && (e = readdir(d));) {
+		bool skip = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+		for (const char *const *b = but; *b; b++)
+			skip |= !strcmp(e->d_name, *b);
+		is_whole = skip || lstat(base_printf(a, "%s/%s", to, e->d_name), &st) == 0;
+	}
+	closedir(d);
+	return is_whole;
+}
+
 /* The profile of the mirror: nvcc's own folder is the real one, our programs come first. */
-static int write_profile(const struct tool_kit *k, const char *dir, struct base_arena *a)
+static int make_profile(const struct tool_kit *k, struct base_buf *b, struct base_arena *a)
 {
 	static const char *const holes[] = {"$(_HERE_)", "$(_THERE_)"};
-	struct base_buf b = {0};
 	char *text;
 	size_t size;
 	int err = base_read_file(base_printf(a, "%s/nvcc.profile", k->bin), &text, &size);
@@ -121,24 +139,48 @@ static int write_profile(const struct tool_kit *k, const char *dir, struct base_
 				hole = strlen(holes[i]);
 		}
 		if (hole)
-			base_buf_puts(&b, k->bin);
+			base_buf_puts(b, k->bin);
 		else
-			base_buf_put(&b, p, 1);
+			base_buf_put(b, p, 1);
 		p += hole ? hole : 1;
 	}
 	free(text);
-	base_buf_puts(&b, "\nCICC_PATH = $(_HERE_)/../nvvm/bin\nPATH += $(CICC_PATH):$(_HERE_):\n");
-	err = base_write_file(base_printf(a, "%s/bin/nvcc.profile", dir), b.p, b.n);
+	base_buf_puts(b, "\nCICC_PATH = $(_HERE_)/../nvvm/bin\nPATH += $(CICC_PATH):$(_HERE_):\n");
+	return 0;
+}
+
+static int write_profile(const struct tool_kit *k, const char *dir, struct base_arena *a)
+{
+	struct base_buf b = {0};
+	int err = make_profile(k, &b, a);
+
+	if (!err)
+		err = base_write_file(base_printf(a, "%s/bin/nvcc.profile", dir), b.p, b.n);
 	base_buf_free(&b);
 	return err;
 }
 
+static bool has_profile(const struct tool_kit *k, const char *dir, struct base_arena *a)
+{
+	struct base_buf b = {0};
+	char *text = NULL;
+	size_t size;
+	bool is_it = !make_profile(k, &b, a) &&
+		     !base_read_file(base_printf(a, "%s/bin/nvcc.profile", dir), &text, &size) &&
+		     size == b.n && !memcmp(text, b.p, size);
+
+	free(text);
+	base_buf_free(&b);
+	return is_it;
+}
+
+static const char *const not_root[] = {"bin", "nvvm", NULL};
+static const char *const not_bin[] = {"nvcc.profile", "ptxas", "cicc", NULL};
+static const char *const not_nvvm[] = {"bin", NULL};
+static const char *const not_nvvm_bin[] = {"cicc", NULL};
+
 static int fill(const struct tool_kit *k, const char *self, const char *dir, struct base_arena *a)
 {
-	static const char *const not_root[] = {"bin", "nvvm", NULL};
-	static const char *const not_bin[] = {"nvcc.profile", "ptxas", "cicc", NULL};
-	static const char *const not_nvvm[] = {"bin", NULL};
-	static const char *const not_nvvm_bin[] = {"cicc", NULL};
 	char *bin = base_printf(a, "%s/bin", dir), *nvvm = base_printf(a, "%s/nvvm", dir);
 	char *nvvm_bin = base_printf(a, "%s/bin", nvvm);
 	int err = 0;
@@ -161,8 +203,9 @@ static int fill(const struct tool_kit *k, const char *self, const char *dir, str
 	return write_profile(k, dir, a);
 }
 
-/* Is all there that nvcc needs? (A cleaner of caches may have removed a part.) */
-static bool is_whole(const char *dir, struct base_arena *a)
+/* Is all there that nvcc needs? (A cleaner of caches may have removed a part, a full disk or a
+ * power failure may have cut a file off.) */
+static bool is_whole(const struct tool_kit *k, const char *dir, struct base_arena *a)
 {
 	static const char *const parts[] = {"bin/nvcc", "bin/ptxas", "nvvm/bin/cicc"};
 
@@ -170,7 +213,12 @@ static bool is_whole(const char *dir, struct base_arena *a)
 		if (access(base_printf(a, "%s/%s", dir, parts[i]), X_OK) < 0)
 			return false;
 	}
-	return access(base_printf(a, "%s/bin/nvcc.profile", dir), R_OK) == 0;
+	const char *nvvm = base_printf(a, "%s/nvvm", k->root);
+	return has_profile(k, dir, a) && has_all(k->root, dir, not_root, a) &&
+	       has_all(k->bin, base_printf(a, "%s/bin", dir), not_bin, a) &&
+	       has_all(nvvm, base_printf(a, "%s/nvvm", dir), not_nvvm, a) &&
+	       has_all(base_printf(a, "%s/bin", nvvm), base_printf(a, "%s/nvvm/bin", dir),
+		       not_nvvm_bin, a);
 }
 
 /* The mirror below `base`, made when missing. Returns 0 or an errno value. */
@@ -190,7 +238,7 @@ static int get_in(const struct tool_kit *k, const char *base, char **out, struct
 		return errno;
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
 		return EPERM;
-	if (is_whole(*out, a))
+	if (is_whole(k, *out, a))
 		return 0;
 	char *tmp = base_printf(a, "%s/.new-XXXXXX", base);
 	if (!mkdtemp(tmp))
@@ -198,7 +246,7 @@ static int get_in(const struct tool_kit *k, const char *base, char **out, struct
 	err = fill(k, self, tmp, a);
 	if (!err && rename(tmp, *out) == 0)
 		return 0;
-	if (!err && !is_whole(*out, a)) {
+	if (!err && !is_whole(k, *out, a)) {
 		/* A damaged mirror is in the way: exchange it for ours. */
 		char *old = base_printf(a, "%s.old", tmp);
 		if (rename(*out, old) == 0)
@@ -207,7 +255,7 @@ static int get_in(const struct tool_kit *k, const char *base, char **out, struct
 			return 0;
 	}
 	remove_tree(tmp, 2, a);
-	return err || is_whole(*out, a) ? err : EIO;
+	return err || is_whole(k, *out, a) ? err : EIO;
 }
 
 char *tool_mirror_get(const struct tool_kit *k, struct base_arena *a)

@@ -92,7 +92,13 @@ rm -rf "$XDG_CACHE_HOME/collider" # $bare has its own mirror there
 # The mirror: a damaged one is repaired, an unwritable cache isn't needed.
 rc_of 0 "$nvcc" --version
 m=$(echo "$XDG_CACHE_HOME"/collider/toolkit-*)
-rm "$m/bin/nvcc.profile"
+for damage in 'rm' 'truncate -s 20' 'truncate -s 0'; do
+	$damage "$m/bin/nvcc.profile"
+	rc_of 0 "$nvcc" $arch -c k.cu
+	has k.o
+	rm k.o
+done
+rm "$m/bin/cudafe++" # a cleaner of caches takes what it likes
 rc_of 0 "$nvcc" $arch -c k.cu
 has k.o
 XDG_CACHE_HOME=/proc/nowhere rc_of 0 "$nvcc" --version

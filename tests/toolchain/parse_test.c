@@ -5,9 +5,11 @@
 #include "toolchain/toolchain.h"
 #include "instrument/instrument.h"
 
+#include <glob.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -191,6 +193,55 @@ static void caps(void **state)
 	assert_int_equal(tool_fit_bound(0, 0, 0), 255);
 }
 
+/* Code that was kept for the next ptxas is taken once, and not where it was cut off or changed. */
+static void kept_code(void **state)
+{
+	char dir[] = "/tmp/kept_XXXXXX", *options[] = {(char *)(uintptr_t) "-O3"}, *text;
+	const struct tool_kept k = {"/proc/self/exe", "text", 4, options, 1};
+	static const char code[] = "machine code, some bytes of it";
+	size_t n;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	setenv("XDG_CACHE_HOME", dir, 1);
+	assert_int_equal(mkdir(base_printf(&arena, "%s/collider", dir), 0700), 0);
+	const char *cubin = base_printf(&arena, "%s/cubin", dir);
+	const char *out = base_printf(&arena, "%s/out", dir);
+	assert_int_equal(base_write_file(cubin, code, sizeof(code)), 0);
+	/* How many bytes are left of it, and which byte is another one; -1: none. */
+	static const int cases[][2] = {{-1, -1}, {1000, -1}, {20, -1}, {0, -1}, {-1, 3}, {-1, 40}};
+	for (size_t i = 0; i < BASE_COUNTOF(cases); i++) {
+		tool_keep(&k, cubin, "", "in.ptx");
+		glob_t found;
+		assert_int_equal(
+			glob(base_printf(&arena, "%s/collider/kept/*", dir), 0, NULL, &found), 0);
+		assert_int_equal(found.gl_pathc, 1);
+		assert_int_equal(base_read_file(found.gl_pathv[0], &text, &n), 0);
+		if (cases[i][1] >= 0)
+			text[cases[i][1]] ^= 1;
+		if (cases[i][0] >= 0 && (size_t)cases[i][0] < n)
+			n = (size_t)cases[i][0];
+		assert_int_equal(base_write_file(found.gl_pathv[0], text, n), 0);
+		free(text);
+		globfree(&found);
+		bool is_good = cases[i][1] < 0 && (cases[i][0] < 0 || cases[i][0] == 1000);
+		assert_int_equal(tool_take(&k, "in.ptx", out), is_good);
+		assert_false(tool_take(&k, "in.ptx", out));
+		if (!is_good)
+			continue;
+		assert_int_equal(base_read_file(out, &text, &n), 0);
+		assert_int_equal(n, sizeof(code));
+		assert_memory_equal(text, code, n);
+		free(text);
+	}
+	unsetenv("XDG_CACHE_HOME");
+	unlink(cubin);
+	unlink(out);
+	rmdir(base_printf(&arena, "%s/collider/kept", dir));
+	rmdir(base_printf(&arena, "%s/collider", dir));
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +249,7 @@ int main(void)
 		cmocka_unit_test(lineinfo_is_seen), cmocka_unit_test(sources_are_seen),
 		cmocka_unit_test(response_files),   cmocka_unit_test(options_travel),
 		cmocka_unit_test(dispatch),	    cmocka_unit_test(caps),
+		cmocka_unit_test(kept_code),
 	};
 	int rc = cmocka_run_group_tests(tests, NULL, NULL);
 
