@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -203,6 +204,22 @@ static void put_chunk(struct race_shm *s, enum race_chunk_kind kind, const void 
 	s->heap_used += c->room;
 }
 
+/* A limit of file sizes (ulimit -f) is meant for what the program writes: this file is in memory.
+ */
+static int set_size(int fd, uint64_t bytes)
+{
+	struct rlimit old, high;
+	bool is_raised = getrlimit(RLIMIT_FSIZE, &old) == 0 && old.rlim_cur < bytes;
+
+	high = (struct rlimit){old.rlim_max, old.rlim_max};
+	is_raised = is_raised && setrlimit(RLIMIT_FSIZE, &high) == 0;
+	int rc = ftruncate(fd, (off_t)bytes), err = errno;
+	if (is_raised)
+		setrlimit(RLIMIT_FSIZE, &old);
+	errno = err;
+	return rc;
+}
+
 /* Makes the file and writes its header. Returns the descriptor, or -1 with errno. */
 static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 {
@@ -215,7 +232,7 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 		fd = low;
 	else
 		close(low);
-	if (ftruncate(fd, (off_t)RACE_SHM_BYTES) < 0)
+	if (set_size(fd, RACE_SHM_BYTES) < 0)
 		goto fail;
 	struct race_shm *s = mmap(NULL, RACE_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (s == MAP_FAILED)
@@ -255,6 +272,10 @@ void spawn_free(struct spawn_result *res)
 		munmap((void *)(uintptr_t)res->shm, RACE_SHM_BYTES);
 	memset(res, 0, sizeof(*res));
 }
+
+/* What the program finds; we ignore it from the start on, so that a report that is too large for
+ * `ulimit -f` is an error and not our end. */
+static struct sigaction old_xfsz;
 
 /* ---- the child ---------------------------------------------------------------------- */
 
@@ -301,6 +322,7 @@ __attribute__((noreturn)) static void become_app(const struct spawn_request *req
 	if (fcntl(shm_fd, F_SETFD, 0) < 0 || setenv(RACE_SHM_ENV, number, 1) ||
 	    setenv(RACE_SHM_PATH_ENV, path, 1) || (req->cudart ? set_cpu(req) : set_gpu(req)))
 		goto fail;
+	sigaction(SIGXFSZ, &old_xfsz, NULL);
 	sigprocmask(SIG_SETMASK, old_mask, NULL);
 	execvp(req->argv[0], req->argv);
 fail:;
@@ -507,7 +529,26 @@ static int wait_app(pid_t pid, const sigset_t *set, const struct spawn_request *
 
 /* ---- entry --------------------------------------------------------------------------------- */
 
-int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct base_sink *sink)
+/* LD_PRELOAD takes a space or colon in a path for its end: the library is named by way of a
+ * descriptor of ours then, which is open while the program runs. -1: there is no need. */
+static int open_folder(const char *library, char *link, size_t room)
+{
+	const char *slash = library ? strrchr(library, '/') : NULL;
+	char folder[PATH_MAX];
+
+	if (!slash || !library[strcspn(library, ": \t\n$")] ||
+	    (size_t)(slash - library) >= sizeof(folder))
+		return -1;
+	memcpy(folder, library, (size_t)(slash - library));
+	folder[slash - library] = 0;
+	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		snprintf(link, room, "/proc/%d/fd/%d%s", (int)getpid(), fd, slash);
+	return fd;
+}
+
+static int spawn_in(const struct spawn_request *req, struct spawn_result *res,
+		    struct base_sink *sink)
 {
 	sigset_t set, old_mask;
 	struct sigaction dfl = {.sa_handler = SIG_DFL}, old_chld;
@@ -516,7 +557,9 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 	memset(res, 0, sizeof(*res));
 	int fd = make_shm(req, &shm);
 	if (fd < 0) {
-		say_error(sink, "the shared file for findings", strerror(errno));
+		say_error(sink, "the shared file for findings",
+			  errno == EFBIG ? "the limit of file sizes is too low (ulimit -f)"
+					 : strerror(errno));
 		return BASE_EXIT_ENV;
 	}
 	res->shm = shm;
@@ -552,5 +595,21 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 	sigaction(SIGCHLD, &old_chld, NULL);
 	if (rc)
 		spawn_free(res);
+	return rc;
+}
+
+int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct base_sink *sink)
+{
+	struct sigaction ignored = {.sa_handler = SIG_IGN};
+	struct spawn_request q = *req;
+	char link[PATH_MAX + 64];
+	int folder = open_folder(req->cudart, link, sizeof(link));
+
+	if (folder >= 0)
+		q.cudart = link;
+	sigaction(SIGXFSZ, &ignored, &old_xfsz);
+	int rc = spawn_in(&q, res, sink);
+	if (folder >= 0)
+		close(folder);
 	return rc;
 }

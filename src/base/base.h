@@ -140,7 +140,7 @@ bool base_glob_file(const char *pattern, const char *path);
 /* ---- file.c ------------------------------------------------------------ */
 
 /* Reads a whole file ("-" is standard input) into malloc'd memory with a NUL
- * after it. Returns 0, or an errno value. */
+ * after it. Returns 0, or an errno value; EFBIG: more than 1 GiB. */
 int base_read_file(const char *path, char **data, size_t *size);
 /* Writes to a temporary file beside `path` and renames it, so that a reader
  * sees the old content or the new, never half ("-" is standard output).

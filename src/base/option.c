@@ -554,7 +554,9 @@ int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *
 		bool is_flag = option_rows[id].type == OPTION_TYPE_FLAG;
 		const char *shown =
 			base_strndup(&s->arena, word, word[1] == '-' ? strcspn(word, "=") : 2);
-		if (!value && !is_flag && how != OPTION_ARGS_PASS && i + 1 < argc)
+		/* "--json -- app": the value is missing, and is not "--". */
+		if (!value && !is_flag && how != OPTION_ARGS_PASS && i + 1 < argc &&
+		    strcmp(argv[i + 1], "--") != 0)
 			value = argv[++i];
 		rc = set_option(s, (enum option_id)id, value, OPTION_FROM_ARGV, shown, sink);
 	}

@@ -62,6 +62,9 @@ void base_buf_free(struct base_buf *b)
 	memset(b, 0, sizeof(*b));
 }
 
+/* More than any text that a compiler writes; what has no end (/dev/zero, a pipe) stops here. */
+#define FILE_MAX ((size_t)1 << 30)
+
 int base_read_file(const char *path, char **data, size_t *size)
 {
 	struct base_buf b = {0};
@@ -74,6 +77,10 @@ int base_read_file(const char *path, char **data, size_t *size)
 	if (fstat(fd, &st) == 0) {
 		if (S_ISDIR(st.st_mode)) {
 			err = EISDIR;
+			goto out;
+		}
+		if (st.st_size > (off_t)FILE_MAX) {
+			err = EFBIG;
 			goto out;
 		}
 		if (st.st_size > 0)
@@ -89,6 +96,10 @@ int base_read_file(const char *path, char **data, size_t *size)
 		if (n <= 0)
 			break;
 		b.n += (size_t)n;
+		if (b.n > FILE_MAX) {
+			err = EFBIG;
+			break;
+		}
 	}
 out:
 	if (fd != STDIN_FILENO)

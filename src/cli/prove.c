@@ -197,8 +197,12 @@ static int compile(struct job *j, const char *from, char *const *args, size_t na
 
 	if (instances) {
 		if (!*j->temp) {
-			char *dir = base_strdup(&j->set->arena, "/tmp/collider-XXXXXX");
+			const char *tmp = getenv("TMPDIR");
+			char *dir = base_printf(&j->set->arena, "%s/collider-XXXXXX",
+						tmp && *tmp ? tmp : "/tmp");
 			j->temp = mkdtemp(dir) ? dir : "";
+			if (!*j->temp)
+				base_say("error: --instantiate: %s: %s", dir, strerror(errno));
 		}
 		from = *j->temp ? prove_instantiate(from, instances, j->temp, &j->set->arena)
 				: NULL;

@@ -175,6 +175,15 @@ static const struct ex *combine(struct reader *r, size_t op, const struct ex *a,
 	return v;
 }
 
+/* Is an operand 0, by its text or by what it comes to? */
+static bool is_nought(const char *from, const char *end, const struct ex *v)
+{
+	char *stop;
+
+	return (v && v->op == EX_CONST && !v->imm) || (from < end && *from >= '0' && *from <= '9' &&
+						       !strtoull(from, &stop, 0) && stop == end);
+}
+
 static const struct ex *expression(struct reader *r, unsigned level)
 {
 	if (level == UNARY)
@@ -189,7 +198,12 @@ static const struct ex *expression(struct reader *r, unsigned level)
 		if (r->wrong || found == SIZE_MAX || ops[found].level != level)
 			return a;
 		r->p += strlen(ops[found].text);
+		skip(r);
+		const char *from = r->p;
 		const struct ex *b = expression(r, level + 1);
+		bool divides = ops[found].op == EX_SDIV || ops[found].op == EX_SREM;
+		if (divides && is_nought(from, r->p, b))
+			return fail(r, "division by 0");
 		a = a && b && !r->wrong ? combine(r, found, a, b) : NULL;
 	}
 }

@@ -256,6 +256,14 @@ has err "suppress"
 try 0 "$collider" report "$T/all.jsonl"
 has out "fake.cu:42"
 
+# A file without end, and a limit of file sizes: errors in one line, and a report all the same.
+try 1 "$collider" run --coverage=/dev/full "$fake" race
+has err "/dev/full: error: File too large"
+last="ulimit -f"
+(ulimit -S -f 0; "$collider" run --json="$T/large.jsonl" "$fake" race exit=5) 2>&1 >"$T/out" | cat >"$T/err"
+has err "fake.cu:42"
+has err "large.jsonl"
+
 # Colours only where asked for: a file is no terminal.
 esc=$(printf '\033')
 try 0 "$collider" run "$fake" race

@@ -28,6 +28,9 @@ wrong "--seed needs a value: N" run --seed
 wrong "--stats is an option of collider instrument, not of collider run" run --stats "$fake"
 wrong "run needs a program" run
 wrong "run needs a program" run --quiet --
+wrong "--json needs a value: FILE" run --json -- "$fake"
+wrong "--save needs a value: FILE" run --quiet --save -- "$fake"
+[ ! -e -- ] || fail "a file named --"
 
 wrong "report needs at least one" report
 wrong "instrument takes one PTX file, found 0" instrument

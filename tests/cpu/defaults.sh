@@ -93,6 +93,12 @@ for how in waits blocking pinned own; do
 	[ $races -eq 0 ] || fail "staged.$how: $races data races"
 done
 
+# The library's path may have what ends a path for the loader.
+mkdir -p "a path: ours"
+ln -sf "$(dirname "$(dirname "$collider")")/lib/collider/cpu/libcudart.so.13" "a path: ours"
+COLLIDER_CUDART="$PWD/a path: ours/libcudart.so.13" run 3 "" shared
+[ $races -eq 1 ] || fail "a library in a folder with a space: $races data races"
+
 # A number of threads leaves collide alone, and says so; a seed keeps the oracle.
 run 3 --threads=2 shared
 grep -q 'collide checks alone' err && ! grep -q 'judged' report || fail "--threads=2"

@@ -14,7 +14,7 @@
  * beside the two signals of a step.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* memfd_create */
+#define _GNU_SOURCE /* mremap */
 #endif
 #include "cpu/judge/x86.h"
 
@@ -24,35 +24,26 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #define SLOT_BYTES 4096u
 
 /* One page, mapped twice: to be written, and to be executed. */
 static uint8_t *slot_write, *slot_run;
 
-static uint8_t *map(int fd, int prot)
-{
-	void *p = mmap(NULL, SLOT_BYTES, prot, MAP_SHARED, fd, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 bool x86_slot_make(void)
 {
-	int fd;
+	void *p, *q = MAP_FAILED;
 
 	if (slot_run)
 		return true;
-	fd = memfd_create("collider-step", MFD_CLOEXEC);
-	if (fd < 0)
+	p = mmap(NULL, SLOT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p != MAP_FAILED)
+		q = mremap(p, 0, SLOT_BYTES, MREMAP_MAYMOVE);
+	if (q == MAP_FAILED || mprotect(q, SLOT_BYTES, PROT_READ | PROT_EXEC))
 		return false;
-	if (!ftruncate(fd, SLOT_BYTES)) {
-		slot_write = map(fd, PROT_READ | PROT_WRITE);
-		slot_run = slot_write ? map(fd, PROT_READ | PROT_EXEC) : NULL;
-	}
-	close(fd);
-	return slot_run != NULL;
+	slot_write = p;
+	slot_run = q;
+	return true;
 }
 
 /* Numbers of general registers as instructions encode them. */
