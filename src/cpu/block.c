@@ -515,6 +515,8 @@ void cpu_block_place(struct cpu_worker *k, unsigned device)
 
 bool cpu_block_cut(struct cpu_grid *g)
 {
+	if (!g->judge)
+		return true;
 	/* With --verify the oracle must confirm what the checks report later. */
 	if (g->kernel->info.is_instrumented && !g->m->opt.steps_aside)
 		return false;
@@ -531,6 +533,16 @@ bool cpu_block_cut(struct cpu_grid *g)
 	return true;
 }
 
+bool cpu_grid_has_rest(const struct cpu_op *op)
+{
+	const struct cpu_launch *l = &op->work.launch;
+	const struct cpu_grid_priv *p = op->grid->priv;
+
+	return l->plain && l->kernel->info.is_instrumented && !op->grid->is_cooperative &&
+	       !l->is_programmatic && p->started != p->nunits &&
+	       l->plain->nparam_bytes == l->kernel->nparam_bytes && cpu_kernel_ready(l->plain);
+}
+
 struct cpu_grid *cpu_grid_rest(struct cpu_op *op)
 {
 	struct cpu_grid *g = op->grid, *rest;
@@ -538,9 +550,7 @@ struct cpu_grid *cpu_grid_rest(struct cpu_op *op)
 	struct cpu_kernel *checked = l->kernel;
 	struct cpu_grid_priv *p = g->priv, *q;
 
-	if (!l->plain || !checked->info.is_instrumented || g->is_cooperative ||
-	    l->is_programmatic || p->started == p->nunits ||
-	    l->plain->nparam_bytes != checked->nparam_bytes || !cpu_kernel_ready(l->plain))
+	if (!cpu_grid_has_rest(op))
 		return NULL;
 	l->kernel = l->plain;
 	rest = cpu_grid_new(op);

@@ -362,6 +362,9 @@ static void cut(struct cpu_engine *e, struct cpu_op *op)
 	const struct cpu_listener *to = &e->m->listener;
 	struct cpu_launch *l = &op->work.launch;
 
+	/* Without the oracle there is nothing to end but the checks of blocks to come. */
+	if (!op->grid->judge && !cpu_grid_has_rest(op))
+		return;
 	if (!cpu_block_cut(op->grid))
 		return;
 	cpu_time_checked(e);
@@ -384,7 +387,8 @@ void cpu_ops_cut(struct cpu_engine *e)
 	for (unsigned d = 0; d < e->m->opt.devices; d++)
 		for (struct cpu_grid *g = e->devices[d].grids, *next; g; g = next) {
 			next = g->priv->next; /* none of its blocks may be left */
-			if (g->judge && e->spent_ns > g->op->work.launch.until_ns)
+			if (!g->op->work.launch.is_plain &&
+			    e->spent_ns > g->op->work.launch.until_ns)
 				cut(e, g->op);
 		}
 }

@@ -355,6 +355,8 @@ void cpu_time_checked(struct cpu_engine *e);
 void cpu_ops_cut(struct cpu_engine *e);
 /* Ends the judging of the grid, as if its threads ended here. False: not yet possible. */
 bool cpu_block_cut(struct cpu_grid *g);
+/* Has the launch blocks that have not begun, and a plain kernel that they can take? */
+bool cpu_grid_has_rest(const struct cpu_op *op);
 /* The blocks of a cut launch that have not begun, as a grid of its plain kernel; NULL: they remain
  * where they are. */
 struct cpu_grid *cpu_grid_rest(struct cpu_op *op);

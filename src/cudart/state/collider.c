@@ -485,6 +485,8 @@ static void cut(void *arg, void *tag, uint64_t blocks, uint64_t of)
 	struct rt_kern *k = tag;
 
 	(void)arg;
+	/* Nor are the blocks without checks seen, which may order those with. */
+	rt_note_unseen(RACE_HISTORY_GRID_ORDERS);
 	if (k->count)
 		race_choice_cut(k->count, blocks, of);
 }
