@@ -238,7 +238,7 @@ int prove_text(const char *file, const char *text, size_t size, const struct pro
 		return BASE_EXIT_USAGE;
 	}
 	struct ptx_module *m = ptx_parse(&arena, file, text, size, sink);
-	if (!m || sink->errors) {
+	if (!m || sink->errors || ptx_verify(m, sink)) {
 		base_arena_free(&arena);
 		return BASE_EXIT_INPUT;
 	}

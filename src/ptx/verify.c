@@ -1,11 +1,12 @@
 /*
- * verify.c - checks what every pass must keep of the IR.
+ * verify.c - checks what every pass must keep of the IR, and whoever executes or analyses it must
+ * be able to count on: text that fails is refused by ptxas, too.
  *
  * Per function: guards are predicates, registers are numbered and typed,
  * branch targets are defined, and each instruction has as many operands as its
  * row in isa.def allows, of the kinds their roles need. Register classes:
  * predicates stay out of data and addresses, and a result of an instruction
- * with one type is as wide as that type.
+ * with one type is as wide as that type, as are the sources of arithmetic, moves and comparisons.
  *
  * Inserted arguments of calls are stored in the block of their call.
  *
@@ -205,6 +206,90 @@ static void check_memory(struct check *c)
 			check_mem_data(c, &c->s->ops[i]);
 }
 
+/* Opcodes whose sources, up to the last one named, are as wide as their one type. */
+static unsigned exact_sources(enum ptx_op op)
+{
+	switch (op) {
+	case PTX_OP_ADD:
+	case PTX_OP_SUB:
+	case PTX_OP_MUL:
+	case PTX_OP_MAD: /* the third one of mad.wide is as wide as its result */
+	case PTX_OP_DIV:
+	case PTX_OP_REM:
+	case PTX_OP_MIN:
+	case PTX_OP_MAX:
+	case PTX_OP_AND:
+	case PTX_OP_OR:
+	case PTX_OP_XOR:
+	case PTX_OP_SETP:
+	case PTX_OP_SELP: /* the third one is a predicate */
+		return 2;
+	case PTX_OP_MOV:
+	case PTX_OP_NOT:
+	case PTX_OP_NEG:
+	case PTX_OP_ABS:
+	case PTX_OP_POPC:
+	case PTX_OP_CLZ:
+	case PTX_OP_BREV:
+	case PTX_OP_SHL: /* the second one has 32 bits */
+	case PTX_OP_SHR:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static void check_sources(struct check *c)
+{
+	const struct ptx_form *f = c->s->form;
+	unsigned n = f->ntypes == 1 ? exact_sources(f->op) : 0;
+
+	for (unsigned i = 1; i <= n && i < c->s->nops; i++) {
+		const struct ptx_opnd *o = &c->s->ops[i];
+		enum ptx_type want = (enum ptx_type)f->types[0], have;
+		if (o->kind != PTX_OPND_REG || o->comp)
+			continue;
+		have = type_of(c, o);
+		bool is_pred = have == PTX_TYPE_PRED;
+		if (have != PTX_TYPE_NONE && (is_pred != (want == PTX_TYPE_PRED) ||
+					      (!is_pred && ptx_type_bytes(want) &&
+					       ptx_type_bytes(have) != ptx_type_bytes(want))))
+			PROBLEM(c, "found '%.*s' in '%.*s', expected a register of %u bytes",
+				STR(o->text), STR(f->text), ptx_type_bytes(want));
+	}
+	if (f->op == PTX_OP_SELP && c->s->nops > 3 && c->s->ops[3].kind == PTX_OPND_REG &&
+	    type_of(c, &c->s->ops[3]) != PTX_TYPE_PRED)
+		PROBLEM(c, "found '%.*s' in '%.*s', expected a predicate", STR(c->s->ops[3].text),
+			STR(f->text));
+	if ((f->op == PTX_OP_SHL || f->op == PTX_OP_SHR) && c->s->nops > 2 &&
+	    c->s->ops[2].kind == PTX_OPND_REG && ptx_type_bytes(type_of(c, &c->s->ops[2])) != 4)
+		PROBLEM(c, "found '%.*s' in '%.*s', expected a register of 4 bytes",
+			STR(c->s->ops[2].text), STR(f->text));
+}
+
+/* Is it a parameter of the function? */
+static bool is_param(const struct ptx_func *f, const struct ptx_str *name)
+{
+	const struct ptx_param *lists[2] = {f->params, f->rets};
+
+	for (unsigned i = 0; i < 2; i++)
+		for (const struct ptx_param *p = lists[i]; p; p = p->next)
+			if (p->name.n == name->n && !memcmp(p->name.p, name->p, name->n))
+				return true;
+	return false;
+}
+
+/* Parameters of functions are registers: nothing is before them. (What reaches beyond their end is
+ * undefined, and accepted.) Those of kernels are memory. */
+static void check_param(struct check *c, const struct ptx_opnd *o)
+{
+	if (c->s->form->space == PTX_SPACE_PARAM && o->kind == PTX_OPND_ADDR && o->nsub &&
+	    o->off < 0 && o->sub[0].kind == PTX_OPND_SYM && !c->f->is_entry &&
+	    is_param(c->f, &o->sub[0].text))
+		PROBLEM(c, "found an offset of %lld bytes to '%.*s', expected none below 0",
+			(long long)o->off, STR(o->sub[0].text));
+}
+
 /* Does the table have the form, for the module's target and version? Each form is checked once. */
 static bool is_legal(struct check *c)
 {
@@ -244,7 +329,10 @@ static void check_inst(struct check *c)
 	}
 	for (unsigned i = 0; i < s->nops; i++)
 		check_role(c, i);
+	for (unsigned i = 0; i < s->nops; i++)
+		check_param(c, &s->ops[i]);
 	check_memory(c);
+	check_sources(c);
 }
 
 /*

@@ -1,6 +1,8 @@
 /* Code that is loaded at run time: PTX text, good and bad. */
 #include "expect.h"
 
+#include <string>
+
 static const char good[] = R"(.version 8.0
 .target sm_90
 .address_size 64
@@ -19,6 +21,12 @@ static const char good[] = R"(.version 8.0
 }
 )";
 
+extern "C" void **__cudaRegisterFatBinary(void *);
+extern "C" void __cudaRegisterFatBinaryEnd(void **);
+extern "C" void __cudaUnregisterFatBinary(void **);
+extern "C" void __cudaRegisterFunction(void **, const char *, char *, const char *, int, uint3 *, uint3 *,
+				       dim3 *, dim3 *, int *);
+
 static cudaError_t load(cudaLibrary_t *lib, const char *text)
 {
 	return cudaLibraryLoadData(lib, text, nullptr, nullptr, 0, nullptr, nullptr, 0);
@@ -36,6 +44,31 @@ int main()
 	if (is_cpu_device()) /* a GPU's driver reads it at the first use */
 		EXPECT(load(&lib, ".version 8.0\n.target sm_90\n.visible .entry k( {"),
 		       cudaErrorInvalidPtx);
+	/* What ptxas refuses: a guard that is no predicate, an atom without brackets, a missing operand,
+	 * registers of another size; and a fat binary's wrapper of a version that doesn't exist. */
+	static const char *const wrong[] = {"@%r1 st.global.u32 [%d1], %r1;",
+					    "atom.global.add.u32 %r1, %d1, %r1;", "st.global.u32 [%d1];",
+					    "add.u32 %r1, %d1, %r1;"};
+	for (const char *body : wrong)
+		if (is_cpu_device())
+			EXPECT(load(&lib, (std::string(".version 8.0\n.target sm_90\n.address_size 64\n"
+						       ".visible .entry k()\n{\n.reg .b32 %r<3>;\n"
+						       ".reg .b64 %d<3>;\n") +
+					   body + "\nret;\n}\n")
+						  .c_str()),
+			       cudaErrorInvalidPtx);
+	if (is_cpu_device()) {
+		static struct {
+			unsigned magic, version;
+			const void *data, *parts;
+		} wrapper = {0x466243b1, 7, good, (void *)16};
+		static char host;
+		void **handle = __cudaRegisterFatBinary(&wrapper);
+		__cudaRegisterFunction(handle, &host, (char *)"k", "k", -1, 0, 0, 0, 0, 0);
+		__cudaRegisterFatBinaryEnd(handle);
+		EXPECT(cudaLaunchKernel(&host, 1, 1, nullptr, 0, 0), cudaErrorInvalidKernelImage);
+		__cudaUnregisterFatBinary(handle);
+	}
 	OK(load(&lib, good));
 	OK(load(&lib2, good)); /* a second one has variables of its own */
 	OK(cudaLibraryGetKernelCount(&count, lib));

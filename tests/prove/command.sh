@@ -245,6 +245,26 @@ call 12 'confirmed: the launch raced' 'computed<2' --confirm
 call 0 'race-free' 'ended<0' --block-dim=256
 call 10 'one of the threads has ended: later barriers do not order it' 'ended<128' --block-dim=256
 
+# What ptxas refuses is refused, whatever it may make of the analysis; and a division by nothing.
+ptx() {
+	printf '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n'
+	printf '.reg .pred %%p;\n.reg .b32 %%r<4>;\n.reg .b64 %%d<4>;\nld.param.u64 %%d1, [p%s];\n' "${2:-}"
+	printf 'mov.u32 %%r1, %%tid.x;\n%s\nst.global.u32 [%%d1], %%r1;\nret;\n}\n' "$1"
+}
+for wrong in '@%d1 bra L; L:' 'atom.global.add.u32 %r2, %d1, %r1;' 'add.u32 %r1, %r1;' 'add.u32 %r1, %d1, %r1;'; do
+	ptx "$wrong" >"$tree/wrong.ptx"
+	expect 1 'wrong.ptx:11:1: error' "$tree/wrong.ptx"
+done
+ptx '' +-4 >"$tree/right.ptx"
+expect '0|1[0-3]' '1 kernel' "$tree/right.ptx"
+ptx '' >"$tree/right.ptx"
+expect 10 'true data race' "$tree/right.ptx"
+expect 2 'division by 0' --assume='1/0 == 1' "$tree/right.ptx"
+expect 2 'division by 0' --assume='$1 % 0x0 == 1' "$tree/right.ptx"
+TMPDIR=$tree/none expect 1 'instantiate: .*/none/collider-' --instantiate='t<64>' "$tree/template.cu"
+mkdir "$tree/tmp"
+TMPDIR=$tree/tmp expect 0 't<64>.*race-free' --instantiate='t<64>' --block-dim=64 --grid-dim=1 "$tree/template.cu"
+
 # a build, and what was found before
 cat >"$tree/compile_commands.json" <<JSON
 [{"directory": "$tree", "command": "nvcc -DOFFSET=5u -O3 -c mask.cu -o mask.o", "file": "mask.cu"},
@@ -256,6 +276,11 @@ mkdir "$tree/cache"
 expect 10 '2 kernels: 1 race-free, 1 with true' --no-remedies --build="$tree"
 expect 10 'collider: .2/2. param.cu' --no-remedies --build="$tree"
 expect 10 'from the cache' --no-remedies --build="$tree"
+# cut off by a full disk, or changed: analysed again
+for f in "$tree"/cache/collider/prove-*; do truncate -s -1 "$f"; done
+expect 10 '2 kernels: 1 race-free, 1 with true' --no-remedies --build="$tree"
+for f in "$tree"/cache/collider/prove-*; do printf x | dd of="$f" bs=1 seek=200 conv=notrunc 2>/dev/null; done
+expect 10 '2 kernels: 1 race-free, 1 with true' --no-remedies --build="$tree"
 # Ctrl-C while the last file is compiled: what was found before is there in the next run
 mkdir "$tree/stopped"
 cp "$tree/mask.cu" "$tree/param.cu" "$tree/stopped"

@@ -50,9 +50,10 @@ void **__cudaRegisterFatBinary(void *data)
 		memcpy(&w, data, sizeof(w));
 	rt_images_lock();
 	struct rt_image *im = rt_image_new();
-	if (im && w.magic == FATBIN_WRAPPER_MAGIC) {
+	/* Of another version it isn't known what lies where. */
+	if (im && w.magic == FATBIN_WRAPPER_MAGIC && (w.version == 1 || w.version == 2)) {
 		im->data = w.data;
-		im->relocatable = w.version >= 2 ? w.parts : NULL;
+		im->relocatable = w.version == 2 ? w.parts : NULL;
 	} else if (im) {
 		im->data = data; /* reported as damaged when it is used */
 	}

@@ -141,7 +141,7 @@ static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsi
 	base_vec_push(&im->texts, text);
 	base_vec_push(&im->sources, ((struct rt_source){file, text, size}));
 	struct ptx_module *m = ptx_parse(&im->arena, file, text, size, &sink);
-	if (m && !sink.errors) {
+	if (m && !sink.errors && !ptx_verify(m, &sink)) {
 		struct ptx_module *done = prepare(im, file, m);
 		/* A pass that failed may have left the module half changed. */
 		m = done ? done : ptx_parse(&im->arena, file, text, size, &sink);
