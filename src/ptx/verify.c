@@ -14,7 +14,7 @@
  * target and the version. What a front end wrote may have other forms, even unknown ones: they are
  * left to ptxas.
  *
- * Misses: literal ranges, vectors' lengths, and everything about unknown opcodes but their
+ * Misses: literal ranges, vectors' lengths but those of loads and stores, and everything about unknown opcodes but their
  * registers and labels. ptxas checks those. Costs one pass, no memory; some microseconds for each
  * form of ours.
  */
@@ -201,9 +201,15 @@ static void check_memory(struct check *c)
 		return;
 	if (f->proxy != PTX_PROXY_GENERIC || f->ntypes != 1)
 		return;
-	for (unsigned i = 0; i < 2 && i < c->s->nops; i++)
-		if (ptx_form_role(f, i) == PTX_ROLE_DST || ptx_form_role(f, i) == PTX_ROLE_SRC)
-			check_mem_data(c, &c->s->ops[i]);
+	for (unsigned i = 0; i < 2 && i < c->s->nops; i++) {
+		const struct ptx_opnd *o = &c->s->ops[i];
+		if (ptx_form_role(f, i) != PTX_ROLE_DST && ptx_form_role(f, i) != PTX_ROLE_SRC)
+			continue;
+		if (o->kind == PTX_OPND_VEC && o->nsub != (f->vec ? f->vec : 1))
+			PROBLEM(c, "found %u registers in braces in '%.*s', expected %u",
+				(unsigned)o->nsub, STR(f->text), f->vec ? f->vec : 1u);
+		check_mem_data(c, o);
+	}
 }
 
 /* Opcodes whose sources, up to the last one named, are as wide as their one type. */
