@@ -26,6 +26,12 @@ int cli_print(struct base_buf *text);
 void cli_progress(void *arg, const struct race_shm *shm, uint64_t ns);
 void cli_progress_end(void);
 
+/* no_call.c: why no CUDA call came from the program. */
+struct base_arena;
+const char *cli_no_call(struct base_arena *a, char *const *argv, bool is_cpu);
+/* Why it launched no kernel on the CPU device; NULL: it shows nothing. */
+const char *cli_no_kernel(struct base_arena *a, char *const *argv);
+
 /* choice.c: the options about launches that are checked. Is a list of names wrong? 0, or an exit
  * code after saying it. */
 struct option_set;

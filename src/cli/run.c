@@ -81,34 +81,6 @@ static const char *expand_path(struct base_arena *a, const char *pattern, pid_t 
 	return path;
 }
 
-/* Why no CUDA call came, as far as the program's file shows it. */
-static const char *no_call_reason(struct race_results *r, const char *program, bool is_cpu)
-{
-	struct host_program p;
-
-	host_program_read(program, &p);
-	if (!p.is_elf)
-		return base_printf(&r->arena, "no CUDA call came from %s or from what it started%s",
-				   program,
-				   is_cpu ? " (a program with the static CUDA runtime, or one that "
-					    "calls the driver, can't be seen)"
-					  : "");
-	if (p.links_runtime)
-		return "the program ended before its first CUDA call";
-	if (is_cpu && p.links_driver)
-		return "the program calls the CUDA driver itself (libcuda.so), and the CPU device "
-		       "takes the place of the runtime only (libcudart.so)";
-	if (is_cpu && p.has_gpu_code)
-		return "the program holds the static CUDA runtime, which the CPU device can't "
-		       "replace: link it with -cudart shared, as collider nvcc does";
-	if (p.has_gpu_code || p.links_driver)
-		return "the program ended before its first CUDA call";
-	return base_printf(&r->arena,
-			   "%s has no GPU code and isn't linked with CUDA, and nothing that it "
-			   "loaded or started made a CUDA call",
-			   program);
-}
-
 /* What only the launcher knows, as lines for the report. */
 static void add_notes(struct race_results *r, const struct option_set *set,
 		      const struct spawn_result *res, bool is_cpu)
@@ -129,11 +101,13 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 	if (res->is_halted)
 		base_buf_puts(&b, "the program was ended by --halt-on-race\n");
 	if (r->agent_state == RACE_AGENT_NONE && is_cpu)
-		r->why_nothing = no_call_reason(r, set->args.v[0], true);
+		r->why_nothing = cli_no_call(&r->arena, set->args.v, true);
 	else if (r->agent_state == RACE_AGENT_NONE && spawn_has_driver())
-		r->why_nothing = no_call_reason(r, set->args.v[0], false);
+		r->why_nothing = cli_no_call(&r->arena, set->args.v, false);
 	else if (r->agent_state == RACE_AGENT_NONE && !spawn_has_driver())
 		base_buf_puts(&b, "no CUDA driver on this machine (libcuda.so.1)\n");
+	if (r->agent_state == RACE_AGENT_ATTACHED && is_cpu && !r->kernels.n)
+		r->why_nothing = cli_no_kernel(&r->arena, set->args.v);
 	if (r->agent_state == RACE_AGENT_ATTACHED && res->is_eager)
 		base_buf_puts(&b, "CUDA_MODULE_LOADING was set to EAGER, so that kernels are "
 				  "checked from their first launch\n");

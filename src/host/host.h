@@ -29,6 +29,9 @@ struct host_program {
 	bool is_elf;	   /* false: not found, or a script; nothing else is known then */
 	bool has_gpu_code; /* nvcc's, embedded */
 	bool links_runtime, links_driver; /* needs libcudart.so, libcuda.so */
+	bool calls_runtime, calls_driver; /* imports cuda..., cu... */
+	bool has_asan, is_setuid;
+	char library[64]; /* one with kernels of its own that it needs (libcublas.so.13), or "" */
 };
 /* Looks for `name` as execvp does. */
 void host_program_read(const char *name, struct host_program *out);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,6 +42,11 @@ static bool starts(const char *s, const char *with)
 	return s && !strncmp(s, with, strlen(with));
 }
 
+/* Their kernels come with a runtime that is linked into them. */
+static const char *const with_kernels[] = {"libcublas", "libcufft", "libcusparse", "libcusolver",
+					   "libcurand", "libcudnn", "libcutensor", "libnccl",
+					   "libnvjpeg", "libnpp",   "libnvshmem",  "libcudss"};
+
 static void needed_read(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct host_program *out)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -52,6 +58,29 @@ static void needed_read(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct host
 		const char *name = elf_strptr(elf, sh->sh_link, d.d_un.d_val);
 		out->links_runtime |= starts(name, "libcudart.so");
 		out->links_driver |= starts(name, "libcuda.so");
+		out->has_asan |= starts(name, "libasan.so") || starts(name, "libclang_rt.asan");
+		for (size_t k = 0; name && k < sizeof(with_kernels) / sizeof(*with_kernels); k++)
+			if (starts(name, with_kernels[k]))
+				snprintf(out->library, sizeof(out->library), "%s", name);
+	}
+}
+
+/* What it imports: cudaMalloc is the runtime's, cuInit the driver's. */
+static void imports_read(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct host_program *out)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+
+	for (size_t i = 0; data && sh->sh_entsize && i < sh->sh_size / sh->sh_entsize; i++) {
+		GElf_Sym s;
+		if (!gelf_getsym(data, (int)i, &s))
+			continue;
+		const char *name = elf_strptr(elf, sh->sh_link, s.st_name);
+		/* (The runtime of ASan may be linked statically, by clang.) */
+		out->has_asan |= name && !strcmp(name, "__asan_init");
+		if (!name || s.st_shndx != SHN_UNDEF)
+			continue;
+		out->calls_runtime |= starts(name, "cuda");
+		out->calls_driver |= starts(name, "cu") && name[2] >= 'A' && name[2] <= 'Z';
 	}
 }
 
@@ -65,7 +94,9 @@ void host_program_read(const char *name, struct host_program *out)
 
 	*out = (struct host_program){0};
 	elf_version(EV_CURRENT);
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode))
+	bool is_file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+	out->is_setuid = is_file && st.st_mode & (S_ISUID | S_ISGID);
+	if (is_file)
 		elf = elf_begin(fd, ELF_C_READ, NULL);
 	out->is_elf = elf && elf_kind(elf) == ELF_K_ELF && !elf_getshdrstrndx(elf, &names);
 	while (out->is_elf && (scn = elf_nextscn(elf, scn))) {
@@ -74,6 +105,8 @@ void host_program_read(const char *name, struct host_program *out)
 			continue;
 		if (sh.sh_type == SHT_DYNAMIC)
 			needed_read(elf, scn, &sh, out);
+		if (sh.sh_type == SHT_DYNSYM)
+			imports_read(elf, scn, &sh, out);
 		out->has_gpu_code |= starts(elf_strptr(elf, names, sh.sh_name), ".nv_fatbin");
 	}
 	if (elf)

@@ -126,6 +126,30 @@ static void own_suffix_is_better_than_none(void **state)
 	free(ptx.text);
 }
 
+/* Where nothing fits, the nearest of the newer ones: what it has in common with the device runs. */
+static void newer_targets_are_a_last_resort(void **state)
+{
+	struct fatbin_ptx ptx;
+	struct image im;
+
+	(void)state;
+	begin(&im);
+	add(&im, 1, 121, PTX("121"));
+	add(&im, 1, 100, PTX("100a"));
+	assert_int_equal(read_image(&im, &ptx), FATBIN_FOUND);
+	assert_int_equal(ptx.sm, 100);
+	free(ptx.text);
+	add(&im, 1, 100, PTX("100"));
+	assert_int_equal(read_image(&im, &ptx), FATBIN_FOUND);
+	assert_int_equal(ptx.sm, 100);
+	assert_int_equal(ptx.suffix, 0);
+	free(ptx.text);
+	add(&im, 1, 75, PTX("75"));
+	assert_int_equal(read_image(&im, &ptx), FATBIN_FOUND);
+	assert_int_equal(ptx.sm, 75);
+	free(ptx.text);
+}
+
 static void other_targets_are_not_chosen(void **state)
 {
 	struct fatbin_ptx ptx;
@@ -134,11 +158,15 @@ static void other_targets_are_not_chosen(void **state)
 	(void)state;
 	begin(&im);
 	assert_int_equal(read_image(&im, &ptx), FATBIN_NO_PTX);
-	add(&im, 1, 100, PTX("100"));
-	add(&im, 1, 89, PTX("89a")); /* another architecture's own code */
 	add(&im, 2, 90, "\177ELF");
 	assert_int_equal(read_image(&im, &ptx), FATBIN_NO_PTX);
 	assert_null(ptx.text);
+	add(&im, 1, 100, PTX("100"));
+	add(&im, 1, 89, PTX("89a")); /* another architecture's own code */
+	add(&im, 1, 80, PTX("80"));
+	assert_int_equal(read_image(&im, &ptx), FATBIN_FOUND);
+	assert_int_equal(ptx.sm, 80);
+	free(ptx.text);
 }
 
 static void damage_is_told(void **state)
@@ -256,6 +284,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(highest_target_is_chosen),
 		cmocka_unit_test(own_suffix_is_better_than_none),
+		cmocka_unit_test(newer_targets_are_a_last_resort),
 		cmocka_unit_test(other_targets_are_not_chosen),
 		cmocka_unit_test(damage_is_told),
 		cmocka_unit_test(every_compression_gives_the_same_text),

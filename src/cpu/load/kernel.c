@@ -211,12 +211,39 @@ static struct load_func *find_refused(struct cpu_module *mod, struct load_func *
 	return found;
 }
 
+/*
+ * Code for a newer device may have instructions that this one lacks: such a function is refused
+ * before it runs, others of its module aren't. (Code for this device and older ones faults at the
+ * instruction, which it may never reach.)
+ */
+static void vet(struct load_func *lf, void *arg)
+{
+	struct cpu_module *mod = arg;
+
+	if (lf->is_vetted || lf->part->m->sm <= CPU_SM_VERSION)
+		return;
+	lf->is_vetted = true;
+	for (uint32_t pc = 0; pc < lf->f.ninsts && !lf->why; pc++) {
+		const struct ptx_stmt *s = lf->f.stmts[pc];
+		if (s && s->kind == PTX_STMT_INST && cpu_dec_is_unsupported(&lf->f.code[pc]))
+			load_refuse(mod, lf, s->line, s->col,
+				    "found %.*s, expected an instruction that the CPU device has",
+				    (int)s->form->text.n, s->form->text.p);
+	}
+}
+
 const char *cpu_kernel_refused(struct cpu_kernel *k, bool *is_incomplete)
 {
-	struct load_func *bad;
+	struct load_func *lf = (struct load_func *)k->func, *bad;
 
 	if (is_incomplete)
 		*is_incomplete = false;
+	if (lf->part->m->sm > CPU_SM_VERSION && !lf->is_vetted) {
+		cpu_kernel_ready(k);
+		pthread_mutex_lock(&lock);
+		load_each_reached(k->mod, lf, vet, k->mod);
+		pthread_mutex_unlock(&lock);
+	}
 	if (!k->mod->has_refused)
 		return NULL;
 	pthread_mutex_lock(&lock);

@@ -70,6 +70,7 @@ struct load_func {
 	struct load_func **callees;
 	struct load_var **shared; /* variables of .shared space that it names */
 	const char *why;    /* no thread can execute it: one line, with its place; NULL: they can */
+	bool is_vetted;	    /* kernel.c: no instruction is missing, or `why` says it */
 	bool is_incomplete; /* because it names what another object might define */
 	uint32_t ncallees, nshared;
 	uint32_t area;	  /* bytes of its .param area */

@@ -138,14 +138,16 @@ static void update_oracle(void)
 	oracle->raced_out = s.raced_out;
 	oracle->actors = s.actors;
 	oracle->host_accesses = s.host_accesses;
-	oracle->has_shared = s.has_shared;
+	/* (What the default leaves out by itself is said, and is no gap.) */
+	oracle->has_shared = s.has_shared && !s.is_host_dear;
 	oracle->running = s.running;
 	if (rt.options.sees_host) {
 		oracle->registered = s.registered;
 		oracle->registered_bytes = s.registered_bytes;
 	}
 	if (rt.options.sees_host && !s.sees_host && !is_blind)
-		race_shm_gap_note(RACE_GAP_HOST, "%s", why_blind(&s));
+		(s.is_host_dear ? race_shm_note("%s", why_blind(&s))
+				: race_shm_gap_note(RACE_GAP_HOST, "%s", why_blind(&s)));
 	is_blind = is_blind || !s.sees_host;
 	if (s.has_ranges_left && !has_left)
 		race_shm_gap_note(RACE_GAP_BUDGET,

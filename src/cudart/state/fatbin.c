@@ -10,8 +10,7 @@
  * Everything is bounds-checked and read by memcpy: the data may come from a
  * file. The target in an entry's header only narrows the choice; the text's
  * own .target decides, for the header doesn't distinguish sm_90a from sm_90. Costs:
- * all PTX entries up to the device's version are unpacked to read that line; programs contain one
- * or two.
+ * all PTX entries are unpacked to read that line; programs contain one or two.
  */
 #include "cudart/state/fatbin.h"
 
@@ -123,6 +122,21 @@ damaged:
 	return NULL;
 }
 
+/* Family- and architecture-specific code runs on its own version only. */
+static bool is_fit(const struct fatbin_ptx *p, unsigned device)
+{
+	return p->sm <= device && (!p->suffix || p->sm == device);
+}
+
+static bool is_better(const struct fatbin_ptx *p, const struct fatbin_ptx *best, unsigned device)
+{
+	if (!best->text || is_fit(p, device) != is_fit(best, device))
+		return !best->text || is_fit(p, device);
+	if (is_fit(p, device))
+		return p->sm > best->sm || (p->sm == best->sm && p->suffix && !best->suffix);
+	return p->sm < best->sm || (p->sm == best->sm && !p->suffix && best->suffix);
+}
+
 /* Takes the entry's text when it is better than what *best holds. False: damaged. */
 static bool consider(const struct entry *e, unsigned device, struct fatbin_ptx *best,
 		     const char **why)
@@ -132,12 +146,8 @@ static bool consider(const struct entry *e, unsigned device, struct fatbin_ptx *
 	ptx.text = unpack(e, &ptx.size, why);
 	if (!ptx.text)
 		return false;
-	/* Family- and architecture-specific code runs on its own version only. */
-	bool is_fit = ptx_read_head(ptx.text, &ptx.sm, &ptx.suffix) && ptx.sm && ptx.sm <= device &&
-		      (!ptx.suffix || ptx.sm == device);
-	bool is_better = !best->text || ptx.sm > best->sm ||
-			 (ptx.sm == best->sm && ptx.suffix && !best->suffix);
-	if (!is_fit || !is_better) {
+	if (!ptx_read_head(ptx.text, &ptx.sm, &ptx.suffix) || !ptx.sm ||
+	    !is_better(&ptx, best, device)) {
 		free(ptx.text);
 		return true;
 	}
@@ -181,7 +191,7 @@ enum fatbin_result fatbin_read(const void *data, size_t size, unsigned sm, struc
 	while (left) {
 		size_t n = entry_read(p, (size_t)left, &e);
 		*why = "a fat binary with a damaged entry";
-		if (!n || (e.kind == KIND_PTX && e.sm <= sm && !consider(&e, sm, out, why))) {
+		if (!n || (e.kind == KIND_PTX && !consider(&e, sm, out, why))) {
 			free(out->text);
 			memset(out, 0, sizeof(*out));
 			return FATBIN_DAMAGED;

@@ -41,8 +41,8 @@ bool fatbin_is(const void *data, size_t size);
 size_t fatbin_size(const void *data);
 /*
  * Finds the PTX with the highest target that a device of version `sm` accepts: up to sm, or sm
- * itself with suffix a. Equal ones: the first. `size` bounds every access. *why (a static text) is
- * set when the result is FATBIN_DAMAGED.
+ * itself with suffix a; where there is none, that with the lowest one above. Equal ones: the first.
+ * `size` bounds every access. *why (a static text) is set when the result is FATBIN_DAMAGED.
  */
 enum fatbin_result fatbin_read(const void *data, size_t size, unsigned sm, struct fatbin_ptx *out,
 			       const char **why);

@@ -183,6 +183,17 @@ static void find_kernels(struct race_results *r)
 	gap_set(r, RACE_GAP_NOT_INSTRUMENTED, "", "", r->host_launches_plain, 0);
 }
 
+/* The same of functions that kernels may call, all together. */
+static void called_put(struct race_results *r, enum race_gap_why why, const char *what,
+		       uint64_t count)
+{
+	const char *all = base_printf(&r->arena, "%s, in functions that kernels call",
+				      *what ? what : race_gap_rows[why].text);
+	struct race_gap *g = gap_get(r, why, "", all);
+
+	g->count = count > g->count ? count : g->count;
+}
+
 static void find_skips(struct race_results *r)
 {
 	for (size_t i = 0; i < r->skips.n; i++) {
@@ -218,7 +229,10 @@ static void find_skips(struct race_results *r)
 		default: /* hides no race */
 			continue;
 		}
-		gap_put(r, why, s->func, what, count, 0);
+		if (s->is_called) /* by which kernels isn't known */
+			called_put(r, why, what, count);
+		else
+			gap_put(r, why, s->func, what, count, 0);
 	}
 }
 

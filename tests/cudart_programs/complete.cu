@@ -1,0 +1,65 @@
+/* What of a run was checked (complete.sh): each argument is a step of the program. */
+#include <cuda_runtime.h>
+
+#include <cstring>
+
+__global__ void plain(int *p)
+{
+	p[threadIdx.x] = 1;
+}
+
+__global__ void other(int *p)
+{
+	p[threadIdx.x] = 2;
+}
+
+#ifdef RDC
+/* The CPU device has no dynamic parallelism. */
+__global__ void refused(int *p)
+{
+	if (threadIdx.x == 0)
+		plain<<<1, 32>>>(p);
+}
+#else
+__device__ __noinline__ void newer(int *p)
+{
+#ifdef SM100A
+	asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
+#else
+	asm volatile("trap;");
+#endif
+	*p = 3;
+}
+
+__global__ void refused(int *p)
+{
+	if (p[0] == 7)
+		newer(p);
+	p[0] = 4;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+	int *p, h = 0;
+
+	cudaMalloc(&p, 128);
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "copy"))
+			cudaMemcpy(p, &h, 4, cudaMemcpyHostToDevice);
+		else if (!strcmp(argv[i], "plain"))
+			plain<<<1, 32>>>(p);
+		else if (!strcmp(argv[i], "other"))
+			other<<<1, 32>>>(p);
+		else if (!strcmp(argv[i], "refused"))
+			refused<<<1, 1>>>(p);
+		else if (!strcmp(argv[i], "invalid"))
+			plain<<<1, 2048>>>(p);
+		else if (!strcmp(argv[i], "seven"))
+			cudaMemset(p, 7, 1);
+		else
+			return 2;
+	}
+	cudaDeviceSynchronize();
+	return 0;
+}
