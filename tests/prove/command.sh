@@ -246,18 +246,18 @@ call 0 'race-free' 'ended<0' --block-dim=256
 call 10 'one of the threads has ended: later barriers do not order it' 'ended<128' --block-dim=256
 
 # What ptxas refuses is refused, whatever it may make of the analysis; and a division by nothing.
-ptx() {
+refused() {
 	printf '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n'
 	printf '.reg .pred %%p;\n.reg .b32 %%r<4>;\n.reg .b64 %%d<4>;\nld.param.u64 %%d1, [p%s];\n' "${2:-}"
 	printf 'mov.u32 %%r1, %%tid.x;\n%s\nst.global.u32 [%%d1], %%r1;\nret;\n}\n' "$1"
 }
 for wrong in '@%d1 bra L; L:' 'atom.global.add.u32 %r2, %d1, %r1;' 'add.u32 %r1, %r1;' 'add.u32 %r1, %d1, %r1;'; do
-	ptx "$wrong" >"$tree/wrong.ptx"
+	refused "$wrong" >"$tree/wrong.ptx"
 	expect 1 'wrong.ptx:11:1: error' "$tree/wrong.ptx"
 done
-ptx '' +-4 >"$tree/right.ptx"
+refused '' +-4 >"$tree/right.ptx"
 expect '0|1[0-3]' '1 kernel' "$tree/right.ptx"
-ptx '' >"$tree/right.ptx"
+refused '' >"$tree/right.ptx"
 expect 10 'true data race' "$tree/right.ptx"
 expect 2 'division by 0' --assume='1/0 == 1' "$tree/right.ptx"
 expect 2 'division by 0' --assume='$1 % 0x0 == 1' "$tree/right.ptx"
