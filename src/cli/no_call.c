@@ -2,8 +2,8 @@
  * no_call.c - why no CUDA call came from a program: each cause has its own words.
  *
  * What the program's file and the command line show, from the outermost cause to the innermost:
- * Collider couldn't come into the process (set-user-ID, a cleared environment, AddressSanitizer, no
- * address space), what the program calls can't be replaced (the driver, a static runtime, the
+ * Collider couldn't come into the process (set-user-ID, a cleared environment, no address
+ * space), what the program calls can't be replaced (the driver, a static runtime, the
  * kernels of a library), or it ended before its first call.
  *
  * Misses: what a script does, and what a program loads while it runs.
@@ -50,10 +50,6 @@ static const char *kept_out(struct base_arena *a, char *const *argv, const struc
 	if (p->is_setuid)
 		return "the program is set-user-ID (or set-group-ID), and the system loads nothing "
 		       "into such programs: run a copy of it that isn't";
-	if (p->has_asan)
-		return "the program was built with AddressSanitizer, which wants to be loaded "
-		       "before all other libraries: build it without, or set "
-		       "ASAN_OPTIONS=verify_asan_link_order=0";
 	if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY)
 		return base_printf(a,
 				   "the address space is limited to %llu MiB (ulimit -v), and "

@@ -30,7 +30,7 @@ struct host_program {
 	bool has_gpu_code; /* nvcc's, embedded */
 	bool links_runtime, links_driver; /* needs libcudart.so, libcuda.so */
 	bool calls_runtime, calls_driver; /* imports cuda..., cu... */
-	bool has_asan, is_setuid;
+	bool is_setuid;
 	char library[64]; /* one with kernels of its own that it needs (libcublas.so.13), or "" */
 };
 /* Looks for `name` as execvp does. */

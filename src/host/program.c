@@ -58,7 +58,6 @@ static void needed_read(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct host
 		const char *name = elf_strptr(elf, sh->sh_link, d.d_un.d_val);
 		out->links_runtime |= starts(name, "libcudart.so");
 		out->links_driver |= starts(name, "libcuda.so");
-		out->has_asan |= starts(name, "libasan.so") || starts(name, "libclang_rt.asan");
 		for (size_t k = 0; name && k < sizeof(with_kernels) / sizeof(*with_kernels); k++)
 			if (starts(name, with_kernels[k]))
 				snprintf(out->library, sizeof(out->library), "%s", name);
@@ -75,8 +74,6 @@ static void imports_read(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct hos
 		if (!gelf_getsym(data, (int)i, &s))
 			continue;
 		const char *name = elf_strptr(elf, sh->sh_link, s.st_name);
-		/* (The runtime of ASan may be linked statically, by clang.) */
-		out->has_asan |= name && !strcmp(name, "__asan_init");
 		if (!name || s.st_shndx != SHN_UNDEF)
 			continue;
 		out->calls_runtime |= starts(name, "cuda");

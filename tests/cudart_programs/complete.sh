@@ -92,9 +92,6 @@ run 0 --rate=2 ./app plain # the oracle judges all
 run 73 env -i ./app plain
 ends 'NOTHING WAS CHECKED: env starts the program without the environment'
 run 0 env A=1 ./app plain
-build -arch=compute_90 -Xcompiler -fsanitize=address "$src/complete.cu" -o asan
-run 73 ./asan plain
-ends 'NOTHING WAS CHECKED: the program was built with AddressSanitizer'
 printf '#include <cuda.h>\nint main() { return cuInit(0) != 0; }\n' >driver.cpp
 "$collider" nvcc driver.cpp -o driver -lcuda -L"$(dirname "$(readlink -f "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")/../lib64/stubs" >out 2>&1
 run 73 ./driver
