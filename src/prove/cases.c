@@ -2,8 +2,8 @@
  * cases.c - in which ways two accesses are in one phase (phase.h).
  *
  * The graph says which phases a thread can be in; loops that hold a barrier relate the iterations
- * of the two threads. A barrier behind a condition may lie between the two accesses: then it was not
- * executed, which is a condition of the case.
+ * of the two threads. A barrier behind a condition may lie between the two accesses: then it was
+ * not executed, which is a condition of the case.
  *
  * Misses: conditional barriers in loops within the innermost loop around both.
  * Costs: some walks over the graph for each pair.
