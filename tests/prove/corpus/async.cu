@@ -19,7 +19,6 @@ __global__ void copy_once(float *out, const float *in)
 
 // prove: copy_twice race-free --block-dim=256 --grid-dim=64
 // weak: copy_twice literal unproven
-
 // pin: copy_twice tiles=16
 __global__ void copy_twice(float *out, const float *in, int tiles)
 {
@@ -198,7 +197,6 @@ __global__ void own_long(const long long *in, long long *out)
 
 // prove: by_surface race-free --block-dim=16,16 --grid-dim=32,32
 // weak: by_surface literal unproven
-
 // pin: by_surface w=512 h=512
 __global__ void by_surface(cudaSurfaceObject_t s, cudaTextureObject_t t, int w, int h)
 {
@@ -220,7 +218,6 @@ __device__ shape_fn shapes[2] = {square, cube};
 
 // prove: by_pointer race-free --block-dim=256 --grid-dim=64
 // weak: by_pointer literal unproven
-
 // pin: by_pointer which=1 n=16384
 __global__ void by_pointer(float *out, const float *in, int which, int n)
 {
