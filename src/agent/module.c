@@ -215,6 +215,8 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 		agent_context_unseen_by(c, RACE_HISTORY_GRID_ORDERS, false);
 	if (state == AGENT_MODULE_PATCHED && !(found & RACE_DETECT(IGUARD)))
 		agent_context_unseen_by(c, RACE_HISTORY_GRID_ORDERS, true);
+	if (race_shm_is_alone(found))
+		__atomic_fetch_add(&region->hirace_alone, 1, __ATOMIC_RELAXED);
 	if (state == AGENT_MODULE_PATCHED)
 		__atomic_fetch_add(&region->modules, 1, __ATOMIC_RELAXED);
 	else if (region)

@@ -45,7 +45,9 @@ int cli_view_open(struct cli_view *v, const struct option_set *set, int fd)
 	base_sink_print(&sink, stderr);
 	base_sink_free(&sink);
 	v->ignore.same_value = option_is(set, OPTION_SAME_VALUE, "ignore");
-	v->ignore.possible = option_is(set, OPTION_SHOW_POSSIBLE, "no");
+	bool is_asked = option_source(set, OPTION_SHOW_POSSIBLE) != OPTION_FROM_DEFAULT;
+	v->ignore.possible = is_asked && !option_flag(set, OPTION_SHOW_POSSIBLE);
+	v->ignore.undecided = !is_asked || !option_flag(set, OPTION_SHOW_POSSIBLE);
 	v->opt.ignore = &v->ignore;
 	v->opt.format = rep_format_find(option_text(set, OPTION_FORMAT));
 	assert(v->opt.format != REP_FORMATS); /* the choices in options.def are its names */

@@ -534,15 +534,15 @@ struct cpu_acc {
 	uint8_t sem, scope, proxy; /* enum ptx_* */
 	bool is_nc;		   /* ld.nc */
 	uint8_t width;		   /* bytes of an element */
-	uint8_t vec;		   /* elements */
+	uint8_t vec, reg;	   /* elements; bytes of the register of a store of one, or 0 */
+	uint32_t value;		   /* ... and its slot */
 };
 
-/* The 32 addresses of an address operand (only the lanes of mask are filled). */
+/* The 32 addresses of an address operand (only those of mask are filled). */
 void cpu_addresses(struct cpu_warp *w, const struct cpu_addr *a, uint32_t mask,
 		   uint64_t addr[CPU_WARP]);
 
-/* The kind of memory that host bytes belong to: private memory (local, const, parameters) has no
- * model. */
+/* The kind of memory that host bytes belong to: private memory (local, const) has no model. */
 enum cpu_place { CPU_PLACE_PRIVATE, CPU_PLACE_SHARED, CPU_PLACE_GLOBAL };
 
 /* Bytes of the program's memory that a lane is about to access. */

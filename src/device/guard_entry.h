@@ -14,10 +14,14 @@ __collider_guard_tell(uint64_t me, uint64_t at, uint64_t was, uint32_t site, uin
 {
 	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
 	uint64_t now = me & ~(uint64_t)(RACE_GUARD_PLAIN | RACE_GUARD_LANES);
-	struct dev_found f = {
-		dev_table(), site,	     (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
-		at,	     {was, now},     {guard_decode(was).site, shape},
-		0,	     kind_width >> 8};
+	struct dev_found f = {dev_table(),
+			      site,
+			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
+			      at,
+			      {was, now},
+			      {guard_decode(was).site, shape},
+			      kind_width >> 16,
+			      kind_width >> 8 & 0xffu};
 
 	dev_report(&f, dev_rt());
 }
@@ -227,8 +231,8 @@ DEV_FN struct guard_pub_counters dev_fences(const struct guard_pub_side *side)
 	return c;
 }
 
-RACE_STATIC_ASSERT(RACE_KIND_GUARD_LOCK - RACE_KIND_GUARD_ATOMIC == GUARD_R5 - GUARD_R1,
-		   "the kinds of R1 to R5 in their order");
+RACE_STATIC_ASSERT(RACE_KIND_GUARD_GRID - RACE_KIND_GUARD_ATOMIC == GUARD_R4 - GUARD_R1,
+		   "the kinds of R1 to R4 in their order");
 
 /* --iguard=published: one entry by Table 2 to the letter. */
 extern "C" __device__ __noinline__ void __collider_guard_letter(uint64_t me, uint64_t state,
@@ -237,7 +241,8 @@ extern "C" __device__ __noinline__ void __collider_guard_letter(uint64_t me, uin
 {
 	const struct state *s = (const struct state *)state;
 	struct guard_entry *p = (struct guard_entry *)entry;
-	bool is_strong = (what & RACE_GUARD_STRONG) != 0, writes = (what & RACE_GUARD_WRITES) != 0;
+	bool is_strong = (what & (RACE_GUARD_STRONG | RACE_GUARD_VOLATILE)) == RACE_GUARD_STRONG;
+	bool writes = (what & RACE_GUARD_WRITES) != 0;
 	bool is_plain = (me & RACE_GUARD_PLAIN) != 0;
 	struct guard_pub_access a = {!writes, is_strong && writes, (what & RACE_GUARD_CTA) != 0};
 	struct guard_word earlier = guard_decode(me & ~((1ull << GUARD_CONTEXT_AT) - 1u));
@@ -265,9 +270,11 @@ extern "C" __device__ __noinline__ void __collider_guard_letter(uint64_t me, uin
 			break;
 	}
 	if (rule != GUARD_PUB_NONE)
-		__collider_guard_tell(me, at, guard_encode(earlier), RACE_GUARD_SITE(what),
-				      (RACE_KIND_GUARD_ATOMIC + (uint32_t)rule - GUARD_R1) |
-					      mode / MODE_WIDTH << 8);
+		__collider_guard_tell(
+			me, at, guard_encode(earlier), RACE_GUARD_SITE(what),
+			(rule == GUARD_R5 ? RACE_KIND_GUARD_LOCKS
+					  : RACE_KIND_GUARD_ATOMIC + (uint32_t)rule - GUARD_R1) |
+				mode / MODE_WIDTH << 8);
 }
 
 /* One entry; what: the low word; bit: of the location. */
@@ -282,6 +289,7 @@ extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint
 	struct guard_entry *e = (struct guard_entry *)entry;
 	struct guard_actor actor = dev_actor(me, s);
 	struct guard_seen seen = {GUARD_NO_RACE, true, 0, false};
+	uint32_t kind = RACE_KIND_NONE, may = RACE_MAY_NOTHING;
 
 	if (dev_modes() & RACE_GUARD_MODE_PUBLISHED) {
 		if (!(mode & MODE_MAYBE))
@@ -290,7 +298,6 @@ extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint
 	}
 	if (mode & MODE_MAYBE) {
 		struct guard_entry was = dev_entry(e);
-		actor.is_unsure = true;
 		struct guard_result r = guard_judge(was, &actor, &a);
 		guard_note(&seen, &r, &was);
 	} else {
@@ -300,11 +307,15 @@ extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint
 		guard_open(&((struct state *)state)->stamps);
 	if (seen.verdict != GUARD_POSSIBLE && seen.verdict != GUARD_IS_RACE)
 		return;
+	if (seen.verdict == GUARD_POSSIBLE)
+		may = guard_may(&seen, &actor, &a);
+	else if (mode & MODE_MAYBE)
+		kind = RACE_KIND_GUARD_INVENTED;
+	if (kind == RACE_KIND_NONE)
+		kind = guard_kind_of(&seen, &actor, &a, me & RACE_GUARD_ORDERS ? &s->stamps : 0,
+				     me & RACE_GUARD_ORDERS && s->small_fence);
 	__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
-			      guard_kind_of(&seen, &actor, &a,
-					    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
-					    me & RACE_GUARD_ORDERS && s->small_fence) |
-				      mode / MODE_WIDTH << 8);
+			      kind | mode / MODE_WIDTH << 8 | may << 16);
 }
 
 /* The bit of a location in the set of those that were read strongly. Of shared memory: of the

@@ -153,6 +153,27 @@ DEV_FN const uint8_t *dev_machine(void)
 	return v ? (const uint8_t *)v : __collider_history_table;
 }
 
+/* --hirace=published: the paper to the letter, which knows no fence, and of strong accesses the
+ * atomics. */
+DEV_FN bool dev_is_published(void)
+{
+	uint64_t v;
+
+	FIELD(v, 128);
+	return v != 0;
+}
+
+/* What a volatile access is then: an ordinary load or store. */
+DEV_FN uint32_t dev_published_what(uint32_t what)
+{
+	uint32_t access = what & RACE_HISTORY_STRONG ? SHADOW_R : SHADOW_W;
+
+	if (!(what & RACE_HISTORY_VOLATILE))
+		return what;
+	what &= ~(RACE_HISTORY_STRONG | RACE_HISTORY_VOLATILE | 3u << RACE_HISTORY_ACCESS_AT);
+	return what | access << RACE_HISTORY_ACCESS_AT;
+}
+
 RACE_STATIC_ASSERT(sizeof(struct shadow_stamps) <= RACE_LANES_ROW_AT, "the row comes after them");
 
 RACE_STATIC_ASSERT(offsetof(struct shadow_stamps, own.read) == RACE_STAMPS_READ_AT,
@@ -197,20 +218,25 @@ struct where {
 	uint64_t bytes, bytes_left;
 };
 
-/* Rare, so a function of its own. `left`: what lies beside the word. */
+/* Rare, so a function of its own. earlier_site: race_history_who(). */
 extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uint64_t at,
-								uint64_t was, uint32_t left,
+								uint64_t was, uint32_t earlier_site,
 								uint32_t site, uint32_t kind_width)
 {
 	uint64_t shape = RACE_HISTORY_SHAPE(blockDim.x, blockDim.y, blockDim.z, 0);
-	uint64_t earlier = race_history_who(left, was);
+	uint64_t earlier = earlier_site;
 
 	me &= ~(uint64_t)RACE_ACTOR_LANES;
 	if (RACE_ACTOR_HAS(was) != RACE_ACTOR_HAS(me))
 		dev_of_other(was, &me, &earlier, &shape);
-	struct dev_found f = {dev_table(), site,
+	struct dev_found f = {dev_table(),
+			      site,
 			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
-			      at, {was, me}, {earlier, shape}, 0, kind_width >> 8};
+			      at,
+			      {was, me},
+			      {earlier, shape},
+			      kind_width >> 16,
+			      kind_width >> 8 & 0xffu};
 	dev_report(&f, dev_rt());
 }
 
@@ -223,6 +249,15 @@ DEV_FN struct race_history_side *dev_side(uint64_t at)
 #define MODE_MAYBE 4u /* beside enum shadow_how: the compiler may have invented the load */
 #define MODE_WIDTH 8u /* the width's place */
 
+/* What may order a pair that isn't certain (enum race_may). */
+DEV_FN uint32_t dev_may(uint64_t me, uint64_t was, const struct shadow_actor *a, uint32_t bit,
+			uint32_t what)
+{
+	return me & RACE_ACTOR_UNSURE ? RACE_MAY_KERNEL
+				      : shadow_may(was, a, RACE_HISTORY_ACCESS(what), bit,
+						   (what & RACE_HISTORY_STRONG) != 0);
+}
+
 /* One word. `left`: what lies beside it, or 0; what: the low word; bit: of the location. */
 extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uint64_t stamps,
 								uint64_t word, uint64_t left,
@@ -230,28 +265,46 @@ extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uin
 								uint32_t bit, uint32_t mode)
 {
 	struct shadow_actor a = dev_actor(me, (const struct shadow_stamps *)stamps);
-	uint32_t site = RACE_HISTORY_SITE(what), kind, beside = 0;
+	uint32_t site = RACE_HISTORY_SITE(what), kind, beside = 0, sites;
 	enum shadow_verdict verdict;
 	struct shadow_seen seen;
 
+	if (dev_is_published() && !(me & RACE_ACTOR_UNSURE)) {
+		a.stamps.own.acquired = 0;
+		bit = 0;
+	}
 	/* Many locations share a bit; those that were read strongly are marked. */
 	if (a.stamps.own.read & bit && !(what & RACE_HISTORY_OBSERVES) &&
 	    !(dev_word32(&dev_side(at)->launch) & RACE_SIDE_READ))
 		bit = 0;
 	verdict = shadow_access_at((uint64_t *)word, bit, dev_machine(), &a,
 				   RACE_HISTORY_ACCESS(what), (enum shadow_how)(mode & 3u), &seen);
-	if (left && (verdict == SHADOW_IS_RACE || verdict == SHADOW_POSSIBLE))
+	if (left &&
+	    (verdict == SHADOW_IS_RACE || verdict == SHADOW_POSSIBLE || seen.next != seen.was))
 		beside = dev_word32((const void *)left);
-	if (left && seen.next != seen.was)
+	if (left && seen.next != seen.was) {
+		bool is_known = RACE_ACTOR_HAS(seen.was) == a.launch &&
+				race_history_is_of(beside, seen.was);
+		sites = race_history_sites(site, RACE_HISTORY_ACCESS(what) == SHADOW_W,
+					   RACE_HISTORY_ACCESS(what) > SHADOW_W,
+					   is_known ? beside : 0);
 		asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(left),
-			     "r"(race_history_left(site, seen.next)));
+			     "r"(sites | race_history_mix(seen.next)));
+	}
 	if (stamps && (verdict == SHADOW_IS_RACE || verdict == SHADOW_POSSIBLE ||
 		       shadow_has_raced(seen.was, &a)))
 		shadow_open((struct shadow_stamps *)stamps);
 	if (verdict != SHADOW_IS_RACE && verdict != SHADOW_POSSIBLE)
 		return;
-	kind = verdict == SHADOW_IS_RACE && !(mode & MODE_MAYBE) ? RACE_KIND_HISTORY
-								 : RACE_KIND_HISTORY_POSSIBLE;
+	kind = verdict != SHADOW_IS_RACE
+		       ? RACE_KIND_HISTORY_POSSIBLE | dev_may(me, seen.was, &a, bit, what) << 16
+	       : mode & MODE_MAYBE ? RACE_KIND_HISTORY_INVENTED
+				   : RACE_KIND_HISTORY;
+	beside = race_history_who(
+		beside, seen.was,
+		RACE_HISTORY_ACCESS(what) == SHADOW_R || (what & RACE_HISTORY_STRONG),
+		RACE_HISTORY_ACCESS(what) != SHADOW_W &&
+			shadow_has_plain(shadow_decode(seen.was, a.thread_bits).state));
 	__collider_history_tell(me, at, seen.was, beside, site, kind | mode / MODE_WIDTH << 8);
 }
 
@@ -267,7 +320,9 @@ extern "C" __device__ __noinline__ void
 __collider_history_words(uint64_t me, uint64_t stamps, uint64_t at, uint64_t words, uint64_t left,
 			 uint64_t bytes, uint64_t bytes_left, uint64_t what64)
 {
-	uint32_t what = (uint32_t)what64, narrow = RACE_HISTORY_NARROW(what);
+	uint32_t what =
+		dev_is_published() ? dev_published_what((uint32_t)what64) : (uint32_t)what64;
+	uint32_t narrow = RACE_HISTORY_NARROW(what);
 	uint32_t sure = RACE_HISTORY_SURE(what64), all = sure | RACE_HISTORY_MAYBE(what64);
 	uint32_t store = what & RACE_HISTORY_STRONG ? SHADOW_STRONG_READ : SHADOW_STORE;
 	uint32_t look = what & RACE_HISTORY_STRONG ? SHADOW_STRONG_READ : SHADOW_LOOK;
@@ -346,16 +401,15 @@ DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
 /* A block's table for shared memory is one word in a register (RACE_TABLE_*). */
 DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t at, uint64_t what)
 {
-	uint64_t words =
-		table & RACE_TABLE_IS_SCRATCH
-			? dev_scratch_words(table)
-			: (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
+	uint64_t words = table & RACE_TABLE_IS_SCRATCH
+				 ? dev_scratch_words(table)
+				 : (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
 	uint32_t off = at - RACE_TABLE_FIRST(table), n = RACE_TABLE_TRACKED(table);
 	struct where w = {at, 0, 0, 0, 0};
 
-	if (off >= n || n - off < 4u * (32u - __clz(RACE_HISTORY_SURE(what) |
-						   RACE_HISTORY_MAYBE(what) | 1u)) -
-					 (off & 3u)) {
+	if (off >= n ||
+	    n - off < 4u * (32u - __clz(RACE_HISTORY_SURE(what) | RACE_HISTORY_MAYBE(what) | 1u)) -
+			      (off & 3u)) {
 		dev_untracked();
 		return;
 	}
@@ -513,8 +567,7 @@ DEV_FN void dev_write(struct shadow_stamps *t, uint64_t at, uint32_t launch)
 	struct race_history_side *side = dev_side(at);
 	struct shadow_side *s = (struct shadow_side *)side;
 
-	RACE_STATIC_ASSERT(offsetof(struct race_history_side, launch) ==
-				   sizeof(struct shadow_side),
+	RACE_STATIC_ASSERT(offsetof(struct race_history_side, launch) == sizeof(struct shadow_side),
 			   "the one begins with the other");
 	if (t->released.now) {
 		uint32_t has = dev_word32(&side->launch), was = has;
@@ -571,8 +624,8 @@ DEV_FN uint32_t dev_observe(uint64_t at, uint32_t words)
 
 /* `op` is a set of RACE_SYNC_*, with the shape of a strong access, whose elements are operations
  * each. at: generic. */
-extern "C" __device__ __noinline__ void
-__collider_history_sync(uint64_t me, uint64_t stamps, uint64_t at, uint32_t op)
+extern "C" __device__ __noinline__ void __collider_history_sync(uint64_t me, uint64_t stamps,
+								uint64_t at, uint32_t op)
 {
 	struct shadow_stamps *t = (struct shadow_stamps *)stamps;
 

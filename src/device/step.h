@@ -197,7 +197,10 @@ DEV_FN void dev_step_left(uint32_t left, uint64_t what, uint64_t next)
 {
 	if (left)
 		asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(left),
-			     "r"(race_history_left(RACE_HISTORY_SITE(what), next)));
+			     "r"(race_history_mix(next) |
+				 race_history_sites(RACE_HISTORY_SITE(what),
+						    RACE_HISTORY_ACCESS(what) == SHADOW_W,
+						    RACE_HISTORY_ACCESS(what) > SHADOW_W, 0)));
 }
 
 /* The words of an access, or of several; `peers` share them out. shape: RACE_STEP_SHAPE. */

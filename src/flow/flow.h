@@ -231,6 +231,16 @@ bool flow_is_sum_step(const struct ptx_stmt *s, uint32_t sum);
 /* Is the register's value used for nothing but addresses: no decision depends on it? */
 bool flow_is_only_place(struct flow *fl, uint32_t reg);
 
+/* ---- seed.c ----------------------------------------------------------------------------- */
+
+/* Is the load's value used for nothing but a compare-and-swap loop of the bytes that it reads? */
+bool flow_is_seed(struct flow *fl, const struct ptx_stmt *load);
+
+/* ---- data.c ----------------------------------------------------------------------------- */
+
+/* Does the loaded value only go into what the thread stores, so that nothing is decided on it? */
+bool flow_is_data(struct flow *fl, const struct ptx_stmt *load);
+
 /* ---- manner.c ------------------------------------------------------------------------- */
 
 /* How an access or fence is performed; the memory model's words for what a

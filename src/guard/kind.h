@@ -44,6 +44,25 @@ GUARD_FN uint32_t guard_half_missing(const struct guard_view *v, const struct gu
 	return mine->block.own.read & RACE_READ_FLAG ? RACE_KIND_GUARD_RELEASE : RACE_KIND_NONE;
 }
 
+/* What may order the access with the earlier one, where they are only possible: enum race_may. For
+ * the report; the first reason that holds. */
+GUARD_FN uint32_t guard_may(const struct guard_seen *seen, const struct guard_actor *me,
+			    const struct guard_access *a)
+{
+	struct guard_view v = guard_view_of(seen->word, me);
+
+	if (me->is_unsure)
+		return RACE_MAY_KERNEL;
+	if (guard_is_blurred(&v, me, a))
+		return RACE_MAY_MASK;
+	if (seen->is_write && v.w.is_strong && me->read & a->bit)
+		return RACE_MAY_OBSERVED;
+	return (v.is_across ? v.c.device_stamp : v.c.block_stamp) <
+			       (v.is_across ? me->device_acquired : me->block_acquired)
+		       ? RACE_MAY_RELEASE
+		       : RACE_MAY_MIXED;
+}
+
 /* `stamps` may be NULL: the kernel has nothing that orders. */
 GUARD_FN uint32_t guard_kind_of(const struct guard_seen *seen, const struct guard_actor *me,
 				const struct guard_access *a, const struct guard_stamps *stamps,

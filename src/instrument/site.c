@@ -146,6 +146,8 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 	for (unsigned i = 0; i < a->vec; i++)
 		if (a->elem[i].speculated)
 			site.flags |= RACE_SITE_SPECULATED;
+	if (flow_is_seed(cx->fl, s))
+		site.flags |= RACE_SITE_SEED;
 	if (a->leads)
 		site.flags |= RACE_SITE_LEADS;
 	if (cx->waits)

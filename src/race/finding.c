@@ -13,7 +13,9 @@ static const char *const class_names[RACE_CLASS_COUNT] = {
 	[RACE_CLASS_RACE] = "data-race",
 	[RACE_CLASS_VOLATILE] = "volatile-conflict",
 	[RACE_CLASS_READ_ONLY] = "read-only-changed",
+	[RACE_CLASS_SEED] = "cas-seed",
 	[RACE_CLASS_POSSIBLE] = "possible",
+	[RACE_CLASS_UNDECIDED] = "undecided",
 };
 static const char *const access_names[] = {
 	[RACE_ACCESS_LOAD] = "load",	   [RACE_ACCESS_STORE] = "store",
@@ -57,6 +59,13 @@ static const char *const update_names[] = {
 	[RACE_UPDATE_MAX] = "max",   [RACE_UPDATE_AND] = "and",	    [RACE_UPDATE_OR] = "or",
 	[RACE_UPDATE_XOR] = "xor",   [RACE_UPDATE_OTHER] = "other",
 };
+static const char *const may_names[] = {[RACE_MAY_NOTHING] = "nothing",
+#define RACE_MAY_NAME(id, name, text) [RACE_MAY_##id] = name,
+					RACE_MAYS(RACE_MAY_NAME)};
+static const char *const may_texts[] = {[RACE_MAY_NOTHING] =
+						"something that the detector doesn't follow",
+#define RACE_MAY_TEXT(id, name, text) [RACE_MAY_##id] = text,
+					RACE_MAYS(RACE_MAY_TEXT)};
 RACE_STATIC_ASSERT(BASE_COUNTOF(memory_names) == RACE_MEMORY_HEAP + 1, "a name per memory");
 RACE_STATIC_ASSERT(BASE_COUNTOF(update_names) == RACE_UPDATE_OTHER + 1, "a name per update");
 RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_TRANSFER + 1, "a name per access");
@@ -119,6 +128,21 @@ const char *race_update_name(unsigned update)
 	return name_of(update_names, BASE_COUNTOF(update_names), update);
 }
 
+const char *race_may_name(unsigned may)
+{
+	return name_of(may_names, BASE_COUNTOF(may_names), may);
+}
+
+const char *race_may_text(unsigned may)
+{
+	return may_texts[may < RACE_MAY_COUNT ? may : RACE_MAY_NOTHING];
+}
+
+unsigned race_may_parse(const char *name)
+{
+	return name_find(may_names, BASE_COUNTOF(may_names), name);
+}
+
 unsigned race_memory_parse(const char *name)
 {
 	return name_find(memory_names, BASE_COUNTOF(memory_names), name);
@@ -174,6 +198,10 @@ enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned sit
 		return RACE_CLASS_POSSIBLE;
 	if (site_flags & RACE_SITE_VOLATILE)
 		return RACE_CLASS_VOLATILE;
+	/* The other side isn't known: an atomic where the program is right. */
+	if (site_flags & RACE_SITE_SEED &&
+	    (kind == RACE_KIND_CLOBBERED_READ || kind == RACE_KIND_SPECULATED_READ))
+		return RACE_CLASS_SEED;
 	return RACE_CLASS_RACE;
 }
 

@@ -3,8 +3,8 @@
  *
  * None of these rules says that a race is safe; each is the user's decision, and
  * the report says how many findings each of them hid. The rules: lines of a
- * suppressions file (in the style of ThreadSanitizer), --same-value=ignore, and
- * the class "possible", which is shown on request only.
+ * suppressions file (in the style of ThreadSanitizer), --same-value=ignore, the
+ * class "possible" where it isn't wanted, and "undecided", which is shown on request only.
  *
  * A pattern is matched against part of a text (base_glob_part); a path with `:123` after it
  * matches that line only, so that "a.cu:1" doesn't hide line 12. Misses: a line number goes stale
@@ -166,10 +166,12 @@ enum race_ignored race_ignore_test(const struct race_ignore *ig, const struct ra
 			return RACE_IGNORED_SUPPRESSED;
 		}
 	}
-	if (ig->same_value && f->kind == RACE_KIND_INTRA_WARP_SAME)
+	if (ig->same_value && (f->kind == RACE_KIND_INTRA_WARP_SAME || f->is_same_value))
 		return RACE_IGNORED_SAME_VALUE;
 	if (ig->possible && f->cls == RACE_CLASS_POSSIBLE)
 		return RACE_IGNORED_POSSIBLE;
+	if (ig->undecided && f->cls == RACE_CLASS_UNDECIDED)
+		return RACE_IGNORED_UNDECIDED;
 	return RACE_IGNORED_NOT;
 }
 
@@ -180,6 +182,7 @@ const char *race_ignored_name(enum race_ignored why)
 		[RACE_IGNORED_SUPPRESSED] = "suppressed",
 		[RACE_IGNORED_SAME_VALUE] = "same-value",
 		[RACE_IGNORED_POSSIBLE] = "possible",
+		[RACE_IGNORED_UNDECIDED] = "undecided",
 	};
 
 	return names[why];

@@ -20,6 +20,11 @@
 #define RACE_SIDE_MBARRIER 32u	/* an operation on an mbarrier object */
 #define RACE_SIDE_GRAPH	   64u	/* a launch or operation that is a node of a CUDA graph */
 #define RACE_SIDE_FREES	   128u /* with _HOST: frees the memory */
+/* Of struct race_side only: some thread that this one came after, or that accessed the memory with
+ * it, is meant; which one wasn't kept. */
+#define RACE_SIDE_SOME 256u
+/* A load that only begins a compare-and-swap loop. In struct race_pair_side: is_seed. */
+#define RACE_SIDE_SEED 512u
 
 /* The memory at the address. */
 enum race_memory {
@@ -62,8 +67,8 @@ struct race_pair_side {
 	uint32_t cluster, warp;		/* numbers in the grid, in the block */
 	uint16_t update;		/* enum race_update */
 	uint16_t is_near;		/* the line is a neighbour's: it has none itself */
-	uint32_t launch; /* race_transfer.origin of the call that launched it; 0: unknown */
-	uint32_t reserved;
+	uint32_t launch;  /* race_transfer.origin of the call that launched it; 0: unknown */
+	uint32_t is_seed; /* a load that only begins a compare-and-swap loop */
 };
 
 struct race_pair {
@@ -77,7 +82,8 @@ struct race_pair {
 	int32_t device;
 	uint32_t nframes;     /* struct race_frame after this; their `next` is not used */
 	uint32_t strings;     /* bytes of strings after the frames */
-	uint32_t is_possible; /* the compiler may have invented one of the two */
+	uint16_t is_possible; /* the compiler may have invented one of the two */
+	uint16_t is_same;     /* two stores of equal values, in each sighting */
 	struct race_pair_side side[2];
 };
 

@@ -70,7 +70,7 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 		.strength = (enum race_strength)from->strength,
 		.scope = (enum race_scope)from->scope,
 		.proxy = (enum race_proxy)from->proxy,
-		.flags = from->flags,
+		.flags = from->flags | (from->is_seed ? RACE_SIDE_SEED : 0u),
 		.device = from->device,
 		.cluster = from->cluster,
 		.warp = from->warp,
@@ -88,12 +88,25 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 	inlined_fill(s, from, o);
 }
 
+/* A load that only begins a compare-and-swap loop, and an atomic of the same bytes: what it loads
+ * may be old, and the loop corrects it. */
+bool race_is_seed_pair(const struct race_finding *f)
+{
+	const struct race_side *s = f->sides;
+	unsigned load = s && s[1].flags & RACE_SIDE_SEED ? 1 : 0;
+
+	return s && s[load].flags & RACE_SIDE_SEED && s[!load].access == RACE_ACCESS_ATOMIC &&
+	       s[0].address == s[1].address && s[0].width == s[1].width && s[!load].vec == 1;
+}
+
 /* A conflict of two volatile accesses is strong to PTX; here at least one side has too narrow a
  * scope, another size, or is weak. Volatile on both sides is reported as such. */
 static enum race_class pair_class(const struct race_finding *f)
 {
 	if (f->sides[0].flags & f->sides[1].flags & RACE_SIDE_VOLATILE)
 		return RACE_CLASS_VOLATILE;
+	if (race_is_seed_pair(f))
+		return RACE_CLASS_SEED;
 	return race_classify(f->kind, 0, 0);
 }
 
@@ -122,6 +135,7 @@ static void finding_add(struct source *s)
 	f.vec = o->vec;
 	f.is_volatile = (o->flags & RACE_SIDE_VOLATILE) != 0;
 	f.count = s->p.count;
+	f.is_same_value = s->p.is_same != 0;
 	memcpy(f.first.thread, o->thread, sizeof(o->thread));
 	memcpy(f.first.block, o->block, sizeof(o->block));
 	f.first.address = s->p.address;
@@ -280,7 +294,7 @@ bool race_is_watched(unsigned kind)
 bool race_is_guarded(unsigned kind)
 {
 	return (kind >= RACE_KIND_GUARD_ATOMIC && kind <= RACE_KIND_GUARD_POSSIBLE) ||
-	       kind == RACE_KIND_GUARD_LOCKS;
+	       kind == RACE_KIND_GUARD_LOCKS || kind == RACE_KIND_GUARD_INVENTED;
 }
 
 /* What the site of a side holds. */
@@ -305,7 +319,7 @@ static void side_of_site(const struct race_finding *of, uint32_t flags, int devi
 	s->update = of->update;
 	s->strength = (enum race_strength)RACE_SITE_STRENGTH(flags);
 	s->scope = (enum race_scope)RACE_SITE_SCOPE(flags);
-	s->flags = ways_of(s->access);
+	s->flags = ways_of(s->access) | (flags & RACE_SITE_SEED ? RACE_SIDE_SEED : 0);
 	if (s->access == RACE_ACCESS_COPY)
 		s->flags = RACE_SIDE_ASYNC |
 			   (s->space == RACE_SPACE_SHARED ? RACE_SIDE_WRITES : RACE_SIDE_READS);
@@ -403,6 +417,12 @@ static void sides_of_history(const struct race_record *rec, struct race_side sid
 		side[1].grid = rec->was[1] >> RACE_EARLIER_GRID_AT;
 		side[1].cluster = 0;
 	}
+	/* A word has one thread of a group; one that races with itself is another one of these. */
+	if (rec->now[0] & RACE_EARLIER_IS_OLDER ||
+	    (side[0].grid == side[1].grid &&
+	     !memcmp(side[0].thread, side[1].thread, sizeof(side[0].thread)) &&
+	     !memcmp(side[0].block, side[1].block, sizeof(side[0].block))))
+		side[1].flags |= RACE_SIDE_SOME;
 }
 
 void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,
@@ -418,9 +438,14 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 		sides_of_watch(rec, f->sides);
 	else
 		sides_of_history(rec, f->sides);
+	/* hirace and watch see one race of a location: another may be with a plain store. */
+	if (race_is_guarded(rec->kind) && f->cls == RACE_CLASS_RACE && race_is_seed_pair(f))
+		f->cls = RACE_CLASS_SEED;
 	f->met.name = "";
 	if (rec->flags & RACE_REC_ONE_OWNER)
 		owner_fill(rec, &f->met);
+	if (race_kinds[rec->kind].cls == RACE_CLASS_UNDECIDED && rec->lanes < RACE_MAY_COUNT)
+		f->may = (enum race_may)rec->lanes;
 	f->first.lanes = 0;
 	/* These are not values. */
 	memset(f->first.was, 0, sizeof(f->first.was));

@@ -28,7 +28,9 @@ enum race_class {
 	RACE_CLASS_RACE = 1,  /* data race, PTX ISA chapter 8 */
 	RACE_CLASS_VOLATILE,  /* unordered volatile conflict: a race in C++, strong in PTX */
 	RACE_CLASS_READ_ONLY, /* read-only load of memory that changed: outside the memory model */
+	RACE_CLASS_SEED,      /* a load that only begins a compare-and-swap loop, beside atomics */
 	RACE_CLASS_POSSIBLE,  /* the compiler may have invented the access */
+	RACE_CLASS_UNDECIDED, /* something that the detector doesn't follow may order the two */
 	RACE_CLASS_COUNT
 };
 
@@ -44,6 +46,9 @@ const char *race_memory_name(unsigned memory);
 const char *race_update_name(unsigned update);
 unsigned race_memory_parse(const char *name);
 unsigned race_update_parse(const char *name);
+const char *race_may_name(unsigned may); /* "release" */
+const char *race_may_text(unsigned may); /* what may order the two accesses of a pair, in words */
+unsigned race_may_parse(const char *name);
 unsigned race_kind_parse(const char *name);
 unsigned race_class_parse(const char *name);
 unsigned race_access_parse(const char *name);
@@ -51,6 +56,9 @@ unsigned race_space_parse(const char *name); /* RACE_SPACE_GENERIC for unknown n
 unsigned race_why_parse(const char *name);
 unsigned race_agent_parse(const char *name);
 
+struct race_finding;
+/* Is it of a load that only begins a compare-and-swap loop, and an atomic? */
+bool race_is_seed_pair(const struct race_finding *f);
 /* The class of a record: a speculated read is a data race only where the value was used. */
 enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags);
 
@@ -205,8 +213,10 @@ struct race_finding {
 	const char *object;
 	uint64_t offset; /* of the instruction after the access */
 	uint64_t count;
-	bool is_muted;	/* the true count is `count` or more */
-	bool is_merged; /* race_merge: another finding stands for it */
+	bool is_same_value; /* two stores of equal values, in all sightings */
+	enum race_may may;  /* undecided: what may order the two */
+	bool is_muted;	    /* the true count is `count` or more */
+	bool is_merged;	    /* race_merge: another finding stands for it */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
 	struct race_side *sides;	   /* NULL or 2 */
 	struct race_object met;		   /* what both accessed */
@@ -225,6 +235,11 @@ struct race_finding {
 	struct race_also *also;
 	size_t nalso;
 };
+
+static inline bool race_is_load(const struct race_finding *f)
+{
+	return f->access == RACE_ACCESS_LOAD || f->access == RACE_ACCESS_NC_LOAD;
+}
 
 /* What was not checked, summed over modules. */
 struct race_skip {
@@ -291,10 +306,11 @@ struct race_results {
 	BASE_VEC(struct race_coverage) coverage; /* of runs that noted it, see race/sample.h */
 	uint64_t checked;			 /* dynamic accesses that were re-read */
 	uint64_t warp_checked;			 /* stores whose warp was compared */
-	uint64_t launches; /* grids of instrumented kernels, counted on the GPU */
-	uint64_t overflow; /* reports lost: the table on the GPU was full */
-	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
-	bool has_history;  /* detector hirace was active */
+	uint64_t launches;     /* grids of instrumented kernels, counted on the GPU */
+	uint64_t overflow;     /* reports lost: the table on the GPU was full */
+	uint64_t unboxed;      /* tensor copies that went unchecked: map not known, box clipped */
+	bool has_history;      /* detector hirace was active */
+	uint64_t hirace_alone; /* modules in which it was, and iguard wasn't */
 	uint64_t threads_aside, accesses_aside; /* of it: without numbers, or words */
 	/* Of detector watch: watchpoints, those whose slot was taken, hits without the other side.
 	 */
@@ -561,7 +577,8 @@ enum race_ignored {
 	RACE_IGNORED_NOT = 0,
 	RACE_IGNORED_SUPPRESSED, /* by a line of the suppressions file */
 	RACE_IGNORED_SAME_VALUE, /* intra-warp conflict of equal values, --same-value=ignore */
-	RACE_IGNORED_POSSIBLE	 /* class possible, not requested */
+	RACE_IGNORED_POSSIBLE,	 /* class possible, not requested */
+	RACE_IGNORED_UNDECIDED	 /* class undecided, not requested */
 };
 
 /* One line of a suppressions file. */
@@ -579,6 +596,7 @@ struct race_ignore {
 	BASE_VEC(struct race_rule) rules;
 	bool same_value; /* leave out intra-warp conflicts of equal values */
 	bool possible;	 /* leave out the class "possible" */
+	bool undecided;	 /* leave out the class "undecided" */
 };
 
 /*

@@ -40,6 +40,29 @@ enum race_kind {
 /* As RACE_REC_USED; alone in its byte, so that threads which didn't write the record may set it. */
 #define RACE_REC_USED_LATER 0x100u
 
+/*
+ * What may order the two accesses of a pair that hirace or iguard leaves undecided: in `lanes` of
+ * its record. MAY(id, name in JSON, words after "what may order them:").
+ */
+#define RACE_MAYS(MAY)                                                                             \
+	MAY(RELEASE, "release", "a fence, flag or lock by which the earlier thread released")      \
+	MAY(OBSERVED, "observed", "the later thread has seen a strong write of this memory")       \
+	MAY(STRONG_READ, "strong-read", "a strong load reads it: the write may be strong, too")    \
+	MAY(MASK, "partial-mask", "a __syncwarp() of some lanes of the warp")                      \
+	MAY(KERNEL, "kernel",                                                                      \
+	    "an mbarrier, named barrier, cluster barrier or call in this kernel")                  \
+	MAY(HOST, "host", "host code between the two launches")                                    \
+	MAY(EARLIER, "earlier-pair", "what may order an earlier undecided pair of this memory")    \
+	MAY(MIXED, "mixed-readers", "weak and strong loads are kept as one here")
+
+enum race_may {
+	RACE_MAY_NOTHING,
+#define RACE_MAY_ID(id, name, text) RACE_MAY_##id,
+	RACE_MAYS(RACE_MAY_ID)
+#undef RACE_MAY_ID
+		RACE_MAY_COUNT
+};
+
 /* First sighting of one (site, kind). 128 bytes; strong stores only, `valid` last. */
 struct race_record {
 	uint64_t table;	  /* content hash of the module's site table */
@@ -49,7 +72,7 @@ struct race_record {
 	uint64_t address; /* of the first differing element */
 	uint64_t was[2];  /* value loaded or stored (low, high 64 bits) */
 	uint64_t now[2];  /* value found by the re-read */
-	uint32_t lanes;	  /* intra-warp: the lanes that share the address, else 0 */
+	uint32_t lanes;	  /* intra-warp: the lanes that share the address; an enum race_may */
 	uint32_t width;	  /* bytes of the element compared, or RACE_WIDTH_SUM */
 	uint32_t thread[3];
 	uint32_t block[3]; /* %ctaid, as the hardware numbers them */

@@ -354,10 +354,12 @@ struct race_history {
 #define RACE_HISTORY_NARROW(w) ((uint32_t)(w) >> 28 & 3u) /* bytes, if fewer than 4; or 0 */
 #define RACE_HISTORY_NARROW_AT 28u
 #define RACE_HISTORY_OBSERVES  (1u << 30) /* this kernel marks no location that it reads strongly */
-#define RACE_HISTORY_SURE(w)   ((uint32_t)((w) >> 32) & 0xffu)
-#define RACE_HISTORY_SURE_AT   32u
-#define RACE_HISTORY_MAYBE(w)  ((uint32_t)((w) >> 40) & 0xffu)
-#define RACE_HISTORY_MAYBE_AT  40u
+#define RACE_HISTORY_VOLATILE                                                                      \
+	(1u << 31) /* strong only in that: --hirace=published doesn't know it */
+#define RACE_HISTORY_SURE(w)  ((uint32_t)((w) >> 32) & 0xffu)
+#define RACE_HISTORY_SURE_AT  32u
+#define RACE_HISTORY_MAYBE(w) ((uint32_t)((w) >> 40) & 0xffu)
+#define RACE_HISTORY_MAYBE_AT 40u
 
 /* Words that one call steps: how many, and how far one is from the next, in words. */
 #define RACE_STEP_SHAPE(n, far) ((n) | (far) << 8)
@@ -412,24 +414,56 @@ struct race_history {
 #define RACE_SYNC_WIDTH(op)		    (1u << ((op) >> 20 & 15u))
 #define RACE_SYNC_ELEMS(op)		    ((op) >> 24 ? (op) >> 24 : 1u)
 
+/* In now[0] of a record, see below: the site is that of an access before the word's thread's. */
+#define RACE_EARLIER_IS_OLDER (1u << 31)
+
 /*
- * The 4 bytes beside a word: who left it, with 16 bits of a hash of the word, since the two are not
- * written at once. 0: nobody, or a site whose number doesn't fit.
+ * The 4 bytes beside a word: bits 0 to 7 a hash of the word, since the two are not written at once;
+ * from bit 8 on the site + 1 of who left it, from bit 20 on that of the last plain write (without
+ * one: atomic) in the word's history. 0: not known, or a site whose number doesn't fit.
  */
+#define RACE_LEFT_LAST_AT    8u
+#define RACE_LEFT_WRITE_AT   20u
+#define RACE_LEFT_SITES	     0xfffu
+#define RACE_LEFT_HASH	     0xffu
+#define RACE_LEFT_HASH_SHIFT 56u
+
 RACE_FN uint32_t race_history_mix(uint64_t word)
 {
-	return (uint32_t)(word * 0x9e3779b97f4a7c15ull >> 48);
+	return (uint32_t)(word * 0x9e3779b97f4a7c15ull >> RACE_LEFT_HASH_SHIFT);
 }
 
-RACE_FN uint32_t race_history_left(uint32_t site, uint64_t word)
+/* What an access leaves, but for the hash. older: the bits that were there, if they were the
+ * history's; or 0. */
+RACE_FN uint32_t race_history_sites(uint32_t site, bool is_write, bool is_atomic, uint32_t older)
 {
-	return site < 0xffffu ? (site + 1u) << 16 | race_history_mix(word) : 0u;
+	uint32_t own = site < RACE_LEFT_SITES ? site + 1u : 0u;
+	uint32_t write = older >> RACE_LEFT_WRITE_AT;
+
+	if (is_write || (is_atomic && write == 0))
+		write = own;
+	return write << RACE_LEFT_WRITE_AT | own << RACE_LEFT_LAST_AT;
 }
 
-/* The site + 1 of who left this word; 0: not known. */
-RACE_FN uint32_t race_history_who(uint32_t left, uint64_t word)
+RACE_FN bool race_history_is_of(uint32_t left, uint64_t word)
 {
-	return (left & 0xffffu) == race_history_mix(word) ? left >> 16 : 0u;
+	return (left & RACE_LEFT_HASH) == race_history_mix(word);
+}
+
+/*
+ * The site + 1 that an access races with; 0: not known. A load races with writes only. An atomic
+ * whose word has plain accesses that an atomic followed (has_plain) races with those.
+ */
+RACE_FN uint32_t race_history_who(uint32_t left, uint64_t word, bool is_load, bool has_plain)
+{
+	uint32_t last = left >> RACE_LEFT_LAST_AT & RACE_LEFT_SITES;
+	uint32_t write = left >> RACE_LEFT_WRITE_AT;
+
+	if (!race_history_is_of(left, word))
+		return 0;
+	if (!(is_load || has_plain) || write == 0 || write == last)
+		return last;
+	return write | RACE_EARLIER_IS_OLDER;
 }
 
 /* The table of a block's static shared memory: a head, and words as above, all in shared memory. */
@@ -518,7 +552,8 @@ RACE_FN uint64_t race_scratch_units(uint64_t sms, uint32_t word)
  *
  *	was[0]	the word that the verdict is about
  *	was[1]	that of this thread, as RACE_ACTOR_*
- *	now[0]	the earlier access's site + 1 (0: not known), in the same table
+ *	now[0]	the earlier access's site + 1 (0: not known), in the same table, and
+ *		RACE_EARLIER_IS_OLDER: some other thread's, which the word's thread came after
  *	now[1]	the block's shape: x, y << 16, z << 32
  *
  * Of another launch (RACE_EARLIER_IS_OTHER) the shape and the thread bits in was[1] are those of
@@ -531,7 +566,7 @@ RACE_FN uint64_t race_scratch_units(uint64_t sms, uint32_t word)
 #define RACE_EARLIER_OWN_X(now0)  ((uint32_t)((now0) >> 32) & 2047u)
 #define RACE_EARLIER_OWN_Y(now0)  ((uint32_t)((now0) >> 43) & 2047u)
 #define RACE_EARLIER_OWN_Z(now0)  ((uint32_t)((now0) >> 54))
-#define RACE_EARLIER_SITE(now0)	  ((uint32_t)(now0))
+#define RACE_EARLIER_SITE(now0)	  ((uint32_t)(now0)&0xffffffu)
 
 RACE_STATIC_ASSERT(sizeof(struct race_history) == 144, "read by offset in device/history.cu");
 RACE_STATIC_ASSERT(sizeof(struct race_scratch_sm) == 2064, "whole 16 bytes");

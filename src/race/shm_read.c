@@ -7,9 +7,8 @@
  * inconsistent ones are counted as damaged. A record whose table is lost is still a finding,
  * without a place.
  *
- * The same (table, site, kind) of several contexts becomes one finding: the first
- * sighting is that of the first region, counts are summed; of the two counts of a slot (record and
- * last snapshot) the larger one is taken.
+ * The same (table, site, kind) of several contexts becomes one finding: the first sighting is that
+ * of the first region, counts are summed; of a slot's two counts the larger one is taken.
  */
 #include "race/layout/watch.h"
 #include "race/layout/replay.h"
@@ -399,12 +398,11 @@ static int device_of(struct reader *rd, uint32_t pid, uint32_t context, int othe
 static void sides_fill(struct reader *rd, const struct race_record *rec,
 		       const struct race_context *c, struct race_finding *f)
 {
-	struct race_finding earlier = {.kind = f->kind, .func = "", .func_shown = "", .file = ""};
+	struct race_finding none = {.kind = f->kind, .func = "", .func_shown = "", .file = ""};
+	struct race_finding earlier = none;
 	struct race_finding_site fs = {.table = rec->table, .text = ""};
 	struct race_record at = *rec;
-	uint32_t flags = 0;
-
-	uint32_t number = RACE_EARLIER_SITE(rec->now[0]);
+	uint32_t flags = 0, number = RACE_EARLIER_SITE(rec->now[0]);
 	if (race_is_watched(rec->kind)) {
 		number = RACE_WATCH_HALF_SITE(rec->now[0]);
 		at.table = fs.table = rec->was[0];
@@ -413,6 +411,11 @@ static void sides_fill(struct reader *rd, const struct race_record *rec,
 	if (number) {
 		site_fill(rd, &at, &earlier, &fs);
 		flags = site_flags(rd, at.table, at.site);
+	}
+	/* Two loads don't race: the word's thread loaded after the store that is meant. */
+	if (number && race_is_load(f) && race_is_load(&earlier)) {
+		earlier = none, flags = 0;
+		fs = (struct race_finding_site){.table = rec->table, .text = ""};
 	}
 	race_site_count(&rd->out->arena, &earlier, &fs);
 	race_sides_fill(&rd->out->arena, rec, c->device, &earlier, flags,
@@ -589,6 +592,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->launches += head.launches;
 	out->overflow += head.overflow;
 	out->has_history |= head.has_history != 0;
+	out->hirace_alone += head.hirace_alone;
 	out->threads_aside += head.threads_aside;
 	out->accesses_aside += head.accesses_aside;
 	out->watches += head.watches;

@@ -97,6 +97,8 @@ struct race_fill {
 	enum race_order_verdict (*order)(uint32_t id, void *arg);
 	void *arg;
 };
+/* Of a module's detectors (a set), does hirace work in this run, and iguard doesn't? */
+bool race_shm_is_alone(unsigned detectors);
 /*
  * Sets what `collider run` requests in a module's runtime block of detector `id`; `block` is a copy
  * of it, or the block itself. Fields that only the instrumenter determines are not changed.

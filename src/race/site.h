@@ -53,6 +53,7 @@ enum race_space {
 #define RACE_SITE_LEADS	     8u	 /* the first of its group, which ends before the next such site */
 #define RACE_SITE_NEAR	     16u /* the instruction has no line: this is a neighbour's */
 #define RACE_SITE_UPDATE(f)  ((f) >> 5 & 7u) /* enum race_update (pair.h) */
+#define RACE_SITE_SEED	     0x4000u	     /* a load that only begins a compare-and-swap loop */
 #define RACE_SITE_WAITS	     4u /* of a kernel or function with a loop that waits (order.h) */
 /* Of accesses that are checked whatever their strength; 0: weak (rules.h). */
 #define RACE_SITE_STRENGTH(f) ((f) >> 8 & 7u)  /* enum race_strength */

@@ -349,7 +349,8 @@ const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 				   "check whether a lock, a flag or another barrier orders them in "
 				   "every run; if not:\n%s",
 				   unordered_fix(a, f));
-	if (f->kind == RACE_KIND_WATCH_POSSIBLE ||
+	if (f->kind == RACE_KIND_WATCH_POSSIBLE || f->kind == RACE_KIND_HISTORY_INVENTED ||
+	    f->kind == RACE_KIND_GUARD_INVENTED ||
 	    (f->cls == RACE_CLASS_POSSIBLE && f->kind < RACE_KIND_HISTORY))
 		return "check whether the value is used on some path; building with\n"
 		       "`collider nvcc --keep-races` removes invented loads.";

@@ -347,11 +347,14 @@ static void ignored_put(struct base_buf *out, struct rep_view *v)
 		base_buf_printf(out, "  suppressed: %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_SUPPRESSED]));
 	if (v->ignored[RACE_IGNORED_SAME_VALUE])
-		base_buf_printf(out, "  equal writes within a warp (--same-value=ignore): %s\n",
+		base_buf_printf(out, "  equal writes (--same-value=ignore): %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_SAME_VALUE]));
 	if (v->ignored[RACE_IGNORED_POSSIBLE])
 		base_buf_printf(out, "  only possible (--show-possible=yes shows them): %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_POSSIBLE]));
+	if (v->ignored[RACE_IGNORED_UNDECIDED])
+		base_buf_printf(out, "  undecided (--show-possible shows them): %s\n",
+				rep_number(a, v->ignored[RACE_IGNORED_UNDECIDED]));
 	for (size_t i = 0; ig && i < ig->rules.n; i++) {
 		const struct race_rule *rule = &ig->rules.v[i];
 		if (!v->hits[i])

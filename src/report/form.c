@@ -311,7 +311,7 @@ static void item_of_entry(struct rep_form *form, struct rep_view *v, const struc
 		.rule = base_printf(a, "%s/%s", race_class_name(f->cls), race_kind_name(f->kind)),
 		.rule_title = race_kinds[(unsigned)f->kind < RACE_KIND_COUNT ? f->kind : 0].title,
 		.level = f->cls == RACE_CLASS_RACE	 ? REP_FORM_ERROR
-			 : f->cls == RACE_CLASS_POSSIBLE ? REP_FORM_NOTE
+			 : f->cls >= RACE_CLASS_POSSIBLE ? REP_FORM_NOTE
 							 : REP_FORM_WARNING,
 		.kind = rep_class_title(f->cls),
 		.title = rep_kind_title(f),

@@ -90,6 +90,7 @@ static void finding_merge(struct base_arena *a, struct race_finding *into,
 	facts_widen(into, f);
 	also_merge(a, into, f);
 	into->count += f->count;
+	into->is_same_value = into->is_same_value && f->is_same_value;
 	into->is_muted = into->is_muted || f->is_muted;
 	into->is_volatile = into->is_volatile || f->is_volatile;
 	for (size_t i = 0; i < f->nsites; i++)
@@ -309,7 +310,8 @@ static bool is_host_side(const struct rep_entry *h, const struct rep_entry *e)
 
 static bool is_of_history(const struct race_finding *f)
 {
-	return f->kind == RACE_KIND_HISTORY || f->kind == RACE_KIND_HISTORY_POSSIBLE;
+	return f->kind == RACE_KIND_HISTORY || f->kind == RACE_KIND_HISTORY_POSSIBLE ||
+	       f->kind == RACE_KIND_HISTORY_INVENTED;
 }
 
 /* Have hirace or iguard found this pair with more certainty, at another place in memory or by

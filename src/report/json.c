@@ -160,6 +160,8 @@ static void side_put(cJSON *parent, const char *key, const struct race_side *s)
 	cJSON_AddBoolToObject(o, "graph", (s->flags & RACE_SIDE_GRAPH) != 0);
 	cJSON_AddBoolToObject(o, "frees", (s->flags & RACE_SIDE_FREES) != 0);
 	cJSON_AddBoolToObject(o, "mbarrier", (s->flags & RACE_SIDE_MBARRIER) != 0);
+	if (s->flags & RACE_SIDE_SOME)
+		cJSON_AddBoolToObject(o, "some_thread", true);
 	dim_put(o, "thread", s->thread);
 	dim_put(o, "block", s->block);
 	hex_put(o, "address", 0, s->address);
@@ -272,6 +274,10 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	cJSON_AddStringToObject(o, "kind", race_kind_name(f->kind));
 	cJSON_AddBoolToObject(o, "counts", f->cls == RACE_CLASS_RACE && !e->ignored);
 	cJSON_AddStringToObject(o, "ignored", race_ignored_name(e->ignored));
+	if (f->is_same_value)
+		cJSON_AddBoolToObject(o, "same_value", true);
+	if (f->may)
+		cJSON_AddStringToObject(o, "may_order", race_may_name(f->may));
 	place_put(o, f->func, f->func_shown, f->file, f->line, f->col);
 	inlined_put(o, f->inlined, f->ninlined);
 	functions_put(o, e);
@@ -424,6 +430,8 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	count_put(o, "suppressed", v->ignored[RACE_IGNORED_SUPPRESSED]);
 	count_put(o, "ignored_same_value", v->ignored[RACE_IGNORED_SAME_VALUE]);
 	count_put(o, "ignored_possible", v->ignored[RACE_IGNORED_POSSIBLE]);
+	if (v->ignored[RACE_IGNORED_UNDECIDED])
+		count_put(o, "undecided", v->ignored[RACE_IGNORED_UNDECIDED]);
 	counters_put(o, r, RACE_IN_SUMMARY);
 	count_put(o, "cuda_error", r->cuda_error);
 	transfers_put(o, &r->transfers);

@@ -197,8 +197,9 @@ static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 		unsigned flag;
 	} flags[] = {{"reads", RACE_SIDE_READS},       {"writes", RACE_SIDE_WRITES},
 		     {"volatile", RACE_SIDE_VOLATILE}, {"async", RACE_SIDE_ASYNC},
-		     {"host", RACE_SIDE_HOST},	       {"mbarrier", RACE_SIDE_MBARRIER},
-		     {"graph", RACE_SIDE_GRAPH},       {"frees", RACE_SIDE_FREES}};
+		     {"some_thread", RACE_SIDE_SOME},  {"host", RACE_SIDE_HOST},
+		     {"mbarrier", RACE_SIDE_MBARRIER}, {"graph", RACE_SIDE_GRAPH},
+		     {"frees", RACE_SIDE_FREES}};
 	const cJSON *device = cJSON_GetObjectItemCaseSensitive(o, "device");
 
 	d->func = str_get(s, o, "function_mangled");
@@ -296,6 +297,9 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.is_volatile = bool_get(o, "volatile");
 	f.is_near = bool_get(o, "line_is_near");
 	f.update = (enum race_update)race_update_parse(str_get(s, o, "update"));
+	f.is_same_value = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "same_value"));
+	if (cJSON_HasObjectItem(o, "may_order"))
+		f.may = (enum race_may)race_may_parse(str_get(s, o, "may_order"));
 	f.module = str_get(s, o, "module");
 	f.target = str_get(s, o, "target");
 	f.count = count_get(o, "count");

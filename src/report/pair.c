@@ -60,6 +60,8 @@ const char *rep_pair_title(const struct race_finding *f)
 		if ((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_FREES)
 			return "memory freed while it was still used";
 		/* Either side may be the one that reads: operations of the host come second. */
+		if (f->is_same_value)
+			return "unordered writes of equal values";
 		return f->sides[0].flags & RACE_SIDE_READS ||
 				       !(f->sides[1].flags & RACE_SIDE_WRITES)
 			       ? "unordered read and write"
@@ -106,6 +108,17 @@ const char *rep_pair_sentence(const struct race_finding *f)
 			       "nothing\n"
 			       "(stream order, event, synchronisation) lets one wait for the "
 			       "other.";
+		if (f->cls == RACE_CLASS_VOLATILE && f->sides[0].warp == f->sides[1].warp)
+			return "Lanes of one warp access this memory, volatile, and no "
+			       "__syncwarp() stands "
+			       "between:\n"
+			       "lanes are scheduled independently, so either access may come "
+			       "first.";
+		if (f->is_same_value)
+			return "Two threads WROTE the same value, and nothing orders the two: the "
+			       "memory "
+			       "model calls this\n"
+			       "a race, too, though the result was the same each time.";
 		if (f->sides[0].update && f->sides[1].update)
 			return "Two threads load this element, change it and store it back, and "
 			       "nothing orders\n"

@@ -202,7 +202,8 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 				rep_side_order(a, s));
 	base_buf_printf(out,
 			INDENT
-			"By           : Thread (%u,%u,%u), Block (%u,%u,%u)%s, Address 0x%llx\n",
+			"By           : %sThread (%u,%u,%u), Block (%u,%u,%u)%s, Address 0x%llx\n",
+			s->flags & RACE_SIDE_SOME ? "another thread; kept for several was " : "",
 			s->thread[0], s->thread[1], s->thread[2], s->block[0], s->block[1],
 			s->block[2], s->flags & RACE_SIDE_ASYNC ? ", its asynchronous copy" : "",
 			(unsigned long long)s->address);
@@ -267,8 +268,11 @@ static void pair_put(struct base_buf *out, struct rep_view *v, const struct race
 	const char *object = rep_object(&v->arena, f, v->opt->verbose);
 
 	side_put(out, v, &f->sides[0]);
-	base_buf_puts(out, INDENT "RACES WITH\n");
+	base_buf_printf(out, INDENT "%s\n",
+			f->cls == RACE_CLASS_UNDECIDED ? "MAY RACE WITH" : "RACES WITH");
 	side_put(out, v, &f->sides[1]);
+	if (f->cls == RACE_CLASS_UNDECIDED)
+		base_buf_printf(out, INDENT "May order    : %s\n", race_may_text(f->may));
 	if (*object)
 		base_buf_printf(out, INDENT "Memory       : %s\n", object);
 	launches_put(out, v, f);

@@ -33,8 +33,12 @@ const char *rep_class_title(enum race_class cls)
 		return "UNORDERED VOLATILE CONFLICT";
 	case RACE_CLASS_READ_ONLY:
 		return "READ-ONLY LOAD OF CHANGING MEMORY";
+	case RACE_CLASS_SEED:
+		return "UNORDERED SEED OF A COMPARE-AND-SWAP LOOP";
 	case RACE_CLASS_POSSIBLE:
 		return "POSSIBLE RACE";
+	case RACE_CLASS_UNDECIDED:
+		return "UNDECIDED PAIR";
 	case RACE_CLASS_COUNT:
 		break;
 	}
@@ -98,6 +102,14 @@ static const char *copy_fix(const struct race_finding *f)
 
 const char *rep_kind_sentence(const struct race_finding *f)
 {
+	if (f->cls == RACE_CLASS_SEED)
+		return "This plain load is the first guess of a compare-and-swap loop, and nothing "
+		       "orders it "
+		       "with an\n"
+		       "atomic: a race by the memory model. A guess that is wrong makes the swap "
+		       "fail, "
+		       "which returns\n"
+		       "the right value, so the loop ends right.";
 	if (f->sides)
 		return rep_pair_sentence(f);
 	if (race_space_is_host(f->space))
@@ -118,6 +130,11 @@ static bool space_is_shared(const struct race_finding *f)
 
 const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 {
+	if (f->cls == RACE_CLASS_SEED)
+		return "load the guess by cuda::atomic_ref(x).load(cuda::memory_order_relaxed), "
+		       "which costs "
+		       "nothing;\n"
+		       "a plain store to this memory elsewhere would be a data race.";
 	if (f->sides)
 		return rep_pair_fix(a, f);
 	if (f->transfer)

@@ -312,6 +312,37 @@ SHADOW_FN enum shadow_verdict shadow_check_strong_read(uint64_t *at, const uint8
 	return v;
 }
 
+/* Does an atomic stand for older plain accesses in this state? */
+RACE_FN bool shadow_has_plain(uint32_t state)
+{
+	return state == SHADOW_WSYNC_ATOM || state == SHADOW_WSYNC_ATOM_M ||
+	       state == SHADOW_BSYNC_ATOM || state == SHADOW_BSYNC_ATOM_B ||
+	       state == SHADOW_BSYNC_ATOM_W;
+}
+
+/*
+ * What may order the access with the earlier one, where they are only possible: enum race_may. For
+ * the report; the first reason that holds. is_look: a strong load, which the machine doesn't have.
+ */
+SHADOW_FN uint32_t shadow_may(uint64_t was, const struct shadow_actor *me, uint32_t access,
+			      uint32_t bit, bool is_look)
+{
+	struct shadow_word w = shadow_decode(was, me->thread_bits);
+	bool is_foreign = w.launch != me->launch;
+
+	if (!shadow_has_weak_side(w.state, access) && (me->stamps.own.read & bit) != 0)
+		return RACE_MAY_OBSERVED;
+	if (is_foreign && me->stamps.own.acquired == 0)
+		return RACE_MAY_HOST;
+	if ((is_foreign ? 0u : w.stamp) < me->stamps.own.acquired)
+		return RACE_MAY_RELEASE;
+	if (w.state == SHADOW_MIXED || w.state == SHADOW_UNSURE)
+		return RACE_MAY_MASK;
+	if (w.state >= SHADOW_READ_AFTER)
+		return RACE_MAY_EARLIER;
+	return is_look ? RACE_MAY_STRONG_READ : RACE_MAY_MASK;
+}
+
 /* ---- what synchronisation does to the actor ---------------------------------------- */
 
 /* A barrier of the whole block. `all`: the join of its threads. Rows end. */

@@ -75,8 +75,8 @@ for n in names:
     want = n.rsplit("_", 1)[1]
     told, real = found_by[n], oracle[n]
     is_good = {"race": "data-race" in told and real,
-               "possible": told == {"possible"} and real,
-               "quiet": "data-race" not in told and not real,
+               "possible": told == {"undecided"} and real,
+               "quiet": not told - {"undecided"} and not real,
                "clean": not told and not real,
                "unseen": not told and real,
             # Of graphs a GPU doesn't know which kernels overlap.

@@ -116,6 +116,14 @@ static void same_value_and_possible_are_choices(void **state)
 	assert_int_equal(race_ignore_test(&on, &same, &rule), RACE_IGNORED_SAME_VALUE);
 	assert_int_equal(race_ignore_test(&on, &maybe, &rule), RACE_IGNORED_POSSIBLE);
 	assert_int_equal(race_ignore_test(&on, &sample, &rule), RACE_IGNORED_NOT);
+	maybe.kind = RACE_KIND_HISTORY_POSSIBLE;
+	maybe.cls = race_classify(maybe.kind, 0, 0);
+	assert_int_equal(maybe.cls, RACE_CLASS_UNDECIDED);
+	on.undecided = true;
+	assert_int_equal(race_ignore_test(&on, &maybe, &rule), RACE_IGNORED_UNDECIDED);
+	assert_int_equal(race_ignore_test(&off, &maybe, &rule), RACE_IGNORED_NOT);
+	maybe.kind = RACE_KIND_SPECULATED_READ;
+	maybe.cls = RACE_CLASS_POSSIBLE;
 	assert_int_equal(race_ignore_test(&off, &same, &rule), RACE_IGNORED_NOT);
 	assert_int_equal(race_ignore_test(&off, &maybe, &rule), RACE_IGNORED_NOT);
 	assert_int_equal(race_ignore_test(NULL, &same, &rule), RACE_IGNORED_NOT);

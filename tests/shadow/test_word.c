@@ -279,9 +279,36 @@ static void full_stamps(void **state)
 		}
 }
 
+/* The store that a load races with, whoever has loaded since. */
+static void sites_beside_a_word(void **state)
+{
+	const uint64_t one = 0x123456789abcdefull, two = 0xfedcba987654321ull;
+	uint32_t left = race_history_sites(7, true, false, 0) | race_history_mix(one);
+
+	(void)state;
+	assert_int_equal(race_history_who(left, one, true, false), 8);
+	assert_int_equal(race_history_who(left, one, false, false), 8);
+	assert_int_equal(race_history_who(left, two, true, false), 0);
+	left = race_history_sites(9, false, false, left) | race_history_mix(two);
+	assert_int_equal(race_history_who(left, two, true, false), 8 | RACE_EARLIER_IS_OLDER);
+	assert_int_equal(race_history_who(left, two, false, false), 10);
+	/* An atomic after a store, and one by itself. */
+	left = race_history_sites(3, false, true, left) | race_history_mix(one);
+	assert_int_equal(race_history_who(left, one, false, true), 8 | RACE_EARLIER_IS_OLDER);
+	assert_int_equal(race_history_who(left, one, false, false), 4);
+	left = race_history_sites(3, false, true, 0) | race_history_mix(one);
+	assert_int_equal(race_history_who(left, one, true, false), 4);
+	/* Sites that don't fit. */
+	left = race_history_sites(RACE_LEFT_SITES - 1u, true, false, 0) | race_history_mix(one);
+	assert_int_equal(race_history_who(left, one, true, false), RACE_LEFT_SITES);
+	left = race_history_sites(RACE_LEFT_SITES, true, false, 0) | race_history_mix(one);
+	assert_int_equal(race_history_who(left, one, true, false), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sites_beside_a_word),
 		cmocka_unit_test(encodes_and_decodes),
 		cmocka_unit_test(lies_as_documented),
 		cmocka_unit_test(barriers_never_wrap),

@@ -409,6 +409,8 @@ static enum cpu_bound bind_elements(struct cpu_dec *d, struct cpu_inst *in, stru
 		m->mover[e] = pick(is_store, t, reg);
 		if (m->slot[e] != CPU_NOSLOT && !m->mover[e])
 			return cpu_dec_unsupported(d, in, "no register of that size for the type");
+		m->acc.reg = is_store && n == 1 ? (uint8_t)reg : 0;
+		m->acc.value = m->slot[e];
 	}
 	return CPU_BOUND;
 }

@@ -188,9 +188,22 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		where.global = without_repeated(x, w, in, where.global, where.at);
 		where.shared = without_repeated(x, w, in, where.shared, where.at);
 	}
+	if (acc->reg && !cpu_model_is_on(w)) {
+		x->storing = w;
+		x->stored = acc;
+		x->storing_mask = mask;
+	}
+	bool is_lockstep = acc->sem == PTX_SEM_VOLATILE && n == 1;
+	if (is_lockstep)
+		judge_volatile_access(x, w, where.global, where.at, &a);
+	else if (a.strength != RACE_WEAK)
+		judge_volatile_order(x, w);
 	hand_over(x, w, where.global, &a, n, where.at);
 	a.flags |= ORACLE_SHARED;
+	if (is_lockstep)
+		judge_volatile_access(x, w, where.shared, where.at, &a);
 	hand_over(x, w, where.shared, &a, n, where.at);
+	x->storing = NULL;
 	judge_unlock(x);
 }
 
@@ -236,6 +249,7 @@ uint32_t cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const s
 	uint32_t saw = rmw->ids ? cpu_ids_same(rmw->ids, e->bytes) : 0, id = 0;
 
 	judge_lock(x);
+	judge_volatile_order(x, w);
 	struct oracle_acc a = strong_acc(w, in, acc, e);
 	a.kind = rmw->is_write ? RACE_OP_RMW : RACE_OP_READ;
 	if (rmw->is_red)
@@ -266,6 +280,7 @@ void cpu_judge_atomics(struct cpu_warp *w, const struct cpu_inst *in, const stru
 	const struct cpu_elem e = {.place = lanes->place, .bytes = acc->width};
 
 	judge_lock(x);
+	judge_volatile_order(x, w);
 	struct oracle_acc a = strong_acc(w, in, acc, &e);
 	a.kind = RACE_OP_RMW;
 	if (is_red)
@@ -306,6 +321,7 @@ void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 
 	(void)in;
 	judge_lock(x);
+	judge_volatile_order(x, w);
 	w->nevents++;
 	if (f->op == PTX_OP_FENCE_MBARRIER_INIT) {
 		oracle_init_fence(x->o, judge_actor(w), mask, (uint8_t)flow_scope(sem, f->scope));
@@ -328,6 +344,7 @@ void cpu_judge_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t
 	if (!cpu_judge_takes(w, in))
 		return;
 	judge_lock(x);
+	judge_volatile_order(x, w);
 	w->nevents++;
 	oracle_warp_sync(x->o, judge_actor(w), mask);
 	judge_unlock(x);
@@ -368,6 +385,7 @@ void cpu_judge_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t ge
 	if (!x)
 		return;
 	judge_lock(x);
+	judge_volatile_order(x, w);
 	w->nevents++;
 	oracle_leave(x->o, judge_actor(w), mask, barrier_key(w, id), generation);
 	judge_unlock(x);

@@ -78,10 +78,16 @@ void judge_invented_find(struct cpu_judge *x, struct cpu_func *f)
 	struct flow *fl = flow_build(&arena, f->part, f->ptx);
 	for (uint32_t pc = 0; pc < f->ninsts; pc++) {
 		const struct ptx_stmt *s = f->stmts[pc];
-		if (!s || s->kind != PTX_STMT_INST || !is_weak_load(s) ||
-		    (pc && f->stmts[pc - 1] == s))
+		if (!s || s->kind != PTX_STMT_INST || (pc && f->stmts[pc - 1] == s))
+			continue;
+		if (s->form->op == PTX_OP_LD && s->form->sem == PTX_SEM_VOLATILE &&
+		    flow_is_data(fl, s))
+			judge_site_new(x, f, pc)->is_data = true;
+		if (!is_weak_load(s))
 			continue;
 		uint8_t mask = invented_of(x, fl, f, pc);
+		if (flow_is_seed(fl, s))
+			judge_site_new(x, f, pc)->is_seed = true;
 		if (mask)
 			judge_site_new(x, f, pc)->invented = mask;
 	}

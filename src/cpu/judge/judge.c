@@ -83,6 +83,7 @@ void cpu_judge_free(struct cpu_machine *m)
 		return;
 	cpu_host_stop(m);
 	oracle_free(x->o);
+	judge_volatile_free(x);
 	judge_used_free(x);
 	HASH_ITER(hh, x->mbars, b, next_b)
 	{
@@ -188,6 +189,7 @@ void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number)
 	cta->actor = cta->grid->actor + (uint32_t)number * cta->grid->actor_stride;
 	judge_lock(x);
 	judge_block_add(x, cta, number);
+	judge_volatile_begin(x, cta);
 	if (cta->shared_bytes) {
 		judge_wrote_all(x);
 		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);

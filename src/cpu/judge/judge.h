@@ -102,6 +102,7 @@ struct judge_pair {
 	} key;
 	struct race_pair *kept; /* in the shared file; NULL: there was no room */
 	bool is_possible;
+	bool is_same; /* stores that have left equal values in each sighting */
 	UT_hash_handle hh;
 };
 
@@ -118,6 +119,8 @@ struct cpu_site {
 	uint8_t width, vec;
 	uint8_t update;	   /* enum race_update */
 	uint8_t invented;  /* elements of a load that may be read by no thread of the source */
+	bool is_data;	   /* a volatile load on whose value nothing is decided */
+	bool is_seed;	   /* a load that only begins a compare-and-swap loop */
 	bool is_noted;	   /* ... and its uses are watched */
 	uint32_t npending; /* races that a use would make sure (used.c) */
 	uint64_t *pending; /* bits by actor: those whose use would */
@@ -149,6 +152,11 @@ struct judge_host_site {
 struct cpu_judge {
 	struct cpu_machine *m;
 	struct oracle *o;
+	/* The store that is the event now, if its values are known; NULL: another event. */
+	struct cpu_warp *storing;
+	const struct cpu_acc *stored;
+	uint32_t storing_mask;		 /* its lanes */
+	struct judge_volatile *lockstep; /* volatile.c; NULL: no volatile access yet */
 	pthread_mutex_t lock;
 	struct base_arena arena;
 	/* host.c. All host threads, or those that have none of their own. */
@@ -206,6 +214,15 @@ static inline void judge_unlock(struct cpu_judge *x)
 {
 	pthread_mutex_unlock(&x->lock);
 }
+
+/* volatile.c: something may have ordered the warp's lanes; a volatile access of one element. */
+struct oracle_acc;
+void judge_volatile_order(struct cpu_judge *x, const struct cpu_warp *w);
+void judge_volatile_access(struct cpu_judge *x, const struct cpu_warp *w, uint32_t mask,
+			   const uint64_t *at, const struct oracle_acc *a);
+/* A block begins, whose threads may have the numbers of earlier ones. */
+void judge_volatile_begin(struct cpu_judge *x, const struct cpu_cta *cta);
+void judge_volatile_free(struct cpu_judge *x);
 
 /* Actor of lane 0 of a warp. */
 static inline uint32_t judge_actor(const struct cpu_warp *w)

@@ -341,6 +341,7 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 		.warp = o->place.warp,
 		.update = s->update,
 		.is_near = s->is_near,
+		.is_seed = s->is_seed,
 	};
 	/* A fetch's vector is what it returns, not what it reads. */
 	if (o->proxy == RACE_PROXY_TEXTURE) {
@@ -539,6 +540,40 @@ static void ask_for_use(struct cpu_judge *x, struct judge_pair *p, const struct 
 		judge_pair_sure(x, p, a, b);
 }
 
+/*
+ * Two stores of one value? The second one is the event, before it is executed: the memory still has
+ * what the first one left, unless that is of another lane in the same instruction.
+ */
+static bool is_same_value(struct cpu_judge *x, const struct oracle_finding *f)
+{
+	const struct oracle_side *a = &f->first, *b = &f->second;
+	const struct cpu_site *s = a->inst, *t = b->inst;
+	const struct cpu_acc *acc = x->stored;
+	struct cpu_warp *w = x->storing;
+	uint32_t lane, other;
+
+	if (!w || a->kind != RACE_OP_WRITE || b->kind != RACE_OP_WRITE || s->is_host ||
+	    t->is_host || s->access != RACE_ACCESS_STORE || s->width != acc->width ||
+	    a->address != b->address || a->bytes != b->bytes || b->bytes != acc->width)
+		return false;
+	lane = b->actor - judge_actor(w);
+	other = a->actor - judge_actor(w);
+	if (lane >= CPU_WARP)
+		return false;
+	const uint8_t *value = cpu_slot(w, acc->value);
+	const void *was = (const void *)(uintptr_t)b->address;
+	if (s == t && other < CPU_WARP && x->storing_mask >> other & 1)
+		was = value + other * acc->reg;
+	return !memcmp(value + lane * acc->reg, was, acc->width);
+}
+
+static void note_value(struct cpu_judge *x, struct judge_pair *p, const struct oracle_finding *f)
+{
+	p->is_same = p->is_same && is_same_value(x, f);
+	if (p->kept)
+		p->kept->is_same = p->is_same;
+}
+
 /* Which races of host code are reported: see host_access.c. */
 static bool is_told(struct cpu_judge *x, const struct oracle_finding *f, const struct cpu_site *s,
 		    const struct cpu_site *t)
@@ -577,7 +612,8 @@ uint64_t *judge_count_repeats(void *arg, const struct oracle_finding *f)
 		set_key(&key, f, true);
 		HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
 	}
-	return p && p->kept && !p->is_possible ? &p->kept->count : NULL;
+	/* Of equal stores each sighting may be the one with another value. */
+	return p && p->kept && !p->is_possible && !p->is_same ? &p->kept->count : NULL;
 }
 
 /* Called with the lock held, by the oracle. */
@@ -604,6 +640,8 @@ void judge_on_race(void *arg, const struct oracle_finding *f)
 	if (p) {
 		if (p->kept)
 			p->kept->count++;
+		if (p->is_same)
+			note_value(x, p, f);
 		ask_for_use(x, p, a, b);
 		return;
 	}
@@ -613,6 +651,8 @@ void judge_on_race(void *arg, const struct oracle_finding *f)
 	p->key = key.key;
 	p->kept = pair_add(x, f, a, b, is_possible);
 	p->is_possible = is_possible;
+	p->is_same = true;
+	note_value(x, p, f);
 	ask_for_use(x, p, a, b);
 	HASH_ADD(hh, x->pairs, key, sizeof(p->key), p);
 }

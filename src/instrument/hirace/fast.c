@@ -42,6 +42,7 @@ struct ptx_str inst_hirace_what(const struct inst_hirace_kernel *k, const struct
 
 	what |= (uint64_t)inst_hirace_access(e) << RACE_HISTORY_ACCESS_AT;
 	what |= is_atomic && !e->writes ? RACE_HISTORY_STRONG : 0;
+	what |= e->stmt->form->sem == PTX_SEM_VOLATILE ? RACE_HISTORY_VOLATILE : 0;
 	what |= meets_bytes(k, e) ? RACE_HISTORY_BYTES : 0;
 	what |= k->ev.only_observes ? RACE_HISTORY_OBSERVES : 0;
 	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
@@ -274,10 +275,12 @@ static void put_next_shared(struct inst_hirace_kernel *k, const struct inst_even
 		    inst_num((int64_t)1 << SHADOW_PLACE_AT), inst_num(LAUNCH_BITS)),
 		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), next, found, did,
 		    ptx_opnd_label(slow)));
-	if (k->has_sites && e->access->site < 0xffffu)
+	if (k->has_sites && e->access->site < RACE_LEFT_SITES)
 		inst_emit(cx, e->stmt, "fast_left",
 			  T(inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
-			    inst_num((int64_t)(e->access->site + 1u) << 16)),
+			    inst_num(RACE_LEFT_HASH_SHIFT),
+			    inst_num((int64_t)race_history_sites(e->access->site, a == SHADOW_W,
+								 a > SHADOW_W, 0))),
 			  H(at, inst_reg(cx, k->first), next, did));
 	inst_emit(cx, e->stmt, "fast_end", NT, H(did, ptx_opnd_label(over)));
 	inst_emit(cx, e->stmt, "fast_again", NT, H(w, found, did, ptx_opnd_label(again)));

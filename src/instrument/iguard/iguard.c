@@ -221,6 +221,7 @@ int64_t inst_iguard_what(const struct inst_iguard_kernel *k, const struct inst_e
 	what |= e->writes ? RACE_GUARD_WRITES : 0;
 	what |= is_strong ? RACE_GUARD_STRONG : 0;
 	what |= is_strong && e->scope == RACE_SCOPE_CTA ? RACE_GUARD_CTA : 0;
+	what |= e->stmt->form->sem == PTX_SEM_VOLATILE ? RACE_GUARD_VOLATILE : 0;
 	what |= k->has_bytes[e->space != INST_IN_GLOBAL] ? RACE_GUARD_BYTES : 0;
 	what |= (uint64_t)e->narrow << RACE_GUARD_NARROW_AT;
 	what |= (uint64_t)e->sure << RACE_GUARD_SURE_AT;

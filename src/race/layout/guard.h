@@ -226,6 +226,7 @@ struct race_guard_tables {
 #define RACE_GUARD_STRONG    (1u << 25)
 #define RACE_GUARD_CTA	     (1u << 26) /* strong, of scope .cta */
 #define RACE_GUARD_BYTES     (1u << 27) /* this kernel's entries are those of bytes */
+#define RACE_GUARD_VOLATILE  (1u << 30) /* strong only in that: the published rules don't know it */
 #define RACE_GUARD_NARROW(w) ((uint32_t)(w) >> 28 & 3u) /* bytes, if fewer than 4; or 0 */
 #define RACE_GUARD_NARROW_AT 28u
 #define RACE_GUARD_SURE(w)   ((uint32_t)((w) >> 32) & 0xffu)

@@ -368,7 +368,7 @@ static bool look_at_reports(struct run *x)
 				x->r.found |= 1u << j;
 		if (s.line < LINES)
 			x->found[s.line] = true;
-		if (race_kinds[c->kind].cls == RACE_CLASS_POSSIBLE) {
+		if (race_kinds[c->kind].cls >= RACE_CLASS_POSSIBLE) {
 			x->r.possible++;
 			continue;
 		}
