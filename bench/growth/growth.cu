@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "atomics")) {
 		add<<<8, 32>>>(p, n / 100);
 	} else if (!strcmp(what, "locks")) {
-		lock<<<8, 1>>>(p, n / 100);
+		lock<<<8, 1>>>(p, n / 10);
 	} else if (!strcmp(what, "words")) {
 		for (int i = 0; i < 10; i++) touch<<<(n + 1023) / 1024, 1024>>>(p);
 	} else if (!strcmp(what, "race")) {
