@@ -117,13 +117,16 @@ static bool has_line(const struct ptx_stmt *s)
 	return s && s->kind == PTX_STMT_INST && s->loc && s->loc->line;
 }
 
+#define NEAR 256 /* statements: what is farther away says nothing about this one */
+
 const struct ptx_loc *ptx_near_loc(const struct ptx_stmt *s)
 {
 	const struct ptx_stmt *before = s, *after = s;
 
 	if (s->loc && s->loc->line)
 		return s->loc;
-	while (before || after) {
+	/* In text without lines each site would look through all of its function. */
+	for (unsigned i = 0; i < NEAR && (before || after); i++) {
 		if (has_line(before))
 			return before->loc;
 		if (has_line(after))
