@@ -140,6 +140,13 @@ static void first_half(struct state *x, const struct gen_stmt *s, unsigned i, un
 	case GEN_COPY:
 		copy(x, s, t);
 		break;
+	case GEN_BULK:
+		if (s->form & 1)
+			take(x->shared[t], s, &x->acc[t]);
+		else
+			put(x->shared[t], s, x->acc[t]);
+		memcpy(x->shared[t], own + GEN_CONST, 16);
+		break;
 	default:
 		break;
 	}
@@ -191,7 +198,8 @@ static void second_half(struct state *x, const struct gen_stmt *s, unsigned i, u
 {
 	unsigned threads = x->l->threads, n = x->l->blocks * threads;
 	unsigned first = t - t % threads, lane = t % threads, other;
-	bool is_shared = s->is_shared || s->kind == GEN_COPY || s->kind == GEN_CLUSTER;
+	bool is_shared = s->is_shared || s->kind == GEN_COPY || s->kind == GEN_CLUSTER ||
+			 s->kind == GEN_BULK;
 
 	switch (s->kind) {
 	case GEN_EXCHANGE:
@@ -210,6 +218,7 @@ static void second_half(struct state *x, const struct gen_stmt *s, unsigned i, u
 		other = lane - 32;
 		break;
 	case GEN_COPY:
+	case GEN_BULK:
 		other = s->guard & 1 ? (lane + s->distance) % threads : lane;
 		break;
 	case GEN_GRID:

@@ -18,13 +18,13 @@
 const char *const gen_kind_names[GEN_KINDS] = {
 	"store", "load",    "packed",  "read-only", "exchange", "warp",
 	"split", "cluster", "atomic",  "common",    "strong",	"last",
-	"grid",	 "lock",    "message", "copy",	    "dekker"};
+	"grid",	 "lock",    "message", "copy",	    "dekker",	"bulk"};
 
 const unsigned gen_breaks[GEN_KINDS] = {
-	[GEN_STORE] = 3,  [GEN_LOAD] = 2,    [GEN_PACKED] = 1,	[GEN_EXCHANGE] = 2,
-	[GEN_WARP] = 3,	  [GEN_SPLIT] = 2,   [GEN_CLUSTER] = 3, [GEN_ATOMIC] = 4,
-	[GEN_COMMON] = 2, [GEN_STRONG] = 4,  [GEN_LAST] = 4,	[GEN_GRID] = 4,
-	[GEN_LOCK] = 4,	  [GEN_MESSAGE] = 4, [GEN_COPY] = 4,	[GEN_DEKKER] = 1,
+	[GEN_STORE] = 3,  [GEN_LOAD] = 2,    [GEN_PACKED] = 1, [GEN_EXCHANGE] = 2, [GEN_WARP] = 3,
+	[GEN_SPLIT] = 2,  [GEN_CLUSTER] = 3, [GEN_ATOMIC] = 4, [GEN_COMMON] = 2,   [GEN_STRONG] = 4,
+	[GEN_LAST] = 4,	  [GEN_GRID] = 4,    [GEN_LOCK] = 4,   [GEN_MESSAGE] = 4,  [GEN_COPY] = 4,
+	[GEN_DEKKER] = 1, [GEN_BULK] = 2,
 };
 
 uint64_t gen_random(uint64_t *state)

@@ -42,6 +42,7 @@ enum gen_kind {
 	GEN_MESSAGE,   /* data and a flag, from a thread to another, by way of a third */
 	GEN_COPY,      /* cp.async */
 	GEN_DEKKER,    /* fence.sc keeps two threads from both entering */
+	GEN_BULK, /* own bytes by ordinary accesses, then a bulk copy over all of the block's */
 	GEN_KINDS
 };
 

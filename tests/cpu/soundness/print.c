@@ -561,6 +561,52 @@ static void copy(struct writer *w, const struct gen_stmt *s, unsigned i)
 	put_plant_pair(w, s, cp, other == cp ? ld : other);
 }
 
+static void wait_bulk(struct writer *w, unsigned i)
+{
+	put_label(w, "bulk", i);
+	put_inst(w, "mbarrier.test_wait.parity.shared.b64 %%p, [mbars+%u], 0", 8 * i);
+	put_inst(w, "@!%%p nanosleep.u32 2000");
+	put_inst(w, "@!%%p bra bulk%u", i);
+}
+
+/* The block's slots are filled by the async proxy: what ordinary accesses did there before, reads
+ * too, needs a proxy fence, on their side or on the issuer's. */
+static void bulk(struct writer *w, const struct gen_stmt *s, unsigned i)
+{
+	static const char *const fences[] = {"fence.proxy.async", "fence.proxy.async.shared::cta"};
+	bool is_issuers = s->form2 & 2;
+	struct gen_stmt x = *s;
+	unsigned before, cp, ld;
+
+	x.is_shared = true;
+	before = s->form & 1 ? put_load(w, &x, own_of(&x)) : put_store(w, &x, own_of(&x));
+	if (!is_out(w, s, 1) && !is_issuers)
+		put_inst(w, "%s", fences[s->form2 & 1]);
+	put_inst(w, "bar.sync 0");
+	put_inst(w, "setp.ne.u32 %%p, %%t, 0");
+	put_inst(w, "@%%p bra issued%u", i);
+	if (!is_out(w, s, 1) && is_issuers)
+		put_inst(w, "%s", fences[s->form2 & 1]);
+	put_inst(w, "add.u64 %%d0, %%gb, %u", GEN_CONST);
+	put_inst(w, "mbarrier.arrive.expect_tx.shared.b64 %%q0, [mbars+%u], %u", 8 * i,
+		 16 * w->l->threads);
+	cp = put_mem(w,
+		     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [slots], "
+		     "[%%d0], %u, [mbars+%u]",
+		     16 * w->l->threads, 8 * i);
+	put_label(w, "issued", i);
+	if (!is_out(w, s, 2))
+		wait_bulk(w, i);
+	put_inst(w, "add.u32 %%r1, %%t, %u", s->guard & 1 ? s->distance : 0);
+	put_inst(w, "rem.u32 %%r1, %%r1, %u", w->l->threads);
+	put_slot(w, &x);
+	ld = put_load(w, &x, "%at");
+	if (is_out(w, s, 2))
+		wait_bulk(w, i);
+	put_inst(w, "bar.sync 0");
+	put_plant_pair(w, s, is_out(w, s, 2) ? cp : before, is_out(w, s, 2) ? ld : cp);
+}
+
 static void print_stmt(struct writer *w, const struct gen_stmt *s, unsigned i)
 {
 	struct gen_stmt x = *s;
@@ -619,6 +665,9 @@ static void print_stmt(struct writer *w, const struct gen_stmt *s, unsigned i)
 	case GEN_DEKKER:
 		put_dekker(w, s, i);
 		break;
+	case GEN_BULK:
+		bulk(w, s, i);
+		break;
 	case GEN_KINDS:
 		break;
 	}
@@ -629,7 +678,7 @@ static void print_stmt(struct writer *w, const struct gen_stmt *s, unsigned i)
 static bool has_mbarrier(const struct gen_stmt *s)
 {
 	return (s->kind == GEN_EXCHANGE && s->form % 6 == 5) ||
-	       (s->kind == GEN_COPY && s->form2 % 4 == 3);
+	       (s->kind == GEN_COPY && s->form2 % 4 == 3) || s->kind == GEN_BULK;
 }
 
 static bool has_functions(void)
@@ -738,7 +787,7 @@ static void print_head(struct writer *w, unsigned number)
 		if (!w->k->stmt[i].is_removed && w->k->stmt[i].launch == number &&
 		    has_mbarrier(&w->k->stmt[i]))
 			put_mem(w, "@%%p mbarrier.init.shared.b64 [mbars+%u], %u", 8 * i,
-				w->l->threads);
+				w->k->stmt[i].kind == GEN_BULK ? 1 : w->l->threads);
 	put_inst(w, "bar.sync 0");
 }
 

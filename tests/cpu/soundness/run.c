@@ -397,8 +397,8 @@ static bool look_at_reports(struct run *x)
  */
 static bool is_outside(const struct program *p, const char *what)
 {
-	static const char *const outside[] = {"cluster/", "copy/",    "launch/2", "atomic/4",
-					      "strong/3", "strong/4", "message/4"};
+	static const char *const outside[] = {"cluster/", "copy/",    "bulk/",	  "launch/2",
+					      "atomic/4", "strong/3", "strong/4", "message/4"};
 
 	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
 		if (!strncmp(what, outside[i], strlen(outside[i])))
