@@ -536,39 +536,7 @@ uint32_t oracle_site_find(struct oracle *o, const struct oracle_acc *acc, uint64
 uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
 		       const struct oracle_side *second, uint64_t address, uint64_t *index);
 
-/* order.c */
-struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);
-/* The same by an arrival at an mbarrier; a reference of the caller's. */
-struct oracle_pub oracle_publish_arrival(struct oracle *o, const struct oracle_pub *pub);
-void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub);
-void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
-			const struct oracle_pub *pub);
-void oracle_release_copy(struct oracle *o, struct oracle_release *to,
-			 const struct oracle_release *from);
-void oracle_release_free(struct oracle *o, struct oracle_release *r);
-/* Thread t acquires the part of r that its scope reaches now. */
-void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,
-		    const struct oracle_release *r, uint8_t scope);
-/* ... or keeps it for an acquire that may follow; `taken`: the scope acquired already, or 0. */
-void oracle_acquire_later(struct oracle *o, struct oracle_thread *t, uint32_t actor,
-			  const struct oracle_release *r, uint64_t address, uint64_t bytes,
-			  uint8_t taken);
-void oracle_acquire_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
-		       uint8_t scope);
-/* t has released by an operation on these bytes; takes ownership of pub. */
-void oracle_release_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
-		       uint8_t scope, struct oracle_pub pub);
-/* All that a strong write of t to these bytes releases, besides itself. */
-void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t address,
-			    uint64_t bytes, struct oracle_release *out);
-void oracle_pends_free(struct oracle *o, struct oracle_pends *p);
-/* t's access by mbarrier.init has been made by the pseudo-thread `init`. */
-void oracle_init_done(struct oracle *o, struct oracle_thread *t, uint32_t init);
-/* What an acquiring fence acquires, and what it and a releasing one leave to be completed. */
-void oracle_fence_acquire(struct oracle *o, struct oracle_thread *t, uint8_t scope);
-void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t scope,
-			  const struct oracle_pub *pub);
-void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope);
+#include "oracle/order.h"
 
 /* sc.c */
 /* The epoch of the actor's last fence.sc before that epoch; 0: none. */

@@ -48,10 +48,10 @@
  *     and the same block (an operation's or pseudo-thread's block is its issuer's); or X only
  *     reads and Y writes (what was read stays read), except for an ordinary read of shared
  *     memory that the async proxy writes, which needs an mbarrier on the path, X -> arrival ->
- *     wait for it -> Y; or a proxy fence of a suitable kind is on the path: X -> fence -> Y, for the tensormap proxy in two halves: X -> release -> acquire
- *     -> Y. This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends
- *     and starts of operations) count as proxy fences of all kinds for what the completed copy
- *     did.
+ *     wait for it -> Y; or a proxy fence of a suitable kind is on the path: X -> fence -> Y, for
+ *     the tensormap proxy in two halves: X -> release -> acquire -> Y. This holds for X and Y of
+ *     one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations) count
+ *     as proxy fences of all kinds for what the completed copy did.
  *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or
  *     same actor).
  *  R9 Race: overlap, different actors or proxies, one writes, not ordered, not morally strong.

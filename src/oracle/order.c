@@ -20,8 +20,9 @@ struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint
 	return (struct oracle_pub){oracle_clock_ref(t->clock), actor, t->own++, t->fence, false};
 }
 
-/* The clock has no name: who knows the epoch need not have waited for this arrival. */
-struct oracle_pub oracle_publish_arrival(struct oracle *o, const struct oracle_pub *pub)
+/* By an arrival; a reference of the caller's. The clock has no name: who knows the epoch need not
+ * have waited for this arrival. */
+static struct oracle_pub publish_arrival(struct oracle *o, const struct oracle_pub *pub)
 {
 	struct oracle_memo m = {.from = pub->clock, .kind = ORACLE_MEMO_HAND};
 	struct oracle_pub p = *pub;
@@ -178,6 +179,15 @@ void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scop
 		base_vec_push(&r->wide, e);
 	else
 		base_vec_push(&r->narrow, e);
+}
+
+void oracle_release_arrival(struct oracle *o, struct oracle_release *r, uint8_t scope,
+			    const struct oracle_pub *pub)
+{
+	struct oracle_pub p = publish_arrival(o, pub);
+
+	oracle_release_add(o, r, scope, &p);
+	oracle_clock_unref(&o->pool, p.clock);
 }
 
 void oracle_release_copy(struct oracle *o, struct oracle_release *to,

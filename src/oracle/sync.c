@@ -316,15 +316,6 @@ static struct oracle_clock *copy_alone(struct oracle *o, uint32_t pseudo, uint32
  * access has. */
 #define OBJECT UINT64_MAX
 
-static void add_arrival(struct oracle *o, struct oracle_release *to, uint8_t scope,
-			const struct oracle_pub *pub)
-{
-	struct oracle_pub p = oracle_publish_arrival(o, pub);
-
-	oracle_release_add(o, to, scope, &p);
-	oracle_clock_unref(&o->pool, p.clock);
-}
-
 /* The arrival ends the release patterns that fences, and releasing arrivals here, have begun. */
 static void relaxed_arrive(struct oracle *o, struct oracle_thread *t, uint64_t address,
 			   uint64_t phase, uint8_t scope)
@@ -335,7 +326,7 @@ static void relaxed_arrive(struct oracle *o, struct oracle_thread *t, uint64_t a
 	for (unsigned k = 0; k < 2; k++)
 		for (size_t i = 0; i < (k ? begun.wide.n : begun.narrow.n); i++) {
 			const struct oracle_entry *e = k ? &begun.wide.v[i] : &begun.narrow.v[i];
-			add_arrival(o, to, e->scope < scope ? e->scope : scope, &e->pub);
+			oracle_release_arrival(o, to, e->scope < scope ? e->scope : scope, &e->pub);
 		}
 	oracle_release_free(o, &begun);
 }
@@ -363,7 +354,7 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 		return;
 	}
 	pub = oracle_publish(o, t, actor);
-	add_arrival(o, &phase_at(o, address, phase, true)->release, scope, &pub);
+	oracle_release_arrival(o, &phase_at(o, address, phase, true)->release, scope, &pub);
 	oracle_release_at(o, t, address, OBJECT, scope, pub);
 }
 

@@ -14,9 +14,9 @@
  * target and the version. What a front end wrote may have other forms, even unknown ones: they are
  * left to ptxas.
  *
- * Misses: literal ranges, vectors' lengths but those of loads and stores, and everything about unknown opcodes but their
- * registers and labels. ptxas checks those. Costs one pass, no memory; some microseconds for each
- * form of ours.
+ * Misses: literal ranges, vectors' lengths but those of loads and stores, and everything about
+ * unknown opcodes but their registers and labels. ptxas checks those. Costs one pass, no memory;
+ * some microseconds for each form of ours.
  */
 #include "ptx/ptx.h"
 #include "ptx/forms.h"

@@ -543,6 +543,7 @@ static const struct {
 	{"cudaGraphLaunch", "graphs that kernels launch"},
 	{"cudaGetCurrentGraphExec", "graphs that kernels launch"},
 	{"__cudaCDP2", "dynamic parallelism"},
+	{"__cuda_syscall_cnp", "dynamic parallelism"}, /* what its library calls */
 	{"cudaGetParameterBuffer", "dynamic parallelism"},
 	{"cudaLaunchDevice", "dynamic parallelism"},
 };

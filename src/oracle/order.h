@@ -1,0 +1,43 @@
+/*
+ * order.h - release and acquire patterns (order.c): what orders threads, from events alone.
+ *
+ * Part of impl.h, which includes it after the types.
+ */
+#ifndef COLLIDER_ORACLE_ORDER_H
+#define COLLIDER_ORACLE_ORDER_H
+
+struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);
+void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub);
+void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
+			const struct oracle_pub *pub);
+/* The same by an arrival at an mbarrier: ordinary reads before it have been carried out. */
+void oracle_release_arrival(struct oracle *o, struct oracle_release *r, uint8_t scope,
+			    const struct oracle_pub *pub);
+void oracle_release_copy(struct oracle *o, struct oracle_release *to,
+			 const struct oracle_release *from);
+void oracle_release_free(struct oracle *o, struct oracle_release *r);
+/* Thread t acquires the part of r that its scope reaches now. */
+void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		    const struct oracle_release *r, uint8_t scope);
+/* ... or keeps it for an acquire that may follow; `taken`: the scope acquired already, or 0. */
+void oracle_acquire_later(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			  const struct oracle_release *r, uint64_t address, uint64_t bytes,
+			  uint8_t taken);
+void oracle_acquire_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
+		       uint8_t scope);
+/* t has released by an operation on these bytes; takes ownership of pub. */
+void oracle_release_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
+		       uint8_t scope, struct oracle_pub pub);
+/* All that a strong write of t to these bytes releases, besides itself. */
+void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t address,
+			    uint64_t bytes, struct oracle_release *out);
+void oracle_pends_free(struct oracle *o, struct oracle_pends *p);
+/* t's access by mbarrier.init has been made by the pseudo-thread `init`. */
+void oracle_init_done(struct oracle *o, struct oracle_thread *t, uint32_t init);
+/* What an acquiring fence acquires, and what it and a releasing one leave to be completed. */
+void oracle_fence_acquire(struct oracle *o, struct oracle_thread *t, uint8_t scope);
+void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t scope,
+			  const struct oracle_pub *pub);
+void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope);
+
+#endif
