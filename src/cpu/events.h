@@ -67,6 +67,10 @@ static inline bool cpu_judge_takes(const struct cpu_warp *w, const struct cpu_in
 	return __builtin_expect(w->grid->judge != NULL, 0) && !(in->flags & CPU_I_INSERTED);
 }
 
+/* Before an instruction with CPU_I_NOTED executes: the lanes are those of the current split, of
+ * which the guard hasn't been looked at. A second call before it executes is no other one. */
+void cpu_judge_noted(struct cpu_warp *w, const struct cpu_inst *in);
+
 /* What lanes access, before it happens: `addr` in acc's space. Lanes whose memory is private, or
  * none at all, make no event. */
 void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,

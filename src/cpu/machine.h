@@ -76,7 +76,8 @@ enum {
 	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: threads switch here */
 	CPU_I_BACK = 1 << 6,	 /* a branch to an earlier place: threads switch here, too */
 	CPU_I_PLAIN = 1 << 7,	 /* no guard, none of PARTS, GATHER, JOIN */
-	CPU_I_STORE = 1 << 8	 /* writes memory that it doesn't read (repeat.c) */
+	CPU_I_STORE = 1 << 8,	 /* writes memory that it doesn't read (repeat.c) */
+	CPU_I_NOTED = 1 << 9	 /* the judge follows its registers: cpu_judge_noted */
 };
 
 /* One cache line. */
@@ -125,7 +126,7 @@ struct cpu_func {
 	struct cpu_module *mod;
 	struct cpu_inst *code;
 	struct ptx_stmt **stmts; /* of each instruction, for messages */
-	uint32_t ninsts;
+	uint32_t ninsts, max_depth_hint;
 	struct cpu_layout *layout;
 	uint32_t nunset, (*unset)[2]; /* kernels: place, bytes of registers read before a write */
 	uint8_t *consts;	      /* slots of constants; 64-byte aligned */
@@ -135,12 +136,11 @@ struct cpu_func {
 	 * natural alignment), then results, then the .param variables of the body. Entry functions
 	 * read their arguments from the grid's block instead.
 	 */
-	uint32_t args, rets, own; /* byte offsets where the three parts start */
-	uint64_t address;	  /* in CPU_WIN_CODE */
-	uint32_t *first_of_line;  /* judge/line.c: of each instruction; NULL: not made yet */
-	struct cpu_site *
-		*sites; /* judge/site.c: of each instruction; NULL: none has accessed yet */
-	uint32_t max_depth_hint;
+	uint32_t args, rets, own;    /* byte offsets where the three parts start */
+	uint64_t address;	     /* in CPU_WIN_CODE */
+	uint32_t *first_of_line;     /* judge/line.c: of each instruction; NULL: not made yet */
+	struct cpu_site **sites;     /* judge/site.c: of each instruction, or NULL */
+	struct judge_follow *follow; /* judge/used.c: NULL: no value of it is followed */
 };
 
 /* ---- decode.c: what the binders use ----------------------------------------- */

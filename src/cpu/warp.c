@@ -17,6 +17,7 @@
  * missed where a path joins without a flag; the lanes then run one after the
  * other until the next join.
  */
+#include "cpu/events.h"
 #include "cpu/sched.h"
 
 #include <string.h>
@@ -404,6 +405,8 @@ static __attribute__((noinline)) enum go prepare(struct cpu_warp *w, const struc
 
 	if (in->flags & CPU_I_JOIN && !cpu_meet_arrive(w, s))
 		return GO_AWAY;
+	if (in->flags & CPU_I_NOTED)
+		cpu_judge_noted(w, in);
 	if (in->flags & CPU_I_PARTS && in->guard != CPU_NOSLOT) {
 		uint32_t m = *cpu_pred(w, in->guard) ^ (0u - (in->flags & CPU_I_GUARD_NOT));
 
@@ -503,11 +506,15 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 				if (in->guard != CPU_NOSLOT && !(flags & CPU_I_PARTS))
 					m &= *cpu_pred(w, in->guard) ^
 					     (0u - (flags & CPU_I_GUARD_NOT));
+			} else if (flags & CPU_I_NOTED) {
+				cpu_judge_noted(w, in);
 			}
 			if (m && in->fn == cpu_exec_bra) {
 				pc = in->target;
 				continue;
 			}
+		} else if (flags & CPU_I_NOTED) {
+			cpu_judge_noted(w, in);
 		}
 		if (!m) {
 			pc++;

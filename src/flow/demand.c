@@ -634,8 +634,10 @@ static void find_uses(struct finder *f, uint32_t at)
 	base_vec_free(&pend.use);
 }
 
-static void solve_demand(struct flow *fl)
+void flow_need_demand(struct flow *fl)
 {
+	if (fl->priv->sure)
+		return;
 	fl->priv->is_unoptimised = flow_is_unoptimised(fl);
 	flow_need_facts(fl);
 	solve_sure(fl);
@@ -643,6 +645,11 @@ static void solve_demand(struct flow *fl)
 }
 
 /* ======================================================================== */
+
+void flow_demand_exact(struct flow *fl)
+{
+	fl->priv->is_exact = true;
+}
 
 void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 		 struct flow_demand_info *out)
@@ -653,8 +660,7 @@ void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 	*out = (struct flow_demand_info){.demand = FLOW_DEMAND_MAYBE, .pred = PTX_NO_REG};
 	if (d == FLOW_NONE)
 		return;
-	if (!pr->sure)
-		solve_demand(fl);
+	flow_need_demand(fl);
 	if (pr->sure[d] || pr->is_unoptimised) {
 		out->demand = FLOW_DEMAND_SURE;
 		return;

@@ -117,9 +117,19 @@ struct flow_demand_info {
 void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 		 struct flow_demand_info *out);
 
-/* ---- trace.c: the way of a loaded value, for an engine that executes it -------------- */
+/*
+ * For an engine that follows the values by trace.c, asked before anything else: nothing is sure
+ * that a masking operand may discard (and, or, lop3, prmt, a shift, a product), as the engine sees
+ * in each execution whether it does.
+ */
+void flow_demand_exact(struct flow *fl);
 
-#define FLOW_TRACE_REGS 32
+/* ---- trace.c: the ways of loaded values, for an engine that executes them ------------- */
+
+struct flow_start {
+	const struct ptx_stmt *load;
+	uint32_t reg; /* that it writes */
+};
 
 /*
  * A statement that reads or overwrites a register of a trace. is_last: the value takes effect
@@ -133,14 +143,17 @@ struct flow_step {
 };
 
 struct flow_trace {
-	uint32_t regs[FLOW_TRACE_REGS]; /* the load's register first */
+	uint32_t *index; /* by register: its number in the trace, or UINT32_MAX */
 	uint32_t nregs;
-	struct flow_step *steps; /* each statement once, the load left out */
+	struct flow_step *steps; /* each statement once */
 	uint32_t nsteps;
+	uint32_t *step_of; /* trace.c's own */
 };
 
-/* The trace of the value that `load` writes into `reg`, in fl's arena; NULL: it is too long. */
-struct flow_trace *flow_trace(struct flow *fl, const struct ptx_stmt *load, uint32_t reg);
+/* The registers that may hold something computed from what the loads write, in fl's arena. */
+struct flow_trace *flow_trace(struct flow *fl, const struct flow_start *starts, uint32_t n);
+/* The index of a statement's step, or UINT32_MAX. */
+uint32_t flow_step_of(struct flow *fl, const struct flow_trace *t, const struct ptx_stmt *s);
 
 /* ---- addr.c: where an address points ----------------------------------------------- */
 

@@ -57,6 +57,7 @@ struct flow_priv {
 
 	/* demand.c */
 	bool is_unoptimised;	  /* all loads are sure */
+	bool is_exact;		  /* flow_demand_exact */
 	struct flow_facts on_way; /* of all ways of the walk that is under way */
 	struct worklist *solving; /* what relies on what is noted there; NULL: it isn't */
 	uint8_t *sure;		  /* by def: its value is really used on every path */
@@ -140,6 +141,7 @@ enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t 
 bool flow_is_boolean(struct flow *fl, const struct ptx_opnd *o);
 bool flow_feeds_tests(struct flow *fl, const struct ptx_stmt *u);
 /* demand.c */
+void flow_need_demand(struct flow *fl);
 bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);
 
 /* uniform.c */

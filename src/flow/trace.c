@@ -1,75 +1,63 @@
 /*
- * trace.c - the statements between a load and the uses of its value, for an engine.
+ * trace.c - the statements between loads and the uses of their values, for an engine.
  *
  * demand.c decides for all runs; where the answer is "on some paths only", an engine can decide for
- * each execution: it follows the value through the registers of the trace. A step is a statement
+ * each execution: it follows the values through the registers of the trace. A step is a statement
  * that reads one of them, with the rule by which its result depends on the operand, or that
  * overwrites one. A step is the last one where the value takes effect: an effect of its own (an
- * address, a value that is stored), or a result that is surely used from there on (demand.c).
+ * address, a value that is stored, a branch), or a result that is surely used from there on
+ * (demand.c).
  *
- * Misses: what a slct, a min or max between conditions, and the operand c of setp.and depend on;
- * loads whose value reaches more than FLOW_TRACE_REGS registers or MAX_STEPS statements (no trace).
- * Costs: the uses and definitions of those registers, once per load.
+ * One trace serves all loads in doubt of a function, so its size is that of the function.
+ * Costs: each use and definition of those registers once.
  */
 #include "flow/priv.h"
-
-enum { MAX_STEPS = 96 };
 
 struct tracer {
 	struct flow *fl;
 	struct flow_trace *out;
-	const struct ptx_stmt *load;
-	bool is_full;
+	uint32_t *regs; /* by number */
 };
 
-static int index_of(const struct flow_trace *t, uint32_t reg)
+static void add_register(struct tracer *tr, uint32_t reg)
 {
-	for (uint32_t i = 0; i < t->nregs; i++)
-		if (t->regs[i] == reg)
-			return (int)i;
-	return -1;
+	struct flow_trace *t = tr->out;
+
+	if (reg >= tr->fl->priv->nregs || t->index[reg] != FLOW_NONE)
+		return;
+	tr->regs[t->nregs] = reg;
+	t->index[reg] = t->nregs++;
 }
 
 static void add_result(uint32_t reg, bool is_write, void *arg)
 {
 	struct tracer *tr = arg;
-	struct flow_trace *t = tr->out;
 
-	if (!is_write || reg >= tr->fl->priv->nregs || !tr->fl->priv->needed[reg] ||
-	    index_of(t, reg) >= 0)
-		return;
-	if (t->nregs == FLOW_TRACE_REGS)
-		tr->is_full = true;
-	else
-		t->regs[t->nregs++] = reg;
+	if (is_write && reg < tr->fl->priv->nregs && tr->fl->priv->needed[reg])
+		add_register(tr, reg);
 }
 
 static struct flow_step *step_at(struct tracer *tr, struct ptx_stmt *s)
 {
 	struct flow_trace *t = tr->out;
+	uint32_t *step = &tr->out->step_of[flow_place(tr->fl, s)];
 
-	for (uint32_t i = 0; i < t->nsteps; i++)
-		if (t->steps[i].at == s)
-			return &t->steps[i];
-	if (t->nsteps == MAX_STEPS) {
-		tr->is_full = true;
-		return NULL;
+	if (!*step) {
+		t->steps[t->nsteps] = (struct flow_step){.at = s};
+		*step = ++t->nsteps;
 	}
-	t->steps[t->nsteps] = (struct flow_step){.at = s};
-	return &t->steps[t->nsteps++];
+	return &t->steps[*step - 1];
 }
 
 static void add_use(struct tracer *tr, struct ptx_stmt *u)
 {
-	struct flow_step *step;
-
 	if (u->form->op == PTX_OP_UNKNOWN || (u->form->effects & PTX_EFF_PREFETCH))
 		return;
-	step = step_at(tr, u);
-	if (!step)
-		return;
+	struct flow_step *step = step_at(tr, u);
 	step->is_pure = flow_is_pure(u);
-	step->is_last = !step->is_pure || flow_result_sure(tr->fl, u);
+	/* Which half of a register that is taken apart? Its results are asked. */
+	bool is_parting = u->form->op == PTX_OP_MOV && u->ops[0].kind == PTX_OPND_VEC;
+	step->is_last = !step->is_pure || (!is_parting && flow_result_sure(tr->fl, u));
 	step->is_test = step->is_pure && flow_feeds_tests(tr->fl, u);
 	for (unsigned i = 0; i < 2 && step->is_pure && i + 1 < u->nops; i++)
 		step->is_bool[i] = flow_is_boolean(tr->fl, &u->ops[i + 1]);
@@ -77,27 +65,39 @@ static void add_use(struct tracer *tr, struct ptx_stmt *u)
 		ptx_each_reg(u, add_result, tr);
 }
 
-struct flow_trace *flow_trace(struct flow *fl, const struct ptx_stmt *load, uint32_t reg)
+struct flow_trace *flow_trace(struct flow *fl, const struct flow_start *starts, uint32_t n)
 {
+	struct flow_priv *pr = fl->priv;
 	struct flow_trace *t = BASE_NEWN(fl->arena, struct flow_trace, 1);
-	struct tracer tr = {fl, t, load, false};
-	struct flow_demand_info info;
+	struct tracer tr = {.fl = fl, .out = t};
 
-	flow_demand(fl, load, reg, &info); /* what is sure, and what is needed at all */
-	t->steps = BASE_NEWN(fl->arena, struct flow_step, MAX_STEPS);
-	t->regs[t->nregs++] = reg;
-	for (uint32_t i = 0; i < t->nregs && !tr.is_full; i++) {
-		uint32_t n;
-		struct ptx_stmt *const *uses = flow_uses(fl, t->regs[i], &n);
-		for (uint32_t k = 0; k < n; k++)
+	flow_need_demand(fl); /* what is sure, and what is needed at all */
+	t->steps = BASE_NEWN(fl->arena, struct flow_step, pr->nstmts + 1u);
+	t->index = base_alloc(fl->arena, sizeof(*t->index) * (pr->nregs + 1u));
+	for (uint32_t i = 0; i < pr->nregs; i++)
+		t->index[i] = FLOW_NONE;
+	tr.regs = BASE_NEWN(fl->arena, uint32_t, pr->nregs + 1u);
+	t->step_of = BASE_NEWN(fl->arena, uint32_t, pr->nstmts + 1u);
+	for (uint32_t i = 0; i < n; i++)
+		add_register(&tr, starts[i].reg);
+	for (uint32_t i = 0; i < t->nregs; i++) {
+		uint32_t nuses;
+		struct ptx_stmt *const *uses = flow_uses(fl, tr.regs[i], &nuses);
+		for (uint32_t k = 0; k < nuses; k++)
 			add_use(&tr, uses[k]);
 	}
-	for (uint32_t i = 0; i < t->nregs && !tr.is_full; i++) {
-		uint32_t n;
-		struct ptx_stmt *const *defs = flow_defs(fl, t->regs[i], &n);
-		for (uint32_t k = 0; k < n; k++)
-			if (defs[k] != load)
-				step_at(&tr, defs[k]);
+	for (uint32_t i = 0; i < t->nregs; i++) {
+		uint32_t ndefs;
+		struct ptx_stmt *const *defs = flow_defs(fl, tr.regs[i], &ndefs);
+		for (uint32_t k = 0; k < ndefs; k++)
+			step_at(&tr, defs[k]);
 	}
-	return tr.is_full ? NULL : t;
+	return t;
+}
+
+uint32_t flow_step_of(struct flow *fl, const struct flow_trace *t, const struct ptx_stmt *s)
+{
+	uint32_t at = flow_place(fl, s);
+
+	return at == FLOW_NONE ? FLOW_NONE : t->step_of[at] - 1u; /* 0: none */
 }

@@ -148,9 +148,44 @@ static bool is_conditional_logic(struct flow *fl, const struct ptx_stmt *u, uint
 	return false;
 }
 
+/* May the value of another operand, a register, discard this one's? */
+static bool may_be_masked(const struct ptx_stmt *u, uint32_t reg)
+{
+	switch (u->form->op) {
+	case PTX_OP_SELP: /* its predicate, if both are equal */
+	case PTX_OP_SLCT:
+		return true;
+	case PTX_OP_AND:
+	case PTX_OP_OR:
+	case PTX_OP_LOP3:
+	case PTX_OP_PRMT:
+	case PTX_OP_SHL:
+	case PTX_OP_SHR:
+	case PTX_OP_SHF:
+	case PTX_OP_BFE:
+	case PTX_OP_MUL:
+	case PTX_OP_MUL24:
+	case PTX_OP_MAD:
+	case PTX_OP_MAD24:
+		break;
+	case PTX_OP_MOV: /* two halves, of which one may be dropped */
+		return u->ops[0].kind == PTX_OPND_VEC || u->ops[1].kind == PTX_OPND_VEC;
+	default:
+		return false;
+	}
+	if (ptx_type_class((enum ptx_type)u->form->types[0]) == PTX_CLASS_FLOAT)
+		return false;
+	for (unsigned i = 1; i < u->nops; i++)
+		if (u->ops[i].kind == PTX_OPND_REG && u->ops[i].reg != reg)
+			return true;
+	return false;
+}
+
 /* How a pure instruction uses reg, regardless of its guard. */
 static enum flow_use pure_use(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
 {
+	if (fl->priv->is_exact && may_be_masked(u, reg))
+		return FLOW_USE_MAYBE;
 	switch (u->form->op) {
 	case PTX_OP_SELP:
 	case PTX_OP_SLCT:
@@ -181,6 +216,9 @@ enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t 
 		return FLOW_USE_MAYBE;
 	if (eff & PTX_EFF_PREFETCH)
 		return FLOW_USE_NONE;
+	/* Perhaps the register holds already what the statement would write. */
+	if (is_guard && !eff && fl->priv->is_exact)
+		return FLOW_USE_MAYBE;
 	if (is_guard)
 		return eff ? FLOW_USE_REAL : FLOW_USE_PURE; /* it decides whether this happens */
 	if (!holds)

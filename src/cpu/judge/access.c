@@ -164,7 +164,6 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	if (!(where.shared | where.global))
 		return;
 	judge_lock(x);
-	bool is_first = !w->cur->func->sites;
 	struct oracle_acc a = {.inst = cpu_site_of(w, in),
 			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
 			       .strength = (uint8_t)flow_strength(acc->sem),
@@ -172,8 +171,9 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 			       .proxy = (uint8_t)judge_proxy(acc->proxy),
 			       .bytes = bytes};
 	unsigned n = 1;
-	if (is_first)
-		judge_used_first(x, w, in, mask);
+	const struct cpu_site *site = a.inst;
+	if (site->nelems && !is_write)
+		judge_used_load(x, w, site, where.global | where.shared, where.at);
 	if (acc->sem == PTX_SEM_VOLATILE)
 		a.flags |= ORACLE_VOLATILE;
 	if (acc->is_nc)

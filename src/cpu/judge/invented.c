@@ -15,6 +15,7 @@
 #include "flow/flow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct hidden {
 	BASE_VEC(struct ptx_stmt *) stmts;
@@ -46,9 +47,16 @@ static bool is_weak_load(const struct ptx_stmt *s)
 	       (s->form->sem == PTX_SEM_WEAK || s->form->sem == PTX_SEM_NONE) && s->nops;
 }
 
+struct finder {
+	struct flow *fl;
+	uint32_t nelems, elems[8]; /* of the load at hand: those to be followed, else PTX_NO_REG */
+	BASE_VEC(struct flow_start) starts;
+	BASE_VEC(struct cpu_site *) sites;
+};
+
 /* ---- the load -------------------------------------------------------------------------------- */
 
-static uint8_t invented_of(struct cpu_judge *x, struct flow *fl, struct cpu_func *f, uint32_t pc)
+static uint8_t invented_of(struct finder *x, struct cpu_func *f, uint32_t pc)
 {
 	const struct ptx_stmt *s = f->stmts[pc];
 	const struct ptx_opnd *to = &s->ops[0];
@@ -56,41 +64,82 @@ static uint8_t invented_of(struct cpu_judge *x, struct flow *fl, struct cpu_func
 	unsigned n = to->kind == PTX_OPND_VEC ? to->nsub : 1;
 	uint8_t mask = 0;
 
-	for (unsigned i = 0; i < n && i < 8; i++) {
+	x->nelems = n < 8 ? n : 8;
+	for (unsigned i = 0; i < x->nelems; i++) {
 		struct flow_demand_info info = {.demand = FLOW_DEMAND_DEAD}; /* it goes to _ */
 		if (elem[i].kind == PTX_OPND_REG)
-			flow_demand(fl, s, elem[i].reg, &info);
+			flow_demand(x->fl, s, elem[i].reg, &info);
+		x->elems[i] = PTX_NO_REG;
 		if (info.demand == FLOW_DEMAND_SURE)
 			continue;
 		mask |= (uint8_t)(1u << i);
-		if (info.demand != FLOW_DEMAND_DEAD)
-			judge_used_watch(x, fl, judge_site_new(x, f, pc), i, elem[i].reg);
+		if (info.demand == FLOW_DEMAND_DEAD)
+			continue;
+		x->elems[i] = elem[i].reg;
+		base_vec_push(&x->starts, ((struct flow_start){s, elem[i].reg}));
 	}
 	return mask;
+}
+
+static void add_load(struct cpu_judge *x, struct finder *fi, struct cpu_func *f, uint32_t pc)
+{
+	uint8_t mask = invented_of(fi, f, pc);
+	bool is_followed = false;
+
+	if (!mask)
+		return;
+	struct cpu_site *site = judge_site_new(x, f, pc);
+	site->invented = mask;
+	for (uint32_t i = 0; i < fi->nelems; i++)
+		is_followed |= fi->elems[i] != PTX_NO_REG;
+	if (!is_followed)
+		return;
+	site->nelems = fi->nelems;
+	site->elems = base_alloc(&x->arena, fi->nelems * sizeof(*fi->elems));
+	memcpy(site->elems, fi->elems, fi->nelems * sizeof(*fi->elems));
+	base_vec_push(&fi->sites, site);
+}
+
+/* Registers become their numbers in the trace. */
+static void number_elements(const struct finder *fi, const struct flow_trace *t)
+{
+	for (size_t i = 0; i < fi->sites.n; i++)
+		for (uint32_t e = 0; e < fi->sites.v[i]->nelems; e++)
+			if (fi->sites.v[i]->elems[e] != PTX_NO_REG)
+				fi->sites.v[i]->elems[e] = t->index[fi->sites.v[i]->elems[e]];
+			else
+				fi->sites.v[i]->elems[e] = UINT32_MAX;
 }
 
 void judge_invented_find(struct cpu_judge *x, struct cpu_func *f)
 {
 	struct base_arena arena = {0};
 	struct hidden h = {0};
+	struct finder fi = {0};
 
 	hide_inserted(f, &h);
-	struct flow *fl = flow_build(&arena, f->part, f->ptx);
+	fi.fl = flow_build(&arena, f->part, f->ptx);
+	flow_demand_exact(fi.fl);
 	for (uint32_t pc = 0; pc < f->ninsts; pc++) {
 		const struct ptx_stmt *s = f->stmts[pc];
 		if (!s || s->kind != PTX_STMT_INST || (pc && f->stmts[pc - 1] == s))
 			continue;
 		if (s->form->op == PTX_OP_LD && s->form->sem == PTX_SEM_VOLATILE &&
-		    flow_is_data(fl, s))
+		    flow_is_data(fi.fl, s))
 			judge_site_new(x, f, pc)->is_data = true;
 		if (!is_weak_load(s))
 			continue;
-		uint8_t mask = invented_of(x, fl, f, pc);
-		if (flow_is_seed(fl, s))
+		add_load(x, &fi, f, pc);
+		if (flow_is_seed(fi.fl, s))
 			judge_site_new(x, f, pc)->is_seed = true;
-		if (mask)
-			judge_site_new(x, f, pc)->invented = mask;
+	}
+	if (fi.starts.n) {
+		struct flow_trace *t = flow_trace(fi.fl, fi.starts.v, (uint32_t)fi.starts.n);
+		number_elements(&fi, t);
+		judge_used_follow(x, f, fi.fl, t);
 	}
 	show_hidden(&h);
+	base_vec_free(&fi.starts);
+	base_vec_free(&fi.sites);
 	base_arena_free(&arena);
 }

@@ -79,7 +79,7 @@ struct judge_memory {
  * Threads and lines of memory are hashed; in a collision the read is an event again.
  */
 #define JUDGE_POLLS 65536u
-#define JUDGE_NOTES 256u
+#define JUDGE_NEAR  256u
 #define JUDGE_LINES 4096u
 
 struct judge_poll {
@@ -89,11 +89,11 @@ struct judge_poll {
 	uint32_t saw; /* weak model: the number that it read */
 };
 
-struct judge_note;
-struct judge_pending;
-struct judge_marks;
-struct judge_marked;
+struct judge_frame;
+struct judge_frames;
+struct judge_loads;
 struct flow;
+struct flow_trace;
 
 struct judge_pair {
 	struct {
@@ -117,14 +117,11 @@ struct cpu_site {
 	bool is_host_code; /* a load or store of host code: judge_host_site */
 	uint8_t access;	   /* enum race_access */
 	uint8_t width, vec;
-	uint8_t update;	   /* enum race_update */
-	uint8_t invented;  /* elements of a load that may be read by no thread of the source */
-	bool is_data;	   /* a volatile load on whose value nothing is decided */
-	bool is_seed;	   /* a load that only begins a compare-and-swap loop */
-	bool is_noted;	   /* ... and its uses are watched */
-	uint32_t npending; /* races that a use would make sure (used.c) */
-	uint64_t *pending; /* bits by actor: those whose use would */
-	size_t npending_words;
+	uint8_t update;	  /* enum race_update */
+	uint8_t invented; /* elements of a load that may be read by no thread of the source */
+	bool is_data;	  /* a volatile load on whose value nothing is decided */
+	bool is_seed;	  /* a load that only begins a compare-and-swap loop */
+	uint32_t nelems, *elems; /* used.c: where these are followed, by element */
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
 	struct race_inlined_site *frames; /* innermost first */
@@ -193,11 +190,10 @@ struct cpu_judge {
 	uint64_t written[JUDGE_LINES];	      /* writes to lines of this hash */
 	uint64_t written_all;		      /* writes of unknown place */
 	uint64_t repeated;		      /* reads that were no event again */
-	struct judge_note *notes;	      /* used.c */
-	struct judge_note *near[JUDGE_NOTES]; /* looked up last, by a hash */
-	struct judge_pending *pending;
-	struct judge_marks *marks, *free_marks;
-	struct judge_marked *marked;
+	struct judge_frame *frames;	      /* used.c */
+	struct judge_frame *near[JUDGE_NEAR]; /* looked up last, by a hash */
+	struct judge_frames *blocks_frames;
+	struct judge_loads *loads; /* loads.c; NULL: none was in doubt */
 	struct judge_mbar *mbars;
 	struct judge_pair *pairs;
 	struct judge_op_site *op_sites;
@@ -296,13 +292,12 @@ void judge_memory_at(const struct cpu_judge *x, uint64_t host, struct judge_memo
 
 /* invented.c: makes the sites of the loads that the compiler may have invented. */
 void judge_invented_find(struct cpu_judge *x, struct cpu_func *f);
-/* used.c, lock held: follows what the load at `site` writes into `reg`, its element `elem`. */
-void judge_used_watch(struct cpu_judge *x, struct flow *fl, struct cpu_site *site, unsigned elem,
-		      uint32_t reg);
-/* The warp executes the load for which its function's sites were just made: its handler was not
- * yet the one that marks. */
-void judge_used_first(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
-		      uint32_t mask);
+/* used.c, lock held: the function's statements follow the values of its loads in doubt. */
+void judge_used_follow(struct cpu_judge *x, struct cpu_func *f, struct flow *fl,
+		       const struct flow_trace *t);
+/* Lanes execute a load in doubt, at these addresses. */
+void judge_used_load(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_site *site,
+		     uint32_t mask, const uint64_t *at);
 /* A race of a load, in the order of the record's sides; the elements of the load that it is
  * about. */
 struct judge_sighting {
@@ -310,13 +305,11 @@ struct judge_sighting {
 	unsigned elems;
 	struct oracle_side side[2];
 };
-/* Has the load's thread used one of the elements that it loaded there last? If not, the pair is
- * made sure when it does. */
+/* Has the load's thread used one of the elements that it loaded at that address last? If not, the
+ * pair is made sure when it does. */
 bool judge_is_used(struct cpu_judge *x, const struct oracle_side *load,
 		   const struct judge_sighting *seen);
 void judge_used_block_end(struct cpu_judge *x, const struct cpu_cta *cta);
-/* The function's code is freed; NULL: all functions'. */
-void judge_notes_drop(struct cpu_judge *x, const struct cpu_func *f);
 void judge_used_free(struct cpu_judge *x);
 /* line.c: the site of the first instruction of a site's line, with the same inlined call; itself
  * where no line is known. For oracle_group_lines. */

@@ -240,7 +240,6 @@ void cpu_site_unload(struct cpu_module *mod)
 			judge_site_fill(x, f->sites[pc]);
 			f->sites[pc]->func = NULL;
 		}
-		judge_notes_drop(x, f);
 	}
 	judge_unlock(x);
 }
