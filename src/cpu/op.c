@@ -387,9 +387,14 @@ void cpu_ops_cut(struct cpu_engine *e)
 	for (unsigned d = 0; d < e->m->opt.devices; d++)
 		for (struct cpu_grid *g = e->devices[d].grids, *next; g; g = next) {
 			next = g->priv->next; /* none of its blocks may be left */
-			if (!g->op->work.launch.is_plain &&
-			    e->spent_ns > g->op->work.launch.until_ns)
+			if (g->op->work.launch.is_plain ||
+			    e->spent_ns <= g->op->work.launch.until_ns)
+				continue;
+			/* However little time there was, something of it is judged. */
+			if (g->priv->had_turn)
 				cut(e, g->op);
+			else
+				g->priv->had_turn = g->priv->started != 0;
 		}
 }
 

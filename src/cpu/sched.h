@@ -225,6 +225,7 @@ struct cpu_grid_priv {
 	uint32_t *tids; /* [warp][x, y, z][lane] */
 	uint64_t triggered;
 	bool is_over;	  /* faulted or dropped */
+	bool had_turn;	  /* its time had come (--budget) when a block of it had begun */
 	bool is_single;	  /* all on the first worker */
 	bool is_admitted; /* cooperative: all of it fits */
 	bool is_rest; /* of a grid whose code would have turned block numbers into logical ones */
