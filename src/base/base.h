@@ -194,6 +194,7 @@ enum base_exit {
 	BASE_EXIT_UNPROVEN = 11,	/* prove: a kernel not analysed or proven, or vacuous */
 	BASE_EXIT_POTENTIAL_ALARM = 12, /* prove: potential alarms only */
 	BASE_EXIT_SAME_VALUE = 13,	/* prove: race-free up to stores of equal values */
+	BASE_EXIT_SINGLE = 14,		/* prove: race-free for one thread or one block only */
 	BASE_EXIT_UNCONFIRMED = 71,	/* run --verify: the oracle denies a report of a detector */
 	BASE_EXIT_UNJUDGED = 72,  /* run --detector=oracle: the run is beyond the oracle's limits */
 	BASE_EXIT_UNCHECKED = 73, /* run --fail-unchecked: nothing was checked */

@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "64", "8,8", "[4,2]" into dimensions, the missing ones 1. False: not numbers. */
-static bool read_dims(const char *s, uint32_t *dim)
+bool prove_read_dims(const char *s, uint32_t *dim)
 {
 	uint32_t v[3] = {1, 1, 1};
 	bool has_bracket = *s == '[';
@@ -35,43 +34,6 @@ static bool read_dims(const char *s, uint32_t *dim)
 		return false;
 	memcpy(dim, v, sizeof(v));
 	return true;
-}
-
-/*
- * A line "//--blockDim=64 --gridDim=[4,2]" at the source's start gives the dimensions, where the
- * options don't. Two lines that differ: BASE_EXIT_UNPROVEN, as for other contradictions.
- */
-static int read_header(const char *path, struct prove_options *o)
-{
-	bool is_given[2] = {o->dim[0] != 0, o->dim[3] != 0};
-	unsigned at_line[2] = {0, 0}, n = 0;
-	int rc = 0;
-	static const char *const names[2] = {"--blockDim=", "--gridDim="};
-	char *text;
-	size_t size;
-
-	if (base_read_file(path, &text, &size))
-		return 0;
-	char *rest = text;
-	for (char *line = strsep(&rest, "\n"); line && !rc && !strncmp(line, "//", 2);
-	     line = strsep(&rest, "\n")) {
-		n++;
-		for (unsigned i = 0; i < 2 && !rc && !strncmp(line, "//--", 4); i++) {
-			char *at = strstr(line, names[i]);
-			uint32_t dim[3];
-			if (!at || is_given[i] || !read_dims(at + strlen(names[i]), dim))
-				continue;
-			if (at_line[i] && memcmp(dim, o->dim + 3 * i, sizeof(dim)) != 0) {
-				base_say("error: %s:%u: vacuous: %.*s contradicts line %u", path, n,
-					 (int)strcspn(at, " \r"), at, at_line[i]);
-				rc = BASE_EXIT_UNPROVEN;
-			}
-			at_line[i] = n;
-			memcpy(o->dim + 3 * i, dim, sizeof(dim));
-		}
-	}
-	free(text);
-	return rc;
 }
 
 /* NAME=VALUE,...; a name may be a number. */
@@ -151,6 +113,7 @@ static int read_options(struct option_set *set, struct prove_options *o)
 	o->is_same_value = option_is(set, OPTION_BENIGN, "same-value");
 	o->wants_protocol = option_flag(set, OPTION_PROTOCOL);
 	o->wants_remedies = !option_flag(set, OPTION_NO_REMEDIES);
+	o->tries_many = true;
 	read_levels(set, o);
 	o->timeout_ms = (unsigned)option_int(set, OPTION_PROVE_TIMEOUT);
 	o->memory_mb = (unsigned)option_int(set, OPTION_PROVE_MEMORY);
@@ -158,7 +121,7 @@ static int read_options(struct option_set *set, struct prove_options *o)
 		o->assumes = split(assumes, &set->arena, &o->nassumes);
 	for (unsigned i = 0; i < 2; i++) {
 		const char *s = option_text(set, dims[i]);
-		if (s && !read_dims(s, o->dim + 3 * i)) {
+		if (s && !prove_read_dims(s, o->dim + 3 * i)) {
 			base_say("error: --%s: expected numbers like 64 or 8,8, found '%s'",
 				 i ? "grid-dim" : "block-dim", s);
 			return BASE_EXIT_USAGE;
@@ -218,7 +181,7 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 {
 	size_t n = strlen(from), size = 0;
 	bool is_ptx = !strcmp(from, "-") || (n > 4 && !strcmp(from + n - 4, ".ptx"));
-	const struct prove_source src = {.path = from, .args = args, .nargs = nargs};
+	struct prove_source src = {.path = from, .args = args, .nargs = nargs};
 	struct prove_options o = j->o;
 	struct base_sink sink = {0};
 	char *text = NULL;
@@ -227,9 +190,10 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 	if (is_ptx) {
 		rc = read_ptx(from, &text, &size);
 	} else {
-		rc = read_header(from, &o);
+		rc = prove_read_header(&src, &o, &j->set->arena);
+		prove_find_system(&src, &o, &j->set->arena);
 		if (!rc)
-			rc = compile(j, from, args, nargs, &text, &size);
+			rc = compile(j, from, src.args, src.nargs, &text, &size);
 	}
 	if (!rc)
 		rc = prove_text(from, text, size, &o, r, &sink);

@@ -22,6 +22,17 @@ struct prove_source {
 void prove_confirm(struct race_proofs *r, const char *text, size_t size,
 		   const struct prove_source *src, const char *dir);
 
+/* "64", "8,8", "[4,2]" into dimensions, the missing ones 1. False: not numbers. */
+bool prove_read_dims(const char *s, uint32_t *dim);
+/*
+ * prove_header.c: what the first lines of a source say, into *o and src->args. Two lines that
+ * differ: BASE_EXIT_UNPROVEN, as for other contradictions; what isn't known: BASE_EXIT_INPUT.
+ */
+int prove_read_header(struct prove_source *src, struct prove_options *o, struct base_arena *a);
+/* The folders that the compiler's options give as a system's. */
+void prove_find_system(const struct prove_source *src, struct prove_options *o,
+		       struct base_arena *a);
+
 /* What each pointer of a launch gets. */
 #define PROVE_ARRAY_BYTES ((size_t)16 << 20)
 

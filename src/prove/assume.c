@@ -66,7 +66,7 @@ static const struct ex *parameter(struct reader *r, const struct names_param *p)
 
 	if (p->bytes > 8 || (p->bytes & (p->bytes - 1)) || p->is_float)
 		return fail(r, base_printf(r->n->arena, "%s is no integer", p->name));
-	const struct ex *v = ex_leaf(pool, EX_PARAM, w, p->off, EX_GRID, ex_full(w), EX_NO_ARGS);
+	const struct ex *v = ex_param(pool, w, p->off);
 	return ex_un(pool, p->is_signed ? EX_SEXT : EX_ZEXT, 64, v);
 }
 
@@ -262,8 +262,7 @@ static void read_injective(struct reader *r, struct ev_assume *out)
 	}
 	out->kind = IR_ASSUME_INJECTIVE;
 	out->root = (struct ev_root){.kind = EV_ROOT_PARAM, .id = p->off};
-	out->root.base =
-		ex_leaf(r->e->pool, EX_PARAM, 64, p->off, EX_GRID, ex_full(64), EX_NO_ARGS);
+	out->root.base = ex_any_param(r->e->pool, 64, p->off);
 	out->off = number(r, 0);
 	out->count = n;
 	out->bytes = 0; /* of what is loaded: see assume_element */
@@ -278,7 +277,7 @@ const char *assume_read(struct names *n, struct ev *e, const char *text, struct 
 	struct base_arena *a = n->arena;
 
 	memset(out, 0, sizeof(*out));
-	out->loop = IR_NONE;
+	out->loop = out->index = IR_NONE;
 	out->text = base_strdup(a, text);
 	if (e)
 		out->guard = ex_const(e->pool, 1, 1);
@@ -328,6 +327,11 @@ static const struct ex *find_leaf(const struct ex *v, unsigned *budget)
 static bool param_of(const struct assume_trial *t, const struct ex *leaf, uint64_t *n)
 {
 	*n = t->m ? 0 : t->param;
+	for (uint32_t i = 0; i < t->npins; i++) {
+		const struct ex_pin *x = &t->pin[i];
+		if (x->off == leaf->imm && x->w == leaf->w)
+			*n = *n < x->lo ? x->lo : *n > x->hi ? x->hi : *n;
+	}
 	for (uint32_t i = 0; t->m && i < t->m->nparams; i++) {
 		if (t->m->param[i].off == leaf->imm && 8 * t->m->param[i].bytes == leaf->w) {
 			*n = t->m->param[i].value;

@@ -110,6 +110,8 @@ void meet_hold(struct check *c);
 bool meet_has_lanes(const struct check *c);
 /* contract.c */
 void check_say_contract(struct check *c);
+/* pins.c: parameters that the assumptions give a number or bounds, for ex_pool. */
+uint32_t pins_find(const struct ev *e, struct ex_pin *out);
 /* remedy.c: assumptions that take alarms away. */
 void remedy_find(struct check *c);
 /* What each array is accessed with, as text. */
@@ -139,7 +141,33 @@ bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race
 void wire_keep(const struct wire_job *j, const char *p, size_t n);
 bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k);
 
+/* ---- launch.c: the dimensions ---- */
+
+#define MAX_BLOCK_THREADS 1024
+
+/* CUDA's, of blockDim x y z, gridDim x y z. */
+extern const uint32_t launch_limits[6];
+uint64_t launch_max_threads(const struct ir *ir);
+
+struct launch_reads {
+	bool is_read[6];
+	/* Nothing says how many threads of a block, blocks of a grid there are: one by default. */
+	bool is_one_thread, is_one_block;
+};
+void launch_reads_of(const struct ir *ir, const struct prove_options *o, struct launch_reads *out);
+/* The same when the kernel is evaluated: takes back what only a library reads. True: something. */
+bool launch_refine(const struct ev *e, const struct prove_options *o, struct launch_reads *reads);
+/* Dimensions that aren't read are 1; the others have CUDA's limits, the kernel's, or what the
+ * options say. */
+void launch_find(const struct ir *ir, const struct prove_options *o, const char *kernel,
+		 const struct launch_reads *reads, struct ex_launch *l);
+/* Is a statement from a header of the toolkit, or below one of the -isystem folders? */
+bool launch_is_library(const struct ir *ir, const struct prove_options *o,
+		       const struct ptx_stmt *at);
+
 /* ---- contract.c: the launch contract, and whether any launch keeps to it ---- */
+
+#define CONTRACT_EXCLUDED "the assumptions keep this access from being reached: it is not checked"
 
 /* Called for each finding; text lives in the arena, at may be NULL. */
 typedef void contract_fn(enum race_problem_kind kind, const struct ptx_stmt *at, const char *text,
@@ -154,16 +182,12 @@ struct contract {
 	struct race_proof_counts *counts;
 	uint64_t deadline; /* of check_now_ms */
 	unsigned rlimit;
+	struct ex_pin pin[EX_MAX_PINS]; /* what the assumptions say of parameters */
+	uint32_t npins;
 	contract_fn *say;
 	void *arg;
 };
 
-/*
- * The dimensions. Those that the kernel never reads are 1; the others have CUDA's limits, the
- * kernel's, or what the options say.
- */
-void contract_find_launch(const struct ir *ir, const struct prove_options *o, const char *kernel,
-			  struct ex_launch *l);
 /* Dimensions of the options that no launch of this kernel can have are reported. True: none. */
 bool contract_check_launch(struct contract *c, const struct ir *ir);
 /* --param as assumptions. False: a value that its parameter can't hold was reported. */
@@ -176,10 +200,11 @@ bool contract_add_launches(struct contract *c, const char *kernel);
  * it? Reports nothing. */
 bool contract_has_launch(struct contract *c, const struct ev_access *a);
 /*
- * Reports assumptions that contradict each other or the launch, assumptions that never hold where
- * control reaches them, and accesses that only the assumptions keep from being reached. False: no
- * launch keeps to the contract, so nothing can be proven.
+ * Reports assumptions that contradict each other or the launch, and assumptions that never hold
+ * where control reaches them. False: no launch keeps to the contract, so nothing can be proven.
  */
 bool contract_check(struct contract *c);
+/* Reports accesses that only the assumptions keep from being reached. */
+void contract_check_accesses(struct contract *c);
 
 #endif

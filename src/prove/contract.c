@@ -18,66 +18,10 @@
 
 #include <string.h>
 
-static const uint32_t limits[6] = {1024, 1024, 64, 2147483647u, 65535, 65535};
 static const char *const dim_names[] = {"blockDim.x", "blockDim.y", "blockDim.z",
 					"gridDim.x",  "gridDim.y",  "gridDim.z"};
 
-#define MAX_BLOCK_THREADS 1024
-
 /* ---- dimensions ----------------------------------------------------------------------- */
-
-static uint64_t max_threads(const struct ir *ir)
-{
-	const uint32_t *m = ir->f->maxntid;
-
-	return m[0] ? (uint64_t)m[0] * (m[1] ? m[1] : 1) * (m[2] ? m[2] : 1) : MAX_BLOCK_THREADS;
-}
-
-/* What the recorded launches have: one dimension, or the largest of several. */
-static void limit_to_launches(const struct prove_options *o, const char *kernel,
-			      struct ex_launch *l)
-{
-	uint32_t lo[6], hi[6] = {0};
-
-	memset(lo, 0xff, sizeof(lo));
-	for (size_t i = 0; i < o->nlaunches; i++) {
-		for (unsigned d = 0; d < 6 && !strcmp(o->launches[i].kernel, kernel); d++) {
-			uint32_t n = o->launches[i].dim[d];
-			lo[d] = n < lo[d] ? n : lo[d];
-			hi[d] = n > hi[d] ? n : hi[d];
-		}
-	}
-	for (unsigned d = 0; d < 6 && hi[0]; d++) {
-		l->dim[d] = lo[d] == hi[d] ? hi[d] : 0;
-		l->max[d] = hi[d];
-	}
-}
-
-void contract_find_launch(const struct ir *ir, const struct prove_options *o, const char *kernel,
-			  struct ex_launch *l)
-{
-	bool is_read[6] = {false};
-
-	for (size_t i = 0; i < ir->steps.n; i++)
-		if (ir->steps.v[i].kind == IR_SPEC)
-			is_read[(ir->steps.v[i].imm % 3) +
-				(ir->steps.v[i].imm / 3 == 1 || ir->steps.v[i].imm / 3 == 3 ? 3
-											    : 0)] =
-				true;
-	memset(l, 0, sizeof(*l));
-	for (unsigned d = 0; d < 6; d++) {
-		l->dim[d] = o->dim[d];
-		if (d < 3 && !l->dim[d] && ir->f->reqntid[0])
-			l->dim[d] = ir->f->reqntid[d] ? ir->f->reqntid[d] : 1;
-		if (!l->dim[d] && !is_read[d] && !o->all_launches)
-			l->dim[d] = 1;
-		l->max[d] = l->dim[d] ? l->dim[d] : limits[d];
-		if (d < 3 && !l->dim[d] && max_threads(ir) < l->max[d])
-			l->max[d] = (uint32_t)max_threads(ir);
-	}
-	if (o->launches)
-		limit_to_launches(o, kernel, l);
-}
 
 static bool deny(struct contract *c, const char *text)
 {
@@ -93,9 +37,9 @@ bool contract_check_launch(struct contract *c, const struct ir *ir)
 
 	for (unsigned d = 0; d < 6; d++) {
 		uint32_t must = d < 3 && req[0] ? (req[d] ? req[d] : 1) : 0;
-		if (dim[d] > limits[d])
+		if (dim[d] > launch_limits[d])
 			ok = deny(c, base_printf(c->arena, "%s = %u is above CUDA's limit of %u",
-						 dim_names[d], dim[d], limits[d]));
+						 dim_names[d], dim[d], launch_limits[d]));
 		if (dim[d] && must && dim[d] != must)
 			ok = deny(c, base_printf(c->arena,
 						 "%s = %u contradicts the kernel's .reqntid, %u",
@@ -112,12 +56,12 @@ bool contract_check_launch(struct contract *c, const struct ir *ir)
 		ok = deny(c, base_printf(c->arena,
 					 "a block of %llu threads is above CUDA's limit of %d",
 					 (unsigned long long)threads, MAX_BLOCK_THREADS));
-	else if (ok && threads > max_threads(ir))
+	else if (ok && threads > launch_max_threads(ir))
 		ok = deny(c, base_printf(c->arena,
 					 "a block of %llu threads contradicts the kernel's "
 					 ".maxntid, %llu",
 					 (unsigned long long)threads,
-					 (unsigned long long)max_threads(ir)));
+					 (unsigned long long)launch_max_threads(ir)));
 	return ok;
 }
 
@@ -156,9 +100,8 @@ bool contract_add_params(struct contract *c)
 						 (unsigned long long)value));
 			continue;
 		}
-		const struct ex *p =
-			ex_leaf(pool, EX_PARAM, w, obj->off, EX_GRID, ex_full(w), EX_NO_ARGS);
-		struct ev_assume as = {.loop = IR_NONE, .param = i + 1};
+		const struct ex *p = ex_any_param(pool, w, obj->off);
+		struct ev_assume as = {.loop = IR_NONE, .index = IR_NONE, .param = i + 1};
 		as.guard = ex_const(pool, 1, 1);
 		as.holds = ex_bin(pool, EX_EQ, p, ex_const(pool, w, value & ex_mask(w)));
 		as.fact = as.holds;
@@ -199,18 +142,16 @@ static const struct ex *like_launch(struct contract *c, const struct prove_launc
 		if (!n || n->off != l->param[i].off || n->bytes != l->param[i].bytes ||
 		    n->is_pointer || w > 64 || !w || (w == 64 && !n->is_known))
 			continue;
-		all = ex_and(
-			p, all,
-			ex_bin(p, EX_EQ,
-			       ex_leaf(p, EX_PARAM, w, n->off, EX_GRID, ex_full(w), EX_NO_ARGS),
-			       ex_const(p, w, l->param[i].value)));
+		all = ex_and(p, all,
+			     ex_bin(p, EX_EQ, ex_any_param(p, w, n->off),
+				    ex_const(p, w, l->param[i].value)));
 	}
 	return all;
 }
 
 bool contract_add_launches(struct contract *c, const char *kernel)
 {
-	struct ev_assume as = {.loop = IR_NONE, .text = "a recorded launch"};
+	struct ev_assume as = {.loop = IR_NONE, .index = IR_NONE, .text = "a recorded launch"};
 	const struct ex *any = NULL;
 
 	if (!c->o->launches)
@@ -341,7 +282,7 @@ static void set_launch(const struct contract *c, struct assume_trial *t, bool is
 static bool has_small_launch(struct contract *c, const struct question *q)
 {
 	static const uint64_t values[] = {1, 2, 3, 16, 64, 1024, 0};
-	struct assume_trial t = {.m = NULL};
+	struct assume_trial t = {.pin = c->pin, .npins = c->npins};
 
 	if (!q->is_launch && c->e->ir->blocks.v[q->block].loop != IR_NONE)
 		return false;
@@ -488,9 +429,7 @@ static void check_access(struct contract *c, const struct ev_access *a)
 		return;
 	q.use_none = true;
 	if (ask(c, &q) != SMT_IMPOSSIBLE)
-		c->say(RACE_PROBLEM_EXCLUDED, a->step->at,
-		       "the assumptions keep this access from being reached: it is not checked",
-		       c->arg);
+		c->say(RACE_PROBLEM_EXCLUDED, a->step->at, CONTRACT_EXCLUDED, c->arg);
 }
 
 /* Was an access of the same block and condition asked about already, on the same line? */
@@ -575,6 +514,7 @@ bool contract_check(struct contract *c)
 
 	if (!c->e->assumes.n)
 		return true;
+	c->npins = pins_find(c->e, c->pin);
 	if (!check_distinct(c))
 		return false;
 	enum smt_answer x = ask(c, &q);
@@ -596,10 +536,17 @@ bool contract_check(struct contract *c)
 		else
 			check_assume(c, i);
 	}
+	return is_kept;
+}
+
+void contract_check_accesses(struct contract *c)
+{
+	if (!c->e->assumes.n)
+		return;
+	c->npins = pins_find(c->e, c->pin);
 	for (size_t i = 0; i < c->e->accesses.n; i++)
 		if (!is_known(c->e, i))
 			check_access(c, &c->e->accesses.v[i]);
-	return is_kept;
 }
 
 /* ---- the contract as text ------------------------------------------------------------- */

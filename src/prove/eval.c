@@ -162,8 +162,7 @@ static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step,
 		return NULL;
 	if (a->root.kind == EV_ROOT_CONST && a->root.base->op == EX_SYM &&
 	    e->ir->objects.v[a->root.id].kind == IR_OBJ_PARAM && a->off->op == EX_CONST)
-		return ex_leaf(e->pool, EX_PARAM, w, e->ir->objects.v[a->root.id].off + a->off->imm,
-			       EX_GRID, ex_full(w), EX_NO_ARGS);
+		return ex_param(e->pool, w, e->ir->objects.v[a->root.id].off + a->off->imm);
 	bool is_fixed =
 		a->root.kind == EV_ROOT_CONST ||
 		(!a->is_shared && a->mem->space != IR_SHARED && a->mem->kind == RACE_OP_READ &&
@@ -369,6 +368,7 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 	const struct ex *v = read_reg(e, block, step, st->src[0]), *size;
 	struct ev_assume a = {.loop = e->ir->blocks.v[block].loop, .block = block, .at = st->at};
 
+	a.index = step;
 	a.kind = (uint8_t)st->imm;
 	a.guard = e->guard[block];
 	switch ((enum ir_assume)st->imm) {

@@ -50,9 +50,9 @@ struct ev_assume {
 	const struct ex *fact;		/* FACT: guard => holds; others: NULL */
 	const struct ex *guard, *holds; /* control comes to it; what it says */
 	uint32_t loop;			/* innermost loop that it stands in, or IR_NONE */
-	uint32_t block;
-	uint32_t param;	  /* number among the options' --param from 1, or 0 */
-	const char *text; /* of --assume, or NULL */
+	uint32_t block, index;		/* of the step; IR_NONE: of an option */
+	uint32_t param;			/* number among the options' --param from 1, or 0 */
+	const char *text;		/* of --assume, or NULL */
 	const struct ptx_stmt *at;
 	const struct ex *value; /* DISTINCT, TICKET */
 	const struct ex *step;	/* TICKET: what is added */
@@ -61,6 +61,17 @@ struct ev_assume {
 	const struct ex *off, *count;
 	unsigned bytes;
 };
+
+/* Is it about every thread, wherever that is? */
+static inline bool ev_is_everywhere(const struct ev_assume *as)
+{
+	return as->loop == IR_NONE && as->guard->op == EX_CONST && (as->guard->imm & 1);
+}
+/* ... and the same in all threads, so that one that keeps it shows that all do? */
+static inline bool ev_is_of_launch(const struct ev_assume *as)
+{
+	return as->kind == IR_ASSUME_FACT && ev_is_everywhere(as) && as->fact->level == EX_GRID;
+}
 
 /* One place of a thread's private state: a register with several definitions, or a byte. */
 struct ev_cell {

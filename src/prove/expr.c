@@ -269,6 +269,25 @@ const struct ex *ex_spec(struct ex_pool *p, enum ex_spec s)
 	return node(p, EX_SPEC, 32, s, 0, NULL);
 }
 
+const struct ex *ex_any_param(struct ex_pool *p, unsigned w, uint64_t off)
+{
+	return ex_leaf(p, EX_PARAM, w, off, EX_GRID, ex_full(w), EX_NO_ARGS);
+}
+
+const struct ex *ex_param(struct ex_pool *p, unsigned w, uint64_t off)
+{
+	for (uint32_t i = 0; i < p->npins; i++) {
+		const struct ex_pin *x = &p->pin[i];
+		if (x->off != off || x->w != w)
+			continue;
+		if (x->lo == x->hi)
+			return ex_const(p, w, x->lo);
+		return ex_leaf(p, EX_PARAM, w, off, EX_GRID, (struct ex_range){x->lo, x->hi},
+			       EX_NO_ARGS);
+	}
+	return ex_any_param(p, w, off);
+}
+
 bool ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out)
 {
 	uint64_t v = 0;

@@ -86,6 +86,14 @@ struct ex_launch {
 	uint32_t max[6]; /* their upper bounds */
 };
 
+/* A parameter of `w` bits at `off` of which the contract gives the value, or bounds. */
+struct ex_pin {
+	uint64_t off, lo, hi; /* unsigned, both included */
+	unsigned w;
+};
+
+#define EX_MAX_PINS 64
+
 /* What the latest replacement did, by node. */
 struct ex_memo {
 	struct {
@@ -100,6 +108,8 @@ struct ex_memo {
 struct ex_pool {
 	struct base_arena *arena;
 	struct ex_launch launch;
+	struct ex_pin pin[EX_MAX_PINS]; /* pins.c */
+	uint32_t npins;
 	const struct ex **table;
 	uint32_t cap, n;
 	struct ex_memo memo;
@@ -128,6 +138,10 @@ static inline struct ex_range ex_full(unsigned w)
 
 const struct ex *ex_const(struct ex_pool *p, unsigned w, uint64_t v);
 const struct ex *ex_spec(struct ex_pool *p, enum ex_spec s);
+/* A parameter: the number that it is pinned to, else a leaf with its bounds; or always a leaf that
+ * may have any value, for what is assumed itself. */
+const struct ex *ex_param(struct ex_pool *p, unsigned w, uint64_t off);
+const struct ex *ex_any_param(struct ex_pool *p, unsigned w, uint64_t off);
 /* A leaf, or a function of its arguments; PHI, VAR, KEXIT, PURE get the level and bounds given. */
 struct ex_args {
 	uint32_t n;

@@ -24,7 +24,7 @@ static void list_sites(struct check *c)
 	const struct ev *e = c->e;
 
 	for (size_t i = 0; i < c->k->problems.n; i++)
-		if (c->k->problems.v[i].kind != RACE_PROBLEM_EXCLUDED)
+		if (c->k->problems.v[i].kind < RACE_PROBLEM_EXCLUDED)
 			return;
 	for (size_t i = 0; i < e->accesses.n; i++) {
 		const struct ev_access *x = &e->accesses.v[i];
@@ -119,8 +119,7 @@ static void find_phases(struct check *c)
 	phase_find(&c->phases[IR_RANK_WARP], c->e, IR_RANK_WARP, is_uniform);
 }
 
-/* Does any launch keep to the contract? Without one everything could be proven. */
-static bool is_contract_kept(struct check *c)
+static struct contract contract_of(struct check *c)
 {
 	struct contract x = {.e = c->e, .smt = c->smt, .o = c->o, .arena = c->arena};
 
@@ -130,11 +129,73 @@ static bool is_contract_kept(struct check *c)
 	x.rlimit = CHECK_RLIMIT_INTEGERS;
 	x.say = alarm_problem;
 	x.arg = c;
+	return x;
+}
+
+/* What the options assume, beside what the code does. */
+static bool add_assumptions(struct check *c, struct contract *x)
+{
+	bool ok = contract_add_params(x);
+
+	ok &= contract_add_assumes(x);
+	return contract_add_launches(x, c->k->name) && ok;
+}
+
+/* Does any launch keep to the contract? Without one everything could be proven. */
+static bool is_contract_kept(struct check *c)
+{
+	struct contract x = contract_of(c);
 	bool ok = contract_check_launch(&x, c->e->ir);
-	ok &= contract_add_params(&x);
-	ok &= contract_add_assumes(&x);
-	ok &= contract_add_launches(&x, c->k->name);
+
+	ok &= add_assumptions(c, &x);
 	return ok && contract_check(&x);
+}
+
+static void open_solver(struct check *c)
+{
+	c->smt = smt_open(c->e);
+	smt_keep_answers(c->smt, c->o->cache, c->o->cache_key);
+}
+
+static void close_solver(struct check *c)
+{
+	c->k->counts.recalled += smt_recalled(c->smt);
+	smt_close(c->smt);
+}
+
+/*
+ * Evaluates again with the parameters that the assumptions pin (pins.c); contract.c has found that
+ * the assumptions can be kept. Accesses that only they keep from being reached are gone by that.
+ */
+static void pin_params(struct check *c)
+{
+	struct ex_launch launch = c->pool->launch;
+	struct ex_pin pin[EX_MAX_PINS];
+	uint32_t npins = pins_find(c->e, pin);
+	struct ir *ir = c->e->ir;
+	bool *was = BASE_NEWN(c->arena, bool, ir->steps.n + 1);
+
+	if (!npins)
+		return;
+	for (size_t i = 0; i < c->e->accesses.n; i++)
+		was[c->e->accesses.v[i].index] = true;
+	close_solver(c);
+	ev_free(c->e);
+	ex_pool_free(c->pool);
+	ex_pool_init(c->pool, c->arena, &launch);
+	memcpy(c->pool->pin, pin, sizeof(pin));
+	c->pool->npins = npins;
+	evaluate(c->e, ir, c->pool, c->o);
+	names_open(&c->names, c->e, c->arena);
+	open_solver(c);
+	struct contract x = contract_of(c);
+	add_assumptions(c, &x);
+	for (size_t i = 0; i < c->e->accesses.n; i++)
+		was[c->e->accesses.v[i].index] = false;
+	for (size_t i = 0; i < ir->steps.n && !ir->problems.n; i++)
+		if (was[i])
+			alarm_problem(RACE_PROBLEM_EXCLUDED, ir->steps.v[i].at, CONTRACT_EXCLUDED,
+				      c);
 }
 
 static enum race_verdict verdict_of(const struct race_proof *k)
@@ -172,13 +233,17 @@ static void check_kernel(struct check *c)
 {
 	names_open(&c->names, c->e, c->arena);
 	tries_open(c);
-	c->smt = smt_open(c->e);
-	smt_keep_answers(c->smt, c->o->cache, c->o->cache_key);
+	open_solver(c);
 	c->k->counts.accesses = (uint32_t)c->e->accesses.n;
 	if (!ptx_func_attr(c->e->ir->f, "reqnctapercluster", c->cluster))
 		memset(c->cluster, 0, sizeof(c->cluster));
 	classify(c);
-	if (is_contract_kept(c)) {
+	bool is_kept = is_contract_kept(c);
+	if (is_kept)
+		pin_params(c);
+	if (is_kept && !c->e->ir->problems.n) {
+		struct contract x = contract_of(c);
+		contract_check_accesses(&x);
 		find_phases(c);
 		c->has_lanes = meet_has_lanes(c);
 		c->is_open = base_zalloc(c->arena, c->e->accesses.n + 1);
@@ -190,8 +255,7 @@ static void check_kernel(struct check *c)
 	}
 	if (c->o->wants_protocol)
 		protocol_write(c);
-	c->k->counts.recalled = smt_recalled(c->smt);
-	smt_close(c->smt);
+	close_solver(c);
 	check_say_contract(c);
 }
 
@@ -211,44 +275,145 @@ static bool has_equal_pointers(const struct prove_options *o, const char *kernel
 	return false;
 }
 
+static void finish(struct check *c, struct ir *ir)
+{
+	for (size_t i = 0; i < ir->problems.n; i++)
+		alarm_problem(RACE_PROBLEM_UNPROVEN, ir->problems.v[i].at, ir->problems.v[i].text,
+			      c);
+	c->k->verdict = verdict_of(c->k);
+}
+
+/*
+ * One kernel with the dimensions that count as read; anew where less is read than that. c->k says
+ * what was found.
+ */
+static void analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
+		    const struct launch_reads *reads)
+{
+	struct launch_reads less = *reads;
+	struct ir ir;
+	struct ex_pool pool;
+	struct ex_launch launch;
+	struct ev e = {0};
+	struct race_proof *k = c->k;
+
+	c->e = &e;
+	c->pool = &pool;
+	for (unsigned turn = 0;; turn++) {
+		ir_build(&ir, c->arena, m, f);
+		launch_find(&ir, c->o, k->name, &less, &launch);
+		ex_pool_init(&pool, c->arena, &launch);
+		e = (struct ev){.ir = &ir};
+		if (!ir.problems.n)
+			evaluate(&e, &ir, &pool, c->o);
+		if (turn || ir.problems.n || !launch_refine(&e, c->o, &less))
+			break;
+		ev_free(&e);
+		ex_pool_free(&pool);
+		ir_free(&ir);
+	}
+	k->free_dims = 0;
+	for (unsigned d = 0; d < 6; d++)
+		k->free_dims |= (uint8_t)((unsigned)!launch.dim[d] << d);
+	memcpy(k->fixed_dim, launch.dim, sizeof(k->fixed_dim));
+	if (!ir.problems.n)
+		check_kernel(c);
+	finish(c, &ir);
+	ev_free(&e);
+	ex_pool_free(&pool);
+	ir_free(&ir);
+}
+
+static void open_proof(struct race_proof *k, struct base_arena *arena, const struct ptx_func *f,
+		       const struct prove_options *o)
+{
+	memset(k, 0, sizeof(*k));
+	k->name = base_strndup(arena, f->name.p, f->name.n);
+	k->name_shown = race_demangle(arena, k->name);
+	k->has_launches = o->launches != NULL;
+	k->has_scalars = o->nparams > 0;
+}
+
+/* What a proof for one thread or block doesn't cover, and what was found of more. */
+static void say_single(struct check *c, const struct race_proof *many,
+		       const struct launch_reads *reads)
+{
+	const char *what = reads->is_one_thread ? "thread" : "block";
+	struct race_problem p = {.kind = RACE_PROBLEM_SINGLE, .file = ""};
+	const struct race_alarm *al = NULL;
+
+	for (size_t i = 0; i < many->alarms.n; i++)
+		if (!al || (many->alarms.v[i].is_true && !al->is_true))
+			al = &many->alarms.v[i];
+	if (al) {
+		p.file = al->side[0].file;
+		p.line = al->side[0].line;
+		p.ptx_line = al->side[0].ptx_line;
+	}
+	p.text = base_printf(c->arena, "proven for one %s, as the kernel reads no %s: with more %s",
+			     what, reads->is_one_thread ? "thread's number" : "block's number",
+			     !al	    ? "nothing is proven"
+			     : !al->is_true ? "it may race here"
+					    : "it races here");
+	base_vec_push(&c->k->problems, p);
+	c->k->single = reads->is_one_thread ? RACE_SINGLE_THREAD : RACE_SINGLE_BLOCK;
+	if (c->k->verdict == RACE_VERDICT_FREE)
+		c->k->verdict = RACE_VERDICT_SINGLE;
+}
+
+/*
+ * A kernel that reads no thread's or no block's number is asked about with several of them first.
+ * Where that isn't proven, what one thread or block does is, which has a verdict of its own.
+ */
+static void check_single(struct check *c, struct ptx_module *m, struct ptx_func *f,
+			 const struct launch_reads *reads)
+{
+	struct prove_options quiet = *c->o;
+	struct launch_reads more = *reads;
+	struct race_proof many, *k = c->k;
+	struct check first = *c;
+	uint64_t now = check_now_ms();
+
+	open_proof(&many, c->arena, f, c->o);
+	more.is_read[0] |= reads->is_one_thread;
+	more.is_read[3] |= reads->is_one_block;
+	quiet.wants_remedies = false;
+	first.o = &quiet;
+	first.k = &many;
+	first.deadline = now + (c->deadline > now ? (c->deadline - now) / 3 : 0);
+	analyse(&first, m, f, &more);
+	if (many.verdict == RACE_VERDICT_FREE) {
+		*k = many;
+		return;
+	}
+	analyse(c, m, f, reads);
+	if (k->verdict == RACE_VERDICT_FREE || k->verdict == RACE_VERDICT_BENIGN)
+		say_single(c, &many, reads);
+	k->counts.queries += many.counts.queries;
+	race_proof_free(&many);
+}
+
 void kernel_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
 		  struct base_arena *arena, struct race_proof *k)
 {
 	struct ir ir;
-	struct ex_pool pool;
-	struct ex_launch launch;
-	struct ev e;
+	struct launch_reads reads;
 	struct rusage used;
 	uint64_t start = check_now_ms();
 	struct prove_options own = *o;
-	struct check c = {.e = &e, .pool = &pool, .o = &own, .k = k, .arena = arena};
+	struct check c = {.o = &own, .k = k, .arena = arena};
 
 	c.deadline = start + o->timeout_ms;
-	k->name = base_strndup(arena, f->name.p, f->name.n);
+	open_proof(k, arena, f, o);
 	own.may_alias |= has_equal_pointers(o, k->name);
-	k->name_shown = race_demangle(arena, k->name);
 	ir_build(&ir, arena, m, f);
-	contract_find_launch(&ir, o, k->name, &launch);
-	for (unsigned d = 0; d < 6; d++)
-		k->free_dims |= (uint8_t)((unsigned)!launch.dim[d] << d);
-	k->has_launches = o->launches != NULL;
-	k->has_scalars = o->nparams > 0;
-	memcpy(k->fixed_dim, launch.dim, sizeof(k->fixed_dim));
-	ex_pool_init(&pool, arena, &launch);
-	memset(&e, 0, sizeof(e));
-	e.ir = &ir;
-	if (!ir.problems.n)
-		evaluate(&e, &ir, &pool, &own);
-	if (!ir.problems.n)
-		check_kernel(&c);
-	for (size_t i = 0; i < ir.problems.n; i++)
-		alarm_problem(RACE_PROBLEM_UNPROVEN, ir.problems.v[i].at, ir.problems.v[i].text,
-			      &c);
-	k->verdict = verdict_of(k);
+	launch_reads_of(&ir, o, &reads);
+	ir_free(&ir);
+	if (reads.is_one_thread || reads.is_one_block)
+		check_single(&c, m, f, &reads);
+	else
+		analyse(&c, m, f, &reads);
 	k->ms = check_now_ms() - start;
 	if (!getrusage(RUSAGE_SELF, &used))
 		k->counts.memory_kb = (uint32_t)used.ru_maxrss;
-	ev_free(&e);
-	ex_pool_free(&pool);
-	ir_free(&ir);
 }

@@ -61,7 +61,9 @@ struct smt_model;
 /* What the launch and a thread of it are, and the parameters. */
 struct assume_trial {
 	const struct smt_model *m; /* the parameters, or NULL: */
-	uint64_t param;		   /* all of them are this */
+	uint64_t param;		   /* all of them are this, but for: */
+	const struct ex_pin *pin;
+	uint32_t npins;
 	uint32_t spec[EX_SPEC_COUNT];
 };
 /* Is the condition true with these numbers? False where that isn't clear. */

@@ -32,6 +32,9 @@ struct prove_options {
 	bool wants_protocol; /* the access protocol of each array */
 	bool wants_remedies; /* look for assumptions that take alarms away */
 	bool of_many_blocks; /* ... to which launches of many blocks, of any size, keep */
+	bool tries_many; /* first with several threads and blocks where the kernel reads neither */
+	const char *const *system; /* folders of libraries: nvcc's -isystem */
+	size_t nsystem;
 	bool level[RACE_LEVEL_GRID + 1];
 	unsigned timeout_ms; /* of one kernel */
 	unsigned memory_mb;

@@ -11,7 +11,9 @@
  * extension and the order of additions don't matter there. Modulo M, terms with a multiple of M
  * vanish, even where the two threads have different values (the iterations of a loop that moves on
  * by whole planes). If what is left are values that both threads share, and positions of thread and
- * block with a mixed radix that fits into M, two different threads never touch a common byte.
+ * block with a mixed radix that fits into M, two different threads never touch a common byte. A
+ * value of which each thread has its own is one more digit, where it is bounded: the counter of a
+ * loop by the condition of the access.
  *
  * Misses: everything that only a condition keeps apart, residues that differ by a constant,
  * dimensions that the launch leaves open in a residue; the solver is asked then.
@@ -361,15 +363,77 @@ static uint64_t times_of(const struct residue *r, const struct ex *v)
 	return 0;
 }
 
-/* Modulo the mask + 1: each term vanishes, or is one value, the same number of times. */
+/* A number of which each thread has its own, times a step. */
+struct digit {
+	uint64_t step, most;
+	bool is_done;
+};
+
+struct digits {
+	struct digit v[DIGITS + RESIDUE_TERMS];
+	unsigned n;
+};
+
+/* The largest counter with which c holds, where a conjunction says so: start + step * k < bound,
+ * with a start and steps that don't wrap. */
+static uint64_t counter_below(const struct ex *c, const struct ex *ctr, unsigned depth)
+{
+	bool is_not = c->op == EX_NOT;
+	const struct ex *t = is_not ? c->a[0] : c;
+
+	if (depth > 40)
+		return UINT64_MAX;
+	if (c->op == EX_AND && c->w == 1) {
+		uint64_t x = counter_below(c->a[0], ctr, depth + 1);
+		uint64_t y = counter_below(c->a[1], ctr, depth + 1);
+		return x < y ? x : y;
+	}
+	if (t->op != EX_ULT && t->op != EX_SLT)
+		return UINT64_MAX;
+	/* v < bound, or !(bound < v) */
+	const struct ex *v = t->a[is_not], *bound = t->a[!is_not];
+	uint64_t half = ex_mask(v->w) >> 1, most = bound->hi - !is_not;
+	bool is_unsigned = t->op == EX_ULT;
+	while (v->op == EX_SEXT || v->op == EX_ZEXT) {
+		is_unsigned = v->op == EX_ZEXT;
+		half = ex_mask(v->a[0]->w) >> 1;
+		v = v->a[0];
+	}
+	/* signed ones that only rise from 0 or more are alike in both comparisons */
+	bool is_kept = v->op == EX_IND && v->a[2] == ctr &&
+		       (v->imm == EX_IND_SIGNED || (v->imm == EX_IND_UNSIGNED && is_unsigned)) &&
+		       v->a[1]->op == EX_CONST && v->a[1]->imm && v->a[1]->imm <= half &&
+		       v->a[0]->hi <= half && v->a[0]->lo <= most;
+	if (!is_kept || (!is_not && !bound->hi) ||
+	    (t->op == EX_SLT && bound->hi > ex_mask(bound->w) >> 1))
+		return UINT64_MAX;
+	return (most - v->a[0]->lo) / v->a[1]->imm;
+}
+
+/* How far the values of a term in two threads may lie apart. */
+static uint64_t spread_of(const struct check *c, const struct ex *v)
+{
+	if (v->op == EX_CTR) {
+		uint64_t x = counter_below(c->a->guard, v, 0), y = counter_below(c->b->guard, v, 0);
+		return x > y ? x : y;
+	}
+	return v->hi - v->lo;
+}
+
+/*
+ * Modulo the mask + 1: each term vanishes, or comes the same number of times in both. Terms that
+ * aren't one value in both threads become digits.
+ */
 static bool has_same_terms(const struct check *c, const struct residue *a, const struct residue *b,
-			   const uint8_t *counters, uint64_t mask)
+			   const uint8_t *counters, uint64_t mask, struct digits *out)
 {
 	for (uint32_t i = 0; i < a->n; i++) {
 		const struct ex *v = a->term[i].v;
 		uint64_t x = a->term[i].times & mask, y = times_of(b, v) & mask;
-		if ((x || y) && (x != y || !is_shared(c, v, counters, 0)))
+		if (x != y)
 			return false;
+		if (x && !is_shared(c, v, counters, 0))
+			out->v[out->n++] = (struct digit){.step = x, .most = spread_of(c, v)};
 	}
 	for (uint32_t i = 0; i < b->n; i++)
 		if ((b->term[i].times & mask) && !(times_of(a, b->term[i].v) & mask))
@@ -378,32 +442,47 @@ static bool has_same_terms(const struct check *c, const struct residue *a, const
 }
 
 /*
- * Are the positions apart modulo 2^bits? The smallest number comes first, each must be at least
- * what the smaller ones add up to, and one more access must fit between the largest sum and M.
+ * Do the digits make different sums modulo 2^bits, further apart than an access is wide? The
+ * smallest number comes first, each must be at least what the smaller ones add up to, and one more
+ * access must fit between the largest sum and M.
  */
-static bool has_radix(const struct check *c, const uint64_t *digit, unsigned bits, uint64_t width)
+static bool has_radix(struct digits *d, unsigned bits, uint64_t width)
 {
-	const struct ex_launch *l = &c->pool->launch;
 	uint64_t mask = ex_mask(bits), radix = width;
-	bool is_far = c->level >= RACE_LEVEL_CLUSTER, is_done[DIGITS] = {false};
 
-	for (unsigned n = 0; n < DIGITS; n++) {
-		unsigned best = DIGITS;
-		for (unsigned d = 0; d < DIGITS; d++) {
-			bool varies = l->max[d] > 1 && (d < 3 || is_far);
-			if (varies && !is_done[d] &&
-			    (best == DIGITS || (digit[d] & mask) < (digit[best] & mask)))
-				best = d;
+	for (unsigned n = 0; n < d->n; n++) {
+		struct digit *best = NULL;
+		for (unsigned i = 0; i < d->n; i++) {
+			struct digit *x = &d->v[i];
+			if (!n && x->step > mask - x->step + 1) /* down as well as up */
+				x->step = mask - x->step + 1;
+			if (!x->is_done && (!best || x->step < best->step))
+				best = x;
 		}
-		if (best == DIGITS)
-			return n > 0;
-		uint64_t step = digit[best] & mask;
-		if (step < radix || l->max[best] - 1 > (mask - radix + 1) / step)
+		if (best->step < radix || best->most > (mask - radix + 1) / best->step)
 			return false;
-		radix += step * (l->max[best] - 1);
-		is_done[best] = true;
+		radix += best->step * best->most;
+		best->is_done = true;
 	}
 	return true;
+}
+
+/* The positions that differ between the two threads. False: there is none, or one doesn't count. */
+static bool add_positions(const struct check *c, const struct residue *r, uint64_t mask,
+			  struct digits *out)
+{
+	const struct ex_launch *l = &c->pool->launch;
+	bool is_far = c->level >= RACE_LEVEL_CLUSTER, found = false;
+
+	for (unsigned d = 0; d < DIGITS; d++) {
+		if (l->max[d] <= 1 || (d >= 3 && !is_far))
+			continue;
+		if (!(r->digit[d] & mask))
+			return false;
+		out->v[out->n++] = (struct digit){r->digit[d] & mask, l->max[d] - 1, false};
+		found = true;
+	}
+	return found;
 }
 
 static bool is_apart_in_residue(const struct check *c, const uint8_t *counters)
@@ -420,8 +499,10 @@ static bool is_apart_in_residue(const struct check *c, const uint8_t *counters)
 		bool is_alike = (a.constant & mask) == (b.constant & mask);
 		for (unsigned d = 0; d < DIGITS && is_alike; d++)
 			is_alike = (a.digit[d] & mask) == (b.digit[d] & mask);
-		if (is_alike && has_same_terms(c, &a, &b, counters, mask) &&
-		    has_radix(c, a.digit, bits, na > nb ? na : nb))
+		struct digits d = {.n = 0};
+		if (is_alike && add_positions(c, &a, mask, &d) &&
+		    has_same_terms(c, &a, &b, counters, mask, &d) &&
+		    has_radix(&d, bits, na > nb ? na : nb))
 			return true;
 	}
 	return false;

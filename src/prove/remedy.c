@@ -75,9 +75,9 @@ static int is_seen(const struct check *c, const struct ev_assume *as)
 				       ex_const(p, 32, l->dim[d]));
 		for (uint32_t k = 0; k < l->nparams; k++) {
 			unsigned w = 8 * l->param[k].bytes;
-			const struct ex *leaf = ex_leaf(p, EX_PARAM, w, l->param[k].off, EX_GRID,
-							ex_full(w), EX_NO_ARGS);
-			v = ex_replace(p, v, leaf, ex_const(p, w, l->param[k].value));
+			const struct ex *leaf = ex_param(p, w, l->param[k].off);
+			if (leaf->op == EX_PARAM)
+				v = ex_replace(p, v, leaf, ex_const(p, w, l->param[k].value));
 		}
 		if (v->op != EX_CONST)
 			return -1;
@@ -98,6 +98,7 @@ static bool is_kept(struct finder *f)
 	x.counts = &c->k->counts;
 	x.deadline = c->deadline;
 	x.rlimit = CHECK_RLIMIT_INTEGERS;
+	x.npins = pins_find(c->e, x.pin);
 	if (!contract_has_launch(&x, NULL))
 		return false;
 	for (size_t i = 0; i < f->pairs.n; i++)

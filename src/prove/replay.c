@@ -594,6 +594,18 @@ static enum replay_answer judge(struct run *r, struct thread *const *t, struct r
 	return REPLAY_RACES;
 }
 
+/* May other threads break the assumption at a step where the two of the alarm keep it? What speaks
+ * of parameters and dimensions alone is the same in all threads that come there. */
+static bool may_differ(const struct ev *e, uint32_t step)
+{
+	uint64_t kind = e->ir->steps.v[step].imm;
+
+	for (size_t i = 0; i < e->assumes.n; i++)
+		if (e->assumes.v[i].index == step && ev_is_of_launch(&e->assumes.v[i]))
+			return false;
+	return kind == IR_ASSUME_FACT || kind == IR_ASSUME_DISTINCT;
+}
+
 void replay_open(struct run *r, uint64_t most)
 {
 	const struct ir *ir = r->e->ir;
@@ -603,8 +615,7 @@ void replay_open(struct run *r, uint64_t most)
 		for (uint32_t k = b->first; k < b->first + b->n; k++) {
 			const struct ir_step *st = &ir->steps.v[k];
 			r->has_orders |= st->kind == IR_ORDER || st->kind == IR_UNKNOWN;
-			r->has_assumes |= st->kind == IR_ASSUME && (st->imm == IR_ASSUME_FACT ||
-								    st->imm == IR_ASSUME_DISTINCT);
+			r->has_assumes |= st->kind == IR_ASSUME && may_differ(r->e, k);
 		}
 	}
 	r->budget = most;

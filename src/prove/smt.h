@@ -52,6 +52,9 @@ struct smt_query {
 	bool is_exact; /* bit-vectors without shortcuts: a model is one */
 };
 
+/* Parameters that the pool has pinned get a value of theirs, in the model, too. */
+void smt_pin_model(struct smt_model *m, const struct ex_pool *p);
+
 struct smt;
 /* Starts Z3 (10 ms, mostly fresh pages) in a process whose children will need it. */
 void smt_warm(void);

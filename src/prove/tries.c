@@ -256,6 +256,7 @@ static void set_scalars(const struct check *c, struct smt_model *m, uint64_t val
 	for (size_t i = 0; i < c->e->assumes.n; i++)
 		if (c->e->assumes.v[i].kind == IR_ASSUME_FACT)
 			obey(m, c->e->assumes.v[i].fact);
+	smt_pin_model(m, c->pool);
 }
 
 /* Sizes in x, y and z as far as the contract leaves them open. */
@@ -344,6 +345,7 @@ static bool try_scalars(struct check *c, const struct replay_pair *p, struct smt
 		}
 		if (!has_scalar)
 			return false;
+		smt_pin_model(&try_it, c->pool);
 		c->searches++;
 		if (try(c, p, &try_it, met)) {
 			*m = try_it;

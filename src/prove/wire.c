@@ -202,7 +202,8 @@ static struct wire_key key_of(const struct wire_job *j)
 	struct wire_key k = {BASE_FNV_INIT, BASE_FNV_INIT ^ 0x9e3779b97f4a7c15ull};
 	bool flags[] = {o->may_alias,	   o->all_launches,   o->is_lockstep,	o->is_same_value,
 			o->wants_protocol, o->wants_remedies, o->level[0],	o->level[1],
-			o->level[2],	   o->level[3],	      o->counters_wrap, o->of_many_blocks};
+			o->level[2],	   o->level[3],	      o->counters_wrap, o->of_many_blocks,
+			o->tries_many};
 
 	mix(&k, &o->cache_key, sizeof(o->cache_key));
 	mix(&k, j->text, j->size);
@@ -217,6 +218,8 @@ static struct wire_key key_of(const struct wire_job *j)
 	}
 	for (size_t i = 0; i < o->nassumes; i++)
 		mix_text(&k, o->assumes[i]);
+	for (size_t i = 0; i < o->nsystem; i++)
+		mix_text(&k, o->system[i]);
 	for (size_t i = 0; o->launches && i < o->nlaunches; i++) {
 		const struct prove_launch *l = &o->launches[i];
 		mix_text(&k, l->kernel);

@@ -147,7 +147,9 @@ static void put_problem(cJSON *o, const struct race_problem *p)
 {
 	static const char *const names[] = {[RACE_PROBLEM_UNPROVEN] = "unproven",
 					    [RACE_PROBLEM_VACUOUS] = "vacuous",
-					    [RACE_PROBLEM_EXCLUDED] = "excluded"};
+					    [RACE_PROBLEM_EXCLUDED] = "excluded",
+					    [RACE_PROBLEM_SINGLE] = "single",
+					    [RACE_PROBLEM_BARRIER] = "barrier"};
 
 	cJSON_AddStringToObject(o, "kind", names[p->kind]);
 	cJSON_AddStringToObject(o, "text", p->text);

@@ -279,7 +279,9 @@ static void print_problems(struct base_buf *out, const struct race_proof *k)
 {
 	static const char *const words[] = {[RACE_PROBLEM_UNPROVEN] = "not analysed",
 					    [RACE_PROBLEM_VACUOUS] = "contradiction",
-					    [RACE_PROBLEM_EXCLUDED] = "excluded"};
+					    [RACE_PROBLEM_EXCLUDED] = "excluded",
+					    [RACE_PROBLEM_SINGLE] = "not covered",
+					    [RACE_PROBLEM_BARRIER] = "barrier"};
 
 	for (size_t i = 0; i < k->problems.n; i++) {
 		const struct race_problem *p = &k->problems.v[i];
@@ -296,6 +298,7 @@ static void print_kernel(struct base_buf *out, const struct rep_options *opt,
 			 const struct race_proof *k)
 {
 	static const char *const words[] = {[RACE_VERDICT_FREE] = "race-free",
+					    [RACE_VERDICT_SINGLE] = "race-free for one block only",
 					    [RACE_VERDICT_BENIGN] =
 						    "race-free up to stores of equal values",
 					    [RACE_VERDICT_TRUE] = "true alarm",
@@ -304,7 +307,10 @@ static void print_kernel(struct base_buf *out, const struct rep_options *opt,
 					    [RACE_VERDICT_VACUOUS] = "error: vacuous"};
 	const struct race_proof_counts *c = &k->counts;
 
-	base_buf_printf(out, "%s: %s\n", k->name_shown, words[k->verdict]);
+	base_buf_printf(out, "%s: %s\n", k->name_shown,
+			k->verdict == RACE_VERDICT_SINGLE && k->single == RACE_SINGLE_THREAD
+				? "race-free for one thread only"
+				: words[k->verdict]);
 	for (size_t i = 0; i < k->alarms.n; i++)
 		print_alarm(out, opt, &k->alarms.v[i]);
 	print_advice(out, k);
@@ -364,8 +370,8 @@ static void print_tables(struct base_buf *out, const struct race_proofs *r)
 	size_t analysed = r->kernels.n - n[RACE_VERDICT_UNPROVEN] - n[RACE_VERDICT_VACUOUS];
 	base_buf_printf(out, "%6s %6s %6s %9s %7s %5s | %6s %9s\n%6zu %6zu %6zu ", "DRF", "P-racy",
 			"T-racy", "coverage", "timeout", "crash", "true", "potential",
-			n[RACE_VERDICT_FREE] + n[RACE_VERDICT_BENIGN], n[RACE_VERDICT_POTENTIAL],
-			n[RACE_VERDICT_TRUE]);
+			n[RACE_VERDICT_FREE] + n[RACE_VERDICT_SINGLE] + n[RACE_VERDICT_BENIGN],
+			n[RACE_VERDICT_POTENTIAL], n[RACE_VERDICT_TRUE]);
 	base_buf_printf(out, "%8.1f%% %7zu %5zu | %6zu %9zu\n",
 			r->kernels.n ? 100.0 * (double)analysed / (double)r->kernels.n : 0.0,
 			timeout, crash, right, maybe);
@@ -391,6 +397,8 @@ void rep_proof_text(const struct race_proofs *r, const struct rep_options *opt,
 			r->kernels.n, r->kernels.n == 1 ? "" : "s", n[RACE_VERDICT_FREE],
 			n[RACE_VERDICT_TRUE], n[RACE_VERDICT_POTENTIAL], n[RACE_VERDICT_UNPROVEN],
 			n[RACE_VERDICT_VACUOUS]);
+	if (n[RACE_VERDICT_SINGLE])
+		base_buf_printf(out, ", %zu for one thread or block only", n[RACE_VERDICT_SINGLE]);
 	if (n[RACE_VERDICT_BENIGN])
 		base_buf_printf(out, ", %zu up to equal values", n[RACE_VERDICT_BENIGN]);
 	base_buf_puts(out, "\n");

@@ -12,7 +12,7 @@ import concurrent.futures, glob, json, os, re, statistics, subprocess, sys, temp
 
 collider, nvcc, root = sys.argv[1:4]
 files = sys.argv[4:] or sorted(glob.glob(root + '/tests/prove/kernels/*.cu'))
-SHORT = {'race-free': 'free', 'true-alarm': 'true', 'potential-alarm': 'potential',
+SHORT = {'race-free': 'free', 'race-free-single': 'free', 'true-alarm': 'true', 'potential-alarm': 'potential',
          'could-not-prove': 'unproven', 'vacuous': 'vacuous'}
 
 
@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as tmp, \
         for name, expected, rest in re.findall(r'^// prove: (\w+) (\S+)(.*)$', text, re.M):
             words = rest.split()
             body = text[text.index(' ' + name + '('):].split('\n}\n')[0]
-            truth = {'race-free': 'free', 'true': 'racy'}.get(expected)
+            truth = {'race-free': 'free', 'single': 'free', 'true': 'racy'}.get(expected)
             truth = truth or next((w for w in words if w in ('free', 'racy')), 'other')
             options = [w for w in words if w.startswith('--')]
             jobs.append((name, truth, options, plain, fast))

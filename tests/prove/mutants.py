@@ -23,7 +23,7 @@ import ast, concurrent.futures, json, os, random, re, subprocess, sys, tempfile
 collider, oracle, nvcc, root = sys.argv[1:5]
 count, files = int(sys.argv[5]), sys.argv[6:]
 BARRIER, GUARD, STRIDE = 'barrier', 'guard', 'stride'
-SHORT = {'race-free': 'free', 'true-alarm': 'true', 'potential-alarm': 'potential',
+SHORT = {'race-free': 'free', 'race-free-single': 'free', 'true-alarm': 'true', 'potential-alarm': 'potential',
          'could-not-prove': 'unproven', 'vacuous': 'vacuous'}
 TRAP = ('{ .reg .pred %p; .reg .b32 %r; ld.param.u32 %r, [__collider_assume_param_0];'
         ' setp.eq.u32 %p, %r, 0; @%p trap; ret; }')

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """steps.py - PTX files, one step of the analysis each: steps.py COLLIDER FILE.ptx...
 
-The second line of a file is "// expect: race-free|true|potential|unproven".
+The second line of a file is "// expect: race-free|single|true|potential|unproven".
 """
 import re, subprocess, sys
 
-CODES = {'race-free': 0, 'true': 10, 'unproven': 11, 'potential': 12}
+CODES = {'race-free': 0, 'single': 14, 'true': 10, 'unproven': 11, 'potential': 12}
 failed = 0
 for path in sys.argv[2:]:
     expected = re.search(r'^// expect: (\S+)', open(path).read(), re.M).group(1)

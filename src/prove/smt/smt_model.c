@@ -40,6 +40,21 @@ static void put_param(struct smt_model *m, uint64_t off, unsigned bytes, uint64_
 	m->param[m->nparams++].value = value;
 }
 
+void smt_pin_model(struct smt_model *m, const struct ex_pool *p)
+{
+	for (uint32_t i = 0; i < p->npins; i++) {
+		const struct ex_pin *x = &p->pin[i];
+		uint32_t k = 0;
+		while (k < m->nparams &&
+		       (m->param[k].off != x->off || 8 * m->param[k].bytes != x->w))
+			k++;
+		if (k == m->nparams)
+			put_param(m, x->off, x->w / 8, x->lo);
+		else if (m->param[k].value < x->lo || m->param[k].value > x->hi)
+			m->param[k].value = m->param[k].value < x->lo ? x->lo : x->hi;
+	}
+}
+
 /* A register's or parameter's number in the model; false: it is neither. */
 static bool launch_number(const struct smt_model *m, const struct ex *v, unsigned t, uint64_t *n)
 {
@@ -136,6 +151,7 @@ static void read_model(struct smt *s, struct smt_model *m)
 		if (which >= EX_CTAID_X && which < EX_NTID_X && s->q.is_same_cta)
 			m->ctaid[0][d] = m->ctaid[1][d] = (uint32_t)x;
 	}
+	smt_pin_model(m, s->e->pool);
 	for (unsigned d = 0; d < 3; d++) {
 		if (!m->ntid[d])
 			m->ntid[d] = l->dim[d] ? l->dim[d] : 1;

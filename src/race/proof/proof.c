@@ -9,6 +9,7 @@ const char *race_verdict_name(enum race_verdict v)
 {
 	static const char *const names[] = {
 		[RACE_VERDICT_FREE] = "race-free",
+		[RACE_VERDICT_SINGLE] = "race-free-single",
 		[RACE_VERDICT_BENIGN] = "race-free-up-to-same-value",
 		[RACE_VERDICT_TRUE] = "true-alarm",
 		[RACE_VERDICT_POTENTIAL] = "potential-alarm",
@@ -51,6 +52,7 @@ int race_proof_exit_code(const struct race_proofs *r)
 {
 	static const int codes[] = {
 		[RACE_VERDICT_FREE] = BASE_EXIT_OK,
+		[RACE_VERDICT_SINGLE] = BASE_EXIT_SINGLE,
 		[RACE_VERDICT_BENIGN] = BASE_EXIT_SAME_VALUE,
 		[RACE_VERDICT_TRUE] = BASE_EXIT_TRUE_ALARM,
 		[RACE_VERDICT_POTENTIAL] = BASE_EXIT_POTENTIAL_ALARM,

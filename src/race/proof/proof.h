@@ -11,6 +11,7 @@
 
 enum race_verdict {
 	RACE_VERDICT_FREE,
+	RACE_VERDICT_SINGLE, /* race-free, but only as one thread, or one block, runs it */
 	RACE_VERDICT_BENIGN, /* race-free up to stores of equal values (--benign=same-value) */
 	RACE_VERDICT_TRUE,
 	RACE_VERDICT_POTENTIAL,
@@ -22,8 +23,14 @@ enum race_verdict {
 enum race_problem_kind {
 	RACE_PROBLEM_UNPROVEN, /* not modelled, or the solver gave up */
 	RACE_PROBLEM_VACUOUS,  /* an assumption that contradicts others or the launch */
-	RACE_PROBLEM_EXCLUDED  /* an access that the assumptions exclude; leaves the verdict */
+	/* These leave the verdict as it is: */
+	RACE_PROBLEM_EXCLUDED, /* an access that the assumptions exclude */
+	RACE_PROBLEM_SINGLE,   /* one thread or block is proven; what is known of more */
+	RACE_PROBLEM_BARRIER   /* a barrier that some threads or blocks skip */
 };
+
+/* Of whom a proof of RACE_VERDICT_SINGLE speaks. */
+enum race_single { RACE_SINGLE_NOT, RACE_SINGLE_BLOCK, RACE_SINGLE_THREAD };
 
 /* What made a kernel unproven, for the columns of the summary. */
 enum race_problem_cause { RACE_CAUSE_OTHER, RACE_CAUSE_TIMEOUT, RACE_CAUSE_CRASH };
@@ -144,6 +151,7 @@ struct race_proven_site {
 struct race_proof {
 	const char *name, *name_shown; /* mangled, demangled */
 	enum race_verdict verdict;
+	enum race_single single; /* the proof is for one block or thread only */
 	BASE_VEC(struct race_alarm) alarms;
 	BASE_VEC(struct race_problem) problems;
 	BASE_VEC(const char *) contract; /* sentences */
@@ -174,7 +182,7 @@ const char *race_level_name(enum race_level l);	    /* "warp", "block", ... */
 const char *race_alarm_class(const struct race_alarm *a);
 /* The same of a whole kernel (the paper's table 4); "" when it was not analysed. */
 const char *race_proof_class(const struct race_proof *k);
-/* The exit code for the results: 10 before 11 before 12 before 13 before 0. */
+/* The exit code for the results: 10 before 11 before 12 before 13 before 14 before 0. */
 int race_proof_exit_code(const struct race_proofs *r);
 void race_proof_free(struct race_proof *k);
 void race_proofs_free(struct race_proofs *r);

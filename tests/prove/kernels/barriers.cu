@@ -2,7 +2,7 @@
  * barriers.cu - phases of shared memory.
  */
 
-// prove: neighbour race-free
+// prove: neighbour single
 __global__ void neighbour(float *out)
 {
 	__shared__ float s[1024];
@@ -94,7 +94,7 @@ __global__ void reduce_modulo(float *g, const float *in)
 		g[blockIdx.x] = s[0];
 }
 
-// prove: scan_two_barriers race-free
+// prove: scan_two_barriers single
 __global__ void scan_two_barriers(float *g)
 {
 	__shared__ float s[1024];
@@ -123,7 +123,7 @@ __global__ void scan_one_barrier(float *g)
 	g[threadIdx.x] = s[threadIdx.x];
 }
 
-// prove: scan_double_buffer race-free --block-dim=256
+// prove: scan_double_buffer single --block-dim=256
 __global__ void scan_double_buffer(float *g)
 {
 	__shared__ float s[512];
@@ -176,7 +176,7 @@ __global__ void divergent(float *g)
 	g[threadIdx.x] = s[threadIdx.x];
 }
 
-// prove: uniform_barrier race-free
+// prove: uniform_barrier single
 __global__ void uniform_barrier(float *g, int n)
 {
 	__shared__ float s[1024];
@@ -210,7 +210,7 @@ __global__ void loop_carried(float *g, int n)
 	g[threadIdx.x] = s[threadIdx.x];
 }
 
-// prove: ping race-free
+// prove: ping single
 __global__ void ping(float *g, int n)
 {
 	__shared__ float s[1024];
@@ -224,7 +224,7 @@ __global__ void ping(float *g, int n)
 	g[threadIdx.x] = v;
 }
 
-// prove: broadcast race-free
+// prove: broadcast single
 __global__ void broadcast(float *g)
 {
 	__shared__ float head;

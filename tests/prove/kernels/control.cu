@@ -2,7 +2,7 @@
  * control.cu - loops, branches, functions, templates, bytes, unions, tickets.
  */
 
-// prove: chunk_per_thread race-free
+// prove: chunk_per_thread single
 __global__ void chunk_per_thread(float *y, int chunk)
 {
 	int t = threadIdx.x;
@@ -29,7 +29,7 @@ __global__ void chunk_of_four(float *y)
 		y[(size_t)i * 4 + k] = k;
 }
 
-// prove: count_down race-free
+// prove: count_down single
 __global__ void count_down(float *y, int n)
 {
 	for (int i = n - 1 - (int)threadIdx.x; i >= 0; i -= blockDim.x)
@@ -63,7 +63,7 @@ __global__ void packed_triangle(float *m, const int *start)
 		m[start[row] + col] = 0;
 }
 
-// prove: powers race-free
+// prove: powers single
 __global__ void powers(float *y)
 {
 	unsigned t = threadIdx.x;
@@ -80,7 +80,7 @@ __global__ void powers_meet(float *y)
 		y[i] = 1;
 }
 
-// prove: halves race-free --block-dim=64
+// prove: halves single --block-dim=64
 __global__ void halves(float *y)
 {
 	for (unsigned k = 32; k > 0; k >>= 1)
@@ -88,7 +88,7 @@ __global__ void halves(float *y)
 			y[threadIdx.x] = k;
 }
 
-// prove: table_of_powers race-free
+// prove: table_of_powers single
 __global__ void table_of_powers(float *y)
 {
 	unsigned slot = 0;
@@ -96,7 +96,7 @@ __global__ void table_of_powers(float *y)
 		y[threadIdx.x * 10 + slot++] = i;
 }
 
-// prove: with_continue race-free
+// prove: with_continue single
 __global__ void with_continue(float *y, int n)
 {
 	for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -109,7 +109,7 @@ __global__ void with_continue(float *y, int n)
 	}
 }
 
-// prove: do_while race-free
+// prove: do_while single
 __global__ void do_while(float *y, unsigned n)
 {
 	unsigned i = threadIdx.x;
@@ -120,7 +120,7 @@ __global__ void do_while(float *y, unsigned n)
 	} while (i < n);
 }
 
-// prove: by_switch race-free
+// prove: by_switch single
 __global__ void by_switch(float *y, int mode)
 {
 	unsigned t = threadIdx.x;
@@ -172,7 +172,7 @@ template <typename F> __device__ void each(float *y, int n, F f)
 		f(y + i);
 }
 
-// prove: functor race-free
+// prove: functor single
 __global__ void functor(float *y, int n, float amount)
 {
 	each(y, n, adder{amount});
@@ -265,7 +265,7 @@ __global__ void union_next(union mixed *p)
 	p[i].s[4] = 1;
 }
 
-// prove: carved race-free --block-dim=128
+// prove: carved single --block-dim=128
 __global__ void carved(float *y)
 {
 	extern __shared__ unsigned char raw[];
@@ -419,7 +419,7 @@ __global__ void swizzle(float *y)
 	y[(blockIdx.x * 8 + r) * 32 + x] = s[r * 32 + x];
 }
 
-// prove: padded race-free --block-dim=256
+// prove: padded single --block-dim=256
 __global__ void padded(float *y)
 {
 	__shared__ float s[256 + 8];
@@ -482,7 +482,7 @@ __global__ void memcpy_overlap(char *to, const char *from)
 	memcpy(to + 20ull * i, from + 24ull * i, 24);
 }
 
-// prove: named_barrier_pair race-free --block-dim=64
+// prove: named_barrier_pair single --block-dim=64
 __global__ void named_barrier_pair(float *y)
 {
 	__shared__ float s[64];

@@ -16,7 +16,7 @@ __global__ void grid_stride_wrong(float *y, const float *x, int n)
 		y[i] = x[i];
 }
 
-// prove: block_stride race-free
+// prove: block_stride single
 __global__ void block_stride(float *y, int n)
 {
 	for (int i = threadIdx.x; i < n; i += blockDim.x)
@@ -133,7 +133,7 @@ __global__ void stencil_in_place(float *a, int n)
 		a[i] = a[i - 1] + a[i];
 }
 
-// prove: row_per_thread race-free
+// prove: row_per_thread single
 __global__ void row_per_thread(float *m, int w)
 {
 	unsigned row = threadIdx.x;
@@ -142,7 +142,7 @@ __global__ void row_per_thread(float *m, int w)
 		m[row * w + j] = 0;
 }
 
-// prove: bitonic race-free --block-dim=256
+// prove: bitonic single --block-dim=256
 __global__ void bitonic(int *g)
 {
 	__shared__ int s[256];
@@ -204,7 +204,7 @@ __global__ void hash_steps(float *y, int n)
 	}
 }
 
-// prove: guarded_twice race-free
+// prove: guarded_twice single
 __global__ void guarded_twice(float *y, int n, int m)
 {
 	for (int i = threadIdx.x; i < n && i < m; i += blockDim.x)

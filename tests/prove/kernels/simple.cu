@@ -66,7 +66,7 @@ __global__ void wraps_mask(float *y)
 	y[(threadIdx.x - 1u) & 31] = 1.0f;
 }
 
-// prove: mask_in_block race-free --block-dim=32
+// prove: mask_in_block single --block-dim=32
 __global__ void mask_in_block(float *y)
 {
 	y[(threadIdx.x - 1u) & 31] = 1.0f;
@@ -81,13 +81,13 @@ __global__ void bytes_and_words(unsigned char *y)
 		y[threadIdx.x] = 1;
 }
 
-// prove: bytes race-free
+// prove: bytes single
 __global__ void bytes(unsigned char *y)
 {
 	y[threadIdx.x] = 1;
 }
 
-// prove: even_odd race-free
+// prove: even_odd single
 __global__ void even_odd(float *y, const float *x)
 {
 	unsigned i = threadIdx.x;
@@ -109,7 +109,7 @@ __global__ void divide(float *y)
 	y[threadIdx.x / 2] = 1.0f;
 }
 
-// prove: reversed race-free
+// prove: reversed single
 __global__ void reversed(float *y)
 {
 	y[blockDim.x - 1 - threadIdx.x] = 1.0f;
@@ -190,7 +190,7 @@ __device__ void swap(int &a, int &b)
 	b = t;
 }
 
-// prove: by_reference race-free
+// prove: by_reference single
 __global__ void by_reference(int *y)
 {
 	int a = threadIdx.x, b = 1000;
@@ -200,7 +200,7 @@ __global__ void by_reference(int *y)
 
 __device__ int state[1024];
 
-// prove: module_variable race-free
+// prove: module_variable single
 __global__ void module_variable()
 {
 	state[threadIdx.x] += 1;

@@ -79,7 +79,7 @@ __global__ void last_block(float *g, unsigned *ticket)
 		g[0] = g[gridDim.x - 1];
 }
 
-// prove: shuffle_only race-free
+// prove: shuffle_only single
 __global__ void shuffle_only(float *g)
 {
 	float v = g[threadIdx.x];
@@ -104,7 +104,7 @@ __device__ void copy_in(int *to, const int *from)
 		     : "memory");
 }
 
-// prove: copy_waited race-free --block-dim=64
+// prove: copy_waited single --block-dim=64
 __global__ void copy_waited(int *out, const int *in)
 {
 	__shared__ int s[64];
@@ -222,7 +222,7 @@ __global__ void grid_sync_loop_once(float *a, float *b, int n)
 	}
 }
 
-// prove: block_group race-free --block-dim=64
+// prove: block_group single --block-dim=64
 __global__ void block_group(float *a)
 {
 	__shared__ float s[64];

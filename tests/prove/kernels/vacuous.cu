@@ -11,7 +11,7 @@ __global__ void two_values(float *y, int n)
 	y[threadIdx.x / n] = 1.0f;
 }
 
-// prove: two_bounds race-free
+// prove: two_bounds single
 __global__ void two_bounds(float *y, int n)
 {
 	collider_assume(n < 2);
@@ -34,7 +34,7 @@ __global__ void always(float *y)
 }
 
 // prove: param_against vacuous --param=2=2
-// prove: param_against race-free --param=2=1
+// prove: param_against single --param=2=1
 __global__ void param_against(float *y, int n)
 {
 	collider_assume(n == 1);
@@ -42,9 +42,9 @@ __global__ void param_against(float *y, int n)
 }
 
 // prove: two_params vacuous --param=2=1,2=2
-// prove: two_params race-free --param=2=1,2=1
+// prove: two_params single --param=2=1,2=1
 // prove: two_params vacuous --param=2=4294967297
-// prove: two_params race-free --param=2=0x1
+// prove: two_params single --param=2=0x1
 __global__ void two_params(float *y, int n)
 {
 	y[threadIdx.x / n] = 1.0f;

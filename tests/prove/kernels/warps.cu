@@ -2,7 +2,7 @@
  * warps.cu - what orders the lanes of a warp, and what doesn't.
  */
 
-// prove: warp_sync race-free
+// prove: warp_sync single
 __global__ void warp_sync(float *g)
 {
 	__shared__ float s[64];
@@ -29,7 +29,7 @@ __global__ void warp_sync_too_small(float *g)
 	g[threadIdx.x] = s[63 - threadIdx.x];
 }
 
-// prove: warp_reduce race-free --block-dim=256
+// prove: warp_reduce single --block-dim=256
 __global__ void warp_reduce(float *out, const float *in)
 {
 	__shared__ float s[256];
@@ -60,7 +60,7 @@ __global__ void warp_reduce_no_barrier(float *out, const float *in)
 }
 
 // The branch goes one way in each warp.
-// prove: first_warp race-free --block-dim=128
+// prove: first_warp single --block-dim=128
 __global__ void first_warp(float *out, const float *in)
 {
 	__shared__ float s[128];
@@ -77,7 +77,7 @@ __global__ void first_warp(float *out, const float *in)
 }
 
 // Half a warp comes to the barrier: it orders nothing for sure.
-// prove: half_warp race-free --block-dim=128
+// prove: half_warp single --block-dim=128
 __global__ void half_warp(float *out, const float *in)
 {
 	__shared__ float s[128];
@@ -127,7 +127,7 @@ __global__ void warps_apart(float *out)
 	out[threadIdx.x] = s[threadIdx.x];
 }
 
-// prove: old_reduce race-free --block-dim=32 --warp-lockstep
+// prove: old_reduce single --block-dim=32 --warp-lockstep
 // prove: old_reduce true --block-dim=32
 __global__ void old_reduce(float *out, const float *in)
 {
