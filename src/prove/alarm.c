@@ -15,12 +15,29 @@ void alarm_place(struct check *c, const struct ptx_stmt *s, const char **file, u
 {
 	*file = "";
 	*line = 0;
-	if (!s || !s->loc)
+	const struct ptx_loc *l = s ? ptx_near_loc(s) : NULL;
+	if (!l)
 		return;
-	*line = s->loc->line;
+	*line = l->line;
 	ptx_each_item(c->e->ir->m,
-		      it) if (it->kind == PTX_ITEM_FILE && it->file_id == s->loc->file) *file =
+		      it) if (it->kind == PTX_ITEM_FILE && it->file_id == l->file) *file =
 		base_strndup(c->arena, it->file_name.p, it->file_name.n);
+}
+
+/* The call in the program's own code by which control came to a statement of a library. */
+static const struct ptx_stmt *own_statement(struct check *c, const struct ptx_stmt *at)
+{
+	const struct ir *ir = c->e->ir;
+
+	for (size_t i = 0; i < ir->steps.n && at; i++) {
+		if (ir->steps.v[i].at != at)
+			continue;
+		for (uint32_t k = ir->steps.v[i].call; k && launch_is_library(ir, c->o, at);
+		     k = ir->calls.v[k].outer)
+			at = ir->calls.v[k].at;
+		return at;
+	}
+	return at;
 }
 
 const char *alarm_object(struct check *c, const struct ev_access *a)
@@ -50,7 +67,7 @@ void alarm_problem(enum race_problem_kind kind, const struct ptx_stmt *at, const
 	struct race_problem p = {.kind = kind, .text = text, .ptx_line = at ? at->line : 0};
 	struct check *c = arg;
 
-	alarm_place(c, at, &p.file, &p.line);
+	alarm_place(c, own_statement(c, at), &p.file, &p.line);
 	if (strstr(text, "gave up"))
 		p.cause = RACE_CAUSE_TIMEOUT;
 	for (size_t i = 0; i < c->k->problems.n; i++)
@@ -169,9 +186,54 @@ static bool depends(const struct ex *v, const struct ex *on)
 	return v && on->is_approx && ex_contains(v, on);
 }
 
-static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
-		       const struct ev_access *a, const struct replay_meeting *met)
+/* A number that follows from the launch and the thread, where the replay didn't come so far. */
+struct launch_thread {
+	const struct smt_model *m;
+	unsigned side, budget;
+};
+
+static bool number_of(struct launch_thread *t, const struct ex *v, uint64_t *out)
 {
+	unsigned d = (unsigned)v->imm % 3;
+	uint64_t x[3] = {0, 0, 0};
+
+	if (!t->budget--) {
+		t->budget = 0;
+		return false;
+	}
+	*out = v->imm;
+	if (v->op == EX_CONST)
+		return true;
+	if (v->op == EX_SPEC) {
+		*out = v->imm >= EX_NCTAID_X  ? t->m->nctaid[d]
+		       : v->imm >= EX_NTID_X  ? t->m->ntid[d]
+		       : v->imm >= EX_CTAID_X ? t->m->ctaid[t->side][d]
+					      : t->m->tid[t->side][d];
+		return true;
+	}
+	if (v->op == EX_PARAM) {
+		*out = 0;
+		for (uint32_t i = 0; i < t->m->nparams; i++)
+			if (t->m->param[i].off == v->imm && 8 * t->m->param[i].bytes == v->w)
+				*out = t->m->param[i].value;
+		return v->w < 64; /* one of 64 bits may be a pointer */
+	}
+	if (v->op < EX_ADD || v->op == EX_IND)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (!number_of(t, v->a[i], &x[i]))
+			return false;
+	if (v->op == EX_ITE) {
+		*out = x[0] & 1 ? x[1] : x[2];
+		return true;
+	}
+	return ex_fold((enum ex_op)v->op, v->w, v->a[0]->w, x[0], x[1], out);
+}
+
+static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
+		       const struct ev_access *a, const struct alarm_facts *f)
+{
+	const struct replay_meeting *met = f->met;
 	struct names_var vars[RACE_ALARM_VARS];
 	uint32_t n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
 
@@ -192,6 +254,13 @@ static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
 		if (v->is_known[side])
 			v->value[side] =
 				extended(met->value[side][i], vars[i].bytes, vars[i].is_signed);
+		struct launch_thread t = {f->m, side, 500};
+		uint64_t value;
+		if (v->is_known[side] || !f->m || !vars[i].value ||
+		    !number_of(&t, vars[i].value, &value))
+			continue;
+		v->is_known[side] = true;
+		v->value[side] = extended(value, vars[i].bytes, vars[i].is_signed);
 	}
 }
 
@@ -252,15 +321,19 @@ void alarm_raise(struct check *c, const struct alarm_facts *f)
 			al.side[i].phase = f->met->phase[i];
 		}
 		al.nparams = f->m->nparams;
-		for (uint32_t i = 0; i < al.nparams; i++)
+		for (uint32_t i = 0; i < al.nparams; i++) {
+			const struct names_param *n = names_param_at(&c->names, f->m->param[i].off);
 			al.param[i] = (struct race_alarm_param){.off = f->m->param[i].off,
 								.value = f->m->param[i].value,
 								.bytes = f->m->param[i].bytes};
+			al.param[i].name =
+				n && n->is_known && n->bytes == al.param[i].bytes ? n->name : "";
+		}
 		add_globals(c, &al);
 		add_contents(c, &al, f->m);
 	}
-	add_locals(c, &al, 0, c->a, f->met);
-	add_locals(c, &al, 1, c->b, f->met);
+	add_locals(c, &al, 0, c->a, f);
+	add_locals(c, &al, 1, c->b, f);
 	if (old)
 		*old = al;
 	else if (c->k->alarms.n < 64)

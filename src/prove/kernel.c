@@ -98,6 +98,57 @@ static bool is_uniform_in_warp(struct check *c, uint32_t b)
 	return smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
 }
 
+/* May two threads of one block (of different ones) that come to the branch go different ways? */
+static bool may_part(struct check *c, uint32_t b, bool is_same_cta)
+{
+	struct smt_query q = {.is_same_cta = is_same_cta, .rlimit = CHECK_RLIMIT_INTEGERS};
+	uint64_t now = check_now_ms();
+	struct smt_model m;
+
+	q.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
+	if (now >= c->deadline)
+		return true;
+	check_limit_time(&q, c->deadline - now);
+	c->k->counts.queries++;
+	smt_begin(c->smt, &q);
+	check_hold_side(c, c->e->guard[b], b, 0);
+	check_hold_side(c, c->e->guard[b], b, 1);
+	check_hold_both(c, b, b);
+	smt_differ(c->smt, c->e->guard[b], c->e->cond[b]);
+	return smt_check(c->smt, &m) != SMT_IMPOSSIBLE;
+}
+
+/*
+ * Barriers that some threads end without, while others wait there. The machine counts threads that
+ * have ended as arrived at a block's barrier; CUDA doesn't promise it, and a grid's barrier waits
+ * for all blocks.
+ */
+static void say_skipped(struct check *c, enum ir_rank rank)
+{
+	const struct phases *p = &c->phases[rank];
+	const struct ir *ir = c->e->ir;
+
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
+		uint32_t b = ir->rpo[i], line;
+		const char *file;
+		if (!p->is_exit_split[b] || p->skipped[b] == IR_NONE ||
+		    !may_part(c, b, rank == IR_RANK_CTA))
+			continue;
+		const struct ir_block *y = &ir->blocks.v[p->skipped[b]];
+		alarm_place(c, ir->blocks.v[b].at, &file, &line);
+		alarm_problem(RACE_PROBLEM_BARRIER, ir->steps.v[y->first + y->n - 1].at,
+			      base_printf(c->arena,
+					  rank == IR_RANK_CTA
+						  ? "some threads may end at the branch of line %u "
+						    "without this barrier, at which others wait"
+						  : "some threads may end at the branch of line %u "
+						    "without this barrier of all blocks, which may "
+						    "wait for them for ever",
+					  line ? line : ir->blocks.v[b].at->line),
+			      c);
+	}
+}
+
 static void find_phases(struct check *c)
 {
 	const struct ir *ir = c->e->ir;
@@ -105,6 +156,9 @@ static void find_phases(struct check *c)
 
 	phase_find(&c->phases[IR_RANK_CTA], c->e, IR_RANK_CTA, NULL);
 	phase_find(&c->phases[IR_RANK_GRID], c->e, IR_RANK_GRID, NULL);
+	say_skipped(c, IR_RANK_CTA);
+	if (c->phases[IR_RANK_GRID].is_used)
+		say_skipped(c, IR_RANK_GRID);
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
 		has_warp |= b->n && ir->steps.v[b->first + b->n - 1].kind == IR_WARP_BARRIER;
@@ -390,6 +444,7 @@ static void check_single(struct check *c, struct ptx_module *m, struct ptx_func 
 	if (k->verdict == RACE_VERDICT_FREE || k->verdict == RACE_VERDICT_BENIGN)
 		say_single(c, &many, reads);
 	k->counts.queries += many.counts.queries;
+	k->counts.recalled += many.counts.recalled;
 	race_proof_free(&many);
 }
 

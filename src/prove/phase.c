@@ -366,6 +366,7 @@ void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *i
 	p->entry = BASE_NEWN(e->arena, uint32_t, ir->nloops + 1);
 	memset(p->entry, 0xff, (ir->nloops + 1) * sizeof(*p->entry));
 	p->is_exit_split = BASE_NEWN(e->arena, bool, n);
+	p->skipped = BASE_NEWN(e->arena, uint32_t, n);
 	p->ends = BASE_NEWN(e->arena, bool, n);
 	p->behind = BASE_NEWN(e->arena, bool, n);
 	p->is_alive = BASE_NEWN(e->arena, bool, n);
@@ -386,6 +387,8 @@ void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *i
 		}
 		if (alive && dead)
 			p->is_exit_split[b] = true;
+		if (p->is_exit_split[b])
+			p->skipped[b] = divided_barrier(p, b, NULL);
 		bool skips = p->is_exit_split[b] && share_code(p, b);
 		uint32_t at = IR_NONE;
 		if (alive > 1 || skips)

@@ -19,6 +19,7 @@ struct phases {
 	uint32_t *entry;
 	const bool *is_uniform; /* by block, rank IR_RANK_WARP: its branch goes one way in a warp */
 	bool *is_exit_split; /* by block: some threads end here while others meet a barrier again */
+	uint32_t *skipped;   /* ... by block: the barrier that they miss */
 	uint64_t *leavers;   /* blocks whose accesses a thread may do as its last phase, alone */
 	bool has_leavers;
 };

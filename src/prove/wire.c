@@ -39,6 +39,8 @@ static void put_alarm(struct base_buf *out, const struct race_alarm *a)
 		put_text(out, a->var[i].name);
 	for (uint32_t i = 0; i < a->ncontents; i++)
 		put_text(out, a->content[i].name);
+	for (uint32_t i = 0; i < a->nparams; i++)
+		put_text(out, a->param[i].name);
 }
 
 void wire_write(const struct race_proof *k, struct base_buf *out)
@@ -115,12 +117,15 @@ static void take_alarm(struct reader *r, struct race_alarm *a)
 		a->side[s].text = take_text(r);
 		a->side[s].index = take_text(r);
 	}
-	if (a->nvars > RACE_ALARM_VARS || a->ncontents > RACE_ALARM_CONTENTS)
+	if (a->nvars > RACE_ALARM_VARS || a->ncontents > RACE_ALARM_CONTENTS ||
+	    a->nparams > BASE_COUNTOF(a->param))
 		r->is_short = true;
 	for (uint32_t i = 0; i < a->nvars && !r->is_short; i++)
 		a->var[i].name = take_text(r);
 	for (uint32_t i = 0; i < a->ncontents && !r->is_short; i++)
 		a->content[i].name = take_text(r);
+	for (uint32_t i = 0; i < a->nparams && !r->is_short; i++)
+		a->param[i].name = take_text(r);
 }
 
 bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k)

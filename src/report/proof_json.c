@@ -86,6 +86,7 @@ static void put_launch(cJSON *o, const struct race_alarm *a)
 	cJSON *list = cJSON_AddArrayToObject(o, "params");
 	for (uint32_t i = 0; i < a->nparams; i++) {
 		cJSON *p = item(list);
+		cJSON_AddStringToObject(p, "name", a->param[i].name);
 		number(p, "offset", a->param[i].off);
 		number(p, "bytes", a->param[i].bytes);
 		number(p, "value", a->param[i].value);
@@ -107,8 +108,11 @@ static void put_contents(cJSON *o, const struct race_alarm *a)
 		number(c, "bytes", a->content[i].bytes);
 		number(c, "value", a->content[i].value);
 	}
-	if (a->confirmed != RACE_CONFIRMED)
+	if (a->confirmed != RACE_CONFIRMED) {
+		cJSON_AddNullToObject(o, "filled");
+		cJSON_AddNullToObject(o, "seed");
 		return;
+	}
 	cJSON_AddStringToObject(o, "filled", words[a->filled]);
 	number(o, "seed", a->seed);
 }

@@ -104,9 +104,10 @@ static void print_launch(struct base_buf *out, const struct race_alarm *a)
 {
 	bool has_star = false;
 
-	base_buf_printf(out, "    found with blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
-			a->ntid[0], a->ntid[1], a->ntid[2], a->nctaid[0], a->nctaid[1],
-			a->nctaid[2]);
+	bool has_raced = a->is_true || a->confirmed == RACE_CONFIRMED;
+	base_buf_printf(out, "    %s blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
+			has_raced ? "found with" : "it would need, say,", a->ntid[0], a->ntid[1],
+			a->ntid[2], a->nctaid[0], a->nctaid[1], a->nctaid[2]);
 	for (uint32_t i = 0; i < a->nparams && !has_named_params(a); i++)
 		base_buf_printf(out, ", parameter bytes at %" PRIu64 " = %" PRIu64, a->param[i].off,
 				a->param[i].value);
@@ -263,9 +264,8 @@ static void print_advice(struct base_buf *out, const struct race_proof *k)
 	print_free_names(out, k->free_dims);
 	base_buf_printf(out, "%s%s may be anything here.\n", k->free_dims && has_params ? ", " : "",
 			has_params ? "scalar parameters" : "");
-	base_buf_puts(out,
-		      "  Each needs a launch like the one after \"found with\". If your program "
-		      "never launches\n  the kernel so, say what it uses:");
+	base_buf_puts(out, "  Each needs a launch like the one that it names. If your program "
+			   "never launches\n  the kernel so, say what it uses:");
 	if (k->free_dims & 7)
 		base_buf_puts(out, " --block-dim=X,Y,Z");
 	if (k->free_dims & 56)

@@ -432,6 +432,65 @@ expect 11 'calls that are too deep' "$tree/calls40.ptx"
 expect 0 'race-free' --assume='gridDim.x <= 1048576' "$dir/steps/triton.ptx"
 expect 10 'true data race' --no-remedies --assume='gridDim.x <= 1048576' "$dir/steps/triton_racy.ptx"
 
+# barriers that some threads or blocks end without: said, and no race
+cat >"$tree/skips.cu" <<'CU'
+#include <cooperative_groups.h>
+__global__ void some(int *v)
+{
+	int i = threadIdx.x;
+	if (i % 2 == 0) {
+		int x = v[i + 2];
+		__syncthreads();
+		v[i] = x;
+	}
+}
+__global__ void all(int *v, int n)
+{
+	int i = threadIdx.x;
+	if (n % 2 == 0) {
+		int x = v[i];
+		__syncthreads();
+		v[i] = x;
+	}
+}
+__global__ void blocks(int *v, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (blockIdx.x >= n)
+		return;
+	v[i] = 1;
+	cooperative_groups::this_grid().sync();
+	v[i] = 2;
+}
+CU
+skips="$tree/skips.cu --block-dim=32 --grid-dim=4"
+expect 0 'barrier: .*skips.cu:7: some threads may end at the branch of line 5 without this barrier' \
+	--kernel=some --block-dim=32 --grid-dim=1 "$tree/skips.cu" -- -std=c++17
+expect 0 '"problems":\[\]' --format=json --kernel=all --block-dim=32 --grid-dim=1 "$tree/skips.cu" -- -std=c++17
+# shellcheck disable=SC2086
+expect 0 'barrier: .*branch of line 23 without this barrier of all blocks, which may wait' --kernel=blocks $skips -- -std=c++17
+
+# values that follow from the thread, of an alarm whose way there depends on memory; no launch that
+# raced is claimed; names of parameters
+cat >"$tree/rows.cu" <<'CU'
+__global__ void rows(int *o, const int *p, int scale)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x;
+	int y = x / 2;
+	if (p[x] > 3)
+		o[y + scale] = x;
+}
+CU
+rows="--no-remedies --block-dim=64 --grid-dim=4 --param=3=7"
+# shellcheck disable=SC2086
+expect 12 'it would need, say, blockDim \(64, 1, 1\)' $rows "$tree/rows.cu"
+# shellcheck disable=SC2086
+expect 12 '^      y +[0-9]+ +[0-9]+$' $rows "$tree/rows.cu"
+# shellcheck disable=SC2086
+expect 12 '"name":"scale","offset":16,"bytes":4,"value":7' --format=json $rows "$tree/rows.cu"
+# shellcheck disable=SC2086
+expect 12 '"filled":null' --format=json $rows "$tree/rows.cu"
+
 # the tables over several kernels
 # shellcheck disable=SC2086
 expect 10 '^ *DRF P-racy T-racy  coverage timeout crash' $one --no-remedies "$tree/index.ptx"

@@ -24,7 +24,7 @@ option = dict(re.findall(r'--(\w+)=?(.*)', a)[0] for a in sys.argv[4:] if a.star
 files = [a for a in sys.argv[4:] if not a.startswith('--')]
 forms = option.get('form', 'literal,pinned').split(',')
 wanted = re.compile(option.get('kernel', ''))
-VERDICTS = {'race-free': 'race-free', 'true-alarm': 'true', 'potential-alarm': 'potential',
+VERDICTS = {'race-free': 'race-free', 'race-free-single': 'race-free', 'true-alarm': 'true', 'potential-alarm': 'potential',
             'could-not-prove': 'unproven', 'vacuous': 'vacuous'}
 
 

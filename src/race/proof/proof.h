@@ -77,6 +77,7 @@ enum race_level { RACE_LEVEL_WARP, RACE_LEVEL_BLOCK, RACE_LEVEL_CLUSTER, RACE_LE
 struct race_alarm_param {
 	uint64_t off, value; /* in the parameter block */
 	uint32_t bytes;
+	const char *name; /* of an alarm's: "" where it isn't known */
 };
 
 /* What memory holds in the launch: the solver's choice for an array that the kernel only reads. */

@@ -245,7 +245,7 @@ __global__ void blocks_not_ordered(float *g)
 }
 
 // Barriers behind a condition that all threads answer alike.
-// prove: cond_first race-free
+// prove: cond_first single
 __global__ void cond_first(int *p, int n)
 {
 	__shared__ int s[1024];
@@ -271,7 +271,7 @@ __global__ void cond_first_late(int *p, int n)
 	}
 }
 
-// prove: cond_last race-free
+// prove: cond_last single
 __global__ void cond_last(int *p, int n)
 {
 	__shared__ int s[1024];
@@ -297,7 +297,7 @@ __global__ void cond_last_early(int *p, int n)
 	}
 }
 
-// prove: cond_between race-free
+// prove: cond_between single
 __global__ void cond_between(int *p, int n)
 {
 	__shared__ int s[1024];
@@ -320,7 +320,7 @@ __global__ void cond_between_not(int *p, int n)
 }
 
 // Buffers that are exchanged.
-// prove: exchange race-free
+// prove: exchange single
 __global__ void exchange(int *p, int n)
 {
 	__shared__ int s[2][1024];
@@ -353,7 +353,7 @@ __global__ void exchange_neighbour(int *p, int n)
 	p[threadIdx.x] = a[threadIdx.x];
 }
 
-// prove: exchange_three race-free --block-dim=64
+// prove: exchange_three single --block-dim=64
 __global__ void exchange_three(int *p, int n)
 {
 	__shared__ int one[64], two[64], three[64];
@@ -388,7 +388,7 @@ __global__ void exchange_two_of_three(int *p, int n)
 	}
 }
 
-// prove: stages race-free --block-dim=64
+// prove: stages single --block-dim=64
 __global__ void stages(int *p, int n)
 {
 	__shared__ int s[3][64];

@@ -16,7 +16,7 @@
  * after it.
  */
 #include "prove/check.h"
-#include "prove/replay_impl.h"
+#include "prove/replay/replay_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * Misses: alarms that need particular contents of memory; they stay potential.
  * Costs: 10 ns a step; at most MAX_STEPS.
  */
-#include "prove/replay_impl.h"
+#include "prove/replay/replay_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
