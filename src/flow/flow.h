@@ -225,7 +225,8 @@ enum flow_update {
 	FLOW_UPDATE_AND,
 	FLOW_UPDATE_OR,
 	FLOW_UPDATE_XOR,
-	FLOW_UPDATE_OTHER /* more than one atomic operation could do */
+	FLOW_UPDATE_OTHER, /* more than one atomic operation could do */
+	FLOW_UPDATE_CHECK  /* the store is carried out or not, as the loaded value says */
 };
 
 /* The update of which a load or store is one half. */

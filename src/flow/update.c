@@ -3,9 +3,10 @@
  *
  * A store and an earlier load of the same address (register, offset and space, as written) belong
  * together if the stored value is computed from the loaded one. Then a single atomic operation
- * would remove a race between two of them, and the arithmetic between determines which one. The
- * answer only selects words of a report, so paths don't matter: the definition of a register is the
- * last one above its use in the text, at most CHAIN_MAX steps back.
+ * would remove a race between two of them, and the arithmetic between determines which one. Or a
+ * branch or guard that is computed from the load decides whether there is a store: check, then set.
+ * The answer only selects words of a report, so paths don't matter: the definition of a register is
+ * the last one above its use in the text, at most CHAIN_MAX steps back.
  *
  * Misses: addresses that are computed twice, values carried around a loop, results of calls.
  * Costs: for a load, a walk over the stores after it.
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define LOOK_MAX  4096 /* statements from a load to its store */
+#define CHECK_MAX 64   /* ... to one that depends on it */
 #define CHAIN_MAX 5
 
 struct target {
@@ -140,6 +142,61 @@ static enum flow_update of_store(struct flow *fl, const struct ptx_stmt *s)
 	return FLOW_UPDATE_NONE;
 }
 
+/* ---- check, then set ------------------------------------------------------------------------ */
+
+/* A register of the instrumentation, which loads from the program's addresses, too. */
+static bool is_of_check(const struct flow *fl, uint32_t reg)
+{
+	static const char prefix[] = "%collider_";
+	struct ptx_str name = ptx_reg_name(fl->f, reg);
+
+	return name.n >= sizeof(prefix) - 1 && !memcmp(name.p, prefix, sizeof(prefix) - 1);
+}
+
+/* Does the instruction's guard come from a load of the target's bytes? */
+static bool is_guarded_by(const struct target *t, const struct ptx_stmt *s)
+{
+	return s->kind == PTX_STMT_INST && s->pred != PTX_NO_REG && !is_of_check(t->fl, s->pred) &&
+	       follow(t, s, s->pred, FLOW_UPDATE_NONE, 0) != FLOW_UPDATE_NONE;
+}
+
+static bool jumps_over(const struct ptx_stmt *s, const struct ptx_stmt *store)
+{
+	const struct ptx_label *to = s->form->op == PTX_OP_BRA ? ptx_target(s) : NULL;
+
+	for (const struct ptx_stmt *o = to ? store->next : NULL; o; o = o->next)
+		if (o->kind == PTX_STMT_LABEL && o->label == to)
+			return true;
+	return false;
+}
+
+/* Is the store, of a value of its own, carried out only if a load of the same bytes above it says
+ * so? */
+static bool is_checked(struct flow *fl, const struct ptx_stmt *store)
+{
+	struct target t = {fl, store->form, ptx_address(store)};
+	unsigned n = 0;
+
+	if (is_guarded_by(&t, store))
+		return true;
+	for (const struct ptx_stmt *o = store->prev; o && n < CHECK_MAX; o = o->prev, n++) {
+		if (o->kind != PTX_STMT_INST)
+			continue;
+		if (o->form->effects & (PTX_EFF_BARRIER | PTX_EFF_CALL))
+			return false;
+		if (is_guarded_by(&t, o) && jumps_over(o, store))
+			return true;
+	}
+	return false;
+}
+
+static enum flow_update of_write(struct flow *fl, const struct ptx_stmt *s)
+{
+	enum flow_update u = of_store(fl, s);
+
+	return u || !is_checked(fl, s) ? u : FLOW_UPDATE_CHECK;
+}
+
 /* ======================================================================== */
 
 enum flow_update flow_update_of(struct flow *fl, const struct ptx_stmt *s)
@@ -148,12 +205,12 @@ enum flow_update flow_update_of(struct flow *fl, const struct ptx_stmt *s)
 	unsigned n = 0;
 
 	if (is_plain(s, PTX_EFF_WRITE))
-		return of_store(fl, s);
+		return of_write(fl, s);
 	if (!is_plain(s, PTX_EFF_READ))
 		return FLOW_UPDATE_NONE;
 	for (const struct ptx_stmt *o = s->next; o && n < LOOK_MAX; o = o->next, n++) {
 		enum flow_update u = is_plain(o, PTX_EFF_WRITE) && is_same_address(&t, o)
-					     ? of_store(fl, o)
+					     ? of_write(fl, o)
 					     : FLOW_UPDATE_NONE;
 		if (u)
 			return u;

@@ -144,14 +144,16 @@ struct inst_ctx {
 	struct inst_plan *plan;
 	struct flow *fl;
 	bool call_free;
-	bool by_call;			   /* checks are calls (call.c) */
-	bool no_calls;			   /* nothing is called where that can be avoided */
-	bool is_called;			   /* ... and the check of the current group is one */
-	uint32_t rng, cnt;		   /* registers */
-	uint32_t state;			   /* by call: one register in place of these */
-	uint32_t within;		   /* predicate: the launch keeps to prune's contract */
-	uint32_t used_base;		   /* by call: the mapped records, or PTX_NO_REG */
-	bool waits;			   /* one of its loops waits for another block */
+	bool by_call;			 /* checks are calls (call.c) */
+	bool no_calls;			 /* nothing is called where that can be avoided */
+	bool is_called;			 /* ... and the check of the current group is one */
+	uint32_t rng, cnt;		 /* registers */
+	uint32_t state;			 /* by call: one register in place of these */
+	uint32_t within;		 /* predicate: the launch keeps to prune's contract */
+	uint32_t used_base;		 /* by call: the mapped records, or PTX_NO_REG */
+	bool waits;			 /* one of its loops waits for another block */
+	const struct ptx_func *flags_of; /* site.c: the function that has_flags is about */
+	bool has_flags;
 	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
 };
 

@@ -20,6 +20,7 @@ struct inst_loc_index {
 		uint32_t file, line, col;
 	} key;
 	const struct ptx_loc *loc;
+	bool is_unsure; /* code of another call has this place, too */
 	UT_hash_handle hh;
 };
 
@@ -33,6 +34,12 @@ void inst_read_files(struct inst_ctx *cx)
 			base_vec_push(&cx->files, ((struct ptx_str){"", 0}));
 		cx->files.v[it->file_id] = it->file_name;
 	}
+}
+
+/* Were both inlined by one call? */
+static bool is_one_call(const struct ptx_loc *a, const struct ptx_loc *b)
+{
+	return a->in_file == b->in_file && a->in_line == b->in_line && a->in_col == b->in_col;
 }
 
 /* Only inlined places are entered: the others end a chain. */
@@ -56,6 +63,8 @@ void inst_read_locs(struct inst_ctx *cx)
 		HASH_FIND(hh, cx->locs, &n->key, sizeof(n->key), e);
 		if (!e)
 			HASH_ADD(hh, cx->locs, key, sizeof(n->key), n);
+		else
+			e->is_unsure |= !is_one_call(e->loc, l);
 	}
 }
 
@@ -71,7 +80,8 @@ static uint32_t file_string(struct inst_ctx *cx, uint32_t file)
 	return race_sites_string(cx->sites, cx->files.v[file].p, cx->files.v[file].n);
 }
 
-static const struct ptx_loc *outer_loc(struct inst_ctx *cx, const struct ptx_loc *l)
+static const struct ptx_loc *outer_loc(struct inst_ctx *cx, const struct ptx_loc *l,
+				       bool *is_unsure)
 {
 	struct inst_loc_index k, *e;
 
@@ -80,16 +90,18 @@ static const struct ptx_loc *outer_loc(struct inst_ctx *cx, const struct ptx_loc
 	k.key.line = l->in_line;
 	k.key.col = l->in_col;
 	HASH_FIND(hh, cx->locs, &k.key, sizeof(k.key), e);
+	*is_unsure = e && e->is_unsure;
 	return e && e->loc != l ? e->loc : NULL;
 }
 
 static uint32_t add_frames(struct inst_ctx *cx, const struct ptx_loc *l)
 {
 	const struct ptx_loc *chain[MAX_INLINE_DEPTH];
+	bool is_unsure[MAX_INLINE_DEPTH + 1] = {false};
 	unsigned n = 0;
 	uint32_t next = 0;
 
-	for (; l && l->in_line && n < MAX_INLINE_DEPTH; l = outer_loc(cx, l))
+	for (; l && l->in_line && n < MAX_INLINE_DEPTH; l = outer_loc(cx, l, &is_unsure[n]))
 		chain[n++] = l;
 	while (n--) { /* the outermost first: an inner frame names its outer one */
 		struct ptx_str func =
@@ -101,7 +113,7 @@ static uint32_t add_frames(struct inst_ctx *cx, const struct ptx_loc *l)
 			.func = name,
 			.file = file,
 			.line = chain[n]->in_line,
-			.col = chain[n]->in_col,
+			.col = chain[n]->in_col | (is_unsure[n] ? RACE_FRAME_UNSURE : 0),
 			.next = next,
 		};
 		next = race_sites_frame(cx->sites, &fr);
@@ -126,8 +138,30 @@ static enum race_space site_space(enum ptx_space s)
 }
 
 _Static_assert((int)FLOW_UPDATE_ADD == RACE_UPDATE_ADD &&
-		       (int)FLOW_UPDATE_OTHER == RACE_UPDATE_OTHER,
+		       (int)FLOW_UPDATE_CHECK == RACE_UPDATE_CHECK,
 	       "RACE_SITE_UPDATE holds either");
+
+/* Does the function read flags or locks: does a strong read's value decide something in it? */
+static bool has_flags(struct inst_ctx *cx)
+{
+	if (cx->flags_of == cx->fl->f)
+		return cx->has_flags;
+	cx->flags_of = cx->fl->f;
+	cx->has_flags = false;
+	ptx_each_stmt(cx->fl->f, s)
+	{
+		const uint32_t effects = s->kind == PTX_STMT_INST ? s->form->effects : 0;
+		int dst = effects & PTX_EFF_READ ? ptx_find_role(s, PTX_ROLE_DST) : -1;
+		bool is_strong = effects & PTX_EFF_ATOMIC ||
+				 (dst >= 0 && flow_strength(s->form->sem) != RACE_WEAK);
+		if (dst >= 0 && is_strong && s->ops[dst].kind == PTX_OPND_REG && !s->inserted &&
+		    !flow_is_only_place(cx->fl, s->ops[dst].reg)) {
+			cx->has_flags = true;
+			break;
+		}
+	}
+	return cx->has_flags;
+}
 
 uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 {
@@ -146,13 +180,15 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 	for (unsigned i = 0; i < a->vec; i++)
 		if (a->elem[i].speculated)
 			site.flags |= RACE_SITE_SPECULATED;
-	if (flow_is_seed(cx->fl, s))
-		site.flags |= RACE_SITE_SEED;
+	if (!RACE_SITE_UPDATE(site.flags) && flow_is_seed(cx->fl, s))
+		site.flags |= RACE_SITE_SEED_BIT;
 	if (a->leads)
 		site.flags |= RACE_SITE_LEADS;
 	if (cx->waits)
 		site.flags |= RACE_SITE_WAITS;
-	site.flags |= (uint16_t)((unsigned)flow_update_of(cx->fl, s) << 5);
+	if (has_flags(cx))
+		site.flags |= RACE_SITE_FLAGGED;
+	site.flags |= (uint16_t)RACE_SITE_UPDATE_FLAGS((unsigned)flow_update_of(cx->fl, s));
 	site.flags |= (uint16_t)((unsigned)a->strength << RACE_SITE_STRENGTH_AT |
 				 (unsigned)a->scope << RACE_SITE_SCOPE_AT);
 	if (loc) {

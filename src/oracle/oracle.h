@@ -276,6 +276,20 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 void oracle_mbarrier_wait(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
 			  uint8_t strength, uint8_t scope);
 
+/* ---- what threads know ----------------------------------------------------------------------- */
+
+enum oracle_known {
+	ORACLE_UNKNOWN,
+	ORACLE_PENDING, /* it would be known after an acquiring fence */
+	ORACLE_KNOWN
+};
+
+/* Does thread `reader` come after accesses of `actor` in that epoch? */
+enum oracle_known oracle_knows(struct oracle *o, uint32_t reader, uint32_t actor, uint32_t epoch);
+/* A thread's epoch now: the number of its publications (fence, arrival, release), plus 1; 0: its
+ * block has ended. */
+uint32_t oracle_epoch(struct oracle *o, uint32_t actor);
+
 /* ---- operations of the host ------------------------------------------------------------------ */
 
 /* A host thread becomes an actor. */
@@ -315,6 +329,7 @@ struct oracle_side {
 	uint64_t address;
 	uint32_t bytes; /* 0: a range longer than 2^32 */
 	uint8_t kind, strength, scope, proxy, flags;
+	uint32_t epoch; /* of `first`: its thread's, for oracle_knows */
 };
 
 /* The first example of a pair of instructions; `second` acted later. */

@@ -496,3 +496,28 @@ void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t s
 		n->scope = scope;
 	}
 }
+
+/* ---- what threads know ----------------------------------------------------------------------- */
+
+enum oracle_known oracle_knows(struct oracle *o, uint32_t reader, uint32_t actor, uint32_t epoch)
+{
+	const struct oracle_thread *t = oracle_thread_of(o, reader);
+
+	if (!t)
+		return ORACLE_UNKNOWN;
+	if (reader == actor || oracle_tree_get(t->clock->root[ORACLE_HB], actor) >= epoch)
+		return ORACLE_KNOWN;
+	for (unsigned s = 0; t->pends && s < ORACLE_SCOPES; s++) {
+		const struct oracle_clock *c = t->pends->fence.acquire[s];
+		if (c && oracle_tree_get(c->root[ORACLE_HB], actor) >= epoch)
+			return ORACLE_PENDING;
+	}
+	return ORACLE_UNKNOWN;
+}
+
+uint32_t oracle_epoch(struct oracle *o, uint32_t actor)
+{
+	const struct oracle_thread *t = oracle_thread_of(o, actor);
+
+	return t ? t->own : 0;
+}

@@ -154,6 +154,8 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 	struct oracle_side second = side_of(o, oracle_site_at(o, n->site), n->actor, n->address);
 	struct oracle_repeat next = {a, b, kind, NULL, 0};
 
+	first.epoch = r->epoch;
+
 	next.count =
 		oracle_found(o, kind, &first, &second,
 			     n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes), &next.index);

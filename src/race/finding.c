@@ -57,7 +57,7 @@ static const char *const memory_names[] = {
 static const char *const update_names[] = {
 	[RACE_UPDATE_NONE] = "none", [RACE_UPDATE_ADD] = "add",	    [RACE_UPDATE_MIN] = "min",
 	[RACE_UPDATE_MAX] = "max",   [RACE_UPDATE_AND] = "and",	    [RACE_UPDATE_OR] = "or",
-	[RACE_UPDATE_XOR] = "xor",   [RACE_UPDATE_OTHER] = "other",
+	[RACE_UPDATE_XOR] = "xor",   [RACE_UPDATE_OTHER] = "other", [RACE_UPDATE_CHECK] = "check",
 };
 static const char *const may_names[] = {[RACE_MAY_NOTHING] = "nothing",
 #define RACE_MAY_NAME(id, name, text) [RACE_MAY_##id] = name,
@@ -67,7 +67,7 @@ static const char *const may_texts[] = {[RACE_MAY_NOTHING] =
 #define RACE_MAY_TEXT(id, name, text) [RACE_MAY_##id] = text,
 					RACE_MAYS(RACE_MAY_TEXT)};
 RACE_STATIC_ASSERT(BASE_COUNTOF(memory_names) == RACE_MEMORY_HEAP + 1, "a name per memory");
-RACE_STATIC_ASSERT(BASE_COUNTOF(update_names) == RACE_UPDATE_OTHER + 1, "a name per update");
+RACE_STATIC_ASSERT(BASE_COUNTOF(update_names) == RACE_UPDATE_CHECK + 1, "a name per update");
 RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_TRANSFER + 1, "a name per access");
 RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_TENSOR + 1, "per space");
 RACE_STATIC_ASSERT(BASE_COUNTOF(why_names) == RACE_WHY_UNDISTURBED + 1, "a name per reason");
@@ -199,7 +199,7 @@ enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned sit
 	if (site_flags & RACE_SITE_VOLATILE)
 		return RACE_CLASS_VOLATILE;
 	/* The other side isn't known: an atomic where the program is right. */
-	if (site_flags & RACE_SITE_SEED &&
+	if (RACE_SITE_SEED(site_flags) &&
 	    (kind == RACE_KIND_CLOBBERED_READ || kind == RACE_KIND_SPECULATED_READ))
 		return RACE_CLASS_SEED;
 	return RACE_CLASS_RACE;

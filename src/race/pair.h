@@ -48,7 +48,28 @@ enum race_update {
 	RACE_UPDATE_AND,
 	RACE_UPDATE_OR,
 	RACE_UPDATE_XOR,
-	RACE_UPDATE_OTHER
+	RACE_UPDATE_OTHER,
+	RACE_UPDATE_CHECK /* whether it stores depends on what it loaded: `if (x == 0) x = 1` */
+};
+
+/* What would have ordered the two, or comes nearest to it; see layout/missing.def. */
+enum race_missing {
+#define MISSING(id, name, ...) RACE_MISSING_##id,
+#include "race/layout/missing.def"
+	RACE_MISSING_COUNT
+};
+
+/* How far apart the two threads are, rising. */
+enum race_apart {
+	RACE_APART_LANES,
+	RACE_APART_WARPS,
+	RACE_APART_CLUSTER, /* blocks of one cluster */
+	RACE_APART_BLOCKS,
+	RACE_APART_STREAM, /* launches in one stream */
+	RACE_APART_LAUNCHES,
+	RACE_APART_DEVICES,
+	RACE_APART_HOST,
+	RACE_APART_COUNT
 };
 
 struct race_pair_side {
@@ -66,9 +87,10 @@ struct race_pair_side {
 	int32_t device;			/* -1: the host */
 	uint32_t cluster, warp;		/* numbers in the grid, in the block */
 	uint16_t update;		/* enum race_update */
-	uint16_t is_near;		/* the line is a neighbour's: it has none itself */
-	uint32_t launch;  /* race_transfer.origin of the call that launched it; 0: unknown */
-	uint32_t is_seed; /* a load that only begins a compare-and-swap loop */
+	uint8_t is_near;		/* the line is a neighbour's: it has none itself */
+	uint8_t is_seed;		/* a load that only begins a compare-and-swap loop */
+	uint32_t launch; /* race_transfer.origin of the call that launched it; 0: unknown */
+	uint32_t stream; /* number of the launch's or operation's, plus 1; 0: unknown */
 };
 
 struct race_pair {
@@ -84,6 +106,8 @@ struct race_pair {
 	uint32_t strings;     /* bytes of strings after the frames */
 	uint16_t is_possible; /* the compiler may have invented one of the two */
 	uint16_t is_same;     /* two stores of equal values, in each sighting */
+	uint32_t missing;     /* bits of enum race_missing that sightings showed */
+	uint32_t apart;	      /* bits of enum race_apart */
 	struct race_pair_side side[2];
 };
 
@@ -116,7 +140,7 @@ struct race_fault {
 
 RACE_STATIC_ASSERT(sizeof(struct race_fault) == 16, "fault layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 112, "side layout");
-RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 112, "pair layout");
+RACE_STATIC_ASSERT(sizeof(struct race_pair) == 80 + 2 * 112, "pair layout");
 RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 128, "oracle layout");
 
 #endif

@@ -42,7 +42,8 @@ static void inlined_fill(struct source *s, const struct race_pair_side *from, st
 			.func = text_at(s, fr.func),
 			.file = text_at(s, fr.file),
 			.line = fr.line,
-			.col = fr.col,
+			.col = fr.col & ~RACE_FRAME_UNSURE,
+			.is_unsure = (fr.col & RACE_FRAME_UNSURE) != 0,
 		};
 		o->inlined[i].func_shown = race_demangle(a, o->inlined[i].func);
 	}
@@ -79,7 +80,8 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 		.launched = {.func = "", .file = ""},
 		.launched_shown = "",
 		.is_near = from->is_near != 0,
-		.update = from->update <= RACE_UPDATE_OTHER ? (enum race_update)from->update
+		.stream = from->stream,
+		.update = from->update <= RACE_UPDATE_CHECK ? (enum race_update)from->update
 							    : RACE_UPDATE_OTHER,
 	};
 	memcpy(o->thread, from->thread, sizeof(o->thread));
@@ -136,6 +138,8 @@ static void finding_add(struct source *s)
 	f.is_volatile = (o->flags & RACE_SIDE_VOLATILE) != 0;
 	f.count = s->p.count;
 	f.is_same_value = s->p.is_same != 0;
+	f.missing = s->p.missing & ((1u << RACE_MISSING_COUNT) - 1);
+	f.apart = s->p.apart & ((1u << RACE_APART_COUNT) - 1);
 	memcpy(f.first.thread, o->thread, sizeof(o->thread));
 	memcpy(f.first.block, o->block, sizeof(o->block));
 	f.first.address = s->p.address;
@@ -319,7 +323,7 @@ static void side_of_site(const struct race_finding *of, uint32_t flags, int devi
 	s->update = of->update;
 	s->strength = (enum race_strength)RACE_SITE_STRENGTH(flags);
 	s->scope = (enum race_scope)RACE_SITE_SCOPE(flags);
-	s->flags = ways_of(s->access) | (flags & RACE_SITE_SEED ? RACE_SIDE_SEED : 0);
+	s->flags = ways_of(s->access) | (RACE_SITE_SEED(flags) ? RACE_SIDE_SEED : 0);
 	if (s->access == RACE_ACCESS_COPY)
 		s->flags = RACE_SIDE_ASYNC |
 			   (s->space == RACE_SPACE_SHARED ? RACE_SIDE_WRITES : RACE_SIDE_READS);
@@ -446,6 +450,9 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 		owner_fill(rec, &f->met);
 	if (race_kinds[rec->kind].cls == RACE_CLASS_UNDECIDED && rec->lanes < RACE_MAY_COUNT)
 		f->may = (enum race_may)rec->lanes;
+	/* iGUARD's kinds say more than how far apart the first ones were. */
+	if (race_is_guarded(rec->kind))
+		f->apart = 1u << race_apart_of(f);
 	f->first.lanes = 0;
 	/* These are not values. */
 	memset(f->first.was, 0, sizeof(f->first.was));

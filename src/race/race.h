@@ -83,6 +83,7 @@ struct race_inlined {
 	const char *func_shown; /* demangled */
 	const char *file;	/* where the call is */
 	uint32_t line, col;
+	bool is_unsure; /* ... or another one: the compiler's lines don't distinguish them */
 };
 
 /* One PTX instruction of a finding. */
@@ -147,6 +148,7 @@ struct race_side {
 	bool is_near; /* the line is that of a neighbour: the instruction has none */
 	uint32_t pid;
 	const struct race_origin *origin; /* of an operation of the host; NULL: unknown */
+	uint32_t stream;		  /* as in struct race_pair_side */
 	uint32_t launch;	    /* number of the call that launched the kernel; 0: unknown */
 	struct race_line launched;  /* that call in the program's own code */
 	const char *launched_shown; /* its function, demangled */
@@ -218,8 +220,9 @@ struct race_finding {
 	bool is_muted;	    /* the true count is `count` or more */
 	bool is_merged;	    /* race_merge: another finding stands for it */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
-	struct race_side *sides;	   /* NULL or 2 */
-	struct race_object met;		   /* what both accessed */
+	struct race_side *sides; /* NULL or 2 */
+	struct race_object met;	 /* what both accessed */
+	uint32_t missing, apart; /* bits, as in struct race_pair; apart 0: as the sides are */
 	struct race_transfer_op *transfer; /* NULL, or with RACE_ACCESS_TRANSFER */
 	struct race_finding_site *sites;
 	size_t nsites;
@@ -392,10 +395,26 @@ void race_counter_add(struct race_results *r, enum race_counter_id id, uint64_t 
 struct race_kind_row {
 	const char *name;
 	enum race_class cls;
-	const char *title, *sentence, *fix, *fix_shared, *fix_cluster;
+	const char *title, *sentence;
 };
 
 extern const struct race_kind_row race_kinds[RACE_KIND_COUNT]; /* number 0: none */
+
+/* ---- advice.c: what helps ------------------------------------------------- */
+
+/* Up to four lines without a newline at the end. */
+const char *race_advice(struct base_arena *a, const struct race_finding *f);
+/* The bit of what is missing (layout/missing.def), by sightings and kind; 0: not known. */
+uint32_t race_missing_of(const struct race_finding *f);
+/* "no fence before the write of the flag" */
+const char *race_missing_words(const struct race_finding *f);
+/* Between the two sides that are shown. */
+enum race_apart race_apart_of(const struct race_finding *f);
+/* Names for JSON; unknown ones have no bit. */
+const char *race_apart_name(unsigned apart);
+const char *race_missing_name(unsigned missing);
+uint32_t race_apart_bit(const char *name);
+uint32_t race_missing_bit(const char *name);
 
 void race_results_free(struct race_results *r);
 

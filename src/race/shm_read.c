@@ -279,14 +279,15 @@ static void inlined_fill(struct reader *rd, const struct race_sites *t, uint32_t
 	struct race_frame fr;
 	size_t n = 0;
 
-	while (frame && n < INLINE_MAX && race_sites_get_frame(t, frame - 1, &fr)) {
+	for (; frame && n < INLINE_MAX && race_sites_get_frame(t, frame - 1, &fr);
+	     frame = fr.next) {
 		struct race_inlined *in = &chain[n++];
 		in->func = text_copy(rd, race_sites_text(t, fr.func));
 		in->func_shown = race_demangle(&rd->out->arena, in->func);
 		in->file = text_copy(rd, race_sites_text(t, fr.file));
 		in->line = fr.line;
-		in->col = fr.col;
-		frame = fr.next;
+		in->col = fr.col & ~RACE_FRAME_UNSURE;
+		in->is_unsure = (fr.col & RACE_FRAME_UNSURE) != 0;
 	}
 	f->ninlined = n;
 	f->inlined = base_alloc(&rd->out->arena, n * sizeof(*chain));
@@ -321,6 +322,7 @@ static void site_fill(struct reader *rd, const struct race_record *rec, struct r
 	f->is_volatile = (s.flags & RACE_SITE_VOLATILE) != 0;
 	f->is_near = (s.flags & RACE_SITE_NEAR) != 0;
 	f->update = (enum race_update)RACE_SITE_UPDATE(s.flags);
+	f->missing = s.flags & RACE_SITE_FLAGGED ? 1u << RACE_MISSING_HALF : 0;
 	f->module = text_copy(rd, race_sites_text(&t->sites, t->sites.h.module_name));
 	f->target = text_copy(rd, race_sites_text(&t->sites, t->sites.h.target));
 	f->cls = race_classify(f->kind, rec->flags, s.flags);
@@ -329,7 +331,6 @@ static void site_fill(struct reader *rd, const struct race_record *rec, struct r
 	inlined_fill(rd, &t->sites, s.frame, f);
 }
 
-/* The logical block. */
 static void block_fill(struct reader *rd, const struct race_record *rec, uint32_t block[3])
 {
 	const uint32_t size[3] = {rec->grid_x, rec->grid_yz & 0xffff, rec->grid_yz >> 16};
@@ -374,7 +375,6 @@ static uint32_t site_flags(struct reader *rd, uint64_t table, uint32_t site)
 	return t && race_sites_get(&t->sites, site, &s) ? s.flags : 0;
 }
 
-/* NULL: it was never used. */
 static const struct race_region *region_at(const struct reader *rd, uint32_t i)
 {
 	size_t at = RACE_SHM_REGION0 + (size_t)i * sizeof(struct race_region);

@@ -52,9 +52,15 @@ enum race_space {
 #define RACE_SITE_VOLATILE   2u
 #define RACE_SITE_LEADS	     8u	 /* the first of its group, which ends before the next such site */
 #define RACE_SITE_NEAR	     16u /* the instruction has no line: this is a neighbour's */
-#define RACE_SITE_UPDATE(f)  ((f) >> 5 & 7u) /* enum race_update (pair.h) */
-#define RACE_SITE_SEED	     0x4000u	     /* a load that only begins a compare-and-swap loop */
-#define RACE_SITE_WAITS	     4u /* of a kernel or function with a loop that waits (order.h) */
+/* enum race_update (pair.h): three bits; CHECK is OTHER with the bit of seeds. */
+#define RACE_SITE_SEED_BIT	  0x4000u
+#define RACE_SITE_CHECK_BITS	  0x40e0u
+#define RACE_SITE_SEED(f)	  (((f)&RACE_SITE_CHECK_BITS) == RACE_SITE_SEED_BIT)
+#define RACE_SITE_IS_CHECK(f)	  (((f)&RACE_SITE_CHECK_BITS) == RACE_SITE_CHECK_BITS)
+#define RACE_SITE_UPDATE(f)	  (RACE_SITE_IS_CHECK(f) ? 8u : (f) >> 5 & 7u)
+#define RACE_SITE_UPDATE_FLAGS(u) ((u) == 8u ? RACE_SITE_CHECK_BITS : ((u)&7u) << 5)
+#define RACE_SITE_WAITS		  4u /* of a kernel or function with a loop that waits (order.h) */
+#define RACE_SITE_FLAGGED	  0x8000u /* ... whose strong reads decide something: flags */
 /* Of accesses that are checked whatever their strength; 0: weak (rules.h). */
 #define RACE_SITE_STRENGTH(f) ((f) >> 8 & 7u)  /* enum race_strength */
 #define RACE_SITE_SCOPE(f)    ((f) >> 11 & 7u) /* enum race_scope */
@@ -78,11 +84,14 @@ struct race_site {
 
 /* "inlined at": the code of `func` was inlined at file:line:col, which may itself be inlined code
  * (next). */
+/* The lines of several calls lead here: it is this one or another. */
+#define RACE_FRAME_UNSURE 0x80000000u
+
 struct race_frame {
 	uint32_t func; /* string: name of the inlined function, 0 = unknown */
 	uint32_t file; /* string: where the call is */
 	uint32_t line;
-	uint32_t col;
+	uint32_t col;  /* | RACE_FRAME_UNSURE */
 	uint32_t next; /* index + 1 of the next outer frame, 0 = none */
 };
 

@@ -95,8 +95,8 @@ const struct race_counter race_counters[RACE_COUNTERS_COUNT] = {
 };
 
 const struct race_kind_row race_kinds[RACE_KIND_COUNT] = {
-#define KIND(id, number, name, cls, title, sentence, fix, fix_shared, fix_cluster) \
-	[number] = {name, RACE_CLASS_##cls, title, sentence, fix, fix_shared, fix_cluster},
+#define KIND(id, number, name, cls, title, sentence) \
+	[number] = {name, RACE_CLASS_##cls, title, sentence},
 #include "race/kinds.def"
 };
 /* clang-format on */

@@ -57,18 +57,34 @@ const char *rep_result_sentence(struct rep_view *v)
 
 /* ---- what was checked --------------------------------------------------------- */
 
+/* Each detector counts the launches of its own; where the oracle has judged as many, that was said.
+ */
+static void launches_put(struct base_buf *out, struct rep_view *v, const char *least)
+{
+	const struct race_results *r = v->r;
+	struct base_arena *a = &v->arena;
+	uint64_t n =
+		r->host_launches && r->launches > r->host_launches ? r->host_launches : r->launches;
+
+	if (r->has_oracle && n == r->judged_launches && n == r->host_launches)
+		return;
+	base_buf_printf(out, "  %s%s with instrumentation", least,
+			rep_count(a, n, race_counters[RACE_COUNTER_launches].noun));
+	if (r->host_launches)
+		base_buf_printf(out, " (%s in all)", rep_counter(a, r, RACE_COUNTER_host_launches));
+	base_buf_puts(out, "\n");
+}
+
 static void checked_put(struct base_buf *out, struct rep_view *v)
 {
 	const struct race_results *r = v->r;
 	struct base_arena *a = &v->arena;
 	const char *least = r->is_inexact ? "at least " : "";
 
-	base_buf_puts(out, "What was checked:\n");
-	base_buf_printf(out, "  %s%s with instrumentation", least,
-			rep_counter(a, r, RACE_COUNTER_launches));
-	if (r->host_launches)
-		base_buf_printf(out, " (%s in all)", rep_counter(a, r, RACE_COUNTER_host_launches));
-	base_buf_printf(out, "\n  %s%s %s\n", least, rep_counter(a, r, RACE_COUNTER_checked),
+	if (!r->has_oracle)
+		base_buf_puts(out, "What was checked:\n");
+	launches_put(out, v, least);
+	base_buf_printf(out, "  %s%s %s\n", least, rep_counter(a, r, RACE_COUNTER_checked),
 			r->has_history ? "judged by the history of their locations"
 			: r->has_looks ? "compared with the watchpoints of other threads"
 				       : "read again after a delay");
@@ -97,23 +113,23 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 		base_buf_puts(out, "  these counters are LOWER BOUNDS: the program or a context "
 				   "ended while kernels were at work, or before\n"
 				   "    the counters were read for the last time\n");
-	else if (r->launches)
+	else if (r->launches && v->opt->verbose)
 		base_buf_puts(out, "  these counters are exact\n");
 	if (r->sample == RACE_SAMPLE_NEVER)
 		base_buf_puts(out, "  sampled: never\n");
 	else if (r->sample > 1)
 		base_buf_printf(out, "  SAMPLED: one execution in %u per warp was checked\n",
 				r->sample);
-	if (r->launches && (r->rdelay || r->wdelay) && !r->has_history)
+	if (v->opt->verbose && r->launches && (r->rdelay || r->wdelay) && !r->has_history)
 		base_buf_printf(out, "  delays up to %u ns after reads, %u ns after writes\n",
 				r->rdelay, r->wdelay);
-	if (r->launches && r->dense && !r->has_history)
+	if (v->opt->verbose && r->launches && r->dense && !r->has_history)
 		base_buf_printf(
 			out,
 			"  delays thin out: a thread's first %s, then %u of n (--dense=0: all)\n",
 			rep_count(a, r->dense, "check"), r->dense);
 	rep_holds(out, v);
-	if (v->verdict == REP_VERDICT_CLEAN)
+	if (v->verdict == REP_VERDICT_CLEAN && !r->has_oracle)
 		base_buf_puts(out, "  no proof: only what ran, in the order in which it ran, was "
 				   "seen\n");
 }
@@ -124,22 +140,24 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 	const struct race_results *r = v->r;
 	struct base_arena *a = &v->arena;
 
-	base_buf_puts(out, "What was judged, access by access, by the PTX memory model:\n");
-	base_buf_printf(out, "  %s, %s%s by %s, %s\n",
+	base_buf_puts(out, "What was checked:\n");
+	base_buf_printf(out, "  %s, %s%s by %s, %s, judged by the PTX memory model\n",
 			rep_counter(a, r, RACE_COUNTER_judged_launches),
 			r->is_judged_inexact ? "at least " : "",
 			rep_counter(a, r, RACE_COUNTER_judged), rep_count(a, r->actors, "thread"),
 			r->actors == 1 ? "copy or operation" : "copies and operations");
-	base_buf_printf(out, "  shadow: %s for %s, clocks: %s\n",
-			rep_counter(a, r, RACE_COUNTER_shadow_bytes),
-			rep_counter(a, r, RACE_COUNTER_shadow_words),
-			rep_counter(a, r, RACE_COUNTER_clock_bytes));
+	if (v->opt->verbose)
+		base_buf_printf(out, "  shadow: %s for %s, clocks: %s\n",
+				rep_counter(a, r, RACE_COUNTER_shadow_bytes),
+				rep_counter(a, r, RACE_COUNTER_shadow_words),
+				rep_counter(a, r, RACE_COUNTER_clock_bytes));
 	if (r->is_judged_inexact)
 		base_buf_puts(out, "  the program ended while kernels or copies were at work: "
 				   "what they had done until then is judged\n");
-	base_buf_puts(out, r->is_sc_execution
-				   ? "  fence.sc: ordered as they ran (--oracle=execution)\n"
-				   : "  fence.sc: ordered where the program forces it\n");
+	if (r->is_sc_execution)
+		base_buf_puts(out, "  fence.sc: ordered as they ran (--oracle=execution)\n");
+	else if (v->opt->verbose)
+		base_buf_puts(out, "  fence.sc: ordered where the program forces it\n");
 	if (r->is_host_seen)
 		base_buf_printf(out, "  %s of them %s\n", rep_number(a, r->host_accesses),
 				r->host_accesses == 1 ? "is a load or store of host code"

@@ -285,24 +285,6 @@ static const char *kernel_of(struct rep_view *v, const struct race_finding *f)
 	return rep_name(v, f->func_shown);
 }
 
-static const char *missing_of(const struct race_finding *f)
-{
-	switch (f->sides ? rep_pair_distance(f) : REP_GRID) {
-	case REP_WARP:
-		return "no __syncwarp() between";
-	case REP_BLOCK:
-		return "no barrier of the block between";
-	case REP_CLUSTER:
-		return "no barrier of the cluster between";
-	case REP_DEVICE:
-		return "no order of the launches";
-	case REP_GRID:
-	case REP_FAR:
-		break;
-	}
-	return "nothing orders the two";
-}
-
 static void item_of_entry(struct rep_form *form, struct rep_view *v, const struct rep_entry *e)
 {
 	const struct race_finding *f = &e->f;
@@ -316,10 +298,10 @@ static void item_of_entry(struct rep_form *form, struct rep_view *v, const struc
 		.kind = rep_class_title(f->cls),
 		.title = rep_kind_title(f),
 		.sentence = unbroken(a, rep_kind_sentence(f)),
-		.help = unbroken(a, rep_kind_fix(a, f)),
+		.help = unbroken(a, race_advice(a, f)),
 		.kernel = kernel_of(v, f),
 		.values = f->sides ? "" : rep_values(a, f),
-		.missing = missing_of(f),
+		.missing = race_missing_words(f),
 		.nsides = f->sides ? 2 : 1,
 		.count = f->count,
 		.ignored = e->ignored ? race_ignored_name(e->ignored) : "",

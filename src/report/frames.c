@@ -19,7 +19,8 @@
 
 /* ---- names ------------------------------------------------------------------------- */
 
-/* The length of a namespace that a library uses for its version only: "CUB_300001_SM_900::". */
+/* The length of a namespace that a library uses for its version only: "CUB_300001_SM_900::"; or of
+ * nvcc's for what is static in a file: "_INTERNAL_c3a9_7_main_cu_2f1e::". */
 static size_t version_length(const char *s)
 {
 	static const char *const starts[] = {"CUB_", "THRUST_", "_V_"};
@@ -29,7 +30,7 @@ static size_t version_length(const char *s)
 	if (!end || (size_t)(end - s) > n)
 		return 0;
 	n = (size_t)(end - s) + 2;
-	if (!strncmp(s, "__4::", 5))
+	if (!strncmp(s, "__4::", 5) || !strncmp(s, "_INTERNAL_", 10))
 		return n;
 	for (size_t i = 0; i < BASE_COUNTOF(starts); i++) {
 		size_t m = strlen(starts[i]);

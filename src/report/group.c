@@ -6,7 +6,7 @@
  * entry, whichever instance of a template they are in: counts are summed, the widest access is
  * shown, every site and context stays listed. The line is the program's own where a library was
  * inlined into it; in a library's own kernels the line of the launch is part of it. Findings
- * without a line stay apart by site.
+ * without a line stay apart by function and instruction, whatever its registers and offsets.
  *
  * Ignore rules are applied before grouping, so that no rule hides a finding that it doesn't match.
  * Order: first what explains a device's fault, then by class, kind and falling count; equal ones in
@@ -84,11 +84,20 @@ static void finding_own(struct base_arena *a, struct race_finding *f,
 		race_seen_add(a, f, &from->seen[i]);
 }
 
+/* How far apart the two threads of its sightings were, as far as that is known. */
+static uint32_t apart_of(const struct race_finding *f)
+{
+	return f->apart || !f->sides || !*f->sides[1].func ? f->apart : 1u << race_apart_of(f);
+}
+
 static void finding_merge(struct base_arena *a, struct race_finding *into,
 			  const struct race_finding *f)
 {
 	facts_widen(into, f);
 	also_merge(a, into, f);
+	if (into->apart | f->apart)
+		into->apart = apart_of(into) | apart_of(f);
+	into->missing |= f->missing;
 	into->count += f->count;
 	into->is_same_value = into->is_same_value && f->is_same_value;
 	into->is_muted = into->is_muted || f->is_muted;
@@ -119,6 +128,25 @@ static const char *place_key(struct base_arena *a, const struct race_finding *f,
 	return base_printf(a, "%u|%s|%u|%s", fr->line, fr->file, launched->line, launched->file);
 }
 
+/* The instruction without the numbers of its registers and offsets: where no line is known, what
+ * unrolling has made of a loop is still one. */
+static const char *shape_of(struct base_arena *a, const char *text)
+{
+	char *out = base_strdup(a, text), *to = out;
+	bool is_number = false;
+
+	for (const char *p = text; *p; p++) {
+		if (*p == '%' || *p == '+' || *p == '-')
+			is_number = true;
+		else if (strchr(" ,;[]{}", *p))
+			is_number = false;
+		if (!is_number || !(*p >= '0' && *p <= '9'))
+			*to++ = *p;
+	}
+	*to = 0;
+	return out;
+}
+
 static const char *side_key(struct base_arena *a, const struct race_side *s)
 {
 	const struct race_finding at = {.func = s->func,
@@ -128,7 +156,9 @@ static const char *side_key(struct base_arena *a, const struct race_side *s)
 					.inlined = s->inlined,
 					.ninlined = s->ninlined};
 	/* Copies of many streams are one: "copy on stream 3". */
-	const char *text = s->line ? "" : s->text;
+	const char *text = s->line		       ? ""
+			   : s->flags & RACE_SIDE_HOST ? s->text
+						       : shape_of(a, s->text);
 	const char *end = s->flags & RACE_SIDE_HOST ? strstr(text, " on stream ") : NULL;
 
 	/* A read and a write of the host are different findings. */
@@ -156,9 +186,9 @@ static const char *group_key(struct base_arena *a, const struct race_finding *f,
 	} else {
 		one = place_key(a, f, NULL);
 	}
-	return base_printf(a, "%u %u %u %llx.%u %s|%s", (unsigned)ignored, (unsigned)f->cls,
-			   (unsigned)f->kind, s ? (unsigned long long)s->table : 0, s ? s->site : 0,
-			   one, two);
+	return base_printf(a, "%u %u %u %llx.%s %s|%s", (unsigned)ignored, (unsigned)f->cls,
+			   (unsigned)f->kind, s ? (unsigned long long)s->table : 0,
+			   s ? shape_of(a, s->text) : "", one, two);
 }
 
 static void function_add(struct base_arena *a, struct rep_entry *e, const char *func)

@@ -46,7 +46,6 @@ void rep_view_free(struct rep_view *v);
 /* words.c: the phrases of the text report. */
 const char *rep_kind_title(const struct race_finding *f);
 const char *rep_kind_sentence(const struct race_finding *f);
-const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f);
 const char *rep_class_title(enum race_class cls);
 /* "1,048,576" */
 const char *rep_number(struct base_arena *a, uint64_t n);
@@ -76,29 +75,17 @@ const char *rep_strength_name(enum race_strength s);
 const char *rep_proxy_name(enum race_proxy p);
 /* Does a side go through a texture or surface? */
 bool rep_is_texture(const struct race_finding *f);
+/* "load", words.c */
+const char *rep_access_title(enum race_access access);
+/* "lanes of a warp, and warps of a block", "" where it is one or none; words.c */
+const char *rep_apart_text(struct base_arena *a, const struct race_finding *f);
 /* "load of 4 bytes, shared memory", words.c */
 const char *rep_access_text(struct base_arena *a, enum race_access access, enum race_space space,
 			    uint32_t width, uint32_t vec);
 
-/* advice.c */
-/* What does an update in one atomic step: "atomicAdd()". */
-const char *rep_atomic_of(enum race_update u);
-const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f);
-/* How far apart the two threads of a pair are. */
-enum rep_distance {
-	REP_WARP,
-	REP_BLOCK,
-	REP_CLUSTER,
-	REP_GRID,
-	REP_DEVICE, /* other launches */
-	REP_FAR	    /* other devices, or the host */
-};
-enum rep_distance rep_pair_distance(const struct race_finding *f);
-
 /* transfer.c: the same for copies and fills of the host. */
 const char *rep_transfer_title(const struct race_finding *f);
 const char *rep_transfer_sentence(const struct race_finding *f);
-const char *rep_transfer_fix(const struct race_finding *f);
 void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
 			const char *indent);
 void rep_transfer_checked(struct base_buf *out, struct rep_view *v);
@@ -120,9 +107,14 @@ const char *rep_nothing_gap(struct rep_view *v);
 /* holds.c: what --shuffle-streams did */
 void rep_holds(struct base_buf *out, struct rep_view *v);
 
-/* source.c: the source line with its neighbours and a caret; nothing when there is no source. */
+/* source.c: the source line; nothing when there is no source. */
+enum rep_source_form {
+	REP_SOURCE_AROUND, /* with its neighbours, and a caret */
+	REP_SOURCE_LINE,   /* with a caret */
+	REP_SOURCE_BARE
+};
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,
-		uint32_t line, uint32_t col, const char *indent);
+		uint32_t line, uint32_t col, enum rep_source_form form, const char *indent);
 
 /* The file as rep_source would find it, malloc'd into *text. */
 bool rep_source_read(const struct rep_options *opt, const char *file, char **text, size_t *n);
@@ -141,6 +133,23 @@ struct rep_frame *rep_chain(struct base_arena *a, const struct race_finding *f);
 size_t rep_own_frame(const struct rep_frame *chain, size_t n);
 /* "3 frames of CUB and Thrust" */
 const char *rep_fold(struct rep_view *v, const struct rep_frame *chain, size_t n);
+
+/* place.c: where an access is, in the text report. */
+const char *rep_place(struct base_arena *a, const char *file, uint32_t line, uint32_t col);
+/* "/home/me/sum.cu:9:3 in sum(float*)"; `f` may be a side as a finding. */
+const char *rep_where(struct rep_view *v, const struct race_finding *f);
+/* What was inlined around or in it; nothing if there is nothing to say. */
+void rep_calls(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+	       const char *indent);
+/* The frame that rep_where names. */
+const struct rep_frame *rep_shown_frame(struct rep_view *v, const struct race_finding *f);
+/* What is known of a side's place, as a finding. */
+struct race_finding rep_side_place(const struct race_side *s);
+/* "/home/me/main.cu:40:2 in main"; "" if it is not known. */
+const char *rep_line(struct rep_view *v, const struct race_line *l, const char *shown);
+
+/* summary.c: a line for each finding. */
+void rep_summary(struct base_buf *out, struct rep_view *v);
 
 /* text.c, footer.c, json.c */
 void rep_text(struct base_buf *out, struct rep_view *v);

@@ -130,6 +130,8 @@ static void inlined_put(cJSON *o, const struct race_inlined *in, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		cJSON *c = cJSON_CreateObject();
 		place_put(c, in[i].func, in[i].func_shown, in[i].file, in[i].line, in[i].col);
+		if (in[i].is_unsure)
+			cJSON_AddBoolToObject(c, "unsure", true);
 		cJSON_AddItemToArray(chain, c);
 	}
 }
@@ -170,6 +172,8 @@ static void side_put(cJSON *parent, const char *key, const struct race_side *s)
 	count_put(o, "cluster", s->cluster);
 	count_put(o, "warp", s->warp);
 	cJSON_AddStringToObject(o, "update", race_update_name(s->update));
+	if (s->stream)
+		count_put(o, "stream", s->stream - 1u);
 	cJSON_AddBoolToObject(o, "line_is_near", s->is_near);
 	cJSON_AddStringToObject(o, "ptx", s->text);
 	count_put(o, "ptx_line", s->ptx_line);
@@ -251,6 +255,16 @@ static void also_put(cJSON *o, const struct race_finding *f)
 	}
 }
 
+/* An array of the names of the bits. */
+static void bits_put(cJSON *o, const char *key, uint32_t bits, const char *(*name)(unsigned))
+{
+	cJSON *v = bits ? cJSON_AddArrayToObject(o, key) : NULL;
+
+	for (unsigned i = 0; v && bits >> i; i++)
+		if (bits >> i & 1)
+			cJSON_AddItemToArray(v, cJSON_CreateString(name(i)));
+}
+
 static void launchers_put(cJSON *o, const struct race_finding *f)
 {
 	cJSON *v = f->nlaunched ? cJSON_AddArrayToObject(o, "launched") : NULL;
@@ -262,6 +276,14 @@ static void launchers_put(cJSON *o, const struct race_finding *f)
 		place_put(c, l->func, race_demangle(&a, l->func), l->file, l->line, l->col);
 		cJSON_AddItemToArray(v, c);
 	}
+	base_arena_free(&a);
+}
+
+static void advice_put(cJSON *o, const struct race_finding *f)
+{
+	struct base_arena a = {0};
+
+	cJSON_AddStringToObject(o, "advice", race_advice(&a, f));
 	base_arena_free(&a);
 }
 
@@ -294,6 +316,9 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	count_put(o, "count", f->count);
 	cJSON_AddBoolToObject(o, "count_is_lower_bound", f->is_muted);
 	also_put(o, f);
+	bits_put(o, "missing", f->missing, race_missing_name);
+	bits_put(o, "apart", f->apart, race_apart_name);
+	advice_put(o, f);
 	first_put(o, f);
 	if (f->sides) {
 		object_put(o, f);

@@ -135,6 +135,7 @@ static struct race_inlined *inlined_get(struct saved *s, const cJSON *list, size
 		in->file = str_get(s, o, "file");
 		in->line = small_get(o, "line");
 		in->col = small_get(o, "column");
+		in->is_unsure = bool_get(o, "unsure");
 	}
 	return all;
 }
@@ -231,6 +232,8 @@ static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 	d->cluster = small_get(o, "cluster");
 	d->warp = small_get(o, "warp");
 	d->update = (enum race_update)race_update_parse(str_get(s, o, "update"));
+	if (cJSON_GetObjectItemCaseSensitive(o, "stream"))
+		d->stream = small_get(o, "stream") + 1u;
 	d->is_near = bool_get(o, "line_is_near");
 	d->text = str_get(s, o, "ptx");
 	d->ptx_line = small_get(o, "ptx_line");
@@ -260,6 +263,18 @@ static struct race_transfer_op *transfer_get(struct saved *s, const cJSON *o)
 	h->at = count_get(o, "at");
 	h->origin = small_get(o, "origin");
 	return h;
+}
+
+static uint32_t bits_get(const cJSON *o, const char *key, uint32_t (*bit)(const char *name))
+{
+	const cJSON *e;
+	uint32_t bits = 0;
+
+	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(o, key))
+	{
+		bits |= cJSON_IsString(e) ? bit(e->valuestring) : 0;
+	}
+	return bits;
 }
 
 static bool finding_get(struct saved *s, const cJSON *o)
@@ -310,6 +325,8 @@ static bool finding_get(struct saved *s, const cJSON *o)
 		f.also[f.nalso].kind = (enum race_kind)race_kind_parse(str_get(s, e, "kind"));
 		f.also[f.nalso++].count = count_get(e, "count");
 	}
+	f.missing = bits_get(o, "missing", race_missing_bit);
+	f.apart = bits_get(o, "apart", race_apart_bit);
 	f.is_muted = bool_get(o, "count_is_lower_bound");
 	first_get(cJSON_GetObjectItemCaseSensitive(o, "first"), &f.first);
 	if (f.kind >= RACE_KIND_UNORDERED) {

@@ -2,7 +2,7 @@
  * pair.c - the phrases for two accesses that raced, as the oracle reports them.
  *
  * What was seen and why it is a race, by kind, space and type of the accesses; and the object that
- * the two accessed. Corrections are in advice.c.
+ * the two accessed.
  */
 #include "report/internal.h"
 
@@ -11,6 +11,14 @@
 static bool is_async(const struct race_finding *f)
 {
 	return (f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_ASYNC;
+}
+
+/* Did the copy come before the other access had to be over? */
+static bool is_early(const struct race_finding *f)
+{
+	uint32_t missing = race_missing_of(f);
+
+	return missing == 1u << RACE_MISSING_REFILL || missing == 1u << RACE_MISSING_READY;
 }
 
 static bool is_same_grid(const struct race_finding *f)
@@ -56,7 +64,8 @@ const char *rep_pair_title(const struct race_finding *f)
 		return race_kinds[f->kind].title;
 	case RACE_KIND_UNORDERED:
 		if (is_async(f))
-			return "asynchronous copy that was not waited for";
+			return is_early(f) ? "asynchronous copy that came too early"
+					   : "asynchronous copy that was not waited for";
 		if ((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_FREES)
 			return "memory freed while it was still used";
 		/* Either side may be the one that reads: operations of the host come second. */
@@ -91,6 +100,10 @@ const char *rep_pair_sentence(const struct race_finding *f)
 	default:
 		return race_kinds[f->kind].sentence;
 	case RACE_KIND_UNORDERED:
+		if (is_async(f) && is_early(f))
+			return "An asynchronous copy was issued while another thread still "
+			       "accessed the memory:\n"
+			       "nothing orders that access before the copy.";
 		if (is_async(f))
 			return "An asynchronous copy is a thread of its own; nothing orders what "
 			       "it "

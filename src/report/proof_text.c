@@ -35,7 +35,7 @@ static void print_side(struct base_buf *out, const struct rep_options *opt,
 	if (*s->index)
 		base_buf_printf(out, ", byte %s", s->index);
 	base_buf_puts(out, "\n");
-	rep_source(out, opt, s->file, s->line, s->col, "    ");
+	rep_source(out, opt, s->file, s->line, s->col, REP_SOURCE_AROUND, "    ");
 	base_buf_printf(out, "       %s\n", s->text);
 }
 

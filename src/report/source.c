@@ -1,5 +1,5 @@
 /*
- * source.c - shows a line of source with its neighbours and a caret.
+ * source.c - shows a line of source, with its neighbours and a caret.
  *
  * The path is tried as in the site table, then below the folder that the user gave. Only regular
  * files up to 32 MiB are read: the name comes from the program. The source may be newer than the
@@ -63,20 +63,21 @@ static unsigned line_put(struct base_buf *out, const char *s, size_t n, uint32_t
 }
 
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,
-		uint32_t line, uint32_t col, const char *indent)
+		uint32_t line, uint32_t col, enum rep_source_form form, const char *indent)
 {
+	uint32_t around = form == REP_SOURCE_AROUND;
 	char *text;
 	size_t n;
 
 	if (!line || !*file || opt->no_source || !rep_source_read(opt, file, &text, &n))
 		return;
 	const char *p = text, *end = text + n;
-	for (uint32_t at = 1; p < end && at <= (uint64_t)line + 1; at++) {
+	for (uint32_t at = 1; p < end && at <= (uint64_t)line + around; at++) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		size_t len = (size_t)((nl ? nl : end) - p);
 		const char *raw = p;
 		p = nl ? nl + 1 : end;
-		if (at + 1 < line)
+		if (at + around < line)
 			continue;
 		const char *clean = raw;
 		struct base_arena a = {0};
@@ -85,7 +86,7 @@ void rep_source(struct base_buf *out, const struct rep_options *opt, const char 
 			clean = race_text(&a, raw, len);
 		base_buf_printf(out, "%s%6u | ", indent, at);
 		unsigned caret = line_put(out, clean, strnlen(clean, len), at == line ? col : 0);
-		if (at == line && col && col <= len)
+		if (at == line && col && col <= len && form != REP_SOURCE_BARE)
 			base_buf_printf(out, "%s       | %*s^\n", indent, (int)caret, "");
 		base_arena_free(&a);
 	}

@@ -2,8 +2,9 @@
  * text.c - the report for people: head, one paragraph per finding.
  *
  * After figure 6 of the SuperCollider paper, with what its readers lacked: the source line, the
- * values, how certain it is, the usual correction. The footer is in footer.c. Colour only when the
- * caller asked for it.
+ * values, how certain it is, the usual correction. A finding has at most 20 lines, of many the
+ * later ones fewer; what was said once isn't said again. The footer is in footer.c, the line for
+ * each finding in summary.c. Colour only when the caller asked for it.
  */
 #include "report/internal.h"
 
@@ -31,74 +32,41 @@ static void lines_put(struct base_buf *out, const char *indent, const char *text
 	}
 }
 
-static const char *place_text(struct base_arena *a, const char *file, uint32_t line, uint32_t col)
+/* ---- places ---------------------------------------------------------------------------- */
+
+/* Of many findings the later ones are short: what readers know from the first ones is left out. */
+#define LONG_FINDINGS 8u
+
+static bool is_short(const struct rep_view *v, size_t number)
 {
-	if (!*file)
-		return "an unknown place (build with -lineinfo)";
-	if (!line)
-		return file;
-	return col ? base_printf(a, "%s:%u:%u", file, line, col)
-		   : base_printf(a, "%s:%u", file, line);
+	return number > LONG_FINDINGS && !v->opt->verbose;
 }
 
-/* The frames that lead to the access through a library, innermost last. */
-static void through_put(struct base_buf *out, struct rep_view *v, const struct rep_frame *chain,
-			size_t own)
+static void source_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+		       enum rep_source_form form)
 {
-	const struct rep_frame *in = &chain[0];
+	const struct rep_frame *fr = rep_shown_frame(v, f);
 
-	base_buf_printf(out, INDENT "through %s, to\n", rep_fold(v, chain, own));
-	base_buf_printf(out, INDENT "  %s in %s\n",
-			place_text(&v->arena, in->file, in->line, in->col),
-			*in->func ? rep_name(v, in->func) : "an unknown function");
+	rep_source(out, v->opt, fr->file, fr->line, fr->col, form, INDENT);
 }
 
-/* The calls that were inlined around frame `at`; runs of library frames are counted. */
-static void callers_put(struct base_buf *out, struct rep_view *v, const struct rep_frame *chain,
-			size_t at, size_t n)
+/* Both places of a pair; one line once. */
+static void sources_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+			size_t number)
 {
-	for (size_t i = at + 1; i < n; i++) {
-		const struct rep_frame *fr = &chain[i];
-		size_t run = i;
-		while (!v->opt->full_frames && run < n && chain[run].library)
-			run++;
-		if (run - i > 1) {
-			const char *into = chain[run - 1].func;
-			base_buf_printf(out, INDENT "inlined through %s%s%s\n",
-					rep_fold(v, fr, run - i), *into ? " into " : "",
-					rep_name(v, into));
-			i = run - 1;
-			continue;
-		}
-		base_buf_printf(out, INDENT "inlined at %s%s%s\n",
-				place_text(&v->arena, fr->file, fr->line, fr->col),
-				*fr->func ? " in " : "", rep_name(v, fr->func));
+	struct race_finding at[2] = {rep_side_place(&f->sides[0]), rep_side_place(&f->sides[1])};
+	const struct rep_frame *one = rep_shown_frame(v, &at[0]), *two = rep_shown_frame(v, &at[1]);
+
+	if (one->line == two->line && !strcmp(one->file, two->file)) {
+		source_put(out, v, &at[0],
+			   is_short(v, number) ? REP_SOURCE_LINE : REP_SOURCE_AROUND);
+		return;
 	}
+	for (unsigned i = 0; i < 2; i++)
+		source_put(out, v, &at[i], is_short(v, number) ? REP_SOURCE_BARE : REP_SOURCE_LINE);
 }
 
-static void place_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
-{
-	const struct rep_frame *chain = rep_chain(&v->arena, f);
-	size_t n = f->ninlined + 1;
-	size_t own = v->opt->full_frames ? 0 : rep_own_frame(chain, n);
-	const struct rep_frame *fr = &chain[own];
-
-	if (*fr->func)
-		base_buf_printf(out, INDENT "in function %s\n", rep_name(v, fr->func));
-	if (f->object && !*f->file)
-		base_buf_printf(out, INDENT "at %s+0x%llx (build it with -g)\n", f->object,
-				(unsigned long long)f->offset);
-	else if (*f->file || !f->transfer) /* rep_transfer_first gives the address of the call */
-		base_buf_printf(
-			out, INDENT "at %s%s\n", place_text(&v->arena, fr->file, fr->line, fr->col),
-			f->is_near ? " (the nearest line: the compiler made the instruction)" : "");
-	rep_source(out, v->opt, fr->file, fr->line, fr->col, INDENT);
-	if (own)
-		through_put(out, v, chain, own);
-	callers_put(out, v, chain, own, n);
-	if (v->opt->verbose && strcmp(f->func, f->func_shown))
-		base_buf_printf(out, INDENT "mangled %s\n", f->func);
-}
+/* ---- one side is known --------------------------------------------------------------------- */
 
 static void first_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
 {
@@ -159,78 +127,142 @@ static void verbose_put(struct base_buf *out, struct rep_view *v, const struct r
 		base_buf_printf(out, INDENT "Module       : %s %s\n", f->module, f->target);
 }
 
-/* One access of a pair. */
-static void side_put(struct base_buf *out, struct rep_view *v, const struct race_side *s)
+static void single_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+		       size_t number)
+{
+	const char *access = f->transfer ? (f->nsites ? f->sites[0].text : f->transfer->api)
+			     : f->access ? rep_access(&v->arena, f)
+					 : "access";
+
+	/* rep_transfer_first gives the address of a call whose line is not known. */
+	base_buf_printf(out, INDENT "%s%s%s%s\n", access, f->is_volatile ? ", volatile" : "",
+			*f->file || !f->transfer ? " at " : "",
+			*f->file || !f->transfer ? rep_where(v, f) : "");
+	rep_calls(out, v, f, INDENT);
+	source_put(out, v, f, is_short(v, number) ? REP_SOURCE_LINE : REP_SOURCE_AROUND);
+	if (!v->opt->verbose && (f->is_near || !f->line) && f->access && !f->transfer &&
+	    !race_space_is_host(f->space) && f->nsites && *f->sites[0].text)
+		base_buf_printf(out, INDENT "PTX          : %s  (line %u)\n", f->sites[0].text,
+				f->sites[0].ptx_line);
+	first_put(out, v, f);
+	if (v->opt->verbose)
+		verbose_put(out, v, f);
+}
+
+/* ---- both are -------------------------------------------------------------------------------- */
+
+static bool is_host_code(const struct race_side *s)
+{
+	return s->flags & RACE_SIDE_HOST && s->access != RACE_ACCESS_COPY;
+}
+
+/* "load of 4 bytes, shared memory" and, unless it is weak, "(relaxed, scope gpu)". */
+static const char *access_of(struct rep_view *v, const struct race_side *s)
 {
 	struct base_arena *a = &v->arena;
-	struct race_finding f = {.func = s->func,
-				 .func_shown = s->func_shown,
-				 .file = s->file,
-				 .line = s->line,
-				 .col = s->col,
-				 .is_near = s->is_near,
-				 .inlined = s->inlined,
-				 .ninlined = s->ninlined};
+	bool is_plain = s->strength == RACE_WEAK && s->proxy == RACE_PROXY_GENERIC;
 
-	if (s->flags & RACE_SIDE_HOST) {
-		if (s->access == RACE_ACCESS_COPY)
-			base_buf_printf(out, INDENT "in an operation of the host: %s\n", s->text);
-		else
-			base_buf_printf(out, INDENT "in host code: %s (%s)\n",
-					*s->func_shown ? s->func_shown : "unknown function",
-					s->text);
-		if (*s->file)
-			place_put(out, v, &f);
-		else if (s->origin && *s->origin->op->module)
-			base_buf_printf(out, INDENT "called from %s+0x%llx (build it with -g)\n",
-					s->origin->op->module,
-					(unsigned long long)s->origin->op->offset);
-		base_buf_printf(out, INDENT "Access       : %s, Address 0x%llx\n",
-				s->flags & RACE_SIDE_FREES    ? "gives up"
-				: s->flags & RACE_SIDE_WRITES ? "writes"
-							      : "reads",
-				(unsigned long long)s->address);
-		return;
+	if (is_host_code(s))
+		return base_printf(a, "%s of host code: %s",
+				   s->flags & RACE_SIDE_WRITES ? "store" : "load",
+				   *s->func_shown ? s->func_shown : "unknown function");
+	if (s->flags & RACE_SIDE_HOST)
+		return base_printf(a, "%s%s", s->text,
+				   s->flags & RACE_SIDE_FREES	 ? ", gives up"
+				   : s->flags & RACE_SIDE_WRITES ? ", writes"
+								 : ", reads");
+	if (!s->access)
+		return "an access";
+	return base_printf(a, "%s%s%s%s", rep_access_text(a, s->access, s->space, s->width, s->vec),
+			   is_plain && !v->opt->verbose ? "" : " (",
+			   is_plain && !v->opt->verbose ? "" : rep_side_order(a, s),
+			   is_plain && !v->opt->verbose ? "" : ")");
+}
+
+/* " at main.cu:12:3 in main"; what there is of an operation of the host. */
+static const char *side_place(struct rep_view *v, const struct race_side *s)
+{
+	const struct race_finding f = rep_side_place(s);
+	struct base_arena *a = &v->arena;
+	bool is_host = s->flags & RACE_SIDE_HOST;
+
+	if (is_host_code(s)) {
+		const struct rep_frame *fr = rep_shown_frame(v, &f);
+		return *s->file
+			       ? base_printf(a, " at %s", rep_place(a, fr->file, fr->line, fr->col))
+			       : base_printf(a, " (%s)", s->text);
 	}
-	if (*s->func)
-		place_put(out, v, &f);
-	else
-		base_buf_puts(out, INDENT "at a place that was not kept\n");
-	if (s->access)
-		base_buf_printf(out, INDENT "Access       : %s (%s)\n",
-				rep_access_text(a, s->access, s->space, s->width, s->vec),
-				rep_side_order(a, s));
-	base_buf_printf(out,
-			INDENT
-			"By           : %sThread (%u,%u,%u), Block (%u,%u,%u)%s, Address 0x%llx\n",
-			s->flags & RACE_SIDE_SOME ? "another thread; kept for several was " : "",
-			s->thread[0], s->thread[1], s->thread[2], s->block[0], s->block[1],
-			s->block[2], s->flags & RACE_SIDE_ASYNC ? ", its asynchronous copy" : "",
-			(unsigned long long)s->address);
+	if (is_host && !*s->file && s->origin && *s->origin->op->module)
+		return base_printf(a, ", called from %s+0x%llx (build it with -g)",
+				   s->origin->op->module,
+				   (unsigned long long)s->origin->op->offset);
+	if (is_host && !*s->file)
+		return *s->func_shown ? base_printf(a, " in %s", s->func_shown) : "";
+	return *s->func || is_host ? base_printf(a, " at %s", rep_where(v, &f))
+				   : " at a place that was not kept";
+}
+
+static bool has_many_devices(const struct rep_view *v, const struct race_finding *f)
+{
+	for (size_t i = 1; i < v->r->contexts.n; i++)
+		if (v->r->contexts.v[i].device != v->r->contexts.v[0].device)
+			return true;
+	return f->sides[0].device != f->sides[1].device && f->sides[0].device >= 0 &&
+	       f->sides[1].device >= 0;
+}
+
+/* The thread that did it. */
+static const char *actor_of(struct rep_view *v, const struct race_finding *f,
+			    const struct race_side *s)
+{
+	struct base_arena *a = &v->arena;
+
+	if (s->flags & RACE_SIDE_HOST)
+		return s->access == RACE_ACCESS_COPY ? "the host" : "host code";
+	return base_printf(a, "%sThread (%u,%u,%u), Block (%u,%u,%u)%s%s",
+			   s->flags & RACE_SIDE_SOME ? "another thread; kept for several was " : "",
+			   s->thread[0], s->thread[1], s->thread[2], s->block[0], s->block[1],
+			   s->block[2],
+			   has_many_devices(v, f) ? base_printf(a, ", Device %d", s->device) : "",
+			   s->flags & RACE_SIDE_ASYNC ? ", its asynchronous copy" : "");
+}
+
+/* Do the same calls lead to both? */
+static bool has_same_calls(const struct race_side *a, const struct race_side *b)
+{
+	bool is_same = a->ninlined == b->ninlined && !strcmp(a->func, b->func);
+
+	for (size_t i = 0; i < a->ninlined && is_same; i++)
+		is_same = a->inlined[i].line == b->inlined[i].line &&
+			  a->inlined[i].col == b->inlined[i].col &&
+			  !strcmp(a->inlined[i].file, b->inlined[i].file);
+	return is_same;
+}
+
+static void side_put(struct base_buf *out, struct rep_view *v, const struct race_side *s,
+		     const char *verb, bool has_calls)
+{
+	const struct race_finding f = rep_side_place(s);
+
+	base_buf_printf(out, INDENT "%s%s%s\n", verb, access_of(v, s), side_place(v, s));
+	/* In a library's code they have the place of the access itself. */
+	has_calls = has_calls || (verb[0] && rep_shown_frame(v, &f)->line != s->line);
+	if (*s->file && has_calls)
+		rep_calls(out, v, &f, INDENT);
+	if (s->flags & RACE_SIDE_HOST)
+		return;
 	if ((v->opt->verbose || !s->line || s->is_near) && *s->func)
 		base_buf_printf(out, INDENT "PTX          : %s  (line %u)\n",
 				*s->text ? s->text : "unknown", s->ptx_line);
 	if (v->opt->verbose)
-		base_buf_printf(out, INDENT "Grid         : %llu, kernel %s\n",
-				(unsigned long long)s->grid, rep_name(v, s->kernel));
-}
-
-/* "main.cu:40:2 in main"; "" if it is not known. */
-static const char *line_text(struct rep_view *v, const struct race_line *l, const char *shown)
-{
-	const char *func = rep_name(v, shown);
-
-	if (l->line)
-		return base_printf(&v->arena, "%s%s%s",
-				   place_text(&v->arena, l->file, l->line, l->col),
-				   *func ? " in " : "", func);
-	return *func ? base_printf(&v->arena, "in %s (for its line: host code built with -g)", func)
-		     : "";
+		base_buf_printf(out, INDENT "Grid         : %llu, kernel %s, Address 0x%llx\n",
+				(unsigned long long)s->grid, rep_name(v, s->kernel),
+				(unsigned long long)s->address);
 }
 
 static const char *launched(struct rep_view *v, const struct race_side *s)
 {
-	return line_text(v, &s->launched, s->launched_shown);
+	return rep_line(v, &s->launched, s->launched_shown);
 }
 
 /* Every place that is known to launch the kernel. */
@@ -239,7 +271,7 @@ static void launchers_put(struct base_buf *out, struct rep_view *v, const struct
 	for (size_t i = 0; i < f->nlaunched; i++) {
 		const struct race_line *l = &f->launched[i];
 		base_buf_printf(out, INDENT "%s: %s\n", i ? "         and " : "Launched     ",
-				line_text(v, l, race_demangle(&v->arena, l->func)));
+				rep_line(v, l, race_demangle(&v->arena, l->func)));
 	}
 }
 
@@ -263,25 +295,43 @@ static void launches_put(struct base_buf *out, struct rep_view *v, const struct 
 		base_buf_printf(out, INDENT "The second   : %s\n", two);
 }
 
-static void pair_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
+static void occurrences_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
+{
+	const char *apart = rep_apart_text(&v->arena, f);
+
+	base_buf_printf(out, INDENT "Occurrences  : %s", rep_number(&v->arena, f->count));
+	for (size_t i = 0; i < f->nalso; i++)
+		base_buf_printf(out, "%s%s (%s)", i ? ", " : "; also as ",
+				race_kinds[f->also[i].kind].title,
+				rep_number(&v->arena, f->also[i].count));
+	base_buf_puts(out, *apart	  ? base_printf(&v->arena, ", %s\n", apart)
+			   : f->count > 1 ? " (possibly by other threads at other addresses)\n"
+					  : "\n");
+}
+
+static void pair_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+		     size_t number)
 {
 	const char *object = rep_object(&v->arena, f, v->opt->verbose);
+	const char *one = actor_of(v, f, &f->sides[0]), *two = actor_of(v, f, &f->sides[1]);
 
-	side_put(out, v, &f->sides[0]);
-	base_buf_printf(out, INDENT "%s\n",
-			f->cls == RACE_CLASS_UNDECIDED ? "MAY RACE WITH" : "RACES WITH");
-	side_put(out, v, &f->sides[1]);
+	bool has_calls = !is_short(v, number);
+	bool is_told = has_same_calls(&f->sides[0], &f->sides[1]) && !v->opt->verbose;
+
+	side_put(out, v, &f->sides[0], "", has_calls);
+	side_put(out, v, &f->sides[1],
+		 f->cls == RACE_CLASS_UNDECIDED ? "MAY RACE WITH " : "RACES WITH ",
+		 has_calls && !is_told);
 	if (f->cls == RACE_CLASS_UNDECIDED)
 		base_buf_printf(out, INDENT "May order    : %s\n", race_may_text(f->may));
-	if (*object)
-		base_buf_printf(out, INDENT "Memory       : %s\n", object);
-	launches_put(out, v, f);
-	base_buf_printf(out, INDENT "Occurrences  : %s%s\n", rep_number(&v->arena, f->count),
-			f->count > 1 ? " (possibly by other threads at other addresses)" : "");
-	for (size_t i = 0; i < f->nalso; i++)
-		base_buf_printf(
-			out, INDENT "%s%s (%s)\n", i ? "               " : "Seen also as : ",
-			race_kinds[f->also[i].kind].title, rep_number(&v->arena, f->also[i].count));
+	sources_put(out, v, f, number);
+	base_buf_printf(out, INDENT "By           : %s%s%s\n", one,
+			strcmp(one, two) ? ", and " : "", strcmp(one, two) ? two : "");
+	base_buf_printf(out, INDENT "Memory       : %s%sAddress 0x%llx\n", object,
+			*object ? ", " : "", (unsigned long long)f->first.address);
+	if (!is_short(v, number))
+		launches_put(out, v, f);
+	occurrences_put(out, v, f);
 }
 
 /* The other functions, or instances of the template, that have the same finding. */
@@ -302,38 +352,56 @@ static void functions_put(struct base_buf *out, struct rep_view *v, const struct
 		base_buf_printf(out, INDENT "The same in  : other instances of this template\n");
 }
 
+/* The first finding of the report with the same text; this one, if there is none before. */
+static size_t first_with(struct rep_view *v, size_t number, const char *text,
+			 const char *(*of)(struct base_arena *a, const struct race_finding *f))
+{
+	for (size_t i = 0; i + 1 < number; i++)
+		if (!strcmp(of(&v->arena, &v->entries.v[i].f), text))
+			return i + 1;
+	return number;
+}
+
+static const char *sentence_of(struct base_arena *a, const struct race_finding *f)
+{
+	(void)a;
+	return rep_kind_sentence(f);
+}
+
+static void advice_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+		       size_t number)
+{
+	const char *text = race_advice(&v->arena, f);
+	size_t first = first_with(v, number, text, race_advice);
+
+	if (first < number) {
+		base_buf_printf(out, INDENT "What usually helps: as for %zu.\n", first);
+		return;
+	}
+	base_buf_puts(out, f->cls == RACE_CLASS_UNDECIDED ? INDENT
+				   "What usually helps, unless they are ordered in every run:\n"
+							  : INDENT "What usually helps:\n");
+	lines_put(out, INDENT "  ", text);
+}
+
 static void finding_put(struct base_buf *out, struct rep_view *v, const struct rep_entry *e,
 			size_t number)
 {
 	const struct race_finding *f = &e->f;
 	const char *tint = f->cls == RACE_CLASS_RACE ? COLOR_BAD : COLOR_WARN;
+	const char *sentence = rep_kind_sentence(f);
 
 	base_buf_printf(out, "%s%zu. %s: %s%s\n", color(v, tint), number, rep_class_title(f->cls),
 			rep_kind_title(f), color(v, COLOR_OFF));
-	lines_put(out, INDENT, rep_kind_sentence(f));
-	if (f->sides) {
-		pair_put(out, v, f);
-	} else {
-		place_put(out, v, f);
-		if (f->transfer)
-			base_buf_printf(out, INDENT "Access       : %s\n",
-					f->nsites ? f->sites[0].text : f->transfer->api);
-		else if (f->access)
-			base_buf_printf(out, INDENT "Access       : %s%s\n",
-					rep_access(&v->arena, f),
-					f->is_volatile ? ", volatile" : "");
-		if (!v->opt->verbose && (f->is_near || !f->line) && f->access && !f->transfer &&
-		    !race_space_is_host(f->space) && f->nsites && *f->sites[0].text)
-			base_buf_printf(out, INDENT "PTX          : %s  (line %u)\n",
-					f->sites[0].text, f->sites[0].ptx_line);
-		first_put(out, v, f);
-		if (v->opt->verbose)
-			verbose_put(out, v, f);
-	}
+	if (first_with(v, number, sentence, sentence_of) == number)
+		lines_put(out, INDENT, sentence);
+	if (f->sides)
+		pair_put(out, v, f, number);
+	else
+		single_put(out, v, f, number);
 	launchers_put(out, v, f);
 	functions_put(out, v, e);
-	base_buf_puts(out, INDENT "What usually helps:\n");
-	lines_put(out, INDENT "  ", rep_kind_fix(&v->arena, f));
+	advice_put(out, v, f, number);
 	base_buf_puts(out, "\n");
 }
 
@@ -391,6 +459,7 @@ void rep_text(struct base_buf *out, struct rep_view *v)
 				rep_count(&v->arena, v->nshown - limit, "more finding"),
 				v->opt->print_limit);
 	rep_text_footer(out, v);
+	rep_summary(out, v);
 	base_buf_printf(out, "%s======== %s%s\n", color(v, COLOR_HEAD), rep_result_sentence(v),
 			color(v, COLOR_OFF));
 }

@@ -36,16 +36,6 @@ const char *rep_transfer_sentence(const struct race_finding *f)
 	       "stream or process) wrote to its destination meanwhile: nothing orders the two.";
 }
 
-const char *rep_transfer_fix(const struct race_finding *f)
-{
-	(void)f;
-	return "order the copy after the kernel: put both into one stream, or let the copy's "
-	       "stream\n"
-	       "wait with cudaEventRecord() and cudaStreamWaitEvent(); between processes an event "
-	       "of\n"
-	       "cudaIpcGetEventHandle() does it.";
-}
-
 /* Printed in place of thread and block. */
 void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
 			const char *indent)

@@ -1,8 +1,8 @@
 /*
  * words.c - the phrases of the text report.
  *
- * The English for a finding's numbers: titles, one sentence that says what was seen, the usual
- * correction, values by width. Advice depends on kind and space; it usually helps, but need not.
+ * The English for a finding's numbers: titles, one sentence that says what was seen, values by
+ * width. What helps is in race/advice/advice.def.
  */
 #include "report/internal.h"
 
@@ -85,21 +85,6 @@ static const char *copy_sentence(const struct race_finding *f)
 	return NULL;
 }
 
-static const char *copy_fix(const struct race_finding *f)
-{
-	if (f->access != RACE_ACCESS_COPY)
-		return NULL;
-	if (f->kind == RACE_KIND_CLOBBERED_READ)
-		return "write the source before a barrier (__syncthreads(), a kernel's end) that "
-		       "the\n"
-		       "copy comes after, and again only when the copy has been waited for.";
-	if (f->kind == RACE_KIND_LOST_UPDATE)
-		return "wait for each copy (cp.async.wait_group, consumer_wait()) and pass a "
-		       "barrier\n"
-		       "before its destination is written again; give each thread its own.";
-	return NULL;
-}
-
 const char *rep_kind_sentence(const struct race_finding *f)
 {
 	if (f->cls == RACE_CLASS_SEED)
@@ -121,55 +106,6 @@ const char *rep_kind_sentence(const struct race_finding *f)
 	if (row_of(f)->sentence)
 		return row_of(f)->sentence;
 	return "This version of Collider doesn't know the kind.";
-}
-
-static bool space_is_shared(const struct race_finding *f)
-{
-	return f->space == RACE_SPACE_SHARED || f->space == RACE_SPACE_SHARED_CLUSTER;
-}
-
-const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
-{
-	if (f->cls == RACE_CLASS_SEED)
-		return "load the guess by cuda::atomic_ref(x).load(cuda::memory_order_relaxed), "
-		       "which costs "
-		       "nothing;\n"
-		       "a plain store to this memory elsewhere would be a data race.";
-	if (f->sides)
-		return rep_pair_fix(a, f);
-	if (f->transfer)
-		return rep_transfer_fix(f);
-	if (copy_fix(f))
-		return copy_fix(f);
-	if (f->cls == RACE_CLASS_VOLATILE)
-		return "volatile orders nothing: use cuda::atomic_ref on both sides, with acquire\n"
-		       "and release where other data depends on it.";
-	if (race_space_is_host(f->space))
-		return "wait for the GPU before this line: cudaStreamSynchronize() or\n"
-		       "cudaEventSynchronize() after the kernel or copy. For a flag that both\n"
-		       "sides use meanwhile: cuda::atomic_ref with thread_scope_system on both.";
-	if (f->space == RACE_SPACE_TENSOR)
-		return "wait for the operation on the other side: tcgen05.wait::st or ::ld and a\n"
-		       "barrier between warps, with tcgen05.fence::before_thread_sync and\n"
-		       "::after_thread_sync around it; tcgen05.commit and its mbarrier after mma.";
-	if (f->update &&
-	    (kind_shown(f) == RACE_KIND_CLOBBERED_READ || kind_shown(f) == RACE_KIND_LOST_UPDATE))
-		return base_printf(a,
-				   "where other threads update the element, too: %s instead of the "
-				   "load and the\n"
-				   "store. A barrier doesn't make the two one step, and "
-				   "__syncthreads() reaches no other\n"
-				   "block. Where they only read or set it: a barrier between, or a "
-				   "kernel of its own.",
-				   rep_atomic_of(f->update));
-	const struct race_kind_row *row = row_of(f);
-	if (row->fix_cluster && f->space == RACE_SPACE_SHARED_CLUSTER)
-		return row->fix_cluster;
-	if (row->fix_shared && space_is_shared(f))
-		return row->fix_shared;
-	if (row->fix)
-		return row->fix;
-	return "update Collider.";
 }
 
 const char *rep_noun(struct base_arena *a, uint64_t n, const char *noun)
@@ -232,7 +168,7 @@ const char *rep_lanes(struct base_arena *a, uint32_t lanes)
 	return text;
 }
 
-static const char *access_title(enum race_access access)
+const char *rep_access_title(enum race_access access)
 {
 	switch (access) {
 	case RACE_ACCESS_LOAD:
@@ -282,11 +218,33 @@ const char *rep_access_text(struct base_arena *a, enum race_access access, enum 
 	if (access == RACE_ACCESS_COPY && !vec)
 		return base_printf(a, "asynchronous bulk copy, %s", space_title(space));
 	if (!width)
-		return base_printf(a, "%s, %s", access_title(access), space_title(space));
+		return base_printf(a, "%s, %s", rep_access_title(access), space_title(space));
 	if (vec > 1)
 		many = base_printf(a, "%u x ", vec);
-	return base_printf(a, "%s of %s%u byte%s, %s", access_title(access), many, width,
+	return base_printf(a, "%s of %s%u byte%s, %s", rep_access_title(access), many, width,
 			   width == 1 && vec <= 1 ? "" : "s", space_title(space));
+}
+
+const char *rep_apart_text(struct base_arena *a, const struct race_finding *f)
+{
+	static const char *const words[RACE_APART_COUNT] = {
+		[RACE_APART_LANES] = "lanes of a warp",
+		[RACE_APART_WARPS] = "warps of a block",
+		[RACE_APART_CLUSTER] = "blocks of a cluster",
+		[RACE_APART_BLOCKS] = "blocks",
+		[RACE_APART_STREAM] = "launches in one stream",
+		[RACE_APART_LAUNCHES] = "launches",
+		[RACE_APART_DEVICES] = "devices",
+		[RACE_APART_HOST] = "device and host",
+	};
+	const char *text = "";
+
+	if (!(f->apart & (f->apart - 1)))
+		return "";
+	for (unsigned i = 0; i < RACE_APART_COUNT; i++)
+		if (f->apart >> i & 1)
+			text = base_printf(a, "%s%sbetween %s", text, *text ? ", " : "", words[i]);
+	return text;
 }
 
 const char *rep_access(struct base_arena *a, const struct race_finding *f)

@@ -23,7 +23,7 @@ choose() {
 		rc=$?
 		[ $rc -eq 0 ] || { echo "FAIL: $1: exit code $rc"; bad=1; }
 		for kernel in int double; do
-			finding=$(grep -c "in function void total<$kernel>\|The same in.*total<$kernel>" report)
+			finding=$(grep -c " in void total<$kernel>\|The same in.*total<$kernel>" report)
 			note=$(grep -c "Note: void total<$kernel>.*none checked" report)
 			case $2,$3 in
 			*$kernel*,*) [ "$finding" -ge 1 ] && [ "$note" -eq 0 ] ;;

@@ -32,11 +32,11 @@ judge() {
 clean="no race seen"
 for apart in one separate; do
 	options="--host-accesses --host-threads=$apart"
-	judge read_beside "DATA RACE: unordered" "in host code: read_beside"
-	judge write_beside "DATA RACE: unordered" "in host code: write_beside"
-	judge variable "DATA RACE: unordered" "in host code: by_variable"
-	judge forms_race "DATA RACE: unordered" "in host code: all_forms"
-	judge to_kernel_relaxed "DATA RACE: unordered" "in host code: to_kernel"
+	judge read_beside "DATA RACE: unordered" "of host code: read_beside"
+	judge write_beside "DATA RACE: unordered" "of host code: write_beside"
+	judge variable "DATA RACE: unordered" "of host code: by_variable"
+	judge forms_race "DATA RACE: unordered" "of host code: all_forms"
+	judge to_kernel_relaxed "DATA RACE: unordered" "of host code: to_kernel"
 	for how in read_behind write_before other_bytes to_kernel from_kernel calls handler threads forms child; do
 		judge $how "$clean" " of them "
 	done
@@ -46,7 +46,7 @@ judge registered "$clean" "bytes of memory that the program registered (cudaHost
 	"host code could not be watched, or not in full"
 # Without the option, too, but for programs with handlers of their own.
 options=
-judge write_beside "DATA RACE: unordered" "in host code: write_beside"
+judge write_beside "DATA RACE: unordered" "of host code: write_beside"
 # It can be switched off, and the report says so.
 options=--host-accesses=no
 judge write_beside "$clean" "not seen: loads and stores of host code"

@@ -13,7 +13,7 @@ run() {
 	text=$1
 	shift
 	rc=0
-	"$collider" run --device=cpu -- "$dir/killed" "$@" >"$dir/out" 2>&1 || rc=$?
+	"$collider" run --device=cpu --verbose -- "$dir/killed" "$@" >"$dir/out" 2>&1 || rc=$?
 	[ $rc = 137 ] || { cat "$dir/out"; echo "exit code $rc, expected 137" >&2; exit 1; }
 	for t in "$text" "these counters are exact" "1 kernel launch"; do
 		grep -qF "$t" "$dir/out" || { cat "$dir/out"; echo "expected: $t" >&2; exit 1; }

@@ -49,7 +49,7 @@ has '======== no race seen in at least [0-9,]{2,} judged accesses'
 # The twin ended by itself: exact figures.
 run 137 --detector=oracle ./killed fixed
 hasnt 'at least'
-run 137 ./killed fixed
+run 137 --verbose ./killed fixed
 has 'these counters are exact'
 
 # What stopped the device, headed by the race that explains it.
@@ -57,7 +57,7 @@ run 0 --detector=oracle ./told_stop free
 has '^Stopped : store of 4 bytes at .*memory freed'
 has 'by the data race that is shown first'
 has '^1. DATA RACE: memory freed while it was still used'
-has 'in an operation of the host: cudaFreeAsync on stream'
+has 'RACES WITH cudaFreeAsync on stream'
 has 'told_stop.cu:48'
 run 0 --detector=oracle ./told_stop free-ordered
 has '======== no race seen'
@@ -80,14 +80,14 @@ for seed in 1 2 3 4 5 6 7 8; do
 	run 0 --detector=oracle --seed=$seed ./told_copies
 	if grep -q 'told_copies.cu:24' out; then
 		has 'DATA RACE: unordered read and write'
-		has 'Access       : reads'
+		has 'cudaMemcpyAsync on stream 3, reads'
 		seen="$seen read"
 	fi
 	if grep -q 'told_copies.cu:25' out; then
 		has 'DATA RACE: unordered writes'
 		seen="$seen write"
 	fi
-	has 'in an operation of the host: cudaMemcpyAsync on stream 3'
+	has 'RACES WITH cudaMemcpyAsync on stream 3, '
 	run 0 --detector=oracle --seed=$seed ./told_copies ordered
 	has '======== no race seen'
 done

@@ -151,7 +151,7 @@ static void counters_are_reasons(void **state)
 	fake_open(&f);
 	g = fake_region(&f, 0);
 	f.head->dense = 64; /* the default's own */
-	expect(&f, RACE_COMPLETE, "delays thin out", NULL);
+	expect(&f, RACE_COMPLETE, "Complete: every access", NULL);
 	f.head->sample = 4;
 	expect(&f, RACE_PARTIAL, "  one execution in 4 was checked (--rate)\n", NULL);
 	f.head->sample = 1;

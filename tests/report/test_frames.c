@@ -85,7 +85,7 @@ static void library_frames_are_counted(void **state)
 	(void)state;
 	add(&r, s);
 	text = text_of(&r, false);
-	must_have(text, "in function add::operator()(int) const\n    at /home/me/app.cu:11", true);
+	must_have(text, "at /home/me/app.cu:11 in add::operator()(int) const\n", true);
 	must_have(text, "inlined through 2 frames of CUB into void cub::detail::for_each::", true);
 	must_have(text, "static_kernel<...>(long, add)", true);
 	must_have(text, "agent_for.cuh", false);
@@ -114,8 +114,8 @@ static void own_line_comes_first(void **state)
 	}
 	add(&r, s);
 	text = text_of(&r, false);
-	must_have(text, "in function scan(int*)\n    at /home/me/app.cu:40", true);
-	must_have(text, "through 2 frames of CUB, to\n      " CUB ":30 in add::operator()", true);
+	must_have(text, "at /home/me/app.cu:40 in scan(int*)\n", true);
+	must_have(text, "through 2 frames of CUB, to " CUB ":30 in add::operator()", true);
 	must_have(text, "at /home/me/app.cu:41", true);
 	free(text);
 	race_results_free(&r);

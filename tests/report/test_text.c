@@ -454,7 +454,7 @@ static void one_is_not_many(void **state)
 		"2 launches held back",
 		"2 launches never held back",
 		"2 copies or fills of the host: on the legacy"};
-	struct rep_options opt = {.no_source = true};
+	struct rep_options opt = {.no_source = true, .verbose = true};
 
 	(void)state;
 	for (uint64_t n = 1; n <= 2; n++) {

@@ -142,7 +142,11 @@ static void hand_over(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask,
 		judge_wrote_all(x);
 	else if (acc->kind & RACE_OP_WRITE)
 		wrote_lanes(x, mask, at);
+	if (w->cta->async)
+		judge_executed(x, acc->inst, judge_actor(w));
 	for (unsigned e = 0; e < n; e++) {
+		if (acc->strength != RACE_WEAK)
+			judge_flags(x, judge_actor(w), mask, acc, at);
 		oracle_access_warp(x->o, judge_actor(w), mask, acc, at);
 		for (unsigned l = 0; e + 1 < n && l < CPU_WARP; l++)
 			next[l] = at[l] + acc->bytes;
@@ -235,8 +239,11 @@ uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const s
 		w->nevents++;
 		judge_wrote(x, address);
 	}
-	if (is_write || !judge_is_repeated(x, w, in, e->lane, address, cpu_ids_same(ids, e->bytes)))
+	if (is_write ||
+	    !judge_is_repeated(x, w, in, e->lane, address, cpu_ids_same(ids, e->bytes))) {
+		judge_flag(x, judge_actor(w) + e->lane, &a, address);
 		judge_strong(x, judge_actor(w) + e->lane, &a, address, ids, id);
+	}
 	judge_unlock(x);
 	return id;
 }
@@ -264,6 +271,7 @@ uint32_t cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const s
 		id = rmw->ids ? judge_id_new(x) : 0;
 	}
 	if (rmw->is_write || !judge_is_repeated(x, w, in, e->lane, address, saw)) {
+		judge_flag(x, judge_actor(w) + e->lane, &a, address);
 		if (rmw->ids)
 			judge_strong(x, judge_actor(w) + e->lane, &a, address, rmw->ids, id);
 		else
@@ -331,9 +339,11 @@ void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 	if (is_proxy && proxy_kinds(f))
 		oracle_proxy_fence(x->o, judge_actor(w), mask, proxy_kinds(f));
 	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
-	if (sem != PTX_SEM_NONE)
-		oracle_fence(x->o, judge_actor(w), mask, (uint8_t)flow_strength(sem),
-			     (uint8_t)flow_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
+	if (sem != PTX_SEM_NONE) {
+		uint8_t scope = (uint8_t)flow_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS);
+		oracle_fence(x->o, judge_actor(w), mask, (uint8_t)flow_strength(sem), scope);
+		judge_fenced(x, judge_actor(w), mask, scope);
+	}
 	judge_unlock(x);
 }
 

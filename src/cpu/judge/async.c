@@ -93,6 +93,8 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 		oracle_mbarrier_wait(x->o, actor, address,
 				     what == CPU_MBAR_WAIT ? b->phase - 1 : UINT64_MAX,
 				     is_relaxed ? RACE_RELAXED : RACE_ACQUIRE, rscope);
+		if (what == CPU_MBAR_WAIT)
+			judge_phase_waited(x, actor, address, b->phase - 1);
 	}
 	b->phase += u->ended;
 	judge_unlock(x);
@@ -130,8 +132,10 @@ void cpu_judge_issue(struct cpu_transfer *t)
 	judge_lock(x);
 	w->nevents++;
 	t->site = cpu_site_of(w, t->in);
-	CPU_EACH_LANE (l, lanes)
+	CPU_EACH_LANE (l, lanes) {
 		t->actor[l] = oracle_fork(x->o, judge_actor(w) + l);
+		judge_copy_issued(x, t->actor[l]);
+	}
 	judge_unlock(x);
 }
 
@@ -198,6 +202,7 @@ void cpu_judge_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *ho
 	judge_lock(x);
 	struct judge_mbar *b = judge_mbar_at(x, address);
 	touch(x, t->actor[lane], t->site, address, RACE_OP_RMW, false);
+	judge_copy_completed(x, t->actor[lane], address, b->phase);
 	if (t->kind == CPU_TR_ARRIVE)
 		arrive_copies(x, t, lane, address, b->phase);
 	else

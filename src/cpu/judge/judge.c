@@ -95,6 +95,7 @@ void cpu_judge_free(struct cpu_machine *m)
 		HASH_DEL(x->pairs, p);
 		free(p);
 	}
+	free(x->handovers);
 	HASH_CLEAR(hh, x->op_sites);
 	HASH_CLEAR(hh, x->host_sites);
 	base_vec_free(&x->grids);
@@ -169,6 +170,7 @@ static void start_grid(struct cpu_judge *x, struct cpu_op *op)
 	memcpy(info.cluster, g->cluster, sizeof(info.cluster));
 	info.is_graph = op->work.is_graph;
 	info.origin = op->work.origin;
+	info.stream = op->work.stream + 1u;
 	info.order = op->work.launch.order;
 	info.order_keys = op->work.launch.order_keys;
 	g->actor = oracle_grid(x->o, &og);

@@ -20,6 +20,7 @@ struct judge_grid {
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t order;	 /* of struct cpu_launch */
 	uint32_t origin; /* of struct cpu_work */
+	uint32_t stream; /* plus 1 */
 	bool is_graph;
 	bool is_doubtful; /* launches that were left out may order it: plain.c */
 	struct race_order_keys order_keys;
@@ -101,6 +102,7 @@ struct judge_pair {
 		uint64_t kind;
 	} key;
 	struct race_pair *kept; /* in the shared file; NULL: there was no room */
+	uint32_t asked;		/* sightings that were asked what is missing */
 	bool is_possible;
 	bool is_same; /* stores that have left equal values in each sighting */
 	UT_hash_handle hh;
@@ -117,6 +119,7 @@ struct cpu_site {
 	bool is_host_code; /* a load or store of host code: judge_host_site */
 	uint8_t access;	   /* enum race_access */
 	uint8_t width, vec;
+	uint8_t flag;	  /* of a strong read: 1: its value decides something, 2: not */
 	uint8_t update;	  /* enum race_update */
 	uint8_t invented; /* elements of a load that may be read by no thread of the source */
 	bool is_data;	  /* a volatile load on whose value nothing is decided */
@@ -195,6 +198,7 @@ struct cpu_judge {
 	struct judge_frames *blocks_frames;
 	struct judge_loads *loads; /* loads.c; NULL: none was in doubt */
 	struct judge_mbar *mbars;
+	struct judge_handovers *handovers; /* handover.c; NULL: none yet */
 	struct judge_pair *pairs;
 	struct judge_op_site *op_sites;
 	cpu_pair_fn *fn;
@@ -321,6 +325,21 @@ void judge_sites_make(struct cpu_judge *x, struct cpu_func *f);
 /* The load of a possible pair was used, in the sighting of these sides; NULL: that isn't known. */
 void judge_pair_sure(struct cpu_judge *x, struct judge_pair *p, const struct oracle_side *a,
 		     const struct oracle_side *b);
+
+/* handover.c, lock held. A strong access, before it is the oracle's; a fence, after it. */
+void judge_flag(struct cpu_judge *x, uint32_t actor, const struct oracle_acc *acc,
+		uint64_t address);
+void judge_flags(struct cpu_judge *x, uint32_t warp, uint32_t mask, const struct oracle_acc *acc,
+		 const uint64_t *at);
+void judge_fenced(struct cpu_judge *x, uint32_t warp, uint32_t mask, uint8_t scope);
+/* A warp executes an access, in a block with copies; the copies. */
+void judge_executed(struct cpu_judge *x, const struct cpu_site *site, uint32_t warp);
+void judge_copy_issued(struct cpu_judge *x, uint32_t actor);
+void judge_copy_completed(struct cpu_judge *x, uint32_t actor, uint64_t mbarrier, uint64_t phase);
+void judge_phase_waited(struct cpu_judge *x, uint32_t actor, uint64_t mbarrier, uint64_t phase);
+/* Bits of what is missing (enum race_missing), and of how far apart the two are. */
+uint32_t judge_missing(struct cpu_judge *x, const struct oracle_finding *f);
+uint32_t judge_apart(struct cpu_judge *x, const struct oracle_finding *f);
 
 /* site.c: called for every racing pair (oracle_on_race). */
 void judge_on_race(void *arg, const struct oracle_finding *f);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define INLINE_MAX 32
+#define ASK_MAX	   64u
 
 /* The enumerators of flow and of reports agree. */
 #define SAME_UPDATE(x)                                                                             \
@@ -31,6 +32,7 @@ SAME_UPDATE(AND);
 SAME_UPDATE(OR);
 SAME_UPDATE(XOR);
 SAME_UPDATE(OTHER);
+SAME_UPDATE(CHECK);
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
@@ -47,10 +49,12 @@ static const char *file_of(struct cpu_judge *x, const struct ptx_module *part, u
 	return "";
 }
 
-/* The .loc of the place that l was inlined at, when that was inlined, too. */
-static const struct ptx_loc *outer_of(const struct ptx_func *f, const struct ptx_loc *l)
+/* The .loc of the place that l was inlined at, when that was inlined, too. is_unsure: the lines of
+ * several calls lead there. */
+static const struct ptx_loc *outer_of(const struct ptx_func *f, const struct ptx_loc *l,
+				      bool *is_unsure)
 {
-	const struct ptx_loc *last = NULL;
+	const struct ptx_loc *last = NULL, *found = NULL;
 
 	ptx_each_stmt(f, s)
 	{
@@ -58,24 +62,31 @@ static const struct ptx_loc *outer_of(const struct ptx_func *f, const struct ptx
 		if (!o || o == last || o == l || !o->in_line)
 			continue;
 		last = o;
-		if (o->file == l->in_file && o->line == l->in_line && o->col == l->in_col)
-			return o;
+		if (o->file != l->in_file || o->line != l->in_line || o->col != l->in_col)
+			continue;
+		if (found && (o->in_file != found->in_file || o->in_line != found->in_line ||
+			      o->in_col != found->in_col))
+			*is_unsure = true;
+		found = found ? found : o;
 	}
-	return NULL;
+	return found;
 }
 
 static void fill_frames(struct cpu_judge *x, struct cpu_site *s, const struct ptx_loc *l)
 {
 	struct race_inlined_site chain[INLINE_MAX];
+	bool is_unsure = false;
 	uint32_t n = 0;
 
-	for (; l && l->in_line && n < INLINE_MAX; l = outer_of(s->func->ptx, l))
+	for (; l && l->in_line && n < INLINE_MAX; l = outer_of(s->func->ptx, l, &is_unsure)) {
 		chain[n++] = (struct race_inlined_site){
 			.func = copy_str(x,
 					 ptx_debug_string(s->func->part, l->func_sym, l->func_off)),
 			.file = file_of(x, s->func->part, l->in_file),
 			.line = l->in_line,
-			.col = l->in_col};
+			.col = l->in_col | (is_unsure ? RACE_FRAME_UNSURE : 0)};
+		is_unsure = false;
+	}
 	s->nframes = n;
 	s->frames = base_alloc(&x->arena, (n ? n : 1) * sizeof(*chain));
 	memcpy(s->frames, chain, n * sizeof(*chain));
@@ -352,6 +363,7 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 	if (g) {
 		out->kernel = string(wr, g->kernel);
 		out->launch = g->origin;
+		out->stream = g->stream;
 		coordinates(g, &o->place, out->block, out->thread);
 	}
 	for (uint32_t i = 0; i < s->nframes; i++) {
@@ -435,6 +447,8 @@ static struct race_pair *pair_add(struct cpu_judge *x, const struct oracle_findi
 				     .address = f->address + wr.memory.shift,
 				     .kind = kind_of(f->kind),
 				     .is_possible = is_possible,
+				     .missing = judge_missing(x, f),
+				     .apart = judge_apart(x, f),
 				     .device = (int32_t)f->second.place.device};
 	put_memory(&wr);
 	put_side(&wr, &wr.pair.side[0], a);
@@ -612,7 +626,19 @@ uint64_t *judge_count_repeats(void *arg, const struct oracle_finding *f)
 		HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
 	}
 	/* Of equal stores each sighting may be the one with another value. */
-	return p && p->kept && !p->is_possible && !p->is_same ? &p->kept->count : NULL;
+	return p && p->kept && !p->is_possible && !p->is_same && p->asked > ASK_MAX
+		       ? &p->kept->count
+		       : NULL;
+}
+
+/* Further sightings may show how far apart two threads can be, and what is missing. */
+static void sighting_ask(struct cpu_judge *x, struct judge_pair *p, const struct oracle_finding *f)
+{
+	if (p->asked > ASK_MAX)
+		return;
+	p->asked++;
+	p->kept->apart |= judge_apart(x, f);
+	p->kept->missing |= judge_missing(x, f);
 }
 
 /* Called with the lock held, by the oracle. */
@@ -637,8 +663,10 @@ void judge_on_race(void *arg, const struct oracle_finding *f)
 	set_key(&key, f, is_possible);
 	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
 	if (p) {
-		if (p->kept)
+		if (p->kept) {
 			p->kept->count++;
+			sighting_ask(x, p, f);
+		}
 		if (p->is_same)
 			note_value(x, p, f);
 		ask_for_use(x, p, a, b);

@@ -1,0 +1,150 @@
+/*
+ * test_short.c - how long reports are: lines of a finding of each kind, and of many findings.
+ */
+#include "fake.h"
+
+#include "report/internal.h"
+
+#include <stdlib.h>
+
+static struct race_inlined call = {.func = "_Z6helperi",
+				   .func_shown = "helper(int)",
+				   .file = "src/sum.cu",
+				   .line = 16,
+				   .col = 9};
+
+static struct race_side side_of(uint32_t line, bool is_write, const char *text)
+{
+	return (struct race_side){.func = "_Z3sumPf",
+				  .func_shown = "sum(float*)",
+				  .kernel = "sum(float*)",
+				  .file = line ? "src/sum.cu" : "",
+				  .line = line,
+				  .col = 3,
+				  .inlined = &call,
+				  .ninlined = line ? 1 : 0,
+				  .access = is_write ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
+				  .space = RACE_SPACE_GLOBAL,
+				  .width = 4,
+				  .vec = 1,
+				  .bytes = 4,
+				  .text = text,
+				  .thread = {is_write, 0, 0},
+				  .strength = RACE_RELAXED,
+				  .scope = RACE_SCOPE_CTA,
+				  .flags = is_write ? RACE_SIDE_WRITES : RACE_SIDE_READS,
+				  .launched = {.func = "main", .file = "src/sum.cu", .line = 20},
+				  .launched_shown = "main"};
+}
+
+static void add(struct race_results *r, enum race_kind kind, struct race_side *sides)
+{
+	struct race_finding f = {.kind = kind,
+				 .cls = race_classify(kind, 0, 0),
+				 .func = sides[0].func,
+				 .func_shown = sides[0].func_shown,
+				 .file = sides[0].file,
+				 .line = sides[0].line,
+				 .module = "",
+				 .target = "",
+				 .sides = sides,
+				 .met = {.name = ""},
+				 .apart = 7,
+				 .count = 7};
+	struct race_finding_site site = {.text = sides[0].text, .count = 7};
+
+	race_site_count(&r->arena, &f, &site);
+	base_vec_push(&r->findings, f);
+}
+
+/* Lines of a finding in a report, the empty one behind it included; 0: there is none. */
+static unsigned lines_of(const char *text, unsigned number)
+{
+	char head[16];
+	unsigned n = 0;
+
+	snprintf(head, sizeof(head), "\n%u. ", number);
+	const char *p = strstr(text, head);
+	if (!p)
+		return 0;
+	for (p++; *p && *p != '\n'; p = strchr(p, '\n') + 1)
+		n++;
+	return n + 1;
+}
+
+/* With source, inlined calls and a launch: each kind, which has two sides. */
+static void a_finding_has_20_lines(void **state)
+{
+	struct rep_options opt = {.source_prefix = GOLDEN_DIR};
+
+	(void)state;
+	for (unsigned k = RACE_KIND_UNORDERED; k < RACE_KIND_COUNT; k++) {
+		struct race_results r = {0};
+		struct race_side s[2] = {side_of(9, false, ""), side_of(11, true, "")};
+		add(&r, (enum race_kind)k, s);
+		char *got = fake_render(&r, &opt);
+		if (lines_of(got, 1) < 5 || lines_of(got, 1) > 20)
+			fail_msg("%u lines in\n%s", lines_of(got, 1), got);
+		free(got);
+		race_results_free(&r);
+	}
+}
+
+static void sixty_have_700_lines(void **state)
+{
+	static struct race_side s[60][2];
+	struct rep_options opt = {.source_prefix = GOLDEN_DIR};
+	struct race_results r = {0};
+	unsigned all = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 60; i++) {
+		s[i][0] = side_of(5 + i % 15, false, "");
+		s[i][1] = side_of(i < 8 ? 11 : 100 + i, true, "");
+		add(&r, (enum race_kind)(RACE_KIND_UNORDERED + i % 4), s[i]);
+	}
+	char *got = fake_render(&r, &opt);
+	for (const char *p = got; (p = strchr(p, '\n')); p++)
+		all++;
+	for (unsigned i = 1; i <= 60; i++)
+		assert_in_range(lines_of(got, i), 5, 20);
+	assert_int_equal(lines_of(got, 61), 0);
+	assert_in_range(all, 60, 700);
+	free(got);
+	race_results_free(&r);
+}
+
+/* Without lines, what differs in registers and offsets only is one: a loop's iterations. */
+static void a_loop_without_lines_is_one(void **state)
+{
+	static struct race_side s[18][2];
+	static char text[18][64];
+	struct rep_options opt = {.no_source = true};
+	struct race_results r = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 18; i++) {
+		const char *op = i < 9 ? "st.global.f32" : "st.global.u32";
+		snprintf(text[i], sizeof(text[i]), "%s [%%rd%u+%u], %%f1;", op, i, i * 4);
+		s[i][0] = side_of(0, false, "ld.global.f32 %f1, [%rd1];");
+		s[i][1] = side_of(0, true, text[i]);
+		add(&r, RACE_KIND_UNORDERED, s[i]);
+	}
+	char *got = fake_render(&r, &opt);
+	assert_non_null(strstr(got, "Occurrences  : 63"));
+	assert_true(lines_of(got, 2) > 0);
+	assert_int_equal(lines_of(got, 3), 0);
+	free(got);
+	race_results_free(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_finding_has_20_lines),
+		cmocka_unit_test(sixty_have_700_lines),
+		cmocka_unit_test(a_loop_without_lines_is_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
