@@ -102,38 +102,65 @@ static void put_examples(struct base_buf *out, const char *examples, const char 
 	}
 }
 
+/* The groups of `collider run`: titles, and a bit for each option. */
+struct doc_group {
+	const char *title;
+	bool has[OPTION_COUNT];
+};
+
+static const struct doc_group groups[] = {
+#define IN(id)		      [OPTION_##id] = true,
+#define GROUP(title, options) {title, {options}},
+#include "base/groups.def"
+#undef IN
+};
+
+static void put_option(struct base_buf *out, const struct option_row *row)
+{
+	struct base_buf text = {0};
+	size_t start;
+
+	base_buf_puts(out, row->letter ? "  " : "      ");
+	start = out->n - (row->letter ? 2 : 6);
+	put_spelling(out, row);
+	size_t col = out->n - start;
+	if (col + 2 > HELP_INDENT) {
+		base_buf_puts(out, "\n");
+		col = 0;
+	}
+	base_buf_puts(&text, row->help);
+	if (has_default(row))
+		base_buf_printf(&text, " (%s)", row->preset);
+	base_buf_put(&text, "", 1);
+	put_filled(out, text.p, col, HELP_INDENT);
+	base_buf_free(&text);
+}
+
+/* The command's options that are in the group; NULL: all. */
+static void put_options(struct base_buf *out, enum option_cmd cmd, const struct doc_group *group)
+{
+	bool is_first = true;
+
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		if (!option_belongs((enum option_id)i, cmd) || (group && !group->has[i]))
+			continue;
+		if (is_first)
+			base_buf_printf(out, "\n%s:\n", group ? group->title : "Options");
+		is_first = false;
+		put_option(out, &option_rows[i]);
+	}
+}
+
 void option_doc_cmd(struct base_buf *out, enum option_cmd cmd)
 {
 	const struct option_cmd_row *c = &option_cmd_rows[cmd];
-	bool is_first = true;
 
 	base_buf_printf(out, "Usage: collider %s %s\n\n", c->name, c->usage);
 	put_filled(out, c->more, 0, 0);
-	for (int i = 0; i < OPTION_COUNT; i++) {
-		const struct option_row *row = &option_rows[i];
-		size_t start;
-
-		if (!option_belongs((enum option_id)i, cmd))
-			continue;
-		if (is_first)
-			base_buf_puts(out, "\nOptions:\n");
-		is_first = false;
-		base_buf_puts(out, row->letter ? "  " : "      ");
-		start = out->n - (row->letter ? 2 : 6);
-		put_spelling(out, row);
-		size_t col = out->n - start;
-		if (col + 2 > HELP_INDENT) {
-			base_buf_puts(out, "\n");
-			col = 0;
-		}
-		struct base_buf text = {0};
-		base_buf_puts(&text, row->help);
-		if (has_default(row))
-			base_buf_printf(&text, " (%s)", row->preset);
-		base_buf_put(&text, "", 1);
-		put_filled(out, text.p, col, HELP_INDENT);
-		base_buf_free(&text);
-	}
+	if (cmd != OPTION_CMD_RUN)
+		put_options(out, cmd, NULL);
+	for (size_t i = 0; cmd == OPTION_CMD_RUN && i < BASE_COUNTOF(groups); i++)
+		put_options(out, cmd, &groups[i]);
 	base_buf_puts(out, "\nExamples:\n");
 	put_examples(out, c->examples, "  ");
 }

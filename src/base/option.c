@@ -495,6 +495,14 @@ static int unknown_option(const struct option_set *s, const char *word, struct b
 	return BASE_EXIT_USAGE;
 }
 
+static int find_letter(const struct option_set *s, char letter)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (option_rows[i].letter == letter && option_belongs((enum option_id)i, s->cmd))
+			return i;
+	return -1;
+}
+
 /* The option that this word spells, or -1. *value: the value in the same word, or NULL. */
 static int match_word(const struct option_set *s, const char *word, const char **value)
 {
@@ -511,19 +519,36 @@ static int match_word(const struct option_set *s, const char *word, const char *
 			*value = word + 2 + n + 1;
 		return id;
 	}
-	for (int i = 0; i < OPTION_COUNT; i++) {
-		const struct option_row *row = &option_rows[i];
+	int id = find_letter(s, word[1]);
+	/* "-qv" is no -q with value "v". */
+	if (id < 0 || (word[2] && option_rows[id].type == OPTION_TYPE_FLAG))
+		return -1;
+	if (word[2])
+		*value = word + 2;
+	return id;
+}
 
-		if (row->letter != word[1] || !option_belongs((enum option_id)i, s->cmd))
-			continue;
-		/* "-qv" is no -q with value "v". */
-		if (word[2] && row->type == OPTION_TYPE_FLAG)
-			return -1;
-		if (word[2])
-			*value = word + 2;
-		return i;
+/* "-qv": -q and -v. False: a letter is no flag of this command. */
+static bool are_flags(const struct option_set *s, const char *word)
+{
+	if (word[0] != '-' || !word[1] || word[1] == '-' || !word[2])
+		return false;
+	for (const char *c = word + 1; *c; c++) {
+		int id = find_letter(s, *c);
+		if (id < 0 || option_rows[id].type != OPTION_TYPE_FLAG)
+			return false;
 	}
-	return -1;
+	return true;
+}
+
+static int set_flags(struct option_set *s, const char *word, struct base_sink *sink)
+{
+	int rc = 0;
+
+	for (const char *c = word + 1; *c && !rc; c++)
+		rc = set_option(s, (enum option_id)find_letter(s, *c), NULL, OPTION_FROM_ARGV,
+				base_printf(&s->arena, "-%c", *c), sink);
+	return rc;
 }
 
 int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *sink)
@@ -542,6 +567,10 @@ int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *
 		}
 		int id = is_done ? -1 : match_word(s, word, &value);
 		bool is_option = !is_done && word[0] == '-' && word[1];
+		if (id < 0 && !is_done && how != OPTION_ARGS_PASS && are_flags(s, word)) {
+			rc = set_flags(s, word, sink);
+			continue;
+		}
 		if (id < 0) {
 			if (is_option && how != OPTION_ARGS_PASS) {
 				rc = unknown_option(s, word, sink);

@@ -136,6 +136,7 @@ void option_doc_overview(struct base_buf *out, const char *version);
 void option_doc_cmd(struct base_buf *out, enum option_cmd cmd);
 /* The manual page collider(1), roff with the man macros. */
 void option_doc_man(struct base_buf *out, const char *version);
+void option_doc_bash(struct base_buf *out); /* optbash.c */
 /* docs/options.md. */
 void option_doc_markdown(struct base_buf *out);
 

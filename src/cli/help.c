@@ -9,6 +9,8 @@ int cli_help(struct option_set *set)
 
 	if (option_flag(set, OPTION_MAN)) {
 		option_doc_man(&out, COLLIDER_VERSION);
+	} else if (option_flag(set, OPTION_COMPLETION)) {
+		option_doc_bash(&out);
 	} else if (option_flag(set, OPTION_MARKDOWN)) {
 		option_doc_markdown(&out);
 	} else if (set->args.n == 0) {

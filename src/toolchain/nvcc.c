@@ -34,6 +34,14 @@ static bool flags_have_lineinfo(struct base_arena *a)
 	return has;
 }
 
+static bool asks_for_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
+}
+
 int tool_nvcc(int argc, char **argv)
 {
 	static struct base_arena arena; /* lives until the exec */
@@ -59,6 +67,8 @@ int tool_nvcc(int argc, char **argv)
 		opt.root = kit.root;
 		setenv(TOOL_ENV_OPTIONS, tool_options_encode(&opt, &arena), 1);
 	}
+	if (asks_for_help(argc, argv))
+		base_say("its own options: collider help nvcc; what follows is nvcc's help");
 	if (line.has_noprof && !is_plain)
 		base_say("-noprof: nvcc won't find Collider's cicc; nothing is instrumented");
 	base_vec_push(&out, nvcc);

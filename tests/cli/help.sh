@@ -16,7 +16,7 @@ has out "Usage: collider COMMAND"
 for c in instrument run report hirace prove; do
 	try 0 "$collider" help $c
 	has out "Usage: collider $c"
-	has out "Options:"
+	[ $c = run ] || has out "Options:"
 	has out "Examples:"
 	cp "$T/out" "$T/help"
 	try 0 "$collider" $c --help
@@ -60,4 +60,35 @@ if [ -w /dev/full ]; then
 	[ $? = 3 ] || fail "help to /dev/full"
 	has err "No space left"
 fi
+
+# The help of run is in groups, of which research is the last; each option is in one of them.
+try 0 "$collider" help run
+has out "The report:"
+names() { grep -oE '^ {2,6}(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort; }
+sed -n '/^Examples:/q;p' "$T/out" | names >"$T/grouped"
+"$collider" help --markdown | sed -n '/^## collider run$/,/^Examples:/p' | grep -oE '^- `(-[a-z], )?--[a-z-]+' |
+	grep -oE -- '--[a-z-]+' | sort >"$T/all"
+cmp -s "$T/grouped" "$T/all" || fail "options of run in no group, or in two: $(diff "$T/grouped" "$T/all")"
+[ "$(grep -E '^[A-Z][^:]*:$' "$T/out" | tail -2 | head -1)" = "For research:" ] || fail "research isn't last"
+
+# The completion knows the commands, a command's options and the choices of an option.
+try 0 "$collider" help --completion
+cp "$T/out" "$T/completion"
+completed() {
+	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }
+		_collider; printf "%s\n" "${COMPREPLY[@]}"' - "$T/completion" "$@" >"$T/out"
+}
+completed collider ru
+lines out 1
+has out run
+completed collider run --mem
+lines out 1
+has out "--memory-model="
+completed collider run --memory-model = w
+lines out 1
+has out weak
+
+# -qv is -q and -v.
+try 0 "$collider" run -qv -- true
+try 2 "$collider" run -qx -- true
 finish

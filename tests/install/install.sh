@@ -24,7 +24,12 @@ export XDG_CACHE_HOME=$work/cache
 	{ cat "$work/log"; exit 1; }
 
 # Nothing that a linker or a program could find by accident: only collider and its names, the page.
-(cd "$work/first" && find . ! -type d | sort) >"$work/have"
+# The documentation is as in the sources.
+(cd "$work/first" && find . ! -type d ! -path './share/doc/*' | sort) >"$work/have"
+for f in README.md LICENSE docs examples; do
+	diff -r "$root/$f" "$work/first/share/doc/collider/$f" >"$work/log" ||
+		{ cat "$work/log"; fail "share/doc/collider/$f differs"; }
+done
 cat >"$work/want" <<'L'
 ./bin/collider
 ./bin/collider-c++
@@ -36,6 +41,7 @@ cat >"$work/want" <<'L'
 ./lib/collider/host/libtsan.a
 ./lib/collider/host/libtsan_preinit.o
 ./lib/collider/libcollider_agent.so
+./share/bash-completion/completions/collider
 ./share/man/man1/collider.1
 L
 diff -u "$work/want" "$work/have" || fail "other files than expected"
