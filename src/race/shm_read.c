@@ -1,9 +1,9 @@
 /*
  * shm_read.c - reads the file that the agent left, in whatever state it was left.
  *
- * The program may have been killed at any instruction, and its stray stores can
- * have hit the mapping. Therefore sizes are clamped to the bytes there are; a record counts once
- * its `valid` word is set, a chunk once its size is; both are copied before they are examined, and
+ * The program may have been killed at any instruction, and its stray stores can have hit the
+ * mapping. Therefore sizes are clamped to the bytes there are; a record counts once its `valid`
+ * word is set, a chunk once its size is; both are copied before they are examined, and
  * inconsistent ones are counted as damaged. A record whose table is lost is still a finding,
  * without a place.
  *

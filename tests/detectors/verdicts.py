@@ -79,6 +79,10 @@ for option in (), ("oracle",), ("hirace",), ("iguard",), ("watch",), ("hirace", 
         runs += 1
         for n in names:
             why = says(n, found[n], option or ("oracle",))
+            # That lanes aren't in lockstep shows in most schedules, not in all.
+            for more in seed + 100, seed + 200:
+                if why and n.endswith("_lockstep") and "oracle" in (option or ("oracle",)):
+                    why = says(n, findings(detectors, more)[n], option or ("oracle",))
             if why:
                 print(f"FAIL {n}, {','.join(option) or 'default'}, seed {seed}: {why}")
                 bad += 1

@@ -193,7 +193,7 @@ sites)
 		[ "$now" -ge $before ] && [ "$now" -le $((before + 9)) ] || fail "from $before to $now"
 		[ "$(number 3)" = $seed ] || fail "run $seed: $(number 3) runs"
 		before=$now
-		found="$found $(sed -n 's/^    at .*sites.cu:\([0-9]*\).*/\1/p' "$T/report" | tr '\n' ' ')"
+		found="$found $(sed -n 's/^    [a-z].* at .*sites.cu:\([0-9]*\):.*/\1/p' "$T/report" | tr '\n' ' ')"
 	done
 	[ $before = "$reached" ] || fail "covered $before of $reached in 40 runs"
 	echo "covered $before of $all; lines:" $(printf '%s\n' $found | sort | uniq -c)

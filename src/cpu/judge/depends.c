@@ -118,7 +118,7 @@ static void disturb(struct cpu_warp *w, const struct saved *op, unsigned round)
 		return;
 	}
 	for (unsigned i = 0; i < op->bytes; i++)
-		v[i] ^= round ? (uint8_t)(i % size == 0) : 0xff;
+		v[i] = (uint8_t)(v[i] ^ (round ? i % size == 0 : 0xff));
 }
 
 /* Lanes of `mask` in which the result changes when operand `op` (from 1) does. */
