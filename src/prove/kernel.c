@@ -75,37 +75,17 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 	ir_check_copies(ir, is_shared);
 }
 
-/* Does the branch that ends a block go one way in all lanes of a warp that come to it together? */
-static bool is_uniform_in_warp(struct check *c, uint32_t b)
+/* May two threads that come to the branch at a block's end go different ways? `q` says which two,
+ * `counter` how those of their loops are related. No answer in time counts as yes. */
+static bool may_differ(struct check *c, uint32_t b, struct smt_query q, uint8_t counter)
 {
-	struct smt_query q = {.is_same_cta = true, .warp = SMT_SAME_WARP};
 	uint8_t *counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 	uint64_t now = check_now_ms();
 	struct smt_model m;
 
-	memset(counters, SMT_SAME, c->e->ir->nloops + 1);
+	memset(counters, counter, c->e->ir->nloops + 1);
 	q.counters = counters;
 	q.rlimit = CHECK_RLIMIT_INTEGERS;
-	if (now >= c->deadline)
-		return false;
-	check_limit_time(&q, c->deadline - now);
-	c->k->counts.queries++;
-	smt_begin(c->smt, &q);
-	check_hold_side(c, c->e->guard[b], b, 0);
-	check_hold_side(c, c->e->guard[b], b, 1);
-	check_hold_both(c, b, b);
-	smt_differ(c->smt, c->e->guard[b], c->e->cond[b]);
-	return smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
-}
-
-/* May two threads of one block (of different ones) that come to the branch go different ways? */
-static bool may_part(struct check *c, uint32_t b, bool is_same_cta)
-{
-	struct smt_query q = {.is_same_cta = is_same_cta, .rlimit = CHECK_RLIMIT_INTEGERS};
-	uint64_t now = check_now_ms();
-	struct smt_model m;
-
-	q.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 	if (now >= c->deadline)
 		return true;
 	check_limit_time(&q, c->deadline - now);
@@ -116,6 +96,22 @@ static bool may_part(struct check *c, uint32_t b, bool is_same_cta)
 	check_hold_both(c, b, b);
 	smt_differ(c->smt, c->e->guard[b], c->e->cond[b]);
 	return smt_check(c->smt, &m) != SMT_IMPOSSIBLE;
+}
+
+/* Does the branch that ends a block go one way in all lanes of a warp that come to it together? */
+static bool is_uniform_in_warp(struct check *c, uint32_t b)
+{
+	struct smt_query q = {.is_same_cta = true, .warp = SMT_SAME_WARP};
+
+	return !may_differ(c, b, q, SMT_SAME);
+}
+
+/* May two threads of one block (of different ones) that come to the branch go different ways? */
+static bool may_part(struct check *c, uint32_t b, bool is_same_cta)
+{
+	struct smt_query q = {.is_same_cta = is_same_cta};
+
+	return may_differ(c, b, q, 0);
 }
 
 /*
