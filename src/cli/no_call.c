@@ -3,8 +3,8 @@
  *
  * What the program's file and the command line show, from the outermost cause to the innermost:
  * Collider couldn't come into the process (set-user-ID, a cleared environment, no address
- * space), what the program calls can't be replaced (the driver, a static runtime, the
- * kernels of a library), or it ended before its first call.
+ * space), what the program calls can't be replaced (the driver, the kernels of a
+ * library), or it ended before its first call.
  *
  * Misses: what a script does, and what a program loads while it runs.
  */
@@ -79,11 +79,9 @@ const char *cli_no_call(struct base_arena *a, char *const *argv, bool is_cpu)
 	if (why)
 		return why;
 	if (!p.is_elf)
-		return base_printf(a, "no CUDA call came from %s or from what it started%s",
-				   argv[0],
-				   is_cpu ? " (a program with the static CUDA runtime, or one that "
-					    "calls the driver, can't be seen)"
-					  : "");
+		return base_printf(
+			a, "no CUDA call came from %s or from what it started%s", argv[0],
+			is_cpu ? " (one that calls the driver itself can't be seen)" : "");
 	if (p.links_driver && !spawn_has_driver())
 		return "the program needs libcuda.so.1, which this machine doesn't have: it could "
 		       "not be started";
@@ -97,9 +95,6 @@ const char *cli_no_call(struct base_arena *a, char *const *argv, bool is_cpu)
 				   p.library);
 	if (p.links_runtime)
 		return "the program ended before its first CUDA call";
-	if (is_cpu && p.has_gpu_code)
-		return "the program holds the static CUDA runtime, which the CPU device can't "
-		       "replace: link it with -cudart shared, as collider nvcc does";
 	if (p.has_gpu_code || p.links_driver)
 		return "the program ended before its first CUDA call";
 	return base_printf(a,

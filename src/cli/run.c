@@ -82,6 +82,15 @@ static const char *expand_path(struct base_arena *a, const char *pattern, pid_t 
 }
 
 /* What only the launcher knows, as lines for the report. */
+/* Has the device said that it couldn't load what the program runs? */
+static bool has_unloaded(const struct race_results *r)
+{
+	for (size_t i = 0; i < r->gaps.n; i++)
+		if (r->gaps.v[i].why == RACE_GAP_NOT_LOADED)
+			return true;
+	return false;
+}
+
 static void add_notes(struct race_results *r, const struct option_set *set,
 		      const struct spawn_result *res, bool is_cpu)
 {
@@ -100,11 +109,11 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 		base_buf_puts(&b, "no detector was asked for (--detector=none)\n");
 	if (res->is_halted)
 		base_buf_puts(&b, "the program was ended by --halt-on-race\n");
-	if (r->agent_state == RACE_AGENT_NONE && is_cpu)
+	if (r->agent_state == RACE_AGENT_NONE && is_cpu && !has_unloaded(r))
 		r->why_nothing = cli_no_call(&r->arena, set->args.v, true);
-	else if (r->agent_state == RACE_AGENT_NONE && spawn_has_driver())
+	else if (r->agent_state == RACE_AGENT_NONE && !is_cpu && spawn_has_driver())
 		r->why_nothing = cli_no_call(&r->arena, set->args.v, false);
-	else if (r->agent_state == RACE_AGENT_NONE && !spawn_has_driver())
+	else if (r->agent_state == RACE_AGENT_NONE && !is_cpu)
 		base_buf_puts(&b, "no CUDA driver on this machine (libcuda.so.1)\n");
 	if (r->agent_state == RACE_AGENT_ATTACHED && is_cpu && !r->kernels.n)
 		r->why_nothing = cli_no_kernel(&r->arena, set->args.v);

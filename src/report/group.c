@@ -470,6 +470,8 @@ static const char *nothing_reason(struct rep_view *v, const struct race_results 
 		return r->why_nothing;
 	switch (r->agent_state) {
 	case RACE_AGENT_NONE:
+		if (gap)
+			return gap;
 		return "the program never started CUDA, so Collider's agent wasn't loaded";
 	case RACE_AGENT_NO_CUPTI:
 		return "libcupti, through which Collider watches the program, is missing";

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudart/entries/entries.h"
 #include "cudart/state/collider.h"
+#include "race/shm_write.h"
 
 struct cpu_op {
 	struct cpu_work w;
@@ -354,6 +356,22 @@ void cpu_machine_short(struct cpu_machine *m)
 void race_shm_note(const char *fmt, ...)
 {
 	(void)fmt;
+}
+
+bool race_shm_open(void)
+{
+	return false;
+}
+
+uint64_t *race_shm_gap(enum race_gap_why why, const char *kernel, const char *what, uint64_t n)
+{
+	(void)why, (void)kernel, (void)what, (void)n;
+	return NULL;
+}
+
+void rt_entries_report(void (*say)(const char *path, const char *why))
+{
+	(void)say;
 }
 
 void cpu_machine_forked(struct cpu_machine *m)

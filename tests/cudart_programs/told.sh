@@ -134,8 +134,10 @@ run 73 --fail-unchecked ./none
 has 'NOTHING WAS CHECKED: the program ended before its first CUDA call'
 run 73 --fail-unchecked --error-exitcode=9 ./none memory
 has 'NOTHING WAS CHECKED: the program launched no kernel'
-run 73 --fail-unchecked ./none_static k
-has 'NOTHING WAS CHECKED: the program holds the static CUDA runtime'
+run 73 --fail-unchecked ./none_static
+has 'NOTHING WAS CHECKED: the program ended before its first CUDA call'
+run 0 --fail-unchecked ./none_static k
+has 'no race seen in 1 checked access'
 # What was built without checks gets them when the device loads it.
 run 0 --fail-unchecked ./none_plain k
 has 'no race seen in 1 checked access'

@@ -17,6 +17,7 @@
 
 #include "base/option.h"
 #include "cudart/state/capture.h"
+#include "cudart/entries/entries.h"
 #include "cudart/state/collider.h"
 #include "cudart/state/internal.h"
 #include "cudart/state/threads.h"
@@ -205,6 +206,29 @@ static bool has_memory(void)
 		race_shm_note("the process ran out of memory: calls of CUDA failed, and what they "
 			      "would have started went unchecked");
 	return base_rearm();
+}
+
+/* A file whose own CUDA runtime stays: what it runs isn't seen. */
+static void report_entry(const char *path, const char *why)
+{
+	char exe[512], text[768];
+	ssize_t n = strcmp(path, "/proc/self/exe") ? -1 : readlink(path, exe, sizeof(exe) - 1);
+
+	if (n > 0) {
+		exe[n] = 0;
+		path = exe;
+	}
+	snprintf(text, sizeof(text), "%s: %s", path, why);
+	rt_say("%s", text);
+	if (race_shm_open())
+		race_shm_gap(RACE_GAP_NOT_LOADED, "", text, 1);
+}
+
+/* At the end of a process, as the program may have made no call that reaches us. */
+__attribute__((destructor)) static void report_entries(void)
+{
+	if (!rt.is_forked)
+		rt_entries_report(report_entry);
 }
 
 static void start(void)
