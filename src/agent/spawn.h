@@ -84,6 +84,17 @@ const char *spawn_rescue_folder(struct base_arena *a);
 
 /* Can the CUDA driver's library be loaded? (Says nothing about a GPU being there.) */
 bool spawn_has_driver(void);
+/* What the driver's library says of this machine, asked in a child. */
+#define SPAWN_GPUS 8 /* those beyond are counted only */
+struct spawn_driver {
+	bool has_library; /* libcuda.so.1 can be loaded */
+	bool has_cupti;
+	int version; /* 13000: of CUDA; 0: the driver doesn't start */
+	int ngpus;
+	int sm[SPAWN_GPUS]; /* 90 */
+	char name[SPAWN_GPUS][64];
+};
+void spawn_driver_look(struct spawn_driver *out);
 /* Does the driver find a GPU? Determined in a child, since the driver starts threads. */
 bool spawn_has_gpu(void);
 

@@ -38,6 +38,13 @@ int tool_cc(int argc, char **argv);
 int tool_cxx(int argc, char **argv);
 
 /*
+ * The CUDA toolkit that these would use: its folder and nvcc's version ("13.0.88"), in the arena.
+ * False, without a message: there is none.
+ */
+struct base_arena;
+bool tool_kit_show(struct base_arena *a, const char **root, const char **version);
+
+/*
  * The unoptimised PTX of a CUDA source (ptx.c), for analysis. `extra`: options for nvcc. *text is
  * malloc'd. Returns 0, BASE_EXIT_ENV without a toolkit, BASE_EXIT_INPUT when nvcc fails (it says
  * why).

@@ -117,24 +117,33 @@ static bool take_path(struct tool_kit *k, struct base_arena *a)
 	return false;
 }
 
-int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a)
+static bool kit_look(struct tool_kit *k, const char *root, struct base_arena *a)
 {
 	const char *const first[] = {root, getenv("CUDA_HOME"), getenv("CUDA_PATH")};
 	const char *const last[] = {COLLIDER_USUAL_CUDA, COLLIDER_BUILD_CUDA};
 
 	if (getenv(ENV_PROBE))
-		return BASE_EXIT_ENV;
+		return false;
 	for (size_t i = 0; i < BASE_COUNTOF(first); i++) {
 		if (first[i] && *first[i] &&
 		    take_nvcc(k, base_printf(a, "%s/bin/nvcc", first[i]), a))
-			return BASE_EXIT_OK;
+			return true;
 	}
 	if (take_path(k, a))
-		return BASE_EXIT_OK;
+		return true;
 	for (size_t i = 0; i < BASE_COUNTOF(last); i++) {
 		if (take_nvcc(k, base_printf(a, "%s/bin/nvcc", last[i]), a))
-			return BASE_EXIT_OK;
+			return true;
 	}
+	return false;
+}
+
+int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a)
+{
+	if (kit_look(k, root, a))
+		return BASE_EXIT_OK;
+	if (getenv(ENV_PROBE))
+		return BASE_EXIT_ENV;
 	base_say("no CUDA toolkit found: looked at CUDA_HOME, CUDA_PATH, nvcc on PATH, %s and %s",
 		 COLLIDER_USUAL_CUDA, COLLIDER_BUILD_CUDA);
 	return BASE_EXIT_ENV;
@@ -145,4 +154,26 @@ int tool_begin(struct tool_options *o, struct tool_kit *k, struct base_arena *a)
 	int rc = tool_options_init(o, a);
 
 	return rc ? rc : tool_kit_find(k, o->root, a);
+}
+
+bool tool_kit_show(struct base_arena *a, const char **root, const char **version)
+{
+	char *argv[] = {"nvcc", "--version", NULL};
+	const char *log = tool_temp("version");
+	struct tool_kit k = {0};
+	char *text;
+	size_t size;
+
+	if (!log || !kit_look(&k, NULL, a))
+		return false;
+	*root = k.root;
+	*version = "0 (nvcc --version doesn't say it)";
+	if (tool_run(k.nvcc, argv, log) == 0 && !base_read_file(log, &text, &size)) {
+		const char *at = strstr(text, ", V");
+		if (at)
+			*version = base_strndup(a, at + 3, strcspn(at + 3, "\r\n"));
+		free(text);
+	}
+	tool_cleanup();
+	return true;
 }
