@@ -71,7 +71,6 @@ list_missing() {
 		need clang-format-14 has_format_or_never
 		need gdb has gdb
 		need groff-base has groff
-		need python3-jsonschema python3 -c "import jsonschema"
 	fi
 	if [ -z "$cuda" ] || { [ -z "$build_only" ] && ! tools/find_cuda.sh nvdisasm >/dev/null; }; then
 		need python3-pip python3 -m pip --version
