@@ -207,6 +207,13 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 	return rc;
 }
 
+/* The results of one file or text join the others'. */
+static void join(struct job *j, const struct race_proofs *r)
+{
+	for (size_t i = 0; i < r->kernels.n; i++)
+		base_vec_push(&j->all.kernels, r->kernels.v[i]);
+}
+
 /* A file of --build: its kernels join the others'. One that doesn't compile is reported and left
  * out. */
 static int prove_next(const char *file, char *const *args, size_t nargs, size_t at, size_t of,
@@ -229,9 +236,61 @@ static int prove_next(const char *file, char *const *args, size_t nargs, size_t 
 		base_vec_push(&k.problems, p);
 		base_vec_push(&j->all.kernels, k);
 	}
-	for (size_t i = 0; i < r->kernels.n; i++)
-		base_vec_push(&j->all.kernels, r->kernels.v[i]);
+	join(j, r);
 	return 0;
+}
+
+/* A new empty file of ours, or NULL. */
+static const char *temp_file(struct base_arena *a)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = base_printf(a, "%s/collider-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	int fd = mkstemp(path);
+
+	if (fd < 0) {
+		base_say("error: %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	close(fd);
+	return path;
+}
+
+/* The program's launches; in *texts its PTX. */
+static int run_program(struct job *j, struct prove_texts *texts)
+{
+	const char *path = temp_file(&j->set->arena);
+	int rc = path ? prove_record(j->set->args.v, path, &j->set->arena) : BASE_EXIT_ENV;
+
+	if (!rc)
+		rc = prove_read_launches(path, &j->o, texts, &j->set->arena);
+	if (path)
+		unlink(path);
+	if (!rc && !j->o.nlaunches) {
+		base_say("error: %s launched no kernel: nothing was analysed", j->set->args.v[0]);
+		rc = BASE_EXIT_INPUT;
+	}
+	return rc;
+}
+
+/* The kernels that were launched, in the PTX that their program had. */
+static int prove_texts(struct job *j, const struct prove_texts *texts, const char *from)
+{
+	int rc = 0;
+
+	j->all.file = from;
+	j->o.only_launched = true;
+	for (size_t i = 0; i < texts->n && !rc; i++) {
+		struct race_proofs *r = BASE_NEW(&j->all.arena, struct race_proofs);
+		struct base_sink sink = {0};
+		size_t size = strlen(texts->v[i]);
+		rc = prove_text(from, texts->v[i], size, &j->o, r, &sink);
+		cli_flush(&sink);
+		if (!rc && option_flag(j->set, OPTION_CONFIRM))
+			prove_confirm(r, texts->v[i], size, NULL,
+				      option_text(j->set, OPTION_REPRODUCER));
+		join(j, r);
+	}
+	return rc;
 }
 
 /* Nothing analysed is never "race-free". */
@@ -265,9 +324,16 @@ static int check_arguments(const struct option_set *set)
 {
 	const char *from = set->args.n ? set->args.v[0] : NULL;
 	size_t n = from ? strlen(from) : 0;
-	bool is_build = option_text(set, OPTION_BUILD);
+	bool is_build = option_text(set, OPTION_BUILD), is_run = option_flag(set, OPTION_RUN_APP);
+	bool has_launches = option_text(set, OPTION_LAUNCHES) && !is_build;
 
-	if (!from && !is_build)
+	if (is_run && !from)
+		base_say("error: prove --run takes a program: collider prove --run -- APP");
+	else if (is_run && (is_build || has_launches))
+		base_say("error: --run goes with neither --build nor --launches");
+	else if (is_run || (!from && has_launches))
+		return 0;
+	else if (!from && !is_build)
 		base_say("error: prove takes a .cu or .ptx file, and options of nvcc after --");
 	else if (from && is_build)
 		base_say("error: prove takes a file or --build, found both");
@@ -287,12 +353,17 @@ int cli_prove(struct option_set *set)
 	struct race_proofs r = {0};
 	const char *build = option_text(set, OPTION_BUILD);
 	const char *launches = option_text(set, OPTION_LAUNCHES);
+	const char *from = set->args.n ? set->args.v[0] : launches;
+	bool is_run = option_flag(set, OPTION_RUN_APP), has_texts = is_run || !set->args.n;
+	struct prove_texts texts = {0};
 	int rc = check_arguments(set);
 
 	if (!rc)
 		rc = read_options(set, &j.o);
 	if (!rc && launches)
-		rc = prove_read_launches(launches, &j.o, &set->arena);
+		rc = prove_read_launches(launches, &j.o, &texts, &set->arena);
+	if (!rc && is_run)
+		rc = run_program(&j, &texts);
 	if (!rc && !option_flag(set, OPTION_NO_CACHE))
 		find_cache(&j.o, &set->arena);
 	if (rc)
@@ -302,12 +373,17 @@ int cli_prove(struct option_set *set)
 		rc = prove_each_file(build, prove_next, &j);
 		if (!rc)
 			rc = print(&j, &j.all, build);
-	} else {
-		rc = prove_one(&j, set->args.v[0], set->args.v + 1, set->args.n - 1, &r);
+	} else if (has_texts) {
+		rc = prove_texts(&j, &texts, from);
 		if (!rc)
-			rc = print(&j, &r, set->args.v[0]);
+			rc = print(&j, &j.all, from);
+	} else {
+		rc = prove_one(&j, from, set->args.v + 1, set->args.n - 1, &r);
+		if (!rc)
+			rc = print(&j, &r, from);
 		race_proofs_free(&r);
 	}
+	base_vec_free(&texts);
 	if (*j.temp) {
 		unlink(base_printf(&set->arena, "%s/instances.cu", j.temp));
 		rmdir(j.temp);

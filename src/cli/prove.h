@@ -7,8 +7,17 @@
 #include "base/option.h"
 #include "prove/prove.h"
 
-/* prove_launches.c: reads what collider run --record-launches wrote. Returns 0 or an exit code. */
-int prove_read_launches(const char *path, struct prove_options *o, struct base_arena *a);
+/* prove_launches.c: reads what collider run --record-launches wrote. texts: gets the PTX that it
+ * holds, or NULL. Returns 0 or an exit code. */
+struct prove_texts {
+	const char **v;
+	size_t n, cap;
+};
+int prove_read_launches(const char *path, struct prove_options *o, struct prove_texts *texts,
+			struct base_arena *a);
+/* prove_run.c: runs a program on the CPU device without checks and writes its launches to `path`.
+ * Returns 0 or an exit code; how the program ends is said, and is no error. */
+int prove_record(char *const *argv, const char *path, struct base_arena *a);
 
 /*
  * prove_confirm.c: runs the launches of a kernel's alarms on the CPU device under the oracle, and

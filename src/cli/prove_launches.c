@@ -2,7 +2,8 @@
  * prove_launches.c - reads the launches that collider run --record-launches wrote (prove.h).
  *
  * A line for each launch: {"kernel":...,"block":[x,y,z],"grid":[x,y,z],"params":[{"offset":...,
- * "bytes":...,"value":...}]}.
+ * "bytes":...,"value":...}]}, a pointer with "array" (its number in this launch), "at" and "size";
+ * and {"ptx":...} for each text that kernels come from.
  */
 #include "cli/prove.h"
 
@@ -34,35 +35,64 @@ static uint64_t whole(const char *line, const char *from, unsigned nth)
 	return p ? strtoull(p, NULL, 10) : 0;
 }
 
-static bool read_launch(const char *line, struct prove_launch *l, struct base_arena *a)
+/* A recording of before has no arrays: equal pointers are one. */
+static void find_equal(struct prove_word *w, uint32_t n)
 {
-	cJSON *o = cJSON_Parse(line);
-	const cJSON *kernel = cJSON_GetObjectItem(o, "kernel");
-	const cJSON *params = cJSON_GetObjectItem(o, "params"), *p;
-	bool ok = cJSON_IsString(kernel) && cJSON_IsArray(params) &&
-		  read_three(cJSON_GetObjectItem(o, "block"), l->dim) &&
-		  read_three(cJSON_GetObjectItem(o, "grid"), l->dim + 3);
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (w[i].bytes == 8 && w[k].bytes == 8 && w[i].value > UINT32_MAX &&
+			    w[i].value == w[k].value)
+				w[i].array = w[k].array = k + 1;
+}
 
-	if (ok)
-		l->kernel = base_strdup(a, kernel->valuestring);
+static bool read_words(const char *line, const cJSON *params, struct prove_launch *l,
+		       struct base_arena *a)
+{
+	struct prove_word *w = BASE_NEWN(a, struct prove_word, cJSON_GetArraySize(params) + 1);
+	bool has_arrays = false;
+	const cJSON *p;
+
 	cJSON_ArrayForEach(p, params)
 	{
 		const cJSON *off = cJSON_GetObjectItem(p, "offset");
 		const cJSON *bytes = cJSON_GetObjectItem(p, "bytes");
-		ok = ok && cJSON_IsNumber(off) && cJSON_IsNumber(bytes) &&
-		     bytes->valuedouble <= 8 && bytes->valuedouble >= 1 && off->valuedouble >= 0;
-		if (!ok || l->nparams == BASE_COUNTOF(l->param))
-			break;
-		struct race_alarm_param *to = &l->param[l->nparams];
+		const cJSON *array = cJSON_GetObjectItem(p, "array");
+		const cJSON *at = cJSON_GetObjectItem(p, "at");
+		if (!cJSON_IsNumber(off) || !cJSON_IsNumber(bytes) || off->valuedouble < 0 ||
+		    bytes->valuedouble > 8 || bytes->valuedouble < 1)
+			return false;
+		struct prove_word *to = &w[l->nwords];
 		to->off = (uint64_t)off->valuedouble;
-		to->bytes = (uint32_t)bytes->valuedouble;
-		to->value = whole(line, "\"value\":", l->nparams++);
+		to->bytes = (uint64_t)bytes->valuedouble;
+		to->value = whole(line, "\"value\":", l->nwords++);
+		if (!cJSON_IsNumber(array) || array->valuedouble < 1)
+			continue;
+		to->array = (uint32_t)array->valuedouble;
+		to->at = cJSON_IsNumber(at) ? (uint64_t)at->valuedouble : 0;
+		has_arrays = true;
 	}
-	cJSON_Delete(o);
-	return ok;
+	if (!has_arrays)
+		find_equal(w, l->nwords);
+	l->word = w;
+	return true;
 }
 
-int prove_read_launches(const char *path, struct prove_options *o, struct base_arena *a)
+static bool read_launch(const char *line, const cJSON *o, struct prove_launch *l,
+			struct base_arena *a)
+{
+	const cJSON *kernel = cJSON_GetObjectItem(o, "kernel");
+	const cJSON *params = cJSON_GetObjectItem(o, "params");
+
+	if (!cJSON_IsString(kernel) || !cJSON_IsArray(params) ||
+	    !read_three(cJSON_GetObjectItem(o, "block"), l->dim) ||
+	    !read_three(cJSON_GetObjectItem(o, "grid"), l->dim + 3))
+		return false;
+	l->kernel = base_strdup(a, kernel->valuestring);
+	return read_words(line, params, l, a);
+}
+
+int prove_read_launches(const char *path, struct prove_options *o, struct prove_texts *texts,
+			struct base_arena *a)
 {
 	BASE_VEC(struct prove_launch) v = {0};
 	char *text, *rest;
@@ -79,7 +109,12 @@ int prove_read_launches(const char *path, struct prove_options *o, struct base_a
 		line_no++;
 		if (!*line)
 			continue;
-		if (read_launch(line, &l, a)) {
+		cJSON *json = cJSON_Parse(line);
+		const cJSON *ptx = cJSON_GetObjectItem(json, "ptx");
+		if (cJSON_IsString(ptx)) {
+			if (texts)
+				base_vec_push(texts, base_strdup(a, ptx->valuestring));
+		} else if (read_launch(line, json, &l, a)) {
 			base_vec_push(&v, l);
 		} else {
 			base_say("error: %s:%zu: expected a launch as collider run "
@@ -87,6 +122,7 @@ int prove_read_launches(const char *path, struct prove_options *o, struct base_a
 				 path, line_no);
 			rc = BASE_EXIT_INPUT;
 		}
+		cJSON_Delete(json);
 	}
 	struct prove_launch *out = base_alloc(a, (v.n + 1) * sizeof(*out));
 	if (v.n)

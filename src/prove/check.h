@@ -127,6 +127,18 @@ void check_pairs(struct check *c);
 void kernel_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
 		  struct base_arena *arena, struct race_proof *k);
 
+/* The same of one contract: into c->k, with the dimensions that count as read. */
+struct launch_reads;
+void kernel_analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
+		    const struct launch_reads *reads);
+void kernel_open_proof(struct race_proof *k, struct base_arena *arena, const struct ptx_func *f,
+		       const struct prove_options *o);
+
+/* launches.c: was a launch of the kernel recorded? Analyses it for all that were. */
+bool launches_has(const struct prove_options *o, const char *kernel);
+void launches_check(struct check *c, struct ptx_module *m, struct ptx_func *f,
+		    const struct launch_reads *reads);
+
 /* wire.c: a kernel's result as bytes and back. Returns false when the bytes are cut off. */
 void wire_write(const struct race_proof *k, struct base_buf *out);
 struct wire_job {
@@ -161,6 +173,8 @@ bool launch_refine(const struct ev *e, const struct prove_options *o, struct lau
  * options say. */
 void launch_find(const struct ir *ir, const struct prove_options *o, const char *kernel,
 		 const struct launch_reads *reads, struct ex_launch *l);
+/* Are two launches of one kernel, with equal dimensions and arrays? */
+bool launch_is_alike(const struct prove_launch *a, const struct prove_launch *b);
 /* Is a statement from a header of the toolkit, or below one of the -isystem folders? */
 bool launch_is_library(const struct ir *ir, const struct prove_options *o,
 		       const struct ptx_stmt *at);
@@ -194,7 +208,7 @@ bool contract_check_launch(struct contract *c, const struct ir *ir);
 bool contract_add_params(struct contract *c);
 /* --assume. False: an expression that this kernel can't have was reported. */
 bool contract_add_assumes(struct contract *c);
-/* --launches: the launches of this kernel that were recorded. False: there is none. */
+/* launches.c; --launches: the launches of this kernel that were recorded. False: there is none. */
 bool contract_add_launches(struct contract *c, const char *kernel);
 /* Is there surely a launch that keeps to all assumptions? With an access: may some thread come to
  * it? Reports nothing. */

@@ -126,50 +126,6 @@ bool contract_add_assumes(struct contract *c)
 	return ok;
 }
 
-/* "The dimensions and scalars are those of this launch." */
-static const struct ex *like_launch(struct contract *c, const struct prove_launch *l)
-{
-	struct ex_pool *p = c->e->pool;
-	const struct ex *all = ex_const(p, 1, 1);
-
-	for (unsigned d = 0; d < 6; d++)
-		all = ex_and(p, all,
-			     ex_bin(p, EX_EQ, ex_spec(p, (enum ex_spec)(EX_NTID_X + d)),
-				    ex_const(p, 32, l->dim[d])));
-	for (uint32_t i = 0; i < l->nparams; i++) {
-		const struct names_param *n = names_param_at(c->names, l->param[i].off);
-		unsigned w = 8 * l->param[i].bytes;
-		if (!n || n->off != l->param[i].off || n->bytes != l->param[i].bytes ||
-		    n->is_pointer || w > 64 || !w || (w == 64 && !n->is_known))
-			continue;
-		all = ex_and(p, all,
-			     ex_bin(p, EX_EQ, ex_any_param(p, w, n->off),
-				    ex_const(p, w, l->param[i].value)));
-	}
-	return all;
-}
-
-bool contract_add_launches(struct contract *c, const char *kernel)
-{
-	struct ev_assume as = {.loop = IR_NONE, .index = IR_NONE, .text = "a recorded launch"};
-	const struct ex *any = NULL;
-
-	if (!c->o->launches)
-		return true;
-	for (size_t i = 0; i < c->o->nlaunches; i++) {
-		if (strcmp(c->o->launches[i].kernel, kernel) != 0)
-			continue;
-		const struct ex *one = like_launch(c, &c->o->launches[i]);
-		any = any ? ex_or(c->e->pool, any, one) : one;
-	}
-	if (!any)
-		return deny(c, "no launch of this kernel was recorded");
-	as.guard = ex_const(c->e->pool, 1, 1);
-	as.holds = as.fact = any;
-	base_vec_push(&c->e->assumes, as);
-	return true;
-}
-
 /* ---- can it be? ------------------------------------------------------------------------ */
 
 /* What is asked: a launch whose first and last threads keep to all, or one thread at a place. */

@@ -109,8 +109,7 @@ static const struct ex *read_bytes(struct ev *e, uint32_t block, uint32_t step, 
 		if (param_byte(e, block, cell + i) != param + i)
 			param = UINT64_MAX;
 	if (param != UINT64_MAX) /* a pointer that was copied by halves */
-		return ex_leaf(e->pool, EX_PARAM, 8 * n, param, EX_GRID, ex_full(8 * n),
-			       EX_NO_ARGS);
+		return ex_param(e->pool, 8 * n, param);
 	for (unsigned i = 0; i < n; i++) {
 		const struct ex *b =
 			ex_un(e->pool, EX_ZEXT, 8 * n, read_byte(e, block, step, i, c[i]));

@@ -274,8 +274,24 @@ const struct ex *ex_any_param(struct ex_pool *p, unsigned w, uint64_t off)
 	return ex_leaf(p, EX_PARAM, w, off, EX_GRID, ex_full(w), EX_NO_ARGS);
 }
 
+static void note_read(struct ex_pool *p, unsigned w, uint64_t off)
+{
+	for (uint32_t i = 0; i < p->nreads; i++)
+		if (p->read[i].off == off && p->read[i].w == w)
+			return;
+	if (p->nreads < EX_MAX_READS)
+		p->read[p->nreads++] = (struct ex_read){off, w};
+}
+
 const struct ex *ex_param(struct ex_pool *p, unsigned w, uint64_t off)
 {
+	note_read(p, w, off);
+	for (uint32_t i = 0; i < p->launch.nsame && w == 64; i++) {
+		const struct ex_same *s = &p->launch.same[i];
+		if (s->off == off)
+			return ex_bin(p, EX_ADD, ex_any_param(p, 64, s->of),
+				      ex_const(p, 64, s->delta));
+	}
 	for (uint32_t i = 0; i < p->npins; i++) {
 		const struct ex_pin *x = &p->pin[i];
 		if (x->off != off || x->w != w)

@@ -80,10 +80,17 @@ struct ex {
 	const struct ex *a[];
 };
 
+#define EX_MAX_SAME 16
+
 /* What a launch must keep to; see prove.h. 0: any. */
 struct ex_launch {
 	uint32_t dim[6]; /* ntid.x y z, nctaid.x y z when fixed, else 0 */
 	uint32_t max[6]; /* their upper bounds */
+	/* Pointers at `off` that are those at `of` plus delta: one array, given twice. */
+	struct ex_same {
+		uint64_t off, of, delta;
+	} same[EX_MAX_SAME];
+	uint32_t nsame;
 };
 
 /* A parameter of `w` bits at `off` of which the contract gives the value, or bounds. */
@@ -92,7 +99,8 @@ struct ex_pin {
 	unsigned w;
 };
 
-#define EX_MAX_PINS 64
+#define EX_MAX_PINS  64
+#define EX_MAX_READS 128
 
 /* What the latest replacement did, by node. */
 struct ex_memo {
@@ -110,6 +118,12 @@ struct ex_pool {
 	struct ex_launch launch;
 	struct ex_pin pin[EX_MAX_PINS]; /* pins.c */
 	uint32_t npins;
+	/* Which words of the parameters were asked for. */
+	struct ex_read {
+		uint64_t off;
+		unsigned w;
+	} read[EX_MAX_READS];
+	uint32_t nreads;
 	const struct ex **table;
 	uint32_t cap, n;
 	struct ex_memo memo;

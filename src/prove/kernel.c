@@ -242,7 +242,8 @@ static void pin_params(struct check *c)
 	add_assumptions(c, &x);
 	for (size_t i = 0; i < c->e->accesses.n; i++)
 		was[c->e->accesses.v[i].index] = false;
-	for (size_t i = 0; i < ir->steps.n && !ir->problems.n; i++)
+	/* what a launch's own numbers exclude is no news */
+	for (size_t i = 0; i < ir->steps.n && !ir->problems.n && !c->o->launches; i++)
 		if (was[i])
 			alarm_problem(RACE_PROBLEM_EXCLUDED, ir->steps.v[i].at, CONTRACT_EXCLUDED,
 				      c);
@@ -309,22 +310,6 @@ static void check_kernel(struct check *c)
 	check_say_contract(c);
 }
 
-/* Did a recorded launch of this kernel hand over one pointer twice? Then the arrays of parameters
- * may be one. */
-static bool has_equal_pointers(const struct prove_options *o, const char *kernel)
-{
-	for (size_t i = 0; i < o->nlaunches; i++) {
-		const struct prove_launch *l = &o->launches[i];
-
-		for (uint32_t a = 0; a < l->nparams && !strcmp(l->kernel, kernel); a++)
-			for (uint32_t b = 0; b < a; b++)
-				if (l->param[a].bytes == 8 && l->param[b].bytes == 8 &&
-				    l->param[a].value && l->param[a].value == l->param[b].value)
-					return true;
-	}
-	return false;
-}
-
 static void finish(struct check *c, struct ir *ir)
 {
 	for (size_t i = 0; i < ir->problems.n; i++)
@@ -337,7 +322,7 @@ static void finish(struct check *c, struct ir *ir)
  * One kernel with the dimensions that count as read; anew where less is read than that. c->k says
  * what was found.
  */
-static void analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
+void kernel_analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
 		    const struct launch_reads *reads)
 {
 	struct launch_reads less = *reads;
@@ -374,7 +359,7 @@ static void analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
 	ir_free(&ir);
 }
 
-static void open_proof(struct race_proof *k, struct base_arena *arena, const struct ptx_func *f,
+void kernel_open_proof(struct race_proof *k, struct base_arena *arena, const struct ptx_func *f,
 		       const struct prove_options *o)
 {
 	memset(k, 0, sizeof(*k));
@@ -424,19 +409,19 @@ static void check_single(struct check *c, struct ptx_module *m, struct ptx_func 
 	struct check first = *c;
 	uint64_t now = check_now_ms();
 
-	open_proof(&many, c->arena, f, c->o);
+	kernel_open_proof(&many, c->arena, f, c->o);
 	more.is_read[0] |= reads->is_one_thread;
 	more.is_read[3] |= reads->is_one_block;
 	quiet.wants_remedies = false;
 	first.o = &quiet;
 	first.k = &many;
 	first.deadline = now + (c->deadline > now ? (c->deadline - now) / 3 : 0);
-	analyse(&first, m, f, &more);
+	kernel_analyse(&first, m, f, &more);
 	if (many.verdict == RACE_VERDICT_FREE) {
 		*k = many;
 		return;
 	}
-	analyse(c, m, f, reads);
+	kernel_analyse(c, m, f, reads);
 	if (k->verdict == RACE_VERDICT_FREE || k->verdict == RACE_VERDICT_BENIGN)
 		say_single(c, &many, reads);
 	k->counts.queries += many.counts.queries;
@@ -451,19 +436,19 @@ void kernel_check(struct ptx_module *m, struct ptx_func *f, const struct prove_o
 	struct launch_reads reads;
 	struct rusage used;
 	uint64_t start = check_now_ms();
-	struct prove_options own = *o;
-	struct check c = {.o = &own, .k = k, .arena = arena};
+	struct check c = {.o = o, .k = k, .arena = arena};
 
 	c.deadline = start + o->timeout_ms;
-	open_proof(k, arena, f, o);
-	own.may_alias |= has_equal_pointers(o, k->name);
+	kernel_open_proof(k, arena, f, o);
 	ir_build(&ir, arena, m, f);
 	launch_reads_of(&ir, o, &reads);
 	ir_free(&ir);
-	if (reads.is_one_thread || reads.is_one_block)
+	if (launches_has(o, k->name))
+		launches_check(&c, m, f, &reads);
+	else if (reads.is_one_thread || reads.is_one_block)
 		check_single(&c, m, f, &reads);
 	else
-		analyse(&c, m, f, &reads);
+		kernel_analyse(&c, m, f, &reads);
 	k->ms = check_now_ms() - start;
 	if (!getrusage(RUSAGE_SELF, &used))
 		k->counts.memory_kb = (uint32_t)used.ru_maxrss;

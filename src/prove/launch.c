@@ -21,6 +21,31 @@ uint64_t launch_max_threads(const struct ir *ir)
 	return m[0] ? (uint64_t)m[0] * (m[1] ? m[1] : 1) * (m[2] ? m[2] : 1) : MAX_BLOCK_THREADS;
 }
 
+/* The pointers of a launch that lie in the array of an earlier one. */
+static uint32_t same_in(const struct prove_launch *l, struct ex_same *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->nwords; i++) {
+		uint32_t k = 0;
+		while (k < i && (!l->word[i].array || l->word[k].array != l->word[i].array))
+			k++;
+		if (k < i && n < EX_MAX_SAME)
+			out[n++] = (struct ex_same){l->word[i].off, l->word[k].off,
+						    l->word[i].at - l->word[k].at};
+	}
+	return n;
+}
+
+bool launch_is_alike(const struct prove_launch *a, const struct prove_launch *b)
+{
+	struct ex_same x[EX_MAX_SAME], y[EX_MAX_SAME];
+	uint32_t n = same_in(a, x);
+
+	return !strcmp(a->kernel, b->kernel) && !memcmp(a->dim, b->dim, sizeof(a->dim)) &&
+	       n == same_in(b, y) && !memcmp(x, y, n * sizeof(*x));
+}
+
 /* What the recorded launches have: one dimension, or the largest of several. */
 static void limit_to_launches(const struct prove_options *o, const char *kernel,
 			      struct ex_launch *l)
@@ -28,6 +53,9 @@ static void limit_to_launches(const struct prove_options *o, const char *kernel,
 	uint32_t lo[6], hi[6] = {0};
 
 	memset(lo, 0xff, sizeof(lo));
+	/* launches.c asks about launches together that have the same arrays */
+	if (o->nlaunches && !strcmp(o->launches[0].kernel, kernel))
+		l->nsame = same_in(&o->launches[0], l->same);
 	for (size_t i = 0; i < o->nlaunches; i++) {
 		for (unsigned d = 0; d < 6 && !strcmp(o->launches[i].kernel, kernel); d++) {
 			uint32_t n = o->launches[i].dim[d];

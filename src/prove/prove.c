@@ -174,9 +174,11 @@ static bool is_wanted(const struct ptx_func *f, const struct prove_options *o,
 {
 	if (!f->is_entry || f->is_proto)
 		return false;
+	const char *name = base_strndup(arena, f->name.p, f->name.n);
+	if (o->only_launched && !launches_has(o, name))
+		return false;
 	if (!o->kernel)
 		return true;
-	const char *name = base_strndup(arena, f->name.p, f->name.n);
 	return strstr(name, o->kernel) || strstr(race_demangle(arena, name), o->kernel);
 }
 

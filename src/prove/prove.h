@@ -13,12 +13,19 @@
 #include "base/base.h"
 #include "race/proof/proof.h"
 
-/* A launch that a program made (collider run --record-launches), its scalars by place. */
+/* A word of a launch's parameters: a number, or a pointer. */
+struct prove_word {
+	uint64_t off, bytes, value;
+	uint32_t array; /* 0: no pointer; the same number in one launch: one array */
+	uint64_t at;	/* the place in the array */
+};
+
+/* A launch that a program made (collider run --record-launches). */
 struct prove_launch {
 	const char *kernel; /* mangled */
 	uint32_t dim[6];    /* blockDim x y z, gridDim x y z */
-	uint32_t nparams;
-	struct race_alarm_param param[64];
+	uint32_t nwords;
+	const struct prove_word *word; /* in the order of their places */
 };
 
 struct prove_options {
@@ -49,6 +56,7 @@ struct prove_options {
 	size_t nassumes;
 	const struct prove_launch *launches; /* NULL: any */
 	size_t nlaunches;
+	bool only_launched; /* kernels that none of the launches is of are left out */
 	const char *cache;  /* folder for results, or NULL */
 	uint64_t cache_key; /* what else the results depend on: the program */
 };

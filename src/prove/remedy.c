@@ -73,11 +73,11 @@ static int is_seen(const struct check *c, const struct ev_assume *as)
 		for (unsigned d = 0; d < 6; d++)
 			v = ex_replace(p, v, ex_spec(p, (enum ex_spec)(EX_NTID_X + d)),
 				       ex_const(p, 32, l->dim[d]));
-		for (uint32_t k = 0; k < l->nparams; k++) {
-			unsigned w = 8 * l->param[k].bytes;
-			const struct ex *leaf = ex_param(p, w, l->param[k].off);
-			if (leaf->op == EX_PARAM)
-				v = ex_replace(p, v, leaf, ex_const(p, w, l->param[k].value));
+		for (uint32_t k = 0; k < l->nwords; k++) {
+			unsigned w = (unsigned)(8 * l->word[k].bytes);
+			const struct ex *leaf = ex_param(p, w, l->word[k].off);
+			if (leaf->op == EX_PARAM && !l->word[k].array)
+				v = ex_replace(p, v, leaf, ex_const(p, w, l->word[k].value));
 		}
 		if (v->op != EX_CONST)
 			return -1;

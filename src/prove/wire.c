@@ -45,8 +45,8 @@ static void put_alarm(struct base_buf *out, const struct race_alarm *a)
 
 void wire_write(const struct race_proof *k, struct base_buf *out)
 {
-	uint64_t n[6] = {k->alarms.n,	k->problems.n, k->contract.n,
-			 k->protocol.n, k->remedies.n, k->sites.n};
+	uint64_t n[7] = {k->alarms.n,	k->problems.n, k->contract.n, k->protocol.n,
+			 k->remedies.n, k->sites.n,    k->launches.n};
 
 	base_buf_put(out, n, sizeof(n));
 	base_buf_put(out, k, sizeof(*k));
@@ -69,6 +69,11 @@ void wire_write(const struct race_proof *k, struct base_buf *out)
 	}
 	for (size_t i = 0; i < k->sites.n; i++)
 		base_buf_put(out, &k->sites.v[i], sizeof(k->sites.v[i]));
+	for (size_t i = 0; i < k->launches.n; i++) {
+		base_buf_put(out, &k->launches.v[i], sizeof(k->launches.v[i]));
+		put_text(out, k->launches.v[i].scalars);
+	}
+	put_text(out, k->others ? k->others : "");
 }
 
 struct reader {
@@ -131,7 +136,7 @@ static void take_alarm(struct reader *r, struct race_alarm *a)
 bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k)
 {
 	struct reader r = {arena, p, n, false};
-	uint64_t count[6];
+	uint64_t count[7];
 
 	take(&r, count, sizeof(count));
 	take(&r, k, sizeof(*k));
@@ -141,6 +146,7 @@ bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_pr
 	memset(&k->protocol, 0, sizeof(k->protocol));
 	memset(&k->remedies, 0, sizeof(k->remedies));
 	memset(&k->sites, 0, sizeof(k->sites));
+	memset(&k->launches, 0, sizeof(k->launches));
 	k->name = take_text(&r);
 	k->name_shown = take_text(&r);
 	for (uint64_t i = 0; i < count[0] && !r.is_short; i++) {
@@ -173,6 +179,13 @@ bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_pr
 		take(&r, &q, sizeof(q));
 		base_vec_push(&k->sites, q);
 	}
+	for (uint64_t i = 0; i < count[6] && !r.is_short; i++) {
+		struct race_proof_launch q;
+		take(&r, &q, sizeof(q));
+		q.scalars = take_text(&r);
+		base_vec_push(&k->launches, q);
+	}
+	k->others = take_text(&r);
 	return !r.is_short && k->verdict < RACE_VERDICT_COUNT;
 }
 
@@ -227,10 +240,15 @@ static struct wire_key key_of(const struct wire_job *j)
 		mix_text(&k, o->system[i]);
 	for (size_t i = 0; o->launches && i < o->nlaunches; i++) {
 		const struct prove_launch *l = &o->launches[i];
+		if (strcmp(l->kernel, j->kernel) != 0)
+			continue;
 		mix_text(&k, l->kernel);
 		mix(&k, l->dim, sizeof(l->dim));
-		for (uint32_t p = 0; p < l->nparams; p++) {
-			uint64_t v[3] = {l->param[p].off, l->param[p].value, l->param[p].bytes};
+		for (uint32_t p = 0; p < l->nwords; p++) {
+			const struct prove_word *w = &l->word[p];
+			/* an address differs from run to run */
+			uint64_t v[5] = {w->off, w->bytes, w->array ? 0 : w->value, w->array,
+					 w->at};
 			mix(&k, v, sizeof(v));
 		}
 	}

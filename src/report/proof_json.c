@@ -162,6 +162,24 @@ static void put_problem(cJSON *o, const struct race_problem *p)
 	number(o, "ptx_line", p->ptx_line);
 }
 
+/* Of the launches that were recorded, and others. */
+static void put_launches(cJSON *o, const struct race_proof *k)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "launches");
+
+	for (size_t i = 0; i < k->launches.n; i++) {
+		const struct race_proof_launch *l = &k->launches.v[i];
+		cJSON *x = item(list);
+		triple(x, "blockDim", l->ntid);
+		triple(x, "gridDim", l->nctaid);
+		number(x, "count", l->n);
+		cJSON_AddStringToObject(x, "scalars", l->scalars);
+		cJSON_AddStringToObject(x, "verdict", race_verdict_name(l->verdict));
+	}
+	if (k->others)
+		cJSON_AddStringToObject(o, "other_launches", k->others);
+}
+
 static void put_counts(cJSON *o, const struct race_proof *k)
 {
 	const struct race_proof_counts *c = &k->counts;
@@ -217,6 +235,8 @@ static void put_kernel(cJSON *o, const struct race_proof *k)
 		list = cJSON_AddArrayToObject(o, "protocol");
 	for (size_t i = 0; i < k->protocol.n; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(k->protocol.v[i]));
+	if (k->launches.n)
+		put_launches(o, k);
 	put_counts(o, k);
 }
 

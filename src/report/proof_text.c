@@ -11,6 +11,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+static const char *const verdict_words[] = {[RACE_VERDICT_FREE] = "race-free",
+					    [RACE_VERDICT_SINGLE] = "race-free for one block only",
+					    [RACE_VERDICT_BENIGN] =
+						    "race-free up to stores of equal values",
+					    [RACE_VERDICT_TRUE] = "true alarm",
+					    [RACE_VERDICT_POTENTIAL] = "potential alarms only",
+					    [RACE_VERDICT_UNPROVEN] = "could not prove",
+					    [RACE_VERDICT_VACUOUS] = "error: vacuous"};
+
 static const char *access_name(const struct race_alarm_side *s)
 {
 	return s->kind == RACE_OP_READ ? "reads" : s->kind == RACE_OP_WRITE ? "writes" : "updates";
@@ -100,12 +109,14 @@ static bool has_named_params(const struct race_alarm *a)
 	return false;
 }
 
-static void print_launch(struct base_buf *out, const struct race_alarm *a)
+static void print_launch(struct base_buf *out, const struct race_alarm *a,
+			 const struct race_proof *k)
 {
 	bool has_star = false;
 
 	bool has_raced = a->is_true || a->confirmed == RACE_CONFIRMED;
-	base_buf_printf(out, "    %s blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
+	base_buf_printf(out, "    %s%s blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
+			k->has_launches ? "for launches that this program makes: " : "",
 			has_raced ? "found with" : "it would need, say,", a->ntid[0], a->ntid[1],
 			a->ntid[2], a->nctaid[0], a->nctaid[1], a->nctaid[2]);
 	for (uint32_t i = 0; i < a->nparams && !has_named_params(a); i++)
@@ -182,7 +193,7 @@ static void print_report(struct base_buf *out, const struct race_alarm *a)
 }
 
 static void print_alarm(struct base_buf *out, const struct rep_options *opt,
-			const struct race_alarm *a)
+			const struct race_alarm *a, const struct race_proof *k)
 {
 	static const char *const threads[] = {[RACE_LEVEL_WARP] = "lanes of one warp",
 					      [RACE_LEVEL_BLOCK] = "threads of one block",
@@ -205,7 +216,7 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 		base_buf_puts(out,
 			      "    one of the threads has ended: later barriers do not order it\n");
 	if (a->has_launch) {
-		print_launch(out, a);
+		print_launch(out, a, k);
 		print_contents(out, a);
 	}
 	print_report(out, a);
@@ -275,6 +286,24 @@ static void print_advice(struct base_buf *out, const struct race_proof *k)
 	base_buf_puts(out, "\n");
 }
 
+/* A line for each shape of launch that the program makes, and one for others. */
+static void print_launches(struct base_buf *out, const struct race_proof *k)
+{
+	for (size_t i = 0; i < k->launches.n; i++) {
+		const struct race_proof_launch *l = &k->launches.v[i];
+		base_buf_printf(out, "  ");
+		if (l->n > 1)
+			base_buf_printf(out, "%u launches", l->n);
+		else
+			base_buf_puts(out, "launch");
+		base_buf_printf(out, " <<<(%u, %u, %u), (%u, %u, %u)>>>%s%s: %s\n", l->nctaid[0],
+				l->nctaid[1], l->nctaid[2], l->ntid[0], l->ntid[1], l->ntid[2],
+				*l->scalars ? " " : "", l->scalars, verdict_words[l->verdict]);
+	}
+	if (k->others && *k->others)
+		base_buf_printf(out, "  for other launches: %s\n", k->others);
+}
+
 static void print_problems(struct base_buf *out, const struct race_proof *k)
 {
 	static const char *const words[] = {[RACE_PROBLEM_UNPROVEN] = "not analysed",
@@ -297,22 +326,15 @@ static void print_problems(struct base_buf *out, const struct race_proof *k)
 static void print_kernel(struct base_buf *out, const struct rep_options *opt,
 			 const struct race_proof *k)
 {
-	static const char *const words[] = {[RACE_VERDICT_FREE] = "race-free",
-					    [RACE_VERDICT_SINGLE] = "race-free for one block only",
-					    [RACE_VERDICT_BENIGN] =
-						    "race-free up to stores of equal values",
-					    [RACE_VERDICT_TRUE] = "true alarm",
-					    [RACE_VERDICT_POTENTIAL] = "potential alarms only",
-					    [RACE_VERDICT_UNPROVEN] = "could not prove",
-					    [RACE_VERDICT_VACUOUS] = "error: vacuous"};
 	const struct race_proof_counts *c = &k->counts;
 
 	base_buf_printf(out, "%s: %s\n", k->name_shown,
 			k->verdict == RACE_VERDICT_SINGLE && k->single == RACE_SINGLE_THREAD
 				? "race-free for one thread only"
-				: words[k->verdict]);
+				: verdict_words[k->verdict]);
 	for (size_t i = 0; i < k->alarms.n; i++)
-		print_alarm(out, opt, &k->alarms.v[i]);
+		print_alarm(out, opt, &k->alarms.v[i], k);
+	print_launches(out, k);
 	print_advice(out, k);
 	print_remedies(out, k);
 	print_problems(out, k);

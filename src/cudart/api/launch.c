@@ -297,7 +297,7 @@ static cudaError_t launch(struct rt_launch *l, cudaStream_t stream, struct rt_sh
 	cudaError_t e = prepare(l, shape, &w);
 	if (e != cudaSuccess)
 		return rt_fail(e);
-	rt_launches_record(&w.cpu.launch);
+	rt_launches_record(&w);
 	e = rt_stream_submit(stream, is_per_thread, &w, &op);
 	if (e != cudaSuccess)
 		rt_gap_launch(w.kern, e);

@@ -309,7 +309,7 @@ uint32_t rt_origin(void);
 void rt_collider_launched(unsigned device, struct rt_kern *k);
 /* launches.c: --record-launches. The file's name is copied; NULL: nothing is recorded. */
 void rt_launches_open(const char *file);
-void rt_launches_record(const struct cpu_launch *l);
+void rt_launches_record(const struct rt_work *w);
 /* How long a kernel on this stream is to be held back, in ns (--shuffle-streams), and counted. The
  * lock is held. */
 uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic);

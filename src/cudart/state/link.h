@@ -82,6 +82,7 @@ struct rt_image {
 	bool has_no_plain;			   /* they can't be had */
 	unsigned sm;				   /* of the newest part */
 	bool is_parsed, is_library;
+	bool is_recorded;   /* its text, beside its launches (launches.c) */
 	bool has_code_only; /* a part had no PTX */
 	cudaError_t error;  /* of parsing or linking: what its kernels return */
 	struct cpu_module *on[RT_DEVICES], *plain[RT_DEVICES];

@@ -32,6 +32,11 @@ static uint64_t pointer_base(uint64_t off)
 
 static struct value param(const struct run *r, uint64_t off, unsigned bytes)
 {
+	const struct ex_launch *l = &r->e->pool->launch;
+
+	for (uint32_t i = 0; i < l->nsame && bytes == 8; i++)
+		if (l->same[i].off == off)
+			return (struct value){pointer_base(l->same[i].of) + l->same[i].delta, true};
 	for (uint32_t i = 0; i < r->m->nparams; i++)
 		if (r->m->param[i].off == off && r->m->param[i].bytes == bytes)
 			return (struct value){r->m->param[i].value, true};

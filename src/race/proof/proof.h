@@ -149,6 +149,13 @@ struct race_proven_site {
 	bool is_shared;
 };
 
+/* Launches of one shape that the program made: how many, and what is known of them. */
+struct race_proof_launch {
+	uint32_t ntid[3], nctaid[3], n;
+	const char *scalars; /* "n = 1024, m = 1 to 7", or "" */
+	enum race_verdict verdict;
+};
+
 struct race_proof {
 	const char *name, *name_shown; /* mangled, demangled */
 	enum race_verdict verdict;
@@ -158,7 +165,9 @@ struct race_proof {
 	BASE_VEC(const char *) contract; /* sentences */
 	BASE_VEC(const char *) protocol; /* lines, with --protocol */
 	BASE_VEC(struct race_remedy) remedies;
-	BASE_VEC(struct race_proven_site) sites; /* none where anything couldn't be analysed */
+	BASE_VEC(struct race_proven_site) sites;     /* none where anything couldn't be analysed */
+	BASE_VEC(struct race_proof_launch) launches; /* where recorded ones are asked about */
+	const char *others; /* then: what is known of other launches, or NULL, "" */
 	/* Over all its accesses: does reaching one depend on an approximated value, does an
 	 * index? */
 	bool has_class, is_approx_path, is_approx_index;

@@ -1,0 +1,396 @@
+/*
+ * launches.c - a kernel for the launches that a program made (check.h).
+ *
+ * Launches of equal dimensions that are given the same arrays are one shape: its dimensions are
+ * constants, scalars that all of them have are too, the others have bounds, and pointers into one
+ * array are one pointer. A shape is asked about as a whole; where that isn't proven, each of its
+ * launches is, if they are few. The kernel's verdict is the worst, its alarms are those of all.
+ * What is known of other launches is one line beside it.
+ *
+ * Costs: an analysis for each shape; they share the kernel's time.
+ */
+#include "prove/check.h"
+
+#include <string.h>
+
+/* So many launches of a shape are asked about one by one. */
+#define FEW	   8
+#define MAX_SHAPES 64
+
+struct shapes {
+	struct prove_launch *v; /* all, those of one shape side by side */
+	size_t n;
+	size_t end[MAX_SHAPES];
+	size_t nends;
+};
+
+bool launches_has(const struct prove_options *o, const char *kernel)
+{
+	for (size_t i = 0; i < o->nlaunches; i++)
+		if (!strcmp(o->launches[i].kernel, kernel))
+			return true;
+	return false;
+}
+
+/* Beyond MAX_SHAPES the last one holds what is left, as the analysis can ask about any. */
+static void find_shapes(struct shapes *s, const struct prove_options *o, const char *kernel,
+			struct base_arena *arena)
+{
+	bool *is_taken = BASE_NEWN(arena, bool, o->nlaunches + 1);
+
+	memset(s, 0, sizeof(*s));
+	s->v = BASE_NEWN(arena, struct prove_launch, o->nlaunches + 1);
+	for (size_t i = 0; i < o->nlaunches; i++) {
+		if (is_taken[i] || strcmp(o->launches[i].kernel, kernel) != 0)
+			continue;
+		for (size_t k = i; k < o->nlaunches; k++) {
+			if (is_taken[k] || !launch_is_alike(&o->launches[i], &o->launches[k]))
+				continue;
+			is_taken[k] = true;
+			s->v[s->n++] = o->launches[k];
+		}
+		s->nends += s->nends < MAX_SHAPES;
+		s->end[s->nends - 1] = s->n;
+	}
+}
+
+/* ---- the contract -------------------------------------------------------------------- */
+
+/* The number that a launch has in a word of its parameters. False: it isn't known, or a pointer. */
+static bool number_in(const struct prove_launch *l, const struct ex_read *r, uint64_t *out)
+{
+	unsigned done = 0, bytes = r->w / 8;
+
+	*out = 0;
+	for (uint32_t i = 0; i < l->nwords && done < bytes; i++) {
+		const struct prove_word *x = &l->word[i];
+		if (x->off + x->bytes <= r->off + done || x->off > r->off + done)
+			continue;
+		unsigned skip = (unsigned)(r->off + done - x->off);
+		if (x->array)
+			return false;
+		*out |= x->value >> (8 * skip) << (8 * done);
+		done += (unsigned)x->bytes - skip;
+	}
+	*out &= ex_mask(r->w);
+	return done >= bytes;
+}
+
+/* "The dimensions and scalars are those of this launch." */
+static const struct ex *like_launch(struct contract *c, const struct prove_launch *l)
+{
+	struct ex_pool *p = c->e->pool;
+	const struct ex *all = ex_const(p, 1, 1);
+	uint64_t v;
+
+	for (unsigned d = 0; d < 6; d++)
+		all = ex_and(p, all,
+			     ex_bin(p, EX_EQ, ex_spec(p, (enum ex_spec)(EX_NTID_X + d)),
+				    ex_const(p, 32, l->dim[d])));
+	for (uint32_t i = 0; i < p->nreads; i++) {
+		const struct ex_read *r = &p->read[i];
+		if (number_in(l, r, &v) && !(r->w == 64 && ev_is_array(c->e, r->off)))
+			all = ex_and(p, all,
+				     ex_bin(p, EX_EQ, ex_any_param(p, r->w, r->off),
+					    ex_const(p, r->w, v)));
+	}
+	return all;
+}
+
+/* The bounds of each scalar over several launches, which pins.c takes for the parameter's. */
+static const struct ex *bounds_of_launches(struct contract *c, const struct prove_launch *const *l,
+					   size_t n)
+{
+	struct ex_pool *p = c->e->pool;
+	const struct ex *all = ex_const(p, 1, 1);
+
+	for (uint32_t i = 0; i < p->nreads; i++) {
+		const struct ex_read *r = &p->read[i];
+		const struct ex *x = ex_any_param(p, r->w, r->off);
+		int64_t lo = INT64_MAX, hi = INT64_MIN;
+		bool is_known = !(r->w == 64 && ev_is_array(c->e, r->off));
+		uint64_t v;
+		for (size_t k = 0; k < n && is_known; k++) {
+			is_known = number_in(l[k], r, &v);
+			int64_t s = is_known ? ex_signed(v, r->w) : 0;
+			lo = s < lo ? s : lo;
+			hi = s > hi ? s : hi;
+		}
+		if (!is_known)
+			continue;
+		const struct ex *least = ex_const(p, r->w, (uint64_t)lo & ex_mask(r->w));
+		const struct ex *most = ex_const(p, r->w, (uint64_t)hi & ex_mask(r->w));
+		if (lo == hi)
+			all = ex_and(p, all, ex_bin(p, EX_EQ, x, least));
+		else
+			all = ex_and(p, all,
+				     ex_and(p, ex_not(p, ex_bin(p, EX_SLT, x, least)),
+					    ex_not(p, ex_bin(p, EX_SLT, most, x))));
+	}
+	return all;
+}
+
+bool contract_add_launches(struct contract *c, const char *kernel)
+{
+	struct ev_assume as = {.loop = IR_NONE, .index = IR_NONE, .text = "a recorded launch"};
+	const struct ex *any = NULL;
+	const struct prove_launch **own;
+	size_t n = 0;
+
+	if (!c->o->launches)
+		return true;
+	own = BASE_NEWN(c->arena, const struct prove_launch *, c->o->nlaunches + 1);
+	for (size_t i = 0; i < c->o->nlaunches; i++) {
+		if (strcmp(c->o->launches[i].kernel, kernel) != 0)
+			continue;
+		own[n++] = &c->o->launches[i];
+		const struct ex *one = like_launch(c, &c->o->launches[i]);
+		any = any ? ex_or(c->e->pool, any, one) : one;
+	}
+	if (!any) {
+		c->say(RACE_PROBLEM_VACUOUS, NULL, "no launch of this kernel was recorded", c->arg);
+		return false;
+	}
+	if (n > 1)
+		any = ex_and(c->e->pool, bounds_of_launches(c, own, n), any);
+	as.guard = ex_const(c->e->pool, 1, 1);
+	as.holds = as.fact = any;
+	base_vec_push(&c->e->assumes, as);
+	return true;
+}
+
+/* ---- scalars --------------------------------------------------------------------------- */
+
+static int64_t signed_of(const struct prove_word *w)
+{
+	return ex_signed(w->value & ex_mask((unsigned)(8 * w->bytes)), (unsigned)(8 * w->bytes));
+}
+
+static const char *name_of(const struct check *c, const struct names_param *p)
+{
+	return p->is_known
+		       ? p->name
+		       : base_printf(c->arena, "parameter %u", (unsigned)(p - c->names.param) + 1);
+}
+
+/* "in = out + 4 bytes": a pointer into the array of an earlier parameter. */
+static void put_same(const struct check *c, const struct prove_launch *l, uint32_t i,
+		     struct base_buf *out)
+{
+	const struct names_param *p = names_param_at(&c->names, l->word[i].off), *q;
+	uint32_t k = 0;
+
+	while (k < i && l->word[k].array != l->word[i].array)
+		k++;
+	q = names_param_at(&c->names, l->word[k].off);
+	if (k == i || !p || !q || p == q)
+		return;
+	int64_t by = (int64_t)(l->word[i].at - l->word[k].at);
+	base_buf_printf(out, "%s%s = %s", out->n ? ", " : "", name_of(c, p), name_of(c, q));
+	if (by)
+		base_buf_printf(out, " %c %lld bytes", by < 0 ? '-' : '+',
+				by < 0 ? -(long long)by : (long long)by);
+}
+
+/* "n = 1024, k = 1 to 7" of launches with the same words, by the names of the parameters. */
+static const char *scalars_of(const struct check *c, const struct prove_launch *l, size_t n)
+{
+	struct base_buf out = {0};
+
+	for (uint32_t i = 0; i < l->nwords && c->names.param; i++) {
+		const struct names_param *p = names_param_at(&c->names, l->word[i].off);
+		int64_t lo = INT64_MAX, hi = INT64_MIN;
+		if (l->word[i].array)
+			put_same(c, l, i, &out);
+		if (!p || p->off != l->word[i].off || p->bytes != l->word[i].bytes ||
+		    p->is_pointer || p->is_float || l->word[i].array)
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			int64_t v = signed_of(&l[k].word[i]);
+			lo = v < lo ? v : lo;
+			hi = v > hi ? v : hi;
+		}
+		if (out.n)
+			base_buf_puts(&out, ", ");
+		base_buf_printf(&out, "%s = %lld", name_of(c, p), (long long)lo);
+		if (lo != hi)
+			base_buf_printf(&out, " to %lld", (long long)hi);
+	}
+	const char *s = base_strndup(c->arena, out.p ? out.p : "", out.n);
+	base_buf_free(&out);
+	return s;
+}
+
+/* ---- results --------------------------------------------------------------------------- */
+
+static unsigned badness(enum race_verdict v)
+{
+	static const unsigned char rank[RACE_VERDICT_COUNT] = {
+		[RACE_VERDICT_FREE] = 0,     [RACE_VERDICT_SINGLE] = 1,
+		[RACE_VERDICT_BENIGN] = 2,   [RACE_VERDICT_POTENTIAL] = 3,
+		[RACE_VERDICT_UNPROVEN] = 4, [RACE_VERDICT_VACUOUS] = 5,
+		[RACE_VERDICT_TRUE] = 6};
+
+	return rank[v];
+}
+
+static void add_alarm(struct race_proof *k, const struct race_alarm *a)
+{
+	for (size_t i = 0; i < k->alarms.n; i++) {
+		struct race_alarm *x = &k->alarms.v[i];
+		if (x->level != a->level || x->side[0].ptx_line != a->side[0].ptx_line ||
+		    x->side[1].ptx_line != a->side[1].ptx_line)
+			continue;
+		if (a->is_true && !x->is_true)
+			*x = *a;
+		return;
+	}
+	base_vec_push(&k->alarms, *a);
+}
+
+static void add_problem(struct race_proof *k, const struct race_problem *p)
+{
+	for (size_t i = 0; i < k->problems.n; i++)
+		if (k->problems.v[i].kind == p->kind && k->problems.v[i].ptx_line == p->ptx_line &&
+		    !strcmp(k->problems.v[i].text, p->text))
+			return;
+	base_vec_push(&k->problems, *p);
+}
+
+static void add_counts(struct race_proof_counts *to, const struct race_proof_counts *from)
+{
+	to->cases += from->cases;
+	to->quick += from->quick;
+	to->by_trying += from->by_trying;
+	to->queries += from->queries;
+	to->recalled += from->recalled;
+	to->by_integers += from->by_integers;
+	to->by_bits += from->by_bits;
+	to->gave_up += from->gave_up;
+	to->replays += from->replays;
+	to->failed_replays += from->failed_replays;
+}
+
+/* What was found for one more shape joins what is known of the kernel. */
+static void join(struct race_proof *k, struct race_proof *one, bool is_first)
+{
+	if (is_first) {
+		*k = *one;
+		return;
+	}
+	for (size_t i = 0; i < one->alarms.n; i++)
+		add_alarm(k, &one->alarms.v[i]);
+	for (size_t i = 0; i < one->problems.n; i++)
+		add_problem(k, &one->problems.v[i]);
+	for (size_t i = 0; i < one->launches.n; i++)
+		base_vec_push(&k->launches, one->launches.v[i]);
+	if (badness(one->verdict) > badness(k->verdict))
+		k->verdict = one->verdict;
+	k->is_approx_path |= one->is_approx_path;
+	k->is_approx_index |= one->is_approx_index;
+	add_counts(&k->counts, &one->counts);
+	/* a site or a remedy of one shape says nothing of the others */
+	k->sites.n = k->remedies.n = 0;
+	race_proof_free(one);
+}
+
+static void analyse_some(struct check *c, struct ptx_module *m, struct ptx_func *f,
+			 const struct launch_reads *reads, struct prove_launch *l, size_t n,
+			 struct race_proof *out)
+{
+	struct prove_options own = *c->o;
+	struct check some = *c;
+	struct race_proof_launch line = {.n = (uint32_t)n};
+
+	kernel_open_proof(out, c->arena, f, c->o);
+	own.launches = l;
+	own.nlaunches = n;
+	some.o = &own;
+	some.k = out;
+	kernel_analyse(&some, m, f, reads);
+	memcpy(line.ntid, l->dim, sizeof(line.ntid));
+	memcpy(line.nctaid, l->dim + 3, sizeof(line.nctaid));
+	line.scalars = scalars_of(&some, l, n);
+	line.verdict = out->verdict;
+	base_vec_push(&out->launches, line);
+}
+
+static void analyse_shape(struct check *c, struct ptx_module *m, struct ptx_func *f,
+			  const struct launch_reads *reads, struct prove_launch *l, size_t n,
+			  struct race_proof *out)
+{
+	struct check whole = *c;
+	uint64_t now = check_now_ms(), left = c->deadline > now ? c->deadline - now : 0;
+
+	if (n > 1 && n <= FEW)
+		whole.deadline = now + left / 2;
+	analyse_some(&whole, m, f, reads, l, n, out);
+	if (n == 1 || n > FEW || out->verdict == RACE_VERDICT_FREE)
+		return;
+	race_proof_free(out);
+	for (size_t i = 0; i < n; i++) {
+		struct race_proof one;
+		struct check single = *c;
+		now = check_now_ms();
+		single.deadline = now + (c->deadline > now ? (c->deadline - now) / (n - i) : 0);
+		analyse_some(&single, m, f, reads, &l[i], 1, &one);
+		join(out, &one, !i);
+	}
+}
+
+/* ---- others ---------------------------------------------------------------------------- */
+
+static const char *words_for_others(const struct race_proof *k, struct base_arena *arena)
+{
+	const struct race_alarm *a = NULL;
+
+	for (size_t i = 0; i < k->alarms.n; i++)
+		if (!a || (k->alarms.v[i].is_true && !a->is_true))
+			a = &k->alarms.v[i];
+	if (k->verdict == RACE_VERDICT_FREE)
+		return "race-free, too";
+	if (!a || k->verdict == RACE_VERDICT_UNPROVEN || k->verdict == RACE_VERDICT_VACUOUS)
+		return "not proven";
+	return base_printf(arena, "%s %s:%u and %u",
+			   a->is_true ? "there is a race at" : "there may be a race at",
+			   *a->side[0].file ? a->side[0].file : "PTX line",
+			   a->side[0].line ? a->side[0].line : a->side[0].ptx_line,
+			   a->side[1].line ? a->side[1].line : a->side[1].ptx_line);
+}
+
+/* A quarter of the kernel's time at most goes into launches that the program doesn't make. */
+static void ask_about_others(struct check *c, struct ptx_module *m, struct ptx_func *f)
+{
+	struct prove_options any = *c->o;
+	struct race_proof others;
+
+	any.launches = NULL;
+	any.nlaunches = 0;
+	any.wants_remedies = any.wants_protocol = false;
+	any.timeout_ms /= 4;
+	kernel_check(m, f, &any, c->arena, &others);
+	c->k->others = words_for_others(&others, c->arena);
+	race_proof_free(&others);
+}
+
+void launches_check(struct check *c, struct ptx_module *m, struct ptx_func *f,
+		    const struct launch_reads *reads)
+{
+	uint64_t end = c->deadline;
+	struct shapes s;
+	size_t from = 0;
+
+	find_shapes(&s, c->o, c->k->name, c->arena);
+	c->deadline -= c->o->timeout_ms / 4;
+	for (size_t i = 0; i < s.nends; i++) {
+		struct race_proof one;
+		struct check part = *c;
+		uint64_t now = check_now_ms();
+		part.deadline = now + (c->deadline > now ? (c->deadline - now) / (s.nends - i) : 0);
+		analyse_shape(&part, m, f, reads, s.v + from, s.end[i] - from, &one);
+		join(c->k, &one, !i);
+		from = s.end[i];
+	}
+	c->deadline = end;
+	ask_about_others(c, m, f);
+}

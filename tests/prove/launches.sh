@@ -1,0 +1,143 @@
+#!/bin/bash
+# What a program launches: collider prove --run, and --launches without a source.
+#   launches.sh COLLIDER COLLIDER-NVCC
+collider=$1 nvcc=$2 failed=0
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+cd "$tree" || exit 2
+export XDG_CACHE_HOME=$tree
+
+cat >app.cu <<'CU'
+#include <cstdio>
+struct Shape {
+	int w, h;
+	float *row;
+};
+__global__ void transpose(float *out, const float *in, int w, int h)
+{
+	__shared__ float s[16][17];
+	int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+	if (x < w && y < h)
+		s[threadIdx.y][threadIdx.x] = in[y * w + x];
+	__syncthreads();
+	x = blockIdx.y * 16 + threadIdx.x;
+	y = blockIdx.x * 16 + threadIdx.y;
+	if (x < h && y < w)
+		out[y * h + x] = s[threadIdx.x][threadIdx.y];
+}
+__global__ void by_struct(float *p, Shape d)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+	if (x < d.w && y < d.h)
+		p[y * d.w + x] = d.row[x];
+}
+__global__ void too_wide(float *p, Shape d)
+{
+	int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+	if (x <= d.w && y < d.h)
+		p[y * d.w + x] = 1;
+}
+__global__ void behind(float *a, const float *b, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n)
+		a[i] = b[i];
+}
+__global__ void before(float *a, const float *b, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n)
+		a[i] = b[i];
+}
+__global__ void in_place(float *a, const float *b, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n)
+		a[i] = b[i] + 1;
+}
+__global__ void strides(float *a, int n, int k)
+{
+	if (threadIdx.x + k < n)
+		a[threadIdx.x * k] = 1;
+}
+__global__ void strides_from_one(float *a, int n, int k)
+{
+	if (threadIdx.x + k < n)
+		a[threadIdx.x * k] = 1;
+}
+__global__ void never(float *a)
+{
+	a[0] = threadIdx.x;
+}
+int main(int argc, char **)
+{
+	float *a, *b;
+	cudaMalloc(&a, 1 << 20);
+	cudaMalloc(&b, 1 << 20);
+	if (argc > 1)
+		return 3;
+	transpose<<<dim3(7, 5), dim3(16, 16)>>>(a, b, 100, 70);
+	by_struct<<<dim3(2, 8), 64>>>(a, Shape{100, 8, b});
+	too_wide<<<dim3(2, 8), 64>>>(a, Shape{100, 8, b});
+	behind<<<4, 64>>>(a, a + 256, 256);
+	before<<<4, 64>>>(a, a + 1, 256);
+	in_place<<<4, 64>>>(a, a, 256);
+	for (int k = 0; k < 20; k++) {
+		strides<<<1, 64>>>(a, 128, k);
+		strides_from_one<<<1, 64>>>(a, 128, k + 1);
+	}
+	return cudaDeviceSynchronize() != cudaSuccess;
+}
+CU
+
+expect() { # expect RC PATTERN COMMAND...
+	local rc=$1 pattern=$2 got
+	shift 2
+	"$@" >log 2>&1
+	got=$?
+	if [ $got != "$rc" ] || ! grep -qE -- "$pattern" log; then
+		echo "FAIL $*: expected $rc and '$pattern', found $got"
+		cat log
+		failed=1
+	fi
+}
+verdict() { # verdict KERNEL TEXT: in log
+	grep -qE "^$1\(.*: $2\$" log || { echo "FAIL $1: expected $2"; grep "^$1(" log; failed=1; }
+}
+says() { # says PATTERN: in log
+	grep -qE -- "$1" log || { echo "FAIL nothing says '$1'"; cat log; failed=1; }
+}
+
+for sanitize in none collide; do
+	options=(-g -arch=compute_90)
+	[ $sanitize = collide ] && options+=(--sanitize=collide)
+	"$nvcc" "${options[@]}" -o app app.cu || exit 2
+	expect 10 'for launches that this program makes: found with' "$collider" prove --no-cache --run -- ./app
+	verdict transpose race-free
+	verdict by_struct race-free
+	verdict too_wide 'true alarm'
+	verdict behind race-free
+	verdict before 'true alarm'
+	verdict in_place race-free
+	verdict strides 'true alarm'
+	verdict strides_from_one race-free
+	says '^  launch <<<\(7, 5, 1\), \(16, 16, 1\)>>> .*= 100, .*= 70: race-free'
+	says '^  launch <<<.*parameter 2 = parameter 1 \+ 1024 bytes.*: race-free'
+	says '^  20 launches <<<.*= 1 to 20: race-free'
+	says '^  for other launches: there (is|may be) a race at .*app.cu'
+	grep -q '^never' log && { echo 'FAIL a kernel that is not launched'; failed=1; }
+done
+
+# the file of a recording is enough, and a source gives the names
+expect 0 '' "$collider" run --device=cpu --record-launches=seen -- ./app
+expect 10 'transpose.*: race-free' "$collider" prove --no-cache --launches=seen
+expect 0 'launch .* w = 100, h = 70: race-free' "$collider" prove --no-cache --kernel=transpose --launches=seen app.cu
+expect 10 '"launches":\[\{"blockDim":\[64,1,1\],"gridDim":\[1,1,1\],"count":20' \
+	"$collider" prove --no-cache --format=json --kernel=strides --launches=seen
+expect 11 'no launch of this kernel was recorded' "$collider" prove --no-cache --kernel=never --launches=seen app.cu
+# what can't be
+expect 1 'launched no kernel' "$collider" prove --run -- ./app none
+expect 2 'takes a program' "$collider" prove --run
+expect 2 'neither' "$collider" prove --run --launches=seen -- ./app
+expect 127 '' "$collider" prove --run -- ./nowhere
+exit $failed
