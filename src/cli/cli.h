@@ -10,6 +10,8 @@
 #include "base/option.h"
 #include "race/shm.h"
 
+#include <sys/types.h>
+
 int cli_run(struct option_set *set);	    /* run.c */
 int cli_instrument(struct option_set *set); /* instrument.c */
 int cli_report(struct option_set *set);	    /* report.c */
@@ -23,6 +25,14 @@ int cli_help(struct option_set *set);	    /* help.c */
 void cli_flush(struct base_sink *sink);
 /* Writes text on standard output. Returns an exit code: a full disk is an error. */
 int cli_print(struct base_buf *text);
+
+/*
+ * file_name.c: the name of a file of --log-file, --json or --save, with what %p, %h, %r, %q{NAME}
+ * and %% stand for. In the arena; NULL after filling in *why, if the pattern is wrong.
+ */
+const char *cli_file_name(struct base_arena *a, const char *pattern, pid_t pid, const char **why);
+/* Why such a file can't be written; NULL: it can, as far as that is known before the run. */
+const char *cli_file_problem(struct base_arena *a, const char *pattern);
 
 /* progress.c: the line on a terminal while a program runs, and its removal. */
 void cli_progress(void *arg, const struct race_shm *shm, uint64_t ns);

@@ -62,25 +62,6 @@ static uint32_t choose_order(const struct option_set *set)
 						     : RACE_ORDER_PLAIN;
 }
 
-/* %p is the program's process number. */
-static const char *expand_path(struct base_arena *a, const char *pattern, pid_t pid)
-{
-	struct base_buf b = {0};
-
-	for (const char *p = pattern; *p; p++) {
-		if (p[0] == '%' && p[1] == 'p') {
-			base_buf_printf(&b, "%d", (int)pid);
-			p++;
-		} else {
-			base_buf_put(&b, p, 1);
-			p += p[0] == '%' && p[1] == '%';
-		}
-	}
-	const char *path = base_strndup(a, b.p ? b.p : "", b.n);
-	base_buf_free(&b);
-	return path;
-}
-
 /* What only the launcher knows, as lines for the report. */
 /* Has the device said that it couldn't load what the program runs? */
 static bool has_unloaded(const struct race_results *r)
@@ -181,9 +162,10 @@ static void write_json(const struct race_results *r, const struct option_set *se
 	const struct rep_options opt = {.format = REP_JSON, .ignore = ignore};
 	const char *pattern = option_text(set, id);
 	struct base_arena a = {0};
+	const char *why, *path = pattern ? cli_file_name(&a, pattern, pid, &why) : NULL;
 
-	if (pattern)
-		write_report(r, &opt, expand_path(&a, pattern, pid));
+	if (path)
+		write_report(r, &opt, path);
 	base_arena_free(&a);
 }
 
@@ -299,7 +281,7 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 			 rep_get_verdict(&r, &view->opt) == REP_VERDICT_CLEAN &&
 			 !(option_flag(set, OPTION_FAIL_PARTIAL) && r.gaps.n);
 	if (!is_silent) {
-		const char *path = log ? expand_path(&r.arena, log, res->pid) : NULL;
+		const char *why, *path = log ? cli_file_name(&r.arena, log, res->pid, &why) : NULL;
 		/* A report that can't go to its file is better on the terminal than lost. */
 		if (!write_report(&r, &view->opt, path) && path)
 			write_report(&r, &view->opt, NULL);
@@ -353,31 +335,6 @@ static bool has_race(void *arg, const struct race_shm *shm)
 	return has;
 }
 
-/* Could the file be written? Returns 0 or an errno value. What %p stands for in the name of a
- * folder isn't known yet. */
-static int check_writable(const char *pattern)
-{
-	struct base_arena a = {0};
-	const char *path = expand_path(&a, pattern, 0), *slash = strrchr(path, '/');
-	const char *folder = !slash	     ? "."
-			     : slash == path ? "/"
-					     : base_strndup(&a, path, (size_t)(slash - path));
-	const char *last = strrchr(pattern, '/'), *number = strstr(pattern, "%p");
-	struct stat st;
-	int err = 0;
-
-	if (!strcmp(path, "-") || (last && number && number < last))
-		err = 0;
-	else if (!stat(path, &st))
-		err = S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) ? errno : 0;
-	else if (stat(folder, &st))
-		err = errno;
-	else
-		err = !S_ISDIR(st.st_mode) ? ENOTDIR : access(folder, W_OK | X_OK) ? errno : 0;
-	base_arena_free(&a);
-	return err;
-}
-
 /* That a report can't be written must be known before the program runs for hours. */
 static int check_files(const struct option_set *set)
 {
@@ -386,16 +343,25 @@ static int check_files(const struct option_set *set)
 		const char *name;
 	} files[] = {{OPTION_JSON, "json"}, {OPTION_SAVE, "save"}, {OPTION_COVERAGE, "coverage"}};
 
-	for (size_t i = 0; i < BASE_COUNTOF(files); i++) {
+	const char *log = option_text(set, OPTION_LOG_FILE), *why = NULL;
+	struct base_arena a = {0};
+	int rc = 0;
+
+	/* A report goes to standard error where its file can't be written. */
+	if (log && !cli_file_name(&a, log, 0, &why)) {
+		base_say("error: --log-file: %s: %s", log, why);
+		rc = BASE_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < BASE_COUNTOF(files) && !rc; i++) {
 		const char *path = option_text(set, files[i].id);
-		int err = path ? check_writable(path) : 0;
-		if (err) {
-			base_say("error: --%s: %s can't be written: %s", files[i].name, path,
-				 strerror(err));
-			return BASE_EXIT_INPUT;
+		why = path ? cli_file_problem(&a, path) : NULL;
+		if (why) {
+			base_say("error: --%s: %s can't be written: %s", files[i].name, path, why);
+			rc = BASE_EXIT_INPUT;
 		}
 	}
-	return 0;
+	base_arena_free(&a);
+	return rc;
 }
 
 /* --device=auto is the GPU where there is one. */

@@ -217,6 +217,22 @@ set -- "$T"/log.[0-9]*.%p
 try 0 "$collider" run --log-file="$T/none/log" "$fake" race
 has err "$T/none/log"
 has err "fake.cu:42"
+# A rank, a host and a variable are in the name, too.
+unset PMIX_RANK OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID FLUX_TASK_RANK PALS_RANKID
+try 0 env NAME=a SLURM_PROCID=7 "$collider" run --log-file="$T/%r.%h.%q{NAME}" "$fake" race
+[ -s "$T/7.$(uname -n).a" ] || fail "no file with rank, host and variable in its name"
+try 0 env NAME= SLURM_PROCID=7 PMI_RANK=3 "$collider" run --json="$T/%r%q{NAME}.jsonl" "$fake"
+[ -s "$T/3.jsonl" ] || fail "the inner launcher's rank isn't taken"
+try 0 env NAME=b "$collider" run --save="$T/%r.%q{NAME}" "$fake" race
+[ -s "$T/0.b" ] || fail "the rank isn't 0 without a launcher"
+for bad in '%q{NONE}' '%q' '%q{' '%x' 'end%'; do
+	try 2 "$collider" run --log-file="$T/$bad" "$fake" say=hello
+	lines err 1
+	has err "error: --log-file: "
+	is out ""
+	try 1 "$collider" run --json="$T/$bad" "$fake" say=hello
+	is out ""
+done
 # What can't be written is known before the program starts.
 for option in json save coverage; do
 	try 1 "$collider" run --$option="$T/none/file" "$fake" say=hello
