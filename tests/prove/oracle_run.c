@@ -1,14 +1,14 @@
 /*
  * oracle_run.c - launches of PTX kernels on the CPU device, judged by the oracle (mutants.py).
  *
- *   oracle_run FILE.ptx < LAUNCHES
+ *   oracle_run FILE.ptx [MIB] < LAUNCHES
  *
  * Reads one launch a line,
  *
  *   KERNEL BX BY BZ GX GY GZ FILL [ARGUMENT...]
  *
  * where FILL is what the arrays hold (zeros, or ramp: the 32-bit word i is i) and an ARGUMENT is p,
- * for an array of its own, or a number. Writes one line for each:
+ * for an array of its own (of MIB, 1 if not given), or a number. Writes one line for each:
  *
  *   race LINE LINE    the PTX lines of the first data race
  *   clean             it ran to its end without one
@@ -28,8 +28,7 @@
 #include "race/pair.h"
 
 #define SECONDS	     2
-#define ARRAY_BYTES  ((size_t)1 << 20)
-#define MIDDLE	     (ARRAY_BYTES / 8) /* in words: where kernels get it */
+#define MIDDLE	     (array_bytes / 8) /* in words: where kernels get it */
 #define DEVICE_BYTES ((uint64_t)1 << 30)
 #define MAX_ARGS     64
 
@@ -41,6 +40,7 @@ struct launch {
 	char *args[MAX_ARGS];
 };
 
+static size_t array_bytes = (size_t)1 << 20;
 static uint32_t raced[2];
 
 static struct race_pair *on_pair(void *arg, const struct race_pair *p, size_t bytes)
@@ -86,11 +86,11 @@ static bool parse(char *s, struct launch *x)
 
 static void *new_array(struct cpu_machine *m, bool is_ramp)
 {
-	uint32_t *p = cpu_mem_alloc(m, 0, ARRAY_BYTES, CPU_MEM_DEVICE);
+	uint32_t *p = cpu_mem_alloc(m, 0, array_bytes, CPU_MEM_DEVICE);
 
 	if (!p)
 		exit(2);
-	for (size_t i = 0; i < ARRAY_BYTES / 4; i++)
+	for (size_t i = 0; i < array_bytes / 4; i++)
 		p[i] = is_ramp ? (uint32_t)(i - MIDDLE) : 0;
 	return p + MIDDLE;
 }
@@ -192,10 +192,12 @@ int main(int argc, char **argv)
 	struct launch x;
 	size_t size;
 
-	if (argc != 2 || base_read_file(argv[1], &text, &size)) {
-		fprintf(stderr, "usage: oracle_run FILE.ptx < LAUNCHES\n");
+	if (argc < 2 || argc > 3 || base_read_file(argv[1], &text, &size)) {
+		fprintf(stderr, "usage: oracle_run FILE.ptx [MIB] < LAUNCHES\n");
 		return 2;
 	}
+	if (argc > 2)
+		array_bytes = (size_t)strtoul(argv[2], NULL, 10) << 20;
 	struct ptx_module *ptx = ptx_parse(&arena, argv[1], text, size, &sink);
 	base_sink_print(&sink, stderr);
 	while (ptx && fgets(line, sizeof(line), stdin)) {
