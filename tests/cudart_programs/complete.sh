@@ -96,4 +96,8 @@ printf '#include <cuda.h>\nint main() { return cuInit(0) != 0; }\n' >driver.cpp
 "$collider" nvcc driver.cpp -o driver -lcuda -L"$(dirname "$(readlink -f "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")/../lib64/stubs" >out 2>&1
 run 73 ./driver
 ends 'NOTHING WAS CHECKED: the program (needs libcuda.so.1|calls the CUDA driver itself)'
+# Without symbols, too: no runtime is missing in it.
+strip driver
+run 73 ./driver
+ends 'NOTHING WAS CHECKED: the program (needs libcuda.so.1|calls the CUDA driver itself)'
 exit $failed

@@ -209,12 +209,31 @@ static const Elf64_Shdr *next_table(const struct object *o, const Elf64_Shdr *la
 	return NULL;
 }
 
+/*
+ * Does the file hold GPU code, but no symbols that would show whose runtime it uses? One that calls
+ * the driver imports its functions; a static runtime opens the driver's library instead.
+ */
+static bool is_stripped(const struct object *o)
+{
+	const struct entries_file *f = &o->file;
+
+	if (!entries_file_has_section(f, ".nvFatBinSegment"))
+		return false;
+	for (size_t i = 0; i < f->nsections; i++) {
+		const Elf64_Shdr *s = &f->sections[i];
+		if (s->sh_type == SHT_SYMTAB ||
+		    (s->sh_type == SHT_DYNSYM && entries_file_mentions(f, s, "cuInit")))
+			return false;
+	}
+	return true;
+}
+
 /* Returns why the object's runtime stays; NULL: it was replaced, or there is none. */
 static const char *replace_runtime(struct object *o)
 {
 	const Elf64_Shdr *table = next_table(o, NULL);
 
-	if (!table && !entries_file_has_section(&o->file, ".nvFatBinSegment"))
+	if (!table && !is_stripped(o))
 		return NULL;
 	for (const Elf64_Shdr *t = table; t; t = next_table(o, t))
 		entries_file_functions(&o->file, t, look, o);
@@ -239,12 +258,24 @@ static const char *replace_runtime(struct object *o)
 			     "shared, or keep the symbols";
 }
 
+/* NVIDIA's libraries of kernels bring machine code only, and are named where they are refused. */
+static bool is_vendor(const char *path)
+{
+	static const char *const names[] = {"libcu", "libnv", "libnpp", "libnccl"};
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(base, names[i], strlen(names[i])) && strncmp(base, "libcudart", 9) != 0)
+			return true;
+	return false;
+}
+
 static void see_object(const struct link_map *m)
 {
 	struct object o = {.base = m->l_addr};
 	const char *path = *m->l_name ? m->l_name : "/proc/self/exe";
 
-	if (m->l_addr == ours.base || !entries_file_open(&o.file, path))
+	if (m->l_addr == ours.base || is_vendor(path) || !entries_file_open(&o.file, path))
 		return;
 	const char *why = replace_runtime(&o);
 	if (why)
