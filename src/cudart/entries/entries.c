@@ -265,7 +265,8 @@ static bool is_vendor(const char *path)
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(base, names[i], strlen(names[i])) && strncmp(base, "libcudart", 9) != 0)
+		if (!strncmp(base, names[i], strlen(names[i])) &&
+		    strncmp(base, "libcudart", 9) != 0)
 			return true;
 	return false;
 }
