@@ -13,7 +13,8 @@ int cli_choice_check(const struct option_set *set)
 		enum option_id id;
 		const char *name;
 	} lists[] = {{OPTION_KERNEL_NAME, "kernel-name"},
-		     {OPTION_KERNEL_NAME_EXCLUDE, "kernel-name-exclude"}};
+		     {OPTION_KERNEL_NAME_EXCLUDE, "kernel-name-exclude"},
+		     {OPTION_VARIABLE, "variable"}};
 	char why[512];
 
 	for (size_t i = 0; i < BASE_COUNTOF(lists); i++) {
@@ -99,10 +100,26 @@ static void find_unmatched(struct race_results *r, const char *option, const cha
 	}
 }
 
+static void find_unmatched_variables(struct race_results *r, const char *list)
+{
+	const char *pattern;
+	uint64_t bit = 1;
+
+	while ((pattern = race_name_next(&r->arena, &list)) != NULL) {
+		if (!(r->patterns & bit))
+			note_unmatched(r, base_printf(&r->arena,
+						      "--variable=%s matched no variable that a "
+						      "checked kernel accesses",
+						      pattern));
+		bit = bit << 1 ? bit << 1 : bit;
+	}
+}
+
 static void add_unmatched(struct race_results *r, const struct option_set *set)
 {
 	const char *only = option_text(set, OPTION_KERNEL_NAME);
 	const char *without = option_text(set, OPTION_KERNEL_NAME_EXCLUDE);
+	const char *variable = option_text(set, OPTION_VARIABLE);
 	long long skip = (long long)option_int(set, OPTION_LAUNCH_SKIP);
 	bool is_left = false;
 
@@ -112,6 +129,8 @@ static void add_unmatched(struct race_results *r, const struct option_set *set)
 		find_unmatched(r, "kernel-name", only);
 	if (without)
 		find_unmatched(r, "kernel-name-exclude", without);
+	if (variable)
+		find_unmatched_variables(r, variable);
 	for (size_t i = 0; i < r->kernels.n; i++)
 		is_left |= r->kernels.v[i].checked ||
 			   r->kernels.v[i].why & ~RACE_LEFT_SKIP & ~RACE_LEFT_NAME;

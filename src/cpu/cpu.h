@@ -62,6 +62,9 @@ struct cpu_options {
 	 * is compared. */
 	uint64_t repeat_bytes;
 	bool tries_repeats;
+	/* The oracle judges no weak access of a variable that this list doesn't have (--variable),
+	 * which outlives the machine; NULL: all. */
+	const char *variable;
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
 
@@ -454,7 +457,9 @@ struct cpu_oracle_stats {
 	uint64_t dropped, raced_out; /* as in struct oracle_stats */
 	uint64_t host_accesses;	     /* of host code */
 	uint64_t op_accesses;	     /* of copies, fills and other operations of the host */
-	uint64_t untold; /* races in doubt because a launch between was left out: judge/plain.c */
+	uint64_t
+		patterns; /* of cpu_options.variable that match an access: race_variable_patterns */
+	uint64_t untold;  /* races in doubt as a launch between was left out: judge/plain.c */
 	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;
 	uint64_t running; /* operations that have not ended */

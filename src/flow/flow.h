@@ -177,6 +177,11 @@ struct flow_object {
 	bool is_param;
 };
 bool flow_address_object(struct flow *fl, const struct ptx_stmt *mem, struct flow_object *out);
+/* The object's names: that in the PTX; of a parameter of `f` also $N, its number from 1, and its
+ * name in the source if the text has DWARF. Returns how many. */
+#define FLOW_OBJECT_NAMES 3
+size_t flow_object_names(struct base_arena *a, struct ptx_module *m, const struct ptx_func *f,
+			 const struct flow_object *o, const char *names[FLOW_OBJECT_NAMES]);
 
 enum flow_alias { FLOW_NO_ALIAS, FLOW_MAY_ALIAS, FLOW_MUST_ALIAS };
 

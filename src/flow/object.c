@@ -130,3 +130,25 @@ bool flow_address_object(struct flow *fl, const struct ptx_stmt *mem, struct flo
 	out->is_param = found.is_param;
 	return found.kind == OBJ_FOUND;
 }
+
+size_t flow_object_names(struct base_arena *a, struct ptx_module *m, const struct ptx_func *f,
+			 const struct flow_object *o, const char *names[FLOW_OBJECT_NAMES])
+{
+	unsigned at = 0, i = 0;
+	size_t n = 0;
+
+	names[0] = base_strndup(a, o->name.p, o->name.n);
+	for (const struct ptx_param *p = o->is_param ? f->params : NULL; p; p = p->next, i++)
+		if (ptx_str_eq(p->name, o->name))
+			at = i + 1;
+	if (!at)
+		return 1;
+	names[1] = base_printf(a, "$%u", at);
+	const struct ptx_debug_var *v = ptx_debug_vars(m, f, &n);
+	for (size_t k = 0; k < n; k++)
+		if (v[k].is_param && !--at) {
+			names[2] = v[k].name;
+			return 3;
+		}
+	return 2;
+}

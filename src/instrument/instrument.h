@@ -135,9 +135,10 @@ struct inst_stats {
 	uint32_t pruned;   /* accesses without a check, or with one outside of a contract only */
 	uint32_t left_out; /* kernels and functions, by name */
 	uint32_t left_out_accesses;
-	bool already; /* carried Collider's marker: left alone */
-	bool too_old; /* .target below sm_70: left alone */
-	bool idle;    /* nothing to check: no instruction was put in */
+	uint64_t patterns; /* of --variable that match an access (race_variable_patterns) */
+	bool already;	   /* carried Collider's marker: left alone */
+	bool too_old;	   /* .target below sm_70: left alone */
+	bool idle;	   /* nothing to check: no instruction was put in */
 };
 
 /*

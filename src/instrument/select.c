@@ -37,46 +37,17 @@ char *inst_pattern_of(struct base_arena *a, const char *name)
 	return *p ? base_strdup(a, name) : bare;
 }
 
-/* The parameter's number from 1 as "$N", and its name if the text has DWARF. */
-static size_t param_names(struct inst_ctx *cx, struct ptx_str name, const char *names[2])
-{
-	unsigned at = 0, i = 0;
-	size_t n = 0;
-
-	for (const struct ptx_param *p = cx->f->params; p; p = p->next, i++)
-		if (ptx_str_eq(p->name, name))
-			at = i + 1;
-	if (!at)
-		return 0;
-	names[0] = base_printf(&cx->scratch, "$%u", at);
-	const struct ptx_debug_var *v = ptx_debug_vars(cx->m, inst_original(cx), &n);
-	for (size_t k = 0; k < n; k++)
-		if (v[k].is_param && !--at) {
-			names[1] = v[k].name;
-			return 2;
-		}
-	return 1;
-}
-
 bool inst_is_chosen(struct inst_ctx *cx, const struct ptx_stmt *s)
 {
+	const char *names[FLOW_OBJECT_NAMES];
 	struct flow_object o;
-	const char *names[5];
-	size_t n = 0;
 
 	if (!cx->opt->variable || !flow_address_object(cx->fl, s, &o))
 		return true;
-	names[n++] = base_strndup(&cx->scratch, o.name.p, o.name.n);
-	if (o.is_param) {
-		n += param_names(cx, o.name, names + n);
-	} else {
-		const char *shown = race_demangle(&cx->scratch, names[0]), *last = shown;
-		for (const char *p = shown; (p = strstr(p, "::")); p += 2)
-			last = p + 2;
-		names[n++] = shown;
-		names[n++] = last;
-	}
-	if (race_names_are_listed(cx->opt->variable, names, n))
+	size_t n = flow_object_names(&cx->scratch, cx->m, inst_original(cx), &o, names);
+	uint64_t patterns = race_variable_patterns(cx->opt->variable, names, n);
+	cx->stats->patterns |= patterns;
+	if (patterns)
 		return true;
 	cx->stats->left_out_accesses++;
 	inst_unchecked(cx, PTX_STR("access of another variable"), RACE_WHY_NOT_ASKED, false);

@@ -354,6 +354,7 @@ struct race_results {
 	 * it. */
 	const char *why_nothing;
 	uint64_t failed_modules; /* that could not be loaded */
+	uint64_t patterns;	 /* of --variable that match an access */
 	const char *command;	 /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;		 /* reports merged; 0 counts as 1 */
 	uint64_t empty_runs;	 /* of these, read from files: they had checked nothing */
@@ -447,6 +448,9 @@ const char *race_demangle(struct base_arena *a, const char *name);
 bool race_name_is_listed(const char *list, const char *name);
 /* The same for something that has n names of its own. */
 bool race_names_are_listed(const char *list, const char *const *names, size_t n);
+/* Which patterns of the list match a variable, as bits; all from the 64th on share one. names: what
+ * flow_object_names gives. */
+uint64_t race_variable_patterns(const char *list, const char *const *names, size_t n);
 /* The list's next pattern, and *list after it; NULL: there is none. */
 const char *race_name_next(struct base_arena *a, const char **list);
 /* What is wrong with the list (a regular expression), in `why`; NULL: nothing. */
@@ -567,6 +571,8 @@ struct race_gap_row {
 	bool is_unjudged, is_last;
 };
 extern const struct race_gap_row race_gap_rows[RACE_GAPS];
+/* What follows in a gap's words where the kernels aren't known. */
+#define RACE_GAP_IN_CALLED ", in functions that kernels call"
 
 enum race_completeness {
 	RACE_COMPLETE, /* every access of every kernel that ran was checked, as the options ask */

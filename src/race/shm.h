@@ -164,7 +164,8 @@ struct race_shm {
 	 * wasn't. And the highest limit that the agents have given a module; atomic. */
 	uint32_t sites_limit, sites_limit_used;
 	uint32_t failed_modules; /* that could not be loaded; atomic */
-	uint32_t reserved[8];
+	uint64_t patterns;	 /* of --variable that match an access; atomic */
+	uint32_t reserved[6];
 	struct race_choice choice;
 };
 

@@ -672,6 +672,7 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	out->agent_state = (enum race_agent_state)head.agent_state;
 	out->processes += head.nprocesses;
 	out->failed_modules += head.failed_modules;
+	out->patterns |= head.patterns;
 	out->rdelay = head.rdelay;
 	out->wdelay = head.wdelay;
 	out->sample = head.sample;
@@ -687,7 +688,6 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	cover_read(&rd);
 	race_origins_place(out);
 	race_gaps_find(out);
-
 	struct table *t, *next;
 	HASH_ITER(hh, rd.tables, t, next)
 	{

@@ -21,12 +21,33 @@ __global__ void races(unsigned int *given, unsigned int *other, int n)
 	sink[threadIdx.x] = tile[1 - n];
 }
 
-int main()
+__device__ unsigned int message, flag;
+
+__global__ void fences()
+{
+	unsigned int is = 0;
+
+	if (blockIdx.x == 0) {
+		message = 42;
+		__threadfence();
+		asm volatile("st.global.u32 [%0], 1;" ::"l"(&flag) : "memory"); // race: flag
+	} else {
+		while (!is)
+			asm volatile("ld.global.u32 %0, [%1];" : "=r"(is) : "l"(&flag) : "memory"); // race: it
+		__threadfence();
+		sink[0] = message;
+	}
+}
+
+int main(int argc, char **)
 {
 	unsigned int *p;
 
 	cudaMalloc(&p, 4096);
-	races<<<1, 64>>>(p, p + 64, 1);
+	if (argc > 1)
+		fences<<<2, 1>>>();
+	else
+		races<<<1, 64>>>(p, p + 64, 1);
 	puts(cudaDeviceSynchronize() == cudaSuccess ? "PASS" : "FAIL");
 	return 0;
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # variable.sh - --variable: variable.sh COLLIDER NVCC SOURCE WORK [DEVICE]
 #
-# Each race of the source is reported by hirace and iguard exactly when its variable is asked for: at run
-# time on the CPU device, and when the checks are put in by collider nvcc. DEVICE is cpu or gpu; without
+# Each race of the source is reported by hirace, iguard, the oracle and the default exactly when its variable is
+# asked for: at run time on the CPU device, and (the first two) when the checks are put in by collider nvcc.
+# What matched nothing is named. DEVICE is cpu or gpu; without
 # a GPU the exit code is 77 then.
 set -eu
 collider=$1 nvcc=$2 source=$3 work=$4 device=${5:-cpu}
@@ -30,7 +31,9 @@ expect() { # WHAT WANTED
 	fi
 }
 
-for detector in hirace iguard; do
+all="hirace iguard oracle collide,oracle"
+[ "$device" = cpu ] || all="hirace iguard"
+for detector in $all; do
 	while read -r asked wanted; do
 		if [ "$device" = gpu ]; then
 			"$collider" nvcc --sanitize=$detector ${asked:+--variable="$asked"} -arch=native \
@@ -57,6 +60,38 @@ done
 expect "built with it" "second given "
 grep -q "access of another variable.*: --variable asks for others" report || {
 	echo "FAIL: the report doesn't say what was left out"
+	bad=1
+}
+[ "$device" = cpu ] || exit $bad
+
+# asked CODE LINE VARIABLES DETECTORS: the last line of the report, and the exit code
+asked() {
+	rc=0
+	"$collider" run --device=cpu --detector="$4" --variable="$3" --fail-partial --log-file=report \
+		./plain >out || rc=$?
+	sed -n '/^========/h; ${x; p;}' report >last
+	if [ $rc != "$1" ] || ! grep -q -- "$2" last; then
+		echo "FAIL $3 $4: code $rc, not $1, or: $(cat last)"
+		bad=1
+	fi
+}
+for detector in oracle collide,oracle hirace iguard; do
+	asked 73 'NOTHING WAS CHECKED.*--variable=nothing matched no variable' nothing $detector
+	asked 74 'PARTIAL: --variable=nothing matched no variable' 'nothing,first' $detector
+	asked 74 'data race' 'f*' $detector
+done
+"$collider" run --device=cpu --detector=oracle --variable=first --save=saved --log-file=report ./plain >out
+# The race of the flag orders its fences, and so the message (rule 8), whatever is asked for.
+for detector in oracle collide,oracle; do
+	for v in message flag 'message,flag'; do
+		"$collider" run --device=cpu --detector=$detector --variable=$v --log-file=report ./plain fences >out
+		wanted=
+		case $v in *flag) wanted="flag it " ;; esac
+		expect "fences $v $detector" "$wanted"
+	done
+done
+grep -q '"why":"not-asked","function":"races(.*"count":6' saved || {
+	echo "FAIL: the saved report doesn't name what was left out"
 	bad=1
 }
 exit $bad

@@ -176,6 +176,14 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 			       .bytes = bytes};
 	unsigned n = 1;
 	const struct cpu_site *site = a.inst;
+	if (site->is_other) {
+		if (judge_drops_others(x)) {
+			judge_unlock(x);
+			return;
+		}
+		if (!oracle_is_full(x->o))
+			x->nothers += (uint64_t)__builtin_popcount(where.global | where.shared);
+	}
 	if (site->nelems && !is_write)
 		judge_used_load(x, w, site, where.global | where.shared, where.at);
 	if (acc->sem == PTX_SEM_VOLATILE)
@@ -341,6 +349,7 @@ void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
 	if (sem != PTX_SEM_NONE) {
 		uint8_t scope = (uint8_t)flow_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS);
+		x->has_fence_sc |= flow_strength(sem) == RACE_SC;
 		oracle_fence(x->o, judge_actor(w), mask, (uint8_t)flow_strength(sem), scope);
 		judge_fenced(x, judge_actor(w), mask, scope);
 	}

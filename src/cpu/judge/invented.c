@@ -117,6 +117,8 @@ void judge_invented_find(struct cpu_judge *x, struct cpu_func *f)
 	struct hidden h = {0};
 	struct finder fi = {0};
 
+	uint64_t others = 0;
+
 	hide_inserted(f, &h);
 	fi.fl = flow_build(&arena, f->part, f->ptx);
 	flow_demand_exact(fi.fl);
@@ -127,6 +129,11 @@ void judge_invented_find(struct cpu_judge *x, struct cpu_func *f)
 		if (s->form->op == PTX_OP_LD && s->form->sem == PTX_SEM_VOLATILE &&
 		    flow_is_data(fi.fl, s))
 			judge_site_new(x, f, pc)->is_data = true;
+		if (x->m->opt.variable && judge_is_other(x, f, fi.fl, s)) {
+			judge_site_new(x, f, pc)->is_other = true;
+			others++;
+			continue;
+		}
 		if (!is_weak_load(s))
 			continue;
 		add_load(x, &fi, f, pc);
@@ -138,6 +145,7 @@ void judge_invented_find(struct cpu_judge *x, struct cpu_func *f)
 		number_elements(&fi, t);
 		judge_used_follow(x, f, fi.fl, t);
 	}
+	judge_others_note(f, others);
 	show_hidden(&h);
 	base_vec_free(&fi.starts);
 	base_vec_free(&fi.sites);

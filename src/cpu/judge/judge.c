@@ -128,7 +128,8 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 		return;
 	judge_lock(m->judge);
 	struct oracle_stats s = oracle_get_stats(m->judge->o);
-	*out = (struct cpu_oracle_stats){.accesses = s.accesses + m->judge->repeated,
+	uint64_t judged = s.accesses + m->judge->repeated - m->judge->nothers;
+	*out = (struct cpu_oracle_stats){.accesses = judged,
 					 .words = s.words,
 					 .shadow_bytes = s.shadow_bytes,
 					 .clock_bytes = s.clock_bytes,
@@ -136,6 +137,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .raced_out = s.raced_out,
 					 .host_accesses = m->judge->nhost_accesses,
 					 .op_accesses = m->judge->nop_accesses,
+					 .patterns = m->judge->patterns,
 					 .untold = m->judge->nuntold,
 					 .registered = m->judge->nregistered,
 					 .registered_bytes = m->judge->registered_bytes,

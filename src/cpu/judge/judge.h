@@ -124,6 +124,7 @@ struct cpu_site {
 	uint8_t invented; /* elements of a load that may be read by no thread of the source */
 	bool is_data;	  /* a volatile load on whose value nothing is decided */
 	bool is_seed;	  /* a load that only begins a compare-and-swap loop */
+	bool is_other;	  /* a weak access of a variable that wasn't asked for: asked.c */
 	uint32_t nelems, *elems; /* used.c: where these are followed, by element */
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
@@ -192,6 +193,9 @@ struct cpu_judge {
 	struct judge_poll polls[JUDGE_POLLS];
 	uint64_t written[JUDGE_LINES];	      /* writes to lines of this hash */
 	uint64_t written_all;		      /* writes of unknown place */
+	uint64_t patterns;		      /* asked.c: those that matched */
+	uint64_t nothers;		      /* events of accesses that weren't asked for */
+	bool has_fence_sc;		      /* some thread has executed one */
 	uint64_t repeated;		      /* reads that were no event again */
 	struct judge_frame *frames;	      /* used.c */
 	struct judge_frame *near[JUDGE_NEAR]; /* looked up last, by a hash */
@@ -296,6 +300,13 @@ void judge_memory_at(const struct cpu_judge *x, uint64_t host, struct judge_memo
 
 /* invented.c: makes the sites of the loads that the compiler may have invented. */
 void judge_invented_find(struct cpu_judge *x, struct cpu_func *f);
+/* asked.c: does the access belong to a variable that wasn't asked for? */
+struct ptx_stmt;
+bool judge_is_other(struct cpu_judge *x, struct cpu_func *f, struct flow *fl,
+		    const struct ptx_stmt *s);
+void judge_others_note(const struct cpu_func *f, uint64_t n);
+/* Is nothing ordered by such an access? Then it need be no event. */
+bool judge_drops_others(const struct cpu_judge *x);
 /* used.c, lock held: the function's statements follow the values of its loads in doubt. */
 void judge_used_follow(struct cpu_judge *x, struct cpu_func *f, struct flow *fl,
 		       const struct flow_trace *t);

@@ -591,7 +591,7 @@ static void note_value(struct cpu_judge *x, struct judge_pair *p, const struct o
 static bool is_told(struct cpu_judge *x, const struct oracle_finding *f, const struct cpu_site *s,
 		    const struct cpu_site *t)
 {
-	if (x->has_plain && judge_is_doubtful(x, f))
+	if (s->is_other || t->is_other || (x->has_plain && judge_is_doubtful(x, f)))
 		return false;
 	if (!s->is_host_code && !t->is_host_code)
 		return true;

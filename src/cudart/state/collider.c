@@ -129,6 +129,7 @@ static void update_oracle(void)
 	if (!oracle)
 		return;
 	cpu_get_oracle_stats(rt.m, &s);
+	rt_collider_patterns(s.patterns);
 	oracle->accesses = s.accesses;
 	oracle->kernel_accesses = s.accesses - s.host_accesses - s.op_accesses;
 	oracle->words = s.words;
@@ -377,6 +378,12 @@ void rt_collider_failed(const char *why)
 		return;
 	__atomic_fetch_add(&race_shm_get()->failed_modules, 1, __ATOMIC_RELAXED);
 	race_shm_gap(RACE_GAP_NOT_LOADED, "", why, 1);
+}
+
+void rt_collider_patterns(uint64_t patterns)
+{
+	if (is_open && patterns)
+		__atomic_fetch_or(&race_shm_get()->patterns, patterns, __ATOMIC_RELAXED);
 }
 
 /* ---- the order of blocks --------------------------------------------------------------- */

@@ -28,6 +28,8 @@ void rt_clear(void *p, uint64_t bytes);
 
 /* An image can't be used: `why` for the report. The images' lock is held. */
 void rt_collider_failed(const char *why);
+/* These patterns of --variable match an access (race_variable_patterns). */
+void rt_collider_patterns(uint64_t patterns);
 /* The number of a device's region among those of the process (race_region.context). */
 uint32_t rt_collider_number(unsigned device);
 

@@ -112,6 +112,7 @@ static struct ptx_module *prepare(struct rt_image *im, const char *file, struct 
 	bool is_good = !has || inst_strip(m, &sink);
 	if (is_good && wants)
 		is_good = !inst_run(m, &opt, &stats, &sink);
+	rt_collider_patterns(stats.patterns);
 	if (is_good) {
 		ptx_print(m, &out);
 		base_buf_put(&out, "", 1);

@@ -107,6 +107,7 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 			option_flag(&s, OPTION_HOST_ACCESSES) || option_flag(&s, OPTION_HOST_AUTO),
 		.is_host_auto = option_flag(&s, OPTION_HOST_AUTO),
 		.steps_aside = option_flag(&s, OPTION_ORACLE_ASIDE),
+		.variable = opt->variable,
 		.is_exact = option_flag(&s, OPTION_VERIFY),
 		.is_host_apart = option_is(&s, OPTION_HOST_THREADS, "separate"),
 		.repeat_bytes = repeat_bytes(&s),

@@ -111,22 +111,49 @@ const char *race_name_next(struct base_arena *a, const char **list)
 			: NULL;
 }
 
+static bool is_match(const char *pattern, const char *const *names, size_t n)
+{
+	const char *expr = regex_of(pattern);
+	bool is = expr && is_found(expr, names, n);
+
+	for (size_t i = 0; i < n && !expr && !is; i++)
+		is = base_glob(pattern, names[i]);
+	return is;
+}
+
 bool race_names_are_listed(const char *list, const char *const *names, size_t n)
 {
 	struct base_arena a = {0};
+	const char *pattern;
 	bool is = false;
 
-	while (*list && !is) {
-		const char *end = pattern_end(list);
-		char *pattern = base_strndup(&a, list, (size_t)(end - list));
-		const char *expr = regex_of(pattern);
-		is = expr && is_found(expr, names, n);
-		for (size_t i = 0; i < n && !expr && !is; i++)
-			is = *pattern && base_glob(pattern, names[i]);
-		list = end + (*end == ',');
-	}
+	while (!is && (pattern = race_name_next(&a, &list)) != NULL)
+		is = is_match(pattern, names, n);
 	base_arena_free(&a);
 	return is;
+}
+
+uint64_t race_variable_patterns(const char *list, const char *const *names, size_t n)
+{
+	const char *all[8], *pattern;
+	struct base_arena a = {0};
+	uint64_t bits = 0, bit = 1;
+
+	for (size_t i = 0; i < n; i++)
+		all[i] = names[i];
+	if (n == 1) { /* no parameter */
+		const char *shown = race_demangle(&a, names[0]), *last = shown;
+		for (const char *p = shown; (p = strstr(p, "::")); p += 2)
+			last = p + 2;
+		all[n++] = shown;
+		all[n++] = last;
+	}
+	while ((pattern = race_name_next(&a, &list)) != NULL) {
+		bits |= is_match(pattern, all, n) ? bit : 0;
+		bit = bit << 1 ? bit << 1 : bit;
+	}
+	base_arena_free(&a);
+	return bits;
 }
 
 bool race_name_is_listed(const char *list, const char *name)

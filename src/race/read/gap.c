@@ -187,7 +187,7 @@ static void find_kernels(struct race_results *r)
 static void called_put(struct race_results *r, enum race_gap_why why, const char *what,
 		       uint64_t count)
 {
-	const char *all = base_printf(&r->arena, "%s, in functions that kernels call",
+	const char *all = base_printf(&r->arena, "%s" RACE_GAP_IN_CALLED,
 				      *what ? what : race_gap_rows[why].text);
 	struct race_gap *g = gap_get(r, why, "", all);
 
