@@ -104,6 +104,13 @@ bool quick_may_alias(struct check *c, const struct ev_access *a, const struct ev
 		     bool *forced);
 /* Can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
 bool quick_is_apart(struct check *c, const uint8_t *counters);
+/* Do both threads have the same value? */
+bool quick_is_shared(const struct check *c, const struct ex *v, const uint8_t *counters);
+/* linear.c: the same by the bits of the offsets and guards. */
+bool linear_is_apart(struct check *c, const uint8_t *counters);
+/* split.c: does fn say so for each value of the strides that are powers of two? */
+typedef bool split_fn(struct check *c, const uint8_t *counters);
+bool split_is_apart(struct check *c, const uint8_t *counters, split_fn *fn);
 /* meet.c: in the open query, what barriers of some lanes order, and tickets that differ. */
 void meet_hold(struct check *c);
 /* Is there a barrier of some lanes that orders? Then the lanes of a warp are asked about apart. */

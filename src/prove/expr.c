@@ -523,6 +523,9 @@ const struct ex *ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a, co
 		r = simplify_bool(p, op, a, b);
 	if (!r && b->op == EX_CONST)
 		r = simplify_const(p, op, a, b);
+	/* a factor that integers and strides know */
+	if (!r && op == EX_SHL && a->op != EX_CONST)
+		r = ex_bin(p, EX_MUL, a, ex_bin(p, EX_SHL, ex_const(p, w, 1), b));
 	if (!r && a->op == EX_CONST && b->op == EX_ITE && b->a[1]->op == EX_CONST &&
 	    b->a[2]->op == EX_CONST)
 		r = ex_ite(p, b->a[0], ex_bin(p, op, a, b->a[1]), ex_bin(p, op, a, b->a[2]));

@@ -299,6 +299,15 @@ static bool refine(struct check *c, const uint8_t *counters, struct alarm_facts 
 	return false;
 }
 
+/* For one value of a stride. */
+static bool is_apart_by_integers(struct check *c, const uint8_t *counters)
+{
+	struct smt_model m;
+
+	return quick_is_apart(c, counters) ||
+	       ask(c, counters, ASK_INTEGERS, false, &m) == SMT_IMPOSSIBLE;
+}
+
 static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 {
 	struct smt_model m;
@@ -307,7 +316,8 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	enum replay_answer r = REPLAY_UNSURE;
 
 	c->k->counts.cases++;
-	if (!c->is_forced && quick_is_apart(c, counters)) {
+	if (!c->is_forced &&
+	    (quick_is_apart(c, counters) || split_is_apart(c, counters, quick_is_apart))) {
 		c->k->counts.quick++;
 		return;
 	}
@@ -334,6 +344,10 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->k->counts.by_integers++;
 		f.reason = f.is_true ? "" : met.why;
 		raise(c, counters, &f);
+		return;
+	}
+	if (!c->is_forced && split_is_apart(c, counters, is_apart_by_integers)) {
+		c->k->counts.by_integers++;
 		return;
 	}
 	settle_by_bits(c, counters, &f, &m, &met);

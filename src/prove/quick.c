@@ -165,6 +165,11 @@ static bool is_shared(const struct check *c, const struct ex *v, const uint8_t *
 	return true;
 }
 
+bool quick_is_shared(const struct check *c, const struct ex *v, const uint8_t *counters)
+{
+	return is_shared(c, v, counters, 0);
+}
+
 /* The same numbers times the same shared values, and the same numbers for each dimension. */
 static bool is_alike(const struct check *c, const struct linear *a, const struct linear *b,
 		     const uint8_t *counters)
@@ -510,7 +515,8 @@ static bool is_apart_in_residue(const struct check *c, const uint8_t *counters)
 
 bool quick_is_apart(struct check *c, const uint8_t *counters)
 {
-	return is_apart_in_numbers(c, counters) || is_apart_in_residue(c, counters);
+	return is_apart_in_numbers(c, counters) || is_apart_in_residue(c, counters) ||
+	       linear_is_apart(c, counters);
 }
 
 /* ---- roots --------------------------------------------------------------------------------- */

@@ -92,11 +92,12 @@ static Z3_ast divided(struct smt *s, const struct ex *v, Z3_ast by, Z3_ast resul
 	return Z3_mk_ite(s->z, Z3_mk_eq(s->z, by, number(s, 0, v->w)), any, result);
 }
 
-/* v * 2^k, where the other factor is a loop's 2^k in closed form, as a shift; NULL: it isn't. */
+/* v * 2^k, where the other factor is 2^k by a shift, perhaps a loop's in closed form, as a shift;
+ * NULL: it isn't. */
 static Z3_ast product_as_shift(struct smt *s, const struct ex *v, unsigned t)
 {
 	for (unsigned i = 0; i < 2 && v->op == EX_MUL; i++) {
-		const struct ex *f = v->a[i]->op == EX_PHI ? smt_closed(s, v->a[i]) : NULL;
+		const struct ex *f = v->a[i]->op == EX_PHI ? smt_closed(s, v->a[i]) : v->a[i];
 		if (!f || f->op != EX_SHL || f->a[0]->op != EX_CONST || !f->a[0]->imm ||
 		    f->a[0]->imm & (f->a[0]->imm - 1))
 			continue;
