@@ -2,9 +2,9 @@
  * split.c - strides that are powers of two, one value after the other (check.h).
  *
  * Butterflies, scans and sorts index by a stride that a loop halves or doubles, or by 1 << n. It
- * has at most as many values as bits: what is hard to say of all of them is simple of each, since then
- * masks, shifts and products have numbers (quick.c, linear.c). That a value carried around a loop
- * is a power of two or 0 follows from its start and from what an iteration makes of it.
+ * has at most as many values as bits: what is hard to say of all of them is simple of each, since
+ * then masks, shifts and products have numbers (quick.c, linear.c). That a value carried around a
+ * loop is a power of two or 0 follows from its start and from what an iteration makes of it.
  *
  * Where one thread is an iteration ahead, it has what the iteration makes of the other's value.
  *
