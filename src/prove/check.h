@@ -61,12 +61,15 @@ struct check {
 /* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
 uint64_t check_now_ms(void);
 /* A query's limits, of so many milliseconds of processor time that are left: on the clock on the
- * wall it gets much more. */
+ * wall it gets much more. Who gives a kernel more time gives its queries more: on a busy machine
+ * the same work takes more processor time, too. */
 #define CHECK_QUERY_MS 3000
 static inline void check_limit_time(struct smt_query *q, uint64_t left)
 {
+	uint64_t most = left / 3 > CHECK_QUERY_MS ? left / 3 : CHECK_QUERY_MS;
+
 	q->timeout_ms = (unsigned)(8 * left);
-	q->cpu_ms = (unsigned)(left < CHECK_QUERY_MS ? left : CHECK_QUERY_MS);
+	q->cpu_ms = (unsigned)(left < most ? left : most);
 }
 /* Is this pair's case impossible by the solver? For remedy.c: everything that may conflict, in all
  * cases;
