@@ -95,9 +95,6 @@ static void put_launch(cJSON *o, const struct race_alarm *a)
 
 static void put_contents(cJSON *o, const struct race_alarm *a)
 {
-	static const char *const words[] = {[RACE_FILLED_ZEROS] = "zeros",
-					    [RACE_FILLED_CONTENTS] = "contents",
-					    [RACE_FILLED_MIXED] = "mixed"};
 	cJSON *list = cJSON_AddArrayToObject(o, "contents");
 
 	for (uint32_t i = 0; i < a->ncontents; i++) {
@@ -108,6 +105,15 @@ static void put_contents(cJSON *o, const struct race_alarm *a)
 		number(c, "bytes", a->content[i].bytes);
 		number(c, "value", a->content[i].value);
 	}
+}
+
+/* What arrays held when it was confirmed, and in which schedule. */
+static void put_filled(cJSON *o, const struct race_alarm *a)
+{
+	static const char *const words[] = {[RACE_FILLED_ZEROS] = "zeros",
+					    [RACE_FILLED_CONTENTS] = "contents",
+					    [RACE_FILLED_MIXED] = "mixed"};
+
 	if (a->confirmed != RACE_CONFIRMED) {
 		cJSON_AddNullToObject(o, "filled");
 		cJSON_AddNullToObject(o, "seed");
@@ -133,6 +139,7 @@ static void put_alarm(cJSON *o, const struct race_alarm *a)
 	cJSON_AddStringToObject(o, "reason", a->reason);
 	cJSON_AddStringToObject(o, "order", a->order);
 	cJSON_AddStringToObject(o, "confirmed", words[a->confirmed]);
+	put_filled(o, a);
 	if (*a->reproducer)
 		cJSON_AddStringToObject(o, "reproducer", a->reproducer);
 	if (a->has_launch) {

@@ -20,6 +20,11 @@ static const char *const verdict_words[] = {[RACE_VERDICT_FREE] = "race-free",
 					    [RACE_VERDICT_UNPROVEN] = "could not prove",
 					    [RACE_VERDICT_VACUOUS] = "error: vacuous"};
 
+static const char *const level_words[] = {[RACE_LEVEL_WARP] = "lanes of one warp",
+					  [RACE_LEVEL_BLOCK] = "threads of one block",
+					  [RACE_LEVEL_CLUSTER] = "blocks of one cluster",
+					  [RACE_LEVEL_GRID] = "threads of different blocks"};
+
 static const char *access_name(const struct race_alarm_side *s)
 {
 	return s->kind == RACE_OP_READ ? "reads" : s->kind == RACE_OP_WRITE ? "writes" : "updates";
@@ -195,10 +200,6 @@ static void print_report(struct base_buf *out, const struct race_alarm *a)
 static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 			const struct race_alarm *a, const struct race_proof *k)
 {
-	static const char *const threads[] = {[RACE_LEVEL_WARP] = "lanes of one warp",
-					      [RACE_LEVEL_BLOCK] = "threads of one block",
-					      [RACE_LEVEL_CLUSTER] = "blocks of one cluster",
-					      [RACE_LEVEL_GRID] = "threads of different blocks"};
 	static const char *const filled[] = {
 		[RACE_FILLED_ZEROS] = ", with arrays of zeros",
 		[RACE_FILLED_CONTENTS] = ", memory as above and zeros elsewhere",
@@ -209,7 +210,7 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 			: a->is_true ? "true"
 				     : "potential",
 			a->cls == RACE_CLASS_VOLATILE ? "unordered volatile conflict" : "data race",
-			a->object, threads[a->level]);
+			a->object, level_words[a->level]);
 	print_side(out, opt, a, 0);
 	print_side(out, opt, a, 1);
 	if (a->is_exited)
@@ -231,6 +232,87 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 			      "    not confirmed: the launch did not race on the CPU device\n");
 	if (*a->reproducer)
 		base_buf_printf(out, "    reproducer: %s\n", a->reproducer);
+}
+
+/* Alarms of one pair of source lines are one to the reader: of other levels, instructions that an
+ * unrolled loop repeats, and either order of the two sides. */
+static bool are_of_one_pair(const struct race_alarm *a, const struct race_alarm *b)
+{
+	bool is_same = false;
+
+	if (a->cls != b->cls || a->is_benign != b->is_benign || !a->side[0].line ||
+	    !a->side[1].line)
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct race_alarm_side *x = &b->side[i], *y = &b->side[!i];
+		is_same |= a->side[0].line == x->line && a->side[1].line == y->line &&
+			   !strcmp(a->side[0].file, x->file) && !strcmp(a->side[1].file, y->file);
+	}
+	return is_same;
+}
+
+/* How much an alarm shows: one that is true, one that was confirmed, one of nearer threads. */
+static unsigned worth(const struct race_alarm *a)
+{
+	return (a->is_true ? 16u : 0) + (a->confirmed == RACE_CONFIRMED ? 8u : 0) +
+	       (RACE_LEVEL_GRID - a->level);
+}
+
+/* The alarm of i's pair of lines that is printed; *n: how many there are. */
+static size_t chosen_of(const struct race_proof *k, size_t i, size_t *n)
+{
+	size_t best = i;
+
+	*n = 0;
+	for (size_t x = 0; x < k->alarms.n; x++) {
+		if (x != i && !are_of_one_pair(&k->alarms.v[i], &k->alarms.v[x]))
+			continue;
+		++*n;
+		if (worth(&k->alarms.v[x]) > worth(&k->alarms.v[best]) ||
+		    (worth(&k->alarms.v[x]) == worth(&k->alarms.v[best]) && x < best))
+			best = x;
+	}
+	return best;
+}
+
+/* "and 3 more alarms of these lines: lanes of one warp, threads of different blocks". */
+static void print_more(struct base_buf *out, const struct race_proof *k, size_t chosen, size_t n)
+{
+	const struct race_alarm *a = &k->alarms.v[chosen];
+
+	base_buf_printf(out, "    and %zu more alarm%s of these lines:", n - 1, n == 2 ? "" : "s");
+	for (unsigned l = 0, next = 0; l <= RACE_LEVEL_GRID; l++) {
+		bool is_true = false, is_there = false;
+		for (size_t x = 0; x < k->alarms.n; x++) {
+			const struct race_alarm *b = &k->alarms.v[x];
+			if (x == chosen || b->level != l || !are_of_one_pair(a, b))
+				continue;
+			is_there = true;
+			is_true |= b->is_true;
+		}
+		if (is_there)
+			base_buf_printf(out, "%s %s (%s)", next++ ? "," : "", level_words[l],
+					a->is_benign ? "excused"
+					: is_true    ? "true"
+						     : "potential");
+	}
+	base_buf_puts(out, "\n");
+}
+
+static void print_alarms(struct base_buf *out, const struct rep_options *opt,
+			 const struct race_proof *k)
+{
+	for (size_t i = 0; i < k->alarms.n; i++) {
+		size_t n, best = chosen_of(k, i, &n);
+		bool is_new = true;
+		for (size_t x = 0; x < i && is_new && n > 1; x++)
+			is_new = !are_of_one_pair(&k->alarms.v[i], &k->alarms.v[x]);
+		if (!is_new)
+			continue;
+		print_alarm(out, opt, &k->alarms.v[best], k);
+		if (n > 1)
+			print_more(out, k, best, n);
+	}
 }
 
 static void print_free_names(struct base_buf *out, unsigned free)
@@ -332,8 +414,7 @@ static void print_kernel(struct base_buf *out, const struct rep_options *opt,
 			k->verdict == RACE_VERDICT_SINGLE && k->single == RACE_SINGLE_THREAD
 				? "race-free for one thread only"
 				: verdict_words[k->verdict]);
-	for (size_t i = 0; i < k->alarms.n; i++)
-		print_alarm(out, opt, &k->alarms.v[i], k);
+	print_alarms(out, opt, k);
 	print_launches(out, k);
 	print_advice(out, k);
 	print_remedies(out, k);

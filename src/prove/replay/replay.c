@@ -562,6 +562,22 @@ static void take_values(const struct run *r, const struct match *m, struct repla
 	}
 }
 
+/* Why the solver's launch isn't seen to race. */
+static const char *why_none(const struct run *r, bool is_lost)
+{
+	bool is_path = r->a->guard->is_approx || r->b->guard->is_approx;
+	bool is_index = r->a->off->is_approx || r->b->off->is_approx;
+
+	if (is_path && is_index)
+		return "whether both are reached, and where, depends on what memory holds";
+	if (is_path)
+		return "whether both are reached depends on what memory holds";
+	if (is_index)
+		return "whether the indices meet depends on what memory holds";
+	return is_lost ? "a branch or address on the way depends on what memory holds"
+		       : "no launch that races was found, and none is ruled out";
+}
+
 static enum replay_answer judge(struct run *r, struct thread *const *t, struct replay_meeting *out)
 {
 	struct match m = {0};
@@ -571,8 +587,7 @@ static enum replay_answer judge(struct run *r, struct thread *const *t, struct r
 	find_match(r, t, &m);
 	if (!m.x) {
 		bool is_lost = t[0]->is_lost || t[1]->is_lost || t[0]->is_vague || t[1]->is_vague;
-		out->why = is_lost ? "a branch or address depends on values that are not modelled"
-				   : "the model could not be replayed";
+		out->why = why_none(r, is_lost);
 		return is_lost ? REPLAY_UNSURE : REPLAY_DENIES;
 	}
 	out->phase[0] = m.x->phase[IR_RANK_CTA];
