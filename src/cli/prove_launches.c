@@ -40,7 +40,7 @@ static void find_equal(struct prove_word *w, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < i; k++)
-			if (w[i].bytes == 8 && w[k].bytes == 8 && w[i].value > UINT32_MAX &&
+			if (w[i].bytes == 8 && w[k].bytes == 8 && w[i].value &&
 			    w[i].value == w[k].value)
 				w[i].array = w[k].array = k + 1;
 }
