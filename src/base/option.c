@@ -73,6 +73,13 @@ bool option_belongs(enum option_id id, enum option_cmd cmd)
 	return option_rows[id].cmds >> cmd & 1;
 }
 
+/* Does the command read it? sweep hands run's options on to its runs. */
+static bool is_taken(enum option_id id, enum option_cmd cmd)
+{
+	return option_belongs(id, cmd) ||
+	       (cmd == OPTION_CMD_SWEEP && option_belongs(id, OPTION_CMD_RUN));
+}
+
 /* ---- the nearest name ------------------------------------------------------------ */
 
 /* Edit distance with swaps of neighbours (optimal string alignment). */
@@ -131,7 +138,7 @@ static const char *nearest_option(const char *word, int cmd)
 
 	for (int i = 0; i < OPTION_COUNT; i++)
 		if (cmd < 0 ? option_rows[i].in_env
-			    : option_belongs((enum option_id)i, (enum option_cmd)cmd))
+			    : is_taken((enum option_id)i, (enum option_cmd)cmd))
 			names[n++] = option_rows[i].name;
 	return option_nearest(word, names, n);
 }
@@ -451,7 +458,7 @@ int option_read_env(struct option_set *s, const char *var, const char *text, str
 				near ? "?)" : "");
 			continue;
 		}
-		if (!option_belongs((enum option_id)id, s->cmd))
+		if (!is_taken((enum option_id)id, s->cmd))
 			continue;
 		const char *shown = base_printf(&s->arena, "%s: %s", var, key);
 		int rc = set_option(s, (enum option_id)id, value, OPTION_FROM_ENV, shown, sink);
@@ -498,7 +505,7 @@ static int unknown_option(const struct option_set *s, const char *word, struct b
 static int find_letter(const struct option_set *s, char letter)
 {
 	for (int i = 0; i < OPTION_COUNT; i++)
-		if (option_rows[i].letter == letter && option_belongs((enum option_id)i, s->cmd))
+		if (option_rows[i].letter == letter && is_taken((enum option_id)i, s->cmd))
 			return i;
 	return -1;
 }
@@ -513,7 +520,7 @@ static int match_word(const struct option_set *s, const char *word, const char *
 		size_t n = strcspn(word + 2, "=");
 		int id = find_option(word + 2, n);
 
-		if (id < 0 || !option_belongs((enum option_id)id, s->cmd))
+		if (id < 0 || !is_taken((enum option_id)id, s->cmd))
 			return -1;
 		if (word[2 + n])
 			*value = word + 2 + n + 1;

@@ -17,6 +17,7 @@ int cli_instrument(struct option_set *set); /* instrument.c */
 int cli_report(struct option_set *set);	    /* report.c */
 int cli_prove(struct option_set *set);	    /* prove.c */
 int cli_hirace(struct option_set *set);	    /* hirace.c */
+int cli_sweep(struct option_set *set);	    /* sweep.c */
 int cli_suppress(struct option_set *set);   /* suppress.c */
 int cli_doctor(struct option_set *set);	    /* doctor.c */
 int cli_help(struct option_set *set);	    /* help.c */

@@ -41,6 +41,7 @@ static int run_command(enum option_cmd cmd, int argc, char **argv)
 		[OPTION_CMD_INSTRUMENT] = cli_instrument,
 		[OPTION_CMD_PROVE] = cli_prove,
 		[OPTION_CMD_HIRACE] = cli_hirace,
+		[OPTION_CMD_SWEEP] = cli_sweep,
 		[OPTION_CMD_SUPPRESS] = cli_suppress,
 		[OPTION_CMD_DOCTOR] = cli_doctor,
 		[OPTION_CMD_HELP] = cli_help,
