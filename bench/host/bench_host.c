@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "loops.h"
-#include "race/host.h"
-#include "race/shm_write.h"
+#include "race/file/host.h"
+#include "race/file/shm_write.h"
 
 #define RUNS	7
 #define RUN_NS	20e6 /* of a piece, as many calls as fit; at least one */

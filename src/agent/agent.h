@@ -18,7 +18,7 @@
 
 #include <cuda.h>
 
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 /* ---- driver.c: the driver's functions, found at run time --------------- */
 
@@ -143,7 +143,7 @@ void agent_count_process(void);
 /* Copies the site tables of a loaded cubin to the file, each once. No driver calls. */
 void agent_sites_collect(const void *image, size_t size);
 /* May the blocks of the images with this order table be shuffled? (the strictest of all seen) */
-enum race_order_verdict agent_order_of(uint32_t id);
+enum race_shuffle_verdict agent_shuffle_of(uint32_t id);
 
 /* ---- context.c ---------------------------------------------------------- */
 
@@ -173,13 +173,13 @@ struct agent_choice *agent_context_choice(const struct agent_context *c); /* NUL
 /* history.c's, as a list; NULL: no module with detector hirace or iguard was seen. */
 struct agent_history *agent_context_history(const struct agent_context *c);
 /* That of one detector, set up now: the context is current, inside a guard. */
-struct agent_history *agent_context_history_make(struct agent_context *c, bool is_guard);
+struct agent_history *agent_context_history_make(struct agent_context *c, bool is_iguard);
 /* The program has got memory; the first calls are kept for a history that comes later. */
 void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes);
 /* Somebody may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
 void agent_context_unseen(struct agent_context *c, uint32_t who);
 /* The same of one detector, hirace or iguard. */
-void agent_context_unseen_by(struct agent_context *c, uint32_t who, bool is_guard);
+void agent_context_unseen_by(struct agent_context *c, uint32_t who, bool is_iguard);
 /* The struct race_watch_table of the context, which is current, inside a guard. */
 uint64_t agent_context_watch(struct agent_context *c);
 /* How many library loads this context has processed; module.c maintains it, under the lock. */
@@ -299,10 +299,10 @@ struct race_history;
  * the region's. NULL: there is no memory, which is noted. */
 struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUstream stream,
 					struct race_region *region, CUdeviceptr records,
-					bool is_guard);
+					bool is_iguard);
 /* Puts one before the others of its context; finds that of a detector, or NULL. */
 struct agent_history *agent_history_join(struct agent_history *h, struct agent_history *next);
-struct agent_history *agent_history_of(struct agent_history *h, bool is_guard);
+struct agent_history *agent_history_of(struct agent_history *h, bool is_iguard);
 /* Memory for the words of shared memory without a table of its own (RACE_SCRATCH_*), once. */
 void agent_history_scratch(struct agent_history *h);
 /* The addresses in a module's runtime block. */
@@ -313,7 +313,7 @@ void agent_history_static(uint64_t bytes);
  * order threads of kernels unseen (RACE_HISTORY_*_ORDERS): agent_context_unseen's. */
 void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes);
 void agent_history_request(struct agent_history *h, uint64_t bytes);
-void agent_history_unseen(struct agent_history *h, uint32_t who, bool is_guard);
+void agent_history_unseen(struct agent_history *h, uint32_t who, bool is_iguard);
 /* Around each call that launches so many kernels, its context current. */
 void agent_history_launch_begin(struct agent_history *h, uint64_t kernels);
 void agent_history_launch_end(void);
@@ -375,7 +375,7 @@ void agent_watch_reset(void);
 /* Finds CUPTI and subscribes; returns the resulting state. */
 enum race_agent_state agent_subscribe(void);
 
-/* ---- hosthalf.c: for checks in host code (race/host.h) -------------------- */
+/* ---- hosthalf.c: for checks in host code (race/file/host.h) -------------------- */
 
 /* Calls `enable` for each driver function that must be seen; none without the host half. */
 typedef void agent_enable_fn(void *arg, uint32_t id);

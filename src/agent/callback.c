@@ -21,8 +21,8 @@
 
 #include "agent/agent.h"
 #include "agent/cupti.h"
-#include "race/maps.h"
-#include "race/shadow.h"
+#include "race/file/maps.h"
+#include "race/layout/history.h"
 
 enum action {
 	ON_MODULE_LOAD,

@@ -25,7 +25,7 @@
 #include <uthash.h>
 
 #include "agent/agent.h"
-#include "race/host.h"
+#include "race/file/host.h"
 
 #define EARLY	     256
 #define SNAPSHOT_NS  200000000u
@@ -493,26 +493,26 @@ struct agent_history *agent_context_history(const struct agent_context *c)
 	return __atomic_load_n(&c->history, __ATOMIC_ACQUIRE);
 }
 
-struct agent_history *agent_context_history_make(struct agent_context *c, bool is_guard)
+struct agent_history *agent_context_history_make(struct agent_context *c, bool is_iguard)
 {
 	struct agent_history *h;
 
 	if (c->state != AGENT_CTX_READY)
 		return NULL;
-	if (!__atomic_exchange_n(&c->is_history_tried[is_guard], 1, __ATOMIC_RELAXED)) {
+	if (!__atomic_exchange_n(&c->is_history_tried[is_iguard], 1, __ATOMIC_RELAXED)) {
 		h = agent_history_new(c->handle, c->device, c->stream, c->region, c->records,
-				      is_guard);
+				      is_iguard);
 		for (uint32_t i = 0; h && i < c->nearly; i++)
 			agent_history_memory(h, c->early[i][0], c->early[i][1]);
-		agent_history_unseen(h, __atomic_load_n(&c->unseen[is_guard], __ATOMIC_SEQ_CST),
-				     is_guard);
+		agent_history_unseen(h, __atomic_load_n(&c->unseen[is_iguard], __ATOMIC_SEQ_CST),
+				     is_iguard);
 		if (h) {
 			c->region->has_history = 1;
 			h = agent_history_join(h, agent_context_history(c));
 			__atomic_store_n(&c->history, h, __ATOMIC_RELEASE);
 		}
 	}
-	return agent_history_of(agent_context_history(c), is_guard);
+	return agent_history_of(agent_context_history(c), is_iguard);
 }
 
 uint64_t agent_context_watch(struct agent_context *c)
@@ -540,10 +540,10 @@ void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes)
 	agent_history_memory(h, at, bytes);
 }
 
-void agent_context_unseen_by(struct agent_context *c, uint32_t who, bool is_guard)
+void agent_context_unseen_by(struct agent_context *c, uint32_t who, bool is_iguard)
 {
-	if ((__atomic_fetch_or(&c->unseen[is_guard], who, __ATOMIC_SEQ_CST) & who) != who)
-		agent_history_unseen(agent_context_history(c), who, is_guard);
+	if ((__atomic_fetch_or(&c->unseen[is_iguard], who, __ATOMIC_SEQ_CST) & who) != who)
+		agent_history_unseen(agent_context_history(c), who, is_iguard);
 }
 
 void agent_context_unseen(struct agent_context *c, uint32_t who)

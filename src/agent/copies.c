@@ -28,7 +28,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "race/transfer.h"
+#include "race/file/transfer.h"
 
 #include "agent/agent.h"
 

@@ -5,10 +5,10 @@
  * them from the bottom up, as much as the pieces of address space need that the program has
  * allocated, and some more for memory that nobody announces (the device's heap, memory of other
  * processes). Which piece gets which block is decided on the device, by the first access to it
- * (race/shadow.h), so that no allocation call waits for anything here: it sets a bit for each new
- * piece. The directory's address space is 512 MiB. Memory lies behind the parts of it in which the
- * process has mappings; one page of zeroes stands for all others, and the device knows which is
- * which (race_history_tables.parts).
+ * (race/layout/history.h), so that no allocation call waits for anything here: it sets a bit for
+ * each new piece. The directory's address space is 512 MiB. Memory lies behind the parts of it in
+ * which the process has mappings; one page of zeroes stands for all others, and the device knows
+ * which is which (race_history_tables.parts).
  *
  * Launch numbers last for 1,023 launches. Before that, when nothing runs, all words are set to 0 (a
  * sweep); the launch that comes next waits for up to SWEEP_WAIT_US so that nothing does. Where that
@@ -41,12 +41,12 @@ static const struct kind kinds[] = {
 	 .has_beside = true,
 	 .has_machine = true},
 	{.name = "iguard",
-	 .word = GUARD_ENTRY_BYTES,
+	 .word = IGUARD_ENTRY_BYTES,
 	 .spare_pieces = 4,
 	 .has_bytes_noted = true,
-	 .tables_bytes = sizeof(struct race_guard_tables),
-	 .stamps_at = offsetof(struct race_guard_tables, sides),
-	 .stamps_end = offsetof(struct race_guard_tables, contexts_of)},
+	 .tables_bytes = sizeof(struct race_iguard_tables),
+	 .stamps_at = offsetof(struct race_iguard_tables, sides),
+	 .stamps_end = offsetof(struct race_iguard_tables, contexts_of)},
 };
 
 /* Whose launch this thread is in: words may come to be in the middle of it. */
@@ -207,9 +207,9 @@ static bool wants_growth(const struct agent_history *h)
 static bool wants_sweep(const struct agent_history *h)
 {
 	if (h->kind == &kinds[1] &&
-	    RACE_RUN_GUARD(race_shm_get()->flags) & RACE_GUARD_MODE_PUBLISHED)
+	    RACE_RUN_IGUARD(race_shm_get()->flags) & RACE_IGUARD_MODE_PUBLISHED)
 		return true;
-	return (h->since >= SWEEP_FROM || h->contexts >= GUARD_CONTEXTS / 2) &&
+	return (h->since >= SWEEP_FROM || h->contexts >= IGUARD_CONTEXTS / 2) &&
 	       (!h->tried || h->since >= h->tried + SWEEP_EVERY);
 }
 
@@ -295,7 +295,7 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 
 struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUstream stream,
 					struct race_region *region, CUdeviceptr records,
-					bool is_guard)
+					bool is_iguard)
 {
 	struct agent_history *h = NULL;
 	const char *what = "";
@@ -304,12 +304,12 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 	if (has_functions())
 		h = calloc(1, sizeof(*h));
 	if (h) {
-		h->kind = &kinds[is_guard];
+		h->kind = &kinds[is_iguard];
 		h->context = context;
 		h->device = device;
 		h->stream = stream;
-		h->ordered = &region->ordered[is_guard];
-		h->short_of = &region->short_of[is_guard];
+		h->ordered = &region->ordered[is_iguard];
+		h->short_of = &region->short_of[is_iguard];
 		_Static_assert(offsetof(struct race_region, short_of) ==
 				       offsetof(struct race_region, ordered) +
 					       RACE_HISTORY_SHORT_AT,
@@ -320,7 +320,7 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 			h->seen = NULL;
 		r = h->seen ? agent_pool_build(h,
 					       records + RACE_REGION_ORDERED +
-						       is_guard * sizeof(region->ordered[0]),
+						       is_iguard * sizeof(region->ordered[0]),
 					       &what)
 			    : CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -328,7 +328,7 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 		return h;
 	race_shm_note("no memory for the words of --detector=%s (%.40s: error %d); it checks "
 		      "nothing in context %u",
-		      kinds[is_guard].name, what, (int)r, region->context);
+		      kinds[is_iguard].name, what, (int)r, region->context);
 	return NULL;
 }
 
@@ -341,9 +341,9 @@ struct agent_history *agent_history_join(struct agent_history *h, struct agent_h
 	return h;
 }
 
-struct agent_history *agent_history_of(struct agent_history *h, bool is_guard)
+struct agent_history *agent_history_of(struct agent_history *h, bool is_iguard)
 {
-	while (h && h->kind != &kinds[is_guard])
+	while (h && h->kind != &kinds[is_iguard])
 		h = h->next;
 	return h;
 }
@@ -403,11 +403,11 @@ void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes)
 	agent_unlock();
 }
 
-void agent_history_unseen(struct agent_history *h, uint32_t who, bool is_guard)
+void agent_history_unseen(struct agent_history *h, uint32_t who, bool is_iguard)
 {
 	agent_lock();
 	for (; h; h = h->next)
-		if (h->kind == &kinds[is_guard])
+		if (h->kind == &kinds[is_iguard])
 			h->unseen |= who;
 	agent_unlock();
 }

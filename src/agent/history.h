@@ -5,8 +5,8 @@
 #define COLLIDER_AGENT_HISTORY_H
 
 #include "agent/agent.h"
-#include "race/layout/guard.h"
-#include "race/shadow.h"
+#include "race/layout/iguard.h"
+#include "race/layout/history.h"
 
 #define MIB	      (1ull << 20)
 #define GRAIN	      (2 * MIB) /* of mappings; every GPU's granularity divides it */

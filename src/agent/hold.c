@@ -1,10 +1,10 @@
 /*
  * hold.c - kernels of independent streams in another order: --shuffle-streams.
  *
- * Before a launch that race/hold.h selects, a kernel of our own is launched into the same stream:
- * one thread that sleeps. What follows it in the stream, or waits for that, comes later; all other
- * streams continue. Only time passes, so whatever was ordered stays ordered, and a result can only
- * change if it depended on an accidental order.
+ * Before a launch that race/shuffle/hold.h selects, a kernel of our own is launched into the same
+ * stream: one thread that sleeps. What follows it in the stream, or waits for that, comes later;
+ * all other streams continue. Only time passes, so whatever was ordered stays ordered, and a result
+ * can only change if it depended on an accidental order.
  *
  * Never held back, and counted: the legacy stream, with which other streams are ordered implicitly;
  * streams that are captured; programmatic launches, which a kernel in between would order after

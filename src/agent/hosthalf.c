@@ -2,10 +2,10 @@
  * hosthalf.c - what the agent reports to the half of the checks that runs in host code.
  *
  * If the program was linked with it (collider cc, collider nvcc --host), the shared file has an
- * area for it (race/host.h). Managed and pinned memory is entered there as the program allocates
- * it, and also whether device work is in flight: from a launch, an asynchronous copy or a fill
- * until its stream or context has been waited for. A program without the host half has no area when
- * CUDA starts, and none of these functions is subscribed to then.
+ * area for it (race/file/host.h). Managed and pinned memory is entered there as the program
+ * allocates it, and also whether device work is in flight: from a launch, an asynchronous copy or a
+ * fill until its stream or context has been waited for. A program without the host half has no area
+ * when CUDA starts, and none of these functions is subscribed to then.
  *
  * "In flight" is a filter for speed, so it errs on the long side: what is waited for by events,
  * queries or cudaMemcpy stays in flight until the next wait for its stream or context, as does all
@@ -17,8 +17,8 @@
 #include <cupti.h>
 
 #include "agent/agent.h"
-#include "race/host.h"
-#include "race/site.h"
+#include "race/file/host.h"
+#include "race/site/site.h"
 
 #define STREAMS 64
 

@@ -15,7 +15,7 @@
 #include <cupti.h>
 
 #include "agent/agent.h"
-#include "race/shadow.h"
+#include "race/layout/history.h"
 
 enum way { LINEAR, MANAGED, ROWS, MAPPED, NODE, HOST, HEAP };
 

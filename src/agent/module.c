@@ -21,7 +21,7 @@ static bool was_added; /* under the lock */
 #include <uthash.h>
 
 #include "agent/agent.h"
-#include "race/shadow.h"
+#include "race/layout/history.h"
 
 #define PATCH_WAIT_S 10
 
@@ -104,10 +104,10 @@ static struct library *library_entry(struct pair key)
 	return NULL;
 }
 
-static enum race_order_verdict order_of(uint32_t id, void *arg)
+static enum race_shuffle_verdict order_of(uint32_t id, void *arg)
 {
 	(void)arg;
-	return agent_order_of(id);
+	return agent_shuffle_of(id);
 }
 
 /* Writes the runtime block of a detector at `at`, context current and guard entered. */
@@ -160,7 +160,7 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 	size_t bytes = 0, mark_bytes;
 	CUresult r = agent_driver.module_get_global(&at, &bytes, module, d->marker);
 	const char *scratch = id == RACE_DETECTOR_HIRACE   ? RACE_SCRATCH_SYMBOL
-			      : id == RACE_DETECTOR_IGUARD ? RACE_GUARD_SCRATCH_SYMBOL
+			      : id == RACE_DETECTOR_IGUARD ? RACE_IGUARD_SCRATCH_SYMBOL
 							   : NULL;
 	bool wants_scratch =
 		r == CUDA_SUCCESS && scratch &&
@@ -207,7 +207,7 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 	has_global = agent_driver.module_get_global(&at, &bytes, module, RACE_HISTORY_HOST_SYMBOL);
 	if (has_global == CUDA_SUCCESS)
 		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
-	has_global = agent_driver.module_get_global(&at, &bytes, module, RACE_GUARD_BYTES_SYMBOL);
+	has_global = agent_driver.module_get_global(&at, &bytes, module, RACE_IGUARD_BYTES_SYMBOL);
 	if (has_global == CUDA_SUCCESS)
 		agent_context_unseen_by(c, RACE_HISTORY_HAS_BYTES, true);
 	/* What it orders is followed by the detectors that it has. */

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "agent/history.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 static uint64_t round_up(uint64_t n, uint64_t to)
 {

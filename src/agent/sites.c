@@ -1,6 +1,7 @@
 /*
  * sites.c - copies the site tables of loaded modules to the shared file, and decides from the order
- * tables and the functions of each image whether its blocks may be shuffled (race/order.h).
+ * tables and the functions of each image whether its blocks may be shuffled
+ * (race/shuffle/blocks.h).
  *
  * CUPTI provides the final cubin of each module, whatever it was loaded or
  * linked from. Each symbol __collider_sites_<hash> in it is one table (several
@@ -31,7 +32,7 @@ static bool was_added; /* under the lock */
 /* The verdict on the images that carry an order table with this id. */
 struct verdict {
 	uint32_t id;
-	enum race_order_verdict verdict;
+	enum race_shuffle_verdict verdict;
 	UT_hash_handle hh;
 };
 
@@ -39,7 +40,7 @@ static struct verdict *verdicts; /* under the lock */
 
 struct image {
 	Elf *elf;
-	struct race_order_image order;
+	struct race_shuffle_image order;
 };
 
 static bool has_prefix(const char *name, const char *prefix)
@@ -47,7 +48,7 @@ static bool has_prefix(const char *name, const char *prefix)
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-static void note_verdict(uint32_t id, enum race_order_verdict verdict)
+static void note_verdict(uint32_t id, enum race_shuffle_verdict verdict)
 {
 	struct verdict *v;
 
@@ -80,8 +81,8 @@ static uint32_t id_in(const char *name)
 {
 	char digits[9] = {0};
 
-	memcpy(digits, name + strlen(RACE_ORDER_PREFIX),
-	       strnlen(name + strlen(RACE_ORDER_PREFIX), sizeof(digits) - 1));
+	memcpy(digits, name + strlen(RACE_SHUFFLE_PREFIX),
+	       strnlen(name + strlen(RACE_SHUFFLE_PREFIX), sizeof(digits) - 1));
 	return (uint32_t)strtoul(digits, NULL, 16);
 }
 
@@ -95,8 +96,8 @@ static void take_tables(struct image *im, const GElf_Sym *sym, const char *name,
 		agent_lock(); /* two threads that load the same module */
 		race_shm_sites(name, bytes, room);
 		agent_unlock();
-	} else if (has_prefix(name, RACE_ORDER_PREFIX)) {
-		race_order_table(&im->order, bytes, sym->st_size < room ? sym->st_size : room);
+	} else if (has_prefix(name, RACE_SHUFFLE_PREFIX)) {
+		race_shuffle_table(&im->order, bytes, sym->st_size < room ? sym->st_size : room);
 	}
 }
 
@@ -107,7 +108,7 @@ static void take_function(struct image *im, const GElf_Sym *sym, const char *nam
 	(void)room;
 	(void)arg;
 	if (GELF_ST_TYPE(sym->st_info) == STT_FUNC)
-		race_order_function(&im->order, name, strlen(name));
+		race_shuffle_function(&im->order, name, strlen(name));
 }
 
 static void verdict_of_symbol(struct image *im, const GElf_Sym *sym, const char *name,
@@ -117,8 +118,8 @@ static void verdict_of_symbol(struct image *im, const GElf_Sym *sym, const char 
 	(void)sym;
 	(void)bytes;
 	(void)room;
-	if (has_prefix(name, RACE_ORDER_PREFIX))
-		note_verdict(id_in(name), *(const enum race_order_verdict *)arg);
+	if (has_prefix(name, RACE_SHUFFLE_PREFIX))
+		note_verdict(id_in(name), *(const enum race_shuffle_verdict *)arg);
 }
 
 static const char *bytes_of(Elf *elf, const GElf_Sym *sym, size_t *room)
@@ -181,12 +182,12 @@ static void count_variables(Elf *elf)
 static void read_image(Elf *elf)
 {
 	struct image im = {.elf = elf};
-	enum race_order_verdict verdict;
+	enum race_shuffle_verdict verdict;
 
 	count_variables(elf);
 	each_symbol(&im, take_tables, NULL);
 	each_symbol(&im, take_function, NULL);
-	verdict = race_order_judge(&im.order);
+	verdict = race_shuffle_judge(&im.order);
 	each_symbol(&im, verdict_of_symbol, &verdict);
 }
 
@@ -215,9 +216,9 @@ void agent_sites_collect(const void *image, size_t size)
 	elf_end(elf);
 }
 
-enum race_order_verdict agent_order_of(uint32_t id)
+enum race_shuffle_verdict agent_shuffle_of(uint32_t id)
 {
-	enum race_order_verdict verdict = RACE_ORDER_KEEP;
+	enum race_shuffle_verdict verdict = RACE_SHUFFLE_KEEP;
 	struct verdict *v;
 
 	agent_lock();

@@ -1,5 +1,5 @@
 /*
- * spawn.c - fork, exec and wait, with the shared file of race/shm.h around it.
+ * spawn.c - fork, exec and wait, with the shared file of race/file/shm.h around it.
  *
  * The file is a memfd: it has no name that could be left behind, is sparse, and
  * lives as long as a process holds it (if we are killed: keeper.c). The program stays in our
@@ -12,7 +12,7 @@
  */
 #include "agent/spawn.h"
 #include "agent/keeper.h"
-#include "race/shadow.h"
+#include "race/layout/history.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -495,7 +495,7 @@ static int wait_app(pid_t pid, const sigset_t *set, const struct spawn_request *
 	struct deadline d = {.at = req->timeout_ms ? now_ns() + req->timeout_ms * NS_PER_MS : 0,
 			     .poll = req->is_over || req->tick ? now_ns() + POLL_MS * NS_PER_MS : 0,
 			     .began = now_ns(),
-			     .shm = req->order & RACE_ORDER_ALL ? shm : NULL};
+			     .shm = req->order & RACE_SHUFFLE_ALL ? shm : NULL};
 	int status = 0;
 
 	for (;;) {

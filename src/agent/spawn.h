@@ -3,14 +3,14 @@
  *
  * The library collider_spawn (this header and spawn.c) is linked into the
  * `collider` program, not into the agent: it is the other end of the shared
- * file of race/shm.h. It owns that file, so whatever the agent wrote there
+ * file of race/file/shm.h. It owns that file, so whatever the agent wrote there
  * survives any death of the program.
  */
 #ifndef COLLIDER_AGENT_SPAWN_H
 #define COLLIDER_AGENT_SPAWN_H
 
 #include "base/base.h"
-#include "race/shm.h"
+#include "race/file/shm.h"
 
 #include <sys/types.h>
 
@@ -20,7 +20,7 @@ struct spawn_request {
 	uint32_t rdelay, wdelay, dense, window, sample, seed; /* as in struct race_shm */
 	uint32_t flags;					      /* RACE_RUN_* */
 	uint32_t order, sites, sites_limit;		      /* as in struct race_shm */
-	/* Which launches are checked (race/shm_write.h); lists of names or NULL. */
+	/* Which launches are checked (race/file/shm_write.h); lists of names or NULL. */
 	struct race_choice choice;
 	const char *kernel_name, *kernel_name_exclude;
 	const uint8_t *machine;	       /* RACE_HISTORY_MACHINE bytes; NULL: that of the modules */
@@ -53,7 +53,7 @@ struct spawn_result {
  * Runs the program to its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that are sent to this process
  * are passed on (those from the terminal have reached the program already). At the time limit the
  * program gets SIGTERM and, 2 s later, it and all it started get SIGKILL. If kernels with loops
- * that wait were shuffled (RACE_ORDER_ALL), these are stopped first, 1 s before SIGTERM.
+ * that wait were shuffled (RACE_SHUFFLE_ALL), these are stopped first, 1 s before SIGTERM.
  *
  * If this process is killed, the program gets SIGTERM, and what it left in the shared file is saved
  * in spawn_rescue_folder (keeper.c).

@@ -8,7 +8,7 @@
 #define COLLIDER_CLI_H
 
 #include "base/option.h"
-#include "race/shm.h"
+#include "race/file/shm.h"
 
 #include <sys/types.h>
 
@@ -56,7 +56,7 @@ void cli_choice_note(struct race_results *r, const struct option_set *set);
 
 /* replay.c: --replay. Sets the detector; 0, or an exit code after saying what is wrong. */
 int cli_replay_check(struct option_set *set);
-/* Reads the report, if one was given, into *out (race/layout/replay.h); the caller frees it. 0, or
+/* Reads the report, if one was given, into *out (race/site/replay.h); the caller frees it. 0, or
  * an exit code with one line in the sink. */
 int cli_replay_read(const struct option_set *set, struct base_buf *out, struct base_sink *sink);
 

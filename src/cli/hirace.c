@@ -2,11 +2,11 @@
  * hirace.c - collider hirace: the state machine of the detector of that name, printed.
  */
 #include "cli/cli.h"
-#include "shadow/shadow.h"
+#include "hirace/hirace.h"
 
 int cli_hirace(struct option_set *set)
 {
-	enum shadow_variant variant = SHADOW_CORRECTED;
+	enum hirace_variant variant = HIRACE_CORRECTED;
 	struct base_buf out = {0};
 
 	if (set->args.n || !option_flag(set, OPTION_TABLE)) {
@@ -14,11 +14,11 @@ int cli_hirace(struct option_set *set)
 		return BASE_EXIT_USAGE;
 	}
 	if (option_is(set, OPTION_HIRACE, "published"))
-		variant = SHADOW_PUBLISHED;
+		variant = HIRACE_PUBLISHED;
 	if (option_flag(set, OPTION_CSV))
-		shadow_print_csv(&out, variant);
+		hirace_print_csv(&out, variant);
 	else
-		shadow_print_table(&out, variant);
+		hirace_print_table(&out, variant);
 	int rc = cli_print(&out);
 	base_buf_free(&out);
 	return rc;

@@ -7,7 +7,7 @@
  * and contain no logic that belongs in a room.
  */
 #include "cli/cli.h"
-#include "cli/prune.h"
+#include "prune/prune.h"
 #include "toolchain/toolchain.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
  * same terminal meanwhile may follow it on its line.
  */
 #include "cli/cli.h"
-#include "race/pair.h"
+#include "race/file/pair.h"
 #include "race/race.h"
 
 #include <inttypes.h>

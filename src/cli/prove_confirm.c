@@ -14,7 +14,7 @@
  */
 #include "cli/prove.h"
 #include "cpu/cpu.h"
-#include "race/pair.h"
+#include "race/file/pair.h"
 
 #include <errno.h>
 #include <stdlib.h>

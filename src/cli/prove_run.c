@@ -11,7 +11,7 @@
 #include "base/option.h"
 #include "cli/cli.h"
 #include "cli/prove.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 int prove_record(char *const *argv, const char *path, struct base_arena *a)
 {

@@ -3,7 +3,7 @@
  */
 #include "cli/cli.h"
 #include "race/detector.h"
-#include "race/layout/replay.h"
+#include "race/site/replay.h"
 #include "report/report.h"
 
 int cli_replay_check(struct option_set *set)

@@ -10,8 +10,8 @@
 #include "agent/spawn.h"
 #include "host/host.h"
 #include "race/detector.h"
-#include "race/layout/guard.h"
-#include "shadow/shadow.h"
+#include "race/layout/iguard.h"
+#include "hirace/hirace.h"
 
 #include <errno.h>
 #include <string.h>
@@ -53,13 +53,13 @@ static struct delays choose_delays(const struct option_set *set)
 static uint32_t choose_order(const struct option_set *set)
 {
 	if (option_is(set, OPTION_SHUFFLE, "affine"))
-		return RACE_ORDER_AFFINE;
+		return RACE_SHUFFLE_AFFINE;
 	if (option_is(set, OPTION_SHUFFLE, "fold"))
-		return RACE_ORDER_FOLD;
+		return RACE_SHUFFLE_FOLD;
 	if (option_is(set, OPTION_SHUFFLE, "auto"))
-		return RACE_ORDER_AUTO;
-	return option_is(set, OPTION_SHUFFLE, "all") ? RACE_ORDER_AUTO | RACE_ORDER_ALL
-						     : RACE_ORDER_PLAIN;
+		return RACE_SHUFFLE_AUTO;
+	return option_is(set, OPTION_SHUFFLE, "all") ? RACE_SHUFFLE_AUTO | RACE_SHUFFLE_ALL
+						     : RACE_SHUFFLE_PLAIN;
 }
 
 /* What only the launcher knows, as lines for the report. */
@@ -303,13 +303,14 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 }
 
 /* How iguard works, for race_shm.flags. */
-static uint32_t guard_modes(const struct option_set *set)
+static uint32_t iguard_modes(const struct option_set *set)
 {
-	uint32_t modes = option_is(set, OPTION_IGUARD, "published") ? RACE_GUARD_MODE_PUBLISHED : 0;
+	uint32_t modes =
+		option_is(set, OPTION_IGUARD, "published") ? RACE_IGUARD_MODE_PUBLISHED : 0;
 
-	modes |= option_is(set, OPTION_IGUARD_LANES, "alone") ? RACE_GUARD_MODE_ALONE : 0;
-	modes |= option_is(set, OPTION_IGUARD_SWAPS, "eager") ? RACE_GUARD_MODE_EAGER : 0;
-	return modes << RACE_RUN_GUARD_AT;
+	modes |= option_is(set, OPTION_IGUARD_LANES, "alone") ? RACE_IGUARD_MODE_ALONE : 0;
+	modes |= option_is(set, OPTION_IGUARD_SWAPS, "eager") ? RACE_IGUARD_MODE_EAGER : 0;
+	return modes << RACE_RUN_IGUARD_AT;
 }
 
 static bool wants_oracle(const struct option_set *set)
@@ -504,7 +505,7 @@ int cli_run(struct option_set *set)
 			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0) |
 			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0) |
 			 (option_flag(set, OPTION_BOTH_SIDES) ? RACE_RUN_BOTH : 0) |
-			 guard_modes(set) |
+			 iguard_modes(set) |
 			 (uint32_t)(option_list(set, OPTION_DETECTOR) | 1u << RACE_DETECTORS)
 				 << RACE_RUN_DETECTORS_AT,
 		.order = choose_order(set),
@@ -518,7 +519,7 @@ int cli_run(struct option_set *set)
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,
 		.arg = &view,
 		.machine = option_is(set, OPTION_HIRACE, "published")
-				   ? shadow_table(SHADOW_PUBLISHED)
+				   ? hirace_table(HIRACE_PUBLISHED)
 				   : NULL,
 	};
 	/* Checks in the program are switched off if none of their detectors is requested. */

@@ -123,7 +123,7 @@ struct cpu_grid *cpu_grid_new(struct cpu_op *op)
 			       .params = op->copy,
 			       .nparam_bytes = l->kernel->nparam_bytes,
 			       .device = op->work.device,
-			       .judge = l->is_plain ? NULL : op->m->judge,
+			       .events = l->is_plain ? NULL : op->m->events,
 			       .is_cooperative = l->is_cooperative,
 			       .shared_static = l->kernel->info.shared_static,
 			       .shared_dyn = (uint32_t)l->shared_dyn,
@@ -338,7 +338,7 @@ static void block_id(const struct cpu_grid *g, struct cpu_unit *u, struct cpu_ct
 	}
 	if (g->priv->is_rest) {
 		const struct cpu_launch *l = &g->op->work.launch;
-		race_order_block(l->order, &l->order_keys, g->id, g->grid, g->cluster, cta->id);
+		race_shuffle_block(l->order, &l->shuffle_keys, g->id, g->grid, g->cluster, cta->id);
 		for (unsigned i = 0; i < 3; i++)
 			u->cluster.id[i] = cta->id[i] / g->cluster[i];
 	}
@@ -358,7 +358,7 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	cta->async = NULL;
 	b->has_triggered = false;
 	memset(cta->shared, SHARED_FILL(k->m), cta->shared_bytes);
-	cpu_judge_block_start(cta, u->index * u->cluster.size + rank);
+	cpu_event_block_start(cta, u->index * u->cluster.size + rank);
 	cpu_barriers_init(cta);
 	for (uint32_t i = 0; i < cta->nwarps; i++) {
 		struct cpu_warp *w = &cta->warps[i];
@@ -515,7 +515,7 @@ void cpu_block_place(struct cpu_worker *k, unsigned device)
 
 bool cpu_block_cut(struct cpu_grid *g)
 {
-	if (!g->judge)
+	if (!g->events)
 		return true;
 	/* With --verify the oracle must confirm what the checks report later. */
 	if (g->kernel->info.is_instrumented && !g->m->opt.steps_aside)
@@ -527,9 +527,9 @@ bool cpu_block_cut(struct cpu_grid *g)
 				return false;
 	for (const struct cpu_unit *u = g->priv->resident; u; u = u->next)
 		for (uint32_t r = 0; r < u->cluster.size; r++)
-			cpu_judge_block_end(&u->blocks[r].cta);
-	cpu_judge_cut(g->op);
-	g->judge = NULL;
+			cpu_event_block_end(&u->blocks[r].cta);
+	cpu_event_cut(g->op);
+	g->events = NULL;
 	return true;
 }
 
@@ -596,7 +596,7 @@ static void block_stop(struct cpu_worker *k, struct cpu_device *dev, struct cpu_
 		cpu_sched_remove(k, &b->async);
 	cpu_async_free(cta);
 	cta->async = NULL;
-	cpu_judge_block_end(cta);
+	cpu_event_block_end(cta);
 	cpu_model_cta_free(cta);
 	sm_give(&dev->sms[cta->sm], cta->grid);
 	((struct cpu_worker_priv *)k->priv)->nblocks--;

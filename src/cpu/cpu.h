@@ -23,7 +23,7 @@
 
 #include "base/base.h"
 #include "ptx/ptx.h"
-#include "race/order.h"
+#include "race/shuffle/blocks.h"
 
 struct cpu_machine;
 struct cpu_module;
@@ -36,7 +36,7 @@ struct cpu_op;
 
 enum cpu_model { CPU_MODEL_SC, CPU_MODEL_WEAK, CPU_MODEL_A1 };
 
-/* Is every access judged (judge/judge.c), and how are fence.sc ordered? docs/soundness.md. */
+/* Is every access judged (events/events.c), and how are fence.sc ordered? docs/soundness.md. */
 enum cpu_oracle { CPU_ORACLE_OFF, CPU_ORACLE_PROGRAM, CPU_ORACLE_EXECUTION };
 
 struct cpu_options {
@@ -48,7 +48,7 @@ struct cpu_options {
 	uint64_t memory;	/* bytes of each device; 0: the default (CPU_MEMORY) */
 	bool tells_stats;	/* the caller prints cpu_get_stats at the end */
 	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
-	bool sees_host;	  /* the oracle sees host code's loads and stores: judge/host_access.c */
+	bool sees_host;	  /* the oracle sees host code's loads and stores: events/host_access.c */
 	bool steps_aside; /* a full oracle judges no more, and the machine goes on */
 	/* sees_host, from the first managed or pinned memory on, unless the program has handlers of
 	 * the signals that this needs. */
@@ -56,7 +56,7 @@ struct cpu_options {
 	/* Each instruction's races are reported, not one for those of a line, and however many
 	 * fence.sc's there are. */
 	bool is_exact;
-	bool is_host_apart; /* each host thread is an actor of the oracle: judge/host.c */
+	bool is_host_apart; /* each host thread is an actor of the oracle: events/host.c */
 	/* Bytes for what launches have left, so that one that finds the same leaves it at once
 	 * (repeat.c); 0: each launch is executed. tries_repeats: that one, too, and what it leaves
 	 * is compared. */
@@ -274,8 +274,8 @@ struct cpu_launch {
 	bool is_cooperative;
 	bool is_programmatic; /* may start at griddepcontrol.launch_dependents of its predecessor */
 	/* How the kernel's code turns block ids into logical ones, for the oracle's reports. */
-	uint32_t order; /* enum race_order */
-	struct race_order_keys order_keys;
+	uint32_t order; /* enum race_shuffle */
+	struct race_shuffle_keys shuffle_keys;
 	/* The kernel of the text without checks, run instead if the listener `choose` says so.
 	 * NULL: there is no choice. */
 	struct cpu_kernel *plain;
@@ -403,13 +403,13 @@ struct cpu_copy_stats {
 };
 struct cpu_copy_stats cpu_get_copy_stats(const struct cpu_machine *m);
 
-/* ---- the oracle's findings (judge/site.c) ------------------------------------- */
+/* ---- the oracle's findings (events/site.c) ------------------------------------- */
 
 /*
- * Two accesses that nothing orders, as the shared file has them (race/pair.h): `bytes` of struct
- * race_pair with its strings after it, for the first sighting of a pair of instructions. Returns
- * where the pair is kept from now on (its count and is_possible are updated by plain stores), or
- * NULL. Called by the thread that executes, with locks of the machine held.
+ * Two accesses that nothing orders, as the shared file has them (race/file/pair.h): `bytes` of
+ * struct race_pair with its strings after it, for the first sighting of a pair of instructions.
+ * Returns where the pair is kept from now on (its count and is_possible are updated by plain
+ * stores), or NULL. Called by the thread that executes, with locks of the machine held.
  */
 struct race_pair;
 typedef struct race_pair *cpu_pair_fn(void *arg, const struct race_pair *pair, size_t bytes);
@@ -417,7 +417,7 @@ void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg);
 
 /*
  * Loads and stores of host code (sees_host). Memory that both sides may use is read- and
- * write-protected while work is under way; judge/host_signal.c handles the faults. The program's
+ * write-protected while work is under way; events/host_signal.c handles the faults. The program's
  * calls that concern those signals go through these functions, which behave like the C library's.
  */
 struct sigaction;
@@ -450,7 +450,7 @@ void cpu_host_acquire(struct cpu_machine *m, uint64_t object);
 void cpu_host_joined(struct cpu_machine *m, uint64_t thread);
 
 /* Copies, fills and frees are judged until that has taken so many ns. */
-void cpu_judge_limit(struct cpu_machine *m, uint64_t ns);
+void cpu_event_limit(struct cpu_machine *m, uint64_t ns);
 
 struct cpu_oracle_stats {
 	uint64_t accesses, words, shadow_bytes, clock_bytes;
@@ -459,7 +459,7 @@ struct cpu_oracle_stats {
 	uint64_t op_accesses;	     /* of copies, fills and other operations of the host */
 	uint64_t
 		patterns; /* of cpu_options.variable that match an access: race_variable_patterns */
-	uint64_t untold;  /* races in doubt as a launch between was left out: judge/plain.c */
+	uint64_t untold;  /* races in doubt as a launch between was left out: events/plain.c */
 	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;
 	uint64_t running; /* operations that have not ended */
@@ -469,7 +469,7 @@ struct cpu_oracle_stats {
 	bool has_shared;      /* there is memory that host code and kernels can access */
 	bool is_sc_coarse;    /* as in struct oracle_stats */
 	bool is_full;	      /* too many threads, or no memory: later events were not judged */
-	bool has_ranges_left; /* copies, fills or frees after cpu_judge_limit */
+	bool has_ranges_left; /* copies, fills or frees after cpu_event_limit */
 };
 /* All zero when there is no oracle. */
 void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);

@@ -327,7 +327,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	op->id = ++e->ids;
 	e->nops++;
 	e->devices[work->device].nops++;
-	cpu_judge_submit(op, deps, n);
+	cpu_event_submit(op, deps, n);
 	cpu_past_submit(op, deps, n);
 	for (size_t i = 0; i < n; i++)
 		cpu_op_depend(op, deps[i]);
@@ -350,7 +350,7 @@ bool cpu_op_query(struct cpu_op *op)
 	fenv_t own;
 
 	if (cpu_op_is_ended(op)) {
-		cpu_judge_waited(op);
+		cpu_event_waited(op);
 		cpu_past_waited(op, true);
 		return true;
 	}
@@ -364,7 +364,7 @@ bool cpu_op_query(struct cpu_op *op)
 	unlock(e);
 	if (!cpu_op_is_ended(op))
 		return false;
-	cpu_judge_waited(op);
+	cpu_event_waited(op);
 	cpu_past_waited(op, true);
 	return true;
 }
@@ -397,7 +397,7 @@ void cpu_op_wait(struct cpu_op *op)
 		wait_until(e, op_is_done, op);
 		unlock(e);
 	}
-	cpu_judge_waited(op);
+	cpu_event_waited(op);
 	cpu_past_waited(op, true);
 }
 
@@ -424,6 +424,6 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device)
 	lock(m->engine);
 	wait_until(m->engine, device_is_idle, &device);
 	unlock(m->engine);
-	cpu_judge_idle(m, device);
+	cpu_event_idle(m, device);
 	cpu_past_idle(m, device);
 }

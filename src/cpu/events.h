@@ -1,9 +1,9 @@
 /*
- * events.h - inside src/cpu: the machine's events that a judge of accesses needs (judge/).
+ * events.h - inside src/cpu: the machine's events that a judge of accesses needs (events/).
  *
  * The files that execute instructions call these for everything that orders or accesses memory.
- * machine.judge is NULL when nothing is judged: then the binders of ld and st choose handlers
- * without events, and all other handlers test machine.judge first. Every call takes the judge's
+ * machine.events is NULL when nothing is judged: then the binders of ld and st choose handlers
+ * without events, and all other handlers test machine.events first. Every call takes the judge's
  * lock, the innermost one; the order of the calls is the order of events.
  *
  * Instructions with CPU_I_INSERTED make no event.
@@ -13,67 +13,67 @@
 
 #include "cpu/machine.h"
 
-struct cpu_judge;
+struct cpu_events;
 struct cpu_async_warp;
 struct cpu_transfer;
 
-static inline struct cpu_judge *cpu_judge_of(const struct cpu_warp *w)
+static inline struct cpu_events *cpu_events_of(const struct cpu_warp *w)
 {
-	return w->grid->judge;
+	return w->grid->events;
 }
 
-/* ---- judge/judge.c: the machine, grids, operations of the host ------------------------------ */
+/* ---- events/events.c: the machine, grids, operations of the host ----------------------------- */
 
 /* False: no memory, or options that the oracle doesn't support. */
-bool cpu_judge_init(struct cpu_machine *m);
-void cpu_judge_free(struct cpu_machine *m);
-/* From now on nothing is judged; only sets a flag. m->judge isn't NULL. */
-void cpu_judge_stop(struct cpu_machine *m);
+bool cpu_event_init(struct cpu_machine *m);
+void cpu_event_free(struct cpu_machine *m);
+/* From now on nothing is judged; only sets a flag. m->events isn't NULL. */
+void cpu_event_stop(struct cpu_machine *m);
 
-/* All below: nothing happens when m->judge is NULL. Operations are named by their id. */
-void cpu_judge_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n);
+/* All below: nothing happens when m->events is NULL. Operations are named by their id. */
+void cpu_event_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n);
 /* The operation starts (a kernel: its grid has been made and numbered). */
-void cpu_judge_start(struct cpu_op *op);
+void cpu_event_start(struct cpu_op *op);
 /* The calling thread begins to run a host function. */
-void cpu_judge_host(struct cpu_op *op);
-void cpu_judge_end(struct cpu_op *op);
+void cpu_event_host(struct cpu_op *op);
+void cpu_event_end(struct cpu_op *op);
 /* The calling thread knows that it has ended; that all of the device's (UINT_MAX: of all) have. */
-void cpu_judge_waited(struct cpu_op *op);
-void cpu_judge_idle(struct cpu_machine *m, unsigned device);
+void cpu_event_waited(struct cpu_op *op);
+void cpu_event_idle(struct cpu_machine *m, unsigned device);
 /* griddepcontrol.wait has succeeded. */
-void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask);
+void cpu_event_grid_wait(struct cpu_warp *w, uint32_t mask);
 /* `number` of the block in its grid, clusters being contiguous. */
-void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number);
-void cpu_judge_block_end(struct cpu_cta *cta);
+void cpu_event_block_start(struct cpu_cta *cta, uint64_t number);
+void cpu_event_block_end(struct cpu_cta *cta);
 /* What the launch does from now on is not seen (after the end of all its blocks that began). */
-void cpu_judge_cut(struct cpu_op *op);
+void cpu_event_cut(struct cpu_op *op);
 /* Memory that host code may access is about to be allocated: from now on its accesses are seen. */
-void cpu_judge_before_shared(struct cpu_machine *m);
+void cpu_event_before_shared(struct cpu_machine *m);
 /* There is memory that host code may access. */
-void cpu_judge_shared(struct cpu_machine *m);
+void cpu_event_shared(struct cpu_machine *m);
 /* Memory that begins to be used for something new. */
-void cpu_judge_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes);
-void cpu_judge_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
+void cpu_event_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes);
+void cpu_event_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
 		    uint64_t bytes);
 /* A piece of a copy or fill; a stream's read or write of a value. */
-void cpu_judge_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint64_t bytes);
-void cpu_judge_op_value(struct cpu_op *op, bool is_write);
+void cpu_event_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint64_t bytes);
+void cpu_event_op_value(struct cpu_op *op, bool is_write);
 
-/* ---- judge/access.c: accesses and fences ------------------------------------------------- */
+/* ---- events/access.c: accesses and fences ------------------------------------------------- */
 
 /* Is the instruction one of those that are judged? */
-static inline bool cpu_judge_takes(const struct cpu_warp *w, const struct cpu_inst *in)
+static inline bool cpu_event_takes(const struct cpu_warp *w, const struct cpu_inst *in)
 {
-	return __builtin_expect(w->grid->judge != NULL, 0) && !(in->flags & CPU_I_INSERTED);
+	return __builtin_expect(w->grid->events != NULL, 0) && !(in->flags & CPU_I_INSERTED);
 }
 
 /* Before an instruction with CPU_I_NOTED executes: the lanes are those of the current split, of
  * which the guard hasn't been looked at. A second call before it executes is no other one. */
-void cpu_judge_noted(struct cpu_warp *w, const struct cpu_inst *in);
+void cpu_event_noted(struct cpu_warp *w, const struct cpu_inst *in);
 
 /* What lanes access, before it happens: `addr` in acc's space. Lanes whose memory is private, or
  * none at all, make no event. */
-void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+void cpu_event_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
 /* What an atomic did to one element. */
 struct cpu_rmw {
@@ -82,7 +82,7 @@ struct cpu_rmw {
 	const uint32_t *ids; /* weak model: the numbers that its bytes had; else NULL */
 };
 /* Returns the number of a write in the weak model, to be given to its bytes; otherwise 0. */
-uint32_t cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+uint32_t cpu_event_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  const struct cpu_elem *e, const struct cpu_rmw *rmw);
 struct cpu_lanes {
 	uint32_t mask;
@@ -90,18 +90,18 @@ struct cpu_lanes {
 	uint64_t *at;	      /* by lane: where on the host; changed */
 };
 /* Atomics of several lanes that all wrote, one element each, where there is no weak model. */
-void cpu_judge_atomics(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+void cpu_event_atomics(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		       bool is_red, const struct cpu_lanes *lanes);
 /* A strong ld or st of a lane in the weak model, one element. `ids`: the numbers that its bytes
  * have (read); returns that of a write, which its bytes get then. */
-uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+uint32_t cpu_event_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  const struct cpu_elem *e, const uint32_t *ids);
-void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+void cpu_event_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 		     const struct ptx_form *f);
-void cpu_judge_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
+void cpu_event_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
 
 /* Barriers: the block's (id below CPU_BARRIERS) or the cluster's. */
-#define CPU_JUDGE_CLUSTER CPU_BARRIERS
+#define CPU_EVENT_CLUSTER CPU_BARRIERS
 struct cpu_arrival {
 	uint32_t id;
 	uint64_t generation;
@@ -109,11 +109,11 @@ struct cpu_arrival {
 	bool releases;
 	bool leaves; /* the lanes will wait, too */
 };
-void cpu_judge_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+void cpu_event_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 		      const struct cpu_arrival *a);
-void cpu_judge_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t generation);
+void cpu_event_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t generation);
 
-/* ---- judge/async.c: mbarriers and asynchronous copies ---------------------------------------- */
+/* ---- events/async.c: mbarriers and asynchronous copies --------------------------------------- */
 
 enum cpu_mbar_event {
 	CPU_MBAR_INIT,
@@ -128,47 +128,47 @@ struct cpu_mbar_use {
 	uint8_t sem, scope;
 	bool ended; /* the open phase */
 };
-void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+void cpu_event_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 			const uint8_t *host, const struct cpu_mbar_use *u);
 
 /* The mbarrier there isn't initialised, and the lane uses it. False: the time in which another
  * thread might have initialised it is over. */
-bool cpu_judge_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+bool cpu_event_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 		     const uint8_t *host);
 
-void cpu_judge_issue(struct cpu_transfer *t);
+void cpu_event_issue(struct cpu_transfer *t);
 /* A part of the copy of `lane` accesses memory. */
-void cpu_judge_part(struct cpu_transfer *t, unsigned lane, bool is_write, const uint8_t *host,
+void cpu_event_part(struct cpu_transfer *t, unsigned lane, bool is_write, const uint8_t *host,
 		    uint64_t bytes);
 /* The lane's part (or lanes' arrival) completes on an mbarrier. */
-void cpu_judge_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *host, bool ended);
+void cpu_event_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *host, bool ended);
 /* The lane's part has ended and waits for a wait of its thread. */
-void cpu_judge_done(struct cpu_transfer *t, unsigned lane);
+void cpu_event_done(struct cpu_transfer *t, unsigned lane);
 /* A wait has succeeded: joined are parts of lanes in mask with `completion` (enum cpu_completion)
  * whose group is older than the newest `keep` of open[lane]; is_all: all copies. */
-void cpu_judge_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
+void cpu_event_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 			  const uint32_t *open, uint32_t keep, bool is_read, bool is_all);
 /* The warp's block ends. */
-void cpu_judge_async_free(struct cpu_async_warp *aw);
+void cpu_event_async_free(struct cpu_async_warp *aw);
 
-/* ---- judge/ids.c: numbers of strong writes, by byte ------------------------------------------ */
+/* ---- events/ids.c: numbers of strong writes, by byte ----------------------------------------- */
 
 /* Does the weak model keep them? */
-bool cpu_ids_are_on(const struct cpu_judge *x);
+bool cpu_ids_are_on(const struct cpu_events *x);
 /* Of n bytes of memory; `ids` has n. mark: all get one number; 0: a weak write. */
-void cpu_ids_get(struct cpu_judge *x, const uint8_t *host, uint32_t n, uint32_t *ids);
-void cpu_ids_put(struct cpu_judge *x, const uint8_t *host, uint32_t n, const uint32_t *ids);
-void cpu_ids_mark(struct cpu_judge *x, const uint8_t *host, uint64_t n, uint32_t id);
+void cpu_ids_get(struct cpu_events *x, const uint8_t *host, uint32_t n, uint32_t *ids);
+void cpu_ids_put(struct cpu_events *x, const uint8_t *host, uint32_t n, const uint32_t *ids);
+void cpu_ids_mark(struct cpu_events *x, const uint8_t *host, uint64_t n, uint32_t id);
 /* Of a copy of bytes: gives them numbers (NULL: none). */
-void cpu_ids_assign(struct cpu_judge *x, uint32_t *ids, uint32_t n, const uint32_t *from);
+void cpu_ids_assign(struct cpu_events *x, uint32_t *ids, uint32_t n, const uint32_t *from);
 /* The number that all n have, or 0. */
 uint32_t cpu_ids_same(const uint32_t *ids, uint32_t n);
-/* ---- judge/place.c --------------------------------------------------------------------------- */
+/* ---- events/place.c -------------------------------------------------------------------------- */
 
 /* The module is complete: its variables have names from now on. */
-void cpu_judge_module(struct cpu_module *mod);
+void cpu_event_module(struct cpu_module *mod);
 
-/* ---- judge/site.c: the instruction and thread of an access, as words
+/* ---- events/site.c: the instruction and thread of an access, as words
  * ---------------------------------------------------- */
 
 struct cpu_site;
@@ -177,7 +177,7 @@ struct cpu_site;
  * held. */
 struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in);
 /* Of copies, fills and values of a stream. */
-struct cpu_site *cpu_site_of_op(struct cpu_judge *x, const struct cpu_op *op, bool is_write);
+struct cpu_site *cpu_site_of_op(struct cpu_events *x, const struct cpu_op *op, bool is_write);
 /* The functions' code is freed: copies what their sites need from it. */
 void cpu_site_unload(struct cpu_module *mod);
 

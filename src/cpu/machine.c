@@ -140,7 +140,7 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 	if (!m->opt.memory)
 		m->opt.memory = CPU_MEMORY;
 	m->opt.sees_host = m->opt.sees_host && m->opt.oracle != CPU_ORACLE_OFF;
-	if (cpu_space_init(m) && cpu_textures_init(m) && cpu_engine_init(m) && cpu_judge_init(m))
+	if (cpu_space_init(m) && cpu_textures_init(m) && cpu_engine_init(m) && cpu_event_init(m))
 		return m;
 	cpu_engine_free(m);
 	cpu_textures_free(m);
@@ -151,8 +151,8 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 
 void cpu_machine_short(struct cpu_machine *m)
 {
-	if (m && m->judge)
-		cpu_judge_stop(m);
+	if (m && m->events)
+		cpu_event_stop(m);
 }
 
 void cpu_machine_free(struct cpu_machine *m)
@@ -178,7 +178,7 @@ void cpu_machine_free(struct cpu_machine *m)
 		return;
 	cpu_engine_free(m);
 	cpu_past_free(m);
-	cpu_judge_free(m);
+	cpu_event_free(m);
 	cpu_textures_free(m);
 	cpu_space_free(m);
 	free(m);

@@ -77,7 +77,7 @@ enum {
 	CPU_I_BACK = 1 << 6,	 /* a branch to an earlier place: threads switch here, too */
 	CPU_I_PLAIN = 1 << 7,	 /* no guard, none of PARTS, GATHER, JOIN */
 	CPU_I_STORE = 1 << 8,	 /* writes memory that it doesn't read (repeat.c) */
-	CPU_I_NOTED = 1 << 9	 /* the judge follows its registers: cpu_judge_noted */
+	CPU_I_NOTED = 1 << 9	 /* the judge follows its registers: cpu_event_noted */
 };
 
 /* One cache line. */
@@ -136,11 +136,11 @@ struct cpu_func {
 	 * natural alignment), then results, then the .param variables of the body. Entry functions
 	 * read their arguments from the grid's block instead.
 	 */
-	uint32_t args, rets, own;    /* byte offsets where the three parts start */
-	uint64_t address;	     /* in CPU_WIN_CODE */
-	uint32_t *first_of_line;     /* judge/line.c: of each instruction; NULL: not made yet */
-	struct cpu_site **sites;     /* judge/site.c: of each instruction, or NULL */
-	struct judge_follow *follow; /* judge/used.c: NULL: no value of it is followed */
+	uint32_t args, rets, own;     /* byte offsets where the three parts start */
+	uint64_t address;	      /* in CPU_WIN_CODE */
+	uint32_t *first_of_line;      /* events/line.c: of each instruction; NULL: not made yet */
+	struct cpu_site **sites;      /* events/site.c: of each instruction, or NULL */
+	struct events_follow *follow; /* events/used.c: NULL: no value of it is followed */
 };
 
 /* ---- decode.c: what the binders use ----------------------------------------- */
@@ -262,8 +262,8 @@ struct cpu_grid {
 	uint32_t shared_static, shared_dyn;
 	uint64_t nblocks, started, ended;
 	bool is_cooperative, has_cluster;
-	uint32_t actor, actor_stride; /* judge/judge.c: of its first thread; between blocks */
-	struct cpu_judge *judge;      /* the machine's, or NULL: this grid isn't judged */
+	uint32_t actor, actor_stride; /* events/events.c: of its first thread; between blocks */
+	struct cpu_events *events;    /* the machine's, or NULL: this grid isn't judged */
 	uint64_t workspace; /* cooperative: CPU_GRID_WORKSPACE bytes of device memory, from 0 */
 	struct cpu_grid_priv *priv; /* engine.c's own */
 };
@@ -285,7 +285,7 @@ struct cpu_cta {
 	uint32_t rank;		     /* in the cluster */
 	uint32_t id[3];
 	uint64_t linear; /* ctaid.x + ... */
-	uint32_t actor;	 /* judge/judge.c: of its first thread */
+	uint32_t actor;	 /* events/events.c: of its first thread */
 	uint32_t sm;
 	uint8_t *shared; /* what address CPU_SHARED_BASE is; the system's part lies before it */
 	uint32_t shared_bytes;
@@ -350,7 +350,7 @@ struct cpu_warp {
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
 	uint8_t *local; /* 32 stacks of local_stride bytes; pages are allocated on access */
 	uint32_t local_stride;
-	uint32_t nevents; /* judge/judge.c: events that were more than a read */
+	uint32_t nevents; /* events/events.c: events that were more than a read */
 	void *priv;	  /* warp.c's own */
 };
 
@@ -418,7 +418,7 @@ struct cpu_machine {
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
 	struct cpu_textures *textures;
-	struct cpu_judge *judge;   /* judge/judge.c: the oracle's side; NULL: no access is judged */
+	struct cpu_events *events; /* events/events.c: the oracle's side; NULL: not judged */
 	_Atomic uint64_t grids;	   /* the last %gridid */
 	_Atomic uint64_t settings; /* changes of textures and of peers' access (repeat.c) */
 	struct cpu_copies copies;

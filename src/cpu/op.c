@@ -93,7 +93,7 @@ void cpu_op_put(struct cpu_op *op)
 		return;
 	base_vec_free(&op->after);
 	base_vec_free(&op->before);
-	base_vec_free(&op->judge_before);
+	base_vec_free(&op->events_before);
 	free(op->copy);
 	free(op->recheck);
 	free(op->past);
@@ -104,7 +104,7 @@ void cpu_op_end(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
 
-	cpu_judge_end(op);
+	cpu_event_end(op);
 	atomic_store(&op->time, e->workers[0].clock + 1);
 	atomic_store(&op->state, CPU_OP_ENDED);
 	for (size_t i = 0; i < op->after.n; i++)
@@ -263,7 +263,7 @@ static void *host_main(void *arg)
 	struct cpu_op *op = arg;
 	struct cpu_machine *m = op->m;
 
-	cpu_judge_host(op);
+	cpu_event_host(op);
 	cpu_past_waited(op, false);
 	op->work.host.fn(op->work.host.arg);
 	cpu_engine_hold(m);
@@ -363,7 +363,7 @@ static void cut(struct cpu_engine *e, struct cpu_op *op)
 	struct cpu_launch *l = &op->work.launch;
 
 	/* Without the oracle there is nothing to end but the checks of blocks to come. */
-	if (!op->grid->judge && !cpu_grid_has_rest(op))
+	if (!op->grid->events && !cpu_grid_has_rest(op))
 		return;
 	if (!cpu_block_cut(op->grid))
 		return;
@@ -414,7 +414,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		cpu_time_checked(e);
 	}
 	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
-	cpu_judge_start(op);
+	cpu_event_start(op);
 	cpu_past_start(op);
 	op->grid->started = e->workers[0].clock;
 	e->stats.launches++;
@@ -462,13 +462,13 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	case CPU_WORK_FILL:
 	case CPU_WORK_WRITE_VALUE:
 		note_target(e, op);
-		cpu_judge_start(op);
+		cpu_event_start(op);
 		cpu_recheck_start(&e->workers[0], op);
 		op->actor.kind = CPU_ACTOR_OP;
 		cpu_sched_push(&e->workers[0], &op->actor);
 		break;
 	case CPU_WORK_HOST:
-		cpu_judge_start(op);
+		cpu_event_start(op);
 		start_host(e, op);
 		break;
 	case CPU_WORK_WAIT_VALUE:
@@ -538,7 +538,7 @@ bool cpu_ops_poll(struct cpu_engine *e)
 		struct cpu_op *op = e->polls.v[i];
 		bool holds = cpu_value_holds(op);
 		if (holds)
-			cpu_judge_op_value(op, false);
+			cpu_event_op_value(op, false);
 		if (is_faulted(e, op->work.device) || holds)
 			cpu_op_end(op);
 		else

@@ -192,7 +192,7 @@ static bool is_alone(const struct cpu_engine *e)
 /* Is it executed for what it leaves in memory only? */
 static bool is_unchecked(const struct cpu_op *op)
 {
-	return !op->grid->judge && !op->work.launch.kernel->info.is_instrumented;
+	return !op->grid->events && !op->work.launch.kernel->info.is_instrumented;
 }
 
 /* One that is checked may be kept for later ones that aren't. */

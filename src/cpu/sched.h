@@ -285,13 +285,13 @@ struct cpu_op {
 	uint64_t due;	       /* held back until then */
 	void *copy;	       /* parameters or immediate bytes, owned */
 	struct cpu_recheck *recheck; /* recheck.c; NULL: it compares nothing */
-	uint32_t judge_actor;	     /* judge/judge.c: the actor of a copy or fill */
-	uint64_t judge_grid;	     /* judge/judge.c: a judged grid's id; 0: it is none */
+	uint32_t events_actor;	     /* events/events.c: the actor of a copy or fill */
+	uint64_t events_grid;	     /* events/events.c: a judged grid's id; 0: it is none */
 	BASE_VEC(uint64_t)
-	judge_before;	       /* judge/judge.c: ids of what a programmatic launch came before */
+	events_before;	       /* events/events.c: ids of what a programmatic launch came before */
 	struct cpu_past *past; /* past.c; NULL: nothing is before it */
 	uint64_t number;       /* of a kernel, in the order of submission */
-	bool is_watched;       /* judge/judge.c: has been started */
+	bool is_watched;       /* events/events.c: has been started */
 	bool has_triggered;    /* its programmatic dependents have been released */
 	bool is_finishing;     /* a kernel that is done, but came early */
 	bool is_finished;      /* cpu_op_finish has been called */

@@ -406,7 +406,7 @@ static __attribute__((noinline)) enum go prepare(struct cpu_warp *w, const struc
 	if (in->flags & CPU_I_JOIN && !cpu_meet_arrive(w, s))
 		return GO_AWAY;
 	if (in->flags & CPU_I_NOTED)
-		cpu_judge_noted(w, in);
+		cpu_event_noted(w, in);
 	if (in->flags & CPU_I_PARTS && in->guard != CPU_NOSLOT) {
 		uint32_t m = *cpu_pred(w, in->guard) ^ (0u - (in->flags & CPU_I_GUARD_NOT));
 
@@ -507,14 +507,14 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 					m &= *cpu_pred(w, in->guard) ^
 					     (0u - (flags & CPU_I_GUARD_NOT));
 			} else if (flags & CPU_I_NOTED) {
-				cpu_judge_noted(w, in);
+				cpu_event_noted(w, in);
 			}
 			if (m && in->fn == cpu_exec_bra) {
 				pc = in->target;
 				continue;
 			}
 		} else if (flags & CPU_I_NOTED) {
-			cpu_judge_noted(w, in);
+			cpu_event_noted(w, in);
 		}
 		if (!m) {
 			pc++;

@@ -39,18 +39,18 @@ extern const char race_device_check[];
 extern const size_t race_device_check_size;
 extern const char race_device_check_ahead[];
 extern const size_t race_device_check_ahead_size;
-/* __collider_block (order.cu), for modules whose code reads ids of blocks. */
-extern const char race_device_order[];
-extern const size_t race_device_order_size;
-/* The functions of history.cu, for detector hirace; local to the module. */
-extern const char race_device_history[];
-extern const size_t race_device_history_size;
-/* The functions of guard.cu, for detector iguard; local to the module. The second text is for
+/* __collider_block (shuffle.cu), for modules whose code reads ids of blocks. */
+extern const char race_device_shuffle[];
+extern const size_t race_device_shuffle_size;
+/* The functions of hirace.cu, for detector hirace; local to the module. */
+extern const char race_device_hirace[];
+extern const size_t race_device_hirace_size;
+/* The functions of iguard.cu, for detector iguard; local to the module. The second text is for
  * targets from sm_90 on, PTX 8.4. */
-extern const char race_device_guard[];
-extern const size_t race_device_guard_size;
-extern const char race_device_guard90[];
-extern const size_t race_device_guard90_size;
+extern const char race_device_iguard[];
+extern const size_t race_device_iguard_size;
+extern const char race_device_iguard90[];
+extern const size_t race_device_iguard90_size;
 /* The functions of watch.cu, for detector watch; local to the module. */
 extern const char race_device_watch[];
 extern const size_t race_device_watch_size;

@@ -18,7 +18,7 @@ foreach(f ${FUNCTIONS})
   string(REPLACE "${found}" "${weak}" text "${text}")
 endforeach()
 # On the CPU device a signed addition of ours counts a check (collide.ptxt).
-if(NAME MATCHES "^(check|history|guard)")
+if(NAME MATCHES "^(check|hirace|iguard)")
   string(REPLACE "add.s32" "add.u32" text "${text}")
 endif()
 file(WRITE ${OUT}.ptx "${text}")

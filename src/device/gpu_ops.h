@@ -187,7 +187,8 @@ DEV_FN void dev_where(uint64_t at)
 	DEV_STORE32(at + 20, v);
 }
 
-/* What makes the block's number a logical one: the grid, its clusters, the order (race/order.h). */
+/* What makes the block's number a logical one: the grid, its clusters, the order
+ * (race/shuffle/blocks.h). */
 DEV_FN void dev_order(uint64_t at)
 {
 	uint32_t v, w;
@@ -201,7 +202,7 @@ DEV_FN void dev_order(uint64_t at)
 	DEV_SREG32(v, "%nsmid");
 	DEV_STORE32(at + 8, v);
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, order) == 32, "read below");
-	RACE_STATIC_ASSERT(offsetof(struct race_knobs, order_waiting) == 36, "read below");
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, shuffle_waiting) == 36, "read below");
 	asm volatile("ld.const.u32 %0, [" DEV_KNOBS "+32];" : "=r"(v));
 	asm volatile("ld.const.u32 %0, [" DEV_KNOBS "+36];" : "=r"(w));
 	DEV_STORE32(at + 12, v | w << 8);

@@ -1,5 +1,5 @@
 /*
- * lanes_gpu.h - part of history.cu and guard.cu: the rows of a warp's lanes (race/layout/lanes.h).
+ * lanes_gpu.h - part of hirace.cu and iguard.cu: the rows of a warp's lanes (race/layout/lanes.h).
  *
  * Costs: 16 votes at a full mask, 16 shuffles for each lane of a partial one. Kernels whose masks
  * are full by their text never come here.

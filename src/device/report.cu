@@ -11,7 +11,7 @@
  * see tests/device for the budget.
  */
 #include "race/record.h"
-#include "race/shm.h"
+#include "race/file/shm.h"
 
 #include "report_parts.h"
 
@@ -33,7 +33,7 @@ __collider_changed(uint64_t table, uint32_t what, uint64_t address, uint64_t was
 	dev_report(&f, rt);
 }
 
-/* --sample: is the group with this key to be checked (race/sample.h)? Marks its place then. */
+/* --sample: is the group with this key to be checked (race/site/sample.h)? Marks its place then. */
 extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_sampled(uint64_t key)
 {
 	return dev_sampled(key);

@@ -5,14 +5,14 @@
 #ifndef COLLIDER_DEVICE_REPORT_PARTS_H
 #define COLLIDER_DEVICE_REPORT_PARTS_H
 
-#include "race/sample.h"
-#include "race/shm.h"
+#include "race/site/sample.h"
+#include "race/file/shm.h"
 
 #include "gpu_ops.h"
 
 #include "report_core.h"
 
-/* --sample: is the group with this key to be checked (race/sample.h)? Marks its place then. */
+/* --sample: is the group with this key to be checked (race/site/sample.h)? Marks its place then. */
 DEV_FN uint32_t dev_sampled(uint64_t key)
 {
 	uint32_t sample, seed, seen;

@@ -1,5 +1,5 @@
 /*
- * scratch.h - inside history.cu and guard.cu: words in global memory for a block's shared memory.
+ * scratch.h - inside hirace.cu and iguard.cu: words in global memory for a block's shared memory.
  *
  *	dev_scratch_take	at a kernel's entry: the block's first thread takes units
  *	dev_scratch_find	after a barrier: finds and clears them, returns the table
@@ -9,10 +9,10 @@
  * words of n bytes; and DEV_SCRATCH_FALLS_BACK: does a kernel that accesses bytes do with words?
  *
  * The size of dynamic shared memory is known at launch, which we don't alter, so the words lie in
- * what race_history.scratch has for the SM (race/shadow.h). The block's threads find the units by
- * the launch's number and the block's: no shared memory of the program's is needed for that, and
- * one of ours could be refused. The whole window is tracked from address 0 on, RACE_SCRATCH_SYSTEM
- * bytes included that the system keeps there.
+ * what race_history.scratch has for the SM (race/layout/history.h). The block's threads find the
+ * units by the launch's number and the block's: no shared memory of the program's is needed for
+ * that, and one of ours could be refused. The whole window is tracked from address 0 on,
+ * RACE_SCRATCH_SYSTEM bytes included that the system keeps there.
  *
  * Misses: a block for which its SM has no run of units long enough; its accesses are counted as
  * those without words. A thread whose SM has changed since its block began (preemption at the

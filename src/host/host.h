@@ -2,8 +2,8 @@
  * host.h - the front header of src/host, the half of the checks that runs in host code.
  *
  * The runtime itself (libcollider_host.a) has no interface but the compilers' hooks; it
- * communicates with the devices and with `collider run` through race/host.h. This header has what
- * `collider run` needs after the program's end.
+ * communicates with the devices and with `collider run` through race/file/host.h. This header has
+ * what `collider run` needs after the program's end.
  */
 #ifndef COLLIDER_HOST_H
 #define COLLIDER_HOST_H

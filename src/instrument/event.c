@@ -23,7 +23,7 @@
 #endif
 #include "instrument/internal.h"
 
-#include "race/shadow.h"
+#include "race/layout/history.h"
 
 #include <string.h>
 

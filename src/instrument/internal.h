@@ -11,11 +11,11 @@
 
 #include "flow/flow.h"
 #include "instrument/instrument.h"
-#include "race/order.h"
+#include "race/shuffle/blocks.h"
 #include "race/rules.h"
-#include "race/shm.h"
-#include "race/site.h"
-#include "race/site_build.h"
+#include "race/file/shm.h"
+#include "race/site/site.h"
+#include "race/site/site_build.h"
 
 #define INST_CLUSTER_SM 90 /* the registers about clusters */
 
@@ -124,12 +124,12 @@ struct inst_ctx {
 	bool reads_ids;		       /* some function reads %ctaid or %clusterid */
 	const struct ptx_func *block;  /* __collider_block, in such modules */
 	struct ptx_templates *prune_ts;
-	struct ptx_templates *order_ts;
-	uint32_t order_flags, order_id; /* race/order.h */
-	bool is_large;			/* the module: see INST_LARGE_MODULE */
-	bool has_calls;			/* some function has checks by call */
-	bool verifies;			/* each pass: see inst_verifies */
-	bool wants_scratch;		/* hirace: words of shared memory in global memory */
+	struct ptx_templates *shuffle_ts;
+	uint32_t shuffle_flags, shuffle_id; /* race/shuffle/blocks.h */
+	bool is_large;			    /* the module: see INST_LARGE_MODULE */
+	bool has_calls;			    /* some function has checks by call */
+	bool verifies;			    /* each pass: see inst_verifies */
+	bool wants_scratch;		    /* hirace: words of shared memory in global memory */
 	struct ptx_templates *called_ts;
 	BASE_VEC(struct inst_called) called;
 	BASE_VEC(const char *)
@@ -499,19 +499,19 @@ void inst_unchecked(struct inst_ctx *cx, struct ptx_str what, enum race_unchecke
 		    bool name_function);
 
 /* waits.c: fills cx->polls with the heads of loops that wait for another block; true: there are
- * some. needs: flow.  Keeps everything, except for cx->order_flags. */
+ * some. needs: flow.  Keeps everything, except for cx->shuffle_flags. */
 bool inst_find_waits(struct inst_ctx *cx);
 /* May a loop wait by calling this function? */
 bool inst_is_strong_function(const struct ptx_func *f);
 
 /* shuffle.c: examines the whole module before anything is changed; false: a defect of ours. */
-bool inst_order_begin(struct inst_ctx *cx);
+bool inst_shuffle_begin(struct inst_ctx *cx);
 void inst_shuffle_function(struct inst_ctx *cx);
 /* Where a record is written, %nsmid stands for the shape of clusters: inserts how the target
  * computes it. is_ours: the whole function is Collider's. Sets cx->f. */
 void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 /* The declaration of the object's order table. */
-struct ptx_str inst_order_table(struct inst_ctx *cx);
+struct ptx_str inst_shuffle_table(struct inst_ctx *cx);
 
 /* prune/prune.c: reads its templates; false: they are wrong. Then: is the access left without a
  * check (counted), or checked only outside of a contract? */

@@ -10,9 +10,9 @@
 #include "instrument/internal.h"
 
 #include "device/device.h"
-#include "race/layout/guard.h"
+#include "race/layout/iguard.h"
 #include "race/layout/watch.h"
-#include "race/shadow.h"
+#include "race/layout/history.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@
 
 #define CONST_BYTES 65536u
 
-/* What the second text of guard.cu needs: atom.cas.b128. */
-#define GUARD90_SM	  90u
-#define GUARD90_PTX_MAJOR 8
-#define GUARD90_PTX_MINOR 4
+/* What the second text of iguard.cu needs: atom.cas.b128. */
+#define IGUARD90_SM	   90u
+#define IGUARD90_PTX_MAJOR 8
+#define IGUARD90_PTX_MINOR 4
 
 /* Defaults of a module that no agent has modified: check nothing, except under --trap. */
 #define DEFAULT_RSLEEP 2500u /* half of 5000 ns: nanosleep takes up to twice its operand */
@@ -72,7 +72,7 @@ static void add_knobs_as(struct inst_ctx *cx, struct ptx_item *at, struct ptx_st
 	_Static_assert(offsetof(struct race_knobs, flags) == 24, "template knobs");
 	_Static_assert(offsetof(struct race_knobs, dense) == 28, "template knobs");
 	_Static_assert(offsetof(struct race_knobs, sparse) == 56, "template knobs");
-	_Static_assert(offsetof(struct race_knobs, order_id) == 60, "template knobs");
+	_Static_assert(offsetof(struct race_knobs, shuffle_id) == 60, "template knobs");
 	_Static_assert(offsetof(struct race_knobs, window) == 52, "template knobs");
 	add_raw(cx, at,
 		inst_module_text(cx, "knobs",
@@ -80,7 +80,7 @@ static void add_knobs_as(struct inst_ctx *cx, struct ptx_item *at, struct ptx_st
 				   inst_num(DEFAULT_RSLEEP), inst_num(DEFAULT_WSLEEP),
 				   inst_num(sample), inst_num(flags), inst_num(RACE_DENSE_ALL),
 				   inst_num(RACE_WINDOW), inst_num(RACE_DENSE_ALL),
-				   inst_num(cx->order_id))));
+				   inst_num(cx->shuffle_id))));
 }
 
 static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
@@ -279,8 +279,8 @@ static void add_iguard_block(struct inst_ctx *cx, struct ptx_item *at)
 		add_raw(cx, at,
 			inst_module_text(
 				cx, "words",
-				T(PTX_STR(RACE_GUARD_BYTES_SYMBOL), inst_num(1), inst_num(1))));
-	add_history_block(cx, at, PTX_STR(RACE_GUARD_SYMBOL),
+				T(PTX_STR(RACE_IGUARD_BYTES_SYMBOL), inst_num(1), inst_num(1))));
+	add_history_block(cx, at, PTX_STR(RACE_IGUARD_SYMBOL),
 			  !(cx->opt->sanitize & RACE_DETECT(HIRACE)));
 }
 
@@ -306,7 +306,7 @@ bool inst_add_history(struct inst_ctx *cx)
 	struct ptx_item *at = first_code(cx->m);
 
 	add_hirace_block(cx, at);
-	return add_history_functions(cx, at, race_device_history, race_device_history_size);
+	return add_history_functions(cx, at, race_device_hirace, race_device_hirace_size);
 }
 
 void inst_add_scratch(struct inst_ctx *cx, const char *symbol)
@@ -323,10 +323,10 @@ bool inst_add_guard(struct inst_ctx *cx)
 	struct ptx_item *at = first_code(cx->m);
 
 	add_iguard_block(cx, at);
-	if (cx->m->sm < GUARD90_SM)
-		return add_history_functions(cx, at, race_device_guard, race_device_guard_size);
-	ptx_raise_version(cx->m, GUARD90_PTX_MAJOR, GUARD90_PTX_MINOR);
-	return add_history_functions(cx, at, race_device_guard90, race_device_guard90_size);
+	if (cx->m->sm < IGUARD90_SM)
+		return add_history_functions(cx, at, race_device_iguard, race_device_iguard_size);
+	ptx_raise_version(cx->m, IGUARD90_PTX_MAJOR, IGUARD90_PTX_MINOR);
+	return add_history_functions(cx, at, race_device_iguard90, race_device_iguard90_size);
 }
 
 static void add_watch_block(struct inst_ctx *cx, struct ptx_item *at)
@@ -378,9 +378,9 @@ bool inst_add_runtime(struct inst_ctx *cx)
 		return false;
 	if (has_tensor)
 		cx->tensor = add_functions(cx, at, race_device_tensor, race_device_tensor_size);
-	bool has_order = cx->reads_ids && !(cx->order_flags & RACE_ORDER_FIXED);
+	bool has_order = cx->reads_ids && !(cx->shuffle_flags & RACE_SHUFFLE_FIXED);
 	if (has_order)
-		cx->block = add_functions(cx, at, race_device_order, race_device_order_size);
+		cx->block = add_functions(cx, at, race_device_shuffle, race_device_shuffle_size);
 	return (!has_tensor || cx->tensor) && (!has_order || cx->block);
 }
 
@@ -485,6 +485,6 @@ bool inst_add_sites(struct inst_ctx *cx)
 	fill_late(cx, hash);
 	add_raw(cx, first_code(cx->m), text);
 	if (cx->opt->sanitize & RACE_DETECT(COLLIDE))
-		add_raw(cx, first_code(cx->m), inst_order_table(cx));
+		add_raw(cx, first_code(cx->m), inst_shuffle_table(cx));
 	return true;
 }

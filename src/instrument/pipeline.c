@@ -186,7 +186,7 @@ static void collide_function(struct inst_ctx *cx)
 	inst_collide_function(cx, cx->plan);
 	inst_forget_locs(cx);
 	if (!cx->f->is_entry && cx->plan->ngroups)
-		cx->order_flags |= RACE_ORDER_FOLLOWER;
+		cx->shuffle_flags |= RACE_SHUFFLE_FOLLOWER;
 }
 
 static uint32_t statements_of(const struct ptx_func *f)
@@ -310,7 +310,7 @@ static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 	struct inst_plan plan = {0};
 
 	if (!inst_begin_function(cx, f)) {
-		cx->order_flags |= RACE_ORDER_SKIPPED;
+		cx->shuffle_flags |= RACE_SHUFFLE_SKIPPED;
 		return true;
 	}
 	/* A debugger that stops in the kernel shows line and variables without unwinding a call. */
@@ -416,7 +416,7 @@ static int run_pipelines(struct inst_ctx *cx)
 	int rc = 0;
 
 	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
-	if (!cx->module_ts || !inst_order_begin(cx) || !inst_read_prune(cx))
+	if (!cx->module_ts || !inst_shuffle_begin(cx) || !inst_read_prune(cx))
 		return BASE_EXIT_INTERNAL;
 	inst_read_files(cx);
 	if (!one_pass(cx, INST_PASS_CALLED))

@@ -7,7 +7,7 @@
  * 11.3, .loc).
  */
 #include "instrument/internal.h"
-#include "race/pair.h"
+#include "race/file/pair.h"
 
 #include <stdlib.h>
 #include <string.h>

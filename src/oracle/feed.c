@@ -3,7 +3,7 @@
  *
  * For lists of events (tests, litmus files); the machine calls the functions themselves.
  */
-#include "oracle/impl.h"
+#include "oracle/types.h"
 
 static void feed_access(struct oracle *o, const struct oracle_event *e)
 {

@@ -4,7 +4,7 @@
 #ifndef COLLIDER_ORACLE_LOOK_H
 #define COLLIDER_ORACLE_LOOK_H
 
-#include "oracle/impl.h"
+#include "oracle/types.h"
 
 /* ---- cell.c ---------------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ static inline struct oracle_strip *oracle_cell_strip(const struct oracle_cell *c
 		       : NULL;
 }
 
-/* strip.c: the word leaves its strip, and nothing of that is kept. */
+/* form_strip.c: the word leaves its strip, and nothing of that is kept. */
 void oracle_strip_leave(struct oracle *o, struct oracle_cell *c);
 
 /* ---- oracle.c -------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static inline const struct oracle_site *oracle_site_at(const struct oracle *o, u
 	return o->sites.v[site];
 }
 
-/* ---- sc.c -------------------------------------------------------------------------------- */
+/* ---- fence_sc.c ------------------------------------------------------------------------------ */
 
 /* The fence.sc's before what the clock knows, if their order is that of communication. */
 static inline uint64_t oracle_fences_of(const struct oracle *o, const struct oracle_clock *c)
@@ -126,7 +126,7 @@ static inline bool oracle_has_fences(const struct oracle_ext *e)
 	return x && (x->fences[0] || x->fences[1] || x->fences[2] || x->fences[3]);
 }
 
-/* ---- ext.c ----------------------------------------------------------------------------------- */
+/* ---- word.c ---------------------------------------------------------------------------------- */
 
 static inline enum oracle_class oracle_class_of(const struct oracle_site *s)
 {

@@ -1,7 +1,7 @@
 /*
- * order.h - release and acquire patterns (order.c): what orders threads, from events alone.
+ * order.h - release and acquire patterns (patterns.c): what orders threads, from events alone.
  *
- * Part of impl.h, which includes it after the types.
+ * Part of types.h, which includes it after the types.
  */
 #ifndef COLLIDER_ORACLE_ORDER_H
 #define COLLIDER_ORACLE_ORDER_H

@@ -1,5 +1,5 @@
 /*
- * shadow.h - what shadow.c and row.c share: the access being checked.
+ * shadow.h - what access.c and row.c share: the access being checked.
  */
 #ifndef COLLIDER_ORACLE_SHADOW_H
 #define COLLIDER_ORACLE_SHADOW_H
@@ -8,7 +8,7 @@
 
 #define ORACLE_PLAIN_BYTES 0xfu
 
-/* The members of a set of readers: records, or 8 bytes each for single lanes (singles.c). */
+/* The members of a set of readers: records, or 8 bytes each for single lanes (form_singles.c). */
 static inline uint64_t *oracle_singles_of(struct oracle_readers *s)
 {
 	return (uint64_t *)(void *)s->v;
@@ -292,7 +292,7 @@ static inline void oracle_fetch_lists(const struct oracle_ext *e)
 	}
 }
 
-/* ext.c: records by class. */
+/* word.c: records by class. */
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
 /* The place of one more record. */
 struct oracle_rec *oracle_list_grow(struct oracle *o, struct oracle_list **at);
@@ -375,12 +375,12 @@ bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, ui
 bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
 			     uint32_t word);
 
-/* log.c: is all of the word's log before the row's access? */
+/* form_log.c: is all of the word's log before the row's access? */
 bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  const struct oracle_cell *c, uint32_t word);
 
-/* strip.c: strong accesses of a warp to neighbouring words; n->site and n->place are set. false:
- * nothing is done. */
+/* form_strip.c: strong accesses of a warp to neighbouring words; n->site and n->place are set.
+ * false: nothing is done. */
 bool oracle_strip_access(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
 			 uint32_t mask, const uint64_t *addresses);
 /* Is all of the strip before the row's access to a word of it? */
@@ -390,11 +390,11 @@ bool oracle_strip_is_before(struct oracle_now *n, const struct oracle_row *row,
 uint64_t oracle_strip_before(const struct oracle_cell *c, uint64_t word);
 void oracle_strip_expand(struct oracle *o, struct oracle_strip *s, struct oracle_ext *e,
 			 uint64_t word);
-/* write.c, shadow.c: keeps a strong access that nothing is to be compared with. */
+/* write.c, access.c: keeps a strong access that nothing is to be compared with. */
 void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e);
 void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e);
 
-/* readers.c: sets of readers that words share. */
+/* form_readers.c: sets of readers that words share. */
 static inline struct oracle_readers *oracle_set_of(uint64_t r)
 {
 	return (struct oracle_readers *)(uintptr_t)r;

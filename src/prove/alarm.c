@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-void alarm_place(struct check *c, const struct ptx_stmt *s, const char **file, uint32_t *line)
+void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **file, uint32_t *line)
 {
 	*file = "";
 	*line = 0;
@@ -32,7 +32,7 @@ static const struct ptx_stmt *own_statement(struct check *c, const struct ptx_st
 	for (size_t i = 0; i < ir->steps.n && at; i++) {
 		if (ir->steps.v[i].at != at)
 			continue;
-		for (uint32_t k = ir->steps.v[i].call; k && launch_is_library(ir, c->o, at);
+		for (uint32_t k = ir->steps.v[i].call; k && prove_launch_is_library(ir, c->o, at);
 		     k = ir->calls.v[k].outer)
 			at = ir->calls.v[k].at;
 		return at;
@@ -40,7 +40,7 @@ static const struct ptx_stmt *own_statement(struct check *c, const struct ptx_st
 	return at;
 }
 
-const char *alarm_object(struct check *c, const struct ev_access *a)
+const char *prove_alarm_object(struct check *c, const struct ev_access *a)
 {
 	const struct ir *ir = c->e->ir;
 
@@ -51,7 +51,7 @@ const char *alarm_object(struct check *c, const struct ev_access *a)
 				   race_demangle(c->arena, raw));
 	}
 	if (a->root.kind == EV_ROOT_PARAM) {
-		const struct names_param *p = names_param_at(&c->names, a->root.id);
+		const struct names_param *p = prove_names_param_at(&c->names, a->root.id);
 		if (p && p->is_known)
 			return base_printf(c->arena, "the array of parameter %s", p->name);
 		return base_printf(c->arena, "the array of parameter %u",
@@ -61,13 +61,13 @@ const char *alarm_object(struct check *c, const struct ev_access *a)
 					      : "an address that is not understood";
 }
 
-void alarm_problem(enum race_problem_kind kind, const struct ptx_stmt *at, const char *text,
-		   void *arg)
+void prove_alarm_problem(enum race_problem_kind kind, const struct ptx_stmt *at, const char *text,
+			 void *arg)
 {
 	struct race_problem p = {.kind = kind, .text = text, .ptx_line = at ? at->line : 0};
 	struct check *c = arg;
 
-	alarm_place(c, own_statement(c, at), &p.file, &p.line);
+	prove_alarm_place(c, own_statement(c, at), &p.file, &p.line);
 	if (strstr(text, "gave up"))
 		p.cause = RACE_CAUSE_TIMEOUT;
 	for (size_t i = 0; i < c->k->problems.n; i++)
@@ -95,7 +95,7 @@ static const char *instruction(struct check *c, const struct ir_step *st)
 static void fill_side(struct check *c, struct race_alarm_side *s, const struct ev_access *a)
 {
 	struct names_var vars[RACE_ALARM_VARS];
-	uint32_t n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+	uint32_t n = prove_names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
 
 	s->kind = a->mem->kind;
 	s->strength = a->mem->strength;
@@ -103,19 +103,19 @@ static void fill_side(struct check *c, struct race_alarm_side *s, const struct e
 	s->ptx_line = a->step->at->line;
 	s->is_approx_index = a->off->is_approx;
 	s->is_approx_path = a->guard->is_approx;
-	alarm_place(c, a->step->at, &s->file, &s->line);
+	prove_alarm_place(c, a->step->at, &s->file, &s->line);
 	s->col = a->step->at->loc ? a->step->at->loc->col : 0;
 	s->text = instruction(c, a->step);
-	s->index = names_write(&c->names, a->off, vars, n);
+	s->index = prove_names_write(&c->names, a->off, vars, n);
 }
 
 /* ---- variables ---------------------------------------------------------------------------- */
 
-void alarm_watch(struct check *c, const struct ev_access *a, struct replay_watch *w)
+void prove_alarm_watch(struct check *c, const struct ev_access *a, struct replay_watch *w)
 {
 	struct names_var vars[RACE_ALARM_VARS];
 
-	w->n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+	w->n = prove_names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
 	for (uint32_t i = 0; i < w->n; i++) {
 		w->what[i].reg = vars[i].reg;
 		w->what[i].object = vars[i].object;
@@ -128,7 +128,7 @@ static uint64_t extended(uint64_t v, unsigned bytes, bool is_signed)
 {
 	unsigned w = bytes && bytes < 8 ? 8 * bytes : 64;
 
-	return is_signed ? (uint64_t)ex_signed(v, w) : v & ex_mask(w);
+	return is_signed ? (uint64_t)prove_ex_signed(v, w) : v & prove_ex_mask(w);
 }
 
 static struct race_alarm_var *add_var(struct race_alarm *al, const char *name)
@@ -148,7 +148,7 @@ static struct race_alarm_var *add_var(struct race_alarm *al, const char *name)
 static void add_globals(struct check *c, struct race_alarm *al)
 {
 	for (uint32_t i = 0; i < al->nparams; i++) {
-		const struct names_param *p = names_param_at(&c->names, al->param[i].off);
+		const struct names_param *p = prove_names_param_at(&c->names, al->param[i].off);
 		if (!p || !p->is_known || p->bytes != al->param[i].bytes || p->is_pointer ||
 		    al->nvars == RACE_ALARM_VARS)
 			continue;
@@ -169,7 +169,7 @@ static void add_contents(struct check *c, struct race_alarm *al, const struct sm
 	_Static_assert(SMT_MAX_CONTENTS <= RACE_ALARM_CONTENTS, "all contents of a model fit");
 
 	for (uint32_t i = 0; i < m->ncontents && !al->is_true; i++) {
-		const struct names_param *p = names_param_at(&c->names, m->content[i].param);
+		const struct names_param *p = prove_names_param_at(&c->names, m->content[i].param);
 		struct race_alarm_content *to = &al->content[al->ncontents++];
 		to->param = m->content[i].param;
 		to->at = m->content[i].at;
@@ -183,7 +183,7 @@ static bool depends(const struct ex *v, const struct ex *on)
 {
 	while ((on->op == EX_SEXT || on->op == EX_ZEXT || on->op == EX_TRUNC) && on->n)
 		on = on->a[0];
-	return v && on->is_approx && ex_contains(v, on);
+	return v && on->is_approx && prove_ex_contains(v, on);
 }
 
 /* A number that follows from the launch and the thread, where the replay didn't come so far. */
@@ -227,7 +227,7 @@ static bool number_of(struct launch_thread *t, const struct ex *v, uint64_t *out
 		*out = x[0] & 1 ? x[1] : x[2];
 		return true;
 	}
-	return ex_fold((enum ex_op)v->op, v->w, v->a[0]->w, x[0], x[1], out);
+	return prove_ex_fold((enum ex_op)v->op, v->w, v->a[0]->w, x[0], x[1], out);
 }
 
 static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
@@ -235,10 +235,10 @@ static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
 {
 	const struct replay_meeting *met = f->met;
 	struct names_var vars[RACE_ALARM_VARS];
-	uint32_t n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+	uint32_t n = prove_names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
 
 	for (uint32_t i = n; i-- > 0;) { /* in the order of the source */
-		if (names_param_called(&c->names, vars[i].name, strlen(vars[i].name)) &&
+		if (prove_names_param_called(&c->names, vars[i].name, strlen(vars[i].name)) &&
 		    c->e->ir->steps.v[a->index].call == 0)
 			continue;
 		struct race_alarm_var *v = add_var(al, vars[i].name);
@@ -266,7 +266,7 @@ static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
 
 /* ---- alarms ------------------------------------------------------------------------------- */
 
-struct race_alarm *alarm_find(struct check *c)
+struct race_alarm *prove_alarm_find(struct check *c)
 {
 	for (size_t i = 0; i < c->k->alarms.n; i++) {
 		struct race_alarm *al = &c->k->alarms.v[i];
@@ -286,16 +286,16 @@ static const char *order_of(struct check *c, const struct replay_meeting *met)
 	if (!met || met->order == IR_NONE || !*(met->why ? met->why : ""))
 		return "";
 	st = &c->e->ir->steps.v[met->order];
-	alarm_place(c, st->at, &file, &line);
+	prove_alarm_place(c, st->at, &file, &line);
 	if (!st->at)
 		return "";
 	return base_printf(c->arena, "line %u: %s", line ? line : st->at->line, instruction(c, st));
 }
 
-void alarm_raise(struct check *c, const struct alarm_facts *f)
+void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 {
 	struct race_alarm al = {.is_true = f->is_true, .cls = c->cls, .is_exited = f->is_exited};
-	struct race_alarm *old = alarm_find(c);
+	struct race_alarm *old = prove_alarm_find(c);
 
 	c->is_done |= f->is_true && !f->is_benign;
 	if (old && !old->is_benign && (old->is_true || !f->is_true || f->is_benign))
@@ -304,7 +304,7 @@ void alarm_raise(struct check *c, const struct alarm_facts *f)
 		return;
 	al.level = c->level;
 	al.is_benign = f->is_benign;
-	al.object = alarm_object(c, c->a);
+	al.object = prove_alarm_object(c, c->a);
 	al.reason = f->reason ? f->reason : "";
 	al.order = f->is_true ? "" : order_of(c, f->met);
 	al.reproducer = "";
@@ -322,7 +322,8 @@ void alarm_raise(struct check *c, const struct alarm_facts *f)
 		}
 		al.nparams = f->m->nparams;
 		for (uint32_t i = 0; i < al.nparams; i++) {
-			const struct names_param *n = names_param_at(&c->names, f->m->param[i].off);
+			const struct names_param *n =
+				prove_names_param_at(&c->names, f->m->param[i].off);
 			al.param[i] = (struct race_alarm_param){.off = f->m->param[i].off,
 								.value = f->m->param[i].value,
 								.bytes = f->m->param[i].bytes};
@@ -348,12 +349,12 @@ static void write_access(struct check *c, const struct ev_access *a)
 	static const char *const kinds[] = {
 		[RACE_OP_READ] = "read", [RACE_OP_WRITE] = "write", [RACE_OP_RMW] = "update"};
 	struct names_var vars[RACE_ALARM_VARS];
-	uint32_t n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS), line;
-	const char *file, *at = names_write(&c->names, a->off, vars, n), *when, *text;
+	uint32_t n = prove_names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS), line;
+	const char *file, *at = prove_names_write(&c->names, a->off, vars, n), *when, *text;
 
-	alarm_place(c, a->step->at, &file, &line);
-	when = a->guard->op == EX_CONST ? NULL : names_write(&c->names, a->guard, vars, n);
-	text = base_printf(c->arena, "%s: %s %u at %s%s%s%s (line %u)", alarm_object(c, a),
+	prove_alarm_place(c, a->step->at, &file, &line);
+	when = a->guard->op == EX_CONST ? NULL : prove_names_write(&c->names, a->guard, vars, n);
+	text = base_printf(c->arena, "%s: %s %u at %s%s%s%s (line %u)", prove_alarm_object(c, a),
 			   kinds[a->mem->kind], a->mem->bytes, *at ? at : "...",
 			   a->off->is_approx ? " [approximated]" : "", when ? " if " : "",
 			   !when   ? ""
@@ -363,7 +364,7 @@ static void write_access(struct check *c, const struct ev_access *a)
 	base_vec_push(&c->k->protocol, text);
 }
 
-void protocol_write(struct check *c)
+void prove_write_protocol(struct check *c)
 {
 	const struct ev *e = c->e;
 
@@ -371,9 +372,10 @@ void protocol_write(struct check *c)
 	for (size_t i = 0; i < e->accesses.n; i++) {
 		bool is_first = true;
 		for (size_t k = 0; k < i; k++)
-			is_first &= !ev_same_root(&e->accesses.v[k].root, &e->accesses.v[i].root);
+			is_first &=
+				!prove_ev_same_root(&e->accesses.v[k].root, &e->accesses.v[i].root);
 		for (size_t k = i; k < e->accesses.n && is_first; k++)
-			if (ev_same_root(&e->accesses.v[k].root, &e->accesses.v[i].root))
+			if (prove_ev_same_root(&e->accesses.v[k].root, &e->accesses.v[i].root))
 				write_access(c, &e->accesses.v[k]);
 	}
 }

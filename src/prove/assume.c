@@ -55,7 +55,7 @@ static bool is_word(char c)
 
 static const struct ex *number(struct reader *r, uint64_t v)
 {
-	return r->e ? ex_const(r->e->pool, 64, v) : NULL;
+	return r->e ? prove_ex_const(r->e->pool, 64, v) : NULL;
 }
 
 /* A parameter's value, widened. */
@@ -66,8 +66,8 @@ static const struct ex *parameter(struct reader *r, const struct names_param *p)
 
 	if (p->bytes > 8 || (p->bytes & (p->bytes - 1)) || p->is_float)
 		return fail(r, base_printf(r->n->arena, "%s is no integer", p->name));
-	const struct ex *v = ex_param(pool, w, p->off);
-	return ex_un(pool, p->is_signed ? EX_SEXT : EX_ZEXT, 64, v);
+	const struct ex *v = prove_ex_param(pool, w, p->off);
+	return prove_ex_un(pool, p->is_signed ? EX_SEXT : EX_ZEXT, 64, v);
 }
 
 static const struct ex *name(struct reader *r)
@@ -81,7 +81,8 @@ static const struct ex *name(struct reader *r)
 			continue;
 		unsigned d = 3 * i + (unsigned)(r->p[len] - 'x');
 		r->p += len + 1;
-		return r->e ? ex_un(r->e->pool, EX_ZEXT, 64, ex_spec(r->e->pool, (enum ex_spec)d))
+		return r->e ? prove_ex_un(r->e->pool, EX_ZEXT, 64,
+					  prove_ex_spec(r->e->pool, (enum prove_ex_spec)d))
 			    : NULL;
 	}
 	while (is_word(*r->p))
@@ -90,7 +91,7 @@ static const struct ex *name(struct reader *r)
 		return fail(r, *r->p ? "expected a number or a name" : "the expression ends here");
 	if (!r->e)
 		return NULL;
-	const struct names_param *p = names_param_called(r->n, from, (size_t)(r->p - from));
+	const struct names_param *p = prove_names_param_called(r->n, from, (size_t)(r->p - from));
 	if (p)
 		return parameter(r, p);
 	return fail(r, base_printf(r->n->arena, "the kernel has no parameter '%.*s'",
@@ -113,14 +114,14 @@ static const struct ex *unary(struct reader *r)
 		r->p++;
 		v = unary(r);
 		if (v)
-			v = ex_un(r->e->pool, EX_ZEXT, 64,
-				  ex_bin(r->e->pool, EX_EQ, v, number(r, 0)));
+			v = prove_ex_un(r->e->pool, EX_ZEXT, 64,
+					prove_ex_bin(r->e->pool, EX_EQ, v, number(r, 0)));
 	} else if (take(r, "-")) {
 		v = unary(r);
-		v = v ? ex_bin(r->e->pool, EX_SUB, number(r, 0), v) : NULL;
+		v = v ? prove_ex_bin(r->e->pool, EX_SUB, number(r, 0), v) : NULL;
 	} else if (take(r, "~")) {
 		v = unary(r);
-		v = v ? ex_not(r->e->pool, v) : NULL;
+		v = v ? prove_ex_not(r->e->pool, v) : NULL;
 	} else if (*r->p >= '0' && *r->p <= '9') {
 		v = number(r, strtoull(r->p, &end, 0));
 		r->p = end;
@@ -155,7 +156,7 @@ static const struct {
 
 static const struct ex *truth(struct reader *r, const struct ex *v)
 {
-	return ex_not(r->e->pool, ex_bin(r->e->pool, EX_EQ, v, number(r, 0)));
+	return prove_ex_not(r->e->pool, prove_ex_bin(r->e->pool, EX_EQ, v, number(r, 0)));
 }
 
 static const struct ex *combine(struct reader *r, size_t op, const struct ex *a, const struct ex *b)
@@ -164,13 +165,14 @@ static const struct ex *combine(struct reader *r, size_t op, const struct ex *a,
 	const struct ex *v;
 
 	if (ops[op].is_test) {
-		v = ex_bin(p, ops[op].op, truth(r, a), truth(r, b));
-		return ex_un(p, EX_ZEXT, 64, v);
+		v = prove_ex_bin(p, ops[op].op, truth(r, a), truth(r, b));
+		return prove_ex_un(p, EX_ZEXT, 64, v);
 	}
-	v = ops[op].is_swapped ? ex_bin(p, ops[op].op, b, a) : ex_bin(p, ops[op].op, a, b);
+	v = ops[op].is_swapped ? prove_ex_bin(p, ops[op].op, b, a)
+			       : prove_ex_bin(p, ops[op].op, a, b);
 	if (v->w == 1) {
-		v = ops[op].is_not ? ex_not(p, v) : v;
-		v = ex_un(p, EX_ZEXT, 64, v);
+		v = ops[op].is_not ? prove_ex_not(p, v) : v;
+		v = prove_ex_un(p, EX_ZEXT, 64, v);
 	}
 	return v;
 }
@@ -255,23 +257,24 @@ static void read_injective(struct reader *r, struct ev_assume *out)
 		fail(r, "expected injective(PARAMETER) or injective(PARAMETER, COUNT)");
 	if (!r->e || r->wrong)
 		return;
-	const struct names_param *p = names_param_called(r->n, from, len);
+	const struct names_param *p = prove_names_param_called(r->n, from, len);
 	if (!p || p->bytes != 8) {
 		fail(r, base_printf(r->n->arena, "the kernel has no array '%.*s'", (int)len, from));
 		return;
 	}
 	out->kind = IR_ASSUME_INJECTIVE;
 	out->root = (struct ev_root){.kind = EV_ROOT_PARAM, .id = p->off};
-	out->root.base = ex_any_param(r->e->pool, 64, p->off);
+	out->root.base = prove_ex_any_param(r->e->pool, 64, p->off);
 	out->off = number(r, 0);
 	out->count = n;
 	out->bytes = 0; /* of what is loaded: see assume_element */
 	for (size_t i = 0; i < r->e->accesses.n; i++)
-		if (ev_same_root(&r->e->accesses.v[i].root, &out->root))
+		if (prove_ev_same_root(&r->e->accesses.v[i].root, &out->root))
 			out->bytes = r->e->accesses.v[i].mem->bytes;
 }
 
-const char *assume_read(struct names *n, struct ev *e, const char *text, struct ev_assume *out)
+const char *prove_assume_read(struct names *n, struct ev *e, const char *text,
+			      struct ev_assume *out)
 {
 	struct reader r = {.n = n, .e = e, .text = text, .p = text};
 	struct base_arena *a = n->arena;
@@ -280,7 +283,7 @@ const char *assume_read(struct names *n, struct ev *e, const char *text, struct 
 	out->loop = out->index = IR_NONE;
 	out->text = base_strdup(a, text);
 	if (e)
-		out->guard = ex_const(e->pool, 1, 1);
+		out->guard = prove_ex_const(e->pool, 1, 1);
 	skip(&r);
 	if (!strncmp(r.p, "distinct(", 9)) {
 		r.p += 9;
@@ -304,7 +307,7 @@ const char *prove_check_assume(const char *text, struct base_arena *arena)
 	struct names n = {.arena = arena};
 	struct ev_assume ignored;
 
-	return assume_read(&n, NULL, text, &ignored);
+	return prove_assume_read(&n, NULL, text, &ignored);
 }
 
 /* ---- with numbers -------------------------------------------------------------------------- */
@@ -341,7 +344,7 @@ static bool param_of(const struct assume_trial *t, const struct ex *leaf, uint64
 	return !t->m || leaf->w < 64;
 }
 
-bool assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_trial *t)
+bool prove_assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_trial *t)
 {
 	for (unsigned turn = 0; turn < 64 && v->op != EX_CONST; turn++) {
 		unsigned budget = 4000;
@@ -351,7 +354,8 @@ bool assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_
 		uint64_t n = leaf->op == EX_PARAM ? 0 : t->spec[leaf->imm];
 		if (leaf->op == EX_PARAM && !param_of(t, leaf, &n))
 			return false;
-		v = ex_replace(pool, v, leaf, ex_const(pool, leaf->w, n & ex_mask(leaf->w)));
+		v = prove_ex_replace(pool, v, leaf,
+				     prove_ex_const(pool, leaf->w, n & prove_ex_mask(leaf->w)));
 	}
 	return v->op == EX_CONST && (v->imm & 1);
 }

@@ -48,23 +48,23 @@ struct check {
 	uint64_t disjoint[CHECK_DISJOINT][2];
 	unsigned ndisjoint;
 	bool has_others_disjoint, has_slots_disjoint;
-	bool has_lanes; /* meet_has_lanes */
-	bool is_tried;	/* tries_first was asked about the pair, at this level */
+	bool has_lanes; /* prove_meet_has_lanes */
+	bool is_tried;	/* prove_tries_first was asked about the pair, at this level */
 	unsigned searches;
 	unsigned refusals;   /* bit-vectors that gave up on a better model */
-	uint64_t steps_left; /* of tries_first */
+	uint64_t steps_left; /* of prove_tries_first */
 	/* remedy.c: no alarms, only whether all is proven */
 	bool is_trial, has_failed;
 	bool *is_open; /* by access: some pair with it isn't proven */
 };
 
 /* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
-uint64_t check_now_ms(void);
+uint64_t prove_now_ms(void);
 /* A query's limits, of so many milliseconds of processor time that are left: on the clock on the
  * wall it gets much more. Who gives a kernel more time gives its queries more: on a busy machine
  * the same work takes more processor time, too. */
 #define CHECK_QUERY_MS 3000
-static inline void check_limit_time(struct smt_query *q, uint64_t left)
+static inline void prove_limit_time(struct smt_query *q, uint64_t left)
 {
 	uint64_t most = left / 3 > CHECK_QUERY_MS ? left / 3 : CHECK_QUERY_MS;
 
@@ -74,16 +74,17 @@ static inline void check_limit_time(struct smt_query *q, uint64_t left)
 /* Is this pair's case impossible by the solver? For remedy.c: everything that may conflict, in all
  * cases;
  * with c->is_trial set no alarm is raised, and c->has_failed says whether one would be. */
-void check_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
+void prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
 
 /* alarm.c: what to say. */
-void alarm_place(struct check *c, const struct ptx_stmt *s, const char **file, uint32_t *line);
-const char *alarm_object(struct check *c, const struct ev_access *a);
-void alarm_problem(enum race_problem_kind kind, const struct ptx_stmt *at, const char *text,
-		   void *check);
+void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **file,
+		       uint32_t *line);
+const char *prove_alarm_object(struct check *c, const struct ev_access *a);
+void prove_alarm_problem(enum race_problem_kind kind, const struct ptx_stmt *at, const char *text,
+			 void *check);
 /* The variables at an access, to be watched in a replay. */
-void alarm_watch(struct check *c, const struct ev_access *a, struct replay_watch *w);
-struct race_alarm *alarm_find(struct check *c);
+void prove_alarm_watch(struct check *c, const struct ev_access *a, struct replay_watch *w);
+struct race_alarm *prove_alarm_find(struct check *c);
 /* Of the pair in hand; m, met: NULL where there is no launch. */
 struct alarm_facts {
 	const struct smt_model *m;
@@ -91,22 +92,22 @@ struct alarm_facts {
 	bool is_true, is_exited, is_benign;
 	const char *reason;
 };
-void alarm_raise(struct check *c, const struct alarm_facts *f);
+void prove_alarm_raise(struct check *c, const struct alarm_facts *f);
 
 /* tries.c: small launches before the solver is asked, and near to its model. True: the pair races
  * in *m, within the contract. */
-void tries_open(struct check *c);
-bool tries_first(struct check *c, const struct replay_pair *p, struct smt_model *m,
-		 struct replay_meeting *met);
-bool tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
-		struct replay_meeting *met);
+void prove_tries_open(struct check *c);
+bool prove_tries_first(struct check *c, const struct replay_pair *p, struct smt_model *m,
+		       struct replay_meeting *met);
+bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
+		      struct replay_meeting *met);
 
 /* quick.c: can two accesses touch the same memory, by their roots? *forced: without a way to
  * compare where. */
-bool quick_may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
-		     bool *forced);
+bool prove_quick_may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
+			   bool *forced);
 /* Can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
-bool quick_is_apart(struct check *c, const uint8_t *counters);
+bool prove_quick_is_apart(struct check *c, const uint8_t *counters);
 /* Do both threads have the same value? */
 bool quick_is_shared(const struct check *c, const struct ex *v, const uint8_t *counters);
 /* linear.c: the same by the bits of the offsets and guards. */
@@ -115,26 +116,26 @@ bool linear_is_apart(struct check *c, const uint8_t *counters);
 typedef bool split_fn(struct check *c, const uint8_t *counters);
 bool split_is_apart(struct check *c, const uint8_t *counters, split_fn *fn);
 /* meet.c: in the open query, what barriers of some lanes order, and tickets that differ. */
-void meet_hold(struct check *c);
+void prove_meet_hold(struct check *c);
 /* Is there a barrier of some lanes that orders? Then the lanes of a warp are asked about apart. */
-bool meet_has_lanes(const struct check *c);
+bool prove_meet_has_lanes(const struct check *c);
 /* contract.c */
-void check_say_contract(struct check *c);
+void prove_say_contract(struct check *c);
 /* pins.c: parameters that the assumptions give a number or bounds, for ex_pool. */
-uint32_t pins_find(const struct ev *e, struct ex_pin *out);
+uint32_t prove_pins_find(const struct ev *e, struct ex_pin *out);
 /* remedy.c: assumptions that take alarms away. */
-void remedy_find(struct check *c);
+void prove_remedy_find(struct check *c);
 /* What each array is accessed with, as text. */
-void protocol_write(struct check *c);
+void prove_write_protocol(struct check *c);
 
 /* pairs.c: what holds in thread t at a block, where `guard` lets it come; for both threads. */
-void check_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t);
-void check_hold_both(struct check *c, uint32_t a, uint32_t b);
+void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t);
+void prove_hold_both(struct check *c, uint32_t a, uint32_t b);
 /* All pairs; c->is_open says which accesses aren't proven. */
-void check_pairs(struct check *c);
+void prove_all_pairs(struct check *c);
 
 /* kernel.c: analyses one kernel into *k; strings in arena. */
-void kernel_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
+void prove_kernel(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
 		  struct base_arena *arena, struct race_proof *k);
 
 /* The same of one contract: into c->k, with the dimensions that count as read. */
@@ -150,7 +151,7 @@ void launches_check(struct check *c, struct ptx_module *m, struct ptx_func *f,
 		    const struct launch_reads *reads);
 
 /* wire.c: a kernel's result as bytes and back. Returns false when the bytes are cut off. */
-void wire_write(const struct race_proof *k, struct base_buf *out);
+void prove_wire_write(const struct race_proof *k, struct base_buf *out);
 struct wire_job {
 	const char *text; /* the PTX, of `size` bytes */
 	size_t size;
@@ -158,10 +159,10 @@ struct wire_job {
 	const struct prove_options *o;
 };
 /* The result of an earlier run; false: there is none, or o->cache is NULL. */
-bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k);
-/* Keeps a result as wire_write made it. Fails silently. */
-void wire_keep(const struct wire_job *j, const char *p, size_t n);
-bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k);
+bool prove_wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k);
+/* Keeps a result as prove_wire_write made it. Fails silently. */
+void prove_wire_keep(const struct wire_job *j, const char *p, size_t n);
+bool prove_wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k);
 
 /* ---- launch.c: the dimensions ---- */
 
@@ -169,25 +170,27 @@ bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_pr
 
 /* CUDA's, of blockDim x y z, gridDim x y z. */
 extern const uint32_t launch_limits[6];
-uint64_t launch_max_threads(const struct ir *ir);
+uint64_t prove_launch_max_threads(const struct ir *ir);
 
 struct launch_reads {
 	bool is_read[6];
 	/* Nothing says how many threads of a block, blocks of a grid there are: one by default. */
 	bool is_one_thread, is_one_block;
 };
-void launch_reads_of(const struct ir *ir, const struct prove_options *o, struct launch_reads *out);
+void prove_launch_reads_of(const struct ir *ir, const struct prove_options *o,
+			   struct launch_reads *out);
 /* The same when the kernel is evaluated: takes back what only a library reads. True: something. */
-bool launch_refine(const struct ev *e, const struct prove_options *o, struct launch_reads *reads);
+bool prove_launch_refine(const struct ev *e, const struct prove_options *o,
+			 struct launch_reads *reads);
 /* Dimensions that aren't read are 1; the others have CUDA's limits, the kernel's, or what the
  * options say. */
-void launch_find(const struct ir *ir, const struct prove_options *o, const char *kernel,
-		 const struct launch_reads *reads, struct ex_launch *l);
+void prove_launch_find(const struct ir *ir, const struct prove_options *o, const char *kernel,
+		       const struct launch_reads *reads, struct ex_launch *l);
 /* Are two launches of one kernel, with equal dimensions and arrays? */
 bool launch_is_alike(const struct prove_launch *a, const struct prove_launch *b);
 /* Is a statement from a header of the toolkit, or below one of the -isystem folders? */
-bool launch_is_library(const struct ir *ir, const struct prove_options *o,
-		       const struct ptx_stmt *at);
+bool prove_launch_is_library(const struct ir *ir, const struct prove_options *o,
+			     const struct ptx_stmt *at);
 
 /* ---- contract.c: the launch contract, and whether any launch keeps to it ---- */
 
@@ -204,7 +207,7 @@ struct contract {
 	struct base_arena *arena;
 	struct names *names;
 	struct race_proof_counts *counts;
-	uint64_t deadline; /* of check_now_ms */
+	uint64_t deadline; /* of prove_now_ms */
 	unsigned rlimit;
 	struct ex_pin pin[EX_MAX_PINS]; /* what the assumptions say of parameters */
 	uint32_t npins;
@@ -213,22 +216,22 @@ struct contract {
 };
 
 /* Dimensions of the options that no launch of this kernel can have are reported. True: none. */
-bool contract_check_launch(struct contract *c, const struct ir *ir);
+bool prove_contract_check_launch(struct contract *c, const struct ir *ir);
 /* --param as assumptions. False: a value that its parameter can't hold was reported. */
-bool contract_add_params(struct contract *c);
+bool prove_contract_add_params(struct contract *c);
 /* --assume. False: an expression that this kernel can't have was reported. */
-bool contract_add_assumes(struct contract *c);
+bool prove_contract_add_assumes(struct contract *c);
 /* launches.c; --launches: the launches of this kernel that were recorded. False: there is none. */
-bool contract_add_launches(struct contract *c, const char *kernel);
+bool prove_contract_add_launches(struct contract *c, const char *kernel);
 /* Is there surely a launch that keeps to all assumptions? With an access: may some thread come to
  * it? Reports nothing. */
-bool contract_has_launch(struct contract *c, const struct ev_access *a);
+bool prove_contract_has_launch(struct contract *c, const struct ev_access *a);
 /*
  * Reports assumptions that contradict each other or the launch, and assumptions that never hold
  * where control reaches them. False: no launch keeps to the contract, so nothing can be proven.
  */
-bool contract_check(struct contract *c);
+bool prove_contract_check(struct contract *c);
 /* Reports accesses that only the assumptions keep from being reached. */
-void contract_check_accesses(struct contract *c);
+void prove_contract_check_accesses(struct contract *c);
 
 #endif

@@ -29,7 +29,7 @@ static bool deny(struct contract *c, const char *text)
 	return false;
 }
 
-bool contract_check_launch(struct contract *c, const struct ir *ir)
+bool prove_contract_check_launch(struct contract *c, const struct ir *ir)
 {
 	const uint32_t *dim = c->o->dim, *req = ir->f->reqntid;
 	uint64_t threads = 1;
@@ -56,18 +56,18 @@ bool contract_check_launch(struct contract *c, const struct ir *ir)
 		ok = deny(c, base_printf(c->arena,
 					 "a block of %llu threads is above CUDA's limit of %d",
 					 (unsigned long long)threads, MAX_BLOCK_THREADS));
-	else if (ok && threads > launch_max_threads(ir))
+	else if (ok && threads > prove_launch_max_threads(ir))
 		ok = deny(c, base_printf(c->arena,
 					 "a block of %llu threads contradicts the kernel's "
 					 ".maxntid, %llu",
 					 (unsigned long long)threads,
-					 (unsigned long long)launch_max_threads(ir)));
+					 (unsigned long long)prove_launch_max_threads(ir)));
 	return ok;
 }
 
 /* ---- parameters ----------------------------------------------------------------------- */
 
-bool contract_add_params(struct contract *c)
+bool prove_contract_add_params(struct contract *c)
 {
 	const struct ir *ir = c->e->ir;
 	struct ex_pool *pool = c->e->pool;
@@ -76,7 +76,7 @@ bool contract_add_params(struct contract *c)
 	for (uint32_t i = 0; i < c->o->nparams; i++) {
 		const char *name = c->o->param[i].name;
 		const struct names_param *called =
-			name ? names_param_called(c->names, name, strlen(name)) : NULL;
+			name ? prove_names_param_called(c->names, name, strlen(name)) : NULL;
 		uint32_t index =
 			called ? (uint32_t)(called - c->names->param) + 1 : c->o->param[i].index;
 		uint64_t o = (uint64_t)ir->param_object + index - 1;
@@ -93,30 +93,31 @@ bool contract_add_params(struct contract *c)
 		if (w > 64 || !w)
 			continue;
 		bool is_negative = value >> (w - 1) == UINT64_MAX >> (w - 1);
-		if ((value & ex_mask(w)) != value && !is_negative) {
+		if ((value & prove_ex_mask(w)) != value && !is_negative) {
 			ok = deny(c, base_printf(c->arena,
 						 "parameter %u has %llu bytes and can't be %llu",
 						 index, (unsigned long long)obj->bytes,
 						 (unsigned long long)value));
 			continue;
 		}
-		const struct ex *p = ex_any_param(pool, w, obj->off);
+		const struct ex *p = prove_ex_any_param(pool, w, obj->off);
 		struct ev_assume as = {.loop = IR_NONE, .index = IR_NONE, .param = i + 1};
-		as.guard = ex_const(pool, 1, 1);
-		as.holds = ex_bin(pool, EX_EQ, p, ex_const(pool, w, value & ex_mask(w)));
+		as.guard = prove_ex_const(pool, 1, 1);
+		as.holds = prove_ex_bin(pool, EX_EQ, p,
+					prove_ex_const(pool, w, value & prove_ex_mask(w)));
 		as.fact = as.holds;
 		base_vec_push(&c->e->assumes, as);
 	}
 	return ok;
 }
 
-bool contract_add_assumes(struct contract *c)
+bool prove_contract_add_assumes(struct contract *c)
 {
 	bool ok = true;
 
 	for (size_t i = 0; i < c->o->nassumes; i++) {
 		struct ev_assume as;
-		const char *wrong = assume_read(c->names, c->e, c->o->assumes[i], &as);
+		const char *wrong = prove_assume_read(c->names, c->e, c->o->assumes[i], &as);
 		if (wrong)
 			ok = deny(c, base_printf(c->arena, "--assume='%s': %s", c->o->assumes[i],
 						 wrong));
@@ -145,8 +146,8 @@ static void hold_assumes(struct contract *c, const struct question *q, unsigned 
 		if ((q->is_out && q->is_out[i]) || as->kind != IR_ASSUME_FACT)
 			continue;
 		if (q->is_launch || as->loop == IR_NONE ||
-		    ir_in_loop(&e->ir->loops[as->loop], q->block))
-			smt_assert(c->smt, as->fact, t);
+		    prove_ir_in_loop(&e->ir->loops[as->loop], q->block))
+			prove_smt_assert(c->smt, as->fact, t);
 	}
 }
 
@@ -154,49 +155,53 @@ static void hold_assumes(struct contract *c, const struct question *q, unsigned 
 static void hold_launch(struct contract *c)
 {
 	struct ex_pool *p = c->e->pool;
-	const struct ex *n = ex_const(p, 32, 1);
+	const struct ex *n = prove_ex_const(p, 32, 1);
 
 	for (unsigned d = 0; d < 3; d++) {
-		const struct ex *size = ex_spec(p, (enum ex_spec)(EX_NTID_X + d));
-		const struct ex *grid = ex_spec(p, (enum ex_spec)(EX_NCTAID_X + d));
-		const struct ex *x = ex_spec(p, (enum ex_spec)(EX_TID_X + d));
-		const struct ex *y = ex_spec(p, (enum ex_spec)(EX_CTAID_X + d));
-		const struct ex *one = ex_const(p, 32, 1), *zero = ex_const(p, 32, 0);
-		n = ex_bin(p, EX_MUL, n, size);
-		smt_assert(c->smt, ex_bin(p, EX_EQ, x, zero), 0);
-		smt_assert(c->smt, ex_bin(p, EX_EQ, y, zero), 0);
-		smt_assert(c->smt, ex_bin(p, EX_EQ, ex_bin(p, EX_ADD, x, one), size), 1);
-		smt_assert(c->smt, ex_bin(p, EX_EQ, ex_bin(p, EX_ADD, y, one), grid), 1);
+		const struct ex *size = prove_ex_spec(p, (enum prove_ex_spec)(EX_NTID_X + d));
+		const struct ex *grid = prove_ex_spec(p, (enum prove_ex_spec)(EX_NCTAID_X + d));
+		const struct ex *x = prove_ex_spec(p, (enum prove_ex_spec)(EX_TID_X + d));
+		const struct ex *y = prove_ex_spec(p, (enum prove_ex_spec)(EX_CTAID_X + d));
+		const struct ex *one = prove_ex_const(p, 32, 1), *zero = prove_ex_const(p, 32, 0);
+		n = prove_ex_bin(p, EX_MUL, n, size);
+		prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, x, zero), 0);
+		prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, y, zero), 0);
+		prove_smt_assert(c->smt,
+				 prove_ex_bin(p, EX_EQ, prove_ex_bin(p, EX_ADD, x, one), size), 1);
+		prove_smt_assert(c->smt,
+				 prove_ex_bin(p, EX_EQ, prove_ex_bin(p, EX_ADD, y, one), grid), 1);
 	}
-	smt_assert(c->smt, ex_bin(p, EX_ULT, n, ex_const(p, 32, MAX_BLOCK_THREADS + 1)), 0);
+	prove_smt_assert(c->smt,
+			 prove_ex_bin(p, EX_ULT, n, prove_ex_const(p, 32, MAX_BLOCK_THREADS + 1)),
+			 0);
 }
 
 static enum smt_answer ask_once(struct contract *c, const struct question *q, bool use_bits)
 {
 	struct smt_query sq = {.is_alone = true, .use_bits = use_bits, .is_exact = true};
-	uint64_t now = check_now_ms();
+	uint64_t now = prove_now_ms();
 	struct smt_model m;
 
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
 	sq.rlimit = use_bits ? CHECK_RLIMIT_BITS : c->rlimit;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	check_limit_time(&sq, c->deadline - now);
+	prove_limit_time(&sq, c->deadline - now);
 	c->counts->queries++;
-	smt_begin(c->smt, &sq);
+	prove_smt_begin(c->smt, &sq);
 	hold_assumes(c, q, 0);
 	if (q->is_launch) {
 		hold_assumes(c, q, 1);
 		hold_launch(c);
 	} else {
 		uint32_t l = c->e->ir->blocks.v[q->block].loop;
-		smt_assert(c->smt, q->guard, 0);
+		prove_smt_assert(c->smt, q->guard, 0);
 		if (q->holds)
-			smt_assert(c->smt, q->holds, 0);
+			prove_smt_assert(c->smt, q->holds, 0);
 		for (; l != IR_NONE; l = c->e->ir->loops[l].parent)
-			smt_in_loop(c->smt, l, 0);
+			prove_smt_in_loop(c->smt, l, 0);
 	}
-	return smt_check(c->smt, &m);
+	return prove_smt_check(c->smt, &m);
 }
 
 /* ---- small values, tried before the solver ----------------------------------------------- */
@@ -209,11 +214,12 @@ static bool is_kept_in(struct contract *c, const struct question *q, const struc
 		const struct ev_assume *as = &e->assumes.v[i];
 		if ((q->is_out && q->is_out[i]) || as->kind != IR_ASSUME_FACT)
 			continue;
-		if (as->loop == IR_NONE ? !assume_holds(c->e->pool, as->fact, t) : q->is_launch)
+		if (as->loop == IR_NONE ? !prove_assume_holds(c->e->pool, as->fact, t)
+					: q->is_launch)
 			return false;
 	}
-	return q->is_launch || (assume_holds(c->e->pool, q->guard, t) &&
-				(!q->holds || assume_holds(c->e->pool, q->holds, t)));
+	return q->is_launch || (prove_assume_holds(c->e->pool, q->guard, t) &&
+				(!q->holds || prove_assume_holds(c->e->pool, q->holds, t)));
 }
 
 /* The smallest launch that the contract allows, its first thread or its last. */
@@ -331,12 +337,13 @@ static bool denies_thread(struct contract *c, const struct ev_assume *as)
 
 	for (unsigned d = 0; d < 6; d++) {
 		unsigned which = d < 3 ? EX_TID_X + d : EX_CTAID_X + d - 3;
-		const struct ex *spec = ex_spec(p, (enum ex_spec)which);
+		const struct ex *spec = prove_ex_spec(p, (enum prove_ex_spec)which);
 		uint32_t n = p->launch.dim[d];
-		if (!ex_contains(as->fact, spec))
+		if (!prove_ex_contains(as->fact, spec))
 			continue;
 		for (uint32_t i = 0; i < n && i < MAX_BLOCK_THREADS; i++) {
-			const struct ex *f = ex_replace(p, as->fact, spec, ex_const(p, 32, i));
+			const struct ex *f =
+				prove_ex_replace(p, as->fact, spec, prove_ex_const(p, 32, i));
 			if (f->op != EX_CONST || (f->imm & 1))
 				continue;
 			c->say(RACE_PROBLEM_VACUOUS, as->at,
@@ -401,7 +408,7 @@ static bool is_known(const struct ev *e, size_t i)
 	return false;
 }
 
-bool contract_has_launch(struct contract *c, const struct ev_access *a)
+bool prove_contract_has_launch(struct contract *c, const struct ev_access *a)
 {
 	struct question launch = {.is_launch = true}, reached = {.block = a ? a->block : 0};
 
@@ -417,34 +424,36 @@ static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *
 {
 	struct smt_query sq = {.is_same_cta = true, .rlimit = c->rlimit};
 	struct ex_pool *p = c->e->pool;
-	const struct ex *x = ex_spec(p, EX_TID_X);
-	uint64_t now = check_now_ms();
+	const struct ex *x = prove_ex_spec(p, EX_TID_X);
+	uint64_t now = prove_now_ms();
 	struct smt_model m;
 
 	if (now >= c->deadline || p->launch.max[0] < 2)
 		return false;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	check_limit_time(&sq, c->deadline - now);
+	prove_limit_time(&sq, c->deadline - now);
 	c->counts->queries++;
-	smt_begin(c->smt, &sq);
+	prove_smt_begin(c->smt, &sq);
 	for (unsigned t = 0; t < 2; t++) {
-		smt_assert(c->smt, ex_bin(p, EX_EQ, x, ex_const(p, 32, t)), t);
+		prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, x, prove_ex_const(p, 32, t)), t);
 		for (unsigned d = 1; d < 3; d++)
-			smt_assert(c->smt,
-				   ex_bin(p, EX_EQ, ex_spec(p, (enum ex_spec)(EX_TID_X + d)),
-					  ex_const(p, 32, 0)),
-				   t);
+			prove_smt_assert(
+				c->smt,
+				prove_ex_bin(p, EX_EQ,
+					     prove_ex_spec(p, (enum prove_ex_spec)(EX_TID_X + d)),
+					     prove_ex_const(p, 32, 0)),
+				t);
 	}
-	smt_differ(c->smt, as->guard, as->value);
-	if (smt_check(c->smt, &m) != SMT_IMPOSSIBLE)
+	prove_smt_differ(c->smt, as->guard, as->value);
+	if (prove_smt_check(c->smt, &m) != SMT_IMPOSSIBLE)
 		return false;
 	/* they don't come there both, or they have one value: only the latter contradicts */
-	smt_begin(c->smt, &sq);
+	prove_smt_begin(c->smt, &sq);
 	for (unsigned t = 0; t < 2; t++) {
-		smt_assert(c->smt, ex_bin(p, EX_EQ, x, ex_const(p, 32, t)), t);
-		smt_assert(c->smt, as->guard, t);
+		prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, x, prove_ex_const(p, 32, t)), t);
+		prove_smt_assert(c->smt, as->guard, t);
 	}
-	return smt_check(c->smt, &m) != SMT_IMPOSSIBLE;
+	return prove_smt_check(c->smt, &m) != SMT_IMPOSSIBLE;
 }
 
 static bool check_distinct(struct contract *c)
@@ -464,13 +473,13 @@ static bool check_distinct(struct contract *c)
 	return ok;
 }
 
-bool contract_check(struct contract *c)
+bool prove_contract_check(struct contract *c)
 {
 	struct question q = {.is_launch = true};
 
 	if (!c->e->assumes.n)
 		return true;
-	c->npins = pins_find(c->e, c->pin);
+	c->npins = prove_pins_find(c->e, c->pin);
 	if (!check_distinct(c))
 		return false;
 	enum smt_answer x = ask(c, &q);
@@ -495,11 +504,11 @@ bool contract_check(struct contract *c)
 	return is_kept;
 }
 
-void contract_check_accesses(struct contract *c)
+void prove_contract_check_accesses(struct contract *c)
 {
 	if (!c->e->assumes.n)
 		return;
-	c->npins = pins_find(c->e, c->pin);
+	c->npins = prove_pins_find(c->e, c->pin);
 	for (size_t i = 0; i < c->e->accesses.n; i++)
 		if (!is_known(c->e, i))
 			check_access(c, &c->e->accesses.v[i]);
@@ -535,7 +544,7 @@ static void say_dims(struct check *c)
 
 static const char *array_name(struct check *c, uint64_t param)
 {
-	const struct names_param *p = names_param_at(&c->names, param);
+	const struct names_param *p = prove_names_param_at(&c->names, param);
 	unsigned number = p ? (unsigned)(p - c->names.param) + 1 : 0;
 
 	return p && p->is_known ? p->name : base_printf(c->arena, "parameter %u", number);
@@ -561,7 +570,7 @@ static void say_loops(struct check *c)
 		uint32_t line;
 		if (!c->e->loops[i].is_assumed)
 			continue;
-		alarm_place(c, c->e->loops[i].at, &file, &line);
+		prove_alarm_place(c, c->e->loops[i].at, &file, &line);
 		say(c,
 		    base_printf(c->arena, "the counter of the loop at line %u doesn't wrap", line));
 	}
@@ -584,7 +593,7 @@ static void say_assumes(struct check *c)
 		say(c, param_text(c->arena, c->o, i));
 }
 
-void check_say_contract(struct check *c)
+void prove_say_contract(struct check *c)
 {
 	say(c, "one launch by itself");
 	say_dims(c);

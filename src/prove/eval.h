@@ -1,9 +1,9 @@
 /*
  * eval.h - private to src/prove: the access protocol of a kernel.
  *
- * ev_run gives every register and every byte of private memory its value as an expression of the
- * thread, the launch and the counters of the loops around it, and lists the accesses to shared and
- * global memory: under which condition, through which root, at which offset.
+ * prove_ev_run gives every register and every byte of private memory its value as an expression of
+ * the thread, the launch and the counters of the loops around it, and lists the accesses to shared
+ * and global memory: under which condition, through which root, at which offset.
  */
 #ifndef COLLIDER_PROVE_EVAL_H
 #define COLLIDER_PROVE_EVAL_H
@@ -32,7 +32,7 @@ struct ev_root {
 
 /* Of two roots, by the contract: different memory, the same, the same where the slots are one
  * place, or anything. */
-enum ev_alias { EV_APART, EV_SAME, EV_BY_SLOT, EV_ANYTHING };
+enum prove_ev_alias { EV_APART, EV_SAME, EV_BY_SLOT, EV_ANYTHING };
 
 struct ev_access {
 	const struct ir_step *step;
@@ -63,14 +63,15 @@ struct ev_assume {
 };
 
 /* Is it about every thread, wherever that is? */
-static inline bool ev_is_everywhere(const struct ev_assume *as)
+static inline bool prove_ev_is_everywhere(const struct ev_assume *as)
 {
 	return as->loop == IR_NONE && as->guard->op == EX_CONST && (as->guard->imm & 1);
 }
 /* ... and the same in all threads, so that one that keeps it shows that all do? */
-static inline bool ev_is_of_launch(const struct ev_assume *as)
+static inline bool prove_ev_is_of_launch(const struct ev_assume *as)
 {
-	return as->kind == IR_ASSUME_FACT && ev_is_everywhere(as) && as->fact->level == EX_GRID;
+	return as->kind == IR_ASSUME_FACT && prove_ev_is_everywhere(as) &&
+	       as->fact->level == EX_GRID;
 }
 
 /* One place of a thread's private state: a register with several definitions, or a byte. */
@@ -85,7 +86,7 @@ struct ev_cell {
 struct ev_phi {
 	bool is_modified, is_null, is_solved, is_failed, is_wide;
 	uint8_t level; /* enum ex_level */
-	uint8_t kind;  /* enum ex_ind */
+	uint8_t kind;  /* enum prove_ex_ind */
 	uint8_t turns;
 	struct ex_range range;
 	const struct ex *step, *init, *next, *leaf;
@@ -138,42 +139,44 @@ struct ev_limits {
 	bool any_grid;
 };
 /* Evaluates until nothing changes. Problems go to ir->problems. */
-void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_limits *limits);
-void ev_free(struct ev *e);
+void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool,
+		  const struct ev_limits *limits);
+void prove_ev_free(struct ev *e);
 
 /* sync.c: barriers that aren't surely for all threads become IR_ORDER. */
-void ev_settle_barriers(struct ev *e);
+void prove_ev_settle_barriers(struct ev *e);
 
-/* guard.c */
+/* condition.c */
 /* v, made in block `from`, as it is seen in block `to` behind loops: counters become last ones. */
-const struct ex *ev_leave(struct ev *e, const struct ex *v, uint32_t from, uint32_t to);
+const struct ex *prove_ev_leave(struct ev *e, const struct ex *v, uint32_t from, uint32_t to);
 /* The condition that control comes from dominator d to block b (within one iteration). */
-const struct ex *ev_path(struct ev *e, uint32_t d, uint32_t b);
-const struct ex *ev_edge(struct ev *e, uint32_t from, uint32_t to);
+const struct ex *prove_ev_path(struct ev *e, uint32_t d, uint32_t b);
+const struct ex *prove_ev_edge(struct ev *e, uint32_t from, uint32_t to);
 /* Fills local and guard of b once all its predecessors are evaluated. */
-void ev_find_guard(struct ev *e, uint32_t b);
-void ev_loop_conditions(struct ev *e, uint32_t loop);
+void prove_ev_find_guard(struct ev *e, uint32_t b);
+void prove_ev_loop_conditions(struct ev *e, uint32_t loop);
 
 /* root.c */
-struct ev_root ev_find_root(const struct ev *e, const struct ex *addr, enum ir_space space);
+struct ev_root prove_ev_find_root(const struct ev *e, const struct ex *addr, enum ir_space space);
 /* addr without its base. */
-const struct ex *ev_offset(struct ev *e, const struct ex *addr, const struct ev_root *r);
-bool ev_same_root(const struct ev_root *a, const struct ev_root *b);
-enum ev_alias ev_alias(const struct ev_root *a, const struct ev_root *b);
+const struct ex *prove_ev_offset(struct ev *e, const struct ex *addr, const struct ev_root *r);
+bool prove_ev_same_root(const struct ev_root *a, const struct ev_root *b);
+enum prove_ev_alias prove_ev_alias(const struct ev_root *a, const struct ev_root *b);
 /* The choice (EX_ITE) in an address between pointers into different objects, or NULL. */
-const struct ex *ev_find_choice(const struct ev *e, const struct ex *addr);
+const struct ex *prove_ev_find_choice(const struct ev *e, const struct ex *addr);
 /* May the memory behind a pointer be shared memory, or the thread's own? */
-bool ev_is_generic(const struct ev *e, const struct ev_root *r);
+bool prove_ev_is_generic(const struct ev *e, const struct ev_root *r);
 /* Is the parameter at this place the pointer of some access? */
-bool ev_is_array(const struct ev *e, uint64_t param);
+bool prove_ev_is_array(const struct ev *e, uint64_t param);
 /* May a value be an address of the thread's own stack, or of shared memory? */
-bool ev_is_private(const struct ev *e, const struct ex *v);
-bool ev_is_shared_address(const struct ev *e, const struct ex *v);
+bool prove_ev_is_private(const struct ev *e, const struct ex *v);
+bool prove_ev_is_shared_address(const struct ev *e, const struct ex *v);
 
 /* loop.c */
-struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init);
-void ev_check_loop(struct ev *e, uint32_t loop);
+struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell,
+				    struct ev_cell init);
+void prove_ev_check_loop(struct ev *e, uint32_t loop);
 /* Finds `last` of a loop that ends by a value in closed form; when all turns are done. */
-void ev_bound_counter(struct ev *e, uint32_t loop);
+void prove_ev_bound_counter(struct ev *e, uint32_t loop);
 
 #endif

@@ -53,7 +53,7 @@ static void grow(struct ex_pool *p)
 	p->cap = cap;
 }
 
-void ex_pool_init(struct ex_pool *p, struct base_arena *arena, const struct ex_launch *launch)
+void prove_ex_pool_init(struct ex_pool *p, struct base_arena *arena, const struct ex_launch *launch)
 {
 	memset(p, 0, sizeof(*p));
 	p->arena = arena;
@@ -61,7 +61,7 @@ void ex_pool_init(struct ex_pool *p, struct base_arena *arena, const struct ex_l
 	grow(p);
 }
 
-void ex_pool_free(struct ex_pool *p)
+void prove_ex_pool_free(struct ex_pool *p)
 {
 	free(p->memo.e);
 	memset(p, 0, sizeof(*p));
@@ -85,7 +85,7 @@ static void bounds_of_spec(struct ex *k, const struct ex_launch *l)
 
 static void bounds_of_binary(struct ex *k, const struct ex *x, const struct ex *y)
 {
-	uint64_t m = ex_mask(k->w), v;
+	uint64_t m = prove_ex_mask(k->w), v;
 
 	switch ((enum ex_op)k->op) {
 	case EX_ADD:
@@ -132,7 +132,7 @@ static void bounds_of_binary(struct ex *k, const struct ex *x, const struct ex *
 
 static void find_bounds(struct ex_pool *p, struct ex *k, const struct ex *const *a)
 {
-	uint64_t half = ex_mask(k->w) >> 1;
+	uint64_t half = prove_ex_mask(k->w) >> 1;
 
 	switch ((enum ex_op)k->op) {
 	case EX_CONST:
@@ -146,13 +146,13 @@ static void find_bounds(struct ex_pool *p, struct ex *k, const struct ex *const 
 		k->hi = a[0]->hi;
 		break;
 	case EX_SEXT:
-		if (a[0]->hi <= ex_mask(a[0]->w) >> 1) {
+		if (a[0]->hi <= prove_ex_mask(a[0]->w) >> 1) {
 			k->lo = a[0]->lo;
 			k->hi = a[0]->hi;
 		}
 		break;
 	case EX_TRUNC:
-		if (a[0]->hi <= ex_mask(k->w)) {
+		if (a[0]->hi <= prove_ex_mask(k->w)) {
 			k->lo = a[0]->lo;
 			k->hi = a[0]->hi;
 		}
@@ -215,7 +215,7 @@ static const struct ex *node(struct ex_pool *p, enum ex_op op, unsigned w, uint6
 {
 	struct ex k = {.op = (uint8_t)op, .w = (uint8_t)w, .level = EX_GRID, .n = n, .imm = imm};
 
-	k.hi = ex_mask(w);
+	k.hi = prove_ex_mask(w);
 	for (uint32_t i = 0; i < n; i++) {
 		if (a[i]->level < k.level)
 			k.level = a[i]->level;
@@ -229,15 +229,15 @@ static const struct ex *node(struct ex_pool *p, enum ex_op op, unsigned w, uint6
 	return make(p, &k, a);
 }
 
-const struct ex *ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm,
-			 enum ex_level level, struct ex_range r, struct ex_args args)
+const struct ex *prove_ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm,
+			       enum ex_level level, struct ex_range r, struct ex_args args)
 {
 	const struct ex *const *a = args.a;
 	struct ex k = {.op = (uint8_t)op, .w = (uint8_t)w, .imm = imm, .n = args.n};
 
 	k.level = (uint8_t)level;
 	k.lo = r.lo;
-	k.hi = r.hi & ex_mask(w);
+	k.hi = r.hi & prove_ex_mask(w);
 	k.is_approx = op == EX_VAR || (op == EX_PHI && !args.is_exact) || op == EX_PURE;
 	for (uint32_t i = 0; i < args.n; i++) {
 		if (op == EX_PURE && a[i]->level < k.level)
@@ -249,29 +249,29 @@ const struct ex *ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t 
 	return make(p, &k, a);
 }
 
-const struct ex *ex_const(struct ex_pool *p, unsigned w, uint64_t v)
+const struct ex *prove_ex_const(struct ex_pool *p, unsigned w, uint64_t v)
 {
-	return node(p, EX_CONST, w, v & ex_mask(w), 0, NULL);
+	return node(p, EX_CONST, w, v & prove_ex_mask(w), 0, NULL);
 }
 
-const struct ex *ex_spec(struct ex_pool *p, enum ex_spec s)
+const struct ex *prove_ex_spec(struct ex_pool *p, enum prove_ex_spec s)
 {
 	const struct ex_launch *l = &p->launch;
 
 	if (s >= EX_NTID_X && l->dim[s - EX_NTID_X])
-		return ex_const(p, 32, l->dim[s - EX_NTID_X]);
+		return prove_ex_const(p, 32, l->dim[s - EX_NTID_X]);
 	if (s < EX_CTAID_X && l->max[s] == 1)
-		return ex_const(p, 32, 0);
+		return prove_ex_const(p, 32, 0);
 	if (s >= EX_CTAID_X && s < EX_NTID_X && l->max[s - EX_CTAID_X + 3] == 1)
-		return ex_const(p, 32, 0);
+		return prove_ex_const(p, 32, 0);
 	if (s >= EX_NTID_X && l->max[s - EX_NTID_X] == 1)
-		return ex_const(p, 32, 1);
+		return prove_ex_const(p, 32, 1);
 	return node(p, EX_SPEC, 32, s, 0, NULL);
 }
 
-const struct ex *ex_any_param(struct ex_pool *p, unsigned w, uint64_t off)
+const struct ex *prove_ex_any_param(struct ex_pool *p, unsigned w, uint64_t off)
 {
-	return ex_leaf(p, EX_PARAM, w, off, EX_GRID, ex_full(w), EX_NO_ARGS);
+	return prove_ex_leaf(p, EX_PARAM, w, off, EX_GRID, prove_ex_full(w), EX_NO_ARGS);
 }
 
 static void note_read(struct ex_pool *p, unsigned w, uint64_t off)
@@ -283,31 +283,31 @@ static void note_read(struct ex_pool *p, unsigned w, uint64_t off)
 		p->read[p->nreads++] = (struct ex_read){off, w};
 }
 
-const struct ex *ex_param(struct ex_pool *p, unsigned w, uint64_t off)
+const struct ex *prove_ex_param(struct ex_pool *p, unsigned w, uint64_t off)
 {
 	note_read(p, w, off);
 	for (uint32_t i = 0; i < p->launch.nsame && w == 64; i++) {
 		const struct ex_same *s = &p->launch.same[i];
 		if (s->off == off)
-			return ex_bin(p, EX_ADD, ex_any_param(p, 64, s->of),
-				      ex_const(p, 64, s->delta));
+			return prove_ex_bin(p, EX_ADD, prove_ex_any_param(p, 64, s->of),
+					    prove_ex_const(p, 64, s->delta));
 	}
 	for (uint32_t i = 0; i < p->npins; i++) {
 		const struct ex_pin *x = &p->pin[i];
 		if (x->off != off || x->w != w)
 			continue;
 		if (x->lo == x->hi)
-			return ex_const(p, w, x->lo);
-		return ex_leaf(p, EX_PARAM, w, off, EX_GRID, (struct ex_range){x->lo, x->hi},
-			       EX_NO_ARGS);
+			return prove_ex_const(p, w, x->lo);
+		return prove_ex_leaf(p, EX_PARAM, w, off, EX_GRID, (struct ex_range){x->lo, x->hi},
+				     EX_NO_ARGS);
 	}
-	return ex_any_param(p, w, off);
+	return prove_ex_any_param(p, w, off);
 }
 
-bool ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out)
+bool prove_ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out)
 {
 	uint64_t v = 0;
-	int64_t sa = ex_signed(a, wa), sb = ex_signed(b, wa);
+	int64_t sa = prove_ex_signed(a, wa), sb = prove_ex_signed(b, wa);
 
 	/* clang-format off */
 	switch (op) {
@@ -333,53 +333,54 @@ bool ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uin
 	default: return false;
 	}
 	/* clang-format on */
-	*out = v & ex_mask(w);
+	*out = v & prove_ex_mask(w);
 	return true;
 }
 
-const struct ex *ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struct ex *a)
+const struct ex *prove_ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struct ex *a)
 {
 	uint64_t v;
 
 	if (op != EX_NOT && w == a->w)
 		return a;
-	if (a->op == EX_CONST && ex_fold(op, w, a->w, a->imm, 0, &v))
-		return ex_const(p, w, v);
+	if (a->op == EX_CONST && prove_ex_fold(op, w, a->w, a->imm, 0, &v))
+		return prove_ex_const(p, w, v);
 	if (a->op == EX_ITE && a->a[1]->op == EX_CONST && a->a[2]->op == EX_CONST)
-		return ex_ite(p, a->a[0], ex_un(p, op, w, a->a[1]), ex_un(p, op, w, a->a[2]));
+		return prove_ex_ite(p, a->a[0], prove_ex_un(p, op, w, a->a[1]),
+				    prove_ex_un(p, op, w, a->a[2]));
 	if (op == EX_NOT && a->op == EX_NOT)
 		return a->a[0];
 	if (op == EX_ZEXT && a->w == 1)
-		return ex_ite(p, a, ex_const(p, w, 1), ex_const(p, w, 0));
+		return prove_ex_ite(p, a, prove_ex_const(p, w, 1), prove_ex_const(p, w, 0));
 	if (op == EX_ZEXT && a->op == EX_ZEXT)
-		return ex_un(p, op, w, a->a[0]);
-	if (op == EX_SEXT && (a->op == EX_ZEXT || a->hi <= ex_mask(a->w) >> 1))
-		return ex_un(p, EX_ZEXT, w, a);
+		return prove_ex_un(p, op, w, a->a[0]);
+	if (op == EX_SEXT && (a->op == EX_ZEXT || a->hi <= prove_ex_mask(a->w) >> 1))
+		return prove_ex_un(p, EX_ZEXT, w, a);
 	if (op == EX_SEXT && a->op == EX_SEXT)
-		return ex_un(p, op, w, a->a[0]);
+		return prove_ex_un(p, op, w, a->a[0]);
 	if (op == EX_TRUNC && (a->op == EX_ZEXT || a->op == EX_SEXT))
-		return a->a[0]->w >= w ? ex_un(p, EX_TRUNC, w, a->a[0])
-				       : ex_un(p, (enum ex_op)a->op, w, a->a[0]);
+		return a->a[0]->w >= w ? prove_ex_un(p, EX_TRUNC, w, a->a[0])
+				       : prove_ex_un(p, (enum ex_op)a->op, w, a->a[0]);
 	if (op == EX_TRUNC && a->op == EX_TRUNC)
-		return ex_un(p, op, w, a->a[0]);
+		return prove_ex_un(p, op, w, a->a[0]);
 	if ((op == EX_ZEXT || op == EX_TRUNC) && a->op == EX_SYM)
-		return ex_leaf(p, EX_SYM, w, a->imm, (enum ex_level)a->level, ex_full(w),
-			       EX_NO_ARGS);
+		return prove_ex_leaf(p, EX_SYM, w, a->imm, (enum ex_level)a->level,
+				     prove_ex_full(w), EX_NO_ARGS);
 	return node(p, op, w, 0, 1, &a);
 }
 
-bool ex_is_down(const struct ex *step)
+bool prove_ex_is_down(const struct ex *step)
 {
-	uint64_t half = ex_mask(step->w) >> 1;
+	uint64_t half = prove_ex_mask(step->w) >> 1;
 
 	if (step->op == EX_SUB && step->a[0]->op == EX_CONST && !step->a[0]->imm)
 		return step->a[1]->hi <= half;
 	return step->op == EX_CONST && step->imm > half;
 }
 
-const struct ex *ex_not(struct ex_pool *p, const struct ex *a)
+const struct ex *prove_ex_not(struct ex_pool *p, const struct ex *a)
 {
-	return ex_un(p, EX_NOT, a->w, a);
+	return prove_ex_un(p, EX_NOT, a->w, a);
 }
 
 /* Rules for two values of one bit. NULL: none applies. */
@@ -390,8 +391,8 @@ static const struct ex *simplify_bool(struct ex_pool *p, enum ex_op op, const st
 		enum ex_op other = op == EX_AND ? EX_OR : EX_AND;
 		if (a == b)
 			return a;
-		if (ex_not(p, a) == b)
-			return ex_const(p, 1, op == EX_OR);
+		if (prove_ex_not(p, a) == b)
+			return prove_ex_const(p, 1, op == EX_OR);
 		/* absorption, and (x & c) | (x & !c) = x with its dual */
 		for (int turn = 0; turn < 2; turn++) {
 			const struct ex *x = turn ? b : a, *y = turn ? a : b;
@@ -402,13 +403,13 @@ static const struct ex *simplify_bool(struct ex_pool *p, enum ex_op op, const st
 			if (x->a[0] == y || x->a[1] == y)
 				return y;
 			for (int i = 0; i < 2; i++)
-				if (ex_not(p, x->a[i]) == y)
-					return ex_bin(p, op, x->a[!i], y);
+				if (prove_ex_not(p, x->a[i]) == y)
+					return prove_ex_bin(p, op, x->a[!i], y);
 			if (y->op != other)
 				continue;
 			for (int i = 0; i < 4; i++)
 				if (x->a[i & 1] == y->a[i >> 1] &&
-				    ex_not(p, x->a[!(i & 1)]) == y->a[!(i >> 1)])
+				    prove_ex_not(p, x->a[!(i & 1)]) == y->a[!(i >> 1)])
 					return x->a[i & 1];
 		}
 	}
@@ -419,9 +420,9 @@ static const struct ex *simplify_bool(struct ex_pool *p, enum ex_op op, const st
 		if (op == EX_OR)
 			return one ? b : a;
 		if (op == EX_XOR)
-			return one ? ex_not(p, a) : a;
+			return one ? prove_ex_not(p, a) : a;
 		if (op == EX_EQ)
-			return one ? a : ex_not(p, a);
+			return one ? a : prove_ex_not(p, a);
 	}
 	return NULL;
 }
@@ -431,56 +432,60 @@ static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const s
 				       const struct ex *b)
 {
 	unsigned w = a->w;
-	uint64_t c = b->imm, m = ex_mask(w);
+	uint64_t c = b->imm, m = prove_ex_mask(w);
 
 	if (a->op == EX_ITE && a->a[1]->op == EX_CONST && a->a[2]->op == EX_CONST)
-		return ex_ite(p, a->a[0], ex_bin(p, op, a->a[1], b), ex_bin(p, op, a->a[2], b));
+		return prove_ex_ite(p, a->a[0], prove_ex_bin(p, op, a->a[1], b),
+				    prove_ex_bin(p, op, a->a[2], b));
 	/* clang-format off */
 	switch (op) {
-	case EX_SUB: return ex_bin(p, EX_ADD, a, ex_const(p, w, 0 - c));
+	case EX_SUB: return prove_ex_bin(p, EX_ADD, a, prove_ex_const(p, w, 0 - c));
 	case EX_ADD:
 		if (!c) return a;
 		if (a->op == EX_ADD && a->a[1]->op == EX_CONST)
-			return ex_bin(p, op, a->a[0], ex_const(p, w, c + a->a[1]->imm));
+			return prove_ex_bin(p, op, a->a[0], prove_ex_const(p, w, c + a->a[1]->imm));
 		break;
 	case EX_MUL:
 		if (!c) return b;
 		if (c == 1) return a;
 		if (a->op == EX_MUL && a->a[1]->op == EX_CONST)
-			return ex_bin(p, op, a->a[0], ex_const(p, w, c * a->a[1]->imm));
+			return prove_ex_bin(p, op, a->a[0], prove_ex_const(p, w, c * a->a[1]->imm));
 		break;
 	case EX_UDIV: if (c == 1) return a; break;
 	case EX_UREM:
-		if (c == 1) return ex_const(p, w, 0);
+		if (c == 1) return prove_ex_const(p, w, 0);
 		if (c && a->hi < c) return a;
 		break;
 	case EX_AND:
 		if (!c) return b;
 		if (c == m) return a;
-		if (!(c & (c + 1))) return ex_bin(p, EX_UREM, a, ex_const(p, w, c + 1));
+		if (!(c & (c + 1))) return prove_ex_bin(p, EX_UREM, a, prove_ex_const(p, w, c + 1));
 		break;
 	case EX_OR: if (c == m) return b; if (!c) return a; break;
-	case EX_XOR: if (!c) return a; if (c == m) return ex_not(p, a); break;
+	case EX_XOR: if (!c) return a; if (c == m) return prove_ex_not(p, a); break;
 	case EX_SHL:
-		return c >= w ? ex_const(p, w, 0) : ex_bin(p, EX_MUL, a, ex_const(p, w, 1ull << c));
+		return c >= w ? prove_ex_const(p, w, 0)
+			      : prove_ex_bin(p, EX_MUL, a, prove_ex_const(p, w, 1ull << c));
 	case EX_LSHR:
-		if (c >= w) return ex_const(p, w, 0);
-		return ex_bin(p, EX_UDIV, a, ex_const(p, w, 1ull << c));
+		if (c >= w) return prove_ex_const(p, w, 0);
+		return prove_ex_bin(p, EX_UDIV, a, prove_ex_const(p, w, 1ull << c));
 	case EX_ASHR:
 		if (!c) return a;
-		if (a->hi <= m >> 1) return ex_bin(p, EX_LSHR, a, b);
+		if (a->hi <= m >> 1) return prove_ex_bin(p, EX_LSHR, a, b);
 		break;
 	case EX_SDIV:
 		if (c == 1) return a;
-		if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UDIV, a, b);
+		if (a->hi <= m >> 1 && c <= m >> 1) return prove_ex_bin(p, EX_UDIV, a, b);
 		break;
-	case EX_SREM: if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UREM, a, b); break;
+	case EX_SREM:
+		if (a->hi <= m >> 1 && c <= m >> 1) return prove_ex_bin(p, EX_UREM, a, b);
+		break;
 	case EX_EQ:
-		if (c < a->lo || c > a->hi) return ex_const(p, 1, 0);
+		if (c < a->lo || c > a->hi) return prove_ex_const(p, 1, 0);
 		if (a->op == EX_ZEXT && a->a[0]->w < 64) {
 			const struct ex *n = a->a[0];
-			if (c >> n->w) return ex_const(p, 1, 0);
-			return ex_bin(p, EX_EQ, n, ex_const(p, n->w, c));
+			if (c >> n->w) return prove_ex_const(p, 1, 0);
+			return prove_ex_bin(p, EX_EQ, n, prove_ex_const(p, n->w, c));
 		}
 		break;
 	default: break;
@@ -489,15 +494,17 @@ static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const s
 	return NULL;
 }
 
-const struct ex *ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a, const struct ex *b)
+const struct ex *prove_ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a,
+			      const struct ex *b)
 {
 	bool is_test = op == EX_EQ || op == EX_ULT || op == EX_SLT;
 	unsigned w = is_test ? 1 : a->w;
 	const struct ex *r = NULL;
 	uint64_t v;
 
-	if (a->op == EX_CONST && b->op == EX_CONST && ex_fold(op, w, a->w, a->imm, b->imm, &v))
-		return ex_const(p, w, v);
+	if (a->op == EX_CONST && b->op == EX_CONST &&
+	    prove_ex_fold(op, w, a->w, a->imm, b->imm, &v))
+		return prove_ex_const(p, w, v);
 	if (is_commutative(op) && (a->op == EX_CONST || (b->op != EX_CONST && a->id > b->id))) {
 		const struct ex *t = a;
 		a = b;
@@ -505,18 +512,18 @@ const struct ex *ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a, co
 	}
 	if (a == b) {
 		if (op == EX_SUB || op == EX_XOR)
-			return ex_const(p, w, 0);
+			return prove_ex_const(p, w, 0);
 		if (op == EX_AND || op == EX_OR)
 			return a;
 		if (is_test)
-			return ex_const(p, 1, op == EX_EQ);
+			return prove_ex_const(p, 1, op == EX_EQ);
 	}
 	if (op == EX_ULT && a->hi < b->lo)
-		return ex_const(p, 1, 1);
+		return prove_ex_const(p, 1, 1);
 	if (op == EX_ULT && a->lo >= b->hi)
-		return ex_const(p, 1, 0);
-	if (op == EX_SLT && a->hi <= ex_mask(a->w) >> 1 && b->hi <= ex_mask(a->w) >> 1)
-		return ex_bin(p, EX_ULT, a, b);
+		return prove_ex_const(p, 1, 0);
+	if (op == EX_SLT && a->hi <= prove_ex_mask(a->w) >> 1 && b->hi <= prove_ex_mask(a->w) >> 1)
+		return prove_ex_bin(p, EX_ULT, a, b);
 	if (a->w == 1 && !is_test)
 		r = simplify_bool(p, op, a, b);
 	else if (a->w == 1 && op == EX_EQ)
@@ -525,48 +532,49 @@ const struct ex *ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a, co
 		r = simplify_const(p, op, a, b);
 	/* a factor that integers and strides know */
 	if (!r && op == EX_SHL && a->op != EX_CONST)
-		r = ex_bin(p, EX_MUL, a, ex_bin(p, EX_SHL, ex_const(p, w, 1), b));
+		r = prove_ex_bin(p, EX_MUL, a, prove_ex_bin(p, EX_SHL, prove_ex_const(p, w, 1), b));
 	if (!r && a->op == EX_CONST && b->op == EX_ITE && b->a[1]->op == EX_CONST &&
 	    b->a[2]->op == EX_CONST)
-		r = ex_ite(p, b->a[0], ex_bin(p, op, a, b->a[1]), ex_bin(p, op, a, b->a[2]));
+		r = prove_ex_ite(p, b->a[0], prove_ex_bin(p, op, a, b->a[1]),
+				 prove_ex_bin(p, op, a, b->a[2]));
 	const struct ex *args[2] = {a, b};
 	return r ? r : node(p, op, w, 0, 2, args);
 }
 
-const struct ex *ex_and(struct ex_pool *p, const struct ex *a, const struct ex *b)
+const struct ex *prove_ex_and(struct ex_pool *p, const struct ex *a, const struct ex *b)
 {
-	return ex_bin(p, EX_AND, a, b);
+	return prove_ex_bin(p, EX_AND, a, b);
 }
 
-const struct ex *ex_or(struct ex_pool *p, const struct ex *a, const struct ex *b)
+const struct ex *prove_ex_or(struct ex_pool *p, const struct ex *a, const struct ex *b)
 {
-	return ex_bin(p, EX_OR, a, b);
+	return prove_ex_bin(p, EX_OR, a, b);
 }
 
-const struct ex *ex_ite(struct ex_pool *p, const struct ex *c, const struct ex *a,
-			const struct ex *b)
+const struct ex *prove_ex_ite(struct ex_pool *p, const struct ex *c, const struct ex *a,
+			      const struct ex *b)
 {
 	if (c->op == EX_CONST)
 		return c->imm ? a : b;
 	if (a == b)
 		return a;
 	if (c->op == EX_NOT)
-		return ex_ite(p, c->a[0], b, a);
+		return prove_ex_ite(p, c->a[0], b, a);
 	if (a->w == 1 && a->op == EX_CONST)
-		return a->imm ? ex_or(p, c, b) : ex_and(p, ex_not(p, c), b);
+		return a->imm ? prove_ex_or(p, c, b) : prove_ex_and(p, prove_ex_not(p, c), b);
 	if (b->w == 1 && b->op == EX_CONST)
-		return b->imm ? ex_or(p, ex_not(p, c), a) : ex_and(p, c, a);
+		return b->imm ? prove_ex_or(p, prove_ex_not(p, c), a) : prove_ex_and(p, c, a);
 	const struct ex *args[3] = {c, a, b};
 	return node(p, EX_ITE, a->w, 0, 3, args);
 }
 
-const struct ex *ex_cload(struct ex_pool *p, unsigned w, const struct ex *addr)
+const struct ex *prove_ex_cload(struct ex_pool *p, unsigned w, const struct ex *addr)
 {
 	return node(p, EX_CLOAD, w, 0, 1, &addr);
 }
 
-const struct ex *ex_ind(struct ex_pool *p, enum ex_ind kind, const struct ex *init,
-			const struct ex *step, const struct ex *ctr)
+const struct ex *prove_ex_ind(struct ex_pool *p, enum prove_ex_ind kind, const struct ex *init,
+			      const struct ex *step, const struct ex *ctr)
 {
 	const struct ex *args[3] = {init, step, ctr};
 
@@ -582,22 +590,22 @@ static const struct ex *rebuild(struct ex_pool *p, const struct ex *v, const str
 	case EX_SEXT:
 	case EX_TRUNC:
 	case EX_NOT:
-		return ex_un(p, (enum ex_op)v->op, v->w, a[0]);
+		return prove_ex_un(p, (enum ex_op)v->op, v->w, a[0]);
 	case EX_ITE:
-		return ex_ite(p, a[0], a[1], a[2]);
+		return prove_ex_ite(p, a[0], a[1], a[2]);
 	case EX_IND:
-		return ex_ind(p, (enum ex_ind)v->imm, a[0], a[1], a[2]);
+		return prove_ex_ind(p, (enum prove_ex_ind)v->imm, a[0], a[1], a[2]);
 	case EX_VAR:
 	case EX_PHI:
 	case EX_KEXIT:
 	case EX_PURE:
-		return ex_leaf(p, (enum ex_op)v->op, v->w, v->imm, (enum ex_level)v->level,
-			       (struct ex_range){v->lo, v->hi},
-			       (struct ex_args){v->n, a, !v->is_approx});
+		return prove_ex_leaf(p, (enum ex_op)v->op, v->w, v->imm, (enum ex_level)v->level,
+				     (struct ex_range){v->lo, v->hi},
+				     (struct ex_args){v->n, a, !v->is_approx});
 	case EX_CLOAD:
 		return node(p, EX_CLOAD, v->w, v->imm, v->n, a);
 	default:
-		return ex_bin(p, (enum ex_op)v->op, a[0], a[1]);
+		return prove_ex_bin(p, (enum ex_op)v->op, a[0], a[1]);
 	}
 }
 
@@ -625,8 +633,8 @@ static const struct ex *replace(struct ex_pool *p, const struct ex *v)
 	return r;
 }
 
-const struct ex *ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
-			    const struct ex *to)
+const struct ex *prove_ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
+				  const struct ex *to)
 {
 	struct ex_memo *m = &p->memo;
 
@@ -660,7 +668,7 @@ static bool contains(const struct ex *v, const struct ex *part, unsigned char *s
 	return false;
 }
 
-bool ex_contains(const struct ex *v, const struct ex *part)
+bool prove_ex_contains(const struct ex *v, const struct ex *part)
 {
 	struct base_arena tmp = {0};
 	unsigned char *seen = base_zalloc(&tmp, v->id + 1u);

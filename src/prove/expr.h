@@ -16,7 +16,7 @@
 
 enum ex_op {
 	EX_CONST, /* imm */
-	EX_SPEC,  /* imm: enum ex_spec */
+	EX_SPEC,  /* imm: enum prove_ex_spec */
 	EX_PARAM, /* imm: byte offset in the kernel's parameters */
 	EX_SYM,	  /* imm: number of the object */
 	EX_VAR,	  /* imm: identity; arguments: counters. Unknown in each execution */
@@ -46,13 +46,13 @@ enum ex_op {
 	EX_ZEXT,
 	EX_SEXT,
 	EX_TRUNC,
-	EX_IND /* a[0] + a[1] * counter a[2]; imm: enum ex_ind */
+	EX_IND /* a[0] + a[1] * counter a[2]; imm: enum prove_ex_ind */
 };
 
 /* What is known of an induction's wrapping (docs/prove.md, "The launch contract"). */
-enum ex_ind { EX_IND_WRAPS, EX_IND_UNSIGNED, EX_IND_SIGNED };
+enum prove_ex_ind { EX_IND_WRAPS, EX_IND_UNSIGNED, EX_IND_SIGNED };
 
-enum ex_spec {
+enum prove_ex_spec {
 	EX_TID_X,
 	EX_TID_Y,
 	EX_TID_Z,
@@ -129,14 +129,15 @@ struct ex_pool {
 	struct ex_memo memo;
 };
 
-void ex_pool_init(struct ex_pool *p, struct base_arena *arena, const struct ex_launch *launch);
-void ex_pool_free(struct ex_pool *p);
+void prove_ex_pool_init(struct ex_pool *p, struct base_arena *arena,
+			const struct ex_launch *launch);
+void prove_ex_pool_free(struct ex_pool *p);
 
-static inline uint64_t ex_mask(unsigned w)
+static inline uint64_t prove_ex_mask(unsigned w)
 {
 	return w >= 64 ? UINT64_MAX : (1ull << w) - 1;
 }
-static inline int64_t ex_signed(uint64_t v, unsigned w)
+static inline int64_t prove_ex_signed(uint64_t v, unsigned w)
 {
 	return (int64_t)(v << (64 - w)) >> (64 - w);
 }
@@ -145,17 +146,17 @@ static inline int64_t ex_signed(uint64_t v, unsigned w)
 struct ex_range {
 	uint64_t lo, hi;
 };
-static inline struct ex_range ex_full(unsigned w)
+static inline struct ex_range prove_ex_full(unsigned w)
 {
-	return (struct ex_range){0, ex_mask(w)};
+	return (struct ex_range){0, prove_ex_mask(w)};
 }
 
-const struct ex *ex_const(struct ex_pool *p, unsigned w, uint64_t v);
-const struct ex *ex_spec(struct ex_pool *p, enum ex_spec s);
+const struct ex *prove_ex_const(struct ex_pool *p, unsigned w, uint64_t v);
+const struct ex *prove_ex_spec(struct ex_pool *p, enum prove_ex_spec s);
 /* A parameter: the number that it is pinned to, else a leaf with its bounds; or always a leaf that
  * may have any value, for what is assumed itself. */
-const struct ex *ex_param(struct ex_pool *p, unsigned w, uint64_t off);
-const struct ex *ex_any_param(struct ex_pool *p, unsigned w, uint64_t off);
+const struct ex *prove_ex_param(struct ex_pool *p, unsigned w, uint64_t off);
+const struct ex *prove_ex_any_param(struct ex_pool *p, unsigned w, uint64_t off);
 /* A leaf, or a function of its arguments; PHI, VAR, KEXIT, PURE get the level and bounds given. */
 struct ex_args {
 	uint32_t n;
@@ -163,27 +164,28 @@ struct ex_args {
 	bool is_exact; /* PHI: its closed form is known (loop.c) */
 };
 #define EX_NO_ARGS ((struct ex_args){0, NULL, false})
-const struct ex *ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm,
-			 enum ex_level level, struct ex_range r, struct ex_args args);
+const struct ex *prove_ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm,
+			       enum ex_level level, struct ex_range r, struct ex_args args);
 /* Makes, folds and simplifies. w is the result's width. */
-const struct ex *ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struct ex *a);
-const struct ex *ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a, const struct ex *b);
-const struct ex *ex_ite(struct ex_pool *p, const struct ex *c, const struct ex *a,
-			const struct ex *b);
-const struct ex *ex_ind(struct ex_pool *p, enum ex_ind kind, const struct ex *init,
-			const struct ex *step, const struct ex *ctr);
-const struct ex *ex_cload(struct ex_pool *p, unsigned w, const struct ex *addr);
-const struct ex *ex_not(struct ex_pool *p, const struct ex *a);
-const struct ex *ex_and(struct ex_pool *p, const struct ex *a, const struct ex *b);
-const struct ex *ex_or(struct ex_pool *p, const struct ex *a, const struct ex *b);
+const struct ex *prove_ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struct ex *a);
+const struct ex *prove_ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a,
+			      const struct ex *b);
+const struct ex *prove_ex_ite(struct ex_pool *p, const struct ex *c, const struct ex *a,
+			      const struct ex *b);
+const struct ex *prove_ex_ind(struct ex_pool *p, enum prove_ex_ind kind, const struct ex *init,
+			      const struct ex *step, const struct ex *ctr);
+const struct ex *prove_ex_cload(struct ex_pool *p, unsigned w, const struct ex *addr);
+const struct ex *prove_ex_not(struct ex_pool *p, const struct ex *a);
+const struct ex *prove_ex_and(struct ex_pool *p, const struct ex *a, const struct ex *b);
+const struct ex *prove_ex_or(struct ex_pool *p, const struct ex *a, const struct ex *b);
 /* v with `from` replaced by `to`, everywhere. */
-const struct ex *ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
-			    const struct ex *to);
-bool ex_contains(const struct ex *v, const struct ex *part);
+const struct ex *prove_ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
+				  const struct ex *to);
+bool prove_ex_contains(const struct ex *v, const struct ex *part);
 /* Is it surely a negative number as a step: a constant, or 0 - x with x below half the range? */
-bool ex_is_down(const struct ex *step);
+bool prove_ex_is_down(const struct ex *step);
 /* Evaluates one operation on numbers; used by the simplifier and the replay. False: undefined
  * (division by zero). */
-bool ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out);
+bool prove_ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out);
 
 #endif

@@ -127,7 +127,7 @@ struct ir_call {
 };
 
 /* Why a kernel can't be analysed at all. */
-struct ir_problem {
+struct prove_ir_problem {
 	const struct ptx_stmt *at;
 	const char *text;
 };
@@ -141,7 +141,7 @@ struct ir {
 	BASE_VEC(struct ir_object) objects;
 	BASE_VEC(struct ir_call) calls;
 	BASE_VEC(uint8_t) width; /* of registers, bits */
-	BASE_VEC(struct ir_problem) problems;
+	BASE_VEC(struct prove_ir_problem) problems;
 	struct ir_loop *loops;
 	uint32_t nloops, *rpo, nrpo;
 	uint32_t *ndefs, *def_block; /* by register */
@@ -150,22 +150,23 @@ struct ir {
 };
 
 /* lower.c: fills *ir; what can't be analysed goes to ir->problems, with a place. */
-void ir_build(struct ir *ir, struct base_arena *arena, struct ptx_module *m, struct ptx_func *f);
-void ir_free(struct ir *ir);
-void ir_problem(struct ir *ir, const struct ptx_stmt *at, const char *fmt, ...)
+void prove_ir_build(struct ir *ir, struct base_arena *arena, struct ptx_module *m,
+		    struct ptx_func *f);
+void prove_ir_free(struct ir *ir);
+void prove_ir_problem(struct ir *ir, const struct ptx_stmt *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* unroll.c: writes out the loops that copy parameters. Needs the counts of definitions. */
-void ir_unroll_copies(struct ir *ir);
+void prove_ir_unroll_copies(struct ir *ir);
 
 /* The object that a name means in a call's function, or IR_NONE. */
-uint32_t ir_name_object(const struct ir *ir, uint32_t call, struct ptx_str name);
+uint32_t prove_ir_name_object(const struct ir *ir, uint32_t call, struct ptx_str name);
 /* sync.c: barriers of all blocks that a library makes of atomics become what they are. Before
- * ir_graph's results are used. */
-void ir_find_grid_syncs(struct ir *ir);
+ * prove_ir_graph's results are used. */
+void prove_ir_find_grid_syncs(struct ir *ir);
 /* sync.c: copies that may still be under way at a barrier are problems, and accesses of the thread
  * itself meanwhile; is_shared: by step, those of shared memory. */
-void ir_check_copies(struct ir *ir, const bool *is_shared);
+void prove_ir_check_copies(struct ir *ir, const bool *is_shared);
 
 /* steps.c, for lower.c: the steps of one instruction that neither branches nor calls. */
 struct ir_frame {
@@ -176,32 +177,33 @@ struct ir_frame {
 	const struct ptx_stmt *at;
 	struct ir_params *params; /* names of .param and .local of this frame */
 };
-void ir_lower_inst(struct ir_frame *fr, const struct ptx_stmt *s);
-uint32_t ir_new_reg(struct ir *ir, unsigned w);
-struct ir_step *ir_push(struct ir_frame *fr, enum ir_kind kind, uint32_t dst);
-uint32_t ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w);
+void prove_ir_lower_inst(struct ir_frame *fr, const struct ptx_stmt *s);
+uint32_t prove_ir_new_reg(struct ir *ir, unsigned w);
+struct ir_step *prove_ir_push(struct ir_frame *fr, enum ir_kind kind, uint32_t dst);
+uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w);
 /* memory.c: accesses, barriers, fences and the rest that has an effect. */
-void ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s);
+void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s);
 /* What an atomic addition gave back, and what it added: meet.c makes use of it. */
-void ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result, uint32_t step);
-uint32_t ir_value(struct ir_frame *fr, enum ex_op op, unsigned w, uint32_t a, uint32_t b,
-		  uint32_t c);
-void ir_write(struct ir_frame *fr, const struct ptx_opnd *dst, uint32_t v, bool is_signed);
-void ir_write_unknown(struct ir_frame *fr, const struct ptx_opnd *o);
-uint32_t ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v);
+void prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result,
+		     uint32_t step);
+uint32_t prove_ir_value(struct ir_frame *fr, enum ex_op op, unsigned w, uint32_t a, uint32_t b,
+			uint32_t c);
+void prove_ir_write(struct ir_frame *fr, const struct ptx_opnd *dst, uint32_t v, bool is_signed);
+void prove_ir_write_unknown(struct ir_frame *fr, const struct ptx_opnd *o);
+uint32_t prove_ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v);
 /* effects.c: a function without a body whose effect is known by its name. False: it isn't. */
-bool ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name,
-		   bool *never_returns);
+bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name,
+			 bool *never_returns);
 
 /* effects.c: one with a body, which isn't spliced in as its effect is known. */
-bool ir_summarized_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name);
+bool prove_ir_summarized_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name);
 
 /* graph.c: order, dominators, loops, anew at each call. Irreducible control is a problem. */
-void ir_graph(struct ir *ir);
-/* The branch that ends block b always goes one way. ir_graph must follow. */
-bool ir_prune(struct ir *ir, uint32_t b, bool taken);
-bool ir_dominates(const struct ir *ir, uint32_t a, uint32_t b);
-static inline bool ir_in_loop(const struct ir_loop *l, uint32_t block)
+void prove_ir_graph(struct ir *ir);
+/* The branch that ends block b always goes one way. prove_ir_graph must follow. */
+bool prove_ir_prune(struct ir *ir, uint32_t b, bool taken);
+bool prove_ir_dominates(const struct ir *ir, uint32_t a, uint32_t b);
+static inline bool prove_ir_in_loop(const struct ir_loop *l, uint32_t block)
 {
 	return l->body[block / 64] >> (block % 64) & 1;
 }

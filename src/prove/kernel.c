@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-uint64_t check_now_ms(void)
+uint64_t prove_now_ms(void)
 {
 	struct timespec t;
 
@@ -53,26 +53,26 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 	for (unsigned turn = 0; pruned && turn < 8; turn++) {
 		size_t problems = ir->problems.n;
 		if (turn)
-			ev_free(e);
-		ev_run(e, ir, pool, &limits);
+			prove_ev_free(e);
+		prove_ev_run(e, ir, pool, &limits);
 		pruned = false;
 		for (uint32_t b = 0; e->cond && b < ir->blocks.n; b++) {
 			if (ir->blocks.v[b].is_reached && e->cond[b] && e->cond[b]->op == EX_CONST)
-				pruned |= ir_prune(ir, b, e->cond[b]->imm & 1);
+				pruned |= prove_ir_prune(ir, b, e->cond[b]->imm & 1);
 		}
 		if (pruned) {
 			ir->problems.n = problems;
-			ir_graph(ir);
+			prove_ir_graph(ir);
 		}
 	}
 	if (!e->cond)
 		return;
-	ev_settle_barriers(e);
+	prove_ev_settle_barriers(e);
 	bool *is_shared = BASE_NEWN(e->arena, bool, ir->steps.n + 1);
 	for (size_t i = 0; i < e->accesses.n; i++)
 		is_shared[e->accesses.v[i].index] |=
 			e->accesses.v[i].is_shared || e->accesses.v[i].root.kind == EV_ROOT_UNKNOWN;
-	ir_check_copies(ir, is_shared);
+	prove_ir_check_copies(ir, is_shared);
 }
 
 /* May two threads that come to the branch at a block's end go different ways? `q` says which two,
@@ -80,7 +80,7 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 static bool may_differ(struct check *c, uint32_t b, struct smt_query q, uint8_t counter)
 {
 	uint8_t *counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	uint64_t now = check_now_ms();
+	uint64_t now = prove_now_ms();
 	struct smt_model m;
 
 	memset(counters, counter, c->e->ir->nloops + 1);
@@ -88,14 +88,14 @@ static bool may_differ(struct check *c, uint32_t b, struct smt_query q, uint8_t 
 	q.rlimit = CHECK_RLIMIT_INTEGERS;
 	if (now >= c->deadline)
 		return true;
-	check_limit_time(&q, c->deadline - now);
+	prove_limit_time(&q, c->deadline - now);
 	c->k->counts.queries++;
-	smt_begin(c->smt, &q);
-	check_hold_side(c, c->e->guard[b], b, 0);
-	check_hold_side(c, c->e->guard[b], b, 1);
-	check_hold_both(c, b, b);
-	smt_differ(c->smt, c->e->guard[b], c->e->cond[b]);
-	return smt_check(c->smt, &m) != SMT_IMPOSSIBLE;
+	prove_smt_begin(c->smt, &q);
+	prove_hold_side(c, c->e->guard[b], b, 0);
+	prove_hold_side(c, c->e->guard[b], b, 1);
+	prove_hold_both(c, b, b);
+	prove_smt_differ(c->smt, c->e->guard[b], c->e->cond[b]);
+	return prove_smt_check(c->smt, &m) != SMT_IMPOSSIBLE;
 }
 
 /* Does the branch that ends a block go one way in all lanes of a warp that come to it together? */
@@ -131,17 +131,18 @@ static void say_skipped(struct check *c, enum ir_rank rank)
 		    !may_part(c, b, rank == IR_RANK_CTA))
 			continue;
 		const struct ir_block *y = &ir->blocks.v[p->skipped[b]];
-		alarm_place(c, ir->blocks.v[b].at, &file, &line);
-		alarm_problem(RACE_PROBLEM_BARRIER, ir->steps.v[y->first + y->n - 1].at,
-			      base_printf(c->arena,
-					  rank == IR_RANK_CTA
-						  ? "some threads may end at the branch of line %u "
-						    "without this barrier, at which others wait"
-						  : "some threads may end at the branch of line %u "
-						    "without this barrier of all blocks, which may "
-						    "wait for them for ever",
-					  line ? line : ir->blocks.v[b].at->line),
-			      c);
+		prove_alarm_place(c, ir->blocks.v[b].at, &file, &line);
+		prove_alarm_problem(
+			RACE_PROBLEM_BARRIER, ir->steps.v[y->first + y->n - 1].at,
+			base_printf(c->arena,
+				    rank == IR_RANK_CTA
+					    ? "some threads may end at the branch of line %u "
+					      "without this barrier, at which others wait"
+					    : "some threads may end at the branch of line %u "
+					      "without this barrier of all blocks, which may "
+					      "wait for them for ever",
+				    line ? line : ir->blocks.v[b].at->line),
+			c);
 	}
 }
 
@@ -150,8 +151,8 @@ static void find_phases(struct check *c)
 	const struct ir *ir = c->e->ir;
 	bool *is_uniform = BASE_NEWN(c->arena, bool, ir->blocks.n), has_warp = false;
 
-	phase_find(&c->phases[IR_RANK_CTA], c->e, IR_RANK_CTA, NULL);
-	phase_find(&c->phases[IR_RANK_GRID], c->e, IR_RANK_GRID, NULL);
+	prove_phase_find(&c->phases[IR_RANK_CTA], c->e, IR_RANK_CTA, NULL);
+	prove_phase_find(&c->phases[IR_RANK_GRID], c->e, IR_RANK_GRID, NULL);
 	say_skipped(c, IR_RANK_CTA);
 	if (c->phases[IR_RANK_GRID].is_used)
 		say_skipped(c, IR_RANK_GRID);
@@ -166,7 +167,7 @@ static void find_phases(struct check *c)
 		if (cond && cond->level < EX_CTA)
 			is_uniform[ir->rpo[i]] = is_uniform_in_warp(c, ir->rpo[i]);
 	}
-	phase_find(&c->phases[IR_RANK_WARP], c->e, IR_RANK_WARP, is_uniform);
+	prove_phase_find(&c->phases[IR_RANK_WARP], c->e, IR_RANK_WARP, is_uniform);
 }
 
 static struct contract contract_of(struct check *c)
@@ -177,7 +178,7 @@ static struct contract contract_of(struct check *c)
 	x.counts = &c->k->counts;
 	x.deadline = c->deadline;
 	x.rlimit = CHECK_RLIMIT_INTEGERS;
-	x.say = alarm_problem;
+	x.say = prove_alarm_problem;
 	x.arg = c;
 	return x;
 }
@@ -185,32 +186,32 @@ static struct contract contract_of(struct check *c)
 /* What the options assume, beside what the code does. */
 static bool add_assumptions(struct check *c, struct contract *x)
 {
-	bool ok = contract_add_params(x);
+	bool ok = prove_contract_add_params(x);
 
-	ok &= contract_add_assumes(x);
-	return contract_add_launches(x, c->k->name) && ok;
+	ok &= prove_contract_add_assumes(x);
+	return prove_contract_add_launches(x, c->k->name) && ok;
 }
 
 /* Does any launch keep to the contract? Without one everything could be proven. */
 static bool is_contract_kept(struct check *c)
 {
 	struct contract x = contract_of(c);
-	bool ok = contract_check_launch(&x, c->e->ir);
+	bool ok = prove_contract_check_launch(&x, c->e->ir);
 
 	ok &= add_assumptions(c, &x);
-	return ok && contract_check(&x);
+	return ok && prove_contract_check(&x);
 }
 
 static void open_solver(struct check *c)
 {
-	c->smt = smt_open(c->e);
-	smt_keep_answers(c->smt, c->o->cache, c->o->cache_key);
+	c->smt = prove_smt_open(c->e);
+	prove_smt_keep_answers(c->smt, c->o->cache, c->o->cache_key);
 }
 
 static void close_solver(struct check *c)
 {
-	c->k->counts.recalled += smt_recalled(c->smt);
-	smt_close(c->smt);
+	c->k->counts.recalled += prove_smt_recalled(c->smt);
+	prove_smt_close(c->smt);
 }
 
 /*
@@ -221,7 +222,7 @@ static void pin_params(struct check *c)
 {
 	struct ex_launch launch = c->pool->launch;
 	struct ex_pin pin[EX_MAX_PINS];
-	uint32_t npins = pins_find(c->e, pin);
+	uint32_t npins = prove_pins_find(c->e, pin);
 	struct ir *ir = c->e->ir;
 	bool *was = BASE_NEWN(c->arena, bool, ir->steps.n + 1);
 
@@ -230,13 +231,13 @@ static void pin_params(struct check *c)
 	for (size_t i = 0; i < c->e->accesses.n; i++)
 		was[c->e->accesses.v[i].index] = true;
 	close_solver(c);
-	ev_free(c->e);
-	ex_pool_free(c->pool);
-	ex_pool_init(c->pool, c->arena, &launch);
+	prove_ev_free(c->e);
+	prove_ex_pool_free(c->pool);
+	prove_ex_pool_init(c->pool, c->arena, &launch);
 	memcpy(c->pool->pin, pin, sizeof(pin));
 	c->pool->npins = npins;
 	evaluate(c->e, ir, c->pool, c->o);
-	names_open(&c->names, c->e, c->arena);
+	prove_names_open(&c->names, c->e, c->arena);
 	open_solver(c);
 	struct contract x = contract_of(c);
 	add_assumptions(c, &x);
@@ -245,8 +246,8 @@ static void pin_params(struct check *c)
 	/* what a launch's own numbers exclude is no news */
 	for (size_t i = 0; i < ir->steps.n && !ir->problems.n && !c->o->launches; i++)
 		if (was[i])
-			alarm_problem(RACE_PROBLEM_EXCLUDED, ir->steps.v[i].at, CONTRACT_EXCLUDED,
-				      c);
+			prove_alarm_problem(RACE_PROBLEM_EXCLUDED, ir->steps.v[i].at,
+					    CONTRACT_EXCLUDED, c);
 }
 
 static enum race_verdict verdict_of(const struct race_proof *k)
@@ -282,8 +283,8 @@ static void classify(struct check *c)
 
 static void check_kernel(struct check *c)
 {
-	names_open(&c->names, c->e, c->arena);
-	tries_open(c);
+	prove_names_open(&c->names, c->e, c->arena);
+	prove_tries_open(c);
 	open_solver(c);
 	c->k->counts.accesses = (uint32_t)c->e->accesses.n;
 	if (!ptx_func_attr(c->e->ir->f, "reqnctapercluster", c->cluster))
@@ -294,27 +295,27 @@ static void check_kernel(struct check *c)
 		pin_params(c);
 	if (is_kept && !c->e->ir->problems.n) {
 		struct contract x = contract_of(c);
-		contract_check_accesses(&x);
+		prove_contract_check_accesses(&x);
 		find_phases(c);
-		c->has_lanes = meet_has_lanes(c);
+		c->has_lanes = prove_meet_has_lanes(c);
 		c->is_open = base_zalloc(c->arena, c->e->accesses.n + 1);
-		check_pairs(c);
+		prove_all_pairs(c);
 		if (!c->e->ir->problems.n)
 			list_sites(c);
 		if (c->o->wants_remedies)
-			remedy_find(c);
+			prove_remedy_find(c);
 	}
 	if (c->o->wants_protocol)
-		protocol_write(c);
+		prove_write_protocol(c);
 	close_solver(c);
-	check_say_contract(c);
+	prove_say_contract(c);
 }
 
 static void finish(struct check *c, struct ir *ir)
 {
 	for (size_t i = 0; i < ir->problems.n; i++)
-		alarm_problem(RACE_PROBLEM_UNPROVEN, ir->problems.v[i].at, ir->problems.v[i].text,
-			      c);
+		prove_alarm_problem(RACE_PROBLEM_UNPROVEN, ir->problems.v[i].at,
+				    ir->problems.v[i].text, c);
 	c->k->verdict = verdict_of(c->k);
 }
 
@@ -335,17 +336,17 @@ void kernel_analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
 	c->e = &e;
 	c->pool = &pool;
 	for (unsigned turn = 0;; turn++) {
-		ir_build(&ir, c->arena, m, f);
-		launch_find(&ir, c->o, k->name, &less, &launch);
-		ex_pool_init(&pool, c->arena, &launch);
+		prove_ir_build(&ir, c->arena, m, f);
+		prove_launch_find(&ir, c->o, k->name, &less, &launch);
+		prove_ex_pool_init(&pool, c->arena, &launch);
 		e = (struct ev){.ir = &ir};
 		if (!ir.problems.n)
 			evaluate(&e, &ir, &pool, c->o);
-		if (turn || ir.problems.n || !launch_refine(&e, c->o, &less))
+		if (turn || ir.problems.n || !prove_launch_refine(&e, c->o, &less))
 			break;
-		ev_free(&e);
-		ex_pool_free(&pool);
-		ir_free(&ir);
+		prove_ev_free(&e);
+		prove_ex_pool_free(&pool);
+		prove_ir_free(&ir);
 	}
 	k->free_dims = 0;
 	for (unsigned d = 0; d < 6; d++)
@@ -354,9 +355,9 @@ void kernel_analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
 	if (!ir.problems.n)
 		check_kernel(c);
 	finish(c, &ir);
-	ev_free(&e);
-	ex_pool_free(&pool);
-	ir_free(&ir);
+	prove_ev_free(&e);
+	prove_ex_pool_free(&pool);
+	prove_ir_free(&ir);
 }
 
 void kernel_open_proof(struct race_proof *k, struct base_arena *arena, const struct ptx_func *f,
@@ -407,7 +408,7 @@ static void check_single(struct check *c, struct ptx_module *m, struct ptx_func 
 	struct launch_reads more = *reads;
 	struct race_proof many, *k = c->k;
 	struct check first = *c;
-	uint64_t now = check_now_ms();
+	uint64_t now = prove_now_ms();
 
 	kernel_open_proof(&many, c->arena, f, c->o);
 	more.is_read[0] |= reads->is_one_thread;
@@ -429,27 +430,27 @@ static void check_single(struct check *c, struct ptx_module *m, struct ptx_func 
 	race_proof_free(&many);
 }
 
-void kernel_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
+void prove_kernel(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
 		  struct base_arena *arena, struct race_proof *k)
 {
 	struct ir ir;
 	struct launch_reads reads;
 	struct rusage used;
-	uint64_t start = check_now_ms();
+	uint64_t start = prove_now_ms();
 	struct check c = {.o = o, .k = k, .arena = arena};
 
 	c.deadline = start + o->timeout_ms;
 	kernel_open_proof(k, arena, f, o);
-	ir_build(&ir, arena, m, f);
-	launch_reads_of(&ir, o, &reads);
-	ir_free(&ir);
+	prove_ir_build(&ir, arena, m, f);
+	prove_launch_reads_of(&ir, o, &reads);
+	prove_ir_free(&ir);
 	if (launches_has(o, k->name))
 		launches_check(&c, m, f, &reads);
 	else if (reads.is_one_thread || reads.is_one_block)
 		check_single(&c, m, f, &reads);
 	else
 		kernel_analyse(&c, m, f, &reads);
-	k->ms = check_now_ms() - start;
+	k->ms = prove_now_ms() - start;
 	if (!getrusage(RUSAGE_SELF, &used))
 		k->counts.memory_kb = (uint32_t)used.ru_maxrss;
 }

@@ -72,7 +72,7 @@ static bool number_in(const struct prove_launch *l, const struct ex_read *r, uin
 		*out |= x->value >> (8 * skip) << (8 * done);
 		done += (unsigned)x->bytes - skip;
 	}
-	*out &= ex_mask(r->w);
+	*out &= prove_ex_mask(r->w);
 	return done >= bytes;
 }
 
@@ -80,19 +80,22 @@ static bool number_in(const struct prove_launch *l, const struct ex_read *r, uin
 static const struct ex *like_launch(struct contract *c, const struct prove_launch *l)
 {
 	struct ex_pool *p = c->e->pool;
-	const struct ex *all = ex_const(p, 1, 1);
+	const struct ex *all = prove_ex_const(p, 1, 1);
 	uint64_t v;
 
 	for (unsigned d = 0; d < 6; d++)
-		all = ex_and(p, all,
-			     ex_bin(p, EX_EQ, ex_spec(p, (enum ex_spec)(EX_NTID_X + d)),
-				    ex_const(p, 32, l->dim[d])));
+		all = prove_ex_and(
+			p, all,
+			prove_ex_bin(p, EX_EQ,
+				     prove_ex_spec(p, (enum prove_ex_spec)(EX_NTID_X + d)),
+				     prove_ex_const(p, 32, l->dim[d])));
 	for (uint32_t i = 0; i < p->nreads; i++) {
 		const struct ex_read *r = &p->read[i];
-		if (number_in(l, r, &v) && !(r->w == 64 && ev_is_array(c->e, r->off)))
-			all = ex_and(p, all,
-				     ex_bin(p, EX_EQ, ex_any_param(p, r->w, r->off),
-					    ex_const(p, r->w, v)));
+		if (number_in(l, r, &v) && !(r->w == 64 && prove_ev_is_array(c->e, r->off)))
+			all = prove_ex_and(p, all,
+					   prove_ex_bin(p, EX_EQ,
+							prove_ex_any_param(p, r->w, r->off),
+							prove_ex_const(p, r->w, v)));
 	}
 	return all;
 }
@@ -102,35 +105,37 @@ static const struct ex *bounds_of_launches(struct contract *c, const struct prov
 					   size_t n)
 {
 	struct ex_pool *p = c->e->pool;
-	const struct ex *all = ex_const(p, 1, 1);
+	const struct ex *all = prove_ex_const(p, 1, 1);
 
 	for (uint32_t i = 0; i < p->nreads; i++) {
 		const struct ex_read *r = &p->read[i];
-		const struct ex *x = ex_any_param(p, r->w, r->off);
+		const struct ex *x = prove_ex_any_param(p, r->w, r->off);
 		int64_t lo = INT64_MAX, hi = INT64_MIN;
-		bool is_known = !(r->w == 64 && ev_is_array(c->e, r->off));
+		bool is_known = !(r->w == 64 && prove_ev_is_array(c->e, r->off));
 		uint64_t v;
 		for (size_t k = 0; k < n && is_known; k++) {
 			is_known = number_in(l[k], r, &v);
-			int64_t s = is_known ? ex_signed(v, r->w) : 0;
+			int64_t s = is_known ? prove_ex_signed(v, r->w) : 0;
 			lo = s < lo ? s : lo;
 			hi = s > hi ? s : hi;
 		}
 		if (!is_known)
 			continue;
-		const struct ex *least = ex_const(p, r->w, (uint64_t)lo & ex_mask(r->w));
-		const struct ex *most = ex_const(p, r->w, (uint64_t)hi & ex_mask(r->w));
+		const struct ex *least =
+			prove_ex_const(p, r->w, (uint64_t)lo & prove_ex_mask(r->w));
+		const struct ex *most = prove_ex_const(p, r->w, (uint64_t)hi & prove_ex_mask(r->w));
 		if (lo == hi)
-			all = ex_and(p, all, ex_bin(p, EX_EQ, x, least));
+			all = prove_ex_and(p, all, prove_ex_bin(p, EX_EQ, x, least));
 		else
-			all = ex_and(p, all,
-				     ex_and(p, ex_not(p, ex_bin(p, EX_SLT, x, least)),
-					    ex_not(p, ex_bin(p, EX_SLT, most, x))));
+			all = prove_ex_and(
+				p, all,
+				prove_ex_and(p, prove_ex_not(p, prove_ex_bin(p, EX_SLT, x, least)),
+					     prove_ex_not(p, prove_ex_bin(p, EX_SLT, most, x))));
 	}
 	return all;
 }
 
-bool contract_add_launches(struct contract *c, const char *kernel)
+bool prove_contract_add_launches(struct contract *c, const char *kernel)
 {
 	struct ev_assume as = {.loop = IR_NONE, .index = IR_NONE, .text = "a recorded launch"};
 	const struct ex *any = NULL;
@@ -145,15 +150,15 @@ bool contract_add_launches(struct contract *c, const char *kernel)
 			continue;
 		own[n++] = &c->o->launches[i];
 		const struct ex *one = like_launch(c, &c->o->launches[i]);
-		any = any ? ex_or(c->e->pool, any, one) : one;
+		any = any ? prove_ex_or(c->e->pool, any, one) : one;
 	}
 	if (!any) {
 		c->say(RACE_PROBLEM_VACUOUS, NULL, "no launch of this kernel was recorded", c->arg);
 		return false;
 	}
 	if (n > 1)
-		any = ex_and(c->e->pool, bounds_of_launches(c, own, n), any);
-	as.guard = ex_const(c->e->pool, 1, 1);
+		any = prove_ex_and(c->e->pool, bounds_of_launches(c, own, n), any);
+	as.guard = prove_ex_const(c->e->pool, 1, 1);
 	as.holds = as.fact = any;
 	base_vec_push(&c->e->assumes, as);
 	return true;
@@ -163,7 +168,8 @@ bool contract_add_launches(struct contract *c, const char *kernel)
 
 static int64_t signed_of(const struct prove_word *w)
 {
-	return ex_signed(w->value & ex_mask((unsigned)(8 * w->bytes)), (unsigned)(8 * w->bytes));
+	return prove_ex_signed(w->value & prove_ex_mask((unsigned)(8 * w->bytes)),
+			       (unsigned)(8 * w->bytes));
 }
 
 static const char *name_of(const struct check *c, const struct names_param *p)
@@ -177,12 +183,12 @@ static const char *name_of(const struct check *c, const struct names_param *p)
 static void put_same(const struct check *c, const struct prove_launch *l, uint32_t i,
 		     struct base_buf *out)
 {
-	const struct names_param *p = names_param_at(&c->names, l->word[i].off), *q;
+	const struct names_param *p = prove_names_param_at(&c->names, l->word[i].off), *q;
 	uint32_t k = 0;
 
 	while (k < i && l->word[k].array != l->word[i].array)
 		k++;
-	q = names_param_at(&c->names, l->word[k].off);
+	q = prove_names_param_at(&c->names, l->word[k].off);
 	if (k == i || !p || !q || p == q)
 		return;
 	int64_t by = (int64_t)(l->word[i].at - l->word[k].at);
@@ -198,7 +204,7 @@ static const char *scalars_of(const struct check *c, const struct prove_launch *
 	struct base_buf out = {0};
 
 	for (uint32_t i = 0; i < l->nwords && c->names.param; i++) {
-		const struct names_param *p = names_param_at(&c->names, l->word[i].off);
+		const struct names_param *p = prove_names_param_at(&c->names, l->word[i].off);
 		int64_t lo = INT64_MAX, hi = INT64_MIN;
 		if (l->word[i].array)
 			put_same(c, l, i, &out);
@@ -320,7 +326,7 @@ static void analyse_shape(struct check *c, struct ptx_module *m, struct ptx_func
 			  struct race_proof *out)
 {
 	struct check whole = *c;
-	uint64_t now = check_now_ms(), left = c->deadline > now ? c->deadline - now : 0;
+	uint64_t now = prove_now_ms(), left = c->deadline > now ? c->deadline - now : 0;
 
 	if (n > 1 && n <= FEW)
 		whole.deadline = now + left / 2;
@@ -331,7 +337,7 @@ static void analyse_shape(struct check *c, struct ptx_module *m, struct ptx_func
 	for (size_t i = 0; i < n; i++) {
 		struct race_proof one;
 		struct check single = *c;
-		now = check_now_ms();
+		now = prove_now_ms();
 		single.deadline = now + (c->deadline > now ? (c->deadline - now) / (n - i) : 0);
 		analyse_some(&single, m, f, reads, &l[i], 1, &one);
 		join(out, &one, !i);
@@ -368,7 +374,7 @@ static void ask_about_others(struct check *c, struct ptx_module *m, struct ptx_f
 	any.nlaunches = 0;
 	any.wants_remedies = any.wants_protocol = false;
 	any.timeout_ms /= 4;
-	kernel_check(m, f, &any, c->arena, &others);
+	prove_kernel(m, f, &any, c->arena, &others);
 	c->k->others = words_for_others(&others, c->arena);
 	race_proof_free(&others);
 }
@@ -385,7 +391,7 @@ void launches_check(struct check *c, struct ptx_module *m, struct ptx_func *f,
 	for (size_t i = 0; i < s.nends; i++) {
 		struct race_proof one;
 		struct check part = *c;
-		uint64_t now = check_now_ms();
+		uint64_t now = prove_now_ms();
 		part.deadline = now + (c->deadline > now ? (c->deadline - now) / (s.nends - i) : 0);
 		analyse_shape(&part, m, f, reads, s.v + from, s.end[i] - from, &one);
 		join(c->k, &one, !i);

@@ -45,7 +45,7 @@ static bool is_alone(const struct check *c, uint32_t b)
 	return true;
 }
 
-bool meet_has_lanes(const struct check *c)
+bool prove_meet_has_lanes(const struct check *c)
 {
 	for (uint32_t b = 0; b < c->e->ir->blocks.n; b++)
 		if (is_alone(c, b))
@@ -83,20 +83,24 @@ static bool leads_through(const struct check *c, uint32_t from, uint32_t b)
 static const struct ex *in_mask(struct check *c, uint64_t mask)
 {
 	struct ex_pool *p = c->pool;
-	const struct ex *at = ex_spec(p, EX_TID_Z);
+	const struct ex *at = prove_ex_spec(p, EX_TID_Z);
 
-	at = ex_bin(p, EX_ADD, ex_bin(p, EX_MUL, at, ex_spec(p, EX_NTID_Y)), ex_spec(p, EX_TID_Y));
-	at = ex_bin(p, EX_ADD, ex_bin(p, EX_MUL, at, ex_spec(p, EX_NTID_X)), ex_spec(p, EX_TID_X));
-	const struct ex *lane = ex_bin(p, EX_AND, at, ex_const(p, 32, 31));
+	at = prove_ex_bin(p, EX_ADD, prove_ex_bin(p, EX_MUL, at, prove_ex_spec(p, EX_NTID_Y)),
+			  prove_ex_spec(p, EX_TID_Y));
+	at = prove_ex_bin(p, EX_ADD, prove_ex_bin(p, EX_MUL, at, prove_ex_spec(p, EX_NTID_X)),
+			  prove_ex_spec(p, EX_TID_X));
+	const struct ex *lane = prove_ex_bin(p, EX_AND, at, prove_ex_const(p, 32, 31));
 	if (!(mask & (mask + 1))) /* the first ones: no shift */
-		return ex_bin(p, EX_ULT, lane,
-			      ex_const(p, 32, (uint64_t)__builtin_popcountll(mask)));
-	return ex_un(p, EX_TRUNC, 1, ex_bin(p, EX_LSHR, ex_const(p, 32, mask), lane));
+		return prove_ex_bin(p, EX_ULT, lane,
+				    prove_ex_const(p, 32, (uint64_t)__builtin_popcountll(mask)));
+	return prove_ex_un(p, EX_TRUNC, 1,
+			   prove_ex_bin(p, EX_LSHR, prove_ex_const(p, 32, mask), lane));
 }
 
 static bool is_between(const struct check *c, uint32_t before, uint32_t b, uint32_t behind)
 {
-	return behind != b && ir_dominates(c->e->ir, b, behind) && leads_through(c, before, b);
+	return behind != b && prove_ir_dominates(c->e->ir, b, behind) &&
+	       leads_through(c, before, b);
 }
 
 static void hold_lanes(struct check *c)
@@ -105,8 +109,8 @@ static void hold_lanes(struct check *c)
 
 	for (uint32_t b = 0; b < c->e->ir->blocks.n; b++)
 		if (is_alone(c, b) && (is_between(c, x, b, y) || is_between(c, y, b, x)))
-			smt_across(c->smt, in_mask(c, c->e->arg[b]->imm), ex_const(c->pool, 1, 1),
-				   false);
+			prove_smt_across(c->smt, in_mask(c, c->e->arg[b]->imm),
+					 prove_ex_const(c->pool, 1, 1), false);
 }
 
 /* ---- tickets ------------------------------------------------------------------------------ */
@@ -143,7 +147,7 @@ static bool is_distinct(const struct check *c, const struct ev_assume *t)
 		if (x == at || !(x->mem->kind & RACE_OP_WRITE))
 			continue;
 		/* the same addition elsewhere: its address is a choice */
-		if (x->mem == at->mem || ev_alias(&x->root, &at->root) != EV_APART)
+		if (x->mem == at->mem || prove_ev_alias(&x->root, &at->root) != EV_APART)
 			return false;
 	}
 	return true;
@@ -153,13 +157,13 @@ static void hold_tickets(struct check *c)
 {
 	for (size_t i = 0; i < c->e->tickets.n && !c->o->may_alias; i++) {
 		const struct ev_assume *t = &c->e->tickets.v[i];
-		if (ir_dominates(c->e->ir, t->block, c->a->block) &&
-		    ir_dominates(c->e->ir, t->block, c->b->block) && is_distinct(c, t))
-			smt_across(c->smt, t->guard, t->value, false);
+		if (prove_ir_dominates(c->e->ir, t->block, c->a->block) &&
+		    prove_ir_dominates(c->e->ir, t->block, c->b->block) && is_distinct(c, t))
+			prove_smt_across(c->smt, t->guard, t->value, false);
 	}
 }
 
-void meet_hold(struct check *c)
+void prove_meet_hold(struct check *c)
 {
 	if (c->has_lanes && c->level == RACE_LEVEL_WARP)
 		hold_lanes(c);

@@ -24,7 +24,7 @@ static const struct names_call *vars_of(struct names *n, uint32_t call)
 	return c;
 }
 
-void names_open(struct names *n, const struct ev *e, struct base_arena *arena)
+void prove_names_open(struct names *n, const struct ev *e, struct base_arena *arena)
 {
 	const struct ir *ir = e->ir;
 	uint32_t i = 0;
@@ -57,7 +57,7 @@ void names_open(struct names *n, const struct ev *e, struct base_arena *arena)
 	}
 }
 
-const struct names_param *names_param_at(const struct names *n, uint64_t off)
+const struct names_param *prove_names_param_at(const struct names *n, uint64_t off)
 {
 	for (uint32_t i = 0; i < n->nparams; i++)
 		if (off >= n->param[i].off && off < n->param[i].off + n->param[i].bytes)
@@ -65,7 +65,8 @@ const struct names_param *names_param_at(const struct names *n, uint64_t off)
 	return NULL;
 }
 
-const struct names_param *names_param_called(const struct names *n, const char *name, size_t len)
+const struct names_param *prove_names_param_called(const struct names *n, const char *name,
+						   size_t len)
 {
 	for (uint32_t i = 0; i < n->nparams; i++) {
 		const char *p = n->param[i].name;
@@ -93,7 +94,7 @@ static const struct ex *value_of(const struct names *n, const struct names_var *
 		const struct ev_cell *c = &e->out[block][cell];
 		return c->at ? NULL : c->v;
 	}
-	return ir_dominates(e->ir, e->ir->def_block[v->reg], block) ? e->val[v->reg] : NULL;
+	return prove_ir_dominates(e->ir, e->ir->def_block[v->reg], block) ? e->val[v->reg] : NULL;
 }
 
 static bool find_place(const struct names *n, const struct ptx_debug_var *v, uint32_t call,
@@ -108,7 +109,7 @@ static bool find_place(const struct names *n, const struct ptx_debug_var *v, uin
 			out->reg = n->e->ir->calls.v[call].reg_base + p->reg;
 			return n->e->ir->ndefs[out->reg] > 0;
 		}
-		out->object = ir_name_object(n->e->ir, call, p->sym);
+		out->object = prove_ir_name_object(n->e->ir, call, p->sym);
 		out->off = p->off;
 		return out->object != IR_NONE &&
 		       n->e->ir->objects.v[out->object].kind == IR_OBJ_LOCAL;
@@ -116,8 +117,8 @@ static bool find_place(const struct names *n, const struct ptx_debug_var *v, uin
 	return false;
 }
 
-uint32_t names_at(struct names *n, uint32_t step, uint32_t block, struct names_var *out,
-		  uint32_t max)
+uint32_t prove_names_at(struct names *n, uint32_t step, uint32_t block, struct names_var *out,
+			uint32_t max)
 {
 	const struct ir_step *st = &n->e->ir->steps.v[step];
 	const struct names_call *c = vars_of(n, st->call);
@@ -164,9 +165,9 @@ static void write_two(struct writer *w, const struct ex *v, const char *op, unsi
 
 	base_buf_puts(&w->out, depth && is_sum ? "(" : "");
 	write_value(w, v->a[0], depth + !is_sum);
-	if (v->op == EX_ADD && v->a[1]->op == EX_CONST && ex_signed(v->a[1]->imm, v->w) < 0) {
+	if (v->op == EX_ADD && v->a[1]->op == EX_CONST && prove_ex_signed(v->a[1]->imm, v->w) < 0) {
 		base_buf_printf(&w->out, " - %llu",
-				(unsigned long long)-ex_signed(v->a[1]->imm, v->w));
+				(unsigned long long)-prove_ex_signed(v->a[1]->imm, v->w));
 	} else {
 		base_buf_puts(&w->out, op);
 		write_value(w, v->a[1], depth + 1);
@@ -181,13 +182,13 @@ static void write_leaf(struct writer *w, const struct ex *v)
 
 	switch ((enum ex_op)v->op) {
 	case EX_CONST:
-		base_buf_printf(&w->out, "%lld", (long long)ex_signed(v->imm, v->w));
+		base_buf_printf(&w->out, "%lld", (long long)prove_ex_signed(v->imm, v->w));
 		return;
 	case EX_SPEC:
 		base_buf_printf(&w->out, "%s.%c", dims[v->imm / 3], (char)('x' + v->imm % 3));
 		return;
 	case EX_PARAM:
-		p = names_param_at(w->n, v->imm);
+		p = prove_names_param_at(w->n, v->imm);
 		if (p) {
 			base_buf_puts(&w->out, p->name);
 			return;
@@ -247,8 +248,8 @@ static void write_value(struct writer *w, const struct ex *v, unsigned depth)
 	}
 }
 
-const char *names_write(struct names *n, const struct ex *v, const struct names_var *vars,
-			uint32_t nvars)
+const char *prove_names_write(struct names *n, const struct ex *v, const struct names_var *vars,
+			      uint32_t nvars)
 {
 	struct writer w = {.n = n, .vars = vars, .nvars = nvars};
 

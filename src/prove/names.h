@@ -25,10 +25,11 @@ struct names {
 	} * calls; /* by index of struct ir_call */
 };
 
-void names_open(struct names *n, const struct ev *e, struct base_arena *arena);
+void prove_names_open(struct names *n, const struct ev *e, struct base_arena *arena);
 /* The parameter at a place of the parameter block, or NULL. */
-const struct names_param *names_param_at(const struct names *n, uint64_t off);
-const struct names_param *names_param_called(const struct names *n, const char *name, size_t len);
+const struct names_param *prove_names_param_at(const struct names *n, uint64_t off);
+const struct names_param *prove_names_param_called(const struct names *n, const char *name,
+						   size_t len);
 
 /* A variable that is visible at a step, and the value that the analysis has for it there. */
 struct names_var {
@@ -41,11 +42,11 @@ struct names_var {
 	const struct ex *value; /* NULL: not known */
 };
 /* The scalar variables at a step, inner scopes first; at most max. Returns how many. */
-uint32_t names_at(struct names *n, uint32_t step, uint32_t block, struct names_var *out,
-		  uint32_t max);
+uint32_t prove_names_at(struct names *n, uint32_t step, uint32_t block, struct names_var *out,
+			uint32_t max);
 /* v as the programmer would write it, as far as names go; "" where that gets too long. */
-const char *names_write(struct names *n, const struct ex *v, const struct names_var *vars,
-			uint32_t nvars);
+const char *prove_names_write(struct names *n, const struct ex *v, const struct names_var *vars,
+			      uint32_t nvars);
 
 /* ---- assume.c ------------------------------------------------------------------------ */
 
@@ -55,7 +56,8 @@ const char *names_write(struct names *n, const struct ex *v, const struct names_
  * arithmetic is that of 64-bit signed numbers. NULL: *out has the assumption; else what is wrong,
  * in n->arena. n->e NULL: only the syntax is looked at.
  */
-const char *assume_read(struct names *n, struct ev *e, const char *text, struct ev_assume *out);
+const char *prove_assume_read(struct names *n, struct ev *e, const char *text,
+			      struct ev_assume *out);
 
 struct smt_model;
 /* What the launch and a thread of it are, and the parameters. */
@@ -67,6 +69,6 @@ struct assume_trial {
 	uint32_t spec[EX_SPEC_COUNT];
 };
 /* Is the condition true with these numbers? False where that isn't clear. */
-bool assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_trial *t);
+bool prove_assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_trial *t);
 
 #endif

@@ -21,20 +21,20 @@
 
 static bool is_above(const struct check *c, const struct ev_assume *as, uint32_t block)
 {
-	return as->loop == IR_NONE || ir_in_loop(&c->e->ir->loops[as->loop], block);
+	return as->loop == IR_NONE || prove_ir_in_loop(&c->e->ir->loops[as->loop], block);
 }
 
-void check_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t)
+void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t)
 {
 	const struct ir *ir = c->e->ir;
 
-	smt_assert(c->smt, guard, t);
+	prove_smt_assert(c->smt, guard, t);
 	for (uint32_t l = ir->blocks.v[block].loop; l != IR_NONE; l = ir->loops[l].parent)
-		smt_in_loop(c->smt, l, t);
+		prove_smt_in_loop(c->smt, l, t);
 	for (size_t i = 0; i < c->e->assumes.n; i++) {
 		const struct ev_assume *as = &c->e->assumes.v[i];
 		if (as->kind == IR_ASSUME_FACT && is_above(c, as, block))
-			smt_assert(c->smt, as->fact, t);
+			prove_smt_assert(c->smt, as->fact, t);
 	}
 }
 
@@ -45,17 +45,17 @@ static void hold_edges(struct check *c, uint32_t block, unsigned t)
 
 	for (uint32_t i = 0; c->edges && i < c->e->ir->nloops; i++) {
 		const struct ev_loop *l = &c->e->loops[i];
-		const struct ex *fact = ex_const(p, 1, 0);
-		if (!c->edges[i] || !ir_in_loop(&c->e->ir->loops[i], block))
+		const struct ex *fact = prove_ex_const(p, 1, 0);
+		if (!c->edges[i] || !prove_ir_in_loop(&c->e->ir->loops[i], block))
 			continue;
-		const struct ex *next = ex_bin(p, EX_ADD, l->ctr, ex_const(p, 64, 1));
+		const struct ex *next = prove_ex_bin(p, EX_ADD, l->ctr, prove_ex_const(p, 64, 1));
 		if (c->edges[i] & PHASE_FIRST)
-			fact = ex_bin(p, EX_EQ, l->ctr, ex_const(p, 64, 0));
+			fact = prove_ex_bin(p, EX_EQ, l->ctr, prove_ex_const(p, 64, 0));
 		if (c->edges[i] & PHASE_LAST)
-			fact = ex_or(p, fact,
-				     ex_or(p, ex_bin(p, EX_EQ, l->ctr, l->kexit),
-					   ex_bin(p, EX_EQ, next, l->kexit)));
-		smt_assert(c->smt, fact, t);
+			fact = prove_ex_or(p, fact,
+					   prove_ex_or(p, prove_ex_bin(p, EX_EQ, l->ctr, l->kexit),
+						       prove_ex_bin(p, EX_EQ, next, l->kexit)));
+		prove_smt_assert(c->smt, fact, t);
 	}
 }
 
@@ -64,7 +64,9 @@ static void hold_skipped(struct check *c)
 {
 	for (unsigned t = 0; t < 2 && c->way; t++)
 		for (uint32_t i = 0; i < c->way->nskipped[t]; i++)
-			smt_assert(c->smt, ex_not(c->pool, c->e->guard[c->way->skipped[t][i]]), t);
+			prove_smt_assert(c->smt,
+					 prove_ex_not(c->pool, c->e->guard[c->way->skipped[t][i]]),
+					 t);
 }
 
 /* By the contract an access stays within its array, whose size is known of variables. */
@@ -75,19 +77,20 @@ static void hold_inside(struct check *c, const struct ev_access *x, unsigned t)
 
 	if (!o || o->kind == IR_OBJ_DYNAMIC || o->bytes < x->mem->bytes)
 		return;
-	const struct ex *last = ex_const(c->pool, x->whole->w, o->bytes - x->mem->bytes);
-	smt_assert(c->smt, ex_not(c->pool, ex_bin(c->pool, EX_ULT, last, x->whole)), t);
+	const struct ex *last = prove_ex_const(c->pool, x->whole->w, o->bytes - x->mem->bytes);
+	prove_smt_assert(c->smt,
+			 prove_ex_not(c->pool, prove_ex_bin(c->pool, EX_ULT, last, x->whole)), t);
 }
 
 /* Assumptions that speak of two threads. */
-void check_hold_both(struct check *c, uint32_t a, uint32_t b)
+void prove_hold_both(struct check *c, uint32_t a, uint32_t b)
 {
 	for (size_t i = 0; i < c->e->assumes.n; i++) {
 		const struct ev_assume *as = &c->e->assumes.v[i];
 		if (as->kind == IR_ASSUME_DISTINCT && is_above(c, as, a) && is_above(c, as, b))
-			smt_across(c->smt, as->guard, as->value, false);
+			prove_smt_across(c->smt, as->guard, as->value, false);
 		if (as->kind == IR_ASSUME_INJECTIVE && as->loop == IR_NONE && as->bytes)
-			smt_injective(c->smt, as);
+			prove_smt_injective(c->smt, as);
 	}
 }
 
@@ -96,14 +99,15 @@ static const struct ex *cluster_of(struct check *c)
 {
 	static const unsigned shift[] = {0, 31, 47};
 	struct ex_pool *p = c->pool;
-	const struct ex *sum = ex_const(p, 64, 0);
+	const struct ex *sum = prove_ex_const(p, 64, 0);
 
 	for (unsigned d = 0; d < 3; d++) {
-		const struct ex *v = ex_bin(p, EX_UDIV, ex_spec(p, (enum ex_spec)(EX_CTAID_X + d)),
-					    ex_const(p, 32, c->cluster[d]));
-		sum = ex_bin(p, EX_ADD, sum,
-			     ex_bin(p, EX_MUL, ex_un(p, EX_ZEXT, 64, v),
-				    ex_const(p, 64, 1ull << shift[d])));
+		const struct ex *v = prove_ex_bin(
+			p, EX_UDIV, prove_ex_spec(p, (enum prove_ex_spec)(EX_CTAID_X + d)),
+			prove_ex_const(p, 32, c->cluster[d]));
+		sum = prove_ex_bin(p, EX_ADD, sum,
+				   prove_ex_bin(p, EX_MUL, prove_ex_un(p, EX_ZEXT, 64, v),
+						prove_ex_const(p, 64, 1ull << shift[d])));
 	}
 	return sum;
 }
@@ -122,7 +126,7 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 					  [ASK_BITS] = CHECK_RLIMIT_BITS,
 					  [ASK_BETTER] = CHECK_RLIMIT_BETTER,
 					  [ASK_SLOTS] = CHECK_RLIMIT_INTEGERS};
-	uint64_t now = check_now_ms();
+	uint64_t now = prove_now_ms();
 	struct smt_query q = {.is_same_cta = c->level <= RACE_LEVEL_BLOCK,
 			      .warp = c->warp,
 			      .counters = counters,
@@ -131,33 +135,34 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
 	q.rlimit = rlimit[which];
-	check_limit_time(&q, c->deadline - now);
+	prove_limit_time(&q, c->deadline - now);
 	c->k->counts.queries++;
-	smt_begin(c->smt, &q);
-	check_hold_side(c, c->a->guard, c->a->block, 0);
-	check_hold_side(c, c->b->guard, c->b->block, 1);
-	check_hold_both(c, c->a->block, c->b->block);
+	prove_smt_begin(c->smt, &q);
+	prove_hold_side(c, c->a->guard, c->a->block, 0);
+	prove_hold_side(c, c->b->guard, c->b->block, 1);
+	prove_hold_both(c, c->a->block, c->b->block);
 	hold_edges(c, c->a->block, 0);
 	hold_edges(c, c->b->block, 1);
 	hold_skipped(c);
 	hold_inside(c, c->a, 0);
 	hold_inside(c, c->b, 1);
-	meet_hold(c);
+	prove_meet_hold(c);
 	if (c->other_loop != IR_NONE)
-		smt_across(c->smt, ex_const(c->pool, 1, 1), c->e->loops[c->other_loop].ctr, false);
+		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1),
+				 c->e->loops[c->other_loop].ctr, false);
 	if (c->slot[0] && which != ASK_SLOTS)
-		smt_same(c->smt, c->slot[0], c->slot[1], true);
+		prove_smt_same(c->smt, c->slot[0], c->slot[1], true);
 	if (which == ASK_SLOTS)
-		smt_same(c->smt, c->slot[0], c->slot[1], false);
+		prove_smt_same(c->smt, c->slot[0], c->slot[1], false);
 	if (c->is_split_cluster)
-		smt_across(c->smt, ex_const(c->pool, 1, 1), cluster_of(c),
-			   c->level == RACE_LEVEL_CLUSTER);
+		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1), cluster_of(c),
+				 c->level == RACE_LEVEL_CLUSTER);
 	if (!c->is_forced && which != ASK_SLOTS)
-		smt_conflict(c->smt, c->a->off, c->a->mem->bytes, c->b->off, c->b->mem->bytes,
-			     c->is_partial);
+		prove_smt_conflict(c->smt, c->a->off, c->a->mem->bytes, c->b->off, c->b->mem->bytes,
+				   c->is_partial);
 	if (is_unequal)
-		smt_unequal(c->smt, c->a->off, c->a->value, c->b->off, c->b->value);
-	return smt_check(c->smt, m);
+		prove_smt_unequal(c->smt, c->a->off, c->a->value, c->b->off, c->b->value);
+	return prove_smt_check(c->smt, m);
 }
 
 /* What is replayed of the pair in hand, with the variables that an alarm shows. */
@@ -166,8 +171,8 @@ static void open_replay(struct check *c, struct replay_pair *p)
 	struct replay_watch *w = BASE_NEWN(c->arena, struct replay_watch, 2);
 
 	*p = (struct replay_pair){.a = c->a, .b = c->b, .is_partial = c->is_partial};
-	alarm_watch(c, c->a, &w[0]);
-	alarm_watch(c, c->b, &w[1]);
+	prove_alarm_watch(c, c->a, &w[0]);
+	prove_alarm_watch(c, c->b, &w[1]);
 	p->watch[0] = &w[0];
 	p->watch[1] = &w[1];
 	p->level = c->level == RACE_LEVEL_CLUSTER ? RACE_LEVEL_GRID : c->level;
@@ -192,8 +197,9 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 	}
 	open_replay(c, &p);
 	c->k->counts.replays++;
-	enum replay_answer x = replay_run(c->e, m, &p, met);
-	if (x != REPLAY_RACES && x != REPLAY_ORDERED && may_search && tries_near(c, &p, m, other)) {
+	enum replay_answer x = prove_replay_run(c->e, m, &p, met);
+	if (x != REPLAY_RACES && x != REPLAY_ORDERED && may_search &&
+	    prove_tries_near(c, &p, m, other)) {
 		*met = *other;
 		return REPLAY_RACES;
 	}
@@ -222,7 +228,7 @@ static void raise(struct check *c, const uint8_t *counters, struct alarm_facts *
 	if (c->is_trial)
 		return;
 	f->is_benign = is_benign(c, counters);
-	alarm_raise(c, f);
+	prove_alarm_raise(c, f);
 }
 
 /* Does the pair race in one of a few small launches? Asked once for each level. */
@@ -237,7 +243,7 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 		return false;
 	c->is_tried = true;
 	open_replay(c, &p);
-	if (!tries_first(c, &p, &m, &met))
+	if (!prove_tries_first(c, &p, &m, &met))
 		return false;
 	f.is_exited = c->level <= RACE_LEVEL_BLOCK && met.phase[0] != met.phase[1];
 	raise(c, counters, &f);
@@ -255,8 +261,8 @@ static void settle_by_bits(struct check *c, const uint8_t *counters, struct alar
 		c->k->counts.gave_up++;
 		c->has_failed = true;
 		if (!c->is_trial)
-			alarm_problem(RACE_PROBLEM_UNPROVEN, c->a->step->at,
-				      "the solver gave up on a pair of accesses", c);
+			prove_alarm_problem(RACE_PROBLEM_UNPROVEN, c->a->step->at,
+					    "the solver gave up on a pair of accesses", c);
 	} else {
 		c->k->counts.by_bits++;
 		c->has_failed = true;
@@ -304,7 +310,7 @@ static bool is_apart_by_integers(struct check *c, const uint8_t *counters)
 {
 	struct smt_model m;
 
-	return quick_is_apart(c, counters) ||
+	return prove_quick_is_apart(c, counters) ||
 	       ask(c, counters, ASK_INTEGERS, false, &m) == SMT_IMPOSSIBLE;
 }
 
@@ -316,8 +322,8 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	enum replay_answer r = REPLAY_UNSURE;
 
 	c->k->counts.cases++;
-	if (!c->is_forced &&
-	    (quick_is_apart(c, counters) || split_is_apart(c, counters, quick_is_apart))) {
+	if (!c->is_forced && (prove_quick_is_apart(c, counters) ||
+			      split_is_apart(c, counters, prove_quick_is_apart))) {
 		c->k->counts.quick++;
 		return;
 	}
@@ -443,7 +449,7 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 		c->cls = RACE_CLASS_VOLATILE;
 		c->is_partial = false;
 	}
-	struct race_alarm *old = c->is_trial ? NULL : alarm_find(c);
+	struct race_alarm *old = c->is_trial ? NULL : prove_alarm_find(c);
 	if (old && old->is_true && !old->is_benign) {
 		c->has_failed = true;
 		return;
@@ -458,13 +464,13 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 	} else if (p->is_used || level <= RACE_LEVEL_BLOCK) {
 		if (level == RACE_LEVEL_WARP && !p->is_used)
 			p = &c->phases[IR_RANK_CTA];
-		phase_each(p, c->a->block, c->b->block, one_case, c);
+		prove_phase_each(p, c->a->block, c->b->block, one_case, c);
 	} else {
 		settle_slots(c, base_zalloc(c->arena, c->e->ir->nloops + 1), false);
 	}
 }
 
-void check_pair(struct check *c, const struct ev_access *a, const struct ev_access *b)
+void prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b)
 {
 	const bool *level = c->o->level;
 	bool is_split = c->phases[IR_RANK_WARP].is_used || c->o->is_lockstep || c->has_lanes ||
@@ -472,7 +478,7 @@ void check_pair(struct check *c, const struct ev_access *a, const struct ev_acce
 			level[RACE_LEVEL_WARP] != level[RACE_LEVEL_BLOCK];
 
 	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) ||
-	    !quick_may_alias(c, a, b, &c->is_forced))
+	    !prove_quick_may_alias(c, a, b, &c->is_forced))
 		return;
 	c->k->counts.pairs++;
 	c->a = a;
@@ -497,20 +503,20 @@ void check_pair(struct check *c, const struct ev_access *a, const struct ev_acce
 }
 
 /* Both orders count where the two are different instructions: which thread does which. */
-void check_pairs(struct check *c)
+void prove_all_pairs(struct check *c)
 {
 	const struct ev *e = c->e;
 
 	for (size_t i = 0; i < e->accesses.n; i++) {
-		if (check_now_ms() >= c->deadline) { /* once, instead of at each pair */
-			alarm_problem(RACE_PROBLEM_UNPROVEN, e->accesses.v[i].step->at,
-				      "the time limit was reached before the pairs from here on",
-				      c);
+		if (prove_now_ms() >= c->deadline) { /* once, instead of at each pair */
+			prove_alarm_problem(
+				RACE_PROBLEM_UNPROVEN, e->accesses.v[i].step->at,
+				"the time limit was reached before the pairs from here on", c);
 			return;
 		}
-		for (size_t k = i; k < e->accesses.n && check_now_ms() < c->deadline; k++) {
+		for (size_t k = i; k < e->accesses.n && prove_now_ms() < c->deadline; k++) {
 			c->has_failed = false;
-			check_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
+			prove_one_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
 			c->is_open[i] |= c->has_failed;
 			c->is_open[k] |= c->has_failed;
 		}

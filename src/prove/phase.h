@@ -28,7 +28,7 @@ struct phases {
  * Finds them among the threads that barriers of a rank order: of a warp, a CTA, the grid. Barriers
  * that only some of them may reach become problems, those of a warp make p->is_used false.
  */
-void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *is_uniform);
+void prove_phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *is_uniform);
 
 /* Where in a loop that only one of the two threads is in its iteration must be. */
 enum phase_edge {
@@ -52,6 +52,6 @@ struct phase_case {
 /* Calls fn for each way in which thread 0 at block a and thread 1 at block b, whom the rank's
  * barriers order, are in the same phase. */
 typedef void phase_fn(const struct phase_case *way, void *arg);
-void phase_each(const struct phases *p, uint32_t a, uint32_t b, phase_fn *fn, void *arg);
+void prove_phase_each(const struct phases *p, uint32_t a, uint32_t b, phase_fn *fn, void *arg);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * __requires(pitch == 3072) as a mere condition leaves y * pitch + x a product of unknowns, which
  * integers know by its bounds alone. So a parameter that an assumption about every launch gives a
- * number is that number from the first expression on (ex_param), and one that it bounds has these
- * bounds, when the kernel is evaluated again.
+ * number is that number from the first expression on (prove_ex_param), and one that it bounds has
+ * these bounds, when the kernel is evaluated again.
  *
  * Only what holds for every thread counts: facts that no branch guards and no loop holds. Of a
  * conjunction each part counts, of a negated disjunction too.
@@ -30,8 +30,8 @@ static struct bounds *bounds_of(struct pins *p, const struct ex *param)
 	for (size_t i = 0; i < p->found.n; i++)
 		if (p->found.v[i].pin.off == param->imm && p->found.v[i].pin.w == w)
 			return &p->found.v[i];
-	struct bounds b = {.pin = {.off = param->imm, .w = w, .hi = ex_mask(w)}};
-	b.shi = (int64_t)(ex_mask(w) >> 1);
+	struct bounds b = {.pin = {.off = param->imm, .w = w, .hi = prove_ex_mask(w)}};
+	b.shi = (int64_t)(prove_ex_mask(w) >> 1);
 	b.slo = -b.shi - 1;
 	base_vec_push(&p->found, b);
 	return &p->found.v[p->found.n - 1];
@@ -73,14 +73,14 @@ static void learn_equal(struct pins *p, const struct ex *v, uint64_t c)
 	bool is_signed, is_widened;
 
 	if (v->op == EX_ADD && v->a[1]->op == EX_CONST) {
-		learn_equal(p, v->a[0], (c - v->a[1]->imm) & ex_mask(v->w));
+		learn_equal(p, v->a[0], (c - v->a[1]->imm) & prove_ex_mask(v->w));
 		return;
 	}
 	const struct ex *x = param_in(v, &is_signed, &is_widened);
 	if (!x)
 		return;
-	uint64_t n = c & ex_mask(x->w);
-	uint64_t again = is_signed ? (uint64_t)ex_signed(n, x->w) & ex_mask(v->w) : n;
+	uint64_t n = c & prove_ex_mask(x->w);
+	uint64_t again = is_signed ? (uint64_t)prove_ex_signed(n, x->w) & prove_ex_mask(v->w) : n;
 	if (again != c)
 		return; /* it has no such value: contract.c says so */
 	struct bounds *b = bounds_of(p, x);
@@ -97,14 +97,14 @@ static void learn_less(struct pins *p, const struct ex *v, uint64_t c, bool is_s
 {
 	bool is_sext, is_widened;
 	const struct ex *x = param_in(v, &is_sext, &is_widened);
-	int64_t s = ex_signed(c, v->w);
+	int64_t s = prove_ex_signed(c, v->w);
 	bool is_upper = is_above != is_true; /* a bound from above */
 
 	if (!x)
 		return;
 	struct bounds *b = bounds_of(p, x);
 	if (is_signed_test && !(is_widened && !is_sext)) {
-		int64_t least = ex_signed(1ull << (v->w - 1), v->w), most = -(least + 1);
+		int64_t least = prove_ex_signed(1ull << (v->w - 1), v->w), most = -(least + 1);
 		/* v < c: at most c - 1; !(v < c): at least c; c < v: at least c + 1 */
 		if (is_upper && !(is_true && s == least))
 			at_most_signed(b, s - is_true);
@@ -117,7 +117,7 @@ static void learn_less(struct pins *p, const struct ex *v, uint64_t c, bool is_s
 		return;
 	if (is_upper && !(is_true && !c))
 		at_most(b, c - is_true);
-	else if (!is_upper && !(is_true && c == ex_mask(v->w)))
+	else if (!is_upper && !(is_true && c == prove_ex_mask(v->w)))
 		at_least(b, c + is_true);
 }
 
@@ -163,20 +163,20 @@ static bool settle(struct bounds *b)
 		at_least(b, (uint64_t)b->slo);
 		at_most(b, (uint64_t)b->shi);
 	} else if (b->shi < 0) {
-		at_least(b, (uint64_t)b->slo & ex_mask(b->pin.w));
-		at_most(b, (uint64_t)b->shi & ex_mask(b->pin.w));
+		at_least(b, (uint64_t)b->slo & prove_ex_mask(b->pin.w));
+		at_most(b, (uint64_t)b->shi & prove_ex_mask(b->pin.w));
 	}
-	return b->pin.lo <= b->pin.hi && (b->pin.lo || b->pin.hi < ex_mask(b->pin.w));
+	return b->pin.lo <= b->pin.hi && (b->pin.lo || b->pin.hi < prove_ex_mask(b->pin.w));
 }
 
-uint32_t pins_find(const struct ev *e, struct ex_pin *out)
+uint32_t prove_pins_find(const struct ev *e, struct ex_pin *out)
 {
 	struct pins p = {0};
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < e->assumes.n; i++) {
 		const struct ev_assume *as = &e->assumes.v[i];
-		if (as->kind == IR_ASSUME_FACT && ev_is_everywhere(as))
+		if (as->kind == IR_ASSUME_FACT && prove_ev_is_everywhere(as))
 			learn(&p, as->fact, true, 0);
 	}
 	for (size_t i = 0; i < p.found.n && n < EX_MAX_PINS; i++)

@@ -71,13 +71,15 @@ static int is_seen(const struct check *c, const struct ev_assume *as)
 			continue;
 		found++;
 		for (unsigned d = 0; d < 6; d++)
-			v = ex_replace(p, v, ex_spec(p, (enum ex_spec)(EX_NTID_X + d)),
-				       ex_const(p, 32, l->dim[d]));
+			v = prove_ex_replace(p, v,
+					     prove_ex_spec(p, (enum prove_ex_spec)(EX_NTID_X + d)),
+					     prove_ex_const(p, 32, l->dim[d]));
 		for (uint32_t k = 0; k < l->nwords; k++) {
 			unsigned w = (unsigned)(8 * l->word[k].bytes);
-			const struct ex *leaf = ex_param(p, w, l->word[k].off);
+			const struct ex *leaf = prove_ex_param(p, w, l->word[k].off);
 			if (leaf->op == EX_PARAM && !l->word[k].array)
-				v = ex_replace(p, v, leaf, ex_const(p, w, l->word[k].value));
+				v = prove_ex_replace(p, v, leaf,
+						     prove_ex_const(p, w, l->word[k].value));
 		}
 		if (v->op != EX_CONST)
 			return -1;
@@ -98,11 +100,11 @@ static bool is_kept(struct finder *f)
 	x.counts = &c->k->counts;
 	x.deadline = c->deadline;
 	x.rlimit = CHECK_RLIMIT_INTEGERS;
-	x.npins = pins_find(c->e, x.pin);
-	if (!contract_has_launch(&x, NULL))
+	x.npins = prove_pins_find(c->e, x.pin);
+	if (!prove_contract_has_launch(&x, NULL))
 		return false;
 	for (size_t i = 0; i < f->pairs.n; i++)
-		if (contract_has_launch(&x, f->pairs.v[i].a))
+		if (prove_contract_has_launch(&x, f->pairs.v[i].a))
 			return true;
 	return false;
 }
@@ -122,18 +124,18 @@ static bool try(struct finder *f, const char *text)
 	struct ev_assume as;
 	uint32_t gone = 0;
 
-	if (f->has_all || f->tries >= MAX_TRIES || check_now_ms() >= f->deadline ||
+	if (f->has_all || f->tries >= MAX_TRIES || prove_now_ms() >= f->deadline ||
 	    !is_new(c, text))
 		return f->has_all;
 	f->tries++;
-	if (assume_read(&c->names, c->e, text, &as))
+	if (prove_assume_read(&c->names, c->e, text, &as))
 		return false;
 	base_vec_push(&c->e->assumes, as);
 	struct race_proof_counts counts = c->k->counts;
 	c->is_trial = true;
 	for (size_t i = 0; i < f->pairs.n; i++) {
 		c->has_failed = false;
-		check_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
+		prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
 		gone += !c->has_failed;
 		if (c->has_failed && i > 3 && !gone)
 			break;
@@ -158,7 +160,7 @@ static bool try(struct finder *f, const char *text)
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* By how much an offset grows with this register, where one factor says it; 0: it isn't there. */
-static uint64_t factor_of(const struct ex *v, enum ex_spec spec, unsigned depth)
+static uint64_t factor_of(const struct ex *v, enum prove_ex_spec spec, unsigned depth)
 {
 	if (v->op == EX_SPEC)
 		return v->imm == (uint64_t)spec;
@@ -184,8 +186,8 @@ static uint32_t tile_of(const struct finder *f, unsigned d)
 {
 	for (size_t i = 0; i < f->pairs.n; i++) {
 		const struct ex *off = f->pairs.v[i].a->off;
-		uint64_t block = factor_of(off, (enum ex_spec)(EX_CTAID_X + d), 0);
-		uint64_t thread = factor_of(off, (enum ex_spec)(EX_TID_X + d), 0);
+		uint64_t block = factor_of(off, (enum prove_ex_spec)(EX_CTAID_X + d), 0);
+		uint64_t thread = factor_of(off, (enum prove_ex_spec)(EX_TID_X + d), 0);
 
 		if (thread && block > thread && block % thread == 0 && block / thread <= 8192)
 			return (uint32_t)(block / thread);
@@ -204,7 +206,7 @@ static const struct names_param *pitch_in(const struct finder *f, const struct e
 	bool is_product = v->op == EX_MUL && v->a[0]->op != EX_CONST && v->a[1]->op != EX_CONST;
 
 	if (v->op == EX_PARAM && is_factor)
-		found = names_param_at(&f->c->names, v->imm);
+		found = prove_names_param_at(&f->c->names, v->imm);
 	if (v->op == EX_PARAM || depth > 20)
 		return found && is_scalar(found) && found->bytes == 4 ? found : NULL;
 	for (uint32_t i = 0; i < v->n && !found; i++)
@@ -375,14 +377,15 @@ static void try_values(struct finder *f)
 		const struct ev_access *a = f->pairs.v[i].a;
 		const struct ex *load = find_load(a->off, 0);
 		if (load) {
-			struct ev_root r = ev_find_root(c->e, load->a[0], IR_GENERIC);
+			struct ev_root r = prove_ev_find_root(c->e, load->a[0], IR_GENERIC);
 			const struct names_param *p =
-				r.kind == EV_ROOT_PARAM ? names_param_at(&c->names, r.id) : NULL;
+				r.kind == EV_ROOT_PARAM ? prove_names_param_at(&c->names, r.id)
+							: NULL;
 			if (p && try(f, base_printf(c->arena, "injective(%s)", p->name)))
 				return;
 		}
 		struct names_var vars[RACE_ALARM_VARS];
-		uint32_t n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+		uint32_t n = prove_names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
 		for (uint32_t k = 0; k < n; k++)
 			if (vars[k].value && vars[k].value->is_approx &&
 			    c->e->ir->steps.v[a->index].call == 0 &&
@@ -391,10 +394,10 @@ static void try_values(struct finder *f)
 	}
 }
 
-void remedy_find(struct check *c)
+void prove_remedy_find(struct check *c)
 {
 	struct finder f = {.c = c};
-	uint64_t now = check_now_ms(), end = c->deadline;
+	uint64_t now = prove_now_ms(), end = c->deadline;
 
 	find_pairs(&f);
 	f.deadline = now < end ? now + (end - now) / 3 : now;

@@ -48,15 +48,15 @@ struct replay_pair {
 };
 
 /* Runs all threads of the CTAs involved as far as the two accesses need. */
-enum replay_answer replay_run(struct ev *e, const struct smt_model *m, const struct replay_pair *p,
-			      struct replay_meeting *out);
+enum replay_answer prove_replay_run(struct ev *e, const struct smt_model *m,
+				    const struct replay_pair *p, struct replay_meeting *out);
 
 /*
  * Runs every thread of the launch (of a few blocks) and looks for any two threads whose accesses a
  * and b meet; replays the first ones found. For loops whose values the solver can only guess. True:
  * they race, and *m names the threads.
  */
-bool replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *p,
-		   struct replay_meeting *out);
+bool prove_replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *p,
+			 struct replay_meeting *out);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * smt.h - private to src/prove: questions about two threads, put to Z3.
  *
- * A query is a conjunction over two threads of one launch. smt_begin opens one, smt_assert adds a
- * condition of a thread, smt_conflict adds that two accesses touch a common byte, smt_check
- * answers. Values are exact integers with an explicit quotient where an operation may wrap; bit
- * operations that have no such form make the answer SMT_MAYBE at best, and the query is put again
- * in bit-vectors.
+ * A query is a conjunction over two threads of one launch. prove_smt_begin opens one,
+ * prove_smt_assert adds a condition of a thread, prove_smt_conflict adds that two accesses touch a
+ * common byte, prove_smt_check answers. Values are exact integers with an explicit quotient where
+ * an operation may wrap; bit operations that have no such form make the answer SMT_MAYBE at best,
+ * and the query is put again in bit-vectors.
  */
 #ifndef COLLIDER_PROVE_SMT_H
 #define COLLIDER_PROVE_SMT_H
@@ -53,41 +53,41 @@ struct smt_query {
 };
 
 /* Parameters that the pool has pinned get a value of theirs, in the model, too. */
-void smt_pin_model(struct smt_model *m, const struct ex_pool *p);
+void prove_smt_pin_model(struct smt_model *m, const struct ex_pool *p);
 
 struct smt;
 /* Starts Z3 (10 ms, mostly fresh pages) in a process whose children will need it. */
-void smt_warm(void);
+void prove_smt_warm(void);
 /* Z3 itself is started by the first smt_begin. */
-struct smt *smt_open(struct ev *e);
-void smt_close(struct smt *s);
+struct smt *prove_smt_open(struct ev *e);
+void prove_smt_close(struct smt *s);
 /* From now on answers are kept in a folder below this one (NULL: not), and taken from there.
  * `program` says which program made them. */
-void smt_keep_answers(struct smt *s, const char *folder, uint64_t program);
+void prove_smt_keep_answers(struct smt *s, const char *folder, uint64_t program);
 /* How many answers were taken from there. */
-unsigned smt_recalled(const struct smt *s);
-void smt_begin(struct smt *s, const struct smt_query *q);
+unsigned prove_smt_recalled(const struct smt *s);
+void prove_smt_begin(struct smt *s, const struct smt_query *q);
 /* `fact` (one bit wide) holds in thread t, 0 or 1. */
-void smt_assert(struct smt *s, const struct ex *fact, unsigned t);
+void prove_smt_assert(struct smt *s, const struct ex *fact, unsigned t);
 /* Where `guard` holds in both threads, v is the same in both, or isn't. */
-void smt_across(struct smt *s, const struct ex *guard, const struct ex *v, bool is_equal);
+void prove_smt_across(struct smt *s, const struct ex *guard, const struct ex *v, bool is_equal);
 /* a in thread 0 is b in thread 1, or isn't. */
-void smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool is_equal);
+void prove_smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool is_equal);
 /* The opposite of a fact: v differs, and both threads come there. */
-void smt_differ(struct smt *s, const struct ex *guard, const struct ex *v);
+void prove_smt_differ(struct smt *s, const struct ex *guard, const struct ex *v);
 /* The elements at the assumption's place are all different (IR_ASSUME_INJECTIVE). It must live
  * until
  * smt_check. */
-void smt_injective(struct smt *s, const struct ev_assume *as);
+void prove_smt_injective(struct smt *s, const struct ev_assume *as);
 /* The counter of a loop that thread t is in: 0 or more, and the iteration was reached. */
-void smt_in_loop(struct smt *s, uint32_t loop, unsigned t);
+void prove_smt_in_loop(struct smt *s, uint32_t loop, unsigned t);
 /* bytes at offset a of thread 0 and b of thread 1 overlap; is_partial: but aren't the same bytes.
  * */
-void smt_conflict(struct smt *s, const struct ex *a, unsigned na, const struct ex *b, unsigned nb,
-		  bool is_partial);
+void prove_smt_conflict(struct smt *s, const struct ex *a, unsigned na, const struct ex *b,
+			unsigned nb, bool is_partial);
 /* Different places (offset a of thread 0, b of thread 1), or different values there. */
-void smt_unequal(struct smt *s, const struct ex *a, const struct ex *va, const struct ex *b,
-		 const struct ex *vb);
-enum smt_answer smt_check(struct smt *s, struct smt_model *m);
+void prove_smt_unequal(struct smt *s, const struct ex *a, const struct ex *va, const struct ex *b,
+		       const struct ex *vb);
+enum smt_answer prove_smt_check(struct smt *s, struct smt_model *m);
 
 #endif

@@ -43,7 +43,7 @@ static void put_alarm(struct base_buf *out, const struct race_alarm *a)
 		put_text(out, a->param[i].name);
 }
 
-void wire_write(const struct race_proof *k, struct base_buf *out)
+void prove_wire_write(const struct race_proof *k, struct base_buf *out)
 {
 	uint64_t n[7] = {k->alarms.n,	k->problems.n, k->contract.n, k->protocol.n,
 			 k->remedies.n, k->sites.n,    k->launches.n};
@@ -133,7 +133,7 @@ static void take_alarm(struct reader *r, struct race_alarm *a)
 		a->param[i].name = take_text(r);
 }
 
-bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k)
+bool prove_wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k)
 {
 	struct reader r = {arena, p, n, false};
 	uint64_t count[7];
@@ -260,7 +260,7 @@ static const char *path_of(const struct wire_job *j, const struct wire_key *k, s
 	return base_printf(a, "%s/prove-%016llx", j->o->cache, (unsigned long long)k->name);
 }
 
-bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k)
+bool prove_wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k)
 {
 	struct wire_key key;
 	struct wire_head h;
@@ -278,14 +278,15 @@ bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race
 		memcpy(&h, p, sizeof(h));
 		n -= sizeof(h);
 		ok = h.key.check == key.check && h.bytes == n &&
-		     h.sum == base_hash(rest, n, BASE_FNV_INIT) && wire_read(arena, rest, n, k);
+		     h.sum == base_hash(rest, n, BASE_FNV_INIT) &&
+		     prove_wire_read(arena, rest, n, k);
 	}
 	k->is_cached = ok;
 	free(p);
 	return ok;
 }
 
-void wire_keep(const struct wire_job *j, const char *p, size_t n)
+void prove_wire_keep(const struct wire_job *j, const char *p, size_t n)
 {
 	struct base_arena a = {0};
 	struct wire_key key = key_of(j);

@@ -12,13 +12,13 @@
 
 #include "base/base.h"
 #include "race/gap.h"
-#include "race/host.h"
-#include "race/pair.h"
+#include "race/file/host.h"
+#include "race/file/pair.h"
 #include "race/record.h"
 #include "race/rules.h"
-#include "race/transfer.h"
-#include "race/shm.h"
-#include "race/site.h"
+#include "race/file/transfer.h"
+#include "race/file/shm.h"
+#include "race/site/site.h"
 
 /* ---- finding.c: kinds, classes, findings --------------------------------- */
 
@@ -66,7 +66,7 @@ struct race_finding;
 /* Is a record of this kind detector watch's (layout/watch.h)? */
 bool race_is_watched(unsigned kind);
 /* Detector iguard's (layout/guard.h)? */
-bool race_is_guarded(unsigned kind);
+bool race_is_iguard(unsigned kind);
 /* Are both sides of such a record there, and of one block of one grid? */
 bool race_is_one_block(const struct race_record *rec);
 /* The same of the memory that they accessed: has one block of their cluster it? */
@@ -306,7 +306,7 @@ struct race_results {
 	BASE_VEC(struct race_origin) origins;
 	BASE_VEC(struct race_transfer_op *) launched; /* calls; api = the kernel, mangled */
 	BASE_VEC(struct race_context) contexts;
-	BASE_VEC(struct race_coverage) coverage; /* of runs that noted it, see race/sample.h */
+	BASE_VEC(struct race_coverage) coverage; /* of runs that noted it, see race/site/sample.h */
 	uint64_t checked;			 /* dynamic accesses that were re-read */
 	uint64_t warp_checked;			 /* stores whose warp was compared */
 	uint64_t launches;     /* grids of instrumented kernels, counted on the GPU */

@@ -34,7 +34,7 @@ enum race_kind {
 /* race_record.flags */
 #define RACE_REC_USED	   1u  /* speculated read: its value was really used later */
 #define RACE_REC_GENERIC   2u  /* address is generic (else: of the site's space) */
-#define RACE_REC_TWO_SIDES 4u  /* was and now describe the earlier access (shadow.h) */
+#define RACE_REC_TWO_SIDES 4u  /* was and now describe the earlier access (history.h) */
 #define RACE_REC_ONE_BLOCK 8u  /* a finding only if both sides are of one block (layout/watch.h) */
 #define RACE_REC_ONE_OWNER 16u /* ... only if both accessed the memory of the same block */
 /* As RACE_REC_USED; alone in its byte, so that threads which didn't write the record may set it. */
@@ -78,10 +78,10 @@ struct race_record {
 	uint32_t block[3]; /* %ctaid, as the hardware numbers them */
 	uint64_t count;	   /* occurrences, updated at each power of two */
 	uint64_t grid;	   /* %gridid */
-	/* What turns block[], the hardware's number, into the program's (order.h). */
+	/* What turns block[], the hardware's number, into the program's (blocks.h). */
 	uint32_t grid_x, grid_yz; /* %nctaid; y in the low half */
 	uint32_t cluster;	  /* %cluster_nctaid: x | y << 8 | z << 16 */
-	uint32_t order;		  /* enum race_order | that of waiting kernels << 8 */
+	uint32_t order;		  /* enum race_shuffle | that of waiting kernels << 8 */
 	uint32_t sm;		  /* %smid; of detector watch more (layout/watch.h) */
 	uint32_t valid;		  /* RACE_RECORD_VALID */
 };
@@ -136,12 +136,12 @@ struct race_knobs {
 	uint32_t seed;
 	uint32_t flags; /* RACE_KNOB_* */
 	uint32_t dense; /* a thread's first `dense` checks are all delayed, then dense of n ... */
-	/* Block shuffling (order.h): enum race_order of kernels, and of kernels that wait. */
-	uint32_t order, order_waiting;
+	/* Block shuffling (blocks.h): enum race_shuffle of kernels, and of kernels that wait. */
+	uint32_t order, shuffle_waiting;
 	uint32_t order_a[2], order_b;
-	uint32_t window;   /* bytes of a bulk copy that are checked at most, a multiple of 16 */
-	uint32_t sparse;   /* `dense` of n, with n counted up to `sparse` only */
-	uint32_t order_id; /* of the module, as in its order table; the run doesn't change it */
+	uint32_t window;     /* bytes of a bulk copy that are checked at most, a multiple of 16 */
+	uint32_t sparse;     /* `dense` of n, with n counted up to `sparse` only */
+	uint32_t shuffle_id; /* of the module, as in its order table; the run doesn't change it */
 };
 
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
@@ -154,11 +154,11 @@ struct race_knobs {
 #define RACE_WINDOW	  1024u	      /* what is checked of a bulk copy */
 #define RACE_WINDOW_ALL	  0xfffffff0u
 
-#define RACE_KNOBS_SYMBOL "__collider_knobs"
-#define RACE_ORDER_PREFIX "__collider_order_" /* + hex digits; order.h */
-#define RACE_SITES_PREFIX "__collider_sites_" /* + 16 hex digits of the table's hash */
-#define RACE_REG_PREFIX	  "%collider_"	      /* registers that instrumentation adds */
-#define RACE_LABEL_PREFIX "$collider_"	      /* labels */
+#define RACE_KNOBS_SYMBOL   "__collider_knobs"
+#define RACE_SHUFFLE_PREFIX "__collider_shuffle_" /* + hex digits; blocks.h */
+#define RACE_SITES_PREFIX   "__collider_sites_"	  /* + 16 hex digits of the table's hash */
+#define RACE_REG_PREFIX	    "%collider_"	  /* registers that instrumentation adds */
+#define RACE_LABEL_PREFIX   "$collider_"	  /* labels */
 /* Between these a kernel has its own code once more, without checks (prune/plain.c). */
 #define RACE_PLAIN_BEGIN   "$collider_plain"
 #define RACE_PLAIN_END	   "$collider_plain_end"
@@ -237,7 +237,7 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
 /* ---- the words of a check by call --------------------------------------------------- */
 
 /*
- * What a check passes to the function that it calls (src/device/check.cu).
+ * What a check passes to the function that it calls (src/device/collide/check.cu).
  *
  * Accesses that are checked together are split into *items*: up to 8 bytes at one address. A call
  * takes up to RACE_CHECK_ITEMS of them, with what the access loaded or stored:
@@ -278,9 +278,9 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
 #define RACE_ITEM_EACH(b) ((b)*0x01010101u)
 
 /*
- * The high word of `what` of a check ahead of a warp-wide access (src/device/check_ahead.cu).
- * Matrices: pieces, the logarithm of those in a line, bytes of one, the logarithm of an element's
- * bytes. Rows: the lanes whose addresses are taken.
+ * The high word of `what` of a check ahead of a warp-wide access
+ * (src/device/collide/check_ahead.cu). Matrices: pieces, the logarithm of those in a line, bytes of
+ * one, the logarithm of an element's bytes. Rows: the lanes whose addresses are taken.
  */
 #define RACE_AHEAD_NONE		   0xffffffffffffffffu /* an address: a false guard */
 #define RACE_AHEAD_LANES(w)	   ((uint32_t)((w) >> 32) & 0xffu)

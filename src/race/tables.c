@@ -3,11 +3,11 @@
  * look-up.
  */
 #include "race/detector.h"
-#include "race/layout/guard.h"
+#include "race/layout/iguard.h"
 #include "race/layout/watch.h"
 #include "race/race.h"
 #include "race/record.h"
-#include "race/shadow.h"
+#include "race/layout/history.h"
 
 #include <string.h>
 

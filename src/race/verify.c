@@ -174,7 +174,7 @@ static bool has_pair(const struct race_results *r, const struct race_finding *f)
 /* Is what iguard says of a pair of one launch enough, whatever hirace leaves undecided? It follows
  * fences, scopes and locks beyond what hirace does: what it is silent about is decided. (Not the
  * other way round: hirace keeps no strong load, and nothing after a location's first race.) */
-static bool is_guarded_too(const struct race_results *r, const struct race_finding *f)
+static bool is_iguard_too(const struct race_results *r, const struct race_finding *f)
 {
 	return f->kind == RACE_KIND_HISTORY_POSSIBLE && f->sides[0].grid == f->sides[1].grid &&
 	       !r->hirace_alone && !r->threads_aside && !r->accesses_aside;
@@ -189,7 +189,7 @@ static bool is_said_better(const struct race_results *r, const struct race_findi
 		return is_confirmed(r, f, f->cls) || (is_whole && is_doubtful(f));
 	if (!f->sides)
 		return false;
-	return has_pair(r, f) || (is_whole && is_doubtful(f)) || is_guarded_too(r, f);
+	return has_pair(r, f) || (is_whole && is_doubtful(f)) || is_iguard_too(r, f);
 }
 
 static const char *place_text(struct race_results *r, const struct race_side *s)

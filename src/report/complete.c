@@ -1,5 +1,5 @@
 /*
- * complete.c - the words of the completeness verdict (race/read/gap.c).
+ * complete.c - the words of the completeness verdict (race/file/gap.c).
  *
  * One line in the basis of every report, a line for each gap below it, and the gaps in short after
  * the result, so that a run of which a part was not checked never ends with "no race seen" alone.

@@ -7,7 +7,7 @@
  * deleted. Misses: a group whose place in the map is shared by another chosen group.
  */
 #include "report/internal.h"
-#include "race/sample.h"
+#include "race/site/sample.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -350,11 +350,11 @@ static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 {
 	bool is_history = is_of_history(&h->f);
 
-	if (!is_history && !race_is_guarded(h->f.kind))
+	if (!is_history && !race_is_iguard(h->f.kind))
 		return false;
 	for (size_t i = 0; i < v->entries.n; i++) {
 		const struct rep_entry *e = &v->entries.v[i];
-		bool is_guarded = race_is_guarded(e->f.kind);
+		bool is_guarded = race_is_iguard(e->f.kind);
 		bool is_better = h->f.cls != RACE_CLASS_RACE && e->f.cls == RACE_CLASS_RACE;
 
 		if ((is_guarded || is_of_history(&e->f)) && e->ignored == h->ignored &&
@@ -368,18 +368,17 @@ static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 /* Are iguard's findings h and e of one pair of lines? */
 static bool is_one_pair(const struct rep_entry *h, const struct rep_entry *e)
 {
-	return race_is_guarded(h->f.kind) && race_is_guarded(e->f.kind) &&
-	       e->ignored == h->ignored && e->f.cls == h->f.cls && has_lines(h) && has_lines(e) &&
-	       is_same_pair(h, e);
+	return race_is_iguard(h->f.kind) && race_is_iguard(e->f.kind) && e->ignored == h->ignored &&
+	       e->f.cls == h->f.cls && has_lines(h) && has_lines(e) && is_same_pair(h, e);
 }
 
 /* How wide the gap is over which nothing is there that orders; 0: something is. */
 static unsigned width_of(enum race_kind kind)
 {
-	return kind == RACE_KIND_GUARD_WARP    ? 1
-	       : kind == RACE_KIND_GUARD_BLOCK ? 2
-	       : kind == RACE_KIND_GUARD_GRID  ? 3
-					       : 0;
+	return kind == RACE_KIND_IGUARD_WARP	? 1
+	       : kind == RACE_KIND_IGUARD_BLOCK ? 2
+	       : kind == RACE_KIND_IGUARD_GRID	? 3
+						: 0;
 }
 
 /* What orders two blocks orders two lanes, too: so the widest of these kinds stands for narrower
@@ -406,7 +405,7 @@ static size_t leading(const struct rep_view *v, size_t at)
 	size_t best = at;
 	uint64_t most = 0;
 
-	for (size_t i = 0; i < v->entries.n && race_is_guarded(v->entries.v[at].f.kind); i++) {
+	for (size_t i = 0; i < v->entries.n && race_is_iguard(v->entries.v[at].f.kind); i++) {
 		uint64_t weight;
 
 		if (i != at && !is_one_pair(&v->entries.v[at], &v->entries.v[i]))

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 static int render(const struct race_shm *shm)
 {

@@ -108,7 +108,7 @@ void rep_coverage_add(struct rep_coverage *c, const struct race_results *r);
 int rep_coverage_write(const struct rep_coverage *c, const char *path);
 /* "checked 3 of 12 sites in 2 runs", after a line per module if asked. */
 void rep_coverage_say(const struct rep_coverage *c, bool has_modules, struct base_buf *out);
-/* The limit (race/sample.h) that takes `sites` of the known sites; 0: none is known. */
+/* The limit (race/site/sample.h) that takes `sites` of the known sites; 0: none is known. */
 uint32_t rep_coverage_limit(const struct rep_coverage *c, uint32_t sites, uint32_t seed);
 void rep_coverage_free(struct rep_coverage *c);
 

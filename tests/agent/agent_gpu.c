@@ -22,7 +22,7 @@
 
 #include <cuda.h>
 
-#include "race/shm.h"
+#include "race/file/shm.h"
 
 #define SKIPPED 77
 #define TABLE	0xc0ffee01u

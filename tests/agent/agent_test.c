@@ -25,10 +25,10 @@
 
 #include <cmocka.h>
 
-#include "race/shm_write.h"
-#include "race/shm.h"
-#include "race/site.h"
-#include "race/transfer.h"
+#include "race/file/shm_write.h"
+#include "race/file/shm.h"
+#include "race/site/site.h"
+#include "race/file/transfer.h"
 
 static char **args;
 static struct race_shm *shm;

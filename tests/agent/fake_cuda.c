@@ -32,8 +32,8 @@
 
 #include "../device/host_report.h"
 #include "fake.h"
-#include "race/layout/guard.h"
-#include "race/shadow.h"
+#include "race/layout/iguard.h"
+#include "race/layout/history.h"
 
 #define MAX_CTX	 128
 #define MAX_NODE 16
@@ -50,7 +50,7 @@ struct CUmod_st {
 	bool is_instrumented;
 	bool has_history;
 	struct race_knobs knobs;
-	bool has_guard;
+	bool has_iguard;
 	struct race_history history, guard;
 };
 
@@ -740,7 +740,7 @@ static CUmodule new_module(const char *image)
 	memset(&m->history, 0, sizeof(m->history));
 	m->has_history = memmem(image, size, RACE_HISTORY_SYMBOL, sizeof(RACE_HISTORY_SYMBOL));
 	memset(&m->guard, 0, sizeof(m->guard));
-	m->has_guard = memmem(image, size, RACE_GUARD_SYMBOL, sizeof(RACE_GUARD_SYMBOL));
+	m->has_iguard = memmem(image, size, RACE_IGUARD_SYMBOL, sizeof(RACE_IGUARD_SYMBOL));
 	m->is_instrumented = memmem(image, size, RACE_KNOBS_SYMBOL, sizeof(RACE_KNOBS_SYMBOL));
 	resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, top(), &d, true);
 	return m;
@@ -790,7 +790,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *bytes, CUmodule m, const c
 		*bytes = sizeof(m->history);
 		return CUDA_SUCCESS;
 	}
-	if (m->has_guard && strcmp(name, RACE_GUARD_SYMBOL) == 0) {
+	if (m->has_iguard && strcmp(name, RACE_IGUARD_SYMBOL) == 0) {
 		*p = (CUdeviceptr)(uintptr_t)&m->guard;
 		*bytes = sizeof(m->guard);
 		return CUDA_SUCCESS;

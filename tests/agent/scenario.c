@@ -23,10 +23,10 @@
 CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev); /* the stand-in's */
 
 #include "fake.h"
-#include "race/host.h"
-#include "race/layout/guard.h"
-#include "race/shadow.h"
-#include "race/shm_write.h"
+#include "race/file/host.h"
+#include "race/layout/iguard.h"
+#include "race/layout/history.h"
+#include "race/file/shm_write.h"
 
 static const char *folder;
 
@@ -679,10 +679,10 @@ static void guard(void)
 	CUmodule m = module("guard");
 	CUfunction f = function(m, "clean");
 	const struct race_history *h = history_of(m);
-	MUST(cuModuleGetGlobal(&at, &bytes, m, RACE_GUARD_SYMBOL));
+	MUST(cuModuleGetGlobal(&at, &bytes, m, RACE_IGUARD_SYMBOL));
 	expect(bytes == sizeof(struct race_history), "a runtime block");
 	const struct race_history *g = (const struct race_history *)(uintptr_t)at;
-	struct race_guard_tables *t = (struct race_guard_tables *)(uintptr_t)g->tables;
+	struct race_iguard_tables *t = (struct race_iguard_tables *)(uintptr_t)g->tables;
 	const struct race_history_tables *th =
 		(const struct race_history_tables *)(uintptr_t)h->tables;
 
@@ -696,7 +696,7 @@ static void guard(void)
 	uint64_t *entry = (uint64_t *)(uintptr_t)g->words;
 	entry[0] = t->contexts_of[7] = t->nows[7] = 1;
 	t->sides[3].launch = t->is_ordered = 1;
-	t->contexts = GUARD_CONTEXTS;
+	t->contexts = IGUARD_CONTEXTS;
 	MUST(launch(f, NULL));
 	expect(entry[0] == 1 && t->contexts_of[7] == 1, "not before the agent has looked");
 	MUST(cuCtxSynchronize());

@@ -1,7 +1,7 @@
 /*
  * fake_app.c - a program that leaves in the shared file what an agent would, then ends.
  *
- * Built from race/shm.h alone, so that the way from the file to the report is tested without a
+ * Built from race/file/shm.h alone, so that the way from the file to the report is tested without a
  * GPU. Its arguments are done in order:
  *
  *	attach        an agent is there, one instrumented kernel ran, nothing found
@@ -17,9 +17,9 @@
  *	env=NAME      print the variable on standard output
  *	say=TEXT      print TEXT and a newline on standard output
  */
-#include "race/shm_write.h"
-#include "race/shm.h"
-#include "race/site_build.h"
+#include "race/file/shm_write.h"
+#include "race/file/shm.h"
+#include "race/site/site_build.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -41,7 +41,7 @@
 #include <string.h>
 
 #include "cpu/cpu.h"
-#include "race/pair.h"
+#include "race/file/pair.h"
 #include "race/race.h"
 
 #define MAX_NAMED 32

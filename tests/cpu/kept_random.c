@@ -21,7 +21,7 @@
  * a value can't cancel itself on its way.
  */
 #include "cpu/cpu.h"
-#include "race/pair.h"
+#include "race/file/pair.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cpu/judge/x86.h"
+#include "cpu/events/x86.h"
 
 #if X86_HAS
 #include <ucontext.h>

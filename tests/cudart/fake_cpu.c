@@ -12,7 +12,7 @@
 
 #include "cudart/entries/entries.h"
 #include "cudart/state/collider.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 struct cpu_op {
 	struct cpu_work w;

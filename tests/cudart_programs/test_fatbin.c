@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "cudart/state/fatbin.h"
+#include "image/fatbin.h"
 
 #define PAGE   4096u
 #define ROUNDS 4000

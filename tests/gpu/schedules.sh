@@ -3,7 +3,7 @@
 #
 #   schedules.sh WORKDIR COLLIDER [-b | -n] [-k RUNS]
 #
-# Builds the programs of tests/order and three of tests/gpu into WORKDIR and runs them. DEVICE=gpu (the
+# Builds the programs of tests/shuffle and three of tests/gpu into WORKDIR and runs them. DEVICE=gpu (the
 # default) or cpu.
 #   -b  only build      -n  don't build: WORKDIR was built elsewhere (it holds all that is needed)
 #   -k  runs for what is found by chance (10, twice as many for affine), with seeds from 1
@@ -55,11 +55,11 @@ build_one() { # build_one NAME SOURCE FLAGS...
 }
 
 if [ $build -eq 1 ]; then
-	build_one waves ../order/waves.cu
-	build_one waves_fixed ../order/waves.cu -DFIXED
-	build_one lookback ../order/lookback.cu
-	build_one grids ../order/grids.cu
-	build_one sites ../order/sites.cu
+	build_one waves ../shuffle/waves.cu
+	build_one waves_fixed ../shuffle/waves.cu -DFIXED
+	build_one lookback ../shuffle/lookback.cu
+	build_one grids ../shuffle/grids.cu
+	build_one sites ../shuffle/sites.cu
 	build_one grid_sync racefree/grid_sync.cu
 	build_one cluster racefree/cluster.cu
 	build_one stream_order system/stream_order.cu

@@ -4,7 +4,8 @@
  * The runtime is linked in as it is into programs. It asks for a shared file when it starts, so
  * this program makes one and starts itself again. It also looks for the CPU device's function
  * collider_cpu_yield, which is here: it changes the memory that a test names, so that what a check
- * sees does not depend on time. The test's own copy of race/host_area.c plays the device's part.
+ * sees does not depend on time. The test's own copy of race/file/host_area.c plays the device's
+ * part.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,7 +21,7 @@
 #include <cmocka.h>
 
 #include "race/race.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 /* ---- the hooks that the tests call ------------------------------------------------ */
 

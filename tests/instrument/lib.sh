@@ -19,8 +19,8 @@ needs() {
 users_part() {
 	awk '/^\.(weak|visible|extern) .func __collider_/ { skip = 1 }
 	     /^\.func .*__collider_check/ || /__collider_(chosen|block)\($/ { skip = 1 }
-	     /^\.func .*__collider_(history|guard|watch)_/ { skip = 1 }
-	     /^\.weak \.global .*__collider_history_table/ { skip = 1 }
+	     /^\.func .*__collider_(hirace|iguard|watch)_/ { skip = 1 }
+	     /^\.weak \.global .*__collider_hirace_table/ { skip = 1 }
 	     !skip && !/^[[:space:]]*\/\// { print }
 	     skip { depth += gsub(/{/, "{") - gsub(/}/, "}") }
 	     skip && /}/ && depth == 0 { skip = 0 }' "$1"

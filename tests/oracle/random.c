@@ -11,8 +11,8 @@
  *
  * A third of the executions are of rows: a few lanes of two to four warps access neighbouring,
  * equal or scattered words, mostly plainly, with barriers between, so that the oracle keeps what
- * they did by the row (oracle/row.c); in some, all lanes do. In others, events are executions of
- * one instruction: the verdicts are then compared by instruction.
+ * they did by the row (oracle/shadow/row.c); in some, all lanes do. In others, events are
+ * executions of one instruction: the verdicts are then compared by instruction.
  *
  * The mix is meant to synchronise: few locations, mostly strong accesses to two of them. The counts
  * at the end say how much of each verdict was seen; a run in which nothing raced, or everything,
@@ -193,7 +193,7 @@ static void act_access(struct world *w, const struct actor *a)
 	e->actor = a->number;
 	draw_access(w, e);
 	draw_location(w, e, &e->address);
-	/* Without names atomics are logs (oracle/log.c). */
+	/* Without names atomics are logs (oracle/shadow/form_log.c). */
 	e->id = e->kind & RACE_OP_WRITE && (w->is_stale || is_lucky(w, 30)) ? i + 1 : 0;
 	if (w->is_stale && e->kind == RACE_OP_READ && is_lucky(w, 40))
 		make_stale(w, e);

@@ -2,7 +2,7 @@
  * expr_test.c - simplification keeps the value of an expression.
  *
  * Random expressions over three leaves are built twice: with the leaves as they are, then each leaf
- * replaced by a number, which folds; and operation by operation with ex_fold on the numbers.
+ * replaced by a number, which folds; and operation by operation with prove_ex_fold on the numbers.
  */
 #include "prove/expr.h"
 
@@ -36,7 +36,7 @@ static uint64_t small_or_edge(unsigned w)
 	static const uint64_t edges[] = {0, 1,	2,   3,		 4,	     7,
 					 8, 31, 255, 0x7fffffff, 0x80000000, UINT64_MAX};
 
-	return edges[draw(BASE_COUNTOF(edges))] & ex_mask(w);
+	return edges[draw(BASE_COUNTOF(edges))] & prove_ex_mask(w);
 }
 
 static struct both make(struct ex_pool *p, unsigned w, unsigned depth);
@@ -48,12 +48,12 @@ static struct both make_test(struct ex_pool *p, unsigned depth)
 	struct both a = make(p, w, depth), b = make(p, w, depth), r;
 	enum ex_op op = ops[draw(3)];
 
-	r.v = ex_bin(p, op, a.v, b.v);
-	r.is_defined =
-		a.is_defined && b.is_defined && ex_fold(op, 1, w, a.number, b.number, &r.number);
+	r.v = prove_ex_bin(p, op, a.v, b.v);
+	r.is_defined = a.is_defined && b.is_defined &&
+		       prove_ex_fold(op, 1, w, a.number, b.number, &r.number);
 	if (draw(3))
 		return r;
-	r.v = ex_not(p, r.v);
+	r.v = prove_ex_not(p, r.v);
 	r.number ^= 1;
 	return r;
 }
@@ -65,9 +65,9 @@ static struct both make_binary(struct ex_pool *p, unsigned w, unsigned depth)
 	enum ex_op op = ops[draw(BASE_COUNTOF(ops))];
 	struct both a = make(p, w, depth), b = make(p, w, depth), r = {0};
 
-	r.v = ex_bin(p, op, a.v, b.v);
-	r.is_defined =
-		a.is_defined && b.is_defined && ex_fold(op, w, w, a.number, b.number, &r.number);
+	r.v = prove_ex_bin(p, op, a.v, b.v);
+	r.is_defined = a.is_defined && b.is_defined &&
+		       prove_ex_fold(op, w, w, a.number, b.number, &r.number);
 	return r;
 }
 
@@ -76,8 +76,8 @@ static struct both make_resized(struct ex_pool *p, unsigned w, unsigned depth)
 	struct both a = make(p, 96 - w, depth), r = {.is_defined = a.is_defined};
 	enum ex_op op = w == 32 ? EX_TRUNC : draw(2) ? EX_ZEXT : EX_SEXT;
 
-	r.v = ex_un(p, op, w, a.v);
-	ex_fold(op, w, 96 - w, a.number, 0, &r.number);
+	r.v = prove_ex_un(p, op, w, a.v);
+	prove_ex_fold(op, w, 96 - w, a.number, 0, &r.number);
 	return r;
 }
 
@@ -94,13 +94,13 @@ static struct both make(struct ex_pool *p, unsigned w, unsigned depth)
 	}
 	if (k <= 1) {
 		r.number = small_or_edge(w);
-		r.v = ex_const(p, w, r.number);
+		r.v = prove_ex_const(p, w, r.number);
 		return r;
 	}
 	if (k == 2) {
 		struct both c = make_test(p, depth - 1);
 		struct both a = make(p, w, depth - 1), b = make(p, w, depth - 1);
-		r.v = ex_ite(p, c.v, a.v, b.v);
+		r.v = prove_ex_ite(p, c.v, a.v, b.v);
 		r.number = c.number ? a.number : b.number;
 		r.is_defined = c.is_defined && a.is_defined && b.is_defined;
 		return r;
@@ -117,10 +117,10 @@ static void keeps_values(void **unused)
 	for (unsigned turn = 0; turn < 20000; turn++) {
 		struct base_arena arena = {0};
 		struct ex_pool pool;
-		ex_pool_init(&pool, &arena, &launch);
+		prove_ex_pool_init(&pool, &arena, &launch);
 		for (unsigned i = 0; i < 3; i++) {
-			leaf[i] = ex_leaf(&pool, EX_PARAM, 32, 4 * i, EX_GRID, ex_full(32),
-					  EX_NO_ARGS);
+			leaf[i] = prove_ex_leaf(&pool, EX_PARAM, 32, 4 * i, EX_GRID,
+						prove_ex_full(32), EX_NO_ARGS);
 			value[i] = small_or_edge(32);
 		}
 		struct both x = make(&pool, 32, 3);
@@ -128,13 +128,14 @@ static void keeps_values(void **unused)
 		if (x.is_defined) {
 			assert_true(v->op != EX_CONST || v->imm == x.number);
 			for (unsigned i = 0; i < 3; i++)
-				v = ex_replace(&pool, v, leaf[i], ex_const(&pool, 32, value[i]));
+				v = prove_ex_replace(&pool, v, leaf[i],
+						     prove_ex_const(&pool, 32, value[i]));
 			assert_int_equal(v->op, EX_CONST);
 			assert_true(v->imm == x.number);
 			assert_true(x.v->lo <= x.number && x.number <= x.v->hi);
 			checked++;
 		}
-		ex_pool_free(&pool);
+		prove_ex_pool_free(&pool);
 		base_arena_free(&arena);
 	}
 	assert_true(checked > 10000);
@@ -147,16 +148,16 @@ static void equal_is_identical(void **unused)
 	struct ex_pool p;
 
 	(void)unused;
-	ex_pool_init(&p, &arena, &launch);
-	const struct ex *t = ex_spec(&p, EX_TID_X), *n = ex_spec(&p, EX_NTID_X);
-	const struct ex *c = ex_bin(&p, EX_ULT, t, n);
-	assert_ptr_equal(ex_bin(&p, EX_ADD, t, n), ex_bin(&p, EX_ADD, n, t));
-	assert_ptr_equal(ex_or(&p, ex_and(&p, c, ex_not(&p, c)), c), c);
-	assert_ptr_equal(ex_bin(&p, EX_SHL, t, ex_const(&p, 32, 3)),
-			 ex_bin(&p, EX_MUL, t, ex_const(&p, 32, 8)));
+	prove_ex_pool_init(&p, &arena, &launch);
+	const struct ex *t = prove_ex_spec(&p, EX_TID_X), *n = prove_ex_spec(&p, EX_NTID_X);
+	const struct ex *c = prove_ex_bin(&p, EX_ULT, t, n);
+	assert_ptr_equal(prove_ex_bin(&p, EX_ADD, t, n), prove_ex_bin(&p, EX_ADD, n, t));
+	assert_ptr_equal(prove_ex_or(&p, prove_ex_and(&p, c, prove_ex_not(&p, c)), c), c);
+	assert_ptr_equal(prove_ex_bin(&p, EX_SHL, t, prove_ex_const(&p, 32, 3)),
+			 prove_ex_bin(&p, EX_MUL, t, prove_ex_const(&p, 32, 8)));
 	assert_int_equal(t->level, EX_THREAD);
 	assert_int_equal(n->level, EX_GRID);
-	ex_pool_free(&p);
+	prove_ex_pool_free(&p);
 	base_arena_free(&arena);
 }
 

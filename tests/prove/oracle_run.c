@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "cpu/cpu.h"
-#include "race/pair.h"
+#include "race/file/pair.h"
 
 #define SECONDS	     2
 #define MIDDLE	     (array_bytes / 8) /* in words: where kernels get it */

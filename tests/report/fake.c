@@ -2,7 +2,7 @@
  * fake.c - builds what tests read: a table, a shared file, records.
  */
 #include "fake.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 #include <stdio.h>
 #include <stdlib.h>

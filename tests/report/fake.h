@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "race/site_build.h"
+#include "race/site/site_build.h"
 #include "report/report.h"
 
 #define FAKE_HEAP ((size_t)1 << 20)

@@ -2,8 +2,8 @@
  * test_complete.c - the completeness verdict: complete, partial with its reasons, or nothing.
  */
 #include "fake.h"
-#include "race/pair.h"
-#include "race/shm_write.h"
+#include "race/file/pair.h"
+#include "race/file/shm_write.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * test_maps.c - tensor maps: which boxes are plain, and how kernels find them.
  */
-#include "race/maps.h"
+#include "race/file/maps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static void other_boxes_are_not(void **state)
 	NOT(q.address += 8);
 }
 
-/* As find_map of src/device/tensor.cu. */
+/* As find_map of src/device/collide/tensor.cu. */
 static const struct race_map *find(const struct race_maps *t, const uint64_t *words)
 {
 	uint64_t h = 0;

@@ -5,7 +5,7 @@
  */
 #include "fake.h"
 
-#include "race/pair.h"
+#include "race/file/pair.h"
 #include "report/internal.h"
 
 #include <stdlib.h>
@@ -461,10 +461,10 @@ static void kinds_of_one_pair(void **state)
 {
 	static const struct {
 		uint32_t kind, count, line;
-	} seen[] = {{RACE_KIND_GUARD_WARP, 5, 9},
-		    {RACE_KIND_GUARD_BLOCK, 30, 9},
-		    {RACE_KIND_GUARD_ACQUIRE, 7, 9},
-		    {RACE_KIND_GUARD_WARP, 3, 8}};
+	} seen[] = {{RACE_KIND_IGUARD_WARP, 5, 9},
+		    {RACE_KIND_IGUARD_BLOCK, 30, 9},
+		    {RACE_KIND_IGUARD_ACQUIRE, 7, 9},
+		    {RACE_KIND_IGUARD_WARP, 3, 8}};
 	struct rep_options json = {.format = REP_JSON}, text = {0};
 	struct race_results r, again = {0};
 	struct base_sink sink = {0};
@@ -487,7 +487,7 @@ static void kinds_of_one_pair(void **state)
 	char *saved = fake_render(&r, &json);
 	assert_int_equal(rep_json_parse("saved", saved, strlen(saved), &again, &sink), 0);
 	assert_int_equal(again.findings.n, 2);
-	assert_int_equal(again.findings.v[1].kind, RACE_KIND_GUARD_BLOCK);
+	assert_int_equal(again.findings.v[1].kind, RACE_KIND_IGUARD_BLOCK);
 	assert_int_equal(again.findings.v[1].count, 42);
 	for (unsigned i = 0; i < 2; i++) {
 		char *got = fake_render(i ? &again : &r, &text);
@@ -506,8 +506,8 @@ static void kinds_of_one_pair(void **state)
 /* What orders two blocks orders two lanes, too: the widest of such kinds leads, however rare. */
 static void the_widest_kind_leads(void **state)
 {
-	static const uint32_t kinds[] = {RACE_KIND_GUARD_WARP, RACE_KIND_GUARD_GRID,
-					 RACE_KIND_GUARD_BLOCK};
+	static const uint32_t kinds[] = {RACE_KIND_IGUARD_WARP, RACE_KIND_IGUARD_GRID,
+					 RACE_KIND_IGUARD_BLOCK};
 	struct rep_options text = {0};
 	struct race_results r;
 	struct fake f;
@@ -541,7 +541,7 @@ static void history_beside_guard(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < BASE_COUNTOF(cases); i++) {
-		struct chunk g = pair_of(RACE_KIND_GUARD_GRID), h = pair_of(RACE_KIND_HISTORY);
+		struct chunk g = pair_of(RACE_KIND_IGUARD_GRID), h = pair_of(RACE_KIND_HISTORY);
 		struct race_results r, again = {0};
 		struct base_sink sink = {0};
 		struct fake f;

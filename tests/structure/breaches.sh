@@ -34,7 +34,7 @@ put src/cpu/load/load.h '#include "cpu/machine.h"'
 put src/cpu/load/inner.h ''
 put src/cpu/load/load.c '#include "flow/flow.h"'
 put src/cpu/exec/atomic.c '#include "cpu/load/load.h"'
-put src/cpu/judge/judge.h ''
+put src/cpu/events/internal.h ''
 put tests/cpu/t.c '#include "cpu/load/inner.h"'
 put tests/cpu/sound/t.c '#include "instrument/instrument.h"'
 bash "$rules" "$tree" || { echo "FAIL a clean tree"; failed=1; }
@@ -55,8 +55,8 @@ put src/cpu/up.c '#include "cpu/load/load.h"'
 expect "a core that knows its sub-rooms" '^src/cpu/up.c:4: cpu includes cpu/load: ' cpu/up.c
 put src/cpu/exec/in.c '#include "cpu/load/inner.h"'
 expect "a sub-room's inner header" '^src/cpu/exec/in.c:4: .*only load.h decode.h fragment.h $' cpu/exec/in.c
-put src/cpu/exec/j.c '#include "cpu/judge/judge.h"'
-expect "a sub-room that nobody includes" '^src/cpu/exec/j.c:4: cpu/exec includes cpu/judge: ' cpu/exec/j.c
+put src/cpu/exec/j.c '#include "cpu/events/internal.h"'
+expect "a sub-room that nobody includes" '^src/cpu/exec/j.c:4: cpu/exec includes cpu/events: ' cpu/exec/j.c
 put src/cudart/a.c '#include "cpu/load/load.h"'
 expect "another room's sub-room" '^src/cudart/a.c:4: cudart includes cpu/load: ' cudart/a.c
 put src/cudart/b.c '#include "cpu/machine.h"'

@@ -358,9 +358,9 @@ static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, 
 	const struct mem *m = in->aux;
 	uint64_t addr[CPU_WARP];
 
-	if (cpu_judge_of(w)) {
+	if (cpu_events_of(w)) {
 		cpu_addr_lanes(w, &m->addr, addr);
-		cpu_judge_access(w, in, &m->acc, mask, addr, m->step);
+		cpu_event_access(w, in, &m->acc, mask, addr, m->step);
 	}
 	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
 }

@@ -118,10 +118,10 @@ static bool copy_lane(struct cpu_transfer *t, unsigned l)
 						       p->src[l], n, 0, false);
 		if (!src)
 			return false;
-		cpu_judge_part(t, l, false, src, n);
+		cpu_event_part(t, l, false, src, n);
 		memcpy(p->host[l], src, n);
 	}
-	cpu_judge_part(t, l, true, p->host[l], p->bytes);
+	cpu_event_part(t, l, true, p->host[l], p->bytes);
 	memset(p->host[l] + n, 0, p->bytes - n);
 	return true;
 }
@@ -136,7 +136,7 @@ static bool store_lane(struct cpu_transfer *t, unsigned l)
 
 	if (!dst)
 		return false;
-	cpu_judge_part(t, l, true, dst, p->bytes);
+	cpu_event_part(t, l, true, dst, p->bytes);
 	if (t->kind == CPU_TR_RED)
 		cpu_reduce(dst, (const uint8_t *)p->data[l], p->bytes, (enum cpu_red_op)t->op,
 			   (enum ptx_type)t->type);
@@ -175,7 +175,7 @@ static bool advance_lanes(struct cpu_transfer *t, uint32_t now)
 			return false;
 		t->left &= ~(1u << l);
 		if (t->kind == CPU_TR_COPY)
-			cpu_judge_done(t, l);
+			cpu_event_done(t, l);
 	}
 	t->reading = t->left;
 	return true;
@@ -218,7 +218,7 @@ void cpu_async_start(struct cpu_transfer *t)
 		as->all = all;
 		as->cap = cap;
 	}
-	cpu_judge_issue(t);
+	cpu_event_issue(t);
 	t->id = ++as->issued;
 	t->index = as->n;
 	as->all[as->n++] = t;
@@ -387,7 +387,7 @@ static enum cpu_step exec_mbarrier_arrive(struct cpu_warp *w, const struct cpu_i
 		}
 		t->lane.mbar[l] = cpu_shared_canonical(w->cta, mbar[l]);
 		struct cpu_mbar_use u = {CPU_MBAR_OTHER, PTX_SEM_RELAXED, PTX_SCOPE_CTA, false};
-		cpu_judge_mbarrier(w, in, l, p, &u);
+		cpu_event_mbarrier(w, in, l, p, &u);
 	}
 	cpu_async_start(t);
 	return CPU_OK;
@@ -447,14 +447,14 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 	if (in->imm & WAIT_ALL) {
 		enum cpu_step step = wait_all(aw, mask);
 		if (step == CPU_OK)
-			cpu_judge_group_wait(w, mask, CPU_DONE_GROUP, group, 0, false, true);
+			cpu_event_group_wait(w, mask, CPU_DONE_GROUP, group, 0, false, true);
 		return step;
 	}
 	for (const struct cpu_transfer *t = aw->first; t; t = t->next)
 		if (t->completion == in->sub &&
 		    holds_back(t, group, mask, (uint32_t)(in->imm & WAIT_KEEP), is_read))
 			return CPU_RETRY;
-	cpu_judge_group_wait(w, mask, in->sub, group, (uint32_t)(in->imm & WAIT_KEEP), is_read,
+	cpu_event_group_wait(w, mask, in->sub, group, (uint32_t)(in->imm & WAIT_KEEP), is_read,
 			     false);
 	/* A bulk copy wrote global memory, bypassing the block's cache. */
 	if (is_bulk && !is_read)
@@ -614,7 +614,7 @@ void cpu_async_free(struct cpu_cta *cta)
 	while (as->n) {
 		struct cpu_transfer *t = as->all[as->n - 1];
 		/* The oracle must also see copies that have not been waited for. */
-		bool is_judged = cta->grid->judge && t->kind != CPU_TR_ARRIVE;
+		bool is_judged = cta->grid->events && t->kind != CPU_TR_ARRIVE;
 		if (is_seen_outside(t, cta) || is_judged)
 			advance(NULL, t);
 		else
@@ -626,7 +626,7 @@ void cpu_async_free(struct cpu_cta *cta)
 		free(t);
 	}
 	for (uint32_t i = 0; i < cta->nwarps; i++)
-		cpu_judge_async_free(&as->warps[i]);
+		cpu_event_async_free(&as->warps[i]);
 	free(as->all);
 	free(as);
 	cta->async = NULL;

@@ -94,16 +94,16 @@ struct cpu_transfer {
 	uint32_t reading;		    /* lanes whose source is still to be read */
 	uint8_t kind, completion, op, type; /* enum ptx_type of a reduction's elements */
 	uint32_t group[CPU_WARP];	    /* of each lane's thread, for the two kinds of group */
-	const struct cpu_site *site;	    /* judge/async.c: NULL when nothing is judged */
-	uint32_t actor[CPU_WARP]; /* judge/async.c: the pseudo-thread of each lane's part */
+	const struct cpu_site *site;	    /* events/async.c: NULL when nothing is judged */
+	uint32_t actor[CPU_WARP]; /* events/async.c: the pseudo-thread of each lane's part */
 	union {
 		struct cpu_lane_parts lane;
 		struct cpu_bulk_part bulk;
 	};
 };
 
-/* judge/async.c: a part of a group that has ended. */
-struct cpu_judge_part {
+/* events/async.c: a part of a group that has ended. */
+struct cpu_event_part {
 	uint32_t actor, group;
 	uint8_t lane, completion, kind;
 	bool has_arrived; /* on an mbarrier */
@@ -114,7 +114,7 @@ struct cpu_async_warp {
 	struct cpu_transfer *first, *last;
 	uint32_t group[CPU_WARP];	       /* the open group of cp.async */
 	uint32_t bulk_group[CPU_WARP];	       /* the open bulk group */
-	BASE_VEC(struct cpu_judge_part) parts; /* judge/async.c: ended, not waited for */
+	BASE_VEC(struct cpu_event_part) parts; /* events/async.c: ended, not waited for */
 };
 
 struct cpu_async {

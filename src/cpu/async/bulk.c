@@ -55,7 +55,7 @@ static bool move_units(struct cpu_transfer *t, uint32_t first, uint32_t n, bool 
 					 bytes, 0, false);
 		if (!from)
 			return false;
-		cpu_judge_part(t, cpu_transfer_lane(t), false, from, bytes);
+		cpu_event_part(t, cpu_transfer_lane(t), false, from, bytes);
 	}
 	if (b->is_staged) {
 		if (is_read)
@@ -69,10 +69,10 @@ static bool move_units(struct cpu_transfer *t, uint32_t first, uint32_t n, bool 
 	if (!to)
 		return false;
 	if (b->byte_mask == 0xffff)
-		cpu_judge_part(t, cpu_transfer_lane(t), true, to, bytes);
+		cpu_event_part(t, cpu_transfer_lane(t), true, to, bytes);
 	for (uint32_t i = 0; b->byte_mask != 0xffff && i < bytes; i++)
 		if (b->byte_mask >> i % UNIT & 1)
-			cpu_judge_part(t, cpu_transfer_lane(t), true, to + i, 1);
+			cpu_event_part(t, cpu_transfer_lane(t), true, to + i, 1);
 	if (t->op)
 		cpu_reduce(to, from, bytes, (enum cpu_red_op)t->op, (enum ptx_type)t->type);
 	else
@@ -109,7 +109,7 @@ static bool end(struct cpu_transfer *t)
 
 	if (t->completion == CPU_DONE_MBARRIER && !cpu_mbarrier_signal(t, lane, t->bulk.mbar, &c))
 		return false;
-	cpu_judge_done(t, lane);
+	cpu_event_done(t, lane);
 	t->left = 0;
 	return true;
 }

@@ -127,11 +127,11 @@ static uint64_t state_at(const uint8_t *at)
 static bool waits_for_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 			   uint8_t *const at[CPU_WARP])
 {
-	if (!cpu_judge_takes(w, in))
+	if (!cpu_event_takes(w, in))
 		return false;
 	CPU_EACH_LANE (l, mask) {
 		if (!is_alive(state_at(at[l])))
-			return cpu_judge_early(w, in, l, at[l]);
+			return cpu_event_early(w, in, l, at[l]);
 	}
 	return false;
 }
@@ -151,7 +151,7 @@ static enum cpu_step exec_init(struct cpu_warp *w, const struct cpu_inst *in, ui
 		cpu_model_bypass(w, l, at[l], 8);
 		uint64_t word = pack((struct state){.pending = count[l], .expected = count[l]});
 		__atomic_store_n((uint64_t *)(void *)at[l], word, __ATOMIC_RELEASE);
-		cpu_judge_mbarrier(w, in, l, at[l], &(struct cpu_mbar_use){.what = CPU_MBAR_INIT});
+		cpu_event_mbarrier(w, in, l, at[l], &(struct cpu_mbar_use){.what = CPU_MBAR_INIT});
 	}
 	return CPU_OK;
 }
@@ -166,7 +166,7 @@ static enum cpu_step exec_inval(struct cpu_warp *w, const struct cpu_inst *in, u
 		uint64_t was = __atomic_exchange_n((uint64_t *)(void *)at[l], 0, __ATOMIC_ACQ_REL);
 		if (!is_alive(was))
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", not_alive);
-		cpu_judge_mbarrier(w, in, l, at[l], &(struct cpu_mbar_use){.what = CPU_MBAR_OTHER});
+		cpu_event_mbarrier(w, in, l, at[l], &(struct cpu_mbar_use){.what = CPU_MBAR_OTHER});
 	}
 	return CPU_OK;
 }
@@ -183,7 +183,7 @@ static bool change_at(struct cpu_warp *w, const struct cpu_inst *in, unsigned la
 		cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL, "%s", why);
 		return false;
 	}
-	cpu_judge_mbarrier(w, in, lane, at,
+	cpu_event_mbarrier(w, in, lane, at,
 			   &(struct cpu_mbar_use){c->arrive ? CPU_MBAR_ARRIVE : CPU_MBAR_OTHER,
 						  b->sem, b->scope, has_ended(at, *was)});
 	return true;
@@ -276,11 +276,11 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 	}
 	if (!done && b->is_try && cpu_random_below(w->worker, TRY_TURNS))
 		return CPU_RETRY;
-	if (cpu_judge_takes(w, in))
+	if (cpu_event_takes(w, in))
 		CPU_EACH_LANE (l, mask) {
 			struct cpu_mbar_use u = {done >> l & 1 ? CPU_MBAR_WAIT : CPU_MBAR_TEST,
 						 b->sem, b->scope, false};
-			cpu_judge_mbarrier(w, in, l, at[l], &u);
+			cpu_event_mbarrier(w, in, l, at[l], &u);
 		}
 	if (done && b->sem != PTX_SEM_RELAXED)
 		cpu_acquire(w, done, (enum ptx_scope)b->scope);
@@ -386,7 +386,7 @@ bool cpu_mbarrier_signal(struct cpu_transfer *t, unsigned lane, uint32_t mbar,
 	uint64_t was = 0;
 	const char *why = cpu_mbarrier_apply(p, c, &was);
 	if (!why)
-		cpu_judge_complete(t, lane, p, has_ended(p, was));
+		cpu_event_complete(t, lane, p, has_ended(p, was));
 	if (why)
 		cpu_fault(t->warp, t->in, lane, CPU_FAULT_ILLEGAL,
 			  "%s, when a copy completes on it", why);

@@ -115,7 +115,7 @@ static bool load_row(struct cpu_transfer *t, const struct row *r, uint8_t *plain
 					       r->upto - r->from, 0, false);
 	if (!src)
 		return false;
-	cpu_judge_part(t, cpu_transfer_lane(t), false, src, r->upto - r->from);
+	cpu_event_part(t, cpu_transfer_lane(t), false, src, r->upto - r->from);
 	memcpy(plain + r->from, src, r->upto - r->from);
 	if (b->type == 10 || b->type == 12) /* FLOAT32_FTZ, TFLOAT32_FTZ */
 		flush_subnormals(plain + r->from, r->upto - r->from);
@@ -130,7 +130,7 @@ static bool store_row(struct cpu_transfer *t, const struct row *r, const uint8_t
 					 r->upto - r->from, 0, true);
 	if (!dst)
 		return false;
-	cpu_judge_part(t, cpu_transfer_lane(t), true, dst, r->upto - r->from);
+	cpu_event_part(t, cpu_transfer_lane(t), true, dst, r->upto - r->from);
 	if (t->op)
 		cpu_reduce(dst, plain + r->from, r->upto - r->from, (enum cpu_red_op)t->op,
 			   (enum ptx_type)t->type);
@@ -147,7 +147,7 @@ static bool shared_row(struct cpu_transfer *t, uint32_t index, uint8_t *plain)
 					    b->box.pitch, 0, !b->is_store);
 
 	if (shared)
-		cpu_judge_part(t, cpu_transfer_lane(t), !b->is_store, shared, b->box.pitch);
+		cpu_event_part(t, cpu_transfer_lane(t), !b->is_store, shared, b->box.pitch);
 	if (shared)
 		swizzle_row(&b->box, at, shared, plain, b->is_store);
 	return shared != NULL;
@@ -182,7 +182,7 @@ static void judge_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 	uint64_t at[CPU_WARP] = {0};
 
 	at[l] = addr;
-	cpu_judge_access(w, in, &acc, 1u << l, at, sizeof(struct cpu_tensormap));
+	cpu_event_access(w, in, &acc, 1u << l, at, sizeof(struct cpu_tensormap));
 }
 
 /* Copies the map of lane l; false: no map, fault raised. */
@@ -198,7 +198,7 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 
 	if (!p)
 		return false;
-	if (cpu_judge_takes(w, in))
+	if (cpu_event_takes(w, in))
 		judge_map(w, in, l, addr);
 	memcpy(tm, p, sizeof(*tm));
 	const char *why = cpu_tensormap_check(tm);

@@ -279,8 +279,8 @@ static void watch(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, enu
 {
 	struct cpu_acc acc = {.kind = (uint8_t)kind, .space = space, .sem = PTX_SEM_WEAK};
 
-	if (cpu_judge_takes(w, in))
-		cpu_judge_access(w, in, &acc, 1u << l, addr, sizeof(struct cpu_tensormap));
+	if (cpu_event_takes(w, in))
+		cpu_event_access(w, in, &acc, 1u << l, addr, sizeof(struct cpu_tensormap));
 }
 
 static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
@@ -312,7 +312,7 @@ static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in,
 					 (unsigned long long)v);
 		memcpy(p, &tm, sizeof(tm));
 		if (cpu_model_has_ids(w))
-			cpu_ids_mark(w->grid->m->judge, p, sizeof(tm), 0);
+			cpu_ids_mark(w->grid->m->events, p, sizeof(tm), 0);
 	}
 	return CPU_OK;
 }
@@ -376,7 +376,7 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 	cpu_addresses(w, &x->src, mask, src);
 	cpu_release(w, mask, (enum ptx_scope)x->scope);
 	/* .sync counts as bar.warp.sync: it is not specified which lane makes the copy. */
-	cpu_judge_warp_sync(w, in, mask);
+	cpu_event_warp_sync(w, in, mask);
 	/* All lanes name the same two places: the warp makes one copy. */
 	uint8_t *to = cpu_resolve(w, in, l,
 				  &(struct cpu_range){.space = (enum ptx_space)x->dst_space,
@@ -397,10 +397,10 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 	cpu_model_bypass(w, l, to, 128);
 	memmove(to, from, 128);
 	if (cpu_model_has_ids(w))
-		cpu_ids_mark(w->grid->m->judge, to, 128, 0);
-	cpu_judge_warp_sync(w, in, mask);
-	if (cpu_judge_takes(w, in))
-		cpu_judge_fence(w, in, mask, x->form);
+		cpu_ids_mark(w->grid->m->events, to, 128, 0);
+	cpu_event_warp_sync(w, in, mask);
+	if (cpu_event_takes(w, in))
+		cpu_event_fence(w, in, mask, x->form);
 	return CPU_OK;
 }
 

@@ -378,7 +378,7 @@ static void watch(struct cpu_warp *w, const struct cpu_inst *in, const struct cp
 	for (unsigned at = 0; at < e->bytes; at += part.bytes, part.host += part.bytes) {
 		if (rmw.ids)
 			cpu_model_ids(w, p + at, part.host, part.bytes, ids);
-		id = cpu_judge_atomic(w, in, &a->acc, &part, &rmw);
+		id = cpu_event_atomic(w, in, &a->acc, &part, &rmw);
 		if (rmw.ids && is_written)
 			cpu_model_mark(w, p + at, part.host, part.bytes, id);
 	}
@@ -397,7 +397,7 @@ static void watch_lanes(struct cpu_warp *w, const struct cpu_inst *in, struct la
 	const struct atomic *a = in->aux;
 
 	if (all->mask)
-		cpu_judge_atomics(w, in, &a->acc, !a->has_dst,
+		cpu_event_atomics(w, in, &a->acc, !a->has_dst,
 				  &(struct cpu_lanes){all->mask, all->place, all->at});
 	all->mask = 0;
 }
@@ -465,7 +465,7 @@ static void do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 			cpu_model_atomic_wrote(w, p, x.host, x.bytes);
 		if (all->is_wanted)
 			watch_later(w, in, &x, all);
-		else if (cpu_judge_takes(w, in))
+		else if (cpu_event_takes(w, in))
 			watch(w, in, &x, p, is_written);
 		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
 			put(w, a->dst[e], x.bytes, lane, &old);
@@ -483,7 +483,7 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	bool is_done = true;
 
 	all.is_wanted =
-		!is_model && !a->is_cas && !a->is_packed && a->n == 1 && cpu_judge_takes(w, in);
+		!is_model && !a->is_cas && !a->is_packed && a->n == 1 && cpu_event_takes(w, in);
 	all.mask = 0;
 	cpu_addresses(w, &a->addr, mask, addr);
 	if (is_model && (sem == PTX_SEM_RELEASE || sem == PTX_SEM_ACQ_REL))

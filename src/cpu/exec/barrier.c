@@ -122,7 +122,7 @@ static void wake_warp(struct cpu_warp *w, uint64_t aux, const struct barrier *b,
 		if (b)
 			give_result(w, s, b);
 		cpu_acquire(w, s->mask, b ? PTX_SCOPE_CTA : PTX_SCOPE_CLUSTER);
-		cpu_judge_leave(w, s->mask, b ? (uint32_t)aux : CPU_JUDGE_CLUSTER, generation);
+		cpu_event_leave(w, s->mask, b ? (uint32_t)aux : CPU_EVENT_CLUSTER, generation);
 		pass(w, s, &passed);
 	}
 	cpu_sched_wake(w);
@@ -256,7 +256,7 @@ static enum cpu_step split_arrives(struct cpu_warp *w, struct cpu_split *s, uint
 		b->popc += cpu_popcount((in->imm & 1 ? ~p : p) & mask);
 		b->reduced += cpu_popcount(mask);
 	}
-	cpu_judge_arrive(w, in, mask,
+	cpu_event_arrive(w, in, mask,
 			 &(struct cpu_arrival){.id = id,
 					       .generation = b->generation,
 					       .expected = b->expected,
@@ -309,8 +309,8 @@ static enum cpu_step split_arrives_cluster(struct cpu_warp *w, struct cpu_split 
 	*arrived |= mask;
 	*parity = (*parity & ~mask) | (b->generation & 1 ? mask : 0);
 	b->arrived += cpu_popcount(mask);
-	cpu_judge_arrive(w, in, mask,
-			 &(struct cpu_arrival){.id = CPU_JUDGE_CLUSTER,
+	cpu_event_arrive(w, in, mask,
+			 &(struct cpu_arrival){.id = CPU_EVENT_CLUSTER,
 					       .generation = b->generation,
 					       .releases = !in->sub,
 					       .leaves = true});
@@ -399,7 +399,7 @@ static enum cpu_step exec_cluster_wait(struct cpu_warp *w, const struct cpu_inst
 	if (!open) {
 		*arrived &= ~mask;
 		cpu_acquire(w, mask, PTX_SCOPE_CLUSTER);
-		cpu_judge_leave(w, mask, CPU_JUDGE_CLUSTER, b->generation - 1);
+		cpu_event_leave(w, mask, CPU_EVENT_CLUSTER, b->generation - 1);
 		return CPU_OK;
 	}
 	if (open != mask) {
@@ -421,7 +421,7 @@ enum cpu_step cpu_exec_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, 
 		mask |= p->parts[i].split->mask;
 	cpu_release(w, mask, PTX_SCOPE_CTA);
 	cpu_acquire(w, mask, PTX_SCOPE_CTA);
-	cpu_judge_warp_sync(w, in, mask);
+	cpu_event_warp_sync(w, in, mask);
 	return CPU_OK;
 }
 
@@ -431,7 +431,7 @@ static enum cpu_step exec_grid_wait(struct cpu_warp *w, const struct cpu_inst *i
 	if (!cpu_engine_dependencies_done(w->grid))
 		return CPU_RETRY;
 	cpu_acquire(w, mask, PTX_SCOPE_GPU);
-	cpu_judge_grid_wait(w, mask);
+	cpu_event_grid_wait(w, mask);
 	return CPU_OK;
 }
 

@@ -44,15 +44,15 @@ static enum cpu_step exec_st_bulk(struct cpu_warp *w, const struct cpu_inst *in,
 			return CPU_FAULTED;
 		if (cpu_model_is_on(w))
 			cpu_model_bypass(w, l, host, size[l]);
-		if (cpu_judge_takes(w, in) && size[l] && size[l] <= UINT32_MAX) {
+		if (cpu_event_takes(w, in) && size[l] && size[l] <= UINT32_MAX) {
 			struct cpu_acc acc = {.kind = CPU_ACC_STORE,
 					      .space = (uint8_t)b->space,
 					      .sem = PTX_SEM_WEAK};
-			cpu_judge_access(w, in, &acc, 1u << l, addr, (uint32_t)size[l]);
+			cpu_event_access(w, in, &acc, 1u << l, addr, (uint32_t)size[l]);
 		}
 		memset(host, 0, size[l]);
 		if (cpu_model_has_ids(w))
-			cpu_ids_mark(w->grid->m->judge, host, size[l], 0);
+			cpu_ids_mark(w->grid->m->events, host, size[l], 0);
 	}
 	return CPU_OK;
 }
@@ -74,8 +74,8 @@ static enum cpu_step exec_fence(struct cpu_warp *w, const struct cpu_inst *in, u
 		if (in->src[1])
 			cpu_acquire(w, mask, (enum ptx_scope)in->imm);
 	}
-	if (cpu_judge_takes(w, in))
-		cpu_judge_fence(w, in, mask, in->aux);
+	if (cpu_event_takes(w, in))
+		cpu_event_fence(w, in, mask, in->aux);
 	atomic_thread_fence(memory_order_seq_cst);
 	return CPU_OK;
 }
@@ -90,8 +90,8 @@ enum cpu_step cpu_access(struct cpu_warp *w, const struct cpu_inst *in, const st
 
 	if (is_model && is_write && acc->sem == PTX_SEM_RELEASE)
 		cpu_release(w, mask, (enum ptx_scope)acc->scope);
-	if (cpu_judge_takes(w, in))
-		cpu_judge_access(w, in, acc, mask, addr, bytes);
+	if (cpu_event_takes(w, in))
+		cpu_event_access(w, in, acc, mask, addr, bytes);
 	struct cpu_range r = {.space = (enum ptx_space)acc->space,
 			      .bytes = bytes,
 			      .align = acc->width ? acc->width : align,

@@ -447,7 +447,7 @@ static enum cpu_step do_malloc(struct cpu_warp *w, const struct cpu_inst *in, ui
 	CPU_EACH_LANE (l, mask) {
 		uint64_t bytes = arg64(params, stride, l, 0);
 		uint64_t at = heap_take(w->grid->m, w->grid->device, bytes);
-		cpu_judge_heap(w, l, false, at, bytes);
+		cpu_event_heap(w, l, false, at, bytes);
 		ret64(params, stride, l, 8, at);
 	}
 	order(w, mask);
@@ -465,7 +465,7 @@ static enum cpu_step do_aligned_malloc(struct cpu_warp *w, const struct cpu_inst
 					 "malloc with an alignment of %" PRIu64, align);
 		uint64_t bytes = arg64(params, stride, l, 0);
 		uint64_t at = heap_take(w->grid->m, w->grid->device, bytes);
-		cpu_judge_heap(w, l, false, at, bytes);
+		cpu_event_heap(w, l, false, at, bytes);
 		ret64(params, stride, l, 16, at);
 	}
 	order(w, mask);
@@ -493,7 +493,7 @@ static enum cpu_step do_free(struct cpu_warp *w, const struct cpu_inst *in, uint
 			h->on[device].used -= cost(bytes);
 		pthread_mutex_unlock(&h->lock);
 		if (is_ok) {
-			cpu_judge_heap(w, l, true, addr, bytes);
+			cpu_event_heap(w, l, true, addr, bytes);
 			continue;
 		}
 		cpu_space_explain(m, device, addr, 1, why, sizeof(why));

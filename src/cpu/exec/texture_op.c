@@ -105,8 +105,8 @@ static bool load_corner(struct cpu_warp *w, const struct cpu_inst *in, const str
 			      .sem = PTX_SEM_WEAK,
 			      .proxy = PTX_PROXY_TEX};
 
-	if (c->mask && cpu_judge_takes(w, in))
-		cpu_judge_access(w, in, &acc, c->mask, c->addr, bytes);
+	if (c->mask && cpu_event_takes(w, in))
+		cpu_event_access(w, in, &acc, c->mask, c->addr, bytes);
 	CPU_EACH_LANE (l, mask) {
 		const uint8_t *p = NULL;
 		uint32_t v[4];
@@ -269,8 +269,8 @@ static enum cpu_step exec_surface(struct cpu_warp *w, const struct cpu_inst *in,
 			there |= (uint32_t)(addr[l] != 0) << l;
 		}
 	}
-	if (there && cpu_judge_takes(w, in))
-		cpu_judge_access(w, in, &acc, there, addr, bytes);
+	if (there && cpu_event_takes(w, in))
+		cpu_event_access(w, in, &acc, there, addr, bytes);
 	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = NULL;
 		if (there >> l & 1) {
@@ -287,7 +287,7 @@ static enum cpu_step exec_surface(struct cpu_warp *w, const struct cpu_inst *in,
 		for (unsigned c = 0; c < x->nelems; c++)
 			move_element(w, x, c, l, p ? p + c * x->width : NULL);
 		if (p && x->is_store && cpu_model_has_ids(w))
-			cpu_ids_mark(w->grid->m->judge, p, bytes, 0);
+			cpu_ids_mark(w->grid->m->events, p, bytes, 0);
 	}
 	return CPU_OK;
 }

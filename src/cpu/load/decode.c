@@ -120,7 +120,7 @@ struct cpu_func *cpu_dec_func(struct cpu_dec *d)
 
 bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in)
 {
-	return d->mod->m->judge && !d->mod->of && !(in->flags & CPU_I_INSERTED);
+	return d->mod->m->events && !d->mod->of && !(in->flags & CPU_I_INSERTED);
 }
 
 static bool is_marked(const struct cpu_dec *d, uint32_t reg)

@@ -369,7 +369,7 @@ static struct cpu_module *load(struct cpu_machine *m, unsigned device, struct cp
 			load_place_shared(mod);
 			mod->sink = NULL;
 			if (!of)
-				cpu_judge_module(mod);
+				cpu_event_module(mod);
 			return mod;
 		}
 	}

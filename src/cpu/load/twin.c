@@ -1,10 +1,10 @@
 /*
  * twin.c - a module's text without checks, loaded beside the one with checks.
  *
- * Launches that are left out (race/shm_write.h) run this one, at the speed of a program that nobody
- * checks. Both have the same variables at the same addresses: the program's, in the order of their
- * declaration, with those of Collider between them in one of the two. A function has one address,
- * which memory may hold; a grid finds the function of its own text there (cpu_func_at).
+ * Launches that are left out (race/file/shm_write.h) run this one, at the speed of a program that
+ * nobody checks. Both have the same variables at the same addresses: the program's, in the order of
+ * their declaration, with those of Collider between them in one of the two. A function has one
+ * address, which memory may hold; a grid finds the function of its own text there (cpu_func_at).
  *
  * Costs: a second parse and its code, once a module, when a launch might be left out.
  */

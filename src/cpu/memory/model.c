@@ -112,7 +112,7 @@ static bool is_event(const struct cpu_inst *in, const struct cpu_acc *acc)
 
 bool cpu_model_has_ids(const struct cpu_warp *w)
 {
-	return cpu_model_is_on(w) && w->cta->l1->judge;
+	return cpu_model_is_on(w) && w->cta->l1->events;
 }
 
 void cpu_model_ids(struct cpu_warp *w, const uint8_t *at, const uint8_t *host, uint32_t bytes,
@@ -136,8 +136,8 @@ void cpu_model_load(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 		cpu_weak_load(w, is_inserted, acc, e, out);
 	else
 		cpu_a1_load(w, is_inserted, acc, e, out);
-	if (w->cta->l1->judge && cpu_judge_of(w) && is_event(in, acc))
-		(void)cpu_judge_strong(w, in, acc, e, w->cta->l1->ids);
+	if (w->cta->l1->events && cpu_events_of(w) && is_event(in, acc))
+		(void)cpu_event_strong(w, in, acc, e, w->cta->l1->ids);
 }
 
 void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
@@ -146,8 +146,8 @@ void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, const struct
 	struct cpu_l1 *l1 = w->cta->l1;
 
 	l1->id = 0;
-	if (l1->judge && cpu_judge_of(w) && is_event(in, acc))
-		l1->id = cpu_judge_strong(w, in, acc, e, l1->ids);
+	if (l1->events && cpu_events_of(w) && is_event(in, acc))
+		l1->id = cpu_event_strong(w, in, acc, e, l1->ids);
 	if (is_weak(w))
 		cpu_weak_store(w, acc, e, data);
 	else
@@ -240,8 +240,8 @@ void cpu_model_cta_init(struct cpu_cta *cta)
 	l1->lanes = calloc((size_t)l1->nwarps * CPU_WARP, sizeof(*l1->lanes));
 	l1->busy = calloc(l1->nwarps, sizeof(*l1->busy));
 	l1->rng = cta->grid->m->opt.seed ^ (cta->linear + 1) * 0x9e3779b97f4a7c15ull;
-	if (cta->grid->judge && cpu_ids_are_on(cta->grid->judge))
-		l1->judge = cta->grid->judge;
+	if (cta->grid->events && cpu_ids_are_on(cta->grid->events))
+		l1->events = cta->grid->events;
 	cta->l1 = l1;
 	/* Without memory for a model the block runs as sc, which every model allows. */
 	if (!l1->lanes || !l1->busy)

@@ -31,7 +31,7 @@ uint8_t *cpu_model_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scop
  * and doesn't call this: the copy may be older than memory, and must not be written back. */
 void cpu_model_atomic_wrote(struct cpu_warp *w, const uint8_t *at, const uint8_t *host,
 			    uint32_t bytes);
-/* Does the model keep which strong write each byte comes from (judge/ids.c)? Then for an atomic
+/* Does the model keep which strong write each byte comes from (events/ids.c)? Then for an atomic
  * that works at `at` (of cpu_model_atomic) in the place of `host`: the numbers of these bytes, and
  * their new one. */
 bool cpu_model_has_ids(const struct cpu_warp *w);
@@ -76,7 +76,7 @@ struct cpu_l1 {
 	uint64_t rng;	 /* for copies, which belong to no worker */
 	/* weak, when accesses are judged (NULL: not): numbers of strong writes accompany the
 	 * bytes. */
-	struct cpu_judge *judge;
+	struct cpu_events *events;
 	uint32_t ids[16]; /* of what a strong load has just seen */
 	uint32_t id;	  /* of the strong store under way */
 };

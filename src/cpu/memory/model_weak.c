@@ -14,7 +14,7 @@
  * block has been released beyond its block (all dirty bytes are written, the lane's own and those
  * that others released to it), and the reader's block has dropped its copies since; within a block
  * the cache is shared. When accesses are judged, each byte is accompanied by the number of the
- * strong write that it comes from (judge/ids.c).
+ * strong write that it comes from (events/ids.c).
  * Misses: reordering of loads; stores to another block's shared memory are never delayed.
  * Costs: about 1 us for an access of a warp; 100 bytes a sector, at most 512 a block.
  */
@@ -91,10 +91,10 @@ static void write_back(struct cpu_l1 *l1, struct cpu_sector *s, uint32_t which)
 				break;
 		if (which >> at & 1u)
 			cpu_copy_out(host + at, s->data + at, n);
-		if (l1->judge && which >> at & 1u && s->ids)
-			cpu_ids_put(l1->judge, host + at, n, s->ids + at);
-		else if (l1->judge && which >> at & 1u)
-			cpu_ids_mark(l1->judge, host + at, n, 0);
+		if (l1->events && which >> at & 1u && s->ids)
+			cpu_ids_put(l1->events, host + at, n, s->ids + at);
+		else if (l1->events && which >> at & 1u)
+			cpu_ids_mark(l1->events, host + at, n, 0);
 	}
 	set_dirty(l1, s, s->dirty & ~which);
 }
@@ -102,7 +102,7 @@ static void write_back(struct cpu_l1 *l1, struct cpu_sector *s, uint32_t which)
 static void free_ids(struct cpu_l1 *l1, struct cpu_sector *s)
 {
 	if (s->ids)
-		cpu_ids_assign(l1->judge, s->ids, SECTOR, NULL);
+		cpu_ids_assign(l1->events, s->ids, SECTOR, NULL);
 	free(s->ids);
 	s->ids = NULL;
 }
@@ -169,14 +169,14 @@ static void fill_ids(struct cpu_l1 *l1, struct cpu_sector *s)
 	uint32_t ids[SECTOR];
 	uint32_t any = 0;
 
-	cpu_ids_get(l1->judge, (const uint8_t *)(uintptr_t)s->host, SECTOR, ids);
+	cpu_ids_get(l1->events, (const uint8_t *)(uintptr_t)s->host, SECTOR, ids);
 	for (uint32_t i = 0; i < SECTOR; i++)
 		any |= ids[i];
 	if (!any && !s->ids)
 		return;
 	for (uint32_t i = 0; i < SECTOR; i++)
 		if (!(s->valid >> i & 1u))
-			cpu_ids_assign(l1->judge, &ids_of(s)[i], 1, &ids[i]);
+			cpu_ids_assign(l1->events, &ids_of(s)[i], 1, &ids[i]);
 }
 
 /* Bytes that aren't valid come from memory, all of them if one of `need` is missing. A sector never
@@ -194,7 +194,7 @@ __attribute__((no_sanitize("address"))) static void fill(struct cpu_l1 *l1, stru
 			if (!(s->valid >> (i * 8 + b) & 1u))
 				s->data[i * 8 + b] = (uint8_t)(v >> b * 8);
 	}
-	if (l1->judge)
+	if (l1->events)
 		fill_ids(l1, s);
 	s->valid = UINT32_MAX;
 }
@@ -253,7 +253,7 @@ void cpu_weak_ids(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint32
 	struct cpu_sector *s = is_cached ? find(l1, host) : NULL;
 
 	if (!s)
-		cpu_ids_get(l1->judge, host, bytes, ids);
+		cpu_ids_get(l1->events, host, bytes, ids);
 	else if (s->ids)
 		memcpy(ids, s->ids + (uintptr_t)host % SECTOR, bytes * sizeof(*ids));
 	else
@@ -266,11 +266,11 @@ void cpu_weak_mark(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint3
 	struct cpu_sector *s = is_cached ? find(l1, host) : NULL;
 
 	if (!s) {
-		cpu_ids_mark(l1->judge, host, bytes, id);
+		cpu_ids_mark(l1->events, host, bytes, id);
 		return;
 	}
 	for (uint32_t i = 0; (id || s->ids) && i < bytes; i++)
-		cpu_ids_assign(l1->judge, &ids_of(s)[(uintptr_t)host % SECTOR + i], 1, &id);
+		cpu_ids_assign(l1->events, &ids_of(s)[(uintptr_t)host % SECTOR + i], 1, &id);
 }
 
 /* `id`: the number of a strong write, or 0. */
@@ -279,7 +279,7 @@ static void write_block(struct cpu_l1 *l1, enum cpu_place place, uint8_t *host, 
 {
 	struct cpu_sector *s = place == CPU_PLACE_GLOBAL ? get(l1, host) : NULL;
 
-	if (l1->judge)
+	if (l1->events)
 		cpu_weak_mark(l1, s != NULL, host, bytes, id);
 	if (!s) {
 		cpu_copy_out(host, data, bytes);
@@ -353,12 +353,12 @@ void cpu_weak_load(struct cpu_warp *w, bool is_inserted, const struct cpu_acc *a
 		 * find. */
 		cpu_weak_clean(l1, host, bytes, !is_inserted);
 		cpu_copy_in(out, host, bytes);
-		if (l1->judge)
-			cpu_ids_get(l1->judge, host, bytes, l1->ids);
+		if (l1->events)
+			cpu_ids_get(l1->events, host, bytes, l1->ids);
 		return;
 	}
 	read_block(l1, e->place, host, bytes, out);
-	if (l1->judge)
+	if (l1->events)
 		cpu_weak_ids(l1, e->place == CPU_PLACE_GLOBAL, host, bytes, l1->ids);
 }
 
@@ -392,8 +392,8 @@ void cpu_weak_store(struct cpu_warp *w, const struct cpu_acc *acc, const struct 
 	if (e->place == CPU_PLACE_GLOBAL && is_wide((enum ptx_scope)acc->scope)) {
 		cpu_weak_clean(l1, host, bytes, true);
 		cpu_copy_out(host, data, bytes);
-		if (l1->judge)
-			cpu_ids_mark(l1->judge, host, bytes, l1->id);
+		if (l1->events)
+			cpu_ids_mark(l1->events, host, bytes, l1->id);
 		return;
 	}
 	write_block(l1, e->place, host, bytes, data, l1->id);

@@ -343,15 +343,15 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind)
 {
 	if (kind == CPU_MEM_MANAGED || kind == CPU_MEM_HOST)
-		cpu_judge_before_shared(m);
+		cpu_event_before_shared(m);
 	void *p = allocate(m, (struct space_range){.kind = (uint8_t)kind, .device = device}, bytes);
 
 	if (p) {
-		cpu_judge_forget(m, cpu_space_machine(m, (uint64_t)(uintptr_t)p), bytes);
+		cpu_event_forget(m, cpu_space_machine(m, (uint64_t)(uintptr_t)p), bytes);
 		cpu_past_forget(m, cpu_space_machine(m, (uint64_t)(uintptr_t)p), bytes);
 	}
 	if (p && (kind == CPU_MEM_MANAGED || kind == CPU_MEM_HOST))
-		cpu_judge_shared(m);
+		cpu_event_shared(m);
 	return p;
 }
 
@@ -390,7 +390,7 @@ bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
 {
 	if (!cpu_mem_register_ours(m, p, bytes))
 		return false;
-	cpu_judge_forget(m, (uint64_t)(uintptr_t)p, bytes);
+	cpu_event_forget(m, (uint64_t)(uintptr_t)p, bytes);
 	cpu_past_forget(m, (uint64_t)(uintptr_t)p, bytes);
 	return true;
 }

@@ -55,8 +55,8 @@ static bool step_copy(struct cpu_op *op, uint64_t piece)
 		if (n > piece)
 			n = piece;
 		if (!op->copy)
-			cpu_judge_op_range(op, false, from + op->done[0], n);
-		cpu_judge_op_range(op, true, to + op->done[0], n);
+			cpu_event_op_range(op, false, from + op->done[0], n);
+		cpu_event_op_range(op, true, to + op->done[0], n);
 		memmove((uint8_t *)(uintptr_t)to + op->done[0], src, n);
 		cpu_recheck_keep(op, from + op->done[0], to + op->done[0],
 				 offset_of(op, c->width, c->height), n);
@@ -90,7 +90,7 @@ static bool step_fill(struct cpu_op *op, uint64_t piece)
 		to = cpu_space_machine(op->m, to);
 		if (n > piece)
 			n = piece;
-		cpu_judge_op_range(op, true, to + op->done[0] * f->size, n * f->size);
+		cpu_event_op_range(op, true, to + op->done[0] * f->size, n * f->size);
 		fill_some(to + op->done[0] * f->size, f->value, f->size, n);
 		cpu_recheck_keep(op, 0, to + op->done[0] * f->size,
 				 offset_of(op, f->width, f->height) * f->size, n * f->size);
@@ -149,7 +149,7 @@ bool cpu_transfer_step(struct cpu_worker *k, struct cpu_op *op)
 		k->clock += 1 + piece / 1024;
 		return cpu_recheck_wait(k, op, step_fill(op, piece));
 	case CPU_WORK_WRITE_VALUE:
-		cpu_judge_op_value(op, true);
+		cpu_event_op_value(op, true);
 		cpu_value_write(op);
 		return true;
 	default:

@@ -14,7 +14,7 @@
 #pragma GCC visibility pop
 
 #include "cudart/state/link.h"
-#include "race/maps.h"
+#include "race/file/maps.h"
 
 #define DRIVER_VERSION 13000
 

@@ -21,7 +21,7 @@
 #include "cudart/state/collider.h"
 #include "cudart/state/gap.h"
 #include "cudart/state/link.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 #define CONFIG_DEPTH 64 /* arguments of a launch that are launches themselves */
 #define PARAM_MAX    32764u
@@ -269,7 +269,7 @@ static cudaError_t prepare(const struct rt_launch *l, struct rt_shape *shape, st
 	if (race_choice_concerns(k->name))
 		out->cpu.launch.plain = rt_kern_plain(k, l->device);
 	out->cpu.launch.tag = k;
-	rt_collider_order(k, l->device, &out->cpu.launch);
+	rt_collider_shuffle(k, l->device, &out->cpu.launch);
 	rt_images_unlock();
 	e = make_params(kernel, l->args, l->extra, out);
 	if (e != cudaSuccess)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/state/fatbin.h"
+#include "image/fatbin.h"
 #include "cudart/state/link.h"
 
 static struct rt_image *library_of(cudaLibrary_t library)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/state/fatbin.h"
+#include "image/fatbin.h"
 #include "cudart/state/link.h"
 
 /* The handle of a fat binary is the address of a pointer to it, as the callers have it. */

@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 #include "cudart/state/collider.h"
-#include "race/host.h"
-#include "race/pair.h"
+#include "race/file/host.h"
+#include "race/file/pair.h"
 #include "race/race.h"
-#include "race/shm_write.h"
-#include "race/shadow.h"
-#include "race/site.h"
+#include "race/file/shm_write.h"
+#include "race/layout/history.h"
+#include "race/site/site.h"
 #include "report/report.h"
 
 #define LAST_WAIT_S 10
@@ -273,10 +273,10 @@ struct found {
 	struct {
 		uint64_t at, bytes;
 	} blocks[RACE_DETECTORS_PUT]; /* at 0: the module has none */
-	struct race_order_image order;
+	struct race_shuffle_image order;
 	const struct rt_image *image;
 	bool is_judged;
-	enum race_order_verdict verdict;
+	enum race_shuffle_verdict verdict;
 };
 
 static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg)
@@ -290,15 +290,15 @@ static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void
 		f->blocks[id].at = addr;
 		f->blocks[id].bytes = bytes;
 	}
-	if (strncmp(name, RACE_ORDER_PREFIX, strlen(RACE_ORDER_PREFIX)) == 0) {
-		race_order_table(&f->order, (const void *)(uintptr_t)addr, (size_t)bytes);
+	if (strncmp(name, RACE_SHUFFLE_PREFIX, strlen(RACE_SHUFFLE_PREFIX)) == 0) {
+		race_shuffle_table(&f->order, (const void *)(uintptr_t)addr, (size_t)bytes);
 	} else if (is_open && strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)) == 0) {
 		race_shm_sites(name, (const char *)(uintptr_t)addr, (size_t)bytes);
 	}
 }
 
 /* Does all of the image follow the order of blocks that the knobs request? */
-static enum race_order_verdict judge_order(uint32_t id, void *arg)
+static enum race_shuffle_verdict judge_order(uint32_t id, void *arg)
 {
 	struct found *f = arg;
 
@@ -309,11 +309,12 @@ static enum race_order_verdict judge_order(uint32_t id, void *arg)
 		ptx_each_item(f->image->parts.v[i], it)
 		{
 			if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto)
-				race_order_function(&f->order, it->func->name.p, it->func->name.n);
+				race_shuffle_function(&f->order, it->func->name.p,
+						      it->func->name.n);
 		}
 	}
 	f->is_judged = true;
-	f->verdict = race_order_judge(&f->order);
+	f->verdict = race_shuffle_judge(&f->order);
 	return f->verdict;
 }
 
@@ -364,7 +365,7 @@ bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_m
 		found |= f.blocks[id].at ? 1u << id : 0;
 	if (c->region && race_shm_is_alone(found))
 		__atomic_fetch_add(&c->region->hirace_alone, 1, __ATOMIC_RELAXED);
-	race_order_judge(&f.order);
+	race_shuffle_judge(&f.order);
 	if (c->region)
 		__atomic_fetch_add(has_any ? &c->region->modules : &c->region->plain_modules, 1,
 				   __ATOMIC_RELAXED);
@@ -409,13 +410,13 @@ static bool is_waiting(const struct rt_kern *k)
 			if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto &&
 			    ptx_str_is(it->func->name, k->name))
 				return reads_knob(it->func,
-						  offsetof(struct race_knobs, order_waiting));
+						  offsetof(struct race_knobs, shuffle_waiting));
 		}
 	}
 	return false;
 }
 
-void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *launch)
+void rt_collider_shuffle(struct rt_kern *k, unsigned device, struct cpu_launch *launch)
 {
 	uint64_t at, bytes;
 	struct race_knobs knobs;
@@ -425,12 +426,12 @@ void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *la
 	    bytes < sizeof(knobs))
 		return;
 	memcpy(&knobs, (const void *)(uintptr_t)at, sizeof(knobs));
-	if (k->order == RT_ORDER_UNKNOWN)
-		k->order = is_waiting(k) ? RT_ORDER_WAITING : RT_ORDER_PLAIN;
-	launch->order = k->order == RT_ORDER_WAITING ? knobs.order_waiting : knobs.order;
-	launch->order_keys.a[0] = knobs.order_a[0];
-	launch->order_keys.a[1] = knobs.order_a[1];
-	launch->order_keys.b = knobs.order_b;
+	if (k->order == RT_SHUFFLE_UNKNOWN)
+		k->order = is_waiting(k) ? RT_SHUFFLE_WAITING : RT_SHUFFLE_PLAIN;
+	launch->order = k->order == RT_SHUFFLE_WAITING ? knobs.shuffle_waiting : knobs.order;
+	launch->shuffle_keys.a[0] = knobs.order_a[0];
+	launch->shuffle_keys.a[1] = knobs.order_a[1];
+	launch->shuffle_keys.b = knobs.order_b;
 }
 
 /* ---- launches ------------------------------------------------------------------------- */
@@ -676,7 +677,7 @@ void rt_collider_start(void)
 	cpu_listen(rt.m, on_progress, on_fault, NULL);
 	rt_origin_start();
 	if (race_choice_budget() != UINT64_MAX)
-		cpu_judge_limit(rt.m, race_choice_budget() / 2);
+		cpu_event_limit(rt.m, race_choice_budget() / 2);
 	if (race_choice_is_on())
 		cpu_listen_choose(rt.m, choose, cut, NULL);
 	if (atexit(at_exit) != 0)

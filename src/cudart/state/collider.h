@@ -13,7 +13,7 @@ void rt_collider_start(void);
 bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod,
 			bool *has_history);
 /* Sets in a launch how the kernel orders its blocks. The images' lock is held. */
-void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *launch);
+void rt_collider_shuffle(struct rt_kern *k, unsigned device, struct cpu_launch *launch);
 /* Makes the kernel's counter before its first launch. The images' lock is held. */
 void rt_collider_kernel(struct rt_kern *k);
 /* Have all streams of the device finished? Works on them until `deadline` (0: doesn't). The
@@ -36,7 +36,7 @@ uint32_t rt_collider_number(unsigned device);
 /* history.c: fills in the block of a module with detector hirace, or iguard; notes what may order
  * threads of a kernel without being seen (RACE_HISTORY_*_ORDERS); counts what stepped aside. */
 struct race_history;
-void rt_history_module(struct race_history *block, bool is_guard);
+void rt_history_module(struct race_history *block, bool is_iguard);
 void rt_note_unseen(uint32_t who);
 void rt_history_counts(uint64_t *threads, uint64_t *accesses);
 /* A kernel starts and no other runs: what is left of earlier ones is given back. The machine's

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 void rt_gap_refused(struct rt_kern *k, const char *why)
 {

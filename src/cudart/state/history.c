@@ -1,10 +1,10 @@
 /*
  * history.c - the words of detectors hirace and iguard on the CPU device.
  *
- * The pools of words (race/shadow.h; iguard's are called entries) are reserved when the first
- * module with the detector is loaded: as much address space as the machine's memory may need. Pages
- * come when they are touched. Kernels find them through the module's runtime block and use them as
- * they use all memory, by instructions of the machine.
+ * The pools of words (race/layout/history.h; iguard's are called entries) are reserved when the
+ * first module with the detector is loaded: as much address space as the machine's memory may need.
+ * Pages come when they are touched. Kernels find them through the module's runtime block and use
+ * them as they use all memory, by instructions of the machine.
  *
  * When a kernel starts and no other runs, the tables of release stamps are cleared, and once half
  * of the launch numbers, or of iguard's contexts, are taken all words are released (a sweep): a
@@ -21,9 +21,9 @@
 #include <string.h>
 
 #include "cudart/state/collider.h"
-#include "race/layout/guard.h"
-#include "race/shadow.h"
-#include "race/shm_write.h"
+#include "race/layout/iguard.h"
+#include "race/layout/history.h"
+#include "race/file/shm_write.h"
 
 #define MORE_PIECES    4096u
 #define SCRATCH_SMS    132u
@@ -53,10 +53,10 @@ static struct history all[] = {
 	 .stamps_end = offsetof(struct race_history_tables, runs),
 	 .has_sites = true},
 	{.name = "iguard",
-	 .word = GUARD_ENTRY_BYTES,
-	 .tables_bytes = sizeof(struct race_guard_tables),
-	 .stamps_at = offsetof(struct race_guard_tables, sides),
-	 .stamps_end = offsetof(struct race_guard_tables, contexts_of)},
+	 .word = IGUARD_ENTRY_BYTES,
+	 .tables_bytes = sizeof(struct race_iguard_tables),
+	 .stamps_at = offsetof(struct race_iguard_tables, sides),
+	 .stamps_end = offsetof(struct race_iguard_tables, contexts_of)},
 };
 #define HISTORIES (sizeof(all) / sizeof(all[0]))
 static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* by %gridid; NULL: launches are ordered */
@@ -67,11 +67,11 @@ static bool is_half_full(const struct history *h)
 	uint32_t n = 0;
 
 	/* Entries of the published form have no launch. */
-	if (h == &all[1] && RACE_RUN_GUARD(race_shm_get()->flags) & RACE_GUARD_MODE_PUBLISHED)
+	if (h == &all[1] && RACE_RUN_IGUARD(race_shm_get()->flags) & RACE_IGUARD_MODE_PUBLISHED)
 		return true;
 	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
 		n += h->tables->launches[i] != 0;
-	return n >= RACE_HISTORY_LAUNCHES / 2 || h->tables->contexts >= GUARD_CONTEXTS / 2;
+	return n >= RACE_HISTORY_LAUNCHES / 2 || h->tables->contexts >= IGUARD_CONTEXTS / 2;
 }
 
 /* A kernel starts: its row, and its bit in those of the others. */
@@ -226,9 +226,9 @@ static uint64_t address(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-void rt_history_module(struct race_history *block, bool is_guard)
+void rt_history_module(struct race_history *block, bool is_iguard)
 {
-	struct history *h = &all[is_guard];
+	struct history *h = &all[is_iguard];
 
 	if (!h->is_tried)
 		set_up(h);
@@ -243,7 +243,7 @@ void rt_history_module(struct race_history *block, bool is_guard)
 	block->tables = address(h->tables);
 	if (h->scratch)
 		block->scratch = address(h->scratch + race_scratch_heads(SCRATCH_SMS));
-	if (!is_guard && race_shm_machine())
+	if (!is_iguard && race_shm_machine())
 		block->machine = address(h->tables->machine);
 }
 

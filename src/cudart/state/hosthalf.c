@@ -2,17 +2,17 @@
  * hosthalf.c - what the CPU device reports to the half of the checks that runs in host code.
  *
  * If the program was linked with it (collider cc, collider nvcc --host), the shared file has an
- * area for it (race/host.h): managed, pinned and registered memory is entered there, and whether
- * any stream has work. The latter is updated after each call that waited, so it lags while a
- * program only polls by cudaStreamQuery: accesses are then checked unnecessarily, never missed.
+ * area for it (race/file/host.h): managed, pinned and registered memory is entered there, and
+ * whether any stream has work. The latter is updated after each call that waited, so it lags while
+ * a program only polls by cudaStreamQuery: accesses are then checked unnecessarily, never missed.
  *
  * During a check's delay the host half lends its thread to the machine, which otherwise works only
  * while the program waits: so one seed still gives one schedule.
  */
 #include "cudart/state/collider.h"
-#include "race/shadow.h"
-#include "race/host.h"
-#include "race/site.h"
+#include "race/layout/history.h"
+#include "race/file/host.h"
+#include "race/site/site.h"
 
 static _Atomic uint64_t submitted[RT_DEVICES];
 

@@ -20,11 +20,11 @@
 #include <string.h>
 
 #include "cudart/state/collider.h"
-#include "cudart/state/fatbin.h"
+#include "image/fatbin.h"
 #include "cudart/state/gap.h"
 #include "cudart/state/link.h"
 #include "instrument/instrument.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rt_image *images;

@@ -317,7 +317,7 @@ uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programm
 void rt_collider_captured(unsigned device);
 void rt_collider_synced(unsigned device);
 
-/* ---- hosthalf.c: what the host half of the checks learns (race/host.h) ------------ */
+/* ---- hosthalf.c: what the host half of the checks learns (race/file/host.h) ------------ */
 
 /* Memory that host code and kernels share is allocated or freed; other kinds are ignored. The lock
  * may be held. */

@@ -17,7 +17,7 @@
 #include "base/table.h"
 
 #include "cudart/state/internal.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 #define RT_API __attribute__((visibility("default")))
 
@@ -46,7 +46,7 @@ struct rt_kern {
 	uint64_t *refused; /* launches; NULL: none so far */
 	bool is_counted, is_told;
 	/* Which order of blocks its code follows; collider.c. */
-	enum { RT_ORDER_UNKNOWN, RT_ORDER_PLAIN, RT_ORDER_WAITING } order;
+	enum { RT_SHUFFLE_UNKNOWN, RT_SHUFFLE_PLAIN, RT_SHUFFLE_WAITING } order;
 	UT_hash_handle hh; /* by host */
 };
 

@@ -23,9 +23,9 @@
 #include "base/table.h"
 
 #include "cudart/state/collider.h"
-#include "race/transfer.h"
+#include "race/file/transfer.h"
 #include "race/race.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 #define DEPTH	    32
 #define ORIGINS_MAX 65536u

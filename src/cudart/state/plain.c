@@ -9,7 +9,7 @@
  */
 #include "cudart/state/collider.h"
 #include "instrument/instrument.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 static struct ptx_module *parse_plain(struct rt_image *im, const struct rt_source *s)
 {

@@ -2,7 +2,7 @@
  * signals.c - the program's signals and lists of buffers, while loads and stores of host code are
  * seen.
  *
- * The machine needs SIGSEGV, SIGTRAP and SIGSYS (src/cpu/judge/host_signal.c). A handler that the
+ * The machine needs SIGSEGV, SIGTRAP and SIGSYS (src/cpu/events/host_signal.c). A handler that the
  * program sets for one of them is kept and called for what isn't the machine's; a thread that
  * blocks all signals still receives these, as a fault while they are blocked would end the process.
  * Calls with a list of buffers get the addresses at which the kernel may write. Nothing changes

@@ -22,7 +22,7 @@
 #include "cudart/state/internal.h"
 #include "cudart/state/threads.h"
 #include "race/detector.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 struct rt_state rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

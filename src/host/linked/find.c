@@ -18,7 +18,7 @@
 
 #include "host/linked/runtime.h"
 #include "race/layout/watch.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 #define HOST_FINDS 1024u
 #define TAKEN	   ((struct race_host_find *)-1)

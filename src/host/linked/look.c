@@ -13,7 +13,7 @@
  * where the run has detector watch.
  */
 #include "host/linked/runtime.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 #define WORD	4u
 #define LARGEST 32u /* bytes of a watched access, which is aligned by them */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "race/host.h"
+#include "race/file/host.h"
 
 /* What kind of access a hook stands for. */
 enum host_how {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "host/linked/runtime.h"
-#include "race/shm_write.h"
+#include "race/file/shm_write.h"
 
 static const struct race_host_area nothing;
 

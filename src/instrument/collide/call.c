@@ -1,5 +1,6 @@
 /*
- * call.c - a group of accesses checked by calls (src/device/check.cu) in place of inlined code.
+ * call.c - a group of accesses checked by calls (src/device/collide/check.cu) in place of inlined
+ * code.
  *
  * In a function with many groups, inlined blocks would dominate the time of ptxas and the
  * registers. There a group becomes straight-line code: addresses (a null address where the guard is
@@ -7,7 +8,8 @@
  * only uses of speculated values test that, and a use that counts is one predicated store.
  *
  * Misses nothing that inlined code finds; what has another shape (shared::cluster, more than four
- * pieces) stays inlined; for groups of ahead.c see ahead_call.c. Costs: see src/device/check.cu.
+ * pieces) stays inlined; for groups of ahead.c see ahead_call.c. Costs: see
+ * src/device/collide/check.cu.
  */
 #include "instrument/internal.h"
 

@@ -2,9 +2,9 @@
  * tensor.c - cp.async.bulk.tensor, checked ahead by a call of __collider_tensor.
  *
  * What bulk.c does for plain bytes is done for boxes of a tensor by a function of Collider's own
- * (src/device/tensor.cu), as the box is known at run time only: from the tensor map, if it was made
- * by cuTensorMapEncodeTiled and has not been changed since. For reductions and multicasts the
- * window's source is summed twice; their destination is not checked, but counted.
+ * (src/device/collide/tensor.cu), as the box is known at run time only: from the tensor map, if it
+ * was made by cuTensorMapEncodeTiled and has not been changed since. For reductions and multicasts
+ * the window's source is summed twice; their destination is not checked, but counted.
  *
  * Misses: im2col, gather and scatter (counted by opcode); at run time what tensor.cu lists (counted
  * by execution).
@@ -15,7 +15,7 @@
  */
 #include "instrument/internal.h"
 
-#include "race/box.h"
+#include "race/file/box.h"
 
 #include <string.h>
 

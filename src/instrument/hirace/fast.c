@@ -4,8 +4,8 @@
  * An access whose words stay as they are takes no call; nor does one of a single word that takes a
  * common step (first_state, step_of), a load that the compiler may have invented and that doesn't
  * race, and one of a single byte of global memory. What stays and which steps are common is asked
- * of the machine's table when the code is made. Anything else goes to device/step.h, and from there
- * to history.cu.
+ * of the machine's table when the code is made. Anything else goes to device/hirace/step.h, and
+ * from there to hirace.cu.
  *
  * Misses: several words, and groups of reads, that don't all stay are called.
  * Costs on sm_90, in SASS instructions: a word of global memory that stays 34, with two loads; the
@@ -14,17 +14,17 @@
  */
 #include "instrument/hirace/hirace.h"
 
-#include "shadow/machine.h"
+#include "hirace/machine.h"
 
-#include "shadow/hirace_table.h"
+#include "hirace/hirace_table.h"
 
 /* ---- what an access is ----------------------------------------------------------------------- */
 
 uint32_t inst_hirace_access(const struct inst_event *e)
 {
 	if (e->strength != RACE_WEAK)
-		return e->scope == RACE_SCOPE_CTA ? SHADOW_BA : SHADOW_GA;
-	return e->writes ? SHADOW_W : SHADOW_R;
+		return e->scope == RACE_SCOPE_CTA ? HIRACE_BA : HIRACE_GA;
+	return e->writes ? HIRACE_W : HIRACE_R;
 }
 
 /* Does this kernel access bytes, too, where this access may go? */
@@ -59,30 +59,30 @@ struct ptx_str inst_hirace_what(const struct inst_hirace_kernel *k, const struct
 static uint32_t kept(const uint8_t *table, uint32_t state, uint32_t access, uint32_t sync,
 		     uint32_t relation, bool is_look)
 {
-	uint32_t entry = table[shadow_entry(state, access, sync, relation)];
-	bool is_kept = is_look ? (entry & SHADOW_NEXT) != SHADOW_RACE : entry & SHADOW_KEEP;
+	uint32_t entry = table[hirace_entry(state, access, sync, relation)];
+	bool is_kept = is_look ? (entry & HIRACE_NEXT) != HIRACE_RACE : entry & HIRACE_KEEP;
 
 	return is_kept ? 1u << state : 0;
 }
 
 struct inst_hirace_fast inst_hirace_fast(uint32_t access, bool is_look)
 {
-	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	static const uint8_t table[HIRACE_TABLE_SIZE] = HIRACE_TABLE_ENTRIES;
 	struct inst_hirace_fast f = {0};
 
-	for (uint32_t s = 0; s < SHADOW_STATES; s++) {
+	for (uint32_t s = 0; s < HIRACE_STATES; s++) {
 		uint32_t all = 1u << s, synced = all;
 
-		if (s == SHADOW_INIT || s == SHADOW_RACE)
+		if (s == HIRACE_INIT || s == HIRACE_RACE)
 			continue;
-		f.self |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_SELF, is_look);
-		f.warp |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_WARP, is_look);
-		f.block |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_BLOCK, is_look);
-		for (uint32_t rel = 0; rel < SHADOW_RELATIONS; rel++) {
-			uint32_t here = kept(table, s, access, SHADOW_SYNC_B, rel, is_look);
-			for (uint32_t sync = 0; sync < SHADOW_SYNCS; sync++)
+		f.self |= kept(table, s, access, HIRACE_SYNC_U, HIRACE_SELF, is_look);
+		f.warp |= kept(table, s, access, HIRACE_SYNC_U, HIRACE_WARP, is_look);
+		f.block |= kept(table, s, access, HIRACE_SYNC_U, HIRACE_BLOCK, is_look);
+		for (uint32_t rel = 0; rel < HIRACE_RELATIONS; rel++) {
+			uint32_t here = kept(table, s, access, HIRACE_SYNC_B, rel, is_look);
+			for (uint32_t sync = 0; sync < HIRACE_SYNCS; sync++)
 				all &= kept(table, s, access, sync, rel, is_look);
-			synced &= rel == SHADOW_GRID ? synced : here;
+			synced &= rel == HIRACE_GRID ? synced : here;
 		}
 		f.grid |= all;
 		f.synced |= synced;
@@ -93,9 +93,9 @@ struct inst_hirace_fast inst_hirace_fast(uint32_t access, bool is_look)
 /* The state that the first access of a launch leaves. */
 static uint32_t first_state(uint32_t access)
 {
-	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	static const uint8_t table[HIRACE_TABLE_SIZE] = HIRACE_TABLE_ENTRIES;
 
-	return table[shadow_entry(SHADOW_INIT, access, SHADOW_SYNC_U, SHADOW_SELF)] & SHADOW_NEXT;
+	return table[hirace_entry(HIRACE_INIT, access, HIRACE_SYNC_U, HIRACE_SELF)] & HIRACE_NEXT;
 }
 
 /* ---- steps that are taken inline ------------------------------------------------------------- */
@@ -107,19 +107,19 @@ static uint32_t first_state(uint32_t access)
 #define STEP_AT		   27u
 #define STEP_TO(n, states) ((int64_t)(n) << STEP_AT | (int64_t)(states))
 #define STEP_FROM_ALL	   ((1u << STEP_AT) - 1u)
-RACE_STATIC_ASSERT(SHADOW_STATES <= STEP_AT, "a bit for each state of the table");
+RACE_STATIC_ASSERT(HIRACE_STATES <= STEP_AT, "a bit for each state of the table");
 
 /* Words that only reads, only atomics or a write have left are common; others have a history. */
 static uint32_t weight(uint32_t state)
 {
 	switch (state) {
-	case SHADOW_WRITE:
-	case SHADOW_READ:
-	case SHADOW_WREAD:
-	case SHADOW_BREAD:
-	case SHADOW_GATOM:
-	case SHADOW_GATOM_W:
-	case SHADOW_GATOM_B:
+	case HIRACE_WRITE:
+	case HIRACE_READ:
+	case HIRACE_WREAD:
+	case HIRACE_BREAD:
+	case HIRACE_GATOM:
+	case HIRACE_GATOM_W:
+	case HIRACE_GATOM_B:
 		return 8;
 	default:
 		return 1;
@@ -130,15 +130,15 @@ static uint32_t weight(uint32_t state)
 static uint32_t next_of(const uint8_t *table, uint32_t state, uint32_t access, uint32_t syncs,
 			uint32_t relations)
 {
-	uint32_t next = SHADOW_STATES;
+	uint32_t next = HIRACE_STATES;
 
 	for (uint32_t i = 0; i < 16; i++) {
-		uint32_t to = table[shadow_entry(state, access, i >> 2, i & 3)] & SHADOW_NEXT;
+		uint32_t to = table[hirace_entry(state, access, i >> 2, i & 3)] & HIRACE_NEXT;
 
 		if (!(syncs >> (i >> 2) & 1u) || !(relations >> (i & 3u) & 1u))
 			continue;
-		if (next != SHADOW_STATES && to != next)
-			return SHADOW_RACE;
+		if (next != HIRACE_STATES && to != next)
+			return HIRACE_RACE;
 		next = to;
 	}
 	return next;
@@ -147,15 +147,15 @@ static uint32_t next_of(const uint8_t *table, uint32_t state, uint32_t access, u
 /* The step that takes most; syncs, relations: a bit for each. */
 static int64_t step_of(uint32_t access, uint32_t syncs, uint32_t relations)
 {
-	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	static const uint8_t table[HIRACE_TABLE_SIZE] = HIRACE_TABLE_ENTRIES;
 	uint32_t most = 0;
 	int64_t best = 0;
 
-	for (uint32_t n = 0; n < SHADOW_STATES; n++) {
+	for (uint32_t n = 0; n < HIRACE_STATES; n++) {
 		uint32_t states = 0, sum = 0;
 
-		for (uint32_t s = SHADOW_INIT + 1u; s < SHADOW_STATES && n != SHADOW_RACE; s++) {
-			if (s == SHADOW_RACE || next_of(table, s, access, syncs, relations) != n)
+		for (uint32_t s = HIRACE_INIT + 1u; s < HIRACE_STATES && n != HIRACE_RACE; s++) {
+			if (s == HIRACE_RACE || next_of(table, s, access, syncs, relations) != n)
 				continue;
 			states |= 1u << s;
 			sum += s == n ? 0 : weight(s);
@@ -169,28 +169,28 @@ static int64_t step_of(uint32_t access, uint32_t syncs, uint32_t relations)
 }
 
 #define ONLY(x)	     (1u << (x))
-#define OF_THE_BLOCK (ONLY(SHADOW_SELF) | ONLY(SHADOW_WARP) | ONLY(SHADOW_BLOCK))
-#define ALL_SYNCS    ((1u << SHADOW_SYNCS) - 1u)
+#define OF_THE_BLOCK (ONLY(HIRACE_SELF) | ONLY(HIRACE_WARP) | ONLY(HIRACE_BLOCK))
+#define ALL_SYNCS    ((1u << HIRACE_SYNCS) - 1u)
 
 /* What the same access of a second lane makes of this state. */
 static uint32_t by_lanes(uint32_t state, uint32_t access)
 {
-	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	static const uint8_t table[HIRACE_TABLE_SIZE] = HIRACE_TABLE_ENTRIES;
 
-	return table[shadow_entry(state, access, SHADOW_SYNC_U, SHADOW_WARP)] & SHADOW_NEXT;
+	return table[hirace_entry(state, access, HIRACE_SYNC_U, HIRACE_WARP)] & HIRACE_NEXT;
 }
 
 /* States that stay, whichever lanes of a warp follow with this access. */
 static uint32_t closed_under(uint32_t access)
 {
-	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	static const uint8_t table[HIRACE_TABLE_SIZE] = HIRACE_TABLE_ENTRIES;
 	uint32_t states = 0;
 
-	for (uint32_t s = SHADOW_INIT + 1u; s < SHADOW_STATES; s++) {
-		uint32_t own = table[shadow_entry(s, access, SHADOW_SYNC_U, SHADOW_SELF)];
-		uint32_t other = table[shadow_entry(s, access, SHADOW_SYNC_U, SHADOW_WARP)];
+	for (uint32_t s = HIRACE_INIT + 1u; s < HIRACE_STATES; s++) {
+		uint32_t own = table[hirace_entry(s, access, HIRACE_SYNC_U, HIRACE_SELF)];
+		uint32_t other = table[hirace_entry(s, access, HIRACE_SYNC_U, HIRACE_WARP)];
 
-		if (s != SHADOW_RACE && own & other & SHADOW_KEEP && by_lanes(s, access) == s)
+		if (s != HIRACE_RACE && own & other & HIRACE_KEEP && by_lanes(s, access) == s)
 			states |= 1u << s;
 	}
 	return states;
@@ -210,21 +210,21 @@ static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, s
 		     struct ptx_opnd word, const struct next *n, struct ptx_label *over)
 {
 	struct inst_ctx *cx = k->cx;
-	uint32_t a = inst_hirace_access(e), u = ONLY(SHADOW_SYNC_U);
+	uint32_t a = inst_hirace_access(e), u = ONLY(HIRACE_SYNC_U);
 	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
 
 	inst_emit(cx, e->stmt, "fast_step",
-		  T(inst_num(step_of(a, u, ONLY(SHADOW_SELF))),
-		    inst_num(step_of(a, u, ONLY(SHADOW_WARP))),
-		    inst_num(step_of(a, u, ONLY(SHADOW_BLOCK))),
-		    inst_num(step_of(a, ALL_SYNCS, ONLY(SHADOW_GRID))),
-		    inst_num(step_of(a, ONLY(SHADOW_SYNC_B), OF_THE_BLOCK)),
-		    inst_num((int64_t)1 << SHADOW_PLACE_AT)),
+		  T(inst_num(step_of(a, u, ONLY(HIRACE_SELF))),
+		    inst_num(step_of(a, u, ONLY(HIRACE_WARP))),
+		    inst_num(step_of(a, u, ONLY(HIRACE_BLOCK))),
+		    inst_num(step_of(a, ALL_SYNCS, ONLY(HIRACE_GRID))),
+		    inst_num(step_of(a, ONLY(HIRACE_SYNC_B), OF_THE_BLOCK)),
+		    inst_num((int64_t)1 << HIRACE_PLACE_AT)),
 		  H(inst_reg(cx, k->me), w, inst_reg(cx, k->span), inst_reg(cx, k->fresh), n->to,
 		    ptx_opnd_label(slow)));
 	inst_emit_label(cx, e->stmt, n->first);
 	inst_emit(cx, e->stmt, "fast_swap",
-		  T(inst_num(0xffffffff - ((1 << SHADOW_WARP_AT) - 1)), inst_num(first_state(a)),
+		  T(inst_num(0xffffffff - ((1 << HIRACE_WARP_AT) - 1)), inst_num(first_state(a)),
 		    inst_num(by_lanes(first_state(a), a)), inst_num(closed_under(a))),
 		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->fresh), n->to,
 		    ptx_opnd_label(over), ptx_opnd_label(n->again)));
@@ -251,36 +251,36 @@ static struct next begin_next(struct inst_hirace_kernel *k, const struct inst_ev
 /*
  * The same of shared memory. A word of another interval between barriers, or of nobody, is as good
  * as new: only the block's threads access it, and the barrier orders what they did before what
- * they do (tests/shadow/interval.c proves it of the table). RACE stays; GREAD and GATOM-G are of
- * two blocks.
+ * they do (tests/hirace/rules/interval.c proves it of the table). RACE stays; GREAD and GATOM-G are
+ * of two blocks.
  */
 static void put_next_shared(struct inst_hirace_kernel *k, const struct inst_event *e,
 			    struct ptx_opnd at, struct ptx_opnd w, struct ptx_opnd word,
 			    struct ptx_label *over, struct ptx_label *again)
 {
 	struct inst_ctx *cx = k->cx;
-	uint32_t a = inst_hirace_access(e), u = ONLY(SHADOW_SYNC_U);
-	uint32_t not_new = ONLY(SHADOW_RACE) | ONLY(SHADOW_GREAD) | ONLY(SHADOW_GATOM_G);
-	uint32_t all = ((1u << SHADOW_STATES) - 1u) & ~not_new;
+	uint32_t a = inst_hirace_access(e), u = ONLY(HIRACE_SYNC_U);
+	uint32_t not_new = ONLY(HIRACE_RACE) | ONLY(HIRACE_GREAD) | ONLY(HIRACE_GATOM_G);
+	uint32_t all = ((1u << HIRACE_STATES) - 1u) & ~not_new;
 	struct ptx_opnd next = inst_fresh(cx, PTX_TYPE_B64), found = inst_fresh(cx, PTX_TYPE_B64);
 	struct ptx_opnd did = inst_fresh(cx, PTX_TYPE_PRED);
 	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
 
 	inst_emit(cx, e->stmt, "fast_next_shared",
-		  T(inst_num(0xffffffff - ((1 << SHADOW_WARP_AT) - 1)),
+		  T(inst_num(0xffffffff - ((1 << HIRACE_WARP_AT) - 1)),
 		    inst_num(STEP_TO(first_state(a), all)),
-		    inst_num(step_of(a, u, ONLY(SHADOW_SELF))),
-		    inst_num(step_of(a, u, ONLY(SHADOW_WARP))),
-		    inst_num(step_of(a, u, ONLY(SHADOW_BLOCK))),
-		    inst_num((int64_t)1 << SHADOW_PLACE_AT), inst_num(LAUNCH_BITS)),
+		    inst_num(step_of(a, u, ONLY(HIRACE_SELF))),
+		    inst_num(step_of(a, u, ONLY(HIRACE_WARP))),
+		    inst_num(step_of(a, u, ONLY(HIRACE_BLOCK))),
+		    inst_num((int64_t)1 << HIRACE_PLACE_AT), inst_num(LAUNCH_BITS)),
 		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), next, found, did,
 		    ptx_opnd_label(slow)));
 	if (k->has_sites && e->access->site < RACE_LEFT_SITES)
 		inst_emit(cx, e->stmt, "fast_left",
 			  T(inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
 			    inst_num(RACE_LEFT_HASH_SHIFT),
-			    inst_num((int64_t)race_history_sites(e->access->site, a == SHADOW_W,
-								 a > SHADOW_W, 0))),
+			    inst_num((int64_t)race_history_sites(e->access->site, a == HIRACE_W,
+								 a > HIRACE_W, 0))),
 			  H(at, inst_reg(cx, k->first), next, did));
 	inst_emit(cx, e->stmt, "fast_end", NT, H(did, ptx_opnd_label(over)));
 	inst_emit(cx, e->stmt, "fast_again", NT, H(w, found, did, ptx_opnd_label(again)));
@@ -311,12 +311,12 @@ static void put_fast_word(struct inst_hirace_kernel *k, const struct inst_event 
 	struct inst_ctx *cx = k->cx;
 	bool is_shared = e->space == INST_IN_SHARED;
 	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span), fresh;
-	struct ptx_str place = inst_num((int64_t)1 << SHADOW_PLACE_AT);
+	struct ptx_str place = inst_num((int64_t)1 << HIRACE_PLACE_AT);
 
 	if (!e->maybe) {
 		inst_emit(cx, e->stmt, "fast_word",
 			  T(inst_num(f->self), inst_num(f->warp), inst_num(f->block),
-			    inst_num(f->grid), inst_num(SAME_BITS), inst_num(SHADOW_NEXT), place),
+			    inst_num(f->grid), inst_num(SAME_BITS), inst_num(HIRACE_NEXT), place),
 			  H(me, w, span, stays));
 		return;
 	}
@@ -327,7 +327,7 @@ static void put_fast_word(struct inst_hirace_kernel *k, const struct inst_event 
 	inst_emit(cx, e->stmt, "fast_look",
 		  T(inst_num(f->self), inst_num(f->warp), inst_num(f->block),
 		    inst_num(is_shared ? f->synced : f->grid), inst_num(SAME_BITS),
-		    inst_num(is_shared ? LAUNCH_BITS : SAME_BITS), inst_num(SHADOW_NEXT), place),
+		    inst_num(is_shared ? LAUNCH_BITS : SAME_BITS), inst_num(HIRACE_NEXT), place),
 		  H(me, w, span, fresh, stays));
 }
 

@@ -1,25 +1,25 @@
 /*
  * hirace.c - detector `hirace`: every access asks and updates the history of its location.
  *
- * HiRace (SC'24), Algorithm 1, by calls (src/device/history.cu): before each access one that is
- * given the thread's numbers in one register, the address, and the site. Behind a barrier of the
+ * HiRace (SC'24), Algorithm 1, by calls (src/device/hirace/hirace.cu): before each access one that
+ * is given the thread's numbers in one register, the address, and the site. Behind a barrier of the
  * block or a full __syncwarp the register's clocks are moved on. Kernels that have fences,
- * acquires, releases or strong reads keep release stamps (shadow/release.h) in the thread's own
+ * acquires, releases or strong reads keep release stamps (hirace/release.h) in the thread's own
  * memory, and call beside each of those. What is followed is event.c's; shared memory's words are
  * block_table.c's. Functions that are called are followed in their variants (called/called.c),
  * which have no fast path.
  *
  * Misses: accesses in functions that are called in other ways (counted). What a kernel with other
  * ways to order threads (event.c: unsure) does is only possible. Costs: a call for each access, see
- * history.cu.
+ * hirace.cu.
  */
 #include "instrument/hirace/hirace.h"
 
 #include "device/device.h"
 #include "instrument/templates.h"
 #include "race/layout/lanes.h"
-#include "race/shadow.h"
-#include "shadow/machine.h"
+#include "race/layout/history.h"
+#include "hirace/machine.h"
 
 #include <string.h>
 
@@ -390,7 +390,7 @@ static void put_group(struct inst_hirace_kernel *k, const struct inst_event *e)
 	struct ptx_opnd all = inst_fresh(cx, PTX_TYPE_B64), any = inst_fresh(cx, PTX_TYPE_B64);
 	uint32_t reach = 4 * (e->far * (e->nwords - 1) + 1);
 	int64_t same = SAME_BITS;
-	const struct inst_hirace_fast f = inst_hirace_fast(SHADOW_R, false);
+	const struct inst_hirace_fast f = inst_hirace_fast(HIRACE_R, false);
 	const int64_t head = e->access->where->off;
 
 	inst_emit(cx, e->stmt, "fast_shared", T(inst_num(k->tracked - reach)),
@@ -403,7 +403,7 @@ static void put_group(struct inst_hirace_kernel *k, const struct inst_event *e)
 		inst_emit(cx, e->stmt, i ? "group_next" : "group_first", NT, H(w, all, any));
 	}
 	inst_emit(cx, e->stmt, "group_end",
-		  T(inst_num(same | SHADOW_NEXT), inst_num(same), inst_num(SHADOW_NEXT),
+		  T(inst_num(same | HIRACE_NEXT), inst_num(same), inst_num(HIRACE_NEXT),
 		    inst_num(f.warp), inst_num(f.block)),
 		  H(me, all, any, span, ptx_opnd_label(over)));
 	inst_emit(cx, e->stmt, "step_shared",

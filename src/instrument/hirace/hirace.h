@@ -6,10 +6,10 @@
 
 #include "instrument/internal.h"
 
-#include "race/shadow.h"
+#include "race/layout/history.h"
 
-#define LAUNCH_BITS  ((int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT)
-#define SAME_BITS    (LAUNCH_BITS | (int64_t)SHADOW_WARP_LAST << SHADOW_WARP_AT)
+#define LAUNCH_BITS  ((int64_t)HIRACE_LAUNCH_LAST << HIRACE_LAUNCH_AT)
+#define SAME_BITS    (LAUNCH_BITS | (int64_t)HIRACE_WARP_LAST << HIRACE_WARP_AT)
 #define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
 
 struct inst_hirace_kernel {
@@ -31,7 +31,7 @@ struct inst_hirace_fast {
 	uint32_t synced; /* in the block, behind its barrier */
 };
 
-/* fast.c. enum shadow_access of an access; is_look: it is judged only. */
+/* fast.c. enum hirace_access of an access; is_look: it is judged only. */
 uint32_t inst_hirace_access(const struct inst_event *e);
 struct inst_hirace_fast inst_hirace_fast(uint32_t access, bool is_look);
 

@@ -4,7 +4,7 @@
  * An access of global memory, or of shared memory with a table of the block's own, looks at its
  * entries in the program's own code. Where each stays as it is, or may be swapped for one with this
  * access in the usual way (from sm_90 on, both words at once), nothing is called. The rules are
- * those of guard/update.h, for weak accesses and atomics that race with nothing.
+ * those of iguard/update.h, for weak accesses and atomics that race with nothing.
  *
  * Misses: entries of bytes, except for one byte of global memory; more than FAST_WORDS words;
  * called functions: all are called. Costs: swap.ptxt and iguard.ptxt have the instructions.
@@ -13,9 +13,9 @@
 
 #include "device/device.h"
 
-#define CONTEXT_LOW  inst_num((uint32_t)GUARD_CONTEXT_MASK)
-#define CONTEXT_HIGH inst_num((int64_t)(GUARD_CONTEXT_MASK >> 32))
-#define KINDS	     ((1u << GUARD_SITE_AT) - 1u)
+#define CONTEXT_LOW  inst_num((uint32_t)IGUARD_CONTEXT_MASK)
+#define CONTEXT_HIGH inst_num((int64_t)(IGUARD_CONTEXT_MASK >> 32))
+#define KINDS	     ((1u << IGUARD_SITE_AT) - 1u)
 
 #define FAST_WORDS 4u /* of an access; more are called */
 
@@ -67,8 +67,8 @@ static void put_fast_entry(struct inst_iguard_kernel *k, const struct inst_event
 	among = inst_fresh(cx, PTX_TYPE_PRED);
 	if (!e->maybe)
 		inst_emit(cx, e->stmt, "fast_among",
-			  T(inst_num((uint32_t)GUARD_CONTEXT_MASK | (KINDS & ~3u)),
-			    inst_num(is_strong ? GUARD_STRONG : 0), CONTEXT_HIGH, inst_num(3),
+			  T(inst_num((uint32_t)IGUARD_CONTEXT_MASK | (KINDS & ~3u)),
+			    inst_num(is_strong ? IGUARD_STRONG : 0), CONTEXT_HIGH, inst_num(3),
 			    inst_num(0x4440)),
 			  H(me, is_strong ? w : a, spans, among));
 	if (is_strong && e->space == INST_IN_SHARED) {
@@ -76,8 +76,8 @@ static void put_fast_entry(struct inst_iguard_kernel *k, const struct inst_event
 		struct ptx_opnd behind = inst_fresh(cx, PTX_TYPE_PRED);
 
 		inst_emit(cx, e->stmt, "fast_among",
-			  T(inst_num((uint32_t)GUARD_CONTEXT_MASK | (KINDS & ~3u)),
-			    inst_num(GUARD_STRONG | GUARD_BEHIND_BLOCK << GUARD_BEHIND_AT),
+			  T(inst_num((uint32_t)IGUARD_CONTEXT_MASK | (KINDS & ~3u)),
+			    inst_num(IGUARD_STRONG | IGUARD_BEHIND_BLOCK << IGUARD_BEHIND_AT),
 			    CONTEXT_HIGH, inst_num(3), inst_num(0x4440)),
 			  H(me, w, spans, behind));
 		inst_emit(cx, e->stmt, "either", NT, H(among, behind));
@@ -106,10 +106,10 @@ static void put_swap(struct inst_iguard_kernel *k, const struct inst_event *e,
 	struct ptx_opnd me = inst_reg(cx, k->me), spans = inst_reg(cx, k->spans), joined;
 	struct ptx_opnd to = ptx_opnd_label(over), back = ptx_opnd_label(again);
 	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
-	uint32_t site = e->access->site + 1u, kind = e->strength == RACE_WEAK ? 0 : GUARD_STRONG;
+	uint32_t site = e->access->site + 1u, kind = e->strength == RACE_WEAK ? 0 : IGUARD_STRONG;
 	struct ptx_str as;
 
-	as = inst_num((site <= GUARD_SITE_LAST + 1u ? (int64_t)site << GUARD_SITE_AT : 0) | kind);
+	as = inst_num((site <= IGUARD_SITE_LAST + 1u ? (int64_t)site << IGUARD_SITE_AT : 0) | kind);
 	if (e->space == INST_IN_SHARED) {
 		inst_emit(cx, e->stmt, e->writes ? "fast_write_next" : "fast_read_next",
 			  T(CONTEXT_LOW, as), H(me, w, a, entry, to, back));
@@ -123,14 +123,14 @@ static void put_swap(struct inst_iguard_kernel *k, const struct inst_event *e,
 	}
 	inst_emit(cx, e->stmt, kind ? "fast_strong_first" : "fast_read_first",
 		  T(cx->k, BLOCK(tables), CONTEXTS_AT, CONTEXT_LOW, as, BLOCK(modes),
-		    inst_num(RACE_GUARD_MODE_ALONE)),
+		    inst_num(RACE_IGUARD_MODE_ALONE)),
 		  H(me, w, a, entry, inst_reg(cx, k->launch), to, back));
 	joined = inst_fresh(cx, PTX_TYPE_B64);
 	inst_emit(cx, e->stmt, "join",
-		  T(CONTEXT_LOW, inst_num(kind), inst_num((int64_t)RACE_GUARD_SPANS_UNKNOWN)),
+		  T(CONTEXT_LOW, inst_num(kind), inst_num((int64_t)RACE_IGUARD_SPANS_UNKNOWN)),
 		  H(me, kind ? w : a, kind ? a : w, spans, joined, ptx_opnd_label(slow)));
 	inst_emit(cx, e->stmt, kind ? "join_writers" : "join_readers",
-		  T(cx->k, BLOCK(modes), inst_num(RACE_GUARD_MODE_ALONE)),
+		  T(cx->k, BLOCK(modes), inst_num(RACE_IGUARD_MODE_ALONE)),
 		  H(w, a, joined, entry, to, back, ptx_opnd_label(slow)));
 	inst_emit_label(cx, e->stmt, slow);
 }
@@ -176,7 +176,7 @@ void inst_iguard_put_fast(struct inst_iguard_kernel *k, const struct inst_event 
 		w = inst_fresh(cx, PTX_TYPE_B64);
 		a = inst_fresh(cx, PTX_TYPE_B64);
 
-		inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(GUARD_ENTRY_BYTES * i)),
+		inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(IGUARD_ENTRY_BYTES * i)),
 			  H(entry, w, a));
 		if (is_swap) {
 			inst_emit_label(cx, e->stmt, again);
@@ -194,7 +194,7 @@ void inst_iguard_put_fast(struct inst_iguard_kernel *k, const struct inst_event 
 			  T(inst_num(inst_iguard_what(k, e))),
 			  H(me, state, entry, inst_reg(cx, k->spans), left));
 		inst_emit(cx, e->stmt, "step_left",
-			  T(inst_num(inst_iguard_what(k, e)), inst_num(RACE_GUARD_FOR_ALL_AT)),
+			  T(inst_num(inst_iguard_what(k, e)), inst_num(RACE_IGUARD_FOR_ALL_AT)),
 			  H(left, what, ptx_opnd_label(over)));
 	}
 	inst_emit_label(cx, e->stmt, far);

@@ -2,9 +2,9 @@
  * iguard.c - detector `iguard`: every access is judged by who accessed its location before, and
  * with what synchronisation.
  *
- * iGUARD (SOSP'21) by calls (src/device/guard.cu): before each access, unless the inlined fast
- * path finds that its entries stay as they are, one that is given the thread's word, its state in
- * the thread's own memory, the address and the site; around barriers of the block and the warp,
+ * iGUARD (SOSP'21) by calls (src/device/iguard/iguard.cu): before each access, unless the inlined
+ * fast path finds that its entries stay as they are, one that is given the thread's word, its state
+ * in the thread's own memory, the address and the site; around barriers of the block and the warp,
  * beside strong accesses and fences others, which give back the thread's new word. After a
  * compare-and-swap or exchange whose result is used one asks whether that took a lock; where a
  * kernel draws tickets or exchanges, one after each strong read whether it was waited for. What is
@@ -14,7 +14,7 @@
  *
  * Misses: accesses in functions that are called in other ways (counted). What a kernel with other
  * ways to order threads (event.c: unsure) does is only possible. Costs: a call for each access, see
- * guard.cu.
+ * iguard.cu.
  */
 #include "instrument/iguard/iguard.h"
 
@@ -30,7 +30,7 @@ static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
 {
 	uint32_t entries = has_bytes ? tracked : tracked / 4u;
 
-	return (uint32_t)sizeof(struct race_history_shared) + entries * GUARD_ENTRY_BYTES;
+	return (uint32_t)sizeof(struct race_history_shared) + entries * IGUARD_ENTRY_BYTES;
 }
 
 /* The address of the block's table, where it is needed; 0: there is none. */
@@ -93,10 +93,10 @@ static void begin_scratch(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 	cx->wants_scratch = k->has_scratch = true;
 	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
-	put_scratch(k, RACE_GUARD_SCRATCH_TAKE | (k->has_bytes[1] ? RACE_GUARD_SCRATCH_BYTES : 0),
+	put_scratch(k, RACE_IGUARD_SCRATCH_TAKE | (k->has_bytes[1] ? RACE_IGUARD_SCRATCH_BYTES : 0),
 		    top);
 	inst_emit(cx, top, "ready", NT, NH);
-	put_scratch(k, RACE_GUARD_SCRATCH_FIND, top);
+	put_scratch(k, RACE_IGUARD_SCRATCH_FIND, top);
 	inst_emit(cx, top, "ready", NT, NH);
 }
 
@@ -139,11 +139,11 @@ static void begin_shared(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 static void begin_kernel(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
-	uint32_t flags = (k->ev.is_unsure ? RACE_GUARD_UNSURE : 0) |
-			 (k->ev.has_order ? RACE_GUARD_ORDERS : 0) |
-			 (k->is_plain ? RACE_GUARD_PLAIN : 0) |
-			 (k->ev.has_lanes ? RACE_GUARD_LANES : 0);
-	uint32_t bytes = RACE_GUARD_STATE_BYTES + (k->ev.has_lanes ? RACE_LANE_BYTES : 0);
+	uint32_t flags = (k->ev.is_unsure ? RACE_IGUARD_UNSURE : 0) |
+			 (k->ev.has_order ? RACE_IGUARD_ORDERS : 0) |
+			 (k->is_plain ? RACE_IGUARD_PLAIN : 0) |
+			 (k->ev.has_lanes ? RACE_IGUARD_LANES : 0);
+	uint32_t bytes = RACE_IGUARD_STATE_BYTES + (k->ev.has_lanes ? RACE_LANE_BYTES : 0);
 
 	new_registers(k);
 	inst_emit(cx, top, "params", NT, NH);
@@ -169,10 +169,10 @@ static void begin_kernel(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 		inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->spans)));
 	else
 		inst_emit(cx, top, "spans",
-			  T(cx->k, BLOCK(modes), inst_num(RACE_GUARD_MODE_PUBLISHED),
-			    inst_num((int64_t)GUARD_CONTEXT_MASK),
-			    inst_num((int64_t)RACE_GUARD_SPANS(0, 0, 0, true)),
-			    inst_num((int64_t)RACE_GUARD_SPANS(0, 0, 0, false))),
+			  T(cx->k, BLOCK(modes), inst_num(RACE_IGUARD_MODE_PUBLISHED),
+			    inst_num((int64_t)IGUARD_CONTEXT_MASK),
+			    inst_num((int64_t)RACE_IGUARD_SPANS(0, 0, 0, true)),
+			    inst_num((int64_t)RACE_IGUARD_SPANS(0, 0, 0, false))),
 			  H(inst_reg(cx, k->me), inst_reg(cx, k->spans)));
 	if (k->can_swap)
 		inst_emit(cx, top, "own_launch", T(cx->k, BLOCK(tables), CONTEXTS_AT),
@@ -218,14 +218,14 @@ int64_t inst_iguard_what(const struct inst_iguard_kernel *k, const struct inst_e
 	bool is_strong = e->strength != RACE_WEAK;
 	uint64_t what = e->access->site;
 
-	what |= e->writes ? RACE_GUARD_WRITES : 0;
-	what |= is_strong ? RACE_GUARD_STRONG : 0;
-	what |= is_strong && e->scope == RACE_SCOPE_CTA ? RACE_GUARD_CTA : 0;
-	what |= e->stmt->form->sem == PTX_SEM_VOLATILE ? RACE_GUARD_VOLATILE : 0;
-	what |= k->has_bytes[e->space != INST_IN_GLOBAL] ? RACE_GUARD_BYTES : 0;
-	what |= (uint64_t)e->narrow << RACE_GUARD_NARROW_AT;
-	what |= (uint64_t)e->sure << RACE_GUARD_SURE_AT;
-	what |= (uint64_t)e->maybe << RACE_GUARD_MAYBE_AT;
+	what |= e->writes ? RACE_IGUARD_WRITES : 0;
+	what |= is_strong ? RACE_IGUARD_STRONG : 0;
+	what |= is_strong && e->scope == RACE_SCOPE_CTA ? RACE_IGUARD_CTA : 0;
+	what |= e->stmt->form->sem == PTX_SEM_VOLATILE ? RACE_IGUARD_VOLATILE : 0;
+	what |= k->has_bytes[e->space != INST_IN_GLOBAL] ? RACE_IGUARD_BYTES : 0;
+	what |= (uint64_t)e->narrow << RACE_IGUARD_NARROW_AT;
+	what |= (uint64_t)e->sure << RACE_IGUARD_SURE_AT;
+	what |= (uint64_t)e->maybe << RACE_IGUARD_MAYBE_AT;
 	return (int64_t)what;
 }
 
@@ -293,7 +293,7 @@ static void put_lock(struct inst_iguard_kernel *k, const struct inst_event *e, s
 	stored = bits_of(k, e, stored, s);
 	struct ptx_label *over = inst_skip_unless(k->cx, s, behind);
 	old = bits_of(k, e, s->ops[0], behind);
-	op |= is_cas ? 0 : RACE_GUARD_SYNC_SWAP;
+	op |= is_cas ? 0 : RACE_IGUARD_SYNC_SWAP;
 	inst_emit(cx, behind, "lock", T(inst_num(op)),
 		  H(me, me, inst_reg(cx, k->state), at, old, wanted, stored));
 	inst_end_skip(k->cx, over, behind);
@@ -312,7 +312,7 @@ static void put_wait(struct inst_iguard_kernel *k, const struct inst_event *e, s
 		added = bits_of(k, e, s->ops[2], s);
 	struct ptx_label *over = inst_skip_unless(k->cx, s, behind);
 	old = bits_of(k, e, s->ops[0], behind);
-	op |= is_add ? RACE_GUARD_SYNC_DRAW : RACE_GUARD_SYNC_LOOK;
+	op |= is_add ? RACE_IGUARD_SYNC_DRAW : RACE_IGUARD_SYNC_LOOK;
 	inst_emit(cx, behind, "lock", T(inst_num(op)),
 		  H(me, me, inst_reg(cx, k->state), at, old, inst_int(cx, 0), added));
 	inst_end_skip(k->cx, over, behind);
@@ -329,22 +329,22 @@ static void order_access(struct inst_iguard_kernel *k, const struct inst_event *
 
 	while (words < 8 && all >> words)
 		words++;
-	op |= RACE_GUARD_SYNC_SHAPE(words, inst_log2(e->stmt->form->width),
-				    (uint32_t)e->stmt->form->vec);
-	op |= e->scope == RACE_SCOPE_CTA ? 0 : RACE_GUARD_SYNC_WIDE;
-	op |= e->scope == RACE_SCOPE_SYS ? RACE_GUARD_SYNC_SYSTEM : 0;
+	op |= RACE_IGUARD_SYNC_SHAPE(words, inst_log2(e->stmt->form->width),
+				     (uint32_t)e->stmt->form->vec);
+	op |= e->scope == RACE_SCOPE_CTA ? 0 : RACE_IGUARD_SYNC_WIDE;
+	op |= e->scope == RACE_SCOPE_SYS ? RACE_IGUARD_SYNC_SYSTEM : 0;
 	if (e->writes)
 		put_sync(k, at,
-			 op | RACE_GUARD_SYNC_WRITE | (is_release ? RACE_GUARD_SYNC_RELEASE : 0) |
-				 (may_lock(e) ? RACE_GUARD_SYNC_LOCK : 0),
+			 op | RACE_IGUARD_SYNC_WRITE | (is_release ? RACE_IGUARD_SYNC_RELEASE : 0) |
+				 (may_lock(e) ? RACE_IGUARD_SYNC_LOCK : 0),
 			 e->stmt);
-	op |= is_acquire ? RACE_GUARD_SYNC_ACQUIRE : 0;
+	op |= is_acquire ? RACE_IGUARD_SYNC_ACQUIRE : 0;
 	if (e->is_seen || is_acquire)
 		put_sync(k, at,
-			 op | RACE_GUARD_SYNC_READ | (e->is_place ? RACE_GUARD_SYNC_PLACE : 0),
+			 op | RACE_IGUARD_SYNC_READ | (e->is_place ? RACE_IGUARD_SYNC_PLACE : 0),
 			 behind);
 	if (may_lock(e))
-		put_lock(k, e, at, op | (is_release ? RACE_GUARD_SYNC_RELEASE : 0), behind);
+		put_lock(k, e, at, op | (is_release ? RACE_IGUARD_SYNC_RELEASE : 0), behind);
 	else if (k->has_waits && (may_draw(e) || (has_value(e) && !e->writes)))
 		put_wait(k, e, at, op, behind);
 }
@@ -438,7 +438,7 @@ static void put_around(struct inst_iguard_kernel *k, const struct inst_event *e)
 		bool is_wide = s->form->scope != PTX_SCOPE_CTA;
 		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
 		put_sync(k, inst_int(k->cx, 0),
-			 RACE_GUARD_SYNC_FENCE | (is_wide ? RACE_GUARD_SYNC_WIDE : 0), s);
+			 RACE_IGUARD_SYNC_FENCE | (is_wide ? RACE_IGUARD_SYNC_WIDE : 0), s);
 		inst_end_skip(k->cx, over, s);
 		return;
 	}
@@ -463,7 +463,7 @@ static void put_ends(struct inst_iguard_kernel *k)
 		if (!inst_leaves(s))
 			continue;
 		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
-		put_scratch(k, RACE_GUARD_SCRATCH_GIVE, s);
+		put_scratch(k, RACE_IGUARD_SCRATCH_GIVE, s);
 		inst_end_skip(k->cx, over, s);
 	}
 }
@@ -501,7 +501,7 @@ static void put_returns(struct inst_iguard_kernel *k)
 		inst_flush_count_at(k->cx, k->cnt, s);
 		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
 		struct ptx_label *none = inst_frame_ends(k->cx, &k->frame, s);
-		put_scratch(k, RACE_GUARD_SCRATCH_GIVE, s);
+		put_scratch(k, RACE_IGUARD_SCRATCH_GIVE, s);
 		inst_end_skip(k->cx, none, s);
 		inst_end_skip(k->cx, over, s);
 	}
@@ -559,6 +559,6 @@ int inst_iguard(struct inst_ctx *cx)
 	cx->wants_scratch = false;
 	if (!inst_add_guard(cx) || !inst_each_function(cx, last, one_function))
 		return BASE_EXIT_INTERNAL;
-	inst_add_scratch(cx, RACE_GUARD_SCRATCH_SYMBOL);
+	inst_add_scratch(cx, RACE_IGUARD_SCRATCH_SYMBOL);
 	return 0;
 }

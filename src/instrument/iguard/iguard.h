@@ -6,11 +6,11 @@
 
 #include "instrument/internal.h"
 
-#include "race/layout/guard.h"
-#include "race/shadow.h"
+#include "race/layout/iguard.h"
+#include "race/layout/history.h"
 
 #define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
-#define CONTEXTS_AT  inst_num((int64_t)offsetof(struct race_guard_tables, contexts_of))
+#define CONTEXTS_AT  inst_num((int64_t)offsetof(struct race_iguard_tables, contexts_of))
 
 struct inst_iguard_kernel {
 	struct inst_ctx *cx;
@@ -19,7 +19,7 @@ struct inst_iguard_kernel {
 	bool can_swap; /* common swaps are inlined: both words at once, blocks order threads */
 	bool has_bytes
 		[2];	/* global, shared memory is accessed by bytes: entries are those of bytes */
-	bool is_plain;	/* only barriers of the block order its threads: RACE_GUARD_PLAIN */
+	bool is_plain;	/* only barriers of the block order its threads: RACE_IGUARD_PLAIN */
 	bool has_waits; /* it may draw tickets or join queues */
 	uint32_t tracked; /* bytes of shared memory; 0: no table */
 	uint32_t table;	  /* a register: the table in scratch */
@@ -29,7 +29,7 @@ struct inst_iguard_kernel {
 	bool is_variant;	     /* its table is in `table`, too */
 };
 
-/* What a check is given: site, access and words (RACE_GUARD_*). */
+/* What a check is given: site, access and words (RACE_IGUARD_*). */
 int64_t inst_iguard_what(const struct inst_iguard_kernel *k, const struct inst_event *e);
 
 /* fast.c. The words of an access that inlined code decides, 4 bytes each; 0: the access is

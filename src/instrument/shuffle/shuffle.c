@@ -3,10 +3,10 @@
  *
  * SuperCollider section 3.5.2, over the whole grid. At the entry of each kernel
  * and function that reads an id, the logical one is computed from the hardware's
- * and from the order that the knobs ask for (race/order.h, shuffle.ptxt); the
+ * and from the order that the knobs ask for (race/shuffle/blocks.h, shuffle.ptxt); the
  * reads take it from there. Which blocks a cluster is made of, %cluster_ctaid
  * and %cluster_ctarank stay. Functions compute the id again: they can't know which kernel they run
- * in, hence the rules of race_order_allowed.
+ * in, hence the rules of race_shuffle_allowed.
  *
  * Not supported, so that the module keeps its order (with a message): ids read otherwise than by
  * mov and cvt of 32 bits; clusterlaunchcontrol (it assigns ids of its own). Collider's own reads
@@ -26,7 +26,7 @@
 
 enum id_kind { ID_NONE, ID_BLOCK, ID_CLUSTER, ID_ODD };
 
-#define ORDER_SM 90 /* clusters exist from here on */
+#define SHUFFLE_SM 90 /* clusters exist from here on */
 
 /* What an operand reads; *dim is 0, 1, 2 for x, y, z. */
 static enum id_kind id_of(const struct ptx_opnd *op, unsigned *dim)
@@ -104,7 +104,7 @@ static void look_at_read(struct inst_ctx *cx, struct ptx_stmt *s, struct ptx_opn
 	(void)dim;
 	*(bool *)arg = true;
 	if (kind == ID_ODD || !takes_register(s, op))
-		cx->order_flags |= RACE_ORDER_FIXED;
+		cx->shuffle_flags |= RACE_SHUFFLE_FIXED;
 }
 
 static void look_at_function(struct inst_ctx *cx, struct ptx_func *f)
@@ -114,22 +114,22 @@ static void look_at_function(struct inst_ctx *cx, struct ptx_func *f)
 	each_id(cx, f, look_at_read, &reads);
 	cx->reads_ids |= reads;
 	if (reads && !f->is_entry)
-		cx->order_flags |= RACE_ORDER_FOLLOWER;
+		cx->shuffle_flags |= RACE_SHUFFLE_FOLLOWER;
 	if (!f->is_entry && inst_is_strong_function(f))
-		cx->order_flags |= RACE_ORDER_STRONG;
+		cx->shuffle_flags |= RACE_SHUFFLE_STRONG;
 	ptx_each_stmt(f, s)
 	{
 		if (s->kind == PTX_STMT_INST &&
 		    s->form->op == PTX_OP_CLUSTERLAUNCHCONTROL_QUERY_CANCEL)
-			cx->order_flags |= RACE_ORDER_FIXED;
+			cx->shuffle_flags |= RACE_SHUFFLE_FIXED;
 	}
 }
 
-bool inst_order_begin(struct inst_ctx *cx)
+bool inst_shuffle_begin(struct inst_ctx *cx)
 {
 	uint64_t id = BASE_FNV_INIT;
 
-	cx->order_ts = ptx_templates_read(cx->m, inst_shuffle_templates, cx->sink);
+	cx->shuffle_ts = ptx_templates_read(cx->m, inst_shuffle_templates, cx->sink);
 	ptx_each_item(cx->m, it)
 	{
 		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
@@ -139,10 +139,10 @@ bool inst_order_begin(struct inst_ctx *cx)
 		base_vec_push(&cx->order_names, base_hash(name.p, name.n, BASE_FNV_INIT));
 		id = base_hash(name.p, name.n, id);
 	}
-	cx->order_id = (uint32_t)(id ^ id >> 32);
-	if (cx->order_flags & RACE_ORDER_FIXED)
+	cx->shuffle_id = (uint32_t)(id ^ id >> 32);
+	if (cx->shuffle_flags & RACE_SHUFFLE_FIXED)
 		race_sites_unchecked(cx->sites, 0, RACE_WHY_FIXED_ORDER, 0, 1);
-	return cx->order_ts != NULL;
+	return cx->shuffle_ts != NULL;
 }
 
 /* ---- a function -------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ static void fresh3(struct inst_ctx *cx, struct ptx_opnd v[3])
 static void emit(struct inst_ctx *cx, struct ptx_stmt *at, const char *name, unsigned ntexts,
 		 const struct ptx_str *texts, unsigned nholes, const struct ptx_opnd *holes)
 {
-	ptx_emit(ptx_template_get(cx->order_ts, name, ntexts, texts), cx->f, at, NULL, nholes,
+	ptx_emit(ptx_template_get(cx->shuffle_ts, name, ntexts, texts), cx->f, at, NULL, nholes,
 		 holes);
 }
 
@@ -214,7 +214,7 @@ static void compute(struct inst_ctx *cx, struct ids *ids, struct ptx_stmt *at)
 	emit(cx, at, "ids", NT, H(b[0], b[1], b[2]));
 	if (ids->has[1])
 		emit(cx, at, "cluster_ids", NT, H(c[0], c[1], c[2]));
-	emit(cx, at, "gate", T(cx->k, cx->waits ? KNOB(order_waiting) : KNOB(order)),
+	emit(cx, at, "gate", T(cx->k, cx->waits ? KNOB(shuffle_waiting) : KNOB(order)),
 	     H(order, ptx_opnd_label(skip)));
 	emit(cx, at, "unpack", NT, H(b[0], b[1], b[2], logical_block(cx, order, at)));
 	if (ids->has[1])
@@ -231,7 +231,7 @@ void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours)
 		    !(is_ours || s->inserted) || s->ops[1].kind != PTX_OPND_SPECIAL ||
 		    !ptx_str_is(s->ops[1].text, "%nsmid"))
 			continue;
-		emit(cx, s, cx->m->sm >= ORDER_SM ? "clusters" : "no_clusters", NT, H(s->ops[0]));
+		emit(cx, s, cx->m->sm >= SHUFFLE_SM ? "clusters" : "no_clusters", NT, H(s->ops[0]));
 		ptx_remove(f, s);
 	}
 	ptx_declare_new_regs(cx->m, f);
@@ -245,7 +245,7 @@ static void poll_loops(struct inst_ctx *cx)
 		while (at && at->kind != PTX_STMT_INST && at->kind != PTX_STMT_OPEN)
 			at = at->next;
 		emit(cx, at, "poll",
-		     T(cx->k, KNOB(order_waiting), KNOB(rt), inst_num((int64_t)RACE_REGION_STOP)),
+		     T(cx->k, KNOB(shuffle_waiting), KNOB(rt), inst_num((int64_t)RACE_REGION_STOP)),
 		     NH);
 	}
 }
@@ -257,12 +257,12 @@ void inst_shuffle_function(struct inst_ctx *cx)
 
 	inst_fill_clusters(cx, cx->f, false);
 	if (cx->waits) {
-		cx->order_flags |= RACE_ORDER_WAITS;
+		cx->shuffle_flags |= RACE_SHUFFLE_WAITS;
 		if (!cx->f->is_entry)
-			cx->order_flags |= RACE_ORDER_FOLLOWER;
+			cx->shuffle_flags |= RACE_SHUFFLE_FOLLOWER;
 		race_sites_unchecked(cx->sites, 0, RACE_WHY_WAITS, cx->func_name, 1);
 	}
-	if (cx->order_flags & RACE_ORDER_FIXED)
+	if (cx->shuffle_flags & RACE_SHUFFLE_FIXED)
 		return;
 	poll_loops(cx);
 	each_id(cx, cx->f, note_id, &ids);
@@ -277,13 +277,13 @@ void inst_shuffle_function(struct inst_ctx *cx)
 
 /* ---- what belongs to the module ---------------------------------------------------- */
 
-struct ptx_str inst_order_table(struct inst_ctx *cx)
+struct ptx_str inst_shuffle_table(struct inst_ctx *cx)
 {
 	struct base_buf b = {0};
-	unsigned flags = cx->order_flags;
+	unsigned flags = cx->shuffle_flags;
 
-	char *name = base_printf(cx->m->arena, "%s%08" PRIx32 "%02x", RACE_ORDER_PREFIX,
-				 cx->order_id, flags);
+	char *name = base_printf(cx->m->arena, "%s%08" PRIx32 "%02x", RACE_SHUFFLE_PREFIX,
+				 cx->shuffle_id, flags);
 
 	base_buf_printf(&b, "0x%x", flags);
 	for (size_t i = 0; i < cx->order_names.n; i++)

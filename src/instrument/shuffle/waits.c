@@ -222,8 +222,8 @@ static bool call_waits(struct loop_walk *w, const struct ptx_stmt *s)
 			return false;
 	}
 	if (!f)
-		w->cx->order_flags |= RACE_ORDER_CALLS;
-	return (w->cx->order_flags & RACE_ORDER_STRONG) != 0;
+		w->cx->shuffle_flags |= RACE_SHUFFLE_CALLS;
+	return (w->cx->shuffle_flags & RACE_SHUFFLE_STRONG) != 0;
 }
 
 static bool loop_waits(struct loop_walk *w)

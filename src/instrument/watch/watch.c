@@ -1,9 +1,9 @@
 /*
  * watch.c - detector `watch`: a sampled access publishes a watchpoint, every other one looks.
  *
- * KCSAN's idea, as src/race/layout/watch.h and src/device/watch.cu carry it out. Each access looks
- * at the slot of its address: a weak one once, in the region between the last statement that may
- * acquire and the next that may release (group.c); a strong one must find the same watchpoint
+ * KCSAN's idea, as src/race/layout/watch.h and src/device/watch/watch.cu carry it out. Each access
+ * looks at the slot of its address: a weak one once, in the region between the last statement that
+ * may acquire and the next that may release (group.c); a strong one must find the same watchpoint
  * before and after it, since it may be the very operation that orders the two. A weak access whose
  * bytes are all surely used may be drawn: it publishes a watchpoint. That stays until the thread
  * draws another one or comes to something that may release: until then nothing can order the

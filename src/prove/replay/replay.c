@@ -1,12 +1,12 @@
 /*
  * replay.c - a launch executed with concrete numbers, to confirm or deny an alarm (replay.h).
  *
- * Every step runs with the meaning of ex_fold, values are numbers or "unknown": what is loaded from
- * shared or global memory, unmodelled functions, other lanes' values. A thread that branches on an
- * unknown value is lost there. As no known value depends on another thread, threads run one by one.
- * Both threads must reach their access, after the same barriers when they share a CTA; all other
- * threads of their CTAs must pass those barriers or end before. Then the race happens for any
- * contents of memory.
+ * Every step runs with the meaning of prove_ex_fold, values are numbers or "unknown": what is
+ * loaded from shared or global memory, unmodelled functions, other lanes' values. A thread that
+ * branches on an unknown value is lost there. As no known value depends on another thread, threads
+ * run one by one. Both threads must reach their access, after the same barriers when they share a
+ * CTA; all other threads of their CTAs must pass those barriers or end before. Then the race
+ * happens for any contents of memory.
  *
  * Misses: alarms that need particular contents of memory; they stay potential.
  * Costs: 10 ns a step; at most MAX_STEPS.
@@ -42,9 +42,10 @@ static struct value param(const struct run *r, uint64_t off, unsigned bytes)
 			return (struct value){r->m->param[i].value, true};
 	if (bytes == 8)
 		return (struct value){pointer_base(off), true};
-	if (ev_is_array(r->e, off & ~7ull)) /* a part of a pointer, in a copy by value */
-		return (struct value){
-			pointer_base(off & ~7ull) >> (8 * (off & 7)) & ex_mask(8 * bytes), true};
+	if (prove_ev_is_array(r->e, off & ~7ull)) /* a part of a pointer, in a copy by value */
+		return (struct value){pointer_base(off & ~7ull) >> (8 * (off & 7)) &
+					      prove_ex_mask(8 * bytes),
+				      true};
 	return (struct value){0, true};
 }
 
@@ -187,7 +188,7 @@ static void do_value(struct run *r, const struct ir_step *st, const uint32_t *ti
 		v = special(r, st->imm, tid, ctaid);
 		break;
 	case IR_ADDR:
-		v = (struct value){object_base(r, (uint32_t)st->imm) & ex_mask(st->w), true};
+		v = (struct value){object_base(r, (uint32_t)st->imm) & prove_ex_mask(st->w), true};
 		if (st->w < 64 && object_base(r, (uint32_t)st->imm) >> 32)
 			v.known = false;
 		break;
@@ -199,8 +200,9 @@ static void do_value(struct run *r, const struct ir_step *st, const uint32_t *ti
 			v = x[0].v & 1 ? x[1] : x[2];
 			v.known &= x[0].known;
 		} else {
-			v.known = x[0].known && x[1].known &&
-				  ex_fold((enum ex_op)st->op, st->w, wa, x[0].v, x[1].v, &v.v);
+			v.known =
+				x[0].known && x[1].known &&
+				prove_ex_fold((enum ex_op)st->op, st->w, wa, x[0].v, x[1].v, &v.v);
 			/* a zero decides an and whatever the other side is */
 			if (st->op == EX_AND &&
 			    ((x[0].known && !x[0].v) || (x[1].known && !x[1].v)))
@@ -317,8 +319,8 @@ static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t
 	}
 }
 
-void replay_run_thread(struct run *r, struct thread *t, const uint32_t *tid, const uint32_t *ctaid,
-		       enum ir_rank rank, uint32_t until)
+void prove_replay_run_thread(struct run *r, struct thread *t, const uint32_t *tid,
+			     const uint32_t *ctaid, enum ir_rank rank, uint32_t until)
 {
 	const struct ir *ir = r->e->ir;
 	uint32_t b = 0;
@@ -360,11 +362,11 @@ static bool all_pass(struct run *r, const uint32_t *ctaid, struct passing *p)
 	for (uint32_t i = 0; i < n && p->n; i++) {
 		uint32_t tid[3] = {i % m->ntid[0], i / m->ntid[0] % m->ntid[1],
 				   i / m->ntid[0] / m->ntid[1]};
-		if (p->warp != IR_NONE && replay_warp_of(m, tid) != p->warp)
+		if (p->warp != IR_NONE && prove_replay_warp_of(m, tid) != p->warp)
 			continue;
 		memset(t, 0, sizeof(*t));
 		t->bars[p->rank] = bars;
-		replay_run_thread(r, t, tid, ctaid, p->rank, p->n);
+		prove_replay_run_thread(r, t, tid, ctaid, p->rank, p->n);
 		if (t->order_ever != IR_NONE)
 			p->order = t->order_ever;
 		if (t->is_lost || t->is_trapped ||
@@ -374,12 +376,12 @@ static bool all_pass(struct run *r, const uint32_t *ctaid, struct passing *p)
 	return true;
 }
 
-uint32_t replay_warp_of(const struct smt_model *m, const uint32_t *tid)
+uint32_t prove_replay_warp_of(const struct smt_model *m, const uint32_t *tid)
 {
 	return ((tid[2] * m->ntid[1] + tid[1]) * m->ntid[0] + tid[0]) / 32;
 }
 
-bool replay_is_legal(const struct run *r)
+bool prove_replay_is_legal(const struct run *r)
 {
 	const struct smt_model *m = r->m;
 	const struct ex_launch *l = &r->e->pool->launch;
@@ -423,7 +425,7 @@ struct match {
 	uint32_t order; /* step that may order them, or IR_NONE */
 };
 
-enum ir_rank replay_rank_of(const struct replay_pair *p)
+enum ir_rank prove_replay_rank_of(const struct replay_pair *p)
 {
 	return p->level == RACE_LEVEL_GRID    ? IR_RANK_GRID
 	       : p->level == RACE_LEVEL_BLOCK ? IR_RANK_CTA
@@ -447,7 +449,7 @@ static uint32_t order_of(const struct event *x, const struct event *y, bool is_g
 
 static void find_match(const struct run *r, struct thread *const *t, struct match *out)
 {
-	enum ir_rank k = replay_rank_of(r->p);
+	enum ir_rank k = prove_replay_rank_of(r->p);
 
 	out->x = NULL;
 	for (uint32_t i = 0; i < t[0]->nevents; i++) {
@@ -497,7 +499,7 @@ static bool others_pass(struct run *r, struct thread *const *t, const struct mat
 			return false;
 		p.rank = IR_RANK_WARP;
 		p.n = ev[i]->phase[IR_RANK_WARP];
-		p.warp = replay_warp_of(l, l->tid[i]);
+		p.warp = prove_replay_warp_of(l, l->tid[i]);
 		if (r->p->use_warp && !all_pass(r, l->ctaid[i], &p))
 			return false;
 	}
@@ -541,7 +543,7 @@ static bool all_keep(struct run *r)
 		uint32_t ctaid[3] = {cta % m->nctaid[0], cta / m->nctaid[0] % m->nctaid[1],
 				     cta / m->nctaid[0] / m->nctaid[1]};
 		memset(t, 0, sizeof(*t));
-		replay_run_thread(r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
+		prove_replay_run_thread(r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
 		if (t->is_denied || !r->budget)
 			return false;
 	}
@@ -621,12 +623,12 @@ static bool may_differ(const struct ev *e, uint32_t step)
 	uint64_t kind = e->ir->steps.v[step].imm;
 
 	for (size_t i = 0; i < e->assumes.n; i++)
-		if (e->assumes.v[i].index == step && ev_is_of_launch(&e->assumes.v[i]))
+		if (e->assumes.v[i].index == step && prove_ev_is_of_launch(&e->assumes.v[i]))
 			return false;
 	return kind == IR_ASSUME_FACT || kind == IR_ASSUME_DISTINCT;
 }
 
-void replay_open(struct run *r, uint64_t most)
+void prove_replay_open(struct run *r, uint64_t most)
 {
 	const struct ir *ir = r->e->ir;
 
@@ -653,14 +655,14 @@ void replay_open(struct run *r, uint64_t most)
 	r->mem_known = base_zalloc(&r->arena, r->mem_bytes + 16);
 }
 
-void replay_close(struct run *r)
+void prove_replay_close(struct run *r)
 {
 	if (r->p->budget)
 		*r->p->budget -= r->granted - r->budget;
 	base_arena_free(&r->arena);
 }
 
-struct thread *replay_thread(struct run *r, uint32_t max_events, bool has_bars)
+struct thread *prove_replay_thread(struct run *r, uint32_t max_events, bool has_bars)
 {
 	struct thread *t = BASE_NEW(&r->arena, struct thread);
 
@@ -680,13 +682,13 @@ static bool is_apart(const struct smt_model *m, const struct replay_pair *p)
 		return !same_cta;
 	return same_cta && memcmp(m->tid[0], m->tid[1], sizeof(m->tid[0])) != 0 &&
 	       (p->level == RACE_LEVEL_WARP || p->is_split
-			? (replay_warp_of(m, m->tid[0]) == replay_warp_of(m, m->tid[1])) ==
-				  (p->level == RACE_LEVEL_WARP)
+			? (prove_replay_warp_of(m, m->tid[0]) ==
+			   prove_replay_warp_of(m, m->tid[1])) == (p->level == RACE_LEVEL_WARP)
 			: true);
 }
 
-enum replay_answer replay_run(struct ev *e, const struct smt_model *m, const struct replay_pair *p,
-			      struct replay_meeting *out)
+enum replay_answer prove_replay_run(struct ev *e, const struct smt_model *m,
+				    const struct replay_pair *p, struct replay_meeting *out)
 {
 	struct run r = {.e = e, .m = m, .p = p, .a = p->a, .b = p->b};
 	struct thread *t[2];
@@ -694,16 +696,16 @@ enum replay_answer replay_run(struct ev *e, const struct smt_model *m, const str
 
 	memset(out, 0, sizeof(*out));
 	out->order = IR_NONE;
-	if (!replay_is_legal(&r) || !is_apart(m, p)) {
+	if (!prove_replay_is_legal(&r) || !is_apart(m, p)) {
 		out->why = "the solver's launch is outside CUDA's limits";
 		return REPLAY_DENIES;
 	}
-	replay_open(&r, MAX_STEPS);
+	prove_replay_open(&r, MAX_STEPS);
 	for (unsigned i = 0; i < 2; i++) {
-		t[i] = replay_thread(&r, MAX_EVENTS, true);
-		replay_run_thread(&r, t[i], m->tid[i], m->ctaid[i], IR_RANK_CTA, UINT32_MAX);
+		t[i] = prove_replay_thread(&r, MAX_EVENTS, true);
+		prove_replay_run_thread(&r, t[i], m->tid[i], m->ctaid[i], IR_RANK_CTA, UINT32_MAX);
 	}
 	answer = judge(&r, t, out);
-	replay_close(&r);
+	prove_replay_close(&r);
 	return answer;
 }

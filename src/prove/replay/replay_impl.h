@@ -58,17 +58,17 @@ struct run {
 
 /* replay.c */
 /* At most so many steps, and no more than the pair has. */
-void replay_open(struct run *r, uint64_t most);
+void prove_replay_open(struct run *r, uint64_t most);
 /* Gives memory back, and takes what was run from the pair's steps. */
-void replay_close(struct run *r);
+void prove_replay_close(struct run *r);
 /* A thread that notes up to so many accesses; has_bars: and the steps of its barriers. */
-struct thread *replay_thread(struct run *r, uint32_t max_events, bool has_bars);
+struct thread *prove_replay_thread(struct run *r, uint32_t max_events, bool has_bars);
 /* Runs one thread until it ends, is lost, or has passed `until` barriers of a rank. */
-void replay_run_thread(struct run *r, struct thread *t, const uint32_t *tid, const uint32_t *ctaid,
-		       enum ir_rank rank, uint32_t until);
-bool replay_is_legal(const struct run *r);
-uint32_t replay_warp_of(const struct smt_model *m, const uint32_t *tid);
+void prove_replay_run_thread(struct run *r, struct thread *t, const uint32_t *tid,
+			     const uint32_t *ctaid, enum ir_rank rank, uint32_t until);
+bool prove_replay_is_legal(const struct run *r);
+uint32_t prove_replay_warp_of(const struct smt_model *m, const uint32_t *tid);
 /* Whose barriers order the two. */
-enum ir_rank replay_rank_of(const struct replay_pair *p);
+enum ir_rank prove_replay_rank_of(const struct replay_pair *p);
 
 #endif

@@ -55,16 +55,16 @@ struct search {
 static void search_thread(struct search *s, const uint32_t *tid, const uint32_t *ctaid,
 			  uint32_t cta)
 {
-	struct thread *t = replay_thread(&s->r, SEARCH_EVENTS, false);
-	enum ir_rank k = replay_rank_of(s->r.p);
+	struct thread *t = prove_replay_thread(&s->r, SEARCH_EVENTS, false);
+	enum ir_rank k = prove_replay_rank_of(s->r.p);
 
-	replay_run_thread(&s->r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
+	prove_replay_run_thread(&s->r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
 	for (uint32_t i = 0; i < t->nevents; i++) {
 		struct seen x = {.addr = t->events[i].addr, .which = t->events[i].which};
 		memcpy(x.tid, tid, sizeof(x.tid));
 		memcpy(x.ctaid, ctaid, sizeof(x.ctaid));
 		x.group = s->is_same_cta ? cta : 0;
-		x.warp = replay_warp_of(s->r.m, tid);
+		x.warp = prove_replay_warp_of(s->r.m, tid);
 		x.turn = t->events[i].turn;
 		x.phase = t->events[i].phase[k];
 		x.has_ended = !t->is_lost && !t->is_trapped && t->nbars[k] == x.phase;
@@ -118,8 +118,8 @@ static bool is_pair(const struct search *s, const struct seen *x, const struct s
 	       y->addr < x->addr + r->a->mem->bytes;
 }
 
-bool replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *p,
-		   struct replay_meeting *out)
+bool prove_replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *p,
+			 struct replay_meeting *out)
 {
 	struct search s = {.r = {.e = e, .m = m, .p = p, .a = p->a, .b = p->b}};
 	struct replay_pair quiet = *p;
@@ -134,9 +134,9 @@ bool replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *
 	s.is_same_cta = p->level != RACE_LEVEL_GRID;
 	quiet.watch[0] = quiet.watch[1] = NULL;
 	s.r.p = &quiet;
-	if (!replay_is_legal(&s.r))
+	if (!prove_replay_is_legal(&s.r))
 		return false;
-	replay_open(&s.r, SEARCH_STEPS);
+	prove_replay_open(&s.r, SEARCH_STEPS);
 	search_launch(&s);
 	if (s.seen.n)
 		qsort(s.seen.v, s.seen.n, sizeof(*s.seen.v), by_address);
@@ -156,13 +156,13 @@ bool replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *
 			memcpy(try.ctaid[0], x->ctaid, sizeof(x->ctaid));
 			memcpy(try.ctaid[1], y->ctaid, sizeof(y->ctaid));
 			tries++;
-			found = replay_run(e, &try, p, out) == REPLAY_RACES;
+			found = prove_replay_run(e, &try, p, out) == REPLAY_RACES;
 		}
 	}
 	if (found)
 		*m = try;
 	base_vec_free(&s.seen);
-	replay_close(&s.r);
+	prove_replay_close(&s.r);
 	return found;
 }
 
@@ -183,7 +183,7 @@ static bool is_kept(const struct check *c, const struct smt_model *m)
 			continue;
 		if (as->kind == IR_ASSUME_DISTINCT)
 			return false;
-		if (as->kind == IR_ASSUME_FACT && !assume_holds(c->pool, as->fact, &t))
+		if (as->kind == IR_ASSUME_FACT && !prove_assume_holds(c->pool, as->fact, &t))
 			return false;
 	}
 	return true;
@@ -193,7 +193,7 @@ static bool is_kept(const struct check *c, const struct smt_model *m)
 static bool try(struct check *c, const struct replay_pair *p, struct smt_model *m,
 		struct replay_meeting *met)
 {
-	return is_kept(c, m) && replay_search(c->e, m, p, met);
+	return is_kept(c, m) && prove_replay_search(c->e, m, p, met);
 }
 
 /* ---- before the solver ------------------------------------------------------------------- */
@@ -201,9 +201,10 @@ static bool try(struct check *c, const struct replay_pair *p, struct smt_model *
 /* Of 64 bits, a number only where the debug information says so. */
 static bool is_pointer(const struct check *c, const struct ex *v)
 {
-	const struct names_param *n = names_param_at(&c->names, v->imm);
+	const struct names_param *n = prove_names_param_at(&c->names, v->imm);
 
-	return v->w == 64 && (!n || !n->is_known || n->is_pointer || ev_is_array(c->e, v->imm));
+	return v->w == 64 &&
+	       (!n || !n->is_known || n->is_pointer || prove_ev_is_array(c->e, v->imm));
 }
 
 /* The parameters that aren't pointers, with values to be set. False: some overlap. */
@@ -246,17 +247,17 @@ static void obey(struct smt_model *m, const struct ex *fact)
 		v = v->a[0];
 	for (uint32_t k = 0; k < m->nparams && v->op == EX_PARAM; k++)
 		if (m->param[k].off == v->imm && 8 * m->param[k].bytes == v->w)
-			m->param[k].value = fact->a[1]->imm & ex_mask(v->w);
+			m->param[k].value = fact->a[1]->imm & prove_ex_mask(v->w);
 }
 
 static void set_scalars(const struct check *c, struct smt_model *m, uint64_t value)
 {
 	for (uint32_t k = 0; k < m->nparams; k++)
-		m->param[k].value = value & ex_mask(8 * m->param[k].bytes);
+		m->param[k].value = value & prove_ex_mask(8 * m->param[k].bytes);
 	for (size_t i = 0; i < c->e->assumes.n; i++)
 		if (c->e->assumes.v[i].kind == IR_ASSUME_FACT)
 			obey(m, c->e->assumes.v[i].fact);
-	smt_pin_model(m, c->pool);
+	prove_smt_pin_model(m, c->pool);
 }
 
 /* Sizes in x, y and z as far as the contract leaves them open. */
@@ -277,8 +278,8 @@ static void set_launch(const struct check *c, struct smt_model *m, const struct 
 	}
 }
 
-bool tries_first(struct check *c, const struct replay_pair *pair, struct smt_model *m,
-		 struct replay_meeting *met)
+bool prove_tries_first(struct check *c, const struct replay_pair *pair, struct smt_model *m,
+		       struct replay_meeting *met)
 {
 	/* scalars: as many as threads, or so many; blocks side by side, or in all dimensions */
 	static const struct {
@@ -314,7 +315,7 @@ bool tries_first(struct check *c, const struct replay_pair *pair, struct smt_mod
 	return false;
 }
 
-void tries_open(struct check *c)
+void prove_tries_open(struct check *c)
 {
 	c->steps_left = FIRST_STEPS;
 }
@@ -323,7 +324,7 @@ void tries_open(struct check *c)
 
 static bool may_go_on(const struct check *c)
 {
-	return c->deadline >= check_now_ms() + 50 && c->searches < MAX_SEARCHES;
+	return c->deadline >= prove_now_ms() + 50 && c->searches < MAX_SEARCHES;
 }
 
 /* The model's launch with other scalars. */
@@ -345,7 +346,7 @@ static bool try_scalars(struct check *c, const struct replay_pair *p, struct smt
 		}
 		if (!has_scalar)
 			return false;
-		smt_pin_model(&try_it, c->pool);
+		prove_smt_pin_model(&try_it, c->pool);
 		c->searches++;
 		if (try(c, p, &try_it, met)) {
 			*m = try_it;
@@ -355,8 +356,8 @@ static bool try_scalars(struct check *c, const struct replay_pair *p, struct smt
 	return false;
 }
 
-bool tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
-		struct replay_meeting *met)
+bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
+		      struct replay_meeting *met)
 {
 	static const struct shape shapes[] = {
 		{{0, 0, 0}, {0, 0, 0}}, /* the model's */

@@ -56,7 +56,7 @@ struct row {
 #define K(x)   (1ull << RACE_KIND_##x)
 #define M(x)   (1u << RACE_MISSING_##x)
 #define A(x)   (1u << RACE_APART_##x)
-#define SCOPES (K(SCOPE) | K(GUARD_ATOMIC) | K(GUARD_PAIR))
+#define SCOPES (K(SCOPE) | K(IGUARD_ATOMIC) | K(IGUARD_PAIR))
 
 RACE_STATIC_ASSERT(RACE_KIND_COUNT <= 64 && RACE_APART_COUNT < 32, "sets of kinds");
 RACE_STATIC_ASSERT(RACE_MISSING_COUNT <= 32, "sets of what is missing");
@@ -298,11 +298,11 @@ static uint64_t traits_of(const struct race_finding *f)
 static uint32_t missing_of_kind(enum race_kind k)
 {
 	switch (k) {
-	case RACE_KIND_GUARD_RELEASE:
+	case RACE_KIND_IGUARD_RELEASE:
 		return M(RELEASE);
-	case RACE_KIND_GUARD_ACQUIRE:
+	case RACE_KIND_IGUARD_ACQUIRE:
 		return M(ACQUIRE);
-	case RACE_KIND_GUARD_FENCE:
+	case RACE_KIND_IGUARD_FENCE:
 		return M(FENCE_SCOPE);
 	default:
 		return 0;

@@ -9,7 +9,7 @@
  * other. A full mask orders all, so all lanes begin anew with one clock that none has had.
  *
  * Kernels whose masks are all full by their text have no rows: one clock says all. Used by hirace
- * (shadow/lanes.h) and iguard (guard/update.h). Freestanding C, compiled by CUDA C too.
+ * (hirace/lanes.h) and iguard (iguard/update.h). Freestanding C, compiled by CUDA C too.
  */
 #ifndef COLLIDER_RACE_LANES_H
 #define COLLIDER_RACE_LANES_H

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "race/layout/guard.h"
-#include "race/shadow.h"
+#include "race/layout/iguard.h"
+#include "race/layout/history.h"
 
 static void *zeroes(struct cpu_machine *m, uint64_t bytes)
 {
@@ -37,7 +37,7 @@ static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HIS
 bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
 		   uint64_t runtime, bool is_guard, bool is_by_marks)
 {
-	uint32_t word = is_guard ? GUARD_ENTRY_BYTES : RACE_HISTORY_WORD_BYTES;
+	uint32_t word = is_guard ? IGUARD_ENTRY_BYTES : RACE_HISTORY_WORD_BYTES;
 	uint64_t first, bytes;
 
 	cpu_mem_region(m, &first, &bytes);
@@ -49,7 +49,7 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 		h->bytes[2] = 1ull << 44;
 	h->bytes[3] = h->bytes[2] / 2;
 	h->bytes[4] =
-		is_guard ? sizeof(struct race_guard_tables) : sizeof(struct race_history_tables);
+		is_guard ? sizeof(struct race_iguard_tables) : sizeof(struct race_history_tables);
 	h->bytes[5] = RACE_HISTORY_PIECES * 8;
 	h->bytes[6] = blocks * RACE_HISTORY_PAGES * 8;
 	for (unsigned i = 0; i < HISTORY_PARTS - 2; i++)

@@ -21,10 +21,10 @@
 #include <string.h>
 
 #include "instrument/instrument.h"
-#include "race/layout/guard.h"
+#include "race/layout/iguard.h"
 #include "race/layout/watch.h"
-#include "race/shadow.h"
-#include "race/pair.h"
+#include "race/layout/history.h"
+#include "race/file/pair.h"
 #include "race/race.h"
 
 #define LINES	 512u
@@ -103,9 +103,9 @@ static void on_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg
 		x->watch = p;
 	if (!strcmp(name, RACE_KNOBS_SYMBOL) || !strcmp(name, RACE_WATCH_SYMBOL))
 		x->knobs = p;
-	else if (!strcmp(name, RACE_HISTORY_SYMBOL) || !strcmp(name, RACE_GUARD_SYMBOL)) {
+	else if (!strcmp(name, RACE_HISTORY_SYMBOL) || !strcmp(name, RACE_IGUARD_SYMBOL)) {
 		x->block = p;
-		x->is_guard = !strcmp(name, RACE_GUARD_SYMBOL);
+		x->is_guard = !strcmp(name, RACE_IGUARD_SYMBOL);
 	} else if (!strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
 		x->has_sites = !race_sites_decode(p, bytes, &x->sites);
 }
@@ -499,7 +499,7 @@ static bool look_at_plants(struct run *x)
 	return true;
 }
 
-static enum run_verdict judge_memory(struct run *x, const unsigned char *expected)
+static enum run_verdict events_memory(struct run *x, const unsigned char *expected)
 {
 	size_t at;
 
@@ -532,7 +532,7 @@ static enum run_verdict judge(struct run *x, bool has_oracle, const unsigned cha
 	if (!x->p->is_racy && x->r.reports)
 		return RUN_FALSE_REPORT;
 	if (!x->p->is_racy)
-		return judge_memory(x, expected);
+		return events_memory(x, expected);
 	if (!has_oracle)
 		return RUN_FINE;
 	if (!is_confirmed)

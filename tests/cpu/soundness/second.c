@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/judge/judge.h"
+#include "cpu/events/internal.h"
 
 #define GRIDS 16u
 

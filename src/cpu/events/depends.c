@@ -1,0 +1,261 @@
+/*
+ * depends.c - on which operands does the result of a pure statement depend, lane by lane?
+ *
+ * A selp depends on the operand that it takes, an and.pred on one operand where the other is true,
+ * a comparison on both. Where an operand may mask another (lop3, prmt, shifts, products, bit
+ * fields, setp.and's third one) the statement is executed with other values of the operand, and
+ * depends on it where the result changes: that is what depending means. It can only be missed.
+ *
+ * Asked before the statement executes; all registers are as they were.
+ * Misses: a minimum or maximum between conditions, of and and or whose result is only compared
+ * with constants, but where the other operand is all ones or zeros.
+ */
+#include "cpu/events/follow.h"
+
+#include <string.h>
+
+static bool is_float(const struct ptx_stmt *s)
+{
+	return ptx_type_class((enum ptx_type)s->form->types[0]) == PTX_CLASS_FLOAT;
+}
+
+enum events_rule events_rule_of(const struct ptx_stmt *s)
+{
+	bool is_pred = s->form->types[0] == PTX_TYPE_PRED;
+
+	switch (s->form->op) {
+	case PTX_OP_SELP:
+		return s->nops == 4 ? EVENTS_SELECT : EVENTS_NEVER;
+	case PTX_OP_SLCT:
+		return EVENTS_SIGN;
+	case PTX_OP_AND:
+		return is_pred ? EVENTS_AND : EVENTS_BITS;
+	case PTX_OP_OR:
+		return is_pred ? EVENTS_OR : EVENTS_BITS;
+	case PTX_OP_MIN:
+	case PTX_OP_MAX:
+		return EVENTS_BITS;
+	case PTX_OP_MUL:
+	case PTX_OP_MAD:
+		return is_float(s) || ptx_form_has(s->form, PTX_MOD_CC) ? EVENTS_ANY : EVENTS_TRY;
+	case PTX_OP_LOP3: /* with a predicate as second result: not tried */
+		return s->nops == 5 ? EVENTS_TRY : EVENTS_NEVER;
+	case PTX_OP_MUL24:
+	case PTX_OP_MAD24:
+	case PTX_OP_PRMT:
+	case PTX_OP_SHL:
+	case PTX_OP_SHR:
+	case PTX_OP_SHF:
+	case PTX_OP_BFE:
+	case PTX_OP_BFI:
+		return EVENTS_TRY;
+	case PTX_OP_SETP:
+	case PTX_OP_SET:
+		if (s->nops < 4)
+			return EVENTS_ANY;
+		return ptx_form_has(s->form, PTX_MOD_XOR) ? EVENTS_ANY : EVENTS_JOIN;
+	default:
+		return EVENTS_ANY;
+	}
+}
+
+/* ---- trying -------------------------------------------------------------------------------- */
+
+struct saved {
+	uint32_t slot, bytes;
+	uint8_t was[sizeof(uint64_t) * CPU_WARP];
+};
+
+static uint32_t bytes_of(const struct ptx_func *f, const struct ptx_opnd *o)
+{
+	enum ptx_type t = o->kind == PTX_OPND_REG && o->reg < f->nregs
+				  ? (enum ptx_type)f->reg_type[o->reg]
+				  : PTX_TYPE_B128;
+
+	if (t == PTX_TYPE_PRED)
+		return sizeof(uint32_t);
+	return ptx_type_bytes(t) == 1 ? 2 * CPU_WARP : ptx_type_bytes(t) * CPU_WARP;
+}
+
+static void save(struct cpu_warp *w, struct saved *s, uint32_t slot, uint32_t bytes)
+{
+	s->slot = slot;
+	s->bytes = bytes;
+	memcpy(s->was, cpu_slot(w, slot), bytes);
+}
+
+static void restore(struct cpu_warp *w, const struct saved *s)
+{
+	memcpy(cpu_slot(w, s->slot), s->was, s->bytes);
+}
+
+/* Lanes in which the slot has changed. */
+static uint32_t changed(struct cpu_warp *w, const uint8_t *was, uint32_t slot, uint32_t bytes,
+			uint32_t mask)
+{
+	const uint8_t *now = cpu_slot(w, slot);
+	uint32_t size = bytes / CPU_WARP, any = 0, p, q;
+
+	if (bytes == sizeof(p)) {
+		memcpy(&p, was, sizeof(p));
+		memcpy(&q, now, sizeof(q));
+		return (p ^ q) & mask;
+	}
+	CPU_EACH_LANE (l, mask)
+		any |= (uint32_t)(memcmp(was + l * size, now + l * size, size) != 0) << l;
+	return any;
+}
+
+static void disturb(struct cpu_warp *w, const struct saved *op, unsigned round)
+{
+	uint8_t *v = cpu_slot(w, op->slot);
+	uint32_t size = op->bytes / CPU_WARP;
+
+	restore(w, op);
+	if (op->bytes == sizeof(uint32_t)) {
+		for (unsigned i = 0; i < op->bytes; i++)
+			v[i] = (uint8_t)~v[i];
+		return;
+	}
+	for (unsigned i = 0; i < op->bytes; i++)
+		v[i] = (uint8_t)(v[i] ^ (round ? i % size == 0 : 0xff));
+}
+
+/* Lanes of `mask` in which the result changes when operand `op` (from 1) does. */
+static uint32_t try(struct cpu_warp *w, const struct cpu_inst *in, const struct ptx_stmt *s,
+		    unsigned op, uint32_t mask)
+{
+	const struct ptx_func *f = w->cur->func->ptx;
+	uint32_t slot = in->src[op - 1], bytes = bytes_of(f, &s->ops[op]), any = 0;
+	uint32_t size = bytes_of(f, &s->ops[0]);
+	uint8_t first[sizeof(uint64_t) * CPU_WARP];
+	struct saved to, from;
+
+	if (bytes > sizeof(first) || size > sizeof(first) || slot & CPU_SLOT_CONST ||
+	    in->dst[0] == CPU_NOSLOT || !mask)
+		return 0;
+	save(w, &to, in->dst[0], size);
+	save(w, &from, slot, bytes);
+	in->fn(w, in, mask);
+	memcpy(first, cpu_slot(w, in->dst[0]), size);
+	for (unsigned round = 0; round < 2 && any != mask; round++) {
+		restore(w, &to);
+		disturb(w, &from, round);
+		in->fn(w, in, mask);
+		any |= changed(w, first, in->dst[0], size, mask);
+	}
+	restore(w, &to);
+	restore(w, &from);
+	return any;
+}
+
+uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
+			      const struct events_step *st, uint32_t lanes)
+{
+	uint32_t size = bytes_of(w->cur->func->ptx, &st->s->ops[0]), any;
+	struct saved to, guard;
+
+	if (in->dst[0] == CPU_NOSLOT || in->dst[1] != CPU_NOSLOT || size > sizeof(to.was) ||
+	    ptx_form_has(st->s->form, PTX_MOD_CC) || st->is_parting || !lanes)
+		return 0;
+	save(w, &to, in->dst[0], size);
+	save(w, &guard, in->guard, sizeof(uint32_t));
+	/* It may read its guard, too: as it is when the statement executes. */
+	*cpu_pred(w, in->guard) = in->flags & CPU_I_GUARD_NOT ? 0 : UINT32_MAX;
+	in->fn(w, in, lanes);
+	/* One that writes its own guard: what it leaves, and the guard's other value. */
+	if (in->dst[0] == in->guard)
+		any = lanes &
+		      (*cpu_pred(w, in->guard) ^ (in->flags & CPU_I_GUARD_NOT ? UINT32_MAX : 0));
+	else
+		any = changed(w, to.was, in->dst[0], size, lanes);
+	restore(w, &to);
+	restore(w, &guard);
+	return any;
+}
+
+/* ---- rules --------------------------------------------------------------------------------- */
+
+/* Lanes of `mask` in which operand `other` (0 or 1) of and, or, min, max leaves the result open. */
+static uint32_t left_open(struct cpu_warp *w, const struct cpu_inst *in,
+			  const struct events_step *st, unsigned other, uint32_t mask)
+{
+	const struct ptx_form *f = st->s->form;
+	unsigned bytes = ptx_type_bytes((enum ptx_type)f->types[0]);
+	uint64_t ones = bytes >= 8 ? UINT64_MAX : (1ull << 8 * bytes) - 1;
+	bool is_plain =
+		(!st->is_bool[other] && !st->is_test) || st->s->ops[other + 1].kind != PTX_OPND_REG;
+	uint32_t open = 0;
+
+	if (f->op == PTX_OP_MIN || f->op == PTX_OP_MAX)
+		return is_plain ? mask : 0;
+	if (bytes > 8)
+		return 0;
+	CPU_EACH_LANE (l, mask) {
+		uint64_t v = bytes == 8	  ? cpu_u64(w, in->src[other])[l]
+			     : bytes == 4 ? cpu_u32(w, in->src[other])[l]
+					  : cpu_u16(w, in->src[other])[l];
+		bool is_open = f->op == PTX_OP_OR ? (is_plain ? (v & ones) != ones : !(v & ones))
+			       : st->is_test && !is_plain && !st->is_bool[other]
+				       ? (v & ones) == ones
+				       : (v & ones) != 0;
+		open |= (uint32_t)is_open << l;
+	}
+	return open;
+}
+
+/* The value of a predicate operand, its `!` applied. */
+static uint32_t taken(struct cpu_warp *w, uint32_t slot, const struct ptx_opnd *o)
+{
+	return *cpu_pred(w, slot) ^ (o->flags & PTX_OPND_NOT ? UINT32_MAX : 0);
+}
+
+void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
+		    bool is_same, uint32_t mask, uint32_t lanes[EVENTS_FROM])
+{
+	const struct ptx_opnd *o = st->s->ops;
+	uint32_t both = is_same ? lanes[0] & lanes[1] : 0; /* one value decides with itself */
+	uint32_t p, q;
+
+	switch (st->rule) {
+	case EVENTS_ANY:
+		break;
+	case EVENTS_SELECT:
+		if (lanes[2])
+			lanes[2] &= try(w, in, st->s, 3, lanes[2] & mask);
+		p = taken(w, in->src[2], &o[3]);
+		lanes[0] &= p;
+		lanes[1] &= ~p;
+		break;
+	case EVENTS_SIGN:
+		lanes[0] = lanes[1] = 0;
+		break;
+	case EVENTS_AND:
+	case EVENTS_OR:
+		p = taken(w, in->src[0], &o[1]) ^ (st->rule == EVENTS_OR ? UINT32_MAX : 0);
+		q = taken(w, in->src[1], &o[2]) ^ (st->rule == EVENTS_OR ? UINT32_MAX : 0);
+		lanes[0] &= q | both;
+		lanes[1] &= p | both;
+		break;
+	case EVENTS_BITS:
+		lanes[0] &= both | (lanes[0] ? left_open(w, in, st, 1, mask) : 0);
+		lanes[1] &= both | (lanes[1] ? left_open(w, in, st, 0, mask) : 0);
+		break;
+	case EVENTS_TRY:
+		for (unsigned i = 0; i < EVENTS_FROM; i++)
+			if (lanes[i])
+				lanes[i] &= try(w, in, st->s, i + 1, lanes[i] & mask);
+		break;
+	case EVENTS_JOIN:
+		if (lanes[2])
+			lanes[2] &= try(w, in, st->s, 3, lanes[2] & mask);
+		p = taken(w, in->src[2], &o[3]);
+		p ^= ptx_form_has(st->s->form, PTX_MOD_OR) ? UINT32_MAX : 0;
+		lanes[0] &= p;
+		lanes[1] &= p;
+		break;
+	case EVENTS_NEVER:
+		memset(lanes, 0, EVENTS_FROM * sizeof(*lanes));
+		break;
+	}
+}

@@ -1,0 +1,74 @@
+/*
+ * follow.h - what used.c, loads.c and depends.c share: following the values of loads in doubt.
+ */
+#ifndef COLLIDER_CPU_EVENTS_FOLLOW_H
+#define COLLIDER_CPU_EVENTS_FOLLOW_H
+
+#include "cpu/events/internal.h"
+#include "cpu/events/taint.h"
+
+/* ---- depends.c ----------------------------------------------------------------------------- */
+
+#define EVENTS_FROM 3u /* operands with a rule of their own */
+
+/* By which rule the result depends on operands 1 to 3. */
+enum events_rule {
+	EVENTS_NEVER,  /* not known */
+	EVENTS_ANY,    /* on each operand */
+	EVENTS_SELECT, /* on the one that operand 3 takes, and on that */
+	EVENTS_SIGN,   /* on operand 3 only: slct */
+	EVENTS_AND,    /* predicates: on one where the other is true */
+	EVENTS_OR,     /* predicates: where it is false */
+	EVENTS_BITS,   /* and, or, min, max: where the other operand doesn't decide alone */
+	EVENTS_TRY,    /* on those whose change changes the result */
+	EVENTS_JOIN    /* setp.and with operand 3: where that doesn't decide alone */
+};
+
+struct events_reg {
+	uint32_t reg; /* its number in the trace */
+	uint8_t at;   /* a read: operand from 0, EVENTS_FROM: another one; else the element */
+};
+
+/* What a statement does with registers of the trace. */
+struct events_step {
+	const struct ptx_stmt *s;
+	enum events_rule rule;
+	bool is_last, is_pure, is_test, is_bool[2];
+	bool is_packing, is_parting; /* mov of two halves to a register, or of a register to two */
+	bool keeps_halves;	     /* moves the whole register */
+	bool takes_low;		     /* of two halves: a conversion to half the width */
+	uint32_t guard;		     /* or UINT32_MAX */
+	uint32_t nreads, nwrites;
+	struct events_reg *reads, *writes;
+};
+
+enum events_rule events_rule_of(const struct ptx_stmt *s);
+/*
+ * lanes[i]: those for which operand i + 1 holds values in doubt; of them those of `mask` in which
+ * the result depends on it are left. is_same: operands 1 and 2 hold the same value.
+ */
+void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
+		    bool is_same, uint32_t mask, uint32_t lanes[EVENTS_FROM]);
+
+/* Lanes in which the statement would leave another result if its guard were the opposite; none if
+ * it has several results. */
+uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
+			      const struct events_step *st, uint32_t lanes);
+
+/* ---- loads.c: executions of loads in doubt ------------------------------------------------- */
+
+struct events_loads;
+
+struct events_loads *events_loads_new(struct cpu_events *x); /* NULL: no memory */
+void events_loads_free(struct events_loads *l);
+struct taint_graph *events_graph(struct events_loads *l);
+/* Lanes execute the load; `at`: their addresses. 0: no memory; else to be ended by
+ * events_load_done when its leaves are made. */
+uint32_t events_load_begin(struct events_loads *l, const struct cpu_warp *w,
+			   const struct cpu_site *site, uint32_t mask, const uint64_t *at);
+uint32_t events_load_leaf(struct events_loads *l, uint32_t load, uint32_t elem, uint32_t mask);
+void events_load_done(struct events_loads *l, uint32_t load);
+bool events_load_is_used(struct events_loads *l, const struct oracle_side *load,
+			 const struct events_sighting *seen);
+
+#endif

@@ -1,0 +1,372 @@
+/*
+ * loads.c - executions of loads in doubt: were their values used, and which races wait for that?
+ *
+ * Each execution by lanes of a warp is a load with the lanes' addresses. The graph of values
+ * (taint.c) says when an element of it is used, and when nothing holds it any more: then it is
+ * discarded. A race is of the load that its thread executed last at that address. If that is used,
+ * the race is sure; if it may be yet, the race waits for it; a discarded one leaves it possible.
+ *
+ * Loads of one warp and place are a list, the newest first. A later one of the same lanes and
+ * addresses replaces an earlier one, and inherits that it was used if the warp has done nothing in
+ * between that could order anything: then what races with one races with the other.
+ *
+ * Misses: of more than HISTORY_MAX loads of one warp and place, or LOADS_MAX in all, the oldest:
+ * their races stay possible.
+ * Costs: a look-up and about 130 bytes for each execution, those that are forgotten are used again.
+ */
+#include "cpu/events/follow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOADS_MAX    (1u << 19)
+#define HISTORY_MAX  1024u
+#define REPLACED_MAX 48u /* so many are compared to find the one that is replaced */
+#define WAITING_MAX  64u
+#define MAX_SIDES    65536u
+#define ELEMS	     8u
+
+/* A race of a load that its thread may use yet. */
+struct waiting {
+	struct events_pair *pair;
+	unsigned elems; /* a use of any of these makes it sure */
+	unsigned lane;
+	struct oracle_side *sides; /* two; NULL: not kept */
+	struct waiting *next;
+};
+
+struct load {
+	uint32_t refs; /* its leaves, its list, and whoever makes it */
+	uint32_t next; /* older, of its list; or of the free ones */
+	uint32_t mask, nevents;
+	uint32_t nwaiting;
+	uint32_t used[ELEMS];
+	uint64_t first; /* address of lane 0 */
+	int64_t step;	/* to the next lane's */
+	uint64_t *at;	/* if they don't rise so */
+	struct waiting *waiting;
+};
+
+struct history_key {
+	const struct cpu_site *site;
+	uint64_t actor; /* of lane 0 */
+};
+
+struct history {
+	struct history_key key;
+	uint32_t newest, n;
+	UT_hash_handle hh;
+};
+
+struct events_loads {
+	struct cpu_events *x;
+	struct taint_graph graph;
+	struct load *v; /* v[0] is nothing */
+	uint32_t n, room, free, nsides;
+	struct history *histories;
+};
+
+static void waiting_free(struct events_loads *l, struct waiting *w)
+{
+	l->nsides -= w->sides != NULL;
+	free(w->sides);
+	free(w);
+}
+
+static void unref(struct events_loads *l, uint32_t id)
+{
+	struct load *p = &l->v[id];
+
+	if (--p->refs)
+		return;
+	for (struct waiting *w = p->waiting, *next; w; w = next) {
+		next = w->next;
+		waiting_free(l, w);
+	}
+	free(p->at);
+	memset(p, 0, sizeof(*p));
+	p->next = l->free;
+	l->free = id;
+}
+
+static void on_end(void *arg, uint32_t load)
+{
+	unref(arg, load);
+}
+
+static void on_use(void *arg, uint32_t load, uint32_t elem, uint32_t lanes)
+{
+	struct events_loads *l = arg;
+	struct load *p = &l->v[load];
+
+	p->used[elem] |= lanes;
+	for (struct waiting **at = &p->waiting, *w; (w = *at) != NULL;) {
+		if (!(lanes >> w->lane & 1) || !(w->elems >> elem & 1)) {
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		p->nwaiting--;
+		events_pair_sure(l->x, w->pair, w->sides, w->sides ? w->sides + 1 : NULL);
+		waiting_free(l, w);
+	}
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static struct history *history_of(struct events_loads *l, const struct cpu_site *site,
+				  uint32_t actor)
+{
+	struct history_key key = {site, actor & ~(CPU_WARP - 1)};
+	struct history *h;
+
+	HASH_FIND(hh, l->histories, &key, sizeof(key), h);
+	return h;
+}
+
+/* Drops all from *link on. */
+static void cut(struct events_loads *l, struct history *h, uint32_t *link)
+{
+	uint32_t id = *link;
+
+	*link = 0;
+	while (id) {
+		uint32_t next = l->v[id].next;
+		l->v[id].next = 0;
+		h->n--;
+		unref(l, id);
+		id = next;
+	}
+}
+
+static void forget_all(struct events_loads *l)
+{
+	struct history *h, *next;
+
+	HASH_ITER(hh, l->histories, h, next)
+	{
+		cut(l, h, &h->newest);
+		HASH_DEL(l->histories, h);
+		free(h);
+	}
+}
+
+static uint32_t load_new(struct events_loads *l)
+{
+	if (!l->free && l->n == l->room) {
+		uint32_t room = l->room ? 2 * l->room : 256;
+		struct load *v = room > LOADS_MAX ? NULL : realloc(l->v, room * sizeof(*v));
+		if (v) {
+			l->v = v;
+			l->room = room;
+			l->n += l->n == 0;
+		} else {
+			forget_all(l);
+		}
+	}
+	uint32_t id = l->free;
+	if (id)
+		l->free = l->v[id].next;
+	else if (l->n < l->room)
+		id = l->n++;
+	if (id)
+		l->v[id] = (struct load){.refs = 1};
+	return id;
+}
+
+static uint64_t address_of(const struct load *p, unsigned lane)
+{
+	return p->at ? p->at[lane] : p->first + (uint64_t)p->step * lane;
+}
+
+/* False: no memory. */
+static bool set_addresses(struct load *p, uint32_t mask, const uint64_t *at)
+{
+	unsigned a = (unsigned)__builtin_ctz(mask);
+	uint32_t rest = mask & (mask - 1);
+	unsigned b = rest ? (unsigned)__builtin_ctz(rest) : a + 1;
+
+	p->step = rest ? ((int64_t)(at[b] - at[a])) / (int64_t)(b - a) : 0;
+	p->first = at[a] - (uint64_t)p->step * a;
+	CPU_EACH_LANE (l, mask)
+		if (at[l] != p->first + (uint64_t)p->step * l) {
+			p->at = malloc(CPU_WARP * sizeof(*at));
+			if (p->at)
+				memcpy(p->at, at, CPU_WARP * sizeof(*at));
+			return p->at != NULL;
+		}
+	return true;
+}
+
+static bool are_equal(const struct load *p, const struct load *q)
+{
+	if (p->mask != q->mask || (p->at != NULL) != (q->at != NULL))
+		return false;
+	if (!p->at)
+		return p->first == q->first && p->step == q->step;
+	CPU_EACH_LANE (l, p->mask)
+		if (p->at[l] != q->at[l])
+			return false;
+	return true;
+}
+
+/* The new load takes the place of an earlier one of the same lanes and addresses. */
+static void replace(struct events_loads *l, struct history *h, uint32_t id)
+{
+	struct load *p = &l->v[id];
+	uint32_t *link = &h->newest;
+
+	for (unsigned i = 0; i < REPLACED_MAX && *link; i++) {
+		struct load *q = &l->v[*link];
+		if (are_equal(p, q)) {
+			uint32_t old = *link;
+			if (q->nevents == p->nevents)
+				memcpy(p->used, q->used, sizeof(p->used));
+			*link = q->next;
+			q->next = 0;
+			h->n--;
+			unref(l, old);
+			return;
+		}
+		link = &q->next;
+	}
+}
+
+static void shorten(struct events_loads *l, struct history *h)
+{
+	uint32_t *link = &h->newest;
+
+	if (h->n < HISTORY_MAX)
+		return;
+	for (unsigned i = 0; i < HISTORY_MAX / 2; i++)
+		link = &l->v[*link].next;
+	cut(l, h, link);
+}
+
+/* ======================================================================== */
+
+struct events_loads *events_loads_new(struct cpu_events *x)
+{
+	struct events_loads *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->x = x;
+	l->graph.on_use = on_use;
+	l->graph.on_end = on_end;
+	l->graph.arg = l;
+	return l;
+}
+
+struct taint_graph *events_graph(struct events_loads *l)
+{
+	return &l->graph;
+}
+
+uint32_t events_load_begin(struct events_loads *l, const struct cpu_warp *w,
+			   const struct cpu_site *site, uint32_t mask, const uint64_t *at)
+{
+	uint32_t actor = events_actor(w), id = load_new(l);
+	struct history *h = history_of(l, site, actor);
+
+	if (!id)
+		return 0;
+	if (!h) {
+		h = calloc(1, sizeof(*h));
+		if (h) {
+			h->key = (struct history_key){site, actor};
+			HASH_ADD(hh, l->histories, key, sizeof(h->key), h);
+		}
+	}
+	struct load *p = &l->v[id];
+	p->mask = mask;
+	p->nevents = w->nevents;
+	if (!h || !set_addresses(p, mask, at)) {
+		unref(l, id);
+		return 0;
+	}
+	replace(l, h, id);
+	shorten(l, h);
+	l->v[id].next = h->newest;
+	l->v[id].refs++;
+	h->newest = id;
+	h->n++;
+	return id;
+}
+
+uint32_t events_load_leaf(struct events_loads *l, uint32_t load, uint32_t elem, uint32_t mask)
+{
+	uint32_t leaf = elem < ELEMS ? taint_leaf(&l->graph, load, elem, mask) : 0;
+
+	if (leaf)
+		l->v[load].refs++;
+	return leaf;
+}
+
+void events_load_done(struct events_loads *l, uint32_t load)
+{
+	unref(l, load);
+}
+
+static void wait_for(struct events_loads *l, struct load *p, unsigned lane,
+		     const struct events_sighting *seen)
+{
+	struct waiting *w;
+
+	for (w = p->waiting; w; w = w->next)
+		if (w->pair == seen->pair && w->lane == lane) {
+			w->elems |= seen->elems;
+			return;
+		}
+	w = p->nwaiting < WAITING_MAX ? calloc(1, sizeof(*w)) : NULL;
+	if (!w)
+		return;
+	w->pair = seen->pair;
+	w->lane = lane;
+	w->elems = seen->elems;
+	if (l->nsides < MAX_SIDES)
+		w->sides = malloc(sizeof(seen->side));
+	if (w->sides) {
+		memcpy(w->sides, seen->side, sizeof(seen->side));
+		l->nsides++;
+	}
+	w->next = p->waiting;
+	p->waiting = w;
+	p->nwaiting++;
+}
+
+bool events_load_is_used(struct events_loads *l, const struct oracle_side *load,
+			 const struct events_sighting *seen)
+{
+	struct history *h = history_of(l, load->inst, load->actor);
+	unsigned lane = load->actor % CPU_WARP;
+
+	for (uint32_t id = h ? h->newest : 0; id; id = l->v[id].next) {
+		struct load *p = &l->v[id];
+		if (!(p->mask >> lane & 1) || address_of(p, lane) != load->address)
+			continue;
+		for (unsigned e = 0; e < ELEMS; e++)
+			if (seen->elems >> e & 1 && p->used[e] >> lane & 1)
+				return true;
+		if (p->refs > 1) /* something else than the list */
+			wait_for(l, p, lane, seen);
+		return false;
+	}
+	return false;
+}
+
+void events_loads_free(struct events_loads *l)
+{
+	if (!l)
+		return;
+	forget_all(l);
+	for (uint32_t i = 1; i < l->n; i++) {
+		if (!l->v[i].refs)
+			continue;
+		l->v[i].refs = 1;
+		unref(l, i);
+	}
+	taint_free(&l->graph);
+	free(l->v);
+	free(l);
+}

@@ -1,0 +1,686 @@
+/*
+ * site.c - the instruction and thread of an access, as words; racing pairs for the report.
+ *
+ * A site stands for one instruction for as long as the machine lives: the oracle keeps it as an
+ * identity, and a module may be unloaded before its race is found. Its words (file, line, PTX,
+ * inlined calls) are made when a pair is reported, or at the latest when the module is unloaded.
+ *
+ * A pair of sites is reported once, in an order that doesn't depend on the schedule: a kernel's
+ * before the host's, then the access that reads, otherwise the one that comes first in the source.
+ * Further sightings are counted.
+ */
+#include "cpu/load/load.h"
+#include "cpu/repeat.h"
+#include "cpu/memory/space.h"
+#include "cpu/events/internal.h"
+#include "race/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INLINE_MAX 32
+#define ASK_MAX	   64u
+
+/* The enumerators of flow and of reports agree. */
+#define SAME_UPDATE(x)                                                                             \
+	_Static_assert((int)FLOW_UPDATE_##x == (int)RACE_UPDATE_##x, "flow.h, pair.h")
+SAME_UPDATE(NONE);
+SAME_UPDATE(ADD);
+SAME_UPDATE(MIN);
+SAME_UPDATE(MAX);
+SAME_UPDATE(AND);
+SAME_UPDATE(OR);
+SAME_UPDATE(XOR);
+SAME_UPDATE(OTHER);
+SAME_UPDATE(CHECK);
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static const char *copy_str(struct cpu_events *x, struct ptx_str s)
+{
+	return base_strndup(&x->arena, s.p ? s.p : "", s.n);
+}
+
+static const char *file_of(struct cpu_events *x, const struct ptx_module *part, uint32_t id)
+{
+	for (const struct ptx_item *it = part->first; it; it = it->next)
+		if (it->kind == PTX_ITEM_FILE && it->file_id == id)
+			return copy_str(x, it->file_name);
+	return "";
+}
+
+/* The .loc of the place that l was inlined at, when that was inlined, too. is_unsure: the lines of
+ * several calls lead there. */
+static const struct ptx_loc *outer_of(const struct ptx_func *f, const struct ptx_loc *l,
+				      bool *is_unsure)
+{
+	const struct ptx_loc *last = NULL, *found = NULL;
+
+	ptx_each_stmt(f, s)
+	{
+		const struct ptx_loc *o = s->loc;
+		if (!o || o == last || o == l || !o->in_line)
+			continue;
+		last = o;
+		if (o->file != l->in_file || o->line != l->in_line || o->col != l->in_col)
+			continue;
+		if (found && (o->in_file != found->in_file || o->in_line != found->in_line ||
+			      o->in_col != found->in_col))
+			*is_unsure = true;
+		found = found ? found : o;
+	}
+	return found;
+}
+
+static void fill_frames(struct cpu_events *x, struct cpu_site *s, const struct ptx_loc *l)
+{
+	struct race_inlined_site chain[INLINE_MAX];
+	bool is_unsure = false;
+	uint32_t n = 0;
+
+	for (; l && l->in_line && n < INLINE_MAX; l = outer_of(s->func->ptx, l, &is_unsure)) {
+		chain[n++] = (struct race_inlined_site){
+			.func = copy_str(x,
+					 ptx_debug_string(s->func->part, l->func_sym, l->func_off)),
+			.file = file_of(x, s->func->part, l->in_file),
+			.line = l->in_line,
+			.col = l->in_col | (is_unsure ? RACE_FRAME_UNSURE : 0)};
+		is_unsure = false;
+	}
+	s->nframes = n;
+	s->frames = base_alloc(&x->arena, (n ? n : 1) * sizeof(*chain));
+	memcpy(s->frames, chain, n * sizeof(*chain));
+}
+
+static enum race_access access_of(const struct ptx_form *f)
+{
+	if (f->effects & PTX_EFF_ASYNC)
+		return RACE_ACCESS_COPY;
+	if (f->effects & (PTX_EFF_ATOMIC | PTX_EFF_BARRIER))
+		return RACE_ACCESS_ATOMIC;
+	if (f->effects & PTX_EFF_WRITE)
+		return RACE_ACCESS_STORE;
+	return ptx_form_has(f, PTX_MOD_NC) || f->op == PTX_OP_LDU ? RACE_ACCESS_NC_LOAD
+								  : RACE_ACCESS_LOAD;
+}
+
+static void fill_text(struct cpu_events *x, struct cpu_site *s, const struct ptx_stmt *st)
+{
+	struct base_buf b = {0};
+	size_t from = 0, n;
+
+	ptx_print_stmt(s->func->ptx, st, &b);
+	n = b.n;
+	while (from < n && (b.p[from] == ' ' || b.p[from] == '\t'))
+		from++;
+	while (n > from && (b.p[n - 1] == '\n' || b.p[n - 1] == ' '))
+		n--;
+	s->text = base_strndup(&x->arena, n > from ? b.p + from : "", n - from);
+	base_buf_free(&b);
+}
+
+/* A struct flow is built for each site that races, which is seldom. */
+static uint8_t update_of(const struct cpu_func *f, const struct ptx_stmt *st)
+{
+	struct base_arena scratch = {0};
+	enum flow_update u = flow_update_of(flow_build(&scratch, f->part, f->ptx), st);
+
+	base_arena_free(&scratch);
+	return (uint8_t)u;
+}
+
+void events_site_fill(struct cpu_events *x, struct cpu_site *s)
+{
+	if (s->is_ready)
+		return;
+	if (s->is_host_code) {
+		events_host_fill(x, s);
+		return;
+	}
+	const struct ptx_stmt *st = s->func->stmts[s->pc];
+	s->is_ready = true;
+	s->name = base_strdup(&x->arena, s->func->name);
+	s->file = s->text = "";
+	if (!st || st->kind != PTX_STMT_INST)
+		return;
+	s->ptx_line = st->line;
+	s->access = (uint8_t)access_of(st->form);
+	s->width = st->form->width;
+	s->vec = st->form->vec;
+	s->update = update_of(s->func, st);
+	fill_text(x, s, st);
+	const struct ptx_loc *loc = ptx_near_loc(st);
+	if (!loc)
+		return;
+	s->is_near = loc != st->loc;
+	s->file = file_of(x, s->func->part, loc->file);
+	s->line = loc->line;
+	s->col = loc->col;
+	fill_frames(x, s, loc);
+}
+
+/* ---- sites ----------------------------------------------------------------------------------- */
+
+struct cpu_site *events_site_new(struct cpu_events *x, struct cpu_func *f, uint32_t pc)
+{
+	struct cpu_site *s = f->sites[pc];
+
+	if (s)
+		return s;
+	s = BASE_NEW(&x->arena, struct cpu_site);
+	s->func = f;
+	s->pc = pc;
+	f->sites[pc] = s;
+	return s;
+}
+
+void events_sites_make(struct cpu_events *x, struct cpu_func *f)
+{
+	if (f->sites)
+		return;
+	f->sites = base_zalloc(&x->arena, f->ninsts * sizeof(struct cpu_site *));
+	events_invented_find(x, f);
+}
+
+struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in)
+{
+	struct cpu_func *f = w->cur->func;
+	struct cpu_events *x = cpu_events_of(w);
+	uint32_t pc = (uint32_t)(in - f->code);
+
+	events_sites_make(x, f);
+	return events_site_new(x, f, pc);
+}
+
+static const char *op_name(enum cpu_work_kind kind)
+{
+	switch (kind) {
+	case CPU_WORK_COPY:
+		return "copy";
+	case CPU_WORK_FILL:
+		return "fill";
+	case CPU_WORK_WAIT_VALUE:
+		return "wait for a value in memory";
+	case CPU_WORK_WRITE_VALUE:
+		return "write of a value to memory";
+	default:
+		return "operation";
+	}
+}
+
+struct cpu_site *cpu_site_of_op(struct cpu_events *x, const struct cpu_op *op, bool is_write)
+{
+	/* A copy's source and its destination are two sites. */
+	uint64_t key = ((uint64_t)op->work.kind << 58) ^ ((uint64_t)is_write << 57) ^
+		       ((uint64_t)op->work.is_graph << 56) ^ ((uint64_t)op->work.origin << 24) ^
+		       op->work.stream;
+	struct events_op_site *s;
+
+	HASH_FIND(hh, x->op_sites, &key, sizeof(key), s);
+	if (s)
+		return &s->site;
+	s = BASE_NEW(&x->arena, struct events_op_site);
+	s->key = key;
+	s->site.is_ready = s->site.is_host = true;
+	s->site.file = "";
+	s->site.access = RACE_ACCESS_COPY;
+	s->site.ptx_line = op->work.origin;
+	s->site.name = "";
+	s->site.is_graph = op->work.is_graph;
+	s->site.is_free = op->work.frees != 0;
+	s->site.text = base_printf(&x->arena, "%s on stream %u",
+				   op->work.frees ? "free of memory" : op_name(op->work.kind),
+				   op->work.stream);
+	HASH_ADD(hh, x->op_sites, key, sizeof(key), s);
+	return &s->site;
+}
+
+void cpu_site_unload(struct cpu_module *mod)
+{
+	struct cpu_events *x = mod->m->events;
+
+	if (!x)
+		return;
+	events_lock(x);
+	events_module_remove(x, mod);
+	for (size_t i = 0; i < mod->funcs.n; i++) {
+		struct cpu_func *f = &mod->funcs.v[i]->f;
+		for (uint32_t pc = 0; f->sites && pc < f->ninsts; pc++) {
+			if (!f->sites[pc])
+				continue;
+			events_site_fill(x, f->sites[pc]);
+			f->sites[pc]->func = NULL;
+		}
+	}
+	events_unlock(x);
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+/* The bytes of a pair being written. */
+struct writer {
+	struct cpu_events *x;
+	struct race_pair pair;
+	struct events_memory memory;
+	struct base_buf frames, strings;
+};
+
+static uint32_t string(struct writer *wr, const char *s)
+{
+	if (!s || !*s)
+		return 0;
+	uint32_t at = (uint32_t)wr->strings.n;
+	base_buf_put(&wr->strings, s, strlen(s) + 1);
+	return at;
+}
+
+struct events_grid *events_grid_of(const struct cpu_events *x, uint64_t id)
+{
+	size_t lo = 0, hi = x->grids.n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (x->grids.v[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < x->grids.n && x->grids.v[lo].id == id ? &x->grids.v[lo] : NULL;
+}
+
+/* Coordinates of block `number` (clusters contiguous) and of a thread. */
+static void coordinates(const struct events_grid *g, const struct race_place *p, uint32_t block[3],
+			uint32_t thread[3])
+{
+	uint32_t size = g->cluster[0] * g->cluster[1] * g->cluster[2];
+	uint32_t unit = p->cta / size, rank = p->cta % size;
+	uint32_t t = p->warp * CPU_WARP + p->lane;
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t n = g->grid[i] / g->cluster[i];
+		block[i] = unit % n * g->cluster[i] + rank % g->cluster[i];
+		unit /= n;
+		rank /= g->cluster[i];
+	}
+	race_shuffle_block(g->order, &g->shuffle_keys, g->id, g->grid, g->cluster, block);
+	thread[0] = t % g->block[0];
+	thread[1] = t / g->block[0] % g->block[1];
+	thread[2] = t / g->block[0] / g->block[1];
+}
+
+static uint8_t side_flags(const struct oracle_side *o, const struct cpu_site *s)
+{
+	return (uint8_t)((o->flags & ORACLE_VOLATILE ? RACE_SIDE_VOLATILE : 0) |
+			 (o->flags & ORACLE_MBARRIER ? RACE_SIDE_MBARRIER : 0) |
+			 (s->is_host ? RACE_SIDE_HOST : 0) | (s->is_free ? RACE_SIDE_FREES : 0) |
+			 (!s->is_host && s->access == RACE_ACCESS_COPY &&
+					  o->proxy != RACE_PROXY_TENSORMAP
+				  ? RACE_SIDE_ASYNC
+				  : 0) |
+			 (o->kind & RACE_OP_READ ? RACE_SIDE_READS : 0) |
+			 (o->kind & RACE_OP_WRITE ? RACE_SIDE_WRITES : 0));
+}
+
+static void put_side(struct writer *wr, struct race_pair_side *out, const struct oracle_side *o)
+{
+	const struct cpu_site *s = o->inst;
+	const struct events_grid *g = events_grid_of(wr->x, o->place.grid);
+
+	*out = (struct race_pair_side){
+		.address = o->address + wr->memory.shift,
+		.grid = o->place.grid,
+		.func = string(wr, s->name),
+		.file = string(wr, s->file),
+		.text = string(wr, s->text),
+		.line = s->line,
+		.col = s->col,
+		.ptx_line = s->ptx_line,
+		.bytes = o->bytes,
+		.frame = (uint32_t)(wr->frames.n / sizeof(struct race_frame)),
+		.nframes = s->nframes,
+		.access = s->access,
+		.space = o->flags & ORACLE_SHARED ? RACE_SPACE_SHARED : RACE_SPACE_GLOBAL,
+		.width = s->width,
+		.vec = s->vec ? s->vec : 1,
+		.strength = o->strength,
+		.scope = o->scope,
+		.proxy = o->proxy,
+		.flags = side_flags(o, s),
+		.device = (int32_t)o->place.device, /* RACE_HOST: -1 */
+		.cluster = o->place.cluster,
+		.warp = o->place.warp,
+		.update = s->update,
+		.is_near = s->is_near,
+		.is_seed = s->is_seed,
+	};
+	/* A fetch's vector is what it returns, not what it reads. */
+	if (o->proxy == RACE_PROXY_TEXTURE) {
+		out->width = (uint8_t)o->bytes;
+		out->vec = 1;
+	}
+	if (s->is_graph || (g && g->is_graph))
+		out->flags |= RACE_SIDE_GRAPH;
+	if (g) {
+		out->kernel = string(wr, g->kernel);
+		out->launch = g->origin;
+		out->stream = g->stream;
+		coordinates(g, &o->place, out->block, out->thread);
+	}
+	for (uint32_t i = 0; i < s->nframes; i++) {
+		struct race_frame fr = {.func = string(wr, s->frames[i].func),
+					.file = string(wr, s->frames[i].file),
+					.line = s->frames[i].line,
+					.col = s->frames[i].col};
+		base_buf_put(&wr->frames, &fr, sizeof(fr));
+	}
+}
+
+static void put_memory(struct writer *wr)
+{
+	const struct events_memory *o = &wr->memory;
+	const struct events_grid *g = events_grid_of(wr->x, o->grid);
+	struct race_place p = {.cta = o->block};
+	uint32_t thread[3];
+
+	wr->pair.memory = o->kind;
+	wr->pair.base = o->base;
+	wr->pair.bytes = o->bytes;
+	wr->pair.name = string(wr, o->name);
+	if (g)
+		coordinates(g, &p, wr->pair.owner, thread);
+}
+
+static enum race_kind kind_of(enum oracle_kind k)
+{
+	switch (k) {
+	case ORACLE_RACE:
+		return RACE_KIND_UNORDERED;
+	case ORACLE_RACE_SCOPE:
+		return RACE_KIND_SCOPE;
+	case ORACLE_RACE_SIZE:
+		return RACE_KIND_MIXED_SIZE;
+	case ORACLE_RACE_PROXY:
+		return RACE_KIND_PROXY;
+	case ORACLE_RACE_NC:
+		return RACE_KIND_READ_ONLY;
+	case ORACLE_BAR_COUNT:
+		return RACE_KIND_BARRIER_COUNT;
+	}
+	return RACE_KIND_UNORDERED;
+}
+
+/* The elements of a's load, as bits, that b's access meets. */
+static unsigned elements_met(const struct oracle_side *a, const struct oracle_side *b)
+{
+	const struct cpu_site *s = a->inst;
+	uint64_t from = b->address, to = b->address + b->bytes;
+	unsigned met = 0;
+
+	for (unsigned i = 0; i < s->vec || i == 0; i++) {
+		uint64_t at = a->address + i * (uint64_t)s->width;
+		met |= (unsigned)(at < to && from < at + s->width) << i;
+	}
+	return met;
+}
+
+/* Do both access some element that the source accesses? */
+static bool is_written_down(const struct oracle_side *a, const struct oracle_side *b)
+{
+	const struct cpu_site *s = a->inst;
+
+	if (!s->invented || !s->width || !b->bytes)
+		return !s->invented;
+	return elements_met(a, b) & ~(unsigned)s->invented;
+}
+
+static struct race_pair *pair_add(struct cpu_events *x, const struct oracle_finding *f,
+				  const struct oracle_side *a, const struct oracle_side *b,
+				  bool is_possible)
+{
+	struct writer wr = {.x = x};
+	struct base_buf all = {0};
+	struct race_pair *kept;
+
+	base_buf_put(&wr.strings, "", 1);
+	events_memory_at(x, f->address, &wr.memory);
+	wr.pair = (struct race_pair){.count = 1,
+				     .address = f->address + wr.memory.shift,
+				     .kind = kind_of(f->kind),
+				     .is_possible = is_possible,
+				     .missing = events_missing(x, f),
+				     .apart = events_apart(x, f),
+				     .device = (int32_t)f->second.place.device};
+	put_memory(&wr);
+	put_side(&wr, &wr.pair.side[0], a);
+	put_side(&wr, &wr.pair.side[1], b);
+	wr.pair.nframes = (uint32_t)(wr.frames.n / sizeof(struct race_frame));
+	wr.pair.strings = (uint32_t)wr.strings.n;
+	base_buf_put(&all, &wr.pair, sizeof(wr.pair));
+	if (wr.frames.n)
+		base_buf_put(&all, wr.frames.p, wr.frames.n);
+	base_buf_put(&all, wr.strings.p, wr.strings.n);
+	kept = x->fn(x->arg, (const struct race_pair *)(const void *)all.p, all.n);
+	base_buf_free(&all);
+	base_buf_free(&wr.frames);
+	base_buf_free(&wr.strings);
+	return kept;
+}
+
+/* Does a come before b in a report? */
+static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
+{
+	const struct cpu_site *s = a->inst, *t = b->inst;
+	bool reads_a = a->kind == RACE_OP_READ, reads_b = b->kind == RACE_OP_READ;
+	int c;
+
+	/* An operation of the host has no place in the source. */
+	if (s->is_host != t->is_host)
+		return t->is_host;
+	if (reads_a != reads_b)
+		return reads_a;
+	c = strcmp(s->file, t->file);
+	c = c ? c : strcmp(s->name, t->name);
+	if (c)
+		return c < 0;
+	if (s->line != t->line)
+		return s->line < t->line;
+	return s->ptx_line <= t->ptx_line;
+}
+
+/* Who accessed, and where; false: in a launch that the record's words don't fit. */
+static bool put_actor(struct cpu_events *x, struct race_pair_side *out, const struct oracle_side *o,
+		      uint64_t shift)
+{
+	const struct events_grid *g = events_grid_of(x, o->place.grid);
+
+	if (o->place.grid != out->grid || !g)
+		return false;
+	out->address = o->address + shift;
+	out->cluster = o->place.cluster;
+	out->warp = o->place.warp;
+	coordinates(g, &o->place, out->block, out->thread);
+	return true;
+}
+
+/* This sighting is shown in place of the first one, whose thread may not have used its value; where
+ * both are of one launch and one object. */
+static void show_sighting(struct cpu_events *x, struct race_pair *kept, const struct oracle_side *a,
+			  const struct oracle_side *b)
+{
+	uint64_t address = a->address > b->address ? a->address : b->address;
+	struct race_pair next = *kept;
+	struct writer wr = {.x = x};
+	struct race_place place;
+	const struct events_grid *g;
+	uint32_t thread[3];
+
+	events_memory_at(x, address, &wr.memory);
+	place = (struct race_place){.cta = wr.memory.block};
+	g = events_grid_of(x, wr.memory.grid);
+	if (wr.memory.kind != kept->memory || wr.memory.bytes != kept->bytes ||
+	    (!g && wr.memory.base != kept->base) ||
+	    !put_actor(x, &next.side[0], a, wr.memory.shift) ||
+	    !put_actor(x, &next.side[1], b, wr.memory.shift))
+		return;
+	next.address = address + wr.memory.shift;
+	next.base = wr.memory.base;
+	if (g)
+		coordinates(g, &place, next.owner, thread);
+	*kept = next;
+}
+
+void events_pair_sure(struct cpu_events *x, struct events_pair *p, const struct oracle_side *a,
+		      const struct oracle_side *b)
+{
+	if (p->is_possible && p->kept) {
+		if (a)
+			show_sighting(x, p->kept, a, b);
+		p->kept->is_possible = 0;
+	}
+	p->is_possible = false;
+}
+
+/* Another sighting of a possible pair: has that thread used what it loaded? */
+static void ask_for_use(struct cpu_events *x, struct events_pair *p, const struct oracle_side *a,
+			const struct oracle_side *b)
+{
+	const struct oracle_side *load = is_written_down(a, b) ? b : a;
+	unsigned elems = elements_met(load, load == a ? b : a);
+
+	struct events_sighting seen = {p, elems, {*a, *b}};
+
+	if (p->is_possible && events_is_used(x, load, &seen))
+		events_pair_sure(x, p, a, b);
+}
+
+/*
+ * Two stores of one value? The second one is the event, before it is executed: the memory still has
+ * what the first one left, unless that is of another lane in the same instruction.
+ */
+static bool is_same_value(struct cpu_events *x, const struct oracle_finding *f)
+{
+	const struct oracle_side *a = &f->first, *b = &f->second;
+	const struct cpu_site *s = a->inst, *t = b->inst;
+	const struct cpu_acc *acc = x->stored;
+	struct cpu_warp *w = x->storing;
+	uint32_t lane, other;
+
+	if (!w || a->kind != RACE_OP_WRITE || b->kind != RACE_OP_WRITE || s->is_host ||
+	    t->is_host || s->access != RACE_ACCESS_STORE || s->width != acc->width ||
+	    a->address != b->address || a->bytes != b->bytes || b->bytes != acc->width)
+		return false;
+	lane = b->actor - events_actor(w);
+	other = a->actor - events_actor(w);
+	if (lane >= CPU_WARP)
+		return false;
+	const uint8_t *value = cpu_slot(w, acc->value);
+	const void *was = (const void *)(uintptr_t)b->address;
+	if (s == t && other < CPU_WARP && x->storing_mask >> other & 1)
+		was = value + other * acc->reg;
+	return !memcmp(value + lane * acc->reg, was, acc->width);
+}
+
+static void note_value(struct cpu_events *x, struct events_pair *p, const struct oracle_finding *f)
+{
+	p->is_same = p->is_same && is_same_value(x, f);
+	if (p->kept)
+		p->kept->is_same = p->is_same;
+}
+
+/* Which races of host code are reported: see host_access.c. */
+static bool is_told(struct cpu_events *x, const struct oracle_finding *f, const struct cpu_site *s,
+		    const struct cpu_site *t)
+{
+	if (s->is_other || t->is_other || (x->has_plain && events_is_doubtful(x, f)))
+		return false;
+	if (!s->is_host_code && !t->is_host_code)
+		return true;
+	return s->is_host_code != t->is_host_code && !x->is_blind && f->kind != ORACLE_RACE_SIZE;
+}
+
+/* Either order finds the same pair: the lower address first. */
+static void set_key(struct events_pair *p, const struct oracle_finding *f, bool is_possible)
+{
+	bool is_swapped = (uintptr_t)f->second.inst > (uintptr_t)f->first.inst;
+
+	p->key.site[0] = is_swapped ? f->first.inst : f->second.inst;
+	p->key.site[1] = is_swapped ? f->second.inst : f->first.inst;
+	p->key.kind = (uint64_t)f->kind << 1 | is_possible;
+}
+
+uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f)
+{
+	struct cpu_events *x = arg;
+	const struct cpu_site *s = f->first.inst, *t = f->second.inst;
+	struct events_pair key = {0}, *p;
+
+	cpu_repeat_spoil(x->m);
+	/* What is reported of host code can change, and where launches are left out. */
+	if (!x->fn || !s || !t || s->is_host_code || t->is_host_code || x->has_plain)
+		return NULL;
+	set_key(&key, f, false);
+	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
+	/* For an invented load each sighting may be the one whose value is used, until one was. */
+	if (!p && (s->invented || t->invented)) {
+		set_key(&key, f, true);
+		HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
+	}
+	/* Of equal stores each sighting may be the one with another value. */
+	return p && p->kept && !p->is_possible && !p->is_same && p->asked > ASK_MAX
+		       ? &p->kept->count
+		       : NULL;
+}
+
+/* Further sightings may show how far apart two threads can be, and what is missing. */
+static void sighting_ask(struct cpu_events *x, struct events_pair *p,
+			 const struct oracle_finding *f)
+{
+	if (p->asked > ASK_MAX)
+		return;
+	p->asked++;
+	p->kept->apart |= events_apart(x, f);
+	p->kept->missing |= events_missing(x, f);
+}
+
+/* Called with the lock held, by the oracle. */
+void events_on_race(void *arg, const struct oracle_finding *f)
+{
+	struct cpu_events *x = arg;
+	struct events_pair key = {0}, *p;
+	const struct oracle_side *a = &f->second, *b = &f->first;
+
+	cpu_repeat_spoil(x->m);
+	if (!x->fn || !a->inst || !b->inst || !is_told(x, f, a->inst, b->inst))
+		return;
+	/* The oracle has its sites as pointers to const; here their words may be filled in. */
+	events_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
+	events_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
+	bool is_possible = !is_written_down(a, b) || !is_written_down(b, a);
+	if (!is_first(a, b)) {
+		const struct oracle_side *other = a;
+		a = b;
+		b = other;
+	}
+	set_key(&key, f, is_possible);
+	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
+	if (p) {
+		if (p->kept) {
+			p->kept->count++;
+			sighting_ask(x, p, f);
+		}
+		if (p->is_same)
+			note_value(x, p, f);
+		ask_for_use(x, p, a, b);
+		return;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return;
+	p->key = key.key;
+	p->kept = pair_add(x, f, a, b, is_possible);
+	p->is_possible = is_possible;
+	p->is_same = true;
+	note_value(x, p, f);
+	ask_for_use(x, p, a, b);
+	HASH_ADD(hh, x->pairs, key, sizeof(p->key), p);
+}

@@ -1,0 +1,206 @@
+/*
+ * taint.c - sets of loads as a graph: making, using and dropping nodes (taint.h).
+ *
+ * What is used already is left out of new nodes, so a register whose value is stored in each round
+ * of a loop holds no chain of all rounds. Walks keep their own stack.
+ * Misses: what is made when 2^23 nodes exist is lost; a pack that is joined with what is none is.
+ * Costs: 24 bytes a node; amortised a step for each node and the lanes that use it.
+ */
+#include "cpu/events/taint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NODES (1u << 23)
+
+static uint32_t node_new(struct taint_graph *g)
+{
+	uint32_t id = g->free;
+
+	if (id) {
+		g->free = g->v[id].kid[0];
+	} else {
+		if (g->n == g->room) {
+			uint32_t room = g->room ? 2 * g->room : 1024;
+			struct taint_node *v =
+				room > MAX_NODES ? NULL : realloc(g->v, room * sizeof(*v));
+			if (!v)
+				return 0;
+			g->v = v;
+			g->room = room;
+			g->n += g->n == 0; /* 0 is nothing */
+		}
+		id = g->n++;
+	}
+	memset(&g->v[id], 0, sizeof(g->v[id]));
+	g->v[id].refs = 1;
+	return id;
+}
+
+uint32_t taint_leaf(struct taint_graph *g, uint32_t load, uint32_t elem, uint32_t lanes)
+{
+	uint32_t id = node_new(g);
+
+	if (!id)
+		return 0;
+	struct taint_node *t = &g->v[id];
+	t->is_leaf = true;
+	t->kid[0] = load;
+	t->kid[1] = elem;
+	t->lanes[0] = lanes;
+	return id;
+}
+
+/* Of two parts, each not empty, or the second one's node 0. */
+static uint32_t pair_new(struct taint_graph *g, struct taint_part a, struct taint_part b)
+{
+	if (!b.node && a.lanes == taint_lanes(g, a.node))
+		return taint_keep(g, a.node);
+	uint32_t id = node_new(g);
+	if (!id)
+		return 0;
+	struct taint_node *t = &g->v[id];
+	t->kid[0] = taint_keep(g, a.node);
+	t->kid[1] = taint_keep(g, b.node);
+	t->lanes[0] = a.lanes;
+	t->lanes[1] = b.node ? b.lanes : 0;
+	return id;
+}
+
+uint32_t taint_pack(struct taint_graph *g, struct taint_part low, struct taint_part high)
+{
+	low.lanes &= taint_lanes(g, low.node);
+	high.lanes &= taint_lanes(g, high.node);
+	if (!(low.lanes | high.lanes))
+		return 0;
+	uint32_t id = node_new(g);
+	if (!id)
+		return 0;
+	struct taint_node *t = &g->v[id];
+	t->is_pack = true;
+	t->kid[0] = low.lanes ? taint_keep(g, low.node) : 0;
+	t->kid[1] = high.lanes ? taint_keep(g, high.node) : 0;
+	t->lanes[0] = low.lanes;
+	t->lanes[1] = high.lanes;
+	return id;
+}
+
+/* One half of the packs among the parts. */
+static uint32_t join_halves(struct taint_graph *g, const struct taint_part *parts, unsigned n,
+			    unsigned half)
+{
+	struct taint_part sub[8];
+	unsigned k = 0;
+
+	for (unsigned i = 0; i < n && k < 8; i++) {
+		const struct taint_node *t = &g->v[parts[i].node];
+		if (t->is_pack)
+			sub[k++] =
+				(struct taint_part){t->kid[half], parts[i].lanes & t->lanes[half]};
+	}
+	return taint_join(g, sub, k);
+}
+
+static uint32_t join_packs(struct taint_graph *g, const struct taint_part *parts, unsigned n)
+{
+	struct taint_part low = {join_halves(g, parts, n, 0), UINT32_MAX};
+	struct taint_part high = {join_halves(g, parts, n, 1), UINT32_MAX};
+	uint32_t id = taint_pack(g, low, high);
+
+	taint_drop(g, low.node);
+	taint_drop(g, high.node);
+	return id;
+}
+
+uint32_t taint_join(struct taint_graph *g, const struct taint_part *parts, unsigned n)
+{
+	struct taint_part left[16];
+	unsigned k = 0, npacks = 0;
+
+	for (unsigned i = 0; i < n && k < 16; i++) {
+		struct taint_part p = parts[i];
+		bool is_known = false;
+		p.lanes &= taint_lanes(g, p.node);
+		if (!p.node || !(p.lanes & ~g->v[p.node].used))
+			continue;
+		for (unsigned j = 0; j < k; j++)
+			if (left[j].node == p.node) {
+				left[j].lanes |= p.lanes;
+				is_known = true;
+			}
+		if (is_known)
+			continue;
+		npacks += g->v[p.node].is_pack;
+		left[k++] = p;
+	}
+	if (!k)
+		return 0;
+	if (npacks && (k > 1 || left[0].lanes != taint_lanes(g, left[0].node))) {
+		if (npacks == k)
+			return join_packs(g, left, k);
+		for (unsigned i = 0; i < k; i++) /* lost */
+			if (g->v[left[i].node].is_pack)
+				left[i--] = left[--k];
+		if (!k)
+			return 0;
+	}
+	uint32_t id = pair_new(g, left[0], k > 1 ? left[1] : (struct taint_part){0, 0});
+	for (unsigned i = 2; i < k && id; i++) {
+		uint32_t next = pair_new(g, (struct taint_part){id, taint_lanes(g, id)}, left[i]);
+		taint_drop(g, id);
+		id = next;
+	}
+	return id;
+}
+
+void taint_drop(struct taint_graph *g, uint32_t node)
+{
+	size_t from = g->todo.n;
+
+	base_vec_push(&g->todo, ((struct taint_part){node, 0}));
+	while (g->todo.n > from) {
+		uint32_t id = g->todo.v[--g->todo.n].node;
+		struct taint_node *t = &g->v[id];
+		if (!id || --t->refs)
+			continue;
+		uint32_t a = t->kid[0], b = t->kid[1];
+		bool is_leaf = t->is_leaf;
+		t->kid[0] = g->free;
+		g->free = id;
+		if (is_leaf) {
+			g->on_end(g->arg, a);
+			continue;
+		}
+		base_vec_push(&g->todo, ((struct taint_part){a, 0}));
+		base_vec_push(&g->todo, ((struct taint_part){b, 0}));
+	}
+}
+
+void taint_use(struct taint_graph *g, uint32_t node, uint32_t lanes)
+{
+	size_t from = g->todo.n;
+
+	base_vec_push(&g->todo, ((struct taint_part){node, lanes}));
+	while (g->todo.n > from) {
+		struct taint_part p = g->todo.v[--g->todo.n];
+		struct taint_node *t = &g->v[p.node];
+		p.lanes &= taint_lanes(g, p.node) & ~t->used;
+		if (!p.node || !p.lanes)
+			continue;
+		t->used |= p.lanes;
+		if (t->is_leaf) {
+			g->on_use(g->arg, t->kid[0], t->kid[1], p.lanes);
+			continue;
+		}
+		for (unsigned i = 0; i < 2; i++)
+			base_vec_push(&g->todo,
+				      ((struct taint_part){t->kid[i], p.lanes & t->lanes[i]}));
+	}
+}
+
+void taint_free(struct taint_graph *g)
+{
+	free(g->v);
+	base_vec_free(&g->todo);
+	memset(g, 0, sizeof(*g));
+}

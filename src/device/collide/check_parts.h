@@ -1,0 +1,86 @@
+/*
+ * check_parts.h - what the checks that are functions share (check.cu, check_ahead.cu): the draw,
+ * the delay, the count.
+ *
+ * Costs: three loads of constants and about 15 instructions for each call.
+ */
+#ifndef COLLIDER_DEVICE_COLLIDE_CHECK_PARTS_H
+#define COLLIDER_DEVICE_COLLIDE_CHECK_PARTS_H
+
+#include "race/record.h"
+
+#include "device/gpu_ops.h"
+
+/* Of check_cold.cu. */
+extern "C" __device__ uint32_t __collider_chosen(uint64_t table, uint32_t site);
+extern "C" __device__ void __collider_items(uint64_t table, uint64_t what, uint32_t found,
+					    const uint64_t *item);
+
+/* ---- knobs and randomness -------------------------------------------------------- */
+
+/* Offsets are spelled as text because src/instrument rewrites ld.const where need be. */
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, rsleep) == 8, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, wsleep) == 12, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) == 16, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) == 56, "read below");
+
+#define KNOB(v, at) asm volatile("ld.const.u32 %0, [__collider_knobs+" #at "];" : "=r"(v))
+
+/* Equal in lanes that arrive together, different from warp to warp and from call to call. */
+DEV_FN uint32_t dev_draw(void)
+{
+	uint32_t clock, seed;
+
+	asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+	KNOB(seed, 20);
+	clock = (clock ^ seed) * 0x9E3779B1u;
+	return (clock ^ clock >> 15) * 0x2C1B3C6Du;
+}
+
+/* As template `sleep` of collide.ptxt does it. */
+DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
+{
+	uint32_t ns, most, dense;
+	bool is_due = true;
+
+	random = random * 1664525u + 1013904223u;
+	if (what & RACE_CHECK_LOADS) {
+		KNOB(most, 56);
+		KNOB(dense, 28);
+		KNOB(ns, 8);
+		is_due = __umulhi(random, count < most ? count : most) < dense;
+		random *= 0x9E3779B1u;
+	} else {
+		KNOB(ns, 12);
+	}
+	if (is_due)
+		asm volatile("nanosleep.u32 %0;" ::"r"(__umulhi(random, ns)));
+}
+
+/* Is this execution checked? `random` is also for the delay. */
+DEV_FN bool dev_is_drawn(uint32_t *state, uint32_t what, uint32_t *random)
+{
+	uint32_t sample;
+
+	*random = dev_draw();
+	KNOB(sample, 16);
+	if (__umulhi(*random, sample) != 0 &&
+	    !__collider_chosen(dev_table(), RACE_CHECK_SITE(what))) {
+		*state &= ~RACE_STATE_DRAWN;
+		return false;
+	}
+	*state |= RACE_STATE_DRAWN;
+	return true;
+}
+
+/* Counts checked accesses. The CPU device recognises this instruction, and counts the checks of
+ * threads that have not ended. */
+DEV_FN void dev_count(uint32_t *state, uint32_t n)
+{
+	RACE_STATIC_ASSERT(RACE_STATE_COUNT == 2, "multiplied below");
+	asm volatile("mad.lo.s32 %0, %1, 2, %0;" : "+r"(*state) : "r"(n));
+}
+
+#endif

@@ -1,0 +1,666 @@
+/*
+ * iguard.cu - detector `iguard` on the device: what an instrumented module calls.
+ *
+ *	__collider_iguard_begin		at a kernel's entry: the thread's state and word
+ *	__collider_iguard_shared	at a kernel's entry: the block's table for shared memory
+ *	__collider_iguard_step, _step_s	before an access that the fast path doesn't decide
+ *	__collider_iguard_g, _s, _x	before an access: global, shared, generic address
+ *	__collider_iguard_sync		beside strong accesses and fences: release stamps
+ *	__collider_iguard_lock		after an atomic that may have taken a lock, and after strong
+ *					reads that may see a thread's turn
+ *	__collider_iguard_barrier	around a barrier of the block
+ *	__collider_iguard_warp		around one of a warp
+ *
+ * The rules are iguard/update.h and nothing else. Compiled to PTX when Collider is built and pasted
+ * into each module, local to it. All accesses are relaxed. Nothing orders memory but the fences in
+ * dev_write and dev_read: what is left beside a location must be visible no later than the
+ * program's strong write that comes next, and be read no earlier than its strong read; they run
+ * only in kernels that have releases or fences. This detector judges by history, so they hide no
+ * race.
+ *
+ * Entries are swapped word by word, so it runs on every target. Misses: an access outside of the
+ * tracked range (counted). Costs: a call, two loads of 8 bytes and the thread's state.
+ */
+#define DEV_KNOBS "__collider_iguard"
+#include "race/layout/iguard.h"
+#include "race/layout/history.h"
+
+#include "device/gpu_ops.h"
+
+#include "device/report_core.h"
+
+#define DEV_TAKE     __collider_iguard_take
+#define DEV_BLOCK_OF __collider_iguard_block_of
+#define DEV_WORD     IGUARD_ENTRY_BYTES
+#include "device/pieces.h"
+
+DEV_FN struct race_iguard_tables *dev_tables(void)
+{
+	return (struct race_iguard_tables *)dev_head();
+}
+
+/* RACE_IGUARD_MODE_* */
+DEV_FN uint32_t dev_modes(void)
+{
+	uint64_t v;
+
+	FIELD(v, 120);
+	return (uint32_t)v;
+}
+
+DEV_FN void dev_new_context(void)
+{
+	DEV_INC64((uint64_t)&dev_head()->contexts);
+}
+
+/* ---- the operations of guard/ ------------------------------------------------------------- */
+
+DEV_FN void dev_max32(void *p, uint32_t v)
+{
+	asm volatile("red.relaxed.gpu.max.u32 [%0], %1;" ::"l"(p), "r"(v));
+}
+
+DEV_FN void dev_or32(void *p, uint32_t v)
+{
+	asm volatile("red.relaxed.gpu.or.b32 [%0], %1;" ::"l"(p), "r"(v));
+}
+
+#ifdef IGUARD_SWAPS_PAIRS
+/* Both words of an entry, at an address of any space. */
+DEV_FN struct iguard_entry dev_swap128(struct iguard_entry *p, struct iguard_entry old,
+				      struct iguard_entry next)
+{
+	struct iguard_entry was;
+
+	asm volatile("{\n\t"
+		     ".reg .b128 dev_o, dev_n, dev_w;\n\t"
+		     "mov.b128 dev_o, {%3, %4};\n\t"
+		     "mov.b128 dev_n, {%5, %6};\n\t"
+		     "atom.relaxed.gpu.cas.b128 dev_w, [%2], dev_o, dev_n;\n\t"
+		     "mov.b128 {%0, %1}, dev_w;\n\t"
+		     "}"
+		     : "=l"(was.writer), "=l"(was.accessor)
+		     : "l"(p), "l"(old.writer), "l"(old.accessor), "l"(next.writer),
+		       "l"(next.accessor));
+	return was;
+}
+#define IGUARD_CAS128(p, old, next) dev_swap128(p, old, next)
+#endif
+
+#define IGUARD_NEW_CONTEXT() dev_new_context()
+#define IGUARD_FN		  DEV_FN
+#define IGUARD_LOAD64(p)		  dev_word(p)
+#define IGUARD_LOAD32(p)		  dev_word32(p)
+#define IGUARD_CAS64(p, old, next) dev_swap(p, old, next)
+#define IGUARD_CAS32(p, old, next) dev_swap32(p, old, next)
+#define IGUARD_MAX32(p, v)	  dev_max32(p, v)
+#define IGUARD_OR32(p, v)	  dev_or32(p, v)
+#include "iguard/kind.h"
+#include "iguard/published.h"
+
+RACE_STATIC_ASSERT(sizeof(struct iguard_side) == sizeof(((struct race_iguard_side *)0)->stamp),
+		   "the one begins with the other");
+RACE_STATIC_ASSERT(sizeof(struct iguard_stamps) == sizeof(((struct race_iguard_block *)0)->stamp),
+		   "posted by words");
+RACE_STATIC_ASSERT(IGUARD_CONTEXTS == 1u << 18 && IGUARD_NOWS == 1u << 17, "in the tables");
+
+/* ---- who a thread is --------------------------------------------------------------------- */
+
+/* In the thread's own memory; declared in iguard.ptxt. Not with RACE_IGUARD_PLAIN. */
+struct state {
+	struct iguard_stamps stamps;
+	struct iguard_locks locks;
+	uint64_t own; /* its context, as iguard_context_encode makes it */
+	uint32_t launch, block_clock, warp_clock;
+	uint32_t warp_meets;  /* barriers of its warp so far */
+	uint32_t small_fence; /* it has fenced for its block what came from another */
+	uint32_t block;
+	uint32_t fences; /* of the published rules: 6 bits of scope .gpu, 6 of scope .cta */
+};
+RACE_STATIC_ASSERT(sizeof(struct state) <= RACE_IGUARD_STATE_BYTES, "iguard.c");
+RACE_STATIC_ASSERT(offsetof(struct state, stamps.block.own.read) == RACE_STAMPS_READ_AT,
+		   "written by inlined code");
+
+/* With RACE_IGUARD_LANES the lane's row comes after it. */
+DEV_FN struct race_lane *dev_row(const struct state *s)
+{
+	return (struct race_lane *)((uint64_t)s + RACE_IGUARD_STATE_BYTES);
+}
+
+/* What other threads find of this one: its context, or 0 while it synchronises. */
+DEV_FN void dev_set_now(uint64_t me, const struct state *s, uint32_t context)
+{
+	uint32_t thread = (uint32_t)(me >> IGUARD_THREAD_AT);
+	uint64_t v;
+
+	if (dev_modes() & RACE_IGUARD_MODE_PUBLISHED)
+		context = s->fences;
+	v = (uint64_t)thread << IGUARD_THREAD_AT | (uint64_t)context << IGUARD_CONTEXT_AT;
+
+	if (me & RACE_IGUARD_ORDERS)
+		asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(
+				     &dev_tables()->nows[iguard_now_place(thread)]),
+			     "l"(v));
+}
+
+/* Stamps and locks are kept only where something orders. */
+DEV_FN struct iguard_context dev_context(uint64_t me, const struct state *s)
+{
+	struct iguard_context c = {s->launch, s->block_clock, s->warp_clock, 0, 0, 0};
+
+	if (me & RACE_IGUARD_ORDERS) {
+		c.block_stamp = s->stamps.block.own.now;
+		c.device_stamp = s->stamps.device.own.now;
+		c.locks = iguard_locks_summary(&s->locks, s->block);
+	}
+	return c;
+}
+
+/* A context's number; its first place in the table is looked at in the L1 cache. What is there
+ * stays, so only what seems to be free needs the memory that all share. */
+DEV_FN uint32_t dev_intern(uint64_t own)
+{
+	uint64_t *contexts = dev_tables()->contexts_of;
+	uint32_t at = (uint32_t)(own * 0x9e3779b97f4a7c15ull >> (64u - IGUARD_CONTEXT_BITS));
+
+	at += at == 0;
+	if (own && dev_word_near(&contexts[at]) == own)
+		return at;
+	return iguard_intern(contexts, own);
+}
+
+/* What a context's number means. */
+DEV_FN uint64_t dev_meaning(uint32_t number)
+{
+	uint64_t *at = &dev_tables()->contexts_of[number];
+	uint64_t v = dev_word_near(at);
+
+	return v ? v : dev_word(at);
+}
+
+DEV_FN uint32_t dev_number(uint64_t word)
+{
+	return (uint32_t)(word >> IGUARD_CONTEXT_AT) & (IGUARD_CONTEXTS - 1u);
+}
+
+/* The thread's context. */
+DEV_FN uint64_t dev_own(uint64_t me, const struct state *s)
+{
+	return me & RACE_IGUARD_PLAIN ? dev_meaning(dev_number(me)) : s->own;
+}
+
+/* The thread's word for the state that it is in now. */
+DEV_FN uint64_t dev_renew(uint64_t me, struct state *s)
+{
+	uint64_t was = me & IGUARD_CONTEXT_MASK;
+	uint64_t own = iguard_context_encode(dev_context(me, s));
+	uint32_t context = dev_intern(own);
+
+	s->own = own;
+	me = (me & ~IGUARD_CONTEXT_MASK) | (uint64_t)context << IGUARD_CONTEXT_AT;
+	if (context == 0 && was)
+		DEV_INC64((uint64_t)&dev_tables()->threads_aside);
+	dev_set_now(me, s, context);
+	return me;
+}
+
+DEV_FN bool dev_is_aside(uint64_t me)
+{
+	return (me & IGUARD_CONTEXT_MASK) == 0;
+}
+
+/* Without tables or a number the thread does nothing at all. */
+DEV_FN bool dev_is_out(uint64_t state)
+{
+	return ((const struct state *)state)->launch == 0;
+}
+
+/* Of RACE_IGUARD_PLAIN: the word after so many more barriers. What has no room steps aside for
+ * good. */
+DEV_FN uint64_t dev_move_on(uint64_t me, uint64_t own, uint32_t barriers)
+{
+	struct iguard_context c = iguard_context_decode(own);
+	uint32_t context;
+
+	c.block_clock += barriers;
+	context = dev_intern(iguard_context_encode(c));
+	if (context == 0)
+		DEV_INC64((uint64_t)&dev_tables()->threads_aside);
+	return (me & ~IGUARD_CONTEXT_MASK) | (uint64_t)context << IGUARD_CONTEXT_AT;
+}
+
+/* `state`: 0 with RACE_IGUARD_PLAIN. Without RACE_IGUARD_ORDERS stamps and locks are not
+ * touched. */
+extern "C" __device__ __noinline__ uint64_t __collider_iguard_begin(uint64_t state, uint32_t flags)
+{
+	struct race_iguard_tables *t = dev_tables();
+	struct state *s = (struct state *)state;
+	struct place p = dev_place();
+	uint64_t thread = p.block * p.block_size + p.in_block;
+	uint32_t launch = 0;
+	uint32_t from = flags & RACE_IGUARD_ORDERS ? 0 : offsetof(struct state, own) / 4u;
+
+	if (t && thread <= IGUARD_THREAD_LAST)
+		launch = dev_launch();
+	if (t && launch == 0)
+		DEV_INC64((uint64_t)&t->threads_aside);
+	if (flags & RACE_IGUARD_PLAIN)
+		return launch ? dev_move_on(thread << IGUARD_THREAD_AT | flags, launch, 0) : flags;
+#pragma unroll 1
+	for (uint32_t i = from; i < sizeof(*s) / 4u; i++)
+		((uint32_t *)s)[i] = 0;
+	if (launch == 0)
+		return 0;
+	s->block = (uint32_t)p.block + 1u;
+	s->launch = launch;
+	return dev_renew(thread << IGUARD_THREAD_AT | flags, s);
+}
+
+/* ---- beside the entries ---------------------------------------------------------------------- */
+
+/* The host clears the tables when nothing runs. */
+DEV_FN void dev_mark(void)
+{
+	struct race_iguard_tables *t = dev_tables();
+
+	if (dev_word32(&t->is_ordered))
+		return;
+	dev_store32(&t->is_ordered, 1);
+	if (t->ordered_at)
+		DEV_STORE32(t->ordered_at, 1);
+}
+
+/* block: plus 1; 0: what concerns all. warp: plus 1; 0: the whole block. */
+DEV_FN struct race_iguard_block *dev_block(uint32_t launch, uint32_t block, uint32_t warp)
+{
+	uint64_t key = ((uint64_t)block << 20 | warp << 10 | launch) * 0x9e3779b97f4a7c15ull;
+
+	return &dev_tables()->blocks[key >> 48];
+}
+
+RACE_STATIC_ASSERT(RACE_IGUARD_BLOCKS == 1u << 16, "hashed to 16 bits");
+RACE_STATIC_ASSERT(RACE_IGUARD_SIDES == 1u << 16, "hashed to 16 bits");
+
+DEV_FN void dev_fence(void)
+{
+	asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+#include "device/lanes_gpu.h"
+
+/* Entries of words or of bytes: a kernel that accesses bytes has no use for the others. */
+#define DEV_SCRATCH_BYTES(n, has_bytes) ((n) * ((has_bytes) ? 16u : 4u))
+#define DEV_SCRATCH_FALLS_BACK		false
+#include "device/scratch.h"
+
+#include "entry.h"
+
+#include "fast.h"
+
+/* ---- from an access to its entries ---------------------------------------------------------- */
+
+/* `first`: the entry of its first word, or of its first byte. */
+DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first, uint64_t what64,
+			bool is_shared)
+{
+	uint32_t what = (uint32_t)what64, narrow = RACE_IGUARD_NARROW(what);
+	uint32_t sure = RACE_IGUARD_SURE(what64), all = sure | RACE_IGUARD_MAYBE(what64);
+	struct quick q = {me, state, dev_spans(), is_shared};
+
+	if (what & (RACE_IGUARD_BYTES | RACE_IGUARD_STRONG) || me & RACE_IGUARD_LANES ||
+	    dev_modes() & RACE_IGUARD_MODE_PUBLISHED) {
+		__collider_iguard_entries(me, state, at, first, what64);
+		return;
+	}
+#pragma unroll 1
+	for (uint32_t i = 0; all >> i; i++) {
+		uint64_t entry = first + IGUARD_ENTRY_BYTES * i;
+		uint64_t near = entry;
+		uint32_t mode = MODE_MAYBE;
+
+		if (is_shared)
+			near = (uint32_t)__cvta_generic_to_shared((const void *)entry);
+		if (sure >> i & 1u)
+			mode = dev_try(&q, near, (what & RACE_IGUARD_WRITES) != 0,
+				       RACE_IGUARD_SITE(what) + 1u,
+				       RACE_IGUARD_FOR_ALL(what64) >> i & 1u ? MODE_WARP : 0u);
+
+		if (all >> i & 1u && mode != QUICK_DONE)
+			__collider_iguard_entry(me, state, entry, at + 4u * i, what,
+					       dev_read_bit(at + 4u * i),
+					       mode | MODE_WIDTH * (narrow ? narrow : 4u));
+	}
+}
+
+DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
+{
+	uint64_t first = dev_block_at(at);
+
+	if (first && (uint32_t)what & RACE_IGUARD_BYTES)
+		first = dev_bytes(at, first, true);
+	else if (first)
+		first += at % RACE_HISTORY_PIECE / 4u * IGUARD_ENTRY_BYTES;
+	if (first)
+		dev_entries(me, state, at, first, what, false);
+	else
+		dev_untracked();
+}
+
+#include "shared.h"
+
+extern "C" __device__ __noinline__ void
+__collider_iguard_g(uint64_t me, uint64_t state, uint64_t at,
+							   uint64_t what)
+{
+	if (at && !dev_is_aside(me))
+		dev_global(me, state, at, what);
+}
+
+extern "C" __device__ __noinline__ void
+__collider_iguard_s(uint64_t me, uint64_t state, uint64_t table, uint32_t at, uint64_t what)
+{
+	if (at != 0xffffffffu && !dev_is_aside(me))
+		dev_in_shared(me, state, table, at, what);
+}
+
+extern "C" __device__ __noinline__ void
+__collider_iguard_x(uint64_t me, uint64_t state, uint64_t table, uint64_t at, uint64_t what)
+{
+	const void *p = (const void *)at;
+
+	if (!at || dev_is_aside(me) || __isLocal(p))
+		return;
+	if (__isShared(p))
+		dev_in_shared(me, state, table, (uint32_t)__cvta_generic_to_shared(p), what);
+	else if (__isGlobal(p))
+		dev_global(me, state, at, what);
+	else
+		dev_untracked(); /* shared memory of another block of the cluster */
+}
+
+/* ---- what synchronises ----------------------------------------------------------------------- */
+
+/* Before a barrier: what the thread has goes where those that it meets find it. */
+DEV_FN void dev_arrive(const struct state *s, struct race_iguard_block *b, uint32_t number)
+{
+	const uint32_t *own = (const uint32_t *)&s->stamps;
+	uint32_t locks = iguard_locks_own(&s->locks, s->block);
+
+	dev_mark();
+#pragma unroll 1
+	for (uint32_t i = 0; i < 24u; i += 3u) {
+		if (dev_word32(&b->stamp[i]) < own[i])
+			dev_max32(&b->stamp[i], own[i]);
+		if (dev_word32(&b->stamp[i + 1u]) < own[i + 1u])
+			dev_max32(&b->stamp[i + 1u], own[i + 1u]);
+		if (own[i + 2u] & ~dev_word32(&b->stamp[i + 2u]))
+			dev_or32(&b->stamp[i + 2u], own[i + 2u]);
+	}
+	if (locks)
+		dev_or32(&b->locks[number & 3u], locks);
+}
+
+/* After it. Locks: by number of the barrier; that of two barriers on is made empty: those of two
+ * barriers before were read by all. is_whole: of the block or the warp. */
+DEV_FN void dev_meet(struct state *s, struct race_iguard_block *b, uint32_t number, bool is_whole)
+{
+	struct iguard_stamps all;
+	uint32_t *words = (uint32_t *)&all;
+
+#pragma unroll 1
+	for (uint32_t i = 0; i < 24u; i++)
+		words[i] = dev_word32(&b->stamp[i]);
+	iguard_join_all(&s->stamps, &all);
+	if (!is_whole)
+		return;
+	iguard_locks_meet(&s->locks, dev_word32(&b->locks[number & 3u]));
+	if (dev_word32(&b->locks[(number + 2u) & 3u]))
+		dev_store32(&b->locks[(number + 2u) & 3u], 0);
+}
+
+DEV_FN struct race_iguard_side *dev_side(uint64_t at)
+{
+	return &dev_tables()->sides[(at >> 2) * 0x9e3779b97f4a7c15ull >> 48];
+}
+
+DEV_FN struct iguard_op dev_op(const struct state *s, uint32_t bit, uint32_t op)
+{
+	struct iguard_op o = {s->block, bit, (op & RACE_IGUARD_SYNC_WIDE) != 0,
+			     (op & RACE_IGUARD_SYNC_ACQUIRE) != 0};
+
+	return o;
+}
+
+/* Before a strong write. A location that two launches release through is one that anybody may
+ * have. */
+DEV_FN void dev_write(struct state *s, uint64_t at, uint32_t op)
+{
+	struct race_iguard_side *side = dev_side(at);
+	struct iguard_side *g = (struct iguard_side *)side;
+
+	if (s->stamps.block.released.now) {
+		uint32_t owner = dev_word32(&side->launch);
+
+		if (owner == 0)
+			owner = dev_swap32(&side->launch, 0, s->launch);
+		if (owner && owner != s->launch) {
+			dev_max32(&g->part[1].now, 0xffffffffu);
+			dev_max32(&g->part[1].device_now, 0xffffffffu);
+			dev_max32(&g->owner, 0xffffffffu);
+		}
+	}
+	dev_mark();
+	iguard_strong_write(&s->stamps, g, dev_op(s, 0, op));
+	dev_fence();
+}
+
+/* The bits that races at these words ask for. */
+DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t words)
+{
+	uint32_t bits = 0;
+
+	if (__isShared((const void *)at))
+		at = (uint32_t)__cvta_generic_to_shared((const void *)at);
+#pragma unroll 1
+	for (uint32_t i = 0; i < words; i++)
+		bits |= dev_read_bit(at + 4u * i);
+	return bits;
+}
+
+/* After a strong read. */
+DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
+{
+	uint32_t orders = dev_word32(&dev_tables()->unseen), bits;
+
+	dev_fence();
+	if (orders & RACE_HISTORY_GRID_ORDERS ||
+	    (op & RACE_IGUARD_SYNC_SYSTEM && orders & RACE_HISTORY_HOST_ORDERS)) {
+		iguard_join(&s->stamps.block.seen, iguard_anything());
+		iguard_join(&s->stamps.device.seen, iguard_anything());
+		if (op & RACE_IGUARD_SYNC_ACQUIRE) {
+			iguard_join(&s->stamps.block.own, iguard_anything());
+			iguard_join(&s->stamps.device.own, iguard_anything());
+			iguard_join(&s->stamps.block.released, iguard_anything());
+			iguard_join(&s->stamps.device.released, iguard_anything());
+		}
+	}
+	dev_mark();
+	bits = dev_read_bits(at, RACE_IGUARD_SYNC_WORDS(op));
+	bits |= op & RACE_IGUARD_SYNC_PLACE ? 0 : RACE_READ_FLAG;
+#pragma unroll 1
+	for (uint32_t i = 0; i < RACE_IGUARD_SYNC_ELEMS(op); i++)
+		iguard_strong_read(&s->stamps,
+				  (struct iguard_side *)dev_side(
+					  at + i * RACE_IGUARD_SYNC_WIDTH(op)),
+				  dev_op(s, i ? 0 : bits, op));
+}
+
+/* Section 6.1: a fence of a scope wider than .cta counts as both. */
+DEV_FN void dev_count_fence(struct state *s, bool is_wide)
+{
+	uint32_t wide = (s->fences + (is_wide ? 1u : 0u)) & 63u;
+	uint32_t narrow = ((s->fences >> 6) + 1u) & 63u;
+
+	s->fences = wide | narrow << 6;
+}
+
+/* `op` is a set of RACE_IGUARD_SYNC_*. at: generic; the elements of a vector are operations
+ * each. */
+extern "C" __device__ __noinline__ uint64_t __collider_iguard_sync(uint64_t me, uint64_t state,
+								  uint64_t at, uint32_t op)
+{
+	struct state *s = (struct state *)state;
+	bool is_wide = (op & RACE_IGUARD_SYNC_WIDE) != 0;
+	bool is_release = (op & RACE_IGUARD_SYNC_RELEASE) != 0;
+
+	if (dev_is_out(state))
+		return me;
+	/* Whoever learns of what comes now must not find the thread as it was. */
+	if (op & RACE_IGUARD_SYNC_FENCE || is_release)
+		dev_set_now(me, s, 0);
+	if (op & RACE_IGUARD_SYNC_FENCE) {
+		dev_count_fence(s, is_wide);
+		s->small_fence |= !is_wide && s->stamps.device.near.now < s->stamps.device.seen.now;
+		dev_find_open(s);
+		iguard_fence(&s->stamps, is_wide);
+		iguard_lock_fence(&s->locks, is_wide);
+	}
+	if (is_release)
+		iguard_release(&s->stamps, is_wide);
+	if (op & RACE_IGUARD_SYNC_WRITE && at) {
+		if (!(op & RACE_IGUARD_SYNC_LOCK) && iguard_lock_wrote(&s->locks, at, is_release))
+			dev_store32(&dev_side(at)->bare, s->launch);
+#pragma unroll 1
+		for (uint32_t i = 0; i < RACE_IGUARD_SYNC_ELEMS(op); i++)
+			dev_write(s, at + i * RACE_IGUARD_SYNC_WIDTH(op), op);
+	}
+	if (op & RACE_IGUARD_SYNC_READ && at)
+		dev_read(s, at, op);
+	return dev_renew(me, s);
+}
+
+/* Is what would be a lock none, since it was given back without a release? */
+DEV_FN bool dev_is_bare(const struct state *s, uint64_t at)
+{
+	return dev_word32(&dev_side(at)->bare) == s->launch;
+}
+
+/* After a sum or a strong read: is it the thread's turn? */
+DEV_FN void dev_wait(struct state *s, uint64_t at, uint64_t old, uint64_t added, uint32_t op)
+{
+	if (dev_is_bare(s, at))
+		return;
+	if (op & RACE_IGUARD_SYNC_DRAW && added == 1u)
+		iguard_lock_draw(&s->locks, at, old);
+	else if (op & RACE_IGUARD_SYNC_LOOK || added == 0)
+		iguard_lock_saw(&s->locks, at, old, (op & RACE_IGUARD_SYNC_WIDE) != 0,
+			       (op & RACE_IGUARD_SYNC_ACQUIRE) != 0);
+}
+
+/* After a compare-and-swap or exchange, whose result is `old`; or as dev_wait(), with what was
+ * added in `stored`. */
+extern "C" __device__ __noinline__ uint64_t __collider_iguard_lock(uint64_t me, uint64_t state,
+								  uint64_t at, uint64_t old,
+								  uint64_t wanted, uint64_t stored,
+								  uint32_t op)
+{
+	struct state *s = (struct state *)state;
+	bool is_wide = (op & RACE_IGUARD_SYNC_WIDE) != 0;
+	bool is_acquire = (op & RACE_IGUARD_SYNC_ACQUIRE) != 0;
+	bool is_swap = (op & RACE_IGUARD_SYNC_SWAP) != 0;
+	bool is_bare = false;
+	uint32_t was, entry;
+
+	if (dev_is_out(state) || !at)
+		return me;
+	was = iguard_locks_own(&s->locks, s->block);
+	/* cuda::binary_semaphore takes the one that is there, and leaves 0. */
+	if (is_swap && stored == 0)
+		wanted = old;
+	if (op & (RACE_IGUARD_SYNC_DRAW | RACE_IGUARD_SYNC_LOOK))
+		dev_wait(s, at, old, stored, op);
+	else if (is_swap && old != wanted && old != stored)
+		iguard_lock_join(&s->locks, at, old, is_wide);
+	else if (old != wanted)
+		;
+	else if ((entry = iguard_lock_free(&s->locks, at)))
+		is_bare = iguard_lock_is_bare(entry, (op & RACE_IGUARD_SYNC_RELEASE) != 0);
+	else if (dev_is_bare(s, at))
+		;
+	else if (!is_swap && stored != 0 && stored == wanted - 1u)
+		; /* a semaphore that lets others in, too */
+	else if (stored == wanted)
+		iguard_lock_saw(&s->locks, at, old, is_wide, is_acquire);
+	else if (is_swap && stored > 1u)
+		iguard_lock_begin(&s->locks, at, is_wide, is_acquire);
+	else
+		iguard_lock_try(&s->locks, at, is_wide, is_acquire);
+	if (is_bare)
+		dev_store32(&dev_side(at)->bare, s->launch);
+	return was == iguard_locks_own(&s->locks, s->block) ? me : dev_renew(me, s);
+}
+
+/* Around a barrier of the block: before it (is_behind 0) and after it. */
+extern "C" __device__ __noinline__ uint64_t __collider_iguard_barrier(uint64_t me, uint64_t state,
+								     uint32_t is_behind)
+{
+	struct state *s = (struct state *)state;
+
+	if (me & RACE_IGUARD_PLAIN)
+		return is_behind && !dev_is_aside(me) ? dev_move_on(me, dev_own(me, s), 1) : me;
+	if (dev_is_out(state))
+		return me;
+	if (!is_behind) {
+		if (me & RACE_IGUARD_ORDERS) {
+			dev_set_now(me, s, 0);
+			dev_arrive(s, dev_block(s->launch, s->block, 0), s->block_clock);
+		}
+		return me;
+	}
+	if (me & RACE_IGUARD_ORDERS)
+		dev_meet(s, dev_block(s->launch, s->block, 0), s->block_clock, true);
+	if (me & RACE_IGUARD_LANES)
+		race_lane_begin(dev_row(s), 0);
+	s->block_clock += s->block_clock != 0xffffffffu;
+	s->warp_clock = 0;
+	return dev_renew(me, s);
+}
+
+/* Around bar.warp.sync. With RACE_IGUARD_LANES each lane has a clock; a lane without numbers takes
+ * part in what the others of its warp do together. */
+extern "C" __device__ __noinline__ uint64_t
+__collider_iguard_warp(uint64_t me, uint64_t state, uint32_t mask, uint32_t is_behind)
+{
+	struct state *s = (struct state *)state;
+	struct race_iguard_block *b;
+	bool is_out = dev_is_out(state);
+
+	if (is_behind & RACE_LANES_BEGIN) {
+		race_lane_begin(dev_row(s), 0);
+		return me;
+	}
+	b = dev_block(s->launch, s->block, dev_place().in_block / 32u + 1u);
+	if (!(is_behind & RACE_LANES_AFTER)) {
+		if (!is_out && me & RACE_IGUARD_ORDERS) {
+			dev_set_now(me, s, 0);
+			dev_arrive(s, b, s->warp_meets);
+		}
+		return me;
+	}
+	if (is_behind & RACE_LANES_ROW) {
+		bool is_full = dev_is_full(mask);
+		s->warp_clock = dev_lanes_sync(dev_row(s), mask, is_full);
+		if (is_out)
+			return me;
+		dev_meet(s, b, s->warp_meets, is_full);
+		s->warp_meets += is_full;
+		return dev_renew(me, s);
+	}
+	if (is_out)
+		return me;
+	if (me & RACE_IGUARD_ORDERS)
+		dev_meet(s, b, s->warp_meets, true);
+	s->warp_clock += s->warp_clock != 0xffffffffu;
+	s->warp_meets++;
+	return dev_renew(me, s);
+}

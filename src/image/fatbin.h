@@ -1,0 +1,50 @@
+/*
+ * fatbin.h - inside src/cudart: finding PTX in what nvcc embeds. Pure: no state, no CUDA.
+ */
+#ifndef COLLIDER_IMAGE_FATBIN_H
+#define COLLIDER_IMAGE_FATBIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FATBIN_MAGIC	     0xba55ed50u
+#define FATBIN_WRAPPER_MAGIC 0x466243b1u
+#define FATBIN_TEXT_MAX	     (1ull << 30) /* bytes of one PTX text; more is taken for damage */
+
+/* What __cudaRegisterFatBinary gets. */
+struct fatbin_wrapper {
+	uint32_t magic; /* FATBIN_WRAPPER_MAGIC */
+	/* 1: data is all there is. 2: an -rdc program: data is what the device linker made, and
+	 * parts a NULL-terminated array of the objects' own fat binaries. */
+	uint32_t version;
+	const void *data;
+	const void *const *parts;
+};
+
+enum fatbin_result {
+	FATBIN_FOUND,
+	FATBIN_NO_PTX, /* well-formed, but holds nothing that this device can read */
+	FATBIN_DAMAGED /* see why */
+};
+
+struct fatbin_ptx {
+	char *text;  /* malloc'd, followed by a NUL */
+	size_t size; /* without the NUL */
+	unsigned sm; /* of its .target */
+	char suffix; /* 'a', or 0 */
+};
+
+/* Does a fat binary start here (`size` bytes are readable)? */
+bool fatbin_is(const void *data, size_t size);
+/* Bytes of the fat binary at `data`, its header included; 0: there is none. */
+size_t fatbin_size(const void *data);
+/*
+ * Finds the PTX with the highest target that a device of version `sm` accepts: up to sm, or sm
+ * itself with suffix a; where there is none, that with the lowest one above. Equal ones: the first.
+ * `size` bounds every access. *why (a static text) is set when the result is FATBIN_DAMAGED.
+ */
+enum fatbin_result fatbin_read(const void *data, size_t size, unsigned sm, struct fatbin_ptx *out,
+			       const char **why);
+
+#endif

@@ -1,0 +1,490 @@
+/*
+ * form_log.c - words that many threads access by relaxed atomics: the threads in the order of their
+ * accesses.
+ *
+ * A word's strong accesses that are all morally strong with each other (32 bits, scope gpu or
+ * wider, one device, generic proxy) and pass on nothing but what they observe (relaxed, no fence
+ * before) form a log: chains, positions and observers (write.c) follow from the order. Plain
+ * accesses after all of it stay plain: reads beside it, a write in its place. Anything else expands
+ * the log to the records that it represents (word.c).
+ *
+ * The log is an array of 16-bit numbers, in runs of one site and epoch: 8 bytes a run, 2 a thread,
+ * or 2 for a sequence of neighbouring threads. Of one thread's accesses in one epoch the last is
+ * enough; the log is compacted accordingly each time it has doubled.
+ */
+#include "oracle/shadow/last.h"
+#include "oracle/shadow.h"
+
+struct oracle_log {
+	uint64_t before; /* a weak write before all of it: packed, or 0 */
+	uint32_t n;	 /* of v */
+	uint32_t last;	 /* where the last run starts */
+	uint8_t device;
+	uint8_t compact_at; /* log2 of n */
+	uint16_t v[];
+};
+
+/* A run, as it lies in v: then either `count` low halves of actors, or the first of neighbours. */
+enum { RUN_ACTOR, RUN_EPOCH, RUN_SITE, RUN_COUNT, RUN_UNITS };
+
+#define NEIGHBOURS 0x8000u /* in RUN_COUNT */
+#define COUNT_MAX  0x7fffu
+
+_Static_assert(ORACLE_EPOCH_BITS <= 16 && ORACLE_SITE_BITS <= 16, "fit a run");
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+#define HEAD (offsetof(struct oracle_log, v) / 2)
+
+/* The capacity for n numbers: full pieces of memory, at most a quarter more. */
+static uint32_t room_for(uint32_t n)
+{
+	const uint32_t head = (uint32_t)HEAD + 4 /* malloc's */;
+	uint32_t step = n < 64 ? 8 : 1u << (29 - __builtin_clz(n));
+
+	return ((n + head + step - 1) & ~(step - 1)) - head;
+}
+
+static size_t bytes_for(uint32_t n)
+{
+	return (HEAD + room_for(n)) * 2;
+}
+
+static struct oracle_log *log_of(const struct oracle_cell *c)
+{
+	return (struct oracle_log *)(uintptr_t)c->w;
+}
+
+static struct oracle_log *log_new(struct oracle *o, uint64_t before, uint32_t device)
+{
+	struct oracle_log *l = oracle_mem_new(o, bytes_for(RUN_UNITS + 1));
+
+	l->before = before;
+	l->device = (uint8_t)device;
+	l->compact_at = o->opt.is_tiny ? 3 : 6;
+	return l;
+}
+
+static struct oracle_known_log *known_log(struct oracle *o, const struct oracle_log *l)
+{
+	return &o->known_logs[(uintptr_t)l / 64 % ORACLE_KNOWN_LOGS];
+}
+
+/* Forgets what is known about a log that is being freed. */
+static void unknow(struct oracle *o, const struct oracle_log *l)
+{
+	struct oracle_known_log *k = known_log(o, l);
+
+	if (k->log == l)
+		k->log = NULL;
+}
+
+void oracle_log_free(struct oracle *o, struct oracle_cell *c)
+{
+	struct oracle_log *l = log_of(c);
+
+	unknow(o, l);
+	oracle_mem_free(o, l, bytes_for(l->n < RUN_UNITS + 1 ? RUN_UNITS + 1 : l->n));
+	c->w = 0;
+}
+
+/* Room for `more` numbers. */
+static struct oracle_log *log_grow(struct oracle *o, struct oracle_cell *c, uint32_t more)
+{
+	struct oracle_log *l = log_of(c);
+	size_t from = bytes_for(l->n < RUN_UNITS + 1 ? RUN_UNITS + 1 : l->n);
+	size_t to = bytes_for(l->n + more < RUN_UNITS + 1 ? RUN_UNITS + 1 : l->n + more);
+
+	if (from != to) {
+		unknow(o, l);
+		l = oracle_mem_resize(o, l, from, to);
+	}
+	c->w = (uintptr_t)l;
+	return l;
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static void log_push(struct oracle *o, struct oracle_cell *c, uint32_t actor, uint32_t epoch,
+		     uint32_t site)
+{
+	struct oracle_log *l = log_of(c);
+	uint16_t *run = l->v + l->last, low = (uint16_t)actor;
+
+	if (l->n && run[RUN_ACTOR] == actor >> 16 && run[RUN_EPOCH] == epoch &&
+	    run[RUN_SITE] == site && (run[RUN_COUNT] & COUNT_MAX) < COUNT_MAX) {
+		uint32_t count = run[RUN_COUNT] & COUNT_MAX;
+		bool is_one = count == 1 || run[RUN_COUNT] & NEIGHBOURS;
+		if (is_one && run[RUN_UNITS] + count == low) {
+			run[RUN_COUNT] = (uint16_t)(NEIGHBOURS | (count + 1));
+			return;
+		}
+		if (!(run[RUN_COUNT] & NEIGHBOURS)) {
+			l = log_grow(o, c, 1);
+			l->v[l->last + RUN_COUNT]++;
+			l->v[l->n++] = low;
+			return;
+		}
+	}
+	l = log_grow(o, c, RUN_UNITS + 1);
+	l->last = l->n;
+	run = l->v + l->n;
+	run[RUN_ACTOR] = (uint16_t)(actor >> 16);
+	run[RUN_EPOCH] = (uint16_t)epoch;
+	run[RUN_SITE] = (uint16_t)site;
+	run[RUN_COUNT] = 1;
+	run[RUN_UNITS] = low;
+	l->n += RUN_UNITS + 1;
+}
+
+/* A walk over the entries. */
+struct walk {
+	const struct oracle_log *l;
+	const uint16_t *run;
+	uint32_t i, count; /* of the run */
+	uint32_t actor, epoch, site;
+};
+
+static struct walk walk_from(const struct oracle_log *l)
+{
+	return (struct walk){.l = l, .run = l->v};
+}
+
+static uint32_t run_units(const uint16_t *run)
+{
+	return RUN_UNITS + (run[RUN_COUNT] & NEIGHBOURS ? 1 : run[RUN_COUNT]);
+}
+
+static bool walk_next(struct walk *w)
+{
+	if (w->count && ++w->i == w->count) {
+		w->run += run_units(w->run);
+		w->i = w->count = 0;
+	}
+	if (!w->count) {
+		if (w->run == w->l->v + w->l->n)
+			return false;
+		w->count = w->run[RUN_COUNT] & COUNT_MAX;
+		w->epoch = w->run[RUN_EPOCH];
+		w->site = w->run[RUN_SITE];
+	}
+	uint32_t low = w->run[RUN_COUNT] & NEIGHBOURS ? w->run[RUN_UNITS] + w->i
+						      : w->run[RUN_UNITS + w->i];
+	w->actor = (uint32_t)w->run[RUN_ACTOR] << 16 | low;
+	return true;
+}
+
+static bool is_read(const struct oracle *o, uint32_t site)
+{
+	return oracle_site_at(o, site)->a.kind == RACE_OP_READ;
+}
+
+static bool is_red(const struct oracle *o, uint32_t site)
+{
+	return oracle_site_at(o, site)->a.flags & ORACLE_RED;
+}
+
+/* ---- of each thread the last one ------------------------------------------------------------- */
+
+struct entry {
+	uint32_t actor;
+	uint16_t epoch, site;
+	bool is_read, is_gone;
+};
+
+/*
+ * Does y, later and by the same actor in the same epoch, represent x? What is ordered after y is
+ * ordered after x, and a thread that knows y's epoch has observed what x has.
+ */
+static bool stands_for(const struct oracle *o, const struct entry *y, const struct entry *x)
+{
+	const struct oracle_site *s = oracle_site_at(o, x->site), *t = oracle_site_at(o, y->site);
+
+	if (x->actor != y->actor || x->epoch != y->epoch || x->is_read != y->is_read)
+		return false;
+	return s->a.scope == t->a.scope && (is_red(o, x->site) || !is_red(o, y->site));
+}
+
+static void log_compact(struct oracle *o, struct oracle_cell *c)
+{
+	struct oracle_log *l = log_of(c);
+	struct entry *v = NULL;
+	struct oracle_lasts last;
+	uint32_t n = 0, cap = 0;
+
+	for (struct walk w = walk_from(l); walk_next(&w); n++) {
+		if (n == cap) {
+			cap = cap ? cap * 2 : 64;
+			v = base_realloc(v, cap * sizeof(*v));
+		}
+		v[n] = (struct entry){.actor = w.actor,
+				      .epoch = (uint16_t)w.epoch,
+				      .site = (uint16_t)w.site,
+				      .is_read = is_read(o, w.site)};
+	}
+	/* A thread's epochs never fall: its next access of the kind is the one to compare with. */
+	last = oracle_lasts_new(n);
+	for (uint32_t i = n; i-- > 0;) {
+		uint32_t *next = oracle_last_of(&last, v[i].actor, v[i].is_read);
+		v[i].is_gone = *next != UINT32_MAX && stands_for(o, &v[*next], &v[i]);
+		*next = i;
+	}
+	free(last.v);
+
+	struct oracle_cell made = {0};
+	made.w = (uintptr_t)log_new(o, l->before, l->device);
+	for (uint32_t i = 0; i < n; i++)
+		if (!v[i].is_gone)
+			log_push(o, &made, v[i].actor, v[i].epoch, v[i].site);
+	free(v);
+	uint8_t at = l->compact_at;
+	oracle_log_free(o, c);
+	c->w = made.w;
+	l = log_of(c);
+	while (l->n * 2 > 1u << at)
+		at++;
+	l->compact_at = at;
+}
+
+/* ---- is all of it before an access? ---------------------------------------------------------- */
+
+#define REMEMBER_FROM 64u /* numbers; a shorter log is searched each time */
+
+static void remember(struct oracle *o, const struct oracle_log *l, struct oracle_clock *clock,
+		     bool is_write)
+{
+	struct oracle_known_log *k = known_log(o, l);
+
+	oracle_clock_unref(&o->pool, k->clock);
+	k->log = l;
+	k->n = l->n;
+	k->count = l->v[l->last + RUN_COUNT];
+	k->is_write = is_write;
+	k->clock = oracle_clock_ref(clock);
+}
+
+static bool is_remembered(struct oracle *o, const struct oracle_log *l,
+			  const struct oracle_clock *clock, bool is_write)
+{
+	const struct oracle_known_log *k = known_log(o, l);
+
+	return k->log == l && k->clock == clock && k->n == l->n && k->is_write >= is_write &&
+	       k->count == l->v[l->last + RUN_COUNT];
+}
+
+void oracle_known_logs_free(struct oracle *o)
+{
+	for (uint32_t i = 0; i < ORACLE_KNOWN_LOGS; i++)
+		oracle_clock_unref(&o->pool, o->known_logs[i].clock);
+	memset(o->known_logs, 0, sizeof(o->known_logs));
+}
+
+bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
+			  const struct oracle_cell *c, uint32_t word)
+{
+	const struct oracle_log *l = log_of(c);
+	bool is_write = n->acc->kind & RACE_OP_WRITE, is_simple = true;
+	uint32_t site = ORACLE_NO_SITE, warp = ORACLE_NO_WARP, epoch = 0; /* known as a whole */
+	bool is_skipped = false;
+
+	if (n->acc->flags & ORACLE_NC)
+		return false;
+	if (l->before && !oracle_row_is_behind(n, row, l->before, word))
+		return false;
+	if (l->n >= REMEMBER_FROM && is_remembered(n->o, l, n->clock, is_write))
+		return true;
+	for (struct walk w = walk_from(l); walk_next(&w);) {
+		if (w.site != site)
+			is_skipped = !is_write && is_read(n->o, w.site);
+		site = w.site;
+		if (is_skipped || (w.actor >> 5 == warp && w.epoch <= epoch))
+			continue;
+		if (!oracle_row_others(row, word, w.actor & ~31u, 1u << (w.actor & 31)))
+			is_simple = false;
+		else if (!oracle_row_knows(n, w.actor, w.epoch))
+			return false;
+		else if (!n->leaf) {
+			warp = w.actor >> 5;
+			epoch = n->leaf_value;
+		}
+	}
+	if (is_simple && l->n >= REMEMBER_FROM)
+		remember(n->o, l, (struct oracle_clock *)(uintptr_t)row->clock, is_write);
+	return true;
+}
+
+/* ---- an access ------------------------------------------------------------------------------- */
+
+/* Is it one that a log can hold? */
+static bool is_loggable(struct oracle *o, const struct oracle_thread *t, uint32_t actor,
+			const struct oracle_acc *acc, uint64_t address)
+{
+	if (acc->strength != RACE_RELAXED || acc->bytes != 4 || (address & 3) ||
+	    acc->proxy != RACE_PROXY_GENERIC || acc->scope < RACE_SCOPE_GPU || acc->id ||
+	    acc->kind == RACE_OP_WRITE || t->pends ||
+	    acc->flags & ~(ORACLE_RED | ORACLE_SHARED | ORACLE_VOLATILE))
+		return false;
+	if (o->opt.sc == ORACLE_SC_PROGRAM && (t->fence || t->clock->root[ORACLE_FENCES]))
+		return false;
+	return !oracle_misc_of(o, actor);
+}
+
+static bool is_log(const struct oracle_cell *c)
+{
+	return oracle_cell_log(c) != NULL;
+}
+
+/* Is the access after the word's weak ones: `before`, a write, and its reads, if that counts? */
+static bool is_after_weak(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			  const struct oracle_acc *acc, uint64_t address, uint64_t before,
+			  uint64_t reads)
+{
+	struct oracle_row row = {.t = t,
+				 .actor = actor,
+				 .own = t->own,
+				 .clock = t->clock,
+				 .shift = ORACLE_ONE_ACTOR,
+				 .nwords = 1,
+				 .address = address,
+				 .start = address};
+	struct oracle_now n = {.o = o,
+			       .t = t,
+			       .clock = t->clock,
+			       .actor = actor,
+			       .acc = acc,
+			       .leaf_clock = t->clock,
+			       .leaf_warp = ORACLE_NO_WARP};
+	uint32_t word = oracle_word_number(address);
+
+	if (before && !oracle_row_is_behind(&n, &row, before, word))
+		return false;
+	return acc->kind == RACE_OP_READ || oracle_row_reads_behind(&n, &row, reads, word);
+}
+
+/* ... in the usual case, at once: a single thread's write, and no reads? */
+static bool is_after_one(const struct oracle_thread *t, uint32_t actor, uint64_t before,
+			 uint64_t reads)
+{
+	uint32_t by = oracle_packed_actor(before);
+
+	return !reads &&
+	       (!before || (!(before & ORACLE_PACKED_FORM) &&
+			    (by == actor || oracle_tree_get(t->clock->root[ORACLE_HB], by) >=
+						    oracle_packed_epoch(before))));
+}
+
+bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		       const struct oracle_acc *acc, uint64_t address)
+{
+	uint32_t device, site;
+	struct oracle_cell *c;
+	uint64_t before;
+
+	if (!is_loggable(o, t, actor, acc, address))
+		return false;
+	site = oracle_site(o, acc, 0);
+	c = oracle_cell_at(o, address, true);
+	device = oracle_device(o, actor);
+	if (oracle_cell_ext(c) || oracle_cell_strip(c) || !oracle_can_pack(t->own, site) ||
+	    device > UINT8_MAX)
+		return false;
+	if (is_log(c) && (log_of(c)->device != device || log_of(c)->n >= o->opt.max_records))
+		return false;
+	before = is_log(c) ? log_of(c)->before : c->w;
+	if (!is_after_one(t, actor, before, c->r) &&
+	    !is_after_weak(o, t, actor, acc, address, before, c->r))
+		return false;
+	o->words += !(c->w | c->r);
+	if (!is_log(c))
+		c->w = (uintptr_t)log_new(o, before, device);
+	log_push(o, c, actor, t->own, site);
+	if (log_of(c)->n >= 1u << log_of(c)->compact_at)
+		log_compact(o, c);
+	return true;
+}
+
+/* ---- what it stands for ---------------------------------------------------------------------- */
+
+static struct oracle_acc acc_of(const struct oracle_site *s)
+{
+	return (struct oracle_acc){.inst = s->a.inst,
+				   .kind = s->a.kind,
+				   .strength = s->a.strength,
+				   .scope = s->a.scope,
+				   .proxy = s->a.proxy,
+				   .flags = s->a.flags,
+				   .bytes = s->a.bytes};
+}
+
+/* Consecutive lanes of a warp become one record. */
+static bool joins(struct oracle_rec *r, const struct walk *w, uint32_t pos, bool is_write)
+{
+	uint32_t lanes = r->mask ? r->mask : 1u << (r->actor & 31), bit = 1u << (w->actor & 31);
+
+	if (!r->bytes || r->site != w->site || r->epoch != w->epoch ||
+	    (r->actor & ~31u) != (w->actor & ~31u) || bit - 1 < lanes)
+		return false;
+	if (is_write && pos != r->pos + (uint32_t)__builtin_popcount(lanes))
+		return false;
+	r->mask = lanes | bit;
+	r->actor &= ~31u;
+	return true;
+}
+
+static void push_rec(struct oracle *o, struct oracle_ext *e, struct oracle_rec *r)
+{
+	if (!r->bytes)
+		return;
+	if (r->chain)
+		r->chain->refs++;
+	oracle_list_push(o, &e->list[ORACLE_STRONG], r);
+}
+
+uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracle_ext *e,
+			   uint64_t word)
+{
+	struct oracle_chain *chain = NULL;
+	struct oracle_rec r = {0};
+	uint32_t pos = 0, writer = 0, writer_site = 0; /* pos: of the next write */
+	uint64_t before = log_of(c)->before;
+
+	e->same_address = word;
+	e->same_bytes = 4;
+	e->same_place = log_of(c)->device + 1u;
+	e->are_sys = true;
+	for (struct walk w = walk_from(log_of(c)); walk_next(&w);) {
+		bool is_write = !is_read(o, w.site);
+		e->are_sys &= oracle_site_at(o, w.site)->a.scope == RACE_SCOPE_SYS;
+		if (pos && !is_red(o, w.site))
+			oracle_chain_add(o, chain, pos - 1, w.actor, w.epoch, is_write);
+		if (is_write && !chain) {
+			chain = oracle_chain_new(o);
+			chain->refs++;
+		}
+		if (!joins(&r, &w, pos, is_write)) {
+			push_rec(o, e, &r);
+			r = (struct oracle_rec){.actor = w.actor,
+						.epoch = w.epoch,
+						.site = w.site,
+						.pos = is_write ? pos : 0,
+						.bytes = ORACLE_PLAIN_BYTES,
+						.chain = is_write ? chain : NULL};
+		}
+		if (!is_write)
+			continue;
+		writer = w.actor;
+		writer_site = w.site;
+		pos++;
+	}
+	push_rec(o, e, &r);
+	if (chain) {
+		struct oracle_acc acc = acc_of(oracle_site_at(o, writer_site));
+		struct oracle_link link = {chain, pos - 1};
+		struct oracle_write *w = oracle_write_new(o, writer, &acc, word, &link);
+		oracle_ext_from(o, e, ORACLE_PLAIN_BYTES, w);
+		oracle_write_unref(o, w);
+		oracle_chain_unref(o, chain);
+	}
+	oracle_log_free(o, c);
+	return before;
+}

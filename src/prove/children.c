@@ -1,0 +1,250 @@
+/*
+ * children.c - the kernels of a PTX text, each analysed in a child of its own (prove.h).
+ *
+ * A solver may need any time and memory, so the child has limits and is killed at them: its kernel
+ * becomes "could not prove". Children run side by side, as many as the machine has processors.
+ *
+ * Costs: a fork per kernel; the parsed text is shared by copy-on-write.
+ */
+#define _GNU_SOURCE
+#include "prove/check.h"
+#include "ptx/ptx.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_CHILDREN 64
+/*
+ * The child ends its queries at its limit of processor time itself, and is killed a little later.
+ * On the clock on the wall it gets much more: a busy machine must not change a verdict.
+ */
+#define GRACE_MS 2000
+#define MAX_WAIT 60
+
+struct job {
+	struct ptx_func *f;
+	pid_t pid;
+	int fd;
+	struct base_buf got;
+	uint64_t deadline;
+	bool is_killed;
+	size_t kernel;
+	struct wire_job wire;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void run_child(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
+		      int fd)
+{
+	struct rlimit mem = {(rlim_t)o->memory_mb << 20, (rlim_t)o->memory_mb << 20};
+	struct rlimit no_core = {0, 0};
+	rlim_t seconds = (o->timeout_ms + GRACE_MS + 999) / 1000;
+	struct rlimit cpu = {seconds, seconds};
+	struct base_arena arena = {0};
+	struct race_proof k = {0};
+	struct base_buf out = {0};
+	size_t done = 0;
+
+	if (o->memory_mb)
+		setrlimit(RLIMIT_AS, &mem);
+	setrlimit(RLIMIT_CORE, &no_core);
+	setrlimit(RLIMIT_CPU, &cpu);
+	prove_kernel(m, f, o, &arena, &k);
+	prove_wire_write(&k, &out);
+	while (done < out.n) {
+		ssize_t n = write(fd, out.p + done, out.n - done);
+		if (n < 0 && errno != EINTR)
+			_exit(BASE_EXIT_INTERNAL);
+		if (n > 0)
+			done += (size_t)n;
+	}
+	_exit(0);
+}
+
+/* Starts the child of one kernel. False: no process or pipe to be had. */
+static bool start(struct job *j, struct ptx_module *m, const struct prove_options *o)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return false;
+	fflush(NULL);
+	j->pid = fork();
+	if (j->pid < 0) {
+		close(fds[0]);
+		close(fds[1]);
+		return false;
+	}
+	if (!j->pid) {
+		close(fds[0]);
+		run_child(m, j->f, o, fds[1]);
+	}
+	close(fds[1]);
+	j->fd = fds[0];
+	j->deadline = now_ms() + MAX_WAIT * (uint64_t)o->timeout_ms + GRACE_MS;
+	return true;
+}
+
+static void unproven(struct race_proofs *r, struct job *j, const char *text)
+{
+	struct race_proof k = {.verdict = RACE_VERDICT_UNPROVEN};
+	struct race_problem p = {.text = text, .file = "", .ptx_line = j->f->line};
+
+	p.cause = j->is_killed ? RACE_CAUSE_TIMEOUT : RACE_CAUSE_CRASH;
+
+	k.name = base_strndup(&r->arena, j->f->name.p, j->f->name.n);
+	k.name_shown = race_demangle(&r->arena, k.name);
+	base_vec_push(&k.problems, p);
+	r->kernels.v[j->kernel] = k;
+}
+
+/* Would another run say the same? Not where time ran out. */
+static bool is_settled(const struct race_proof *k)
+{
+	for (size_t i = 0; i < k->problems.n; i++)
+		if (k->problems.v[i].cause != RACE_CAUSE_OTHER)
+			return false;
+	return !k->counts.gave_up;
+}
+
+static void finish(struct race_proofs *r, struct job *j)
+{
+	int status = 0;
+
+	close(j->fd);
+	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	/* At its limit of processor time a process gets a signal, SIGKILL at the hard one. */
+	j->is_killed |=
+		WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
+	if (!prove_wire_read(&r->arena, j->got.p, j->got.n, &r->kernels.v[j->kernel]))
+		unproven(r, j,
+			 j->is_killed ? "the time limit was reached"
+				      : "the analysis died, perhaps at its memory limit");
+	else if (j->wire.o->cache && is_settled(&r->kernels.v[j->kernel]))
+		prove_wire_keep(&j->wire, j->got.p, j->got.n);
+	base_buf_free(&j->got);
+	j->pid = 0;
+}
+
+/* Waits for any child to say something or to reach its limit. */
+static void serve(struct race_proofs *r, struct job *jobs, unsigned n)
+{
+	struct pollfd fds[MAX_CHILDREN];
+	char chunk[65536];
+
+	for (unsigned i = 0; i < n; i++)
+		fds[i] = (struct pollfd){.fd = jobs[i].pid ? jobs[i].fd : -1, .events = POLLIN};
+	poll(fds, n, 100);
+	for (unsigned i = 0; i < n; i++) {
+		struct job *j = &jobs[i];
+		if (!j->pid)
+			continue;
+		if (!j->is_killed && now_ms() > j->deadline) {
+			kill(j->pid, SIGKILL);
+			j->is_killed = true;
+		}
+		if (!fds[i].revents)
+			continue;
+		ssize_t got = read(j->fd, chunk, sizeof(chunk));
+		if (got > 0)
+			base_buf_put(&j->got, chunk, (size_t)got);
+		else if (got == 0 || errno != EINTR)
+			finish(r, j);
+	}
+}
+
+static bool is_wanted(const struct ptx_func *f, const struct prove_options *o,
+		      struct base_arena *arena)
+{
+	if (!f->is_entry || f->is_proto)
+		return false;
+	const char *name = base_strndup(arena, f->name.p, f->name.n);
+	if (o->only_launched && !launches_has(o, name))
+		return false;
+	if (!o->kernel)
+		return true;
+	return strstr(name, o->kernel) || strstr(race_demangle(arena, name), o->kernel);
+}
+
+static void run_all(struct race_proofs *r, struct ptx_module *m, const struct prove_options *o,
+		    struct wire_job wire)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned width = cpus < 1 ? 1 : cpus > MAX_CHILDREN ? MAX_CHILDREN : (unsigned)cpus;
+	struct job jobs[MAX_CHILDREN] = {0};
+	struct ptx_item *next = m->first;
+
+	for (;;) {
+		unsigned busy = 0;
+		for (unsigned i = 0; i < width; i++) {
+			while (!jobs[i].pid && next) {
+				struct ptx_item *it = next;
+				next = next->next;
+				if (it->kind != PTX_ITEM_FUNC || !is_wanted(it->func, o, &r->arena))
+					continue;
+				struct race_proof k = {0};
+				jobs[i] = (struct job){.f = it->func, .kernel = r->kernels.n};
+				jobs[i].wire = wire;
+				jobs[i].wire.kernel =
+					base_strndup(&r->arena, it->func->name.p, it->func->name.n);
+				bool is_known = prove_wire_recall(&r->arena, &jobs[i].wire, &k);
+				base_vec_push(&r->kernels, k);
+				if (is_known)
+					continue;
+				/* where one is, more will be */
+				if (r->kernels.n > 1)
+					prove_smt_warm();
+				if (!start(&jobs[i], m, o)) {
+					jobs[i].pid = 0;
+					unproven(r, &jobs[i], "no process could be started");
+				}
+			}
+			busy += jobs[i].pid != 0;
+		}
+		if (!busy)
+			return;
+		serve(r, jobs, width);
+	}
+}
+
+int prove_text(const char *file, const char *text, size_t size, const struct prove_options *o,
+	       struct race_proofs *out, struct base_sink *sink)
+{
+	struct base_arena arena = {0};
+
+	memset(out, 0, sizeof(*out));
+	out->file = base_strdup(&out->arena, file);
+	for (size_t i = 0; i < o->nassumes; i++) {
+		const char *wrong = prove_check_assume(o->assumes[i], &arena);
+		if (!wrong)
+			continue;
+		base_report(sink, BASE_ERROR, "--assume", (struct base_span){0}, "'%s': %s",
+			    o->assumes[i], wrong);
+		base_arena_free(&arena);
+		return BASE_EXIT_USAGE;
+	}
+	struct ptx_module *m = ptx_parse(&arena, file, text, size, sink);
+	if (!m || sink->errors || ptx_verify(m, sink)) {
+		base_arena_free(&arena);
+		return BASE_EXIT_INPUT;
+	}
+	run_all(out, m, o, (struct wire_job){.text = text, .size = size, .o = o});
+	base_arena_free(&arena);
+	return 0;
+}

@@ -1,0 +1,237 @@
+/*
+ * sync.c - barriers with numbers or made of atomics, and copies that a thread must wait for (ir.h).
+ *
+ * cooperative_groups' grid_group::sync() is inlined even without optimisation: barrier 0, one
+ * atomic operation of thread 0, a loop that reads until all blocks have come, barrier 0. It is
+ * recognised by its place in CUDA's header, which .loc names: the second barrier is one of the
+ * whole grid, and the accesses to the counter between the two are the library's.
+ *
+ * A cp.async may write at any time up to the thread's next wait (PTX ISA 9.7.9.25). Where each way
+ * from it comes to a wait before a barrier or an end, it is an access of its phase like others.
+ *
+ * Misses: grid.sync() without line numbers (its pairs are then potential alarms, for the atomics);
+ * copies that are under way across a barrier (pipelines): could not prove.
+ */
+#define _GNU_SOURCE
+#include "prove/eval.h"
+
+#include <string.h>
+
+static bool is_at(const struct ir *ir, const struct ir_step *st, const char *file)
+{
+	const struct ptx_loc *l = st->at ? ptx_near_loc(st->at) : NULL;
+	size_t n = strlen(file);
+
+	/* the barrier may be in a function of its own: where that is called counts */
+	for (uint32_t c = st->call; l; c = ir->calls.v[c].outer) {
+		ptx_each_item(ir->m, it)
+		{
+			if (it->kind == PTX_ITEM_FILE && it->file_id == l->file &&
+			    it->file_name.n >= n &&
+			    !memcmp(it->file_name.p + it->file_name.n - n, file, n))
+				return true;
+		}
+		l = c && ir->calls.v[c].at ? ptx_near_loc(ir->calls.v[c].at) : NULL;
+	}
+	return false;
+}
+
+static void take_way(struct ir_block *b, unsigned way)
+{
+	b->succ[0] = b->succ[way];
+	b->nsucc = 1;
+	b->end = IR_JUMP;
+	b->cond = IR_NONE;
+}
+
+/* The loop between steps `from` and `to` that waits for the other blocks is over some time. */
+static void leave_waiting(struct ir *ir, size_t from, size_t to)
+{
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		struct ir_block *x = &ir->blocks.v[b];
+		if (x->first <= from || x->first > to || x->end != IR_BRANCH)
+			continue;
+		for (unsigned k = 0; k < 2 && x->nsucc == 2; k++)
+			if (x->succ[k] <= b)
+				take_way(x, !k);
+	}
+}
+
+static bool leads_to_trap(const struct ir *ir, uint32_t b)
+{
+	for (unsigned i = 0; i < 8 && ir->blocks.v[b].end == IR_JUMP; i++)
+		b = ir->blocks.v[b].succ[0];
+	return ir->blocks.v[b].end == IR_TRAP;
+}
+
+/* grid_group::sync() traps where the launch isn't cooperative: the contract says that it is. */
+static void leave_check(struct ir *ir)
+{
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		struct ir_block *x = &ir->blocks.v[b];
+		struct ir_step at = {.at = x->at};
+		if (x->end != IR_BRANCH || !is_at(ir, &at, "/cooperative_groups.h"))
+			continue;
+		for (unsigned k = 0; k < 2 && x->nsucc == 2; k++)
+			if (leads_to_trap(ir, x->succ[k]))
+				take_way(x, !k);
+	}
+}
+
+/* Steps in the order of the text: that is the library's own order. */
+void prove_ir_find_grid_syncs(struct ir *ir)
+{
+	static const char header[] = "cooperative_groups/details/sync.h";
+	size_t first = SIZE_MAX, atomic = SIZE_MAX;
+
+	for (size_t i = 0; i < ir->steps.n; i++) {
+		struct ir_step *st = &ir->steps.v[i];
+		bool is_barrier = st->kind == IR_BARRIER && st->imm == IR_RANK_CTA;
+		bool is_atomic = st->kind == IR_ACCESS && st->mem->kind == RACE_OP_RMW;
+		if ((!is_barrier && !is_atomic) || !is_at(ir, st, header)) {
+			if (is_barrier)
+				first = atomic = SIZE_MAX;
+			continue;
+		}
+		if (is_atomic && first != SIZE_MAX && st->mem->strength == RACE_RELEASE &&
+		    st->mem->scope == RACE_SCOPE_GPU)
+			atomic = i;
+		if (!is_barrier)
+			continue;
+		if (atomic != SIZE_MAX) {
+			st->imm = IR_RANK_GRID;
+			leave_waiting(ir, first, i);
+			leave_check(ir);
+			for (size_t k = first + 1; k < i; k++) {
+				struct ir_step *x = &ir->steps.v[k];
+				if (x->kind == IR_ORDER)
+					x->kind = IR_NOTHING;
+				if (x->kind == IR_ACCESS && x->mem->strength != RACE_WEAK)
+					x->kind = x->dst == IR_NONE ? IR_NOTHING : IR_VAR;
+			}
+			first = atomic = SIZE_MAX;
+		} else {
+			first = i;
+		}
+	}
+}
+
+/* ---- numbers ----------------------------------------------------------------------------- */
+
+/* The barrier that ends block b, or NULL. */
+static struct ir_step *barrier_of(struct ir *ir, uint32_t b)
+{
+	const struct ir_block *x = &ir->blocks.v[b];
+	struct ir_step *st = x->n ? &ir->steps.v[x->first + x->n - 1] : NULL;
+
+	return st && st->kind == IR_BARRIER ? st : NULL;
+}
+
+/* Its number, or IR_NUMBERS where that isn't known. */
+static uint64_t number_of(const struct ev *e, const struct ir_step *st, uint32_t b)
+{
+	const struct ex *v = e->arg[b];
+
+	if (st->src[0] == IR_NONE)
+		return 0;
+	return v && v->op == EX_CONST && v->imm < IR_NUMBERS ? v->imm : IR_NUMBERS;
+}
+
+/* Does it wait for all threads of the CTA, whose warps count as whole ones (9.7.13.1)? */
+static bool waits_for_all(const struct ir_step *st, const struct ex_launch *l)
+{
+	uint64_t n = (uint64_t)l->dim[0] * l->dim[1] * l->dim[2];
+
+	return !st->threads || (n && st->threads == (n + 31) / 32 * 32);
+}
+
+/*
+ * What a barrier orders is sure only where its number is known, and all that has this number waits
+ * for all threads: an arrival, or a barrier of fewer, may complete it instead of a thread.
+ */
+void prove_ev_settle_barriers(struct ev *e)
+{
+	struct ir *ir = e->ir;
+	bool is_partial[IR_NUMBERS + 1] = {false};
+
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
+		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
+		const struct ir_step *st = barrier_of(ir, ir->rpo[i]);
+		if (st && !waits_for_all(st, &e->pool->launch))
+			is_partial[number_of(e, st, ir->rpo[i])] = true;
+		if (st && number_of(e, st, ir->rpo[i]) == IR_NUMBERS)
+			is_partial[IR_NUMBERS] = true;
+		for (uint32_t k = b->first; k < b->first + b->n; k++)
+			if (ir->steps.v[k].kind == IR_ORDER && ir->steps.v[k].imm)
+				is_partial[ir->steps.v[k].imm - IR_PARTIAL] = true;
+	}
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
+		struct ir_step *st = barrier_of(ir, ir->rpo[i]);
+		if (st && st->imm == IR_RANK_CTA &&
+		    (is_partial[IR_NUMBERS] || is_partial[number_of(e, st, ir->rpo[i])]))
+			st->kind = IR_ORDER;
+	}
+}
+
+/* ---- copies ----------------------------------------------------------------------------- */
+
+struct walk {
+	struct ir *ir;
+	bool *seen;
+	const bool *is_shared; /* by step */
+	bool is_late;
+	const struct ptx_stmt
+		*touch; /* an access of the thread itself to shared memory meanwhile */
+};
+
+/* From step i of block b on: is the copy surely waited for? */
+static void follow(struct walk *w, uint32_t b, uint32_t i)
+{
+	const struct ir_block *x = &w->ir->blocks.v[b];
+
+	for (; i < x->first + x->n; i++) {
+		const struct ir_step *st = &w->ir->steps.v[i];
+		if (st->kind == IR_WAIT)
+			return;
+		if (st->kind == IR_BARRIER || st->kind == IR_WARP_BARRIER)
+			w->is_late = true;
+		if (w->is_shared[i] && !st->mem->is_async)
+			w->touch = st->at;
+	}
+	if (x->end == IR_EXIT)
+		w->is_late = true;
+	for (uint32_t k = 0; k < x->nsucc && !w->is_late; k++) {
+		uint32_t s = x->succ[k];
+		if (!w->seen[s]) {
+			w->seen[s] = true;
+			follow(w, s, w->ir->blocks.v[s].first);
+		}
+	}
+}
+
+void prove_ir_check_copies(struct ir *ir, const bool *is_shared)
+{
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		const struct ir_block *x = &ir->blocks.v[b];
+		for (uint32_t i = x->first; i < x->first + x->n && x->is_reached; i++) {
+			const struct ir_step *st = &ir->steps.v[i];
+			if (st->kind != IR_ACCESS || !st->mem->is_async ||
+			    st->mem->kind != RACE_OP_WRITE)
+				continue;
+			struct walk w = {.ir = ir, .is_shared = is_shared};
+			w.seen = BASE_NEWN(ir->arena, bool, ir->blocks.n);
+			follow(&w, b, i + 1);
+			if (w.is_late)
+				prove_ir_problem(
+					ir, st->at,
+					"a copy that may be under way at a barrier or at the "
+					"end is not modelled");
+			else if (w.touch)
+				prove_ir_problem(
+					ir, w.touch,
+					"an access while the thread's copy of PTX line %u is "
+					"under way is not modelled",
+					st->at->line);
+		}
+	}
+}

@@ -1,0 +1,692 @@
+/*
+ * eval.c - one kernel evaluated symbolically (eval.h).
+ *
+ * Blocks are visited in reverse post-order. A register with one definition has one value; registers
+ * with several definitions and the bytes of private memory are cells with a value per block, merged
+ * by the conditions of the edges (gated SSA). At a loop's header, cells that the body changes get
+ * the values that loop.c guesses. The guesses, the cells that change, and which memory the kernel
+ * writes are checked at the end, and the whole is done again until nothing changes.
+ *
+ * An access whose address is a choice between objects becomes one access for each of them. One of
+ * private memory with an index of run time reads and writes the elements that the index's bounds
+ * leave, where those are few.
+ *
+ * Misses: other private arrays with an index that isn't constant are forgotten when written, and
+ * reading them gives a new value; objects above MAX_TRACKED bytes aren't tracked.
+ * Costs: a turn is linear in steps plus blocks times cells; three to six turns are usual.
+ */
+#include "prove/eval.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TRACKED 4352 /* parameters, at most 4,096 bytes, and some more */
+#define MAX_CELLS   16384
+#define MAX_TURNS   40
+
+static uint32_t counters_of(const struct ev *e, uint32_t block, const struct ex **a)
+{
+	uint32_t n = 0;
+
+	for (uint32_t l = e->ir->blocks.v[block].loop; l != IR_NONE && n < 8;
+	     l = e->ir->loops[l].parent)
+		a[n++] = e->loops[l].ctr;
+	return n;
+}
+
+/* A value of which nothing is known; `which` distinguishes several of one step. */
+static const struct ex *fresh(struct ev *e, uint32_t block, uint32_t step, unsigned which,
+			      unsigned w)
+{
+	const struct ex *a[8];
+	uint32_t n = counters_of(e, block, a);
+
+	return prove_ex_leaf(e->pool, EX_VAR, w, (uint64_t)which << 32 | step, EX_THREAD,
+			     prove_ex_full(w), (struct ex_args){.n = n, .a = a});
+}
+
+/* ---- cells ---------------------------------------------------------------------------- */
+
+static const struct ex *read_reg(struct ev *e, uint32_t block, uint32_t step, uint32_t r)
+{
+	unsigned w = e->ir->width.v[r];
+	const struct ex *v;
+
+	if (e->cell_of_reg[r] != IR_NONE) {
+		v = e->out[block][e->cell_of_reg[r]].v;
+	} else {
+		uint32_t d = e->ir->def_block[r];
+		v = e->ir->ndefs[r] && prove_ir_dominates(e->ir, d, block) ? e->val[r] : NULL;
+		v = prove_ev_leave(e, v, d, block);
+	}
+	return v ? v : fresh(e, block, step, 1 + r, w);
+}
+
+static void write_reg(struct ev *e, uint32_t block, uint32_t r, const struct ex *v)
+{
+	if (e->cell_of_reg[r] != IR_NONE)
+		e->out[block][e->cell_of_reg[r]] = (struct ev_cell){v, 0};
+	else
+		e->val[r] = v;
+}
+
+static const struct ex *read_byte(struct ev *e, uint32_t block, uint32_t step, unsigned i,
+				  struct ev_cell c)
+{
+	if (!c.v)
+		return fresh(e, block, step, 0x80000000u + i, 8);
+	const struct ex *v = c.v;
+	if (c.at)
+		v = prove_ex_bin(e->pool, EX_LSHR, v, prove_ex_const(e->pool, v->w, 8 * c.at));
+	return prove_ex_un(e->pool, EX_TRUNC, 8, v);
+}
+
+/* Cell `at` of private memory is a byte of a parameter: which, or UINT64_MAX. */
+static uint64_t param_byte(const struct ev *e, uint32_t block, uint64_t at)
+{
+	struct ev_cell c = e->out[block][at];
+
+	return c.v && c.v->op == EX_PARAM ? c.v->imm + c.at : UINT64_MAX;
+}
+
+static const struct ex *read_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t cell,
+				   unsigned n)
+{
+	const struct ev_cell *c = &e->out[block][cell];
+	const struct ex *r = NULL;
+	bool is_one = c[0].v && c[0].v->w >= 8 * (c[0].at + n);
+
+	for (unsigned i = 1; i < n && is_one; i++)
+		is_one = c[i].v == c[0].v && c[i].at == c[0].at + i;
+	if (is_one) {
+		const struct ex *v = c[0].v;
+		if (c[0].at)
+			v = prove_ex_bin(e->pool, EX_LSHR, v,
+					 prove_ex_const(e->pool, v->w, 8 * c[0].at));
+		return prove_ex_un(e->pool, EX_TRUNC, 8 * n, v);
+	}
+	uint64_t param = param_byte(e, block, cell);
+	for (unsigned i = 1; i < n && param != UINT64_MAX; i++)
+		if (param_byte(e, block, cell + i) != param + i)
+			param = UINT64_MAX;
+	if (param != UINT64_MAX) /* a pointer that was copied by halves */
+		return prove_ex_param(e->pool, 8 * n, param);
+	for (unsigned i = 0; i < n; i++) {
+		const struct ex *b =
+			prove_ex_un(e->pool, EX_ZEXT, 8 * n, read_byte(e, block, step, i, c[i]));
+		if (i)
+			b = prove_ex_bin(e->pool, EX_SHL, b, prove_ex_const(e->pool, 8 * n, 8 * i));
+		r = i ? prove_ex_bin(e->pool, EX_OR, r, b) : b;
+	}
+	return r;
+}
+
+/* A guarded store keeps what was there where its guard fails. */
+static void write_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t cell, unsigned n,
+			const struct ex *v, const struct ex *guard)
+{
+	bool is_sure = !guard || (guard->op == EX_CONST && guard->imm);
+
+	if (v && !is_sure)
+		v = prove_ex_ite(e->pool, guard, v, read_bytes(e, block, step, cell, n));
+	for (unsigned i = 0; i < n; i++)
+		e->out[block][cell + i] = (struct ev_cell){v, v ? i : 0};
+}
+
+/* ---- accesses --------------------------------------------------------------------------- */
+
+static bool is_written(const struct ev *e, const struct ev_root *r)
+{
+	if (e->is_all_written || e->may_alias)
+		return e->is_all_written || e->written.n > 0;
+	for (size_t i = 0; i < e->written.n; i++)
+		if (prove_ev_same_root(&e->written.v[i], r) ||
+		    prove_ev_alias(&e->written.v[i], r) != EV_APART)
+			return true;
+	return false;
+}
+
+static void note_write(struct ev *e, const struct ev_root *r)
+{
+	for (size_t i = 0; i < e->writes.n; i++)
+		if (prove_ev_same_root(&e->writes.v[i], r))
+			return;
+	base_vec_push(&e->writes, *r);
+}
+
+static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step,
+				   const struct ev_access *a, const struct ex *addr)
+{
+	unsigned w = 8u * a->mem->bytes;
+
+	if (w > 64)
+		return NULL;
+	if (a->root.kind == EV_ROOT_CONST && a->root.base->op == EX_SYM &&
+	    e->ir->objects.v[a->root.id].kind == IR_OBJ_PARAM && a->off->op == EX_CONST)
+		return prove_ex_param(e->pool, w, e->ir->objects.v[a->root.id].off + a->off->imm);
+	bool is_fixed =
+		a->root.kind == EV_ROOT_CONST ||
+		(!a->is_shared && a->mem->space != IR_SHARED && a->mem->kind == RACE_OP_READ &&
+		 a->mem->strength == RACE_WEAK && !is_written(e, &a->root));
+	if (!is_fixed)
+		return fresh(e, block, step, 0, w);
+	return prove_ex_cload(e->pool, w, addr);
+}
+
+#define MAX_ELEMENTS 16
+
+/* Which elements of n bytes a private access may be to: the first, and how many; none: any. By the
+ * contract it stays within the object, and it lies at a multiple of its size (PTX ISA 5.1). */
+static uint32_t elements(const struct ir_object *o, const struct ex *off, unsigned n,
+			 uint64_t *first)
+{
+	uint64_t lo = off->lo, hi = off->hi;
+
+	if (o->cell == IR_NONE || n > 8 || o->bytes < n)
+		return 0;
+	hi = hi > o->bytes - n ? o->bytes - n : hi;
+	if (off->op != EX_CONST)
+		lo = (lo + n - 1) / n * n;
+	*first = lo;
+	if (hi < lo || (hi - lo) / n >= MAX_ELEMENTS || (off->op != EX_CONST && o->align < n))
+		return 0;
+	return (uint32_t)((hi - lo) / n + 1);
+}
+
+static const struct ex *is_at(struct ev *e, const struct ev_access *a, uint64_t at)
+{
+	return prove_ex_bin(e->pool, EX_EQ, a->off, prove_ex_const(e->pool, a->off->w, at));
+}
+
+/* An element of a structure that was given by value and copied to the stack, and is as it was: what
+ * is read is a part of the parameter. */
+static const struct ex *read_copy(struct ev *e, const struct ev_access *a)
+{
+	const struct ir_object *o = &e->ir->objects.v[a->root.id];
+	uint64_t lo = a->off->lo, hi = a->off->hi, n = a->mem->bytes;
+
+	if (o->cell == IR_NONE || n > 8 || o->bytes < n || a->off->w != 64)
+		return NULL;
+	hi = hi > o->bytes - n ? o->bytes - n : hi;
+	uint64_t first = lo <= hi ? param_byte(e, a->block, o->cell + lo) : UINT64_MAX;
+	for (uint64_t i = lo; i < hi + n && first != UINT64_MAX; i++)
+		if (param_byte(e, a->block, o->cell + i) != first + (i - lo))
+			return NULL;
+	for (uint32_t i = 0; i < e->ir->objects.n && first != UINT64_MAX; i++) {
+		const struct ir_object *p = &e->ir->objects.v[i];
+		if (p->kind != IR_OBJ_PARAM || first < p->off || first >= p->off + p->bytes)
+			continue;
+		const struct ex *base = prove_ex_leaf(e->pool, EX_SYM, 64, i, EX_GRID,
+						      prove_ex_full(64), EX_NO_ARGS);
+		base = prove_ex_bin(e->pool, EX_ADD, base,
+				    prove_ex_const(e->pool, 64, first - p->off - lo));
+		return prove_ex_cload(e->pool, 8 * (unsigned)n,
+				      prove_ex_bin(e->pool, EX_ADD, base, a->off));
+	}
+	return NULL;
+}
+
+static const struct ex *read_private(struct ev *e, const struct ev_access *a)
+{
+	const struct ir_object *o = &e->ir->objects.v[a->root.id];
+	const struct ex *v = NULL;
+	unsigned n = a->mem->bytes;
+	uint64_t first;
+	uint32_t count = elements(o, a->off, n, &first);
+
+	if (count != 1)
+		v = read_copy(e, a);
+	if (v)
+		return v;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ex *x =
+			read_bytes(e, a->block, a->index, o->cell + (uint32_t)(first + i * n), n);
+		v = v ? prove_ex_ite(e->pool, is_at(e, a, first + i * n), x, v) : x;
+	}
+	e->is_from_stack[a->index] |= !v;
+	return v;
+}
+
+static void write_private(struct ev *e, const struct ev_access *a, const struct ex *v,
+			  const struct ex *guard)
+{
+	const struct ir_object *o = &e->ir->objects.v[a->root.id];
+	unsigned n = a->mem->bytes;
+	uint64_t first;
+	uint32_t count = elements(o, a->off, n, &first);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ex *c = count > 1 ? is_at(e, a, first + i * n) : NULL;
+		c = c && guard ? prove_ex_and(e->pool, c, guard) : c ? c : guard;
+		write_bytes(e, a->block, a->index, o->cell + (uint32_t)(first + i * n), n, v, c);
+	}
+	for (uint64_t i = 0; i < o->bytes && !count && o->cell != IR_NONE; i++)
+		e->out[a->block][o->cell + i] = (struct ev_cell){NULL, 0};
+}
+
+/* What is read, or NULL where that isn't known. */
+static const struct ex *private_access(struct ev *e, const struct ev_access *a,
+				       const struct ex *guard)
+{
+	const struct ir_step *st = a->step;
+
+	if (a->mem->kind == RACE_OP_READ)
+		return read_private(e, a);
+	bool has_value = st->src[1] != IR_NONE && a->mem->kind == RACE_OP_WRITE;
+	write_private(e, a, has_value ? read_reg(e, a->block, a->index, st->src[1]) : NULL, guard);
+	return NULL;
+}
+
+static void note_value(struct ev *e, const struct ev_access *a)
+{
+	if (!a->value)
+		return;
+	if (prove_ev_is_private(e, a->value))
+		prove_ir_problem(e->ir, a->step->at,
+				 "an address of the thread's own stack is stored in memory");
+	if (!e->is_shared_known && prove_ev_is_shared_address(e, a->value))
+		e->is_shared_known = e->is_changed = true;
+}
+
+/* One way that an access may go: its address has one base. Gives back what is read, or NULL. */
+static const struct ex *access_at(struct ev *e, struct ev_access *a, const struct ex *addr,
+				  const struct ex *guard)
+{
+	const struct ir_step *st = a->step;
+
+	a->root = prove_ev_find_root(e, addr, (enum ir_space)st->mem->space);
+	a->off = prove_ev_offset(e, addr, &a->root);
+	a->is_shared = st->mem->space == IR_SHARED;
+	if (a->root.kind == EV_ROOT_OBJECT)
+		a->is_shared = e->ir->objects.v[a->root.id].kind == IR_OBJ_SHARED ||
+			       e->ir->objects.v[a->root.id].kind == IR_OBJ_DYNAMIC;
+	if (a->root.kind == EV_ROOT_PRIVATE)
+		return private_access(e, a, guard);
+	if (st->mem->space == IR_LOCAL ||
+	    (a->root.kind == EV_ROOT_UNKNOWN && prove_ev_is_private(e, addr))) {
+		prove_ir_problem(e->ir, st->at, "a local address that is not understood");
+		return NULL;
+	}
+	a->whole = a->off;
+	if (a->is_shared)
+		a->off = prove_ex_un(e->pool, a->off->w > 32 ? EX_TRUNC : EX_ZEXT, 32, a->off);
+	const struct ex *v = NULL;
+	if (st->dst != IR_NONE)
+		v = load_value(e, a->block, a->index, a, addr);
+	if (a->root.kind == EV_ROOT_CONST)
+		return v;
+	if (st->mem->kind != RACE_OP_READ)
+		note_write(e, &a->root);
+	a->guard = e->guard[a->block];
+	if (guard)
+		a->guard = prove_ex_and(e->pool, a->guard, guard);
+	if (a->guard->op != EX_CONST || a->guard->imm)
+		base_vec_push(&e->accesses, *a);
+	return v;
+}
+
+#define MAX_CHOICES 4
+
+/* A choice between pointers makes two ways of an access. */
+static const struct ex *choose(struct ev *e, struct ev_access *a, const struct ex *addr,
+			       const struct ex *guard, unsigned depth)
+{
+	const struct ex *choice = depth < MAX_CHOICES ? prove_ev_find_choice(e, addr) : NULL, *v[2];
+
+	if (!choice)
+		return access_at(e, a, addr, guard);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ex *c = i ? prove_ex_not(e->pool, choice->a[0]) : choice->a[0];
+		v[i] = choose(e, a, prove_ex_replace(e->pool, addr, choice, choice->a[1 + i]),
+			      guard ? prove_ex_and(e->pool, guard, c) : c, depth + 1);
+	}
+	return v[0] && v[1] ? prove_ex_ite(e->pool, choice->a[0], v[0], v[1]) : NULL;
+}
+
+static void do_access(struct ev *e, uint32_t block, uint32_t step)
+{
+	const struct ir_step *st = &e->ir->steps.v[step];
+	struct ev_access a = {.step = st, .mem = st->mem, .block = block, .index = step};
+	const struct ex *addr = read_reg(e, block, step, st->src[0]), *guard = NULL;
+
+	if (st->pred != IR_NONE) {
+		guard = read_reg(e, block, step, st->pred);
+		if (st->is_pred_not)
+			guard = prove_ex_not(e->pool, guard);
+	}
+	if (st->src[1] != IR_NONE)
+		a.value = read_reg(e, block, step, st->src[1]);
+	addr = prove_ex_bin(e->pool, EX_ADD, addr,
+			    prove_ex_const(e->pool, addr->w, (uint64_t)st->mem->off));
+	size_t n = e->accesses.n;
+	const struct ex *v = choose(e, &a, addr, guard, 0);
+	if (e->accesses.n > n)
+		note_value(e, &a);
+	if (st->dst != IR_NONE)
+		write_reg(e, block, st->dst,
+			  v ? v : fresh(e, block, step, 0, e->ir->width.v[st->dst]));
+}
+
+static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
+{
+	const struct ex *v = read_reg(e, block, step, st->src[0]), *size;
+	struct ev_assume a = {.loop = e->ir->blocks.v[block].loop, .block = block, .at = st->at};
+
+	a.index = step;
+	a.kind = (uint8_t)st->imm;
+	a.guard = e->guard[block];
+	switch ((enum ir_assume)st->imm) {
+	case IR_ASSUME_FACT:
+		a.holds = prove_ex_not(
+			e->pool, prove_ex_bin(e->pool, EX_EQ, v, prove_ex_const(e->pool, v->w, 0)));
+		a.fact = prove_ex_or(e->pool, prove_ex_not(e->pool, a.guard), a.holds);
+		break;
+	case IR_ASSUME_DISTINCT:
+		a.value = v;
+		break;
+	case IR_ASSUME_INJECTIVE:
+		a.root = prove_ev_find_root(e, v, IR_GENERIC);
+		a.off = prove_ev_offset(e, v, &a.root);
+		a.count = read_reg(e, block, step, st->src[1]);
+		size = read_reg(e, block, step, st->src[2]);
+		a.bytes = size->op == EX_CONST ? (unsigned)size->imm : 0;
+		break;
+	case IR_ASSUME_TICKET:
+		a.value = v;
+		a.step = read_reg(e, block, step, st->src[1]);
+		a.mem = st->mem;
+		base_vec_push(&e->tickets, a);
+		return;
+	}
+	base_vec_push(&e->assumes, a);
+}
+
+static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
+{
+	const struct ex *x[3] = {NULL, NULL, NULL}, *v = NULL;
+	uint32_t n = 0;
+
+	while (n < 3 && st->src[n] != IR_NONE) {
+		x[n] = read_reg(e, block, step, st->src[n]);
+		n++;
+	}
+	switch ((enum ir_kind)st->kind) {
+	case IR_CONST:
+		v = prove_ex_const(e->pool, st->w, st->imm);
+		break;
+	case IR_SPEC:
+		v = prove_ex_spec(e->pool, (enum prove_ex_spec)st->imm);
+		break;
+	case IR_ADDR:
+		v = prove_ex_leaf(e->pool, EX_SYM, st->w, st->imm, EX_GRID, prove_ex_full(st->w),
+				  EX_NO_ARGS);
+		break;
+	case IR_COPY:
+		v = x[0];
+		break;
+	case IR_PURE:
+		v = prove_ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, prove_ex_full(st->w),
+				  (struct ex_args){.n = n, .a = x});
+		break;
+	case IR_VALUE:
+		if (st->op == EX_ITE)
+			v = prove_ex_ite(e->pool, x[0], x[1], x[2]);
+		else if (n == 1)
+			v = prove_ex_un(e->pool, (enum ex_op)st->op, st->w, x[0]);
+		else
+			v = prove_ex_bin(e->pool, (enum ex_op)st->op, x[0], x[1]);
+		break;
+	default:
+		v = fresh(e, block, step, 0, st->w);
+		break;
+	}
+	write_reg(e, block, st->dst, v);
+}
+
+static void do_step(struct ev *e, uint32_t block, uint32_t step)
+{
+	const struct ir_step *st = &e->ir->steps.v[step];
+
+	if (st->kind == IR_ACCESS)
+		do_access(e, block, step);
+	else if (st->kind == IR_ASSUME)
+		do_assume(e, block, step, st);
+	else if (st->dst != IR_NONE)
+		do_value(e, block, step, st);
+}
+
+/* ---- blocks -------------------------------------------------------------------------------- */
+
+static bool is_back_edge(const struct ev *e, uint32_t from, uint32_t to)
+{
+	return e->ir->blocks.v[from].rpo >= e->ir->blocks.v[to].rpo;
+}
+
+/* One cell where edges meet: its values, chosen by the edges' conditions. */
+static struct ev_cell merge_cell(struct ev *e, uint32_t b, uint32_t cell,
+				 const struct ex *const *conds)
+{
+	const struct ir_block *x = &e->ir->blocks.v[b];
+	struct ev_cell r = {NULL, 0};
+	bool first = true;
+
+	for (uint32_t k = 0; k < x->npred; k++) {
+		uint32_t p = x->pred[k];
+		if (is_back_edge(e, p, b))
+			continue;
+		struct ev_cell c = e->out[p][cell];
+		c.v = prove_ev_leave(e, c.v, p, b);
+		if (first)
+			r = c;
+		else if (c.v == r.v && c.at == r.at)
+			continue;
+		else if (!c.v || !r.v || c.at != r.at || c.v->w != r.v->w)
+			r = (struct ev_cell){NULL, 0};
+		else
+			r.v = prove_ex_ite(e->pool, conds[k], c.v, r.v);
+		first = false;
+		if (!r.v)
+			return r;
+	}
+	return r;
+}
+
+static void enter_block(struct ev *e, uint32_t b)
+{
+	const struct ir_block *x = &e->ir->blocks.v[b];
+	const struct ex **conds = BASE_NEWN(e->arena, const struct ex *, x->npred + 1);
+	uint32_t loop = IR_NONE;
+
+	for (uint32_t k = 0; k < x->npred; k++) {
+		uint32_t p = x->pred[k];
+		if (is_back_edge(e, p, b))
+			continue;
+		const struct ex *t =
+			prove_ex_and(e->pool, prove_ev_path(e, x->idom, p), prove_ev_edge(e, p, b));
+		conds[k] = prove_ev_leave(e, t, p, b);
+	}
+	for (uint32_t l = 0; l < e->ir->nloops; l++)
+		if (e->ir->loops[l].header == b)
+			loop = l;
+	for (uint32_t c = 0; c < e->ncells; c++) {
+		struct ev_cell v = merge_cell(e, b, c, conds);
+		if (loop != IR_NONE)
+			v = prove_ev_header_cell(e, loop, c, v);
+		e->in[b][c] = e->out[b][c] = v;
+	}
+}
+
+static void do_block(struct ev *e, uint32_t b)
+{
+	const struct ir_block *x = &e->ir->blocks.v[b];
+
+	prove_ev_find_guard(e, b);
+	if (x->rpo)
+		enter_block(e, b);
+	for (uint32_t i = 0; i < x->n; i++)
+		do_step(e, b, x->first + i);
+	const struct ir_step *last = x->n ? &e->ir->steps.v[x->first + x->n - 1] : NULL;
+	e->arg[b] = NULL;
+	if (last && (last->kind == IR_BARRIER || last->kind == IR_WARP_BARRIER) &&
+	    last->src[0] != IR_NONE)
+		e->arg[b] = read_reg(e, b, x->first + x->n, last->src[0]);
+	if (x->cond != IR_NONE) {
+		e->cond[b] = read_reg(e, b, x->first + x->n, x->cond);
+		if (x->is_cond_not)
+			e->cond[b] = prove_ex_not(e->pool, e->cond[b]);
+	}
+}
+
+static bool is_covered(const struct ev *e, const struct ev_root *r)
+{
+	for (size_t i = 0; i < e->written.n; i++)
+		if (prove_ev_same_root(&e->written.v[i], r))
+			return true;
+	return false;
+}
+
+/* Which memory is written: what this turn saw must be what it assumed. */
+static void check_writes(struct ev *e)
+{
+	if (e->is_all_written) { /* what it saw came from loads of which nothing was known */
+		e->is_all_written = false;
+		e->is_changed = true;
+		return;
+	}
+	for (size_t i = 0; i < e->writes.n; i++) {
+		if (is_covered(e, &e->writes.v[i]))
+			continue;
+		base_vec_push(&e->written, e->writes.v[i]);
+		e->is_changed = true;
+	}
+}
+
+static void do_turn(struct ev *e)
+{
+	e->accesses.n = 0;
+	e->assumes.n = 0;
+	e->tickets.n = 0;
+	e->writes.n = 0;
+	e->is_changed = false;
+	memset(e->val, 0, e->ir->width.n * sizeof(*e->val));
+	for (uint32_t i = 0; i < e->ir->nrpo; i++)
+		do_block(e, e->ir->rpo[i]);
+	for (uint32_t l = 0; l < e->ir->nloops; l++)
+		prove_ev_loop_conditions(e, l);
+	for (uint32_t l = 0; l < e->ir->nloops; l++)
+		prove_ev_check_loop(e, l);
+	check_writes(e);
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+static void number_cells(struct ev *e)
+{
+	struct ir *ir = e->ir;
+
+	for (uint32_t r = 0; r < ir->width.n; r++)
+		e->cell_of_reg[r] = ir->ndefs[r] > 1 ? e->ncells++ : IR_NONE;
+	for (size_t i = 0; i < ir->objects.n; i++) {
+		struct ir_object *o = &ir->objects.v[i];
+		o->cell = IR_NONE;
+		if (o->kind != IR_OBJ_LOCAL || o->bytes > MAX_TRACKED ||
+		    e->ncells + o->bytes > MAX_CELLS)
+			continue;
+		o->cell = e->ncells;
+		e->ncells += (uint32_t)o->bytes;
+	}
+}
+
+/* Some instruction of the header that has a line. */
+static const struct ptx_stmt *place_of_loop(const struct ir *ir, const struct ir_block *h)
+{
+	for (uint32_t i = h->n; i-- > 0;)
+		if (ir->steps.v[h->first + i].at && ir->steps.v[h->first + i].at->loc)
+			return ir->steps.v[h->first + i].at;
+	return h->at;
+}
+
+static void make_loops(struct ev *e)
+{
+	struct ir *ir = e->ir;
+
+	e->loops = BASE_NEWN(e->arena, struct ev_loop, ir->nloops + 1);
+	e->phi = BASE_NEWN(e->arena, struct ev_phi, (size_t)ir->nloops * e->ncells + 1);
+	for (uint32_t l = 0; l < ir->nloops; l++) {
+		e->loops[l].ctr = prove_ex_leaf(e->pool, EX_CTR, 64, l, EX_GRID, prove_ex_full(64),
+						EX_NO_ARGS);
+		e->loops[l].level = EX_GRID;
+		e->loops[l].at = place_of_loop(ir, &ir->blocks.v[ir->loops[l].header]);
+	}
+}
+
+/* The counter of a loop's last iteration depends on the loops around it, and is as uniform as
+ * what ends it. */
+static void make_last(struct ev *e)
+{
+	const struct ex *a[8];
+
+	for (uint32_t l = 0; l < e->ir->nloops; l++) {
+		uint32_t n = 0;
+		for (uint32_t p = e->ir->loops[l].parent; p != IR_NONE && n < 8;
+		     p = e->ir->loops[p].parent)
+			a[n++] = e->loops[p].ctr;
+		e->loops[l].kexit =
+			prove_ex_leaf(e->pool, EX_KEXIT, 64, l, (enum ex_level)e->loops[l].level,
+				      prove_ex_full(64), (struct ex_args){.n = n, .a = a});
+	}
+}
+
+void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_limits *limits)
+{
+	uint32_t n = (uint32_t)ir->blocks.n;
+
+	memset(e, 0, sizeof(*e));
+	e->ir = ir;
+	e->may_alias = limits->may_alias;
+	e->may_wrap = limits->may_wrap;
+	e->any_grid = limits->any_grid;
+	e->pool = pool;
+	e->arena = pool->arena;
+	e->cell_of_reg = BASE_NEWN(e->arena, uint32_t, ir->width.n + 1);
+	number_cells(e);
+	if ((size_t)n * e->ncells > 8u << 20 || (size_t)ir->nloops * e->ncells > 1u << 20) {
+		prove_ir_problem(ir, NULL,
+				 "the kernel is too large: %u blocks with %u private cells", n,
+				 e->ncells);
+		return;
+	}
+	e->in = BASE_NEWN(e->arena, struct ev_cell *, n);
+	e->out = BASE_NEWN(e->arena, struct ev_cell *, n);
+	for (uint32_t b = 0; b < n; b++) {
+		e->in[b] = BASE_NEWN(e->arena, struct ev_cell, e->ncells + 1);
+		e->out[b] = BASE_NEWN(e->arena, struct ev_cell, e->ncells + 1);
+	}
+	e->val = BASE_NEWN(e->arena, const struct ex *, ir->width.n + 1);
+	e->cond = BASE_NEWN(e->arena, const struct ex *, n);
+	e->arg = BASE_NEWN(e->arena, const struct ex *, n);
+	e->local = BASE_NEWN(e->arena, const struct ex *, n);
+	e->guard = BASE_NEWN(e->arena, const struct ex *, n);
+	make_loops(e);
+	e->is_from_stack = BASE_NEWN(e->arena, bool, ir->steps.n + 1);
+	e->is_all_written = true;
+	size_t problems = ir->problems.n;
+	do {
+		ir->problems.n = problems; /* each turn finds its own again */
+		make_last(e);
+		do_turn(e);
+	} while (e->is_changed && ++e->turn < MAX_TURNS);
+	for (uint32_t l = 0; l < ir->nloops; l++)
+		prove_ev_bound_counter(e, l);
+	if (e->is_changed)
+		prove_ir_problem(ir, NULL, "the values of its loops could not be settled");
+}
+
+void prove_ev_free(struct ev *e)
+{
+	base_vec_free(&e->accesses);
+	base_vec_free(&e->assumes);
+	base_vec_free(&e->tickets);
+	base_vec_free(&e->written);
+	base_vec_free(&e->writes);
+}

@@ -1,0 +1,511 @@
+/*
+ * loop.c - values that a loop carries from one iteration to the next (eval.h).
+ *
+ * A cell that the body leaves as it found it plus a step that is the same in every iteration is an
+ * induction: start + step * counter. Any other one is a function of the counter that isn't known
+ * (EX_PHI) with a level, bounds, and the pair (start, next) from which the queries draw facts.
+ * Everything is guessed first and checked at the end of the turn: a wrong guess is taken back and
+ * the kernel evaluated anew (prove_ev_run).
+ *
+ * One that is multiplied or divided by a power of two in each iteration keeps its leaf, which the
+ * integers need for their facts, and has a closed form beside it for the bit-vectors: the start
+ * shifted by a multiple of the counter.
+ *
+ * One that comes back to its start after two to four iterations (buffers that are exchanged,
+ * stage = (stage + 1) % 3) is a choice by the counter's remainder.
+ *
+ * An induction that a comparison of the loop's exit bounds doesn't wrap before the exit, by the
+ * launch contract; with a step of 1 and a strict comparison that is a fact.
+ */
+#include "prove/eval.h"
+
+#define MAX_WIDENED	   4
+#define MAX_RING_FAILURES  3 /* the start may not have settled */
+#define TURNS_BEFORE_GUESS 2
+
+static struct ev_phi *phi_of(struct ev *e, uint32_t loop, uint32_t cell)
+{
+	return &e->phi[(size_t)loop * e->ncells + cell];
+}
+
+static bool is_byte(const struct ev *e, uint32_t cell)
+{
+	uint32_t nregs = 0;
+
+	for (uint32_t r = 0; r < e->ir->width.n; r++)
+		nregs += e->cell_of_reg[r] != IR_NONE;
+	return cell >= nregs;
+}
+
+/* The counters that a value made in `loop` depends on, innermost first. */
+static uint32_t counters(const struct ev *e, uint32_t loop, const struct ex **a)
+{
+	uint32_t n = 0;
+
+	for (; loop != IR_NONE && n < 8; loop = e->ir->loops[loop].parent)
+		a[n++] = e->loops[loop].ctr;
+	return n;
+}
+
+static unsigned reg_width(const struct ev *e, uint32_t cell)
+{
+	for (uint32_t r = 0; r < e->ir->width.n; r++)
+		if (e->cell_of_reg[r] == cell)
+			return e->ir->width.v[r];
+	return 8;
+}
+
+/* ---- values that come back ----------------------------------------------------------------- */
+
+static const struct ex *remainder_of(struct ev *e, uint32_t loop, unsigned n)
+{
+	const struct ex *ctr = e->loops[loop].ctr;
+
+	return prove_ex_bin(e->pool, EX_UREM, ctr, prove_ex_const(e->pool, ctr->w, n));
+}
+
+static const struct ex *ring_value(struct ev *e, uint32_t loop, const struct ev_phi *p)
+{
+	const struct ex *v = p->ring[p->nring - 1], *r = remainder_of(e, loop, p->nring);
+
+	for (unsigned i = p->nring - 1u; i-- > 0;)
+		v = prove_ex_ite(e->pool,
+				 prove_ex_bin(e->pool, EX_EQ, r, prove_ex_const(e->pool, r->w, i)),
+				 p->ring[i], v);
+	return v;
+}
+
+/* Is what an iteration makes of the value the ring's next one, in each place of the ring? */
+static bool keeps_ring(struct ev *e, uint32_t loop, const struct ev_phi *p, const struct ex *next)
+{
+	const struct ex *r = remainder_of(e, loop, p->nring);
+
+	for (unsigned i = 0; i < p->nring; i++) {
+		const struct ex *x =
+			prove_ex_replace(e->pool, next, r, prove_ex_const(e->pool, r->w, i));
+		if (x != p->ring[(i + 1) % p->nring])
+			return false;
+	}
+	return p->init == p->ring[0];
+}
+
+/* The value is made of itself alone: what is it in the next iterations? */
+static bool find_own_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	const struct ex *v = p->init;
+
+	for (unsigned n = 0; n < EV_MAX_RING; n++) {
+		p->ring[n] = v;
+		v = prove_ex_replace(e->pool, next, p->leaf, v);
+		if (prove_ex_contains(v, e->loops[loop].ctr))
+			return false;
+		if (v == p->init) {
+			p->nring = (uint8_t)(n + 1);
+			return n > 0;
+		}
+	}
+	return false;
+}
+
+/* The value becomes another cell's, that one a third's, until this one comes back. All of them get
+ * their rings at once: what holds of one rests on the others. */
+static bool find_exchange(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	struct ev_phi *member[EV_MAX_RING + 1] = {p};
+	unsigned n = 0;
+
+	do {
+		struct ev_phi *to = NULL;
+		if (n == EV_MAX_RING || !member[n]->init || member[n]->init->w != p->init->w)
+			return false;
+		for (uint32_t c = 0; c < e->ncells && !to; c++) {
+			struct ev_phi *x = phi_of(e, loop, c);
+			if (x->is_modified && !x->is_null && x->leaf == next)
+				to = x;
+		}
+		if (!to || to->is_solved || to->nring || to->ring_failures >= MAX_RING_FAILURES ||
+		    !to->next)
+			return false;
+		next = to->next;
+		member[++n] = to;
+	} while (member[n] != p);
+	for (unsigned i = 0; i < n && n > 1; i++) {
+		member[i]->nring = (uint8_t)n;
+		for (unsigned k = 0; k < n; k++)
+			member[i]->ring[k] = member[(i + k) % n]->init;
+	}
+	return n > 1;
+}
+
+static bool try_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	p->next = next;
+	if (!p->init || p->leaf->op != EX_PHI || p->init->w != next->w ||
+	    (!find_own_ring(e, loop, p, next) && !find_exchange(e, loop, p, next))) {
+		p->nring = 0;
+		return false;
+	}
+	return true;
+}
+
+struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init)
+{
+	struct ev_phi *p = phi_of(e, loop, cell);
+	const struct ex *a[8];
+
+	if (!p->is_modified)
+		return init;
+	if (p->is_null || (!init.v && is_byte(e, cell)))
+		return (struct ev_cell){NULL, 0};
+	unsigned w = init.v ? init.v->w : reg_width(e, cell);
+	if (init.at) { /* a byte inside a value: the first byte decides */
+		struct ev_phi *b = phi_of(e, loop, cell - init.at);
+		if (init.at > cell || !b->leaf || b->leaf->w != w || b->is_null) {
+			p->is_null = true;
+			return (struct ev_cell){NULL, 0};
+		}
+		return (struct ev_cell){b->leaf, init.at};
+	}
+	p->init = init.v;
+	if (p->nring && init.v == p->ring[0]) {
+		p->leaf = ring_value(e, loop, p);
+	} else if (p->is_solved && init.v && init.v->w == p->step->w) {
+		p->leaf = prove_ex_ind(e->pool, (enum prove_ex_ind)p->kind, init.v, p->step,
+				       e->loops[loop].ctr);
+	} else {
+		uint32_t n = counters(e, loop, a);
+		if (p->turns <= TURNS_BEFORE_GUESS || p->range.hi > prove_ex_mask(w))
+			p->range = prove_ex_full(w);
+		struct ex_range r = p->range;
+		p->leaf = prove_ex_leaf(e->pool, EX_PHI, w, (uint64_t)loop * e->ncells + cell,
+					(enum ex_level)p->level, r,
+					(struct ex_args){n, a, p->closed != NULL});
+	}
+	return (struct ev_cell){p->leaf, 0};
+}
+
+/* v - phi where v is a sum with phi in it once; NULL: it isn't. */
+static const struct ex *difference(struct ev *e, const struct ex *v, const struct ex *phi)
+{
+	const struct ex *d;
+
+	if (v == phi)
+		return prove_ex_const(e->pool, v->w, 0);
+	if (v->op != EX_ADD && v->op != EX_SUB)
+		return NULL;
+	d = difference(e, v->a[0], phi);
+	if (d)
+		return prove_ex_bin(e->pool, (enum ex_op)v->op, d, v->a[1]);
+	d = v->op == EX_ADD ? difference(e, v->a[1], phi) : NULL;
+	return d ? prove_ex_bin(e->pool, EX_ADD, d, v->a[0]) : NULL;
+}
+
+struct bound {
+	enum prove_ex_ind kind;
+	bool is_sure; /* the comparison itself keeps a step of 1 from wrapping */
+};
+
+/* Is x the counter, its next value, or the counter plus a constant, perhaps widened? */
+static bool is_counter(const struct ex *x, const struct ex *v, const struct ex *next,
+		       bool is_signed, struct bound *out)
+{
+	out->kind = is_signed ? EX_IND_SIGNED : EX_IND_UNSIGNED;
+	out->is_sure = x == v;
+	while ((x->op == EX_SEXT || x->op == EX_ZEXT) && x != v && x != next) {
+		out->kind = x->op == EX_SEXT ? EX_IND_SIGNED : EX_IND_UNSIGNED;
+		x = x->a[0];
+	}
+	return x == v || x == next || (x->op == EX_ADD && x->a[1]->op == EX_CONST && x->a[0] == v);
+}
+
+/*
+ * Does "the loop goes on" hold the counter below (is_down: above) something? Only terms that must
+ * all hold count; the comparison's type says what doesn't wrap.
+ */
+static bool bounded_by(const struct ex *c, const struct ex *v, const struct ex *next, bool is_down,
+		       struct bound *out)
+{
+	bool is_not = c->op == EX_NOT;
+	const struct ex *t = is_not ? c->a[0] : c;
+
+	if (!is_not && c->op == EX_AND && c->w == 1)
+		return bounded_by(c->a[0], v, next, is_down, out) ||
+		       bounded_by(c->a[1], v, next, is_down, out);
+	if (t->op != EX_ULT && t->op != EX_SLT)
+		return false;
+	/* v < b and !(b < v) hold it below, b < v and !(v < b) above */
+	if (!is_counter(t->a[is_down != is_not], v, next, t->op == EX_SLT, out)) {
+		out->kind = EX_IND_WRAPS;
+		return false;
+	}
+	out->is_sure &= !is_not;
+	return true;
+}
+
+/* Guesses that the value is an induction. */
+static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	const struct ex *step = difference(e, next, p->leaf);
+	struct bound bound = {EX_IND_WRAPS, false};
+
+	if (!step || !p->init || prove_ex_contains(step, e->loops[loop].ctr))
+		return false;
+	bool is_down = prove_ex_is_down(step);
+	bool is_one =
+		step->op == EX_CONST && (step->imm == 1 || step->imm == prove_ex_mask(step->w));
+	if (bounded_by(e->loops[loop].back, p->leaf, next, is_down, &bound)) {
+		bool is_fact = is_one && bound.is_sure;
+		if (!is_fact && e->may_wrap)
+			bound.kind = EX_IND_WRAPS;
+		else
+			e->loops[loop].is_assumed |= !is_fact;
+	}
+	p->is_solved = true;
+	p->step = step;
+	p->kind = (uint8_t)bound.kind;
+	return true;
+}
+
+/* The largest value below a bound in "the loop goes on", or UINT64_MAX. */
+static uint64_t bound_of(const struct ex *c, const struct ex *v, unsigned depth)
+{
+	if (depth > 40)
+		return UINT64_MAX;
+	if ((c->op == EX_ULT || c->op == EX_SLT) && c->a[0] == v && c->a[1]->hi)
+		return c->op == EX_SLT && c->a[1]->hi > prove_ex_mask(v->w) >> 1 ? UINT64_MAX
+										 : c->a[1]->hi - 1;
+	if (c->op == EX_NOT && (c->a[0]->op == EX_ULT || c->a[0]->op == EX_SLT) &&
+	    c->a[0]->a[1] == v && c->a[0]->a[0]->hi <= prove_ex_mask(v->w) >> 1)
+		return c->a[0]->a[0]->hi; /* !(bound < v) */
+	if (c->op == EX_AND && c->w == 1) {
+		uint64_t x = bound_of(c->a[0], v, depth + 1), y = bound_of(c->a[1], v, depth + 1);
+		return x < y ? x : y;
+	}
+	return UINT64_MAX;
+}
+
+/* Bounds that hold by themselves: values that only shrink, or grow by factors below a bound. */
+static struct ex_range range_of(const struct ev *e, uint32_t loop, const struct ev_phi *p,
+				const struct ex *next)
+{
+	const struct ex *v = p->leaf, *x = p->init;
+	struct ex_range r = prove_ex_full(v->w);
+	uint64_t half = prove_ex_mask(v->w) >> 1;
+
+	if (!x || !next || next->w != v->w)
+		return r;
+	bool shrinks = next->n && next->a[0] == v &&
+		       (next->op == EX_LSHR || next->op == EX_AND ||
+			((next->op == EX_UDIV || next->op == EX_UREM) && next->a[1]->lo));
+	bool shrinks_signed =
+		next->n == 2 && next->a[0] == v && x->hi <= half &&
+		(next->op == EX_ASHR || (next->op == EX_SDIV && next->a[1]->op == EX_CONST &&
+					 next->a[1]->imm <= half && next->a[1]->imm));
+	if (shrinks || shrinks_signed)
+		r.hi = x->hi;
+	if (next->op == EX_MUL && next->a[0] == v && next->a[1]->op == EX_CONST && x->hi <= half) {
+		uint64_t b = bound_of(e->loops[loop].back, v, 0), c = next->a[1]->imm, top;
+		if (b <= half && c && !__builtin_mul_overflow(b, c, &top) && top <= half) {
+			r.lo = x->lo;
+			r.hi = top > x->hi ? top : x->hi;
+		}
+	}
+	return r;
+}
+
+/* init shifted by `by` bits in each iteration; by the width or more is as much as it can be. */
+static const struct ex *shifted(struct ev *e, enum ex_op op, const struct ex *init, unsigned by,
+				const struct ex *ctr)
+{
+	struct ex_pool *p = e->pool;
+	const struct ex *n = prove_ex_bin(p, EX_MUL, ctr, prove_ex_const(p, ctr->w, by));
+	const struct ex *most = prove_ex_const(p, init->w, init->w);
+	const struct ex *is_small =
+		prove_ex_bin(p, EX_ULT, ctr, prove_ex_const(p, ctr->w, init->w));
+
+	return prove_ex_bin(p, op, init,
+			    prove_ex_ite(p, is_small, prove_ex_un(p, EX_TRUNC, init->w, n), most));
+}
+
+/* The value that is times or shifted by 2^k in each iteration, as a function of the counter. */
+static const struct ex *closed_form(struct ev *e, uint32_t loop, const struct ev_phi *p,
+				    const struct ex *next)
+{
+	static const struct {
+		uint8_t op, closed;
+	} forms[] = {{EX_MUL, EX_SHL}, {EX_UDIV, EX_LSHR}, {EX_ASHR, EX_ASHR}};
+
+	if (!next || !p->init || next->n != 2 || next->a[0] != p->leaf || p->init->w != next->w ||
+	    next->w < 8 || next->a[1]->op != EX_CONST)
+		return NULL;
+	uint64_t c = next->a[1]->imm;
+	for (size_t i = 0; i < BASE_COUNTOF(forms); i++) {
+		if (next->op != forms[i].op)
+			continue;
+		if (next->op != EX_ASHR && (!c || c & (c - 1)))
+			return NULL;
+		unsigned by = next->op == EX_ASHR ? (unsigned)c : (unsigned)__builtin_ctzll(c);
+		return by && by < next->w ? shifted(e, (enum ex_op)forms[i].closed, p->init, by,
+						    e->loops[loop].ctr)
+					  : NULL;
+	}
+	return NULL;
+}
+
+static bool is_within(struct ex_range r, struct ex_range outer)
+{
+	return r.lo >= outer.lo && r.hi <= outer.hi;
+}
+
+/*
+ * The bounds are guessed to be the start's, and widened to what an iteration makes of them until
+ * they hold; where that takes too long, those that hold by themselves remain. Not in the first
+ * turns: a narrow guess would make constants of the comparisons that bound inductions.
+ */
+static void check_range(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	struct ex_range own = range_of(e, loop, p, next), r = prove_ex_full(p->leaf->w);
+
+	if (next && p->init && next->w == p->leaf->w && p->init->w == p->leaf->w) {
+		r.lo = next->lo < p->init->lo ? next->lo : p->init->lo;
+		r.hi = next->hi > p->init->hi ? next->hi : p->init->hi;
+	}
+	if (p->turns <= TURNS_BEFORE_GUESS) {
+		p->range = p->init ? (struct ex_range){p->init->lo, p->init->hi} : r;
+		p->turns++;
+		e->is_changed = true;
+		return;
+	}
+	if (is_within(r, p->range) || is_within(own, p->range))
+		return;
+	if (p->turns < TURNS_BEFORE_GUESS + MAX_WIDENED) {
+		p->range.lo = r.lo < p->range.lo ? r.lo : p->range.lo;
+		p->range.hi = r.hi > p->range.hi ? r.hi : p->range.hi;
+	} else {
+		p->range = p->turns < TURNS_BEFORE_GUESS + 2 * MAX_WIDENED
+				   ? own
+				   : prove_ex_full(p->leaf->w);
+	}
+	if (p->turns < 250)
+		p->turns++;
+	e->is_changed = true;
+}
+
+static void check_unsolved(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	uint8_t level = EX_THREAD;
+
+	if (next && p->init && next->w == p->leaf->w)
+		level = next->level < p->init->level ? next->level : p->init->level;
+	p->next = next;
+	if (level < p->level) {
+		p->level = level;
+		e->is_changed = true;
+	}
+	const struct ex *closed = closed_form(e, loop, p, next);
+	if (closed != p->closed) {
+		p->closed = closed;
+		e->is_changed = true;
+	}
+	check_range(e, loop, p, next);
+}
+
+static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell head,
+		       struct ev_cell next)
+{
+	struct ev_phi *p = phi_of(e, loop, cell);
+
+	if (!p->is_modified) {
+		if (head.v == next.v && (head.at == next.at || !head.v))
+			return;
+		p->is_modified = true;
+		p->level = EX_GRID;
+		e->is_changed = true;
+		return;
+	}
+	if (!head.v)
+		return;
+	bool fits = next.v && next.at == head.at && next.v->w == head.v->w;
+	if (is_byte(e, cell) && !fits) {
+		p->is_null = true;
+		e->is_changed = true;
+		return;
+	}
+	if (head.at)
+		return;
+	if (p->nring) {
+		if (fits && keeps_ring(e, loop, p, next.v))
+			return;
+		p->nring = 0;
+		p->ring_failures++;
+		e->is_changed = true;
+	} else if (p->is_solved) {
+		if (fits && difference(e, next.v, p->leaf) == p->step)
+			return;
+		p->is_solved = false;
+		p->is_failed = true;
+		e->is_changed = true;
+	} else if (!p->is_failed && fits && try_solve(e, loop, p, next.v)) {
+		e->is_changed = true;
+	} else if (p->ring_failures < MAX_RING_FAILURES && fits && try_ring(e, loop, p, next.v)) {
+		e->is_changed = true;
+	} else {
+		check_unsolved(e, loop, p, fits ? next.v : NULL);
+	}
+}
+
+/* Whether the loop goes on in iteration n, with the closed forms put in. */
+static const struct ex *goes_on(struct ev *e, uint32_t loop, uint64_t n)
+{
+	const struct ex *at = prove_ex_const(e->pool, 64, n), *c = e->loops[loop].back;
+
+	for (uint32_t i = 0; i < e->ncells; i++) {
+		const struct ev_phi *p = phi_of(e, loop, i);
+		if (p->closed && p->leaf && p->leaf->op == EX_PHI && prove_ex_contains(c, p->leaf))
+			c = prove_ex_replace(
+				e->pool, c, p->leaf,
+				prove_ex_replace(e->pool, p->closed, e->loops[loop].ctr, at));
+	}
+	return prove_ex_replace(e->pool, c, e->loops[loop].ctr, at);
+}
+
+void prove_ev_bound_counter(struct ev *e, uint32_t loop)
+{
+	bool has_closed = false;
+
+	e->loops[loop].last = EV_MAX_COUNTER;
+	for (uint32_t i = 0; i < e->ncells; i++)
+		has_closed |= phi_of(e, loop, i)->closed && !phi_of(e, loop, i)->is_solved;
+	/* shifted by 64 bits it is what it will always be */
+	for (uint64_t n = 0; n < 64 && has_closed; n++) {
+		const struct ex *c = goes_on(e, loop, n);
+		if (c->op != EX_CONST)
+			return;
+		if (!(c->imm & 1)) {
+			e->loops[loop].last = n;
+			return;
+		}
+	}
+}
+
+void prove_ev_check_loop(struct ev *e, uint32_t loop)
+{
+	const struct ir_loop *l = &e->ir->loops[loop];
+	const struct ir_block *h = &e->ir->blocks.v[l->header];
+
+	for (uint32_t c = 0; c < e->ncells; c++) {
+		struct ev_cell next = {NULL, 0};
+		bool first = true;
+		for (uint32_t k = 0; k < h->npred; k++) {
+			if (!prove_ir_in_loop(l, h->pred[k]))
+				continue;
+			struct ev_cell v = e->out[h->pred[k]][c];
+			v.v = prove_ev_leave(e, v.v, h->pred[k], l->header);
+			if (!first && (v.v != next.v || v.at != next.at))
+				v.v = NULL; /* several ways around that differ */
+			next = v;
+			first = false;
+		}
+		check_cell(e, loop, c, e->in[l->header][c], next);
+	}
+}

@@ -1,0 +1,344 @@
+/*
+ * root.c - which object an address points into, and where in it (eval.h).
+ *
+ * An address is a sum; its base is the one term that is the address of a variable, else the one
+ * pointer among the parameters, else the one pointer that was read from memory. What has none or
+ * two is unknown, and is held to point anywhere.
+ *
+ * A pointer that was read from memory has a *slot*: the place that it was read from. By the
+ * contract the pointers in different slots point to different arrays, as those in different
+ * parameters do, where the slot is a part of the parameters or of a variable, or one place of a
+ * structure that all threads read. A table in memory that threads index (rows of a matrix, nodes
+ * with links) may hold a pointer twice: then only the same slot says the same array.
+ */
+#include "prove/eval.h"
+
+#define MAX_BASES 8
+
+struct bases {
+	const struct ex *v[MAX_BASES];
+	unsigned n;
+	bool is_lost;
+};
+
+static void collect(const struct ev *e, const struct ex *a, struct bases *b, unsigned depth)
+{
+	if (depth > 64 || b->n == MAX_BASES) {
+		b->is_lost = true;
+		return;
+	}
+	switch ((enum ex_op)a->op) {
+	case EX_ADD:
+		collect(e, a->a[0], b, depth + 1);
+		collect(e, a->a[1], b, depth + 1);
+		break;
+	case EX_SUB:
+	case EX_IND:
+	case EX_ZEXT:
+	case EX_TRUNC:
+		collect(e, a->a[0], b, depth + 1);
+		break;
+	case EX_ITE: { /* both sides must have the same base */
+		struct bases x = {0}, y = {0};
+		collect(e, a->a[1], &x, depth + 8);
+		collect(e, a->a[2], &y, depth + 8);
+		if (x.is_lost || y.is_lost || x.n != y.n ||
+		    (x.n && (x.v[0]->imm != y.v[0]->imm || x.v[0]->op != y.v[0]->op))) {
+			b->is_lost = x.n || y.n;
+			break;
+		}
+		for (unsigned i = 0; i < x.n && b->n < MAX_BASES; i++)
+			b->v[b->n++] = x.v[i];
+		break;
+	}
+	case EX_PHI: { /* a pointer that a loop moves on keeps its object */
+		const struct ev_phi *p = &e->phi[a->imm];
+		if (a->w == 64 && p->init && p->init != a && p->init->w == 64)
+			collect(e, p->init, b, depth + 8);
+		break;
+	}
+	case EX_SYM:
+	case EX_PARAM:
+	case EX_CLOAD:
+	case EX_VAR:
+		if (a->op == EX_SYM || a->w == 64)
+			b->v[b->n++] = a;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Does every way around the loop keep the base? Unsolved pointers only. */
+static bool keeps_base(const struct ev *e, const struct ex *a, const struct ex *base,
+		       unsigned depth)
+{
+	if (depth > 64)
+		return false;
+	if (a->op == EX_PHI && a->w == 64) {
+		const struct ev_phi *p = &e->phi[a->imm];
+		struct bases b = {0};
+		if (!p->next || !p->init)
+			return false;
+		if (p->next == a)
+			return true;
+		/* next = phi + ..., or a new pointer into the same object */
+		for (const struct ex *x = p->next; x; x = x->n ? x->a[0] : NULL) {
+			if (x == a)
+				return true;
+			if (x->op != EX_ADD && x->op != EX_SUB)
+				break;
+			if (x->op == EX_ADD && prove_ex_contains(x->a[1], a))
+				return false;
+		}
+		collect(e, p->next, &b, depth + 8);
+		return b.n == 1 && b.v[0] == base && !b.is_lost;
+	}
+	if (a->op == EX_ADD)
+		return keeps_base(e, a->a[0], base, depth + 1) &&
+		       keeps_base(e, a->a[1], base, depth + 1);
+	if (a->op == EX_SUB || a->op == EX_IND || a->op == EX_ZEXT || a->op == EX_TRUNC)
+		return keeps_base(e, a->a[0], base, depth + 1);
+	if (a->op == EX_ITE)
+		return keeps_base(e, a->a[1], base, depth + 1) &&
+		       keeps_base(e, a->a[2], base, depth + 1);
+	return true;
+}
+
+static const struct ex *the_base(const struct bases *b)
+{
+	static const enum ex_op order[] = {EX_SYM, EX_PARAM};
+
+	if (b->is_lost)
+		return NULL;
+	for (unsigned o = 0; o < BASE_COUNTOF(order); o++) {
+		const struct ex *found = NULL;
+		unsigned n = 0;
+		for (unsigned i = 0; i < b->n; i++) {
+			if (b->v[i]->op == order[o]) {
+				found = b->v[i];
+				n++;
+			}
+		}
+		if (n)
+			return n == 1 ? found : NULL;
+	}
+	return b->n == 1 ? b->v[0] : NULL;
+}
+
+/* Another name for each place that pointers are read from; 0: the parameters. */
+static uint64_t name_of(const struct ev *e, const struct ev_root *r)
+{
+	switch (r->kind) {
+	case EV_ROOT_CONST:
+		return e->ir->objects.v[r->id].kind == IR_OBJ_PARAM ? 0 : 4 * r->id + 1;
+	case EV_ROOT_OBJECT:
+		return 4 * r->id + 1;
+	case EV_ROOT_PARAM:
+		return 4 * r->id + 2;
+	default:
+		return 4 * (uint64_t)r->base->id + 3;
+	}
+}
+
+static const struct ex *strip(struct ex_pool *p, const struct ex *a, const struct ex *base);
+
+static void find_slot(const struct ev *e, struct ev_root *r)
+{
+	if (r->kind == EV_ROOT_PARAM) {
+		r->slot = prove_ex_const(e->pool, 64, r->id);
+		r->is_apart = true;
+	}
+	if (r->kind != EV_ROOT_LOADED || r->base->op != EX_CLOAD)
+		return;
+	const struct ex *at = r->base->a[0];
+	struct ev_root in = prove_ev_find_root(e, at, IR_GENERIC);
+	if (in.kind == EV_ROOT_UNKNOWN || at->w != 64)
+		return;
+	bool is_one = at->level == EX_GRID && !at->has_ctr;
+	bool is_memory = in.kind == EV_ROOT_PARAM || in.kind == EV_ROOT_LOADED;
+	if (in.kind == EV_ROOT_LOADED && (!in.is_apart || !is_one))
+		return;
+	r->slot = strip(e->pool, at, in.base);
+	r->in = name_of(e, &in);
+	if (in.kind == EV_ROOT_CONST && !r->in)
+		r->slot = prove_ex_bin(e->pool, EX_ADD, r->slot,
+				       prove_ex_const(e->pool, 64, e->ir->objects.v[in.id].off));
+	r->is_apart = !is_memory || is_one;
+}
+
+struct ev_root prove_ev_find_root(const struct ev *e, const struct ex *addr, enum ir_space space)
+{
+	struct bases b = {0};
+	struct ev_root r = {.kind = EV_ROOT_UNKNOWN, .id = space};
+
+	collect(e, addr, &b, 0);
+	const struct ex *base = the_base(&b);
+	if (!base || !keeps_base(e, addr, base, 0))
+		return r;
+	r.base = base;
+	r.id = base->imm;
+	if (base->op == EX_SYM) {
+		switch ((enum ir_object_kind)e->ir->objects.v[base->imm].kind) {
+		case IR_OBJ_LOCAL:
+			r.kind = EV_ROOT_PRIVATE;
+			break;
+		case IR_OBJ_PARAM:
+		case IR_OBJ_CONST:
+			r.kind = EV_ROOT_CONST;
+			break;
+		default:
+			r.kind = EV_ROOT_OBJECT;
+			break;
+		}
+	} else {
+		r.kind = base->op == EX_PARAM ? EV_ROOT_PARAM : EV_ROOT_LOADED;
+		find_slot(e, &r);
+	}
+	return r;
+}
+
+static const struct ex *strip(struct ex_pool *p, const struct ex *a, const struct ex *base)
+{
+	bool is_base = a == base || (a->op == EX_SYM && base->op == EX_SYM && a->imm == base->imm);
+
+	if (is_base)
+		return prove_ex_const(p, a->w, 0);
+	switch ((enum ex_op)a->op) {
+	case EX_ADD:
+		return prove_ex_bin(p, EX_ADD, strip(p, a->a[0], base), strip(p, a->a[1], base));
+	case EX_SUB:
+		return prove_ex_bin(p, EX_SUB, strip(p, a->a[0], base), a->a[1]);
+	case EX_IND:
+		return prove_ex_ind(p, (enum prove_ex_ind)a->imm, strip(p, a->a[0], base), a->a[1],
+				    a->a[2]);
+	case EX_ITE:
+		return prove_ex_ite(p, a->a[0], strip(p, a->a[1], base), strip(p, a->a[2], base));
+	case EX_ZEXT:
+	case EX_TRUNC:
+		return prove_ex_un(p, (enum ex_op)a->op, a->w, strip(p, a->a[0], base));
+	default: /* an unsolved pointer stands for its own offset from here on */
+		return a;
+	}
+}
+
+const struct ex *prove_ev_offset(struct ev *e, const struct ex *addr, const struct ev_root *r)
+{
+	return r->base ? strip(e->pool, addr, r->base) : addr;
+}
+
+bool prove_ev_same_root(const struct ev_root *a, const struct ev_root *b)
+{
+	return a->kind == b->kind && a->id == b->id &&
+	       (a->kind != EV_ROOT_LOADED || a->base == b->base);
+}
+
+static bool is_pointer(const struct ev_root *r)
+{
+	return r->kind == EV_ROOT_PARAM || (r->kind == EV_ROOT_LOADED && r->slot);
+}
+
+enum prove_ev_alias prove_ev_alias(const struct ev_root *a, const struct ev_root *b)
+{
+	bool is_a = is_pointer(a), is_b = is_pointer(b);
+
+	if (a->kind == EV_ROOT_OBJECT && b->kind == EV_ROOT_OBJECT)
+		return a->id == b->id ? EV_SAME : EV_APART;
+	if (is_a && is_b && a->in == b->in) {
+		bool is_fixed = a->slot->op == EX_CONST && b->slot->op == EX_CONST;
+		if (!is_fixed)
+			return EV_BY_SLOT;
+		if (a->slot == b->slot)
+			return EV_SAME;
+	}
+	bool is_far = (!is_a || a->is_apart) && (!is_b || b->is_apart);
+	bool is_known = (is_a || a->kind == EV_ROOT_OBJECT || a->kind == EV_ROOT_CONST) &&
+			(is_b || b->kind == EV_ROOT_OBJECT || b->kind == EV_ROOT_CONST);
+	return is_far && is_known ? EV_APART : EV_ANYTHING;
+}
+
+const struct ex *prove_ev_find_choice(const struct ev *e, const struct ex *a)
+{
+	const struct ex *found;
+
+	switch ((enum ex_op)a->op) {
+	case EX_ADD:
+		found = prove_ev_find_choice(e, a->a[0]);
+		return found ? found : prove_ev_find_choice(e, a->a[1]);
+	case EX_SUB:
+	case EX_IND:
+	case EX_ZEXT:
+	case EX_TRUNC:
+		return prove_ev_find_choice(e, a->a[0]);
+	case EX_ITE: {
+		struct bases b = {0};
+		collect(e, a, &b, 0);
+		return b.is_lost ? a : NULL;
+	}
+	default:
+		return NULL;
+	}
+}
+
+/* Is the address of one of the objects of these kinds in a value? A pointer that a loop carries may
+ * be what it was before the loop or what an iteration makes of it. */
+static bool holds_address(const struct ev *e, const struct ex *v, unsigned kinds, uint8_t *seen,
+			  uint32_t nseen)
+{
+	if (v->op == EX_SYM)
+		return kinds >> e->ir->objects.v[v->imm].kind & 1;
+	if (v->id >= nseen || seen[v->id])
+		return v->id >= nseen;
+	seen[v->id] = 1;
+	if (v->op == EX_PHI) {
+		const struct ev_phi *p = &e->phi[v->imm];
+		return (p->init && holds_address(e, p->init, kinds, seen, nseen)) ||
+		       (p->next && holds_address(e, p->next, kinds, seen, nseen));
+	}
+	if (v->op == EX_EQ || v->op == EX_ULT || v->op == EX_SLT || v->op == EX_CLOAD)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (holds_address(e, v->a[i], kinds, seen, nseen))
+			return true;
+	return false;
+}
+
+static bool has_address(const struct ev *e, const struct ex *v, unsigned kinds)
+{
+	struct base_arena tmp = {0};
+	bool r = holds_address(e, v, kinds, base_zalloc(&tmp, e->pool->n + 1u), e->pool->n + 1);
+
+	base_arena_free(&tmp);
+	return r;
+}
+
+bool prove_ev_is_private(const struct ev *e, const struct ex *v)
+{
+	return v->w == 64 && has_address(e, v, 1u << IR_OBJ_LOCAL);
+}
+
+bool prove_ev_is_shared_address(const struct ev *e, const struct ex *v)
+{
+	return v->w >= 32 && has_address(e, v, 1u << IR_OBJ_SHARED | 1u << IR_OBJ_DYNAMIC);
+}
+
+bool prove_ev_is_array(const struct ev *e, uint64_t param)
+{
+	for (size_t i = 0; i < e->accesses.n; i++)
+		if (e->accesses.v[i].root.kind == EV_ROOT_PARAM &&
+		    e->accesses.v[i].root.id == param)
+			return true;
+	return false;
+}
+
+bool prove_ev_is_generic(const struct ev *e, const struct ev_root *r)
+{
+	if (r->kind == EV_ROOT_UNKNOWN)
+		return r->id == IR_GENERIC;
+	if (r->kind != EV_ROOT_LOADED || r->slot)
+		return false;
+	uint32_t step = (uint32_t)r->base->imm;
+	bool is_load = r->base->op == EX_VAR && step < e->ir->steps.n && !(r->base->imm >> 32) &&
+		       e->ir->steps.v[step].kind == IR_ACCESS && !e->is_from_stack[step];
+	return !is_load || e->is_shared_known;
+}

@@ -1,0 +1,236 @@
+/*
+ * prune.c - which accesses `collider nvcc --prune` leaves without checks (inst_prune).
+ *
+ * prove doesn't know toolchain and instrument, nor they it; this file connects them: it is the
+ * toolchain's tool_prover. The very PTX that is to be instrumented is analysed up to three times,
+ * with the counters of loops wrapping as the machine's do, because nothing at run time could test
+ * that they don't:
+ *
+ *	1. for any launch: what is proven has no check at all;
+ *	2. within the contract about dimensions: what that adds is checked in other launches;
+ *	3. where alarms are left, with the assumption that prove found to take all of them away.
+ *
+ * The contract becomes comparisons of dimensions and scalars, which the kernel's entry evaluates.
+ *
+ * Misses: functions that kernels call, accesses other than plain loads and stores, assumptions that
+ * aren't comparisons. That every access stays within its array is not tested.
+ * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn.
+ */
+#include "prune/prune.h"
+#include "prove/prove.h"
+#include "toolchain/toolchain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMIT_MS 10000
+#define LIMIT_MB 1024
+
+static const struct inst_prune_number one = {INST_PRUNE_CONST, 1};
+
+static bool add_term(struct inst_prune *k, struct inst_prune_term t)
+{
+	if (k->nterms == INST_PRUNE_TERMS)
+		return false;
+	k->term[k->nterms++] = t;
+	return true;
+}
+
+/* ---- an assumption as terms --------------------------------------------------------------- */
+
+static bool take(const char **p, const char *word)
+{
+	size_t n = strlen(word);
+
+	while (**p == ' ')
+		++*p;
+	if (strncmp(*p, word, n) != 0)
+		return false;
+	*p += n;
+	return true;
+}
+
+/* blockDim.x, gridDim.y, $2, 64. False: something else. */
+static bool read_number(const char **p, struct inst_prune_number *out)
+{
+	static const char *const dims[] = {"blockDim.x", "blockDim.y", "blockDim.z",
+					   "gridDim.x",	 "gridDim.y",  "gridDim.z"};
+	char *end;
+
+	for (unsigned d = 0; d < BASE_COUNTOF(dims); d++) {
+		if (take(p, dims[d])) {
+			*out = (struct inst_prune_number){INST_PRUNE_DIM, d};
+			return true;
+		}
+	}
+	out->kind = take(p, "$") ? INST_PRUNE_PARAM : INST_PRUNE_CONST;
+	while (**p == ' ')
+		++*p;
+	if (**p < '0' || **p > '9')
+		return false;
+	out->n = strtoull(*p, &end, 10);
+	*p = end;
+	if (out->kind == INST_PRUNE_PARAM && out->n-- == 0)
+		return false;
+	return true;
+}
+
+static bool read_side(const char **p, struct inst_prune_number *a, struct inst_prune_number *b,
+		      bool *is_rem)
+{
+	*b = one;
+	*is_rem = false;
+	if (!read_number(p, a))
+		return false;
+	if (take(p, "*"))
+		return read_number(p, b);
+	if (!take(p, "%"))
+		return true;
+	*is_rem = true;
+	/* by 0 the machine has some result */
+	return read_number(p, b) &&
+	       (b->kind == INST_PRUNE_DIM || (b->kind == INST_PRUNE_CONST && b->n));
+}
+
+/* "a OP b && c OP d ..." False: not of that form; then nothing may be concluded from it. */
+static bool add_assume(struct inst_prune *k, const char *p)
+{
+	static const struct {
+		const char *text;
+		enum inst_prune_cmp cmp;
+	} ops[] = {{"==", INST_PRUNE_EQ}, {"!=", INST_PRUNE_NE}, {"<=", INST_PRUNE_LE},
+		   {">=", INST_PRUNE_GE}, {"<", INST_PRUNE_LT},	 {">", INST_PRUNE_GT}};
+
+	do {
+		struct inst_prune_term t = {0};
+		bool is_rem;
+		size_t i = 0;
+		if (!read_side(&p, &t.a, &t.b, &t.is_rem))
+			return false;
+		while (i < BASE_COUNTOF(ops) && !take(&p, ops[i].text))
+			i++;
+		if (i == BASE_COUNTOF(ops) || !read_side(&p, &t.c, &t.d, &is_rem) || is_rem)
+			return false;
+		t.cmp = ops[i].cmp;
+		if (!add_term(k, t))
+			return false;
+	} while (take(&p, "&&"));
+	return !*p;
+}
+
+/* ---- the launch contract as terms ---------------------------------------------------------- */
+
+/* Dimensions that are 1 by the contract, and products below 2^31. */
+static bool add_contract(struct inst_prune *k, const struct race_proof *proof)
+{
+	bool ok = true;
+
+	for (uint64_t d = 0; d < 6; d++) {
+		struct inst_prune_term t = {.a = {INST_PRUNE_DIM, d}, .b = one, .c = one, .d = one};
+		if (!(proof->free_dims >> d & 1) && proof->fixed_dim[d]) {
+			t.c.n = proof->fixed_dim[d];
+			ok &= add_term(k, t);
+		}
+	}
+	for (uint64_t d = 0; d < 3; d++) {
+		struct inst_prune_term t = {.cmp = INST_PRUNE_LE,
+					    .c = {INST_PRUNE_CONST, INT32_MAX}};
+		t.a = (struct inst_prune_number){INST_PRUNE_DIM, d};
+		t.b = (struct inst_prune_number){INST_PRUNE_DIM, d + 3};
+		t.d = one;
+		ok &= add_term(k, t);
+	}
+	return ok;
+}
+
+/* ---- the three turns ---------------------------------------------------------------------- */
+
+static struct inst_prune *kernel_of(struct inst_prunes *out, const char *name)
+{
+	for (size_t i = 0; i < out->kernels.n; i++)
+		if (!strcmp(out->kernels.v[i].kernel, name))
+			return &out->kernels.v[i];
+	struct inst_prune k = {.kernel = base_strdup(&out->arena, name)};
+	base_vec_push(&out->kernels, k);
+	return &out->kernels.v[out->kernels.n - 1];
+}
+
+static void add_sites(struct inst_prune *k, const struct race_proof *proof, bool wants_global,
+		      bool is_conditional)
+{
+	for (size_t i = 0; i < proof->sites.n; i++) {
+		const struct race_proven_site *x = &proof->sites.v[i];
+		struct inst_prune_site s = {x->ptx_line, x->is_shared, is_conditional};
+		bool is_new = x->is_shared || wants_global;
+		for (size_t j = 0; j < k->sites.n && is_new; j++)
+			is_new = k->sites.v[j].ptx_line != s.ptx_line;
+		if (is_new)
+			base_vec_push(&k->sites, s);
+	}
+}
+
+static bool prove_once(const struct tool_prover_job *j, struct prove_options *o,
+		       struct race_proofs *r)
+{
+	struct base_sink sink = {0};
+
+	o->timeout_ms = LIMIT_MS;
+	o->memory_mb = LIMIT_MB;
+	o->counters_wrap = true;
+	for (unsigned l = 0; l <= RACE_LEVEL_GRID; l++)
+		o->level[l] = true;
+	int rc = prove_text(j->name, j->text, j->size, o, r, &sink);
+	base_sink_free(&sink);
+	return !rc;
+}
+
+/* What one more assumption proves, for a kernel that has alarms without it. */
+static void use_remedy(const struct tool_prover_job *j, const struct race_proof *proof,
+		       struct inst_prune *k)
+{
+	for (size_t i = 0; i < proof->remedies.n; i++) {
+		const char *assume = proof->remedies.v[i].assume;
+		struct prove_options o = {.kernel = proof->name, .assumes = &assume, .nassumes = 1};
+		struct inst_prune more = *k;
+		struct race_proofs r;
+		if (!proof->remedies.v[i].is_all || !add_assume(&more, assume) ||
+		    !prove_once(j, &o, &r))
+			continue;
+		for (size_t n = 0; n < r.kernels.n; n++) {
+			if (strcmp(r.kernels.v[n].name, proof->name) != 0 ||
+			    !r.kernels.v[n].sites.n)
+				continue;
+			*k = more;
+			add_sites(k, &r.kernels.v[n], j->wants_global, true);
+		}
+		race_proofs_free(&r);
+		return;
+	}
+}
+
+void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
+{
+	struct prove_options any = {.all_launches = true},
+			     some = {.wants_remedies = true, .of_many_blocks = true};
+	struct race_proofs r;
+
+	if (prove_once(j, &any, &r)) {
+		for (size_t i = 0; i < r.kernels.n; i++)
+			add_sites(kernel_of(out, r.kernels.v[i].name), &r.kernels.v[i],
+				  j->wants_global, false);
+		race_proofs_free(&r);
+	}
+	if (!prove_once(j, &some, &r))
+		return;
+	for (size_t i = 0; i < r.kernels.n; i++) {
+		const struct race_proof *proof = &r.kernels.v[i];
+		struct inst_prune *k = kernel_of(out, proof->name);
+		if (!add_contract(k, proof)) {
+			k->nterms = 0;
+			continue;
+		}
+		add_sites(k, proof, j->wants_global, true);
+		use_remedy(j, proof, k);
+	}
+	race_proofs_free(&r);
+}

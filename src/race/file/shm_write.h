@@ -1,0 +1,160 @@
+/*
+ * shm_write.h - the program's side of the shared file (race/file/shm.h): what the agent and the CPU
+ * device write there.
+ *
+ * Works in the user's process: nothing here exits, and nothing allocates. Claims are made
+ * without a lock (several processes write), each writer owns what it claimed.
+ */
+#ifndef COLLIDER_RACE_FILE_SHM_WRITE_H
+#define COLLIDER_RACE_FILE_SHM_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "race/detector.h"
+#include "race/gap.h"
+#include "race/shuffle/image.h"
+#include "race/file/shm.h"
+
+/* Maps the file of `collider run`, or creates one. False (with a message): there is none. */
+bool race_shm_open(void);
+/* The file, after race_shm_open; NULL before. */
+struct race_shm *race_shm_get(void);
+/* This process made the file, and so must report what is in it. */
+bool race_shm_is_own(void);
+/* After fork, in the child. */
+void race_shm_disown(void);
+void race_shm_state(enum race_agent_state state);
+/* Next free region or NULL; `number` of the context in this process. */
+struct race_region *race_shm_region(uint32_t number);
+/*
+ * Appends a chunk: `n` bytes of `data` (NULL: zeroes), then `m` of `more` (may be NULL). Returns
+ * its payload in the file, 8-byte aligned, or NULL when the heap is full.
+ */
+void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
+		     const void *more, size_t m);
+/* The payload of the first such chunk, of any process, and its size; NULL: there is none. */
+void *race_shm_find(enum race_chunk_kind kind, uint64_t hash, size_t *bytes);
+/* Is there such a chunk, of any process? */
+bool race_shm_has(enum race_chunk_kind kind, uint64_t hash);
+
+/*
+ * Copies the site table that lies at `bytes` (at most `room` of them) under the symbol `name`, if
+ * the file doesn't have it yet. A note says if it is damaged or if there is no room. Two threads
+ * must not copy the same table at the same time.
+ */
+void race_shm_sites(const char *name, const char *bytes, size_t room);
+
+/* The machine that --hirace asked for, RACE_HISTORY_MACHINE bytes; NULL: that of the modules. */
+const void *race_shm_machine(void);
+
+/* Payload of RACE_CHUNK_KERNEL; the name follows. */
+struct race_kernel_count {
+	uint64_t count; /* launches; atomic */
+	uint32_t instrumented;
+	/* Where a run leaves launches out (race_choice_take): */
+	uint32_t is_judged; /* 0: not known yet; 1, 2: its name is, is not, among those to be */
+	uint64_t started, checked;
+	uint64_t first, last;	     /* numbers of checked launches, from 1 */
+	uint32_t why;		     /* RACE_LEFT_* */
+	uint32_t cuts;		     /* launches that the oracle judged in part */
+	uint64_t cut_blocks, cut_of; /* of the first: how many of its blocks had begun */
+};
+/* Appends a kernel's counter; NULL: the heap is full. */
+struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented);
+
+/* Does the run leave launches out? After race_shm_open. */
+bool race_choice_is_on(void);
+uint64_t race_choice_budget(void); /* ns; UINT64_MAX: no limit */
+/* A launch of a kernel: its number, from 1, and what leaves it out (RACE_LEFT_*); 0: nothing. */
+struct race_choice_answer {
+	uint64_t number;
+	uint32_t why;
+};
+/*
+ * Is the next launch of this kernel to be checked? Counts it. spent_ns: the time that checked
+ * launches have taken so far. What became of it, which may be something else, is noted then. Both
+ * are called by one thread at a time for a kernel.
+ */
+struct race_choice_answer race_choice_ask(struct race_kernel_count *k, const char *name,
+					  uint64_t spent_ns);
+void race_choice_note(struct race_kernel_count *k, struct race_choice_answer a);
+/* Both at once, for a device that can end a launch's judging: until when it is judged, as in
+ * cpu_choose_fn. A kernel's first launch is never left out by the budget. */
+uint64_t race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns);
+/* The judging of a launch has ended when so many of its blocks had begun. */
+void race_choice_cut(struct race_kernel_count *k, uint64_t blocks, uint64_t of);
+/* May its launches be left out at all? If not, nothing needs to be prepared for that. */
+bool race_choice_concerns(const char *name);
+
+/* What a run knows about a module whose runtime block it fills in. */
+struct race_fill {
+	uint64_t rt; /* address of its struct race_rt */
+	/* Of the context: its number, and the struct race_watch_table that it uses. */
+	uint32_t context;
+	uint64_t watch;
+	/* What was determined about the image's order of blocks; `id` as in its order table. */
+	enum race_shuffle_verdict (*order)(uint32_t id, void *arg);
+	void *arg;
+};
+/* Of a module's detectors (a set), does hirace work in this run, and iguard doesn't? */
+bool race_shm_is_alone(unsigned detectors);
+/*
+ * Sets what `collider run` requests in a module's runtime block of detector `id`; `block` is a copy
+ * of it, or the block itself. Fields that only the instrumenter determines are not changed.
+ */
+void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill);
+/* The same for each layout that a row of base/detectors.def names. */
+void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill);
+struct race_history;
+void race_shm_history(struct race_history *h, const struct race_fill *fill);
+struct race_watch;
+void race_shm_watch(struct race_watch *w, const struct race_fill *fill);
+
+struct race_transfer;
+struct race_transfer_counts;
+/*
+ * Appends a copy or fill that raced (transfer.h), called with the stack `pcs`, the innermost of n
+ * frames first; `api` is the function's name, NULL = unknown. Returns where its count is kept from
+ * now on; NULL: the heap is full.
+ */
+uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
+			     int n);
+/* Appends the call that asked for the operation `origin` of a pair (RACE_CHUNK_ORIGIN). */
+void race_origin_tell(uint32_t origin, void *const *pcs, int n);
+/*
+ * The calls that launched a kernel, for findings that don't know their launch. Zeroed at first; one
+ * for each kernel, of which one thread at a time may use it.
+ */
+#define RACE_LAUNCH_PLACES 4u
+struct race_launches {
+	uint64_t seen[RACE_LAUNCH_PLACES]; /* hashes of their stacks */
+	uint32_t n;
+	uint32_t count;
+};
+/* Called at a launch of `kernel` (mangled): appends its stack if it is new (RACE_CHUNK_LAUNCH), for
+ * the first RACE_LAUNCH_PLACES. All of the first 1,024 launches are looked at, then one in 64. */
+void race_launch_note(struct race_launches *l, const char *kernel);
+/* Appends the counters of this process; NULL: the heap is full. */
+struct race_transfer_counts *race_transfer_counts_new(void);
+
+/* Payload of RACE_CHUNK_GAP: a kernel (mangled, "" = none) and what happened ("" = as gaps.def has
+ * it) follow, each with its NUL. One of UNMATCHED that counts nothing is none: it has matched. */
+struct race_gap_count {
+	uint64_t count; /* as the gap's noun says; atomic */
+	uint32_t why;	/* enum race_gap_why */
+	uint32_t what;	/* offset of that string after this struct */
+};
+/* Notes a gap, which counts `n` more. Returns the count, to be raised later; NULL: no file, or the
+ * heap is full. Looks through the file: not for hot paths. */
+uint64_t *race_shm_gap(enum race_gap_why why, const char *kernel, const char *what, uint64_t n);
+/* The same without a kernel, and a line on stderr. */
+void race_shm_gap_note(enum race_gap_why why, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A line on stderr with "collider: " before it; base_say would allocate. */
+void race_shm_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A note for the report and a line on stderr. */
+void race_shm_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * transfer_write.c - writes a copy or fill that raced, and calls that launched kernels, from the
+ * program's process into the shared file.
+ *
+ * The stack is kept as files and offsets; the reader, which has the symbol tables, finds out which
+ * frame is the program's own call. Collider's own frames and those of CUPTI and the driver are left
+ * out. Nothing here allocates; callers hold a lock of their own.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "race/file/shm_write.h"
+#include "race/file/transfer.h"
+
+struct writer {
+	struct race_transfer t;
+	struct race_transfer_frame frames[RACE_TRANSFER_FRAMES];
+	size_t n; /* bytes of strings */
+	char strings[8192];
+};
+
+static uint32_t put_string(struct writer *wr, const char *s)
+{
+	size_t n = s ? strlen(s) : 0;
+	uint32_t at = (uint32_t)wr->n;
+
+	if (!n || n >= sizeof(wr->strings) - wr->n)
+		return 0;
+	memcpy(wr->strings + wr->n, s, n + 1);
+	wr->n += n + 1;
+	return at;
+}
+
+/* Innermost frames that carry no information. */
+static bool is_plumbing(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return !strncmp(name, "libcuda.so", 10) || !strncmp(name, "libcupti", 8) ||
+	       !strncmp(name, "libcollider", 11);
+}
+
+static void put_frames(struct writer *wr, void *const *pcs, int n)
+{
+	const char *last = "";
+	uint32_t module = 0;
+	char path[PATH_MAX];
+	Dl_info info;
+
+	for (int i = 0; i < n && wr->t.nframes < RACE_TRANSFER_FRAMES; i++) {
+		if (!dladdr(pcs[i], &info) || !info.dli_fname || is_plumbing(info.dli_fname))
+			continue;
+		if (strcmp(last, info.dli_fname) != 0)
+			module = put_string(wr,
+					    realpath(info.dli_fname, path) ? path : info.dli_fname);
+		last = info.dli_fname;
+		wr->frames[wr->t.nframes++] = (struct race_transfer_frame){
+			.offset = (uint64_t)((char *)pcs[i] - (char *)info.dli_fbase),
+			.module = module,
+			.symbol = put_string(wr, info.dli_sname)};
+	}
+}
+
+static void *put_chunk(enum race_chunk_kind kind, const struct race_transfer *t, const char *api,
+		       void *const *pcs, int n)
+{
+	struct {
+		struct race_transfer t;
+		struct race_transfer_frame frames[RACE_TRANSFER_FRAMES];
+	} head;
+	struct writer wr;
+
+	memset(&wr, 0, sizeof(wr));
+	wr.n = 1;
+	wr.t = *t;
+	wr.t.count = 1;
+	wr.t.nframes = 0;
+	wr.t.api = put_string(&wr, api);
+	put_frames(&wr, pcs, n);
+	wr.t.strings = (uint32_t)wr.n;
+	head.t = wr.t;
+	memcpy(head.frames, wr.frames, sizeof(head.frames));
+	return race_shm_chunk(kind, 0, &head,
+			      sizeof(head.t) + wr.t.nframes * sizeof(head.frames[0]), wr.strings,
+			      wr.n);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
+			     int n)
+{
+	return put_chunk(RACE_CHUNK_TRANSFER, t, api, pcs, n);
+}
+
+void race_origin_tell(uint32_t origin, void *const *pcs, int n)
+{
+	const struct race_transfer t = {.origin = origin};
+
+	put_chunk(RACE_CHUNK_ORIGIN, &t, NULL, pcs, n);
+}
+
+void race_launch_note(struct race_launches *l, const char *kernel)
+{
+	const struct race_transfer t = {.origin = 0};
+	void *pcs[RACE_TRANSFER_FRAMES];
+	uint64_t hash;
+	int n;
+
+	if (l->n == RACE_LAUNCH_PLACES || (l->count++ >= 1024 && l->count % 64))
+		return;
+	n = backtrace(pcs, RACE_TRANSFER_FRAMES);
+	hash = base_hash(pcs, (size_t)n * sizeof(pcs[0]), BASE_FNV_INIT);
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->seen[i] == hash)
+			return;
+	l->seen[l->n++] = hash;
+	put_chunk(RACE_CHUNK_LAUNCH, &t, kernel, pcs, n);
+}
+
+struct race_transfer_counts *race_transfer_counts_new(void)
+{
+	struct race_transfer_counts zero;
+
+	memset(&zero, 0, sizeof(zero));
+	return race_shm_chunk(RACE_CHUNK_TRANSFERS, 0, &zero, sizeof(zero), NULL, 0);
+}
