@@ -4,9 +4,7 @@
  * Every step runs with the meaning of prove_ex_fold, values are numbers or "unknown": what is
  * loaded from shared or global memory, unmodelled functions, other lanes' values. A thread that
  * branches on an unknown value is lost there. As no known value depends on another thread, threads
- * run one by one. Both threads must reach their access, after the same barriers when they share a
- * CTA; all other threads of their CTAs must pass those barriers or end before. Then the race
- * happens for any contents of memory.
+ * run one by one. What two of them have done is judged by judge.c.
  *
  * Misses: alarms that need particular contents of memory; they stay potential.
  * Costs: 10 ns a step; at most MAX_STEPS.
@@ -342,40 +340,6 @@ void prove_replay_run_thread(struct run *r, struct thread *t, const uint32_t *ti
 	}
 }
 
-/* Some threads of a launch that must pass the first n barriers of a rank that `like` passes. */
-struct passing {
-	const struct thread *like;
-	enum ir_rank rank;
-	uint32_t n;
-	uint32_t warp; /* only its lanes, or IR_NONE */
-	uint32_t order;
-};
-
-/* Do all threads of a CTA pass them (or end normally before)? */
-static bool all_pass(struct run *r, const uint32_t *ctaid, struct passing *p)
-{
-	struct thread *t = base_alloc(&r->arena, sizeof(*t));
-	uint32_t *bars = BASE_NEWN(&r->arena, uint32_t, MAX_BARS);
-	const struct smt_model *m = r->m;
-	uint32_t n = m->ntid[0] * m->ntid[1] * m->ntid[2];
-
-	for (uint32_t i = 0; i < n && p->n; i++) {
-		uint32_t tid[3] = {i % m->ntid[0], i / m->ntid[0] % m->ntid[1],
-				   i / m->ntid[0] / m->ntid[1]};
-		if (p->warp != IR_NONE && prove_replay_warp_of(m, tid) != p->warp)
-			continue;
-		memset(t, 0, sizeof(*t));
-		t->bars[p->rank] = bars;
-		prove_replay_run_thread(r, t, tid, ctaid, p->rank, p->n);
-		if (t->order_ever != IR_NONE)
-			p->order = t->order_ever;
-		if (t->is_lost || t->is_trapped ||
-		    memcmp(bars, p->like->bars[p->rank], t->nbars[p->rank] * sizeof(*bars)) != 0)
-			return false;
-	}
-	return true;
-}
-
 uint32_t prove_replay_warp_of(const struct smt_model *m, const uint32_t *tid)
 {
 	return ((tid[2] * m->ntid[1] + tid[1]) * m->ntid[0] + tid[0]) / 32;
@@ -401,8 +365,8 @@ bool prove_replay_is_legal(const struct run *r)
 	return threads <= 1024;
 }
 
-/* Where in its object an access lies, and whether it is inside. */
-static bool is_inside(const struct run *r, const struct ev_access *x, uint64_t addr, uint64_t *off)
+bool prove_replay_is_inside(const struct run *r, const struct ev_access *x, uint64_t addr,
+			    uint64_t *off)
 {
 	if (x->root.kind == EV_ROOT_PARAM) {
 		struct value p = param(r, x->root.id, 8);
@@ -420,200 +384,11 @@ static bool is_inside(const struct run *r, const struct ev_access *x, uint64_t a
 	return *off < (o->bytes && o->kind != IR_OBJ_DYNAMIC ? o->bytes : 1ull << 19);
 }
 
-struct match {
-	const struct event *x, *y;
-	uint32_t order; /* step that may order them, or IR_NONE */
-};
-
 enum ir_rank prove_replay_rank_of(const struct replay_pair *p)
 {
 	return p->level == RACE_LEVEL_GRID    ? IR_RANK_GRID
 	       : p->level == RACE_LEVEL_BLOCK ? IR_RANK_CTA
 					      : IR_RANK_WARP;
-}
-
-/* Had thread t ended after its event x when another was in a later phase? */
-static bool has_left(const struct thread *t, const struct event *x, const struct event *other,
-		     enum ir_rank k)
-{
-	return !t->is_lost && !t->is_trapped && t->nbars[k] == x->phase[k] &&
-	       x->phase[k] < other->phase[k];
-}
-
-static uint32_t order_of(const struct event *x, const struct event *y, bool is_grid)
-{
-	uint32_t a = is_grid ? x->order_ever : x->order, b = is_grid ? y->order_ever : y->order;
-
-	return a != IR_NONE ? a : b;
-}
-
-static void find_match(const struct run *r, struct thread *const *t, struct match *out)
-{
-	enum ir_rank k = prove_replay_rank_of(r->p);
-
-	out->x = NULL;
-	for (uint32_t i = 0; i < t[0]->nevents; i++) {
-		const struct event *x = &t[0]->events[i];
-		for (uint32_t n = 0; n < t[1]->nevents && (x->which & 1); n++) {
-			const struct event *y = &t[1]->events[n];
-			bool meets = x->phase[k] == y->phase[k] || has_left(t[0], x, y, k) ||
-				     has_left(t[1], y, x, k);
-			if (r->p->is_lockstep && x->turn != y->turn)
-				continue;
-			if (!(y->which & 2) || !meets)
-				continue;
-			if (r->p->is_partial && x->addr == y->addr &&
-			    r->a->mem->bytes == r->b->mem->bytes)
-				continue;
-			if (x->addr >= y->addr + r->b->mem->bytes ||
-			    y->addr >= x->addr + r->a->mem->bytes)
-				continue;
-			uint32_t order = order_of(x, y, r->p->level == RACE_LEVEL_GRID);
-			if (out->x && order != IR_NONE)
-				continue;
-			*out = (struct match){x, y, order};
-			if (order == IR_NONE)
-				return;
-		}
-	}
-}
-
-#define MAX_GRID_THREADS     4096
-#define MAX_ASSUMING_THREADS 16384
-
-/* Do all others let the two threads come as far as their accesses? */
-static bool others_pass(struct run *r, struct thread *const *t, const struct match *m,
-			uint32_t *order)
-{
-	const struct smt_model *l = r->m;
-	const struct event *ev[2] = {m->x, m->y};
-	struct passing p = {.order = IR_NONE, .warp = IR_NONE};
-	uint64_t n = 1;
-
-	for (unsigned i = 0; i < 2; i++) {
-		p.like = t[i];
-		p.rank = IR_RANK_CTA;
-		p.n = ev[i]->phase[IR_RANK_CTA];
-		p.warp = IR_NONE;
-		if (!all_pass(r, l->ctaid[i], &p))
-			return false;
-		p.rank = IR_RANK_WARP;
-		p.n = ev[i]->phase[IR_RANK_WARP];
-		p.warp = prove_replay_warp_of(l, l->tid[i]);
-		if (r->p->use_warp && !all_pass(r, l->ctaid[i], &p))
-			return false;
-	}
-	*order = p.order;
-	p.n = m->x->phase[IR_RANK_CTA] > m->y->phase[IR_RANK_CTA] ? m->x->phase[IR_RANK_CTA]
-								  : m->y->phase[IR_RANK_CTA];
-	p.like = m->x->phase[IR_RANK_CTA] == p.n ? t[0] : t[1];
-	p.rank = IR_RANK_CTA;
-	p.warp = IR_NONE;
-	for (unsigned d = 0; d < 3; d++)
-		n *= (uint64_t)l->ntid[d] * l->nctaid[d];
-	if (!p.like->nbars[IR_RANK_GRID])
-		return true;
-	if (n > MAX_GRID_THREADS)
-		return false;
-	for (uint32_t c = 0; c < l->nctaid[0] * l->nctaid[1] * l->nctaid[2]; c++) {
-		uint32_t ctaid[3] = {c % l->nctaid[0], c / l->nctaid[0] % l->nctaid[1],
-				     c / l->nctaid[0] / l->nctaid[1]};
-		if (!all_pass(r, ctaid, &p))
-			return false;
-	}
-	return true;
-}
-
-/* The contract speaks of all threads of a launch: does none break what the code assumes? */
-static bool all_keep(struct run *r)
-{
-	struct thread *t = base_zalloc(&r->arena, sizeof(*t));
-	const struct smt_model *m = r->m;
-	uint64_t block = (uint64_t)m->ntid[0] * m->ntid[1] * m->ntid[2], n = block;
-
-	for (unsigned d = 0; d < 3; d++)
-		if (__builtin_mul_overflow(n, (uint64_t)m->nctaid[d], &n))
-			return false;
-	if (n > MAX_ASSUMING_THREADS)
-		return false;
-	for (uint64_t i = 0; i < n; i++) {
-		uint32_t at = (uint32_t)(i % block), cta = (uint32_t)(i / block);
-		uint32_t tid[3] = {at % m->ntid[0], at / m->ntid[0] % m->ntid[1],
-				   at / m->ntid[0] / m->ntid[1]};
-		uint32_t ctaid[3] = {cta % m->nctaid[0], cta / m->nctaid[0] % m->nctaid[1],
-				     cta / m->nctaid[0] / m->nctaid[1]};
-		memset(t, 0, sizeof(*t));
-		prove_replay_run_thread(r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
-		if (t->is_denied || !r->budget)
-			return false;
-	}
-	return true;
-}
-
-static void take_values(const struct run *r, const struct match *m, struct replay_meeting *out)
-{
-	const struct event *ev[2] = {m->x, m->y};
-
-	for (unsigned i = 0; i < 2; i++) {
-		for (uint32_t k = 0; r->p->watch[i] && k < r->p->watch[i]->n; k++) {
-			if (!ev[i]->seen[i])
-				continue;
-			out->value[i][k] = ev[i]->seen[i][k].v;
-			out->is_known[i][k] = ev[i]->seen[i][k].known;
-		}
-	}
-}
-
-/* Why the solver's launch isn't seen to race. */
-static const char *why_none(const struct run *r, bool is_lost)
-{
-	bool is_path = r->a->guard->is_approx || r->b->guard->is_approx;
-	bool is_index = r->a->off->is_approx || r->b->off->is_approx;
-
-	if (is_path && is_index)
-		return "whether both are reached, and where, depends on what memory holds";
-	if (is_path)
-		return "whether both are reached depends on what memory holds";
-	if (is_index)
-		return "whether the indices meet depends on what memory holds";
-	return is_lost ? "a branch or address on the way depends on what memory holds"
-		       : "no launch that races was found, and none is ruled out";
-}
-
-static enum replay_answer judge(struct run *r, struct thread *const *t, struct replay_meeting *out)
-{
-	struct match m = {0};
-	uint32_t order = IR_NONE;
-	bool is_grid = r->p->level == RACE_LEVEL_GRID;
-
-	find_match(r, t, &m);
-	if (!m.x) {
-		bool is_lost = t[0]->is_lost || t[1]->is_lost || t[0]->is_vague || t[1]->is_vague;
-		out->why = why_none(r, is_lost);
-		return is_lost ? REPLAY_UNSURE : REPLAY_DENIES;
-	}
-	out->phase[0] = m.x->phase[IR_RANK_CTA];
-	out->phase[1] = m.y->phase[IR_RANK_CTA];
-	take_values(r, &m, out);
-	if (!is_inside(r, r->a, m.x->addr, &out->offset[0]) ||
-	    !is_inside(r, r->b, m.y->addr, &out->offset[1])) {
-		out->why = "the address lies outside its array";
-		return REPLAY_UNSURE;
-	}
-	if (!others_pass(r, t, &m, &order)) {
-		out->why = "other threads may not pass the barriers before it";
-		return REPLAY_UNSURE;
-	}
-	if (m.order != IR_NONE || (is_grid && order != IR_NONE)) {
-		out->order = m.order != IR_NONE ? m.order : order;
-		out->why = "a fence, atomic or other synchronisation may order the two";
-		return REPLAY_ORDERED;
-	}
-	if (r->has_assumes && !all_keep(r)) {
-		out->why = "other threads of that launch may break an assumption of the code";
-		return REPLAY_UNSURE;
-	}
-	return REPLAY_RACES;
 }
 
 /* May other threads break the assumption at a step where the two of the alarm keep it? What speaks
@@ -705,7 +480,7 @@ enum replay_answer prove_replay_run(struct ev *e, const struct smt_model *m,
 		t[i] = prove_replay_thread(&r, MAX_EVENTS, true);
 		prove_replay_run_thread(&r, t[i], m->tid[i], m->ctaid[i], IR_RANK_CTA, UINT32_MAX);
 	}
-	answer = judge(&r, t, out);
+	answer = prove_replay_judge(&r, t, out);
 	prove_replay_close(&r);
 	return answer;
 }

@@ -1,5 +1,6 @@
 /*
- * replay_impl.h - what replay.c (one launch, two threads) and tries.c (any two threads) share.
+ * replay_impl.h - what replay.c (one launch, two threads), judge.c (do they race?) and tries.c
+ * (any two threads) share.
  */
 #ifndef COLLIDER_PROVE_REPLAY_IMPL_H
 #define COLLIDER_PROVE_REPLAY_IMPL_H
@@ -70,5 +71,12 @@ bool prove_replay_is_legal(const struct run *r);
 uint32_t prove_replay_warp_of(const struct smt_model *m, const uint32_t *tid);
 /* Whose barriers order the two. */
 enum ir_rank prove_replay_rank_of(const struct replay_pair *p);
+/* Where in its object an access lies, and whether it is inside. */
+bool prove_replay_is_inside(const struct run *r, const struct ev_access *x, uint64_t addr,
+			    uint64_t *off);
+
+/* judge.c: r->a of t[0] and r->b of t[1]. */
+enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
+				      struct replay_meeting *out);
 
 #endif
