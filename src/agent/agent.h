@@ -18,6 +18,7 @@
 
 #include <cuda.h>
 
+#include "race/gap.h"
 #include "race/file/shm_write.h"
 
 /* ---- driver.c: the driver's functions, found at run time --------------- */
@@ -125,7 +126,8 @@ extern struct agent agent;
 	do {                                                                                       \
 		static int was_said;                                                               \
 		if (!__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED))                          \
-			race_shm_note("no memory for the checks' tables; " cost);                  \
+			race_shm_gap_note(RACE_GAP_FORGOTTEN,                                      \
+					  "no memory for the checks' tables; " cost);              \
 	} while (0)
 
 void agent_lock(void);
@@ -387,6 +389,11 @@ void agent_host_forget(void);
 
 /* ---- memory.c: what the program allocates -------------------------------- */
 
+/* invalid.c: the driver has refused a launch; NULL: of no known kernel. */
+void agent_launch_refused(const char *kernel, CUresult r);
+/* As agent_host_enable and agent_host_call, for functions of the runtime. */
+void agent_runtime_enable(agent_enable_fn *enable, void *arg);
+void agent_runtime_call(const void *data);
 /* As agent_host_enable and agent_host_call. */
 void agent_memory_enable(agent_enable_fn *enable, void *arg);
 void agent_memory_call(uint32_t id, const void *data);

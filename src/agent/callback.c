@@ -321,6 +321,8 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 		agent_launch_count(c, k, 1);
 	} else {
+		if (result_of(d) != CUDA_SUCCESS)
+			agent_launch_refused(d->symbolName, result_of(d));
 		agent_context_synced(c, result_of(d), UINT64_MAX); /* a dead context? */
 	}
 	if (d->callbackSite == CUPTI_API_EXIT) {
@@ -607,6 +609,8 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
 		on_driver(id, data);
 		agent_host_call(id, data);
 		agent_memory_call(id, data);
+	} else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+		agent_runtime_call(data);
 	}
 }
 
@@ -615,13 +619,14 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
 struct enabling {
 	const struct agent_cupti *cupti;
 	CUpti_SubscriberHandle sub;
+	CUpti_CallbackDomain domain;
 };
 
 static void enable_one(void *arg, uint32_t id)
 {
 	const struct enabling *e = arg;
 
-	e->cupti->enable_callback(1, e->sub, CUPTI_CB_DOMAIN_DRIVER_API, id);
+	e->cupti->enable_callback(1, e->sub, e->domain, id);
 }
 
 /* Callbacks of launches and modules are necessary; the other functions may be missing. */
@@ -645,8 +650,11 @@ static bool enable_all(const struct agent_cupti *cupti, CUpti_SubscriberHandle s
 		if (rows[i].id == ID(cuLaunchKernel) || rows[i].id == ID(cuModuleLoadData))
 			is_good = is_good && r == CUPTI_SUCCESS;
 	}
-	agent_host_enable(enable_one, &(struct enabling){cupti, sub});
-	agent_memory_enable(enable_one, &(struct enabling){cupti, sub});
+	struct enabling driver = {cupti, sub, CUPTI_CB_DOMAIN_DRIVER_API};
+	agent_host_enable(enable_one, &driver);
+	agent_memory_enable(enable_one, &driver);
+	agent_runtime_enable(enable_one,
+			     &(struct enabling){cupti, sub, CUPTI_CB_DOMAIN_RUNTIME_API});
 	return is_good;
 }
 
@@ -659,7 +667,8 @@ enum race_agent_state agent_subscribe(void)
 	CUptiResult r;
 
 	if (!agent_cupti_find(&cupti)) {
-		race_shm_note(
+		race_shm_gap_note(
+			RACE_GAP_NOT_INSTRUMENTED,
 			"libcupti was not found (set COLLIDER_CUPTI to its path); races in this "
 			"process go unchecked");
 		return RACE_AGENT_NO_CUPTI;
@@ -667,7 +676,8 @@ enum race_agent_state agent_subscribe(void)
 	r = cupti.subscribe(&sub, on_callback, NULL);
 	if (r == CUPTI_ERROR_MAX_LIMIT_REACHED ||
 	    r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		race_shm_note(
+		race_shm_gap_note(
+			RACE_GAP_NOT_INSTRUMENTED,
 			"another tool (profiler, debugger) uses CUPTI in this process; races in "
 			"it go unchecked");
 		return RACE_AGENT_BUSY;
@@ -677,7 +687,8 @@ enum race_agent_state agent_subscribe(void)
 		r = CUPTI_ERROR_UNKNOWN;
 	}
 	if (r != CUPTI_SUCCESS) {
-		race_shm_note(
+		race_shm_gap_note(
+			RACE_GAP_NOT_INSTRUMENTED,
 			"cannot subscribe to CUPTI (error %d); races in this process go unchecked",
 			(int)r);
 		return RACE_AGENT_FAILED;

@@ -129,8 +129,9 @@ static uint64_t mirror_for_host(struct agent_context *c)
 						   CU_MEMHOSTREGISTER_PORTABLE) != CUDA_SUCCESS ||
 	    agent_driver.mem_host_get_device_pointer(&at, m, 0) != CUDA_SUCCESS) {
 		race_host_mirror_end(m);
-		race_shm_note("no memory for watchpoints that host code sees: what it accesses "
-			      "meets none");
+		race_shm_gap_note(RACE_GAP_FORGOTTEN,
+				  "no memory for watchpoints that host code sees: what it accesses "
+				  "meets none");
 		return 0;
 	}
 	c->mirror = m;
@@ -173,7 +174,8 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 	agent_count_process();
 	c->copy = malloc(sizeof(*c->copy));
 	if (!c->region || !c->copy) {
-		race_shm_note(
+		race_shm_gap_note(
+			RACE_GAP_FORGOTTEN,
 			c->copy ? "more than %u contexts; races in the later ones go unchecked"
 				: "no memory for context %u; races in it go unchecked",
 			c->copy ? RACE_REGIONS : next_number);
@@ -191,8 +193,9 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 		return AGENT_CTX_READY;
 	if (is_fatal(r))
 		mark_dead(c, r);
-	race_shm_note("cannot set up context %u (%.40s: error %d); races in it go unchecked",
-		      c->region->context, what, (int)r);
+	race_shm_gap_note(RACE_GAP_NOT_INSTRUMENTED,
+			  "cannot set up context %u (%.40s: error %d); races in it go unchecked",
+			  c->region->context, what, (int)r);
 	return AGENT_CTX_FAILED;
 }
 

@@ -365,8 +365,9 @@ struct agent_copies *agent_copies_new(CUdeviceptr from, CUstream stream)
 	p = calloc(1, sizeof(*p) + n * sizeof(p->slots[0]));
 	if (!p || agent_driver.mem_host_alloc(&memory, (size_t)n * SLOT_BYTES,
 					      CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS) {
-		race_shm_note("no pinned memory for the checks of the host's copies; they go "
-			      "unchecked");
+		race_shm_gap_note(RACE_GAP_FORGOTTEN,
+				  "no pinned memory for the checks of the host's copies; they go "
+				  "unchecked");
 		free(p);
 		return NULL;
 	}

@@ -94,7 +94,9 @@ bool agent_driver_load(void)
 	s = state;
 	agent_unlock();
 	if (missing)
-		race_shm_note("the driver has no %s; races in this process go unchecked", missing);
+		race_shm_gap_note(RACE_GAP_NOT_INSTRUMENTED,
+				  "the driver has no %s; races in this process go unchecked",
+				  missing);
 	return s == 1;
 }
 

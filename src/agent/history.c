@@ -326,9 +326,10 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 	}
 	if (r == CUDA_SUCCESS)
 		return h;
-	race_shm_note("no memory for the words of --detector=%s (%.40s: error %d); it checks "
-		      "nothing in context %u",
-		      kinds[is_iguard].name, what, (int)r, region->context);
+	race_shm_gap_note(RACE_GAP_FORGOTTEN,
+			  "no memory for the words of --detector=%s (%.40s: error %d); it checks "
+			  "nothing in context %u",
+			  kinds[is_iguard].name, what, (int)r, region->context);
 	return NULL;
 }
 
@@ -369,9 +370,10 @@ void agent_history_scratch(struct agent_history *h)
 	if (__atomic_exchange_n(&h->is_scratch_tried, true, __ATOMIC_RELAXED))
 		return;
 	if (agent_pool_build_scratch(h, &what) != CUDA_SUCCESS)
-		race_shm_note("no memory for the words of dynamic shared memory (%.40s); its "
-			      "accesses go unchecked in a context",
-			      what);
+		race_shm_gap_note(RACE_GAP_FORGOTTEN,
+				  "no memory for the words of dynamic shared memory (%.40s); its "
+				  "accesses go unchecked in a context",
+				  what);
 }
 
 void agent_history_clear(struct race_history *block)
@@ -437,9 +439,11 @@ void agent_history_request(struct agent_history *h, uint64_t bytes)
 	if (agent_becomes_idle(h->context, 10 * SWEEP_WAIT_US) && sweep(h)) {
 		h->since = h->tried = 0;
 		agent_pool_shrink(h, bytes + KEEP_FREE);
-		race_shm_note("memory of the GPU is short: words of --detector=%s keep %llu MiB, "
-			      "and the accesses beyond them go unchecked",
-			      h->kind->name, (unsigned long long)(h->words.words.mapped / MIB));
+		race_shm_gap_note(
+			RACE_GAP_FORGOTTEN,
+			"memory of the GPU is short: words of --detector=%s keep %llu MiB, "
+			"and the accesses beyond them go unchecked",
+			h->kind->name, (unsigned long long)(h->words.words.mapped / MIB));
 	}
 	agent_leave(&g);
 	agent_lock();
@@ -510,9 +514,10 @@ static void make_blind(struct agent_history *h)
 	agent_unlock();
 	(void)agent_pool_write(h, h->tables + offsetof(struct race_history_tables, unseen), &unseen,
 			       sizeof(unseen));
-	race_shm_note("a graph has conditional nodes, or was made unseen: --detector=%s checks "
-		      "nothing from here on",
-		      h->kind->name);
+	race_shm_gap_note(RACE_GAP_LAUNCHES,
+			  "a graph has conditional nodes, or was made unseen: --detector=%s checks "
+			  "nothing from here on",
+			  h->kind->name);
 }
 
 void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstream stream)

@@ -171,7 +171,8 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 	if (r == CUDA_SUCCESS && !agent_context_rt(c))
 		return AGENT_MODULE_FAILED; /* the context's own note has said why */
 	if (r == CUDA_SUCCESS && bytes < d->block_bytes) {
-		race_shm_note(
+		race_shm_gap_note(
+			RACE_GAP_NOT_INSTRUMENTED,
 			"a module was instrumented by another version of Collider; races in it "
 			"go unchecked");
 		return AGENT_MODULE_FAILED;
@@ -179,7 +180,8 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 	if (r == CUDA_SUCCESS)
 		r = write_block(c, id, at, wants_scratch);
 	if (r != CUDA_SUCCESS) {
-		race_shm_note(
+		race_shm_gap_note(
+			RACE_GAP_NOT_INSTRUMENTED,
 			"cannot set the knobs of a module (error %d); races in it go unchecked",
 			(int)r);
 		return AGENT_MODULE_FAILED;

@@ -25,6 +25,7 @@
 
 #include <cmocka.h>
 
+#include "race/gap.h"
 #include "race/file/shm_write.h"
 #include "race/file/shm.h"
 #include "race/site/site.h"
@@ -190,6 +191,20 @@ static void expect_kernel(const char *name, uint32_t instrumented, uint64_t coun
 		return;
 	}
 	fail_msg("no chunk for kernel %s", name);
+}
+
+/* The count of a gap of a kernel; UINT64_MAX: there is none. */
+static uint64_t gap(uint32_t why, const char *kernel, const char *what)
+{
+	struct race_chunk *c;
+
+	for (unsigned n = 0; (c = chunk(RACE_CHUNK_GAP, n)); n++) {
+		const struct race_gap_count *g = (const void *)(c + 1);
+		const char *text = (const char *)(g + 1);
+		if (g->why == why && !strcmp(text, kernel) && !strcmp(text + g->what, what))
+			return g->count;
+	}
+	return UINT64_MAX;
 }
 
 /* A region whose kernels reported `n` races of the one site. */
@@ -386,8 +401,8 @@ static void too_many_contexts_are_told(void **state)
 	play("many_contexts");
 	assert_int_equal(shm->nregions, 66);
 	expect_races(RACE_REGIONS - 1, 1, 1);
-	assert_non_null(chunk(RACE_CHUNK_NOTE, 1));
-	assert_null(chunk(RACE_CHUNK_NOTE, 2));
+	assert_non_null(chunk(RACE_CHUNK_GAP, 0));
+	assert_null(chunk(RACE_CHUNK_GAP, 1));
 	assert_non_null(strstr(err, "more than 64 contexts"));
 }
 
@@ -408,7 +423,7 @@ static void another_subscriber_is_told(void **state)
 	start("races", "FAKE_CUPTI_BUSY=1", 1);
 	assert_int_equal(shm->agent_state, RACE_AGENT_BUSY);
 	assert_int_equal(shm->nregions, 0);
-	assert_non_null(chunk(RACE_CHUNK_NOTE, 0));
+	assert_non_null(chunk(RACE_CHUNK_GAP, 0));
 	assert_non_null(strstr(err, "another tool"));
 	assert_int_equal(lines(err), 1);
 }
@@ -817,6 +832,16 @@ static void two_detectors_have_tables_of_their_own(void **state)
 	assert_int_equal(region(0)->modules, 2);
 }
 
+static void refused_launches_are_told(void **state)
+{
+	(void)state;
+	play("refused");
+	assert_int_equal(gap(RACE_GAP_INVALID, "race", "cudaErrorInvalidValue"), 1);
+	assert_int_equal(gap(RACE_GAP_INVALID, "race", "cudaErrorInvalidConfiguration"), 2);
+	assert_null(chunk(RACE_CHUNK_GAP, 2));
+	expect_kernel("race", 1, 2);
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(int argc, char **argv)
@@ -824,6 +849,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(races_are_recorded_with_the_knobs_asked_for),
 		TEST(clean_program_has_no_record),
+		TEST(refused_launches_are_told),
 		TEST(plain_program_is_told_apart),
 		TEST(library_loaded_before_the_context_is_patched),
 		TEST(reset_keeps_what_was_found),

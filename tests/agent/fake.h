@@ -14,8 +14,12 @@ struct fake_subscriber {
 	void *user;
 	bool driver[CUPTI_DRIVER_TRACE_CBID_SIZE];
 	bool resource[CUPTI_CBID_RESOURCE_SIZE];
+	bool runtime[CUPTI_RUNTIME_TRACE_CBID_SIZE];
 };
 
+/* The runtime's cudaLaunchKernel: it refuses a block of no threads, and asks the driver about
+ * others. */
+int fake_runtime_launch(CUfunction f, const char *name, unsigned threads);
 /* Owned by the stand-in driver. */
 struct fake_subscriber *fake_subscriber(void);
 

@@ -927,9 +927,29 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 	} else if (s > CU_STREAM_PER_THREAD && s->capture) {
 		s->capture->node[s->capture->n++] = f;
 	} else {
-		r = run(f);
+		r = bx > 1024 ? CUDA_ERROR_INVALID_VALUE : run(f);
 	}
 	return end(&c, r);
+}
+
+int fake_runtime_launch(CUfunction f, const char *name, unsigned threads)
+{
+	const CUpti_CallbackId id = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+	int result = 9 /* cudaErrorInvalidConfiguration */;
+	CUpti_CallbackData d = {.functionReturnValue = &result,
+				.symbolName = name,
+				.context = top(),
+				.callbackSite = CUPTI_API_ENTER};
+	bool is_on = subscriber.call && subscriber.runtime[id];
+
+	if (is_on)
+		subscriber.call(subscriber.user, CUPTI_CB_DOMAIN_RUNTIME_API, id, &d);
+	if (threads && !cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, NULL, NULL, NULL))
+		result = 0;
+	d.callbackSite = CUPTI_API_EXIT;
+	if (is_on)
+		subscriber.call(subscriber.user, CUPTI_CB_DOMAIN_RUNTIME_API, id, &d);
+	return result;
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)

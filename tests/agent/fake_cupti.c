@@ -35,6 +35,8 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscrib
 		s->driver[cbid] = enable != 0;
 	else if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid < CUPTI_CBID_RESOURCE_SIZE)
 		s->resource[cbid] = enable != 0;
+	else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && cbid < CUPTI_RUNTIME_TRACE_CBID_SIZE)
+		s->runtime[cbid] = enable != 0;
 	else
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	return CUPTI_SUCCESS;

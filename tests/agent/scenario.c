@@ -101,6 +101,22 @@ static CUfunction simple(const char *mod, const char *kernel, int n)
 	return f;
 }
 
+/* Launches that don't run: refused by the driver, by both (once), by the runtime alone; the last
+ * two do. */
+static void refused(void)
+{
+	CUfunction f = simple("instrumented", "race", 0);
+
+	if (cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, NULL, NULL, NULL) !=
+		    CUDA_ERROR_INVALID_VALUE ||
+	    fake_runtime_launch(f, "race", 2048) != 9 || fake_runtime_launch(f, "race", 0) != 9)
+		_exit(7);
+	if (fake_runtime_launch(f, "race", 32))
+		_exit(7);
+	MUST(launch(f, NULL));
+	MUST(cuCtxSynchronize());
+}
+
 static void races(void)
 {
 	CUfunction f = simple("instrumented", "race", 3);
@@ -781,6 +797,7 @@ static const struct scenario {
 	void (*run)(void);
 } scenarios[] = {
 	{"races", races},
+	{"refused", refused},
 	{"clean", clean},
 	{"plain", plain},
 	{"library_before_context", library_before_context},
