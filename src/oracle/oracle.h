@@ -14,11 +14,11 @@
  *  R1 Reads-from. A read or RMW reads each byte from the latest write to it in event order (weak
  *     or strong), unless the event names the write that it saw. R *reads W* only if R has exactly
  *     W's bytes (address and size) and all of them come from W.
- *  R2 Observation. W obs R if R reads W, both are strong and morally strong; through RMWs Z: W
- *     obs Z and Z obs R. (A weak write that an RMW of its own thread reads is left out: a thread
- *     that observed it through that RMW would race with it.) A failed compare-and-swap is a READ
- *     with its strength. `red` (ORACLE_RED) passes chains on, but is not a read: it neither
- *     acquires, alone or by a later fence, nor observes.
+ *  R2 Observation. W obs R if R reads W, both are strong and morally strong, or R is an RMW of
+ *     W's own thread and W is weak (no mbarrier.init); through RMWs Z: W obs Z and Z obs R. (Who
+ *     observes such a weak write by a strong read races with it, but what follows that read
+ *     doesn't.) A failed compare-and-swap is a READ with its strength. `red` (ORACLE_RED) passes
+ *     chains on, but is not a read: it neither acquires, alone or by a later fence, nor observes.
  *  R3 Release patterns of t on M = (address, size): (1) a releasing WRITE or RMW on M; (2) a
  *     releasing WRITE or RMW of t on M, then a strong write of t on M; (3) a releasing fence of
  *     t, then any strong write of t on M. Acquire patterns: (1) an acquiring read of M; (2) a
@@ -61,7 +61,9 @@
  *     fence helps the texture proxy (R7).
  *
  * Of the races of an access with earlier ones at least one is reported (of each byte's class), and
- * never a false one. An access that a weak, covering, ordered one has superseded is forgotten.
+ * never a false one. An access that a weak, covering, ordered one has superseded is forgotten: so
+ * what precedes a weak write that its thread's own RMW reads may race with who has observed that,
+ * unreported. The order of these two is the same in each execution in which that is observed.
  */
 #ifndef COLLIDER_ORACLE_ORACLE_H
 #define COLLIDER_ORACLE_ORACLE_H

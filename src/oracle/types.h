@@ -3,7 +3,7 @@
  *
  *   tree.c    persistent tries; clock.c: clocks      patterns.c   releases, acquires
  *   fence_sc.c      fences, the order of fence.sc
- *   access.c  accesses by word, race checks    write.c   reads-from, strong writes
+ *   access.c  accesses by word, race checks    write.c   reads-from, strong writes; chain.c: seen
  *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
  *   split.c   an access, in parts      word.c     records of other words; spent.c, strong.c: of
  *   some
@@ -215,7 +215,7 @@ struct oracle_rec {
 	uint32_t mask;
 	uint32_t epoch;
 	uint32_t site;
-	uint32_t pos;	/* strong writes: the first lane's; the others follow */
+	uint32_t pos;	/* in a chain: the first lane's; the others follow. Else the last lane */
 	uint8_t bytes;	/* mask of the word's bytes */
 	int8_t offset;	/* of the access's first byte, from the word; -128: a range */
 	uint16_t raced; /* races reported of it */
@@ -620,9 +620,11 @@ void oracle_page_free(struct oracle *o, uint64_t address);
 /* Checks and keeps an access if a log can; false: nothing is done. */
 bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		       const struct oracle_acc *acc, uint64_t address);
-/* Moves the log's accesses to e, which is empty; returns the packed write before them, or 0. */
+/* Moves the log's accesses to e, which is empty; returns the packed write before them, or 0.
+ * *own: the chain that this write begins, with a reference for its record; left alone if it begins
+ * none. */
 uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracle_ext *e,
-			   uint64_t word);
+			   uint64_t word, struct oracle_chain **own);
 void oracle_log_free(struct oracle *o, struct oracle_cell *c);
 void oracle_known_logs_free(struct oracle *o);
 

@@ -374,17 +374,24 @@ static bool reads_from(uint32_t r, uint32_t w)
  * 8.9.2 Observation order. What is read and written on the way is an atomic operation: nothing else
  * is at once the target and the source of a pair. A red passes values on, but isn't a read (8.4):
  * who asks for the end of a chain asks is_read, too. Of one thread's operations the weak ones are
- * morally strong with the others (8.7), but are left out (R2): an own weak write at the beginning
- * of a chain, or an own weak read at its end, races with the other end or is ordered with it by
- * base causality, and then so is what follows.
+ * morally strong with the others (8.7): an own weak write is read by an atomic operation and begins
+ * a chain. An own weak read at its end is left out (R2): it races with the other end or is ordered
+ * with it by base causality, and then so is what follows.
  */
+static bool is_own_rmw(uint32_t w, uint32_t r)
+{
+	return !is_strong(w) && is_strong(r) && ops[r].e->kind == RACE_OP_RMW &&
+	       ops[w].actor == ops[r].actor && !(ops[r].e->flags & ORACLE_SAW) &&
+	       !(ops[w].e->flags & ORACLE_MBARRIER);
+}
+
 static void make_observation_order(void)
 {
 	clear(&observes);
 	for (uint32_t w = 0; w < nops; w++)
 		for (uint32_t r = w + 1; is_write(w) && r < nops; r++)
-			if (is_strong(w) && is_strong(r) && reads_from(r, w) &&
-			    is_morally_strong(w, r))
+			if (((is_strong(w) && is_strong(r)) || is_own_rmw(w, r)) &&
+			    reads_from(r, w) && is_morally_strong(w, r))
 				set(&observes, w, r);
 	close(&observes);
 }
@@ -825,6 +832,21 @@ static bool is_nc_conflict(uint32_t x, uint32_t y)
 	return (is_nc || is_texture) && ops[x].place.grid && ops[x].place.grid == ops[y].place.grid;
 }
 
+/*
+ * May the oracle have forgotten x, which races with y? If a weak access between has superseded it,
+ * and in the end one that y comes after, by observation alone.
+ */
+static bool is_hidden(uint32_t x, uint32_t y)
+{
+	for (uint32_t w = x + 1; w < y; w++)
+		if (is_access(w) && !is_strong(w) && overlaps(x, w) &&
+		    (is_write(w) || !is_write(x)) && get(&causes, x, w) &&
+		    ((is_write(w) && get(&causes, w, y) && !get(&preserved, w, y)) ||
+		     (!get(&causes, w, y) && is_hidden(w, y))))
+			return true;
+	return false;
+}
+
 static void find_races(struct naive_result *out)
 {
 	for (uint32_t y = 0; y < nops; y++)
@@ -840,8 +862,9 @@ static void find_races(struct naive_result *out)
 				out->is_too_long = true;
 				return;
 			}
-			*p = (struct naive_pair){ops[x].event, ops[y].event, ops[x].actor,
-						 ops[y].actor, is_nc};
+			*p = (struct naive_pair){ops[x].event, ops[y].event,
+						 ops[x].actor, ops[y].actor,
+						 is_nc,	       !is_nc && is_hidden(x, y)};
 			out->npairs++;
 		}
 }

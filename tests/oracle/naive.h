@@ -18,7 +18,8 @@
 struct naive_pair {
 	uint16_t first, second; /* events */
 	uint32_t first_actor, second_actor;
-	bool is_nc; /* a read-only load of memory that its grid writes */
+	bool is_nc;	/* a read-only load of memory that its grid writes */
+	bool is_hidden; /* ... which the oracle may have forgotten (oracle.h, at the end) */
 };
 
 struct naive_result {

@@ -445,6 +445,8 @@ static bool merge(const struct oracle_now *n, struct oracle_list *l)
 			return false;
 	} else if (r->chain) {
 		return false;
+	} else {
+		r->pos = n->actor & 31; /* the last one */
 	}
 	r->mask = lanes | bit;
 	r->actor &= ~31u;

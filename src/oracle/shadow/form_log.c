@@ -21,6 +21,8 @@ struct oracle_log {
 	uint32_t last;	 /* where the last run starts */
 	uint8_t device;
 	uint8_t compact_at; /* log2 of n */
+	bool has_write;	    /* an RMW: the first one's thread has written `before`, too, */
+	bool is_own;	    /* ... and so begins the chain with it */
 	uint16_t v[];
 };
 
@@ -233,6 +235,8 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 
 	struct oracle_cell made = {0};
 	made.w = (uintptr_t)log_new(o, l->before, l->device);
+	log_of(&made)->has_write = l->has_write;
+	log_of(&made)->is_own = l->is_own;
 	for (uint32_t i = 0; i < n; i++)
 		if (!v[i].is_gone)
 			log_push(o, &made, v[i].actor, v[i].epoch, v[i].site);
@@ -397,6 +401,11 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 	o->words += !(c->w | c->r);
 	if (!is_log(c))
 		c->w = (uintptr_t)log_new(o, before, device);
+	if (acc->kind != RACE_OP_READ && !log_of(c)->has_write) {
+		log_of(c)->has_write = true;
+		log_of(c)->is_own = before && !(before & ORACLE_PACKED_FORM) &&
+				    oracle_packed_actor(before) == actor;
+	}
 	log_push(o, c, actor, t->own, site);
 	if (log_of(c)->n >= 1u << log_of(c)->compact_at)
 		log_compact(o, c);
@@ -441,7 +450,7 @@ static void push_rec(struct oracle *o, struct oracle_ext *e, struct oracle_rec *
 }
 
 uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracle_ext *e,
-			   uint64_t word)
+			   uint64_t word, struct oracle_chain **own)
 {
 	struct oracle_chain *chain = NULL;
 	struct oracle_rec r = {0};
@@ -452,6 +461,13 @@ uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracl
 	e->same_bytes = 4;
 	e->same_place = log_of(c)->device + 1u;
 	e->are_sys = true;
+	/* The first RMW may be left out for a later one of its thread: others have observed
+	 * `before` all the same. */
+	if (log_of(c)->is_own) {
+		*own = chain = oracle_chain_new(o);
+		chain->refs += 2; /* this one, and the record's */
+		pos = 1;
+	}
 	for (struct walk w = walk_from(log_of(c)); walk_next(&w);) {
 		bool is_write = !is_read(o, w.site);
 		e->are_sys &= oracle_site_at(o, w.site)->a.scope == RACE_SCOPE_SYS;

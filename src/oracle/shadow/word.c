@@ -109,13 +109,16 @@ static void push_narrow(struct oracle *o, struct oracle_ext *e, struct oracle_re
 	}
 }
 
-static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint64_t word)
+/* chain: that begins with the write, held for the record; or NULL. */
+static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint64_t word,
+			struct oracle_chain *chain)
 {
 	const struct oracle_site *x = oracle_site_at(o, oracle_packed_site(p));
 	struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
 			       .actor = oracle_packed_actor(p),
 			       .epoch = oracle_packed_epoch(p),
-			       .site = x->plain};
+			       .site = x->plain,
+			       .chain = chain};
 
 	r.offset = offset_in(o, r.site, word);
 	if (p & ORACLE_PACKED_FORM && x->a.bytes < 4) {
@@ -169,18 +172,19 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 		return e;
 	e = oracle_mem_new(o, sizeof(*e));
 	struct oracle_strip *strip = oracle_cell_strip(c);
+	struct oracle_chain *own = NULL;
 	uint64_t w = c->w;
 	if (c->w | c->r)
 		o->words--;
 	if (oracle_cell_log(c))
-		w = oracle_log_expand(o, c, e, word);
+		w = oracle_log_expand(o, c, e, word, &own);
 	else if (strip)
 		w = oracle_strip_before(c, word);
 	c->w = 0;
 	if (w)
-		push_packed(o, e, w, word);
+		push_packed(o, e, w, word, own);
 	if (c->r & 1)
-		push_packed(o, e, c->r, word);
+		push_packed(o, e, c->r, word, NULL);
 	else if (c->r)
 		push_readers(o, e, (const struct oracle_readers *)(uintptr_t)c->r, word);
 	o->words += c->r != 0; /* clear counts it */

@@ -1,22 +1,12 @@
 /*
- * write.c - strong writes: which reads read them, what they pass on, which threads have seen them.
+ * write.c - strong writes: which reads read them, and what they pass on.
  *
  * Each byte of a word records the strong write that it comes from, if any. A read of exactly the
- * write's bytes reads it. Writes and the RMWs that read them form a chain; a morally strong read
- * has seen its chain up to a position, and is kept with the chain by its epoch: a later access that
- * knows that epoch comes after these writes (observation).
- * Costs: about 150 bytes a strong write that may still be read, 12 an observation.
+ * write's bytes reads it. Writes and the RMWs that read them form a chain (chain.c), which begins
+ * with the weak write of its own thread that an RMW reads.
+ * Costs: about 150 bytes a strong write that may still be read.
  */
 #include "oracle/shadow.h"
-
-void oracle_chain_unref(struct oracle *o, struct oracle_chain *c)
-{
-	if (!c || --c->refs)
-		return;
-	if (c->seen != c->few)
-		oracle_mem_free(o, c->seen, c->cap * sizeof(c->seen[0]));
-	oracle_mem_free(o, c, sizeof(*c));
-}
 
 static void release_free(struct oracle *o, struct oracle_write *w)
 {
@@ -146,217 +136,6 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 	return race_moral_of(a, b, between, is_same) == RACE_MORALLY_STRONG;
 }
 
-/* ---- chains ---------------------------------------------------------------------------------- */
-
-#define LOOK_BEHIND 4u
-#define PRUNE_FROM  16u
-#define SORT_FEW    64u
-
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Records come in the order of their writes, mostly. */
-static void sort_positions(uint32_t *v, uint32_t n)
-{
-	uint32_t i = 1;
-
-	while (i < n && v[i - 1] <= v[i])
-		i++;
-	if (i < n)
-		qsort(v, n, sizeof(v[0]), by_number);
-}
-
-/* Actor and kind, then position, then epoch: as two numbers. */
-static int by_observer(const void *a, const void *b)
-{
-	const struct oracle_seen *x = a, *y = b;
-	uint64_t v = (uint64_t)x->actor << 1 | x->is_write,
-		 w = (uint64_t)y->actor << 1 | y->is_write;
-
-	if (v == w) {
-		v = (uint64_t)x->pos << 32 | x->epoch;
-		w = (uint64_t)y->pos << 32 | y->epoch;
-	}
-	return (v > w) - (v < w);
-}
-
-/* What was kept at the last time is in order; only what came since is sorted, and merged. */
-static void sort_seen(struct oracle_seen *s, uint32_t n)
-{
-	struct oracle_seen tail[SORT_FEW];
-	uint32_t from = 1, i, k, at = n;
-
-	while (from < n && by_observer(&s[from - 1], &s[from]) <= 0)
-		from++;
-	if (from >= n)
-		return;
-	k = n - from;
-	if (k > SORT_FEW) {
-		qsort(s, n, sizeof(*s), by_observer);
-		return;
-	}
-	/* By insertion, as actors mostly come in order. */
-	for (i = 0; i < k; i++) {
-		uint32_t j = i;
-		for (; j && by_observer(&tail[j - 1], &s[from + i]) > 0; j--)
-			tail[j] = tail[j - 1];
-		tail[j] = s[from + i];
-	}
-	for (i = from; k;)
-		s[--at] = i && by_observer(&s[i - 1], &tail[k - 1]) > 0 ? s[--i] : tail[--k];
-}
-
-static bool is_same(const struct oracle_seen *a, const struct oracle_seen *b)
-{
-	return a->actor == b->actor && a->is_write == b->is_write;
-}
-
-struct positions {
-	BASE_VEC(uint32_t) v;
-};
-
-/* The positions in the chain that a later access may need: those of records kept. */
-static void positions_get(struct oracle *o, const struct oracle_write *w, struct positions *p)
-{
-	for (uint64_t a = w->address & ~3ull; a < w->address + w->bytes; a += 4) {
-		struct oracle_cell *c = oracle_cell_at(o, a, false);
-		struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
-		const struct oracle_list *l = e ? e->list[ORACLE_STRONG] : NULL;
-		for (uint32_t i = 0; l && i < l->n; i++) {
-			const struct oracle_rec *r = &l->v[i];
-			int lanes = r->mask ? __builtin_popcount(r->mask) : 1;
-			for (int k = 0; r->chain == w->chain && k < lanes; k++)
-				base_vec_push(&p->v, r->pos + (uint32_t)k);
-		}
-	}
-	if (p->v.n)
-		sort_positions(p->v.v, (uint32_t)p->v.n);
-}
-
-/* Is one of them above `low` (or any, for UINT32_MAX) and up to `high`? */
-static bool positions_has(const struct positions *p, uint32_t low, uint32_t high)
-{
-	size_t from = 0, to = p->v.n;
-
-	while (from < to) {
-		size_t mid = (from + to) / 2;
-		if (low == UINT32_MAX || p->v.v[mid] > low)
-			to = mid;
-		else
-			from = mid + 1;
-	}
-	return from < p->v.n && p->v.v[from] <= high;
-}
-
-/*
- * One of a thread's observations says all that later ones would, except about writes made since: of
- * a poll's RMWs the last is kept for each of the other writes, not all.
- */
-static void chain_prune(struct oracle *o, const struct oracle_write *w)
-{
-	struct oracle_chain *c = w->chain;
-	struct oracle_seen *s = c->seen;
-	struct positions p = {0};
-	uint32_t low = c->nseen, kept = 0;
-
-	positions_get(o, w, &p);
-	sort_seen(s, c->nseen);
-	/* Drops those that saw less at a later time, ... */
-	for (uint32_t i = c->nseen; i-- > 0;)
-		if (low == c->nseen || !is_same(&s[i], &s[low]) || s[i].epoch < s[low].epoch)
-			s[--low] = s[i];
-	/* ... and those that an earlier one implies. */
-	for (uint32_t i = low; i < c->nseen; i++) {
-		bool is_first = !kept || !is_same(&s[i], &s[kept - 1]);
-		if (positions_has(&p, is_first ? UINT32_MAX : s[kept - 1].pos, s[i].pos))
-			s[kept++] = s[i];
-	}
-	c->nseen = kept;
-	base_vec_free(&p.v);
-}
-
-static void seen_grow(struct oracle *o, struct oracle_chain *c, uint32_t cap)
-{
-	size_t from = c->cap * sizeof(c->seen[0]), to = cap * sizeof(c->seen[0]);
-
-	if (c->seen == c->few)
-		c->seen = memcpy(oracle_mem_resize(o, NULL, 0, to), c->few, from);
-	else
-		c->seen = oracle_mem_resize(o, c->seen, from, to);
-	c->cap = cap;
-}
-
-void oracle_chain_add(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
-		      uint32_t epoch, bool is_write)
-{
-	struct oracle_seen s = {actor, epoch, pos & (uint32_t)INT32_MAX, is_write};
-
-	if (c->nseen == c->cap)
-		seen_grow(o, c, c->cap + (c->cap < 8 ? 4 : c->cap / 2));
-	c->seen[c->nseen++] = s;
-}
-
-void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t actor,
-		      uint32_t epoch, bool is_write)
-{
-	struct oracle_chain *c = w->chain;
-	uint32_t pos = w->pos;
-
-	for (uint32_t i = c->nseen; i-- > 0 && c->nseen - i <= LOOK_BEHIND;) {
-		struct oracle_seen *old = &c->seen[i];
-		if (old->actor == actor && old->epoch == epoch && old->is_write == is_write) {
-			if (old->pos < pos)
-				old->pos = pos & (uint32_t)INT32_MAX;
-			return;
-		}
-	}
-	if (c->nseen == c->cap && c->cap >= (o->opt.is_tiny ? 4 : PRUNE_FROM)) {
-		chain_prune(o, w);
-		/* A list that is nearly full would be pruned again at once. */
-		if (c->nseen > c->cap - c->cap / 4 && c->nseen < c->cap)
-			seen_grow(o, c, c->cap + c->cap / 2);
-	}
-	oracle_chain_add(o, c, pos, actor, epoch, is_write);
-}
-
-bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
-			  uint64_t rmw)
-{
-	for (uint32_t i = 0; i < c->nseen; i++) {
-		const struct oracle_seen *s = &c->seen[i];
-		if (s->pos < pos)
-			continue;
-		if (s->actor == actor ||
-		    oracle_tree_get(s->is_write ? rmw : read, s->actor) >= s->epoch)
-			return true;
-	}
-	return false;
-}
-
-#define COVER_MAX 16u /* above this, the comparison doesn't pay */
-
-bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
-			 uint32_t apos)
-{
-	if (a->nseen > COVER_MAX || b->nseen > COVER_MAX)
-		return false;
-	for (uint32_t i = 0; i < a->nseen; i++) {
-		const struct oracle_seen *s = &a->seen[i];
-		bool is_found = s->pos < apos;
-		for (uint32_t k = 0; k < b->nseen && !is_found; k++)
-			is_found = b->seen[k].actor == s->actor &&
-				   b->seen[k].is_write == s->is_write &&
-				   b->seen[k].epoch <= s->epoch && b->seen[k].pos >= bpos;
-		if (!is_found)
-			return false;
-	}
-	return true;
-}
-
 /* ---- an access, step by step ----------------------------------------------------------------- */
 
 /* What a read of w gives its thread. */
@@ -436,16 +215,6 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		install(o, w);
 }
 
-struct oracle_chain *oracle_chain_new(struct oracle *o)
-{
-	struct oracle_chain *c = oracle_mem_new(o, sizeof(*c));
-
-	c->serial = ++o->nchains;
-	c->seen = c->few;
-	c->cap = ORACLE_FEW_SEEN;
-	return c;
-}
-
 /* Logs and strips of these bytes become records. */
 static void expand_logs(struct oracle *o, uint64_t address, uint32_t bytes)
 {
@@ -453,6 +222,69 @@ static void expand_logs(struct oracle *o, uint64_t address, uint32_t bytes)
 		struct oracle_cell *c = oracle_cell_at(o, a, false);
 		if (c && (oracle_cell_log(c) || oracle_cell_strip(c)))
 			oracle_ext_of(o, c, a);
+	}
+}
+
+/* Bytes of a word. */
+struct piece {
+	struct oracle_ext *e;
+	uint64_t word;
+	uint32_t mask; /* its bytes */
+};
+
+/*
+ * The weak write that an RMW of the same thread reads begins the RMW's chain (R2), at its position:
+ * who has observed the one has observed the other. False: the word's last write isn't such a one.
+ */
+static bool begin_chain(struct oracle *o, const struct piece *p, uint32_t actor,
+			const struct oracle_acc *acc, uint64_t address,
+			const struct oracle_link *link)
+{
+	struct oracle_list *l = p->e->list[ORACLE_WRITES];
+	struct oracle_rec *r = NULL;
+
+	for (uint32_t i = l && !l->has_spent ? l->n : 0; i-- > 0 && !r;)
+		if (l->v[i].bytes & p->mask)
+			r = &l->v[i];
+	uint32_t last = r && r->mask ? r->actor + r->pos : r ? r->actor : ORACLE_NO_ACTOR;
+	if (!r || last != actor || r->bytes != p->mask || r->chain ||
+	    p->word + (uint64_t)(int64_t)r->offset != address || r->offset == ORACLE_OFF_RANGE ||
+	    oracle_site_at(o, r->site)->a.bytes != acc->bytes ||
+	    oracle_site_at(o, r->site)->a.proxy != acc->proxy)
+		return false;
+	for (uint32_t b = 0; b < 4; b++)
+		if (p->mask >> b & 1 && oracle_ext_source(p->e, b))
+			return false;
+	struct oracle_rec own = *r;
+	own.actor = actor;
+	own.mask = 0;
+	own.chain = link->chain;
+	own.pos = link->pos;
+	link->chain->refs++;
+	if (r->mask) {
+		r->mask &= ~(1u << (actor & 31));
+		oracle_list_touch(o, l);
+		oracle_list_push(o, &p->e->list[ORACLE_WRITES], &own);
+	} else {
+		*r = own;
+	}
+	return true;
+}
+
+static void observe_own(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
+			uint64_t address, const struct oracle_link *link)
+{
+	uint64_t end = address + acc->bytes, next;
+
+	/* (Of a write of several words the first that isn't so ends it: what isn't marked is
+	 * reported, as a race that it has all the same.) */
+	for (uint64_t a = address; a < end; a = next) {
+		next = (a | 3) + 1 < end ? (a | 3) + 1 : end;
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
+		struct piece p = {c ? oracle_cell_ext(c) : NULL, a & ~3ull,
+				  ((1u << (next - a)) - 1) << (a & 3)};
+		if (!p.e || !begin_chain(o, &p, actor, acc, address, link))
+			return;
 	}
 }
 
@@ -488,6 +320,8 @@ static void access_full(struct oracle *o, uint32_t actor, const struct oracle_ac
 		link.chain->refs++;
 	}
 	oracle_shadow_access(o, t, actor, acc, address, acc->bytes, &link);
+	if (link.chain && !w && acc->kind == RACE_OP_RMW && !(acc->flags & ORACLE_SAW))
+		observe_own(o, actor, acc, address, &link);
 	if (w && is_read)
 		oracle_chain_see(o, w, actor, t->own, is_write);
 	if (link.chain)
@@ -571,6 +405,9 @@ static bool access_simple(struct oracle_now *n, struct oracle_cell *c)
 		n->chain->refs++;
 	}
 	n->is_nothing_new = oracle_word_full(n, c);
+	if (!old && acc->kind == RACE_OP_RMW)
+		begin_chain(o, &(struct piece){e, n->word, n->mask}, n->actor, acc, n->address,
+			    &(struct oracle_link){n->chain, n->pos});
 	if (w && !(acc->flags & ORACLE_RED))
 		oracle_chain_see(o, w, n->actor, n->t->own, is_write);
 	oracle_write_unref(o, w);
