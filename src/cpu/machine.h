@@ -5,13 +5,11 @@
  *   struct cpu_grid   one kernel launch     struct cpu_cluster, cpu_cta: its blocks
  *   struct cpu_warp   32 lanes              struct cpu_split: lanes that run together
  *
- * A register is a *slot*: an array of 32 lanes in the frame of the running
- * function (a predicate: one word, a bit per lane), so an operation is one loop
- * that the compiler turns into vector code. Lanes in different functions use
- * the same frame memory at the same time: frames of equal depth start at the
- * same place and all functions that can meet share one layout (struct
- * cpu_layout), so lanes never overlap, and splits can part and merge without
- * moving registers.
+ * A register is a *slot*: an array of 32 lanes in the frame of the running function (a predicate:
+ * one word, a bit per lane), so an operation is one loop that the compiler turns into vector code.
+ * Lanes in different functions use the same frame memory at the same time: frames of equal depth
+ * start at the same place and all functions that can meet share one layout (struct cpu_layout), so
+ * lanes never overlap, and splits can part and merge without moving registers.
  */
 #ifndef COLLIDER_CPU_MACHINE_H
 #define COLLIDER_CPU_MACHINE_H
@@ -77,7 +75,8 @@ enum {
 	CPU_I_BACK = 1 << 6,	 /* a branch to an earlier place: threads switch here, too */
 	CPU_I_PLAIN = 1 << 7,	 /* no guard, none of PARTS, GATHER, JOIN */
 	CPU_I_STORE = 1 << 8,	 /* writes memory that it doesn't read (repeat.c) */
-	CPU_I_NOTED = 1 << 9	 /* the judge follows its registers: cpu_event_noted */
+	CPU_I_NOTED = 1 << 9,	 /* the judge follows its registers: cpu_event_noted */
+	CPU_I_APART = 1 << 10	 /* counts on lockstep: its lanes may part (events/volatile.c) */
 };
 
 /* One cache line. */

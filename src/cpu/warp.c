@@ -395,9 +395,24 @@ void cpu_meet_after(struct cpu_warp *w, const struct cpu_inst *in, uint32_t lane
 	}
 }
 
+/* Before an instruction that counts on lockstep: in one of so many cases some lanes stay behind. */
+#define APART_ONE_IN 4u
+
+static void part(struct cpu_warp *w)
+{
+	struct cpu_split *s = w->cur;
+	uint32_t lanes;
+
+	if (cpu_random_below(w->worker, APART_ONE_IN))
+		return;
+	lanes = s->mask & (uint32_t)cpu_random_below(w->worker, UINT32_MAX);
+	if (lanes && lanes != s->mask)
+		cpu_split_off(w, lanes, s->pc);
+}
+
 /*
- * What precedes an instruction with JOIN, PARTS or GATHER: merges, splits off the lanes whose guard
- * is false, waits for others. GO_ON: execute it with all lanes of s->mask.
+ * What precedes an instruction with JOIN, PARTS, GATHER or APART: merges, splits off the lanes
+ * whose guard is false, waits for others. GO_ON: execute it with all lanes of s->mask.
  */
 static __attribute__((noinline)) enum go prepare(struct cpu_warp *w, const struct cpu_inst *in)
 {
@@ -422,6 +437,8 @@ static __attribute__((noinline)) enum go prepare(struct cpu_warp *w, const struc
 				cpu_meet_arrive(w, t);
 		}
 	}
+	if (in->flags & CPU_I_APART)
+		part(w);
 	return in->flags & CPU_I_GATHER ? gather(w, in) : GO_ON;
 }
 
@@ -488,8 +505,8 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 		left -= weight(flags);
 		if (in->guard != CPU_NOSLOT)
 			m &= *cpu_pred(w, in->guard) ^ (0u - (flags & CPU_I_GUARD_NOT));
-		if (flags & (CPU_I_JOIN | CPU_I_PARTS | CPU_I_GATHER)) {
-			if (w->nsplits > 1 || flags & CPU_I_GATHER ||
+		if (flags & (CPU_I_JOIN | CPU_I_PARTS | CPU_I_GATHER | CPU_I_APART)) {
+			if (w->nsplits > 1 || flags & (CPU_I_GATHER | CPU_I_APART) ||
 			    (m != mask && m && flags & CPU_I_PARTS)) {
 				s->pc = pc;
 				enum go go = prepare(w, in);

@@ -12,6 +12,9 @@
  * kept, of one warp. A location that any such load has polled is left out from then on, and so are
  * two writes, which right code makes of equal values.
  *
+ * The instructions of such a pair are marked: from then on the machine parts the lanes there at
+ * random (warp.c), so that the results show it as well.
+ *
  * Misses: locations that share one of the 8,192 cells, or a clock; lanes that some other lanes'
  * synchronisation comes between; other memory models than sc.
  * Costs: a look-up for each lane of a volatile access of one element.
@@ -93,6 +96,15 @@ static struct oracle_side side_of(const struct cpu_events *x, const struct cell 
 				    .flags = flags};
 }
 
+/* Other schedules part the lanes there, so that it shows in what the program computes. */
+static void mark(const struct cpu_site *s)
+{
+	struct cpu_inst *in = s->func ? &s->func->code[s->pc] : NULL;
+
+	if (in)
+		in->flags = (uint16_t)((in->flags | CPU_I_APART) & ~(unsigned)CPU_I_PLAIN);
+}
+
 /* This lane meets one of `others`, which came before. */
 static void report(struct cpu_events *x, const struct cell *c, const struct cpu_site *site,
 		   unsigned lane, bool is_write, uint32_t others, uint8_t flags)
@@ -106,6 +118,8 @@ static void report(struct cpu_events *x, const struct cell *c, const struct cpu_
 		.count = 1,
 	};
 
+	mark(f.first.inst);
+	mark(f.second.inst);
 	events_on_race(x, &f);
 }
 
