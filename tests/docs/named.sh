@@ -1,0 +1,31 @@
+#!/bin/bash
+# named.sh - files of ours that the documentation names exist, and architecture.md's table has each room: named.sh ROOT
+#
+# A name is what stands in backquotes, has a folder and ends in .c, .h, .cu, .def, .map, .sh, .py or .md;
+# it begins at the root or in src/. Names with capitals for a part (tests/NAME) and with braces are patterns.
+set -u
+cd "$1" || exit 2
+failed=0
+said() {
+	echo "$1"
+	failed=1
+}
+while IFS=: read -r doc line name; do
+	name=${name#\`}
+	name=${name%\`}
+	[ -e "$name" ] || [ -e "src/$name" ] || [ -e "$(dirname "$doc")/$name" ] ||
+		said "$doc:$line: names $name, which does not exist"
+done < <(grep -noHE '`[a-z][a-z0-9_]*(/[a-z0-9_.-]+)+\.(c|h|cu|def|map|sh|py|md)`' \
+	README.md CONTRIBUTING.md docs/*.md)
+
+table=$(sed -n '/^| folder of/,/^$/p' docs/architecture.md | grep -o '^|[^|]*|' | grep -o '`[a-z/]*`' | tr -d '`')
+while IFS= read -r room; do
+	[ "$room" = src ] && continue
+	grep -qx "$room" <<<"$table" || [ "$room" = host/linked ] ||
+		said "docs/architecture.md: the table of rooms lacks $room"
+done < <(find src -mindepth 1 -type d | sed 's|^src/||' | sort)
+while IFS= read -r room; do
+	case $room in src/ | '') continue ;; esac
+	[ -d "src/$room" ] || said "docs/architecture.md: the table has $room, which does not exist"
+done <<<"$table"
+exit $failed

@@ -1,0 +1,25 @@
+#!/bin/bash
+# named_finds.sh - named.sh finds a file and a room that don't exist, and a room that the table lacks: named_finds.sh NAMED
+set -u
+T=$(mktemp -d) || exit 2
+trap 'rm -rf "$T"' EXIT
+mkdir -p "$T/docs" "$T/src/base" "$T/src/ptx"
+touch "$T/src/ptx/ptx.h" "$T/README.md" "$T/CONTRIBUTING.md"
+page() { # page NAME ROOM
+	printf '| folder of `src/` | holds |\n| --- | --- |\n| `base` | x |\n| `%s` | y |\n\nSee `%s`, `tests/NAME`.\n' "$2" "$1" \
+		>"$T/docs/architecture.md"
+}
+expect() { # expect RC TEXT
+	local out rc
+	out=$(bash "$named" "$T")
+	rc=$?
+	[ $rc -eq "$1" ] && grep -q "$2" <<<"$out" || { echo "expected $1 and '$2', found $rc: $out"; exit 1; }
+}
+named=$1
+page ptx/ptx.h ptx
+expect 0 '^$'
+page ptx/gone.h ptx
+expect 1 '^docs/architecture.md:6: names ptx/gone.h'
+page ptx/ptx.h flow
+expect 1 'the table has flow, which'
+expect 1 'the table of rooms lacks ptx'
