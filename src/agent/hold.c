@@ -17,10 +17,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Out of memory: uthash leaves the element out, and the stream is never held back. */
-static bool was_added; /* under the lock */
-#define uthash_nonfatal_oom(e) ((void)(e), was_added = false)
-#include <uthash.h>
+/* Out of memory: the stream is never held back. */
+#include "agent/table.h"
 
 #include "agent/agent.h"
 

@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Out of memory: uthash leaves the element out; the next call finds nothing and tries again. */
-static bool was_added; /* under the lock */
-#define uthash_nonfatal_oom(e) ((void)(e), was_added = false)
-#include <uthash.h>
+/* Out of memory: the next call finds nothing and tries again. */
+#include "agent/table.h"
 
 #include "base/base.h"
 

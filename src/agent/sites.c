@@ -21,9 +21,7 @@
 #include <stdlib.h>
 
 /* Out of memory: nothing is found later, and the order stays. */
-static bool was_added; /* under the lock */
-#define uthash_nonfatal_oom(e) ((void)(e), was_added = false)
-#include <uthash.h>
+#include "agent/table.h"
 
 #include "base/base.h"
 

@@ -297,22 +297,14 @@ static void add_access(struct planner *p, struct inst_access *a, bool is_pruned)
 	struct inst_group *g = p->open;
 	g->is_pruned = is_pruned;
 	p->plan->has_pruned |= is_pruned;
-	if (g->last)
-		g->last->next = a;
-	else
-		g->first = a;
-	g->last = a;
-	g->n++;
 	g->bytes += bytes;
 	g->has_load |= a->kind != RACE_ACCESS_STORE;
-	cx->stats->sites++;
 	for (unsigned i = 0; i < a->vec; i++)
 		if (a->elem[i].speculated) {
 			cx->stats->speculated++;
 			break;
 		}
-	a->leads = g->n == 1;
-	a->site = inst_add_site(cx, a);
+	inst_append_access(cx, g, a);
 }
 
 struct written {
