@@ -401,7 +401,7 @@ static uint64_t next_index(struct cpu_worker *k, struct cpu_grid_priv *p)
 /* There is no memory for the unit: it is removed as a whole. */
 static void start_failed(struct cpu_engine *e, struct cpu_grid *g)
 {
-	cpu_fault_op(e->m, g->device, g->op, CPU_FAULT_RESOURCES,
+	cpu_fault_op(e->m, g->device, CPU_FAULT_RESOURCES,
 		     "host memory is exhausted by the blocks of %s", g->func->name);
 }
 

@@ -191,7 +191,6 @@ void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, boo
  * to 16, and 16 more; the default is CPU_HEAP. False: a kernel that may call malloc or free has
  * been launched on the device, so that its heap can't change. */
 bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes);
-uint64_t cpu_heap_limit(struct cpu_machine *m, unsigned device);
 /* Frees what kernels have allocated; the limit is the default again. No kernel runs on the
  * device. */
 void cpu_heap_reset(struct cpu_machine *m, unsigned device);

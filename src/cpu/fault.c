@@ -116,13 +116,12 @@ enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	return CPU_FAULTED;
 }
 
-void cpu_fault_op(struct cpu_machine *m, unsigned device, struct cpu_op *op,
-		  enum cpu_fault_kind kind, const char *fmt, ...)
+void cpu_fault_op(struct cpu_machine *m, unsigned device, enum cpu_fault_kind kind, const char *fmt,
+		  ...)
 {
 	struct cpu_fault f = {.kind = kind};
 	va_list ap;
 
-	(void)op;
 	va_start(ap, fmt);
 	vsnprintf(f.text, sizeof(f.text), fmt, ap);
 	va_end(ap);

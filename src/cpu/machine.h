@@ -125,7 +125,7 @@ struct cpu_func {
 	struct cpu_module *mod;
 	struct cpu_inst *code;
 	struct ptx_stmt **stmts; /* of each instruction, for messages */
-	uint32_t ninsts, max_depth_hint;
+	uint32_t ninsts;
 	struct cpu_layout *layout;
 	uint32_t nunset, (*unset)[2]; /* kernels: place, bytes of registers read before a write */
 	uint8_t *consts;	      /* slots of constants; 64-byte aligned */
@@ -515,10 +515,9 @@ static inline void cpu_set_pred(struct cpu_warp *w, uint32_t ref, uint32_t value
 enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 			enum cpu_fault_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
-/* The same from a copy or fill of the host, `op`. */
-void cpu_fault_op(struct cpu_machine *m, unsigned device, struct cpu_op *op,
-		  enum cpu_fault_kind kind, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+/* The same from a copy or fill of the host. */
+void cpu_fault_op(struct cpu_machine *m, unsigned device, enum cpu_fault_kind kind, const char *fmt,
+		  ...) __attribute__((format(printf, 4, 5)));
 /* tid of a lane. */
 void cpu_lane_tid(const struct cpu_warp *w, unsigned lane, uint32_t tid[3]);
 
@@ -537,9 +536,8 @@ struct cpu_acc {
 	uint32_t value;		   /* ... and its slot */
 };
 
-/* The 32 addresses of an address operand (only those of mask are filled). */
-void cpu_addresses(struct cpu_warp *w, const struct cpu_addr *a, uint32_t mask,
-		   uint64_t addr[CPU_WARP]);
+/* The 32 addresses of an address operand. */
+void cpu_addresses(struct cpu_warp *w, const struct cpu_addr *a, uint64_t addr[CPU_WARP]);
 
 /* The kind of memory that host bytes belong to: private memory (local, const) has no model. */
 enum cpu_place { CPU_PLACE_PRIVATE, CPU_PLACE_SHARED, CPU_PLACE_GLOBAL };

@@ -402,7 +402,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 {
 	choose_kernel(e, &op->work.launch);
 	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
-		cpu_fault_op(e->m, op->work.device, op, CPU_FAULT_RESOURCES,
+		cpu_fault_op(e->m, op->work.device, CPU_FAULT_RESOURCES,
 			     "host memory is exhausted by a launch of %s",
 			     op->work.launch.kernel->info.name);
 		cpu_op_end(op);

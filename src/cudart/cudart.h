@@ -21,9 +21,6 @@
  */
 #define CUDART_OPTIONS_ENV "COLLIDER_CPU"
 
-/* Below the folder of Collider's other libraries. */
-#define CUDART_LIBRARY "cpu/libcudart.so.13"
-
 #define RT_DEVICES 16u
 
 /* The options, for the machine and for this room. */

@@ -302,8 +302,8 @@ static enum cpu_step exec_copy(struct cpu_warp *w, const struct cpu_inst *in, ui
 	if (!t)
 		return CPU_FAULTED;
 	t->lane.bytes = x->bytes;
-	cpu_addresses(w, &x->dst, mask, dst);
-	cpu_addresses(w, &x->src, mask, t->lane.src);
+	cpu_addresses(w, &x->dst, dst);
+	cpu_addresses(w, &x->src, t->lane.src);
 	CPU_EACH_LANE (l, mask) {
 		if (!copy_setup(w, in, l, &t->lane, dst[l])) {
 			cpu_async_abandon(t);
@@ -327,8 +327,8 @@ static enum cpu_step exec_store(struct cpu_warp *w, const struct cpu_inst *in, u
 	t->lane.bytes = x->bytes;
 	t->op = x->op;
 	t->type = x->type;
-	cpu_addresses(w, &x->dst, mask, dst);
-	cpu_addresses(w, &x->mbar, mask, mbar);
+	cpu_addresses(w, &x->dst, dst);
+	cpu_addresses(w, &x->mbar, mbar);
 	CPU_EACH_LANE (l, mask) {
 		uint8_t *to = cpu_resolve(w, in, l,
 					  &(struct cpu_range){.space = (enum ptx_space)x->dst_space,
@@ -370,7 +370,7 @@ static enum cpu_step exec_mbarrier_arrive(struct cpu_warp *w, const struct cpu_i
 
 	if (!t)
 		return CPU_FAULTED;
-	cpu_addresses(w, &x->mbar, mask, mbar);
+	cpu_addresses(w, &x->mbar, mbar);
 	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = cpu_resolve(w, in, l,
 					 &(struct cpu_range){.space = (enum ptx_space)x->mbar_space,

@@ -231,10 +231,10 @@ static enum cpu_step exec_bulk(struct cpu_warp *w, const struct cpu_inst *in, ui
 				   .cta_mask = x->cta_mask,
 				   .what = "a bulk copy"};
 
-	cpu_addresses(w, &x->dst, mask, dst);
-	cpu_addresses(w, &x->src, mask, src);
+	cpu_addresses(w, &x->dst, dst);
+	cpu_addresses(w, &x->src, src);
 	if (!x->is_group)
-		cpu_addresses(w, &x->mbar, mask, mbar);
+		cpu_addresses(w, &x->mbar, mbar);
 	CPU_EACH_LANE (l, mask) {
 		if (!check_ends(w, in, l, dst[l], src[l], size[l]))
 			return CPU_FAULTED;

@@ -106,7 +106,7 @@ static bool locate(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 		.space = (enum ptx_space)b->space, .bytes = 8, .align = 8, .is_write = true};
 	uint64_t addr[CPU_WARP];
 
-	cpu_addresses(w, &b->addr, mask, addr);
+	cpu_addresses(w, &b->addr, addr);
 	CPU_EACH_LANE (l, mask) {
 		r.addr = addr[l];
 		at[l] = cpu_resolve(w, in, l, &r);

@@ -330,10 +330,10 @@ static enum cpu_step exec_tensor(struct cpu_warp *w, const struct cpu_inst *in, 
 	uint64_t map[CPU_WARP], shared[CPU_WARP], mbar[CPU_WARP];
 
 	memset(mbar, 0, sizeof(mbar));
-	cpu_addresses(w, &x->map, mask, map);
-	cpu_addresses(w, &x->shared, mask, shared);
+	cpu_addresses(w, &x->map, map);
+	cpu_addresses(w, &x->shared, shared);
 	if (!x->is_store)
-		cpu_addresses(w, &x->mbar, mask, mbar);
+		cpu_addresses(w, &x->mbar, mbar);
 	CPU_EACH_LANE (l, mask)
 		if (!issue_lane(w, in, l, map[l], shared[l], mbar[l]))
 			return CPU_FAULTED;

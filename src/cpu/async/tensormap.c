@@ -288,7 +288,7 @@ static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in,
 	const struct replace *r = in->aux;
 	uint64_t addr[CPU_WARP];
 
-	cpu_addresses(w, &r->addr, mask, addr);
+	cpu_addresses(w, &r->addr, addr);
 	CPU_EACH_LANE (l, mask) {
 		struct cpu_tensormap tm;
 		uint8_t *p = cpu_resolve(w, in, l,
@@ -372,8 +372,8 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 	unsigned l = (unsigned)__builtin_ctz(mask);
 	uint64_t dst[CPU_WARP], src[CPU_WARP];
 
-	cpu_addresses(w, &x->dst, mask, dst);
-	cpu_addresses(w, &x->src, mask, src);
+	cpu_addresses(w, &x->dst, dst);
+	cpu_addresses(w, &x->src, src);
 	cpu_release(w, mask, (enum ptx_scope)x->scope);
 	/* .sync counts as bar.warp.sync: it is not specified which lane makes the copy. */
 	cpu_event_warp_sync(w, in, mask);

@@ -357,7 +357,7 @@ void cpu_event_start(struct cpu_op *op)
 	}
 	/* Nothing that can't be judged is executed any more. */
 	if (is_full)
-		cpu_fault_op(x->m, op->work.device, op, CPU_FAULT_RESOURCES,
+		cpu_fault_op(x->m, op->work.device, CPU_FAULT_RESOURCES,
 			     "the oracle is full: it can hold no more threads, copies and "
 			     "operations from each other");
 }

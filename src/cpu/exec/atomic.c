@@ -485,7 +485,7 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	all.is_wanted =
 		!is_model && !a->is_cas && !a->is_packed && a->n == 1 && cpu_event_takes(w, in);
 	all.mask = 0;
-	cpu_addresses(w, &a->addr, mask, addr);
+	cpu_addresses(w, &a->addr, addr);
 	if (is_model && (sem == PTX_SEM_RELEASE || sem == PTX_SEM_ACQ_REL))
 		cpu_release(w, mask, (enum ptx_scope)a->acc.scope);
 	bool is_common = find_all(w, in, mask, addr, &win);

@@ -64,7 +64,7 @@ static enum cpu_step exec_ldmatrix(struct cpu_warp *w, const struct cpu_inst *in
 
 	if (step != CPU_OK)
 		return step;
-	cpu_addresses(w, &x->addr, rows, addr);
+	cpu_addresses(w, &x->addr, addr);
 	step = cpu_access(w, in, &x->acc, rows, addr, ROW, data);
 	if (step != CPU_OK)
 		return step;
@@ -96,7 +96,7 @@ static enum cpu_step exec_stmatrix(struct cpu_warp *w, const struct cpu_inst *in
 			m[cell(l, 1, x->is_trans)] = (uint16_t)(s[l] >> 16);
 		}
 	}
-	cpu_addresses(w, &x->addr, rows, addr);
+	cpu_addresses(w, &x->addr, addr);
 	return cpu_access(w, in, &x->acc, rows, addr, ROW, data);
 }
 
@@ -227,7 +227,7 @@ static enum cpu_step place(struct cpu_warp *w, const struct cpu_inst *in, uint32
 	uint64_t addr[CPU_WARP];
 	const uint32_t *s = x->stride == CPU_NOSLOT ? NULL : cpu_u32(w, x->stride);
 
-	cpu_addresses(w, &x->addr, mask, addr);
+	cpu_addresses(w, &x->addr, addr);
 	CPU_EACH_LANE (l, mask)
 		if (addr[l] != addr[first] || (s && s[l] != s[first]))
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,

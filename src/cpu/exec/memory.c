@@ -14,10 +14,8 @@ struct bulk {
 	struct cpu_addr addr;
 };
 
-void cpu_addresses(struct cpu_warp *w, const struct cpu_addr *a, uint32_t mask,
-		   uint64_t addr[CPU_WARP])
+void cpu_addresses(struct cpu_warp *w, const struct cpu_addr *a, uint64_t addr[CPU_WARP])
 {
-	(void)mask;
 	cpu_addr_lanes(w, a, addr);
 }
 

@@ -95,19 +95,6 @@ bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes)
 	return is_ok;
 }
 
-uint64_t cpu_heap_limit(struct cpu_machine *m, unsigned device)
-{
-	struct cpu_heap *h = heap_of(m);
-	uint64_t bytes = 0;
-
-	if (!h || device >= m->opt.devices)
-		return 0;
-	pthread_mutex_lock(&h->lock);
-	bytes = h->on[device].limit;
-	pthread_mutex_unlock(&h->lock);
-	return bytes;
-}
-
 void cpu_heap_use(struct cpu_machine *m, unsigned device)
 {
 	struct cpu_heap *h = heap_of(m);

@@ -275,7 +275,7 @@ static void fault_async(struct cpu_cta *cta, const struct cpu_inst *in, enum cpu
 	struct cpu_grid *g = cta->grid;
 
 	(void)in;
-	cpu_fault_op(g->m, g->device, g->op, kind,
+	cpu_fault_op(g->m, g->device, kind,
 		     "asynchronous copy: %s of %" PRIu64 " bytes at 0x%" PRIx64
 		     ": %s; block (%u,%u,%u) in %s",
 		     what, bytes, addr, why, cta->id[0], cta->id[1], cta->id[2], g->func->name);

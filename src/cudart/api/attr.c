@@ -9,8 +9,7 @@
 
 #include "cudart/state/link.h"
 
-#define REGISTERS	65536u /* of a multiprocessor, and a block */
-#define SHARED_RESERVED 1024u  /* of each block, by the system */
+#define REGISTERS 65536u /* of a multiprocessor, and a block */
 
 /* ---- limits of a kernel ---------------------------------------------------------------------- */
 

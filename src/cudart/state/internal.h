@@ -55,7 +55,6 @@ struct rt_device {
 	struct rt_stream *legacy;  /* the default stream */
 	struct rt_stream *streams; /* all others, by rt_stream.next; ended ones with work too */
 	unsigned flags;		   /* cudaSetDeviceFlags */
-	bool is_active;		   /* has a (primary) context: something ran or was allocated */
 	bool is_fault_told;
 	size_t stack_limit, heap_limit, fifo_limit, l2_limit, fetch_limit;
 	cudaMemPool_t default_pool, pool;
@@ -86,7 +85,6 @@ struct rt_thread {
 	enum cudaStreamCaptureMode mode; /* of cudaThreadExchangeStreamCaptureMode */
 	bool is_host_fn;		 /* runs a host function: no CUDA calls from here */
 	struct rt_stream *per_thread[RT_DEVICES];
-	uint32_t global_captures; /* begun here, in a mode that forbids unsafe calls */
 };
 struct rt_thread *rt_thread(void);
 /* From now on the thread's default streams end with it. */

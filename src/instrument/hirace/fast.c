@@ -106,7 +106,6 @@ static uint32_t first_state(uint32_t access)
  */
 #define STEP_AT		   27u
 #define STEP_TO(n, states) ((int64_t)(n) << STEP_AT | (int64_t)(states))
-#define STEP_FROM_ALL	   ((1u << STEP_AT) - 1u)
 RACE_STATIC_ASSERT(HIRACE_STATES <= STEP_AT, "a bit for each state of the table");
 
 /* Words that only reads, only atomics or a write have left are common; others have a history. */

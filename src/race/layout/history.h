@@ -181,7 +181,6 @@ RACE_FN uint32_t hirace_launch_next(uint32_t launch)
  * have their own size (race/layout/iguard.h). */
 #define RACE_HISTORY_WORD_BYTES	    8u
 #define RACE_HISTORY_BLOCK_BYTES    RACE_HISTORY_BLOCK_OF(RACE_HISTORY_WORD_BYTES)
-#define RACE_HISTORY_PAGE_BYTES	    RACE_HISTORY_PAGE_OF(RACE_HISTORY_WORD_BYTES)
 #define RACE_HISTORY_BLOCK_OF(word) (RACE_HISTORY_PIECE / 4u * (word))
 #define RACE_HISTORY_PAGE_OF(word)  (RACE_HISTORY_PAGE * (word))
 /* Entries of the directory and of the pages' table that are no address. */
