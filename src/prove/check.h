@@ -188,6 +188,8 @@ void prove_launch_find(const struct ir *ir, const struct prove_options *o, const
 		       const struct launch_reads *reads, struct ex_launch *l);
 /* Are two launches of one kernel, with equal dimensions and arrays? */
 bool launch_is_alike(const struct prove_launch *a, const struct prove_launch *b);
+/* Do launches of one kernel differ in which pointers are of one array, or have too many? */
+bool launch_may_alias(const struct prove_launch *l, size_t n);
 /* Is a statement from a header of the toolkit, or below one of the -isystem folders? */
 bool prove_launch_is_library(const struct ir *ir, const struct prove_options *o,
 			     const struct ptx_stmt *at);

@@ -44,7 +44,8 @@ static void find_shapes(struct shapes *s, const struct prove_options *o, const c
 		if (is_taken[i] || strcmp(o->launches[i].kernel, kernel) != 0)
 			continue;
 		for (size_t k = i; k < o->nlaunches; k++) {
-			if (is_taken[k] || !launch_is_alike(&o->launches[i], &o->launches[k]))
+			if (is_taken[k] ||
+			    (k != i && !launch_is_alike(&o->launches[i], &o->launches[k])))
 				continue;
 			is_taken[k] = true;
 			s->v[s->n++] = o->launches[k];
@@ -311,6 +312,7 @@ static void analyse_some(struct check *c, struct ptx_module *m, struct ptx_func 
 	kernel_open_proof(out, c->arena, f, c->o);
 	own.launches = l;
 	own.nlaunches = n;
+	own.may_alias |= launch_may_alias(l, n);
 	some.o = &own;
 	some.k = out;
 	kernel_analyse(&some, m, f, reads);

@@ -65,6 +65,24 @@ __global__ void strides_from_one(float *a, int n, int k)
 	if (threadIdx.x + k < n)
 		a[threadIdx.x * k] = 1;
 }
+struct Many {
+	float *p[24];
+};
+struct Few {
+	float *p[4];
+};
+__global__ void many(Many m)
+{
+	m.p[0][threadIdx.x] = m.p[23][threadIdx.x];
+}
+__global__ void few(Few f)
+{
+	f.p[0][threadIdx.x] = f.p[3][threadIdx.x];
+}
+__global__ void few_apart(Few f)
+{
+	f.p[0][threadIdx.x] = f.p[3][threadIdx.x];
+}
 __global__ void never(float *a)
 {
 	a[0] = threadIdx.x;
@@ -86,6 +104,17 @@ int main(int argc, char **)
 		strides<<<1, 64>>>(a, 128, k);
 		strides_from_one<<<1, 64>>>(a, 128, k + 1);
 	}
+	Many m;
+	Few f, g;
+	for (int i = 0; i < 24; i++)
+		m.p[i] = a + i; /* more than are told apart */
+	for (int i = 0; i < 4; i++) {
+		f.p[i] = a + i;
+		g.p[i] = a + 64 * i;
+	}
+	many<<<1, 64>>>(m);
+	few<<<1, 64>>>(f);
+	few_apart<<<1, 64>>>(g);
 	return cudaDeviceSynchronize() != cudaSuccess;
 }
 CU
@@ -121,6 +150,9 @@ for sanitize in none collide; do
 	verdict in_place race-free
 	verdict strides 'true alarm'
 	verdict strides_from_one race-free
+	verdict many 'potential alarms only'
+	verdict few 'true alarm'
+	verdict few_apart race-free
 	says '^  launch <<<\(7, 5, 1\), \(16, 16, 1\)>>> .*= 100, .*= 70: race-free'
 	says '^  launch <<<.*parameter 2 = parameter 1 \+ 1024 bytes.*: race-free'
 	says '^  20 launches <<<.*= 1 to 20: race-free'

@@ -21,7 +21,8 @@ uint64_t prove_launch_max_threads(const struct ir *ir)
 	return m[0] ? (uint64_t)m[0] * (m[1] ? m[1] : 1) * (m[2] ? m[2] : 1) : MAX_BLOCK_THREADS;
 }
 
-/* The pointers of a launch that lie in the array of an earlier one. */
+/* The pointers of a launch that lie in the array of an earlier one; more than EX_MAX_SAME: there
+ * are so many. */
 static uint32_t same_in(const struct prove_launch *l, struct ex_same *out)
 {
 	uint32_t n = 0;
@@ -30,20 +31,36 @@ static uint32_t same_in(const struct prove_launch *l, struct ex_same *out)
 		uint32_t k = 0;
 		while (k < i && (!l->word[i].array || l->word[k].array != l->word[i].array))
 			k++;
-		if (k < i && n < EX_MAX_SAME)
-			out[n++] = (struct ex_same){l->word[i].off, l->word[k].off,
-						    l->word[i].at - l->word[k].at};
+		if (k == i)
+			continue;
+		if (n < EX_MAX_SAME)
+			out[n] = (struct ex_same){l->word[i].off, l->word[k].off,
+						  l->word[i].at - l->word[k].at};
+		n++;
 	}
 	return n;
 }
 
-bool launch_is_alike(const struct prove_launch *a, const struct prove_launch *b)
+static bool has_same_arrays(const struct prove_launch *a, const struct prove_launch *b)
 {
 	struct ex_same x[EX_MAX_SAME], y[EX_MAX_SAME];
 	uint32_t n = same_in(a, x);
 
+	return n <= EX_MAX_SAME && n == same_in(b, y) && !memcmp(x, y, n * sizeof(*x));
+}
+
+bool launch_is_alike(const struct prove_launch *a, const struct prove_launch *b)
+{
 	return !strcmp(a->kernel, b->kernel) && !memcmp(a->dim, b->dim, sizeof(a->dim)) &&
-	       n == same_in(b, y) && !memcmp(x, y, n * sizeof(*x));
+	       has_same_arrays(a, b);
+}
+
+bool launch_may_alias(const struct prove_launch *l, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!has_same_arrays(l, &l[i]))
+			return true;
+	return false;
 }
 
 /* What the recorded launches have: one dimension, or the largest of several. */
@@ -53,8 +70,9 @@ static void limit_to_launches(const struct prove_options *o, const char *kernel,
 	uint32_t lo[6], hi[6] = {0};
 
 	memset(lo, 0xff, sizeof(lo));
-	/* launches.c asks about launches together that have the same arrays */
-	if (o->nlaunches && !strcmp(o->launches[0].kernel, kernel))
+	/* launches.c asks about launches of one kernel alone */
+	if (o->nlaunches && !strcmp(o->launches[0].kernel, kernel) &&
+	    !launch_may_alias(o->launches, o->nlaunches))
 		l->nsame = same_in(&o->launches[0], l->same);
 	for (size_t i = 0; i < o->nlaunches; i++) {
 		for (unsigned d = 0; d < 6 && !strcmp(o->launches[i].kernel, kernel); d++) {
