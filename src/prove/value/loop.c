@@ -469,11 +469,46 @@ static const struct ex *goes_on(struct ev *e, uint32_t loop, uint64_t n)
 	return prove_ex_replace(e->pool, c, e->loops[loop].ctr, at);
 }
 
+/*
+ * The iteration after which "the loop goes on" fails, where it says that x isn't b and x moves in
+ * constant steps onto it, as in a loop that was unrolled: 784, 780, ... down to 0. Or
+ * EV_MAX_COUNTER.
+ */
+static uint64_t end_of(const struct ex *c, const struct ex *ctr)
+{
+	const struct ex *t = c->op == EX_NOT ? c->a[0] : NULL;
+
+	if (c->op == EX_AND && c->w == 1) {
+		uint64_t x = end_of(c->a[0], ctr), y = end_of(c->a[1], ctr);
+		return x < y ? x : y;
+	}
+	for (unsigned i = 0; t && t->op == EX_EQ && i < 2; i++) {
+		const struct ex *v = t->a[i], *b = t->a[!i];
+		uint64_t more = 0, mask = prove_ex_mask(v->w);
+		if (v->op == EX_ADD && v->a[1]->op == EX_CONST) {
+			more = v->a[1]->imm;
+			v = v->a[0];
+		}
+		if (v->op != EX_IND || v->a[2] != ctr || v->a[0]->op != EX_CONST ||
+		    v->a[1]->op != EX_CONST || b->op != EX_CONST || !v->a[1]->imm)
+			continue;
+		uint64_t way = (b->imm - v->a[0]->imm - more) & mask, step = v->a[1]->imm;
+		if (step > mask >> 1) {
+			step = (0 - step) & mask;
+			way = (0 - way) & mask;
+		}
+		/* the first time around: before it comes to b it doesn't wrap */
+		if (!(way % step))
+			return way / step;
+	}
+	return EV_MAX_COUNTER;
+}
+
 void prove_ev_bound_counter(struct ev *e, uint32_t loop)
 {
 	bool has_closed = false;
 
-	e->loops[loop].last = EV_MAX_COUNTER;
+	e->loops[loop].last = end_of(e->loops[loop].back, e->loops[loop].ctr);
 	for (uint32_t i = 0; i < e->ncells; i++)
 		has_closed |= phi_of(e, loop, i)->closed && !phi_of(e, loop, i)->is_solved;
 	/* shifted by 64 bits it is what it will always be */
@@ -482,7 +517,8 @@ void prove_ev_bound_counter(struct ev *e, uint32_t loop)
 		if (c->op != EX_CONST)
 			return;
 		if (!(c->imm & 1)) {
-			e->loops[loop].last = n;
+			if (n < e->loops[loop].last)
+				e->loops[loop].last = n;
 			return;
 		}
 	}
