@@ -1,0 +1,22 @@
+#!/bin/bash
+# commits.sh - commits after SINCE have a subject under 72 columns and a body: commits.sh ROOT [SINCE]
+#
+# Merges don't count. Without a history, or where SINCE isn't in it (an archive, a shallow clone), there is
+# nothing to check.
+set -u
+cd "$1" || exit 2
+# "Take out what nothing uses": of the 1011 commits up to it 428 have no body.
+since=${2:-c57c9735cebd4225}
+git rev-parse -q --verify HEAD >/dev/null 2>&1 || exit 0
+[ "$(git rev-parse --show-toplevel)" = "$(pwd -P)" ] || exit 0 # a copy within another repository
+git merge-base --is-ancestor "$since" HEAD 2>/dev/null || exit 0
+failed=0
+while IFS= read -r id; do
+	subject=$(git log -1 --format=%s "$id")
+	body=$(git log -1 --format=%b "$id" | grep -v '^[A-Z][A-Za-z-]*: ' | tr -d ' \n')
+	[ ${#subject} -lt 72 ] ||
+		{ echo "commit ${id:0:10}: its subject has ${#subject} columns, under 72 were expected: $subject"; failed=1; }
+	[ -n "$body" ] ||
+		{ echo "commit ${id:0:10}: has no body, the reason was expected: $subject"; failed=1; }
+done < <(git rev-list --no-merges "$since..HEAD")
+exit $failed
