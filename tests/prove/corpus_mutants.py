@@ -15,8 +15,9 @@ mutant differs):
 
 Each is judged with the label's dimensions. One that isn't truly racy is asked about with --confirm,
 which runs the alarm's launch under the oracle; one that is proven is run by the oracle in the
-label's launch, with arrays of zeros and of ramps. A mutant that is proven and races there fails the
-test; one that is proven and doesn't is taken for equal to the kernel, and not counted. Of the
+label's launch, with arrays of zeros and of ramps. A mutant that is proven and races there, with a
+trap where it leaves a shared array (which the contract excludes), fails the test; one that is
+proven and doesn't is taken for equal to the kernel, and not counted. Of the
 others the shares of true and confirmed alarms are printed.
 
 Misses: the oracle sees two contents of memory, and two seconds of a launch.
@@ -96,6 +97,36 @@ def mutants_of(text, name, pins):
     return out
 
 
+def with_checks(text, name):
+    """The source, with a trap where kernel `name` leaves a shared array."""
+    m = re.search(HEAD % name, text)
+    end = closing(text, m.end() - 1)
+    body = text[m.end():end]
+    arrays = {}
+    for d in re.findall(r'__shared__ \w+ ([^;]+);', body):
+        for a, dims in re.findall(r'(\w+)((?:\[[^\]]*\])+)', d):
+            arrays[a] = re.findall(r'\[([^\]]*)\]', dims)
+    at = 0
+    while True:
+        m2 = re.compile(r'\b(\w+)\[').search(body, at)
+        if not m2:
+            break
+        at = m2.end()
+        line = body[body.rfind('\n', 0, m2.start()) + 1:m2.start()]
+        if m2.group(1) not in arrays or '__shared__' in line:
+            continue
+        i = m2.end() - 1
+        for size in arrays[m2.group(1)]:
+            if body[i:i + 1] != '[':
+                break
+            e = closing(body, i)
+            checked = '[within_(%s, %s)]' % (body[i + 1:e - 1], size)
+            body = body[:i] + checked + body[e:]
+            i += len(checked)
+    return ('static __device__ long within_(long i, long n) { if (i < 0 || i >= n) asm volatile("trap;"); return i; }\n'
+            + text[:m.end()] + body + text[end:])
+
+
 def compile_all(path, wanted, tmp, nvcc, root):
     """The jobs of a file; what nvcc refuses is left out."""
     text = open(path).read()
@@ -115,8 +146,8 @@ def compile_all(path, wanted, tmp, nvcc, root):
         wrong = compile_text(all_text, stem, nvcc, root)
         if not wrong:
             jobs = {}
-            for name, kind, turn, _, options in made:
-                jobs.setdefault((stem + '.ptx', name, kind, tuple(options)), []).append(turn)
+            for name, kind, turn, mutant, options in made:
+                jobs.setdefault((stem + '.ptx', name, kind, tuple(options)), {})[turn] = text + '\n' + mutant
             return [(*key, turns) for key, turns in jobs.items()]
         at = [int(x) for x in re.findall(r'\.cu\((\d+)\): error', wrong)]
         bad = {i for i, (a, b) in enumerate(lines) for x in at if a <= x <= b}
@@ -124,6 +155,15 @@ def compile_all(path, wanted, tmp, nvcc, root):
             sys.exit(wrong)
         made = [m for i, m in enumerate(made) if i not in bad]
     return []
+
+
+def stays_and_races(oracle, source, ptx, mutant, k, options, nvcc, root):
+    """Does it race without leaving a shared array before?"""
+    stem = '%s.%s' % (ptx[:-4], mutant)
+    wrong = compile_text(with_checks(source, mutant), stem, nvcc, root)
+    if wrong:
+        sys.exit(wrong)
+    return raced(oracle, stem + '.ptx', k, options)
 
 
 def raced(oracle, ptx, k, options):
@@ -140,11 +180,15 @@ def raced(oracle, ptx, k, options):
     return next((a for a in r.stdout.split('\n') if a.startswith('race')), None)
 
 
-def judge(job, collider, oracle):
+def judge(job, collider, oracle, nvcc, root):
     """The first of a kind's mutants that differs from the kernel."""
     *place, options, turns = job
-    for turn in turns:
+    for turn, source in turns.items():
         found = judge_one(*place, list(options), turn, collider, oracle)
+        if found[0] == 'UNSOUND':
+            race = stays_and_races(oracle, source, place[0], '%s__%s%d' % (*place[1:], turn), found[2],
+                                   list(options), nvcc, root)
+            found = found if race else ('equal', '', found[2])
         if found[0] != 'equal':
             break
     return found
@@ -174,7 +218,7 @@ def main():
         for path in (a for a in sys.argv[5:] if not a.startswith('--')):
             jobs += compile_all(path, re.compile(option.get('kernel', '')), tmp, nvcc, root)
         with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('JOBS', '2'))) as pool:
-            for job, (got, race, k) in zip(jobs, pool.map(lambda j: judge(j, collider, oracle), jobs)):
+            for job, (got, race, k) in zip(jobs, pool.map(lambda j: judge(j, collider, oracle, nvcc, root), jobs)):
                 got = got.split(':')[0]
                 table[job[2]][got] += 1
                 table['all'][got] += 1
