@@ -11,6 +11,7 @@
  * for; what they find later is lost. Costs: nothing while the program runs.
  */
 #include "agent/spawn.h"
+#include "agent/given.h"
 #include "agent/keeper.h"
 #include "race/layout/history.h"
 
@@ -279,9 +280,34 @@ static struct sigaction old_xfsz;
 
 /* ---- the child ---------------------------------------------------------------------- */
 
-/* What makes the program find the agent. Returns 0, or errno is set. */
+/* Puts a library before or behind what the user preloads. */
+static int preload(const char *library, bool is_first)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *list = NULL;
+
+	if (old && *old &&
+	    asprintf(&list, "%s:%s", is_first ? library : old, is_first ? old : library) < 0)
+		return -1;
+	int rc = setenv("LD_PRELOAD", list ? list : library, 1);
+	free(list);
+	return rc;
+}
+
+/*
+ * What makes the program find the agent, and the library that stands in for the driver's. The
+ * latter comes behind what the user preloads: a library that watches the driver's functions is
+ * called first then, as without us, and calls ours. But a driver's library there would take our
+ * place.
+ * Returns 0, or errno is set.
+ */
 static int set_gpu(const struct spawn_request *req)
 {
+	const char *old = getenv("LD_PRELOAD");
+
+	if (req->forward && (preload(req->forward, old && strstr(old, "libcuda.so")) ||
+			     setenv(AGENT_GIVEN_ENV, req->given, 1)))
+		return -1;
 	return setenv(INJECT_ENV, req->agent, 1) || setenv(LOADING_ENV, "EAGER", 0);
 }
 
@@ -292,14 +318,7 @@ static int set_gpu(const struct spawn_request *req)
  */
 static int set_cpu(const struct spawn_request *req)
 {
-	const char *old = getenv("LD_PRELOAD");
-	char *list = NULL;
-
-	if (old && *old && asprintf(&list, "%s:%s", req->cudart, old) < 0)
-		return -1;
-	int rc = setenv("LD_PRELOAD", list ? list : req->cudart, 1) ||
-		 setenv(CPU_ENV, req->cpu_options, 1);
-	free(list);
+	int rc = preload(req->cudart, true) || setenv(CPU_ENV, req->cpu_options, 1);
 	int now = personality(0xffffffff);
 	if (now >= 0)
 		personality((unsigned long)now | ADDR_NO_RANDOMIZE);
@@ -603,10 +622,12 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 	struct sigaction ignored = {.sa_handler = SIG_IGN};
 	struct spawn_request q = *req;
 	char link[PATH_MAX + 64];
-	int folder = open_folder(req->cudart, link, sizeof(link));
+	int folder = open_folder(req->cudart ? req->cudart : req->forward, link, sizeof(link));
 
-	if (folder >= 0)
+	if (folder >= 0 && req->cudart)
 		q.cudart = link;
+	else if (folder >= 0)
+		q.forward = link;
 	sigaction(SIGXFSZ, &ignored, &old_xfsz);
 	int rc = spawn_in(&q, res, sink);
 	if (folder >= 0)

@@ -29,6 +29,9 @@ struct spawn_request {
 	/* The CPU device: its runtime library, put before the program's own, and its options
 	 * (COLLIDER_CPU). NULL: the program runs on the GPU, with the agent. */
 	const char *cudart, *cpu_options;
+	/* The GPU: the library that stands in for the driver's (agent/forward), preloaded, and what
+	 * it is handed (agent/given.h). NULL: code is loaded as it was built. */
+	const char *forward, *given;
 	/* Called about ten times a second while the program runs: true ends it, with SIGTERM and
 	 * half a second later SIGKILL. NULL: never. */
 	bool (*is_over)(void *arg, const struct race_shm *shm);
@@ -76,6 +79,15 @@ const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink);
  * the folder of this executable. Returns a path in the arena, or NULL with one line in `sink`.
  */
 const char *spawn_find_cudart(struct base_arena *a, struct base_sink *sink);
+
+/* forward/preload.c. The library that stands in for the driver's: $COLLIDER_GPU, or
+ * lib/collider/gpu/libcuda.so.1 beside the folder of this executable, in a copy that exports what
+ * `driver`, the real one, does. Returns a path in the arena, or NULL with *why. */
+const char *spawn_find_forward(struct base_arena *a, const char *driver, const char **why);
+/* Path of the driver's library, as the loader finds it for a program of ours; NULL: none. */
+const char *spawn_find_driver(struct base_arena *a);
+/* Would the loader ignore what is preloaded: a program with another user's or group's rights? */
+bool spawn_has_rights(const char *program);
 
 /* Where files go that a killed `collider run` left: $XDG_RUNTIME_DIR/collider, or collider-UID in
  * $TMPDIR or /tmp. Their names end in SPAWN_RESCUE_END; the content is the shared file's. */

@@ -54,6 +54,13 @@ struct race_choice cli_choice_make(const struct option_set *set);
 /* Adds notes: which launches were checked; and gaps: which of these options matched nothing. */
 void cli_choice_note(struct race_results *r, const struct option_set *set);
 
+/* load.c: --load. Sets what is preloaded on a GPU; where nothing can be, says so and leaves it.
+ * is_asked: the detectors are the user's choice. */
+struct spawn_request;
+void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request *req);
+/* Adds a note: what was instrumented as it was loaded. */
+void cli_load_note(struct race_results *r, const struct race_shm *shm);
+
 /* replay.c: --replay. Sets the detector; 0, or an exit code after saying what is wrong. */
 int cli_replay_check(struct option_set *set);
 /* Reads the report, if one was given, into *out (race/site/replay.h); the caller frees it. 0, or

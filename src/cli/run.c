@@ -275,6 +275,7 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	add_end(&r, res);
 	note_coverage(&r, set, coverage);
 	cli_choice_note(&r, set);
+	cli_load_note(&r, res->shm);
 	if (!option_flag(set, OPTION_VERIFY))
 		race_merge(&r);
 	bool is_silent = option_flag(set, OPTION_QUIET) &&
@@ -476,6 +477,7 @@ int cli_run(struct option_set *set)
 	struct base_buf replay = {0};
 	struct spawn_result res;
 	struct cli_view view;
+	bool is_asked = option_source(set, OPTION_DETECTOR) != OPTION_FROM_DEFAULT;
 	int rc;
 
 	apply_verify(set);
@@ -536,6 +538,7 @@ int cli_run(struct option_set *set)
 		req.cpu_options = cpu_options(set);
 	} else {
 		req.agent = spawn_find_agent(&set->arena, &sink);
+		cli_load_choose(set, is_asked, &req);
 	}
 	rc = req.agent || req.cudart ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
 	cli_progress_end();

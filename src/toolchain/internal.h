@@ -169,6 +169,8 @@ struct tool_job {
 	bool has_maxreg;   /* the user caps registers for the whole file */
 	bool is_debug;	   /* -G */
 	bool has_lineinfo; /* -lineinfo */
+	/* The text as it was assembled for its program, a file; NULL: unknown, it is assembled. */
+	const char *assembled;
 };
 
 enum tool_outcome {
@@ -251,6 +253,8 @@ int tool_by_text(const void *a, const void *b);
 
 /* The comment with which tool_rewrite asks tool_ptxas for a cap on device functions. */
 #define TOOL_MAXREG_COMMENT "// collider-maxrregcount "
+/* ptxas.c: the cap that a text asks for; 0: none. */
+unsigned tool_asked_maxreg(const char *text);
 /* The comment in front of PTX that tool_cicc could not instrument: tool_ptxas does not try. */
 #define TOOL_LEFT_COMMENT "// collider-left-as-it-was\n"
 

@@ -96,6 +96,7 @@ tool_main *tool_by_name(const char *argv0)
 		{"collider-nvcc", tool_nvcc}, {"collider-cc", tool_cc},
 		{"collider-c++", tool_cxx},   {"cicc", tool_cicc},
 		{"ptxas", tool_ptxas},	      {"collider-ptxas", tool_ptxas},
+		{"collider-load", tool_load},
 	};
 	const char *slash = strrchr(argv0, '/');
 	const char *name = slash ? slash + 1 : argv0;

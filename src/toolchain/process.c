@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_TEMPS 16
+#define MAX_TEMPS 80
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static volatile pid_t child;

@@ -53,8 +53,7 @@ static void read_line(struct line *l, int argc, char **argv)
 	}
 }
 
-/* The cap that tool_rewrite requested; 0: none. */
-static unsigned asked_maxreg(const char *text)
+unsigned tool_asked_maxreg(const char *text)
 {
 	size_t n = strlen(TOOL_MAXREG_COMMENT);
 
@@ -76,7 +75,7 @@ static int take_input(const struct tool_job *job, char **arg, int index, unsigne
 	if (ptx_read_head(text, &sm, &suffix)) {
 		struct tool_job mine = *job;
 		mine.name = *arg;
-		*maxreg = asked_maxreg(text);
+		*maxreg = tool_asked_maxreg(text);
 		enum tool_outcome got = tool_rewrite(&mine, text, size, &b);
 		if (got == TOOL_FAILED && job->opt->strict)
 			rc = BASE_EXIT_INPUT;
@@ -85,7 +84,7 @@ static int take_input(const struct tool_job *job, char **arg, int index, unsigne
 					  : NULL;
 		if (tmp && base_write_file(tmp, b.p, b.n) == 0) {
 			base_buf_put(&b, "", 1);
-			*maxreg = asked_maxreg(b.p);
+			*maxreg = tool_asked_maxreg(b.p);
 			*arg = (char *)tmp;
 			*changed = true;
 		}

@@ -512,7 +512,10 @@ static enum tool_outcome rewrite(struct tool_work *w, struct base_buf *out, stru
 	if (w->is_idle && !w->funcs.n)
 		return TOOL_LEFT;
 	if (has_fit && !w->is_idle && needs_counts(w)) {
-		bool ok = assemble(w, w->text, w->size, &before, &said);
+		bool ok = w->job->assembled &&
+			  tool_cubin_regs(w->job->assembled, &before, &w->arena) == 0 && before.n;
+		if (!ok)
+			ok = assemble(w, w->text, w->size, &before, &said);
 		if (!ok)
 			return failed(w, base_printf(&w->arena, "ptxas refuses the original: %s",
 						     tool_first_error(said, &w->arena)));

@@ -64,11 +64,23 @@ struct tool_prover_job {
 typedef void tool_prover(const struct tool_prover_job *j, struct inst_prunes *out);
 void tool_set_prover(tool_prover *fn);
 
+/*
+ * Code that is instrumented as it is loaded (load.c). Not for users: the library in the program's
+ * process calls it by the name collider-load.
+ */
+int tool_load(int argc, char **argv);
+/* What `collider run` hands to that library: COLLIDER_TOOL_OPTIONS for these detectors (a set),
+ * NULL with a message if the user's own are wrong; and what the result depends on beside them, of
+ * this executable, NULL with a message where there is no CUDA toolkit. */
+struct base_arena;
+char *tool_load_options(unsigned detectors, struct base_arena *a);
+char *tool_load_key(const char *self, struct base_arena *a);
+
 typedef int tool_main(int argc, char **argv);
 
 /* The tool that a program called `argv0` stands in for: its last part is collider-nvcc,
- * collider-cc, collider-c++, cicc, ptxas or collider-ptxas. NULL for any other name (then the
- * program is `collider` itself). */
+ * collider-cc, collider-c++, collider-load, cicc, ptxas or collider-ptxas. NULL for any other name
+ * (then the program is `collider` itself). */
 tool_main *tool_by_name(const char *argv0);
 
 #endif

@@ -37,6 +37,7 @@ cat >"$work/want" <<'L'
 ./bin/collider-nvcc
 ./include/collider/assume.h
 ./lib/collider/cpu/libcudart.so.13
+./lib/collider/gpu/libcuda.so.1
 ./lib/collider/host/libcollider_host.a
 ./lib/collider/host/libtsan.a
 ./lib/collider/host/libtsan_preinit.o

@@ -22,7 +22,7 @@
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 7u
+#define RACE_SHM_VERSION 8u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -145,6 +145,15 @@ struct race_choice {
 	uint32_t reserved;
 };
 
+/* GPU code that was instrumented as it was loaded (--load); all atomic. */
+struct race_load {
+	uint32_t images;   /* that the program has loaded */
+	uint32_t replaced; /* by instrumented ones */
+	uint32_t kept;	   /* of these: from an earlier run */
+	uint32_t failed;   /* that should have been replaced; the notes say why */
+	uint64_t ns;	   /* the time that it took, of all threads */
+};
+
 struct race_shm {
 	uint64_t magic;
 	uint32_t version;
@@ -165,7 +174,7 @@ struct race_shm {
 	uint32_t sites_limit, sites_limit_used;
 	uint32_t failed_modules; /* that could not be loaded; atomic */
 	uint64_t patterns;	 /* of --variable that match an access; atomic */
-	uint32_t reserved[6];
+	struct race_load load;
 	struct race_choice choice;
 };
 

@@ -1,0 +1,68 @@
+/*
+ * forward.h - the front header of src/agent/forward: a library that stands in for the driver's.
+ *
+ * It has the SONAME libcuda.so.1 and is preloaded, so whatever looks for the driver by that name
+ * finds it, the CUDA runtime included. It exports what the driver's library exports, opens that
+ * one at the first call, and jumps to its functions. Functions that load GPU code have hooks: the
+ * room `load` answers them. A process that calls no driver never opens one.
+ *
+ * Rules for every file: never end the process, never allocate on the way of an ordinary call, and
+ * behave as the driver does where nothing can be done.
+ */
+#ifndef COLLIDER_AGENT_FORWARD_H
+#define COLLIDER_AGENT_FORWARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <link.h>
+
+#include <cuda.h>
+
+/* A function of the driver that we answer. Ours calls the driver's by `real`, which may be NULL. */
+struct forward_hook {
+	const char *name;
+	void *ours;
+	void **real;
+};
+
+/* Defined in load/hooks.c; the last one has no name. */
+extern const struct forward_hook forward_load_hooks[];
+
+/* An exported function of the real driver, for our own calls; NULL: it has none. */
+void *forward_find(const char *name);
+/* For what is done at the first call (load/). */
+void forward_at_start(void);
+
+/* ---- inside the room ------------------------------------------------------------------- */
+
+/* Where the functions jump to, and the code that all of them jump to before the first call. */
+extern void *forward_table[], *forward_table_end[];
+extern const char forward_lazy[], forward_lazy_end[];
+
+/* trampolines.c: the place that the function at `entry` jumps by; NULL: it is none of ours. */
+void **forward_slot(const void *entry);
+/* forward.c: called by the lazy half of trampolines.c; where to jump to. */
+void *forward_resolve(size_t place);
+
+/* symbols.c: the dynamic symbols of a loaded library. */
+struct forward_symbols {
+	const ElfW(Sym) * v;
+	const char *names;
+	const unsigned *hash; /* DT_HASH; NULL: it has none */
+	ElfW(Addr) base;
+	size_t n;
+};
+bool forward_symbols_open(struct forward_symbols *s, const struct link_map *map);
+/* The i-th one's address if it is an exported function; NULL: it isn't. */
+void *forward_symbols_at(const struct forward_symbols *s, size_t i, const char **name);
+/* By name; NULL: there is none. The library must have DT_HASH. */
+void *forward_symbols_find(const struct forward_symbols *s, const char *name);
+
+/* path.c: opens the driver's library, found as the loader would; NULL: there is none. */
+void *forward_open(void);
+
+/* lookup.c: cuGetProcAddress. */
+extern const struct forward_hook forward_lookup_hooks[];
+
+#endif

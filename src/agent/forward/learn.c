@@ -1,0 +1,121 @@
+/*
+ * learn.c - writes the list of the driver's functions, at build time.
+ *
+ *     forward_learn libcuda.so exports.inc exports.map
+ *
+ * The toolkit's stub of the driver's library has the names of all functions that programs can be
+ * linked with. A driver may have others; for them there are spare entries, whose names `collider
+ * run` fills in (complete.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/forward/spare.h"
+
+struct names {
+	const char **v;
+	size_t n;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_function(const GElf_Sym *s)
+{
+	return s->st_shndx != SHN_UNDEF && GELF_ST_TYPE(s->st_info) == STT_FUNC &&
+	       GELF_ST_BIND(s->st_info) != STB_LOCAL;
+}
+
+static bool add_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct names *names)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
+	GElf_Sym s;
+
+	names->v = calloc(n + 1, sizeof(*names->v));
+	for (size_t i = 0; data && names->v && i < n; i++) {
+		const char *name = gelf_getsym(data, (int)i, &s) && is_function(&s)
+					   ? elf_strptr(elf, sh->sh_link, s.st_name)
+					   : NULL;
+		/* Not what the stub's own start is called. */
+		if (name && !strncmp(name, "cu", 2))
+			names->v[names->n++] = name;
+	}
+	if (names->v)
+		qsort(names->v, names->n, sizeof(*names->v), by_name);
+	return names->n > 0;
+}
+
+static bool read_names(Elf *elf, struct names *names)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM)
+			return add_section(elf, scn, &sh, names);
+	return false;
+}
+
+static int write_list(const char *path, const struct names *names)
+{
+	FILE *out = fopen(path, "w");
+
+	if (!out)
+		return errno;
+	fprintf(out, "/* Made by learn.c: the functions of the driver, and spare entries. */\n");
+	for (size_t i = 0; i < names->n; i++)
+		fprintf(out, "EXPORT(\"%s\", %zu)\n", names->v[i], i);
+	for (unsigned i = 0; i < FORWARD_SPARES; i++)
+		fprintf(out, "EXPORT(\"" FORWARD_SPARE_NAME "\", %zu)\n", i, names->n + i);
+	return fclose(out) ? errno : 0;
+}
+
+static int write_map(const char *path, const struct names *names)
+{
+	FILE *out = fopen(path, "w");
+
+	if (!out)
+		return errno;
+	fprintf(out, "# Made by learn.c: what the forwarded driver exports.\n{\n\tglobal:\n");
+	for (size_t i = 0; i < names->n; i++)
+		fprintf(out, "\t\t%s;\n", names->v[i]);
+	fprintf(out, "\t\t" FORWARD_SPARE_START "*;\n\t\t__asan_default_options;\n"
+		     "\tlocal:\n\t\t*;\n};\n");
+	return fclose(out) ? errno : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct names names = {0};
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: forward_learn libcuda.so exports.inc exports.map\n");
+		return 64;
+	}
+	elf_version(EV_CURRENT);
+	int fd = open(argv[1], O_RDONLY);
+	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	if (!elf || !read_names(elf, &names)) {
+		fprintf(stderr, "%s: %s\n", argv[1],
+			fd < 0 ? strerror(errno) : "no list of functions");
+		return 66;
+	}
+	int err = write_list(argv[2], &names);
+	if (!err)
+		err = write_map(argv[3], &names);
+	if (err)
+		fprintf(stderr, "%s, %s: %s\n", argv[2], argv[3], strerror(err));
+	free(names.v);
+	elf_end(elf);
+	close(fd);
+	return err ? 74 : 0;
+}

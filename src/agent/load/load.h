@@ -1,0 +1,44 @@
+/*
+ * load.h - inside src/agent/load: instrumented code in place of what a program loads.
+ *
+ * Runs within the program's own calls of the driver. Whatever fails, the program's own image is
+ * loaded, and one line says so.
+ */
+#ifndef COLLIDER_AGENT_LOAD_H
+#define COLLIDER_AGENT_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An image that is about to be loaded. */
+struct load_image {
+	const void *data;
+	size_t size;	    /* 0: as its content says */
+	bool is_library;    /* for all devices */
+	bool is_linked;	    /* the driver's linker gets it: text is wanted, not code */
+	unsigned maxreg;    /* the caller's cap on registers; 0: none */
+	const void *caller; /* the return address */
+};
+
+/* What is to be loaded instead, which stays as long as the process. */
+struct load_other {
+	const void *data;
+	size_t size;
+	unsigned maxreg; /* is_linked: the cap that the text's functions need; 0: none */
+};
+
+/* ask.c: false: the image itself is to be loaded. */
+bool load_find_other(const struct load_image *im, struct load_other *other);
+/* The driver has refused it with this error; the image itself is loaded now. */
+void load_refused(int error);
+
+/* device.c: the version (90) of the current device, or, for a library, of all devices; 0: there is
+ * none, or they differ. */
+unsigned load_device(bool is_library);
+
+/* child.c: runs the tool: `in` is its descriptor 3, `out` 4. Its exit code; -1: it couldn't be.
+ * The program sees no child, no signal and no descriptor of this. */
+int load_run_tool(const char *path, char *const argv[], char *const env[], int in, int out);
+
+#endif

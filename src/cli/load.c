@@ -1,0 +1,78 @@
+/*
+ * load.c - collider run --load: whether GPU code is instrumented as it is loaded, and what was.
+ */
+#include "cli/cli.h"
+#include "agent/spawn.h"
+#include "image/kept.h"
+#include "race/detector.h"
+#include "race/race.h"
+#include "toolchain/toolchain.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+static void say_not(const char *why)
+{
+	base_say("GPU code isn't instrumented as it is loaded: %s", why);
+}
+
+/* What the library is handed. NULL: a message has said why not. */
+static const char *make_given(struct option_set *set, bool is_asked, const char *driver)
+{
+	struct base_arena *a = &set->arena;
+	const char *options =
+		tool_load_options((unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT, a);
+	const char *cache = image_cache_folder(a, "loaded");
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n < 0 ? 0 : n] = 0;
+	const char *key = options && *self ? tool_load_key(self, a) : NULL;
+	if (!key) {
+		say_not("see above (--load=off doesn't try)");
+		return NULL;
+	}
+	return base_printf(a, "%s\n%s\n%s\n" COLLIDER_VERSION " %s\n%s\n%s%s", driver, self,
+			   cache ? cache : "", key, options,
+			   option_flag(set, OPTION_ANY_PTX) ? "a" : "", is_asked ? "d" : "");
+}
+
+void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request *req)
+{
+	const char *why = NULL;
+
+	if (option_is(set, OPTION_LOAD, "off") ||
+	    !(option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT))
+		return;
+	const char *driver = spawn_find_driver(&set->arena);
+	if (!driver)
+		return;
+	if (spawn_has_rights(set->args.v[0])) {
+		say_not("the program runs with another user's rights, so that nothing is "
+			"preloaded");
+		return;
+	}
+	req->forward = spawn_find_forward(&set->arena, driver, &why);
+	if (!req->forward) {
+		say_not(why);
+		return;
+	}
+	req->given = make_given(set, is_asked, driver);
+	if (!req->given)
+		req->forward = NULL;
+}
+
+void cli_load_note(struct race_results *r, const struct race_shm *shm)
+{
+	const struct race_load *l = &shm->load;
+	struct base_buf b = {0};
+
+	if (!l->replaced && !l->failed)
+		return;
+	base_buf_printf(&b, "GPU code instrumented as it was loaded: %u of %u images in %.2f s",
+			l->replaced, l->images, 1e-9 * (double)l->ns);
+	if (l->kept)
+		base_buf_printf(&b, ", %u kept from earlier runs", l->kept);
+	race_note_add(r, b.p, b.n);
+	base_buf_free(&b);
+}

@@ -1,0 +1,96 @@
+#!/bin/bash
+# plain.sh - preloading the forwarded driver breaks nothing: plain.sh COLLIDER BUILT SOURCES
+#
+# Programs that use no GPU give the same output and exit code as without it; so do those that a
+# preloaded library could disturb.
+. "$(dirname "$0")/lib.sh"
+program=$built/load_program
+nvcc -ptx -arch=sm_90 sum.cu -o sum.ptx || exit 2
+
+plain=0
+as_plain() { # as_plain PROGRAM...: the same with and without
+	local rc want
+	plain=$((plain + 1))
+	LD_LIBRARY_PATH=$built/driver "$@" >plain.out 2>plain.err </dev/null
+	want=$?
+	go p -- "$@" </dev/null
+	rc=$?
+	[ $rc -eq $want ] || fail "$*: exit code $rc, expected $want: $(head -5 p.err)"
+	cmp plain.out p.out || fail "$*: other output"
+	grep -q 'ERROR: ld.so' p.err && fail "$*: $(grep ld.so p.err)"
+}
+as_plain true
+as_plain false
+as_plain ls "$here"
+as_plain cat "$here/sum.cu"
+as_plain sort -r "$here/sum.cu"
+as_plain sh -c 'echo from a shell; exit 7'
+as_plain bash -c 'for i in 1 2 3; do /bin/echo $i; done | tail -1'
+as_plain env -i /bin/echo without an environment
+as_plain awk 'BEGIN { print 2 ^ 10 }'
+as_plain python3 -c 'import subprocess; print(subprocess.check_output(["echo", "a child"]))'
+as_plain python3 -c 'import ctypes; print(ctypes.CDLL(None).getppid() > 0)'
+as_plain perl -e 'fork ? wait : exit 3; print $? >> 8, "\n"'
+as_plain bash -c '(sleep 0.1; echo late) & wait; kill -USR1 $$' 2>/dev/null
+as_plain dd if=/dev/zero bs=1k count=3 status=none
+cat >hello.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) { char *p = malloc(10); puts("hello"); free(p); return 5; }
+C
+cc -fsanitize=address hello.c -o asan && as_plain ./asan
+cc -static hello.c -o static && as_plain ./static
+[ $plain -ge 16 ] || fail "$plain programs"
+
+# Fork, then the driver in parent and child; a driver opened by its path is none of ours.
+cat >forks.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int count(const char *path)
+{
+	void *lib = dlopen(path, RTLD_NOW);
+	int (*f)(int *) = lib ? (int (*)(int *))dlsym(lib, "cuDeviceGetCount") : 0, n = -1;
+	return f && !f(&n) ? n : -1;
+}
+int main(int argc, char **argv)
+{
+	int status;
+	(void)argc;
+	if (!fork())
+		_exit(count("libcuda.so.1"));
+	wait(&status);
+	printf("child %d, ", WEXITSTATUS(status));
+	printf("parent %d, ", count("libcuda.so.1"));
+	printf("by path %d\n", count(argv[1]));
+	return 0;
+}
+C
+cc forks.c -o forks -ldl && as_plain ./forks "$built/driver/libcuda.so.1"
+
+# What a user preloads comes first, and calls on.
+LD_PRELOAD=$built/libload_watcher.so go w -- "$program" . data:sum.ptx || fail "w: $(cat w.err)"
+expect w.out watched
+expect w "cuModuleLoadData code 0"
+
+# Asked for nothing, nothing is done.
+go o --load=off -- "$program" . look data:sum.ptx || fail "o: $(cat o.err)"
+expect o "cuModuleLoadData text 0"
+cmp o.0 sum.ptx || fail "--load=off changed the text"
+go o --detector=none -- "$program" . data:sum.ptx || fail "o: $(cat o.err)"
+expect o "cuModuleLoadData text 0"
+
+# Without a toolkit, without a folder for the copy: one line, and the program runs.
+COLLIDER_GPU=/nonexistent go n -- "$program" . data:sum.ptx || fail "n: $(cat n.err)"
+expect n "cuModuleLoadData text 0"
+says n.err "^collider: GPU code isn't instrumented as it is loaded: "
+XDG_CACHE_HOME=/proc/none TMPDIR=/proc/none go n -- "$program" . data:sum.ptx || fail "n: $(cat n.err)"
+expect n "cuModuleLoadData text 0"
+says n.err "^collider: GPU code isn't instrumented as it is loaded: there is no folder"
+
+# A child of the program that runs collider itself.
+go c -- "$collider" run --device=gpu -- "$program" . data:sum.ptx || fail "c: $(cat c.err)"
+expect c "cuModuleLoadData code 0"
+exit $bad
