@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 collider, nvcc, work, seeds, device = sys.argv[1:6]
 chosen = sys.argv[6:]
@@ -43,11 +44,16 @@ def build(file, way):
 
 def run(file, way, seed, programs):
     """The exit code, the findings and the number of undecided pairs."""
-    report = os.path.join(work, "report.json")
-    done = subprocess.run([collider, "run", "--device=" + device, f"--seed={seed}", "--format=json",
-                           "--error-exitcode=9", "--log-file=" + report,
-                           *([] if way == "default" else ["--detector=" + way]), built(file, way), *programs],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    report = os.path.join(work, f"{file}.{programs[0]}.{way}.json")
+    try:
+        done = subprocess.run([collider, "run", "--device=" + device, f"--seed={seed}", "--format=json",
+                               "--error-exitcode=9", "--log-file=" + report,
+                               *([] if way == "default" else ["--detector=" + way]), built(file, way),
+                               *programs],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=20 if device == "gpu" else 120)
+    except subprocess.TimeoutExpired:
+        return 124, ["it doesn't end"], 0
     found, undecided = [], 0
     for f in map(json.loads, open(report)):
         if f["type"] == "finding" and f["ignored"] == "undecided":
@@ -70,16 +76,17 @@ for file in FILES:
             build(file, way)
     if device == "build":
         continue
-    for way in WAYS:
-        for group in ([[n] for n in here_chosen] if device == "gpu" else [here_chosen]):
-            for seed in range(1, int(seeds) + 1):
-                code, found, undecided = run(file, way, seed, group)
-                total[way] += undecided
-                bad += bool(found)
-                if device == "gpu":
-                    print(f"{group[0]:36} {way:14} {code:3} {len(found):3} {undecided:3}")
-                for f in found:
-                    print(f"FAIL {file}, {way}, seed {seed}: {f}")
+    groups = [[n] for n in here_chosen] if device == "gpu" else [here_chosen]
+    jobs = [(way, group, seed) for way in WAYS for group in groups for seed in range(1, int(seeds) + 1)]
+    with ThreadPoolExecutor(4 if device == "gpu" else 1) as pool:
+        results = list(pool.map(lambda job: run(file, job[0], job[2], job[1]), jobs))
+    for (way, group, seed), (code, found, undecided) in zip(jobs, results):
+        total[way] += undecided
+        bad += bool(found)
+        if device == "gpu":
+            print(f"{group[0]:36} {way:14} {code:3} {len(found):3} {undecided:3}")
+        for f in found:
+            print(f"FAIL {file}, {way}, seed {seed}: {f}")
 if device != "build":
     print(f"{len(everything)} programs, {seeds} seeds: {bad} wrong; undecided pairs: " +
           ", ".join(f"{total[w]} by {w}" for w in WAYS))
