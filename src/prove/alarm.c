@@ -294,7 +294,8 @@ static const char *order_of(struct check *c, const struct replay_meeting *met)
 
 void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 {
-	struct race_alarm al = {.is_true = f->is_true, .cls = c->cls, .is_exited = f->is_exited};
+	struct race_alarm al = {
+		.is_true = f->is_true, .cls = c->cls, .stands_for = 1, .is_exited = f->is_exited};
 	struct race_alarm *old = prove_alarm_find(c);
 
 	c->is_done |= f->is_true && !f->is_benign;
@@ -339,6 +340,33 @@ void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 		*old = al;
 	else if (c->k->alarms.n < 64)
 		base_vec_push(&c->k->alarms, al);
+}
+
+/* Those that fn names become one alarm, the surest of them. */
+void alarm_merge(struct check *c, bool (*fn)(const struct race_alarm *, void *), void *arg)
+{
+	struct race_alarm *one = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->k->alarms.n; i++) {
+		struct race_alarm *al = &c->k->alarms.v[i];
+		if (!fn(al, arg)) {
+			c->k->alarms.v[n++] = *al;
+			continue;
+		}
+		/* a volatile conflict is none of those that count as a race */
+		al->is_true &= al->cls == RACE_CLASS_RACE;
+		al->cls = RACE_CLASS_LOCKSTEP;
+		if (!one) {
+			one = &c->k->alarms.v[n++];
+			*one = *al;
+			continue;
+		}
+		al->stands_for = ++one->stands_for;
+		if (al->is_true && !one->is_true)
+			*one = *al;
+	}
+	c->k->alarms.n = n;
 }
 
 /* ---- access protocols ------------------------------------------------------------- */

@@ -52,6 +52,7 @@ struct check {
 	bool is_tried;	/* prove_tries_first was asked about the pair, at this level */
 	unsigned searches;
 	unsigned refusals;   /* bit-vectors that gave up on a better model */
+	unsigned ordered;    /* searches near a launch in which something may order the two */
 	uint64_t steps_left; /* of prove_tries_first */
 	/* remedy.c: no alarms, only whether all is proven */
 	bool is_trial, has_failed;
@@ -93,6 +94,7 @@ struct alarm_facts {
 	const char *reason;
 };
 void prove_alarm_raise(struct check *c, const struct alarm_facts *f);
+void alarm_merge(struct check *c, bool (*fn)(const struct race_alarm *, void *), void *arg);
 
 /* tries.c: small launches before the solver is asked, and near to its model. True: the pair races
  * in *m, within the contract. */
@@ -133,6 +135,8 @@ void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, un
 void prove_hold_both(struct check *c, uint32_t a, uint32_t b);
 /* All pairs; c->is_open says which accesses aren't proven. */
 void prove_all_pairs(struct check *c);
+/* Alarms that are none if the lanes of a warp execute in step become one. */
+void check_lockstep(struct check *c);
 
 /* kernel.c: analyses one kernel into *k; strings in arena. */
 void prove_kernel(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,

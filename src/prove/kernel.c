@@ -262,7 +262,7 @@ static enum race_verdict verdict_of(const struct race_proof *k)
 	}
 	for (size_t i = 0; i < k->alarms.n; i++) {
 		const struct race_alarm *a = &k->alarms.v[i];
-		if (a->is_true && !a->is_benign && a->cls == RACE_CLASS_RACE)
+		if (a->is_true && !a->is_benign && a->cls != RACE_CLASS_VOLATILE)
 			return RACE_VERDICT_TRUE;
 		if (a->is_benign && v == RACE_VERDICT_FREE)
 			v = RACE_VERDICT_BENIGN;
@@ -300,6 +300,7 @@ static void check_kernel(struct check *c)
 		c->has_lanes = prove_meet_has_lanes(c);
 		c->is_open = base_zalloc(c->arena, c->e->accesses.n + 1);
 		prove_all_pairs(c);
+		check_lockstep(c);
 		if (!c->e->ir->problems.n)
 			list_sites(c);
 		if (c->o->wants_remedies)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define MAX_REFUSALS 2
+#define MAX_ORDERED  3
 
 /* ---- one query ------------------------------------------------------------------------- */
 
@@ -198,6 +199,8 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 	open_replay(c, &p);
 	c->k->counts.replays++;
 	enum replay_answer x = prove_replay_run(c->e, m, &p, met);
+	/* what may order these two is on the way in other launches, too */
+	may_search &= met->order == IR_NONE || c->ordered++ < MAX_ORDERED;
 	if (x != REPLAY_RACES && x != REPLAY_ORDERED && may_search &&
 	    prove_tries_near(c, &p, m, other)) {
 		*met = *other;
@@ -521,4 +524,75 @@ void prove_all_pairs(struct check *c)
 			c->is_open[k] |= c->has_failed;
 		}
 	}
+}
+
+/* ---- lockstep ------------------------------------------------------------------------------ */
+
+struct lockstep {
+	struct check *c;
+	bool *is_needed; /* by alarm */
+};
+
+static bool is_of(const struct race_alarm *al, const struct ev_access *a, const struct ev_access *b)
+{
+	return al->side[0].ptx_line == a->step->at->line &&
+	       al->side[1].ptx_line == b->step->at->line;
+}
+
+static bool is_needed(const struct race_alarm *al, void *arg)
+{
+	struct lockstep *x = arg;
+
+	return x->is_needed[al - x->c->k->alarms.v];
+}
+
+/* Asks about the alarms' pairs again, in lockstep: those that still fail don't need it alone. */
+static void try_lockstep(struct lockstep *x)
+{
+	struct check *c = x->c;
+	const struct ev *e = c->e;
+
+	for (size_t i = 0; i < e->accesses.n; i++) {
+		for (size_t k = i; k < e->accesses.n; k++) {
+			const struct ev_access *a = &e->accesses.v[i], *b = &e->accesses.v[k];
+			bool has = false;
+			for (size_t n = 0; n < c->k->alarms.n; n++)
+				has |= x->is_needed[n] && is_of(&c->k->alarms.v[n], a, b);
+			if (!has)
+				continue;
+			c->has_failed = false;
+			prove_one_pair(c, a, b);
+			for (size_t n = 0; n < c->k->alarms.n && c->has_failed; n++)
+				x->is_needed[n] &= !is_of(&c->k->alarms.v[n], a, b);
+		}
+	}
+}
+
+void check_lockstep(struct check *c)
+{
+	struct prove_options own = *c->o;
+	const struct prove_options *was = c->o;
+	struct race_proof_counts counts = c->k->counts;
+	struct lockstep x = {.c = c};
+	uint64_t now = prove_now_ms(), end = c->deadline;
+
+	if (own.is_lockstep || !c->k->alarms.n)
+		return;
+	x.is_needed = BASE_NEWN(c->arena, bool, c->k->alarms.n);
+	for (size_t i = 0; i < c->k->alarms.n; i++)
+		x.is_needed[i] =
+			c->k->alarms.v[i].level <= RACE_LEVEL_BLOCK && !c->k->alarms.v[i].is_benign;
+	own.is_lockstep = true;
+	own.level[RACE_LEVEL_CLUSTER] = own.level[RACE_LEVEL_GRID] = false;
+	c->o = &own;
+	c->deadline = now < end ? now + (end - now) / 3 : now;
+	c->is_trial = true;
+	try_lockstep(&x);
+	c->is_trial = false;
+	c->deadline = end;
+	c->o = was;
+	uint32_t queries = c->k->counts.queries;
+	c->k->counts = counts;
+	c->k->counts.queries = queries;
+	alarm_merge(c, is_needed, &x);
 }

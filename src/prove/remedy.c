@@ -45,7 +45,7 @@ static void find_pairs(struct finder *f)
 			bool is_bad = false;
 			for (size_t n = 0; n < f->c->k->alarms.n; n++) {
 				const struct race_alarm *al = &f->c->k->alarms.v[n];
-				is_bad |= !al->is_benign &&
+				is_bad |= !al->is_benign && al->cls != RACE_CLASS_LOCKSTEP &&
 					  al->side[0].ptx_line == a->step->at->line &&
 					  al->side[1].ptx_line == b->step->at->line;
 			}

@@ -16,6 +16,7 @@ static const char *const class_names[RACE_CLASS_COUNT] = {
 	[RACE_CLASS_SEED] = "cas-seed",
 	[RACE_CLASS_POSSIBLE] = "possible",
 	[RACE_CLASS_UNDECIDED] = "undecided",
+	[RACE_CLASS_LOCKSTEP] = "needs-lockstep",
 };
 static const char *const access_names[] = {
 	[RACE_ACCESS_LOAD] = "load",	   [RACE_ACCESS_STORE] = "store",

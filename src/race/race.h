@@ -31,6 +31,7 @@ enum race_class {
 	RACE_CLASS_SEED,      /* a load that only begins a compare-and-swap loop, beside atomics */
 	RACE_CLASS_POSSIBLE,  /* the compiler may have invented the access */
 	RACE_CLASS_UNDECIDED, /* something that the detector doesn't follow may order the two */
+	RACE_CLASS_LOCKSTEP,  /* prove: no race if the lanes of a warp execute in step */
 	RACE_CLASS_COUNT
 };
 

@@ -409,7 +409,8 @@ static void item_of_alarm(struct rep_form *form, const struct race_proof *k,
 		.kind = al->is_true ? "TRUE ALARM" : "POTENTIAL ALARM",
 		.title = base_printf(a, "%s on %s",
 				     al->cls == RACE_CLASS_VOLATILE ? "unordered volatile conflict"
-								    : "data race",
+				     : al->cls == RACE_CLASS_LOCKSTEP ? "race that lockstep hides"
+								      : "data race",
 				     al->object),
 		.help = "",
 		.kernel = k->name_shown,

@@ -134,6 +134,7 @@ static void put_alarm(cJSON *o, const struct race_alarm *a)
 	cJSON_AddStringToObject(o, "level", race_level_name(a->level));
 	cJSON_AddBoolToObject(o, "exited", a->is_exited);
 	cJSON_AddStringToObject(o, "class", race_class_name(a->cls));
+	number(o, "stands_for", a->stands_for);
 	cJSON_AddStringToObject(o, "approximation", race_alarm_class(a));
 	cJSON_AddStringToObject(o, "object", a->object);
 	cJSON_AddStringToObject(o, "reason", a->reason);

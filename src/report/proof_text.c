@@ -209,10 +209,20 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 			a->is_benign ? "excused"
 			: a->is_true ? "true"
 				     : "potential",
-			a->cls == RACE_CLASS_VOLATILE ? "unordered volatile conflict" : "data race",
+			a->cls == RACE_CLASS_VOLATILE	? "unordered volatile conflict"
+			: a->cls == RACE_CLASS_LOCKSTEP ? "race that lockstep hides"
+							: "data race",
 			a->object, level_words[a->level]);
 	print_side(out, opt, a, 0);
 	print_side(out, opt, a, 1);
+	if (a->cls == RACE_CLASS_LOCKSTEP)
+		base_buf_printf(out,
+				"    needs lockstep: %u %s only as long as the lanes of a warp "
+				"execute in step, which no GPU since sm_70 promises; __syncwarp() "
+				"orders them, --warp-lockstep takes it for granted\n",
+				a->stands_for,
+				a->stands_for == 1 ? "pair of accesses is ordered"
+						   : "pairs of accesses are ordered");
 	if (a->is_exited)
 		base_buf_puts(out,
 			      "    one of the threads has ended: later barriers do not order it\n");

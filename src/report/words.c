@@ -39,6 +39,8 @@ const char *rep_class_title(enum race_class cls)
 		return "POSSIBLE RACE";
 	case RACE_CLASS_UNDECIDED:
 		return "UNDECIDED PAIR";
+	case RACE_CLASS_LOCKSTEP:
+		return "NEEDS LOCKSTEP";
 	case RACE_CLASS_COUNT:
 		break;
 	}

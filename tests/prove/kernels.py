@@ -3,7 +3,7 @@
 
     kernels.py COLLIDER NVCC ROOT [--optimised] FILE.cu...
 
-    // prove: NAME race-free|single|true|potential|unproven|vacuous [TRUTH] [CIDI...] [excludes=N] [--options]
+    // prove: NAME race-free|single|true|potential|unproven|vacuous [TRUTH] [CIDI...] [excludes=N] [class=CLASS] [--options]
 
 TRUTH says what the kernel is where the verdict doesn't: free or racy (figures.py).
 
@@ -66,6 +66,8 @@ with tempfile.TemporaryDirectory() as tmp:
             bad = got != expected or (bool(cls) and classes(k) != cls[0])
             out = [p for p in k['problems'] if p['kind'] == 'excluded']
             bad |= any(w != 'excludes=%d' % len(out) for w in words if w.startswith('excludes='))
+            # the only class among the alarms
+            bad |= any({'class=' + a['class'] for a in k['alarms']} != {w} for w in words if w.startswith('class='))
             # a contradiction is named, and nothing is vacuous without one
             named = any(p['kind'] == 'vacuous' for p in k['problems'])
             bad |= (got == 'vacuous' and not named) or (got in ('race-free', 'single') and named)

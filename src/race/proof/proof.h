@@ -103,7 +103,8 @@ enum race_confirmed { RACE_NOT_TRIED, RACE_CONFIRMED, RACE_NOT_CONFIRMED };
 struct race_alarm {
 	bool is_true;
 	bool is_benign;	     /* both store the same value: excused by --benign=same-value */
-	enum race_class cls; /* RACE_CLASS_RACE, or RACE_CLASS_VOLATILE */
+	enum race_class cls; /* RACE, VOLATILE or LOCKSTEP */
+	uint32_t stands_for; /* pairs of accesses: several of LOCKSTEP are one */
 	enum race_level level;
 	bool is_exited; /* one thread has ended; no later barrier orders its accesses */
 	bool has_launch;
