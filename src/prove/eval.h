@@ -102,8 +102,10 @@ struct ev_loop {
 	const struct ex *ctr, *kexit;
 	const struct ex *back, *leave; /* the iteration goes on; the loop is left in it */
 	uint64_t last;		       /* no iteration behind this one is reached */
-	uint8_t level;		       /* of its last iteration's number */
-	bool is_assumed;	       /* its counter is in the contract: it doesn't wrap */
+	/* Its last iteration, from 1, where that is a number; 0: it isn't, or changed often */
+	uint8_t trips, changes;
+	uint8_t level;	 /* of its last iteration's number */
+	bool is_assumed; /* its counter is in the contract: it doesn't wrap */
 	const struct ptx_stmt *at;
 };
 
@@ -178,5 +180,7 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell,
 void prove_ev_check_loop(struct ev *e, uint32_t loop);
 /* Finds `last` of a loop that ends by a value in closed form; when all turns are done. */
 void prove_ev_bound_counter(struct ev *e, uint32_t loop);
+/* Finds `trips`, of the loop as this turn sees it. */
+void prove_ev_count_trips(struct ev *e, uint32_t loop);
 
 #endif

@@ -337,6 +337,18 @@ bool prove_ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t 
 	return true;
 }
 
+/* The low bits of the result depend on the low bits of the operands alone. */
+static bool is_modular(enum ex_op op)
+{
+	return op == EX_ADD || op == EX_SUB || op == EX_MUL || op == EX_AND || op == EX_OR ||
+	       op == EX_XOR;
+}
+
+static bool is_widened(const struct ex *v)
+{
+	return v->op == EX_ZEXT || v->op == EX_SEXT;
+}
+
 const struct ex *prove_ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struct ex *a)
 {
 	uint64_t v;
@@ -363,6 +375,10 @@ const struct ex *prove_ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const
 				       : prove_ex_un(p, (enum ex_op)a->op, w, a->a[0]);
 	if (op == EX_TRUNC && a->op == EX_TRUNC)
 		return prove_ex_un(p, op, w, a->a[0]);
+	if (op == EX_TRUNC && is_modular((enum ex_op)a->op) &&
+	    (is_widened(a->a[0]) || is_widened(a->a[1])))
+		return prove_ex_bin(p, (enum ex_op)a->op, prove_ex_un(p, op, w, a->a[0]),
+				    prove_ex_un(p, op, w, a->a[1]));
 	if ((op == EX_ZEXT || op == EX_TRUNC) && a->op == EX_SYM)
 		return prove_ex_leaf(p, EX_SYM, w, a->imm, (enum ex_level)a->level,
 				     prove_ex_full(w), EX_NO_ARGS);
@@ -578,6 +594,10 @@ const struct ex *prove_ex_ind(struct ex_pool *p, enum prove_ex_ind kind, const s
 {
 	const struct ex *args[3] = {init, step, ctr};
 
+	if (ctr->op == EX_CONST && ctr->imm <= UINT32_MAX) /* not the one before the first */
+		return prove_ex_bin(
+			p, EX_ADD, init,
+			prove_ex_bin(p, EX_MUL, step, prove_ex_const(p, step->w, ctr->imm)));
 	return node(p, EX_IND, init->w, kind, 3, args);
 }
 

@@ -574,6 +574,8 @@ static void do_turn(struct ev *e)
 	for (uint32_t l = 0; l < e->ir->nloops; l++)
 		prove_ev_loop_conditions(e, l);
 	for (uint32_t l = 0; l < e->ir->nloops; l++)
+		prove_ev_count_trips(e, l);
+	for (uint32_t l = 0; l < e->ir->nloops; l++)
 		prove_ev_check_loop(e, l);
 	check_writes(e);
 }
@@ -628,6 +630,10 @@ static void make_last(struct ev *e)
 
 	for (uint32_t l = 0; l < e->ir->nloops; l++) {
 		uint32_t n = 0;
+		if (e->loops[l].trips) {
+			e->loops[l].kexit = prove_ex_const(e->pool, 64, e->loops[l].trips - 1u);
+			continue;
+		}
 		for (uint32_t p = e->ir->loops[l].parent; p != IR_NONE && n < 8;
 		     p = e->ir->loops[p].parent)
 			a[n++] = e->loops[p].ctr;

@@ -14,6 +14,9 @@
  * One that comes back to its start after two to four iterations (buffers that are exchanged,
  * stage = (stage + 1) % 3) is a choice by the counter's remainder.
  *
+ * The last iteration's number is one where the loop ends for the same number whatever the rest: a
+ * loop around it has an induction then, whose step is a multiple.
+ *
  * An induction that a comparison of the loop's exit bounds doesn't wrap before the exit, by the
  * launch contract; with a step of 1 and a strict comparison that is a fact.
  */
@@ -22,6 +25,8 @@
 #define MAX_WIDENED	   4
 #define MAX_RING_FAILURES  3 /* the start may not have settled */
 #define TURNS_BEFORE_GUESS 2
+#define MAX_TRIPS	   64
+#define MAX_TRIP_CHANGES   3 /* what ends it may not have settled */
 
 static struct ev_phi *phi_of(struct ev *e, uint32_t loop, uint32_t cell)
 {
@@ -504,11 +509,43 @@ static uint64_t end_of(const struct ex *c, const struct ex *ctr)
 	return EV_MAX_COUNTER;
 }
 
+static uint8_t trips_of(struct ev *e, uint32_t loop)
+{
+	const struct ev_loop *l = &e->loops[loop];
+
+	for (uint64_t n = 0; n < MAX_TRIPS; n++) {
+		const struct ex *at = prove_ex_const(e->pool, 64, n);
+		const struct ex *back = prove_ex_replace(e->pool, l->back, l->ctr, at);
+		const struct ex *leave = prove_ex_replace(e->pool, l->leave, l->ctr, at);
+		if (back->op != EX_CONST || leave->op != EX_CONST || back->imm == leave->imm)
+			return 0;
+		if (leave->imm & 1)
+			return (uint8_t)(n + 1);
+	}
+	return 0;
+}
+
+void prove_ev_count_trips(struct ev *e, uint32_t loop)
+{
+	struct ev_loop *l = &e->loops[loop];
+	uint8_t trips = l->changes < MAX_TRIP_CHANGES ? trips_of(e, loop) : 0;
+
+	if (trips == l->trips)
+		return;
+	l->trips = trips;
+	l->changes++;
+	e->is_changed = true;
+}
+
 void prove_ev_bound_counter(struct ev *e, uint32_t loop)
 {
 	bool has_closed = false;
 
 	e->loops[loop].last = end_of(e->loops[loop].back, e->loops[loop].ctr);
+	if (e->loops[loop].trips) {
+		e->loops[loop].last = e->loops[loop].trips - 1u;
+		return;
+	}
 	for (uint32_t i = 0; i < e->ncells; i++)
 		has_closed |= phi_of(e, loop, i)->closed && !phi_of(e, loop, i)->is_solved;
 	/* shifted by 64 bits it is what it will always be */
