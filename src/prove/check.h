@@ -56,6 +56,7 @@ struct check {
 	uint64_t steps_left; /* of prove_tries_first */
 	/* remedy.c: no alarms, only whether all is proven */
 	bool is_trial, has_failed;
+	bool is_hasty; /* a trial with little patience for bit-vectors */
 	bool *is_open; /* by access: some pair with it isn't proven */
 };
 

@@ -256,7 +256,7 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 static void settle_by_bits(struct check *c, const uint8_t *counters, struct alarm_facts *f,
 			   struct smt_model *m, struct replay_meeting *met)
 {
-	enum smt_answer x = ask(c, counters, ASK_BITS, false, m);
+	enum smt_answer x = ask(c, counters, c->is_hasty ? ASK_BETTER : ASK_BITS, false, m);
 
 	if (x == SMT_IMPOSSIBLE) {
 		c->k->counts.by_bits++;

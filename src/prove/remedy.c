@@ -5,7 +5,8 @@
  * Simple ones are made of the kernel's dimensions and parameters, the weaker first, and before them
  * the tiles that its indices show; each is put beside the other assumptions, and every pair that
  * had an alarm is asked about again. One with which nothing is left, and to which some launch keeps
- * that comes to these accesses, is proven sufficient; it is printed as --assume takes it.
+ * that comes to these accesses, is proven sufficient; it is printed as --assume takes it. What rows
+ * with a pitch need, in planes or alone, is asked for at once, and what isn't needed left out.
  *
  * Misses: preconditions of two parts that only help together, but for a few.
  * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit.
@@ -117,20 +118,14 @@ static bool is_new(const struct check *c, const char *text)
 	return true;
 }
 
-/* Tries an assumption. True: with it nothing is left to find. */
-static bool try(struct finder *f, const char *text)
+/* From how many pairs does an assumption take their alarms? 0 where no launch keeps to it. */
+static uint32_t count_gone(struct finder *f, const struct ev_assume *as)
 {
 	struct check *c = f->c;
-	struct ev_assume as;
 	uint32_t gone = 0;
 
-	if (f->has_all || f->tries >= MAX_TRIES || prove_now_ms() >= f->deadline ||
-	    !is_new(c, text))
-		return f->has_all;
 	f->tries++;
-	if (prove_assume_read(&c->names, c->e, text, &as))
-		return false;
-	base_vec_push(&c->e->assumes, as);
+	base_vec_push(&c->e->assumes, *as);
 	struct race_proof_counts counts = c->k->counts;
 	c->is_trial = true;
 	for (size_t i = 0; i < f->pairs.n; i++) {
@@ -141,13 +136,30 @@ static bool try(struct finder *f, const char *text)
 			break;
 	}
 	c->is_trial = false;
-	bool is_all = gone == f->pairs.n;
 	if (gone && !is_kept(f))
 		gone = 0;
 	uint32_t queries = c->k->counts.queries;
 	c->k->counts = counts; /* the trials are no part of the kernel's proof */
 	c->k->counts.queries = queries;
 	c->e->assumes.n--;
+	return gone;
+}
+
+static bool may_try(const struct finder *f)
+{
+	return !f->has_all && f->tries < MAX_TRIES && prove_now_ms() < f->deadline;
+}
+
+/* Tries an assumption. True: with it nothing is left to find. */
+static bool try(struct finder *f, const char *text)
+{
+	struct check *c = f->c;
+	struct ev_assume as;
+
+	if (!may_try(f) || !is_new(c, text) || prove_assume_read(&c->names, c->e, text, &as))
+		return f->has_all;
+	uint32_t gone = count_gone(f, &as);
+	bool is_all = gone == f->pairs.n;
 	if (gone && (is_all || c->k->remedies.n < MAX_REMEDIES)) {
 		struct race_remedy r = {.assume = text, .alarms = gone, .is_all = is_all};
 		r.seen = is_seen(c, &as);
@@ -254,6 +266,196 @@ static bool try_rows(struct finder *f, const uint32_t *tile, uint32_t part)
 	return try_matrix(f, tile, part, false) || try_matrix(f, tile, part, true);
 }
 
+/* ---- all that rows need ---------------------------------------------------------------------- */
+
+#define MAX_SCALARS 5
+#define MAX_PARTS   40
+
+/* A conjunction, the parts that are missed least first. */
+struct parts {
+	const char *text[MAX_PARTS];
+	bool is_out[MAX_PARTS];
+	unsigned n;
+};
+
+static void add_part(struct parts *p, const char *text)
+{
+	if (p->n < MAX_PARTS)
+		p->text[p->n++] = text;
+}
+
+static bool removes_all(struct finder *f, const struct parts *p, const char **text)
+{
+	struct ev_assume as;
+
+	*text = NULL;
+	for (unsigned i = 0; i < p->n; i++)
+		if (!p->is_out[i])
+			*text = *text ? base_printf(f->c->arena, "%s && %s", *text, p->text[i])
+				      : p->text[i];
+	return *text && may_try(f) && !prove_assume_read(&f->c->names, f->c->e, *text, &as) &&
+	       count_gone(f, &as) == f->pairs.n;
+}
+
+/* Tries all of it, and leaves out what isn't needed. True: it takes all alarms away. */
+static bool try_parts(struct finder *f, struct parts *p)
+{
+	const char *text, *best;
+
+	if (!removes_all(f, p, &best))
+		return false;
+	for (unsigned i = 0; i < p->n && may_try(f); i++) {
+		p->is_out[i] = true;
+		if (removes_all(f, p, &text))
+			best = text;
+		else
+			p->is_out[i] = false;
+	}
+	f->tries = f->tries < MAX_TRIES ? f->tries : MAX_TRIES - 1;
+	return try(f, best);
+}
+
+struct scalars {
+	const struct names_param *v[MAX_SCALARS];
+	bool is_pitch[MAX_SCALARS]; /* a factor of something that isn't a number */
+	unsigned n;
+};
+
+static void add_scalars(struct finder *f, const struct ex *v, bool is_factor, unsigned depth,
+			unsigned *budget, struct scalars *s)
+{
+	bool is_product = v->op == EX_MUL && v->a[1]->op != EX_CONST;
+
+	if (depth > 20 || !*budget)
+		return;
+	--*budget;
+	const struct names_param *p =
+		v->op == EX_PARAM ? prove_names_param_at(&f->c->names, v->imm) : NULL;
+	if (p && is_scalar(p)) {
+		unsigned i = 0;
+		while (i < s->n && s->v[i] != p)
+			i++;
+		if (i == s->n && i < MAX_SCALARS)
+			s->v[s->n++] = p;
+		if (i < MAX_SCALARS)
+			s->is_pitch[i] |= is_factor;
+	}
+	/* what comes from memory tells nothing of rows */
+	for (uint32_t i = 0; i < v->n && v->op != EX_CLOAD; i++)
+		add_scalars(f, v->a[i], is_factor || is_product, depth + 1, budget, s);
+}
+
+/* The scalars of the offsets and of the conditions. */
+static void find_scalars(struct finder *f, struct scalars *s)
+{
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		const struct ev_access *a[2] = {f->pairs.v[i].a, f->pairs.v[i].b};
+		for (unsigned t = 0; t < 2; t++) {
+			unsigned budget = 400;
+			add_scalars(f, a[t]->off, false, 0, &budget, s);
+			budget = 400;
+			struct scalars in_guard = *s;
+			add_scalars(f, a[t]->guard, false, 0, &budget, &in_guard);
+			memcpy(in_guard.is_pitch, s->is_pitch, sizeof(s->is_pitch));
+			*s = in_guard;
+		}
+	}
+}
+
+/* What rows may need: the parts of a shape. */
+enum {
+	ROWS_FIT = 1,  /* what bounds a column is at most the pitch */
+	ROWS_TILE = 2, /* blocks are no larger than their tile */
+	ROWS_AREA = 4, /* what the conditions count has less than 2^31 elements */
+	ROWS_GRID = 8, /* so has the grid, whose columns fit into the pitch */
+	ROWS_LINE = 16 /* a row for each block */
+};
+
+static void add_fits(struct finder *f, const struct scalars *s, unsigned i, struct parts *p)
+{
+	const char *pitch = s->v[i]->name;
+
+	for (unsigned k = 0; k < s->n; k++) {
+		if (s->is_pitch[k])
+			continue;
+		if (s->v[i]->bytes == 8) /* of bytes */
+			add_part(p, base_printf(f->c->arena, "%s * %u <= %s", s->v[k]->name,
+						(unsigned)f->pairs.v[0].a->mem->bytes, pitch));
+		else
+			add_part(p, base_printf(f->c->arena, "%s <= %s", s->v[k]->name, pitch));
+	}
+}
+
+static void add_areas(struct finder *f, const struct scalars *s, unsigned i, struct parts *p)
+{
+	struct base_arena *a = f->c->arena;
+	const char *pitch = s->v[i]->name;
+
+	for (unsigned k = 0; k < s->n; k++) {
+		if (k == i || (s->is_pitch[k] && k > i))
+			continue;
+		for (unsigned m = 0; m < s->n && s->is_pitch[k]; m++)
+			if (!s->is_pitch[m])
+				add_part(p, base_printf(a, "%s * %s * %s <= %d", s->v[k]->name,
+							pitch, s->v[m]->name, INT32_MAX));
+		add_part(p, base_printf(a, "%s * %s <= %d", pitch, s->v[k]->name, INT32_MAX));
+	}
+}
+
+static void try_one_shape(struct finder *f, const struct scalars *s, const uint32_t *tile,
+			  unsigned which)
+{
+	static const char dim[] = {'x', 'y', 'z'};
+	struct base_arena *a = f->c->arena;
+	struct parts p = {.n = 0};
+
+	for (unsigned i = 0; i < s->n; i++) {
+		if (!s->is_pitch[i])
+			continue;
+		if (which & ROWS_GRID) {
+			add_part(&p, base_printf(a, "gridDim.x * blockDim.x <= %s", s->v[i]->name));
+			add_part(&p, base_printf(a, "%s * gridDim.y * blockDim.y <= %d",
+						 s->v[i]->name, INT32_MAX));
+		}
+		if (which & ROWS_FIT)
+			add_fits(f, s, i, &p);
+		if (which & ROWS_LINE)
+			add_part(&p,
+				 base_printf(a, "%s * gridDim.x <= %d", s->v[i]->name, INT32_MAX));
+		if (which & ROWS_AREA)
+			add_areas(f, s, i, &p);
+	}
+	for (unsigned d = 0; d < 3 && which & ROWS_TILE; d++) {
+		if (tile[d] < 2)
+			continue;
+		if (f->c->pool->launch.max[3 + d] > INT32_MAX / tile[d])
+			add_part(&p,
+				 base_printf(a, "gridDim.%c <= %u", dim[d], INT32_MAX / tile[d]));
+		if (f->c->pool->launch.max[d] > tile[d])
+			add_part(&p, base_printf(a, "blockDim.%c <= %u", dim[d], tile[d]));
+	}
+	for (unsigned i = 0; i < s->n; i++)
+		add_part(&p, base_printf(a, "%s >%s 0", s->v[i]->name,
+					 which & (ROWS_FIT | ROWS_GRID) ? "=" : ""));
+	try_parts(f, &p);
+}
+
+/* All that rows, planes and pitches need at once; what isn't needed is left out again. */
+static void try_shapes(struct finder *f, const uint32_t *tile)
+{
+	static const uint8_t shapes[] = {ROWS_AREA, ROWS_LINE, ROWS_FIT | ROWS_AREA, ROWS_GRID};
+	struct scalars s = {.n = 0};
+	bool has_pitch = false, has_tile = tile[0] >= 2 || tile[1] >= 2;
+
+	find_scalars(f, &s);
+	for (unsigned i = 0; i < s.n; i++)
+		has_pitch |= s.is_pitch[i];
+	f->c->is_hasty = true;
+	for (size_t i = 0; i < BASE_COUNTOF(shapes) && has_pitch && !f->has_all; i++)
+		try_one_shape(f, &s, tile, shapes[i] | (has_tile ? ROWS_TILE : 0));
+	f->c->is_hasty = false;
+}
+
 /* Blocks of at most (or just) a part of the tile, in a grid whose indices don't wrap. */
 static bool try_tile(struct finder *f, const uint32_t *tile, uint32_t part, const char *cmp)
 {
@@ -286,13 +488,18 @@ static void try_tiles(struct finder *f)
 		if (max[d] <= 1)
 			tile[d] = 0;
 	}
+	bool is_within = max[0] <= tile[0] || max[1] <= tile[1] || !has;
+	if (is_within)
+		try_shapes(f, tile);
 	/* A thread may have several elements of its tile. */
-	for (uint32_t part = 1; part <= 4 && has; part *= 2)
+	for (uint32_t part = 1; part <= 4 && has && !f->has_all; part *= 2)
 		if (try_tile(f, tile, part, "<=") || try_rows(f, tile, part) ||
 		    try_tile(f, tile, part, "=="))
 			return;
+	if (!is_within && !f->has_all)
+		try_shapes(f, tile);
 	/* a row for each warp */
-	if (max[0] > 32)
+	if (max[0] > 32 && !f->has_all)
 		try(f, "blockDim.x % 32 == 0");
 }
 
@@ -329,8 +536,6 @@ static void try_param(struct finder *f, const struct names_param *p)
 	static const char *const tails[] = {
 		"> 0",
 		"!= 0",
-		"<= 1",
-		"== 1",
 		">= blockDim.x",
 		"<= blockDim.x",
 		"% blockDim.x == 0",
