@@ -340,7 +340,7 @@ static void add_scalars(struct finder *f, const struct ex *v, bool is_factor, un
 		if (i < MAX_SCALARS)
 			s->is_pitch[i] |= is_factor;
 	}
-	/* what comes from memory tells nothing of rows */
+	/* what comes from memory says nothing of rows */
 	for (uint32_t i = 0; i < v->n && v->op != EX_CLOAD; i++)
 		add_scalars(f, v->a[i], is_factor || is_product, depth + 1, budget, s);
 }

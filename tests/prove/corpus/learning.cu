@@ -362,7 +362,6 @@ __global__ void conv3(float *out, const float *in, const float *weight, int w, i
 }
 
 // prove: im2col race-free --block-dim=256 --grid-dim=512
-// weak: im2col literal potential
 // pin: im2col n=131072 h=64 w=64 oh=64 ow=64
 __global__ void im2col(float *col, const float *im, int n, int h, int w, int oh, int ow)
 {

@@ -215,7 +215,6 @@ __global__ void swap_pointers(float *x, int steps)
 }
 
 // prove: cyclic_reduction race-free --block-dim=64 --grid-dim=16
-// weak: cyclic_reduction literal unproven
 // pin: cyclic_reduction iterations=6
 __global__ void cyclic_reduction(float *ga, float *gb, float *gc, float *gd, float *gx, int iterations)
 {
@@ -354,7 +353,6 @@ __global__ void gauss_columns(const float *m, float *a, float *b, int size, int 
 }
 
 // prove: conjugate race-free --block-dim=256 --grid-dim=8
-// weak: conjugate literal potential
 // pin: conjugate n=100000
 __global__ void conjugate(float *x, float *r, float *p, const float *ax, float *dot, float alpha, float beta, int n)
 {
