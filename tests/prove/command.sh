@@ -179,7 +179,15 @@ ptx() { # ptx FILE.cu: one compilation for many questions
 ptx "$tree/param.cu"
 expect 14 'race-free' --assume='n == 1' "$tree/param.ptx"
 expect 14 'n <= 1' --assume='n > 0; n <= 1' "$tree/param.ptx"
-expect 10 "race-free with --assume='n (== 1|<= 1)'" --block-dim=4 --grid-dim=1 "$tree/param.ptx"
+! "$collider" prove --block-dim=4 --grid-dim=1 "$tree/param.ptx" | grep -q -- '--assume=' ||
+	{ echo 'FAIL a remedy that nobody can use'; failed=1; }
+echo '__global__ void rows(float *y, int w, int h) { int x = threadIdx.x + blockIdx.x * 16, r = threadIdx.y + blockIdx.y * 16; if (x < w && r < h) y[r * w + x] = 1; }' >"$tree/rows.cu"
+ptx "$tree/rows.cu"
+expect 12 "race-free with --assume='w \* h <= 2147483647'" --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"
+expect 0 '' --assume='w * h <= 2147483647' --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"
+sed -i 's/r \* w + x/r * w + x + 1 - threadIdx.y/' "$tree/rows.cu"
+ptx "$tree/rows.cu"
+expect 10 '' --assume='w * h <= 2147483647' --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"
 expect 10 'true alarm' --no-remedies --assume='n == 2' "$tree/param.ptx"
 # launches that are tried before the solver is asked keep to --assume and --param
 expect 10 '[1-9] by trying' --no-remedies --assume='n == 2' "$tree/param.ptx"
