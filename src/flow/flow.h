@@ -131,6 +131,19 @@ struct flow_start {
 	uint32_t reg; /* that it writes */
 };
 
+/* By which rule the result of a pure statement depends on its operands 1 to 3. */
+enum flow_rule {
+	FLOW_RULE_NEVER,  /* not known */
+	FLOW_RULE_ANY,	  /* on each operand */
+	FLOW_RULE_SELECT, /* on the one that operand 3 takes, and on that */
+	FLOW_RULE_SIGN,	  /* on operand 3 only: slct */
+	FLOW_RULE_AND,	  /* predicates: on one where the other is true */
+	FLOW_RULE_OR,	  /* predicates: where it is false */
+	FLOW_RULE_BITS,	  /* and, or, min, max: where the other operand doesn't decide alone */
+	FLOW_RULE_TRY,	  /* on those whose change changes the result */
+	FLOW_RULE_JOIN	  /* setp.and with operand 3: where that doesn't decide alone */
+};
+
 /*
  * A statement that reads or overwrites a register of a trace. is_last: the value takes effect
  * there, or the result surely does later. Of and, or, mul, min, max: is_bool[i], operand i + 1 is a
@@ -139,6 +152,7 @@ struct flow_start {
  */
 struct flow_step {
 	struct ptx_stmt *at;
+	enum flow_rule rule; /* of a pure one */
 	bool is_pure, is_last, is_test, is_bool[2];
 };
 

@@ -37,13 +37,77 @@ static void add_result(uint32_t reg, bool is_write, void *arg)
 		add_register(tr, reg);
 }
 
+/* ---- on which operands a result depends -------------------------------------------------------- */
+
+static bool is_float(const struct ptx_stmt *s)
+{
+	return ptx_type_class((enum ptx_type)s->form->types[0]) == PTX_CLASS_FLOAT;
+}
+
+static enum flow_rule rule_of_op(const struct ptx_stmt *s)
+{
+	bool is_pred = s->form->types[0] == PTX_TYPE_PRED;
+
+	switch (s->form->op) {
+	case PTX_OP_SELP:
+		return s->nops == 4 ? FLOW_RULE_SELECT : FLOW_RULE_NEVER;
+	case PTX_OP_SLCT:
+		return FLOW_RULE_SIGN;
+	case PTX_OP_AND:
+		return is_pred ? FLOW_RULE_AND : FLOW_RULE_BITS;
+	case PTX_OP_OR:
+		return is_pred ? FLOW_RULE_OR : FLOW_RULE_BITS;
+	case PTX_OP_MIN:
+	case PTX_OP_MAX:
+		return FLOW_RULE_BITS;
+	case PTX_OP_MUL:
+	case PTX_OP_MAD:
+		return is_float(s) || ptx_form_has(s->form, PTX_MOD_CC) ? FLOW_RULE_ANY
+									: FLOW_RULE_TRY;
+	case PTX_OP_LOP3: /* with a predicate as second result: not tried */
+		return s->nops == 5 ? FLOW_RULE_TRY : FLOW_RULE_NEVER;
+	case PTX_OP_MUL24:
+	case PTX_OP_MAD24:
+	case PTX_OP_PRMT:
+	case PTX_OP_SHL:
+	case PTX_OP_SHR:
+	case PTX_OP_SHF:
+	case PTX_OP_BFE:
+	case PTX_OP_BFI:
+		return FLOW_RULE_TRY;
+	case PTX_OP_SETP:
+	case PTX_OP_SET:
+		if (s->nops < 4)
+			return FLOW_RULE_ANY;
+		return ptx_form_has(s->form, PTX_MOD_XOR) ? FLOW_RULE_ANY : FLOW_RULE_JOIN;
+	default:
+		return FLOW_RULE_ANY;
+	}
+}
+
+static enum flow_rule rule_of(const struct ptx_stmt *s)
+{
+	enum flow_rule r = rule_of_op(s);
+
+	if (ptx_type_class((enum ptx_type)s->form->types[0]) == PTX_CLASS_PACKED)
+		return r == FLOW_RULE_SELECT ? r : FLOW_RULE_ANY;
+	return r;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------ */
+
 static struct flow_step *step_at(struct tracer *tr, struct ptx_stmt *s)
 {
 	struct flow_trace *t = tr->out;
 	uint32_t *step = &tr->out->step_of[flow_place(tr->fl, s)];
 
 	if (!*step) {
-		t->steps[t->nsteps] = (struct flow_step){.at = s};
+		bool is_pure = flow_is_pure(s);
+		t->steps[t->nsteps] = (struct flow_step){
+			.at = s,
+			.is_pure = is_pure,
+			.rule = is_pure ? rule_of(s) : FLOW_RULE_NEVER,
+		};
 		*step = ++t->nsteps;
 	}
 	return &t->steps[*step - 1];
@@ -54,7 +118,6 @@ static void add_use(struct tracer *tr, struct ptx_stmt *u)
 	if (u->form->op == PTX_OP_UNKNOWN || (u->form->effects & PTX_EFF_PREFETCH))
 		return;
 	struct flow_step *step = step_at(tr, u);
-	step->is_pure = flow_is_pure(u);
 	/* Which half of a register that is taken apart? Its results are asked. */
 	bool is_parting = u->form->op == PTX_OP_MOV && u->ops[0].kind == PTX_OPND_VEC;
 	step->is_last = !step->is_pure || (!is_parting && flow_result_sure(tr->fl, u));
@@ -64,6 +127,8 @@ static void add_use(struct tracer *tr, struct ptx_stmt *u)
 	if (!step->is_last)
 		ptx_each_reg(u, add_result, tr);
 }
+
+/* ======================================================================== */
 
 struct flow_trace *flow_trace(struct flow *fl, const struct flow_start *starts, uint32_t n)
 {

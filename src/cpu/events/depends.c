@@ -14,51 +14,6 @@
 
 #include <string.h>
 
-static bool is_float(const struct ptx_stmt *s)
-{
-	return ptx_type_class((enum ptx_type)s->form->types[0]) == PTX_CLASS_FLOAT;
-}
-
-enum events_rule events_rule_of(const struct ptx_stmt *s)
-{
-	bool is_pred = s->form->types[0] == PTX_TYPE_PRED;
-
-	switch (s->form->op) {
-	case PTX_OP_SELP:
-		return s->nops == 4 ? EVENTS_SELECT : EVENTS_NEVER;
-	case PTX_OP_SLCT:
-		return EVENTS_SIGN;
-	case PTX_OP_AND:
-		return is_pred ? EVENTS_AND : EVENTS_BITS;
-	case PTX_OP_OR:
-		return is_pred ? EVENTS_OR : EVENTS_BITS;
-	case PTX_OP_MIN:
-	case PTX_OP_MAX:
-		return EVENTS_BITS;
-	case PTX_OP_MUL:
-	case PTX_OP_MAD:
-		return is_float(s) || ptx_form_has(s->form, PTX_MOD_CC) ? EVENTS_ANY : EVENTS_TRY;
-	case PTX_OP_LOP3: /* with a predicate as second result: not tried */
-		return s->nops == 5 ? EVENTS_TRY : EVENTS_NEVER;
-	case PTX_OP_MUL24:
-	case PTX_OP_MAD24:
-	case PTX_OP_PRMT:
-	case PTX_OP_SHL:
-	case PTX_OP_SHR:
-	case PTX_OP_SHF:
-	case PTX_OP_BFE:
-	case PTX_OP_BFI:
-		return EVENTS_TRY;
-	case PTX_OP_SETP:
-	case PTX_OP_SET:
-		if (s->nops < 4)
-			return EVENTS_ANY;
-		return ptx_form_has(s->form, PTX_MOD_XOR) ? EVENTS_ANY : EVENTS_JOIN;
-	default:
-		return EVENTS_ANY;
-	}
-}
-
 /* ---- trying -------------------------------------------------------------------------------- */
 
 struct saved {
@@ -218,35 +173,35 @@ void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 	uint32_t p, q;
 
 	switch (st->rule) {
-	case EVENTS_ANY:
+	case FLOW_RULE_ANY:
 		break;
-	case EVENTS_SELECT:
+	case FLOW_RULE_SELECT:
 		if (lanes[2])
 			lanes[2] &= try(w, in, st->s, 3, lanes[2] & mask);
 		p = taken(w, in->src[2], &o[3]);
 		lanes[0] &= p;
 		lanes[1] &= ~p;
 		break;
-	case EVENTS_SIGN:
+	case FLOW_RULE_SIGN:
 		lanes[0] = lanes[1] = 0;
 		break;
-	case EVENTS_AND:
-	case EVENTS_OR:
-		p = taken(w, in->src[0], &o[1]) ^ (st->rule == EVENTS_OR ? UINT32_MAX : 0);
-		q = taken(w, in->src[1], &o[2]) ^ (st->rule == EVENTS_OR ? UINT32_MAX : 0);
+	case FLOW_RULE_AND:
+	case FLOW_RULE_OR:
+		p = taken(w, in->src[0], &o[1]) ^ (st->rule == FLOW_RULE_OR ? UINT32_MAX : 0);
+		q = taken(w, in->src[1], &o[2]) ^ (st->rule == FLOW_RULE_OR ? UINT32_MAX : 0);
 		lanes[0] &= q | both;
 		lanes[1] &= p | both;
 		break;
-	case EVENTS_BITS:
+	case FLOW_RULE_BITS:
 		lanes[0] &= both | (lanes[0] ? left_open(w, in, st, 1, mask) : 0);
 		lanes[1] &= both | (lanes[1] ? left_open(w, in, st, 0, mask) : 0);
 		break;
-	case EVENTS_TRY:
+	case FLOW_RULE_TRY:
 		for (unsigned i = 0; i < EVENTS_FROM; i++)
 			if (lanes[i])
 				lanes[i] &= try(w, in, st->s, i + 1, lanes[i] & mask);
 		break;
-	case EVENTS_JOIN:
+	case FLOW_RULE_JOIN:
 		if (lanes[2])
 			lanes[2] &= try(w, in, st->s, 3, lanes[2] & mask);
 		p = taken(w, in->src[2], &o[3]);
@@ -254,7 +209,7 @@ void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 		lanes[0] &= p;
 		lanes[1] &= p;
 		break;
-	case EVENTS_NEVER:
+	case FLOW_RULE_NEVER:
 		memset(lanes, 0, EVENTS_FROM * sizeof(*lanes));
 		break;
 	}

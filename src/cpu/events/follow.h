@@ -6,23 +6,11 @@
 
 #include "cpu/events/internal.h"
 #include "cpu/events/taint.h"
+#include "flow/flow.h"
 
 /* ---- depends.c ----------------------------------------------------------------------------- */
 
 #define EVENTS_FROM 3u /* operands with a rule of their own */
-
-/* By which rule the result depends on operands 1 to 3. */
-enum events_rule {
-	EVENTS_NEVER,  /* not known */
-	EVENTS_ANY,    /* on each operand */
-	EVENTS_SELECT, /* on the one that operand 3 takes, and on that */
-	EVENTS_SIGN,   /* on operand 3 only: slct */
-	EVENTS_AND,    /* predicates: on one where the other is true */
-	EVENTS_OR,     /* predicates: where it is false */
-	EVENTS_BITS,   /* and, or, min, max: where the other operand doesn't decide alone */
-	EVENTS_TRY,    /* on those whose change changes the result */
-	EVENTS_JOIN    /* setp.and with operand 3: where that doesn't decide alone */
-};
 
 struct events_reg {
 	uint32_t reg; /* its number in the trace */
@@ -32,7 +20,7 @@ struct events_reg {
 /* What a statement does with registers of the trace. */
 struct events_step {
 	const struct ptx_stmt *s;
-	enum events_rule rule;
+	enum flow_rule rule;
 	bool is_last, is_pure, is_test, is_bool[2];
 	bool is_packing, is_parting; /* mov of two halves to a register, or of a register to two */
 	bool keeps_halves;	     /* moves the whole register */
@@ -42,7 +30,6 @@ struct events_step {
 	struct events_reg *reads, *writes;
 };
 
-enum events_rule events_rule_of(const struct ptx_stmt *s);
 /*
  * lanes[i]: those for which operand i + 1 holds values in doubt; of them those of `mask` in which
  * the result depends on it are left. is_same: operands 1 and 2 hold the same value.

@@ -136,11 +136,11 @@ static void add_operand(const struct taint_graph *g, const struct events_step *s
 		add_part(p, node, lanes);
 		return;
 	}
-	enum events_rule r = st->rule;
+	enum flow_rule r = st->rule;
 	add_part(p, t->kid[0], lanes & t->lanes[0]);
 	if (st->takes_low)
 		return;
-	if (r == EVENTS_TRY || r == EVENTS_BITS || r == EVENTS_NEVER) {
+	if (r == FLOW_RULE_TRY || r == FLOW_RULE_BITS || r == FLOW_RULE_NEVER) {
 		p->n -= p->n && p->v[p->n - 1].node == t->kid[0]; /* which half, isn't known */
 		return;
 	}
@@ -160,7 +160,7 @@ static void sources(struct cpu_events *x, struct cpu_warp *w, const struct cpu_i
 		if (r->reg == st->guard)
 			continue; /* below */
 		if (r->at >= EVENTS_FROM) {
-			if (st->rule != EVENTS_NEVER)
+			if (st->rule != FLOW_RULE_NEVER)
 				add_operand(g, st, out, fr->node[r->reg], mask);
 			continue;
 		}
@@ -398,6 +398,7 @@ static void step_make(struct cpu_events *x, const struct flow_trace *flow,
 
 	*st = (struct events_step){
 		.s = s,
+		.rule = from->rule,
 		.is_pure = from->is_pure,
 		.is_last = from->is_last,
 		.is_test = from->is_test,
@@ -410,9 +411,6 @@ static void step_make(struct cpu_events *x, const struct flow_trace *flow,
 			     2 * ptx_type_bytes((enum ptx_type)s->form->types[0]) <=
 				     ptx_type_bytes((enum ptx_type)s->form->types[1]),
 	};
-	st->rule = st->is_pure ? events_rule_of(s) : EVENTS_NEVER;
-	if (st->is_pure && ptx_type_class((enum ptx_type)s->form->types[0]) == PTX_CLASS_PACKED)
-		st->rule = st->rule == EVENTS_SELECT ? st->rule : EVENTS_ANY;
 	ptx_each_reg(s, look_at_register, &r);
 }
 
