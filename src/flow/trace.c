@@ -37,7 +37,7 @@ static void add_result(uint32_t reg, bool is_write, void *arg)
 		add_register(tr, reg);
 }
 
-/* ---- on which operands a result depends -------------------------------------------------------- */
+/* ---- on which operands a result depends -------------------------------------------------- */
 
 static bool is_float(const struct ptx_stmt *s)
 {
@@ -94,7 +94,7 @@ static enum flow_rule rule_of(const struct ptx_stmt *s)
 	return r;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------ */
+/* ---- steps ------------------------------------------------------------------------------- */
 
 static struct flow_step *step_at(struct tracer *tr, struct ptx_stmt *s)
 {

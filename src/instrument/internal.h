@@ -124,6 +124,7 @@ struct inst_ctx {
 	bool reads_ids;		       /* some function reads %ctaid or %clusterid */
 	const struct ptx_func *block;  /* __collider_block, in such modules */
 	struct ptx_templates *prune_ts;
+	struct ptx_templates *doubt_ts;
 	struct ptx_templates *shuffle_ts;
 	uint32_t shuffle_flags, shuffle_id; /* race/shuffle/blocks.h */
 	bool is_large;			    /* the module: see INST_LARGE_MODULE */
@@ -203,6 +204,15 @@ struct inst_event {
 	uint32_t note;	  /* register: the address of a load that has no check yet, or none */
 	bool is_selected; /* the only use has the whole condition: the load itself has no check */
 	bool is_noted;	  /* a use may be reached without the load, or later than what orders */
+	bool is_lost;	  /* some use is reached only past what orders */
+	struct inst_held *held; /* elements of a load that are held (doubt/doubt.c) */
+};
+
+/* An element of a load: its register and words. */
+struct inst_held {
+	struct inst_held *next;
+	uint32_t reg;
+	uint8_t words;
 };
 
 /* A use that takes the loaded value, if register pred (or PTX_NO_REG) is `sense`. */
@@ -258,6 +268,32 @@ typedef void inst_put_check(void *arg, const struct inst_event *e, struct ptx_op
 void inst_put_uses(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top,
 		   inst_put_check *put, void *arg);
 void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at);
+/* May the statement order the thread's accesses with another one's? */
+bool inst_may_order(const struct ptx_stmt *s);
+/* doubt/doubt.c: races of such loads are held until their values are used. Of a detector: its
+ * letter, the registers with the thread's number and state, what a check of an event is given, its
+ * address before it, and the block's table. */
+struct inst_doubt {
+	char detector;
+	uint32_t me, state;
+	void *arg;
+	int64_t (*what)(void *arg, const struct inst_event *e);
+	struct ptx_opnd (*address)(void *arg, const struct inst_event *e);
+	struct ptx_opnd (*table)(void *arg, struct ptx_stmt *at);
+	/* doubt.c's: NULL: nothing is held; registers: places with a read, uses that are due, where
+	 * the places are. */
+	struct inst_doubt_plan *plan;
+	uint32_t live, due, places;
+};
+/* Reads the templates; false: they are wrong. Then of a function, after inst_plan_uses; at its
+ * entry; and all the rest, before the code around events. */
+bool inst_read_doubt(struct inst_ctx *cx);
+void inst_plan_doubt(struct inst_ctx *cx, struct inst_events *ev, struct inst_doubt *d);
+void inst_begin_doubt(struct inst_ctx *cx, struct inst_doubt *d, struct ptx_stmt *top);
+void inst_put_doubt(struct inst_ctx *cx, const struct inst_events *ev, const struct inst_doubt *d);
+/* After the barrier s, before the thread's numbers are moved on at `at`. */
+void inst_settle_after(struct inst_ctx *cx, const struct inst_doubt *d, const struct ptx_stmt *s,
+		       struct ptx_stmt *at);
 /* What a call of a function without a variant may order, and whether it returns. */
 void inst_join_call(const struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s);
 /* Behind a strong read, with only_observes: the bit of its location. `at`: its address; is_flagged:

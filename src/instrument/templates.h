@@ -9,6 +9,7 @@
 extern const struct ptx_template_file inst_module_templates[];
 extern const struct ptx_template_file inst_called_templates[];
 extern const struct ptx_template_file inst_collide_templates[];
+extern const struct ptx_template_file inst_doubt_templates[];
 extern const struct ptx_template_file inst_hirace_templates[];
 extern const struct ptx_template_file inst_iguard_templates[];
 extern const struct ptx_template_file inst_prune_templates[];

@@ -10,14 +10,14 @@
  * has the whole condition: then nothing is checked at the load.
  *
  * Misses: vectors, guarded loads, uses behind what orders, among arguments of calls, and those that
- * flow_demand doesn't list: these loads are looked at.
+ * flow_demand doesn't list: these loads are left to doubt/doubt.c.
  * Costs: a register from the load to the use, a branch and a check at the use; nothing for others.
  */
 #include "instrument/internal.h"
 
 #define MAX_NOTES 16u /* of a function: each may take a register all the way */
 
-static bool may_order(const struct ptx_stmt *s)
+bool inst_may_order(const struct ptx_stmt *s)
 {
 	if (s->kind == PTX_STMT_RAW)
 		return true;
@@ -77,7 +77,7 @@ static void walk_block(struct inst_ctx *cx, struct walk *w, uint32_t b, const st
 		const struct inst_use *u = use_of(w->e, s);
 		if (u)
 			w->found[w->nfound++] = u;
-		if (may_order(s))
+		if (inst_may_order(s))
 			return;
 		if (s == block->last)
 			break;
@@ -108,6 +108,7 @@ static void keep_reached(struct inst_ctx *cx, struct inst_event *e, unsigned nus
 		next = u->next;
 		for (unsigned i = 0; i < w.nfound; i++)
 			is_found |= w.found[i] == u;
+		e->is_lost |= !is_found;
 		if (!is_found)
 			continue;
 		u->next = kept;
@@ -124,7 +125,7 @@ static bool is_near(const struct inst_event *e, const struct ptx_stmt *at)
 	for (const struct ptx_stmt *s = e->stmt->next; s && s->kind != PTX_STMT_LABEL; s = s->next)
 		if (s == at)
 			return true;
-		else if (may_order(s))
+		else if (inst_may_order(s))
 			return false;
 	return false;
 }
@@ -238,7 +239,7 @@ static void end_notes(struct inst_ctx *cx, const struct inst_events *ev)
 		if (e->uses && e->is_noted)
 			noted[n++] = e;
 	for (struct ptx_stmt *s = cx->f->first; s && n; s = s->next)
-		for (unsigned i = 0; may_order(s) && i < n; i++)
+		for (unsigned i = 0; inst_may_order(s) && i < n; i++)
 			drop_note(cx, noted[i], s);
 }
 

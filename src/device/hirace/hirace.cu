@@ -7,6 +7,7 @@
  *	__collider_hirace_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_hirace_scratch*	the same in global memory, see scratch.h
  *	__collider_hirace_g, _s, _x	before an access: global, shared, generic address
+ *	__collider_hirace_hold		at a load that may be invented; _settle, _used: held.h
  *	__collider_hirace_sync		beside strong accesses, fences, barriers: release stamps
  *	__collider_hirace_barrier	behind a barrier of the block: the clocks
  *	__collider_hirace_lanes	the same of a warp
@@ -23,6 +24,7 @@
  * compare-and-swap where the word changes.
  */
 #define DEV_KNOBS "__collider_hirace"
+#include "race/layout/held.h"
 #include "race/layout/history.h"
 
 #include "device/gpu_ops.h"
@@ -258,6 +260,30 @@ DEV_FN uint32_t dev_may(uint64_t me, uint64_t was, const struct hirace_actor *a,
 						   (what & RACE_HISTORY_STRONG) != 0);
 }
 
+/* The bit that a race at `at` asks for; and what --hirace=published leaves of the stamps. */
+DEV_FN uint32_t dev_asked(uint64_t me, struct hirace_actor *a, uint64_t at, uint32_t what,
+			  uint32_t bit)
+{
+	if (dev_is_published() && !(me & RACE_ACTOR_UNSURE)) {
+		a->stamps.own.acquired = 0;
+		return 0;
+	}
+	/* Many locations share a bit; those that were read strongly are marked. */
+	if (a->stamps.own.read & bit && !(what & RACE_HISTORY_OBSERVES) &&
+	    !(dev_word32(&dev_side(at)->launch) & RACE_SIDE_READ))
+		return 0;
+	return bit;
+}
+
+/* The earlier side of a race with the access: race_history_who(). */
+DEV_FN uint32_t dev_who(uint32_t beside, uint64_t was, uint32_t what, uint32_t thread_bits)
+{
+	return race_history_who(
+		beside, was, RACE_HISTORY_ACCESS(what) == HIRACE_R || (what & RACE_HISTORY_STRONG),
+		RACE_HISTORY_ACCESS(what) != HIRACE_W &&
+			hirace_has_plain(hirace_decode(was, thread_bits).state));
+}
+
 /* One word. `left`: what lies beside it, or 0; what: the low word; bit: of the location. */
 extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint64_t stamps,
 								uint64_t word, uint64_t left,
@@ -269,14 +295,7 @@ extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint
 	enum hirace_verdict verdict;
 	struct hirace_seen seen;
 
-	if (dev_is_published() && !(me & RACE_ACTOR_UNSURE)) {
-		a.stamps.own.acquired = 0;
-		bit = 0;
-	}
-	/* Many locations share a bit; those that were read strongly are marked. */
-	if (a.stamps.own.read & bit && !(what & RACE_HISTORY_OBSERVES) &&
-	    !(dev_word32(&dev_side(at)->launch) & RACE_SIDE_READ))
-		bit = 0;
+	bit = dev_asked(me, &a, at, what, bit);
 	verdict = hirace_access_at((uint64_t *)word, bit, dev_machine(), &a,
 				   RACE_HISTORY_ACCESS(what), (enum hirace_how)(mode & 3u), &seen);
 	if (left &&
@@ -300,11 +319,7 @@ extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint
 		       ? RACE_KIND_HISTORY_POSSIBLE | dev_may(me, seen.was, &a, bit, what) << 16
 	       : mode & MODE_MAYBE ? RACE_KIND_HISTORY_INVENTED
 				   : RACE_KIND_HISTORY;
-	beside = race_history_who(
-		beside, seen.was,
-		RACE_HISTORY_ACCESS(what) == HIRACE_R || (what & RACE_HISTORY_STRONG),
-		RACE_HISTORY_ACCESS(what) != HIRACE_W &&
-			hirace_has_plain(hirace_decode(seen.was, a.thread_bits).state));
+	beside = dev_who(beside, seen.was, what, a.thread_bits);
 	__collider_hirace_tell(me, at, seen.was, beside, site, kind | mode / MODE_WIDTH << 8);
 }
 
@@ -355,10 +370,24 @@ __collider_hirace_words(uint64_t me, uint64_t stamps, uint64_t at, uint64_t word
 	}
 }
 
-DEV_FN void dev_check(uint64_t me, uint64_t stamps, const struct where *w, uint64_t what)
+/* A read that is only looked at: its place, or NULL, and what was found. NULL: another access. */
+struct held_look {
+	struct race_held_place *place;
+	uint32_t way; /* enum race_held_way */
+	bool is_race;
+};
+
+DEV_FN void dev_look(uint64_t me, uint64_t stamps, const struct where *w, uint64_t what64,
+		     struct held_look *look);
+
+DEV_FN void dev_check(uint64_t me, uint64_t stamps, const struct where *w, uint64_t what,
+		      struct held_look *look)
 {
-	__collider_hirace_words(me, stamps, w->at, w->words, w->left, w->bytes, w->bytes_left,
-				 what);
+	if (look)
+		dev_look(me, stamps, w, what, look);
+	else
+		__collider_hirace_words(me, stamps, w->at, w->words, w->left, w->bytes,
+					 w->bytes_left, what);
 }
 
 DEV_FN bool dev_is_aside(uint64_t me)
@@ -372,7 +401,8 @@ DEV_FN uint64_t dev_beside(uint64_t word, uint64_t pool, uint64_t sites)
 	return sites && word ? sites + (word - pool) / 2u : 0;
 }
 
-DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
+DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what,
+		       struct held_look *look)
 {
 	uint64_t words, sites, bytes, byte_sites, block = dev_block_at(at);
 	uint32_t narrow = RACE_HISTORY_NARROW((uint32_t)what);
@@ -395,11 +425,12 @@ DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
 	if (narrow && !w.bytes)
 		dev_untracked();
 	else
-		dev_check(me, stamps, &w, what);
+		dev_check(me, stamps, &w, what, look);
 }
 
 /* A block's table for shared memory is one word in a register (RACE_TABLE_*). */
-DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t at, uint64_t what)
+DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t at, uint64_t what,
+			  struct held_look *look)
 {
 	uint64_t words = table & RACE_TABLE_IS_SCRATCH
 				 ? dev_scratch_words(table)
@@ -428,21 +459,21 @@ DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t
 	if (RACE_HISTORY_NARROW((uint32_t)what) && !w.bytes)
 		dev_untracked();
 	else
-		dev_check(me, stamps, &w, what);
+		dev_check(me, stamps, &w, what, look);
 }
 
 extern "C" __device__ __noinline__ void __collider_hirace_g(uint64_t me, uint64_t stamps,
 							     uint64_t at, uint64_t what)
 {
 	if (at && !dev_is_aside(me))
-		dev_global(me, stamps, at, what);
+		dev_global(me, stamps, at, what, 0);
 }
 
 extern "C" __device__ __noinline__ void
 __collider_hirace_s(uint64_t me, uint64_t stamps, uint64_t table, uint32_t at, uint64_t what)
 {
 	if (at != 0xffffffffu && !dev_is_aside(me))
-		dev_in_shared(me, stamps, table, at, what);
+		dev_in_shared(me, stamps, table, at, what, 0);
 }
 
 extern "C" __device__ __noinline__ void
@@ -453,12 +484,14 @@ __collider_hirace_x(uint64_t me, uint64_t stamps, uint64_t table, uint64_t at, u
 	if (!at || dev_is_aside(me) || __isLocal(p))
 		return;
 	if (__isShared(p))
-		dev_in_shared(me, stamps, table, (uint32_t)__cvta_generic_to_shared(p), what);
+		dev_in_shared(me, stamps, table, (uint32_t)__cvta_generic_to_shared(p), what, 0);
 	else if (__isGlobal(p))
-		dev_global(me, stamps, at, what);
+		dev_global(me, stamps, at, what, 0);
 	else
 		dev_untracked(); /* shared memory of another block of the cluster */
 }
+
+#include "device/history_held.h"
 
 #include "step.h"
 
@@ -475,215 +508,4 @@ extern "C" __device__ __noinline__ void __collider_hirace_shared(uint64_t table,
 			     "r"(0));
 }
 
-/* ---- what synchronises ----------------------------------------------------------------------- */
-
-extern "C" __device__ __noinline__ uint64_t __collider_hirace_barrier(uint64_t me)
-{
-	uint64_t step = 1ull << (HIRACE_PLACE_AT + RACE_ACTOR_BITS(me)), next;
-
-	if (RACE_ACTOR_HAS(me) == 0)
-		return 0;
-	next = me & ~((uint64_t)HIRACE_WARP_LAST << HIRACE_WARP_AT | RACE_ACTOR_ASIDE);
-	next += step;
-	if (next < step) { /* the clock is full */
-		DEV_INC64((uint64_t)&dev_tables()->threads_aside);
-		return 0;
-	}
-	return next;
-}
-
-DEV_FN struct race_history_block *dev_block(uint64_t me)
-{
-	struct place p = dev_place();
-	uint64_t key = (p.block << 10 | RACE_ACTOR_HAS(me)) * 0x9e3779b97f4a7c15ull;
-
-	return &dev_tables()->blocks[key >> 48];
-}
-
-RACE_STATIC_ASSERT(RACE_HISTORY_BLOCKS == 1u << 16, "hashed to 16 bits");
-RACE_STATIC_ASSERT(RACE_HISTORY_SIDES == 1u << 16, "hashed to 16 bits");
-
-/* The host clears the tables when nothing runs. */
-DEV_FN void dev_mark(void)
-{
-	struct race_history_tables *t = dev_tables();
-
-	if (dev_word32(&t->is_ordered))
-		return;
-	asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(&t->is_ordered), "r"(1));
-	if (t->ordered_at)
-		DEV_STORE32(t->ordered_at, 1);
-}
-
-DEV_FN void dev_post(uint32_t *at, const struct hirace_stamp *s)
-{
-	if (dev_word32(&at[0]) < s->now)
-		dev_max32(&at[0], s->now);
-	if (dev_word32(&at[1]) < s->acquired)
-		dev_max32(&at[1], s->acquired);
-	if (s->read & ~dev_word32(&at[2]))
-		dev_or32(&at[2], s->read);
-}
-
-DEV_FN struct hirace_stamp dev_posted(const uint32_t *at)
-{
-	struct hirace_stamp s = {dev_word32(&at[0]), dev_word32(&at[1]), dev_word32(&at[2])};
-
-	return s;
-}
-
-/* Before a barrier: what the thread has goes where those that it meets find it. */
-DEV_FN void dev_arrive(struct hirace_stamps *t, uint64_t me)
-{
-	struct race_history_block *b = dev_block(me);
-
-	dev_mark();
-	dev_post(&b->stamp[0], &t->own);
-	dev_post(&b->stamp[3], &t->released);
-	dev_post(&b->stamp[6], &t->seen);
-}
-
-/* Behind it. */
-DEV_FN void dev_meet(struct hirace_stamps *t, uint64_t me)
-{
-	const struct race_history_block *b = dev_block(me);
-	struct hirace_stamps all;
-
-	all.own = dev_posted(&b->stamp[0]);
-	all.released = dev_posted(&b->stamp[3]);
-	all.seen = dev_posted(&b->stamp[6]);
-	hirace_join_all(t, &all);
-}
-
-DEV_FN void dev_fence(void)
-{
-	asm volatile("fence.acq_rel.gpu;" ::: "memory");
-}
-
-/* Before a strong write. A location that two launches release through is one that anybody may
- * have. */
-DEV_FN void dev_write(struct hirace_stamps *t, uint64_t at, uint32_t launch)
-{
-	struct race_history_side *side = dev_side(at);
-	struct hirace_side *s = (struct hirace_side *)side;
-
-	RACE_STATIC_ASSERT(offsetof(struct race_history_side, launch) == sizeof(struct hirace_side),
-			   "the one begins with the other");
-	if (t->released.now) {
-		uint32_t has = dev_word32(&side->launch), was = has;
-
-		while (!(has & ~RACE_SIDE_READ)) {
-			asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
-				     : "=r"(was)
-				     : "l"(&side->launch), "r"(has), "r"(has | launch));
-			has = was == has ? has | launch : was;
-		}
-		if ((has & ~RACE_SIDE_READ) != launch)
-			dev_max32(&side->now, 0xffffffffu);
-	}
-	dev_mark();
-	hirace_strong_write(t, s);
-	if (t->released.now) /* else there is no number to be seen before the write */
-		dev_fence();
-}
-
-/* Behind a strong read. */
-DEV_FN void dev_read(struct hirace_stamps *t, uint64_t at, uint32_t op)
-{
-	struct hirace_side *s = (struct hirace_side *)dev_side(at);
-	uint32_t orders = dev_word32(&dev_tables()->unseen);
-
-	dev_fence();
-	if (orders & RACE_HISTORY_GRID_ORDERS ||
-	    (op & RACE_SYNC_SYSTEM && orders & RACE_HISTORY_HOST_ORDERS)) {
-		struct hirace_stamp any = {0, 0xffffffffu, 0xffffffffu};
-		hirace_join(op & RACE_SYNC_ACQUIRE ? &t->own : &t->seen, any);
-	}
-	dev_mark();
-	hirace_strong_read(t, s, 0, (op & RACE_SYNC_ACQUIRE) != 0);
-}
-
-/* These words were read strongly: the bits that races there ask for, and marks, which are there
- * before anything that this thread does later. Of shared memory the address in its window. */
-DEV_FN uint32_t dev_observe(uint64_t at, uint32_t words)
-{
-	uint32_t bits = 0;
-
-	if (__isShared((const void *)at))
-		at = (uint32_t)__cvta_generic_to_shared((const void *)at);
-#pragma unroll 1
-	for (uint32_t i = 0; i < words; i++) {
-		uint32_t *mark = &dev_side(at + 4u * i)->launch;
-
-		if (!(dev_word32(mark) & RACE_SIDE_READ))
-			dev_or32(mark, RACE_SIDE_READ);
-		bits |= dev_read_bit(at + 4u * i);
-	}
-	return bits;
-}
-
-/* `op` is a set of RACE_SYNC_*, with the shape of a strong access, whose elements are operations
- * each. at: generic. */
-extern "C" __device__ __noinline__ void __collider_hirace_sync(uint64_t me, uint64_t stamps,
-								uint64_t at, uint32_t op)
-{
-	struct hirace_stamps *t = (struct hirace_stamps *)stamps;
-
-	if (RACE_ACTOR_HAS(me) == 0)
-		return;
-	if (op & RACE_SYNC_FENCE)
-		hirace_fence(t);
-	if (op & RACE_SYNC_RELEASE)
-		hirace_release(t);
-	if (op & RACE_SYNC_WRITE && at) {
-#pragma unroll 1
-		for (uint32_t i = 0; i < RACE_SYNC_ELEMS(op); i++)
-			dev_write(t, at + i * RACE_SYNC_WIDTH(op), RACE_ACTOR_HAS(me));
-	}
-	if (op & RACE_SYNC_READ && at) {
-		t->own.read |= dev_observe(at, RACE_SYNC_WORDS(op));
-#pragma unroll 1
-		for (uint32_t i = 0; i < RACE_SYNC_ELEMS(op); i++)
-			dev_read(t, at + i * RACE_SYNC_WIDTH(op), op);
-	}
-	if (op & RACE_SYNC_POST)
-		dev_arrive(t, me);
-	if (op & RACE_SYNC_JOIN)
-		dev_meet(t, me);
-	if (op & RACE_SYNC_JOIN && me & RACE_ACTOR_LANES)
-		race_lane_begin(dev_row(t), 0);
-}
-
-/* A lane whose number has changed: the clock of its warp, or the lane's own. */
-DEV_FN uint64_t dev_lanes_move(uint64_t me, uint32_t clock)
-{
-	if (RACE_ACTOR_HAS(me) == 0)
-		return 0;
-	if (clock > HIRACE_WARP_LAST)
-		return me | RACE_ACTOR_ASIDE;
-	me &= ~((uint64_t)HIRACE_WARP_LAST << HIRACE_WARP_AT);
-	return me | (uint64_t)clock << HIRACE_WARP_AT;
-}
-
-/* Around bar.warp.sync: RACE_LANES_*. stamps: 0 where the kernel has none. A lane without numbers
- * takes part in what the others of its warp do together. */
-extern "C" __device__ __noinline__ uint64_t __collider_hirace_lanes(uint64_t me, uint64_t stamps,
-								     uint32_t mask, uint32_t when)
-{
-	struct hirace_stamps *t = (struct hirace_stamps *)stamps;
-	bool has_number = RACE_ACTOR_HAS(me) != 0;
-
-	if (when & RACE_LANES_BEGIN) {
-		race_lane_begin(dev_row(t), 0);
-		return me;
-	}
-	if (t && has_number && !(when & RACE_LANES_AFTER))
-		dev_arrive(t, me);
-	if (!(when & RACE_LANES_AFTER))
-		return me;
-	if (t && has_number)
-		dev_meet(t, me);
-	if (when & RACE_LANES_ROW)
-		return dev_lanes_move(me, dev_lanes_sync(dev_row(t), mask, dev_is_full(mask)));
-	return dev_lanes_move(me, ((uint32_t)(me >> HIRACE_WARP_AT) & HIRACE_WARP_LAST) + 1u);
-}
+#include "device/history_sync.h"

@@ -5,6 +5,7 @@
  *	__collider_iguard_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_iguard_step, _step_s	before an access that the fast path doesn't decide
  *	__collider_iguard_g, _s, _x	before an access: global, shared, generic address
+ *	__collider_iguard_hold		at a load that may be invented; _settle, _used: held.h
  *	__collider_iguard_sync		beside strong accesses and fences: release stamps
  *	__collider_iguard_lock		after an atomic that may have taken a lock, and after strong
  *					reads that may see a thread's turn
@@ -23,6 +24,7 @@
  */
 #define DEV_KNOBS "__collider_iguard"
 #include "race/layout/iguard.h"
+#include "race/layout/held.h"
 #include "race/layout/history.h"
 
 #include "device/gpu_ops.h"
@@ -87,7 +89,7 @@ DEV_FN struct iguard_entry dev_swap128(struct iguard_entry *p, struct iguard_ent
 #define IGUARD_CAS128(p, old, next) dev_swap128(p, old, next)
 #endif
 
-#define IGUARD_NEW_CONTEXT() dev_new_context()
+#define IGUARD_NEW_CONTEXT()	  dev_new_context()
 #define IGUARD_FN		  DEV_FN
 #define IGUARD_LOAD64(p)		  dev_word(p)
 #define IGUARD_LOAD32(p)		  dev_word32(p)
@@ -299,14 +301,28 @@ DEV_FN void dev_fence(void)
 
 /* ---- from an access to its entries ---------------------------------------------------------- */
 
+/* A read that is only looked at: its place, or NULL, and what was found. NULL: another access. */
+struct held_look {
+	struct race_held_place *place;
+	uint32_t way; /* enum race_held_way */
+	bool is_race;
+};
+
+DEV_FN void dev_look(uint64_t me, uint64_t state, uint64_t at, uint64_t first, uint64_t what64,
+		     struct held_look *look);
+
 /* `first`: the entry of its first word, or of its first byte. */
 DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first, uint64_t what64,
-			bool is_shared)
+			bool is_shared, struct held_look *look)
 {
 	uint32_t what = (uint32_t)what64, narrow = RACE_IGUARD_NARROW(what);
 	uint32_t sure = RACE_IGUARD_SURE(what64), all = sure | RACE_IGUARD_MAYBE(what64);
 	struct quick q = {me, state, dev_spans(), is_shared};
 
+	if (look) {
+		dev_look(me, state, at, first, what64, look);
+		return;
+	}
 	if (what & (RACE_IGUARD_BYTES | RACE_IGUARD_STRONG) || me & RACE_IGUARD_LANES ||
 	    dev_modes() & RACE_IGUARD_MODE_PUBLISHED) {
 		__collider_iguard_entries(me, state, at, first, what64);
@@ -332,7 +348,8 @@ DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first
 	}
 }
 
-DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
+DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what,
+		       struct held_look *look)
 {
 	uint64_t first = dev_block_at(at);
 
@@ -341,7 +358,7 @@ DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
 	else if (first)
 		first += at % RACE_HISTORY_PIECE / 4u * IGUARD_ENTRY_BYTES;
 	if (first)
-		dev_entries(me, state, at, first, what, false);
+		dev_entries(me, state, at, first, what, false, look);
 	else
 		dev_untracked();
 }
@@ -353,14 +370,14 @@ __collider_iguard_g(uint64_t me, uint64_t state, uint64_t at,
 							   uint64_t what)
 {
 	if (at && !dev_is_aside(me))
-		dev_global(me, state, at, what);
+		dev_global(me, state, at, what, 0);
 }
 
 extern "C" __device__ __noinline__ void
 __collider_iguard_s(uint64_t me, uint64_t state, uint64_t table, uint32_t at, uint64_t what)
 {
 	if (at != 0xffffffffu && !dev_is_aside(me))
-		dev_in_shared(me, state, table, at, what);
+		dev_in_shared(me, state, table, at, what, 0);
 }
 
 extern "C" __device__ __noinline__ void
@@ -371,12 +388,14 @@ __collider_iguard_x(uint64_t me, uint64_t state, uint64_t table, uint64_t at, ui
 	if (!at || dev_is_aside(me) || __isLocal(p))
 		return;
 	if (__isShared(p))
-		dev_in_shared(me, state, table, (uint32_t)__cvta_generic_to_shared(p), what);
+		dev_in_shared(me, state, table, (uint32_t)__cvta_generic_to_shared(p), what, 0);
 	else if (__isGlobal(p))
-		dev_global(me, state, at, what);
+		dev_global(me, state, at, what, 0);
 	else
 		dev_untracked(); /* shared memory of another block of the cluster */
 }
+
+#include "device/iguard_held.h"
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
 
@@ -628,8 +647,8 @@ extern "C" __device__ __noinline__ uint64_t __collider_iguard_barrier(uint64_t m
 
 /* Around bar.warp.sync. With RACE_IGUARD_LANES each lane has a clock; a lane without numbers takes
  * part in what the others of its warp do together. */
-extern "C" __device__ __noinline__ uint64_t
-__collider_iguard_warp(uint64_t me, uint64_t state, uint32_t mask, uint32_t is_behind)
+extern "C" __device__ __noinline__ uint64_t __collider_iguard_warp(uint64_t me, uint64_t state,
+								  uint32_t mask, uint32_t is_behind)
 {
 	struct state *s = (struct state *)state;
 	struct race_iguard_block *b;

@@ -6,7 +6,8 @@
  */
 /* The table of a block: race_history_shared at an address in its window, then entries; or entries
  * in scratch (RACE_TABLE_*); 0: none. */
-DEV_FN void dev_in_shared(uint64_t me, uint64_t state, uint64_t table, uint32_t at, uint64_t what)
+DEV_FN void dev_in_shared(uint64_t me, uint64_t state, uint64_t table, uint32_t at, uint64_t what,
+			  struct held_look *look)
 {
 	bool is_scratch = (table & RACE_TABLE_IS_SCRATCH) != 0;
 	const struct race_history_shared *head =
@@ -27,7 +28,7 @@ DEV_FN void dev_in_shared(uint64_t me, uint64_t state, uint64_t table, uint32_t 
 		return;
 	}
 	off = (uint32_t)what & RACE_IGUARD_BYTES ? off << 4 : off >> 2 << 4;
-	dev_entries(me, state, at, first + off, what, !is_scratch);
+	dev_entries(me, state, at, first + off, what, !is_scratch, look);
 }
 
 /* The block's rank in its cluster, which shared addresses have, too (race/layout/history.h). */

@@ -35,7 +35,7 @@ static bool meets_bytes(const struct inst_hirace_kernel *k, const struct inst_ev
 					    : k->ev.has_narrow;
 }
 
-struct ptx_str inst_hirace_what(const struct inst_hirace_kernel *k, const struct inst_event *e)
+int64_t inst_hirace_what_bits(const struct inst_hirace_kernel *k, const struct inst_event *e)
 {
 	bool is_atomic = e->strength != RACE_WEAK;
 	uint64_t what = e->access->site;
@@ -48,7 +48,12 @@ struct ptx_str inst_hirace_what(const struct inst_hirace_kernel *k, const struct
 	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
 	what |= (uint64_t)e->sure << RACE_HISTORY_SURE_AT;
 	what |= (uint64_t)e->maybe << RACE_HISTORY_MAYBE_AT;
-	return inst_num((int64_t)what);
+	return (int64_t)what;
+}
+
+struct ptx_str inst_hirace_what(const struct inst_hirace_kernel *k, const struct inst_event *e)
+{
+	return inst_num(inst_hirace_what_bits(k, e));
 }
 
 /* ---- the fast path --------------------------------------------------------------------------- */

@@ -130,6 +130,8 @@ static void new_registers(struct inst_hirace_kernel *k)
 	k->fresh = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->frame.me = k->me;
 	k->frame.cnt = k->cnt;
+	k->doubt.me = k->me;
+	k->doubt.state = k->stamps;
 }
 
 static void begin_variant(struct inst_hirace_kernel *k, struct ptx_stmt *top)
@@ -200,7 +202,42 @@ static void begin_kernel(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 				     !k->ev.is_apart, top);
 }
 
-/* ---- accesses -------------------------------------------------------------------------------- */
+/* ---- loads in doubt ---------------------------------------------------------------------- */
+
+static struct ptx_opnd address_of(struct inst_hirace_kernel *k, const struct inst_event *e,
+				  unsigned bits);
+
+static struct ptx_opnd held_address(void *k, const struct inst_event *e)
+{
+	return address_of(k, e, e->space == INST_IN_SHARED ? 32 : 64);
+}
+
+static struct ptx_opnd held_table(void *arg, struct ptx_stmt *at)
+{
+	struct inst_hirace_kernel *k = arg;
+
+	(void)at;
+	return inst_reg(k->cx, k->table);
+}
+
+static int64_t held_what(void *k, const struct inst_event *e)
+{
+	return inst_hirace_what_bits(k, e);
+}
+
+static void plan_doubt(struct inst_hirace_kernel *k)
+{
+	k->doubt = (struct inst_doubt){
+		.detector = 'h',
+		.arg = k,
+		.what = held_what,
+		.address = held_address,
+		.table = held_table,
+	};
+	inst_plan_doubt(k->cx, &k->ev, &k->doubt);
+}
+
+/* ---- accesses ---------------------------------------------------------------------------- */
 
 /* The address as a register of so many bits: that for nothing where the guard is false. */
 static struct ptx_opnd address_of(struct inst_hirace_kernel *k, const struct inst_event *e,
@@ -284,7 +321,7 @@ static void put_call(struct inst_hirace_kernel *k, const struct inst_event *e, s
 	}
 }
 
-/* ---- groups of reads ------------------------------------------------------------------------- */
+/* ---- groups of reads --------------------------------------------------------------------- */
 
 /*
  * Weak loads of shared memory in one basic block, from one register's value, at distances that rise
@@ -300,7 +337,7 @@ static bool can_group(const struct inst_hirace_kernel *k, const struct inst_even
 {
 	return e->kind == INST_EVENT_ACCESS && e->space == INST_IN_SHARED &&
 	       e->strength == RACE_WEAK && !e->writes && e->stmt->pred == PTX_NO_REG &&
-	       e->access->where->sub[0].kind == PTX_OPND_REG && !e->maybe &&
+	       e->access->where->sub[0].kind == PTX_OPND_REG && !e->maybe && !e->held &&
 	       inst_hirace_words(k, e) > 0;
 }
 
@@ -459,7 +496,7 @@ static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
 	if (e->uses)
 		inst_note_load(cx, e, at);
-	if (e->is_selected)
+	if (e->is_selected || !(e->sure | e->maybe))
 		return;
 	put_check(k, e, at);
 	/* fence.sc orders what comes before and after weak accesses, too, if the one sees the
@@ -486,7 +523,7 @@ static void put_taken(void *k, const struct inst_event *e, struct ptx_opnd at)
 	put_check(k, e, at);
 }
 
-/* ---- what synchronises ----------------------------------------------------------------------- */
+/* ---- what synchronises ------------------------------------------------------------------- */
 
 static void put_callee(struct inst_hirace_kernel *k, const struct inst_event *e)
 {
@@ -516,6 +553,7 @@ static void put_around(struct inst_hirace_kernel *k, const struct inst_event *e)
 	}
 	if (e->kind == INST_EVENT_FENCE)
 		return;
+	inst_settle_after(cx, &k->doubt, s, behind);
 	over = inst_skip_unless(k->cx, s, behind);
 	if (e->kind == INST_EVENT_WARP) {
 		put_lanes(k, s->ops[0], RACE_LANES_AFTER, behind);
@@ -554,7 +592,7 @@ static void put_ends(struct inst_hirace_kernel *k)
 		put_end(k, s, false);
 }
 
-/* ---- a function ------------------------------------------------------------------------------ */
+/* ---- a function -------------------------------------------------------------------------- */
 
 static void put_event(struct inst_hirace_kernel *k, const struct inst_event *e)
 {
@@ -593,6 +631,7 @@ void inst_hirace_function(struct inst_ctx *cx)
 	k.ev.follows_calls = k.frame.called != NULL;
 	inst_plan_events(cx, &k.ev);
 	inst_plan_uses(cx, &k.ev);
+	plan_doubt(&k);
 	k.has_stamps = k.ev.has_order;
 	k.has_fences = k.ev.has_fence;
 	/* At bar.warp.sync it may step aside. */
@@ -604,7 +643,9 @@ void inst_hirace_function(struct inst_ctx *cx)
 		begin_variant(&k, top);
 	else
 		begin_kernel(&k, top);
+	inst_begin_doubt(cx, &k.doubt, top);
 	inst_put_uses(cx, &k.ev, top, put_taken, &k);
+	inst_put_doubt(cx, &k.ev, &k.doubt);
 	if (!k.is_variant)
 		plan_groups(&k);
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
@@ -631,7 +672,7 @@ int inst_hirace(struct inst_ctx *cx)
 	struct ptx_module *m = cx->m;
 
 	cx->ts = ptx_templates_read(m, inst_hirace_templates, cx->sink);
-	if (!cx->ts)
+	if (!cx->ts || !inst_read_doubt(cx))
 		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last = m->last;
 	cx->wants_scratch = false;

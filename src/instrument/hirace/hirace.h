@@ -22,6 +22,7 @@ struct inst_hirace_kernel {
 	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
 	struct inst_frame frame;     /* of kernels that call variants, and of these */
 	bool is_variant;
+	struct inst_doubt doubt;
 };
 
 /* What the machine does with an access of this kind: a bit for each state that stays, by who made
@@ -35,7 +36,9 @@ struct inst_hirace_fast {
 uint32_t inst_hirace_access(const struct inst_event *e);
 struct inst_hirace_fast inst_hirace_fast(uint32_t access, bool is_look);
 
-/* What a check is given: site, access and words (RACE_HISTORY_*), as a number's text. */
+/* What a check is given: site, access and words (RACE_HISTORY_*), also as a
+ * number's text. */
+int64_t inst_hirace_what_bits(const struct inst_hirace_kernel *k, const struct inst_event *e);
 struct ptx_str inst_hirace_what(const struct inst_hirace_kernel *k, const struct inst_event *e);
 
 /* The words that inlined code decides, 4 bytes each; 0: the access is called. */

@@ -112,6 +112,8 @@ static void new_registers(struct inst_iguard_kernel *k)
 	k->launch = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->frame.me = k->me;
 	k->frame.cnt = k->cnt;
+	k->doubt.me = k->me;
+	k->doubt.state = k->state;
 }
 
 static void begin_variant(struct inst_iguard_kernel *k, struct ptx_stmt *top)
@@ -183,7 +185,7 @@ static void begin_kernel(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 				     k->has_scratch, top);
 }
 
-/* ---- accesses -------------------------------------------------------------------------------- */
+/* ---- accesses ---------------------------------------------------------------------------- */
 
 /* The address as a register of so many bits: that for nothing where the guard is false. */
 static struct ptx_opnd address_of(struct inst_iguard_kernel *k, const struct inst_event *e,
@@ -228,6 +230,37 @@ int64_t inst_iguard_what(const struct inst_iguard_kernel *k, const struct inst_e
 	what |= (uint64_t)e->maybe << RACE_IGUARD_MAYBE_AT;
 	return (int64_t)what;
 }
+
+/* ---- loads in doubt ---------------------------------------------------------------------- */
+
+static struct ptx_opnd held_address(void *k, const struct inst_event *e)
+{
+	return address_of(k, e, e->space == INST_IN_SHARED ? 32 : 64);
+}
+
+static struct ptx_opnd held_table(void *k, struct ptx_stmt *at)
+{
+	return table_of(k, at);
+}
+
+static int64_t held_what(void *k, const struct inst_event *e)
+{
+	return inst_iguard_what(k, e);
+}
+
+static void plan_doubt(struct inst_iguard_kernel *k)
+{
+	k->doubt = (struct inst_doubt){
+		.detector = 'g',
+		.arg = k,
+		.what = held_what,
+		.address = held_address,
+		.table = held_table,
+	};
+	inst_plan_doubt(k->cx, &k->ev, &k->doubt);
+}
+
+/* ---- strong accesses and checks ---------------------------------------------------------- */
 
 static void put_sync(struct inst_iguard_kernel *k, struct ptx_opnd at, uint32_t op,
 		     struct ptx_stmt *where)
@@ -392,7 +425,7 @@ static void put_access(struct inst_iguard_kernel *k, const struct inst_event *e)
 	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
 	if (e->uses)
 		inst_note_load(cx, e, at);
-	if (e->is_selected)
+	if (e->is_selected || !(e->sure | e->maybe))
 		return;
 	put_check(k, e, at);
 	if (!k->ev.has_order || e->strength == RACE_WEAK)
@@ -414,7 +447,7 @@ static void put_taken(void *k, const struct inst_event *e, struct ptx_opnd at)
 	put_check(k, e, at);
 }
 
-/* ---- what synchronises ----------------------------------------------------------------------- */
+/* ---- what synchronises ------------------------------------------------------------------- */
 
 static void put_barrier(struct inst_iguard_kernel *k, const struct inst_event *e, bool is_behind,
 			struct ptx_stmt *where)
@@ -444,10 +477,11 @@ static void put_around(struct inst_iguard_kernel *k, const struct inst_event *e)
 	}
 	if (k->ev.has_order)
 		put_barrier(k, e, false, s);
+	inst_settle_after(k->cx, &k->doubt, s, behind);
 	put_barrier(k, e, true, behind);
 }
 
-/* ---- a function ------------------------------------------------------------------------------ */
+/* ---- a function -------------------------------------------------------------------------- */
 
 /* Entries of words serve where nobody accesses bytes; a generic address may be of both spaces. */
 static void find_bytes(struct inst_iguard_kernel *k)
@@ -516,6 +550,7 @@ void inst_iguard_function(struct inst_ctx *cx)
 	k.ev.follows_calls = k.frame.called != NULL;
 	inst_plan_events(cx, &k.ev);
 	inst_plan_uses(cx, &k.ev);
+	plan_doubt(&k);
 	find_bytes(&k);
 	k.is_plain = !k.ev.has_warp && !k.ev.has_order;
 	k.can_swap = (k.is_plain || k.ev.only_observes) && !k.frame.called &&
@@ -528,7 +563,9 @@ void inst_iguard_function(struct inst_ctx *cx)
 		begin_variant(&k, top);
 	else
 		begin_kernel(&k, top);
+	inst_begin_doubt(cx, &k.doubt, top);
 	inst_put_uses(cx, &k.ev, top, put_taken, &k);
+	inst_put_doubt(cx, &k.ev, &k.doubt);
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
 		put_event(&k, e);
@@ -553,7 +590,7 @@ int inst_iguard(struct inst_ctx *cx)
 	struct ptx_module *m = cx->m;
 
 	cx->ts = ptx_templates_read(m, inst_iguard_templates, cx->sink);
-	if (!cx->ts)
+	if (!cx->ts || !inst_read_doubt(cx))
 		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last = m->last;
 	cx->wants_scratch = false;

@@ -27,6 +27,7 @@ struct inst_iguard_kernel {
 	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
 	struct inst_frame frame;     /* of kernels that call variants, and of these */
 	bool is_variant;	     /* its table is in `table`, too */
+	struct inst_doubt doubt;
 };
 
 /* What a check is given: site, access and words (RACE_IGUARD_*). */
