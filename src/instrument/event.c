@@ -387,6 +387,7 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 							   : INST_IN_GENERIC;
 	e->is_seen = e->reads && (!e->writes || is_result_used(cx, s));
 	e->is_place = e->is_seen && e->strength != RACE_WEAK && is_only_place(cx, s);
+	e->is_seed = e->strength == RACE_WEAK && !e->writes && flow_is_seed(cx->fl, s);
 	e->access = access_of(cx, e, where);
 	e->access->site = inst_add_site(cx, e->access);
 	cx->stats->sites++;

@@ -190,6 +190,9 @@ struct inst_event {
 	bool reads, writes;
 	bool is_seen;	/* a read whose value is kept */
 	bool is_place;	/* ... and chooses a place, no more (flow_is_only_place) */
+	bool is_seed;	/* a weak load that begins a compare-and-swap loop, no more
+			 * (flow_is_seed) */
+	bool is_judged; /* ... and is judged, but not stored */
 	bool is_pruned; /* checked only where cx->within is false */
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;

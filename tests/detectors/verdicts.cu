@@ -230,6 +230,19 @@ __global__ void own_clean()
 
 /* ---- who races with whom --------------------------------------------------------------------- */
 
+// A part of what another warp stores: each side has its own address.
+RACES(within_a_vector)
+{
+	__shared__ __align__(16) int4 s[2];
+	for (int i = 0; i < 20; i++) {
+		if (threadIdx.x == 0)
+			s[1] = make_int4(i, 1, 2, 3);
+		if (threadIdx.x == 32)
+			((volatile int *)s)[6] = i;
+	}
+	__syncthreads();
+	sink[me()] = s[1].z;
+}
 // The word's last thread has loaded; the store is what the other block's load races with.
 RACES(store_then_load)
 {

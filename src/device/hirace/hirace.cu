@@ -248,8 +248,9 @@ DEV_FN struct race_history_side *dev_side(uint64_t at)
 	return &dev_tables()->sides[(at >> 2) * 0x9e3779b97f4a7c15ull >> 48];
 }
 
-#define MODE_MAYBE 4u /* beside enum hirace_how: the compiler may have invented the load */
-#define MODE_WIDTH 8u /* the width's place */
+#define MODE_MAYBE 4u  /* beside enum hirace_how: the compiler may have invented the load */
+#define MODE_SEED  8u  /* or it begins a compare-and-swap loop */
+#define MODE_WIDTH 16u /* the width's place */
 
 /* What may order a pair that isn't certain (enum race_may). */
 DEV_FN uint32_t dev_may(uint64_t me, uint64_t was, const struct hirace_actor *a, uint32_t bit,
@@ -282,6 +283,38 @@ DEV_FN uint32_t dev_who(uint32_t beside, uint64_t was, uint32_t what, uint32_t t
 		beside, was, RACE_HISTORY_ACCESS(what) == HIRACE_R || (what & RACE_HISTORY_STRONG),
 		RACE_HISTORY_ACCESS(what) != HIRACE_W &&
 			hirace_has_plain(hirace_decode(was, thread_bits).state));
+}
+
+/* Of what the word stands for, are all that race with a load of this thread atomics? */
+DEV_FN bool dev_meets_atomics(uint64_t was, const struct hirace_actor *a)
+{
+	struct hirace_word w = hirace_decode(was, a->thread_bits);
+	uint32_t relation = w.launch == a->launch ? hirace_relation_of(a, w.thread) : HIRACE_GRID;
+
+	switch (hirace_base(w.state)) {
+	case HIRACE_BATOM:
+	case HIRACE_BATOM_W:
+	case HIRACE_BATOM_B:
+	case HIRACE_GATOM:
+	case HIRACE_GATOM_W:
+	case HIRACE_GATOM_B:
+	case HIRACE_GATOM_G:
+		return true;
+	case HIRACE_BSYNC_ATOM:
+	case HIRACE_BSYNC_ATOM_B:
+	case HIRACE_BSYNC_ATOM_W: /* a barrier that this thread has passed is before them */
+		return relation != HIRACE_GRID && w.block_clock == a->block_clock;
+	default:
+		return false;
+	}
+}
+
+/* A race that is certain. */
+DEV_FN uint32_t dev_kind(uint32_t mode, uint64_t was, const struct hirace_actor *a)
+{
+	if (mode & MODE_SEED)
+		return dev_meets_atomics(was, a) ? RACE_KIND_HISTORY_SEED : RACE_KIND_HISTORY;
+	return mode & MODE_MAYBE ? RACE_KIND_HISTORY_INVENTED : RACE_KIND_HISTORY;
 }
 
 /* One word. `left`: what lies beside it, or 0; what: the low word; bit: of the location. */
@@ -317,9 +350,10 @@ extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint
 		return;
 	kind = verdict != HIRACE_IS_RACE
 		       ? RACE_KIND_HISTORY_POSSIBLE | dev_may(me, seen.was, &a, bit, what) << 16
-	       : mode & MODE_MAYBE ? RACE_KIND_HISTORY_INVENTED
-				   : RACE_KIND_HISTORY;
-	beside = dev_who(beside, seen.was, what, a.thread_bits);
+	       : dev_kind(mode, seen.was, &a);
+	beside = kind == RACE_KIND_HISTORY_SEED
+			 ? race_history_who(beside, seen.was, false, false)
+			 : dev_who(beside, seen.was, what, a.thread_bits);
 	__collider_hirace_tell(me, at, seen.was, beside, site, kind | mode / MODE_WIDTH << 8);
 }
 
@@ -351,6 +385,8 @@ __collider_hirace_words(uint64_t me, uint64_t stamps, uint64_t at, uint64_t word
 
 		if (!(all >> i & 1u))
 			continue;
+		if (what64 & RACE_HISTORY_SEED)
+			maybe |= MODE_SEED;
 		/* What this access leaves comes before what it looks at: of two accesses that
 		 * check at the same time, one of them sees the other. */
 #pragma unroll 1

@@ -285,6 +285,7 @@ DEV_FN void dev_own_half(const struct state *s, uint64_t record)
 {
 	uint32_t what = MET_WHAT(), owner = MET_OWNER(), flags = RACE_REC_TWO_SIDES;
 	uint32_t shape = RACE_WATCH_SHAPE(blockDim.x, blockDim.y, blockDim.z);
+	uint32_t from = (uint32_t)(MET(word) >> RACE_WATCH_OFFSET_AT) & 31u;
 
 	if (what & RACE_WATCH_IS_BLOCK)
 		flags |= owner & HAS_OWNER ? RACE_REC_ONE_OWNER : RACE_REC_ONE_BLOCK;
@@ -295,7 +296,8 @@ DEV_FN void dev_own_half(const struct state *s, uint64_t record)
 	DEV_WHERE(record + 64);
 	DEV_STORE64(record + 96, DEV_GRID());
 	DEV_ORDER(record + 104);
-	DEV_STORE32(record + 120, DEV_SM() | owner << RACE_WATCH_SM_RANK_AT);
+	DEV_STORE32(record + 120, DEV_SM() | from << RACE_WATCH_SM_FROM_AT |
+					  owner << RACE_WATCH_SM_RANK_AT);
 	DEV_STORE32(record + 124, RACE_RECORD_VALID);
 }
 

@@ -85,7 +85,7 @@ static bool can_hold(const struct inst_event *e)
 	const struct ptx_stmt *s = e->stmt;
 
 	return e->kind == INST_EVENT_ACCESS && e->strength == RACE_WEAK && !e->writes && e->maybe &&
-	       !e->is_pruned && !e->is_selected && s->nops >= 2 &&
+	       !e->is_pruned && !e->is_selected && !e->is_judged && s->nops >= 2 &&
 	       (s->form->op == PTX_OP_LD || s->form->op == PTX_OP_LDU) &&
 	       (s->ops[0].kind == PTX_OPND_REG ||
 		(s->ops[0].kind == PTX_OPND_VEC && s->ops[0].nsub >= s->form->vec));

@@ -225,6 +225,22 @@ static int64_t held_what(void *k, const struct inst_event *e)
 	return inst_hirace_what_bits(k, e);
 }
 
+/*
+ * A seed that races with an atomic is no data race. Its location's word must not say that there is
+ * one, since a plain store would be missed then. So seeds aren't stored: the compare-and-swap that
+ * follows is, and races with all that they race with but atomics.
+ */
+static void plan_seeds(struct inst_hirace_kernel *k)
+{
+	for (struct inst_event *e = k->ev.first; e; e = e->next) {
+		if (e->kind != INST_EVENT_ACCESS || !e->is_seed)
+			continue;
+		e->is_judged = true;
+		e->maybe |= e->sure;
+		e->sure = 0;
+	}
+}
+
 static void plan_doubt(struct inst_hirace_kernel *k)
 {
 	k->doubt = (struct inst_doubt){
@@ -630,6 +646,7 @@ void inst_hirace_function(struct inst_ctx *cx)
 	k.ev.sees = INST_SEES_OVERLAP;
 	k.ev.follows_calls = k.frame.called != NULL;
 	inst_plan_events(cx, &k.ev);
+	plan_seeds(&k);
 	inst_plan_uses(cx, &k.ev);
 	plan_doubt(&k);
 	k.has_stamps = k.ev.has_order;

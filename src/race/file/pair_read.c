@@ -391,8 +391,11 @@ static void sides_of_watch(const struct race_record *rec, struct race_side side[
 	memcpy(side[1].block, block, sizeof(block));
 	side_place(rec, threads, &side[0]);
 	side_place(rec, threads, &side[1]);
-	if (half)
-		side[1].grid = rec->was[1];
+	if (!half)
+		return;
+	side[1].grid = rec->was[1];
+	side[1].address &= ~((1ull << RACE_WATCH_GRANULE) - 1);
+	side[1].address += RACE_WATCH_SM_FROM(rec->sm);
 }
 
 /* Of a history word: the earlier thread is a number. */
@@ -442,8 +445,9 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 		sides_of_watch(rec, f->sides);
 	else
 		sides_of_history(rec, f->sides);
-	/* hirace and watch see one race of a location: another may be with a plain store. */
-	if (race_is_iguard(rec->kind) && f->cls == RACE_CLASS_RACE && race_is_seed_pair(f))
+	/* hirace says it by a kind of its own: it sees one race of a location. */
+	if ((race_is_iguard(rec->kind) || race_is_watched(rec->kind)) &&
+	    f->cls == RACE_CLASS_RACE && race_is_seed_pair(f))
 		f->cls = RACE_CLASS_SEED;
 	f->met.name = "";
 	if (rec->flags & RACE_REC_ONE_OWNER)

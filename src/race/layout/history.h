@@ -359,6 +359,8 @@ struct race_history {
 #define RACE_HISTORY_SURE_AT  32u
 #define RACE_HISTORY_MAYBE(w) ((uint32_t)((w) >> 40) & 0xffu)
 #define RACE_HISTORY_MAYBE_AT 40u
+/* The seed of a compare-and-swap loop: judged, not stored, as the atomic that follows is. */
+#define RACE_HISTORY_SEED (1ull << 58)
 
 /* Words that one call steps: how many, and how far one is from the next, in words. */
 #define RACE_STEP_SHAPE(n, far) ((n) | (far) << 8)

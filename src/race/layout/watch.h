@@ -214,7 +214,7 @@ RACE_FN uint32_t race_watch_meets(uint64_t word, uint64_t at, uint32_t what, uin
  *		without one (no RACE_REC_ONE_OWNER) the number of its context
  *	now[1]	its block: x, y << 32, z << 48
  *
- * The rank that the checker has found is in `sm`.
+ * The rank that the checker has found is in `sm`, and where in the granule the watched bytes begin.
  */
 #define RACE_WATCH_SHAPE(x, y, z) ((x) | (y) << 11 | (z) << 22)
 #define RACE_WATCH_HALF		  (1ull << 63)
@@ -226,8 +226,10 @@ RACE_FN uint32_t race_watch_meets(uint64_t word, uint64_t at, uint32_t what, uin
 #define RACE_WATCH_HALF_OF(site, x, y, z, rank)                                                    \
 	(RACE_WATCH_HALF | (uint64_t)(site) | (uint64_t)(x) << 25 | (uint64_t)(y) << 36 |          \
 	 (uint64_t)(z) << 47 | (uint64_t)(rank) << 54)
+#define RACE_WATCH_SM_FROM_AT  16u
 #define RACE_WATCH_SM_RANK_AT  24u
-#define RACE_WATCH_SM(sm)      ((sm)&0xffffffu)
+#define RACE_WATCH_SM(sm)      ((sm)&0xffffu)
+#define RACE_WATCH_SM_FROM(sm) ((sm) >> RACE_WATCH_SM_FROM_AT & 31u)
 #define RACE_WATCH_SM_RANK(sm) ((sm) >> RACE_WATCH_SM_RANK_AT)
 
 /* Addresses of an earlier report's findings (--replay). */
