@@ -527,7 +527,7 @@ __collider_hirace_x(uint64_t me, uint64_t stamps, uint64_t table, uint64_t at, u
 		dev_untracked(); /* shared memory of another block of the cluster */
 }
 
-#include "device/history_held.h"
+#include "held.h"
 
 #include "step.h"
 
@@ -544,4 +544,4 @@ extern "C" __device__ __noinline__ void __collider_hirace_shared(uint64_t table,
 			     "r"(0));
 }
 
-#include "device/history_sync.h"
+#include "sync.h"

@@ -395,7 +395,7 @@ __collider_iguard_x(uint64_t me, uint64_t state, uint64_t table, uint64_t at, ui
 		dev_untracked(); /* shared memory of another block of the cluster */
 }
 
-#include "device/iguard_held.h"
+#include "held.h"
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * iguard_held.h - part of iguard.cu: loads that the compiler may have invented, whose races are
+ * held.h - part of iguard.cu: loads that the compiler may have invented, whose races are
  * held until their values are used.
  *
  *	__collider_iguard_hold	before such a load
@@ -112,7 +112,7 @@ DEV_FN void dev_held_check(uint64_t me, uint64_t state, uint64_t table, uint64_t
 #define DEV_HELD_CHECK(me, state, table, at, what) dev_held_check(me, state, table, at, what)
 #define DEV_HELD_TELL(p)                                                                           \
 	__collider_iguard_tell((p)->me, (p)->at, (p)->was, RACE_IGUARD_SITE((p)->what), (p)->kind)
-#include "held.h"
+#include "device/held.h"
 
 extern "C" __device__ __noinline__ uint64_t __collider_iguard_hold(uint64_t me, uint64_t state,
 								   uint64_t table, uint64_t at,

@@ -1,5 +1,5 @@
 /*
- * history_sync.h - part of hirace.cu: what barriers, fences and strong accesses do to a thread's
+ * sync.h - part of hirace.cu: what barriers, fences and strong accesses do to a thread's
  * numbers.
  *
  *	__collider_hirace_barrier	behind a barrier of the block: the clocks

@@ -1,5 +1,5 @@
 /*
- * history_held.h - part of hirace.cu: loads that the compiler may have invented, whose races are
+ * held.h - part of hirace.cu: loads that the compiler may have invented, whose races are
  * held until their values are used.
  *
  *	__collider_hirace_hold		before such a load
@@ -124,7 +124,7 @@ DEV_FN void dev_held_check(uint64_t me, uint64_t stamps, uint64_t table, uint64_
 #define DEV_HELD_TELL(p)                                                                           \
 	__collider_hirace_tell((p)->me, (p)->at, (p)->was, (p)->earlier,                           \
 			       RACE_HISTORY_SITE((p)->what), (p)->kind)
-#include "held.h"
+#include "device/held.h"
 
 extern "C" __device__ __noinline__ uint64_t __collider_hirace_hold(uint64_t me, uint64_t stamps,
 								   uint64_t table, uint64_t at,
