@@ -15,10 +15,25 @@
 #include "oracle/shadow/last.h"
 #include "oracle/shadow.h"
 
+/* A thread that has read the word after the log's first writes: those of the runs before `run`, a
+ * number in v, and of the first `done` entries of that. What knows this epoch of it is after them,
+ * too. */
+struct seen_by {
+	uint32_t actor, epoch;
+	uint32_t run, done;
+};
+
+/* The last such thread, and one before it, whom it knows: threads that read one after the other
+ * without an order, as all do after a barrier, know the one before. */
+struct seen {
+	struct seen_by last, before;
+};
+
 struct oracle_log {
-	uint64_t before; /* a weak write before all of it: packed, or 0 */
-	uint32_t n;	 /* of v */
-	uint32_t last;	 /* where the last run starts */
+	uint64_t before;   /* a weak write before all of it: packed, or 0 */
+	struct seen *seen; /* of a long one that was read, or NULL */
+	uint32_t n;	   /* of v */
+	uint32_t last;	   /* where the last run starts */
 	uint8_t device;
 	uint8_t compact_at; /* log2 of n */
 	bool has_write;	    /* an RMW: the first one's thread has written `before`, too, */
@@ -86,6 +101,8 @@ void oracle_log_free(struct oracle *o, struct oracle_cell *c)
 	struct oracle_log *l = log_of(c);
 
 	unknow(o, l);
+	if (l->seen)
+		oracle_mem_free(o, l->seen, sizeof(*l->seen));
 	oracle_mem_free(o, l, bytes_for(l->n < RUN_UNITS + 1 ? RUN_UNITS + 1 : l->n));
 	c->w = 0;
 }
@@ -283,10 +300,55 @@ void oracle_known_logs_free(struct oracle *o)
 	memset(o->known_logs, 0, sizeof(o->known_logs));
 }
 
+/* Is the row's access after the one of `by`? */
+static bool is_after(struct oracle_now *n, const struct seen_by *by)
+{
+	return by->epoch && oracle_row_knows(n, by->actor, by->epoch);
+}
+
+/* The entries that the row has to be compared with: those not seen by a thread that it is after.
+ * (Its own thread's reading doesn't help, unless it has passed a barrier since.) */
+static struct walk walk_unseen(struct oracle_now *n, const struct oracle_log *l)
+{
+	struct walk w = walk_from(l);
+	const struct seen_by *by;
+
+	if (!l->seen)
+		return w;
+	if (is_after(n, &l->seen->last))
+		l->seen->before = l->seen->last;
+	else if (!is_after(n, &l->seen->before))
+		return w;
+	by = &l->seen->before;
+	w.run += by->run;
+	w.epoch = w.run[RUN_EPOCH];
+	w.site = w.run[RUN_SITE];
+	w.count = w.run[RUN_COUNT] & COUNT_MAX;
+	w.i = by->done - 1; /* walk_next goes on after it */
+	return w;
+}
+
+/* The row's access is after all writes of the log. */
+static void see(struct oracle_now *n, const struct oracle_row *row, uint32_t word,
+		struct oracle_log *l)
+{
+	uint32_t actor = row->is_mask ? row->actor + (uint32_t)__builtin_ctz(row->lanes)
+				      : oracle_row_actor(row, word);
+
+	if (n->is_pseudo || oracle_misc_of(n->o, actor))
+		return;
+	if (!l->seen)
+		l->seen = oracle_mem_new(n->o, sizeof(*l->seen));
+	l->seen->last = (struct seen_by){.actor = actor,
+					 .epoch = row->own,
+					 .run = l->last,
+					 .done = l->v[l->last + RUN_COUNT] & COUNT_MAX};
+}
+
 bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  const struct oracle_cell *c, uint32_t word)
 {
-	const struct oracle_log *l = log_of(c);
+	struct oracle_log *l = log_of(c);
 	bool is_write = n->acc->kind & RACE_OP_WRITE, is_simple = true;
 	uint32_t site = ORACLE_NO_SITE, warp = ORACLE_NO_WARP, epoch = 0; /* known as a whole */
 	bool is_skipped = false;
@@ -297,7 +359,7 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 		return false;
 	if (l->n >= REMEMBER_FROM && is_remembered(n->o, l, n->clock, is_write))
 		return true;
-	for (struct walk w = walk_from(l); walk_next(&w);) {
+	for (struct walk w = is_write ? walk_from(l) : walk_unseen(n, l); walk_next(&w);) {
 		if (w.site != site)
 			is_skipped = !is_write && is_read(n->o, w.site);
 		site = w.site;
@@ -314,6 +376,8 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 	}
 	if (is_simple && l->n >= REMEMBER_FROM)
 		remember(n->o, l, (struct oracle_clock *)(uintptr_t)row->clock, is_write);
+	if (!is_write && l->n >= REMEMBER_FROM)
+		see(n, row, word, l);
 	return true;
 }
 
