@@ -44,6 +44,7 @@ struct cpu_worker;
 enum cpu_step {
 	CPU_OK,	   /* go on with the next one */
 	CPU_YIELD, /* the next one, but let others run first */
+	CPU_TRIED, /* the same, and the rest of the turn's time has passed: it may be tried again */
 	CPU_RETRY, /* nothing was done: execute it again later (a wait that polls) */
 	CPU_MOVED, /* the function changed the splits (pc, masks, states): read them again */
 	CPU_FAULTED
@@ -365,8 +366,8 @@ struct cpu_worker {
 	struct cpu_machine *m;
 	uint64_t rng;	/* state of cpu_random */
 	uint64_t clock; /* ns of the machine, advanced as warps execute */
-	uint64_t warp_insts, thread_insts;
-	struct cpu_warp *warp; /* being executed */
+	uint64_t warp_insts, thread_insts, waited; /* executed; of CPU_TRIED */
+	struct cpu_warp *warp;			   /* being executed */
 	void *priv;
 	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
@@ -546,8 +547,8 @@ enum cpu_place { CPU_PLACE_PRIVATE, CPU_PLACE_SHARED, CPU_PLACE_GLOBAL };
 struct cpu_range {
 	enum ptx_space space; /* generic ones are decoded */
 	uint64_t addr, bytes;
-	uint32_t align; /* the address is a multiple of it; 0: any */
-	bool is_write;	/* refuses const and parameter memory */
+	uint32_t align;		  /* the address is a multiple of it; 0: any */
+	bool is_write, is_atomic; /* written: not const and parameter memory; for messages */
 };
 
 /* One element of a lane at its place on the host. */
@@ -581,8 +582,7 @@ enum cpu_step cpu_access(struct cpu_warp *w, const struct cpu_inst *in, const st
 			 uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes, void *data);
 
 /* Memory effects of synchronisation: what lanes wrote becomes visible to / stale copies are
- * dropped for the scope. Fences are both; barriers call release when lanes arrive and acquire when
- * they leave. Nothing to do in the sc model. */
+ * dropped for the scope. Fences are both; barriers release on arrival, acquire on departure. */
 void cpu_release(struct cpu_warp *w, uint32_t mask, enum ptx_scope scope);
 void cpu_acquire(struct cpu_warp *w, uint32_t mask, enum ptx_scope scope);
 /* Before an atomic, async or other access that goes to memory past the caches: writes of these

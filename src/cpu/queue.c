@@ -200,12 +200,12 @@ static void turn_warp(struct cpu_worker *k, struct cpu_warp *w)
 	struct cpu_cta *cta = w->cta;
 	struct cpu_block *b = cpu_block_of(cta);
 	uint32_t budget = draw_budget(k);
-	uint64_t before = k->warp_insts;
+	uint64_t before = k->warp_insts + k->waited;
 
 	cpu_sched_note(kp(k), (cta->linear << 16) + (w->index << 11) + budget);
 	cpu_warp_run(k, w, budget);
 	k->warp = NULL;
-	advance_clock(k, k->warp_insts - before);
+	advance_clock(k, k->warp_insts + k->waited - before);
 	if (cta->async && !b->async.list && cpu_async_pending(cta))
 		cpu_sched_push(k, &b->async);
 	if (!cta->nlive && is_unit_done(cta->cluster)) {

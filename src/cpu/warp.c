@@ -458,6 +458,7 @@ static inline bool after_step(struct cpu_warp *w, enum cpu_step step, uint32_t p
 
 	switch (step) {
 	case CPU_YIELD:
+	case CPU_TRIED:
 		s->pc = pc + 1;
 		return false;
 	case CPU_RETRY:
@@ -476,7 +477,7 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 	struct cpu_warp_priv *p = cpu_wp(w);
 	const struct cpu_inst *code = s->func->code;
 	uint32_t pc = s->pc, mask = s->mask;
-	uint32_t n = 0, counted = 0;
+	uint32_t n = 0, counted = 0, waited = 0;
 	uint64_t threads = 0;
 	bool goes_on = false;
 
@@ -548,6 +549,7 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 			if (!cpu_meet_arrive(w, s))
 				goto out;
 		} else if (!after_step(w, step, pc)) {
+			waited = step == CPU_TRIED && left > 0 ? (uint32_t)left : 0;
 			goto out;
 		}
 		threads += (uint64_t)(n - counted) * cpu_popcount(mask);
@@ -561,7 +563,8 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 	goes_on = true;
 out:
 	threads += (uint64_t)(n - counted) * cpu_popcount(mask);
-	p->insts += n;
+	p->insts += n + waited;
+	k->waited += waited;
 	k->warp_insts += n;
 	k->thread_insts += threads;
 	return goes_on;

@@ -37,6 +37,7 @@ struct atomic {
 	rmw_fn *fn;
 	uint8_t n;
 	bool has_dst, is_cas, is_packed;
+	bool is_attempt; /* compare-and-swap, exchange: it may be tried until it succeeds */
 	uint32_t step;
 	uint32_t dst[MAX_VEC], b[MAX_VEC], c[MAX_VEC];
 };
@@ -417,7 +418,7 @@ static uint8_t *find_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigne
 			  uint64_t addr, enum cpu_place *place)
 {
 	const struct atomic *a = in->aux;
-	struct cpu_range r = {(enum ptx_space)a->acc.space, addr, a->step, a->step, true};
+	struct cpu_range r = {(enum ptx_space)a->acc.space, addr, a->step, a->step, true, true};
 	uint8_t *host = cpu_resolve_place(w, in, lane, &r, place);
 
 	if (host && *place == CPU_PLACE_PRIVATE) {
@@ -442,12 +443,14 @@ static bool find_all(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 	       win->place != CPU_PLACE_PRIVATE;
 }
 
-static void do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint8_t *host,
+/* Has it changed memory? */
+static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint8_t *host,
 		    enum cpu_place place, struct lanes *all)
 {
 	const struct atomic *a = in->aux;
 	union value b, c, old;
 	struct cpu_elem x = {.lane = lane, .bytes = a->acc.width, .host = host, .place = place};
+	bool is_changed = !a->is_attempt;
 
 	for (unsigned e = 0; e < a->n; e++, x.host += x.bytes) {
 		uint8_t *p = x.host;
@@ -459,8 +462,12 @@ static void do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 			get(w, a->c[e], x.bytes, lane, &c);
 		a->fn(p, &b, &c, &old, x.place == CPU_PLACE_GLOBAL);
 		bool is_written = is_write(a, &b, &old);
-		if (w->worker->proof && memcmp(p, &old, x.bytes) != 0)
-			cpu_proof_fail(w->worker);
+		if (a->is_attempt || w->worker->proof) {
+			bool differs = memcmp(p, &old, x.bytes) != 0;
+			is_changed |= differs;
+			if (differs && w->worker->proof)
+				cpu_proof_fail(w->worker);
+		}
 		if (is_written && cpu_model_is_on(w))
 			cpu_model_atomic_wrote(w, p, x.host, x.bytes);
 		if (all->is_wanted)
@@ -470,8 +477,12 @@ static void do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
 			put(w, a->dst[e], x.bytes, lane, &old);
 	}
+	return is_changed;
 }
 
+/* An exchange or compare-and-swap that changed nothing for any lane is most often a lock that is
+ * held. It takes what a device's would, hundreds of instructions' time: otherwise thousands of
+ * attempts are made, and judged, while a check delays the lock's holder. */
 static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct atomic *a = in->aux;
@@ -480,7 +491,7 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	bool is_model = cpu_model_is_on(w);
 	enum ptx_sem sem = (enum ptx_sem)a->acc.sem;
 	struct lanes all;
-	bool is_done = true;
+	bool is_done = true, is_changed = false;
 
 	all.is_wanted =
 		!is_model && !a->is_cas && !a->is_packed && a->n == 1 && cpu_event_takes(w, in);
@@ -496,14 +507,14 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 		is_done = host != NULL;
 		if (!is_done)
 			break;
-		do_lane(w, in, l, host, win.place, &all);
+		is_changed |= do_lane(w, in, l, host, win.place, &all);
 	}
 	watch_lanes(w, in, &all);
 	if (!is_done)
 		return CPU_FAULTED;
 	if (is_model && (sem == PTX_SEM_ACQUIRE || sem == PTX_SEM_ACQ_REL))
 		cpu_acquire(w, mask, (enum ptx_scope)a->acc.scope);
-	return CPU_OK;
+	return is_changed ? CPU_OK : CPU_TRIED;
 }
 
 /* ---- decoding -------------------------------------------------------------------------------- */
@@ -604,6 +615,7 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	a->step = (uint32_t)f->width * f->vec;
 	a->has_dst = is_atom;
 	a->is_cas = is_cas;
+	a->is_attempt = is_cas || ptx_form_has(f, PTX_MOD_EXCH);
 	a->is_packed = t == PTX_TYPE_F16X2 || t == PTX_TYPE_BF16X2;
 	a->addr = cpu_dec_addr(d, s, &s->ops[at]);
 	for (unsigned e = 0; e < f->vec; e++)

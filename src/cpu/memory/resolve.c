@@ -230,6 +230,11 @@ static void explain(struct cpu_cta *cta, const struct cpu_range *r, char *out, s
 	}
 }
 
+static const char *name_of(const struct cpu_range *r)
+{
+	return r->is_atomic ? "atomic" : r->is_write ? "store" : "load";
+}
+
 static void fault_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 		       const struct cpu_range *r)
 {
@@ -237,7 +242,7 @@ static void fault_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 
 	explain(w->cta, r, why, sizeof(why));
 	cpu_fault(w, in, lane, CPU_FAULT_ADDRESS, "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
-		  r->is_write ? "store" : "load", r->bytes, r->addr, why);
+		  name_of(r), r->bytes, r->addr, why);
 }
 
 /* ---- machine.h ------------------------------------------------------------------------ */
@@ -249,8 +254,8 @@ uint8_t *cpu_resolve_place(struct cpu_warp *w, const struct cpu_inst *in, unsign
 
 	if (r->align && (r->addr & (r->align - 1))) {
 		cpu_fault(w, in, lane, CPU_FAULT_MISALIGNED,
-			  "misaligned %s: 0x%" PRIx64 " is no multiple of %u",
-			  r->is_write ? "store" : "load", r->addr, r->align);
+			  "misaligned %s: 0x%" PRIx64 " is no multiple of %u", name_of(r), r->addr,
+			  r->align);
 		return NULL;
 	}
 	if (!cpu_window_find(w, in, r->space, r->addr, r->bytes, r->is_write, &win)) {
@@ -302,7 +307,7 @@ uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum 
 		is_ok = cpu_space_range(cta->grid->m, cta->grid->device, at, &base, &end) &&
 			bytes <= end - at;
 	if (!is_ok) {
-		struct cpu_range r = {space, addr, bytes, align, is_write};
+		struct cpu_range r = {space, addr, bytes, align, is_write, false};
 		explain(cta, &r, why, sizeof(why));
 		fault_async(cta, in, CPU_FAULT_ADDRESS, what, bytes, addr, why);
 		return NULL;
