@@ -643,9 +643,11 @@ void cpu_grid_free(struct cpu_grid *g)
 		cpu_units_free(p->idle);
 	else
 		cpu_spare_put(g->m->engine, g, p->idle);
-	for (struct cpu_grid **at = &dev->grids; *at; at = &(*at)->priv->next)
+	for (struct cpu_grid **at = &dev->grids, *before = NULL; *at;
+	     before = *at, at = &before->priv->next)
 		if (*at == g) {
 			*at = p->next;
+			dev->last = dev->last == g ? before : dev->last;
 			break;
 		}
 	free(p->tids);

@@ -348,11 +348,10 @@ static void choose_kernel(struct cpu_engine *e, struct cpu_launch *l)
 
 static void add_grid(struct cpu_engine *e, struct cpu_grid *g)
 {
-	struct cpu_grid **at = &e->devices[g->device].grids;
+	struct cpu_device *dev = &e->devices[g->device];
 
-	while (*at)
-		at = &(*at)->priv->next;
-	*at = g;
+	*(dev->grids ? &dev->last->priv->next : &dev->grids) = g;
+	dev->last = g;
 	e->placing++;
 }
 

@@ -240,6 +240,7 @@ struct cpu_sm {
 struct cpu_device {
 	struct cpu_sm *sms;
 	struct cpu_grid *grids; /* that have blocks to start or running */
+	struct cpu_grid *last;	/* of these, if there are any */
 	struct cpu_fault fault;
 	uint64_t nops; /* that have not ended */
 };

@@ -54,6 +54,7 @@ struct rt_kern;
 struct rt_device {
 	struct rt_stream *legacy;  /* the default stream */
 	struct rt_stream *streams; /* all others, by rt_stream.next; ended ones with work too */
+	size_t nended, prune_at;   /* that were destroyed; so many are looked at for such to free */
 	unsigned flags;		   /* cudaSetDeviceFlags */
 	bool is_fault_told;
 	size_t stack_limit, heap_limit, fifo_limit, l2_limit, fetch_limit;
@@ -226,6 +227,8 @@ void rt_stream_set_last(struct rt_stream *s, struct cpu_op *op);
 /* A stream that is not in the handle table yet; in the device's list unless it is the first. Lock
  * held, or at the start. */
 struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority);
+/* It is destroyed; what it has to do goes on. */
+void rt_stream_end(struct rt_stream *s);
 /* cudaDeviceReset: streams other than the default ones are gone. */
 void rt_streams_reset(unsigned device);
 /* Stream priorities go from 0 down to this. */

@@ -149,8 +149,7 @@ static void thread_end(void *p)
 	for (unsigned d = 0; d < RT_DEVICES; d++) {
 		if (!t->per_thread[d])
 			continue;
-		rt_capture_forget_stream(t->per_thread[d]);
-		t->per_thread[d]->is_ended = true;
+		rt_stream_end(t->per_thread[d]);
 		t->per_thread[d] = NULL;
 	}
 	rt_unlock();

@@ -8,7 +8,8 @@
  * stays in its device's list until its work has ended, since the legacy stream
  * still has to join it.
  *
- * An operation on the legacy stream costs one dependency per blocking stream.
+ * An operation on the legacy stream costs one dependency per blocking stream. The list is walked
+ * each time the streams in it have grown, or those that were destroyed in it, by half.
  */
 #include <stdlib.h>
 
@@ -33,15 +34,34 @@ static void stream_free(struct rt_stream *s)
 /* Frees streams that were destroyed and have ended. */
 static void prune(struct rt_device *d)
 {
+	size_t kept = 0, ended = 0;
+
 	for (struct rt_stream **p = &d->streams; *p;) {
 		struct rt_stream *s = *p;
 		if (s->is_ended && !has_work(s)) {
 			*p = s->next;
 			stream_free(s);
 		} else {
+			kept++;
+			ended += s->is_ended;
 			p = &s->next;
 		}
 	}
+	d->nended = ended;
+	d->prune_at = ended + kept / 2 + 8;
+}
+
+static void prune_seldom(struct rt_device *d)
+{
+	if (d->nended >= d->prune_at)
+		prune(d);
+}
+
+void rt_stream_end(struct rt_stream *s)
+{
+	rt_capture_forget_stream(s);
+	s->is_ended = true;
+	rt.dev[s->device].nended++;
 }
 
 struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority)
@@ -57,7 +77,7 @@ struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority)
 	s->sync_policy = cudaSyncPolicyAuto;
 	s->id = atomic_fetch_add(&rt.next_stream, 1) + 1;
 	if (d->legacy) { /* the first stream of a device is the legacy stream itself */
-		prune(d);
+		prune_seldom(d);
 		s->next = d->streams;
 		d->streams = s;
 	}
@@ -117,9 +137,8 @@ void rt_streams_reset(unsigned device)
 	for (struct rt_stream *s = d->streams; s; s = s->next) {
 		if (s->is_per_thread)
 			continue;
-		rt_capture_forget_stream(s);
 		rt_handle_remove(s);
-		s->is_ended = true;
+		rt_stream_end(s);
 	}
 	prune(d);
 	rt_unlock();
@@ -311,10 +330,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 	rt_lock();
 	if (rt_handle_is(stream, RT_STREAM)) {
 		struct rt_stream *s = (struct rt_stream *)stream;
-		rt_capture_forget_stream(s);
 		rt_handle_remove(s);
-		s->is_ended = true;
-		prune(&rt.dev[s->device]);
+		rt_stream_end(s);
+		prune_seldom(&rt.dev[s->device]);
 	} else {
 		e = cudaErrorInvalidResourceHandle;
 	}
