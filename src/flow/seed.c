@@ -12,14 +12,15 @@
  * compare-and-swap of the very bytes that the load reads: what is compared, the new value, or the
  * comparison of the result with the loop's register. A predicate that is computed from the value
  * may choose between two values (the new one, of a minimum), and no way.
- * Misses: values that more than 32 registers carry on, addresses of which it isn't clear that they
- * are equal, loads of a part of what is swapped.
+ * Misses: values that more than 32 registers carry on or 256 instructions use, addresses of which
+ * it isn't clear that they are equal, loads of a part of what is swapped.
  */
 #include "flow/priv.h"
 
 #include <string.h>
 
 #define REGS 32
+#define USES 256
 
 struct seed {
 	struct flow *fl;
@@ -174,6 +175,7 @@ static bool is_good(struct seed *x, const struct ptx_stmt *s, uint32_t reg)
 bool flow_is_seed(struct flow *fl, const struct ptx_stmt *load)
 {
 	struct seed x = {.fl = fl, .load = load};
+	uint64_t nuses = 0;
 
 	if (load->kind != PTX_STMT_INST || load->form->op != PTX_OP_LD || load->nops != 2 ||
 	    load->ops[0].kind != PTX_OPND_REG || load->pred != PTX_NO_REG)
@@ -183,6 +185,9 @@ bool flow_is_seed(struct flow *fl, const struct ptx_stmt *load)
 		uint32_t n;
 		struct ptx_stmt *const *uses = flow_uses(fl, x.reg[i], &n);
 
+		nuses += n;
+		if (nuses > USES)
+			return false;
 		for (uint32_t k = 0; k < n; k++)
 			if (!is_good(&x, uses[k], x.reg[i]))
 				return false;

@@ -15,8 +15,8 @@
 
 #include <string.h>
 
-#define LOOK_MAX  4096 /* statements from a load to its store */
-#define CHECK_MAX 64   /* ... to one that depends on it */
+#define LOOK_MAX  512 /* statements from a load to its store */
+#define CHECK_MAX 64  /* ... to one that depends on it */
 #define CHAIN_MAX 5
 
 struct target {

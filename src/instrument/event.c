@@ -18,115 +18,11 @@
  * blocks of the cluster (where the caller doesn't ask for it), functions that are called in other
  * ways: all are counted for the report's footer.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "instrument/internal.h"
 
 #include "race/layout/history.h"
 
 #include <string.h>
-
-/* Functions of the system that order nothing between threads. The heap's `free` isn't among them:
- * what one thread frees another one's malloc may return, ordered behind it. */
-static bool is_quiet_system(struct ptx_str name)
-{
-	static const char *const quiet[] = {"vprintf", "malloc", "__assertfail"};
-
-	for (size_t i = 0; i < BASE_COUNTOF(quiet); i++)
-		if (ptx_str_is(name, quiet[i]))
-			return true;
-	return false;
-}
-
-static const struct ptx_func *function_of(const struct ptx_module *m, struct ptx_str name)
-{
-	ptx_each_item(m, it)
-	{
-		if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto &&
-		    ptx_str_eq(it->func->name, name))
-			return it->func;
-	}
-	return NULL;
-}
-
-/* The name of the called function, as the program has it; n is 0 if it is called through a
- * register. */
-static struct ptx_str callee_of(const struct ptx_stmt *s)
-{
-	for (unsigned i = 0; i < s->nops; i++)
-		if (ptx_stmt_role(s, i) == PTX_ROLE_LABEL && s->ops[i].kind == PTX_OPND_SYM)
-			return inst_name_of(s->ops[i].text);
-	return PTX_STR("");
-}
-
-static bool is_strong(const struct ptx_form *fm)
-{
-	return fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE) && fm->sem != PTX_SEM_WEAK &&
-	       fm->sem != PTX_SEM_NONE;
-}
-
-#define CALL_DEPTH 16
-
-/* Is the function, with all that it calls, free of any synchronisation? */
-static bool is_quiet(const struct ptx_module *m, const struct ptx_func *f, unsigned depth)
-{
-	ptx_each_stmt(f, s)
-	{
-		if (s->kind == PTX_STMT_RAW)
-			return false;
-		if (s->kind != PTX_STMT_INST || s->inserted)
-			continue;
-		const struct ptx_form *fm = s->form;
-		if (is_strong(fm) || fm->effects & (PTX_EFF_BARRIER | PTX_EFF_FENCE | PTX_EFF_WAIT |
-						    PTX_EFF_WARP_SYNC | PTX_EFF_UNKNOWN))
-			return false;
-		if (!(fm->effects & PTX_EFF_CALL) || is_quiet_system(callee_of(s)))
-			continue;
-		const struct ptx_func *g = function_of(m, callee_of(s));
-		if (!g || depth == CALL_DEPTH || !is_quiet(m, g, depth + 1))
-			return false;
-	}
-	return true;
-}
-
-static bool is_of_dependents(const struct ptx_form *fm)
-{
-	return fm->op == PTX_OP_GRIDDEPCONTROL_WAIT ||
-	       fm->op == PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS;
-}
-
-/* Does the function, with all that it calls, always return, and depend on no other launch? */
-static bool only_returns(const struct ptx_module *m, struct ptx_str name, unsigned depth)
-{
-	const struct ptx_func *f = function_of(m, name);
-
-	if (race_is_inserted_name(name.p, name.n) || is_quiet_system(name))
-		return true;
-	if (!f || depth == CALL_DEPTH)
-		return false;
-	ptx_each_stmt(f, s)
-	{
-		if (s->kind == PTX_STMT_RAW)
-			return false;
-		if (s->kind != PTX_STMT_INST || s->inserted)
-			continue;
-		if (s->form->op == PTX_OP_EXIT || is_of_dependents(s->form) ||
-		    (s->form->effects & PTX_EFF_CALL && !only_returns(m, callee_of(s), depth + 1)))
-			return false;
-	}
-	return true;
-}
-
-static bool is_quiet_call(const struct inst_ctx *cx, const struct ptx_stmt *s)
-{
-	struct ptx_str name = callee_of(s);
-
-	if (race_is_inserted_name(name.p, name.n) || is_quiet_system(name))
-		return true;
-	const struct ptx_func *g = function_of(cx->m, name);
-	return g && is_quiet(cx->m, g, 0);
-}
 
 /* ---- accesses -------------------------------------------------------------------------- */
 
@@ -446,10 +342,11 @@ static bool is_full_mask(struct inst_ctx *cx, const struct ptx_opnd *mask)
 	return mask->kind == PTX_OPND_INT && (uint32_t)mask->imm == ~0u;
 }
 
-void inst_join_call(const struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s)
+void inst_join_call(struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s)
 {
-	ev->is_apart |= !only_returns(cx->m, callee_of(s), 0);
-	ev->is_unsure |= !is_quiet_call(cx, s);
+	struct inst_callee g = inst_callee_of(cx, s);
+	ev->is_apart |= !g.only_returns;
+	ev->is_unsure |= !g.is_quiet;
 }
 
 static void plan_call(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
@@ -473,7 +370,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	const struct ptx_form *fm = s->form;
 	bool is_memory = fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE);
 
-	ev->is_apart |= is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
+	ev->is_apart |= inst_is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
 	if (is_followed(fm, ev->follows_cluster)) {
 		plan_access(cx, ev, s);
 	} else if (flow_is_block_barrier(s)) {
@@ -501,7 +398,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		set_unsure(cx, ev, fm->text);
 	} else if (!orders_nothing(fm) &&
 		   (fm->effects & PTX_EFF_BARRIER ||
-		    (fm->effects & PTX_EFF_WAIT && !is_own_wait(fm)) || is_strong(fm))) {
+		    (fm->effects & PTX_EFF_WAIT && !is_own_wait(fm)) || inst_is_strong(fm))) {
 		set_unsure(cx, ev, fm->text);
 	}
 	if (is_memory && !is_followed(fm, ev->follows_cluster) &&
@@ -511,23 +408,6 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		cx->stats->unsupported++;
 		inst_unchecked(cx, fm->text, RACE_WHY_UNSUPPORTED, false);
 	}
-}
-
-/* May kernels of this module launch others? Such launches have no numbers of the host's. */
-static bool has_launches(const struct ptx_module *m)
-{
-	static const char *const parts[] = {"cudaCDP", "cudaLaunchDevice", "cudaGraphLaunch"};
-
-	ptx_each_item(m, it)
-	{
-		if (it->kind != PTX_ITEM_FUNC || it->inserted)
-			continue;
-		struct ptx_str name = it->func->name;
-		for (size_t i = 0; i < BASE_COUNTOF(parts); i++)
-			if (memmem(name.p, name.n, parts[i], strlen(parts[i])))
-				return true;
-	}
-	return false;
 }
 
 /* Nothing that is released or acquired, here or by a barrier. */
@@ -550,7 +430,7 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 				   .follows_calls = ev->follows_calls,
 				   .ignores_calls = ev->ignores_calls,
 				   .sees = ev->sees};
-	if (has_launches(cx->m)) {
+	if (inst_may_launch(cx)) {
 		set_unsure(cx, ev, PTX_STR("launch of a kernel by a kernel"));
 		ev->is_apart = true;
 	}

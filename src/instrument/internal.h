@@ -106,6 +106,21 @@ struct inst_late {
 };
 #define INST_LATE_DIGITS 18
 
+/* Of a function that is called, with all that it calls (callee.c). */
+struct inst_callee {
+	bool is_quiet;	   /* it synchronises nothing */
+	bool only_returns; /* it always returns, and depends on no other launch */
+};
+
+struct inst_named {
+	const struct ptx_func *f;
+	uint32_t at; /* in the module */
+	bool is_known;
+	struct inst_callee does;
+};
+
+enum inst_answer { INST_UNKNOWN, INST_YES, INST_NO };
+
 struct inst_ctx {
 	struct ptx_module *m;
 	const struct inst_options *opt;
@@ -136,6 +151,9 @@ struct inst_ctx {
 	BASE_VEC(const char *)
 	checks; /* ends of names: the functions of check.cu that are called */
 	BASE_VEC(uint64_t) order_names;
+	BASE_VEC(struct inst_named) named; /* callee.c: the functions, by name */
+	bool are_named;
+	enum inst_answer may_launch;
 
 	/* The function at work. */
 	struct ptx_func *f;
@@ -165,6 +183,15 @@ bool inst_is_sound(const struct ptx_module *m);
  * found errors (in the sink). */
 bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f,
 		   struct base_sink *sink);
+
+/* callee.c. A function of the module, NULL: it has none of that name. */
+const struct ptx_func *inst_function_of(struct inst_ctx *cx, struct ptx_str name);
+struct inst_callee inst_callee_of(struct inst_ctx *cx, const struct ptx_stmt *call);
+/* An access with a strength of its own; an instruction that depends on other launches. */
+bool inst_is_strong(const struct ptx_form *fm);
+bool inst_is_of_dependents(const struct ptx_form *fm);
+/* May kernels of this module launch others? Such launches have no numbers of the host's. */
+bool inst_may_launch(struct inst_ctx *cx);
 
 /* event.c: accesses of any strength, and what synchronises, in the order of the text. */
 enum inst_event_kind {
@@ -298,7 +325,7 @@ void inst_put_doubt(struct inst_ctx *cx, const struct inst_events *ev, const str
 void inst_settle_after(struct inst_ctx *cx, const struct inst_doubt *d, const struct ptx_stmt *s,
 		       struct ptx_stmt *at);
 /* What a call of a function without a variant may order, and whether it returns. */
-void inst_join_call(const struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s);
+void inst_join_call(struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s);
 /* Behind a strong read, with only_observes: the bit of its location. `at`: its address; is_flagged:
  * the set has RACE_READ_FLAG, too. */
 void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at,

@@ -515,6 +515,7 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	base_vec_free(&cx.checks);
 	base_vec_free(&cx.order_names);
 	base_vec_free(&cx.polls);
+	base_vec_free(&cx.named);
 	inst_end_called(&cx);
 	base_arena_free(&cx.scratch);
 	return rc;

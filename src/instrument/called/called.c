@@ -370,7 +370,7 @@ void inst_join_called(const struct inst_ctx *cx, struct inst_events *ev)
 }
 
 /* Along one function's calls. */
-static bool join_calls(const struct inst_ctx *cx, struct inst_called *c)
+static bool join_calls(struct inst_ctx *cx, struct inst_called *c)
 {
 	bool changed = false;
 
@@ -391,7 +391,7 @@ static bool join_calls(const struct inst_ctx *cx, struct inst_called *c)
 	return changed;
 }
 
-static void join_all(const struct inst_ctx *cx)
+static void join_all(struct inst_ctx *cx)
 {
 	bool changed = true;
 

@@ -12,18 +12,28 @@
  * strong load counts, too.
  *
  * Loops are the natural loops of all backward edges; what waits by recursion, or by a weak load
- * alone (a race), is missed. Costs: linear in the body for each loop.
+ * alone (a race), is missed. Costs: linear in the loop's blocks for each loop, and once more for
+ * each of its branches that the value has to do with; where that is more than STEPS for each block
+ * of the function, all further loops count as waiting.
  */
 #include "instrument/internal.h"
 
 #include <string.h>
 
+#define STEPS 256u
+
 struct loop_walk {
 	struct inst_ctx *cx;
 	uint32_t head;
-	bool *in;	/* by block */
-	bool *wanted;	/* by register: its value decides */
-	uint32_t *todo; /* registers, a stack */
+	bool *in;	  /* by block */
+	uint32_t *blocks; /* those of the loop */
+	uint32_t nblocks;
+	uint32_t *set; /* registers that are wanted */
+	uint32_t nset;
+	bool *has_choosers; /* by block: want_choosers has been there */
+	uint64_t left;	    /* steps */
+	bool *wanted;	    /* by register: its value decides */
+	uint32_t *todo;	    /* registers, a stack */
 	uint32_t ntodo;
 	bool has_pause; /* a fence or a sleep */
 	bool has_wait;	/* something that waits_on, wherever its value goes */
@@ -42,6 +52,7 @@ static void want(uint32_t reg, bool is_write, void *arg)
 	if (is_write || reg == PTX_NO_REG || w->wanted[reg])
 		return;
 	w->wanted[reg] = true;
+	w->set[w->nset++] = reg;
 	w->todo[w->ntodo++] = reg;
 }
 
@@ -121,14 +132,24 @@ static bool waits_on(struct loop_walk *w, const struct ptx_stmt *s)
 	return fm->sem != PTX_SEM_WEAK || w->has_pause;
 }
 
+static void spend(struct loop_walk *w, uint32_t steps)
+{
+	w->left -= steps < w->left ? steps : w->left;
+}
+
 /* The branches of the loop that choose whether `block` runs. */
 static void want_choosers(struct loop_walk *w, uint32_t block)
 {
 	const struct flow *fl = w->cx->fl;
 
-	for (uint32_t b = 0; b < fl->nblocks; b++) {
+	if (w->has_choosers[block])
+		return;
+	w->has_choosers[block] = true;
+	spend(w, w->nblocks);
+	for (uint32_t i = 0; i < w->nblocks; i++) {
+		uint32_t b = w->blocks[i];
 		const struct ptx_stmt *s = fl->blocks[b].last;
-		if (w->in[b] && fl->blocks[b].nsucc > 1 && b != block && is_inst(s) &&
+		if (fl->blocks[b].nsucc > 1 && b != block && is_inst(s) &&
 		    flow_dominates(fl, b, block) && !flow_postdominates(fl, block, b))
 			ptx_each_reg(s, want, w);
 	}
@@ -137,10 +158,11 @@ static void want_choosers(struct loop_walk *w, uint32_t block)
 /* Follows the values that decide, backwards through the loop. */
 static bool decides_by_waiting(struct loop_walk *w)
 {
-	while (w->ntodo) {
+	while (w->ntodo && w->left) {
 		uint32_t n, reg = w->todo[--w->ntodo];
 		struct ptx_stmt *const *defs = flow_defs(w->cx->fl, reg, &n);
 
+		spend(w, n);
 		for (uint32_t i = 0; i < n; i++) {
 			struct ptx_stmt *s = defs[i];
 			if (!w->in[s->mark] || !is_inst(s))
@@ -154,7 +176,7 @@ static bool decides_by_waiting(struct loop_walk *w)
 			want_choosers(w, s->mark);
 		}
 	}
-	return w->is_lost && w->has_wait;
+	return !w->left || (w->is_lost && w->has_wait);
 }
 
 /* The statements of a block that may leave the loop. */
@@ -168,46 +190,49 @@ static void want_exits(struct loop_walk *w, const struct flow_block *b)
 		ptx_each_reg(b->last, want, w);
 }
 
+static void enter(struct loop_walk *w, uint32_t block)
+{
+	w->in[block] = true;
+	w->blocks[w->nblocks++] = block;
+}
+
 /* Everything from which the backward edge's source is reached without passing the head. */
 static void fill(struct loop_walk *w, uint32_t from, uint32_t *stack)
 {
 	const struct flow *fl = w->cx->fl;
 	uint32_t n = 0;
 
-	memset(w->in, 0, fl->nblocks * sizeof(*w->in));
-	w->in[w->head] = true;
-	if (!w->in[from])
+	for (uint32_t i = 0; i < w->nblocks; i++)
+		w->in[w->blocks[i]] = w->has_choosers[w->blocks[i]] = false;
+	w->nblocks = 0;
+	enter(w, w->head);
+	if (!w->in[from]) {
+		enter(w, from);
 		stack[n++] = from;
-	w->in[from] = true;
+	}
 	while (n) {
 		const struct flow_block *b = &fl->blocks[stack[--n]];
 		for (uint32_t i = 0; i < b->npred; i++)
 			if (!w->in[b->pred[i]] && fl->blocks[b->pred[i]].rpo != UINT32_MAX) {
-				w->in[b->pred[i]] = true;
+				enter(w, b->pred[i]);
 				stack[n++] = b->pred[i];
 			}
 	}
+	spend(w, w->nblocks);
 }
 
 /* A function of the program, not one of the device's own (vprintf, malloc, ...)? NULL if not. */
-static const struct ptx_func *find_function(const struct ptx_module *m, struct ptx_str name,
+static const struct ptx_func *find_function(struct inst_ctx *cx, struct ptx_str name,
 					    bool *is_known)
 {
 	static const char *const system[] = {"vprintf", "malloc", "free", "__assertfail"};
-	const struct ptx_func *found = NULL;
 
 	*is_known = false;
 	for (size_t i = 0; i < BASE_COUNTOF(system); i++)
 		*is_known |= ptx_str_is(name, system[i]);
 	if (name.n > 4 && memcmp(name.p, "cuda", 4) == 0)
 		*is_known = true;
-	ptx_each_item(m, it)
-	{
-		if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto &&
-		    ptx_str_eq(it->func->name, name))
-			found = it->func;
-	}
-	return found;
+	return inst_function_of(cx, name);
 }
 
 static bool call_waits(struct loop_walk *w, const struct ptx_stmt *s)
@@ -217,7 +242,7 @@ static bool call_waits(struct loop_walk *w, const struct ptx_stmt *s)
 	const struct ptx_func *f = NULL;
 
 	if (at >= 0 && s->ops[at].kind == PTX_OPND_SYM) {
-		f = find_function(w->cx->m, s->ops[at].text, &is_system);
+		f = find_function(w->cx, inst_name_of(s->ops[at].text), &is_system);
 		if (is_system && !f)
 			return false;
 	}
@@ -231,12 +256,12 @@ static bool loop_waits(struct loop_walk *w)
 	const struct flow *fl = w->cx->fl;
 	bool waits = false;
 
-	memset(w->wanted, 0, w->cx->f->nregs * sizeof(*w->wanted));
-	w->ntodo = 0;
+	for (uint32_t i = 0; i < w->nset; i++)
+		w->wanted[w->set[i]] = false;
+	w->nset = w->ntodo = 0;
 	w->has_pause = w->has_wait = w->is_lost = false;
-	for (uint32_t b = 0; b < fl->nblocks; b++) {
-		if (!w->in[b])
-			continue;
+	for (uint32_t i = 0; i < w->nblocks; i++) {
+		uint32_t b = w->blocks[i];
 		want_exits(w, &fl->blocks[b]);
 		for (const struct ptx_stmt *s = fl->blocks[b].first;; s = s->next) {
 			if (is_inst(s)) {
@@ -264,11 +289,14 @@ static void add_poll(struct inst_ctx *cx, struct ptx_stmt *at)
 bool inst_find_waits(struct inst_ctx *cx)
 {
 	const struct flow *fl = cx->fl;
-	struct loop_walk w = {.cx = cx};
+	struct loop_walk w = {.cx = cx, .left = (uint64_t)STEPS * (fl->nblocks + STEPS)};
 	uint32_t *stack = BASE_NEWN(&cx->scratch, uint32_t, fl->nblocks);
 
 	cx->polls.n = 0;
 	w.in = BASE_NEWN(&cx->scratch, bool, fl->nblocks);
+	w.has_choosers = BASE_NEWN(&cx->scratch, bool, fl->nblocks);
+	w.blocks = BASE_NEWN(&cx->scratch, uint32_t, fl->nblocks);
+	w.set = BASE_NEWN(&cx->scratch, uint32_t, cx->f->nregs + 1u);
 	w.wanted = BASE_NEWN(&cx->scratch, bool, cx->f->nregs + 1u);
 	w.todo = BASE_NEWN(&cx->scratch, uint32_t, cx->f->nregs + 1u);
 	for (uint32_t t = 0; t < fl->nblocks; t++) {
@@ -278,8 +306,9 @@ bool inst_find_waits(struct inst_ctx *cx)
 			if (b->rpo == UINT32_MAX || h->rpo > b->rpo)
 				continue;
 			w.head = b->succ[i];
-			fill(&w, t, stack);
-			if (loop_waits(&w))
+			if (w.left)
+				fill(&w, t, stack);
+			if (!w.left || loop_waits(&w))
 				add_poll(cx, h->first);
 		}
 	}
