@@ -35,7 +35,9 @@ const char *cli_file_name(struct base_arena *a, const char *pattern, pid_t pid, 
 /* Why such a file can't be written; NULL: it can, as far as that is known before the run. */
 const char *cli_file_problem(struct base_arena *a, const char *pattern);
 
-/* progress.c: the line on a terminal while a program runs, and its removal. */
+/* progress.c: the line on a terminal while a program runs, and its removal. count_shown: run.c, the
+ * findings that the report would show now. */
+uint64_t cli_count_shown(void *arg, const struct race_shm *shm);
 void cli_progress(void *arg, const struct race_shm *shm, uint64_t ns);
 void cli_progress_end(void);
 

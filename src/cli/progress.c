@@ -4,7 +4,8 @@
  *
  * Only where standard error is a terminal and the report goes there; a log never has it. It is
  * written over itself twice a second and removed before the report. What the program writes to the
- * same terminal meanwhile may follow it on its line.
+ * same terminal meanwhile may follow it on its line. Findings are counted as the report shows them,
+ * when there are new records; spawn.c asks less often if that takes long.
  */
 #include "cli/cli.h"
 #include "race/file/pair.h"
@@ -18,8 +19,11 @@
 
 static bool is_shown;
 
+/* Records at the last count, and the findings that they were. */
+static uint64_t recorded, found;
+
 struct sums {
-	uint64_t launches, judged, checked, findings;
+	uint64_t launches, judged, checked, records;
 };
 
 static void add_chunk(struct sums *s, const struct race_chunk *c)
@@ -29,7 +33,7 @@ static void add_chunk(struct sums *s, const struct race_chunk *c)
 	if (c->kind == RACE_CHUNK_ORACLE && c->bytes >= sizeof(struct race_oracle))
 		s->judged += ((const struct race_oracle *)payload)->accesses;
 	else if (c->kind == RACE_CHUNK_PAIR)
-		s->findings++;
+		s->records++;
 }
 
 /* What the file says now; others write it meanwhile. */
@@ -47,7 +51,7 @@ static struct sums sum_up(const struct race_shm *shm)
 		s.launches += r[i].host_launches;
 		s.checked += r[i].checked;
 		for (uint32_t k = 0; k < RACE_SLOTS; k++)
-			s.findings += r[i].records[k].kind != 0;
+			s.records += r[i].records[k].kind != 0;
 	}
 	for (uint64_t at = 0; at + sizeof(struct race_chunk) <= used; at += room) {
 		const struct race_chunk *c = (const struct race_chunk *)(const void *)(heap + at);
@@ -64,15 +68,17 @@ void cli_progress(void *arg, const struct race_shm *shm, uint64_t ns)
 {
 	struct sums s;
 
-	(void)arg;
 	if (ns < FIRST_NS)
 		return;
 	s = sum_up(shm);
+	if (s.records != recorded)
+		found = cli_count_shown(arg, shm);
+	recorded = s.records;
 	fprintf(stderr,
 		"\r\033[Kcollider: %" PRIu64 " launches, %" PRIu64 " accesses %s, %" PRIu64
 		" findings, %" PRIu64 " s",
-		s.launches, s.judged ? s.judged : s.checked, s.judged ? "judged" : "checked",
-		s.findings, ns / 1000000000);
+		s.launches, s.judged ? s.judged : s.checked, s.judged ? "judged" : "checked", found,
+		ns / 1000000000);
 	fflush(stderr);
 	is_shown = true;
 }

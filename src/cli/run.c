@@ -319,10 +319,32 @@ static bool wants_oracle(const struct option_set *set)
 	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
 }
 
+/* What is asked while the program runs. */
+struct asked {
+	const struct cli_view *view;
+	const struct option_set *set;
+};
+
+uint64_t cli_count_shown(void *arg, const struct race_shm *shm)
+{
+	const struct asked *x = arg;
+	struct race_results r = {0};
+	uint64_t n = 0;
+
+	if (!race_shm_read(shm, RACE_SHM_BYTES, &r) && r.findings.n) {
+		name_host_code(&r, x->set);
+		if (!option_flag(x->set, OPTION_VERIFY))
+			race_merge(&r);
+		n = rep_count_shown(&r, &x->view->opt);
+	}
+	race_results_free(&r);
+	return n;
+}
+
 /* --halt-on-race: is there a finding that counts for exit codes? */
 static bool has_race(void *arg, const struct race_shm *shm)
 {
-	const struct cli_view *view = arg;
+	const struct cli_view *view = ((const struct asked *)arg)->view;
 	struct race_results r = {0};
 	bool has = false;
 
@@ -495,6 +517,7 @@ int cli_run(struct option_set *set)
 	if (rc)
 		return rc;
 	struct delays delays = choose_delays(set);
+	struct asked asked = {&view, set};
 	struct spawn_request req = {
 		.argv = set->args.v,
 		.rdelay = delays.rdelay,
@@ -519,7 +542,7 @@ int cli_run(struct option_set *set)
 				? cli_progress
 				: NULL,
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,
-		.arg = &view,
+		.arg = &asked,
 		.machine = option_is(set, OPTION_HIRACE, "published")
 				   ? hirace_table(HIRACE_PUBLISHED)
 				   : NULL,

@@ -68,6 +68,16 @@ int rep_render(const struct race_results *r, const struct rep_options *opt, FILE
 	return is_ok ? 0 : errno ? errno : EIO;
 }
 
+uint64_t rep_count_shown(const struct race_results *r, const struct rep_options *opt)
+{
+	struct rep_view v;
+
+	rep_view_make(&v, r, opt);
+	uint64_t n = v.nshown;
+	rep_view_free(&v);
+	return n;
+}
+
 uint64_t rep_exit_races(const struct race_results *r, const struct rep_options *opt)
 {
 	struct rep_view v;

@@ -55,6 +55,9 @@ int rep_render(const struct race_results *r, const struct rep_options *opt, FILE
  * and kind. Reports for which the GPU had no room count as one. */
 uint64_t rep_exit_races(const struct race_results *r, const struct rep_options *opt);
 
+/* The findings that the report shows, of all classes. */
+uint64_t rep_count_shown(const struct race_results *r, const struct rep_options *opt);
+
 enum rep_verdict rep_get_verdict(const struct race_results *r, const struct rep_options *opt);
 
 /* The format with this name (--format); REP_FORMATS: there is none. */
