@@ -321,21 +321,29 @@ static bool is_said_by(const struct rep_view *v, size_t at, size_t by)
 	return false;
 }
 
-/* Host code's own check has one side, and not the kernel's: a pair whose side it is says more. */
+/* Is the side what a finding with one side found: the host's code there, or its copy that read or
+ * wrote? */
+static bool is_host_of(const struct race_side *s, const struct race_finding *f)
+{
+	unsigned way = f->kind == RACE_KIND_LOST_UPDATE ? RACE_SIDE_WRITES : RACE_SIDE_READS;
+
+	if (f->transfer && (s->access != RACE_ACCESS_COPY || !(s->flags & way)))
+		return false;
+	return s->flags & RACE_SIDE_HOST && s->line == f->line && !strcmp(s->file, f->file) &&
+	       !strcmp(s->func, f->func);
+}
+
+/* A check of host code, or of the host's copies, has one side, and not the kernel's: a pair whose
+ * side it is says more. */
 static bool is_host_side(const struct rep_entry *h, const struct rep_entry *e)
 {
 	const struct race_finding *f = &h->f;
 
-	if (f->sides || f->transfer || !f->line || !race_space_is_host(f->space) || !e->f.sides ||
-	    e->ignored != h->ignored || (e->f.cls != f->cls && e->f.cls != RACE_CLASS_RACE))
+	if (f->sides || !f->line || (!f->transfer && !race_space_is_host(f->space)) ||
+	    !e->f.sides || e->ignored != h->ignored ||
+	    (e->f.cls != f->cls && e->f.cls != RACE_CLASS_RACE))
 		return false;
-	for (unsigned i = 0; i < 2; i++) {
-		const struct race_side *s = &e->f.sides[i];
-		if (s->flags & RACE_SIDE_HOST && s->line == f->line && !strcmp(s->file, f->file) &&
-		    !strcmp(s->func, f->func))
-			return true;
-	}
-	return false;
+	return is_host_of(&e->f.sides[0], f) || is_host_of(&e->f.sides[1], f);
 }
 
 static bool is_of_history(const struct race_finding *f)
@@ -344,25 +352,18 @@ static bool is_of_history(const struct race_finding *f)
 	       f->kind == RACE_KIND_HISTORY_INVENTED;
 }
 
-/* Have hirace or iguard found this pair with more certainty, at another place in memory or by
- * another history; or the other of the two with as much? iguard knows more of why. */
-static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
+/* Have hirace or iguard, as e, found the pair h with more certainty, at another place in memory or
+ * by another history; or the other of the two with as much? iguard knows more of why. */
+static bool is_known_better(const struct rep_entry *h, const struct rep_entry *e)
 {
-	bool is_history = is_of_history(&h->f);
+	bool is_history = is_of_history(&h->f), is_guarded = race_is_iguard(e->f.kind);
+	bool is_better = h->f.cls != RACE_CLASS_RACE && e->f.cls == RACE_CLASS_RACE;
 
-	if (!is_history && !race_is_iguard(h->f.kind))
+	if ((!is_history && !race_is_iguard(h->f.kind)) || (!is_guarded && !is_of_history(&e->f)))
 		return false;
-	for (size_t i = 0; i < v->entries.n; i++) {
-		const struct rep_entry *e = &v->entries.v[i];
-		bool is_guarded = race_is_iguard(e->f.kind);
-		bool is_better = h->f.cls != RACE_CLASS_RACE && e->f.cls == RACE_CLASS_RACE;
-
-		if ((is_guarded || is_of_history(&e->f)) && e->ignored == h->ignored &&
-		    (is_better || (is_history && is_guarded && e->f.cls == h->f.cls)) &&
-		    is_same_pair(h, e))
-			return true;
-	}
-	return false;
+	return e->ignored == h->ignored &&
+	       (is_better || (is_history && is_guarded && e->f.cls == h->f.cls)) &&
+	       is_same_pair(h, e);
 }
 
 /* Are iguard's findings h and e of one pair of lines? */
@@ -383,16 +384,16 @@ static unsigned width_of(enum race_kind kind)
 
 /* What orders two blocks orders two lanes, too: so the widest of these kinds stands for narrower
  * ones of its pair of lines. */
-static uint64_t weight_of(const struct rep_view *v, size_t at)
+static uint64_t weight_of(const struct rep_view *v, size_t at, const size_t *near, size_t n)
 {
 	const struct rep_entry *h = &v->entries.v[at];
 	unsigned width = width_of(h->f.kind);
 	uint64_t weight = h->f.count;
 
-	for (size_t i = 0; i < v->entries.n && width; i++) {
-		const struct rep_entry *e = &v->entries.v[i];
+	for (size_t i = 0; i < n && width; i++) {
+		const struct rep_entry *e = &v->entries.v[near[i]];
 		unsigned other = width_of(e->f.kind);
-		if (i != at && other && other < width && is_one_pair(h, e))
+		if (near[i] != at && other && other < width && is_one_pair(h, e))
 			weight += e->f.count;
 	}
 	return weight;
@@ -400,20 +401,23 @@ static uint64_t weight_of(const struct rep_view *v, size_t at)
 
 /* Of the kinds that iguard saw a pair of lines as, the one with the most weight; SIZE_MAX: this
  * one. */
-static size_t leading(const struct rep_view *v, size_t at)
+static size_t leading(struct rep_view *v, struct rep_near *x, size_t at)
 {
-	size_t best = at;
+	size_t best = at, n = 0;
+	const size_t *near;
 	uint64_t most = 0;
 
-	for (size_t i = 0; i < v->entries.n && race_is_iguard(v->entries.v[at].f.kind); i++) {
+	if (race_is_iguard(v->entries.v[at].f.kind))
+		n = rep_near_of(x, v, at, &near);
+	for (size_t k = 0; k < n; k++) {
 		uint64_t weight;
 
-		if (i != at && !is_one_pair(&v->entries.v[at], &v->entries.v[i]))
+		if (near[k] != at && !is_one_pair(&v->entries.v[at], &v->entries.v[near[k]]))
 			continue;
-		weight = weight_of(v, i);
+		weight = weight_of(v, near[k], near, n);
 		if (weight > most) {
 			most = weight;
-			best = i;
+			best = near[k];
 		}
 	}
 	return best == at ? SIZE_MAX : best;
@@ -424,9 +428,11 @@ static size_t leading(const struct rep_view *v, size_t at)
 static void view_fold(struct rep_view *v)
 {
 	size_t n = 0, *leader = BASE_NEWN(&v->arena, size_t, v->entries.n + 1);
+	struct rep_near *x = rep_near_new(v);
 
 	for (size_t i = 0; i < v->entries.n; i++)
-		leader[i] = leading(v, i);
+		leader[i] = leading(v, x, i);
+	rep_near_free(x);
 	for (size_t i = 0; i < v->entries.n; i++) {
 		if (leader[i] == SIZE_MAX)
 			continue;
@@ -445,15 +451,19 @@ static void view_fold(struct rep_view *v)
  * iguard's. */
 static void view_join(struct rep_view *v)
 {
+	struct rep_near *x = rep_near_new(v);
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->entries.n; i++) {
-		v->entries.v[i].is_twin = is_known_better(v, &v->entries.v[i]);
-		for (size_t j = 0; j < v->entries.n && !v->entries.v[i].is_twin; j++)
-			v->entries.v[i].is_twin =
-				j != i && (is_said_by(v, i, j) ||
-					   is_host_side(&v->entries.v[i], &v->entries.v[j]));
+		struct rep_entry *h = &v->entries.v[i];
+		const size_t *near;
+		size_t nnear = rep_near_of(x, v, i, &near);
+		for (size_t k = 0; k < nnear && !h->is_twin; k++)
+			h->is_twin = is_known_better(h, &v->entries.v[near[k]]) ||
+				     (near[k] != i && (is_said_by(v, i, near[k]) ||
+						       is_host_side(h, &v->entries.v[near[k]])));
 	}
+	rep_near_free(x);
 	for (size_t i = 0; i < v->entries.n; i++)
 		if (!v->entries.v[i].is_twin)
 			v->entries.v[n++] = v->entries.v[i];

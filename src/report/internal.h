@@ -43,6 +43,13 @@ struct rep_view {
 void rep_view_make(struct rep_view *v, const struct race_results *r, const struct rep_options *opt);
 void rep_view_free(struct rep_view *v);
 
+/* near.c: the entries with two sides that have a place or a line of entry `at`, itself among them,
+ * in their order; *found is there until the next question. */
+struct rep_near;
+struct rep_near *rep_near_new(struct rep_view *v);
+size_t rep_near_of(struct rep_near *x, struct rep_view *v, size_t at, const size_t **found);
+void rep_near_free(struct rep_near *x);
+
 /* words.c: the phrases of the text report. */
 const char *rep_kind_title(const struct race_finding *f);
 const char *rep_kind_sentence(const struct race_finding *f);
