@@ -56,14 +56,19 @@ static const char *gap_short(struct rep_view *v, const struct race_gap *g)
 {
 	struct base_arena *a = &v->arena;
 	const char *name = rep_name(v, g->kernel_shown), *count = gap_count(a, g);
+	const char *word = row_of(g)->word;
+	bool is_of_launches = !strcmp(row_of(g)->noun, "launch");
+	const char *counted = base_printf(a, "%s%s%s", count, *count && *word ? " " : "", word);
 
 	if (*g->kernel)
-		return base_printf(a, "kernel %s %s", name, row_of(g)->word);
+		return *count && !is_of_launches ? base_printf(a, "kernel %s: %s", name, counted)
+						 : base_printf(a, "kernel %s %s", name, word);
 	if (g->why == RACE_GAP_NOT_LOADED)
 		return base_printf(a, "GPU code %s", row_of(g)->word);
 	if (g->why == RACE_GAP_STOPPED || g->why == RACE_GAP_UNMATCHED)
 		return *g->what ? g->what : row_of(g)->text;
-	return *count ? base_printf(a, "%s %s", count, row_of(g)->word) : row_of(g)->word;
+	/* A counter has its words in `what`. */
+	return *count || !*row_of(g)->noun ? counted : *g->what ? g->what : row_of(g)->text;
 }
 
 /* What the last line adds: the gaps that it always names, or all; "" if there are none. */
@@ -99,8 +104,10 @@ const char *rep_partial_words(struct rep_view *v)
 const char *rep_nothing_gap(struct rep_view *v)
 {
 	for (size_t i = 0; i < v->ngaps; i++)
+		/* What stopped it is above and below this line. */
 		if (row_of(v->gaps[i])->is_last)
-			return rep_gap_text(v, v->gaps[i]);
+			return v->gaps[i]->why == RACE_GAP_STOPPED ? gap_short(v, v->gaps[i])
+								   : rep_gap_text(v, v->gaps[i]);
 	return NULL;
 }
 

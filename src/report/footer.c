@@ -3,8 +3,7 @@
  *
  * Printed under every report. The result is one of four sentences that can't be confused: races
  * found, other findings only, no race seen in N checked accesses, NOTHING WAS CHECKED. Everything
- * that weakens "no race" is listed: sampling, opcodes without a check, kernels that ran without
- * checks, suppressions, lost reports, counters read too early.
+ * that weakens "no race" is listed once: what makes the run partial by complete.c, the rest here.
  */
 #include "report/internal.h"
 
@@ -173,15 +172,6 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 			"of its loads and stores was judged\n",
 			rep_number(a, r->host_registered_bytes), rep_number(a, r->host_registered),
 			r->host_registered == 1 ? "" : "s");
-	if (r->dropped)
-		base_buf_printf(out, "  NOT judged: races with %s that no longer had room in %s\n",
-				rep_counter(a, r, RACE_COUNTER_dropped),
-				rep_noun(a, r->dropped, "word"));
-	if (r->raced_out)
-		base_buf_printf(out, "  NOT reported: later races of %s that had raced 256 times\n",
-				rep_counter(a, r, RACE_COUNTER_raced_out));
-	if (r->is_oracle_full)
-		base_buf_puts(out, "  THE ORACLE WAS FULL: a part of the run was NOT judged\n");
 	if (!r->launches)
 		rep_holds(out, v);
 	if (v->verdict == REP_VERDICT_CLEAN)
@@ -198,23 +188,6 @@ static uint64_t skip_sum(const struct race_results *r, enum race_unchecked_why w
 	for (size_t i = 0; i < r->skips.n; i++)
 		n += r->skips.v[i].why == why ? r->skips.v[i].count : 0;
 	return n;
-}
-
-static const char *skip_reason(enum race_unchecked_why why)
-{
-	switch (why) {
-	case RACE_WHY_UNKNOWN_OPCODE:
-		return "Collider doesn't know this opcode";
-	case RACE_WHY_UNSUPPORTED:
-		return "no check for it yet";
-	case RACE_WHY_PROVEN_GLOBAL:
-		return "proven race-free within a launch; races with other kernels and the host "
-		       "go unseen";
-	case RACE_WHY_NOT_ASKED:
-		return "--variable asks for others";
-	default:
-		return "unknown reason";
-	}
 }
 
 static void skips_put(struct base_buf *out, struct rep_view *v)
@@ -257,7 +230,9 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 				rep_number(a, alone));
 }
 
-/* One line of the "NOT checked" list; the first one brings the heading. */
+/* One line of the "NOT checked" list; the first one brings the heading. What makes the run partial
+ * is said there (complete.c); this is what a detector leaves out by its nature, and modules that no
+ * launch used. */
 static void unchecked_line(struct base_buf *out, bool *has_head, const char *text)
 {
 	if (!*has_head)
@@ -272,69 +247,14 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 	struct base_arena *a = &v->arena;
 	bool has_head = false;
 
-	for (size_t i = 0; i < r->skips.n; i++) {
-		const struct race_skip *s = &r->skips.v[i];
-		const char *text;
-		if (s->why == RACE_WHY_PRIVATE || s->why == RACE_WHY_DEAD ||
-		    s->why == RACE_WHY_UNDISTURBED || s->why == RACE_WHY_STRONG ||
-		    s->why == RACE_WHY_PROVEN || s->why == RACE_WHY_PROVEN_WITHIN ||
-		    s->why == RACE_WHY_PROVEN_ALONE)
-			continue;
-		if (s->why == RACE_WHY_ORDERS)
-			text = base_printf(a,
-					   "%s orders threads of %s in a way that isn't followed: "
-					   "races in it are only possible",
-					   s->what, rep_name(v, s->func_shown));
-		else if (s->why == RACE_WHY_KERNEL_AS_IT_WAS)
-			text = base_printf(a, "function %s runs as it was: %s",
-					   rep_name(v, s->func_shown), s->what);
-		else
-			text = base_printf(a, "%s x %s%s%s: %s", rep_number(a, s->count), s->what,
-					   *s->func ? " in " : "", rep_name(v, s->func_shown),
-					   skip_reason(s->why));
-		unchecked_line(out, &has_head, text);
-	}
-	if (r->threads_aside)
-		unchecked_line(out, &has_head,
-			       base_printf(a,
-					   "%s stepped aside: no launch number was free, or a "
-					   "number doesn't fit",
-					   rep_counter(a, r, RACE_COUNTER_threads_aside)));
-	if (r->accesses_aside)
-		unchecked_line(out, &has_head,
-			       base_printf(a, "%s of memory without history words",
-					   rep_counter(a, r, RACE_COUNTER_accesses_aside)));
 	if (r->watch_busy)
 		unchecked_line(out, &has_head,
 			       base_printf(a,
 					   "%s not set, since their place in the table was taken",
 					   rep_counter(a, r, RACE_COUNTER_watch_busy)));
-	if (r->watch_lost)
-		unchecked_line(out, &has_head,
-			       base_printf(a, "%s whose other side had gone on before it was noted",
-					   rep_counter(a, r, RACE_COUNTER_watch_lost)));
-	if (r->unboxed)
-		unchecked_line(
-			out, &has_head,
-			base_printf(a,
-				    "%s (executed): the map is not known, was changed on the "
-				    "device, or the box reaches over an edge",
-				    rep_counter(a, r, RACE_COUNTER_unboxed)));
-	for (size_t i = 0; i < r->kernels.n; i++) {
-		const struct race_kernel *k = &r->kernels.v[i];
-		if (!k->is_instrumented && k->launches && !r->has_oracle)
-			unchecked_line(out, &has_head,
-				       base_printf(a, "kernel %s, %s: not instrumented",
-						   rep_name(v, k->name_shown),
-						   rep_count(a, k->launches, "launch")));
-	}
 	for (size_t i = 0; i < r->plain.n && !r->has_oracle; i++)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s: not instrumented", r->plain.v[i]));
-	if (r->host_launches_plain && !r->kernels.n && !r->has_oracle)
-		unchecked_line(out, &has_head,
-			       base_printf(a, "%s of kernels without instrumentation",
-					   rep_counter(a, r, RACE_COUNTER_host_launches_plain)));
 	if (r->plain_modules && !r->plain.n && !r->has_oracle)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s without instrumentation",
@@ -344,11 +264,6 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 		if (text)
 			unchecked_line(out, &has_head, text);
 	}
-	if (r->lost_contexts)
-		unchecked_line(out, &has_head,
-			       base_printf(a, "%s: only %u fit",
-					   rep_counter(a, r, RACE_COUNTER_lost_contexts),
-					   RACE_REGIONS));
 }
 
 /* ---- what was left out ----------------------------------------------------------- */
@@ -389,26 +304,9 @@ static void trouble_put(struct base_buf *out, struct rep_view *v)
 	const struct race_results *r = v->r;
 	struct base_arena *a = &v->arena;
 
-	if (r->overflow)
-		base_buf_printf(out,
-				"Reports LOST: %s, the table on the GPU holds %u places (there are "
-				"more findings than shown)\n",
-				rep_number(a, r->overflow), RACE_SLOTS);
-	if (r->host_lost)
-		base_buf_printf(out, "Reports LOST: %s of host code (there may be more findings)\n",
-				rep_number(a, r->host_lost));
-	if (r->host_ranges_lost)
-		base_buf_printf(out, "NOT checked in host code: %s, only %u at a time fit\n",
-				rep_counter(a, r, RACE_COUNTER_host_ranges_lost), RACE_HOST_RANGES);
 	if (r->transfers.lost)
 		base_buf_printf(out, "Reports LOST: %s about copies of the host, no room\n",
 				rep_number(a, r->transfers.lost));
-	if (r->damaged)
-		base_buf_printf(out, "Damaged: %s or %s could not be read\n",
-				rep_count(a, r->damaged, "record"),
-				rep_noun(a, r->damaged, "table"));
-	if (r->cuda_error)
-		base_buf_printf(out, "A CUDA context died with CUDA error %u\n", r->cuda_error);
 	for (size_t i = 0; i < r->notes.n; i++)
 		base_buf_printf(out, "Note: %s\n", r->notes.v[i]);
 }

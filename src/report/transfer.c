@@ -61,9 +61,9 @@ void rep_transfer_checked(struct base_buf *out, struct rep_view *v)
 
 	if (c->checked)
 		base_buf_printf(out, "  %s %s %s of the host, %s of %s read again\n",
-				rep_count(a, c->checked, "asynchronous copy"),
-				c->checked == 1 ? "or" : "and", rep_noun(a, c->checked, "fill"),
-				rep_count(a, c->bytes, "byte"), c->checked == 1 ? "it" : "them");
+				rep_count(a, c->checked, "copy"), c->checked == 1 ? "or" : "and",
+				rep_noun(a, c->checked, "fill"), rep_count(a, c->bytes, "byte"),
+				c->checked == 1 ? "it" : "them");
 }
 
 const char *rep_transfer_unchecked(struct rep_view *v, unsigned why)

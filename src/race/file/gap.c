@@ -240,12 +240,15 @@ static const char *counted(struct race_results *r, enum race_counter_id id, cons
 {
 	const char *noun = race_counters[id].noun;
 	uint64_t n = race_counter_get(r, id);
-	bool ends_in_s = *noun && noun[strlen(noun) - 1] == 's';
+	size_t len = strlen(noun);
+	char last = len ? noun[len - 1] : 0;
+	bool is_copy = n != 1 && last == 'y';
 
-	return base_printf(&r->arena, "%" PRIu64 " %s%s %s", n, noun,
-			   n == 1      ? ""
-			   : ends_in_s ? "es"
-				       : "s",
+	return base_printf(&r->arena, "%" PRIu64 " %.*s%s %s", n, (int)(len - is_copy), noun,
+			   n == 1	 ? ""
+			   : is_copy	 ? "ies"
+			   : last == 's' ? "es"
+					 : "s",
 			   after);
 }
 
@@ -266,11 +269,14 @@ static void find_counters(struct race_results *r)
 		 "whose map is not known or whose box reaches over an edge"},
 		{RACE_COUNTER_watch_lost, RACE_GAP_UNDECIDED,
 		 "whose other side had gone on before it was noted"},
-		{RACE_COUNTER_overflow, RACE_GAP_FORGOTTEN, "lost: the table on the GPU was full"},
+		{RACE_COUNTER_overflow, RACE_GAP_FORGOTTEN,
+		 "lost: the table on the GPU was full, there are more findings than shown"},
 		{RACE_COUNTER_lost_contexts, RACE_GAP_FORGOTTEN, "beyond those that fit"},
 		{RACE_COUNTER_damaged, RACE_GAP_FORGOTTEN, "could not be read"},
-		{RACE_COUNTER_host_lost, RACE_GAP_FORGOTTEN, "of host code lost"},
-		{RACE_COUNTER_host_ranges_lost, RACE_GAP_FORGOTTEN, "not checked in host code"},
+		{RACE_COUNTER_host_lost, RACE_GAP_FORGOTTEN,
+		 "of host code lost: there may be more findings"},
+		{RACE_COUNTER_host_ranges_lost, RACE_GAP_FORGOTTEN,
+		 "not checked in host code: no more at a time fit"},
 		{RACE_COUNTER_dropped, RACE_GAP_FORGOTTEN, "forgotten for want of room"},
 		{RACE_COUNTER_raced_out, RACE_GAP_FORGOTTEN,
 		 "had raced 256 times: their later races are not reported"},
@@ -278,7 +284,7 @@ static void find_counters(struct race_results *r)
 
 	for (size_t i = 0; i < BASE_COUNTOF(rows); i++)
 		if (race_counter_get(r, rows[i].id))
-			gap_set(r, rows[i].why, "", counted(r, rows[i].id, rows[i].text), 1, 0);
+			gap_put(r, rows[i].why, "", counted(r, rows[i].id, rows[i].text), 0, 0);
 }
 
 static void find_stops(struct race_results *r)

@@ -3,7 +3,7 @@
 // was copied is compared on the host or in the kernel, so a dirty value that stayed would show. -DRACY:
 // the tile is filled again while the copy to global memory still reads it.
 // expect: clobbered-read at copy
-// told: 1 x cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 (destination)
+// told: 1 unchecked instruction: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 (destination)
 // also: --copy-window=0
 // also built: --call-free
 

@@ -9,7 +9,7 @@
 // expect 5: clobbered-read at sum
 // never 1: lost-update at send|sum|both
 // never 5: lost-update at send|sum|both
-// told: 1 x cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 (destination)
+// told: 1 unchecked instruction: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 (destination)
 // also: --copy-window=0
 // also built: --call-free
 

@@ -2,8 +2,8 @@
 // also over the tensor's edge; a reduction and a multicast. Each word that was copied is compared, so a
 // dirty value that stayed would show. -DRACY: another warp refills the tile while it is copied out.
 // expect: clobbered-read at copy
-// told: 8 tensor copies (executed): the map is not known
-// told: 1 x cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group (destination)
+// told: 8 tensor copies whose map is not known
+// told: 1 unchecked instruction: cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group (destination)
 // also: --copy-window=0
 // also built: --call-free
 
