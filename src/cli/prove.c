@@ -181,7 +181,7 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 {
 	size_t n = strlen(from), size = 0;
 	bool is_ptx = !strcmp(from, "-") || (n > 4 && !strcmp(from + n - 4, ".ptx"));
-	struct prove_source src = {.path = from, .args = args, .nargs = nargs};
+	struct confirm_source src = {.path = from, .args = args, .nargs = nargs};
 	struct prove_options o = j->o;
 	struct base_sink sink = {0};
 	char *text = NULL;
@@ -199,8 +199,8 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 		rc = prove_text(from, text, size, &o, r, &sink);
 	cli_flush(&sink);
 	if (!rc && option_flag(j->set, OPTION_CONFIRM))
-		prove_confirm(r, text, size, is_ptx ? NULL : &src,
-			      option_text(j->set, OPTION_REPRODUCER));
+		confirm_alarms(r, text, size, is_ptx ? NULL : &src,
+			       option_text(j->set, OPTION_REPRODUCER));
 	if (!rc && !is_ptx && !o.kernel)
 		prove_name_templates(from, r);
 	free(text);
@@ -286,8 +286,8 @@ static int prove_texts(struct job *j, const struct prove_texts *texts, const cha
 		rc = prove_text(from, texts->v[i], size, &j->o, r, &sink);
 		cli_flush(&sink);
 		if (!rc && option_flag(j->set, OPTION_CONFIRM))
-			prove_confirm(r, texts->v[i], size, NULL,
-				      option_text(j->set, OPTION_REPRODUCER));
+			confirm_alarms(r, texts->v[i], size, NULL,
+				       option_text(j->set, OPTION_REPRODUCER));
 		join(j, r);
 	}
 	return rc;

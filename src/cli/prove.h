@@ -5,6 +5,7 @@
 #define COLLIDER_CLI_PROVE_H
 
 #include "base/option.h"
+#include "confirm/confirm.h"
 #include "prove/prove.h"
 
 /* prove_launches.c: reads what collider run --record-launches wrote. texts: gets the PTX that it
@@ -19,36 +20,16 @@ int prove_read_launches(const char *path, struct prove_options *o, struct prove_
  * Returns 0 or an exit code; how the program ends is said, and is no error. */
 int prove_record(char *const *argv, const char *path, struct base_arena *a);
 
-/*
- * prove_confirm.c: runs the launches of a kernel's alarms on the CPU device under the oracle, and
- * fills in what they showed. src: NULL where PTX was given; dir: where reproducers go, or NULL.
- */
-struct prove_source {
-	const char *path;
-	char *const *args; /* options for nvcc */
-	size_t nargs;
-};
-void prove_confirm(struct race_proofs *r, const char *text, size_t size,
-		   const struct prove_source *src, const char *dir);
-
 /* "64", "8,8", "[4,2]" into dimensions, the missing ones 1. False: not numbers. */
 bool prove_read_dims(const char *s, uint32_t *dim);
 /*
  * prove_header.c: what the first lines of a source say, into *o and src->args. Two lines that
  * differ: BASE_EXIT_UNPROVEN, as for other contradictions; what isn't known: BASE_EXIT_INPUT.
  */
-int prove_read_header(struct prove_source *src, struct prove_options *o, struct base_arena *a);
+int prove_read_header(struct confirm_source *src, struct prove_options *o, struct base_arena *a);
 /* The folders that the compiler's options give as a system's. */
-void prove_find_system(const struct prove_source *src, struct prove_options *o,
+void prove_find_system(const struct confirm_source *src, struct prove_options *o,
 		       struct base_arena *a);
-
-/* What each pointer of a launch gets. */
-#define PROVE_ARRAY_BYTES ((size_t)16 << 20)
-
-/* prove_reproducer.c: a program for a confirmed alarm, as a new file. False: not written, said why
- * where the reason is the file. */
-bool prove_reproduce(const struct race_proof *k, const struct race_alarm *a,
-		     const struct prove_source *src, const char *path, struct base_arena *arena);
 
 /*
  * prove_build.c: every .cu file of a compile_commands.json. Calls fn for each with nvcc's options,
@@ -59,8 +40,7 @@ typedef int prove_file_fn(const char *file, char *const *args, size_t nargs, siz
 int prove_each_file(const char *dir, prove_file_fn *fn, void *arg);
 
 /* prove_template.c: a source that includes `source` and uses the instances ("k<float>;..."), in a
- * new
- * file under dir. NULL after saying why not. */
+ * new file under dir. NULL after saying why not. */
 const char *prove_instantiate(const char *source, const char *instances, const char *dir,
 			      struct base_arena *a);
 /* Adds an entry "not analysed" for each __global__ template of the source of which r has no

@@ -28,7 +28,7 @@ static bool is_one_of(const char *word, const char *const *list, size_t n)
 
 struct header {
 	const char *path;
-	struct prove_source *src;
+	struct confirm_source *src;
 	struct prove_options *o;
 	struct base_arena *arena;
 	bool is_given[2];
@@ -112,7 +112,7 @@ static int read_line(struct header *h, char *s)
 	return rc;
 }
 
-int prove_read_header(struct prove_source *src, struct prove_options *o, struct base_arena *a)
+int prove_read_header(struct confirm_source *src, struct prove_options *o, struct base_arena *a)
 {
 	struct header h = {.path = src->path, .src = src, .o = o, .arena = a};
 	char *text;
@@ -141,7 +141,7 @@ int prove_read_header(struct prove_source *src, struct prove_options *o, struct 
 	return rc;
 }
 
-void prove_find_system(const struct prove_source *src, struct prove_options *o,
+void prove_find_system(const struct confirm_source *src, struct prove_options *o,
 		       struct base_arena *a)
 {
 	static const char *const names[] = {"-isystem", "--system-include"};

@@ -1,5 +1,5 @@
 /*
- * prove_reproducer.c - a small program that makes the launch of a confirmed alarm (prove.h).
+ * reproducer.c - a small program that makes the launch of a confirmed alarm (confirm.h).
  *
  * It includes the source, whose own main() gets another name, and fills the parameter block place
  * by place, as the runtime describes it: scalars with the model's values, pointers with arrays that
@@ -8,7 +8,7 @@
  * Misses: kernels in anonymous namespaces, which a pointer's declaration can't name; structures as
  * parameters are zero.
  */
-#include "cli/prove.h"
+#include "confirm/confirm.h"
 #include "cpu/cpu.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *signature(const char *shown, const char **args)
 }
 
 /* The options of nvcc that make of the source the code that was analysed, quoted for a shell. */
-static const char *build_options(struct base_arena *arena, const struct prove_source *src)
+static const char *build_options(struct base_arena *arena, const struct confirm_source *src)
 {
 	struct base_buf b = {0};
 	bool is_optimised = false;
@@ -75,7 +75,7 @@ static void put_launch(struct base_buf *b, const struct race_alarm *a)
 			"static const unsigned factor = %uu; // 0: zeros elsewhere\n"
 			"static const dim3 grid(%u, %u, %u), threads(%u, %u, %u);\n"
 			"static const unsigned shared = %u; // bytes, static and dynamic\n\n",
-			PROVE_ARRAY_BYTES / 4,
+			CONFIRM_ARRAY_BYTES / 4,
 			a->filled == RACE_FILLED_MIXED ? RACE_MIXED_FACTOR : 0, a->nctaid[0],
 			a->nctaid[1], a->nctaid[2], a->ntid[0], a->ntid[1], a->ntid[2],
 			CPU_SHARED_STATIC);
@@ -117,8 +117,8 @@ static const char functions[] =
 	"\tprintf(\"%s\\n\", cudaGetErrorString(cudaDeviceSynchronize()));\n"
 	"\treturn 0;\n}\n}\n\n";
 
-bool prove_reproduce(const struct race_proof *k, const struct race_alarm *a,
-		     const struct prove_source *src, const char *path, struct base_arena *arena)
+bool confirm_reproduce(const struct race_proof *k, const struct race_alarm *a,
+		       const struct confirm_source *src, const char *path, struct base_arena *arena)
 {
 	const char *args = NULL, *name = signature(k->name_shown, &args);
 	struct base_buf b = {0};

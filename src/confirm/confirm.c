@@ -1,5 +1,5 @@
 /*
- * prove_confirm.c - runs the launches of alarms on the CPU device under the oracle (prove.h).
+ * confirm.c - runs the launches of alarms on the CPU device under the oracle (confirm.h).
  *
  * prove doesn't know the CPU device; this file connects the two. Each alarm with a launch of at
  * most MAX_THREADS threads runs in a child process with a time limit: the same PTX, arrays of zeros
@@ -12,7 +12,7 @@
  * Misses: structures as parameters (they are zero); launches that need clusters or cooperation.
  * Costs: a process and a CPU device for each alarm.
  */
-#include "cli/prove.h"
+#include "confirm/confirm.h"
 #include "cpu/cpu.h"
 #include "race/file/pair.h"
 
@@ -25,7 +25,7 @@
 #define MAX_THREADS  4096
 #define MAX_SEEDS    6
 #define SECONDS	     20
-#define ARRAY_BYTES  PROVE_ARRAY_BYTES
+#define ARRAY_BYTES  CONFIRM_ARRAY_BYTES
 #define DEVICE_BYTES ((uint64_t)2 << 30)
 
 enum { SAID_CONFIRMED = 40, SAID_NOT, SAID_NOTHING };
@@ -233,8 +233,8 @@ static void try_contents(struct trial *t, struct race_alarm *a)
 	}
 }
 
-void prove_confirm(struct race_proofs *r, const char *text, size_t size,
-		   const struct prove_source *src, const char *dir)
+void confirm_alarms(struct race_proofs *r, const char *text, size_t size,
+		    const struct confirm_source *src, const char *dir)
 {
 	unsigned n = 0;
 
@@ -251,7 +251,7 @@ void prove_confirm(struct race_proofs *r, const char *text, size_t size,
 			if (a->confirmed != RACE_CONFIRMED || !dir || !src)
 				continue;
 			const char *path = base_printf(&r->arena, "%s/race%u.cu", dir, ++n);
-			if (prove_reproduce(k, a, src, path, &r->arena))
+			if (confirm_reproduce(k, a, src, path, &r->arena))
 				a->reproducer = path;
 		}
 	}
