@@ -217,7 +217,8 @@ static void find_skips(struct race_results *r)
 			break;
 		case RACE_WHY_PROVEN_GLOBAL:
 			why = RACE_GAP_LAUNCHES;
-			what = "proven within a launch only (--prune)";
+			what = "proven within a launch only (--prune): races with other "
+			       "kernels and the host go unseen";
 			break;
 		case RACE_WHY_ORDERS:
 			why = RACE_GAP_OUTSIDE;
