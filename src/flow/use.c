@@ -175,7 +175,12 @@ static bool may_be_masked(const struct ptx_stmt *u, uint32_t reg)
 	}
 	if (ptx_type_class((enum ptx_type)u->form->types[0]) == PTX_CLASS_FLOAT)
 		return false;
-	for (unsigned i = 1; i < u->nops; i++)
+	bool is_sum = u->form->op == PTX_OP_MAD || u->form->op == PTX_OP_MAD24;
+	/* What is added to a product is in the sum; the product's factors may mask each other. */
+	unsigned n = is_sum && u->nops > 3 ? 3 : u->nops;
+	if (is_sum && !mentioned_in(u, 1, n, reg))
+		return false;
+	for (unsigned i = 1; i < n; i++)
 		if (u->ops[i].kind == PTX_OPND_REG && u->ops[i].reg != reg)
 			return true;
 	return false;
