@@ -180,8 +180,8 @@ class Bench:
             (n1, t1), (n2, t2) = long[-2:]
             exponent = math.log(t2 / t1) / math.log(n2 / n1)
         elif len(long) == 1 and len(times) >= 2:
-            # From nothing that could be measured: at most this.
-            exponent = math.log(long[0][1] / SHORTEST) / math.log(10) if times[-2][1] - base <= SHORTEST else None
+            # From the whole time before, or from nothing that could be measured: at most this.
+            exponent = math.log10(times[-1][1] / max(times[-2][1], SHORTEST)) if times[-2][1] - base <= SHORTEST else None
         text = " ".join("%d:%.0f" % (n, 1000 * t) for n, t in times)
         is_good = exponent is None or exponent <= LARGEST
         print("%-34s %-6s %s %s" % (name, "-" if exponent is None else "%.2f" % exponent, "  " if is_good else "!!", text),

@@ -89,6 +89,41 @@ const struct ptx_func *inst_function_of(struct inst_ctx *cx, struct ptx_str name
 	return x ? x->f : NULL;
 }
 
+static int by_called_name(const void *a, const void *b)
+{
+	const struct inst_called_name *x = a, *y = b;
+	int order = compare(x->name, y->name);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+void inst_name_called(struct inst_ctx *cx)
+{
+	for (uint32_t i = 0; i < cx->called.n; i++) {
+		struct inst_called_name x = {cx->called.v[i].f->name, i};
+		base_vec_push(&cx->called_names, x);
+	}
+	if (cx->called_names.n)
+		qsort(cx->called_names.v, cx->called_names.n, sizeof(cx->called_names.v[0]),
+		      by_called_name);
+}
+
+struct inst_called *inst_find_called(const struct inst_ctx *cx, struct ptx_str name)
+{
+	size_t from = 0, to = cx->called_names.n;
+
+	while (from < to) {
+		size_t mid = (from + to) / 2;
+		if (compare(cx->called_names.v[mid].name, name) < 0)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	if (from == cx->called_names.n || !ptx_str_eq(cx->called_names.v[from].name, name))
+		return NULL;
+	return &cx->called.v[cx->called_names.v[from].at];
+}
+
 /* ---- what a function does -------------------------------------------------------------------- */
 
 /* The name of the called function, as the program has it; n is 0 if it is called through a

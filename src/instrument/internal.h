@@ -10,6 +10,7 @@
 #define COLLIDER_INST_INTERNAL_H
 
 #include "flow/flow.h"
+#include "instrument/callee.h"
 #include "instrument/instrument.h"
 #include "race/shuffle/blocks.h"
 #include "race/rules.h"
@@ -106,21 +107,6 @@ struct inst_late {
 };
 #define INST_LATE_DIGITS 18
 
-/* Of a function that is called, with all that it calls (callee.c). */
-struct inst_callee {
-	bool is_quiet;	   /* it synchronises nothing */
-	bool only_returns; /* it always returns, and depends on no other launch */
-};
-
-struct inst_named {
-	const struct ptx_func *f;
-	uint32_t at; /* in the module */
-	bool is_known;
-	struct inst_callee does;
-};
-
-enum inst_answer { INST_UNKNOWN, INST_YES, INST_NO };
-
 struct inst_ctx {
 	struct ptx_module *m;
 	const struct inst_options *opt;
@@ -148,6 +134,7 @@ struct inst_ctx {
 	bool wants_scratch;		    /* hirace: words of shared memory in global memory */
 	struct ptx_templates *called_ts;
 	BASE_VEC(struct inst_called) called;
+	BASE_VEC(struct inst_called_name) called_names; /* called.c, to find them by name */
 	BASE_VEC(const char *)
 	checks; /* ends of names: the functions of check.cu that are called */
 	BASE_VEC(uint64_t) order_names;
@@ -183,15 +170,6 @@ bool inst_is_sound(const struct ptx_module *m);
  * found errors (in the sink). */
 bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f,
 		   struct base_sink *sink);
-
-/* callee.c. A function of the module, NULL: it has none of that name. */
-const struct ptx_func *inst_function_of(struct inst_ctx *cx, struct ptx_str name);
-struct inst_callee inst_callee_of(struct inst_ctx *cx, const struct ptx_stmt *call);
-/* An access with a strength of its own; an instruction that depends on other launches. */
-bool inst_is_strong(const struct ptx_form *fm);
-bool inst_is_of_dependents(const struct ptx_form *fm);
-/* May kernels of this module launch others? Such launches have no numbers of the host's. */
-bool inst_may_launch(struct inst_ctx *cx);
 
 /* event.c: accesses of any strength, and what synchronises, in the order of the text. */
 enum inst_event_kind {

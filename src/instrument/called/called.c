@@ -47,20 +47,12 @@ struct ptx_str inst_name_of(struct ptx_str name)
 	return of ? (struct ptx_str){of, (uint32_t)(name.p + name.n - of)} : name;
 }
 
-static struct inst_called *find(const struct inst_ctx *cx, struct ptx_str name)
-{
-	for (size_t i = 0; i < cx->called.n; i++)
-		if (ptx_str_eq(cx->called.v[i].f->name, name))
-			return &cx->called.v[i];
-	return NULL;
-}
-
 const struct inst_called *inst_called_here(const struct inst_ctx *cx)
 {
-	for (size_t i = 0; i < cx->called.n; i++)
-		if (cx->called.v[i].variant == cx->f)
-			return &cx->called.v[i];
-	return NULL;
+	const struct inst_called *c =
+		cx->f ? inst_find_called(cx, inst_name_of(cx->f->name)) : NULL;
+
+	return c && c->variant == cx->f ? c : NULL;
 }
 
 struct ptx_func *inst_original(const struct inst_ctx *cx)
@@ -72,10 +64,9 @@ struct ptx_func *inst_original(const struct inst_ctx *cx)
 
 static const struct inst_called *of_function(const struct inst_ctx *cx, const struct ptx_func *f)
 {
-	for (size_t i = 0; i < cx->called.n; i++)
-		if (cx->called.v[i].f == f && cx->called.v[i].variant != f)
-			return &cx->called.v[i];
-	return NULL;
+	const struct inst_called *c = inst_find_called(cx, f->name);
+
+	return c && c->f == f && c->variant != f ? c : NULL;
 }
 
 bool inst_has_variant(const struct inst_ctx *cx, const struct ptx_func *f)
@@ -110,7 +101,7 @@ static struct ptx_opnd *callee_of(const struct ptx_stmt *s)
 static struct inst_called *direct(const struct inst_ctx *cx, const struct ptx_stmt *s)
 {
 	const struct ptx_opnd *to = is_call(s) && s->pred == PTX_NO_REG ? callee_of(s) : NULL;
-	struct inst_called *c = to ? find(cx, inst_name_of(to->text)) : NULL;
+	struct inst_called *c = to ? inst_find_called(cx, inst_name_of(to->text)) : NULL;
 
 	return c && !c->f->is_entry ? c : NULL;
 }
@@ -171,7 +162,7 @@ static bool calls_any(const struct inst_ctx *cx, const struct ptx_func *f)
 
 static void open_name(const struct inst_ctx *cx, struct ptx_str name)
 {
-	struct inst_called *c = find(cx, name);
+	struct inst_called *c = inst_find_called(cx, name);
 
 	if (c)
 		c->is_open = true;
@@ -593,6 +584,7 @@ static void find_functions(struct inst_ctx *cx)
 		c.is_lost = !it->func->is_entry && is_odd(it->func);
 		base_vec_push(&cx->called, c);
 	}
+	inst_name_called(cx);
 }
 
 bool inst_begin_called(struct inst_ctx *cx)
@@ -624,6 +616,7 @@ bool inst_begin_called(struct inst_ctx *cx)
 void inst_end_called(struct inst_ctx *cx)
 {
 	base_vec_free(&cx->called);
+	base_vec_free(&cx->called_names);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */

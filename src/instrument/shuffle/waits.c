@@ -13,14 +13,14 @@
  *
  * Loops are the natural loops of all backward edges; what waits by recursion, or by a weak load
  * alone (a race), is missed. Costs: linear in the loop's blocks for each loop, and once more for
- * each of its branches that the value has to do with; where that is more than STEPS for each block
- * of the function, all further loops count as waiting.
+ * each of its branches that the value has to do with; where that is more than STEPS and 64 for each
+ * block of the function, all further loops count as waiting.
  */
 #include "instrument/internal.h"
 
 #include <string.h>
 
-#define STEPS 256u
+#define STEPS (1u << 20)
 
 struct loop_walk {
 	struct inst_ctx *cx;
@@ -289,7 +289,7 @@ static void add_poll(struct inst_ctx *cx, struct ptx_stmt *at)
 bool inst_find_waits(struct inst_ctx *cx)
 {
 	const struct flow *fl = cx->fl;
-	struct loop_walk w = {.cx = cx, .left = (uint64_t)STEPS * (fl->nblocks + STEPS)};
+	struct loop_walk w = {.cx = cx, .left = STEPS + 64ull * fl->nblocks};
 	uint32_t *stack = BASE_NEWN(&cx->scratch, uint32_t, fl->nblocks);
 
 	cx->polls.n = 0;
