@@ -1,11 +1,13 @@
 /*
  * learn.c - writes the list of the driver's functions, at build time.
  *
- *     forward_learn libcuda.so exports.inc exports.map
+ *     forward_learn libcuda.so|cuda.h exports.inc exports.map
  *
  * The toolkit's stub of the driver's library has the names of all functions that programs can be
- * linked with. A driver may have others; for them there are spare entries, whose names `collider
- * run` fills in (complete.c).
+ * linked with. Toolkits that pip installs have no stub: their header has nearly the same names, in
+ * prototypes and in macros that choose a version. A driver may have others; for them there are
+ * spare entries, whose names `collider run` fills in; names that it lacks are hidden then
+ * (complete.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,6 +67,84 @@ static bool read_names(Elf *elf, struct names *names)
 	return false;
 }
 
+/* ---- a header ----------------------------------------------------------------------------- */
+
+static bool is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z');
+}
+
+static void add_name(struct names *names, const char *word, size_t n, const char *end)
+{
+	char *name = malloc(n + strlen(end) + 1);
+
+	if (!name)
+		exit(71);
+	memcpy(name, word, n);
+	strcpy(name + n, end);
+	for (size_t i = 0; i < names->n; i++)
+		if (!strcmp(names->v[i], name)) {
+			free(name);
+			return;
+		}
+	names->v[names->n++] = name;
+}
+
+/* Is the word one of cuda.h's functions: what a prototype declares, or a version of one? */
+static bool is_declared(const char *word, size_t n, char next)
+{
+	bool is_version = n > 3 && word[n - 3] == '_' && word[n - 2] == 'v' && word[n - 1] >= '0' &&
+			  word[n - 1] <= '9';
+
+	return n > 3 && !strncmp(word, "cu", 2) && word[2] >= 'A' && word[2] <= 'Z' &&
+	       (next == '(' || is_version);
+}
+
+/* `#define cuMemcpy __CUDA_API_PTDS(cuMemcpy)`: the functions for per-thread default streams. */
+static bool read_header(const char *text, size_t size, struct names *names)
+{
+	static const char *const macros[][2] = {{"__CUDA_API_PTDS(", "_ptds"},
+						{"__CUDA_API_PTSZ(", "_ptsz"}};
+
+	names->v = calloc(size / 4 + 1, sizeof(*names->v));
+	for (size_t i = 0; names->v && i < size; i++) {
+		size_t n = 0;
+		while (i + n < size && is_word(text[i + n]))
+			n++;
+		for (unsigned k = 0; k < 2 && n; k++) {
+			size_t m = strlen(macros[k][0]), w = 0;
+			if (i + m > size || memcmp(text + i, macros[k][0], m))
+				continue;
+			while (i + m + w < size && is_word(text[i + m + w]))
+				w++;
+			if (w > 3 && !strncmp(text + i + m, "cu", 2)) {
+				add_name(names, text + i + m, w, macros[k][1]);
+				add_name(names, text + i + m, w, "");
+			}
+		}
+		if (n && is_declared(text + i, n, i + n < size ? text[i + n] : 0))
+			add_name(names, text + i, n, "");
+		i += n;
+	}
+	if (names->v)
+		qsort(names->v, names->n, sizeof(*names->v), by_name);
+	return names->n > 100;
+}
+
+static bool read_text(int fd, struct names *names)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char *text = size > 0 ? malloc((size_t)size) : NULL;
+	bool is_read = text && pread(fd, text, (size_t)size, 0) == size &&
+		       read_header(text, (size_t)size, names);
+
+	free(text);
+	return is_read;
+}
+
+/* ---- the lists ---------------------------------------------------------------------------- */
+
 static int write_list(const char *path, const struct names *names)
 {
 	FILE *out = fopen(path, "w");
@@ -98,13 +178,14 @@ int main(int argc, char **argv)
 	struct names names = {0};
 
 	if (argc != 4) {
-		fprintf(stderr, "usage: forward_learn libcuda.so exports.inc exports.map\n");
+		fprintf(stderr, "usage: forward_learn libcuda.so|cuda.h exports.inc exports.map\n");
 		return 64;
 	}
 	elf_version(EV_CURRENT);
 	int fd = open(argv[1], O_RDONLY);
 	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-	if (!elf || !read_names(elf, &names)) {
+	bool is_elf = elf && elf_kind(elf) == ELF_K_ELF;
+	if (fd < 0 || !(is_elf ? read_names(elf, &names) : read_text(fd, &names))) {
 		fprintf(stderr, "%s: %s\n", argv[1],
 			fd < 0 ? strerror(errno) : "no list of functions");
 		return 66;
