@@ -23,6 +23,7 @@
 struct names {
 	const char **v;
 	size_t n;
+	char *kept; /* what they point into, if that isn't the library */
 };
 
 static int by_name(const void *a, const void *b)
@@ -75,20 +76,16 @@ static bool is_word(char c)
 	       (c >= 'a' && c <= 'z');
 }
 
-static void add_name(struct names *names, const char *word, size_t n, const char *end)
+/* `at`: the room behind the last name, which is moved on. */
+static void add_name(struct names *names, char **at, const char *word, size_t n, const char *end)
 {
-	char *name = malloc(n + strlen(end) + 1);
-
-	if (!name)
-		exit(71);
-	memcpy(name, word, n);
-	strcpy(name + n, end);
+	memcpy(*at, word, n);
+	strcpy(*at + n, end);
 	for (size_t i = 0; i < names->n; i++)
-		if (!strcmp(names->v[i], name)) {
-			free(name);
+		if (!strcmp(names->v[i], *at))
 			return;
-		}
-	names->v[names->n++] = name;
+	names->v[names->n++] = *at;
+	*at += n + strlen(end) + 1;
 }
 
 /* Is the word one of cuda.h's functions: what a prototype declares, or a version of one? */
@@ -107,8 +104,10 @@ static bool read_header(const char *text, size_t size, struct names *names)
 	static const char *const macros[][2] = {{"__CUDA_API_PTDS(", "_ptds"},
 						{"__CUDA_API_PTSZ(", "_ptsz"}};
 
-	names->v = calloc(size / 4 + 1, sizeof(*names->v));
-	for (size_t i = 0; names->v && i < size; i++) {
+	/* A word of four letters gives two names, one of them five letters longer. */
+	char *at = names->kept = malloc(4 * size + 64);
+	names->v = calloc(size + 1, sizeof(*names->v));
+	for (size_t i = 0; at && names->v && i < size; i++) {
 		size_t n = 0;
 		while (i + n < size && is_word(text[i + n]))
 			n++;
@@ -119,12 +118,12 @@ static bool read_header(const char *text, size_t size, struct names *names)
 			while (i + m + w < size && is_word(text[i + m + w]))
 				w++;
 			if (w > 3 && !strncmp(text + i + m, "cu", 2)) {
-				add_name(names, text + i + m, w, macros[k][1]);
-				add_name(names, text + i + m, w, "");
+				add_name(names, &at, text + i + m, w, macros[k][1]);
+				add_name(names, &at, text + i + m, w, "");
 			}
 		}
 		if (n && is_declared(text + i, n, i + n < size ? text[i + n] : 0))
-			add_name(names, text + i, n, "");
+			add_name(names, &at, text + i, n, "");
 		i += n;
 	}
 	if (names->v)
@@ -196,6 +195,7 @@ int main(int argc, char **argv)
 	if (err)
 		fprintf(stderr, "%s, %s: %s\n", argv[2], argv[3], strerror(err));
 	free(names.v);
+	free(names.kept);
 	elf_end(elf);
 	close(fd);
 	return err ? 74 : 0;
