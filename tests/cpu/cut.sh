@@ -39,8 +39,11 @@ done
 
 "$nvcc" -std=c++17 -gencode arch=compute_90,code=compute_90 -lineinfo -cudart shared -o rest \
 	"${source%/*}/rest.cu" || exit 2
+# Each order of blocks; the first of them with the weak model, too.
 for skip in 0 1 2 3; do
-	for model in sc weak; do
+	models=sc
+	[ $skip -ne 0 ] || models="sc weak"
+	for model in $models; do
 		"$collider" run --device=cpu --budget=1ms --launch-skip=$skip --memory-model=$model \
 			-- ./rest >out 2>report || fail "rest, launch $skip, $model: exit code $?"
 		grep -q done out || fail "rest, launch $skip, $model: $(cat out)"
