@@ -149,7 +149,7 @@ static void check_mem_data(struct check *c, const struct ptx_opnd *o)
 
 static void check_label(struct check *c, const struct ptx_opnd *o)
 {
-	if (o->kind != PTX_OPND_SYM || !o->label)
+	if (o->kind != PTX_OPND_SYM || !(o->flags & PTX_OPND_LABEL) || !o->label)
 		PROBLEM(c, "found '%.*s', expected a label", STR(o->text));
 	else if (!o->label->at)
 		PROBLEM(c, "label '%.*s' is not defined", STR(o->label->name));
@@ -384,7 +384,8 @@ static void check_func(struct check *c)
 		else if (s->kind == PTX_STMT_LABEL && (!s->label || s->label->at != s))
 			PROBLEM(c, "a label statement is not where its label says");
 		for (unsigned i = 0; s->kind == PTX_STMT_TARGETS && i < s->ntargets; i++)
-			if (s->targets[i].kind == PTX_OPND_SYM && s->targets[i].label &&
+			if (s->targets[i].kind == PTX_OPND_SYM &&
+			    s->targets[i].flags & PTX_OPND_LABEL && s->targets[i].label &&
 			    !s->targets[i].label->at)
 				PROBLEM(c, "label '%.*s' is not defined", STR(s->targets[i].text));
 	}

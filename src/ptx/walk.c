@@ -109,7 +109,9 @@ struct ptx_label *ptx_target(const struct ptx_stmt *s)
 {
 	if (s->kind != PTX_STMT_INST || s->form->op != PTX_OP_BRA || !s->nops)
 		return NULL;
-	return s->ops[0].kind == PTX_OPND_SYM ? s->ops[0].label : NULL;
+	/* A variable of that name is none. */
+	return s->ops[0].kind == PTX_OPND_SYM && s->ops[0].flags & PTX_OPND_LABEL ? s->ops[0].label
+										  : NULL;
 }
 
 static bool has_line(const struct ptx_stmt *s)

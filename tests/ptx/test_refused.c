@@ -64,6 +64,8 @@ static const struct {
 	{"atom.global.add.u32 %r1, [%d1], %r2;", false},
 	{"atom.global.add.u32 %r1, %d1, %r2;", true},
 	{"bra %r1;", true},
+	{"bra s;", true}, /* a parameter */
+	{"bra over;\nover: add.u32 %r1, %r1, 1;", false},
 	{"ld.param.u32 %r1, [s+10];", false}, /* a kernel's parameters are memory */
 	{"ld.param.u32 %r1, [s+-4];", false},
 	{"{ .param .b32 q; st.param.b64 [q], %d1; }", false},
