@@ -317,7 +317,7 @@ static struct bar *new_bar(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 
 static enum cpu_bound bind_arrive(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
-	bool has_state = s->ops[0].kind != PTX_OPND_ADDR;
+	bool has_state = s->nops && s->ops[0].kind != PTX_OPND_ADDR;
 	unsigned at = has_state ? 1 : 0;
 
 	if (s->nops <= at)

@@ -112,7 +112,7 @@ const char *cpu_frag_bind(struct cpu_dec *d, struct cpu_frag *f, const struct pt
 	enum cpu_frag_use use = kind->use;
 	struct cpu_shape s = in_elements(kind->shape, kind->type);
 
-	if (!bits || (use >= CPU_FRAG_C && bits < 16))
+	if (!bits || bits > reg_bits || (use >= CPU_FRAG_C && bits < 16))
 		return "an element type without fragments";
 	f->type = (uint8_t)kind->type;
 	f->bits = (uint8_t)bits;

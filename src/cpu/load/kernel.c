@@ -177,10 +177,12 @@ static void make_ready(struct load_func *lf, void *arg)
 	(void)arg;
 	if (lf->is_ready || lf->why) /* a call of one that can't run is a fault */
 		return;
-	if (!lf->f.layout && lf->f.ptx->is_entry)
+	if (!lf->f.layout && lf->f.ptx->is_entry) {
 		lay_out_kernel(mod, lf);
-	else if (!lf->f.layout)
+	} else if (!lf->f.layout) {
+		need_device_layout(mod); /* the kernel itself may have been refused */
 		lf->f.layout = &mod->device_layout;
+	}
 	cpu_decode(&lf->f, &mod->arena, NULL);
 	lf->is_ready = true;
 }
