@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "cudart/api/api.h"
 #include "cudart/state/link.h"
 
 #define REGISTERS 65536u /* of a multiprocessor, and a block */

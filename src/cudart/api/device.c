@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cudart/api/api.h"
 #include "cudart/state/internal.h"
 
 #define DEVICE_NAME "Collider CPU device"

@@ -13,6 +13,7 @@
 #include <cuda.h>
 #pragma GCC visibility pop
 
+#include "cudart/api/api.h"
 #include "cudart/state/link.h"
 #include "race/file/maps.h"
 

@@ -2,6 +2,7 @@
  * misc.c - entry points without a place elsewhere: profiler marks, channel
  * descriptions.
  */
+#include "cudart/api/api.h"
 #include "cudart/state/internal.h"
 
 /* There is nothing to profile: the machine's clock is not a GPU's. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudart/api/api.h"
 #include "cudart/state/copy.h"
 #include "cudart/graph/graph.h"
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudart/api/api.h"
 #include "cudart/graph/graph.h"
 #include "cudart/state/link.h"
 

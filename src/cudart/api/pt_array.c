@@ -2,6 +2,7 @@
  * pt_array.c - entry points that copy to, from and between CUDA arrays; compiled twice
  * (internal.h).
  */
+#include "cudart/api/api.h"
 #include "cudart/state/array.h"
 
 static struct rt_call sync_call(void)

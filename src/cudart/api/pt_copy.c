@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "cudart/api/api.h"
 #include "cudart/state/copy.h"
 
 /* The bodies: make the work, submit it on the stream (synchronous calls: the default one). */
@@ -20,13 +21,13 @@ static struct rt_call async_call(cudaStream_t s)
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
 {
-	return rt_copy(dst, src, count, kind, NULL, RT_PER_THREAD, false);
+	RT_RETURN(rt_copy(dst, src, count, kind, NULL, RT_PER_THREAD, false));
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
 			    cudaStream_t stream)
 {
-	return rt_copy(dst, src, count, kind, stream, RT_PER_THREAD, true);
+	RT_RETURN(rt_copy(dst, src, count, kind, stream, RT_PER_THREAD, true));
 }
 
 static cudaError_t copy_2d(struct rt_rows dst, struct rt_rows src, size_t width, size_t height,
@@ -125,7 +126,7 @@ cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs, con
 	for (size_t i = 0; i < count && e == cudaSuccess; i++)
 		e = rt_copy(dsts[i], srcs[i], sizes[i], cudaMemcpyDefault, stream, RT_PER_THREAD,
 			    true);
-	return e;
+	return rt_fail(e);
 }
 
 /* ---- fills ---------------------------------------------------------------------------- */

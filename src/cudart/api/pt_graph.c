@@ -2,12 +2,13 @@
  * pt_graph.c - entry points of stream capture and graph launches that know a
  * default stream of each thread; compiled twice (internal.h).
  */
+#include "cudart/api/api.h"
 #include "cudart/state/capture.h"
 #include "cudart/graph/graph.h"
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
-	return rt_capture_begin(stream, RT_PER_THREAD, NULL, NULL, 0, mode);
+	RT_RETURN(rt_capture_begin(stream, RT_PER_THREAD, NULL, NULL, 0, mode));
 }
 
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
@@ -20,13 +21,13 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
 		RT_ENTER();
 		return rt_fail(cudaErrorInvalidValue);
 	}
-	return rt_capture_begin(stream, RT_PER_THREAD, (struct rt_graph *)graph, dependencies,
-				numDependencies, mode);
+	RT_RETURN(rt_capture_begin(stream, RT_PER_THREAD, (struct rt_graph *)graph, dependencies,
+				   numDependencies, mode));
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
 {
-	return rt_capture_end(stream, RT_PER_THREAD, pGraph);
+	RT_RETURN(rt_capture_end(stream, RT_PER_THREAD, pGraph));
 }
 
 static enum cudaStreamCaptureStatus status(const struct rt_stream *s)
@@ -98,7 +99,7 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNo
 						size_t numDependencies, unsigned int flags)
 {
 	(void)dependencyData;
-	return rt_capture_update(stream, RT_PER_THREAD, dependencies, numDependencies, flags);
+	RT_RETURN(rt_capture_update(stream, RT_PER_THREAD, dependencies, numDependencies, flags));
 }
 
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
@@ -127,5 +128,5 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream)
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream)
 {
-	return rt_exec_launch(graphExec, stream, RT_PER_THREAD);
+	RT_RETURN(rt_exec_launch(graphExec, stream, RT_PER_THREAD));
 }

@@ -2,11 +2,12 @@
  * pt_memory.c - stream-ordered entry points of memory; compiled twice
  * (internal.h).
  */
+#include "cudart/api/api.h"
 #include "cudart/state/memory.h"
 
 cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
-	return rt_pool_alloc(devPtr, size, NULL, hStream, RT_PER_THREAD);
+	RT_RETURN(rt_pool_alloc(devPtr, size, NULL, hStream, RT_PER_THREAD));
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool,
@@ -16,12 +17,12 @@ cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPo
 		RT_ENTER();
 		return rt_fail(cudaErrorInvalidValue);
 	}
-	return rt_pool_alloc(ptr, size, memPool, stream, RT_PER_THREAD);
+	RT_RETURN(rt_pool_alloc(ptr, size, memPool, stream, RT_PER_THREAD));
 }
 
 cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
 {
-	return rt_pool_free(devPtr, hStream, RT_PER_THREAD);
+	RT_RETURN(rt_pool_free(devPtr, hStream, RT_PER_THREAD));
 }
 
 cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,

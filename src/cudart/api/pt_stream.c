@@ -4,94 +4,37 @@
  */
 #include <stdlib.h>
 
+#include "cudart/api/api.h"
 #include "cudart/state/capture.h"
 #include "cudart/state/internal.h"
 
 /* ---- waiting ------------------------------------------------------------------ */
 
-/* References to all operations that must end before the stream counts as empty. The legacy stream
- * represents all blocking ones. */
-static cudaError_t take(cudaStream_t stream, struct rt_ops *ops, unsigned *device)
-{
-	cudaError_t e = cudaSuccess;
-
-	rt_lock();
-	struct rt_stream *s = rt_stream_find(stream, RT_PER_THREAD);
-	if (!s) {
-		e = cudaErrorInvalidResourceHandle;
-	} else if (s->capture) {
-		rt_capture_spoil(s->capture);
-		e = cudaErrorStreamCaptureUnsupported;
-	} else if (s->is_legacy) {
-		e = rt_capture_check_legacy(s->device);
-	}
-	if (e == cudaSuccess) {
-		rt_stream_deps(s, ops);
-		if (!s->is_legacy)
-			ops->n = s->last != NULL; /* its own work has joined the legacy one's */
-		for (size_t i = 0; i < ops->n; i++)
-			cpu_op_get(ops->v[i]);
-		*device = s->device;
-	}
-	rt_unlock();
-	return e;
-}
-
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-	struct rt_ops ops = {0};
-	unsigned device;
-
-	RT_ENTER();
-	cudaError_t e = take(stream, &ops, &device);
-	if (e == cudaSuccess) {
-		for (size_t i = 0; i < ops.n; i++) {
-			cpu_op_wait(ops.v[i]);
-			cpu_op_put(ops.v[i]);
-		}
-		rt_collider_synced(device);
-		e = rt_device_error(device);
-	}
-	base_vec_free(&ops);
-	return rt_fail(e);
+	RT_RETURN(rt_stream_synchronize(stream, RT_PER_THREAD));
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-	struct rt_ops ops = {0};
-	bool is_done = true;
-	unsigned device;
-
-	RT_ENTER();
-	cudaError_t e = take(stream, &ops, &device);
-	if (e == cudaSuccess) {
-		for (size_t i = 0; i < ops.n; i++) {
-			is_done = is_done && cpu_op_query(ops.v[i]);
-			cpu_op_put(ops.v[i]);
-		}
-		e = rt_device_error(device);
-		if (e == cudaSuccess && !is_done)
-			e = cudaErrorNotReady;
-	}
-	base_vec_free(&ops);
-	return rt_fail(e);
+	RT_RETURN(rt_stream_query(stream, RT_PER_THREAD));
 }
 
 /* ---- events ---------------------------------------------------------------------- */
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-	return rt_event_record(event, stream, RT_PER_THREAD, cudaEventRecordDefault);
+	RT_RETURN(rt_event_record(event, stream, RT_PER_THREAD, cudaEventRecordDefault));
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
 {
-	return rt_event_record(event, stream, RT_PER_THREAD, flags);
+	RT_RETURN(rt_event_record(event, stream, RT_PER_THREAD, flags));
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
-	return rt_event_wait(stream, RT_PER_THREAD, event, flags);
+	RT_RETURN(rt_event_wait(stream, RT_PER_THREAD, event, flags));
 }
 
 /* ---- host functions ----------------------------------------------------------------- */

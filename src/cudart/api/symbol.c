@@ -4,6 +4,7 @@
  * A copy to or from a symbol is a plain copy to its address after a check of
  * the range; streams, captures and waiting are handled by copy.c.
  */
+#include "cudart/api/api.h"
 #include "cudart/state/copy.h"
 #include "cudart/state/link.h"
 

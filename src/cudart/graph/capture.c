@@ -235,9 +235,8 @@ cudaError_t rt_capture_begin(cudaStream_t stream, bool is_per_thread, struct rt_
 {
 	cudaError_t e;
 
-	RT_ENTER();
 	if ((unsigned)mode > cudaStreamCaptureModeRelaxed || (ndeps && !deps))
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	if (!s)
@@ -247,7 +246,7 @@ cudaError_t rt_capture_begin(cudaStream_t stream, bool is_per_thread, struct rt_
 	else
 		e = begin(s, graph, deps, ndeps, mode);
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */
@@ -340,15 +339,14 @@ cudaError_t rt_capture_end(cudaStream_t stream, bool is_per_thread, cudaGraph_t 
 	struct rt_graph *g = NULL;
 	cudaError_t e;
 
-	RT_ENTER();
 	if (!out)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	e = s ? end(s, &g) : cudaErrorInvalidResourceHandle;
 	rt_unlock();
 	*out = (cudaGraph_t)g;
-	return rt_fail(e);
+	return e;
 }
 
 cudaError_t rt_capture_update(cudaStream_t stream, bool is_per_thread, cudaGraphNode_t *deps,
@@ -356,9 +354,8 @@ cudaError_t rt_capture_update(cudaStream_t stream, bool is_per_thread, cudaGraph
 {
 	cudaError_t e;
 
-	RT_ENTER();
 	if (flags > cudaStreamSetCaptureDependencies || (ndeps && !deps))
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	if (!s) {
@@ -371,18 +368,17 @@ cudaError_t rt_capture_update(cudaStream_t stream, bool is_per_thread, cudaGraph
 		e = set_front(s, deps, ndeps);
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
-cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+cudaError_t rt_thread_exchange_stream_capture_mode(enum cudaStreamCaptureMode *mode)
 {
 	struct rt_thread *t = rt_thread();
 
-	RT_ENTER();
 	if (!mode || (unsigned)*mode > cudaStreamCaptureModeRelaxed)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	enum cudaStreamCaptureMode old = t->mode;
 	t->mode = *mode;
 	*mode = old;

@@ -44,16 +44,15 @@ cudaError_t rt_exec_new(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long l
 					 cudaGraphInstantiateFlagUseNodePriority;
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	if (!out)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (flags & cudaGraphInstantiateFlagDeviceLaunch)
-		return rt_fail(rt_refuse_use("cudaGraphInstantiate", "device launch"));
+		return rt_refuse_use("cudaGraphInstantiate", "device launch");
 	if (flags & ~known)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	struct rt_exec *x = calloc(1, sizeof(*x));
 	if (!x)
-		return rt_fail(cudaErrorMemoryAllocation);
+		return cudaErrorMemoryAllocation;
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(graph);
 	if (g) {
@@ -71,24 +70,11 @@ cudaError_t rt_exec_new(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long l
 		*out = (cudaGraphExec_t)x;
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
-				 unsigned long long flags)
+cudaError_t rt_graph_exec_destroy(cudaGraphExec_t graphExec)
 {
-	return rt_exec_new(pGraphExec, graph, flags);
-}
-
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
-					  unsigned long long flags)
-{
-	return rt_exec_new(pGraphExec, graph, flags);
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
-{
-	RT_ENTER();
 	rt_lock();
 	struct rt_exec *x = rt_exec_find(graphExec);
 	if (x) {
@@ -101,18 +87,17 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
 	rt_unlock();
 	rt_user_objects_sweep();
 	rt_graph_memory_sweep();
-	return rt_fail(x ? cudaSuccess : cudaErrorInvalidValue);
+	return x ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags)
+cudaError_t rt_graph_exec_get_flags(cudaGraphExec_t graphExec, unsigned long long *flags)
 {
-	RT_ENTER();
 	rt_lock();
 	const struct rt_exec *x = rt_exec_find(graphExec);
 	if (x && flags)
 		*flags = x->flags;
 	rt_unlock();
-	return rt_fail(x && flags ? cudaSuccess : cudaErrorInvalidValue);
+	return x && flags ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /* ---- launching ---------------------------------------------------------------------------- */
@@ -226,7 +211,6 @@ cudaError_t rt_exec_launch(cudaGraphExec_t exec, cudaStream_t stream, bool is_pe
 {
 	cudaError_t e;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	struct rt_exec *x = rt_exec_find(exec);
@@ -237,7 +221,7 @@ cudaError_t rt_exec_launch(cudaGraphExec_t exec, cudaStream_t stream, bool is_pe
 	else
 		e = s->capture ? rt_capture_refuse(s->capture) : launch(s, x);
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
 /* ---- updating ------------------------------------------------------------------------------- */
@@ -281,13 +265,12 @@ static void take_payloads(struct rt_graph *a, struct rt_graph *b)
 	}
 }
 
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
-				cudaGraphExecUpdateResultInfo *resultInfo)
+cudaError_t rt_graph_exec_update(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
+				 cudaGraphExecUpdateResultInfo *resultInfo)
 {
 	enum cudaGraphExecUpdateResult why = cudaGraphExecUpdateError;
 	uint64_t bad = 0;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_exec *x = rt_exec_find(hGraphExec);
 	struct rt_graph *g = rt_graph_find(hGraph);
@@ -314,9 +297,8 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
 	}
 	rt_unlock();
 	if (!x || !g)
-		return rt_fail(cudaErrorInvalidValue);
-	return rt_fail(why == cudaGraphExecUpdateSuccess ? cudaSuccess
-							 : cudaErrorGraphExecUpdateFailure);
+		return cudaErrorInvalidValue;
+	return why == cudaGraphExecUpdateSuccess ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
 }
 
 /* The node of the executable graph for one of the graph it was made from. Lock held. */
@@ -328,10 +310,9 @@ static struct rt_node *find(cudaGraphExec_t exec, cudaGraphNode_t node)
 	return x && n ? rt_exec_node(x, n) : NULL;
 }
 
-cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
-				    unsigned int isEnabled)
+cudaError_t rt_graph_node_set_enabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+				      unsigned int isEnabled)
 {
-	RT_ENTER();
 	rt_lock();
 	struct rt_node *n = find(hGraphExec, hNode);
 	bool is_good = n && (n->what.type == cudaGraphNodeTypeKernel ||
@@ -340,17 +321,16 @@ cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t 
 	if (is_good)
 		n->is_disabled = !isEnabled;
 	rt_unlock();
-	return rt_fail(is_good ? cudaSuccess : cudaErrorInvalidValue);
+	return is_good ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
-				    unsigned int *isEnabled)
+cudaError_t rt_graph_node_get_enabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+				      unsigned int *isEnabled)
 {
-	RT_ENTER();
 	rt_lock();
 	const struct rt_node *n = find(hGraphExec, hNode);
 	if (n && isEnabled)
 		*isEnabled = !n->is_disabled;
 	rt_unlock();
-	return rt_fail(n && isEnabled ? cudaSuccess : cudaErrorInvalidValue);
+	return n && isEnabled ? cudaSuccess : cudaErrorInvalidValue;
 }

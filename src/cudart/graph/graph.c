@@ -181,22 +181,20 @@ bool rt_graph_sort(struct rt_graph *g)
 
 /* ---- public: graphs ------------------------------------------------------------------------ */
 
-cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
+cudaError_t rt_graph_create(cudaGraph_t *pGraph, unsigned int flags)
 {
-	RT_ENTER();
 	if (!pGraph || flags)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	*pGraph = (cudaGraph_t)rt_graph_new();
 	rt_unlock();
 	return cudaSuccess;
 }
 
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+cudaError_t rt_graph_destroy(cudaGraph_t graph)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_graph *g = rt_graph_find(graph);
 	if (!g || g->is_child)
@@ -206,14 +204,13 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 	rt_unlock();
 	rt_user_objects_sweep();
 	rt_graph_memory_sweep();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
+cudaError_t rt_graph_copy(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(originalGraph);
 	if (!g || !pGraphClone)
@@ -221,15 +218,14 @@ cudaError_t cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
 	else
 		*pGraphClone = (cudaGraph_t)rt_graph_clone(g);
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
-				     cudaGraph_t clonedGraph)
+cudaError_t rt_graph_node_find_in_clone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
+					cudaGraph_t clonedGraph)
 {
 	cudaError_t e = cudaErrorInvalidValue;
 
-	RT_ENTER();
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(clonedGraph);
 	const struct rt_node *n = rt_node_find(originalNode);
@@ -240,12 +236,11 @@ cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t ori
 		}
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node)
+cudaError_t rt_graph_destroy_node(cudaGraphNode_t node)
 {
-	RT_ENTER();
 	rt_lock();
 	struct rt_node *n = rt_node_find(node);
 	struct rt_graph *g = n ? n->graph : NULL;
@@ -265,7 +260,7 @@ cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node)
 		node_free(n);
 	}
 	rt_unlock();
-	return rt_fail(n ? cudaSuccess : cudaErrorInvalidValue);
+	return n ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /* ---- public: edges -------------------------------------------------------------------------- */
@@ -315,28 +310,26 @@ static cudaError_t change_edges(cudaGraph_t graph, const cudaGraphNode_t *from,
 	return cudaSuccess;
 }
 
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-				     const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData,
-				     size_t numDependencies)
+cudaError_t rt_graph_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+				      const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData,
+				      size_t numDependencies)
 {
-	RT_ENTER();
 	(void)edgeData;
 	rt_lock();
 	cudaError_t e = change_edges(graph, from, to, numDependencies, true);
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-					const cudaGraphNode_t *to,
-					const cudaGraphEdgeData *edgeData, size_t numDependencies)
+cudaError_t rt_graph_remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+					 const cudaGraphNode_t *to,
+					 const cudaGraphEdgeData *edgeData, size_t numDependencies)
 {
-	RT_ENTER();
 	(void)edgeData;
 	rt_lock();
 	cudaError_t e = change_edges(graph, from, to, numDependencies, false);
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
 /* ---- public: lists --------------------------------------------------------------------------- */
@@ -379,9 +372,8 @@ static struct list list_begin(cudaGraphNode_t *out, const size_t *n)
 	return (struct list){.out = out, .cap = out ? *n : 0};
 }
 
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes)
+cudaError_t rt_graph_get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes)
 {
-	RT_ENTER();
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(graph);
 	if (g && numNodes) {
@@ -391,13 +383,12 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t 
 		list_end(&l, numNodes);
 	}
 	rt_unlock();
-	return rt_fail(g && numNodes ? cudaSuccess : cudaErrorInvalidValue);
+	return g && numNodes ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
-				  size_t *pNumRootNodes)
+cudaError_t rt_graph_get_root_nodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
+				    size_t *pNumRootNodes)
 {
-	RT_ENTER();
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(graph);
 	if (g && pNumRootNodes) {
@@ -409,13 +400,12 @@ cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes
 		list_end(&l, pNumRootNodes);
 	}
 	rt_unlock();
-	return rt_fail(g && pNumRootNodes ? cudaSuccess : cudaErrorInvalidValue);
+	return g && pNumRootNodes ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-			      cudaGraphEdgeData *edgeData, size_t *numEdges)
+cudaError_t rt_graph_get_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+			       cudaGraphEdgeData *edgeData, size_t *numEdges)
 {
-	RT_ENTER();
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(graph);
 	bool is_good = g && numEdges && !from == !to;
@@ -431,13 +421,12 @@ cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGrap
 		list_end(&l, numEdges);
 	}
 	rt_unlock();
-	return rt_fail(is_good ? cudaSuccess : cudaErrorInvalidValue);
+	return is_good ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
-					 cudaGraphEdgeData *edgeData, size_t *pNumDependencies)
+cudaError_t rt_graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
+					   cudaGraphEdgeData *edgeData, size_t *pNumDependencies)
 {
-	RT_ENTER();
 	rt_lock();
 	const struct rt_node *n = rt_node_find(node);
 	if (n && pNumDependencies) {
@@ -448,13 +437,14 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *
 		list_end(&l, pNumDependencies);
 	}
 	rt_unlock();
-	return rt_fail(n && pNumDependencies ? cudaSuccess : cudaErrorInvalidValue);
+	return n && pNumDependencies ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *pDependentNodes,
-					   cudaGraphEdgeData *edgeData, size_t *pNumDependentNodes)
+cudaError_t rt_graph_node_get_dependent_nodes(cudaGraphNode_t node,
+					      cudaGraphNode_t *pDependentNodes,
+					      cudaGraphEdgeData *edgeData,
+					      size_t *pNumDependentNodes)
 {
-	RT_ENTER();
 	rt_lock();
 	const struct rt_node *n = rt_node_find(node);
 	if (n && pNumDependentNodes) {
@@ -467,16 +457,15 @@ cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t
 		list_end(&l, pNumDependentNodes);
 	}
 	rt_unlock();
-	return rt_fail(n && pNumDependentNodes ? cudaSuccess : cudaErrorInvalidValue);
+	return n && pNumDependentNodes ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType)
+cudaError_t rt_graph_node_get_type(cudaGraphNode_t node, enum cudaGraphNodeType *pType)
 {
-	RT_ENTER();
 	rt_lock();
 	const struct rt_node *n = rt_node_find(node);
 	if (n && pType)
 		*pType = n->what.type;
 	rt_unlock();
-	return rt_fail(n && pType ? cudaSuccess : cudaErrorInvalidValue);
+	return n && pType ? cudaSuccess : cudaErrorInvalidValue;
 }

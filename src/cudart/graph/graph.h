@@ -105,4 +105,56 @@ struct rt_node *rt_exec_node(struct rt_exec *x, const struct rt_node *node);
 cudaError_t rt_exec_new(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags);
 cudaError_t rt_exec_launch(cudaGraphExec_t exec, cudaStream_t s, bool is_per_thread);
 
+/* ---- what the entry points of the same names do; lock not held -------------------- */
+
+cudaError_t rt_thread_exchange_stream_capture_mode(enum cudaStreamCaptureMode *mode);
+cudaError_t rt_graph_exec_destroy(cudaGraphExec_t graphExec);
+cudaError_t rt_graph_exec_get_flags(cudaGraphExec_t graphExec, unsigned long long *flags);
+cudaError_t rt_graph_exec_update(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
+				 cudaGraphExecUpdateResultInfo *resultInfo);
+cudaError_t rt_graph_node_set_enabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+				      unsigned int isEnabled);
+cudaError_t rt_graph_node_get_enabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+				      unsigned int *isEnabled);
+cudaError_t rt_graph_create(cudaGraph_t *pGraph, unsigned int flags);
+cudaError_t rt_graph_destroy(cudaGraph_t graph);
+cudaError_t rt_graph_copy(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph);
+cudaError_t rt_graph_node_find_in_clone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
+					cudaGraph_t clonedGraph);
+cudaError_t rt_graph_destroy_node(cudaGraphNode_t node);
+cudaError_t rt_graph_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+				      const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData,
+				      size_t numDependencies);
+cudaError_t rt_graph_remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+					 const cudaGraphNode_t *to,
+					 const cudaGraphEdgeData *edgeData, size_t numDependencies);
+cudaError_t rt_graph_get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes);
+cudaError_t rt_graph_get_root_nodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
+				    size_t *pNumRootNodes);
+cudaError_t rt_graph_get_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+			       cudaGraphEdgeData *edgeData, size_t *numEdges);
+cudaError_t rt_graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
+					   cudaGraphEdgeData *edgeData, size_t *pNumDependencies);
+cudaError_t rt_graph_node_get_dependent_nodes(cudaGraphNode_t node,
+					      cudaGraphNode_t *pDependentNodes,
+					      cudaGraphEdgeData *edgeData,
+					      size_t *pNumDependentNodes);
+cudaError_t rt_graph_node_get_type(cudaGraphNode_t node, enum cudaGraphNodeType *pType);
+cudaError_t rt_graph_mem_alloc_node_get_params(cudaGraphNode_t node,
+					       struct cudaMemAllocNodeParams *params_out);
+cudaError_t rt_graph_mem_free_node_get_params(cudaGraphNode_t node, void *dptr_out);
+cudaError_t rt_device_graph_mem_trim(int device);
+cudaError_t rt_device_get_graph_mem_attribute(int device, enum cudaGraphMemAttributeType attr,
+					      void *value);
+cudaError_t rt_device_set_graph_mem_attribute(int device, enum cudaGraphMemAttributeType attr,
+					      void *value);
+cudaError_t rt_user_object_create(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
+				  unsigned int initialRefcount, unsigned int flags);
+cudaError_t rt_user_object_retain(cudaUserObject_t object, unsigned int count);
+cudaError_t rt_user_object_release(cudaUserObject_t object, unsigned int count);
+cudaError_t rt_graph_retain_user_object(cudaGraph_t graph, cudaUserObject_t object,
+					unsigned int count, unsigned int flags);
+cudaError_t rt_graph_release_user_object(cudaGraph_t graph, cudaUserObject_t object,
+					 unsigned int count);
+
 #endif

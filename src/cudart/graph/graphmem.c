@@ -197,15 +197,14 @@ static cudaError_t address_of(cudaGraphNode_t node, enum cudaGraphNodeType type,
 	return e;
 }
 
-cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
-					   struct cudaMemAllocNodeParams *params_out)
+cudaError_t rt_graph_mem_alloc_node_get_params(cudaGraphNode_t node,
+					       struct cudaMemAllocNodeParams *params_out)
 {
 	void *p;
 	size_t bytes;
 
-	RT_ENTER();
 	if (!params_out)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	cudaError_t e = address_of(node, cudaGraphNodeTypeMemAlloc, &p, &bytes);
 	if (e == cudaSuccess) {
 		struct cpu_mem_info i = {0};
@@ -217,37 +216,33 @@ cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
 		params_out->bytesize = bytes;
 		params_out->dptr = p;
 	}
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
+cudaError_t rt_graph_mem_free_node_get_params(cudaGraphNode_t node, void *dptr_out)
 {
 	size_t bytes;
 
-	RT_ENTER();
 	if (!dptr_out)
-		return rt_fail(cudaErrorInvalidValue);
-	return rt_fail(address_of(node, cudaGraphNodeTypeMemFree, dptr_out, &bytes));
+		return cudaErrorInvalidValue;
+	return address_of(node, cudaGraphNodeTypeMemFree, dptr_out, &bytes);
 }
 
-cudaError_t cudaDeviceGraphMemTrim(int device)
+cudaError_t rt_device_graph_mem_trim(int device)
 {
-	RT_ENTER();
-	return rt_fail(device >= 0 && (unsigned)device < rt.ndevices ? cudaSuccess
-								     : cudaErrorInvalidDevice);
+	return device >= 0 && (unsigned)device < rt.ndevices ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
 /* Used and reserved are the same here; the high marks are the present values. */
-cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
-					   void *value)
+cudaError_t rt_device_get_graph_mem_attribute(int device, enum cudaGraphMemAttributeType attr,
+					      void *value)
 {
 	uint64_t sum = 0;
 
-	RT_ENTER();
 	if (!value || (unsigned)attr > cudaGraphMemAttrReservedMemHigh)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (device < 0 || (unsigned)device >= rt.ndevices)
-		return rt_fail(cudaErrorInvalidDevice);
+		return cudaErrorInvalidDevice;
 	rt_lock();
 	for (const struct rt_graph_memory *m = memories; m; m = m->next) {
 		if (m->device == (unsigned)device)
@@ -258,14 +253,12 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttribut
 	return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
-					   void *value)
+cudaError_t rt_device_set_graph_mem_attribute(int device, enum cudaGraphMemAttributeType attr,
+					      void *value)
 {
-	RT_ENTER();
 	bool is_high =
 		attr == cudaGraphMemAttrUsedMemHigh || attr == cudaGraphMemAttrReservedMemHigh;
 	if (!value || !is_high || *(const uint64_t *)value)
-		return rt_fail(cudaErrorInvalidValue);
-	return rt_fail(device >= 0 && (unsigned)device < rt.ndevices ? cudaSuccess
-								     : cudaErrorInvalidDevice);
+		return cudaErrorInvalidValue;
+	return device >= 0 && (unsigned)device < rt.ndevices ? cudaSuccess : cudaErrorInvalidDevice;
 }

@@ -36,15 +36,14 @@ static struct rt_user_object *find(cudaUserObject_t o)
 	return rt_handle_is(o, RT_USER_OBJECT) ? (struct rt_user_object *)o : NULL;
 }
 
-cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
-				 unsigned int initialRefcount, unsigned int flags)
+cudaError_t rt_user_object_create(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
+				  unsigned int initialRefcount, unsigned int flags)
 {
-	RT_ENTER();
 	if (!object_out || !destroy || !initialRefcount || flags != cudaUserObjectNoDestructorSync)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	struct rt_user_object *o = malloc(sizeof(*o));
 	if (!o)
-		return rt_fail(cudaErrorMemoryAllocation);
+		return cudaErrorMemoryAllocation;
 	*o = (struct rt_user_object){destroy, ptr, initialRefcount};
 	rt_lock();
 	rt_handle_add(o, RT_USER_OBJECT);
@@ -58,7 +57,6 @@ static cudaError_t change(cudaUserObject_t object, unsigned count, bool is_retai
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_user_object *o = find(object);
 	if (!o || !count || (!is_retain && o->refs < count))
@@ -67,25 +65,24 @@ static cudaError_t change(cudaUserObject_t object, unsigned count, bool is_retai
 		o->refs = is_retain ? o->refs + count : o->refs - count;
 	rt_unlock();
 	rt_user_objects_sweep();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count)
+cudaError_t rt_user_object_retain(cudaUserObject_t object, unsigned int count)
 {
 	return change(object, count, true);
 }
 
-cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count)
+cudaError_t rt_user_object_release(cudaUserObject_t object, unsigned int count)
 {
 	return change(object, count, false);
 }
 
-cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
-				      unsigned int count, unsigned int flags)
+cudaError_t rt_graph_retain_user_object(cudaGraph_t graph, cudaUserObject_t object,
+					unsigned int count, unsigned int flags)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_graph *g = rt_graph_find(graph);
 	struct rt_user_object *o = find(object);
@@ -98,15 +95,14 @@ cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object
 			o->refs += count;
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
-				       unsigned int count)
+cudaError_t rt_graph_release_user_object(cudaGraph_t graph, cudaUserObject_t object,
+					 unsigned int count)
 {
 	cudaError_t e = cudaErrorInvalidValue;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_graph *g = rt_graph_find(graph);
 	struct rt_user_object *o = find(object);
@@ -123,5 +119,5 @@ cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t objec
 	}
 	rt_unlock();
 	rt_user_objects_sweep();
-	return rt_fail(e);
+	return e;
 }

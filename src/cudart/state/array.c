@@ -75,27 +75,27 @@ static cudaError_t make(struct rt_array *a, unsigned flags)
 	return e;
 }
 
-cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
-			      struct cudaExtent extent, unsigned int flags)
+cudaError_t rt_malloc_3d_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+			       struct cudaExtent extent, unsigned int flags)
 {
 	const unsigned known =
 		cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayTextureGather;
 	struct rt_array *a;
 
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	if (!array || !desc)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (flags & ~known)
-		return rt_fail(rt_refuse_use("cudaMalloc3DArray", "such flags"));
+		return rt_refuse_use("cudaMalloc3DArray", "such flags");
 	a = calloc(1, sizeof(*a));
 	if (!a)
-		return rt_fail(cudaErrorMemoryAllocation);
+		return cudaErrorMemoryAllocation;
 	a->desc = *desc;
 	a->extent = extent;
 	cudaError_t e = make(a, flags);
 	if (e != cudaSuccess) {
 		free(a);
-		return rt_fail(e);
+		return e;
 	}
 	rt_lock();
 	a->next = arrays;
@@ -104,12 +104,6 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormat
 	rt_unlock();
 	*array = (cudaArray_t)a;
 	return cudaSuccess;
-}
-
-cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
-			    size_t width, size_t height, unsigned int flags)
-{
-	return cudaMalloc3DArray(array, desc, (struct cudaExtent){width, height, 0}, flags);
 }
 
 static void drop(struct rt_array *a)
@@ -123,15 +117,15 @@ static void drop(struct rt_array *a)
 	free(a);
 }
 
-cudaError_t cudaFreeArray(cudaArray_t array)
+cudaError_t rt_free_array(cudaArray_t array)
 {
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	if (!array)
 		return cudaSuccess;
 	struct rt_array *a = rt_array_find(array);
 	if (!a)
-		return rt_fail(cudaErrorInvalidResourceHandle);
-	cudaError_t e = cudaFree((void *)(uintptr_t)a->base);
+		return cudaErrorInvalidResourceHandle;
+	cudaError_t e = rt_free((void *)(uintptr_t)a->base);
 	rt_lock();
 	if (rt_handle_is(array, RT_ARRAY))
 		drop(a);
@@ -148,13 +142,12 @@ void rt_arrays_reset(unsigned device)
 	}
 }
 
-cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
-			     unsigned int *flags, cudaArray_t array)
+cudaError_t rt_array_get_info(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+			      unsigned int *flags, cudaArray_t array)
 {
-	RT_ENTER();
 	const struct rt_array *a = rt_array_find(array);
 	if (!a)
-		return rt_fail(cudaErrorInvalidResourceHandle);
+		return cudaErrorInvalidResourceHandle;
 	if (desc)
 		*desc = a->desc;
 	if (extent)
@@ -164,12 +157,11 @@ cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExte
 	return cudaSuccess;
 }
 
-cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array)
+cudaError_t rt_get_channel_desc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array)
 {
-	RT_ENTER();
 	const struct rt_array *a = rt_array_find(array);
 	if (!a || !desc)
-		return rt_fail(a ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
+		return a ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
 	*desc = a->desc;
 	return cudaSuccess;
 }

@@ -26,5 +26,12 @@ cudaError_t rt_array_place(cudaArray_const_t a, size_t x, size_t y, size_t width
 			   uint64_t *address, uint64_t *pitch);
 /* cudaDeviceReset: its arrays are gone. Lock held. */
 void rt_arrays_reset(unsigned device);
+/* What the entry points of the same names do. Lock not held. */
+cudaError_t rt_malloc_3d_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+			       struct cudaExtent extent, unsigned int flags);
+cudaError_t rt_free_array(cudaArray_t array);
+cudaError_t rt_array_get_info(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+			      unsigned int *flags, cudaArray_t array);
+cudaError_t rt_get_channel_desc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array);
 
 #endif

@@ -306,11 +306,10 @@ cudaError_t rt_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKin
 {
 	struct rt_work w;
 
-	RT_ENTER();
 	cudaError_t e = rt_copy_make_1d(&w, dst, src, count, kind);
 	if (e == cudaSuccess)
 		e = rt_copy_submit(&w, (struct rt_call){s, is_per_thread, is_async});
-	return rt_fail(e);
+	return e;
 }
 
 /* ---- between devices ------------------------------------------------------------------ */
@@ -332,15 +331,15 @@ static cudaError_t peer(void *dst, int dstDevice, const void *src, int srcDevice
 }
 
 /* After all work of both devices, and before all later work of their default streams. */
-cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)
+cudaError_t rt_memcpy_peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)
 {
 	struct rt_work w;
 	struct rt_ops more = {0};
 
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	cudaError_t e = peer(dst, dstDevice, src, srcDevice, count, &w);
 	if (e != cudaSuccess || count == 0)
-		return rt_fail(e);
+		return e;
 	rt_lock();
 	struct rt_stream *from = rt.dev[srcDevice].legacy, *to = rt.dev[dstDevice].legacy;
 	e = rt_capture_check_legacy(to->device);
@@ -356,17 +355,16 @@ cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDev
 	}
 	rt_unlock();
 	base_vec_free(&more);
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice,
-				size_t count, cudaStream_t stream)
+cudaError_t rt_memcpy_peer_async(void *dst, int dstDevice, const void *src, int srcDevice,
+				 size_t count, cudaStream_t stream)
 {
 	struct rt_work w;
 
-	RT_ENTER();
 	cudaError_t e = peer(dst, dstDevice, src, srcDevice, count, &w);
 	if (e == cudaSuccess)
 		e = rt_copy_submit(&w, (struct rt_call){stream, false, true});
-	return rt_fail(e);
+	return e;
 }

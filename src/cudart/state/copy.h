@@ -36,5 +36,9 @@ cudaError_t rt_fill_check(const struct rt_work *w, enum rt_end *dst);
 /* Checks, submits, and waits where CUDA does. */
 cudaError_t rt_copy_submit(struct rt_work *w, struct rt_call call);
 cudaError_t rt_fill_submit(struct rt_work *w, struct rt_call call);
+/* What the entry points of the same names do. Lock not held. */
+cudaError_t rt_memcpy_peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count);
+cudaError_t rt_memcpy_peer_async(void *dst, int dstDevice, const void *src, int srcDevice,
+				 size_t count, cudaStream_t stream);
 
 #endif

@@ -1,9 +1,7 @@
 /*
- * error.c - names and texts of error codes, and each thread's last error.
+ * error.c - names and texts of error codes.
  *
- * Programs compare and print the texts, so they are CUDA's own (errors.def). A
- * sticky fault of a device is not kept here: rt_enter reports it again at
- * every call, and cudaGetLastError doesn't clear it.
+ * Programs compare and print the texts, so they are CUDA's own (errors.def).
  */
 #include <stddef.h>
 
@@ -29,50 +27,16 @@ static const struct error_text *find(cudaError_t e)
 	return NULL;
 }
 
-cudaError_t rt_fail(cudaError_t e)
+const char *rt_error_name(cudaError_t e)
 {
-	if (e != cudaSuccess && e != cudaErrorNotReady)
-		rt_thread()->last = e;
-	return e;
+	const struct error_text *t = find(e);
+
+	return t ? t->name : NULL;
 }
 
-/* The fault of the current device, otherwise the thread's last error. */
-static cudaError_t current(void)
+const char *rt_error_text(cudaError_t e)
 {
-	struct rt_thread *t = rt_thread();
-	cudaError_t e = cudaSuccess;
+	const struct error_text *t = find(e);
 
-	/* Querying errors must not start a device that the program never used. */
-	if (rt.m)
-		e = rt_enter();
-	return e == cudaSuccess ? t->last : e;
-}
-
-/* ---- public --------------------------------------------------------------- */
-
-const char *cudaGetErrorName(cudaError_t error)
-{
-	const struct error_text *t = find(error);
-
-	return t ? t->name : "unrecognized error code";
-}
-
-const char *cudaGetErrorString(cudaError_t error)
-{
-	const struct error_text *t = find(error);
-
-	return t ? t->text : "unrecognized error code";
-}
-
-cudaError_t cudaGetLastError(void)
-{
-	cudaError_t e = current();
-
-	rt_thread()->last = cudaSuccess;
-	return e;
-}
-
-cudaError_t cudaPeekAtLastError(void)
-{
-	return current();
+	return t ? t->text : NULL;
 }

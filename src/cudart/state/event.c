@@ -53,9 +53,8 @@ cudaError_t rt_event_record(cudaEvent_t event, cudaStream_t stream, bool is_per_
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	if (flags & ~(unsigned)cudaEventRecordExternal)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	struct rt_event *ev = rt_event_find(event);
@@ -72,7 +71,7 @@ cudaError_t rt_event_record(cudaEvent_t event, cudaStream_t stream, bool is_per_
 	if (e == cudaSuccess && !s->capture)
 		rt_event_push(s, ev, &e);
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
 /* The stream is not captured and the event's record wasn't. */
@@ -97,9 +96,8 @@ cudaError_t rt_event_wait(cudaStream_t stream, bool is_per_thread, cudaEvent_t e
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	if (flags & ~(unsigned)cudaEventWaitExternal)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	struct rt_event *ev = rt_event_find(event);
@@ -112,24 +110,23 @@ cudaError_t rt_event_wait(cudaStream_t stream, bool is_per_thread, cudaEvent_t e
 	else
 		wait_plain(s, ev, &e);
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
 /* ---- public ----------------------------------------------------------------------- */
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
+cudaError_t rt_event_create(cudaEvent_t *event, unsigned int flags)
 {
 	const unsigned known =
 		cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
 
-	RT_ENTER();
 	if (!event || flags & ~known)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (flags & cudaEventInterprocess)
-		return rt_fail(rt_refuse_use("cudaEventCreateWithFlags", "cudaEventInterprocess"));
+		return rt_refuse_use("cudaEventCreateWithFlags", "cudaEventInterprocess");
 	struct rt_event *e = calloc(1, sizeof(*e));
 	if (!e)
-		return rt_fail(cudaErrorMemoryAllocation);
+		return cudaErrorMemoryAllocation;
 	e->flags = flags;
 	e->device = rt_thread()->device;
 	rt_lock();
@@ -139,14 +136,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 	return cudaSuccess;
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t *event)
+cudaError_t rt_event_destroy(cudaEvent_t event)
 {
-	return cudaEventCreateWithFlags(event, cudaEventDefault);
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-	RT_ENTER();
 	rt_lock();
 	struct rt_event *e = rt_event_find(event);
 	if (e) {
@@ -156,7 +147,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 		free(e);
 	}
 	rt_unlock();
-	return rt_fail(e ? cudaSuccess : cudaErrorInvalidResourceHandle);
+	return e ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
 /* The event's operation with a reference (NULL: never recorded), for calls that wait or query. */
@@ -182,12 +173,12 @@ static cudaError_t take(cudaEvent_t event, struct cpu_op **op, unsigned *device)
 	return e;
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event)
+cudaError_t rt_event_query(cudaEvent_t event)
 {
 	struct cpu_op *op;
 	unsigned device;
 
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	cudaError_t e = take(event, &op, &device);
 	if (op) {
 		bool is_done = cpu_op_query(op);
@@ -196,28 +187,27 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 		if (e == cudaSuccess && !is_done)
 			e = cudaErrorNotReady;
 	}
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
+cudaError_t rt_event_synchronize(cudaEvent_t event)
 {
 	struct cpu_op *op;
 	unsigned device;
 
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	cudaError_t e = take(event, &op, &device);
 	if (op)
 		e = rt_op_finish(op, device);
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
+cudaError_t rt_event_elapsed_time(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	if (!ms)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	struct rt_event *a = rt_event_find(start), *b = rt_event_find(end);
 	uint64_t ta = 0, tb = 0;
@@ -236,5 +226,5 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 	rt_unlock();
 	if (e == cudaSuccess)
 		*ms = (float)((double)(int64_t)(tb - ta) * 1e-6);
-	return rt_fail(e);
+	return e;
 }

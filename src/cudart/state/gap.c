@@ -38,7 +38,7 @@ void rt_gap_launch(struct rt_kern *k, cudaError_t e)
 		race_shm_gap(RACE_GAP_NOT_LOADED, name, "", 1);
 		break;
 	default:
-		race_shm_gap(RACE_GAP_INVALID, name, cudaGetErrorName(e), 1);
+		race_shm_gap(RACE_GAP_INVALID, name, rt_error_name(e), 1);
 		break;
 	}
 }

@@ -1,15 +1,15 @@
 /*
  * internal.h - inside src/cudart: the state of the process, shared by its files.
  *
- * state/ (this folder), what a driver half would share:
+ * state/ (this folder), under the runtime's entry points and the driver's:
  *   state.c    start, options, errors, faults      handle.c   which handles are alive
  *   error.c    names and texts of errors           refuse.c   what is not there
  *   memory.c, pool.c, array.c  allocations         copy.c     copies and fills
  *   stream.c, event.c          chains of work      threads.c  what orders host threads
- *   fatbin.c, image.c          modules             collider.c the file of `collider run`
- *   history.c, reserve.c  tables of detectors
+ *   image.c, library.c         modules             launch.c   checks and parameters of launches
+ *   collider.c  the file of `collider run`         history.c, reserve.c  tables of detectors
  * graph/   graphs as data, nodes, executable graphs, capture
- * api/     device.c, launch.c, attr.c, ...: entry points that only translate
+ * api/     the runtime's entry points, which only translate
  *
  * Every stream-like thing is expressed by the dependencies given to cpu_submit; the machine knows
  * neither streams nor events. One lock guards all tables; it is never held while something waits
@@ -107,32 +107,15 @@ static inline void rt_unlock(void)
  */
 cudaError_t rt_enter(void);
 cudaError_t rt_enter_any(void);
-/* Keeps an error as the thread's last one (cudaSuccess and cudaErrorNotReady aren't kept) and
- * returns it: every entry point ends with `return rt_fail(e)`. */
-cudaError_t rt_fail(cudaError_t e);
 /* The device's sticky fault as an error code; printed on stderr the first time. */
 cudaError_t rt_device_error(unsigned device);
+/* The name of a code and the text that CUDA prints for it; NULL: there is no such code. */
+const char *rt_error_name(cudaError_t e);
+const char *rt_error_text(cudaError_t e);
 /* cpu_fault_kind to CUDA's code. */
 cudaError_t rt_fault_error(enum cpu_fault_kind kind);
 /* One line "collider: ..." on stderr. */
 void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* Begins an entry point: leaves it with the error if the process or device is broken. */
-#define RT_ENTER()                                                                                 \
-	do {                                                                                       \
-		cudaError_t enter_ = rt_enter();                                                   \
-		if (enter_ != cudaSuccess)                                                         \
-			return rt_fail(enter_);                                                    \
-	} while (0)
-/* The same for calls that are not allowed while a stream is captured (allocation and the like). */
-#define RT_ENTER_UNSAFE()                                                                          \
-	do {                                                                                       \
-		cudaError_t enter_ = rt_enter();                                                   \
-		if (enter_ == cudaSuccess)                                                         \
-			enter_ = rt_capture_check();                                               \
-		if (enter_ != cudaSuccess)                                                         \
-			return rt_fail(enter_);                                                    \
-	} while (0)
 
 /* ---- device.c ----------------------------------------------------------------- */
 
@@ -224,6 +207,11 @@ struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct r
 			    const struct rt_ops *deps, cudaError_t *e);
 /* The stream's newest operation is `op` now (a reference is taken). Lock held. */
 void rt_stream_set_last(struct rt_stream *s, struct cpu_op *op);
+/* What the entry points of the same names do. Lock not held. */
+cudaError_t rt_stream_create(cudaStream_t *out, unsigned flags, int priority);
+cudaError_t rt_stream_destroy(cudaStream_t stream);
+cudaError_t rt_stream_synchronize(cudaStream_t stream, bool is_per_thread);
+cudaError_t rt_stream_query(cudaStream_t stream, bool is_per_thread);
 /* A stream that is not in the handle table yet; in the device's list unless it is the first. Lock
  * held, or at the start. */
 struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority);
@@ -268,17 +256,29 @@ struct rt_event *rt_event_find(cudaEvent_t e);
 void rt_event_take(struct rt_event *e, struct cpu_op *op);
 /* Records at the end of a stream that is not captured. Lock held. */
 void rt_event_push(struct rt_stream *s, struct rt_event *ev, cudaError_t *e);
-/* The entry points. Lock not held. */
+/* What the entry points of the same names do. Lock not held. */
 cudaError_t rt_event_record(cudaEvent_t event, cudaStream_t stream, bool is_per_thread,
 			    unsigned flags);
 cudaError_t rt_event_wait(cudaStream_t stream, bool is_per_thread, cudaEvent_t event,
 			  unsigned flags);
+cudaError_t rt_event_create(cudaEvent_t *event, unsigned int flags);
+cudaError_t rt_event_destroy(cudaEvent_t event);
+cudaError_t rt_event_query(cudaEvent_t event);
+cudaError_t rt_event_synchronize(cudaEvent_t event);
+cudaError_t rt_event_elapsed_time(float *ms, cudaEvent_t start, cudaEvent_t end);
 
 /* ---- capture.c ------------------------------------------------------------------ */
 
 /* cudaErrorStreamCaptureUnsupported (and the capture is invalidated) when the calling thread may
  * not make unsafe calls now. */
 cudaError_t rt_capture_check(void);
+/* Begins a function that may not be called while a stream is captured (allocation and the like). */
+#define RT_UNSAFE()                                                                                \
+	do {                                                                                       \
+		cudaError_t unsafe_ = rt_capture_check();                                          \
+		if (unsafe_ != cudaSuccess)                                                        \
+			return unsafe_;                                                            \
+	} while (0)
 
 /* ---- link's: kernels and symbols -------------------------------------------------- */
 

@@ -1,10 +1,8 @@
 /*
  * link.h - inside src/cudart: images (fat binaries, libraries), their kernels and variables.
  *
- *   register.c  what nvcc's start-up code calls     image.c   parsing, loading on a device, look-up
- *   library.c   cudaLibrary*                        symbol.c  symbols' addresses and copies
- *   launch.c    checks, arguments, <<<>>>           attr.c    attributes, occupancy
- *   driver.c    driver entry points                 collider.c  the shared file of findings
+ *   image.c    parsing, loading on a device, look-up    library.c  what is loaded at run time
+ *   launch.c   checks, parameters, work                 collider.c  the shared file of findings
  *
  * An *image* is one unit of linking: a fat binary, all objects of an -rdc program, or a library
  * loaded at run time. It is parsed at first use and loaded on each device at the first use there.
@@ -123,6 +121,23 @@ struct cpu_kernel *rt_kern_plain(struct rt_kern *k, unsigned device);
 /* Is the CPU device unable to run it? Prints the reason once. Images' lock held. */
 bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel);
 
+/* ---- library.c. Locks not held. ------------------------------------------------------------- */
+
+/* The image of a library's handle; NULL: none. */
+struct rt_image *rt_library_find(const void *library);
+/* `size`: SIZE_MAX if only the content shows it. `where` (may be NULL) is for messages. */
+cudaError_t rt_library_load(struct rt_image **library, const void *code, size_t size,
+			    const char *where);
+cudaError_t rt_library_load_file(struct rt_image **library, const char *path);
+cudaError_t rt_library_unload(const void *library);
+/* Its kernel, or *out is NULL. */
+cudaError_t rt_library_kernel(const void *library, const char *name, struct rt_kern **out);
+/* A variable of it on the current device. */
+cudaError_t rt_library_variable(const void *library, const char *name, uint64_t *addr,
+				uint64_t *bytes);
+/* Up to *n kernels; *n is how many there are. out may be NULL. */
+cudaError_t rt_library_kernels(const void *library, struct rt_kern **out, size_t *n);
+
 /* ---- attr.c ---------------------------------------------------------------------------------- */
 
 /* Dynamic shared memory that a launch may request on the device now. Lock held. */
@@ -139,6 +154,8 @@ struct rt_shape {
 	bool is_cooperative, is_programmatic;
 	cudaEvent_t event; /* to be set to the launch; NULL: none */
 };
-cudaError_t rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct rt_shape *out);
+/* Launches on the stream; fills in l's device. Lock not held. */
+cudaError_t rt_launch(struct rt_launch *l, cudaStream_t stream, struct rt_shape *shape,
+		      bool is_per_thread);
 
 #endif

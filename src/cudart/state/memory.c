@@ -104,55 +104,49 @@ void rt_memory_reset(unsigned device)
 /* The common body of the allocating functions. 0 bytes: NULL, as in CUDA. */
 static cudaError_t alloc(void **out, size_t size, enum cpu_mem_kind kind, unsigned flags)
 {
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	if (!out)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (size == 0) {
 		*out = NULL;
 		return cudaSuccess;
 	}
-	return rt_fail(rt_block_new(rt_thread()->device, size, kind, flags, NULL, out));
+	return rt_block_new(rt_thread()->device, size, kind, flags, NULL, out);
 }
 
 /* ---- device and managed memory ------------------------------------------------------ */
 
-cudaError_t cudaMalloc(void **devPtr, size_t size)
+cudaError_t rt_malloc(void **devPtr, size_t size)
 {
 	return alloc(devPtr, size, CPU_MEM_DEVICE, 0);
 }
 
-cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
+cudaError_t rt_malloc_managed(void **devPtr, size_t size, unsigned int flags)
 {
-	if ((flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) || size == 0) {
-		RT_ENTER();
-		return rt_fail(cudaErrorInvalidValue);
-	}
+	if ((flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) || size == 0)
+		return cudaErrorInvalidValue;
 	return alloc(devPtr, size, CPU_MEM_MANAGED, flags);
 }
 
-cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
+cudaError_t rt_malloc_pitch(void **devPtr, size_t *pitch, size_t width, size_t height)
 {
 	size_t row = (width + PITCH - 1) / PITCH * PITCH, bytes;
 
-	if (!pitch || row < width || __builtin_mul_overflow(row, height, &bytes)) {
-		RT_ENTER();
-		return rt_fail(cudaErrorInvalidValue);
-	}
+	if (!pitch || row < width || __builtin_mul_overflow(row, height, &bytes))
+		return cudaErrorInvalidValue;
 	*pitch = row;
 	return alloc(devPtr, bytes, CPU_MEM_DEVICE, 0);
 }
 
-cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
+cudaError_t rt_malloc_3d(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
 {
 	size_t rows;
 
-	if (!pitchedDevPtr || __builtin_mul_overflow(extent.height, extent.depth, &rows)) {
-		RT_ENTER();
-		return rt_fail(cudaErrorInvalidValue);
-	}
+	if (!pitchedDevPtr || __builtin_mul_overflow(extent.height, extent.depth, &rows))
+		return cudaErrorInvalidValue;
 	pitchedDevPtr->xsize = extent.width;
 	pitchedDevPtr->ysize = extent.height;
-	return cudaMallocPitch(&pitchedDevPtr->ptr, &pitchedDevPtr->pitch, extent.width, rows);
+	return rt_malloc_pitch(&pitchedDevPtr->ptr, &pitchedDevPtr->pitch, extent.width, rows);
 }
 
 /* Frees a block of one of the kinds in `kinds` (bits), after all work of its device. */
@@ -178,52 +172,45 @@ static cudaError_t free_block(void *p, unsigned kinds)
 	return rt_device_error(device);
 }
 
-cudaError_t cudaFree(void *devPtr)
+cudaError_t rt_free(void *devPtr)
 {
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	if (!devPtr)
 		return cudaSuccess;
-	return rt_fail(free_block(devPtr, 1u << CPU_MEM_DEVICE | 1u << CPU_MEM_MANAGED));
+	return free_block(devPtr, 1u << CPU_MEM_DEVICE | 1u << CPU_MEM_MANAGED);
 }
 
 /* ---- host memory ----------------------------------------------------------------------- */
 
-cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
+cudaError_t rt_host_alloc(void **pHost, size_t size, unsigned int flags)
 {
 	const unsigned known =
 		cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
 
-	if (flags & ~known) {
-		RT_ENTER();
-		return rt_fail(cudaErrorInvalidValue);
-	}
+	if (flags & ~known)
+		return cudaErrorInvalidValue;
 	return alloc(pHost, size, CPU_MEM_HOST, flags | cudaHostAllocMapped);
 }
 
-cudaError_t cudaMallocHost(void **ptr, size_t size)
+cudaError_t rt_free_host(void *ptr)
 {
-	return cudaHostAlloc(ptr, size, cudaHostAllocDefault);
-}
-
-cudaError_t cudaFreeHost(void *ptr)
-{
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	if (!ptr)
 		return cudaSuccess;
-	return rt_fail(free_block(ptr, 1u << CPU_MEM_HOST));
+	return free_block(ptr, 1u << CPU_MEM_HOST);
 }
 
-cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
+cudaError_t rt_host_register(void *ptr, size_t size, unsigned int flags)
 {
 	const unsigned known =
 		cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly;
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	if (flags & cudaHostRegisterIoMemory)
-		return rt_fail(rt_refuse_use("cudaHostRegister", "cudaHostRegisterIoMemory"));
+		return rt_refuse_use("cudaHostRegister", "cudaHostRegisterIoMemory");
 	if (!ptr || size == 0 || flags & ~known)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	if (rt_block_at(ptr) || !cpu_mem_register(rt.m, ptr, size)) {
 		e = cudaErrorHostMemoryAlreadyRegistered;
@@ -239,12 +226,12 @@ cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 		cpu_host_unseen(rt.m, size);
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaHostUnregister(void *ptr)
+cudaError_t rt_host_unregister(void *ptr)
 {
-	RT_ENTER_UNSAFE();
+	RT_UNSAFE();
 	cpu_wait_idle(rt.m, UINT32_MAX);
 	rt_lock();
 	struct rt_block *b = rt_block_at(ptr);
@@ -252,29 +239,27 @@ cudaError_t cudaHostUnregister(void *ptr)
 	if (is_good)
 		rt_block_free(b);
 	rt_unlock();
-	return rt_fail(is_good ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
+	return is_good ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
 }
 
-cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
+cudaError_t rt_host_get_device_pointer(void **pDevice, void *pHost, unsigned int flags)
 {
 	struct cpu_mem_info i;
 
-	RT_ENTER();
 	if (!pDevice || flags || !cpu_mem_find(rt.m, (uintptr_t)pHost, &i) ||
 	    i.kind == CPU_MEM_DEVICE || i.kind == CPU_MEM_MODULE)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	*pDevice = pHost;
 	return cudaSuccess;
 }
 
-cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
+cudaError_t rt_host_get_flags(unsigned int *pFlags, void *pHost)
 {
 	struct cpu_mem_info i;
 	struct rt_block *b = NULL;
 
-	RT_ENTER();
 	if (!pFlags || !cpu_mem_find(rt.m, (uintptr_t)pHost, &i) || i.kind != CPU_MEM_HOST)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	b = rt_block_at((void *)(uintptr_t)i.base);
 	*pFlags = b ? b->flags : 0;
@@ -284,14 +269,13 @@ cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
 
 /* ---- what a pointer is ---------------------------------------------------------------------- */
 
-cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
+cudaError_t rt_pointer_get_attributes(struct cudaPointerAttributes *attributes, const void *ptr)
 {
 	struct cpu_mem_info i;
 	bool is_host_visible = true;
 
-	RT_ENTER();
 	if (!attributes)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	memset(attributes, 0, sizeof(*attributes));
 	if (!cpu_mem_find(rt.m, (uintptr_t)ptr, &i)) {
 		attributes->type = cudaMemoryTypeUnregistered;
@@ -334,23 +318,21 @@ static bool is_location(struct cudaMemLocation l)
 	return l.type != cudaMemLocationTypeDevice || (l.id >= 0 && (unsigned)l.id < rt.ndevices);
 }
 
-cudaError_t cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
+cudaError_t rt_mem_advise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
 			  struct cudaMemLocation location)
 {
-	RT_ENTER();
 	(void)advice;
 	if (!is_location(location))
-		return rt_fail(cudaErrorInvalidDevice);
-	return rt_fail(rt_is_managed(devPtr, count) ? cudaSuccess : cudaErrorInvalidValue);
+		return cudaErrorInvalidDevice;
+	return rt_is_managed(devPtr, count) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaMemRangeGetAttribute(void *data, size_t dataSize,
-				     enum cudaMemRangeAttribute attribute, const void *devPtr,
-				     size_t count)
+cudaError_t rt_mem_range_get_attribute(void *data, size_t dataSize,
+				       enum cudaMemRangeAttribute attribute, const void *devPtr,
+				       size_t count)
 {
-	RT_ENTER();
 	if (!data || dataSize < sizeof(int) || !rt_is_managed(devPtr, count))
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	/* Advice isn't kept: nothing is read mostly, no location is preferred. */
 	int v = 0;
 	switch (attribute) {
@@ -366,23 +348,22 @@ cudaError_t cudaMemRangeGetAttribute(void *data, size_t dataSize,
 		v = cudaInvalidDeviceId;
 		break;
 	default:
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	}
 	for (size_t i = 0; i + sizeof(v) <= dataSize; i += sizeof(v))
 		memcpy((char *)data + i, &v, sizeof(v));
 	return cudaSuccess;
 }
 
-cudaError_t cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
-				      enum cudaMemRangeAttribute *attributes, size_t numAttributes,
-				      const void *devPtr, size_t count)
+cudaError_t rt_mem_range_get_attributes(void **data, size_t *dataSizes,
+					enum cudaMemRangeAttribute *attributes,
+					size_t numAttributes, const void *devPtr, size_t count)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	if (!data || !dataSizes || !attributes)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	for (size_t i = 0; i < numAttributes && e == cudaSuccess; i++)
-		e = cudaMemRangeGetAttribute(data[i], dataSizes[i], attributes[i], devPtr, count);
+		e = rt_mem_range_get_attribute(data[i], dataSizes[i], attributes[i], devPtr, count);
 	return e;
 }

@@ -54,4 +54,52 @@ cudaError_t rt_pool_free(void *p, cudaStream_t s, bool is_per_thread);
 /* Does [p, p + bytes) lie in managed memory? */
 bool rt_is_managed(const void *p, size_t bytes);
 
+/*
+ * What the entry points of the same names do (cudaMalloc: rt_malloc). Lock not held.
+ */
+
+/* ---- memory.c ---- */
+cudaError_t rt_malloc(void **devPtr, size_t size);
+cudaError_t rt_malloc_managed(void **devPtr, size_t size, unsigned int flags);
+cudaError_t rt_malloc_pitch(void **devPtr, size_t *pitch, size_t width, size_t height);
+cudaError_t rt_malloc_3d(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent);
+cudaError_t rt_free(void *devPtr);
+cudaError_t rt_host_alloc(void **pHost, size_t size, unsigned int flags);
+cudaError_t rt_free_host(void *ptr);
+cudaError_t rt_host_register(void *ptr, size_t size, unsigned int flags);
+cudaError_t rt_host_unregister(void *ptr);
+cudaError_t rt_host_get_device_pointer(void **pDevice, void *pHost, unsigned int flags);
+cudaError_t rt_host_get_flags(unsigned int *pFlags, void *pHost);
+cudaError_t rt_pointer_get_attributes(struct cudaPointerAttributes *attributes, const void *ptr);
+cudaError_t rt_mem_advise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
+			  struct cudaMemLocation location);
+cudaError_t rt_mem_range_get_attribute(void *data, size_t dataSize,
+				       enum cudaMemRangeAttribute attribute, const void *devPtr,
+				       size_t count);
+cudaError_t rt_mem_range_get_attributes(void **data, size_t *dataSizes,
+					enum cudaMemRangeAttribute *attributes,
+					size_t numAttributes, const void *devPtr, size_t count);
+
+/* ---- pool.c ---- */
+cudaError_t rt_mem_pool_create(cudaMemPool_t *memPool, const struct cudaMemPoolProps *poolProps);
+cudaError_t rt_mem_pool_destroy(cudaMemPool_t memPool);
+cudaError_t rt_mem_pool_trim_to(cudaMemPool_t memPool, size_t minBytesToKeep);
+cudaError_t rt_mem_pool_get_attribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
+				      void *value);
+cudaError_t rt_mem_pool_set_attribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
+				      void *value);
+cudaError_t rt_mem_pool_set_access(cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList,
+				   size_t count);
+cudaError_t rt_mem_pool_get_access(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
+				   struct cudaMemLocation *location);
+cudaError_t rt_device_get_default_mem_pool(cudaMemPool_t *memPool, int device);
+cudaError_t rt_device_get_mem_pool(cudaMemPool_t *memPool, int device);
+cudaError_t rt_device_set_mem_pool(int device, cudaMemPool_t memPool);
+cudaError_t rt_mem_get_default_mem_pool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+					enum cudaMemAllocationType type);
+cudaError_t rt_mem_get_mem_pool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+				enum cudaMemAllocationType type);
+cudaError_t rt_mem_set_mem_pool(struct cudaMemLocation *location, enum cudaMemAllocationType type,
+				cudaMemPool_t memPool);
+
 #endif

@@ -45,27 +45,26 @@ void rt_pools_init(unsigned device)
 cudaError_t rt_pool_alloc(void **out, size_t size, cudaMemPool_t pool, cudaStream_t s,
 			  bool is_per_thread)
 {
-	RT_ENTER();
 	if (!out)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (size == 0) {
 		*out = NULL;
 		return cudaSuccess;
 	}
 	if (rt_stream_is_captured(s, is_per_thread))
-		return rt_fail(rt_capture_alloc(out, size, s, is_per_thread));
+		return rt_capture_alloc(out, size, s, is_per_thread);
 	rt_lock();
 	struct rt_stream *stream = rt_stream_find(s, is_per_thread);
 	unsigned device = stream ? stream->device : 0;
 	struct rt_pool *p = rt_pool_find(pool ? pool : rt.dev[device].pool);
 	rt_unlock();
 	if (!stream)
-		return rt_fail(cudaErrorInvalidResourceHandle);
+		return cudaErrorInvalidResourceHandle;
 	if (!p)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (p->max_size && p->used + size > p->max_size)
-		return rt_fail(cudaErrorMemoryAllocation);
-	return rt_fail(rt_block_new(p->device, size, CPU_MEM_DEVICE, 0, p, out));
+		return cudaErrorMemoryAllocation;
+	return rt_block_new(p->device, size, CPU_MEM_DEVICE, 0, p, out);
 }
 
 /* Runs when the stream gets there. */
@@ -82,11 +81,10 @@ cudaError_t rt_pool_free(void *ptr, cudaStream_t s, bool is_per_thread)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	if (!ptr)
 		return cudaSuccess;
 	if (rt_stream_is_captured(s, is_per_thread))
-		return rt_fail(rt_capture_free(ptr, s, is_per_thread));
+		return rt_capture_free(ptr, s, is_per_thread);
 	rt_lock();
 	struct rt_block *b = rt_block_at(ptr);
 	bool is_graph = b && rt_graph_memory_release(ptr);
@@ -97,7 +95,7 @@ cudaError_t rt_pool_free(void *ptr, cudaStream_t s, bool is_per_thread)
 	uint64_t bytes = e == cudaSuccess && !is_graph ? b->bytes : 0;
 	rt_unlock();
 	if (e != cudaSuccess || is_graph)
-		return rt_fail(e);
+		return e;
 
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST,
 				    .origin = rt_origin(),
@@ -112,7 +110,7 @@ cudaError_t rt_pool_free(void *ptr, cudaStream_t s, bool is_per_thread)
 			b->is_freed = false;
 		rt_unlock();
 	}
-	return rt_fail(e);
+	return e;
 }
 
 /* ---- pools --------------------------------------------------------------------------------- */
@@ -124,35 +122,33 @@ static cudaError_t check_location(const struct cudaMemLocation *l)
 	return l->id >= 0 && (unsigned)l->id < rt.ndevices ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolProps *poolProps)
+cudaError_t rt_mem_pool_create(cudaMemPool_t *memPool, const struct cudaMemPoolProps *poolProps)
 {
-	RT_ENTER();
 	if (!memPool || !poolProps)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (poolProps->handleTypes != cudaMemHandleTypeNone ||
 	    poolProps->allocType != cudaMemAllocationTypePinned)
-		return rt_fail(rt_refuse_use("cudaMemPoolCreate", "exported or managed memory"));
+		return rt_refuse_use("cudaMemPoolCreate", "exported or managed memory");
 	cudaError_t e = check_location(&poolProps->location);
 	if (e == cudaErrorNotSupported)
 		e = rt_refuse_use("cudaMemPoolCreate", "a location that is no device");
 	if (e != cudaSuccess)
-		return rt_fail(e);
+		return e;
 	rt_lock();
 	struct rt_pool *p = pool_new((unsigned)poolProps->location.id);
 	rt_unlock();
 	if (!p)
-		return rt_fail(cudaErrorMemoryAllocation);
+		return cudaErrorMemoryAllocation;
 	p->max_size = poolProps->maxSize;
 	*memPool = (cudaMemPool_t)p;
 	return cudaSuccess;
 }
 
 /* Its blocks stay valid. */
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
+cudaError_t rt_mem_pool_destroy(cudaMemPool_t memPool)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_pool *p = rt_pool_find(memPool);
 	if (!p || p->is_default) {
@@ -166,24 +162,22 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
 			free(p);
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
+cudaError_t rt_mem_pool_trim_to(cudaMemPool_t memPool, size_t minBytesToKeep)
 {
-	RT_ENTER();
 	(void)minBytesToKeep; /* nothing is kept anyway */
 	rt_lock();
 	struct rt_pool *p = rt_pool_find(memPool);
 	rt_unlock();
-	return rt_fail(p ? cudaSuccess : cudaErrorInvalidValue);
+	return p ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
+cudaError_t rt_mem_pool_get_attribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_pool *p = rt_pool_find(memPool);
 	if (!p || !value) {
@@ -211,14 +205,13 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr 
 		}
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
+cudaError_t rt_mem_pool_set_attribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_pool *p = rt_pool_find(memPool);
 	if (!p || !value) {
@@ -245,15 +238,14 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr 
 		}
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList,
-				 size_t count)
+cudaError_t rt_mem_pool_set_access(cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList,
+				   size_t count)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	rt_lock();
 	struct rt_pool *p = rt_pool_find(memPool);
 	if (!p || (count && !descList))
@@ -273,15 +265,14 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t memPool, const struct cudaMemAcce
 			cpu_mem_set_peer(rt.m, d, p->device, true);
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
-				 struct cudaMemLocation *location)
+cudaError_t rt_mem_pool_get_access(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
+				   struct cudaMemLocation *location)
 {
-	RT_ENTER();
 	if (!flags || !location)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	cudaError_t e = check_location(location);
 	rt_lock();
 	struct rt_pool *p = rt_pool_find(memPool);
@@ -291,38 +282,35 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t m
 		*flags = p->access[location->id] ? cudaMemAccessFlagsProtReadWrite
 						 : cudaMemAccessFlagsProtNone;
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device)
+cudaError_t rt_device_get_default_mem_pool(cudaMemPool_t *memPool, int device)
 {
-	RT_ENTER();
 	if (!memPool)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (device < 0 || (unsigned)device >= rt.ndevices)
-		return rt_fail(cudaErrorInvalidDevice);
+		return cudaErrorInvalidDevice;
 	*memPool = rt.dev[device].default_pool;
 	return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
+cudaError_t rt_device_get_mem_pool(cudaMemPool_t *memPool, int device)
 {
-	RT_ENTER();
 	if (!memPool)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	if (device < 0 || (unsigned)device >= rt.ndevices)
-		return rt_fail(cudaErrorInvalidDevice);
+		return cudaErrorInvalidDevice;
 	*memPool = rt.dev[device].pool;
 	return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
+cudaError_t rt_device_set_mem_pool(int device, cudaMemPool_t memPool)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	if (device < 0 || (unsigned)device >= rt.ndevices)
-		return rt_fail(cudaErrorInvalidDevice);
+		return cudaErrorInvalidDevice;
 	rt_lock();
 	struct rt_pool *p = rt_pool_find(memPool);
 	if (!p || p->device != (unsigned)device)
@@ -330,7 +318,7 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
 	else
 		rt.dev[device].pool = memPool;
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }
 
 /* The same by location; only devices have pools. */
@@ -345,26 +333,23 @@ static cudaError_t pool_device(const struct cudaMemLocation *l, enum cudaMemAllo
 	return e == cudaErrorNotSupported ? rt_refuse_use(name, "a location that is no device") : e;
 }
 
-cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
-				     enum cudaMemAllocationType type)
+cudaError_t rt_mem_get_default_mem_pool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+					enum cudaMemAllocationType type)
 {
-	RT_ENTER();
 	cudaError_t e = pool_device(location, type, "cudaMemGetDefaultMemPool");
-	return e == cudaSuccess ? cudaDeviceGetDefaultMemPool(memPool, location->id) : rt_fail(e);
+	return e == cudaSuccess ? rt_device_get_default_mem_pool(memPool, location->id) : e;
 }
 
-cudaError_t cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
-			      enum cudaMemAllocationType type)
+cudaError_t rt_mem_get_mem_pool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+				enum cudaMemAllocationType type)
 {
-	RT_ENTER();
 	cudaError_t e = pool_device(location, type, "cudaMemGetMemPool");
-	return e == cudaSuccess ? cudaDeviceGetMemPool(memPool, location->id) : rt_fail(e);
+	return e == cudaSuccess ? rt_device_get_mem_pool(memPool, location->id) : e;
 }
 
-cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type,
-			      cudaMemPool_t memPool)
+cudaError_t rt_mem_set_mem_pool(struct cudaMemLocation *location, enum cudaMemAllocationType type,
+				cudaMemPool_t memPool)
 {
-	RT_ENTER();
 	cudaError_t e = pool_device(location, type, "cudaMemSetMemPool");
-	return e == cudaSuccess ? cudaDeviceSetMemPool(location->id, memPool) : rt_fail(e);
+	return e == cudaSuccess ? rt_device_set_mem_pool(location->id, memPool) : e;
 }

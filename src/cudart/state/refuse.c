@@ -55,5 +55,8 @@ cudaError_t rt_refuse_use(const char *name, const char *what)
 
 int rt_refuse_entry(const char *name)
 {
-	return (int)rt_fail(rt_refuse(name));
+	cudaError_t e = rt_refuse(name);
+
+	rt_thread()->last = e;
+	return (int)e;
 }

@@ -292,13 +292,81 @@ cudaError_t rt_op_finish(struct cpu_op *op, unsigned device)
 	return rt_device_error(device);
 }
 
+/* ---- waiting ------------------------------------------------------------------ */
+
+/* References to all operations that must end before the stream counts as empty. The legacy stream
+ * represents all blocking ones. */
+static cudaError_t take(cudaStream_t stream, bool is_per_thread, struct rt_ops *ops,
+			unsigned *device)
+{
+	cudaError_t e = cudaSuccess;
+
+	rt_lock();
+	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
+	if (!s) {
+		e = cudaErrorInvalidResourceHandle;
+	} else if (s->capture) {
+		rt_capture_spoil(s->capture);
+		e = cudaErrorStreamCaptureUnsupported;
+	} else if (s->is_legacy) {
+		e = rt_capture_check_legacy(s->device);
+	}
+	if (e == cudaSuccess) {
+		rt_stream_deps(s, ops);
+		if (!s->is_legacy)
+			ops->n = s->last != NULL; /* its own work has joined the legacy one's */
+		for (size_t i = 0; i < ops->n; i++)
+			cpu_op_get(ops->v[i]);
+		*device = s->device;
+	}
+	rt_unlock();
+	return e;
+}
+
+cudaError_t rt_stream_synchronize(cudaStream_t stream, bool is_per_thread)
+{
+	struct rt_ops ops = {0};
+	unsigned device;
+
+	cudaError_t e = take(stream, is_per_thread, &ops, &device);
+	if (e == cudaSuccess) {
+		for (size_t i = 0; i < ops.n; i++) {
+			cpu_op_wait(ops.v[i]);
+			cpu_op_put(ops.v[i]);
+		}
+		rt_collider_synced(device);
+		e = rt_device_error(device);
+	}
+	base_vec_free(&ops);
+	return e;
+}
+
+cudaError_t rt_stream_query(cudaStream_t stream, bool is_per_thread)
+{
+	struct rt_ops ops = {0};
+	bool is_done = true;
+	unsigned device;
+
+	cudaError_t e = take(stream, is_per_thread, &ops, &device);
+	if (e == cudaSuccess) {
+		for (size_t i = 0; i < ops.n; i++) {
+			is_done = is_done && cpu_op_query(ops.v[i]);
+			cpu_op_put(ops.v[i]);
+		}
+		e = rt_device_error(device);
+		if (e == cudaSuccess && !is_done)
+			e = cudaErrorNotReady;
+	}
+	base_vec_free(&ops);
+	return e;
+}
+
 /* ---- making and destroying --------------------------------------------------------- */
 
-static cudaError_t create(cudaStream_t *out, unsigned flags, int priority)
+cudaError_t rt_stream_create(cudaStream_t *out, unsigned flags, int priority)
 {
-	RT_ENTER();
 	if (!out || flags & ~(unsigned)cudaStreamNonBlocking)
-		return rt_fail(cudaErrorInvalidValue);
+		return cudaErrorInvalidValue;
 	rt_lock();
 	struct rt_stream *s = rt_stream_new(rt_thread()->device, flags, priority);
 	rt_handle_add(s, RT_STREAM);
@@ -307,26 +375,10 @@ static cudaError_t create(cudaStream_t *out, unsigned flags, int priority)
 	return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t *pStream)
-{
-	return create(pStream, cudaStreamDefault, 0);
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
-{
-	return create(pStream, flags, 0);
-}
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
-{
-	return create(pStream, flags, priority);
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
+cudaError_t rt_stream_destroy(cudaStream_t stream)
 {
 	cudaError_t e = cudaSuccess;
 
-	RT_ENTER();
 	rt_lock();
 	if (rt_handle_is(stream, RT_STREAM)) {
 		struct rt_stream *s = (struct rt_stream *)stream;
@@ -337,5 +389,5 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 		e = cudaErrorInvalidResourceHandle;
 	}
 	rt_unlock();
-	return rt_fail(e);
+	return e;
 }

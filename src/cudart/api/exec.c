@@ -1,0 +1,45 @@
+/*
+ * exec.c - entry points of executable graphs; launches: pt_graph.c.
+ */
+#include "cudart/api/api.h"
+#include "cudart/graph/graph.h"
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+				 unsigned long long flags)
+{
+	RT_RETURN(rt_exec_new(pGraphExec, graph, flags));
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+					  unsigned long long flags)
+{
+	RT_RETURN(rt_exec_new(pGraphExec, graph, flags));
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
+{
+	RT_RETURN(rt_graph_exec_destroy(graphExec));
+}
+
+cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags)
+{
+	RT_RETURN(rt_graph_exec_get_flags(graphExec, flags));
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
+				cudaGraphExecUpdateResultInfo *resultInfo)
+{
+	RT_RETURN(rt_graph_exec_update(hGraphExec, hGraph, resultInfo));
+}
+
+cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+				    unsigned int isEnabled)
+{
+	RT_RETURN(rt_graph_node_set_enabled(hGraphExec, hNode, isEnabled));
+}
+
+cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+				    unsigned int *isEnabled)
+{
+	RT_RETURN(rt_graph_node_get_enabled(hGraphExec, hNode, isEnabled));
+}
