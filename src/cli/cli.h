@@ -61,7 +61,8 @@ void cli_choice_note(struct race_results *r, const struct option_set *set);
 struct spawn_request;
 void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request *req);
 /* Adds a note: what was instrumented as it was loaded. */
-void cli_load_note(struct race_results *r, const struct race_shm *shm);
+void cli_load_note(struct race_results *r, const struct race_shm *shm,
+		   const struct spawn_request *req);
 
 /* replay.c: --replay. Sets the detector; 0, or an exit code after saying what is wrong. */
 int cli_replay_check(struct option_set *set);

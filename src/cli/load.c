@@ -62,11 +62,30 @@ void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request
 		req->forward = NULL;
 }
 
-void cli_load_note(struct race_results *r, const struct race_shm *shm)
+/* None of a GPU program's code has checks: what would help. */
+static const char *why_no_checks(const struct race_load *l, bool is_on)
+{
+	if (!is_on)
+		return "no GPU code of the program has checks: it wasn't built with `collider "
+		       "nvcc`, and code isn't instrumented as it is loaded";
+	if (l->failed)
+		return "no GPU code of the program has checks: what it loaded could not be "
+		       "instrumented (see the notes)";
+	return "no GPU code of the program has checks: it holds no PTX for this GPU, as "
+	       "-gencode arch=compute_90,code=sm_90 and closed libraries leave it out "
+	       "(docs/load-time.md)";
+}
+
+void cli_load_note(struct race_results *r, const struct race_shm *shm,
+		   const struct spawn_request *req)
 {
 	const struct race_load *l = &shm->load;
 	struct base_buf b = {0};
 
+	if (!req->cudart && r->agent_state == RACE_AGENT_ATTACHED && !r->why_nothing &&
+	    !r->modules && !r->tables && r->host_launches_plain && !l->replaced &&
+	    !req->choice.is_on)
+		r->why_nothing = why_no_checks(l, req->forward != NULL);
 	if (!l->replaced && !l->failed)
 		return;
 	base_buf_printf(&b, "GPU code instrumented as it was loaded: %u of %u images in %.2f s",

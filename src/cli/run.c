@@ -261,7 +261,8 @@ static void note_coverage(struct race_results *r, const struct option_set *set,
 
 /* Turns the shared file into reports. Returns the exit code of the run. */
 static int report_run(struct option_set *set, const struct cli_view *view,
-		      const struct spawn_result *res, bool is_cpu, struct rep_coverage *coverage)
+		      const struct spawn_result *res, const struct spawn_request *req,
+		      struct rep_coverage *coverage)
 {
 	const char *log = option_text(set, OPTION_LOG_FILE);
 	struct race_results r = {0};
@@ -271,11 +272,11 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 		base_say("error: the program has overwritten the shared file of findings");
 	name_host_code(&r, set);
 	add_command(&r, set->args.v);
-	add_notes(&r, set, res, is_cpu);
+	add_notes(&r, set, res, req->cudart != NULL);
 	add_end(&r, res);
 	note_coverage(&r, set, coverage);
 	cli_choice_note(&r, set);
-	cli_load_note(&r, res->shm);
+	cli_load_note(&r, res->shm, req);
 	if (!option_flag(set, OPTION_VERIFY))
 		race_merge(&r);
 	bool is_silent = option_flag(set, OPTION_QUIET) &&
@@ -568,7 +569,7 @@ int cli_run(struct option_set *set)
 out:
 	cli_flush(&sink);
 	if (!rc) {
-		rc = report_run(set, &view, &res, req.cudart != NULL, &coverage);
+		rc = report_run(set, &view, &res, &req, &coverage);
 		spawn_free(&res);
 	}
 	rep_coverage_free(&coverage);

@@ -504,7 +504,8 @@ static const char *nothing_reason(struct rep_view *v, const struct race_results 
 	if (!r->launches && !r->host_launches && !r->is_inexact)
 		return "the program launched no kernel";
 	if (!r->modules && !r->tables && !r->launches)
-		return "no GPU code of the program was built with `collider nvcc`";
+		return "no GPU code of the program has checks (built with `collider nvcc`, or put "
+		       "in as it is loaded: docs/load-time.md)";
 	if (!r->launches && r->is_inexact)
 		return "the program ended before Collider could read its counters";
 	if (!r->launches)

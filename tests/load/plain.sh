@@ -42,6 +42,16 @@ cc -fsanitize=address hello.c -o asan && as_plain ./asan
 cc -static hello.c -o static && as_plain ./static
 [ $plain -ge 16 ] || fail "$plain programs"
 
+# With another user's rights: the loader takes nothing preloaded, which is said before it starts.
+if [ "$(id -u)" = 0 ]; then
+	cp /bin/echo rights && chown nobody rights && chmod u+s rights || exit 2
+	go s -- ./rights runs || fail "s: $(cat s.err)"
+	expect s.out runs
+	says s.err "^collider: GPU code isn't instrumented as it is loaded: the program runs with another user's rights"
+	chown root rights && go s -- ./rights runs || fail "s: $(cat s.err)"
+	grep -q "another user's" s.err && fail "s: $(cat s.err)"
+fi
+
 # Fork, then the driver in parent and child; a driver opened by its path is none of ours.
 cat >forks.c <<'C'
 #include <dlfcn.h>
