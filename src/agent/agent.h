@@ -241,6 +241,8 @@ void agent_launch_note(struct agent_kernel *k);
 bool agent_kernel_is_instrumented(const struct agent_kernel *k);
 /* In the shared file; NULL: not instrumented, or there was no room. */
 struct race_kernel_count *agent_kernel_count(const struct agent_kernel *k);
+/* The same of any kernel. */
+struct race_kernel_count *agent_kernel_chunk(const struct agent_kernel *k);
 const char *agent_kernel_name(const struct agent_kernel *k); /* as the compiler names it */
 /* After `n` successful launches. */
 void agent_launch_count(struct agent_context *c, struct agent_kernel *k, uint64_t n);

@@ -128,6 +128,9 @@ static bool ask(struct agent_launch_set *set, uint64_t spent_ns, bool *has_any)
 	*has_any = false;
 	for (size_t i = 0; i < set->n; i++) {
 		struct race_kernel_count *k = agent_kernel_count(set->kernel[i]);
+		if (!k && set->kernel[i])
+			race_choice_pass(agent_kernel_chunk(set->kernel[i]),
+					 agent_kernel_name(set->kernel[i]));
 		if (!k)
 			continue;
 		*has_any = true;

@@ -214,6 +214,11 @@ struct race_kernel_count *agent_kernel_count(const struct agent_kernel *k)
 	return k && k->is_instrumented ? k->chunk : NULL;
 }
 
+struct race_kernel_count *agent_kernel_chunk(const struct agent_kernel *k)
+{
+	return k->chunk;
+}
+
 const char *agent_kernel_name(const struct agent_kernel *k)
 {
 	return k->key + 1;

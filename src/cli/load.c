@@ -21,7 +21,9 @@ static const char *make_given(struct option_set *set, bool is_asked, const char 
 {
 	struct base_arena *a = &set->arena;
 	const char *options =
-		tool_load_options((unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT, a);
+		tool_load_options((unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,
+				  option_text(set, OPTION_KERNEL_NAME),
+				  option_text(set, OPTION_KERNEL_NAME_EXCLUDE), a);
 	const char *cache = image_cache_folder(a, "loaded");
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);

@@ -111,9 +111,9 @@ static int finish_ptx(const struct tool_options *o, const struct tool_kit *k, co
 		return BASE_EXIT_INTERNAL;
 	}
 	enum tool_outcome got = tool_rewrite(&job, text, size, &b);
-	int rc = got == TOOL_FAILED && o->strict ? BASE_EXIT_INPUT : BASE_EXIT_OK;
+	int rc = got >= TOOL_FAILED && o->strict ? BASE_EXIT_INPUT : BASE_EXIT_OK;
 	if (got != TOOL_CHANGED) {
-		if (got == TOOL_FAILED)
+		if (got >= TOOL_FAILED)
 			base_buf_puts(&b, TOOL_LEFT_COMMENT);
 		base_buf_put(&b, text, size);
 	}

@@ -162,13 +162,14 @@ size_t tool_fit_lines(const char *text, size_t size);
 /* One PTX text to be instrumented. */
 struct tool_job {
 	const struct tool_options *opt;
-	const char *name;  /* for messages: the file the user knows */
-	const char *arch;  /* "sm_90a", "compute_90"; NULL: no fit */
-	const char *ptxas; /* the real one */
-	bool relocatable;  /* -rdc */
-	bool has_maxreg;   /* the user caps registers for the whole file */
-	bool is_debug;	   /* -G */
-	bool has_lineinfo; /* -lineinfo */
+	const char *name;   /* for messages: the file the user knows */
+	const char *arch;   /* "sm_90a", "compute_90"; NULL: no fit */
+	const char *ptxas;  /* the real one */
+	bool relocatable;   /* -rdc */
+	bool has_maxreg;    /* the user caps registers for the whole file */
+	bool is_debug;	    /* -G */
+	bool has_lineinfo;  /* -lineinfo */
+	bool leaves_others; /* a text without a kernel that is asked for is left, as TOOL_LEFT */
 	/* The text as it was assembled for its program, a file; NULL: unknown, it is assembled. */
 	const char *assembled;
 };
@@ -176,7 +177,8 @@ struct tool_job {
 enum tool_outcome {
 	TOOL_CHANGED, /* `out` holds the instrumented text */
 	TOOL_LEFT,    /* nothing to do: carries the marker, or contains no code */
-	TOOL_FAILED   /* could not be instrumented, with a message */
+	TOOL_FAILED,  /* could not be instrumented, with a message */
+	TOOL_REFUSED  /* the same, and it will be so again: the text is the reason */
 };
 
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,

@@ -17,8 +17,8 @@
  *	assemble  by ptxas, or the trial's result is taken
  *	link	  the objects of an -rdc program, by nvlink (link_parts)
  *
- * What can't be instrumented is kept only if it will be so again. Misses: PTX newer than the
- * toolkit's ptxas.
+ * What can't be instrumented is kept only if it will be so again: other PTX, what ptxas refuses, an
+ * image without a kernel that is asked for. Misses: PTX newer than the toolkit's ptxas.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
@@ -135,6 +135,7 @@ static enum image_outcome instrument(struct work *w, struct base_buf *code)
 			       .name = *w->text.name ? w->text.name : w->name,
 			       .ptxas = w->kit->ptxas,
 			       .relocatable = has_flag(w, 'l') || w->is_part,
+			       .leaves_others = true,
 			       .has_maxreg = w->maxreg != 0,
 			       .is_debug = w->text.is_debug,
 			       .has_lineinfo = w->text.has_lineinfo};
@@ -144,13 +145,13 @@ static enum image_outcome instrument(struct work *w, struct base_buf *code)
 	if (was && base_write_file(was, w->text.code, w->text.code_size) == 0)
 		job.assembled = was;
 	enum tool_outcome got = tool_rewrite(&job, w->text.text, w->text.size, &text);
+	w->keep = got != TOOL_FAILED;
 	if (got == TOOL_LEFT)
 		return IMAGE_AS_IT_IS;
-	if (got == TOOL_FAILED)
+	if (got != TOOL_CHANGED)
 		return IMAGE_FAILED;
 	base_buf_put(&text, "", 1);
 	w->asked = tool_asked_maxreg(text.p);
-	w->keep = true;
 	bool ok = true;
 	if (has_flag(w, 'l')) {
 		base_buf_put(code, text.p, text.n); /* with its NUL */
@@ -366,7 +367,8 @@ int tool_load(int argc, char **argv)
 	return rc;
 }
 
-char *tool_load_options(unsigned detectors, struct base_arena *a)
+char *tool_load_options(unsigned detectors, const char *kernels, const char *others,
+			struct base_arena *a)
 {
 	struct tool_options o;
 
@@ -374,6 +376,10 @@ char *tool_load_options(unsigned detectors, struct base_arena *a)
 		return NULL;
 	o.sanitize = detectors;
 	o.long_build_ms = 0;
+	if (kernels)
+		o.kernel_name = kernels;
+	if (others)
+		o.kernel_name_exclude = others;
 	return tool_options_encode(&o, a);
 }
 

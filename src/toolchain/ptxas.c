@@ -77,7 +77,7 @@ static int take_input(const struct tool_job *job, char **arg, int index, unsigne
 		mine.name = *arg;
 		*maxreg = tool_asked_maxreg(text);
 		enum tool_outcome got = tool_rewrite(&mine, text, size, &b);
-		if (got == TOOL_FAILED && job->opt->strict)
+		if (got >= TOOL_FAILED && job->opt->strict)
 			rc = BASE_EXIT_INPUT;
 		const char *tmp = got == TOOL_CHANGED
 					  ? tool_temp(base_printf(a, "input%d.ptx", index))

@@ -95,8 +95,10 @@ static bool assemble(struct tool_work *w, const char *text, size_t n, struct too
 	size_t size;
 
 	*said = base_strdup(&w->arena, "");
-	if (!in || !out || !object || !log || !strchr(w->job->arch, '_') ||
-	    base_write_file(in, text, n) != 0)
+	if (!strchr(w->job->arch, '_'))
+		return false;
+	w->is_cut_off |= !in || !out || !object || !log || base_write_file(in, text, n) != 0;
+	if (w->is_cut_off)
 		return false;
 	bool is_original = text == w->text, is_object = !is_original && takes_object(w);
 	tool_trial_options(w->job, is_original ? 0 : w->maxreg, &argv, &w->arena);
@@ -124,6 +126,7 @@ static bool assemble(struct tool_work *w, const char *text, size_t n, struct too
 		w->costs.trials++;
 	}
 	base_vec_free(&argv);
+	w->is_cut_off |= rc >= TOOL_SIGNAL;
 	if (base_read_file(log, &messages, &size) == 0) {
 		*said = base_strndup(&w->arena, messages, size);
 		free(messages);
@@ -470,7 +473,13 @@ static bool attempts(struct tool_work *w, struct base_buf *out, struct base_sink
 static enum tool_outcome failed(const struct tool_work *w, const char *why)
 {
 	base_say("%s: not instrumented: %s", w->job->name, why);
-	return TOOL_FAILED;
+	return w->is_cut_off ? TOOL_FAILED : TOOL_REFUSED;
+}
+
+static enum tool_outcome cut_off(struct tool_work *w, const char *why)
+{
+	w->is_cut_off = true;
+	return failed(w, why);
 }
 
 /* The first diagnostic with its line in the PTX, or the other reason. */
@@ -499,6 +508,21 @@ static void say_costs(const struct tool_work *w)
 	tool_sizes_say(w->job, &w->sizes);
 }
 
+/* Is no kernel in it asked for? Its functions may be called from another object's. */
+static bool is_for_others(const struct tool_work *w)
+{
+	bool has_entry = false;
+
+	if (!w->job->leaves_others || w->job->relocatable)
+		return false;
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		if (w->funcs.v[i].is_entry && !w->funcs.v[i].is_left_out)
+			return false;
+		has_entry |= w->funcs.v[i].is_entry;
+	}
+	return has_entry;
+}
+
 static enum tool_outcome rewrite(struct tool_work *w, struct base_buf *out, struct base_sink *sink)
 {
 	struct tool_reglist before = {0};
@@ -509,7 +533,7 @@ static enum tool_outcome rewrite(struct tool_work *w, struct base_buf *out, stru
 
 	if (has_fit && !tool_scan(w, sink))
 		return failed(w, reason(w, sink, "not PTX"));
-	if (w->is_idle && !w->funcs.n)
+	if ((w->is_idle && !w->funcs.n) || (has_fit && is_for_others(w)))
 		return TOOL_LEFT;
 	if (has_fit && !w->is_idle && needs_counts(w)) {
 		bool ok = w->job->assembled &&
@@ -579,7 +603,7 @@ static int rewrite_call(void *arg)
 	enum tool_outcome got = rewrite(&w, &out, &sink);
 
 	if (got == TOOL_CHANGED && base_write_file(c->result, out.p, out.n) != 0)
-		got = failed(&w, "no room for the instrumented text");
+		got = cut_off(&w, "no room for the instrumented text");
 	/* Nothing is freed: the process ends here. */
 	return (int)got;
 }
@@ -591,7 +615,7 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 	static const char *const names[] = {"trial.ptx", "trial.cubin", "trial.log", "trial.o",
 					    "link.log"};
 	struct call c = {.job = job, .text = text, .size = size, .result = tool_temp("result.ptx")};
-	struct tool_work w = {.job = job};
+	struct tool_work w = {.job = job, .is_cut_off = true};
 	char *result;
 	size_t n;
 
@@ -603,7 +627,7 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 	if (!c.result)
 		return TOOL_FAILED;
 	int rc = tool_call(rewrite_call, &c);
-	if (rc > TOOL_FAILED)
+	if (rc > TOOL_REFUSED)
 		return failed(&w, rc > TOOL_SIGNAL ? "the instrumenter crashed: please report this"
 						   : "the instrumenter stopped");
 	if (rc == TOOL_CHANGED) {

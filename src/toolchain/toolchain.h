@@ -69,11 +69,13 @@ void tool_set_prover(tool_prover *fn);
  * process calls it by the name collider-load.
  */
 int tool_load(int argc, char **argv);
-/* What `collider run` hands to that library: COLLIDER_TOOL_OPTIONS for these detectors (a set),
- * NULL with a message if the user's own are wrong; and what the result depends on beside them, of
- * this executable, NULL with a message where there is no CUDA toolkit. */
+/* What `collider run` hands to that library: COLLIDER_TOOL_OPTIONS for these detectors (a set)
+ * and the lists of --kernel-name and --kernel-name-exclude (or NULL), NULL with a message if the
+ * user's own are wrong; and what the result depends on beside them, of this executable, NULL with
+ * a message where there is no CUDA toolkit. */
 struct base_arena;
-char *tool_load_options(unsigned detectors, struct base_arena *a);
+char *tool_load_options(unsigned detectors, const char *kernels, const char *others,
+			struct base_arena *a);
 char *tool_load_key(const char *self, struct base_arena *a);
 
 typedef int tool_main(int argc, char **argv);

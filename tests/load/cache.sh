@@ -42,6 +42,15 @@ for i in 1 2 3 4; do cmp a.0 p$i.0 && cmp a.0 p$i.1 || fail "process $i: other c
 [ "$(ls "$kept" | wc -l)" -eq 1 ] || fail "leftovers: $(ls "$kept")"
 [ -z "$(ls "$TMPDIR")" ] || fail "temporary files: $(ls "$TMPDIR")"
 
+# What ptxas has refused isn't tried again, and is said again.
+rm -rf "$kept"
+nvcc -ptx -arch=sm_90 sum.cu -o sum.ptx || exit 2
+{ cat sum.ptx; echo ".visible .entry broken() { add.s32 %r1, %r2; }"; } >broken.ptx
+go b -- "$program" . data:broken.ptx || fail "b: $(cat b.err)"
+[ "$(ls "$kept" | wc -l)" -eq 1 ] || fail "one entry expected: $(ls "$kept")"
+go b -- "$program" . data:broken.ptx || fail "b: $(cat b.err)"
+says b.err 'load_program: not instrumented: ptxas refuses the original: '
+
 # Where nothing can be kept it is made each time.
 rm -rf "$kept" && ln -s /nonexistent "$kept"
 go b -- "$program" . wrapper:sum.fatbin || fail "b: $(cat b.err)"

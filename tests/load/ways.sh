@@ -75,6 +75,15 @@ go d --detector=watch -- "$program" . wrapper:checked.fatbin || fail "d: $(cat d
 expect d "cuLibraryLoadData code 0"
 grep -q __collider_watch d.0 && ! grep -q __collider_knobs d.0 || fail "d.0: other checks than watch's"
 
+# Kernels that nobody asked for stay as they are; a module without any that was asked for, too.
+"$collider" nvcc --kernel-name=block_sum -cubin -lineinfo -arch=sm_90 sum.cu -o named.cubin || exit 2
+go k --kernel-name=block_sum -- "$program" . wrapper:size.fatbin || fail "k: $(cat k.err)"
+same k.0 named.cubin
+go k --kernel-name=another -- "$program" . wrapper:size.fatbin || fail "k: $(cat k.err)"
+expect k "cuLibraryLoadData wrapper 0"
+go k --kernel-name-exclude='block*,nothing' -- "$program" . wrapper:size.fatbin || fail "k: $(cat k.err)"
+expect k "cuLibraryLoadData wrapper 0"
+
 # A driver that refuses it gets the program's own.
 STANDIN_REFUSES=1 go e -- "$program" . data:sum.ptx wrapper:size.fatbin || fail "e: $(cat e.err)"
 cat >want <<'L'

@@ -175,7 +175,8 @@ static void find_kernels(struct race_results *r)
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_kernel *k = &r->kernels.v[i];
 		find_left_out(r, k);
-		if (!k->is_instrumented)
+		/* Code that is instrumented as it is loaded has only the checks asked for. */
+		if (!k->is_instrumented && !(k->why & RACE_LEFT_NAME))
 			gap_set(r, RACE_GAP_NOT_INSTRUMENTED, k->name, "", k->launches, 0);
 	}
 	if (r->kernels.n)

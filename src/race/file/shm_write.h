@@ -79,6 +79,8 @@ struct race_choice_answer {
 struct race_choice_answer race_choice_ask(struct race_kernel_count *k, const char *name,
 					  uint64_t spent_ns);
 void race_choice_note(struct race_kernel_count *k, struct race_choice_answer a);
+/* A launch of a kernel without checks: counts it as left out, if that is what the lists say. */
+void race_choice_pass(struct race_kernel_count *k, const char *name);
 /* Both at once, for a device that can end a launch's judging: until when it is judged, as in
  * cpu_choose_fn. A kernel's first launch is never left out by the budget. */
 uint64_t race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns);
