@@ -308,7 +308,9 @@ static int set_gpu(const struct spawn_request *req)
 	if (req->forward && (preload(req->forward, old && strstr(old, "libcuda.so")) ||
 			     setenv(AGENT_GIVEN_ENV, req->given, 1)))
 		return -1;
-	return setenv(INJECT_ENV, req->agent, 1) || setenv(LOADING_ENV, "EAGER", 0);
+	/* Code that is instrumented as it is loaded is so at its first use, as the driver loads it. */
+	return setenv(INJECT_ENV, req->agent, 1) ||
+	       (!req->forward && setenv(LOADING_ENV, "EAGER", 0));
 }
 
 /*
@@ -582,7 +584,7 @@ static int spawn_in(const struct spawn_request *req, struct spawn_result *res,
 		return BASE_EXIT_ENV;
 	}
 	res->shm = shm;
-	res->is_eager = !req->cudart && !getenv(LOADING_ENV);
+	res->is_eager = !req->cudart && !req->forward && !getenv(LOADING_ENV);
 	const char *other = getenv(INJECT_ENV);
 	if (!req->cudart && other && *other && strcmp(other, req->agent) != 0)
 		base_report(sink, BASE_WARNING, NULL, (struct base_span){0},

@@ -1,6 +1,6 @@
 /*
  * progress.c - one line on the terminal while a program runs: launches, accesses judged or checked,
- * findings, time.
+ * findings, time, and GPU code that is being instrumented.
  *
  * Only where standard error is a terminal and the report goes there; a log never has it. It is
  * written over itself twice a second and removed before the report. What the program writes to the
@@ -79,6 +79,10 @@ void cli_progress(void *arg, const struct race_shm *shm, uint64_t ns)
 		" findings, %" PRIu64 " s",
 		s.launches, s.judged ? s.judged : s.checked, s.judged ? "judged" : "checked", found,
 		ns / 1000000000);
+	uint32_t busy = __atomic_load_n(&shm->load.busy, __ATOMIC_RELAXED);
+	if (busy)
+		fprintf(stderr, "; %" PRIu32 " image%s of GPU code being instrumented", busy,
+			busy == 1 ? "" : "s");
 	fflush(stderr);
 	is_shown = true;
 }

@@ -169,6 +169,7 @@ struct tool_job {
 	bool has_maxreg;    /* the user caps registers for the whole file */
 	bool is_debug;	    /* -G */
 	bool has_lineinfo;  /* -lineinfo */
+	bool is_waited_for; /* by a program that runs: ptxas may have all processors */
 	bool leaves_others; /* a text without a kernel that is asked for is left, as TOOL_LEFT */
 	/* The text as it was assembled for its program, a file; NULL: unknown, it is assembled. */
 	const char *assembled;

@@ -135,6 +135,7 @@ static enum image_outcome instrument(struct work *w, struct base_buf *code)
 			       .name = *w->text.name ? w->text.name : w->name,
 			       .ptxas = w->kit->ptxas,
 			       .relocatable = has_flag(w, 'l') || w->is_part,
+			       .is_waited_for = true,
 			       .leaves_others = true,
 			       .has_maxreg = w->maxreg != 0,
 			       .is_debug = w->text.is_debug,

@@ -35,6 +35,9 @@
 #define REGS_CALLED 64u
 /* From so many kernels with checks by call on, the functions are assembled once (trial.c). */
 #define OBJECT_KERNELS 16u
+/* ptxas works on all processors (since CUDA 12.1). */
+#define SPLIT_NAME "split-compile"
+#define SPLIT	   "-" SPLIT_NAME "=0"
 
 /* ---- ptxas on trial -------------------------------------------------------- */
 
@@ -83,6 +86,37 @@ static bool link_object(struct tool_work *w, const char *object, struct tool_reg
 	return true;
 }
 
+static bool has_many_kernels(const struct tool_work *w)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < w->funcs.n; i++)
+		n += w->funcs.v[i].is_entry;
+	return n > 1;
+}
+
+/* ptxas's command line, for whoever waits for it with all processors: the code is the same. */
+static void trial_line(struct tool_work *w, bool is_original, const char *in, const char *out,
+		       struct tool_strings *argv)
+{
+	base_vec_push(argv, (char *)(uintptr_t)w->job->ptxas);
+	struct tool_strings options = {0};
+	tool_trial_options(w->job, is_original ? 0 : w->maxreg, &options, &w->arena);
+	for (size_t i = 0; i < options.n; i++)
+		base_vec_push(argv, options.v[i]);
+	base_vec_free(&options);
+	if (w->is_object)
+		tool_object_options(object_cap(w), argv, &w->arena);
+	if (w->only)
+		base_vec_push(argv, base_printf(&w->arena, "--entry=%s", w->only));
+	if (w->job->is_waited_for && !w->is_old_ptxas && has_many_kernels(w))
+		base_vec_push(argv, base_strdup(&w->arena, SPLIT));
+	char *rest[] = {(char *)(uintptr_t)in, base_strdup(&w->arena, "-o"), (char *)(uintptr_t)out,
+			NULL};
+	for (size_t i = 0; i < BASE_COUNTOF(rest); i++)
+		base_vec_push(argv, rest[i]);
+}
+
 /* Assembles; true and the register counts, or false and what ptxas said. */
 static bool assemble(struct tool_work *w, const char *text, size_t n, struct tool_reglist *regs,
 		     char **said)
@@ -101,19 +135,8 @@ static bool assemble(struct tool_work *w, const char *text, size_t n, struct too
 	if (w->is_cut_off)
 		return false;
 	bool is_original = text == w->text, is_object = !is_original && takes_object(w);
-	tool_trial_options(w->job, is_original ? 0 : w->maxreg, &argv, &w->arena);
 	w->is_object = is_object;
-	if (is_object)
-		tool_object_options(object_cap(w), &argv, &w->arena);
-	if (w->only)
-		base_vec_push(&argv, base_printf(&w->arena, "--entry=%s", w->only));
-	base_vec_push(&argv, (char *)in);
-	base_vec_push(&argv, base_strdup(&w->arena, "-o"));
-	base_vec_push(&argv, (char *)(is_object ? object : out));
-	base_vec_push(&argv, NULL);
-	base_vec_push(&argv, NULL); /* room for the program's name */
-	memmove(argv.v + 1, argv.v, (argv.n - 2) * sizeof(*argv.v));
-	argv.v[0] = (char *)w->job->ptxas;
+	trial_line(w, is_original, in, is_object ? object : out, &argv);
 	double began = tool_seconds_of(RUSAGE_CHILDREN);
 	if (!is_original)
 		tool_slow_say(w->job, &w->sizes);
@@ -132,6 +155,10 @@ static bool assemble(struct tool_work *w, const char *text, size_t n, struct too
 		free(messages);
 	}
 	regs->n = 0;
+	if (rc && !w->is_old_ptxas && strstr(*said, SPLIT_NAME)) {
+		w->is_old_ptxas = true;
+		return assemble(w, text, n, regs, said);
+	}
 	if (!is_object)
 		return rc == 0 && tool_cubin_regs(out, regs, &w->arena) == 0;
 	if (rc == 0 && link_object(w, object, regs))

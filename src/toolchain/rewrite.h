@@ -51,6 +51,7 @@ struct tool_work {
 	bool is_whole;		/* the way by an object (trial.c) has failed */
 	bool is_object;		/* the last trial went that way */
 	bool is_refused_known;	/* refused.c */
+	bool is_old_ptxas;	/* it knows no -split-compile */
 	bool is_cut_off;	/* a trial found no room, or was ended by a signal */
 };
 

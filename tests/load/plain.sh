@@ -92,6 +92,10 @@ cmp o.0 sum.ptx || fail "--load=off changed the text"
 go o --detector=none -- "$program" . data:sum.ptx || fail "o: $(cat o.err)"
 expect o "cuModuleLoadData text 0"
 
+# Code is loaded when the program uses it, as without us; where it is as it was built, at the start.
+go l -- sh -c 'echo "${CUDA_MODULE_LOADING-as it is}"' && expect l.out "as it is"
+go l --load=off -- sh -c 'echo "$CUDA_MODULE_LOADING"' && expect l.out EAGER
+
 # Without a toolkit, without a folder for the copy: one line, and the program runs.
 COLLIDER_GPU=/nonexistent go n -- "$program" . data:sum.ptx || fail "n: $(cat n.err)"
 expect n "cuModuleLoadData text 0"

@@ -320,7 +320,9 @@ static const struct image_kept *find_or_make(const struct load_image *im, const 
 			count(&counts->kept);
 		return k;
 	}
+	count(&counts->busy);
 	k = make_now(im, p, sm, path, &size);
+	__atomic_fetch_sub(&counts->busy, 1, __ATOMIC_RELAXED);
 	if (!k) {
 		char line[256];
 		int n = snprintf(

@@ -22,7 +22,7 @@
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 8u
+#define RACE_SHM_VERSION 9u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -151,7 +151,9 @@ struct race_load {
 	uint32_t replaced; /* by instrumented ones */
 	uint32_t kept;	   /* of these: from an earlier run */
 	uint32_t failed;   /* that should have been replaced; the notes say why */
-	uint64_t ns;	   /* the time that it took, of all threads */
+	uint32_t busy;	   /* being made now */
+	uint32_t reserved;
+	uint64_t ns; /* the time that it took, of all threads */
 };
 
 struct race_shm {
