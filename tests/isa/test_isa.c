@@ -353,7 +353,7 @@ static void the_verifier_tells_good_from_bad(void **state)
 {
 	struct ptx_stmt here = {.kind = PTX_STMT_LABEL};
 	struct ptx_label done = {.at = &here}, nowhere = {.name = PTX_STR("L")};
-	struct ptx_opnd to = {.kind = PTX_OPND_SYM, .label = &done};
+	struct ptx_opnd to = {.kind = PTX_OPND_SYM, .flags = PTX_OPND_LABEL, .label = &done};
 	struct ptx_stmt s;
 
 	(void)state;
