@@ -36,12 +36,17 @@ const char *cli_source_root(struct base_arena *a, const struct option_set *set)
 int cli_view_open(struct cli_view *v, const struct option_set *set, int fd)
 {
 	const char *rules = option_text(set, OPTION_SUPPRESSIONS);
+	const char *earlier = option_text(set, OPTION_NEW_SINCE);
 	struct base_sink sink = {0};
 	int rc = 0;
 
 	memset(v, 0, sizeof(*v));
 	if (rules && !race_ignore_read(&v->ignore, rules, &sink))
 		rc = BASE_EXIT_INPUT;
+	v->known = earlier ? rep_known_read(earlier, &sink) : NULL;
+	if (earlier && !v->known)
+		rc = BASE_EXIT_INPUT;
+	v->opt.known = v->known;
 	base_sink_print(&sink, stderr);
 	base_sink_free(&sink);
 	v->ignore.same_value = option_is(set, OPTION_SAME_VALUE, "ignore");
@@ -63,6 +68,7 @@ int cli_view_open(struct cli_view *v, const struct option_set *set, int fd)
 
 void cli_view_close(struct cli_view *v)
 {
+	rep_known_free(v->known);
 	race_ignore_free(&v->ignore);
 	base_arena_free(&v->arena);
 }

@@ -10,6 +10,7 @@
 struct cli_view {
 	struct rep_options opt; /* points into `ignore` */
 	struct race_ignore ignore;
+	struct rep_known *known; /* of --new-since */
 	struct base_arena arena;
 };
 

@@ -183,6 +183,7 @@ const char *race_ignored_name(enum race_ignored why)
 		[RACE_IGNORED_SAME_VALUE] = "same-value",
 		[RACE_IGNORED_POSSIBLE] = "possible",
 		[RACE_IGNORED_UNDECIDED] = "undecided",
+		[RACE_IGNORED_KNOWN] = "known",
 	};
 
 	return names[why];

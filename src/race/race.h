@@ -216,6 +216,7 @@ struct race_finding {
 	const char *object;
 	uint64_t offset; /* of the instruction after the access */
 	uint64_t count;
+	uint64_t print;	    /* the same in each run (report/form.c); 0: not made yet */
 	bool is_same_value; /* two stores of equal values, in all sightings */
 	enum race_may may;  /* undecided: what may order the two */
 	bool is_muted;	    /* the true count is `count` or more */
@@ -604,7 +605,8 @@ enum race_ignored {
 	RACE_IGNORED_SUPPRESSED, /* by a line of the suppressions file */
 	RACE_IGNORED_SAME_VALUE, /* intra-warp conflict of equal values, --same-value=ignore */
 	RACE_IGNORED_POSSIBLE,	 /* class possible, not requested */
-	RACE_IGNORED_UNDECIDED	 /* class undecided, not requested */
+	RACE_IGNORED_UNDECIDED,	 /* class undecided, not requested */
+	RACE_IGNORED_KNOWN	 /* an earlier report has it (--new-since) */
 };
 
 /* One line of a suppressions file. */

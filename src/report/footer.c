@@ -288,6 +288,9 @@ static void ignored_put(struct base_buf *out, struct rep_view *v)
 	if (v->ignored[RACE_IGNORED_UNDECIDED])
 		base_buf_printf(out, "  undecided (--show-possible shows them): %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_UNDECIDED]));
+	if (v->ignored[RACE_IGNORED_KNOWN])
+		base_buf_printf(out, "  known from an earlier report (--new-since): %s\n",
+				rep_number(a, v->ignored[RACE_IGNORED_KNOWN]));
 	for (size_t i = 0; ig && i < ig->rules.n; i++) {
 		const struct race_rule *rule = &ig->rules.v[i];
 		if (!v->hits[i])

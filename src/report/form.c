@@ -2,9 +2,10 @@
  * form.c - from a view, or from proofs, to the flat facts that forms of a report print.
  *
  * What counts is an error, what the program may never do is a note, all else a warning. A finding's
- * print is a hash of its rule, of both functions and of the text of both source lines without their
- * white space: it stays when lines above are added. Where there is no source, the kind of access
- * and the file's name take the line's place. Equal ones get numbers in their order.
+ * print is a hash of its class and, for each side, of the function, the file's name and the text of
+ * the source line without its white space: it stays when lines above are added, and when another
+ * run saw the two sides in the other order. Where there is no source, the kind of access takes the
+ * line's place. Equal ones get numbers in their order. A saved report's findings keep theirs.
  *
  * Costs: each source file is read once. Misses: a file that changed since the build gives the
  * wrong line's text, which only changes prints.
@@ -91,6 +92,15 @@ struct seen_print {
 	uint64_t print, times;
 };
 
+static uint64_t hash_side(const struct rep_form_side *s)
+{
+	const char *base = strrchr(s->file, '/');
+	uint64_t h = hash_text(FNV_START, s->func);
+
+	h = hash_text(h, base ? base + 1 : s->file);
+	return hash_text(h, *s->source ? s->source : s->access);
+}
+
 static void prints_make(struct rep_form *f)
 {
 	struct seen_print *all = NULL;
@@ -98,14 +108,12 @@ static void prints_make(struct rep_form *f)
 	for (size_t i = 0; i < f->items.n; i++) {
 		struct rep_form_item *it = &f->items.v[i];
 		struct seen_print *seen = NULL;
-		uint64_t h = hash_text(FNV_START, it->rule);
-		for (unsigned k = 0; k < it->nsides; k++) {
-			const struct rep_form_side *s = &it->side[k];
-			const char *base = strrchr(s->file, '/');
-			h = hash_text(h, s->func);
-			h = hash_text(h, base ? base + 1 : s->file);
-			h = hash_text(h, *s->source ? s->source : s->access);
-		}
+		uint64_t h = 0;
+		if (it->print)
+			continue;
+		for (unsigned k = 0; k < it->nsides; k++)
+			h += hash_side(&it->side[k]);
+		h = hash_text((FNV_START ^ h) * FNV_FACTOR, it->kind);
 		HASH_FIND(hh, all, &h, sizeof(h), seen);
 		if (!seen) {
 			seen = BASE_NEW(&f->arena, struct seen_print);
@@ -304,6 +312,7 @@ static void item_of_entry(struct rep_form *form, struct rep_view *v, const struc
 		.missing = race_missing_words(f),
 		.nsides = f->sides ? 2 : 1,
 		.count = f->count,
+		.print = f->print,
 		.ignored = e->ignored ? race_ignored_name(e->ignored) : "",
 	};
 
@@ -369,6 +378,21 @@ void rep_form_of_view(struct rep_form *form, struct rep_view *v)
 	kernels_of_run(form, v);
 	notes_of_run(form, v);
 	form_end(form);
+}
+
+void rep_prints_make(struct rep_view *v)
+{
+	struct rep_options opt = *v->opt;
+	struct rep_form form = {.opt = &opt};
+
+	opt.no_source = false;
+	for (size_t i = 0; i < v->entries.n; i++)
+		item_of_entry(&form, v, &v->entries.v[i]);
+	sources_find(&form);
+	prints_make(&form);
+	for (size_t i = 0; i < v->entries.n; i++)
+		v->entries.v[i].f.print = form.items.v[i].print;
+	rep_form_free(&form);
 }
 
 /* ---- proofs ------------------------------------------------------------------------------ */

@@ -214,7 +214,7 @@ static void functions_add(struct base_arena *a, struct rep_entry *e, const struc
 		function_add(a, e, f->functions[i]);
 }
 
-static int entry_compare(const void *pa, const void *pb)
+int rep_entry_compare(const void *pa, const void *pb)
 {
 	const struct rep_entry *a = pa, *b = pb;
 
@@ -561,8 +561,9 @@ void rep_view_make(struct rep_view *v, const struct race_results *r, const struc
 	view_join(v);
 	view_fold(v);
 	if (v->entries.n)
-		qsort(v->entries.v, v->entries.n, sizeof(*v->entries.v), entry_compare);
+		qsort(v->entries.v, v->entries.n, sizeof(*v->entries.v), rep_entry_compare);
 	rep_gaps_sort(v);
+	rep_known_mark(v);
 	view_conclude(v);
 }
 

@@ -30,7 +30,7 @@ struct rep_view {
 	BASE_VEC(struct rep_entry) entries; /* ignored ones last */
 	size_t nshown;			    /* entries that aren't ignored */
 	uint64_t races, others;		    /* entries not ignored: data races, other classes */
-	uint64_t ignored[RACE_IGNORED_UNDECIDED + 1];
+	uint64_t ignored[RACE_IGNORED_KNOWN + 1];
 	uint64_t *hits; /* findings that each suppression hid */
 	enum rep_verdict verdict;
 	enum race_completeness completeness;
@@ -42,6 +42,14 @@ struct rep_view {
 /* group.c */
 void rep_view_make(struct rep_view *v, const struct race_results *r, const struct rep_options *opt);
 void rep_view_free(struct rep_view *v);
+/* For qsort: ignored ones last, then what a reader wants first. */
+int rep_entry_compare(const void *pa, const void *pb);
+
+/* form.c: gives each entry's finding its print. */
+void rep_prints_make(struct rep_view *v);
+
+/* known.c: marks the entries that an earlier report has, and puts them among the ignored ones. */
+void rep_known_mark(struct rep_view *v);
 
 /* near.c: the entries with two sides that have a place or a line of entry `at`, itself among them,
  * in their order; *found is there until the next question. */

@@ -291,11 +291,14 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 {
 	const struct race_finding *f = &e->f;
 	cJSON *o = line_new("finding");
+	char print[17];
 
 	cJSON_AddStringToObject(o, "class", race_class_name(f->cls));
 	cJSON_AddStringToObject(o, "kind", race_kind_name(f->kind));
 	cJSON_AddBoolToObject(o, "counts", f->cls == RACE_CLASS_RACE && !e->ignored);
 	cJSON_AddStringToObject(o, "ignored", race_ignored_name(e->ignored));
+	snprintf(print, sizeof(print), "%016" PRIx64, f->print);
+	cJSON_AddStringToObject(o, "fingerprint", print);
 	if (f->is_same_value)
 		cJSON_AddBoolToObject(o, "same_value", true);
 	if (f->may)
@@ -457,6 +460,8 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	count_put(o, "ignored_possible", v->ignored[RACE_IGNORED_POSSIBLE]);
 	if (v->ignored[RACE_IGNORED_UNDECIDED])
 		count_put(o, "undecided", v->ignored[RACE_IGNORED_UNDECIDED]);
+	if (v->opt->known)
+		count_put(o, "known", v->ignored[RACE_IGNORED_KNOWN]);
 	counters_put(o, r, RACE_IN_SUMMARY);
 	count_put(o, "cuda_error", r->cuda_error);
 	transfers_put(o, &r->transfers);
@@ -473,6 +478,7 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 
 void rep_json(struct base_buf *out, struct rep_view *v)
 {
+	rep_prints_make(v);
 	header_put(out, v->r);
 	for (size_t i = 0; i < v->entries.n; i++)
 		finding_put(out, &v->entries.v[i]);

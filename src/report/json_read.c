@@ -318,6 +318,7 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.module = str_get(s, o, "module");
 	f.target = str_get(s, o, "target");
 	f.count = count_get(o, "count");
+	f.print = strtoull(str_get(s, o, "fingerprint"), NULL, 16);
 	const cJSON *also = cJSON_GetObjectItemCaseSensitive(o, "also");
 	f.also = BASE_NEWN(&s->r->arena, struct race_also, cJSON_GetArraySize(also) + 1);
 	cJSON_ArrayForEach(e, also)

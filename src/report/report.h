@@ -36,6 +36,7 @@ struct rep_options {
 	const char *source_root;   /* paths below it are shown without it; NULL: as they are */
 	const char *source_prefix; /* folder in which sources are looked for too; NULL: none */
 	const struct race_ignore *ignore; /* suppressions, same value, possible; NULL: none */
+	const struct rep_known *known;	  /* an earlier report's findings (known.c); NULL: none */
 };
 
 /* What the report concludes. */
@@ -92,6 +93,16 @@ int rep_json_read(const char *path, struct race_results *r, struct base_sink *si
 /* The same from text; `path` is for messages. */
 int rep_json_parse(const char *path, const char *text, size_t n, struct race_results *r,
 		   struct base_sink *sink);
+
+/* ---- known.c: --new-since --------------------------------------------------- */
+
+/*
+ * The findings of an earlier report, a file of JSON lines: a view leaves out what is among them.
+ * NULL, with "file:line: ..." in the sink, where it can't be read or has findings without a
+ * fingerprint. Freed by rep_known_free, after the views that use it.
+ */
+struct rep_known *rep_known_read(const char *path, struct base_sink *sink);
+void rep_known_free(struct rep_known *k);
 
 /* ---- coverage.c ---------------------------------------------------------- */
 

@@ -158,6 +158,7 @@ static void result_put(cJSON *list, struct rep_form *f, struct rules *rules,
 		       const struct rep_form_item *it)
 {
 	cJSON *o = cJSON_CreateObject(), *p;
+	bool is_known = !strcmp(it->ignored, race_ignored_name(RACE_IGNORED_KNOWN));
 
 	cJSON_AddItemToArray(list, o);
 	cJSON_AddStringToObject(o, "ruleId", it->rule);
@@ -177,7 +178,9 @@ static void result_put(cJSON *list, struct rep_form *f, struct rules *rules,
 				base_printf(&f->arena, "%016llx", (unsigned long long)it->print));
 	if (it->count && it->count < (uint64_t)INT32_MAX)
 		cJSON_AddNumberToObject(o, "occurrenceCount", (double)it->count);
-	if (*it->ignored) {
+	if (f->opt->known)
+		cJSON_AddStringToObject(o, "baselineState", is_known ? "unchanged" : "new");
+	if (*it->ignored && !is_known) {
 		p = cJSON_CreateObject();
 		cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "suppressions"), p);
 		cJSON_AddStringToObject(p, "kind", "external");

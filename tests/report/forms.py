@@ -42,6 +42,7 @@ def many(path, n, first_line=1):
     lines = open(os.path.join(golden, "pairs.jsonl")).read().split("\n")
     pair = next(l for l in lines if '"second"' in l)
     o = json.loads(pair)
+    o.pop("fingerprint", None)  # made anew
     for side in (o, o["side"], o["second"]):
         side["function"] = 'k@K<int, "a&b">(float*, int)'
         side["function_mangled"] = "k@K"
@@ -192,6 +193,31 @@ moved = many(os.path.join(work, "moved.jsonl"), 2000, first_line=100)
 prints = [{r["partialFingerprints"]["colliderFinding/v1"] for r in
            json.loads(report("sarif", p))["runs"][0]["results"]} for p in (path, moved)]
 check(prints[0] == prints[1], "fingerprints stay when lines move")
+
+# --new-since: what an earlier report has, wherever its lines are now, doesn't count; one more does.
+saved = os.path.join(work, "saved.jsonl")
+with open(saved, "w") as out:
+    out.write(report("json", many(os.path.join(work, "few.jsonl"), 70)))
+check(len({f["fingerprint"] for f in findings_of(saved)}) == 70, "JSON: a fingerprint a finding")
+for n, name in (70, "same"), (71, "more"):
+    later = many(os.path.join(work, name + ".jsonl"), n, first_line=200)
+    since = ["--new-since=" + saved, "--error-exitcode=9"]
+    r = subprocess.run([collider, "report", *since, later], capture_output=True, text=True)
+    check(r.returncode == (9 if n > 70 else 0), f"{name}: exit code {r.returncode}")
+    check("known from an earlier report (--new-since): 70\n" in r.stdout, f"{name}: counted")
+    check(r.stdout.count(". DATA RACE: ") == n - 70, f"{name}: only new ones are shown")
+    lines = [json.loads(line) for line in subprocess.run(
+        [collider, "report", "--format=json", *since, later], capture_output=True).stdout.splitlines()]
+    check(lines[-1]["known"] == 70 and lines[-1]["races"] == n - 70, f"{name}: JSON's summary")
+    check(sum(o.get("ignored") == "known" for o in lines) == 70, f"{name}: JSON's findings")
+    states = [x["baselineState"] for x in json.loads(subprocess.run(
+        [collider, "report", "--format=sarif", *since, later],
+        capture_output=True).stdout)["runs"][0]["results"]]
+    check(states.count("unchanged") == 70 and states.count("new") == n - 70, f"{name}: SARIF")
+for bad, words in (path, "without a fingerprint"), (os.path.join(work, "absent"), "No such file"):
+    r = subprocess.run([collider, "report", "--new-since=" + bad, saved],
+                       capture_output=True, text=True)
+    check(r.returncode == 1 and words in r.stderr and not r.stdout, f"--new-since={bad}: {r}")
 
 # GitHub takes 25,000 results of a run; what is beyond that is counted.
 if sys.argv[4:]:

@@ -115,7 +115,7 @@ static void names_of_reports(void **state)
 	compare(s, "may_order", race_may_name, 0, RACE_MAY_COUNT);
 	compare(s, "missing", race_missing_name, 0, RACE_MISSING_COUNT);
 	compare(s, "apart", race_apart_name, 0, RACE_APART_COUNT);
-	compare(s, "ignored", ignored, 0, RACE_IGNORED_UNDECIDED + 1);
+	compare(s, "ignored", ignored, 0, RACE_IGNORED_KNOWN + 1);
 	compare(s, "strengths", strength, 0, 6);
 	compare(s, "scopes", scope, 0, 5);
 	compare(s, "proxies", proxy, 0, 4);
