@@ -308,7 +308,8 @@ static int set_gpu(const struct spawn_request *req)
 	if (req->forward && (preload(req->forward, old && strstr(old, "libcuda.so")) ||
 			     setenv(AGENT_GIVEN_ENV, req->given, 1)))
 		return -1;
-	/* Code that is instrumented as it is loaded is so at its first use, as the driver loads it. */
+	/* Code that is instrumented as it is loaded is so when the driver loads it: at its first
+	 * use. */
 	return setenv(INJECT_ENV, req->agent, 1) ||
 	       (!req->forward && setenv(LOADING_ENV, "EAGER", 0));
 }
