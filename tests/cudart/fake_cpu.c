@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cudart/entries/entries.h"
-#include "cudart/state/collider.h"
+#include "cudart/report/collider.h"
 #include "race/file/shm_write.h"
 
 struct cpu_op {
@@ -411,16 +411,16 @@ bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, 
 	return false;
 }
 
-cudaError_t rt_launch_prepare(const struct rt_launch *l, struct rt_work *out)
+enum rt_error rt_launch_prepare(const struct rt_launch *l, struct rt_work *out)
 {
 	(void)l, (void)out;
-	return cudaErrorInvalidResourceHandle;
+	return RT_ERROR_INVALID_RESOURCE_HANDLE;
 }
 
-cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes)
+enum rt_error rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes)
 {
 	(void)symbol, (void)device, (void)addr, (void)bytes;
-	return cudaErrorInvalidSymbol;
+	return RT_ERROR_INVALID_SYMBOL;
 }
 
 void rt_modules_reset(unsigned device)

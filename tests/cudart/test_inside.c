@@ -78,8 +78,8 @@ static void test_fault(void)
 	OK(cudaGetLastError());
 	OK(cudaMalloc(&p, 4));
 	OK(cudaFree(p));
-	CHECK(rt_fault_error(CPU_FAULT_ASSERT) == cudaErrorAssert);
-	CHECK(rt_fault_error(CPU_FAULT_MISALIGNED) == cudaErrorMisalignedAddress);
+	CHECK(rt_fault_error(CPU_FAULT_ASSERT) == RT_ERROR_ASSERT);
+	CHECK(rt_fault_error(CPU_FAULT_MISALIGNED) == RT_ERROR_MISALIGNED_ADDRESS);
 }
 
 int main(void)

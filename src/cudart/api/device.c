@@ -1,11 +1,7 @@
 /*
  * device.c - devices: count, properties, attributes, limits, peers, reset.
  *
- * Each fact about the device is in attrs.def, once; cudaDeviceProp is filled from there. The limit
- * of the heap is the device's; the others are only stored and returned, and the stack and printf
- * buffer don't depend on them (a program that sets one and reads it again gets its value).
- * cudaDeviceReset drops the device's memory, streams' work and modules, and its sticky fault, so
- * that a program can continue after an error without a new process.
+ * Each fact about the device is in state/attrs.def, once; cudaDeviceProp is filled from there.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -17,57 +13,13 @@
 #define DEVICE_NAME "Collider CPU device"
 #define VERSION	    13000
 
-bool rt_device_attr(enum cudaDeviceAttr attr, unsigned device, int *value)
-{
-	const struct cpu_options *o = &rt.options;
-	const unsigned d = device;
-
-	switch ((int)attr) {
-#define A(name, v)                                                                                 \
-	case cudaDevAttr##name:                                                                    \
-		*value = (int)(v);                                                                 \
-		return true;
-#define N(number, v)                                                                               \
-	case number:                                                                               \
-		*value = (int)(v);                                                                 \
-		return true;
-#include "cudart/api/attrs.def"
-#undef N
-#undef A
-	}
-	return false;
-}
-
-static void limits_init(struct rt_device *d)
-{
-	d->stack_limit = 1024;
-	d->heap_limit = CPU_HEAP;
-	d->fifo_limit = 1 << 20;
-	d->l2_limit = d->fetch_limit = 0;
-}
-
-void rt_device_init(unsigned device)
-{
-	struct rt_device *d = &rt.dev[device];
-
-	limits_init(d);
-	d->legacy = rt_stream_new(device, cudaStreamDefault, 0);
-	d->legacy->is_legacy = true;
-	rt_pools_init(device);
-}
-
-static bool is_device(int device)
-{
-	return device >= 0 && (unsigned)device < rt.ndevices;
-}
-
 /* ---- properties ------------------------------------------------------------------ */
 
 static int attr(enum cudaDeviceAttr a, unsigned device)
 {
 	int v = 0;
 
-	rt_device_attr(a, device, &v);
+	rt_device_attr((int)a, device, &v);
 	return v;
 }
 
@@ -162,14 +114,14 @@ static void fill_abilities(struct cudaDeviceProp *p, unsigned d)
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
-	cudaError_t e = rt_enter_any();
+	enum rt_error e = rt_enter_any();
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return rt_fail(e);
 	if (!prop)
-		return rt_fail(cudaErrorInvalidValue);
-	if (!is_device(device))
-		return rt_fail(cudaErrorInvalidDevice);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	if (!rt_is_device(device))
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
 
 	uint64_t used, total;
 	unsigned d = (unsigned)device;
@@ -187,26 +139,26 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr a, int device)
 {
-	cudaError_t e = rt_enter_any();
+	enum rt_error e = rt_enter_any();
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return rt_fail(e);
 	if (!value)
-		return rt_fail(cudaErrorInvalidValue);
-	if (!is_device(device))
-		return rt_fail(cudaErrorInvalidDevice);
-	return rt_fail(rt_device_attr(a, (unsigned)device, value) ? cudaSuccess
-								  : cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	if (!rt_is_device(device))
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
+	return rt_fail(rt_device_attr((int)a, (unsigned)device, value) ? RT_OK
+								       : RT_ERROR_INVALID_VALUE);
 }
 
 /* The device that fits the properties best; all of ours are equal. */
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
 {
-	cudaError_t e = rt_enter_any();
+	enum rt_error e = rt_enter_any();
 
-	if (e == cudaSuccess && (!device || !prop))
-		e = cudaErrorInvalidValue;
-	if (e == cudaSuccess)
+	if (e == RT_OK && (!device || !prop))
+		e = RT_ERROR_INVALID_VALUE;
+	if (e == RT_OK)
 		*device = 0;
 	return rt_fail(e);
 }
@@ -215,34 +167,34 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-	cudaError_t e = rt_enter_any();
+	enum rt_error e = rt_enter_any();
 
-	if (e == cudaSuccess && !count)
-		e = cudaErrorInvalidValue;
-	if (e == cudaSuccess)
+	if (e == RT_OK && !count)
+		e = RT_ERROR_INVALID_VALUE;
+	if (e == RT_OK)
 		*count = (int)rt.ndevices;
 	return rt_fail(e);
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-	cudaError_t e = rt_enter_any();
+	enum rt_error e = rt_enter_any();
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return rt_fail(e);
-	if (!is_device(device))
-		return rt_fail(cudaErrorInvalidDevice);
+	if (!rt_is_device(device))
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
 	rt_thread()->device = (unsigned)device;
 	return rt_fail(rt_enter());
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
-	cudaError_t e = rt_enter_any();
+	enum rt_error e = rt_enter_any();
 
-	if (e == cudaSuccess && !device)
-		e = cudaErrorInvalidValue;
-	if (e == cudaSuccess)
+	if (e == RT_OK && !device)
+		e = RT_ERROR_INVALID_VALUE;
+	if (e == RT_OK)
 		*device = (int)rt_thread()->device;
 	return rt_fail(e);
 }
@@ -250,8 +202,8 @@ cudaError_t cudaGetDevice(int *device)
 cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
 {
 	RT_ENTER();
-	if (!is_device(device))
-		return rt_fail(cudaErrorInvalidDevice);
+	if (!rt_is_device(device))
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
 	if (flags & cudaInitDeviceFlagsAreValid)
 		rt.dev[device].flags = deviceFlags;
 	return cudaSuccess;
@@ -261,10 +213,10 @@ cudaError_t cudaSetValidDevices(int *device_arr, int len)
 {
 	RT_ENTER();
 	if (len < 0 || (len && !device_arr))
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	for (int i = 0; i < len; i++) {
-		if (!is_device(device_arr[i]))
-			return rt_fail(cudaErrorInvalidDevice);
+		if (!rt_is_device(device_arr[i]))
+			return rt_fail(RT_ERROR_INVALID_DEVICE);
 	}
 	return cudaSuccess;
 }
@@ -273,7 +225,7 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
 	RT_ENTER();
 	if (flags & ~(unsigned)cudaDeviceMask)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	rt.dev[rt_thread()->device].flags = flags;
 	return cudaSuccess;
 }
@@ -282,95 +234,41 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags)
 {
 	RT_ENTER();
 	if (!flags)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*flags = rt.dev[rt_thread()->device].flags | cudaDeviceMapHost;
 	return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-	RT_ENTER_UNSAFE();
-	unsigned d = rt_thread()->device;
-
-	cpu_wait_idle(rt.m, d);
-	rt_collider_synced(d);
-	return rt_fail(rt_device_error(d));
+	RT_RETURN(rt_device_synchronize());
 }
 
 cudaError_t cudaDeviceReset(void)
 {
-	cudaError_t e = rt_enter_any();
+	enum rt_error e = rt_enter_any();
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return rt_fail(e);
-	unsigned d = rt_thread()->device;
-
-	cpu_wait_idle(rt.m, d);
-	rt_collider_synced(d);
-	(void)rt_device_error(d); /* a fault that no call has returned is reported nevertheless */
-	rt_streams_reset(d);
-	rt_modules_reset(d);
-	rt_memory_reset(d);
-	cpu_heap_reset(rt.m, d);
-	rt_lock();
-	limits_init(&rt.dev[d]);
-	cpu_fault_clear(rt.m, d);
-	rt.dev[d].is_fault_told = false;
-	for (unsigned p = 0; p < rt.ndevices; p++) {
-		if (rt.dev[d].peer[p])
-			cpu_mem_set_peer(rt.m, d, p, false);
-		rt.dev[d].peer[p] = false;
-	}
-	rt_unlock();
-	rt_thread()->last = cudaSuccess;
+	rt_device_reset(rt_thread()->device);
+	rt_thread()->last = RT_OK;
 	return cudaSuccess;
 }
 
 /* ---- limits and configuration -------------------------------------------------------- */
 
-/* NULL: not a limit that can be set. */
-static size_t *limit_of(struct rt_device *d, enum cudaLimit limit)
-{
-	switch (limit) {
-	case cudaLimitStackSize:
-		return &d->stack_limit;
-	case cudaLimitMallocHeapSize:
-		return &d->heap_limit;
-	case cudaLimitPrintfFifoSize:
-		return &d->fifo_limit;
-	case cudaLimitPersistingL2CacheSize:
-		return &d->l2_limit;
-	case cudaLimitMaxL2FetchGranularity:
-		return &d->fetch_limit;
-	default:
-		return NULL;
-	}
-}
-
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
-	RT_ENTER();
-	size_t *v = limit_of(&rt.dev[rt_thread()->device], limit);
-
-	if (!v)
-		return rt_fail(cudaErrorInvalidValue);
-	/* As the toolkit documents: not after the launch of a kernel that uses malloc or free. */
-	if (limit == cudaLimitMallocHeapSize &&
-	    !cpu_heap_set_limit(rt.m, rt_thread()->device, value))
-		return rt_fail(cudaErrorInvalidValue);
-	*v = value;
-	return cudaSuccess;
+	RT_RETURN(rt_device_set_limit(rt_thread()->device, (int)limit, value));
 }
 
 cudaError_t cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit)
 {
 	RT_ENTER();
-	const size_t *v = limit_of(&rt.dev[rt_thread()->device], limit);
+	const size_t *v = rt_device_limit(rt_thread()->device, (int)limit);
 
-	if (!pValue)
-		return rt_fail(cudaErrorInvalidValue);
-	if (!v)
-		return rt_fail(cudaErrorInvalidValue);
+	if (!pValue || !v)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*pValue = *v;
 	return cudaSuccess;
 }
@@ -379,7 +277,7 @@ cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig)
 {
 	RT_ENTER();
 	if (!pCacheConfig)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*pCacheConfig = cudaFuncCachePreferNone;
 	return cudaSuccess;
 }
@@ -395,7 +293,7 @@ cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig)
 {
 	RT_ENTER();
 	if (!pConfig)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*pConfig = cudaSharedMemBankSizeFourByte;
 	return cudaSuccess;
 }
@@ -429,9 +327,9 @@ cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
 {
 	RT_ENTER();
 	if (!pciBusId || len < 13)
-		return rt_fail(cudaErrorInvalidValue);
-	if (!is_device(device))
-		return rt_fail(cudaErrorInvalidDevice);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	if (!rt_is_device(device))
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
 	snprintf(pciBusId, (size_t)len, "0000:%02X:00.0", (unsigned)device + 1);
 	return cudaSuccess;
 }
@@ -442,12 +340,12 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *pciBusId)
 
 	RT_ENTER();
 	if (!device || !pciBusId)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	/* domain:bus:device or bus:device, each with an optional .function */
 	int n = sscanf(pciBusId, "%x:%x:%x", &a, &b, &c);
 	unsigned domain = n == 3 ? a : 0, bus = n == 3 ? b : a, dev = n == 3 ? c : b;
 	if (n < 2 || domain || dev || bus < 1 || bus > rt.ndevices)
-		return rt_fail(cudaErrorInvalidDevice);
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
 	*device = (int)bus - 1;
 	return cudaSuccess;
 }
@@ -455,7 +353,7 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *pciBusId)
 cudaError_t cudaDriverGetVersion(int *driverVersion)
 {
 	if (!driverVersion)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*driverVersion = VERSION;
 	return cudaSuccess;
 }
@@ -463,7 +361,7 @@ cudaError_t cudaDriverGetVersion(int *driverVersion)
 cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
 {
 	if (!runtimeVersion)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*runtimeVersion = VERSION;
 	return cudaSuccess;
 }
@@ -474,7 +372,7 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 
 	RT_ENTER();
 	if (!free || !total)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	cpu_mem_usage(rt.m, rt_thread()->device, &used, &all);
 	*free = all - used;
 	*total = all;
@@ -487,48 +385,21 @@ cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevi
 {
 	RT_ENTER();
 	if (!canAccessPeer)
-		return rt_fail(cudaErrorInvalidValue);
-	if (!is_device(device) || !is_device(peerDevice))
-		return rt_fail(cudaErrorInvalidDevice);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	if (!rt_is_device(device) || !rt_is_device(peerDevice))
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
 	*canAccessPeer = device != peerDevice;
 	return cudaSuccess;
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
 {
-	cudaError_t e = cudaSuccess;
-
-	RT_ENTER();
-	unsigned d = rt_thread()->device;
-	if (flags)
-		return rt_fail(cudaErrorInvalidValue);
-	if (!is_device(peerDevice) || (unsigned)peerDevice == d)
-		return rt_fail(cudaErrorInvalidDevice);
-	rt_lock();
-	if (rt.dev[d].peer[peerDevice])
-		e = cudaErrorPeerAccessAlreadyEnabled;
-	rt.dev[d].peer[peerDevice] = true;
-	rt_unlock();
-	cpu_mem_set_peer(rt.m, d, (unsigned)peerDevice, true);
-	return rt_fail(e);
+	RT_RETURN(flags ? RT_ERROR_INVALID_VALUE : rt_peer_set(peerDevice, true));
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peerDevice)
 {
-	cudaError_t e = cudaSuccess;
-
-	RT_ENTER();
-	unsigned d = rt_thread()->device;
-	if (!is_device(peerDevice))
-		return rt_fail(cudaErrorInvalidDevice);
-	rt_lock();
-	if (!rt.dev[d].peer[peerDevice])
-		e = cudaErrorPeerAccessNotEnabled;
-	rt.dev[d].peer[peerDevice] = false;
-	rt_unlock();
-	if (e == cudaSuccess)
-		cpu_mem_set_peer(rt.m, d, (unsigned)peerDevice, false);
-	return rt_fail(e);
+	RT_RETURN(rt_peer_set(peerDevice, false));
 }
 
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr a, int srcDevice,
@@ -536,9 +407,9 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr a, int 
 {
 	RT_ENTER();
 	if (!value)
-		return rt_fail(cudaErrorInvalidValue);
-	if (!is_device(srcDevice) || !is_device(dstDevice) || srcDevice == dstDevice)
-		return rt_fail(cudaErrorInvalidDevice);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	if (!rt_is_device(srcDevice) || !rt_is_device(dstDevice) || srcDevice == dstDevice)
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
 	switch (a) {
 	case cudaDevP2PAttrPerformanceRank:
 		*value = 0;
@@ -552,6 +423,6 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr a, int 
 		return cudaSuccess;
 	default:
 		*value = 0;
-		return rt_fail((int)a == 5 ? cudaSuccess : cudaErrorInvalidValue);
+		return rt_fail((int)a == 5 ? RT_OK : RT_ERROR_INVALID_VALUE);
 	}
 }

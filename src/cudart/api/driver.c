@@ -122,7 +122,7 @@ static CUresult result(cudaError_t e)
 
 static CUresult CUDAAPI drv_init(unsigned int flags)
 {
-	return flags ? CUDA_ERROR_INVALID_VALUE : result(rt_enter_any());
+	return flags ? CUDA_ERROR_INVALID_VALUE : (CUresult)rt_enter_any();
 }
 
 static CUresult CUDAAPI drv_version(int *version)
@@ -259,7 +259,7 @@ static cudaError_t get_entry(const char *symbol, void **fn, unsigned version,
 	RT_ENTER();
 	if (!symbol || !*symbol || !fn || flags > cudaEnablePerThreadDefaultStream ||
 	    version > DRIVER_VERSION + 999)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*fn = find(symbol, version, &r);
 	if (status)
 		*status = r;

@@ -6,50 +6,50 @@
  */
 #include "cudart/api/api.h"
 
-cudaError_t rt_fail(cudaError_t e)
+cudaError_t rt_fail(enum rt_error e)
 {
-	if (e != cudaSuccess && e != cudaErrorNotReady)
+	if (e != RT_OK && e != RT_ERROR_NOT_READY)
 		rt_thread()->last = e;
-	return e;
+	return (cudaError_t)e;
 }
 
 /* The fault of the current device, otherwise the thread's last error. */
-static cudaError_t current(void)
+static enum rt_error current(void)
 {
 	struct rt_thread *t = rt_thread();
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	/* Querying errors must not start a device that the program never used. */
 	if (rt.m)
 		e = rt_enter();
-	return e == cudaSuccess ? t->last : e;
+	return e == RT_OK ? t->last : e;
 }
 
 /* ---- public --------------------------------------------------------------- */
 
 const char *cudaGetErrorName(cudaError_t error)
 {
-	const char *name = rt_error_name(error);
+	const struct rt_error_text *t = rt_error_text((int)error);
 
-	return name ? name : "unrecognized error code";
+	return t ? t->runtime : "unrecognized error code";
 }
 
 const char *cudaGetErrorString(cudaError_t error)
 {
-	const char *text = rt_error_text(error);
+	const struct rt_error_text *t = rt_error_text((int)error);
 
-	return text ? text : "unrecognized error code";
+	return t ? t->text : "unrecognized error code";
 }
 
 cudaError_t cudaGetLastError(void)
 {
-	cudaError_t e = current();
+	enum rt_error e = current();
 
-	rt_thread()->last = cudaSuccess;
-	return e;
+	rt_thread()->last = RT_OK;
+	return (cudaError_t)e;
 }
 
 cudaError_t cudaPeekAtLastError(void)
 {
-	return current();
+	return (cudaError_t)current();
 }

@@ -5,12 +5,12 @@
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 {
-	RT_RETURN(rt_event_create(event, flags));
+	RT_RETURN(rt_event_create((rt_ref *)event, flags));
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-	RT_RETURN(rt_event_create(event, cudaEventDefault));
+	RT_RETURN(rt_event_create((rt_ref *)event, cudaEventDefault));
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)

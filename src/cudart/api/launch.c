@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cudart/api/api.h"
-#include "cudart/state/gap.h"
+#include "cudart/report/gap.h"
 #include "cudart/state/link.h"
 
 #define CONFIG_DEPTH 64 /* arguments of a launch that are launches themselves */
@@ -22,11 +22,11 @@ struct config {
 static _Thread_local struct config configs[CONFIG_DEPTH];
 static _Thread_local unsigned nconfigs;
 
-cudaError_t rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct rt_shape *out)
+enum rt_error rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct rt_shape *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (n && !attrs)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < n; i++) {
 		const cudaLaunchAttributeValue *v = &attrs[i].val;
 		switch ((int)attrs[i].id) {
@@ -54,11 +54,11 @@ cudaError_t rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct r
 		default:
 			if ((int)attrs[i].id < 0 ||
 			    attrs[i].id > cudaLaunchAttributeNvlinkUtilCentricScheduling)
-				return cudaErrorInvalidValue;
+				return RT_ERROR_INVALID_VALUE;
 			break; /* tunes only */
 		}
 	}
-	return cudaSuccess;
+	return RT_OK;
 }
 
 static cudaError_t launch_plain(struct rt_launch l, cudaStream_t stream, bool is_per_thread)
@@ -81,17 +81,17 @@ static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *f
 	struct rt_shape shape;
 
 	if (!config)
-		return rt_fail(cudaErrorInvalidValue);
-	cudaError_t e = rt_shape_read(config->attrs, config->numAttrs, &shape);
-	if (e != cudaSuccess) {
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	enum rt_error e = rt_shape_read(config->attrs, config->numAttrs, &shape);
+	if (e != RT_OK) {
 		rt_images_lock();
 		rt_gap_launch(rt_kern_find(func), e);
 		rt_images_unlock();
 		return rt_fail(e);
 	}
 	struct rt_launch l = {.func = func,
-			      .grid = config->gridDim,
-			      .block = config->blockDim,
+			      .grid = RT_DIM(config->gridDim),
+			      .block = RT_DIM(config->blockDim),
 			      .shared = config->dynamicSmemBytes,
 			      .args = args};
 	RT_RETURN(rt_launch(&l, config->stream, &shape, is_per_thread));
@@ -120,7 +120,7 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
 				     struct CUstream_st *stream)
 {
 	if (nconfigs == CONFIG_DEPTH) {
-		rt_fail(cudaErrorLaunchFailure);
+		rt_fail(RT_ERROR_LAUNCH_FAILURE);
 		return 1;
 	}
 	configs[nconfigs++] = (struct config){grid, block, shared, stream};
@@ -130,7 +130,7 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
 {
 	if (!nconfigs)
-		return rt_fail(cudaErrorMissingConfiguration);
+		return rt_fail(RT_ERROR_MISSING_CONFIGURATION);
 	const struct config *c = &configs[--nconfigs];
 	if (grid)
 		*grid = c->grid;
@@ -147,8 +147,8 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void 
 			       size_t shared, cudaStream_t stream)
 {
 	return launch_plain((struct rt_launch){.func = (const void *)kernel,
-					       .grid = grid,
-					       .block = block,
+					       .grid = RT_DIM(grid),
+					       .block = RT_DIM(block),
 					       .shared = shared,
 					       .args = args},
 			    stream, false);
@@ -158,8 +158,8 @@ cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, 
 				    size_t shared, cudaStream_t stream)
 {
 	return launch_plain((struct rt_launch){.func = (const void *)kernel,
-					       .grid = grid,
-					       .block = block,
+					       .grid = RT_DIM(grid),
+					       .block = RT_DIM(block),
 					       .shared = shared,
 					       .args = args},
 			    stream, true);
@@ -169,8 +169,8 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
 			     size_t sharedMem, cudaStream_t stream)
 {
 	return launch_plain((struct rt_launch){.func = func,
-					       .grid = gridDim,
-					       .block = blockDim,
+					       .grid = RT_DIM(gridDim),
+					       .block = RT_DIM(blockDim),
 					       .shared = sharedMem,
 					       .args = args},
 			    stream, false);
@@ -179,18 +179,20 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
 cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
 				  size_t shared, cudaStream_t stream)
 {
-	return launch_plain(
-		(struct rt_launch){
-			.func = func, .grid = grid, .block = block, .shared = shared, .args = args},
-		stream, true);
+	return launch_plain((struct rt_launch){.func = func,
+					       .grid = RT_DIM(grid),
+					       .block = RT_DIM(block),
+					       .shared = shared,
+					       .args = args},
+			    stream, true);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
 					size_t sharedMem, cudaStream_t stream)
 {
 	return launch_cooperative((struct rt_launch){.func = func,
-						     .grid = gridDim,
-						     .block = blockDim,
+						     .grid = RT_DIM(gridDim),
+						     .block = RT_DIM(blockDim),
 						     .shared = sharedMem,
 						     .args = args},
 				  stream, false);
@@ -199,10 +201,12 @@ cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blo
 cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
 					     size_t shared, cudaStream_t stream)
 {
-	return launch_cooperative(
-		(struct rt_launch){
-			.func = func, .grid = grid, .block = block, .shared = shared, .args = args},
-		stream, true);
+	return launch_cooperative((struct rt_launch){.func = func,
+						     .grid = RT_DIM(grid),
+						     .block = RT_DIM(block),
+						     .shared = shared,
+						     .args = args},
+				  stream, true);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)

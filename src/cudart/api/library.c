@@ -12,7 +12,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
 	(void)jitOptions, (void)jitOptionsValues, (void)numJitOptions;
 	(void)libraryOptions, (void)libraryOptionValues, (void)numLibraryOptions;
 	if (!library || !code)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	return rt_fail(rt_library_load((struct rt_image **)library, code, SIZE_MAX, NULL));
 }
 
@@ -26,7 +26,7 @@ cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *fileName
 	(void)jitOptions, (void)jitOptionsValues, (void)numJitOptions;
 	(void)libraryOptions, (void)libraryOptionValues, (void)numLibraryOptions;
 	if (!library || !fileName)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	return rt_fail(rt_library_load_file((struct rt_image **)library, fileName));
 }
 
@@ -39,7 +39,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library, c
 {
 	RT_ENTER();
 	if (!pKernel || !name)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	return rt_fail(rt_library_kernel(library, name, (struct rt_kern **)pKernel));
 }
 
@@ -50,11 +50,11 @@ static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t librar
 
 	RT_ENTER();
 	if (!name || (!dptr && !bytes))
-		return rt_fail(cudaErrorInvalidValue);
-	cudaError_t e = rt_library_variable(library, name, &addr, &n);
-	if (e == cudaSuccess && dptr)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	enum rt_error e = rt_library_variable(library, name, &addr, &n);
+	if (e == RT_OK && dptr)
 		*dptr = (void *)(uintptr_t)addr;
-	if (e == cudaSuccess && bytes)
+	if (e == RT_OK && bytes)
 		*bytes = n;
 	return rt_fail(e);
 }
@@ -83,9 +83,9 @@ cudaError_t cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib)
 
 	RT_ENTER();
 	if (!count)
-		return rt_fail(cudaErrorInvalidValue);
-	cudaError_t e = rt_library_kernels(lib, NULL, &n);
-	if (e == cudaSuccess)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	enum rt_error e = rt_library_kernels(lib, NULL, &n);
+	if (e == RT_OK)
 		*count = (unsigned)n;
 	return rt_fail(e);
 }
@@ -97,6 +97,6 @@ cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numK
 
 	RT_ENTER();
 	if (!kernels)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	return rt_fail(rt_library_kernels(lib, (struct rt_kern **)kernels, &n));
 }

@@ -2,6 +2,8 @@
  * memory.c - entry points of memory: device, managed, pinned and registered; copies between
  * devices.
  */
+#include <string.h>
+
 #include "cudart/api/api.h"
 #include "cudart/state/copy.h"
 #include "cudart/state/memory.h"
@@ -23,7 +25,10 @@ cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t h
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
 {
-	RT_RETURN(rt_malloc_3d(pitchedDevPtr, extent));
+	struct rt_pitched *p = (struct rt_pitched *)pitchedDevPtr;
+	struct rt_extent e = {extent.width, extent.height, extent.depth};
+
+	RT_RETURN(rt_malloc_3d(p, e));
 }
 
 cudaError_t cudaFree(void *devPtr)
@@ -68,28 +73,100 @@ cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
 {
-	RT_RETURN(rt_pointer_get_attributes(attributes, ptr));
+	struct cpu_mem_info i;
+	bool is_host_visible = true;
+
+	RT_ENTER();
+	if (!attributes)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	memset(attributes, 0, sizeof(*attributes));
+	if (!cpu_mem_find(rt.m, (uintptr_t)ptr, &i)) {
+		attributes->type = cudaMemoryTypeUnregistered;
+		attributes->device = cudaInvalidDeviceId;
+		attributes->hostPointer = (void *)(uintptr_t)ptr;
+		return cudaSuccess;
+	}
+	switch (i.kind) {
+	case CPU_MEM_HOST:
+		attributes->type = cudaMemoryTypeHost;
+		break;
+	case CPU_MEM_MANAGED:
+		attributes->type = cudaMemoryTypeManaged;
+		break;
+	case CPU_MEM_DEVICE:
+	case CPU_MEM_MODULE:
+		attributes->type = cudaMemoryTypeDevice;
+		is_host_visible = false;
+		break;
+	}
+	attributes->device = (int)i.device;
+	attributes->devicePointer = (void *)(uintptr_t)ptr;
+	attributes->hostPointer = is_host_visible ? (void *)(uintptr_t)ptr : NULL;
+	return cudaSuccess;
+}
+
+static bool is_location(struct cudaMemLocation l)
+{
+	return l.type != cudaMemLocationTypeDevice || (l.id >= 0 && (unsigned)l.id < rt.ndevices);
 }
 
 cudaError_t cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
 			  struct cudaMemLocation location)
 {
-	RT_RETURN(rt_mem_advise(devPtr, count, advice, location));
+	RT_ENTER();
+	(void)advice;
+	if (!is_location(location))
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
+	return rt_fail(rt_is_managed(devPtr, count) ? RT_OK : RT_ERROR_INVALID_VALUE);
+}
+
+static enum rt_error range_attribute(void *data, size_t dataSize,
+				     enum cudaMemRangeAttribute attribute, const void *devPtr,
+				     size_t count)
+{
+	if (!data || dataSize < sizeof(int) || !rt_is_managed(devPtr, count))
+		return RT_ERROR_INVALID_VALUE;
+	/* Advice isn't kept: nothing is read mostly, no location is preferred. */
+	int v = 0;
+	switch (attribute) {
+	case cudaMemRangeAttributeReadMostly:
+	case cudaMemRangeAttributePreferredLocationType:
+	case cudaMemRangeAttributeLastPrefetchLocationType:
+		break;
+	case cudaMemRangeAttributePreferredLocation:
+	case cudaMemRangeAttributeAccessedBy:
+	case cudaMemRangeAttributeLastPrefetchLocation:
+	case cudaMemRangeAttributePreferredLocationId:
+	case cudaMemRangeAttributeLastPrefetchLocationId:
+		v = cudaInvalidDeviceId;
+		break;
+	default:
+		return RT_ERROR_INVALID_VALUE;
+	}
+	for (size_t i = 0; i + sizeof(v) <= dataSize; i += sizeof(v))
+		memcpy((char *)data + i, &v, sizeof(v));
+	return RT_OK;
 }
 
 cudaError_t cudaMemRangeGetAttribute(void *data, size_t dataSize,
 				     enum cudaMemRangeAttribute attribute, const void *devPtr,
 				     size_t count)
 {
-	RT_RETURN(rt_mem_range_get_attribute(data, dataSize, attribute, devPtr, count));
+	RT_RETURN(range_attribute(data, dataSize, attribute, devPtr, count));
 }
 
 cudaError_t cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
 				      enum cudaMemRangeAttribute *attributes, size_t numAttributes,
 				      const void *devPtr, size_t count)
 {
-	RT_RETURN(rt_mem_range_get_attributes(data, dataSizes, attributes, numAttributes, devPtr,
-					      count));
+	enum rt_error e = RT_OK;
+
+	RT_ENTER();
+	if (!data || !dataSizes || !attributes)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	for (size_t i = 0; i < numAttributes && e == RT_OK; i++)
+		e = range_attribute(data[i], dataSizes[i], attributes[i], devPtr, count);
+	return rt_fail(e);
 }
 
 cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)

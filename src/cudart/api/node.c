@@ -1,170 +1,118 @@
 /*
- * node.c - nodes of graphs: adding them, querying and changing what they do.
+ * node.c - entry points that add nodes to graphs and change what they do.
  *
- * Every entry point makes a payload from the caller's description (make_*,
- * without the lock: kernels may have to be loaded), then puts it into a new
- * node, an existing one, or the executable graph's copy of one (enum rt_place).
+ * Every entry point makes a payload from the caller's description (make_*), then puts it into a new
+ * node, an existing one, or the executable graph's copy of one (graph/payload.c).
  * Conditional nodes and semaphores are refused by name.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cudart/api/api.h"
-#include "cudart/state/copy.h"
 #include "cudart/graph/graph.h"
+#include "cudart/state/copy.h"
 
 /* ---- payloads --------------------------------------------------------------------------- */
 
-static cudaError_t make_kernel(struct rt_payload *p, const struct cudaKernelNodeParams *k)
+static enum rt_error make_kernel(struct rt_payload *p, const struct cudaKernelNodeParams *k)
 {
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeKernel};
-	if (!k || !k->func)
-		return cudaErrorInvalidValue;
-	unsigned device = rt_thread()->device;
-	struct rt_launch l = {.func = k->func,
-			      .device = device,
-			      .grid = k->gridDim,
-			      .block = k->blockDim,
-			      .shared = k->sharedMemBytes,
-			      .args = k->kernelParams,
-			      .extra = k->extra};
-	cudaError_t e = rt_launch_prepare(&l, &p->work);
-	p->work.func = k->func;
-	p->work.cpu.device = device;
-	return e;
+	if (!k)
+		return rt_payload_none(p);
+	return rt_payload_kernel(p, (struct rt_launch){.func = k->func,
+						       .grid = RT_DIM(k->gridDim),
+						       .block = RT_DIM(k->blockDim),
+						       .shared = k->sharedMemBytes,
+						       .args = k->kernelParams,
+						       .extra = k->extra});
 }
 
-static cudaError_t made_copy(struct rt_payload *p, cudaError_t e)
+static enum rt_error make_copy(struct rt_payload *p, const struct cudaMemcpy3DParms *c)
 {
-	enum rt_end dst, src;
-	const struct cpu_copy *c = &p->work.cpu.copy;
+	struct rt_copy_3d q;
 
-	p->type = cudaGraphNodeTypeMemcpy;
-	p->work.cpu.device = rt_thread()->device;
-	p->work.cpu.origin = rt_origin();
-	if (e == cudaSuccess && c->width && c->height && c->depth)
-		e = rt_copy_check(&p->work, &dst, &src);
-	return e;
+	if (!c)
+		return rt_payload_none(p);
+	q = rt_copy_of(c);
+	return rt_payload_copy_3d(p, &q);
 }
 
-static cudaError_t make_copy(struct rt_payload *p, const struct cudaMemcpy3DParms *c)
+static enum rt_error make_copy_1d(struct rt_payload *p, void *dst, const void *src, size_t count,
+				  enum cudaMemcpyKind kind)
 {
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeMemcpy};
-	return c ? made_copy(p, rt_copy_make_3d(&p->work, c)) : cudaErrorInvalidValue;
-}
-
-static cudaError_t make_copy_1d(struct rt_payload *p, void *dst, const void *src, size_t count,
-				enum cudaMemcpyKind kind)
-{
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeMemcpy};
-	return made_copy(p, rt_copy_make_1d(&p->work, dst, src, count, kind));
+	return rt_payload_copy_1d(p, dst, src, count, (enum rt_copy_kind)kind);
 }
 
 /* One side is a variable of the program. */
-static cudaError_t symbol_at(const void *symbol, size_t count, size_t offset, void **addr)
+static enum rt_error symbol_at(const void *symbol, size_t count, size_t offset, void **addr)
 {
 	uint64_t base, bytes;
-	cudaError_t e = rt_symbol_find(symbol, rt_thread()->device, &base, &bytes);
+	enum rt_error e = rt_symbol_find(symbol, rt_thread()->device, &base, &bytes);
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	if (offset > bytes || count > bytes - offset)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	*addr = (void *)(uintptr_t)(base + offset);
-	return cudaSuccess;
+	return RT_OK;
 }
 
-static cudaError_t make_to_symbol(struct rt_payload *p, const void *symbol, const void *src,
-				  size_t count, size_t offset, enum cudaMemcpyKind kind)
-{
-	void *dst = NULL;
-	cudaError_t e = symbol_at(symbol, count, offset, &dst);
-
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeMemcpy};
-	return e == cudaSuccess ? make_copy_1d(p, dst, src, count, kind) : e;
-}
-
-static cudaError_t make_from_symbol(struct rt_payload *p, void *dst, const void *symbol,
+static enum rt_error make_to_symbol(struct rt_payload *p, const void *symbol, const void *src,
 				    size_t count, size_t offset, enum cudaMemcpyKind kind)
 {
+	void *dst = NULL;
+	enum rt_error e = symbol_at(symbol, count, offset, &dst);
+
+	rt_payload_none(p);
+	return e == RT_OK ? make_copy_1d(p, dst, src, count, kind) : e;
+}
+
+static enum rt_error make_from_symbol(struct rt_payload *p, void *dst, const void *symbol,
+				      size_t count, size_t offset, enum cudaMemcpyKind kind)
+{
 	void *src = NULL;
-	cudaError_t e = symbol_at(symbol, count, offset, &src);
+	enum rt_error e = symbol_at(symbol, count, offset, &src);
 
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeMemcpy};
-	return e == cudaSuccess ? make_copy_1d(p, dst, src, count, kind) : e;
+	rt_payload_none(p);
+	return e == RT_OK ? make_copy_1d(p, dst, src, count, kind) : e;
 }
 
-static cudaError_t make_fill(struct rt_payload *p, const struct cudaMemsetParams *f)
+static enum rt_error make_fill(struct rt_payload *p, const struct cudaMemsetParams *f)
 {
-	enum rt_end dst;
+	struct rt_fill q;
 
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeMemset};
 	if (!f)
-		return cudaErrorInvalidValue;
-	struct cudaPitchedPtr at = {f->dst, f->pitch, f->width * f->elementSize, f->height};
-	struct cudaExtent extent = {f->width, f->height, 1};
-	cudaError_t e = rt_fill_make(&p->work, at, f->value, f->elementSize, extent);
-	p->type = cudaGraphNodeTypeMemset;
-	p->work.cpu.device = rt_thread()->device;
-	p->work.cpu.origin = rt_origin();
-	return e == cudaSuccess ? rt_fill_check(&p->work, &dst) : e;
+		return rt_payload_none(p);
+	q = (struct rt_fill){f->dst, f->pitch, f->width, f->height, f->value, f->elementSize};
+	return rt_payload_fill(p, &q);
 }
 
-static cudaError_t make_host(struct rt_payload *p, const struct cudaHostNodeParams *h)
+static enum rt_error make_host(struct rt_payload *p, const struct cudaHostNodeParams *h)
 {
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeHost};
-	if (!h || !h->fn)
-		return cudaErrorInvalidValue;
-	p->work.cpu = (struct cpu_work){.kind = CPU_WORK_HOST, .host = {h->fn, h->userData}};
-	p->work.cpu.device = rt_thread()->device;
-	return cudaSuccess;
+	return h ? rt_payload_host(p, h->fn, h->userData) : rt_payload_none(p);
 }
 
-static cudaError_t make_event(struct rt_payload *p, enum cudaGraphNodeType type, cudaEvent_t event)
+/* Plain memory of a device only. */
+static enum rt_error make_alloc(struct rt_payload *p, const struct cudaMemPoolProps *props,
+				size_t bytes, void **out)
 {
-	*p = (struct rt_payload){.type = type, .event = event};
-	p->work.cpu.device = rt_thread()->device;
-	rt_lock();
-	bool is_good = rt_event_find(event);
-	rt_unlock();
-	return is_good ? cudaSuccess : cudaErrorInvalidResourceHandle;
-}
-
-static cudaError_t make_child(struct rt_payload *p, cudaGraph_t child)
-{
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeGraph};
-	p->work.cpu.device = rt_thread()->device;
-	rt_lock();
-	const struct rt_graph *g = rt_graph_find(child);
-	if (g) {
-		p->child = rt_graph_clone(g);
-		p->child->is_child = true;
-	}
-	rt_unlock();
-	return g ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-static cudaError_t make_alloc(struct rt_payload *p, struct cudaGraphNodeParams *a)
-{
-	struct cudaMemAllocNodeParams m = {.poolProps = a->alloc.poolProps,
-					   .accessDescs = a->alloc.accessDescs,
-					   .accessDescCount = a->alloc.accessDescCount,
-					   .bytesize = a->alloc.bytesize};
-	cudaError_t e = rt_graph_make_alloc(p, &m);
-
-	a->alloc.dptr = m.dptr;
+	rt_payload_none(p);
+	if (props->allocType != cudaMemAllocationTypePinned ||
+	    props->handleTypes != cudaMemHandleTypeNone ||
+	    props->location.type != cudaMemLocationTypeDevice)
+		return rt_refuse_use("cudaGraphAddMemAllocNode", "other than plain device memory");
+	if (!rt_is_device(props->location.id))
+		return RT_ERROR_INVALID_DEVICE;
+	enum rt_error e = rt_graph_make_alloc(p, (unsigned)props->location.id, bytes);
+	if (e == RT_OK)
+		*out = p->address;
 	return e;
 }
 
-static cudaError_t make_any(struct rt_payload *p, struct cudaGraphNodeParams *a)
+static enum rt_error make_any(struct rt_payload *p, struct cudaGraphNodeParams *a)
 {
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeEmpty};
-	p->work.cpu.device = rt_thread()->device;
+	rt_payload_none(p);
 	if (!a)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	switch (a->type) {
 	case cudaGraphNodeTypeEmpty:
-		return cudaSuccess;
+		return rt_payload_empty(p);
 	case cudaGraphNodeTypeKernel: {
 		struct cudaKernelNodeParams k = {a->kernel.func,	 a->kernel.gridDim,
 						 a->kernel.blockDim,	 a->kernel.sharedMemBytes,
@@ -182,102 +130,43 @@ static cudaError_t make_any(struct rt_payload *p, struct cudaGraphNodeParams *a)
 					     .height = a->memset.height};
 		return make_fill(p, &f);
 	}
-	case cudaGraphNodeTypeHost: {
-		struct cudaHostNodeParams h = {a->host.fn, a->host.userData};
-		return make_host(p, &h);
-	}
+	case cudaGraphNodeTypeHost:
+		return rt_payload_host(p, a->host.fn, a->host.userData);
 	case cudaGraphNodeTypeGraph:
-		return make_child(p, a->graph.graph);
+		return rt_payload_child(p, a->graph.graph);
 	case cudaGraphNodeTypeWaitEvent:
-		return make_event(p, a->type, a->eventWait.event);
+		return rt_payload_event(p, RT_NODE_WAIT, a->eventWait.event);
 	case cudaGraphNodeTypeEventRecord:
-		return make_event(p, a->type, a->eventRecord.event);
+		return rt_payload_event(p, RT_NODE_RECORD, a->eventRecord.event);
 	case cudaGraphNodeTypeConditional:
 		return rt_refuse_use("cudaGraphAddNode", "a conditional node");
 	case cudaGraphNodeTypeMemAlloc:
-		return make_alloc(p, a);
+		return make_alloc(p, &a->alloc.poolProps, a->alloc.bytesize, &a->alloc.dptr);
 	case cudaGraphNodeTypeMemFree:
 		return rt_graph_make_free(p, a->free.dptr);
 	case cudaGraphNodeTypeExtSemaphoreSignal:
 	case cudaGraphNodeTypeExtSemaphoreWait:
 		return rt_refuse_use("cudaGraphAddNode", "an external semaphore");
 	default:
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	}
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
-
-static void drop(struct rt_payload *p)
+static enum rt_error make_alloc_node(struct rt_payload *p, struct cudaMemAllocNodeParams *a)
 {
-	rt_lock();
-	rt_payload_free(p);
-	rt_unlock();
+	return a ? make_alloc(p, &a->poolProps, a->bytesize, &a->dptr) : rt_payload_none(p);
 }
 
-/* A new node after `deps`. `e` is the result of making the payload, which this function then
- * owns. */
 static cudaError_t add(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *deps,
-		       size_t n, struct rt_payload *p, cudaError_t e)
+		       size_t n, struct rt_payload *p, enum rt_error e)
 {
-	if (e == cudaSuccess && (!out || (n && !deps)))
-		e = cudaErrorInvalidValue;
-	if (e != cudaSuccess) {
-		drop(p);
-		return rt_fail(e);
-	}
-	rt_lock();
-	struct rt_graph *g = rt_graph_find(graph);
-	bool is_good = g;
-	for (size_t i = 0; i < n && is_good; i++) {
-		const struct rt_node *d = rt_node_find(deps[i]);
-		is_good = d && d->graph == g;
-	}
-	if (is_good) {
-		struct rt_node *node = rt_node_new(g, p);
-		for (size_t i = 0; i < n; i++)
-			rt_node_depend(node, rt_node_find(deps[i]));
-		*out = (cudaGraphNode_t)node;
-	} else {
-		rt_payload_free(p);
-	}
-	rt_unlock();
-	return rt_fail(is_good ? cudaSuccess : cudaErrorInvalidValue);
+	return rt_fail(rt_node_add((rt_ref *)out, graph, (const rt_ref *)deps, n, p, e));
 }
 
-/* Into a node of the graph (exec NULL) or of an executable one. */
 static cudaError_t set(cudaGraphExec_t exec, cudaGraphNode_t node, struct rt_payload *p,
-		       cudaError_t e)
+		       enum rt_error e)
 {
-	if (e != cudaSuccess) {
-		drop(p);
-		return rt_fail(e);
-	}
-	rt_lock();
-	struct rt_node *n = rt_node_find(node);
-	struct rt_exec *x = exec ? rt_exec_find(exec) : NULL;
-	if (exec)
-		n = n && x ? rt_exec_node(x, n) : NULL;
-	bool is_good = n && n->what.type == p->type;
-	if (is_good && n->what.type == cudaGraphNodeTypeKernel) {
-		/* Attributes that were set are kept. */
-		p->work.cpu.launch.is_cooperative = n->what.work.cpu.launch.is_cooperative;
-		p->work.cpu.launch.is_programmatic = n->what.work.cpu.launch.is_programmatic;
-		memcpy(p->work.cpu.launch.cluster, n->what.work.cpu.launch.cluster,
-		       sizeof(p->work.cpu.launch.cluster));
-	}
-	if (is_good && exec && p->child && p->child->nodes.n != n->what.child->nodes.n)
-		is_good = false;
-	if (is_good && exec && p->child && !rt_graph_sort(p->child))
-		is_good = false;
-	if (is_good) {
-		rt_payload_free(&n->what);
-		n->what = *p;
-	} else {
-		rt_payload_free(p);
-	}
-	rt_unlock();
-	return rt_fail(is_good ? cudaSuccess : cudaErrorInvalidValue);
+	return rt_fail(rt_node_set(exec, node, p, e));
 }
 
 /* ---- public: adding -------------------------------------------------------------------------- */
@@ -291,7 +180,7 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 
 	RT_ENTER();
 	(void)dependencyData;
-	cudaError_t e = make_any(&p, nodeParams);
+	enum rt_error e = make_any(&p, nodeParams);
 	return add(pGraphNode, graph, pDependencies, numDependencies, &p, e);
 }
 
@@ -300,7 +189,7 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 	do {                                                                                       \
 		struct rt_payload p;                                                               \
 		RT_ENTER();                                                                        \
-		cudaError_t e = __VA_ARGS__;                                                       \
+		enum rt_error e = __VA_ARGS__;                                                     \
 		return add(pGraphNode, graph, pDependencies, numDependencies, &p, e);              \
 	} while (0)
 #define ADD_PARAMS                                                                                 \
@@ -309,9 +198,7 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 
 cudaError_t cudaGraphAddEmptyNode(ADD_PARAMS)
 {
-	struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
-
-	ADD(make_any(&p, &empty));
+	ADD(rt_payload_empty(&p));
 }
 
 cudaError_t cudaGraphAddKernelNode(ADD_PARAMS, const struct cudaKernelNodeParams *pNodeParams)
@@ -354,22 +241,22 @@ cudaError_t cudaGraphAddHostNode(ADD_PARAMS, const struct cudaHostNodeParams *pN
 
 cudaError_t cudaGraphAddChildGraphNode(ADD_PARAMS, cudaGraph_t childGraph)
 {
-	ADD(make_child(&p, childGraph));
+	ADD(rt_payload_child(&p, childGraph));
 }
 
 cudaError_t cudaGraphAddEventRecordNode(ADD_PARAMS, cudaEvent_t event)
 {
-	ADD(make_event(&p, cudaGraphNodeTypeEventRecord, event));
+	ADD(rt_payload_event(&p, RT_NODE_RECORD, event));
 }
 
 cudaError_t cudaGraphAddEventWaitNode(ADD_PARAMS, cudaEvent_t event)
 {
-	ADD(make_event(&p, cudaGraphNodeTypeWaitEvent, event));
+	ADD(rt_payload_event(&p, RT_NODE_WAIT, event));
 }
 
 cudaError_t cudaGraphAddMemAllocNode(ADD_PARAMS, struct cudaMemAllocNodeParams *nodeParams)
 {
-	ADD(rt_graph_make_alloc(&p, nodeParams));
+	ADD(make_alloc_node(&p, nodeParams));
 }
 
 cudaError_t cudaGraphAddMemFreeNode(ADD_PARAMS, void *dptr)
@@ -383,7 +270,7 @@ cudaError_t cudaGraphAddMemFreeNode(ADD_PARAMS, void *dptr)
 	do {                                                                                       \
 		struct rt_payload p;                                                               \
 		RT_ENTER();                                                                        \
-		cudaError_t e = __VA_ARGS__;                                                       \
+		enum rt_error e = __VA_ARGS__;                                                     \
 		return set(exec, node, &p, e);                                                     \
 	} while (0)
 
@@ -492,27 +379,27 @@ cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraph
 cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
 						 cudaGraph_t childGraph)
 {
-	SET(hGraphExec, make_child(&p, childGraph));
+	SET(hGraphExec, rt_payload_child(&p, childGraph));
 }
 
 cudaError_t cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event)
 {
-	SET(NULL, make_event(&p, cudaGraphNodeTypeEventRecord, event));
+	SET(NULL, rt_payload_event(&p, RT_NODE_RECORD, event));
 }
 
 cudaError_t cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event)
 {
-	SET(NULL, make_event(&p, cudaGraphNodeTypeWaitEvent, event));
+	SET(NULL, rt_payload_event(&p, RT_NODE_WAIT, event));
 }
 
 cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
 						 cudaEvent_t event)
 {
-	SET(hGraphExec, make_event(&p, cudaGraphNodeTypeEventRecord, event));
+	SET(hGraphExec, rt_payload_event(&p, RT_NODE_RECORD, event));
 }
 
 cudaError_t cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
 					       cudaEvent_t event)
 {
-	SET(hGraphExec, make_event(&p, cudaGraphNodeTypeWaitEvent, event));
+	SET(hGraphExec, rt_payload_event(&p, RT_NODE_WAIT, event));
 }

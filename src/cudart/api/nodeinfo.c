@@ -19,7 +19,7 @@
 	struct rt_node *n = rt_node_find(handle);                                                  \
 	if (!n || n->what.type != (node_type) || !(out)) {                                         \
 		rt_unlock();                                                                       \
-		return rt_fail(cudaErrorInvalidValue);                                             \
+		return rt_fail(RT_ERROR_INVALID_VALUE);                                            \
 	}
 #define DONE(e)                                                                                    \
 	rt_unlock();                                                                               \
@@ -28,7 +28,7 @@
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
 					 struct cudaKernelNodeParams *pNodeParams)
 {
-	FIND(node, cudaGraphNodeTypeKernel, pNodeParams);
+	FIND(node, RT_NODE_KERNEL, pNodeParams);
 	const struct cpu_launch *l = &n->what.work.cpu.launch;
 	struct cpu_kernel_info info;
 	cpu_kernel_get_info(l->kernel, &info);
@@ -48,13 +48,13 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
 					      .blockDim = {l->block[0], l->block[1], l->block[2]},
 					      .sharedMemBytes = (unsigned)l->shared_dyn,
 					      .kernelParams = n->args};
-	DONE(n->args ? cudaSuccess : cudaErrorMemoryAllocation);
+	DONE(n->args ? RT_OK : RT_ERROR_MEMORY_ALLOCATION);
 }
 
 cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
 					 struct cudaMemcpy3DParms *pNodeParams)
 {
-	FIND(node, cudaGraphNodeTypeMemcpy, pNodeParams);
+	FIND(node, RT_NODE_COPY, pNodeParams);
 	const struct cpu_copy *c = &n->what.work.cpu.copy;
 	*pNodeParams = (struct cudaMemcpy3DParms){
 		.srcPtr = {(void *)(uintptr_t)c->src, c->src_pitch, c->width,
@@ -62,13 +62,13 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
 		.dstPtr = {(void *)(uintptr_t)c->dst, c->dst_pitch, c->width,
 			   c->dst_pitch ? c->dst_slice / c->dst_pitch : 1},
 		.extent = {c->width, c->height, c->depth},
-		.kind = n->what.work.copy_kind};
-	DONE(cudaSuccess);
+		.kind = (enum cudaMemcpyKind)n->what.work.copy_kind};
+	DONE(RT_OK);
 }
 
 cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemsetParams *pNodeParams)
 {
-	FIND(node, cudaGraphNodeTypeMemset, pNodeParams);
+	FIND(node, RT_NODE_FILL, pNodeParams);
 	const struct cpu_fill *f = &n->what.work.cpu.fill;
 	*pNodeParams = (struct cudaMemsetParams){.dst = (void *)(uintptr_t)f->dst,
 						 .pitch = f->pitch,
@@ -76,36 +76,36 @@ cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemset
 						 .elementSize = f->size,
 						 .width = f->width,
 						 .height = f->height};
-	DONE(cudaSuccess);
+	DONE(RT_OK);
 }
 
 cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, struct cudaHostNodeParams *pNodeParams)
 {
-	FIND(node, cudaGraphNodeTypeHost, pNodeParams);
+	FIND(node, RT_NODE_HOST, pNodeParams);
 	pNodeParams->fn = n->what.work.cpu.host.fn;
 	pNodeParams->userData = n->what.work.cpu.host.arg;
-	DONE(cudaSuccess);
+	DONE(RT_OK);
 }
 
 cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph)
 {
-	FIND(node, cudaGraphNodeTypeGraph, pGraph);
+	FIND(node, RT_NODE_GRAPH, pGraph);
 	*pGraph = (cudaGraph_t)n->what.child;
-	DONE(cudaSuccess);
+	DONE(RT_OK);
 }
 
 cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out)
 {
-	FIND(node, cudaGraphNodeTypeEventRecord, event_out);
-	*event_out = n->what.event;
-	DONE(cudaSuccess);
+	FIND(node, RT_NODE_RECORD, event_out);
+	*event_out = (cudaEvent_t)(uintptr_t)n->what.event;
+	DONE(RT_OK);
 }
 
 cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out)
 {
-	FIND(node, cudaGraphNodeTypeWaitEvent, event_out);
-	*event_out = n->what.event;
-	DONE(cudaSuccess);
+	FIND(node, RT_NODE_WAIT, event_out);
+	*event_out = (cudaEvent_t)(uintptr_t)n->what.event;
+	DONE(RT_OK);
 }
 
 /* ---- attributes of kernel nodes ------------------------------------------------------------ */
@@ -113,9 +113,9 @@ cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *ev
 cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
 					    cudaKernelNodeAttrValue *value_out)
 {
-	FIND(hNode, cudaGraphNodeTypeKernel, value_out);
+	FIND(hNode, RT_NODE_KERNEL, value_out);
 	const struct cpu_launch *l = &n->what.work.cpu.launch;
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 	memset(value_out, 0, sizeof(*value_out));
 	switch ((int)attr) {
 	case cudaLaunchAttributeCooperative:
@@ -138,7 +138,7 @@ cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaKernelNod
 	case cudaLaunchAttributeMemSyncDomainMap:
 		break; /* hints: not kept */
 	default:
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_VALUE;
 	}
 	DONE(e);
 }
@@ -146,9 +146,9 @@ cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaKernelNod
 cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
 					    const cudaKernelNodeAttrValue *value)
 {
-	FIND(hNode, cudaGraphNodeTypeKernel, value);
+	FIND(hNode, RT_NODE_KERNEL, value);
 	struct cpu_launch *l = &n->what.work.cpu.launch;
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 	switch ((int)attr) {
 	case cudaLaunchAttributeCooperative:
 		l->is_cooperative = value->cooperative;
@@ -170,16 +170,16 @@ cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaKernelNod
 	case cudaLaunchAttributeMemSyncDomainMap:
 		break;
 	default:
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_VALUE;
 	}
 	DONE(e);
 }
 
 cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)
 {
-	FIND(hDst, cudaGraphNodeTypeKernel, true);
+	FIND(hDst, RT_NODE_KERNEL, true);
 	const struct rt_node *from = rt_node_find(hSrc);
-	bool is_good = from && from->what.type == cudaGraphNodeTypeKernel;
+	bool is_good = from && from->what.type == RT_NODE_KERNEL;
 	if (is_good) {
 		struct cpu_launch *l = &n->what.work.cpu.launch;
 		const struct cpu_launch *f = &from->what.work.cpu.launch;
@@ -188,5 +188,5 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNod
 		memcpy(l->cluster, f->cluster, sizeof(l->cluster));
 		n->what.work.cpu.priority = from->what.work.cpu.priority;
 	}
-	DONE(is_good ? cudaSuccess : cudaErrorInvalidValue);
+	DONE(is_good ? RT_OK : RT_ERROR_INVALID_VALUE);
 }

@@ -33,20 +33,20 @@ static cudaError_t copy(struct end dst, struct end src, size_t width, size_t hei
 {
 	struct end *ends[2] = {&dst, &src};
 	struct rt_work w;
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	RT_ENTER();
-	for (unsigned i = 0; i < 2 && e == cudaSuccess; i++) {
+	for (unsigned i = 0; i < 2 && e == RT_OK; i++) {
 		struct end *x = ends[i];
 		if (x->array)
 			e = rt_array_place(x->array, x->x, x->y, width, height, &x->memory,
 					   &x->pitch);
 	}
-	if (e == cudaSuccess)
+	if (e == RT_OK)
 		e = rt_copy_make_2d(&w, rows(&dst, height ? dst.pitch : width),
 				    rows(&src, height ? src.pitch : width), width,
-				    height ? height : 1, kind);
-	if (e == cudaSuccess)
+				    height ? height : 1, (enum rt_copy_kind)kind);
+	if (e == RT_OK)
 		e = rt_copy_submit(&w, call);
 	return rt_fail(e);
 }

@@ -21,13 +21,13 @@ static struct rt_call async_call(cudaStream_t s)
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
 {
-	RT_RETURN(rt_copy(dst, src, count, kind, NULL, RT_PER_THREAD, false));
+	RT_RETURN(rt_copy(dst, src, count, (enum rt_copy_kind)kind, NULL, RT_PER_THREAD, false));
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
 			    cudaStream_t stream)
 {
-	RT_RETURN(rt_copy(dst, src, count, kind, stream, RT_PER_THREAD, true));
+	RT_RETURN(rt_copy(dst, src, count, (enum rt_copy_kind)kind, stream, RT_PER_THREAD, true));
 }
 
 static cudaError_t copy_2d(struct rt_rows dst, struct rt_rows src, size_t width, size_t height,
@@ -36,8 +36,8 @@ static cudaError_t copy_2d(struct rt_rows dst, struct rt_rows src, size_t width,
 	struct rt_work w;
 
 	RT_ENTER();
-	cudaError_t e = rt_copy_make_2d(&w, dst, src, width, height, kind);
-	if (e == cudaSuccess)
+	enum rt_error e = rt_copy_make_2d(&w, dst, src, width, height, (enum rt_copy_kind)kind);
+	if (e == RT_OK)
 		e = rt_copy_submit(&w, call);
 	return rt_fail(e);
 }
@@ -63,9 +63,9 @@ static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, struct rt_call cal
 
 	RT_ENTER();
 	if (!p)
-		return rt_fail(cudaErrorInvalidValue);
-	cudaError_t e = rt_copy_make_3d(&w, p);
-	if (e == cudaSuccess)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	enum rt_error e = rt_copy_make_3d(&w, rt_copy_of(p));
+	if (e == RT_OK)
 		e = rt_copy_submit(&w, call);
 	return rt_fail(e);
 }
@@ -85,10 +85,10 @@ static cudaError_t copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, struct rt
 {
 	RT_ENTER();
 	if (!p)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	if (p->srcDevice < 0 || (unsigned)p->srcDevice >= rt.ndevices || p->dstDevice < 0 ||
 	    (unsigned)p->dstDevice >= rt.ndevices)
-		return rt_fail(cudaErrorInvalidDevice);
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
 	struct cudaMemcpy3DParms q = {.srcArray = p->srcArray,
 				      .srcPos = p->srcPos,
 				      .srcPtr = p->srcPtr,
@@ -115,42 +115,41 @@ cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs, con
 				 size_t count, struct cudaMemcpyAttributes *attrs,
 				 size_t *attrsIdxs, size_t numAttrs, cudaStream_t stream)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	RT_ENTER();
 	if (!dsts || !srcs || !sizes || !count || !attrs || !attrsIdxs || !numAttrs ||
 	    numAttrs > count || attrsIdxs[0] != 0)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
-		return rt_fail(cudaErrorInvalidResourceHandle);
-	for (size_t i = 0; i < count && e == cudaSuccess; i++)
-		e = rt_copy(dsts[i], srcs[i], sizes[i], cudaMemcpyDefault, stream, RT_PER_THREAD,
-			    true);
+		return rt_fail(RT_ERROR_INVALID_RESOURCE_HANDLE);
+	for (size_t i = 0; i < count && e == RT_OK; i++)
+		e = rt_copy(dsts[i], srcs[i], sizes[i], RT_BY_ADDRESS, stream, RT_PER_THREAD, true);
 	return rt_fail(e);
 }
 
 /* ---- fills ---------------------------------------------------------------------------- */
 
-static cudaError_t fill(struct cudaPitchedPtr p, int value, struct cudaExtent extent,
+static cudaError_t fill(struct rt_pitched p, int value, struct rt_extent extent,
 			struct rt_call call)
 {
 	struct rt_work w;
 
 	RT_ENTER();
-	cudaError_t e = rt_fill_make(&w, p, (unsigned)value, 1, extent);
-	if (e == cudaSuccess)
+	enum rt_error e = rt_fill_make(&w, p, (unsigned)value, 1, extent);
+	if (e == RT_OK)
 		e = rt_fill_submit(&w, call);
 	return rt_fail(e);
 }
 
-static struct cudaPitchedPtr pitched(void *p, size_t pitch, size_t width, size_t height)
+static struct rt_pitched pitched(void *p, size_t pitch, size_t width, size_t height)
 {
-	return (struct cudaPitchedPtr){p, pitch, width, height};
+	return (struct rt_pitched){p, pitch, width, height};
 }
 
-static struct cudaExtent extent_2d(size_t width, size_t height)
+static struct rt_extent extent_2d(size_t width, size_t height)
 {
-	return (struct cudaExtent){width, height, 1};
+	return (struct rt_extent){width, height, 1};
 }
 
 cudaError_t cudaMemset(void *devPtr, int value, size_t count)
@@ -177,13 +176,20 @@ cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t widt
 		    async_call(stream));
 }
 
+static cudaError_t fill_3d(struct cudaPitchedPtr p, int value, struct cudaExtent extent,
+			   struct rt_call call)
+{
+	return fill((struct rt_pitched){p.ptr, p.pitch, p.xsize, p.ysize}, value,
+		    (struct rt_extent){extent.width, extent.height, extent.depth}, call);
+}
+
 cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent)
 {
-	return fill(pitchedDevPtr, value, extent, sync_call());
+	return fill_3d(pitchedDevPtr, value, extent, sync_call());
 }
 
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
 			      struct cudaExtent extent, cudaStream_t stream)
 {
-	return fill(pitchedDevPtr, value, extent, async_call(stream));
+	return fill_3d(pitchedDevPtr, value, extent, async_call(stream));
 }

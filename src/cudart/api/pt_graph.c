@@ -8,7 +8,8 @@
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
-	RT_RETURN(rt_capture_begin(stream, RT_PER_THREAD, NULL, NULL, 0, mode));
+	RT_RETURN(
+		rt_capture_begin(stream, RT_PER_THREAD, NULL, NULL, 0, (enum rt_capture_mode)mode));
 }
 
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
@@ -19,15 +20,16 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
 	(void)dependencyData;
 	if (!graph) {
 		RT_ENTER();
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	}
-	RT_RETURN(rt_capture_begin(stream, RT_PER_THREAD, (struct rt_graph *)graph, dependencies,
-				   numDependencies, mode));
+	RT_RETURN(rt_capture_begin(stream, RT_PER_THREAD, (struct rt_graph *)graph,
+				   (const rt_ref *)dependencies, numDependencies,
+				   (enum rt_capture_mode)mode));
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
 {
-	RT_RETURN(rt_capture_end(stream, RT_PER_THREAD, pGraph));
+	RT_RETURN(rt_capture_end(stream, RT_PER_THREAD, (rt_ref *)pGraph));
 }
 
 static enum cudaStreamCaptureStatus status(const struct rt_stream *s)
@@ -40,18 +42,18 @@ static enum cudaStreamCaptureStatus status(const struct rt_stream *s)
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *pCaptureStatus)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	RT_ENTER();
 	if (!pCaptureStatus)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	rt_lock();
 	const struct rt_stream *s = rt_stream_find(stream, RT_PER_THREAD);
 	if (!s)
-		e = cudaErrorInvalidResourceHandle;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 	else if (s->is_legacy)
 		e = rt_capture_check_legacy(s->device);
-	if (e == cudaSuccess)
+	if (e == RT_OK)
 		*pCaptureStatus = status(s);
 	rt_unlock();
 	return rt_fail(e);
@@ -64,18 +66,18 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
 				     const cudaGraphEdgeData **edgeData_out,
 				     size_t *numDependencies_out)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	RT_ENTER();
 	if (!captureStatus_out)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, RT_PER_THREAD);
 	if (!s)
-		e = cudaErrorInvalidResourceHandle;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 	else if (s->is_legacy)
 		e = rt_capture_check_legacy(s->device);
-	if (e == cudaSuccess) {
+	if (e == RT_OK) {
 		*captureStatus_out = status(s);
 		if (s->capture && !s->capture->is_invalid) {
 			if (id_out)
@@ -99,21 +101,21 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNo
 						size_t numDependencies, unsigned int flags)
 {
 	(void)dependencyData;
-	RT_RETURN(rt_capture_update(stream, RT_PER_THREAD, dependencies, numDependencies, flags));
+	RT_RETURN(rt_capture_update(stream, RT_PER_THREAD, (const rt_ref *)dependencies,
+				    numDependencies, flags));
 }
 
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
 					   cudaGraphInstantiateParams *instantiateParams)
 {
-	if (!instantiateParams) {
-		RT_ENTER();
-		return rt_fail(cudaErrorInvalidValue);
-	}
-	cudaError_t e = rt_exec_new(pGraphExec, graph, instantiateParams->flags);
+	RT_ENTER();
+	if (!instantiateParams)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	enum rt_error e = rt_exec_new((rt_ref *)pGraphExec, graph, instantiateParams->flags);
 	instantiateParams->errNode_out = NULL;
 	instantiateParams->result_out =
-		e == cudaSuccess ? cudaGraphInstantiateSuccess : cudaGraphInstantiateError;
-	return e;
+		e == RT_OK ? cudaGraphInstantiateSuccess : cudaGraphInstantiateError;
+	return rt_fail(e);
 }
 
 /* There is nothing to bring to the device. */
@@ -123,7 +125,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream)
 	rt_lock();
 	bool is_good = rt_exec_find(graphExec) && rt_stream_find(stream, RT_PER_THREAD);
 	rt_unlock();
-	return rt_fail(is_good ? cudaSuccess : cudaErrorInvalidValue);
+	return rt_fail(is_good ? RT_OK : RT_ERROR_INVALID_VALUE);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream)

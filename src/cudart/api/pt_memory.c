@@ -15,7 +15,7 @@ cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPo
 {
 	if (!memPool) {
 		RT_ENTER();
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	}
 	RT_RETURN(rt_pool_alloc(ptr, size, memPool, stream, RT_PER_THREAD));
 }
@@ -30,10 +30,10 @@ cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMe
 {
 	RT_ENTER();
 	if (flags || !rt_is_managed(devPtr, count))
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	if (location.type == cudaMemLocationTypeDevice &&
 	    (location.id < 0 || (unsigned)location.id >= rt.ndevices))
-		return rt_fail(cudaErrorInvalidDevice);
+		return rt_fail(RT_ERROR_INVALID_DEVICE);
 	/* It takes its place in the stream and has no effect. */
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_EMPTY}};
 	return rt_fail(rt_stream_submit(stream, RT_PER_THREAD, &w, NULL));
@@ -46,10 +46,10 @@ static cudaError_t hints(void **dptrs, const size_t *sizes, size_t count, unsign
 {
 	RT_ENTER();
 	if (!dptrs || !sizes || !count || flags)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	for (size_t i = 0; i < count; i++) {
 		if (!rt_is_managed(dptrs[i], sizes[i]))
-			return rt_fail(cudaErrorInvalidValue);
+			return rt_fail(RT_ERROR_INVALID_VALUE);
 	}
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_EMPTY}};
 	return rt_fail(rt_stream_submit(stream, RT_PER_THREAD, &w, NULL));
@@ -62,7 +62,7 @@ cudaError_t cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes, size_t count,
 {
 	if (!prefetchLocs || !prefetchLocIdxs || !numPrefetchLocs || numPrefetchLocs > count) {
 		RT_ENTER();
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	}
 	return hints(dptrs, sizes, count, flags, stream);
 }

@@ -3,6 +3,7 @@
  * of each thread; compiled twice (internal.h).
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cudart/api/api.h"
 #include "cudart/state/capture.h"
@@ -43,7 +44,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userD
 {
 	RT_ENTER();
 	if (!fn)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {fn, userData}}};
 	return rt_fail(rt_stream_submit(stream, RT_PER_THREAD, &w, NULL));
 }
@@ -60,7 +61,7 @@ static void run_callback(void *p)
 	struct callback c = *(struct callback *)p;
 
 	free(p);
-	c.fn(c.stream, rt_device_error(c.device), c.arg);
+	c.fn(c.stream, (cudaError_t)rt_device_error(c.device), c.arg);
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
@@ -68,16 +69,16 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 {
 	RT_ENTER();
 	if (!callback || flags)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	if (rt_stream_is_captured(stream, RT_PER_THREAD))
-		return rt_fail(cudaErrorStreamCaptureUnsupported);
+		return rt_fail(RT_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	struct callback *c = malloc(sizeof(*c));
 	if (!c)
-		return rt_fail(cudaErrorMemoryAllocation);
+		return rt_fail(RT_ERROR_MEMORY_ALLOCATION);
 	*c = (struct callback){callback, userData, stream, rt_stream_device(stream, RT_PER_THREAD)};
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {run_callback, c}}};
-	cudaError_t e = rt_stream_submit(stream, RT_PER_THREAD, &w, NULL);
-	if (e != cudaSuccess)
+	enum rt_error e = rt_stream_submit(stream, RT_PER_THREAD, &w, NULL);
+	if (e != RT_OK)
 		free(c);
 	return rt_fail(e);
 }
@@ -89,14 +90,14 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 	struct rt_stream *s;                                                                       \
 	RT_ENTER();                                                                                \
 	if (!(out))                                                                                \
-		return rt_fail(cudaErrorInvalidValue);                                             \
+		return rt_fail(RT_ERROR_INVALID_VALUE);                                            \
 	rt_lock();                                                                                 \
 	s = rt_stream_find(stream, RT_PER_THREAD)
 
 static cudaError_t found(const struct rt_stream *s)
 {
 	rt_unlock();
-	return rt_fail(s ? cudaSuccess : cudaErrorInvalidResourceHandle);
+	return rt_fail(s ? RT_OK : RT_ERROR_INVALID_RESOURCE_HANDLE);
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags)
@@ -140,6 +141,9 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t l
 	return found(s);
 }
 
+_Static_assert(sizeof(((struct rt_stream *)0)->window) == sizeof(struct cudaAccessPolicyWindow),
+	       "a stream's window");
+
 /* ---- attributes --------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
@@ -162,7 +166,7 @@ cudaError_t cudaStreamGetAttribute(cudaStream_t hStream, cudaStreamAttrID attr,
 	if (s) {
 		switch ((int)attr) {
 		case cudaLaunchAttributeAccessPolicyWindow:
-			value_out->accessPolicyWindow = s->window;
+			memcpy(&value_out->accessPolicyWindow, &s->window, sizeof(s->window));
 			break;
 		case cudaLaunchAttributeSynchronizationPolicy:
 			value_out->syncPolicy = (enum cudaSynchronizationPolicy)s->sync_policy;
@@ -178,7 +182,7 @@ cudaError_t cudaStreamGetAttribute(cudaStream_t hStream, cudaStreamAttrID attr,
 		}
 	}
 	cudaError_t e = found(s);
-	return is_known ? e : rt_fail(cudaErrorInvalidValue);
+	return is_known ? e : rt_fail(RT_ERROR_INVALID_VALUE);
 }
 
 cudaError_t cudaStreamSetAttribute(cudaStream_t hStream, cudaStreamAttrID attr,
@@ -189,7 +193,7 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t hStream, cudaStreamAttrID attr,
 	if (s) {
 		switch ((int)attr) {
 		case cudaLaunchAttributeAccessPolicyWindow:
-			s->window = value->accessPolicyWindow;
+			memcpy(&s->window, &value->accessPolicyWindow, sizeof(s->window));
 			break;
 		case cudaLaunchAttributeSynchronizationPolicy:
 			s->sync_policy = (int)value->syncPolicy;
@@ -207,5 +211,5 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t hStream, cudaStreamAttrID attr,
 		}
 	}
 	cudaError_t e = found(s);
-	return is_known ? e : rt_fail(cudaErrorInvalidValue);
+	return is_known ? e : rt_fail(RT_ERROR_INVALID_VALUE);
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "image/fatbin.h"
-#include "cudart/state/link.h"
+#include "cudart/api/api.h"
 
 /* The handle of a fat binary is the address of a pointer to it, as the callers have it. */
 static struct rt_image *image_of(void **handle)
@@ -135,10 +135,10 @@ char __cudaInitModule(void **handle)
 {
 	struct rt_image *im = image_of(handle);
 
-	if (!im || rt_enter_any() != cudaSuccess)
+	if (!im || rt_enter_any() != RT_OK)
 		return 0;
 	rt_images_lock();
-	bool is_loaded = rt_image_load(im, rt_thread()->device, NULL) == cudaSuccess;
+	bool is_loaded = rt_image_load(im, rt_thread()->device, NULL) == RT_OK;
 	rt_images_unlock();
 	return is_loaded;
 }

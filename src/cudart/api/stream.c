@@ -5,17 +5,17 @@
 
 cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {
-	RT_RETURN(rt_stream_create(pStream, cudaStreamDefault, 0));
+	RT_RETURN(rt_stream_create((rt_ref *)pStream, cudaStreamDefault, 0));
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 {
-	RT_RETURN(rt_stream_create(pStream, flags, 0));
+	RT_RETURN(rt_stream_create((rt_ref *)pStream, flags, 0));
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
 {
-	RT_RETURN(rt_stream_create(pStream, flags, priority));
+	RT_RETURN(rt_stream_create((rt_ref *)pStream, flags, priority));
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)

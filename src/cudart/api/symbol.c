@@ -14,9 +14,9 @@ cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol)
 
 	RT_ENTER();
 	if (!devPtr)
-		return rt_fail(cudaErrorInvalidValue);
-	cudaError_t e = rt_symbol_find(symbol, rt_thread()->device, &addr, &bytes);
-	if (e == cudaSuccess)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	enum rt_error e = rt_symbol_find(symbol, rt_thread()->device, &addr, &bytes);
+	if (e == RT_OK)
 		*devPtr = (void *)(uintptr_t)addr;
 	return rt_fail(e);
 }
@@ -27,9 +27,9 @@ cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 
 	RT_ENTER();
 	if (!size)
-		return rt_fail(cudaErrorInvalidValue);
-	cudaError_t e = rt_symbol_find(symbol, rt_thread()->device, &addr, &bytes);
-	if (e == cudaSuccess)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	enum rt_error e = rt_symbol_find(symbol, rt_thread()->device, &addr, &bytes);
+	if (e == RT_OK)
 		*size = bytes;
 	return rt_fail(e);
 }
@@ -43,16 +43,16 @@ struct symbol_copy {
 	bool is_to_symbol;
 };
 
-static cudaError_t find(const struct symbol_copy *c, char **at)
+static enum rt_error find(const struct symbol_copy *c, char **at)
 {
 	uint64_t addr, bytes;
-	cudaError_t e = rt_enter();
+	enum rt_error e = rt_enter();
 
-	if (e == cudaSuccess)
+	if (e == RT_OK)
 		e = rt_symbol_find(c->symbol, rt_thread()->device, &addr, &bytes);
-	if (e == cudaSuccess && (c->offset > bytes || c->count > bytes - c->offset))
-		e = cudaErrorInvalidValue;
-	if (e == cudaSuccess)
+	if (e == RT_OK && (c->offset > bytes || c->count > bytes - c->offset))
+		e = RT_ERROR_INVALID_VALUE;
+	if (e == RT_OK)
 		*at = (char *)(uintptr_t)addr + c->offset;
 	return e;
 }
@@ -62,13 +62,14 @@ static cudaError_t copy(struct symbol_copy c, struct rt_call call)
 	enum cudaMemcpyKind wrong =
 		c.is_to_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
 	char *at;
-	cudaError_t e = find(&c, &at);
+	enum rt_error e = find(&c, &at);
 
-	if (e == cudaSuccess && (c.kind == wrong || c.kind == cudaMemcpyHostToHost))
-		e = cudaErrorInvalidMemcpyDirection;
-	if (e == cudaSuccess)
+	if (e == RT_OK && (c.kind == wrong || c.kind == cudaMemcpyHostToHost))
+		e = RT_ERROR_INVALID_MEMCPY_DIRECTION;
+	if (e == RT_OK)
 		e = rt_copy(c.is_to_symbol ? at : c.memory, c.is_to_symbol ? c.memory : at, c.count,
-			    c.kind, call.stream, call.is_per_thread, call.is_async);
+			    (enum rt_copy_kind)c.kind, call.stream, call.is_per_thread,
+			    call.is_async);
 	return rt_fail(e);
 }
 

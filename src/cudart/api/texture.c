@@ -36,15 +36,15 @@ static struct object *find(uint64_t handle, bool is_surface)
 	return o && o->is_surface == is_surface ? o : NULL;
 }
 
-static cudaError_t enter(const struct cpu_texture *t, const struct cudaResourceDesc *res,
-			 const struct cudaTextureDesc *tex, unsigned long long *out)
+static enum rt_error enter(const struct cpu_texture *t, const struct cudaResourceDesc *res,
+			   const struct cudaTextureDesc *tex, unsigned long long *out)
 {
 	struct object *o = calloc(1, sizeof(*o));
 	uint64_t handle = o ? cpu_texture_new(rt.m, t) : 0;
 
 	if (!handle) {
 		free(o);
-		return cudaErrorMemoryAllocation;
+		return RT_ERROR_MEMORY_ALLOCATION;
 	}
 	o->handle = handle;
 	o->res = *res;
@@ -55,31 +55,31 @@ static cudaError_t enter(const struct cpu_texture *t, const struct cudaResourceD
 	HASH_ADD(hh, objects, handle, sizeof(o->handle), o);
 	rt_unlock();
 	*out = handle;
-	return cudaSuccess;
+	return RT_OK;
 }
 
-static cudaError_t leave(uint64_t handle, bool is_surface)
+static enum rt_error leave(uint64_t handle, bool is_surface)
 {
 	struct object *o = find(handle, is_surface);
 
 	if (!o)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	cpu_texture_free(rt.m, handle);
 	rt_lock();
 	HASH_DEL(objects, o);
 	rt_unlock();
 	free(o);
-	return cudaSuccess;
+	return RT_OK;
 }
 
 /* ---- resources ------------------------------------------------------------------------ */
 
-static cudaError_t from_array(cudaArray_const_t array, struct cpu_texture *t)
+static enum rt_error from_array(cudaArray_const_t array, struct cpu_texture *t)
 {
 	const struct rt_array *a = rt_array_find(array);
 
 	if (!a)
-		return cudaErrorInvalidResourceHandle;
+		return RT_ERROR_INVALID_RESOURCE_HANDLE;
 	t->is_array = true;
 	t->is_layered = a->flags & cudaArrayLayered;
 	t->address = a->base;
@@ -91,28 +91,31 @@ static cudaError_t from_array(cudaArray_const_t array, struct cpu_texture *t)
 	return rt_channels(&a->desc, t);
 }
 
-static cudaError_t check_memory(uint64_t address, uint64_t bytes)
+static enum rt_error check_memory(uint64_t address, uint64_t bytes)
 {
 	struct cpu_mem_info i;
 
 	if (address % TEXTURE_ALIGN || !cpu_mem_find(rt.m, address, &i) ||
 	    bytes > i.bytes - (address - i.base))
-		return cudaErrorInvalidValue;
-	return cudaSuccess;
+		return RT_ERROR_INVALID_VALUE;
+	return RT_OK;
 }
 
-static cudaError_t from_memory(const struct cudaResourceDesc *res, struct cpu_texture *t)
+static enum rt_error from_memory(const struct cudaResourceDesc *res, struct cpu_texture *t)
 {
 	bool is_line = res->resType == cudaResourceTypeLinear;
-	cudaError_t e = rt_channels(is_line ? &res->res.linear.desc : &res->res.pitch2D.desc, t);
+	struct rt_format format =
+		rt_format_of(is_line ? &res->res.linear.desc : &res->res.pitch2D.desc);
+	enum rt_error e = rt_channels(&format, t);
 	uint64_t elem = (uint64_t)t->channels * t->bits / 8, rows;
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	if (is_line) {
 		t->address = (uintptr_t)res->res.linear.devPtr;
 		t->width = res->res.linear.sizeInBytes / elem;
-		return t->width ? check_memory(t->address, t->width * elem) : cudaErrorInvalidValue;
+		return t->width ? check_memory(t->address, t->width * elem)
+				: RT_ERROR_INVALID_VALUE;
 	}
 	t->address = (uintptr_t)res->res.pitch2D.devPtr;
 	t->width = res->res.pitch2D.width;
@@ -120,15 +123,15 @@ static cudaError_t from_memory(const struct cudaResourceDesc *res, struct cpu_te
 	t->pitch = res->res.pitch2D.pitchInBytes;
 	if (!t->width || !t->height || t->pitch % PITCH_ALIGN || t->width > t->pitch / elem ||
 	    __builtin_mul_overflow(t->pitch, t->height - 1, &rows))
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	return check_memory(t->address, rows + t->width * elem);
 }
 
-static cudaError_t from_resource(const char *name, const struct cudaResourceDesc *res,
-				 struct cpu_texture *t)
+static enum rt_error from_resource(const char *name, const struct cudaResourceDesc *res,
+				   struct cpu_texture *t)
 {
 	if (res->flags)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	switch (res->resType) {
 	case cudaResourceTypeArray:
 		return from_array(res->res.array.array, t);
@@ -138,13 +141,13 @@ static cudaError_t from_resource(const char *name, const struct cudaResourceDesc
 	case cudaResourceTypeMipmappedArray:
 		return rt_refuse_use(name, "a mipmapped array");
 	default:
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	}
 }
 
 /* ---- textures ------------------------------------------------------------------------- */
 
-static cudaError_t set_sampling(const struct cudaTextureDesc *d, struct cpu_texture *t)
+static enum rt_error set_sampling(const struct cudaTextureDesc *d, struct cpu_texture *t)
 {
 	bool is_int = t->type != CPU_TEX_FLOAT, is_line = !t->is_array && !t->height;
 
@@ -156,18 +159,18 @@ static cudaError_t set_sampling(const struct cudaTextureDesc *d, struct cpu_text
 		return rt_refuse_use("cudaCreateTextureObject", "seamlessCubemap");
 	if ((d->filterMode != cudaFilterModePoint && d->filterMode != cudaFilterModeLinear) ||
 	    (d->readMode != cudaReadModeElementType && d->readMode != cudaReadModeNormalizedFloat))
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	t->is_unit = is_int && d->readMode == cudaReadModeNormalizedFloat;
 	if (t->is_unit && t->bits == 32)
-		return cudaErrorInvalidNormSetting;
+		return RT_ERROR_INVALID_NORM_SETTING;
 	t->is_filtered = !is_line && d->filterMode == cudaFilterModeLinear;
 	if (t->is_filtered && is_int && !t->is_unit)
-		return cudaErrorInvalidFilterSetting;
+		return RT_ERROR_INVALID_FILTER_SETTING;
 	t->is_normalized = !is_line && d->normalizedCoords;
 	for (unsigned i = 0; i < 3; i++) {
 		if (d->addressMode[i] < cudaAddressModeWrap ||
 		    d->addressMode[i] > cudaAddressModeBorder)
-			return cudaErrorInvalidValue;
+			return RT_ERROR_INVALID_VALUE;
 		t->mode[i] = (uint8_t)d->addressMode[i];
 		/* The manual: these two are switched to clamping then. */
 		if (!t->is_normalized && t->mode[i] != CPU_TEX_BORDER)
@@ -176,7 +179,7 @@ static cudaError_t set_sampling(const struct cudaTextureDesc *d, struct cpu_text
 	/* Beyond its end a line of memory reads as 0. */
 	if (!is_line)
 		memcpy(t->border, d->borderColor, sizeof(t->border));
-	return cudaSuccess;
+	return RT_OK;
 }
 
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
@@ -188,13 +191,13 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
 
 	RT_ENTER();
 	if (!pTexObject || !pResDesc || !pTexDesc)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	if (pResViewDesc)
 		return rt_fail(rt_refuse_use("cudaCreateTextureObject", "a resource view"));
-	cudaError_t e = from_resource("cudaCreateTextureObject", pResDesc, &t);
-	if (e == cudaSuccess)
+	enum rt_error e = from_resource("cudaCreateTextureObject", pResDesc, &t);
+	if (e == RT_OK)
 		e = set_sampling(pTexDesc, &t);
-	if (e == cudaSuccess)
+	if (e == RT_OK)
 		e = enter(&t, pResDesc, pTexDesc, pTexObject);
 	return rt_fail(e);
 }
@@ -211,7 +214,7 @@ cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
 	RT_ENTER();
 	const struct object *o = find(texObject, false);
 	if (!o || !pResDesc)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*pResDesc = o->res;
 	return cudaSuccess;
 }
@@ -222,7 +225,7 @@ cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
 	RT_ENTER();
 	const struct object *o = find(texObject, false);
 	if (!o || !pTexDesc)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*pTexDesc = o->tex;
 	return cudaSuccess;
 }
@@ -236,12 +239,12 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
 
 	RT_ENTER();
 	if (!pSurfObject || !pResDesc || pResDesc->resType != cudaResourceTypeArray)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	const struct rt_array *a = rt_array_find(pResDesc->res.array.array);
 	if (a && !(a->flags & cudaArraySurfaceLoadStore))
-		return rt_fail(cudaErrorInvalidValue);
-	cudaError_t e = from_resource("cudaCreateSurfaceObject", pResDesc, &t);
-	if (e == cudaSuccess)
+		return rt_fail(RT_ERROR_INVALID_VALUE);
+	enum rt_error e = from_resource("cudaCreateSurfaceObject", pResDesc, &t);
+	if (e == RT_OK)
 		e = enter(&t, pResDesc, NULL, pSurfObject);
 	return rt_fail(e);
 }
@@ -258,7 +261,7 @@ cudaError_t cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
 	RT_ENTER();
 	const struct object *o = find(surfObject, true);
 	if (!o || !pResDesc)
-		return rt_fail(cudaErrorInvalidValue);
+		return rt_fail(RT_ERROR_INVALID_VALUE);
 	*pResDesc = o->res;
 	return cudaSuccess;
 }

@@ -7,7 +7,8 @@
 cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
 				 unsigned int initialRefcount, unsigned int flags)
 {
-	RT_RETURN(rt_user_object_create(object_out, ptr, destroy, initialRefcount, flags));
+	RT_RETURN(
+		rt_user_object_create((rt_ref *)object_out, ptr, destroy, initialRefcount, flags));
 }
 
 cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count)

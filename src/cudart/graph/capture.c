@@ -29,10 +29,10 @@ void rt_capture_spoil(struct rt_capture *c)
 	c->is_invalid = true;
 }
 
-cudaError_t rt_capture_refuse(struct rt_capture *c)
+enum rt_error rt_capture_refuse(struct rt_capture *c)
 {
 	rt_capture_spoil(c);
-	return cudaErrorStreamCaptureUnsupported;
+	return RT_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
 void rt_capture_forget_stream(struct rt_stream *s)
@@ -56,37 +56,36 @@ void rt_capture_forget_stream(struct rt_stream *s)
 /* ---- what is forbidden during a capture
  * ------------------------------------------------------- */
 
-cudaError_t rt_capture_check(void)
+enum rt_error rt_capture_check(void)
 {
 	const struct rt_thread *t = rt_thread();
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
-	if (atomic_load(&rt.captures) == 0 || t->mode == cudaStreamCaptureModeRelaxed)
-		return cudaSuccess;
+	if (atomic_load(&rt.captures) == 0 || t->mode == RT_CAPTURE_RELAXED)
+		return RT_OK;
 	rt_lock();
 	for (struct rt_capture *c = captures; c; c = c->next) {
-		bool is_mine = c->thread == t && c->mode != cudaStreamCaptureModeRelaxed;
-		bool is_global = c->mode == cudaStreamCaptureModeGlobal &&
-				 t->mode == cudaStreamCaptureModeGlobal;
+		bool is_mine = c->thread == t && c->mode != RT_CAPTURE_RELAXED;
+		bool is_global = c->mode == RT_CAPTURE_GLOBAL && t->mode == RT_CAPTURE_GLOBAL;
 		if (is_mine || is_global) {
 			rt_capture_spoil(c);
-			e = cudaErrorStreamCaptureUnsupported;
+			e = RT_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 		}
 	}
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_capture_check_legacy(unsigned device)
+enum rt_error rt_capture_check_legacy(unsigned device)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	for (struct rt_capture *c = captures; c; c = c->next) {
 		for (size_t i = 0; i < c->streams.n; i++) {
 			const struct rt_stream *s = c->streams.v[i];
-			if (s->device == device && !(s->flags & cudaStreamNonBlocking)) {
+			if (s->device == device && !(s->flags & RT_STREAM_NON_BLOCKING)) {
 				rt_capture_spoil(c);
-				e = cudaErrorStreamCaptureImplicit;
+				e = RT_ERROR_STREAM_CAPTURE_IMPLICIT;
 			}
 		}
 	}
@@ -95,42 +94,41 @@ cudaError_t rt_capture_check_legacy(unsigned device)
 
 /* ---- adding nodes ----------------------------------------------------------------------- */
 
-cudaError_t rt_capture_add_payload(struct rt_stream *s, const struct rt_payload *p)
+enum rt_error rt_capture_add_payload(struct rt_stream *s, const struct rt_payload *p)
 {
 	struct rt_payload own;
 
 	if (s->capture->is_invalid)
-		return cudaErrorStreamCaptureInvalidated;
+		return RT_ERROR_STREAM_CAPTURE_INVALIDATED;
 	rt_payload_copy(&own, p);
 	struct rt_node *n = rt_node_new(s->capture->graph, &own);
 	for (size_t i = 0; i < s->front.n; i++)
 		rt_node_depend(n, s->front.v[i]);
 	s->front.n = 0;
 	base_vec_push(&s->front, n);
-	return cudaSuccess;
+	return RT_OK;
 }
 
-cudaError_t rt_capture_add(struct rt_stream *s, const struct rt_work *w)
+enum rt_error rt_capture_add(struct rt_stream *s, const struct rt_work *w)
 {
-	static const enum cudaGraphNodeType types[] = {[CPU_WORK_EMPTY] = cudaGraphNodeTypeEmpty,
-						       [CPU_WORK_KERNEL] = cudaGraphNodeTypeKernel,
-						       [CPU_WORK_COPY] = cudaGraphNodeTypeMemcpy,
-						       [CPU_WORK_FILL] = cudaGraphNodeTypeMemset,
-						       [CPU_WORK_HOST] = cudaGraphNodeTypeHost};
+	static const enum rt_node_type types[] = {[CPU_WORK_EMPTY] = RT_NODE_EMPTY,
+						  [CPU_WORK_KERNEL] = RT_NODE_KERNEL,
+						  [CPU_WORK_COPY] = RT_NODE_COPY,
+						  [CPU_WORK_FILL] = RT_NODE_FILL,
+						  [CPU_WORK_HOST] = RT_NODE_HOST};
 	struct rt_payload p = {.work = *w};
 
 	if (w->cpu.kind >= BASE_COUNTOF(types))
-		return cudaErrorStreamCaptureUnsupported;
+		return RT_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	p.type = types[w->cpu.kind];
 	p.work.cpu.device = s->device;
 	return rt_capture_add_payload(s, &p);
 }
 
-cudaError_t rt_capture_add_event(struct rt_stream *s, struct rt_event *event, bool is_record)
+enum rt_error rt_capture_add_event(struct rt_stream *s, struct rt_event *event, bool is_record)
 {
-	struct rt_payload p = {.type = is_record ? cudaGraphNodeTypeEventRecord
-						 : cudaGraphNodeTypeWaitEvent,
-			       .event = (cudaEvent_t)event};
+	struct rt_payload p = {.type = is_record ? RT_NODE_RECORD : RT_NODE_WAIT,
+			       .event = (rt_ref)event};
 
 	p.work.cpu.device = s->device;
 	return rt_capture_add_payload(s, &p);
@@ -159,24 +157,25 @@ static void join(struct rt_stream *s, struct rt_node *n)
 	base_vec_push(&s->front, n);
 }
 
-cudaError_t rt_capture_wait(struct rt_stream *s, struct rt_event *event)
+enum rt_error rt_capture_wait(struct rt_stream *s, struct rt_event *event)
 {
 	bool is_captured = event->capture && rt_capture_is_alive(event->capture, event->capture_id);
 
 	if (!s->capture && !is_captured)
-		return cudaErrorInvalidValue; /* recorded in a capture that has ended */
+		return RT_ERROR_INVALID_VALUE; /* recorded in a capture that has ended */
 	if (!s->capture && s->is_legacy) {
 		rt_capture_spoil(event->capture);
-		return cudaErrorStreamCaptureImplicit;
+		return RT_ERROR_STREAM_CAPTURE_IMPLICIT;
 	}
 	if (s->capture && !event->op && !event->capture)
-		return cudaSuccess; /* never recorded */
+		return RT_OK; /* never recorded */
 	if (s->capture && event->capture != s->capture) {
 		rt_capture_spoil(s->capture);
-		return is_captured ? cudaErrorStreamCaptureMerge : cudaErrorStreamCaptureIsolation;
+		return is_captured ? RT_ERROR_STREAM_CAPTURE_MERGE
+				   : RT_ERROR_STREAM_CAPTURE_ISOLATION;
 	}
 	if (event->capture->is_invalid)
-		return cudaErrorStreamCaptureInvalidated;
+		return RT_ERROR_STREAM_CAPTURE_INVALIDATED;
 	if (!s->capture) {
 		s->capture = event->capture;
 		s->front.n = 0;
@@ -184,33 +183,33 @@ cudaError_t rt_capture_wait(struct rt_stream *s, struct rt_event *event)
 	}
 	for (size_t i = 0; i < event->front.n; i++)
 		join(s, event->front.v[i]);
-	return cudaSuccess;
+	return RT_OK;
 }
 
 /* ---- beginning ------------------------------------------------------------------------------ */
 
-static cudaError_t set_front(struct rt_stream *s, const cudaGraphNode_t *deps, size_t n)
+static enum rt_error set_front(struct rt_stream *s, const rt_ref *deps, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct rt_node *x = rt_node_find(deps[i]);
 		if (!x || x->graph != s->capture->graph)
-			return cudaErrorInvalidValue;
+			return RT_ERROR_INVALID_VALUE;
 	}
 	for (size_t i = 0; i < n; i++)
 		join(s, rt_node_find(deps[i]));
-	return cudaSuccess;
+	return RT_OK;
 }
 
-static cudaError_t begin(struct rt_stream *s, struct rt_graph *graph, const cudaGraphNode_t *deps,
-			 size_t ndeps, enum cudaStreamCaptureMode mode)
+static enum rt_error begin(struct rt_stream *s, struct rt_graph *graph, const rt_ref *deps,
+			   size_t ndeps, enum rt_capture_mode mode)
 {
 	if (s->capture)
-		return cudaErrorIllegalState;
+		return RT_ERROR_ILLEGAL_STATE;
 	if (s->is_legacy)
-		return cudaErrorStreamCaptureUnsupported;
+		return RT_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	struct rt_capture *c = calloc(1, sizeof(*c));
 	if (!c)
-		return cudaErrorMemoryAllocation;
+		return RT_ERROR_MEMORY_ALLOCATION;
 	c->id = next_id++;
 	c->is_own_graph = !graph;
 	c->graph = graph ? graph : rt_graph_new();
@@ -223,26 +222,25 @@ static cudaError_t begin(struct rt_stream *s, struct rt_graph *graph, const cuda
 	base_vec_push(&c->streams, s);
 	s->capture = c;
 	s->front.n = 0;
-	cudaError_t e = set_front(s, deps, ndeps);
-	if (e != cudaSuccess)
+	enum rt_error e = set_front(s, deps, ndeps);
+	if (e != RT_OK)
 		rt_capture_drop(c);
 	return e;
 }
 
-cudaError_t rt_capture_begin(cudaStream_t stream, bool is_per_thread, struct rt_graph *graph,
-			     const cudaGraphNode_t *deps, size_t ndeps,
-			     enum cudaStreamCaptureMode mode)
+enum rt_error rt_capture_begin(rt_ref stream, bool is_per_thread, struct rt_graph *graph,
+			       const rt_ref *deps, size_t ndeps, enum rt_capture_mode mode)
 {
-	cudaError_t e;
+	enum rt_error e;
 
-	if ((unsigned)mode > cudaStreamCaptureModeRelaxed || (ndeps && !deps))
-		return cudaErrorInvalidValue;
+	if ((unsigned)mode > RT_CAPTURE_RELAXED || (ndeps && !deps))
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	if (!s)
-		e = cudaErrorInvalidResourceHandle;
-	else if (graph && !rt_graph_find((cudaGraph_t)graph))
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
+	else if (graph && !rt_graph_find((rt_ref)graph))
+		e = RT_ERROR_INVALID_VALUE;
 	else
 		e = begin(s, graph, deps, ndeps, mode);
 	rt_unlock();
@@ -309,24 +307,24 @@ static bool is_joined(const struct rt_capture *c)
 	return true;
 }
 
-static cudaError_t end(struct rt_stream *s, struct rt_graph **out)
+static enum rt_error end(struct rt_stream *s, struct rt_graph **out)
 {
 	struct rt_capture *c = s->capture;
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	if (!c)
-		return cudaErrorIllegalState;
+		return RT_ERROR_ILLEGAL_STATE;
 	if (c->origin != s) {
 		rt_capture_spoil(c);
-		return cudaErrorStreamCaptureUnmatched;
+		return RT_ERROR_STREAM_CAPTURE_UNMATCHED;
 	}
-	if (c->mode != cudaStreamCaptureModeRelaxed && c->thread != rt_thread())
-		return cudaErrorStreamCaptureWrongThread;
+	if (c->mode != RT_CAPTURE_RELAXED && c->thread != rt_thread())
+		return RT_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 	if (c->is_invalid)
-		e = cudaErrorStreamCaptureInvalidated;
+		e = RT_ERROR_STREAM_CAPTURE_INVALIDATED;
 	else if (!is_joined(c))
-		e = cudaErrorStreamCaptureUnjoined;
-	if (e == cudaSuccess) {
+		e = RT_ERROR_STREAM_CAPTURE_UNJOINED;
+	if (e == RT_OK) {
 		*out = c->graph;
 		c->is_own_graph = false;
 	}
@@ -334,36 +332,36 @@ static cudaError_t end(struct rt_stream *s, struct rt_graph **out)
 	return e;
 }
 
-cudaError_t rt_capture_end(cudaStream_t stream, bool is_per_thread, cudaGraph_t *out)
+enum rt_error rt_capture_end(rt_ref stream, bool is_per_thread, rt_ref *out)
 {
 	struct rt_graph *g = NULL;
-	cudaError_t e;
+	enum rt_error e;
 
 	if (!out)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
-	e = s ? end(s, &g) : cudaErrorInvalidResourceHandle;
+	e = s ? end(s, &g) : RT_ERROR_INVALID_RESOURCE_HANDLE;
 	rt_unlock();
-	*out = (cudaGraph_t)g;
+	*out = (rt_ref)g;
 	return e;
 }
 
-cudaError_t rt_capture_update(cudaStream_t stream, bool is_per_thread, cudaGraphNode_t *deps,
-			      size_t ndeps, unsigned flags)
+enum rt_error rt_capture_update(rt_ref stream, bool is_per_thread, const rt_ref *deps, size_t ndeps,
+				unsigned flags)
 {
-	cudaError_t e;
+	enum rt_error e;
 
-	if (flags > cudaStreamSetCaptureDependencies || (ndeps && !deps))
-		return cudaErrorInvalidValue;
+	if (flags > RT_CAPTURE_SET_DEPENDENCIES || (ndeps && !deps))
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	if (!s) {
-		e = cudaErrorInvalidResourceHandle;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 	} else if (!s->capture) {
-		e = cudaErrorIllegalState;
+		e = RT_ERROR_ILLEGAL_STATE;
 	} else {
-		if (flags == cudaStreamSetCaptureDependencies)
+		if (flags == RT_CAPTURE_SET_DEPENDENCIES)
 			s->front.n = 0;
 		e = set_front(s, deps, ndeps);
 	}
@@ -373,14 +371,14 @@ cudaError_t rt_capture_update(cudaStream_t stream, bool is_per_thread, cudaGraph
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
-cudaError_t rt_thread_exchange_stream_capture_mode(enum cudaStreamCaptureMode *mode)
+enum rt_error rt_thread_exchange_stream_capture_mode(enum rt_capture_mode *mode)
 {
 	struct rt_thread *t = rt_thread();
 
-	if (!mode || (unsigned)*mode > cudaStreamCaptureModeRelaxed)
-		return cudaErrorInvalidValue;
-	enum cudaStreamCaptureMode old = t->mode;
+	if (!mode || (unsigned)*mode > RT_CAPTURE_RELAXED)
+		return RT_ERROR_INVALID_VALUE;
+	enum rt_capture_mode old = t->mode;
 	t->mode = *mode;
 	*mode = old;
-	return cudaSuccess;
+	return RT_OK;
 }

@@ -12,7 +12,7 @@
 #include "cudart/state/capture.h"
 #include "cudart/graph/graph.h"
 
-struct rt_exec *rt_exec_find(cudaGraphExec_t e)
+struct rt_exec *rt_exec_find(rt_ref e)
 {
 	return rt_handle_is(e, RT_EXEC) ? (struct rt_exec *)e : NULL;
 }
@@ -37,22 +37,21 @@ struct rt_node *rt_exec_node(struct rt_exec *x, const struct rt_node *node)
 
 /* ---- making ---------------------------------------------------------------------------- */
 
-cudaError_t rt_exec_new(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
+enum rt_error rt_exec_new(rt_ref *out, rt_ref graph, unsigned long long flags)
 {
-	const unsigned long long known = cudaGraphInstantiateFlagAutoFreeOnLaunch |
-					 cudaGraphInstantiateFlagUpload |
-					 cudaGraphInstantiateFlagUseNodePriority;
-	cudaError_t e = cudaSuccess;
+	const unsigned long long known =
+		RT_INSTANTIATE_AUTO_FREE | RT_INSTANTIATE_UPLOAD | RT_INSTANTIATE_PRIORITY;
+	enum rt_error e = RT_OK;
 
 	if (!out)
-		return cudaErrorInvalidValue;
-	if (flags & cudaGraphInstantiateFlagDeviceLaunch)
-		return rt_refuse_use("cudaGraphInstantiate", "device launch");
+		return RT_ERROR_INVALID_VALUE;
+	if (flags & RT_INSTANTIATE_DEVICE)
+		return rt_refuse_use("an executable graph", "launches from the device");
 	if (flags & ~known)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	struct rt_exec *x = calloc(1, sizeof(*x));
 	if (!x)
-		return cudaErrorMemoryAllocation;
+		return RT_ERROR_MEMORY_ALLOCATION;
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(graph);
 	if (g) {
@@ -61,19 +60,19 @@ cudaError_t rt_exec_new(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long l
 		x->flags = flags;
 	}
 	if (!g || !rt_graph_sort(x->graph)) {
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_VALUE;
 		if (g)
 			rt_graph_free(x->graph);
 		free(x);
 	} else {
 		rt_handle_add(x, RT_EXEC);
-		*out = (cudaGraphExec_t)x;
+		*out = (rt_ref)x;
 	}
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_graph_exec_destroy(cudaGraphExec_t graphExec)
+enum rt_error rt_graph_exec_destroy(rt_ref graphExec)
 {
 	rt_lock();
 	struct rt_exec *x = rt_exec_find(graphExec);
@@ -87,17 +86,17 @@ cudaError_t rt_graph_exec_destroy(cudaGraphExec_t graphExec)
 	rt_unlock();
 	rt_user_objects_sweep();
 	rt_graph_memory_sweep();
-	return x ? cudaSuccess : cudaErrorInvalidValue;
+	return x ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_graph_exec_get_flags(cudaGraphExec_t graphExec, unsigned long long *flags)
+enum rt_error rt_graph_exec_get_flags(rt_ref graphExec, unsigned long long *flags)
 {
 	rt_lock();
 	const struct rt_exec *x = rt_exec_find(graphExec);
 	if (x && flags)
 		*flags = x->flags;
 	rt_unlock();
-	return x && flags ? cudaSuccess : cudaErrorInvalidValue;
+	return x && flags ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
 /* ---- launching ---------------------------------------------------------------------------- */
@@ -105,11 +104,11 @@ cudaError_t rt_graph_exec_get_flags(cudaGraphExec_t graphExec, unsigned long lon
 static const struct rt_work empty = {.cpu = {.kind = CPU_WORK_EMPTY}};
 
 static struct cpu_op *launch_graph(struct rt_stream *s, struct rt_graph *g, struct cpu_op *start,
-				   cudaError_t *e);
+				   enum rt_error *e);
 
 /* The operation of one node after `deps`; NULL and *e on failure. */
 static struct cpu_op *launch_node(struct rt_stream *s, struct rt_node *n, struct rt_ops *deps,
-				  cudaError_t *e)
+				  enum rt_error *e)
 {
 	unsigned device = n->what.work.cpu.device;
 	struct rt_event *ev = NULL;
@@ -119,29 +118,29 @@ static struct cpu_op *launch_node(struct rt_stream *s, struct rt_node *n, struct
 		return rt_op_submit(s, device, &empty, deps, e);
 	n->what.work.cpu.is_graph = true;
 	switch (n->what.type) {
-	case cudaGraphNodeTypeKernel:
-	case cudaGraphNodeTypeMemcpy:
-	case cudaGraphNodeTypeMemset:
-	case cudaGraphNodeTypeHost:
+	case RT_NODE_KERNEL:
+	case RT_NODE_COPY:
+	case RT_NODE_FILL:
+	case RT_NODE_HOST:
 		return rt_op_submit(s, device, &n->what.work, deps, e);
-	case cudaGraphNodeTypeGraph:
+	case RT_NODE_GRAPH:
 		op = rt_op_submit(s, device, &empty, deps, e);
 		if (!op)
 			return NULL;
 		struct cpu_op *end = launch_graph(s, n->what.child, op, e);
 		cpu_op_put(op);
 		return end;
-	case cudaGraphNodeTypeEventRecord:
-	case cudaGraphNodeTypeWaitEvent:
+	case RT_NODE_RECORD:
+	case RT_NODE_WAIT:
 		ev = rt_event_find(n->what.event);
 		if (!ev) {
-			*e = cudaErrorInvalidResourceHandle;
+			*e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 			return NULL;
 		}
-		if (n->what.type == cudaGraphNodeTypeWaitEvent && ev->op)
+		if (n->what.type == RT_NODE_WAIT && ev->op)
 			base_vec_push(deps, ev->op);
 		op = rt_op_submit(s, device, &empty, deps, e);
-		if (op && n->what.type == cudaGraphNodeTypeEventRecord)
+		if (op && n->what.type == RT_NODE_RECORD)
 			rt_event_take(ev, op);
 		return op;
 	default:
@@ -152,12 +151,12 @@ static struct cpu_op *launch_node(struct rt_stream *s, struct rt_node *n, struct
 /* All nodes after `start`; returns the operation that ends after all of them. What was submitted
  * before a failure runs, as with a kernel that CUDA refuses in the middle of a graph. */
 static struct cpu_op *launch_graph(struct rt_stream *s, struct rt_graph *g, struct cpu_op *start,
-				   cudaError_t *e)
+				   enum rt_error *e)
 {
 	struct rt_ops deps = {0}, all = {0};
 
 	base_vec_push(&all, start);
-	for (size_t i = 0; i < g->nodes.n && *e == cudaSuccess; i++) {
+	for (size_t i = 0; i < g->nodes.n && *e == RT_OK; i++) {
 		struct rt_node *n = g->nodes.v[i];
 		deps.n = 0;
 		for (size_t k = 0; k < n->deps.n; k++)
@@ -168,7 +167,7 @@ static struct cpu_op *launch_graph(struct rt_stream *s, struct rt_graph *g, stru
 		if (n->op)
 			base_vec_push(&all, n->op);
 	}
-	cudaError_t end_error = cudaSuccess;
+	enum rt_error end_error = RT_OK;
 	struct cpu_op *end = rt_op_submit(s, s->device, &empty, &all, &end_error);
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		if (g->nodes.v[i]->op)
@@ -180,14 +179,14 @@ static struct cpu_op *launch_graph(struct rt_stream *s, struct rt_graph *g, stru
 	return end;
 }
 
-static cudaError_t launch(struct rt_stream *s, struct rt_exec *x)
+static enum rt_error launch(struct rt_stream *s, struct rt_exec *x)
 {
 	struct rt_ops deps = {0};
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	if (s->is_legacy)
 		e = rt_capture_check_legacy(s->device);
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	rt_stream_deps(s, &deps);
 	if (x->last)
@@ -207,17 +206,17 @@ static cudaError_t launch(struct rt_stream *s, struct rt_exec *x)
 	return e;
 }
 
-cudaError_t rt_exec_launch(cudaGraphExec_t exec, cudaStream_t stream, bool is_per_thread)
+enum rt_error rt_exec_launch(rt_ref exec, rt_ref stream, bool is_per_thread)
 {
-	cudaError_t e;
+	enum rt_error e;
 
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	struct rt_exec *x = rt_exec_find(exec);
 	if (!s)
-		e = cudaErrorInvalidResourceHandle;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 	else if (!x)
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_VALUE;
 	else
 		e = s->capture ? rt_capture_refuse(s->capture) : launch(s, x);
 	rt_unlock();
@@ -228,14 +227,14 @@ cudaError_t rt_exec_launch(cudaGraphExec_t exec, cudaStream_t stream, bool is_pe
 
 /* Both sorted. NULL, or the node of b that has another type or other edges. */
 static struct rt_node *differs(const struct rt_graph *a, const struct rt_graph *b,
-			       enum cudaGraphExecUpdateResult *why)
+			       enum rt_update *why)
 {
 	for (size_t i = 0; i < a->nodes.n; i++) {
 		struct rt_node *x = a->nodes.v[i], *y = b->nodes.v[i];
-		*why = cudaGraphExecUpdateErrorNodeTypeChanged;
+		*why = RT_UPDATE_NODE_TYPE;
 		if (x->what.type != y->what.type)
 			return y;
-		*why = cudaGraphExecUpdateErrorTopologyChanged;
+		*why = RT_UPDATE_TOPOLOGY;
 		if (x->deps.n != y->deps.n)
 			return y;
 		for (size_t k = 0; k < x->deps.n; k++) {
@@ -247,7 +246,7 @@ static struct rt_node *differs(const struct rt_graph *a, const struct rt_graph *
 				  differs(x->what.child, y->what.child, why)))
 			return y;
 	}
-	*why = cudaGraphExecUpdateSuccess;
+	*why = RT_UPDATE_OK;
 	return NULL;
 }
 
@@ -265,10 +264,10 @@ static void take_payloads(struct rt_graph *a, struct rt_graph *b)
 	}
 }
 
-cudaError_t rt_graph_exec_update(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
-				 cudaGraphExecUpdateResultInfo *resultInfo)
+enum rt_error rt_graph_exec_update(rt_ref hGraphExec, rt_ref hGraph, enum rt_update *result,
+				   rt_ref *node)
 {
-	enum cudaGraphExecUpdateResult why = cudaGraphExecUpdateError;
+	enum rt_update why = RT_UPDATE_ERROR;
 	uint64_t bad = 0;
 
 	rt_lock();
@@ -278,31 +277,30 @@ cudaError_t rt_graph_exec_update(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
 		struct rt_graph *c = rt_graph_clone(g);
 		c->is_child = true;
 		if (!rt_graph_sort(c) || c->nodes.n != x->graph->nodes.n) {
-			why = cudaGraphExecUpdateErrorTopologyChanged;
+			why = RT_UPDATE_TOPOLOGY;
 		} else {
 			rt_graph_sort(x->graph); /* marks */
 			const struct rt_node *n = differs(x->graph, c, &why);
 			bad = n ? n->origin : 0;
 		}
-		if (why == cudaGraphExecUpdateSuccess)
+		if (why == RT_UPDATE_OK)
 			take_payloads(x->graph, c);
 		rt_graph_free(c);
 	}
-	if (resultInfo) {
-		*resultInfo = (cudaGraphExecUpdateResultInfo){.result = why};
-		for (size_t i = 0; bad && i < g->nodes.n; i++) {
-			if (g->nodes.v[i]->id == bad)
-				resultInfo->errorNode = (cudaGraphNode_t)g->nodes.v[i];
-		}
+	*result = why;
+	*node = NULL;
+	for (size_t i = 0; bad && i < g->nodes.n; i++) {
+		if (g->nodes.v[i]->id == bad)
+			*node = g->nodes.v[i];
 	}
 	rt_unlock();
 	if (!x || !g)
-		return cudaErrorInvalidValue;
-	return why == cudaGraphExecUpdateSuccess ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
+		return RT_ERROR_INVALID_VALUE;
+	return why == RT_UPDATE_OK ? RT_OK : RT_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 /* The node of the executable graph for one of the graph it was made from. Lock held. */
-static struct rt_node *find(cudaGraphExec_t exec, cudaGraphNode_t node)
+static struct rt_node *find(rt_ref exec, rt_ref node)
 {
 	struct rt_exec *x = rt_exec_find(exec);
 	const struct rt_node *n = rt_node_find(node);
@@ -310,27 +308,24 @@ static struct rt_node *find(cudaGraphExec_t exec, cudaGraphNode_t node)
 	return x && n ? rt_exec_node(x, n) : NULL;
 }
 
-cudaError_t rt_graph_node_set_enabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
-				      unsigned int isEnabled)
+enum rt_error rt_graph_node_set_enabled(rt_ref hGraphExec, rt_ref hNode, unsigned int isEnabled)
 {
 	rt_lock();
 	struct rt_node *n = find(hGraphExec, hNode);
-	bool is_good = n && (n->what.type == cudaGraphNodeTypeKernel ||
-			     n->what.type == cudaGraphNodeTypeMemcpy ||
-			     n->what.type == cudaGraphNodeTypeMemset);
+	bool is_good = n && (n->what.type == RT_NODE_KERNEL || n->what.type == RT_NODE_COPY ||
+			     n->what.type == RT_NODE_FILL);
 	if (is_good)
 		n->is_disabled = !isEnabled;
 	rt_unlock();
-	return is_good ? cudaSuccess : cudaErrorInvalidValue;
+	return is_good ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_graph_node_get_enabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
-				      unsigned int *isEnabled)
+enum rt_error rt_graph_node_get_enabled(rt_ref hGraphExec, rt_ref hNode, unsigned int *isEnabled)
 {
 	rt_lock();
 	const struct rt_node *n = find(hGraphExec, hNode);
 	if (n && isEnabled)
 		*isEnabled = !n->is_disabled;
 	rt_unlock();
-	return n && isEnabled ? cudaSuccess : cudaErrorInvalidValue;
+	return n && isEnabled ? RT_OK : RT_ERROR_INVALID_VALUE;
 }

@@ -11,12 +11,12 @@
 
 static uint64_t next_node = 1;
 
-struct rt_graph *rt_graph_find(cudaGraph_t g)
+struct rt_graph *rt_graph_find(rt_ref g)
 {
 	return rt_handle_is(g, RT_GRAPH) ? (struct rt_graph *)g : NULL;
 }
 
-struct rt_node *rt_node_find(cudaGraphNode_t n)
+struct rt_node *rt_node_find(rt_ref n)
 {
 	return rt_handle_is(n, RT_NODE) ? (struct rt_node *)n : NULL;
 }
@@ -26,7 +26,7 @@ struct rt_node *rt_node_find(cudaGraphNode_t n)
 void rt_payload_copy(struct rt_payload *to, const struct rt_payload *from)
 {
 	*to = *from;
-	if (from->type == cudaGraphNodeTypeKernel) {
+	if (from->type == RT_NODE_KERNEL) {
 		size_t n = from->work.param_bytes;
 		void *block = base_malloc(n);
 		if (n)
@@ -43,14 +43,14 @@ void rt_payload_copy(struct rt_payload *to, const struct rt_payload *from)
 
 void rt_payload_free(struct rt_payload *p)
 {
-	if (p->type == cudaGraphNodeTypeKernel)
+	if (p->type == RT_NODE_KERNEL)
 		free((void *)(uintptr_t)p->work.cpu.launch.params);
 	if (p->child)
 		rt_graph_free(p->child);
 	if (p->memory)
 		rt_graph_memory_put(p->memory);
 	memset(p, 0, sizeof(*p));
-	p->type = cudaGraphNodeTypeEmpty;
+	p->type = RT_NODE_EMPTY;
 }
 
 /* ---- making and freeing ---------------------------------------------------------------- */
@@ -181,24 +181,24 @@ bool rt_graph_sort(struct rt_graph *g)
 
 /* ---- public: graphs ------------------------------------------------------------------------ */
 
-cudaError_t rt_graph_create(cudaGraph_t *pGraph, unsigned int flags)
+enum rt_error rt_graph_create(rt_ref *pGraph, unsigned int flags)
 {
 	if (!pGraph || flags)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
-	*pGraph = (cudaGraph_t)rt_graph_new();
+	*pGraph = (rt_ref)rt_graph_new();
 	rt_unlock();
-	return cudaSuccess;
+	return RT_OK;
 }
 
-cudaError_t rt_graph_destroy(cudaGraph_t graph)
+enum rt_error rt_graph_destroy(rt_ref graph)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	rt_lock();
 	struct rt_graph *g = rt_graph_find(graph);
 	if (!g || g->is_child)
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_VALUE;
 	else
 		rt_graph_free(g);
 	rt_unlock();
@@ -207,39 +207,38 @@ cudaError_t rt_graph_destroy(cudaGraph_t graph)
 	return e;
 }
 
-cudaError_t rt_graph_copy(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
+enum rt_error rt_graph_copy(rt_ref *pGraphClone, rt_ref originalGraph)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(originalGraph);
 	if (!g || !pGraphClone)
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_VALUE;
 	else
-		*pGraphClone = (cudaGraph_t)rt_graph_clone(g);
+		*pGraphClone = (rt_ref)rt_graph_clone(g);
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_graph_node_find_in_clone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
-					cudaGraph_t clonedGraph)
+enum rt_error rt_graph_node_find_in_clone(rt_ref *pNode, rt_ref originalNode, rt_ref clonedGraph)
 {
-	cudaError_t e = cudaErrorInvalidValue;
+	enum rt_error e = RT_ERROR_INVALID_VALUE;
 
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(clonedGraph);
 	const struct rt_node *n = rt_node_find(originalNode);
 	for (size_t i = 0; pNode && g && n && i < g->nodes.n; i++) {
 		if (g->nodes.v[i]->origin == n->id) {
-			*pNode = (cudaGraphNode_t)g->nodes.v[i];
-			e = cudaSuccess;
+			*pNode = (rt_ref)g->nodes.v[i];
+			e = RT_OK;
 		}
 	}
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_graph_destroy_node(cudaGraphNode_t node)
+enum rt_error rt_graph_destroy_node(rt_ref node)
 {
 	rt_lock();
 	struct rt_node *n = rt_node_find(node);
@@ -260,14 +259,13 @@ cudaError_t rt_graph_destroy_node(cudaGraphNode_t node)
 		node_free(n);
 	}
 	rt_unlock();
-	return n ? cudaSuccess : cudaErrorInvalidValue;
+	return n ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
 /* ---- public: edges -------------------------------------------------------------------------- */
 
 /* Both ends of edge i, nodes of one graph. */
-static bool edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to, struct rt_node **a,
-		 struct rt_node **b)
+static bool edge(rt_ref graph, rt_ref from, rt_ref to, struct rt_node **a, struct rt_node **b)
 {
 	const struct rt_graph *g = rt_graph_find(graph);
 
@@ -285,16 +283,16 @@ static bool depends(const struct rt_node *n, const struct rt_node *on)
 	return false;
 }
 
-static cudaError_t change_edges(cudaGraph_t graph, const cudaGraphNode_t *from,
-				const cudaGraphNode_t *to, size_t n, bool is_add)
+static enum rt_error change_edges(rt_ref graph, const rt_ref *from, const rt_ref *to, size_t n,
+				  bool is_add)
 {
 	struct rt_node *a, *b;
 
 	if (n && (!from || !to))
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++) {
 		if (!edge(graph, from[i], to[i], &a, &b) || depends(b, a) == is_add)
-			return cudaErrorInvalidValue;
+			return RT_ERROR_INVALID_VALUE;
 	}
 	for (size_t i = 0; i < n; i++) {
 		edge(graph, from[i], to[i], &a, &b);
@@ -307,27 +305,23 @@ static cudaError_t change_edges(cudaGraph_t graph, const cudaGraphNode_t *from,
 				b->deps.v[k--] = b->deps.v[--b->deps.n];
 		}
 	}
-	return cudaSuccess;
+	return RT_OK;
 }
 
-cudaError_t rt_graph_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-				      const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData,
-				      size_t numDependencies)
+enum rt_error rt_graph_add_dependencies(rt_ref graph, const rt_ref *from, const rt_ref *to,
+					size_t numDependencies)
 {
-	(void)edgeData;
 	rt_lock();
-	cudaError_t e = change_edges(graph, from, to, numDependencies, true);
+	enum rt_error e = change_edges(graph, from, to, numDependencies, true);
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_graph_remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-					 const cudaGraphNode_t *to,
-					 const cudaGraphEdgeData *edgeData, size_t numDependencies)
+enum rt_error rt_graph_remove_dependencies(rt_ref graph, const rt_ref *from, const rt_ref *to,
+					   size_t numDependencies)
 {
-	(void)edgeData;
 	rt_lock();
-	cudaError_t e = change_edges(graph, from, to, numDependencies, false);
+	enum rt_error e = change_edges(graph, from, to, numDependencies, false);
 	rt_unlock();
 	return e;
 }
@@ -337,8 +331,8 @@ cudaError_t rt_graph_remove_dependencies(cudaGraph_t graph, const cudaGraphNode_
 /* Returns a list the way CUDA does: without `out` only the count; otherwise the rest of it is set
  * to NULL, and *n is how many were written. */
 struct list {
-	cudaGraphNode_t *out, *out2;
-	cudaGraphEdgeData *data;
+	rt_ref *out, *out2;
+	struct rt_edge *data;
 	size_t cap, n;
 };
 
@@ -349,9 +343,9 @@ static void list_add(struct list *l, struct rt_node *a, struct rt_node *b)
 	if (i >= l->cap)
 		return;
 	if (l->out)
-		l->out[i] = (cudaGraphNode_t)a;
+		l->out[i] = (rt_ref)a;
 	if (l->out2)
-		l->out2[i] = (cudaGraphNode_t)b;
+		l->out2[i] = (rt_ref)b;
 	if (l->data)
 		memset(&l->data[i], 0, sizeof(l->data[i]));
 }
@@ -367,12 +361,12 @@ static void list_end(struct list *l, size_t *n)
 	*n = l->out && l->n > l->cap ? l->cap : l->n;
 }
 
-static struct list list_begin(cudaGraphNode_t *out, const size_t *n)
+static struct list list_begin(rt_ref *out, const size_t *n)
 {
 	return (struct list){.out = out, .cap = out ? *n : 0};
 }
 
-cudaError_t rt_graph_get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes)
+enum rt_error rt_graph_get_nodes(rt_ref graph, rt_ref *nodes, size_t *numNodes)
 {
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(graph);
@@ -383,11 +377,10 @@ cudaError_t rt_graph_get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t
 		list_end(&l, numNodes);
 	}
 	rt_unlock();
-	return g && numNodes ? cudaSuccess : cudaErrorInvalidValue;
+	return g && numNodes ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_graph_get_root_nodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
-				    size_t *pNumRootNodes)
+enum rt_error rt_graph_get_root_nodes(rt_ref graph, rt_ref *pRootNodes, size_t *pNumRootNodes)
 {
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(graph);
@@ -400,11 +393,11 @@ cudaError_t rt_graph_get_root_nodes(cudaGraph_t graph, cudaGraphNode_t *pRootNod
 		list_end(&l, pNumRootNodes);
 	}
 	rt_unlock();
-	return g && pNumRootNodes ? cudaSuccess : cudaErrorInvalidValue;
+	return g && pNumRootNodes ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_graph_get_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-			       cudaGraphEdgeData *edgeData, size_t *numEdges)
+enum rt_error rt_graph_get_edges(rt_ref graph, rt_ref *from, rt_ref *to, struct rt_edge *edgeData,
+				 size_t *numEdges)
 {
 	rt_lock();
 	const struct rt_graph *g = rt_graph_find(graph);
@@ -421,11 +414,11 @@ cudaError_t rt_graph_get_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGra
 		list_end(&l, numEdges);
 	}
 	rt_unlock();
-	return is_good ? cudaSuccess : cudaErrorInvalidValue;
+	return is_good ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
-					   cudaGraphEdgeData *edgeData, size_t *pNumDependencies)
+enum rt_error rt_graph_node_get_dependencies(rt_ref node, rt_ref *pDependencies,
+					     struct rt_edge *edgeData, size_t *pNumDependencies)
 {
 	rt_lock();
 	const struct rt_node *n = rt_node_find(node);
@@ -437,13 +430,12 @@ cudaError_t rt_graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t
 		list_end(&l, pNumDependencies);
 	}
 	rt_unlock();
-	return n && pNumDependencies ? cudaSuccess : cudaErrorInvalidValue;
+	return n && pNumDependencies ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_graph_node_get_dependent_nodes(cudaGraphNode_t node,
-					      cudaGraphNode_t *pDependentNodes,
-					      cudaGraphEdgeData *edgeData,
-					      size_t *pNumDependentNodes)
+enum rt_error rt_graph_node_get_dependent_nodes(rt_ref node, rt_ref *pDependentNodes,
+						struct rt_edge *edgeData,
+						size_t *pNumDependentNodes)
 {
 	rt_lock();
 	const struct rt_node *n = rt_node_find(node);
@@ -457,15 +449,15 @@ cudaError_t rt_graph_node_get_dependent_nodes(cudaGraphNode_t node,
 		list_end(&l, pNumDependentNodes);
 	}
 	rt_unlock();
-	return n && pNumDependentNodes ? cudaSuccess : cudaErrorInvalidValue;
+	return n && pNumDependentNodes ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_graph_node_get_type(cudaGraphNode_t node, enum cudaGraphNodeType *pType)
+enum rt_error rt_graph_node_get_type(rt_ref node, enum rt_node_type *pType)
 {
 	rt_lock();
 	const struct rt_node *n = rt_node_find(node);
 	if (n && pType)
 		*pType = n->what.type;
 	rt_unlock();
-	return n && pType ? cudaSuccess : cudaErrorInvalidValue;
+	return n && pType ? RT_OK : RT_ERROR_INVALID_VALUE;
 }

@@ -17,9 +17,9 @@ struct rt_graph_memory;
 
 /* Owned by the node that holds it. */
 struct rt_payload {
-	enum cudaGraphNodeType type;
+	enum rt_node_type type;
 	struct rt_work work; /* launch.params is malloc'd; cpu.device is where it runs */
-	cudaEvent_t event;
+	rt_ref event;
 	struct rt_graph *child;
 	struct rt_graph_memory *memory; /* MEM_ALLOC; a reference */
 	void *address;			/* MEM_ALLOC, MEM_FREE */
@@ -61,8 +61,8 @@ struct rt_exec {
 
 /* ---- graph.c ------------------------------------------------------------------- */
 
-struct rt_graph *rt_graph_find(cudaGraph_t g);
-struct rt_node *rt_node_find(cudaGraphNode_t n);
+struct rt_graph *rt_graph_find(rt_ref g);
+struct rt_node *rt_node_find(rt_ref n);
 /* The graph is a handle then. */
 struct rt_graph *rt_graph_new(void);
 void rt_graph_free(struct rt_graph *g);
@@ -79,6 +79,34 @@ void rt_node_depend(struct rt_node *n, struct rt_node *on);
 void rt_payload_copy(struct rt_payload *to, const struct rt_payload *from);
 void rt_payload_free(struct rt_payload *p);
 
+/* ---- payload.c: lock not held ----------------------------------------------------- */
+
+/* Rows of elements. */
+struct rt_fill {
+	void *dst;
+	size_t pitch, width, height;
+	unsigned value, size;
+};
+
+/* Nothing yet, to be freed like any other; an invalid value. */
+enum rt_error rt_payload_none(struct rt_payload *p);
+enum rt_error rt_payload_empty(struct rt_payload *p);
+/* On the current device. */
+enum rt_error rt_payload_kernel(struct rt_payload *p, struct rt_launch l);
+enum rt_error rt_payload_copy_3d(struct rt_payload *p, const struct rt_copy_3d *c);
+enum rt_error rt_payload_copy_1d(struct rt_payload *p, void *dst, const void *src, size_t count,
+				 enum rt_copy_kind kind);
+enum rt_error rt_payload_fill(struct rt_payload *p, const struct rt_fill *f);
+enum rt_error rt_payload_host(struct rt_payload *p, void (*fn)(void *arg), void *arg);
+enum rt_error rt_payload_event(struct rt_payload *p, enum rt_node_type type, rt_ref event);
+enum rt_error rt_payload_child(struct rt_payload *p, rt_ref child);
+/* A new node after `deps`. `e` is the result of making the payload, which this function then
+ * owns. */
+enum rt_error rt_node_add(rt_ref *out, rt_ref graph, const rt_ref *deps, size_t n,
+			  struct rt_payload *p, enum rt_error e);
+/* The same into a node of the graph (exec NULL) or of an executable one. */
+enum rt_error rt_node_set(rt_ref exec, rt_ref node, struct rt_payload *p, enum rt_error e);
+
 /* ---- userobj.c: lock not held --------------------------------------------------- */
 
 /* Calls the destructors of objects without references. */
@@ -91,70 +119,58 @@ void rt_graph_memory_put(struct rt_graph_memory *m);
 /* Frees memory that no graph needs any more. Lock not held. */
 void rt_graph_memory_sweep(void);
 /* Payloads. Lock not held. */
-cudaError_t rt_graph_make_alloc(struct rt_payload *p, struct cudaMemAllocNodeParams *a);
-cudaError_t rt_graph_make_free(struct rt_payload *p, void *dptr);
+enum rt_error rt_graph_make_alloc(struct rt_payload *p, unsigned device, size_t bytes);
+enum rt_error rt_graph_make_free(struct rt_payload *p, void *dptr);
 /* A node with a copy of the payload after the stream's front. */
-cudaError_t rt_capture_add_payload(struct rt_stream *s, const struct rt_payload *p);
+enum rt_error rt_capture_add_payload(struct rt_stream *s, const struct rt_payload *p);
 
 /* ---- exec.c ---------------------------------------------------------------------- */
 
-struct rt_exec *rt_exec_find(cudaGraphExec_t e);
+struct rt_exec *rt_exec_find(rt_ref e);
 /* The node of the executable graph that was made from this one. */
 struct rt_node *rt_exec_node(struct rt_exec *x, const struct rt_node *node);
 /* Lock not held, with entry checks: */
-cudaError_t rt_exec_new(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags);
-cudaError_t rt_exec_launch(cudaGraphExec_t exec, cudaStream_t s, bool is_per_thread);
+enum rt_error rt_exec_new(rt_ref *out, rt_ref graph, unsigned long long flags);
+enum rt_error rt_exec_launch(rt_ref exec, rt_ref s, bool is_per_thread);
 
 /* ---- what the entry points of the same names do; lock not held -------------------- */
 
-cudaError_t rt_thread_exchange_stream_capture_mode(enum cudaStreamCaptureMode *mode);
-cudaError_t rt_graph_exec_destroy(cudaGraphExec_t graphExec);
-cudaError_t rt_graph_exec_get_flags(cudaGraphExec_t graphExec, unsigned long long *flags);
-cudaError_t rt_graph_exec_update(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
-				 cudaGraphExecUpdateResultInfo *resultInfo);
-cudaError_t rt_graph_node_set_enabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
-				      unsigned int isEnabled);
-cudaError_t rt_graph_node_get_enabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
-				      unsigned int *isEnabled);
-cudaError_t rt_graph_create(cudaGraph_t *pGraph, unsigned int flags);
-cudaError_t rt_graph_destroy(cudaGraph_t graph);
-cudaError_t rt_graph_copy(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph);
-cudaError_t rt_graph_node_find_in_clone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
-					cudaGraph_t clonedGraph);
-cudaError_t rt_graph_destroy_node(cudaGraphNode_t node);
-cudaError_t rt_graph_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-				      const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData,
-				      size_t numDependencies);
-cudaError_t rt_graph_remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-					 const cudaGraphNode_t *to,
-					 const cudaGraphEdgeData *edgeData, size_t numDependencies);
-cudaError_t rt_graph_get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes);
-cudaError_t rt_graph_get_root_nodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
-				    size_t *pNumRootNodes);
-cudaError_t rt_graph_get_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-			       cudaGraphEdgeData *edgeData, size_t *numEdges);
-cudaError_t rt_graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
-					   cudaGraphEdgeData *edgeData, size_t *pNumDependencies);
-cudaError_t rt_graph_node_get_dependent_nodes(cudaGraphNode_t node,
-					      cudaGraphNode_t *pDependentNodes,
-					      cudaGraphEdgeData *edgeData,
-					      size_t *pNumDependentNodes);
-cudaError_t rt_graph_node_get_type(cudaGraphNode_t node, enum cudaGraphNodeType *pType);
-cudaError_t rt_graph_mem_alloc_node_get_params(cudaGraphNode_t node,
-					       struct cudaMemAllocNodeParams *params_out);
-cudaError_t rt_graph_mem_free_node_get_params(cudaGraphNode_t node, void *dptr_out);
-cudaError_t rt_device_graph_mem_trim(int device);
-cudaError_t rt_device_get_graph_mem_attribute(int device, enum cudaGraphMemAttributeType attr,
-					      void *value);
-cudaError_t rt_device_set_graph_mem_attribute(int device, enum cudaGraphMemAttributeType attr,
-					      void *value);
-cudaError_t rt_user_object_create(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
-				  unsigned int initialRefcount, unsigned int flags);
-cudaError_t rt_user_object_retain(cudaUserObject_t object, unsigned int count);
-cudaError_t rt_user_object_release(cudaUserObject_t object, unsigned int count);
-cudaError_t rt_graph_retain_user_object(cudaGraph_t graph, cudaUserObject_t object,
-					unsigned int count, unsigned int flags);
-cudaError_t rt_graph_release_user_object(cudaGraph_t graph, cudaUserObject_t object,
-					 unsigned int count);
+enum rt_error rt_thread_exchange_stream_capture_mode(enum rt_capture_mode *mode);
+enum rt_error rt_graph_exec_destroy(rt_ref graphExec);
+enum rt_error rt_graph_exec_get_flags(rt_ref graphExec, unsigned long long *flags);
+enum rt_error rt_graph_exec_update(rt_ref hGraphExec, rt_ref hGraph, enum rt_update *result,
+				   rt_ref *node);
+enum rt_error rt_graph_node_set_enabled(rt_ref hGraphExec, rt_ref hNode, unsigned int isEnabled);
+enum rt_error rt_graph_node_get_enabled(rt_ref hGraphExec, rt_ref hNode, unsigned int *isEnabled);
+enum rt_error rt_graph_create(rt_ref *pGraph, unsigned int flags);
+enum rt_error rt_graph_destroy(rt_ref graph);
+enum rt_error rt_graph_copy(rt_ref *pGraphClone, rt_ref originalGraph);
+enum rt_error rt_graph_node_find_in_clone(rt_ref *pNode, rt_ref originalNode, rt_ref clonedGraph);
+enum rt_error rt_graph_destroy_node(rt_ref node);
+enum rt_error rt_graph_add_dependencies(rt_ref graph, const rt_ref *from, const rt_ref *to,
+					size_t numDependencies);
+enum rt_error rt_graph_remove_dependencies(rt_ref graph, const rt_ref *from, const rt_ref *to,
+					   size_t numDependencies);
+enum rt_error rt_graph_get_nodes(rt_ref graph, rt_ref *nodes, size_t *numNodes);
+enum rt_error rt_graph_get_root_nodes(rt_ref graph, rt_ref *pRootNodes, size_t *pNumRootNodes);
+enum rt_error rt_graph_get_edges(rt_ref graph, rt_ref *from, rt_ref *to, struct rt_edge *edgeData,
+				 size_t *numEdges);
+enum rt_error rt_graph_node_get_dependencies(rt_ref node, rt_ref *pDependencies,
+					     struct rt_edge *edgeData, size_t *pNumDependencies);
+enum rt_error rt_graph_node_get_dependent_nodes(rt_ref node, rt_ref *pDependentNodes,
+						struct rt_edge *edgeData,
+						size_t *pNumDependentNodes);
+enum rt_error rt_graph_node_get_type(rt_ref node, enum rt_node_type *pType);
+enum rt_error rt_user_object_create(rt_ref *object_out, void *ptr, void (*destroy)(void *),
+				    unsigned int initialRefcount, unsigned int flags);
+enum rt_error rt_user_object_retain(rt_ref object, unsigned int count);
+enum rt_error rt_user_object_release(rt_ref object, unsigned int count);
+enum rt_error rt_graph_retain_user_object(rt_ref graph, rt_ref object, unsigned int count,
+					  unsigned int flags);
+enum rt_error rt_graph_release_user_object(rt_ref graph, rt_ref object, unsigned int count);
+/* The memory of an alloc or free node. */
+enum rt_error rt_graph_memory_of(rt_ref node, enum rt_node_type type, void **out, size_t *bytes);
+/* What the graphs of a device hold. */
+uint64_t rt_graph_memory_bytes(unsigned device);
 
 #endif

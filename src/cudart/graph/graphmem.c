@@ -88,18 +88,17 @@ void rt_graph_memory_reset(unsigned device)
 	}
 }
 
-/* Lock not held; the payload owns a reference. */
-static cudaError_t make_alloc(struct rt_payload *p, unsigned device, size_t bytes)
+enum rt_error rt_graph_make_alloc(struct rt_payload *p, unsigned device, size_t bytes)
 {
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeMemAlloc};
+	*p = (struct rt_payload){.type = RT_NODE_ALLOC};
 	p->work.cpu.device = device;
 	if (bytes == 0)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	struct rt_graph_memory *m = calloc(1, sizeof(*m));
 	if (!m)
-		return cudaErrorMemoryAllocation;
-	cudaError_t e = rt_block_new(device, bytes, CPU_MEM_DEVICE, 0, NULL, &m->p);
-	if (e != cudaSuccess) {
+		return RT_ERROR_MEMORY_ALLOCATION;
+	enum rt_error e = rt_block_new(device, bytes, CPU_MEM_DEVICE, 0, NULL, &m->p);
+	if (e != RT_OK) {
 		free(m);
 		return e;
 	}
@@ -112,52 +111,33 @@ static cudaError_t make_alloc(struct rt_payload *p, unsigned device, size_t byte
 	rt_unlock();
 	p->memory = m;
 	p->address = m->p;
-	return cudaSuccess;
+	return RT_OK;
 }
 
-cudaError_t rt_graph_make_alloc(struct rt_payload *p, struct cudaMemAllocNodeParams *a)
+enum rt_error rt_graph_make_free(struct rt_payload *p, void *dptr)
 {
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeMemAlloc};
-	if (!a)
-		return cudaErrorInvalidValue;
-	const struct cudaMemPoolProps *props = &a->poolProps;
-	if (props->allocType != cudaMemAllocationTypePinned ||
-	    props->handleTypes != cudaMemHandleTypeNone ||
-	    props->location.type != cudaMemLocationTypeDevice)
-		return rt_refuse_use("cudaGraphAddMemAllocNode", "other than plain device memory");
-	int d = props->location.id;
-	if (d < 0 || (unsigned)d >= rt.ndevices)
-		return cudaErrorInvalidDevice;
-	cudaError_t e = make_alloc(p, (unsigned)d, a->bytesize);
-	if (e == cudaSuccess)
-		a->dptr = p->address;
-	return e;
-}
-
-cudaError_t rt_graph_make_free(struct rt_payload *p, void *dptr)
-{
-	*p = (struct rt_payload){.type = cudaGraphNodeTypeMemFree, .address = dptr};
+	*p = (struct rt_payload){.type = RT_NODE_FREE, .address = dptr};
 	p->work.cpu.device = rt_thread()->device;
 	rt_lock();
 	bool is_good = rt_graph_memory_release(dptr);
 	rt_unlock();
-	return is_good ? cudaSuccess : cudaErrorInvalidValue;
+	return is_good ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
 /* ---- captured cudaMallocAsync, cudaFreeAsync -------------------------------------------- */
 
-cudaError_t rt_capture_alloc(void **out, size_t size, cudaStream_t stream, bool is_per_thread)
+enum rt_error rt_capture_alloc(void **out, size_t size, rt_ref stream, bool is_per_thread)
 {
 	struct rt_payload p;
-	cudaError_t e = make_alloc(&p, rt_stream_device(stream, is_per_thread), size);
+	enum rt_error e = rt_graph_make_alloc(&p, rt_stream_device(stream, is_per_thread), size);
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
-	e = s && s->capture ? rt_capture_add_payload(s, &p) : cudaErrorIllegalState;
+	e = s && s->capture ? rt_capture_add_payload(s, &p) : RT_ERROR_ILLEGAL_STATE;
 	*out = p.address;
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		rt_graph_memory_release(p.address);
 	rt_graph_memory_put(p.memory); /* the node has its own */
 	rt_unlock();
@@ -165,100 +145,46 @@ cudaError_t rt_capture_alloc(void **out, size_t size, cudaStream_t stream, bool 
 	return e;
 }
 
-cudaError_t rt_capture_free(void *ptr, cudaStream_t stream, bool is_per_thread)
+enum rt_error rt_capture_free(void *ptr, rt_ref stream, bool is_per_thread)
 {
 	struct rt_payload p;
-	cudaError_t e = rt_graph_make_free(&p, ptr);
+	enum rt_error e = rt_graph_make_free(&p, ptr);
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
-	e = s && s->capture ? rt_capture_add_payload(s, &p) : cudaErrorIllegalState;
+	e = s && s->capture ? rt_capture_add_payload(s, &p) : RT_ERROR_ILLEGAL_STATE;
 	rt_unlock();
 	return e;
 }
 
-/* ---- public ------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------- */
 
-static cudaError_t address_of(cudaGraphNode_t node, enum cudaGraphNodeType type, void **out,
-			      size_t *bytes)
+enum rt_error rt_graph_memory_of(rt_ref node, enum rt_node_type type, void **out, size_t *bytes)
 {
-	cudaError_t e = cudaErrorInvalidValue;
+	enum rt_error e = RT_ERROR_INVALID_VALUE;
 
 	rt_lock();
 	const struct rt_node *n = rt_node_find(node);
 	if (n && n->what.type == type) {
 		*out = n->what.address;
 		*bytes = n->what.memory ? n->what.memory->bytes : 0;
-		e = cudaSuccess;
+		e = RT_OK;
 	}
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_graph_mem_alloc_node_get_params(cudaGraphNode_t node,
-					       struct cudaMemAllocNodeParams *params_out)
-{
-	void *p;
-	size_t bytes;
-
-	if (!params_out)
-		return cudaErrorInvalidValue;
-	cudaError_t e = address_of(node, cudaGraphNodeTypeMemAlloc, &p, &bytes);
-	if (e == cudaSuccess) {
-		struct cpu_mem_info i = {0};
-		cpu_mem_find(rt.m, (uintptr_t)p, &i);
-		memset(params_out, 0, sizeof(*params_out));
-		params_out->poolProps.allocType = cudaMemAllocationTypePinned;
-		params_out->poolProps.location.type = cudaMemLocationTypeDevice;
-		params_out->poolProps.location.id = (int)i.device;
-		params_out->bytesize = bytes;
-		params_out->dptr = p;
-	}
-	return e;
-}
-
-cudaError_t rt_graph_mem_free_node_get_params(cudaGraphNode_t node, void *dptr_out)
-{
-	size_t bytes;
-
-	if (!dptr_out)
-		return cudaErrorInvalidValue;
-	return address_of(node, cudaGraphNodeTypeMemFree, dptr_out, &bytes);
-}
-
-cudaError_t rt_device_graph_mem_trim(int device)
-{
-	return device >= 0 && (unsigned)device < rt.ndevices ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
-/* Used and reserved are the same here; the high marks are the present values. */
-cudaError_t rt_device_get_graph_mem_attribute(int device, enum cudaGraphMemAttributeType attr,
-					      void *value)
+uint64_t rt_graph_memory_bytes(unsigned device)
 {
 	uint64_t sum = 0;
 
-	if (!value || (unsigned)attr > cudaGraphMemAttrReservedMemHigh)
-		return cudaErrorInvalidValue;
-	if (device < 0 || (unsigned)device >= rt.ndevices)
-		return cudaErrorInvalidDevice;
 	rt_lock();
 	for (const struct rt_graph_memory *m = memories; m; m = m->next) {
-		if (m->device == (unsigned)device)
+		if (m->device == device)
 			sum += m->bytes;
 	}
 	rt_unlock();
-	memcpy(value, &sum, sizeof(sum));
-	return cudaSuccess;
-}
-
-cudaError_t rt_device_set_graph_mem_attribute(int device, enum cudaGraphMemAttributeType attr,
-					      void *value)
-{
-	bool is_high =
-		attr == cudaGraphMemAttrUsedMemHigh || attr == cudaGraphMemAttrReservedMemHigh;
-	if (!value || !is_high || *(const uint64_t *)value)
-		return cudaErrorInvalidValue;
-	return device >= 0 && (unsigned)device < rt.ndevices ? cudaSuccess : cudaErrorInvalidDevice;
+	return sum;
 }

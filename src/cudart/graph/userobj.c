@@ -31,36 +31,36 @@ void rt_user_objects_sweep(void)
 	}
 }
 
-static struct rt_user_object *find(cudaUserObject_t o)
+static struct rt_user_object *find(rt_ref o)
 {
 	return rt_handle_is(o, RT_USER_OBJECT) ? (struct rt_user_object *)o : NULL;
 }
 
-cudaError_t rt_user_object_create(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
-				  unsigned int initialRefcount, unsigned int flags)
+enum rt_error rt_user_object_create(rt_ref *object_out, void *ptr, void (*destroy)(void *),
+				    unsigned int initialRefcount, unsigned int flags)
 {
-	if (!object_out || !destroy || !initialRefcount || flags != cudaUserObjectNoDestructorSync)
-		return cudaErrorInvalidValue;
+	if (!object_out || !destroy || !initialRefcount || flags != RT_OBJECT_NO_SYNC)
+		return RT_ERROR_INVALID_VALUE;
 	struct rt_user_object *o = malloc(sizeof(*o));
 	if (!o)
-		return cudaErrorMemoryAllocation;
+		return RT_ERROR_MEMORY_ALLOCATION;
 	*o = (struct rt_user_object){destroy, ptr, initialRefcount};
 	rt_lock();
 	rt_handle_add(o, RT_USER_OBJECT);
 	base_vec_push(&objects, o);
 	rt_unlock();
-	*object_out = (cudaUserObject_t)o;
-	return cudaSuccess;
+	*object_out = (rt_ref)o;
+	return RT_OK;
 }
 
-static cudaError_t change(cudaUserObject_t object, unsigned count, bool is_retain)
+static enum rt_error change(rt_ref object, unsigned count, bool is_retain)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	rt_lock();
 	struct rt_user_object *o = find(object);
 	if (!o || !count || (!is_retain && o->refs < count))
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_VALUE;
 	else
 		o->refs = is_retain ? o->refs + count : o->refs - count;
 	rt_unlock();
@@ -68,40 +68,39 @@ static cudaError_t change(cudaUserObject_t object, unsigned count, bool is_retai
 	return e;
 }
 
-cudaError_t rt_user_object_retain(cudaUserObject_t object, unsigned int count)
+enum rt_error rt_user_object_retain(rt_ref object, unsigned int count)
 {
 	return change(object, count, true);
 }
 
-cudaError_t rt_user_object_release(cudaUserObject_t object, unsigned int count)
+enum rt_error rt_user_object_release(rt_ref object, unsigned int count)
 {
 	return change(object, count, false);
 }
 
-cudaError_t rt_graph_retain_user_object(cudaGraph_t graph, cudaUserObject_t object,
-					unsigned int count, unsigned int flags)
+enum rt_error rt_graph_retain_user_object(rt_ref graph, rt_ref object, unsigned int count,
+					  unsigned int flags)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	rt_lock();
 	struct rt_graph *g = rt_graph_find(graph);
 	struct rt_user_object *o = find(object);
-	if (!g || !o || !count || flags & ~(unsigned)cudaGraphUserObjectMove) {
-		e = cudaErrorInvalidValue;
+	if (!g || !o || !count || flags & ~(unsigned)RT_OBJECT_MOVE) {
+		e = RT_ERROR_INVALID_VALUE;
 	} else {
 		struct rt_graph_object ref = {o, count};
 		base_vec_push(&g->objects, ref);
-		if (!(flags & cudaGraphUserObjectMove))
+		if (!(flags & RT_OBJECT_MOVE))
 			o->refs += count;
 	}
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_graph_release_user_object(cudaGraph_t graph, cudaUserObject_t object,
-					 unsigned int count)
+enum rt_error rt_graph_release_user_object(rt_ref graph, rt_ref object, unsigned int count)
 {
-	cudaError_t e = cudaErrorInvalidValue;
+	enum rt_error e = RT_ERROR_INVALID_VALUE;
 
 	rt_lock();
 	struct rt_graph *g = rt_graph_find(graph);
@@ -114,7 +113,7 @@ cudaError_t rt_graph_release_user_object(cudaGraph_t graph, cudaUserObject_t obj
 		o->refs -= count;
 		if (ref->refs == 0)
 			g->objects.v[i] = g->objects.v[--g->objects.n];
-		e = cudaSuccess;
+		e = RT_OK;
 		break;
 	}
 	rt_unlock();

@@ -13,7 +13,7 @@
 
 static struct rt_array *arrays;
 
-struct rt_array *rt_array_find(cudaArray_const_t a)
+struct rt_array *rt_array_find(rt_ref a)
 {
 	rt_lock();
 	bool is_good = rt_handle_is(a, RT_ARRAY);
@@ -21,7 +21,7 @@ struct rt_array *rt_array_find(cudaArray_const_t a)
 	return is_good ? (struct rt_array *)(uintptr_t)a : NULL;
 }
 
-cudaError_t rt_channels(const struct cudaChannelFormatDesc *d, struct cpu_texture *out)
+enum rt_error rt_channels(const struct rt_format *d, struct cpu_texture *out)
 {
 	const int bits[4] = {d->x, d->y, d->z, d->w};
 	unsigned n = 0;
@@ -30,20 +30,19 @@ cudaError_t rt_channels(const struct cudaChannelFormatDesc *d, struct cpu_textur
 		n++;
 	for (unsigned i = 0; i < 4; i++)
 		if (bits[i] != (i < n ? bits[0] : 0))
-			return cudaErrorInvalidChannelDescriptor;
-	bool is_float = d->f == cudaChannelFormatKindFloat;
+			return RT_ERROR_INVALID_CHANNEL_DESCRIPTOR;
+	bool is_float = d->kind == RT_CHANNEL_FLOAT;
 	if (n == 0 || n == 3 || (bits[0] != 8 && bits[0] != 16 && bits[0] != 32) ||
 	    (is_float && bits[0] == 8))
-		return cudaErrorInvalidChannelDescriptor;
-	if (!is_float && d->f != cudaChannelFormatKindSigned &&
-	    d->f != cudaChannelFormatKindUnsigned)
-		return cudaErrorInvalidChannelDescriptor;
+		return RT_ERROR_INVALID_CHANNEL_DESCRIPTOR;
+	if (!is_float && d->kind != RT_CHANNEL_SIGNED && d->kind != RT_CHANNEL_UNSIGNED)
+		return RT_ERROR_INVALID_CHANNEL_DESCRIPTOR;
 	out->channels = (uint8_t)n;
 	out->bits = (uint8_t)bits[0];
-	out->type = is_float				  ? CPU_TEX_FLOAT
-		    : d->f == cudaChannelFormatKindSigned ? CPU_TEX_SIGNED
-							  : CPU_TEX_UNSIGNED;
-	return cudaSuccess;
+	out->type = is_float			   ? CPU_TEX_FLOAT
+		    : d->kind == RT_CHANNEL_SIGNED ? CPU_TEX_SIGNED
+						   : CPU_TEX_UNSIGNED;
+	return RT_OK;
 }
 
 static size_t at_least_one(size_t n)
@@ -51,49 +50,48 @@ static size_t at_least_one(size_t n)
 	return n ? n : 1;
 }
 
-static cudaError_t make(struct rt_array *a, unsigned flags)
+static enum rt_error make(struct rt_array *a, unsigned flags)
 {
 	struct cpu_texture t = {0};
 	uint64_t bytes;
 	void *p;
-	cudaError_t e = rt_channels(&a->desc, &t);
+	enum rt_error e = rt_channels(&a->desc, &t);
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	a->elem = (unsigned)t.channels * t.bits / 8;
 	a->flags = flags;
 	a->device = rt_thread()->device;
 	if (!a->extent.width ||
-	    (a->extent.depth && !a->extent.height && !(flags & cudaArrayLayered)))
-		return cudaErrorInvalidValue;
+	    (a->extent.depth && !a->extent.height && !(flags & RT_ARRAY_LAYERED)))
+		return RT_ERROR_INVALID_VALUE;
 	if (__builtin_mul_overflow((uint64_t)a->extent.width, a->elem, &a->pitch) ||
 	    __builtin_mul_overflow(a->pitch, at_least_one(a->extent.height), &a->slice) ||
 	    __builtin_mul_overflow(a->slice, at_least_one(a->extent.depth), &bytes))
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	e = rt_block_new(a->device, bytes, CPU_MEM_DEVICE, 0, NULL, &p);
 	a->base = (uintptr_t)p;
 	return e;
 }
 
-cudaError_t rt_malloc_3d_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
-			       struct cudaExtent extent, unsigned int flags)
+enum rt_error rt_malloc_3d_array(rt_ref *array, const struct rt_format *desc,
+				 struct rt_extent extent, unsigned int flags)
 {
-	const unsigned known =
-		cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayTextureGather;
+	const unsigned known = RT_ARRAY_LAYERED | RT_ARRAY_SURFACE | RT_ARRAY_GATHER;
 	struct rt_array *a;
 
 	RT_UNSAFE();
 	if (!array || !desc)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	if (flags & ~known)
-		return rt_refuse_use("cudaMalloc3DArray", "such flags");
+		return rt_refuse_use("an array", "such flags");
 	a = calloc(1, sizeof(*a));
 	if (!a)
-		return cudaErrorMemoryAllocation;
+		return RT_ERROR_MEMORY_ALLOCATION;
 	a->desc = *desc;
 	a->extent = extent;
-	cudaError_t e = make(a, flags);
-	if (e != cudaSuccess) {
+	enum rt_error e = make(a, flags);
+	if (e != RT_OK) {
 		free(a);
 		return e;
 	}
@@ -102,8 +100,8 @@ cudaError_t rt_malloc_3d_array(cudaArray_t *array, const struct cudaChannelForma
 	arrays = a;
 	rt_handle_add(a, RT_ARRAY);
 	rt_unlock();
-	*array = (cudaArray_t)a;
-	return cudaSuccess;
+	*array = (rt_ref)a;
+	return RT_OK;
 }
 
 static void drop(struct rt_array *a)
@@ -117,15 +115,15 @@ static void drop(struct rt_array *a)
 	free(a);
 }
 
-cudaError_t rt_free_array(cudaArray_t array)
+enum rt_error rt_free_array(rt_ref array)
 {
 	RT_UNSAFE();
 	if (!array)
-		return cudaSuccess;
+		return RT_OK;
 	struct rt_array *a = rt_array_find(array);
 	if (!a)
-		return cudaErrorInvalidResourceHandle;
-	cudaError_t e = rt_free((void *)(uintptr_t)a->base);
+		return RT_ERROR_INVALID_RESOURCE_HANDLE;
+	enum rt_error e = rt_free((void *)(uintptr_t)a->base);
 	rt_lock();
 	if (rt_handle_is(array, RT_ARRAY))
 		drop(a);
@@ -142,43 +140,19 @@ void rt_arrays_reset(unsigned device)
 	}
 }
 
-cudaError_t rt_array_get_info(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
-			      unsigned int *flags, cudaArray_t array)
-{
-	const struct rt_array *a = rt_array_find(array);
-	if (!a)
-		return cudaErrorInvalidResourceHandle;
-	if (desc)
-		*desc = a->desc;
-	if (extent)
-		*extent = a->extent;
-	if (flags)
-		*flags = a->flags;
-	return cudaSuccess;
-}
-
-cudaError_t rt_get_channel_desc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array)
-{
-	const struct rt_array *a = rt_array_find(array);
-	if (!a || !desc)
-		return a ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
-	*desc = a->desc;
-	return cudaSuccess;
-}
-
-cudaError_t rt_array_place(cudaArray_const_t array, size_t x, size_t y, size_t width, size_t height,
-			   uint64_t *address, uint64_t *pitch)
+enum rt_error rt_array_place(rt_ref array, size_t x, size_t y, size_t width, size_t height,
+			     uint64_t *address, uint64_t *pitch)
 {
 	const struct rt_array *a = rt_array_find(array);
 	uint64_t rows = a ? at_least_one(a->extent.height) : 0;
 
 	if (!a)
-		return cudaErrorInvalidResourceHandle;
+		return RT_ERROR_INVALID_RESOURCE_HANDLE;
 	*address = a->base + y * a->pitch + x;
 	*pitch = a->pitch;
 	if (x > a->pitch || y > rows)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	if (!height)
-		return width <= a->slice - (y * a->pitch + x) ? cudaSuccess : cudaErrorInvalidValue;
-	return width <= a->pitch - x && height <= rows - y ? cudaSuccess : cudaErrorInvalidValue;
+		return width <= a->slice - (y * a->pitch + x) ? RT_OK : RT_ERROR_INVALID_VALUE;
+	return width <= a->pitch - x && height <= rows - y ? RT_OK : RT_ERROR_INVALID_VALUE;
 }

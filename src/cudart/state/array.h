@@ -10,28 +10,25 @@
 struct rt_array {
 	struct rt_array *next;
 	unsigned device, flags, elem; /* elem: bytes of a texel */
-	struct cudaChannelFormatDesc desc;
-	struct cudaExtent extent; /* as asked for: 0 where there is no such dimension */
+	struct rt_format desc;
+	struct rt_extent extent; /* as asked for: 0 where there is no such dimension */
 	uint64_t base, pitch, slice;
 };
 
 /* The array of a handle, NULL: none. Lock not held. */
-struct rt_array *rt_array_find(cudaArray_const_t a);
-/* Fills channels, bits and type; cudaErrorInvalidChannelDescriptor: not a format that GPUs
+struct rt_array *rt_array_find(rt_ref a);
+/* Fills channels, bits and type; RT_ERROR_INVALID_CHANNEL_DESCRIPTOR: not a format that GPUs
  * support. */
-cudaError_t rt_channels(const struct cudaChannelFormatDesc *d, struct cpu_texture *out);
+enum rt_error rt_channels(const struct rt_format *d, struct cpu_texture *out);
 /* Where a rectangle of the array starts: offsets and width in bytes. height 0: `width` bytes in the
  * order of rows. */
-cudaError_t rt_array_place(cudaArray_const_t a, size_t x, size_t y, size_t width, size_t height,
-			   uint64_t *address, uint64_t *pitch);
+enum rt_error rt_array_place(rt_ref a, size_t x, size_t y, size_t width, size_t height,
+			     uint64_t *address, uint64_t *pitch);
 /* cudaDeviceReset: its arrays are gone. Lock held. */
 void rt_arrays_reset(unsigned device);
 /* What the entry points of the same names do. Lock not held. */
-cudaError_t rt_malloc_3d_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
-			       struct cudaExtent extent, unsigned int flags);
-cudaError_t rt_free_array(cudaArray_t array);
-cudaError_t rt_array_get_info(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
-			      unsigned int *flags, cudaArray_t array);
-cudaError_t rt_get_channel_desc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array);
+enum rt_error rt_malloc_3d_array(rt_ref *array, const struct rt_format *desc,
+				 struct rt_extent extent, unsigned int flags);
+enum rt_error rt_free_array(rt_ref array);
 
 #endif

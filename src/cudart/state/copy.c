@@ -35,13 +35,13 @@ static void flatten(struct cpu_copy *c)
 	}
 }
 
-cudaError_t rt_copy_make_2d(struct rt_work *w, struct rt_rows dst, struct rt_rows src, size_t width,
-			    size_t height, enum cudaMemcpyKind kind)
+enum rt_error rt_copy_make_2d(struct rt_work *w, struct rt_rows dst, struct rt_rows src,
+			      size_t width, size_t height, enum rt_copy_kind kind)
 {
-	if ((int)kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
-		return cudaErrorInvalidMemcpyDirection;
+	if ((int)kind < RT_HOST_TO_HOST || kind > RT_BY_ADDRESS)
+		return RT_ERROR_INVALID_MEMCPY_DIRECTION;
 	if (height > 1 && (width > dst.pitch || width > src.pitch))
-		return cudaErrorInvalidPitchValue;
+		return RT_ERROR_INVALID_PITCH_VALUE;
 	*w = (struct rt_work){.cpu = {.kind = CPU_WORK_COPY}, .copy_kind = kind};
 	w->cpu.copy = (struct cpu_copy){.dst = (uintptr_t)dst.at,
 					.src = (uintptr_t)src.at,
@@ -52,98 +52,93 @@ cudaError_t rt_copy_make_2d(struct rt_work *w, struct rt_rows dst, struct rt_row
 					.width = width,
 					.height = height,
 					.depth = 1};
-	return cudaSuccess;
+	return RT_OK;
 }
 
-cudaError_t rt_copy_make_1d(struct rt_work *w, void *dst, const void *src, size_t n,
-			    enum cudaMemcpyKind kind)
+enum rt_error rt_copy_make_1d(struct rt_work *w, void *dst, const void *src, size_t n,
+			      enum rt_copy_kind kind)
 {
 	return rt_copy_make_2d(w, (struct rt_rows){dst, n}, (struct rt_rows){src, n}, n, 1, kind);
 }
 
-static uint64_t position(const struct cudaPitchedPtr *p, const struct cudaPos *at)
+static uint64_t position(const struct rt_end_3d *e)
 {
-	return (uintptr_t)p->ptr + (at->z * p->ysize + at->y) * p->pitch + at->x;
+	return (uintptr_t)e->memory.ptr +
+	       (e->pos.z * e->memory.ysize + e->pos.y) * e->memory.pitch + e->pos.x;
 }
 
 /* An array as the memory that it is; its positions are in texels, and so is the extent. */
-static cudaError_t as_memory(cudaArray_t array, struct cudaPitchedPtr *p, struct cudaPos *pos,
-			     const struct cudaExtent *extent)
+static enum rt_error as_memory(struct rt_end_3d *e, const struct rt_extent *extent)
 {
-	const struct rt_array *a = rt_array_find(array);
+	const struct rt_array *a = rt_array_find(e->array);
+	const struct rt_pos *pos = &e->pos;
 
 	if (!a)
-		return cudaErrorInvalidResourceHandle;
+		return RT_ERROR_INVALID_RESOURCE_HANDLE;
 	size_t rows = a->extent.height ? a->extent.height : 1;
 	size_t slices = a->extent.depth ? a->extent.depth : 1;
 	if (pos->x > a->extent.width || extent->width > a->extent.width - pos->x || pos->y > rows ||
 	    extent->height > rows - pos->y || pos->z > slices || extent->depth > slices - pos->z)
-		return cudaErrorInvalidValue;
-	*p = (struct cudaPitchedPtr){(void *)(uintptr_t)a->base, a->pitch, a->pitch, rows};
-	pos->x *= a->elem;
-	return cudaSuccess;
+		return RT_ERROR_INVALID_VALUE;
+	e->memory = (struct rt_pitched){(void *)(uintptr_t)a->base, a->pitch, a->pitch, rows};
+	e->pos.x *= a->elem;
+	e->array = NULL;
+	return RT_OK;
 }
 
-static cudaError_t without_arrays(const struct cudaMemcpy3DParms *p, struct cudaMemcpy3DParms *q)
+static enum rt_error without_arrays(struct rt_copy_3d *p)
 {
-	const struct rt_array *a = rt_array_find(p->srcArray ? p->srcArray : p->dstArray);
-	cudaError_t e = a ? cudaSuccess : cudaErrorInvalidResourceHandle;
+	const struct rt_array *a = rt_array_find(p->src.array ? p->src.array : p->dst.array);
+	enum rt_error e = a ? RT_OK : RT_ERROR_INVALID_RESOURCE_HANDLE;
 
-	*q = *p;
-	q->srcArray = q->dstArray = NULL;
-	if (e == cudaSuccess && p->srcArray)
-		e = as_memory(p->srcArray, &q->srcPtr, &q->srcPos, &p->extent);
-	if (e == cudaSuccess && p->dstArray)
-		e = as_memory(p->dstArray, &q->dstPtr, &q->dstPos, &p->extent);
-	if (e == cudaSuccess)
-		q->extent.width *= a->elem;
+	if (e == RT_OK && p->src.array)
+		e = as_memory(&p->src, &p->extent);
+	if (e == RT_OK && p->dst.array)
+		e = as_memory(&p->dst, &p->extent);
+	if (e == RT_OK)
+		p->extent.width *= a->elem;
 	return e;
 }
 
-cudaError_t rt_copy_make_3d(struct rt_work *w, const struct cudaMemcpy3DParms *p)
+enum rt_error rt_copy_make_3d(struct rt_work *w, struct rt_copy_3d p)
 {
-	struct cudaMemcpy3DParms q;
+	const struct rt_pitched *dst = &p.dst.memory, *src = &p.src.memory;
+	enum rt_error e = p.src.array || p.dst.array ? without_arrays(&p) : RT_OK;
 
-	if (p->srcArray || p->dstArray) {
-		cudaError_t bad = without_arrays(p, &q);
-		if (bad != cudaSuccess)
-			return bad;
-		p = &q;
-	}
-	if (!p->srcPtr.ptr || !p->dstPtr.ptr)
-		return cudaErrorInvalidValue;
-	size_t width = p->extent.width;
-	bool has_rows = p->extent.height > 1 || p->extent.depth > 1;
-	if (has_rows &&
-	    (p->srcPos.x + width > p->srcPtr.pitch || p->dstPos.x + width > p->dstPtr.pitch))
-		return cudaErrorInvalidPitchValue;
-	if (p->extent.depth > 1 && (p->srcPos.y + p->extent.height > p->srcPtr.ysize ||
-				    p->dstPos.y + p->extent.height > p->dstPtr.ysize))
-		return cudaErrorInvalidValue;
+	if (e != RT_OK)
+		return e;
+	if (!src->ptr || !dst->ptr)
+		return RT_ERROR_INVALID_VALUE;
+	size_t width = p.extent.width;
+	bool has_rows = p.extent.height > 1 || p.extent.depth > 1;
+	if (has_rows && (p.src.pos.x + width > src->pitch || p.dst.pos.x + width > dst->pitch))
+		return RT_ERROR_INVALID_PITCH_VALUE;
+	if (p.extent.depth > 1 && (p.src.pos.y + p.extent.height > src->ysize ||
+				   p.dst.pos.y + p.extent.height > dst->ysize))
+		return RT_ERROR_INVALID_VALUE;
 
-	cudaError_t e = rt_copy_make_2d(w, (struct rt_rows){p->dstPtr.ptr, p->dstPtr.pitch},
-					(struct rt_rows){p->srcPtr.ptr, p->srcPtr.pitch}, width,
-					p->extent.height, p->kind);
-	w->cpu.copy.dst = position(&p->dstPtr, &p->dstPos);
-	w->cpu.copy.src = position(&p->srcPtr, &p->srcPos);
-	w->cpu.copy.dst_slice = p->dstPtr.pitch * p->dstPtr.ysize;
-	w->cpu.copy.src_slice = p->srcPtr.pitch * p->srcPtr.ysize;
-	w->cpu.copy.depth = p->extent.depth;
+	e = rt_copy_make_2d(w, (struct rt_rows){dst->ptr, dst->pitch},
+			    (struct rt_rows){src->ptr, src->pitch}, width, p.extent.height, p.kind);
+	w->cpu.copy.dst = position(&p.dst);
+	w->cpu.copy.src = position(&p.src);
+	w->cpu.copy.dst_slice = dst->pitch * dst->ysize;
+	w->cpu.copy.src_slice = src->pitch * src->ysize;
+	w->cpu.copy.depth = p.extent.depth;
 	return e;
 }
 
-cudaError_t rt_fill_make(struct rt_work *w, struct cudaPitchedPtr p, unsigned value, unsigned size,
-			 struct cudaExtent extent)
+enum rt_error rt_fill_make(struct rt_work *w, struct rt_pitched p, unsigned value, unsigned size,
+			   struct rt_extent extent)
 {
 	if (size != 1 && size != 2 && size != 4)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	bool has_rows = extent.height > 1 || extent.depth > 1;
 	if (has_rows && extent.width * size > p.pitch)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	if (((uintptr_t)p.ptr | (has_rows ? p.pitch : 0)) % size)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	if (extent.depth > 1 && extent.height > p.ysize)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	*w = (struct rt_work){.cpu = {.kind = CPU_WORK_FILL}};
 	w->cpu.fill = (struct cpu_fill){.dst = (uintptr_t)p.ptr,
 					.pitch = p.pitch,
@@ -153,7 +148,7 @@ cudaError_t rt_fill_make(struct rt_work *w, struct cudaPitchedPtr p, unsigned va
 					.depth = extent.depth,
 					.value = size == 1 ? value & 0xff : value,
 					.size = size};
-	return cudaSuccess;
+	return RT_OK;
 }
 
 /* ---- checking -------------------------------------------------------------------- */
@@ -167,7 +162,7 @@ static uint64_t span(uint64_t width, uint64_t pitch, uint64_t height, uint64_t s
 	return (depth - 1) * slice + (height - 1) * pitch + width;
 }
 
-static cudaError_t find_end(uint64_t addr, uint64_t bytes, enum rt_end *end)
+static enum rt_error find_end(uint64_t addr, uint64_t bytes, enum rt_end *end)
 {
 	static const enum rt_end ends[] = {[CPU_MEM_DEVICE] = RT_END_DEVICE,
 					   [CPU_MEM_MANAGED] = RT_END_MANAGED,
@@ -177,11 +172,11 @@ static cudaError_t find_end(uint64_t addr, uint64_t bytes, enum rt_end *end)
 
 	*end = RT_END_PAGEABLE;
 	if (!addr)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	if (!cpu_mem_find(rt.m, addr, &i))
-		return cudaSuccess;
+		return RT_OK;
 	*end = ends[i.kind];
-	return addr - i.base + bytes <= i.bytes ? cudaSuccess : cudaErrorInvalidValue;
+	return addr - i.base + bytes <= i.bytes ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
 /* Does an end match what the kind of the copy says? */
@@ -190,55 +185,55 @@ static bool fits(enum rt_end end, bool is_device)
 	return is_device ? end != RT_END_PAGEABLE : end != RT_END_DEVICE;
 }
 
-cudaError_t rt_copy_check(const struct rt_work *w, enum rt_end *dst, enum rt_end *src)
+enum rt_error rt_copy_check(const struct rt_work *w, enum rt_end *dst, enum rt_end *src)
 {
 	const struct cpu_copy *c = &w->cpu.copy;
-	enum cudaMemcpyKind k = w->copy_kind;
-	cudaError_t e;
+	enum rt_copy_kind k = w->copy_kind;
+	enum rt_error e;
 
 	e = find_end(c->dst, span(c->width, c->dst_pitch, c->height, c->dst_slice, c->depth), dst);
-	if (e == cudaSuccess)
+	if (e == RT_OK)
 		e = find_end(c->src,
 			     span(c->width, c->src_pitch, c->height, c->src_slice, c->depth), src);
-	if (e != cudaSuccess || k == cudaMemcpyDefault)
+	if (e != RT_OK || k == RT_BY_ADDRESS)
 		return e;
-	bool is_good = fits(*dst, k == cudaMemcpyHostToDevice || k == cudaMemcpyDeviceToDevice) &&
-		       fits(*src, k == cudaMemcpyDeviceToHost || k == cudaMemcpyDeviceToDevice);
-	return is_good ? cudaSuccess : cudaErrorInvalidValue;
+	bool is_good = fits(*dst, k == RT_HOST_TO_DEVICE || k == RT_BETWEEN_DEVICES) &&
+		       fits(*src, k == RT_DEVICE_TO_HOST || k == RT_BETWEEN_DEVICES);
+	return is_good ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_fill_check(const struct rt_work *w, enum rt_end *dst)
+enum rt_error rt_fill_check(const struct rt_work *w, enum rt_end *dst)
 {
 	const struct cpu_fill *f = &w->cpu.fill;
-	cudaError_t e = find_end(
+	enum rt_error e = find_end(
 		f->dst, span(f->width * f->size, f->pitch, f->height, f->slice, f->depth), dst);
 
-	return e == cudaSuccess && *dst == RT_END_PAGEABLE ? cudaErrorInvalidValue : e;
+	return e == RT_OK && *dst == RT_END_PAGEABLE ? RT_ERROR_INVALID_VALUE : e;
 }
 
 /* ---- submitting ---------------------------------------------------------------------- */
 
 /* Synchronous calls are refused while a capture forbids them. */
-static cudaError_t check_sync(struct rt_call call)
+static enum rt_error check_sync(struct rt_call call)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	if (call.is_async || atomic_load(&rt.captures) == 0)
-		return cudaSuccess;
+		return RT_OK;
 	rt_lock();
 	if (rt_stream_find(call.stream, call.is_per_thread)->is_legacy)
 		e = rt_capture_check_legacy(rt_thread()->device);
 	rt_unlock();
-	return e == cudaSuccess ? rt_capture_check() : e;
+	return e == RT_OK ? rt_capture_check() : e;
 }
 
-static cudaError_t submit(const struct rt_work *w, struct rt_call call, bool waits)
+static enum rt_error submit(const struct rt_work *w, struct rt_call call, bool waits)
 {
 	struct cpu_op *op = NULL;
 	unsigned device = rt_stream_device(call.stream, call.is_per_thread);
-	cudaError_t e = rt_stream_submit(call.stream, call.is_per_thread, w, &op);
+	enum rt_error e = rt_stream_submit(call.stream, call.is_per_thread, w, &op);
 
-	if (e == cudaSuccess && op && waits)
+	if (e == RT_OK && op && waits)
 		return rt_op_finish(op, device);
 	if (op)
 		cpu_op_put(op);
@@ -247,28 +242,28 @@ static cudaError_t submit(const struct rt_work *w, struct rt_call call, bool wai
 
 /* A synchronous copy returns once its bytes are taken, and takes them when its stream has nothing
  * more to do. */
-static cudaError_t submit_staged(struct rt_work *w, struct rt_call call)
+static enum rt_error submit_staged(struct rt_work *w, struct rt_call call)
 {
 	const struct rt_work nothing = {.cpu = {.kind = CPU_WORK_EMPTY}};
-	cudaError_t e = submit(&nothing, call, true);
+	enum rt_error e = submit(&nothing, call, true);
 
 	w->cpu.copy.is_taken = true;
-	return e == cudaSuccess ? submit(w, call, false) : e;
+	return e == RT_OK ? submit(w, call, false) : e;
 }
 
-cudaError_t rt_copy_submit(struct rt_work *w, struct rt_call call)
+enum rt_error rt_copy_submit(struct rt_work *w, struct rt_call call)
 {
 	struct cpu_copy *c = &w->cpu.copy;
 	enum rt_end dst, src;
-	cudaError_t e = check_sync(call);
+	enum rt_error e = check_sync(call);
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	if (!c->width || !c->height || !c->depth)
-		return cudaSuccess;
+		return RT_OK;
 	w->cpu.origin = rt_origin();
 	e = rt_copy_check(w, &dst, &src);
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	/* A captured copy happens when the graph runs: nothing to stage or to wait for now. */
 	if (rt_stream_is_captured(call.stream, call.is_per_thread))
@@ -286,28 +281,28 @@ cudaError_t rt_copy_submit(struct rt_work *w, struct rt_call call)
 	return submit(w, call, dst == RT_END_PAGEABLE || src == RT_END_PAGEABLE);
 }
 
-cudaError_t rt_fill_submit(struct rt_work *w, struct rt_call call)
+enum rt_error rt_fill_submit(struct rt_work *w, struct rt_call call)
 {
 	const struct cpu_fill *f = &w->cpu.fill;
 	enum rt_end dst;
-	cudaError_t e = check_sync(call);
+	enum rt_error e = check_sync(call);
 
-	if (e != cudaSuccess || !f->width || !f->height || !f->depth)
+	if (e != RT_OK || !f->width || !f->height || !f->depth)
 		return e;
 	e = rt_fill_check(w, &dst);
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	w->cpu.origin = rt_origin();
 	return submit(w, call, !call.is_async && dst != RT_END_DEVICE);
 }
 
-cudaError_t rt_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
-		    cudaStream_t s, bool is_per_thread, bool is_async)
+enum rt_error rt_copy(void *dst, const void *src, size_t count, enum rt_copy_kind kind, rt_ref s,
+		      bool is_per_thread, bool is_async)
 {
 	struct rt_work w;
 
-	cudaError_t e = rt_copy_make_1d(&w, dst, src, count, kind);
-	if (e == cudaSuccess)
+	enum rt_error e = rt_copy_make_1d(&w, dst, src, count, kind);
+	if (e == RT_OK)
 		e = rt_copy_submit(&w, (struct rt_call){s, is_per_thread, is_async});
 	return e;
 }
@@ -319,33 +314,33 @@ static bool is_device(int d)
 	return d >= 0 && (unsigned)d < rt.ndevices;
 }
 
-static cudaError_t peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
-			struct rt_work *w)
+static enum rt_error peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
+			  struct rt_work *w)
 {
 	enum rt_end a, b;
 
 	if (!is_device(dstDevice) || !is_device(srcDevice))
-		return cudaErrorInvalidDevice;
-	cudaError_t e = rt_copy_make_1d(w, dst, src, count, cudaMemcpyDeviceToDevice);
-	return e == cudaSuccess && count ? rt_copy_check(w, &a, &b) : e;
+		return RT_ERROR_INVALID_DEVICE;
+	enum rt_error e = rt_copy_make_1d(w, dst, src, count, RT_BETWEEN_DEVICES);
+	return e == RT_OK && count ? rt_copy_check(w, &a, &b) : e;
 }
 
 /* After all work of both devices, and before all later work of their default streams. */
-cudaError_t rt_memcpy_peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)
+enum rt_error rt_memcpy_peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)
 {
 	struct rt_work w;
 	struct rt_ops more = {0};
 
 	RT_UNSAFE();
-	cudaError_t e = peer(dst, dstDevice, src, srcDevice, count, &w);
-	if (e != cudaSuccess || count == 0)
+	enum rt_error e = peer(dst, dstDevice, src, srcDevice, count, &w);
+	if (e != RT_OK || count == 0)
 		return e;
 	rt_lock();
 	struct rt_stream *from = rt.dev[srcDevice].legacy, *to = rt.dev[dstDevice].legacy;
 	e = rt_capture_check_legacy(to->device);
-	if (e == cudaSuccess)
+	if (e == RT_OK)
 		e = rt_capture_check_legacy(from->device);
-	if (e == cudaSuccess) {
+	if (e == RT_OK) {
 		rt_stream_deps(from, &more);
 		struct cpu_op *op = rt_stream_push(to, &w, &more, &e);
 		if (op) {
@@ -358,13 +353,13 @@ cudaError_t rt_memcpy_peer(void *dst, int dstDevice, const void *src, int srcDev
 	return e;
 }
 
-cudaError_t rt_memcpy_peer_async(void *dst, int dstDevice, const void *src, int srcDevice,
-				 size_t count, cudaStream_t stream)
+enum rt_error rt_memcpy_peer_async(void *dst, int dstDevice, const void *src, int srcDevice,
+				   size_t count, rt_ref stream)
 {
 	struct rt_work w;
 
-	cudaError_t e = peer(dst, dstDevice, src, srcDevice, count, &w);
-	if (e == cudaSuccess)
+	enum rt_error e = peer(dst, dstDevice, src, srcDevice, count, &w);
+	if (e == RT_OK)
 		e = rt_copy_submit(&w, (struct rt_call){stream, false, true});
 	return e;
 }

@@ -11,7 +11,7 @@
 #include "cudart/state/capture.h"
 #include "cudart/state/internal.h"
 
-struct rt_event *rt_event_find(cudaEvent_t e)
+struct rt_event *rt_event_find(rt_ref e)
 {
 	return rt_handle_is(e, RT_EVENT) ? (struct rt_event *)e : NULL;
 }
@@ -27,17 +27,17 @@ void rt_event_take(struct rt_event *e, struct cpu_op *op)
 		cpu_op_put(old);
 }
 
-cudaError_t rt_event_set(cudaEvent_t event, struct cpu_op *op)
+enum rt_error rt_event_set(rt_ref event, struct cpu_op *op)
 {
 	rt_lock();
 	struct rt_event *e = rt_event_find(event);
 	if (e)
 		rt_event_take(e, op);
 	rt_unlock();
-	return e ? cudaSuccess : cudaErrorInvalidResourceHandle;
+	return e ? RT_OK : RT_ERROR_INVALID_RESOURCE_HANDLE;
 }
 
-void rt_event_push(struct rt_stream *s, struct rt_event *ev, cudaError_t *e)
+void rt_event_push(struct rt_stream *s, struct rt_event *ev, enum rt_error *e)
 {
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_EMPTY}};
 	struct cpu_op *op = rt_stream_push(s, &w, NULL, e);
@@ -48,34 +48,33 @@ void rt_event_push(struct rt_stream *s, struct rt_event *ev, cudaError_t *e)
 	}
 }
 
-cudaError_t rt_event_record(cudaEvent_t event, cudaStream_t stream, bool is_per_thread,
-			    unsigned flags)
+enum rt_error rt_event_record(rt_ref event, rt_ref stream, bool is_per_thread, unsigned flags)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
-	if (flags & ~(unsigned)cudaEventRecordExternal)
-		return cudaErrorInvalidValue;
+	if (flags & ~(unsigned)RT_EVENT_EXTERNAL)
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	struct rt_event *ev = rt_event_find(event);
 	if (!s || !ev || ev->device != s->device)
-		e = cudaErrorInvalidResourceHandle;
-	else if (s->capture && flags & cudaEventRecordExternal)
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
+	else if (s->capture && flags & RT_EVENT_EXTERNAL)
 		e = rt_capture_add_event(s, ev, true);
 	else if (s->capture)
 		rt_capture_record(s, ev);
-	else if (flags & cudaEventRecordExternal)
-		e = cudaErrorIllegalState;
+	else if (flags & RT_EVENT_EXTERNAL)
+		e = RT_ERROR_ILLEGAL_STATE;
 	else if (s->is_legacy)
 		e = rt_capture_check_legacy(s->device);
-	if (e == cudaSuccess && !s->capture)
+	if (e == RT_OK && !s->capture)
 		rt_event_push(s, ev, &e);
 	rt_unlock();
 	return e;
 }
 
 /* The stream is not captured and the event's record wasn't. */
-static void wait_plain(struct rt_stream *s, struct rt_event *ev, cudaError_t *e)
+static void wait_plain(struct rt_stream *s, struct rt_event *ev, enum rt_error *e)
 {
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_EMPTY}};
 	struct rt_ops more = {.v = &ev->op, .n = 1};
@@ -84,27 +83,26 @@ static void wait_plain(struct rt_stream *s, struct rt_event *ev, cudaError_t *e)
 		return; /* never recorded: nothing to wait for */
 	if (s->is_legacy)
 		*e = rt_capture_check_legacy(s->device);
-	if (*e != cudaSuccess)
+	if (*e != RT_OK)
 		return;
 	struct cpu_op *op = rt_stream_push(s, &w, &more, e);
 	if (op)
 		cpu_op_put(op);
 }
 
-cudaError_t rt_event_wait(cudaStream_t stream, bool is_per_thread, cudaEvent_t event,
-			  unsigned flags)
+enum rt_error rt_event_wait(rt_ref stream, bool is_per_thread, rt_ref event, unsigned flags)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
-	if (flags & ~(unsigned)cudaEventWaitExternal)
-		return cudaErrorInvalidValue;
+	if (flags & ~(unsigned)RT_EVENT_EXTERNAL)
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	struct rt_event *ev = rt_event_find(event);
 	if (!s || !ev)
-		e = cudaErrorInvalidResourceHandle;
-	else if (flags & cudaEventWaitExternal)
-		e = s->capture ? rt_capture_add_event(s, ev, false) : cudaErrorIllegalState;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
+	else if (flags & RT_EVENT_EXTERNAL)
+		e = s->capture ? rt_capture_add_event(s, ev, false) : RT_ERROR_ILLEGAL_STATE;
 	else if (s->capture || ev->capture)
 		e = rt_capture_wait(s, ev);
 	else
@@ -115,28 +113,27 @@ cudaError_t rt_event_wait(cudaStream_t stream, bool is_per_thread, cudaEvent_t e
 
 /* ---- public ----------------------------------------------------------------------- */
 
-cudaError_t rt_event_create(cudaEvent_t *event, unsigned int flags)
+enum rt_error rt_event_create(rt_ref *event, unsigned int flags)
 {
-	const unsigned known =
-		cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+	const unsigned known = RT_EVENT_BLOCKING | RT_EVENT_NO_TIMING | RT_EVENT_INTERPROCESS;
 
 	if (!event || flags & ~known)
-		return cudaErrorInvalidValue;
-	if (flags & cudaEventInterprocess)
-		return rt_refuse_use("cudaEventCreateWithFlags", "cudaEventInterprocess");
+		return RT_ERROR_INVALID_VALUE;
+	if (flags & RT_EVENT_INTERPROCESS)
+		return rt_refuse_use("an event", "the flag for other processes");
 	struct rt_event *e = calloc(1, sizeof(*e));
 	if (!e)
-		return cudaErrorMemoryAllocation;
+		return RT_ERROR_MEMORY_ALLOCATION;
 	e->flags = flags;
 	e->device = rt_thread()->device;
 	rt_lock();
 	rt_handle_add(e, RT_EVENT);
 	rt_unlock();
-	*event = (cudaEvent_t)e;
-	return cudaSuccess;
+	*event = (rt_ref)e;
+	return RT_OK;
 }
 
-cudaError_t rt_event_destroy(cudaEvent_t event)
+enum rt_error rt_event_destroy(rt_ref event)
 {
 	rt_lock();
 	struct rt_event *e = rt_event_find(event);
@@ -147,84 +144,84 @@ cudaError_t rt_event_destroy(cudaEvent_t event)
 		free(e);
 	}
 	rt_unlock();
-	return e ? cudaSuccess : cudaErrorInvalidResourceHandle;
+	return e ? RT_OK : RT_ERROR_INVALID_RESOURCE_HANDLE;
 }
 
 /* The event's operation with a reference (NULL: never recorded), for calls that wait or query. */
-static cudaError_t take(cudaEvent_t event, struct cpu_op **op, unsigned *device)
+static enum rt_error take(rt_ref event, struct cpu_op **op, unsigned *device)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	*op = NULL;
 	rt_lock();
 	struct rt_event *ev = rt_event_find(event);
 	if (!ev)
-		e = cudaErrorInvalidResourceHandle;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 	else if (ev->capture) /* on an H100: the plain code, if the capture has ended */
-		e = rt_capture_is_alive(ev->capture, ev->capture_id) ? cudaErrorCapturedEvent
-								     : cudaErrorInvalidValue;
+		e = rt_capture_is_alive(ev->capture, ev->capture_id) ? RT_ERROR_CAPTURED_EVENT
+								     : RT_ERROR_INVALID_VALUE;
 	else if (ev->op)
 		*op = cpu_op_get(ev->op);
 	if (ev)
 		*device = ev->device;
-	if (e == cudaErrorCapturedEvent)
+	if (e == RT_ERROR_CAPTURED_EVENT)
 		rt_capture_spoil(ev->capture);
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_event_query(cudaEvent_t event)
+enum rt_error rt_event_query(rt_ref event)
 {
 	struct cpu_op *op;
 	unsigned device;
 
 	RT_UNSAFE();
-	cudaError_t e = take(event, &op, &device);
+	enum rt_error e = take(event, &op, &device);
 	if (op) {
 		bool is_done = cpu_op_query(op);
 		cpu_op_put(op);
 		e = rt_device_error(device);
-		if (e == cudaSuccess && !is_done)
-			e = cudaErrorNotReady;
+		if (e == RT_OK && !is_done)
+			e = RT_ERROR_NOT_READY;
 	}
 	return e;
 }
 
-cudaError_t rt_event_synchronize(cudaEvent_t event)
+enum rt_error rt_event_synchronize(rt_ref event)
 {
 	struct cpu_op *op;
 	unsigned device;
 
 	RT_UNSAFE();
-	cudaError_t e = take(event, &op, &device);
+	enum rt_error e = take(event, &op, &device);
 	if (op)
 		e = rt_op_finish(op, device);
 	return e;
 }
 
-cudaError_t rt_event_elapsed_time(float *ms, cudaEvent_t start, cudaEvent_t end)
+enum rt_error rt_event_elapsed_time(float *ms, rt_ref start, rt_ref end)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	if (!ms)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	struct rt_event *a = rt_event_find(start), *b = rt_event_find(end);
 	uint64_t ta = 0, tb = 0;
-	if (!a || !b || !a->op || !b->op || (a->flags | b->flags) & cudaEventDisableTiming) {
-		e = cudaErrorInvalidResourceHandle;
+	if (!a || !b || !a->op || !b->op || (a->flags | b->flags) & RT_EVENT_NO_TIMING) {
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 	} else {
 		ta = cpu_op_time(a->op);
 		tb = cpu_op_time(b->op);
 		if (!ta || !tb) {
-			e = cudaErrorNotReady;
+			e = RT_ERROR_NOT_READY;
 		} else { /* the same as querying whether they have ended */
 			(void)cpu_op_query(a->op);
 			(void)cpu_op_query(b->op);
 		}
 	}
 	rt_unlock();
-	if (e == cudaSuccess)
+	if (e == RT_OK)
 		*ms = (float)((double)(int64_t)(tb - ta) * 1e-6);
 	return e;
 }

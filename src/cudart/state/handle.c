@@ -1,11 +1,10 @@
 /*
  * handle.c - which handles are alive: streams, events, graphs and the like.
  *
- * A handle is the address of one of our structs. Programs pass stale ones (a
- * destroyed stream, an event of another library); those must be refused with
- * cudaErrorInvalidResourceHandle, not dereferenced. One hash table by address serves all kinds; an
- * entry costs about 80 bytes. An address that malloc reuses for the same kind makes a stale handle
- * valid again, as in CUDA itself.
+ * A handle is the address of one of our structs. Programs pass stale ones (a destroyed stream, an
+ * event of another library); those must be refused, not dereferenced. One hash table by address
+ * serves all kinds; an entry costs about 80 bytes. An address that malloc reuses for the same kind
+ * makes a stale handle valid again, as in CUDA itself.
  */
 #include <stdlib.h>
 

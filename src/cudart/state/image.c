@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/state/collider.h"
+#include "cudart/report/collider.h"
 #include "image/fatbin.h"
-#include "cudart/state/gap.h"
+#include "cudart/report/gap.h"
 #include "cudart/state/link.h"
 #include "instrument/instrument.h"
 #include "race/file/shm_write.h"
@@ -134,7 +134,7 @@ static struct ptx_module *prepare(struct rt_image *im, const char *file, struct 
 }
 
 /* Takes ownership of a malloc'd text. */
-static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsigned sm)
+static enum rt_error parse_text(struct rt_image *im, char *text, size_t size, unsigned sm)
 {
 	struct base_sink sink = {0};
 	const char *file = base_printf(&im->arena, "%s[ptx %zu]", im->where, im->texts.n + 1);
@@ -153,15 +153,15 @@ static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsi
 	base_sink_free(&sink);
 	if (!is_good) {
 		im->sources.n--;
-		return cudaErrorInvalidPtx;
+		return RT_ERROR_INVALID_PTX;
 	}
 	base_vec_push(&im->parts, m);
 	if (sm > im->sm)
 		im->sm = sm;
-	return cudaSuccess;
+	return RT_OK;
 }
 
-static cudaError_t parse_fatbin(struct rt_image *im, const void *data, size_t size)
+static enum rt_error parse_fatbin(struct rt_image *im, const void *data, size_t size)
 {
 	struct fatbin_ptx ptx;
 	const char *why;
@@ -170,31 +170,31 @@ static cudaError_t parse_fatbin(struct rt_image *im, const void *data, size_t si
 	case FATBIN_FOUND:
 		return parse_text(im, ptx.text, ptx.size, ptx.sm);
 	case FATBIN_NO_PTX:
-		return cudaErrorNoKernelImageForDevice;
+		return RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE;
 	case FATBIN_DAMAGED:
 		break;
 	}
 	say_failed("%s: %s", im->where, why);
-	return cudaErrorInvalidKernelImage;
+	return RT_ERROR_INVALID_KERNEL_IMAGE;
 }
 
 /* All objects of an -rdc program. Some may hold machine code only: NVIDIA's libcudadevrt does, and
  * the functions that programs call from it are part of the device here. Anything else that is
  * missing is reported at linking or at its use. */
-static cudaError_t parse_relocatable(struct rt_image *im)
+static enum rt_error parse_relocatable(struct rt_image *im)
 {
 	for (size_t i = 0; im->relocatable[i]; i++) {
 		const void *data = im->relocatable[i];
-		cudaError_t e = parse_fatbin(im, data, fatbin_size(data));
-		if (e == cudaErrorNoKernelImageForDevice)
+		enum rt_error e = parse_fatbin(im, data, fatbin_size(data));
+		if (e == RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE)
 			im->has_code_only = true;
-		else if (e != cudaSuccess)
+		else if (e != RT_OK)
 			return e;
 	}
-	return im->parts.n ? cudaSuccess : cudaErrorNoKernelImageForDevice;
+	return im->parts.n ? RT_OK : RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE;
 }
 
-static cudaError_t parse(struct rt_image *im)
+static enum rt_error parse(struct rt_image *im)
 {
 	name_image(im);
 	if (im->text) {
@@ -207,13 +207,13 @@ static cudaError_t parse(struct rt_image *im)
 	return parse_fatbin(im, im->data, im->data_size ? im->data_size : fatbin_size(im->data));
 }
 
-cudaError_t rt_image_parse(struct rt_image *im)
+enum rt_error rt_image_parse(struct rt_image *im)
 {
 	if (im->is_parsed)
 		return im->error;
 	im->is_parsed = true;
 	im->error = parse(im);
-	if (im->error == cudaErrorNoKernelImageForDevice)
+	if (im->error == RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE)
 		say_no_ptx(im);
 	return im->error;
 }
@@ -239,12 +239,12 @@ static void bind_managed(struct rt_image *im, unsigned device, struct cpu_module
 	}
 }
 
-cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_module **out)
+enum rt_error rt_image_load(struct rt_image *im, unsigned device, struct cpu_module **out)
 {
 	struct base_sink sink = {0};
-	cudaError_t e = rt_image_parse(im);
+	enum rt_error e = rt_image_parse(im);
 
-	if (e != cudaSuccess)
+	if (e != RT_OK)
 		return e;
 	if (!im->on[device]) {
 		struct cpu_module *mod =
@@ -253,7 +253,7 @@ cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_modul
 			print_failed(im, &sink);
 			if (im->has_code_only)
 				say_no_ptx(im);
-			im->error = cudaErrorInvalidPtx;
+			im->error = RT_ERROR_INVALID_PTX;
 		} else {
 			im->is_instrumented = rt_collider_module(device, im, mod, &im->has_history);
 			bind_managed(im, device, mod);
@@ -442,25 +442,25 @@ struct rt_var *rt_var_find(const void *symbol)
 	return NULL;
 }
 
-cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel **out)
+enum rt_error rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel **out)
 {
 	struct cpu_module *mod;
 
 	if (!k->on[device]) {
-		cudaError_t e = rt_image_load(k->image, device, &mod);
-		if (e != cudaSuccess)
+		enum rt_error e = rt_image_load(k->image, device, &mod);
+		if (e != RT_OK)
 			return e;
 		k->on[device] = cpu_module_kernel(mod, k->name);
 	}
 	*out = k->on[device];
 	if (*out)
-		return cudaSuccess;
+		return RT_OK;
 	if (!k->image->has_code_only)
-		return cudaErrorInvalidDeviceFunction;
+		return RT_ERROR_INVALID_DEVICE_FUNCTION;
 	if (!k->is_told)
 		say_no_ptx(k->image);
 	k->is_told = true;
-	return cudaErrorNoKernelImageForDevice;
+	return RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE;
 }
 
 bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel)
@@ -479,17 +479,17 @@ bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel)
 	return why != NULL;
 }
 
-cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes)
+enum rt_error rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes)
 {
 	struct cpu_module *mod;
-	cudaError_t e = cudaErrorInvalidSymbol;
+	enum rt_error e = RT_ERROR_INVALID_SYMBOL;
 
 	rt_images_lock();
 	struct rt_var *v = rt_var_find(symbol);
 	if (v)
 		e = rt_image_load(v->image, device, &mod);
-	if (e == cudaSuccess && !cpu_module_symbol(mod, v->name, addr, bytes))
-		e = cudaErrorInvalidSymbol;
+	if (e == RT_OK && !cpu_module_symbol(mod, v->name, addr, bytes))
+		e = RT_ERROR_INVALID_SYMBOL;
 	rt_images_unlock();
 	return e;
 }

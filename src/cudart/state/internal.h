@@ -7,18 +7,13 @@
  *   memory.c, pool.c, array.c  allocations         copy.c     copies and fills
  *   stream.c, event.c          chains of work      threads.c  what orders host threads
  *   image.c, library.c         modules             launch.c   checks and parameters of launches
- *   collider.c  the file of `collider run`         history.c, reserve.c  tables of detectors
  * graph/   graphs as data, nodes, executable graphs, capture
+ * report/  what `collider run` gets to know
  * api/     the runtime's entry points, which only translate
  *
  * Every stream-like thing is expressed by the dependencies given to cpu_submit; the machine knows
  * neither streams nor events. One lock guards all tables; it is never held while something waits
  * for the machine or calls the program.
- *
- * Files named pt_*.c are compiled twice: as they are, and with CUDA_API_PER_THREAD_DEFAULT_STREAM,
- * with which the toolkit's header renames the entry points to *_ptsz and *_ptds. They contain only
- * entry points that have such a twin (the linker would complain about others), and resolve stream 0
- * with RT_PER_THREAD.
  */
 #ifndef COLLIDER_CUDART_INTERNAL_H
 #define COLLIDER_CUDART_INTERNAL_H
@@ -26,22 +21,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The public functions have default visibility in a library that hides everything else. */
-#pragma GCC visibility push(default)
-#include <cuda_runtime_api.h>
-/* From <cuda_profiler_api.h>, which a toolkit installed from wheels lacks. */
-cudaError_t cudaProfilerStart(void);
-cudaError_t cudaProfilerStop(void);
-#pragma GCC visibility pop
-
 #include "cpu/cpu.h"
 #include "cudart/cudart.h"
-
-#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
-#define RT_PER_THREAD true
-#else
-#define RT_PER_THREAD false
-#endif
+#include "cudart/state/types.h"
 
 struct rt_stream;
 struct rt_event;
@@ -58,7 +40,7 @@ struct rt_device {
 	unsigned flags;		   /* cudaSetDeviceFlags */
 	bool is_fault_told;
 	size_t stack_limit, heap_limit, fifo_limit, l2_limit, fetch_limit;
-	cudaMemPool_t default_pool, pool;
+	rt_ref default_pool, pool;
 	bool peer[RT_DEVICES]; /* enabled towards */
 };
 
@@ -82,9 +64,9 @@ extern struct rt_state rt;
 /* The state of each host thread. */
 struct rt_thread {
 	unsigned device;
-	cudaError_t last;
-	enum cudaStreamCaptureMode mode; /* of cudaThreadExchangeStreamCaptureMode */
-	bool is_host_fn;		 /* runs a host function: no CUDA calls from here */
+	enum rt_error last;
+	enum rt_capture_mode mode; /* of cudaThreadExchangeStreamCaptureMode */
+	bool is_host_fn;	   /* runs a host function: no CUDA calls from here */
 	struct rt_stream *per_thread[RT_DEVICES];
 };
 struct rt_thread *rt_thread(void);
@@ -102,18 +84,22 @@ static inline void rt_unlock(void)
 
 /*
  * Makes the machine at the first call. Returns what every later call of the program must return:
- * cudaErrorInitializationError in a forked child, the sticky fault of the current device, or
- * cudaSuccess. rt_enter_any doesn't look at faults.
+ * RT_ERROR_INITIALIZATION_ERROR in a forked child, the sticky fault of the current device, or
+ * RT_OK. rt_enter_any doesn't look at faults.
  */
-cudaError_t rt_enter(void);
-cudaError_t rt_enter_any(void);
+enum rt_error rt_enter(void);
+enum rt_error rt_enter_any(void);
 /* The device's sticky fault as an error code; printed on stderr the first time. */
-cudaError_t rt_device_error(unsigned device);
-/* The name of a code and the text that CUDA prints for it; NULL: there is no such code. */
-const char *rt_error_name(cudaError_t e);
-const char *rt_error_text(cudaError_t e);
+enum rt_error rt_device_error(unsigned device);
+/* A code's names in both APIs (driver: NULL where it has none), and the text that CUDA prints for
+ * it; NULL: there is no such code. */
+struct rt_error_text {
+	enum rt_error code;
+	const char *runtime, *driver, *text;
+};
+const struct rt_error_text *rt_error_text(int number);
 /* cpu_fault_kind to CUDA's code. */
-cudaError_t rt_fault_error(enum cpu_fault_kind kind);
+enum rt_error rt_fault_error(enum cpu_fault_kind kind);
 /* One line "collider: ..." on stderr. */
 void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -121,8 +107,21 @@ void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* At the start, before any other thread can see the device. */
 void rt_device_init(unsigned device);
-/* The value of an attribute; false: there is no such attribute. */
-bool rt_device_attr(enum cudaDeviceAttr attr, unsigned device, int *value);
+/* The value of an attribute, by the number that both APIs give it; false: there is no such. */
+bool rt_device_attr(int number, unsigned device, int *value);
+static inline bool rt_is_device(int device)
+{
+	return device >= 0 && (unsigned)device < rt.ndevices;
+}
+/* All work of the current device has ended. */
+enum rt_error rt_device_synchronize(void);
+/* Its memory, streams' work and modules are gone, and so is its fault. */
+void rt_device_reset(unsigned device);
+/* Where the value of a limit is kept; NULL: not a limit that can be set. */
+size_t *rt_device_limit(unsigned device, int number);
+enum rt_error rt_device_set_limit(unsigned device, int number, size_t value);
+/* Peer access of the current device. */
+enum rt_error rt_peer_set(int peer, bool is_on);
 
 /* ---- handle.c: handles ------------------------------------------------------ */
 
@@ -160,7 +159,9 @@ struct rt_stream {
 	struct rt_capture *capture;
 	/* capture.c: the nodes that the next captured operation depends on */
 	BASE_VEC(struct rt_node *) front;
-	struct cudaAccessPolicyWindow window;
+	struct {
+		unsigned char bytes[32]; /* a hint, kept for queries */
+	} window;
 	int sync_policy, domain;
 };
 
@@ -169,27 +170,27 @@ struct rt_work {
 	struct cpu_work cpu; /* device, stream and priority are filled in by rt_stream_submit */
 	/* KERNEL: the program's name for it (host function or cudaKernel_t), for graphs */
 	const void *func;
-	struct rt_kern *kern;	       /* KERNEL: it counts the launch (link.h) */
-	uint32_t param_bytes;	       /* KERNEL: of launch.params */
-	enum cudaMemcpyKind copy_kind; /* COPY, for graphs */
+	struct rt_kern *kern;	     /* KERNEL: it counts the launch (link.h) */
+	uint32_t param_bytes;	     /* KERNEL: of launch.params */
+	enum rt_copy_kind copy_kind; /* COPY, for graphs */
 };
 
 /*
  * The stream of a handle: 0 is the calling thread's default stream, legacy or per thread. Lock
  * held. NULL: no such stream.
  */
-struct rt_stream *rt_stream_find(cudaStream_t s, bool is_per_thread);
+struct rt_stream *rt_stream_find(rt_ref s, bool is_per_thread);
 /*
  * Submits work to a stream: after all earlier work of the stream, and with the legacy stream's
  * implicit joins. When the stream is captured, adds a node to the graph instead (*out is NULL
  * then). Lock not held. `out` (may be NULL) gets a reference of the caller.
  */
-cudaError_t rt_stream_submit(cudaStream_t s, bool is_per_thread, const struct rt_work *w,
-			     struct cpu_op **out);
+enum rt_error rt_stream_submit(rt_ref s, bool is_per_thread, const struct rt_work *w,
+			       struct cpu_op **out);
 /* Is the stream captured now (calls that would wait fail)? Lock not held. */
-bool rt_stream_is_captured(cudaStream_t s, bool is_per_thread);
+bool rt_stream_is_captured(rt_ref s, bool is_per_thread);
 /* The device that work of this stream runs on; the current one if there is no such stream. */
-unsigned rt_stream_device(cudaStream_t s, bool is_per_thread);
+unsigned rt_stream_device(rt_ref s, bool is_per_thread);
 /* Operations; none of them is owned. */
 struct rt_ops {
 	struct cpu_op **v;
@@ -201,17 +202,17 @@ void rt_stream_deps(struct rt_stream *s, struct rt_ops *deps);
  * `more` (may be NULL), too. Returns the operation with a reference of the caller, or NULL and *e
  * when the device refuses. */
 struct cpu_op *rt_stream_push(struct rt_stream *s, const struct rt_work *w,
-			      const struct rt_ops *more, cudaError_t *e);
+			      const struct rt_ops *more, enum rt_error *e);
 /* One operation after exactly `deps`; the stream gives its number and priority only. */
 struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct rt_work *w,
-			    const struct rt_ops *deps, cudaError_t *e);
+			    const struct rt_ops *deps, enum rt_error *e);
 /* The stream's newest operation is `op` now (a reference is taken). Lock held. */
 void rt_stream_set_last(struct rt_stream *s, struct cpu_op *op);
 /* What the entry points of the same names do. Lock not held. */
-cudaError_t rt_stream_create(cudaStream_t *out, unsigned flags, int priority);
-cudaError_t rt_stream_destroy(cudaStream_t stream);
-cudaError_t rt_stream_synchronize(cudaStream_t stream, bool is_per_thread);
-cudaError_t rt_stream_query(cudaStream_t stream, bool is_per_thread);
+enum rt_error rt_stream_create(rt_ref *out, unsigned flags, int priority);
+enum rt_error rt_stream_destroy(rt_ref stream);
+enum rt_error rt_stream_synchronize(rt_ref stream, bool is_per_thread);
+enum rt_error rt_stream_query(rt_ref stream, bool is_per_thread);
 /* A stream that is not in the handle table yet; in the device's list unless it is the first. Lock
  * held, or at the start. */
 struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority);
@@ -223,10 +224,10 @@ void rt_streams_reset(unsigned device);
 #define RT_PRIORITY_MAX (-5)
 /* Waits for an operation and drops the reference; returns the fault of its device, if any. Lock not
  * held. */
-cudaError_t rt_op_finish(struct cpu_op *op, unsigned device);
+enum rt_error rt_op_finish(struct cpu_op *op, unsigned device);
 /* After a launch with cudaLaunchAttributeLaunchCompletionEvent or ProgrammaticEvent: the event
  * stands for `op` from now on. */
-cudaError_t rt_event_set(cudaEvent_t event, struct cpu_op *op);
+enum rt_error rt_event_set(rt_ref event, struct cpu_op *op);
 
 /* ---- memory.c ------------------------------------------------------------------ */
 
@@ -237,8 +238,8 @@ void rt_memory_reset(unsigned device);
 /* ---- copy.c: for copies to and from symbols ---------------------------------- */
 
 /* One-dimensional copy with CUDA's checks of kinds and ranges, and its rules for when it waits. */
-cudaError_t rt_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
-		    cudaStream_t s, bool is_per_thread, bool is_async);
+enum rt_error rt_copy(void *dst, const void *src, size_t count, enum rt_copy_kind kind, rt_ref s,
+		      bool is_per_thread, bool is_async);
 
 /* ---- event.c --------------------------------------------------------------------- */
 
@@ -251,32 +252,30 @@ struct rt_event {
 	BASE_VEC(struct rt_node *) front; /* ... after these nodes */
 };
 /* The event of a handle, NULL if it is none. Lock held. */
-struct rt_event *rt_event_find(cudaEvent_t e);
+struct rt_event *rt_event_find(rt_ref e);
 /* The event stands for the operation from now on (a reference is taken). Lock held. */
 void rt_event_take(struct rt_event *e, struct cpu_op *op);
 /* Records at the end of a stream that is not captured. Lock held. */
-void rt_event_push(struct rt_stream *s, struct rt_event *ev, cudaError_t *e);
+void rt_event_push(struct rt_stream *s, struct rt_event *ev, enum rt_error *e);
 /* What the entry points of the same names do. Lock not held. */
-cudaError_t rt_event_record(cudaEvent_t event, cudaStream_t stream, bool is_per_thread,
-			    unsigned flags);
-cudaError_t rt_event_wait(cudaStream_t stream, bool is_per_thread, cudaEvent_t event,
-			  unsigned flags);
-cudaError_t rt_event_create(cudaEvent_t *event, unsigned int flags);
-cudaError_t rt_event_destroy(cudaEvent_t event);
-cudaError_t rt_event_query(cudaEvent_t event);
-cudaError_t rt_event_synchronize(cudaEvent_t event);
-cudaError_t rt_event_elapsed_time(float *ms, cudaEvent_t start, cudaEvent_t end);
+enum rt_error rt_event_record(rt_ref event, rt_ref stream, bool is_per_thread, unsigned flags);
+enum rt_error rt_event_wait(rt_ref stream, bool is_per_thread, rt_ref event, unsigned flags);
+enum rt_error rt_event_create(rt_ref *event, unsigned int flags);
+enum rt_error rt_event_destroy(rt_ref event);
+enum rt_error rt_event_query(rt_ref event);
+enum rt_error rt_event_synchronize(rt_ref event);
+enum rt_error rt_event_elapsed_time(float *ms, rt_ref start, rt_ref end);
 
 /* ---- capture.c ------------------------------------------------------------------ */
 
-/* cudaErrorStreamCaptureUnsupported (and the capture is invalidated) when the calling thread may
+/* RT_ERROR_STREAM_CAPTURE_UNSUPPORTED (and the capture is invalidated) when the calling thread may
  * not make unsafe calls now. */
-cudaError_t rt_capture_check(void);
+enum rt_error rt_capture_check(void);
 /* Begins a function that may not be called while a stream is captured (allocation and the like). */
 #define RT_UNSAFE()                                                                                \
 	do {                                                                                       \
-		cudaError_t unsafe_ = rt_capture_check();                                          \
-		if (unsafe_ != cudaSuccess)                                                        \
+		enum rt_error unsafe_ = rt_capture_check();                                        \
+		if (unsafe_ != RT_OK)                                                              \
 			return unsafe_;                                                            \
 	} while (0)
 
@@ -287,7 +286,7 @@ cudaError_t rt_capture_check(void);
 struct rt_launch {
 	const void *func;
 	unsigned device;
-	dim3 grid, block;
+	uint32_t grid[3], block[3];
 	size_t shared;
 	void **args, **extra;
 };
@@ -297,9 +296,9 @@ struct rt_launch {
  * out->cpu.launch.params points to is malloc'd and the caller frees it after the submit. Lock not
  * held.
  */
-cudaError_t rt_launch_prepare(const struct rt_launch *l, struct rt_work *out);
-/* A __device__, __constant__ or __managed__ variable; cudaErrorInvalidSymbol: there is none. */
-cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes);
+enum rt_error rt_launch_prepare(const struct rt_launch *l, struct rt_work *out);
+/* A __device__, __constant__ or __managed__ variable; RT_ERROR_INVALID_SYMBOL: there is none. */
+enum rt_error rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes);
 /* cudaDeviceReset: modules of the device are loaded again at their next use. */
 void rt_modules_reset(unsigned device);
 /* The number of the call that the program made, from any depth below its entry point (origin.c);
@@ -330,9 +329,9 @@ void rt_host_synced(unsigned device);
 
 /* ---- refuse.c ------------------------------------------------------------------------ */
 
-/* "collider: NAME is not available on the CPU device", once per name; cudaErrorNotSupported. */
-cudaError_t rt_refuse(const char *name);
+/* "collider: NAME is not available on the CPU device", once per name; RT_ERROR_NOT_SUPPORTED. */
+enum rt_error rt_refuse(const char *name);
 /* The same for one use of a function that is otherwise available ("NAME with ..."). */
-cudaError_t rt_refuse_use(const char *name, const char *what);
+enum rt_error rt_refuse_use(const char *name, const char *what);
 
 #endif

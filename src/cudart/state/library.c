@@ -36,7 +36,7 @@ static char *keep(const void *data, size_t n)
 }
 
 /* `size`: SIZE_MAX if only the content shows it. */
-static cudaError_t fill(struct rt_image *im, const void *code, size_t size)
+static enum rt_error fill(struct rt_image *im, const void *code, size_t size)
 {
 	struct fatbin_wrapper w;
 
@@ -48,18 +48,18 @@ static cudaError_t fill(struct rt_image *im, const void *code, size_t size)
 		}
 	}
 	if (size >= 4 && memcmp(code, "\177ELF", 4) == 0)
-		return cudaErrorNoKernelImageForDevice;
+		return RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE;
 	if (fatbin_is(code, size)) {
 		size_t n = fatbin_size(code);
 		if (n > size)
-			return cudaErrorInvalidKernelImage;
+			return RT_ERROR_INVALID_KERNEL_IMAGE;
 		im->data_size = n;
 		im->data = im->copy = keep(code, n);
-		return im->copy ? cudaSuccess : cudaErrorMemoryAllocation;
+		return im->copy ? RT_OK : RT_ERROR_MEMORY_ALLOCATION;
 	}
 	im->data_size = size == SIZE_MAX ? strlen(code) : strnlen(code, size);
 	im->text = keep(code, im->data_size);
-	return im->text ? cudaSuccess : cudaErrorMemoryAllocation;
+	return im->text ? RT_OK : RT_ERROR_MEMORY_ALLOCATION;
 }
 
 /* All .entry functions become kernels with handles. */
@@ -76,10 +76,10 @@ static void add_kernels(struct rt_image *im)
 	}
 }
 
-cudaError_t rt_library_load(struct rt_image **library, const void *code, size_t size,
-			    const char *where)
+enum rt_error rt_library_load(struct rt_image **library, const void *code, size_t size,
+			      const char *where)
 {
-	cudaError_t e = cudaErrorMemoryAllocation;
+	enum rt_error e = RT_ERROR_MEMORY_ALLOCATION;
 
 	rt_images_lock();
 	struct rt_image *im = rt_image_new();
@@ -89,16 +89,16 @@ cudaError_t rt_library_load(struct rt_image **library, const void *code, size_t 
 			im->where = base_strdup(&im->arena, where);
 		e = fill(im, code, size);
 	}
-	if (im && e == cudaErrorNoKernelImageForDevice)
+	if (im && e == RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE)
 		rt_say("%s is a cubin: machine code, which the CPU device cannot run; load PTX or "
 		       "a "
 		       "fat binary with PTX in it",
 		       where ? where : "a library loaded at run time");
-	if (im && e == cudaSuccess)
+	if (im && e == RT_OK)
 		e = rt_image_parse(im);
-	if (im && e != cudaSuccess)
+	if (im && e != RT_OK)
 		rt_image_free(im);
-	if (e == cudaSuccess) {
+	if (e == RT_OK) {
 		add_kernels(im);
 		rt_lock();
 		rt_handle_add(im, RT_LIBRARY);
@@ -109,25 +109,25 @@ cudaError_t rt_library_load(struct rt_image **library, const void *code, size_t 
 	return e;
 }
 
-cudaError_t rt_library_load_file(struct rt_image **library, const char *path)
+enum rt_error rt_library_load_file(struct rt_image **library, const char *path)
 {
 	char *data;
 	size_t size;
 
 	if (base_read_file(path, &data, &size) != 0)
-		return cudaErrorFileNotFound;
-	cudaError_t e = rt_library_load(library, data, size, path);
+		return RT_ERROR_FILE_NOT_FOUND;
+	enum rt_error e = rt_library_load(library, data, size, path);
 	free(data);
 	return e;
 }
 
-cudaError_t rt_library_unload(const void *library)
+enum rt_error rt_library_unload(const void *library)
 {
 	RT_UNSAFE();
 	struct rt_image *im = rt_library_find(library);
 
 	if (!im)
-		return cudaErrorInvalidResourceHandle;
+		return RT_ERROR_INVALID_RESOURCE_HANDLE;
 	cpu_wait_idle(rt.m, UINT_MAX);
 	rt_lock();
 	rt_handle_remove(im);
@@ -135,54 +135,54 @@ cudaError_t rt_library_unload(const void *library)
 	rt_images_lock();
 	rt_image_free(im);
 	rt_images_unlock();
-	return cudaSuccess;
+	return RT_OK;
 }
 
 /* ---- what is in it ----------------------------------------------------------------------- */
 
-cudaError_t rt_library_kernel(const void *library, const char *name, struct rt_kern **out)
+enum rt_error rt_library_kernel(const void *library, const char *name, struct rt_kern **out)
 {
 	struct rt_image *im = rt_library_find(library);
 	struct rt_kern *k = NULL;
 
 	*out = NULL;
 	if (!im)
-		return cudaErrorInvalidResourceHandle;
+		return RT_ERROR_INVALID_RESOURCE_HANDLE;
 	rt_images_lock();
 	for (k = im->kerns; k && strcmp(k->name, name) != 0;)
 		k = k->next;
 	rt_images_unlock();
 	*out = k;
-	return k ? cudaSuccess : cudaErrorSymbolNotFound;
+	return k ? RT_OK : RT_ERROR_SYMBOL_NOT_FOUND;
 }
 
-cudaError_t rt_library_variable(const void *library, const char *name, uint64_t *addr,
-				uint64_t *bytes)
+enum rt_error rt_library_variable(const void *library, const char *name, uint64_t *addr,
+				  uint64_t *bytes)
 {
 	struct rt_image *im = rt_library_find(library);
 	struct cpu_module *mod;
 
 	if (!im)
-		return cudaErrorInvalidResourceHandle;
+		return RT_ERROR_INVALID_RESOURCE_HANDLE;
 	rt_images_lock();
-	cudaError_t e = rt_image_load(im, rt_thread()->device, &mod);
-	if (e == cudaSuccess && !cpu_module_symbol(mod, name, addr, bytes))
-		e = cudaErrorSymbolNotFound;
+	enum rt_error e = rt_image_load(im, rt_thread()->device, &mod);
+	if (e == RT_OK && !cpu_module_symbol(mod, name, addr, bytes))
+		e = RT_ERROR_SYMBOL_NOT_FOUND;
 	rt_images_unlock();
 	return e;
 }
 
-cudaError_t rt_library_kernels(const void *library, struct rt_kern **out, size_t *n)
+enum rt_error rt_library_kernels(const void *library, struct rt_kern **out, size_t *n)
 {
 	const struct rt_image *im = rt_library_find(library);
 	size_t all = 0;
 
 	if (!im)
-		return cudaErrorInvalidResourceHandle;
+		return RT_ERROR_INVALID_RESOURCE_HANDLE;
 	for (struct rt_kern *k = im->kerns; k; k = k->next, all++) {
 		if (out && all < *n)
 			out[all] = k;
 	}
 	*n = all;
-	return cudaSuccess;
+	return RT_OK;
 }

@@ -2,7 +2,7 @@
  * link.h - inside src/cudart: images (fat binaries, libraries), their kernels and variables.
  *
  *   image.c    parsing, loading on a device, look-up    library.c  what is loaded at run time
- *   launch.c   checks, parameters, work                 collider.c  the shared file of findings
+ *   launch.c   checks, parameters, work                 attr.c      attributes, occupancy
  *
  * An *image* is one unit of linking: a fat binary, all objects of an -rdc program, or a library
  * loaded at run time. It is parsed at first use and loaded on each device at the first use there.
@@ -80,9 +80,9 @@ struct rt_image {
 	bool has_no_plain;			   /* they can't be had */
 	unsigned sm;				   /* of the newest part */
 	bool is_parsed, is_library;
-	bool is_recorded;   /* its text, beside its launches (launches.c) */
-	bool has_code_only; /* a part had no PTX */
-	cudaError_t error;  /* of parsing or linking: what its kernels return */
+	bool is_recorded;    /* its text, beside its launches (launches.c) */
+	bool has_code_only;  /* a part had no PTX */
+	enum rt_error error; /* of parsing or linking: what its kernels return */
 	struct cpu_module *on[RT_DEVICES], *plain[RT_DEVICES];
 	bool is_instrumented;
 	bool has_history; /* with detector hirace or iguard */
@@ -103,9 +103,9 @@ void rt_image_retire(struct rt_image *im);
 void rt_image_free(struct rt_image *im);
 struct rt_image *rt_image_first(void);
 /* Parses what has not been parsed; returns the image's error. */
-cudaError_t rt_image_parse(struct rt_image *im);
+enum rt_error rt_image_parse(struct rt_image *im);
 /* Makes the image's module on the device; *out may be NULL. */
-cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_module **out);
+enum rt_error rt_image_load(struct rt_image *im, unsigned device, struct cpu_module **out);
 /* Adds a kernel (host may be NULL). The name is copied. NULL: out of memory. */
 struct rt_kern *rt_kern_add(struct rt_image *im, const char *name, const void *host);
 struct rt_var *rt_var_add(struct rt_image *im, const char *name, const void *host, uint64_t size,
@@ -114,7 +114,7 @@ struct rt_var *rt_var_add(struct rt_image *im, const char *name, const void *hos
 struct rt_kern *rt_kern_find(const void *func);
 struct rt_var *rt_var_find(const void *symbol);
 /* Its kernel on a device. */
-cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel **out);
+enum rt_error rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel **out);
 /* The same kernel without checks, after rt_kern_load; NULL: it can't be had, which the report says.
  * plain.c */
 struct cpu_kernel *rt_kern_plain(struct rt_kern *k, unsigned device);
@@ -126,20 +126,52 @@ bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel);
 /* The image of a library's handle; NULL: none. */
 struct rt_image *rt_library_find(const void *library);
 /* `size`: SIZE_MAX if only the content shows it. `where` (may be NULL) is for messages. */
-cudaError_t rt_library_load(struct rt_image **library, const void *code, size_t size,
-			    const char *where);
-cudaError_t rt_library_load_file(struct rt_image **library, const char *path);
-cudaError_t rt_library_unload(const void *library);
+enum rt_error rt_library_load(struct rt_image **library, const void *code, size_t size,
+			      const char *where);
+enum rt_error rt_library_load_file(struct rt_image **library, const char *path);
+enum rt_error rt_library_unload(const void *library);
 /* Its kernel, or *out is NULL. */
-cudaError_t rt_library_kernel(const void *library, const char *name, struct rt_kern **out);
+enum rt_error rt_library_kernel(const void *library, const char *name, struct rt_kern **out);
 /* A variable of it on the current device. */
-cudaError_t rt_library_variable(const void *library, const char *name, uint64_t *addr,
-				uint64_t *bytes);
+enum rt_error rt_library_variable(const void *library, const char *name, uint64_t *addr,
+				  uint64_t *bytes);
 /* Up to *n kernels; *n is how many there are. out may be NULL. */
-cudaError_t rt_library_kernels(const void *library, struct rt_kern **out, size_t *n);
+enum rt_error rt_library_kernels(const void *library, struct rt_kern **out, size_t *n);
 
 /* ---- attr.c ---------------------------------------------------------------------------------- */
 
+/* What both APIs call a kernel's attributes that can be set, by their numbers. */
+enum {
+	RT_ATTR_DYNAMIC = 8,
+	RT_ATTR_CARVEOUT,
+	RT_ATTR_MUST_CLUSTER,
+	RT_ATTR_CLUSTER_WIDTH,
+	RT_ATTR_CLUSTER_HEIGHT,
+	RT_ATTR_CLUSTER_DEPTH,
+	RT_ATTR_NON_PORTABLE,
+	RT_ATTR_POLICY
+};
+enum rt_error rt_kern_set_attr(struct rt_kern_attr *a, const struct cpu_kernel_info *info, int attr,
+			       int value);
+/* A kernel on the current device, for questions about it. On success the images' lock is held. */
+struct rt_query {
+	struct rt_kern *k;
+	struct cpu_kernel *kernel;
+	struct cpu_kernel_info info;
+	unsigned device;
+};
+enum rt_error rt_query_begin(struct rt_query *q, rt_ref func);
+/* Blocks of a multiprocessor. */
+uint32_t rt_query_blocks(const struct rt_query *q, uint64_t threads, size_t shared);
+/* Dynamic shared memory with which so many blocks fit; UINT64_MAX: they never do. */
+uint64_t rt_query_dynamic(const struct rt_query *q, uint32_t blocks, uint64_t threads);
+/* Clusters of `size` blocks that run at the same time. */
+uint64_t rt_query_clusters(const struct rt_query *q, uint64_t threads, size_t shared,
+			   uint64_t size);
+/* The same for a launch's cluster (0: the kernel's); the largest size of which one runs. */
+enum rt_error rt_query_active_clusters(const struct rt_query *q, uint64_t threads, size_t shared,
+				       const uint32_t *cluster, int *out);
+int rt_query_cluster_size(const struct rt_query *q, uint64_t threads, size_t shared);
 /* Dynamic shared memory that a launch may request on the device now. Lock held. */
 uint64_t rt_kern_dynamic_limit(const struct rt_kern *k, unsigned device,
 			       const struct cpu_kernel_info *info);
@@ -152,10 +184,10 @@ uint32_t rt_kern_max_threads(const struct cpu_kernel_info *info);
 struct rt_shape {
 	uint32_t cluster[3]; /* 0: none */
 	bool is_cooperative, is_programmatic;
-	cudaEvent_t event; /* to be set to the launch; NULL: none */
+	rt_ref event; /* to be set to the launch; NULL: none */
 };
 /* Launches on the stream; fills in l's device. Lock not held. */
-cudaError_t rt_launch(struct rt_launch *l, cudaStream_t stream, struct rt_shape *shape,
-		      bool is_per_thread);
+enum rt_error rt_launch(struct rt_launch *l, rt_ref stream, struct rt_shape *shape,
+			bool is_per_thread);
 
 #endif

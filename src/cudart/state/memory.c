@@ -53,8 +53,8 @@ void rt_block_free(struct rt_block *b)
 	free(b);
 }
 
-cudaError_t rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind, unsigned flags,
-			 struct rt_pool *pool, void **out)
+enum rt_error rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind, unsigned flags,
+			   struct rt_pool *pool, void **out)
 {
 	void *p = cpu_mem_alloc(rt.m, device, bytes, kind);
 
@@ -63,7 +63,7 @@ cudaError_t rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind
 		p = cpu_mem_alloc(rt.m, device, bytes, kind);
 	}
 	if (!p)
-		return cudaErrorMemoryAllocation;
+		return RT_ERROR_MEMORY_ALLOCATION;
 	rt_lock();
 	struct rt_block *b = enter((uintptr_t)p, bytes);
 	if (b) {
@@ -80,10 +80,10 @@ cudaError_t rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind
 	rt_unlock();
 	if (!b) {
 		cpu_mem_free(rt.m, p);
-		return cudaErrorMemoryAllocation;
+		return RT_ERROR_MEMORY_ALLOCATION;
 	}
 	*out = p;
-	return cudaSuccess;
+	return RT_OK;
 }
 
 void rt_memory_reset(unsigned device)
@@ -102,55 +102,55 @@ void rt_memory_reset(unsigned device)
 }
 
 /* The common body of the allocating functions. 0 bytes: NULL, as in CUDA. */
-static cudaError_t alloc(void **out, size_t size, enum cpu_mem_kind kind, unsigned flags)
+static enum rt_error alloc(void **out, size_t size, enum cpu_mem_kind kind, unsigned flags)
 {
 	RT_UNSAFE();
 	if (!out)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	if (size == 0) {
 		*out = NULL;
-		return cudaSuccess;
+		return RT_OK;
 	}
 	return rt_block_new(rt_thread()->device, size, kind, flags, NULL, out);
 }
 
 /* ---- device and managed memory ------------------------------------------------------ */
 
-cudaError_t rt_malloc(void **devPtr, size_t size)
+enum rt_error rt_malloc(void **devPtr, size_t size)
 {
 	return alloc(devPtr, size, CPU_MEM_DEVICE, 0);
 }
 
-cudaError_t rt_malloc_managed(void **devPtr, size_t size, unsigned int flags)
+enum rt_error rt_malloc_managed(void **devPtr, size_t size, unsigned int flags)
 {
-	if ((flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) || size == 0)
-		return cudaErrorInvalidValue;
+	if ((flags != RT_ATTACH_GLOBAL && flags != RT_ATTACH_HOST) || size == 0)
+		return RT_ERROR_INVALID_VALUE;
 	return alloc(devPtr, size, CPU_MEM_MANAGED, flags);
 }
 
-cudaError_t rt_malloc_pitch(void **devPtr, size_t *pitch, size_t width, size_t height)
+enum rt_error rt_malloc_pitch(void **devPtr, size_t *pitch, size_t width, size_t height)
 {
 	size_t row = (width + PITCH - 1) / PITCH * PITCH, bytes;
 
 	if (!pitch || row < width || __builtin_mul_overflow(row, height, &bytes))
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	*pitch = row;
 	return alloc(devPtr, bytes, CPU_MEM_DEVICE, 0);
 }
 
-cudaError_t rt_malloc_3d(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
+enum rt_error rt_malloc_3d(struct rt_pitched *pitchedDevPtr, struct rt_extent extent)
 {
 	size_t rows;
 
 	if (!pitchedDevPtr || __builtin_mul_overflow(extent.height, extent.depth, &rows))
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	pitchedDevPtr->xsize = extent.width;
 	pitchedDevPtr->ysize = extent.height;
 	return rt_malloc_pitch(&pitchedDevPtr->ptr, &pitchedDevPtr->pitch, extent.width, rows);
 }
 
 /* Frees a block of one of the kinds in `kinds` (bits), after all work of its device. */
-static cudaError_t free_block(void *p, unsigned kinds)
+static enum rt_error free_block(void *p, unsigned kinds)
 {
 	rt_lock();
 	struct rt_block *b = rt_block_at(p);
@@ -159,7 +159,7 @@ static cudaError_t free_block(void *p, unsigned kinds)
 	unsigned device = is_good ? b->device : 0;
 	rt_unlock();
 	if (!is_good)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 
 	cpu_wait_idle(rt.m, kinds & 1u << CPU_MEM_HOST ? UINT32_MAX : device);
 	if (is_graph)
@@ -172,55 +172,53 @@ static cudaError_t free_block(void *p, unsigned kinds)
 	return rt_device_error(device);
 }
 
-cudaError_t rt_free(void *devPtr)
+enum rt_error rt_free(void *devPtr)
 {
 	RT_UNSAFE();
 	if (!devPtr)
-		return cudaSuccess;
+		return RT_OK;
 	return free_block(devPtr, 1u << CPU_MEM_DEVICE | 1u << CPU_MEM_MANAGED);
 }
 
 /* ---- host memory ----------------------------------------------------------------------- */
 
-cudaError_t rt_host_alloc(void **pHost, size_t size, unsigned int flags)
+enum rt_error rt_host_alloc(void **pHost, size_t size, unsigned int flags)
 {
-	const unsigned known =
-		cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+	const unsigned known = RT_HOST_PORTABLE | RT_HOST_MAPPED | RT_HOST_COMBINED;
 
 	if (flags & ~known)
-		return cudaErrorInvalidValue;
-	return alloc(pHost, size, CPU_MEM_HOST, flags | cudaHostAllocMapped);
+		return RT_ERROR_INVALID_VALUE;
+	return alloc(pHost, size, CPU_MEM_HOST, flags | RT_HOST_MAPPED);
 }
 
-cudaError_t rt_free_host(void *ptr)
+enum rt_error rt_free_host(void *ptr)
 {
 	RT_UNSAFE();
 	if (!ptr)
-		return cudaSuccess;
+		return RT_OK;
 	return free_block(ptr, 1u << CPU_MEM_HOST);
 }
 
-cudaError_t rt_host_register(void *ptr, size_t size, unsigned int flags)
+enum rt_error rt_host_register(void *ptr, size_t size, unsigned int flags)
 {
-	const unsigned known =
-		cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly;
-	cudaError_t e = cudaSuccess;
+	const unsigned known = RT_HOST_PORTABLE | RT_HOST_MAPPED | RT_REGISTER_READ_ONLY;
+	enum rt_error e = RT_OK;
 
 	RT_UNSAFE();
-	if (flags & cudaHostRegisterIoMemory)
-		return rt_refuse_use("cudaHostRegister", "cudaHostRegisterIoMemory");
+	if (flags & RT_REGISTER_IO)
+		return rt_refuse_use("registered memory", "the flag for I/O");
 	if (!ptr || size == 0 || flags & ~known)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	if (rt_block_at(ptr) || !cpu_mem_register(rt.m, ptr, size)) {
-		e = cudaErrorHostMemoryAlreadyRegistered;
+		e = RT_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 	} else {
 		struct rt_block *b = enter((uintptr_t)ptr, size);
 		if (b) {
 			b->device = rt_thread()->device;
 			b->kind = CPU_MEM_HOST;
 			b->is_registered = true;
-			b->flags = flags | cudaHostRegisterMapped;
+			b->flags = flags | RT_HOST_MAPPED;
 			rt_host_memory(b->base, size, CPU_MEM_HOST);
 		}
 		cpu_host_unseen(rt.m, size);
@@ -229,7 +227,7 @@ cudaError_t rt_host_register(void *ptr, size_t size, unsigned int flags)
 	return e;
 }
 
-cudaError_t rt_host_unregister(void *ptr)
+enum rt_error rt_host_unregister(void *ptr)
 {
 	RT_UNSAFE();
 	cpu_wait_idle(rt.m, UINT32_MAX);
@@ -239,67 +237,32 @@ cudaError_t rt_host_unregister(void *ptr)
 	if (is_good)
 		rt_block_free(b);
 	rt_unlock();
-	return is_good ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
+	return is_good ? RT_OK : RT_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
-cudaError_t rt_host_get_device_pointer(void **pDevice, void *pHost, unsigned int flags)
+enum rt_error rt_host_get_device_pointer(void **pDevice, void *pHost, unsigned int flags)
 {
 	struct cpu_mem_info i;
 
 	if (!pDevice || flags || !cpu_mem_find(rt.m, (uintptr_t)pHost, &i) ||
 	    i.kind == CPU_MEM_DEVICE || i.kind == CPU_MEM_MODULE)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	*pDevice = pHost;
-	return cudaSuccess;
+	return RT_OK;
 }
 
-cudaError_t rt_host_get_flags(unsigned int *pFlags, void *pHost)
+enum rt_error rt_host_get_flags(unsigned int *pFlags, void *pHost)
 {
 	struct cpu_mem_info i;
 	struct rt_block *b = NULL;
 
 	if (!pFlags || !cpu_mem_find(rt.m, (uintptr_t)pHost, &i) || i.kind != CPU_MEM_HOST)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	b = rt_block_at((void *)(uintptr_t)i.base);
 	*pFlags = b ? b->flags : 0;
 	rt_unlock();
-	return cudaSuccess;
-}
-
-/* ---- what a pointer is ---------------------------------------------------------------------- */
-
-cudaError_t rt_pointer_get_attributes(struct cudaPointerAttributes *attributes, const void *ptr)
-{
-	struct cpu_mem_info i;
-	bool is_host_visible = true;
-
-	if (!attributes)
-		return cudaErrorInvalidValue;
-	memset(attributes, 0, sizeof(*attributes));
-	if (!cpu_mem_find(rt.m, (uintptr_t)ptr, &i)) {
-		attributes->type = cudaMemoryTypeUnregistered;
-		attributes->device = cudaInvalidDeviceId;
-		attributes->hostPointer = (void *)(uintptr_t)ptr;
-		return cudaSuccess;
-	}
-	switch (i.kind) {
-	case CPU_MEM_HOST:
-		attributes->type = cudaMemoryTypeHost;
-		break;
-	case CPU_MEM_MANAGED:
-		attributes->type = cudaMemoryTypeManaged;
-		break;
-	case CPU_MEM_DEVICE:
-	case CPU_MEM_MODULE:
-		attributes->type = cudaMemoryTypeDevice;
-		is_host_visible = false;
-		break;
-	}
-	attributes->device = (int)i.device;
-	attributes->devicePointer = (void *)(uintptr_t)ptr;
-	attributes->hostPointer = is_host_visible ? (void *)(uintptr_t)ptr : NULL;
-	return cudaSuccess;
+	return RT_OK;
 }
 
 /* ---- hints ----------------------------------------------------------------------------------- */
@@ -311,59 +274,4 @@ bool rt_is_managed(const void *p, size_t bytes)
 
 	return cpu_mem_find(rt.m, a, &i) && i.kind == CPU_MEM_MANAGED &&
 	       bytes <= i.bytes - (a - i.base);
-}
-
-static bool is_location(struct cudaMemLocation l)
-{
-	return l.type != cudaMemLocationTypeDevice || (l.id >= 0 && (unsigned)l.id < rt.ndevices);
-}
-
-cudaError_t rt_mem_advise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
-			  struct cudaMemLocation location)
-{
-	(void)advice;
-	if (!is_location(location))
-		return cudaErrorInvalidDevice;
-	return rt_is_managed(devPtr, count) ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-cudaError_t rt_mem_range_get_attribute(void *data, size_t dataSize,
-				       enum cudaMemRangeAttribute attribute, const void *devPtr,
-				       size_t count)
-{
-	if (!data || dataSize < sizeof(int) || !rt_is_managed(devPtr, count))
-		return cudaErrorInvalidValue;
-	/* Advice isn't kept: nothing is read mostly, no location is preferred. */
-	int v = 0;
-	switch (attribute) {
-	case cudaMemRangeAttributeReadMostly:
-	case cudaMemRangeAttributePreferredLocationType:
-	case cudaMemRangeAttributeLastPrefetchLocationType:
-		break;
-	case cudaMemRangeAttributePreferredLocation:
-	case cudaMemRangeAttributeAccessedBy:
-	case cudaMemRangeAttributeLastPrefetchLocation:
-	case cudaMemRangeAttributePreferredLocationId:
-	case cudaMemRangeAttributeLastPrefetchLocationId:
-		v = cudaInvalidDeviceId;
-		break;
-	default:
-		return cudaErrorInvalidValue;
-	}
-	for (size_t i = 0; i + sizeof(v) <= dataSize; i += sizeof(v))
-		memcpy((char *)data + i, &v, sizeof(v));
-	return cudaSuccess;
-}
-
-cudaError_t rt_mem_range_get_attributes(void **data, size_t *dataSizes,
-					enum cudaMemRangeAttribute *attributes,
-					size_t numAttributes, const void *devPtr, size_t count)
-{
-	cudaError_t e = cudaSuccess;
-
-	if (!data || !dataSizes || !attributes)
-		return cudaErrorInvalidValue;
-	for (size_t i = 0; i < numAttributes && e == cudaSuccess; i++)
-		e = rt_mem_range_get_attribute(data[i], dataSizes[i], attributes[i], devPtr, count);
-	return e;
 }

@@ -7,7 +7,7 @@
  *
  * Costs: a parse and a load, once an image, when a launch of it may be left out.
  */
-#include "cudart/state/collider.h"
+#include "cudart/report/collider.h"
 #include "instrument/instrument.h"
 #include "race/file/shm_write.h"
 

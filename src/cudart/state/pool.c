@@ -12,7 +12,7 @@
 
 #include "cudart/state/memory.h"
 
-struct rt_pool *rt_pool_find(cudaMemPool_t p)
+struct rt_pool *rt_pool_find(rt_ref p)
 {
 	return rt_handle_is(p, RT_POOL) ? (struct rt_pool *)p : NULL;
 }
@@ -37,19 +37,18 @@ void rt_pools_init(unsigned device)
 
 	if (p)
 		p->is_default = true;
-	rt.dev[device].default_pool = rt.dev[device].pool = (cudaMemPool_t)p;
+	rt.dev[device].default_pool = rt.dev[device].pool = p;
 }
 
 /* ---- allocating ----------------------------------------------------------------------- */
 
-cudaError_t rt_pool_alloc(void **out, size_t size, cudaMemPool_t pool, cudaStream_t s,
-			  bool is_per_thread)
+enum rt_error rt_pool_alloc(void **out, size_t size, rt_ref pool, rt_ref s, bool is_per_thread)
 {
 	if (!out)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	if (size == 0) {
 		*out = NULL;
-		return cudaSuccess;
+		return RT_OK;
 	}
 	if (rt_stream_is_captured(s, is_per_thread))
 		return rt_capture_alloc(out, size, s, is_per_thread);
@@ -59,11 +58,11 @@ cudaError_t rt_pool_alloc(void **out, size_t size, cudaMemPool_t pool, cudaStrea
 	struct rt_pool *p = rt_pool_find(pool ? pool : rt.dev[device].pool);
 	rt_unlock();
 	if (!stream)
-		return cudaErrorInvalidResourceHandle;
+		return RT_ERROR_INVALID_RESOURCE_HANDLE;
 	if (!p)
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	if (p->max_size && p->used + size > p->max_size)
-		return cudaErrorMemoryAllocation;
+		return RT_ERROR_MEMORY_ALLOCATION;
 	return rt_block_new(p->device, size, CPU_MEM_DEVICE, 0, p, out);
 }
 
@@ -77,24 +76,24 @@ static void free_late(void *p)
 	rt_unlock();
 }
 
-cudaError_t rt_pool_free(void *ptr, cudaStream_t s, bool is_per_thread)
+enum rt_error rt_pool_free(void *ptr, rt_ref s, bool is_per_thread)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	if (!ptr)
-		return cudaSuccess;
+		return RT_OK;
 	if (rt_stream_is_captured(s, is_per_thread))
 		return rt_capture_free(ptr, s, is_per_thread);
 	rt_lock();
 	struct rt_block *b = rt_block_at(ptr);
 	bool is_graph = b && rt_graph_memory_release(ptr);
 	if (!b || b->is_freed || b->kind != CPU_MEM_DEVICE)
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_VALUE;
 	else if (!is_graph)
 		b->is_freed = true;
-	uint64_t bytes = e == cudaSuccess && !is_graph ? b->bytes : 0;
+	uint64_t bytes = e == RT_OK && !is_graph ? b->bytes : 0;
 	rt_unlock();
-	if (e != cudaSuccess || is_graph)
+	if (e != RT_OK || is_graph)
 		return e;
 
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST,
@@ -103,7 +102,7 @@ cudaError_t rt_pool_free(void *ptr, cudaStream_t s, bool is_per_thread)
 				    .free_bytes = bytes,
 				    .host = {free_late, ptr}}};
 	e = rt_stream_submit(s, is_per_thread, &w, NULL);
-	if (e != cudaSuccess) {
+	if (e != RT_OK) {
 		rt_lock();
 		b = rt_block_at(ptr);
 		if (b)
@@ -115,47 +114,30 @@ cudaError_t rt_pool_free(void *ptr, cudaStream_t s, bool is_per_thread)
 
 /* ---- pools --------------------------------------------------------------------------------- */
 
-static cudaError_t check_location(const struct cudaMemLocation *l)
+enum rt_error rt_pool_create(rt_ref *out, unsigned device, uint64_t max_size)
 {
-	if (l->type != cudaMemLocationTypeDevice)
-		return cudaErrorNotSupported;
-	return l->id >= 0 && (unsigned)l->id < rt.ndevices ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
-cudaError_t rt_mem_pool_create(cudaMemPool_t *memPool, const struct cudaMemPoolProps *poolProps)
-{
-	if (!memPool || !poolProps)
-		return cudaErrorInvalidValue;
-	if (poolProps->handleTypes != cudaMemHandleTypeNone ||
-	    poolProps->allocType != cudaMemAllocationTypePinned)
-		return rt_refuse_use("cudaMemPoolCreate", "exported or managed memory");
-	cudaError_t e = check_location(&poolProps->location);
-	if (e == cudaErrorNotSupported)
-		e = rt_refuse_use("cudaMemPoolCreate", "a location that is no device");
-	if (e != cudaSuccess)
-		return e;
 	rt_lock();
-	struct rt_pool *p = pool_new((unsigned)poolProps->location.id);
+	struct rt_pool *p = pool_new(device);
 	rt_unlock();
 	if (!p)
-		return cudaErrorMemoryAllocation;
-	p->max_size = poolProps->maxSize;
-	*memPool = (cudaMemPool_t)p;
-	return cudaSuccess;
+		return RT_ERROR_MEMORY_ALLOCATION;
+	p->max_size = max_size;
+	*out = p;
+	return RT_OK;
 }
 
 /* Its blocks stay valid. */
-cudaError_t rt_mem_pool_destroy(cudaMemPool_t memPool)
+enum rt_error rt_pool_destroy(rt_ref pool)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	rt_lock();
-	struct rt_pool *p = rt_pool_find(memPool);
+	struct rt_pool *p = rt_pool_find(pool);
 	if (!p || p->is_default) {
-		e = cudaErrorInvalidValue;
+		e = RT_ERROR_INVALID_VALUE;
 	} else {
 		rt_handle_remove(p);
-		if (rt.dev[p->device].pool == memPool)
+		if (rt.dev[p->device].pool == pool)
 			rt.dev[p->device].pool = rt.dev[p->device].default_pool;
 		p->is_destroyed = true;
 		if (p->used == 0)
@@ -165,191 +147,114 @@ cudaError_t rt_mem_pool_destroy(cudaMemPool_t memPool)
 	return e;
 }
 
-cudaError_t rt_mem_pool_trim_to(cudaMemPool_t memPool, size_t minBytesToKeep)
+enum rt_error rt_pool_check(rt_ref pool)
 {
-	(void)minBytesToKeep; /* nothing is kept anyway */
 	rt_lock();
-	struct rt_pool *p = rt_pool_find(memPool);
+	const struct rt_pool *p = rt_pool_find(pool);
 	rt_unlock();
-	return p ? cudaSuccess : cudaErrorInvalidValue;
+	return p ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_mem_pool_get_attribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
+static enum rt_error get(const struct rt_pool *p, enum rt_pool_attr attr, void *value)
 {
-	cudaError_t e = cudaSuccess;
-
-	rt_lock();
-	struct rt_pool *p = rt_pool_find(memPool);
-	if (!p || !value) {
-		e = cudaErrorInvalidValue;
-	} else {
-		switch (attr) {
-		case cudaMemPoolReuseFollowEventDependencies:
-		case cudaMemPoolReuseAllowOpportunistic:
-		case cudaMemPoolReuseAllowInternalDependencies:
-			*(int *)value = p->reuse[attr - cudaMemPoolReuseFollowEventDependencies];
-			break;
-		case cudaMemPoolAttrReleaseThreshold:
-			*(uint64_t *)value = p->threshold;
-			break;
-		case cudaMemPoolAttrReservedMemCurrent:
-		case cudaMemPoolAttrUsedMemCurrent:
-			*(uint64_t *)value = p->used;
-			break;
-		case cudaMemPoolAttrReservedMemHigh:
-		case cudaMemPoolAttrUsedMemHigh:
-			*(uint64_t *)value = p->used_high;
-			break;
-		default:
-			e = cudaErrorInvalidValue;
-		}
+	switch (attr) {
+	case RT_POOL_REUSE_EVENTS:
+	case RT_POOL_REUSE_OPPORTUNISTIC:
+	case RT_POOL_REUSE_INTERNAL:
+		*(int *)value = p->reuse[attr - RT_POOL_REUSE_EVENTS];
+		return RT_OK;
+	case RT_POOL_THRESHOLD:
+		*(uint64_t *)value = p->threshold;
+		return RT_OK;
+	case RT_POOL_RESERVED:
+	case RT_POOL_USED:
+		*(uint64_t *)value = p->used;
+		return RT_OK;
+	case RT_POOL_RESERVED_HIGH:
+	case RT_POOL_USED_HIGH:
+		*(uint64_t *)value = p->used_high;
+		return RT_OK;
 	}
+	return RT_ERROR_INVALID_VALUE;
+}
+
+enum rt_error rt_pool_get(rt_ref pool, enum rt_pool_attr attr, void *value)
+{
+	rt_lock();
+	const struct rt_pool *p = rt_pool_find(pool);
+	enum rt_error e = p && value ? get(p, attr, value) : RT_ERROR_INVALID_VALUE;
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_mem_pool_set_attribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
+static enum rt_error set(struct rt_pool *p, enum rt_pool_attr attr, const void *value)
 {
-	cudaError_t e = cudaSuccess;
-
-	rt_lock();
-	struct rt_pool *p = rt_pool_find(memPool);
-	if (!p || !value) {
-		e = cudaErrorInvalidValue;
-	} else {
-		switch (attr) {
-		case cudaMemPoolReuseFollowEventDependencies:
-		case cudaMemPoolReuseAllowOpportunistic:
-		case cudaMemPoolReuseAllowInternalDependencies:
-			p->reuse[attr - cudaMemPoolReuseFollowEventDependencies] = *(int *)value;
-			break;
-		case cudaMemPoolAttrReleaseThreshold:
-			p->threshold = *(uint64_t *)value;
-			break;
-		case cudaMemPoolAttrReservedMemHigh:
-		case cudaMemPoolAttrUsedMemHigh:
-			if (*(uint64_t *)value == 0)
-				p->used_high = p->used;
-			else
-				e = cudaErrorInvalidValue;
-			break;
-		default:
-			e = cudaErrorInvalidValue;
-		}
+	switch (attr) {
+	case RT_POOL_REUSE_EVENTS:
+	case RT_POOL_REUSE_OPPORTUNISTIC:
+	case RT_POOL_REUSE_INTERNAL:
+		p->reuse[attr - RT_POOL_REUSE_EVENTS] = *(const int *)value;
+		return RT_OK;
+	case RT_POOL_THRESHOLD:
+		p->threshold = *(const uint64_t *)value;
+		return RT_OK;
+	case RT_POOL_RESERVED_HIGH:
+	case RT_POOL_USED_HIGH:
+		if (*(const uint64_t *)value)
+			return RT_ERROR_INVALID_VALUE;
+		p->used_high = p->used;
+		return RT_OK;
+	default:
+		return RT_ERROR_INVALID_VALUE;
 	}
+}
+
+enum rt_error rt_pool_set(rt_ref pool, enum rt_pool_attr attr, const void *value)
+{
+	rt_lock();
+	struct rt_pool *p = rt_pool_find(pool);
+	enum rt_error e = p && value ? set(p, attr, value) : RT_ERROR_INVALID_VALUE;
 	rt_unlock();
 	return e;
 }
 
-cudaError_t rt_mem_pool_set_access(cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList,
-				   size_t count)
+enum rt_error rt_pool_set_access(rt_ref pool, unsigned device, bool is_on)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	rt_lock();
-	struct rt_pool *p = rt_pool_find(memPool);
-	if (!p || (count && !descList))
-		e = cudaErrorInvalidValue;
-	for (size_t i = 0; i < count && e == cudaSuccess; i++) {
-		e = check_location(&descList[i].location);
-		if (e != cudaSuccess)
-			break;
-		bool is_on = descList[i].flags == cudaMemAccessFlagsProtReadWrite;
-		unsigned d = (unsigned)descList[i].location.id;
-		if (d == p->device && !is_on)
-			e = cudaErrorInvalidValue;
-		else
-			p->access[d] = is_on;
-		/* The machine knows peers by device, not by pool. */
-		if (e == cudaSuccess && d != p->device && is_on)
-			cpu_mem_set_peer(rt.m, d, p->device, true);
-	}
-	rt_unlock();
-	return e;
-}
-
-cudaError_t rt_mem_pool_get_access(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
-				   struct cudaMemLocation *location)
-{
-	if (!flags || !location)
-		return cudaErrorInvalidValue;
-	cudaError_t e = check_location(location);
-	rt_lock();
-	struct rt_pool *p = rt_pool_find(memPool);
-	if (!p)
-		e = cudaErrorInvalidValue;
-	if (e == cudaSuccess)
-		*flags = p->access[location->id] ? cudaMemAccessFlagsProtReadWrite
-						 : cudaMemAccessFlagsProtNone;
-	rt_unlock();
-	return e;
-}
-
-cudaError_t rt_device_get_default_mem_pool(cudaMemPool_t *memPool, int device)
-{
-	if (!memPool)
-		return cudaErrorInvalidValue;
-	if (device < 0 || (unsigned)device >= rt.ndevices)
-		return cudaErrorInvalidDevice;
-	*memPool = rt.dev[device].default_pool;
-	return cudaSuccess;
-}
-
-cudaError_t rt_device_get_mem_pool(cudaMemPool_t *memPool, int device)
-{
-	if (!memPool)
-		return cudaErrorInvalidValue;
-	if (device < 0 || (unsigned)device >= rt.ndevices)
-		return cudaErrorInvalidDevice;
-	*memPool = rt.dev[device].pool;
-	return cudaSuccess;
-}
-
-cudaError_t rt_device_set_mem_pool(int device, cudaMemPool_t memPool)
-{
-	cudaError_t e = cudaSuccess;
-
-	if (device < 0 || (unsigned)device >= rt.ndevices)
-		return cudaErrorInvalidDevice;
-	rt_lock();
-	struct rt_pool *p = rt_pool_find(memPool);
-	if (!p || p->device != (unsigned)device)
-		e = cudaErrorInvalidValue;
+	struct rt_pool *p = rt_pool_find(pool);
+	if (!p || (device == p->device && !is_on))
+		e = RT_ERROR_INVALID_VALUE;
 	else
-		rt.dev[device].pool = memPool;
+		p->access[device] = is_on;
+	/* The machine knows peers by device, not by pool. */
+	if (e == RT_OK && device != p->device && is_on)
+		cpu_mem_set_peer(rt.m, device, p->device, true);
 	rt_unlock();
 	return e;
 }
 
-/* The same by location; only devices have pools. */
-static cudaError_t pool_device(const struct cudaMemLocation *l, enum cudaMemAllocationType type,
-			       const char *name)
+enum rt_error rt_pool_get_access(rt_ref pool, unsigned device, bool *is_on)
 {
-	if (!l)
-		return cudaErrorInvalidValue;
-	if (type != cudaMemAllocationTypePinned)
-		return rt_refuse_use(name, "memory that is not pinned");
-	cudaError_t e = check_location(l);
-	return e == cudaErrorNotSupported ? rt_refuse_use(name, "a location that is no device") : e;
+	rt_lock();
+	const struct rt_pool *p = rt_pool_find(pool);
+	if (p)
+		*is_on = p->access[device];
+	rt_unlock();
+	return p ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-cudaError_t rt_mem_get_default_mem_pool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
-					enum cudaMemAllocationType type)
+enum rt_error rt_pool_use(unsigned device, rt_ref pool)
 {
-	cudaError_t e = pool_device(location, type, "cudaMemGetDefaultMemPool");
-	return e == cudaSuccess ? rt_device_get_default_mem_pool(memPool, location->id) : e;
-}
+	enum rt_error e = RT_OK;
 
-cudaError_t rt_mem_get_mem_pool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
-				enum cudaMemAllocationType type)
-{
-	cudaError_t e = pool_device(location, type, "cudaMemGetMemPool");
-	return e == cudaSuccess ? rt_device_get_mem_pool(memPool, location->id) : e;
-}
-
-cudaError_t rt_mem_set_mem_pool(struct cudaMemLocation *location, enum cudaMemAllocationType type,
-				cudaMemPool_t memPool)
-{
-	cudaError_t e = pool_device(location, type, "cudaMemSetMemPool");
-	return e == cudaSuccess ? rt_device_set_mem_pool(location->id, memPool) : e;
+	rt_lock();
+	const struct rt_pool *p = rt_pool_find(pool);
+	if (!p || p->device != device)
+		e = RT_ERROR_INVALID_VALUE;
+	else
+		rt.dev[device].pool = pool;
+	rt_unlock();
+	return e;
 }

@@ -31,7 +31,7 @@ static void say_once(const char *text)
 		rt_say("%s is not available on the CPU device", text);
 }
 
-cudaError_t rt_refuse(const char *name)
+enum rt_error rt_refuse(const char *name)
 {
 	size_t n = strlen(name);
 	char text[128];
@@ -41,21 +41,21 @@ cudaError_t rt_refuse(const char *name)
 		n -= 5;
 	snprintf(text, sizeof(text), "%.*s", (int)n, name);
 	say_once(text);
-	return cudaErrorNotSupported;
+	return RT_ERROR_NOT_SUPPORTED;
 }
 
-cudaError_t rt_refuse_use(const char *name, const char *what)
+enum rt_error rt_refuse_use(const char *name, const char *what)
 {
 	char text[192];
 
 	snprintf(text, sizeof(text), "%s with %s", name, what);
 	say_once(text);
-	return cudaErrorNotSupported;
+	return RT_ERROR_NOT_SUPPORTED;
 }
 
 int rt_refuse_entry(const char *name)
 {
-	cudaError_t e = rt_refuse(name);
+	enum rt_error e = rt_refuse(name);
 
 	rt_thread()->last = e;
 	return (int)e;

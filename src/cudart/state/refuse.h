@@ -5,7 +5,7 @@
 #define COLLIDER_CUDART_REFUSE_H
 
 /* Reports that the entry point isn't available, once per name; keeps and returns
- * cudaErrorNotSupported. */
+ * RT_ERROR_NOT_SUPPORTED. */
 int rt_refuse_entry(const char *name);
 
 #endif

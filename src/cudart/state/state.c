@@ -18,7 +18,7 @@
 #include "base/option.h"
 #include "cudart/state/capture.h"
 #include "cudart/entries/entries.h"
-#include "cudart/state/collider.h"
+#include "cudart/report/collider.h"
 #include "cudart/state/internal.h"
 #include "cudart/state/threads.h"
 #include "race/detector.h"
@@ -283,61 +283,61 @@ void rt_thread_watch(void)
 	pthread_setspecific(thread_key, &thread);
 }
 
-cudaError_t rt_enter_any(void)
+enum rt_error rt_enter_any(void)
 {
 	if (thread.is_host_fn)
-		return cudaErrorNotPermitted;
+		return RT_ERROR_NOT_PERMITTED;
 	if (rt.is_forked)
-		return cudaErrorInitializationError;
+		return RT_ERROR_INITIALIZATION_ERROR;
 	pthread_once(&once, start);
 	if (!has_memory())
-		return cudaErrorMemoryAllocation;
-	return rt.m ? cudaSuccess : cudaErrorInitializationError;
+		return RT_ERROR_MEMORY_ALLOCATION;
+	return rt.m ? RT_OK : RT_ERROR_INITIALIZATION_ERROR;
 }
 
-cudaError_t rt_enter(void)
+enum rt_error rt_enter(void)
 {
-	cudaError_t e = rt_enter_any();
+	enum rt_error e = rt_enter_any();
 
-	return e == cudaSuccess ? rt_device_error(thread.device) : e;
+	return e == RT_OK ? rt_device_error(thread.device) : e;
 }
 
 /* ---- faults ------------------------------------------------------------------------ */
 
-cudaError_t rt_fault_error(enum cpu_fault_kind kind)
+enum rt_error rt_fault_error(enum cpu_fault_kind kind)
 {
 	switch (kind) {
 	case CPU_FAULT_NONE:
-		return cudaSuccess;
+		return RT_OK;
 	case CPU_FAULT_ADDRESS:
-		return cudaErrorIllegalAddress;
+		return RT_ERROR_ILLEGAL_ADDRESS;
 	case CPU_FAULT_MISALIGNED:
-		return cudaErrorMisalignedAddress;
+		return RT_ERROR_MISALIGNED_ADDRESS;
 	case CPU_FAULT_UNSUPPORTED:
 	case CPU_FAULT_ILLEGAL:
-		return cudaErrorIllegalInstruction;
+		return RT_ERROR_ILLEGAL_INSTRUCTION;
 	case CPU_FAULT_TRAP:
-		return cudaErrorLaunchFailure;
+		return RT_ERROR_LAUNCH_FAILURE;
 	case CPU_FAULT_ASSERT:
-		return cudaErrorAssert;
+		return RT_ERROR_ASSERT;
 	case CPU_FAULT_STACK:
-		return cudaErrorHardwareStackError;
+		return RT_ERROR_HARDWARE_STACK_ERROR;
 	case CPU_FAULT_DEADLOCK:
-		return cudaErrorLaunchTimeout;
+		return RT_ERROR_LAUNCH_TIMEOUT;
 	case CPU_FAULT_RESOURCES:
-		return cudaErrorLaunchOutOfResources;
+		return RT_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
-	return cudaErrorUnknown;
+	return RT_ERROR_UNKNOWN;
 }
 
-cudaError_t rt_device_error(unsigned device)
+enum rt_error rt_device_error(unsigned device)
 {
 	struct cpu_fault f;
 	bool is_new = false;
 
 	cpu_fault_get(rt.m, device, &f);
 	if (f.kind == CPU_FAULT_NONE)
-		return cudaSuccess;
+		return RT_OK;
 	rt_lock();
 	is_new = !rt.dev[device].is_fault_told;
 	rt.dev[device].is_fault_told = true;

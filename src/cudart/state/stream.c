@@ -74,7 +74,7 @@ struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority)
 	s->priority = priority > 0 ? 0 : priority;
 	if (s->priority < RT_PRIORITY_MAX)
 		s->priority = RT_PRIORITY_MAX;
-	s->sync_policy = cudaSyncPolicyAuto;
+	s->sync_policy = 1;
 	s->id = atomic_fetch_add(&rt.next_stream, 1) + 1;
 	if (d->legacy) { /* the first stream of a device is the legacy stream itself */
 		prune_seldom(d);
@@ -89,27 +89,27 @@ static struct rt_stream *per_thread(struct rt_thread *t)
 	struct rt_stream **s = &t->per_thread[t->device];
 
 	if (!*s) {
-		*s = rt_stream_new(t->device, cudaStreamDefault, 0);
+		*s = rt_stream_new(t->device, 0, 0);
 		(*s)->is_per_thread = true;
 		rt_thread_watch();
 	}
 	return *s;
 }
 
-struct rt_stream *rt_stream_find(cudaStream_t s, bool is_per_thread)
+struct rt_stream *rt_stream_find(rt_ref s, bool is_per_thread)
 {
 	struct rt_thread *t = rt_thread();
 
 	if (s == NULL)
 		return is_per_thread ? per_thread(t) : rt.dev[t->device].legacy;
-	if (s == cudaStreamLegacy)
+	if (s == RT_STREAM_LEGACY)
 		return rt.dev[t->device].legacy;
-	if (s == cudaStreamPerThread)
+	if (s == RT_STREAM_PER_THREAD)
 		return per_thread(t);
 	return rt_handle_is(s, RT_STREAM) ? (struct rt_stream *)s : NULL;
 }
 
-bool rt_stream_is_captured(cudaStream_t s, bool is_per_thread)
+bool rt_stream_is_captured(rt_ref s, bool is_per_thread)
 {
 	if (atomic_load(&rt.captures) == 0)
 		return false;
@@ -120,7 +120,7 @@ bool rt_stream_is_captured(cudaStream_t s, bool is_per_thread)
 	return is;
 }
 
-unsigned rt_stream_device(cudaStream_t s, bool is_per_thread)
+unsigned rt_stream_device(rt_ref s, bool is_per_thread)
 {
 	rt_lock();
 	struct rt_stream *r = rt_stream_find(s, is_per_thread);
@@ -160,10 +160,10 @@ void rt_stream_deps(struct rt_stream *s, struct rt_ops *deps)
 	if (s->is_legacy) {
 		prune(d);
 		for (struct rt_stream *o = d->streams; o; o = o->next) {
-			if (!(o->flags & cudaStreamNonBlocking))
+			if (!(o->flags & RT_STREAM_NON_BLOCKING))
 				push_op(deps, o->last);
 		}
-	} else if (!(s->flags & cudaStreamNonBlocking)) {
+	} else if (!(s->flags & RT_STREAM_NON_BLOCKING)) {
 		push_op(deps, d->legacy->last);
 	}
 }
@@ -184,22 +184,22 @@ static void run_host(void *p)
 	rt_thread()->is_host_fn = false;
 }
 
-static cudaError_t refused(const struct cpu_fault *f)
+static enum rt_error refused(const struct cpu_fault *f)
 {
 	switch (f->kind) {
 	case CPU_FAULT_RESOURCES:
-		return cudaErrorLaunchOutOfResources;
+		return RT_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	case CPU_FAULT_ADDRESS:
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	case CPU_FAULT_UNSUPPORTED:
-		return cudaErrorNotSupported;
+		return RT_ERROR_NOT_SUPPORTED;
 	default:
-		return cudaErrorInvalidValue;
+		return RT_ERROR_INVALID_VALUE;
 	}
 }
 
 struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct rt_work *w,
-			    const struct rt_ops *deps, cudaError_t *e)
+			    const struct rt_ops *deps, enum rt_error *e)
 {
 	struct cpu_work c = w->cpu;
 	struct cpu_fault f = {0};
@@ -213,7 +213,7 @@ struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct r
 	if (c.kind == CPU_WORK_HOST) {
 		h = malloc(sizeof(*h));
 		if (!h) {
-			*e = cudaErrorMemoryAllocation;
+			*e = RT_ERROR_MEMORY_ALLOCATION;
 			return NULL;
 		}
 		*h = (struct host_call){c.host.fn, c.host.arg};
@@ -242,7 +242,7 @@ void rt_stream_set_last(struct rt_stream *s, struct cpu_op *op)
 }
 
 struct cpu_op *rt_stream_push(struct rt_stream *s, const struct rt_work *w,
-			      const struct rt_ops *more, cudaError_t *e)
+			      const struct rt_ops *more, enum rt_error *e)
 {
 	struct rt_ops deps = {0};
 
@@ -256,23 +256,23 @@ struct cpu_op *rt_stream_push(struct rt_stream *s, const struct rt_work *w,
 	return op;
 }
 
-cudaError_t rt_stream_submit(cudaStream_t stream, bool is_per_thread, const struct rt_work *w,
-			     struct cpu_op **out)
+enum rt_error rt_stream_submit(rt_ref stream, bool is_per_thread, const struct rt_work *w,
+			       struct cpu_op **out)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 	struct cpu_op *op = NULL;
 
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	if (!s)
-		e = cudaErrorInvalidResourceHandle;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 	else if (s->capture)
 		e = rt_capture_add(s, w);
 	else if (s->is_legacy)
 		e = rt_capture_check_legacy(s->device);
-	if (e == cudaSuccess && s->capture && w->cpu.kind == CPU_WORK_KERNEL)
+	if (e == RT_OK && s->capture && w->cpu.kind == CPU_WORK_KERNEL)
 		rt_collider_captured(s->device);
-	if (e == cudaSuccess && !s->capture)
+	if (e == RT_OK && !s->capture)
 		op = rt_stream_push(s, w, NULL, &e);
 	rt_unlock();
 	if (out)
@@ -282,7 +282,7 @@ cudaError_t rt_stream_submit(cudaStream_t stream, bool is_per_thread, const stru
 	return e;
 }
 
-cudaError_t rt_op_finish(struct cpu_op *op, unsigned device)
+enum rt_error rt_op_finish(struct cpu_op *op, unsigned device)
 {
 	if (op) {
 		cpu_op_wait(op);
@@ -296,22 +296,21 @@ cudaError_t rt_op_finish(struct cpu_op *op, unsigned device)
 
 /* References to all operations that must end before the stream counts as empty. The legacy stream
  * represents all blocking ones. */
-static cudaError_t take(cudaStream_t stream, bool is_per_thread, struct rt_ops *ops,
-			unsigned *device)
+static enum rt_error take(rt_ref stream, bool is_per_thread, struct rt_ops *ops, unsigned *device)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	rt_lock();
 	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
 	if (!s) {
-		e = cudaErrorInvalidResourceHandle;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 	} else if (s->capture) {
 		rt_capture_spoil(s->capture);
-		e = cudaErrorStreamCaptureUnsupported;
+		e = RT_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	} else if (s->is_legacy) {
 		e = rt_capture_check_legacy(s->device);
 	}
-	if (e == cudaSuccess) {
+	if (e == RT_OK) {
 		rt_stream_deps(s, ops);
 		if (!s->is_legacy)
 			ops->n = s->last != NULL; /* its own work has joined the legacy one's */
@@ -323,13 +322,13 @@ static cudaError_t take(cudaStream_t stream, bool is_per_thread, struct rt_ops *
 	return e;
 }
 
-cudaError_t rt_stream_synchronize(cudaStream_t stream, bool is_per_thread)
+enum rt_error rt_stream_synchronize(rt_ref stream, bool is_per_thread)
 {
 	struct rt_ops ops = {0};
 	unsigned device;
 
-	cudaError_t e = take(stream, is_per_thread, &ops, &device);
-	if (e == cudaSuccess) {
+	enum rt_error e = take(stream, is_per_thread, &ops, &device);
+	if (e == RT_OK) {
 		for (size_t i = 0; i < ops.n; i++) {
 			cpu_op_wait(ops.v[i]);
 			cpu_op_put(ops.v[i]);
@@ -341,21 +340,21 @@ cudaError_t rt_stream_synchronize(cudaStream_t stream, bool is_per_thread)
 	return e;
 }
 
-cudaError_t rt_stream_query(cudaStream_t stream, bool is_per_thread)
+enum rt_error rt_stream_query(rt_ref stream, bool is_per_thread)
 {
 	struct rt_ops ops = {0};
 	bool is_done = true;
 	unsigned device;
 
-	cudaError_t e = take(stream, is_per_thread, &ops, &device);
-	if (e == cudaSuccess) {
+	enum rt_error e = take(stream, is_per_thread, &ops, &device);
+	if (e == RT_OK) {
 		for (size_t i = 0; i < ops.n; i++) {
 			is_done = is_done && cpu_op_query(ops.v[i]);
 			cpu_op_put(ops.v[i]);
 		}
 		e = rt_device_error(device);
-		if (e == cudaSuccess && !is_done)
-			e = cudaErrorNotReady;
+		if (e == RT_OK && !is_done)
+			e = RT_ERROR_NOT_READY;
 	}
 	base_vec_free(&ops);
 	return e;
@@ -363,21 +362,21 @@ cudaError_t rt_stream_query(cudaStream_t stream, bool is_per_thread)
 
 /* ---- making and destroying --------------------------------------------------------- */
 
-cudaError_t rt_stream_create(cudaStream_t *out, unsigned flags, int priority)
+enum rt_error rt_stream_create(rt_ref *out, unsigned flags, int priority)
 {
-	if (!out || flags & ~(unsigned)cudaStreamNonBlocking)
-		return cudaErrorInvalidValue;
+	if (!out || flags & ~(unsigned)RT_STREAM_NON_BLOCKING)
+		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	struct rt_stream *s = rt_stream_new(rt_thread()->device, flags, priority);
 	rt_handle_add(s, RT_STREAM);
 	rt_unlock();
-	*out = (cudaStream_t)s;
-	return cudaSuccess;
+	*out = (rt_ref)s;
+	return RT_OK;
 }
 
-cudaError_t rt_stream_destroy(cudaStream_t stream)
+enum rt_error rt_stream_destroy(rt_ref stream)
 {
-	cudaError_t e = cudaSuccess;
+	enum rt_error e = RT_OK;
 
 	rt_lock();
 	if (rt_handle_is(stream, RT_STREAM)) {
@@ -386,7 +385,7 @@ cudaError_t rt_stream_destroy(cudaStream_t stream)
 		rt_stream_end(s);
 		prune_seldom(&rt.dev[s->device]);
 	} else {
-		e = cudaErrorInvalidResourceHandle;
+		e = RT_ERROR_INVALID_RESOURCE_HANDLE;
 	}
 	rt_unlock();
 	return e;

@@ -1,6 +1,6 @@
 /*
- * history.c - the runtime block of detector hirace or iguard for one run, as cudart/state/history.c
- * fills it.
+ * history.c - the runtime block of detector hirace or iguard for one run, as
+ * cudart/report/history.c fills it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -7,7 +7,7 @@
  *
  * Costs: a look through the shared file for each such launch but those of a refused kernel.
  */
-#include "cudart/state/gap.h"
+#include "cudart/report/gap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,23 +22,23 @@ void rt_gap_refused(struct rt_kern *k, const char *why)
 		k->refused = race_shm_gap(RACE_GAP_REFUSED, k->name, why, 1);
 }
 
-void rt_gap_launch(struct rt_kern *k, cudaError_t e)
+void rt_gap_launch(struct rt_kern *k, enum rt_error e)
 {
 	const char *name = k ? k->name : "";
 
 	switch (e) {
-	case cudaErrorNotSupported: /* rt_gap_refused has noted it, if it was the kernel */
+	case RT_ERROR_NOT_SUPPORTED: /* rt_gap_refused has noted it, if it was the kernel */
 		if (!k || !k->refused)
 			race_shm_gap(RACE_GAP_REFUSED, name,
 				     "the launch asks for what the CPU device doesn't have", 1);
 		break;
-	case cudaErrorInvalidPtx:
-	case cudaErrorNoKernelImageForDevice:
-	case cudaErrorInvalidKernelImage:
+	case RT_ERROR_INVALID_PTX:
+	case RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE:
+	case RT_ERROR_INVALID_KERNEL_IMAGE:
 		race_shm_gap(RACE_GAP_NOT_LOADED, name, "", 1);
 		break;
 	default:
-		race_shm_gap(RACE_GAP_INVALID, name, rt_error_name(e), 1);
+		race_shm_gap(RACE_GAP_INVALID, name, rt_error_text((int)e)->runtime, 1);
 		break;
 	}
 }

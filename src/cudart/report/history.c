@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/state/collider.h"
+#include "cudart/report/collider.h"
 #include "race/layout/iguard.h"
 #include "race/layout/history.h"
 #include "race/file/shm_write.h"

@@ -8,7 +8,7 @@
 #endif
 #include <sys/mman.h>
 
-#include "cudart/state/collider.h"
+#include "cudart/report/collider.h"
 
 void *rt_reserve(uint64_t bytes)
 {

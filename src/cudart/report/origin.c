@@ -22,7 +22,7 @@
 #define uthash_nonfatal_oom(e) ((e)->number = 0)
 #include "base/table.h"
 
-#include "cudart/state/collider.h"
+#include "cudart/report/collider.h"
 #include "race/file/transfer.h"
 #include "race/race.h"
 #include "race/file/shm_write.h"

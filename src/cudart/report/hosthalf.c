@@ -9,7 +9,7 @@
  * During a check's delay the host half lends its thread to the machine, which otherwise works only
  * while the program waits: so one seed still gives one schedule.
  */
-#include "cudart/state/collider.h"
+#include "cudart/report/collider.h"
 #include "race/layout/history.h"
 #include "race/file/host.h"
 #include "race/site/site.h"

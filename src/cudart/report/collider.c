@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cudart/state/collider.h"
+#include "cudart/report/collider.h"
 #include "race/file/host.h"
 #include "race/file/pair.h"
 #include "race/race.h"
