@@ -64,6 +64,13 @@ const char *cpu_block_refuses(struct cpu_engine *e, const struct cpu_launch *l)
 		return "the cluster has too many blocks";
 	if (info->shared_static + l->shared_dyn > CPU_SHARED_OPTIN)
 		return "the block asks for too much shared memory";
+	if (l->chosen && (!l->nchosen || l->nchosen > blocks / size || l->plain))
+		return "the chosen blocks are none, or more than the grid's";
+	for (uint64_t i = 0; l->chosen && i < l->nchosen; i++)
+		if (l->chosen[i] >= blocks / size || (i && l->chosen[i] <= l->chosen[i - 1]))
+			return "the chosen blocks are not rising numbers of the grid's";
+	if (l->chosen)
+		blocks = l->nchosen * size;
 	if (l->is_cooperative &&
 	    blocks > (uint64_t)e->sms *
 			     cpu_kernel_occupancy(l->kernel, (uint32_t)threads, l->shared_dyn))
@@ -140,7 +147,7 @@ struct cpu_grid *cpu_grid_new(struct cpu_op *op)
 		size *= g->cluster[i];
 	}
 	g->nwarps = (g->nthreads + CPU_WARP - 1) / CPU_WARP;
-	p->nunits = g->nblocks / size;
+	p->nunits = l->chosen ? l->nchosen : g->nblocks / size;
 	p->priority = op->work.priority;
 	p->tids = malloc((size_t)g->nwarps * 3 * CPU_WARP * sizeof(uint32_t));
 	if (!p->tids)
@@ -358,7 +365,7 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	cta->async = NULL;
 	b->has_triggered = false;
 	memset(cta->shared, SHARED_FILL(k->m), cta->shared_bytes);
-	cpu_event_block_start(cta, u->index * u->cluster.size + rank);
+	cpu_event_block_start(cta, u->number * u->cluster.size + rank);
 	cpu_barriers_init(cta);
 	for (uint32_t i = 0; i < cta->nwarps; i++) {
 		struct cpu_warp *w = &cta->warps[i];
@@ -414,7 +421,8 @@ static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gr
 	if (!u)
 		return false;
 	u->worker = k;
-	u->index = next_index(k, p);
+	u->number = next_index(k, p);
+	u->index = g->op->chosen ? g->op->chosen[u->number] : u->number;
 	u->prev = NULL;
 	u->next = p->resident;
 	if (u->next)

@@ -62,6 +62,9 @@ struct cpu_options {
 	 * is compared. */
 	uint64_t repeat_bytes;
 	bool tries_repeats;
+	/* The machine's own memory lies where other machines have none, so that theirs can be
+	 * placed at its addresses (cpu_mem_place). */
+	bool is_guest;
 	/* The oracle judges no weak access of a variable that this list doesn't have (--variable),
 	 * which outlives the machine; NULL: all. */
 	const char *variable;
@@ -96,10 +99,11 @@ enum cpu_fault_kind {
 	CPU_FAULT_UNSUPPORTED, /* an instruction the device does not execute */
 	CPU_FAULT_TRAP,	       /* trap, brkpt */
 	CPU_FAULT_ASSERT,
-	CPU_FAULT_ILLEGAL,  /* undefined use: bad barrier count, bad mask, bad call target */
-	CPU_FAULT_STACK,    /* call depth or local memory exhausted */
-	CPU_FAULT_DEADLOCK, /* every thread waits and nothing can wake one */
-	CPU_FAULT_RESOURCES /* host memory exhausted */
+	CPU_FAULT_ILLEGAL,   /* undefined use: bad barrier count, bad mask, bad call target */
+	CPU_FAULT_STACK,     /* call depth or local memory exhausted */
+	CPU_FAULT_DEADLOCK,  /* every thread waits and nothing can wake one */
+	CPU_FAULT_RESOURCES, /* host memory exhausted */
+	CPU_FAULT_UNKNOWN    /* there is memory, whose contents the pager can't give (pages.c) */
 };
 
 /* The first fault of a device; it is sticky: later work of the device fails with it. */
@@ -185,6 +189,45 @@ void cpu_mem_region(const struct cpu_machine *m, uint64_t *first, uint64_t *byte
 /* May kernels of `device` use memory of `peer`? Off until enabled. */
 void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, bool is_on);
 
+/*
+ * Memory of another machine, at its own addresses: the caller has mapped the bytes there, and they
+ * outlive this machine. False: some of it is there already.
+ */
+bool cpu_mem_place(struct cpu_machine *m, const struct cpu_mem_info *at);
+/* Calls fn for each live allocation, by rising addresses. fn may not allocate or free. */
+void cpu_mem_each(struct cpu_machine *m, void (*fn)(void *arg, const struct cpu_mem_info *info),
+		  void *arg);
+
+/* ---- memory that comes as it is used (pages.c) ---------------------------------- */
+
+struct cpu_run;
+
+/*
+ * Called by the thread that executes, which may hold locks of the machine: no other work of the
+ * machine goes on meanwhile. Only with one worker.
+ */
+struct cpu_pager {
+	uint32_t page; /* bytes: a power of two, at least 4096 */
+	/* A kernel, or a copy of it, accesses addr, where there is no memory. True: there is now
+	 * (cpu_mem_place). NULL: never. */
+	bool (*missing)(void *arg, uint64_t addr);
+	/*
+	 * It is about to access these bytes, which are a page or its part in one allocation:
+	 * before the first access at all, and before the first that may read what is there. When
+	 * it returns they must hold what the access shall find. False: they can't; the kernel's
+	 * device stops with CPU_FAULT_UNKNOWN.
+	 */
+	bool (*touch)(void *arg, uint64_t addr, uint64_t bytes, bool is_read);
+	/* A judged kernel starts: shall its memory be followed? Pages count as not yet accessed.
+	 * Then `end` is called when it has ended; is_alone: nothing else ran meanwhile. NULL:
+	 * memory is followed all the time. */
+	bool (*begin)(void *arg, const struct cpu_run *run);
+	void (*end)(void *arg, const struct cpu_run *run, bool is_alone);
+	void *arg;
+};
+/* Before the first work. The struct is copied. */
+void cpu_set_pager(struct cpu_machine *m, const struct cpu_pager *pager);
+
 /* ---- what kernels call (syscalls.c) ------------------------------------------ */
 
 /* Bytes of a device's heap for malloc in kernels, of which an allocation costs its size, rounded up
@@ -219,6 +262,29 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
  */
 struct cpu_module *cpu_module_load_plain(struct cpu_module *of, struct ptx_module *const *parts,
 					 unsigned n, struct base_sink *sink);
+/*
+ * The same for a module that another machine has loaded: its variables and functions have the
+ * addresses that they have there. `part` numbers the texts, `nth` the variables of one name in one
+ * text, both from 0; 0: the other machine's address isn't known, or it has no such variable, which
+ * gets a place and its initial value here. A variable that has one holds what is in memory there.
+ */
+struct cpu_places {
+	uint64_t (*variable)(void *arg, unsigned part, const char *name, unsigned nth,
+			     uint64_t bytes);
+	uint64_t (*function)(void *arg, unsigned part, const char *name);
+	void *arg;
+};
+struct cpu_module *cpu_module_load_at(struct cpu_machine *m, unsigned device,
+				      struct ptx_module *const *parts, unsigned n,
+				      const struct cpu_places *places, struct base_sink *sink);
+/* These addresses: of the program's own variables, and of functions that pointers may name. */
+struct cpu_placed {
+	unsigned part, nth;
+	const char *name;
+	uint64_t addr, bytes; /* bytes 0: a function */
+};
+void cpu_module_each_place(struct cpu_module *mod, void (*fn)(void *arg, const struct cpu_placed *),
+			   void *arg);
 void cpu_module_unload(struct cpu_module *mod);
 /* Makes the managed variables of `mod` those of `of`, the same parts loaded on another device:
  * there is one of each for the whole program. Before the first launch of mod's kernels; `of` must
@@ -248,6 +314,7 @@ struct cpu_kernel_info {
 	bool is_instrumented; /* contains inserted instructions */
 };
 void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out);
+struct cpu_module *cpu_kernel_module(const struct cpu_kernel *k);
 /*
  * Why the kernel can't be launched, in one line with its place (a function that it calls is not
  * defined, variables that don't fit); NULL: it can. Lives as long as the module; cpu_submit refuses
@@ -278,6 +345,14 @@ struct cpu_launch {
 	/* The kernel of the text without checks, run instead if the listener `choose` says so.
 	 * NULL: there is no choice. */
 	struct cpu_kernel *plain;
+	/*
+	 * Only these run, of the grid's blocks or, where there are clusters, clusters: numbers in
+	 * the grid, x first, rising; copied by cpu_submit. NULL: all. Every prefix of an execution
+	 * is one of the program's, so what is found is true; but those that run may wait for others
+	 * (CPU_END_WAITS).
+	 */
+	const uint64_t *chosen;
+	uint64_t nchosen;
 	void *tag;	   /* for `choose` and `cut` */
 	uint64_t until_ns; /* what `choose` said */
 	bool is_plain;
@@ -354,10 +429,34 @@ bool cpu_op_query(struct cpu_op *op);
 bool cpu_run_for(struct cpu_machine *m, uint64_t ns);
 /* Waits for its end, working on the machine meanwhile. */
 void cpu_op_wait(struct cpu_op *op);
+/* The same for that time at most (the host's, ms). False: it hasn't ended. */
+bool cpu_op_wait_for(struct cpu_op *op, uint64_t ms);
 /* Ends a CPU_WORK_EXTERNAL. */
 void cpu_op_finish(struct cpu_op *op);
 /* When it ended, on the machine's clock (ns); 0: not yet. */
 uint64_t cpu_op_time(const struct cpu_op *op);
+/* How it ended, or that it hasn't. */
+enum cpu_end {
+	CPU_END_NOT,
+	CPU_END_WHOLE,	 /* all of its blocks that were chosen, or all that it had to do */
+	CPU_END_FAULT,	 /* by a fault of the device, or it never started because of one */
+	CPU_END_STOPPED, /* a kernel, by cpu_op_stop */
+	CPU_END_WAITS	 /* a kernel whose blocks all wait for blocks that weren't chosen */
+};
+enum cpu_end cpu_op_how(const struct cpu_op *op);
+/* What its threads wait for, in one line, after CPU_END_WAITS; else "". */
+const char *cpu_op_why(const struct cpu_op *op);
+/* Ends a kernel as if its threads had never got further; from any thread, or a signal handler.
+ * Does not wait: what is executed in parallel goes on for a turn. */
+void cpu_op_stop(struct cpu_op *op);
+
+/* A kernel that runs, for struct cpu_pager. */
+struct cpu_run {
+	const struct cpu_launch *launch; /* params: as the kernel finds them */
+	unsigned device;
+	uint64_t grid;		 /* %gridid */
+	uint32_t stream, origin; /* of struct cpu_work */
+};
 /* Waits until the device (or UINT_MAX: every device) has no work left. */
 void cpu_wait_idle(struct cpu_machine *m, unsigned device);
 
@@ -496,6 +595,12 @@ struct cpu_texture {
 
 /* The handle by which kernels know it; 0: no memory, or too many. The texels are not read. */
 uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t);
+/* The same under a handle that nothing uses here. False: it can't be had. */
+bool cpu_texture_place(struct cpu_machine *m, uint64_t handle, const struct cpu_texture *t);
+/* Calls fn for each object that there is. */
+void cpu_texture_each(struct cpu_machine *m,
+		      void (*fn)(void *arg, uint64_t handle, const struct cpu_texture *t),
+		      void *arg);
 /* False: no such object. */
 bool cpu_texture_free(struct cpu_machine *m, uint64_t handle);
 

@@ -182,6 +182,10 @@ static bool work(struct cpu_engine *e)
 		cpu_faults_act(e);
 		did = true;
 	}
+	if (atomic_load_explicit(&e->has_stop, memory_order_relaxed)) {
+		cpu_ops_stop(e);
+		did = true;
+	}
 	cpu_deadlock_look(e);
 	cpu_ops_cut(e);
 	if (cpu_workers_step(e)) {
@@ -253,6 +257,18 @@ static bool op_is_done(struct cpu_engine *e, const void *arg)
 {
 	(void)e;
 	return cpu_op_is_ended(arg);
+}
+
+struct bounded {
+	const struct cpu_op *op;
+	uint64_t until; /* cpu_now_ms */
+};
+
+static bool op_is_done_or_late(struct cpu_engine *e, const void *arg)
+{
+	const struct bounded *b = arg;
+
+	return op_is_done(e, b->op) || cpu_now_ms() >= b->until;
 }
 
 static bool device_is_idle(struct cpu_engine *e, const void *arg)
@@ -399,6 +415,23 @@ void cpu_op_wait(struct cpu_op *op)
 	}
 	cpu_event_waited(op);
 	cpu_past_waited(op, true);
+}
+
+bool cpu_op_wait_for(struct cpu_op *op, uint64_t ms)
+{
+	struct cpu_engine *e = op->m->engine;
+	struct bounded b = {op, cpu_now_ms() + ms};
+
+	if (!cpu_op_is_ended(op)) {
+		lock(e);
+		wait_until(e, op_is_done_or_late, &b);
+		unlock(e);
+	}
+	if (!cpu_op_is_ended(op))
+		return false;
+	cpu_event_waited(op);
+	cpu_past_waited(op, true);
+	return true;
 }
 
 void cpu_op_finish(struct cpu_op *op)

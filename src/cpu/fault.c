@@ -112,7 +112,8 @@ enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 		put_place(&t, w->cur->func, in);
 		name_instruction(&f, w->cur->func, in);
 	}
-	cpu_engine_fault(w->grid->m, w->grid->device, &f);
+	if (kind != CPU_FAULT_DEADLOCK || !cpu_engine_waits(w->grid, f.text))
+		cpu_engine_fault(w->grid->m, w->grid->device, &f);
 	return CPU_FAULTED;
 }
 

@@ -2,6 +2,7 @@
  * machine.c - creating and freeing a machine, and its statistics.
  */
 #include "cpu/sched.h"
+#include "cpu/pages.h"
 #include "cpu/repeat.h"
 #include "cpu/events.h"
 #include "cpu/past.h"
@@ -177,6 +178,7 @@ void cpu_machine_free(struct cpu_machine *m)
 	if (is_used)
 		return;
 	cpu_engine_free(m);
+	cpu_pages_free(m);
 	cpu_past_free(m);
 	cpu_event_free(m);
 	cpu_textures_free(m);

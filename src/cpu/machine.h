@@ -427,6 +427,7 @@ struct cpu_machine {
 	_Atomic uint64_t *checked; /* by device: cpu_get_checked */
 	/* Of the map of memory (space.c): odd while it is changed; a launch adds 2 (repeat.c). */
 	_Atomic uint64_t space_version;
+	struct cpu_pages *pages; /* pages.c; NULL: no pager */
 	/* Added to the address of memory that host code may access (space.c: mapped twice) it is
 	 * where the machine accesses it; 0: there is no such memory. */
 	uint64_t alias;
@@ -661,6 +662,8 @@ bool cpu_engine_init(struct cpu_machine *m);
 void cpu_engine_free(struct cpu_machine *m);
 /* The device's first fault, from fault.c. Thread-safe. */
 void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_fault *f);
+/* All that runs waits for blocks that the launch left out: it ends. False: it leaves none out. */
+bool cpu_engine_waits(struct cpu_grid *g, const char *why);
 void cpu_engine_forget(struct cpu_machine *m, const struct cpu_module *mod); /* is unloaded */
 /* The launch's programmatic dependents may start (griddepcontrol.launch_dependents). */
 void cpu_engine_launch_dependents(struct cpu_grid *g);

@@ -12,6 +12,7 @@
  * wake a thread at a barrier.
  */
 #include "cpu/sched.h"
+#include "cpu/pages.h"
 #include "cpu/repeat.h"
 #include "cpu/events.h"
 #include "cpu/past.h"
@@ -44,6 +45,22 @@ static void *take(const struct cpu_copy *c)
 	return q;
 }
 
+static void *copy_launch(struct cpu_op *op)
+{
+	struct cpu_launch *l = &op->work.launch;
+	void *params = copy_of(l->params, l->kernel->nparam_bytes);
+
+	if (params && l->chosen) {
+		op->chosen = copy_of(l->chosen, l->nchosen * sizeof(*l->chosen));
+		if (!op->chosen) {
+			free(params);
+			return NULL;
+		}
+	}
+	l->chosen = op->chosen;
+	return params;
+}
+
 struct cpu_op *cpu_op_new(struct cpu_machine *m, const struct cpu_work *work)
 {
 	struct cpu_op *op = calloc(1, sizeof(*op));
@@ -54,7 +71,7 @@ struct cpu_op *cpu_op_new(struct cpu_machine *m, const struct cpu_work *work)
 	op->work = *work;
 	op->refs = 2; /* the caller's, and the engine's until it ends */
 	if (work->kind == CPU_WORK_KERNEL)
-		op->copy = copy_of(work->launch.params, work->launch.kernel->nparam_bytes);
+		op->copy = copy_launch(op);
 	else if (work->kind == CPU_WORK_COPY && work->copy.is_taken)
 		op->copy = take(&work->copy);
 	else
@@ -95,15 +112,25 @@ void cpu_op_put(struct cpu_op *op)
 	base_vec_free(&op->before);
 	base_vec_free(&op->events_before);
 	free(op->copy);
+	free(op->chosen);
+	free(op->why);
 	free(op->recheck);
 	free(op->past);
 	free(op);
 }
 
+static bool is_faulted(const struct cpu_engine *e, unsigned device)
+{
+	return e->devices[device].fault.kind != CPU_FAULT_NONE;
+}
+
 void cpu_op_end(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
+	int how = is_faulted(e, op->work.device) ? CPU_END_FAULT : CPU_END_WHOLE;
 
+	if (atomic_load(&op->how) == CPU_END_NOT)
+		atomic_store(&op->how, how);
 	cpu_event_end(op);
 	atomic_store(&op->time, e->workers[0].clock + 1);
 	atomic_store(&op->state, CPU_OP_ENDED);
@@ -150,6 +177,7 @@ void cpu_op_end_kernel(struct cpu_op *op)
 		cpu_time_checked(e);
 	}
 	op->grid->ended = e->workers[0].clock;
+	cpu_pages_end(op);
 	cpu_repeat_end(e, op);
 	cpu_grid_free(op->grid);
 	op->grid = NULL;
@@ -201,11 +229,6 @@ void cpu_fault_clear(struct cpu_machine *m, unsigned device)
 	pthread_mutex_unlock(&e->fault_lock);
 }
 
-static bool is_faulted(const struct cpu_engine *e, unsigned device)
-{
-	return e->devices[device].fault.kind != CPU_FAULT_NONE;
-}
-
 /* Drops what runs on devices that have a fault. */
 void cpu_faults_act(struct cpu_engine *e)
 {
@@ -220,6 +243,64 @@ void cpu_faults_act(struct cpu_engine *e)
 			cpu_op_end_kernel(e->devices[d].grids->op);
 	cpu_workers_resume(e);
 }
+
+/* ---- kernels that are stopped ----------------------------------------------------------- */
+
+void cpu_op_stop(struct cpu_op *op)
+{
+	atomic_store(&op->is_stopped, true);
+	atomic_store(&op->m->engine->has_stop, true);
+}
+
+bool cpu_engine_waits(struct cpu_grid *g, const char *why)
+{
+	struct cpu_op *op = g->op;
+	int not = CPU_END_NOT;
+
+	if (!op->work.launch.chosen || g->priv->nunits * cpu_grid_unit(g) == g->nblocks)
+		return false;
+	if (atomic_compare_exchange_strong(&op->how, &not, CPU_END_WAITS))
+		op->why = strdup(why);
+	cpu_op_stop(op);
+	return true;
+}
+
+void cpu_ops_stop(struct cpu_engine *e)
+{
+	int not = CPU_END_NOT;
+
+	if (!atomic_exchange(&e->has_stop, false))
+		return;
+	cpu_workers_pause(e);
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		for (struct cpu_grid *g = e->devices[d].grids, *next; g; g = next) {
+			struct cpu_op *op = g->op;
+			next = g->priv->next;
+			if (!atomic_load(&op->is_stopped) || op->grid != g)
+				continue;
+			atomic_compare_exchange_strong(&op->how, &not, CPU_END_STOPPED);
+			not = CPU_END_NOT;
+			g->priv->is_over = true;
+			if (op->rest && op->rest == next)
+				next = next->priv->next;
+			if (op->rest)
+				op->rest->priv->is_over = true;
+			cpu_op_end_kernel(op);
+		}
+	cpu_workers_resume(e);
+}
+
+enum cpu_end cpu_op_how(const struct cpu_op *op)
+{
+	return cpu_op_is_ended(op) ? (enum cpu_end)atomic_load(&op->how) : CPU_END_NOT;
+}
+
+const char *cpu_op_why(const struct cpu_op *op)
+{
+	return cpu_op_is_ended(op) && op->why ? op->why : "";
+}
+
+/* ---- deadlocks ---------------------------------------------------------------------------- */
 
 static void deadlock_text(const struct cpu_grid *g, char *text, size_t n)
 {
@@ -250,7 +331,8 @@ bool cpu_deadlock_find(struct cpu_engine *e)
 			if (!g->priv->resident)
 				continue;
 			deadlock_text(g, f.text, sizeof(f.text));
-			cpu_engine_fault(e->m, d, &f);
+			if (!cpu_engine_waits(g, f.text))
+				cpu_engine_fault(e->m, d, &f);
 			found = true;
 		}
 	return found;
@@ -416,6 +498,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 	cpu_event_start(op);
 	cpu_past_start(op);
 	op->grid->started = e->workers[0].clock;
+	cpu_pages_begin(op);
 	e->stats.launches++;
 	if (cpu_repeat_start(e, op)) {
 		cpu_op_end_kernel(op);
@@ -448,7 +531,9 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 			cpu_op_end(op);
 		return;
 	}
-	if (is_faulted(e, op->work.device)) {
+	if (op->work.kind == CPU_WORK_KERNEL && atomic_load(&op->is_stopped))
+		atomic_store(&op->how, CPU_END_STOPPED);
+	if (is_faulted(e, op->work.device) || atomic_load(&op->how) != CPU_END_NOT) {
 		cpu_op_end(op);
 		return;
 	}
@@ -551,7 +636,7 @@ bool cpu_ops_poll(struct cpu_engine *e)
 
 void cpu_grid_triggered(struct cpu_grid *g)
 {
-	if (++g->priv->triggered == g->nblocks)
+	if (++g->priv->triggered == g->priv->nunits * cpu_grid_unit(g))
 		cpu_op_trigger(g->op);
 }
 

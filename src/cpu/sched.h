@@ -196,7 +196,8 @@ struct cpu_unit {
 	struct cpu_cluster cluster; /* first */
 	struct cpu_unit *next, *prev;
 	struct cpu_worker *worker;
-	uint64_t index; /* of the cluster in the grid */
+	uint64_t index;	 /* of the cluster in the grid */
+	uint64_t number; /* among those that run: differs where the launch names these */
 	struct cpu_block *blocks;
 	uint64_t bytes; /* while it is spare */
 };
@@ -296,6 +297,10 @@ struct cpu_op {
 	bool has_triggered;    /* its programmatic dependents have been released */
 	bool is_finishing;     /* a kernel that is done, but came early */
 	bool is_finished;      /* cpu_op_finish has been called */
+	_Atomic bool is_stopped; /* cpu_op_stop has been called */
+	_Atomic int how;	 /* enum cpu_end, once it has ended */
+	uint64_t *chosen;	 /* of the launch; owned */
+	char *why;		 /* cpu_op_why; owned */
 };
 
 /* A host thread in wait_until. */
@@ -341,6 +346,7 @@ struct cpu_engine {
 	_Atomic bool is_pausing; /* they must stop after their turn */
 	pthread_mutex_t fault_lock;
 	_Atomic bool has_fault; /* a new one, not acted upon yet */
+	_Atomic bool has_stop;	/* a kernel is to be stopped */
 	/* How long it has worked while checked launches ran, for the listener `choose` (op.c). */
 	uint64_t spent_ns, timed_since, nchecked;
 	bool is_timed;
@@ -392,6 +398,8 @@ bool cpu_ops_start(struct cpu_engine *e);
 /* ... of what has been held back for long enough; is_idle: nothing else can be done, so time is
  * skipped. */
 bool cpu_ops_start_held(struct cpu_engine *e, bool is_idle);
+/* Ends kernels that are to be stopped. */
+void cpu_ops_stop(struct cpu_engine *e);
 /* Ends waits for values that are there. True: one has ended. */
 bool cpu_ops_poll(struct cpu_engine *e);
 /* Drops what runs on devices that have a fault. */

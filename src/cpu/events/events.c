@@ -164,6 +164,16 @@ static void start_grid(struct cpu_events *x, struct cpu_op *op)
 				 .blocks = (uint32_t)g->nblocks,
 				 .block_threads = g->nthreads,
 				 .cluster_blocks = g->cluster[0] * g->cluster[1] * g->cluster[2]};
+	uint64_t nchosen = op->work.launch.nchosen;
+
+	/* Those that don't run need no actors: a whole grid may be too many. */
+	if (op->chosen) {
+		og.blocks = (uint32_t)nchosen * og.cluster_blocks;
+		uint64_t *chosen = BASE_NEWN(&x->arena, uint64_t, nchosen);
+		memcpy(chosen, op->chosen, nchosen * sizeof(*chosen));
+		info.chosen = chosen;
+		info.nchosen = nchosen;
+	}
 
 	events_sites_make(x, g->func);
 	info.kernel = base_strdup(&x->arena, g->func->name);

@@ -18,6 +18,9 @@ struct events_grid {
 	uint64_t id;
 	const char *kernel;
 	uint32_t grid[3], block[3], cluster[3];
+	/* Numbers in the grid of the units that run, by their numbers among these; NULL: all. */
+	const uint64_t *chosen;
+	uint64_t nchosen;
 	uint32_t order;	 /* of struct cpu_launch */
 	uint32_t origin; /* of struct cpu_work */
 	uint32_t stream; /* plus 1 */

@@ -288,12 +288,18 @@ struct events_grid *events_grid_of(const struct cpu_events *x, uint64_t id)
 	return lo < x->grids.n && x->grids.v[lo].id == id ? &x->grids.v[lo] : NULL;
 }
 
+/* The number in the grid of a unit (cluster) that runs. */
+static uint32_t unit_of(const struct events_grid *g, uint32_t number)
+{
+	return number < g->nchosen ? (uint32_t)g->chosen[number] : number;
+}
+
 /* Coordinates of block `number` (clusters contiguous) and of a thread. */
 static void coordinates(const struct events_grid *g, const struct race_place *p, uint32_t block[3],
 			uint32_t thread[3])
 {
 	uint32_t size = g->cluster[0] * g->cluster[1] * g->cluster[2];
-	uint32_t unit = p->cta / size, rank = p->cta % size;
+	uint32_t unit = unit_of(g, p->cta / size), rank = p->cta % size;
 	uint32_t t = p->warp * CPU_WARP + p->lane;
 
 	for (unsigned i = 0; i < 3; i++) {
@@ -364,6 +370,7 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 		out->kernel = string(wr, g->kernel);
 		out->launch = g->origin;
 		out->stream = g->stream;
+		out->cluster = unit_of(g, o->place.cluster);
 		coordinates(g, &o->place, out->block, out->thread);
 	}
 	for (uint32_t i = 0; i < s->nframes; i++) {
@@ -496,7 +503,7 @@ static bool put_actor(struct cpu_events *x, struct race_pair_side *out, const st
 	if (o->place.grid != out->grid || !g)
 		return false;
 	out->address = o->address + shift;
-	out->cluster = o->place.cluster;
+	out->cluster = unit_of(g, o->place.cluster);
 	out->warp = o->place.warp;
 	coordinates(g, &o->place, out->block, out->thread);
 	return true;

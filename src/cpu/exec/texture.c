@@ -73,26 +73,62 @@ static uint32_t free_entry(struct cpu_textures *x)
 	return UINT32_MAX;
 }
 
+/* Makes object `at`; with the lock held. */
+static bool object_make(struct cpu_textures *x, uint32_t at, const struct cpu_texture *t)
+{
+	struct object *o = NULL;
+
+	if (at < CHUNK * MAX_CHUNKS && !atomic_load(&x->chunk[at / CHUNK])) {
+		struct object *c = calloc(CHUNK, sizeof(*c));
+		atomic_store_explicit(&x->chunk[at / CHUNK], c, memory_order_release);
+	}
+	if (at < CHUNK * MAX_CHUNKS)
+		o = object_at(x, at + 1ull);
+	if (!o || atomic_load(&o->is_live))
+		return false;
+	o->t = *t;
+	atomic_store(&o->is_live, true);
+	return true;
+}
+
 uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t)
 {
 	struct cpu_textures *x = m->textures;
-	struct object *c, *o = NULL;
-	uint32_t at;
 
 	pthread_mutex_lock(&x->lock);
-	at = free_entry(x);
-	if (at != UINT32_MAX && !atomic_load(&x->chunk[at / CHUNK])) {
-		c = calloc(CHUNK, sizeof(*c));
-		atomic_store_explicit(&x->chunk[at / CHUNK], c, memory_order_release);
-	}
-	if (at != UINT32_MAX)
-		o = object_at(x, at + 1ull);
-	if (o) {
-		o->t = *t;
-		atomic_store(&o->is_live, true);
+	uint32_t at = free_entry(x);
+	bool is_made = object_make(x, at, t);
+	pthread_mutex_unlock(&x->lock);
+	return is_made ? at + 1ull : 0;
+}
+
+bool cpu_texture_place(struct cpu_machine *m, uint64_t handle, const struct cpu_texture *t)
+{
+	struct cpu_textures *x = m->textures;
+
+	if (!handle || handle > CHUNK * MAX_CHUNKS)
+		return false;
+	pthread_mutex_lock(&x->lock);
+	bool is_made = object_make(x, (uint32_t)(handle - 1), t);
+	if (is_made && x->n < handle)
+		x->n = (uint32_t)handle;
+	pthread_mutex_unlock(&x->lock);
+	return is_made;
+}
+
+void cpu_texture_each(struct cpu_machine *m,
+		      void (*fn)(void *arg, uint64_t handle, const struct cpu_texture *t),
+		      void *arg)
+{
+	struct cpu_textures *x = m->textures;
+
+	pthread_mutex_lock(&x->lock);
+	for (uint64_t i = 1; i <= x->n; i++) {
+		struct object *o = object_at(x, i);
+		if (o && atomic_load(&o->is_live))
+			fn(arg, i, &o->t);
 	}
 	pthread_mutex_unlock(&x->lock);
-	return o ? at + 1ull : 0;
 }
 
 bool cpu_texture_free(struct cpu_machine *m, uint64_t handle)

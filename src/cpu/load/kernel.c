@@ -302,6 +302,11 @@ static uint32_t estimate_regs(const struct load_func *lf, uint32_t max_threads)
 	return max && n > max ? max : n;
 }
 
+struct cpu_module *cpu_kernel_module(const struct cpu_kernel *k)
+{
+	return k->mod;
+}
+
 void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out)
 {
 	struct load_func *lf = (struct load_func *)k->func;

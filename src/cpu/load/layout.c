@@ -211,6 +211,8 @@ static bool size_blocks(struct cpu_module *mod, uint64_t *sizes)
 				return false;
 			v->bytes = bytes;
 		}
+		if (v->is_elsewhere)
+			continue;
 		v->addr = LOAD_ALIGN(sizes[b], (uint64_t)v->align);
 		sizes[b] = v->addr + v->bytes;
 		if (v->bytes > BLOCK_MAX || sizes[b] > BLOCK_MAX) {
@@ -228,6 +230,7 @@ bool load_place_globals(struct cpu_module *mod)
 {
 	uint64_t sizes[BLOCKS] = {0};
 
+	load_place_elsewhere(mod);
 	if (!size_blocks(mod, sizes))
 		return false;
 	mod->const_bytes = sizes[BLOCK_CONST];
@@ -247,13 +250,15 @@ bool load_place_globals(struct cpu_module *mod)
 		memset(mod->blocks[b], 0, sizes[b]);
 	}
 	for (size_t i = 0; i < mod->vars.n; i++)
-		if (block_of(mod->vars.v[i]) != BLOCKS)
+		if (block_of(mod->vars.v[i]) != BLOCKS && !mod->vars.v[i]->is_elsewhere)
 			mod->vars.v[i]->addr +=
 				(uint64_t)(uintptr_t)mod->blocks[block_of(mod->vars.v[i])];
 	for (size_t i = 0; i < mod->vars.n; i++) {
 		struct writer w = {mod, mod->vars.v[i]};
 		uint64_t bytes;
-		if (w.var->decl->has_init && block_of(w.var) != BLOCKS &&
+		if (w.var->is_elsewhere && !load_note_pointers(mod, w.var))
+			return false;
+		if (w.var->decl->has_init && block_of(w.var) != BLOCKS && !w.var->is_elsewhere &&
 		    !ptx_each_init(w.var->part->m, w.var->decl, write_element, &w, &bytes,
 				   mod->sink))
 			return false;

@@ -337,9 +337,16 @@ static void clear_names(struct load_name **names)
 
 /* ======================================================================== */
 
-static struct cpu_module *load(struct cpu_machine *m, unsigned device, struct cpu_module *of,
+/* What it is loaded beside: the same text with checks, or as another machine has it. */
+struct beside {
+	struct cpu_module *of;
+	const struct cpu_places *places;
+};
+
+static struct cpu_module *load(struct cpu_machine *m, unsigned device, struct beside beside,
 			       struct ptx_module *const *parts, unsigned n, struct base_sink *sink)
 {
+	struct cpu_module *of = beside.of;
 	struct cpu_module *mod = calloc(1, sizeof(*mod));
 
 	if (!mod)
@@ -347,6 +354,7 @@ static struct cpu_module *load(struct cpu_machine *m, unsigned device, struct cp
 	mod->m = m;
 	mod->device = device;
 	mod->of = of;
+	mod->places = beside.places;
 	mod->sink = sink;
 	mod->nparts = n;
 	mod->parts = BASE_NEWN(&mod->arena, struct load_part, n + 1u);
@@ -362,12 +370,14 @@ static struct cpu_module *load(struct cpu_machine *m, unsigned device, struct cp
 		load_number_as(mod);
 	else
 		number_funcs(mod);
+	load_number_placed(mod);
 	if (!mod->has_failed && load_scan(mod)) {
 		load_make_kernels(mod);
 		/* initialisers first: they say which functions are called by address */
 		if (of ? load_place_as(mod) : load_place_globals(mod)) {
 			load_place_shared(mod);
 			mod->sink = NULL;
+			mod->places = NULL;
 			if (!of)
 				cpu_event_module(mod);
 			return mod;
@@ -381,13 +391,21 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 				   struct ptx_module *const *parts, unsigned n,
 				   struct base_sink *sink)
 {
-	return load(m, device, NULL, parts, n, sink);
+	return load(m, device, (struct beside){0}, parts, n, sink);
+}
+
+struct cpu_module *cpu_module_load_at(struct cpu_machine *m, unsigned device,
+				      struct ptx_module *const *parts, unsigned n,
+				      const struct cpu_places *places, struct base_sink *sink)
+{
+	return load(m, device, (struct beside){.places = places}, parts, n, sink);
 }
 
 struct cpu_module *cpu_module_load_plain(struct cpu_module *of, struct ptx_module *const *parts,
 					 unsigned n, struct base_sink *sink)
 {
-	return n == of->nparts ? load(of->m, of->device, of, parts, n, sink) : NULL;
+	return n == of->nparts ? load(of->m, of->device, (struct beside){.of = of}, parts, n, sink)
+			       : NULL;
 }
 
 void cpu_module_unload(struct cpu_module *mod)
@@ -457,11 +475,14 @@ void cpu_module_each_symbol(struct cpu_module *mod,
 struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address)
 {
 	uint64_t off = address - mod->code;
+	struct load_func *lf = load_func_placed(mod, address);
 
-	if (address < mod->code || off % LOAD_CODE_STEP || off / LOAD_CODE_STEP >= mod->ncodes)
+	if (!lf &&
+	    (address < mod->code || off % LOAD_CODE_STEP || off / LOAD_CODE_STEP >= mod->ncodes))
 		return NULL;
-	struct load_func *lf =
-		mod->of ? mod->twins[off / LOAD_CODE_STEP] : mod->funcs.v[off / LOAD_CODE_STEP];
+	if (!lf)
+		lf = mod->of ? mod->twins[off / LOAD_CODE_STEP]
+			     : mod->funcs.v[off / LOAD_CODE_STEP];
 	return lf && (lf->is_ready || lf->why) && !lf->f.ptx->is_entry ? &lf->f : NULL;
 }
 

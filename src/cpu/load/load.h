@@ -51,6 +51,7 @@ struct load_var {
 	uint32_t align;
 	bool is_module;		/* can be queried by name */
 	bool is_dynamic;	/* extern .shared x[] */
+	bool is_elsewhere;	/* it has its address, and holds what is there (places.c) */
 	uint32_t *kernels;	/* shared: numbers of kernels that reach it, while laying out */
 	uint32_t nkernels, cap; /* of that list */
 	uint32_t stamp;
@@ -102,8 +103,11 @@ struct load_part {
 
 struct cpu_module {
 	struct cpu_machine *m;
-	struct cpu_module *of;	  /* the same module with checks (twin.c); NULL: none */
-	struct load_func **twins; /* then: by number of its functions, ours; NULL: none */
+	struct cpu_module *of;		 /* the same module with checks (twin.c); NULL: none */
+	struct load_func **twins;	 /* then: by number of its functions, ours; NULL: none */
+	const struct cpu_places *places; /* while loading; NULL: it is nobody else's */
+	struct load_func **by_address;	 /* those with an address from `places`, rising */
+	uint32_t nby_address;
 	unsigned device;
 	struct base_arena arena;
 	struct base_sink *sink; /* while loading */
@@ -154,6 +158,11 @@ void load_place_shared(struct cpu_module *mod);
 /* twin.c: variables and functions get the addresses of mod->of. False: they differ. */
 bool load_place_as(struct cpu_module *mod);
 void load_number_as(struct cpu_module *mod);
+/* places.c: functions, and variables before they are laid out, get another machine's addresses. */
+void load_number_placed(struct cpu_module *mod);
+void load_place_elsewhere(struct cpu_module *mod);
+/* The function that has the address there, or NULL. */
+struct load_func *load_func_placed(const struct cpu_module *mod, uint64_t address);
 /* layout.c: an initialiser of the variable takes functions' addresses: says so of these. */
 bool load_note_pointers(struct cpu_module *mod, struct load_var *v);
 /* Does it lie in memory of the device? */

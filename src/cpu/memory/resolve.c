@@ -10,6 +10,7 @@
  * the block's shared memory into another is not a fault.
  */
 #include "cpu/memory/resolve.h"
+#include "cpu/pages.h"
 #include "cpu/repeat.h"
 #include "cpu/memory/space.h"
 
@@ -18,15 +19,26 @@
 
 /* ---- windows ------------------------------------------------------------------ */
 
+/* Bytes that an instruction uses: all of them, or some (it asks for a window, for its lanes). */
+struct wish {
+	uint64_t addr, bytes;
+	bool is_write, is_whole;
+};
+
 /* Not inlined: the hit missed. */
 __attribute__((noinline)) static bool global_miss(struct cpu_warp *w, struct cpu_hit *h,
-						  uint64_t addr, uint64_t bytes, enum cpu_use use,
+						  const struct wish *wish, enum cpu_use use,
 						  uint64_t *delta)
 {
+	uint64_t addr = wish->addr, bytes = wish->bytes;
 	struct cpu_machine *m = w->grid->m;
 	uint64_t version = atomic_load(&m->space_version), base, end;
 
 	if (!cpu_space_range(m, w->grid->device, addr, &base, &end))
+		return false;
+	if (cpu_pages_are_on(m) &&
+	    (bytes > end - addr ||
+	     !cpu_pages_use(m, addr, bytes, wish->is_whole, use, &base, &end)))
 		return false;
 	cpu_repeat_use(m, w->grid->device, addr, use);
 	*delta = cpu_space_machine(m, addr) - addr;
@@ -45,19 +57,20 @@ static enum cpu_use use_of(const struct cpu_inst *in, bool is_write)
 	return in->flags & CPU_I_STORE ? CPU_USE_STORE : CPU_USE_UPDATE;
 }
 
-static bool global_window(struct cpu_warp *w, const struct cpu_inst *in, uint64_t addr,
-			  uint64_t bytes, bool is_write, uint64_t *delta)
+static inline bool global_window(struct cpu_warp *w, const struct cpu_inst *in,
+				 const struct wish *wish, uint64_t *delta)
 {
+	uint64_t addr = wish->addr, bytes = wish->bytes;
 	struct cpu_hit *h = &w->worker->hits[(uintptr_t)in / sizeof(*in) % CPU_HITS];
 	uint64_t version = atomic_load_explicit(&w->grid->m->space_version, memory_order_acquire);
-	enum cpu_use use = use_of(in, is_write);
+	enum cpu_use use = use_of(in, wish->is_write);
 
 	if (h->version == version && h->use == (w->grid->device << 2 | use) &&
 	    addr - h->base < h->bytes && bytes <= h->bytes - (addr - h->base)) {
 		*delta = h->delta;
 		return true;
 	}
-	return global_miss(w, h, addr, bytes, use, delta);
+	return global_miss(w, h, wish, use, delta);
 }
 
 /* The block whose shared memory holds a 32-bit shared address, which becomes its offset there. */
@@ -120,10 +133,11 @@ static bool local_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, stru
 	return true;
 }
 
-static bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
-			uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
+static inline bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+			       const struct wish *wish, struct cpu_window *out)
 {
-	bool is_found;
+	uint64_t addr = wish->addr, bytes = wish->bytes;
+	bool is_write = wish->is_write, is_found;
 
 	out->delta = out->stride = 0;
 	out->place = CPU_PLACE_PRIVATE;
@@ -131,7 +145,7 @@ static bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_
 	case PTX_SPACE_GENERIC:
 		if (addr < CPU_WIN_SHARED) {
 			out->place = CPU_PLACE_GLOBAL;
-			return global_window(w, in, addr, bytes, is_write, &out->delta);
+			return global_window(w, in, wish, &out->delta);
 		}
 		if (addr < CPU_WIN_SHARED + CPU_WIN_SIZE) {
 			out->place = CPU_PLACE_SHARED;
@@ -151,9 +165,9 @@ static bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_
 		return is_found;
 	case PTX_SPACE_GLOBAL:
 		out->place = CPU_PLACE_GLOBAL;
-		return global_window(w, in, addr, bytes, is_write, &out->delta);
+		return global_window(w, in, wish, &out->delta);
 	case PTX_SPACE_CONST:
-		return !is_write && global_window(w, in, addr, bytes, false, &out->delta);
+		return !is_write && global_window(w, in, wish, &out->delta);
 	case PTX_SPACE_SHARED:
 	case PTX_SPACE_SHARED_CLUSTER:
 		out->place = CPU_PLACE_SHARED;
@@ -168,15 +182,21 @@ static bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_
 	}
 }
 
-bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
-		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
+static inline bool find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+			const struct wish *wish, struct cpu_window *out)
 {
-	bool is_found = window_find(w, in, space, addr, bytes, is_write, out);
+	bool is_found = window_find(w, in, space, wish, out);
 
 	if (__builtin_expect(w->worker->proof != NULL, 0) && is_found &&
 	    out->place != CPU_PLACE_PRIVATE)
-		cpu_proof_read(w, in, addr, out->place == CPU_PLACE_GLOBAL);
+		cpu_proof_read(w, in, wish->addr, out->place == CPU_PLACE_GLOBAL);
 	return is_found;
+}
+
+bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
+{
+	return find(w, in, space, &(struct wish){addr, bytes, is_write, false}, out);
 }
 
 /* ---- faults ------------------------------------------------------------------------ */
@@ -241,6 +261,13 @@ static void fault_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	char why[160];
 
 	explain(w->cta, r, why, sizeof(why));
+	if (cpu_pages_refused(w->grid->m)) {
+		cpu_fault(w, in, lane, CPU_FAULT_UNKNOWN,
+			  "%s of %" PRIu64 " bytes at 0x%" PRIx64
+			  ": what is there is not known here",
+			  name_of(r), r->bytes, r->addr);
+		return;
+	}
 	cpu_fault(w, in, lane, CPU_FAULT_ADDRESS, "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
 		  name_of(r), r->bytes, r->addr, why);
 }
@@ -258,7 +285,7 @@ uint8_t *cpu_resolve_place(struct cpu_warp *w, const struct cpu_inst *in, unsign
 			  r->align);
 		return NULL;
 	}
-	if (!cpu_window_find(w, in, r->space, r->addr, r->bytes, r->is_write, &win)) {
+	if (!find(w, in, r->space, &(struct wish){r->addr, r->bytes, r->is_write, true}, &win)) {
 		fault_lane(w, in, lane, r);
 		return NULL;
 	}
@@ -305,11 +332,18 @@ uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum 
 		is_ok = shared_window(cta, at, bytes, true, &delta);
 	else if (s == PTX_SPACE_GLOBAL || (s == PTX_SPACE_CONST && !is_write))
 		is_ok = cpu_space_range(cta->grid->m, cta->grid->device, at, &base, &end) &&
-			bytes <= end - at;
+			bytes <= end - at &&
+			(!cpu_pages_are_on(cta->grid->m) ||
+			 cpu_pages_use(cta->grid->m, at, bytes, true,
+				       is_write ? CPU_USE_STORE : CPU_USE_READ, &base, &end));
 	if (!is_ok) {
 		struct cpu_range r = {space, addr, bytes, align, is_write, false};
 		explain(cta, &r, why, sizeof(why));
-		fault_async(cta, in, CPU_FAULT_ADDRESS, what, bytes, addr, why);
+		if (cpu_pages_refused(cta->grid->m))
+			fault_async(cta, in, CPU_FAULT_UNKNOWN, what, bytes, addr,
+				    "what is there is not known here");
+		else
+			fault_async(cta, in, CPU_FAULT_ADDRESS, what, bytes, addr, why);
 		return NULL;
 	}
 	if (is_ok && (s == PTX_SPACE_GLOBAL || s == PTX_SPACE_CONST)) {

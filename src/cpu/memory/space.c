@@ -17,6 +17,7 @@
  * Costs: a look-up is a binary search; an allocation moves the array's tail (56 bytes each).
  */
 #include "cpu/memory/space_map.h"
+#include "cpu/pages.h"
 #include "cpu/repeat.h"
 #include "cpu/events.h"
 #include "cpu/past.h"
@@ -32,6 +33,7 @@
 #define SPACE_FILL    (1ull << 20)
 #define SPACE_MAX     (1u << 20) /* allocations, freed ones that are kept included */
 #define SPACE_HINT    0x200000000000ull
+#define SPACE_GUEST   0x280000000000ull /* is_guest: neither there nor where GPUs have theirs */
 #define SPACE_RESERVE (1ull << 42)
 
 /* ---- the map -------------------------------------------------------------- */
@@ -197,16 +199,16 @@ static bool is_counted(const struct space_range *r)
 
 /* ---- life ---------------------------------------------------------------------- */
 
-static bool reserve(struct cpu_space *s)
+static bool reserve(struct cpu_space *s, uint64_t hint)
 {
 	uint64_t want = SPACE_RESERVE;
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 	/* A smaller one where the address space is limited (ulimit -v). */
 	for (; want >= 1ull << 30; want >>= 1) {
-		void *p = mmap((void *)SPACE_HINT, want, PROT_READ | PROT_WRITE,
+		void *p = mmap((void *)(uintptr_t)hint, want, PROT_READ | PROT_WRITE,
 			       flags | MAP_FIXED_NOREPLACE, -1, 0);
-		if (p == MAP_FAILED || p != (void *)SPACE_HINT) {
+		if (p == MAP_FAILED || p != (void *)(uintptr_t)hint) {
 			if (p != MAP_FAILED)
 				munmap(p, want);
 			p = mmap(NULL, want, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -243,7 +245,8 @@ bool cpu_space_init(struct cpu_machine *m)
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->map == MAP_FAILED)
 		s->map = NULL;
-	if (s->used && s->peer && s->map && reserve(s)) {
+	if (s->used && s->peer && s->map &&
+	    reserve(s, m->opt.is_guest ? SPACE_GUEST : SPACE_HINT)) {
 		if (m->opt.sees_host)
 			cpu_twice_reserve(m);
 		return true;
@@ -320,7 +323,7 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 	uint32_t i = upper(s, base);
 	struct space_range *r = i ? &s->map[i - 1] : NULL;
 	if (r && r->base == base && r->state == SPACE_LIVE && !r->is_registered &&
-	    r->is_heap == is_heap) {
+	    (!r->is_placed || is_heap) && r->is_heap == is_heap) {
 		is_found = true;
 		*bytes = r->end - r->base;
 		r->state = SPACE_FREED;
@@ -330,7 +333,7 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 			s->used[r->device] -= *bytes;
 		if (cpu_space_is_twice(m, r))
 			cpu_twice_unmap(m, r);
-		else
+		else if (!r->is_placed)
 			drop_pages(r->base, r->limit);
 		/* Half at once, so that the array is not searched at every free. */
 		if (s->nkept > 2 * SPACE_KEEP)
@@ -362,28 +365,46 @@ bool cpu_mem_free(struct cpu_machine *m, void *p)
 	return release(m, (uint64_t)(uintptr_t)p, false, &bytes);
 }
 
-bool cpu_mem_register_ours(struct cpu_machine *m, void *p, uint64_t bytes)
+/* A range of memory that isn't the machine's own. */
+static bool insert_other(struct cpu_machine *m, struct space_range r)
 {
 	struct cpu_space *s = m->space;
-	uint64_t base = (uint64_t)(uintptr_t)p;
-	struct space_range r = {.base = base,
-				.end = base + bytes,
-				.limit = base + bytes,
-				.kind = CPU_MEM_HOST,
-				.is_registered = 1};
 
-	if (!bytes || base + bytes < base || (base < s->region_end && base + bytes > s->region))
+	if (r.end <= r.base || (r.base < s->region_end && r.end > s->region))
 		return false;
+	r.limit = r.end;
 	begin_change(s);
-	uint32_t i = upper(s, base), n = atomic_load(&s->n);
-	bool is_free = n < SPACE_MAX - 1 && (i == 0 || s->map[i - 1].limit <= base) &&
+	uint32_t i = upper(s, r.base), n = atomic_load(&s->n);
+	bool is_free = n < SPACE_MAX - 1 && (i == 0 || s->map[i - 1].limit <= r.base) &&
 		       (i == n || s->map[i].base >= r.end);
 	if (is_free) {
 		r.generation = ++s->generation;
+		r.content = ++s->contents;
 		insert(s, &r);
 	}
 	end_change(s);
 	return is_free;
+}
+
+bool cpu_mem_register_ours(struct cpu_machine *m, void *p, uint64_t bytes)
+{
+	uint64_t base = (uint64_t)(uintptr_t)p;
+
+	return insert_other(m, (struct space_range){.base = base,
+						    .end = base + bytes,
+						    .kind = CPU_MEM_HOST,
+						    .is_registered = 1});
+}
+
+bool cpu_mem_place(struct cpu_machine *m, const struct cpu_mem_info *at)
+{
+	return at->device < m->space->ndevices &&
+	       insert_other(m, (struct space_range){.base = at->base,
+						    .end = at->base + at->bytes,
+						    .kind = (uint8_t)at->kind,
+						    .device = at->device,
+						    .is_placed = 1,
+						    .is_heap = at->is_heap ? 1 : 0});
 }
 
 bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
@@ -411,6 +432,17 @@ bool cpu_mem_unregister(struct cpu_machine *m, void *p)
 	return is_found;
 }
 
+static struct cpu_mem_info info_of(const struct space_range *r)
+{
+	return (struct cpu_mem_info){.base = r->base,
+				     .bytes = r->end - r->base,
+				     .kind = (enum cpu_mem_kind)r->kind,
+				     .device = r->device,
+				     .generation = r->generation,
+				     .is_registered = r->is_registered,
+				     .is_heap = r->is_heap};
+}
+
 bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out)
 {
 	struct space_range r;
@@ -419,14 +451,25 @@ bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out
 	if (!around(m->space, addr, &r, NULL) || r.state != SPACE_LIVE ||
 	    (addr >= r.end && addr != r.base))
 		return false;
-	*out = (struct cpu_mem_info){.base = r.base,
-				     .bytes = r.end - r.base,
-				     .kind = (enum cpu_mem_kind)r.kind,
-				     .device = r.device,
-				     .generation = r.generation,
-				     .is_registered = r.is_registered,
-				     .is_heap = r.is_heap};
+	*out = info_of(&r);
 	return true;
+}
+
+void cpu_mem_each(struct cpu_machine *m, void (*fn)(void *arg, const struct cpu_mem_info *info),
+		  void *arg)
+{
+	struct cpu_mem_info info;
+	struct space_range r;
+
+	pthread_mutex_lock(&m->space->lock);
+	for (uint32_t i = 0; i < atomic_load(&m->space->n); i++) {
+		r = m->space->map[i];
+		if (r.state != SPACE_LIVE)
+			continue;
+		info = info_of(&r);
+		fn(arg, &info);
+	}
+	pthread_mutex_unlock(&m->space->lock);
 }
 
 void cpu_mem_usage(struct cpu_machine *m, unsigned device, uint64_t *used, uint64_t *total)
@@ -507,7 +550,11 @@ bool cpu_space_range(struct cpu_machine *m, unsigned device, uint64_t addr, uint
 {
 	struct space_range r;
 
-	if (!cpu_space_find(m->space, addr, &r) || !may_use(m->space, device, &r))
+	bool is_there = cpu_space_find(m->space, addr, &r);
+
+	if (!is_there && cpu_pages_are_on(m) && cpu_pages_missing(m, addr))
+		is_there = cpu_space_find(m->space, addr, &r);
+	if (!is_there || !may_use(m->space, device, &r))
 		return false;
 	*base = r.base;
 	*end = r.end;

@@ -21,7 +21,8 @@ struct space_range {
 	uint64_t content; /* number of what it holds (repeat.c) */
 	uint8_t state, kind;
 	uint8_t is_registered; /* the program's own memory */
-	uint8_t is_heap;       /* by malloc of a kernel */
+	uint8_t is_heap : 1;   /* by malloc of a kernel */
+	uint8_t is_placed : 1; /* another machine's, at its address there */
 	uint32_t device;
 };
 _Static_assert(sizeof(struct space_range) == 56, "the price in space.c");

@@ -326,6 +326,8 @@ enum rt_error rt_fault_error(enum cpu_fault_kind kind)
 		return RT_ERROR_LAUNCH_TIMEOUT;
 	case CPU_FAULT_RESOURCES:
 		return RT_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	case CPU_FAULT_UNKNOWN: /* a judge\'s: no memory of a program is */
+		break;
 	}
 	return RT_ERROR_UNKNOWN;
 }
