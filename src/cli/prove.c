@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 bool prove_read_dims(const char *s, uint32_t *dim)
@@ -75,23 +74,6 @@ static const char **split(const char *s, struct base_arena *a, size_t *n)
 		s += len;
 	}
 	return out;
-}
-
-/* The folder of results, and what they depend on besides the kernel: this program itself. */
-static void find_cache(struct prove_options *o, struct base_arena *a)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	struct stat st;
-
-	if (stat("/proc/self/exe", &st))
-		return;
-	if (cache && *cache)
-		o->cache = base_printf(a, "%s/collider", cache);
-	else if (home && *home)
-		o->cache = base_printf(a, "%s/.cache/collider", home);
-	uint64_t facts[3] = {(uint64_t)st.st_size, (uint64_t)st.st_mtim.tv_sec,
-			     (uint64_t)st.st_mtim.tv_nsec};
-	o->cache_key = base_hash(facts, sizeof(facts), BASE_FNV_INIT);
 }
 
 static void read_levels(const struct option_set *set, struct prove_options *o)
@@ -365,7 +347,7 @@ int cli_prove(struct option_set *set)
 	if (!rc && is_run)
 		rc = run_program(&j, &texts);
 	if (!rc && !option_flag(set, OPTION_NO_CACHE))
-		find_cache(&j.o, &set->arena);
+		prove_use_cache(&j.o, &set->arena);
 	if (rc)
 		return rc;
 	if (build) {

@@ -14,7 +14,8 @@
  *
  * Misses: functions that kernels call, accesses other than plain loads and stores, assumptions that
  * aren't comparisons. That every access stays within its array is not tested.
- * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn.
+ * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn; none for a module that
+ * was analysed before, whose results that command keeps.
  */
 #include "prune/prune.h"
 #include "prove/prove.h"
@@ -173,7 +174,9 @@ static bool prove_once(const struct tool_prover_job *j, struct prove_options *o,
 		       struct race_proofs *r)
 {
 	struct base_sink sink = {0};
+	struct base_arena arena = {0};
 
+	prove_use_cache(o, &arena);
 	o->timeout_ms = LIMIT_MS;
 	o->memory_mb = LIMIT_MB;
 	o->counters_wrap = true;
@@ -181,6 +184,7 @@ static bool prove_once(const struct tool_prover_job *j, struct prove_options *o,
 		o->level[l] = true;
 	int rc = prove_text(j->name, j->text, j->size, o, r, &sink);
 	base_sink_free(&sink);
+	base_arena_free(&arena);
 	return !rc;
 }
 

@@ -9,6 +9,8 @@
 collider=$1 nvcc=$2 source=$3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+export XDG_CACHE_HOME=$dir/cache # what one build proves the next ones know
+mkdir "$XDG_CACHE_HOME"
 failed=0
 
 detector=collide
@@ -49,9 +51,13 @@ is() {
 	failed=1
 }
 
-for prune in none proved proved-global; do
-	"$nvcc" --prune=$prune -arch=sm_90 -o "$dir/$prune" "$source" || exit 1
+# The CPU device needs the PTX only: no registers to fit, for which ptxas takes long.
+ptx='--no-fit -gencode arch=compute_90,code=compute_90'
+"$nvcc" --prune=proved -arch=sm_90 -o "$dir/proved" "$source" || exit 1
+for prune in none proved-global; do
+	"$nvcc" --prune=$prune $ptx -o "$dir/$prune" "$source" || exit 1
 done
+ls "$XDG_CACHE_HOME/collider/" | grep -q '^prove-' || { echo 'FAIL --prune keeps no results'; failed=1; }
 
 run none 0 mirror 64
 is "$checked" 128 'checks of mirror without --prune'
@@ -85,9 +91,6 @@ is "$checked" 256 'checks of copy: global memory is not left out'
 run proved-global 0 copy 64
 is "$checked" 0 'checks of copy with --prune=proved-global'
 says 'races with other kernels and the host go unseen'
-
-# The CPU device needs the PTX only: no registers to fit, for which ptxas takes long with these two.
-ptx='--no-fit -gencode arch=compute_90,code=compute_90'
 
 # detectors that follow every access: atomics are still followed, and found is what collide finds
 for detector in hirace iguard; do
@@ -126,7 +129,7 @@ run alone 10 beside
 says 'out[i] = in[i] + 1'
 # collide knows of no other kernel, so it keeps its checks of global memory
 detector=collide
-"$nvcc" --prune=proved-alone -arch=sm_90 -o "$dir/alone" "$source" || exit 1
+"$nvcc" --prune=proved-alone $ptx -o "$dir/alone" "$source" || exit 1
 run alone 0 copy 64
 is "$checked" 256 'checks of copy by collide with --prune=proved-alone'
 
@@ -157,7 +160,7 @@ root=$(dirname "$source")/../..
 run levels 10
 for detector in hirace iguard; do
 	flags="--prune=proved-alone --sanitize=$detector"
-	"$nvcc" $flags -arch=sm_90 -ptx -o "$dir/alone.ptx" "$source" || exit 1
+	"$nvcc" $flags $ptx -ptx -o "$dir/alone.ptx" "$source" || exit 1
 	grep -q '^$collider_plain:' "$dir/alone.ptx" || { echo "FAIL $detector: no kernel has code without checks"; failed=1; }
 	"$collider" instrument --strip "$dir/alone.ptx" -o "$dir/stripped.ptx" || failed=1
 	diff <(text_of "$dir/stripped.ptx") <(text_of "$dir/none.ptx") >"$dir/out" || {
