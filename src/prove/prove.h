@@ -68,8 +68,8 @@ struct prove_options {
  */
 int prove_text(const char *file, const char *text, size_t size, const struct prove_options *o,
 	       struct race_proofs *out, struct base_sink *sink);
-/* Sets cache to the user's folder of results, and what they depend on besides the kernel: this program
- * itself. The name is in the arena. */
+/* Sets cache to the user's folder of results, and what they depend on besides the kernel: this
+ * program itself. The name is in the arena. */
 void prove_use_cache(struct prove_options *o, struct base_arena *arena);
 /* Is --assume's text a sentence? NULL: yes, else what is wrong, in the arena. Names are not looked
  * up: they depend on the kernel. */

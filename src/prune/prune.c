@@ -14,8 +14,8 @@
  *
  * Misses: functions that kernels call, accesses other than plain loads and stores, assumptions that
  * aren't comparisons. That every access stays within its array is not tested.
- * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn; none for a module that
- * was analysed before, whose results that command keeps.
+ * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn; none for a module
+ * that was analysed before, whose results that command keeps.
  */
 #include "prune/prune.h"
 #include "prove/prove.h"
