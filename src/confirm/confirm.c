@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_THREADS  4096
+#define MAX_THREADS  65536
 #define MAX_SEEDS    6
 #define SECONDS	     20
 #define ARRAY_BYTES  CONFIRM_ARRAY_BYTES

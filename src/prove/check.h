@@ -54,6 +54,7 @@ struct check {
 	unsigned refusals;   /* bit-vectors that gave up on a better model */
 	unsigned ordered;    /* searches near a launch in which something may order the two */
 	uint64_t steps_left; /* of prove_tries_first */
+	uint64_t long_left;  /* of replays of launches with many steps */
 	/* remedy.c: no alarms, only whether all is proven */
 	bool is_trial, has_failed;
 	bool is_hasty; /* a trial with little patience for bit-vectors */
@@ -115,9 +116,13 @@ bool prove_quick_is_apart(struct check *c, const uint8_t *counters);
 bool quick_is_shared(const struct check *c, const struct ex *v, const uint8_t *counters);
 /* linear.c: the same by the bits of the offsets and guards. */
 bool linear_is_apart(struct check *c, const uint8_t *counters);
+/* digits.c: by numbers times digits of the positions. */
+bool digits_are_apart(struct check *c, const uint8_t *counters);
 /* split.c: does fn say so for each value of the strides that are powers of two? */
 typedef bool split_fn(struct check *c, const uint8_t *counters);
 bool split_is_apart(struct check *c, const uint8_t *counters, split_fn *fn);
+/* rounds.c: ... in each iteration of loops that have few? */
+bool rounds_are_apart(struct check *c, const uint8_t *counters, split_fn *fn);
 /* meet.c: in the open query, what barriers of some lanes order, and tickets that differ. */
 void prove_meet_hold(struct check *c);
 /* Is there a barrier of some lanes that orders? Then the lanes of a warp are asked about apart. */

@@ -97,6 +97,7 @@ struct ev_phi {
 };
 
 #define EV_MAX_COUNTER (1ull << 62)
+#define EV_SEVERAL     (IR_NONE - 1) /* objects */
 
 struct ev_loop {
 	const struct ex *ctr, *kexit;
@@ -128,12 +129,26 @@ struct ev {
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
 	bool is_all_written, may_alias;
 	bool *is_from_stack;  /* by step: loads a value that isn't tracked from private memory */
+	uint32_t *private_at; /* by step: prove_ev_private_of */
 	bool is_shared_known; /* an address of shared memory was stored in memory */
 	bool may_wrap;	      /* the counters of loops may come around */
 	bool any_grid;	      /* gridDim * blockDim may be 2^31 and more */
 	bool is_changed;
 	unsigned turn;
 };
+
+/* The object of private memory that a step accesses; IR_NONE: none, or EV_SEVERAL. */
+static inline uint32_t prove_ev_private_of(const struct ev *e, uint32_t step)
+{
+	return e->private_at[step] - 1;
+}
+
+static inline void prove_ev_note_private(struct ev *e, uint32_t step, uint32_t object)
+{
+	uint32_t was = prove_ev_private_of(e, step);
+
+	e->private_at[step] = (was == IR_NONE || was == object ? object : EV_SEVERAL) + 1;
+}
 
 struct ev_limits {
 	bool may_alias; /* a write through one parameter may reach the memory of another */

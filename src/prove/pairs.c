@@ -199,6 +199,13 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 	open_replay(c, &p);
 	c->k->counts.replays++;
 	enum replay_answer x = prove_replay_run(c->e, m, &p, met);
+	if (x == REPLAY_UNSURE && met->is_cut && c->long_left) {
+		p.budget = &c->long_left;
+		p.is_long = true;
+		x = prove_replay_run(c->e, m, &p, met);
+		p.budget = NULL;
+		p.is_long = false;
+	}
 	/* what may order these two is on the way in other launches, too */
 	may_search &= met->order == IR_NONE || c->ordered++ < MAX_ORDERED;
 	if (x != REPLAY_RACES && x != REPLAY_ORDERED && may_search &&

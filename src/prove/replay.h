@@ -29,6 +29,7 @@ struct replay_meeting {
 	uint64_t offset[2]; /* from the object's start */
 	uint32_t phase[2];  /* barriers before */
 	const char *why;    /* static text */
+	bool is_cut;	    /* with more steps another answer is possible */
 	uint32_t order;	    /* REPLAY_ORDERED: step that may order them, or IR_NONE */
 	uint64_t value[2][RACE_ALARM_VARS];
 	bool is_known[2][RACE_ALARM_VARS];
@@ -44,6 +45,7 @@ struct replay_pair {
 	bool is_lockstep; /* the lanes of a warp meet at one instruction only */
 	bool is_partial;  /* the same bytes are no conflict: morally strong */
 	uint64_t *budget; /* steps that may be run, counted down; NULL: what is usual */
+	bool is_long;	  /* more steps than usual */
 	const struct replay_watch *watch[2];
 };
 

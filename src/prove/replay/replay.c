@@ -3,11 +3,12 @@
  *
  * Every step runs with the meaning of prove_ex_fold, values are numbers or "unknown": what is
  * loaded from shared or global memory, unmodelled functions, other lanes' values. A thread that
- * branches on an unknown value is lost there. As no known value depends on another thread, threads
- * run one by one. What two of them have done is judged by judge.c.
+ * branches on an unknown value goes on where the ways meet again (join.c), or is lost there. As no
+ * known value depends on another thread, threads run one by one. What two of them have done is
+ * judged by judge.c.
  *
  * Misses: alarms that need particular contents of memory; they stay potential.
- * Costs: 10 ns a step; at most MAX_STEPS.
+ * Costs: 10 ns a step; at most MAX_STEPS, or LONG_STEPS where the solver's launch needs more.
  */
 #include "prove/replay/replay_impl.h"
 
@@ -60,7 +61,7 @@ static struct value special(const struct run *r, uint64_t which, const uint32_t 
 }
 
 /* The object of private memory or of the parameters that an address points into. */
-static uint32_t private_object(const struct run *r, uint64_t addr, uint64_t *at)
+uint32_t prove_replay_private_object(const struct run *r, uint64_t addr, uint64_t *at)
 {
 	uint64_t o = (addr >> 44) - 1;
 
@@ -87,6 +88,14 @@ static struct value load_private(const struct run *r, uint32_t o, uint64_t at, u
 	return v;
 }
 
+struct value prove_replay_load(const struct run *r, uint64_t addr, unsigned bytes)
+{
+	uint64_t at = 0;
+	uint32_t o = prove_replay_private_object(r, addr, &at);
+
+	return o == IR_NONE ? (struct value){0, false} : load_private(r, o, at, bytes);
+}
+
 static void store_private(struct run *r, uint32_t o, uint64_t at, unsigned n, struct value v)
 {
 	const struct ir_object *obj = &r->e->ir->objects.v[o];
@@ -102,6 +111,16 @@ static void store_private(struct run *r, uint32_t o, uint64_t at, unsigned n, st
 static void forget_private(struct run *r)
 {
 	memset(r->mem_known, 0, r->mem_bytes);
+}
+
+void prove_replay_forget(struct run *r, uint32_t step)
+{
+	uint32_t o = prove_ev_private_of(r->e, step);
+
+	if (o == EV_SEVERAL)
+		forget_private(r);
+	else if (o != IR_NONE)
+		memset(r->mem_known + r->object_at[o], 0, r->e->ir->objects.v[o].bytes);
 }
 
 /* What is watched on side i, as it is now. */
@@ -146,7 +165,7 @@ static void do_access(struct run *r, struct thread *t, uint32_t index)
 	a.v += (uint64_t)st->mem->off;
 	if (r->e->ir->width.v[st->src[0]] == 32)
 		a.v &= UINT32_MAX;
-	uint32_t o = a.known ? private_object(r, a.v, &at) : IR_NONE;
+	uint32_t o = a.known ? prove_replay_private_object(r, a.v, &at) : IR_NONE;
 	bool is_read = st->mem->kind == RACE_OP_READ;
 	if (o != IR_NONE && is_read)
 		got = load_private(r, o, at, st->mem->bytes);
@@ -160,7 +179,7 @@ static void do_access(struct run *r, struct thread *t, uint32_t index)
 		v.known &= guard.known && st->mem->kind == RACE_OP_WRITE;
 		store_private(r, o, at, st->mem->bytes, v);
 	} else if (!a.known && !is_read) {
-		forget_private(r);
+		prove_replay_forget(r, index);
 	}
 	if (o == IR_NONE && a.known && guard.known)
 		note(r, t, index, a.v);
@@ -168,8 +187,8 @@ static void do_access(struct run *r, struct thread *t, uint32_t index)
 		t->is_vague = true;
 }
 
-static void do_value(struct run *r, const struct ir_step *st, const uint32_t *tid,
-		     const uint32_t *ctaid)
+void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32_t *tid,
+			   const uint32_t *ctaid)
 {
 	struct value x[3] = {{0, true}, {0, true}, {0, true}}, v = {0, false};
 	unsigned wa = st->w;
@@ -214,7 +233,7 @@ static void do_value(struct run *r, const struct ir_step *st, const uint32_t *ti
 }
 
 /* Which way a block goes on; IR_NONE: the thread ends here, in whatever way. */
-static uint32_t next_block(struct run *r, struct thread *t, uint32_t b)
+static uint32_t next_block(struct run *r, struct thread *t, uint32_t b, struct place at)
 {
 	const struct ir_block *x = &r->e->ir->blocks.v[b];
 	struct value c = {0, true};
@@ -229,8 +248,7 @@ static uint32_t next_block(struct run *r, struct thread *t, uint32_t b)
 	if (!c.known || (x->end == IR_SWITCH && c.v >= x->nsucc)) {
 		if (x->succ[0] == x->succ[1] && x->end == IR_BRANCH)
 			return x->succ[0];
-		t->is_lost = true;
-		return IR_NONE;
+		return prove_replay_join(r, t, b, at);
 	}
 	if (x->end == IR_SWITCH)
 		return x->succ[c.v];
@@ -313,7 +331,7 @@ static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t
 		return;
 	default:
 		if (st->dst != IR_NONE)
-			do_value(r, st, tid, ctaid);
+			prove_replay_do_value(r, st, tid, ctaid);
 	}
 }
 
@@ -336,7 +354,7 @@ void prove_replay_run_thread(struct run *r, struct thread *t, const uint32_t *ti
 		}
 		if (t->is_lost)
 			return;
-		b = next_block(r, t, b);
+		b = next_block(r, t, b, (struct place){tid, ctaid});
 	}
 }
 
@@ -428,6 +446,7 @@ void prove_replay_open(struct run *r, uint64_t most)
 	}
 	r->mem = base_zalloc(&r->arena, r->mem_bytes + 16);
 	r->mem_known = base_zalloc(&r->arena, r->mem_bytes + 16);
+	r->detour = BASE_NEWN(&r->arena, struct detour *, ir->blocks.n + 1);
 }
 
 void prove_replay_close(struct run *r)
@@ -475,12 +494,18 @@ enum replay_answer prove_replay_run(struct ev *e, const struct smt_model *m,
 		out->why = "the solver's launch is outside CUDA's limits";
 		return REPLAY_DENIES;
 	}
-	prove_replay_open(&r, MAX_STEPS);
+	prove_replay_open(&r, p->is_long ? LONG_STEPS : MAX_STEPS);
 	for (unsigned i = 0; i < 2; i++) {
+		/* what the others need to come to the same barriers is left for them */
+		uint64_t left = r.budget - r.budget / 4;
+		r.budget /= 4;
 		t[i] = prove_replay_thread(&r, MAX_EVENTS, true);
 		prove_replay_run_thread(&r, t[i], m->tid[i], m->ctaid[i], IR_RANK_CTA, UINT32_MAX);
+		out->is_cut |= !r.budget;
+		r.budget += left;
 	}
 	answer = prove_replay_judge(&r, t, out);
+	out->is_cut |= !r.budget;
 	prove_replay_close(&r);
 	return answer;
 }

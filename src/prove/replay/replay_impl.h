@@ -8,6 +8,7 @@
 #include "prove/replay.h"
 
 #define MAX_STEPS  (2u << 20)
+#define LONG_STEPS (64u << 20)
 #define MAX_EVENTS 4096
 #define MAX_BARS   4096
 /* Of a search: blocks, and accesses of one thread. */
@@ -54,6 +55,7 @@ struct run {
 	uint64_t *object_at; /* in mem, by object */
 	uint64_t mem_bytes;
 	uint64_t budget, granted; /* steps left, and at first */
+	struct detour **detour;	  /* by block: join.c */
 	struct base_arena arena;
 };
 
@@ -74,6 +76,21 @@ enum ir_rank prove_replay_rank_of(const struct replay_pair *p);
 /* Where in its object an access lies, and whether it is inside. */
 bool prove_replay_is_inside(const struct run *r, const struct ev_access *x, uint64_t addr,
 			    uint64_t *off);
+
+void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32_t *tid,
+			   const uint32_t *ctaid);
+uint32_t prove_replay_private_object(const struct run *r, uint64_t addr, uint64_t *at);
+/* From private memory or the parameters. */
+struct value prove_replay_load(const struct run *r, uint64_t addr, unsigned bytes);
+/* Private memory that a store of unknown address may reach becomes unknown. */
+void prove_replay_forget(struct run *r, uint32_t step);
+
+/* join.c: where the ways of a branch on an unknown value meet again, what they may have changed
+ * being unknown; IR_NONE where that isn't sure, or more than values may have happened. */
+struct place {
+	const uint32_t *tid, *ctaid;
+};
+uint32_t prove_replay_join(struct run *r, struct thread *t, uint32_t b, struct place at);
 
 /* judge.c: r->a of t[0] and r->b of t[1]. */
 enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,

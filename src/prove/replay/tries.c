@@ -22,6 +22,7 @@
 #include <string.h>
 
 #define FIRST_STEPS  (1u << 20)
+#define LONG_ALL     (160u << 20) /* some 2 s */
 #define MAX_SEARCHES 60
 
 /* ---- any two threads of a launch --------------------------------------------------------- */
@@ -318,6 +319,7 @@ bool prove_tries_first(struct check *c, const struct replay_pair *pair, struct s
 void prove_tries_open(struct check *c)
 {
 	c->steps_left = FIRST_STEPS;
+	c->long_left = LONG_ALL;
 }
 
 /* ---- after it ---------------------------------------------------------------------------- */

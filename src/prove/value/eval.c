@@ -270,6 +270,7 @@ static const struct ex *private_access(struct ev *e, const struct ev_access *a,
 {
 	const struct ir_step *st = a->step;
 
+	prove_ev_note_private(e, a->index, (uint32_t)a->root.id);
 	if (a->mem->kind == RACE_OP_READ)
 		return read_private(e, a);
 	bool has_value = st->src[1] != IR_NONE && a->mem->kind == RACE_OP_WRITE;
@@ -675,6 +676,7 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struc
 	e->guard = BASE_NEWN(e->arena, const struct ex *, n);
 	make_loops(e);
 	e->is_from_stack = BASE_NEWN(e->arena, bool, ir->steps.n + 1);
+	e->private_at = BASE_NEWN(e->arena, uint32_t, ir->steps.n + 1);
 	e->is_all_written = true;
 	size_t problems = ir->problems.n;
 	do {
