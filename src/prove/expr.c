@@ -322,6 +322,7 @@ bool prove_ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t 
 	case EX_OR: v = a | b; break;
 	case EX_XOR: v = a ^ b; break;
 	case EX_NOT: v = ~a; break;
+	case EX_BREV: for (unsigned i = 0; i < w; i++) v |= (a >> i & 1) << (w - 1 - i); break;
 	case EX_SHL: v = b >= w ? 0 : a << b; break;
 	case EX_LSHR: v = b >= w ? 0 : a >> b; break;
 	case EX_ASHR: v = (uint64_t)(sa >> (b >= w ? w - 1 : b)); break;
@@ -353,14 +354,14 @@ const struct ex *prove_ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const
 {
 	uint64_t v;
 
-	if (op != EX_NOT && w == a->w)
+	if (op != EX_NOT && op != EX_BREV && w == a->w)
 		return a;
 	if (a->op == EX_CONST && prove_ex_fold(op, w, a->w, a->imm, 0, &v))
 		return prove_ex_const(p, w, v);
 	if (a->op == EX_ITE && a->a[1]->op == EX_CONST && a->a[2]->op == EX_CONST)
 		return prove_ex_ite(p, a->a[0], prove_ex_un(p, op, w, a->a[1]),
 				    prove_ex_un(p, op, w, a->a[2]));
-	if (op == EX_NOT && a->op == EX_NOT)
+	if ((op == EX_NOT || op == EX_BREV) && a->op == op)
 		return a->a[0];
 	if (op == EX_ZEXT && a->w == 1)
 		return prove_ex_ite(p, a, prove_ex_const(p, w, 1), prove_ex_const(p, w, 0));
@@ -540,9 +541,7 @@ const struct ex *prove_ex_bin(struct ex_pool *p, enum ex_op op, const struct ex 
 		return prove_ex_const(p, 1, 0);
 	if (op == EX_SLT && a->hi <= prove_ex_mask(a->w) >> 1 && b->hi <= prove_ex_mask(a->w) >> 1)
 		return prove_ex_bin(p, EX_ULT, a, b);
-	if (a->w == 1 && !is_test)
-		r = simplify_bool(p, op, a, b);
-	else if (a->w == 1 && op == EX_EQ)
+	if (a->w == 1 && (!is_test || op == EX_EQ))
 		r = simplify_bool(p, op, a, b);
 	if (!r && b->op == EX_CONST)
 		r = simplify_const(p, op, a, b);
@@ -610,6 +609,7 @@ static const struct ex *rebuild(struct ex_pool *p, const struct ex *v, const str
 	case EX_SEXT:
 	case EX_TRUNC:
 	case EX_NOT:
+	case EX_BREV:
 		return prove_ex_un(p, (enum ex_op)v->op, v->w, a[0]);
 	case EX_ITE:
 		return prove_ex_ite(p, a[0], a[1], a[2]);

@@ -36,7 +36,8 @@ enum ex_op {
 	EX_OR,
 	EX_XOR,
 	EX_NOT,
-	EX_SHL, /* by the width or more: 0, as PTX has it; ASHR fills with the sign */
+	EX_BREV, /* its bits, the last one first */
+	EX_SHL,	 /* by the width or more: 0, as PTX has it; ASHR fills with the sign */
 	EX_LSHR,
 	EX_ASHR,
 	EX_EQ,

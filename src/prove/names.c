@@ -238,6 +238,11 @@ static void write_value(struct writer *w, const struct ex *v, unsigned depth)
 		write_value(w, b->a[0], 0);
 		base_buf_puts(&w->out, ")");
 		return;
+	case EX_BREV:
+		base_buf_puts(&w->out, "__brev(");
+		write_value(w, b->a[0], 0);
+		base_buf_puts(&w->out, ")");
+		return;
 	case EX_IND:
 		write_value(w, b->a[0], depth + 1);
 		base_buf_puts(&w->out, " + i * ");

@@ -333,7 +333,8 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 
 	c->k->counts.cases++;
 	if (!c->is_forced && (prove_quick_is_apart(c, counters) ||
-			      split_is_apart(c, counters, prove_quick_is_apart))) {
+			      split_is_apart(c, counters, prove_quick_is_apart) ||
+			      rounds_are_apart(c, counters, prove_quick_is_apart))) {
 		c->k->counts.quick++;
 		return;
 	}

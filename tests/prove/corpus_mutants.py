@@ -168,10 +168,10 @@ def stays_and_races(oracle, source, ptx, mutant, k, options, nvcc, root):
 
 def raced(oracle, ptx, k, options):
     """What the oracle says of the label's launch: a line that begins with "race", or None."""
-    dims = []
+    dims, many = [], '1' if k['verdict'] == 'race-free-single' else '4'
     for which in ('block', 'grid'):
         given = [o.split('=')[1] for o in options if o.startswith('--%s-dim=' % which)]
-        dims += ((given[0] if given else '4').split(',') + ['1', '1'])[:3]
+        dims += ((given[0] if given else many).split(',') + ['1', '1'])[:3]
     head = re.search(r'\.entry %s\(([^)]*)\)' % re.escape(k['mangled']), open(ptx).read()).group(1)
     args = ['p' if t == '64' and not array else '1' if not array else '0'
             for t, array in re.findall(r'\.param (?:\.align \d+ )?\.\w(\d+) \S+?(\[\d+\])?(?:,|\s|$)', head)]

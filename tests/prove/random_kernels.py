@@ -5,14 +5,16 @@
 
 A kernel is made as a tree, printed as PTX for `collider prove`, and run by an interpreter of that
 tree that shares nothing with prove: every launch of at most 2 blocks of 4 threads and a few values
-of the parameter. Race-free must mean that no launch races or lets threads of a block meet different
-barriers; a true alarm must race in the launch, at the lines, that it names. LIMIT is the processor
+of the parameter, with three contents of an array that is only read. Race-free must mean that no
+launch races or lets threads of a block meet different barriers; a true alarm must race in the
+launch, at the lines, that it names, whatever the array holds. LIMIT is the processor
 time of one kernel ("250ms"): with it many kernels are worth more than the few that take long.
 """
 import itertools, json, random, subprocess, sys, tempfile, os
 
 M = 0xffffffff
 PER_FILE = 50
+FILLS = (lambda i: 0, lambda i: i & 3, lambda i: (7 * i + 1) >> 1 & 3)
 LAUNCHES = [(t, c, n) for t in (1, 2, 3, 4) for c in (1, 2) for n in (0, 1, 2, 3, 5)]
 
 
@@ -26,6 +28,7 @@ class Maker:
     def __init__(self, rng):
         self.rng, self.nvar, self.accesses, self.depth = rng, 0, 0, 0
         self.vars = []
+        self.has_mem = rng.random() < .3
         self.is_tidy = rng.random() < .5  # as kernels usually are: most of those are race-free
 
     def leaf(self):
@@ -53,10 +56,22 @@ class Maker:
             return (op, self.cond(), self.expr(d - 1), self.expr(d - 1))
         return (op, self.expr(d - 1), self.expr(d - 1))
 
+    def digits(self):
+        """A number put together again from quotients and remainders, or its bits turned around."""
+        n, d, m = self.leaf(), self.rng.choice((2, 3, 4)), self.rng.choice((1, 1, 2, 3))
+        if self.rng.random() < .3:
+            return ('shr', ('brev', self.rng.choice((n, ('spec', 'tid')))), ('const', self.rng.choice((26, 28, 29))))
+        k = ('const', self.rng.choice((d * m, d * m, d, 1)))
+        return ('add', ('mul', ('rem', n, ('const', d)), ('const', m)), ('mul', ('div', n, ('const', d)), k))
+
     def cond(self):
+        if self.has_mem and self.rng.random() < .5:
+            return (self.rng.choice(('lt.u', 'eq', 'ne')), ('mem', self.leaf()), ('const', self.rng.choice((0, 1, 2))))
         return (self.rng.choice(('lt.u', 'lt.s', 'eq', 'ne', 'ge.s')), self.expr(1), self.expr(1))
 
     def uniform(self):
+        if self.has_mem and self.rng.random() < .3:
+            return ('mem', self.leaf())
         return self.rng.choice((('n',), ('const', 2), ('const', 3), ('spec', 'ntid')))
 
     def access(self):
@@ -72,6 +87,8 @@ class Maker:
                 ('add', ('mul', ('spec', 'ctaid'), ('spec', 'ntid')), ('spec', 'tid'))
             index = self.rng.choice((own, own, own, ('xor', own, ('const', 1)),
                                      ('sub', ('const', 63), own), ('add', own, self.leaf())))
+        if self.rng.random() < .15:
+            index = self.digits()
         kind = self.rng.choice(('ld', 'st', 'st', 'st', 'red'))
         width = 4 if kind == 'red' or self.is_tidy else self.rng.choice((4, 4, 1))
         return ['access', kind, space, ('and', index, ('const', 63)), width, 0]
@@ -115,15 +132,17 @@ class Maker:
 
 class Printer:
     def __init__(self, lines, name, body):
-        self.l, self.name, self.nr, self.np, self.nl, self.nd = lines, name, 10, 0, 0, 0
+        self.l, self.name, self.nr, self.np, self.nl, self.nd = lines, name, 10, 0, 0, 1
         start = len(lines)
-        self.put('.visible .entry %s(.param .u64 %s_p, .param .u32 %s_n)' % (name, name, name))
+        self.put('.visible .entry %s(.param .u64 %s_p, .param .u32 %s_n, .param .u64 %s_q)' % (
+            name, name, name, name))
         self.put('{')
         decl = len(lines)
         self.put('')
         self.put('.shared .align 4 .b8 %s_s[256];' % name)
         self.put('ld.param.u64 %%rd0, [%s_p];' % name)
         self.put('ld.param.u32 %%r0, [%s_n];' % name)
+        self.put('ld.param.u64 %%rd1, [%s_q];' % name)
         self.stmts(body)
         self.put('$%s_end:' % name)
         self.put('ret;')
@@ -150,6 +169,14 @@ class Printer:
             self.put('mov.u32 %s, %d;' % (d, e[1]))
         elif op == 'spec':
             self.put('mov.u32 %s, %%%s.x;' % (d, e[1]))
+        elif op == 'brev':
+            self.put('brev.b32 %s, %s;' % (d, self.expr(e[1])))
+        elif op == 'mem':
+            self.nd += 1
+            i = self.expr(('and', e[1], ('const', 63)))
+            self.put('mad.wide.u32 %%rd%d, %s, 4, %%rd1;' % (self.nd, i))
+            self.put('ld.global.u32 %s, [%%rd%d];' % (d, self.nd))
+            self.put('and.b32 %s, %s, 3;' % (d, d))
         elif op == 'sel':
             p, a, b = self.cond(e[1]), self.expr(e[2]), self.expr(e[3])
             self.put('selp.b32 %s, %s, %s, %s;' % (d, a, b, p))
@@ -235,7 +262,8 @@ class Endless(Exception):
 
 
 class Thread:
-    def __init__(self, tid, ctaid, launch):
+    def __init__(self, tid, ctaid, launch, fill):
+        self.fill = fill
         self.s = {'tid': tid, 'ctaid': ctaid, 'ntid': launch[0], 'nctaid': launch[1]}
         self.n, self.v, self.seen, self.bars, self.steps = launch[2], {}, [], [], 0
 
@@ -251,6 +279,10 @@ class Thread:
             return self.s[e[1]]
         if op == 'sel':
             return self.ev(e[2]) if self.cond(e[1]) else self.ev(e[3])
+        if op == 'mem':
+            return self.fill(self.ev(e[1]) & 63)
+        if op == 'brev':
+            return int('{:032b}'.format(self.ev(e[1]))[::-1], 2)
         a, b = self.ev(e[1]), self.ev(e[2])
         if op == 'min':
             return a if signed(a) < signed(b) else b
@@ -300,11 +332,11 @@ def concurrent(a, x, b, y):
         (y[5] == len(b.bars) and x[5] > y[5])
 
 
-def run_launch(body, launch):
+def run_launch(body, launch, fill):
     """The threads, or None when one doesn't end or a block's threads meet different barriers."""
     threads = []
     for c, t in itertools.product(range(launch[1]), range(launch[0])):
-        th = Thread(t, c, launch)
+        th = Thread(t, c, launch, fill)
         try:
             th.run(body)
         except Return:
@@ -334,25 +366,30 @@ def check_free(body, contract):
         # what the kernel never reads is 1 by the contract
         if (launch[0] > 1 and 'blockDim.x' in ones[0]) or (launch[1] > 1 and 'gridDim.x' in ones[0]):
             continue
-        threads, is_divergent = run_launch(body, launch)
-        if threads is None:
-            continue
-        if is_divergent:
-            return 'threads of a block meet different barriers in %s' % (launch,)
-        r = races(threads)
-        if r:
-            return 'lines %d and %d race in %s' % (r[0][0], r[1][0], launch)
+        for fill in FILLS:
+            threads, is_divergent = run_launch(body, launch, fill)
+            if threads is None:
+                continue
+            if is_divergent:
+                return 'threads of a block meet different barriers in %s' % (launch,)
+            r = races(threads)
+            if r:
+                return 'lines %d and %d race in %s' % (r[0][0], r[1][0], launch)
     return None
 
 
 def check_true(body, alarm):
+    return next(filter(None, (check_true_with(body, alarm, fill) for fill in FILLS)), None)
+
+
+def check_true_with(body, alarm, fill):
     if alarm['blockDim'][1:] != [1, 1] or alarm['gridDim'][1:] != [1, 1]:
         return None
     n = [p['value'] for p in alarm['params'] if p['offset'] == 8 and p['bytes'] == 4]
     launch = (alarm['blockDim'][0], alarm['gridDim'][0], n[0] if n else 0)
     found = []
     for s in alarm['sides']:
-        th = Thread(s['thread'][0], s['block'][0], launch)
+        th = Thread(s['thread'][0], s['block'][0], launch, fill)
         try:
             th.run(body)
         except Return:

@@ -487,6 +487,9 @@ static bool lower_one(struct ir_frame *fr, const struct ptx_stmt *s, enum ptx_ty
 	case PTX_OP_NOT:
 		v = un(fr, EX_NOT, w, a);
 		break;
+	case PTX_OP_BREV:
+		v = un(fr, EX_BREV, w, a);
+		break;
 	case PTX_OP_NEG:
 		v = bin(fr, EX_SUB, zero, a);
 		break;
@@ -532,6 +535,7 @@ static bool lower_value(struct ir_frame *fr, const struct ptx_stmt *s)
 	case PTX_OP_LOP3:
 		return lower_lop3(fr, s);
 	case PTX_OP_NOT:
+	case PTX_OP_BREV:
 	case PTX_OP_NEG:
 	case PTX_OP_CNOT:
 	case PTX_OP_ABS:

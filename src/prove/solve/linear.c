@@ -292,6 +292,14 @@ static void bits_of(struct space *s, const struct ex *v, unsigned t, struct valu
 		for (unsigned i = 0; i < w; i++)
 			out->bit[i] = flipped(out->bit[i]);
 		break;
+	case EX_BREV:
+		bits_of(s, v->a[0], t, out);
+		for (unsigned i = 0; i < w / 2; i++) {
+			struct form f = out->bit[i];
+			out->bit[i] = out->bit[w - 1 - i];
+			out->bit[w - 1 - i] = f;
+		}
+		break;
 	case EX_ZEXT:
 	case EX_SEXT:
 	case EX_TRUNC:

@@ -190,6 +190,15 @@ void prove_smt_finish_bits(struct smt *s)
 	}
 }
 
+static Z3_ast reversed(struct smt *s, Z3_ast x, unsigned w)
+{
+	Z3_ast r = Z3_mk_extract(s->z, 0, 0, x);
+
+	for (unsigned i = 1; i < w; i++)
+		r = Z3_mk_concat(s->z, r, Z3_mk_extract(s->z, i, i, x));
+	return r;
+}
+
 static Z3_ast fresh_bits(struct smt *s, const struct ex *v, unsigned t)
 {
 	unsigned d = s->q.is_exact ? 3 : prove_smt_position(s, v);
@@ -211,6 +220,8 @@ static Z3_ast fresh_bits(struct smt *s, const struct ex *v, unsigned t)
 		return leaf(s, v, t);
 	case EX_NOT:
 		return Z3_mk_bvnot(s->z, prove_smt_bits(s, v->a[0], t));
+	case EX_BREV:
+		return reversed(s, prove_smt_bits(s, v->a[0], t), v->w);
 	case EX_ITE:
 		return Z3_mk_ite(
 			s->z, Z3_mk_eq(s->z, prove_smt_bits(s, v->a[0], t), prove_smt_bits_one(s)),

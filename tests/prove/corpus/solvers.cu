@@ -3,7 +3,6 @@
  */
 
 // prove: fft_shared race-free --block-dim=256 --grid-dim=64
-// weak: fft_shared literal potential
 __global__ void fft_shared(float2 *a)
 {
 	__shared__ float2 s[512];

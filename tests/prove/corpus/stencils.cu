@@ -215,7 +215,6 @@ __global__ void swap_pointers(float *x, int steps)
 }
 
 // prove: cyclic_reduction race-free --block-dim=64 --grid-dim=16
-// weak: cyclic_reduction literal unproven
 // pin: cyclic_reduction iterations=6
 __global__ void cyclic_reduction(float *ga, float *gb, float *gc, float *gd, float *gx, int iterations)
 {

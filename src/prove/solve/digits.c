@@ -1,0 +1,568 @@
+/*
+ * digits.c - pairs whose offsets are sums of numbers times digits (check.h).
+ *
+ * An offset is taken apart into a number and numbers times positions of the thread, loop counters,
+ * values of which each thread has its own, and digits (n / d) % m of a value n, as far as nothing
+ * in it wraps: by the bounds of its parts, and by what the access's own guard says of them. The
+ * difference of two offsets is then a sum of numbers times small unknown differences, and whether
+ * it can be less than an access is wide is found by trying them all, the largest step first; what
+ * the smaller steps can add up to leaves few to try. Two different threads differ in some position,
+ * so a solution in which all positions are equal is none. Digits that make up all of n are equal
+ * only where n is; that n is another in each thread is asked in the same way.
+ *
+ * Costs: some microseconds; at most MAX_NODES differences.
+ */
+#include "prove/check.h"
+
+#include <string.h>
+
+#define MAX_TERMS 16
+#define MAX_FACTS 32
+#define MAX_DEPTH 40
+#define MAX_NODES 20000
+#define LIMIT	  ((int64_t)1 << 50)
+#define DIMS	  3u
+
+/* Signed bounds, both included. */
+struct span {
+	int64_t lo, hi;
+};
+
+struct facts {
+	struct {
+		const struct ex *v;
+		struct span in;
+	} v[MAX_FACTS];
+	unsigned n;
+};
+
+struct digit_term {
+	const struct ex *v;  /* the value, or what a digit is one of */
+	int64_t times, d, m; /* (v / d) % m; m = 0: v / d */
+	struct span in;
+	bool is_both; /* the other sum has as many of it */
+};
+
+struct digit_sum {
+	const struct check *c;
+	const struct facts *facts;
+	int64_t constant;
+	unsigned n;
+	struct digit_term term[MAX_TERMS];
+	bool is_lost;
+};
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+static struct span whole(unsigned w)
+{
+	if (w >= 52)
+		return (struct span){-LIMIT, LIMIT};
+	return (struct span){-((int64_t)1 << (w - 1)), ((int64_t)1 << (w - 1)) - 1};
+}
+
+static bool is_inside(struct span x, struct span outer)
+{
+	return x.lo >= outer.lo && x.hi <= outer.hi;
+}
+
+static struct span both(struct span x, struct span y)
+{
+	return (struct span){x.lo > y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi};
+}
+
+/* Is it blockIdx.d * blockDim.d + threadIdx.d, below 2^31 by the contract? d, or DIMS. */
+static unsigned position(const struct check *c, const struct ex *v)
+{
+	if (v->op != EX_ADD || v->w != 32 || c->o->all_launches)
+		return DIMS;
+	for (unsigned i = 0; i < 4; i++) {
+		const struct ex *t = v->a[i & 1], *m = v->a[!(i & 1)];
+		if (t->op != EX_SPEC || t->imm > EX_TID_Z || m->op != EX_MUL)
+			continue;
+		const struct ex *b = m->a[i >> 1], *n = m->a[!(i >> 1)];
+		unsigned d = (unsigned)t->imm;
+		uint32_t fixed = c->pool->launch.dim[d];
+		bool is_dim = (n->op == EX_SPEC && n->imm == EX_NTID_X + d) ||
+			      (fixed && n->op == EX_CONST && n->imm == fixed);
+		if (b->op == EX_SPEC && b->imm == EX_CTAID_X + d && is_dim)
+			return d;
+	}
+	return DIMS;
+}
+
+static bool is_position(const struct check *c, const struct ex *v)
+{
+	return position(c, v) < DIMS;
+}
+
+static struct span span_of(const struct check *c, const struct facts *f, const struct ex *v,
+			   unsigned depth);
+
+/* The bounds of a sum or product by those of its parts; where it might wrap: any. */
+static struct span span_of_parts(const struct check *c, const struct facts *f, const struct ex *v,
+				 unsigned depth)
+{
+	struct span any = whole(v->w), x, y, r = any;
+
+	if (v->n != 2 && v->op != EX_SEXT && v->op != EX_ZEXT)
+		return any;
+	x = span_of(c, f, v->a[0], depth + 1);
+	y = v->n == 2 ? span_of(c, f, v->a[1], depth + 1) : x;
+	switch ((enum ex_op)v->op) {
+	case EX_SEXT:
+		return x;
+	case EX_ZEXT:
+		return x.lo >= 0 ? x : any;
+	case EX_ADD:
+		r = (struct span){x.lo + y.lo, x.hi + y.hi};
+		break;
+	case EX_SUB:
+		r = (struct span){x.lo - y.hi, x.hi - y.lo};
+		break;
+	case EX_MUL:
+		if (y.lo < 0 || x.lo < 0 || __builtin_mul_overflow(x.lo, y.lo, &r.lo) ||
+		    __builtin_mul_overflow(x.hi, y.hi, &r.hi))
+			return any;
+		break;
+	case EX_UDIV:
+	case EX_SDIV:
+		if (x.lo < 0 || y.lo <= 0)
+			return any;
+		r = (struct span){x.lo / y.hi, x.hi / y.lo};
+		break;
+	case EX_UREM:
+	case EX_SREM:
+		if (x.lo < 0 || y.lo <= 0)
+			return any;
+		r = (struct span){0, x.hi < y.hi - 1 ? x.hi : y.hi - 1};
+		break;
+	default:
+		return any;
+	}
+	return is_inside(r, any) ? r : any;
+}
+
+static struct span span_of(const struct check *c, const struct facts *f, const struct ex *v,
+			   unsigned depth)
+{
+	struct span r = whole(v->w);
+
+	if (v->op == EX_CONST) {
+		int64_t n = prove_ex_signed(v->imm, v->w);
+		n = n < -LIMIT ? -LIMIT : n > LIMIT ? LIMIT : n;
+		return (struct span){n, n};
+	}
+	if (v->hi <= (uint64_t)r.hi)
+		r = (struct span){(int64_t)v->lo, (int64_t)v->hi};
+	if (is_position(c, v))
+		r = both(r, (struct span){0, INT32_MAX});
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->v[i].v == v)
+			r = both(r, f->v[i].in);
+	return depth < MAX_DEPTH ? both(r, span_of_parts(c, f, v, depth)) : r;
+}
+
+static void note(struct facts *f, const struct ex *v, struct span in)
+{
+	if (f->n < MAX_FACTS && v->op != EX_CONST) {
+		f->v[f->n].v = v;
+		f->v[f->n++].in = in;
+	}
+}
+
+/* What a conjunction (is_not: the opposite of g) says of single values: x < y, x >= y, by the other
+ * side's bounds. */
+static void learn(const struct check *c, struct facts *f, const struct ex *g, bool is_not,
+		  unsigned depth)
+{
+	struct facts none = {.n = 0};
+
+	if (depth > MAX_DEPTH)
+		return;
+	if (g->op == EX_NOT)
+		learn(c, f, g->a[0], !is_not, depth + 1);
+	if (g->w == 1 && g->op == (is_not ? EX_OR : EX_AND)) {
+		learn(c, f, g->a[0], is_not, depth + 1);
+		learn(c, f, g->a[1], is_not, depth + 1);
+	}
+	if (g->op != EX_SLT && g->op != EX_ULT)
+		return;
+	struct span all = whole(g->a[0]->w), x = span_of(c, &none, g->a[0], 0),
+		    y = span_of(c, &none, g->a[1], 0);
+	if (g->op == EX_ULT) { /* neither is negative where the larger one isn't */
+		if (!is_not && y.lo >= 0)
+			note(f, g->a[0], (struct span){0, y.hi - 1});
+		if (is_not && x.lo >= 0)
+			note(f, g->a[1], (struct span){0, x.hi});
+		return;
+	}
+	note(f, g->a[0], is_not ? (struct span){y.lo, all.hi} : (struct span){all.lo, y.hi - 1});
+	note(f, g->a[1], is_not ? (struct span){all.lo, x.hi} : (struct span){x.lo + 1, all.hi});
+}
+
+/* ---- taking apart ---------------------------------------------------------------------------- */
+
+static void add_within(struct digit_sum *s, const struct ex *v, int64_t times, int64_t d, int64_t m,
+		       struct span in)
+{
+	in = both(in, span_of(s->c, s->facts, v, 0));
+
+	if (d != 1 || m) { /* v isn't negative */
+		in = (struct span){0, in.hi / d};
+		if (m && in.hi >= m)
+			in.hi = m - 1;
+	}
+	for (unsigned i = 0; i < s->n; i++) {
+		if (s->term[i].v == v && s->term[i].d == d && s->term[i].m == m) {
+			s->term[i].in = both(s->term[i].in, in);
+			s->is_lost |=
+				__builtin_add_overflow(s->term[i].times, times, &s->term[i].times);
+			return;
+		}
+	}
+	if (s->n == MAX_TERMS || times > LIMIT || times < -LIMIT) {
+		s->is_lost = true;
+		return;
+	}
+	s->term[s->n].v = v;
+	s->term[s->n].times = times;
+	s->term[s->n].d = d;
+	s->term[s->n].m = m;
+	s->term[s->n++].in = in;
+}
+
+static void add_term(struct digit_sum *s, const struct ex *v, int64_t times, int64_t d, int64_t m)
+{
+	add_within(s, v, times, d, m, whole(64));
+}
+
+static const struct ex *bare(const struct digit_sum *s, const struct ex *v)
+{
+	while (v->op == EX_SEXT ||
+	       (v->op == EX_ZEXT && span_of(s->c, s->facts, v->a[0], 0).lo >= 0))
+		v = v->a[0];
+	return v;
+}
+
+/* (v / d) % m, where v itself may be a quotient or a remainder by numbers. */
+static void add_digit(struct digit_sum *s, const struct ex *v, int64_t times, int64_t d, int64_t m)
+{
+	for (unsigned i = 0; i < MAX_DEPTH; i++) {
+		v = bare(s, v);
+		bool is_div = v->op == EX_UDIV || v->op == EX_SDIV;
+		bool is_rem = v->op == EX_UREM || v->op == EX_SREM;
+		if ((!is_div && !is_rem) || v->a[1]->op != EX_CONST ||
+		    span_of(s->c, s->facts, v->a[0], 0).lo < 0)
+			break;
+		int64_t k = prove_ex_signed(v->a[1]->imm, v->w), next;
+		if (k <= 0)
+			break;
+		if (is_div) { /* ((x / k) / d) % m */
+			if (__builtin_mul_overflow(d, k, &next) || next > LIMIT)
+				break;
+			d = next;
+		} else if (!(k % d)) { /* ((x % k) / d) % m, where m divides k / d or comes later */
+			int64_t own = k / d;
+			if (m && own % m && own > m)
+				break;
+			m = m && m < own ? m : own;
+		} else {
+			break;
+		}
+		v = v->a[0];
+	}
+	add_term(s, v, times, d, m);
+}
+
+/* start + step * counter, which doesn't wrap: the counter is bounded by what the value may be. */
+static bool add_induction(struct digit_sum *s, const struct ex *v, int64_t times)
+{
+	int64_t step = prove_ex_signed(v->a[1]->imm, v->a[1]->w), k;
+	struct span all = span_of(s->c, s->facts, v, 0), from = span_of(s->c, s->facts, v->a[0], 0),
+		    n = {0, LIMIT};
+	bool is_kept = v->imm == EX_IND_SIGNED ||
+		       (v->imm == EX_IND_UNSIGNED && all.lo >= 0 && from.lo >= 0);
+
+	if (!is_kept || v->a[1]->op != EX_CONST || step <= 0 || v->w > 32 ||
+	    __builtin_mul_overflow(times, step, &k))
+		return false;
+	n.hi = (all.hi - from.lo) / step;
+	if (n.hi < 0)
+		return false;
+	add_within(s, v->a[2], k, 1, 0, n);
+	return true;
+}
+
+/* is_top: what wraps here wraps as the whole offset does, so that nothing is lost by it. */
+static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, bool is_top,
+		       unsigned depth)
+{
+	const struct facts *f = s->facts;
+	int64_t k;
+
+	if (depth > MAX_DEPTH || s->is_lost) {
+		s->is_lost = true;
+		return;
+	}
+	struct span all = whole(v->w), x = {0, 0}, y = {0, 0}, r;
+	if (v->op == EX_ADD || v->op == EX_SUB || v->op == EX_MUL) {
+		x = span_of(s->c, f, v->a[0], 0);
+		y = span_of(s->c, f, v->a[1], 0);
+	}
+	switch ((enum ex_op)v->op) {
+	case EX_CONST:
+		k = prove_ex_signed(v->imm, v->w);
+		s->is_lost |= __builtin_mul_overflow(k, times, &k) ||
+			      __builtin_add_overflow(s->constant, k, &s->constant);
+		return;
+	case EX_ADD:
+	case EX_SUB:
+		r = v->op == EX_ADD ? (struct span){x.lo + y.lo, x.hi + y.hi}
+				    : (struct span){x.lo - y.hi, x.hi - y.lo};
+		/* with an open block size a position is one value */
+		if (is_position(s->c, v) ? !s->c->pool->launch.dim[position(s->c, v)]
+					 : !is_top && !is_inside(r, all))
+			break;
+		take_apart(s, v->a[0], times, is_top, depth + 1);
+		take_apart(s, v->a[1], v->op == EX_ADD ? times : -times, is_top, depth + 1);
+		return;
+	case EX_MUL:
+		if (v->a[1]->op != EX_CONST || y.lo <= 0 ||
+		    __builtin_mul_overflow(x.lo, y.lo, &r.lo) ||
+		    __builtin_mul_overflow(x.hi, y.lo, &r.hi) || (!is_top && !is_inside(r, all)) ||
+		    __builtin_mul_overflow(times, y.lo, &k))
+			break;
+		take_apart(s, v->a[0], k, is_top, depth + 1);
+		return;
+	case EX_SEXT:
+		take_apart(s, v->a[0], times, false, depth + 1);
+		return;
+	case EX_ZEXT:
+		if (span_of(s->c, f, v->a[0], 0).lo < 0)
+			break;
+		take_apart(s, v->a[0], times, false, depth + 1);
+		return;
+	case EX_TRUNC:
+		if (!is_top)
+			break;
+		take_apart(s, v->a[0], times, true, depth + 1);
+		return;
+	case EX_IND:
+		if (!add_induction(s, v, times))
+			break;
+		take_apart(s, v->a[0], times, false, depth + 1);
+		return;
+	case EX_UDIV:
+	case EX_SDIV:
+	case EX_UREM:
+	case EX_SREM:
+		add_digit(s, v, times, 1, 0);
+		return;
+	default:
+		break;
+	}
+	add_term(s, v, times, 1, 0);
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+/* An unknown difference (or one thread's own value) times a number. */
+struct unknown {
+	int64_t times, lo, hi;
+	bool counts; /* a position, or a digit: where all these are 0 it is one thread */
+};
+
+struct unknowns {
+	struct unknown v[3 * MAX_TERMS];
+	unsigned n, nodes;
+	int64_t na, nb;
+};
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/* Is there a way to come from `at` into the window with the unknowns from i on? Too many to try
+ * counts as yes. */
+static bool can_meet(struct unknowns *u, unsigned i, int64_t at, bool differs)
+{
+	int64_t less = 0, more = 0;
+
+	if (++u->nodes > MAX_NODES)
+		return true;
+	if (i == u->n)
+		return differs && at > -u->na && at < u->nb;
+	for (unsigned k = i + 1; k < u->n; k++) {
+		less += u->v[k].times * u->v[k].lo;
+		more += u->v[k].times * u->v[k].hi;
+	}
+	/* -na < at + times * x + rest < nb */
+	int64_t t = u->v[i].times;
+	int64_t lo = -floor_div(at + more + u->na - 1, t), hi = floor_div(u->nb - 1 - at - less, t);
+	lo = lo < u->v[i].lo ? u->v[i].lo : lo;
+	hi = hi > u->v[i].hi ? u->v[i].hi : hi;
+	if (hi - lo > MAX_NODES)
+		return true;
+	for (int64_t x = lo; x <= hi; x++)
+		if (can_meet(u, i + 1, at + t * x, differs || (u->v[i].counts && x)))
+			return true;
+	return false;
+}
+
+/* Steps become positive, the largest comes first. False: all together may wrap. */
+static bool order(struct unknowns *u, int64_t most)
+{
+	int64_t sum = 0, part;
+
+	for (unsigned i = 0; i < u->n; i++) {
+		struct unknown *x = &u->v[i];
+		if (x->times < 0)
+			*x = (struct unknown){-x->times, -x->hi, -x->lo, x->counts};
+		int64_t far = x->hi > -x->lo ? x->hi : -x->lo;
+		if (x->lo < -LIMIT || x->hi > LIMIT || far >= LIMIT ||
+		    __builtin_mul_overflow(x->times, far, &part) ||
+		    __builtin_add_overflow(sum, part, &sum) || sum > most)
+			return false;
+	}
+	for (unsigned i = 1; i < u->n; i++)
+		for (unsigned k = i; k && u->v[k - 1].times < u->v[k].times; k--) {
+			struct unknown x = u->v[k];
+			u->v[k] = u->v[k - 1];
+			u->v[k - 1] = x;
+		}
+	return true;
+}
+
+/* Which dimensions of thread (bit d) and block (bit 3 + d) the launch leaves more than one of, and
+ * must differ somewhere between the two. */
+static unsigned wanted(const struct check *c)
+{
+	const uint32_t *max = c->pool->launch.max;
+	unsigned bits = 0, first = c->level >= RACE_LEVEL_CLUSTER ? DIMS : 0;
+
+	for (unsigned d = 0; d < DIMS; d++)
+		bits |= (unsigned)(max[first + d] > 1) << (first + d);
+	return bits;
+}
+
+/* Offsets, what their guards say, and how many bytes are accessed there. */
+struct question {
+	const struct ex *a, *b;
+	const struct facts *fa, *fb;
+	int64_t na, nb;
+};
+
+static bool is_apart(struct check *c, const uint8_t *counters, const struct question *q,
+		     unsigned depth);
+
+/* Do all digits of v stand in s, so that they are equal only where v is? */
+static bool has_all_digits(const struct digit_sum *s, const struct ex *v, int64_t top)
+{
+	int64_t d = 1;
+
+	for (unsigned turn = 0; turn < s->n; turn++) {
+		for (unsigned i = 0; i < s->n; i++) {
+			if (s->term[i].v != v || s->term[i].d != d || !s->term[i].is_both)
+				continue;
+			if (!s->term[i].m || s->term[i].m > top / d)
+				return true;
+			if (__builtin_mul_overflow(d, s->term[i].m, &d))
+				return true;
+			break;
+		}
+	}
+	return false;
+}
+
+/* Positions that are equal where the value of a term is, or all digits of what it is one of. */
+static unsigned covered(struct check *c, const uint8_t *counters, const struct digit_sum *s,
+			unsigned i, unsigned depth)
+{
+	const struct ex *v = s->term[i].v;
+	bool is_far = c->level >= RACE_LEVEL_CLUSTER, is_whole = s->term[i].d == 1 && !s->term[i].m;
+	unsigned d = is_whole ? position(c, v) : DIMS;
+
+	if (d < DIMS)
+		return 1u << (is_far ? DIMS + d : d);
+	if (is_whole && v->op == EX_SPEC && v->imm <= EX_CTAID_Z) {
+		d = (unsigned)v->imm % DIMS;
+		return v->imm <= EX_TID_Z ? (is_far ? 0 : 1u << d) : 1u << (DIMS + d);
+	}
+	struct span in = span_of(c, s->facts, v, 0);
+	if (is_whole || depth || in.lo < 0 || !has_all_digits(s, v, in.hi))
+		return 0;
+	return is_apart(c, counters, &(struct question){v, v, s->facts, s->facts, 1, 1}, 1)
+		       ? UINT32_MAX
+		       : 0;
+}
+
+static void add_unknown(struct unknowns *u, int64_t times, struct span in, bool counts)
+{
+	if (times && (in.lo || in.hi))
+		u->v[u->n++] = (struct unknown){times, in.lo, in.hi, counts};
+}
+
+/* The same term of another sum, or NULL. */
+static struct digit_term *find(struct digit_sum *s, const struct digit_term *t)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->term[i].v == t->v && s->term[i].d == t->d && s->term[i].m == t->m)
+			return &s->term[i];
+	return NULL;
+}
+
+/* Of terms that don't come as often in both: false where both threads have one value. */
+static bool add_others(const struct check *c, const uint8_t *counters, struct digit_sum *s,
+		       struct digit_sum *other, int64_t sign, struct unknowns *u)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		struct digit_term *t = &s->term[i], *o = find(other, t);
+		t->is_both = o && o->times == t->times;
+		if (t->is_both)
+			continue;
+		if (o && quick_is_shared(c, t->v, counters))
+			return false;
+		add_unknown(u, sign * t->times, t->in, false);
+	}
+	return true;
+}
+
+static bool is_apart(struct check *c, const uint8_t *counters, const struct question *q,
+		     unsigned depth)
+{
+	struct digit_sum a = {.c = c, .facts = q->fa}, b = {.c = c, .facts = q->fb};
+	struct unknowns u = {.na = q->na, .nb = q->nb};
+	unsigned need = wanted(c), has = 0;
+	int64_t most = q->a->w < 64 ? INT64_MAX >> (65 - q->a->w) : INT64_MAX >> 3;
+
+	take_apart(&a, q->a, 1, true, 0);
+	take_apart(&b, q->b, 1, true, 0);
+	int64_t gap = a.constant - b.constant;
+	if (a.is_lost || b.is_lost || gap > most || gap < -most ||
+	    !add_others(c, counters, &b, &a, -1, &u) || !add_others(c, counters, &a, &b, 1, &u))
+		return false;
+	for (unsigned i = 0; i < a.n; i++) {
+		struct digit_term *t = &a.term[i];
+		if (!t->is_both || quick_is_shared(c, t->v, counters))
+			continue;
+		struct span x = t->in, y = find(&b, t)->in;
+		unsigned bits = covered(c, counters, &a, i, depth);
+		has |= bits;
+		add_unknown(&u, t->times, (struct span){x.lo - y.hi, x.hi - y.lo}, bits != 0);
+	}
+	return need && !(need & ~has) && order(&u, most) && !can_meet(&u, 0, gap, false);
+}
+
+bool digits_are_apart(struct check *c, const uint8_t *counters)
+{
+	struct facts fa = {.n = 0}, fb = {.n = 0};
+
+	if (c->a->off->w != c->b->off->w)
+		return false;
+	learn(c, &fa, c->a->guard, false, 0);
+	learn(c, &fb, c->b->guard, false, 0);
+	struct question q = {c->a->off, c->b->off, &fa, &fb, c->a->mem->bytes, c->b->mem->bytes};
+	return is_apart(c, counters, &q, 0);
+}

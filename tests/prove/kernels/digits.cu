@@ -1,0 +1,132 @@
+// Indices put together from quotients and remainders, loops of few iterations looked at one by one,
+// and threads that branch on memory before they race; each with its twin.
+
+// prove: upsample race-free --block-dim=256 --grid-dim=49
+__global__ void upsample(float *out, const float *in)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= 12544)
+		return;
+	int x = i % 28, y = i / 28 % 28, c = i / 784;
+	float *to = out + (c * 56 + y * 2) * 56 + x * 2;
+	to[0] = to[1] = to[56] = to[57] = in[i];
+}
+
+// Planes of 55 rows for 28 pairs of them: the last row is the next plane's first.
+// prove: upsample_short true --block-dim=256 --grid-dim=49
+__global__ void upsample_short(float *out, const float *in)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= 12544)
+		return;
+	int x = i % 28, y = i / 28 % 28, c = i / 784;
+	float *to = out + (c * 55 + y * 2) * 56 + x * 2;
+	to[0] = to[1] = to[56] = to[57] = in[i];
+}
+
+// A digit is left out: rows of one plane come together.
+// prove: upsample_plane true --block-dim=256 --grid-dim=49
+__global__ void upsample_plane(float *out, const float *in)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < 12544)
+		out[i / 784 * 28 + i % 28] = in[i];
+}
+
+// prove: reversed race-free --block-dim=128 --grid-dim=1
+__global__ void reversed(float *out, const float *in)
+{
+	__shared__ float s[128];
+	s[__brev(threadIdx.x) >> 25] = in[threadIdx.x];
+	__syncthreads();
+	out[threadIdx.x] = s[threadIdx.x];
+}
+
+// One bit too few of seven.
+// prove: reversed_short true --block-dim=128
+__global__ void reversed_short(float *out, const float *in)
+{
+	__shared__ float s[128];
+	s[__brev(threadIdx.x) >> 26] = in[threadIdx.x];
+	__syncthreads();
+	out[threadIdx.x] = s[threadIdx.x];
+}
+
+// prove: reduce_by_rounds race-free --block-dim=64 --grid-dim=1
+__global__ void reduce_by_rounds(float *out, const float *in)
+{
+	__shared__ float s[128];
+	int t = threadIdx.x, stride = 1, n = 64;
+	s[t] = in[t];
+	s[t + 64] = in[t + 64];
+	for (int j = 0; j < 6; j++) {
+		__syncthreads();
+		stride *= 2;
+		if (t < n) {
+			int i = stride * t + stride - 1;
+			s[i] += s[i - stride / 2];
+		}
+		n /= 2;
+	}
+	__syncthreads();
+	out[t] = s[t];
+}
+
+// The count of threads isn't halved: from the second round on they leave the array's order.
+// prove: reduce_too_many true --block-dim=64
+__global__ void reduce_too_many(float *out, const float *in)
+{
+	__shared__ float s[128];
+	int t = threadIdx.x, stride = 1;
+	s[t] = in[t];
+	s[t + 64] = in[t + 64];
+	for (int j = 0; j < 6; j++) {
+		__syncthreads();
+		stride *= 2;
+		int i = (stride * t + stride - 1) & 127;
+		s[i] += s[i - stride / 2];
+	}
+	__syncthreads();
+	out[t] = s[t];
+}
+
+// prove: search_then_race true --block-dim=64
+__global__ void search_then_race(int *out, const int *in)
+{
+	int best = 0, at[4] = {0};
+	for (int i = 0; in[i] > 0; i++)
+		if (in[i] > best) {
+			best = in[i];
+			at[i & 3] = i;
+		}
+	out[threadIdx.x / 2] = best + at[0];
+}
+
+// What is found decides where the thread writes.
+// prove: search_for_place potential racy --block-dim=64
+__global__ void search_for_place(int *out, const int *in)
+{
+	int at = 0;
+	for (int i = 0; i < 8; i++)
+		if (in[threadIdx.x * 8 + i] > in[at])
+			at = i;
+	out[threadIdx.x + at] = 1;
+}
+
+// It waits for another thread, which nobody can skip.
+// prove: wait_then_race potential racy --block-dim=64
+__global__ void wait_then_race(int *out, volatile int *flag)
+{
+	while (*flag == 0)
+		;
+	out[threadIdx.x / 2] = 1;
+}
+
+// Some of the threads may be gone.
+// prove: leave_then_race potential racy --block-dim=64
+__global__ void leave_then_race(int *out, const int *in)
+{
+	if (in[threadIdx.x] > 5)
+		return;
+	out[threadIdx.x / 2] = 1;
+}
