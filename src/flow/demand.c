@@ -7,7 +7,8 @@
  * communication), or a pure instruction whose own result is surely used from there on. Paths are
  * those on which a predicate that was tested has one value (known.c). So a phi (a
  * mov into a register with several definitions) counts exactly on the paths on which the moved
- * value survives. Operands that are taken under a condition never count (use.c).
+ * value survives. Operands that are taken under a condition, or that another one may mask, never
+ * count (use.c).
  *
  * This is solved once per function for all definitions: all start as sure, a worklist withdraws
  * those with an escaping path, until nothing changes (the greatest solution). That is right for
@@ -17,7 +18,7 @@
  *
  * In a function that was compiled without optimisation (unoptimised.c) every load is sure.
  *
- * Misses: arithmetic that ignores an operand (x*0) and a store to the thread's
+ * Misses: arithmetic that ignores an operand (x - x) and a store to the thread's
  * own stack that nothing reads are taken as uses. Past the limits below the
  * answer is "not sure", which can only demote a finding.
  * Costs: near O(1) per definition, as most values are used in their own block; one is looked at
@@ -41,23 +42,28 @@ enum {
 struct result {
 	struct flow *fl;
 	const struct ptx_stmt *s;
-	bool is_sure;
+	bool is_sure, is_open; /* some result is; some isn't */
 };
 
 static void look_at_result(uint32_t reg, bool is_write, void *arg)
 {
 	struct result *r = arg;
 	uint32_t d = is_write ? flow_def_of(r->fl, r->s, reg) : FLOW_NONE;
-	r->is_sure |= d != FLOW_NONE && r->fl->priv->sure[d];
+	bool is_sure = d != FLOW_NONE && r->fl->priv->sure[d];
+
+	r->is_sure |= is_sure;
+	r->is_open |= is_write && !is_sure;
 }
 
-/* Is a result of this pure statement surely used from there on? */
+/* Is a result of this pure statement surely used from there on? Of a value that is taken apart:
+ * each part, as a compiler may have joined the reading of two. */
 bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u)
 {
-	struct result r = {fl, u, false};
+	struct result r = {fl, u, false, false};
+
 	if (fl->blocks[u->mark].can_exit)
 		ptx_each_reg(u, look_at_result, &r);
-	return r.is_sure;
+	return r.is_sure && !(flow_is_parting(u) && r.is_open);
 }
 
 /* The guard of definition d that still holds at `use_at`: same block, not written in between. */
@@ -563,13 +569,21 @@ static void add_use(struct finder *f, struct ptx_stmt *u)
 		f->uses[f->nuses++] = u;
 }
 
-/* A use under a predicate that is held by one register. */
+/* A use under a predicate that is held by one register, or where no operand masks the value. */
 static void add_cond(struct finder *f, struct ptx_stmt *u, uint32_t reg)
 {
 	struct flow_demand_info info = {.pred = PTX_NO_REG};
-	if (f->nconds == MAX_USES || !flow_take_condition(f->fl, u, reg, &info))
+	uint8_t tried = 0;
+
+	if (f->nconds == MAX_USES)
 		return;
-	f->conds[f->nconds++] = (struct flow_cond_use){u, info.pred, info.sense};
+	if (!flow_take_condition(f->fl, u, reg, &info)) {
+		tried = (uint8_t)flow_tried_operand(f->fl, u, reg);
+		info.pred = PTX_NO_REG;
+		if (!tried || !flow_result_sure(f->fl, u))
+			return;
+	}
+	f->conds[f->nconds++] = (struct flow_cond_use){u, info.pred, info.sense, tried};
 }
 
 /* A use that may be the first real use on some path; pending[] keeps it, as deciding needs a
@@ -610,7 +624,7 @@ static void settle_pending(struct finder *f, uint32_t i, const struct pending *p
 			add_use(f, u);
 		else if (kind == FLOW_USE_MAYBE)
 			add_cond(f, u, reg);
-		else if (kind == FLOW_USE_PURE && flow_is_pure(u))
+		else if (kind == FLOW_USE_PURE && flow_is_pure(u) && !flow_is_parting(u))
 			ptx_each_reg(u, add_result, f);
 	}
 }
@@ -645,11 +659,6 @@ void flow_need_demand(struct flow *fl)
 }
 
 /* ======================================================================== */
-
-void flow_demand_exact(struct flow *fl)
-{
-	fl->priv->is_exact = true;
-}
 
 void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 		 struct flow_demand_info *out)

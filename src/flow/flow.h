@@ -79,11 +79,16 @@ enum flow_demand {
 	FLOW_DEMAND_MAYBE   /* used on some paths only: nvcc may have moved the load up */
 };
 
-/* A use that takes the value when register pred is `sense` there (selp, and.pred, a guard). */
+/*
+ * A use that takes the value when register pred is `sense` there (selp, and.pred, a guard). Or, if
+ * pred is PTX_NO_REG, when the statement's result changes with operand `tried`: another operand may
+ * mask it (flow_tried_operand).
+ */
 struct flow_cond_use {
 	struct ptx_stmt *at;
 	uint32_t pred;
 	bool sense;
+	uint8_t tried;
 };
 
 struct flow_demand_info {
@@ -108,7 +113,8 @@ struct flow_demand_info {
 /*
  * How the value that statement `load` writes into register `reg` is demanded.
  * "Really used": by anything but selp, mov into a register with several
- * definitions (a phi), or another pure instruction whose own result is not
+ * definitions (a phi), an operation of which another operand, a register, may mask this one (and,
+ * or, lop3, prmt, shifts, integer products), or another pure instruction whose own result is not
  * demanded. nvcc's optimiser turns `if (c) v = x` into an unconditional load and
  * a select, moves loop-invariant loads above their condition, and widens
  * neighbours to a vector with dead elements; such loads must not be reported as
@@ -116,13 +122,6 @@ struct flow_demand_info {
  */
 void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 		 struct flow_demand_info *out);
-
-/*
- * For an engine that follows the values by trace.c, asked before anything else: nothing is sure
- * that a masking operand may discard (and, or, lop3, prmt, a shift, a product), as the engine sees
- * in each execution whether it does.
- */
-void flow_demand_exact(struct flow *fl);
 
 /* ---- trace.c: the ways of loaded values, for an engine that executes them ------------- */
 
@@ -163,6 +162,13 @@ struct flow_trace {
 	uint32_t nsteps;
 	uint32_t *step_of; /* trace.c's own */
 };
+
+/* Only operands 1 to this are tried. */
+#define FLOW_TRIED 3u
+/* An operand that another one of a pure statement without a guard may mask, and of which an engine
+ * can see whether it does: by executing it again with another value of that operand. 0: `reg` is
+ * none. */
+unsigned flow_tried_operand(struct flow *fl, const struct ptx_stmt *u, uint32_t reg);
 
 /* The registers that may hold something computed from what the loads write, in fl's arena. */
 struct flow_trace *flow_trace(struct flow *fl, const struct flow_start *starts, uint32_t n);

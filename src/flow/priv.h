@@ -57,7 +57,6 @@ struct flow_priv {
 
 	/* demand.c */
 	bool is_unoptimised;	  /* all loads are sure */
-	bool is_exact;		  /* flow_demand_exact */
 	struct flow_facts on_way; /* of all ways of the walk that is under way */
 	struct worklist *solving; /* what relies on what is noted there; NULL: it isn't */
 	uint8_t *sure;		  /* by def: its value is really used on every path */
@@ -99,6 +98,12 @@ uint32_t flow_def_of(struct flow *fl, const struct ptx_stmt *s, uint32_t reg);
 struct ptx_stmt *flow_single_def(struct flow *fl, uint32_t reg);
 /* Does every path to place `at` pass the single definition of `reg` (a parameter's: the entry)? */
 bool flow_def_dominates(struct flow *fl, const struct ptx_stmt *def, const struct ptx_stmt *at);
+/* Takes a register apart: mov.b64 {a, b}, c. */
+static inline bool flow_is_parting(const struct ptx_stmt *s)
+{
+	return s->form->op == PTX_OP_MOV && s->ops[0].kind == PTX_OPND_VEC;
+}
+
 /* Computes a value only: no memory, control, communication or other effect. */
 bool flow_is_pure(const struct ptx_stmt *s);
 
@@ -137,7 +142,7 @@ enum flow_use {
 enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t reg, uint32_t pred,
 			    bool is_not);
 /* Is the operand a predicate, perhaps widened to a number; is u's result only compared with
- * constants? */
+ * constants (but not `v & 1 << n`)? */
 bool flow_is_boolean(struct flow *fl, const struct ptx_opnd *o);
 bool flow_feeds_tests(struct flow *fl, const struct ptx_stmt *u);
 /* demand.c */

@@ -66,6 +66,9 @@ static enum flow_rule rule_of_op(const struct ptx_stmt *s)
 									: FLOW_RULE_TRY;
 	case PTX_OP_LOP3: /* with a predicate as second result: not tried */
 		return s->nops == 5 ? FLOW_RULE_TRY : FLOW_RULE_NEVER;
+	case PTX_OP_DIV:
+	case PTX_OP_REM:
+		return is_float(s) ? FLOW_RULE_ANY : FLOW_RULE_TRY;
 	case PTX_OP_MUL24:
 	case PTX_OP_MAD24:
 	case PTX_OP_PRMT:
@@ -74,6 +77,10 @@ static enum flow_rule rule_of_op(const struct ptx_stmt *s)
 	case PTX_OP_SHF:
 	case PTX_OP_BFE:
 	case PTX_OP_BFI:
+	case PTX_OP_BMSK:
+	case PTX_OP_SZEXT:
+	case PTX_OP_DP2A:
+	case PTX_OP_DP4A:
 		return FLOW_RULE_TRY;
 	case PTX_OP_SETP:
 	case PTX_OP_SET:
@@ -92,6 +99,11 @@ static enum flow_rule rule_of(const struct ptx_stmt *s)
 	if (ptx_type_class((enum ptx_type)s->form->types[0]) == PTX_CLASS_PACKED)
 		return r == FLOW_RULE_SELECT ? r : FLOW_RULE_ANY;
 	return r;
+}
+
+static bool is_logic(const struct ptx_stmt *s)
+{
+	return s->form->op == PTX_OP_AND || s->form->op == PTX_OP_OR;
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */
@@ -119,13 +131,53 @@ static void add_use(struct tracer *tr, struct ptx_stmt *u)
 		return;
 	struct flow_step *step = step_at(tr, u);
 	/* Which half of a register that is taken apart? Its results are asked. */
-	bool is_parting = u->form->op == PTX_OP_MOV && u->ops[0].kind == PTX_OPND_VEC;
-	step->is_last = !step->is_pure || (!is_parting && flow_result_sure(tr->fl, u));
+	step->is_last = !step->is_pure || (!flow_is_parting(u) && flow_result_sure(tr->fl, u));
 	step->is_test = step->is_pure && flow_feeds_tests(tr->fl, u);
 	for (unsigned i = 0; i < 2 && step->is_pure && i + 1 < u->nops; i++)
 		step->is_bool[i] = flow_is_boolean(tr->fl, &u->ops[i + 1]);
 	if (!step->is_last)
 		ptx_each_reg(u, add_result, tr);
+}
+
+/* ---- one statement ----------------------------------------------------------------------- */
+
+/* The only operand, of those that are tried, that is the register; 0: none. */
+static unsigned operand_of(const struct ptx_stmt *u, uint32_t reg)
+{
+	unsigned at = 0;
+
+	for (unsigned i = 1; i < u->nops; i++) {
+		const struct ptx_opnd *o = &u->ops[i];
+		if (o->kind != PTX_OPND_REG || o->reg != reg)
+			continue;
+		if (at || i > FLOW_TRIED || o->flags || o->comp)
+			return 0;
+		at = i;
+	}
+	return at;
+}
+
+unsigned flow_tried_operand(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
+{
+	unsigned i;
+
+	if (!flow_is_pure(u) || u->pred != PTX_NO_REG || !u->nops ||
+	    u->ops[0].kind != PTX_OPND_REG || u->ops[0].comp || ptx_form_has(u->form, PTX_MOD_CC))
+		return 0;
+	i = operand_of(u, reg);
+	/* Which two values a condition may have isn't known. */
+	if (i && i <= 2 && flow_is_boolean(fl, &u->ops[i]))
+		return 0;
+	switch (rule_of(u)) {
+	case FLOW_RULE_TRY:
+		return i;
+	case FLOW_RULE_BITS:
+		return is_logic(u) && !flow_feeds_tests(fl, u) ? i : 0;
+	case FLOW_RULE_SELECT:
+		return i == 3 ? i : 0;
+	default:
+		return 0;
+	}
 }
 
 /* ======================================================================== */

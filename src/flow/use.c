@@ -2,11 +2,13 @@
  * use.c - how a statement uses a register: really, for its result, or under a condition.
  *
  * Operands that are taken under a condition: the data of selp and slct, both sides of and/or of
- * predicates (`a && *p` becomes and.pred), and/or/mul with a widened predicate, and/or/min/max
- * whose result is only compared with constants (`!a && !b` becomes !(a | b)), setp.and,
- * instructions under a guard (unless the load has the same guard).
+ * predicates (`a && *p` becomes and.pred), and/or/min/max whose result is only compared with
+ * constants (`!a && !b` becomes !(a | b)), setp.and, instructions under a guard (unless the load
+ * has the same guard), and what the value of another operand may mask: `c ? v : 0` may become
+ * v & -c, v * c or a shift. Of the latter an engine sees in each execution whether it does
+ * (flow_tried_operand).
  *
- * Misses: arithmetic that ignores an operand (x*0).
+ * Misses: other arithmetic that ignores an operand (x - x, a float times 0).
  */
 #include "flow/priv.h"
 
@@ -118,43 +120,44 @@ bool flow_is_boolean(struct flow *fl, const struct ptx_opnd *o)
 	return o->kind == PTX_OPND_REG && is_boolean(fl, o);
 }
 
-bool flow_feeds_tests(struct flow *fl, const struct ptx_stmt *u)
+/* An operand 1 << n: a bit that the program tests, not a condition by itself. */
+static bool has_bit(struct flow *fl, const struct ptx_stmt *u)
 {
-	return feeds_only_tests(fl, u, 0);
-}
-
-/* 1 << n: a bit that the program tests, not a condition by itself. */
-static bool is_bit(struct flow *fl, const struct ptx_opnd *o)
-{
-	const struct ptx_stmt *d = flow_single_def(fl, o->reg);
-	return d && d->form->op == PTX_OP_SHL;
-}
-
-/* and, or, mul, min, max: may one operand decide whether the other matters? */
-static bool is_conditional_logic(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
-{
-	if (u->nops < 3)
-		return false;
-	for (unsigned i = 1; i <= 2; i++) {
-		const struct ptx_opnd *other = &u->ops[3 - i];
-		if (!mentions(&u->ops[i], reg) || other->kind != PTX_OPND_REG || other->reg == reg)
-			continue;
-		bool is_product = u->form->op == PTX_OP_MUL || u->form->op == PTX_OP_MAD;
-		if (is_boolean(fl, other))
-			return true;
-		if (!is_product && !is_bit(fl, other) && feeds_only_tests(fl, u, 0))
+	for (unsigned i = 1; i <= 2 && u->nops > 2; i++) {
+		const struct ptx_opnd *o = &u->ops[i];
+		const struct ptx_stmt *d =
+			o->kind == PTX_OPND_REG ? flow_single_def(fl, o->reg) : NULL;
+		if (d && d->form->op == PTX_OP_SHL && is_int(d, 1))
 			return true;
 	}
 	return false;
 }
 
-/* May the value of another operand, a register, discard this one's? */
-static bool may_be_masked(const struct ptx_stmt *u, uint32_t reg)
+bool flow_feeds_tests(struct flow *fl, const struct ptx_stmt *u)
+{
+	return feeds_only_tests(fl, u, 0) && !(u->form->op == PTX_OP_AND && has_bit(fl, u));
+}
+
+/* min, max: a condition decides alone, or has no effect; also if the result is only compared with
+ * constants. */
+static bool may_be_outdone(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
+{
+	for (unsigned i = 1; i <= 2 && u->nops > 2; i++) {
+		const struct ptx_opnd *other = &u->ops[3 - i];
+		if (!mentions(&u->ops[i], reg) || other->kind != PTX_OPND_REG || other->reg == reg)
+			continue;
+		if (is_boolean(fl, other) || is_boolean(fl, &u->ops[i]) ||
+		    feeds_only_tests(fl, u, 0))
+			return true;
+	}
+	return false;
+}
+
+/* Can the value of some operand discard another one's? A select discards its predicate if it has
+ * equal operands. */
+static bool is_masking(const struct ptx_stmt *u)
 {
 	switch (u->form->op) {
-	case PTX_OP_SELP: /* its predicate, if both are equal */
-	case PTX_OP_SLCT:
-		return true;
 	case PTX_OP_AND:
 	case PTX_OP_OR:
 	case PTX_OP_LOP3:
@@ -163,22 +166,38 @@ static bool may_be_masked(const struct ptx_stmt *u, uint32_t reg)
 	case PTX_OP_SHR:
 	case PTX_OP_SHF:
 	case PTX_OP_BFE:
+	case PTX_OP_BFI:
+	case PTX_OP_BMSK:
+	case PTX_OP_SZEXT:
 	case PTX_OP_MUL:
 	case PTX_OP_MUL24:
 	case PTX_OP_MAD:
 	case PTX_OP_MAD24:
-		break;
-	case PTX_OP_MOV: /* two halves, of which one may be dropped */
-		return u->ops[0].kind == PTX_OPND_VEC || u->ops[1].kind == PTX_OPND_VEC;
+	case PTX_OP_DP2A:
+	case PTX_OP_DP4A:
+	case PTX_OP_DIV:
+	case PTX_OP_REM:
+		return ptx_type_class((enum ptx_type)u->form->types[0]) != PTX_CLASS_FLOAT;
 	default:
 		return false;
 	}
-	if (ptx_type_class((enum ptx_type)u->form->types[0]) == PTX_CLASS_FLOAT)
-		return false;
-	bool is_sum = u->form->op == PTX_OP_MAD || u->form->op == PTX_OP_MAD24;
-	/* What is added to a product is in the sum; the product's factors may mask each other. */
-	unsigned n = is_sum && u->nops > 3 ? 3 : u->nops;
-	if (is_sum && !mentioned_in(u, 1, n, reg))
+}
+
+/* The operands that may mask one another: what is added to a product is in the sum. */
+static unsigned masking_end(const struct ptx_stmt *u)
+{
+	bool is_sum = u->form->op == PTX_OP_MAD || u->form->op == PTX_OP_MAD24 ||
+		      u->form->op == PTX_OP_DP2A || u->form->op == PTX_OP_DP4A;
+
+	return is_sum && u->nops > 3 ? 3 : u->nops;
+}
+
+/* May the value of another operand, a register, discard this one's? */
+static bool may_be_masked(const struct ptx_stmt *u, uint32_t reg)
+{
+	unsigned n = masking_end(u);
+
+	if (!is_masking(u) || !mentioned_in(u, 1, n, reg))
 		return false;
 	for (unsigned i = 1; i < n; i++)
 		if (u->ops[i].kind == PTX_OPND_REG && u->ops[i].reg != reg)
@@ -186,25 +205,66 @@ static bool may_be_masked(const struct ptx_stmt *u, uint32_t reg)
 	return false;
 }
 
+/* Does the predicate of a select matter whatever else the registers hold? */
+static bool takes_either(const struct ptx_stmt *u)
+{
+	return is_int(u, 1) && is_int(u, 2) && u->ops[1].imm != u->ops[2].imm;
+}
+
+/* Of a value that is taken apart: does something take each part? */
+static bool has_all_parts(const struct ptx_stmt *u)
+{
+	for (unsigned i = 0; i < u->ops[0].nsub; i++)
+		if (u->ops[0].sub[i].kind != PTX_OPND_REG)
+			return false;
+	return true;
+}
+
+/* Are values that were put together into one register only used as a whole? */
+static bool stays_whole(struct flow *fl, const struct ptx_stmt *u)
+{
+	uint32_t n;
+
+	if (u->ops[0].kind != PTX_OPND_REG)
+		return false;
+	struct ptx_stmt *const *uses = flow_uses(fl, u->ops[0].reg, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ptx_stmt *v = uses[i];
+		bool is_move = v->form->op == PTX_OP_MOV || v->form->op == PTX_OP_CVT;
+		if (is_masking(v) || is_move)
+			return false;
+	}
+	return true;
+}
+
+static enum flow_use moving_use(struct flow *fl, const struct ptx_stmt *u)
+{
+	bool is_packing = u->nops > 1 && u->ops[1].kind == PTX_OPND_VEC;
+
+	if ((flow_is_parting(u) && !has_all_parts(u)) || (is_packing && !stays_whole(fl, u)))
+		return FLOW_USE_MAYBE;
+	return FLOW_USE_PURE;
+}
+
 /* How a pure instruction uses reg, regardless of its guard. */
 static enum flow_use pure_use(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
 {
-	if (fl->priv->is_exact && may_be_masked(u, reg))
+	if (may_be_masked(u, reg))
 		return FLOW_USE_MAYBE;
 	switch (u->form->op) {
 	case PTX_OP_SELP:
+		return mentioned_in(u, 1, 3, reg) || !takes_either(u) ? FLOW_USE_MAYBE
+								      : FLOW_USE_PURE;
 	case PTX_OP_SLCT:
-		return mentioned_in(u, 1, 3, reg) ? FLOW_USE_MAYBE : FLOW_USE_PURE;
+		return FLOW_USE_MAYBE;
+	case PTX_OP_MOV:
+		return moving_use(fl, u);
 	case PTX_OP_SETP:
 	case PTX_OP_SET:
 		return u->nops > 3 ? FLOW_USE_MAYBE : FLOW_USE_PURE; /* .and/.or/.xor with c */
-	case PTX_OP_AND:
-	case PTX_OP_OR:
 	case PTX_OP_MIN:
 	case PTX_OP_MAX:
-	case PTX_OP_MUL:
-	case PTX_OP_MAD:
-		return is_conditional_logic(fl, u, reg) ? FLOW_USE_MAYBE : FLOW_USE_PURE;
+		return may_be_outdone(fl, u, reg) ? FLOW_USE_MAYBE : FLOW_USE_PURE;
 	default:
 		return FLOW_USE_PURE;
 	}
@@ -222,10 +282,10 @@ enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t 
 	if (eff & PTX_EFF_PREFETCH)
 		return FLOW_USE_NONE;
 	/* Perhaps the register holds already what the statement would write. */
-	if (is_guard && !eff && fl->priv->is_exact)
+	if (is_guard && !eff)
 		return FLOW_USE_MAYBE;
 	if (is_guard)
-		return eff ? FLOW_USE_REAL : FLOW_USE_PURE; /* it decides whether this happens */
+		return FLOW_USE_REAL; /* it decides whether this happens */
 	if (!holds)
 		return FLOW_USE_MAYBE;
 	return eff ? FLOW_USE_REAL : pure_use(fl, u, reg);

@@ -106,9 +106,6 @@ bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f, enum inst_pas
 	if (!inst_begin_function(cx, f))
 		return true;
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
-	/* doubt/ sees in each execution whether a value is masked. */
-	if (pass != INST_PASS_WATCH)
-		flow_demand_exact(cx->fl);
 	inst_read_locs(cx);
 	/* watch parts lanes where it reports, and nowhere else. */
 	if (pass != INST_PASS_WATCH && inst_has_op(f, PTX_OP_ACTIVEMASK))

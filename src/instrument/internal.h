@@ -639,6 +639,15 @@ struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, ui
 
 void inst_late_offset(struct inst_ctx *cx, int64_t *off, uint32_t site, enum race_kind race);
 
+/* tried.c: code before a pure statement, and a predicate; nothing (inst_none): not known. Does its
+ * result change with operand i (is_bool: a condition as a number)? And does it leave what its
+ * register doesn't hold, if the guard is true? */
+struct ptx_opnd inst_tried(struct inst_ctx *cx, struct ptx_stmt *s, unsigned i, bool is_bool);
+struct ptx_opnd inst_tried_guard(struct inst_ctx *cx, struct ptx_stmt *s);
+/* Is the register n, or isn't it? By its bits. */
+struct ptx_opnd inst_compared(struct inst_ctx *cx, const struct ptx_opnd *o, int64_t n,
+			      bool is_equal, struct ptx_stmt *at);
+
 /* emit.c: short ways to use a template. */
 struct ptx_str inst_num(int64_t n); /* valid until 16 more calls */
 /* The offset of a knob, as a template's text. */

@@ -9,8 +9,9 @@
  * is changed (docs/soundness.md). A select in the load's own block with nothing between that orders
  * has the whole condition: then nothing is checked at the load.
  *
- * Misses: vectors, guarded loads, uses behind what orders, among arguments of calls, and those that
- * flow_demand doesn't list: these loads are left to doubt/doubt.c.
+ * Misses: vectors, guarded loads, uses behind what orders, among arguments of calls, where another
+ * operand may mask the value, and those that flow_demand doesn't list: these loads are left to
+ * doubt/doubt.c.
  * Costs: a register from the load to the use, a branch and a check at the use; nothing for others.
  */
 #include "instrument/internal.h"
@@ -149,7 +150,8 @@ static void plan_load(struct inst_ctx *cx, struct inst_event *e)
 	for (uint32_t i = 0; i < info.nuses; i++)
 		add_use(cx, e, info.uses[i], PTX_NO_REG, true);
 	for (uint32_t i = 0; i < info.nconds; i++)
-		add_use(cx, e, info.conds[i].at, info.conds[i].pred, info.conds[i].sense);
+		if (!info.conds[i].tried)
+			add_use(cx, e, info.conds[i].at, info.conds[i].pred, info.conds[i].sense);
 	if (!e->uses)
 		return;
 	keep_reached(cx, e, n);

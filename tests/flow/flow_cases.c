@@ -114,8 +114,12 @@ static void put_demand(struct run *r, const struct flow_demand_info *d, struct b
 	for (uint32_t i = 0; i < d->nuses; i++)
 		base_buf_printf(b, " %s", tag_of(r, d->uses[i]));
 	for (uint32_t i = 0; i < d->nconds; i++) {
-		base_buf_printf(b, " %s%s", tag_of(r, d->conds[i].at),
-				d->conds[i].sense ? "=" : "=!");
+		base_buf_printf(b, " %s", tag_of(r, d->conds[i].at));
+		if (d->conds[i].tried) {
+			base_buf_printf(b, "~%u", d->conds[i].tried);
+			continue;
+		}
+		base_buf_puts(b, d->conds[i].sense ? "=" : "=!");
 		put_reg(r, b, d->conds[i].pred);
 	}
 }

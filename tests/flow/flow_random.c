@@ -6,10 +6,11 @@
  * Program number N is made from N alone: blocks of loads, stores, moves, sums and selects, some
  * under guards, ended by random branches. Each is executed RUNS times; what setp computes is
  * random, but one answer in a run for conditions of values that stay as they are: %p4 and up have
- * one definition each, some of them in a loop, and some are one condition or its opposite. Every
- * register carries the set of the loads whose values are in it. A run that ends
- * must have used each value of which flow_demand says "sure", or whose use one of the listed
- * statements has shown, and none of which it says "dead". Used is what a store has stored.
+ * one definition each, some of them in a loop, and some are one condition or its opposite. Of
+ * "and" each operand masks the other one or doesn't, by chance. Every register carries the set of
+ * the loads whose values are in it. A run that ends must have used each value of which flow_demand
+ * says "sure", or whose use one of the listed statements has shown, and none of which it says
+ * "dead". Used is what a store has stored.
  */
 #include "flow/flow.h"
 
@@ -59,7 +60,7 @@ static void put_statement(struct base_buf *b)
 
 	base_buf_puts(b, "\t");
 	put_guard(b);
-	switch (draw(9)) {
+	switch (draw(10)) {
 	case 0:
 	case 1:
 	case 2:
@@ -78,6 +79,9 @@ static void put_statement(struct base_buf *b)
 	case 7:
 		base_buf_printf(b, "selp.b32 %%r%u, %%r%u, %%r%u, %%p%u;\n", x, y, z,
 				draw(PREDS + FIXED) + 1);
+		break;
+	case 8:
+		base_buf_printf(b, "and.b32 %%r%u, %%r%u, %%r%u;\n", x, y, z);
 		break;
 	default:
 		base_buf_printf(b, "setp.eq.s32 %%p%u, %%r9, 3;\n", draw(PREDS) + 1);
@@ -141,6 +145,7 @@ struct run {
 	uint64_t taint[64]; /* by register: instances of loads */
 	bool pred[64], is_defined[64];
 	bool answer[2][4];	/* of "r9 == c" and "r9 < c" */
+	bool is_open[3];	/* operand 1 and 2 of the statement at hand, if it is "and" */
 	bool is_bad;		/* it has read a predicate before its definition */
 	uint32_t of[INSTANCES]; /* its load */
 	uint32_t n;
@@ -183,6 +188,11 @@ static void claim(struct run *r, uint32_t i)
 		r->claimed |= 1ull << r->note[i];
 }
 
+static bool is_taken(const struct run *r, const struct flow_cond_use *c)
+{
+	return c->tried ? r->is_open[c->tried] : r->pred[c->pred] == c->sense;
+}
+
 /* What the answers say of control that comes to s. */
 static void look(struct run *r, const struct ptx_stmt *s)
 {
@@ -197,7 +207,7 @@ static void look(struct run *r, const struct ptx_stmt *s)
 			if (d->uses[k] == s && holds(r, s))
 				claim(r, i);
 		for (uint32_t k = 0; k < d->nconds; k++)
-			if (d->conds[k].at == s && r->pred[d->conds[k].pred] == d->conds[k].sense)
+			if (d->conds[k].at == s && is_taken(r, &d->conds[k]))
 				claim(r, i);
 	}
 }
@@ -221,6 +231,16 @@ static uint64_t value_of(const struct run *r, const struct ptx_opnd *o)
 	return o->kind == PTX_OPND_REG ? r->taint[o->reg] : 0;
 }
 
+/* One register masks nothing of itself. */
+static void draw_masks(struct run *r, const struct ptx_stmt *s)
+{
+	bool is_same =
+		s->nops > 2 && s->ops[1].kind == PTX_OPND_REG && s->ops[1].reg == s->ops[2].reg;
+
+	for (unsigned i = 1; i <= 2; i++)
+		r->is_open[i] = is_same || draw(2);
+}
+
 static void step(struct run *r, const struct ptx_stmt *s)
 {
 	switch (s->form->op) {
@@ -234,6 +254,11 @@ static void step(struct run *r, const struct ptx_stmt *s)
 	case PTX_OP_ADD:
 		if (holds(r, s))
 			r->taint[s->ops[0].reg] = value_of(r, &s->ops[1]) | value_of(r, &s->ops[2]);
+		return;
+	case PTX_OP_AND:
+		if (holds(r, s))
+			r->taint[s->ops[0].reg] = (r->is_open[1] ? value_of(r, &s->ops[1]) : 0) |
+						  (r->is_open[2] ? value_of(r, &s->ops[2]) : 0);
 		return;
 	case PTX_OP_MOV:
 		if (holds(r, s))
@@ -271,6 +296,7 @@ static bool execute(struct run *r, struct ptx_func *f)
 	for (unsigned i = 0; s && i < STEPS && r->n < INSTANCES && !r->is_bad; i++) {
 		const struct ptx_stmt *next = s->next;
 		if (s->kind == PTX_STMT_INST) {
+			draw_masks(r, s);
 			look(r, s);
 			if (s->form->effects & PTX_EFF_BRANCH) {
 				if (holds(r, s))
@@ -310,8 +336,8 @@ static void put_uses(const struct flow_demand_info *d)
 	for (uint32_t i = 0; i < d->nuses; i++)
 		fprintf(stderr, " line %u", d->uses[i]->line);
 	for (uint32_t i = 0; i < d->nconds; i++)
-		fprintf(stderr, " line %u if %u is %u", d->conds[i].at->line, d->conds[i].pred,
-			d->conds[i].sense);
+		fprintf(stderr, " line %u if %u is %u or operand %u counts", d->conds[i].at->line,
+			d->conds[i].pred, d->conds[i].sense, d->conds[i].tried);
 }
 
 struct totals {

@@ -49,7 +49,7 @@ __global__ void both_zero(int *out)
 // expect both_zero_twin: sure never maybe
 __global__ void both_zero_twin(int *out)
 {
-	out[threadIdx.x] = flag | other;
+	out[threadIdx.x] = flag ^ other;
 }
 
 // if (c & 1) s += flag: an unconditional load under a mask made of the bit.
@@ -64,10 +64,18 @@ __global__ void masked(int *out, int c)
 	out[threadIdx.x] = s;
 }
 
-// expect masked_twin: sure never maybe
-__global__ void masked_twin(int *out, int c)
+// The same with a mask of the program's own: the text says nothing of that.
+// expect masked_alike: maybe never sure
+__global__ void masked_alike(int *out, int c)
 {
 	out[threadIdx.x] = (flag & c) + (other & c);
+}
+
+// expect masked_twin: sure never maybe
+__global__ void masked_twin(int *out)
+{
+	out[threadIdx.x] = flag & 255;
+	out[threadIdx.x + 1] = other & 255;
 }
 
 // A loop-invariant load moves in front of the loop, above its condition.

@@ -7,7 +7,7 @@
  * depends on it where the result changes: that is what depending means. It can only be missed.
  *
  * Asked before the statement executes; all registers are as they were.
- * Misses: a minimum or maximum between conditions, of and and or whose result is only compared
+ * Misses: a minimum or maximum of two conditions, of and and or whose result is only compared
  * with constants, but where the other operand is all ones or zeros.
  */
 #include "cpu/events/follow.h"
@@ -76,15 +76,20 @@ static void disturb(struct cpu_warp *w, const struct saved *op, unsigned round)
 		v[i] = (uint8_t)(v[i] ^ (round ? i % size == 0 : 0xff));
 }
 
-/* Lanes of `mask` in which the result changes when operand `op` (from 1) does. */
-static uint32_t try(struct cpu_warp *w, const struct cpu_inst *in, const struct ptx_stmt *s,
+/* Lanes of `mask` in which the result changes when operand `op` (from 1) does. A condition has two
+ * values only, one of which is among those tried: each must change it. */
+static uint32_t try(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
 		    unsigned op, uint32_t mask)
 {
+	const struct ptx_stmt *s = st->s;
+	bool is_bool = op <= 2 && st->is_bool[op - 1];
+
 	const struct ptx_func *f = w->cur->func->ptx;
 	uint32_t slot = in->src[op - 1], bytes = bytes_of(f, &s->ops[op]), any = 0;
 	uint32_t size = bytes_of(f, &s->ops[0]);
 	uint8_t first[sizeof(uint64_t) * CPU_WARP];
 	struct saved to, from;
+	uint32_t all = mask;
 
 	if (bytes > sizeof(first) || size > sizeof(first) || slot & CPU_SLOT_CONST ||
 	    in->dst[0] == CPU_NOSLOT || !mask)
@@ -93,15 +98,17 @@ static uint32_t try(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 	save(w, &from, slot, bytes);
 	in->fn(w, in, mask);
 	memcpy(first, cpu_slot(w, in->dst[0]), size);
-	for (unsigned round = 0; round < 2 && any != mask; round++) {
+	for (unsigned round = 0; round < 2 && (is_bool || any != mask); round++) {
 		restore(w, &to);
 		disturb(w, &from, round);
 		in->fn(w, in, mask);
-		any |= changed(w, first, in->dst[0], size, mask);
+		uint32_t now = changed(w, first, in->dst[0], size, mask);
+		any |= now;
+		all &= now;
 	}
 	restore(w, &to);
 	restore(w, &from);
-	return any;
+	return is_bool ? all : any;
 }
 
 uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
@@ -159,6 +166,18 @@ static uint32_t left_open(struct cpu_warp *w, const struct cpu_inst *in,
 	return open;
 }
 
+/* The same of operand `own`. A condition against a word that is none: both of its values are
+ * tried. */
+static uint32_t counts(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
+		       unsigned own, uint32_t mask)
+{
+	bool is_word = !st->is_bool[1 - own] && st->s->ops[2 - own].kind == PTX_OPND_REG;
+
+	if (st->is_bool[own] && is_word && !st->is_test)
+		return try(w, in, st, own + 1, mask);
+	return left_open(w, in, st, 1 - own, mask);
+}
+
 /* The value of a predicate operand, its `!` applied. */
 static uint32_t taken(struct cpu_warp *w, uint32_t slot, const struct ptx_opnd *o)
 {
@@ -177,7 +196,7 @@ void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 		break;
 	case FLOW_RULE_SELECT:
 		if (lanes[2])
-			lanes[2] &= try(w, in, st->s, 3, lanes[2] & mask);
+			lanes[2] &= try(w, in, st, 3, lanes[2] & mask);
 		p = taken(w, in->src[2], &o[3]);
 		lanes[0] &= p;
 		lanes[1] &= ~p;
@@ -193,17 +212,18 @@ void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 		lanes[1] &= p | both;
 		break;
 	case FLOW_RULE_BITS:
-		lanes[0] &= both | (lanes[0] ? left_open(w, in, st, 1, mask) : 0);
-		lanes[1] &= both | (lanes[1] ? left_open(w, in, st, 0, mask) : 0);
+		for (unsigned i = 0; i < 2; i++)
+			if (lanes[i])
+				lanes[i] &= both | counts(w, in, st, i, lanes[i] & mask);
 		break;
 	case FLOW_RULE_TRY:
 		for (unsigned i = 0; i < EVENTS_FROM; i++)
 			if (lanes[i])
-				lanes[i] &= try(w, in, st->s, i + 1, lanes[i] & mask);
+				lanes[i] &= try(w, in, st, i + 1, lanes[i] & mask);
 		break;
 	case FLOW_RULE_JOIN:
 		if (lanes[2])
-			lanes[2] &= try(w, in, st->s, 3, lanes[2] & mask);
+			lanes[2] &= try(w, in, st, 3, lanes[2] & mask);
 		p = taken(w, in->src[2], &o[3]);
 		p ^= ptx_form_has(st->s->form, PTX_MOD_OR) ? UINT32_MAX : 0;
 		lanes[0] &= p;

@@ -121,7 +121,6 @@ void events_invented_find(struct cpu_events *x, struct cpu_func *f)
 
 	hide_inserted(f, &h);
 	fi.fl = flow_build(&arena, f->part, f->ptx);
-	flow_demand_exact(fi.fl);
 	for (uint32_t pc = 0; pc < f->ninsts; pc++) {
 		const struct ptx_stmt *s = f->stmts[pc];
 		if (!s || s->kind != PTX_STMT_INST || (pc && f->stmts[pc - 1] == s))

@@ -141,16 +141,33 @@ static bool stands_before(const struct ptx_stmt *from, const struct ptx_stmt *wh
 	return false;
 }
 
+/* A place where a speculated value is used: always (PTX_NO_REG), under a predicate, or where
+ * nothing masks operand `tried`. */
+struct taken {
+	struct ptx_stmt *at;
+	uint32_t pred;
+	bool sense, is_covered;
+	uint8_t tried;
+};
+
 /*
  * A use of a speculated value: before the check (same block) it only notes whether the value is
  * really used; after the check it confirms the check's finding.
  */
 static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_elem *e,
-			struct ptx_stmt *use, uint32_t pred, bool positive,
-			const struct ptx_stmt *flush)
+			const struct taken *t, const struct ptx_stmt *flush)
 {
-	uint32_t cond = pred == PTX_NO_REG ? PTX_NO_REG : inst_condition(cx, pred, positive, use);
+	struct ptx_stmt *use = t->at;
+	uint32_t cond = PTX_NO_REG;
 
+	if (t->tried) {
+		struct ptx_opnd p = inst_tried(cx, use, t->tried, false);
+		if (p.kind != PTX_OPND_REG)
+			return;
+		cond = p.reg;
+	} else if (t->pred != PTX_NO_REG) {
+		cond = inst_condition(cx, t->pred, t->sense, use);
+	}
 	if (stands_before(a->stmt, use, flush)) {
 		if (e->early == PTX_NO_REG) {
 			e->early = ptx_new_reg(cx->m, cx->f, PTX_TYPE_PRED);
@@ -190,15 +207,8 @@ static bool is_behind(const struct ptx_stmt *from, const struct ptx_stmt *what)
 	return false;
 }
 
-/* A place where a speculated value is used: always (PTX_NO_REG), or under a predicate. */
-struct use {
-	struct ptx_stmt *at;
-	uint32_t pred;
-	bool sense, is_covered;
-};
-
 /* A value that is used under a predicate and under its negation is always used. */
-static void join_senses(struct use *u, uint32_t n)
+static void join_senses(struct taken *u, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = i + 1; j < n && u[i].pred != PTX_NO_REG; j++) {
@@ -211,12 +221,12 @@ static void join_senses(struct use *u, uint32_t n)
 }
 
 /* Of the uses in one block that always happen the last one is enough: an exit ends a block. */
-static void cover_uses(const struct inst_access *a, struct use *u, uint32_t n)
+static void cover_uses(const struct inst_access *a, struct taken *u, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t block = u[i].at->mark;
 
-		if (u[i].is_covered || u[i].pred != PTX_NO_REG)
+		if (u[i].is_covered || u[i].pred != PTX_NO_REG || u[i].tried)
 			continue;
 		/* In the load's own block: a use before the load takes the value of an earlier
 		 * iteration. */
@@ -236,7 +246,7 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 			   struct ptx_stmt *top, const struct ptx_stmt *flush)
 {
 	const struct flow_demand_info *d = &e->demand;
-	struct use *u;
+	struct taken *u;
 	uint32_t n = 0;
 
 	/* The read-only path is a separate kind, never a data race: it stays "possible". */
@@ -248,24 +258,27 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 		inst_emit(cx, a->stmt, "clear", NT, H(inst_reg(cx, e->spec)));
 	}
 	if (d->demand == FLOW_DEMAND_SELECT) {
-		capture_use(cx, a, e, d->at, d->pred, d->sense, flush);
+		struct taken one = {.at = d->at, .pred = d->pred, .sense = d->sense};
+		capture_use(cx, a, e, &one, flush);
 		return;
 	}
-	u = BASE_NEWN(&cx->scratch, struct use, d->nuses + d->nconds + 1);
+	u = BASE_NEWN(&cx->scratch, struct taken, d->nuses + d->nconds + 1);
 	for (uint32_t i = 0; i < d->nuses; i++) {
 		bool is_inst = d->uses[i]->kind == PTX_STMT_INST;
-		u[n++] = (struct use){.at = d->uses[i],
-				      .pred = is_inst ? d->uses[i]->pred : PTX_NO_REG,
-				      .sense = !is_inst || !d->uses[i]->is_pred_not};
+		u[n++] = (struct taken){.at = d->uses[i],
+					.pred = is_inst ? d->uses[i]->pred : PTX_NO_REG,
+					.sense = !is_inst || !d->uses[i]->is_pred_not};
 	}
 	for (uint32_t i = 0; i < d->nconds; i++)
-		u[n++] = (struct use){
-			.at = d->conds[i].at, .pred = d->conds[i].pred, .sense = d->conds[i].sense};
+		u[n++] = (struct taken){.at = d->conds[i].at,
+					.pred = d->conds[i].pred,
+					.sense = d->conds[i].sense,
+					.tried = d->conds[i].tried};
 	join_senses(u, n);
 	cover_uses(a, u, n);
 	for (uint32_t i = 0; i < n; i++)
 		if (!u[i].is_covered)
-			capture_use(cx, a, e, u[i].at, u[i].pred, u[i].sense, flush);
+			capture_use(cx, a, e, &u[i], flush);
 }
 
 void inst_capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,

@@ -249,13 +249,20 @@ static struct inst_watch_look put_look(struct inst_watch *k, const struct inst_e
 
 /* ---- loads whose value may not be used ------------------------------------------------------- */
 
-/* A use of it, always (PTX_NO_REG) or under a predicate. */
+/* A use of it, always (PTX_NO_REG), under a predicate, or where nothing masks operand `tried`. */
 static void put_use(struct inst_watch *k, struct ptx_opnd found, struct ptx_stmt *use,
-		    uint32_t pred, bool sense)
+		    uint32_t pred, bool sense, uint8_t tried)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_label *over = NULL;
 
+	if (tried) {
+		struct ptx_opnd p = inst_tried(cx, use, tried, false);
+		if (p.kind != PTX_OPND_REG)
+			return;
+		pred = p.reg;
+		sense = true;
+	}
 	if (pred != PTX_NO_REG) {
 		over = ptx_new_label(cx->m, cx->f);
 		inst_emit(cx, use, "unless", NT,
@@ -327,16 +334,17 @@ static bool put_uses(struct inst_watch *k, const struct inst_event *e, struct pt
 	*found = inst_fresh(cx, PTX_TYPE_B32);
 	put_clears(k, e, e->stmt->ops[dst].reg, &d, *found);
 	if (d.demand == FLOW_DEMAND_SELECT) {
-		put_use(k, *found, d.at, d.pred, d.sense);
+		put_use(k, *found, d.at, d.pred, d.sense, 0);
 		return true;
 	}
 	for (uint32_t i = 0; i < d.nuses; i++) {
 		bool is_inst = d.uses[i]->kind == PTX_STMT_INST;
 		put_use(k, *found, d.uses[i], is_inst ? d.uses[i]->pred : PTX_NO_REG,
-			!is_inst || !d.uses[i]->is_pred_not);
+			!is_inst || !d.uses[i]->is_pred_not, 0);
 	}
 	for (uint32_t i = 0; i < d.nconds; i++)
-		put_use(k, *found, d.conds[i].at, d.conds[i].pred, d.conds[i].sense);
+		put_use(k, *found, d.conds[i].at, d.conds[i].pred, d.conds[i].sense,
+			d.conds[i].tried);
 	return true;
 }
 
