@@ -297,8 +297,6 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	cJSON_AddStringToObject(o, "kind", race_kind_name(f->kind));
 	cJSON_AddBoolToObject(o, "counts", f->cls == RACE_CLASS_RACE && !e->ignored);
 	cJSON_AddStringToObject(o, "ignored", race_ignored_name(e->ignored));
-	snprintf(print, sizeof(print), "%016" PRIx64, f->print);
-	cJSON_AddStringToObject(o, "fingerprint", print);
 	if (f->is_same_value)
 		cJSON_AddBoolToObject(o, "same_value", true);
 	if (f->may)
@@ -318,6 +316,8 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	cJSON_AddStringToObject(o, "target", f->target);
 	count_put(o, "count", f->count);
 	cJSON_AddBoolToObject(o, "count_is_lower_bound", f->is_muted);
+	snprintf(print, sizeof(print), "%016" PRIx64, f->print);
+	cJSON_AddStringToObject(o, "fingerprint", print);
 	also_put(o, f);
 	bits_put(o, "missing", f->missing, race_missing_name);
 	bits_put(o, "apart", f->apart, race_apart_name);

@@ -46,13 +46,18 @@ try 0 "$collider" run -q "$fake" race
 has err "fake.cu:42"
 
 # What the program gets: its own arguments, and the variables.
+# Where GPU code is instrumented as it is loaded, that is at its first use.
 try 0 "$collider" run --quiet -- "$fake" attach env=CUDA_MODULE_LOADING env=CUDA_INJECTION64_PATH
-is out "EAGER
+is out "(unset)
 $fake"
 try 0 "$collider" run "$fake" attach
+hasnt err EAGER
+try 0 "$collider" run --load=off --quiet -- "$fake" attach env=CUDA_MODULE_LOADING
+is out EAGER
+try 0 "$collider" run --load=off "$fake" attach
 has err "CUDA_MODULE_LOADING was set to EAGER"
 export CUDA_MODULE_LOADING=LAZY
-try 0 "$collider" run "$fake" attach env=CUDA_MODULE_LOADING
+try 0 "$collider" run --load=off "$fake" attach env=CUDA_MODULE_LOADING
 is out LAZY
 hasnt err EAGER
 unset CUDA_MODULE_LOADING
