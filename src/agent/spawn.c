@@ -308,6 +308,9 @@ static int set_gpu(const struct spawn_request *req)
 	if (req->forward && (preload(req->forward, old && strstr(old, "libcuda.so")) ||
 			     setenv(AGENT_GIVEN_ENV, req->given, 1)))
 		return -1;
+	for (char *const *e = req->environment; e && *e; e++)
+		if (putenv(*e))
+			return -1;
 	/* Code that is instrumented as it is loaded is so when the driver loads it: at its first
 	 * use. */
 	return setenv(INJECT_ENV, req->agent, 1) ||

@@ -32,6 +32,8 @@ struct spawn_request {
 	/* The GPU: the library that stands in for the driver's (agent/forward), preloaded, and what
 	 * it is handed (agent/given.h). NULL: code is loaded as it was built. */
 	const char *forward, *given;
+	/* More for the program's environment: "NAME=VALUE", to NULL; or NULL. */
+	char *const *environment;
 	/* Called about ten times a second while the program runs: true ends it, with SIGTERM and
 	 * half a second later SIGKILL. NULL: never. */
 	bool (*is_over)(void *arg, const struct race_shm *shm);

@@ -60,6 +60,9 @@ void cli_choice_note(struct race_results *r, const struct option_set *set);
  * is_asked: the detectors are the user's choice. */
 struct spawn_request;
 void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request *req);
+/* python.c: what compilers of GPU code that run in Python find in the environment, "NAME=VALUE" to
+ * NULL. options: COLLIDER_TOOL_OPTIONS for our stand-in for ptxas; agent: the agent's file. */
+char *const *cli_python_environment(struct base_arena *a, const char *options, const char *agent);
 /* Adds a note: what was instrumented as it was loaded. */
 void cli_load_note(struct race_results *r, const struct race_shm *shm,
 		   const struct spawn_request *req);

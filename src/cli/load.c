@@ -16,14 +16,19 @@ static void say_not(const char *why)
 	base_say("GPU code isn't instrumented as it is loaded: %s", why);
 }
 
+/* COLLIDER_TOOL_OPTIONS of whoever puts the checks in; NULL with a message. */
+static const char *options_of(struct option_set *set)
+{
+	return tool_load_options((unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,
+				 option_text(set, OPTION_KERNEL_NAME),
+				 option_text(set, OPTION_KERNEL_NAME_EXCLUDE), &set->arena);
+}
+
 /* What the library is handed. NULL: a message has said why not. */
 static const char *make_given(struct option_set *set, bool is_asked, const char *driver)
 {
 	struct base_arena *a = &set->arena;
-	const char *options =
-		tool_load_options((unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,
-				  option_text(set, OPTION_KERNEL_NAME),
-				  option_text(set, OPTION_KERNEL_NAME_EXCLUDE), a);
+	const char *options = options_of(set);
 	const char *cache = image_cache_folder(a, "loaded");
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -62,6 +67,8 @@ void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request
 	req->given = make_given(set, is_asked, driver);
 	if (!req->given)
 		req->forward = NULL;
+	else
+		req->environment = cli_python_environment(&set->arena, options_of(set), req->agent);
 }
 
 /* None of a GPU program's code has checks: what would help. */

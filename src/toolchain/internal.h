@@ -254,6 +254,12 @@ bool tool_take(const struct tool_kept *k, const char *in, const char *out);
 /* For qsort: the order of options. */
 int tool_by_text(const void *a, const void *b);
 
+/* ---- caller.c: programs that call ptxas themselves ------------------------------ */
+
+bool tool_asks_version(int argc, char **argv);
+/* What ptxas says of its version, and which checks ours puts in. Returns its exit code. */
+int tool_say_version(const struct tool_kit *k, int argc, char **argv, struct base_arena *a);
+
 /* The comment with which tool_rewrite asks tool_ptxas for a cap on device functions. */
 #define TOOL_MAXREG_COMMENT "// collider-maxrregcount "
 /* ptxas.c: the cap that a text asks for; 0: none. */

@@ -3,7 +3,7 @@
  *
  * An input is an argument that names a readable file starting like PTX (comments, then
  * ".version"). When nvcc is the caller, nearly all of them carry the marker already and pass
- * through; what remains are .ptx inputs of nvcc, and calls by clang and Triton. Messages about a
+ * through; what remains are .ptx inputs of nvcc, and calls by clang, Triton, XLA. Messages about a
  * text that ptxas refuses come from the original, so that file names and lines are the user's.
  *
  * Misses: PTX given by --input-as-string or in a response file (assembled as it is).
@@ -155,6 +155,8 @@ int tool_ptxas(int argc, char **argv)
 
 	if (rc)
 		return rc;
+	if (tool_is_on(&opt) && tool_asks_version(argc, argv))
+		return tool_say_version(&kit, argc, argv, &arena);
 	read_line(&line, argc, argv);
 	struct tool_job job = {.opt = &opt,
 			       .arch = line.arch,

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Drop-in replacements: same arguments (plus Collider's own, base/options.def), same output,
@@ -77,6 +78,10 @@ struct base_arena;
 char *tool_load_options(unsigned detectors, const char *kernels, const char *others,
 			struct base_arena *a);
 char *tool_load_key(const char *self, struct base_arena *a);
+/* For programs that call ptxas themselves: a folder like the toolkit's, with ours in its bin; NULL
+ * with a message. And a sum that other options, or another version of ours, change (caller.c). */
+char *tool_load_toolkit(struct base_arena *a);
+uint64_t tool_load_sum(const char *options, struct base_arena *a);
 
 typedef int tool_main(int argc, char **argv);
 

@@ -42,6 +42,7 @@ cat >"$work/want" <<'L'
 ./lib/collider/host/libtsan.a
 ./lib/collider/host/libtsan_preinit.o
 ./lib/collider/libcollider_agent.so
+./lib/collider/python/sitecustomize.py
 ./share/bash-completion/completions/collider
 ./share/man/man1/collider.1
 L

@@ -1,0 +1,268 @@
+"""
+sitecustomize.py - for Python programs under `collider run` on a GPU: libraries that compile GPU code hand
+over PTX, so that checks can be put in, and keep the lines of their source.
+
+Python reads it at its start, as it is first in PYTHONPATH (cli/python.c). It does nothing but wait for
+the import of the libraries below, and then runs the sitecustomize that the program would have had.
+Whatever fails, the library works as without us, and one line says so.
+
+  jaxlib   XLA calls ptxas, ours, in place of the compiler that is built into it
+  numba    machine code is assembled by our ptxas, from what NVVM compiles; NVIDIA's linker makes it of
+           LTO-IR by default, of which nobody can get PTX with lines
+  cupy     lines; the text of a kernel is kept in a file that has its name
+
+Misses: Numba's kernels that link code of others; what isn't imported by name.
+"""
+import os
+import sys
+
+_FOLDER = os.environ.get("COLLIDER_PYTHON")
+_TOOLKIT = os.environ.get("COLLIDER_TOOLKIT")
+_PTXAS = os.path.join(_TOOLKIT or "/", "bin", "ptxas")
+
+
+def _say(what, why):
+    sys.stderr.write("collider: %s: its GPU code runs as it was: %s\n" % (what, why))
+
+
+# ---- JAX ------------------------------------------------------------------------------------------------
+
+# XLA ends the process at a flag that it doesn't know: each set is tried once, in another process.
+_XLA_FLAGS = [
+    "--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_libnvjitlink_mode=LIB_NV_JIT_LINK_MODE_DISABLED",
+    "--xla_gpu_enable_libnvptxcompiler=false",
+    "",
+]
+_TRY_XLA = "import jax; jax.devices()"
+_TRY_SECONDS = 60
+
+
+def _try_xla(flags):
+    """0: XLA takes them, 1: it doesn't know one, None: it can't be said."""
+    import subprocess
+
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("COLLIDER_", "CUDA_INJECTION64"))}
+    env.pop("LD_PRELOAD", None)
+    env.update(XLA_FLAGS=flags, XLA_PYTHON_CLIENT_PREALLOCATE="false")
+    try:
+        got = subprocess.run([sys.executable, "-c", _TRY_XLA], env=env, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=_TRY_SECONDS)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    if got.returncode == 0:
+        return 0
+    return 1 if b"nknown flag" in got.stderr else None
+
+
+def _find_xla_flags(version):
+    name = os.path.join(_FOLDER, "xla-" + version)
+    try:
+        with open(name) as kept:
+            return kept.read()
+    except OSError:
+        pass
+    for more in _XLA_FLAGS:
+        flags = ("--xla_gpu_cuda_data_dir=%s %s" % (_TOOLKIT, more)).strip()
+        got = _try_xla(flags)
+        if got is None:
+            return None
+        if got == 0:
+            os.makedirs(_FOLDER, mode=0o700, exist_ok=True)
+            with open(name + ".%d" % os.getpid(), "w") as new:
+                new.write(flags)
+            os.rename(new.name, name)
+            return flags
+    return None
+
+
+def _before_jaxlib(spec):
+    old = os.environ.get("XLA_FLAGS", "")
+    kept = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+    if not (_FOLDER and _TOOLKIT):
+        return
+    import hashlib
+
+    place = "%s %s" % (sys.executable, spec.origin)
+    with open(os.path.join(os.path.dirname(spec.origin), "version.py")) as version:
+        place += version.read()
+    flags = _find_xla_flags(hashlib.md5(place.encode()).hexdigest())
+    if flags is None or (old and not old.lstrip().startswith("-")):
+        _say("JAX", "XLA takes no other ptxas")
+        return
+    os.environ["XLA_FLAGS"] = (old + " " + flags).strip()
+    if kept:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = os.path.join(kept, os.path.basename(_FOLDER))
+
+
+# ---- Numba ----------------------------------------------------------------------------------------------
+
+
+def _assemble(text, arch, cap):
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, code = os.path.join(folder, "numba.ptx"), os.path.join(folder, "numba.cubin")
+        with open(source, "w") as out:
+            out.write(text)
+        line = [_PTXAS, "-arch=" + arch, "--generate-line-info", source, "-o", code]
+        if cap:
+            line.append("-maxrregcount=%d" % cap)
+        got = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        if got.returncode:
+            return None
+        with open(code, "rb") as made:
+            return made.read()
+
+
+def _after_numba_codegen(module):
+    library, object_code = module.CUDACodeLibrary, getattr(module.driver, "ObjectCode", None)
+    # Older ones hand PTX to the driver's linker.
+    if object_code is None or not hasattr(library, "get_asm_strs") or not _TOOLKIT:
+        return
+    plain = library.get_cubin
+
+    def get_cubin(self, cc=None):
+        cc = self._ensure_cc(cc)
+        kept = self._cubin_cache.get(cc)
+        if kept:
+            return kept
+        if self._linking_files or self.needs_cudadevrt:
+            _say("Numba's %s" % self._name, "it is linked with code of others")
+            return plain(self, cc)
+        texts = self.get_asm_strs(cc=cc)
+        code = None
+        if len(texts) == 1:
+            code = _assemble(texts[0], "sm_" + "".join(map(str, cc)), self._max_registers)
+        if code is None:
+            return plain(self, cc)
+        self._cubin_cache[cc] = object_code.from_cubin(code, name=self._name)
+        self._linkerinfo_cache[cc] = ""
+        return self._cubin_cache[cc]
+
+    library.get_cubin = get_cubin
+
+
+def _after_numba_decorators(module):
+    import functools
+
+    plain = module.jit
+
+    @functools.wraps(plain)
+    def jit(*args, **options):
+        if not options.get("debug") and len(args) < 2:
+            options.setdefault("lineinfo", True)
+        return plain(*args, **options)
+
+    module.jit = jit
+
+
+# ---- CuPy -----------------------------------------------------------------------------------------------
+
+
+def _file_of(text):
+    """A file with the kernel's text, named by its first kernel."""
+    import hashlib
+    import re
+
+    found = re.search(r"__global__[^;{(]*?(\w+)\s*\(", text)
+    name = "%s-%s.cu" % (found.group(1) if found else "kernel", hashlib.md5(text.encode()).hexdigest()[:8])
+    folder = os.path.join(os.environ["CUPY_CACHE_DIR"], "source")
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with open(path + ".%d" % os.getpid(), "w") as new:
+            new.write(text)
+        os.rename(new.name, path)
+    return path
+
+
+def _after_cupy_compiler(module):
+    program = module._NVRTCProgram
+    plain_init, plain_compile = program.__init__, program.compile
+
+    def __init__(self, src, name="default_program", *args, **options):
+        text = src.decode("UTF-8") if isinstance(src, bytes) else src
+        self._has_lines = bool(text and name and str(name).endswith(".cu"))
+        if self._has_lines:
+            try:
+                name = _file_of(text)
+            except (OSError, KeyError):
+                pass
+        plain_init(self, src, name, *args, **options)
+
+    def compile(self, options=(), *args, **more):
+        lines = ("-lineinfo", "--generate-line-info", "-G", "--device-debug")
+        if self._has_lines and not any(o in lines for o in options):
+            options = tuple(options) + ("-lineinfo",)
+        return plain_compile(self, options, *args, **more)
+
+    program.__init__, program.compile = __init__, compile
+
+
+# ---- imports --------------------------------------------------------------------------------------------
+
+# The library's name, what is called before it with its spec, and behind it with the module.
+_HOOKS = {
+    "jaxlib": ("JAX", _before_jaxlib, None),
+    "numba.cuda.codegen": ("Numba", None, _after_numba_codegen),
+    "numba.cuda.decorators": ("Numba", None, _after_numba_decorators),
+    "cupy.cuda.compiler": ("CuPy", None, _after_cupy_compiler),
+}
+
+
+def _call(what, hook, arg):
+    try:
+        if hook:
+            hook(arg)
+    except Exception as why:
+        _say(what, "%s: %s" % (type(why).__name__, why))
+
+
+class _Finder:
+    busy = set()
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name not in _HOOKS or name in cls.busy:
+            return None
+        cls.busy.add(name)
+        try:
+            spec = None
+            for finder in sys.meta_path:
+                find = None if finder is cls else getattr(finder, "find_spec", None)
+                spec = find(name, path, target) if find else None
+                if spec is not None:
+                    break
+        finally:
+            cls.busy.discard(name)
+        load = getattr(getattr(spec, "loader", None), "exec_module", None)
+        if load is None:
+            return spec
+        what, before, after = _HOOKS[name]
+
+        def exec_module(module):
+            _call(what, before, spec)
+            load(module)
+            _call(what, after, module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def _go_on():
+    """The sitecustomize that the program would have had."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
+    sys.meta_path.insert(0, _Finder)
+    own = sys.modules.pop("sitecustomize", None)
+    try:
+        import sitecustomize
+    except ImportError as why:
+        if getattr(why, "name", None) != "sitecustomize":
+            raise
+        if own is not None:
+            sys.modules["sitecustomize"] = own
+
+
+_go_on()

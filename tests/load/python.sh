@@ -1,0 +1,105 @@
+#!/bin/bash
+# python.sh - compilers that Python programs bring get checks with nothing set: python.sh COLLIDER BUILT SOURCES
+#
+# The libraries are stand-ins with the parts of theirs that our module changes.
+. "$(dirname "$0")/lib.sh"
+unset PYTHONPATH XLA_FLAGS NUMBA_CACHE_DIR TRITON_PTXAS_PATH
+nvcc -ptx -lineinfo -arch=sm_90 sum.cu -o sum.ptx || exit 2
+
+# Triton's way: what our ptxas says of its version is another text for other checks.
+cat >triton.sh <<'S'
+"$TRITON_PTXAS_PATH" --version >"$1.version" && [ "$TRITON_PTXAS_BLACKWELL_PATH" = "$TRITON_PTXAS_PATH" ] &&
+	"$TRITON_PTXAS_PATH" -lineinfo -v --gpu-name=sm_90 sum.ptx -o "$1.cubin"
+S
+for detector in collide hirace; do
+	go t --detector=$detector -- bash triton.sh $detector || fail "t: $(cat t.err)"
+	says $detector.version 'release [0-9]+\.[0-9]+, V[0-9.]+'
+	says $detector.version '^Collider [0-9.]+, [0-9a-f]{16}$'
+done
+cmp -s collide.version hirace.version && fail "one version for two detectors"
+grep -q __collider_knobs collide.cubin || fail "collide.cubin has no checks"
+grep -q __collider_hirace hirace.cubin || fail "hirace.cubin has no checks"
+go t --load=off -- sh -c 'echo "$TRITON_PTXAS_PATH$PYTHONPATH$COLLIDER_TOOLKIT"' && expect t.out ""
+
+mkdir -p lib/numba/cuda lib/cupy/cuda lib/jaxlib site
+touch lib/numba/__init__.py lib/numba/cuda/__init__.py lib/cupy/__init__.py lib/cupy/cuda/__init__.py
+cat >lib/numba/cuda/codegen.py <<'P'
+class driver:
+    class ObjectCode:
+        def __init__(self, code): self.code = code
+        @staticmethod
+        def from_cubin(code, *, name=""): return driver.ObjectCode(code)
+class CUDACodeLibrary:
+    def __init__(self, files=()):
+        self._cubin_cache, self._linkerinfo_cache, self._linking_files = {}, {}, files
+        self.needs_cudadevrt, self._max_registers, self._name = False, 32, "block_sum"
+    def _ensure_cc(self, cc): return cc or (9, 0, "")
+    def get_asm_strs(self, cc=None): return [open("sum.ptx").read()]
+    def get_cubin(self, cc=None): return driver.ObjectCode(b"plain")
+P
+cat >lib/numba/cuda/decorators.py <<'P'
+def jit(func_or_sig=None, device=False, inline="never", debug=None, lineinfo=False, **kws): return lineinfo
+P
+cat >lib/cupy/cuda/compiler.py <<'P'
+class _NVRTCProgram:
+    def __init__(self, src, name="default_program", headers=(), include_names=(), **kws): self.name = name
+    def compile(self, options=(), log_stream=None): return options
+P
+cat >lib/jaxlib/__init__.py <<'P'
+import os
+flags = os.environ.get("XLA_FLAGS", "")
+P
+echo "__version__ = '1'" >lib/jaxlib/version.py
+# XLA dies of a flag that it doesn't know.
+cat >lib/jax.py <<'P'
+import os, sys
+if "nvjitlink" in os.environ["XLA_FLAGS"]:
+    sys.exit("F0000 Unknown flag in XLA_FLAGS: --xla_gpu_libnvjitlink_mode")
+def devices(): open("tried", "a").write("x")
+P
+echo 'print("own sitecustomize")' >site/sitecustomize.py
+cat >all.py <<'P'
+import os, sys
+sys.path.insert(0, "lib")
+from numba.cuda import codegen, decorators
+made = codegen.CUDACodeLibrary()
+print("checks", b"__collider_knobs" in made.get_cubin().code, made.get_cubin() is made.get_cubin())
+print("linked", codegen.CUDACodeLibrary(["a.o"]).get_cubin().code)
+print("lines", decorators.jit(), decorators.jit(debug=True), decorators.jit(lineinfo=False))
+from cupy.cuda import compiler
+text = 'extern "C" __global__ void twice(int *p)\n{\n}\n'
+p = compiler._NVRTCProgram(text, "/tmp/x/9f.cubin.cu")
+print(os.path.basename(p.name).split("-")[0], open(p.name).read() == text, p.compile(("-O3",)), p.compile(("-G",)))
+print("unnamed", repr(compiler._NVRTCProgram("", "").name), os.environ["CUPY_COMPILE_WITH_PTX"])
+import jaxlib
+print(" ".join(f.split("=")[0] for f in jaxlib.flags.split()))
+print(os.path.exists(jaxlib.flags.split()[1].split("=")[1] + "/bin/ptxas"), len(open("tried").read()))
+P
+cat >want <<'L'
+own sitecustomize
+checks True True
+linked b'plain'
+lines True False False
+twice True ('-O3', '-lineinfo') ('-G',)
+unnamed '' 1
+--xla_own --xla_gpu_cuda_data_dir --xla_gpu_enable_libnvptxcompiler
+True 1
+L
+export PYTHONPATH=$work/site:$work/lib XLA_FLAGS=--xla_own=1
+for i in 1 2; do
+	go p -- python3 all.py || fail "p: $(cat p.err)"
+	diff want p.out || fail "p: other output: $(cat p.err)"
+done
+says p.err "^collider: Numba's block_sum: its GPU code runs as it was: it is linked with code of others"
+
+# Whatever a library has become, it works as without us, and one line says so.
+echo 'class CUDACodeLibrary: pass' >lib/numba/cuda/codegen.py
+go q -- python3 -c 'from numba.cuda import codegen; print(codegen.CUDACodeLibrary)' || fail "q: $(cat q.err)"
+expect q.out "<class 'numba.cuda.codegen.CUDACodeLibrary'>"
+says q.err "^collider: Numba: its GPU code runs as it was: AttributeError"
+
+# A Python that reads no environment, and an empty one.
+go q -- python3 -I -c 'print(1)' && expect q.out 1
+unset PYTHONPATH
+go q -- python3 -c 'import sys; print("collider/python" in " ".join(sys.path))' && expect q.out False
+exit $bad
