@@ -50,12 +50,21 @@ import os
 flags = os.environ.get("XLA_FLAGS", "")
 P
 echo "__version__ = '1'" >lib/jaxlib/version.py
-# XLA dies of a flag that it doesn't know.
+# XLA dies of a flag that it doesn't know; this one calls ptxas if its modules are compiled in parallel.
 cat >lib/jax.py <<'P'
-import os, sys
-if "nvjitlink" in os.environ["XLA_FLAGS"]:
+import os, subprocess, sys
+flags = dict(f[2:].split("=") for f in os.environ["XLA_FLAGS"].split())
+open("tried", "a").write("x")
+if "xla_gpu_libnvjitlink_mode" in flags:
     sys.exit("F0000 Unknown flag in XLA_FLAGS: --xla_gpu_libnvjitlink_mode")
-def devices(): open("tried", "a").write("x")
+class numpy:
+    ones = staticmethod(lambda n: n)
+class Array:
+    block_until_ready = staticmethod(lambda: None)
+def jit(f):
+    if "xla_gpu_enable_llvm_module_compilation_parallelism" in flags:
+        subprocess.run([flags["xla_gpu_cuda_data_dir"] + "/bin/ptxas", "--version"], check=True)
+    return lambda x: Array
 P
 echo 'print("own sitecustomize")' >site/sitecustomize.py
 cat >all.py <<'P'
@@ -82,8 +91,8 @@ linked b'plain'
 lines True False False
 twice True ('-O3', '-lineinfo') ('-G',)
 unnamed '' 1
---xla_own --xla_gpu_cuda_data_dir --xla_gpu_enable_libnvptxcompiler
-True 1
+--xla_own --xla_gpu_cuda_data_dir --xla_gpu_enable_llvm_module_compilation_parallelism
+True 3
 L
 export PYTHONPATH=$work/site:$work/lib XLA_FLAGS=--xla_own=1
 for i in 1 2; do

@@ -27,52 +27,64 @@ def _say(what, why):
 
 # ---- JAX ------------------------------------------------------------------------------------------------
 
-# XLA ends the process at a flag that it doesn't know: each set is tried once, in another process.
+# What makes XLA call ptxas differs between its versions, and it ends the process at a flag that it doesn't
+# know. So each is tried once, in another process, with a ptxas that leaves a mark.
 _XLA_FLAGS = [
-    "--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_libnvjitlink_mode=LIB_NV_JIT_LINK_MODE_DISABLED",
     "--xla_gpu_enable_libnvptxcompiler=false",
-    "",
+    "--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_libnvjitlink_mode=LIB_NV_JIT_LINK_MODE_DISABLED",
+    "--xla_gpu_enable_llvm_module_compilation_parallelism=true",
 ]
-_TRY_XLA = "import jax; jax.devices()"
+_TRY_XLA = "import jax; jax.jit(lambda x: x * 2 + 1)(jax.numpy.ones(64)).block_until_ready()"
 _TRY_SECONDS = 60
+_MARKING_PTXAS = '#!/bin/sh\n: >"${0%/bin/ptxas}/mark"\nexec "$COLLIDER_TRIED_PTXAS" "$@"\n'
 
 
-def _try_xla(flags):
-    """0: XLA takes them, 1: it doesn't know one, None: it can't be said."""
+def _is_taken(flags, folder):
+    """Does XLA call the ptxas of this folder then?"""
     import subprocess
 
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("COLLIDER_", "CUDA_INJECTION64"))}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("COLLIDER_", "CUDA_INJECTION64", "JAX_"))}
     env.pop("LD_PRELOAD", None)
-    env.update(XLA_FLAGS=flags, XLA_PYTHON_CLIENT_PREALLOCATE="false")
+    env.update(XLA_FLAGS="--xla_gpu_cuda_data_dir=%s %s" % (folder, flags), COLLIDER_TRIED_PTXAS=_PTXAS,
+               COLLIDER_DISABLE="1", XLA_PYTHON_CLIENT_PREALLOCATE="false")
     try:
-        got = subprocess.run([sys.executable, "-c", _TRY_XLA], env=env, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=_TRY_SECONDS)
+        subprocess.run([sys.executable, "-c", _TRY_XLA], env=env, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_TRY_SECONDS)
     except (OSError, subprocess.SubprocessError):
-        return None
-    if got.returncode == 0:
-        return 0
-    return 1 if b"nknown flag" in got.stderr else None
+        return False
+    return os.path.exists(os.path.join(folder, "mark"))
+
+
+def _try_xla():
+    import tempfile
+
+    for flags in _XLA_FLAGS:
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "bin"))
+            for sub in ("", "bin"):
+                for name in os.listdir(os.path.join(_TOOLKIT, sub)):
+                    if os.path.join(sub, name) not in ("bin", "bin/ptxas"):
+                        os.symlink(os.path.join(_TOOLKIT, sub, name), os.path.join(folder, sub, name))
+            ptxas = os.path.join(folder, "bin", "ptxas")
+            with open(ptxas, "w") as out:
+                out.write(_MARKING_PTXAS)
+            os.chmod(ptxas, 0o700)
+            if _is_taken(flags, folder):
+                return flags
+    return ""
 
 
 def _find_xla_flags(version):
-    name = os.path.join(_FOLDER, "xla-" + version)
+    name = os.path.join(os.path.dirname(_FOLDER), "xla-" + version)
     try:
         with open(name) as kept:
             return kept.read()
     except OSError:
-        pass
-    for more in _XLA_FLAGS:
-        flags = ("--xla_gpu_cuda_data_dir=%s %s" % (_TOOLKIT, more)).strip()
-        got = _try_xla(flags)
-        if got is None:
-            return None
-        if got == 0:
-            os.makedirs(_FOLDER, mode=0o700, exist_ok=True)
-            with open(name + ".%d" % os.getpid(), "w") as new:
-                new.write(flags)
-            os.rename(new.name, name)
-            return flags
-    return None
+        flags = _try_xla()
+    with open(name + ".%d" % os.getpid(), "w") as new:
+        new.write(flags)
+    os.rename(new.name, name)
+    return flags
 
 
 def _before_jaxlib(spec):
@@ -82,14 +94,14 @@ def _before_jaxlib(spec):
         return
     import hashlib
 
-    place = "%s %s" % (sys.executable, spec.origin)
+    place = "%s %s %s" % (sys.executable, spec.origin, "\n".join(_XLA_FLAGS))
     with open(os.path.join(os.path.dirname(spec.origin), "version.py")) as version:
         place += version.read()
     flags = _find_xla_flags(hashlib.md5(place.encode()).hexdigest())
-    if flags is None or (old and not old.lstrip().startswith("-")):
+    if not flags or (old and not old.lstrip().startswith("-")):
         _say("JAX", "XLA takes no other ptxas")
         return
-    os.environ["XLA_FLAGS"] = (old + " " + flags).strip()
+    os.environ["XLA_FLAGS"] = ("%s --xla_gpu_cuda_data_dir=%s %s" % (old, _TOOLKIT, flags)).strip()
     if kept:
         os.environ["JAX_COMPILATION_CACHE_DIR"] = os.path.join(kept, os.path.basename(_FOLDER))
 
