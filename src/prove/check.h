@@ -33,7 +33,9 @@ struct check {
 	const struct ev_access *a, *b;
 	enum race_level level;
 	enum smt_warp warp;
-	bool is_split_cluster;	      /* GRID: of different clusters only; CLUSTER: of one */
+	bool is_split_cluster; /* GRID: of different clusters only; CLUSTER: of one */
+	/* Lanes of one tile, of different ones (prove_phase_tile): their masks are equal, or not. */
+	enum { CHECK_NO_TILE, CHECK_ONE_TILE, CHECK_TWO_TILES } tile;
 	const uint8_t *edges;	      /* by loop: enum phase_edge, or NULL */
 	const struct phase_case *way; /* NULL: no phases are compared */
 	bool is_partial, is_forced;   /* forced: no offsets to compare */
@@ -48,8 +50,9 @@ struct check {
 	uint64_t disjoint[CHECK_DISJOINT][2];
 	unsigned ndisjoint;
 	bool has_others_disjoint, has_slots_disjoint;
-	bool has_lanes; /* prove_meet_has_lanes */
-	bool is_tried;	/* prove_tries_first was asked about the pair, at this level */
+	bool has_lanes;	 /* prove_meet_has_lanes */
+	bool has_counts; /* tickets that are taken in a loop are taken to differ */
+	bool is_tried;	 /* prove_tries_first was asked about the pair, at this level */
 	unsigned searches;
 	unsigned refusals;   /* bit-vectors that gave up on a better model */
 	unsigned ordered;    /* searches near a launch in which something may order the two */
@@ -57,8 +60,9 @@ struct check {
 	uint64_t long_left;  /* of replays of launches with many steps */
 	/* remedy.c: no alarms, only whether all is proven */
 	bool is_trial, has_failed;
-	bool is_hasty; /* a trial with little patience for bit-vectors */
-	bool *is_open; /* by access: some pair with it isn't proven */
+	bool is_hasty;	   /* a trial with little patience for bit-vectors */
+	bool *is_open;	   /* by access: some pair with it isn't proven */
+	bool *is_unstable; /* ... as benign.c found before; NULL: that isn't known */
 };
 
 /* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
@@ -135,6 +139,12 @@ uint32_t prove_pins_find(const struct ev *e, struct ex_pin *out);
 void prove_remedy_find(struct check *c);
 /* What each array is accessed with, as text. */
 void prove_write_protocol(struct check *c);
+
+/* benign.c: are both stores of the same bytes, with values that are proven equal? */
+typedef bool benign_ask(struct check *c, const void *arg);
+bool benign_is_same(struct check *c, benign_ask *ask, const void *arg);
+/* Which loads may see a value that is written in their phase? Before the pairs are asked about. */
+void benign_find_unstable(struct check *c);
 
 /* pairs.c: what holds in thread t at a block, where `guard` lets it come; for both threads. */
 void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t);

@@ -608,5 +608,9 @@ void prove_say_contract(struct check *c)
 	if (c->o->is_lockstep)
 		say(c, "the lanes of a warp run in lockstep");
 	say_loops(c);
+	if (c->has_counts)
+		say(c, "no atomic counter comes around to a number that it gave before");
+	if (c->e->ir->has_pointer_calls)
+		say(c, "calls through pointers lead to functions of this text");
 	say_assumes(c);
 }

@@ -146,7 +146,8 @@ struct ir {
 	uint32_t nloops, *rpo, nrpo;
 	uint32_t *ndefs, *def_block; /* by register */
 	uint64_t param_bytes;
-	uint32_t param_object; /* of the first kernel parameter */
+	uint32_t param_object;	/* of the first kernel parameter */
+	bool has_pointer_calls; /* ... whose callee may be any function that fits */
 };
 
 /* lower.c: fills *ir; what can't be analysed goes to ir->problems, with a place. */

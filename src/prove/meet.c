@@ -7,12 +7,12 @@
  * other lanes never come there.
  *
  * What an atomic addition gives back differs between threads when all that is written to its one
- * place in global memory is written by this very instruction, once by a thread at most, with an odd
- * number, and there are fewer threads than values. The contract says that no host code or other
- * kernel writes to it.
+ * place in global memory is written by this very instruction, with an odd number, and it counts
+ * fewer times than there are values: once by a thread, of which there are fewer, or in a loop, by
+ * the contract. The contract also says that no host code or other kernel writes to it.
  *
- * Misses: masks that several barriers have or that a register holds, additions in loops, counters
- * in shared memory (which the kernel must set first).
+ * Misses: masks that several barriers have or that a register holds (but for tiles, phase.c),
+ * counters in shared memory (which the kernel must set first).
  */
 #include "prove/check.h"
 
@@ -136,8 +136,9 @@ static bool is_distinct(const struct check *c, const struct ev_assume *t)
 	for (size_t i = 0; i < c->e->accesses.n; i++)
 		if (c->e->accesses.v[i].mem == t->mem)
 			at = &c->e->accesses.v[i];
-	if (!at || at->is_shared || t->loop != IR_NONE || at->off->level != EX_GRID ||
-	    at->off->has_ctr || t->step->op != EX_CONST || !(t->step->imm & 1) ||
+	if (!at || at->is_shared || (t->loop != IR_NONE && c->e->may_wrap) ||
+	    at->off->level != EX_GRID || at->off->has_ctr || t->step->op != EX_CONST ||
+	    !(t->step->imm & 1) ||
 	    (t->mem->scope != RACE_SCOPE_GPU && t->mem->scope != RACE_SCOPE_SYS) ||
 	    (at->root.kind != EV_ROOT_PARAM && at->root.kind != EV_ROOT_OBJECT) ||
 	    t->mem->bytes < 4 || (t->mem->bytes < 8 && !is_countable(c)))
@@ -158,8 +159,10 @@ static void hold_tickets(struct check *c)
 	for (size_t i = 0; i < c->e->tickets.n && !c->o->may_alias; i++) {
 		const struct ev_assume *t = &c->e->tickets.v[i];
 		if (prove_ir_dominates(c->e->ir, t->block, c->a->block) &&
-		    prove_ir_dominates(c->e->ir, t->block, c->b->block) && is_distinct(c, t))
+		    prove_ir_dominates(c->e->ir, t->block, c->b->block) && is_distinct(c, t)) {
 			prove_smt_across(c->smt, t->guard, t->value, false);
+			c->has_counts |= t->loop != IR_NONE;
+		}
 	}
 }
 

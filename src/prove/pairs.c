@@ -148,6 +148,9 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	hold_inside(c, c->a, 0);
 	hold_inside(c, c->b, 1);
 	prove_meet_hold(c);
+	if (c->tile)
+		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1),
+				 c->phases[IR_RANK_WARP].mask, c->tile == CHECK_ONE_TILE);
 	if (c->other_loop != IR_NONE)
 		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1),
 				 c->e->loops[c->other_loop].ctr, false);
@@ -178,7 +181,8 @@ static void open_replay(struct check *c, struct replay_pair *p)
 	p->watch[1] = &w[1];
 	p->level = c->level == RACE_LEVEL_CLUSTER ? RACE_LEVEL_GRID : c->level;
 	p->is_split = c->warp != SMT_ANY_WARP;
-	p->use_warp = c->phases[IR_RANK_WARP].is_used && c->warp != SMT_ANY_WARP;
+	p->use_warp = c->phases[IR_RANK_WARP].is_used && !c->phases[IR_RANK_WARP].mask &&
+		      c->warp != SMT_ANY_WARP;
 	p->use_grid = c->phases[IR_RANK_GRID].is_used;
 	p->is_lockstep = c->o->is_lockstep && c->level == RACE_LEVEL_WARP;
 }
@@ -219,15 +223,12 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 
 /* ---- one case ------------------------------------------------------------------------------ */
 
-/* Are both stores of the same bytes, with values that are proven equal? */
-static bool is_benign(struct check *c, const uint8_t *counters)
+/* Do the two never store different values? */
+static bool has_equal_values(struct check *c, const void *arg)
 {
+	const uint8_t *counters = arg;
 	struct smt_model m;
 
-	if (!c->o->is_same_value || c->is_forced || c->a->mem->kind != RACE_OP_WRITE ||
-	    c->b->mem->kind != RACE_OP_WRITE || !c->a->value || !c->b->value ||
-	    c->a->mem->bytes != c->b->mem->bytes || c->a->value->w != c->b->value->w)
-		return false;
 	return ask(c, counters, ASK_INTEGERS, true, &m) == SMT_IMPOSSIBLE ||
 	       ask(c, counters, ASK_BITS, true, &m) == SMT_IMPOSSIBLE;
 }
@@ -237,7 +238,7 @@ static void raise(struct check *c, const uint8_t *counters, struct alarm_facts *
 	c->has_failed = true;
 	if (c->is_trial)
 		return;
-	f->is_benign = is_benign(c, counters);
+	f->is_benign = benign_is_same(c, has_equal_values, counters);
 	prove_alarm_raise(c, f);
 }
 
@@ -475,7 +476,13 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 	} else if (p->is_used || level <= RACE_LEVEL_BLOCK) {
 		if (level == RACE_LEVEL_WARP && !p->is_used)
 			p = &c->phases[IR_RANK_CTA];
+		c->tile = p->mask ? CHECK_ONE_TILE : CHECK_NO_TILE;
 		prove_phase_each(p, c->a->block, c->b->block, one_case, c);
+		c->tile = p->mask ? CHECK_TWO_TILES : CHECK_NO_TILE;
+		if (p->mask)
+			prove_phase_each(&c->phases[IR_RANK_CTA], c->a->block, c->b->block,
+					 one_case, c);
+		c->tile = CHECK_NO_TILE;
 	} else {
 		settle_slots(c, base_zalloc(c->arena, c->e->ir->nloops + 1), false);
 	}
@@ -520,6 +527,8 @@ void prove_all_pairs(struct check *c)
 
 	for (size_t i = 0; i < e->accesses.n; i++) {
 		if (prove_now_ms() >= c->deadline) { /* once, instead of at each pair */
+			if (c->is_trial)
+				return;
 			prove_alarm_problem(
 				RACE_PROBLEM_UNPROVEN, e->accesses.v[i].step->at,
 				"the time limit was reached before the pairs from here on", c);

@@ -17,6 +17,7 @@ struct phases {
 	/* by loop that runs its body once at least: the block whose branch, in the first iteration,
 	 * doesn't leave it; or IR_NONE */
 	uint32_t *entry;
+	const struct ex *mask; /* rank IR_RANK_WARP: of the lanes whose barriers count; NULL: all */
 	const bool *is_uniform; /* by block, rank IR_RANK_WARP: its branch goes one way in a warp */
 	bool *is_exit_split; /* by block: some threads end here while others meet a barrier again */
 	uint32_t *skipped;   /* ... by block: the barrier that they miss */
@@ -29,6 +30,9 @@ struct phases {
  * that only some of them may reach become problems, those of a warp make p->is_used false.
  */
 void prove_phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *is_uniform);
+/* The mask that all barriers of lanes have, where it is one value of the thread (the tiles of
+ * cooperative groups), or NULL. */
+const struct ex *prove_phase_tile(const struct ev *e);
 
 /* Where in a loop that only one of the two threads is in its iteration must be. */
 enum phase_edge {

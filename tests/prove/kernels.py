@@ -3,7 +3,7 @@
 
     kernels.py COLLIDER NVCC ROOT [--optimised] FILE.cu...
 
-    // prove: NAME race-free|single|true|potential|unproven|vacuous [TRUTH] [CIDI...] [excludes=N] [class=CLASS] [--options]
+    // prove: NAME race-free|single|benign|true|potential|unproven|vacuous [TRUTH] [CIDI...] [excludes=N] [class=CLASS] [--options]
 
 TRUTH says what the kernel is where the verdict doesn't: free or racy (figures.py).
 
@@ -13,7 +13,8 @@ other way round (race-free by the label).
 """
 import json, os, re, subprocess, sys, tempfile
 
-VERDICTS = {'race-free': 'race-free', 'race-free-single': 'single', 'true-alarm': 'true', 'potential-alarm': 'potential',
+VERDICTS = {'race-free': 'race-free', 'race-free-single': 'single',
+            'race-free-up-to-same-value': 'benign', 'true-alarm': 'true', 'potential-alarm': 'potential',
             'could-not-prove': 'unproven', 'vacuous': 'vacuous'}
 CODES = {'race-free': 0, 'true': 10, 'unproven': 11, 'vacuous': 11, 'potential': 12}
 collider, nvcc, root = sys.argv[1:4]

@@ -269,6 +269,27 @@ static unsigned number_in(struct ptx_str s, size_t *at)
 	return n;
 }
 
+/* curand_init of a state, through its last argument: its tables are read only. */
+static bool lower_seed(struct ir_frame *fr, const struct ptx_stmt *s, unsigned bytes)
+{
+	uint32_t to = argument(fr, s, 3, 64);
+
+	for (unsigned at = 0; at < bytes && to != IR_NONE; at += 8) {
+		uint32_t v = prove_ir_new_reg(fr->ir, 64);
+		struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+		prove_ir_push(fr, IR_VAR, v)->w = 64;
+		struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
+		a->kind = RACE_OP_WRITE;
+		a->space = IR_GENERIC;
+		a->bytes = 8;
+		a->off = at;
+		st->mem = a;
+		st->src[0] = to;
+		st->src[1] = v;
+	}
+	return to != IR_NONE;
+}
+
 /*
  * Functions of CUDA's headers that have a body, but one that is too large to splice in everywhere:
  * <cuda_pipeline_primitives.h> compares the size with each that there is, and calls one of these.
@@ -279,7 +300,15 @@ bool prove_ir_summarized_call(struct ir_frame *fr, const struct ptx_stmt *s, str
 	static const char copy[] = "21pipeline_memcpy_asyncILm",
 			  wait[] = "19pipeline_wait_priorILj", commit[] = "15pipeline_commitEv";
 	size_t at = sizeof(room) - 1;
+	static const struct {
+		const char *name;
+		unsigned bytes;
+	} seeds[] = {{"_Z11curand_inityyyP17curandStateXORWOW", 48},
+		     {"_Z11curand_inityyyP24curandStatePhilox4_32_10", 64}};
 
+	for (size_t i = 0; i < BASE_COUNTOF(seeds); i++)
+		if (ptx_str_is(name, seeds[i].name))
+			return lower_seed(fr, s, seeds[i].bytes);
 	if (name.n <= at || memcmp(name.p, room, at) != 0)
 		return false;
 	struct ptx_str rest = {name.p + at, name.n - (uint32_t)at};

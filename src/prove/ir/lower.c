@@ -316,6 +316,73 @@ static void splice(struct frame_state *st, const struct ptx_stmt *s, const struc
 				ir->blocks.v[i].succ[k] = behind;
 }
 
+#define MAX_CALLEES 16
+
+/* Could the function be called so? */
+static bool is_callee(struct ir_frame *fr, const struct ptx_func *f, const struct ptx_opnd *rets,
+		      const struct ptx_opnd *args)
+{
+	const struct ptx_opnd *list[2] = {rets, args};
+	const struct ptx_param *formal[2] = {f->rets, f->params};
+
+	for (unsigned k = 0; k < 2; k++) {
+		unsigned n = list[k] ? list[k]->nsub : 0, i = 0;
+		for (const struct ptx_param *p = formal[k]; p; p = p->next, i++) {
+			const struct ptx_opnd *o = i < n ? &list[k]->sub[i] : NULL;
+			if (!o || o->kind != PTX_OPND_SYM || p->space != PTX_SPACE_PARAM)
+				return false;
+			uint32_t obj = prove_ir_find_object(
+				fr, o->text, o->flags & PTX_OPND_VAR ? o->var : NULL);
+			if (obj == IR_NONE || fr->ir->objects.v[obj].bytes != p->bytes)
+				return false;
+		}
+		if (i != n)
+			return false;
+	}
+	return true;
+}
+
+/* A call through a pointer calls one of the functions whose parameters fit: which one, nobody
+ * knows. False: there is none, or too many. */
+static bool lower_pointer_call(struct frame_state *st, const struct ptx_stmt *s,
+			       const struct ptx_opnd *rets, const struct ptx_opnd *args)
+{
+	struct ir *ir = st->fr.ir;
+	const struct ptx_func *callee[MAX_CALLEES];
+	uint32_t n = 0, ends[MAX_CALLEES], which = prove_ir_new_reg(ir, 32);
+
+	ptx_each_item(ir->m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_entry || it->func->is_proto ||
+		    !is_callee(&st->fr, it->func, rets, args))
+			continue;
+		for (uint32_t c = st->fr.call; c; c = ir->calls.v[c].outer)
+			if (ir->calls.v[c].f == it->func)
+				return false;
+		if (n == MAX_CALLEES)
+			return false;
+		callee[n++] = it->func;
+	}
+	if (!n || st->depth >= MAX_DEPTH || ir->steps.n > 4 * MAX_INSTS)
+		return false;
+	prove_ir_push(&st->fr, IR_VAR, which)->w = 32;
+	end_block(&st->fr, IR_SWITCH, n);
+	uint32_t at = cur(ir);
+	ir->blocks.v[at].cond = which;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t first = open_block(ir, false);
+		ir->blocks.v[at].succ[i] = first;
+		splice(st, s, callee[i], rets, args);
+		end_block(&st->fr, IR_JUMP, 1);
+		ends[i] = cur(ir);
+	}
+	uint32_t behind = open_block(ir, false);
+	for (uint32_t i = 0; i < n; i++)
+		ir->blocks.v[ends[i]].succ[0] = behind;
+	ir->has_pointer_calls = true;
+	return true;
+}
+
 static void lower_call(struct frame_state *st, const struct ptx_stmt *s)
 {
 	struct ir *ir = st->fr.ir;
@@ -335,7 +402,8 @@ static void lower_call(struct frame_state *st, const struct ptx_stmt *s)
 	if (callee && callee->kind == PTX_OPND_SYM)
 		f = find_body(ir->m, callee->text);
 	if (!f) {
-		prove_ir_problem(ir, s, "a call through a pointer is not modelled");
+		if (!lower_pointer_call(st, s, lists[0], lists[1]))
+			prove_ir_problem(ir, s, "a call through a pointer is not modelled");
 		return;
 	}
 	for (uint32_t c = st->fr.call; c; c = ir->calls.v[c].outer) {

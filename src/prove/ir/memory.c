@@ -6,7 +6,8 @@
  * them. What a lane gets from another is a new value. An effect that isn't handled here makes the
  * kernel "could not prove", with its line.
  *
- * Misses: matrix accesses of 4 bits or one, surfaces, bulk and tensor copies: not modelled yet.
+ * Misses: matrix accesses of 4 bits or one, conversions and atomics of surfaces, bulk and tensor
+ * copies: not modelled yet.
  */
 #define _GNU_SOURCE
 #include "flow/flow.h"
@@ -418,6 +419,50 @@ static bool lower_rows(struct ir_frame *fr, const struct ptx_stmt *s)
 	return base != IR_NONE;
 }
 
+/*
+ * A surface is memory of its own, behind its handle: byte x of row y in layer z lies at
+ * x + y * 2^20 + z * 2^40 there. By the contract accesses stay within it, and no surface is that
+ * wide.
+ */
+static bool lower_surface(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+	bool is_load = f->op == PTX_OP_SULD, is_array = has_text(f, ".a1d") || has_text(f, ".a2d");
+	const struct ptx_opnd *o = s->nops == 2 ? &s->ops[is_load] : NULL;
+	unsigned dims = has_text(f, ".1d")			    ? 1
+			: has_text(f, ".2d") || has_text(f, ".a1d") ? 2
+			: has_text(f, ".3d") || has_text(f, ".a2d") ? 3
+								    : 0;
+	unsigned bytes = f->ntypes ? ptx_type_bytes((enum ptx_type)f->types[0]) : 0;
+
+	bytes *= f->vec ? f->vec : 1;
+	if (!o || o->kind != PTX_OPND_ADDR || o->nsub != 2 || o->sub[0].kind != PTX_OPND_REG ||
+	    fr->ir->width.v[fr->reg_base + o->sub[0].reg] != 64 || !has_text(f, ".b.") || !dims ||
+	    o->sub[1].nsub < dims || !bytes || bytes > 16)
+		return false;
+	uint32_t at = prove_ir_operand(fr, &o->sub[0], 64);
+	for (unsigned i = 0; i < dims; i++) {
+		/* of layers the number comes first */
+		unsigned d = !is_array ? i : i ? i - 1 : dims - 1;
+		uint32_t v = prove_ir_operand(fr, &o->sub[1].sub[i], 32);
+		v = prove_ir_value(fr, EX_ZEXT, 64, v, IR_NONE, IR_NONE);
+		v = prove_ir_value(fr, EX_MUL, 64, v, number(fr, 1ull << (20 * d)), IR_NONE);
+		at = prove_ir_value(fr, EX_ADD, 64, at, v, IR_NONE);
+	}
+	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+	a->kind = is_load ? RACE_OP_READ : RACE_OP_WRITE;
+	a->space = IR_GLOBAL;
+	a->bytes = (uint16_t)bytes;
+	struct ir_step *st =
+		prove_ir_push(fr, IR_ACCESS, is_load ? prove_ir_new_reg(fr->ir, 64) : IR_NONE);
+	st->mem = a;
+	st->src[0] = at;
+	guard(fr, st);
+	if (is_load)
+		unknown_results(fr, s);
+	return true;
+}
+
 void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	uint32_t effects = s->form->effects;
@@ -456,6 +501,11 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 	case PTX_OP_LDMATRIX:
 	case PTX_OP_STMATRIX:
 		if (!lower_rows(fr, s))
+			unmodelled(fr, s);
+		return;
+	case PTX_OP_SULD:
+	case PTX_OP_SUST:
+		if (!lower_surface(fr, s))
 			unmodelled(fr, s);
 		return;
 	case PTX_OP_CP_ASYNC_COMMIT_GROUP:

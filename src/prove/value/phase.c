@@ -13,7 +13,9 @@
  * what they did last stays concurrent with everything later.
  *
  * The same is asked three times, of the barriers that order the lanes of a warp (those of the CTA
- * and bar.warp.sync of all lanes), the threads of a CTA, and all of the grid.
+ * and bar.warp.sync of all lanes), the threads of a CTA, and all of the grid. Where every
+ * bar.warp.sync has one mask, which is a value of the thread, those of the warp order lanes with
+ * equal masks: a lane is in its own mask, and waits for all in it (PTX ISA 9.7.13.2).
  */
 #include "prove/value/phase_impl.h"
 
@@ -311,8 +313,27 @@ static bool is_barrier(const struct phases *p, uint32_t b)
 		return st->imm >= p->rank;
 	/* all lanes of the warp; others may order, see replay.c */
 	return st && st->kind == IR_WARP_BARRIER && p->rank == IR_RANK_WARP &&
-	       st->pred == IR_NONE && p->e->arg[b] && p->e->arg[b]->op == EX_CONST &&
-	       p->e->arg[b]->imm == UINT32_MAX;
+	       st->pred == IR_NONE && p->e->arg[b] &&
+	       (p->mask ? p->e->arg[b] == p->mask
+			: p->e->arg[b]->op == EX_CONST && p->e->arg[b]->imm == UINT32_MAX);
+}
+
+const struct ex *prove_phase_tile(const struct ev *e)
+{
+	const struct ex *mask = NULL;
+
+	for (uint32_t i = 0; i < e->ir->nrpo; i++) {
+		const struct ir_block *x = &e->ir->blocks.v[e->ir->rpo[i]];
+		const struct ir_step *st = x->n ? &e->ir->steps.v[x->first + x->n - 1] : NULL;
+		const struct ex *arg = e->arg[e->ir->rpo[i]];
+		if (!st || st->kind != IR_WARP_BARRIER)
+			continue;
+		if (!arg || st->pred != IR_NONE || arg->op == EX_CONST || arg->has_ctr ||
+		    arg->is_approx || (mask && mask != arg))
+			return NULL;
+		mask = arg;
+	}
+	return mask;
 }
 
 static void find_barriers(struct phases *p)
@@ -365,6 +386,7 @@ void prove_phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const b
 	p->e = e;
 	p->rank = rank;
 	p->is_uniform = is_uniform;
+	p->mask = rank == IR_RANK_WARP ? prove_phase_tile(e) : NULL;
 	p->words = (n + ir->nloops + 63) / 64 + 1;
 	p->entry = BASE_NEWN(e->arena, uint32_t, ir->nloops + 1);
 	memset(p->entry, 0xff, (ir->nloops + 1) * sizeof(*p->entry));

@@ -196,7 +196,6 @@ __global__ void own_long(const long long *in, long long *out)
 }
 
 // prove: by_surface race-free --block-dim=16,16 --grid-dim=32,32
-// weak: by_surface literal unproven
 // pin: by_surface w=512 h=512
 __global__ void by_surface(cudaSurfaceObject_t s, cudaTextureObject_t t, int w, int h)
 {
@@ -217,7 +216,6 @@ typedef float (*shape_fn)(float);
 __device__ shape_fn shapes[2] = {square, cube};
 
 // prove: by_pointer race-free --block-dim=256 --grid-dim=64
-// weak: by_pointer literal unproven
 // pin: by_pointer which=1 n=16384
 __global__ void by_pointer(float *out, const float *in, int which, int n)
 {

@@ -211,7 +211,6 @@ __global__ void triangle_count(unsigned long long *total, const int *row, const 
 }
 
 // prove: frontier_push race-free --block-dim=256 --grid-dim=40
-// weak: frontier_push literal potential
 // pin: frontier_push level=3
 __global__ void frontier_push(int *level_of, int *out, int *count, const int *in, const int *row, const int *col,
 			      int n, int level)
