@@ -42,6 +42,7 @@
 #define LIB_FOLDER  "lib/collider"
 #define AGENT_FILE  "libcollider_agent.so"
 #define CUDART_FILE "cpu/libcudart.so.13"
+#define LIBCUDA	    "libcuda.so.1" /* beside it: the driver's functions */
 #define INJECT_ENV  "CUDA_INJECTION64_PATH"
 #define LOADING_ENV "CUDA_MODULE_LOADING"
 #define CPU_ENV	    "COLLIDER_CPU"
@@ -317,6 +318,19 @@ static int set_gpu(const struct spawn_request *req)
 	       (!req->forward && setenv(LOADING_ENV, "EAGER", 0));
 }
 
+/* The driver's library of the CPU device, which lies beside the runtime's and jumps into that. */
+static int preload_driver(const char *cudart)
+{
+	const char *slash = strrchr(cudart, '/');
+	char path[PATH_MAX];
+	int n = slash ? snprintf(path, sizeof(path), "%.*s/" LIBCUDA, (int)(slash - cudart), cudart)
+		      : snprintf(path, sizeof(path), LIBCUDA);
+
+	if (n < 0 || (size_t)n >= sizeof(path) || access(path, R_OK))
+		return 0; /* $COLLIDER_CUDART may be elsewhere */
+	return preload(path, true);
+}
+
 /*
  * The CPU device's library has the name of the real one, so it replaces it once it is loaded.
  * Addresses are the same in every run, as far as the system allows, so that a replay is exact to
@@ -324,7 +338,8 @@ static int set_gpu(const struct spawn_request *req)
  */
 static int set_cpu(const struct spawn_request *req)
 {
-	int rc = preload(req->cudart, true) || setenv(CPU_ENV, req->cpu_options, 1);
+	int rc = preload_driver(req->cudart) || preload(req->cudart, true) ||
+		 setenv(CPU_ENV, req->cpu_options, 1);
 	int now = personality(0xffffffff);
 	if (now >= 0)
 		personality((unsigned long)now | ADDR_NO_RANDOMIZE);

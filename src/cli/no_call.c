@@ -79,15 +79,10 @@ const char *cli_no_call(struct base_arena *a, char *const *argv, bool is_cpu)
 	if (why)
 		return why;
 	if (!p.is_elf)
-		return base_printf(
-			a, "no CUDA call came from %s or from what it started%s", argv[0],
-			is_cpu ? " (one that calls the driver itself can't be seen)" : "");
-	if (p.links_driver && !spawn_has_driver())
+		return base_printf(a, "no CUDA call came from %s or from what it started", argv[0]);
+	if (!is_cpu && p.links_driver && !spawn_has_driver())
 		return "the program needs libcuda.so.1, which this machine doesn't have: it could "
 		       "not be started";
-	if (is_cpu && p.calls_driver && !p.calls_runtime)
-		return "the program calls the CUDA driver itself (libcuda.so), and the CPU device "
-		       "takes the place of the runtime only (libcudart.so)";
 	if (is_cpu && *p.library && !p.calls_runtime && !p.has_gpu_code)
 		return base_printf(a,
 				   "what the program runs on the GPU are kernels of %s, which the "

@@ -29,7 +29,7 @@ struct host_program {
 	bool is_elf;	   /* false: not found, or a script; nothing else is known then */
 	bool has_gpu_code; /* nvcc's, embedded */
 	bool links_runtime, links_driver; /* needs libcudart.so, libcuda.so */
-	bool calls_runtime, calls_driver; /* imports cuda..., cu... */
+	bool calls_runtime;		  /* imports cuda... */
 	bool is_setuid;
 	char library[64]; /* one with kernels of its own that it needs (libcublas.so.13), or "" */
 };

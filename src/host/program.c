@@ -77,7 +77,6 @@ static void imports_read(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct hos
 		if (!name || s.st_shndx != SHN_UNDEF)
 			continue;
 		out->calls_runtime |= starts(name, "cuda");
-		out->calls_driver |= starts(name, "cu") && name[2] >= 'A' && name[2] <= 'Z';
 	}
 }
 

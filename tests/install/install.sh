@@ -36,6 +36,7 @@ cat >"$work/want" <<'L'
 ./bin/collider-cc
 ./bin/collider-nvcc
 ./include/collider/assume.h
+./lib/collider/cpu/libcuda.so.1
 ./lib/collider/cpu/libcudart.so.13
 ./lib/collider/gpu/libcuda.so.1
 ./lib/collider/host/libcollider_host.a

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "cudart/api/api.h"
+#include "cudart/state/context.h"
 #include "cudart/state/internal.h"
 
-#define DEVICE_NAME "Collider CPU device"
-#define VERSION	    13000
+#define VERSION 13000
 
 /* ---- properties ------------------------------------------------------------------ */
 
@@ -126,7 +126,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	uint64_t used, total;
 	unsigned d = (unsigned)device;
 	memset(prop, 0, sizeof(*prop));
-	snprintf(prop->name, sizeof(prop->name), "%s", DEVICE_NAME);
+	snprintf(prop->name, sizeof(prop->name), "%s", RT_DEVICE_NAME);
 	memcpy(prop->uuid.bytes, "collider-cpu", 12);
 	prop->uuid.bytes[15] = (char)d;
 	cpu_mem_usage(rt.m, d, &used, &total);
@@ -184,7 +184,8 @@ cudaError_t cudaSetDevice(int device)
 		return rt_fail(e);
 	if (!rt_is_device(device))
 		return rt_fail(RT_ERROR_INVALID_DEVICE);
-	rt_thread()->device = (unsigned)device;
+	rt_context_set(rt_context_primary((unsigned)device));
+	rt_context_attach();
 	return rt_fail(rt_enter());
 }
 
@@ -250,7 +251,8 @@ cudaError_t cudaDeviceReset(void)
 
 	if (e != RT_OK)
 		return rt_fail(e);
-	rt_device_reset(rt_thread()->device);
+	rt_context_reset(rt_thread()->device);
+	rt_thread()->context = NULL; /* the next call has it again */
 	rt_thread()->last = RT_OK;
 	return cudaSuccess;
 }

@@ -30,15 +30,7 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
 {
 	FIND(node, RT_NODE_KERNEL, pNodeParams);
 	const struct cpu_launch *l = &n->what.work.cpu.launch;
-	struct cpu_kernel_info info;
-	cpu_kernel_get_info(l->kernel, &info);
-	free(n->args);
-	n->args = calloc(info.nparams + 1, sizeof(void *));
-	for (uint32_t i = 0; n->args && i < info.nparams; i++) {
-		uint32_t offset = 0, bytes;
-		cpu_kernel_param(l->kernel, i, &offset, &bytes);
-		n->args[i] = (char *)(uintptr_t)l->params + offset;
-	}
+	void **args = rt_node_args(n);
 	/* nvcc's code launches by cudaKernel_t; programs know the host function. */
 	const struct rt_kern *kern = n->what.work.kern;
 	const void *func = kern && kern->host ? kern->host : n->what.work.func;
@@ -47,8 +39,8 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
 					      .gridDim = {l->grid[0], l->grid[1], l->grid[2]},
 					      .blockDim = {l->block[0], l->block[1], l->block[2]},
 					      .sharedMemBytes = (unsigned)l->shared_dyn,
-					      .kernelParams = n->args};
-	DONE(n->args ? RT_OK : RT_ERROR_MEMORY_ALLOCATION);
+					      .kernelParams = args};
+	DONE(args ? RT_OK : RT_ERROR_MEMORY_ALLOCATION);
 }
 
 cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,

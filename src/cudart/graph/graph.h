@@ -33,7 +33,7 @@ struct rt_node {
 	BASE_VEC(struct rt_node *) deps;
 	size_t mark;	   /* scratch: place in an order */
 	struct cpu_op *op; /* while the graph is being launched */
-	void **args;	   /* of cudaGraphKernelNodeGetParams, made when asked for */
+	void **args;	   /* rt_node_args */
 };
 
 struct rt_user_object {
@@ -73,6 +73,8 @@ struct rt_graph *rt_graph_clone(const struct rt_graph *g);
 bool rt_graph_sort(struct rt_graph *g);
 /* Takes ownership of the payload. */
 struct rt_node *rt_node_new(struct rt_graph *g, const struct rt_payload *what);
+/* Pointers to the parameters of a kernel node, valid until it is changed; NULL: out of memory. */
+void **rt_node_args(struct rt_node *n);
 /* No edge twice. */
 void rt_node_depend(struct rt_node *n, struct rt_node *on);
 /* A copy with memory of its own. */

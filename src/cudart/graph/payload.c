@@ -182,3 +182,21 @@ enum rt_error rt_node_set(rt_ref exec, rt_ref node, struct rt_payload *p, enum r
 	rt_unlock();
 	return is_good ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
+
+/* ---- asking ----------------------------------------------------------------------------- */
+
+void **rt_node_args(struct rt_node *n)
+{
+	const struct cpu_launch *l = &n->what.work.cpu.launch;
+	struct cpu_kernel_info info;
+
+	cpu_kernel_get_info(l->kernel, &info);
+	free(n->args);
+	n->args = calloc(info.nparams + 1, sizeof(void *));
+	for (uint32_t i = 0; n->args && i < info.nparams; i++) {
+		uint32_t offset = 0, bytes;
+		cpu_kernel_param(l->kernel, i, &offset, &bytes);
+		n->args[i] = (char *)(uintptr_t)l->params + offset;
+	}
+	return n->args;
+}

@@ -47,6 +47,35 @@ enum rt_error rt_query_begin(struct rt_query *q, rt_ref func)
 	return e;
 }
 
+bool rt_query_attr(const struct rt_query *q, int attr, int *value)
+{
+	const struct rt_kern_attr *a = &q->k->attr[q->device];
+	const uint32_t *cluster = q->info.cluster[0] ? q->info.cluster : a->cluster;
+	const int values[] = {
+		[RT_ATTR_THREADS] = (int)rt_kern_max_threads(&q->info),
+		[RT_ATTR_SHARED] = (int)q->info.shared_static,
+		[RT_ATTR_CONST] = (int)q->info.consts,
+		[RT_ATTR_LOCAL] = (int)q->info.local,
+		[RT_ATTR_REGISTERS] = (int)q->info.regs,
+		[RT_ATTR_PTX] = (int)q->k->image->sm,
+		[RT_ATTR_BINARY] = (int)CPU_SM_VERSION,
+		[RT_ATTR_CACHE] = 0,
+		[RT_ATTR_DYNAMIC] = (int)rt_kern_dynamic_limit(q->k, q->device, &q->info),
+		[RT_ATTR_CARVEOUT] = a->carveout,
+		[RT_ATTR_MUST_CLUSTER] = a->must_cluster || cluster[0],
+		[RT_ATTR_CLUSTER_WIDTH] = (int)cluster[0],
+		[RT_ATTR_CLUSTER_HEIGHT] = (int)cluster[1],
+		[RT_ATTR_CLUSTER_DEPTH] = (int)cluster[2],
+		[RT_ATTR_NON_PORTABLE] = a->may_nonportable,
+		[RT_ATTR_POLICY] = a->policy,
+	};
+
+	if (attr < 0 || (size_t)attr >= BASE_COUNTOF(values))
+		return false;
+	*value = values[attr];
+	return true;
+}
+
 enum rt_error rt_kern_set_attr(struct rt_kern_attr *a, const struct cpu_kernel_info *info, int attr,
 			       int value)
 {

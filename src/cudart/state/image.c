@@ -41,6 +41,15 @@ void rt_images_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* ---- messages ---------------------------------------------------------------------- */
+
+static _Thread_local char load_log[1024];
+
+const char *rt_load_log(void)
+{
+	return load_log;
+}
+
 /* ---- parsing -------------------------------------------------------------------- */
 
 /* Reports on stderr and in the report why an image can't be used. */
@@ -52,6 +61,7 @@ __attribute__((format(printf, 1, 2))) static void say_failed(const char *fmt, ..
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	snprintf(load_log, sizeof(load_log), "%s", line);
 	rt_say("%s", line);
 	rt_collider_failed(line);
 }
@@ -62,6 +72,7 @@ static void print_failed(const struct rt_image *im, const struct base_sink *sink
 	char line[600];
 
 	base_sink_print(sink, stderr);
+	snprintf(load_log, sizeof(load_log), "%s", sink->diags.n ? sink->diags.v[0].text : "");
 	snprintf(line, sizeof(line), "%.300s: its GPU code could not be loaded%s%.200s", im->where,
 		 sink->diags.n ? ": " : "", sink->diags.n ? sink->diags.v[0].text : "");
 	rt_collider_failed(line);
@@ -194,14 +205,32 @@ static enum rt_error parse_relocatable(struct rt_image *im)
 	return im->parts.n ? RT_OK : RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE;
 }
 
+/* One text, or several that are linked, each with its NUL. */
+static enum rt_error parse_texts(struct rt_image *im)
+{
+	enum rt_error e = RT_OK;
+	unsigned sm;
+	char suffix;
+	size_t n;
+
+	for (size_t at = 0; e == RT_OK && at < im->data_size; at += n + 1) {
+		n = strlen(im->text + at);
+		if (!ptx_read_head(im->text + at, &sm, &suffix)) {
+			say_failed("%s: neither PTX nor a file that holds it", im->where);
+			return RT_ERROR_INVALID_KERNEL_IMAGE;
+		}
+		char *text = strdup(im->text + at);
+		e = text ? parse_text(im, text, n, sm ? sm : CPU_SM_VERSION)
+			 : RT_ERROR_MEMORY_ALLOCATION;
+	}
+	return im->parts.n || e != RT_OK ? e : RT_ERROR_INVALID_KERNEL_IMAGE;
+}
+
 static enum rt_error parse(struct rt_image *im)
 {
 	name_image(im);
-	if (im->text) {
-		char *text = im->text;
-		im->text = NULL;
-		return parse_text(im, text, im->data_size, CPU_SM_VERSION);
-	}
+	if (im->text)
+		return parse_texts(im);
 	if (im->relocatable && im->relocatable[0])
 		return parse_relocatable(im);
 	return parse_fatbin(im, im->data, im->data_size ? im->data_size : fatbin_size(im->data));

@@ -30,6 +30,7 @@ struct rt_event;
 struct rt_capture;
 struct rt_node;
 struct rt_kern;
+struct rt_context;
 
 /* ---- state.c: the process ------------------------------------------------- */
 
@@ -56,6 +57,7 @@ struct rt_state {
 	bool stages_copies;	      /* --host-copies=staged */
 	const char *variable;	      /* modules get checks of these variables only; NULL: of all */
 	bool is_forked;		      /* the machine belongs to the parent process */
+	atomic_bool is_driver_ready;  /* cuInit was called, or the runtime, which does it */
 	_Atomic uint32_t next_stream; /* ids */
 	_Atomic uint32_t captures;    /* under way, to skip the checks when there is none */
 };
@@ -64,6 +66,7 @@ extern struct rt_state rt;
 /* The state of each host thread. */
 struct rt_thread {
 	unsigned device;
+	struct rt_context *context; /* the current one (context.h); NULL: none */
 	enum rt_error last;
 	enum rt_capture_mode mode; /* of cudaThreadExchangeStreamCaptureMode */
 	bool is_host_fn;	   /* runs a host function: no CUDA calls from here */
@@ -107,6 +110,7 @@ void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* At the start, before any other thread can see the device. */
 void rt_device_init(unsigned device);
+#define RT_DEVICE_NAME "Collider CPU device"
 /* The value of an attribute, by the number that both APIs give it; false: there is no such. */
 bool rt_device_attr(int number, unsigned device, int *value);
 static inline bool rt_is_device(int device)
@@ -137,7 +141,9 @@ enum rt_handle {
 	RT_USER_OBJECT,
 	RT_LIBRARY, /* link's */
 	RT_KERNEL,  /* link's */
-	RT_ARRAY
+	RT_ARRAY,
+	RT_CONTEXT,
+	RT_LINKER /* the driver's */
 };
 /* All with the lock held. */
 void rt_handle_add(const void *p, enum rt_handle kind);

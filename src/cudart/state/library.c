@@ -3,9 +3,11 @@
  *
  * Takes PTX text, fat binaries (with or without nvcc's wrapper around them)
  * and files of both. PTX is parsed at once, so that wrong text is an error of the call; loading on
- * a device happens at the first use. cubins contain only machine code and are refused.
+ * a device happens at the first use. cubins contain only machine code and are refused,
+ * unless PTX is appended to them (RT_APPENDED).
  * Unloading waits for the devices: kernels of the library may be running.
  */
+#include <elf.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,36 @@ static char *keep(const void *data, size_t n)
 	return copy;
 }
 
+const char *rt_library_appended(const void *code)
+{
+	Elf64_Ehdr h;
+
+	memcpy(&h, code, sizeof(h));
+	if (memcmp(h.e_ident + EI_PAD, RT_APPENDED, sizeof(RT_APPENDED) - 1) != 0)
+		return NULL;
+	uint64_t sections = h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize;
+	uint64_t segments = h.e_phoff + (uint64_t)h.e_phnum * h.e_phentsize;
+	uint64_t end = sections > segments ? sections : segments;
+	return (const char *)code + (end > sizeof(h) ? end : sizeof(h));
+}
+
+/* Machine code: what is appended to it is the program. */
+static enum rt_error fill_code(struct rt_image *im, const void *code, size_t size)
+{
+	const char *text = size >= sizeof(Elf64_Ehdr) ? rt_library_appended(code) : NULL;
+	size_t left =
+		text && size != SIZE_MAX ? size - (size_t)(text - (const char *)code) : SIZE_MAX;
+	size_t n = 0;
+
+	if (!text || left > size)
+		return RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE;
+	while (n < left && text[n])
+		n += strnlen(text + n, left - n) + 1;
+	im->data_size = n;
+	im->text = keep(text, n < left ? n : left);
+	return im->text ? RT_OK : RT_ERROR_MEMORY_ALLOCATION;
+}
+
 /* `size`: SIZE_MAX if only the content shows it. */
 static enum rt_error fill(struct rt_image *im, const void *code, size_t size)
 {
@@ -47,8 +79,8 @@ static enum rt_error fill(struct rt_image *im, const void *code, size_t size)
 			code = w.data;
 		}
 	}
-	if (size >= 4 && memcmp(code, "\177ELF", 4) == 0)
-		return RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE;
+	if (size >= 4 && memcmp(code, ELFMAG, SELFMAG) == 0)
+		return fill_code(im, code, size);
 	if (fatbin_is(code, size)) {
 		size_t n = fatbin_size(code);
 		if (n > size)

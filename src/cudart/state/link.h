@@ -68,9 +68,9 @@ struct rt_image {
 	struct rt_image *prev, *next;
 	const void *data;		/* fat binary, or NULL */
 	const void *const *relocatable; /* NULL-terminated, or NULL */
-	char *text;			/* of a library made of plain PTX; malloc'd */
-	void *copy;			/* of a library's fat binary; malloc'd */
-	size_t data_size;
+	char *text;	   /* of a library made of plain PTX; malloc'd; see data_size */
+	void *copy;	   /* of a library's fat binary; malloc'd */
+	size_t data_size;  /* of data, or of all texts */
 	const char *where; /* for messages; in the arena */
 	struct base_arena arena;
 	BASE_VEC(char *) texts;
@@ -130,6 +130,16 @@ enum rt_error rt_library_load(struct rt_image **library, const void *code, size_
 			      const char *where);
 enum rt_error rt_library_load_file(struct rt_image **library, const char *path);
 enum rt_error rt_library_unload(const void *library);
+/*
+ * PTX for this device in a file of machine code: in the padding of the ELF header's e_ident stands
+ * RT_APPENDED, and after all that the header describes are texts, each with its NUL, and one more
+ * NUL. Plug-ins of compilers write it, and cuLinkComplete.
+ */
+#define RT_APPENDED "CLDRPTX"
+/* The first of the texts; NULL: none are there. */
+const char *rt_library_appended(const void *code);
+/* Why the calling thread's last load failed, for the driver's log buffers; "": it hasn't. */
+const char *rt_load_log(void);
 /* Its kernel, or *out is NULL. */
 enum rt_error rt_library_kernel(const void *library, const char *name, struct rt_kern **out);
 /* A variable of it on the current device. */
@@ -140,9 +150,18 @@ enum rt_error rt_library_kernels(const void *library, struct rt_kern **out, size
 
 /* ---- attr.c ---------------------------------------------------------------------------------- */
 
-/* What both APIs call a kernel's attributes that can be set, by their numbers. */
+/* A kernel's attributes by the driver's numbers; those from RT_ATTR_DYNAMIC on can be set and are
+ * the runtime's, too. */
 enum {
-	RT_ATTR_DYNAMIC = 8,
+	RT_ATTR_THREADS,
+	RT_ATTR_SHARED,
+	RT_ATTR_CONST,
+	RT_ATTR_LOCAL,
+	RT_ATTR_REGISTERS,
+	RT_ATTR_PTX,
+	RT_ATTR_BINARY,
+	RT_ATTR_CACHE,
+	RT_ATTR_DYNAMIC,
 	RT_ATTR_CARVEOUT,
 	RT_ATTR_MUST_CLUSTER,
 	RT_ATTR_CLUSTER_WIDTH,
@@ -151,6 +170,9 @@ enum {
 	RT_ATTR_NON_PORTABLE,
 	RT_ATTR_POLICY
 };
+/* All that can be asked of one; false: there is no such attribute. */
+struct rt_query;
+bool rt_query_attr(const struct rt_query *q, int attr, int *value);
 enum rt_error rt_kern_set_attr(struct rt_kern_attr *a, const struct cpu_kernel_info *info, int attr,
 			       int value);
 /* A kernel on the current device, for questions about it. On success the images' lock is held. */

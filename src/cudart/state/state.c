@@ -19,6 +19,7 @@
 #include "cudart/state/capture.h"
 #include "cudart/entries/entries.h"
 #include "cudart/report/collider.h"
+#include "cudart/state/context.h"
 #include "cudart/state/internal.h"
 #include "cudart/state/threads.h"
 #include "race/detector.h"
@@ -299,7 +300,11 @@ enum rt_error rt_enter(void)
 {
 	enum rt_error e = rt_enter_any();
 
-	return e == RT_OK ? rt_device_error(thread.device) : e;
+	if (e != RT_OK)
+		return e;
+	if (!thread.context)
+		rt_context_attach();
+	return rt_device_error(thread.device);
 }
 
 /* ---- faults ------------------------------------------------------------------------ */

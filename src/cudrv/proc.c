@@ -1,0 +1,34 @@
+/*
+ * proc.c - cuGetProcAddress.
+ */
+#include <string.h>
+
+#include "cudrv/drv.h"
+#include "cudrv/refuse.h"
+
+int drv_refuse(const char *name)
+{
+	return (int)rt_refuse(name);
+}
+
+#undef cuGetProcAddress
+CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags);
+
+CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion,
+				     cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+{
+	enum drv_found why;
+
+	if (!symbol || !*symbol || !pfn || cudaVersion < 0)
+		return drv_bad();
+	*pfn = drv_find(symbol, (unsigned)cudaVersion,
+			flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &why);
+	if (status)
+		*status = (CUdriverProcAddressQueryResult)why;
+	return *pfn || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
+{
+	return cuGetProcAddress_v2(symbol, pfn, version, flags, NULL);
+}

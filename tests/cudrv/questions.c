@@ -1,0 +1,364 @@
+/*
+ * questions.c - what the driver answers: errors, contexts, modules, memory, streams, graphs.
+ *
+ * Each question has the answer that a GPU's driver gives (H100, driver 580). Runs on both: on a GPU
+ * with KEEP_GOING=1, which lists all that differ.
+ */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned wrong, asked;
+
+static void said(int line, const char *what, long is, long wants)
+{
+	asked++;
+	if (is == wants)
+		return;
+	fprintf(stderr, "line %d: %s: %ld, expected %ld\n", line, what, is, wants);
+	wrong++;
+	if (!getenv("KEEP_GOING"))
+		exit(1);
+}
+#define IS(expr, wants) said(__LINE__, #expr, (long)(expr), (long)(wants))
+#define OK(expr)	IS(expr, CUDA_SUCCESS)
+#define THAT(expr)	IS(!!(expr), 1)
+
+static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+			  ".visible .global .align 4 .u32 bias = 5;\n"
+			  ".visible .entry add(.param .u64 out, .param .u32 n)\n{\n"
+			  ".reg .b32 %r<5>; .reg .b64 %rd<3>;\n"
+			  "ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [n];\n"
+			  "cvta.to.global.u64 %rd2, %rd1;\n"
+			  "atom.global.add.u32 %r3, [%rd2], %r1;\nret;\n}\n"
+			  ".visible .entry none() .maxntid 64, 1, 1\n{\nret;\n}\n";
+
+static bool is_cpu;
+
+static void test_start(void)
+{
+	CUdevice d;
+	CUcontext c;
+	const char *text = NULL;
+	int n = 0;
+
+	IS(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+	IS(cuCtxGetCurrent(&c), CUDA_ERROR_NOT_INITIALIZED);
+	IS(cuInit(1), CUDA_ERROR_INVALID_VALUE);
+	OK(cuDriverGetVersion(&n));
+	THAT(n >= 13000);
+	OK(cuInit(0));
+	OK(cuDeviceGetCount(&n));
+	IS(cuDeviceGet(&d, n), CUDA_ERROR_INVALID_DEVICE);
+	IS(cuDeviceGet(&d, -1), CUDA_ERROR_INVALID_DEVICE);
+	IS(cuDeviceGet(NULL, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &text));
+	THAT(text && !strcmp(text, "CUDA_ERROR_OUT_OF_MEMORY"));
+	OK(cuGetErrorString(CUDA_ERROR_INVALID_CONTEXT, &text));
+	THAT(text && !strcmp(text, "invalid device context"));
+	IS(cuGetErrorName((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE);
+	THAT(!text);
+}
+
+static void test_device(CUdevice d)
+{
+	int v = 0, major = 0;
+	char name[64] = "";
+	size_t bytes = 0;
+
+	OK(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_WARP_SIZE, d));
+	IS(v, 32);
+	OK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, d));
+	IS(major, 9);
+	IS(cuDeviceGetAttribute(&v, (CUdevice_attribute)9999, d), CUDA_ERROR_INVALID_VALUE);
+	IS(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99), CUDA_ERROR_INVALID_DEVICE);
+	OK(cuDeviceGetName(name, sizeof(name), d));
+	THAT(*name);
+	OK(cuDeviceTotalMem(&bytes, d));
+	THAT(bytes > 1 << 30);
+}
+
+static void test_contexts(CUdevice d)
+{
+	CUcontext a, b, c = NULL, primary;
+	CUdeviceptr p;
+	unsigned flags;
+	int active;
+
+	OK(cuCtxGetCurrent(&c));
+	THAT(!c);
+	IS(cuMemAlloc(&p, 4), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT);
+	IS(cuCtxPopCurrent(&c), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuDevicePrimaryCtxGetState(d, &flags, &active));
+	IS(active, 0);
+	IS(cuDevicePrimaryCtxRelease(d), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuDevicePrimaryCtxRetain(&primary, d));
+	OK(cuDevicePrimaryCtxGetState(d, &flags, &active));
+	IS(active, 1);
+	OK(cuCtxGetCurrent(&c)); /* retaining makes it not current */
+	THAT(!c);
+	OK(cuCtxCreate(&a, NULL, 0, d));
+	OK(cuCtxGetCurrent(&c));
+	THAT(c == a);
+	OK(cuCtxCreate(&b, NULL, 0, d));
+	OK(cuCtxPopCurrent(&c));
+	THAT(c == b);
+	OK(cuCtxGetCurrent(&c));
+	THAT(c == a);
+	OK(cuCtxPushCurrent(b));
+	OK(cuCtxDestroy(b));
+	OK(cuCtxGetCurrent(&c));
+	THAT(c == a);
+	IS(cuCtxPushCurrent(NULL), CUDA_ERROR_INVALID_VALUE);
+	OK(cuCtxSetCurrent(NULL));
+	OK(cuCtxGetCurrent(&c));
+	THAT(!c);
+	OK(cuCtxDestroy(a));
+	OK(cuCtxSetCurrent(primary));
+	IS(cuCtxDestroy(primary), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+static CUfunction test_modules(CUmodule *m)
+{
+	char log[200] = "";
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)sizeof(log)};
+	CUmodule bad;
+	CUfunction f, other;
+	CUdeviceptr p;
+	const char *name = NULL;
+	size_t n = 0, at = 9;
+	unsigned count = 0;
+	int v = -1;
+
+	IS(cuModuleLoadData(&bad, "no PTX"), CUDA_ERROR_INVALID_IMAGE);
+	IS(cuModuleLoadDataEx(&bad, ".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n", 2,
+			      options, values),
+	   CUDA_ERROR_INVALID_PTX);
+	THAT(*log && (size_t)values[1] > 0);
+	IS(cuModuleLoad(&bad, "/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
+	OK(cuModuleLoadData(m, ptx));
+	IS(cuModuleGetFunction(&f, *m, "sub"), CUDA_ERROR_NOT_FOUND);
+	OK(cuModuleGetFunction(&f, *m, "add"));
+	OK(cuModuleGetFunction(&other, *m, "none"));
+	OK(cuModuleGetFunctionCount(&count, *m));
+	IS(count, 2);
+	OK(cuModuleGetGlobal(&p, &n, *m, "bias"));
+	IS(n, 4);
+	IS(cuModuleGetGlobal(&p, &n, *m, "nosuch"), CUDA_ERROR_NOT_FOUND);
+	OK(cuFuncGetName(&name, f));
+	THAT(name && !strcmp(name, "add"));
+	OK(cuFuncGetParamInfo(f, 1, &at, &n));
+	IS(at, 8);
+	IS(n, 4);
+	IS(cuFuncGetParamInfo(f, 2, &at, &n), CUDA_ERROR_INVALID_VALUE);
+	OK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, other));
+	IS(v, 64);
+	OK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_PTX_VERSION, f));
+	IS(v, 80);
+	IS(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, 9), CUDA_ERROR_INVALID_VALUE);
+	OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 << 10));
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&v, f, 128, 0));
+	THAT(v > 0);
+	return f;
+}
+
+static void test_memory(void)
+{
+	CUdeviceptr p, base = 0;
+	CUmemorytype type = 0;
+	unsigned host[4] = {1, 2, 3, 4}, back[4] = {0};
+	void *pinned;
+	size_t n = 0, pitch = 0;
+
+	IS(cuMemAlloc(&p, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAlloc(&p, (size_t)1 << 50), CUDA_ERROR_OUT_OF_MEMORY);
+	OK(cuMemAlloc(&p, 64));
+	OK(cuMemGetAddressRange(&base, &n, p + 8));
+	THAT(base == p && n == 64);
+	OK(cuMemcpyHtoD(p, host, sizeof(host)));
+	OK(cuMemcpyDtoD(p + 16, p, sizeof(host)));
+	OK(cuMemsetD32(p, 7, 2));
+	OK(cuMemcpyDtoH(back, p, sizeof(back)));
+	THAT(back[0] == 7 && back[1] == 7 && back[2] == 3);
+	OK(cuMemcpyDtoH(back, p + 16, sizeof(back)));
+	THAT(back[0] == 1 && back[3] == 4);
+	IS(cuMemcpyHtoD(p + 60, host, 16), CUDA_ERROR_INVALID_VALUE);
+	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
+	IS(type, CU_MEMORYTYPE_DEVICE);
+	IS(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)host),
+	   CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemHostAlloc(&pinned, 64, CU_MEMHOSTALLOC_DEVICEMAP));
+	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)pinned));
+	IS(type, CU_MEMORYTYPE_HOST);
+	OK(cuMemFreeHost(pinned));
+	OK(cuMemFree(p));
+	IS(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemFree(0));
+	OK(cuMemAllocPitch(&p, &pitch, 100, 4, 4));
+	THAT(pitch >= 100);
+	IS(cuMemAllocPitch(&base, &n, 100, 4, 3), CUDA_ERROR_INVALID_VALUE);
+	CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+			   .srcHost = host,
+			   .srcPitch = 8,
+			   .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			   .dstDevice = p,
+			   .dstPitch = pitch,
+			   .WidthInBytes = 8,
+			   .Height = 2};
+	OK(cuMemcpy2D(&c));
+	OK(cuMemcpyDtoH(back, p + pitch, 8));
+	THAT(back[0] == 3 && back[1] == 4);
+	OK(cuMemFree(p));
+}
+
+static void test_launch(CUfunction f)
+{
+	CUdeviceptr p;
+	unsigned n = 3, sum = 0;
+	CUstream s;
+	CUevent e;
+	void *args[] = {&p, &n};
+	char buffer[16];
+	size_t bytes = 12;
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE,
+			 &bytes, CU_LAUNCH_PARAM_END};
+
+	OK(cuMemAlloc(&p, 4));
+	OK(cuMemsetD32(p, 0, 1));
+	OK(cuStreamCreate(&s, CU_STREAM_DEFAULT));
+	OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+	OK(cuLaunchKernel(f, 2, 1, 1, 32, 1, 1, 0, s, args, NULL));
+	memcpy(buffer, &p, 8);
+	memcpy(buffer + 8, &n, 4);
+	OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, s, NULL, extra));
+	OK(cuEventRecord(e, s));
+	OK(cuEventSynchronize(e));
+	OK(cuMemcpyDtoH(&sum, p, 4));
+	IS(sum, 96 * 3);
+	IS(cuLaunchKernel(f, 0, 1, 1, 32, 1, 1, 0, s, args, NULL), CUDA_ERROR_INVALID_VALUE);
+	IS(cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, s, args, NULL), CUDA_ERROR_INVALID_VALUE);
+	IS(cuLaunchKernel(NULL, 1, 1, 1, 32, 1, 1, 0, s, args, NULL), CUDA_ERROR_INVALID_HANDLE);
+	IS(cuStreamQuery(s), CUDA_SUCCESS);
+	OK(cuStreamDestroy(s));
+	OK(cuEventDestroy(e));
+	OK(cuMemFree(p));
+}
+
+static void count_up(void *n)
+{
+	++*(int *)n;
+}
+
+static void test_graph(CUfunction f)
+{
+	CUdeviceptr p;
+	unsigned n = 2, sum = 0;
+	void *args[] = {&p, &n};
+	CUgraph g;
+	CUgraphExec x;
+	CUgraphNode a, b, host;
+	CUgraphNodeType type;
+	CUstream s;
+	CUstreamCaptureStatus status;
+	size_t count = 0;
+	int calls = 0;
+
+	OK(cuMemAlloc(&p, 4));
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuGraphCreate(&g, 0));
+	CUDA_MEMSET_NODE_PARAMS fill = {.dst = p, .elementSize = 4, .width = 1, .height = 1};
+	CUDA_KERNEL_NODE_PARAMS k = {.func = f,
+				     .gridDimX = 1,
+				     .gridDimY = 1,
+				     .gridDimZ = 1,
+				     .blockDimX = 32,
+				     .blockDimY = 1,
+				     .blockDimZ = 1,
+				     .kernelParams = args};
+	CUDA_HOST_NODE_PARAMS h = {.fn = count_up, .userData = &calls};
+	CUcontext c;
+	OK(cuCtxGetCurrent(&c));
+	OK(cuGraphAddMemsetNode(&a, g, NULL, 0, &fill, c));
+	OK(cuGraphAddKernelNode(&b, g, &a, 1, &k));
+	OK(cuGraphAddHostNode(&host, g, &b, 1, &h));
+	OK(cuGraphNodeGetType(b, &type));
+	IS(type, CU_GRAPH_NODE_TYPE_KERNEL);
+	OK(cuGraphGetNodes(g, NULL, &count));
+	IS(count, 3);
+	OK(cuGraphInstantiate(&x, g, 0));
+	OK(cuGraphLaunch(x, s));
+	OK(cuGraphLaunch(x, s));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH(&sum, p, 4));
+	IS(sum, 64);
+	IS(calls, 2);
+	OK(cuGraphExecDestroy(x));
+	OK(cuGraphDestroy(g));
+
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, s, args, NULL));
+	OK(cuStreamIsCapturing(s, &status));
+	IS(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	OK(cuStreamEndCapture(s, &g));
+	OK(cuGraphGetNodes(g, NULL, &count));
+	IS(count, 1);
+	OK(cuGraphDestroy(g));
+	IS(cuStreamEndCapture(s, &g), CUDA_ERROR_ILLEGAL_STATE);
+	OK(cuStreamDestroy(s));
+	OK(cuMemFree(p));
+}
+
+static void test_names(void)
+{
+	CUdriverProcAddressQueryResult found;
+	CUmemGenericAllocationHandle handle;
+	CUmemAllocationProp prop = {0};
+	void *fn = NULL, *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+	THAT(library);
+	OK(cuGetProcAddress("cuMemAlloc", &fn, 12000, 0, &found));
+	THAT(fn && !found);
+	THAT(is_cpu || fn == dlsym(library, "cuMemAlloc_v2"));
+	OK(cuGetProcAddress("cuCtxCreate", &fn, 12000, 0, &found));
+	THAT(fn && (is_cpu || fn == dlsym(library, "cuCtxCreate_v3")));
+	OK(cuGetProcAddress("cuLaunchKernel", &fn, 12000,
+			    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &found));
+	THAT(fn && (is_cpu || fn == dlsym(library, "cuLaunchKernel_ptsz")));
+	OK(cuGetProcAddress("cuNoSuchName", &fn, 12000, 0, &found));
+	THAT(!fn && found == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+	IS(cuGetProcAddress("cuNoSuchName", &fn, 12000, 0, NULL), CUDA_ERROR_NOT_FOUND);
+	OK(cuGetProcAddress("cuTensorMapEncodeTiled", &fn, 11000, 0, &found));
+	THAT(found == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+	for (int i = 0; i < 2 && is_cpu; i++)
+		IS(cuMemCreate(&handle, 2 << 20, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+int main(void)
+{
+	CUdevice d = 0;
+	CUmodule m;
+	char name[64] = "";
+
+	test_start();
+	OK(cuDeviceGet(&d, 0));
+	OK(cuDeviceGetName(name, sizeof(name), d));
+	is_cpu = !strncmp(name, "Collider", 8);
+	test_device(d);
+	test_contexts(d);
+	CUfunction f = test_modules(&m);
+	test_memory();
+	test_launch(f);
+	test_graph(f);
+	test_names();
+	OK(cuModuleUnload(m));
+	IS(cuModuleUnload(m), CUDA_ERROR_INVALID_HANDLE);
+	OK(cuDevicePrimaryCtxRelease(d));
+	IS(cuDevicePrimaryCtxRelease(d), CUDA_ERROR_INVALID_CONTEXT);
+	printf("%u questions, %u answered in another way\n", asked, wrong);
+	return wrong ? 1 : 0;
+}

@@ -1,0 +1,13 @@
+#!/bin/sh
+# questions.sh COLLIDER QUESTIONS - what the driver's half answers, and that what isn't there is
+# named once.
+set -eu
+out=$("$1" run --device=cpu --cpu-devices=2 -- "$2" 2>&1) || {
+	echo "$out"
+	exit 1
+}
+n=$(echo "$out" | grep -c '^collider: cuMemCreate is not available on the CPU device$')
+[ "$n" = 1 ] || {
+	echo "cuMemCreate was named $n times"
+	exit 1
+}
