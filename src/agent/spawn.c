@@ -309,9 +309,6 @@ static int set_gpu(const struct spawn_request *req)
 	if (req->forward && (preload(req->forward, old && strstr(old, "libcuda.so")) ||
 			     setenv(AGENT_GIVEN_ENV, req->given, 1)))
 		return -1;
-	for (char *const *e = req->environment; e && *e; e++)
-		if (putenv(*e))
-			return -1;
 	/* Code that is instrumented as it is loaded is so when the driver loads it: at its first
 	 * use. */
 	return setenv(INJECT_ENV, req->agent, 1) ||
@@ -362,6 +359,9 @@ __attribute__((noreturn)) static void become_app(const struct spawn_request *req
 	if (fcntl(shm_fd, F_SETFD, 0) < 0 || setenv(RACE_SHM_ENV, number, 1) ||
 	    setenv(RACE_SHM_PATH_ENV, path, 1) || (req->cudart ? set_cpu(req) : set_gpu(req)))
 		goto fail;
+	for (char *const *e = req->environment; e && *e; e++)
+		if (putenv(*e))
+			goto fail;
 	sigaction(SIGXFSZ, &old_xfsz, NULL);
 	sigprocmask(SIG_SETMASK, old_mask, NULL);
 	execvp(req->argv[0], req->argv);

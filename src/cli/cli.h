@@ -63,6 +63,8 @@ void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request
 /* python.c: what compilers of GPU code that run in Python find in the environment, "NAME=VALUE" to
  * NULL. options: COLLIDER_TOOL_OPTIONS for our stand-in for ptxas; agent: the agent's file. */
 char *const *cli_python_environment(struct base_arena *a, const char *options, const char *agent);
+/* The same on the CPU device, whose runtime library is cudart. */
+char *const *cli_python_cpu(struct base_arena *a, const char *cudart);
 /* Adds a note: what was instrumented as it was loaded. */
 void cli_load_note(struct race_results *r, const struct race_shm *shm,
 		   const struct spawn_request *req);

@@ -1,12 +1,14 @@
 /*
- * python.c - collider run on a GPU: compilers of GPU code that Python programs bring, without
- * anything set by hand.
+ * python.c - collider run: compilers of GPU code that Python programs bring, without anything set
+ * by hand. On a GPU:
  *
  *	Triton, torch.compile	call our stand-in for ptxas, TRITON_PTXAS_PATH; Triton's own cache
  *				knows it by its version (toolchain/caller.c)
  *	CuPy			compiles to PTX, not to machine code, which the loader replaces
  *	JAX, Numba		by a module that Python reads at its start (agent/python), for which
  *				PYTHONPATH is set: their options aren't variables
+ *
+ * On the CPU device CuPy and Numba, the same way.
  *
  * What they keep lies apart from what plain runs keep, and from that of other detectors: Inductor
  * and Numba keep machine code by the source alone.
@@ -69,6 +71,25 @@ static void put_folders(struct list *l, struct base_arena *a, uint64_t sum)
 	/* Without checks: the loader puts them in. */
 	put(l, a, "CUPY_CACHE_DIR", base_printf(a, "%s/cupy", folder));
 	put(l, a, "CUPY_COMPILE_WITH_PTX", "1");
+}
+
+char *const *cli_python_cpu(struct base_arena *a, const char *cudart)
+{
+	const char *folder = image_cache_folder(a, "python-cpu");
+	const char *slash = cudart ? strrchr(cudart, '/') : NULL;
+	struct list l = {0};
+
+	if (!slash)
+		return NULL;
+	if (folder) {
+		put(&l, a, "NUMBA_CACHE_DIR", base_printf(a, "%s/numba", folder));
+		put(&l, a, "CUPY_CACHE_DIR", base_printf(a, "%s/cupy", folder));
+		put(&l, a, "CUPY_COMPILE_WITH_PTX", "1");
+	}
+	/* Beside the folder of the runtime's library. */
+	put_hook(&l, a, base_printf(a, "%.*s/../x", (int)(slash - cudart), cudart));
+	base_vec_push(&l, NULL);
+	return l.v; /* until the process ends */
 }
 
 char *const *cli_python_environment(struct base_arena *a, const char *options, const char *agent)

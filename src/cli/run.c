@@ -560,6 +560,7 @@ int cli_run(struct option_set *set)
 	if (takes_cpu(set)) {
 		req.cudart = spawn_find_cudart(&set->arena, &sink);
 		req.cpu_options = cpu_options(set);
+		req.environment = cli_python_cpu(&set->arena, req.cudart);
 	} else {
 		req.agent = spawn_find_agent(&set->arena, &sink);
 		cli_load_choose(set, is_asked, &req);

@@ -1,6 +1,6 @@
 """
-sitecustomize.py - for Python programs under `collider run` on a GPU: libraries that compile GPU code hand
-over PTX, so that checks can be put in, and keep the lines of their source.
+sitecustomize.py - for Python programs under `collider run`: libraries that compile GPU code hand over PTX, so
+that checks can be put in or the CPU device can execute it, and keep the lines of their source.
 
 Python reads it at its start, as it is first in PYTHONPATH (cli/python.c). It does nothing but wait for
 the import of the libraries below, and then runs the sitecustomize that the program would have had.
@@ -9,6 +9,7 @@ Whatever fails, the library works as without us, and one line says so.
   jaxlib   XLA calls ptxas, ours, in place of the compiler that is built into it
   numba    machine code is assembled by our ptxas, from what NVVM compiles; NVIDIA's linker makes it of
            LTO-IR by default, of which nobody can get PTX with lines
+           On the CPU device the PTX is handed over in place of machine code, and nothing is assembled
   cupy     lines; the text of a kernel is kept in a file that has its name
 
 Misses: Numba's kernels that link code of others; what isn't imported by name.
@@ -19,6 +20,7 @@ import sys
 _FOLDER = os.environ.get("COLLIDER_PYTHON")
 _TOOLKIT = os.environ.get("COLLIDER_TOOLKIT")
 _PTXAS = os.path.join(_TOOLKIT or "/", "bin", "ptxas")
+_ON_CPU = "COLLIDER_CPU" in os.environ
 
 
 def _say(what, why):
@@ -109,6 +111,15 @@ def _before_jaxlib(spec):
 # ---- Numba ----------------------------------------------------------------------------------------------
 
 
+def _appended(texts):
+    """A file of no machine code, with PTX after it as the CPU device looks for it (docs/cpu-device.md)."""
+    head = bytearray(64)
+    head[:7] = b"\x7fELF\x02\x01\x01"
+    head[9:16] = b"CLDRPTX"
+    head[52] = len(head)
+    return bytes(head) + b"".join(text.encode() + b"\0" for text in texts) + b"\0"
+
+
 def _assemble(text, arch, cap):
     import subprocess
     import tempfile
@@ -130,7 +141,7 @@ def _assemble(text, arch, cap):
 def _after_numba_codegen(module):
     library, object_code = module.CUDACodeLibrary, getattr(module.driver, "ObjectCode", None)
     # Older ones hand PTX to the driver's linker.
-    if object_code is None or not hasattr(library, "get_asm_strs") or not _TOOLKIT:
+    if object_code is None or not hasattr(library, "get_asm_strs") or not (_TOOLKIT or _ON_CPU):
         return
     plain = library.get_cubin
 
@@ -143,8 +154,8 @@ def _after_numba_codegen(module):
             _say("Numba's %s" % self._name, "it is linked with code of others")
             return plain(self, cc)
         texts = self.get_asm_strs(cc=cc)
-        code = None
-        if len(texts) == 1:
+        code = _appended(texts) if _ON_CPU else None
+        if code is None and len(texts) == 1:
             code = _assemble(texts[0], "sm_" + "".join(map(str, cc)), self._max_registers)
         if code is None:
             return plain(self, cc)
