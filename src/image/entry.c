@@ -11,8 +11,7 @@
 
 #include <string.h>
 
-#define HEADER_BYTES 16u
-#define ENTRY_BYTES  64u
+#define ENTRY_BYTES 64u
 
 static uint16_t get16(const char *p)
 {
@@ -54,12 +53,12 @@ static void read_text(const char *p, uint32_t header, size_t words, const char *
 
 bool fatbin_is(const void *data, size_t size)
 {
-	return data && size >= HEADER_BYTES && get32(data) == FATBIN_MAGIC;
+	return data && size >= FATBIN_HEADER_BYTES && get32(data) == FATBIN_MAGIC;
 }
 
 size_t fatbin_size(const void *data)
 {
-	if (!fatbin_is(data, HEADER_BYTES))
+	if (!fatbin_is(data, FATBIN_HEADER_BYTES))
 		return 0;
 	const char *p = data;
 	uint64_t n = get64(p + 8);
@@ -74,7 +73,7 @@ bool fatbin_entry_first(const void *data, size_t size, const char **at, size_t *
 		return false;
 	size_t header = get16(p + 6);
 	uint64_t n = get64(p + 8);
-	if (header < HEADER_BYTES || header > size || n > size - header)
+	if (header < FATBIN_HEADER_BYTES || header > size || n > size - header)
 		return false;
 	*at = p + header;
 	*left = (size_t)n;

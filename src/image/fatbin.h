@@ -65,6 +65,8 @@ bool fatbin_has(const void *data, unsigned kind);
 /* What an image holds, unpacked: malloc'd, followed by a NUL. NULL sets *why. */
 char *fatbin_unpack(const struct fatbin_entry *e, size_t *size, const char **why);
 
+#define FATBIN_HEADER_BYTES 16u
+
 /* Does a fat binary start here (`size` bytes are readable)? */
 bool fatbin_is(const void *data, size_t size);
 /* Bytes of the fat binary at `data`, its header included; 0: there is none. */

@@ -58,16 +58,22 @@ int main()
 						  .c_str()),
 			       cudaErrorInvalidPtx);
 	if (is_cpu_device()) {
+		/* Addresses of nothing, and a size that no memory has. */
+		static const unsigned long long large[] = {0x00100001ba55ed50, 1ull << 40}, *none[] = {nullptr, nullptr};
 		static struct {
 			unsigned magic, version;
 			const void *data, *parts;
-		} wrapper = {0x466243b1, 7, good, (void *)16};
-		static char host;
-		void **handle = __cudaRegisterFatBinary(&wrapper);
-		__cudaRegisterFunction(handle, &host, (char *)"k", "k", -1, 0, 0, 0, 0, 0);
-		__cudaRegisterFatBinaryEnd(handle);
-		EXPECT(cudaLaunchKernel(&host, 1, 1, nullptr, 0, 0), cudaErrorInvalidKernelImage);
-		__cudaUnregisterFatBinary(handle);
+		} wrapper[] = {{0x466243b1, 7, good, (void *)16}, {0x466243b1, 1, (void *)16, nullptr},
+			       {0x466243b1, 1, large, nullptr},	  {0x466243b1, 2, nullptr, (void *)16},
+			       {0x466243b1, 2, nullptr, none}};
+		for (auto &w : wrapper) {
+			char *host = new char;
+			void **handle = __cudaRegisterFatBinary(&w);
+			__cudaRegisterFunction(handle, host, (char *)"k", "k", -1, 0, 0, 0, 0, 0);
+			__cudaRegisterFatBinaryEnd(handle);
+			EXPECT(cudaLaunchKernel(host, 1, 1, nullptr, 0, 0), cudaErrorInvalidKernelImage);
+			__cudaUnregisterFatBinary(handle);
+		}
 	}
 	OK(load(&lib, good));
 	OK(load(&lib2, good)); /* a second one has variables of its own */

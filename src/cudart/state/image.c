@@ -18,6 +18,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cudart/report/collider.h"
 #include "image/fatbin.h"
@@ -83,6 +85,15 @@ static void say_no_ptx(const struct rt_image *im)
 	say_failed("%s%s holds machine code only, which the CPU device cannot run; build it with "
 		   "`collider nvcc`, or embed PTX with -gencode arch=compute_90,code=compute_90",
 		   im->parts.n ? "an object linked into " : "", im->where);
+}
+
+/* Are there bytes? A program's table of fat binaries, and what a header says of its size, may be
+ * damaged. */
+static bool is_there(const void *p, size_t n)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)p, from = at - at % page;
+
+	return p && n && n < UINTPTR_MAX - at && !msync((void *)from, at + n - from, MS_ASYNC);
 }
 
 /* The file that the image's data was loaded from. */
@@ -189,14 +200,29 @@ static enum rt_error parse_fatbin(struct rt_image *im, const void *data, size_t 
 	return RT_ERROR_INVALID_KERNEL_IMAGE;
 }
 
+/* size 0: as its header says. */
+static enum rt_error parse_at(struct rt_image *im, const void *data, size_t size)
+{
+	if (!size && is_there(data, FATBIN_HEADER_BYTES)) {
+		size = fatbin_size(data);
+		if (!size)
+			return parse_fatbin(im, data, 0); /* says why */
+	}
+	if (is_there(data, size))
+		return parse_fatbin(im, data, size);
+	say_failed("%s: the fat binary's address or size is damaged", im->where);
+	return RT_ERROR_INVALID_KERNEL_IMAGE;
+}
+
 /* All objects of an -rdc program. Some may hold machine code only: NVIDIA's libcudadevrt does, and
  * the functions that programs call from it are part of the device here. Anything else that is
  * missing is reported at linking or at its use. */
 static enum rt_error parse_relocatable(struct rt_image *im)
 {
-	for (size_t i = 0; im->relocatable[i]; i++) {
-		const void *data = im->relocatable[i];
-		enum rt_error e = parse_fatbin(im, data, fatbin_size(data));
+	const void *const *list = im->relocatable;
+
+	for (size_t i = 0; is_there(list + i, sizeof(*list)) && list[i]; i++) {
+		enum rt_error e = parse_at(im, list[i], 0);
 		if (e == RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE)
 			im->has_code_only = true;
 		else if (e != RT_OK)
@@ -228,12 +254,14 @@ static enum rt_error parse_texts(struct rt_image *im)
 
 static enum rt_error parse(struct rt_image *im)
 {
+	if (im->relocatable && !is_there(im->relocatable, sizeof(*im->relocatable)))
+		im->relocatable = NULL;
 	name_image(im);
 	if (im->text)
 		return parse_texts(im);
 	if (im->relocatable && im->relocatable[0])
 		return parse_relocatable(im);
-	return parse_fatbin(im, im->data, im->data_size ? im->data_size : fatbin_size(im->data));
+	return parse_at(im, im->data, im->data_size);
 }
 
 enum rt_error rt_image_parse(struct rt_image *im)
