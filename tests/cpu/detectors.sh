@@ -1,19 +1,18 @@
 #!/bin/bash
 # detectors.sh - --detector on the CPU device decides alone what is checked, whatever the program
-# was built for: detectors.sh COLLIDER WORK
+# was built for: detectors.sh COLLIDER WORK PROGRAMS
 #
-# An example and its race-free twin, each built by nvcc alone and by collider nvcc.
+# An example and its race-free twin, each built by nvcc alone and by collider nvcc: PROGRAMS is the folder of
+# tests/gpu/build.sh (here: of the target gpu_programs).
 set -u
-collider=$1 work=$2
-root=$(cd "$(dirname "$0")/../.." && pwd)
+collider=$1 work=$2 programs=$3
 export COLLIDER_OPTIONS=device=cpu:color=never
 unset COLLIDER_CPU COLLIDER_CUDART
 failed=0
 mkdir -p "$work" && cd "$work" || exit 2
 for name in scan scan.fixed; do
-	nvcc -O2 -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 \
-		"$root/examples/$name.cu" -o "$name.plain" || exit 1
-	"$collider" nvcc -O2 -arch=sm_90 --no-fit "$root/examples/$name.cu" -o "$name.built" || exit 1
+	ln -sf "$programs/plain/$name" "$name.plain"
+	ln -sf "$programs/collide/$name" "$name.built"
 done
 
 # expect PROGRAM DETECTORS WORDS NOT: the report has the words; NOT: and none of these

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # cases.py - runs cases.cu, memory.cu, launches.cu, shared.cu, called.cu, rows.cu or barriers.cu:
-#	cases.py COLLIDER NVCC SOURCE WORK DEVICE [DETECTOR]
+#	cases.py COLLIDER NVCC SOURCE WORK DEVICE [DETECTOR,...]
 #
 # DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.
-# One run with DETECTOR (hirace) and one with the oracle; each kernel's findings are compared with what the end of
-# its name asks for. Also writes launches.h, the list of the kernels, so that none is forgotten.
+# One run with each DETECTOR (hirace) and one with the oracle; each kernel's findings are compared with what the end of
+# its name asks for. hirace+: with --all-loads, so that no load of shared memory is left out. Also writes launches.h,
+# the list of the kernels, so that none is forgotten.
 #
 # With ONE_SIDE in the environment the earlier side isn't asked for, so that a GPU takes steps of global memory inline.
-# With ALL_LOADS in the environment --all-loads is given: no load of shared memory is left out. FLAGS are
-# nvcc's, in place of -O2 -lineinfo.
+# FLAGS in the environment are nvcc's, in place of -O2 -lineinfo.
 #
 # What is found in a function FUNC_in, or FUNC_in2, that kernel FUNC calls counts as found in FUNC, and what is
 # found in one of the toolkit's as found where the other access is.
@@ -19,11 +19,10 @@ import subprocess
 import sys
 
 collider, nvcc, source, work, device = sys.argv[1:6]
-checks = sys.argv[6] if len(sys.argv) > 6 else "hirace"
+variants = (sys.argv[6] if len(sys.argv) > 6 else "hirace").split(",")
 if device == "gpu" and not os.path.exists("/dev/nvidia0"):
     sys.exit(77)
 os.makedirs(work, exist_ok=True)
-loads = ["--all-loads"] if os.environ.get("ALL_LOADS") else []
 sides = [] if os.environ.get("ONE_SIDE") else ["--both-sides"]
 flags = os.environ.get("FLAGS", "-O2 -lineinfo").split()
 text = open(source).read()
@@ -36,53 +35,61 @@ with open(os.path.join(work, "launches.h"), "w") as out:
 program = os.path.join(work, "cases")
 subprocess.run([nvcc, *flags, "-cudart", "shared", "-I", work, "-gencode",
                 "arch=compute_90,code=compute_90", source, "-o", program], check=True)
-if device == "gpu":
-    subprocess.run([collider, "nvcc", "--sanitize=" + checks, *loads, *flags, "-I", work, "-arch=native",
-                    source, "-o", program + ".gpu"], check=True)
+
+
+def loads_of(variant):
+    return ["--all-loads"] if variant.endswith("+") else []
 
 
 def case_of(function):
     return max((n for n in names if n in function.split("(")[0]), key=len, default="")
 
 
-def findings(detector):
-    report = os.path.join(work, detector + ".json")
-    is_gpu = device == "gpu" and detector == checks
+def findings(variant):
+    checks = variant.rstrip("+")
+    report = os.path.join(work, checks + ".json")
+    is_gpu = device == "gpu" and checks != "oracle"
+    if is_gpu:
+        subprocess.run([collider, "nvcc", "--sanitize=" + checks, *loads_of(variant), *flags, "-I", work,
+                        "-arch=native", source, "-o", program + ".gpu"], check=True)
     done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
-                           *([] if is_gpu else loads), *sides, "--detector=" + detector, "--format=json",
+                           *([] if is_gpu else loads_of(variant)), *sides, "--detector=" + checks, "--format=json",
                            "--log-file=" + report, program + (".gpu" if is_gpu else ""),
-                           "1300" if detector == checks else "3"],
+                           "3" if checks == "oracle" else "1300"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert done.returncode in (0, 1), (done.returncode, done.stderr)
     found = {n: set() for n in names}
     for f in map(json.loads, open(report)):
-        if f["type"] == "summary" and detector == checks:
+        if f["type"] == "summary" and checks != "oracle":
             assert not f.get("threads_aside") and not f.get("accesses_aside"), f
         if f["type"] != "finding":
             continue
         func = case_of(f["function"]) or case_of(f["second"]["function"])
         found[func].add(f["class"])
-        if detector == checks and sides:
+        if checks != "oracle" and sides:
             # Both sides are of this kernel, in words.
             for side in ("side", "second"):
                 assert case_of(f[side]["function"]) in ("", func), f
     return found
 
 
-found_by, oracle = findings(checks), findings("oracle")
+oracle = findings("oracle")
 bad = 0
-for n in names:
-    want = n.rsplit("_", 1)[1]
-    told, real = found_by[n], oracle[n]
-    is_good = {"race": "data-race" in told and real,
-               "possible": told == {"undecided"} and real,
-               "quiet": not told - {"undecided"} and not real,
-               "clean": not told and not real,
-               "unseen": not told and real,
-            # Of graphs a GPU doesn't know which kernels overlap.
-            "cpu": ("data-race" in told) == (device == "cpu") and real}[want]
-    if not is_good:
-        print(f"FAIL {n}: {checks} {sorted(told)}, oracle {sorted(real)}")
-        bad += 1
-print(f"{len(names)} kernels, {bad} wrong")
+for variant in variants:
+    found_by = findings(variant)
+    for n in names:
+        want = n.rsplit("_", 1)[1]
+        told, real = found_by[n], oracle[n]
+        is_good = {"race": "data-race" in told and real,
+                   "possible": told == {"undecided"} and real,
+                   "quiet": not told - {"undecided"} and not real,
+                   "clean": not told and not real,
+                   "unseen": not told and real,
+                   # Of graphs a GPU doesn't know which kernels overlap.
+                   "cpu": ("data-race" in told) == (device == "cpu") and real}[want]
+        if not is_good:
+            print(f"FAIL {n}: {variant} {sorted(told)}, oracle {sorted(real)}")
+            bad += 1
+    print(f"{variant}: {len(names)} kernels")
+print(f"{bad} wrong")
 sys.exit(bad != 0)
