@@ -5,8 +5,9 @@
 #
 #   programs.sh COLLIDER NVCC WORKDIR [SEEDS]
 #
-# SEEDS (20) runs of each program that waits and half as many of each that races, but 5 at least: found
-# in 9 of 10, or 4 of 5.
+# SEEDS (20) runs of each program that waits and half as many of each that races, but SEEDS or 5 at least:
+# found in 9 of 10, 4 of 5, or 2 of 3. With fewer than 5, clang's objects, which call the same functions,
+# are asked about the accesses that it compiles otherwise.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 collider=$1
@@ -48,7 +49,7 @@ P
 
 # races NAME MODE MARK KIND CLASS: found at the marked lines, and nowhere else in host code
 races() {
-	local name=$1 mode=$2 mark=$3 kind=$4 class=$5 k found=0 n=$((seeds < 10 ? 5 : seeds / 2)) lines hit
+	local name=$1 mode=$2 mark=$3 kind=$4 class=$5 k found=0 n=$((seeds < 5 ? seeds : seeds < 10 ? 5 : seeds / 2)) lines hit
 	lines=$(grep -n "race: $mark \*/" "$here/reader.c" | cut -d: -f1)
 	for ((k = 1; k <= n; k++)); do
 		run "$name" "$mode" race $k
@@ -63,7 +64,7 @@ races() {
 		found=$((found + hit))
 	done
 	echo "$name $mode: found in $found of $n"
-	[ $((n - found)) -le $(((n + 5) / 10)) ] || fail "$name $mode was missed"
+	[ $((n - found)) -le $(((n + 7) / 10)) ] || fail "$name $mode was missed"
 }
 
 # silent NAME MODE HOW RUNS
@@ -88,18 +89,20 @@ for cc in gcc clang; do
 		COLLIDER_CXX=$plus "$collider" c++ reader_$plus.o $link -o reader_$plus ||
 		{ fail "$cc can't build reader.c"; continue; }
 	ldd reader_$cc | grep -q tsan && fail "$cc: ThreadSanitizer is linked"
-	races reader_$cc read read clobbered-read data-race
-	races reader_$cc pinned read clobbered-read data-race
-	races reader_$cc copy read clobbered-read data-race
-	races reader_$cc write write lost-update data-race
-	races reader_$cc memcpy memcpy clobbered-read data-race
-	races reader_$cc volatile volatile clobbered-read volatile-conflict
-	races reader_$plus read read clobbered-read data-race
-	for mode in read pinned copy write memcpy volatile; do
+	modes='read write memcpy volatile'
+	[ $cc = clang ] && [ "$seeds" -lt 5 ] || modes="$modes pinned copy"
+	for mode in $modes; do
+		case $mode in
+		read | pinned | copy) races reader_$cc $mode read clobbered-read data-race ;;
+		write) races reader_$cc write write lost-update data-race ;;
+		memcpy) races reader_$cc memcpy memcpy clobbered-read data-race ;;
+		volatile) races reader_$cc volatile volatile clobbered-read volatile-conflict ;;
+		esac
 		silent reader_$cc $mode wait "$seeds"
 	done
-	silent reader_$cc atomic race 5
-	silent reader_$plus read wait 5
+	races reader_$plus read read clobbered-read data-race
+	silent reader_$cc atomic race "$seeds"
+	silent reader_$plus read wait "$seeds"
 
 	# --host-filter: checks in other files only; findings in other places only.
 	COLLIDER_CC=$cc "$collider" cc -O2 -I"$cuda/include" --host-filter='other*.c,*.cpp' \
