@@ -21,12 +21,13 @@ if [ -z "$tool" ]; then
 	[ "${1:-}" != --write ]
 	exit
 fi
+jobs=$(nproc 2>/dev/null || echo 2)
 files() { git ls-files -z --cached --others --exclude-standard '*.c' '*.h'; }
 if [ "${1:-}" = --write ]; then
-	files | xargs -0 "$tool" -i
+	files | xargs -0 -n 100 -P "$jobs" "$tool" -i
 	exit
 fi
-bad=$(files | xargs -0 "$tool" --dry-run 2>&1 | sed -n 's/^\([^: ]*\):.*warning: .*/\1/p' | sort | uniq -c)
+bad=$(files | xargs -0 -n 100 -P "$jobs" "$tool" --dry-run 2>&1 | sed -n 's/^\([^: ]*\):.*warning: .*/\1/p' | sort | uniq -c)
 [ -z "$bad" ] && exit 0
 echo "format: these files differ from clang-format 14's (lines); 'make format' changes them" >&2
 echo "$bad" >&2
