@@ -172,16 +172,16 @@ CUstream agent_context_stream(const struct agent_context *c);
 struct agent_copies *agent_context_copies(const struct agent_context *c); /* NULL: none */
 struct agent_holds *agent_context_holds(const struct agent_context *c);	  /* NULL: none */
 struct agent_choice *agent_context_choice(const struct agent_context *c); /* NULL: all checked */
-/* history.c's, as a list; NULL: no module with detector hirace or iguard was seen. */
+/* history.c's, as a list; NULL: no module of a detector with words was seen. */
 struct agent_history *agent_context_history(const struct agent_context *c);
 /* That of one detector, set up now: the context is current, inside a guard. */
-struct agent_history *agent_context_history_make(struct agent_context *c, bool is_iguard);
+struct agent_history *agent_context_history_make(struct agent_context *c, enum race_words_id id);
 /* The program has got memory; the first calls are kept for a history that comes later. */
 void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes);
 /* Somebody may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
 void agent_context_unseen(struct agent_context *c, uint32_t who);
-/* The same of one detector, hirace or iguard. */
-void agent_context_unseen_by(struct agent_context *c, uint32_t who, bool is_iguard);
+/* The same of one detector. */
+void agent_context_unseen_by(struct agent_context *c, uint32_t who, enum race_words_id id);
 /* The struct race_watch_table of the context, which is current, inside a guard. */
 uint64_t agent_context_watch(struct agent_context *c);
 /* How many library loads this context has processed; module.c maintains it, under the lock. */
@@ -294,7 +294,7 @@ bool agent_copies_pending(const struct agent_copies *p);
 /* After fork, in the child; the lock is held. */
 void agent_copies_reset(void);
 
-/* ---- history.c: the words of detectors hirace and iguard ------------------------ */
+/* ---- history.c: the words of detectors that have some ---------------------------- */
 
 struct agent_history; /* a list: of one context; never freed */
 struct race_history;
@@ -303,10 +303,10 @@ struct race_history;
  * the region's. NULL: there is no memory, which is noted. */
 struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUstream stream,
 					struct race_region *region, CUdeviceptr records,
-					bool is_iguard);
+					enum race_words_id id);
 /* Puts one before the others of its context; finds that of a detector, or NULL. */
 struct agent_history *agent_history_join(struct agent_history *h, struct agent_history *next);
-struct agent_history *agent_history_of(struct agent_history *h, bool is_iguard);
+struct agent_history *agent_history_of(struct agent_history *h, enum race_words_id id);
 /* Memory for the words of shared memory without a table of its own (RACE_SCRATCH_*), once. */
 void agent_history_scratch(struct agent_history *h);
 /* The addresses in a module's runtime block. */
@@ -317,7 +317,7 @@ void agent_history_static(uint64_t bytes);
  * order threads of kernels unseen (RACE_HISTORY_*_ORDERS): agent_context_unseen's. */
 void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes);
 void agent_history_request(struct agent_history *h, uint64_t bytes);
-void agent_history_unseen(struct agent_history *h, uint32_t who, bool is_iguard);
+void agent_history_unseen(struct agent_history *h, uint32_t who, enum race_words_id id);
 /* Around each call that launches so many kernels, its context current. */
 void agent_history_launch_begin(struct agent_history *h, uint64_t kernels);
 void agent_history_launch_end(void);

@@ -54,9 +54,10 @@ struct agent_context {
 	uint64_t watch;		    /* the table that it shares with other devices, or 0 */
 	int is_watch_tried;	    /* atomic */
 	struct race_mirror *mirror; /* the same for host code; NULL: none */
-	int is_history_tried[2];    /* of hirace, iguard; atomic */
-	uint32_t unseen[2];	    /* by hirace, iguard: RACE_HISTORY_*_ORDERS; atomic */
-	uint64_t early[EARLY][2];   /* memory got before there was a history; under the lock */
+	/* By detectors with words; atomic. */
+	int is_history_tried[RACE_WORDS_COUNT];
+	uint32_t unseen[RACE_WORDS_COUNT]; /* RACE_HISTORY_*_ORDERS */
+	uint64_t early[EARLY][2]; /* memory got before there was a history; under the lock */
 	uint32_t nearly;
 	UT_hash_handle hh;
 };
@@ -117,9 +118,9 @@ static void mark_dead(struct agent_context *c, CUresult r)
 /* Where kernels note watchpoints for host code, as the device sees it; 0: nobody would look. */
 static uint64_t mirror_for_host(struct agent_context *c)
 {
-	struct race_mirror *m = RACE_RUN_WANTS(race_shm_get()->flags, RACE_DETECTOR_WATCH)
-					? race_host_mirror()
-					: NULL;
+	bool is_wanted =
+		RACE_RUN_DETECTORS(race_shm_get()->flags) & race_detectors_with(RACE_SEES_HOST);
+	struct race_mirror *m = is_wanted ? race_host_mirror() : NULL;
 	CUdeviceptr at = 0;
 
 	if (!m)
@@ -496,26 +497,24 @@ struct agent_history *agent_context_history(const struct agent_context *c)
 	return __atomic_load_n(&c->history, __ATOMIC_ACQUIRE);
 }
 
-struct agent_history *agent_context_history_make(struct agent_context *c, bool is_iguard)
+struct agent_history *agent_context_history_make(struct agent_context *c, enum race_words_id id)
 {
 	struct agent_history *h;
 
 	if (c->state != AGENT_CTX_READY)
 		return NULL;
-	if (!__atomic_exchange_n(&c->is_history_tried[is_iguard], 1, __ATOMIC_RELAXED)) {
-		h = agent_history_new(c->handle, c->device, c->stream, c->region, c->records,
-				      is_iguard);
+	if (!__atomic_exchange_n(&c->is_history_tried[id], 1, __ATOMIC_RELAXED)) {
+		h = agent_history_new(c->handle, c->device, c->stream, c->region, c->records, id);
 		for (uint32_t i = 0; h && i < c->nearly; i++)
 			agent_history_memory(h, c->early[i][0], c->early[i][1]);
-		agent_history_unseen(h, __atomic_load_n(&c->unseen[is_iguard], __ATOMIC_SEQ_CST),
-				     is_iguard);
+		agent_history_unseen(h, __atomic_load_n(&c->unseen[id], __ATOMIC_SEQ_CST), id);
 		if (h) {
 			c->region->has_history = 1;
 			h = agent_history_join(h, agent_context_history(c));
 			__atomic_store_n(&c->history, h, __ATOMIC_RELEASE);
 		}
 	}
-	return agent_history_of(agent_context_history(c), is_iguard);
+	return agent_history_of(agent_context_history(c), id);
 }
 
 uint64_t agent_context_watch(struct agent_context *c)
@@ -543,16 +542,16 @@ void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes)
 	agent_history_memory(h, at, bytes);
 }
 
-void agent_context_unseen_by(struct agent_context *c, uint32_t who, bool is_iguard)
+void agent_context_unseen_by(struct agent_context *c, uint32_t who, enum race_words_id id)
 {
-	if ((__atomic_fetch_or(&c->unseen[is_iguard], who, __ATOMIC_SEQ_CST) & who) != who)
-		agent_history_unseen(agent_context_history(c), who, is_iguard);
+	if ((__atomic_fetch_or(&c->unseen[id], who, __ATOMIC_SEQ_CST) & who) != who)
+		agent_history_unseen(agent_context_history(c), who, id);
 }
 
 void agent_context_unseen(struct agent_context *c, uint32_t who)
 {
-	agent_context_unseen_by(c, who, false);
-	agent_context_unseen_by(c, who, true);
+	for (unsigned id = 0; id < RACE_WORDS_COUNT; id++)
+		agent_context_unseen_by(c, who, (enum race_words_id)id);
 }
 
 void agent_context_launch(struct agent_context *c)

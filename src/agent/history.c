@@ -1,5 +1,5 @@
 /*
- * history.c - the words of detectors hirace and iguard on a GPU: one set of each for each context.
+ * history.c - the words of detectors that have some, on a GPU: a set for each and each context.
  *
  * The pools of words are address space of the driver (cuMemAddressReserve); memory is put behind
  * them from the bottom up, as much as the pieces of address space need that the program has
@@ -31,23 +31,13 @@
 
 #include "agent/history.h"
 
-static const struct kind kinds[] = {
-	{.name = "hirace",
-	 .word = RACE_HISTORY_WORD_BYTES,
-	 .spare_pieces = 16,
-	 .tables_bytes = sizeof(struct race_history_tables),
-	 .stamps_at = offsetof(struct race_history_tables, sides),
-	 .stamps_end = offsetof(struct race_history_tables, runs),
-	 .has_beside = true,
-	 .has_machine = true},
-	{.name = "iguard",
-	 .word = IGUARD_ENTRY_BYTES,
-	 .spare_pieces = 4,
-	 .has_bytes_noted = true,
-	 .tables_bytes = sizeof(struct race_iguard_tables),
-	 .stamps_at = offsetof(struct race_iguard_tables, sides),
-	 .stamps_end = offsetof(struct race_iguard_tables, contexts_of)},
-};
+_Static_assert(RACE_WORDS_COUNT * sizeof(uint32_t) <= sizeof(((struct race_region *)0)->ordered),
+	       "the region has a flag for each");
+
+static const char *name_of(const struct race_words *w)
+{
+	return race_detectors[w->detector].name;
+}
 
 /* Whose launch this thread is in: words may come to be in the middle of it. */
 static __thread struct agent_history *begun;
@@ -191,7 +181,7 @@ static uint64_t pieces_of(const struct agent_history *h)
 /* Pages of bytes' words that are kept ready: iguard's, a MiB each, if a module needs some. */
 static uint64_t spare_pages(const struct agent_history *h)
 {
-	bool is_unused = h->kind->has_bytes_noted && !(h->unseen & RACE_HISTORY_HAS_BYTES);
+	bool is_unused = h->kind->narrow && !(h->unseen & RACE_HISTORY_HAS_BYTES);
 
 	return is_unused ? 0 : SPARE_PAGES;
 }
@@ -199,14 +189,14 @@ static uint64_t spare_pages(const struct agent_history *h)
 static bool wants_growth(const struct agent_history *h)
 {
 	return !h->is_capped && (__atomic_load_n(h->short_of, __ATOMIC_RELAXED) ||
-				 h->words.limit < pieces_of(h) + h->kind->spare_pieces / 2 ||
-				 h->words.limit < h->words.used + h->kind->spare_pieces / 2 ||
+				 h->words.limit < pieces_of(h) + h->kind->pieces / 2 ||
+				 h->words.limit < h->words.used + h->kind->pieces / 2 ||
 				 h->bytes.limit < h->bytes.used + spare_pages(h) / 2);
 }
 
 static bool wants_sweep(const struct agent_history *h)
 {
-	if (h->kind == &kinds[1] &&
+	if (h->kind->traits & RACE_WORDS_MODES &&
 	    RACE_RUN_IGUARD(race_shm_get()->flags) & RACE_IGUARD_MODE_PUBLISHED)
 		return true;
 	return (h->since >= SWEEP_FROM || h->contexts >= IGUARD_CONTEXTS / 2) &&
@@ -277,7 +267,7 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 	/* All taken: by memory that no call announced. */
 	if (h->words.used && h->words.used >= h->words.limit)
 		need *= 2;
-	need += h->kind->spare_pieces;
+	need += h->kind->pieces;
 	if (!h->is_capped && h->words.limit < need)
 		agent_pool_grow(h, &h->words, need - h->words.limit);
 	need = 2 * h->bytes.used + spare_pages(h);
@@ -295,7 +285,7 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 
 struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUstream stream,
 					struct race_region *region, CUdeviceptr records,
-					bool is_iguard)
+					enum race_words_id id)
 {
 	struct agent_history *h = NULL;
 	const char *what = "";
@@ -304,12 +294,12 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 	if (has_functions())
 		h = calloc(1, sizeof(*h));
 	if (h) {
-		h->kind = &kinds[is_iguard];
+		h->kind = &race_words[id];
 		h->context = context;
 		h->device = device;
 		h->stream = stream;
-		h->ordered = &region->ordered[is_iguard];
-		h->short_of = &region->short_of[is_iguard];
+		h->ordered = &region->ordered[id];
+		h->short_of = &region->short_of[id];
 		_Static_assert(offsetof(struct race_region, short_of) ==
 				       offsetof(struct race_region, ordered) +
 					       RACE_HISTORY_SHORT_AT,
@@ -320,7 +310,7 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 			h->seen = NULL;
 		r = h->seen ? agent_pool_build(h,
 					       records + RACE_REGION_ORDERED +
-						       is_iguard * sizeof(region->ordered[0]),
+						       id * sizeof(region->ordered[0]),
 					       &what)
 			    : CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -329,7 +319,7 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 	race_shm_gap_note(RACE_GAP_FORGOTTEN,
 			  "no memory for the words of --detector=%s (%.40s: error %d); it checks "
 			  "nothing in context %u",
-			  kinds[is_iguard].name, what, (int)r, region->context);
+			  name_of(&race_words[id]), what, (int)r, region->context);
 	return NULL;
 }
 
@@ -342,9 +332,9 @@ struct agent_history *agent_history_join(struct agent_history *h, struct agent_h
 	return h;
 }
 
-struct agent_history *agent_history_of(struct agent_history *h, bool is_iguard)
+struct agent_history *agent_history_of(struct agent_history *h, enum race_words_id id)
 {
-	while (h && h->kind != &kinds[is_iguard])
+	while (h && h->kind != &race_words[id])
 		h = h->next;
 	return h;
 }
@@ -405,11 +395,11 @@ void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes)
 	agent_unlock();
 }
 
-void agent_history_unseen(struct agent_history *h, uint32_t who, bool is_iguard)
+void agent_history_unseen(struct agent_history *h, uint32_t who, enum race_words_id id)
 {
 	agent_lock();
 	for (; h; h = h->next)
-		if (h->kind == &kinds[is_iguard])
+		if (h->kind == &race_words[id])
 			h->unseen |= who;
 	agent_unlock();
 }
@@ -443,7 +433,7 @@ void agent_history_request(struct agent_history *h, uint64_t bytes)
 			RACE_GAP_FORGOTTEN,
 			"memory of the GPU is short: words of --detector=%s keep %llu MiB, "
 			"and the accesses beyond them go unchecked",
-			h->kind->name, (unsigned long long)(h->words.words.mapped / MIB));
+			name_of(h->kind), (unsigned long long)(h->words.words.mapped / MIB));
 	}
 	agent_leave(&g);
 	agent_lock();
@@ -517,7 +507,7 @@ static void make_blind(struct agent_history *h)
 	race_shm_gap_note(RACE_GAP_LAUNCHES,
 			  "a graph has conditional nodes, or was made unseen: --detector=%s checks "
 			  "nothing from here on",
-			  h->kind->name);
+			  name_of(h->kind));
 }
 
 void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstream stream)

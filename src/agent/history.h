@@ -46,23 +46,11 @@ struct chunk {
 	uint64_t bytes;
 };
 
-/* A detector with history. */
-struct kind {
-	const char *name;
-	uint32_t word;	       /* bytes of one */
-	uint32_t spare_pieces; /* blocks for memory that nobody announces */
-	size_t tables_bytes;
-	/* The tables of release stamps, which are cleared when nothing runs; what comes after
-	 * them is cleared by a sweep. */
-	size_t stamps_at, stamps_end;
-	bool has_beside;      /* with --both-sides */
-	bool has_machine;     /* the tables have a place for --hirace */
-	bool has_bytes_noted; /* RACE_HISTORY_HAS_BYTES says whether bytes have words */
-};
-
 struct agent_history {
 	struct agent_history *next; /* the other one of its context, or NULL */
-	const struct kind *kind;
+	/* Release stamps are cleared when nothing runs; what comes after them in the tables is
+	 * cleared by a sweep. */
+	const struct race_words *kind;
 	CUcontext context;
 	CUstream stream;
 	CUdevice device;

@@ -113,6 +113,7 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 			    bool wants_scratch)
 {
 	struct race_fill fill = {.rt = agent_context_rt(c), .order = order_of};
+	const struct race_words *words = race_words_of(id);
 	size_t bytes = race_detectors[id].block_bytes;
 	CUstream stream = agent_context_stream(c);
 	_Alignas(16) unsigned char block[RACE_BLOCK_MAX];
@@ -126,22 +127,21 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 		return r;
 	bool is_off = agent_choice_is_off(agent_context_choice(c));
 	/* Without tables a detector does nothing. */
-	if (is_off && (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD)) {
+	if (words && is_off) {
 		agent_history_clear((struct race_history *)(void *)block);
-	} else if ((id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) &&
-		   RACE_RUN_WANTS(race_shm_get()->flags, id)) {
-		struct agent_history *h = agent_context_history_make(c, id == RACE_DETECTOR_IGUARD);
+	} else if (words && RACE_RUN_WANTS(race_shm_get()->flags, id)) {
+		struct agent_history *h = agent_context_history_make(c, race_words_id(words));
 		if (h && wants_scratch)
 			agent_history_scratch(h);
 		if (h)
 			agent_history_fill(h, (struct race_history *)(void *)block);
 	}
-	if (id == RACE_DETECTOR_WATCH) {
+	if (race_detectors[id].layout == RACE_BLOCK_watch) {
 		fill.context = agent_context_region(c)->context;
 		fill.watch = agent_context_watch(c);
 	}
 	race_shm_block(id, block, &fill);
-	if (is_off && id == RACE_DETECTOR_COLLIDE) {
+	if (is_off && race_detectors[id].layout == RACE_BLOCK_knobs) {
 		((struct race_knobs *)(void *)block)->sample = RACE_SAMPLE_NEVER;
 		((struct race_knobs *)(void *)block)->rt = 0;
 	}
@@ -157,9 +157,7 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 	CUdeviceptr at = 0, mark = 0;
 	size_t bytes = 0, mark_bytes;
 	CUresult r = agent_driver.module_get_global(&at, &bytes, module, d->marker);
-	const char *scratch = id == RACE_DETECTOR_HIRACE   ? RACE_SCRATCH_SYMBOL
-			      : id == RACE_DETECTOR_IGUARD ? RACE_IGUARD_SCRATCH_SYMBOL
-							   : NULL;
+	const char *scratch = race_words_of(id) ? race_words_of(id)->scratch : NULL;
 	bool wants_scratch =
 		r == CUDA_SUCCESS && scratch &&
 		agent_driver.module_get_global(&mark, &mark_bytes, module, scratch) == CUDA_SUCCESS;
@@ -187,14 +185,30 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 	return AGENT_MODULE_PATCHED;
 }
 
+/* What a module orders is followed by the detectors that it has, a set. */
+static void note_unseen(struct agent_context *c, CUmodule module, unsigned found)
+{
+	CUdeviceptr at;
+	size_t bytes;
+
+	if (agent_driver.module_get_global(&at, &bytes, module, RACE_HISTORY_HOST_SYMBOL) ==
+	    CUDA_SUCCESS)
+		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++) {
+		const struct race_words *w = &race_words[i];
+		if (w->narrow &&
+		    agent_driver.module_get_global(&at, &bytes, module, w->narrow) == CUDA_SUCCESS)
+			agent_context_unseen_by(c, RACE_HISTORY_HAS_BYTES, race_words_id(w));
+		if (found && !(found >> w->detector & 1u))
+			agent_context_unseen_by(c, RACE_HISTORY_GRID_ORDERS, race_words_id(w));
+	}
+}
+
 static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 {
 	struct race_region *region = agent_context_region(c);
 	enum agent_module_state state = AGENT_MODULE_PLAIN;
 	unsigned found = 0; /* detectors, as a set */
-	CUresult has_global;
-	CUdeviceptr at;
-	size_t bytes;
 
 	for (unsigned id = 0; id < RACE_DETECTORS_PUT; id++) {
 		enum agent_module_state one = patch_block(c, module, (enum race_detector_id)id);
@@ -204,17 +218,7 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 			state = one;
 		found |= one == AGENT_MODULE_PATCHED ? 1u << id : 0;
 	}
-	has_global = agent_driver.module_get_global(&at, &bytes, module, RACE_HISTORY_HOST_SYMBOL);
-	if (has_global == CUDA_SUCCESS)
-		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
-	has_global = agent_driver.module_get_global(&at, &bytes, module, RACE_IGUARD_BYTES_SYMBOL);
-	if (has_global == CUDA_SUCCESS)
-		agent_context_unseen_by(c, RACE_HISTORY_HAS_BYTES, true);
-	/* What it orders is followed by the detectors that it has. */
-	if (state == AGENT_MODULE_PATCHED && !(found & RACE_DETECT(HIRACE)))
-		agent_context_unseen_by(c, RACE_HISTORY_GRID_ORDERS, false);
-	if (state == AGENT_MODULE_PATCHED && !(found & RACE_DETECT(IGUARD)))
-		agent_context_unseen_by(c, RACE_HISTORY_GRID_ORDERS, true);
+	note_unseen(c, module, found);
 	if (race_shm_is_alone(found))
 		__atomic_fetch_add(&region->hirace_alone, 1, __ATOMIC_RELAXED);
 	if (state == AGENT_MODULE_PATCHED)

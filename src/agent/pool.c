@@ -234,13 +234,14 @@ static CUresult reserve(struct area *a, uint64_t bytes)
 
 static CUresult reserve_pools(struct agent_history *h, uint64_t total, const char **what)
 {
-	bool has_both = h->kind->has_beside && race_shm_get()->flags & RACE_RUN_BOTH;
-	uint64_t unit = RACE_HISTORY_BLOCK_OF(h->kind->word), room = round_up(total, unit);
+	bool has_both =
+		h->kind->traits & RACE_WORDS_BESIDE && race_shm_get()->flags & RACE_RUN_BOTH;
+	uint64_t unit = RACE_HISTORY_BLOCK_OF(h->kind->bytes), room = round_up(total, unit);
 	CUresult r;
 
 	h->words.unit = unit;
 	h->words.counts_at = offsetof(struct race_history_tables, words);
-	h->bytes.unit = RACE_HISTORY_PAGE_OF(h->kind->word);
+	h->bytes.unit = RACE_HISTORY_PAGE_OF(h->kind->bytes);
 	h->bytes.counts_at = offsetof(struct race_history_tables, bytes);
 	TRY(reserve(&h->words.words, room));
 	TRY(reserve(&h->bytes.words, room));
@@ -280,7 +281,7 @@ CUresult agent_pool_build(struct agent_history *h, CUdeviceptr ordered, const ch
 	TRY(agent_pool_write(h, t + offsetof(struct race_history_tables, ordered_at), &ordered,
 			     sizeof(ordered)));
 	/* Only hirace's tables have a place for it. */
-	const void *machine = h->kind->has_machine ? race_shm_machine() : NULL;
+	const void *machine = h->kind->traits & RACE_WORDS_MACHINE ? race_shm_machine() : NULL;
 	if (machine)
 		TRY(agent_pool_write(h, t + offsetof(struct race_history_tables, machine), machine,
 				     RACE_HISTORY_MACHINE));
@@ -302,7 +303,7 @@ CUresult agent_pool_build_scratch(struct agent_history *h, const char **what)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	count = (uint64_t)sms;
 	heads = race_scratch_heads(count);
-	TRY(agent_driver.mem_alloc(&at, heads + race_scratch_units(count, h->kind->word)));
+	TRY(agent_driver.mem_alloc(&at, heads + race_scratch_units(count, h->kind->bytes)));
 	TRY(agent_pool_fill(h, at, heads));
 	TRY(agent_pool_write(h, at + heads - RACE_SCRATCH_HEAD, &count, sizeof(count)));
 	h->scratch_heads = heads;

@@ -23,12 +23,12 @@
 /* clang-format off */
 /* The detectors as choices of --detector and --sanitize, each list in the table's order. */
 static const char all_detectors[] =
-#define DETECTOR(id, name, ...) name ","
-#define JUDGE(id, name)		name ","
+#define DETECTOR(id, word, ...) #word ","
+#define JUDGE(id, word)		#word ","
 #include "base/detectors.def"
 	"none";
 static const char put_detectors[] =
-#define DETECTOR(id, name, ...) name ","
+#define DETECTOR(id, word, ...) #word ","
 #include "base/detectors.def"
 	"none";
 /* The passes as choices of --dump; index 0 is none. */

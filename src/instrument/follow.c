@@ -6,7 +6,7 @@
  * are followed in their variants (called/called.c), and by detector watch; what else calls them
  * runs their own code, whose accesses are counted.
  */
-#include "instrument/internal.h"
+#include "instrument/detector.h"
 
 #include <stddef.h>
 
@@ -92,25 +92,25 @@ bool inst_has_op(const struct ptx_func *f, enum ptx_op op)
 	return false;
 }
 
-bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass)
+bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f)
 {
 	if (f->is_entry || race_called_name(f->name.p, f->name.n))
-		return inst_follow_function(cx, f, pass);
+		return inst_follow_function(cx, f);
 	if (inst_begin_function(cx, f))
 		inst_count_unfollowed(cx);
 	return true;
 }
 
-bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass)
+bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	if (!inst_begin_function(cx, f))
 		return true;
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
-	/* watch parts lanes where it reports, and nowhere else. */
-	if (pass != INST_PASS_WATCH && inst_has_op(f, PTX_OP_ACTIVEMASK))
+	if (cx->detector->parts_lanes && inst_has_op(f, PTX_OP_ACTIVEMASK))
 		inst_unchecked(cx, PTX_STR("activemask"), RACE_WHY_TOGETHER, true);
-	bool is_good = inst_function_pass(cx, pass) && inst_function_pass(cx, INST_PASS_FRAME);
+	bool is_good = inst_function_pass(cx, cx->detector->pass) &&
+		       inst_function_pass(cx, INST_PASS_FRAME);
 	inst_forget_locs(cx);
 	cx->stats->kernels += f->is_entry;
 	base_arena_reset(&cx->scratch);

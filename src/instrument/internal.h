@@ -112,7 +112,8 @@ struct inst_ctx {
 	const struct inst_options *opt;
 	struct inst_stats *stats;
 	struct base_sink *sink;
-	struct base_arena scratch; /* one function's analyses; emptied after each */
+	struct base_arena scratch;	      /* one function's analyses; emptied after each */
+	const struct inst_detector *detector; /* at work, with its templates: */
 	struct ptx_templates *ts;
 	struct ptx_templates *module_ts;
 	struct race_site_builder *sites;
@@ -131,7 +132,8 @@ struct inst_ctx {
 	bool is_large;			    /* the module: see INST_LARGE_MODULE */
 	bool has_calls;			    /* some function has checks by call */
 	bool verifies;			    /* each pass: see inst_verifies */
-	bool wants_scratch;		    /* hirace: words of shared memory in global memory */
+	bool wants_scratch;  /* some kernel: words of shared memory in global memory */
+	bool is_host_marked; /* RACE_HISTORY_HOST_SYMBOL was considered */
 	struct ptx_templates *called_ts;
 	BASE_VEC(struct inst_called) called;
 	BASE_VEC(struct inst_called_name) called_names; /* called.c, to find them by name */
@@ -400,34 +402,22 @@ bool inst_leaves(const struct ptx_stmt *s);
 /* Adds the register `cnt` to the counters where the kernel is left; before one such statement. */
 void inst_flush_counts(struct inst_ctx *cx, uint32_t cnt);
 void inst_flush_count_at(struct inst_ctx *cx, uint32_t cnt, struct ptx_stmt *s);
-/* Runs a detector's pass over a kernel or a variant (called/called.c); for inst_each_function. */
-bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass);
+/* Runs the detector's pass over a kernel or a variant (called/called.c). */
+bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f);
 /* The same, also for functions that are called. */
-bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass);
+bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f);
 
 /* pipeline.c: does the function branch there? */
 bool inst_is_target(const struct ptx_func *f, const struct ptx_label *l);
 
-/* pipeline.c: what every detector does with the functions of a module, in this order. `instrument`
- * gets each one that has a body and isn't ours, up to `last`; false stops it. */
-bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
-			bool (*instrument)(struct inst_ctx *cx, struct ptx_func *f));
+/* pipeline.c: the loads and stores of memory that threads may share. */
+uint32_t inst_accesses_of(const struct ptx_func *f);
 /* f is the function at work. False: it stays as it was (counted). */
 bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f);
 /* Will inst_begin_function leave it as it was? */
 bool inst_is_left(const struct inst_ctx *cx, const struct ptx_func *f);
 /* One pass over the function at work, and what follows each: --dump, and the verifier. */
 bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass);
-
-/* hirace/hirace.c: a module; the pass over the function at work, a kernel. */
-int inst_hirace(struct inst_ctx *cx);
-void inst_hirace_function(struct inst_ctx *cx);
-/* iguard/iguard.c: the same. */
-int inst_iguard(struct inst_ctx *cx);
-void inst_iguard_function(struct inst_ctx *cx);
-/* watch/watch.c: the same. */
-int inst_watch(struct inst_ctx *cx);
-void inst_watch_function(struct inst_ctx *cx);
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
@@ -592,6 +582,8 @@ uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struc
 bool inst_is_integer(const struct inst_ctx *cx, uint32_t reg);
 uint32_t inst_value_reg(struct inst_ctx *cx, unsigned bits);
 
+/* detector.c: notes that __collider_check<suffix> is called. */
+void inst_want_check(struct inst_ctx *cx, const char *suffix);
 /* call.c: groups that are checked by calls. Plan; before the accesses; at the flush. */
 struct inst_call;
 struct inst_call *inst_plan_calls(struct inst_ctx *cx, struct inst_group *g);
@@ -621,19 +613,27 @@ void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t h
 		    struct ptx_stmt *at);
 
 /* module.c */
-bool inst_add_runtime(struct inst_ctx *cx);
-/* The runtime blocks alone: marks of a module in which there is nothing to check. */
-void inst_add_blocks(struct inst_ctx *cx);
-bool inst_add_history(struct inst_ctx *cx);
-/* The mark of a module whose kernels want scratch, if one does (RACE_SCRATCH_SYMBOL). */
-void inst_add_scratch(struct inst_ctx *cx, const char *symbol);
-bool inst_add_guard(struct inst_ctx *cx);
-bool inst_add_watch(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);
-/* Notes that __collider_check<suffix> is called; inserts all functions noted, and those that they
- * call. */
-void inst_want_check(struct inst_ctx *cx, const char *suffix);
-bool inst_add_checks(struct inst_ctx *cx);
+/* The first variable or function; inserts before `at`: a declaration; one that only marks a module,
+ * by its name. */
+struct ptx_item *inst_first_code(struct ptx_module *m);
+void inst_add_raw(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str text);
+void inst_add_mark(struct inst_ctx *cx, struct ptx_item *at, const char *symbol);
+/* Where .const has no room for that many more bytes, runtime blocks lie in .global (cx->k). */
+void inst_choose_space(struct inst_ctx *cx, size_t bytes);
+/* A runtime block that begins with knobs, so many bytes; that of a detector with history. */
+void inst_add_knobs(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str symbol, size_t bytes,
+		    uint32_t sample, uint32_t flags);
+void inst_add_history_block(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str symbol);
+/* Adds functions from PTX that the build made; the items move into the module. Returns the last
+ * one, or NULL. */
+const struct ptx_func *inst_add_functions(struct inst_ctx *cx, struct ptx_item *at, const char *ptx,
+					  size_t size);
+/* The same where they aren't passed the site table's hash, but name it: puts it there; in one
+ * function: replaces the number that stands for it by a late literal. */
+bool inst_add_hashed_functions(struct inst_ctx *cx, struct ptx_item *at, const char *ptx,
+			       size_t size);
+void inst_put_hash(struct inst_ctx *cx, const struct ptx_func *f);
 struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, uint32_t site,
 			       enum race_kind race);
 

@@ -1,9 +1,7 @@
 /*
  * pipeline.c - what happens to a module, in order.
  */
-#include "instrument/internal.h"
-
-#include "instrument/templates.h"
+#include "instrument/detector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +134,7 @@ static bool is_access(const struct ptx_stmt *s)
 		s->form->space == PTX_SPACE_GENERIC);
 }
 
-static uint32_t accesses_of(const struct ptx_func *f)
+uint32_t inst_accesses_of(const struct ptx_func *f)
 {
 	uint32_t n = 0;
 
@@ -144,50 +142,7 @@ static uint32_t accesses_of(const struct ptx_func *f)
 	return n;
 }
 
-static bool is_large(const struct ptx_module *m)
-{
-	uint32_t n = 0;
-
-	ptx_each_item(m, it) if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto) n +=
-		accesses_of(it->func);
-	return n > INST_LARGE_MODULE;
-}
-
-/* Would inlined checks make a large function's text longer than it may become? */
-static bool grows_too_long(const struct inst_ctx *cx, const struct inst_plan *plan)
-{
-	uint32_t sites = 0;
-
-	for (const struct inst_group *g = plan->first; g; g = g->next)
-		for (const struct inst_access *a = g->first; a; a = a->next)
-			sites++;
-	return sites > INST_MANY_SITES && sites * INST_SITE_LINES > cx->size.lines;
-}
-
-/* Does the function have so many groups that they become calls? */
-static bool checks_by_call(const struct inst_ctx *cx, const struct inst_plan *plan)
-{
-	int n = cx->opt->inline_groups;
-	uint32_t most = cx->opt->relocatable ? INST_RDC_GROUPS : INST_INLINE_GROUPS;
-
-	if (cx->is_large)
-		most = INST_LARGE_GROUPS;
-	if (n)
-		most = n < 0 ? 0 : (uint32_t)n;
-	if (cx->call_free || cx->no_calls)
-		return false;
-	return plan->ngroups > most || (!n && grows_too_long(cx, plan));
-}
-
 /* ---- the passes over a function -------------------------------------------------------------- */
-
-static void collide_function(struct inst_ctx *cx)
-{
-	inst_collide_function(cx, cx->plan);
-	inst_forget_locs(cx);
-	if (!cx->f->is_entry && cx->plan->ngroups)
-		cx->shuffle_flags |= RACE_SHUFFLE_FOLLOWER;
-}
 
 static uint32_t statements_of(const struct ptx_func *f)
 {
@@ -235,14 +190,16 @@ static void frame_function(struct inst_ctx *cx)
 }
 
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
-	[INST_PASS_COLLIDE] = collide_function,	   [INST_PASS_SHUFFLE] = inst_shuffle_function,
-	[INST_PASS_HIRACE] = inst_hirace_function, [INST_PASS_IGUARD] = inst_iguard_function,
-	[INST_PASS_WATCH] = inst_watch_function,   [INST_PASS_FRAME] = frame_function,
+	[INST_PASS_SHUFFLE] = inst_shuffle_function,
+	[INST_PASS_FRAME] = frame_function,
 };
 
 bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass)
 {
-	on_function[pass](cx);
+	if (pass == cx->detector->pass)
+		cx->detector->put_checks(cx);
+	else
+		on_function[pass](cx);
 	return pass_end(cx, pass, cx->f);
 }
 
@@ -278,7 +235,7 @@ static bool is_left_out(struct inst_ctx *cx)
 
 	if (!by)
 		return false;
-	uint32_t n = accesses_of(f);
+	uint32_t n = inst_accesses_of(f);
 	cx->stats->left_out++;
 	cx->stats->left_out_accesses += n;
 	leave_function(cx,
@@ -304,40 +261,6 @@ bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f)
 	return !is_left_out(cx);
 }
 
-/* All passes of collide over one function, each verified. */
-static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
-{
-	struct inst_plan plan = {0};
-
-	if (!inst_begin_function(cx, f)) {
-		cx->shuffle_flags |= RACE_SHUFFLE_SKIPPED;
-		return true;
-	}
-	/* A debugger that stops in the kernel shows line and variables without unwinding a call. */
-	cx->call_free = cx->opt->call_free || cx->opt->trap || (cx->limit && cx->limit->call_free);
-	/* Warps give registers to others: ptxas ignores setmaxnreg in kernels with calls whose
-	 * registers it doesn't know. */
-	cx->no_calls = (cx->limit && cx->limit->no_calls) || inst_has_op(f, PTX_OP_SETMAXNREG);
-	cx->fl = flow_build(&cx->scratch, cx->m, f);
-	inst_read_locs(cx);
-	cx->waits = inst_find_waits(cx);
-	cx->plan = &plan;
-	inst_plan_function(cx, &plan);
-	cx->by_call = checks_by_call(cx, &plan);
-	cx->has_calls |= cx->by_call;
-	cx->stats->by_call += cx->by_call;
-	if (!inst_function_pass(cx, INST_PASS_COLLIDE) ||
-	    !inst_function_pass(cx, INST_PASS_SHUFFLE) || !inst_function_pass(cx, INST_PASS_FRAME))
-		return false;
-	if (f->is_entry)
-		cx->stats->kernels++;
-	else
-		cx->stats->functions++;
-	cx->plan = NULL;
-	base_arena_reset(&cx->scratch);
-	return true;
-}
-
 static int check_target(struct ptx_module *m, const struct inst_options *opt,
 			struct inst_stats *stats, struct base_sink *sink)
 {
@@ -358,10 +281,20 @@ static int check_target(struct ptx_module *m, const struct inst_options *opt,
 
 /* ---- the passes over a module ---------------------------------------------------------------- */
 
+static bool begin_module(struct inst_ctx *cx)
+{
+	return cx->detector->begin_module(cx);
+}
+
+static bool end_module(struct inst_ctx *cx)
+{
+	return cx->detector->end_module(cx);
+}
+
 static bool (*const on_module[INST_PASSES])(struct inst_ctx *cx) = {
 	[INST_PASS_CALLED] = inst_begin_called,
-	[INST_PASS_RUNTIME] = inst_add_runtime,
-	[INST_PASS_CHECKS] = inst_add_checks,
+	[INST_PASS_RUNTIME] = begin_module,
+	[INST_PASS_CHECKS] = end_module,
 	[INST_PASS_SITES] = inst_add_sites,
 };
 
@@ -370,13 +303,13 @@ static bool one_pass(struct inst_ctx *cx, enum inst_pass pass)
 	return on_module[pass](cx) && pass_end(cx, pass, NULL);
 }
 
-bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
-			bool (*instrument)(struct inst_ctx *cx, struct ptx_func *f))
+/* Up to `last`: what is ours comes after it, or is marked as inserted. */
+static bool each_function(struct inst_ctx *cx, const struct ptx_item *last)
 {
 	ptx_each_item(cx->m, it)
 	{
 		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto &&
-		    !inst_is_replaced(cx, it->func) && !instrument(cx, it->func))
+		    !inst_is_replaced(cx, it->func) && !cx->detector->function(cx, it->func))
 			return false;
 		if (it == last)
 			break;
@@ -384,36 +317,27 @@ bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
 	return true;
 }
 
-static int collide(struct inst_ctx *cx)
-{
-	struct ptx_module *m = cx->m;
-
-	cx->ts = ptx_templates_read(m, inst_collide_templates, cx->sink);
-	if (!cx->ts)
-		return BASE_EXIT_INTERNAL;
-	struct ptx_item *last =
-		m->last; /* the report function comes first, but is not instrumented */
-	if (!one_pass(cx, INST_PASS_RUNTIME))
-		return BASE_EXIT_INTERNAL;
-	cx->is_large = is_large(m);
-	return inst_each_function(cx, last, one_function) && one_pass(cx, INST_PASS_CHECKS)
-		       ? 0
-		       : BASE_EXIT_INTERNAL;
-}
-
-/* What each detector does to a module, in the order in which several do it. */
-static int (*const pipelines[RACE_DETECTORS_PUT])(struct inst_ctx *cx) = {
-	[RACE_DETECTOR_COLLIDE] = collide,
-	[RACE_DETECTOR_HIRACE] = inst_hirace,
-	[RACE_DETECTOR_IGUARD] = inst_iguard,
-	[RACE_DETECTOR_WATCH] = inst_watch,
+const struct inst_detector *const inst_detectors[RACE_DETECTORS_PUT] = {
+#define DETECTOR(id, word, ...) [RACE_DETECTOR_##id] = &inst_detector_##word,
+#include "base/detectors.def"
 };
 
-/* Runs them, between the steps that all of them share. */
-static int run_pipelines(struct inst_ctx *cx)
+/* All that one detector puts in. */
+static bool run_detector(struct inst_ctx *cx, const struct inst_detector *d)
+{
+	const struct ptx_item *last = cx->m->last;
+
+	cx->detector = d;
+	cx->ts = ptx_templates_read(cx->m, d->templates, cx->sink);
+	return cx->ts && one_pass(cx, INST_PASS_RUNTIME) && each_function(cx, last) &&
+	       one_pass(cx, INST_PASS_CHECKS);
+}
+
+/* What happens to a module, in this order: the detectors in that of their rows, between the steps
+ * that all of them share. */
+static int run_passes(struct inst_ctx *cx)
 {
 	struct ptx_module *m = cx->m;
-	int rc = 0;
 
 	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
 	if (!cx->module_ts || !inst_shuffle_begin(cx) || !inst_read_prune(cx))
@@ -425,11 +349,9 @@ static int run_pipelines(struct inst_ctx *cx)
 	if (m->sm >= INST_CLUSTER_SM)
 		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
-	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++)
-		if (cx->opt->sanitize & 1u << i)
-			rc = pipelines[i](cx);
-	if (rc)
-		return rc;
+	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
+		if (cx->opt->sanitize & 1u << i && !run_detector(cx, inst_detectors[i]))
+			return BASE_EXIT_INTERNAL;
 	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
 }
 
@@ -475,7 +397,10 @@ static int mark_idle(struct inst_ctx *cx)
 	cx->module_ts = ptx_templates_read(cx->m, inst_module_templates, cx->sink);
 	if (!cx->module_ts)
 		return BASE_EXIT_INTERNAL;
-	inst_add_blocks(cx);
+	struct ptx_item *at = inst_first_code(cx->m);
+	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
+		if (cx->opt->sanitize & 1u << i)
+			inst_detectors[i]->put_block(cx, at);
 	return 0;
 }
 
@@ -508,7 +433,7 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 		return mark_idle(&cx);
 	cx.verifies = inst_verifies() && inst_is_sound(m);
 	cx.sites = race_sites_new();
-	rc = run_pipelines(&cx);
+	rc = run_passes(&cx);
 	race_sites_free(cx.sites);
 	base_vec_free(&cx.files);
 	base_vec_free(&cx.late);

@@ -6,14 +6,13 @@
 
 #include "ptx/ptx.h"
 
+#define DETECTOR(id, word, ...) extern const struct ptx_template_file inst_##word##_templates[];
+#include "base/detectors.def"
+
 extern const struct ptx_template_file inst_module_templates[];
 extern const struct ptx_template_file inst_called_templates[];
-extern const struct ptx_template_file inst_collide_templates[];
 extern const struct ptx_template_file inst_doubt_templates[];
-extern const struct ptx_template_file inst_hirace_templates[];
-extern const struct ptx_template_file inst_iguard_templates[];
 extern const struct ptx_template_file inst_prune_templates[];
-extern const struct ptx_template_file inst_watch_templates[];
 extern const struct ptx_template_file inst_shuffle_templates[];
 
 #endif

@@ -28,16 +28,54 @@ enum {
 
 enum race_detector_strength { RACE_SEES_WEAK = 1, RACE_SEES_STRONG = 2 };
 enum race_detector_space { RACE_SEES_GLOBAL = 1, RACE_SEES_SHARED = 2 };
+enum race_detector_trait { RACE_HOLDS_REGISTERS = 1, RACE_SEES_HOST = 2 };
+
+/* The layout of the block at a detector's marker. */
+enum race_block_layout { RACE_BLOCK_knobs, RACE_BLOCK_history, RACE_BLOCK_watch };
+
+/* Detectors for whose words the host has memory: numbers of these, in rows of the shared file. */
+enum race_words_id {
+#define WORDS(id, ...) RACE_WORDS_##id,
+#include "base/detectors.def"
+	RACE_WORDS_COUNT
+};
+
+enum race_words_trait {
+	RACE_WORDS_BESIDE = 1,
+	RACE_WORDS_MACHINE = 2,
+	RACE_WORDS_PAST = 4,
+	RACE_WORDS_MODES = 8
+};
+
+struct race_words {
+	enum race_detector_id detector;
+	unsigned bytes;	     /* of one word */
+	unsigned pieces;     /* blocks for memory that no allocation announced */
+	size_t tables_bytes; /* of all tables; of those with release stamps: */
+	size_t stamps_at, stamps_end;
+	const char *scratch; /* the mark of a module that wants words in global memory */
+	const char *narrow;  /* the mark of one that accesses bytes; NULL: words don't say so */
+	unsigned traits;
+};
 
 struct race_detector {
 	const char *name;
 	const char *marker; /* NULL: nothing is inserted */
-	unsigned strengths, spaces;
+	unsigned strengths, spaces, traits;
+	enum race_block_layout layout;
 	size_t block_bytes; /* of the block at the marker; up to RACE_BLOCK_MAX */
 };
 #define RACE_BLOCK_MAX 2048
 
 extern const struct race_detector race_detectors[RACE_DETECTORS];
+extern const struct race_words race_words[RACE_WORDS_COUNT];
+
+/* The words of a detector; NULL: it has none. */
+const struct race_words *race_words_of(unsigned id);
+enum race_words_id race_words_id(const struct race_words *w);
+/* The set of detectors with a trait; of those with words. */
+unsigned race_detectors_with(unsigned trait);
+unsigned race_detectors_with_words(void);
 
 /* Is this a name that our passes give to a register (RACE_REG_PREFIX), a label, a variable, a
  * function or a parameter? Front ends produce no such names. */

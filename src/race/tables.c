@@ -18,20 +18,43 @@
 #define GLOBAL RACE_SEES_GLOBAL
 #define SHARED RACE_SEES_SHARED
 
+#define HOLDS_REGISTERS RACE_HOLDS_REGISTERS
+#define SEES_HOST	RACE_SEES_HOST
+#define BESIDE		RACE_WORDS_BESIDE
+#define MACHINE		RACE_WORDS_MACHINE
+#define PAST		RACE_WORDS_PAST
+#define MODES		RACE_WORDS_MODES
+
 /* clang-format off */
 const struct race_detector race_detectors[RACE_DETECTORS] = {
-#define DETECTOR(id, text, strength, space, symbol, block) \
-	[RACE_DETECTOR_##id] = {.name = text,                                                      \
+#define DETECTOR(id, word, strength, space, trait, symbol, block, pass) \
+	[RACE_DETECTOR_##id] = {.name = #word,                                                     \
 				.marker = symbol,                                                  \
 				.strengths = strength,                                             \
 				.spaces = space,                                                   \
+				.traits = trait,                                                   \
+				.layout = RACE_BLOCK_##block,                                      \
 				.block_bytes = sizeof(struct race_##block)},
-#define JUDGE(id, text) [RACE_DETECTOR_##id] = {.name = text},
+#define JUDGE(id, word) [RACE_DETECTOR_##id] = {.name = #word},
 #include "base/detectors.def"
 };
 
-#define DETECTOR(id, text, strength, space, symbol, block) \
-	_Static_assert(sizeof(struct race_##block) <= RACE_BLOCK_MAX, "the block of " text);
+const struct race_words race_words[RACE_WORDS_COUNT] = {
+#define WORDS(id, tables, end, size, spare, in_scratch, bytes_mark, trait) \
+	[RACE_WORDS_##id] = {.detector = RACE_DETECTOR_##id,                                       \
+			     .bytes = size,                                                        \
+			     .pieces = spare,                                                      \
+			     .tables_bytes = sizeof(struct tables),                                \
+			     .stamps_at = offsetof(struct tables, sides),                          \
+			     .stamps_end = offsetof(struct tables, end),                           \
+			     .scratch = in_scratch,                                                \
+			     .narrow = bytes_mark,                                                 \
+			     .traits = trait},
+#include "base/detectors.def"
+};
+
+#define DETECTOR(id, word, strength, space, trait, symbol, block, pass) \
+	_Static_assert(sizeof(struct race_##block) <= RACE_BLOCK_MAX, "the block of " #word);
 #define JUDGE(id, ...) \
 	_Static_assert((int)RACE_DETECTOR_##id >= (int)RACE_DETECTORS_PUT, "DETECTOR rows first");
 #include "base/detectors.def"
@@ -58,6 +81,37 @@ const char *race_called_name(const char *name, size_t n)
 	const size_t prefix = sizeof(RACE_CALLED_PREFIX) - 1;
 
 	return n > prefix && !memcmp(name, RACE_CALLED_PREFIX, prefix) ? name + prefix : NULL;
+}
+
+const struct race_words *race_words_of(unsigned id)
+{
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
+		if ((unsigned)race_words[i].detector == id)
+			return &race_words[i];
+	return NULL;
+}
+
+enum race_words_id race_words_id(const struct race_words *w)
+{
+	return (enum race_words_id)(w - race_words);
+}
+
+unsigned race_detectors_with(unsigned trait)
+{
+	unsigned set = 0;
+
+	for (unsigned i = 0; i < RACE_DETECTORS; i++)
+		set |= race_detectors[i].traits & trait ? 1u << i : 0;
+	return set;
+}
+
+unsigned race_detectors_with_words(void)
+{
+	unsigned set = 0;
+
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
+		set |= 1u << race_words[i].detector;
+	return set;
 }
 
 unsigned race_detector_marked(const char *symbol, size_t n)

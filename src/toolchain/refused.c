@@ -56,10 +56,9 @@ static bool is_large(const struct tool_work *w, const char *name)
 
 bool tool_skip_refused(struct tool_work *w)
 {
-	const unsigned history = RACE_DETECT(HIRACE) | RACE_DETECT(IGUARD);
 	bool is_changed = false;
 
-	if (w->is_refused_known || !(w->io.sanitize & history) ||
+	if (w->is_refused_known || !(w->io.sanitize & race_detectors_with_words()) ||
 	    !(w->job->relocatable || w->is_object))
 		return false;
 	w->is_refused_known = true;

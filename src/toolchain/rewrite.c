@@ -235,9 +235,9 @@ static void set_entry_cap(const struct tool_work *w, struct tool_func *f)
 		return;
 	}
 	/* What launches need is mandatory (cap); what only speed needs is worth no more than a
-	 * directive. iguard's fast path holds registers across calls: caps make it slower. */
-	bool has_iguard = (w->io.sanitize & RACE_DETECT(IGUARD)) != 0;
-	unsigned fast = has_iguard ? TOOL_REGS_MAX : tool_fit_occupancy(f->before);
+	 * directive, and nothing where checks hold registers across calls. */
+	bool holds = (w->io.sanitize & race_detectors_with(RACE_HOLDS_REGISTERS)) != 0;
+	unsigned fast = holds ? TOOL_REGS_MAX : tool_fit_occupancy(f->before);
 	f->cap = tool_fit_cap(f->before);
 	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
 	if ((f->cap < fast ? f->cap : fast) < TOOL_REGS_MAX && !is_open)

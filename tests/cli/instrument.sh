@@ -33,9 +33,12 @@ cmp -s "$T/out" "$T/checked.ptx" || fail "standard output differs from -o"
 grep -q __collider_knobs "$T/out" || fail "no marker from standard input"
 
 # --dump knows every pass: those over functions print functions, the others the module.
-sed -n 's/^PASS([A-Z]*, "\([a-z]*\)", \([A-Z]*\),.*/\1 \2/p' \
-	"$(dirname "$0")/../../src/base/passes.def" >"$T/passes"
-[ "$(wc -l <"$T/passes")" -ge 7 ] || fail "no passes in passes.def"
+tables=$(dirname "$0")/../../src/base
+{
+	sed -n 's/^PASS([A-Z]*, "\([a-z]*\)", \([A-Z]*\),.*/\1 \2/p' "$tables/passes.def"
+	sed -n 's/^DETECTOR([A-Z]*, \([a-z]*\),.*/\1 FUNCTION/p' "$tables/detectors.def"
+} >"$T/passes"
+[ "$(wc -l <"$T/passes")" -ge 11 ] || fail "no passes in passes.def"
 while read -r pass scope; do
 	case $scope in
 	ALONE) set -- --strip "$T/checked.ptx" ;;

@@ -43,7 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the innermost one */
 static struct context contexts[RT_DEVICES];
 /* The first context's: one machine has all devices, so all of them use its table of watchpoints. */
 static struct race_watch_table *watch;
-static struct race_mirror *mirror; /* NULL: host code has no checks, or watch isn't wanted */
+static struct race_mirror *mirror; /* NULL: host code has no checks, or no detector asks for it */
 static bool is_open;
 static pid_t owner;
 static struct race_oracle *oracle; /* in the shared file; NULL: there is none */
@@ -240,7 +240,8 @@ static void set_up(struct context *c, unsigned device)
 			"no memory for the reports of device %u; races in it go unchecked", device);
 		return;
 	}
-	if (!mirror && RACE_RUN_WANTS(race_shm_get()->flags, RACE_DETECTOR_WATCH))
+	if (!mirror &&
+	    RACE_RUN_DETECTORS(race_shm_get()->flags) & race_detectors_with(RACE_SEES_HOST))
 		mirror = race_host_mirror();
 	if (mirror && cpu_mem_register(rt.m, mirror, sizeof(*mirror)))
 		r->mirror = (uint64_t)(uintptr_t)mirror;
@@ -338,8 +339,9 @@ static bool fill_blocks(const struct context *c, struct found *f, bool *has_any,
 					  "Collider; races in it go unchecked");
 		} else if (c->rt) {
 			void *block = (void *)(uintptr_t)f->blocks[id].at;
-			if (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) {
-				rt_history_module(block, id == RACE_DETECTOR_IGUARD);
+			const struct race_words *words = race_words_of(id);
+			if (words) {
+				rt_history_module(block, race_words_id(words));
 				*has_history = true;
 				c->region->has_history = 1;
 			}

@@ -9,7 +9,7 @@
 /* Opens the shared file and announces the CPU device; once, when the machine starts. */
 void rt_collider_start(void);
 /* A module was loaded: writes its knobs, copies its site tables. True: it is instrumented;
- * has_history: with detector hirace or iguard. */
+ * has_history: with a detector that has words. */
 bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod,
 			bool *has_history);
 /* Sets in a launch how the kernel orders its blocks. The images' lock is held. */
@@ -36,7 +36,7 @@ uint32_t rt_collider_number(unsigned device);
 /* history.c: fills in the block of a module with detector hirace, or iguard; notes what may order
  * threads of a kernel without being seen (RACE_HISTORY_*_ORDERS); counts what stepped aside. */
 struct race_history;
-void rt_history_module(struct race_history *block, bool is_iguard);
+void rt_history_module(struct race_history *block, enum race_words_id id);
 void rt_note_unseen(uint32_t who);
 void rt_history_counts(uint64_t *threads, uint64_t *accesses);
 /* A kernel starts and no other runs: what is left of earlier ones is given back. The machine's

@@ -1,5 +1,5 @@
 /*
- * history.c - the words of detectors hirace and iguard on the CPU device.
+ * history.c - the words of detectors that have some, on the CPU device.
  *
  * The pools of words (race/layout/history.h; iguard's are called entries) are reserved when the
  * first module with the detector is loaded: as much address space as the machine's memory may need.
@@ -34,40 +34,35 @@
 enum part { PART_WORDS, PART_DIRECTORY, PART_TABLES, PART_PAGES, PART_BYTES, PART_SITES, PARTS_OF };
 
 struct history {
-	const char *name;
-	uint32_t word;	     /* bytes of one */
-	size_t tables_bytes; /* of all tables; of those with release stamps: */
-	size_t stamps_at, stamps_end;
 	struct race_history_tables *tables; /* NULL: none, or no memory for them */
 	char *part[PARTS_OF], *byte_sites;
 	char *scratch; /* heads, then RACE_SCRATCH_*; or NULL */
 	uint64_t bytes[PARTS_OF];
-	bool has_sites, is_tried;
+	bool is_tried;
 };
 
-static struct history all[] = {
-	{.name = "hirace",
-	 .word = RACE_HISTORY_WORD_BYTES,
-	 .tables_bytes = sizeof(struct race_history_tables),
-	 .stamps_at = offsetof(struct race_history_tables, sides),
-	 .stamps_end = offsetof(struct race_history_tables, runs),
-	 .has_sites = true},
-	{.name = "iguard",
-	 .word = IGUARD_ENTRY_BYTES,
-	 .tables_bytes = sizeof(struct race_iguard_tables),
-	 .stamps_at = offsetof(struct race_iguard_tables, sides),
-	 .stamps_end = offsetof(struct race_iguard_tables, contexts_of)},
-};
-#define HISTORIES (sizeof(all) / sizeof(all[0]))
+static struct history all[RACE_WORDS_COUNT];	/* by enum race_words_id */
 static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* by %gridid; NULL: launches are ordered */
 static uint32_t unseen;				/* before there are tables; atomic */
+
+/* The row of the detector that has them. */
+static const struct race_words *row_of(const struct history *h)
+{
+	return &race_words[h - all];
+}
+
+static bool has(const struct history *h, enum race_words_trait trait)
+{
+	return row_of(h)->traits & trait;
+}
 
 static bool is_half_full(const struct history *h)
 {
 	uint32_t n = 0;
 
 	/* Entries of the published form have no launch. */
-	if (h == &all[1] && RACE_RUN_IGUARD(race_shm_get()->flags) & RACE_IGUARD_MODE_PUBLISHED)
+	if (has(h, RACE_WORDS_MODES) &&
+	    RACE_RUN_IGUARD(race_shm_get()->flags) & RACE_IGUARD_MODE_PUBLISHED)
 		return true;
 	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
 		n += h->tables->launches[i] != 0;
@@ -105,11 +100,10 @@ static void forget_in_piece(char *block, const uint64_t *pages, uint64_t at, uin
 
 static void on_forget(void *arg, uint64_t at, uint64_t bytes)
 {
-	const struct history *h = &all[0];
+	const struct history *h = arg;
 	const uint64_t *directory = (const uint64_t *)(void *)h->part[PART_DIRECTORY];
 	uint64_t n;
 
-	(void)arg;
 	for (; bytes && at >> RACE_HISTORY_ADDRESS_BITS == 0; at += n, bytes -= n) {
 		uint64_t in = at % RACE_HISTORY_PIECE, block = directory[at / RACE_HISTORY_PIECE];
 		n = RACE_HISTORY_PIECE - in < bytes ? RACE_HISTORY_PIECE - in : bytes;
@@ -128,15 +122,16 @@ static void on_forget(void *arg, uint64_t at, uint64_t bytes)
 
 static void on_quiet(struct history *h)
 {
+	const struct race_words *w = row_of(h);
 	char *tables = (char *)h->tables;
 
 	if (h->tables->is_ordered) {
-		rt_clear(tables + h->stamps_at, h->stamps_end - h->stamps_at);
+		rt_clear(tables + w->stamps_at, w->stamps_end - w->stamps_at);
 		h->tables->is_ordered = 0;
 	}
 	if (!is_half_full(h))
 		return;
-	rt_clear(tables + h->stamps_end, h->tables_bytes - h->stamps_end);
+	rt_clear(tables + w->stamps_end, w->tables_bytes - w->stamps_end);
 	for (unsigned i = 0; i < PARTS_OF; i++)
 		if (i != PART_TABLES)
 			rt_clear(h->part[i], h->bytes[i]);
@@ -151,7 +146,7 @@ static void on_quiet(struct history *h)
 void rt_on_quiet(void *arg)
 {
 	(void)arg;
-	for (unsigned i = 0; i < HISTORIES; i++)
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
 		if (all[i].tables)
 			on_quiet(&all[i]);
 }
@@ -160,41 +155,42 @@ static void set_up_scratch(struct history *h)
 {
 	const uint64_t sms = SCRATCH_SMS, heads = race_scratch_heads(sms);
 
-	h->scratch = rt_reserve(heads + race_scratch_units(sms, h->word));
+	h->scratch = rt_reserve(heads + race_scratch_units(sms, row_of(h)->bytes));
 	if (h->scratch)
 		memcpy(h->scratch + heads - RACE_SCRATCH_HEAD, &sms, sizeof(sms));
 }
 
-static void set_up_hirace(struct race_history_tables *t)
+static void set_up_past(struct history *h)
 {
+	struct race_history_tables *t = h->tables;
+
 	rows = rt_reserve(RACE_HISTORY_ROW * sizeof(*rows));
 	t->rows = (uint64_t)(uintptr_t)rows;
 	if (rows)
-		cpu_listen_past(rt.m, on_start, on_forget, NULL);
+		cpu_listen_past(rt.m, on_start, on_forget, h);
 	else
 		t->unseen |= RACE_HISTORY_BLIND;
-	if (race_shm_machine())
-		memcpy(t->machine, race_shm_machine(), RACE_HISTORY_MACHINE);
 }
 
 static void set_up(struct history *h)
 {
+	const struct race_words *w = row_of(h);
 	uint64_t first, bytes, blocks;
 
 	h->is_tried = true;
 	cpu_mem_region(rt.m, &first, &bytes);
 	/* Some pieces more, for memory of the host that is registered. */
 	blocks = bytes / RACE_HISTORY_PIECE + MORE_PIECES;
-	h->bytes[PART_WORDS] = blocks * RACE_HISTORY_BLOCK_OF(h->word);
+	h->bytes[PART_WORDS] = blocks * RACE_HISTORY_BLOCK_OF(w->bytes);
 	h->bytes[PART_DIRECTORY] = RACE_HISTORY_PIECES * 8;
-	h->bytes[PART_TABLES] = h->tables_bytes;
+	h->bytes[PART_TABLES] = w->tables_bytes;
 	h->bytes[PART_PAGES] = blocks * RACE_HISTORY_PAGES * 8;
-	h->bytes[PART_BYTES] = blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_OF(h->word);
+	h->bytes[PART_BYTES] = blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_OF(w->bytes);
 	if (h->bytes[PART_BYTES] > MOST_FOR_BYTES)
 		h->bytes[PART_BYTES] = MOST_FOR_BYTES;
 	h->bytes[PART_SITES] = h->bytes[PART_WORDS] / 2;
 	for (unsigned i = 0; i < PARTS_OF; i++) {
-		if (i == PART_SITES && !h->has_sites)
+		if (i == PART_SITES && !has(h, RACE_WORDS_BESIDE))
 			continue;
 		h->part[i] = rt_reserve(h->bytes[i]);
 		if (!h->part[i] && i <= PART_TABLES)
@@ -204,21 +200,23 @@ static void set_up(struct history *h)
 		race_shm_gap_note(
 			RACE_GAP_FORGOTTEN,
 			"no address space for the words of --detector=%s; it checks nothing",
-			h->name);
+			race_detectors[w->detector].name);
 		return;
 	}
 	h->tables = (struct race_history_tables *)(void *)h->part[PART_TABLES];
 	h->tables->words.limit = blocks;
 	memset(h->tables->parts, 0xff, sizeof(h->tables->parts));
-	if (h->has_sites)
+	if (has(h, RACE_WORDS_BESIDE))
 		h->byte_sites = rt_reserve(h->bytes[PART_BYTES] / 2);
 	if (h->part[PART_BYTES])
-		h->tables->bytes.limit = h->bytes[PART_BYTES] / RACE_HISTORY_PAGE_OF(h->word);
+		h->tables->bytes.limit = h->bytes[PART_BYTES] / RACE_HISTORY_PAGE_OF(w->bytes);
 	h->tables->unseen = unseen;
 	cpu_listen_quiet(rt.m, rt_on_quiet, NULL);
 	set_up_scratch(h);
-	if (h == &all[0])
-		set_up_hirace(h->tables);
+	if (has(h, RACE_WORDS_PAST))
+		set_up_past(h);
+	if (has(h, RACE_WORDS_MACHINE) && race_shm_machine())
+		memcpy(h->tables->machine, race_shm_machine(), RACE_HISTORY_MACHINE);
 }
 
 static uint64_t address(const void *p)
@@ -226,9 +224,9 @@ static uint64_t address(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-void rt_history_module(struct race_history *block, bool is_iguard)
+void rt_history_module(struct race_history *block, enum race_words_id id)
 {
-	struct history *h = &all[is_iguard];
+	struct history *h = &all[id];
 
 	if (!h->is_tried)
 		set_up(h);
@@ -243,14 +241,14 @@ void rt_history_module(struct race_history *block, bool is_iguard)
 	block->tables = address(h->tables);
 	if (h->scratch)
 		block->scratch = address(h->scratch + race_scratch_heads(SCRATCH_SMS));
-	if (!is_iguard && race_shm_machine())
+	if (has(h, RACE_WORDS_MACHINE) && race_shm_machine())
 		block->machine = address(h->tables->machine);
 }
 
 void rt_note_unseen(uint32_t who)
 {
 	__atomic_fetch_or(&unseen, who, __ATOMIC_RELAXED);
-	for (unsigned i = 0; i < HISTORIES; i++)
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
 		if (all[i].tables)
 			__atomic_fetch_or(&all[i].tables->unseen, who, __ATOMIC_RELAXED);
 }
@@ -258,7 +256,7 @@ void rt_note_unseen(uint32_t who)
 void rt_history_counts(uint64_t *threads, uint64_t *accesses)
 {
 	*threads = *accesses = 0;
-	for (unsigned i = 0; i < HISTORIES; i++) {
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++) {
 		const struct race_history_tables *t = all[i].tables;
 		*threads += t ? __atomic_load_n(&t->threads_aside, __ATOMIC_RELAXED) : 0;
 		*accesses += t ? __atomic_load_n(&t->accesses_aside, __ATOMIC_RELAXED) : 0;

@@ -85,7 +85,7 @@ struct rt_image {
 	enum rt_error error; /* of parsing or linking: what its kernels return */
 	struct cpu_module *on[RT_DEVICES], *plain[RT_DEVICES];
 	bool is_instrumented;
-	bool has_history; /* with detector hirace or iguard */
+	bool has_history; /* with a detector that has words */
 	struct rt_kern *kerns;
 	struct rt_var *vars;
 };

@@ -24,19 +24,21 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "instrument/internal.h"
-#include "instrument/templates.h"
+#include "instrument/detector.h"
 
 #include <string.h>
 
-/* The detectors that have a frame, in the order of a variant's parameters. */
-static const struct {
-	unsigned set;
-	char letter;
-} framed[] = {
-	{RACE_DETECT(HIRACE), 'h'},
-	{RACE_DETECT(IGUARD), 'g'},
-};
+/* The letters of those detectors at work that have a frame, in the order of a variant's
+ * parameters. */
+static unsigned find_letters(const struct inst_ctx *cx, char out[RACE_DETECTORS_PUT])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
+		if (cx->opt->sanitize & 1u << i && inst_detectors[i]->letter)
+			out[n++] = inst_detectors[i]->letter;
+	return n;
+}
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -432,15 +434,14 @@ static bool choose(struct inst_ctx *cx)
 }
 
 static unsigned params_of(const struct inst_ctx *cx, const char *prefix,
-			  struct ptx_str out[BASE_COUNTOF(framed)])
+			  struct ptx_str out[RACE_DETECTORS_PUT])
 {
-	unsigned n = 0;
+	char letters[RACE_DETECTORS_PUT];
+	unsigned n = find_letters(cx, letters);
 
-	for (size_t i = 0; i < BASE_COUNTOF(framed); i++) {
-		if (!(cx->opt->sanitize & framed[i].set))
-			continue;
-		char *name = base_printf(cx->m->arena, "%s%c", prefix, framed[i].letter);
-		out[n++] = (struct ptx_str){name, (uint32_t)strlen(name)};
+	for (unsigned i = 0; i < n; i++) {
+		char *name = base_printf(cx->m->arena, "%s%c", prefix, letters[i]);
+		out[i] = (struct ptx_str){name, (uint32_t)strlen(name)};
 	}
 	return n;
 }
@@ -508,7 +509,7 @@ static void move_statics(struct inst_ctx *cx, struct ptx_func *f, struct ptx_ite
 /* Behind the functions, declared before all of them. */
 static void add_variants(struct inst_ctx *cx)
 {
-	struct ptx_str params[BASE_COUNTOF(framed)];
+	struct ptx_str params[RACE_DETECTORS_PUT];
 	unsigned n = params_of(cx, "__collider_frame_", params);
 	struct ptx_item *first = cx->m->first;
 
@@ -527,7 +528,7 @@ static void add_variants(struct inst_ctx *cx)
 
 static void add_arguments(struct inst_ctx *cx, struct ptx_opnd *list)
 {
-	struct ptx_str names[BASE_COUNTOF(framed)];
+	struct ptx_str names[RACE_DETECTORS_PUT];
 	unsigned n = params_of(cx, "__collider_pass_", names), had = list->nsub;
 	struct ptx_opnd *sub = BASE_NEWN(cx->m->arena, struct ptx_opnd, had + n);
 
@@ -589,11 +590,9 @@ static void find_functions(struct inst_ctx *cx)
 
 bool inst_begin_called(struct inst_ctx *cx)
 {
-	unsigned all = 0;
+	char letters[RACE_DETECTORS_PUT];
 
-	for (size_t i = 0; i < BASE_COUNTOF(framed); i++)
-		all |= framed[i].set;
-	if (!(cx->opt->sanitize & all))
+	if (!find_letters(cx, letters))
 		return true;
 	find_functions(cx);
 	if (!cx->called.n)

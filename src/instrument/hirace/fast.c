@@ -30,9 +30,9 @@ uint32_t inst_hirace_access(const struct inst_event *e)
 /* Does this kernel access bytes, too, where this access may go? */
 static bool meets_bytes(const struct inst_hirace_kernel *k, const struct inst_event *e)
 {
-	return e->space == INST_IN_GLOBAL   ? k->ev.has_narrow_global
-	       : e->space == INST_IN_SHARED ? k->ev.has_narrow_shared
-					    : k->ev.has_narrow;
+	return e->space == INST_IN_GLOBAL   ? k->f.ev.has_narrow_global
+	       : e->space == INST_IN_SHARED ? k->f.ev.has_narrow_shared
+					    : k->f.ev.has_narrow;
 }
 
 int64_t inst_hirace_what_bits(const struct inst_hirace_kernel *k, const struct inst_event *e)
@@ -45,7 +45,7 @@ int64_t inst_hirace_what_bits(const struct inst_hirace_kernel *k, const struct i
 	what |= e->stmt->form->sem == PTX_SEM_VOLATILE ? RACE_HISTORY_VOLATILE : 0;
 	what |= e->is_judged ? RACE_HISTORY_SEED : 0;
 	what |= meets_bytes(k, e) ? RACE_HISTORY_BYTES : 0;
-	what |= k->ev.only_observes ? RACE_HISTORY_OBSERVES : 0;
+	what |= k->f.ev.only_observes ? RACE_HISTORY_OBSERVES : 0;
 	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
 	what |= (uint64_t)e->sure << RACE_HISTORY_SURE_AT;
 	what |= (uint64_t)e->maybe << RACE_HISTORY_MAYBE_AT;
@@ -214,7 +214,7 @@ struct next {
 static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd w,
 		     struct ptx_opnd word, const struct next *n, struct ptx_label *over)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	uint32_t a = inst_hirace_access(e), u = ONLY(HIRACE_SYNC_U);
 	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
 
@@ -225,13 +225,13 @@ static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, s
 		    inst_num(step_of(a, ALL_SYNCS, ONLY(HIRACE_GRID))),
 		    inst_num(step_of(a, ONLY(HIRACE_SYNC_B), OF_THE_BLOCK)),
 		    inst_num((int64_t)1 << HIRACE_PLACE_AT)),
-		  H(inst_reg(cx, k->me), w, inst_reg(cx, k->span), inst_reg(cx, k->fresh), n->to,
+		  H(inst_reg(cx, k->f.me), w, inst_reg(cx, k->span), inst_reg(cx, k->fresh), n->to,
 		    ptx_opnd_label(slow)));
 	inst_emit_label(cx, e->stmt, n->first);
 	inst_emit(cx, e->stmt, "fast_swap",
 		  T(inst_num(0xffffffff - ((1 << HIRACE_WARP_AT) - 1)), inst_num(first_state(a)),
 		    inst_num(by_lanes(first_state(a), a)), inst_num(closed_under(a))),
-		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->fresh), n->to,
+		  H(inst_reg(cx, k->f.me), w, word, inst_reg(cx, k->fresh), n->to,
 		    ptx_opnd_label(over), ptx_opnd_label(n->again)));
 	inst_emit_label(cx, e->stmt, slow);
 }
@@ -240,7 +240,7 @@ static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, s
 static struct next begin_next(struct inst_hirace_kernel *k, const struct inst_event *e,
 			      struct ptx_opnd w)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct next n = {ptx_new_label(cx->m, cx->f), NULL, inst_none()};
 
 	inst_emit_label(cx, e->stmt, n.again);
@@ -248,8 +248,9 @@ static struct next begin_next(struct inst_hirace_kernel *k, const struct inst_ev
 		return n;
 	n.first = ptx_new_label(cx->m, cx->f);
 	n.to = inst_fresh(cx, PTX_TYPE_B32);
-	inst_emit(cx, e->stmt, "fast_old", T(inst_num(first_state(inst_hirace_access(e)))),
-		  H(inst_reg(cx, k->me), w, inst_reg(cx, k->fresh), n.to, ptx_opnd_label(n.first)));
+	inst_emit(
+		cx, e->stmt, "fast_old", T(inst_num(first_state(inst_hirace_access(e)))),
+		H(inst_reg(cx, k->f.me), w, inst_reg(cx, k->fresh), n.to, ptx_opnd_label(n.first)));
 	return n;
 }
 
@@ -263,7 +264,7 @@ static void put_next_shared(struct inst_hirace_kernel *k, const struct inst_even
 			    struct ptx_opnd at, struct ptx_opnd w, struct ptx_opnd word,
 			    struct ptx_label *over, struct ptx_label *again)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	uint32_t a = inst_hirace_access(e), u = ONLY(HIRACE_SYNC_U);
 	uint32_t not_new = ONLY(HIRACE_RACE) | ONLY(HIRACE_GREAD) | ONLY(HIRACE_GATOM_G);
 	uint32_t all = ((1u << HIRACE_STATES) - 1u) & ~not_new;
@@ -278,7 +279,7 @@ static void put_next_shared(struct inst_hirace_kernel *k, const struct inst_even
 		    inst_num(step_of(a, u, ONLY(HIRACE_WARP))),
 		    inst_num(step_of(a, u, ONLY(HIRACE_BLOCK))),
 		    inst_num((int64_t)1 << HIRACE_PLACE_AT), inst_num(LAUNCH_BITS)),
-		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), next, found, did,
+		  H(inst_reg(cx, k->f.me), w, word, inst_reg(cx, k->span), next, found, did,
 		    ptx_opnd_label(slow)));
 	if (k->has_sites && e->access->site < RACE_LEFT_SITES)
 		inst_emit(cx, e->stmt, "fast_left",
@@ -299,7 +300,8 @@ unsigned inst_hirace_words(const struct inst_hirace_kernel *k, const struct inst
 	uint32_t all = e->sure | e->maybe;
 	unsigned n = 0;
 
-	if (k->is_variant || !has_words || meets_bytes(k, e) || e->narrow || (e->maybe && e->sure))
+	if (k->f.is_variant || !has_words || meets_bytes(k, e) || e->narrow ||
+	    (e->maybe && e->sure))
 		return 0;
 	if (e->strength != RACE_WEAK && !e->writes)
 		return 0; /* a strong load is looked at only */
@@ -313,9 +315,9 @@ static void put_fast_word(struct inst_hirace_kernel *k, const struct inst_event 
 			  const struct inst_hirace_fast *f, struct ptx_opnd w,
 			  struct ptx_opnd stays)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	bool is_shared = e->space == INST_IN_SHARED;
-	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span), fresh;
+	struct ptx_opnd me = inst_reg(cx, k->f.me), span = inst_reg(cx, k->span), fresh;
 	struct ptx_str place = inst_num((int64_t)1 << HIRACE_PLACE_AT);
 
 	if (!e->maybe) {
@@ -339,7 +341,7 @@ static void put_fast_word(struct inst_hirace_kernel *k, const struct inst_event 
 /* A weak access of one byte of global memory, where words of other launches are replaced. */
 bool inst_hirace_is_byte(const struct inst_hirace_kernel *k, const struct inst_event *e)
 {
-	return !k->is_variant && e->space == INST_IN_GLOBAL && e->strength == RACE_WEAK &&
+	return !k->f.is_variant && e->space == INST_IN_GLOBAL && e->strength == RACE_WEAK &&
 	       e->narrow == 1 && e->sure == 1 && !e->maybe && k->has_fresh;
 }
 
@@ -347,7 +349,7 @@ static void put_directory(struct inst_hirace_kernel *k, const struct inst_event 
 			  struct ptx_opnd at, struct ptx_opnd word, struct ptx_label *over,
 			  struct ptx_label *far)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 
 	inst_emit(cx, e->stmt, "fast_global",
 		  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS - 3u),
@@ -361,10 +363,10 @@ static void put_directory(struct inst_hirace_kernel *k, const struct inst_event 
 void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event *e,
 			  struct ptx_opnd at, struct ptx_label *over)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	const struct inst_hirace_fast f = inst_hirace_fast(inst_hirace_access(e), false);
 	struct ptx_label *far = ptx_new_label(cx->m, cx->f), *look = ptx_new_label(cx->m, cx->f);
-	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
+	struct ptx_opnd me = inst_reg(cx, k->f.me), span = inst_reg(cx, k->span);
 	struct ptx_opnd word = inst_fresh(cx, PTX_TYPE_B64), whole = inst_fresh(cx, PTX_TYPE_B64);
 	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED), w = inst_fresh(cx, PTX_TYPE_B64);
 
@@ -381,7 +383,7 @@ void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event 
 	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(look)));
 	put_next(k, e, w, word, &next, look);
 	inst_emit(cx, e->stmt, "step_global", T(inst_hirace_what(k, e)),
-		  H(me, inst_reg(cx, k->stamps), at, word, span, ptx_opnd_label(look)));
+		  H(me, inst_reg(cx, k->f.state), at, word, span, ptx_opnd_label(look)));
 	inst_emit(cx, e->stmt, "go", NT, H(ptx_opnd_label(far)));
 	inst_emit_label(cx, e->stmt, look);
 	inst_emit(cx, e->stmt, "fast_whole", NT,
@@ -393,12 +395,12 @@ void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event 
 void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event *e, unsigned words,
 			  struct ptx_opnd at, struct ptx_label *over)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	bool is_shared = e->space == INST_IN_SHARED;
 	const struct inst_hirace_fast f = inst_hirace_fast(inst_hirace_access(e), e->maybe != 0);
 	struct ptx_label *far = ptx_new_label(cx->m, cx->f);
-	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
-	struct ptx_opnd first = inst_reg(cx, k->first), stamps = inst_reg(cx, k->stamps);
+	struct ptx_opnd me = inst_reg(cx, k->f.me), span = inst_reg(cx, k->span);
+	struct ptx_opnd first = inst_reg(cx, k->first), stamps = inst_reg(cx, k->f.state);
 	struct ptx_opnd word = inst_fresh(cx, is_shared ? PTX_TYPE_B32 : PTX_TYPE_B64);
 	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED);
 	struct ptx_str space = is_shared ? PTX_STR("shared") : PTX_STR("global");

@@ -16,7 +16,6 @@
 #include "instrument/hirace/hirace.h"
 
 #include "device/device.h"
-#include "instrument/templates.h"
 #include "race/layout/lanes.h"
 #include "race/layout/history.h"
 #include "hirace/machine.h"
@@ -33,72 +32,60 @@ static uint32_t table_bytes_without_sites(uint32_t tracked, bool has_bytes)
 	return RACE_HISTORY_SHARED_BYTES(tracked, has_bytes, false);
 }
 
+static struct inst_hirace_kernel *of(struct inst_follow *f)
+{
+	return (struct inst_hirace_kernel *)(void *)f;
+}
+
 /* ---- at the entry ------------------------------------------------------------------------- */
 
 static void begin_table(struct inst_hirace_kernel *k, const struct inst_block_table *t,
 			struct ptx_stmt *top)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct ptx_opnd first = inst_reg(cx, k->first);
 	uint64_t rest = (uint64_t)t->tracked << RACE_TABLE_TRACKED_AT |
-			(k->ev.has_narrow_shared ? RACE_TABLE_HAS_BYTES : 0) |
+			(k->f.ev.has_narrow_shared ? RACE_TABLE_HAS_BYTES : 0) |
 			(k->has_sites ? RACE_TABLE_HAS_SITES : 0);
 
 	inst_emit(cx, top, "declare_table", T(inst_num(t->bytes)), NH);
-	for (unsigned i = 0; i < t->nvars; i++) {
-		struct ptx_opnd sym = {.kind = PTX_OPND_SYM,
-				       .flags = PTX_OPND_VAR,
-				       .text = t->vars[i]->name,
-				       .var = t->vars[i]};
-		inst_emit(cx, top, i ? "lowest" : "lowest_first", NT, H(first, sym));
-	}
+	inst_put_lowest(cx, t, first, top);
 	inst_emit(cx, top, "table",
 		  T(inst_num(RACE_TABLE_OFFSET), inst_num(RACE_TABLE_RANK_SHIFT),
 		    inst_num(RACE_TABLE_RANK_AT), inst_num(RACE_TABLE_FIRST_AT),
 		    inst_num((int64_t)rest), inst_num(t->bytes)),
-		  H(inst_reg(cx, k->table), first));
+		  H(inst_reg(cx, k->f.table), first));
 	inst_emit(cx, top, "ready", NT, NH);
 }
 
 /* Sites beside the words where there is room for them. */
 static void plan_table(struct inst_hirace_kernel *k, struct inst_block_table *t)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 
-	if (!k->ev.has_shared)
+	if (!k->f.ev.has_shared)
 		return;
-	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->ev.has_narrow_shared);
+	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->f.ev.has_narrow_shared);
 	k->has_table = k->has_sites || inst_plan_block_table(cx, t, table_bytes_without_sites,
-							     k->ev.has_narrow_shared);
+							     k->f.ev.has_narrow_shared);
 	k->tracked = t->tracked;
 	/* Who leaves where nobody counts would keep the units. */
-	k->has_scratch = !k->has_table && t->has_vars && !k->ev.is_apart;
+	k->f.has_scratch = !k->has_table && t->has_vars && !k->f.ev.is_apart;
 }
 
 static void begin_scratch(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 {
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd me = inst_reg(cx, k->me);
+	struct inst_ctx *cx = k->f.cx;
+	struct ptx_opnd me = inst_reg(cx, k->f.me);
 
 	cx->wants_scratch = true;
-	inst_emit(cx, top, "scratch_take", T(inst_num(k->ev.has_narrow_shared)), H(me));
+	inst_emit(cx, top, "scratch_take", T(inst_num(k->f.ev.has_narrow_shared)), H(me));
 	inst_emit(cx, top, "ready", NT, NH);
-	inst_emit(cx, top, "scratch", NT, H(inst_reg(cx, k->table), me));
+	inst_emit(cx, top, "scratch", NT, H(inst_reg(cx, k->f.table), me));
 	if (cx->m->sm >= INST_CLUSTER_SM)
 		inst_emit(cx, top, "scratch_rank", T(inst_num(RACE_TABLE_RANK_AT)),
-			  H(inst_reg(cx, k->table)));
+			  H(inst_reg(cx, k->f.table)));
 	inst_emit(cx, top, "ready", NT, NH);
-}
-
-/* Around bar.warp.sync; when: RACE_LANES_*. */
-static void put_lanes(struct inst_hirace_kernel *k, struct ptx_opnd mask, uint32_t when,
-		      struct ptx_stmt *where)
-{
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd me = inst_reg(cx, k->me);
-
-	when |= k->ev.has_lanes ? RACE_LANES_ROW : 0;
-	inst_emit(cx, where, "lanes", T(inst_num(when)), H(me, me, inst_reg(cx, k->stamps), mask));
 }
 
 /*
@@ -107,122 +94,80 @@ static void put_lanes(struct inst_hirace_kernel *k, struct ptx_opnd mask, uint32
  */
 static void begin_plain(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 {
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd within = inst_reg(cx, cx->within), me = inst_reg(cx, k->me);
+	struct inst_ctx *cx = k->f.cx;
+	struct ptx_opnd within = inst_reg(cx, cx->within), me = inst_reg(cx, k->f.me);
 
-	if (k->ev.has_alone) {
+	if (k->f.ev.has_alone) {
 		inst_emit(cx, top, "alone", T(inst_num(RACE_ACTOR_BESIDE)), H(within, me));
-		inst_emit(cx, top, k->ev.has_shared ? "whole_block" : "whole_warp", NT, H(within));
+		inst_emit(cx, top, k->f.ev.has_shared ? "whole_block" : "whole_warp", NT,
+			  H(within));
 	}
-	inst_put_skip_within(cx, top, k->unchecked);
+	inst_put_skip_within(cx, top, k->f.unchecked);
 }
 
-static void new_registers(struct inst_hirace_kernel *k)
+static void new_registers(struct inst_follow *f)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_hirace_kernel *k = of(f);
+	struct inst_ctx *cx = f->cx;
 
-	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
-	k->stamps = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->f.me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->f.state = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->span = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->f.table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->first = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->f.cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->fresh = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->frame.me = k->me;
-	k->frame.cnt = k->cnt;
-	k->doubt.me = k->me;
-	k->doubt.state = k->stamps;
 }
 
-static void begin_variant(struct inst_hirace_kernel *k, struct ptx_stmt *top)
+static void begin_kernel(struct inst_follow *f, struct ptx_stmt *top)
 {
-	struct inst_ctx *cx = k->cx;
-
-	new_registers(k);
-	inst_emit(cx, top, "params", NT, NH);
-	inst_frame_of_variant(cx, &k->frame, inst_reg(cx, k->stamps), inst_reg(cx, k->table), top);
-}
-
-static void begin_kernel(struct inst_hirace_kernel *k, struct ptx_stmt *top)
-{
-	struct inst_ctx *cx = k->cx;
+	struct inst_hirace_kernel *k = of(f);
+	struct inst_ctx *cx = f->cx;
 	struct inst_block_table t;
-	uint32_t flags = (k->ev.is_unsure ? RACE_ACTOR_UNSURE : 0) |
-			 (k->ev.is_apart ? RACE_ACTOR_APART : 0) |
-			 (k->ev.tells ? RACE_ACTOR_TELLS : 0) |
-			 (k->ev.has_lanes ? RACE_ACTOR_LANES : 0);
+	uint32_t flags = (k->f.ev.is_unsure ? RACE_ACTOR_UNSURE : 0) |
+			 (k->f.ev.is_apart ? RACE_ACTOR_APART : 0) |
+			 (k->f.ev.tells ? RACE_ACTOR_TELLS : 0) |
+			 (k->f.ev.has_lanes ? RACE_ACTOR_LANES : 0);
 
-	new_registers(k);
-	inst_emit(cx, top, "params", NT, NH);
-	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
-	inst_emit(cx, top, "launch",
-		  T(cx->k, KNOB(rt),
-		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
-				       offsetof(struct race_counters, launches)))),
-		  NH);
-	if (k->ev.has_pruned)
-		cx->within = inst_put_within(cx, top);
 	/* Who doesn't ask whether the launch is alone isn't one of those that others wait for. */
-	if (k->unchecked && !k->ev.has_alone)
+	if (k->f.unchecked && !k->f.ev.has_alone)
 		begin_plain(k, top);
-	inst_emit(cx, top, "enter", T(inst_num(flags)), H(inst_reg(cx, k->me)));
-	if (k->unchecked && k->ev.has_alone)
+	inst_emit(cx, top, "enter", T(inst_num(flags)), H(inst_reg(cx, k->f.me)));
+	if (k->f.unchecked && k->f.ev.has_alone)
 		begin_plain(k, top);
-	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->me)));
-	if (k->ev.has_alone && !k->unchecked)
+	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->f.me)));
+	if (k->f.ev.has_alone && !k->f.unchecked)
 		inst_emit(cx, top, "alone", T(inst_num(RACE_ACTOR_BESIDE)),
-			  H(inst_reg(cx, cx->within), inst_reg(cx, k->me)));
+			  H(inst_reg(cx, cx->within), inst_reg(cx, k->f.me)));
 	inst_emit(cx, top, "span",
-		  T(cx->k, BLOCK(machine), inst_num(k->ev.has_lanes ? RACE_HISTORY_ASKS : 0)),
-		  H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
+		  T(cx->k, BLOCK(machine), inst_num(k->f.ev.has_lanes ? RACE_HISTORY_ASKS : 0)),
+		  H(inst_reg(cx, k->f.me), inst_reg(cx, k->span)));
 	if (k->has_fresh)
 		inst_emit(
 			cx, top, "fresh",
 			T(cx->k, BLOCK(sites), inst_num(RACE_ACTOR_BESIDE), inst_num(LAUNCH_BITS)),
-			H(inst_reg(cx, k->me), inst_reg(cx, k->span), inst_reg(cx, k->fresh)));
+			H(inst_reg(cx, k->f.me), inst_reg(cx, k->span), inst_reg(cx, k->fresh)));
 	if (k->has_stamps) {
-		inst_emit(cx, top, "declare_stamps",
-			  T(inst_num(RACE_LANES_ROW_AT + (k->ev.has_lanes ? RACE_LANE_BYTES : 0))),
-			  NH);
-		inst_emit(cx, top, "stamps", NT, H(inst_reg(cx, k->stamps)));
-		if (k->ev.has_lanes)
-			put_lanes(k, inst_int(cx, 0), RACE_LANES_BEGIN, top);
+		inst_emit(
+			cx, top, "declare_stamps",
+			T(inst_num(RACE_LANES_ROW_AT + (k->f.ev.has_lanes ? RACE_LANE_BYTES : 0))),
+			NH);
+		inst_emit(cx, top, "stamps", NT, H(inst_reg(cx, k->f.state)));
+		if (k->f.ev.has_lanes)
+			inst_put_lanes(&k->f, inst_int(cx, 0), RACE_LANES_BEGIN, top);
 	} else {
-		inst_emit(cx, top, "no_stamps", NT, H(inst_reg(cx, k->stamps)));
+		inst_emit(cx, top, "no_stamps", NT, H(inst_reg(cx, k->f.state)));
 	}
 	plan_table(k, &t);
 	if (k->has_table)
 		begin_table(k, &t, top);
-	else if (k->has_scratch)
+	else if (k->f.has_scratch)
 		begin_scratch(k, top);
 	else
-		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
-	if (k->frame.called)
-		inst_frame_of_kernel(cx, &k->frame, inst_reg(cx, k->stamps), inst_reg(cx, k->table),
-				     !k->ev.is_apart, top);
-}
-
-/* ---- loads in doubt ---------------------------------------------------------------------- */
-
-static struct ptx_opnd address_of(struct inst_hirace_kernel *k, const struct inst_event *e,
-				  unsigned bits);
-
-static struct ptx_opnd held_address(void *k, const struct inst_event *e)
-{
-	return address_of(k, e, e->space == INST_IN_SHARED ? 32 : 64);
-}
-
-static struct ptx_opnd held_table(void *arg, struct ptx_stmt *at)
-{
-	struct inst_hirace_kernel *k = arg;
-
-	(void)at;
-	return inst_reg(k->cx, k->table);
-}
-
-static int64_t held_what(void *k, const struct inst_event *e)
-{
-	return inst_hirace_what_bits(k, e);
+		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->f.table)));
+	if (k->f.frame.called)
+		inst_frame_of_kernel(cx, &k->f.frame, inst_reg(cx, k->f.state),
+				     inst_reg(cx, k->f.table), !k->f.ev.is_apart, top);
 }
 
 /*
@@ -232,7 +177,7 @@ static int64_t held_what(void *k, const struct inst_event *e)
  */
 static void plan_seeds(struct inst_hirace_kernel *k)
 {
-	for (struct inst_event *e = k->ev.first; e; e = e->next) {
+	for (struct inst_event *e = k->f.ev.first; e; e = e->next) {
 		if (e->kind != INST_EVENT_ACCESS || !e->is_seed)
 			continue;
 		e->is_judged = true;
@@ -241,61 +186,28 @@ static void plan_seeds(struct inst_hirace_kernel *k)
 	}
 }
 
-static void plan_doubt(struct inst_hirace_kernel *k)
-{
-	k->doubt = (struct inst_doubt){
-		.detector = 'h',
-		.arg = k,
-		.what = held_what,
-		.address = held_address,
-		.table = held_table,
-	};
-	inst_plan_doubt(k->cx, &k->ev, &k->doubt);
-}
-
 /* ---- accesses ---------------------------------------------------------------------------- */
-
-/* The address as a register of so many bits: that for nothing where the guard is false. */
-static struct ptx_opnd address_of(struct inst_hirace_kernel *k, const struct inst_event *e,
-				  unsigned bits)
-{
-	struct inst_ctx *cx = k->cx;
-	const struct ptx_opnd *addr = e->access->where;
-	const struct ptx_stmt *s = e->stmt;
-	struct ptx_opnd at = inst_fresh(cx, bits == 64 ? PTX_TYPE_B64 : PTX_TYPE_B32);
-	struct ptx_opnd base = addr->sub[0];
-	struct ptx_str none = bits == 64 ? PTX_STR("0") : PTX_STR("0xffffffff");
-
-	bool is_reg = base.kind == PTX_OPND_REG;
-	unsigned has =
-		is_reg ? 8u * ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) : bits;
-	if (has != bits)
-		inst_emit(cx, e->stmt, "widen", T(inst_num(bits), inst_num(has)), H(at, base));
-	else
-		inst_emit(cx, e->stmt, "copy", T(bits == 64 ? PTX_STR("u64") : PTX_STR("u32")),
-			  H(at, base));
-	if (addr->off)
-		inst_emit(cx, e->stmt, "add", T(inst_num(bits), inst_num(addr->off)), H(at, at));
-	if (s->pred != PTX_NO_REG)
-		inst_emit(cx, e->stmt, s->is_pred_not ? "only_unless" : "only_if",
-			  T(bits == 64 ? PTX_STR("b64") : PTX_STR("b32"), none),
-			  H(at, at, inst_reg(cx, s->pred)));
-	return at;
-}
 
 static void put_sync(struct inst_hirace_kernel *k, struct ptx_opnd at, uint32_t op,
 		     struct ptx_stmt *where)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 
 	inst_emit(cx, where, "sync", T(inst_num(op)),
-		  H(inst_reg(cx, k->me), inst_reg(cx, k->stamps), at));
+		  H(inst_reg(cx, k->f.me), inst_reg(cx, k->f.state), at));
 }
 
-/* Release stamps beside a strong access; `at` is a generic address. */
-static void order_access(struct inst_hirace_kernel *k, const struct inst_event *e,
-			 struct ptx_opnd at)
+/* fence.sc orders what comes before and after weak accesses, too, if the one sees the other: a weak
+ * write leaves its thread's release. */
+static bool orders(const struct inst_follow *f, const struct inst_event *e)
 {
+	return e->strength != RACE_WEAK || (e->writes && f->ev.has_fence);
+}
+
+/* Release stamps beside a strong access. */
+static void order_access(struct inst_follow *f, const struct inst_event *e, struct ptx_opnd at)
+{
+	struct inst_hirace_kernel *k = of(f);
 	bool is_release = e->strength == RACE_RELEASE || e->strength == RACE_ACQ_REL;
 	bool is_acquire = e->strength == RACE_ACQUIRE || e->strength == RACE_ACQ_REL;
 	uint32_t words = 0, all = e->sure | e->maybe, shape;
@@ -318,9 +230,9 @@ static void order_access(struct inst_hirace_kernel *k, const struct inst_event *
 static void put_call(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd at,
 		     struct ptx_stmt *where)
 {
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd me = inst_reg(cx, k->me), stamps = inst_reg(cx, k->stamps);
-	struct ptx_opnd table = inst_reg(cx, k->table);
+	struct inst_ctx *cx = k->f.cx;
+	struct ptx_opnd me = inst_reg(cx, k->f.me), stamps = inst_reg(cx, k->f.state);
+	struct ptx_opnd table = inst_reg(cx, k->f.table);
 	struct ptx_str what = inst_hirace_what(k, e);
 
 	switch (e->space) {
@@ -425,21 +337,25 @@ static void plan_group(const struct inst_hirace_kernel *k, struct inst_event *fi
 	}
 }
 
-static void plan_groups(struct inst_hirace_kernel *k)
+static void plan_groups(struct inst_follow *f)
 {
-	for (struct inst_event *e = k->ev.first; e; e = e->next)
+	struct inst_hirace_kernel *k = of(f);
+
+	for (struct inst_event *e = k->f.ev.first; e; e = e->next)
 		if (can_group(k, e) && !e->is_grouped)
 			plan_group(k, e);
 }
 
 /* All accesses of a group, at its first; e->nwords > 0. */
-static void put_group(struct inst_hirace_kernel *k, const struct inst_event *e)
+static void put_group(struct inst_follow *follow, const struct inst_event *e)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_hirace_kernel *k = of(follow);
+	struct inst_ctx *cx = follow->cx;
 	struct ptx_label *far = ptx_new_label(cx->m, cx->f), *over = ptx_new_label(cx->m, cx->f);
-	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
-	struct ptx_opnd first = inst_reg(cx, k->first), stamps = inst_reg(cx, k->stamps);
-	struct ptx_opnd at = address_of(k, e, 32), word = inst_fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd me = inst_reg(cx, k->f.me), span = inst_reg(cx, k->span);
+	struct ptx_opnd first = inst_reg(cx, k->first), stamps = inst_reg(cx, k->f.state);
+	struct ptx_opnd at = inst_access_address(follow, e, 32),
+			word = inst_fresh(cx, PTX_TYPE_B32);
 	struct ptx_opnd all = inst_fresh(cx, PTX_TYPE_B64), any = inst_fresh(cx, PTX_TYPE_B64);
 	uint32_t reach = 4 * (e->far * (e->nwords - 1) + 1);
 	int64_t same = SAME_BITS;
@@ -477,9 +393,10 @@ static void put_group(struct inst_hirace_kernel *k, const struct inst_event *e)
 }
 
 /* Inlined, then by call. */
-static void put_check(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd at)
+static void put_check(struct inst_follow *f, const struct inst_event *e, struct ptx_opnd at)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_hirace_kernel *k = of(f);
+	struct inst_ctx *cx = f->cx;
 	unsigned words = inst_hirace_words(k, e);
 	bool is_byte = inst_hirace_is_byte(k, e);
 	struct ptx_label *over = words || is_byte ? inst_skip_unless(cx, e->stmt, e->stmt) : NULL;
@@ -494,85 +411,48 @@ static void put_check(struct inst_hirace_kernel *k, const struct inst_event *e, 
 	inst_end_skip(cx, over, e->stmt);
 }
 
-static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
+/* No thread that writes finds a read of that kind: what it may have seen is checked once more. */
+static void put_again(struct inst_follow *f, const struct inst_event *e, struct ptx_opnd at)
 {
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd guard = inst_none();
-	struct ptx_opnd at;
-
-	if (e->is_grouped || e->with) {
-		inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
-		if (!e->is_grouped)
-			put_group(k, e);
-		return;
-	}
-	at = address_of(k, e, e->space == INST_IN_SHARED ? 32 : 64);
-	if (e->stmt->pred != PTX_NO_REG)
-		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
-	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
-	if (e->uses)
-		inst_note_load(cx, e, at);
-	if (e->is_selected || !(e->sure | e->maybe))
-		return;
-	put_check(k, e, at);
-	/* fence.sc orders what comes before and after weak accesses, too, if the one sees the
-	 * other: a weak write leaves its thread's release. */
-	if (!k->has_stamps || (e->strength == RACE_WEAK && !(e->writes && k->has_fences)))
-		return;
-	/* Nobody who writes finds this read: what it may have seen is asked for once more. */
 	if (e->is_seen && !e->writes)
-		put_call(k, e, at, e->stmt->next);
-	if (k->ev.only_observes) {
-		inst_observe(k->cx, e, at, false);
-		return;
-	}
-	if (e->space == INST_IN_SHARED) {
-		struct ptx_opnd generic = inst_fresh(cx, PTX_TYPE_B64);
-		inst_emit(cx, e->stmt, "from_shared", NT, H(generic, at));
-		at = generic;
-	}
-	order_access(k, e, at);
-}
-
-static void put_taken(void *k, const struct inst_event *e, struct ptx_opnd at)
-{
-	put_check(k, e, at);
+		put_call(of(f), e, at, e->stmt->next);
 }
 
 /* ---- what synchronises ------------------------------------------------------------------- */
 
-static void put_callee(struct inst_hirace_kernel *k, const struct inst_event *e)
+static void put_called(struct inst_follow *f, const struct inst_event *e)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_hirace_kernel *k = of(f);
+	struct inst_ctx *cx = f->cx;
 
-	inst_frame_call(cx, &k->frame, e->stmt);
 	if (k->has_fresh)
 		inst_emit(cx, e->stmt->next, "still_there", NT,
-			  H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
+			  H(inst_reg(cx, k->f.me), inst_reg(cx, k->span)));
 }
 
-static void put_around(struct inst_hirace_kernel *k, const struct inst_event *e)
+static void put_around(struct inst_follow *f, const struct inst_event *e)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_hirace_kernel *k = of(f);
+	struct inst_ctx *cx = f->cx;
 	struct ptx_stmt *s = e->stmt, *behind = s->next;
-	struct ptx_opnd me = inst_reg(cx, k->me), none = inst_int(cx, 0);
+	struct ptx_opnd me = inst_reg(cx, k->f.me), none = inst_int(cx, 0);
 	struct ptx_label *over;
 
 	if (k->has_stamps || e->kind == INST_EVENT_WARP) {
-		over = inst_skip_unless(k->cx, s, s);
+		over = inst_skip_unless(k->f.cx, s, s);
 		if (e->kind == INST_EVENT_WARP)
-			put_lanes(k, s->ops[0], 0, s);
+			inst_put_lanes(f, s->ops[0], 0, s);
 		else
 			put_sync(k, none,
 				 e->kind == INST_EVENT_FENCE ? RACE_SYNC_FENCE : RACE_SYNC_POST, s);
-		inst_end_skip(k->cx, over, s);
+		inst_end_skip(k->f.cx, over, s);
 	}
 	if (e->kind == INST_EVENT_FENCE)
 		return;
-	inst_settle_after(cx, &k->doubt, s, behind);
-	over = inst_skip_unless(k->cx, s, behind);
+	inst_settle_after(cx, &k->f.doubt, s, behind);
+	over = inst_skip_unless(k->f.cx, s, behind);
 	if (e->kind == INST_EVENT_WARP) {
-		put_lanes(k, s->ops[0], RACE_LANES_AFTER, behind);
+		inst_put_lanes(f, s->ops[0], RACE_LANES_AFTER, behind);
 	} else {
 		if (k->has_stamps)
 			put_sync(k, none, RACE_SYNC_JOIN, behind);
@@ -580,121 +460,113 @@ static void put_around(struct inst_hirace_kernel *k, const struct inst_event *e)
 		if (k->has_fresh)
 			inst_emit(cx, behind, "still_there", NT, H(me, inst_reg(cx, k->span)));
 	}
-	inst_end_skip(k->cx, over, behind);
+	inst_end_skip(k->f.cx, over, behind);
 }
 
 static void put_end(struct inst_hirace_kernel *k, struct ptx_stmt *s, bool gives_scratch)
 {
-	struct ptx_label *over = inst_skip_unless(k->cx, s, s);
+	struct ptx_label *over = inst_skip_unless(k->f.cx, s, s);
 
 	if (gives_scratch)
-		inst_emit(k->cx, s, "scratch_give", NT, H(inst_reg(k->cx, k->table)));
-	inst_emit(k->cx, s, "end", NT, H(inst_reg(k->cx, k->me)));
-	inst_end_skip(k->cx, over, s);
+		inst_emit(k->f.cx, s, "scratch_give", NT, H(inst_reg(k->f.cx, k->f.table)));
+	inst_emit(k->f.cx, s, "end", NT, H(inst_reg(k->f.cx, k->f.me)));
+	inst_end_skip(k->f.cx, over, s);
 }
 
 /* The launch's threads are counted where they leave it; in the code without checks only if they
  * were when they came, to ask whether the launch is alone. */
-static void put_ends(struct inst_hirace_kernel *k)
+static void put_ends(struct inst_follow *f)
 {
-	if (k->ev.is_apart)
+	struct inst_hirace_kernel *k = of(f);
+
+	if (k->f.ev.is_apart)
 		return;
-	for (struct ptx_stmt *s = k->cx->f->first; s; s = s->next)
+	for (struct ptx_stmt *s = k->f.cx->f->first; s; s = s->next)
 		if (inst_leaves(s))
-			put_end(k, s, k->has_scratch);
-	if (!k->unchecked || !k->ev.has_alone)
+			put_end(k, s, k->f.has_scratch);
+	if (!k->f.unchecked || !k->f.ev.has_alone)
 		return;
-	for (struct ptx_stmt *s = NULL; (s = inst_next_way_out(k->unchecked, s)) != NULL;)
+	for (struct ptx_stmt *s = NULL; (s = inst_next_way_out(k->f.unchecked, s)) != NULL;)
 		put_end(k, s, false);
 }
 
-/* ---- a function -------------------------------------------------------------------------- */
-
-static void put_event(struct inst_hirace_kernel *k, const struct inst_event *e)
+static void put_thread_end(struct inst_follow *f, struct ptx_stmt *s)
 {
-	switch (e->kind) {
-	case INST_EVENT_ACCESS:
-		put_access(k, e);
-		break;
-	case INST_EVENT_CALL:
-		put_callee(k, e);
-		break;
-	default:
-		put_around(k, e);
-		break;
-	}
+	struct ptx_label *over = inst_frame_ends(f->cx, &f->frame, s);
+
+	put_end(of(f), s, true);
+	inst_end_skip(f->cx, over, s);
 }
 
-/* The ways out of a variant: back to its caller, or the thread's end. */
-static void put_returns(struct inst_hirace_kernel *k)
-{
-	for (struct ptx_stmt *s = k->cx->f->first; s; s = s->next) {
-		if (!inst_leaves(s) || inst_frame_returns(k->cx, &k->frame, s))
-			continue;
-		inst_flush_count_at(k->cx, k->cnt, s);
-		struct ptx_label *over = inst_frame_ends(k->cx, &k->frame, s);
-		put_end(k, s, true);
-		inst_end_skip(k->cx, over, s);
-	}
-}
+/* ---- the detector ------------------------------------------------------------------------ */
 
-void inst_hirace_function(struct inst_ctx *cx)
+static void plan(struct inst_follow *f)
 {
-	struct inst_hirace_kernel k = {.cx = cx, .is_variant = !cx->f->is_entry};
+	struct inst_hirace_kernel *k = of(f);
 
-	k.frame = (struct inst_frame){.called = inst_called_here(cx), .detector = 'h'};
-	k.ev.sees = INST_SEES_OVERLAP;
-	k.ev.follows_calls = k.frame.called != NULL;
-	inst_plan_events(cx, &k.ev);
-	plan_seeds(&k);
-	inst_plan_uses(cx, &k.ev);
-	plan_doubt(&k);
-	k.has_stamps = k.ev.has_order;
-	k.has_fences = k.ev.has_fence;
+	plan_seeds(k);
+	k->has_stamps = k->f.ev.has_order;
 	/* At bar.warp.sync it may step aside. */
-	k.has_fresh = !k.is_variant && (!k.has_stamps || k.ev.only_observes) && !k.ev.has_warp;
-	inst_end_body(cx);
-	k.unchecked = !k.frame.called && inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;
-	struct ptx_stmt *top = inst_body_start(cx->f);
-	if (k.is_variant)
-		begin_variant(&k, top);
-	else
-		begin_kernel(&k, top);
-	inst_begin_doubt(cx, &k.doubt, top);
-	inst_put_uses(cx, &k.ev, top, put_taken, &k);
-	inst_put_doubt(cx, &k.ev, &k.doubt);
-	if (!k.is_variant)
-		plan_groups(&k);
-	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
-		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
-		put_event(&k, e);
-		inst_end_skip(cx, over, e->stmt);
-	}
-	if (k.is_variant) {
-		put_returns(&k);
-	} else {
-		inst_flush_counts(cx, k.cnt);
-		put_ends(&k);
-	}
-	ptx_declare_new_regs(cx->m, cx->f);
+	k->has_fresh =
+		!k->f.is_variant && (!k->has_stamps || k->f.ev.only_observes) && !k->f.ev.has_warp;
 }
 
-static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
+static int64_t what(struct inst_follow *f, const struct inst_event *e)
 {
-	return inst_follow_kernel(cx, f, INST_PASS_HIRACE);
+	return inst_hirace_what_bits(of(f), e);
 }
 
-int inst_hirace(struct inst_ctx *cx)
+static struct ptx_opnd table_of(struct inst_follow *f, struct ptx_stmt *at)
 {
-	struct ptx_module *m = cx->m;
-
-	cx->ts = ptx_templates_read(m, inst_hirace_templates, cx->sink);
-	if (!cx->ts || !inst_read_doubt(cx))
-		return BASE_EXIT_INTERNAL;
-	struct ptx_item *last = m->last;
-	cx->wants_scratch = false;
-	if (!inst_add_history(cx) || !inst_each_function(cx, last, one_function))
-		return BASE_EXIT_INTERNAL;
-	inst_add_scratch(cx, RACE_SCRATCH_SYMBOL);
-	return 0;
+	(void)at;
+	return inst_reg(f->cx, f->table);
 }
+
+static const struct inst_follower follower = {
+	.sees = INST_SEES_OVERLAP,
+	.plan = plan,
+	.new_registers = new_registers,
+	.begin_kernel = begin_kernel,
+	.plan_groups = plan_groups,
+	.put_group = put_group,
+	.put_check = put_check,
+	.orders = orders,
+	.order_access = order_access,
+	.put_again = put_again,
+	.put_around = put_around,
+	.put_called = put_called,
+	.put_ends = put_ends,
+	.put_thread_end = put_thread_end,
+	.what = what,
+	.table = table_of,
+};
+
+static void put_checks(struct inst_ctx *cx)
+{
+	struct inst_hirace_kernel k = {0};
+
+	inst_follow(cx, &k.f, &follower);
+}
+
+static void put_block(struct inst_ctx *cx, struct ptx_item *at)
+{
+	inst_add_history_block(cx, at, PTX_STR(RACE_HISTORY_SYMBOL));
+}
+
+static bool begin_module(struct inst_ctx *cx)
+{
+	return inst_begin_follower(cx, race_device_hirace, race_device_hirace_size);
+}
+
+const struct inst_detector inst_detector_hirace = {
+	.id = RACE_DETECTOR_HIRACE,
+	.pass = INST_PASS_HIRACE,
+	.templates = inst_hirace_templates,
+	.letter = 'h',
+	.parts_lanes = true,
+	.put_block = put_block,
+	.begin_module = begin_module,
+	.function = inst_follow_kernel,
+	.put_checks = put_checks,
+	.end_module = inst_end_follower,
+};

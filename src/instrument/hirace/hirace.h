@@ -4,25 +4,17 @@
 #ifndef COLLIDER_INSTRUMENT_HIRACE_H
 #define COLLIDER_INSTRUMENT_HIRACE_H
 
-#include "instrument/internal.h"
+#include "instrument/follower.h"
 
-#include "race/layout/history.h"
-
-#define LAUNCH_BITS  ((int64_t)HIRACE_LAUNCH_LAST << HIRACE_LAUNCH_AT)
-#define SAME_BITS    (LAUNCH_BITS | (int64_t)HIRACE_WARP_LAST << HIRACE_WARP_AT)
-#define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
+#define LAUNCH_BITS ((int64_t)HIRACE_LAUNCH_LAST << HIRACE_LAUNCH_AT)
+#define SAME_BITS   (LAUNCH_BITS | (int64_t)HIRACE_WARP_LAST << HIRACE_WARP_AT)
 
 struct inst_hirace_kernel {
-	struct inst_ctx *cx;
-	struct inst_events ev;
-	uint32_t me, span, stamps, table, first, cnt, fresh; /* registers */
-	bool has_fresh; /* words of other launches are replaced by inlined code */
-	bool has_stamps, has_table, has_sites, has_scratch, has_fences;
+	struct inst_follow f;	     /* its state: release stamps */
+	uint32_t span, first, fresh; /* registers */
+	bool has_fresh;		     /* words of other launches are replaced by inlined code */
+	bool has_stamps, has_table, has_sites;
 	uint32_t tracked;
-	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
-	struct inst_frame frame;     /* of kernels that call variants, and of these */
-	bool is_variant;
-	struct inst_doubt doubt;
 };
 
 /* What the machine does with an access of this kind: a bit for each state that stays, by who made

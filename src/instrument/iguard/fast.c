@@ -33,7 +33,7 @@ unsigned inst_iguard_words(const struct inst_iguard_kernel *k, const struct inst
 	uint32_t all = e->sure | e->maybe;
 	unsigned n = 0;
 
-	if (k->is_variant || !(is_shared ? k->tracked != 0 : e->space == INST_IN_GLOBAL))
+	if (k->f.is_variant || !(is_shared ? k->tracked != 0 : e->space == INST_IN_GLOBAL))
 		return 0;
 	if (e->maybe && e->sure)
 		return 0;
@@ -52,8 +52,8 @@ unsigned inst_iguard_words(const struct inst_iguard_kernel *k, const struct inst
 static void put_fast_entry(struct inst_iguard_kernel *k, const struct inst_event *e,
 			   struct ptx_opnd w, struct ptx_opnd a, struct ptx_opnd stays)
 {
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd me = inst_reg(cx, k->me), spans = inst_reg(cx, k->spans);
+	struct inst_ctx *cx = k->f.cx;
+	struct ptx_opnd me = inst_reg(cx, k->f.me), spans = inst_reg(cx, k->spans);
 	struct ptx_opnd own = inst_fresh(cx, PTX_TYPE_PRED), none, among;
 	bool is_strong = e->strength != RACE_WEAK;
 
@@ -102,8 +102,8 @@ static void put_swap(struct inst_iguard_kernel *k, const struct inst_event *e,
 		     struct ptx_opnd entry, struct ptx_opnd w, struct ptx_opnd a,
 		     struct ptx_label *over, struct ptx_label *again)
 {
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd me = inst_reg(cx, k->me), spans = inst_reg(cx, k->spans), joined;
+	struct inst_ctx *cx = k->f.cx;
+	struct ptx_opnd me = inst_reg(cx, k->f.me), spans = inst_reg(cx, k->spans), joined;
 	struct ptx_opnd to = ptx_opnd_label(over), back = ptx_opnd_label(again);
 	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
 	uint32_t site = e->access->site + 1u, kind = e->strength == RACE_WEAK ? 0 : IGUARD_STRONG;
@@ -139,10 +139,10 @@ static void put_swap(struct inst_iguard_kernel *k, const struct inst_event *e,
 void inst_iguard_put_fast(struct inst_iguard_kernel *k, const struct inst_event *e, unsigned words,
 			  struct ptx_opnd at, struct ptx_opnd what, struct ptx_label *over)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	bool is_shared = e->space == INST_IN_SHARED;
 	struct ptx_label *far = ptx_new_label(cx->m, cx->f);
-	struct ptx_opnd me = inst_reg(cx, k->me), state = inst_reg(cx, k->state);
+	struct ptx_opnd me = inst_reg(cx, k->f.me), state = inst_reg(cx, k->f.state);
 	struct ptx_opnd entry = inst_fresh(cx, is_shared ? PTX_TYPE_B32 : PTX_TYPE_B64);
 	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED);
 	struct ptx_str space = is_shared ? PTX_STR("shared") : PTX_STR("global");

@@ -4,30 +4,21 @@
 #ifndef COLLIDER_INSTRUMENT_IGUARD_H
 #define COLLIDER_INSTRUMENT_IGUARD_H
 
-#include "instrument/internal.h"
+#include "instrument/follower.h"
 
 #include "race/layout/iguard.h"
-#include "race/layout/history.h"
 
-#define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
-#define CONTEXTS_AT  inst_num((int64_t)offsetof(struct race_iguard_tables, contexts_of))
+#define CONTEXTS_AT inst_num((int64_t)offsetof(struct race_iguard_tables, contexts_of))
 
 struct inst_iguard_kernel {
-	struct inst_ctx *cx;
-	struct inst_events ev;
-	uint32_t me, state, near, spans, cnt, launch; /* registers */
+	struct inst_follow f;	      /* its table: only in scratch, or of a variant */
+	uint32_t near, spans, launch; /* registers */
 	bool can_swap; /* common swaps are inlined: both words at once, blocks order threads */
 	bool has_bytes
 		[2];	/* global, shared memory is accessed by bytes: entries are those of bytes */
 	bool is_plain;	/* only barriers of the block order its threads: RACE_IGUARD_PLAIN */
 	bool has_waits; /* it may draw tickets or join queues */
 	uint32_t tracked; /* bytes of shared memory; 0: no table */
-	uint32_t table;	  /* a register: the table in scratch */
-	bool has_scratch;
-	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
-	struct inst_frame frame;     /* of kernels that call variants, and of these */
-	bool is_variant;	     /* its table is in `table`, too */
-	struct inst_doubt doubt;
 };
 
 /* What a check is given: site, access and words (RACE_IGUARD_*). */

@@ -19,7 +19,8 @@
 #include "instrument/watch/watch_internal.h"
 
 #include "device/device.h"
-#include "instrument/templates.h"
+#include "instrument/detector.h"
+#include "race/layout/history.h"
 
 #include <string.h>
 
@@ -647,9 +648,9 @@ static void put_all(struct inst_watch *k)
 	}
 }
 
-/* ---- a function ------------------------------------------------------------------------------ */
+/* ---- the detector ---------------------------------------------------------------------------- */
 
-void inst_watch_function(struct inst_ctx *cx)
+static void put_checks(struct inst_ctx *cx)
 {
 	struct inst_watch k = {.cx = cx, .ev.follows_copies = true};
 
@@ -665,20 +666,36 @@ void inst_watch_function(struct inst_ctx *cx)
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 
-static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
+static void put_block(struct inst_ctx *cx, struct ptx_item *at)
 {
-	return inst_follow_function(cx, f, INST_PASS_WATCH);
+	inst_choose_space(cx, 2 * sizeof(struct race_history) + sizeof(struct race_knobs) +
+				      sizeof(struct race_watch));
+	inst_add_knobs(cx, at, PTX_STR(RACE_WATCH_SYMBOL), sizeof(struct race_watch),
+		       RACE_SAMPLE_NEVER, inst_watch_is_beside(cx) ? RACE_KNOB_BESIDE : 0);
+	inst_add_raw(cx, at, inst_module_text(cx, "watch_none", NT));
 }
 
-int inst_watch(struct inst_ctx *cx)
+static bool begin_module(struct inst_ctx *cx)
 {
-	struct ptx_module *m = cx->m;
+	struct ptx_item *at = inst_first_code(cx->m);
 
-	cx->ts = ptx_templates_read(m, inst_watch_templates, cx->sink);
-	if (!cx->ts)
-		return BASE_EXIT_INTERNAL;
-	struct ptx_item *last = m->last;
-	return inst_add_watch(cx) && inst_each_function(cx, last, one_function)
-		       ? 0
-		       : BASE_EXIT_INTERNAL;
+	put_block(cx, at);
+	return inst_add_hashed_functions(cx, at, race_device_watch, race_device_watch_size);
 }
+
+static bool end_module(struct inst_ctx *cx)
+{
+	(void)cx;
+	return true;
+}
+
+const struct inst_detector inst_detector_watch = {
+	.id = RACE_DETECTOR_WATCH,
+	.pass = INST_PASS_WATCH,
+	.templates = inst_watch_templates,
+	.put_block = put_block,
+	.begin_module = begin_module,
+	.function = inst_follow_function,
+	.put_checks = put_checks,
+	.end_module = end_module,
+};

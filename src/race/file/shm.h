@@ -189,8 +189,9 @@ struct race_shm {
 #define RACE_RUN_IGUARD(flags) ((flags) >> RACE_RUN_IGUARD_AT & 15u)
 /* From bit 16 on: the detectors of the run, as a set; 0: all. */
 #define RACE_RUN_DETECTORS_AT 16u
-#define RACE_RUN_WANTS(flags, id)                                                                  \
-	(!((flags) >> RACE_RUN_DETECTORS_AT) || (flags) >> (RACE_RUN_DETECTORS_AT + (id)) & 1u)
+#define RACE_RUN_DETECTORS(flags)                                                                  \
+	((flags) >> RACE_RUN_DETECTORS_AT ? (flags) >> RACE_RUN_DETECTORS_AT : ~0u)
+#define RACE_RUN_WANTS(flags, id) ((RACE_RUN_DETECTORS(flags) & 1u << (id)) != 0)
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull

@@ -232,7 +232,7 @@ void race_shm_block(enum race_detector_id id, void *block, const struct race_fil
 {
 	switch (id) {
 /* clang-format off */
-#define DETECTOR(name, text, strengths, spaces, marker, layout) \
+#define DETECTOR(name, word, strengths, spaces, traits, marker, layout, pass) \
 	case RACE_DETECTOR_##name: \
 		race_shm_##layout(block, fill); \
 		break;

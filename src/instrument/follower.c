@@ -1,0 +1,277 @@
+/*
+ * follower.c - the way of a detector with words through a kernel, hirace's and iguard's alike.
+ *
+ * The events of a kernel are planned once (event.c), with the loads that the compiler may have
+ * invented (use.c) and those that are held (doubt/). Then code is put in, in this order: at the
+ * entry; for held loads and uses; at each event; at the ways out. A variant of a function that is
+ * called (called/called.c) goes the same way, but for what only a kernel has.
+ */
+#include "instrument/follower.h"
+
+#include "race/layout/lanes.h"
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+struct ptx_opnd inst_access_address(struct inst_follow *k, const struct inst_event *e,
+				    unsigned bits)
+{
+	struct inst_ctx *cx = k->cx;
+	const struct ptx_opnd *addr = e->access->where;
+	const struct ptx_stmt *s = e->stmt;
+	struct ptx_opnd at = inst_fresh(cx, bits == 64 ? PTX_TYPE_B64 : PTX_TYPE_B32);
+	struct ptx_opnd base = addr->sub[0];
+	struct ptx_str none = bits == 64 ? PTX_STR("0") : PTX_STR("0xffffffff");
+	bool is_reg = base.kind == PTX_OPND_REG;
+	unsigned has =
+		is_reg ? 8u * ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) : bits;
+
+	if (has != bits)
+		inst_emit(cx, e->stmt, "widen", T(inst_num(bits), inst_num(has)), H(at, base));
+	else
+		inst_emit(cx, e->stmt, "copy", T(bits == 64 ? PTX_STR("u64") : PTX_STR("u32")),
+			  H(at, base));
+	if (addr->off)
+		inst_emit(cx, e->stmt, "add", T(inst_num(bits), inst_num(addr->off)), H(at, at));
+	if (s->pred != PTX_NO_REG)
+		inst_emit(cx, e->stmt, s->is_pred_not ? "only_unless" : "only_if",
+			  T(bits == 64 ? PTX_STR("b64") : PTX_STR("b32"), none),
+			  H(at, at, inst_reg(cx, s->pred)));
+	return at;
+}
+
+static struct ptx_opnd address_of(struct inst_follow *k, const struct inst_event *e)
+{
+	return inst_access_address(k, e, e->space == INST_IN_SHARED ? 32 : 64);
+}
+
+void inst_put_lowest(struct inst_ctx *cx, const struct inst_block_table *t, struct ptx_opnd first,
+		     struct ptx_stmt *top)
+{
+	for (unsigned i = 0; i < t->nvars; i++) {
+		struct ptx_opnd sym = {.kind = PTX_OPND_SYM,
+				       .flags = PTX_OPND_VAR,
+				       .text = t->vars[i]->name,
+				       .var = t->vars[i]};
+		inst_emit(cx, top, i ? "lowest" : "lowest_first", NT, H(first, sym));
+	}
+}
+
+void inst_put_lanes(struct inst_follow *k, struct ptx_opnd mask, uint32_t when,
+		    struct ptx_stmt *where)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd me = inst_reg(cx, k->me);
+
+	when |= k->ev.has_lanes ? RACE_LANES_ROW : 0;
+	inst_emit(cx, where, "lanes", T(inst_num(when)), H(me, me, inst_reg(cx, k->state), mask));
+}
+
+/* ---- loads in doubt -------------------------------------------------------------------------- */
+
+static struct ptx_opnd held_address(void *k, const struct inst_event *e)
+{
+	return address_of(k, e);
+}
+
+static struct ptx_opnd held_table(void *arg, struct ptx_stmt *at)
+{
+	struct inst_follow *k = arg;
+
+	return k->by->table(k, at);
+}
+
+static int64_t held_what(void *arg, const struct inst_event *e)
+{
+	struct inst_follow *k = arg;
+
+	return k->by->what(k, e);
+}
+
+static void plan_doubt(struct inst_follow *k)
+{
+	k->doubt = (struct inst_doubt){
+		.detector = k->frame.detector,
+		.arg = k,
+		.what = held_what,
+		.address = held_address,
+		.table = held_table,
+	};
+	inst_plan_doubt(k->cx, &k->ev, &k->doubt);
+}
+
+/* ---- the entry ------------------------------------------------------------------------------- */
+
+static void new_registers(struct inst_follow *k, struct ptx_stmt *top)
+{
+	k->by->new_registers(k);
+	k->frame.me = k->me;
+	k->frame.cnt = k->cnt;
+	k->doubt.me = k->me;
+	k->doubt.state = k->state;
+	inst_emit(k->cx, top, "params", NT, NH);
+}
+
+static void begin_variant(struct inst_follow *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_frame_of_variant(cx, &k->frame, inst_reg(cx, k->state), inst_reg(cx, k->table), top);
+}
+
+static void begin_kernel(struct inst_follow *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
+	inst_emit(cx, top, "launch",
+		  T(cx->k, KNOB(rt),
+		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
+				       offsetof(struct race_counters, launches)))),
+		  NH);
+	if (k->ev.has_pruned)
+		cx->within = inst_put_within(cx, top);
+	k->by->begin_kernel(k, top);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void put_access(struct inst_follow *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd guard = inst_none(), at = inst_none();
+	bool is_in_group = e->is_grouped || e->with;
+
+	if (!is_in_group)
+		at = address_of(k, e);
+	if (e->stmt->pred != PTX_NO_REG)
+		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
+	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
+	if (is_in_group) {
+		if (!e->is_grouped)
+			k->by->put_group(k, e);
+		return;
+	}
+	if (e->uses)
+		inst_note_load(cx, e, at);
+	if (e->is_selected || !(e->sure | e->maybe))
+		return;
+	k->by->put_check(k, e, at);
+	if (!k->ev.has_order || !k->by->orders(k, e))
+		return;
+	if (k->by->put_again)
+		k->by->put_again(k, e, at);
+	if (k->ev.only_observes) {
+		inst_observe(cx, e, at, k->by->is_flagged);
+		return;
+	}
+	if (e->space == INST_IN_SHARED) {
+		struct ptx_opnd generic = inst_fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, e->stmt, "from_shared", NT, H(generic, at));
+		at = generic;
+	}
+	k->by->order_access(k, e, at);
+}
+
+static void put_event(struct inst_follow *k, const struct inst_event *e)
+{
+	switch (e->kind) {
+	case INST_EVENT_ACCESS:
+		put_access(k, e);
+		break;
+	case INST_EVENT_CALL:
+		inst_frame_call(k->cx, &k->frame, e->stmt);
+		if (k->by->put_called)
+			k->by->put_called(k, e);
+		break;
+	default:
+		k->by->put_around(k, e);
+		break;
+	}
+}
+
+static void put_taken(void *arg, const struct inst_event *e, struct ptx_opnd at)
+{
+	struct inst_follow *k = arg;
+
+	k->by->put_check(k, e, at);
+}
+
+/* The ways out of a variant: back to its caller, or the thread's end. */
+static void put_returns(struct inst_follow *k)
+{
+	for (struct ptx_stmt *s = k->cx->f->first; s; s = s->next) {
+		if (!inst_leaves(s) || inst_frame_returns(k->cx, &k->frame, s))
+			continue;
+		inst_flush_count_at(k->cx, k->cnt, s);
+		k->by->put_thread_end(k, s);
+	}
+}
+
+/* ---- a function ------------------------------------------------------------------------------ */
+
+static void plan(struct inst_follow *k)
+{
+	struct inst_ctx *cx = k->cx;
+
+	k->is_variant = !cx->f->is_entry;
+	k->frame = (struct inst_frame){.called = inst_called_here(cx),
+				       .detector = cx->detector->letter};
+	k->ev.sees = k->by->sees;
+	k->ev.follows_calls = k->frame.called != NULL;
+	inst_plan_events(cx, &k->ev);
+	k->by->plan(k);
+	inst_plan_uses(cx, &k->ev);
+	plan_doubt(k);
+}
+
+void inst_follow(struct inst_ctx *cx, struct inst_follow *k, const struct inst_follower *by)
+{
+	k->cx = cx;
+	k->by = by;
+	plan(k);
+	inst_end_body(cx);
+	k->unchecked =
+		!k->frame.called && inst_is_all_pruned(cx, &k->ev) ? inst_copy_body(cx) : NULL;
+	struct ptx_stmt *top = inst_body_start(cx->f);
+	new_registers(k, top);
+	if (k->is_variant)
+		begin_variant(k, top);
+	else
+		begin_kernel(k, top);
+	inst_begin_doubt(cx, &k->doubt, top);
+	inst_put_uses(cx, &k->ev, top, put_taken, k);
+	inst_put_doubt(cx, &k->ev, &k->doubt);
+	if (!k->is_variant && by->plan_groups)
+		by->plan_groups(k);
+	for (const struct inst_event *e = k->ev.first; e; e = e->next) {
+		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
+		put_event(k, e);
+		inst_end_skip(cx, over, e->stmt);
+	}
+	if (k->is_variant) {
+		put_returns(k);
+	} else {
+		inst_flush_counts(cx, k->cnt);
+		by->put_ends(k);
+	}
+	ptx_declare_new_regs(cx->m, cx->f);
+}
+
+/* ---- a module -------------------------------------------------------------------------------- */
+
+bool inst_begin_follower(struct inst_ctx *cx, const char *ptx, size_t size)
+{
+	struct ptx_item *at = inst_first_code(cx->m);
+
+	cx->wants_scratch = false;
+	cx->detector->put_block(cx, at);
+	return inst_read_doubt(cx) && inst_add_hashed_functions(cx, at, ptx, size);
+}
+
+/* The mark of a module whose kernels want scratch, if one does. */
+bool inst_end_follower(struct inst_ctx *cx)
+{
+	if (cx->wants_scratch)
+		inst_add_mark(cx, inst_first_code(cx->m), race_words_of(cx->detector->id)->scratch);
+	return true;
+}
