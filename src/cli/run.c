@@ -182,7 +182,7 @@ static bool verify(const struct race_results *r)
 		return false;
 	}
 	for (size_t i = 0; i < r->findings.n; i++)
-		found += r->findings.v[i].kind < RACE_KIND_UNORDERED;
+		found += race_is_of(r->findings.v[i].kind, RACE_DETECTOR_COLLIDE);
 	if (!n) {
 		base_say("--verify: the oracle confirms all of collide's findings (%zu)", found);
 		return true;

@@ -11,6 +11,7 @@
 #define COLLIDER_RACE_H
 
 #include "base/base.h"
+#include "race/detector.h"
 #include "race/gap.h"
 #include "race/file/host.h"
 #include "race/file/pair.h"
@@ -64,10 +65,12 @@ bool race_is_seed_pair(const struct race_finding *f);
 enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags);
 
 struct race_finding;
-/* Is a record of this kind detector watch's (layout/watch.h)? */
-bool race_is_watched(unsigned kind);
-/* Detector iguard's (layout/guard.h)? */
-bool race_is_iguard(unsigned kind);
+/* Is it a kind (kinds.def) that this detector finds? */
+bool race_is_of(unsigned kind, enum race_detector_id source);
+/* Is it one of which both sides are known? And are they in one record: does it come from what a
+ * detector has kept of the earlier access? (The oracle's are in a struct race_pair.) */
+bool race_has_two_sides(unsigned kind);
+bool race_is_kept_pair(unsigned kind);
 /* Are both sides of such a record there, and of one block of one grid? */
 bool race_is_one_block(const struct race_record *rec);
 /* The same of the memory that they accessed: has one block of their cluster it? */
@@ -397,6 +400,8 @@ void race_counter_add(struct race_results *r, enum race_counter_id id, uint64_t 
 /* What kinds.def has for a kind; texts are NULL where it has none. */
 struct race_kind_row {
 	const char *name;
+	enum race_detector_id source;
+	bool has_two_sides;
 	enum race_class cls;
 	const char *title, *sentence;
 };

@@ -149,11 +149,33 @@ const struct race_counter race_counters[RACE_COUNTERS_COUNT] = {
 };
 
 const struct race_kind_row race_kinds[RACE_KIND_COUNT] = {
-#define KIND(id, number, name, cls, title, sentence) \
-	[number] = {name, RACE_CLASS_##cls, title, sentence},
+#define ONE false
+#define TWO true
+#define KIND(id, number, name, source, sides, cls, title, sentence) \
+	[number] = {name, RACE_DETECTOR_##source, sides, RACE_CLASS_##cls, title, sentence},
 #include "race/kinds.def"
 };
 /* clang-format on */
+
+static bool is_kind(unsigned kind)
+{
+	return kind < RACE_KIND_COUNT && race_kinds[kind].name;
+}
+
+bool race_is_of(unsigned kind, enum race_detector_id source)
+{
+	return is_kind(kind) && race_kinds[kind].source == source;
+}
+
+bool race_has_two_sides(unsigned kind)
+{
+	return is_kind(kind) && race_kinds[kind].has_two_sides;
+}
+
+bool race_is_kept_pair(unsigned kind)
+{
+	return race_has_two_sides(kind) && (int)race_kinds[kind].source < (int)RACE_DETECTORS_PUT;
+}
 
 uint64_t race_counter_get(const struct race_results *r, enum race_counter_id id)
 {

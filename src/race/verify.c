@@ -102,7 +102,7 @@ static bool is_confirmed(const struct race_results *r, const struct race_finding
 
 static bool is_of_oracle(const struct race_finding *f)
 {
-	return f->sides && f->kind < RACE_KIND_HISTORY;
+	return f->sides && !race_is_kept_pair(f->kind);
 }
 
 static bool is_doubtful(const struct race_finding *f)
@@ -185,7 +185,7 @@ static bool is_said_better(const struct race_results *r, const struct race_findi
 {
 	if (is_of_oracle(f) || is_on_host(f))
 		return false;
-	if (!f->sides && f->kind < RACE_KIND_UNORDERED)
+	if (!f->sides && !race_has_two_sides(f->kind))
 		return is_confirmed(r, f, f->cls) || (is_whole && is_doubtful(f));
 	if (!f->sides)
 		return false;

@@ -330,7 +330,7 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.apart = bits_get(o, "apart", race_apart_bit);
 	f.is_muted = bool_get(o, "count_is_lower_bound");
 	first_get(cJSON_GetObjectItemCaseSensitive(o, "first"), &f.first);
-	if (f.kind >= RACE_KIND_UNORDERED) {
+	if (race_has_two_sides(f.kind)) {
 		f.sides = BASE_NEWN(&s->r->arena, struct race_side, 2);
 		object_get(s, cJSON_GetObjectItemCaseSensitive(o, "memory"), &f.met);
 		side_get(s, cJSON_GetObjectItemCaseSensitive(o, "side"), &f.sides[0]);

@@ -80,7 +80,7 @@ const char *rep_pair_title(const struct race_finding *f)
 
 const char *rep_pair_sentence(const struct race_finding *f)
 {
-	if (f->cls == RACE_CLASS_POSSIBLE && f->kind < RACE_KIND_HISTORY)
+	if (f->cls == RACE_CLASS_POSSIBLE && !race_is_kept_pair(f->kind))
 		return "Nothing orders these two accesses, but the program may never use the value "
 		       "that is\n"
 		       "read: the compiler may have moved the load above its condition, or widened "

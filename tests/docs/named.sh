@@ -1,5 +1,6 @@
 #!/bin/bash
-# named.sh - files of ours that the documentation names exist, and architecture.md's table has each room: named.sh ROOT
+# named.sh - files of ours that the documentation names exist, architecture.md's table has each room, and
+# report-format.md each kind of findings: named.sh ROOT
 #
 # A name is what stands in backquotes, has a folder and ends in .c, .h, .cu, .def, .map, .sh, .py or .md;
 # it begins at the root or in src/. Names with capitals for a part (tests/NAME) and with braces are patterns.
@@ -28,4 +29,19 @@ while IFS= read -r room; do
 	case $room in src/ | '') continue ;; esac
 	[ -d "src/$room" ] || said "docs/architecture.md: the table has $room, which does not exist"
 done <<<"$table"
+
+# report-format.md lists the kinds of findings by the detector that finds them, in the order of the rows.
+kinds=src/race/kinds.def
+if [ -f $kinds ]; then
+	n=0
+	while read -r source; do
+		names=$(sed -n "s/^KIND(.*, \"\(.*\)\", $source, .*/\\\`\1\\\`/p" $kinds | paste -sd, | sed 's/,/, /g')
+		by=$(tr A-Z a-z <<<"$source")
+		[ "$by" != oracle ] || by="the oracle"
+		grep -qF "of $by: $names" docs/report-format.md ||
+			said "docs/report-format.md: the kinds of $source are not those of $kinds: $names"
+		n=$((n + 1))
+	done < <(sed -n 's/^KIND([A-Z_]*, [0-9]*, "[a-z-]*", \([A-Z]*\), .*/\1/p' $kinds | sort -u)
+	[ $n -gt 0 ] || said "$kinds: no rows found"
+fi
 exit $failed

@@ -23,3 +23,13 @@ expect 1 '^docs/architecture.md:6: names ptx/gone.h'
 page ptx/ptx.h flow
 expect 1 'the table has flow, which'
 expect 1 'the table of rooms lacks ptx'
+mkdir -p "$T/src/race"
+page ptx/ptx.h ptx
+page_rooms=$(sed 's/^| `base` | x |/&\n| `race` | z |/' "$T/docs/architecture.md")
+echo "$page_rooms" >"$T/docs/architecture.md"
+printf 'KIND(A, 1, "a-kind", COLLIDE, ONE, RACE, "t",\n     "s")\nKIND(B, 2, "b-kind", ORACLE, TWO, RACE, "t",\n     "s")\n' \
+	>"$T/src/race/kinds.def"
+echo 'of collide: `a-kind`; of the oracle: `b-kind`' >"$T/docs/report-format.md"
+expect 0 '^$'
+echo 'of collide: `a-kind`; of the oracle: `c-kind`' >"$T/docs/report-format.md"
+expect 1 'the kinds of ORACLE are not those'

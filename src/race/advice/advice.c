@@ -385,7 +385,7 @@ static bool is_scope_small(const struct race_finding *f, enum race_apart apart)
 	const struct race_side *s = f->sides;
 
 	return has_both(f) && s[0].strength != RACE_WEAK && s[1].strength != RACE_WEAK &&
-	       f->cls == RACE_CLASS_RACE && f->kind >= RACE_KIND_HISTORY &&
+	       f->cls == RACE_CLASS_RACE && race_is_kept_pair(f->kind) &&
 	       (s[0].scope < scope_for(apart) || s[1].scope < scope_for(apart));
 }
 

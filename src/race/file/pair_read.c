@@ -168,8 +168,8 @@ bool race_pair_read(struct race_results *out, const void *payload, size_t n, uin
 		return false;
 	memcpy(&s.p, payload, sizeof(s.p));
 	frames = (uint64_t)s.p.nframes * sizeof(struct race_frame);
-	if (s.p.kind < RACE_KIND_UNORDERED || s.p.kind >= RACE_KIND_COUNT ||
-	    frames > n - sizeof(s.p) || s.p.strings > n - sizeof(s.p) - frames)
+	if (!race_has_two_sides(s.p.kind) || frames > n - sizeof(s.p) ||
+	    s.p.strings > n - sizeof(s.p) - frames)
 		return false;
 	s.frames = (const unsigned char *)payload + sizeof(s.p);
 	s.strings = (const char *)s.frames + frames;
@@ -290,17 +290,6 @@ static void side_place(const struct race_record *rec, const uint32_t threads[3],
 	s->launched_shown = "";
 }
 
-bool race_is_watched(unsigned kind)
-{
-	return kind >= RACE_KIND_WATCH && kind <= RACE_KIND_WATCH_READ_ONLY;
-}
-
-bool race_is_iguard(unsigned kind)
-{
-	return (kind >= RACE_KIND_IGUARD_ATOMIC && kind <= RACE_KIND_IGUARD_POSSIBLE) ||
-	       kind == RACE_KIND_IGUARD_LOCKS || kind == RACE_KIND_IGUARD_INVENTED;
-}
-
 /* What the site of a side holds. */
 static void side_of_site(const struct race_finding *of, uint32_t flags, int device,
 			 struct race_side *s)
@@ -402,7 +391,8 @@ static void sides_of_watch(const struct race_record *rec, struct race_side side[
 static void sides_of_history(const struct race_record *rec, struct race_side side[2])
 {
 	uint64_t shape = rec->now[1];
-	bool is_other = !race_is_iguard(rec->kind) && rec->was[1] & RACE_EARLIER_IS_OTHER;
+	bool is_other =
+		!race_is_of(rec->kind, RACE_DETECTOR_IGUARD) && rec->was[1] & RACE_EARLIER_IS_OTHER;
 	const uint32_t threads[3] = {(uint32_t)(shape & 0xffff), (uint32_t)(shape >> 16 & 0xffff),
 				     (uint32_t)(shape >> 32 & 0xffff)};
 	const uint32_t own[3] = {RACE_EARLIER_OWN_X(rec->now[0]), RACE_EARLIER_OWN_Y(rec->now[0]),
@@ -410,11 +400,12 @@ static void sides_of_history(const struct race_record *rec, struct race_side sid
 	const uint32_t grid[3] = {is_other ? UINT32_MAX : rec->grid_x, rec->grid_yz & 0xffff,
 				  rec->grid_yz >> 16};
 	uint32_t earlier_thread =
-		race_is_iguard(rec->kind)
+		race_is_of(rec->kind, RACE_DETECTOR_IGUARD)
 			? iguard_decode(rec->was[0]).thread
 			: hirace_decode(rec->was[0], RACE_ACTOR_BITS(rec->was[1])).thread;
 	uint32_t size = threads[0] * threads[1] * threads[2];
-	uint32_t stride = race_is_iguard(rec->kind) ? size : hirace_block_stride(size);
+	uint32_t stride =
+		race_is_of(rec->kind, RACE_DETECTOR_IGUARD) ? size : hirace_block_stride(size);
 
 	place_of(size ? earlier_thread % stride : 0, threads, side[1].thread);
 	place_of(size ? earlier_thread / stride : 0, grid, side[1].block);
@@ -441,12 +432,13 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	side_of_site(earlier, earlier_flags, device, &f->sides[1]);
 	memcpy(f->sides[0].thread, rec->thread, sizeof(rec->thread));
 	memcpy(f->sides[0].block, rec->block, sizeof(rec->block));
-	if (race_is_watched(rec->kind))
+	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH))
 		sides_of_watch(rec, f->sides);
 	else
 		sides_of_history(rec, f->sides);
 	/* hirace says it by a kind of its own: it sees one race of a location. */
-	if ((race_is_iguard(rec->kind) || race_is_watched(rec->kind)) &&
+	if ((race_is_of(rec->kind, RACE_DETECTOR_IGUARD) ||
+	     race_is_of(rec->kind, RACE_DETECTOR_WATCH)) &&
 	    f->cls == RACE_CLASS_RACE && race_is_seed_pair(f))
 		f->cls = RACE_CLASS_SEED;
 	f->met.name = "";
@@ -455,7 +447,7 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	if (race_kinds[rec->kind].cls == RACE_CLASS_UNDECIDED && rec->lanes < RACE_MAY_COUNT)
 		f->may = (enum race_may)rec->lanes;
 	/* iGUARD's kinds say more than how far apart the first ones were. */
-	if (race_is_iguard(rec->kind))
+	if (race_is_of(rec->kind, RACE_DETECTOR_IGUARD))
 		f->apart = 1u << race_apart_of(f);
 	f->first.lanes = 0;
 	/* These are not values. */
