@@ -48,27 +48,17 @@ int cli_instrument(struct option_set *set)
 {
 	struct inst_options opt = {
 		.sanitize = option_list(set, OPTION_SANITIZE),
-		.trap = option_flag(set, OPTION_TRAP),
-		.raise_target = option_flag(set, OPTION_RAISE_TARGET),
-		.call_free = option_flag(set, OPTION_CALL_FREE),
-		.all_loads = option_flag(set, OPTION_ALL_LOADS),
-		.kernel_name = option_text(set, OPTION_KERNEL_NAME),
-		.kernel_name_exclude = option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
-		.variable = option_text(set, OPTION_VARIABLE),
 		.dump = (enum inst_pass)option_int(set, OPTION_DUMP),
 	};
 	const char *to = option_text(set, OPTION_OUTPUT);
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
+	struct base_arena arena = {0};
 	struct base_buf out = {0};
 	char *text = NULL;
 	size_t size = 0;
 	int rc, err;
 
-	if (option_source(set, OPTION_INLINE_CHECKS) != OPTION_FROM_DEFAULT) {
-		int n = (int)option_int(set, OPTION_INLINE_CHECKS);
-		opt.inline_groups = n ? n : -1;
-	}
 	if (set->args.n != 1) {
 		base_say("error: instrument takes one PTX file, found %zu", set->args.n);
 		return BASE_EXIT_USAGE;
@@ -80,6 +70,7 @@ int cli_instrument(struct option_set *set)
 		base_say("error: %s: %s", name, strerror(err));
 		return BASE_EXIT_INPUT;
 	}
+	inst_options_read(&opt, set, &arena);
 	bool is_stripped = option_flag(set, OPTION_STRIP);
 	bool is_plain = is_stripped || !opt.sanitize;
 	if (is_plain)
@@ -99,6 +90,7 @@ int cli_instrument(struct option_set *set)
 		}
 	}
 	base_buf_free(&out);
+	base_arena_free(&arena);
 	free(text);
 	return rc;
 }

@@ -124,6 +124,16 @@ struct inst_options {
 	size_t nlimits;
 };
 
+struct option_set;
+struct base_buf;
+/*
+ * options.c: takes the options that were given, not the defaults; texts are copied to the arena.
+ * And writes those that aren't 0 as an option list (option_read_own), but for --prune, of which
+ * prune_alone is a part.
+ */
+void inst_options_read(struct inst_options *o, const struct option_set *s, struct base_arena *a);
+void inst_options_write(struct base_buf *out, const struct inst_options *o);
+
 /* What was done, for messages and tests. */
 struct inst_stats {
 	uint32_t kernels, functions;

@@ -93,13 +93,14 @@ static void look_at(struct tool_nvcc_line *l, const char *arg, const char *befor
 }
 
 static int take_words(struct tool_nvcc_line *l, struct tool_options *o,
-		      const struct tool_strings *words, struct tool_strings *rest)
+		      const struct tool_strings *words, struct tool_strings *rest,
+		      struct base_arena *a)
 {
 	bool is_value = false;
 
 	for (size_t i = 0; i < words->n; i++) {
 		char *arg = words->v[i];
-		int took = is_value ? 0 : tool_options_take(o, arg);
+		int took = is_value ? 0 : tool_options_take(o, arg, a);
 		if (took < 0)
 			return BASE_EXIT_USAGE;
 		if (took)
@@ -145,7 +146,7 @@ static int expand_list(struct tool_nvcc_line *l, struct tool_options *o, const c
 		}
 		p += n + (p[n] == ',');
 	}
-	if (take_words(l, o, &words, rest) != BASE_EXIT_OK)
+	if (take_words(l, o, &words, rest, a) != BASE_EXIT_OK)
 		result = -1;
 	else if (rest->n != words.n)
 		result = 1;
@@ -183,7 +184,7 @@ int tool_nvcc_parse(struct tool_nvcc_line *l, struct tool_options *o, int argc, 
 		i += uses_next && list;
 	}
 	base_vec_push(&l->args, argv[0]);
-	int rc = take_words(l, o, &words, &l->args);
+	int rc = take_words(l, o, &words, &l->args, a);
 	base_vec_free(&words);
 	return rc;
 }

@@ -5,30 +5,23 @@
 #define COLLIDER_TOOLCHAIN_INTERNAL_H
 
 #include "base/base.h"
+#include "instrument/instrument.h"
 
 /* ---- options.c -------------------------------------------------------- */
 
 /* Collider's own options, as they travel from nvcc to cicc and ptxas. */
 struct tool_options {
-	unsigned sanitize; /* a set of race/detector.h */
+	struct inst_options inst;
 	bool keep_races;
 	bool no_invented_reads;
-	bool trap;
-	bool raise_target;
-	bool call_free;
-	bool all_loads;
 	bool no_fit;
 	bool strict;
 	bool verbose;
-	bool prune, prune_alone, prune_global;
+	bool prune, prune_global;
 	bool no_lineinfo, gpu_only, host; /* for nvcc only */
 	const char *host_filter;	  /* likewise; NULL: all files */
-	const char *kernel_name;	  /* as inst_options has them */
-	const char *kernel_name_exclude;
-	const char *variable;
-	int inline_groups;
-	int64_t long_build_ms; /* say so when ptxas will need more; 0: never */
-	char *root;	       /* the real toolkit, or NULL: look for it */
+	int64_t long_build_ms;		  /* say so when ptxas will need more; 0: never */
+	char *root;			  /* the real toolkit, or NULL: look for it */
 };
 
 #define TOOL_ENV_OPTIONS "COLLIDER_TOOL_OPTIONS"
@@ -37,7 +30,7 @@ struct tool_options {
 int tool_options_init(struct tool_options *o, struct base_arena *a);
 /* Takes one argument of a command line. 1: ours, taken; 0: not ours; -1: ours but wrong (with a
  * message). */
-int tool_options_take(struct tool_options *o, const char *arg);
+int tool_options_take(struct tool_options *o, const char *arg, struct base_arena *a);
 /* The value for COLLIDER_TOOL_OPTIONS. */
 char *tool_options_encode(const struct tool_options *o, struct base_arena *a);
 /* COLLIDER_DISABLE is set, not empty and not 0. */

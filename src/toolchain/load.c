@@ -62,7 +62,7 @@ static bool has_flag(const struct work *w, char flag)
 /* Has the text the checks that it is to have? */
 static bool is_checked(const struct work *w, unsigned has)
 {
-	return has && (!has_flag(w, 'd') || (has & w->opt->sanitize) == w->opt->sanitize);
+	return has && (!has_flag(w, 'd') || (has & w->opt->inst.sanitize) == w->opt->inst.sanitize);
 }
 
 static bool strip(struct work *w)
@@ -375,12 +375,12 @@ char *tool_load_options(unsigned detectors, const char *kernels, const char *oth
 
 	if (tool_options_init(&o, a) != 0)
 		return NULL;
-	o.sanitize = detectors;
+	o.inst.sanitize = detectors;
 	o.long_build_ms = 0;
 	if (kernels)
-		o.kernel_name = kernels;
+		o.inst.kernel_name = kernels;
 	if (others)
-		o.kernel_name_exclude = others;
+		o.inst.kernel_name_exclude = others;
 	return tool_options_encode(&o, a);
 }
 

@@ -1,8 +1,9 @@
 /*
  * options.c - Collider's own options: on the nvcc line and in COLLIDER_TOOL_OPTIONS.
  *
- * Their names, types and values are base/options.def's; the map below assigns a field to each. They
- * reach the cicc and ptxas that nvcc starts as an option list of the command TOOL.
+ * Their names, types and values are base/options.def's; the map below assigns a field to each, but
+ * to the instrumenter's (instrument/options.c). They reach the cicc and ptxas that nvcc starts as
+ * an option list of the command TOOL.
  *
  * nvcc 13 has a --sanitize=NAME of its own (memcheck, threadsteer): a list of these names alone is
  * nvcc's and passes through.
@@ -10,7 +11,6 @@
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
 #include "base/option.h"
-#include "race/detector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +21,6 @@ static const struct {
 } switches[] = {
 	{OPTION_KEEP_RACES, offsetof(struct tool_options, keep_races)},
 	{OPTION_NO_INVENTED_READS, offsetof(struct tool_options, no_invented_reads)},
-	{OPTION_TRAP, offsetof(struct tool_options, trap)},
-	{OPTION_RAISE_TARGET, offsetof(struct tool_options, raise_target)},
-	{OPTION_CALL_FREE, offsetof(struct tool_options, call_free)},
-	{OPTION_ALL_LOADS, offsetof(struct tool_options, all_loads)},
 	{OPTION_NO_FIT, offsetof(struct tool_options, no_fit)},
 	{OPTION_NO_LINEINFO, offsetof(struct tool_options, no_lineinfo)},
 	{OPTION_GPU_ONLY, offsetof(struct tool_options, gpu_only)},
@@ -38,34 +34,24 @@ static bool *switch_at(struct tool_options *o, size_t i)
 	return (bool *)((char *)o + switches[i].at);
 }
 
-/* Copies the options that were given, without the defaults. Strings are copied. */
+/* Takes the options that were given, not the defaults. */
 static void take_given(struct tool_options *o, const struct option_set *s, struct base_arena *a)
 {
 	for (size_t i = 0; i < BASE_COUNTOF(switches); i++)
 		if (option_source(s, switches[i].id) != OPTION_FROM_DEFAULT)
 			*switch_at(o, i) = option_flag(s, switches[i].id);
-	if (option_source(s, OPTION_SANITIZE) != OPTION_FROM_DEFAULT)
-		o->sanitize = option_list(s, OPTION_SANITIZE);
-	if (option_source(s, OPTION_INLINE_CHECKS) != OPTION_FROM_DEFAULT) {
-		int n = (int)option_int(s, OPTION_INLINE_CHECKS);
-		o->inline_groups = n ? n : -1;
-	}
+	inst_options_read(&o->inst, s, a);
 	if (option_source(s, OPTION_PRUNE) != OPTION_FROM_DEFAULT) {
 		o->prune_global = option_is(s, OPTION_PRUNE, "proved-global");
-		o->prune_alone = option_is(s, OPTION_PRUNE, "proved-alone");
-		o->prune =
-			o->prune_global || o->prune_alone || option_is(s, OPTION_PRUNE, "proved");
+		o->prune = o->prune_global || o->inst.prune_alone ||
+			   option_is(s, OPTION_PRUNE, "proved");
 	}
 	if (option_source(s, OPTION_LONG_BUILD) != OPTION_FROM_DEFAULT)
 		o->long_build_ms = option_int(s, OPTION_LONG_BUILD);
-	if (a && option_text(s, OPTION_ROOT))
+	if (option_text(s, OPTION_ROOT))
 		o->root = base_strdup(a, option_text(s, OPTION_ROOT));
-	if (a && option_text(s, OPTION_KERNEL_NAME))
-		o->kernel_name = base_strdup(a, option_text(s, OPTION_KERNEL_NAME));
-	if (a && option_text(s, OPTION_KERNEL_NAME_EXCLUDE))
-		o->kernel_name_exclude = base_strdup(a, option_text(s, OPTION_KERNEL_NAME_EXCLUDE));
-	if (a && option_text(s, OPTION_VARIABLE))
-		o->variable = base_strdup(a, option_text(s, OPTION_VARIABLE));
+	if (option_text(s, OPTION_HOST_FILTER))
+		o->host_filter = base_strdup(a, option_text(s, OPTION_HOST_FILTER));
 }
 
 /* Does the list hold only names of nvcc's own --sanitize? */
@@ -86,7 +72,7 @@ static bool is_nvccs(const char *list)
 	}
 }
 
-int tool_options_take(struct tool_options *o, const char *arg)
+int tool_options_take(struct tool_options *o, const char *arg, struct base_arena *a)
 {
 	static const char sanitize[] = "--sanitize=";
 	struct base_sink sink = {0};
@@ -99,17 +85,7 @@ int tool_options_take(struct tool_options *o, const char *arg)
 	option_init(&s, OPTION_CMD_NVCC);
 	int took = option_take(&s, arg, &sink);
 	if (took > 0)
-		take_given(o, &s, NULL);
-	/* The argument outlives the set. */
-	const char *value = strchr(arg, '=');
-	if (took > 0 && option_text(&s, OPTION_HOST_FILTER))
-		o->host_filter = value + 1;
-	if (took > 0 && option_text(&s, OPTION_KERNEL_NAME))
-		o->kernel_name = value + 1;
-	if (took > 0 && option_text(&s, OPTION_KERNEL_NAME_EXCLUDE))
-		o->kernel_name_exclude = value + 1;
-	if (took > 0 && option_text(&s, OPTION_VARIABLE))
-		o->variable = value + 1;
+		take_given(o, &s, a);
 	base_sink_print(&sink, stderr);
 	base_sink_free(&sink);
 	option_free(&s);
@@ -124,7 +100,7 @@ int tool_options_init(struct tool_options *o, struct base_arena *a)
 
 	memset(o, 0, sizeof(*o));
 	option_init(&s, OPTION_CMD_TOOL);
-	o->sanitize = option_list(&s, OPTION_SANITIZE);
+	o->inst.sanitize = option_list(&s, OPTION_SANITIZE);
 	o->long_build_ms = option_int(&s, OPTION_LONG_BUILD);
 	int rc = env ? option_read_own(&s, TOOL_ENV_OPTIONS, env, &sink) : BASE_EXIT_OK;
 	if (!rc)
@@ -135,47 +111,25 @@ int tool_options_init(struct tool_options *o, struct base_arena *a)
 	return rc;
 }
 
-static void encode_list(struct base_buf *out, unsigned set)
-{
-	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
-		if (set & 1u << i)
-			base_buf_printf(out, "%s%s", out->n ? "," : "", race_detectors[i].name);
-	if (!out->n)
-		base_buf_puts(out, "none");
-	base_buf_put(out, "", 1);
-}
-
 char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 {
 	struct tool_options copy = *o;
-	struct base_buf b = {0}, list = {0};
+	struct base_buf b = {0};
 
-	encode_list(&list, o->sanitize);
-	option_encode_one(&b, OPTION_SANITIZE, list.p);
+	inst_options_write(&b, &o->inst);
 	for (size_t i = 0; i < BASE_COUNTOF(switches); i++)
 		if (*switch_at(&copy, i))
 			option_encode_one(&b, switches[i].id, "1");
-	if (o->inline_groups) {
-		int n = o->inline_groups < 0 ? 0 : o->inline_groups;
-		option_encode_one(&b, OPTION_INLINE_CHECKS, base_printf(a, "%d", n));
-	}
 	if (o->prune)
 		option_encode_one(&b, OPTION_PRUNE,
-				  o->prune_global  ? "proved-global"
-				  : o->prune_alone ? "proved-alone"
-						   : "proved");
+				  o->prune_global	? "proved-global"
+				  : o->inst.prune_alone ? "proved-alone"
+							: "proved");
 	option_encode_one(&b, OPTION_LONG_BUILD,
 			  base_printf(a, "%lldms", (long long)o->long_build_ms));
-	if (o->kernel_name)
-		option_encode_one(&b, OPTION_KERNEL_NAME, o->kernel_name);
-	if (o->kernel_name_exclude)
-		option_encode_one(&b, OPTION_KERNEL_NAME_EXCLUDE, o->kernel_name_exclude);
-	if (o->variable)
-		option_encode_one(&b, OPTION_VARIABLE, o->variable);
 	if (o->root)
 		option_encode_one(&b, OPTION_ROOT, o->root);
 	char *text = base_strndup(a, b.p, b.n);
-	base_buf_free(&list);
 	base_buf_free(&b);
 	return text;
 }
@@ -189,5 +143,5 @@ bool tool_is_disabled(void)
 
 bool tool_is_on(const struct tool_options *o)
 {
-	return !tool_is_disabled() && o->sanitize != 0;
+	return !tool_is_disabled() && o->inst.sanitize != 0;
 }

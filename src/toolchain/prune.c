@@ -18,7 +18,7 @@ void tool_find_prunes(const struct tool_job *job, const char *text, size_t size,
 				    .text = text,
 				    .size = size,
 				    .wants_global =
-					    job->opt->prune_global || job->opt->prune_alone};
+					    job->opt->prune_global || job->opt->inst.prune_alone};
 
 	if (job->opt->prune && prover)
 		prover(&j, out);

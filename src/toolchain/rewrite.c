@@ -303,7 +303,7 @@ static void first_limits(struct tool_work *w, const struct tool_reglist *before)
 		else if (w->job->relocatable)
 			set_func_cap(f);
 	}
-	if (w->job->relocatable && !w->job->has_maxreg && !w->job->opt->call_free)
+	if (w->job->relocatable && !w->job->has_maxreg && !w->job->opt->inst.call_free)
 		limit_called(w);
 }
 
@@ -392,7 +392,7 @@ static bool after_refusal(struct tool_work *w, const struct base_buf *out, const
 	}
 	if (changed)
 		return true;
-	if (w->call_free || w->job->opt->call_free)
+	if (w->call_free || w->job->opt->inst.call_free)
 		return leave_out_refused(w, out, why);
 	w->call_free = true;
 	return true;
@@ -609,24 +609,14 @@ struct call {
 static int rewrite_call(void *arg)
 {
 	const struct call *c = arg;
-	const struct tool_options *o = c->job->opt;
 	struct tool_work w = {.job = c->job, .text = c->text, .size = c->size};
 	struct base_buf out = {0};
 	struct base_sink sink = {0};
 	w.sizes.arena = &w.arena;
-	w.io = (struct inst_options){.sanitize = o->sanitize,
-				     .trap = o->trap,
-				     .raise_target = o->raise_target,
-				     .call_free = o->call_free,
-				     .all_loads = o->all_loads,
-				     .relocatable = c->job->relocatable,
-				     .inline_groups = o->inline_groups,
-				     .kernel_name = o->kernel_name,
-				     .kernel_name_exclude = o->kernel_name_exclude,
-				     .variable = o->variable,
-				     .prune_alone = o->prune_alone,
-				     .on_size = tool_sizes_note,
-				     .on_size_arg = &w.sizes};
+	w.io = c->job->opt->inst;
+	w.io.relocatable = c->job->relocatable;
+	w.io.on_size = tool_sizes_note;
+	w.io.on_size_arg = &w.sizes;
 	enum tool_outcome got = rewrite(&w, &out, &sink);
 
 	if (got == TOOL_CHANGED && base_write_file(c->result, out.p, out.n) != 0)

@@ -46,8 +46,8 @@ static void ours_are_removed(void **state)
 	(void)state;
 	assert_string_equal(left("-O2 --trap -c --sanitize=collide k.cu --keep-races", &l, &o),
 			    "-O2 -c k.cu");
-	assert_true(o.trap && o.keep_races);
-	assert_int_equal(o.sanitize, RACE_DETECT(COLLIDE));
+	assert_true(o.inst.trap && o.keep_races);
+	assert_int_equal(o.inst.sanitize, RACE_DETECT(COLLIDE));
 	assert_true(l.has_source && !l.has_lineinfo);
 }
 
@@ -58,7 +58,7 @@ static void values_of_others_stay(void **state)
 
 	(void)state;
 	assert_string_equal(left("-Xcompiler --trap -c k.cu", &l, &o), "-Xcompiler --trap -c k.cu");
-	assert_false(o.trap);
+	assert_false(o.inst.trap);
 	left("-Xcompiler -G k.cu", &l, &o);
 	assert_false(l.has_lineinfo);
 	/* nvcc 13 has a --sanitize of its own. */
@@ -123,7 +123,7 @@ static void response_files(void **state)
 	static const char text[] = "\"a b.cu\" --trap\n-o x\\ y";
 	assert_int_equal(base_write_file(path, text, sizeof(text) - 1), 0);
 	assert_string_equal(left(args, &l, &o), "-O1 a b.cu -o x y -c");
-	assert_true(o.trap && l.has_source);
+	assert_true(o.inst.trap && l.has_source);
 	unlink(path);
 	/* Not there: nvcc's to complain about. */
 	assert_string_equal(left(args, &l, &o), args);
@@ -131,8 +131,7 @@ static void response_files(void **state)
 
 static void options_travel(void **state)
 {
-	struct tool_options o = {.sanitize = RACE_DETECT(COLLIDE),
-				 .trap = true,
+	struct tool_options o = {.inst = {.sanitize = RACE_DETECT(COLLIDE), .trap = true},
 				 .verbose = true,
 				 .root = base_strdup(&arena, "/a:b/c d")};
 	struct tool_options p;
@@ -141,17 +140,17 @@ static void options_travel(void **state)
 	setenv(TOOL_ENV_OPTIONS, tool_options_encode(&o, &arena), 1);
 	assert_int_equal(tool_options_init(&p, &arena), 0);
 	assert_string_equal(p.root, "/a:b/c d");
-	assert_true(p.trap && p.verbose && !p.keep_races && !p.strict);
-	assert_int_equal(p.sanitize, RACE_DETECT(COLLIDE));
-	o.sanitize = 0;
+	assert_true(p.inst.trap && p.verbose && !p.keep_races && !p.strict);
+	assert_int_equal(p.inst.sanitize, RACE_DETECT(COLLIDE));
+	o.inst.sanitize = 0;
 	setenv(TOOL_ENV_OPTIONS, tool_options_encode(&o, &arena), 1);
 	assert_int_equal(tool_options_init(&p, &arena), 0);
-	assert_int_equal(p.sanitize, 0);
+	assert_int_equal(p.inst.sanitize, 0);
 	setenv(TOOL_ENV_OPTIONS, "sanitize=collide:nonsense", 1);
 	assert_int_equal(tool_options_init(&p, &arena), BASE_EXIT_USAGE);
 	unsetenv(TOOL_ENV_OPTIONS);
 	assert_int_equal(tool_options_init(&p, &arena), 0);
-	assert_int_equal(p.sanitize, RACE_DETECT(COLLIDE));
+	assert_int_equal(p.inst.sanitize, RACE_DETECT(COLLIDE));
 }
 
 static void dispatch(void **state)
