@@ -26,6 +26,9 @@ os.makedirs(work, exist_ok=True)
 sides = [] if os.environ.get("ONE_SIDE") else ["--both-sides"]
 flags = os.environ.get("FLAGS", "-O2 -lineinfo").split()
 text = open(source).read()
+# Kernels that two files share.
+for shared in re.findall(r'^#include "(rows\.h)"', text, re.M):
+    text += open(os.path.join(os.path.dirname(source), shared)).read()
 names = re.findall(r"^__global__ void (\w+)\(", text, re.M)
 names += re.findall(r"^KERNEL\((\w+)\)", text, re.M)
 names += [n + end for n in re.findall(r"^PAIR\((\w+)\)", text, re.M) for end in ("_race", "_clean")]

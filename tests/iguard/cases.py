@@ -24,6 +24,8 @@ FILES = ("scopes", "locks", "blocks", "rows")
 names, says = {}, {}
 for name in FILES:
     text = open(os.path.join(here, name + ".cu")).read()
+    for shared in re.findall(r'^#include "(\.\./.*)"', text, re.M):
+        text += open(os.path.join(here, shared)).read()
     names[name] = re.findall(r"__global__ void (\w+)\(", text)
     says.update({m[1]: set(m[0].split()) for m in
                  re.findall(r"// says: ([^\n]*)\n__global__ void (\w+)\(", text)})
