@@ -40,44 +40,13 @@
 #ifndef COLLIDER_HIRACE_RELEASE_H
 #define COLLIDER_HIRACE_RELEASE_H
 
-#include <stdbool.h>
-
-#include "race/layout/history.h"
-
-/* What a thread has: T, A, and the locations that were read strongly. */
-struct hirace_stamp {
-	uint32_t now, acquired, read;
-};
-
-/* A thread's; begins as 0. */
-struct hirace_stamps {
-	struct hirace_stamp own;
-	struct hirace_stamp released; /* what a strong write leaves */
-	struct hirace_stamp seen;     /* what the next fence acquires */
-};
+#include "race/layout/stamps.h"
 
 /* Of a location; begins as 0. */
 struct hirace_side {
 	uint32_t now, behind; /* L, B */
 	uint32_t read;
 };
-
-RACE_FN void hirace_join(struct hirace_stamp *t, struct hirace_stamp other)
-{
-	if (t->now < other.now)
-		t->now = other.now;
-	if (t->acquired < other.acquired)
-		t->acquired = other.acquired;
-	t->read |= other.read;
-}
-
-/* A barrier: `all` is the join of those that take part. */
-RACE_FN void hirace_join_all(struct hirace_stamps *t, const struct hirace_stamps *all)
-{
-	hirace_join(&t->own, all->own);
-	hirace_join(&t->released, all->released);
-	hirace_join(&t->seen, all->seen);
-}
 
 /* The bit of a location, here of the address of its word. */
 RACE_FN uint32_t hirace_read_bit(uint64_t address)
@@ -90,33 +59,22 @@ RACE_FN uint32_t hirace_read_bit(uint64_t address)
  * a fence of its own: then its next fence comes after that one (fence.sc), and weak accesses leave
  * no stamp that says so. From that fence on no stamp is certain, nor where it is acquired.
  */
-RACE_FN void hirace_open(struct hirace_stamps *t)
+RACE_FN void hirace_open(struct race_stamps *t)
 {
-	struct hirace_stamp any = {0, 0xffffffffu, 0xffffffffu};
+	struct race_stamp any = {0, 0xffffffffu, 0xffffffffu};
 
-	hirace_join(&t->seen, any);
-}
-
-/* A releasing operation begins: before its write. What waits for a fence goes along. */
-RACE_FN void hirace_release(struct hirace_stamps *t)
-{
-	t->released = t->own;
-	hirace_join(&t->released, t->seen);
-	if (t->released.acquired == 0xffffffffu)
-		t->released.now = 0xffffffffu;
-	t->released.now += t->released.now != 0xffffffffu;
-	t->own.now = t->released.now;
+	race_stamp_join(&t->seen, any);
 }
 
 /* A fence: it acquires what was seen, and releases. */
-RACE_FN void hirace_fence(struct hirace_stamps *t)
+RACE_FN void hirace_fence(struct race_stamps *t)
 {
-	hirace_join(&t->own, t->seen);
-	hirace_release(t);
+	race_stamp_join(&t->own, t->seen);
+	race_stamps_release(t, true);
 }
 
 /* The locations read before a release stay beside the location. */
-HIRACE_FN void hirace_leave_read(const struct hirace_stamps *t, struct hirace_side *side)
+HIRACE_FN void hirace_leave_read(const struct race_stamps *t, struct hirace_side *side)
 {
 	if (t->released.read & ~HIRACE_LOAD32(&side->read))
 		HIRACE_OR32(&side->read, t->released.read);
@@ -124,15 +82,15 @@ HIRACE_FN void hirace_leave_read(const struct hirace_stamps *t, struct hirace_si
 
 /*
  * A strong write, before the program's; `side` is its location's. A releasing one calls
- * hirace_release() first.
+ * race_stamps_release() first.
  */
-HIRACE_FN void hirace_strong_write(struct hirace_stamps *t, struct hirace_side *side)
+HIRACE_FN void hirace_strong_write(struct race_stamps *t, struct hirace_side *side)
 {
 	uint32_t now = HIRACE_LOAD32(&side->now), behind = HIRACE_LOAD32(&side->behind);
 	uint32_t most = now > behind ? now : behind;
-	struct hirace_stamp found = {most, most, HIRACE_LOAD32(&side->read)};
+	struct race_stamp found = {most, most, HIRACE_LOAD32(&side->read)};
 
-	hirace_join(&t->seen, found);
+	race_stamp_join(&t->seen, found);
 	if (now < t->released.now)
 		HIRACE_MAX32(&side->now, t->released.now);
 	hirace_leave_read(t, side);
@@ -142,28 +100,28 @@ HIRACE_FN void hirace_strong_write(struct hirace_stamps *t, struct hirace_side *
  * A strong read, behind the program's, of the location with this bit. A read-modify-write calls
  * hirace_strong_write(), too, and this only if its result is used.
  */
-HIRACE_FN void hirace_strong_read(struct hirace_stamps *t, struct hirace_side *side, uint32_t bit,
+HIRACE_FN void hirace_strong_read(struct race_stamps *t, struct hirace_side *side, uint32_t bit,
 				  bool is_acquire)
 {
 	uint32_t now = HIRACE_LOAD32(&side->now);
-	struct hirace_stamp found = {now, now, HIRACE_LOAD32(&side->read)};
+	struct race_stamp found = {now, now, HIRACE_LOAD32(&side->read)};
 
 	t->own.read |= bit;
 	if (HIRACE_LOAD32(&side->behind) < t->released.now)
 		HIRACE_MAX32(&side->behind, t->released.now);
 	hirace_leave_read(t, side);
-	hirace_join(&t->seen, found);
+	race_stamp_join(&t->seen, found);
 	if (!is_acquire)
 		return;
-	hirace_join(&t->own, found);
-	hirace_join(&t->released, found);
+	race_stamp_join(&t->own, found);
+	race_stamp_join(&t->released, found);
 }
 
 /*
  * Is a pair without a barrier certainly unordered? `stamp` is T of the earlier side, at most 63,
  * `bit` that of the location.
  */
-RACE_FN bool hirace_is_unordered(uint32_t stamp, uint32_t bit, const struct hirace_stamps *later)
+RACE_FN bool hirace_is_unordered(uint32_t stamp, uint32_t bit, const struct race_stamps *later)
 {
 	return stamp >= later->own.acquired && !(later->own.read & bit);
 }

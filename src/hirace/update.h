@@ -42,7 +42,7 @@ struct hirace_actor {
 	uint32_t launch;      /* 1 to HIRACE_LAUNCH_LAST */
 	uint32_t thread_bits; /* of the launch: hirace_thread_bits() */
 	bool is_beyond;	      /* its thread number doesn't fit */
-	struct hirace_stamps stamps;
+	struct race_stamps stamps;
 	const struct race_lane *lanes; /* its row, NULL: full masks only */
 };
 
@@ -346,19 +346,19 @@ HIRACE_FN uint32_t hirace_may(uint64_t was, const struct hirace_actor *me, uint3
 /* ---- what synchronisation does to the actor ---------------------------------------- */
 
 /* A barrier of the whole block. `all`: the join of its threads. Rows end. */
-RACE_FN void hirace_on_block_barrier(struct hirace_actor *me, const struct hirace_stamps *all)
+RACE_FN void hirace_on_block_barrier(struct hirace_actor *me, const struct race_stamps *all)
 {
 	me->block_clock += me->block_clock != 0xffffffffu;
 	me->warp_clock = 0;
 	me->lanes = 0;
-	hirace_join_all(&me->stamps, all);
+	race_stamps_join(&me->stamps, all);
 }
 
 /* A full __syncwarp of a warp without rows. */
-RACE_FN void hirace_on_full_mask(struct hirace_actor *me, const struct hirace_stamps *all)
+RACE_FN void hirace_on_full_mask(struct hirace_actor *me, const struct race_stamps *all)
 {
 	me->warp_clock += me->warp_clock <= HIRACE_WARP_LAST;
-	hirace_join_all(&me->stamps, all);
+	race_stamps_join(&me->stamps, all);
 }
 
 #endif

@@ -42,16 +42,11 @@
 #define COLLIDER_IGUARD_STAMPS_H
 
 #include "race/layout/iguard.h"
-
-struct iguard_stamp {
-	uint32_t now, acquired, read;
-};
+#include "race/layout/stamps.h"
 
 struct iguard_level {
-	struct iguard_stamp own;
-	struct iguard_stamp released; /* what a strong write leaves */
-	struct iguard_stamp seen;     /* what the next wide fence acquires */
-	struct iguard_stamp near;     /* what the next fence of scope .cta acquires */
+	struct race_stamps set; /* .seen: what the next wide fence acquires */
+	struct race_stamp near; /* what the next fence of scope .cta acquires */
 };
 
 /* A thread's; begins as 0. */
@@ -80,21 +75,10 @@ struct iguard_op {
 	bool is_strict; /* it acquires or releases itself */
 };
 
-RACE_FN void iguard_join(struct iguard_stamp *t, struct iguard_stamp other)
-{
-	if (t->now < other.now)
-		t->now = other.now;
-	if (t->acquired < other.acquired)
-		t->acquired = other.acquired;
-	t->read |= other.read;
-}
-
 RACE_FN void iguard_join_level(struct iguard_level *t, const struct iguard_level *all)
 {
-	iguard_join(&t->own, all->own);
-	iguard_join(&t->released, all->released);
-	iguard_join(&t->seen, all->seen);
-	iguard_join(&t->near, all->near);
+	race_stamps_join(&t->set, &all->set);
+	race_stamp_join(&t->near, all->near);
 }
 
 /* A barrier: `all` is the join of those that take part. */
@@ -113,52 +97,42 @@ RACE_FN uint32_t iguard_read_bit(uint64_t address)
 }
 
 /* What says nothing of where it comes from: behind it no stamp is certain. */
-RACE_FN struct iguard_stamp iguard_anything(void)
+RACE_FN struct race_stamp iguard_anything(void)
 {
-	struct iguard_stamp any = {0xffffffffu, 0xffffffffu, 0xffffffffu};
+	struct race_stamp any = {0xffffffffu, 0xffffffffu, 0xffffffffu};
 
 	return any;
-}
-
-RACE_FN void iguard_release_level(struct iguard_level *t, bool is_raised)
-{
-	t->released = t->own;
-	iguard_join(&t->released, t->seen);
-	if (t->released.acquired == 0xffffffffu)
-		t->released.now = 0xffffffffu;
-	t->released.now += is_raised && t->released.now != 0xffffffffu;
-	t->own.now = t->released.now;
 }
 
 /* A releasing operation begins: before its write. */
 RACE_FN void iguard_release(struct iguard_stamps *t, bool is_wide)
 {
-	iguard_release_level(&t->block, true);
-	iguard_release_level(&t->device, is_wide);
+	race_stamps_release(&t->block.set, true);
+	race_stamps_release(&t->device.set, is_wide);
 }
 
 /* A fence: it acquires what its scope can have seen, and releases. */
 RACE_FN void iguard_fence(struct iguard_stamps *t, bool is_wide)
 {
-	iguard_join(&t->block.own, is_wide ? t->block.seen : t->block.near);
-	iguard_join(&t->device.own, is_wide ? t->device.seen : t->device.near);
+	race_stamp_join(&t->block.set.own, is_wide ? t->block.set.seen : t->block.near);
+	race_stamp_join(&t->device.set.own, is_wide ? t->device.set.seen : t->device.near);
 	iguard_release(t, is_wide);
 }
 
 /*
  * A race that may order the thread's next fence behind a fence of another thread, whose stamps are
  * not known: from that fence on no stamp is certain. Only then does T become the highest
- * (iguard_release_level), so that what was seen before stays known for the finding's kind.
+ * (race_stamps_release), so that what was seen before stays known for the finding's kind.
  */
 RACE_FN void iguard_open(struct iguard_stamps *t)
 {
-	struct iguard_stamp any = iguard_anything();
+	struct race_stamp any = iguard_anything();
 
 	any.now = 0;
-	iguard_join(&t->block.seen, any);
-	iguard_join(&t->device.seen, any);
-	iguard_join(&t->block.near, any);
-	iguard_join(&t->device.near, any);
+	race_stamp_join(&t->block.set.seen, any);
+	race_stamp_join(&t->device.set.seen, any);
+	race_stamp_join(&t->block.near, any);
+	race_stamp_join(&t->device.near, any);
 }
 
 IGUARD_FN void iguard_leave(uint32_t *at, uint32_t v)
@@ -194,26 +168,26 @@ enum iguard_strict { IGUARD_LATER, IGUARD_STRICT_CTA, IGUARD_STRICT_WIDE };
 IGUARD_FN void iguard_take(struct iguard_stamps *t, const struct iguard_side *side, uint32_t i,
 			   bool is_near, bool is_home, enum iguard_strict strict)
 {
-	struct iguard_stamp found = {IGUARD_LOAD32(&side->part[i].now), 0,
+	struct race_stamp found = {IGUARD_LOAD32(&side->part[i].now), 0,
 				     IGUARD_LOAD32(&side->read)};
-	struct iguard_stamp device = {IGUARD_LOAD32(&side->part[i].device_now), 0, 0};
+	struct race_stamp device = {IGUARD_LOAD32(&side->part[i].device_now), 0, 0};
 	uint32_t acquired = IGUARD_LOAD32(&side->part[i].device_acquired);
 
 	found.acquired = found.now;
 	device.acquired = is_home ? acquired : device.now;
 	is_near |= acquired != 0;
-	iguard_join(&t->block.seen, found);
-	iguard_join(&t->device.seen, device);
+	race_stamp_join(&t->block.set.seen, found);
+	race_stamp_join(&t->device.set.seen, device);
 	if (is_near) {
-		iguard_join(&t->block.near, found);
-		iguard_join(&t->device.near, device);
+		race_stamp_join(&t->block.near, found);
+		race_stamp_join(&t->device.near, device);
 	}
 	if (strict == IGUARD_LATER || (strict == IGUARD_STRICT_CTA && !is_near))
 		return;
-	iguard_join(&t->block.own, found);
-	iguard_join(&t->block.released, found);
-	iguard_join(&t->device.own, device);
-	iguard_join(&t->device.released, device);
+	race_stamp_join(&t->block.set.own, found);
+	race_stamp_join(&t->block.set.released, found);
+	race_stamp_join(&t->device.set.own, device);
+	race_stamp_join(&t->device.set.released, device);
 }
 
 /*
@@ -226,22 +200,22 @@ IGUARD_FN void iguard_strong_write(struct iguard_stamps *t, struct iguard_side *
 {
 	uint32_t mine = iguard_claim(side, op.owner);
 	struct iguard_part *part = &side->part[mine];
-	struct iguard_stamp found = {IGUARD_LOAD32(&side->behind), 0, 0};
-	struct iguard_stamp device = {IGUARD_LOAD32(&side->device_behind), 0, 0};
+	struct race_stamp found = {IGUARD_LOAD32(&side->behind), 0, 0};
+	struct race_stamp device = {IGUARD_LOAD32(&side->device_behind), 0, 0};
 
 	found.acquired = found.now;
 	device.acquired = device.now;
-	iguard_join(&t->block.seen, found);
-	iguard_join(&t->block.near, found);
-	iguard_join(&t->device.seen, device);
-	iguard_join(&t->device.near, device);
+	race_stamp_join(&t->block.set.seen, found);
+	race_stamp_join(&t->block.near, found);
+	race_stamp_join(&t->device.set.seen, device);
+	race_stamp_join(&t->device.near, device);
 	iguard_take(t, side, 0, mine == 0, false, IGUARD_LATER);
 	iguard_take(t, side, 1, mine == 1, false, IGUARD_LATER);
-	iguard_leave(&part->now, t->block.released.now);
-	iguard_leave(&part->device_now, t->device.released.now);
-	iguard_leave(&part->device_acquired, t->device.released.acquired);
-	iguard_leave(&part->device_acquired, t->device.own.acquired);
-	iguard_leave_read(&side->read, t->block.released.read);
+	iguard_leave(&part->now, t->block.set.released.now);
+	iguard_leave(&part->device_now, t->device.set.released.now);
+	iguard_leave(&part->device_acquired, t->device.set.released.acquired);
+	iguard_leave(&part->device_acquired, t->device.set.own.acquired);
+	iguard_leave_read(&side->read, t->block.set.released.read);
 }
 
 /* A strong read, after the program's. A read-modify-write calls iguard_strong_write(), too, and
@@ -254,10 +228,10 @@ IGUARD_FN void iguard_strong_read(struct iguard_stamps *t, struct iguard_side *s
 						  : IGUARD_STRICT_CTA;
 	bool is_owner;
 
-	t->block.own.read |= op.bit;
-	iguard_leave(&side->behind, t->block.released.now);
-	iguard_leave(&side->device_behind, t->device.released.now);
-	iguard_leave_read(&side->read, t->block.released.read);
+	t->block.set.own.read |= op.bit;
+	iguard_leave(&side->behind, t->block.set.released.now);
+	iguard_leave(&side->device_behind, t->device.set.released.now);
+	iguard_leave_read(&side->read, t->block.set.released.read);
 	is_owner = (IGUARD_LOAD32(&side->owner) & ~IGUARD_OTHERS) == op.owner;
 	iguard_take(t, side, 0, is_owner, is_owner, strict);
 	iguard_take(t, side, 1, !is_owner, false, strict);

@@ -26,7 +26,7 @@ DEV_FN void dev_look_word(uint64_t me, uint64_t stamps, const struct held_word *
 			  struct held_look *look)
 {
 	uint64_t at = h->at;
-	struct hirace_actor a = dev_actor(me, (const struct hirace_stamps *)stamps);
+	struct hirace_actor a = dev_actor(me, (const struct race_stamps *)stamps);
 	uint32_t beside = 0, bit = dev_asked(me, &a, at, what, dev_read_bit(at & ~3ull));
 	enum hirace_verdict verdict;
 	struct hirace_seen seen;
@@ -35,7 +35,7 @@ DEV_FN void dev_look_word(uint64_t me, uint64_t stamps, const struct held_word *
 				   HIRACE_LOOK, &seen);
 	if (stamps && (verdict == HIRACE_IS_RACE || verdict == HIRACE_POSSIBLE ||
 		       hirace_has_raced(seen.was, &a)))
-		hirace_open((struct hirace_stamps *)stamps);
+		hirace_open((struct race_stamps *)stamps);
 	if (verdict != HIRACE_IS_RACE && verdict != HIRACE_POSSIBLE)
 		return;
 	/* Where something else orders threads, too, another block may have come after the read. */

@@ -176,18 +176,18 @@ DEV_FN uint32_t dev_published_what(uint32_t what)
 	return what | access << RACE_HISTORY_ACCESS_AT;
 }
 
-RACE_STATIC_ASSERT(sizeof(struct hirace_stamps) <= RACE_LANES_ROW_AT, "the row comes after them");
+RACE_STATIC_ASSERT(sizeof(struct race_stamps) <= RACE_LANES_ROW_AT, "the row comes after them");
 
-RACE_STATIC_ASSERT(offsetof(struct hirace_stamps, own.read) == RACE_STAMPS_READ_AT,
+RACE_STATIC_ASSERT(offsetof(struct race_stamps, own.read) == RACE_STAMPS_READ_AT,
 		   "written by inlined code");
 
 /* Of a kernel with RACE_ACTOR_LANES. */
-DEV_FN struct race_lane *dev_row(const struct hirace_stamps *stamps)
+DEV_FN struct race_lane *dev_row(const struct race_stamps *stamps)
 {
 	return (struct race_lane *)((uint64_t)stamps + RACE_LANES_ROW_AT);
 }
 
-DEV_FN struct hirace_actor dev_actor(uint64_t me, const struct hirace_stamps *stamps)
+DEV_FN struct hirace_actor dev_actor(uint64_t me, const struct race_stamps *stamps)
 {
 	struct hirace_actor a;
 	struct place p = dev_place();
@@ -323,7 +323,7 @@ extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint
 								uint64_t at, uint32_t what,
 								uint32_t bit, uint32_t mode)
 {
-	struct hirace_actor a = dev_actor(me, (const struct hirace_stamps *)stamps);
+	struct hirace_actor a = dev_actor(me, (const struct race_stamps *)stamps);
 	uint32_t site = RACE_HISTORY_SITE(what), kind, beside = 0, sites;
 	enum hirace_verdict verdict;
 	struct hirace_seen seen;
@@ -345,7 +345,7 @@ extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint
 	}
 	if (stamps && (verdict == HIRACE_IS_RACE || verdict == HIRACE_POSSIBLE ||
 		       hirace_has_raced(seen.was, &a)))
-		hirace_open((struct hirace_stamps *)stamps);
+		hirace_open((struct race_stamps *)stamps);
 	if (verdict != HIRACE_IS_RACE && verdict != HIRACE_POSSIBLE)
 		return;
 	kind = verdict != HIRACE_IS_RACE

@@ -70,7 +70,7 @@ DEV_FN struct step_actor dev_step_actor(uint64_t me, uint64_t stamps, uint64_t w
 		me, span, RACE_HISTORY_ACCESS(what), 0, __collider_hirace_table, stamps != 0};
 
 	if (stamps)
-		a.stamp = ((const struct hirace_stamps *)stamps)->own.now;
+		a.stamp = ((const struct race_stamps *)stamps)->own.now;
 	if (a.stamp > HIRACE_STAMP_FULL)
 		a.stamp = HIRACE_STAMP_FULL;
 	return a;

@@ -44,7 +44,7 @@ DEV_FN void dev_mark(void)
 		DEV_STORE32(t->ordered_at, 1);
 }
 
-DEV_FN void dev_post(uint32_t *at, const struct hirace_stamp *s)
+DEV_FN void dev_post(uint32_t *at, const struct race_stamp *s)
 {
 	if (dev_word32(&at[0]) < s->now)
 		dev_max32(&at[0], s->now);
@@ -54,15 +54,15 @@ DEV_FN void dev_post(uint32_t *at, const struct hirace_stamp *s)
 		dev_or32(&at[2], s->read);
 }
 
-DEV_FN struct hirace_stamp dev_posted(const uint32_t *at)
+DEV_FN struct race_stamp dev_posted(const uint32_t *at)
 {
-	struct hirace_stamp s = {dev_word32(&at[0]), dev_word32(&at[1]), dev_word32(&at[2])};
+	struct race_stamp s = {dev_word32(&at[0]), dev_word32(&at[1]), dev_word32(&at[2])};
 
 	return s;
 }
 
 /* Before a barrier: what the thread has goes where those that it meets find it. */
-DEV_FN void dev_arrive(struct hirace_stamps *t, uint64_t me)
+DEV_FN void dev_arrive(struct race_stamps *t, uint64_t me)
 {
 	struct race_history_block *b = dev_block(me);
 
@@ -73,15 +73,15 @@ DEV_FN void dev_arrive(struct hirace_stamps *t, uint64_t me)
 }
 
 /* Behind it. */
-DEV_FN void dev_meet(struct hirace_stamps *t, uint64_t me)
+DEV_FN void dev_meet(struct race_stamps *t, uint64_t me)
 {
 	const struct race_history_block *b = dev_block(me);
-	struct hirace_stamps all;
+	struct race_stamps all;
 
 	all.own = dev_posted(&b->stamp[0]);
 	all.released = dev_posted(&b->stamp[3]);
 	all.seen = dev_posted(&b->stamp[6]);
-	hirace_join_all(t, &all);
+	race_stamps_join(t, &all);
 }
 
 DEV_FN void dev_fence(void)
@@ -91,7 +91,7 @@ DEV_FN void dev_fence(void)
 
 /* Before a strong write. A location that two launches release through is one that anybody may
  * have. */
-DEV_FN void dev_write(struct hirace_stamps *t, uint64_t at, uint32_t launch)
+DEV_FN void dev_write(struct race_stamps *t, uint64_t at, uint32_t launch)
 {
 	struct race_history_side *side = dev_side(at);
 	struct hirace_side *s = (struct hirace_side *)side;
@@ -117,7 +117,7 @@ DEV_FN void dev_write(struct hirace_stamps *t, uint64_t at, uint32_t launch)
 }
 
 /* Behind a strong read. */
-DEV_FN void dev_read(struct hirace_stamps *t, uint64_t at, uint32_t op)
+DEV_FN void dev_read(struct race_stamps *t, uint64_t at, uint32_t op)
 {
 	struct hirace_side *s = (struct hirace_side *)dev_side(at);
 	uint32_t orders = dev_word32(&dev_tables()->unseen);
@@ -125,8 +125,8 @@ DEV_FN void dev_read(struct hirace_stamps *t, uint64_t at, uint32_t op)
 	dev_fence();
 	if (orders & RACE_HISTORY_GRID_ORDERS ||
 	    (op & RACE_SYNC_SYSTEM && orders & RACE_HISTORY_HOST_ORDERS)) {
-		struct hirace_stamp any = {0, 0xffffffffu, 0xffffffffu};
-		hirace_join(op & RACE_SYNC_ACQUIRE ? &t->own : &t->seen, any);
+		struct race_stamp any = {0, 0xffffffffu, 0xffffffffu};
+		race_stamp_join(op & RACE_SYNC_ACQUIRE ? &t->own : &t->seen, any);
 	}
 	dev_mark();
 	hirace_strong_read(t, s, 0, (op & RACE_SYNC_ACQUIRE) != 0);
@@ -156,14 +156,14 @@ DEV_FN uint32_t dev_observe(uint64_t at, uint32_t words)
 extern "C" __device__ __noinline__ void __collider_hirace_sync(uint64_t me, uint64_t stamps,
 							       uint64_t at, uint32_t op)
 {
-	struct hirace_stamps *t = (struct hirace_stamps *)stamps;
+	struct race_stamps *t = (struct race_stamps *)stamps;
 
 	if (RACE_ACTOR_HAS(me) == 0)
 		return;
 	if (op & RACE_SYNC_FENCE)
 		hirace_fence(t);
 	if (op & RACE_SYNC_RELEASE)
-		hirace_release(t);
+		race_stamps_release(t, true);
 	if (op & RACE_SYNC_WRITE && at) {
 #pragma unroll 1
 		for (uint32_t i = 0; i < RACE_SYNC_ELEMS(op); i++)
@@ -199,7 +199,7 @@ DEV_FN uint64_t dev_lanes_move(uint64_t me, uint32_t clock)
 extern "C" __device__ __noinline__ uint64_t __collider_hirace_lanes(uint64_t me, uint64_t stamps,
 								    uint32_t mask, uint32_t when)
 {
-	struct hirace_stamps *t = (struct hirace_stamps *)stamps;
+	struct race_stamps *t = (struct race_stamps *)stamps;
 	bool has_number = RACE_ACTOR_HAS(me) != 0;
 
 	if (when & RACE_LANES_BEGIN) {

@@ -79,9 +79,9 @@ DEV_FN struct iguard_actor dev_actor(uint64_t me, const struct state *s)
 	actor.own = iguard_context_decode(dev_own(me, s));
 	actor.block_acquired = actor.device_acquired = actor.read = 0;
 	if (me & RACE_IGUARD_ORDERS) {
-		actor.block_acquired = s->stamps.block.own.acquired;
-		actor.device_acquired = s->stamps.device.own.acquired;
-		actor.read = s->stamps.block.own.read;
+		actor.block_acquired = s->stamps.block.set.own.acquired;
+		actor.device_acquired = s->stamps.device.set.own.acquired;
+		actor.read = s->stamps.block.set.own.read;
 	}
 	actor.contexts = dev_tables()->contexts_of;
 	actor.now = me & RACE_IGUARD_ORDERS ? dev_tables()->nows : 0;
@@ -139,8 +139,8 @@ DEV_FN bool dev_put(struct iguard_entry *at, struct iguard_entry *was, struct ig
 #endif
 }
 
-/* stamps.block.seen.acquired among the numbers of a race_iguard_block: full after iguard_open(). */
-#define OPEN_AT (offsetof(struct iguard_level, seen.acquired) / 4u)
+/* stamps.block.set.seen.acquired among the numbers of a race_iguard_block: full after iguard_open(). */
+#define OPEN_AT (offsetof(struct iguard_level, set.seen.acquired) / 4u)
 
 RACE_STATIC_ASSERT(offsetof(struct iguard_stamps, block) == 0, "the first");
 

@@ -120,7 +120,7 @@ struct state {
 	uint32_t fences; /* of the published rules: 6 bits of scope .gpu, 6 of scope .cta */
 };
 RACE_STATIC_ASSERT(sizeof(struct state) <= RACE_IGUARD_STATE_BYTES, "iguard.c");
-RACE_STATIC_ASSERT(offsetof(struct state, stamps.block.own.read) == RACE_STAMPS_READ_AT,
+RACE_STATIC_ASSERT(offsetof(struct state, stamps.block.set.own.read) == RACE_STAMPS_READ_AT,
 		   "written by inlined code");
 
 /* With RACE_IGUARD_LANES the lane's row comes after it. */
@@ -151,8 +151,8 @@ DEV_FN struct iguard_context dev_context(uint64_t me, const struct state *s)
 	struct iguard_context c = {s->launch, s->block_clock, s->warp_clock, 0, 0, 0};
 
 	if (me & RACE_IGUARD_ORDERS) {
-		c.block_stamp = s->stamps.block.own.now;
-		c.device_stamp = s->stamps.device.own.now;
+		c.block_stamp = s->stamps.block.set.own.now;
+		c.device_stamp = s->stamps.device.set.own.now;
 		c.locks = iguard_locks_summary(&s->locks, s->block);
 	}
 	return c;
@@ -457,7 +457,7 @@ DEV_FN void dev_write(struct state *s, uint64_t at, uint32_t op)
 	struct race_iguard_side *side = dev_side(at);
 	struct iguard_side *g = (struct iguard_side *)side;
 
-	if (s->stamps.block.released.now) {
+	if (s->stamps.block.set.released.now) {
 		uint32_t owner = dev_word32(&side->launch);
 
 		if (owner == 0)
@@ -494,13 +494,13 @@ DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
 	dev_fence();
 	if (orders & RACE_HISTORY_GRID_ORDERS ||
 	    (op & RACE_IGUARD_SYNC_SYSTEM && orders & RACE_HISTORY_HOST_ORDERS)) {
-		iguard_join(&s->stamps.block.seen, iguard_anything());
-		iguard_join(&s->stamps.device.seen, iguard_anything());
+		race_stamp_join(&s->stamps.block.set.seen, iguard_anything());
+		race_stamp_join(&s->stamps.device.set.seen, iguard_anything());
 		if (op & RACE_IGUARD_SYNC_ACQUIRE) {
-			iguard_join(&s->stamps.block.own, iguard_anything());
-			iguard_join(&s->stamps.device.own, iguard_anything());
-			iguard_join(&s->stamps.block.released, iguard_anything());
-			iguard_join(&s->stamps.device.released, iguard_anything());
+			race_stamp_join(&s->stamps.block.set.own, iguard_anything());
+			race_stamp_join(&s->stamps.device.set.own, iguard_anything());
+			race_stamp_join(&s->stamps.block.set.released, iguard_anything());
+			race_stamp_join(&s->stamps.device.set.released, iguard_anything());
 		}
 	}
 	dev_mark();
@@ -539,7 +539,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_iguard_sync(uint64_t me, 
 		dev_set_now(me, s, 0);
 	if (op & RACE_IGUARD_SYNC_FENCE) {
 		dev_count_fence(s, is_wide);
-		s->small_fence |= !is_wide && s->stamps.device.near.now < s->stamps.device.seen.now;
+		s->small_fence |= !is_wide && s->stamps.device.near.now < s->stamps.device.set.seen.now;
 		dev_find_open(s);
 		iguard_fence(&s->stamps, is_wide);
 		iguard_lock_fence(&s->locks, is_wide);

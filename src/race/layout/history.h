@@ -241,7 +241,7 @@ struct race_history_side {
 };
 #define RACE_SIDE_READ (1u << 31) /* a strong read has read a location with this entry */
 
-/* What the threads of a block have joined: three of struct hirace_stamp. */
+/* What the threads of a block have joined: three of struct race_stamp. */
 struct race_history_block {
 	uint32_t stamp[9];
 	uint32_t reserved[3];

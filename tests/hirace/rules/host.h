@@ -37,6 +37,6 @@ extern uint32_t host_overlapping;
 #include "hirace/update.h"
 
 /* No stamps: what barriers join where nothing is released. */
-static const struct hirace_stamps host_none;
+static const struct race_stamps host_none;
 
 #endif

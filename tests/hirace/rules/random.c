@@ -43,7 +43,7 @@ struct world {
 	struct model m;
 	struct hirace_actor actor[THREADS];
 	struct race_lane lanes[4];	      /* of the warp with partial masks */
-	struct hirace_stamps raised[THREADS]; /* the other way to count */
+	struct race_stamps raised[THREADS]; /* the other way to count */
 	struct hirace_side l[SYNCS + LOCATIONS], l_raised[SYNCS + LOCATIONS];
 	uint64_t word[LOCATIONS];
 	bool is_found[LOCATIONS], is_raced[LOCATIONS];
@@ -75,13 +75,13 @@ static void wrong(const char *what, uint64_t execution)
 
 static void do_barrier(struct world *w, uint32_t set, bool is_block)
 {
-	struct hirace_stamps now = host_none, raised = host_none;
+	struct race_stamps now = host_none, raised = host_none;
 	bool has_rows = has_masks && !is_block && !(set & ~0x0fu);
 
 	for (uint32_t t = 0; t < THREADS; t++)
 		if (set >> t & 1) {
-			hirace_join_all(&now, &w->actor[t].stamps);
-			hirace_join_all(&raised, &w->raised[t]);
+			race_stamps_join(&now, &w->actor[t].stamps);
+			race_stamps_join(&raised, &w->raised[t]);
 		}
 	if (is_blind)
 		now = host_none;
@@ -101,7 +101,7 @@ static void do_barrier(struct world *w, uint32_t set, bool is_block)
 		if (is_block)
 			hirace_on_block_barrier(a, &now);
 		else if (has_rows)
-			hirace_join_all(&a->stamps, &now);
+			race_stamps_join(&a->stamps, &now);
 		else
 			hirace_on_full_mask(a, &now);
 		w->raised[t] = raised;
@@ -113,7 +113,7 @@ static void do_barrier(struct world *w, uint32_t set, bool is_block)
 static void do_sync(struct world *w, uint32_t t)
 {
 	uint32_t s = draw(SYNCS), what = draw(3);
-	struct hirace_stamps *a = &w->actor[t].stamps, *r = &w->raised[t];
+	struct race_stamps *a = &w->actor[t].stamps, *r = &w->raised[t];
 	bool is_write = what != 0, is_read = what != 1, is_strict = draw(2);
 
 	if (draw(3) == 0) {
@@ -123,8 +123,8 @@ static void do_sync(struct world *w, uint32_t t)
 		return;
 	}
 	if (is_write && is_strict) {
-		hirace_release(a);
-		hirace_release(r);
+		race_stamps_release(a, true);
+		race_stamps_release(r, true);
 		model_release(&w->m, t);
 	}
 	/* A read-modify-write reads before it writes. */

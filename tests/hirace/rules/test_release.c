@@ -45,10 +45,10 @@ static enum hirace_verdict access_data(uint32_t t, uint32_t d, uint32_t access)
 
 static void barrier(uint32_t block)
 {
-	struct hirace_stamps all = host_none;
+	struct race_stamps all = host_none;
 
 	for (uint32_t t = block * BLOCK; t < (block + 1) * BLOCK; t++)
-		hirace_join_all(&all, &thread[t].stamps);
+		race_stamps_join(&all, &thread[t].stamps);
 	for (uint32_t t = block * BLOCK; t < (block + 1) * BLOCK; t++)
 		hirace_on_block_barrier(&thread[t], &all);
 }
@@ -65,7 +65,7 @@ static void store(uint32_t t, uint32_t f)
 
 static void store_release(uint32_t t, uint32_t f)
 {
-	hirace_release(&thread[t].stamps);
+	race_stamps_release(&thread[t].stamps, true);
 	store(t, f);
 }
 
@@ -367,13 +367,13 @@ static void observed_counter(void **state)
  * Another block has acquired from T0 and reads: the higher number would make it a race. */
 static void the_least_stamp_counts(void **state)
 {
-	struct hirace_stamps both = host_none;
+	struct race_stamps both = host_none;
 
 	(void)state;
 	access_data(0, 0, W);
 	store_release(0, 0);
 	fence(0);
-	hirace_join_all(&both, &thread[0].stamps);
+	race_stamps_join(&both, &thread[0].stamps);
 	for (uint32_t t = 0; t < 32; t++)
 		hirace_on_full_mask(&thread[t], &both);
 	assert_int_equal(access_data(1, 0, R), HIRACE_NO_RACE);

@@ -75,8 +75,8 @@ static void renew(struct world *w, uint32_t t)
 {
 	struct iguard_context *c = &w->context[t];
 
-	c->block_stamp = w->stamps[t].block.own.now;
-	c->device_stamp = w->stamps[t].device.own.now;
+	c->block_stamp = w->stamps[t].block.set.own.now;
+	c->device_stamp = w->stamps[t].device.set.own.now;
 	w->number[t] = iguard_intern(contexts, iguard_context_encode(*c));
 	now[iguard_now_place(place[t])] = (uint64_t)place[t] << IGUARD_THREAD_AT |
 					  (uint64_t)w->number[t] << IGUARD_CONTEXT_AT;
@@ -146,9 +146,9 @@ static struct iguard_actor actor_of(struct world *w, uint32_t t)
 				 .block_size = BLOCK,
 				 .context = w->number[t],
 				 .own = iguard_context_decode(iguard_context_encode(w->context[t])),
-				 .block_acquired = w->stamps[t].block.own.acquired,
-				 .device_acquired = w->stamps[t].device.own.acquired,
-				 .read = w->stamps[t].block.own.read,
+				 .block_acquired = w->stamps[t].block.set.own.acquired,
+				 .device_acquired = w->stamps[t].device.set.own.acquired,
+				 .read = w->stamps[t].block.set.own.read,
 				 .contexts = contexts,
 				 .now = now};
 
@@ -167,9 +167,9 @@ static void check_pairs(struct world *w, const struct model_access *b, uint32_t 
 		if (a->location != b->location || !model_conflicts(&w->m, a, b->thread, b) ||
 		    model_is_barred(&w->m, a, b->thread))
 			continue;
-		is_certain = is_across ? a->device_stamp >= s->device.own.acquired
-				       : a->block_stamp >= s->block.own.acquired;
-		if (a->is_strong && a->writes && s->block.own.read & bit)
+		is_certain = is_across ? a->device_stamp >= s->device.set.own.acquired
+				       : a->block_stamp >= s->block.set.own.acquired;
+		if (a->is_strong && a->writes && s->block.set.own.read & bit)
 			is_certain = false;
 		if (model_is_ordered(&w->m, a, b->thread)) {
 			if (is_certain)
@@ -243,8 +243,8 @@ static void do_access(struct world *w, uint32_t t, uint64_t e)
 		wrong("the two updates differ", e);
 	judge(w, &b, one, e);
 	struct model_access *kept = model_add(&w->m, &b);
-	kept->block_stamp = w->stamps[t].block.own.now;
-	kept->device_stamp = w->stamps[t].device.own.now;
+	kept->block_stamp = w->stamps[t].block.set.own.now;
+	kept->device_stamp = w->stamps[t].device.set.own.now;
 	if (!b.is_strong)
 		return;
 	/* A strong access of data, too, is one of a sync location: reads, sums, read-modify-writes.

@@ -33,8 +33,8 @@ static void renew(uint32_t t)
 {
 	struct actor *a = &thread[t];
 
-	a->own.block_stamp = a->stamps.block.own.now;
-	a->own.device_stamp = a->stamps.device.own.now;
+	a->own.block_stamp = a->stamps.block.set.own.now;
+	a->own.device_stamp = a->stamps.device.set.own.now;
 	a->own.locks = iguard_locks_summary(&a->locks, t / BLOCK);
 	a->context = iguard_intern(contexts, iguard_context_encode(a->own));
 	now[iguard_now_place(t)] = (uint64_t)t << IGUARD_THREAD_AT | (uint64_t)a->context
@@ -65,9 +65,9 @@ static enum iguard_verdict access_as(uint32_t t, struct iguard_access a)
 				     .block_size = BLOCK,
 				     .context = me->context,
 				     .own = iguard_context_decode(iguard_context_encode(me->own)),
-				     .block_acquired = me->stamps.block.own.acquired,
-				     .device_acquired = me->stamps.device.own.acquired,
-				     .read = me->stamps.block.own.read,
+				     .block_acquired = me->stamps.block.set.own.acquired,
+				     .device_acquired = me->stamps.device.set.own.acquired,
+				     .read = me->stamps.block.set.own.read,
 				     .contexts = contexts,
 				     .now = now};
 	struct iguard_seen seen = iguard_update_words(&data, &actor, &a);
@@ -97,7 +97,7 @@ static void fence(uint32_t t, bool is_wide)
 {
 	struct actor *a = &thread[t];
 
-	a->has_small_fence |= !is_wide && a->stamps.device.near.now < a->stamps.device.seen.now;
+	a->has_small_fence |= !is_wide && a->stamps.device.near.now < a->stamps.device.set.seen.now;
 	iguard_fence(&a->stamps, is_wide);
 	iguard_lock_fence(&a->locks, is_wide);
 	renew(t);
