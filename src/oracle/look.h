@@ -62,15 +62,6 @@ static inline struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t addr
 	return is_made ? oracle_cells_make(o, address, 1) : oracle_cell_find(o, address);
 }
 
-#define ORACLE_STRIP_TAG 4u
-
-static inline struct oracle_strip *oracle_cell_strip(const struct oracle_cell *c)
-{
-	return (c->w & 7) == ORACLE_STRIP_TAG
-		       ? (struct oracle_strip *)(uintptr_t)(c->w - ORACLE_STRIP_TAG)
-		       : NULL;
-}
-
 /* form_strip.c: the word leaves its strip, and nothing of that is kept. */
 void oracle_strip_leave(struct oracle *o, struct oracle_cell *c);
 

@@ -395,11 +395,6 @@ void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e);
 void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e);
 
 /* form_readers.c: sets of readers that words share. */
-static inline struct oracle_readers *oracle_set_of(uint64_t r)
-{
-	return (struct oracle_readers *)(uintptr_t)r;
-}
-
 struct oracle_reader oracle_reader_of(const struct oracle_row *row, uint32_t word);
 /* `old` (no actor: none) and the row read `len` words from `word` on. */
 void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,

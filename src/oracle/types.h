@@ -1,17 +1,13 @@
 /*
- * types.h - inside the oracle: what its files share.
+ * types.h - inside the oracle: what its files share. The forms of a word are in form.h.
  *
- *   tree.c    persistent tries; clock.c: clocks      patterns.c   releases, acquires
- *   fence_sc.c      fences, the order of fence.sc
- *   access.c  accesses by word, race checks    write.c   reads-from, strong writes; chain.c: seen
- *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
- *   split.c   an access, in parts      word.c     records of other words; spent.c, strong.c: of
- *   some
- *   row.c     plain accesses by row; alike.c: words alike      form_readers.c sets of readers;
- *   form_singles.c
- *   cell.c    where words are, their memory   form_log.c  words with atomics; form_strip.c: rows of
- *   them
- *   forget.c  memory that is new             retire.c  what can't race any more
+ * order/   tree.c: persistent tries; clock.c: clocks; patterns.c: releases and acquires; fence_sc.c:
+ *          fences and the order of fence.sc; sync.c: barriers, copies, operations
+ * shadow/  access.c: accesses by word, race checks; write.c: reads-from, strong writes; split.c: an
+ *          access in parts; row.c: plain accesses by row; alike.c: words alike; word.c: records;
+ *          spent.c, strong.c: of some; cell.c: where words are, and their memory; forget.c: memory
+ *          that is new; retire.c: what can't race any more; form_*.c: one form each
+ * here     oracle.c: actors, events, findings; chain.c: what has been seen
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
  * publication (release, arrival, fork ...) passes on the clock with that epoch and starts the next.
@@ -23,6 +19,7 @@
 #define COLLIDER_ORACLE_TYPES_H
 
 #include "oracle/clock.h"
+#include "oracle/form.h"
 
 #include "base/table.h"
 
@@ -266,83 +263,6 @@ struct oracle_ext {
 	uint32_t same_bytes : 31, are_sys : 1;
 	uint32_t same_place; /* oracle_place_key */
 };
-
-/*
- * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last
- * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (form_log.c) after it
- * or, plus 4, to a strip (form_strip.c), or a pointer to the word's oracle_ext plus 2; `r` are
- * reads that no write has replaced: 0, packed, or a pointer to readers that words share.
- */
-struct oracle_cell {
-	uint64_t w, r;
-};
-
-/*
- * A packed access, from the top: actor, epoch, site, form, 1. Without a form the actor accesses all
- * of the word. With one: where the site's accesses are of 1 or 2 bytes, the word's bytes (halves)
- * are of four (two) neighbouring lanes, actor being the first; otherwise all of some lanes of a
- * warp read all of it, and the actor's lane is the node of a binary tree over the lanes: 1 is all
- * of them, 2 the lower half, 3 the upper one ...
- */
-#define ORACLE_SITE_BITS   16
-#define ORACLE_EPOCH_BITS  16
-#define ORACLE_PACKED_FORM 2u
-#define ORACLE_SITE_SHIFT  2
-#define ORACLE_EPOCH_SHIFT (ORACLE_SITE_SHIFT + ORACLE_SITE_BITS)
-#define ORACLE_ACTOR_SHIFT (ORACLE_EPOCH_SHIFT + ORACLE_EPOCH_BITS)
-_Static_assert(ORACLE_MAX_ACTORS <= 1ull << (64 - ORACLE_ACTOR_SHIFT), "an actor fits");
-
-static inline bool oracle_can_pack(uint32_t epoch, uint32_t site)
-{
-	return epoch >> ORACLE_EPOCH_BITS == 0 && site >> ORACLE_SITE_BITS == 0;
-}
-
-static inline uint64_t oracle_pack(uint32_t actor, uint32_t epoch, uint32_t site)
-{
-	return (uint64_t)actor << ORACLE_ACTOR_SHIFT | (uint64_t)epoch << ORACLE_EPOCH_SHIFT |
-	       (uint64_t)site << ORACLE_SITE_SHIFT | 1;
-}
-
-static inline uint32_t oracle_packed_actor(uint64_t p)
-{
-	return (uint32_t)(p >> ORACLE_ACTOR_SHIFT);
-}
-
-static inline uint32_t oracle_packed_epoch(uint64_t p)
-{
-	return (uint32_t)(p >> ORACLE_EPOCH_SHIFT) & ((1u << ORACLE_EPOCH_BITS) - 1);
-}
-
-static inline uint32_t oracle_packed_site(uint64_t p)
-{
-	return (uint32_t)(p >> ORACLE_SITE_SHIFT) & ((1u << ORACLE_SITE_BITS) - 1);
-}
-
-/* The lanes of a node, and the node of these lanes or 0. */
-static inline uint32_t oracle_node_lanes(uint32_t node)
-{
-	uint32_t level = 31 - (uint32_t)__builtin_clz(node), n = 32u >> level;
-
-	return (uint32_t)((1ull << n) - 1) << (node - (1u << level)) * n;
-}
-
-static inline uint32_t oracle_lanes_node(uint32_t lanes)
-{
-	uint32_t n = (uint32_t)__builtin_popcount(lanes), first = (uint32_t)__builtin_ctz(lanes);
-	uint32_t node = 32 / n + first / n;
-
-	return n > 1 && !(n & (n - 1)) && oracle_node_lanes(node) == lanes ? node : 0;
-}
-
-static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
-{
-	return (c->w & 3) == 2 ? (struct oracle_ext *)(uintptr_t)(c->w - 2) : NULL;
-}
-
-static inline struct oracle_log *oracle_cell_log(const struct oracle_cell *c)
-{
-	return c->w & 7 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
-}
 
 /*
  * Reads of the words that share the set. is_mask: by the lanes in `at` of each of the 1 + warps

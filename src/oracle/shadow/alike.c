@@ -54,7 +54,7 @@ bool oracle_is_packed_counted(struct oracle_now *n, const struct oracle_row *row
 {
 	const struct oracle_repeat *x;
 
-	if (!(p & 1) || p & ORACLE_PACKED_FORM || row->is_mask || row->shift > 4)
+	if (!oracle_is_one(p) || row->is_mask || row->shift > 4)
 		return false;
 	x = pair_with(n, row, oracle_packed_site(p));
 	if (!x || n->o->findings.v[x->index].count < least || has_fence_before(n, p))
@@ -81,9 +81,9 @@ void oracle_alike_fill(struct oracle_now *n, const struct oracle_row *row, struc
 {
 	uint32_t actor = oracle_packed_actor(p);
 
-	a->key = p & ~ORACLE_LANE_BITS;
+	a->key = oracle_but_lane(p);
 	a->row = row->site;
-	a->is_simple = (p & 1) && !(p & ORACLE_PACKED_FORM) && is_order_all(n, p);
+	a->is_simple = oracle_is_one(p) && is_order_all(n, p);
 	if (!a->is_simple)
 		return;
 	oracle_look_up(n, actor);
@@ -107,8 +107,8 @@ bool oracle_is_alike_counted(struct oracle_now *n, const struct oracle_row *row,
 
 uint32_t oracle_alike_run(const struct oracle_cell *c, uint32_t len, uint32_t *words)
 {
-	uint64_t w = c->w & 1 ? ~ORACLE_LANE_BITS : UINT64_MAX,
-		 r = c->r & 1 ? ~ORACLE_LANE_BITS : UINT64_MAX;
+	uint64_t w = oracle_is_packed(c->w) ? ~ORACLE_LANE_BITS : UINT64_MAX,
+		 r = oracle_is_packed(c->r) ? ~ORACLE_LANE_BITS : UINT64_MAX;
 	uint32_t i;
 
 	*words = 0;
@@ -130,9 +130,9 @@ static enum oracle_look look_at_all(struct oracle_now *n, const struct oracle_ro
 
 	if (!*p)
 		return ORACLE_LOOK_BEFORE;
-	if (!(*p & 1))
+	if (!oracle_is_packed(*p))
 		return ORACLE_LOOK_FULL;
-	if ((*p & ~ORACLE_LANE_BITS) != a->key || a->row != row->site)
+	if (oracle_but_lane(*p) != a->key || a->row != row->site)
 		oracle_alike_fill(n, row, a, *p);
 	if (!a->is_simple)
 		return ORACLE_LOOK_FULL;
@@ -166,7 +166,7 @@ bool oracle_write_at_once(struct oracle_now *n, const struct oracle_row *row, st
 			  uint32_t word, uint32_t len)
 {
 	const struct oracle_repeat *pair = NULL;
-	struct oracle_readers *set = c->r & 1 ? NULL : oracle_set_of(c->r);
+	struct oracle_readers *set = oracle_is_packed(c->r) ? NULL : oracle_set_of(c->r);
 	uint32_t at = word - oracle_word_number(row->address);
 	uint64_t first = oracle_pack(row->actor, row->own, row->site);
 	enum oracle_look reads, writes;
@@ -206,7 +206,7 @@ bool oracle_read_at_once(struct oracle_now *n, const struct oracle_row *row, str
 {
 	uint32_t at = word - oracle_word_number(row->address);
 	uint64_t first = oracle_pack(row->actor, row->own, row->site);
-	bool has_set = c->r && !(c->r & 1);
+	bool has_set = oracle_is_set(c->r);
 	enum oracle_look writes;
 
 	if (!has_set &&

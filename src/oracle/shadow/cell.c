@@ -259,7 +259,7 @@ struct oracle_cell *oracle_cell_find(struct oracle *o, uint64_t address)
 
 void oracle_cell_clear(struct oracle *o, struct oracle_cell *c)
 {
-	if (c->r && !(c->r & 1))
+	if (oracle_is_set(c->r))
 		oracle_readers_unref(o, (struct oracle_readers *)(uintptr_t)c->r, 1);
 	if (c->w | c->r)
 		o->words--;

@@ -436,7 +436,7 @@ static bool is_after_one(const struct oracle_thread *t, uint32_t actor, uint64_t
 	uint32_t by = oracle_packed_actor(before);
 
 	return !reads &&
-	       (!before || (!(before & ORACLE_PACKED_FORM) &&
+	       (!before || (!oracle_is_of_lanes(before) &&
 			    (by == actor || oracle_tree_get(t->clock->root[ORACLE_HB], by) >=
 						    oracle_packed_epoch(before))));
 }
@@ -467,7 +467,7 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 		c->w = (uintptr_t)log_new(o, before, device);
 	if (acc->kind != RACE_OP_READ && !log_of(c)->has_write) {
 		log_of(c)->has_write = true;
-		log_of(c)->is_own = before && !(before & ORACLE_PACKED_FORM) &&
+		log_of(c)->is_own = before && !oracle_is_of_lanes(before) &&
 				    oracle_packed_actor(before) == actor;
 	}
 	log_push(o, c, actor, t->own, site);

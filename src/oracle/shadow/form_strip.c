@@ -97,7 +97,8 @@ static struct oracle_strip *strip_new(struct oracle_now *n, const struct oracle_
 	struct oracle_strip *s;
 
 	for (uint32_t i = 0; i < row->nwords; i++) {
-		if (c[i].r || (c[i].w && !(c[i].w & 1)) || c[i].w != c[0].w + i * step ||
+		if (c[i].r || (c[i].w && !oracle_is_packed(c[i].w)) ||
+		    c[i].w != c[0].w + i * step ||
 		    (c[i].w && !oracle_row_is_behind(n, row, c[i].w, word + i)))
 			return NULL;
 	}
@@ -109,7 +110,7 @@ static struct oracle_strip *strip_new(struct oracle_now *n, const struct oracle_
 	s->place = n->place;
 	for (uint32_t i = 0; i < row->nwords; i++) {
 		n->o->words += !c[i].w;
-		c[i].w = (uintptr_t)s | ORACLE_STRIP_TAG;
+		c[i].w = oracle_of_strip(s);
 	}
 	return s;
 }

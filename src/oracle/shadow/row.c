@@ -85,7 +85,7 @@ static struct lanes lanes_of(const struct oracle_now *n, uint64_t p)
 	return x;
 }
 
-/* An access with a form: is it the row's own at that word, byte by byte, or before it? */
+/* An access of lanes: is it the row's own at that word, byte by byte, or before it? */
 static bool are_before(struct oracle_now *n, const struct oracle_row *row, uint32_t word,
 		       uint64_t p, bool are_reads)
 {
@@ -117,8 +117,8 @@ bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, ui
 {
 	if ((n->acc->flags & ORACLE_NC) && oracle_is_own_grid(n, oracle_packed_actor(w)))
 		return false;
-	return w & ORACLE_PACKED_FORM ? are_before(n, row, word, w, false)
-				      : is_before(n, row, word, w);
+	return oracle_is_of_lanes(w) ? are_before(n, row, word, w, false)
+				     : is_before(n, row, word, w);
 }
 
 static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
@@ -126,7 +126,7 @@ static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
 {
 	if (!c->w)
 		return true;
-	if (c->w & 1)
+	if (oracle_is_packed(c->w))
 		return oracle_row_is_behind(n, row, c->w, word);
 	if (oracle_cell_strip(c))
 		return oracle_strip_is_before(n, row, c, word);
@@ -141,7 +141,7 @@ static bool is_read_done(struct oracle_now *n, const struct oracle_row *row, uin
 
 	if (!oracle_row_may_replace(n, actor, oracle_packed_site(r)))
 		return false;
-	if (r & ORACLE_PACKED_FORM)
+	if (oracle_is_of_lanes(r))
 		return are_before(n, row, word, r, true);
 	if (row->is_mask && row->actor == (actor & ~31u) && row->lanes >> (actor & 31) & 1)
 		return true;
@@ -153,8 +153,8 @@ bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row,
 {
 	if (!r)
 		return true;
-	return r & 1 ? is_read_done(n, row, r, word)
-		     : oracle_set_is_before(n, row, oracle_set_of(r), word);
+	return oracle_is_packed(r) ? is_read_done(n, row, r, word)
+				   : oracle_set_is_before(n, row, oracle_set_of(r), word);
 }
 
 /* The reader that a packed read at `word` represents, with those of the words after it. */
@@ -167,7 +167,7 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 				  .shift = ORACLE_ONE_ACTOR};
 	uint32_t bytes = oracle_site_at(n->o, r.site)->a.bytes;
 
-	if (p & ORACLE_PACKED_FORM) {
+	if (oracle_is_of_lanes(p)) {
 		struct lanes x = lanes_of(n, p);
 		r.is_mask = !x.shift;
 		r.actor = x.shift ? r.actor : x.warp;
@@ -228,7 +228,7 @@ static bool are_reads_counted(struct oracle_now *n, const struct oracle_row *row
 {
 	struct oracle_readers *s = oracle_set_of(c->r);
 
-	if (c->r & 1)
+	if (oracle_is_packed(c->r))
 		return oracle_is_packed_counted(n, row, c->r, 1);
 	return oracle_is_plain(n) && row->shift <= 4 && !row->is_mask && !s->has_nc &&
 	       s->n <= ORACLE_KEPT_READERS && !n->o->sc_logs && oracle_set_count(n, row, s, word);
@@ -244,7 +244,7 @@ static enum oracle_look reads_seen(struct oracle_now *n, const struct oracle_row
 	*pair = NULL;
 	if (!c->r)
 		return ORACLE_LOOK_BEFORE;
-	if (c->r & 1) {
+	if (oracle_is_packed(c->r)) {
 		seen = oracle_look_at(n, row, &n->alike[1], c->r, word, 1);
 		*pair = n->alike[1].pair;
 	} else if (n->is_fast && oracle_set_of(c->r)->n <= ORACLE_KEPT_READERS && !n->o->sc_logs) {
@@ -320,7 +320,7 @@ static void go_full(struct oracle_now *n, const struct oracle_row *row, struct o
 static uint64_t packed_at(const struct oracle_row *row, uint32_t word)
 {
 	return oracle_pack(oracle_row_actor(row, word), row->own, row->site) |
-	       (oracle_is_narrow(row->shift) ? ORACLE_PACKED_FORM : 0);
+	       (oracle_is_narrow(row->shift) ? ORACLE_IS_OF_LANES : 0);
 }
 
 /* Lanes that all read the words, or 0 if they can't be packed. */
@@ -328,7 +328,7 @@ static uint64_t packed_lanes(const struct oracle_row *row)
 {
 	uint32_t node = oracle_lanes_node(row->lanes);
 
-	return node ? oracle_pack(row->actor + node, row->own, row->site) | ORACLE_PACKED_FORM : 0;
+	return node ? oracle_pack_lanes(row->actor + node, row->own, row->site) : 0;
 }
 
 static void row_write(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
@@ -351,7 +351,7 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 		}
 		if (reads == ORACLE_LOOK_COUNTED)
 			oracle_count_pair(n->o, pair);
-		if (is_behind && c->r && !(c->r & 1))
+		if (is_behind && oracle_is_set(c->r))
 			oracle_readers_unref(n->o, oracle_set_of(c->r), 1);
 		n->o->words += !(c->w | c->r);
 		if (oracle_cell_log(c))
@@ -380,13 +380,13 @@ static uint32_t packed_run(struct oracle_now *n, const struct oracle_row *row,
 			   const struct oracle_reader *r, const struct oracle_cell *c,
 			   uint32_t word, uint32_t len)
 {
-	uint64_t form = c->r & ORACLE_PACKED_FORM;
+	uint64_t lanes = c->r & ORACLE_IS_OF_LANES;
 	uint32_t i = 1;
 
 	for (; i < len; i++) {
 		uint32_t actor = r->is_mask ? r->actor : oracle_reader_actor(r, word + i);
 		if (actor >> 5 != r->actor >> 5 ||
-		    c[i].r != (r->is_mask ? c->r : oracle_pack(actor, r->epoch, r->site) | form) ||
+		    c[i].r != (r->is_mask ? c->r : oracle_pack(actor, r->epoch, r->site) | lanes) ||
 		    is_read_done(n, row, c[i].r, word + i) ||
 		    !is_write_passed(n, row, &c[i], word + i))
 			break;
@@ -441,7 +441,7 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 								    UINT64_MAX))) {
 			n->o->words += !(c[i].w | c[i].r);
 			c[i].r = packed_at(row, w);
-		} else if (c[i].r && !(c[i].r & 1)) {
+		} else if (oracle_is_set(c[i].r)) {
 			run = shared_run(n, row, &c[i], w, len - i);
 			oracle_set_add(n, row, &c[i], w, run);
 		} else {
@@ -463,7 +463,7 @@ static void fetch(const struct oracle_cell *c, uint32_t len)
 		}
 		if (oracle_cell_log(&c[i]))
 			__builtin_prefetch(oracle_cell_log(&c[i]));
-		if (!(c[i].r & 1) && c[i].r && (!i || c[i].r != c[i - 1].r))
+		if (oracle_is_set(c[i].r) && (!i || c[i].r != c[i - 1].r))
 			__builtin_prefetch(oracle_set_of(c[i].r));
 	}
 	for (uint32_t i = 0; next && i < len; i++)

@@ -111,7 +111,6 @@ struct oracle_readers *oracle_singles_unpack(struct oracle *o, struct oracle_cel
 
 /* ---- words that are alike ---------------------------------------------------------------- */
 
-#define ORACLE_LANE_BITS    (31ull << ORACLE_ACTOR_SHIFT)
 #define ORACLE_KEPT_READERS 32u /* of a word that races: each of its writes looks at all of them */
 
 enum oracle_look {
@@ -140,7 +139,7 @@ static inline enum oracle_look oracle_look_at(struct oracle_now *n, const struct
 
 	if (!n->is_fast)
 		return ORACLE_LOOK_FULL;
-	if ((p & ~ORACLE_LANE_BITS) != a->key || a->row != row->site)
+	if (oracle_but_lane(p) != a->key || a->row != row->site)
 		oracle_alike_fill(n, row, a, p);
 	if (!a->is_simple)
 		return ORACLE_LOOK_FULL;

@@ -222,7 +222,7 @@ uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses
 			__builtin_prefetch(e[n++]);
 		else if (oracle_cell_log(c[i]))
 			__builtin_prefetch(oracle_cell_log(c[i]));
-		if (!oracle_cell_ext(c[i]) && c[i]->r && !(c[i]->r & 1))
+		if (!oracle_cell_ext(c[i]) && oracle_is_set(c[i]->r))
 			__builtin_prefetch(sets[nsets++] = oracle_set_of(c[i]->r));
 	}
 	/* New readers come last, and are compared with the last few. */

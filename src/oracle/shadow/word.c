@@ -121,11 +121,11 @@ static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint
 			       .chain = chain};
 
 	r.offset = offset_in(o, r.site, word);
-	if (p & ORACLE_PACKED_FORM && x->a.bytes < 4) {
+	if (oracle_is_of_lanes(p) && x->a.bytes < 4) {
 		push_narrow(o, e, r, x);
 		return;
 	}
-	if (p & ORACLE_PACKED_FORM) {
+	if (oracle_is_of_lanes(p)) {
 		r.mask = oracle_node_lanes(r.actor & 31);
 		r.actor &= ~31u;
 	}
@@ -183,14 +183,14 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	c->w = 0;
 	if (w)
 		push_packed(o, e, w, word, own);
-	if (c->r & 1)
+	if (oracle_is_packed(c->r))
 		push_packed(o, e, c->r, word, NULL);
 	else if (c->r)
 		push_readers(o, e, (const struct oracle_readers *)(uintptr_t)c->r, word);
 	o->words += c->r != 0; /* clear counts it */
 	oracle_cell_clear(o, c);
 	o->words++;
-	c->w = (uintptr_t)e | 2;
+	c->w = oracle_of_records(e);
 	if (strip)
 		oracle_strip_expand(o, strip, e, word);
 	return e;
