@@ -1,6 +1,6 @@
 /*
- * held.h - reads that are held until their value is used: the part that hirace and iguard have in
- * common (race/layout/held.h, instrument/doubt/doubt.c).
+ * held.h - part of hirace.cu and iguard.cu: reads that are held until their value is used
+ * (race/layout/held.h, instrument/doubt/doubt.c).
  *
  * The includer defines, with `p` the place of the read:
  *

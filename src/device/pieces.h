@@ -1,6 +1,6 @@
 /*
- * pieces.h - what the detectors with history share on the device: who a thread is, which launch it
- * belongs to, and where the words of an address are (race/layout/history.h).
+ * pieces.h - part of hirace.cu and iguard.cu: who a thread is, which launch it belongs to, and
+ * where the words of an address are (race/layout/history.h).
  *
  * The includer defines DEV_KNOBS, the symbol of its runtime block; DEV_TAKE and DEV_BLOCK_OF, the
  * names of two functions of its own; DEV_WORD, the bytes of a word.

@@ -1,5 +1,5 @@
 /*
- * scratch.h - inside hirace.cu and iguard.cu: words in global memory for a block's shared memory.
+ * scratch.h - part of hirace.cu and iguard.cu: words in global memory for a block's shared memory.
  *
  *	dev_scratch_take	at a kernel's entry: the block's first thread takes units
  *	dev_scratch_find	after a barrier: finds and clears them, returns the table

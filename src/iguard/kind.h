@@ -37,11 +37,12 @@ IGUARD_FN uint32_t iguard_half_missing(const struct iguard_view *v, const struct
 		return RACE_KIND_NONE;
 	if (is > was)
 		return level->set.seen.now <= was ? RACE_KIND_NONE
-		       : has_small_fence      ? RACE_KIND_IGUARD_FENCE
-					      : RACE_KIND_IGUARD_ACQUIRE;
+		       : has_small_fence	  ? RACE_KIND_IGUARD_FENCE
+						  : RACE_KIND_IGUARD_ACQUIRE;
 	if (v->is_across && now.block_stamp > v->c.block_stamp)
 		return RACE_KIND_IGUARD_FENCE;
-	return mine->block.set.own.read & RACE_READ_FLAG ? RACE_KIND_IGUARD_RELEASE : RACE_KIND_NONE;
+	return mine->block.set.own.read & RACE_READ_FLAG ? RACE_KIND_IGUARD_RELEASE
+							 : RACE_KIND_NONE;
 }
 
 /* What may order the access with the earlier one, where they are only possible: enum race_may. For

@@ -169,7 +169,7 @@ IGUARD_FN void iguard_take(struct iguard_stamps *t, const struct iguard_side *si
 			   bool is_near, bool is_home, enum iguard_strict strict)
 {
 	struct race_stamp found = {IGUARD_LOAD32(&side->part[i].now), 0,
-				     IGUARD_LOAD32(&side->read)};
+				   IGUARD_LOAD32(&side->read)};
 	struct race_stamp device = {IGUARD_LOAD32(&side->part[i].device_now), 0, 0};
 	uint32_t acquired = IGUARD_LOAD32(&side->part[i].device_acquired);
 

@@ -1,8 +1,8 @@
 /*
  * types.h - inside the oracle: what its files share. The forms of a word are in form.h.
  *
- * order/   tree.c: persistent tries; clock.c: clocks; patterns.c: releases and acquires; fence_sc.c:
- *          fences and the order of fence.sc; sync.c: barriers, copies, operations
+ * order/   tree.c: persistent tries; clock.c: clocks; patterns.c: releases and acquires;
+ *          fence_sc.c: fences and the order of fence.sc; sync.c: barriers, copies, operations
  * shadow/  access.c: accesses by word, race checks; write.c: reads-from, strong writes; split.c: an
  *          access in parts; row.c: plain accesses by row; alike.c: words alike; word.c: records;
  *          spent.c, strong.c: of some; cell.c: where words are, and their memory; forget.c: memory

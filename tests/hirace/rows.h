@@ -1,7 +1,9 @@
-// rows.h - 128 bytes that a warp accesses as a whole, lane i the word i, before and after other accesses
-// of them: the kernels of rows.cu here and in tests/iguard, whose cases.py read names and "says:" here.
+// rows.h - 128 bytes that a warp accesses as a whole, lane i the word i, before and after other
+// accesses of them: the kernels of rows.cu here and in tests/iguard, whose cases.py read names and
+// "says:" here.
 //
-// The includer has BLOCK, FENCE, FLAG (the address of a flag that is 0), sink, me(), leads(), seen().
+// The includer has BLOCK, FENCE, FLAG (the address of a flag that is 0), sink, me(), leads() and
+// seen().
 __device__ __align__(128) unsigned int r[256];
 
 __device__ __forceinline__ unsigned int lane()

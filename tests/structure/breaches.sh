@@ -97,6 +97,18 @@ put src/instrument/pipeline.c '	return on_module[pass](cx) && pass_end(cx);'
 expect "a pass without a function" '^src/base/passes.def: pass FROB' base/passes.def
 put src/instrument/pipeline.c '	on_module[pass](cx);'
 expect "a pass that nothing verifies" '^src/instrument/pipeline.c:4: runs a pass' instrument/pipeline.c
+mkdir -p "$tree/src/device/watch"
+printf '/*\n * piece.h - what frob.cu has.\n */\n' >"$tree/src/device/watch/piece.h"
+put src/device/watch/frob.cu 'int f(void)
+{
+	return 1;
+}
+#include "piece.h"'
+expect "a piece of a .cu whose head does not say so" '^src/device/watch/frob.cu:[0-9]*: includes piece.h after' device/watch/frob.cu
+printf '/*\n * piece.h - part of other.cu: what it has.\n */\n' >"$tree/src/device/watch/piece.h"
+put src/device/watch/frob.cu '#include "piece.h"'
+expect "a piece of another .cu" '^src/device/watch/frob.cu:[0-9]*: includes piece.h, which is part of other.cu' device/watch/frob.cu
+rm -r "$tree/src/device/watch"
 mkdir -p "$tree/docs" "$tree/tools"
 put src/race/words.c 'int tell(int told); /* told.h */
 // told: a keyword of a test'

@@ -18,6 +18,8 @@
 #    inst_end_pass (or inst_pass_end) follows each call of one.
 # 10. No comment and no text of docs/ says tell, tells, told or telling: CONTRIBUTING.md's glossary has
 #    the words for it (report, say, distinguish). Names in code and keywords ("// told:") are exempt.
+# 11. A header of src/device that a .cu includes after its first function is part of it: its second line
+#    says so ("part of FILE.cu"), and only such files, and parts of them, include it.
 # Prints one line (file:line: what, what is allowed) per breach; exit code 1 when there is one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -221,6 +223,29 @@ done < <(sed -n 's/^PASS(\([A-Z]*\), "[a-z]*", \([A-Z]*\),.*/\1\t\2/p' src/base/
 	sed -n "$line,$((line + 1))p" $pipeline | grep -qE '(pass_end|end_pass)\(' ||
 		breach "$pipeline:$line: runs a pass that nothing verifies"
 done < <(grep -nE '^[^/]*on_(module|function)\[p(ass)?\]\(' $pipeline)
+
+# ---- parts of a .cu -----------------------------------------------------------------------------
+
+declare -A part_of
+while IFS= read -r f; do
+	named=$(sed -n '2s/.* - part of \([^:]*\):.*/\1/p' "$f")
+	[ -z "$named" ] || part_of[$f]=" $(sed 's/ and / /; s/,//g' <<<"$named") "
+done < <(find src/device -name '*.h' 2>/dev/null | sort)
+while IFS=: read -r f line header is_late; do
+	case $header in device/*) h=src/$header ;; */*) continue ;; *) h=${f%/*}/$header ;; esac
+	parts=${part_of[$h]:-}
+	case $f in
+	*.cu) [ "$is_late" = 0 ] || [ -n "$parts" ] ||
+		breach "$f:$line: includes $header after its first function: its head names the .cu of which it is a part" ;;
+	esac
+	[ -n "$parts" ] || continue
+	for owner in ${part_of[$f]:-${f##*/}}; do
+		[[ $parts == *" $owner "* ]] || breach "$f:$line: includes $header, which is part of$parts"
+	done
+done < <(find src/device \( -name '*.cu' -o -name '*.h' \) 2>/dev/null | sort | xargs -r awk '
+	FNR == 1 { late = 0 }
+	/^#include "/ { split($0, q, "\""); print FILENAME ":" FNR ":" q[2] ":" late }
+	/^[a-zA-Z].*\)$/ || /^\{/ { late = 1 }')
 
 # ---- words --------------------------------------------------------------------------------------
 

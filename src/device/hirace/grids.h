@@ -1,5 +1,5 @@
 /*
- * grids.h - inside hirace.cu: the numbers of launches, and which of them overlap in time.
+ * grids.h - part of hirace.cu: the numbers of launches, and which of them overlap in time.
  *
  * A grid's first thread takes a place in the launches' table and counts the launches that have
  * begun; each thread that leaves is counted there (hirace/overlap.h). Nothing is concluded

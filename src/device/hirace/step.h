@@ -1,5 +1,5 @@
 /*
- * step.h - the common accesses of detector `hirace` on the device: one word, one step, no report.
+ * step.h - part of hirace.cu: the common accesses, by one word and one step, without a report.
  *
  *	__collider_hirace_step		global memory: 1 where hirace.cu must be asked
  *	__collider_hirace_step_s	shared memory, the same, of several words

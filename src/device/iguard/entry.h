@@ -139,7 +139,8 @@ DEV_FN bool dev_put(struct iguard_entry *at, struct iguard_entry *was, struct ig
 #endif
 }
 
-/* stamps.block.set.seen.acquired among the numbers of a race_iguard_block: full after iguard_open(). */
+/* stamps.block.set.seen.acquired among the numbers of a race_iguard_block: full after
+ * iguard_open(). */
 #define OPEN_AT (offsetof(struct iguard_level, set.seen.acquired) / 4u)
 
 RACE_STATIC_ASSERT(offsetof(struct iguard_stamps, block) == 0, "the first");

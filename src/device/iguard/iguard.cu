@@ -55,7 +55,7 @@ DEV_FN void dev_new_context(void)
 	DEV_INC64((uint64_t)&dev_head()->contexts);
 }
 
-/* ---- the operations of guard/ ------------------------------------------------------------- */
+/* ---- the operations of iguard/ ------------------------------------------------------------ */
 
 DEV_FN void dev_max32(void *p, uint32_t v)
 {
@@ -539,7 +539,8 @@ extern "C" __device__ __noinline__ uint64_t __collider_iguard_sync(uint64_t me, 
 		dev_set_now(me, s, 0);
 	if (op & RACE_IGUARD_SYNC_FENCE) {
 		dev_count_fence(s, is_wide);
-		s->small_fence |= !is_wide && s->stamps.device.near.now < s->stamps.device.set.seen.now;
+		s->small_fence |=
+			!is_wide && s->stamps.device.near.now < s->stamps.device.set.seen.now;
 		dev_find_open(s);
 		iguard_fence(&s->stamps, is_wide);
 		iguard_lock_fence(&s->locks, is_wide);

@@ -1,6 +1,5 @@
 /*
- * draw.h - which accesses detector `watch` watches: one file with watch.cu, which has what it
- * calls.
+ * draw.h - part of watch.cu: which accesses are watched.
  */
 #ifndef COLLIDER_DEVICE_WATCH_DRAW_H
 #define COLLIDER_DEVICE_WATCH_DRAW_H

@@ -42,7 +42,7 @@ static const uint32_t warp_set[THREADS] = {0x0f, 0x0f, 0x0f, 0x0f, 0x30, 0x30, 0
 struct world {
 	struct model m;
 	struct hirace_actor actor[THREADS];
-	struct race_lane lanes[4];	      /* of the warp with partial masks */
+	struct race_lane lanes[4];	    /* of the warp with partial masks */
 	struct race_stamps raised[THREADS]; /* the other way to count */
 	struct hirace_side l[SYNCS + LOCATIONS], l_raised[SYNCS + LOCATIONS];
 	uint64_t word[LOCATIONS];
