@@ -66,6 +66,12 @@ struct ptx_opnd inst_watch_guard(const struct inst_watch *k, const struct inst_e
 /* May a statement release what the thread did before? */
 bool inst_watch_may_release(const struct ptx_stmt *s);
 
+/* One look, and a watchpoint if it is drawn. */
+void inst_watch_put_access(struct inst_watch *k, const struct inst_event *e);
+
+/* issued.c: before a copy or a matrix instruction; else nothing. */
+void inst_watch_put_issued(struct inst_watch *k, struct ptx_stmt *s);
+
 /* cluster.c. Does the text show that blocks of the kernel may see the shared memory of others?
  * Then: begins it; chooses the table of an access as inst_watch_table does. */
 bool inst_watch_sees_cluster(const struct inst_ctx *cx);
