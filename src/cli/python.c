@@ -8,7 +8,7 @@
  *	JAX, Numba		by a module that Python reads at its start (agent/python), for which
  *				PYTHONPATH is set: their options aren't variables
  *
- * On the CPU device CuPy and Numba, the same way.
+ * On the CPU device CuPy, Numba and Triton, by the module.
  *
  * What they keep lies apart from what plain runs keep, and from that of other detectors: Inductor
  * and Numba keep machine code by the source alone.
@@ -85,7 +85,10 @@ char *const *cli_python_cpu(struct base_arena *a, const char *cudart)
 		put(&l, a, "NUMBA_CACHE_DIR", base_printf(a, "%s/numba", folder));
 		put(&l, a, "CUPY_CACHE_DIR", base_printf(a, "%s/cupy", folder));
 		put(&l, a, "CUPY_COMPILE_WITH_PTX", "1");
+		put(&l, a, "TRITON_CACHE_DIR", base_printf(a, "%s/triton", folder));
 	}
+	/* Its launchers are linked with it. */
+	put(&l, a, "TRITON_LIBCUDA_PATH", base_printf(a, "%.*s", (int)(slash - cudart), cudart));
 	/* Beside the folder of the runtime's library. */
 	put_hook(&l, a, base_printf(a, "%.*s/../x", (int)(slash - cudart), cudart));
 	base_vec_push(&l, NULL);

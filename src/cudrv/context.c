@@ -357,7 +357,11 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx)
 
 CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, size_t value)
 {
-	DRV_RETURN(rt_device_set_limit(rt_thread()->device, (int)limit, value));
+	DRV_ENTER();
+	unsigned d = rt_thread()->device;
+	if (!rt_device_limit(d, (int)limit))
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	return (CUresult)rt_device_set_limit(d, (int)limit, value);
 }
 
 CUresult CUDAAPI cuCtxGetLimit(size_t *value, CUlimit limit)

@@ -91,12 +91,26 @@ static CUresult add_code(struct linker *l, const void *data, size_t size)
 	return CUDA_SUCCESS;
 }
 
+/* Wrong text is an error of this call, what is missing in it one of cuLinkComplete. */
+static CUresult add_text(struct linker *l, const void *data, size_t size)
+{
+	struct rt_image *im;
+	enum rt_error e = rt_library_load(&im, data, size, "a part of a linked module");
+
+	if (e == RT_OK) {
+		rt_library_unload(im);
+		put_text(l, data, size);
+		return CUDA_SUCCESS;
+	}
+	drv_jit_end(&l->jit, rt_load_log());
+	return e == RT_ERROR_INVALID_KERNEL_IMAGE ? CUDA_ERROR_INVALID_PTX : (CUresult)e;
+}
+
 static CUresult add(struct linker *l, CUjitInputType type, const void *data, size_t size)
 {
 	switch (type) {
 	case CU_JIT_INPUT_PTX:
-		put_text(l, data, size);
-		return CUDA_SUCCESS;
+		return add_text(l, data, size);
 	case CU_JIT_INPUT_FATBINARY:
 		return add_fatbin(l, data, size);
 	case CU_JIT_INPUT_CUBIN:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # python.sh COLLIDER - a Python program on the CPU device: what a compiler in it has as PTX is handed
-# to the driver in place of machine code, with nothing set. The compiler is a stand-in with the parts
-# of Numba that our module changes.
+# to the driver in place of machine code, with nothing set. The compilers are stand-ins with the parts
+# of Numba and Triton that our module changes.
 set -eu
 collider=$1
 dir=$(mktemp -d)
@@ -45,6 +45,18 @@ class CUDACodeLibrary:
     def get_asm_strs(self, cc=None): return [TEXT % self.folder]
     def get_cubin(self, cc=None): return driver.ObjectCode(b"\x7fELF machine code")
 P
+mkdir -p triton/backends/nvidia
+touch triton/__init__.py triton/backends/__init__.py triton/backends/nvidia/__init__.py
+cat >triton/backends/nvidia/compiler.py <<'P'
+class CUDABackend:
+    def make_cubin(self, src, metadata, opt, capability): return b"\x7fELF machine code"
+P
+cat >triton/backends/nvidia/driver.py <<'P'
+import collections
+Target = collections.namedtuple("Target", "backend arch warp_size")
+class CudaDriver:
+    def get_current_target(self): return Target("cuda", 90, 32)
+P
 cat >kernel.py <<'P'
 import ctypes, os, sys
 from numba.cuda import codegen
@@ -56,6 +68,11 @@ p = ctypes.c_uint64()
 ok(cu.cuInit(0))
 ok(cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0))
 code = codegen.CUDACodeLibrary(os.getcwd()).get_cubin().code
+if sys.argv[2] == "triton":
+    from triton.backends.nvidia import compiler, driver
+    assert driver.CudaDriver().get_current_target() == ("cuda", 89, 32) # no wgmma
+    assert os.path.exists(os.environ["TRITON_LIBCUDA_PATH"] + "/libcuda.so.1")
+    code = compiler.CUDABackend().make_cubin(codegen.TEXT % os.getcwd(), {}, None, 89)
 ok(cu.cuModuleLoadData(ctypes.byref(module), code))
 ok(cu.cuModuleGetFunction(ctypes.byref(f), module, b"fill"))
 ok(cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(256)))
@@ -65,9 +82,11 @@ ok(cu.cuCtxSynchronize())
 P
 run() {
 	rc=0
-	"$collider" run --device=cpu --error-exitcode=9 -- python3 kernel.py "$1" >out 2>&1 || rc=$?
-	[ $rc = "$2" ] || { cat out; echo "FAILED: $1: exit code $rc"; exit 1; }
+	"$collider" run --device=cpu --error-exitcode=9 -- python3 kernel.py "$1" "$2" >out 2>&1 || rc=$?
+	[ $rc = "$3" ] || { cat out; echo "FAILED: $1 $2: exit code $rc"; exit 1; }
 }
-run fixed 0
-run racy 9
-grep -q "kernel.py:3:1 in fill$" out || { cat out; echo "FAILED: no line"; exit 1; }
+for library in numba triton; do
+	run fixed $library 0
+	run racy $library 9
+	grep -q "kernel.py:3:1 in fill$" out || { cat out; echo "FAILED: no line"; exit 1; }
+done

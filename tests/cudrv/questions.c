@@ -313,6 +313,257 @@ static void test_graph(CUfunction f)
 	OK(cuMemFree(p));
 }
 
+static void test_streams(CUfunction f)
+{
+	CUdeviceptr p;
+	unsigned n = 1, flags = 9;
+	void *args[] = {&p, &n};
+	int priority = 9;
+	CUstream s;
+	CUevent a, b;
+	CUcontext c = NULL, own;
+	CUgraph g = NULL;
+	float ms;
+
+	OK(cuMemAlloc(&p, 64));
+	IS(cuStreamCreate(NULL, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(cuStreamCreate(&s, 8), CUDA_ERROR_INVALID_VALUE);
+	OK(cuStreamCreateWithPriority(&s, CU_STREAM_NON_BLOCKING, 0));
+	OK(cuStreamGetFlags(s, &flags));
+	IS(flags, CU_STREAM_NON_BLOCKING);
+	OK(cuStreamGetPriority(s, &priority));
+	IS(priority, 0);
+	OK(cuStreamGetCtx(s, &c));
+	OK(cuCtxGetCurrent(&own));
+	THAT(c == own);
+	OK(cuEventCreate(&a, CU_EVENT_DEFAULT));
+	OK(cuEventCreate(&b, CU_EVENT_DISABLE_TIMING));
+	IS(cuEventCreate(&b, 64), CUDA_ERROR_INVALID_VALUE);
+	OK(cuEventQuery(a));
+	OK(cuEventSynchronize(a));
+	IS(cuEventElapsedTime(&ms, a, a), CUDA_ERROR_INVALID_HANDLE);
+	OK(cuEventRecord(a, s));
+	OK(cuEventRecord(b, s));
+	OK(cuStreamWaitEvent(NULL, a, 0));
+	IS(cuStreamWaitEvent(NULL, a, 8), CUDA_ERROR_INVALID_VALUE);
+	OK(cuStreamSynchronize(NULL));
+	IS(cuEventElapsedTime(&ms, a, b), CUDA_ERROR_INVALID_HANDLE);
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	IS(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_ERROR_ILLEGAL_STATE);
+	OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, s, args, NULL));
+	IS(cuStreamSynchronize(s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	IS(cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	CUdeviceptr other = 0;
+	IS(cuMemAlloc(&other, 64), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	IS(cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	IS(cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_GLOBAL),
+	   CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	OK(cuEventDestroy(a));
+	OK(cuEventDestroy(b));
+	OK(cuStreamDestroy(s));
+	OK(cuMemFree(p));
+}
+
+static void test_host_memory(void)
+{
+	static char own[8192] __attribute__((aligned(4096)));
+	CUpointer_attribute attrs[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+				       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+				       CU_POINTER_ATTRIBUTE_IS_MANAGED};
+	unsigned type = 9, managed = 9, flags = 0;
+	int device = 9;
+	void *data[] = {&type, &device, &managed}, *pinned;
+	CUdeviceptr p = 0;
+
+	OK(cuMemHostRegister(own, 4096, 0));
+	IS(cuMemHostRegister(own, 4096, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	OK(cuMemHostGetDevicePointer(&p, own, 0));
+	THAT(p == (CUdeviceptr)own);
+	OK(cuMemHostUnregister(own));
+	IS(cuMemHostUnregister(own), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	IS(cuMemHostGetDevicePointer(&p, own + 4096, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuPointerGetAttributes(3, attrs, data, (CUdeviceptr)own));
+	IS(type, 0);
+	IS(device, -2);
+	IS(managed, 0);
+	IS(cuMemAllocHost(&pinned, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemAllocHost(&pinned, 64));
+	OK(cuMemHostGetFlags(&flags, pinned));
+	IS(flags, CU_MEMHOSTALLOC_DEVICEMAP);
+	OK(cuPointerGetAttributes(3, attrs, data, (CUdeviceptr)pinned));
+	IS(type, CU_MEMORYTYPE_HOST);
+	IS(device, 0);
+	OK(cuMemFreeHost(pinned));
+	IS(cuMemFreeHost(own), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAllocManaged(&p, 64, 0), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAllocManaged(&p, 0, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemAllocManaged(&p, 64, CU_MEM_ATTACH_GLOBAL));
+	OK(cuPointerGetAttributes(3, attrs, data, p));
+	IS(type, CU_MEMORYTYPE_DEVICE);
+	IS(managed, 1);
+	*(int *)p = 5;
+	OK(cuMemFree(p));
+}
+
+static void test_pools(CUdevice d)
+{
+	CUmemoryPool pool = NULL, same = NULL, own;
+	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+				.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d}};
+	cuuint64_t value = 7;
+	CUdeviceptr p;
+
+	OK(cuDeviceGetDefaultMemPool(&pool, d));
+	OK(cuDeviceGetMemPool(&same, d));
+	THAT(pool == same);
+	OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value));
+	IS(value, 0);
+	IS(cuMemPoolDestroy(pool), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemPoolCreate(&own, &props));
+	value = 1 << 20;
+	OK(cuMemPoolSetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value));
+	OK(cuMemAllocFromPoolAsync(&p, 256, own, NULL));
+	OK(cuMemPoolGetAttribute(own, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &value));
+	THAT(value >= 256);
+	OK(cuMemFreeAsync(p, NULL));
+	OK(cuStreamSynchronize(NULL));
+	OK(cuMemPoolTrimTo(own, 0));
+	OK(cuMemPoolDestroy(own));
+	OK(cuMemAllocAsync(&p, 256, NULL));
+	OK(cuMemFree(p));
+	IS(cuMemFreeAsync(0, NULL), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemAllocAsync(&p, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void test_library(void)
+{
+	CUlibrary l;
+	CUkernel k = NULL;
+	CUfunction f = NULL;
+	CUmodule m = NULL;
+	CUdeviceptr p;
+	CUlinkState state;
+	const char *name = NULL;
+	void *code = NULL;
+	size_t n = 0;
+	unsigned count = 0;
+	int v = 0;
+
+	IS(cuLibraryLoadData(&l, NULL, NULL, NULL, 0, NULL, NULL, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuLibraryLoadData(&l, ptx, NULL, NULL, 0, NULL, NULL, 0));
+	OK(cuLibraryGetKernelCount(&count, l));
+	IS(count, 2);
+	IS(cuLibraryGetKernel(&k, l, "sub"), CUDA_ERROR_NOT_FOUND);
+	OK(cuLibraryGetKernel(&k, l, "add"));
+	OK(cuKernelGetName(&name, k));
+	THAT(name && !strcmp(name, "add"));
+	OK(cuKernelGetFunction(&f, k));
+	OK(cuKernelGetAttribute(&v, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k, 0));
+	IS(v, 1024);
+	OK(cuLibraryGetModule(&m, l));
+	OK(cuModuleGetFunction(&f, m, "none"));
+	OK(cuLibraryGetGlobal(&p, &n, l, "bias"));
+	IS(n, 4);
+	IS(cuLibraryGetGlobal(&p, &n, l, "nosuch"), CUDA_ERROR_NOT_FOUND);
+	OK(cuLibraryUnload(l));
+	OK(cuLinkCreate(0, NULL, NULL, &state));
+	OK(cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)ptx, sizeof(ptx), "a", 0, NULL, NULL));
+	OK(cuLinkComplete(state, &code, &n));
+	THAT(code && n);
+	OK(cuModuleLoadData(&m, code));
+	OK(cuLinkDestroy(state));
+	OK(cuModuleGetFunction(&f, m, "add"));
+	OK(cuModuleUnload(m));
+	OK(cuLinkCreate(0, NULL, NULL, &state));
+	IS(cuLinkAddData(state, CU_JIT_INPUT_PTX, "nonsense", 9, "a", 0, NULL, NULL),
+	   CUDA_ERROR_INVALID_PTX);
+	OK(cuLinkDestroy(state));
+}
+
+static void test_limits(CUfunction f)
+{
+	unsigned n = 1;
+	CUdeviceptr p = 0;
+	void *args[] = {&p, &n};
+	CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+				     .value.clusterDim = {2, 1, 1}};
+	CUlaunchConfig config = {.gridDimX = 3,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 32,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .attrs = &cluster,
+				 .numAttrs = 1};
+	size_t value = 0;
+	int blocks = 0, grid = 0;
+
+	IS(cuLaunchKernelEx(NULL, f, args, NULL), CUDA_ERROR_INVALID_VALUE);
+	IS(cuLaunchKernelEx(&config, f, args, NULL), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+	IS(cuLaunchCooperativeKernel(f, 1 << 20, 1, 1, 32, 1, 1, 0, NULL, args),
+	   CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+	IS(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 200 << 10, NULL, args, NULL),
+	   CUDA_ERROR_INVALID_VALUE);
+	OK(cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
+	IS(value, 1024);
+	OK(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 2 << 20));
+	IS(cuCtxGetLimit(&value, (CUlimit)77), CUDA_ERROR_UNSUPPORTED_LIMIT);
+	IS(cuCtxSetLimit((CUlimit)77, 1), CUDA_ERROR_UNSUPPORTED_LIMIT);
+	IS(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 0, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuOccupancyMaxPotentialBlockSize(&grid, &blocks, f, NULL, 0, 0));
+	IS(blocks, 1024);
+	IS(cuFuncGetAttribute(&blocks, (CUfunction_attribute)99, f), CUDA_ERROR_INVALID_VALUE);
+	IS(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1 << 20),
+	   CUDA_ERROR_INVALID_VALUE);
+	IS(cuModuleGetFunction(&f, NULL, "add"), CUDA_ERROR_INVALID_HANDLE);
+	IS(cuMemsetD2D8(0, 4, 0, 8, 2), CUDA_ERROR_INVALID_VALUE);
+	IS(cuMemsetD32(1, 0, 1), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void test_update(CUfunction f)
+{
+	CUdeviceptr p;
+	unsigned n = 1;
+	void *args[] = {&p, &n};
+	CUgraph g, h;
+	CUgraphExec x;
+	CUgraphNode node, two;
+	CUgraphExecUpdateResultInfo info;
+	CUDA_KERNEL_NODE_PARAMS k = {.func = f,
+				     .gridDimX = 1,
+				     .gridDimY = 1,
+				     .gridDimZ = 1,
+				     .blockDimX = 32,
+				     .blockDimY = 1,
+				     .blockDimZ = 1,
+				     .kernelParams = args},
+				got;
+
+	OK(cuMemAlloc(&p, 64));
+	OK(cuMemsetD32(p, 0, 1));
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphAddKernelNode(&node, g, NULL, 0, &k));
+	OK(cuGraphKernelNodeGetParams(node, &got));
+	IS(got.blockDimX, 32);
+	OK(cuGraphInstantiate(&x, g, 0));
+	n = 4;
+	OK(cuGraphExecKernelNodeSetParams(x, node, &k));
+	OK(cuGraphLaunch(x, NULL));
+	OK(cuMemcpyDtoH(&n, p, 4));
+	IS(n, 128);
+	OK(cuGraphClone(&h, g));
+	OK(cuGraphExecUpdate(x, h, &info));
+	IS(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
+	OK(cuGraphAddKernelNode(&two, h, NULL, 0, &k));
+	IS(cuGraphExecUpdate(x, h, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	IS(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+	OK(cuGraphExecDestroy(x));
+	OK(cuGraphDestroy(h));
+	OK(cuGraphDestroy(g));
+	OK(cuMemFree(p));
+}
+
 static void test_names(void)
 {
 	CUdriverProcAddressQueryResult found;
@@ -354,6 +605,12 @@ int main(void)
 	test_memory();
 	test_launch(f);
 	test_graph(f);
+	test_streams(f);
+	test_host_memory();
+	test_pools(d);
+	test_library();
+	test_limits(f);
+	test_update(f);
 	test_names();
 	OK(cuModuleUnload(m));
 	IS(cuModuleUnload(m), CUDA_ERROR_INVALID_HANDLE);

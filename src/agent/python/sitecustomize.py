@@ -10,6 +10,7 @@ Whatever fails, the library works as without us, and one line says so.
   numba    machine code is assembled by our ptxas, from what NVVM compiles; NVIDIA's linker makes it of
            LTO-IR by default, of which nobody can get PTX with lines
            On the CPU device the PTX is handed over in place of machine code, and nothing is assembled
+  triton   On the CPU device: PTX in place of machine code. On a GPU it is told of our ptxas (cli/python.c)
   cupy     lines; the text of a kernel is kept in a file that has its name
 
 Misses: Numba's kernels that link code of others; what isn't imported by name.
@@ -180,6 +181,28 @@ def _after_numba_decorators(module):
     module.jit = jit
 
 
+# ---- Triton ---------------------------------------------------------------------------------------------
+
+
+def _after_triton_compiler(module):
+    """On the CPU device only: on a GPU Triton is told of our ptxas."""
+    if _ON_CPU:
+        module.CUDABackend.make_cubin = lambda self, src, *more: _appended([src])
+
+
+def _after_triton_driver(module):
+    """The CPU device has no wgmma: kernels are compiled for the generation before, whose code it runs."""
+    if not _ON_CPU:
+        return
+    plain = module.CudaDriver.get_current_target
+
+    def get_current_target(self):
+        target = plain(self)
+        return type(target)(target.backend, min(target.arch, 89), target.warp_size)
+
+    module.CudaDriver.get_current_target = get_current_target
+
+
 # ---- CuPy -----------------------------------------------------------------------------------------------
 
 
@@ -230,6 +253,8 @@ _HOOKS = {
     "jaxlib": ("JAX", _before_jaxlib, None),
     "numba.cuda.codegen": ("Numba", None, _after_numba_codegen),
     "numba.cuda.decorators": ("Numba", None, _after_numba_decorators),
+    "triton.backends.nvidia.driver": ("Triton", None, _after_triton_driver),
+    "triton.backends.nvidia.compiler": ("Triton", None, _after_triton_compiler),
     "cupy.cuda.compiler": ("CuPy", None, _after_cupy_compiler),
 }
 
