@@ -109,6 +109,13 @@ printf '/*\n * piece.h - part of other.cu: what it has.\n */\n' >"$tree/src/devi
 put src/device/watch/frob.cu '#include "piece.h"'
 expect "a piece of another .cu" '^src/device/watch/frob.cu:[0-9]*: includes piece.h, which is part of other.cu' device/watch/frob.cu
 rm -r "$tree/src/device/watch"
+put src/cudart/state/in.c '#include <cuda_runtime_api.h>'
+expect "a header of CUDA below its entry points" '^src/cudart/state/in.c:4: of CUDA' cudart
+put src/cudart/graph/entry.c 'cudaError_t cudaGraphFrob(int x)
+{
+	return x;
+}'
+expect "an entry point below the entry points" '^src/cudart/graph/entry.c:4: of CUDA' cudart
 mkdir -p "$tree/docs" "$tree/tools"
 put src/race/words.c 'int tell(int told); /* told.h */
 // told: a keyword of a test'

@@ -20,6 +20,8 @@
 #    the words for it (report, say, distinguish). Names in code and keywords ("// told:") are exempt.
 # 11. A header of src/device that a .cu includes after its first function is part of it: its second line
 #    says so ("part of FILE.cu"), and only such files, and parts of them, include it.
+# 12. What stands under both of CUDA's APIs (src/cudart/state, graph, report) includes no header of
+#    CUDA's and defines no entry point.
 # Prints one line (file:line: what, what is allowed) per breach; exit code 1 when there is one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -246,6 +248,14 @@ done < <(find src/device \( -name '*.cu' -o -name '*.h' \) 2>/dev/null | sort | 
 	FNR == 1 { late = 0 }
 	/^#include "/ { split($0, q, "\""); print FILENAME ":" FNR ":" q[2] ":" late }
 	/^[a-zA-Z].*\)$/ || /^\{/ { late = 1 }')
+
+# ---- CUDA's APIs --------------------------------------------------------------------------------
+
+while IFS= read -r hit; do
+	breach "$(cut -d: -f1,2 <<<"$hit"): of CUDA's API, which only src/cudart/api and src/cudrv speak"
+done < <(grep -rnE --include='*.[ch]' \
+	-e '^[ \t]*#[ \t]*include[ \t]*<cu' -e '^[A-Za-z].*\b(__)?(cuda|cu)[A-Z][A-Za-z0-9_]*\(' \
+	src/cudart/state src/cudart/graph src/cudart/report 2>/dev/null)
 
 # ---- words --------------------------------------------------------------------------------------
 
