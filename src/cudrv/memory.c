@@ -279,6 +279,49 @@ CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise a
 	return advise(devPtr, count, location.type == CU_MEM_LOCATION_TYPE_DEVICE, location.id);
 }
 
+/* Advice isn't kept: nothing is read mostly, no location is preferred. */
+CUresult CUDAAPI cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attr,
+					CUdeviceptr devPtr, size_t count)
+{
+	int v = 0;
+
+	DRV_ENTER();
+	if (!data || dataSize < sizeof(v) || !rt_is_managed(drv_pointer(devPtr), count))
+		return drv_bad();
+	switch ((int)attr) {
+	case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+		break;
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
+	case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
+		v = CU_DEVICE_INVALID;
+		break;
+	default:
+		return drv_bad();
+	}
+	for (size_t i = 0; i + sizeof(v) <= dataSize; i += sizeof(v))
+		memcpy((char *)data + i, &v, sizeof(v));
+	return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemRangeGetAttributes(void **data, size_t *dataSizes,
+					 CUmem_range_attribute *attributes, size_t numAttributes,
+					 CUdeviceptr devPtr, size_t count)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	DRV_ENTER();
+	if (!data || !dataSizes || !attributes)
+		return drv_bad();
+	for (size_t i = 0; i < numAttributes && r == CUDA_SUCCESS; i++)
+		r = cuMemRangeGetAttribute(data[i], dataSizes[i], attributes[i], devPtr, count);
+	return r;
+}
+
 /* ---- copies as they are described ----------------------------------------------------- */
 
 /* One end of a description; positions and the extent are in bytes. */

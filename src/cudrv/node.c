@@ -552,3 +552,19 @@ CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAtt
 	}
 	DONE(r);
 }
+
+CUresult CUDAAPI cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
+{
+	FIND(dst, RT_NODE_KERNEL, true);
+	const struct rt_node *from = rt_node_find(src);
+	bool is_good = from && from->what.type == RT_NODE_KERNEL;
+	if (is_good) {
+		struct cpu_launch *l = &n->what.work.cpu.launch;
+		const struct cpu_launch *f = &from->what.work.cpu.launch;
+		l->is_cooperative = f->is_cooperative;
+		l->is_programmatic = f->is_programmatic;
+		memcpy(l->cluster, f->cluster, sizeof(l->cluster));
+		n->what.work.cpu.priority = from->what.work.cpu.priority;
+	}
+	DONE(is_good ? CUDA_SUCCESS : drv_bad());
+}

@@ -153,6 +153,54 @@ CUresult CUDAAPI cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream)
 	return copy_made(&c, e, async_call(hStream));
 }
 
+/* Addresses say which device they belong to. */
+static CUDA_MEMCPY3D without_peers(const CUDA_MEMCPY3D_PEER *p)
+{
+	return (CUDA_MEMCPY3D){.srcXInBytes = p->srcXInBytes,
+			       .srcY = p->srcY,
+			       .srcZ = p->srcZ,
+			       .srcLOD = p->srcLOD,
+			       .srcMemoryType = p->srcMemoryType,
+			       .srcHost = p->srcHost,
+			       .srcDevice = p->srcDevice,
+			       .srcArray = p->srcArray,
+			       .srcPitch = p->srcPitch,
+			       .srcHeight = p->srcHeight,
+			       .dstXInBytes = p->dstXInBytes,
+			       .dstY = p->dstY,
+			       .dstZ = p->dstZ,
+			       .dstLOD = p->dstLOD,
+			       .dstMemoryType = p->dstMemoryType,
+			       .dstHost = p->dstHost,
+			       .dstDevice = p->dstDevice,
+			       .dstArray = p->dstArray,
+			       .dstPitch = p->dstPitch,
+			       .dstHeight = p->dstHeight,
+			       .WidthInBytes = p->WidthInBytes,
+			       .Height = p->Height,
+			       .Depth = p->Depth};
+}
+
+CUresult CUDAAPI cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
+{
+	CUDA_MEMCPY3D c;
+
+	if (!pCopy)
+		return drv_bad();
+	c = without_peers(pCopy);
+	return cuMemcpy3D(&c);
+}
+
+CUresult CUDAAPI cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
+{
+	CUDA_MEMCPY3D c;
+
+	if (!pCopy)
+		return drv_bad();
+	c = without_peers(pCopy);
+	return cuMemcpy3DAsync(&c, hStream);
+}
+
 /* ---- arrays, in the order of rows ----------------------------------------------------- */
 
 /* An address in an array, or NULL. */
@@ -339,15 +387,36 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 }
 
 /* It takes its place in the stream and has no effect. */
-CUresult CUDAAPI cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-				    unsigned int flags, CUstream hStream)
+static CUresult prefetch(CUdeviceptr p, size_t count, bool is_device, int device, CUstream stream)
 {
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_EMPTY}};
 
 	DRV_ENTER();
-	if (flags || !rt_is_managed(drv_pointer(devPtr), count))
+	if (!rt_is_managed(drv_pointer(p), count))
 		return drv_bad();
-	if (location.type == CU_MEM_LOCATION_TYPE_DEVICE && !rt_is_device(location.id))
+	if (is_device && !rt_is_device(device))
 		return CUDA_ERROR_INVALID_DEVICE;
-	return (CUresult)rt_stream_submit(hStream, DRV_PER_THREAD, &w, NULL);
+	return (CUresult)rt_stream_submit(stream, DRV_PER_THREAD, &w, NULL);
+}
+
+CUresult CUDAAPI cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
+				    unsigned int flags, CUstream hStream)
+{
+	if (flags)
+		return drv_bad();
+	return prefetch(devPtr, count, location.type == CU_MEM_LOCATION_TYPE_DEVICE, location.id,
+			hStream);
+}
+
+#undef cuMemPrefetchAsync
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define OLD_PREFETCH cuMemPrefetchAsync_ptsz
+#else
+#define OLD_PREFETCH cuMemPrefetchAsync
+#endif
+CUresult CUDAAPI OLD_PREFETCH(CUdeviceptr devPtr, size_t count, CUdevice device, CUstream hStream);
+
+CUresult CUDAAPI OLD_PREFETCH(CUdeviceptr devPtr, size_t count, CUdevice device, CUstream hStream)
+{
+	return prefetch(devPtr, count, device != CU_DEVICE_CPU, device, hStream);
 }
