@@ -34,7 +34,7 @@ struct check {
 	enum race_level level;
 	enum smt_warp warp;
 	bool is_split_cluster; /* GRID: of different clusters only; CLUSTER: of one */
-	/* Lanes of one tile, of different ones (prove_phase_tile): their masks are equal, or not. */
+	/* Lanes of one tile, or of two (prove_phase_tile): their masks are equal, or not. */
 	enum { CHECK_NO_TILE, CHECK_ONE_TILE, CHECK_TWO_TILES } tile;
 	const uint8_t *edges;	      /* by loop: enum phase_edge, or NULL */
 	const struct phase_case *way; /* NULL: no phases are compared */
@@ -60,9 +60,10 @@ struct check {
 	uint64_t long_left;  /* of replays of launches with many steps */
 	/* remedy.c: no alarms, only whether all is proven */
 	bool is_trial, has_failed;
-	bool is_hasty;	   /* a trial with little patience for bit-vectors */
-	bool *is_open;	   /* by access: some pair with it isn't proven */
-	bool *is_unstable; /* ... as benign.c found before; NULL: that isn't known */
+	bool is_hasty;		  /* a trial with little patience for bit-vectors */
+	struct rows_needs *needs; /* a trial that asks only what rows.c lacks */
+	bool *is_open;		  /* by access: some pair with it isn't proven */
+	bool *is_unstable;	  /* ... as benign.c found before; NULL: that isn't known */
 };
 
 /* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
@@ -125,6 +126,14 @@ bool digits_are_apart(struct check *c, const uint8_t *counters);
 /* split.c: does fn say so for each value of the strides that are powers of two? */
 typedef bool split_fn(struct check *c, const uint8_t *counters);
 bool split_is_apart(struct check *c, const uint8_t *counters, split_fn *fn);
+/* rows.c: by strides that parameters give; or what is missing for that, as assumptions. */
+#define ROWS_MAX_NEEDS 24
+struct rows_needs {
+	const char *text[ROWS_MAX_NEEDS];
+	unsigned n;
+};
+bool rows_are_apart(struct check *c, const uint8_t *counters);
+bool rows_find_needs(struct check *c, const uint8_t *counters, struct rows_needs *needs);
 /* rounds.c: ... in each iteration of loops that have few? */
 bool rounds_are_apart(struct check *c, const uint8_t *counters, split_fn *fn);
 /* meet.c: in the open query, what barriers of some lanes order, and tickets that differ. */

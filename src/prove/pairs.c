@@ -333,10 +333,15 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	enum replay_answer r = REPLAY_UNSURE;
 
 	c->k->counts.cases++;
-	if (!c->is_forced && (prove_quick_is_apart(c, counters) ||
-			      split_is_apart(c, counters, prove_quick_is_apart) ||
-			      rounds_are_apart(c, counters, prove_quick_is_apart))) {
+	if (!c->is_forced &&
+	    (prove_quick_is_apart(c, counters) ||
+	     split_is_apart(c, counters, prove_quick_is_apart) ||
+	     rounds_are_apart(c, counters, prove_quick_is_apart) || rows_are_apart(c, counters))) {
 		c->k->counts.quick++;
+		return;
+	}
+	if (c->needs) {
+		c->has_failed |= c->is_forced || !rows_find_needs(c, counters, c->needs);
 		return;
 	}
 	if (settle_by_trying(c, counters)) {

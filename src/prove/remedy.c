@@ -476,6 +476,31 @@ static bool try_tile(struct finder *f, const uint32_t *tile, uint32_t part, cons
 	       try(f, base_printf(a, "%s && gridDim.x <= %u", all, INT32_MAX / tile[0]));
 }
 
+/* What rows.c lacks of all pairs, as far as it can say so. */
+static void try_needs(struct finder *f)
+{
+	struct check *c = f->c;
+	struct rows_needs needs = {.n = 0};
+	struct race_proof_counts counts = c->k->counts;
+	struct parts p = {.n = 0};
+	bool has_failed = false;
+
+	c->is_trial = true;
+	c->needs = &needs;
+	for (size_t i = 0; i < f->pairs.n && !has_failed; i++) {
+		c->has_failed = false;
+		prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
+		has_failed = c->has_failed;
+	}
+	c->is_trial = false;
+	c->needs = NULL;
+	c->k->counts = counts;
+	for (unsigned i = 0; i < needs.n; i++)
+		add_part(&p, needs.text[i]);
+	if (p.n && !has_failed)
+		try_parts(f, &p);
+}
+
 static void try_tiles(struct finder *f)
 {
 	const uint32_t *max = f->c->pool->launch.max;
@@ -609,6 +634,8 @@ void prove_remedy_find(struct check *c)
 	c->deadline = f.deadline;
 	if (f.pairs.n && f.pairs.n <= 64) {
 		try_values(&f);
+		if (!f.has_all)
+			try_needs(&f);
 		if (!f.has_all)
 			try_tiles(&f);
 		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)

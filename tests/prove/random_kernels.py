@@ -74,7 +74,19 @@ class Maker:
             return ('mem', self.leaf())
         return self.rng.choice((('n',), ('const', 2), ('const', 3), ('spec', 'ntid')))
 
+    def row(self):
+        """An element of a row of n, perhaps guarded."""
+        self.accesses += 1
+        own = ('add', ('mul', ('spec', 'ctaid'), ('spec', 'ntid')), ('spec', 'tid'))
+        x, y = (self.rng.choice((('spec', 'tid'), ('spec', 'ctaid'), own, self.leaf())) for _ in range(2))
+        if self.rng.random() < .5:
+            x, y = self.rng.choice(((('spec', 'tid'), ('spec', 'ctaid')), (('spec', 'ctaid'), ('spec', 'tid'))))
+        s = ['access', self.rng.choice(('ld', 'st', 'st')), 'global', ('add', ('mul', y, ('n',)), x), 4, 0]
+        return ['if', (self.rng.choice(('lt.u', 'lt.s')), x, ('n',)), [s]] if self.rng.random() < .8 else s
+
     def access(self):
+        if self.rng.random() < .12:
+            return self.row()
         self.accesses += 1
         space = self.rng.choice(('shared', 'shared', 'global'))
         index = self.expr()

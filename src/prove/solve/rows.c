@@ -1,0 +1,344 @@
+/*
+ * rows.c - pairs whose offsets are rows and planes of sizes that parameters give (check.h).
+ *
+ * An offset becomes a polynomial with exact integers over *atoms*: parameters, dimensions,
+ * positions of the thread, counters. Machine arithmetic is exact modulo its width, so that only
+ * where 32 bits become 64 the polynomial must be shown to fit. It is split by its strides, products
+ * of what all threads share: S0 * D0 + S1 * D1 + ..., where each stride is a multiple of the one
+ * before, S1 = E0 * S0. If 0 <= D0 < E0 in both threads and so on, the offsets are equal only where
+ * all D are: then the positions in them are, as their factors are a mixed radix.
+ *
+ * That a polynomial is 0 or more is shown by taking away others that are so, times atoms that are:
+ * what the guards say (x < w), the assumptions, the dimensions of the launch. What is missing can
+ * be collected instead: that is what remedy.c offers.
+ *
+ * Misses: strides that aren't multiples of each other, neighbours that the next row may have.
+ * Costs: some ten microseconds.
+ */
+#include "prove/solve/rows_impl.h"
+
+#include <string.h>
+
+#define MAX_LEVELS 10
+#define MAX_DEPTH  24
+
+/* ---- levels ---------------------------------------------------------------------------------- */
+
+/* One stride: `unit` of key, and what it is multiplied with in both threads. */
+struct level {
+	struct mono key;
+	int64_t unit;
+	struct poly own[2]; /* variant atoms with their numbers */
+	bool is_same;	    /* ... the same in both */
+	int64_t first[2];   /* number of each thread */
+};
+
+static struct level *level_of(struct level *l, unsigned *n, const struct mono *key)
+{
+	for (unsigned i = 0; i < *n; i++)
+		if (poly_is_alike(&l[i].key, key))
+			return &l[i];
+	if (*n == MAX_LEVELS)
+		return NULL;
+	l[*n] = (struct level){.key = *key, .unit = 0};
+	l[*n].key.times = 1;
+	return &l[(*n)++];
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+	a = a < 0 ? -a : a;
+	b = b < 0 ? -b : b;
+	while (b) {
+		int64_t c = a % b;
+		a = b;
+		b = c;
+	}
+	return a;
+}
+
+/* Splits the terms of p into shared strides times what varies. False: not so simple. */
+static bool split(struct rows *r, unsigned t, const struct poly *p, struct level *l, unsigned *n)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		struct mono key = {.times = 1}, own = {.times = p->m[i].times};
+		for (unsigned a = 0; a < p->m[i].n; a++) {
+			struct mono *to = rows_is_variant(r, p->m[i].atom[a]) ? &own : &key;
+			to->atom[to->n++] = p->m[i].atom[a];
+		}
+		struct level *x = own.n > 1 ? NULL : level_of(l, n, &key);
+		if (!x)
+			return false;
+		if (own.n)
+			poly_add_mono(&x->own[t], &own, 1);
+		else
+			x->first[t] += own.times;
+	}
+	return true;
+}
+
+/* Which positions are equal where this sum of numbers times variant atoms is? The numbers must be a
+ * mixed radix; how many threads a block may have for that is needed. */
+static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
+{
+	const struct ex_launch *la = &r->c->pool->launch;
+	bool is_far = r->c->level >= RACE_LEVEL_CLUSTER, done[MAX_MONOS] = {false};
+	int64_t span = 1;
+
+	for (unsigned turn = 0; turn < l->own[0].n; turn++) {
+		unsigned best = MAX_MONOS, next = MAX_MONOS, d;
+		for (unsigned i = 0; i < l->own[0].n; i++)
+			if (!done[i] &&
+			    (best == MAX_MONOS || l->own[0].m[i].times < l->own[0].m[best].times))
+				best = i;
+		done[best] = true;
+		for (unsigned i = 0; i < l->own[0].n; i++)
+			if (!done[i] &&
+			    (next == MAX_MONOS || l->own[0].m[i].times < l->own[0].m[next].times))
+				next = i;
+		const struct ex *v = l->own[0].m[best].atom[0];
+		int64_t k = l->own[0].m[best].times / l->unit;
+		if (k < span)
+			return false;
+		if (rows_is_position(r, v, &d))
+			*bits |= 1u << (is_far ? DIMS + d : d);
+		else if (v->op == EX_SPEC && v->imm <= EX_TID_Z)
+			*bits |= is_far ? 0 : 1u << v->imm;
+		else if (v->op == EX_SPEC && v->imm <= EX_CTAID_Z)
+			*bits |= 1u << v->imm;
+		if (next == MAX_MONOS)
+			return true;
+		int64_t up = l->own[0].m[next].times / l->unit, most = -1;
+		if (v->op == EX_SPEC && v->imm <= EX_TID_Z) {
+			const struct ex *n =
+				prove_ex_spec(r->c->pool, (enum prove_ex_spec)(EX_NTID_X + v->imm));
+			int64_t tile = (up - span) / k + 1;
+			struct poly q = {.n = 0};
+			if (tile < 1)
+				return false;
+			poly_add_mono(&q, &(struct mono){.times = 1, .n = 1, .atom = {n}}, -1);
+			poly_add_number(&q, tile);
+			most = la->max[v->imm] - 1;
+			if (n->op == EX_CONST ? (int64_t)n->imm > tile
+					      : !rows_require(r, 0, &q) || !rows_require(r, 1, &q))
+				return false;
+			if (n->op != EX_CONST && most > tile - 1)
+				most = tile - 1;
+			for (unsigned t = 0; t < 2 && r->needs; t++)
+				rows_know_blocks(r, t);
+		} else if (v->hi < (uint64_t)1 << 31) {
+			most = (int64_t)v->hi;
+		}
+		if (most < 0)
+			return false;
+		span += k * most;
+		if (up < span)
+			return false;
+	}
+	return true;
+}
+
+/* In order of their strides, each a multiple of the one before; per: how often. */
+static bool chain(struct level *l, unsigned n, struct mono *per)
+{
+	for (unsigned i = 1; i < n; i++)
+		for (unsigned k = i; k && l[k].key.n < l[k - 1].key.n; k--) {
+			struct level x = l[k];
+			l[k] = l[k - 1];
+			l[k - 1] = x;
+		}
+	for (unsigned i = 0; i + 1 < n; i++) {
+		if (!poly_quotient(&l[i + 1].key, &l[i].key, &per[i]) || !per[i].n ||
+		    l[i + 1].unit % l[i].unit)
+			return false;
+		per[i].times = l[i + 1].unit / l[i].unit;
+	}
+	return true;
+}
+
+/* The number that each level begins with becomes that of the earlier thread, and units. */
+static bool settle_units(struct level *l, unsigned *n, int64_t *left)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < *n; i++) {
+		struct level *x = &l[i];
+		int64_t low = x->first[0] < x->first[1] ? x->first[0] : x->first[1];
+		for (unsigned t = 0; t < 2; t++)
+			for (unsigned k = 0; k < x->own[t].n; k++) {
+				if (x->own[t].m[k].times <= 0)
+					return false;
+				x->unit = gcd(x->unit, x->own[t].m[k].times);
+			}
+		for (unsigned t = 0; t < 2; t++)
+			x->first[t] -= low;
+		if (!x->own[0].n && !x->own[1].n && !x->first[0] && !x->first[1])
+			continue;
+		if (!x->unit)
+			x->unit = gcd(x->first[0], x->first[1]);
+		for (unsigned t = 0; t < 2; t++) {
+			if (x->key.n && x->first[t] % x->unit)
+				return false;
+			if (!x->key.n)
+				left[t] = x->first[t] % x->unit;
+			x->first[t] /= x->unit;
+		}
+		l[kept++] = *x;
+	}
+	*n = kept;
+	return kept > 0;
+}
+
+/* What the level is multiplied with in thread t. */
+static struct poly factor(const struct level *l, unsigned t)
+{
+	struct poly d = {.n = 0};
+
+	for (unsigned i = 0; i < l->own[t].n; i++) {
+		struct mono m = l->own[t].m[i];
+		m.times /= l->unit;
+		poly_add_mono(&d, &m, 1);
+	}
+	poly_add_number(&d, l->first[t]);
+	return d;
+}
+
+/* 0 <= D < E in thread t. */
+static bool is_within(struct rows *r, unsigned t, const struct level *l, const struct mono *per)
+{
+	struct poly d = factor(l, t), q = {.n = 0};
+
+	poly_add(&q, &d, -1);
+	poly_add_mono(&q, per, 1);
+	poly_add_number(&q, -1);
+	return rows_require(r, t, &d) && rows_require(r, t, &q);
+}
+
+/* Is D another in the two threads, as one of them has a number? */
+static bool differs(struct rows *r, const struct level *l)
+{
+	for (unsigned t = 0; t < 2; t++) {
+		struct poly d = factor(l, t), up = {.n = 0}, down = {.n = 0};
+		if (l->own[!t].n)
+			continue;
+		poly_add(&up, &d, 1);
+		poly_add_number(&up, -l->first[!t] - 1);
+		poly_add(&down, &d, -1);
+		poly_add_number(&down, l->first[!t] - 1);
+		r->nodes = 0;
+		if (rows_is_shown(r, t, &up, 8) || rows_is_shown(r, t, &down, 8))
+			return true;
+	}
+	return false;
+}
+
+static bool are_sorted_out(struct rows *r)
+{
+	const struct ev_access *x[2] = {r->c->a, r->c->b};
+	struct level l[MAX_LEVELS];
+	struct mono per[MAX_LEVELS];
+	unsigned n = 0, bits = 0, need = 0;
+	int64_t left[2] = {0, 0}, bytes[2] = {x[0]->mem->bytes, x[1]->mem->bytes};
+	bool is_far = r->c->level >= RACE_LEVEL_CLUSTER, is_other = false;
+	struct poly p[2] = {{.n = 0}, {.n = 0}};
+
+	for (unsigned t = 0; t < 2; t++)
+		rows_poly_of(r, t, x[t]->off, &p[t], 0);
+	if (p[0].is_lost || p[1].is_lost || !split(r, 0, &p[0], l, &n) ||
+	    !split(r, 1, &p[1], l, &n))
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		l[i].is_same = poly_is_equal(&l[i].own[0], &l[i].own[1]);
+	if (!settle_units(l, &n, left) || !chain(l, n, per) || n < 1)
+		return false;
+	/* positions first: what they need of the blocks bounds the rest */
+	for (unsigned i = 0; i < n; i++) {
+		bool is_gap = l[i].first[0] != l[i].first[1];
+		is_other |= !l[i].is_same && differs(r, &l[i]);
+		is_other |= is_gap && !l[i].own[0].n && !l[i].own[1].n;
+	}
+	for (unsigned i = 0; i < n && !is_other; i++)
+		if (!l[i].is_same || l[i].first[0] != l[i].first[1] ||
+		    !positions_of(r, &l[i], &bits))
+			return false;
+	for (unsigned i = 0; i + 1 < n; i++)
+		for (unsigned t = 0; t < 2; t++)
+			if (!is_within(r, t, &l[i], &per[i]))
+				return false;
+	/* what is left over fits below the smallest stride */
+	for (unsigned t = 0; t < 2; t++) {
+		struct poly q = {.n = 0};
+		struct mono unit = l[0].key;
+		unit.times = l[0].unit;
+		poly_add_mono(&q, &unit, 1);
+		poly_add_number(&q, -(left[t] + bytes[t]));
+		if (!rows_require(r, t, &q))
+			return false;
+	}
+	for (unsigned d = 0; d < DIMS; d++)
+		need |= (unsigned)(r->c->pool->launch.max[d + (is_far ? DIMS : 0)] > 1)
+			<< (d + (is_far ? DIMS : 0));
+	for (unsigned d = 0; d < 2 * DIMS; d++) { /* a guard may leave only the first */
+		struct poly q = {.n = 0};
+		if (!(need & ~bits & 1u << d))
+			continue;
+		const struct ex *v = prove_ex_spec(r->c->pool, (enum prove_ex_spec)(EX_TID_X + d));
+		poly_add_mono(&q, &(struct mono){.times = 1, .n = 1, .atom = {v}}, -1);
+		r->nodes = 0;
+		if (rows_is_shown(r, 0, &q, 6) && rows_is_shown(r, 1, &q, 6))
+			bits |= 1u << d;
+	}
+	return is_other || left[0] >= left[1] + bytes[1] || left[1] >= left[0] + bytes[0] ||
+	       (need && !(need & ~bits));
+}
+
+/* Where 64 bits hold more than sums of small products of 32 bits, they may wrap. */
+static bool is_small(const struct ex *v, unsigned depth)
+{
+	if (depth > MAX_DEPTH || v->w < 64)
+		return depth <= MAX_DEPTH;
+	switch ((enum ex_op)v->op) {
+	case EX_CONST:
+		return v->imm < 1u << 20 || ~v->imm < 1u << 20;
+	case EX_SEXT:
+	case EX_ZEXT:
+		return v->a[0]->w <= 32;
+	case EX_ADD:
+	case EX_SUB:
+		return is_small(v->a[0], depth + 1) && is_small(v->a[1], depth + 1);
+	case EX_MUL:
+		return is_small(v->a[0], depth + 1) && v->a[1]->op == EX_CONST &&
+		       v->a[1]->imm <= 4096;
+	default:
+		return false;
+	}
+}
+
+static bool run(struct check *c, const uint8_t *counters, struct rows_needs *needs)
+{
+	struct rows *r = base_zalloc(c->arena, sizeof(*r));
+	unsigned was = needs ? needs->n : 0;
+
+	r->c = c;
+	r->counters = counters;
+	r->needs = needs;
+	if (c->a->off->w != 64 || c->b->off->w != 64 || !is_small(c->a->off, 0) ||
+	    !is_small(c->b->off, 0))
+		return false;
+	rows_learn_all(r);
+	if (are_sorted_out(r))
+		return true;
+	if (needs)
+		needs->n = was;
+	return false;
+}
+
+bool rows_are_apart(struct check *c, const uint8_t *counters)
+{
+	return run(c, counters, NULL);
+}
+
+bool rows_find_needs(struct check *c, const uint8_t *counters, struct rows_needs *needs)
+{
+	return run(c, counters, needs);
+}

@@ -1,0 +1,70 @@
+// Rows and planes whose sizes are parameters: as long as nothing wraps, and its twins.
+#define SIZES(w, h, n)                                                                             \
+	__requires(w >= 0);                                                                        \
+	__requires(h >= 0);                                                                        \
+	__requires((long)w * h <= 2147483647);                                                     \
+	__requires((long)w * h * n <= 2147483647)
+
+// prove: planes race-free --block-dim=16,16 --grid-dim=7,7,8
+__global__ void planes(float *out, const float *in, int w, int h)
+{
+	SIZES(w, h, 8);
+	int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+	if (x < w && y < h)
+		out[(blockIdx.z * h + y) * w + x] = in[x];
+}
+
+// The pitch is the number of rows.
+// prove: planes_turned potential racy --block-dim=16,16 --grid-dim=7,7,8
+__global__ void planes_turned(float *out, const float *in, int w, int h)
+{
+	SIZES(w, h, 8);
+	int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+	if (x < w && y < h)
+		out[(blockIdx.z * h + y) * h + x] = in[x];
+}
+
+// One column too many.
+// prove: planes_wide true --block-dim=16,16 --grid-dim=7,7,8
+__global__ void planes_wide(float *out, const float *in, int w, int h)
+{
+	SIZES(w, h, 8);
+	int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+	if (x <= w && y < h)
+		out[(blockIdx.z * h + y) * w + x] = in[x];
+}
+
+// prove: tiles race-free --block-dim=16,16 --grid-dim=4,4
+__global__ void tiles(float *out, int w)
+{
+	__requires(w >= 64 && w <= 8192);
+	out[w * 16 * blockIdx.y + 16 * blockIdx.x + w * threadIdx.y + threadIdx.x] = 1;
+}
+
+// Rows of three tiles for four of them.
+// prove: tiles_narrow true --block-dim=16,16 --grid-dim=4,4
+__global__ void tiles_narrow(float *out, int w)
+{
+	__requires(w >= 48 && w <= 8192);
+	out[w * 16 * blockIdx.y + 16 * blockIdx.x + w * threadIdx.y + threadIdx.x] = 1;
+}
+
+// Rows behind the one that is read.
+// prove: below race-free --block-dim=64 --grid-dim=4
+__global__ void below(float *a, int n, int t)
+{
+	__requires(n >= 0 && t >= 0 && (long)n * n <= 2147483647);
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n - 1 - t)
+		a[n * (i + t + 1) + t] = a[n * t + t];
+}
+
+// ... with that row itself.
+// prove: below_and_own true --block-dim=64 --grid-dim=4
+__global__ void below_and_own(float *a, int n, int t)
+{
+	__requires(n >= 0 && t >= 0 && (long)n * n <= 2147483647);
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n - t)
+		a[n * (i + t) + t] = a[n * t + t];
+}
