@@ -634,10 +634,15 @@ void prove_remedy_find(struct check *c)
 	c->deadline = f.deadline;
 	if (f.pairs.n && f.pairs.n <= 64) {
 		try_values(&f);
-		if (!f.has_all)
+		bool has_pitch = false;
+		for (size_t i = 0; i < f.pairs.n; i++)
+			has_pitch |= pitch_in(&f, f.pairs.v[i].a->off, false, 0) != NULL;
+		if (!f.has_all && has_pitch)
 			try_needs(&f);
 		if (!f.has_all)
 			try_tiles(&f);
+		if (!f.has_all && !has_pitch)
+			try_needs(&f);
 		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)
 			if (is_scalar(&c->names.param[i]))
 				try_param(&f, &c->names.param[i]);

@@ -280,7 +280,7 @@ call 10 'true data race' 'trapped<65'
 call 0 'race-free' 'asserted<64'
 call 10 'true data race' 'asserted<65'
 call 0 'race-free' 'computed<1'
-call 12 'confirmed: the launch raced' 'computed<2' --confirm
+call 10 'confirmed: the launch raced' 'computed<2' --confirm
 call 0 'race-free' 'ended<0' --block-dim=256
 call 10 'one of the threads has ended: later barriers do not order it' 'ended<128' --block-dim=256
 
