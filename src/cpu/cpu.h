@@ -184,6 +184,8 @@ bool cpu_mem_free(struct cpu_machine *m, void *p);
 /* The allocation that holds the address; false: none. */
 bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out);
 void cpu_mem_usage(struct cpu_machine *m, unsigned device, uint64_t *used, uint64_t *total);
+/* Where the host finds the byte at addr, whether or not host code's accesses are watched. */
+uint64_t cpu_mem_host(struct cpu_machine *m, uint64_t addr);
 /* The addresses that all memory allocated here lies in. */
 void cpu_mem_region(const struct cpu_machine *m, uint64_t *first, uint64_t *bytes);
 /* May kernels of `device` use memory of `peer`? Off until enabled. */
@@ -212,10 +214,11 @@ struct cpu_pager {
 	 * (cpu_mem_place). NULL: never. */
 	bool (*missing)(void *arg, uint64_t addr);
 	/*
-	 * It is about to access these bytes, which are a page or its part in one allocation:
-	 * before the first access at all, and before the first that may read what is there. When
-	 * it returns they must hold what the access shall find. False: they can't; the kernel's
-	 * device stops with CPU_FAULT_UNKNOWN.
+	 * It is about to access these bytes, or others of their page: a page, or the part of it
+	 * that is one allocation. Called before the first access at all, before the first that may
+	 * read what is there, and again when more memory is placed in the page. When it returns
+	 * the bytes must hold what the access shall find. False: they can't; the kernel's device
+	 * stops with CPU_FAULT_UNKNOWN.
 	 */
 	bool (*touch)(void *arg, uint64_t addr, uint64_t bytes, bool is_read);
 	/* A judged kernel starts: shall its memory be followed? Pages count as not yet accessed.

@@ -7,7 +7,8 @@
  * it; with a pager it keeps the run of pages around its address that are known already, so the
  * calls end as soon as all pages have been used.
  *
- * A page is known by its granule, in a hash table: two bits, accessed and read. Addresses, not
+ * A page is known by its granule, in a hash table: two bits, accessed and read. Several allocations
+ * may lie in one; the pager is asked for each of them when the page is used. Addresses, not
  * allocations, are followed: memory that is freed and allocated again within a launch counts as
  * known.
  *
@@ -116,22 +117,37 @@ static bool is_known(struct cpu_pages *g, uint64_t page, uint8_t needs)
 	return s && (*s & needs) == needs;
 }
 
-static bool touch(struct cpu_pages *g, uint64_t page, bool is_read, uint64_t base, uint64_t end)
+/* The parts of a page that are memory. */
+static bool touch(struct cpu_machine *m, uint64_t page, bool is_read)
 {
-	uint64_t from = page * g->pager.page, to = from + g->pager.page;
-	uint8_t *s = state_of(g, page, true), needs = is_read ? USED | READ : USED;
+	struct cpu_pages *g = m->pages;
+	uint64_t at = page * g->pager.page, to = at + g->pager.page;
+	uint8_t *s = state_of(g, page, true);
+	struct cpu_mem_info info;
 
-	if ((*s & needs) == needs)
-		return true;
-	from = from < base ? base : from;
-	to = to > end ? end : to;
-	if (!g->pager.touch(g->pager.arg, from, to - from, is_read)) {
-		g->is_refused = true;
-		return false;
+	while (at < to && cpu_space_from(m, at, &info) && info.base < to) {
+		uint64_t from = info.base > at ? info.base : at;
+		at = info.base + info.bytes < to ? info.base + info.bytes : to;
+		if (at > from && !g->pager.touch(g->pager.arg, from, at - from, is_read)) {
+			g->is_refused = true;
+			return false;
+		}
 	}
-	/* (The callback may have placed memory, not used it: s is where it was.) */
-	*s |= needs;
+	*s |= is_read ? USED | READ : USED;
 	return true;
+}
+
+void cpu_pages_placed(struct cpu_machine *m, uint64_t base, uint64_t end)
+{
+	struct cpu_pages *g = m->pages;
+
+	for (uint64_t p = base / g->pager.page; p <= (end - 1) / g->pager.page; p++) {
+		uint8_t *s = state_of(g, p, false);
+		if (s)
+			*s = 0;
+		else /* the rest of the granule is as new */
+			p = p / GRANULE * GRANULE + GRANULE - 1;
+	}
 }
 
 bool cpu_pages_use(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is_whole,
@@ -148,7 +164,7 @@ bool cpu_pages_use(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is
 	for (uint64_t p = first; p <= last; p++) {
 		if (is_known(g, p, needs))
 			continue;
-		if ((!is_whole && bytes > CPU_PAGES_STEP) || !touch(g, p, is_read, *base, *end))
+		if ((!is_whole && bytes > CPU_PAGES_STEP) || !touch(m, p, is_read))
 			return false;
 	}
 	while (first - lo < FAR && lo * size > *base && is_known(g, lo - 1, needs))

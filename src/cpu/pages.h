@@ -19,6 +19,10 @@ bool cpu_pages_use(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is
 		   enum cpu_use use, uint64_t *base, uint64_t *end);
 /* No memory is at addr: has the pager put some there? */
 bool cpu_pages_missing(struct cpu_machine *m, uint64_t addr);
+/* Memory has been placed there: pages that held other memory are to be asked for again. */
+void cpu_pages_placed(struct cpu_machine *m, uint64_t base, uint64_t end);
+/* space.c: the first live allocation that ends above addr; false: there is none. */
+bool cpu_space_from(const struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out);
 /* Has the pager refused a page? Then faults are CPU_FAULT_UNKNOWN. */
 bool cpu_pages_refused(const struct cpu_machine *m);
 /* A kernel starts; ends. With the engine's lock held. */

@@ -398,13 +398,18 @@ bool cpu_mem_register_ours(struct cpu_machine *m, void *p, uint64_t bytes)
 
 bool cpu_mem_place(struct cpu_machine *m, const struct cpu_mem_info *at)
 {
-	return at->device < m->space->ndevices &&
-	       insert_other(m, (struct space_range){.base = at->base,
-						    .end = at->base + at->bytes,
-						    .kind = (uint8_t)at->kind,
-						    .device = at->device,
-						    .is_placed = 1,
-						    .is_heap = at->is_heap ? 1 : 0});
+	const struct space_range r = {.base = at->base,
+				      .end = at->base + at->bytes,
+				      .kind = (uint8_t)at->kind,
+				      .device = at->device,
+				      .is_placed = 1,
+				      .is_heap = at->is_heap ? 1 : 0};
+
+	if (at->device >= m->space->ndevices || !insert_other(m, r))
+		return false;
+	if (cpu_pages_are_on(m))
+		cpu_pages_placed(m, r.base, r.end);
+	return true;
 }
 
 bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
@@ -452,6 +457,24 @@ bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out
 	    (addr >= r.end && addr != r.base))
 		return false;
 	*out = info_of(&r);
+	return true;
+}
+
+bool cpu_space_from(const struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out)
+{
+	struct space_range r, next;
+	bool has = around(m->space, addr, &r, &next);
+
+	if (has && r.state == SPACE_LIVE && addr < r.end) {
+		*out = info_of(&r);
+		return true;
+	}
+	while (next.base != UINT64_MAX && next.state != SPACE_LIVE)
+		if (!around(m->space, next.base, &r, &next))
+			return false;
+	if (next.base == UINT64_MAX)
+		return false;
+	*out = info_of(&next);
 	return true;
 }
 

@@ -66,6 +66,11 @@ uint64_t cpu_space_machine(struct cpu_machine *m, uint64_t addr)
 	return cpu_space_twice(m, addr) ? addr + m->alias : addr;
 }
 
+uint64_t cpu_mem_host(struct cpu_machine *m, uint64_t addr)
+{
+	return cpu_space_machine(m, addr);
+}
+
 uint64_t cpu_space_program(const struct cpu_machine *m, uint64_t addr)
 {
 	const struct cpu_space *s = m->space;
