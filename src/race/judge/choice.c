@@ -1,0 +1,152 @@
+/*
+ * choice.c - one pure function decides what is judged, and one which blocks.
+ *
+ * A kernel does the same in most of its launches: the first two of each shape are taken. Of a small
+ * grid all blocks are; of a large one few, then four times as many as long as a trial is cheap or
+ * the blocks wait for others, up to MOST. Then the same blocks with other seeds: which of two
+ * threads comes first, and so whether a wait for the wrong phase passes, is drawn by the seed.
+ *
+ * Misses: what only later launches do, or only blocks that aren't chosen.
+ */
+#include "race/judge/choice.h"
+
+#include <stddef.h>
+
+#define FIRST_LAUNCHES 2u
+#define SMALL	       16u  /* blocks of a grid that is taken whole at once */
+#define START	       6u   /* units */
+#define GROWS	       4u   /* times */
+#define MOST	       256u /* blocks */
+#define SEEDS	       3u
+#define CHEAP_NS       100000000ull /* a trial after which there may be more blocks */
+#define SEED_NS	       30000000ull  /* after which there may be another seed */
+
+struct race_judge_policy race_judge_policy_default(void)
+{
+	return (struct race_judge_policy){.mode = RACE_JUDGE_AUTO,
+					  .budget = 20,
+					  .limit_ns = 3000000000ull,
+					  .at_least_ns = 15000000000ull};
+}
+
+const char *race_judge_why_text(enum race_judge_why why)
+{
+	static const char *const texts[RACE_JUDGE_WHYS] = {
+		[RACE_JUDGE_TRY] = "",
+		[RACE_JUDGE_NOT_ON] = "--judge=off",
+		[RACE_JUDGE_PROVEN] = "proven free of races",
+		[RACE_JUDGE_SEEN] = "launches like it were judged",
+		[RACE_JUDGE_NO_TIME] = "no time was left (--judge-budget)",
+		[RACE_JUDGE_ENDED] = "all that was chosen was judged",
+		[RACE_JUDGE_DEAR] = "more would have taken too long",
+		[RACE_JUDGE_FAILED] = "it could not be executed further",
+	};
+
+	return why < RACE_JUDGE_WHYS ? texts[why] : "";
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t budget_ns(const struct race_judge_policy *p, uint64_t program_ns)
+{
+	uint64_t share = program_ns / 100 * p->budget;
+
+	return share > p->at_least_ns ? share : p->at_least_ns;
+}
+
+/* Units that hold at least so many blocks. */
+static uint64_t units_of(const struct race_judge_question *q, uint64_t blocks)
+{
+	uint64_t n = blocks / q->unit_blocks + (blocks % q->unit_blocks != 0);
+
+	return least(n ? n : 1, q->units);
+}
+
+static bool is_small(const struct race_judge_question *q)
+{
+	return q->units <= SMALL / q->unit_blocks;
+}
+
+static uint64_t first_units(const struct race_judge_policy *p, const struct race_judge_question *q)
+{
+	if (p->mode == RACE_JUDGE_VERIFY || p->blocks == UINT64_MAX || is_small(q))
+		return q->units;
+	return p->blocks ? units_of(q, p->blocks) : least(START, q->units);
+}
+
+/* Blocks that wait get others, however many were asked for: otherwise nothing was judged. */
+static uint64_t next_units(const struct race_judge_policy *p, const struct race_judge_question *q)
+{
+	bool is_wanted = q->last_waits || (!p->blocks && q->last_ns < CHEAP_NS);
+	uint64_t most = units_of(q, MOST);
+
+	if (!is_wanted || q->last_units >= most)
+		return q->last_units;
+	return least(q->last_units * GROWS, most);
+}
+
+static enum race_judge_why refuses(const struct race_judge_policy *p,
+				   const struct race_judge_question *q)
+{
+	if (p->mode == RACE_JUDGE_OFF)
+		return RACE_JUDGE_NOT_ON;
+	if (q->is_proven)
+		return RACE_JUDGE_PROVEN;
+	if (p->mode == RACE_JUDGE_AUTO && !q->trials && q->earlier >= FIRST_LAUNCHES)
+		return RACE_JUDGE_SEEN;
+	if (p->mode == RACE_JUDGE_AUTO && q->spent_ns >= budget_ns(p, q->program_ns))
+		return q->trials ? RACE_JUDGE_DEAR : RACE_JUDGE_NO_TIME;
+	return RACE_JUDGE_TRY;
+}
+
+struct race_judge_decision race_judge_decide(const struct race_judge_policy *p,
+					     const struct race_judge_question *q)
+{
+	struct race_judge_decision d = {.why = refuses(p, q)};
+
+	if (d.why != RACE_JUDGE_TRY)
+		return d;
+	d.limit_ns = q->launch_ns < p->limit_ns ? p->limit_ns - q->launch_ns : 0;
+	if (!q->trials) {
+		d.units = first_units(p, q);
+		return d;
+	}
+	if (q->last_failed)
+		d.why = RACE_JUDGE_FAILED;
+	else if (!d.limit_ns)
+		d.why = RACE_JUDGE_DEAR;
+	d.units = next_units(p, q);
+	if (d.why != RACE_JUDGE_TRY || d.units > q->last_units)
+		return d;
+	d.seed = q->last_seeds;
+	if (q->last_waits || q->last_seeds >= SEEDS)
+		d.why = RACE_JUDGE_ENDED;
+	else if (q->last_ns >= SEED_NS)
+		d.why = q->last_units < q->units && q->last_ns >= CHEAP_NS ? RACE_JUDGE_DEAR
+									   : RACE_JUDGE_ENDED;
+	return d;
+}
+
+uint64_t race_judge_pick(uint64_t units, uint64_t want, uint64_t *out)
+{
+	uint64_t part = want / 6, start = want - 2 * part, n = 0;
+	uint64_t middle = units / 2 - least(units / 2, part / 2), end = units - least(units, part);
+
+	if (want >= units) {
+		for (; n < units; n++)
+			out[n] = n;
+		return n;
+	}
+	for (uint64_t i = 0; i < start; i++)
+		out[n++] = i;
+	for (uint64_t i = 0; i < part; i++)
+		if (middle + i >= start && middle + i < end)
+			out[n++] = middle + i;
+	for (uint64_t i = end; i < units; i++)
+		if (i >= start)
+			out[n++] = i;
+	return n;
+}

@@ -1,0 +1,87 @@
+/*
+ * wire.h - what a program's half and the judge beside it say to each other.
+ *
+ * A stream socket; each message is a struct race_judge_message and its bytes. The program's half
+ * speaks first: modules, then launches. Of a launch the judge asks what it needs, and each question
+ * has one answer; JUDGE_DONE ends it, and only then the next message may come. Memory is as it was
+ * before the launch until then: all of it from a copy, or the answer is that there is none.
+ *
+ * Both ends are processes of one machine and of one build.
+ */
+#ifndef COLLIDER_RACE_JUDGE_WIRE_H
+#define COLLIDER_RACE_JUDGE_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RACE_JUDGE_PAGE (64u << 10) /* bytes that are copied at a time */
+
+enum race_judge_op {
+	/* From the program. */
+	RACE_JUDGE_MODULE = 1, /* struct race_judge_module, the PTX */
+	RACE_JUDGE_LAUNCH,     /* struct race_judge_launch, kernel, parameters */
+	/* From the judge, and what is answered. */
+	RACE_JUDGE_ASK_MEMORY, /* uint64_t address: struct race_judge_memory */
+	RACE_JUDGE_ASK_PAGE,   /* struct race_judge_range: its bytes, or none */
+	RACE_JUDGE_ASK_PLACE,  /* struct race_judge_symbol, name: uint64_t address, 0: not known */
+	RACE_JUDGE_ANSWER,
+	RACE_JUDGE_DONE /* struct race_judge_done, why in words */
+};
+
+struct race_judge_message {
+	uint32_t op;
+	uint32_t bytes; /* that follow */
+};
+#define RACE_JUDGE_MOST (256u << 20) /* of a message */
+
+struct race_judge_module {
+	uint64_t id; /* the program's; another module of the same id replaces it */
+};
+
+#define RACE_JUDGE_COOPERATIVE 1u
+#define RACE_JUDGE_IS_PROVEN   2u
+
+struct race_judge_launch {
+	uint64_t module, number;
+	uint64_t earlier;	       /* launches of this shape that were judged */
+	uint64_t spent_ns, program_ns; /* as in struct race_judge_question */
+	uint64_t shared;
+	uint32_t grid[3], block[3], cluster[3];
+	uint32_t device, sms, flags, seed;
+	uint32_t kernel, params; /* bytes of each, after this struct; the name without a NUL */
+};
+
+/* kind: enum cpu_mem_kind, plus 1; 0: there is no memory. */
+struct race_judge_memory {
+	uint64_t base, bytes;
+	uint32_t kind, reserved;
+};
+
+struct race_judge_range {
+	uint64_t addr, bytes;
+};
+
+struct race_judge_symbol {
+	uint64_t module, bytes;
+	uint32_t nth, is_function;
+};
+
+struct race_judge_done {
+	uint64_t number;
+	uint64_t ns;		     /* of all trials */
+	uint64_t blocks, of;	     /* judged in the last one; of the grid */
+	uint32_t trials, why;	     /* why: enum race_judge_why */
+	uint32_t end, reserved;	     /* of the last trial: enum judge_end */
+	uint64_t asked, asked_bytes; /* pages */
+};
+
+/* wire.c. False: the other end is gone, or said something else. */
+bool race_judge_send(int fd, enum race_judge_op op, const void *head, size_t n, const void *more,
+		     size_t m);
+/* Reads a message's head; then its bytes are to be read. */
+bool race_judge_next(int fd, struct race_judge_message *msg);
+bool race_judge_read(int fd, void *to, size_t n);
+bool race_judge_skip(int fd, size_t n);
+
+#endif
