@@ -15,6 +15,7 @@
 int cli_run(struct option_set *set);	    /* run.c */
 int cli_instrument(struct option_set *set); /* instrument.c */
 int cli_report(struct option_set *set);	    /* report.c */
+int cli_judge(struct option_set *set);	    /* judge.c */
 int cli_prove(struct option_set *set);	    /* prove.c */
 int cli_hirace(struct option_set *set);	    /* hirace.c */
 int cli_sweep(struct option_set *set);	    /* sweep.c */

@@ -14,6 +14,7 @@
 #include "hirace/hirace.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -389,6 +390,24 @@ static int check_files(const struct option_set *set)
 	return rc;
 }
 
+/* --capsules: the folder, made and named so that the program may change its own. */
+static int make_folder(struct option_set *set)
+{
+	const char *path = option_text(set, OPTION_CAPSULES);
+	char *full;
+
+	if (!path)
+		return 0;
+	if ((mkdir(path, 0777) && errno != EEXIST) || access(path, W_OK | X_OK) ||
+	    !(full = realpath(path, NULL))) {
+		base_say("error: --capsules: %s: %s", path, strerror(errno));
+		return BASE_EXIT_INPUT;
+	}
+	option_put(set, OPTION_CAPSULES, base_strdup(&set->arena, full));
+	free(full);
+	return 0;
+}
+
 /* --device=auto is the GPU where there is one. */
 static bool takes_cpu(const struct option_set *set)
 {
@@ -409,6 +428,10 @@ static int check_device(const struct option_set *set)
 	}
 	if (option_text(set, OPTION_RECORD_LAUNCHES) && !takes_cpu(set)) {
 		base_say("error: --record-launches works on the CPU device (--device=cpu)");
+		return BASE_EXIT_USAGE;
+	}
+	if (option_text(set, OPTION_CAPSULES) && !takes_cpu(set)) {
+		base_say("error: --capsules works on the CPU device (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
 	if (option_is(set, OPTION_HOST_COPIES, "staged") && !takes_cpu(set)) {
@@ -511,6 +534,8 @@ int cli_run(struct option_set *set)
 		choose_detectors(set);
 	if (!rc)
 		rc = check_files(set);
+	if (!rc)
+		rc = make_folder(set);
 	if (!rc)
 		rc = cli_choice_check(set);
 	if (!rc)

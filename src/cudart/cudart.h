@@ -32,6 +32,7 @@ struct cudart_options {
 	bool stages_copies; /* --host-copies=staged */
 	unsigned detectors; /* a set of race/detector.h */
 	char *launches;	    /* --record-launches, malloc'd; NULL: not given */
+	char *capsules;	    /* --capsules, the same */
 };
 
 /* Reads an options text (NULL or "": all defaults). Returns false when something is wrong, with a

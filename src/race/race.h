@@ -228,6 +228,7 @@ struct race_finding {
 	struct race_side *sides; /* NULL or 2 */
 	struct race_object met;	 /* what both accessed */
 	uint32_t missing, apart; /* bits, as in struct race_pair; apart 0: as the sides are */
+	const char *judged;	 /* by whom and of what; NULL: as the program ran */
 	struct race_transfer_op *transfer; /* NULL, or with RACE_ACCESS_TRANSFER */
 	struct race_finding_site *sites;
 	size_t nsites;

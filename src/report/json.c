@@ -299,6 +299,8 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	cJSON_AddStringToObject(o, "ignored", race_ignored_name(e->ignored));
 	if (f->is_same_value)
 		cJSON_AddBoolToObject(o, "same_value", true);
+	if (f->judged)
+		cJSON_AddStringToObject(o, "judged", f->judged);
 	if (f->may)
 		cJSON_AddStringToObject(o, "may_order", race_may_name(f->may));
 	place_put(o, f->func, f->func_shown, f->file, f->line, f->col);

@@ -313,6 +313,7 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.is_near = bool_get(o, "line_is_near");
 	f.update = (enum race_update)race_update_parse(str_get(s, o, "update"));
 	f.is_same_value = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "same_value"));
+	f.judged = *str_get(s, o, "judged") ? str_get(s, o, "judged") : NULL;
 	if (cJSON_HasObjectItem(o, "may_order"))
 		f.may = (enum race_may)race_may_parse(str_get(s, o, "may_order"));
 	f.module = str_get(s, o, "module");

@@ -331,6 +331,8 @@ static void pair_put(struct base_buf *out, struct rep_view *v, const struct race
 			*object ? ", " : "", (unsigned long long)f->first.address);
 	if (!is_short(v, number))
 		launches_put(out, v, f);
+	if (f->judged)
+		base_buf_printf(out, INDENT "Judged       : %s\n", f->judged);
 	occurrences_put(out, v, f);
 }
 

@@ -523,3 +523,8 @@ void rt_launches_open(const char *file)
 {
 	(void)file;
 }
+
+void rt_capsules_start(const char *folder)
+{
+	(void)folder;
+}

@@ -476,7 +476,8 @@ static enum cpu_step do_free(struct cpu_warp *w, const struct cpu_inst *in, uint
 			continue;
 		pthread_mutex_lock(&h->lock);
 		bool is_ok = cpu_space_heap_free(m, addr, &bytes);
-		if (is_ok)
+		/* (What another machine allocated, and this one was given, isn't counted.) */
+		if (is_ok && cost(bytes) <= h->on[device].used)
 			h->on[device].used -= cost(bytes);
 		pthread_mutex_unlock(&h->lock);
 		if (is_ok) {

@@ -653,6 +653,7 @@ static void at_exit(void)
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		bring_up_to_date(d, deadline);
 	note_repeats();
+	rt_capsules_end();
 	/* If nothing was instrumented, there is no report. */
 	if (race_shm_is_own() && is_used())
 		rep_own(race_shm_get());

@@ -142,28 +142,32 @@ static void put_json(struct base_buf *out, const char *s, size_t n)
 	}
 }
 
-/* The text of a part as the compiler left it: without what was inserted since. */
-static void put_text(const struct rt_source *s)
+void rt_launches_text(const struct rt_source *s, struct base_buf *out)
 {
 	struct base_sink sink = {0};
 	struct base_arena arena = {0};
-	struct base_buf plain = {0}, line = {0};
 	struct ptx_module *m = ptx_parse(&arena, s->file, s->text, s->size, &sink);
 
+	if (m && !sink.errors && inst_detectors_of(m) && inst_strip(m, &sink))
+		ptx_print(m, out);
+	else
+		base_buf_put(out, s->text, s->size);
+	base_sink_free(&sink);
+	base_arena_free(&arena);
+}
+
+static void put_text(const struct rt_source *s)
+{
+	struct base_buf plain = {0}, line = {0};
+
+	rt_launches_text(s, &plain);
 	base_buf_puts(&line, "{\"ptx\":\"");
-	if (m && !sink.errors && inst_detectors_of(m) && inst_strip(m, &sink)) {
-		ptx_print(m, &plain);
-		put_json(&line, plain.p, plain.n);
-	} else {
-		put_json(&line, s->text, s->size);
-	}
+	put_json(&line, plain.p, plain.n);
 	base_buf_puts(&line, "\"}\n");
 	if (remember(base_hash(line.p, line.n, BASE_FNV_INIT)))
 		append(&line);
 	base_buf_free(&plain);
 	base_buf_free(&line);
-	base_sink_free(&sink);
-	base_arena_free(&arena);
 }
 
 static void record_image(struct rt_image *im)

@@ -316,6 +316,11 @@ void rt_collider_launched(unsigned device, struct rt_kern *k);
 /* launches.c: --record-launches. The file's name is copied; NULL: nothing is recorded. */
 void rt_launches_open(const char *file);
 void rt_launches_record(const struct rt_work *w);
+/* capsules.c: --capsules, into an existing folder; NULL: none. A launch of a kernel is to come; the
+ * program ends. */
+void rt_capsules_start(const char *folder);
+void rt_capsules_launch(const struct rt_work *w);
+void rt_capsules_end(void);
 /* How long a kernel on this stream is to be held back, in ns (--shuffle-streams), and counted. The
  * lock is held. */
 uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic);

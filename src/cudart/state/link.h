@@ -90,6 +90,9 @@ struct rt_image {
 	struct rt_var *vars;
 };
 
+/* launches.c: the text of a part as the compiler left it, without what was inserted since. */
+void rt_launches_text(const struct rt_source *s, struct base_buf *out);
+
 void rt_images_lock(void);
 void rt_images_unlock(void);
 

@@ -91,6 +91,8 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 	opt->detectors = option_list(&s, OPTION_DETECTOR);
 	const char *launches = option_text(&s, OPTION_RECORD_LAUNCHES);
 	opt->launches = launches ? strdup(launches) : NULL;
+	const char *capsules = option_text(&s, OPTION_CAPSULES);
+	opt->capsules = capsules ? strdup(capsules) : NULL;
 	const char *variable = option_text(&s, OPTION_VARIABLE);
 	opt->variable = variable ? strdup(variable) : NULL;
 	opt->all_loads = option_flag(&s, OPTION_ALL_LOADS);
@@ -271,6 +273,8 @@ static void start(void)
 		atexit(tell_stats);
 	atexit(tell_faults); /* runs after the handler that waits for the last work */
 	rt_collider_start();
+	rt_capsules_start(o.capsules);
+	free(o.capsules);
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 

@@ -108,6 +108,8 @@ struct race_pair {
 	uint16_t is_same;     /* two stores of equal values, in each sighting */
 	uint32_t missing;     /* bits of enum race_missing that sightings showed */
 	uint32_t apart;	      /* bits of enum race_apart */
+	uint32_t judged;      /* string: by whom, of what (src/judge); "": as the program ran */
+	uint32_t reserved;
 	struct race_pair_side side[2];
 };
 
@@ -140,7 +142,7 @@ struct race_fault {
 
 RACE_STATIC_ASSERT(sizeof(struct race_fault) == 16, "fault layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 112, "side layout");
-RACE_STATIC_ASSERT(sizeof(struct race_pair) == 80 + 2 * 112, "pair layout");
+RACE_STATIC_ASSERT(sizeof(struct race_pair) == 88 + 2 * 112, "pair layout");
 RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 128, "oracle layout");
 
 #endif

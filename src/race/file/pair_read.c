@@ -140,6 +140,7 @@ static void finding_add(struct source *s)
 	f.is_same_value = s->p.is_same != 0;
 	f.missing = s->p.missing & ((1u << RACE_MISSING_COUNT) - 1);
 	f.apart = s->p.apart & ((1u << RACE_APART_COUNT) - 1);
+	f.judged = s->p.judged ? text_at(s, s->p.judged) : NULL;
 	memcpy(f.first.thread, o->thread, sizeof(o->thread));
 	memcpy(f.first.block, o->block, sizeof(o->block));
 	f.first.address = s->p.address;

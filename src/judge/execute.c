@@ -1,0 +1,363 @@
+/*
+ * execute.c - a trial: a capsule's launch on a machine of this process.
+ *
+ * The machine's own memory is elsewhere (cpu_options.is_guest), so the launch's lies at its
+ * addresses: pointers in it, in parameters and in variables mean what they meant. Pages are copied
+ * from the capsule when the launch first uses them. One that it reads and the capsule doesn't have
+ * ends the trial: whatever stood there, it would be another program's execution.
+ */
+#include "base/table.h"
+#include "judge/internal.h"
+#include "race/judge/choice.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define HEAP (1ull << 36) /* for malloc in kernels: the program may have raised it */
+
+/* Bytes whose content has come from the source. */
+struct fetched {
+	uint64_t addr;
+	bool is_there; /* else it can't be had */
+	UT_hash_handle hh;
+};
+
+struct trial {
+	const struct judge_trial *t;
+	const struct judge_capsule *c;
+	struct judge_outcome *out;
+	struct judge_mapped mapped;
+	struct base_arena arena;
+	struct cpu_machine *m;
+	struct fetched *fetched;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+__attribute__((format(printf, 3, 4))) static void say(struct trial *x, enum judge_end end,
+						      const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(x->out->why, sizeof(x->out->why), fmt, ap);
+	va_end(ap);
+	x->out->end = end;
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+/* The first page that ends above addr. */
+static size_t page_above(const struct judge_capsule *c, uint64_t addr)
+{
+	size_t lo = 0, hi = c->pages.n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (c->pages.v[mid].addr + c->pages.v[mid].bytes <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Pages of the machine are those of the capsule, cut at the ends of allocations. */
+static bool touch(void *arg, uint64_t addr, uint64_t bytes, bool is_read)
+{
+	const struct trial *x = arg;
+	uint64_t first, own;
+
+	/* What this machine has itself: a cooperative grid's words, memory of malloc. */
+	cpu_mem_region(x->m, &first, &own);
+	if (!is_read || addr - first < own)
+		return true;
+	size_t i = page_above(x->c, addr);
+	return i < x->c->pages.n && x->c->pages.v[i].addr == addr &&
+	       x->c->pages.v[i].bytes >= bytes;
+}
+
+/* The same with a source: each part of a page comes once. */
+static bool fetch(void *arg, uint64_t addr, uint64_t bytes, bool is_read)
+{
+	struct trial *x = arg;
+	const struct judge_source *live = x->t->live;
+	uint64_t first, own;
+	struct fetched *f;
+
+	(void)is_read;
+	cpu_mem_region(x->m, &first, &own);
+	if (addr - first < own)
+		return true;
+	HASH_FIND(hh, x->fetched, &addr, sizeof(addr), f);
+	if (f)
+		return f->is_there;
+	f = BASE_NEW(&x->arena, struct fetched);
+	f->addr = addr;
+	f->is_there = live->page(live->arg, addr, bytes, (void *)(uintptr_t)addr);
+	HASH_ADD(hh, x->fetched, addr, sizeof(addr), f);
+	return f->is_there;
+}
+
+/* The source's allocation at addr becomes memory of this machine. */
+static bool add_memory(void *arg, uint64_t addr)
+{
+	struct trial *x = arg;
+	const struct judge_source *live = x->t->live;
+	struct cpu_mem_info m;
+	uint64_t clash;
+
+	if (!live->memory(live->arg, addr, &m) || addr - m.base >= m.bytes)
+		return false;
+	m.device = 0;
+	return judge_map(&x->mapped, m.base, m.bytes, &clash) && cpu_mem_place(x->m, &m);
+}
+
+/* All that the capsule holds is there from the start: no system page is touched for the rest. */
+static bool place_memory(struct trial *x)
+{
+	const struct judge_capsule *c = x->c;
+	uint64_t clash;
+
+	for (size_t i = 0; i < c->memory.n; i++) {
+		struct cpu_mem_info m = c->memory.v[i];
+		m.device = 0;
+		if (!judge_map(&x->mapped, m.base, m.bytes, &clash)) {
+			say(x, JUDGE_REFUSED,
+			    "its memory at 0x%llx is in use in this process; another run may have "
+			    "room there",
+			    (unsigned long long)clash);
+			return false;
+		}
+		if (!cpu_mem_place(x->m, &m)) {
+			say(x, JUDGE_REFUSED, "its memory at 0x%llx is the CPU device's own here",
+			    (unsigned long long)m.base);
+			return false;
+		}
+	}
+	for (size_t i = 0; i < c->pages.n; i++)
+		memcpy((void *)(uintptr_t)c->pages.v[i].addr, c->pages.v[i].data,
+		       c->pages.v[i].bytes);
+	for (size_t i = 0; i < c->textures.n; i++)
+		if (!cpu_texture_place(x->m, c->textures.v[i].handle, &c->textures.v[i].t)) {
+			say(x, JUDGE_REFUSED, "it has more textures than there is room for");
+			return false;
+		}
+	return true;
+}
+
+/* ---- its module --------------------------------------------------------------------- */
+
+static const struct judge_place *place_of(const struct trial *x, unsigned part, const char *name,
+					  unsigned nth, bool is_variable)
+{
+	for (size_t i = 0; i < x->c->places.n; i++) {
+		const struct judge_place *p = &x->c->places.v[i];
+		if (p->part == part && p->nth == nth && (p->bytes != 0) == is_variable &&
+		    !strcmp(p->name, name))
+			return p;
+	}
+	return NULL;
+}
+
+/* ... of the source, whose module has one text. */
+static uint64_t live_place(struct trial *x, const char *name, unsigned nth, uint64_t bytes)
+{
+	const struct judge_source *live = x->t->live;
+	uint64_t addr = live->place(live->arg, name, nth, bytes);
+	struct cpu_mem_info info;
+
+	/* Several variables may lie in one allocation. */
+	if (addr && bytes && !cpu_mem_find(x->m, addr, &info) && !add_memory(x, addr))
+		return 0;
+	return addr;
+}
+
+static uint64_t variable(void *arg, unsigned part, const char *name, unsigned nth, uint64_t bytes)
+{
+	struct trial *x = arg;
+	const struct judge_place *p = place_of(x, part, name, nth, true);
+
+	if (x->t->live)
+		return live_place(x, name, nth, bytes);
+	return p && bytes <= p->bytes ? p->addr : 0;
+}
+
+static uint64_t function(void *arg, unsigned part, const char *name)
+{
+	struct trial *x = arg;
+	const struct judge_place *p = place_of(x, part, name, 0, false);
+
+	if (x->t->live)
+		return live_place(x, name, 0, 0);
+	return p ? p->addr : 0;
+}
+
+static struct cpu_module *load(struct trial *x)
+{
+	const struct cpu_places places = {.variable = variable, .function = function, .arg = x};
+	const struct judge_capsule *c = x->c;
+	struct base_sink sink = {0};
+	struct cpu_module *mod = NULL;
+	struct ptx_module **parts = BASE_NEWN(&x->arena, struct ptx_module *, c->texts.n);
+	bool is_good = true;
+
+	for (size_t i = 0; i < c->texts.n && is_good; i++) {
+		const struct judge_text *t = &c->texts.v[i];
+		parts[i] = ptx_parse(&x->arena, t->file, t->text, t->bytes, &sink);
+		is_good = parts[i] && !sink.errors && !ptx_verify(parts[i], &sink);
+	}
+	if (is_good)
+		mod = cpu_module_load_at(x->m, 0, parts, (unsigned)c->texts.n, &places, &sink);
+	if (!mod)
+		say(x, JUDGE_REFUSED, "its PTX can't be loaded: %s",
+		    sink.diags.n ? sink.diags.v[0].text : "no reason is known");
+	base_sink_free(&sink);
+	return mod;
+}
+
+/* ---- its launch --------------------------------------------------------------------- */
+
+static void no_print(struct cpu_machine *m, bool is_error, const char *text, size_t n)
+{
+	(void)m, (void)is_error, (void)text, (void)n;
+}
+
+/* Which units of the grid run. */
+static void choose(struct trial *x, const struct cpu_kernel *k, struct cpu_launch *l)
+{
+	const struct judge_capsule *c = x->c;
+	uint64_t units = 1, blocks = 1, want;
+	struct cpu_kernel_info info;
+
+	cpu_kernel_get_info(k, &info);
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t own = l->cluster[0] ? l->cluster[i] : info.cluster[i];
+		units *= l->grid[i] / (own ? own : 1);
+		blocks *= own ? own : 1;
+	}
+	x->out->of = units * blocks;
+	l->chosen = c->chosen;
+	l->nchosen = c->nchosen;
+	uint64_t n = c->chosen ? c->nchosen : units;
+	want = x->t->blocks ? (x->t->blocks + blocks - 1) / blocks : n;
+	if (want < n) {
+		uint64_t *v = BASE_NEWN(&x->arena, uint64_t, want);
+		n = race_judge_pick(n, want, v);
+		for (uint64_t i = 0; c->chosen && i < n; i++)
+			v[i] = c->chosen[v[i]];
+		l->chosen = v;
+		l->nchosen = n;
+	}
+	x->out->blocks = n * blocks;
+}
+
+static struct cpu_op *submit(struct trial *x, struct cpu_kernel *k)
+{
+	const struct judge_capsule *c = x->c;
+	struct cpu_work w = {.kind = CPU_WORK_KERNEL};
+	struct cpu_fault fault = {0};
+
+	if (cpu_kernel_param_bytes(k) != c->nparam_bytes) {
+		say(x, JUDGE_REFUSED, "its parameters are not those of its kernel");
+		return NULL;
+	}
+	w.launch = (struct cpu_launch){.kernel = k,
+				       .shared_dyn = c->shared,
+				       .params = c->params,
+				       .is_cooperative = (c->flags & JUDGE_COOPERATIVE) != 0};
+	memcpy(w.launch.grid, c->grid, sizeof(c->grid));
+	memcpy(w.launch.block, c->block, sizeof(c->block));
+	memcpy(w.launch.cluster, c->cluster, sizeof(c->cluster));
+	choose(x, k, &w.launch);
+	struct cpu_op *op = cpu_submit(x->m, &w, NULL, 0, &fault);
+	if (!op)
+		say(x, JUDGE_REFUSED, "%s", fault.text);
+	return op;
+}
+
+static void wait_for(struct trial *x, struct cpu_op *op)
+{
+	static const enum judge_end ends[] = {[CPU_END_NOT] = JUDGE_REFUSED,
+					      [CPU_END_WHOLE] = JUDGE_WHOLE,
+					      [CPU_END_FAULT] = JUDGE_FAULT,
+					      [CPU_END_STOPPED] = JUDGE_LATE,
+					      [CPU_END_WAITS] = JUDGE_WAITS};
+	struct cpu_fault fault;
+
+	if (x->t->limit_ms && !cpu_op_wait_for(op, x->t->limit_ms))
+		cpu_op_stop(op);
+	cpu_op_wait(op);
+	x->out->end = ends[cpu_op_how(op)];
+	cpu_fault_get(x->m, 0, &fault);
+	if (x->out->end == JUDGE_FAULT && fault.kind == CPU_FAULT_UNKNOWN)
+		x->out->end = JUDGE_UNKNOWN;
+	if (x->out->end == JUDGE_FAULT && fault.kind == CPU_FAULT_UNSUPPORTED)
+		x->out->end = JUDGE_REFUSED;
+	if (x->out->end == JUDGE_WAITS)
+		say(x, JUDGE_WAITS, "%s", cpu_op_why(op));
+	else if (x->out->end == JUDGE_LATE)
+		say(x, JUDGE_LATE, "the time was over");
+	else if (x->out->end != JUDGE_WHOLE)
+		say(x, x->out->end, "%s", fault.text);
+	cpu_op_put(op);
+}
+
+static void run(struct trial *x)
+{
+	const struct judge_source *live = x->t->live;
+	struct cpu_pager pager = {.page = live ? live->page_bytes : x->c->page,
+				  .touch = live ? fetch : touch,
+				  .missing = live ? add_memory : NULL,
+				  .arg = x};
+	struct cpu_module *mod;
+
+	if (!place_memory(x) || !(mod = load(x)))
+		return;
+	struct cpu_kernel *k = cpu_module_kernel(mod, x->c->kernel);
+	if (!k) {
+		say(x, JUDGE_REFUSED, "its PTX has no kernel %s", x->c->kernel);
+		return;
+	}
+	cpu_set_pager(x->m, &pager);
+	struct cpu_op *op = submit(x, k);
+	if (op)
+		wait_for(x, op);
+}
+
+void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
+		   struct judge_outcome *out)
+{
+	const struct cpu_options opt = {.seed = t->seed,
+					.threads = 1,
+					.devices = 1,
+					.sms = t->capsule->sms,
+					.model = t->model,
+					.memory = 1ull << 36,
+					.oracle = t->oracle,
+					.is_guest = true};
+	struct trial x = {.t = t, .c = t->capsule, .out = out};
+	uint64_t start = now_ns();
+
+	*out = (struct judge_outcome){.end = JUDGE_REFUSED};
+	x.m = cpu_machine_new(&opt);
+	if (!x.m) {
+		say(&x, JUDGE_REFUSED, "there is no memory for a CPU device");
+		return;
+	}
+	cpu_on_pair(x.m, fn, arg);
+	cpu_set_printf(x.m, no_print);
+	cpu_heap_set_limit(x.m, 0, HEAP);
+	run(&x);
+	cpu_get_stats(x.m, &out->stats);
+	cpu_get_oracle_stats(x.m, &out->oracle);
+	out->ns = now_ns() - start;
+	/* (The process ends now: its memory is the system's to free.) */
+}

@@ -1,0 +1,343 @@
+/*
+ * test_serve.c - the judge beside a program, whose half this test plays: it hands over a module and
+ * launches, and answers questions about memory that is nowhere in the judge's process.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "judge/judge.h"
+#include "race/file/shm_write.h"
+#include "race/judge/choice.h"
+#include "race/judge/wire.h"
+#include "race/race.h"
+
+static const char text[] =
+	".version 9.0\n.target sm_90\n.address_size 64\n"
+	".visible .global .align 4 .u32 level;\n"
+	".visible .global .align 8 .u64 chain = level;\n"
+	/* p[block] = 1 */
+	".visible .entry right(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .b32 %r<9>;\n.reg .b64 %d<4>;\nld.param.u64 %d1, [p];\nmov.u32 %r1, %ctaid.x;\n"
+	"mul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\nmov.u32 %r2, 1;\n"
+	"st.global.u32 [%d1], %r2;\nret;\n}\n"
+	/* every block stores to p[0] */
+	".visible .entry racy(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .b32 %r<9>;\n.reg .b64 %d<4>;\nld.param.u64 %d1, [p];\nmov.u32 %r1, %ctaid.x;\n"
+	"st.global.u32 [%d1], %r1;\nret;\n}\n"
+	/* v blocks meet at p[0], which is 0 */
+	".visible .entry meet(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
+	"atom.add.acq_rel.gpu.global.u32 %r2, [%d1], 1;\n"
+	"again:\nld.acquire.gpu.global.u32 %r2, [%d1];\nsetp.lt.u32 %p, %r2, %r1;\n"
+	"@%p bra again;\nret;\n}\n"
+	/* stores to p[0], then counts for ever */
+	".visible .entry count(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .b32 %r<5>;\n.reg .b64 %d<4>;\nld.param.u64 %d1, [p];\nmov.u32 %r2, 0;\n"
+	"st.global.u32 [%d1], %r2;\nagain:\nadd.u32 %r2, %r2, 1;\nbra again;\n}\n"
+	/* traps unless *chain is 41, by the variable's address */
+	".visible .entry follow(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
+	"ld.global.u64 %d2, [chain];\nld.global.u32 %r2, [%d2];\nsetp.eq.u32 %p, %r2, 41;\n"
+	"@%p bra good;\ntrap;\ngood:\nret;\n}\n";
+
+/* The program's memory. */
+#define THERE  0x7e0000000000ull
+#define BYTES  0x100000ull
+#define VAR    0x7e1000000000ull
+#define NUMBER 17u
+
+struct program {
+	int fd;
+	pid_t judge;
+	unsigned pages, memories;
+	bool has_lost; /* copies that can't be had */
+	struct race_judge_done done;
+	char why[600];
+};
+
+static struct race_judge_policy policy;
+static char folder[64];
+
+static void begin(struct program *p)
+{
+	const struct judge_serve opt = {.policy = &policy,
+					.oracle = CPU_ORACLE_PROGRAM,
+					.program = "test_serve",
+					.folder = *folder ? folder : NULL};
+	struct race_judge_module head = {.id = 7};
+	int fd[2];
+
+	*p = (struct program){0};
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	p->judge = fork();
+	if (!p->judge) {
+		close(fd[0]);
+		judge_serve(fd[1], &opt);
+		_exit(0);
+	}
+	close(fd[1]);
+	p->fd = fd[0];
+	assert_true(race_judge_send(p->fd, RACE_JUDGE_MODULE, &head, sizeof(head), text,
+				    sizeof(text) - 1));
+}
+
+static void end(struct program *p)
+{
+	int status;
+
+	close(p->fd);
+	assert_true(waitpid(p->judge, &status, 0) == p->judge && status == 0);
+}
+
+/* ---- answers ------------------------------------------------------------------------- */
+
+static bool answer_memory(struct program *p, const void *question)
+{
+	struct race_judge_memory m = {0};
+	uint64_t addr;
+
+	memcpy(&addr, question, sizeof(addr));
+	p->memories++;
+	if (addr - THERE < BYTES)
+		m = (struct race_judge_memory){THERE, BYTES, CPU_MEM_DEVICE + 1, 0};
+	else if (addr - VAR < 16)
+		m = (struct race_judge_memory){VAR, 16, CPU_MEM_MODULE + 1, 0};
+	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, &m, sizeof(m), NULL, 0);
+}
+
+static bool answer_page(struct program *p, const void *question)
+{
+	static uint8_t zero[RACE_JUDGE_PAGE];
+	uint64_t vars[2] = {41, VAR};
+	struct race_judge_range r;
+
+	memcpy(&r, question, sizeof(r));
+	p->pages++;
+	assert_true(r.bytes <= RACE_JUDGE_PAGE);
+	if (p->has_lost)
+		return race_judge_send(p->fd, RACE_JUDGE_ANSWER, NULL, 0, NULL, 0);
+	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, r.addr < VAR ? (void *)zero : vars,
+			       r.bytes, NULL, 0);
+}
+
+static bool answer_place(struct program *p, const void *question, size_t n)
+{
+	const char *name = (const char *)question + sizeof(struct race_judge_symbol);
+	size_t bytes = n - sizeof(struct race_judge_symbol);
+	uint64_t addr = 0;
+
+	if (bytes == 5 && !memcmp(name, "level", 5))
+		addr = VAR;
+	if (bytes == 5 && !memcmp(name, "chain", 5))
+		addr = VAR + 8;
+	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, &addr, sizeof(addr), NULL, 0);
+}
+
+/* True: the launch is done. */
+static bool answer(struct program *p)
+{
+	struct race_judge_message msg;
+	char data[600] = {0};
+
+	assert_true(race_judge_next(p->fd, &msg) && msg.bytes < sizeof(data));
+	assert_true(race_judge_read(p->fd, data, msg.bytes));
+	switch (msg.op) {
+	case RACE_JUDGE_ASK_MEMORY:
+		return !answer_memory(p, data);
+	case RACE_JUDGE_ASK_PAGE:
+		return !answer_page(p, data);
+	case RACE_JUDGE_ASK_PLACE:
+		return !answer_place(p, data, msg.bytes);
+	default:
+		assert_int_equal(msg.op, RACE_JUDGE_DONE);
+		memcpy(&p->done, data, sizeof(p->done));
+		snprintf(p->why, sizeof(p->why), "%s", data + sizeof(p->done));
+		return true;
+	}
+}
+
+static void launch(struct program *p, const char *kernel, uint32_t blocks, uint32_t value)
+{
+	unsigned char bytes[64] = {0};
+	uint64_t there = THERE;
+	size_t n = strlen(kernel);
+	struct race_judge_launch l = {.module = 7,
+				      .number = NUMBER,
+				      .grid = {blocks, 1, 1},
+				      .block = {1, 1, 1},
+				      .sms = 132,
+				      .seed = 1,
+				      .kernel = (uint32_t)n,
+				      .params = 12};
+
+	p->pages = p->memories = 0;
+	memcpy(bytes, kernel, n);
+	memcpy(bytes + n, &there, 8);
+	memcpy(bytes + n + 8, &value, 4);
+	assert_true(race_judge_send(p->fd, RACE_JUDGE_LAUNCH, &l, sizeof(l), bytes, n + 12));
+	while (!answer(p))
+		;
+	assert_int_equal(p->done.number, NUMBER);
+	assert_int_equal(p->done.asked, p->pages);
+}
+
+static size_t count_found(const char **judged)
+{
+	struct race_results r = {0};
+	static char words[200];
+
+	assert_int_equal(race_shm_read(race_shm_get(), RACE_SHM_BYTES, &r), 0);
+	size_t n = r.findings.n;
+	*words = 0;
+	if (n && r.findings.v[n - 1].judged)
+		snprintf(words, sizeof(words), "%s", r.findings.v[n - 1].judged);
+	*judged = words;
+	race_results_free(&r);
+	return n;
+}
+
+/* ---- tests ----------------------------------------------------------------------------- */
+
+static void test_finds(void **state)
+{
+	struct program p;
+	const char *judged;
+
+	(void)state;
+	begin(&p);
+	/* 100,000 blocks: 6, 24, 96, 256 of them, then other seeds; the page is asked for once. */
+	launch(&p, "right", 100000, 0);
+	assert_int_equal(p.done.why, RACE_JUDGE_ENDED);
+	assert_int_equal(p.done.end, JUDGE_WHOLE);
+	assert_int_equal(p.done.trials, 6);
+	assert_true(p.done.blocks == 256 && p.done.of == 100000);
+	assert_int_equal(p.memories, 2);	    /* the variables, and what p points to */
+	assert_true(p.pages >= 2 && p.pages <= 16); /* start, middle and end */
+	assert_int_equal(count_found(&judged), 0);
+	launch(&p, "racy", 100000, 0);
+	assert_int_equal(p.pages, 1);
+	assert_int_equal(count_found(&judged), 1);
+	assert_string_equal(judged, "on the CPU device: launch 17, from the GPU's memory, seed 1");
+	/* Variables are where the program has them, with what they hold there. */
+	launch(&p, "follow", 1, 0);
+	assert_int_equal(p.done.end, JUDGE_WHOLE);
+	assert_int_equal(p.pages, 1);
+	end(&p);
+}
+
+static void test_ends(void **state)
+{
+	struct program p;
+	const char *judged;
+
+	(void)state;
+	begin(&p);
+	/* Blocks that wait get others, until all are there, or 256. */
+	launch(&p, "meet", 64, 64);
+	assert_int_equal(p.done.end, JUDGE_WHOLE);
+	assert_int_equal(p.done.blocks, 64);
+	launch(&p, "meet", 1000, 1000);
+	assert_int_equal(p.done.end, JUDGE_WAITS);
+	assert_int_equal(p.done.blocks, 256);
+	assert_non_null(strstr(p.why, "deadlock"));
+	/* A loop that counts is ended, and what was found is kept. */
+	size_t before = count_found(&judged);
+	policy.limit_ns = 200000000;
+	end(&p);
+	begin(&p);
+	launch(&p, "count", 8, 0);
+	policy = race_judge_policy_default();
+	assert_int_equal(p.done.end, JUDGE_LATE);
+	assert_int_equal(p.done.trials, 1);
+	assert_int_equal(count_found(&judged), before + 1);
+	/* Not all of it from the copy: no verdict. */
+	p.has_lost = true;
+	launch(&p, "racy", 4, 0);
+	assert_int_equal(p.done.end, JUDGE_UNKNOWN);
+	assert_int_equal(p.done.why, RACE_JUDGE_FAILED);
+	p.has_lost = false;
+	launch(&p, "nothing", 4, 0);
+	assert_int_equal(p.done.end, JUDGE_REFUSED);
+	assert_non_null(strstr(p.why, "no kernel nothing"));
+	launch(&p, "right", 4, 0);
+	assert_int_equal(p.done.end, JUDGE_WHOLE);
+	end(&p);
+}
+
+/* What isn't a message ends the judge, not the program. */
+static void test_noise(void **state)
+{
+	struct race_judge_launch l = {.kernel = 1 << 30};
+	struct program p;
+	char c;
+
+	(void)state;
+	begin(&p);
+	assert_true(race_judge_send(p.fd, RACE_JUDGE_LAUNCH, &l, sizeof(l), NULL, 0));
+	assert_true(recv(p.fd, &c, 1, 0) <= 0);
+	end(&p);
+	begin(&p);
+	assert_int_equal(send(p.fd, "GET / HTTP/1.0\r\n\r\n", 18, MSG_NOSIGNAL), 18);
+	assert_true(recv(p.fd, &c, 1, 0) <= 0);
+	end(&p);
+}
+
+/* A launch of a program that runs becomes a file that is judged without it. */
+static void test_kept(void **state)
+{
+	struct judge_trial t = {.name = "kept", .seed = 1, .oracle = CPU_ORACLE_PROGRAM};
+	struct judge_capsule c;
+	struct program p;
+	const char *judged;
+	char path[100];
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "/tmp/collider-serve-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	begin(&p);
+	launch(&p, "racy", 8, 0);
+	end(&p);
+	size_t before = count_found(&judged);
+	snprintf(path, sizeof(path), "%s/0001-racy.capsule", folder);
+	assert_null(judge_capsule_read(&c, path));
+	unlink(path);
+	rmdir(folder);
+	*folder = 0;
+	assert_int_equal(c.pages.n, 1);
+	assert_int_equal(c.number, NUMBER);
+	t.capsule = &c;
+	judge_run(&t, 1, 1, NULL, NULL);
+	/* The pair is one that the program's judge has found: it isn't there twice. */
+	assert_int_equal(count_found(&judged), before);
+	struct race_results r = {0};
+	assert_int_equal(race_shm_read(race_shm_get(), RACE_SHM_BYTES, &r), 0);
+	assert_true(r.judged_launches > 0 && r.judged > 0);
+	race_results_free(&r);
+	judge_capsule_free(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_finds),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_kept),
+	};
+
+	unsetenv(RACE_SHM_ENV);
+	policy = race_judge_policy_default();
+	if (!race_shm_open())
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
