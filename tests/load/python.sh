@@ -55,8 +55,8 @@ cat >lib/jax.py <<'P'
 import os, subprocess, sys
 flags = dict(f[2:].split("=") for f in os.environ["XLA_FLAGS"].split())
 open("tried", "a").write("x")
-if "xla_gpu_libnvjitlink_mode" in flags:
-    sys.exit("F0000 Unknown flag in XLA_FLAGS: --xla_gpu_libnvjitlink_mode")
+if "xla_gpu_enable_libnvjitlink" in flags:
+    sys.exit("F0000 Unknown flag in XLA_FLAGS: --xla_gpu_enable_libnvjitlink")
 class numpy:
     ones = staticmethod(lambda n: n)
 class Array:

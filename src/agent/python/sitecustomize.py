@@ -33,8 +33,8 @@ def _say(what, why):
 # What makes XLA call ptxas differs between its versions, and it ends the process at a flag that it doesn't
 # know. So each is tried once, in another process, with a ptxas that leaves a mark.
 _XLA_FLAGS = [
+    "--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_enable_libnvjitlink=false",
     "--xla_gpu_enable_libnvptxcompiler=false",
-    "--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_libnvjitlink_mode=LIB_NV_JIT_LINK_MODE_DISABLED",
     "--xla_gpu_enable_llvm_module_compilation_parallelism=true",
 ]
 _TRY_XLA = "import jax; jax.jit(lambda x: x * 2 + 1)(jax.numpy.ones(64)).block_until_ready()"
