@@ -13,6 +13,7 @@
  * the text once more, a file of the cubin's size.
  */
 #include "toolchain/internal.h"
+#include "image/kept.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,27 +32,10 @@ int tool_by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* `kept` in the folder of caches where the mirror lies (mirror.c made it), created if missing.
- * NULL: there is no such folder, or others may write to it. */
+/* NULL: there is no folder of caches, or others may write to it. */
 static const char *folder(struct base_arena *a)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char *path;
-	struct stat st;
-
-	if (cache && *cache == '/')
-		path = base_printf(a, "%s/collider/kept", cache);
-	else if (home && *home == '/')
-		path = base_printf(a, "%s/.cache/collider/kept", home);
-	else
-		return NULL;
-	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		return NULL;
-	/* A file that others may write could hold another program's code. */
-	if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    (st.st_mode & 077))
-		return NULL;
-	return path;
+	return image_cache_folder(a, "kept");
 }
 
 static const char *file_of(const struct tool_kept *k, struct base_arena *a)
