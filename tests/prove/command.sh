@@ -15,6 +15,11 @@ expect() { # expect CODE PATTERN ARGUMENTS...
 	grep -Eq -- "$pattern" <<<"$out" || { echo "FAIL prove $*: expected $pattern, found:"; echo "$out"; failed=1; }
 }
 
+ptx() { # ptx FILE.cu: one compilation for many questions
+	"$nvcc" -ptx -G -arch=sm_90 -D__COLLIDER_PROVE__=1 -I "$root/include" \
+		-include collider/assume.h -o "${1%.cu}.ptx" "$1"
+}
+
 cat >"$tree/mask.cu" <<'CU'
 //--blockDim=32 --gridDim=1
 #ifndef OFFSET
@@ -47,13 +52,15 @@ __global__ void half(float *y, int n)
 }
 CU
 expect 14 'collider_assume' "$tree/assume.cu"
+ptx "$tree/assume.cu"
 cat >"$tree/param.cu" <<'CU'
 __global__ void half(float *y, int n) { y[threadIdx.x / n] = 1.0f; }
 CU
 expect 10 'true data race' "$tree/param.cu"
-expect 10 'scalar parameters may be anything here' --block-dim=4 "$tree/param.cu"
-expect 10 'what it uses: --param=NAME=VALUE$' --block-dim=4 --grid-dim=1 "$tree/param.cu"
-expect 14 'parameter 2 = 1' --param=2=1 "$tree/param.cu"
+ptx "$tree/param.cu"
+expect 10 'scalar parameters may be anything here' --block-dim=4 "$tree/param.ptx"
+expect 10 'what it uses: --param=NAME=VALUE$' --block-dim=4 --grid-dim=1 "$tree/param.ptx"
+expect 14 'parameter 2 = 1' --param=2=1 "$tree/param.ptx"
 cat >"$tree/tile.cu" <<'CU'
 __global__ void tile(float *y)
 {
@@ -63,10 +70,11 @@ __global__ void tile(float *y)
 }
 CU
 expect 10 'because blockDim.x, gridDim.x may be anything here' "$tree/tile.cu"
-expect 10 'what it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z$' "$tree/tile.cu"
-expect 10 'found with blockDim \(' "$tree/tile.cu"
-expect 10 '"free":\["blockDim.x","gridDim.x"\]' --format=json "$tree/tile.cu"
-expect 0 '^tile.*race-free$' --block-dim=256 "$tree/tile.cu"
+ptx "$tree/tile.cu"
+expect 10 'what it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z$' "$tree/tile.ptx"
+expect 10 'found with blockDim \(' "$tree/tile.ptx"
+expect 10 '"free":\["blockDim.x","gridDim.x"\]' --format=json "$tree/tile.ptx"
+expect 0 '^tile.*race-free$' --block-dim=256 "$tree/tile.ptx"
 # What is proposed: blocks within the tile that the index shows, whole warps, and nothing under
 # which nobody comes to the access.
 cat >"$tree/shapes.cu" <<'CU'
@@ -110,9 +118,10 @@ proposes() { # proposes KERNEL ASSUMPTION: "none": nothing that takes all away
 	# a busy machine needs more processor time for the same work, which Z3's own measure bounds;
 	# a search that finds nothing ends at its time
 	[ "$2" = none ] || time=100
-	out=$("$collider" prove --prove-timeout=$time --kernel="$1" "$tree/shapes.cu" 2>&1 | sed -n "s/.*race-free with --assume='\(.*\)'.*/\1/p")
+	out=$("$collider" prove --prove-timeout=$time --kernel="$1" "$tree/shapes.ptx" 2>&1 | sed -n "s/.*race-free with --assume='\(.*\)'.*/\1/p")
 	[ "${out:-none}" = "$2" ] || { echo "FAIL $1: expected the proposal $2, found ${out:-none}"; failed=1; }
 }
+ptx "$tree/shapes.cu"
 proposes tiled 'blockDim.x <= 256 && gridDim.x <= 8388607'
 proposes pairs 'blockDim.x <= 256 && gridDim.x <= 4194303'
 proposes rows 'blockDim.x % 32 == 0'
@@ -120,13 +129,13 @@ proposes inner 'blockDim.x <= 32 && blockDim.y <= 8 && n >= 0 && n * n <= 214748
 proposes whole 'blockDim.x <= 16 && blockDim.y <= 16 && n >= 0 && n * n <= 2147483647 && gridDim.x * 16 <= n && gridDim.y * 16 <= n'
 proposes oblong 'blockDim.x <= 32 && blockDim.y <= 8 && width >= 0 && width * height <= 2147483647 && height >= 0 && gridDim.x <= 67108863'
 proposes column none
-expect 10 'because gridDim.x may be anything' --block-dim=512 "$tree/tile.cu"
-expect 11 'assume.cu:3: this assumption contradicts the others' --param=2=2 "$tree/assume.cu"
-expect 11 'parameter 2 = 2 contradicts the others' --param=2=2 "$tree/assume.cu"
-expect 14 'race-free' --param=2=1 "$tree/assume.cu"
-expect 11 'error: vacuous' --param=2=1,2=2 "$tree/param.cu"
-expect 11 '"verdict":"vacuous"' --format=json --block-dim=2048 "$tree/param.cu"
-expect 11 "blockDim.x = 2048 is above CUDA's limit" --block-dim=2048 "$tree/param.cu"
+expect 10 'because gridDim.x may be anything' --block-dim=512 "$tree/tile.ptx"
+expect 11 'assume.cu:3: this assumption contradicts the others' --param=2=2 "$tree/assume.ptx"
+expect 11 'parameter 2 = 2 contradicts the others' --param=2=2 "$tree/assume.ptx"
+expect 14 'race-free' --param=2=1 "$tree/assume.ptx"
+expect 11 'error: vacuous' --param=2=1,2=2 "$tree/param.ptx"
+expect 11 '"verdict":"vacuous"' --format=json --block-dim=2048 "$tree/param.ptx"
+expect 11 "blockDim.x = 2048 is above CUDA's limit" --block-dim=2048 "$tree/param.ptx"
 for second in 32 64; do
 	printf '//--blockDim=64\n//--blockDim=%s\n%s\n' $second \
 		'__global__ void k(float *y) { y[threadIdx.x] = 1.0f; }' >"$tree/lines$second.cu"
@@ -161,22 +170,16 @@ printf '%s\n' '__device__ inline void row(int *n) { if (threadIdx.y < 1000) atom
 printf '#include <row.h>\n%s\n' '__global__ void k(int *o, int *n) { row(n); o[blockIdx.x * blockDim.x + threadIdx.x] = 1; }' >"$tree/lib.cu"
 expect 0 '1: blockDim.y, blockDim.z' --no-remedies "$tree/lib.cu" -- -isystem "$tree/lib"
 expect 12 'threadIdx.y' --no-remedies "$tree/lib.cu" -- -I "$tree/lib"
-expect 14 'parameter n = 1' --param=n=1 "$tree/param.cu"
-expect 11 "no parameter 'm'" --param=m=1 "$tree/param.cu"
-expect 2 'NAME=VALUE' --param=n "$tree/param.cu"
-expect 2 'expected numbers' --block-dim=many "$tree/param.cu"
+expect 14 'parameter n = 1' --param=n=1 "$tree/param.ptx"
+expect 11 "no parameter 'm'" --param=m=1 "$tree/param.ptx"
+expect 2 'NAME=VALUE' --param=n "$tree/param.ptx"
+expect 2 'expected numbers' --block-dim=many "$tree/param.ptx"
 expect 2 'takes a .cu or .ptx' --block-dim=4
 expect 1 'No such file' "$tree/none.ptx"
 echo 'this is no PTX' >"$tree/bad.ptx"
 expect 1 'bad.ptx:1:' "$tree/bad.ptx"
 
-ptx() { # ptx FILE.cu: one compilation for many questions
-	"$nvcc" -ptx -G -arch=sm_90 -D__COLLIDER_PROVE__=1 -I "$root/include" \
-		-include collider/assume.h -o "${1%.cu}.ptx" "$1"
-}
-
 # assumptions
-ptx "$tree/param.cu"
 expect 14 'race-free' --assume='n == 1' "$tree/param.ptx"
 expect 14 'n <= 1' --assume='n > 0; n <= 1' "$tree/param.ptx"
 ! "$collider" prove --block-dim=4 --grid-dim=1 "$tree/param.ptx" | grep -q -- '--assume=' ||
@@ -499,12 +502,13 @@ CU
 rows="--no-remedies --block-dim=64 --grid-dim=4 --param=3=7"
 # shellcheck disable=SC2086
 expect 12 'it would need, say, blockDim \(64, 1, 1\)' $rows "$tree/rows.cu"
+ptx "$tree/rows.cu"
 # shellcheck disable=SC2086
-expect 12 '^      y +[0-9]+ +[0-9]+$' $rows "$tree/rows.cu"
+expect 12 '^      y +[0-9]+ +[0-9]+$' $rows "$tree/rows.ptx"
 # shellcheck disable=SC2086
-expect 12 '"name":"scale","offset":16,"bytes":4,"value":7' --format=json $rows "$tree/rows.cu"
+expect 12 '"name":"scale","offset":16,"bytes":4,"value":7' --format=json $rows "$tree/rows.ptx"
 # shellcheck disable=SC2086
-expect 12 '"filled":null' --format=json $rows "$tree/rows.cu"
+expect 12 '"filled":null' --format=json $rows "$tree/rows.ptx"
 
 # the tables over several kernels
 # shellcheck disable=SC2086
