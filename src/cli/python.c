@@ -36,6 +36,17 @@ static void put(struct list *l, struct base_arena *a, const char *name, const ch
 	base_vec_push(l, base_printf(a, "%s=%s", name, value));
 }
 
+/* The list as an environment, in the arena. */
+static char *const *keep(struct list *l, struct base_arena *a)
+{
+	char **v = BASE_NEWN(a, char *, l->n + 1);
+
+	memcpy(v, l->v, l->n * sizeof(*v));
+	v[l->n] = NULL;
+	base_vec_free(l);
+	return v;
+}
+
 /* The folder of the module beside the agent; NULL: it isn't there, or can't be in a list. */
 static const char *hook_folder(struct base_arena *a, const char *agent)
 {
@@ -91,8 +102,7 @@ char *const *cli_python_cpu(struct base_arena *a, const char *cudart)
 	put(&l, a, "TRITON_LIBCUDA_PATH", base_printf(a, "%.*s", (int)(slash - cudart), cudart));
 	/* Beside the folder of the runtime's library. */
 	put_hook(&l, a, base_printf(a, "%.*s/../x", (int)(slash - cudart), cudart));
-	base_vec_push(&l, NULL);
-	return l.v; /* until the process ends */
+	return keep(&l, a);
 }
 
 char *const *cli_python_environment(struct base_arena *a, const char *options, const char *agent)
@@ -109,6 +119,5 @@ char *const *cli_python_environment(struct base_arena *a, const char *options, c
 	put(&l, a, "TRITON_PTXAS_BLACKWELL_PATH", ptxas);
 	put_folders(&l, a, tool_load_sum(options, a));
 	put_hook(&l, a, agent);
-	base_vec_push(&l, NULL);
-	return l.v; /* until the process ends: it is the program's environment */
+	return keep(&l, a);
 }
