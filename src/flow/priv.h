@@ -104,6 +104,12 @@ static inline bool flow_is_parting(const struct ptx_stmt *s)
 	return s->form->op == PTX_OP_MOV && s->ops[0].kind == PTX_OPND_VEC;
 }
 
+/* Puts several registers into one. */
+static inline bool flow_is_packing(const struct ptx_stmt *s)
+{
+	return s->form->op == PTX_OP_MOV && s->nops > 1 && s->ops[1].kind == PTX_OPND_VEC;
+}
+
 /* Computes a value only: no memory, control, communication or other effect. */
 bool flow_is_pure(const struct ptx_stmt *s);
 
@@ -145,6 +151,8 @@ enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t 
  * constants (but not `v & 1 << n`)? */
 bool flow_is_boolean(struct flow *fl, const struct ptx_opnd *o);
 bool flow_feeds_tests(struct flow *fl, const struct ptx_stmt *u);
+/* Is what u puts together only used as a whole? */
+bool flow_stays_whole(struct flow *fl, const struct ptx_stmt *u);
 /* demand.c */
 void flow_need_demand(struct flow *fl);
 bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);

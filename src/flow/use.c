@@ -220,8 +220,7 @@ static bool has_all_parts(const struct ptx_stmt *u)
 	return true;
 }
 
-/* Are values that were put together into one register only used as a whole? */
-static bool stays_whole(struct flow *fl, const struct ptx_stmt *u)
+bool flow_stays_whole(struct flow *fl, const struct ptx_stmt *u)
 {
 	uint32_t n;
 
@@ -239,9 +238,8 @@ static bool stays_whole(struct flow *fl, const struct ptx_stmt *u)
 
 static enum flow_use moving_use(struct flow *fl, const struct ptx_stmt *u)
 {
-	bool is_packing = u->nops > 1 && u->ops[1].kind == PTX_OPND_VEC;
-
-	if ((flow_is_parting(u) && !has_all_parts(u)) || (is_packing && !stays_whole(fl, u)))
+	if ((flow_is_parting(u) && !has_all_parts(u)) ||
+	    (flow_is_packing(u) && !flow_stays_whole(fl, u)))
 		return FLOW_USE_MAYBE;
 	return FLOW_USE_PURE;
 }

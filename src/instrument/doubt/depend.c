@@ -223,7 +223,8 @@ struct ptx_opnd inst_result_mask(struct inst_ctx *cx, const struct inst_doubt_pl
 	struct ptx_stmt *s = st->at;
 	struct ptx_opnd m = inst_none();
 
-	if (is_packing(s))
+	/* If it is the last step, all halves are used. */
+	if (is_packing(s) && !st->is_last)
 		return of_halves(cx, p, s);
 	switch (st->rule) {
 	case FLOW_RULE_ANY:
