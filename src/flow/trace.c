@@ -131,8 +131,8 @@ static void add_use(struct tracer *tr, struct ptx_stmt *u)
 		return;
 	struct flow_step *step = step_at(tr, u);
 	/* Which half of a register that is taken apart? Its results are asked. */
-	bool is_of_halves = flow_is_parting(u) ||
-			    (flow_is_packing(u) && !flow_stays_whole(tr->fl, u));
+	bool is_of_halves =
+		flow_is_parting(u) || (flow_is_packing(u) && !flow_stays_whole(tr->fl, u));
 	step->is_last = !step->is_pure || (!is_of_halves && flow_result_sure(tr->fl, u));
 	step->is_test = step->is_pure && flow_feeds_tests(tr->fl, u);
 	for (unsigned i = 0; i < 2 && step->is_pure && i + 1 < u->nops; i++)

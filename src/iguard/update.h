@@ -302,6 +302,20 @@ IGUARD_FN enum iguard_verdict iguard_against(const struct iguard_view *v,
 	return iguard_locks_meet_in(v->c.locks, me->own.locks) ? IGUARD_LOCKED : IGUARD_POSSIBLE;
 }
 
+/*
+ * Does the access read what another lane of its warp wrote, with nothing between that may order the
+ * two? Both are strong, so that is no race; who writes so counts on lockstep. Asked only where no
+ * strong read can order lanes (instrument/lockstep.c).
+ */
+IGUARD_FN bool iguard_counts_on_lockstep(uint64_t writer, const struct iguard_actor *me)
+{
+	struct iguard_view v = iguard_view_of(writer, me);
+
+	return me->context != 0 && v.is_there && v.w.is_strong && v.w.extent == IGUARD_ONE &&
+	       v.relation == IGUARD_SAME_WARP && !iguard_is_ordered(&v, me) &&
+	       v.c.block_stamp == me->own.block_stamp && v.c.device_stamp == me->own.device_stamp;
+}
+
 /* ---- what becomes of the words -------------------------------------------------------------- */
 
 RACE_FN uint64_t iguard_mine(const struct iguard_actor *me, const struct iguard_access *a)

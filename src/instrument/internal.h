@@ -195,12 +195,13 @@ struct inst_event {
 	enum race_strength strength;
 	enum race_scope scope;
 	bool reads, writes;
-	bool is_seen;	/* a read whose value is kept */
-	bool is_place;	/* ... and chooses a place, no more (flow_is_only_place) */
-	bool is_seed;	/* a weak load that begins a compare-and-swap loop, no more
+	bool is_seen;	  /* a read whose value is kept */
+	bool is_place;	  /* ... and chooses a place, no more (flow_is_only_place) */
+	bool is_seed;	  /* a weak load that begins a compare-and-swap loop, no more
 			 * (flow_is_seed) */
-	bool is_judged; /* ... and is judged, but not stored */
-	bool is_pruned; /* checked only where cx->within is false */
+	bool is_judged;	  /* ... and is judged, but not stored */
+	bool is_pruned;	  /* checked only where cx->within is false */
+	bool is_lockstep; /* a volatile load that may count on lockstep (lockstep.c) */
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;
 	uint8_t narrow; /* bytes of an access of fewer than 4; else 0 */
@@ -278,6 +279,8 @@ typedef void inst_put_check(void *arg, const struct inst_event *e, struct ptx_op
 void inst_put_uses(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top,
 		   inst_put_check *put, void *arg);
 void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at);
+/* lockstep.c: marks the loads that may count on lockstep (is_lockstep). needs: flow. */
+void inst_find_lockstep(struct inst_ctx *cx, struct inst_events *ev);
 /* May the statement order the thread's accesses with another one's? */
 bool inst_may_order(const struct ptx_stmt *s);
 /* doubt/doubt.c: races of such loads are held until their values are used. Of a detector: its

@@ -19,7 +19,9 @@ run() {
 		"$program" $1 >"$work/out" 2>&1 || { cat "$work/out"; exit 1; }
 	grep -q '"type":"summary"' "$work/json" || { cat "$work/out" "$work/log"; exit 1; }
 	grep -x '[a-z_0-9]*' "$work/out" | sort >"$work/names"
-	sed -nE 's/.*"type":"finding".*"counts":true,"ignored":"[^"]*","fingerprint":"[^"]*","function":"([a-z_0-9]*).*/\1/p' "$work/json" |
+	# The first "function" is that of the finding.
+	grep '"type":"finding".*"counts":true' "$work/json" |
+		sed -n 's/"function":"/\n/; s/^[^\n]*\n\([a-z_0-9]*\).*/\1/p' |
 		sort -u >"$work/races"
 }
 

@@ -34,11 +34,48 @@ template <bool waits> __global__ void sum(unsigned *out)
 		out[blockIdx.x] = s[0];
 }
 
+/* A polled flag is no finding, nor is what is read behind it. */
+__global__ void polls(unsigned *out)
+{
+	__shared__ volatile unsigned flag, data;
+	unsigned t = threadIdx.x;
+
+	if (t == 0)
+		flag = data = 0;
+	__syncthreads();
+	if (t == 0) {
+		data = 7;
+		flag = 1;
+	} else if (t == 1) {
+		while (!flag)
+			;
+		out[blockIdx.x] = data;
+	}
+}
+
+/* A barrier of the block orders lanes as well. */
+__global__ void meets(unsigned *out)
+{
+	__shared__ volatile unsigned s[33];
+	unsigned t = threadIdx.x;
+
+	s[t] = t;
+	__syncthreads();
+	unsigned v = s[(t + 1) % 32];
+	__syncthreads();
+	s[t] = v;
+	__syncthreads();
+	if (t == 0)
+		out[blockIdx.x] = s[3];
+}
+
 template <bool waits> static void run(const char *name)
 {
 	unsigned *d, h[BLOCKS], wrong = 0;
 
 	cudaMalloc(&d, sizeof(h));
+	polls<<<BLOCKS, 32>>>(d);
+	meets<<<BLOCKS, 32>>>(d);
 	sum<waits><<<BLOCKS, 32>>>(d);
 	cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
 	cudaFree(d);

@@ -292,6 +292,7 @@ extern "C" __device__ __noinline__ void __collider_iguard_entry(uint64_t me, uin
 	struct iguard_actor actor = dev_actor(me, s);
 	struct iguard_seen seen = {IGUARD_NO_RACE, true, 0, false};
 	uint32_t kind = RACE_KIND_NONE, may = RACE_MAY_NOTHING;
+	uint64_t lane = 0; /* the word of one whose write is read in lockstep */
 
 	if (dev_modes() & RACE_IGUARD_MODE_PUBLISHED) {
 		if (!(mode & MODE_MAYBE))
@@ -303,10 +304,17 @@ extern "C" __device__ __noinline__ void __collider_iguard_entry(uint64_t me, uin
 		struct iguard_result r = iguard_judge(was, &actor, &a);
 		iguard_note(&seen, &r, &was);
 	} else {
+		if (what & RACE_IGUARD_LOCKSTEP) {
+			uint64_t writer = dev_entry(e).writer;
+			lane = iguard_counts_on_lockstep(writer, &actor) ? writer : 0;
+		}
 		seen = dev_update(e, &actor, &a, me, s, mode & MODE_WARP ? 1u : 0u);
 	}
 	if (seen.is_open && me & RACE_IGUARD_ORDERS)
 		iguard_open(&((struct state *)state)->stamps);
+	if (lane && seen.verdict == IGUARD_NO_RACE)
+		__collider_iguard_tell(me, at, lane, RACE_IGUARD_SITE(what),
+				       RACE_KIND_IGUARD_LOCKSTEP | mode / MODE_WIDTH << 8);
 	if (seen.verdict != IGUARD_POSSIBLE && seen.verdict != IGUARD_IS_RACE)
 		return;
 	if (seen.verdict == IGUARD_POSSIBLE)

@@ -167,6 +167,7 @@ int64_t inst_iguard_what(const struct inst_iguard_kernel *k, const struct inst_e
 	what |= is_strong ? RACE_IGUARD_STRONG : 0;
 	what |= is_strong && e->scope == RACE_SCOPE_CTA ? RACE_IGUARD_CTA : 0;
 	what |= e->stmt->form->sem == PTX_SEM_VOLATILE ? RACE_IGUARD_VOLATILE : 0;
+	what |= e->is_lockstep ? RACE_IGUARD_LOCKSTEP : 0;
 	what |= k->has_bytes[e->space != INST_IN_GLOBAL] ? RACE_IGUARD_BYTES : 0;
 	what |= (uint64_t)e->narrow << RACE_IGUARD_NARROW_AT;
 	what |= (uint64_t)e->sure << RACE_IGUARD_SURE_AT;
@@ -416,6 +417,7 @@ static void plan(struct inst_follow *f)
 {
 	struct inst_iguard_kernel *k = of(f);
 
+	inst_find_lockstep(k->f.cx, &k->f.ev);
 	find_bytes(k);
 	k->is_plain = !k->f.ev.has_warp && !k->f.ev.has_order;
 	k->can_swap = (k->is_plain || k->f.ev.only_observes) && !k->f.frame.called &&

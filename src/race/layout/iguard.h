@@ -228,8 +228,9 @@ struct race_iguard_tables {
 #define RACE_IGUARD_CTA	    (1u << 26) /* strong, of scope .cta */
 #define RACE_IGUARD_BYTES   (1u << 27) /* this kernel's entries are those of bytes */
 #define RACE_IGUARD_VOLATILE                                                                       \
-	(1u << 30) /* strong only in that: the published rules don't know
+	(1u << 30)			 /* strong only in that: the published rules don't know
 					  * it */
+#define RACE_IGUARD_LOCKSTEP  (1u << 31) /* a volatile load that may count on lockstep */
 #define RACE_IGUARD_NARROW(w) ((uint32_t)(w) >> 28 & 3u) /* bytes, if fewer than 4; or 0 */
 #define RACE_IGUARD_NARROW_AT 28u
 #define RACE_IGUARD_SURE(w)   ((uint32_t)((w) >> 32) & 0xffu)
