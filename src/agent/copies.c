@@ -97,25 +97,25 @@ static void record(struct slot *s)
 {
 	uint64_t key = base_hash(s->pcs, (size_t)(unsigned)s->npcs * sizeof(s->pcs[0]), s->t.kind);
 	struct race_transfer_counts *c = __atomic_load_n(&counts, __ATOMIC_ACQUIRE);
-	bool is_told = false;
+	bool is_reported = false;
 
 	key = key ? key : 1;
 	agent_lock();
-	for (unsigned i = 0; i < KNOWN && !is_told; i++) {
+	for (unsigned i = 0; i < KNOWN && !is_reported; i++) {
 		struct known *k = &known[(key + i) % KNOWN];
 		if (!k->key) {
-			k->count = race_transfer_tell(&s->t, s->api, s->pcs, s->npcs);
+			k->count = race_transfer_report(&s->t, s->api, s->pcs, s->npcs);
 			k->key = k->count ? key : 0;
-			is_told = k->count != NULL;
+			is_reported = k->count != NULL;
 			break;
 		}
 		if (k->key == key) {
 			__atomic_fetch_add(k->count, 1, __ATOMIC_RELAXED);
-			is_told = true;
+			is_reported = true;
 		}
 	}
 	agent_unlock();
-	if (!is_told && c)
+	if (!is_reported && c)
 		__atomic_fetch_add(&c->lost, 1, __ATOMIC_RELAXED);
 }
 

@@ -46,7 +46,7 @@ struct cpu_options {
 	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
 	uint64_t memory;	/* bytes of each device; 0: the default (CPU_MEMORY) */
-	bool tells_stats;	/* the caller prints cpu_get_stats at the end */
+	bool prints_stats;	/* the caller prints cpu_get_stats at the end */
 	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
 	bool sees_host;	  /* the oracle sees host code's loads and stores: events/host_access.c */
 	bool steps_aside; /* a full oracle judges no more, and the machine goes on */
@@ -560,7 +560,7 @@ struct cpu_oracle_stats {
 	uint64_t op_accesses;	     /* of copies, fills and other operations of the host */
 	uint64_t
 		patterns; /* of cpu_options.variable that match an access: race_variable_patterns */
-	uint64_t untold;  /* races in doubt as a launch between was left out: events/plain.c */
+	uint64_t unreported; /* races in doubt as a launch between was left out: events/plain.c */
 	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;
 	uint64_t running; /* operations that have not ended */

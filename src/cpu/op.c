@@ -388,7 +388,7 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
-static void tell_if_quiet(const struct cpu_engine *e)
+static void call_if_quiet(const struct cpu_engine *e)
 {
 	const struct cpu_listener *to = &e->m->listener;
 
@@ -489,7 +489,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		cpu_op_end(op);
 		return;
 	}
-	tell_if_quiet(e);
+	call_if_quiet(e);
 	if (!op->work.launch.is_plain) {
 		e->nchecked++;
 		cpu_time_checked(e);

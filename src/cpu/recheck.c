@@ -33,7 +33,7 @@ struct cpu_recheck {
 	uint32_t nsegments, nkept, room;
 	bool is_pending, is_last;
 	bool has_src, has_dst;
-	bool is_told[2]; /* destination, source */
+	bool is_reported[2]; /* destination, source */
 	struct segment segments[SEGMENTS];
 	uint8_t keep[];
 };
@@ -141,7 +141,7 @@ static void report(struct cpu_worker *k, struct cpu_op *op, const struct segment
 	c.at = s->at + i;
 	memcpy(&c.was, r->keep + s->kept + i, c.width);
 	memcpy(&c.now, now + i, c.width);
-	r->is_told[is_source] = true;
+	r->is_reported[is_source] = true;
 	check->fn(check->arg, &c);
 }
 
@@ -152,7 +152,7 @@ static void compare(struct cpu_worker *k, struct cpu_op *op, const struct segmen
 	const uint8_t *now = is_source ? s->src : s->dst, *was = r->keep + s->kept;
 	uint32_t i = 0;
 
-	if (!now || r->is_told[is_source] || memcmp(now, was, s->n) == 0)
+	if (!now || r->is_reported[is_source] || memcmp(now, was, s->n) == 0)
 		return;
 	while (i < s->n && now[i] == was[i])
 		i++;

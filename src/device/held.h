@@ -7,7 +7,7 @@
  *	DEV_HELD_LOOK(me, state, table, at, what, p, way)	judges the read, stores nothing;
  *		true: it races for certain, and *p says with whom. p: NULL where there is no place
  *	DEV_HELD_CHECK(me, state, table, at, what)	judges and stores it as any other access
- *	DEV_HELD_TELL(p)	reports what *p has
+ *	DEV_HELD_RECORD(p)	reports what *p has
  *
  * Costs: nothing where no read is held.
  */
@@ -71,7 +71,7 @@ DEV_FN uint64_t dev_used(uint64_t me, uint64_t state, uint64_t table, struct rac
 		struct race_held_place *p = &h->place[i];
 
 		if (h->live >> RACE_HELD >> i & 1u)
-			DEV_HELD_TELL(p);
+			DEV_HELD_RECORD(p);
 		else
 			DEV_HELD_CHECK(me, state, table, p->at, dev_held_sure(p->what));
 		h->live &= ~(1u << i | 1u << (i + RACE_HELD));

@@ -387,7 +387,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		ev->has_fence = true;
 		ev->has_order = true;
 		ev->has_release = true;
-		ev->tells |= fm->scope == PTX_SCOPE_SYS;
+		ev->informs |= fm->scope == PTX_SCOPE_SYS;
 	} else if (fm->effects & PTX_EFF_CALL && ev->ignores_calls) {
 		return;
 	} else if (fm->effects & PTX_EFF_CALL) {
@@ -444,7 +444,7 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 	}
 	if (ev->follows_calls)
 		inst_join_called(cx, ev);
-	ev->tells |= ev->is_unsure || (ev->has_release && ev->has_system);
+	ev->informs |= ev->is_unsure || (ev->has_release && ev->has_system);
 	ev->only_observes = ev->has_order && !ev->follows_calls && only_observes(ev);
 }
 

@@ -249,7 +249,7 @@ struct inst_events {
 	bool has_alone; /* pruned ones only while the launch runs alone */
 	bool is_unsure; /* something else orders threads, too */
 	bool is_apart;	/* launches of it say nothing about order in time: RACE_HISTORY_APART */
-	bool tells;	/* host code may learn from it while it runs */
+	bool informs;	/* host code may learn from it while it runs */
 	bool has_release, has_system; /* fences or releases; strong writes of system scope */
 	/* has_order by relaxed accesses of global and shared memory alone, and no barriers: of what
 	 * orders threads, only the strong writes that strong reads have seen are ordered. */

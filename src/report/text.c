@@ -316,12 +316,12 @@ static void pair_put(struct base_buf *out, struct rep_view *v, const struct race
 	const char *one = actor_of(v, f, &f->sides[0]), *two = actor_of(v, f, &f->sides[1]);
 
 	bool has_calls = !is_short(v, number);
-	bool is_told = has_same_calls(&f->sides[0], &f->sides[1]) && !v->opt->verbose;
+	bool is_said = has_same_calls(&f->sides[0], &f->sides[1]) && !v->opt->verbose;
 
 	side_put(out, v, &f->sides[0], "", has_calls);
 	side_put(out, v, &f->sides[1],
 		 f->cls == RACE_CLASS_UNDECIDED ? "MAY RACE WITH " : "RACES WITH ",
-		 has_calls && !is_told);
+		 has_calls && !is_said);
 	if (f->cls == RACE_CLASS_UNDECIDED)
 		base_buf_printf(out, INDENT "May order    : %s\n", race_may_text(f->may));
 	sources_put(out, v, f, number);

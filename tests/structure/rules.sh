@@ -17,7 +17,7 @@
 # 9. Each pass of base/passes.def has its function in instrument/pipeline.c (or is strip.c's), and
 #    inst_end_pass (or inst_pass_end) follows each call of one.
 # 10. No comment and no text of docs/ says tell, tells, told or telling: CONTRIBUTING.md's glossary has
-#    the words for it (report, say, distinguish). Names in code and keywords ("// told:") are exempt.
+#    the words for it (report, say, distinguish), nor does a name in src/. Keywords ("// told:") are exempt.
 # 11. A header of src/device that a .cu includes after its first function is part of it: its second line
 #    says so ("part of FILE.cu"), and only such files, and parts of them, include it.
 # 12. What stands under both of CUDA's APIs (src/cudart/state, graph, report) includes no header of
@@ -271,5 +271,9 @@ done < <(
 		grep -v '^tests/structure/'
 	grep -nHP "$tell" README.md docs/*.md 2>/dev/null
 )
+# A name of src/: a whole word of it, between underscores or capitals.
+while IFS= read -r hit; do
+	breach "$(cut -d: -f1,2 <<<"$hit"): a name says \"tell\": report, record or inform (CONTRIBUTING.md)"
+done < <(grep -rnP --include='*.[ch]' --include='*.cu' '^(?!.*(//|/\*|^[ \t]*\*[ /])).*\b([a-z0-9_]*_)?(tells?|told|TELLS?|TOLD)(_[a-z0-9_]*)?\b(?=[^"]*("[^"]*"[^"]*)*$)' src 2>/dev/null)
 
 [ $breaches -eq 0 ] || { echo "$breaches breaches"; exit 1; }

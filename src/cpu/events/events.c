@@ -138,7 +138,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .host_accesses = m->events->nhost_accesses,
 					 .op_accesses = m->events->nop_accesses,
 					 .patterns = m->events->patterns,
-					 .untold = m->events->nuntold,
+					 .unreported = m->events->nunreported,
 					 .registered = m->events->nregistered,
 					 .registered_bytes = m->events->registered_bytes,
 					 .actors = s.actors,

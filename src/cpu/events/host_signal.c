@@ -341,7 +341,7 @@ static long call(long nr, const uint64_t a[6])
 }
 
 /* The bytes that a call has written to or read from its buffer. */
-static void tell_call(struct cpu_machine *m, long nr, const uint64_t a[6], long rc, uint64_t pc)
+static void report_call(struct cpu_machine *m, long nr, const uint64_t a[6], long rc, uint64_t pc)
 {
 	bool is_write = nr == SYS_read || nr == SYS_pread64 || nr == SYS_recvfrom;
 	bool is_read = nr == SYS_write || nr == SYS_pwrite64 || nr == SYS_sendto;
@@ -371,7 +371,7 @@ static void on_sys(int sig, siginfo_t *info, void *context)
 	for (unsigned i = 0; i < 6; i++)
 		to[i] = cpu_space_machine(m, a[i]);
 	long rc = call(info->si_syscall, to);
-	tell_call(m, info->si_syscall, a, rc, cpu_host_caller(x86_pc(u)));
+	report_call(m, info->si_syscall, a, rc, cpu_host_caller(x86_pc(u)));
 	g[REG_RAX] = rc;
 }
 

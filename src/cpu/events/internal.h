@@ -189,7 +189,7 @@ struct cpu_events {
 	BASE_VEC(uint64_t) live;	    /* those of them that run */
 	BASE_VEC(struct events_plain) plains;
 	bool has_plain;		/* some launch was left out */
-	uint64_t nuntold;	/* races in doubt, which were not reported */
+	uint64_t nunreported;	/* races in doubt, which were not reported */
 	struct events_ids *ids; /* ids.c; NULL: not the weak model */
 	BASE_VEC(struct events_block) blocks;
 	BASE_VEC(struct cpu_module *) modules;

@@ -85,6 +85,6 @@ bool events_is_doubtful(struct cpu_events *x, const struct oracle_finding *f)
 {
 	if (!is_side_doubtful(x, &f->first) && !is_side_doubtful(x, &f->second))
 		return false;
-	x->nuntold++;
+	x->nunreported++;
 	return true;
 }

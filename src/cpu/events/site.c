@@ -595,8 +595,8 @@ static void note_value(struct cpu_events *x, struct events_pair *p, const struct
 }
 
 /* Which races of host code are reported: see host_access.c. */
-static bool is_told(struct cpu_events *x, const struct oracle_finding *f, const struct cpu_site *s,
-		    const struct cpu_site *t)
+static bool is_to_report(struct cpu_events *x, const struct oracle_finding *f,
+			 const struct cpu_site *s, const struct cpu_site *t)
 {
 	if (s->is_other || t->is_other || (x->has_plain && events_is_doubtful(x, f)))
 		return false;
@@ -657,7 +657,7 @@ void events_on_race(void *arg, const struct oracle_finding *f)
 	const struct oracle_side *a = &f->second, *b = &f->first;
 
 	cpu_repeat_spoil(x->m);
-	if (!x->fn || !a->inst || !b->inst || !is_told(x, f, a->inst, b->inst))
+	if (!x->fn || !a->inst || !b->inst || !is_to_report(x, f, a->inst, b->inst))
 		return;
 	/* The oracle has its sites as pointers to const; here their words may be filled in. */
 	events_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);

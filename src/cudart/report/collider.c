@@ -70,8 +70,8 @@ static struct race_pair *write_pair(void *arg, const struct race_pair *pair, siz
 	for (unsigned i = 0; at && i < 2; i++) {
 		const struct race_pair_side *s = &pair->side[i];
 		if (s->flags & RACE_SIDE_HOST && s->access == RACE_ACCESS_COPY)
-			rt_origin_tell(s->ptx_line);
-		rt_origin_tell(s->launch);
+			rt_origin_report(s->ptx_line);
+		rt_origin_report(s->launch);
 	}
 	if (!at && !is_full)
 		race_shm_note("the shared file is full; more races were found than are shown");
@@ -155,12 +155,12 @@ static void update_oracle(void)
 				  "copies, fills and frees of the host were judged for half of the "
 				  "time of --budget: later ones were not");
 	has_left = s.has_ranges_left;
-	if (s.untold && !oracle->untold)
+	if (s.unreported && !oracle->unreported)
 		race_shm_gap_note(RACE_GAP_LAUNCHES,
 				  "races of launches that ran beside others that were left out, or "
 				  "were not ordered with them, were not reported: what orders them "
 				  "is unknown");
-	oracle->untold = s.untold;
+	oracle->unreported = s.unreported;
 	oracle->sees_host = s.sees_host;
 	if (s.is_sc_coarse && !is_coarse)
 		race_shm_gap_note(

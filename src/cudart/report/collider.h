@@ -44,7 +44,7 @@ void rt_history_counts(uint64_t *threads, uint64_t *accesses);
 void rt_on_quiet(void *arg);
 
 /* origin.c: the call `number` is wanted in the report. */
-void rt_origin_tell(uint32_t number);
+void rt_origin_report(uint32_t number);
 /* origin.c: copies and fills are checked from now on; their counts go to the shared file; after
  * fork, in the child. */
 void rt_origin_start(void);

@@ -35,7 +35,7 @@ struct origin {
 	uint32_t number;
 	int n;
 	uint64_t *count[2]; /* in the shared file: destination, source */
-	bool is_told;	    /* reported as the call of a pair's operation */
+	bool is_reported;   /* reported as the call of a pair's operation */
 	UT_hash_handle hh;
 };
 
@@ -86,7 +86,7 @@ static uint64_t *record(const struct origin *o, const struct cpu_change *c)
 					.context = rt_collider_number(c->device),
 					.device = (int32_t)c->device};
 
-	return race_transfer_tell(&t, NULL, o->pcs, o->n);
+	return race_transfer_report(&t, NULL, o->pcs, o->n);
 }
 
 static void on_change(void *arg, const struct cpu_change *c)
@@ -108,13 +108,13 @@ static void on_change(void *arg, const struct cpu_change *c)
 	pthread_mutex_unlock(&lock);
 }
 
-void rt_origin_tell(uint32_t number)
+void rt_origin_report(uint32_t number)
 {
 	pthread_mutex_lock(&lock);
 	struct origin *o = number && number <= by_number.n ? by_number.v[number - 1] : NULL;
-	if (o && !o->is_told) {
-		o->is_told = true;
-		race_origin_tell(number, o->pcs, o->n);
+	if (o && !o->is_reported) {
+		o->is_reported = true;
+		race_origin_report(number, o->pcs, o->n);
 	}
 	pthread_mutex_unlock(&lock);
 }

@@ -69,7 +69,7 @@ void rt_device_reset(unsigned d)
 	rt_lock();
 	limits_init(&rt.dev[d]);
 	cpu_fault_clear(rt.m, d);
-	rt.dev[d].is_fault_told = false;
+	rt.dev[d].is_fault_reported = false;
 	for (unsigned p = 0; p < rt.ndevices; p++) {
 		if (rt.dev[d].peer[p])
 			cpu_mem_set_peer(rt.m, d, p, false);

@@ -514,9 +514,9 @@ enum rt_error rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel
 		return RT_OK;
 	if (!k->image->has_code_only)
 		return RT_ERROR_INVALID_DEVICE_FUNCTION;
-	if (!k->is_told)
+	if (!k->is_reported)
 		say_no_ptx(k->image);
-	k->is_told = true;
+	k->is_reported = true;
 	return RT_ERROR_NO_KERNEL_IMAGE_FOR_DEVICE;
 }
 
@@ -525,11 +525,11 @@ bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel)
 	bool is_incomplete;
 	const char *why = cpu_kernel_refused(kernel, &is_incomplete);
 
-	if (why && !k->is_told) {
+	if (why && !k->is_reported) {
 		rt_say("kernel %s can't run on the CPU device: %s", k->name, why);
 		if (is_incomplete && k->image->has_code_only)
 			say_no_ptx(k->image);
-		k->is_told = true;
+		k->is_reported = true;
 	}
 	if (why)
 		rt_gap_refused(k, why);

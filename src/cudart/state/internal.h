@@ -39,7 +39,7 @@ struct rt_device {
 	struct rt_stream *streams; /* all others, by rt_stream.next; ended ones with work too */
 	size_t nended, prune_at;   /* that were destroyed; so many are looked at for such to free */
 	unsigned flags;		   /* cudaSetDeviceFlags */
-	bool is_fault_told;
+	bool is_fault_reported;
 	size_t stack_limit, heap_limit, fifo_limit, l2_limit, fetch_limit;
 	rt_ref default_pool, pool;
 	bool peer[RT_DEVICES]; /* enabled towards */

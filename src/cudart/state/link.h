@@ -42,7 +42,7 @@ struct rt_kern {
 	struct race_kernel_count *count; /* collider.c */
 	struct race_launches launches;
 	uint64_t *refused; /* launches; NULL: none so far */
-	bool is_counted, is_told;
+	bool is_counted, is_reported;
 	/* Which order of blocks its code follows; collider.c. */
 	enum { RT_SHUFFLE_UNKNOWN, RT_SHUFFLE_PLAIN, RT_SHUFFLE_WAITING } order;
 	UT_hash_handle hh; /* by host */

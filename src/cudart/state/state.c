@@ -104,7 +104,7 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 		.sms = option_int(&s, OPTION_SMS) ? (unsigned)option_int(&s, OPTION_SMS) : CPU_SMS,
 		.memory = memory ? memory : CPU_MEMORY,
 		.model = model_of(&s),
-		.tells_stats = option_flag(&s, OPTION_DEVICE_STATS),
+		.prints_stats = option_flag(&s, OPTION_DEVICE_STATS),
 		.oracle = opt->has_detectors ? oracle_of(&s) : CPU_ORACLE_OFF,
 		.sees_host =
 			option_flag(&s, OPTION_HOST_ACCESSES) || option_flag(&s, OPTION_HOST_AUTO),
@@ -159,7 +159,7 @@ static void thread_end(void *p)
 }
 
 /* stats=1: what was executed, and the processor time of the whole process for it. */
-static void tell_stats(void)
+static void print_stats(void)
 {
 	struct timespec t = {0};
 	struct cpu_stats s;
@@ -176,7 +176,7 @@ static void tell_stats(void)
 }
 
 /* Reports faults that no call of the program has returned. */
-static void tell_faults(void)
+static void report_faults(void)
 {
 	if (rt.is_forked)
 		return;
@@ -201,11 +201,11 @@ __attribute__((constructor)) static void hold_reserve(void)
 /* Every call of the program passes through here: without memory it starts nothing new. */
 static bool has_memory(void)
 {
-	static atomic_bool is_told;
+	static atomic_bool is_reported;
 
 	if (!base_is_short())
 		return true;
-	if (!atomic_exchange(&is_told, true))
+	if (!atomic_exchange(&is_reported, true))
 		race_shm_note("the process ran out of memory: calls of CUDA failed, and what they "
 			      "would have started went unchecked");
 	return base_rearm();
@@ -269,9 +269,9 @@ static void start(void)
 	rt.m = m;
 	if (rt.options.oracle && rt.options.is_host_apart)
 		rt_threads_start(m);
-	if (rt.options.tells_stats)
-		atexit(tell_stats);
-	atexit(tell_faults); /* runs after the handler that waits for the last work */
+	if (rt.options.prints_stats)
+		atexit(print_stats);
+	atexit(report_faults); /* runs after the handler that waits for the last work */
 	rt_collider_start();
 	rt_capsules_start(o.capsules);
 	free(o.capsules);
@@ -350,8 +350,8 @@ enum rt_error rt_device_error(unsigned device)
 	if (f.kind == CPU_FAULT_NONE)
 		return RT_OK;
 	rt_lock();
-	is_new = !rt.dev[device].is_fault_told;
-	rt.dev[device].is_fault_told = true;
+	is_new = !rt.dev[device].is_fault_reported;
+	rt.dev[device].is_fault_reported = true;
 	rt_unlock();
 	if (is_new)
 		rt_say("%s", f.text);

@@ -78,12 +78,12 @@ static void acquire(const void *object)
 	EXPORT int name params                                                                     \
 	{                                                                                          \
 		REAL(name)                                                                         \
-		bool is_told = !IS_OURS();                                                         \
+		bool is_followed = !IS_OURS();                                                     \
 		const void *rel_ = (rel), *acq_ = (acq);                                           \
-		if (is_told && rel_)                                                               \
+		if (is_followed && rel_)                                                           \
 			release(rel_, is_whole);                                                   \
 		int rc = real args;                                                                \
-		if (is_told && acq_ && (succeeded))                                                \
+		if (is_followed && acq_ && (succeeded))                                            \
 			acquire(acq_);                                                             \
 		return rc;                                                                         \
 	}
@@ -130,7 +130,7 @@ PASS(pthread_cond_signal, (pthread_cond_t * c), (c), c, false, NOTHING, true)
 PASS(pthread_cond_broadcast, (pthread_cond_t * c), (c), c, false, NOTHING, true)
 
 #define WAITED(c, m)                                                                               \
-	if (is_told) {                                                                             \
+	if (is_followed) {                                                                         \
 		acquire(m);                                                                        \
 		acquire(c);                                                                        \
 	}                                                                                          \
@@ -139,8 +139,8 @@ PASS(pthread_cond_broadcast, (pthread_cond_t * c), (c), c, false, NOTHING, true)
 EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
 	REAL(pthread_cond_wait)
-	bool is_told = !IS_OURS();
-	if (is_told)
+	bool is_followed = !IS_OURS();
+	if (is_followed)
 		release(m, true);
 	int rc = real(c, m);
 	WAITED(c, m);
@@ -149,8 +149,8 @@ EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, deadline *t)
 {
 	REAL(pthread_cond_timedwait)
-	bool is_told = !IS_OURS();
-	if (is_told)
+	bool is_followed = !IS_OURS();
+	if (is_followed)
 		release(m, true);
 	int rc = real(c, m, t);
 	WAITED(c, m);
@@ -159,8 +159,8 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, deadlin
 EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t k, deadline *t)
 {
 	REAL(pthread_cond_clockwait)
-	bool is_told = !IS_OURS();
-	if (is_told)
+	bool is_followed = !IS_OURS();
+	if (is_followed)
 		release(m, true);
 	int rc = real(c, m, k, t);
 	WAITED(c, m);
@@ -184,8 +184,8 @@ PASS(cnd_broadcast, (cnd_t * c), (c), c, false, NOTHING, true)
 EXPORT int cnd_wait(cnd_t *c, mtx_t *m)
 {
 	REAL(cnd_wait)
-	bool is_told = !IS_OURS();
-	if (is_told)
+	bool is_followed = !IS_OURS();
+	if (is_followed)
 		release(m, true);
 	int rc = real(c, m);
 	WAITED(c, m);
@@ -194,8 +194,8 @@ EXPORT int cnd_wait(cnd_t *c, mtx_t *m)
 EXPORT int cnd_timedwait(cnd_t *c, mtx_t *m, deadline *t)
 {
 	REAL(cnd_timedwait)
-	bool is_told = !IS_OURS();
-	if (is_told)
+	bool is_followed = !IS_OURS();
+	if (is_followed)
 		release(m, true);
 	int rc = real(c, m, t);
 	WAITED(c, m);

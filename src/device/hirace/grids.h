@@ -67,8 +67,8 @@ DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags)
 
 	if (flags & RACE_ACTOR_APART)
 		grid |= RACE_HISTORY_APART;
-	if (flags & RACE_ACTOR_TELLS && dev_word32(&t->tells) == 0)
-		dev_store32(&t->tells, 1u);
+	if (flags & RACE_ACTOR_INFORMS && dev_word32(&t->informs) == 0)
+		dev_store32(&t->informs, 1u);
 	at = dev_claim(t, grid, &is_first);
 	if (is_first)
 		__collider_hirace_start(at, flags);
@@ -128,7 +128,7 @@ DEV_FN uint32_t dev_overlap(uint32_t mine, uint32_t other)
 	}
 	if (!is_unordered)
 		return HIRACE_ORDERED;
-	return dev_word32(&t->tells) ? HIRACE_PERHAPS_ORDERED : HIRACE_OVERLAPPING;
+	return dev_word32(&t->informs) ? HIRACE_PERHAPS_ORDERED : HIRACE_OVERLAPPING;
 }
 
 /* For a report, the earlier side `was` of another launch; see RACE_EARLIER_IS_OTHER. */

@@ -49,8 +49,8 @@ DEV_FN void dev_look_word(uint64_t me, uint64_t stamps, const struct held_word *
 					? RACE_KIND_HISTORY_INVENTED
 					: RACE_KIND_HISTORY_POSSIBLE |
 						  dev_may(me, seen.was, &a, bit, what) << 16;
-		__collider_hirace_tell(me, at, seen.was, beside, RACE_HISTORY_SITE(what),
-				       kind | h->width << 8);
+		__collider_hirace_record(me, at, seen.was, beside, RACE_HISTORY_SITE(what),
+					 kind | h->width << 8);
 	}
 	if (verdict != HIRACE_IS_RACE || look->is_race)
 		return;
@@ -121,9 +121,9 @@ DEV_FN void dev_held_check(uint64_t me, uint64_t stamps, uint64_t table, uint64_
 #define DEV_HELD_LOOK(me, state, table, at, what, p, way)                                          \
 	__collider_hirace_look(me, state, table, at, what, (uint64_t)(p), way)
 #define DEV_HELD_CHECK(me, state, table, at, what) dev_held_check(me, state, table, at, what)
-#define DEV_HELD_TELL(p)                                                                           \
-	__collider_hirace_tell((p)->me, (p)->at, (p)->was, (p)->earlier,                           \
-			       RACE_HISTORY_SITE((p)->what), (p)->kind)
+#define DEV_HELD_RECORD(p)                                                                         \
+	__collider_hirace_record((p)->me, (p)->at, (p)->was, (p)->earlier,                         \
+				 RACE_HISTORY_SITE((p)->what), (p)->kind)
 #include "device/held.h"
 
 extern "C" __device__ __noinline__ uint64_t __collider_hirace_hold(uint64_t me, uint64_t stamps,

@@ -221,7 +221,7 @@ struct where {
 };
 
 /* Rare, so a function of its own. earlier_site: race_history_who(). */
-extern "C" __device__ __noinline__ void __collider_hirace_tell(uint64_t me, uint64_t at,
+extern "C" __device__ __noinline__ void __collider_hirace_record(uint64_t me, uint64_t at,
 								uint64_t was, uint32_t earlier_site,
 								uint32_t site, uint32_t kind_width)
 {
@@ -354,7 +354,7 @@ extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint
 	beside = kind == RACE_KIND_HISTORY_SEED
 			 ? race_history_who(beside, seen.was, false, false)
 			 : dev_who(beside, seen.was, what, a.thread_bits);
-	__collider_hirace_tell(me, at, seen.was, beside, site, kind | mode / MODE_WIDTH << 8);
+	__collider_hirace_record(me, at, seen.was, beside, site, kind | mode / MODE_WIDTH << 8);
 }
 
 /* The bit of a location's word in the set of those that were read strongly (hirace/release.h). */

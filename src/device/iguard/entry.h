@@ -10,7 +10,7 @@
 
 /* Rare, so a function of its own. */
 extern "C" __device__ __noinline__ void
-__collider_iguard_tell(uint64_t me, uint64_t at, uint64_t was, uint32_t site, uint32_t kind_width)
+__collider_iguard_record(uint64_t me, uint64_t at, uint64_t was, uint32_t site, uint32_t kind_width)
 {
 	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
 	uint64_t now = me & ~(uint64_t)(RACE_IGUARD_PLAIN | RACE_IGUARD_LANES);
@@ -271,7 +271,7 @@ extern "C" __device__ __noinline__ void __collider_iguard_letter(uint64_t me, ui
 			break;
 	}
 	if (rule != IGUARD_PUB_NONE)
-		__collider_iguard_tell(
+		__collider_iguard_record(
 			me, at, iguard_encode(earlier), RACE_IGUARD_SITE(what),
 			(rule == IGUARD_R5 ? RACE_KIND_IGUARD_LOCKS
 					   : RACE_KIND_IGUARD_ATOMIC + (uint32_t)rule - IGUARD_R1) |
@@ -313,8 +313,8 @@ extern "C" __device__ __noinline__ void __collider_iguard_entry(uint64_t me, uin
 	if (seen.is_open && me & RACE_IGUARD_ORDERS)
 		iguard_open(&((struct state *)state)->stamps);
 	if (lane && seen.verdict == IGUARD_NO_RACE)
-		__collider_iguard_tell(me, at, lane, RACE_IGUARD_SITE(what),
-				       RACE_KIND_IGUARD_LOCKSTEP | mode / MODE_WIDTH << 8);
+		__collider_iguard_record(me, at, lane, RACE_IGUARD_SITE(what),
+					 RACE_KIND_IGUARD_LOCKSTEP | mode / MODE_WIDTH << 8);
 	if (seen.verdict != IGUARD_POSSIBLE && seen.verdict != IGUARD_IS_RACE)
 		return;
 	if (seen.verdict == IGUARD_POSSIBLE)
@@ -324,8 +324,8 @@ extern "C" __device__ __noinline__ void __collider_iguard_entry(uint64_t me, uin
 	if (kind == RACE_KIND_NONE)
 		kind = iguard_kind_of(&seen, &actor, &a, me & RACE_IGUARD_ORDERS ? &s->stamps : 0,
 				      me & RACE_IGUARD_ORDERS && s->small_fence);
-	__collider_iguard_tell(me, at, seen.word, RACE_IGUARD_SITE(what),
-			       kind | mode / MODE_WIDTH << 8 | may << 16);
+	__collider_iguard_record(me, at, seen.word, RACE_IGUARD_SITE(what),
+				 kind | mode / MODE_WIDTH << 8 | may << 16);
 }
 
 /* The bit of a location in the set of those that were read strongly. Of shared memory: of the

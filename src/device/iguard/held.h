@@ -42,11 +42,11 @@ DEV_FN void dev_look_entry(uint64_t me, uint64_t state, uint64_t entry, uint64_t
 	if (seen.verdict == IGUARD_POSSIBLE)
 		may = iguard_may(&seen, &actor, &a);
 	if (look->way == RACE_HELD_FIRST)
-		__collider_iguard_tell(me, at, seen.word, RACE_IGUARD_SITE(what),
-				       (seen.verdict == IGUARD_IS_RACE
-						? (uint32_t)RACE_KIND_IGUARD_INVENTED
-						: kind) |
-					       width << 8 | may << 16);
+		__collider_iguard_record(me, at, seen.word, RACE_IGUARD_SITE(what),
+					 (seen.verdict == IGUARD_IS_RACE
+						  ? (uint32_t)RACE_KIND_IGUARD_INVENTED
+						  : kind) |
+						 width << 8 | may << 16);
 	if (seen.verdict != IGUARD_IS_RACE || look->is_race)
 		return;
 	look->is_race = true;
@@ -110,8 +110,8 @@ DEV_FN void dev_held_check(uint64_t me, uint64_t state, uint64_t table, uint64_t
 #define DEV_HELD_LOOK(me, state, table, at, what, p, way)                                          \
 	__collider_iguard_look(me, state, table, at, what, (uint64_t)(p), way)
 #define DEV_HELD_CHECK(me, state, table, at, what) dev_held_check(me, state, table, at, what)
-#define DEV_HELD_TELL(p)                                                                           \
-	__collider_iguard_tell((p)->me, (p)->at, (p)->was, RACE_IGUARD_SITE((p)->what), (p)->kind)
+#define DEV_HELD_RECORD(p)                                                                         \
+	__collider_iguard_record((p)->me, (p)->at, (p)->was, RACE_IGUARD_SITE((p)->what), (p)->kind)
 #include "device/held.h"
 
 extern "C" __device__ __noinline__ uint64_t __collider_iguard_hold(uint64_t me, uint64_t state,

@@ -200,7 +200,7 @@ DEV_FN void dev_drop(struct state *s)
 /* On memory that host code accesses, too (layout/mirror.h): the watchpoint for its looks. 0: it is
  * other memory, or nobody looks. is_alone: the thread has no slot in the table for it; what it
  * watches ends then. */
-extern "C" __device__ __noinline__ uint32_t __collider_watch_tell(struct state *s, uint64_t at,
+extern "C" __device__ __noinline__ uint32_t __collider_watch_record(struct state *s, uint64_t at,
 								  uint32_t what,
 								  uint32_t is_alone)
 {
@@ -496,7 +496,7 @@ DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t wh
 	    !dev_is_asked(at, what))
 		return (s->slot != 0) | NOT_ASKED;
 	if (!dev_is_turn(slot))
-		return is_global && __collider_watch_tell(s, at, what, 1) ? 1u : s->slot != 0;
+		return is_global && __collider_watch_record(s, at, what, 1) ? 1u : s->slot != 0;
 	dev_drop(s);
 	was = dev_slot_word(slot);
 	next = race_watch_encode(at, what & RACE_WATCH_IS_SHARED, RACE_WATCH_LOG(what),
@@ -508,7 +508,7 @@ DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t wh
 	if (!race_watch_is_free(was) || found != was) {
 		if (standing)
 			dev_standing(standing, 1u);
-		if (is_global && __collider_watch_tell(s, at, what, 1))
+		if (is_global && __collider_watch_record(s, at, what, 1))
 			return 1;
 		dev_count(offsetof(struct race_rt, watch_busy));
 		return 0;
@@ -517,7 +517,7 @@ DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t wh
 	s->standing = standing;
 	s->word = next;
 	if (is_global)
-		(void)__collider_watch_tell(s, at, what, 0);
+		(void)__collider_watch_record(s, at, what, 0);
 	s->site = RACE_WATCH_SITE(what) |
 		  (what64 & RACE_WATCH_OF_OWNER ? RACE_WATCH_RANK(what64) : dev_context())
 			  << SITE_BITS;

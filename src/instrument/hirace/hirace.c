@@ -126,7 +126,7 @@ static void begin_kernel(struct inst_follow *f, struct ptx_stmt *top)
 	struct inst_block_table t;
 	uint32_t flags = (k->f.ev.is_unsure ? RACE_ACTOR_UNSURE : 0) |
 			 (k->f.ev.is_apart ? RACE_ACTOR_APART : 0) |
-			 (k->f.ev.tells ? RACE_ACTOR_TELLS : 0) |
+			 (k->f.ev.informs ? RACE_ACTOR_INFORMS : 0) |
 			 (k->f.ev.has_lanes ? RACE_ACTOR_LANES : 0);
 
 	/* Who doesn't ask whether the launch is alone isn't one of those that others wait for. */

@@ -125,7 +125,7 @@ struct race_oracle {
 	/* --host-accesses: memory that the program registered, where host code isn't seen */
 	uint64_t registered, registered_bytes;
 	uint64_t running;	  /* operations that had not ended: the counters are lower bounds */
-	uint64_t untold;	  /* races in doubt, because of launches that were left out */
+	uint64_t unreported;	  /* races in doubt, because of launches that were left out */
 	uint64_t kernel_accesses; /* of `accesses`, those of kernels' threads */
 	uint32_t is_aside;	  /* it was full, and the detectors went on without it */
 	uint32_t reserved;

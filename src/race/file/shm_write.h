@@ -120,10 +120,10 @@ struct race_transfer_counts;
  * frames first; `api` is the function's name, NULL = unknown. Returns where its count is kept from
  * now on; NULL: the heap is full.
  */
-uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
-			     int n);
+uint64_t *race_transfer_report(const struct race_transfer *t, const char *api, void *const *pcs,
+			       int n);
 /* Appends the call that asked for the operation `origin` of a pair (RACE_CHUNK_ORIGIN). */
-void race_origin_tell(uint32_t origin, void *const *pcs, int n);
+void race_origin_report(uint32_t origin, void *const *pcs, int n);
 /*
  * The calls that launched a kernel, for findings that don't know their launch. Zeroed at first; one
  * for each kernel, of which one thread at a time may use it.

@@ -95,13 +95,13 @@ static void *put_chunk(enum race_chunk_kind kind, const struct race_transfer *t,
 
 /* ------------------------------------------------------------------------------------------ */
 
-uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
-			     int n)
+uint64_t *race_transfer_report(const struct race_transfer *t, const char *api, void *const *pcs,
+			       int n)
 {
 	return put_chunk(RACE_CHUNK_TRANSFER, t, api, pcs, n);
 }
 
-void race_origin_tell(uint32_t origin, void *const *pcs, int n)
+void race_origin_report(uint32_t origin, void *const *pcs, int n)
 {
 	const struct race_transfer t = {.origin = origin};
 

@@ -282,8 +282,8 @@ struct race_history_pool {
 /* The tables of hirace. */
 struct race_history_tables {
 	RACE_HISTORY_HEAD;
-	uint64_t rows;	/* RACE_HISTORY_ROW rows of the CPU device, or 0: by `runs` */
-	uint32_t tells; /* not 0: host code may have learned from a running kernel */
+	uint64_t rows;	  /* RACE_HISTORY_ROW rows of the CPU device, or 0: by `runs` */
+	uint32_t informs; /* not 0: host code may have learned from a running kernel */
 	uint32_t reserved32;
 	/* The machine's table that --hirace asked for; it fills a page. */
 	uint8_t machine[RACE_HISTORY_MACHINE];
@@ -377,9 +377,9 @@ struct race_history {
 #define RACE_ACTOR_UNSURE   (1u << 5) /* all its findings are only possible */
 #define RACE_ACTOR_ASIDE    (1u << 6) /* until the next barrier of its block */
 /* Of the kernel: RACE_HISTORY_APART; it may release to host code; other launches run beside it. */
-#define RACE_ACTOR_APART  (1u << 7)
-#define RACE_ACTOR_TELLS  (1u << 8)
-#define RACE_ACTOR_BESIDE (1u << 9)
+#define RACE_ACTOR_APART   (1u << 7)
+#define RACE_ACTOR_INFORMS (1u << 8)
+#define RACE_ACTOR_BESIDE  (1u << 9)
 /* The kernel has masks that may be partial: after the stamps comes the lane's row. */
 #define RACE_ACTOR_LANES  (1u << 10)
 #define RACE_LANES_ROW_AT 40u
