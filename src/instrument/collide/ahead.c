@@ -22,7 +22,7 @@
  * Costs: ldmatrix two instructions more than a group of loads, cp.async six to twenty,
  * stmatrix eight for each matrix, whether drawn or not.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
  * Misses nothing that inlined code finds. stmatrix, st.async, tensor memory and bulk copies stay
  * inlined. Counts a copy's source once, where inlined code counts the words that src-size reaches.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <string.h>
 

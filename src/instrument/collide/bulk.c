@@ -17,7 +17,7 @@
  * compared with each other, but one finds what the other writes.
  * Costs: see the count above the templates in bulk.ptxt. One lane does it all.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <string.h>
 

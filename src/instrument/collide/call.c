@@ -11,7 +11,7 @@
  * pieces) stays inlined; for groups of ahead.c see ahead_call.c. Costs: see
  * src/device/collide/check.cu.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * They are registers of ours, which ptxas coalesces away when nothing overwrites the originals. For
  * a value that may be speculated (flow_demand), its uses note whether it was used.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * Costs nothing until something has changed, but the call raises the function's register count (the
  * toolchain measures that when it fits registers).
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 /* report_inline contains these offsets as numbers. */
 _Static_assert(offsetof(struct race_record, site) == 8, "report_inline");

@@ -9,7 +9,7 @@
  *
  * Costs per group: see the count above the templates in collide.ptxt.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <string.h>
 

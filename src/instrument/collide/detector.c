@@ -6,6 +6,7 @@
  * are put in, after all functions have been seen.
  */
 #include "instrument/detector.h"
+#include "instrument/collide/collide.h"
 
 #include "device/device.h"
 

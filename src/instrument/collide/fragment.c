@@ -14,7 +14,7 @@
  * take part); where drawn six instructions for each element more than an ordinary store, and three
  * registers: eight elements a lane, of small shapes two.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  * time).
  * Costs: 14 instructions more than a group of loads, once or twice.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  * Misses: what isa.def knows as memory but `collide` has no check for (tensor copies,
  * tcgen05.mma, ...), counted by opcode for the report's footer.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <string.h>
 

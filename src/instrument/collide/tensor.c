@@ -13,7 +13,7 @@
  * Where nothing may be called (warp-specialised kernels with setmaxnreg) the function is inlined at
  * each call.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include "race/file/box.h"
 

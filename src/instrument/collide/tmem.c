@@ -19,7 +19,7 @@
  * Costs: a vote and a shuffle each time; where drawn two loads (a store and a load) of a part with
  * their waits, and up to 32 registers.
  */
-#include "instrument/internal.h"
+#include "instrument/collide/collide.h"
 
 #include <stdlib.h>
 #include <string.h>
