@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "cpu/cpu.h"
+#include "instrument/instrument.h"
 
 /*
  * COLLIDER_CPU=key=value:key=value...: the machine's options, by their names in base/options.def
@@ -26,13 +27,12 @@
 /* The options, for the machine and for this room. */
 struct cudart_options {
 	struct cpu_options cpu;
-	bool has_detectors; /* --detector was given */
-	char *variable;	    /* --variable, malloc'd; NULL: all */
-	bool all_loads;	    /* --all-loads */
-	bool stages_copies; /* --host-copies=staged */
-	unsigned detectors; /* a set of race/detector.h */
-	char *launches;	    /* --record-launches, malloc'd; NULL: not given */
-	char *capsules;	    /* --capsules, the same */
+	bool has_detectors;	  /* --detector was given */
+	struct inst_options inst; /* of modules that a run instruments; its texts stay */
+	bool stages_copies;	  /* --host-copies=staged */
+	unsigned detectors;	  /* a set of race/detector.h */
+	char *launches;		  /* --record-launches, malloc'd; NULL: not given */
+	char *capsules;		  /* --capsules, the same */
 };
 
 /* Reads an options text (NULL or "": all defaults). Returns false when something is wrong, with a

@@ -115,14 +115,12 @@ static void name_image(struct rt_image *im)
 static struct ptx_module *prepare(struct rt_image *im, const char *file, struct ptx_module *m)
 {
 	unsigned has = inst_detectors_of(m), wants = rt.detectors & RACE_DETECT_PUT;
-	bool differs = rt.variable || rt.all_loads;
+	struct inst_options opt = rt.inst;
+	bool differs = opt.variable || opt.all_loads;
 	if (!rt.has_detectors && differs && has)
 		wants = has;
-	struct inst_options opt = {.sanitize = wants,
-				   .relocatable = im->relocatable,
-				   .shared_room = CPU_SHARED_OPTIN,
-				   .all_loads = rt.all_loads,
-				   .variable = rt.variable};
+	opt.sanitize = wants;
+	opt.relocatable = im->relocatable;
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
 	struct base_buf out = {0};

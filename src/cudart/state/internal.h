@@ -53,9 +53,8 @@ struct rt_state {
 	struct cpu_options options;
 	bool has_detectors; /* modules get the checks of `detectors`, no others */
 	unsigned detectors;
-	bool all_loads;		      /* modules get the checks of --all-loads */
 	bool stages_copies;	      /* --host-copies=staged */
-	const char *variable;	      /* modules get checks of these variables only; NULL: of all */
+	struct inst_options inst;     /* what modules get of the checks of `detectors` */
 	bool is_forked;		      /* the machine belongs to the parent process */
 	atomic_bool is_driver_ready;  /* cuInit was called, or the runtime, which does it */
 	_Atomic uint32_t next_stream; /* ids */

@@ -79,6 +79,7 @@ static uint64_t repeat_bytes(const struct option_set *s)
 
 bool cudart_read_options(const char *text, struct cudart_options *opt, struct base_sink *sink)
 {
+	static struct base_arena texts; /* as long as the process */
 	struct option_set s;
 	int rc = 0;
 
@@ -93,9 +94,8 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 	opt->launches = launches ? strdup(launches) : NULL;
 	const char *capsules = option_text(&s, OPTION_CAPSULES);
 	opt->capsules = capsules ? strdup(capsules) : NULL;
-	const char *variable = option_text(&s, OPTION_VARIABLE);
-	opt->variable = variable ? strdup(variable) : NULL;
-	opt->all_loads = option_flag(&s, OPTION_ALL_LOADS);
+	opt->inst = (struct inst_options){.shared_room = CPU_SHARED_OPTIN};
+	inst_options_read(&opt->inst, &s, &texts);
 	opt->stages_copies = option_is(&s, OPTION_HOST_COPIES, "staged");
 	opt->cpu = (struct cpu_options){
 		.seed = has_seed ? (uint64_t)option_int(&s, OPTION_SEED) : 1,
@@ -110,7 +110,7 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 			option_flag(&s, OPTION_HOST_ACCESSES) || option_flag(&s, OPTION_HOST_AUTO),
 		.is_host_auto = option_flag(&s, OPTION_HOST_AUTO),
 		.steps_aside = option_flag(&s, OPTION_ORACLE_ASIDE),
-		.variable = opt->variable,
+		.variable = opt->inst.variable,
 		.is_exact = option_flag(&s, OPTION_VERIFY),
 		.is_host_apart = option_is(&s, OPTION_HOST_THREADS, "separate"),
 		.repeat_bytes = repeat_bytes(&s),
@@ -247,8 +247,7 @@ static void start(void)
 	rt.options = o.cpu;
 	rt.has_detectors = o.has_detectors;
 	rt.detectors = o.detectors;
-	rt.variable = o.variable;
-	rt.all_loads = o.all_loads;
+	rt.inst = o.inst;
 	rt.stages_copies = o.stages_copies;
 	rt_launches_open(o.launches);
 	free(o.launches);
