@@ -1,9 +1,9 @@
 /*
  * questions.c - what the driver answers: errors, contexts, modules, memory, streams, graphs.
  *
- * Each question up to test_graph, and those of test_names, has the answer that an H100's driver (580)
- * gave; the others have what the manual says, or the runtime's answer to the same question. Runs on
- * both: on a GPU with KEEP_GOING=1, which lists all that differ.
+ * Each question up to test_graph, and those of test_names, has the answer that an H100's driver
+ * (580) gave; the others have what the manual says, or the runtime's answer to the same question.
+ * Runs on both: on a GPU with KEEP_GOING=1, which lists all that differ.
  */
 #include <cuda.h>
 #include <dlfcn.h>
