@@ -215,14 +215,16 @@ static void test_finds(void **state)
 
 	(void)state;
 	begin(&p);
-	/* 100,000 blocks: 6, 24, 96, 256 of them, then other seeds; the page is asked for once. */
+	/* 100,000 blocks: 6, 24, 96, 256 of them, then other seeds, as long as that is quick
+	 * (race.test_judge_choice has the numbers); a page is asked for once. */
 	launch(&p, "right", 100000, 0);
-	assert_int_equal(p.done.why, RACE_JUDGE_ENDED);
+	assert_true(p.done.why == RACE_JUDGE_ENDED || p.done.why == RACE_JUDGE_DEAR);
 	assert_int_equal(p.done.end, JUDGE_WHOLE);
-	assert_int_equal(p.done.trials, 6);
-	assert_true(p.done.blocks == 256 && p.done.of == 100000);
-	assert_int_equal(p.memories, 2);	    /* the variables, and what p points to */
-	assert_true(p.pages >= 2 && p.pages <= 16); /* start, middle and end */
+	assert_in_range(p.done.trials, 1, 6);
+	assert_in_range(p.done.blocks, 6, 256);
+	assert_int_equal(p.done.of, 100000);
+	assert_int_equal(p.memories, 2); /* the variables, and what p points to */
+	assert_in_range(p.pages, 2, 16); /* start, middle and end */
 	assert_int_equal(count_found(&judged), 0);
 	launch(&p, "racy", 100000, 0);
 	assert_int_equal(p.pages, 1);
