@@ -80,6 +80,11 @@ const char *rep_pair_title(const struct race_finding *f)
 
 const char *rep_pair_sentence(const struct race_finding *f)
 {
+	if (f->cls == RACE_CLASS_POSSIBLE && f->kind == RACE_KIND_WATCH && !f->sides[1].access)
+		return "Nothing orders these two accesses, but the other one was gone before it "
+		       "could\n"
+		       "be named: it may be the first guess of a compare-and-swap loop, which an\n"
+		       "atomic doesn't harm.";
 	if (f->cls == RACE_CLASS_POSSIBLE && !race_is_kept_pair(f->kind))
 		return "Nothing orders these two accesses, but the program may never use the value "
 		       "that is\n"

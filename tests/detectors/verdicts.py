@@ -56,7 +56,7 @@ def says(name, found, detectors):
             if at.get(16, 0) != 0 or at.get(4, 8) != 8:
                 return f"addresses {at}"
     if detectors == ("watch",):  # only what meets
-        most = {"clean": set(), "seed": {"cas-seed"}, "lockstep": set()}.get(want, {"data-race", "cas-seed"})
+        most = {"clean": set(), "seed": {"cas-seed", "possible"}, "lockstep": set()}.get(want, {"data-race", "cas-seed"})
         return f"{classes}" if classes - most else None
     if want == "lockstep":  # iguard: where a load follows a store
         is_seen = "oracle" in detectors or ("iguard" in detectors and name == "tail_lockstep")

@@ -122,6 +122,18 @@ static uint32_t site_flags(struct race_reader *rd, uint64_t table, uint32_t site
 	return t && race_sites_get(&t->sites, site, &s) ? s.flags : 0;
 }
 
+static bool has_seeds(struct race_reader *rd, uint64_t table)
+{
+	struct race_reader_table *t;
+	struct race_site s;
+
+	HASH_FIND(hh, rd->tables, &table, sizeof(uint64_t), t);
+	for (uint32_t i = 0; t && race_sites_get(&t->sites, i, &s); i++)
+		if (RACE_SITE_SEED(s.flags))
+			return true;
+	return false;
+}
+
 static const struct race_region *region_at(const struct race_reader *rd, uint32_t i)
 {
 	size_t at = RACE_SHM_REGION0 + (size_t)i * sizeof(struct race_region);
@@ -139,6 +151,17 @@ static int device_of(struct race_reader *rd, uint32_t pid, uint32_t context, int
 			return r->device;
 	}
 	return otherwise;
+}
+
+/* The other side of a watchpoint was gone before it could be named: beside an atomic it may have
+ * been the seed of a compare-and-swap loop, beside a seed an atomic. */
+static enum race_class class_alone(struct race_reader *rd, const struct race_record *rec,
+				   const struct race_finding *f)
+{
+	if (RACE_SITE_SEED(site_flags(rd, rec->table, rec->site)))
+		return RACE_CLASS_SEED;
+	return f->access == RACE_ACCESS_ATOMIC && has_seeds(rd, rec->table) ? RACE_CLASS_POSSIBLE
+									    : RACE_CLASS_RACE;
 }
 
 /* The earlier of two accesses, as far as its site is known. */
@@ -167,6 +190,8 @@ static void sides_fill(struct race_reader *rd, const struct race_record *rec,
 	race_site_count(&rd->out->arena, &earlier, &fs);
 	race_sides_fill(&rd->out->arena, rec, c->device, &earlier, flags,
 			site_flags(rd, rec->table, rec->site), f);
+	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH) && !number && f->cls == RACE_CLASS_RACE)
+		f->cls = class_alone(rd, rec, f);
 	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH) && number &&
 	    !(rec->flags & RACE_REC_ONE_OWNER))
 		f->sides[1].device =
