@@ -9,7 +9,6 @@
 #include "judge/judge.h"
 #include "race/file/shm_write.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,52 +85,22 @@ static void add_words(struct race_results *r, const struct option_set *set,
 	base_buf_free(&b);
 }
 
-static int write_json(const struct race_results *r, const struct option_set *set, enum option_id id,
-		      const struct race_ignore *ignore)
-{
-	const struct rep_options opt = {.format = REP_JSON, .ignore = ignore};
-	const char *pattern = option_text(set, id), *why;
-	struct base_arena a = {0};
-	const char *path = pattern ? cli_file_name(&a, pattern, getpid(), &why) : NULL;
-	struct base_buf text = {0};
-	int err = 0;
-
-	if (path)
-		err = cli_render(r, &opt, &text);
-	if (path && !err)
-		err = base_write_file(path, text.p, text.n);
-	if (err)
-		base_say("error: the report was not written to %s: %s", path, strerror(err));
-	base_buf_free(&text);
-	base_arena_free(&a);
-	return err ? BASE_EXIT_ENV : 0;
-}
-
 static int report(const struct option_set *set, struct cli_view *view,
 		  const struct judge_capsule *capsules)
 {
 	struct race_results r = {0};
-	struct base_buf text = {0};
-	int rc = 0, err;
+	int rc;
 
 	if (race_shm_read(race_shm_get(), RACE_SHM_BYTES, &r))
 		base_say("error: the shared file of findings has been overwritten");
 	add_words(&r, set, capsules);
 	race_merge(&r);
-	err = cli_render(&r, &view->opt, &text);
-	if (err) {
-		base_say("error: the report: %s", strerror(err));
+	rc = cli_view_print(view, &r);
+	if (!rc && (!cli_write_json(&r, set, OPTION_JSON, &view->ignore, getpid()) ||
+		    !cli_write_json(&r, set, OPTION_SAVE, NULL, getpid())))
 		rc = BASE_EXIT_ENV;
-	} else {
-		rc = cli_print(&text);
-	}
-	if (!rc)
-		rc = write_json(&r, set, OPTION_JSON, &view->ignore);
-	if (!rc)
-		rc = write_json(&r, set, OPTION_SAVE, NULL);
 	if (!rc)
 		rc = cli_view_code(view, set, &r, 0);
-	base_buf_free(&text);
 	race_results_free(&r);
 	return rc;
 }

@@ -120,7 +120,6 @@ int cli_report(struct option_set *set)
 {
 	bool is_rescue = option_flag(set, OPTION_RESCUE);
 	struct race_results results = {0};
-	struct base_buf text = {0};
 	struct cli_view view;
 
 	if (option_text(set, OPTION_COVERAGE) && (set->args.n || is_rescue)) {
@@ -137,18 +136,10 @@ int cli_report(struct option_set *set)
 	if (rc)
 		return rc;
 	rc = is_rescue ? read_rescued(set, &results) : read_saved(set, &results);
-	if (!rc) {
-		int err = cli_render(&results, &view.opt, &text);
-		if (err) {
-			base_say("error: the report: %s", strerror(err));
-			rc = BASE_EXIT_ENV;
-		} else {
-			rc = cli_print(&text);
-		}
-	}
+	if (!rc)
+		rc = cli_view_print(&view, &results);
 	if (!rc)
 		rc = cli_view_code(&view, set, &results, 0);
-	base_buf_free(&text);
 	race_results_free(&results);
 	cli_view_close(&view);
 	return rc;

@@ -138,38 +138,6 @@ static void add_command(struct race_results *r, char *const *argv)
 	base_buf_free(&b);
 }
 
-/* Renders and writes one report; path NULL: standard error. False after saying what failed. */
-static bool write_report(const struct race_results *r, const struct rep_options *opt,
-			 const char *path)
-{
-	struct base_buf text = {0};
-	int err = cli_render(r, opt, &text);
-
-	if (!err && path)
-		err = base_write_file(path, text.p, text.n);
-	else if (!err && fwrite(text.p, 1, text.n, stderr) != text.n)
-		err = EIO;
-	base_buf_free(&text);
-	if (err)
-		base_say("error: the report was not written to %s: %s",
-			 path ? path : "standard error", strerror(err));
-	return !err;
-}
-
-/* A file that takes JSON lines, if the option was given. */
-static void write_json(const struct race_results *r, const struct option_set *set,
-		       enum option_id id, const struct race_ignore *ignore, pid_t pid)
-{
-	const struct rep_options opt = {.format = REP_JSON, .ignore = ignore};
-	const char *pattern = option_text(set, id);
-	struct base_arena a = {0};
-	const char *why, *path = pattern ? cli_file_name(&a, pattern, pid, &why) : NULL;
-
-	if (path)
-		write_report(r, &opt, path);
-	base_arena_free(&a);
-}
-
 #define VERIFY_SHOWN 20
 
 /* --verify: does the oracle confirm all that collide has reported? */
@@ -286,11 +254,11 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	if (!is_silent) {
 		const char *why, *path = log ? cli_file_name(&r.arena, log, res->pid, &why) : NULL;
 		/* A report that can't go to its file is better on the terminal than lost. */
-		if (!write_report(&r, &view->opt, path) && path)
-			write_report(&r, &view->opt, NULL);
+		if (!cli_write_report(&r, &view->opt, path) && path)
+			cli_write_report(&r, &view->opt, NULL);
 	}
-	write_json(&r, set, OPTION_JSON, &view->ignore, res->pid);
-	write_json(&r, set, OPTION_SAVE, NULL, res->pid);
+	cli_write_json(&r, set, OPTION_JSON, &view->ignore, res->pid);
+	cli_write_json(&r, set, OPTION_SAVE, NULL, res->pid);
 	if (r.is_oracle_full)
 		base_say(
 			"error: the oracle is full: too many threads, copies and operations, or no "

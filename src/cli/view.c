@@ -4,6 +4,7 @@
  * A report is rendered into memory and written in one piece: a file is never
  * half a report, and lines of other processes don't cut through it.
  */
+#include "cli/cli.h"
 #include "cli/view.h"
 
 #include <assert.h>
@@ -109,4 +110,46 @@ int cli_render(const struct race_results *r, const struct rep_options *opt, stru
 		base_buf_put(out, text, size);
 	free(text);
 	return err;
+}
+
+int cli_view_print(const struct cli_view *v, const struct race_results *r)
+{
+	struct base_buf text = {0};
+	int err = cli_render(r, &v->opt, &text), rc = BASE_EXIT_ENV;
+
+	if (err)
+		base_say("error: the report: %s", strerror(err));
+	else
+		rc = cli_print(&text);
+	base_buf_free(&text);
+	return rc;
+}
+
+bool cli_write_report(const struct race_results *r, const struct rep_options *opt, const char *path)
+{
+	struct base_buf text = {0};
+	int err = cli_render(r, opt, &text);
+
+	if (!err && path)
+		err = base_write_file(path, text.p, text.n);
+	else if (!err && fwrite(text.p, 1, text.n, stderr) != text.n)
+		err = EIO;
+	base_buf_free(&text);
+	if (err)
+		base_say("error: the report was not written to %s: %s",
+			 path ? path : "standard error", strerror(err));
+	return !err;
+}
+
+bool cli_write_json(const struct race_results *r, const struct option_set *set, enum option_id id,
+		    const struct race_ignore *ignore, pid_t pid)
+{
+	const struct rep_options opt = {.format = REP_JSON, .ignore = ignore};
+	const char *pattern = option_text(set, id);
+	struct base_arena a = {0};
+	const char *why, *path = pattern ? cli_file_name(&a, pattern, pid, &why) : NULL;
+	bool is_ok = !path || cli_write_report(r, &opt, path);
+
+	base_arena_free(&a);
+	return is_ok;
 }

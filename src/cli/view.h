@@ -30,5 +30,13 @@ int cli_view_code(const struct cli_view *v, const struct option_set *set,
 
 /* Renders into memory. Returns 0 or an errno value. */
 int cli_render(const struct race_results *r, const struct rep_options *opt, struct base_buf *out);
+/* Renders to standard output. Returns 0, or an exit code after saying what failed. */
+int cli_view_print(const struct cli_view *v, const struct race_results *r);
+/* Renders and writes one report; path NULL: standard error. False after saying what failed. */
+bool cli_write_report(const struct race_results *r, const struct rep_options *opt,
+		      const char *path);
+/* A file that takes JSON lines, if the option was given; `pid` is for its name. */
+bool cli_write_json(const struct race_results *r, const struct option_set *set, enum option_id id,
+		    const struct race_ignore *ignore, pid_t pid);
 
 #endif
