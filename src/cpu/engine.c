@@ -360,16 +360,33 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	return op;
 }
 
+bool cpu_engine_is_alone(const struct cpu_engine *e)
+{
+	const struct cpu_worker_priv *p = e->workers[0].priv;
+
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		if (e->devices[d].grids)
+			return false;
+	return !p->queue[0].n && !p->queue[1].n && !p->heap.n && !e->nhost;
+}
+
+/* Has it ended? Then what the host does from now on comes after it. */
+static bool is_waited_for(struct cpu_op *op)
+{
+	if (!cpu_op_is_ended(op))
+		return false;
+	cpu_event_waited(op);
+	cpu_past_waited(op, true);
+	return true;
+}
+
 bool cpu_op_query(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
 	fenv_t own;
 
-	if (cpu_op_is_ended(op)) {
-		cpu_event_waited(op);
-		cpu_past_waited(op, true);
+	if (is_waited_for(op))
 		return true;
-	}
 	lock(e);
 	if (!e->is_working) {
 		start_working(e, &own);
@@ -378,11 +395,7 @@ bool cpu_op_query(struct cpu_op *op)
 		stop_working(e, &own);
 	}
 	unlock(e);
-	if (!cpu_op_is_ended(op))
-		return false;
-	cpu_event_waited(op);
-	cpu_past_waited(op, true);
-	return true;
+	return is_waited_for(op);
 }
 
 bool cpu_run_for(struct cpu_machine *m, uint64_t ns)
@@ -427,11 +440,7 @@ bool cpu_op_wait_for(struct cpu_op *op, uint64_t ms)
 		wait_until(e, op_is_done_or_late, &b);
 		unlock(e);
 	}
-	if (!cpu_op_is_ended(op))
-		return false;
-	cpu_event_waited(op);
-	cpu_past_waited(op, true);
-	return true;
+	return is_waited_for(op);
 }
 
 void cpu_op_finish(struct cpu_op *op)

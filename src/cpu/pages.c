@@ -178,41 +178,31 @@ bool cpu_pages_use(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
-static struct cpu_run run_of(const struct cpu_op *op)
+/* The launch with the parameters that it has taken, in *shown. */
+static struct cpu_run run_of(const struct cpu_op *op, struct cpu_launch *shown)
 {
-	return (struct cpu_run){.launch = &op->work.launch,
+	*shown = op->work.launch;
+	shown->params = op->copy;
+	return (struct cpu_run){.launch = shown,
 				.device = op->work.device,
 				.grid = op->grid->id,
 				.stream = op->work.stream,
 				.origin = op->work.origin};
 }
 
-/* Does nothing else run that could change memory? The grid isn't listed yet. */
-static bool is_alone(const struct cpu_engine *e)
-{
-	const struct cpu_worker_priv *p = e->workers[0].priv;
-
-	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		if (e->devices[d].grids)
-			return false;
-	return !p->queue[0].n && !p->queue[1].n && !p->heap.n && !e->nhost;
-}
-
 void cpu_pages_begin(struct cpu_op *op)
 {
 	struct cpu_pages *g = op->m->pages;
-	struct cpu_launch shown = op->work.launch;
-	struct cpu_run run = run_of(op);
+	struct cpu_launch shown;
 
 	if (!g || !g->pager.begin || g->op || !op->grid->events)
 		return;
-	shown.params = op->copy;
-	run.launch = &shown;
+	struct cpu_run run = run_of(op, &shown);
 	if (!g->pager.begin(g->pager.arg, &run))
 		return;
 	forget(g);
 	g->op = op;
-	g->is_alone = is_alone(op->m->engine);
+	g->is_alone = cpu_engine_is_alone(op->m->engine); /* the grid isn't listed yet */
 	g->starts = op->m->engine->starts;
 	atomic_fetch_add(&op->m->space_version, 2);
 }
@@ -220,13 +210,11 @@ void cpu_pages_begin(struct cpu_op *op)
 void cpu_pages_end(struct cpu_op *op)
 {
 	struct cpu_pages *g = op->m->pages;
-	struct cpu_launch shown = op->work.launch;
+	struct cpu_launch shown;
 
 	if (!g || g->op != op)
 		return;
-	struct cpu_run run = run_of(op);
-	shown.params = op->copy;
-	run.launch = &shown;
+	struct cpu_run run = run_of(op, &shown);
 	g->op = NULL;
 	if (g->pager.end)
 		g->pager.end(g->pager.arg, &run, g->is_alone && g->starts == op->m->engine->starts);

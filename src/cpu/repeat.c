@@ -178,17 +178,6 @@ static bool is_as(const struct image *im, const struct used *u)
 
 /* ---- a launch that may be one of these ------------------------------------------------------- */
 
-/* Does nothing else run on the machine? Then nothing but the launch changes memory. */
-static bool is_alone(const struct cpu_engine *e)
-{
-	const struct cpu_worker_priv *p = e->workers[0].priv;
-
-	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		if (e->devices[d].grids)
-			return false;
-	return !p->queue[0].n && !p->queue[1].n && !p->heap.n && !e->nhost;
-}
-
 /* Is it executed for what it leaves in memory only? */
 static bool is_unchecked(const struct cpu_op *op)
 {
@@ -201,7 +190,7 @@ static bool may_keep(const struct cpu_engine *e, const struct cpu_op *op)
 	const struct cpu_launch *l = &op->work.launch;
 
 	return e->nworkers == 1 && !l->is_programmatic && (l->plain || is_unchecked(op)) &&
-	       is_alone(e);
+	       cpu_engine_is_alone(e);
 }
 
 /* The kernel without checks stands for both. */

@@ -434,6 +434,9 @@ void cpu_workers_join(struct cpu_engine *e);
 void cpu_engine_wait(struct cpu_engine *e, uint64_t ms);
 /* An operation came or ended; the lock is held. */
 void cpu_engine_changed(struct cpu_engine *e);
+/* Does nothing run on the machine? Then nothing but a launch that is about to begin, which isn't
+ * listed yet, changes memory. */
+bool cpu_engine_is_alone(const struct cpu_engine *e);
 
 /* transfer.c: does a piece; true: the transfer is complete. */
 bool cpu_transfer_step(struct cpu_worker *k, struct cpu_op *op);
