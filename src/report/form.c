@@ -384,7 +384,12 @@ void rep_prints_make(struct rep_view *v)
 {
 	struct rep_options opt = *v->opt;
 	struct rep_form form = {.opt = &opt};
+	size_t had = 0;
 
+	while (had < v->entries.n && v->entries.v[had].f.print)
+		had++;
+	if (had == v->entries.n)
+		return; /* no source needs to be read */
 	opt.no_source = false;
 	for (size_t i = 0; i < v->entries.n; i++)
 		item_of_entry(&form, v, &v->entries.v[i]);
