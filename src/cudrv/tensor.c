@@ -41,6 +41,17 @@ static bool describe(struct cpu_tensormap_desc *d, uint32_t rank, void *address,
 	return true;
 }
 
+static void set_modes(struct cpu_tensormap_desc *d, CUtensorMapDataType type,
+		      CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+		      CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill)
+{
+	d->type = (uint32_t)type;
+	d->interleave = (uint32_t)interleave;
+	d->swizzle = (uint32_t)swizzle;
+	d->l2 = (uint32_t)l2;
+	d->fill = (uint32_t)fill;
+}
+
 CUresult CUDAAPI cuTensorMapEncodeTiled(
 	CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
 	void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
@@ -53,11 +64,7 @@ CUresult CUDAAPI cuTensorMapEncodeTiled(
 	if (!boxDim ||
 	    !describe(&d, tensorRank, globalAddress, globalDim, globalStrides, elementStrides))
 		return CUDA_ERROR_INVALID_VALUE;
-	d.type = (uint32_t)tensorDataType;
-	d.interleave = (uint32_t)interleave;
-	d.swizzle = (uint32_t)swizzle;
-	d.l2 = (uint32_t)l2Promotion;
-	d.fill = (uint32_t)oobFill;
+	set_modes(&d, tensorDataType, interleave, swizzle, l2Promotion, oobFill);
 	memcpy(d.box, boxDim, tensorRank * sizeof(*boxDim));
 	CUresult r = encode(&d, tensorMap);
 	struct race_map_request q = {
@@ -89,11 +96,7 @@ CUresult CUDAAPI cuTensorMapEncodeIm2col(
 	if (!pixelBoxLowerCorner || !pixelBoxUpperCorner || tensorRank < 3 ||
 	    !describe(&d, tensorRank, globalAddress, globalDim, globalStrides, elementStrides))
 		return CUDA_ERROR_INVALID_VALUE;
-	d.type = (uint32_t)tensorDataType;
-	d.interleave = (uint32_t)interleave;
-	d.swizzle = (uint32_t)swizzle;
-	d.l2 = (uint32_t)l2Promotion;
-	d.fill = (uint32_t)oobFill;
+	set_modes(&d, tensorDataType, interleave, swizzle, l2Promotion, oobFill);
 	d.is_im2col = true;
 	for (uint32_t i = 0; i < tensorRank - 2; i++) {
 		d.lower[i] = pixelBoxLowerCorner[i];
