@@ -270,8 +270,9 @@ struct race_alarm *prove_alarm_find(struct check *c)
 {
 	for (size_t i = 0; i < c->k->alarms.n; i++) {
 		struct race_alarm *al = &c->k->alarms.v[i];
-		if (al->level == c->level && al->side[0].ptx_line == c->a->step->at->line &&
-		    al->side[1].ptx_line == c->b->step->at->line)
+		if (al->level == c->level.apart &&
+		    al->side[0].ptx_line == c->pair.a->step->at->line &&
+		    al->side[1].ptx_line == c->pair.b->step->at->line)
 			return al;
 	}
 	return NULL;
@@ -294,23 +295,25 @@ static const char *order_of(struct check *c, const struct replay_meeting *met)
 
 void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 {
-	struct race_alarm al = {
-		.is_true = f->is_true, .cls = c->cls, .stands_for = 1, .is_exited = f->is_exited};
+	struct race_alarm al = {.is_true = f->is_true,
+				.cls = c->level.cls,
+				.stands_for = 1,
+				.is_exited = f->is_exited};
 	struct race_alarm *old = prove_alarm_find(c);
 
-	c->is_done |= f->is_true && !f->is_benign;
+	c->level.is_done |= f->is_true && !f->is_benign;
 	if (old && !old->is_benign && (old->is_true || !f->is_true || f->is_benign))
 		return;
 	if (old && old->is_benign && f->is_benign)
 		return;
-	al.level = c->level;
+	al.level = c->level.apart;
 	al.is_benign = f->is_benign;
-	al.object = prove_alarm_object(c, c->a);
+	al.object = prove_alarm_object(c, c->pair.a);
 	al.reason = f->reason ? f->reason : "";
 	al.order = f->is_true ? "" : order_of(c, f->met);
 	al.reproducer = "";
-	fill_side(c, &al.side[0], c->a);
-	fill_side(c, &al.side[1], c->b);
+	fill_side(c, &al.side[0], c->pair.a);
+	fill_side(c, &al.side[1], c->pair.b);
 	if (f->m) {
 		al.has_launch = true;
 		memcpy(al.ntid, f->m->ntid, sizeof(al.ntid));
@@ -334,8 +337,8 @@ void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 		add_globals(c, &al);
 		add_contents(c, &al, f->m);
 	}
-	add_locals(c, &al, 0, c->a, f);
-	add_locals(c, &al, 1, c->b, f);
+	add_locals(c, &al, 0, c->pair.a, f);
+	add_locals(c, &al, 1, c->pair.b, f);
 	if (old)
 		*old = al;
 	else if (c->k->alarms.n < 64)

@@ -61,25 +61,26 @@ static const struct ex *settled(struct check *c, const struct ex *all, const str
 
 bool benign_is_same(struct check *c, benign_ask *ask, const void *arg)
 {
-	const struct ev_access *was[2] = {c->a, c->b};
-	struct ev_access now[2] = {*c->a, *c->b};
+	const struct ev_access *was[2] = {c->pair.a, c->pair.b};
+	struct ev_access now[2] = {*c->pair.a, *c->pair.b};
 	bool is_same;
 
-	if (!c->o->is_same_value || c->is_forced || c->a->mem->kind != RACE_OP_WRITE ||
-	    c->b->mem->kind != RACE_OP_WRITE || !c->a->value || !c->b->value ||
-	    c->a->mem->bytes != c->b->mem->bytes || c->a->value->w != c->b->value->w)
+	if (!c->o->is_same_value || c->pair.is_forced || c->pair.a->mem->kind != RACE_OP_WRITE ||
+	    c->pair.b->mem->kind != RACE_OP_WRITE || !c->pair.a->value || !c->pair.b->value ||
+	    c->pair.a->mem->bytes != c->pair.b->mem->bytes ||
+	    c->pair.a->value->w != c->pair.b->value->w)
 		return false;
 	if (ask(c, arg))
 		return true;
-	if (c->level > RACE_LEVEL_BLOCK || !c->is_unstable)
+	if (c->level.apart > RACE_LEVEL_BLOCK || !c->is_unstable)
 		return false;
 	for (unsigned t = 0; t < 2; t++)
 		now[t].value = settled(c, now[t].value, now[t].value, 0);
-	c->a = &now[0];
-	c->b = &now[1];
+	c->pair.a = &now[0];
+	c->pair.b = &now[1];
 	is_same = ask(c, arg);
-	c->a = was[0];
-	c->b = was[1];
+	c->pair.a = was[0];
+	c->pair.b = was[1];
 	return is_same;
 }
 
@@ -98,9 +99,9 @@ void benign_find_unstable(struct check *c)
 	struct race_proof_counts counts = c->k->counts;
 	uint64_t now = prove_now_ms(), end = c->deadline;
 	c->deadline = now < end ? now + (end - now) / 3 : now;
-	c->is_trial = true;
+	c->trial.is_on = true;
 	prove_all_pairs(c);
-	c->is_trial = false;
+	c->trial.is_on = false;
 	c->is_unstable = prove_now_ms() < c->deadline ? c->is_open : NULL;
 	c->deadline = end;
 	c->is_open = none;

@@ -18,6 +18,62 @@
 /* Pairs of parameters that the contract names. */
 #define CHECK_DISJOINT 8
 
+/*
+ * What the check of a kernel knows, by how long it holds: two accesses (pair), their threads so far
+ * apart (level), one way in which these are in the same phase (way). Each is set as a whole where
+ * it begins. A trial (remedy.c, benign.c, check_lockstep) asks about pairs again, without alarms.
+ */
+struct check_pair {
+	const struct ev_access *a, *b;
+	bool is_forced; /* no offsets to compare */
+	/* The pointers were read from these places (ev_root), or NULL: it is one array where the
+	 * places are one. are_slots_apart: and only there. */
+	const struct ex *slot[2];
+	bool are_slots_apart;
+	bool is_split_cluster; /* GRID: of different clusters only; CLUSTER: of one */
+	bool has_failed;       /* it isn't proven */
+};
+
+struct check_level {
+	enum race_level apart;
+	enum smt_warp warp;
+	bool is_partial; /* the same bytes are no conflict: morally strong */
+	enum race_class cls;
+	bool is_done;  /* the pair has its alarm */
+	bool is_tried; /* prove_tries_first was asked */
+};
+
+struct check_way {
+	const struct phase_case *phase; /* NULL: no phases are compared */
+	/* Lanes of one tile, or of two (prove_phase_tile): their masks are equal, or not. */
+	enum { CHECK_NO_TILE, CHECK_ONE_TILE, CHECK_TWO_TILES } tile;
+	uint32_t other_loop; /* the two are in different iterations of this one; or IR_NONE */
+};
+
+struct check_trial {
+	bool is_on;
+	bool is_hasty;		  /* little patience for bit-vectors */
+	struct rows_needs *needs; /* NULL, or asks only what rows.c lacks */
+};
+
+/* Of the kernel: what may still be tried, or was tried in vain. */
+struct check_effort {
+	unsigned searches;
+	unsigned refusals;   /* bit-vectors that gave up on a better model */
+	unsigned ordered;    /* searches near a launch in which something may order the two */
+	uint64_t steps_left; /* of prove_tries_first */
+	uint64_t long_left;  /* of replays of launches with many steps */
+};
+
+/* Of the kernel: what its proof had to assume, which becomes part of the contract. */
+struct check_assumed {
+	/* arrays that are apart: by the places of their parameters, and others */
+	uint64_t disjoint[CHECK_DISJOINT][2];
+	unsigned ndisjoint;
+	bool has_others_disjoint, has_slots_disjoint;
+	bool has_counts; /* tickets that are taken in a loop differ */
+};
+
 struct check {
 	struct ev *e;
 	struct ex_pool *pool;
@@ -29,41 +85,15 @@ struct check {
 	struct race_proof *k;
 	struct base_arena *arena;
 	uint64_t deadline;
-	/* the pair in hand */
-	const struct ev_access *a, *b;
-	enum race_level level;
-	enum smt_warp warp;
-	bool is_split_cluster; /* GRID: of different clusters only; CLUSTER: of one */
-	/* Lanes of one tile, or of two (prove_phase_tile): their masks are equal, or not. */
-	enum { CHECK_NO_TILE, CHECK_ONE_TILE, CHECK_TWO_TILES } tile;
-	const uint8_t *edges;	      /* by loop: enum phase_edge, or NULL */
-	const struct phase_case *way; /* NULL: no phases are compared */
-	bool is_partial, is_forced;   /* forced: no offsets to compare */
-	enum race_class cls;
-	bool is_done; /* this pair has its alarm */
-	/* The pair's pointers were read from these places (ev_root), or NULL: it is one array
-	 * where the places are one. are_slots_apart: and only there. */
-	const struct ex *slot[2];
-	bool are_slots_apart;
-	uint32_t other_loop; /* the two are in different iterations of this one; or IR_NONE */
-	/* arrays that are held to be apart: by the places of their parameters, and others */
-	uint64_t disjoint[CHECK_DISJOINT][2];
-	unsigned ndisjoint;
-	bool has_others_disjoint, has_slots_disjoint;
-	bool has_lanes;	 /* prove_meet_has_lanes */
-	bool has_counts; /* tickets that are taken in a loop are taken to differ */
-	bool is_tried;	 /* prove_tries_first was asked about the pair, at this level */
-	unsigned searches;
-	unsigned refusals;   /* bit-vectors that gave up on a better model */
-	unsigned ordered;    /* searches near a launch in which something may order the two */
-	uint64_t steps_left; /* of prove_tries_first */
-	uint64_t long_left;  /* of replays of launches with many steps */
-	/* remedy.c: no alarms, only whether all is proven */
-	bool is_trial, has_failed;
-	bool is_hasty;		  /* a trial with little patience for bit-vectors */
-	struct rows_needs *needs; /* a trial that asks only what rows.c lacks */
-	bool *is_open;		  /* by access: some pair with it isn't proven */
-	bool *is_unstable;	  /* ... as benign.c found before; NULL: that isn't known */
+	bool has_lanes;	   /* prove_meet_has_lanes */
+	bool *is_open;	   /* by access: some pair with it isn't proven */
+	bool *is_unstable; /* ... as benign.c found before; NULL: that isn't known */
+	struct check_assumed assumed;
+	struct check_effort effort;
+	struct check_trial trial;
+	struct check_pair pair;
+	struct check_level level;
+	struct check_way way;
 };
 
 /* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
@@ -79,10 +109,8 @@ static inline void prove_limit_time(struct smt_query *q, uint64_t left)
 	q->timeout_ms = (unsigned)(8 * left);
 	q->cpu_ms = (unsigned)(left < most ? left : most);
 }
-/* Is this pair's case impossible by the solver? For remedy.c: everything that may conflict, in all
- * cases;
- * with c->is_trial set no alarm is raised, and c->has_failed says whether one would be. */
-void prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
+/* Is the pair proven, at all levels and in all ways? Alarms are raised unless c->trial.is_on. */
+bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
 
 /* alarm.c: what to say. */
 void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **file,
@@ -111,10 +139,8 @@ bool prove_tries_first(struct check *c, const struct replay_pair *p, struct smt_
 bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
 		      struct replay_meeting *met);
 
-/* quick.c: can two accesses touch the same memory, by their roots? *forced: without a way to
- * compare where. */
-bool prove_quick_may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
-			   bool *forced);
+/* quick.c: can the pair touch the same memory, by its roots? Sets how c->pair is compared. */
+bool prove_quick_may_alias(struct check *c);
 /* Can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
 bool prove_quick_is_apart(struct check *c, const uint8_t *counters);
 /* Do both threads have the same value? */

@@ -552,14 +552,15 @@ static const char *array_name(struct check *c, uint64_t param)
 
 static void say_disjoint(struct check *c)
 {
-	for (unsigned i = 0; i < c->ndisjoint; i++)
+	for (unsigned i = 0; i < c->assumed.ndisjoint; i++)
 		say(c, base_printf(c->arena, "assuming %s and %s disjoint",
-				   array_name(c, c->disjoint[i][0]),
-				   array_name(c, c->disjoint[i][1])));
-	if (c->has_others_disjoint)
-		say(c, c->ndisjoint ? "assuming other arrays of parameters and variables disjoint"
-				    : "assuming arrays of parameters and variables disjoint");
-	if (c->has_slots_disjoint)
+				   array_name(c, c->assumed.disjoint[i][0]),
+				   array_name(c, c->assumed.disjoint[i][1])));
+	if (c->assumed.has_others_disjoint)
+		say(c, c->assumed.ndisjoint
+			       ? "assuming other arrays of parameters and variables disjoint"
+			       : "assuming arrays of parameters and variables disjoint");
+	if (c->assumed.has_slots_disjoint)
 		say(c, "assuming arrays disjoint whose pointers are different members");
 }
 
@@ -608,7 +609,7 @@ void prove_say_contract(struct check *c)
 	if (c->o->is_lockstep)
 		say(c, "the lanes of a warp run in lockstep");
 	say_loops(c);
-	if (c->has_counts)
+	if (c->assumed.has_counts)
 		say(c, "no atomic counter comes around to a number that it gave before");
 	if (c->e->ir->has_pointer_calls)
 		say(c, "calls through pointers lead to functions of this text");

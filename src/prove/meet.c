@@ -105,7 +105,7 @@ static bool is_between(const struct check *c, uint32_t before, uint32_t b, uint3
 
 static void hold_lanes(struct check *c)
 {
-	uint32_t x = c->a->block, y = c->b->block;
+	uint32_t x = c->pair.a->block, y = c->pair.b->block;
 
 	for (uint32_t b = 0; b < c->e->ir->blocks.n; b++)
 		if (is_alone(c, b) && (is_between(c, x, b, y) || is_between(c, y, b, x)))
@@ -158,17 +158,17 @@ static void hold_tickets(struct check *c)
 {
 	for (size_t i = 0; i < c->e->tickets.n && !c->o->may_alias; i++) {
 		const struct ev_assume *t = &c->e->tickets.v[i];
-		if (prove_ir_dominates(c->e->ir, t->block, c->a->block) &&
-		    prove_ir_dominates(c->e->ir, t->block, c->b->block) && is_distinct(c, t)) {
+		if (prove_ir_dominates(c->e->ir, t->block, c->pair.a->block) &&
+		    prove_ir_dominates(c->e->ir, t->block, c->pair.b->block) && is_distinct(c, t)) {
 			prove_smt_across(c->smt, t->guard, t->value, false);
-			c->has_counts |= t->loop != IR_NONE;
+			c->assumed.has_counts |= t->loop != IR_NONE;
 		}
 	}
 }
 
 void prove_meet_hold(struct check *c)
 {
-	if (c->has_lanes && c->level == RACE_LEVEL_WARP)
+	if (c->has_lanes && c->level.apart == RACE_LEVEL_WARP)
 		hold_lanes(c);
 	hold_tickets(c);
 }

@@ -43,16 +43,17 @@ void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, un
 static void hold_edges(struct check *c, uint32_t block, unsigned t)
 {
 	struct ex_pool *p = c->pool;
+	const uint8_t *edges = c->way.phase ? c->way.phase->edges : NULL;
 
-	for (uint32_t i = 0; c->edges && i < c->e->ir->nloops; i++) {
+	for (uint32_t i = 0; edges && i < c->e->ir->nloops; i++) {
 		const struct ev_loop *l = &c->e->loops[i];
 		const struct ex *fact = prove_ex_const(p, 1, 0);
-		if (!c->edges[i] || !prove_ir_in_loop(&c->e->ir->loops[i], block))
+		if (!edges[i] || !prove_ir_in_loop(&c->e->ir->loops[i], block))
 			continue;
 		const struct ex *next = prove_ex_bin(p, EX_ADD, l->ctr, prove_ex_const(p, 64, 1));
-		if (c->edges[i] & PHASE_FIRST)
+		if (edges[i] & PHASE_FIRST)
 			fact = prove_ex_bin(p, EX_EQ, l->ctr, prove_ex_const(p, 64, 0));
-		if (c->edges[i] & PHASE_LAST)
+		if (edges[i] & PHASE_LAST)
 			fact = prove_ex_or(p, fact,
 					   prove_ex_or(p, prove_ex_bin(p, EX_EQ, l->ctr, l->kexit),
 						       prove_ex_bin(p, EX_EQ, next, l->kexit)));
@@ -63,11 +64,11 @@ static void hold_edges(struct check *c, uint32_t block, unsigned t)
 /* Barriers that would order the two threads weren't executed. */
 static void hold_skipped(struct check *c)
 {
-	for (unsigned t = 0; t < 2 && c->way; t++)
-		for (uint32_t i = 0; i < c->way->nskipped[t]; i++)
-			prove_smt_assert(c->smt,
-					 prove_ex_not(c->pool, c->e->guard[c->way->skipped[t][i]]),
-					 t);
+	for (unsigned t = 0; t < 2 && c->way.phase; t++)
+		for (uint32_t i = 0; i < c->way.phase->nskipped[t]; i++)
+			prove_smt_assert(
+				c->smt,
+				prove_ex_not(c->pool, c->e->guard[c->way.phase->skipped[t][i]]), t);
 }
 
 /* By the contract an access stays within its array, whose size is known of variables. */
@@ -128,8 +129,8 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 					  [ASK_BETTER] = CHECK_RLIMIT_BETTER,
 					  [ASK_SLOTS] = CHECK_RLIMIT_INTEGERS};
 	uint64_t now = prove_now_ms();
-	struct smt_query q = {.is_same_cta = c->level <= RACE_LEVEL_BLOCK,
-			      .warp = c->warp,
+	struct smt_query q = {.is_same_cta = c->level.apart <= RACE_LEVEL_BLOCK,
+			      .warp = c->level.warp,
 			      .counters = counters,
 			      .use_bits = which == ASK_BITS || which == ASK_BETTER};
 
@@ -139,33 +140,34 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	prove_limit_time(&q, c->deadline - now);
 	c->k->counts.queries++;
 	prove_smt_begin(c->smt, &q);
-	prove_hold_side(c, c->a->guard, c->a->block, 0);
-	prove_hold_side(c, c->b->guard, c->b->block, 1);
-	prove_hold_both(c, c->a->block, c->b->block);
-	hold_edges(c, c->a->block, 0);
-	hold_edges(c, c->b->block, 1);
+	prove_hold_side(c, c->pair.a->guard, c->pair.a->block, 0);
+	prove_hold_side(c, c->pair.b->guard, c->pair.b->block, 1);
+	prove_hold_both(c, c->pair.a->block, c->pair.b->block);
+	hold_edges(c, c->pair.a->block, 0);
+	hold_edges(c, c->pair.b->block, 1);
 	hold_skipped(c);
-	hold_inside(c, c->a, 0);
-	hold_inside(c, c->b, 1);
+	hold_inside(c, c->pair.a, 0);
+	hold_inside(c, c->pair.b, 1);
 	prove_meet_hold(c);
-	if (c->tile)
+	if (c->way.tile)
 		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1),
-				 c->phases[IR_RANK_WARP].mask, c->tile == CHECK_ONE_TILE);
-	if (c->other_loop != IR_NONE)
+				 c->phases[IR_RANK_WARP].mask, c->way.tile == CHECK_ONE_TILE);
+	if (c->way.other_loop != IR_NONE)
 		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1),
-				 c->e->loops[c->other_loop].ctr, false);
-	if (c->slot[0] && which != ASK_SLOTS)
-		prove_smt_same(c->smt, c->slot[0], c->slot[1], true);
+				 c->e->loops[c->way.other_loop].ctr, false);
+	if (c->pair.slot[0] && which != ASK_SLOTS)
+		prove_smt_same(c->smt, c->pair.slot[0], c->pair.slot[1], true);
 	if (which == ASK_SLOTS)
-		prove_smt_same(c->smt, c->slot[0], c->slot[1], false);
-	if (c->is_split_cluster)
+		prove_smt_same(c->smt, c->pair.slot[0], c->pair.slot[1], false);
+	if (c->pair.is_split_cluster)
 		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1), cluster_of(c),
-				 c->level == RACE_LEVEL_CLUSTER);
-	if (!c->is_forced && which != ASK_SLOTS)
-		prove_smt_conflict(c->smt, c->a->off, c->a->mem->bytes, c->b->off, c->b->mem->bytes,
-				   c->is_partial);
+				 c->level.apart == RACE_LEVEL_CLUSTER);
+	if (!c->pair.is_forced && which != ASK_SLOTS)
+		prove_smt_conflict(c->smt, c->pair.a->off, c->pair.a->mem->bytes, c->pair.b->off,
+				   c->pair.b->mem->bytes, c->level.is_partial);
 	if (is_unequal)
-		prove_smt_unequal(c->smt, c->a->off, c->a->value, c->b->off, c->b->value);
+		prove_smt_unequal(c->smt, c->pair.a->off, c->pair.a->value, c->pair.b->off,
+				  c->pair.b->value);
 	return prove_smt_check(c->smt, m);
 }
 
@@ -174,17 +176,18 @@ static void open_replay(struct check *c, struct replay_pair *p)
 {
 	struct replay_watch *w = BASE_NEWN(c->arena, struct replay_watch, 2);
 
-	*p = (struct replay_pair){.a = c->a, .b = c->b, .is_partial = c->is_partial};
-	prove_alarm_watch(c, c->a, &w[0]);
-	prove_alarm_watch(c, c->b, &w[1]);
+	*p = (struct replay_pair){
+		.a = c->pair.a, .b = c->pair.b, .is_partial = c->level.is_partial};
+	prove_alarm_watch(c, c->pair.a, &w[0]);
+	prove_alarm_watch(c, c->pair.b, &w[1]);
 	p->watch[0] = &w[0];
 	p->watch[1] = &w[1];
-	p->level = c->level == RACE_LEVEL_CLUSTER ? RACE_LEVEL_GRID : c->level;
-	p->is_split = c->warp != SMT_ANY_WARP;
+	p->level = c->level.apart == RACE_LEVEL_CLUSTER ? RACE_LEVEL_GRID : c->level.apart;
+	p->is_split = c->level.warp != SMT_ANY_WARP;
 	p->use_warp = c->phases[IR_RANK_WARP].is_used && !c->phases[IR_RANK_WARP].mask &&
-		      c->warp != SMT_ANY_WARP;
+		      c->level.warp != SMT_ANY_WARP;
 	p->use_grid = c->phases[IR_RANK_GRID].is_used;
-	p->is_lockstep = c->o->is_lockstep && c->level == RACE_LEVEL_WARP;
+	p->is_lockstep = c->o->is_lockstep && c->level.apart == RACE_LEVEL_WARP;
 }
 
 /* REPLAY_RACES: the alarm is true. Where the model itself isn't, other launches may be tried. */
@@ -196,22 +199,22 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 
 	memset(met, 0, sizeof(*met));
 	met->order = IR_NONE;
-	if (c->is_forced) {
+	if (c->pair.is_forced) {
 		met->why = "the two addresses can't be compared";
 		return REPLAY_UNSURE;
 	}
 	open_replay(c, &p);
 	c->k->counts.replays++;
 	enum replay_answer x = prove_replay_run(c->e, m, &p, met);
-	if (x == REPLAY_UNSURE && met->is_cut && c->long_left) {
-		p.budget = &c->long_left;
+	if (x == REPLAY_UNSURE && met->is_cut && c->effort.long_left) {
+		p.budget = &c->effort.long_left;
 		p.is_long = true;
 		x = prove_replay_run(c->e, m, &p, met);
 		p.budget = NULL;
 		p.is_long = false;
 	}
 	/* what may order these two is on the way in other launches, too */
-	may_search &= met->order == IR_NONE || c->ordered++ < MAX_ORDERED;
+	may_search &= met->order == IR_NONE || c->effort.ordered++ < MAX_ORDERED;
 	if (x != REPLAY_RACES && x != REPLAY_ORDERED && may_search &&
 	    prove_tries_near(c, &p, m, other)) {
 		*met = *other;
@@ -235,8 +238,8 @@ static bool has_equal_values(struct check *c, const void *arg)
 
 static void raise(struct check *c, const uint8_t *counters, struct alarm_facts *f)
 {
-	c->has_failed = true;
-	if (c->is_trial)
+	c->pair.has_failed = true;
+	if (c->trial.is_on)
 		return;
 	f->is_benign = benign_is_same(c, has_equal_values, counters);
 	prove_alarm_raise(c, f);
@@ -250,13 +253,13 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 	struct alarm_facts f = {.m = &m, .met = &met, .is_true = true};
 	struct replay_pair p;
 
-	if (c->is_tried || c->is_forced || c->o->is_same_value || !c->steps_left)
+	if (c->level.is_tried || c->pair.is_forced || c->o->is_same_value || !c->effort.steps_left)
 		return false;
-	c->is_tried = true;
+	c->level.is_tried = true;
 	open_replay(c, &p);
 	if (!prove_tries_first(c, &p, &m, &met))
 		return false;
-	f.is_exited = c->level <= RACE_LEVEL_BLOCK && met.phase[0] != met.phase[1];
+	f.is_exited = c->level.apart <= RACE_LEVEL_BLOCK && met.phase[0] != met.phase[1];
 	raise(c, counters, &f);
 	return true;
 }
@@ -264,20 +267,20 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 static void settle_by_bits(struct check *c, const uint8_t *counters, struct alarm_facts *f,
 			   struct smt_model *m, struct replay_meeting *met)
 {
-	enum smt_answer x = ask(c, counters, c->is_hasty ? ASK_BETTER : ASK_BITS, false, m);
+	enum smt_answer x = ask(c, counters, c->trial.is_hasty ? ASK_BETTER : ASK_BITS, false, m);
 
 	if (x == SMT_IMPOSSIBLE) {
 		c->k->counts.by_bits++;
 	} else if (x == SMT_GAVE_UP) {
 		c->k->counts.gave_up++;
-		c->has_failed = true;
-		if (!c->is_trial)
-			prove_alarm_problem(RACE_PROBLEM_UNPROVEN, c->a->step->at,
+		c->pair.has_failed = true;
+		if (!c->trial.is_on)
+			prove_alarm_problem(RACE_PROBLEM_UNPROVEN, c->pair.a->step->at,
 					    "the solver gave up on a pair of accesses", c);
 	} else {
 		c->k->counts.by_bits++;
-		c->has_failed = true;
-		if (c->is_trial)
+		c->pair.has_failed = true;
+		if (c->trial.is_on)
 			return;
 		f->is_true = replay(c, m, met, true) == REPLAY_RACES;
 		f->reason = f->is_true ? "" : met->why;
@@ -297,7 +300,7 @@ static bool refine(struct check *c, const uint8_t *counters, struct alarm_facts 
 	struct replay_meeting *other = BASE_NEW(c->arena, struct replay_meeting);
 	enum smt_answer x;
 
-	if (c->refusals == MAX_REFUSALS)
+	if (c->effort.refusals == MAX_REFUSALS)
 		return false;
 	x = ask(c, counters, ASK_BETTER, false, &better);
 
@@ -305,7 +308,7 @@ static bool refine(struct check *c, const uint8_t *counters, struct alarm_facts 
 		c->k->counts.by_bits++;
 		return true;
 	}
-	c->refusals += x == SMT_GAVE_UP;
+	c->effort.refusals += x == SMT_GAVE_UP;
 	if (x == SMT_GAVE_UP)
 		return false;
 	if (replay(c, &better, other, false) == REPLAY_RACES) {
@@ -333,15 +336,16 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	enum replay_answer r = REPLAY_UNSURE;
 
 	c->k->counts.cases++;
-	if (!c->is_forced &&
+	if (!c->pair.is_forced &&
 	    (prove_quick_is_apart(c, counters) ||
 	     split_is_apart(c, counters, prove_quick_is_apart) ||
 	     rounds_are_apart(c, counters, prove_quick_is_apart) || rows_are_apart(c, counters))) {
 		c->k->counts.quick++;
 		return;
 	}
-	if (c->needs) {
-		c->has_failed |= c->is_forced || !rows_find_needs(c, counters, c->needs);
+	if (c->trial.needs) {
+		c->pair.has_failed |=
+			c->pair.is_forced || !rows_find_needs(c, counters, c->trial.needs);
 		return;
 	}
 	if (settle_by_trying(c, counters)) {
@@ -353,12 +357,12 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->k->counts.by_integers++;
 		return;
 	}
-	if (c->is_trial && x == SMT_POSSIBLE) {
-		c->has_failed = true;
+	if (c->trial.is_on && x == SMT_POSSIBLE) {
+		c->pair.has_failed = true;
 		return;
 	}
 	/* a model that may be wrong is tried; bit-vectors are asked before anything is searched */
-	if ((x == SMT_POSSIBLE || x == SMT_MAYBE) && !c->is_trial)
+	if ((x == SMT_POSSIBLE || x == SMT_MAYBE) && !c->trial.is_on)
 		r = replay(c, &m, &met, x == SMT_POSSIBLE);
 	if (x == SMT_POSSIBLE || r == REPLAY_RACES) {
 		f.is_true = r == REPLAY_RACES;
@@ -369,7 +373,7 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		raise(c, counters, &f);
 		return;
 	}
-	if (!c->is_forced && split_is_apart(c, counters, is_apart_by_integers)) {
+	if (!c->pair.is_forced && split_is_apart(c, counters, is_apart_by_integers)) {
 		c->k->counts.by_integers++;
 		return;
 	}
@@ -386,9 +390,11 @@ static bool is_one_instance(const struct check *c, const uint8_t *counters, uint
 	unsigned n = 0;
 
 	*other = IR_NONE;
-	if (c->a->mem != c->b->mem || !c->a->mem->is_collective || c->level != RACE_LEVEL_WARP)
+	if (c->pair.a->mem != c->pair.b->mem || !c->pair.a->mem->is_collective ||
+	    c->level.apart != RACE_LEVEL_WARP)
 		return false;
-	for (uint32_t l = ir->blocks.v[c->a->block].loop; l != IR_NONE; l = ir->loops[l].parent) {
+	for (uint32_t l = ir->blocks.v[c->pair.a->block].loop; l != IR_NONE;
+	     l = ir->loops[l].parent) {
 		if (counters[l] == SMT_SAME)
 			continue;
 		if (counters[l] != SMT_FREE || ++n > 1) {
@@ -404,30 +410,29 @@ static bool is_one_instance(const struct check *c, const uint8_t *counters, uint
  * from one place; else there is nothing to compare. */
 static void settle_slots(struct check *c, const uint8_t *counters, bool is_exited)
 {
-	bool was = c->is_forced;
+	bool was = c->pair.is_forced;
 	struct smt_model m;
 
-	if (is_one_instance(c, counters, &c->other_loop))
+	if (is_one_instance(c, counters, &c->way.other_loop))
 		return;
 	/* a row that one lane names and another may access */
-	c->is_forced |= c->level == RACE_LEVEL_WARP && c->a->mem != c->b->mem &&
-			(c->a->mem->is_row || c->b->mem->is_row);
-	if (c->slot[0] && !c->are_slots_apart)
-		c->is_forced |= ask(c, counters, ASK_SLOTS, false, &m) != SMT_IMPOSSIBLE;
+	c->pair.is_forced |= c->level.apart == RACE_LEVEL_WARP &&
+			     c->pair.a->mem != c->pair.b->mem &&
+			     (c->pair.a->mem->is_row || c->pair.b->mem->is_row);
+	if (c->pair.slot[0] && !c->pair.are_slots_apart)
+		c->pair.is_forced |= ask(c, counters, ASK_SLOTS, false, &m) != SMT_IMPOSSIBLE;
 	settle(c, counters, is_exited);
-	c->is_forced = was;
+	c->pair.is_forced = was;
 }
 
 static void one_case(const struct phase_case *way, void *arg)
 {
 	struct check *c = arg;
 
-	c->edges = way->edges;
-	c->way = way;
-	if (!c->is_done && !(c->is_trial && c->has_failed))
+	c->way.phase = way;
+	if (!c->level.is_done && !(c->trial.is_on && c->pair.has_failed))
 		settle_slots(c, way->counters, way->is_exited);
-	c->edges = NULL;
-	c->way = NULL;
+	c->way.phase = NULL;
 }
 
 /* ---- pairs --------------------------------------------------------------------------------- */
@@ -450,30 +455,27 @@ static struct race_op op_of(const struct ev_access *a, uint32_t actor, uint32_t 
 static void check_level(struct check *c, enum race_level level, enum smt_warp warp)
 {
 	bool is_far = level >= RACE_LEVEL_CLUSTER;
-	struct race_op x = op_of(c->a, 0, 0, 0);
-	struct race_op y = op_of(c->b, 1, is_far, level == RACE_LEVEL_GRID);
+	struct race_op x = op_of(c->pair.a, 0, 0, 0);
+	struct race_op y = op_of(c->pair.b, 1, is_far, level == RACE_LEVEL_GRID);
 	const struct phases *p = &c->phases[is_far		       ? IR_RANK_GRID
 					    : level == RACE_LEVEL_WARP ? IR_RANK_WARP
 								       : IR_RANK_CTA];
 	uint8_t *counters;
 
-	c->level = level;
-	c->warp = warp;
-	c->is_done = c->is_tried = false;
-	c->cls = RACE_CLASS_RACE;
-	c->is_partial = race_is_morally_strong(&x, &y);
+	c->level = (struct check_level){.apart = level, .warp = warp, .cls = RACE_CLASS_RACE};
+	c->level.is_partial = race_is_morally_strong(&x, &y);
 	if (x.is_volatile && y.is_volatile) {
-		c->cls = RACE_CLASS_VOLATILE;
-		c->is_partial = false;
+		c->level.cls = RACE_CLASS_VOLATILE;
+		c->level.is_partial = false;
 	}
-	struct race_alarm *old = c->is_trial ? NULL : prove_alarm_find(c);
+	struct race_alarm *old = c->trial.is_on ? NULL : prove_alarm_find(c);
 	if (old && old->is_true && !old->is_benign) {
-		c->has_failed = true;
+		c->pair.has_failed = true;
 		return;
 	}
 	if (level == RACE_LEVEL_WARP && c->o->is_lockstep) {
 		/* one instruction in one iteration, or the lanes don't meet */
-		if (c->a != c->b || c->a->mem->kind == RACE_OP_READ)
+		if (c->pair.a != c->pair.b || c->pair.a->mem->kind == RACE_OP_READ)
 			return;
 		counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 		memset(counters, SMT_SAME, c->e->ir->nloops + 1);
@@ -481,48 +483,53 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 	} else if (p->is_used || level <= RACE_LEVEL_BLOCK) {
 		if (level == RACE_LEVEL_WARP && !p->is_used)
 			p = &c->phases[IR_RANK_CTA];
-		c->tile = p->mask ? CHECK_ONE_TILE : CHECK_NO_TILE;
-		prove_phase_each(p, c->a->block, c->b->block, one_case, c);
-		c->tile = p->mask ? CHECK_TWO_TILES : CHECK_NO_TILE;
+		c->way.tile = p->mask ? CHECK_ONE_TILE : CHECK_NO_TILE;
+		prove_phase_each(p, c->pair.a->block, c->pair.b->block, one_case, c);
+		c->way.tile = p->mask ? CHECK_TWO_TILES : CHECK_NO_TILE;
 		if (p->mask)
-			prove_phase_each(&c->phases[IR_RANK_CTA], c->a->block, c->b->block,
-					 one_case, c);
-		c->tile = CHECK_NO_TILE;
+			prove_phase_each(&c->phases[IR_RANK_CTA], c->pair.a->block,
+					 c->pair.b->block, one_case, c);
+		c->way.tile = CHECK_NO_TILE;
 	} else {
 		settle_slots(c, base_zalloc(c->arena, c->e->ir->nloops + 1), false);
 	}
 }
 
-void prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b)
+/* At each level that is asked about, and where the pair may meet at all. */
+static void check_levels(struct check *c)
 {
+	const struct ir_access *a = c->pair.a->mem, *b = c->pair.b->mem;
 	const bool *level = c->o->level;
 	bool is_split = c->phases[IR_RANK_WARP].is_used || c->o->is_lockstep || c->has_lanes ||
-			a->mem->is_collective || b->mem->is_collective ||
+			a->is_collective || b->is_collective ||
 			level[RACE_LEVEL_WARP] != level[RACE_LEVEL_BLOCK];
 
-	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) ||
-	    !prove_quick_may_alias(c, a, b, &c->is_forced))
-		return;
-	c->k->counts.pairs++;
-	c->a = a;
-	c->b = b;
-	c->is_split_cluster = false;
 	if (is_split && level[RACE_LEVEL_WARP])
 		check_level(c, RACE_LEVEL_WARP, SMT_SAME_WARP);
 	if (level[RACE_LEVEL_BLOCK])
 		check_level(c, RACE_LEVEL_BLOCK, is_split ? SMT_OTHER_WARP : SMT_ANY_WARP);
 	const uint32_t *most = c->pool->launch.max + 3;
 	bool is_one_block = most[0] == 1 && most[1] == 1 && most[2] == 1;
-	if (a->is_shared || b->is_shared || is_one_block)
+	if (c->pair.a->is_shared || c->pair.b->is_shared || is_one_block)
 		return;
-	c->is_split_cluster =
+	c->pair.is_split_cluster =
 		c->cluster[0] &&
-		(a->mem->scope == RACE_SCOPE_CLUSTER || b->mem->scope == RACE_SCOPE_CLUSTER ||
+		(a->scope == RACE_SCOPE_CLUSTER || b->scope == RACE_SCOPE_CLUSTER ||
 		 !level[RACE_LEVEL_GRID] || !level[RACE_LEVEL_CLUSTER]);
-	if (c->is_split_cluster && level[RACE_LEVEL_CLUSTER])
+	if (c->pair.is_split_cluster && level[RACE_LEVEL_CLUSTER])
 		check_level(c, RACE_LEVEL_CLUSTER, SMT_ANY_WARP);
 	if (level[RACE_LEVEL_GRID])
 		check_level(c, RACE_LEVEL_GRID, SMT_ANY_WARP);
+}
+
+bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b)
+{
+	c->pair = (struct check_pair){.a = a, .b = b};
+	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) || !prove_quick_may_alias(c))
+		return true;
+	c->k->counts.pairs++;
+	check_levels(c);
+	return !c->pair.has_failed;
 }
 
 /* Both orders count where the two are different instructions: which thread does which. */
@@ -532,7 +539,7 @@ void prove_all_pairs(struct check *c)
 
 	for (size_t i = 0; i < e->accesses.n; i++) {
 		if (prove_now_ms() >= c->deadline) { /* once, instead of at each pair */
-			if (c->is_trial)
+			if (c->trial.is_on)
 				return;
 			prove_alarm_problem(
 				RACE_PROBLEM_UNPROVEN, e->accesses.v[i].step->at,
@@ -540,10 +547,9 @@ void prove_all_pairs(struct check *c)
 			return;
 		}
 		for (size_t k = i; k < e->accesses.n && prove_now_ms() < c->deadline; k++) {
-			c->has_failed = false;
-			prove_one_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
-			c->is_open[i] |= c->has_failed;
-			c->is_open[k] |= c->has_failed;
+			bool is_open = !prove_one_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
+			c->is_open[i] |= is_open;
+			c->is_open[k] |= is_open;
 		}
 	}
 }
@@ -580,11 +586,9 @@ static void try_lockstep(struct lockstep *x)
 			bool has = false;
 			for (size_t n = 0; n < c->k->alarms.n; n++)
 				has |= x->is_needed[n] && is_of(&c->k->alarms.v[n], a, b);
-			if (!has)
+			if (!has || prove_one_pair(c, a, b))
 				continue;
-			c->has_failed = false;
-			prove_one_pair(c, a, b);
-			for (size_t n = 0; n < c->k->alarms.n && c->has_failed; n++)
+			for (size_t n = 0; n < c->k->alarms.n; n++)
 				x->is_needed[n] &= !is_of(&c->k->alarms.v[n], a, b);
 		}
 	}
@@ -608,9 +612,9 @@ void check_lockstep(struct check *c)
 	own.level[RACE_LEVEL_CLUSTER] = own.level[RACE_LEVEL_GRID] = false;
 	c->o = &own;
 	c->deadline = now < end ? now + (end - now) / 3 : now;
-	c->is_trial = true;
+	c->trial.is_on = true;
 	try_lockstep(&x);
-	c->is_trial = false;
+	c->trial.is_on = false;
 	c->deadline = end;
 	c->o = was;
 	uint32_t queries = c->k->counts.queries;

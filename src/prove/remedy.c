@@ -127,15 +127,13 @@ static uint32_t count_gone(struct finder *f, const struct ev_assume *as)
 	f->tries++;
 	base_vec_push(&c->e->assumes, *as);
 	struct race_proof_counts counts = c->k->counts;
-	c->is_trial = true;
+	c->trial.is_on = true;
 	for (size_t i = 0; i < f->pairs.n; i++) {
-		c->has_failed = false;
-		prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
-		gone += !c->has_failed;
-		if (c->has_failed && i > 3 && !gone)
+		gone += prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
+		if (i > 3 && !gone)
 			break;
 	}
-	c->is_trial = false;
+	c->trial.is_on = false;
 	if (gone && !is_kept(f))
 		gone = 0;
 	uint32_t queries = c->k->counts.queries;
@@ -450,10 +448,10 @@ static void try_shapes(struct finder *f, const uint32_t *tile)
 	find_scalars(f, &s);
 	for (unsigned i = 0; i < s.n; i++)
 		has_pitch |= s.is_pitch[i];
-	f->c->is_hasty = true;
+	f->c->trial.is_hasty = true;
 	for (size_t i = 0; i < BASE_COUNTOF(shapes) && has_pitch && !f->has_all; i++)
 		try_one_shape(f, &s, tile, shapes[i] | (has_tile ? ROWS_TILE : 0));
-	f->c->is_hasty = false;
+	f->c->trial.is_hasty = false;
 }
 
 /* Blocks of at most (or just) a part of the tile, in a grid whose indices don't wrap. */
@@ -485,15 +483,12 @@ static void try_needs(struct finder *f)
 	struct parts p = {.n = 0};
 	bool has_failed = false;
 
-	c->is_trial = true;
-	c->needs = &needs;
-	for (size_t i = 0; i < f->pairs.n && !has_failed; i++) {
-		c->has_failed = false;
-		prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
-		has_failed = c->has_failed;
-	}
-	c->is_trial = false;
-	c->needs = NULL;
+	c->trial.is_on = true;
+	c->trial.needs = &needs;
+	for (size_t i = 0; i < f->pairs.n && !has_failed; i++)
+		has_failed = !prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
+	c->trial.is_on = false;
+	c->trial.needs = NULL;
 	c->k->counts = counts;
 	for (unsigned i = 0; i < needs.n; i++)
 		add_part(&p, needs.text[i]);

@@ -289,20 +289,20 @@ bool prove_tries_first(struct check *c, const struct replay_pair *pair, struct s
 		bool is_row;
 	} tries[] = {{4, 0, false}, {4, 3, false}, {128, 0, false}, {4, 1, false}, {4, 0, true}};
 	struct replay_pair p = *pair;
-	uint32_t blocks = c->level == RACE_LEVEL_GRID ? 2 : 1;
+	uint32_t blocks = c->level.apart == RACE_LEVEL_GRID ? 2 : 1;
 
-	p.budget = &c->steps_left;
+	p.budget = &c->effort.steps_left;
 	memset(m, 0, sizeof(*m));
-	if (c->is_split_cluster || c->is_forced || !find_scalars(c, m))
+	if (c->pair.is_split_cluster || c->pair.is_forced || !find_scalars(c, m))
 		return false;
-	for (size_t i = 0; i < BASE_COUNTOF(tries) && c->steps_left; i++) {
+	for (size_t i = 0; i < BASE_COUNTOF(tries) && c->effort.steps_left; i++) {
 		struct shape s = {{tries[i].threads, 2, 2}, {blocks, blocks, blocks}};
 		uint64_t n = 1;
 		if (tries[i].is_row && blocks == 1)
 			continue;
 		if (tries[i].is_row)
 			s = (struct shape){{4, 4, 4}, {16, 1, 1}};
-		if (c->warp == SMT_OTHER_WARP && s.threads[0] < 64)
+		if (c->level.warp == SMT_OTHER_WARP && s.threads[0] < 64)
 			s.threads[0] = 64;
 		set_launch(c, m, &s);
 		for (unsigned d = 0; d < 3; d++)
@@ -318,15 +318,15 @@ bool prove_tries_first(struct check *c, const struct replay_pair *pair, struct s
 
 void prove_tries_open(struct check *c)
 {
-	c->steps_left = FIRST_STEPS;
-	c->long_left = LONG_ALL;
+	c->effort.steps_left = FIRST_STEPS;
+	c->effort.long_left = LONG_ALL;
 }
 
 /* ---- after it ---------------------------------------------------------------------------- */
 
 static bool may_go_on(const struct check *c)
 {
-	return c->deadline >= prove_now_ms() + 50 && c->searches < MAX_SEARCHES;
+	return c->deadline >= prove_now_ms() + 50 && c->effort.searches < MAX_SEARCHES;
 }
 
 /* The model's launch with other scalars. */
@@ -349,7 +349,7 @@ static bool try_scalars(struct check *c, const struct replay_pair *p, struct smt
 		if (!has_scalar)
 			return false;
 		prove_smt_pin_model(&try_it, c->pool);
-		c->searches++;
+		c->effort.searches++;
 		if (try(c, p, &try_it, met)) {
 			*m = try_it;
 			return true;
@@ -367,18 +367,18 @@ bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_m
 		{{128, 4, 4}, {2, 2, 2}}, {{320, 4, 4}, {2, 2, 2}}, {{4, 4, 4}, {16, 1, 1}},
 	};
 
-	if (c->is_split_cluster)
+	if (c->pair.is_split_cluster)
 		return false;
 	for (size_t i = 0; i < BASE_COUNTOF(shapes); i++) {
 		struct smt_model try_it = *m;
 		struct shape s = shapes[i];
-		for (unsigned d = 0; d < 3 && c->level != RACE_LEVEL_GRID; d++)
+		for (unsigned d = 0; d < 3 && c->level.apart != RACE_LEVEL_GRID; d++)
 			s.blocks[d] = 1;
 		if (!may_go_on(c))
 			return false;
 		if (i)
 			set_launch(c, &try_it, &s);
-		c->searches++;
+		c->effort.searches++;
 		if (try(c, p, &try_it, met)) {
 			*m = try_it;
 			return true;

@@ -440,7 +440,7 @@ static bool order(struct unknowns *u, int64_t most)
 static unsigned wanted(const struct check *c)
 {
 	const uint32_t *max = c->pool->launch.max;
-	unsigned bits = 0, first = c->level >= RACE_LEVEL_CLUSTER ? DIMS : 0;
+	unsigned bits = 0, first = c->level.apart >= RACE_LEVEL_CLUSTER ? DIMS : 0;
 
 	for (unsigned d = 0; d < DIMS; d++)
 		bits |= (unsigned)(max[first + d] > 1) << (first + d);
@@ -481,7 +481,8 @@ static unsigned covered(struct check *c, const uint8_t *counters, const struct d
 			unsigned i, unsigned depth)
 {
 	const struct ex *v = s->term[i].v;
-	bool is_far = c->level >= RACE_LEVEL_CLUSTER, is_whole = s->term[i].d == 1 && !s->term[i].m;
+	bool is_far = c->level.apart >= RACE_LEVEL_CLUSTER,
+	     is_whole = s->term[i].d == 1 && !s->term[i].m;
 	unsigned d = is_whole ? position(c, v) : DIMS;
 
 	if (d < DIMS)
@@ -559,10 +560,11 @@ bool digits_are_apart(struct check *c, const uint8_t *counters)
 {
 	struct facts fa = {.n = 0}, fb = {.n = 0};
 
-	if (c->a->off->w != c->b->off->w)
+	if (c->pair.a->off->w != c->pair.b->off->w)
 		return false;
-	learn(c, &fa, c->a->guard, false, 0);
-	learn(c, &fb, c->b->guard, false, 0);
-	struct question q = {c->a->off, c->b->off, &fa, &fb, c->a->mem->bytes, c->b->mem->bytes};
+	learn(c, &fa, c->pair.a->guard, false, 0);
+	learn(c, &fb, c->pair.b->guard, false, 0);
+	struct question q = {c->pair.a->off,	    c->pair.b->off,	  &fa, &fb,
+			     c->pair.a->mem->bytes, c->pair.b->mem->bytes};
 	return is_apart(c, counters, &q, 0);
 }

@@ -556,13 +556,13 @@ static bool is_aligned(const struct value *x, unsigned bytes)
 static bool hold_overlap(struct space *s)
 {
 	const struct check *c = s->c;
-	unsigned na = c->a->mem->bytes, nb = c->b->mem->bytes, from = 0;
+	unsigned na = c->pair.a->mem->bytes, nb = c->pair.b->mem->bytes, from = 0;
 	struct offset *o = base_zalloc(&s->arena, 2 * sizeof(*o));
 	struct value *x = base_alloc(&s->arena, 2 * sizeof(*x));
 
-	o[0].bits = o[1].bits = c->a->off->w;
-	take_apart(&o[0], c->a->off, 1, 0);
-	take_apart(&o[1], c->b->off, 1, 0);
+	o[0].bits = o[1].bits = c->pair.a->off->w;
+	take_apart(&o[0], c->pair.a->off, 1, 0);
+	take_apart(&o[1], c->pair.b->off, 1, 0);
 	o[0].bits = o[1].bits = o[0].bits < o[1].bits ? o[0].bits : o[1].bits;
 	if (o[0].is_lost || o[1].is_lost || o[0].bits < 2)
 		return false;
@@ -584,8 +584,8 @@ static void hold_warp(struct space *s)
 	const struct ex_launch *l = &s->c->pool->launch;
 	const struct ex *tid = prove_ex_spec(s->c->pool, EX_TID_X);
 
-	if (s->c->level > RACE_LEVEL_BLOCK || s->c->warp != SMT_SAME_WARP || l->max[1] > 1 ||
-	    l->max[2] > 1)
+	if (s->c->level.apart > RACE_LEVEL_BLOCK || s->c->level.warp != SMT_SAME_WARP ||
+	    l->max[1] > 1 || l->max[2] > 1)
 		return;
 	for (unsigned i = 5; i < 32; i++) {
 		struct form b = variable(s, tid, 1, i);
@@ -597,7 +597,7 @@ static void hold_warp(struct space *s)
 static bool is_one_thread(struct space *s)
 {
 	const struct check *c = s->c;
-	bool is_far = c->level >= RACE_LEVEL_CLUSTER;
+	bool is_far = c->level.apart >= RACE_LEVEL_CLUSTER;
 
 	for (unsigned d = 0; d < 3; d++) {
 		enum prove_ex_spec which =
@@ -622,10 +622,10 @@ bool linear_is_apart(struct check *c, const uint8_t *counters)
 
 	s->c = c;
 	s->counters = counters;
-	if (c->a->off->w == c->b->off->w && hold_overlap(s)) {
+	if (c->pair.a->off->w == c->pair.b->off->w && hold_overlap(s)) {
 		hold_warp(s);
-		hold_fact(s, c->a->guard, 0, 0);
-		hold_fact(s, c->b->guard, 1, 0);
+		hold_fact(s, c->pair.a->guard, 0, 0);
+		hold_fact(s, c->pair.b->guard, 1, 0);
 		is_apart = s->is_void || is_one_thread(s);
 	}
 	base_arena_free(&s->arena);

@@ -153,7 +153,7 @@ static void flatten(const struct check *c, const struct ex *v, int64_t times, st
 static bool is_shared(const struct check *c, const struct ex *v, const uint8_t *counters,
 		      unsigned depth)
 {
-	if (v->level < (c->level <= RACE_LEVEL_BLOCK ? EX_CTA : EX_GRID) || depth > 20)
+	if (v->level < (c->level.apart <= RACE_LEVEL_BLOCK ? EX_CTA : EX_GRID) || depth > 20)
 		return false;
 	if (!v->has_ctr)
 		return true;
@@ -212,14 +212,14 @@ static bool is_apart_in_numbers(const struct check *c, const uint8_t *counters)
 {
 	const struct ex_launch *l = &c->pool->launch;
 	struct linear a = {0}, b = {0};
-	unsigned na = c->a->mem->bytes, nb = c->b->mem->bytes, dims = 0, which = 0;
-	bool is_far = c->level >= RACE_LEVEL_CLUSTER;
+	unsigned na = c->pair.a->mem->bytes, nb = c->pair.b->mem->bytes, dims = 0, which = 0;
+	bool is_far = c->level.apart >= RACE_LEVEL_CLUSTER;
 	int64_t step[3], radix, width = na > nb ? na : nb;
 
-	if (c->a->off->w != c->b->off->w)
+	if (c->pair.a->off->w != c->pair.b->off->w)
 		return false;
-	flatten(c, c->a->off, 1, &a, 0);
-	flatten(c, c->b->off, 1, &b, 0);
+	flatten(c, c->pair.a->off, 1, &a, 0);
+	flatten(c, c->pair.b->off, 1, &b, 0);
 	if (!is_alike(c, &a, &b, counters))
 		return false;
 	for (unsigned d = 0; d < 3; d++) {
@@ -419,7 +419,8 @@ static uint64_t counter_below(const struct ex *c, const struct ex *ctr, unsigned
 static uint64_t spread_of(const struct check *c, const struct ex *v)
 {
 	if (v->op == EX_CTR) {
-		uint64_t x = counter_below(c->a->guard, v, 0), y = counter_below(c->b->guard, v, 0);
+		uint64_t x = counter_below(c->pair.a->guard, v, 0),
+			 y = counter_below(c->pair.b->guard, v, 0);
 		return x > y ? x : y;
 	}
 	return v->hi - v->lo;
@@ -477,7 +478,7 @@ static bool add_positions(const struct check *c, const struct residue *r, uint64
 			  struct digits *out)
 {
 	const struct ex_launch *l = &c->pool->launch;
-	bool is_far = c->level >= RACE_LEVEL_CLUSTER, found = false;
+	bool is_far = c->level.apart >= RACE_LEVEL_CLUSTER, found = false;
 
 	for (unsigned d = 0; d < DIGITS; d++) {
 		if (l->max[d] <= 1 || (d >= 3 && !is_far))
@@ -493,10 +494,10 @@ static bool add_positions(const struct check *c, const struct residue *r, uint64
 static bool is_apart_in_residue(const struct check *c, const uint8_t *counters)
 {
 	struct residue a = {.bits = RESIDUE_BITS}, b = {.bits = RESIDUE_BITS};
-	uint64_t na = c->a->mem->bytes, nb = c->b->mem->bytes;
+	uint64_t na = c->pair.a->mem->bytes, nb = c->pair.b->mem->bytes;
 
-	take_apart(&a, c->a->off, 1, 0);
-	take_apart(&b, c->b->off, 1, 0);
+	take_apart(&a, c->pair.a->off, 1, 0);
+	take_apart(&b, c->pair.b->off, 1, 0);
 	if (a.is_lost || b.is_lost)
 		return false;
 	for (unsigned bits = a.bits < b.bits ? a.bits : b.bits; bits > 1; bits--) {
@@ -526,36 +527,35 @@ static void assume_disjoint(struct check *c, uint64_t x, uint64_t y)
 {
 	uint64_t low = x < y ? x : y, high = x < y ? y : x;
 
-	for (unsigned i = 0; i < c->ndisjoint; i++)
-		if (c->disjoint[i][0] == low && c->disjoint[i][1] == high)
+	for (unsigned i = 0; i < c->assumed.ndisjoint; i++)
+		if (c->assumed.disjoint[i][0] == low && c->assumed.disjoint[i][1] == high)
 			return;
-	if (c->ndisjoint == CHECK_DISJOINT) {
-		c->has_others_disjoint = true;
+	if (c->assumed.ndisjoint == CHECK_DISJOINT) {
+		c->assumed.has_others_disjoint = true;
 		return;
 	}
-	c->disjoint[c->ndisjoint][0] = low;
-	c->disjoint[c->ndisjoint++][1] = high;
+	c->assumed.disjoint[c->assumed.ndisjoint][0] = low;
+	c->assumed.disjoint[c->assumed.ndisjoint++][1] = high;
 }
 
 /* By the contract the arrays of two pointers, or a variable and such an array, are apart. */
 static void note_apart(struct check *c, const struct ev_root *x, const struct ev_root *y)
 {
 	if (x->kind == EV_ROOT_LOADED || y->kind == EV_ROOT_LOADED)
-		c->has_slots_disjoint = true;
+		c->assumed.has_slots_disjoint = true;
 	else if (x->kind == EV_ROOT_PARAM && y->kind == EV_ROOT_PARAM)
 		assume_disjoint(c, x->id, y->id);
 	else
-		c->has_others_disjoint |= x->kind != y->kind;
+		c->assumed.has_others_disjoint |= x->kind != y->kind;
 }
 
-bool prove_quick_may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
-			   bool *forced)
+bool prove_quick_may_alias(struct check *c)
 {
+	struct check_pair *p = &c->pair;
+	const struct ev_access *a = p->a, *b = p->b;
 	const struct ev_root *x = &a->root, *y = &b->root;
 	bool is_alike = a->off->w == b->off->w;
 
-	*forced = false;
-	c->slot[0] = c->slot[1] = NULL;
 	/* a loaded pointer is one place only if it is the same in all threads and iterations */
 	if (x->kind != EV_ROOT_UNKNOWN && prove_ev_same_root(x, y) && is_alike &&
 	    (x->kind != EV_ROOT_LOADED || (x->base->level == EX_GRID && !x->base->has_ctr)))
@@ -565,20 +565,20 @@ bool prove_quick_may_alias(struct check *c, const struct ev_access *a, const str
 		return false;
 	switch (prove_ev_alias(x, y)) {
 	case EV_APART:
-		*forced = c->o->may_alias && !a->is_shared && !b->is_shared &&
-			  (x->kind != EV_ROOT_OBJECT || y->kind != EV_ROOT_OBJECT);
-		if (!*forced && !a->is_shared && !b->is_shared)
+		p->is_forced = c->o->may_alias && !a->is_shared && !b->is_shared &&
+			       (x->kind != EV_ROOT_OBJECT || y->kind != EV_ROOT_OBJECT);
+		if (!p->is_forced && !a->is_shared && !b->is_shared)
 			note_apart(c, x, y);
-		return *forced;
+		return p->is_forced;
 	case EV_BY_SLOT:
-		c->slot[0] = x->slot;
-		c->slot[1] = y->slot;
-		c->are_slots_apart = x->is_apart && y->is_apart && !c->o->may_alias;
-		c->has_slots_disjoint |= c->are_slots_apart;
-		*forced = !is_alike;
+		p->slot[0] = x->slot;
+		p->slot[1] = y->slot;
+		p->are_slots_apart = x->is_apart && y->is_apart && !c->o->may_alias;
+		c->assumed.has_slots_disjoint |= p->are_slots_apart;
+		p->is_forced = !is_alike;
 		return true;
 	default:
-		*forced = true;
+		p->is_forced = true;
 		return true;
 	}
 }

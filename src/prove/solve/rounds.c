@@ -155,11 +155,11 @@ static bool is_apart_so(struct rounds *r, unsigned at)
 		now[t].off = put_in(c, &r->put[t], now[t].off);
 		now[t].whole = put_in(c, &r->put[t], now[t].whole);
 	}
-	c->a = &now[0];
-	c->b = &now[1];
+	c->pair.a = &now[0];
+	c->pair.b = &now[1];
 	is_apart = r->fn(c, r->counters);
-	c->a = r->whole[0];
-	c->b = r->whole[1];
+	c->pair.a = r->whole[0];
+	c->pair.b = r->whole[1];
 	return is_apart;
 }
 
@@ -219,12 +219,12 @@ static bool depends_on(const struct check *c, const struct ev_access *x, uint32_
 bool rounds_are_apart(struct check *c, const uint8_t *counters, split_fn *fn)
 {
 	const struct ir *ir = c->e->ir;
-	struct rounds r = {.c = c, .counters = counters, .fn = fn, .whole = {c->a, c->b}};
+	struct rounds r = {.c = c, .counters = counters, .fn = fn, .whole = {c->pair.a, c->pair.b}};
 
 	for (uint32_t depth = 0; depth < 8; depth++) {
 		for (uint32_t l = 0; l < ir->nloops; l++) {
 			if (ir->loops[l].depth != depth ||
-			    (!depends_on(c, c->a, l) && !depends_on(c, c->b, l)))
+			    (!depends_on(c, c->pair.a, l) && !depends_on(c, c->pair.b, l)))
 				continue;
 			if (r.nloops == MAX_LOOPS)
 				return false;

@@ -82,7 +82,7 @@ static bool split(struct rows *r, unsigned t, const struct poly *p, struct level
 static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
 {
 	const struct ex_launch *la = &r->c->pool->launch;
-	bool is_far = r->c->level >= RACE_LEVEL_CLUSTER, done[MAX_MONOS] = {false};
+	bool is_far = r->c->level.apart >= RACE_LEVEL_CLUSTER, done[MAX_MONOS] = {false};
 	int64_t span = 1;
 
 	for (unsigned turn = 0; turn < l->own[0].n; turn++) {
@@ -234,12 +234,12 @@ static bool differs(struct rows *r, const struct level *l)
 
 static bool are_sorted_out(struct rows *r)
 {
-	const struct ev_access *x[2] = {r->c->a, r->c->b};
+	const struct ev_access *x[2] = {r->c->pair.a, r->c->pair.b};
 	struct level l[MAX_LEVELS];
 	struct mono per[MAX_LEVELS];
 	unsigned n = 0, bits = 0, need = 0;
 	int64_t left[2] = {0, 0}, bytes[2] = {x[0]->mem->bytes, x[1]->mem->bytes};
-	bool is_far = r->c->level >= RACE_LEVEL_CLUSTER, is_other = false;
+	bool is_far = r->c->level.apart >= RACE_LEVEL_CLUSTER, is_other = false;
 	struct poly p[2] = {{.n = 0}, {.n = 0}};
 
 	for (unsigned t = 0; t < 2; t++)
@@ -322,8 +322,8 @@ static bool run(struct check *c, const uint8_t *counters, struct rows_needs *nee
 	r->c = c;
 	r->counters = counters;
 	r->needs = needs;
-	if (c->a->off->w != 64 || c->b->off->w != 64 || !is_small(c->a->off, 0) ||
-	    !is_small(c->b->off, 0))
+	if (c->pair.a->off->w != 64 || c->pair.b->off->w != 64 || !is_small(c->pair.a->off, 0) ||
+	    !is_small(c->pair.b->off, 0))
 		return false;
 	rows_learn_all(r);
 	if (are_sorted_out(r))

@@ -253,7 +253,7 @@ void rows_know_blocks(struct rows *r, unsigned t)
 void rows_learn_all(struct rows *r)
 {
 	const struct ev *e = r->c->e;
-	const struct ev_access *x[2] = {r->c->a, r->c->b};
+	const struct ev_access *x[2] = {r->c->pair.a, r->c->pair.b};
 
 	r->is_learning = true;
 	for (unsigned t = 0; t < 2; t++) {

@@ -120,8 +120,8 @@ static bool is_apart_at(struct split *s, const struct ex *v, const struct ex *x,
 			unsigned depth)
 {
 	struct check *c = s->c;
-	const struct ev_access *was[2] = {c->a, c->b};
-	struct ev_access now[2] = {*c->a, *c->b};
+	const struct ev_access *was[2] = {c->pair.a, c->pair.b};
+	struct ev_access now[2] = {*c->pair.a, *c->pair.b};
 	const struct ex *to[2] = {x, y};
 	bool is_reached = true, is_apart;
 
@@ -131,12 +131,12 @@ static bool is_apart_at(struct split *s, const struct ex *v, const struct ex *x,
 		now[t].guard = prove_ex_replace(c->pool, now[t].guard, v, to[t]);
 		is_reached &= now[t].guard->op != EX_CONST || (now[t].guard->imm & 1);
 	}
-	c->a = &now[0];
-	c->b = &now[1];
+	c->pair.a = &now[0];
+	c->pair.b = &now[1];
 	is_apart = !is_reached ||
 		   (++s->cases <= MAX_CASES && (s->fn(c, s->counters) || split_at(s, depth + 1)));
-	c->a = was[0];
-	c->b = was[1];
+	c->pair.a = was[0];
+	c->pair.b = was[1];
 	return is_apart;
 }
 
@@ -144,7 +144,7 @@ static bool is_apart_at(struct split *s, const struct ex *v, const struct ex *x,
 static bool is_ahead(const struct split *s, const struct ex *v, uint8_t *how)
 {
 	if (v->op != EX_PHI || !v->n || v->a[0]->op != EX_CTR ||
-	    v->level < (s->c->level <= RACE_LEVEL_BLOCK ? EX_CTA : EX_GRID))
+	    v->level < (s->c->level.apart <= RACE_LEVEL_BLOCK ? EX_CTA : EX_GRID))
 		return false;
 	*how = s->counters[v->a[0]->imm];
 	for (uint32_t i = 1; i < v->n; i++)
@@ -156,13 +156,13 @@ static bool is_ahead(const struct split *s, const struct ex *v, uint8_t *how)
 static bool split_at(struct split *s, unsigned depth)
 {
 	struct check *c = s->c;
-	const struct ex *v = find_stride(c->e, c->a->off, 0);
+	const struct ex *v = find_stride(c->e, c->pair.a->off, 0);
 	uint64_t x, y;
 	uint8_t how = SMT_SAME;
 
 	if (depth == MAX_DEPTH)
 		return false;
-	v = v ? v : find_stride(c->e, c->b->off, 0);
+	v = v ? v : find_stride(c->e, c->pair.b->off, 0);
 	if (!v)
 		return false;
 	bool is_one = quick_is_shared(c, v, s->counters);
