@@ -193,17 +193,31 @@ void check_lockstep(struct check *c);
 void prove_kernel(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
 		  struct base_arena *arena, struct race_proof *k);
 
-/* The same of one contract: into c->k, with the dimensions that count as read. */
-struct launch_reads;
-void kernel_analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
-		    const struct launch_reads *reads);
-void kernel_open_proof(struct race_proof *k, struct base_arena *arena, const struct ptx_func *f,
-		       const struct prove_options *o);
+struct launch_reads {
+	bool is_read[6];
+	/* Nothing says how many threads of a block, blocks of a grid there are: one by default. */
+	bool is_one_thread, is_one_block;
+};
+
+/* One contract of a kernel, to be analysed: some launches of it, or any; in which time. */
+struct kernel_task {
+	struct ptx_module *m;
+	struct ptx_func *f;
+	const struct prove_options *o;
+	struct launch_reads reads; /* the dimensions that count as read */
+	struct base_arena *arena;
+	struct race_proof *k; /* the answer */
+	uint64_t deadline;
+};
+
+/* Analyses it into t->k. *names, if any: the parameters' names, as long as the arena. */
+void kernel_analyse(const struct kernel_task *t, struct names *names);
+/* An answer that says nothing yet. */
+void kernel_open_proof(const struct kernel_task *t);
 
 /* launches.c: was a launch of the kernel recorded? Analyses it for all that were. */
 bool launches_has(const struct prove_options *o, const char *kernel);
-void launches_check(struct check *c, struct ptx_module *m, struct ptx_func *f,
-		    const struct launch_reads *reads);
+void launches_check(const struct kernel_task *t);
 
 /* wire.c: a kernel's result as bytes and back. Returns false when the bytes are cut off. */
 void prove_wire_write(const struct race_proof *k, struct base_buf *out);
@@ -227,11 +241,6 @@ bool prove_wire_read(struct base_arena *arena, const char *p, size_t n, struct r
 extern const uint32_t launch_limits[6];
 uint64_t prove_launch_max_threads(const struct ir *ir);
 
-struct launch_reads {
-	bool is_read[6];
-	/* Nothing says how many threads of a block, blocks of a grid there are: one by default. */
-	bool is_one_thread, is_one_block;
-};
 void prove_launch_reads_of(const struct ir *ir, const struct prove_options *o,
 			   struct launch_reads *out);
 /* The same when the kernel is evaluated: takes back what only a library reads. True: something. */

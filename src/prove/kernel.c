@@ -321,30 +321,27 @@ static void finish(struct check *c, struct ir *ir)
 	c->k->verdict = verdict_of(c->k);
 }
 
-/*
- * One kernel with the dimensions that count as read; anew where less is read than that. c->k says
- * what was found.
- */
-void kernel_analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
-		    const struct launch_reads *reads)
+/* One kernel with the dimensions that count as read; anew where less is read than that. */
+void kernel_analyse(const struct kernel_task *t, struct names *names)
 {
-	struct launch_reads less = *reads;
+	struct launch_reads less = t->reads;
 	struct ir ir;
 	struct ex_pool pool;
 	struct ex_launch launch;
 	struct ev e = {0};
-	struct race_proof *k = c->k;
+	struct race_proof *k = t->k;
+	struct check c = {.e = &e, .pool = &pool, .o = t->o, .k = k, .arena = t->arena};
 
-	c->e = &e;
-	c->pool = &pool;
+	c.deadline = t->deadline;
+	c.names.arena = t->arena; /* without parameters, where nothing can be analysed */
 	for (unsigned turn = 0;; turn++) {
-		prove_ir_build(&ir, c->arena, m, f);
-		prove_launch_find(&ir, c->o, k->name, &less, &launch);
-		prove_ex_pool_init(&pool, c->arena, &launch);
+		prove_ir_build(&ir, t->arena, t->m, t->f);
+		prove_launch_find(&ir, t->o, k->name, &less, &launch);
+		prove_ex_pool_init(&pool, t->arena, &launch);
 		e = (struct ev){.ir = &ir};
 		if (!ir.problems.n)
-			evaluate(&e, &ir, &pool, c->o);
-		if (turn || ir.problems.n || !prove_launch_refine(&e, c->o, &less))
+			evaluate(&e, &ir, &pool, t->o);
+		if (turn || ir.problems.n || !prove_launch_refine(&e, t->o, &less))
 			break;
 		prove_ev_free(&e);
 		prove_ex_pool_free(&pool);
@@ -355,28 +352,31 @@ void kernel_analyse(struct check *c, struct ptx_module *m, struct ptx_func *f,
 		k->free_dims |= (uint8_t)((unsigned)!launch.dim[d] << d);
 	memcpy(k->fixed_dim, launch.dim, sizeof(k->fixed_dim));
 	if (!ir.problems.n)
-		check_kernel(c);
-	finish(c, &ir);
+		check_kernel(&c);
+	finish(&c, &ir);
+	if (names)
+		*names = c.names;
 	prove_ev_free(&e);
 	prove_ex_pool_free(&pool);
 	prove_ir_free(&ir);
 }
 
-void kernel_open_proof(struct race_proof *k, struct base_arena *arena, const struct ptx_func *f,
-		       const struct prove_options *o)
+void kernel_open_proof(const struct kernel_task *t)
 {
+	struct race_proof *k = t->k;
+
 	memset(k, 0, sizeof(*k));
-	k->name = base_strndup(arena, f->name.p, f->name.n);
-	k->name_shown = race_demangle(arena, k->name);
-	k->has_launches = o->launches != NULL;
-	k->has_scalars = o->nparams > 0;
+	k->name = base_strndup(t->arena, t->f->name.p, t->f->name.n);
+	k->name_shown = race_demangle(t->arena, k->name);
+	k->has_launches = t->o->launches != NULL;
+	k->has_scalars = t->o->nparams > 0;
 }
 
 /* What a proof for one thread or block doesn't cover, and what was found of more. */
-static void say_single(struct check *c, const struct race_proof *many,
-		       const struct launch_reads *reads)
+static void say_single(const struct kernel_task *t, const struct race_proof *many)
 {
-	const char *what = reads->is_one_thread ? "thread" : "block";
+	bool is_thread = t->reads.is_one_thread;
+	const char *what = is_thread ? "thread" : "block";
 	struct race_problem p = {.kind = RACE_PROBLEM_SINGLE, .file = ""};
 	const struct race_alarm *al = NULL;
 
@@ -388,45 +388,43 @@ static void say_single(struct check *c, const struct race_proof *many,
 		p.line = al->side[0].line;
 		p.ptx_line = al->side[0].ptx_line;
 	}
-	p.text = base_printf(c->arena, "proven for one %s, as the kernel reads no %s: with more %s",
-			     what, reads->is_one_thread ? "thread's number" : "block's number",
+	p.text = base_printf(t->arena, "proven for one %s, as the kernel reads no %s: with more %s",
+			     what, is_thread ? "thread's number" : "block's number",
 			     !al	    ? "nothing is proven"
 			     : !al->is_true ? "it may race here"
 					    : "it races here");
-	base_vec_push(&c->k->problems, p);
-	c->k->single = reads->is_one_thread ? RACE_SINGLE_THREAD : RACE_SINGLE_BLOCK;
-	if (c->k->verdict == RACE_VERDICT_FREE)
-		c->k->verdict = RACE_VERDICT_SINGLE;
+	base_vec_push(&t->k->problems, p);
+	t->k->single = is_thread ? RACE_SINGLE_THREAD : RACE_SINGLE_BLOCK;
+	if (t->k->verdict == RACE_VERDICT_FREE)
+		t->k->verdict = RACE_VERDICT_SINGLE;
 }
 
 /*
  * A kernel that reads no thread's or no block's number is asked about with several of them first.
  * Where that isn't proven, what one thread or block does is, which has a verdict of its own.
  */
-static void check_single(struct check *c, struct ptx_module *m, struct ptx_func *f,
-			 const struct launch_reads *reads)
+static void check_single(const struct kernel_task *t)
 {
-	struct prove_options quiet = *c->o;
-	struct launch_reads more = *reads;
-	struct race_proof many, *k = c->k;
-	struct check first = *c;
+	struct prove_options quiet = *t->o;
+	struct race_proof many, *k = t->k;
+	struct kernel_task first = *t;
 	uint64_t now = prove_now_ms();
 
-	kernel_open_proof(&many, c->arena, f, c->o);
-	more.is_read[0] |= reads->is_one_thread;
-	more.is_read[3] |= reads->is_one_block;
+	first.reads.is_read[0] |= t->reads.is_one_thread;
+	first.reads.is_read[3] |= t->reads.is_one_block;
 	quiet.wants_remedies = false;
 	first.o = &quiet;
 	first.k = &many;
-	first.deadline = now + (c->deadline > now ? (c->deadline - now) / 3 : 0);
-	kernel_analyse(&first, m, f, &more);
+	first.deadline = now + (t->deadline > now ? (t->deadline - now) / 3 : 0);
+	kernel_open_proof(&first);
+	kernel_analyse(&first, NULL);
 	if (many.verdict == RACE_VERDICT_FREE) {
 		*k = many;
 		return;
 	}
-	kernel_analyse(c, m, f, reads);
+	kernel_analyse(t, NULL);
 	if (k->verdict == RACE_VERDICT_FREE || k->verdict == RACE_VERDICT_BENIGN)
-		say_single(c, &many, reads);
+		say_single(t, &many);
 	k->counts.queries += many.counts.queries;
 	k->counts.recalled += many.counts.recalled;
 	race_proof_free(&many);
@@ -436,22 +434,21 @@ void prove_kernel(struct ptx_module *m, struct ptx_func *f, const struct prove_o
 		  struct base_arena *arena, struct race_proof *k)
 {
 	struct ir ir;
-	struct launch_reads reads;
 	struct rusage used;
 	uint64_t start = prove_now_ms();
-	struct check c = {.o = o, .k = k, .arena = arena};
+	struct kernel_task t = {.m = m, .f = f, .o = o, .arena = arena, .k = k};
 
-	c.deadline = start + o->timeout_ms;
-	kernel_open_proof(k, arena, f, o);
+	t.deadline = start + o->timeout_ms;
+	kernel_open_proof(&t);
 	prove_ir_build(&ir, arena, m, f);
-	prove_launch_reads_of(&ir, o, &reads);
+	prove_launch_reads_of(&ir, o, &t.reads);
 	prove_ir_free(&ir);
 	if (launches_has(o, k->name))
-		launches_check(&c, m, f, &reads);
-	else if (reads.is_one_thread || reads.is_one_block)
-		check_single(&c, m, f, &reads);
+		launches_check(&t);
+	else if (t.reads.is_one_thread || t.reads.is_one_block)
+		check_single(&t);
 	else
-		kernel_analyse(&c, m, f, &reads);
+		kernel_analyse(&t, NULL);
 	k->ms = prove_now_ms() - start;
 	if (!getrusage(RUSAGE_SELF, &used))
 		k->counts.memory_kb = (uint32_t)used.ru_maxrss;

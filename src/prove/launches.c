@@ -173,42 +173,41 @@ static int64_t signed_of(const struct prove_word *w)
 			       (unsigned)(8 * w->bytes));
 }
 
-static const char *name_of(const struct check *c, const struct names_param *p)
+static const char *name_of(const struct names *n, const struct names_param *p)
 {
-	return p->is_known
-		       ? p->name
-		       : base_printf(c->arena, "parameter %u", (unsigned)(p - c->names.param) + 1);
+	return p->is_known ? p->name
+			   : base_printf(n->arena, "parameter %u", (unsigned)(p - n->param) + 1);
 }
 
 /* "in = out + 4 bytes": a pointer into the array of an earlier parameter. */
-static void put_same(const struct check *c, const struct prove_launch *l, uint32_t i,
+static void put_same(const struct names *n, const struct prove_launch *l, uint32_t i,
 		     struct base_buf *out)
 {
-	const struct names_param *p = prove_names_param_at(&c->names, l->word[i].off), *q;
+	const struct names_param *p = prove_names_param_at(n, l->word[i].off), *q;
 	uint32_t k = 0;
 
 	while (k < i && l->word[k].array != l->word[i].array)
 		k++;
-	q = prove_names_param_at(&c->names, l->word[k].off);
+	q = prove_names_param_at(n, l->word[k].off);
 	if (k == i || !p || !q || p == q)
 		return;
 	int64_t by = (int64_t)(l->word[i].at - l->word[k].at);
-	base_buf_printf(out, "%s%s = %s", out->n ? ", " : "", name_of(c, p), name_of(c, q));
+	base_buf_printf(out, "%s%s = %s", out->n ? ", " : "", name_of(n, p), name_of(n, q));
 	if (by)
 		base_buf_printf(out, " %c %lld bytes", by < 0 ? '-' : '+',
 				by < 0 ? -(long long)by : (long long)by);
 }
 
 /* "n = 1024, k = 1 to 7" of launches with the same words, by the names of the parameters. */
-static const char *scalars_of(const struct check *c, const struct prove_launch *l, size_t n)
+static const char *scalars_of(const struct names *names, const struct prove_launch *l, size_t n)
 {
 	struct base_buf out = {0};
 
-	for (uint32_t i = 0; i < l->nwords && c->names.param; i++) {
-		const struct names_param *p = prove_names_param_at(&c->names, l->word[i].off);
+	for (uint32_t i = 0; i < l->nwords && names->param; i++) {
+		const struct names_param *p = prove_names_param_at(names, l->word[i].off);
 		int64_t lo = INT64_MAX, hi = INT64_MIN;
 		if (l->word[i].array)
-			put_same(c, l, i, &out);
+			put_same(names, l, i, &out);
 		if (!p || p->off != l->word[i].off || p->bytes != l->word[i].bytes ||
 		    p->is_pointer || p->is_float || l->word[i].array)
 			continue;
@@ -219,11 +218,11 @@ static const char *scalars_of(const struct check *c, const struct prove_launch *
 		}
 		if (out.n)
 			base_buf_puts(&out, ", ");
-		base_buf_printf(&out, "%s = %lld", name_of(c, p), (long long)lo);
+		base_buf_printf(&out, "%s = %lld", name_of(names, p), (long long)lo);
 		if (lo != hi)
 			base_buf_printf(&out, " to %lld", (long long)hi);
 	}
-	const char *s = base_strndup(c->arena, out.p ? out.p : "", out.n);
+	const char *s = base_strndup(names->arena, out.p ? out.p : "", out.n);
 	base_buf_free(&out);
 	return s;
 }
@@ -301,48 +300,46 @@ static void join(struct race_proof *k, struct race_proof *one, bool is_first)
 	race_proof_free(one);
 }
 
-static void analyse_some(struct check *c, struct ptx_module *m, struct ptx_func *f,
-			 const struct launch_reads *reads, struct prove_launch *l, size_t n,
-			 struct race_proof *out)
+/* The kernel for these launches alone, into t->k. */
+static void analyse_some(const struct kernel_task *t, struct prove_launch *l, size_t n)
 {
-	struct prove_options own = *c->o;
-	struct check some = *c;
+	struct prove_options own = *t->o;
+	struct kernel_task some = *t;
+	struct names names;
 	struct race_proof_launch line = {.n = (uint32_t)n};
 
-	kernel_open_proof(out, c->arena, f, c->o);
+	kernel_open_proof(t);
 	own.launches = l;
 	own.nlaunches = n;
 	own.may_alias |= launch_may_alias(l, n);
 	some.o = &own;
-	some.k = out;
-	kernel_analyse(&some, m, f, reads);
+	kernel_analyse(&some, &names);
 	memcpy(line.ntid, l->dim, sizeof(line.ntid));
 	memcpy(line.nctaid, l->dim + 3, sizeof(line.nctaid));
-	line.scalars = scalars_of(&some, l, n);
-	line.verdict = out->verdict;
-	base_vec_push(&out->launches, line);
+	line.scalars = scalars_of(&names, l, n);
+	line.verdict = t->k->verdict;
+	base_vec_push(&t->k->launches, line);
 }
 
-static void analyse_shape(struct check *c, struct ptx_module *m, struct ptx_func *f,
-			  const struct launch_reads *reads, struct prove_launch *l, size_t n,
-			  struct race_proof *out)
+static void analyse_shape(const struct kernel_task *t, struct prove_launch *l, size_t n)
 {
-	struct check whole = *c;
-	uint64_t now = prove_now_ms(), left = c->deadline > now ? c->deadline - now : 0;
+	struct kernel_task whole = *t;
+	uint64_t now = prove_now_ms(), left = t->deadline > now ? t->deadline - now : 0;
 
 	if (n > 1 && n <= FEW)
 		whole.deadline = now + left / 2;
-	analyse_some(&whole, m, f, reads, l, n, out);
-	if (n == 1 || n > FEW || out->verdict == RACE_VERDICT_FREE)
+	analyse_some(&whole, l, n);
+	if (n == 1 || n > FEW || t->k->verdict == RACE_VERDICT_FREE)
 		return;
-	race_proof_free(out);
+	race_proof_free(t->k);
 	for (size_t i = 0; i < n; i++) {
 		struct race_proof one;
-		struct check single = *c;
+		struct kernel_task single = *t;
 		now = prove_now_ms();
-		single.deadline = now + (c->deadline > now ? (c->deadline - now) / (n - i) : 0);
-		analyse_some(&single, m, f, reads, &l[i], 1, &one);
-		join(out, &one, !i);
+		single.k = &one;
+		single.deadline = now + (t->deadline > now ? (t->deadline - now) / (n - i) : 0);
+		analyse_some(&single, &l[i], 1);
+		join(t->k, &one, !i);
 	}
 }
 
@@ -367,38 +364,36 @@ static const char *words_for_others(const struct race_proof *k, struct base_aren
 }
 
 /* A quarter of the kernel's time at most goes into launches that the program doesn't make. */
-static void ask_about_others(struct check *c, struct ptx_module *m, struct ptx_func *f)
+static void ask_about_others(const struct kernel_task *t)
 {
-	struct prove_options any = *c->o;
+	struct prove_options any = *t->o;
 	struct race_proof others;
 
 	any.launches = NULL;
 	any.nlaunches = 0;
 	any.wants_remedies = any.wants_protocol = false;
 	any.timeout_ms /= 4;
-	prove_kernel(m, f, &any, c->arena, &others);
-	c->k->others = words_for_others(&others, c->arena);
+	prove_kernel(t->m, t->f, &any, t->arena, &others);
+	t->k->others = words_for_others(&others, t->arena);
 	race_proof_free(&others);
 }
 
-void launches_check(struct check *c, struct ptx_module *m, struct ptx_func *f,
-		    const struct launch_reads *reads)
+void launches_check(const struct kernel_task *t)
 {
-	uint64_t end = c->deadline;
+	uint64_t end = t->deadline - t->o->timeout_ms / 4;
 	struct shapes s;
 	size_t from = 0;
 
-	find_shapes(&s, c->o, c->k->name, c->arena);
-	c->deadline -= c->o->timeout_ms / 4;
+	find_shapes(&s, t->o, t->k->name, t->arena);
 	for (size_t i = 0; i < s.nends; i++) {
 		struct race_proof one;
-		struct check part = *c;
+		struct kernel_task part = *t;
 		uint64_t now = prove_now_ms();
-		part.deadline = now + (c->deadline > now ? (c->deadline - now) / (s.nends - i) : 0);
-		analyse_shape(&part, m, f, reads, s.v + from, s.end[i] - from, &one);
-		join(c->k, &one, !i);
+		part.k = &one;
+		part.deadline = now + (end > now ? (end - now) / (s.nends - i) : 0);
+		analyse_shape(&part, s.v + from, s.end[i] - from);
+		join(t->k, &one, !i);
 		from = s.end[i];
 	}
-	c->deadline = end;
-	ask_about_others(c, m, f);
+	ask_about_others(t);
 }
