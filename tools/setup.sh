@@ -59,6 +59,7 @@ list_missing() {
 	need liblz4-dev pkg-config --exists liblz4
 	need libelf-dev pkg-config --exists libelf
 	need libdw-dev pkg-config --exists libdw
+	need libsqlite3-dev pkg-config --exists sqlite3
 	need libcjson-dev pkg-config --exists libcjson
 	need libcmocka-dev pkg-config --exists cmocka
 	need libz3-dev pkg-config --exists z3

@@ -20,6 +20,7 @@ int cli_prove(struct option_set *set);	    /* prove.c */
 int cli_hirace(struct option_set *set);	    /* hirace.c */
 int cli_sweep(struct option_set *set);	    /* sweep.c */
 int cli_suppress(struct option_set *set);   /* suppress.c */
+int cli_history(struct option_set *set);    /* history.c */
 int cli_doctor(struct option_set *set);	    /* doctor.c */
 int cli_help(struct option_set *set);	    /* help.c */
 

@@ -40,7 +40,8 @@ static int run_command(enum option_cmd cmd, int argc, char **argv)
 		[OPTION_CMD_REPORT] = cli_report, [OPTION_CMD_INSTRUMENT] = cli_instrument,
 		[OPTION_CMD_PROVE] = cli_prove,	  [OPTION_CMD_HIRACE] = cli_hirace,
 		[OPTION_CMD_SWEEP] = cli_sweep,	  [OPTION_CMD_SUPPRESS] = cli_suppress,
-		[OPTION_CMD_DOCTOR] = cli_doctor, [OPTION_CMD_HELP] = cli_help,
+		[OPTION_CMD_DOCTOR] = cli_doctor, [OPTION_CMD_HISTORY] = cli_history,
+		[OPTION_CMD_HELP] = cli_help,
 	};
 	const char *env = getenv(OPTIONS_ENV);
 	struct option_set set;

@@ -104,6 +104,19 @@ int rep_json_parse(const char *path, const char *text, size_t n, struct race_res
 struct rep_known *rep_known_read(const char *path, struct base_sink *sink);
 void rep_known_free(struct rep_known *k);
 
+/* ---- brief.c -------------------------------------------------------------- */
+
+/* A finding in one line. */
+struct rep_brief {
+	uint64_t print;	  /* the same in each run: its fingerprint */
+	const char *rule; /* "data-race/unordered" */
+	const char *line; /* "a.cu:9: load races with a.cu:11: store, in sum(float*)" */
+};
+
+/* The findings that a report of these results shows by default; *out and its texts are in the
+ * arena. Returns how many. */
+size_t rep_briefs(struct base_arena *a, const struct race_results *r, struct rep_brief **out);
+
 /* ---- coverage.c ---------------------------------------------------------- */
 
 /* Which sites were ever checked, over runs. Zeroed at the start. */

@@ -156,4 +156,32 @@ for name in ("reduction.cu", "scan.fixed.cu", "stencil.cu"):
             fail(f"prove {path}: {e}")
     if not r.stdout:
         fail(f"prove {path}: {r.stderr[-300:]}")
+
+# The history's answers: three commits, of which the second has findings.
+history = Schema("history.schema.json")
+db = os.path.join(work, "history.db")
+if os.path.exists(db):
+    os.remove(db)
+golden = os.path.join(source, "tests/report/golden")
+
+
+def ask(*args):
+    r = subprocess.run([collider, "history", "--db=" + db, *args], cwd="/", capture_output=True, text=True)
+    if r.returncode:
+        fail(f"history {args}: {r.stderr}")
+    return r.stdout
+
+
+for commit, name in (("aaaa", "host"), ("bbbb", "pairs"), ("cccc", "every_kind")):
+    ask("add", "--commit=" + commit, os.path.join(golden, name + ".jsonl"))
+for args in (["list"], ["compare", "aaaa", "bbbb"], ["compare", "bbbb", "cccc"], ["unchecked"]):
+    o = json.loads(ask(*args, "--format=json"))
+    for e in list(history.errors(o, history.root))[:3]:
+        fail(f"history {args}: {e}")
+    if args[0] != "unchecked" and not o["findings"]:
+        fail(f"history {args}: no finding")
+for f in json.loads(ask("list", "--format=json"))["findings"]:
+    o = json.loads(ask("bisect", f["fingerprint"], "--format=json"))
+    for e in list(history.errors(o, history.root))[:3]:
+        fail(f"history bisect: {e}")
 sys.exit(failures > 0)
