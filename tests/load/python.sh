@@ -50,11 +50,14 @@ import os
 flags = os.environ.get("XLA_FLAGS", "")
 P
 echo "__version__ = '1'" >lib/jaxlib/version.py
-# XLA dies of a flag that it doesn't know; this one calls ptxas if its modules are compiled in parallel.
-cat >lib/jax.py <<'P'
+# XLA dies of a flag that it doesn't know; this one calls ptxas if its modules are compiled in parallel. Where
+# tools lie, JAX says, which has found NVIDIA's wheels.
+mkdir -p lib/jax/_src && touch lib/jax/_src/__init__.py && echo 'cuda_path = "/wheels"' >lib/jax/_src/lib.py
+cat >lib/jax/__init__.py <<'P'
 import os, subprocess, sys
 flags = dict(f[2:].split("=") for f in os.environ["XLA_FLAGS"].split())
-open("tried", "a").write("x")
+if "COLLIDER_TRIED" in os.environ:
+    open("tried", "a").write("x")
 if "xla_gpu_enable_libnvjitlink" in flags:
     sys.exit("F0000 Unknown flag in XLA_FLAGS: --xla_gpu_enable_libnvjitlink")
 class numpy:
@@ -63,7 +66,8 @@ class Array:
     block_until_ready = staticmethod(lambda: None)
 def jit(f):
     if "xla_gpu_enable_llvm_module_compilation_parallelism" in flags:
-        subprocess.run([flags["xla_gpu_cuda_data_dir"] + "/bin/ptxas", "--version"], check=True)
+        from jax._src import lib
+        subprocess.run([lib.cuda_path + "/bin/ptxas", "--version"], check=True)
     return lambda x: Array
 P
 echo 'print("own sitecustomize")' >site/sitecustomize.py
@@ -81,6 +85,8 @@ p = compiler._NVRTCProgram(text, "/tmp/x/9f.cubin.cu")
 print(os.path.basename(p.name).split("-")[0], open(p.name).read() == text, p.compile(("-O3",)), p.compile(("-G",)))
 print("unnamed", repr(compiler._NVRTCProgram("", "").name), os.environ["CUPY_COMPILE_WITH_PTX"])
 import jaxlib
+from jax._src import lib
+print(lib.cuda_path == jaxlib.flags.split()[1].split("=")[1])
 print(" ".join(f.split("=")[0] for f in jaxlib.flags.split()))
 print(os.path.exists(jaxlib.flags.split()[1].split("=")[1] + "/bin/ptxas"), len(open("tried").read()))
 P
@@ -91,6 +97,7 @@ linked b'plain'
 lines True False False
 twice True ('-O3', '-lineinfo') ('-G',)
 unnamed '' 1
+True
 --xla_own --xla_gpu_cuda_data_dir --xla_gpu_enable_llvm_module_compilation_parallelism
 True 3
 L

@@ -31,13 +31,19 @@ def _say(what, why):
 # ---- JAX ------------------------------------------------------------------------------------------------
 
 # What makes XLA call ptxas differs between its versions, and it ends the process at a flag that it doesn't
-# know. So each is tried once, in another process, with a ptxas that leaves a mark.
+# know. So each is tried once, in another process, with a ptxas that leaves a mark. Where its tools lie, JAX says
+# by jax._src.lib.cuda_path, which counts for more than the flag: NVIDIA's wheels, if they are installed.
 _XLA_FLAGS = [
     "--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_enable_libnvjitlink=false",
     "--xla_gpu_enable_libnvptxcompiler=false",
     "--xla_gpu_enable_llvm_module_compilation_parallelism=true",
 ]
-_TRY_XLA = "import jax; jax.jit(lambda x: x * 2 + 1)(jax.numpy.ones(64)).block_until_ready()"
+_TRY_XLA = """
+import os, jax
+from jax._src import lib
+lib.cuda_path = os.environ["COLLIDER_TRIED"]
+jax.jit(lambda x: x * 2 + 1)(jax.numpy.ones(64)).block_until_ready()
+"""
 _TRY_SECONDS = 60
 _MARKING_PTXAS = '#!/bin/sh\n: >"${0%/bin/ptxas}/mark"\nexec "$COLLIDER_TRIED_PTXAS" "$@"\n'
 
@@ -49,7 +55,7 @@ def _is_taken(flags, folder):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("COLLIDER_", "CUDA_INJECTION64", "JAX_"))}
     env.pop("LD_PRELOAD", None)
     env.update(XLA_FLAGS="--xla_gpu_cuda_data_dir=%s %s" % (folder, flags), COLLIDER_TRIED_PTXAS=_PTXAS,
-               COLLIDER_DISABLE="1", XLA_PYTHON_CLIENT_PREALLOCATE="false")
+               COLLIDER_TRIED=folder, COLLIDER_DISABLE="1", XLA_PYTHON_CLIENT_PREALLOCATE="false")
     try:
         subprocess.run([sys.executable, "-c", _TRY_XLA], env=env, stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_TRY_SECONDS)
@@ -97,7 +103,7 @@ def _before_jaxlib(spec):
         return
     import hashlib
 
-    place = "%s %s %s" % (sys.executable, spec.origin, "\n".join(_XLA_FLAGS))
+    place = "%s %s %s %s" % (sys.executable, spec.origin, "\n".join(_XLA_FLAGS), _TRY_XLA)
     with open(os.path.join(os.path.dirname(spec.origin), "version.py")) as version:
         place += version.read()
     flags = _find_xla_flags(hashlib.md5(place.encode()).hexdigest())
@@ -107,6 +113,11 @@ def _before_jaxlib(spec):
     os.environ["XLA_FLAGS"] = ("%s --xla_gpu_cuda_data_dir=%s %s" % (old, _TOOLKIT, flags)).strip()
     if kept:
         os.environ["JAX_COMPILATION_CACHE_DIR"] = os.path.join(kept, os.path.basename(_FOLDER))
+
+
+def _after_jax_lib(module):
+    if ("--xla_gpu_cuda_data_dir=%s" % _TOOLKIT) in os.environ.get("XLA_FLAGS", ""):
+        module.cuda_path = _TOOLKIT
 
 
 # ---- Numba ----------------------------------------------------------------------------------------------
@@ -251,6 +262,7 @@ def _after_cupy_compiler(module):
 # The library's name, what is called before it with its spec, and behind it with the module.
 _HOOKS = {
     "jaxlib": ("JAX", _before_jaxlib, None),
+    "jax._src.lib": ("JAX", None, _after_jax_lib),
     "numba.cuda.codegen": ("Numba", None, _after_numba_codegen),
     "numba.cuda.decorators": ("Numba", None, _after_numba_decorators),
     "triton.backends.nvidia.driver": ("Triton", None, _after_triton_driver),
