@@ -7,6 +7,7 @@
  */
 #include "base/option.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define WIDTH	    78 /* of the help on a terminal */
@@ -186,15 +187,8 @@ static void put_roff(struct base_buf *out, const char *text)
 	}
 }
 
-static void put_roff_cmd(struct base_buf *out, enum option_cmd cmd)
+static void put_roff_options(struct base_buf *out, enum option_cmd cmd)
 {
-	const struct option_cmd_row *c = &option_cmd_rows[cmd];
-
-	base_buf_printf(out, ".SS collider %s ", c->name);
-	put_roff(out, c->usage);
-	base_buf_puts(out, "\n");
-	put_roff(out, c->more);
-	base_buf_puts(out, "\n");
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const struct option_row *row = &option_rows[i];
 		struct base_buf spelled = {0};
@@ -221,11 +215,50 @@ static void put_roff_cmd(struct base_buf *out, enum option_cmd cmd)
 	}
 }
 
-void option_doc_man(struct base_buf *out, const char *version)
+static void put_roff_cmd(struct base_buf *out, enum option_cmd cmd)
 {
-	base_buf_printf(out, ".TH COLLIDER 1 \"\" \"collider %s\" \"User Commands\"\n", version);
+	const struct option_cmd_row *c = &option_cmd_rows[cmd];
+
+	base_buf_printf(out, ".SS collider %s ", c->name);
+	put_roff(out, c->usage);
+	base_buf_puts(out, "\n");
+	put_roff(out, c->more);
+	base_buf_puts(out, "\n");
+	put_roff_options(out, cmd);
+}
+
+static void put_roff_head(struct base_buf *out, const char *title, const char *version)
+{
+	base_buf_printf(out, ".TH %s 1 \"\" \"collider %s\" \"User Commands\"\n", title, version);
 	/* Long choices stand alone on their line: nothing to adjust. */
 	base_buf_puts(out, ".ad l\n");
+}
+
+void option_doc_man_cmd(struct base_buf *out, enum option_cmd cmd, const char *version)
+{
+	const struct option_cmd_row *c = &option_cmd_rows[cmd];
+	char title[64];
+	int n = snprintf(title, sizeof(title), "COLLIDER\\-%s", c->name);
+
+	for (int i = 0; i < n && i < (int)sizeof(title); i++)
+		title[i] = (char)toupper((unsigned char)title[i]);
+	put_roff_head(out, title, version);
+	base_buf_printf(out, ".SH NAME\ncollider\\-%s \\- ", c->name);
+	put_roff(out, c->help);
+	base_buf_printf(out, "\n.SH SYNOPSIS\n.B collider %s\n", c->name);
+	put_roff(out, c->usage);
+	base_buf_puts(out, "\n.SH DESCRIPTION\n");
+	put_roff(out, c->more);
+	base_buf_puts(out, "\n.SH OPTIONS\n");
+	put_roff_options(out, cmd);
+	base_buf_puts(out, ".SH EXAMPLES\n.nf\n");
+	put_roff(out, c->examples);
+	base_buf_puts(out, ".fi\n.SH SEE ALSO\n.BR collider (1)\n");
+}
+
+void option_doc_man(struct base_buf *out, const char *version)
+{
+	put_roff_head(out, "COLLIDER", version);
 	base_buf_puts(out,
 		      ".SH NAME\ncollider \\- find data races in CUDA programs\n.SH SYNOPSIS\n");
 	for (int i = 0; i < OPTION_CMD_SHOWN; i++) {

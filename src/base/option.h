@@ -136,7 +136,11 @@ void option_doc_overview(struct base_buf *out, const char *version);
 void option_doc_cmd(struct base_buf *out, enum option_cmd cmd);
 /* The manual page collider(1), roff with the man macros. */
 void option_doc_man(struct base_buf *out, const char *version);
-void option_doc_bash(struct base_buf *out); /* optbash.c */
+/* That of one command, collider-NAME(1). */
+void option_doc_man_cmd(struct base_buf *out, enum option_cmd cmd, const char *version);
+/* optcomplete.c; in the order of --completion's choices. */
+enum option_shell { OPTION_SHELL_BASH, OPTION_SHELL_ZSH, OPTION_SHELL_FISH };
+void option_doc_completion(struct base_buf *out, enum option_shell shell);
 /* docs/options.md. */
 void option_doc_markdown(struct base_buf *out);
 

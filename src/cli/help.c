@@ -7,10 +7,10 @@ int cli_help(struct option_set *set)
 {
 	struct base_buf out = {0};
 
-	if (option_flag(set, OPTION_MAN)) {
+	if (option_flag(set, OPTION_MAN) && !set->args.n) {
 		option_doc_man(&out, COLLIDER_VERSION);
-	} else if (option_flag(set, OPTION_COMPLETION)) {
-		option_doc_bash(&out);
+	} else if (option_text(set, OPTION_COMPLETION)) {
+		option_doc_completion(&out, (enum option_shell)option_int(set, OPTION_COMPLETION));
 	} else if (option_flag(set, OPTION_MARKDOWN)) {
 		option_doc_markdown(&out);
 	} else if (set->args.n == 0) {
@@ -22,7 +22,10 @@ int cli_help(struct option_set *set)
 				 set->args.v[0]);
 			return BASE_EXIT_USAGE;
 		}
-		option_doc_cmd(&out, (enum option_cmd)cmd);
+		if (option_flag(set, OPTION_MAN))
+			option_doc_man_cmd(&out, (enum option_cmd)cmd, COLLIDER_VERSION);
+		else
+			option_doc_cmd(&out, (enum option_cmd)cmd);
 	} else {
 		base_say("error: help explains one command at a time");
 		return BASE_EXIT_USAGE;

@@ -72,7 +72,7 @@ cmp -s "$T/grouped" "$T/all" || fail "options of run in no group, or in two: $(d
 [ "$(grep -E '^[A-Z][^:]*:$' "$T/out" | tail -2 | head -1)" = "For research:" ] || fail "research isn't last"
 
 # The completion knows the commands, a command's options and the choices of an option.
-try 0 "$collider" help --completion
+try 0 "$collider" help --completion=bash
 cp "$T/out" "$T/completion"
 completed() {
 	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }
@@ -87,6 +87,27 @@ has out "--memory-model="
 completed collider run --memory-model = w
 lines out 1
 has out weak
+
+# Those of zsh and fish have each command, and an option's choices; quotes within help are escaped.
+for shell in zsh fish; do
+	try 0 "$collider" help --completion=$shell
+	for c in nvcc run report history; do
+		grep -q "['( ]$c[:) ' ]" "$T/out" || fail "$shell: no $c"
+	done
+	has out "sc weak"
+	try 2 "$collider" help --completion=csh
+	[ "$(tr -cd "'" <"$T/out" | wc -c)" = 0 ] || fail "something of csh"
+done
+"$collider" help --completion=zsh >"$T/out"
+[ "$(sed "s/'\\\\''//g" "$T/out" | tr -cd "'" | wc -c | awk '{print $1 % 2}')" = 0 ] || fail "zsh: a quote is open"
+"$collider" help --completion=fish >"$T/out"
+[ "$(sed "s/\\\\'//g" "$T/out" | tr -cd "'" | wc -c | awk '{print $1 % 2}')" = 0 ] || fail "fish: a quote is open"
+
+# A command's manual page: its options, and no other's.
+try 0 "$collider" help --man history
+has out ".SH OPTIONS"
+has out "\\-\\-db"
+hasnt out "\\-\\-detector"
 
 # -qv is -q and -v.
 try 0 "$collider" run -qv -- true

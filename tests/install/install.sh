@@ -45,7 +45,24 @@ cat >"$work/want" <<'L'
 ./lib/collider/libcollider_agent.so
 ./lib/collider/python/sitecustomize.py
 ./share/bash-completion/completions/collider
+./share/fish/vendor_completions.d/collider.fish
+./share/man/man1/collider-c++.1
+./share/man/man1/collider-cc.1
+./share/man/man1/collider-doctor.1
+./share/man/man1/collider-help.1
+./share/man/man1/collider-hirace.1
+./share/man/man1/collider-history.1
+./share/man/man1/collider-instrument.1
+./share/man/man1/collider-judge.1
+./share/man/man1/collider-nvcc.1
+./share/man/man1/collider-prove.1
+./share/man/man1/collider-ptxas.1
+./share/man/man1/collider-report.1
+./share/man/man1/collider-run.1
+./share/man/man1/collider-suppress.1
+./share/man/man1/collider-sweep.1
 ./share/man/man1/collider.1
+./share/zsh/site-functions/_collider
 L
 diff -u "$work/want" "$work/have" || fail "other files than expected"
 rm -rf "$tree" && mkdir -p "$(dirname "$tree")" && mv "$work/first" "$tree" || exit 2
