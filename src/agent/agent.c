@@ -2,8 +2,8 @@
  * agent.c - the agent's life: from the driver's call at start-up to exit.
  *
  * The driver loads the library that CUDA_INJECTION64_PATH names inside cuInit
- * and calls InitializeInjection, which maps the shared file and subscribes to
- * CUPTI; everything after that happens in callbacks (callback.c). At exit()
+ * and calls InitializeInjection, which maps the shared file and subscribes
+ * (subscribe.c); everything after that happens in callbacks (callback.c). At exit()
  * the last snapshot is taken: handlers run in reverse order, so ours, which is registered during
  * cuInit, runs before those of the CUDA runtime. After _exit or a signal there is no last snapshot,
  * but the records are in the shared file already.

@@ -3,7 +3,7 @@
  *
  * The agent lives in the user's process. Rules for every file: it never exits, aborts or changes a
  * result; what fails is noted, and the agent does without it. It takes `agent.lock` only around its
- * own tables and never while it calls the driver or CUPTI: their callbacks reach us with the
+ * own tables and never while it calls the driver or CUPTI: CUPTI's callbacks reach us with the
  * driver's locks held. Where one thread must wait for another's driver calls (a context being set
  * up, a module being patched) it waits on `agent.changed`, with a limit, and only inside API
  * callbacks, where CUPTI holds no lock of the driver; resource callbacks never wait.
@@ -213,6 +213,8 @@ enum agent_module_state agent_library_patch(struct agent_context *c, CUlibrary l
 void agent_library_patch_all(struct agent_context *c);
 void agent_library_add(CUlibrary library);
 void agent_kernel_add(CUkernel kernel, CUlibrary library);
+/* Was it added? (A CUkernel may be passed as a CUfunction.) */
+bool agent_kernel_is_known(CUkernel kernel);
 /* Writes the runtime blocks of all patched modules again, with the checks as agent_choice_is_off
  * says; inside a guard, the context idle. */
 void agent_module_switch(struct agent_context *c);
@@ -374,9 +376,9 @@ bool agent_watch_leave(CUdevice device, uint32_t number, CUstream stream);
 /* After fork, in the child. */
 void agent_watch_reset(void);
 
-/* ---- callback.c ---------------------------------------------------------- */
+/* ---- subscribe.c --------------------------------------------------------- */
 
-/* Finds CUPTI and subscribes; returns the resulting state. */
+/* Finds what to listen to, and subscribes; returns the resulting state. */
 enum race_agent_state agent_subscribe(void);
 
 /* ---- hosthalf.c: for checks in host code (race/file/host.h) -------------------- */

@@ -1,5 +1,6 @@
 /*
- * callback.c - what the program does with the driver, as CUPTI reports it.
+ * callback.c - what the program does with the driver, as the library that stands in for the
+ * driver's reports it (forward/events.c), or CUPTI where that library isn't in the process.
  *
  * One table maps the driver's functions to what they mean for us; everything
  * else is not even subscribed to, so it costs nothing. Parameters are read
@@ -7,8 +8,8 @@
  * structures. Callbacks that our own driver calls cause are ignored, except for loaded modules: a
  * lazily loaded one may be loaded by us.
  *
- * Another tool that has subscribed already (Nsight, compute-sanitizer,
- * cuda-gdb, a profiler of the program's own) excludes us: a message says so, and the program runs
+ * Another tool that has subscribed to CUPTI already (Nsight, compute-sanitizer, cuda-gdb, a
+ * profiler of the program's own) excludes us from it: a message says so, and the program runs
  * unchecked.
  */
 #ifndef _GNU_SOURCE
@@ -321,8 +322,10 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 		agent_launch_count(c, k, 1);
 	} else {
+		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 		if (result_of(d) != CUDA_SUCCESS)
-			agent_launch_refused(d->symbolName, result_of(d));
+			agent_launch_refused(k ? agent_kernel_name(k) : d->symbolName,
+					     result_of(d));
 		agent_context_synced(c, result_of(d), UINT64_MAX); /* a dead context? */
 	}
 	if (d->callbackSite == CUPTI_API_EXIT) {
@@ -597,8 +600,8 @@ static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *d)
 	}
 }
 
-static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-				 const void *data)
+void CUPTIAPI agent_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			     const void *data)
 {
 	(void)user;
 	if (!agent.pid)
@@ -629,8 +632,7 @@ static void enable_one(void *arg, uint32_t id)
 	e->cupti->enable_callback(1, e->sub, e->domain, id);
 }
 
-/* Callbacks of launches and modules are necessary; the other functions may be missing. */
-static bool enable_all(const struct agent_cupti *cupti, CUpti_SubscriberHandle sub)
+bool agent_enable(const struct agent_cupti *cupti, CUpti_SubscriberHandle sub)
 {
 	static const CUpti_CallbackId resources[] = {
 		CUPTI_CBID_RESOURCE_MODULE_LOADED,
@@ -656,42 +658,4 @@ static bool enable_all(const struct agent_cupti *cupti, CUpti_SubscriberHandle s
 	agent_runtime_enable(enable_one,
 			     &(struct enabling){cupti, sub, CUPTI_CB_DOMAIN_RUNTIME_API});
 	return is_good;
-}
-
-/* ------------------------------------------------------------------------ */
-
-enum race_agent_state agent_subscribe(void)
-{
-	CUpti_SubscriberHandle sub;
-	struct agent_cupti cupti;
-	CUptiResult r;
-
-	if (!agent_cupti_find(&cupti)) {
-		race_shm_gap_note(
-			RACE_GAP_NOT_INSTRUMENTED,
-			"libcupti was not found (set COLLIDER_CUPTI to its path); races in this "
-			"process go unchecked");
-		return RACE_AGENT_NO_CUPTI;
-	}
-	r = cupti.subscribe(&sub, on_callback, NULL);
-	if (r == CUPTI_ERROR_MAX_LIMIT_REACHED ||
-	    r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		race_shm_gap_note(
-			RACE_GAP_NOT_INSTRUMENTED,
-			"another tool (profiler, debugger) uses CUPTI in this process; races in "
-			"it go unchecked");
-		return RACE_AGENT_BUSY;
-	}
-	if (r == CUPTI_SUCCESS && !enable_all(&cupti, sub)) {
-		cupti.unsubscribe(sub);
-		r = CUPTI_ERROR_UNKNOWN;
-	}
-	if (r != CUPTI_SUCCESS) {
-		race_shm_gap_note(
-			RACE_GAP_NOT_INSTRUMENTED,
-			"cannot subscribe to CUPTI (error %d); races in this process go unchecked",
-			(int)r);
-		return RACE_AGENT_FAILED;
-	}
-	return RACE_AGENT_ATTACHED;
 }

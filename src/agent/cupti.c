@@ -1,7 +1,9 @@
 /*
- * cupti.c - finds CUPTI, which isn't linked: the toolkit's, or what the environment names.
+ * cupti.c - finds what the agent listens to: the library that stands in for the driver's
+ * (forward/events.c), or CUPTI, which isn't linked: the toolkit's, or what the environment names.
  *
- * It is loaded locally, so the program's own symbols stay as they are, and never unloaded.
+ * CUPTI is loaded locally, so the program's own symbols stay as they are, and never unloaded. Where
+ * the environment names one it is taken in any case.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -34,20 +36,35 @@ static void *open_cupti(void)
 	return lib;
 }
 
-/* ------------------------------------------------------------------------ */
-
-bool agent_cupti_find(struct agent_cupti *cupti)
+static bool find_three(struct agent_cupti *cupti, void *lib, const char *const names[3])
 {
-	void *lib = open_cupti();
-
-	if (!lib)
-		return false;
-	void *subscribe = dlsym(lib, "cuptiSubscribe");
-	void *unsubscribe = dlsym(lib, "cuptiUnsubscribe");
-	void *enable = dlsym(lib, "cuptiEnableCallback");
+	void *subscribe = dlsym(lib, names[0]);
+	void *unsubscribe = dlsym(lib, names[1]);
+	void *enable = dlsym(lib, names[2]);
 
 	__builtin_memcpy(&cupti->subscribe, &subscribe, sizeof(subscribe));
 	__builtin_memcpy(&cupti->unsubscribe, &unsubscribe, sizeof(unsubscribe));
 	__builtin_memcpy(&cupti->enable_callback, &enable, sizeof(enable));
 	return subscribe && unsubscribe && enable;
+}
+
+/* ------------------------------------------------------------------------ */
+
+bool agent_forward_find(struct agent_cupti *cupti)
+{
+	static const char *const names[] = {"__collider_events_subscribe",
+					    "__collider_events_unsubscribe",
+					    "__collider_events_enable"};
+	const char *given = getenv("COLLIDER_CUPTI");
+
+	return !(given && *given) && find_three(cupti, RTLD_DEFAULT, names);
+}
+
+bool agent_cupti_find(struct agent_cupti *cupti)
+{
+	static const char *const names[] = {"cuptiSubscribe", "cuptiUnsubscribe",
+					    "cuptiEnableCallback"};
+	void *lib = open_cupti();
+
+	return lib && find_three(cupti, lib, names);
 }

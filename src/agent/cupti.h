@@ -1,5 +1,6 @@
 /*
- * cupti.h - inside src/agent: the functions of CUPTI, for callback.c.
+ * cupti.h - inside src/agent: what the agent listens to, for callback.c: CUPTI, or the library that
+ * stands in for the driver's, which has the same three functions.
  */
 #ifndef COLLIDER_AGENT_CUPTI_H
 #define COLLIDER_AGENT_CUPTI_H
@@ -14,7 +15,15 @@ struct agent_cupti {
 	__typeof__(cuptiEnableCallback) *enable_callback;
 };
 
-/* Loads the library, which stays; false: it wasn't found, or lacks a function. */
+/* The library that stands in for the driver's; false: it isn't in this process. */
+bool agent_forward_find(struct agent_cupti *cupti);
+/* Loads CUPTI, which stays; false: it wasn't found, or lacks a function. */
 bool agent_cupti_find(struct agent_cupti *cupti);
+
+/* callback.c: what is called, and the functions of which. Callbacks of launches and modules are
+ * necessary, without which this is false; the other functions may be missing. */
+void CUPTIAPI agent_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			     const void *data);
+bool agent_enable(const struct agent_cupti *cupti, CUpti_SubscriberHandle sub);
 
 #endif

@@ -120,6 +120,16 @@ static const char *name_of(const CUDA_KERNEL_NODE_PARAMS *p)
 	return NULL;
 }
 
+/* The name of a launched kernel where the callback has none; a CUkernel may be passed, too. */
+static const char *name_of_launched(CUfunction f)
+{
+	CUDA_KERNEL_NODE_PARAMS p = {.func = f};
+	CUDA_KERNEL_NODE_PARAMS q = {.kern = (CUkernel)(void *)f};
+	const char *name = agent_kernel_is_known((CUkernel)(void *)f) ? name_of(&q) : name_of(&p);
+
+	return name ? name : name_of(&q);
+}
+
 static void graph_add_kernel(struct agent_context *c, struct graph *g, CUgraphNode node)
 {
 	CUDA_KERNEL_NODE_PARAMS p;
@@ -177,6 +187,7 @@ struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f,
 	struct func_key key = {c, f};
 	struct agent_kernel *k;
 	struct func *found;
+	struct agent_guard g;
 	bool is_instrumented;
 
 	agent_lock();
@@ -187,6 +198,11 @@ struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f,
 		return k;
 	agent_library_patch_all(c); /* those loaded while no context was current */
 	is_instrumented = agent_function_patch(c, f) == AGENT_MODULE_PATCHED;
+	if (!name) {
+		agent_enter(&g);
+		name = name_of_launched(f);
+		agent_leave(&g);
+	}
 	agent_lock();
 	k = kernel_entry(name ? name : "(unnamed)", is_instrumented);
 	if (k)

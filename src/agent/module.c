@@ -376,6 +376,16 @@ void agent_kernel_add(CUkernel handle, CUlibrary library)
 	agent_unlock();
 }
 
+bool agent_kernel_is_known(CUkernel handle)
+{
+	struct kernel *k;
+
+	agent_lock();
+	HASH_FIND_PTR(kernels, &handle, k);
+	agent_unlock();
+	return k != NULL;
+}
+
 enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction f)
 {
 	CUkernel handle = (CUkernel)(void *)f;

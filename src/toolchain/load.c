@@ -129,24 +129,48 @@ static bool assemble(struct work *w, const struct tool_job *job, const struct ba
 	return true;
 }
 
+static struct tool_job make_job(struct work *w)
+{
+	char suffix[2] = {w->text.suffix, 0};
+
+	w->arch = base_printf(&w->arena, "sm_%u%s", w->text.sm, suffix);
+	return (struct tool_job){.opt = w->opt,
+				 .name = *w->text.name ? w->text.name : w->name,
+				 .ptxas = w->kit->ptxas,
+				 .arch = w->arch,
+				 .relocatable = has_flag(w, 'l') || w->is_part,
+				 .is_waited_for = true,
+				 .leaves_others = true,
+				 .has_maxreg = w->maxreg != 0,
+				 .is_debug = w->text.is_debug,
+				 .has_lineinfo = w->text.has_lineinfo};
+}
+
+/* The code is loaded as it is, and has the checks: the agent gets it for its tables of sites. Text
+ * alone, which the driver compiles, is assembled for them. */
+static void hand_over_code(struct work *w, struct base_buf *code)
+{
+	const struct base_buf text = {.p = w->text.text, .n = w->text.size};
+	struct tool_job job = make_job(w);
+
+	w->trial = tool_temp("trial.cubin");
+	w->asked = tool_asked_maxreg(w->text.text);
+	if (has_flag(w, 'l') || w->is_part || !w->trial)
+		return;
+	if (w->text.code)
+		base_buf_put(code, w->text.code, w->text.code_size);
+	else if (!assemble(w, &job, &text, code))
+		code->n = 0;
+}
+
 static enum image_outcome instrument(struct work *w, struct base_buf *code)
 {
 	/* An object's kernels get their callees' registers when it is linked: its own counts say
 	 * nothing of those. */
 	const char *was = w->text.code && !w->is_part ? tool_temp("load.was") : NULL;
-	char suffix[2] = {w->text.suffix, 0};
-	struct tool_job job = {.opt = w->opt,
-			       .name = *w->text.name ? w->text.name : w->name,
-			       .ptxas = w->kit->ptxas,
-			       .relocatable = has_flag(w, 'l') || w->is_part,
-			       .is_waited_for = true,
-			       .leaves_others = true,
-			       .has_maxreg = w->maxreg != 0,
-			       .is_debug = w->text.is_debug,
-			       .has_lineinfo = w->text.has_lineinfo};
+	struct tool_job job = make_job(w);
 	struct base_buf text = {0};
 
-	job.arch = w->arch = base_printf(&w->arena, "sm_%u%s", w->text.sm, suffix);
 	if (was && base_write_file(was, w->text.code, w->text.code_size) == 0)
 		job.assembled = was;
 	w->trial = tool_temp("trial.cubin"); /* what rewrite.c's last trial will have made */
@@ -193,6 +217,7 @@ static enum image_outcome process(struct work *w, const char *image, size_t size
 	unsigned has = race_detectors_in(w->text.text);
 	if (is_checked(w, has)) {
 		w->keep = true;
+		hand_over_code(w, code);
 		return IMAGE_AS_IT_IS;
 	}
 	if (has && !strip(w)) {

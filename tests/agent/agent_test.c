@@ -4,7 +4,9 @@
  * Each test runs one program of scenario.c with the agent injected, as
  * `collider run` would, and looks at the shared file afterwards. Every
  * program must print "ok": the agent changes no result, whatever happens.
- * usage: agent_test SCENARIO_PROGRAM AGENT FAKE_CUPTI FOLDER
+ * usage: agent_test SCENARIO_PROGRAM AGENT FAKE_CUPTI FOLDER [FORWARDED FAKE_DRIVER]
+ * With the last two the agent hears of everything from the library that stands in for the driver's:
+ * the same tests without CUPTI.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -25,6 +27,7 @@
 
 #include <cmocka.h>
 
+#include "agent/forward/complete.h"
 #include "race/gap.h"
 #include "race/file/shm_write.h"
 #include "race/file/shm.h"
@@ -32,6 +35,7 @@
 #include "race/file/transfer.h"
 
 static char **args;
+static char forwarded[4096]; /* "": the agent listens to the stand-in CUPTI */
 static struct race_shm *shm;
 static char out[65536], err[65536];
 static int status;
@@ -53,6 +57,17 @@ static void slurp(int fd, char *text, size_t room)
 	close(fd);
 }
 
+/* As `collider run` sets it, with nothing to instrument by. */
+static void set_forwarded(void)
+{
+	char given[5000];
+
+	snprintf(given, sizeof(given), "%s\n\n\n\n\n", args[6]);
+	setenv("LD_PRELOAD", forwarded, 1);
+	setenv("COLLIDER_LOAD", given, 1);
+	unsetenv("COLLIDER_CUPTI");
+}
+
 static void child(const char *name, int file, int out_fd, int err_fd, const char *env)
 {
 	char number[16], path[64];
@@ -62,7 +77,10 @@ static void child(const char *name, int file, int out_fd, int err_fd, const char
 	if (file >= 0 && (setenv(RACE_SHM_ENV, number, 1) || setenv(RACE_SHM_PATH_ENV, path, 1)))
 		_exit(127);
 	setenv("CUDA_INJECTION64_PATH", args[2], 1);
-	setenv("COLLIDER_CUPTI", args[3], 1);
+	if (*forwarded)
+		set_forwarded();
+	else
+		setenv("COLLIDER_CUPTI", args[3], 1);
 	setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* entries of contexts stay on purpose */
 	if (unset_path)
 		unsetenv(RACE_SHM_PATH_ENV);
@@ -421,6 +439,11 @@ static void another_subscriber_is_told(void **state)
 {
 	(void)state;
 	start("races", "FAKE_CUPTI_BUSY=1", 1);
+	if (*forwarded) { /* not asked: a profiler may have it */
+		assert_int_equal(shm->agent_state, RACE_AGENT_ATTACHED);
+		expect_races(0, 4, 1);
+		return;
+	}
 	assert_int_equal(shm->agent_state, RACE_AGENT_BUSY);
 	assert_int_equal(shm->nregions, 0);
 	assert_non_null(chunk(RACE_CHUNK_GAP, 0));
@@ -836,9 +859,14 @@ static void refused_launches_are_told(void **state)
 {
 	(void)state;
 	play("refused");
-	assert_int_equal(gap(RACE_GAP_INVALID, "race", "cudaErrorInvalidValue"), 1);
-	assert_int_equal(gap(RACE_GAP_INVALID, "race", "cudaErrorInvalidConfiguration"), 2);
-	assert_null(chunk(RACE_CHUNK_GAP, 2));
+	if (!*forwarded)
+		assert_int_equal(gap(RACE_GAP_INVALID, "race", "cudaErrorInvalidValue"), 1);
+	/* What the runtime refuses without asking the driver is known by CUPTI only. */
+	if (*forwarded)
+		assert_int_equal(gap(RACE_GAP_INVALID, "race", "cudaErrorInvalidValue"), 2);
+	else
+		assert_int_equal(gap(RACE_GAP_INVALID, "race", "cudaErrorInvalidConfiguration"), 2);
+	assert_null(chunk(RACE_CHUNK_GAP, *forwarded ? 1 : 2));
 	expect_kernel("race", 1, 2);
 }
 
@@ -895,8 +923,16 @@ int main(int argc, char **argv)
 		TEST(words_are_taken_away_and_come_back),
 	};
 
-	if (argc != 5)
+	if (argc != 5 && argc != 7)
 		return 2;
 	args = argv;
+	if (argc == 7) {
+		snprintf(forwarded, sizeof(forwarded), "%s/forwarded/libcuda.so.1", args[4]);
+		const char *why = forward_complete(args[5], args[6], forwarded);
+		if (why) {
+			fprintf(stderr, "%s\n", why);
+			return 2;
+		}
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

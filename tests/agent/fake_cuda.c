@@ -245,6 +245,20 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice dev)
 	return CUDA_SUCCESS;
 }
 
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+{
+	(void)dev;
+	return CUDA_SUCCESS; /* it stays */
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active)
+{
+	(void)dev;
+	*flags = 0;
+	*active = primary != NULL;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
 	cuDevicePrimaryCtxReset_v2_params p = {dev};
@@ -277,6 +291,12 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 	if (top() == ctx)
 		depth--;
 	return end(&c, CUDA_SUCCESS);
+}
+
+CUresult cuCtxGetCurrent(CUcontext *ctx)
+{
+	*ctx = top();
+	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCurrent(CUcontext ctx)
@@ -854,7 +874,17 @@ CUresult cuFuncGetModule(CUmodule *m, CUfunction f)
 
 CUresult cuFuncGetName(const char **name, CUfunction f)
 {
+	if (f->tag != TAG_FUNCTION)
+		return CUDA_ERROR_INVALID_HANDLE;
 	*name = f->name;
+	return check(false);
+}
+
+CUresult cuKernelGetName(const char **name, CUkernel k)
+{
+	if (k->tag != TAG_KERNEL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*name = k->name;
 	return check(false);
 }
 

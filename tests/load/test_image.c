@@ -4,6 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "agent/load/load.h"
 #include "base/base.h"
 #include "image/choose.h"
 #include "image/kept.h"
@@ -24,7 +26,8 @@
 #define HEADER 16u
 #define ENTRY  64u
 
-/* "p90": PTX for sm_90; "c90a": machine code for sm_90a; separated by blanks. */
+/* "p90": PTX for sm_90; "c90a": machine code for sm_90a; "e90": the same as an ELF file of nothing
+ * but its head, which has the number; separated by blanks. */
 static void make_entry(struct base_buf *b, const char *what, size_t n)
 {
 	char suffix = what[n - 1] >= 'a' ? what[n - 1] : 0, text[200], head[ENTRY] = {0};
@@ -40,6 +43,14 @@ static void make_entry(struct base_buf *b, const char *what, size_t n)
 	if (!is_text)
 		snprintf(text, sizeof(text), "code %.*s", (int)n, what);
 	size = strlen(text) + 1;
+	if (*what == 'e') {
+		const Elf64_Ehdr elf = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+					.e_flags = sm,
+					.e_shoff = sizeof(elf),
+					.e_shentsize = sizeof(Elf64_Shdr)};
+		memcpy(text, &elf, sizeof(elf));
+		size = sizeof(elf);
+	}
 	memcpy(head, &kind, sizeof(kind));
 	memcpy(head + 4, &header, sizeof(header));
 	memcpy(head + 8, &size, sizeof(size));
@@ -196,6 +207,45 @@ static int put(const char *path, const struct base_buf *b, size_t n)
 	return open(path, O_RDONLY);
 }
 
+/* The version of the machine code that is found in an image; 0: none. */
+static unsigned code_in(const void *image, size_t size, unsigned sm)
+{
+	const struct load_image im = {.data = image, .size = size};
+	Elf64_Ehdr elf;
+	const void *code;
+	size_t n;
+
+	if (!load_find_code(&im, sm, &code, &n))
+		return 0;
+	assert_int_equal(n, sizeof(elf));
+	memcpy(&elf, code, sizeof(elf));
+	return elf.e_flags;
+}
+
+static void test_code(void **state)
+{
+	struct base_buf b = {0};
+
+	(void)state;
+	make_image(&b, "e80 c90 e86 e90 p90");
+	const struct fatbin_wrapper w = {FATBIN_WRAPPER_MAGIC, 1, b.p, NULL};
+	assert_int_equal(code_in(b.p, 0, 90), 90);
+	assert_int_equal(code_in(b.p, 0, 89), 86);
+	assert_int_equal(code_in(b.p, 0, 80), 80);
+	assert_int_equal(code_in(b.p, 0, 75), 0);
+	assert_int_equal(code_in(b.p, 0, 100), 0);
+	assert_int_equal(code_in(&w, 0, 90), 90);
+	/* The file alone; cut off; text. */
+	const char *elf = b.p + HEADER + ENTRY;
+	assert_int_equal(code_in(elf, 0, 90), 80);
+	assert_int_equal(code_in(elf, sizeof(Elf64_Ehdr), 90), 80);
+	assert_int_equal(code_in(elf, sizeof(Elf64_Ehdr) - 1, 90), 0);
+	make_image(&b, "p90 c90");
+	assert_int_equal(code_in(b.p, 0, 90), 0);
+	assert_int_equal(code_in(b.p + HEADER + ENTRY, 0, 90), 0);
+	base_buf_free(&b);
+}
+
 static void test_kept(void **state)
 {
 	char folder[] = "/tmp/collider-test-XXXXXX", path[64];
@@ -262,8 +312,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choose), cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_text),   cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_text),   cmocka_unit_test(test_code),
+		cmocka_unit_test(test_kept),   cmocka_unit_test(test_trim),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,14 @@ expect c "cuLibraryLoadData wrapper 0"
 "$collider" nvcc -fatbin -lineinfo -arch=sm_90 sum.cu -o checked.fatbin || exit 2
 go d -- "$program" . wrapper:checked.fatbin || fail "d: $(cat d.err)"
 expect d "cuLibraryLoadData wrapper 0"
+# Their tables of sites are handed over: from machine code, packed or not, and from text alone.
+for how in "-arch=sm_90 -compress-mode size" "-gencode arch=compute_90,code=compute_90"; do
+	"$collider" nvcc -fatbin -lineinfo $how sum.cu -o tables.fatbin || exit 2
+	XDG_CACHE_HOME=$work/d.cache go d -- "$program" . wrapper:tables.fatbin || fail "d: $(cat d.err)"
+	expect d "cuLibraryLoadData wrapper 0"
+	grep -lq __collider_sites "$work"/d.cache/collider/loaded/* || fail "no tables of sites: $how"
+	rm -rf "$work/d.cache"
+done
 go d --detector=collide -- "$program" . wrapper:checked.fatbin || fail "d: $(cat d.err)"
 expect d "cuLibraryLoadData wrapper 0"
 go d --detector=watch -- "$program" . wrapper:checked.fatbin || fail "d: $(cat d.err)"

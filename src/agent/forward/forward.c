@@ -1,7 +1,8 @@
 /*
  * forward.c - the first call: opens the driver and fills the table that all functions jump by.
  *
- * Once the table is filled nothing of ours is left on the way of a call but the jump. What the
+ * Once the table is filled nothing of ours is left on the way of a call but the jump, until the
+ * agent listens to a function (events.c). What the
  * driver lacks answers that there is no such function (CUDA_ERROR_NOT_SUPPORTED); `collider run`
  * has taken such names out of the copy that it preloads (complete.c). Without a driver every call
  * answers that there is no device, as a stub would.
@@ -12,6 +13,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/forward/forward.h"
@@ -20,6 +22,14 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static __thread bool is_opening; /* the driver's own start calls us */
 static struct forward_symbols own, real;
 static bool has_driver;
+
+/* The driver's functions by address, and ours. */
+#define FUNCTIONS 2048
+static struct function {
+	const void *real;
+	void *entry;
+} functions[FUNCTIONS];
+static size_t nfunctions;
 
 static CUresult no_driver(void)
 {
@@ -80,15 +90,28 @@ static void put_hooks(const struct forward_hook *h)
 			set_by_name(h->name, h->ours);
 }
 
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)((const struct function *)a)->real;
+	uintptr_t y = (uintptr_t)((const struct function *)b)->real;
+
+	return (x > y) - (x < y);
+}
+
 static void put_driver(void)
 {
 	const char *name;
 
 	for (size_t i = 0; i < real.n; i++) {
 		void *to = forward_symbols_at(&real, i, &name);
-		if (to)
-			set_by_name(name, to);
+		void *entry = to ? forward_symbols_find(&own, name) : NULL;
+		if (!entry || !forward_slot(entry))
+			continue;
+		set_by_name(name, to);
+		if (nfunctions < FUNCTIONS)
+			functions[nfunctions++] = (struct function){to, entry};
 	}
+	qsort(functions, nfunctions, sizeof(*functions), by_address);
 }
 
 static void put_rest(void)
@@ -145,4 +168,25 @@ void *forward_find(const char *name)
 {
 	forward_at_start();
 	return real_by_name(name);
+}
+
+void **forward_place(const char *name)
+{
+	void *entry = real_by_name(name) ? forward_symbols_find(&own, name) : NULL;
+
+	return entry ? forward_slot(entry) : NULL;
+}
+
+void *forward_entry(const void *to)
+{
+	const struct function key = {to, NULL};
+	const struct function *f =
+		bsearch(&key, functions, nfunctions, sizeof(*functions), by_address);
+
+	return f ? f->entry : NULL;
+}
+
+bool forward_is_open(void)
+{
+	return has_driver;
 }

@@ -34,6 +34,13 @@ void *forward_find(const char *name);
 /* For what is done at the first call (load/). */
 void forward_at_start(void);
 
+/* events.c: a module is being loaded whose machine code is this; size 0: it isn't known. */
+void forward_loaded(const void *code, size_t size);
+/* Does the agent hear of events by us? */
+bool forward_is_heard(void);
+/* Who has called the function of the driver that we are in; `address` is where it returns to. */
+const void *forward_caller(const void *address);
+
 /* ---- inside the room ------------------------------------------------------------------- */
 
 /* Where the functions jump to, and the code that all of them jump to before the first call. */
@@ -42,7 +49,14 @@ extern const char forward_lazy[], forward_lazy_end[];
 
 /* trampolines.c: the place that the function at `entry` jumps by; NULL: it is none of ours. */
 void **forward_slot(const void *entry);
-/* forward.c: called by the lazy half of trampolines.c; where to jump to. */
+/* forward.c: the place by which the driver's function of this name is called; NULL: the driver
+ * doesn't have it. */
+void **forward_place(const char *name);
+/* Where a function of the driver's is called by way of its place; NULL: it is no such address. */
+void *forward_entry(const void *real);
+/* Has the driver been opened by us? */
+bool forward_is_open(void);
+/* Called by the lazy half of trampolines.c; where to jump to. */
 void *forward_resolve(size_t place);
 
 /* symbols.c: the dynamic symbols of a loaded library. */

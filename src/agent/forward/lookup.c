@@ -1,11 +1,10 @@
 /*
- * lookup.c - cuGetProcAddress: where the driver answers with one of the functions that we answer,
- * the caller gets ours.
+ * lookup.c - cuGetProcAddress: where the driver answers with one of its exports, the caller gets
+ * ours, which jumps by the table: to load/, to the agent (events.c), or to the driver's.
  *
- * The CUDA runtime asks for every function in this way, so this is what it loads code by. The
- * driver gives the addresses of its exports. Where it should give another one for such a name
- * (of a version to come, with other parameters), that stays, and what is loaded by it runs as it
- * is.
+ * The CUDA runtime asks for every function in this way, so this is what it loads code and launches
+ * by. The driver gives the addresses of its exports. Where it should give another one (of a version
+ * to come, with other parameters), that stays, and what is done by it goes unseen.
  */
 #include <stdint.h>
 
@@ -15,20 +14,10 @@ static CUresult (*real_v1)(const char *, void **, int, cuuint64_t);
 static CUresult (*real_v2)(const char *, void **, int, cuuint64_t,
 			   CUdriverProcAddressQueryResult *);
 
-static void *ours_of(const struct forward_hook *hooks, void *p)
-{
-	for (; hooks->name; hooks++)
-		if (*hooks->real == p)
-			return hooks->ours;
-	return NULL;
-}
-
 static void put_ours(void **answer)
 {
-	void *p = ours_of(forward_load_hooks, *answer);
+	void *p = forward_entry(*answer);
 
-	if (!p)
-		p = ours_of(forward_lookup_hooks, *answer);
 	if (p)
 		*answer = p;
 }

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "agent/given.h"
+#include "agent/forward/forward.h"
 #include "agent/load/load.h"
 #include "image/fatbin.h"
 #include "image/kept.h"
@@ -353,17 +354,24 @@ static bool find_other(const struct load_image *im, struct load_other *other)
 		count(&counts->failed);
 	if (k)
 		say_lines((const char *)(k + 1), (size_t)k->said);
+	if (k && k->code) {
+		other->code = (const char *)k + image_kept_code_at(k->said);
+		other->ncode = (size_t)k->code;
+	}
 	if (!k || k->outcome != IMAGE_REPLACED)
 		return false;
 	count(&counts->replaced);
-	*other = (struct load_other){.data = (const char *)k + image_kept_code_at(k->said),
-				     .size = (size_t)k->code,
-				     .maxreg = k->maxreg};
+	other->data = other->code;
+	other->size = other->ncode;
+	other->maxreg = k->maxreg;
 	return true;
 }
 
 bool load_find_other(const struct load_image *im, struct load_other *other)
 {
+	memset(other, 0, sizeof(*other));
+	if (forward_is_heard())
+		load_find_code(im, load_device(im->is_library), &other->code, &other->ncode);
 	pthread_once(&once, start);
 	if (!is_on)
 		return false;

@@ -18,7 +18,7 @@
 #include "agent/forward/forward.h"
 #include "agent/load/load.h"
 
-#define CALLER	     __builtin_return_address(0)
+#define CALLER	     forward_caller(__builtin_return_address(0))
 #define LINK_OPTIONS 64u
 
 static CUresult (*real_data)(CUmodule *, const void *);
@@ -71,6 +71,14 @@ static char *read_file(const char *path, size_t *size)
 	return b;
 }
 
+/* The image was loaded: the agent hears of its machine code. */
+static CUresult loaded(CUresult r, const struct load_other *other)
+{
+	if (r == CUDA_SUCCESS)
+		forward_loaded(other->code, other->ncode);
+	return r;
+}
+
 /* ---- modules ------------------------------------------------------------------------------- */
 
 static CUresult hook_data(CUmodule *m, const void *image)
@@ -81,10 +89,10 @@ static CUresult hook_data(CUmodule *m, const void *image)
 	if (load_find_other(&im, &other)) {
 		CUresult r = real_data(m, other.data);
 		if (r == CUDA_SUCCESS)
-			return r;
+			return loaded(r, &other);
 		load_refused((int)r);
 	}
-	return real_data(m, image);
+	return loaded(real_data(m, image), &other);
 }
 
 static CUresult hook_data_ex(CUmodule *m, const void *image, unsigned n, CUjit_option *options,
@@ -97,30 +105,30 @@ static CUresult hook_data_ex(CUmodule *m, const void *image, unsigned n, CUjit_o
 	if (load_find_other(&im, &other)) {
 		CUresult r = real_data_ex(m, other.data, n, options, values);
 		if (r == CUDA_SUCCESS)
-			return r;
+			return loaded(r, &other);
 		load_refused((int)r);
 	}
-	return real_data_ex(m, image, n, options, values);
+	return loaded(real_data_ex(m, image, n, options, values), &other);
 }
 
 static CUresult hook_fat(CUmodule *m, const void *image)
 {
 	struct load_image im = {.data = image, .caller = CALLER};
-	struct load_other other;
+	struct load_other other = {0};
 
 	if (real_data && load_find_other(&im, &other)) {
 		CUresult r = real_data(m, other.data);
 		if (r == CUDA_SUCCESS)
-			return r;
+			return loaded(r, &other);
 		load_refused((int)r);
 	}
-	return real_fat(m, image);
+	return loaded(real_fat(m, image), &other);
 }
 
 static CUresult hook_file(CUmodule *m, const char *path)
 {
 	struct load_image im = {.caller = CALLER};
-	struct load_other other;
+	struct load_other other = {0};
 	char *bytes = real_data ? read_file(path, &im.size) : NULL;
 	bool is_done = false;
 	CUresult r = CUDA_SUCCESS;
@@ -132,8 +140,9 @@ static CUresult hook_file(CUmodule *m, const char *path)
 		if (!is_done)
 			load_refused((int)r);
 	}
+	r = loaded(is_done ? r : real_file(m, path), &other);
 	free(bytes);
-	return is_done ? r : real_file(m, path);
+	return r;
 }
 
 /* ---- libraries ----------------------------------------------------------------------------- */
@@ -150,17 +159,18 @@ static CUresult cuda_library(CUlibrary *l, const void *code, LIBRARY_REST)
 		CUresult r = real_library(l, other.data, jit, jit_values, njit, options, values,
 					  noptions);
 		if (r == CUDA_SUCCESS)
-			return r;
+			return loaded(r, &other);
 		load_refused((int)r);
 	}
-	return real_library(l, code, jit, jit_values, njit, options, values, noptions);
+	return loaded(real_library(l, code, jit, jit_values, njit, options, values, noptions),
+		      &other);
 }
 
 static CUresult cuda_library_file(CUlibrary *l, const char *path, LIBRARY_REST)
 {
 	struct load_image im = {
 		.maxreg = cap_of(njit, jit, jit_values), .is_library = true, .caller = CALLER};
-	struct load_other other;
+	struct load_other other = {0};
 	char *bytes = real_library ? read_file(path, &im.size) : NULL;
 	bool is_done = false;
 	CUresult r = CUDA_SUCCESS;
@@ -172,10 +182,11 @@ static CUresult cuda_library_file(CUlibrary *l, const char *path, LIBRARY_REST)
 		if (!is_done)
 			load_refused((int)r);
 	}
+	if (!is_done)
+		r = real_library_file(l, path, jit, jit_values, njit, options, values, noptions);
+	loaded(r, &other);
 	free(bytes);
-	return is_done ? r
-		       : real_library_file(l, path, jit, jit_values, njit, options, values,
-					   noptions);
+	return r;
 }
 
 /* ---- the linker ---------------------------------------------------------------------------- */

@@ -25,13 +25,18 @@ struct load_image {
 struct load_other {
 	const void *data;
 	size_t size;
-	unsigned maxreg; /* is_linked: the cap that the text's functions need; 0: none */
+	unsigned maxreg;  /* is_linked: the cap that the text's functions need; 0: none */
+	const void *code; /* machine code, for the tables of sites in it; NULL: none is known */
+	size_t ncode;
 };
 
-/* ask.c: false: the image itself is to be loaded. */
+/* ask.c: false: the image itself is to be loaded; `code` may be set. */
 bool load_find_other(const struct load_image *im, struct load_other *other);
 /* The driver has refused it with this error; the image itself is loaded now. */
 void load_refused(int error);
+
+/* code.c: machine code that lies in an image as it is, for that device; false: there is none. */
+bool load_find_code(const struct load_image *im, unsigned sm, const void **code, size_t *size);
 
 /* device.c: the version (90) of the current device, or, for a library, of all devices; 0: there is
  * none, or they differ. */
