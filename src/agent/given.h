@@ -15,9 +15,10 @@ struct agent_given {
 	const char *key;     /* what instrumented code depends on, beside the code: versions */
 	const char *options; /* COLLIDER_TOOL_OPTIONS for the tool */
 	const char *flags;   /* letters: a: --any-ptx; d: --detector was given */
+	const char *agent;   /* path of libcollider_agent.so; "": the driver loads it */
 };
 
-#define AGENT_GIVEN_FIELDS 6u
+#define AGENT_GIVEN_FIELDS 7u
 
 /* Of this process; NULL: it wasn't started by `collider run`. */
 const struct agent_given *agent_given(void);

@@ -299,7 +299,7 @@ static int preload(const char *library, bool is_first)
  * What makes the program find the agent, and the library that stands in for the driver's. The
  * latter comes behind what the user preloads: a library that watches the driver's functions is
  * called first then, as without us, and calls ours. But a driver's library there would take our
- * place.
+ * place. It loads the agent, too, so a tool of the user's may have the variable for that.
  * Returns 0, or errno is set.
  */
 static int set_gpu(const struct spawn_request *req)
@@ -311,7 +311,7 @@ static int set_gpu(const struct spawn_request *req)
 		return -1;
 	/* Code that is instrumented as it is loaded is so when the driver loads it: at its first
 	 * use. */
-	return setenv(INJECT_ENV, req->agent, 1) ||
+	return setenv(INJECT_ENV, req->agent, !req->forward) ||
 	       (!req->forward && setenv(LOADING_ENV, "EAGER", 0));
 }
 
@@ -605,7 +605,7 @@ static int spawn_in(const struct spawn_request *req, struct spawn_result *res,
 	res->shm = shm;
 	res->is_eager = !req->cudart && !req->forward && !getenv(LOADING_ENV);
 	const char *other = getenv(INJECT_ENV);
-	if (!req->cudart && other && *other && strcmp(other, req->agent) != 0)
+	if (!req->cudart && !req->forward && other && *other && strcmp(other, req->agent) != 0)
 		base_report(sink, BASE_WARNING, NULL, (struct base_span){0},
 			    INJECT_ENV "=%s is replaced by Collider's agent", other);
 	/* An ignored SIGCHLD would make waitpid find nothing. */

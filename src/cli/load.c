@@ -25,7 +25,8 @@ static const char *options_of(struct option_set *set)
 }
 
 /* What the library is handed. NULL: a message has said why not. */
-static const char *make_given(struct option_set *set, bool is_asked, const char *driver)
+static const char *make_given(struct option_set *set, bool is_asked, const char *driver,
+			      const char *agent)
 {
 	struct base_arena *a = &set->arena;
 	const char *options = options_of(set);
@@ -39,9 +40,9 @@ static const char *make_given(struct option_set *set, bool is_asked, const char 
 		say_not("see above (--load=off doesn't try)");
 		return NULL;
 	}
-	return base_printf(a, "%s\n%s\n%s\n" COLLIDER_VERSION " %s\n%s\n%s%s", driver, self,
+	return base_printf(a, "%s\n%s\n%s\n" COLLIDER_VERSION " %s\n%s\n%s%s\n%s", driver, self,
 			   cache ? cache : "", key, options,
-			   option_flag(set, OPTION_ANY_PTX) ? "a" : "", is_asked ? "d" : "");
+			   option_flag(set, OPTION_ANY_PTX) ? "a" : "", is_asked ? "d" : "", agent);
 }
 
 void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request *req)
@@ -64,7 +65,7 @@ void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request
 		say_not(why);
 		return;
 	}
-	req->given = make_given(set, is_asked, driver);
+	req->given = make_given(set, is_asked, driver, req->agent);
 	if (!req->given)
 		req->forward = NULL;
 	else

@@ -62,7 +62,7 @@ static void set_forwarded(void)
 {
 	char given[5000];
 
-	snprintf(given, sizeof(given), "%s\n\n\n\n\n", args[6]);
+	snprintf(given, sizeof(given), "%s\n\n\n\n\n\n", args[6]);
 	setenv("LD_PRELOAD", forwarded, 1);
 	setenv("COLLIDER_LOAD", given, 1);
 	unsetenv("COLLIDER_CUPTI");

@@ -52,7 +52,7 @@ if [ "$(id -u)" = 0 ]; then
 	grep -q "another user's" s.err && fail "s: $(cat s.err)"
 fi
 
-# Fork, then the driver in parent and child; a driver opened by its path is none of ours.
+# Fork, then the driver in parent and child, and by its path.
 cat >forks.c <<'C'
 #include <dlfcn.h>
 #include <stdio.h>
@@ -79,6 +79,24 @@ int main(int argc, char **argv)
 }
 C
 cc forks.c -o forks -ldl && as_plain ./forks "$built/driver/libcuda.so.1"
+
+# Opened by other names it is ours, too: what is loaded so has checks, and goes to the program's own
+# driver, if it has one. Where there is none, none is found.
+mkdir own && cp "$built/driver/libcuda.so.1" own/libcuda.so.580.1 && ln -s libcuda.so.580.1 own/libcuda.so
+cat >opens.py <<'P'
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+module = ctypes.c_void_p()
+print(lib.cuInit(0), lib.cuModuleLoadData(ctypes.byref(module), open("sum.ptx", "rb").read()),
+      any("/own/libcuda" in line for line in open("/proc/self/maps")))
+P
+for name in libcuda.so "$built/driver/libcuda.so.1" "$work/own/libcuda.so" own/libcuda.so.580.1; do
+	go u -- python3 opens.py "$name" || fail "u: $name: $(cat u.err)"
+	case $name in *own/*) expect u.out "0 0 True" ;; *) expect u.out "0 0 False" ;; esac
+	expect u "cuModuleLoadData code 0"
+done
+as_plain python3 -c 'import ctypes; ctypes.CDLL("/nowhere/libcuda.so.1")'
+as_plain python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.what")'
 
 # What a user preloads comes first, and calls on.
 LD_PRELOAD=$built/libload_watcher.so go w -- "$program" . data:sum.ptx || fail "w: $(cat w.err)"

@@ -106,7 +106,8 @@ static void table_close(struct table *t)
 	t->file = NULL;
 }
 
-/* The name of an exported function, or NULL. The loader's own kind begin with an underscore. */
+/* The name of an exported function, or NULL. The loader's own kind begin with an underscore, and so
+ * do ours (events.c); dlopen is ours, too. */
 static char *function_name(const struct table *t, const Elf64_Sym *s)
 {
 	unsigned bind = ELF64_ST_BIND(s->st_info);
@@ -114,7 +115,7 @@ static char *function_name(const struct table *t, const Elf64_Sym *s)
 
 	if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != STT_FUNC || bind == STB_LOCAL)
 		return NULL;
-	return *name && *name != '_' ? name : NULL;
+	return *name && *name != '_' && strcmp(name, "dlopen") != 0 ? name : NULL;
 }
 
 static int by_name(const void *a, const void *b)

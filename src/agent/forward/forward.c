@@ -22,6 +22,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static __thread bool is_opening; /* the driver's own start calls us */
 static struct forward_symbols own, real;
 static bool has_driver;
+static const char *opened;
 
 /* The driver's functions by address, and ours. */
 #define FUNCTIONS 2048
@@ -139,9 +140,12 @@ static void start(void)
 	has_driver =
 		lib && dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0 && forward_symbols_open(&real, map);
 	if (has_driver) {
+		opened = map->l_name;
 		find_hooked(forward_lookup_hooks);
+		find_hooked(forward_start_hooks);
 		find_hooked(forward_load_hooks);
 		put_hooks(forward_lookup_hooks);
+		put_hooks(forward_start_hooks);
 		put_hooks(forward_load_hooks);
 		put_driver();
 	}
@@ -189,4 +193,9 @@ void *forward_entry(const void *to)
 bool forward_is_open(void)
 {
 	return has_driver;
+}
+
+const char *forward_opened(void)
+{
+	return opened;
 }

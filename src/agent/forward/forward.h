@@ -73,10 +73,20 @@ void *forward_symbols_at(const struct forward_symbols *s, size_t i, const char *
 /* By name; NULL: there is none. The library must have DT_HASH. */
 void *forward_symbols_find(const struct forward_symbols *s, const char *name);
 
+/* Its path, as the loader names it; NULL: none has been opened. */
+const char *forward_opened(void);
+
+/* dlopen.c: the C library's dlopen. */
+void *forward_dlopen(const char *path, int flags);
+/* The path of a driver's library that the program has opened before we did; NULL: none. */
+const char *forward_asked(void);
+
 /* path.c: opens the driver's library, found as the loader would; NULL: there is none. */
 void *forward_open(void);
 
 /* lookup.c: cuGetProcAddress. */
 extern const struct forward_hook forward_lookup_hooks[];
+/* inject.c: cuInit. */
+extern const struct forward_hook forward_start_hooks[];
 
 #endif

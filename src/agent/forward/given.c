@@ -32,8 +32,8 @@ __attribute__((constructor)) static void read_given(void)
 	}
 	if (n < AGENT_GIVEN_FIELDS)
 		return;
-	given = (struct agent_given){fields[0], fields[1], fields[2],
-				     fields[3], fields[4], fields[5]};
+	given = (struct agent_given){fields[0], fields[1], fields[2], fields[3],
+				     fields[4], fields[5], fields[6]};
 	is_given = true;
 }
 

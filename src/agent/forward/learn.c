@@ -168,7 +168,7 @@ static int write_map(const char *path, const struct names *names)
 	for (size_t i = 0; i < names->n; i++)
 		fprintf(out, "\t\t%s;\n", names->v[i]);
 	fprintf(out, "\t\t" FORWARD_SPARE_START "*;\n\t\t__asan_default_options;\n"
-		     "\t\t__collider_events_*;\n"
+		     "\t\t__collider_events_*;\n\t\tdlopen;\n"
 		     "\tlocal:\n\t\t*;\n};\n");
 	return fclose(out) ? errno : 0;
 }

@@ -1,10 +1,11 @@
 /*
  * path.c - finds and opens the real driver's library.
  *
- * The loader looks for libcuda.so.1 in the folders of LD_LIBRARY_PATH, then in its cache and the
- * system's folders; asked for it now it would find us. So the folders of that variable, as it was
- * when the process started, come first, and then what `collider run` has found (a program's child
- * may have another LD_LIBRARY_PATH: a container's compatible driver is in it).
+ * A path that the program itself has opened counts first (dlopen.c). The loader looks for
+ * libcuda.so.1 in the folders of LD_LIBRARY_PATH, then in its cache and the system's folders;
+ * asked for it now it would find us. So the folders of that variable, as it was when the process
+ * started, come then, and after them what `collider run` has found (a program's child may have
+ * another LD_LIBRARY_PATH: a container's compatible driver is in it).
  *
  * Misses: a driver that only the program's own RPATH leads to.
  */
@@ -35,7 +36,7 @@ static void *try_path(const char *path)
 	Dl_info info;
 	void *lib;
 
-	if (access(path, R_OK) != 0 || !(lib = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
+	if (access(path, R_OK) != 0 || !(lib = forward_dlopen(path, RTLD_NOW | RTLD_LOCAL)))
 		return NULL;
 	if (dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0 &&
 	    dladdr1(forward_table, &info, (void **)&own, RTLD_DL_LINKMAP) && map != own)
@@ -65,8 +66,10 @@ void *forward_open(void)
 					    "/usr/lib64/libcuda.so.1", "/usr/lib/libcuda.so.1",
 					    "/usr/lib/wsl/lib/libcuda.so.1"};
 	const struct agent_given *given = agent_given();
-	void *lib = try_folders();
+	void *lib = forward_asked() ? try_path(forward_asked()) : NULL;
 
+	if (!lib)
+		lib = try_folders();
 	if (!lib && given)
 		lib = try_path(given->driver);
 	for (size_t i = 0; !lib && i < sizeof(usual) / sizeof(*usual); i++)
