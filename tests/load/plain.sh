@@ -98,6 +98,29 @@ done
 as_plain python3 -c 'import ctypes; ctypes.CDLL("/nowhere/libcuda.so.1")'
 as_plain python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.what")'
 
+# A sanitizer's runtime has a vfork, a dlopen and a waitpid of its own.
+cat >asan_load.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW), *module;
+	int (*load)(void **, const void *) = (int (*)(void **, const void *))dlsym(lib, "cuModuleLoadData");
+	FILE *f = fopen("sum.ptx", "r");
+	char *text = calloc(1, 1 << 20);
+	fread(text, 1, (1 << 20) - 1, f);
+	fclose(f);
+	printf("%d\n", load(&module, text));
+	free(text);
+	return 0;
+}
+C
+cc -fsanitize=address -w asan_load.c -o asan_load -ldl || exit 2
+ASAN_OPTIONS=detect_leaks=0 go as -- ./asan_load || fail "as: $(cat as.err)"
+expect as.out 0
+expect as "cuModuleLoadData code 0"
+
 # What a user preloads comes first, and calls on.
 LD_PRELOAD=$built/libload_watcher.so go w -- "$program" . data:sum.ptx || fail "w: $(cat w.err)"
 expect w.out watched

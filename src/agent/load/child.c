@@ -35,11 +35,13 @@ struct start {
 	char *const *argv, *const *env;
 	int in, out;
 	const sigset_t *mask;
+	char *stack; /* the tool's, until it is one: its end */
 };
 
 /* In the tool's process, which still shares our memory. */
-__attribute__((noreturn)) static void become_tool(const struct start *s)
+static int become_tool(void *arg)
 {
+	const struct start *s = arg;
 	struct sigaction dfl = {.sa_handler = SIG_DFL}, old;
 
 	for (int sig = 1; sig < NSIG; sig++)
@@ -48,6 +50,7 @@ __attribute__((noreturn)) static void become_tool(const struct start *s)
 	sigprocmask(SIG_SETMASK, s->mask, NULL);
 	execve(s->path, s->argv, s->env);
 	_exit(127);
+	return 127;
 }
 
 /* Descriptors 3 and 4 are the tool's files, 0 and 1 lead nowhere, the rest is closed. */
@@ -65,14 +68,13 @@ static void set_files(const struct start *s)
 
 static int between(void *arg)
 {
-	const struct start *s = arg;
+	struct start *s = arg;
 	int status = 0;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	set_files(s);
-	pid_t pid = vfork();
-	if (pid == 0)
-		become_tool(s);
+	/* Not vfork: AddressSanitizer has one of its own, which takes this stack for another. */
+	pid_t pid = clone(become_tool, s->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, s);
 	if (pid < 0)
 		_exit(127);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -83,13 +85,14 @@ static int between(void *arg)
 int load_run_tool(const char *path, char *const argv[], char *const env[], int in, int out)
 {
 	sigset_t all, old;
-	struct start s = {path, argv, env, in, out, &old};
+	struct start s = {path, argv, env, in, out, &old, NULL};
 	int status = 0, err = errno;
-	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+	char *stack = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 
 	if (stack == MAP_FAILED)
 		return -1;
+	s.stack = stack + 2 * STACK_BYTES;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pid_t pid = clone(between, stack + STACK_BYTES, CLONE_VM, &s);
@@ -97,7 +100,7 @@ int load_run_tool(const char *path, char *const argv[], char *const env[], int i
 	while (pid > 0 && (got = waitpid(pid, &status, __WALL)) < 0 && errno == EINTR)
 		;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	munmap(stack, STACK_BYTES);
+	munmap(stack, 2 * STACK_BYTES);
 	errno = err;
 	return got == pid && pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
