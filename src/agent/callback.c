@@ -246,7 +246,7 @@ static bool is_per_thread(const char *name)
 {
 	size_t n = name ? strlen(name) : 0;
 
-	return n > 5 && strcmp(name + n - 5, "_ptsz") == 0;
+	return n > 5 && memcmp(name + n - 5, "_ptsz", 5) == 0;
 }
 
 static CUstream own_stream(CUstream stream, const CUpti_CallbackData *d)

@@ -65,6 +65,14 @@ struct agent_context {
 static struct agent_context *contexts; /* open ones, by handle; under the lock */
 static uint32_t next_number;
 
+/* What a thread has found last, until any context is forgotten: a call that launches asks twice. */
+static uint64_t forgotten; /* atomic */
+static __thread struct {
+	CUcontext handle;
+	struct agent_context *context;
+	uint64_t forgotten;
+} last;
+
 /* After these every call in the context fails; other errors concern one call only. */
 static bool is_fatal(CUresult r)
 {
@@ -312,6 +320,7 @@ static void finish(struct agent_context *c)
 static void forget(struct agent_context *c)
 {
 	HASH_DEL(contexts, c);
+	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELEASE);
 	race_host_mirror_end(c->mirror);
 	if (c->region)
 		__atomic_store_n(&c->region->state, RACE_REGION_CLOSED, __ATOMIC_RELEASE);
@@ -321,9 +330,12 @@ static void forget(struct agent_context *c)
 
 struct agent_context *agent_context_get(CUcontext handle)
 {
+	uint64_t now = __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE);
 	struct timespec deadline;
 	struct agent_context *c;
 
+	if (handle && last.handle == handle && last.forgotten == now)
+		return last.context;
 	if (!handle || !agent_driver_load())
 		return NULL;
 	agent_lock();
@@ -356,6 +368,11 @@ struct agent_context *agent_context_get(CUcontext handle)
 	deadline = agent_deadline(c && c->state == AGENT_CTX_BUILDING ? BUILD_WAIT_S : 0);
 	while (c && c->state == AGENT_CTX_BUILDING && agent_wait(&deadline))
 		;
+	if (c && c->state != AGENT_CTX_BUILDING) {
+		last.handle = handle;
+		last.context = c;
+		last.forgotten = now;
+	}
 	agent_unlock();
 	return c;
 }
@@ -454,6 +471,7 @@ void agent_context_close(CUcontext handle)
 void agent_context_forget_all(void)
 {
 	contexts = NULL; /* the parent's regions stay as they are */
+	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELEASE);
 	next_number = 0;
 }
 
@@ -544,6 +562,8 @@ void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes)
 
 void agent_context_unseen_by(struct agent_context *c, uint32_t who, enum race_words_id id)
 {
+	if ((__atomic_load_n(&c->unseen[id], __ATOMIC_RELAXED) & who) == who)
+		return;
 	if ((__atomic_fetch_or(&c->unseen[id], who, __ATOMIC_SEQ_CST) & who) != who)
 		agent_history_unseen(agent_context_history(c), who, id);
 }

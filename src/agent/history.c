@@ -482,6 +482,8 @@ void agent_history_launch_end(void)
 	struct agent_history *h = begun;
 
 	begun = NULL;
+	if (!h)
+		return;
 	agent_lock();
 	for (; h; h = h->next) {
 		h->launching -= h->launching > 0;

@@ -57,6 +57,14 @@ struct graph {
 /* All under the lock. */
 static struct agent_kernel *by_name;
 static struct func *funcs;
+
+/* What a thread has launched last, until handles are forgotten. */
+static uint64_t forgotten; /* atomic */
+static __thread struct {
+	struct func_key key;
+	struct agent_kernel *kernel;
+	uint64_t forgotten;
+} latest;
 static struct graph *graphs;
 
 /* Finds or makes the kernel; the lock is held. NULL: no memory. */
@@ -188,14 +196,21 @@ struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f,
 	struct agent_kernel *k;
 	struct func *found;
 	struct agent_guard g;
+	uint64_t now = __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE);
 	bool is_instrumented;
 
+	if (f && latest.key.f == f && latest.key.context == c && latest.forgotten == now)
+		return latest.kernel;
 	agent_lock();
 	HASH_FIND(hh, funcs, &key, sizeof(key), found);
 	k = found ? found->kernel : NULL;
 	agent_unlock();
-	if (found)
+	if (found) {
+		latest.key = key;
+		latest.kernel = k;
+		latest.forgotten = now;
 		return k;
+	}
 	agent_library_patch_all(c); /* those loaded while no context was current */
 	is_instrumented = agent_function_patch(c, f) == AGENT_MODULE_PATCHED;
 	if (!name) {
@@ -263,6 +278,7 @@ void agent_launch_forget(void)
 		HASH_DEL(funcs, f);
 		free(f);
 	}
+	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELEASE);
 	agent_unlock();
 }
 
@@ -270,6 +286,7 @@ void agent_launch_reset(void)
 {
 	by_name = NULL;
 	funcs = NULL;
+	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELEASE);
 	graphs = NULL;
 }
 

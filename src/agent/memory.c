@@ -6,7 +6,7 @@
  * of what is got are prepared before the next launch (history.c). Memory that host code shares with
  * kernels is a way to order threads that nobody follows (RACE_HISTORY_HOST_ORDERS).
  *
- * Misses: memory of other processes and of other APIs. Costs: a search among a dozen rows for each
+ * Misses: memory of other processes and of other APIs. Costs: a look into a table for each
  * call that is subscribed to, and a bit for each 2 MiB; without a module with hirace nothing more.
  */
 #ifndef _GNU_SOURCE
@@ -49,6 +49,8 @@ static const struct {
 	ROW(cuMemHostRegister_v2, HOST),
 	ROW(cuCtxSetLimit, HEAP),
 };
+
+static unsigned char row_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* its row + 1; 0: none */
 
 /* How much is asked for. */
 static uint64_t bytes_of(enum way way, const CUpti_CallbackData *d)
@@ -115,13 +117,14 @@ static void on_call(enum way way, const CUpti_CallbackData *d)
 
 void agent_memory_enable(agent_enable_fn *enable, void *arg)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		row_of[rows[i].id] = (unsigned char)(i + 1);
 		enable(arg, rows[i].id);
+	}
 }
 
 void agent_memory_call(uint32_t id, const void *data)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].id == id)
-			on_call(rows[i].way, data);
+	if (id < CUPTI_DRIVER_TRACE_CBID_SIZE && row_of[id])
+		on_call(rows[row_of[id] - 1].way, data);
 }

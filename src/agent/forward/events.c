@@ -12,7 +12,7 @@
  * know the machine code (load/), and contexts that come and go (contexts.c).
  *
  * Misses: what reaches the driver past us (export tables), and launches that CUDA's runtime refuses
- * by itself. Costs: two calls of cuCtxGetCurrent and 20 ns for a function that is listened to.
+ * by itself. Costs: a call of cuCtxGetCurrent and 20 ns for a function that is listened to.
  */
 #include <stdint.h>
 
@@ -44,7 +44,8 @@ static void hand_over(struct forward_call *c, CUpti_ApiCallbackSite site)
 	if (!to || !is_wanted[c->id])
 		return;
 	c->data.callbackSite = site;
-	c->data.context = current();
+	if (!c->data.context) /* a call may make one current; none that is listened to changes it */
+		c->data.context = current();
 	to(user, CUPTI_CB_DOMAIN_DRIVER_API, c->id, &c->data);
 }
 
