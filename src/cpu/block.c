@@ -1,5 +1,5 @@
 /*
- * block.c - blocks and clusters: made, placed on multiprocessors, ended.
+ * block.c - blocks and clusters: made, placed on multiprocessors, ended. Grids: grid.c.
  *
  * A cluster (of one block where there are none) is placed as a whole when its
  * blocks fit on the multiprocessors' threads, blocks and shared memory. Blocks
@@ -10,7 +10,7 @@
  *
  * The memory of an ended cluster is kept for the next of the same grid, that of a grid for the next
  * launch of the same kernel and shape. The registers that a kernel would use don't limit placement;
- * only cooperative launches are checked against them.
+ * only cooperative launches are checked against them (grid.c).
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"
@@ -19,151 +19,6 @@
 #include <string.h>
 
 #define SHARED_FILL(m) (int)((m)->opt.seed * 0x9d + 0x5b)
-
-/* ---- launches ---------------------------------------------------------------------- */
-
-static void cluster_dims(const struct cpu_launch *l, uint32_t out[3])
-{
-	const uint32_t *c = l->cluster[0] ? l->cluster : l->kernel->info.cluster;
-
-	for (unsigned i = 0; i < 3; i++)
-		out[i] = c[i] ? c[i] : 1;
-}
-
-const char *cpu_block_refuses(struct cpu_engine *e, const struct cpu_launch *l)
-{
-	const struct cpu_kernel_info *info = &l->kernel->info;
-	static const uint32_t grid_max[3] = {0x7fffffff, 65535, 65535};
-	static const uint32_t block_max[3] = {1024, 1024, 64};
-	uint64_t threads = 1, blocks = 1, size = 1;
-	uint32_t c[3];
-
-	const char *why = cpu_kernel_refused(l->kernel, NULL);
-
-	if (why)
-		return why;
-	cluster_dims(l, c);
-	for (unsigned i = 0; i < 3; i++) {
-		if (!l->grid[i] || l->grid[i] > grid_max[i])
-			return "the grid is empty or too large";
-		if (!l->block[i] || l->block[i] > block_max[i])
-			return "the block is empty or too large";
-		if (info->reqntid[0] && l->block[i] != (info->reqntid[i] ? info->reqntid[i] : 1))
-			return "the block is not what the kernel's .reqntid says";
-		if (info->cluster[0] && c[i] != (info->cluster[i] ? info->cluster[i] : 1))
-			return "the cluster is not what the kernel's .reqnctapercluster says";
-		if (l->grid[i] % c[i])
-			return "the grid is no multiple of the cluster";
-		threads *= l->block[i];
-		blocks *= l->grid[i];
-		size *= c[i];
-	}
-	if (threads > 1024 || (info->max_threads && threads > info->max_threads))
-		return "the block has too many threads";
-	if (size > CPU_CLUSTER_MAX)
-		return "the cluster has too many blocks";
-	if (info->shared_static + l->shared_dyn > CPU_SHARED_OPTIN)
-		return "the block asks for too much shared memory";
-	if (l->chosen && (!l->nchosen || l->nchosen > blocks / size || l->plain))
-		return "the chosen blocks are none, or more than the grid's";
-	for (uint64_t i = 0; l->chosen && i < l->nchosen; i++)
-		if (l->chosen[i] >= blocks / size || (i && l->chosen[i] <= l->chosen[i - 1]))
-			return "the chosen blocks are not rising numbers of the grid's";
-	if (l->chosen)
-		blocks = l->nchosen * size;
-	if (l->is_cooperative &&
-	    blocks > (uint64_t)e->sms *
-			     cpu_kernel_occupancy(l->kernel, (uint32_t)threads, l->shared_dyn))
-		return "the cooperative grid does not fit on the device";
-	return NULL;
-}
-
-static void fill_tids(struct cpu_grid *g, uint32_t *tids)
-{
-	for (uint32_t i = 0; i < g->nwarps * CPU_WARP; i++) {
-		uint32_t *t = tids + (size_t)(i / CPU_WARP) * 3 * CPU_WARP + i % CPU_WARP;
-		t[0] = i % g->block[0];
-		t[CPU_WARP] = i / g->block[0] % g->block[1];
-		t[2 * CPU_WARP] = i / g->block[0] / g->block[1];
-	}
-}
-
-static bool make_workspace(struct cpu_grid *g)
-{
-	uint32_t *p = cpu_mem_alloc(g->m, g->device, CPU_GRID_WORKSPACE, CPU_MEM_MODULE);
-
-	if (!p)
-		return false;
-	memset(p, 0, CPU_GRID_WORKSPACE);
-	p[0] = CPU_GRID_WORKSPACE;
-	g->workspace = (uint64_t)(uintptr_t)p;
-	return true;
-}
-
-/* With several workers each has some of the multiprocessors: clusters that don't fit there, and
- * cooperative grids of clusters, are left to the first worker, which may then use all. */
-static bool needs_one_worker(const struct cpu_engine *e, const struct cpu_grid *g, uint32_t size)
-{
-	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + CPU_SHARED_RESERVED;
-	uint64_t fit = CPU_SM_THREADS / (g->nwarps * CPU_WARP);
-
-	if (e->nworkers == 1 || size == 1)
-		return false;
-	if (CPU_SHARED_SM / shared < fit)
-		fit = CPU_SHARED_SM / shared;
-	return g->is_cooperative || fit * (e->sms / e->nworkers) < size;
-}
-
-struct cpu_grid *cpu_grid_new(struct cpu_op *op)
-{
-	const struct cpu_launch *l = &op->work.launch;
-	struct cpu_grid *g = calloc(1, sizeof(*g));
-	struct cpu_grid_priv *p = calloc(1, sizeof(*p));
-	uint64_t size = 1;
-
-	if (!g || !p)
-		goto fail;
-	*g = (struct cpu_grid){.m = op->m,
-			       .op = op,
-			       .kernel = l->kernel,
-			       .func = l->kernel->func,
-			       .params = op->copy,
-			       .nparam_bytes = l->kernel->nparam_bytes,
-			       .device = op->work.device,
-			       .events = l->is_plain ? NULL : op->m->events,
-			       .is_cooperative = l->is_cooperative,
-			       .shared_static = l->kernel->info.shared_static,
-			       .shared_dyn = (uint32_t)l->shared_dyn,
-			       .nthreads = 1,
-			       .nblocks = 1,
-			       .priv = p};
-	cluster_dims(l, g->cluster);
-	g->has_cluster = l->cluster[0] || l->kernel->info.cluster[0];
-	for (unsigned i = 0; i < 3; i++) {
-		g->grid[i] = l->grid[i];
-		g->block[i] = l->block[i];
-		g->nthreads *= l->block[i];
-		g->nblocks *= l->grid[i];
-		size *= g->cluster[i];
-	}
-	g->nwarps = (g->nthreads + CPU_WARP - 1) / CPU_WARP;
-	p->nunits = l->chosen ? l->nchosen : g->nblocks / size;
-	p->priority = op->work.priority;
-	p->tids = malloc((size_t)g->nwarps * 3 * CPU_WARP * sizeof(uint32_t));
-	if (!p->tids)
-		goto fail;
-	fill_tids(g, p->tids);
-	p->is_single = needs_one_worker(op->m->engine, g, (uint32_t)size);
-	if (g->is_cooperative && !make_workspace(g))
-		goto fail;
-	return g;
-fail:
-	if (p)
-		free(p->tids);
-	free(p);
-	free(g);
-	return NULL;
-}
 
 /* ---- memory of a cluster --------------------------------------------------------------- */
 
@@ -519,79 +374,6 @@ void cpu_block_place(struct cpu_worker *k, unsigned device)
 	}
 }
 
-/* ---- judged no more -------------------------------------------------------------------------- */
-
-bool cpu_block_cut(struct cpu_grid *g)
-{
-	if (!g->events)
-		return true;
-	/* With --verify the oracle must confirm what the checks report later. */
-	if (g->kernel->info.is_instrumented && !g->m->opt.steps_aside)
-		return false;
-	/* Copies under way are actors of their own, with events to come. */
-	for (const struct cpu_unit *u = g->priv->resident; u; u = u->next)
-		for (uint32_t r = 0; r < u->cluster.size; r++)
-			if (u->blocks[r].cta.async)
-				return false;
-	for (const struct cpu_unit *u = g->priv->resident; u; u = u->next)
-		for (uint32_t r = 0; r < u->cluster.size; r++)
-			cpu_event_block_end(&u->blocks[r].cta);
-	cpu_event_cut(g->op);
-	g->events = NULL;
-	return true;
-}
-
-bool cpu_grid_has_rest(const struct cpu_op *op)
-{
-	const struct cpu_launch *l = &op->work.launch;
-	const struct cpu_grid_priv *p = op->grid->priv;
-
-	return l->plain && l->kernel->info.is_instrumented && !op->grid->is_cooperative &&
-	       !l->is_programmatic && p->started != p->nunits &&
-	       l->plain->nparam_bytes == l->kernel->nparam_bytes && cpu_kernel_ready(l->plain);
-}
-
-struct cpu_grid *cpu_grid_rest(struct cpu_op *op)
-{
-	struct cpu_grid *g = op->grid, *rest;
-	struct cpu_launch *l = &op->work.launch;
-	struct cpu_kernel *checked = l->kernel;
-	struct cpu_grid_priv *p = g->priv, *q;
-
-	if (!cpu_grid_has_rest(op))
-		return NULL;
-	l->kernel = l->plain;
-	rest = cpu_grid_new(op);
-	l->kernel = checked;
-	if (!rest)
-		return NULL;
-	rest->id = g->id;
-	rest->started = g->started;
-	q = rest->priv;
-	q->is_rest = true;
-	q->fetched = p->fetched;
-	q->nwindow = p->nwindow;
-	memcpy(q->window, p->window, sizeof(q->window));
-	q->started = q->done = p->started;
-	p->nunits = p->started;
-	p->nwindow = 0;
-	return rest;
-}
-
-void cpu_grid_ended(struct cpu_grid *g)
-{
-	struct cpu_op *op = g->op;
-
-	if (!op->rest) {
-		cpu_op_end_kernel(op);
-		return;
-	}
-	if (op->grid == g)
-		op->grid = op->rest;
-	op->rest = NULL;
-	cpu_grid_free(g);
-}
-
 /* ---- ending ---------------------------------------------------------------------------------- */
 
 static void block_stop(struct cpu_worker *k, struct cpu_device *dev, struct cpu_block *b)
@@ -636,29 +418,4 @@ void cpu_block_end(struct cpu_unit *u)
 	p->idle = u;
 	p->done++;
 	e->placing++;
-}
-
-void cpu_grid_free(struct cpu_grid *g)
-{
-	struct cpu_grid_priv *p = g->priv;
-	struct cpu_device *dev = &g->m->engine->devices[g->device];
-
-	while (p->resident)
-		cpu_block_end(p->resident);
-	if (g->workspace)
-		cpu_mem_free(g->m, (void *)(uintptr_t)g->workspace);
-	if (p->is_over)
-		cpu_units_free(p->idle);
-	else
-		cpu_spare_put(g->m->engine, g, p->idle);
-	for (struct cpu_grid **at = &dev->grids, *before = NULL; *at;
-	     before = *at, at = &before->priv->next)
-		if (*at == g) {
-			*at = p->next;
-			dev->last = dev->last == g ? before : dev->last;
-			break;
-		}
-	free(p->tids);
-	free(p);
-	free(g);
 }

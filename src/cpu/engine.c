@@ -331,7 +331,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	if (work->device >= m->opt.devices)
 		return refuse(fault, CPU_FAULT_ILLEGAL, "there is no such device");
 	if (work->kind == CPU_WORK_KERNEL)
-		why = cpu_block_refuses(e, &work->launch);
+		why = cpu_grid_refuses(e, &work->launch);
 	if (why)
 		return refuse(fault, CPU_FAULT_ILLEGAL, why);
 	op = cpu_op_new(m, work);

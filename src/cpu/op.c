@@ -6,10 +6,7 @@
  * A host function runs in a thread of its own. The engine waits for it up to
  * CPU_GRACE_MS, so that short ones don't change the schedule, then continues beside it.
  *
- * After a device's first fault its kernels are dropped and later operations on
- * it end when they would start. Deadlock is reported when nothing is ready and
- * nothing sleeps although blocks are resident; what host functions do cannot
- * wake a thread at a barrier.
+ * Operations on a device that has had a fault end when they would start (stop.c).
  */
 #include "cpu/sched.h"
 #include "cpu/pages.h"
@@ -119,15 +116,10 @@ void cpu_op_put(struct cpu_op *op)
 	free(op);
 }
 
-static bool is_faulted(const struct cpu_engine *e, unsigned device)
-{
-	return e->devices[device].fault.kind != CPU_FAULT_NONE;
-}
-
 void cpu_op_end(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
-	int how = is_faulted(e, op->work.device) ? CPU_END_FAULT : CPU_END_WHOLE;
+	int how = cpu_device_is_faulted(e, op->work.device) ? CPU_END_FAULT : CPU_END_WHOLE;
 
 	if (atomic_load(&op->how) == CPU_END_NOT)
 		atomic_store(&op->how, how);
@@ -193,149 +185,6 @@ void cpu_op_end_kernel(struct cpu_op *op)
 	op->npending = n;
 	if (!n)
 		cpu_op_end(op);
-}
-
-/* ---- faults ----------------------------------------------------------------------------- */
-
-void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_fault *f)
-{
-	struct cpu_engine *e = m->engine;
-
-	pthread_mutex_lock(&e->fault_lock);
-	bool is_first = e->devices[device].fault.kind == CPU_FAULT_NONE;
-	if (is_first)
-		e->devices[device].fault = *f;
-	pthread_mutex_unlock(&e->fault_lock);
-	atomic_store(&e->has_fault, true);
-	if (is_first && m->listener.fault)
-		m->listener.fault(m->listener.arg, device, f);
-}
-
-void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out)
-{
-	struct cpu_engine *e = m->engine;
-
-	pthread_mutex_lock(&e->fault_lock);
-	*out = e->devices[device].fault;
-	pthread_mutex_unlock(&e->fault_lock);
-}
-
-void cpu_fault_clear(struct cpu_machine *m, unsigned device)
-{
-	struct cpu_engine *e = m->engine;
-
-	pthread_mutex_lock(&e->fault_lock);
-	memset(&e->devices[device].fault, 0, sizeof(e->devices[device].fault));
-	pthread_mutex_unlock(&e->fault_lock);
-}
-
-/* Drops what runs on devices that have a fault. */
-void cpu_faults_act(struct cpu_engine *e)
-{
-	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next)
-			if (is_faulted(e, d))
-				g->priv->is_over = true;
-	cpu_workers_pause(e);
-	atomic_store(&e->has_fault, false);
-	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		while (is_faulted(e, d) && e->devices[d].grids)
-			cpu_op_end_kernel(e->devices[d].grids->op);
-	cpu_workers_resume(e);
-}
-
-/* ---- kernels that are stopped ----------------------------------------------------------- */
-
-void cpu_op_stop(struct cpu_op *op)
-{
-	atomic_store(&op->is_stopped, true);
-	atomic_store(&op->m->engine->has_stop, true);
-}
-
-bool cpu_engine_waits(struct cpu_grid *g, const char *why)
-{
-	struct cpu_op *op = g->op;
-	int not = CPU_END_NOT;
-
-	if (!op->work.launch.chosen || g->priv->nunits * cpu_grid_unit(g) == g->nblocks)
-		return false;
-	if (atomic_compare_exchange_strong(&op->how, &not, CPU_END_WAITS))
-		op->why = strdup(why);
-	cpu_op_stop(op);
-	return true;
-}
-
-void cpu_ops_stop(struct cpu_engine *e)
-{
-	int not = CPU_END_NOT;
-
-	if (!atomic_exchange(&e->has_stop, false))
-		return;
-	cpu_workers_pause(e);
-	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		for (struct cpu_grid *g = e->devices[d].grids, *next; g; g = next) {
-			struct cpu_op *op = g->op;
-			next = g->priv->next;
-			if (!atomic_load(&op->is_stopped) || op->grid != g)
-				continue;
-			atomic_compare_exchange_strong(&op->how, &not, CPU_END_STOPPED);
-			not = CPU_END_NOT;
-			g->priv->is_over = true;
-			if (op->rest && op->rest == next)
-				next = next->priv->next;
-			if (op->rest)
-				op->rest->priv->is_over = true;
-			cpu_op_end_kernel(op);
-		}
-	cpu_workers_resume(e);
-}
-
-enum cpu_end cpu_op_how(const struct cpu_op *op)
-{
-	return cpu_op_is_ended(op) ? (enum cpu_end)atomic_load(&op->how) : CPU_END_NOT;
-}
-
-const char *cpu_op_why(const struct cpu_op *op)
-{
-	return cpu_op_is_ended(op) && op->why ? op->why : "";
-}
-
-/* ---- deadlocks ---------------------------------------------------------------------------- */
-
-static void deadlock_text(const struct cpu_grid *g, char *text, size_t n)
-{
-	uint64_t blocks = 0;
-	char where[256] = "";
-
-	for (const struct cpu_unit *u = g->priv->resident; u; u = u->next)
-		for (uint32_t r = 0; r < u->cluster.size; r++) {
-			const struct cpu_cta *cta = &u->blocks[r].cta;
-			if (!cta->nlive)
-				continue;
-			/* The list has the newest first: the oldest block is described. */
-			cpu_barrier_describe(cta, where, sizeof(where));
-			blocks++;
-		}
-	snprintf(text, n, "deadlock in %s: %llu block%s can't go on; %s", g->func->name,
-		 (unsigned long long)blocks, blocks == 1 ? "" : "s", where);
-}
-
-/* Nothing is ready and nothing sleeps. True: blocks are resident, so this is a deadlock. */
-bool cpu_deadlock_find(struct cpu_engine *e)
-{
-	bool found = false;
-
-	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next) {
-			struct cpu_fault f = {.kind = CPU_FAULT_DEADLOCK};
-			if (!g->priv->resident)
-				continue;
-			deadlock_text(g, f.text, sizeof(f.text));
-			if (!cpu_engine_waits(g, f.text))
-				cpu_engine_fault(e->m, d, &f);
-			found = true;
-		}
-	return found;
 }
 
 /* ---- host functions ---------------------------------------------------------------------- */
@@ -446,7 +295,7 @@ static void cut(struct cpu_engine *e, struct cpu_op *op)
 	/* Without the oracle there is nothing to end but the checks of blocks to come. */
 	if (!op->grid->events && !cpu_grid_has_rest(op))
 		return;
-	if (!cpu_block_cut(op->grid))
+	if (!cpu_grid_cut(op->grid))
 		return;
 	cpu_time_checked(e);
 	l->is_plain = true;
@@ -533,7 +382,7 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	}
 	if (op->work.kind == CPU_WORK_KERNEL && atomic_load(&op->is_stopped))
 		atomic_store(&op->how, CPU_END_STOPPED);
-	if (is_faulted(e, op->work.device) || atomic_load(&op->how) != CPU_END_NOT) {
+	if (cpu_device_is_faulted(e, op->work.device) || atomic_load(&op->how) != CPU_END_NOT) {
 		cpu_op_end(op);
 		return;
 	}
@@ -586,7 +435,7 @@ bool cpu_ops_start_held(struct cpu_engine *e, bool is_idle)
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct cpu_op *op = e->held.v[i];
-		if (op->due <= now || is_faulted(e, op->work.device))
+		if (op->due <= now || cpu_device_is_faulted(e, op->work.device))
 			start(e, op);
 		else
 			e->held.v[kept++] = op;
@@ -623,7 +472,7 @@ bool cpu_ops_poll(struct cpu_engine *e)
 		bool holds = cpu_value_holds(op);
 		if (holds)
 			cpu_event_op_value(op, false);
-		if (is_faulted(e, op->work.device) || holds)
+		if (cpu_device_is_faulted(e, op->work.device) || holds)
 			cpu_op_end(op);
 		else
 			e->polls.v[kept++] = op;

@@ -4,8 +4,10 @@
  * engine.c, transfer.c. No other file includes it.
  *
  *   engine.c    which thread works, which wait
- *   op.c        operations: what may start, what has ended; host functions, faults
+ *   op.c        operations: what may start, what has ended; host functions
+ *   stop.c      what ends them early: faults, stopped kernels, deadlocks
  *   transfer.c  copies, fills, values: operations that are actors themselves
+ *   grid.c      grids: made of launches, cut off from judging, freed
  *   block.c     blocks and clusters: made, placed on multiprocessors, ended
  *   spare.c     their memory, from one launch to the next
  *   repeat.c    launches whose results are those of an earlier one
@@ -151,7 +153,7 @@ enum cpu_step cpu_exec_bra(struct cpu_warp *w, const struct cpu_inst *in, uint32
 bool cpu_exec_takes_parts(cpu_exec *fn);
 enum cpu_step cpu_exec_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
 
-/* barrier.c */
+/* waiting.c: who waits at which of the barriers */
 void cpu_barrier_describe(const struct cpu_cta *cta, char *text, size_t n);
 
 /* stack.c */
@@ -246,10 +248,11 @@ struct cpu_device {
 	uint64_t nops; /* that have not ended */
 };
 
-/* The text of what is wrong with a launch, or NULL. */
-const char *cpu_block_refuses(struct cpu_engine *e, const struct cpu_launch *l);
+/* grid.c: the text of what is wrong with a launch, or NULL. */
+const char *cpu_grid_refuses(struct cpu_engine *e, const struct cpu_launch *l);
 struct cpu_grid *cpu_grid_new(struct cpu_op *op);
 void cpu_grid_free(struct cpu_grid *g);
+
 /* Starts as many blocks as fit on those of the device's multiprocessors that are the worker's. */
 void cpu_block_place(struct cpu_worker *k, unsigned device);
 /* A thread has read where the system's part of shared memory lies: it is there from now on. */
@@ -362,7 +365,7 @@ void cpu_time_checked(struct cpu_engine *e);
 /* Checked launches whose time is over are judged no more. */
 void cpu_ops_cut(struct cpu_engine *e);
 /* Ends the judging of the grid, as if its threads ended here. False: not yet possible. */
-bool cpu_block_cut(struct cpu_grid *g);
+bool cpu_grid_cut(struct cpu_grid *g);
 /* Has the launch blocks that have not begun, and a plain kernel that they can take? */
 bool cpu_grid_has_rest(const struct cpu_op *op);
 /* The blocks of a cut launch that have not begun, as a grid of its plain kernel; NULL: they remain
@@ -402,7 +405,11 @@ bool cpu_ops_start_held(struct cpu_engine *e, bool is_idle);
 void cpu_ops_stop(struct cpu_engine *e);
 /* Ends waits for values that are there. True: one has ended. */
 bool cpu_ops_poll(struct cpu_engine *e);
-/* Drops what runs on devices that have a fault. */
+/* stop.c: has the device had a fault? Drops what runs on those. */
+static inline bool cpu_device_is_faulted(const struct cpu_engine *e, unsigned device)
+{
+	return e->devices[device].fault.kind != CPU_FAULT_NONE;
+}
 void cpu_faults_act(struct cpu_engine *e);
 /* Nothing is ready and nothing sleeps. True: blocks are resident, so that is for ever. */
 bool cpu_deadlock_find(struct cpu_engine *e);

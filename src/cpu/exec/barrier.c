@@ -18,47 +18,13 @@
  *
  * A completion visits all warps of the block (or cluster).
  */
-#include "cpu/sched.h"
+#include "cpu/exec/barriers.h"
 #include "cpu/events.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 cpu_binder cpu_bind_barrier;
-
-enum mode { MODE_SYNC, MODE_ARRIVE, MODE_POPC, MODE_AND, MODE_OR };
-
-struct barrier {
-	uint64_t generation;
-	uint32_t expected; /* of this generation; 0: all warps of the block */
-	uint32_t arrived;  /* 32 for each warp */
-	uint32_t popc;	   /* lanes whose predicate is true, of those that arrived by .red */
-	uint32_t reduced;  /* lanes that arrived by .red */
-	uint32_t line;	   /* of the PTX instruction that set `expected` and `mode` */
-	uint8_t mode;	   /* enum mode, of the first that arrived */
-	bool is_open;	   /* a warp has arrived */
-};
-
-struct cpu_barriers {
-	struct barrier b[CPU_BARRIERS];
-	uint32_t used;	       /* that a warp of this block has arrived at; the others are zero */
-	uint32_t exited_warps; /* of which no lane is left */
-	/* By warp: lanes that have arrived at the cluster's barrier and not waited yet; the parity
-	 * of the generation they arrived in. */
-	uint32_t *cluster_arrived, *cluster_parity;
-};
-
-struct cpu_cluster_barrier {
-	uint64_t generation;
-	uint32_t arrived, exited;
-};
-
-/* cpu_split.aux of one that waits: CLUSTER, or the barrier's number; with PART, for lanes of its
- * warp that are elsewhere, with ARRIVE besides, at .arrive. */
-#define AUX_CLUSTER 0x100u
-#define AUX_PART    0x200u
-#define AUX_ARRIVE  0x400u
-#define AUX_ID	    0xffu
 
 static uint32_t here(const struct cpu_warp *w, const struct cpu_inst *in)
 {
@@ -229,18 +195,6 @@ static enum cpu_step check_others(struct cpu_warp *w, const struct cpu_split *s,
 	return CPU_OK;
 }
 
-static uint32_t lanes_at(const struct cpu_warp *w, uint64_t aux)
-{
-	uint32_t used = cpu_wp(w)->used, lanes = 0;
-
-	CPU_EACH_LANE (i, used) {
-		const struct cpu_split *s = &w->split[i];
-		if (s->state == CPU_SPLIT_BARRIER && s->aux == aux)
-			lanes |= s->mask;
-	}
-	return lanes;
-}
-
 /* The lanes of one split arrive, with the rest of their warp. */
 static enum cpu_step split_arrives(struct cpu_warp *w, struct cpu_split *s, uint32_t id)
 {
@@ -327,7 +281,7 @@ static enum cpu_step warp_arrives(struct cpu_warp *w, uint64_t aux)
 	bool is_cluster = aux & AUX_CLUSTER;
 	struct cpu_split *cur = w->cur;
 
-	if (lanes_at(w, aux) != cpu_alive(w))
+	if (cpu_lanes_at_barrier(w, aux) != cpu_alive(w))
 		return CPU_OK;
 	CPU_EACH_LANE (i, used) {
 		struct cpu_split *s = &w->split[i];
@@ -510,70 +464,6 @@ void cpu_barrier_lanes_exit(struct cpu_warp *w, uint32_t lanes)
 	cluster_check(cta->cluster);
 }
 
-/* Of the threads that are left. */
-static uint32_t threads_left(const struct cpu_cta *cta, uint32_t id, uint32_t *arrived)
-{
-	uint32_t left = 0;
-
-	*arrived = 0;
-	for (uint32_t i = 0; i < cta->nwarps; i++) {
-		const struct cpu_warp *w = &cta->warps[i];
-		left += cpu_popcount(cpu_alive(w));
-		*arrived += cpu_popcount(lanes_at(w, id));
-	}
-	return left;
-}
-
-/* Lanes that wait for others of their warp. */
-static int describe_part(const struct cpu_warp *w, char *text, size_t n)
-{
-	uint32_t used = cpu_wp(w)->used;
-
-	CPU_EACH_LANE (i, used) {
-		const struct cpu_split *s = &w->split[i];
-		const struct ptx_stmt *st = s->func ? s->func->stmts[s->pc] : NULL;
-		uint32_t others = s->members & ~w->exited & ~s->mask;
-		if (s->state == CPU_SPLIT_BARRIER && s->aux & AUX_PART)
-			others = cpu_alive(w) & ~lanes_at(w, s->aux);
-		else if (s->state != CPU_SPLIT_GATHER)
-			continue;
-		return snprintf(text, n, "lanes 0x%x of warp %u wait for lanes 0x%x (PTX line %u)",
-				s->mask, w->index, others, st ? st->line : 0);
-	}
-	return 0;
-}
-
-void cpu_barrier_describe(const struct cpu_cta *cta, char *text, size_t n)
-{
-	size_t at = 0;
-
-	*text = 0;
-	for (uint32_t i = 0; i < CPU_BARRIERS && at < n; i++) {
-		const struct barrier *b = &cta->barriers->b[i];
-		uint32_t arrived, left = threads_left(cta, i, &arrived);
-		if (!b->is_open)
-			continue;
-		int m = snprintf(text + at, n - at, "%s%u of %u threads have arrived at barrier %u",
-				 at ? ", " : "", b->expected ? b->arrived : arrived,
-				 b->expected ? b->expected : left, i);
-		at += m > 0 ? (size_t)m : 0;
-	}
-	if (cta->cluster->barrier->arrived && at < n) {
-		int m = snprintf(text + at, n - at,
-				 "%s%u of %u threads have arrived at the cluster's barrier",
-				 at ? ", " : "", cta->cluster->barrier->arrived,
-				 cta->grid->nthreads * cta->cluster->size -
-					 cta->cluster->barrier->exited);
-		at += m > 0 ? (size_t)m : 0;
-	}
-	for (uint32_t i = 0, m = 0; i < cta->nwarps && at + 2 < n && !m; i++) {
-		size_t comma = at ? 2 : 0;
-		m = (uint32_t)describe_part(&cta->warps[i], text + at + comma, n - at - comma);
-		if (m && comma)
-			memcpy(text + at, ", ", 2);
-	}
-}
-
 /* ---- binding --------------------------------------------------------------------------------- */
 
 /* All lanes of the warp must be at this very instruction. */
@@ -587,7 +477,7 @@ static void bind_aligned(const struct ptx_stmt *s, struct cpu_inst *in)
 
 /* bar.sync a{, b}; bar.arrive a, b; bar.red d, a{, b}, {!}c */
 static enum cpu_bound bind_bar(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in,
-			       enum mode mode)
+			       enum cpu_barrier_mode mode)
 {
 	unsigned at = mode >= MODE_POPC, last = s->nops - (mode >= MODE_POPC ? 1u : 0u);
 
@@ -617,7 +507,7 @@ static enum cpu_bound bind_cluster(const struct ptx_stmt *s, struct cpu_inst *in
 	return CPU_BOUND;
 }
 
-static enum mode red_mode(const struct ptx_form *f)
+static enum cpu_barrier_mode red_mode(const struct ptx_form *f)
 {
 	return ptx_form_has(f, PTX_MOD_POPC)  ? MODE_POPC
 	       : ptx_form_has(f, PTX_MOD_AND) ? MODE_AND

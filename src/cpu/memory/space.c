@@ -65,9 +65,8 @@ static uint32_t upper(const struct cpu_space *s, uint64_t addr)
 	return lo;
 }
 
-/* The last range that starts at or before addr, and the one after it; false: none such. */
-static bool around(const struct cpu_space *s, uint64_t addr, struct space_range *before,
-		   struct space_range *after)
+bool cpu_space_around(const struct cpu_space *s, uint64_t addr, struct space_range *before,
+		      struct space_range *after)
 {
 	uint64_t version;
 	uint32_t i;
@@ -89,7 +88,7 @@ static bool around(const struct cpu_space *s, uint64_t addr, struct space_range 
 
 bool cpu_space_find(const struct cpu_space *s, uint64_t addr, struct space_range *r)
 {
-	return around(s, addr, r, NULL) && r->state == SPACE_LIVE && addr < r->end;
+	return cpu_space_around(s, addr, r, NULL) && r->state == SPACE_LIVE && addr < r->end;
 }
 
 /* With the lock held. */
@@ -453,7 +452,7 @@ bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out
 	struct space_range r;
 
 	/* An allocation of 0 bytes is found by its own address. */
-	if (!around(m->space, addr, &r, NULL) || r.state != SPACE_LIVE ||
+	if (!cpu_space_around(m->space, addr, &r, NULL) || r.state != SPACE_LIVE ||
 	    (addr >= r.end && addr != r.base))
 		return false;
 	*out = info_of(&r);
@@ -463,14 +462,14 @@ bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out
 bool cpu_space_from(const struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out)
 {
 	struct space_range r, next;
-	bool has = around(m->space, addr, &r, &next);
+	bool has = cpu_space_around(m->space, addr, &r, &next);
 
 	if (has && r.state == SPACE_LIVE && addr < r.end) {
 		*out = info_of(&r);
 		return true;
 	}
 	while (next.base != UINT64_MAX && next.state != SPACE_LIVE)
-		if (!around(m->space, next.base, &r, &next))
+		if (!cpu_space_around(m->space, next.base, &r, &next))
 			return false;
 	if (next.base == UINT64_MAX)
 		return false;
@@ -557,43 +556,7 @@ void cpu_space_heap_clear(struct cpu_machine *m, unsigned device)
 	base_vec_free(&all);
 }
 
-/* ---- space.h ----------------------------------------------------------------------- */
-
-static bool may_use(const struct cpu_space *s, unsigned device, const struct space_range *r)
-{
-	bool is_private = r->kind == CPU_MEM_DEVICE || r->kind == CPU_MEM_MODULE;
-
-	return !is_private || r->device == device ||
-	       atomic_load_explicit(&s->peer[device * s->ndevices + r->device],
-				    memory_order_relaxed);
-}
-
-bool cpu_space_range(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t *base,
-		     uint64_t *end)
-{
-	struct space_range r;
-
-	bool is_there = cpu_space_find(m->space, addr, &r);
-
-	if (!is_there && cpu_pages_are_on(m) && cpu_pages_missing(m, addr))
-		is_there = cpu_space_find(m->space, addr, &r);
-	if (!is_there || !may_use(m->space, device, &r))
-		return false;
-	*base = r.base;
-	*end = r.end;
-	return true;
-}
-
-bool cpu_space_view(struct cpu_machine *m, unsigned device, uint64_t addr, struct cpu_space_view *v)
-{
-	struct space_range r;
-
-	if (!cpu_space_find(m->space, addr, &r) || !may_use(m->space, device, &r))
-		return false;
-	*v = (struct cpu_space_view){r.base, r.end, r.content,
-				     r.kind == CPU_MEM_MANAGED || r.kind == CPU_MEM_HOST};
-	return true;
-}
+/* ---- contents ---------------------------------------------------------------------- */
 
 void cpu_space_set_content(struct cpu_machine *m, uint64_t addr, uint64_t content)
 {
@@ -613,49 +576,4 @@ uint64_t cpu_space_new_content(struct cpu_machine *m, uint64_t addr)
 
 	cpu_space_set_content(m, addr, content);
 	return content;
-}
-
-bool cpu_space_is_freed(struct cpu_machine *m, uint64_t addr)
-{
-	struct space_range r, next;
-
-	return around(m->space, addr, &r, &next) && addr < r.end && r.state == SPACE_FREED;
-}
-
-void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t bytes,
-		       char *out, size_t size)
-{
-	static const char *const kinds[] = {"device", "managed", "pinned host", "module"};
-	struct cpu_space *s = m->space;
-	struct space_range r = {0}, next;
-	unsigned char in_core;
-	bool has = around(s, addr, &r, &next);
-
-	if (has && addr < r.end && r.state == SPACE_LIVE && !may_use(s, device, &r))
-		snprintf(out, size, "memory of device %u, to which device %u has no peer access",
-			 r.device, device);
-	else if (has && addr < r.end && r.state == SPACE_FREED)
-		snprintf(out, size, "memory freed: allocation of %llu bytes, offset %llu",
-			 (unsigned long long)(r.end - r.base), (unsigned long long)(addr - r.base));
-	else if (has && addr < r.end && addr + bytes > r.end)
-		snprintf(out, size,
-			 "%llu bytes at offset %llu cross the end of %s allocation of %llu bytes",
-			 (unsigned long long)bytes, (unsigned long long)(addr - r.base),
-			 kinds[r.kind], (unsigned long long)(r.end - r.base));
-	else if (has && addr - r.end < r.end - r.base + CPU_SPACE_ALIGN && addr < s->region_end)
-		snprintf(out, size, "%llu bytes past the end of %s allocation of %llu bytes%s",
-			 (unsigned long long)(addr - r.end), kinds[r.kind],
-			 (unsigned long long)(r.end - r.base),
-			 r.state == SPACE_FREED ? " (freed)" : "");
-	else if (next.base != UINT64_MAX && next.base - addr <= CPU_SPACE_ALIGN)
-		snprintf(out, size, "%llu bytes before %s allocation of %llu bytes",
-			 (unsigned long long)(next.base - addr), kinds[next.kind],
-			 (unsigned long long)(next.end - next.base));
-	else if (addr < SPACE_PAGE)
-		snprintf(out, size, "null pointer");
-	else if (!(addr >= s->region && addr < s->region_end) && addr < 1ull << 47 &&
-		 mincore((void *)(uintptr_t)(addr & ~(SPACE_PAGE - 1)), 1, &in_core) == 0)
-		snprintf(out, size, "host memory, which the device cannot use (not registered)");
-	else
-		snprintf(out, size, "no memory is allocated there");
 }

@@ -1,5 +1,5 @@
 /*
- * space_map.h - the map of allocations: what space.c and twice.c share.
+ * space_map.h - the map of allocations: what space.c, view.c and twice.c share.
  */
 #ifndef COLLIDER_CPU_SPACE_MAP_H
 #define COLLIDER_CPU_SPACE_MAP_H
@@ -41,6 +41,9 @@ struct cpu_space {
 	_Atomic uint8_t *peer; /* [device * ndevices + peer] */
 };
 
+/* The last range that starts at or before addr, and the one after it; false: none such. */
+bool cpu_space_around(const struct cpu_space *s, uint64_t addr, struct space_range *before,
+		      struct space_range *after);
 /* space.c: the live allocation that holds addr; false: there is none. Needs no lock. */
 bool cpu_space_find(const struct cpu_space *s, uint64_t addr, struct space_range *r);
 
