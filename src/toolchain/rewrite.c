@@ -7,11 +7,7 @@
  *		  limits (report without a call, then leave the kernel out) and try again
  *	keep	  the last trial's cubin is the result (keep.c, trial.c)
  *
- * A kernel with .maxntid, .reqntid or .maxnreg needs no cap: ptxas obeys those. A kernel with a
- * grid barrier may not lose occupancy, so its cap is its own count. Under -rdc nvlink gives a
- * kernel the most registers of all that it calls, and refuses when that is more than a .maxnreg
- * of the kernel, so a kernel that calls other objects gets none; its device functions are capped
- * for the whole file by a comment that tool_ptxas turns into -maxrregcount.
+ * What the limits are is in limits.c.
  *
  * Misses: options that cicc never sees (-Xptxas -O0), file-wide caps of embedded PTX of -rdc
  * objects. Costs: ptxas on the original once; the result is kept for nvcc.
@@ -28,11 +24,6 @@
 #include <sys/resource.h>
 
 #define MAX_ATTEMPTS 8
-#define REGS_ABI     24u /* of a function that is called, at least; ptxas raises a smaller cap */
-/* What bounds of 1024 threads twice on a multiprocessor leave: the tightest in use. */
-#define REGS_SHARED 32u
-/* The most registers that the functions we add use where nothing caps them. */
-#define REGS_CALLED 64u
 /* From so many kernels with checks by call on, the functions are assembled once (trial.c). */
 #define OBJECT_KERNELS 16u
 /* ptxas works on all processors (since CUDA 12.1). */
@@ -184,148 +175,6 @@ static void keep(struct tool_work *w, const struct base_buf *out, const char *sa
 	base_vec_free(&options);
 }
 
-/* ---- limits ---------------------------------------------------------------- */
-
-static bool needs_counts(const struct tool_work *w)
-{
-	if (w->job->has_maxreg)
-		return false;
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct tool_func *f = &w->funcs.v[i];
-		if (f->is_left_out)
-			continue;
-		if (!f->is_entry ? w->job->relocatable : !f->is_bounded || f->has_grid_sync)
-			return true;
-	}
-	return false;
-}
-
-/* Does the file have device functions that need more than REGS_SHARED (is_large), or some that need
- * no more? (With checks they need about a dozen more.) */
-static bool has_func(const struct tool_work *w, bool is_large)
-{
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct tool_func *f = &w->funcs.v[i];
-		if (!f->is_entry && (f->before > REGS_SHARED) == is_large &&
-		    (is_large || f->has_access))
-			return true;
-	}
-	return false;
-}
-
-/* Should a cap for the whole file be tried first? With small functions in it the search would end
- * there anyway. */
-static bool wants_file_cap(const struct tool_work *w)
-{
-	return !has_func(w, true) || has_func(w, false);
-}
-
-static void set_entry_cap(const struct tool_work *w, struct tool_func *f)
-{
-	if (f->has_grid_sync && !f->has_maxnreg) {
-		f->cap = (f->before + 7) / 8 * 8;
-		if (f->cap < REGS_ABI)
-			f->cap = REGS_ABI;
-		f->maxnreg = f->cap;
-		f->call_free = w->job->relocatable && (f->cap < REGS_SHARED || !wants_file_cap(w));
-		return;
-	}
-	if (f->is_bounded) {
-		f->cap = f->bound;
-		return;
-	}
-	/* What launches need is mandatory (cap); what only speed needs is worth no more than a
-	 * directive, and nothing where checks hold registers across calls. */
-	bool holds = (w->io.sanitize & race_detectors_with(RACE_HOLDS_REGISTERS)) != 0;
-	unsigned fast = holds ? TOOL_REGS_MAX : tool_fit_occupancy(f->before);
-	f->cap = tool_fit_cap(f->before);
-	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
-	if ((f->cap < fast ? f->cap : fast) < TOOL_REGS_MAX && !is_open)
-		f->maxnreg = f->cap < fast ? f->cap : fast;
-}
-
-/* What a device function may use under -rdc. Kernels of other objects may call it, with bounds that
- * are unknown here. REGS_SHARED fits all bounds in use; where the original needs more, its own
- * count was linked before. */
-static void set_func_cap(struct tool_func *f)
-{
-	f->cap = (f->before + 7) / 8 * 8;
-	if (f->cap < REGS_SHARED)
-		f->cap = REGS_SHARED;
-}
-
-/* Caps the whole file. The cap would count as the kernels' own; kernels that call other objects may
- * have to take more than that, and an explicit directive outranks the file's. */
-static void cap_file(struct tool_work *w, unsigned maxreg)
-{
-	w->maxreg = maxreg;
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct tool_func *f = &w->funcs.v[i];
-		if (f->is_entry && !f->is_bounded && !f->maxnreg)
-			f->maxnreg = TOOL_REGS_MAX;
-	}
-}
-
-/*
- * Under -rdc the functions that we add count in each kernel that calls them, by the ABI's rules:
- * ptxas gives them up to REGS_CALLED registers where nothing caps them, and 32 under a cap for the
- * file. A function without room for that would have to report without calls, which takes several
- * times the code. If the cap would affect only large functions of the user's, kernels give up what
- * was only for speed instead, and only what must be small has no calls.
- */
-static void limit_called(struct tool_work *w)
-{
-	if (wants_file_cap(w)) {
-		cap_file(w, REGS_SHARED);
-		return;
-	}
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct tool_func *f = &w->funcs.v[i];
-		if (f->cap < REGS_CALLED)
-			f->call_free = true;
-		else if (f->maxnreg && f->maxnreg < REGS_CALLED)
-			f->maxnreg = f->cap < TOOL_REGS_MAX ? f->cap : 0;
-	}
-}
-
-static void first_limits(struct tool_work *w, const struct tool_reglist *before)
-{
-	for (size_t i = 0; i < w->funcs.n && before; i++)
-		w->funcs.v[i].before = tool_reglist_get(before, w->funcs.v[i].name);
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct tool_func *f = &w->funcs.v[i];
-		if (f->has_wgmma && w->job->relocatable)
-			f->call_free = true;
-		if (!f->before || f->is_left_out || w->job->has_maxreg)
-			continue;
-		if (f->is_entry)
-			set_entry_cap(w, f);
-		else if (w->job->relocatable)
-			set_func_cap(f);
-	}
-	if (w->job->relocatable && !w->job->has_maxreg && !w->job->opt->inst.call_free)
-		limit_called(w);
-}
-
-/* One step tighter for one function; false when there is no step left. */
-static bool tighten(struct tool_work *w, struct tool_func *f, const char *why)
-{
-	if (w->job->opt->verbose)
-		base_say("%s: %s %s: %s", w->job->name, f->name,
-			 f->call_free || w->call_free ? "is left out" : "reports without calls",
-			 why);
-	if (!f->call_free && !w->call_free) {
-		f->call_free = true;
-		return true;
-	}
-	if (f->skip)
-		return false;
-	f->skip = true;
-	f->maxnreg = 0;
-	f->why = why;
-	return true;
-}
-
 /* ---- attempts ---------------------------------------------------------------- */
 
 static int instrument(struct tool_work *w, struct base_buf *out, struct base_sink *sink)
@@ -367,7 +216,7 @@ static bool leave_out_refused(struct tool_work *w, const struct base_buf *out, c
 		w->only = f->name;
 		if (f->is_entry && !f->skip && !f->is_left_out &&
 		    !assemble(w, out->p, out->n, &w->after, &said))
-			changed |= tighten(w, f, why);
+			changed |= tool_tighten(w, f, why);
 		w->only = NULL;
 	}
 	return changed;
@@ -381,14 +230,14 @@ static bool after_refusal(struct tool_work *w, const struct base_buf *out, const
 	bool changed = false;
 
 	if (cap && (!w->maxreg || cap < w->maxreg)) {
-		cap_file(w, cap);
+		tool_cap_file(w, cap);
 		return true;
 	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		const char *name = w->funcs.v[i].name;
 		if (strstr(said, base_printf(&w->arena, "'%s'", name)) ||
 		    strstr(said, base_printf(&w->arena, "'" RACE_CALLED_PREFIX "%s'", name)))
-			changed |= tighten(w, &w->funcs.v[i], why);
+			changed |= tool_tighten(w, &w->funcs.v[i], why);
 	}
 	if (changed)
 		return true;
@@ -439,7 +288,7 @@ static bool keeps_caps(struct tool_work *w)
 
 	/* What we add is called by kernels and functions alike: it must suit them all. A cap for it
 	 * applies to the whole file, so large functions do better without the calls. */
-	bool has_large = has_func(w, true);
+	bool has_large = tool_has_func(w, true);
 	if (added > (has_large ? REGS_CALLED : REGS_SHARED) && !w->call_free) {
 		if (has_large) {
 			w->call_free = true;
@@ -458,12 +307,12 @@ static bool keeps_caps(struct tool_work *w)
 		if (!f->is_entry && w->maxreg != f->cap && (!maxreg || f->cap < maxreg))
 			maxreg = f->cap;
 		else if (f->is_entry || w->maxreg)
-			ok &= !tighten(w, f,
-				       "its registers would not leave room for every block size");
+			ok &= !tool_tighten(
+				w, f, "its registers would not leave room for every block size");
 	}
 	if (!maxreg || (w->maxreg && maxreg >= w->maxreg))
 		return ok;
-	cap_file(w, maxreg);
+	tool_cap_file(w, maxreg);
 	return false;
 }
 
@@ -562,7 +411,7 @@ static enum tool_outcome rewrite(struct tool_work *w, struct base_buf *out, stru
 		return failed(w, reason(w, sink, "not PTX"));
 	if ((w->is_idle && !w->funcs.n) || (has_fit && is_for_others(w)))
 		return TOOL_LEFT;
-	if (has_fit && !w->is_idle && needs_counts(w)) {
+	if (has_fit && !w->is_idle && tool_needs_counts(w)) {
 		bool ok = w->job->assembled &&
 			  tool_cubin_regs(w->job->assembled, &before, &w->arena) == 0 && before.n;
 		if (!ok)
@@ -571,7 +420,7 @@ static enum tool_outcome rewrite(struct tool_work *w, struct base_buf *out, stru
 			return failed(w, base_printf(&w->arena, "ptxas refuses the original: %s",
 						     tool_first_error(said, &w->arena)));
 	}
-	first_limits(w, &before);
+	tool_first_limits(w, &before);
 	if (!w->is_idle)
 		tool_find_prunes(w->job, w->text, w->size, &w->prunes);
 	w->io.prunes = w->prunes.kernels.v;

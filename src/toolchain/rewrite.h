@@ -1,6 +1,7 @@
 /*
  * rewrite.h - what rewrite.c knows of a text while it looks for checks that fit: its functions and
- * their limits, the last trial, and what it has cost. Only rewrite.c, scan.c and refused.c use it.
+ * their limits, the last trial, and what it has cost. Only rewrite.c, limits.c, scan.c and
+ * refused.c use it.
  */
 #ifndef COLLIDER_TOOLCHAIN_REWRITE_H
 #define COLLIDER_TOOLCHAIN_REWRITE_H
@@ -9,6 +10,11 @@
 #include "toolchain/internal.h"
 
 #define TOOL_REGS_MAX 255u
+#define REGS_ABI      24u /* of a function that is called, at least; ptxas raises a smaller cap */
+/* What bounds of 1024 threads twice on a multiprocessor leave: the tightest in use. */
+#define REGS_SHARED 32u
+/* The most registers that the functions we add use where nothing caps them. */
+#define REGS_CALLED 64u
 
 struct tool_func {
 	char *name;
@@ -55,6 +61,16 @@ struct tool_work {
 	bool is_cut_off;	/* a trial found no room, or was ended by a signal */
 };
 
+/* limits.c: do the first limits need the register counts of the original? */
+bool tool_needs_counts(const struct tool_work *w);
+/* The limits of the first attempt. */
+void tool_first_limits(struct tool_work *w, const struct tool_reglist *before);
+/* Has it device functions that need more than REGS_SHARED, or (is_large false) no more? */
+bool tool_has_func(const struct tool_work *w, bool is_large);
+/* Caps the whole file. */
+void tool_cap_file(struct tool_work *w, unsigned maxreg);
+/* One step tighter for one function; false when there is no step left. */
+bool tool_tighten(struct tool_work *w, struct tool_func *f, const char *why);
 /* scan.c: what the functions of the text are; false when it is no PTX, the sink says why. */
 bool tool_scan(struct tool_work *w, struct base_sink *sink);
 /* refused.c: leaves out the kernels that only an object can hold; false: there are none. */
