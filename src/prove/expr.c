@@ -67,126 +67,6 @@ void prove_ex_pool_free(struct ex_pool *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* ---- bounds --------------------------------------------------------------- */
-
-static void bounds_of_spec(struct ex *k, const struct ex_launch *l)
-{
-	unsigned i = (unsigned)k->imm;
-
-	if (i < EX_NTID_X) { /* tid, ctaid: below the dimension's bound */
-		unsigned d = i < EX_CTAID_X ? i : i - EX_CTAID_X + 3;
-		k->hi = l->max[d] - 1;
-		k->level = i < EX_CTAID_X ? EX_THREAD : EX_CTA;
-	} else {
-		k->lo = 1;
-		k->hi = l->max[i - EX_NTID_X];
-	}
-}
-
-static void bounds_of_binary(struct ex *k, const struct ex *x, const struct ex *y)
-{
-	uint64_t m = prove_ex_mask(k->w), v;
-
-	switch ((enum ex_op)k->op) {
-	case EX_ADD:
-		if (!__builtin_add_overflow(x->hi, y->hi, &v) && v <= m) {
-			k->lo = x->lo + y->lo;
-			k->hi = v;
-		}
-		break;
-	case EX_SUB:
-		if (x->lo >= y->hi) {
-			k->lo = x->lo - y->hi;
-			k->hi = x->hi - y->lo;
-		}
-		break;
-	case EX_MUL:
-		if (!__builtin_mul_overflow(x->hi, y->hi, &v) && v <= m) {
-			k->lo = x->lo * y->lo;
-			k->hi = v;
-		}
-		break;
-	case EX_UDIV:
-		k->hi = y->lo ? x->hi / y->lo : m;
-		k->lo = y->lo ? x->lo / y->hi : 0;
-		break;
-	case EX_UREM: /* by zero: anything */
-		if (y->lo)
-			k->hi = y->hi - 1 < x->hi ? y->hi - 1 : x->hi;
-		break;
-	case EX_AND:
-		k->hi = x->hi < y->hi ? x->hi : y->hi;
-		break;
-	case EX_OR:
-	case EX_XOR:
-		v = x->hi | y->hi;
-		k->hi = v ? UINT64_MAX >> __builtin_clzll(v) : 0;
-		break;
-	case EX_LSHR:
-		k->hi = x->hi;
-		break;
-	default:
-		break;
-	}
-}
-
-static void find_bounds(struct ex_pool *p, struct ex *k, const struct ex *const *a)
-{
-	uint64_t half = prove_ex_mask(k->w) >> 1;
-
-	switch ((enum ex_op)k->op) {
-	case EX_CONST:
-		k->lo = k->hi = k->imm;
-		break;
-	case EX_SPEC:
-		bounds_of_spec(k, &p->launch);
-		break;
-	case EX_ZEXT:
-		k->lo = a[0]->lo;
-		k->hi = a[0]->hi;
-		break;
-	case EX_SEXT:
-		if (a[0]->hi <= prove_ex_mask(a[0]->w) >> 1) {
-			k->lo = a[0]->lo;
-			k->hi = a[0]->hi;
-		}
-		break;
-	case EX_TRUNC:
-		if (a[0]->hi <= prove_ex_mask(k->w)) {
-			k->lo = a[0]->lo;
-			k->hi = a[0]->hi;
-		}
-		break;
-	case EX_ITE:
-		k->lo = a[1]->lo < a[2]->lo ? a[1]->lo : a[2]->lo;
-		k->hi = a[1]->hi > a[2]->hi ? a[1]->hi : a[2]->hi;
-		break;
-	case EX_ASHR:
-		if (a[0]->hi <= half)
-			k->hi = a[0]->hi;
-		break;
-	case EX_IND: /* nothing is below the start when a step of 0 or more doesn't wrap */
-		if (k->imm == EX_IND_UNSIGNED && a[1]->hi <= half)
-			k->lo = a[0]->lo;
-		if (k->imm == EX_IND_SIGNED && a[0]->hi <= half && a[1]->hi <= half) {
-			k->lo = a[0]->lo;
-			k->hi = half;
-		}
-		break;
-	case EX_SDIV:
-	case EX_SREM:
-		if (a[0]->hi <= half && a[1]->hi <= half && a[1]->lo)
-			k->hi = k->op == EX_SDIV	  ? a[0]->hi / a[1]->lo
-				: a[1]->hi - 1 < a[0]->hi ? a[1]->hi - 1
-							  : a[0]->hi;
-		break;
-	default:
-		if (k->n == 2)
-			bounds_of_binary(k, a[0], a[1]);
-		break;
-	}
-}
-
 /* ---- making nodes ------------------------------------------------------------ */
 
 static const struct ex *make(struct ex_pool *p, const struct ex *k, const struct ex *const *a)
@@ -225,7 +105,7 @@ static const struct ex *node(struct ex_pool *p, enum ex_op op, unsigned w, uint6
 	if (op == EX_CLOAD)
 		k.is_approx = true;
 	k.has_ctr |= op == EX_CTR;
-	find_bounds(p, &k, a);
+	prove_ex_find_bounds(p, &k, a);
 	return make(p, &k, a);
 }
 

@@ -185,6 +185,8 @@ const struct ex *prove_ex_replace(struct ex_pool *p, const struct ex *v, const s
 bool prove_ex_contains(const struct ex *v, const struct ex *part);
 /* Is it surely a negative number as a step: a constant, or 0 - x with x below half the range? */
 bool prove_ex_is_down(const struct ex *step);
+/* bounds.c: sets the bounds of a node that is about to be made of these arguments. */
+void prove_ex_find_bounds(struct ex_pool *p, struct ex *k, const struct ex *const *a);
 /* Evaluates one operation on numbers; used by the simplifier and the replay. False: undefined
  * (division by zero). */
 bool prove_ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out);

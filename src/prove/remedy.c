@@ -11,26 +11,13 @@
  * Misses: preconditions of two parts that only help together, but for a few.
  * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit.
  */
-#include "prove/check.h"
+#include "prove/remedy.h"
 
 #include <string.h>
 
-#define MAX_TRIES    64
 #define MAX_REMEDIES 3
 
-struct pair {
-	const struct ev_access *a, *b;
-};
-
-struct finder {
-	struct check *c;
-	BASE_VEC(struct pair) pairs;
-	unsigned tries;
-	uint64_t deadline;
-	bool has_all;
-};
-
-static bool is_scalar(const struct names_param *p)
+bool remedy_is_scalar(const struct names_param *p)
 {
 	return !p->is_pointer && !p->is_float && (p->bytes == 4 || (p->bytes == 8 && p->is_known));
 }
@@ -50,7 +37,7 @@ static void find_pairs(struct finder *f)
 					  al->side[0].ptx_line == a->step->at->line &&
 					  al->side[1].ptx_line == b->step->at->line;
 			}
-			struct pair p = {a, b};
+			struct remedy_pair p = {a, b};
 			if (is_bad)
 				base_vec_push(&f->pairs, p);
 		}
@@ -119,7 +106,7 @@ static bool is_new(const struct check *c, const char *text)
 }
 
 /* From how many pairs does an assumption take their alarms? 0 where no launch keeps to it. */
-static uint32_t count_gone(struct finder *f, const struct ev_assume *as)
+uint32_t remedy_count_gone(struct finder *f, const struct ev_assume *as)
 {
 	struct check *c = f->c;
 	uint32_t gone = 0;
@@ -143,20 +130,20 @@ static uint32_t count_gone(struct finder *f, const struct ev_assume *as)
 	return gone;
 }
 
-static bool may_try(const struct finder *f)
+bool remedy_may_try(const struct finder *f)
 {
 	return !f->has_all && f->tries < MAX_TRIES && prove_now_ms() < f->deadline;
 }
 
 /* Tries an assumption. True: with it nothing is left to find. */
-static bool try(struct finder *f, const char *text)
+bool remedy_try(struct finder *f, const char *text)
 {
 	struct check *c = f->c;
 	struct ev_assume as;
 
-	if (!may_try(f) || !is_new(c, text) || prove_assume_read(&c->names, c->e, text, &as))
+	if (!remedy_may_try(f) || !is_new(c, text) || prove_assume_read(&c->names, c->e, text, &as))
 		return f->has_all;
-	uint32_t gone = count_gone(f, &as);
+	uint32_t gone = remedy_count_gone(f, &as);
 	bool is_all = gone == f->pairs.n;
 	if (gone && (is_all || c->k->remedies.n < MAX_REMEDIES)) {
 		struct race_remedy r = {.assume = text, .alarms = gone, .is_all = is_all};
@@ -218,7 +205,7 @@ static const struct names_param *pitch_in(const struct finder *f, const struct e
 	if (v->op == EX_PARAM && is_factor)
 		found = prove_names_param_at(&f->c->names, v->imm);
 	if (v->op == EX_PARAM || depth > 20)
-		return found && is_scalar(found) && found->bytes == 4 ? found : NULL;
+		return found && remedy_is_scalar(found) && found->bytes == 4 ? found : NULL;
 	for (uint32_t i = 0; i < v->n && !found; i++)
 		found = pitch_in(f, v->a[i], is_factor || is_product, depth + 1);
 	return found;
@@ -239,7 +226,7 @@ static bool try_matrix(struct finder *f, const uint32_t *tile, uint32_t part, bo
 		pitch = pitch_in(f, f->pairs.v[i].a->off, false, 0);
 	for (uint32_t i = 0; pitch && i <= f->c->names.nparams; i++) {
 		rows = i ? &f->c->names.param[i - 1] : pitch; /* a square first */
-		if ((i && rows == pitch) || !is_scalar(rows) || rows->bytes != 4)
+		if ((i && rows == pitch) || !remedy_is_scalar(rows) || rows->bytes != 4)
 			continue;
 		s = base_printf(a, "%s && %s >= 0 && %s * %s <= %d", all, pitch->name, pitch->name,
 				rows->name, INT32_MAX);
@@ -251,7 +238,7 @@ static bool try_matrix(struct finder *f, const uint32_t *tile, uint32_t part, bo
 			s = base_printf(a, "%s && gridDim.x * %u <= %s", s, tile[0], pitch->name);
 		if (is_whole && tile[1])
 			s = base_printf(a, "%s && gridDim.y * %u <= %s", s, tile[1], rows->name);
-		if (try(f, s))
+		if (remedy_try(f, s))
 			return true;
 	}
 	return f->has_all;
@@ -262,196 +249,6 @@ static bool try_rows(struct finder *f, const uint32_t *tile, uint32_t part)
 	if (tile[0] < 2 || (part > 1 && tile[1] / part < 2))
 		return false;
 	return try_matrix(f, tile, part, false) || try_matrix(f, tile, part, true);
-}
-
-/* ---- all that rows need ---------------------------------------------------------------------- */
-
-#define MAX_SCALARS 5
-#define MAX_PARTS   40
-
-/* A conjunction, the parts that are missed least first. */
-struct parts {
-	const char *text[MAX_PARTS];
-	bool is_out[MAX_PARTS];
-	unsigned n;
-};
-
-static void add_part(struct parts *p, const char *text)
-{
-	if (p->n < MAX_PARTS)
-		p->text[p->n++] = text;
-}
-
-static bool removes_all(struct finder *f, const struct parts *p, const char **text)
-{
-	struct ev_assume as;
-
-	*text = NULL;
-	for (unsigned i = 0; i < p->n; i++)
-		if (!p->is_out[i])
-			*text = *text ? base_printf(f->c->arena, "%s && %s", *text, p->text[i])
-				      : p->text[i];
-	return *text && may_try(f) && !prove_assume_read(&f->c->names, f->c->e, *text, &as) &&
-	       count_gone(f, &as) == f->pairs.n;
-}
-
-/* Tries all of it, and leaves out what isn't needed. True: it takes all alarms away. */
-static bool try_parts(struct finder *f, struct parts *p)
-{
-	const char *text, *best;
-
-	if (!removes_all(f, p, &best))
-		return false;
-	for (unsigned i = 0; i < p->n && may_try(f); i++) {
-		p->is_out[i] = true;
-		if (removes_all(f, p, &text))
-			best = text;
-		else
-			p->is_out[i] = false;
-	}
-	f->tries = f->tries < MAX_TRIES ? f->tries : MAX_TRIES - 1;
-	return try(f, best);
-}
-
-struct scalars {
-	const struct names_param *v[MAX_SCALARS];
-	bool is_pitch[MAX_SCALARS]; /* a factor of something that isn't a number */
-	unsigned n;
-};
-
-static void add_scalars(struct finder *f, const struct ex *v, bool is_factor, unsigned depth,
-			unsigned *budget, struct scalars *s)
-{
-	bool is_product = v->op == EX_MUL && v->a[1]->op != EX_CONST;
-
-	if (depth > 20 || !*budget)
-		return;
-	--*budget;
-	const struct names_param *p =
-		v->op == EX_PARAM ? prove_names_param_at(&f->c->names, v->imm) : NULL;
-	if (p && is_scalar(p)) {
-		unsigned i = 0;
-		while (i < s->n && s->v[i] != p)
-			i++;
-		if (i == s->n && i < MAX_SCALARS)
-			s->v[s->n++] = p;
-		if (i < MAX_SCALARS)
-			s->is_pitch[i] |= is_factor;
-	}
-	/* what comes from memory says nothing of rows */
-	for (uint32_t i = 0; i < v->n && v->op != EX_CLOAD; i++)
-		add_scalars(f, v->a[i], is_factor || is_product, depth + 1, budget, s);
-}
-
-/* The scalars of the offsets and of the conditions. */
-static void find_scalars(struct finder *f, struct scalars *s)
-{
-	for (size_t i = 0; i < f->pairs.n; i++) {
-		const struct ev_access *a[2] = {f->pairs.v[i].a, f->pairs.v[i].b};
-		for (unsigned t = 0; t < 2; t++) {
-			unsigned budget = 400;
-			add_scalars(f, a[t]->off, false, 0, &budget, s);
-			budget = 400;
-			struct scalars in_guard = *s;
-			add_scalars(f, a[t]->guard, false, 0, &budget, &in_guard);
-			memcpy(in_guard.is_pitch, s->is_pitch, sizeof(s->is_pitch));
-			*s = in_guard;
-		}
-	}
-}
-
-/* What rows may need: the parts of a shape. */
-enum {
-	ROWS_FIT = 1,  /* what bounds a column is at most the pitch */
-	ROWS_TILE = 2, /* blocks are no larger than their tile */
-	ROWS_AREA = 4, /* what the conditions count has less than 2^31 elements */
-	ROWS_GRID = 8, /* so has the grid, whose columns fit into the pitch */
-	ROWS_LINE = 16 /* a row for each block */
-};
-
-static void add_fits(struct finder *f, const struct scalars *s, unsigned i, struct parts *p)
-{
-	const char *pitch = s->v[i]->name;
-
-	for (unsigned k = 0; k < s->n; k++) {
-		if (s->is_pitch[k])
-			continue;
-		if (s->v[i]->bytes == 8) /* of bytes */
-			add_part(p, base_printf(f->c->arena, "%s * %u <= %s", s->v[k]->name,
-						(unsigned)f->pairs.v[0].a->mem->bytes, pitch));
-		else
-			add_part(p, base_printf(f->c->arena, "%s <= %s", s->v[k]->name, pitch));
-	}
-}
-
-static void add_areas(struct finder *f, const struct scalars *s, unsigned i, struct parts *p)
-{
-	struct base_arena *a = f->c->arena;
-	const char *pitch = s->v[i]->name;
-
-	for (unsigned k = 0; k < s->n; k++) {
-		if (k == i || (s->is_pitch[k] && k > i))
-			continue;
-		for (unsigned m = 0; m < s->n && s->is_pitch[k]; m++)
-			if (!s->is_pitch[m])
-				add_part(p, base_printf(a, "%s * %s * %s <= %d", s->v[k]->name,
-							pitch, s->v[m]->name, INT32_MAX));
-		add_part(p, base_printf(a, "%s * %s <= %d", pitch, s->v[k]->name, INT32_MAX));
-	}
-}
-
-static void try_one_shape(struct finder *f, const struct scalars *s, const uint32_t *tile,
-			  unsigned which)
-{
-	static const char dim[] = {'x', 'y', 'z'};
-	struct base_arena *a = f->c->arena;
-	struct parts p = {.n = 0};
-
-	for (unsigned i = 0; i < s->n; i++) {
-		if (!s->is_pitch[i])
-			continue;
-		if (which & ROWS_GRID) {
-			add_part(&p, base_printf(a, "gridDim.x * blockDim.x <= %s", s->v[i]->name));
-			add_part(&p, base_printf(a, "%s * gridDim.y * blockDim.y <= %d",
-						 s->v[i]->name, INT32_MAX));
-		}
-		if (which & ROWS_FIT)
-			add_fits(f, s, i, &p);
-		if (which & ROWS_LINE)
-			add_part(&p,
-				 base_printf(a, "%s * gridDim.x <= %d", s->v[i]->name, INT32_MAX));
-		if (which & ROWS_AREA)
-			add_areas(f, s, i, &p);
-	}
-	for (unsigned d = 0; d < 3 && which & ROWS_TILE; d++) {
-		if (tile[d] < 2)
-			continue;
-		if (f->c->pool->launch.max[3 + d] > INT32_MAX / tile[d])
-			add_part(&p,
-				 base_printf(a, "gridDim.%c <= %u", dim[d], INT32_MAX / tile[d]));
-		if (f->c->pool->launch.max[d] > tile[d])
-			add_part(&p, base_printf(a, "blockDim.%c <= %u", dim[d], tile[d]));
-	}
-	for (unsigned i = 0; i < s->n; i++)
-		add_part(&p, base_printf(a, "%s >%s 0", s->v[i]->name,
-					 which & (ROWS_FIT | ROWS_GRID) ? "=" : ""));
-	try_parts(f, &p);
-}
-
-/* All that rows, planes and pitches need at once; what isn't needed is left out again. */
-static void try_shapes(struct finder *f, const uint32_t *tile)
-{
-	static const uint8_t shapes[] = {ROWS_AREA, ROWS_LINE, ROWS_FIT | ROWS_AREA, ROWS_GRID};
-	struct scalars s = {.n = 0};
-	bool has_pitch = false, has_tile = tile[0] >= 2 || tile[1] >= 2;
-
-	find_scalars(f, &s);
-	for (unsigned i = 0; i < s.n; i++)
-		has_pitch |= s.is_pitch[i];
-	f->c->trial.is_hasty = true;
-	for (size_t i = 0; i < BASE_COUNTOF(shapes) && has_pitch && !f->has_all; i++)
-		try_one_shape(f, &s, tile, shapes[i] | (has_tile ? ROWS_TILE : 0));
-	f->c->trial.is_hasty = false;
 }
 
 /* Blocks of at most (or just) a part of the tile, in a grid whose indices don't wrap. */
@@ -467,33 +264,11 @@ static bool try_tile(struct finder *f, const uint32_t *tile, uint32_t part, cons
 		one = base_printf(a, "blockDim.%c %s %u", dim[d], cmp, tile[d] / part);
 		all = all ? base_printf(a, "%s && %s", all, one) : one;
 	}
-	if (!all || try(f, all))
+	if (!all || remedy_try(f, all))
 		return f->has_all;
 	/* In y and z a grid has at most 65,535 blocks. */
 	return tile[0] && f->c->pool->launch.max[3] > INT32_MAX / tile[0] &&
-	       try(f, base_printf(a, "%s && gridDim.x <= %u", all, INT32_MAX / tile[0]));
-}
-
-/* What rows.c lacks of all pairs, as far as it can say so. */
-static void try_needs(struct finder *f)
-{
-	struct check *c = f->c;
-	struct rows_needs needs = {.n = 0};
-	struct race_proof_counts counts = c->k->counts;
-	struct parts p = {.n = 0};
-	bool has_failed = false;
-
-	c->trial.is_on = true;
-	c->trial.needs = &needs;
-	for (size_t i = 0; i < f->pairs.n && !has_failed; i++)
-		has_failed = !prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
-	c->trial.is_on = false;
-	c->trial.needs = NULL;
-	c->k->counts = counts;
-	for (unsigned i = 0; i < needs.n; i++)
-		add_part(&p, needs.text[i]);
-	if (p.n && !has_failed)
-		try_parts(f, &p);
+	       remedy_try(f, base_printf(a, "%s && gridDim.x <= %u", all, INT32_MAX / tile[0]));
 }
 
 static void try_tiles(struct finder *f)
@@ -510,17 +285,17 @@ static void try_tiles(struct finder *f)
 	}
 	bool is_within = max[0] <= tile[0] || max[1] <= tile[1] || !has;
 	if (is_within)
-		try_shapes(f, tile);
+		remedy_try_shapes(f, tile);
 	/* A thread may have several elements of its tile. */
 	for (uint32_t part = 1; part <= 4 && has && !f->has_all; part *= 2)
 		if (try_tile(f, tile, part, "<=") || try_rows(f, tile, part) ||
 		    try_tile(f, tile, part, "=="))
 			return;
 	if (!is_within && !f->has_all)
-		try_shapes(f, tile);
+		remedy_try_shapes(f, tile);
 	/* a row for each warp */
 	if (max[0] > 32 && !f->has_all)
-		try(f, "blockDim.x % 32 == 0");
+		remedy_try(f, "blockDim.x % 32 == 0");
 }
 
 static void try_dims(struct finder *f)
@@ -533,21 +308,23 @@ static void try_dims(struct finder *f)
 	for (size_t i = 0; i < f->c->k->alarms.n; i++)
 		is_far &= f->c->k->alarms.v[i].level >= RACE_LEVEL_CLUSTER;
 	for (unsigned d = 0; d < 3 && is_far && is_narrow; d++)
-		if (l->max[3 + d] > 1 && try(f, grid[d]))
+		if (l->max[3 + d] > 1 && remedy_try(f, grid[d]))
 			return;
 	for (unsigned d = 0; d < 3; d++) {
 		for (uint32_t n = 512; n >= 16 && l->max[d] > 1; n /= 2) {
 			if (n < l->max[d] &&
-			    try(f, base_printf(f->c->arena, "blockDim.%c <= %u", dim[d], n)))
+			    remedy_try(f, base_printf(f->c->arena, "blockDim.%c <= %u", dim[d], n)))
 				return;
 			if (n < l->max[d] && !is_far && is_narrow && l->max[3 + d] > 1 &&
-			    try(f, base_printf(f->c->arena, "blockDim.%c <= %u && gridDim.%c == 1",
-					       dim[d], n, dim[d])))
+			    remedy_try(f, base_printf(f->c->arena,
+						      "blockDim.%c <= %u && gridDim.%c == 1",
+						      dim[d], n, dim[d])))
 				return;
 		}
 	}
 	for (uint32_t n = 1024; n >= 32 && l->max[0] > 1 && is_narrow; n /= 2)
-		if (n <= l->max[0] && try(f, base_printf(f->c->arena, "blockDim.x == %u", n)))
+		if (n <= l->max[0] &&
+		    remedy_try(f, base_printf(f->c->arena, "blockDim.x == %u", n)))
 			return;
 }
 
@@ -564,7 +341,7 @@ static void try_param(struct finder *f, const struct names_param *p)
 	};
 
 	for (size_t i = 0; i < BASE_COUNTOF(tails); i++)
-		if (try(f, base_printf(f->c->arena, "%s %s", p->name, tails[i])))
+		if (remedy_try(f, base_printf(f->c->arena, "%s %s", p->name, tails[i])))
 			return;
 }
 
@@ -572,12 +349,12 @@ static void try_two(struct finder *f, const struct names_param *p, const struct 
 {
 	struct base_arena *a = f->c->arena;
 
-	if (try(f, base_printf(a, "%s >= %s", p->name, q->name)) ||
-	    try(f, base_printf(a, "%s >= %s && %s >= 0", p->name, q->name, q->name)))
+	if (remedy_try(f, base_printf(a, "%s >= %s", p->name, q->name)) ||
+	    remedy_try(f, base_printf(a, "%s >= %s && %s >= 0", p->name, q->name, q->name)))
 		return;
 	if (p < q)
-		try(f, base_printf(a, "%s > 0 && %s >= 0 && %s * %s <= 2147483647", p->name,
-				   q->name, p->name, q->name));
+		remedy_try(f, base_printf(a, "%s > 0 && %s >= 0 && %s * %s <= 2147483647", p->name,
+					  q->name, p->name, q->name));
 }
 
 /* Indices that are read from an array: the array is a permutation, the index another in each
@@ -606,7 +383,7 @@ static void try_values(struct finder *f)
 			const struct names_param *p =
 				r.kind == EV_ROOT_PARAM ? prove_names_param_at(&c->names, r.id)
 							: NULL;
-			if (p && try(f, base_printf(c->arena, "injective(%s)", p->name)))
+			if (p && remedy_try(f, base_printf(c->arena, "injective(%s)", p->name)))
 				return;
 		}
 		struct names_var vars[RACE_ALARM_VARS];
@@ -614,7 +391,7 @@ static void try_values(struct finder *f)
 		for (uint32_t k = 0; k < n; k++)
 			if (vars[k].value && vars[k].value->is_approx &&
 			    c->e->ir->steps.v[a->index].call == 0 &&
-			    try(f, base_printf(c->arena, "distinct(%s)", vars[k].name)))
+			    remedy_try(f, base_printf(c->arena, "distinct(%s)", vars[k].name)))
 				return;
 	}
 }
@@ -633,18 +410,18 @@ void prove_remedy_find(struct check *c)
 		for (size_t i = 0; i < f.pairs.n; i++)
 			has_pitch |= pitch_in(&f, f.pairs.v[i].a->off, false, 0) != NULL;
 		if (!f.has_all && has_pitch)
-			try_needs(&f);
+			remedy_try_needs(&f);
 		if (!f.has_all)
 			try_tiles(&f);
 		if (!f.has_all && !has_pitch)
-			try_needs(&f);
+			remedy_try_needs(&f);
 		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)
-			if (is_scalar(&c->names.param[i]))
+			if (remedy_is_scalar(&c->names.param[i]))
 				try_param(&f, &c->names.param[i]);
 		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)
 			for (uint32_t k = 0; k < c->names.nparams && !f.has_all; k++)
-				if (i != k && is_scalar(&c->names.param[i]) &&
-				    is_scalar(&c->names.param[k]))
+				if (i != k && remedy_is_scalar(&c->names.param[i]) &&
+				    remedy_is_scalar(&c->names.param[k]))
 					try_two(&f, &c->names.param[i], &c->names.param[k]);
 		if (!f.has_all)
 			try_dims(&f);

@@ -349,94 +349,16 @@ static struct term disjoint_or(struct smt *s, const struct ex *v, unsigned t)
 	return opaque(s, v);
 }
 
-static bool is_spec(const struct ex *v, unsigned which)
-{
-	return v->op == EX_SPEC && v->imm == which;
-}
-
-/* blockDim.d, or the number that it is. */
-static bool is_block_dim(const struct smt *s, const struct ex *v, unsigned d)
-{
-	uint32_t fixed = s->e->pool->launch.dim[d];
-
-	return is_spec(v, EX_NTID_X + d) || (fixed && v->op == EX_CONST && v->imm == fixed);
-}
-
-/*
- * blockIdx.d * blockDim.d, the same plus threadIdx.d, and gridDim.d * blockDim.d: by the contract
- * they stay below 2^31. (The first two are below the third.)
- */
-static bool is_in_contract(const struct smt *s, const struct ex *v)
-{
-	const struct ex *x = v->n == 2 ? v->a[0] : NULL, *y = v->n == 2 ? v->a[1] : NULL;
-
-	if (v->w != 32 || !x || s->e->any_grid)
-		return false;
-	for (unsigned d = 0; d < 3; d++) {
-		for (int turn = 0; turn < 2; turn++) {
-			const struct ex *p = turn ? y : x, *q = turn ? x : y;
-			if (v->op == EX_MUL && is_block_dim(s, q, d) &&
-			    (is_spec(p, EX_CTAID_X + d) || is_spec(p, EX_NCTAID_X + d)))
-				return true;
-			if (v->op == EX_ADD && is_spec(q, EX_TID_X + d) && p->op == EX_MUL &&
-			    (is_spec(p->a[0], EX_CTAID_X + d) ||
-			     is_spec(p->a[1], EX_CTAID_X + d)) &&
-			    is_in_contract(s, p))
-				return true;
-		}
-	}
-	return false;
-}
-
-unsigned prove_smt_position(const struct smt *s, const struct ex *v)
-{
-	if (v->op != EX_ADD || !is_in_contract(s, v))
-		return 3;
-	for (unsigned d = 0; d < 3; d++)
-		if (is_spec(v->a[0], EX_TID_X + d) || is_spec(v->a[1], EX_TID_X + d))
-			return d;
-	return 3;
-}
-
-/* A step made of the launch's dimensions alone is no negative number. */
-static bool is_of_launch(const struct ex *v)
-{
-	if (v->op == EX_SPEC || v->op == EX_CONST)
-		return v->op == EX_SPEC || v->imm <= prove_ex_mask(v->w) >> 1;
-	if (v->op != EX_MUL && v->op != EX_ZEXT && v->op != EX_SEXT)
-		return false;
-	for (uint32_t i = 0; i < v->n; i++)
-		if (!is_of_launch(v->a[i]))
-			return false;
-	return true;
-}
-
-/* A step of 64 bits that comes from 32: a pointer that moves on by it doesn't come around. */
-static bool is_modest(const struct ex *v, unsigned depth)
-{
-	if (v->op == EX_CONST) {
-		int64_t c = prove_ex_signed(v->imm, v->w);
-		return c > -((int64_t)1 << 33) && c < (int64_t)1 << 33;
-	}
-	if (v->op == EX_ZEXT || v->op == EX_SEXT)
-		return v->a[0]->w <= 32;
-	if ((v->op != EX_ADD && v->op != EX_SUB && v->op != EX_MUL) || depth > 4)
-		return false;
-	bool has_number = v->a[1]->op == EX_CONST && v->a[1]->imm <= 65536;
-	return is_modest(v->a[0], depth + 1) &&
-	       (v->op == EX_MUL ? has_number : is_modest(v->a[1], depth + 1));
-}
-
 static struct term induction(struct smt *s, const struct ex *v, unsigned t)
 {
-	bool is_pointer =
-		v->imm == EX_IND_WRAPS && v->w == 64 && !s->e->may_wrap && is_modest(v->a[1], 0);
+	bool is_pointer = v->imm == EX_IND_WRAPS && v->w == 64 && !s->e->may_wrap &&
+			  prove_smt_is_modest(v->a[1], 0);
 	bool is_signed = v->imm == EX_IND_SIGNED || is_pointer;
 	bool is_down = prove_ex_is_down(v->a[1]);
 	const struct ex *back = is_down && v->a[1]->op == EX_SUB ? v->a[1]->a[1] : NULL;
 	struct term i =
 		is_signed ? prove_smt_signed(s, v->a[0], t) : prove_smt_unsigned(s, v->a[0], t);
-	bool is_step_signed = (is_signed || is_down) && !is_of_launch(v->a[1]);
+	bool is_step_signed = (is_signed || is_down) && !prove_smt_is_of_launch(v->a[1]);
 	struct term d = back		 ? prove_smt_unsigned(s, back, t)
 			: is_step_signed ? prove_smt_signed(s, v->a[1], t)
 					 : prove_smt_unsigned(s, v->a[1], t);
@@ -592,7 +514,7 @@ struct term prove_smt_value(struct smt *s, const struct ex *v, unsigned t)
 				     0, 1};
 	if (!prove_smt_memo(s, v, t)->v.t) {
 		struct term r = fresh_value(s, v, t);
-		if (is_in_contract(s, v) && r.hi > INT32_MAX) {
+		if (prove_smt_is_in_contract(s, v) && r.hi > INT32_MAX) {
 			prove_smt_hold(s, le(s, r.t, prove_smt_number(s, INT32_MAX)));
 			r.hi = INT32_MAX;
 		}

@@ -120,6 +120,13 @@ Z3_ast prove_smt_bool(struct smt *s, const struct ex *v, unsigned t);
 void prove_smt_conflict_integer(struct smt *s, const struct ex *a, unsigned na, const struct ex *b,
 				unsigned nb, bool is_partial);
 void prove_smt_finish_integer(struct smt *s);
+/* smt_made.c */
+/* A product or sum of positions that the contract keeps below 2^31? */
+bool prove_smt_is_in_contract(const struct smt *s, const struct ex *v);
+/* Is a step made of the launch's dimensions alone, so that it is no negative number? */
+bool prove_smt_is_of_launch(const struct ex *v);
+/* A step of 64 bits that comes from 32? A pointer that moves on by it does not come around. */
+bool prove_smt_is_modest(const struct ex *v, unsigned depth);
 /* blockIdx.d * blockDim.d + threadIdx.d, which the contract keeps below 2^31: d; else 3. */
 unsigned prove_smt_position(const struct smt *s, const struct ex *v);
 /*

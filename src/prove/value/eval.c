@@ -15,7 +15,7 @@
  * reading them gives a new value; objects above MAX_TRACKED bytes aren't tracked.
  * Costs: a turn is linear in steps plus blocks times cells; three to six turns are usual.
  */
-#include "prove/eval.h"
+#include "prove/value/private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +34,8 @@ static uint32_t counters_of(const struct ev *e, uint32_t block, const struct ex 
 	return n;
 }
 
-/* A value of which nothing is known; `which` distinguishes several of one step. */
-static const struct ex *fresh(struct ev *e, uint32_t block, uint32_t step, unsigned which,
-			      unsigned w)
+const struct ex *prove_ev_fresh(struct ev *e, uint32_t block, uint32_t step, unsigned which,
+				unsigned w)
 {
 	const struct ex *a[8];
 	uint32_t n = counters_of(e, block, a);
@@ -47,7 +46,7 @@ static const struct ex *fresh(struct ev *e, uint32_t block, uint32_t step, unsig
 
 /* ---- cells ---------------------------------------------------------------------------- */
 
-static const struct ex *read_reg(struct ev *e, uint32_t block, uint32_t step, uint32_t r)
+const struct ex *prove_ev_read_reg(struct ev *e, uint32_t block, uint32_t step, uint32_t r)
 {
 	unsigned w = e->ir->width.v[r];
 	const struct ex *v;
@@ -59,7 +58,7 @@ static const struct ex *read_reg(struct ev *e, uint32_t block, uint32_t step, ui
 		v = e->ir->ndefs[r] && prove_ir_dominates(e->ir, d, block) ? e->val[r] : NULL;
 		v = prove_ev_leave(e, v, d, block);
 	}
-	return v ? v : fresh(e, block, step, 1 + r, w);
+	return v ? v : prove_ev_fresh(e, block, step, 1 + r, w);
 }
 
 static void write_reg(struct ev *e, uint32_t block, uint32_t r, const struct ex *v)
@@ -68,69 +67,6 @@ static void write_reg(struct ev *e, uint32_t block, uint32_t r, const struct ex 
 		e->out[block][e->cell_of_reg[r]] = (struct ev_cell){v, 0};
 	else
 		e->val[r] = v;
-}
-
-static const struct ex *read_byte(struct ev *e, uint32_t block, uint32_t step, unsigned i,
-				  struct ev_cell c)
-{
-	if (!c.v)
-		return fresh(e, block, step, 0x80000000u + i, 8);
-	const struct ex *v = c.v;
-	if (c.at)
-		v = prove_ex_bin(e->pool, EX_LSHR, v, prove_ex_const(e->pool, v->w, 8 * c.at));
-	return prove_ex_un(e->pool, EX_TRUNC, 8, v);
-}
-
-/* Cell `at` of private memory is a byte of a parameter: which, or UINT64_MAX. */
-static uint64_t param_byte(const struct ev *e, uint32_t block, uint64_t at)
-{
-	struct ev_cell c = e->out[block][at];
-
-	return c.v && c.v->op == EX_PARAM ? c.v->imm + c.at : UINT64_MAX;
-}
-
-static const struct ex *read_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t cell,
-				   unsigned n)
-{
-	const struct ev_cell *c = &e->out[block][cell];
-	const struct ex *r = NULL;
-	bool is_one = c[0].v && c[0].v->w >= 8 * (c[0].at + n);
-
-	for (unsigned i = 1; i < n && is_one; i++)
-		is_one = c[i].v == c[0].v && c[i].at == c[0].at + i;
-	if (is_one) {
-		const struct ex *v = c[0].v;
-		if (c[0].at)
-			v = prove_ex_bin(e->pool, EX_LSHR, v,
-					 prove_ex_const(e->pool, v->w, 8 * c[0].at));
-		return prove_ex_un(e->pool, EX_TRUNC, 8 * n, v);
-	}
-	uint64_t param = param_byte(e, block, cell);
-	for (unsigned i = 1; i < n && param != UINT64_MAX; i++)
-		if (param_byte(e, block, cell + i) != param + i)
-			param = UINT64_MAX;
-	if (param != UINT64_MAX) /* a pointer that was copied by halves */
-		return prove_ex_param(e->pool, 8 * n, param);
-	for (unsigned i = 0; i < n; i++) {
-		const struct ex *b =
-			prove_ex_un(e->pool, EX_ZEXT, 8 * n, read_byte(e, block, step, i, c[i]));
-		if (i)
-			b = prove_ex_bin(e->pool, EX_SHL, b, prove_ex_const(e->pool, 8 * n, 8 * i));
-		r = i ? prove_ex_bin(e->pool, EX_OR, r, b) : b;
-	}
-	return r;
-}
-
-/* A guarded store keeps what was there where its guard fails. */
-static void write_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t cell, unsigned n,
-			const struct ex *v, const struct ex *guard)
-{
-	bool is_sure = !guard || (guard->op == EX_CONST && guard->imm);
-
-	if (v && !is_sure)
-		v = prove_ex_ite(e->pool, guard, v, read_bytes(e, block, step, cell, n));
-	for (unsigned i = 0; i < n; i++)
-		e->out[block][cell + i] = (struct ev_cell){v, v ? i : 0};
 }
 
 /* ---- accesses --------------------------------------------------------------------------- */
@@ -169,113 +105,8 @@ static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step,
 		(!a->is_shared && a->mem->space != IR_SHARED && a->mem->kind == RACE_OP_READ &&
 		 a->mem->strength == RACE_WEAK && !is_written(e, &a->root));
 	if (!is_fixed)
-		return fresh(e, block, step, 0, w);
+		return prove_ev_fresh(e, block, step, 0, w);
 	return prove_ex_cload(e->pool, w, addr);
-}
-
-#define MAX_ELEMENTS 16
-
-/* Which elements of n bytes a private access may be to: the first, and how many; none: any. By the
- * contract it stays within the object, and it lies at a multiple of its size (PTX ISA 5.1). */
-static uint32_t elements(const struct ir_object *o, const struct ex *off, unsigned n,
-			 uint64_t *first)
-{
-	uint64_t lo = off->lo, hi = off->hi;
-
-	if (o->cell == IR_NONE || n > 8 || o->bytes < n)
-		return 0;
-	hi = hi > o->bytes - n ? o->bytes - n : hi;
-	if (off->op != EX_CONST)
-		lo = (lo + n - 1) / n * n;
-	*first = lo;
-	if (hi < lo || (hi - lo) / n >= MAX_ELEMENTS || (off->op != EX_CONST && o->align < n))
-		return 0;
-	return (uint32_t)((hi - lo) / n + 1);
-}
-
-static const struct ex *is_at(struct ev *e, const struct ev_access *a, uint64_t at)
-{
-	return prove_ex_bin(e->pool, EX_EQ, a->off, prove_ex_const(e->pool, a->off->w, at));
-}
-
-/* An element of a structure that was given by value and copied to the stack, and is as it was: what
- * is read is a part of the parameter. */
-static const struct ex *read_copy(struct ev *e, const struct ev_access *a)
-{
-	const struct ir_object *o = &e->ir->objects.v[a->root.id];
-	uint64_t lo = a->off->lo, hi = a->off->hi, n = a->mem->bytes;
-
-	if (o->cell == IR_NONE || n > 8 || o->bytes < n || a->off->w != 64)
-		return NULL;
-	hi = hi > o->bytes - n ? o->bytes - n : hi;
-	uint64_t first = lo <= hi ? param_byte(e, a->block, o->cell + lo) : UINT64_MAX;
-	for (uint64_t i = lo; i < hi + n && first != UINT64_MAX; i++)
-		if (param_byte(e, a->block, o->cell + i) != first + (i - lo))
-			return NULL;
-	for (uint32_t i = 0; i < e->ir->objects.n && first != UINT64_MAX; i++) {
-		const struct ir_object *p = &e->ir->objects.v[i];
-		if (p->kind != IR_OBJ_PARAM || first < p->off || first >= p->off + p->bytes)
-			continue;
-		const struct ex *base = prove_ex_leaf(e->pool, EX_SYM, 64, i, EX_GRID,
-						      prove_ex_full(64), EX_NO_ARGS);
-		base = prove_ex_bin(e->pool, EX_ADD, base,
-				    prove_ex_const(e->pool, 64, first - p->off - lo));
-		return prove_ex_cload(e->pool, 8 * (unsigned)n,
-				      prove_ex_bin(e->pool, EX_ADD, base, a->off));
-	}
-	return NULL;
-}
-
-static const struct ex *read_private(struct ev *e, const struct ev_access *a)
-{
-	const struct ir_object *o = &e->ir->objects.v[a->root.id];
-	const struct ex *v = NULL;
-	unsigned n = a->mem->bytes;
-	uint64_t first;
-	uint32_t count = elements(o, a->off, n, &first);
-
-	if (count != 1)
-		v = read_copy(e, a);
-	if (v)
-		return v;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct ex *x =
-			read_bytes(e, a->block, a->index, o->cell + (uint32_t)(first + i * n), n);
-		v = v ? prove_ex_ite(e->pool, is_at(e, a, first + i * n), x, v) : x;
-	}
-	e->is_from_stack[a->index] |= !v;
-	return v;
-}
-
-static void write_private(struct ev *e, const struct ev_access *a, const struct ex *v,
-			  const struct ex *guard)
-{
-	const struct ir_object *o = &e->ir->objects.v[a->root.id];
-	unsigned n = a->mem->bytes;
-	uint64_t first;
-	uint32_t count = elements(o, a->off, n, &first);
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct ex *c = count > 1 ? is_at(e, a, first + i * n) : NULL;
-		c = c && guard ? prove_ex_and(e->pool, c, guard) : c ? c : guard;
-		write_bytes(e, a->block, a->index, o->cell + (uint32_t)(first + i * n), n, v, c);
-	}
-	for (uint64_t i = 0; i < o->bytes && !count && o->cell != IR_NONE; i++)
-		e->out[a->block][o->cell + i] = (struct ev_cell){NULL, 0};
-}
-
-/* What is read, or NULL where that isn't known. */
-static const struct ex *private_access(struct ev *e, const struct ev_access *a,
-				       const struct ex *guard)
-{
-	const struct ir_step *st = a->step;
-
-	prove_ev_note_private(e, a->index, (uint32_t)a->root.id);
-	if (a->mem->kind == RACE_OP_READ)
-		return read_private(e, a);
-	bool has_value = st->src[1] != IR_NONE && a->mem->kind == RACE_OP_WRITE;
-	write_private(e, a, has_value ? read_reg(e, a->block, a->index, st->src[1]) : NULL, guard);
-	return NULL;
 }
 
 static void note_value(struct ev *e, const struct ev_access *a)
@@ -302,7 +133,7 @@ static const struct ex *access_at(struct ev *e, struct ev_access *a, const struc
 		a->is_shared = e->ir->objects.v[a->root.id].kind == IR_OBJ_SHARED ||
 			       e->ir->objects.v[a->root.id].kind == IR_OBJ_DYNAMIC;
 	if (a->root.kind == EV_ROOT_PRIVATE)
-		return private_access(e, a, guard);
+		return prove_ev_private(e, a, guard);
 	if (st->mem->space == IR_LOCAL ||
 	    (a->root.kind == EV_ROOT_UNKNOWN && prove_ev_is_private(e, addr))) {
 		prove_ir_problem(e->ir, st->at, "a local address that is not understood");
@@ -348,15 +179,15 @@ static void do_access(struct ev *e, uint32_t block, uint32_t step)
 {
 	const struct ir_step *st = &e->ir->steps.v[step];
 	struct ev_access a = {.step = st, .mem = st->mem, .block = block, .index = step};
-	const struct ex *addr = read_reg(e, block, step, st->src[0]), *guard = NULL;
+	const struct ex *addr = prove_ev_read_reg(e, block, step, st->src[0]), *guard = NULL;
 
 	if (st->pred != IR_NONE) {
-		guard = read_reg(e, block, step, st->pred);
+		guard = prove_ev_read_reg(e, block, step, st->pred);
 		if (st->is_pred_not)
 			guard = prove_ex_not(e->pool, guard);
 	}
 	if (st->src[1] != IR_NONE)
-		a.value = read_reg(e, block, step, st->src[1]);
+		a.value = prove_ev_read_reg(e, block, step, st->src[1]);
 	addr = prove_ex_bin(e->pool, EX_ADD, addr,
 			    prove_ex_const(e->pool, addr->w, (uint64_t)st->mem->off));
 	size_t n = e->accesses.n;
@@ -365,12 +196,12 @@ static void do_access(struct ev *e, uint32_t block, uint32_t step)
 		note_value(e, &a);
 	if (st->dst != IR_NONE)
 		write_reg(e, block, st->dst,
-			  v ? v : fresh(e, block, step, 0, e->ir->width.v[st->dst]));
+			  v ? v : prove_ev_fresh(e, block, step, 0, e->ir->width.v[st->dst]));
 }
 
 static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
 {
-	const struct ex *v = read_reg(e, block, step, st->src[0]), *size;
+	const struct ex *v = prove_ev_read_reg(e, block, step, st->src[0]), *size;
 	struct ev_assume a = {.loop = e->ir->blocks.v[block].loop, .block = block, .at = st->at};
 
 	a.index = step;
@@ -388,13 +219,13 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 	case IR_ASSUME_INJECTIVE:
 		a.root = prove_ev_find_root(e, v, IR_GENERIC);
 		a.off = prove_ev_offset(e, v, &a.root);
-		a.count = read_reg(e, block, step, st->src[1]);
-		size = read_reg(e, block, step, st->src[2]);
+		a.count = prove_ev_read_reg(e, block, step, st->src[1]);
+		size = prove_ev_read_reg(e, block, step, st->src[2]);
 		a.bytes = size->op == EX_CONST ? (unsigned)size->imm : 0;
 		break;
 	case IR_ASSUME_TICKET:
 		a.value = v;
-		a.step = read_reg(e, block, step, st->src[1]);
+		a.step = prove_ev_read_reg(e, block, step, st->src[1]);
 		a.mem = st->mem;
 		base_vec_push(&e->tickets, a);
 		return;
@@ -408,7 +239,7 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 	uint32_t n = 0;
 
 	while (n < 3 && st->src[n] != IR_NONE) {
-		x[n] = read_reg(e, block, step, st->src[n]);
+		x[n] = prove_ev_read_reg(e, block, step, st->src[n]);
 		n++;
 	}
 	switch ((enum ir_kind)st->kind) {
@@ -438,7 +269,7 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 			v = prove_ex_bin(e->pool, (enum ex_op)st->op, x[0], x[1]);
 		break;
 	default:
-		v = fresh(e, block, step, 0, st->w);
+		v = prove_ev_fresh(e, block, step, 0, st->w);
 		break;
 	}
 	write_reg(e, block, st->dst, v);
@@ -530,9 +361,9 @@ static void do_block(struct ev *e, uint32_t b)
 	e->arg[b] = NULL;
 	if (last && (last->kind == IR_BARRIER || last->kind == IR_WARP_BARRIER) &&
 	    last->src[0] != IR_NONE)
-		e->arg[b] = read_reg(e, b, x->first + x->n, last->src[0]);
+		e->arg[b] = prove_ev_read_reg(e, b, x->first + x->n, last->src[0]);
 	if (x->cond != IR_NONE) {
-		e->cond[b] = read_reg(e, b, x->first + x->n, x->cond);
+		e->cond[b] = prove_ev_read_reg(e, b, x->first + x->n, x->cond);
 		if (x->is_cond_not)
 			e->cond[b] = prove_ex_not(e->pool, e->cond[b]);
 	}

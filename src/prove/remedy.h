@@ -1,0 +1,36 @@
+/*
+ * remedy.h - private to src/prove: the search for assumptions that take alarms away (remedy.c).
+ */
+#ifndef COLLIDER_PROVE_REMEDY_H
+#define COLLIDER_PROVE_REMEDY_H
+
+#include "prove/check.h"
+
+#define MAX_TRIES 64
+
+struct remedy_pair {
+	const struct ev_access *a, *b;
+};
+
+struct finder {
+	struct check *c;
+	BASE_VEC(struct remedy_pair) pairs;
+	unsigned tries;
+	uint64_t deadline;
+	bool has_all;
+};
+
+/* remedy.c: a parameter that an assumption may name */
+bool remedy_is_scalar(const struct names_param *p);
+/* Is there time, and reason, for one more? */
+bool remedy_may_try(const struct finder *f);
+/* From how many pairs does an assumption take their alarms? 0 where no launch keeps to it. */
+uint32_t remedy_count_gone(struct finder *f, const struct ev_assume *as);
+/* Tries an assumption. True: with it nothing is left to find. */
+bool remedy_try(struct finder *f, const char *text);
+
+/* remedy_rows.c: a shape of rows with these tiles; what rows.c lacks of all pairs */
+void remedy_try_shapes(struct finder *f, const uint32_t *tile);
+void remedy_try_needs(struct finder *f);
+
+#endif

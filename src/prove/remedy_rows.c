@@ -1,0 +1,222 @@
+/*
+ * remedy_rows.c - all that rows, planes and pitches need, as one assumption (remedy.h).
+ *
+ * A conjunction is asked about as a whole: what rows.c says it lacks, or a shape's parts; then each
+ * part is left out that isn't needed.
+ */
+#include "prove/remedy.h"
+
+#include <string.h>
+
+/* ---- all that rows need ---------------------------------------------------------------------- */
+
+#define MAX_SCALARS 5
+#define MAX_PARTS   40
+
+/* A conjunction, the parts that are missed least first. */
+struct parts {
+	const char *text[MAX_PARTS];
+	bool is_out[MAX_PARTS];
+	unsigned n;
+};
+
+static void add_part(struct parts *p, const char *text)
+{
+	if (p->n < MAX_PARTS)
+		p->text[p->n++] = text;
+}
+
+static bool removes_all(struct finder *f, const struct parts *p, const char **text)
+{
+	struct ev_assume as;
+
+	*text = NULL;
+	for (unsigned i = 0; i < p->n; i++)
+		if (!p->is_out[i])
+			*text = *text ? base_printf(f->c->arena, "%s && %s", *text, p->text[i])
+				      : p->text[i];
+	return *text && remedy_may_try(f) &&
+	       !prove_assume_read(&f->c->names, f->c->e, *text, &as) &&
+	       remedy_count_gone(f, &as) == f->pairs.n;
+}
+
+/* Tries all of it, and leaves out what isn't needed. True: it takes all alarms away. */
+static bool try_parts(struct finder *f, struct parts *p)
+{
+	const char *text, *best;
+
+	if (!removes_all(f, p, &best))
+		return false;
+	for (unsigned i = 0; i < p->n && remedy_may_try(f); i++) {
+		p->is_out[i] = true;
+		if (removes_all(f, p, &text))
+			best = text;
+		else
+			p->is_out[i] = false;
+	}
+	f->tries = f->tries < MAX_TRIES ? f->tries : MAX_TRIES - 1;
+	return remedy_try(f, best);
+}
+
+struct scalars {
+	const struct names_param *v[MAX_SCALARS];
+	bool is_pitch[MAX_SCALARS]; /* a factor of something that isn't a number */
+	unsigned n;
+};
+
+static void add_scalars(struct finder *f, const struct ex *v, bool is_factor, unsigned depth,
+			unsigned *budget, struct scalars *s)
+{
+	bool is_product = v->op == EX_MUL && v->a[1]->op != EX_CONST;
+
+	if (depth > 20 || !*budget)
+		return;
+	--*budget;
+	const struct names_param *p =
+		v->op == EX_PARAM ? prove_names_param_at(&f->c->names, v->imm) : NULL;
+	if (p && remedy_is_scalar(p)) {
+		unsigned i = 0;
+		while (i < s->n && s->v[i] != p)
+			i++;
+		if (i == s->n && i < MAX_SCALARS)
+			s->v[s->n++] = p;
+		if (i < MAX_SCALARS)
+			s->is_pitch[i] |= is_factor;
+	}
+	/* what comes from memory says nothing of rows */
+	for (uint32_t i = 0; i < v->n && v->op != EX_CLOAD; i++)
+		add_scalars(f, v->a[i], is_factor || is_product, depth + 1, budget, s);
+}
+
+/* The scalars of the offsets and of the conditions. */
+static void find_scalars(struct finder *f, struct scalars *s)
+{
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		const struct ev_access *a[2] = {f->pairs.v[i].a, f->pairs.v[i].b};
+		for (unsigned t = 0; t < 2; t++) {
+			unsigned budget = 400;
+			add_scalars(f, a[t]->off, false, 0, &budget, s);
+			budget = 400;
+			struct scalars in_guard = *s;
+			add_scalars(f, a[t]->guard, false, 0, &budget, &in_guard);
+			memcpy(in_guard.is_pitch, s->is_pitch, sizeof(s->is_pitch));
+			*s = in_guard;
+		}
+	}
+}
+
+/* What rows may need: the parts of a shape. */
+enum {
+	ROWS_FIT = 1,  /* what bounds a column is at most the pitch */
+	ROWS_TILE = 2, /* blocks are no larger than their tile */
+	ROWS_AREA = 4, /* what the conditions count has less than 2^31 elements */
+	ROWS_GRID = 8, /* so has the grid, whose columns fit into the pitch */
+	ROWS_LINE = 16 /* a row for each block */
+};
+
+static void add_fits(struct finder *f, const struct scalars *s, unsigned i, struct parts *p)
+{
+	const char *pitch = s->v[i]->name;
+
+	for (unsigned k = 0; k < s->n; k++) {
+		if (s->is_pitch[k])
+			continue;
+		if (s->v[i]->bytes == 8) /* of bytes */
+			add_part(p, base_printf(f->c->arena, "%s * %u <= %s", s->v[k]->name,
+						(unsigned)f->pairs.v[0].a->mem->bytes, pitch));
+		else
+			add_part(p, base_printf(f->c->arena, "%s <= %s", s->v[k]->name, pitch));
+	}
+}
+
+static void add_areas(struct finder *f, const struct scalars *s, unsigned i, struct parts *p)
+{
+	struct base_arena *a = f->c->arena;
+	const char *pitch = s->v[i]->name;
+
+	for (unsigned k = 0; k < s->n; k++) {
+		if (k == i || (s->is_pitch[k] && k > i))
+			continue;
+		for (unsigned m = 0; m < s->n && s->is_pitch[k]; m++)
+			if (!s->is_pitch[m])
+				add_part(p, base_printf(a, "%s * %s * %s <= %d", s->v[k]->name,
+							pitch, s->v[m]->name, INT32_MAX));
+		add_part(p, base_printf(a, "%s * %s <= %d", pitch, s->v[k]->name, INT32_MAX));
+	}
+}
+
+static void try_one_shape(struct finder *f, const struct scalars *s, const uint32_t *tile,
+			  unsigned which)
+{
+	static const char dim[] = {'x', 'y', 'z'};
+	struct base_arena *a = f->c->arena;
+	struct parts p = {.n = 0};
+
+	for (unsigned i = 0; i < s->n; i++) {
+		if (!s->is_pitch[i])
+			continue;
+		if (which & ROWS_GRID) {
+			add_part(&p, base_printf(a, "gridDim.x * blockDim.x <= %s", s->v[i]->name));
+			add_part(&p, base_printf(a, "%s * gridDim.y * blockDim.y <= %d",
+						 s->v[i]->name, INT32_MAX));
+		}
+		if (which & ROWS_FIT)
+			add_fits(f, s, i, &p);
+		if (which & ROWS_LINE)
+			add_part(&p,
+				 base_printf(a, "%s * gridDim.x <= %d", s->v[i]->name, INT32_MAX));
+		if (which & ROWS_AREA)
+			add_areas(f, s, i, &p);
+	}
+	for (unsigned d = 0; d < 3 && which & ROWS_TILE; d++) {
+		if (tile[d] < 2)
+			continue;
+		if (f->c->pool->launch.max[3 + d] > INT32_MAX / tile[d])
+			add_part(&p,
+				 base_printf(a, "gridDim.%c <= %u", dim[d], INT32_MAX / tile[d]));
+		if (f->c->pool->launch.max[d] > tile[d])
+			add_part(&p, base_printf(a, "blockDim.%c <= %u", dim[d], tile[d]));
+	}
+	for (unsigned i = 0; i < s->n; i++)
+		add_part(&p, base_printf(a, "%s >%s 0", s->v[i]->name,
+					 which & (ROWS_FIT | ROWS_GRID) ? "=" : ""));
+	try_parts(f, &p);
+}
+
+/* All that rows, planes and pitches need at once; what isn't needed is left out again. */
+void remedy_try_shapes(struct finder *f, const uint32_t *tile)
+{
+	static const uint8_t shapes[] = {ROWS_AREA, ROWS_LINE, ROWS_FIT | ROWS_AREA, ROWS_GRID};
+	struct scalars s = {.n = 0};
+	bool has_pitch = false, has_tile = tile[0] >= 2 || tile[1] >= 2;
+
+	find_scalars(f, &s);
+	for (unsigned i = 0; i < s.n; i++)
+		has_pitch |= s.is_pitch[i];
+	f->c->trial.is_hasty = true;
+	for (size_t i = 0; i < BASE_COUNTOF(shapes) && has_pitch && !f->has_all; i++)
+		try_one_shape(f, &s, tile, shapes[i] | (has_tile ? ROWS_TILE : 0));
+	f->c->trial.is_hasty = false;
+}
+
+/* What rows.c lacks of all pairs, as far as it can say so. */
+void remedy_try_needs(struct finder *f)
+{
+	struct check *c = f->c;
+	struct rows_needs needs = {.n = 0};
+	struct race_proof_counts counts = c->k->counts;
+	struct parts p = {.n = 0};
+	bool has_failed = false;
+
+	c->trial.is_on = true;
+	c->trial.needs = &needs;
+	for (size_t i = 0; i < f->pairs.n && !has_failed; i++)
+		has_failed = !prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
+	c->trial.is_on = false;
+	c->trial.needs = NULL;
+	c->k->counts = counts;
+	for (unsigned i = 0; i < needs.n; i++)
+		add_part(&p, needs.text[i]);
+	if (p.n && !has_failed)
+		try_parts(f, &p);
+}
