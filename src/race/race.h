@@ -342,6 +342,7 @@ struct race_results {
 	bool is_judged_inexact;		  /* the program ended while it judged: lower bounds */
 	bool has_stepped_aside;		  /* it was full, and the detectors went on without it */
 	uint64_t judged, judged_launches; /* accesses, launches */
+	uint64_t beside, beside_launches; /* by a judge beside a GPU: accesses, launches */
 	uint64_t judged_kernels;	  /* of `judged`: those of kernels' threads */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, actors;
 	uint64_t dropped, raced_out; /* accesses: forgotten; whose later races are not reported */
@@ -491,7 +492,8 @@ const char *race_sites_text(const struct race_sites *t, uint32_t offset);
 
 /* ---- pair_read.c --------------------------------------------------------- */
 
-/* Adds a chunk RACE_CHUNK_PAIR or RACE_CHUNK_ORACLE. False: it contradicts itself. */
+/* Adds a chunk RACE_CHUNK_PAIR, _ORACLE or _BESIDE. False: it contradicts itself. */
+bool race_beside_read(struct race_results *out, const void *payload, size_t n);
 bool race_pair_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
 /* The same for RACE_CHUNK_FAULT. */
@@ -600,7 +602,8 @@ void race_gaps_find(struct race_results *r);
 /* RACE_GAP_NONE: there is no such name. */
 enum race_gap_why race_gap_parse(const char *name);
 enum race_completeness race_completeness(const struct race_results *r);
-/* Accesses of kernels that were checked: those that the oracle judged, or those of the checks. */
+/* Accesses of kernels that were checked: those that the oracle judged, or those of the checks;
+ * where there are none, those that were judged beside a GPU. */
 uint64_t race_kernel_accesses(const struct race_results *r);
 bool race_is_judged(const struct race_results *r); /* is it the oracle's number? */
 

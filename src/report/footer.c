@@ -14,6 +14,10 @@ static const char *accesses(struct rep_view *v)
 	const struct race_results *r = v->r;
 	bool is_judged = race_is_judged(r);
 	uint64_t n = race_kernel_accesses(r);
+
+	if (r->beside && !r->judged_kernels && !(r->checked + r->warp_checked))
+		return base_printf(&v->arena, "%s judged beside the GPU",
+				   rep_count(&v->arena, n, "access"));
 	bool is_least = is_judged ? r->is_judged_inexact : r->is_inexact;
 
 	return base_printf(&v->arena, "%s%s", is_least ? "at least " : "",
@@ -314,6 +318,19 @@ static void trouble_put(struct base_buf *out, struct rep_view *v)
 		base_buf_printf(out, "Note: %s\n", r->notes.v[i]);
 }
 
+static void beside_put(struct base_buf *out, struct rep_view *v)
+{
+	struct base_arena *a = &v->arena;
+
+	if (v->r->beside_launches)
+		base_buf_printf(
+			out,
+			"  beside the GPU: %s, of which the blocks below, %s judged by the PTX "
+			"memory model\n",
+			rep_counter(a, v->r, RACE_COUNTER_beside_launches),
+			rep_counter(a, v->r, RACE_COUNTER_beside));
+}
+
 void rep_text_footer(struct base_buf *out, struct rep_view *v)
 {
 	bool is_judged_only = v->r->has_oracle && v->r->sample == RACE_SAMPLE_NEVER;
@@ -323,6 +340,7 @@ void rep_text_footer(struct base_buf *out, struct rep_view *v)
 	if ((v->verdict != REP_VERDICT_NOTHING || v->r->launches) && !is_judged_only &&
 	    (!v->r->has_oracle || v->r->launches))
 		checked_put(out, v);
+	beside_put(out, v);
 	if (!is_judged_only) {
 		skips_put(out, v);
 		unchecked_put(out, v);

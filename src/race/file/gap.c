@@ -356,7 +356,9 @@ void race_gaps_join(struct race_results *r)
 uint64_t race_kernel_accesses(const struct race_results *r)
 {
 	/* An oracle that stepped aside at once has judged nothing. */
-	return race_is_judged(r) ? r->judged_kernels : r->checked + r->warp_checked;
+	uint64_t n = race_is_judged(r) ? r->judged_kernels : r->checked + r->warp_checked;
+
+	return n ? n : r->beside;
 }
 
 bool race_is_judged(const struct race_results *r)

@@ -131,6 +131,11 @@ struct race_oracle {
 	uint32_t reserved;
 };
 
+/* Of one process's launches. */
+struct race_beside {
+	uint64_t accesses, launches; /* accesses: of all trials */
+};
+
 /* The first fault of a device: its text and the function's name follow, each with its NUL. A race
  * of the same instruction explains it. */
 struct race_fault {

@@ -178,6 +178,18 @@ bool race_pair_read(struct race_results *out, const void *payload, size_t n, uin
 	return true;
 }
 
+bool race_beside_read(struct race_results *out, const void *payload, size_t n)
+{
+	struct race_beside b;
+
+	if (n < sizeof(b))
+		return false;
+	memcpy(&b, payload, sizeof(b));
+	out->beside += b.accesses;
+	out->beside_launches += b.launches;
+	return true;
+}
+
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
 {
 	struct race_oracle o;

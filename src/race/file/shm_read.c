@@ -158,6 +158,9 @@ static void chunk_take(struct race_reader *rd, const struct race_chunk *c,
 	case RACE_CHUNK_ORACLE:
 		out->damaged += !race_oracle_read(out, payload, c->bytes);
 		break;
+	case RACE_CHUNK_BESIDE:
+		out->damaged += !race_beside_read(out, payload, c->bytes);
+		break;
 	case RACE_CHUNK_FAULT:
 		out->damaged += !race_fault_read(out, payload, c->bytes);
 		break;

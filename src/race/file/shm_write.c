@@ -255,6 +255,13 @@ void race_shm_gap_note(enum race_gap_why why, const char *fmt, ...)
 	race_shm_gap(why, "", line, 0);
 }
 
+static void add_note(const char *line)
+{
+	if (shm)
+		race_shm_chunk(RACE_CHUNK_NOTE, base_hash(line, strlen(line), BASE_FNV_INIT), line,
+			       strlen(line) + 1, NULL, 0);
+}
+
 void race_shm_note(const char *fmt, ...)
 {
 	char line[512];
@@ -264,7 +271,16 @@ void race_shm_note(const char *fmt, ...)
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	race_shm_say("%s", line);
-	if (shm)
-		race_shm_chunk(RACE_CHUNK_NOTE, base_hash(line, strlen(line), BASE_FNV_INIT), line,
-			       strlen(line) + 1, NULL, 0);
+	add_note(line);
+}
+
+void race_shm_remark(const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	add_note(line);
 }

@@ -158,5 +158,7 @@ void race_shm_gap_note(enum race_gap_why why, const char *fmt, ...)
 void race_shm_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A note for the report and a line on stderr. */
 void race_shm_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The note alone. */
+void race_shm_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif
