@@ -1,10 +1,12 @@
 /*
- * internal.h - inside src/judge: memory at another machine's addresses (memory.c).
+ * internal.h - inside src/judge: memory at another machine's addresses (memory.c), images of GPU
+ * code (image.c).
  */
 #ifndef COLLIDER_JUDGE_INTERNAL_H
 #define COLLIDER_JUDGE_INTERNAL_H
 
 #include "judge/judge.h"
+#include "race/judge/wire.h"
 
 /* Whole pages of the system's. */
 struct judge_hull {
@@ -23,6 +25,22 @@ bool judge_map(struct judge_mapped *m, uint64_t addr, uint64_t bytes, uint64_t *
  * it, for the report. */
 struct race_pair *judge_write_pair(void *arg, const struct race_pair *pair, size_t bytes);
 void judge_note(const struct judge_trial *t, const struct judge_outcome *o);
+/* image.c: what a program has loaded as one module; zero-initialised is empty. */
+struct judge_image {
+	struct base_arena arena;
+	BASE_VEC(struct judge_text) texts;
+	struct base_buf lines; /* wire.h */
+};
+/* Adds an image as a GPU of version sm would run it; is_part: one object of several. NULL, or why
+ * it can't be judged. */
+const char *judge_image_add(struct judge_image *im, const void *bytes, size_t n, unsigned sm,
+			    bool is_part);
+void judge_image_free(struct judge_image *im);
+/* tally.c: what was judged, by kernel; then lines for the report. */
+struct judge_tally;
+void judge_tally_add(struct judge_tally **all, const char *kernel,
+		     const struct race_judge_done *done, uint64_t accesses, const char *why);
+void judge_tally_say(struct judge_tally **all);
 /* record.c: FOLDER/0001-KERNEL.capsule, with the next number that is free. 0 or an errno value. */
 int judge_capsule_keep(struct judge_capsule *c, const char *folder, unsigned *number);
 

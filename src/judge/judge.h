@@ -175,10 +175,11 @@ struct judge_serve {
 	enum cpu_oracle oracle;
 	const char *program;
 	const char *folder; /* launches are kept there as capsules; NULL: they aren't */
+	int control;	    /* the socket for modules; -1: they come with the launches */
 };
 
 /* Judges what comes over the socket (race/judge/wire.h) until its other end is closed; what is
- * found goes to the shared file, as below. Returns how many launches were judged. */
+ * found goes to the shared file, as below. Returns how many launches there were. */
 uint64_t judge_serve(int fd, const struct judge_serve *opt);
 
 /* ---- pool.c: many trials, each in a child -------------------------------------------- */

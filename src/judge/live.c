@@ -10,6 +10,12 @@
 
 #include <string.h>
 
+_Static_assert(RACE_JUDGE_DEVICE == CPU_MEM_DEVICE + 1 &&
+		       RACE_JUDGE_MANAGED == CPU_MEM_MANAGED + 1 &&
+		       RACE_JUDGE_HOST == CPU_MEM_HOST + 1 &&
+		       RACE_JUDGE_VARIABLE == CPU_MEM_MODULE + 1,
+	       "as the program's half numbers them");
+
 /* Asks; the answer's bytes are to be read then. -1: there is none. */
 static int64_t ask(int fd, enum race_judge_op op, const void *head, size_t n, const char *name)
 {

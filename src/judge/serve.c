@@ -6,7 +6,10 @@
  * the middle of a question leaves the program's socket in order, and what one trial has asked for
  * is there for the next. Which trials there are is race/judge/choice.c's to decide.
  *
- * Misses: modules of several texts (-rdc), whose code the program's half doesn't know by part.
+ * Modules come over a socket of their own, so that a program needn't wait for a trial's end.
+ *
+ * Misses: static variables of one name in several objects (-rdc), which the program's half can't
+ * distinguish.
  * Costs: a fork for each trial; a page of 64 KiB is copied twice more than over one socket.
  */
 #include "base/table.h"
@@ -29,8 +32,7 @@
 
 struct module {
 	uint64_t id;
-	char *text;
-	size_t bytes;
+	struct judge_image image;
 	UT_hash_handle hh;
 };
 
@@ -47,10 +49,13 @@ struct launch {
 	struct kept_page *pages;
 	struct race_judge_question q;
 	uint64_t asked, asked_bytes;
+	uint64_t accesses; /* that were judged */
 };
 
 struct server {
-	int fd;
+	int fd, control; /* control: modules; -1: there is none */
+	uint64_t judged; /* launches */
+	struct judge_tally *tally;
 	const struct judge_serve *opt;
 	struct module *modules;
 	bool is_gone; /* the program's half */
@@ -64,6 +69,8 @@ static uint64_t now_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+static void serve_control(struct server *s);
 
 /* ---- questions ---------------------------------------------------------------------- */
 
@@ -248,15 +255,23 @@ static void try(struct server *s, struct launch *l, const struct judge_trial *t,
 	if (pid == 0) {
 		close(fd[0]);
 		close(s->fd);
+		if (s->control >= 0)
+			close(s->control);
 		child(t, fd[1]);
 	}
 	close(fd[1]);
 	while (pid > 0) {
-		struct pollfd p = {.fd = fd[0], .events = POLLIN};
+		struct pollfd p[3] = {{.fd = fd[0], .events = POLLIN},
+				      {.fd = s->control, .events = POLLIN},
+				      {.fd = s->fd}}; /* has its other end gone? */
 		uint64_t now = now_ns() / 1000000;
 		is_late = now >= until;
-		int got = is_late ? 0 : poll(&p, 1, (int)(until - now));
-		if (is_late || (got > 0 && !serve_one(s, l, fd[0], o, &is_done)) ||
+		int got = is_late ? 0 : poll(p, 3, (int)(until - now));
+		if (got > 0 && p[1].revents)
+			serve_control(s);
+		s->is_gone |= got > 0 && p[2].revents;
+		if (is_late || s->is_gone ||
+		    (got > 0 && p[0].revents && !serve_one(s, l, fd[0], o, &is_done)) ||
 		    (got < 0 && errno != EINTR))
 			break;
 	}
@@ -310,6 +325,7 @@ static enum race_judge_why judge(struct server *s, struct launch *l, struct judg
 		t.blocks = d.units * q->unit_blocks;
 		t.limit_ms = d.limit_ns / 1000000 + 1;
 		try(s, l, &t, o);
+		l->accesses += o->oracle.accesses;
 		q->last_ns = now_ns() - start;
 		q->last_seeds = d.units == q->last_units ? q->last_seeds + 1 : 1;
 		q->last_units = d.units;
@@ -322,7 +338,8 @@ static enum race_judge_why judge(struct server *s, struct launch *l, struct judg
 						 .of = o->of,
 						 .ns = q->launch_ns,
 						 .trials = q->trials,
-						 .end = o->end};
+						 .end = o->end,
+						 .is_unknown = o->end == JUDGE_UNKNOWN};
 	}
 }
 
@@ -383,7 +400,8 @@ static void fill(struct server *s, struct launch *l, const char *bytes, const st
 	uint8_t *params = base_alloc(&c->arena, h->params + 1u);
 	memcpy(params, bytes + h->kernel, h->params);
 	c->params = params;
-	base_vec_push(&c->texts, ((struct judge_text){"module.ptx", m->text, m->bytes}));
+	for (size_t i = 0; i < m->image.texts.n; i++)
+		base_vec_push(&c->texts, m->image.texts.v[i]);
 }
 
 /* False: the message contradicts itself. */
@@ -400,27 +418,49 @@ static bool do_launch(struct server *s, const struct base_buf *b)
 	if ((uint64_t)l.head.kernel + l.head.params != b->n - sizeof(l.head))
 		return false;
 	HASH_FIND(hh, s->modules, &l.head.module, sizeof(l.head.module), m);
-	if (m) {
+	if (m && m->image.texts.n) {
 		fill(s, &l, b->p + sizeof(l.head), m);
 		done.why = judge(s, &l, &o, &done);
 	} else {
 		snprintf(o.why, sizeof(o.why), "its module has no PTX");
 	}
-	if (done.trials) {
-		struct judge_trial t = {.capsule = &l.capsule, .name = ""};
-		judge_note(&t, &o);
+	if (done.trials)
 		keep(s, &l);
-	}
+	else if (!*o.why)
+		snprintf(o.why, sizeof(o.why), "%s", race_judge_why_text(done.why));
+	judge_tally_add(&s->tally, l.capsule.kernel ? l.capsule.kernel : "?", &done, l.accesses,
+			o.why);
 	done.number = l.head.number;
 	done.asked = l.asked;
 	done.asked_bytes = l.asked_bytes;
 	judge_capsule_free(&l.capsule);
+	s->judged++;
 	return !s->is_gone &&
 	       race_judge_send(s->fd, RACE_JUDGE_DONE, &done, sizeof(done), o.why, strlen(o.why));
 }
 
-/* Takes the message's bytes. */
-static bool do_module(struct server *s, struct base_buf *b)
+/* ---- modules ---------------------------------------------------------------------------- */
+
+static const char *add_images(struct module *m, const struct race_judge_module *head, const char *p,
+			      size_t n)
+{
+	const char *at = p + head->images * sizeof(uint64_t), *why = NULL;
+	size_t left = n - head->images * sizeof(uint64_t);
+
+	for (uint32_t i = 0; i < head->images && !why; i++) {
+		uint64_t bytes;
+		memcpy(&bytes, p + i * sizeof(bytes), sizeof(bytes));
+		if (bytes > left)
+			return "it was cut off";
+		why = judge_image_add(&m->image, at, bytes, head->sm, head->images > 1);
+		at += bytes;
+		left -= bytes;
+	}
+	return why ? why : m->image.texts.n ? NULL : "it has no PTX for this GPU";
+}
+
+/* False: the message contradicts itself, or nobody waits for its answer. */
+static bool do_module(struct server *s, int fd, const struct base_buf *b)
 {
 	struct race_judge_module head;
 	struct module *m;
@@ -428,49 +468,89 @@ static bool do_module(struct server *s, struct base_buf *b)
 	if (b->n < sizeof(head))
 		return false;
 	memcpy(&head, b->p, sizeof(head));
+	if (head.images > RACE_JUDGE_IMAGES || head.images * sizeof(uint64_t) > b->n - sizeof(head))
+		return false;
 	HASH_FIND(hh, s->modules, &head.id, sizeof(head.id), m);
 	if (m) {
-		free(m->text);
+		judge_image_free(&m->image);
 	} else {
 		m = base_calloc(1, sizeof(*m));
 		m->id = head.id;
 		HASH_ADD(hh, s->modules, id, sizeof(m->id), m);
 	}
-	m->bytes = b->n - sizeof(head);
-	m->text = base_malloc(m->bytes + 1);
-	memcpy(m->text, b->p + sizeof(head), m->bytes);
-	m->text[m->bytes] = 0;
-	return true;
+	const char *why = add_images(m, &head, b->p + sizeof(head), b->n - sizeof(head));
+	if (why) {
+		m->image.lines.n = 0;
+		base_buf_printf(&m->image.lines, "%c %s\n", RACE_JUDGE_LINE_NOT, why);
+		m->image.texts.n = 0;
+	}
+	return race_judge_send(fd, RACE_JUDGE_ANSWER, m->image.lines.p, m->image.lines.n, NULL, 0);
+}
+
+/* The next message of a socket. */
+static bool take(int fd, struct race_judge_message *msg, struct base_buf *b)
+{
+	b->n = 0;
+	if (!race_judge_next(fd, msg))
+		return false;
+	base_buf_room(b, msg->bytes + 1u);
+	b->n = msg->bytes;
+	return race_judge_read(fd, b->p, b->n);
+}
+
+/* What the other socket says; it is closed if that is nothing that can be understood. */
+static void serve_control(struct server *s)
+{
+	struct race_judge_message msg;
+	struct base_buf b = {0};
+
+	if (!take(s->control, &msg, &b) || msg.op != RACE_JUDGE_MODULE ||
+	    !do_module(s, s->control, &b)) {
+		close(s->control);
+		s->control = -1;
+	}
+	base_buf_free(&b);
+}
+
+/* Waits for one of the two. False: the program has ended. */
+static bool serve_next(struct server *s)
+{
+	struct pollfd p[2] = {{.fd = s->fd, .events = POLLIN},
+			      {.fd = s->control, .events = POLLIN}};
+	struct race_judge_message msg;
+	struct base_buf b = {0};
+
+	if (poll(p, 2, -1) < 0)
+		return errno == EINTR;
+	/* First the modules: what is launched now was handed over before. */
+	if (p[1].revents) {
+		serve_control(s);
+		return true;
+	}
+	bool is_good = take(s->fd, &msg, &b);
+	if (is_good && msg.op == RACE_JUDGE_MODULE)
+		is_good = do_module(s, s->fd, &b);
+	else if (is_good && msg.op == RACE_JUDGE_LAUNCH)
+		is_good = do_launch(s, &b);
+	else
+		is_good = false;
+	base_buf_free(&b);
+	return is_good;
 }
 
 uint64_t judge_serve(int fd, const struct judge_serve *opt)
 {
-	struct server s = {.fd = fd, .opt = opt};
-	struct race_judge_message msg;
-	struct base_buf b = {0};
+	struct server s = {.fd = fd, .control = opt->control, .opt = opt};
 	struct module *m, *next;
-	uint64_t n = 0;
-	bool is_good = true;
 
-	while (is_good && race_judge_next(fd, &msg)) {
-		b.n = 0;
-		base_buf_room(&b, msg.bytes + 1u);
-		b.n = msg.bytes;
-		is_good = race_judge_read(fd, b.p, b.n);
-		if (is_good && msg.op == RACE_JUDGE_MODULE)
-			is_good = do_module(&s, &b);
-		else if (is_good && msg.op == RACE_JUDGE_LAUNCH)
-			is_good = do_launch(&s, &b);
-		else
-			is_good = false;
-		n += is_good && msg.op == RACE_JUDGE_LAUNCH;
-	}
-	base_buf_free(&b);
+	while (serve_next(&s))
+		;
 	HASH_ITER(hh, s.modules, m, next)
 	{
 		HASH_DEL(s.modules, m);
-		free(m->text);
+		judge_image_free(&m->image);
 		free(m);
 	}
-	return n;
+	judge_tally_say(&s.tally);
+	return s.judged;
 }

@@ -66,15 +66,19 @@ struct program {
 };
 
 static struct race_judge_policy policy;
-static char folder[64];
+static char folder[64], lines[1000]; /* what the judge has said of the module */
 
 static void begin(struct program *p)
 {
 	const struct judge_serve opt = {.policy = &policy,
 					.oracle = CPU_ORACLE_PROGRAM,
 					.program = "test_serve",
-					.folder = *folder ? folder : NULL};
-	struct race_judge_module head = {.id = 7};
+					.folder = *folder ? folder : NULL,
+					.control = -1};
+	struct race_judge_module head = {.id = 7, .sm = 90, .images = 1};
+	struct race_judge_message answer;
+	char bytes[sizeof(uint64_t) + sizeof(text)];
+	uint64_t size = sizeof(text) - 1;
 	int fd[2];
 
 	*p = (struct program){0};
@@ -87,8 +91,14 @@ static void begin(struct program *p)
 	}
 	close(fd[1]);
 	p->fd = fd[0];
-	assert_true(race_judge_send(p->fd, RACE_JUDGE_MODULE, &head, sizeof(head), text,
-				    sizeof(text) - 1));
+	memcpy(bytes, &size, sizeof(size));
+	memcpy(bytes + sizeof(size), text, size);
+	assert_true(race_judge_send(p->fd, RACE_JUDGE_MODULE, &head, sizeof(head), bytes,
+				    sizeof(size) + size));
+	assert_true(race_judge_next(p->fd, &answer) && answer.op == RACE_JUDGE_ANSWER &&
+		    answer.bytes > 2 && answer.bytes < sizeof(lines));
+	assert_true(race_judge_read(p->fd, lines, answer.bytes));
+	lines[answer.bytes] = 0;
 }
 
 static void end(struct program *p)
@@ -215,6 +225,8 @@ static void test_finds(void **state)
 
 	(void)state;
 	begin(&p);
+	assert_non_null(strstr(lines, "k right 12 0:8 8:4\n"));
+	assert_non_null(strstr(lines, "v level 4\nv chain 8\n"));
 	/* 100,000 blocks: 6, 24, 96, 256 of them, then other seeds, as long as that is quick
 	 * (race.test_judge_choice has the numbers); a page is asked for once. */
 	launch(&p, "right", 100000, 0);

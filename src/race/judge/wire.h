@@ -1,10 +1,14 @@
 /*
  * wire.h - what a program's half and the judge beside it say to each other.
  *
- * A stream socket; each message is a struct race_judge_message and its bytes. The program's half
- * speaks first: modules, then launches. Of a launch the judge asks what it needs, and each question
- * has one answer; JUDGE_DONE ends it, and only then the next message may come. Memory is as it was
- * before the launch until then: all of it from a copy, or the answer is that there is none.
+ * Two stream sockets; each message is a struct race_judge_message and its bytes. Over one, the
+ * program's half hands over its modules, whenever it likes, and each is answered. Over the other it
+ * sends launches. Of a launch the judge asks what it needs, and each question has one answer;
+ * JUDGE_DONE ends it, and only then the next launch may come. Memory is as it was before the launch
+ * until then: all of it from a copy, or the answer is that there is none.
+ *
+ * A program finds its judge by RACE_JUDGE_ENV: an abstract name of the system's local sockets and
+ * the run's policy. It connects, and sends one byte and with it the other socket's end.
  *
  * Both ends are processes of one machine and of one build.
  */
@@ -15,11 +19,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RACE_JUDGE_PAGE (64u << 10) /* bytes that are copied at a time */
+#define RACE_JUDGE_ENV	"COLLIDER_JUDGE" /* NAME MODE BLOCKS BUDGET, the last three numbers */
+#define RACE_JUDGE_PAGE (64u << 10)	 /* bytes that are copied at a time */
 
 enum race_judge_op {
 	/* From the program. */
-	RACE_JUDGE_MODULE = 1, /* struct race_judge_module, the PTX */
+	RACE_JUDGE_MODULE = 1, /* struct race_judge_module, sizes, images: answered by lines */
 	RACE_JUDGE_LAUNCH,     /* struct race_judge_launch, kernel, parameters */
 	/* From the judge, and what is answered. */
 	RACE_JUDGE_ASK_MEMORY, /* uint64_t address: struct race_judge_memory */
@@ -35,9 +40,19 @@ struct race_judge_message {
 };
 #define RACE_JUDGE_MOST (256u << 20) /* of a message */
 
+/* What a GPU of version sm has loaded: fat binaries or PTX, `images` of them, more than one if the
+ * program was linked of several objects. Their sizes follow, a uint64_t each, then their bytes. */
 struct race_judge_module {
 	uint64_t id; /* the program's; another module of the same id replaces it */
+	uint32_t sm, images;
 };
+#define RACE_JUDGE_IMAGES 4096u /* at most */
+
+/* The answer's lines: a letter, then words. */
+#define RACE_JUDGE_LINE_NOT    '!' /* why it can't be judged */
+#define RACE_JUDGE_LINE_KERNEL 'k' /* name, bytes of all parameters, OFFSET:BYTES of each */
+#define RACE_JUDGE_LINE_GLOBAL 'v' /* a variable: name, bytes */
+#define RACE_JUDGE_LINE_CONST  'c' /* one in constant memory */
 
 #define RACE_JUDGE_COOPERATIVE 1u
 #define RACE_JUDGE_IS_PROVEN   2u
@@ -52,7 +67,12 @@ struct race_judge_launch {
 	uint32_t kernel, params; /* bytes of each, after this struct; the name without a NUL */
 };
 
-/* kind: enum cpu_mem_kind, plus 1; 0: there is no memory. */
+/* Its kind is enum cpu_mem_kind, plus 1. */
+#define RACE_JUDGE_NO_MEMORY 0u
+#define RACE_JUDGE_DEVICE    1u
+#define RACE_JUDGE_MANAGED   2u
+#define RACE_JUDGE_HOST	     3u
+#define RACE_JUDGE_VARIABLE  4u
 struct race_judge_memory {
 	uint64_t base, bytes;
 	uint32_t kind, reserved;
@@ -72,13 +92,16 @@ struct race_judge_done {
 	uint64_t ns;		     /* of all trials */
 	uint64_t blocks, of;	     /* judged in the last one; of the grid */
 	uint32_t trials, why;	     /* why: enum race_judge_why */
-	uint32_t end, reserved;	     /* of the last trial: enum judge_end */
+	uint32_t end;		     /* of the last trial: enum judge_end */
+	uint32_t is_unknown;	     /* it ended as it read memory that couldn't be had */
 	uint64_t asked, asked_bytes; /* pages */
 };
 
 /* wire.c. False: the other end is gone, or said something else. */
 bool race_judge_send(int fd, enum race_judge_op op, const void *head, size_t n, const void *more,
 		     size_t m);
+/* Bytes of a message whose head was sent by itself. */
+bool race_judge_write(int fd, const void *p, size_t n);
 /* Reads a message's head; then its bytes are to be read. */
 bool race_judge_next(int fd, struct race_judge_message *msg);
 bool race_judge_read(int fd, void *to, size_t n);

@@ -1,0 +1,82 @@
+/*
+ * tally.c - what was judged of a program that runs, kernel by kernel, as lines for the report.
+ *
+ * What a judge beside a program leaves out is no gap of the program's own checks: lines say how
+ * many blocks of how many launches were judged, and why it stopped.
+ */
+#include "base/table.h"
+#include "judge/internal.h"
+#include "race/file/shm_write.h"
+#include "race/file/pair.h"
+#include "race/race.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct judge_tally {
+	char *kernel;
+	uint64_t launches, trials, blocks, of; /* blocks: the most of one launch, which has `of` */
+	uint64_t accesses, ns;
+	char why[400]; /* of the last that ended early, or "" */
+	UT_hash_handle hh;
+};
+
+void judge_tally_add(struct judge_tally **all, const char *kernel,
+		     const struct race_judge_done *done, uint64_t accesses, const char *why)
+{
+	struct judge_tally *t;
+
+	HASH_FIND_STR(*all, kernel, t);
+	if (!t) {
+		t = base_calloc(1, sizeof(*t));
+		t->kernel = strdup(kernel);
+		HASH_ADD_KEYPTR(hh, *all, t->kernel, strlen(t->kernel), t);
+	}
+	t->launches += done->trials != 0;
+	t->trials += done->trials;
+	t->ns += done->ns;
+	t->accesses += accesses;
+	if (done->end == JUDGE_WHOLE || done->end == JUDGE_WAITS || done->end == JUDGE_LATE)
+		if (done->blocks > t->blocks || !t->of) {
+			t->blocks = done->blocks;
+			t->of = done->of;
+		}
+	if (*why)
+		snprintf(t->why, sizeof(t->why), "%s", why);
+}
+
+static void say(struct base_arena *a, const struct judge_tally *t)
+{
+	const char *name = race_demangle(a, t->kernel);
+
+	if (!t->of) {
+		race_shm_remark("not judged beside the GPU: %s: %s", name,
+				*t->why ? t->why : "nothing was tried");
+		return;
+	}
+	race_shm_remark("judged beside the GPU: %s: %" PRIu64 " of %" PRIu64 " blocks, %" PRIu64
+			" launch%s, %" PRIu64 " schedules, %.2f s%s%s",
+			name, t->blocks, t->of, t->launches, t->launches == 1 ? "" : "es",
+			t->trials, 1e-9 * (double)t->ns, *t->why ? "; " : "", t->why);
+}
+
+void judge_tally_say(struct judge_tally **all)
+{
+	struct base_arena a = {0};
+	struct race_beside all_of_them = {0};
+	struct judge_tally *t, *next;
+
+	HASH_ITER(hh, *all, t, next)
+	{
+		say(&a, t);
+		all_of_them.accesses += t->accesses;
+		all_of_them.launches += t->accesses ? t->launches : 0;
+		HASH_DEL(*all, t);
+		free(t->kernel);
+		free(t);
+	}
+	if (all_of_them.launches)
+		race_shm_chunk(RACE_CHUNK_BESIDE, 0, &all_of_them, sizeof(all_of_them), NULL, 0);
+	base_arena_free(&a);
+}
