@@ -175,6 +175,8 @@ void prove_ev_loop_conditions(struct ev *e, uint32_t loop);
 
 /* root.c */
 struct ev_root prove_ev_find_root(const struct ev *e, const struct ex *addr, enum ir_space space);
+/* Is an address in a space? What a parameter points to is global. NULL: that isn't known. */
+const struct ex *prove_ev_is_in(struct ev *e, const struct ex *addr, enum ir_space space);
 /* addr without its base. */
 const struct ex *prove_ev_offset(struct ev *e, const struct ex *addr, const struct ev_root *r);
 bool prove_ev_same_root(const struct ev_root *a, const struct ev_root *b);

@@ -24,6 +24,7 @@ enum ir_kind {
 	IR_COPY,	 /* dst = src[0], of one width */
 	IR_PURE,	 /* dst = unmodelled function imm of src */
 	IR_VAR,		 /* dst = anything */
+	IR_IS_IN,	 /* dst = is the address src[0] in the enum ir_space imm? */
 	IR_ACCESS,	 /* memory: see struct ir_access */
 	IR_BARRIER,	 /* imm: enum ir_rank; src[0], if any: its number, else 0; threads */
 	IR_WARP_BARRIER, /* src[0]: its mask; of all lanes where it is all ones and unguarded */

@@ -508,6 +508,25 @@ static bool lower_one(struct ir_frame *fr, const struct ptx_stmt *s, enum ptx_ty
 	return true;
 }
 
+/* Headers ask it of each address that they get (cooperative_groups, cuda_pipeline). */
+static bool lower_is_in(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	enum ir_space space = s->form->space == PTX_SPACE_SHARED   ? IR_SHARED
+			      : s->form->space == PTX_SPACE_GLOBAL ? IR_GLOBAL
+			      : s->form->space == PTX_SPACE_LOCAL  ? IR_LOCAL
+								   : IR_GENERIC;
+
+	if (s->nops != 2 || space == IR_GENERIC)
+		return false;
+	uint32_t a = prove_ir_operand(fr, &s->ops[1], 64), v = prove_ir_new_reg(fr->ir, 1);
+	struct ir_step *st = prove_ir_push(fr, IR_IS_IN, v);
+	st->w = 1;
+	st->src[0] = a;
+	st->imm = space;
+	prove_ir_write(fr, &s->ops[0], v, false);
+	return true;
+}
+
 static bool lower_value(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	enum ptx_type t = (enum ptx_type)s->form->types[0];
@@ -515,6 +534,8 @@ static bool lower_value(struct ir_frame *fr, const struct ptx_stmt *s)
 	switch (s->form->op) {
 	case PTX_OP_SETP:
 		return lower_setp(fr, s);
+	case PTX_OP_ISSPACEP:
+		return lower_is_in(fr, s);
 	case PTX_OP_MOV:
 		return bits_of(t) && bits_of(t) <= 64 && lower_one(fr, s, t);
 	case PTX_OP_SELP:

@@ -187,6 +187,25 @@ static void do_access(struct run *r, struct thread *t, uint32_t index)
 		t->is_vague = true;
 }
 
+/* Is an address in a space? Only of what a variable or a parameter names that is known. */
+static struct value is_in(const struct run *r, struct value a, enum ir_space space)
+{
+	const struct ir *ir = r->e->ir;
+	enum ir_space is = a.v >> 63 ? IR_GLOBAL : IR_GENERIC;
+
+	for (uint32_t o = 0; o < ir->objects.n && is == IR_GENERIC; o++) {
+		uint64_t base = object_base(r, o);
+		uint8_t kind = ir->objects.v[o].kind;
+		if (a.v < base || a.v - base >= 1u << 20)
+			continue;
+		is = kind == IR_OBJ_GLOBAL			       ? IR_GLOBAL
+		     : kind == IR_OBJ_LOCAL			       ? IR_LOCAL
+		     : kind == IR_OBJ_SHARED || kind == IR_OBJ_DYNAMIC ? IR_SHARED
+								       : IR_GENERIC;
+	}
+	return (struct value){is == space, a.known && is != IR_GENERIC};
+}
+
 void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32_t *tid,
 			   const uint32_t *ctaid)
 {
@@ -211,6 +230,9 @@ void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32
 		break;
 	case IR_COPY:
 		v = x[0];
+		break;
+	case IR_IS_IN:
+		v = is_in(r, x[0], (enum ir_space)st->imm);
 		break;
 	case IR_VALUE:
 		if (st->op == EX_ITE) {

@@ -238,10 +238,8 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 	const struct ex *x[3] = {NULL, NULL, NULL}, *v = NULL;
 	uint32_t n = 0;
 
-	while (n < 3 && st->src[n] != IR_NONE) {
+	for (; n < 3 && st->src[n] != IR_NONE; n++)
 		x[n] = prove_ev_read_reg(e, block, step, st->src[n]);
-		n++;
-	}
 	switch ((enum ir_kind)st->kind) {
 	case IR_CONST:
 		v = prove_ex_const(e->pool, st->w, st->imm);
@@ -256,6 +254,9 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 	case IR_COPY:
 		v = x[0];
 		break;
+	case IR_IS_IN:
+		v = prove_ev_is_in(e, x[0], (enum ir_space)st->imm);
+		break;
 	case IR_PURE:
 		v = prove_ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, prove_ex_full(st->w),
 				  (struct ex_args){.n = n, .a = x});
@@ -269,10 +270,9 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 			v = prove_ex_bin(e->pool, (enum ex_op)st->op, x[0], x[1]);
 		break;
 	default:
-		v = prove_ev_fresh(e, block, step, 0, st->w);
 		break;
 	}
-	write_reg(e, block, st->dst, v);
+	write_reg(e, block, st->dst, v ? v : prove_ev_fresh(e, block, step, 0, st->w));
 }
 
 static void do_step(struct ev *e, uint32_t block, uint32_t step)

@@ -198,6 +198,22 @@ struct ev_root prove_ev_find_root(const struct ev *e, const struct ex *addr, enu
 	return r;
 }
 
+const struct ex *prove_ev_is_in(struct ev *e, const struct ex *addr, enum ir_space space)
+{
+	struct ev_root r = prove_ev_find_root(e, addr, IR_GENERIC);
+	enum ir_space is;
+
+	if (r.kind == EV_ROOT_PARAM)
+		is = IR_GLOBAL;
+	else if (r.kind == EV_ROOT_PRIVATE)
+		is = IR_LOCAL;
+	else if (r.kind == EV_ROOT_OBJECT)
+		is = e->ir->objects.v[r.id].kind == IR_OBJ_GLOBAL ? IR_GLOBAL : IR_SHARED;
+	else
+		return NULL;
+	return prove_ex_const(e->pool, 1, is == space);
+}
+
 static const struct ex *strip(struct ex_pool *p, const struct ex *a, const struct ex *base)
 {
 	bool is_base = a == base || (a->op == EX_SYM && base->op == EX_SYM && a->imm == base->imm);
