@@ -25,6 +25,7 @@
 #define MAX_THREADS  65536
 #define MAX_SEEDS    6
 #define SECONDS	     20
+#define CALL_DEPTH   8
 #define ARRAY_BYTES  CONFIRM_ARRAY_BYTES
 #define DEVICE_BYTES ((uint64_t)2 << 30)
 
@@ -42,6 +43,7 @@ struct trial {
 
 struct watch {
 	const struct race_alarm *a;
+	const struct ptx_module *m;
 	bool is_found, is_near; /* near: the same instructions, other threads */
 };
 
@@ -54,6 +56,50 @@ static bool is_level(const struct race_pair *p, enum race_level level)
 	return level == RACE_LEVEL_WARP ? same_warp : same_block == (level == RACE_LEVEL_BLOCK);
 }
 
+static bool is_within(const struct ptx_func *f, uint32_t line)
+{
+	return f->first && line >= f->first->line && line <= f->last->line;
+}
+
+/* Is a line in a function that a statement calls, also through others? */
+static bool is_called(const struct ptx_module *m, const struct ptx_stmt *call, uint32_t line,
+		      unsigned depth)
+{
+	ptx_each_item(m, it)
+	{
+		bool is_callee = false;
+		for (uint32_t i = 0; i < call->nops && it->kind == PTX_ITEM_FUNC; i++)
+			is_callee |= call->ops[i].kind == PTX_OPND_SYM &&
+				     ptx_str_eq(call->ops[i].text, it->func->name);
+		if (!is_callee)
+			continue;
+		if (is_within(it->func, line))
+			return true;
+		ptx_each_stmt(it->func, s) if (s->form && s->form->op == PTX_OP_CALL && depth &&
+					       is_called(m, s, line, depth - 1)) return true;
+	}
+	return false;
+}
+
+/* Does the alarm's line stand for the oracle's? That of a call stands for the copy within, where
+ * prove knew the function by its name. */
+static bool is_line(const struct watch *w, uint32_t alarm, uint32_t oracle)
+{
+	if (alarm == oracle)
+		return true;
+	ptx_each_item(w->m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || !is_within(it->func, alarm))
+			continue;
+		ptx_each_stmt(it->func, s)
+		{
+			if (s->line == alarm && s->form && s->form->op == PTX_OP_CALL)
+				return is_called(w->m, s, oracle, CALL_DEPTH);
+		}
+	}
+	return false;
+}
+
 /*
  * Are the two sides the alarm's instructions, in either order? The oracle reports a pair of
  * instructions once, for the first threads that it sees; if these are not the alarm's, the alarm
@@ -63,9 +109,10 @@ static struct race_pair *on_pair(void *arg, const struct race_pair *p, size_t by
 {
 	struct watch *w = arg;
 	uint32_t x = w->a->side[0].ptx_line, y = w->a->side[1].ptx_line;
+	uint32_t a = p->side[0].ptx_line, b = p->side[1].ptx_line;
 
-	bool is_it = (p->side[0].ptx_line == x && p->side[1].ptx_line == y) ||
-		     (p->side[0].ptx_line == y && p->side[1].ptx_line == x);
+	bool is_it =
+		(is_line(w, x, a) && is_line(w, y, b)) || (is_line(w, y, a) && is_line(w, x, b));
 	w->is_found |= is_it && is_level(p, w->a->level);
 	w->is_near |= is_it;
 	struct race_pair *copy = malloc(bytes);
@@ -150,6 +197,7 @@ static int run_launch(const struct trial *t)
 
 	if (!k)
 		return SAID_NOTHING;
+	w.m = m;
 	unsigned char *block = base_zalloc(&arena, cpu_kernel_param_bytes(k) + 8u);
 	struct cpu_work work = {.kind = CPU_WORK_KERNEL};
 	work.launch.kernel = k;

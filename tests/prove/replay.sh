@@ -5,7 +5,7 @@
 # launches that a run recorded are given to prove: what holds for those launches must be proven, and
 # what races in them must not.
 set -u
-collider=$1 nvcc=$2
+collider=$1 nvcc=$2 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d) || exit 2
 trap 'rm -rf "$tree"' EXIT
 cd "$tree" || exit 2
@@ -56,6 +56,8 @@ if eval "$nvcc $options -o race race1.cu -arch=compute_90" >log 2>&1; then
 else
 	echo 'FAIL the reproducer does not compile'; cat race1.cu log; failed=1
 fi
+# prove knows a function by its name; the oracle sees the copy within
+expect 10 'confirmed: the launch raced' "$collider" prove --no-cache --no-remedies --confirm "$here/steps/copy_call_racy.ptx"
 # contents that the solver chose for an array: listed, and in the reproducer
 cat >held.cu <<'CU'
 __global__ void fill(int *y, const int *flag, int n)
