@@ -30,6 +30,17 @@ static void *find(void *lib, const char *name)
 		__builtin_memcpy(&agent_driver.field, &p_, sizeof(p_));                            \
 	} while (0)
 
+/* The judge's half of a program, in the library that stands in for the driver's, makes driver calls
+ * of its own, which are none of the program's. */
+static bool (*is_judging)(void);
+
+static void find_judge(void)
+{
+	void *p = dlsym(RTLD_DEFAULT, "__collider_events_inside");
+
+	__builtin_memcpy(&is_judging, &p, sizeof(p));
+}
+
 static const char *load_all(void)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -75,6 +86,7 @@ static const char *load_all(void)
 	SET(mem_set_access, "cuMemSetAccess");
 	SET(device_get_count, "cuDeviceGetCount");
 	SET(device_get_p2p_attribute, "cuDeviceGetP2PAttribute");
+	find_judge();
 	return missing;
 }
 
@@ -117,5 +129,5 @@ void agent_leave(struct agent_guard *g)
 
 bool agent_is_inside(void)
 {
-	return inside > 0;
+	return inside > 0 || (is_judging && is_judging());
 }

@@ -312,7 +312,7 @@ static int set_gpu(const struct spawn_request *req)
 	/* Code that is instrumented as it is loaded is so when the driver loads it: at its first
 	 * use. */
 	return setenv(INJECT_ENV, req->agent, !req->forward) ||
-	       (!req->forward && setenv(LOADING_ENV, "EAGER", 0));
+	       (!req->is_lazy && setenv(LOADING_ENV, "EAGER", 0));
 }
 
 /* The driver's library of the CPU device, which lies beside the runtime's and jumps into that. */
@@ -603,7 +603,7 @@ static int spawn_in(const struct spawn_request *req, struct spawn_result *res,
 		return BASE_EXIT_ENV;
 	}
 	res->shm = shm;
-	res->is_eager = !req->cudart && !req->forward && !getenv(LOADING_ENV);
+	res->is_eager = !req->cudart && !req->is_lazy && !getenv(LOADING_ENV);
 	const char *other = getenv(INJECT_ENV);
 	if (!req->cudart && !req->forward && other && *other && strcmp(other, req->agent) != 0)
 		base_report(sink, BASE_WARNING, NULL, (struct base_span){0},
@@ -616,6 +616,8 @@ static int spawn_in(const struct spawn_request *req, struct spawn_result *res,
 	for (size_t i = 0; i < BASE_COUNTOF(taken); i++)
 		sigaddset(&set, taken[i]);
 	sigprocmask(SIG_BLOCK, &set, &old_mask);
+	if (req->beside)
+		req->beside(req->arg, fd);
 	uint64_t start = now_ns();
 	int rc = start_app(req, fd, &old_mask, &res->pid, sink);
 	if (!rc)

@@ -32,6 +32,9 @@ struct spawn_request {
 	/* The GPU: the library that stands in for the driver's (agent/forward), preloaded, and what
 	 * it is handed (agent/given.h). NULL: code is loaded as it was built. */
 	const char *forward, *given;
+	bool is_lazy; /* code is instrumented as it is loaded, whenever that is */
+	/* Called before the program is started: the shared file is this descriptor. NULL: never. */
+	void (*beside)(void *arg, int shm_fd);
 	/* More for the program's environment: "NAME=VALUE", to NULL; or NULL. */
 	char *const *environment;
 	/* Called about ten times a second while the program runs: true ends it, with SIGTERM and

@@ -61,6 +61,14 @@ void cli_choice_note(struct race_results *r, const struct option_set *set);
 /* load.c: --load. Sets what is preloaded on a GPU; where nothing can be, says so and leaves it.
  * is_asked: the detectors are the user's choice. */
 struct spawn_request;
+/* beside.c: the judge beside a GPU. Is one wanted? */
+bool cli_beside_is_on(const struct option_set *set);
+/* Before the program: "NAME=VALUE" for its environment; NULL: there is none. */
+const char *cli_beside_choose(struct option_set *set);
+/* When the shared file is there (spawn_request.beside), and after the program's end. */
+void cli_beside_start(void *arg, int shm_fd);
+void cli_beside_end(void);
+
 void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request *req);
 /* python.c: what compilers of GPU code that run in Python find in the environment, "NAME=VALUE" to
  * NULL. options: COLLIDER_TOOL_OPTIONS for our stand-in for ptxas; agent: the agent's file. */

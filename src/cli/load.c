@@ -9,6 +9,7 @@
 #include "toolchain/toolchain.h"
 
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 static void say_not(const char *why)
@@ -45,12 +46,31 @@ static const char *make_given(struct option_set *set, bool is_asked, const char 
 			   option_flag(set, OPTION_ANY_PTX) ? "a" : "", is_asked ? "d" : "", agent);
 }
 
+/* One more for the program's environment, by which it finds its judge. */
+static void add_beside(struct option_set *set, struct spawn_request *req)
+{
+	const char *judge = cli_beside_choose(set);
+	size_t n = 0;
+
+	if (!judge)
+		return;
+	while (req->environment && req->environment[n])
+		n++;
+	char **all = BASE_NEWN(&set->arena, char *, n + 2);
+	if (n)
+		memcpy(all, req->environment, n * sizeof(*all));
+	all[n] = (char *)(uintptr_t)judge;
+	req->environment = all;
+	req->beside = cli_beside_start;
+}
+
 void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request *req)
 {
 	const char *why = NULL;
+	bool is_on = !option_is(set, OPTION_LOAD, "off") &&
+		     (option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT);
 
-	if (option_is(set, OPTION_LOAD, "off") ||
-	    !(option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT))
+	if (!is_on && !cli_beside_is_on(set))
 		return;
 	const char *driver = spawn_find_driver(&set->arena);
 	if (!driver)
@@ -65,11 +85,16 @@ void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request
 		say_not(why);
 		return;
 	}
-	req->given = make_given(set, is_asked, driver, req->agent);
+	req->given = is_on ? make_given(set, is_asked, driver, req->agent) : NULL;
+	req->is_lazy = req->given != NULL;
+	if (req->is_lazy)
+		req->environment = cli_python_environment(&set->arena, options_of(set), req->agent);
+	if (!req->given && cli_beside_is_on(set))
+		req->given = base_printf(&set->arena, "%s\n\n\n\n\n\n%s", driver, req->agent);
 	if (!req->given)
 		req->forward = NULL;
 	else
-		req->environment = cli_python_environment(&set->arena, options_of(set), req->agent);
+		add_beside(set, req);
 }
 
 /* None of a GPU program's code has checks: what would help. */

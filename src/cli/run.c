@@ -398,8 +398,9 @@ static int check_device(const struct option_set *set)
 		base_say("error: --record-launches works on the CPU device (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
-	if (option_text(set, OPTION_CAPSULES) && !takes_cpu(set)) {
-		base_say("error: --capsules works on the CPU device (--device=cpu)");
+	if (option_text(set, OPTION_CAPSULES) && !takes_cpu(set) && !cli_beside_is_on(set)) {
+		base_say("error: --capsules works on the CPU device (--device=cpu), or with "
+			 "--judge=auto");
 		return BASE_EXIT_USAGE;
 	}
 	if (option_is(set, OPTION_HOST_COPIES, "staged") && !takes_cpu(set)) {
@@ -559,6 +560,7 @@ int cli_run(struct option_set *set)
 		cli_load_choose(set, is_asked, &req);
 	}
 	rc = req.agent || req.cudart ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
+	cli_beside_end();
 	cli_progress_end();
 out:
 	cli_flush(&sink);

@@ -144,9 +144,12 @@ static void start(void)
 		find_hooked(forward_lookup_hooks);
 		find_hooked(forward_start_hooks);
 		find_hooked(forward_load_hooks);
+		find_hooked(forward_judge_hooks);
 		put_hooks(forward_lookup_hooks);
 		put_hooks(forward_start_hooks);
 		put_hooks(forward_load_hooks);
+		if (forward_has_judge())
+			put_hooks(forward_judge_hooks);
 		put_driver();
 	}
 	put_rest();

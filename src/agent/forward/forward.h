@@ -28,6 +28,9 @@ struct forward_hook {
 
 /* Defined in load/hooks.c; the last one has no name. */
 extern const struct forward_hook forward_load_hooks[];
+/* In judge/hooks.c: what the judge beside a GPU must see. Without one they aren't used. */
+extern const struct forward_hook forward_judge_hooks[];
+bool forward_has_judge(void);
 
 /* An exported function of the real driver, for our own calls; NULL: it has none. */
 void *forward_find(const char *name);

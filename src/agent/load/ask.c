@@ -143,8 +143,7 @@ static const char *name_of(const struct load_image *im, const struct piece *p)
 	return name && *name ? name : "a program";
 }
 
-/* The agent's own kernels stay as they are. */
-static bool is_agent(const struct load_image *im)
+bool load_is_agent(const struct load_image *im)
 {
 	const char *name = file_of(im->caller);
 
@@ -344,7 +343,7 @@ static bool find_other(const struct load_image *im, struct load_other *other)
 	struct piece p;
 	unsigned sm;
 
-	if (is_agent(im))
+	if (load_is_agent(im))
 		return false;
 	count(&counts->images);
 	if (!find_piece(im, &p) || !(sm = load_device(im->is_library)))

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/forward/forward.h"
+#include "agent/judge/judge.h"
 #include "agent/load/load.h"
 
 #define CALLER	     forward_caller(__builtin_return_address(0))
@@ -71,11 +72,15 @@ static char *read_file(const char *path, size_t *size)
 	return b;
 }
 
-/* The image was loaded: the agent hears of its machine code. */
-static CUresult loaded(CUresult r, const struct load_other *other)
+/* The driver's answer. The agent hears of the machine code; the judge gets the program's own image,
+ * where its bytes are at hand. */
+static CUresult loaded(CUresult r, const struct load_other *other, const void *const *handle,
+		       const struct load_image *im)
 {
 	if (r == CUDA_SUCCESS)
 		forward_loaded(other->code, other->ncode);
+	if (r == CUDA_SUCCESS && im->data && forward_has_judge() && !load_is_agent(im))
+		judge_loaded(*handle, im->is_library, im->data, im->size);
 	return r;
 }
 
@@ -89,10 +94,10 @@ static CUresult hook_data(CUmodule *m, const void *image)
 	if (load_find_other(&im, &other)) {
 		CUresult r = real_data(m, other.data);
 		if (r == CUDA_SUCCESS)
-			return loaded(r, &other);
+			return loaded(r, &other, (const void *const *)m, &im);
 		load_refused((int)r);
 	}
-	return loaded(real_data(m, image), &other);
+	return loaded(real_data(m, image), &other, (const void *const *)m, &im);
 }
 
 static CUresult hook_data_ex(CUmodule *m, const void *image, unsigned n, CUjit_option *options,
@@ -105,10 +110,11 @@ static CUresult hook_data_ex(CUmodule *m, const void *image, unsigned n, CUjit_o
 	if (load_find_other(&im, &other)) {
 		CUresult r = real_data_ex(m, other.data, n, options, values);
 		if (r == CUDA_SUCCESS)
-			return loaded(r, &other);
+			return loaded(r, &other, (const void *const *)m, &im);
 		load_refused((int)r);
 	}
-	return loaded(real_data_ex(m, image, n, options, values), &other);
+	return loaded(real_data_ex(m, image, n, options, values), &other, (const void *const *)m,
+		      &im);
 }
 
 static CUresult hook_fat(CUmodule *m, const void *image)
@@ -119,10 +125,10 @@ static CUresult hook_fat(CUmodule *m, const void *image)
 	if (real_data && load_find_other(&im, &other)) {
 		CUresult r = real_data(m, other.data);
 		if (r == CUDA_SUCCESS)
-			return loaded(r, &other);
+			return loaded(r, &other, (const void *const *)m, &im);
 		load_refused((int)r);
 	}
-	return loaded(real_fat(m, image), &other);
+	return loaded(real_fat(m, image), &other, (const void *const *)m, &im);
 }
 
 static CUresult hook_file(CUmodule *m, const char *path)
@@ -140,7 +146,7 @@ static CUresult hook_file(CUmodule *m, const char *path)
 		if (!is_done)
 			load_refused((int)r);
 	}
-	r = loaded(is_done ? r : real_file(m, path), &other);
+	r = loaded(is_done ? r : real_file(m, path), &other, (const void *const *)m, &im);
 	free(bytes);
 	return r;
 }
@@ -159,11 +165,11 @@ static CUresult cuda_library(CUlibrary *l, const void *code, LIBRARY_REST)
 		CUresult r = real_library(l, other.data, jit, jit_values, njit, options, values,
 					  noptions);
 		if (r == CUDA_SUCCESS)
-			return loaded(r, &other);
+			return loaded(r, &other, (const void *const *)l, &im);
 		load_refused((int)r);
 	}
 	return loaded(real_library(l, code, jit, jit_values, njit, options, values, noptions),
-		      &other);
+		      &other, (const void *const *)l, &im);
 }
 
 static CUresult cuda_library_file(CUlibrary *l, const char *path, LIBRARY_REST)
@@ -184,7 +190,7 @@ static CUresult cuda_library_file(CUlibrary *l, const char *path, LIBRARY_REST)
 	}
 	if (!is_done)
 		r = real_library_file(l, path, jit, jit_values, njit, options, values, noptions);
-	loaded(r, &other);
+	loaded(r, &other, (const void *const *)l, &im);
 	free(bytes);
 	return r;
 }

@@ -32,6 +32,8 @@ struct load_other {
 
 /* ask.c: false: the image itself is to be loaded; `code` may be set. */
 bool load_find_other(const struct load_image *im, struct load_other *other);
+/* The caller is our agent, whose kernels stay as they are. */
+bool load_is_agent(const struct load_image *im);
 /* The driver has refused it with this error; the image itself is loaded now. */
 void load_refused(int error);
 

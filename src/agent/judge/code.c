@@ -1,0 +1,358 @@
+/*
+ * code.c - what a program has loaded: images, their kernels and variables, and the handles by which
+ * the program knows them.
+ *
+ * An image that has PTX is copied when it is loaded, as the program may free it, and handed to the
+ * judge when the first of its kernels is launched, which takes as long as a parse. The judge says
+ * in lines (wire.h) how a kernel's parameters lie and which variables there are.
+ *
+ * Misses: code that the driver's linker has made; functions got in other ways than by name.
+ * Costs: the memory of images with PTX, until a kernel of them is launched.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/table.h"
+
+#include "agent/judge/judge.h"
+#include "image/fatbin.h"
+
+struct judge_kernel {
+	UT_hash_handle hh;
+	uint32_t bytes, n;
+	struct judge_param *params;
+	char name[];
+};
+
+/* A handle of the driver's. */
+struct entry {
+	UT_hash_handle hh;
+	const void *handle;
+	struct judge_code *code;  /* a module or a library */
+	struct judge_function *f; /* or a function */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry *owners, *functions;
+static uint64_t last_id;
+
+void judge_code_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void judge_code_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static struct entry *entry_of(struct entry *table, const void *handle)
+{
+	struct entry *e;
+
+	HASH_FIND_PTR(table, &handle, e);
+	return e;
+}
+
+/* Finds or makes; NULL: no memory. */
+static struct entry *entry_get(struct entry **table, const void *handle)
+{
+	struct entry *e = entry_of(*table, handle);
+
+	if (e || !(e = calloc(1, sizeof(*e))))
+		return e;
+	e->handle = handle;
+	was_added = true;
+	HASH_ADD_PTR(*table, handle, e);
+	if (was_added)
+		return e;
+	free(e);
+	return NULL;
+}
+
+/* ---- images ---------------------------------------------------------------------- */
+
+#define IMAGES 4096u
+
+struct found {
+	const void *image[IMAGES];
+	uint64_t size[IMAGES];
+	uint32_t n;
+	bool has_text;
+};
+
+static void find_one(struct found *f, const void *p, size_t size)
+{
+	uint32_t magic;
+
+	memcpy(&magic, p, sizeof(magic));
+	if (f->n == IMAGES)
+		return;
+	if (magic == FATBIN_MAGIC) {
+		size = fatbin_size(p);
+		f->has_text |= size && fatbin_has(p, FATBIN_KIND_PTX);
+	} else if (!memcmp(p, "\177ELF", 4)) {
+		return;
+	} else {
+		size = strnlen(p, size ? size : SIZE_MAX);
+		f->has_text |= memmem(p, size < 4096 ? size : 4096, ".version", 8) != NULL;
+	}
+	f->image[f->n] = p;
+	f->size[f->n++] = size;
+}
+
+/* Of an -rdc program the objects' images hold the text, and the linked one has none. */
+static void find_images(struct found *f, const void *image, size_t size)
+{
+	struct fatbin_wrapper w;
+	uint32_t magic;
+
+	memcpy(&magic, image, sizeof(magic));
+	if (magic != FATBIN_WRAPPER_MAGIC) {
+		find_one(f, image, size);
+		return;
+	}
+	memcpy(&w, image, sizeof(w));
+	if (w.version == 2)
+		for (const void *const *part = w.parts; part && *part; part++)
+			find_one(f, *part, 0);
+	if (!f->has_text && w.data) {
+		f->n = 0;
+		find_one(f, w.data, 0);
+	}
+}
+
+static bool copy_images(struct judge_code *c, const struct found *f)
+{
+	uint64_t all = 0;
+	char *at;
+
+	for (uint32_t i = 0; i < f->n; i++)
+		all += f->size[i];
+	c->sizes = malloc(f->n * sizeof(*c->sizes));
+	c->images = at = all <= RACE_JUDGE_MOST ? malloc(all) : NULL;
+	for (uint32_t i = 0; c->sizes && at && i < f->n; i++) {
+		memcpy(at, f->image[i], f->size[i]);
+		c->sizes[i] = f->size[i];
+		at += f->size[i];
+	}
+	c->nimages = f->n;
+	return c->sizes && c->images;
+}
+
+void judge_loaded(const void *handle, bool is_library, const void *image, size_t size)
+{
+	struct found *f;
+	struct entry *e;
+
+	if (judge_is_inside() || !image || (size && size < sizeof(struct fatbin_wrapper)) ||
+	    !judge_is_on() || !(f = calloc(1, sizeof(*f))))
+		return;
+	find_images(f, image, size);
+	struct judge_code *c = calloc(1, sizeof(*c));
+	if (c && !f->has_text)
+		c->why = "its code has no PTX";
+	else if (c && !copy_images(c, f))
+		c->why = "its GPU code is too large";
+	free(f);
+	judge_code_lock();
+	if (c && (e = entry_get(&owners, handle))) {
+		c->id = ++last_id;
+		c->handle = handle;
+		c->is_library = is_library;
+		e->code = c;
+	}
+	judge_code_unlock();
+}
+
+/* ---- handles --------------------------------------------------------------------- */
+
+void judge_function_add(const void *handle, const void *owner, const char *name)
+{
+	struct entry *o = entry_of(owners, owner), *e;
+	struct judge_function *f;
+
+	if (!o) {
+		e = entry_of(functions, handle);
+		if (e)
+			e->f = NULL; /* something else has this handle now */
+		return;
+	}
+	e = entry_get(&functions, handle);
+	if (!e || (e->f && e->f->code == o->code && !strcmp(e->f->name, name)))
+		return;
+	f = calloc(1, sizeof(*f));
+	if (f && !(f->name = strdup(name))) {
+		free(f);
+		f = NULL;
+	}
+	if (f)
+		f->code = o->code;
+	e->f = f;
+}
+
+void judge_function_alias(const void *handle, const void *same)
+{
+	struct entry *of = entry_of(functions, same), *e;
+
+	if (of && of->f && (e = entry_get(&functions, handle)))
+		e->f = of->f;
+}
+
+void judge_module_alias(const void *module, const void *library)
+{
+	struct entry *of = entry_of(owners, library), *e;
+
+	if (of && of->code && (e = entry_get(&owners, module)))
+		e->code = of->code;
+}
+
+struct judge_function *judge_function_find(const void *handle)
+{
+	struct entry *e = entry_of(functions, handle);
+
+	return e ? e->f : NULL;
+}
+
+/* ---- the judge's lines ----------------------------------------------------------- */
+
+static bool read_kernel(struct judge_code *c, char *line)
+{
+	char *name = line + 2, *end = strchr(name, ' ');
+	struct judge_kernel *k, *old;
+	uint32_t n = 0;
+
+	if (!end)
+		return false;
+	*end++ = 0;
+	k = calloc(1, sizeof(*k) + strlen(name) + 1);
+	if (!k)
+		return false;
+	strcpy(k->name, name);
+	k->bytes = (uint32_t)strtoul(end, &end, 10);
+	for (const char *p = end; *p; p++)
+		n += *p == ':';
+	k->params = calloc(n + 1u, sizeof(*k->params));
+	for (; k->params && k->n < n && *end == ' '; k->n++) {
+		k->params[k->n].offset = (uint32_t)strtoul(end + 1, &end, 10);
+		if (*end != ':')
+			break;
+		k->params[k->n].bytes = (uint32_t)strtoul(end + 1, &end, 10);
+	}
+	HASH_FIND_STR(c->kernels, name, old);
+	was_added = k->n == n && !old;
+	if (was_added)
+		HASH_ADD_STR(c->kernels, name, k);
+	return was_added || old;
+}
+
+static bool read_variable(struct judge_code *c, char *line, size_t room)
+{
+	char *name = line + 2, *end = strchr(name, ' ');
+
+	if (!end || c->nvariables == room)
+		return false;
+	*end++ = 0;
+	struct judge_variable *v = &c->variables[c->nvariables++];
+	v->name = name;
+	v->bytes = strtoull(end, NULL, 10);
+	v->is_const = *line == RACE_JUDGE_LINE_CONST;
+	return true;
+}
+
+/* The lines stay: names are in them. */
+static const char *read_lines(struct judge_code *c, char *lines)
+{
+	size_t n = 0;
+	bool is_good = true;
+
+	for (const char *p = lines; *p; p++)
+		n += *p == '\n';
+	c->variables = calloc(n + 1, sizeof(*c->variables));
+	for (char *line = lines, *end; c->variables && is_good && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		if (!end)
+			return "the judge said nothing of it";
+		*end = 0;
+		if (*line == RACE_JUDGE_LINE_NOT)
+			return line + 2;
+		is_good = *line == RACE_JUDGE_LINE_KERNEL ? read_kernel(c, line)
+							  : read_variable(c, line, n);
+	}
+	return c->variables && is_good ? NULL : "there is no memory";
+}
+
+static void ask_lines(struct judge_code *c, unsigned sm)
+{
+	const struct race_judge_module head = {.id = c->id, .sm = sm, .images = c->nimages};
+	const void **images = calloc(c->nimages + 1u, sizeof(*images));
+	const char *at = c->images;
+
+	for (uint32_t i = 0; images && i < c->nimages; at += c->sizes[i++])
+		images[i] = at;
+	char *lines = images ? judge_ask_lines(&head, images, c->sizes) : NULL;
+	c->why = lines ? read_lines(c, lines) : "the judge has ended";
+	free(images);
+	free(c->images);
+	free(c->sizes);
+	c->images = NULL;
+	c->sizes = NULL;
+	c->is_asked = true;
+}
+
+const char *judge_function_prepare(struct judge_function *f, unsigned sm)
+{
+	struct judge_kernel *k;
+
+	if (!f->code->why && !f->code->is_asked)
+		ask_lines(f->code, sm);
+	if (f->code->why)
+		return f->code->why;
+	if (!f->kernel) {
+		HASH_FIND_STR(f->code->kernels, f->name, k);
+		f->kernel = k;
+	}
+	return f->kernel ? NULL : "its PTX has no such kernel";
+}
+
+const struct judge_param *judge_kernel_params(const struct judge_kernel *k, uint32_t *n,
+					      uint32_t *bytes)
+{
+	*n = k->n;
+	*bytes = k->bytes;
+	return k->params;
+}
+
+/* ---- variables ------------------------------------------------------------------- */
+
+static CUdeviceptr place_of(const struct judge_code *c, const struct judge_variable *v)
+{
+	const struct judge_driver *d = &judge_driver;
+	CUdeviceptr at = 0;
+	size_t n = 0;
+
+	if (!c->is_library)
+		return d->module_get_global(&at, &n, (CUmodule)(uintptr_t)c->handle, v->name) ==
+				       CUDA_SUCCESS
+			       ? at
+			       : 0;
+	CUlibrary lib = (CUlibrary)(uintptr_t)c->handle;
+	if (d->library_get_global && d->library_get_global(&at, &n, lib, v->name) == CUDA_SUCCESS)
+		return at;
+	if (d->library_get_managed && d->library_get_managed(&at, &n, lib, v->name) == CUDA_SUCCESS)
+		return at;
+	return 0;
+}
+
+void judge_code_place(struct judge_code *c, CUcontext ctx)
+{
+	if (c->ctx == ctx)
+		return;
+	for (size_t i = 0; i < c->nvariables; i++)
+		c->variables[i].at = place_of(c, &c->variables[i]);
+	c->ctx = ctx;
+}

@@ -1,0 +1,429 @@
+/*
+ * copy.c - before a launch: is it taken, and then its memory as it is before it.
+ *
+ * What a launch can reach at once are the allocations that its parameters point into and the
+ * variables of its module. They are copied by the device, in the launch's own stream, so that the
+ * copies have what the launch will find and the program waits for nothing. Where other work may go
+ * on meanwhile (there is more than one stream, or host code can write to the memory) all is copied
+ * twice, one copy after the other; bytes that are the same in both were so at one moment between
+ * the two, and other bytes are not used (answer.c).
+ *
+ * Misses: what is reached through pointers in memory, until a launch of the kernel asked for it;
+ * launches into a graph; a value that was changed and changed back between the two copies.
+ * Costs: the time of the copies in the stream; memory, at most ROOM_MOST or a quarter of what is
+ * free; a few driver calls of the launching thread for each allocation.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/judge/judge.h"
+#include "race/file/shm_write.h"
+
+#define ROOM_MOST   (2ull << 30)
+#define ROOM_LEAST  (1ull << 20)
+#define ALIGN	    512ull
+#define LOW_ADDRESS 65536u
+#define VARIABLES   256u /* of a module, at most: each is a copy */
+#define DEVICES	    64
+
+/* All under the lock of code.c. */
+static struct judge_room *rooms;
+static uint64_t room_bytes;
+static uint64_t launches;
+static bool has_streams; /* atomic */
+
+struct plan {
+	struct judge_range r[JUDGE_RANGES];
+	uint32_t n;
+	bool is_full, is_twice;
+};
+static struct plan plan;
+
+void judge_note_stream(void)
+{
+	__atomic_store_n(&has_streams, true, __ATOMIC_RELAXED);
+}
+
+bool judge_has_streams(void)
+{
+	return __atomic_load_n(&has_streams, __ATOMIC_RELAXED);
+}
+
+/* ---- memory of ours -------------------------------------------------------------- */
+
+void judge_room_put(struct judge_room *r)
+{
+	judge_code_lock();
+	r->is_used = false;
+	judge_code_unlock();
+}
+
+void judge_rooms_forget(CUcontext ctx)
+{
+	judge_code_lock();
+	for (struct judge_room *r = rooms; r; r = r->next)
+		if (!ctx || r->ctx == ctx) {
+			if (r->ctx)
+				room_bytes -= r->bytes;
+			r->ctx = NULL;
+		}
+	judge_code_unlock();
+}
+
+static struct judge_room *room_make(CUcontext ctx, uint64_t need)
+{
+	const struct judge_driver *d = &judge_driver;
+	uint64_t bytes = ROOM_LEAST;
+	size_t available = 0, total = 0;
+	struct judge_room *r;
+
+	while (bytes < need)
+		bytes *= 2;
+	if (bytes > need + need / 4)
+		bytes = (need + ROOM_LEAST - 1) / ROOM_LEAST * ROOM_LEAST;
+	if (room_bytes + bytes > ROOM_MOST || d->mem_get_info(&available, &total) != CUDA_SUCCESS ||
+	    bytes > available / 4 || !(r = calloc(1, sizeof(*r))))
+		return NULL;
+	r->ctx = ctx;
+	r->bytes = bytes;
+	if (d->mem_alloc(&r->at, bytes) != CUDA_SUCCESS ||
+	    d->event_create(&r->event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+		free(r); /* memory without an event is the context's to free */
+		return NULL;
+	}
+	room_bytes += bytes;
+	r->next = rooms;
+	rooms = r;
+	return r;
+}
+
+/* The smallest that is free, or a new one. NULL: there is no memory for it. */
+static struct judge_room *room_get(CUcontext ctx, uint64_t need)
+{
+	struct judge_room *best = NULL;
+
+	for (struct judge_room *r = rooms; r; r = r->next)
+		if (r->ctx == ctx && !r->is_used && r->bytes >= need &&
+		    (!best || r->bytes < best->bytes))
+			best = r;
+	if (!best)
+		best = room_make(ctx, need);
+	if (best)
+		best->is_used = true;
+	return best;
+}
+
+/* ---- what is reached ------------------------------------------------------------- */
+
+bool judge_memory_at(CUdeviceptr addr, struct judge_range *out)
+{
+	CUdeviceptr start = 0;
+	size_t bytes = 0;
+	unsigned type = 0;
+	int is_managed = 0;
+	CUpointer_attribute which[] = {
+		CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+		CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+	void *data[] = {&start, &bytes, &type, &is_managed};
+
+	if (addr < LOW_ADDRESS || addr >> 47 ||
+	    judge_driver.pointer_get_attributes(4, which, data, addr) != CUDA_SUCCESS || !start ||
+	    !bytes || addr - start >= bytes)
+		return false;
+	*out = (struct judge_range){.base = start, .bytes = bytes};
+	out->kind = is_managed			 ? RACE_JUDGE_MANAGED
+		    : type == CU_MEMORYTYPE_HOST ? RACE_JUDGE_HOST
+						 : RACE_JUDGE_DEVICE;
+	return true;
+}
+
+static void add_range(const struct judge_range *r)
+{
+	if (plan.n == JUDGE_RANGES) {
+		plan.is_full = true;
+		return;
+	}
+	plan.r[plan.n++] = *r;
+	plan.is_twice |= r->kind == RACE_JUDGE_MANAGED || r->kind == RACE_JUDGE_HOST;
+}
+
+static void add_address(CUdeviceptr addr)
+{
+	struct judge_range r;
+
+	for (uint32_t i = 0; i < plan.n; i++)
+		if (addr - plan.r[i].base < plan.r[i].bytes)
+			return;
+	if (judge_memory_at(addr, &r))
+		add_range(&r);
+}
+
+static void add_variables(struct judge_code *c, CUcontext ctx)
+{
+	size_t n = 0;
+
+	judge_code_place(c, ctx);
+	for (size_t i = 0; i < c->nvariables; i++)
+		n += c->variables[i].at && c->variables[i].bytes;
+	if (n > VARIABLES) {
+		plan.is_full = true;
+		return;
+	}
+	for (size_t i = 0; i < c->nvariables; i++) {
+		const struct judge_variable *v = &c->variables[i];
+		if (v->at && v->bytes)
+			add_range(&(struct judge_range){
+				.base = v->at, .bytes = v->bytes, .kind = RACE_JUDGE_VARIABLE});
+	}
+}
+
+static void make_plan(struct judge_function *f, CUcontext ctx, const uint8_t *params, uint32_t n)
+{
+	plan.n = 0;
+	plan.is_full = false;
+	plan.is_twice = judge_has_streams();
+	add_variables(f->code, ctx);
+	for (uint32_t i = 0; i + 8 <= n; i += 8) {
+		CUdeviceptr addr;
+		memcpy(&addr, params + i, sizeof(addr));
+		if (addr)
+			add_address(addr);
+	}
+	for (unsigned i = 0; i < f->nmore; i++)
+		add_address(f->more[i]);
+}
+
+/* Bytes of all copies. */
+static uint64_t plan_bytes(void)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < plan.n; i++)
+		all += (plan.r[i].bytes + ALIGN - 1) / ALIGN * ALIGN;
+	return plan.is_twice ? 2 * all : all;
+}
+
+static bool copy_once(CUdeviceptr *at, CUstream stream, bool is_second)
+{
+	for (uint32_t i = 0; i < plan.n; i++) {
+		struct judge_range *r = &plan.r[i];
+		*(is_second ? &r->again : &r->copy) = *at;
+		if (judge_driver.memcpy_async(*at, r->base, r->bytes, stream) != CUDA_SUCCESS)
+			return false;
+		*at += (r->bytes + ALIGN - 1) / ALIGN * ALIGN;
+	}
+	return true;
+}
+
+/* NULL, or why it can't be done. */
+static const char *copy_all(struct judge_job *j, CUstream stream)
+{
+	uint64_t need = plan_bytes();
+
+	if (plan.is_full)
+		return "it can reach too many allocations or variables";
+	j->room = room_get(j->ctx, need);
+	if (!j->room)
+		return "there is no room on the GPU for a copy of what it can reach";
+	CUdeviceptr at = j->room->at;
+	if (!copy_once(&at, stream, false) || (plan.is_twice && !copy_once(&at, stream, true)) ||
+	    judge_driver.event_record(j->room->event, stream) != CUDA_SUCCESS)
+		return "what it can reach can't be copied";
+	j->ranges = malloc(plan.n * sizeof(*j->ranges) + 1);
+	if (!j->ranges)
+		return "there is no memory";
+	memcpy(j->ranges, plan.r, plan.n * sizeof(*j->ranges));
+	j->nranges = plan.n;
+	j->is_twice = plan.is_twice;
+	return NULL;
+}
+
+/* ---- the launch ------------------------------------------------------------------ */
+
+/* Parameters as PTX lays them out, whatever the driver does. False: not all of them are there. */
+static bool take_params(uint8_t *out, const struct judge_kernel *k, void **params, void **extra)
+{
+	uint32_t n, bytes;
+	const struct judge_param *p = judge_kernel_params(k, &n, &bytes);
+
+	for (uint32_t i = 0; params && i < n; i++) {
+		if (!params[i])
+			return false;
+		memcpy(out + p[i].offset, params[i], p[i].bytes);
+	}
+	for (size_t i = 0; !params && extra && extra[i] != CU_LAUNCH_PARAM_END; i += 2)
+		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			memcpy(out, extra[i + 1], bytes);
+	return !n || params || extra;
+}
+
+/* The index of the launch's shape; -1: there were too many. */
+static int shape_of(struct judge_function *f, const struct judge_dims *d)
+{
+	uint64_t h = 1469598103934665603ull;
+	const uint64_t parts[] = {(uint64_t)d->grid[0] << 32 | d->grid[1],
+				  (uint64_t)d->grid[2] << 32 | d->block[0],
+				  (uint64_t)d->block[1] << 32 | d->block[2], d->shared};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		h = (h ^ parts[i]) * 1099511628211ull;
+	for (int i = 0; i < (int)(sizeof(f->shape) / sizeof(*f->shape)); i++) {
+		if (!f->taken[i])
+			f->shape[i] = h;
+		if (f->shape[i] == h)
+			return i;
+	}
+	return -1;
+}
+
+static struct race_judge_question question_of(const struct judge_function *f, int shape,
+					      const struct judge_dims *d)
+{
+	struct race_judge_question q = {.units = 1, .unit_blocks = 1};
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t each = d->cluster[i] ? d->cluster[i] : 1;
+		q.units *= d->grid[i] / each;
+		q.unit_blocks *= each;
+	}
+	q.earlier = shape < 0 ? UINT64_MAX : f->taken[shape];
+	q.spent_ns = judge_spent_ns();
+	q.program_ns = judge_age_ns();
+	return q;
+}
+
+/* Version and processors of a device. */
+static bool device_of(int *device, unsigned *sm, unsigned *sms)
+{
+	static struct {
+		unsigned sm, sms;
+	} known[DEVICES];
+	const struct judge_driver *d = &judge_driver;
+	int major = 0, minor = 0, n = 0;
+
+	if (d->ctx_get_device(device) != CUDA_SUCCESS || *device < 0 || *device >= DEVICES)
+		return false;
+	if (!known[*device].sm &&
+	    d->device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+				    *device) == CUDA_SUCCESS &&
+	    d->device_get_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+				    *device) == CUDA_SUCCESS &&
+	    d->device_get_attribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, *device) ==
+		    CUDA_SUCCESS) {
+		known[*device].sm = (unsigned)(major * 10 + minor);
+		known[*device].sms = (unsigned)n;
+	}
+	*sm = known[*device].sm;
+	*sms = known[*device].sms;
+	return *sm != 0;
+}
+
+/* The context, if the launch is one that can be followed. */
+static const char *find_context(const struct judge_dims *d, CUcontext *ctx)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUcontext own = NULL;
+
+	if (judge_driver.ctx_get_current(ctx) != CUDA_SUCCESS || !*ctx)
+		return "there is no context";
+	if (judge_driver.stream_is_capturing(d->stream, &status) != CUDA_SUCCESS ||
+	    status != CU_STREAM_CAPTURE_STATUS_NONE)
+		return "it is captured into a graph";
+	if (d->stream && d->stream != CU_STREAM_LEGACY && d->stream != CU_STREAM_PER_THREAD &&
+	    (judge_driver.stream_get_ctx(d->stream, &own) != CUDA_SUCCESS || own != *ctx))
+		return "its stream is another context's";
+	return NULL;
+}
+
+static const char *fill(struct judge_job *j, const struct judge_dims *d, void **params,
+			void **extra)
+{
+	struct judge_function *f = j->f;
+	struct race_judge_launch *h = &j->head;
+	unsigned sm, sms;
+	uint32_t n, bytes;
+	int device;
+	const char *why = find_context(d, &j->ctx);
+
+	if (!why && !device_of(&device, &sm, &sms))
+		why = "its device can't be asked";
+	if (!why)
+		why = judge_function_prepare(f, sm);
+	if (why)
+		return why;
+	judge_kernel_params(f->kernel, &n, &bytes);
+	*h = (struct race_judge_launch){.module = f->code->id,
+					.number = launches,
+					.shared = d->shared,
+					.device = (uint32_t)device,
+					.sms = sms,
+					.flags = d->is_cooperative ? RACE_JUDGE_COOPERATIVE : 0,
+					.seed = race_shm_get()->seed,
+					.kernel = (uint32_t)strlen(f->name),
+					.params = bytes};
+	memcpy(h->grid, d->grid, sizeof(h->grid));
+	memcpy(h->block, d->block, sizeof(h->block));
+	memcpy(h->cluster, d->cluster, sizeof(h->cluster));
+	j->params = calloc(1, bytes + 8u);
+	if (!j->params)
+		return "there is no memory";
+	if (!take_params(j->params, f->kernel, params, extra))
+		return "its parameters aren't all there";
+	make_plan(f, j->ctx, j->params, bytes);
+	return copy_all(j, d->stream);
+}
+
+static void say_not(struct judge_function *f, const char *why)
+{
+	if (f->is_said)
+		return;
+	f->is_said = true;
+	race_shm_remark("not judged beside the GPU: a launch of %s: %s", f->name, why);
+}
+
+/* With the lock held. */
+static void take(struct judge_function *f, const struct judge_dims *d, void **params, void **extra)
+{
+	int shape = shape_of(f, d);
+	struct race_judge_question q = question_of(f, shape, d);
+	struct race_judge_decision what = race_judge_decide(judge_policy(), &q);
+	struct judge_guard g;
+	struct judge_job *j;
+
+	if (what.why == RACE_JUDGE_NO_TIME)
+		say_not(f, race_judge_why_text(what.why));
+	if (what.why != RACE_JUDGE_TRY || !judge_has_place() || !(j = calloc(1, sizeof(*j))))
+		return;
+	j->f = f;
+	j->shape = shape < 0 ? 0 : (unsigned)shape;
+	j->head.earlier = q.earlier;
+	judge_enter(&g);
+	const char *why = fill(j, d, params, extra);
+	judge_leave(&g);
+	j->head.earlier = shape < 0 ? 0 : q.earlier;
+	if (why) {
+		say_not(f, why);
+		if (j->room)
+			j->room->is_used = false;
+		judge_job_free(j);
+		return;
+	}
+	if (shape >= 0)
+		f->taken[shape]++;
+	judge_job_put(j);
+}
+
+void judge_before_launch(const void *handle, const struct judge_dims *d, void **params,
+			 void **extra)
+{
+	struct judge_function *f;
+
+	if (judge_is_inside() || !judge_is_on())
+		return;
+	judge_code_lock();
+	launches++;
+	f = judge_function_find(handle);
+	if (f)
+		take(f, d, params, extra);
+	judge_code_unlock();
+}

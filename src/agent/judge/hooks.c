@@ -1,0 +1,216 @@
+/*
+ * hooks.c - the driver's functions by which a program names its kernels, launches them, makes
+ * streams and ends its contexts.
+ *
+ * Each does what the driver does; ours comes before a launch or an end, and after all others.
+ */
+#include <string.h>
+
+#include "agent/forward/forward.h"
+#include "agent/judge/judge.h"
+
+#define DIMS                                                                                       \
+	unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,              \
+		unsigned shared, CUstream stream
+#define DIMS_GIVEN gx, gy, gz, bx, by, bz, shared, stream
+
+static CUresult (*real_library_kernel)(CUkernel *, CUlibrary, const char *);
+static CUresult (*real_library_module)(CUmodule *, CUlibrary);
+static CUresult (*real_module_function)(CUfunction *, CUmodule, const char *);
+static CUresult (*real_kernel_function)(CUfunction *, CUkernel);
+/* [1]: functions whose default stream is the calling thread's. */
+static CUresult (*real_launch[2])(CUfunction, DIMS, void **, void **);
+static CUresult (*real_launch_ex[2])(const CUlaunchConfig *, CUfunction, void **, void **);
+static CUresult (*real_cooperative[2])(CUfunction, DIMS, void **);
+static CUresult (*real_stream)(CUstream *, unsigned);
+static CUresult (*real_stream_priority)(CUstream *, unsigned, int);
+static CUresult (*real_destroy)(CUcontext);
+static CUresult (*real_reset)(CUdevice);
+static CUresult (*real_release)(CUdevice);
+
+/* ---- names ----------------------------------------------------------------------- */
+
+static CUresult library_kernel(CUkernel *k, CUlibrary lib, const char *name)
+{
+	CUresult r = real_library_kernel(k, lib, name);
+
+	if (r == CUDA_SUCCESS) {
+		judge_code_lock();
+		judge_function_add(*k, lib, name);
+		judge_code_unlock();
+	}
+	return r;
+}
+
+static CUresult library_module(CUmodule *m, CUlibrary lib)
+{
+	CUresult r = real_library_module(m, lib);
+
+	if (r == CUDA_SUCCESS) {
+		judge_code_lock();
+		judge_module_alias(*m, lib);
+		judge_code_unlock();
+	}
+	return r;
+}
+
+static CUresult module_function(CUfunction *f, CUmodule m, const char *name)
+{
+	CUresult r = real_module_function(f, m, name);
+
+	if (r == CUDA_SUCCESS) {
+		judge_code_lock();
+		judge_function_add(*f, m, name);
+		judge_code_unlock();
+	}
+	return r;
+}
+
+static CUresult kernel_function(CUfunction *f, CUkernel k)
+{
+	CUresult r = real_kernel_function(f, k);
+
+	if (r == CUDA_SUCCESS) {
+		judge_code_lock();
+		judge_function_alias(*f, k);
+		judge_code_unlock();
+	}
+	return r;
+}
+
+/* ---- launches -------------------------------------------------------------------- */
+
+static CUstream own_stream(CUstream s, bool is_per_thread)
+{
+	if (is_per_thread && !s)
+		s = CU_STREAM_PER_THREAD;
+	if (s == CU_STREAM_PER_THREAD)
+		judge_note_stream();
+	return s;
+}
+
+static void before(CUfunction f, DIMS, void **params, void **extra, unsigned how)
+{
+	const struct judge_dims d = {.grid = {gx, gy, gz},
+				     .block = {bx, by, bz},
+				     .shared = shared,
+				     .is_cooperative = (how & 2) != 0,
+				     .stream = own_stream(stream, how & 1)};
+
+	judge_before_launch(f, &d, params, extra);
+}
+
+static CUresult launch_0(CUfunction f, DIMS, void **params, void **extra)
+{
+	before(f, DIMS_GIVEN, params, extra, 0);
+	return real_launch[0](f, DIMS_GIVEN, params, extra);
+}
+
+static CUresult launch_1(CUfunction f, DIMS, void **params, void **extra)
+{
+	before(f, DIMS_GIVEN, params, extra, 1);
+	return real_launch[1](f, DIMS_GIVEN, params, extra);
+}
+
+static CUresult cooperative_0(CUfunction f, DIMS, void **params)
+{
+	before(f, DIMS_GIVEN, params, NULL, 2);
+	return real_cooperative[0](f, DIMS_GIVEN, params);
+}
+
+static CUresult cooperative_1(CUfunction f, DIMS, void **params)
+{
+	before(f, DIMS_GIVEN, params, NULL, 3);
+	return real_cooperative[1](f, DIMS_GIVEN, params);
+}
+
+static void before_ex(const CUlaunchConfig *c, CUfunction f, void **params, void **extra,
+		      bool is_per_thread)
+{
+	struct judge_dims d = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+			       .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+			       .shared = c->sharedMemBytes,
+			       .stream = own_stream(c->hStream, is_per_thread)};
+
+	for (unsigned i = 0; c->attrs && i < c->numAttrs; i++) {
+		const CUlaunchAttribute *at = &c->attrs[i];
+		if (at->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+			d.is_cooperative = at->value.cooperative != 0;
+		if (at->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+			d.cluster[0] = at->value.clusterDim.x;
+			d.cluster[1] = at->value.clusterDim.y;
+			d.cluster[2] = at->value.clusterDim.z;
+		}
+	}
+	judge_before_launch(f, &d, params, extra);
+}
+
+static CUresult launch_ex_0(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
+{
+	if (c)
+		before_ex(c, f, params, extra, false);
+	return real_launch_ex[0](c, f, params, extra);
+}
+
+static CUresult launch_ex_1(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
+{
+	if (c)
+		before_ex(c, f, params, extra, true);
+	return real_launch_ex[1](c, f, params, extra);
+}
+
+/* ---- streams and contexts -------------------------------------------------------- */
+
+static CUresult stream_create(CUstream *s, unsigned flags)
+{
+	if (!judge_is_inside())
+		judge_note_stream();
+	return real_stream(s, flags);
+}
+
+static CUresult stream_create_priority(CUstream *s, unsigned flags, int priority)
+{
+	judge_note_stream();
+	return real_stream_priority(s, flags, priority);
+}
+
+static CUresult destroy(CUcontext ctx)
+{
+	judge_wait(ctx);
+	return real_destroy(ctx);
+}
+
+static CUresult reset(CUdevice device)
+{
+	judge_wait(NULL);
+	judge_rooms_forget(NULL);
+	return real_reset(device);
+}
+
+static CUresult release(CUdevice device)
+{
+	judge_wait(NULL);
+	judge_rooms_forget(NULL);
+	return real_release(device);
+}
+
+/* The names as the library exports them. */
+const struct forward_hook forward_judge_hooks[] = {
+	{"cuLibraryGetKernel", (void *)library_kernel, (void **)&real_library_kernel},
+	{"cuLibraryGetModule", (void *)library_module, (void **)&real_library_module},
+	{"cuModuleGetFunction", (void *)module_function, (void **)&real_module_function},
+	{"cuKernelGetFunction", (void *)kernel_function, (void **)&real_kernel_function},
+	{"cuLaunchKernel", (void *)launch_0, (void **)&real_launch[0]},
+	{"cuLaunchKernel_ptsz", (void *)launch_1, (void **)&real_launch[1]},
+	{"cuLaunchKernelEx", (void *)launch_ex_0, (void **)&real_launch_ex[0]},
+	{"cuLaunchKernelEx_ptsz", (void *)launch_ex_1, (void **)&real_launch_ex[1]},
+	{"cuLaunchCooperativeKernel", (void *)cooperative_0, (void **)&real_cooperative[0]},
+	{"cuLaunchCooperativeKernel_ptsz", (void *)cooperative_1, (void **)&real_cooperative[1]},
+	{"cuStreamCreate", (void *)stream_create, (void **)&real_stream},
+	{"cuStreamCreateWithPriority", (void *)stream_create_priority,
+	 (void **)&real_stream_priority},
+	{"cuCtxDestroy_v2", (void *)destroy, (void **)&real_destroy},
+	{"cuDevicePrimaryCtxReset_v2", (void *)reset, (void **)&real_reset},
+	{"cuDevicePrimaryCtxRelease_v2", (void *)release, (void **)&real_release},
+	{NULL, NULL, NULL},
+};

@@ -1,0 +1,220 @@
+/*
+ * judge.h - the front header of src/agent/judge: the program's half of the judge beside a GPU.
+ *
+ * Before a chosen launch, what it can reach is copied, device to device, in the launch's own
+ * stream, an event is put after the copies, and the launch goes on (copy.c). A thread of ours hands
+ * the launch to the judge, another process (race/judge/wire.h), and answers what it asks from the
+ * copies alone (answer.c). So the program waits for nothing but the enqueuing.
+ *
+ * Rules for every file: never end the process or change a result; what fails means that the launch
+ * isn't judged, which is said once for each kernel. The driver's own functions are called, which
+ * our hooks don't see; the agent is asked not to look meanwhile (judge_is_inside).
+ */
+#ifndef COLLIDER_AGENT_JUDGE_H
+#define COLLIDER_AGENT_JUDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda.h>
+
+#include "race/judge/choice.h"
+#include "race/judge/wire.h"
+
+/* code.c: the driver has loaded an image: a library, or a module. size: 0, as its content says. */
+void judge_loaded(const void *handle, bool is_library, const void *image, size_t size);
+
+/* ---- inside the room ------------------------------------------------------------- */
+
+/* The driver's functions that we call: field, symbol. All of them must be there. */
+#define JUDGE_DRIVER(F)                                                                            \
+	F(ctx_get_current, cuCtxGetCurrent)                                                        \
+	F(ctx_set_current, cuCtxSetCurrent)                                                        \
+	F(ctx_get_device, cuCtxGetDevice)                                                          \
+	F(device_get_attribute, cuDeviceGetAttribute)                                              \
+	F(mem_alloc, cuMemAlloc_v2)                                                                \
+	F(mem_get_info, cuMemGetInfo_v2)                                                           \
+	F(mem_host_alloc, cuMemHostAlloc)                                                          \
+	F(memcpy_async, cuMemcpyAsync)                                                             \
+	F(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2)                                                 \
+	F(pointer_get_attributes, cuPointerGetAttributes)                                          \
+	F(stream_create, cuStreamCreate)                                                           \
+	F(stream_get_ctx, cuStreamGetCtx)                                                          \
+	F(stream_is_capturing, cuStreamIsCapturing)                                                \
+	F(stream_query, cuStreamQuery)                                                             \
+	F(event_create, cuEventCreate)                                                             \
+	F(event_record, cuEventRecord)                                                             \
+	F(event_query, cuEventQuery)                                                               \
+	F(module_get_global, cuModuleGetGlobal_v2)                                                 \
+	F(thread_exchange_capture_mode, cuThreadExchangeStreamCaptureMode)
+
+struct judge_driver {
+#define F(field, symbol) __typeof__(symbol) *field;
+	JUDGE_DRIVER(F)
+#undef F
+	CUresult (*library_get_global)(CUdeviceptr *, size_t *, CUlibrary, const char *); /* 12.0 */
+	CUresult (*library_get_managed)(CUdeviceptr *, size_t *, CUlibrary,
+					const char *); /* 12.0 */
+};
+extern struct judge_driver judge_driver;
+
+/* Between the two, driver calls of this thread are ours, and legal during a capture. */
+struct judge_guard {
+	CUstreamCaptureMode mode;
+	bool is_swapped;
+};
+void judge_enter(struct judge_guard *g);
+void judge_leave(struct judge_guard *g);
+bool judge_is_inside(void);
+
+uint64_t judge_now_ns(void);
+
+/* ---- link.c: the way to the judge ------------------------------------------------ */
+
+/* Is there a judge for this process? Connects on the first call. */
+bool judge_is_on(void);
+/* It is gone: no more launches are taken. */
+void judge_set_off(void);
+const struct race_judge_policy *judge_policy(void);
+int judge_socket(void);
+/* Hands over a module's images; the judge's lines, malloc'd, or NULL: it has gone. */
+char *judge_ask_lines(const struct race_judge_module *head, const void *const *images,
+		      const uint64_t *sizes);
+/* This process's time since it found its judge. */
+uint64_t judge_age_ns(void);
+
+/* ---- code.c: what has been loaded ------------------------------------------------ */
+
+struct judge_param {
+	uint32_t offset, bytes;
+};
+
+/* A variable: where the current context has it is asked for at a launch. */
+struct judge_variable {
+	const char *name;
+	uint64_t bytes;
+	bool is_const;
+	/* Of judge_code.ctx; 0: the driver doesn't know it. */
+	CUdeviceptr at;
+};
+
+struct judge_kernel;
+
+/* What one load has brought. Never freed. */
+struct judge_code {
+	uint64_t id;
+	const void *handle;
+	bool is_library;
+	bool is_asked;	 /* the judge has been asked for the lines */
+	const char *why; /* no kernel of it can be judged; NULL: they can */
+	void *images;	 /* a copy of what was loaded, until it is handed over */
+	uint64_t *sizes;
+	uint32_t nimages;
+	struct judge_kernel *kernels; /* by name */
+	struct judge_variable *variables;
+	size_t nvariables;
+	CUcontext ctx; /* whose addresses the variables have; NULL: none yet */
+};
+
+/* Memory that an earlier launch of a kernel needed and that its parameters don't name. */
+#define JUDGE_MORE 16u
+
+/* A kernel, as a program can launch it. Never freed. */
+struct judge_function {
+	struct judge_code *code;
+	char *name;
+	const struct judge_kernel *kernel; /* NULL: not known yet */
+	bool is_said;			   /* why it isn't judged was said */
+	unsigned retries;		   /* launches that didn't count, as memory was missing */
+	CUdeviceptr more[JUDGE_MORE];
+	unsigned nmore;
+	uint64_t shape[4]; /* sums of dimensions and sizes of launches that were taken */
+	uint32_t taken[4];
+};
+
+/* The function's entry in the judge's lines. */
+const struct judge_param *judge_kernel_params(const struct judge_kernel *k, uint32_t *n,
+					      uint32_t *bytes);
+
+void judge_code_lock(void);
+void judge_code_unlock(void);
+/* All with the lock held. A handle has got a name: of a module's function, a library's kernel; is
+ * another name of `same`. The driver may use an old handle again. */
+void judge_function_add(const void *handle, const void *owner, const char *name);
+void judge_function_alias(const void *handle, const void *same);
+void judge_module_alias(const void *module, const void *library);
+/* NULL: not loaded where we saw it. */
+struct judge_function *judge_function_find(const void *handle);
+/* Asks the judge, once; NULL: it can be judged, else why not. */
+const char *judge_function_prepare(struct judge_function *f, unsigned sm);
+/* Where the current context has the variables of the code. */
+void judge_code_place(struct judge_code *c, CUcontext ctx);
+
+/* ---- copy.c: before a launch ----------------------------------------------------- */
+
+struct judge_dims {
+	uint32_t grid[3], block[3], cluster[3];
+	uint64_t shared;
+	bool is_cooperative;
+	CUstream stream;
+};
+
+/* The launch may be taken; params and extra as cuLaunchKernel has them. */
+void judge_before_launch(const void *handle, const struct judge_dims *d, void **params,
+			 void **extra);
+/* The program has more than one stream: copies are made twice, and must be the same. */
+void judge_note_stream(void);
+bool judge_has_streams(void);
+
+/* ---- answer.c: launches on their way --------------------------------------------- */
+
+/* Bytes of the program, and where they were copied to. */
+struct judge_range {
+	CUdeviceptr base, copy;
+	CUdeviceptr again; /* a second copy, made after the first; 0: none */
+	uint64_t bytes;
+	uint32_t kind; /* as in struct race_judge_memory */
+};
+#define JUDGE_RANGES 512u
+
+/* Memory for the copies of one launch; kept for others. */
+struct judge_room {
+	struct judge_room *next;
+	CUcontext ctx;
+	CUdeviceptr at;
+	uint64_t bytes;
+	CUevent event; /* after the copies */
+	bool is_used;
+};
+
+struct judge_job {
+	struct judge_job *next;
+	struct judge_function *f;
+	unsigned shape; /* index of it */
+	struct judge_room *room;
+	CUcontext ctx;
+	struct race_judge_launch head;
+	uint8_t *params;
+	bool is_twice; /* each range was copied twice */
+	struct judge_range *ranges;
+	uint32_t nranges;
+};
+
+/* Is there a place for another one? */
+bool judge_has_place(void);
+/* Takes the job, which judge_job_free will free. */
+void judge_job_put(struct judge_job *j);
+void judge_job_free(struct judge_job *j);
+/* Time of all trials so far. */
+uint64_t judge_spent_ns(void);
+/* A context, or all (NULL), is about to go: waits for its jobs, for a while. */
+void judge_wait(CUcontext ctx);
+/* copy.c: the rooms of a context are gone, or (NULL) all. */
+void judge_rooms_forget(CUcontext ctx);
+void judge_room_put(struct judge_room *r);
+
+/* What memory this address lies in, asked of the driver now. False: none. */
+bool judge_memory_at(CUdeviceptr addr, struct judge_range *out);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * beside.c - a program for the judge beside a GPU: beside FILE.ptx KERNEL [WORD...]
+ *
+ * It launches the kernel by the driver's API, three times unless a word is a number. Other words:
+ * chain: the parameter is a pointer to a pointer; ramp: memory holds rising numbers, otherwise
+ * zeros; wait: after each launch it gives up its context once more, for which the judge is waited;
+ * abort: it ends so; child: a forked child ends first. Otherwise it ends with 3.
+ */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(x)                                                                                   \
+	do {                                                                                       \
+		CUresult r_ = (x);                                                                 \
+		if (r_ != CUDA_SUCCESS) {                                                          \
+			fprintf(stderr, "%s: %d\n", #x, (int)r_);                                  \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static int words;
+static char **word;
+
+static int has(const char *what)
+{
+	for (int i = 3; i < words; i++)
+		if (!strcmp(word[i], what))
+			return 1;
+	return 0;
+}
+
+static int count(void)
+{
+	for (int i = 3; i < words; i++)
+		if (atoi(word[i]))
+			return atoi(word[i]);
+	return 3;
+}
+
+int main(int argc, char **argv)
+{
+	static int ramp[8192];
+	CUdeviceptr p, q;
+	CUcontext ctx, again;
+	CUfunction f;
+	CUdevice dev;
+	CUmodule m;
+	int n = 1;
+
+	words = argc;
+	word = argv;
+	CHECK(cuInit(0));
+	CHECK(cuDeviceGet(&dev, 0));
+	CHECK(cuDevicePrimaryCtxRetain(&ctx, dev));
+	CHECK(cuCtxSetCurrent(ctx));
+	CHECK(cuModuleLoad(&m, argv[1]));
+	CHECK(cuModuleGetFunction(&f, m, argv[2]));
+	CHECK(cuMemAlloc(&p, sizeof(ramp)));
+	CHECK(cuMemAlloc(&q, sizeof(ramp)));
+	for (int i = 0; i < 8192 && has("ramp"); i++)
+		ramp[i] = i;
+	CHECK(cuMemcpyHtoD(p, ramp, sizeof(ramp)));
+	if (has("chain"))
+		CHECK(cuMemcpyHtoD(p, &q, sizeof(q)));
+	if (has("child") && !fork())
+		exit(0);
+	if (has("child"))
+		wait(NULL);
+	for (int i = 0; i < count(); i++) {
+		void *args[] = {&p, &n};
+		CHECK(cuLaunchKernel(f, 32, 1, 1, 256, 1, 1, 0, 0, args, 0));
+		CHECK(cuCtxSynchronize());
+		if (has("wait")) {
+			CHECK(cuDevicePrimaryCtxRetain(&again, dev));
+			CHECK(cuDevicePrimaryCtxRelease(dev));
+		}
+	}
+	if (has("abort"))
+		abort();
+	puts("done");
+	return 3;
+}

@@ -1,0 +1,74 @@
+#!/bin/bash
+# beside.sh COLLIDER FOLDER PROGRAM PTX DRIVER - the judge beside a GPU, without one: the CPU device's
+# driver library (in the folder DRIVER) is what our own stands in for, so all of the program's half
+# and the judge's process are run.
+set -u
+collider=$1 work=$2 program=$3 ptx=$4
+export LD_LIBRARY_PATH=$5
+unset COLLIDER_OPTIONS COLLIDER_TOOL_OPTIONS LD_PRELOAD CUDA_MODULE_LOADING
+rm -rf "$work" && mkdir -p "$work/tmp" && cd "$work" || exit 2
+export XDG_CACHE_HOME=$work/cache TMPDIR=$work/tmp
+bad=0
+fail() {
+	echo "FAIL: $*"
+	cat "$out" 2>/dev/null
+	bad=1
+}
+go() { # go CODE WORDS... [-- OPTIONS...]: one run, its report in $out
+	local want=$1 words=() rc
+	shift
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		words+=("$1")
+		shift
+	done
+	shift
+	out=$work/${words[0]}.out
+	timeout 100 "$collider" run --device=gpu --load=off --detector=none --judge=auto "$@" \
+		"$program" "$ptx" "${words[@]}" >"$out" 2>&1
+	rc=$?
+	[ $rc = "$want" ] || fail "${words[*]}: exit code $rc, expected $want"
+}
+says() { grep -Eq -- "$1" "$out" || fail "no '$1'"; }
+lacks() { grep -Eq -- "$1" "$out" && fail "'$1' is there"; }
+
+# A race is found with both lines, by whom is said, and the program ends as it would.
+go 3 racy
+says '^done$'
+says '^Result +: 1 data race found'
+says 'beside.cu:7:'
+says "Judged +: on the CPU device: launch 1, from the GPU's memory"
+says '^Note: judged beside the GPU: racy: 32 of 32 blocks, 2 launches'
+go 9 racy -- --error-exitcode=9
+go 3 right
+says '^Result +: no race seen in [0-9,]+ accesses judged beside the GPU'
+lacks 'DATA RACE'
+# --judge=all takes the third launch, too; --judge-blocks limits what is executed.
+go 3 right -- --judge=all --judge-blocks=8
+says 'judged beside the GPU: right: 8 of 32 blocks, 3 launches'
+
+# What it is depends on memory, which is that from before the launch.
+go 3 indexed 1
+says 'data races? found'
+go 3 indexed 1 ramp
+lacks 'DATA RACE'
+
+# What is reached through a pointer in memory is there at the next launch.
+go 3 chase chain 1
+says 'Note: not judged beside the GPU: chase: .*what is there is not known here'
+go 3 chase chain wait
+says 'judged beside the GPU: chase: 32 of 32 blocks'
+lacks 'DATA RACE'
+
+# However the program ends, there is a report.
+go 134 racy abort wait
+says '1 data race found'
+go 3 racy child
+says '1 data race found'
+
+# Launches become files, which are judged without the program.
+go 3 racy -- --capsules="$work/kept"
+out=$work/replay.out
+"$collider" judge "$work"/kept/*.capsule >"$out" 2>&1 || fail "collider judge"
+says '1 data race found'
+says 'beside.cu:7:'
+exit $bad
