@@ -16,6 +16,9 @@
  * exit are taken to end, as C++ and the compiler do; blocks from which no exit can be reached count
  * as left unused.
  *
+ * That holds for the bytes of a register that are live (bytes.c), all of them; several uses in one
+ * block may take them together.
+ *
  * In a function that was compiled without optimisation (unoptimised.c) every load is sure.
  *
  * Misses: arithmetic that ignores an operand (x - x) and a store to the thread's
@@ -34,6 +37,7 @@ enum {
 	MAX_USES = 64,	 /* statements listed for a FLOW_DEMAND_MAYBE */
 	MAX_OTHERS = 32, /* definitions compared at a phi */
 	MAX_CHAIN = 64,	 /* pure results followed for them */
+	MAX_PARTS = 16,	 /* uses of parts of a loaded register */
 	MAX_ROUNDS = 24	 /* evaluations per definition, on average, before giving up */
 };
 
@@ -109,11 +113,12 @@ static void rely_on_result(uint32_t reg, bool is_write, void *arg)
 	w->first[d] = (uint32_t)w->all.n - 1;
 }
 
-static bool is_real(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
+/* The bytes of d's value that really take effect at a use. */
+static uint32_t real_bytes(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
 {
 	struct flow_priv *pr = fl->priv;
 	const struct ptx_stmt *u = pr->use[use];
-	uint32_t g = PTX_NO_REG;
+	uint32_t g = PTX_NO_REG, bytes;
 	bool is_not = pr->def[d]->is_pred_not;
 
 	if (u->pred != PTX_NO_REG) {
@@ -125,19 +130,26 @@ static bool is_real(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
 	}
 	switch (flow_use_kind(fl, u, reg, g, is_not)) {
 	case FLOW_USE_REAL:
-		return true;
+		return flow_taken_bytes(fl, u, reg);
 	case FLOW_USE_PURE:
-		if (!flow_result_sure(fl, u))
-			return false;
-		if (pr->solving) {
+		bytes = flow_surely_taken(fl, u, reg);
+		if (bytes && pr->solving) {
 			pr->solving->at = u;
 			pr->solving->who = d;
 			ptx_each_reg(u, rely_on_result, pr->solving);
 		}
-		return true;
+		return bytes;
 	default:
-		return false;
+		return 0;
 	}
+}
+
+/* Do all live bytes take effect there? */
+static bool is_real(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
+{
+	uint32_t live = fl->priv->live[reg];
+
+	return live && (real_bytes(fl, d, reg, use) & live) == live;
 }
 
 /* What happens to a value between two places of one block. */
@@ -155,16 +167,21 @@ static uint32_t part_end(struct flow_priv *pr, uint32_t reg, uint32_t from, uint
 	return k < hi && pr->def_at[k] < to ? pr->def_at[k] : to;
 }
 
-static enum meet scan_part(struct flow *fl, uint32_t d, uint32_t reg, uint32_t from, uint32_t to)
+/* Several uses together may take all of `bytes`. */
+static enum meet scan_part(struct flow *fl, uint32_t d, uint32_t reg, uint32_t bytes, uint32_t from,
+			   uint32_t to)
 {
 	struct flow_priv *pr = fl->priv;
 	uint32_t end = part_end(pr, reg, from, to, true);
 	uint32_t hi = pr->use_off[reg + 1];
+	uint32_t left = bytes;
 
 	for (uint32_t k = flow_lower(pr->use_at, pr->use_off[reg], hi, from);
-	     k < hi && pr->use_at[k] <= end && pr->use_at[k] < to; k++)
-		if (is_real(fl, d, reg, k))
+	     k < hi && pr->use_at[k] <= end && pr->use_at[k] < to; k++) {
+		left &= ~real_bytes(fl, d, reg, k);
+		if (!left)
 			return MEET_USE;
+	}
 	return end < to ? MEET_KILL : MEET_NOTHING;
 }
 
@@ -215,7 +232,7 @@ static struct flow_facts facts_behind(struct flow *fl, uint32_t d)
 
 /* Walks the paths on which pr->on_way holds. It gets smaller where a block writes one of its
  * predicates: then the walk is to begin again, as it may have left out ways (MEET_NOTHING). */
-static enum meet walk_on(struct flow *fl, uint32_t d, uint32_t reg)
+static enum meet walk_on(struct flow *fl, uint32_t d, uint32_t reg, uint32_t bytes)
 {
 	struct flow_priv *pr = fl->priv;
 	uint32_t b = pr->def[d]->mark, n = 0, nfacts = pr->on_way.n;
@@ -229,7 +246,7 @@ static enum meet walk_on(struct flow *fl, uint32_t d, uint32_t reg)
 		flow_forget_written(fl, &pr->on_way, pr->start[t], pr->start[t + 1]);
 		if (pr->on_way.n != nfacts)
 			return MEET_NOTHING;
-		m = scan_part(fl, d, reg, pr->start[t], pr->start[t + 1]);
+		m = scan_part(fl, d, reg, bytes, pr->start[t], pr->start[t + 1]);
 		if (m == MEET_KILL || i >= MAX_WALK)
 			return MEET_KILL;
 		is_used |= m == MEET_USE;
@@ -242,19 +259,22 @@ static enum meet walk_on(struct flow *fl, uint32_t d, uint32_t reg)
 	return is_used ? MEET_USE : MEET_KILL; /* else a loop that never ends */
 }
 
-static bool def_is_sure(struct flow *fl, uint32_t d, uint32_t reg)
+/* Are these bytes of d's value really used on every path? */
+static bool def_is_sure(struct flow *fl, uint32_t d, uint32_t reg, uint32_t bytes)
 {
 	struct flow_priv *pr = fl->priv;
 	uint32_t b = pr->def[d]->mark;
 	enum meet m;
 
+	if (!bytes)
+		return false;
 	pr->on_way = facts_behind(fl, d);
-	m = scan_part(fl, d, reg, pr->def_at[d] + 1, pr->start[b + 1]);
+	m = scan_part(fl, d, reg, bytes, pr->def_at[d] + 1, pr->start[b + 1]);
 	if (m == MEET_NOTHING &&
 	    (is_left_unused(&fl->blocks[b]) || pr->use_off[reg] == pr->use_off[reg + 1]))
 		m = MEET_KILL;
 	while (m == MEET_NOTHING)
-		m = walk_on(fl, d, reg);
+		m = walk_on(fl, d, reg, bytes);
 	pr->on_way.n = 0;
 	return m == MEET_USE;
 }
@@ -298,7 +318,7 @@ static void solve_sure(struct flow *fl)
 	while (w.n) {
 		uint32_t d = w.def[--w.n];
 		w.queued[d] = 0;
-		if (left && def_is_sure(fl, d, w.reg_of[d])) {
+		if (left && def_is_sure(fl, d, w.reg_of[d], pr->live[w.reg_of[d]])) {
 			left--;
 			continue;
 		}
@@ -313,71 +333,15 @@ static void solve_sure(struct flow *fl)
 	free(w.queued);
 }
 
-/* ---- needed at all -------------------------------------------------------------------- */
+/* ---- used at all ------------------------------------------------------------------------ */
 
-struct need {
-	struct flow_priv *pr;
-	uint32_t *stack;
-	uint32_t n;
-};
-
-static void need_reads(uint32_t reg, bool is_write, void *arg)
-{
-	struct need *nd = arg;
-	if (is_write || reg >= nd->pr->nregs || nd->pr->needed[reg])
-		return;
-	nd->pr->needed[reg] = 1;
-	nd->stack[nd->n++] = reg;
-}
-
-/* An instruction that passes on something other than its registers: the carry flag. */
-static bool sets_carry(const struct ptx_stmt *s)
-{
-	return ptx_form_has(s->form, PTX_MOD_CC);
-}
-
-static void solve_needed(struct flow *fl)
+static bool has_live_use(struct flow *fl, uint32_t reg, uint32_t from, uint32_t to)
 {
 	struct flow_priv *pr = fl->priv;
-	struct need nd = {.pr = pr};
-
-	pr->needed = BASE_NEWN(fl->arena, uint8_t, pr->nregs + 1u);
-	nd.stack = base_malloc(sizeof(*nd.stack) * (pr->nregs + 1u));
-	for (uint32_t i = 0; i < pr->nstmts; i++) {
-		const struct ptx_stmt *s = pr->stmt[i];
-		if (s->kind == PTX_STMT_INST && !s->inserted && (!flow_is_pure(s) || sets_carry(s)))
-			ptx_each_reg(s, need_reads, &nd);
-	}
-	while (nd.n) {
-		uint32_t r = nd.stack[--nd.n];
-		for (uint32_t k = pr->def_off[r]; k < pr->def_off[r + 1]; k++)
-			ptx_each_reg(pr->def[k], need_reads, &nd);
-	}
-	free(nd.stack);
-}
-
-static void need_write(uint32_t reg, bool is_write, void *arg)
-{
-	struct need *nd = arg;
-	nd->n |= is_write && reg < nd->pr->nregs && nd->pr->needed[reg];
-}
-
-/* Does anything with an effect depend on this use? (By registers, not by definitions.) */
-static bool is_live_use(struct flow_priv *pr, const struct ptx_stmt *u)
-{
-	struct need nd = {.pr = pr};
-	if (!flow_is_pure(u) || sets_carry(u))
-		return true;
-	ptx_each_reg(u, need_write, &nd);
-	return nd.n;
-}
-
-static bool has_live_use(struct flow_priv *pr, uint32_t reg, uint32_t from, uint32_t to)
-{
 	uint32_t hi = pr->use_off[reg + 1];
 	for (uint32_t k = flow_lower(pr->use_at, pr->use_off[reg], hi, from);
 	     k < hi && pr->use_at[k] < to; k++)
-		if (is_live_use(pr, pr->use[k]))
+		if (flow_taken_bytes(fl, pr->use[k], reg))
 			return true;
 	return false;
 }
@@ -387,14 +351,14 @@ static bool def_is_dead(struct flow *fl, uint32_t d, uint32_t reg)
 	struct flow_priv *pr = fl->priv;
 	uint32_t b = pr->def[d]->mark, n = 0, from = pr->def_at[d] + 1, to = pr->start[b + 1];
 
-	if (!pr->needed[reg])
+	if (!pr->live[reg])
 		return true;
 	if (pr->def_off[reg + 1] - pr->def_off[reg] == 1)
-		return !has_live_use(pr, reg, 0, FLOW_NONE);
+		return !has_live_use(fl, reg, 0, FLOW_NONE);
 	pr->walk++;
 	for (uint32_t i = 0;; i++) {
 		uint32_t end = part_end(pr, reg, from, to, false);
-		if (has_live_use(pr, reg, from, end < to ? end + 1 : to))
+		if (has_live_use(fl, reg, from, end < to ? end + 1 : to))
 			return false;
 		if (end == to)
 			push_successors(fl, b, &n);
@@ -551,7 +515,7 @@ static void add_result(uint32_t reg, bool is_write, void *arg)
 	for (uint32_t i = 0; i < f->ndefs; i++)
 		if (f->defs[i] == d)
 			return;
-	if (pr->needed[reg]) {
+	if (pr->live[reg]) {
 		uint32_t up = f->defs[f->from_def];
 		f->near[f->ndefs] = f->near[f->from_def] && f->from->mark == pr->def[up]->mark &&
 				    pr->def_at[d] > pr->def_at[up];
@@ -583,6 +547,8 @@ static void add_cond(struct finder *f, struct ptx_stmt *u, uint32_t reg)
 		if (!tried || !flow_result_sure(f->fl, u))
 			return;
 	}
+	if (flow_taken_bytes(f->fl, u, reg) != f->fl->priv->live[reg])
+		return;
 	f->conds[f->nconds++] = (struct flow_cond_use){u, info.pred, info.sense, tried};
 }
 
@@ -624,7 +590,8 @@ static void settle_pending(struct finder *f, uint32_t i, const struct pending *p
 			add_use(f, u);
 		else if (kind == FLOW_USE_MAYBE)
 			add_cond(f, u, reg);
-		else if (kind == FLOW_USE_PURE && flow_is_pure(u) && !flow_is_parting(u))
+		else if (kind == FLOW_USE_PURE && flow_is_pure(u) && !flow_is_parting(u) &&
+			 flow_taken_bytes(f->fl, u, reg) == pr->live[reg])
 			ptx_each_reg(u, add_result, f);
 	}
 }
@@ -654,8 +621,8 @@ void flow_need_demand(struct flow *fl)
 		return;
 	fl->priv->is_unoptimised = flow_is_unoptimised(fl);
 	flow_need_facts(fl);
+	flow_need_live_bytes(fl);
 	solve_sure(fl);
-	solve_needed(fl);
 }
 
 /* ======================================================================== */
@@ -694,4 +661,34 @@ void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 	out->nconds = f.nconds;
 	out->conds = base_alloc(fl->arena, sizeof(*out->conds) * (f.nconds + 1u));
 	memcpy(out->conds, f.conds, sizeof(*out->conds) * f.nconds);
+}
+
+struct flow_bytes flow_demand_bytes(struct flow *fl, const struct ptx_stmt *load, uint32_t reg)
+{
+	struct flow_priv *pr = fl->priv;
+	struct flow_demand_info info;
+	struct flow_bytes out = {0, 0};
+	uint32_t all = (uint32_t)((1ull << load->form->width) - 1), n, d;
+
+	flow_demand(fl, load, reg, &info);
+	d = flow_def_of(fl, load, reg);
+	if (d == FLOW_NONE)
+		return (struct flow_bytes){0, all};
+	if (pr->is_unoptimised)
+		return (struct flow_bytes){all, 0};
+	if (info.demand == FLOW_DEMAND_DEAD)
+		return out;
+	out.maybe = pr->live[reg];
+	if (info.demand == FLOW_DEMAND_SURE)
+		out.sure = out.maybe;
+	struct ptx_stmt *const *uses = flow_uses(fl, reg, &n);
+	for (uint32_t i = 0; i < n && i < MAX_PARTS && !pr->sure[d]; i++) {
+		uint32_t part = flow_is_pure(uses[i]) ? flow_surely_taken(fl, uses[i], reg)
+						      : flow_taken_bytes(fl, uses[i], reg);
+		if ((part & ~out.sure) && part != pr->live[reg] && def_is_sure(fl, d, reg, part))
+			out.sure |= part;
+	}
+	out.sure = flow_element_bytes(load->form, out.sure);
+	out.maybe = flow_element_bytes(load->form, out.maybe) & ~out.sure;
+	return out;
 }

@@ -123,6 +123,26 @@ struct flow_demand_info {
 void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 		 struct flow_demand_info *out);
 
+/* The bytes of the element in `reg`, as a set of bits: those that are surely used, and those that
+ * are used perhaps. The others are used by nothing. */
+struct flow_bytes {
+	uint32_t sure, maybe;
+};
+struct flow_bytes flow_demand_bytes(struct flow *fl, const struct ptx_stmt *load, uint32_t reg);
+
+/* ---- bytes.c: which bytes of a register something depends on ------------------------------ */
+
+uint32_t flow_live_bytes(struct flow *fl, uint32_t reg);
+/* Those that statement u passes on to live bytes, or uses. */
+uint32_t flow_taken_bytes(struct flow *fl, const struct ptx_stmt *u, uint32_t reg);
+/* Those on which `bytes` of u's result `to` depend; u has no other effect. */
+uint32_t flow_bytes_for(struct flow *fl, const struct ptx_stmt *u, uint32_t reg, uint32_t to,
+			uint32_t bytes);
+/* The bytes of an element in memory that these bytes of its register come from. */
+uint32_t flow_element_bytes(const struct ptx_form *fm, uint32_t bytes);
+/* Does each use take all live bytes, or none, to one place? */
+bool flow_is_whole(struct flow *fl, uint32_t reg);
+
 /* ---- trace.c: the ways of loaded values, for an engine that executes them ------------- */
 
 struct flow_start {
@@ -161,6 +181,7 @@ struct flow_trace {
 	struct flow_step *steps; /* each statement once */
 	uint32_t nsteps;
 	uint32_t *step_of; /* trace.c's own */
+	bool *is_split;	   /* by number: its bytes go ways of their own */
 };
 
 /* Only operands 1 to this are tried. */

@@ -60,7 +60,7 @@ struct flow_priv {
 	struct flow_facts on_way; /* of all ways of the walk that is under way */
 	struct worklist *solving; /* what relies on what is noted there; NULL: it isn't */
 	uint8_t *sure;		  /* by def: its value is really used on every path */
-	uint8_t *needed;	  /* by register: something with an effect depends on it */
+	uint32_t *live;		  /* bytes.c, by register: its live bytes */
 	uint32_t *seen;		  /* by block: the last walk that came here */
 	uint32_t *queue;	  /* blocks of a walk */
 	uint32_t walk;
@@ -151,11 +151,15 @@ enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t 
  * constants (but not `v & 1 << n`)? */
 bool flow_is_boolean(struct flow *fl, const struct ptx_opnd *o);
 bool flow_feeds_tests(struct flow *fl, const struct ptx_stmt *u);
-/* Is what u puts together only used as a whole? */
-bool flow_stays_whole(struct flow *fl, const struct ptx_stmt *u);
+/* Is the register an element of the operand? */
+bool flow_mentions(const struct ptx_opnd *o, uint32_t reg);
 /* demand.c */
 void flow_need_demand(struct flow *fl);
 bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);
+/* bytes.c */
+void flow_need_live_bytes(struct flow *fl);
+/* The bytes of `reg` that u's result depends on, where that is surely used. */
+uint32_t flow_surely_taken(struct flow *fl, const struct ptx_stmt *u, uint32_t reg);
 
 /* uniform.c */
 void flow_need_uniform(struct flow *fl);

@@ -33,7 +33,7 @@ static void add_result(uint32_t reg, bool is_write, void *arg)
 {
 	struct tracer *tr = arg;
 
-	if (is_write && reg < tr->fl->priv->nregs && tr->fl->priv->needed[reg])
+	if (is_write && reg < tr->fl->priv->nregs && tr->fl->priv->live[reg])
 		add_register(tr, reg);
 }
 
@@ -130,15 +130,57 @@ static void add_use(struct tracer *tr, struct ptx_stmt *u)
 	if (u->form->op == PTX_OP_UNKNOWN || (u->form->effects & PTX_EFF_PREFETCH))
 		return;
 	struct flow_step *step = step_at(tr, u);
-	/* Which half of a register that is taken apart? Its results are asked. */
-	bool is_of_halves =
-		flow_is_parting(u) || (flow_is_packing(u) && !flow_stays_whole(tr->fl, u));
-	step->is_last = !step->is_pure || (!is_of_halves && flow_result_sure(tr->fl, u));
+	step->is_last = !step->is_pure || flow_result_sure(tr->fl, u);
 	step->is_test = step->is_pure && flow_feeds_tests(tr->fl, u);
 	for (unsigned i = 0; i < 2 && step->is_pure && i + 1 < u->nops; i++)
 		step->is_bool[i] = flow_is_boolean(tr->fl, &u->ops[i + 1]);
 	if (!step->is_last)
 		ptx_each_reg(u, add_result, tr);
+}
+
+/* ---- split registers ---------------------------------------------------------------------- */
+
+struct splitting {
+	struct tracer *tr;
+	bool is_split; /* some result is */
+};
+
+static void is_split_result(uint32_t reg, bool is_write, void *arg)
+{
+	struct splitting *s = arg;
+	const struct flow_trace *t = s->tr->out;
+
+	if (is_write && reg < s->tr->fl->priv->nregs && t->index[reg] != FLOW_NONE)
+		s->is_split |= t->is_split[t->index[reg]];
+}
+
+static bool goes_to_split(struct tracer *tr, uint32_t reg)
+{
+	struct splitting s = {tr, false};
+	uint32_t n;
+	struct ptx_stmt *const *uses = flow_uses(tr->fl, reg, &n);
+
+	for (uint32_t i = 0; i < n && !s.is_split; i++)
+		if (flow_is_pure(uses[i]))
+			ptx_each_reg(uses[i], is_split_result, &s);
+	return s.is_split;
+}
+
+/* A register is split if its uses take different bytes, or it is put into one that is. */
+static void find_split(struct tracer *tr)
+{
+	struct flow_trace *t = tr->out;
+	bool is_changed = true;
+
+	t->is_split = BASE_NEWN(tr->fl->arena, bool, t->nregs + 1u);
+	for (uint32_t i = 0; i < t->nregs; i++)
+		t->is_split[i] = !flow_is_whole(tr->fl, tr->regs[i]);
+	while (is_changed) {
+		is_changed = false;
+		for (uint32_t i = t->nregs; i-- > 0;) /* results come after what they are made of */
+			if (!t->is_split[i] && goes_to_split(tr, tr->regs[i]))
+				is_changed = t->is_split[i] = true;
+	}
 }
 
 /* ---- one statement ----------------------------------------------------------------------- */
@@ -190,7 +232,7 @@ struct flow_trace *flow_trace(struct flow *fl, const struct flow_start *starts, 
 	struct flow_trace *t = BASE_NEWN(fl->arena, struct flow_trace, 1);
 	struct tracer tr = {.fl = fl, .out = t};
 
-	flow_need_demand(fl); /* what is sure, and what is needed at all */
+	flow_need_demand(fl); /* what is sure, and what is used at all */
 	t->steps = BASE_NEWN(fl->arena, struct flow_step, pr->nstmts + 1u);
 	t->index = base_alloc(fl->arena, sizeof(*t->index) * (pr->nregs + 1u));
 	for (uint32_t i = 0; i < pr->nregs; i++)
@@ -211,6 +253,7 @@ struct flow_trace *flow_trace(struct flow *fl, const struct flow_start *starts, 
 		for (uint32_t k = 0; k < ndefs; k++)
 			step_at(&tr, defs[k]);
 	}
+	find_split(&tr);
 	return t;
 }
 

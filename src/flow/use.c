@@ -13,7 +13,7 @@
 #include "flow/priv.h"
 
 /* Is the register an element of the operand? */
-static bool mentions(const struct ptx_opnd *o, uint32_t reg)
+bool flow_mentions(const struct ptx_opnd *o, uint32_t reg)
 {
 	if (o->kind == PTX_OPND_REG)
 		return o->reg == reg;
@@ -21,7 +21,7 @@ static bool mentions(const struct ptx_opnd *o, uint32_t reg)
 	    o->kind != PTX_OPND_PAIR)
 		return false;
 	for (unsigned i = 0; i < o->nsub; i++)
-		if (mentions(&o->sub[i], reg))
+		if (flow_mentions(&o->sub[i], reg))
 			return true;
 	return false;
 }
@@ -30,7 +30,7 @@ static bool mentions(const struct ptx_opnd *o, uint32_t reg)
 static bool mentioned_in(const struct ptx_stmt *s, unsigned from, unsigned to, uint32_t reg)
 {
 	for (unsigned i = from; i < to && i < s->nops; i++)
-		if (mentions(&s->ops[i], reg))
+		if (flow_mentions(&s->ops[i], reg))
 			return true;
 	return false;
 }
@@ -144,7 +144,8 @@ static bool may_be_outdone(struct flow *fl, const struct ptx_stmt *u, uint32_t r
 {
 	for (unsigned i = 1; i <= 2 && u->nops > 2; i++) {
 		const struct ptx_opnd *other = &u->ops[3 - i];
-		if (!mentions(&u->ops[i], reg) || other->kind != PTX_OPND_REG || other->reg == reg)
+		if (!flow_mentions(&u->ops[i], reg) || other->kind != PTX_OPND_REG ||
+		    other->reg == reg)
 			continue;
 		if (is_boolean(fl, other) || is_boolean(fl, &u->ops[i]) ||
 		    feeds_only_tests(fl, u, 0))
@@ -211,39 +212,6 @@ static bool takes_either(const struct ptx_stmt *u)
 	return is_int(u, 1) && is_int(u, 2) && u->ops[1].imm != u->ops[2].imm;
 }
 
-/* Of a value that is taken apart: does something take each part? */
-static bool has_all_parts(const struct ptx_stmt *u)
-{
-	for (unsigned i = 0; i < u->ops[0].nsub; i++)
-		if (u->ops[0].sub[i].kind != PTX_OPND_REG)
-			return false;
-	return true;
-}
-
-bool flow_stays_whole(struct flow *fl, const struct ptx_stmt *u)
-{
-	uint32_t n;
-
-	if (u->ops[0].kind != PTX_OPND_REG)
-		return false;
-	struct ptx_stmt *const *uses = flow_uses(fl, u->ops[0].reg, &n);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ptx_stmt *v = uses[i];
-		bool is_move = v->form->op == PTX_OP_MOV || v->form->op == PTX_OP_CVT;
-		if (is_masking(v) || is_move)
-			return false;
-	}
-	return true;
-}
-
-static enum flow_use moving_use(struct flow *fl, const struct ptx_stmt *u)
-{
-	if ((flow_is_parting(u) && !has_all_parts(u)) ||
-	    (flow_is_packing(u) && !flow_stays_whole(fl, u)))
-		return FLOW_USE_MAYBE;
-	return FLOW_USE_PURE;
-}
-
 /* How a pure instruction uses reg, regardless of its guard. */
 static enum flow_use pure_use(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
 {
@@ -255,8 +223,6 @@ static enum flow_use pure_use(struct flow *fl, const struct ptx_stmt *u, uint32_
 								      : FLOW_USE_PURE;
 	case PTX_OP_SLCT:
 		return FLOW_USE_MAYBE;
-	case PTX_OP_MOV:
-		return moving_use(fl, u);
 	case PTX_OP_SETP:
 	case PTX_OP_SET:
 		return u->nops > 3 ? FLOW_USE_MAYBE : FLOW_USE_PURE; /* .and/.or/.xor with c */

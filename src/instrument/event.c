@@ -4,7 +4,7 @@
  *
  * Walks a function once. Loads and stores, atomics and reductions of global, shared or generic
  * memory become access events with their strength and scope, and with the words of 4 bytes that
- * they surely access: for a load only the elements whose value is really used (flow_demand); the
+ * they surely access: for a load only the bytes whose value is really used (flow_demand_bytes); the
  * compiler may have invented the load of others. Barriers of the block and the warp and fences are
  * events, too. Anything else that orders threads (mbarriers, named and cluster barriers, calls of
  * functions that synchronise) makes the function *unsure*: its pairs may be ordered by something
@@ -50,21 +50,15 @@ static bool is_issued(const struct ptx_form *fm)
 	       fm->op == PTX_OP_STMATRIX;
 }
 
-enum elem_use { ELEM_DEAD, ELEM_MAYBE, ELEM_SURE };
-
-static enum elem_use use_of(struct inst_ctx *cx, const struct ptx_stmt *s,
-			    const struct ptx_opnd *op)
+/* Of an element of a load. */
+static struct flow_bytes element_bytes(struct inst_ctx *cx, const struct ptx_stmt *s,
+				       const struct ptx_opnd *op)
 {
-	struct flow_demand_info info;
-
 	if (op->kind == PTX_OPND_SINK)
-		return ELEM_DEAD;
+		return (struct flow_bytes){0, 0};
 	if (op->kind != PTX_OPND_REG || op->comp)
-		return ELEM_MAYBE;
-	flow_demand(cx->fl, s, op->reg, &info);
-	if (info.demand == FLOW_DEMAND_DEAD)
-		return ELEM_DEAD;
-	return info.demand == FLOW_DEMAND_SURE ? ELEM_SURE : ELEM_MAYBE;
+		return (struct flow_bytes){0, (uint32_t)((1ull << s->form->width) - 1)};
+	return flow_demand_bytes(cx->fl, s, op->reg);
 }
 
 /* Which bytes are surely accessed, and which perhaps: two sets of bits. */
@@ -73,36 +67,72 @@ static void bytes_of(struct inst_ctx *cx, const struct ptx_stmt *s, uint32_t *su
 	const struct ptx_form *fm = s->form;
 	bool is_load = !(fm->effects & PTX_EFF_WRITE);
 	int dst = is_load && fm->sem == PTX_SEM_WEAK ? ptx_find_role(s, PTX_ROLE_DST) : -1;
-	uint64_t elem = (1ull << fm->width) - 1;
+	uint32_t elem = (uint32_t)((1ull << fm->width) - 1);
 
 	*sure = *maybe = 0;
 	for (unsigned i = 0; i < fm->vec; i++) {
-		enum elem_use use = ELEM_SURE;
+		struct flow_bytes b = {elem, 0};
 		if (dst >= 0) {
 			const struct ptx_opnd *op = &s->ops[dst];
 			bool is_vec = op->kind == PTX_OPND_VEC;
 			if (is_vec && i < op->nsub)
-				use = use_of(cx, s, &op->sub[i]);
+				b = element_bytes(cx, s, &op->sub[i]);
 			else
-				use = fm->vec == 1 ? use_of(cx, s, op) : ELEM_MAYBE;
+				b = fm->vec == 1 ? element_bytes(cx, s, op)
+						 : (struct flow_bytes){0, elem};
 		}
-		uint32_t bits = (uint32_t)(elem << i * fm->width);
-		*sure |= use == ELEM_SURE ? bits : 0;
-		*maybe |= use == ELEM_MAYBE ? bits : 0;
+		*sure |= b.sure << i * fm->width;
+		*maybe |= b.maybe << i * fm->width;
 	}
 }
 
-/* Sets of words from those of bytes: sure where all bytes of the word are. */
-static void set_words(struct inst_event *e, unsigned bytes, uint32_t sure, uint32_t maybe)
+bool inst_writes_bytes(struct inst_ctx *cx)
+{
+	if (cx->writes_bytes != INST_UNKNOWN)
+		return cx->writes_bytes == INST_YES;
+	cx->writes_bytes = INST_NO;
+	ptx_each_item(cx->m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
+			continue;
+		ptx_each_stmt(it->func, s)
+		{
+			if (s->kind == PTX_STMT_INST && !s->inserted && s->form->width < 4 &&
+			    s->form->effects & PTX_EFF_WRITE)
+				cx->writes_bytes = INST_YES;
+		}
+	}
+	return cx->writes_bytes == INST_YES;
+}
+
+/* Sets of words from those of bytes: sure where all bytes of the word are, or any byte will do. */
+static void set_words(struct inst_event *e, unsigned bytes, uint32_t sure, uint32_t maybe,
+		      bool by_bytes)
 {
 	e->narrow = bytes < 4 ? (uint8_t)bytes : 0;
 	for (unsigned i = 0; 4 * i < bytes; i++) {
 		uint32_t all = bytes < 4 ? (1u << bytes) - 1 : 15u << 4 * i;
-		if ((sure & all) == all)
+		if ((sure & all) == all || (!by_bytes && sure & all)) {
 			e->sure |= (uint8_t)(1u << i);
-		else if ((sure | maybe) & all)
+		} else if ((sure | maybe) & all) {
 			e->maybe |= (uint8_t)(1u << i);
+			e->is_partial |= by_bytes && (maybe & all) != all;
+		}
 	}
+}
+
+bool inst_is_whole(struct inst_ctx *cx, const struct ptx_stmt *load, uint32_t reg)
+{
+	struct flow_bytes b = flow_demand_bytes(cx->fl, load, reg);
+	unsigned n = load->form->width;
+	uint32_t used = b.sure | b.maybe;
+
+	if (used == (uint32_t)((1ull << n) - 1) || inst_writes_bytes(cx))
+		return used == (uint32_t)((1ull << n) - 1);
+	for (unsigned i = 0; i < n; i += 4)
+		if (!(used >> i & 15u))
+			return false;
+	return true;
 }
 
 static bool is_result_used(struct inst_ctx *cx, const struct ptx_stmt *s)
@@ -257,7 +287,7 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	}
 	struct inst_event *e = new_event(cx, INST_EVENT_ACCESS, s);
 	bytes_of(cx, s, &sure, &maybe);
-	set_words(e, (unsigned)fm->vec * fm->width, sure, maybe);
+	set_words(e, (unsigned)fm->vec * fm->width, sure, maybe, inst_writes_bytes(cx));
 	if (!e->sure && !e->maybe) {
 		cx->stats->skipped_dead++;
 		inst_unchecked(cx, PTX_STR("load whose value is never used"), RACE_WHY_DEAD, false);

@@ -138,7 +138,7 @@ struct inst_ctx {
 	BASE_VEC(uint64_t) order_names;
 	BASE_VEC(struct inst_named) named; /* callee.c: the functions, by name */
 	bool are_named;
-	enum inst_answer may_launch;
+	enum inst_answer may_launch, writes_bytes;
 
 	/* The function at work. */
 	struct ptx_func *f;
@@ -200,7 +200,8 @@ struct inst_event {
 	bool is_lockstep; /* a volatile load that may count on lockstep (lockstep.c) */
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;
-	uint8_t narrow; /* bytes of an access of fewer than 4; else 0 */
+	uint8_t narrow;	 /* bytes of an access of fewer than 4; else 0 */
+	bool is_partial; /* of a word, bytes alone are in doubt: it is never more than looked at */
 	/* Of hirace's groups: the next access of this one's, its number of words and how far one is
 	 * from the next in words; is_grouped: the group's first access checks this one. */
 	struct inst_event *with;
@@ -215,11 +216,12 @@ struct inst_event {
 	struct inst_held *held; /* elements of a load that are held (doubt/doubt.c) */
 };
 
-/* An element of a load: its register and words. */
+/* An element of a load, or a half of it: its register and words. */
 struct inst_held {
 	struct inst_held *next;
 	uint32_t reg;
 	uint8_t words;
+	bool is_high; /* the high half of a register that is taken apart */
 };
 
 /* A use that takes the loaded value, if register pred (or PTX_NO_REG) is `sense`. */
@@ -279,6 +281,11 @@ void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_
 void inst_find_lockstep(struct inst_ctx *cx, struct inst_events *ev);
 /* May the statement order the thread's accesses with another one's? */
 bool inst_may_order(const struct ptx_stmt *s);
+/* event.c: does code of the module write less than a word of 4 bytes? If not, what races with a
+ * byte of a word races with all of them. */
+bool inst_writes_bytes(struct inst_ctx *cx);
+/* Does something use each byte of the loaded element, or, where none writes bytes, each word? */
+bool inst_is_whole(struct inst_ctx *cx, const struct ptx_stmt *load, uint32_t reg);
 /* doubt/doubt.c: races of such loads are held until their values are used. Of a detector: its
  * letter, the registers with the thread's number and state, what a check of an event is given, its
  * address before it, and the block's table. */

@@ -164,7 +164,7 @@ void inst_plan_uses(struct inst_ctx *cx, struct inst_events *ev)
 
 	for (struct inst_event *e = ev->first; e && n < MAX_NOTES; e = e->next) {
 		if (e->kind != INST_EVENT_ACCESS || e->strength != RACE_WEAK || e->writes ||
-		    !e->maybe || e->sure || e->is_pruned || e->is_judged)
+		    !e->maybe || e->sure || e->is_pruned || e->is_judged || e->is_partial)
 			continue;
 		const struct ptx_stmt *s = e->stmt;
 		if (s->pred != PTX_NO_REG || s->form->vec != 1 || !s->nops ||

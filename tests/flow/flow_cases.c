@@ -4,6 +4,7 @@
  * A comment belongs to the statement on its line and holds parts divided by ';':
  *
  *   tag A                      names the statement, and its block
+ *   bytes %r2: sure 3 maybe c
  *   demand %r2: dead | sure | select %p1 | select !%p1 | maybe [A B=%p1 ...]
  *   origin: unknown | private | global | shared | const | not_private
  *   alias A: no | may | must   with the statement tagged A, before this one
@@ -170,6 +171,9 @@ static bool answer(struct run *r, const char *what, const char *arg, struct base
 		struct flow_demand_info d;
 		flow_demand(r->fl, r->s, find_reg(r, arg), &d);
 		put_demand(r, &d, b);
+	} else if (!strcmp(what, "bytes")) {
+		struct flow_bytes d = flow_demand_bytes(r->fl, r->s, find_reg(r, arg));
+		base_buf_printf(b, "sure %x maybe %x", d.sure, d.maybe);
 	} else if (!strcmp(what, "origin")) {
 		base_buf_puts(b, origins[flow_address_origin(r->fl, r->s)]);
 	} else if (!strcmp(what, "alias")) {

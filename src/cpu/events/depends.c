@@ -111,14 +111,51 @@ static uint32_t try(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 	return is_bool ? all : any;
 }
 
+bool events_tried_bytes(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
+			struct events_tried t, uint32_t mask, uint32_t hit[EVENTS_BYTES])
+{
+	const struct ptx_func *f = w->cur->func->ptx;
+	uint32_t slot = in->src[t.op - 1], bytes = bytes_of(f, &st->s->ops[t.op]);
+	uint32_t to_bytes = bytes_of(f, &st->s->ops[0]), size = bytes / CPU_WARP;
+	uint32_t to_size = to_bytes / CPU_WARP;
+	uint8_t first[sizeof(uint64_t) * CPU_WARP];
+	struct saved to, from;
+
+	memset(hit, 0, EVENTS_BYTES * sizeof(*hit));
+	if (bytes > sizeof(first) || to_bytes > sizeof(first) || slot & CPU_SLOT_CONST ||
+	    in->dst[0] == CPU_NOSLOT || t.first >= size || !mask)
+		return false;
+	save(w, &to, in->dst[0], to_bytes);
+	save(w, &from, slot, bytes);
+	in->fn(w, in, mask);
+	memcpy(first, cpu_slot(w, in->dst[0]), to_bytes);
+	for (unsigned round = 0; round < 2; round++) {
+		restore(w, &to);
+		restore(w, &from);
+		CPU_EACH_LANE (l, mask)
+			for (unsigned k = t.first; k < (t.n ? t.first + t.n : size); k++)
+				((uint8_t *)cpu_slot(w, slot))[l * size + k] ^= round ? 1 : 0xff;
+		in->fn(w, in, mask);
+		const uint8_t *now = cpu_slot(w, in->dst[0]);
+		CPU_EACH_LANE (l, mask)
+			for (unsigned j = 0; j < to_size; j++)
+				hit[j] |= (uint32_t)(first[l * to_size + j] != now[l * to_size + j])
+					  << l;
+	}
+	restore(w, &to);
+	restore(w, &from);
+	return true;
+}
+
 uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
 			      const struct events_step *st, uint32_t lanes)
 {
 	uint32_t size = bytes_of(w->cur->func->ptx, &st->s->ops[0]), any;
+	bool is_vector = st->s->ops[0].kind == PTX_OPND_VEC;
 	struct saved to, guard;
 
 	if (in->dst[0] == CPU_NOSLOT || in->dst[1] != CPU_NOSLOT || size > sizeof(to.was) ||
-	    ptx_form_has(st->s->form, PTX_MOD_CC) || st->is_parting || !lanes)
+	    ptx_form_has(st->s->form, PTX_MOD_CC) || is_vector || !lanes)
 		return 0;
 	save(w, &to, in->dst[0], size);
 	save(w, &guard, in->guard, sizeof(uint32_t));

@@ -12,9 +12,19 @@
 
 #define EVENTS_FROM 3u /* operands with a rule of their own */
 
+#define EVENTS_BYTES 16u /* of a register */
+
+/*
+ * A register of the trace. One that is split has a slot for each of its bytes, others have one. Of
+ * a read: from[] has, by slot of all that the statement writes, the slots of this register that it
+ * depends on; `taken`, those that any result or effect does.
+ */
 struct events_reg {
-	uint32_t reg; /* its number in the trace */
-	uint8_t at;   /* a read: operand from 0, EVENTS_FROM: another one; else the element */
+	uint32_t slot; /* the first of the frame */
+	uint8_t n;     /* slots */
+	uint8_t at;    /* a read: operand from 0, EVENTS_FROM: another one */
+	uint32_t reg;  /* its number in the trace */
+	uint32_t taken, *from;
 };
 
 /* What a statement does with registers of the trace. */
@@ -22,11 +32,11 @@ struct events_step {
 	const struct ptx_stmt *s;
 	enum flow_rule rule;
 	bool is_last, is_pure, is_test, is_bool[2];
-	bool is_packing, is_parting; /* mov of two halves to a register, or of a register to two */
-	bool keeps_halves;	     /* moves the whole register */
-	bool takes_low;		     /* of two halves: a conversion to half the width */
-	uint32_t guard;		     /* or UINT32_MAX */
-	uint32_t nreads, nwrites;
+	bool by_bytes;	/* some register is split, and what depends on what is tried by bytes */
+	uint32_t live;	/* by_bytes: the live bytes of the only result */
+	uint32_t guard; /* of the trace, or UINT32_MAX */
+	uint32_t guard_slot;
+	uint32_t nreads, nwrites, nslots; /* nslots: of all that is written */
 	struct events_reg *reads, *writes;
 };
 
@@ -36,6 +46,16 @@ struct events_step {
  */
 void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
 		    bool is_same, uint32_t mask, uint32_t lanes[EVENTS_FROM]);
+
+/* Bytes of an operand (from 1), from `first` on; n 0: all. */
+struct events_tried {
+	unsigned op, first, n;
+};
+
+/* hit[j]: lanes of `mask` in which byte j of the result changes when these bytes do. False: that
+ * can't be tried. */
+bool events_tried_bytes(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
+			struct events_tried t, uint32_t mask, uint32_t hit[EVENTS_BYTES]);
 
 /* Lanes in which the statement would leave another result if its guard were the opposite; none if
  * it has several results. */
@@ -53,7 +73,9 @@ struct taint_graph *events_graph(struct events_loads *l);
  * events_load_done when its leaves are made. */
 uint32_t events_load_begin(struct events_loads *l, const struct cpu_warp *w,
 			   const struct cpu_site *site, uint32_t mask, const uint64_t *at);
-uint32_t events_load_leaf(struct events_loads *l, uint32_t load, uint32_t elem, uint32_t mask);
+/* What lanes have of bytes of the load; 0: nothing. */
+uint32_t events_load_leaf(struct events_loads *l, const struct cpu_site *site, uint32_t load,
+			  uint32_t bytes, uint32_t mask);
 void events_load_done(struct events_loads *l, uint32_t load);
 bool events_load_is_used(struct events_loads *l, const struct oracle_side *load,
 			 const struct events_sighting *seen);

@@ -122,12 +122,12 @@ struct cpu_site {
 	bool is_host_code; /* a load or store of host code: events_host_site */
 	uint8_t access;	   /* enum race_access */
 	uint8_t width, vec;
-	uint8_t flag;	  /* of a strong read: 1: its value decides something, 2: not */
-	uint8_t update;	  /* enum race_update */
-	uint8_t invented; /* elements of a load that may be read by no thread of the source */
-	bool is_data;	  /* a volatile load on whose value nothing is decided */
-	bool is_seed;	  /* a load that only begins a compare-and-swap loop */
-	bool is_other;	  /* a weak access of a variable that wasn't asked for: asked.c */
+	uint8_t flag;		 /* of a strong read: 1: its value decides something, 2: not */
+	uint8_t update;		 /* enum race_update */
+	uint32_t invented;	 /* bytes of a load that may be read by no thread of the source */
+	bool is_data;		 /* a volatile load on whose value nothing is decided */
+	bool is_seed;		 /* a load that only begins a compare-and-swap loop */
+	bool is_other;		 /* a weak access of a variable that wasn't asked for: asked.c */
 	uint32_t nelems, *elems; /* used.c: where these are followed, by element */
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
@@ -316,14 +316,13 @@ void events_used_follow(struct cpu_events *x, struct cpu_func *f, struct flow *f
 /* Lanes execute a load in doubt, at these addresses. */
 void events_used_load(struct cpu_events *x, const struct cpu_warp *w, const struct cpu_site *site,
 		      uint32_t mask, const uint64_t *at);
-/* A race of a load, in the order of the record's sides; the elements of the load that it is
- * about. */
+/* A race of a load, in the order of the record's sides; the bytes of the load that it is about. */
 struct events_sighting {
 	struct events_pair *pair;
-	unsigned elems;
+	uint32_t bytes;
 	struct oracle_side side[2];
 };
-/* Has the load's thread used one of the elements that it loaded at that address last? If not, the
+/* Has the load's thread used one of the bytes that it loaded at that address last? If not, the
  * pair is made sure when it does. */
 bool events_is_used(struct cpu_events *x, const struct oracle_side *load,
 		    const struct events_sighting *seen);

@@ -56,24 +56,24 @@ struct finder {
 
 /* ---- the load -------------------------------------------------------------------------------- */
 
-static uint8_t invented_of(struct finder *x, struct cpu_func *f, uint32_t pc)
+/* The bytes that are not surely read. */
+static uint32_t invented_of(struct finder *x, struct cpu_func *f, uint32_t pc)
 {
 	const struct ptx_stmt *s = f->stmts[pc];
 	const struct ptx_opnd *to = &s->ops[0];
 	const struct ptx_opnd *elem = to->kind == PTX_OPND_VEC ? to->sub : to;
 	unsigned n = to->kind == PTX_OPND_VEC ? to->nsub : 1;
-	uint8_t mask = 0;
+	unsigned width = s->form->width;
+	uint32_t mask = 0, all = (uint32_t)((1ull << width) - 1);
 
 	x->nelems = n < 8 ? n : 8;
 	for (unsigned i = 0; i < x->nelems; i++) {
-		struct flow_demand_info info = {.demand = FLOW_DEMAND_DEAD}; /* it goes to _ */
+		struct flow_bytes b = {0, 0}; /* it goes to _ */
 		if (elem[i].kind == PTX_OPND_REG)
-			flow_demand(x->fl, s, elem[i].reg, &info);
+			b = flow_demand_bytes(x->fl, s, elem[i].reg);
 		x->elems[i] = PTX_NO_REG;
-		if (info.demand == FLOW_DEMAND_SURE)
-			continue;
-		mask |= (uint8_t)(1u << i);
-		if (info.demand == FLOW_DEMAND_DEAD)
+		mask |= (all & ~b.sure) << i * width;
+		if (!b.maybe)
 			continue;
 		x->elems[i] = elem[i].reg;
 		base_vec_push(&x->starts, ((struct flow_start){s, elem[i].reg}));
@@ -83,13 +83,15 @@ static uint8_t invented_of(struct finder *x, struct cpu_func *f, uint32_t pc)
 
 static void add_load(struct cpu_events *x, struct finder *fi, struct cpu_func *f, uint32_t pc)
 {
-	uint8_t mask = invented_of(fi, f, pc);
+	uint32_t mask = invented_of(fi, f, pc);
 	bool is_followed = false;
 
 	if (!mask)
 		return;
 	struct cpu_site *site = events_site_new(x, f, pc);
 	site->invented = mask;
+	site->width = f->stmts[pc]->form->width;
+	site->vec = f->stmts[pc]->form->vec;
 	for (uint32_t i = 0; i < fi->nelems; i++)
 		is_followed |= fi->elems[i] != PTX_NO_REG;
 	if (!is_followed)

@@ -2,7 +2,7 @@
  * loads.c - executions of loads in doubt: were their values used, and which races wait for that?
  *
  * Each execution by lanes of a warp is a load with the lanes' addresses. The graph of values
- * (taint.c) says when an element of it is used, and when nothing holds it any more: then it is
+ * (taint.c) says when a part of it is used, and when nothing holds it any more: then it is
  * discarded. A race is of the load that its thread executed last at that address. If that is used,
  * the race is sure; if it may be yet, the race waits for it; a discarded one leaves it possible.
  *
@@ -12,7 +12,7 @@
  *
  * Misses: of more than HISTORY_MAX loads of one warp and place, or LOADS_MAX in all, the oldest:
  * their races stay possible.
- * Costs: a look-up and about 130 bytes for each execution, those that are forgotten are used again.
+ * Costs: a look-up and about 160 bytes for each execution, those that are forgotten are used again.
  */
 #include "cpu/events/follow.h"
 
@@ -24,12 +24,12 @@
 #define REPLACED_MAX 48u /* so many are compared to find the one that is replaced */
 #define WAITING_MAX  64u
 #define MAX_SIDES    65536u
-#define ELEMS	     8u
+#define PARTS	     16u /* a load's bytes, in so many parts at most */
 
 /* A race of a load that its thread may use yet. */
 struct waiting {
 	struct events_pair *pair;
-	unsigned elems; /* a use of any of these makes it sure */
+	unsigned parts; /* a use of any of these makes it sure */
 	unsigned lane;
 	struct oracle_side *sides; /* two; NULL: not kept */
 	struct waiting *next;
@@ -40,7 +40,7 @@ struct load {
 	uint32_t next; /* older, of its list; or of the free ones */
 	uint32_t mask, nevents;
 	uint32_t nwaiting;
-	uint32_t used[ELEMS];
+	uint32_t used[PARTS];
 	uint64_t first; /* address of lane 0 */
 	int64_t step;	/* to the next lane's */
 	uint64_t *at;	/* if they don't rise so */
@@ -94,14 +94,15 @@ static void on_end(void *arg, uint32_t load)
 	unref(arg, load);
 }
 
-static void on_use(void *arg, uint32_t load, uint32_t elem, uint32_t lanes)
+static void on_use(void *arg, uint32_t load, uint32_t parts, uint32_t lanes)
 {
 	struct events_loads *l = arg;
 	struct load *p = &l->v[load];
 
-	p->used[elem] |= lanes;
+	for (uint32_t m = parts; m; m &= m - 1)
+		p->used[__builtin_ctz(m)] |= lanes;
 	for (struct waiting **at = &p->waiting, *w; (w = *at) != NULL;) {
-		if (!(lanes >> w->lane & 1) || !(w->elems >> elem & 1)) {
+		if (!(lanes >> w->lane & 1) || !(w->parts & parts)) {
 			at = &w->next;
 			continue;
 		}
@@ -294,9 +295,23 @@ uint32_t events_load_begin(struct events_loads *l, const struct cpu_warp *w,
 	return id;
 }
 
-uint32_t events_load_leaf(struct events_loads *l, uint32_t load, uint32_t elem, uint32_t mask)
+/* The parts in which bytes of a load are. */
+static uint32_t parts_of(const struct cpu_site *site, uint32_t bytes)
 {
-	uint32_t leaf = elem < ELEMS ? taint_leaf(&l->graph, load, elem, mask) : 0;
+	unsigned all = (unsigned)site->width * (site->vec ? site->vec : 1u);
+	unsigned size = all > PARTS ? (all + PARTS - 1) / PARTS : 1;
+	uint32_t out = 0;
+
+	for (uint32_t m = bytes; m; m &= m - 1)
+		out |= 1u << ((unsigned)__builtin_ctz(m) / size) % PARTS;
+	return out;
+}
+
+uint32_t events_load_leaf(struct events_loads *l, const struct cpu_site *site, uint32_t load,
+			  uint32_t bytes, uint32_t mask)
+{
+	uint32_t parts = parts_of(site, bytes);
+	uint32_t leaf = parts ? taint_leaf(&l->graph, load, parts, mask) : 0;
 
 	if (leaf)
 		l->v[load].refs++;
@@ -309,13 +324,13 @@ void events_load_done(struct events_loads *l, uint32_t load)
 }
 
 static void wait_for(struct events_loads *l, struct load *p, unsigned lane,
-		     const struct events_sighting *seen)
+		     const struct events_sighting *seen, unsigned parts)
 {
 	struct waiting *w;
 
 	for (w = p->waiting; w; w = w->next)
 		if (w->pair == seen->pair && w->lane == lane) {
-			w->elems |= seen->elems;
+			w->parts |= parts;
 			return;
 		}
 	w = p->nwaiting < WAITING_MAX ? calloc(1, sizeof(*w)) : NULL;
@@ -323,7 +338,7 @@ static void wait_for(struct events_loads *l, struct load *p, unsigned lane,
 		return;
 	w->pair = seen->pair;
 	w->lane = lane;
-	w->elems = seen->elems;
+	w->parts = parts;
 	if (l->nsides < MAX_SIDES)
 		w->sides = malloc(sizeof(seen->side));
 	if (w->sides) {
@@ -339,17 +354,17 @@ bool events_load_is_used(struct events_loads *l, const struct oracle_side *load,
 			 const struct events_sighting *seen)
 {
 	struct history *h = history_of(l, load->inst, load->actor);
-	unsigned lane = load->actor % CPU_WARP;
+	unsigned lane = load->actor % CPU_WARP, parts = parts_of(load->inst, seen->bytes);
 
 	for (uint32_t id = h ? h->newest : 0; id; id = l->v[id].next) {
 		struct load *p = &l->v[id];
 		if (!(p->mask >> lane & 1) || address_of(p, lane) != load->address)
 			continue;
-		for (unsigned e = 0; e < ELEMS; e++)
-			if (seen->elems >> e & 1 && p->used[e] >> lane & 1)
+		for (unsigned e = 0; e < PARTS; e++)
+			if (parts >> e & 1 && p->used[e] >> lane & 1)
 				return true;
 		if (p->refs > 1) /* something else than the list */
-			wait_for(l, p, lane, seen);
+			wait_for(l, p, lane, seen, parts);
 		return false;
 	}
 	return false;

@@ -416,28 +416,26 @@ static enum race_kind kind_of(enum oracle_kind k)
 	return RACE_KIND_UNORDERED;
 }
 
-/* The elements of a's load, as bits, that b's access meets. */
-static unsigned elements_met(const struct oracle_side *a, const struct oracle_side *b)
+/* The bytes of a's load, as a set, that b's access meets. */
+static uint32_t bytes_met(const struct oracle_side *a, const struct oracle_side *b)
 {
 	const struct cpu_site *s = a->inst;
-	uint64_t from = b->address, to = b->address + b->bytes;
-	unsigned met = 0;
+	unsigned n = (unsigned)s->width * (s->vec ? s->vec : 1u);
+	uint32_t met = 0;
 
-	for (unsigned i = 0; i < s->vec || i == 0; i++) {
-		uint64_t at = a->address + i * (uint64_t)s->width;
-		met |= (unsigned)(at < to && from < at + s->width) << i;
-	}
+	for (unsigned i = 0; i < n && i < 32; i++)
+		met |= (uint32_t)(a->address + i - b->address < b->bytes) << i;
 	return met;
 }
 
-/* Do both access some element that the source accesses? */
+/* Do both access some byte that the source accesses? */
 static bool is_written_down(const struct oracle_side *a, const struct oracle_side *b)
 {
 	const struct cpu_site *s = a->inst;
 
 	if (!s->invented || !s->width || !b->bytes)
 		return !s->invented;
-	return elements_met(a, b) & ~(unsigned)s->invented;
+	return bytes_met(a, b) & ~s->invented;
 }
 
 static struct race_pair *pair_add(struct cpu_events *x, const struct oracle_finding *f,
@@ -552,9 +550,7 @@ static void ask_for_use(struct cpu_events *x, struct events_pair *p, const struc
 			const struct oracle_side *b)
 {
 	const struct oracle_side *load = is_written_down(a, b) ? b : a;
-	unsigned elems = elements_met(load, load == a ? b : a);
-
-	struct events_sighting seen = {p, elems, {*a, *b}};
+	struct events_sighting seen = {p, bytes_met(load, load == a ? b : a), {*a, *b}};
 
 	if (p->is_possible && events_is_used(x, load, &seen))
 		events_pair_sure(x, p, a, b);

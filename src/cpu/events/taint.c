@@ -3,7 +3,7 @@
  *
  * What is used already is left out of new nodes, so a register whose value is stored in each round
  * of a loop holds no chain of all rounds. Walks keep their own stack.
- * Misses: what is made when 2^23 nodes exist is lost; a pack that is joined with what is none is.
+ * Misses: what is made when 2^23 nodes exist is lost.
  * Costs: 24 bytes a node; amortised a step for each node and the lanes that use it.
  */
 #include "cpu/events/taint.h"
@@ -37,7 +37,7 @@ static uint32_t node_new(struct taint_graph *g)
 	return id;
 }
 
-uint32_t taint_leaf(struct taint_graph *g, uint32_t load, uint32_t elem, uint32_t lanes)
+uint32_t taint_leaf(struct taint_graph *g, uint32_t load, uint32_t parts, uint32_t lanes)
 {
 	uint32_t id = node_new(g);
 
@@ -46,7 +46,7 @@ uint32_t taint_leaf(struct taint_graph *g, uint32_t load, uint32_t elem, uint32_
 	struct taint_node *t = &g->v[id];
 	t->is_leaf = true;
 	t->kid[0] = load;
-	t->kid[1] = elem;
+	t->kid[1] = parts;
 	t->lanes[0] = lanes;
 	return id;
 }
@@ -67,57 +67,12 @@ static uint32_t pair_new(struct taint_graph *g, struct taint_part a, struct tain
 	return id;
 }
 
-uint32_t taint_pack(struct taint_graph *g, struct taint_part low, struct taint_part high)
-{
-	low.lanes &= taint_lanes(g, low.node);
-	high.lanes &= taint_lanes(g, high.node);
-	if (!(low.lanes | high.lanes))
-		return 0;
-	uint32_t id = node_new(g);
-	if (!id)
-		return 0;
-	struct taint_node *t = &g->v[id];
-	t->is_pack = true;
-	t->kid[0] = low.lanes ? taint_keep(g, low.node) : 0;
-	t->kid[1] = high.lanes ? taint_keep(g, high.node) : 0;
-	t->lanes[0] = low.lanes;
-	t->lanes[1] = high.lanes;
-	return id;
-}
-
-/* One half of the packs among the parts. */
-static uint32_t join_halves(struct taint_graph *g, const struct taint_part *parts, unsigned n,
-			    unsigned half)
-{
-	struct taint_part sub[8];
-	unsigned k = 0;
-
-	for (unsigned i = 0; i < n && k < 8; i++) {
-		const struct taint_node *t = &g->v[parts[i].node];
-		if (t->is_pack)
-			sub[k++] =
-				(struct taint_part){t->kid[half], parts[i].lanes & t->lanes[half]};
-	}
-	return taint_join(g, sub, k);
-}
-
-static uint32_t join_packs(struct taint_graph *g, const struct taint_part *parts, unsigned n)
-{
-	struct taint_part low = {join_halves(g, parts, n, 0), UINT32_MAX};
-	struct taint_part high = {join_halves(g, parts, n, 1), UINT32_MAX};
-	uint32_t id = taint_pack(g, low, high);
-
-	taint_drop(g, low.node);
-	taint_drop(g, high.node);
-	return id;
-}
-
 uint32_t taint_join(struct taint_graph *g, const struct taint_part *parts, unsigned n)
 {
-	struct taint_part left[16];
-	unsigned k = 0, npacks = 0;
+	struct taint_part left[TAINT_PARTS];
+	unsigned k = 0;
 
-	for (unsigned i = 0; i < n && k < 16; i++) {
+	for (unsigned i = 0; i < n && k < TAINT_PARTS; i++) {
 		struct taint_part p = parts[i];
 		bool is_known = false;
 		p.lanes &= taint_lanes(g, p.node);
@@ -130,20 +85,10 @@ uint32_t taint_join(struct taint_graph *g, const struct taint_part *parts, unsig
 			}
 		if (is_known)
 			continue;
-		npacks += g->v[p.node].is_pack;
 		left[k++] = p;
 	}
 	if (!k)
 		return 0;
-	if (npacks && (k > 1 || left[0].lanes != taint_lanes(g, left[0].node))) {
-		if (npacks == k)
-			return join_packs(g, left, k);
-		for (unsigned i = 0; i < k; i++) /* lost */
-			if (g->v[left[i].node].is_pack)
-				left[i--] = left[--k];
-		if (!k)
-			return 0;
-	}
 	uint32_t id = pair_new(g, left[0], k > 1 ? left[1] : (struct taint_part){0, 0});
 	for (unsigned i = 2; i < k && id; i++) {
 		uint32_t next = pair_new(g, (struct taint_part){id, taint_lanes(g, id)}, left[i]);

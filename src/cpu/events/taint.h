@@ -4,8 +4,8 @@
  * A node is a set of (load, lane): a leaf is what one execution of a load gave its lanes, any other
  * node has up to two others, each for some lanes. An operation on registers makes at most a few
  * nodes, whatever they hold; so a sum of a thousand loads is a chain of a thousand. Using a node
- * marks all that is below it, each node once for each lane. A pack is a register of two halves that
- * are taken apart again. Nodes are counted references, 0 is the empty set.
+ * marks all that is below it, each node once for each lane. Nodes are counted references, 0 is the
+ * empty set.
  */
 #ifndef COLLIDER_CPU_EVENTS_TAINT_H
 #define COLLIDER_CPU_EVENTS_TAINT_H
@@ -16,10 +16,10 @@
 #include "base/base.h"
 
 struct taint_node {
-	uint32_t kid[2];   /* a leaf: the load, and the element of it */
+	uint32_t kid[2];   /* a leaf: the load, and a set of parts of it */
 	uint32_t lanes[2]; /* for which lanes; a leaf: the first */
 	uint32_t used;	   /* these lanes are done: all below is marked */
-	uint32_t refs : 30, is_leaf : 1, is_pack : 1;
+	uint32_t refs : 31, is_leaf : 1;
 };
 
 struct taint_part {
@@ -30,8 +30,8 @@ struct taint_graph {
 	struct taint_node *v; /* v[0] is nothing */
 	uint32_t n, room, free;
 	BASE_VEC(struct taint_part) todo;
-	/* Lanes have used an element of a load; no node is left of one of its elements. */
-	void (*on_use)(void *arg, uint32_t load, uint32_t elem, uint32_t lanes);
+	/* Lanes have used parts of a load; a leaf of it is gone. */
+	void (*on_use)(void *arg, uint32_t load, uint32_t parts, uint32_t lanes);
 	void (*on_end)(void *arg, uint32_t load);
 	void *arg;
 };
@@ -39,11 +39,6 @@ struct taint_graph {
 static inline uint32_t taint_lanes(const struct taint_graph *g, uint32_t node)
 {
 	return node ? g->v[node].lanes[0] | g->v[node].lanes[1] : 0;
-}
-
-static inline bool taint_is_pack(const struct taint_graph *g, uint32_t node)
-{
-	return node && g->v[node].is_pack;
 }
 
 static inline uint32_t taint_keep(struct taint_graph *g, uint32_t node)
@@ -54,10 +49,9 @@ static inline uint32_t taint_keep(struct taint_graph *g, uint32_t node)
 }
 
 /* These return a reference of their own, or 0: nothing, or no memory (the values are lost). */
-uint32_t taint_leaf(struct taint_graph *g, uint32_t load, uint32_t elem, uint32_t lanes);
+uint32_t taint_leaf(struct taint_graph *g, uint32_t load, uint32_t parts, uint32_t lanes);
+#define TAINT_PARTS 48u /* those beyond are lost */
 uint32_t taint_join(struct taint_graph *g, const struct taint_part *parts, unsigned n);
-/* Two registers become the halves of one. */
-uint32_t taint_pack(struct taint_graph *g, struct taint_part low, struct taint_part high);
 void taint_drop(struct taint_graph *g, uint32_t node);
 void taint_use(struct taint_graph *g, uint32_t node, uint32_t lanes);
 void taint_free(struct taint_graph *g);

@@ -11,8 +11,7 @@
  * and whatever number of registers.
  *
  * Misses, each of which leaves a pair possible: values that leave the registers of their function
- * (they count as used), packed arithmetic on halves that come from two loads, what depends.c,
- * loads.c and taint.c miss.
+ * (they count as used), what depends.c, loads.c and taint.c miss.
  * Costs: nothing for functions without such loads; else a call for each execution of such a
  * statement, and a few nodes where its registers hold something.
  */
@@ -23,11 +22,14 @@
 #include <string.h>
 
 #define NONE	  UINT32_MAX
-#define MAX_PARTS 12u
+#define MAX_PARTS TAINT_PARTS
+#define MAX_SLOTS 32u /* that one statement writes */
 
 /* Of a function, made with its sites. */
 struct events_follow {
-	uint32_t nregs;
+	uint32_t nslots;
+	uint32_t *slot;	   /* by number in the trace: its first; one more at the end */
+	uint32_t *live;	   /* by number in the trace: its live bytes */
 	uint32_t *step_of; /* by pc, plus 1 */
 	struct events_step *steps;
 };
@@ -44,7 +46,7 @@ struct events_frame {
 	struct events_frame *next; /* of the block */
 	UT_hash_handle hh;
 	uint32_t n;
-	uint32_t node[]; /* by number in the trace */
+	uint32_t node[]; /* by slot */
 };
 
 /* All frames of a block. */
@@ -75,7 +77,7 @@ static struct events_frame *frame_of(struct cpu_events *x, const struct cpu_warp
 static struct events_frame *frame_add(struct cpu_events *x, const struct cpu_warp *w)
 {
 	const struct events_follow *f = w->cur->func->follow;
-	struct events_frame *fr = calloc(1, sizeof(*fr) + f->nregs * sizeof(*fr->node));
+	struct events_frame *fr = calloc(1, sizeof(*fr) + f->nslots * sizeof(*fr->node));
 	struct events_frames *all;
 
 	HASH_FIND_PTR(x->blocks_frames, &w->cta, all);
@@ -91,7 +93,7 @@ static struct events_frame *frame_add(struct cpu_events *x, const struct cpu_war
 		return NULL;
 	}
 	fr->key = (struct frame_key){w, w->cur->func, w->cur->depth};
-	fr->n = f->nregs;
+	fr->n = f->nslots;
 	fr->next = all->first;
 	all->first = fr;
 	HASH_ADD(hh, x->frames, key, sizeof(fr->key), fr);
@@ -126,31 +128,61 @@ static void add_part(struct parts *p, uint32_t node, uint32_t lanes)
 		p->v[p->n++] = (struct taint_part){node, lanes};
 }
 
-/* Two halves of one register as the statement takes them. */
-static void add_operand(const struct taint_graph *g, const struct events_step *st, struct parts *p,
-			uint32_t node, uint32_t lanes)
-{
-	const struct taint_node *t = &g->v[node];
+/* What goes to each slot that the statement writes. */
+struct results {
+	struct parts to[MAX_SLOTS];
+	unsigned n;
+};
 
-	if (!taint_is_pack(g, node) || st->keeps_halves || !st->is_pure) {
-		add_part(p, node, lanes);
-		return;
+static uint32_t lanes_of(const struct taint_graph *g, const struct events_frame *fr,
+			 const struct events_reg *r)
+{
+	uint32_t lanes = 0;
+
+	for (unsigned i = 0; i < r->n; i++)
+		lanes |= taint_lanes(g, fr->node[r->slot + i]);
+	return lanes;
+}
+
+/* The lanes in which slot j of what is written depends on slot i of the operand, of all. */
+static uint32_t of_byte(const struct events_step *st, const uint32_t *hit, unsigned n, unsigned j)
+{
+	uint32_t lanes = 0;
+
+	if (n > 1)
+		return j < EVENTS_BYTES ? hit[j] : 0;
+	for (unsigned k = 0; k < EVENTS_BYTES; k++)
+		lanes |= st->live >> k & 1 ? hit[k] : 0;
+	return lanes;
+}
+
+/* Lanes in which the statement takes the operand: what depends on each of its slots. */
+static void add_operand(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
+			const struct events_frame *fr, const struct events_reg *r, uint32_t lanes,
+			struct results *out)
+{
+	uint32_t hit[EVENTS_BYTES];
+
+	for (unsigned i = 0; i < r->n && lanes; i++) {
+		uint32_t node = fr->node[r->slot + i];
+		bool is_tried = st->by_bytes && r->at < EVENTS_FROM;
+		if (!node || !(r->taken >> i & 1))
+			continue;
+		struct events_tried t = {r->at + 1u, i, r->n > 1 ? 1 : 0};
+		if (is_tried && !events_tried_bytes(w, in, st, t, lanes, hit))
+			return;
+		for (unsigned j = 0; j < out->n; j++)
+			if (r->from[j] >> i & 1)
+				add_part(&out->to[j], node,
+					 lanes & (is_tried ? of_byte(st, hit, out->n, j)
+							   : UINT32_MAX));
 	}
-	enum flow_rule r = st->rule;
-	add_part(p, t->kid[0], lanes & t->lanes[0]);
-	if (st->takes_low)
-		return;
-	if (r == FLOW_RULE_TRY || r == FLOW_RULE_BITS || r == FLOW_RULE_NEVER) {
-		p->n -= p->n && p->v[p->n - 1].node == t->kid[0]; /* which half, isn't known */
-		return;
-	}
-	add_part(p, t->kid[1], lanes & t->lanes[1]);
 }
 
 /* What the result of a pure statement depends on. */
 static void sources(struct cpu_events *x, struct cpu_warp *w, const struct cpu_inst *in,
 		    const struct events_step *st, const struct events_frame *fr, uint32_t mask,
-		    struct parts *out)
+		    struct results *out)
 {
 	const struct taint_graph *g = events_graph(x->loads);
 	uint32_t lanes[EVENTS_FROM] = {0}, node[EVENTS_FROM] = {0};
@@ -161,91 +193,90 @@ static void sources(struct cpu_events *x, struct cpu_warp *w, const struct cpu_i
 			continue; /* below */
 		if (r->at >= EVENTS_FROM) {
 			if (st->rule != FLOW_RULE_NEVER)
-				add_operand(g, st, out, fr->node[r->reg], mask);
+				add_operand(w, in, st, fr, r, mask, out);
 			continue;
 		}
-		node[r->at] = fr->node[r->reg];
-		lanes[r->at] = taint_lanes(g, node[r->at]) & mask;
+		node[r->at] = r->n > 1 ? UINT32_MAX - r->slot : fr->node[r->slot];
+		lanes[r->at] = lanes_of(g, fr, r) & mask;
 	}
+	/* By bytes: each is tried, whatever the operand is as a whole. */
+	uint32_t all[EVENTS_FROM] = {lanes[0], lanes[1], lanes[2]};
 	if (lanes[0] | lanes[1] | lanes[2])
-		events_depends(w, in, st, node[0] == node[1], mask, lanes);
-	for (unsigned i = 0; i < EVENTS_FROM; i++)
-		if (lanes[i])
-			add_operand(g, st, out, node[i], lanes[i]);
-	if (st->guard != NONE && fr->node[st->guard])
-		add_part(out, fr->node[st->guard], events_guard_decides(w, in, st, w->cur->mask));
+		events_depends(w, in, st, node[0] && node[0] == node[1], mask, lanes);
+	for (uint32_t i = 0; i < st->nreads; i++) {
+		const struct events_reg *r = &st->reads[i];
+		if (r->reg != st->guard && r->at < EVENTS_FROM)
+			add_operand(w, in, st, fr, r, st->by_bytes ? all[r->at] : lanes[r->at],
+				    out);
+	}
+	if (st->guard == NONE || !fr->node[st->guard_slot])
+		return;
+	uint32_t decides = events_guard_decides(w, in, st, w->cur->mask);
+	for (unsigned j = 0; j < out->n; j++)
+		add_part(&out->to[j], fr->node[st->guard_slot], decides);
 }
 
 static void use_reads(struct taint_graph *g, const struct cpu_warp *w, const struct events_step *st,
 		      const struct events_frame *fr, uint32_t mask)
 {
-	for (uint32_t i = 0; i < st->nreads; i++)
-		if (fr->node[st->reads[i].reg])
-			taint_use(g, fr->node[st->reads[i].reg], mask);
-	if (st->guard != NONE && fr->node[st->guard])
-		taint_use(g, fr->node[st->guard], w->cur->mask);
+	for (uint32_t i = 0; i < st->nreads; i++) {
+		const struct events_reg *r = &st->reads[i];
+		for (unsigned k = 0; k < r->n; k++)
+			if (fr->node[r->slot + k] && r->taken >> k & 1)
+				taint_use(g, fr->node[r->slot + k], mask);
+	}
+	if (st->guard != NONE && fr->node[st->guard_slot])
+		taint_use(g, fr->node[st->guard_slot], w->cur->mask);
 }
 
-/* The register gets a node that is its own. */
-static void set_node(struct taint_graph *g, struct events_frame *fr, uint32_t reg, uint32_t node)
+/* The slot gets a node that is its own. */
+static void set_node(struct taint_graph *g, struct events_frame *fr, uint32_t slot, uint32_t node)
 {
-	uint32_t was = fr->node[reg];
+	uint32_t was = fr->node[slot];
 
-	fr->node[reg] = node;
+	fr->node[slot] = node;
 	taint_drop(g, was);
 }
 
-/* What register `wr` gets: from `p`, and what it had in lanes that don't execute. */
-static void write_parts(struct taint_graph *g, const struct events_step *st,
-			struct events_frame *fr, const struct events_reg *wr, const struct parts *p,
-			uint32_t mask)
+/* What is written gets its parts, and keeps what it had in lanes that don't execute. */
+static void write_results(struct taint_graph *g, const struct cpu_warp *w,
+			  const struct events_step *st, struct events_frame *fr,
+			  struct results *res, uint32_t mask)
 {
-	uint32_t was = fr->node[wr->reg];
-	struct parts all = {.n = 0};
+	uint32_t node[MAX_SLOTS];
+	unsigned j = 0;
 
-	for (unsigned i = 0; i < p->n; i++) {
-		const struct taint_part *a = &p->v[i];
-		if (st->is_parting && taint_is_pack(g, a->node))
-			add_part(&all, g->v[a->node].kid[wr->at],
-				 a->lanes & g->v[a->node].lanes[wr->at]);
-		else
-			add_part(&all, a->node, a->lanes);
+	for (uint32_t i = 0; i < st->nwrites; i++) {
+		const struct events_reg *r = &st->writes[i];
+		uint32_t done = st->is_pure && r->reg == st->guard ? w->cur->mask : mask;
+		for (unsigned k = 0; k < r->n && j < MAX_SLOTS; k++, j++) {
+			uint32_t was = fr->node[r->slot + k];
+			struct parts *p = &res->to[j];
+			add_part(p, was, taint_lanes(g, was) & ~done);
+			node[j] = p->n ? taint_join(g, p->v, p->n) : 0;
+		}
 	}
-	add_part(&all, was, taint_lanes(g, was) & ~mask);
-	if (all.n || was)
-		set_node(g, fr, wr->reg, taint_join(g, all.v, all.n));
-}
-
-/* mov.b64 %rd1, {%r1, %r2}. */
-static void write_pack(struct taint_graph *g, const struct cpu_warp *w,
-		       const struct events_step *st, struct events_frame *fr, uint32_t mask)
-{
-	struct taint_part half[2] = {{0, 0}, {0, 0}};
-	struct parts all = {.n = 0};
-
-	if (!st->nwrites)
-		return;
-	uint32_t reg = st->writes[0].reg, was = fr->node[reg];
-	for (uint32_t i = 0; i < st->nreads; i++)
-		if (st->reads[i].at < 2)
-			half[st->reads[i].at] =
-				(struct taint_part){fr->node[st->reads[i].reg], mask};
-	uint32_t pack = taint_pack(g, half[0], half[1]);
-	add_part(&all, pack, mask);
-	if (st->guard != NONE)
-		add_part(&all, fr->node[st->guard], w->cur->mask);
-	add_part(&all, was, taint_lanes(g, was) & ~mask);
-	set_node(g, fr, reg, taint_join(g, all.v, all.n));
-	taint_drop(g, pack);
+	j = 0;
+	for (uint32_t i = 0; i < st->nwrites; i++)
+		for (unsigned k = 0; k < st->writes[i].n && j < MAX_SLOTS; k++, j++)
+			set_node(g, fr, st->writes[i].slot + k, node[j]);
 }
 
 static bool holds_any(const struct events_step *st, const struct events_frame *fr)
 {
-	bool any = st->guard != NONE && fr->node[st->guard];
+	bool any = st->guard != NONE && fr->node[st->guard_slot];
 
 	for (uint32_t i = 0; i < st->nreads && !any; i++)
-		any = fr->node[st->reads[i].reg] != 0;
+		for (unsigned k = 0; k < st->reads[i].n; k++)
+			any |= fr->node[st->reads[i].slot + k] != 0;
 	return any;
+}
+
+static void begin_results(struct results *res, unsigned n)
+{
+	res->n = n < MAX_SLOTS ? n : MAX_SLOTS;
+	for (unsigned j = 0; j < res->n; j++)
+		res->to[j].n = 0;
 }
 
 static void take_step(struct cpu_events *x, struct cpu_warp *w, const struct cpu_inst *in,
@@ -253,28 +284,23 @@ static void take_step(struct cpu_events *x, struct cpu_warp *w, const struct cpu
 {
 	struct taint_graph *g = events_graph(x->loads);
 	uint32_t mask = w->cur->mask;
-	struct parts p = {.n = 0};
+	struct results res;
 
+	begin_results(&res, st->is_last ? 1 : st->nslots);
 	if (in->guard != CPU_NOSLOT)
 		mask &= *cpu_pred(w, in->guard) ^ (in->flags & CPU_I_GUARD_NOT ? UINT32_MAX : 0);
 	if (holds_any(st, fr)) {
-		if (!st->is_pure)
+		if (st->is_pure)
+			sources(x, w, in, st, fr, mask, &res);
+		else
 			use_reads(g, w, st, fr, mask);
-		else if (!st->is_packing || st->is_last)
-			sources(x, w, in, st, fr, mask, &p);
-		for (unsigned i = 0; st->is_last && i < p.n; i++)
-			taint_use(g, p.v[i].node, p.v[i].lanes);
-		if (st->is_last)
-			p.n = 0;
 	}
-	if (st->is_packing && !st->is_last) {
-		write_pack(g, w, st, fr, mask);
-		return;
+	if (st->is_last) {
+		for (unsigned i = 0; i < res.to[0].n; i++)
+			taint_use(g, res.to[0].v[i].node, res.to[0].v[i].lanes);
+		begin_results(&res, st->nslots);
 	}
-	for (uint32_t i = 0; i < st->nwrites; i++) {
-		bool is_guard = st->is_pure && st->writes[i].reg == st->guard;
-		write_parts(g, st, fr, &st->writes[i], &p, is_guard ? w->cur->mask : mask);
-	}
+	write_results(g, w, st, fr, &res, mask);
 }
 
 void cpu_event_noted(struct cpu_warp *w, const struct cpu_inst *in)
@@ -293,6 +319,25 @@ void cpu_event_noted(struct cpu_warp *w, const struct cpu_inst *in)
 	events_unlock(x);
 }
 
+static void load_element(struct cpu_events *x, const struct cpu_warp *w, struct events_frame *fr,
+			 const struct cpu_site *site, uint32_t load, uint32_t e, uint32_t mask)
+{
+	const struct events_follow *f = w->cur->func->follow;
+	struct taint_graph *g = events_graph(x->loads);
+	uint32_t slot = f->slot[site->elems[e]], n = f->slot[site->elems[e] + 1] - slot;
+
+	for (unsigned k = 0; k < n; k++) {
+		uint32_t was = fr->node[slot + k];
+		uint32_t bytes = n == 1 ? f->live[site->elems[e]] : 1u << k;
+		bytes = flow_element_bytes(w->cur->func->stmts[site->pc]->form, bytes);
+		uint32_t leaf =
+			events_load_leaf(x->loads, site, load, bytes << e * site->width, mask);
+		struct taint_part both[2] = {{leaf, mask}, {was, taint_lanes(g, was) & ~mask}};
+		set_node(g, fr, slot + k, taint_join(g, both, 2));
+		taint_drop(g, leaf);
+	}
+}
+
 void events_used_load(struct cpu_events *x, const struct cpu_warp *w, const struct cpu_site *site,
 		      uint32_t mask, const uint64_t *at)
 {
@@ -303,16 +348,9 @@ void events_used_load(struct cpu_events *x, const struct cpu_warp *w, const stru
 	uint32_t load = fr ? events_load_begin(x->loads, w, site, mask, at) : 0;
 	if (!load)
 		return;
-	struct taint_graph *g = events_graph(x->loads);
-	for (uint32_t e = 0; e < site->nelems; e++) {
-		if (site->elems[e] == NONE)
-			continue;
-		uint32_t was = fr->node[site->elems[e]];
-		uint32_t leaf = events_load_leaf(x->loads, load, e, mask);
-		struct taint_part both[2] = {{leaf, mask}, {was, taint_lanes(g, was) & ~mask}};
-		set_node(g, fr, site->elems[e], taint_join(g, both, 2));
-		taint_drop(g, leaf);
-	}
+	for (uint32_t e = 0; e < site->nelems; e++)
+		if (site->elems[e] != NONE)
+			load_element(x, w, fr, site, load, e, mask);
 	events_load_done(x->loads, load);
 }
 
@@ -320,81 +358,100 @@ void events_used_load(struct cpu_events *x, const struct cpu_warp *w, const stru
 
 struct registers {
 	struct cpu_events *x;
+	struct flow *fl;
 	const struct flow_trace *flow;
+	const struct events_follow *f;
 	struct events_step *st;
-	unsigned operand; /* being looked at */
 };
 
 static void add_register(struct registers *r, struct events_reg **list, uint32_t *n, uint32_t reg,
-			 uint8_t at)
+			 unsigned at)
 {
 	struct events_reg *v = base_alloc(&r->x->arena, (*n + 1u) * sizeof(*v));
+	uint32_t i = r->flow->index[reg];
 
 	if (*n)
 		memcpy(v, *list, *n * sizeof(*v));
-	v[(*n)++] = (struct events_reg){reg, at};
+	v[(*n)++] = (struct events_reg){.slot = r->f->slot[i],
+					.n = (uint8_t)(r->f->slot[i + 1] - r->f->slot[i]),
+					.at = (uint8_t)at,
+					.reg = i};
 	*list = v;
-}
-
-/* Its number in the trace, or NONE. */
-static uint32_t number_of(const struct registers *r, uint32_t reg)
-{
-	return r->flow->index[reg];
-}
-
-/* The place of a register among the operands: as a read, as an element of what is written. */
-static uint8_t place_of(const struct ptx_stmt *s, uint32_t reg, bool is_write, bool is_mov)
-{
-	for (unsigned i = is_write ? 0 : 1; i < (is_write ? 1 : s->nops); i++) {
-		const struct ptx_opnd *o = &s->ops[i];
-		if (o->kind == PTX_OPND_REG && o->reg == reg)
-			return (uint8_t)(is_write ? 0 : i - 1 < EVENTS_FROM ? i - 1 : EVENTS_FROM);
-		for (unsigned k = 0; o->kind == PTX_OPND_VEC && is_mov && k < o->nsub; k++)
-			if (o->sub[k].kind == PTX_OPND_REG && o->sub[k].reg == reg)
-				return (uint8_t)(k < EVENTS_FROM ? k : EVENTS_FROM);
-	}
-	return EVENTS_FROM;
 }
 
 static void look_at_register(uint32_t reg, bool is_write, void *arg)
 {
 	struct registers *r = arg;
-	const struct ptx_stmt *s = r->st->s;
-	bool is_mov = s->form->op == PTX_OP_MOV;
+	struct events_step *st = r->st;
+	const struct ptx_stmt *s = st->s;
+	bool is_operand = false;
 
-	if (number_of(r, reg) == NONE)
+	if (r->flow->index[reg] == NONE)
 		return;
 	if (is_write) {
-		add_register(r, &r->st->writes, &r->st->nwrites, number_of(r, reg),
-			     place_of(s, reg, true, is_mov));
+		add_register(r, &st->writes, &st->nwrites, reg, 0);
 		return;
 	}
-	if (s->pred == reg)
-		r->st->guard = number_of(r, reg);
+	if (s->pred == reg) {
+		st->guard = r->flow->index[reg];
+		st->guard_slot = r->f->slot[st->guard];
+	}
 	/* The same register may be several operands. */
-	bool is_operand = false;
-	for (unsigned i = 1; r->st->is_pure && i < s->nops && i <= EVENTS_FROM; i++)
+	for (unsigned i = 1; st->is_pure && i < s->nops && i <= EVENTS_FROM; i++)
 		if (s->ops[i].kind == PTX_OPND_REG && s->ops[i].reg == reg) {
 			is_operand = true;
-			add_register(r, &r->st->reads, &r->st->nreads, number_of(r, reg),
-				     (uint8_t)(i - 1));
+			add_register(r, &st->reads, &st->nreads, reg, i - 1);
 		}
-	if (!is_operand && (s->pred != reg || place_of(s, reg, false, is_mov) < EVENTS_FROM))
-		add_register(r, &r->st->reads, &r->st->nreads, number_of(r, reg),
-			     place_of(s, reg, false, is_mov));
+	if (!is_operand && s->pred != reg)
+		add_register(r, &st->reads, &st->nreads, reg, EVENTS_FROM);
 }
 
-static bool is_two(const struct ptx_stmt *s, unsigned op)
+/* A set of bytes as one of slots. */
+static uint32_t as_slots(const struct events_reg *r, uint32_t bytes)
 {
-	return op < s->nops && s->ops[op].kind == PTX_OPND_VEC && s->ops[op].nsub == 2;
+	return r->n > 1 ? bytes : bytes != 0;
 }
 
-static void step_make(struct cpu_events *x, const struct flow_trace *flow,
-		      const struct flow_step *from, struct events_step *st)
+/* On which slots of a read each slot that is written depends; of a last step: all results. */
+static void read_make(struct registers *r, struct events_reg *read, const uint32_t *reg_of)
+{
+	struct events_step *st = r->st;
+	uint32_t reg = reg_of[read->reg];
+	unsigned j = 0;
+
+	read->from = BASE_NEWN(&r->x->arena, uint32_t, st->nslots + 1u);
+	read->taken = as_slots(read, flow_taken_bytes(r->fl, st->s, reg));
+	if (st->is_last)
+		read->from[0] = read->taken;
+	for (uint32_t i = 0; i < st->nwrites && st->is_pure && !st->is_last; i++) {
+		const struct events_reg *to = &st->writes[i];
+		for (unsigned k = 0; k < to->n; k++) {
+			uint32_t want = to->n > 1 ? 1u << k : r->f->live[to->reg];
+			uint32_t from = flow_bytes_for(r->fl, st->s, reg, reg_of[to->reg], want);
+			read->from[j++] = as_slots(read, from);
+		}
+	}
+}
+
+/* Is what depends on what to be tried, byte by byte? Not between conditions. */
+static bool is_tried_by_bytes(const struct events_step *st)
+{
+	bool is_split = st->nslots > 1;
+
+	for (uint32_t i = 0; i < st->nreads; i++)
+		is_split |= st->reads[i].n > 1;
+	if (!is_split || st->s->ops[0].kind != PTX_OPND_REG || st->is_bool[0] || st->is_bool[1] ||
+	    st->is_test)
+		return false;
+	return st->rule == FLOW_RULE_TRY ||
+	       (st->rule == FLOW_RULE_BITS && st->s->form->op != PTX_OP_MIN &&
+		st->s->form->op != PTX_OP_MAX);
+}
+
+static void step_make(struct registers *r, const struct flow_step *from, struct events_step *st,
+		      const uint32_t *reg_of)
 {
 	struct ptx_stmt *s = from->at;
-	struct registers r = {.x = x, .flow = flow, .st = st};
-	bool is_mov = s->form->op == PTX_OP_MOV;
 
 	*st = (struct events_step){
 		.s = s,
@@ -404,14 +461,37 @@ static void step_make(struct cpu_events *x, const struct flow_trace *flow,
 		.is_test = from->is_test,
 		.is_bool = {from->is_bool[0], from->is_bool[1]},
 		.guard = NONE,
-		.is_packing = is_mov && is_two(s, 1),
-		.is_parting = is_mov && is_two(s, 0),
-		.keeps_halves = is_mov || s->form->op == PTX_OP_SELP,
-		.takes_low = s->form->op == PTX_OP_CVT &&
-			     2 * ptx_type_bytes((enum ptx_type)s->form->types[0]) <=
-				     ptx_type_bytes((enum ptx_type)s->form->types[1]),
 	};
-	ptx_each_reg(s, look_at_register, &r);
+	r->st = st;
+	ptx_each_reg(s, look_at_register, r);
+	for (uint32_t i = 0; i < st->nwrites; i++)
+		st->nslots += st->writes[i].n;
+	for (uint32_t i = 0; i < st->nreads; i++)
+		read_make(r, &st->reads[i], reg_of);
+	st->by_bytes = is_tried_by_bytes(st);
+	if (st->by_bytes)
+		st->live = flow_live_bytes(r->fl, s->ops[0].reg);
+}
+
+/* The slots of the registers; the registers by their numbers. */
+static uint32_t *number_slots(struct cpu_events *x, struct events_follow *out, struct flow *fl,
+			      const struct flow_trace *t)
+{
+	uint32_t *reg_of = BASE_NEWN(&x->arena, uint32_t, t->nregs + 1u);
+
+	out->slot = BASE_NEWN(&x->arena, uint32_t, t->nregs + 1u);
+	out->live = BASE_NEWN(&x->arena, uint32_t, t->nregs + 1u);
+	for (uint32_t r = 0; r < fl->f->nregs; r++)
+		if (t->index[r] != NONE)
+			reg_of[t->index[r]] = r;
+	for (uint32_t i = 0; i < t->nregs; i++) {
+		enum ptx_type type = (enum ptx_type)fl->f->reg_type[reg_of[i]];
+		unsigned n = t->is_split[i] ? ptx_type_bytes(type) : 1;
+		out->slot[i + 1] = out->slot[i] + (n ? n : 1);
+		out->live[i] = flow_live_bytes(fl, reg_of[i]);
+	}
+	out->nslots = out->slot[t->nregs];
+	return reg_of;
 }
 
 void events_used_follow(struct cpu_events *x, struct cpu_func *f, struct flow *fl,
@@ -423,11 +503,12 @@ void events_used_follow(struct cpu_events *x, struct cpu_func *f, struct flow *f
 		x->loads = events_loads_new(x);
 	if (!x->loads)
 		return;
-	out->nregs = t->nregs;
+	struct registers r = {.x = x, .fl = fl, .flow = t, .f = out};
+	const uint32_t *reg_of = number_slots(x, out, fl, t);
 	out->steps = BASE_NEWN(&x->arena, struct events_step, t->nsteps + 1u);
 	out->step_of = BASE_NEWN(&x->arena, uint32_t, f->ninsts + 1u);
 	for (uint32_t i = 0; i < t->nsteps; i++)
-		step_make(x, t, &t->steps[i], &out->steps[i]);
+		step_make(&r, &t->steps[i], &out->steps[i], reg_of);
 	for (uint32_t pc = 0; pc < f->ninsts; pc++) {
 		uint32_t step = f->stmts[pc] ? flow_step_of(fl, t, f->stmts[pc]) : NONE;
 		/* The last one: what comes before it reads a special register for it. */

@@ -130,6 +130,10 @@ static unsigned plan_load(struct planner *p, struct inst_access *a)
 		flow_demand(p->cx->fl, a->stmt, e->op.reg, &e->demand);
 		if (e->demand.demand == FLOW_DEMAND_DEAD)
 			continue;
+		/* All bytes are compared: what isn't read of them leaves a change possible. */
+		if (!inst_is_whole(p->cx, a->stmt, e->op.reg))
+			e->demand = (struct flow_demand_info){.demand = FLOW_DEMAND_MAYBE,
+							      .pred = PTX_NO_REG};
 		e->speculated = e->demand.demand != FLOW_DEMAND_SURE;
 		e->checked = true;
 		checked++;

@@ -4,10 +4,10 @@
  * By the rules of flow/trace.c, as the oracle's judge follows them (cpu/events/depends.c): what
  * depends is what would change. A selp takes the mask of the operand that it takes, an and.pred one
  * side's where the other is true. Where an operand may mask another (lop3, prmt, shifts, integer
- * products, bit fields) tried.c sees whether it does. Two halves that are moved into one register
- * leave what is in both, as which of them is taken later isn't known.
+ * products, bit fields) tried.c sees whether it does. Registers whose
+ * halves go ways of their own have two masks (halves.c).
  *
- * Misses: slct, minimum and maximum of two conditions, packed halves of two loads.
+ * Misses: slct, minimum and maximum of two conditions.
  * Costs: one instruction for most statements, some ten where an operand may mask another.
  */
 #include "instrument/doubt/doubt.h"
@@ -52,7 +52,8 @@ struct ptx_opnd inst_mask_where(struct inst_ctx *cx, struct ptx_opnd m, struct p
 static struct ptx_opnd operand_mask(const struct inst_ctx *cx, const struct inst_doubt_plan *p,
 				    const struct ptx_stmt *s, unsigned i)
 {
-	if (i >= s->nops || s->ops[i].kind != PTX_OPND_REG)
+	if (i >= s->nops || s->ops[i].kind != PTX_OPND_REG ||
+	    !flow_taken_bytes(cx->fl, s, s->ops[i].reg))
 		return inst_none();
 	return inst_mask_of(cx, p, s->ops[i].reg);
 }
@@ -82,7 +83,7 @@ static void add_read(uint32_t reg, bool is_write, void *arg)
 {
 	struct all_reads *a = arg;
 
-	if (!is_write && reg != a->at->pred)
+	if (!is_write && reg != a->at->pred && flow_taken_bytes(a->cx->fl, a->at, reg))
 		a->m = inst_join_masks(a->cx, a->m, inst_mask_of(a->cx, a->p, reg), a->at);
 }
 
@@ -188,33 +189,6 @@ static struct ptx_opnd of_joined(struct inst_ctx *cx, const struct inst_doubt_pl
 	return inst_join_masks(cx, m, tried(cx, p, st, 3), s);
 }
 
-static bool is_packing(const struct ptx_stmt *s)
-{
-	return s->form->op == PTX_OP_MOV && s->nops == 2 && s->ops[1].kind == PTX_OPND_VEC;
-}
-
-/* What all halves have. */
-static struct ptx_opnd of_halves(struct inst_ctx *cx, const struct inst_doubt_plan *p,
-				 struct ptx_stmt *s)
-{
-	struct ptx_opnd m = inst_none();
-
-	for (unsigned i = 0; i < s->ops[1].nsub; i++) {
-		const struct ptx_opnd *o = &s->ops[1].sub[i];
-		struct ptx_opnd own =
-			o->kind == PTX_OPND_REG ? inst_mask_of(cx, p, o->reg) : inst_none();
-		if (!inst_is_mask(own))
-			return own;
-		if (i) {
-			struct ptx_opnd both = inst_fresh(cx, PTX_TYPE_B32);
-			inst_doubt_emit(cx, s, "meet_masks", NT, H(both, m, own));
-			own = both;
-		}
-		m = own;
-	}
-	return m;
-}
-
 /* ======================================================================== */
 
 struct ptx_opnd inst_result_mask(struct inst_ctx *cx, const struct inst_doubt_plan *p,
@@ -223,9 +197,6 @@ struct ptx_opnd inst_result_mask(struct inst_ctx *cx, const struct inst_doubt_pl
 	struct ptx_stmt *s = st->at;
 	struct ptx_opnd m = inst_none();
 
-	/* If it is the last step, all halves are used. */
-	if (is_packing(s) && !st->is_last)
-		return of_halves(cx, p, s);
 	switch (st->rule) {
 	case FLOW_RULE_ANY:
 		return any_operand(cx, p, s);

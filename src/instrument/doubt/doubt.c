@@ -62,20 +62,44 @@ static const struct ptx_opnd *element(const struct inst_event *e, unsigned i)
 	return to->kind == PTX_OPND_VEC ? &to->sub[i] : to;
 }
 
+/* Are the registers that are taken apart, taken apart in words? */
+static bool is_by_words(struct inst_ctx *cx, const struct flow_trace *t)
+{
+	for (uint32_t r = 0; r < cx->f->nregs; r++) {
+		uint32_t n;
+		if (t->index[r] == UINT32_MAX || !t->is_split[t->index[r]])
+			continue;
+		struct ptx_stmt *const *uses = flow_uses(cx->fl, r, &n);
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t taken = flow_taken_bytes(cx->fl, uses[i], r);
+			uint32_t low = taken & 15u, high = taken >> 4;
+			if ((low && low != 15u) || (high && high != 15u))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* The words of element i; 0: it isn't in doubt, or shares a word with another one. */
 static uint8_t words_of(struct inst_ctx *cx, const struct inst_event *e, unsigned i)
 {
 	const struct ptx_form *fm = e->stmt->form;
 	const struct ptx_opnd *o = element(e, i);
-	struct flow_demand_info info;
 	uint32_t n = fm->width < 4 ? 1u : fm->width / 4u, words;
 
 	if (o->kind != PTX_OPND_REG || o->comp || (fm->width < 4 && fm->vec > 1))
 		return 0;
-	flow_demand(cx->fl, e->stmt, o->reg, &info);
-	words = ((1u << n) - 1u) << i * n;
-	if ((info.demand != FLOW_DEMAND_MAYBE && info.demand != FLOW_DEMAND_SELECT) ||
-	    (e->maybe & words) != words)
+	words = (((1u << n) - 1u) << i * n) & e->maybe;
+	if (!words || n > 2)
+		return 0;
+	/* A mask is that of a word: one for all its bytes. */
+	if (inst_writes_bytes(cx)) {
+		struct flow_start start = {e->stmt, o->reg};
+		if (!is_by_words(cx, flow_trace(cx->fl, &start, 1)))
+			return 0;
+	}
+	/* One word is sure, the other one in doubt: that has a mask of its own if the two part. */
+	if (e->sure >> i * n & ((1u << n) - 1u) && flow_is_whole(cx->fl, o->reg))
 		return 0;
 	return (uint8_t)words;
 }
@@ -85,8 +109,8 @@ static bool can_hold(const struct inst_event *e)
 	const struct ptx_stmt *s = e->stmt;
 
 	return e->kind == INST_EVENT_ACCESS && e->strength == RACE_WEAK && !e->writes && e->maybe &&
-	       !e->is_pruned && !e->is_selected && !e->is_judged && s->nops >= 2 &&
-	       (s->form->op == PTX_OP_LD || s->form->op == PTX_OP_LDU) &&
+	       !e->is_pruned && !e->is_selected && !e->is_judged && !e->is_partial &&
+	       s->nops >= 2 && (s->form->op == PTX_OP_LD || s->form->op == PTX_OP_LDU) &&
 	       (s->ops[0].kind == PTX_OPND_REG ||
 		(s->ops[0].kind == PTX_OPND_VEC && s->ops[0].nsub >= s->form->vec));
 }
@@ -175,16 +199,39 @@ static uint32_t count_orders(const struct ptx_func *f)
 	return n;
 }
 
+/* A register with two masks: each for its words. */
+static void part_halves(struct inst_ctx *cx, const struct inst_doubt_plan *p, struct inst_event *e,
+			struct inst_held *h)
+{
+	unsigned low_bit = 0, n = e->stmt->form->width / 4u;
+
+	if (p->high[p->trace->index[h->reg]] == PTX_NO_REG)
+		return;
+	for (unsigned i = 0; i < e->stmt->form->vec; i++)
+		if (element(e, i)->kind == PTX_OPND_REG && element(e, i)->reg == h->reg)
+			low_bit = n * i;
+	uint8_t low = (uint8_t)(h->words & 1u << low_bit), high = (uint8_t)(h->words & ~low);
+	h->words = low ? low : high;
+	h->is_high = !low;
+	if (!low || !high)
+		return;
+	struct inst_held *more = BASE_NEW(&cx->scratch, struct inst_held);
+	*more = (struct inst_held){e->held, h->reg, high, true};
+	e->held = more;
+}
+
 /* The loads take their words from the ordinary check, and their uses from use.c. */
-static void take_over(struct inst_ctx *cx, struct starts *st, uint32_t n)
+static void take_over(struct inst_ctx *cx, const struct inst_doubt *d, struct starts *st,
+		      uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct inst_event *e = st->of.v[i];
 		struct inst_held *h = BASE_NEW(&cx->scratch, struct inst_held);
 
-		*h = (struct inst_held){e->held, st->v.v[i].reg, st->words.v[i]};
+		*h = (struct inst_held){e->held, st->v.v[i].reg, st->words.v[i], false};
 		e->held = h;
 		e->maybe &= (uint8_t)~h->words;
+		part_halves(cx, d->plan, e, h);
 		e->uses = NULL;
 		e->is_noted = false;
 	}
@@ -263,6 +310,19 @@ static void find_live(struct inst_ctx *cx, struct inst_doubt_plan *p)
 	}
 }
 
+/* Which registers have two masks. */
+static void find_halves(struct inst_ctx *cx, struct inst_doubt_plan *p)
+{
+	for (uint32_t r = 0; r < cx->f->nregs; r++) {
+		uint32_t i = r < p->nindex ? p->trace->index[r] : UINT32_MAX;
+		if (i == UINT32_MAX)
+			continue;
+		bool is_wide = ptx_type_bytes((enum ptx_type)cx->f->reg_type[r]) == 8;
+		/* Which registers they are is known when the code is made. */
+		p->high[i] = p->trace->is_split[i] && is_wide ? 0 : PTX_NO_REG;
+	}
+}
+
 void inst_plan_doubt(struct inst_ctx *cx, struct inst_events *ev, struct inst_doubt *d)
 {
 	struct starts st = {0};
@@ -283,8 +343,10 @@ void inst_plan_doubt(struct inst_ctx *cx, struct inst_events *ev, struct inst_do
 		d->plan->trace = t;
 		d->plan->nindex = cx->f->nregs;
 		d->plan->mask = BASE_NEWN(&cx->scratch, uint32_t, t->nregs);
+		d->plan->high = BASE_NEWN(&cx->scratch, uint32_t, t->nregs);
+		find_halves(cx, d->plan);
 		find_live(cx, d->plan);
-		take_over(cx, &st, n);
+		take_over(cx, d, &st, n);
 	}
 	base_vec_free(&st.v);
 	base_vec_free(&st.of);
@@ -329,16 +391,25 @@ static void put_settle(struct inst_ctx *cx, const struct inst_doubt *d, bool is_
 	inst_doubt_emit(cx, at, "is_nothing_live", NT, H(none, live));
 	struct ptx_label *over = begin_skip(cx, none, at);
 	inst_doubt_emit(cx, at, "set_mask", NT, H(all, due));
-	for (uint64_t m = live_masks; m; m &= m - 1)
-		inst_doubt_emit(cx, at, "join_masks", NT,
-				H(all, all, inst_reg(cx, p->mask[__builtin_ctzll(m)])));
+	for (uint64_t m = live_masks; m; m &= m - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(m);
+		inst_doubt_emit(cx, at, "join_masks", NT, H(all, all, inst_reg(cx, p->mask[i])));
+		if (p->high[i] != PTX_NO_REG)
+			inst_doubt_emit(cx, at, "join_masks", NT,
+					H(all, all, inst_reg(cx, p->high[i])));
+	}
 	table = d->table(d->arg, at);
 	inst_emit(cx, at, "settle", T(inst_num(is_after ? (int64_t)RACE_HELD_AFTER : 0)),
 		  H(inst_reg(cx, d->me), inst_reg(cx, d->state), table, inst_reg(cx, d->places),
 		    live, all));
 	inst_doubt_emit(cx, at, "raced", T(inst_num(RACE_HELD)), H(all, live));
 	for (uint64_t m = live_masks; m; m &= m - 1) {
-		struct ptx_opnd reg = inst_reg(cx, p->mask[__builtin_ctzll(m)]);
+		uint32_t i = (uint32_t)__builtin_ctzll(m);
+		struct ptx_opnd reg = inst_reg(cx, p->mask[i]);
+		inst_doubt_emit(cx, at, "meet_masks", NT, H(reg, reg, all));
+		if (p->high[i] == PTX_NO_REG)
+			continue;
+		reg = inst_reg(cx, p->high[i]);
 		inst_doubt_emit(cx, at, "meet_masks", NT, H(reg, reg, all));
 	}
 	inst_doubt_emit(cx, at, "meet_masks", NT, H(due, due, all));
@@ -355,27 +426,30 @@ struct writing {
 	struct ptx_opnd m, guard; /* guard: what is added wherever */
 };
 
+void inst_write_mask(struct inst_ctx *cx, struct ptx_stmt *s, struct ptx_opnd to, struct ptx_opnd m,
+		     struct ptx_opnd guard)
+{
+	if (s->pred != PTX_NO_REG) {
+		bool is_not = s->is_pred_not;
+		struct ptx_opnd zero = inst_int(cx, 0), now = inst_is_mask(m) ? m : zero;
+		inst_doubt_emit(cx, s, "choose_mask", NT,
+				H(to, is_not ? to : now, is_not ? now : to, inst_reg(cx, s->pred)));
+		if (inst_is_mask(guard))
+			inst_doubt_emit(cx, s, "join_masks", NT, H(to, to, guard));
+	} else if (inst_is_mask(m)) {
+		inst_doubt_emit(cx, s, "set_mask", NT, H(to, m));
+	} else {
+		inst_doubt_emit(cx, s, "zero_mask", NT, H(to));
+	}
+}
+
 static void write_mask(uint32_t reg, bool is_write, void *arg)
 {
 	struct writing *w = arg;
-	struct inst_ctx *cx = w->cx;
-	struct ptx_opnd to = inst_mask_of(cx, w->d->plan, reg), m = w->m;
+	struct ptx_opnd to = inst_mask_of(w->cx, w->d->plan, reg);
 
-	if (!is_write || !inst_is_mask(to))
-		return;
-	if (w->s->pred != PTX_NO_REG) {
-		bool is_not = w->s->is_pred_not;
-		struct ptx_opnd zero = inst_int(cx, 0), now = inst_is_mask(m) ? m : zero;
-		inst_doubt_emit(
-			cx, w->s, "choose_mask", NT,
-			H(to, is_not ? to : now, is_not ? now : to, inst_reg(cx, w->s->pred)));
-		if (inst_is_mask(w->guard))
-			inst_doubt_emit(cx, w->s, "join_masks", NT, H(to, to, w->guard));
-	} else if (inst_is_mask(m)) {
-		inst_doubt_emit(cx, w->s, "set_mask", NT, H(to, m));
-	} else {
-		inst_doubt_emit(cx, w->s, "zero_mask", NT, H(to));
-	}
+	if (is_write && inst_is_mask(to))
+		inst_write_mask(w->cx, w->s, to, w->m, w->guard);
 }
 
 /* All that the statement reads, where its guard is true, and the guard. */
@@ -395,11 +469,15 @@ static void read_mask(uint32_t reg, bool is_write, void *arg)
 }
 
 static struct ptx_opnd all_reads(struct inst_ctx *cx, const struct inst_doubt_plan *p,
-				 struct ptx_stmt *s)
+				 const struct flow_step *st, bool has_halves)
 {
+	struct ptx_stmt *s = st->at;
 	struct reading r = {cx, p, s, inst_none()};
 
-	ptx_each_reg(s, read_mask, &r);
+	if (has_halves)
+		r.m = inst_mask_for(cx, p, st, PTX_NO_REG, 0);
+	else
+		ptx_each_reg(s, read_mask, &r);
 	if (s->pred == PTX_NO_REG)
 		return r.m;
 	r.m = inst_mask_where(cx, r.m, inst_reg(cx, s->pred), !s->is_pred_not, s);
@@ -412,9 +490,11 @@ static bool is_argument(const struct ptx_stmt *s)
 	return s->form->space == PTX_SPACE_PARAM || s->form->effects & PTX_EFF_CALL;
 }
 
-static void put_effect(struct inst_ctx *cx, const struct inst_doubt *d, struct ptx_stmt *s)
+static void put_effect(struct inst_ctx *cx, const struct inst_doubt *d, const struct flow_step *st,
+		       bool has_halves)
 {
-	struct ptx_opnd m = all_reads(cx, d->plan, s), due = inst_reg(cx, d->due);
+	struct ptx_stmt *s = st->at;
+	struct ptx_opnd m = all_reads(cx, d->plan, st, has_halves), due = inst_reg(cx, d->due);
 
 	if (is_argument(s) && inst_is_mask(m))
 		inst_doubt_emit(cx, s, "join_masks", NT, H(due, due, m));
@@ -426,11 +506,15 @@ static void put_step(struct inst_ctx *cx, const struct inst_doubt *d, const stru
 {
 	struct writing w = {cx, d, st->at, inst_none(), inst_none()};
 	struct ptx_stmt *s = st->at;
+	bool has_halves = inst_has_halves(cx, d->plan, s);
 
 	if (!st->is_pure) {
-		put_effect(cx, d, s);
+		put_effect(cx, d, st, has_halves);
 	} else {
-		w.m = inst_result_mask(cx, d->plan, st);
+		if (!has_halves)
+			w.m = inst_result_mask(cx, d->plan, st);
+		else if (st->is_last)
+			w.m = inst_mask_for(cx, d->plan, st, PTX_NO_REG, 0);
 		w.guard = inst_guard_mask(cx, d->plan, st);
 	}
 	if (st->is_pure && st->is_last) {
@@ -439,7 +523,10 @@ static void put_step(struct inst_ctx *cx, const struct inst_doubt *d, const stru
 		put_used(cx, d, inst_join_masks(cx, w.m, w.guard, s), s);
 		w.m = w.guard = inst_none();
 	}
-	ptx_each_reg(s, write_mask, &w);
+	if (has_halves)
+		inst_write_halves(cx, d->plan, st, w.guard);
+	else
+		ptx_each_reg(s, write_mask, &w);
 }
 
 static void put_hold(struct inst_ctx *cx, const struct inst_doubt *d, const struct inst_event *e)
@@ -461,7 +548,12 @@ static void put_hold(struct inst_ctx *cx, const struct inst_doubt *d, const stru
 		inst_emit(cx, e->stmt, "hold", T(inst_num(what)),
 			  H(inst_reg(cx, d->me), inst_reg(cx, d->state), table,
 			    inst_reg(cx, d->places), at, inst_reg(cx, d->live), w.m));
-		write_mask(h->reg, true, &w);
+		if (h->is_high)
+			inst_write_mask(cx, e->stmt,
+					inst_reg(cx, d->plan->high[d->plan->trace->index[h->reg]]),
+					w.m, w.guard);
+		else
+			write_mask(h->reg, true, &w);
 	}
 }
 
@@ -482,6 +574,10 @@ void inst_begin_doubt(struct inst_ctx *cx, struct inst_doubt *d, struct ptx_stmt
 	for (uint32_t i = 0; i < d->plan->trace->nregs; i++) {
 		d->plan->mask[i] = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 		inst_doubt_emit(cx, top, "zero_mask", NT, H(inst_reg(cx, d->plan->mask[i])));
+		if (d->plan->high[i] == PTX_NO_REG)
+			continue;
+		d->plan->high[i] = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+		inst_doubt_emit(cx, top, "zero_mask", NT, H(inst_reg(cx, d->plan->high[i])));
 	}
 }
 

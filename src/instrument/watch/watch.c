@@ -325,7 +325,7 @@ static bool put_uses(struct inst_watch *k, const struct inst_event *e, struct pt
 	struct flow_demand_info d;
 	int dst = ptx_find_role(e->stmt, PTX_ROLE_DST);
 
-	if (!e->maybe || e->sure || e->writes || dst < 0 || e->access->is_copy ||
+	if (!e->maybe || e->sure || e->is_partial || e->writes || dst < 0 || e->access->is_copy ||
 	    e->stmt->ops[dst].kind != PTX_OPND_REG || e->stmt->ops[dst].comp ||
 	    e->stmt->form->effects & PTX_EFF_NONTEMPORAL)
 		return false;

@@ -46,6 +46,24 @@ TWINS(select, {
 	SHARED(int, s, 1);
 	out[t] = who ? s[0] : 0;
 })
+// Five bytes become a vector of eight; the sixth is another thread's.
+TWINS(joined_bytes, {
+	const unsigned char *p = (const unsigned char *)__builtin_assume_aligned(g + 2 * t, 8);
+	int a = p[0], b = p[1], c = p[2], d = p[3] + p[4];
+	((unsigned char *)g)[8 * ((t + 33) % N) + (RACY ? 3 : 5)] = 1;
+	out[4 * t] = a;
+	out[4 * t + 1] = b;
+	out[4 * t + 2] = c;
+	out[4 * t + 3] = d;
+})
+// Three of four.
+TWINS(joined_shorts, {
+	const short *p = (const short *)__builtin_assume_aligned(g + 2 * t, 8);
+	int a = p[0], b = p[1] + p[2];
+	((short *)g)[4 * ((t + 33) % N) + (RACY ? 1 : 3)] = 1;
+	out[2 * t] = a;
+	out[2 * t + 1] = b;
+})
 TWINS(accumulate, {
 	SHARED(int, s, 1);
 	int acc = in[t] & 7;
@@ -243,7 +261,7 @@ static const struct {
 	BOTH(pair),	   BOTH(four),		BOTH(neighbours),
 	BOTH(ballot),	   BOTH(shuffle),	BOTH(global),
 	BOTH(global_flag), BOTH(clamped),	BOTH(hoisted),
-	BOTH(second_warp),
+	BOTH(second_warp), BOTH(joined_bytes), BOTH(joined_shorts),
 };
 
 int main(int argc, char **argv)
@@ -257,7 +275,8 @@ int main(int argc, char **argv)
 		host[i] = i % 9 + 1;
 	cudaMalloc(&out, sizeof(host));
 	cudaMalloc(&in, sizeof(host));
-	cudaMalloc(&g, 64);
+	cudaMalloc(&g, 8 * N);
+	cudaMemset(g, 0, 8 * N);
 	cudaMemcpy(in, host, sizeof(host), cudaMemcpyHostToDevice);
 	for (const auto &k : KERNELS) {
 		if (argc > 1 && !strcmp(argv[1], "LIST"))
