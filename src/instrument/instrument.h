@@ -122,6 +122,8 @@ struct inst_options {
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;
 	size_t nlimits;
+	const char
+		*text_file; /* where accesses without a line are: the text itself; NULL: unknown */
 };
 
 struct option_set;

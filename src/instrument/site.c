@@ -1,7 +1,8 @@
 /*
  * site.c - the source location of an access, for the site table.
  *
- * The place is the .loc in force. Inlined code carries "inlined_at file line
+ * The place is the .loc in force; without any it is the text's own line, where the text is kept
+ * (toolchain/text.c). Inlined code carries "inlined_at file line
  * col"; that call may itself be in inlined code, and PTX shows this by an earlier .loc with exactly
  * that location: the chain is followed through an index of the function's .loc locations (PTX ISA
  * 11.3, .loc).
@@ -198,6 +199,10 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 		site.frame = add_frames(cx, loc);
 		if (loc != s->loc)
 			site.flags |= RACE_SITE_NEAR;
+	} else if (cx->opt->text_file) {
+		site.file = race_sites_string(cx->sites, cx->opt->text_file,
+					      strlen(cx->opt->text_file));
+		site.line = s->line;
 	}
 	text.n = 0;
 	ptx_print_stmt(cx->f, s, &text);

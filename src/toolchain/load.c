@@ -50,6 +50,7 @@ struct work {
 	unsigned asked; /* the cap that device functions need */
 	bool keep;	/* the result */
 	bool is_part;	/* an object of an -rdc program */
+	bool is_plain;	/* the image is a text */
 	char *arch;	/* of the last text: "sm_90a" */
 	struct base_arena arena;
 };
@@ -134,16 +135,19 @@ static struct tool_job make_job(struct work *w)
 	char suffix[2] = {w->text.suffix, 0};
 
 	w->arch = base_printf(&w->arena, "sm_%u%s", w->text.sm, suffix);
-	return (struct tool_job){.opt = w->opt,
-				 .name = *w->text.name ? w->text.name : w->name,
-				 .ptxas = w->kit->ptxas,
-				 .arch = w->arch,
-				 .relocatable = has_flag(w, 'l') || w->is_part,
-				 .is_waited_for = true,
-				 .leaves_others = true,
-				 .has_maxreg = w->maxreg != 0,
-				 .is_debug = w->text.is_debug,
-				 .has_lineinfo = w->text.has_lineinfo};
+	return (struct tool_job){
+		.opt = w->opt,
+		.name = *w->text.name ? w->text.name : w->name,
+		.ptxas = w->kit->ptxas,
+		.arch = w->arch,
+		.relocatable = has_flag(w, 'l') || w->is_part,
+		.is_waited_for = true,
+		.leaves_others = true,
+		.has_maxreg = w->maxreg != 0,
+		.is_debug = w->text.is_debug,
+		.has_lineinfo = w->text.has_lineinfo,
+		.text_file =
+			w->is_plain ? tool_keep_text(w->text.text, w->text.size, &w->arena) : NULL};
 }
 
 /* The code is loaded as it is, and has the checks: the agent gets it for its tables of sites. Text
@@ -388,6 +392,7 @@ int tool_load(int argc, char **argv)
 	if (!rc && base_read_file("/proc/self/fd/3", &image, &size) != 0)
 		rc = BASE_EXIT_INPUT;
 	if (!rc) {
+		w.is_plain = !fatbin_is(image, size);
 		enum image_outcome got = has_flag(&w, 'r') ? link_parts(&w, image, size, &code)
 							   : process(&w, image, size, &code);
 		image_kept_make(&entry, got, has_flag(&w, 'l') ? w.asked : 0, said(&w), code.p,

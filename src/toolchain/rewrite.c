@@ -466,6 +466,7 @@ static int rewrite_call(void *arg)
 	w.io.relocatable = c->job->relocatable;
 	w.io.on_size = tool_sizes_note;
 	w.io.on_size_arg = &w.sizes;
+	w.io.text_file = c->job->text_file;
 	enum tool_outcome got = rewrite(&w, &out, &sink);
 
 	if (got == TOOL_CHANGED && base_write_file(c->result, out.p, out.n) != 0)

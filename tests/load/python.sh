@@ -19,6 +19,11 @@ done
 cmp -s collide.version hirace.version && fail "one version for two detectors"
 grep -q __collider_knobs collide.cubin || fail "collide.cubin has no checks"
 grep -q __collider_hirace hirace.cubin || fail "hirace.cubin has no checks"
+# What it compiles is the source where it has no lines of one.
+nvcc -ptx -arch=sm_90 sum.cu -o bare.ptx && go t -- sh -c '"$TRITON_PTXAS_PATH" -arch=sm_90 bare.ptx -o bare.cubin' ||
+	fail "t: $(cat t.err)"
+"$built/load_sites" bare.cubin >bare.sites
+expect bare.sites "$(echo "$work"/cache/collider/text/block_sum-*.ptx):$(grep -n 'ld\.global' bare.ptx | head -1 | cut -d: -f1)"
 go t --load=off -- sh -c 'echo "$TRITON_PTXAS_PATH$PYTHONPATH$COLLIDER_TOOLKIT"' && expect t.out ""
 
 mkdir -p lib/numba/cuda lib/cupy/cuda lib/jaxlib site

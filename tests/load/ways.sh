@@ -40,6 +40,17 @@ says a.err '^Note: GPU code instrumented as it was loaded: 9 of 9 images in '
 # The functions are the driver's: one that no toolkit knows, none that it lacks.
 expect a.out "private 42, lacking 0, spare 0"
 
+# A text without lines of a source is the source, and kept; one with lines isn't.
+[ ! -e cache/collider/text ] || fail "a text with lines is kept"
+nvcc -ptx -arch=sm_90 sum.cu -o bare.ptx || exit 2
+go a -- "$program" . data:bare.ptx || fail "a: $(cat a.err)"
+expect a "cuModuleLoadData code 0"
+bare=$(echo cache/collider/text/block_sum-*.ptx)
+cmp "$bare" bare.ptx || fail "the text isn't kept"
+"$built/load_sites" a.0 >a.sites
+line=$(grep -n 'ld\.global' bare.ptx | head -1 | cut -d: -f1)
+expect a.sites "$work/$bare:$line"
+
 # The driver's linker gets text, with the cap that its functions need. Machine code stays.
 go b -- "$program" . link:sum.ptx link-fat:none.fatbin link-file:sum.ptx data:sum.cubin || fail "b: $(cat b.err)"
 cat >want <<'L'
