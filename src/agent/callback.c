@@ -225,35 +225,6 @@ static CUstream stream_of(enum action a, CUpti_CallbackId id, const void *params
 	return NULL;
 }
 
-/* Is this launch only written into a graph? The null stream cannot be captured. */
-static bool is_captured(CUstream stream)
-{
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	struct agent_guard g;
-	CUresult r;
-
-	if (!stream || stream == CU_STREAM_LEGACY ||
-	    !__atomic_load_n(&agent.captures, __ATOMIC_RELAXED))
-		return false;
-	agent_enter(&g);
-	r = agent_driver.stream_is_capturing(stream, &status);
-	agent_leave(&g);
-	return r == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
-/* Is the default stream of this function's name that of the calling thread? */
-static bool is_per_thread(const char *name)
-{
-	size_t n = name ? strlen(name) : 0;
-
-	return n > 5 && memcmp(name + n - 5, "_ptsz", 5) == 0;
-}
-
-static CUstream own_stream(CUstream stream, const CUpti_CallbackData *d)
-{
-	return !stream && is_per_thread(d->functionName) ? CU_STREAM_PER_THREAD : stream;
-}
-
 /* May this launch begin before its predecessor in the stream has ended? */
 static bool is_programmatic(enum action a, const void *params)
 {
@@ -277,10 +248,10 @@ static void hold(struct agent_context *c, CUstream stream, bool has_early_start,
 
 	if (!h)
 		return;
-	stream = own_stream(stream, d);
+	stream = agent_own_stream(stream, d);
 	if (has_early_start)
 		why = RACE_HOLD_PROGRAMMATIC;
-	else if (is_captured(stream))
+	else if (agent_is_captured(stream))
 		why = RACE_HOLD_CAPTURED;
 	agent_hold(h, stream, why);
 }
@@ -297,7 +268,7 @@ static void choose(struct agent_context *c, struct agent_kernel *k, CUstream str
 static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *d)
 {
 	struct agent_context *c = current(d);
-	CUstream stream = own_stream(stream_of(a, id, d->functionParams), d);
+	CUstream stream = agent_own_stream(stream_of(a, id, d->functionParams), d);
 	struct agent_kernel *k;
 	CUfunction f;
 
@@ -310,7 +281,7 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		agent_launch_note(k);
 		if (!agent_kernel_is_instrumented(k))
 			agent_context_unseen(c, RACE_HISTORY_GRID_ORDERS);
-		if (!is_captured(stream))
+		if (!agent_is_captured(stream))
 			choose(c, k, stream);
 		agent_history_launch_begin(agent_context_history(c), 1);
 		*d->correlationData = (uint64_t)(uintptr_t)k;
@@ -318,7 +289,7 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		hold(c, stream_of(a, id, d->functionParams), is_programmatic(a, d->functionParams),
 		     d);
 	} else if (result_of(d) == CUDA_SUCCESS &&
-		   !is_captured(stream_of(a, id, d->functionParams))) {
+		   !agent_is_captured(stream_of(a, id, d->functionParams))) {
 		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 		agent_launch_count(c, k, 1);
 	} else {
@@ -380,7 +351,7 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 	struct agent_context *c = current(d);
 	bool is_enter = d->callbackSite == CUPTI_API_ENTER;
 	CUstream stream =
-		own_stream(a == ON_GRAPH_LAUNCH ? PARAMS(cuGraphLaunch)->hStream : NULL, d);
+		agent_own_stream(a == ON_GRAPH_LAUNCH ? PARAMS(cuGraphLaunch)->hStream : NULL, d);
 
 	if (!c)
 		return;
@@ -388,10 +359,10 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 		agent_graph_forget(exec);
 	} else if (a == ON_GRAPH_LAUNCH && is_enter) {
 		agent_library_patch_all(c);
-		if (!is_captured(stream))
+		if (!agent_is_captured(stream))
 			choose_graph(c, exec, stream);
 		agent_history_launch_begin(agent_context_history(c), agent_graph_kernels(exec));
-		if (!is_captured(stream))
+		if (!agent_is_captured(stream))
 			around_graph(c, exec, stream, true);
 		agent_context_launch(c);
 		hold(c, PARAMS(cuGraphLaunch)->hStream, false, d);
@@ -402,7 +373,7 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 			agent_graph_instantiated(c, *made->phGraphExec, made->hGraph);
 	}
 	if (a == ON_GRAPH_LAUNCH && !is_enter) {
-		if (!is_captured(stream))
+		if (!agent_is_captured(stream))
 			around_graph(c, exec, stream, false);
 		agent_history_launch_end();
 		agent_choice_end(stream);
@@ -460,7 +431,7 @@ static void on_copy(enum action a, const CUpti_CallbackData *d)
 		op.bytes = fill->N * (a == ON_FILL8 ? 1 : a == ON_FILL16 ? 2 : 4);
 		op.stream = fill->hStream;
 	}
-	op.stream = own_stream(op.stream, d);
+	op.stream = agent_own_stream(op.stream, d);
 	agent_copies_after(agent_context_copies(c), d->context, &op);
 }
 
