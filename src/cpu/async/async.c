@@ -106,80 +106,7 @@ uint32_t cpu_shared_canonical(const struct cpu_cta *cta, uint64_t addr)
 	return a < CPU_RANK ? a + (cta->rank + 1) * CPU_RANK : a;
 }
 
-/* ---- doing the parts of lanes --------------------------------------------------------- */
-
-static bool copy_lane(struct cpu_transfer *t, unsigned l)
-{
-	struct cpu_lane_parts *p = &t->lane;
-	unsigned n = p->valid[l];
-
-	if (n) {
-		const uint8_t *src = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_GLOBAL,
-						       p->src[l], n, 0, false);
-		if (!src)
-			return false;
-		cpu_event_part(t, l, false, src, n);
-		memcpy(p->host[l], src, n);
-	}
-	cpu_event_part(t, l, true, p->host[l], p->bytes);
-	memset(p->host[l] + n, 0, p->bytes - n);
-	return true;
-}
-
-/* st.async, red.async: the value, then the transaction. */
-static bool store_lane(struct cpu_transfer *t, unsigned l)
-{
-	struct cpu_lane_parts *p = &t->lane;
-	struct cpu_mbar_change c = {.tx = -(int32_t)p->bytes};
-	uint8_t *dst = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_SHARED_CLUSTER, p->dst[l],
-					 p->bytes, 0, true);
-
-	if (!dst)
-		return false;
-	cpu_event_part(t, l, true, dst, p->bytes);
-	if (t->kind == CPU_TR_RED)
-		cpu_reduce(dst, (const uint8_t *)p->data[l], p->bytes, (enum cpu_red_op)t->op,
-			   (enum ptx_type)t->type);
-	else
-		memcpy(dst, p->data[l], p->bytes);
-	return cpu_mbarrier_signal(t, l, p->mbar[l], &c);
-}
-
-static bool arrive_lane(struct cpu_transfer *t, unsigned l)
-{
-	struct cpu_mbar_change c = {.arrive = 1};
-
-	return cpu_mbarrier_signal(t, l, t->lane.mbar[l], &c);
-}
-
-/* The lanes of an arrival whose earlier copies have all ended. */
-static uint32_t ready_lanes(const struct cpu_transfer *t)
-{
-	uint32_t ready = t->left;
-
-	if (t->kind != CPU_TR_ARRIVE)
-		return ready;
-	for (const struct cpu_transfer *o = t->prev; o && ready; o = o->prev)
-		if (o->kind == CPU_TR_COPY)
-			ready &= ~o->left;
-	return ready;
-}
-
-static bool advance_lanes(struct cpu_transfer *t, uint32_t now)
-{
-	CPU_EACH_LANE (l, now) {
-		bool ok = t->kind == CPU_TR_COPY     ? copy_lane(t, l)
-			  : t->kind == CPU_TR_ARRIVE ? arrive_lane(t, l)
-						     : store_lane(t, l);
-		if (!ok)
-			return false;
-		t->left &= ~(1u << l);
-		if (t->kind == CPU_TR_COPY)
-			cpu_event_done(t, l);
-	}
-	t->reading = t->left;
-	return true;
-}
+/* ---- doing a piece ---------------------------------------------------------------------- */
 
 /* A piece of t; false: nothing of it can be done now. A faulty transfer is dropped. */
 static bool advance(struct cpu_worker *k, struct cpu_transfer *t)
@@ -189,12 +116,12 @@ static bool advance(struct cpu_worker *k, struct cpu_transfer *t)
 	if (t->kind >= CPU_TR_BULK) {
 		ok = cpu_bulk_advance(k, t);
 	} else {
-		uint32_t now = ready_lanes(t);
+		uint32_t now = cpu_async_ready_lanes(t);
 		if (!now)
 			return false;
 		/* All, or some drawn by seed. */
 		uint32_t some = k && (cpu_random(k) & 1) ? now & (uint32_t)cpu_random(k) : now;
-		ok = advance_lanes(t, some ? some : now);
+		ok = cpu_async_do_lanes(t, some ? some : now);
 	}
 	if (!ok || !t->left)
 		finish(t);

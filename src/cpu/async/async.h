@@ -216,4 +216,8 @@ const char *cpu_tensormap_check(const struct cpu_tensormap *tm);
 unsigned cpu_tensormap_elem_bytes(unsigned type);
 enum cpu_bound cpu_bind_tensormap(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
 
+/* lanes.c: the lanes of t whose part can be done; does those of `now`. False: one has faulted. */
+uint32_t cpu_async_ready_lanes(const struct cpu_transfer *t);
+bool cpu_async_do_lanes(struct cpu_transfer *t, uint32_t now);
+
 #endif
