@@ -46,7 +46,6 @@ static struct race_watch_table *watch;
 static struct race_mirror *mirror; /* NULL: host code has no checks, or no detector asks for it */
 static bool is_open;
 static pid_t owner;
-static struct race_oracle *oracle; /* in the shared file; NULL: there is none */
 
 static uint64_t now_ns(void)
 {
@@ -56,38 +55,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- the oracle ------------------------------------------------------------------- */
-
-/* The count lies first in a pair. */
-_Static_assert(offsetof(struct race_pair, count) == 0, "where the count is");
-
-static struct race_pair *write_pair(void *arg, const struct race_pair *pair, size_t bytes)
-{
-	static bool is_full;
-	void *at = race_shm_chunk(RACE_CHUNK_PAIR, 0, pair, bytes, NULL, 0);
-
-	(void)arg;
-	for (unsigned i = 0; at && i < 2; i++) {
-		const struct race_pair_side *s = &pair->side[i];
-		if (s->flags & RACE_SIDE_HOST && s->access == RACE_ACCESS_COPY)
-			rt_origin_report(s->ptx_line);
-		rt_origin_report(s->launch);
-	}
-	if (!at && !is_full)
-		race_shm_note("the shared file is full; more races were found than are shown");
-	is_full = is_full || !at;
-	return at;
-}
-
-static void start_oracle(void)
-{
-	struct race_oracle o = {.is_execution = rt.options.oracle == CPU_ORACLE_EXECUTION};
-
-	if (rt.options.oracle == CPU_ORACLE_OFF)
-		return;
-	oracle = race_shm_chunk(RACE_CHUNK_ORACLE, 0, &o, sizeof(o), NULL, 0);
-	cpu_on_pair(rt.m, write_pair, NULL);
-}
+/* ---- after each batch of work ---------------------------------------------------------- */
 
 /* The counts of threads that stepped aside are those of the process: they are in the region of its
  * first device. */
@@ -106,79 +74,11 @@ static void update_history(void)
 	}
 }
 
-static const char *why_blind(const struct cpu_oracle_stats *s)
-{
-	if (s->has_handlers)
-		return "host code was not watched, as the program has a handler of SIGSEGV or "
-		       "SIGTRAP: its loads and stores of managed and pinned memory were not judged "
-		       "(--host-accesses watches them all the same)";
-	if (s->is_host_dear)
-		return "host code was watched for its first accesses to managed and pinned memory "
-		       "only, since each costs a signal (--host-accesses watches all)";
-	return "host code could not be watched, or not in full (docs/soundness.md): its loads and "
-	       "stores were not judged";
-}
-
 /* Lock held. */
-static void update_oracle(void)
+static void update_counts(void)
 {
-	static bool is_blind, is_full, has_left, is_coarse;
-	struct cpu_oracle_stats s;
-
 	update_history();
-	if (!oracle)
-		return;
-	cpu_get_oracle_stats(rt.m, &s);
-	rt_collider_patterns(s.patterns);
-	oracle->accesses = s.accesses;
-	oracle->kernel_accesses = s.accesses - s.host_accesses - s.op_accesses;
-	oracle->words = s.words;
-	oracle->shadow_bytes = s.shadow_bytes;
-	oracle->clock_bytes = s.clock_bytes;
-	oracle->dropped = s.dropped;
-	oracle->raced_out = s.raced_out;
-	oracle->actors = s.actors;
-	oracle->host_accesses = s.host_accesses;
-	/* (What the default leaves out by itself is said, and is no gap.) */
-	oracle->has_shared = s.has_shared && !s.is_host_dear;
-	oracle->running = s.running;
-	if (rt.options.sees_host) {
-		oracle->registered = s.registered;
-		oracle->registered_bytes = s.registered_bytes;
-	}
-	if (rt.options.sees_host && !s.sees_host && !is_blind)
-		(s.is_host_dear ? race_shm_note("%s", why_blind(&s))
-				: race_shm_gap_note(RACE_GAP_HOST, "%s", why_blind(&s)));
-	is_blind = is_blind || !s.sees_host;
-	if (s.has_ranges_left && !has_left)
-		race_shm_gap_note(RACE_GAP_BUDGET,
-				  "copies, fills and frees of the host were judged for half of the "
-				  "time of --budget: later ones were not");
-	has_left = s.has_ranges_left;
-	if (s.unreported && !oracle->unreported)
-		race_shm_gap_note(RACE_GAP_LAUNCHES,
-				  "races of launches that ran beside others that were left out, or "
-				  "were not ordered with them, were not reported: what orders them "
-				  "is unknown");
-	oracle->unreported = s.unreported;
-	oracle->sees_host = s.sees_host;
-	if (s.is_sc_coarse && !is_coarse)
-		race_shm_gap_note(
-			RACE_GAP_FORGOTTEN,
-			"so many fence.sc's (__threadfence) had to be placed after others that the "
-			"oracle took the later ones in the order in which they ran: races "
-			"between accesses on their two sides may be missing");
-	is_coarse = s.is_sc_coarse;
-	if (s.is_full && !is_full)
-		race_shm_note(rt.options.steps_aside
-				      ? "the oracle is full (too many threads, copies and "
-					"operations, or no memory) and stepped aside: what the "
-					"program did after that was checked without it"
-				      : "the oracle is full: too many threads or no memory; what "
-					"the program did after that was not judged");
-	is_full = s.is_full;
-	oracle->is_full = s.is_full && !rt.options.steps_aside;
-	oracle->is_aside = s.is_full && rt.options.steps_aside;
+	rt_oracle_update();
 }
 
 /* After each batch of the machine's work. The machine's locks are held, so this lock is only tried:
@@ -188,7 +88,7 @@ static void on_progress(void *arg)
 	(void)arg;
 	if (pthread_mutex_trylock(&lock))
 		return;
-	update_oracle();
+	update_counts();
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		if (contexts[d].rt)
 			__atomic_store_n(&contexts[d].region->checked, cpu_get_checked(rt.m, d),
@@ -470,8 +370,7 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 	pthread_mutex_lock(&lock);
 	struct context *c = context_of(device);
 	atomic_fetch_add(&c->launches, 1);
-	if (oracle)
-		__atomic_fetch_add(&oracle->launches, 1, __ATOMIC_RELAXED);
+	rt_oracle_launched(1);
 	if (c->region) {
 		__atomic_fetch_add(&c->region->host_launches, 1, __ATOMIC_RELAXED);
 		if (!k || !k->image->is_instrumented)
@@ -492,8 +391,7 @@ static uint64_t choose(void *arg, void *tag, uint64_t spent_ns)
 		return until;
 	/* It may order threads of others, and no detector sees how. */
 	rt_note_unseen(RACE_HISTORY_GRID_ORDERS);
-	if (oracle)
-		__atomic_fetch_sub(&oracle->launches, 1, __ATOMIC_RELAXED);
+	rt_oracle_launched(-1);
 	return 0;
 }
 
@@ -593,7 +491,7 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 	struct cpu_fault f;
 
 	pthread_mutex_lock(&lock);
-	update_oracle();
+	update_counts();
 	rt_origin_update();
 	pthread_mutex_unlock(&lock);
 	if (!c->rt || (launches == c->exact_at && c->region->exact))
@@ -601,7 +499,7 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 	bool is_exact = rt_collider_is_idle(device, deadline);
 	cpu_fault_get(rt.m, device, &f);
 	pthread_mutex_lock(&lock);
-	update_oracle();
+	update_counts();
 	rt_origin_update();
 	if (f.kind != CPU_FAULT_NONE && !c->region->error)
 		c->region->error = (uint32_t)rt_fault_error(f.kind);
@@ -624,7 +522,7 @@ void rt_collider_synced(unsigned device)
 
 static bool is_used(void)
 {
-	bool is_any = oracle != NULL;
+	bool is_any = rt_oracle_is_on();
 
 	for (unsigned d = 0; d < RT_DEVICES; d++)
 		is_any |= contexts[d].region && contexts[d].region->modules;
@@ -676,7 +574,7 @@ void rt_collider_start(void)
 	owner = getpid();
 	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
 	race_shm_state(RACE_AGENT_ATTACHED);
-	start_oracle();
+	rt_oracle_start();
 	cpu_listen(rt.m, on_progress, on_fault, NULL);
 	rt_origin_start();
 	if (race_choice_budget() != UINT64_MAX)

@@ -33,6 +33,13 @@ void rt_collider_patterns(uint64_t patterns);
 /* The number of a device's region among those of the process (race_region.context). */
 uint32_t rt_collider_number(unsigned device);
 
+/* oracle.c: once, where the run has an oracle; copies its counts (the shared file's lock is held);
+ * a launch more, or less, that it judges; is there one? */
+void rt_oracle_start(void);
+void rt_oracle_update(void);
+void rt_oracle_launched(int more);
+bool rt_oracle_is_on(void);
+
 /* history.c: fills in the block of a module with detector hirace, or iguard; notes what may order
  * threads of a kernel without being seen (RACE_HISTORY_*_ORDERS); counts what stepped aside. */
 struct race_history;
