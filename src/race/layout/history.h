@@ -395,7 +395,7 @@ struct race_history {
 #define RACE_LANES_AFTER 1u
 #define RACE_LANES_ROW	 2u
 #define RACE_LANES_BEGIN 4u
-/* In the span (hirace.ptxt): the run has another machine than the inlined code, or lanes have rows,
+/* In the span (access.ptxt): the run has another machine than the inlined code, or lanes have rows,
  * so it decides nothing. */
 #define RACE_HISTORY_ASKS  (1u << 31)
 #define RACE_ACTOR_HAS(me) ((uint32_t)((me) >> HIRACE_LAUNCH_AT) & HIRACE_LAUNCH_LAST)
