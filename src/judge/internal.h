@@ -40,7 +40,8 @@ void judge_image_free(struct judge_image *im);
 struct judge_tally;
 void judge_tally_add(struct judge_tally **all, const char *kernel,
 		     const struct race_judge_done *done, uint64_t accesses, const char *why);
-void judge_tally_say(struct judge_tally **all);
+/* held: how long each launching thread was held up, in ns; it is sorted. */
+void judge_tally_say(struct judge_tally **all, uint64_t *held, size_t n);
 /* record.c: FOLDER/0001-KERNEL.capsule, with the next number that is free. 0 or an errno value. */
 int judge_capsule_keep(struct judge_capsule *c, const char *folder, unsigned *number);
 

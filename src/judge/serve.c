@@ -56,6 +56,7 @@ struct server {
 	int fd, control; /* control: modules; -1: there is none */
 	uint64_t judged; /* launches */
 	struct judge_tally *tally;
+	BASE_VEC(uint64_t) held;
 	const struct judge_serve *opt;
 	struct module *modules;
 	bool is_gone; /* the program's half */
@@ -428,6 +429,7 @@ static bool do_launch(struct server *s, const struct base_buf *b)
 		keep(s, &l);
 	else if (!*o.why)
 		snprintf(o.why, sizeof(o.why), "%s", race_judge_why_text(done.why));
+	base_vec_push(&s->held, l.head.held_ns);
 	judge_tally_add(&s->tally, l.capsule.kernel ? l.capsule.kernel : "?", &done, l.accesses,
 			o.why);
 	done.number = l.head.number;
@@ -551,6 +553,7 @@ uint64_t judge_serve(int fd, const struct judge_serve *opt)
 		judge_image_free(&m->image);
 		free(m);
 	}
-	judge_tally_say(&s.tally);
+	judge_tally_say(&s.tally, s.held.v, s.held.n);
+	base_vec_free(&s.held);
 	return s.judged;
 }

@@ -61,7 +61,14 @@ static void say(struct base_arena *a, const struct judge_tally *t)
 			t->trials, 1e-9 * (double)t->ns, *t->why ? "; " : "", t->why);
 }
 
-void judge_tally_say(struct judge_tally **all)
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void judge_tally_say(struct judge_tally **all, uint64_t *held, size_t n)
 {
 	struct base_arena a = {0};
 	struct race_beside all_of_them = {0};
@@ -75,6 +82,12 @@ void judge_tally_say(struct judge_tally **all)
 		HASH_DEL(*all, t);
 		free(t->kernel);
 		free(t);
+	}
+	if (n) {
+		qsort(held, n, sizeof(*held), by_number);
+		race_shm_remark("launching threads were held up to copy memory for the judge: %.2f "
+				"ms in the median, %.2f ms at most (%zu launches)",
+				1e-6 * (double)held[n / 2], 1e-6 * (double)held[n - 1], n);
 	}
 	if (all_of_them.launches)
 		race_shm_chunk(RACE_CHUNK_BESIDE, 0, &all_of_them, sizeof(all_of_them), NULL, 0);

@@ -387,6 +387,7 @@ static void take(struct judge_function *f, const struct judge_dims *d, void **pa
 	int shape = shape_of(f, d);
 	struct race_judge_question q = question_of(f, shape, d);
 	struct race_judge_decision what = race_judge_decide(judge_policy(), &q);
+	uint64_t began = judge_now_ns();
 	struct judge_guard g;
 	struct judge_job *j;
 
@@ -410,6 +411,7 @@ static void take(struct judge_function *f, const struct judge_dims *d, void **pa
 	}
 	if (shape >= 0)
 		f->taken[shape]++;
+	j->head.held_ns = judge_now_ns() - began;
 	judge_job_put(j);
 }
 

@@ -61,6 +61,7 @@ struct race_judge_launch {
 	uint64_t module, number;
 	uint64_t earlier;	       /* launches of this shape that were judged */
 	uint64_t spent_ns, program_ns; /* as in struct race_judge_question */
+	uint64_t held_ns;	       /* the launching thread's, to copy memory and so on */
 	uint64_t shared;
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t device, sms, flags, seed;
