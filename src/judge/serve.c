@@ -380,6 +380,31 @@ static void keep(struct server *s, struct launch *l)
 		base_say("--capsules: %s: %s", s->opt->folder, strerror(err));
 }
 
+/* The program's maps become maps of the CPU device. */
+static void put_maps(uint8_t *params, const struct race_judge_launch *h, const char *maps)
+{
+	for (uint32_t i = 0; i < h->maps; i++) {
+		struct cpu_tensormap_desc d = {0};
+		struct race_judge_map m;
+		memcpy(&m, maps + i * sizeof(m), sizeof(m));
+		if (m.offset > h->params || h->params - m.offset < RACE_JUDGE_MAP_BYTES)
+			continue;
+		d.type = m.type;
+		d.rank = m.rank;
+		d.interleave = m.interleave;
+		d.swizzle = m.swizzle;
+		d.l2 = m.l2;
+		d.fill = m.fill;
+		d.address = m.address;
+		memcpy(d.dims, m.dims, sizeof(d.dims));
+		memcpy(d.strides, m.strides, sizeof(d.strides));
+		memcpy(d.box, m.box, sizeof(d.box));
+		memcpy(d.element_strides, m.element_strides, sizeof(d.element_strides));
+		/* (One that can't be encoded stays, and the kernel stops at it.) */
+		(void)cpu_tensormap_encode(&d, params + m.offset);
+	}
+}
+
 static void fill(struct server *s, struct launch *l, const char *bytes, const struct module *m)
 {
 	const struct race_judge_launch *h = &l->head;
@@ -400,6 +425,7 @@ static void fill(struct server *s, struct launch *l, const char *bytes, const st
 	c->nparam_bytes = h->params;
 	uint8_t *params = base_alloc(&c->arena, h->params + 1u);
 	memcpy(params, bytes + h->kernel, h->params);
+	put_maps(params, h, bytes + h->kernel + h->params);
 	c->params = params;
 	for (size_t i = 0; i < m->image.texts.n; i++)
 		base_vec_push(&c->texts, m->image.texts.v[i]);
@@ -416,7 +442,9 @@ static bool do_launch(struct server *s, const struct base_buf *b)
 	if (b->n < sizeof(l.head))
 		return false;
 	memcpy(&l.head, b->p, sizeof(l.head));
-	if ((uint64_t)l.head.kernel + l.head.params != b->n - sizeof(l.head))
+	if (l.head.maps > RACE_JUDGE_MAPS ||
+	    (uint64_t)l.head.kernel + l.head.params + l.head.maps * sizeof(struct race_judge_map) !=
+		    b->n - sizeof(l.head))
 		return false;
 	HASH_FIND(hh, s->modules, &l.head.module, sizeof(l.head.module), m);
 	if (m && m->image.texts.n) {

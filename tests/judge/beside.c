@@ -3,7 +3,7 @@
  *
  * It launches the kernel by the driver's API, three times unless a word is a number. Other words:
  * chain: the parameter is a pointer to a pointer; ramp: memory holds rising numbers, otherwise
- * zeros; wait: after each launch it gives up its context once more, for which the judge is waited;
+ * zeros; map: a tensor map of it is the parameter, and right: n is 0; wait: after each launch it gives up its context once more, for which the judge is waited;
  * abort: it ends so; child: a forked child ends first. Otherwise it ends with 3.
  */
 #include <cuda.h>
@@ -41,6 +41,20 @@ static int count(void)
 	return 3;
 }
 
+/* Of 64 columns; boxes of 32 by 8. */
+static CUtensorMap make_map(CUdeviceptr p)
+{
+	const cuuint64_t dims[] = {64, 128}, stride = 256;
+	const cuuint32_t box[] = {32, 8}, each[] = {1, 1};
+	CUtensorMap map;
+
+	CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, (void *)p, dims,
+				     &stride, box, each, CU_TENSOR_MAP_INTERLEAVE_NONE,
+				     CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+				     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+	return map;
+}
+
 int main(int argc, char **argv)
 {
 	static int ramp[8192];
@@ -49,6 +63,7 @@ int main(int argc, char **argv)
 	CUfunction f;
 	CUdevice dev;
 	CUmodule m;
+	CUtensorMap map;
 	int n = 1;
 
 	words = argc;
@@ -66,13 +81,18 @@ int main(int argc, char **argv)
 	CHECK(cuMemcpyHtoD(p, ramp, sizeof(ramp)));
 	if (has("chain"))
 		CHECK(cuMemcpyHtoD(p, &q, sizeof(q)));
+	if (has("map"))
+		map = make_map(p);
+	if (has("right"))
+		n = 0;
 	if (has("child") && !fork())
 		exit(0);
 	if (has("child"))
 		wait(NULL);
 	for (int i = 0; i < count(); i++) {
-		void *args[] = {&p, &n};
-		CHECK(cuLaunchKernel(f, 32, 1, 1, 256, 1, 1, 0, 0, args, 0));
+		void *args[] = {&p, &n}, *with_map[] = {&map, &q, &n};
+		CHECK(cuLaunchKernel(f, 32, 1, 1, 256, 1, 1, 0, 0, has("map") ? with_map : args,
+				     0));
 		CHECK(cuCtxSynchronize());
 		if (has("wait")) {
 			CHECK(cuDevicePrimaryCtxRetain(&again, dev));

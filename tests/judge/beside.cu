@@ -1,4 +1,7 @@
 // Kernels for beside.c, by which the judge beside a GPU is tried without one.
+#include <cuda.h>
+#include <stdint.h>
+
 extern "C" __global__ void racy(int *p, int n)
 {
 	__shared__ int s[256];
@@ -29,4 +32,35 @@ __device__ int level = 3;
 extern "C" __global__ void chase(int **p, int n)
 {
 	p[0][blockIdx.x * 256 + threadIdx.x] = level + n;
+}
+
+// A tensor copy's box is added up; half of the threads don't wait for it if n is 1.
+extern "C" __global__ void tile(const __grid_constant__ CUtensorMap map, int *out, int n)
+{
+	__shared__ alignas(128) int s[256];
+	__shared__ alignas(8) uint64_t full;
+	uint32_t at = (uint32_t)__cvta_generic_to_shared(s);
+	uint32_t bar = (uint32_t)__cvta_generic_to_shared(&full);
+
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(bar) : "memory");
+		asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+		asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+	}
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 1024;" ::"r"(bar)
+			     : "memory");
+		asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile."
+			     "mbarrier::complete_tx::bytes [%0], [%1, {0, 0}], [%2];" ::"r"(at),
+			     "l"(&map), "r"(bar)
+			     : "memory");
+	}
+	for (uint32_t done = n == 1 && threadIdx.x > 127; !done;)
+		asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared.b64 p, [%1], 0;\n"
+			     "selp.u32 %0, 1, 0, p;\n}"
+			     : "=r"(done)
+			     : "r"(bar)
+			     : "memory");
+	out[blockIdx.x * 256 + threadIdx.x] = s[threadIdx.x];
 }

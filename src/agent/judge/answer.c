@@ -273,12 +273,14 @@ static void judge(struct judge_job *j)
 		return;
 	h->spent_ns = judge_spent_ns();
 	h->program_ns = judge_age_ns();
-	const struct race_judge_message msg = {
-		.op = RACE_JUDGE_LAUNCH, .bytes = (uint32_t)sizeof(*h) + h->kernel + h->params};
+	uint32_t maps = h->maps * (uint32_t)sizeof(*j->maps);
+	const struct race_judge_message msg = {.op = RACE_JUDGE_LAUNCH,
+					       .bytes = (uint32_t)sizeof(*h) + h->kernel +
+							h->params + maps};
 	int fd = judge_socket();
 	if (!race_judge_write(fd, &msg, sizeof(msg)) || !race_judge_write(fd, h, sizeof(*h)) ||
 	    !race_judge_write(fd, j->f->name, h->kernel) ||
-	    !race_judge_write(fd, j->params, h->params)) {
+	    !race_judge_write(fd, j->params, h->params) || !race_judge_write(fd, j->maps, maps)) {
 		judge_set_off();
 		return;
 	}
@@ -321,6 +323,7 @@ bool judge_has_place(void)
 void judge_job_free(struct judge_job *j)
 {
 	free(j->params);
+	free(j->maps);
 	free(j->ranges);
 	free(j);
 }

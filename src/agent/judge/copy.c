@@ -177,6 +177,23 @@ static void add_variables(struct judge_code *c, CUcontext ctx)
 	}
 }
 
+/* The tensor maps among the parameters, and what they lead to. */
+static bool take_maps(struct judge_job *j)
+{
+	struct race_judge_map found[RACE_JUDGE_MAPS];
+
+	j->head.maps = judge_maps_find(j->params, j->head.params, found);
+	if (!j->head.maps)
+		return true;
+	j->maps = malloc(j->head.maps * sizeof(*found));
+	if (!j->maps)
+		return false;
+	memcpy(j->maps, found, j->head.maps * sizeof(*found));
+	for (uint32_t i = 0; i < j->head.maps; i++)
+		add_address(found[i].address);
+	return true;
+}
+
 static void make_plan(struct judge_function *f, CUcontext ctx, const uint8_t *params, uint32_t n)
 {
 	plan.n = 0;
@@ -370,6 +387,8 @@ static const char *fill(struct judge_job *j, const struct judge_dims *d, void **
 	if (!take_params(j->params, f->kernel, params, extra))
 		return "its parameters aren't all there";
 	make_plan(f, j->ctx, j->params, bytes);
+	if (!take_maps(j))
+		return "there is no memory";
 	return copy_all(j, d->stream);
 }
 

@@ -159,6 +159,40 @@ static CUresult launch_ex_1(const CUlaunchConfig *c, CUfunction f, void **params
 	return real_launch_ex[1](c, f, params, extra);
 }
 
+/* ---- tensor maps ---------------------------------------------------------------- */
+
+#define MAP_ARGUMENTS                                                                              \
+	CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,                \
+		const cuuint64_t *dims, const cuuint64_t *strides, const cuuint32_t *box,          \
+		const cuuint32_t *element, CUtensorMapInterleave interleave,                       \
+		CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2,                             \
+		CUtensorMapFloatOOBfill fill
+
+static CUresult (*real_tiled)(MAP_ARGUMENTS);
+
+static CUresult encode_tiled(MAP_ARGUMENTS)
+{
+	CUresult r = real_tiled(map, type, rank, address, dims, strides, box, element, interleave,
+				swizzle, l2, fill);
+	struct race_judge_map m = {.type = (uint32_t)type,
+				   .rank = rank,
+				   .interleave = (uint32_t)interleave,
+				   .swizzle = (uint32_t)swizzle,
+				   .l2 = (uint32_t)l2,
+				   .fill = (uint32_t)fill,
+				   .address = (uint64_t)(uintptr_t)address};
+
+	if (r != CUDA_SUCCESS || !rank || rank > 5)
+		return r;
+	memcpy(m.dims, dims, rank * sizeof(*dims));
+	if (rank > 1)
+		memcpy(m.strides, strides, (rank - 1) * sizeof(*strides));
+	memcpy(m.box, box, rank * sizeof(*box));
+	memcpy(m.element_strides, element, rank * sizeof(*element));
+	judge_map_add(map, &m);
+	return r;
+}
+
 /* ---- streams and contexts -------------------------------------------------------- */
 
 static CUresult stream_create(CUstream *s, unsigned flags)
@@ -209,6 +243,7 @@ const struct forward_hook forward_judge_hooks[] = {
 	{"cuStreamCreate", (void *)stream_create, (void **)&real_stream},
 	{"cuStreamCreateWithPriority", (void *)stream_create_priority,
 	 (void **)&real_stream_priority},
+	{"cuTensorMapEncodeTiled", (void *)encode_tiled, (void **)&real_tiled},
 	{"cuCtxDestroy_v2", (void *)destroy, (void **)&real_destroy},
 	{"cuDevicePrimaryCtxReset_v2", (void *)reset, (void **)&real_reset},
 	{"cuDevicePrimaryCtxRelease_v2", (void *)release, (void **)&real_release},

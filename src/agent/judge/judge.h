@@ -167,6 +167,13 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 void judge_note_stream(void);
 bool judge_has_streams(void);
 
+/* ---- maps.c: tensor maps -------------------------------------------------------- */
+
+/* The driver has made one, as asked (m->offset isn't used). */
+void judge_map_add(const void *map, const struct race_judge_map *m);
+/* Those that are known among the parameters, RACE_JUDGE_MAPS at most: their number. */
+uint32_t judge_maps_find(const uint8_t *params, uint32_t bytes, struct race_judge_map *out);
+
 /* ---- answer.c: launches on their way --------------------------------------------- */
 
 /* Bytes of the program, and where they were copied to. */
@@ -196,6 +203,7 @@ struct judge_job {
 	CUcontext ctx;
 	struct race_judge_launch head;
 	uint8_t *params;
+	struct race_judge_map *maps;
 	bool is_twice; /* each range was copied twice */
 	struct judge_range *ranges;
 	uint32_t nranges;

@@ -66,7 +66,18 @@ struct race_judge_launch {
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t device, sms, flags, seed;
 	uint32_t kernel, params; /* bytes of each, after this struct; the name without a NUL */
+	uint32_t maps, reserved; /* struct race_judge_map, so many, after those */
 };
+
+/* A tensor map among the parameters, as cuTensorMapEncodeTiled was asked for it. */
+struct race_judge_map {
+	uint32_t offset; /* in the parameters: 128 bytes that only the driver understands */
+	uint32_t type, rank, interleave, swizzle, l2, fill, reserved;
+	uint64_t address, dims[5], strides[4];
+	uint32_t box[5], element_strides[5];
+};
+#define RACE_JUDGE_MAP_BYTES 128u
+#define RACE_JUDGE_MAPS	     32u /* of a launch, at most */
 
 /* Its kind is enum cpu_mem_kind, plus 1. */
 #define RACE_JUDGE_NO_MEMORY 0u

@@ -1,6 +1,7 @@
 // Asynchronous copies, mbarriers, rings, matrix accesses.
 // flags: -std=c++17
 #include "pairs.h"
+#include <cuda.h>
 #include <cuda_pipeline.h>
 #include <mma.h>
 
@@ -305,6 +306,54 @@ template <bool ORDER> void elected()
 	k_elected<ORDER><<<1, 128>>>(device<int>(128));
 }
 
+// ---- tensor copies
+
+static CUtensorMap make_map(void *at, unsigned rows, unsigned columns)
+{
+	decltype(&cuTensorMapEncodeTiled) encode;
+	cudaDriverEntryPointQueryResult found;
+	cuuint64_t dims[] = {columns, rows}, stride = columns * 4;
+	cuuint32_t box[] = {32, 8}, each[] = {1, 1};
+	CUtensorMap map;
+
+	CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000,
+					       cudaEnableDefault, &found));
+	if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, at, dims, &stride, box, each,
+		   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+		   CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
+		exit(1);
+	return map;
+}
+
+// Half of the threads don't wait.
+template <bool ORDER> __global__ void k_tensor(const __grid_constant__ CUtensorMap map, int *out)
+{
+	__shared__ alignas(128) int s[256];
+	__shared__ alignas(8) uint64_t full;
+	int t = threadIdx.x;
+
+	if (t == 0) {
+		mbar_init(&full, 1);
+		asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+	}
+	__syncthreads();
+	if (t == 0) {
+		mbar_expect(&full, 1024);
+		asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile."
+			     "mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(smem(s)),
+			     "l"(&map), "r"(32 * (blockIdx.x & 1)), "r"(0), "r"(smem(&full))
+			     : "memory");
+	}
+	if (ORDER || t < 128)
+		mbar_wait(&full, 0);
+	out[blockIdx.x * 256 + t] = s[t];
+	mbar_wait(&full, 0);
+}
+template <bool ORDER> void tensor()
+{
+	k_tensor<ORDER><<<4, 256>>>(make_map(device<int>(64 * 128), 128, 64), device<int>(1024));
+}
+
 // ---- matrices
 
 using namespace nvcuda;
@@ -376,4 +425,4 @@ template <bool ORDER> void ldmatrix()
 
 PAIRS(PAIR(copy_wait), PAIR(copy_barrier), PAIR(copy_stages), PAIR(copy_reuse), PAIR(bulk_wait),
       PAIR(bulk_ring), PAIR(parity), PAIR(stale_phase), PAIR(bulk_store_reuse), PAIR(elected),
-      PAIR(wmma_store), PAIR(wmma_load), PAIR(ldmatrix))
+      PAIR(wmma_store), PAIR(wmma_load), PAIR(ldmatrix), PAIR(tensor))
