@@ -1,16 +1,22 @@
 /*
  * confirm.c - runs the launches of alarms on the CPU device under the oracle (confirm.h).
  *
- * prove doesn't know the CPU device; this file connects the two. Each alarm with a launch of at
- * most MAX_THREADS threads runs in a child process with a time limit: the same PTX, arrays of zeros
- * for the pointers, the model's scalars. The oracle judges by happens-before, so one run is enough
- * where values don't decide. If it finds the alarm's two instructions unordered, the alarm is
- * confirmed. If it doesn't find a potential alarm, the contents that the model chose for arrays are
- * tried, then mixed small numbers, which sorts and searches need. A potential alarm that is
- * confirmed stays potential: it raced with one input, and the analysis assumes none.
+ * prove doesn't know the CPU device; this file connects the two. The launch of an alarm runs in a
+ * child process with a time limit: the same PTX, arrays of zeros for the pointers, the model's
+ * scalars. The oracle judges by happens-before, so one run is enough where values don't decide. If
+ * it finds the alarm's two instructions unordered, the alarm is confirmed, and so is each other
+ * one of the same launch whose instructions it finds. If it doesn't find a potential alarm, the
+ * contents that the model chose for arrays are tried, then mixed small numbers, which sorts and
+ * searches need. A potential alarm that is confirmed stays potential: it raced with one input, and the
+ * analysis assumes none.
+ *
+ * A few blocks run first, the alarm's own among them: the others of that launch may begin when
+ * these have ended, so what is found is the launch's. All of them run where it has at most
+ * MAX_THREADS threads.
  *
  * Misses: structures as parameters (they are zero); launches that need clusters or cooperation.
- * Costs: a process and a CPU device for each alarm.
+ * Costs: a process and a CPU device for each alarm and each contents, until one confirms it; at
+ * most KERNEL_SECONDS of processor time for a kernel, and what the last run needs.
  */
 #include "confirm/confirm.h"
 #include "cpu/cpu.h"
@@ -19,15 +25,19 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_THREADS  65536
-#define MAX_SEEDS    6
-#define SECONDS	     20
-#define CALL_DEPTH   8
-#define ARRAY_BYTES  CONFIRM_ARRAY_BYTES
-#define DEVICE_BYTES ((uint64_t)2 << 30)
+#define MAX_THREADS    65536
+#define MAX_SEEDS      6
+#define MAX_CHOSEN     7
+#define SECONDS	       20
+#define KERNEL_SECONDS 60
+#define CALL_DEPTH     8
+#define ARRAY_BYTES    CONFIRM_ARRAY_BYTES
+#define DEVICE_BYTES   ((uint64_t)2 << 30)
 
 enum { SAID_CONFIRMED = 40, SAID_NOT, SAID_NOTHING };
 
@@ -35,16 +45,20 @@ enum { SAID_CONFIRMED = 40, SAID_NOT, SAID_NOTHING };
 struct trial {
 	const char *text; /* the PTX, of `size` bytes */
 	size_t size;
-	const char *kernel; /* mangled */
-	const struct race_alarm *a;
+	struct race_proof *k;
+	const struct race_alarm *a; /* one of its */
 	enum race_filled filled;
-	unsigned seed; /* of the schedule */
+	unsigned seed;	/* of the schedule */
+	bool is_chosen; /* a few blocks only */
+	bool *is_found; /* by alarm of the kernel, shared with the child */
+	bool may_choose;
+	double seconds; /* that are left */
 };
 
 struct watch {
-	const struct race_alarm *a;
+	const struct trial *t;
 	const struct ptx_module *m;
-	bool is_found, is_near; /* near: the same instructions, other threads */
+	bool is_near; /* the alarm's instructions, other threads */
 };
 
 /* Are the two threads as far apart as the alarm says? */
@@ -83,38 +97,77 @@ static bool is_called(const struct ptx_module *m, const struct ptx_stmt *call, u
 
 /* Does the alarm's line stand for the oracle's? That of a call stands for the copy within, where
  * prove knew the function by its name. */
-static bool is_line(const struct watch *w, uint32_t alarm, uint32_t oracle)
+static bool is_line(const struct ptx_module *m, uint32_t alarm, uint32_t oracle)
 {
 	if (alarm == oracle)
 		return true;
-	ptx_each_item(w->m, it)
+	ptx_each_item(m, it)
 	{
 		if (it->kind != PTX_ITEM_FUNC || !is_within(it->func, alarm))
 			continue;
 		ptx_each_stmt(it->func, s)
 		{
 			if (s->line == alarm && s->form && s->form->op == PTX_OP_CALL)
-				return is_called(w->m, s, oracle, CALL_DEPTH);
+				return is_called(m, s, oracle, CALL_DEPTH);
 		}
 	}
 	return false;
 }
 
+/* Are the two sides the alarm's instructions, in either order? */
+static bool is_pair(const struct ptx_module *m, const struct race_alarm *al,
+		    const struct race_pair *p)
+{
+	uint32_t x = al->side[0].ptx_line, y = al->side[1].ptx_line;
+	uint32_t a = p->side[0].ptx_line, b = p->side[1].ptx_line;
+
+	return (is_line(m, x, a) && is_line(m, y, b)) || (is_line(m, y, a) && is_line(m, x, b));
+}
+
+static bool has_equal_contents(const struct race_alarm *a, const struct race_alarm *b)
+{
+	if (a->ncontents != b->ncontents)
+		return false;
+	for (uint32_t i = 0; i < a->ncontents; i++) {
+		const struct race_alarm_content *x = &a->content[i], *y = &b->content[i];
+		if (x->param != y->param || x->at != y->at || x->value != y->value ||
+		    x->bytes != y->bytes)
+			return false;
+	}
+	return true;
+}
+
+/* Is what runs the launch of another alarm, too? */
+static bool is_its_launch(const struct trial *t, const struct race_alarm *b)
+{
+	const struct race_alarm *a = t->a;
+
+	if (!b->has_launch || memcmp(a->ntid, b->ntid, sizeof(a->ntid)) != 0 ||
+	    memcmp(a->nctaid, b->nctaid, sizeof(a->nctaid)) != 0 || a->nparams != b->nparams)
+		return false;
+	for (uint32_t i = 0; i < a->nparams; i++)
+		if (a->param[i].off != b->param[i].off || a->param[i].value != b->param[i].value ||
+		    a->param[i].bytes != b->param[i].bytes)
+			return false;
+	return t->filled != RACE_FILLED_CONTENTS || has_equal_contents(a, b);
+}
+
 /*
- * Are the two sides the alarm's instructions, in either order? The oracle reports a pair of
- * instructions once, for the first threads that it sees; if these are not the alarm's, the alarm
- * stays unconfirmed.
+ * The oracle reports a pair of instructions once, for the first threads that it sees; if these are
+ * not the alarm's, the alarm stays unconfirmed.
  */
 static struct race_pair *on_pair(void *arg, const struct race_pair *p, size_t bytes)
 {
 	struct watch *w = arg;
-	uint32_t x = w->a->side[0].ptx_line, y = w->a->side[1].ptx_line;
-	uint32_t a = p->side[0].ptx_line, b = p->side[1].ptx_line;
+	const struct trial *t = w->t;
 
-	bool is_it =
-		(is_line(w, x, a) && is_line(w, y, b)) || (is_line(w, y, a) && is_line(w, x, b));
-	w->is_found |= is_it && is_level(p, w->a->level);
-	w->is_near |= is_it;
+	for (size_t i = 0; i < t->k->alarms.n; i++) {
+		const struct race_alarm *al = &t->k->alarms.v[i];
+		if ((al != t->a && !is_its_launch(t, al)) || !is_pair(w->m, al, p))
+			continue;
+		t->is_found[i] |= is_level(p, al->level);
+		w->is_near |= al == t->a;
+	}
 	struct race_pair *copy = malloc(bytes);
 	if (copy)
 		memcpy(copy, p, bytes);
@@ -175,6 +228,30 @@ static bool fill_params(struct cpu_machine *m, struct cpu_kernel *k, const struc
 	return true;
 }
 
+/* The alarm's blocks, those after them, the first and the last: their numbers, rising. */
+static uint64_t choose(const struct race_alarm *a, uint64_t *chosen)
+{
+	uint64_t all = (uint64_t)a->nctaid[0] * a->nctaid[1] * a->nctaid[2], n = 0;
+	uint64_t want[MAX_CHOSEN] = {0, 1, all - 1};
+
+	for (unsigned i = 0; i < 2; i++) {
+		const uint32_t *at = a->side[i].ctaid;
+		want[3 + i] = at[0] + a->nctaid[0] * (at[1] + (uint64_t)a->nctaid[1] * at[2]);
+		want[5 + i] = want[3 + i] + 1;
+	}
+	for (unsigned i = 0; i < MAX_CHOSEN; i++) {
+		uint64_t k = 0;
+		while (k < n && chosen[k] < want[i])
+			k++;
+		if (want[i] >= all || (k < n && chosen[k] == want[i]))
+			continue;
+		memmove(chosen + k + 1, chosen + k, (n - k) * sizeof(*chosen));
+		chosen[k] = want[i];
+		n++;
+	}
+	return n;
+}
+
 /* In the child: runs the launch. */
 static int run_launch(const struct trial *t)
 {
@@ -187,13 +264,14 @@ static int run_launch(const struct trial *t)
 				.oracle = CPU_ORACLE_PROGRAM};
 	struct base_arena arena = {0};
 	struct base_sink sink = {0};
-	struct watch w = {.a = a};
+	struct watch w = {.t = t};
+	uint64_t chosen[MAX_CHOSEN];
 	struct cpu_kernel_info info;
 	struct cpu_fault fault;
 	struct ptx_module *m = ptx_parse(&arena, "confirm", t->text, t->size, &sink);
 	struct cpu_machine *machine = m ? cpu_machine_new(&o) : NULL;
 	struct cpu_module *mod = machine ? cpu_module_load(machine, 0, &m, 1, &sink) : NULL;
-	struct cpu_kernel *k = mod ? cpu_module_kernel(mod, t->kernel) : NULL;
+	struct cpu_kernel *k = mod ? cpu_module_kernel(mod, t->k->name) : NULL;
 
 	if (!k)
 		return SAID_NOTHING;
@@ -209,13 +287,17 @@ static int run_launch(const struct trial *t)
 		work.launch.shared_dyn = CPU_SHARED_STATIC - info.shared_static;
 	if (!fill_params(machine, k, t, block))
 		return SAID_NOTHING;
+	if (t->is_chosen && !info.cluster[0]) {
+		work.launch.chosen = chosen;
+		work.launch.nchosen = choose(a, chosen);
+	}
 	cpu_on_pair(machine, on_pair, &w);
 	struct cpu_op *op = cpu_submit(machine, &work, NULL, 0, &fault);
 	if (!op)
 		return SAID_NOTHING;
 	cpu_op_wait(op);
 	cpu_fault_get(machine, 0, &fault);
-	if (w.is_found)
+	if (t->is_found[a - t->k->alarms.v])
 		return SAID_CONFIRMED;
 	return fault.kind == CPU_FAULT_NONE && !w.is_near ? SAID_NOT : SAID_NOTHING;
 }
@@ -237,10 +319,27 @@ static bool is_small(const struct race_alarm *a)
 	return true;
 }
 
-static enum race_confirmed confirm(const struct trial *t)
+/* Others that the launch has confirmed by the way. */
+static void confirm_others(const struct trial *t)
 {
+	for (size_t i = 0; i < t->k->alarms.n; i++) {
+		struct race_alarm *al = &t->k->alarms.v[i];
+		if (!t->is_found[i] || al == t->a || al->confirmed == RACE_CONFIRMED)
+			continue;
+		al->confirmed = RACE_CONFIRMED;
+		al->filled = t->filled;
+		al->seed = t->seed;
+	}
+}
+
+static enum race_confirmed confirm(struct trial *t)
+{
+	struct rusage used;
 	int status = 0;
 
+	if (t->seconds <= 0)
+		return RACE_NOT_TRIED;
+	memset(t->is_found, 0, t->k->alarms.n);
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid < 0)
@@ -249,36 +348,60 @@ static enum race_confirmed confirm(const struct trial *t)
 		alarm(SECONDS);
 		_exit(run_launch(t));
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR)
 		;
-	if (!WIFEXITED(status))
-		return RACE_NOT_TRIED;
-	return WEXITSTATUS(status) == SAID_CONFIRMED ? RACE_CONFIRMED
-	       : WEXITSTATUS(status) == SAID_NOT     ? RACE_NOT_CONFIRMED
-						     : RACE_NOT_TRIED;
+	t->seconds -= (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+		      (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+	confirm_others(t);
+	if (t->is_found[t->a - t->k->alarms.v])
+		return RACE_CONFIRMED;
+	return WIFEXITED(status) && WEXITSTATUS(status) == SAID_NOT ? RACE_NOT_CONFIRMED
+								    : RACE_NOT_TRIED;
 }
 
-/*
- * A true alarm races whatever memory holds; a potential one may need more than zeros. Where
- * something may order the two, whether it does may depend on the schedule.
- */
+/* With these contents: a few blocks, then all of a small launch. Where something may order the two,
+ * whether it does may depend on the schedule. */
+static bool try_filled(struct trial *t, struct race_alarm *a, enum race_filled filled)
+{
+	enum race_confirmed x = RACE_NOT_TRIED;
+
+	t->filled = a->filled = filled;
+	t->seed = a->seed = 1;
+	t->is_chosen = t->may_choose || !is_small(a);
+	if (t->is_chosen)
+		x = confirm(t);
+	t->is_chosen = false;
+	for (; x != RACE_CONFIRMED && is_small(a) && t->seed <= (*a->order ? MAX_SEEDS : 1);
+	     t->seed++) {
+		a->seed = t->seed;
+		x = confirm(t);
+		if (filled == RACE_FILLED_ZEROS && t->seed == 1)
+			a->confirmed = x;
+	}
+	if (x == RACE_CONFIRMED)
+		a->confirmed = x;
+	return x == RACE_CONFIRMED;
+}
+
+/* A true alarm races whatever memory holds; a potential one may need more than zeros. */
 static void try_contents(struct trial *t, struct race_alarm *a)
 {
 	for (int f = RACE_FILLED_ZEROS; f <= RACE_FILLED_MIXED; f++) {
 		if (f == RACE_FILLED_CONTENTS && !a->ncontents)
 			continue;
-		t->filled = a->filled = (enum race_filled)f;
-		for (t->seed = 1; t->seed <= (*a->order ? MAX_SEEDS : 1); t->seed++) {
-			enum race_confirmed x = confirm(t);
-			if (x == RACE_CONFIRMED || (f == RACE_FILLED_ZEROS && t->seed == 1))
-				a->confirmed = x;
-			a->seed = t->seed;
-			if (x == RACE_CONFIRMED)
-				return;
-		}
-		if (a->is_true)
+		if (try_filled(t, a, (enum race_filled)f) || a->is_true)
 			return;
 	}
+}
+
+static bool can_run(const struct race_alarm *a)
+{
+	uint64_t blocks = 1;
+
+	for (unsigned d = 0; d < 3; d++)
+		if (__builtin_mul_overflow(blocks, (uint64_t)a->nctaid[d], &blocks))
+			return false;
+	return a->has_launch && blocks && a->ntid[0] && a->ntid[1] && a->ntid[2];
 }
 
 void confirm_alarms(struct race_proofs *r, const char *text, size_t size,
@@ -288,19 +411,25 @@ void confirm_alarms(struct race_proofs *r, const char *text, size_t size,
 
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		struct race_proof *k = &r->kernels.v[i];
+		struct trial t = {.text = text, .size = size, .k = k, .seconds = KERNEL_SECONDS};
+		size_t bytes = k->alarms.n + 1;
+		t.is_found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				  -1, 0);
+		if (t.is_found == MAP_FAILED)
+			return;
+		/* a reproducer launches all blocks */
+		t.may_choose = !dir;
 		for (size_t j = 0; j < k->alarms.n; j++) {
 			struct race_alarm *a = &k->alarms.v[j];
-			if (!a->has_launch || !is_small(a))
-				continue;
-			try_contents(
-				&(struct trial){
-					.text = text, .size = size, .kernel = k->name, .a = a},
-				a);
-			if (a->confirmed != RACE_CONFIRMED || !dir || !src)
+			t.a = a;
+			if (can_run(a) && a->confirmed != RACE_CONFIRMED)
+				try_contents(&t, a);
+			if (a->confirmed != RACE_CONFIRMED || !dir || !src || !is_small(a))
 				continue;
 			const char *path = base_printf(&r->arena, "%s/race%u.cu", dir, ++n);
 			if (confirm_reproduce(k, a, src, path, &r->arena))
 				a->reproducer = path;
 		}
+		munmap(t.is_found, bytes);
 	}
 }
