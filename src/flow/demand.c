@@ -33,12 +33,10 @@
 #include <string.h>
 
 enum {
-	MAX_WALK = 2048, /* blocks per walk */
-	MAX_USES = 64,	 /* statements listed for a FLOW_DEMAND_MAYBE */
-	MAX_OTHERS = 32, /* definitions compared at a phi */
-	MAX_CHAIN = 64,	 /* pure results followed for them */
-	MAX_PARTS = 16,	 /* uses of parts of a loaded register */
-	MAX_ROUNDS = 24	 /* evaluations per definition, on average, before giving up */
+	MAX_USES = 64,	/* statements listed for a FLOW_DEMAND_MAYBE */
+	MAX_CHAIN = 64, /* pure results followed for them */
+	MAX_PARTS = 16, /* uses of parts of a loaded register */
+	MAX_ROUNDS = 24 /* evaluations per definition, on average, before giving up */
 };
 
 /* ---- surely used, for every definition --------------------------------------------- */
@@ -185,18 +183,6 @@ static enum meet scan_part(struct flow *fl, uint32_t d, uint32_t reg, uint32_t b
 	return end < to ? MEET_KILL : MEET_NOTHING;
 }
 
-static void push_successors(struct flow *fl, uint32_t b, uint32_t *n)
-{
-	struct flow_priv *pr = fl->priv;
-	for (uint32_t i = 0; i < fl->blocks[b].nsucc; i++) {
-		uint32_t t = fl->blocks[b].succ[i];
-		if (pr->seen[t] != pr->walk) {
-			pr->seen[t] = pr->walk;
-			pr->queue[(*n)++] = t;
-		}
-	}
-}
-
 /* Those that pr->on_way leaves open. */
 static void push_open(struct flow *fl, uint32_t b, uint32_t *n)
 {
@@ -247,7 +233,7 @@ static enum meet walk_on(struct flow *fl, uint32_t d, uint32_t reg, uint32_t byt
 		if (pr->on_way.n != nfacts)
 			return MEET_NOTHING;
 		m = scan_part(fl, d, reg, bytes, pr->start[t], pr->start[t + 1]);
-		if (m == MEET_KILL || i >= MAX_WALK)
+		if (m == MEET_KILL || i >= FLOW_MAX_WALK)
 			return MEET_KILL;
 		is_used |= m == MEET_USE;
 		if (m == MEET_USE)
@@ -361,7 +347,7 @@ static bool def_is_dead(struct flow *fl, uint32_t d, uint32_t reg)
 		if (has_live_use(fl, reg, from, end < to ? end + 1 : to))
 			return false;
 		if (end == to)
-			push_successors(fl, b, &n);
+			flow_push_successors(fl, b, &n);
 		if (i == n)
 			return true;
 		b = pr->queue[i];
@@ -385,77 +371,6 @@ struct finder {
 	uint32_t nconds;
 };
 
-/* The definitions of d's register that come to one place, d itself left out. */
-struct reaching {
-	uint32_t others[MAX_OTHERS];
-	uint32_t n;
-	bool is_open; /* the entry comes there too, or too many do */
-};
-
-/* Walks one block back from place `at`; true if an unguarded definition ends the walk there. */
-static bool walk_block_back(struct flow_priv *pr, uint32_t d, uint32_t reg, uint32_t at,
-			    uint32_t from, struct reaching *r)
-{
-	uint32_t lo = pr->def_off[reg];
-	uint32_t k = flow_lower(pr->def_at, lo, pr->def_off[reg + 1], at);
-	while (k > lo && pr->def_at[k - 1] >= from) {
-		k--;
-		if (k != d && r->n < MAX_OTHERS)
-			r->others[r->n++] = k;
-		else if (k != d)
-			r->is_open = true;
-		if (pr->def[k]->pred == PTX_NO_REG)
-			return true;
-	}
-	return false;
-}
-
-static void find_reaching(struct flow *fl, uint32_t d, uint32_t reg, uint32_t at, uint32_t block,
-			  struct reaching *r)
-{
-	struct flow_priv *pr = fl->priv;
-	uint32_t n = 0;
-
-	*r = (struct reaching){.n = 0};
-	pr->walk++;
-	for (uint32_t i = 0; i < MAX_WALK; i++) {
-		if (!walk_block_back(pr, d, reg, at, pr->start[block], r)) {
-			r->is_open |= block == 0;
-			for (uint32_t p = 0; p < fl->blocks[block].npred; p++) {
-				uint32_t t = fl->blocks[block].pred[p];
-				if (pr->seen[t] != pr->walk) {
-					pr->seen[t] = pr->walk;
-					pr->queue[n++] = t;
-				}
-			}
-		}
-		if (i == n)
-			return;
-		block = pr->queue[i];
-		at = pr->start[block + 1];
-	}
-	r->is_open = true;
-}
-
-/* Can control come from definition d to one of the others? */
-static bool leads_to_others(struct flow *fl, uint32_t d, const struct reaching *r)
-{
-	struct flow_priv *pr = fl->priv;
-	uint32_t n = 0;
-
-	pr->walk++;
-	push_successors(fl, pr->def[d]->mark, &n);
-	for (uint32_t i = 0; i < n; i++)
-		push_successors(fl, pr->queue[i], &n);
-	for (uint32_t i = 0; i < r->n; i++) {
-		uint32_t k = r->others[i];
-		if (pr->seen[pr->def[k]->mark] == pr->walk ||
-		    (pr->def[k]->mark == pr->def[d]->mark && pr->def_at[k] > pr->def_at[d]))
-			return true;
-	}
-	return false;
-}
-
 /* Does every way from the load to place `at`, on which the load isn't executed again, pass
  * definition d? Else the register may hold what d has made of an earlier execution's value. */
 static bool all_pass(struct finder *f, uint32_t d, uint32_t at)
@@ -464,7 +379,7 @@ static bool all_pass(struct finder *f, uint32_t d, uint32_t at)
 	uint32_t here = f->load + 1, b = pr->stmt[f->load]->mark, n = 0;
 
 	pr->walk++;
-	for (uint32_t i = 0; i < MAX_WALK; i++) {
+	for (uint32_t i = 0; i < FLOW_MAX_WALK; i++) {
 		uint32_t end = pr->start[b + 1], stop = end;
 		if (pr->def_at[d] >= here && pr->def_at[d] < stop)
 			stop = pr->def_at[d];
@@ -474,7 +389,7 @@ static bool all_pass(struct finder *f, uint32_t d, uint32_t at)
 		if (at >= here && (at < stop || (at == stop && stop < end)))
 			return false;
 		if (stop == end)
-			push_successors(f->fl, b, &n);
+			flow_push_successors(f->fl, b, &n);
 		if (i == n)
 			return true;
 		b = pr->queue[i];
@@ -493,16 +408,16 @@ static bool holds_at(struct finder *f, uint32_t i, uint32_t at, uint32_t block)
 {
 	struct flow_priv *pr = f->fl->priv;
 	uint32_t d = f->defs[i], reg = f->regs[i];
-	struct reaching r;
+	struct flow_reaching r;
 
 	if (pr->def[d]->pred != PTX_NO_REG || (i && !all_pass(f, d, at)))
 		return false;
 	if (pr->def_off[reg + 1] - pr->def_off[reg] == 1 && !pr->is_param[reg])
 		return true;
-	find_reaching(f->fl, d, reg, at, block, &r);
+	flow_find_reaching(f->fl, d, reg, at, block, &r);
 	if (!r.n && !r.is_open)
 		return true;
-	return f->near[i] && r.n < MAX_OTHERS && !leads_to_others(f->fl, d, &r);
+	return f->near[i] && r.n < FLOW_MAX_OTHERS && !flow_leads_to_others(f->fl, d, &r);
 }
 
 static void add_result(uint32_t reg, bool is_write, void *arg)
@@ -605,11 +520,11 @@ static void find_uses(struct finder *f, uint32_t at)
 
 	pr->walk++;
 	if (find_in_part(f, d, reg, pr->def_at[d] + 1, pr->start[b + 1], &pend))
-		push_successors(f->fl, b, &n);
-	for (uint32_t i = 0; i < n && i < MAX_WALK; i++) {
+		flow_push_successors(f->fl, b, &n);
+	for (uint32_t i = 0; i < n && i < FLOW_MAX_WALK; i++) {
 		b = pr->queue[i];
 		if (find_in_part(f, d, reg, pr->start[b], pr->start[b + 1], &pend))
-			push_successors(f->fl, b, &n);
+			flow_push_successors(f->fl, b, &n);
 	}
 	settle_pending(f, at, &pend);
 	base_vec_free(&pend.use);

@@ -156,6 +156,20 @@ bool flow_mentions(const struct ptx_opnd *o, uint32_t reg);
 /* demand.c */
 void flow_need_demand(struct flow *fl);
 bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);
+/* reach.c: adds the successors of a block that the walk has not seen to pr->queue, of *n. */
+void flow_push_successors(struct flow *fl, uint32_t b, uint32_t *n);
+/* The definitions of d's register that come to one place, d itself left out. */
+#define FLOW_MAX_WALK	2048 /* blocks per walk */
+#define FLOW_MAX_OTHERS 32
+struct flow_reaching {
+	uint32_t others[FLOW_MAX_OTHERS];
+	uint32_t n;
+	bool is_open; /* the entry comes there too, or too many do */
+};
+void flow_find_reaching(struct flow *fl, uint32_t d, uint32_t reg, uint32_t at, uint32_t block,
+			struct flow_reaching *r);
+/* Can control come from definition d to one of the others? */
+bool flow_leads_to_others(struct flow *fl, uint32_t d, const struct flow_reaching *r);
 /* bytes.c */
 void flow_need_live_bytes(struct flow *fl);
 /* The bytes of `reg` that u's result depends on, where that is surely used. */
