@@ -3,8 +3,8 @@
  *
  * PROGRAM NAME runs the racy kernel of that name, PROGRAM NAME.fixed its twin, "all" and
  * "all.fixed" all of them in turn; without an argument it lists the names. Exit code 3: they ran,
- * so that it can be seen that the code is the program's own. Each kernel is a template of what orders
- * it: that is left out where ORDER is false.
+ * so that it can be seen that the code is the program's own. Each kernel is a template of what
+ * orders it: that is left out where ORDER is false.
  */
 #include <cstdio>
 #include <cstring>
