@@ -86,23 +86,53 @@ static void bytes_of(struct inst_ctx *cx, const struct ptx_stmt *s, uint32_t *su
 	}
 }
 
-bool inst_writes_bytes(struct inst_ctx *cx)
+#define BYTES_KNOWN  1u
+#define BYTES_SHARED 2u
+#define BYTES_GLOBAL 4u
+
+/* Where an access may go: BYTES_*. */
+static uint8_t bytes_in(const struct ptx_form *fm)
 {
-	if (cx->writes_bytes != INST_UNKNOWN)
-		return cx->writes_bytes == INST_YES;
-	cx->writes_bytes = INST_NO;
-	ptx_each_item(cx->m, it)
+	return fm->space == PTX_SPACE_SHARED   ? BYTES_SHARED
+	       : fm->space == PTX_SPACE_GLOBAL ? BYTES_GLOBAL
+	       : fm->space == PTX_SPACE_LOCAL || fm->space == PTX_SPACE_PARAM
+		       ? 0
+		       : BYTES_SHARED | BYTES_GLOBAL;
+}
+
+/* To which memory a function writes less than a word. */
+static uint8_t bytes_written(const struct ptx_func *f)
+{
+	uint8_t in = 0;
+
+	ptx_each_stmt(f, s)
 	{
-		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
-			continue;
-		ptx_each_stmt(it->func, s)
+		const struct ptx_form *fm = s->kind == PTX_STMT_INST ? s->form : NULL;
+		if (fm && !s->inserted && fm->width && fm->effects & PTX_EFF_WRITE &&
+		    fm->width * (fm->vec ? fm->vec : 1u) < 4)
+			in |= bytes_in(fm);
+	}
+	return in;
+}
+
+/* Other kernels have other shared memory. */
+bool inst_writes_bytes(struct inst_ctx *cx, const struct ptx_stmt *load)
+{
+	if (!cx->writes_bytes) {
+		cx->writes_bytes = BYTES_KNOWN;
+		ptx_each_item(cx->m, it)
 		{
-			if (s->kind == PTX_STMT_INST && !s->inserted && s->form->width < 4 &&
-			    s->form->effects & PTX_EFF_WRITE)
-				cx->writes_bytes = INST_YES;
+			const struct ptx_func *f = it->kind == PTX_ITEM_FUNC ? it->func : NULL;
+			if (f && !f->is_proto && !it->inserted)
+				cx->writes_bytes |= f->is_entry ? bytes_written(f) & BYTES_GLOBAL
+								: bytes_written(f);
 		}
 	}
-	return cx->writes_bytes == INST_YES;
+	if (cx->bytes_of != cx->f) {
+		cx->bytes_of = cx->f;
+		cx->bytes_here = bytes_written(cx->f);
+	}
+	return ((cx->writes_bytes | cx->bytes_here) & bytes_in(load->form)) != 0;
 }
 
 /* Sets of words from those of bytes: sure where all bytes of the word are, or any byte will do. */
@@ -127,7 +157,7 @@ bool inst_is_whole(struct inst_ctx *cx, const struct ptx_stmt *load, uint32_t re
 	unsigned n = load->form->width;
 	uint32_t used = b.sure | b.maybe;
 
-	if (used == (uint32_t)((1ull << n) - 1) || inst_writes_bytes(cx))
+	if (used == (uint32_t)((1ull << n) - 1) || inst_writes_bytes(cx, load))
 		return used == (uint32_t)((1ull << n) - 1);
 	for (unsigned i = 0; i < n; i += 4)
 		if (!(used >> i & 15u))
@@ -287,7 +317,7 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	}
 	struct inst_event *e = new_event(cx, INST_EVENT_ACCESS, s);
 	bytes_of(cx, s, &sure, &maybe);
-	set_words(e, (unsigned)fm->vec * fm->width, sure, maybe, inst_writes_bytes(cx));
+	set_words(e, (unsigned)fm->vec * fm->width, sure, maybe, inst_writes_bytes(cx, s));
 	if (!e->sure && !e->maybe) {
 		cx->stats->skipped_dead++;
 		inst_unchecked(cx, PTX_STR("load whose value is never used"), RACE_WHY_DEAD, false);

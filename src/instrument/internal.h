@@ -138,7 +138,10 @@ struct inst_ctx {
 	BASE_VEC(uint64_t) order_names;
 	BASE_VEC(struct inst_named) named; /* callee.c: the functions, by name */
 	bool are_named;
-	enum inst_answer may_launch, writes_bytes;
+	enum inst_answer may_launch;
+	/* event.c's own: to which memory less than a word is written, by the function bytes_of. */
+	uint8_t writes_bytes, bytes_here;
+	const struct ptx_func *bytes_of;
 
 	/* The function at work. */
 	struct ptx_func *f;
@@ -281,9 +284,9 @@ void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_
 void inst_find_lockstep(struct inst_ctx *cx, struct inst_events *ev);
 /* May the statement order the thread's accesses with another one's? */
 bool inst_may_order(const struct ptx_stmt *s);
-/* event.c: does code of the module write less than a word of 4 bytes? If not, what races with a
- * byte of a word races with all of them. */
-bool inst_writes_bytes(struct inst_ctx *cx);
+/* event.c: does code of the module write less than a word of 4 bytes to the memory that is loaded
+ * from? If not, what races with a byte of a word races with all of them. */
+bool inst_writes_bytes(struct inst_ctx *cx, const struct ptx_stmt *load);
 /* Does something use each byte of the loaded element, or, where none writes bytes, each word? */
 bool inst_is_whole(struct inst_ctx *cx, const struct ptx_stmt *load, uint32_t reg);
 /* doubt/doubt.c: races of such loads are held until their values are used. Of a detector: its

@@ -189,6 +189,23 @@ template <bool is_right> __device__ unsigned sum_of(unsigned v)
 __global__ void used_again_race(int n) { result[ME] = sum_of<false>(in[ME]) + sum_of<false>(in[ME] * n); }
 __global__ void used_again_clean(int n) { result[ME] = sum_of<true>(in[ME]) + sum_of<true>(in[ME] * n); }
 
+/* ---- colours of four bytes, of which three count ------------------------------------------------ */
+
+template <bool is_right> __device__ void brightness()
+{
+	__shared__ unsigned colour[THREADS];
+	unsigned t = threadIdx.x;
+
+	colour[t] = in[ME] * 0x10305;
+	if (is_right)
+		__syncthreads();
+	unsigned c = colour[(t + 33) % THREADS];
+	result[ME] = (unsigned)((c & 255) * .3f + (c >> 8 & 255) * .59f + (c >> 16 & 255) * .11f);
+	((unsigned char *)sink)[ME] = (unsigned char)c;
+}
+__global__ void three_of_four_race(int n) { brightness<false>(); }
+__global__ void three_of_four_clean(int n) { brightness<true>(); }
+
 // Kernels that share lines are in different runs: a report joins what it finds in one place.
 static int launch(void (*kernel)(int), void *p)
 {

@@ -93,7 +93,7 @@ static uint8_t words_of(struct inst_ctx *cx, const struct inst_event *e, unsigne
 	if (!words || n > 2)
 		return 0;
 	/* A mask is that of a word: one for all its bytes. */
-	if (inst_writes_bytes(cx)) {
+	if (inst_writes_bytes(cx, e->stmt)) {
 		struct flow_start start = {e->stmt, o->reg};
 		if (!is_by_words(cx, flow_trace(cx->fl, &start, 1)))
 			return 0;
