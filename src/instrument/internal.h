@@ -164,8 +164,9 @@ struct inst_ctx {
 	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
 };
 
-/* pipeline.c. Does the verifier accept the module? If not, it says nothing about a front end's
- * text: ptxas may accept more. */
+/* pipeline.c. Does the verifier accept the module, and has its version all opcodes? If not, nothing
+ * is said about a front end's text: that is ptxas's to accept or to refuse. What we put beside an
+ * opcode that is newer than the version isn't in that version, either. */
 bool inst_is_sound(const struct ptx_module *m);
 /* Verifies the result of a pass. f: the function it ran on; NULL: the module. False: ptx_verify has
  * found errors (in the sink). */

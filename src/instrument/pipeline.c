@@ -410,7 +410,7 @@ bool inst_is_sound(const struct ptx_module *m)
 	bool is_bad = ptx_verify(m, &sink);
 
 	base_sink_free(&sink);
-	return !is_bad;
+	return !is_bad && ptx_has_its_version(m);
 }
 
 int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_stats *stats,

@@ -625,5 +625,8 @@ unsigned ptx_verify(const struct ptx_module *m, struct base_sink *sink);
 /* The same for one function of the module. */
 unsigned ptx_verify_func(const struct ptx_module *m, const struct ptx_func *f,
 			 struct base_sink *sink);
+/* Is no opcode of the program newer than the module's version and target? ptxas refuses such
+ * text. */
+bool ptx_has_its_version(const struct ptx_module *m);
 
 #endif

@@ -416,3 +416,22 @@ unsigned ptx_verify_func(const struct ptx_module *m, const struct ptx_func *f,
 	check_func(&c);
 	return c.problems;
 }
+
+bool ptx_has_its_version(const struct ptx_module *m)
+{
+	unsigned version = 10 * m->ver_major + m->ver_minor;
+
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto || it->inserted)
+			continue;
+		ptx_each_stmt(it->func, s)
+		{
+			const struct ptx_op_info *op =
+				s->kind == PTX_STMT_INST ? ptx_op_info(s->form->op) : NULL;
+			if (op && !s->inserted && (op->version > version || op->sm > m->sm))
+				return false;
+		}
+	}
+	return true;
+}

@@ -120,11 +120,45 @@ static void parameters_of_functions(void **state)
 	}
 }
 
+/* The verifier takes what an older version lacks: it is asked for by name. */
+static void opcodes_of_a_version(void **state)
+{
+	static const struct {
+		const char *head, *body;
+		bool has;
+	} cases[] = {
+		{".version 8.0\n.target sm_90", "fence.proxy.async;", true},
+		{".version 7.8\n.target sm_90", "cp.async.bulk.commit_group;", false},
+		{".version 8.0\n.target sm_90", "cp.async.bulk.commit_group;", true},
+		{".version 8.0\n.target sm_80", "cp.async.bulk.commit_group;", false},
+		{".version 8.6\n.target sm_100a", "tcgen05.wait::ld.sync.aligned;", true},
+		{".version 8.6\n.target sm_90", "tcgen05.wait::ld.sync.aligned;", false},
+		{".version 6.3\n.target sm_70", "no.such.opcode;", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BASE_COUNTOF(cases); i++) {
+		struct base_arena a = {0};
+		struct base_sink sink = {0};
+		char text[256];
+		snprintf(text, sizeof(text),
+			 "%s\n.address_size 64\n.visible .entry k()\n{\n%s\nret;\n}\n",
+			 cases[i].head, cases[i].body);
+		const struct ptx_module *m = ptx_parse(&a, "row", text, strlen(text), &sink);
+		assert_non_null(m);
+		if (ptx_has_its_version(m) != cases[i].has)
+			fail_msg("%s: expected %d", text, cases[i].has);
+		base_sink_free(&sink);
+		base_arena_free(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_judged),
 		cmocka_unit_test(parameters_of_functions),
+		cmocka_unit_test(opcodes_of_a_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
