@@ -46,6 +46,7 @@
 
 #define MAX_NAMED 32
 #define MAX_LINES 256
+#define MAX_COUNT (1u << 26)
 
 struct buffer {
 	char name[32], type[8];
@@ -233,6 +234,8 @@ static void parse_buffer(struct test *t, unsigned line, char *s)
 
 	if (sscanf(s, "%31s %7s %zu", b->name, b->type, &b->count) != 3 || !type_size(b->type))
 		bad(t, line, "expected: buffer NAME TYPE COUNT [= VALUES]", s);
+	if (b->count > MAX_COUNT)
+		bad(t, line, "expected fewer elements", s);
 	b->size = b->count * type_size(b->type);
 	b->init = base_zalloc(&t->arena, b->size + 16);
 	if (values)
@@ -761,9 +764,11 @@ static unsigned run_file(const char *file, bool is_dump)
 	}
 	parse_comments(&t, text);
 	struct ptx_module *ptx = ptx_parse(&arena, file, text, size, &sink);
+	/* As whoever loads a module asks: text that isn't sound is never executed. */
+	bool is_sound = ptx && !sink.errors && !ptx_verify(ptx, &sink);
 	base_sink_print(&sink, stderr);
 	base_sink_free(&sink);
-	if (!ptx)
+	if (!is_sound)
 		return 1;
 	if (!t.nlaunches ||
 	    (!t.nexpects && !t.fault_kind && !t.judge && !t.has_verdict && !is_dump))
