@@ -145,14 +145,15 @@ static void add_compile(struct tool_strings *out, const struct compiler *c)
 		base_vec_push(out, gcc11[i]);
 }
 
-/* For the linker, without -Wl. */
-static const char *link_list(const char *folder, struct base_arena *a)
+/* For the linker, without -Wl. quote: what nvcc's shell needs around a folder with blanks; else
+ * "". */
+static const char *link_list(const char *folder, const char *quote, struct base_arena *a)
 {
 	return base_printf(a,
 			   "--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=__memcpy_chk,"
-			   "--wrap=__memmove_chk,--wrap=__memset_chk,--whole-archive,%s/" HOST_LIB
-			   ",--no-whole-archive",
-			   folder);
+			   "--wrap=__memmove_chk,--wrap=__memset_chk,--whole-archive,%s%s/" HOST_LIB
+			   "%s,--no-whole-archive",
+			   quote, folder, quote);
 }
 
 static bool is_debug(const char *arg)
@@ -234,7 +235,7 @@ static int host_tool(const char *env, const char *preset, int argc, char **argv)
 	if (is_quiet)
 		base_vec_push(&out, base_strdup(&a, "--start-no-unused-arguments"));
 	if (is_on)
-		base_vec_push(&out, base_printf(&a, "-Wl,%s", link_list(folder, &a)));
+		base_vec_push(&out, base_printf(&a, "-Wl,%s", link_list(folder, "", &a)));
 	if (is_quiet)
 		base_vec_push(&out, base_strdup(&a, "--end-no-unused-arguments"));
 	base_vec_push(&out, NULL);
@@ -295,13 +296,13 @@ int tool_host_nvcc(struct tool_strings *args, const char *filter, struct base_ar
 			base_vec_push(&words, base_strdup(a, "-g1"));
 	}
 	if (!c.is_clang)
-		base_vec_push(&words, base_printf(a, "-B%s/", folder));
+		base_vec_push(&words, base_printf(a, "-B\"%s/\"", folder));
 	for (size_t i = 0; i < words.n; i++) {
 		base_vec_push(args, base_strdup(a, "-Xcompiler"));
 		base_vec_push(args, words.v[i]);
 	}
 	base_vec_free(&words);
 	base_vec_push(args, base_strdup(a, "-Xlinker"));
-	base_vec_push(args, base_strdup(a, link_list(folder, a)));
+	base_vec_push(args, base_strdup(a, link_list(folder, "\"", a)));
 	return BASE_EXIT_OK;
 }

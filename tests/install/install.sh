@@ -90,9 +90,18 @@ done
 go 99 'RACES WITH' collider run --device=cpu --error-exitcode=99 -- ./reduction
 go 0 'no race seen' collider run --device=cpu --error-exitcode=99 -- ./reduction.fixed
 
-collider-nvcc --host -O2 -arch=sm_90 -c "$root/examples/host/kernels.cu" -o kernels.o &&
+# LD_PRELOAD takes neither blanks nor colons in a name.
+cp -r "$tree" "$work/a b:c" || exit 2
+for name in reduction reduction.fixed; do
+	"$work/a b:c/bin/collider" run --device=cpu --error-exitcode=99 -- ./$name >out 2>&1
+	rc=$?
+	[ $rc.$name = 99.reduction ] || [ $rc.$name = 0.reduction.fixed ] ||
+		fail "in a folder with a blank and a colon: $name: exit code $rc: $(tail -3 out)"
+done
+
+"$work/a b:c/bin/collider-nvcc" --host -O2 -arch=sm_90 -c "$root/examples/host/kernels.cu" -o kernels.o &&
 	collider-cc -O2 -c "$root/examples/host/main.c" -o main.o &&
-	collider nvcc --host kernels.o main.o -o app || fail "examples/host can't be built"
+	"$work/a b:c/bin/collider" nvcc --host kernels.o main.o -o app || fail "examples/host can't be built"
 go 99 'clobbered read in host code' collider run --device=cpu --detector=collide --error-exitcode=99 -- ./app
 go 0 'no race seen' collider run --device=cpu --detector=collide --error-exitcode=99 -- ./app wait
 
