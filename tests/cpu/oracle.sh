@@ -46,6 +46,14 @@ for model in weak a1; do
 		"$root/tests/gpu/run_races.sh" "$programs" "$collider" -k 1 \
 		counter scan histogram warp_sync reduction
 done
+# Most sightings are within a warp, the others decide what helps.
+rc=0
+"$collider" run --detector=oracle --log-file="$work/scan.txt" -- "$programs/plain/scan" >/dev/null 2>&1 || rc=$?
+grep -q '__syncthreads() between the two' "$work/scan.txt" || {
+	echo "scan: exit code $rc, no advice across warps"
+	cat "$work/scan.txt"
+	exit 1
+}
 # Limits, made low: what isn't judged is reported; a run that doesn't fit is refused. The twins fit.
 limited() { # limited KEY=NUMBER: exit code in $rc, report in limits.txt
 	rc=0

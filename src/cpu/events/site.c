@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define INLINE_MAX 32
-#define ASK_MAX	   64u
+#define ASK_MAX	   1024u /* a warp has 31 with itself before its first with another one */
 
 /* The enumerators of flow and of reports agree. */
 #define SAME_UPDATE(x)                                                                             \
