@@ -161,13 +161,13 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 		base_buf_puts(out, "  fence.sc: ordered as they ran (--oracle=execution)\n");
 	else if (v->opt->verbose)
 		base_buf_puts(out, "  fence.sc: ordered where the program forces it\n");
-	if (r->is_host_seen)
+	if (r->is_host_seen && (r->host_accesses || v->opt->verbose))
 		base_buf_printf(out, "  %s of them %s\n", rep_number(a, r->host_accesses),
 				r->host_accesses == 1 ? "is a load or store of host code"
 						      : "are loads and stores of host code");
-	base_buf_puts(out, r->is_host_seen && !r->is_host_unseen
-				   ? "  not seen: private memory\n"
-				   : "  not seen: loads and stores of host code, private memory\n");
+	/* A thread's own memory can't race. */
+	if (!r->is_host_seen || r->is_host_unseen)
+		base_buf_puts(out, "  not seen: loads and stores of host code\n");
 	if (r->host_registered)
 		base_buf_printf(
 			out,

@@ -31,7 +31,7 @@ judge() {
 }
 clean="no race seen"
 for apart in one separate; do
-	options="--host-accesses --host-threads=$apart"
+	options="--host-accesses --host-threads=$apart --verbose" # says 0, too
 	judge read_beside "DATA RACE: unordered" "of host code: read_beside"
 	judge write_beside "DATA RACE: unordered" "of host code: write_beside"
 	judge variable "DATA RACE: unordered" "of host code: by_variable"

@@ -4,7 +4,8 @@
 # Runs each ```sh block of the .md files that follows a line `<!-- run -->`, in a scratch copy of
 # examples/ with collider and nvcc on PATH and the build folder as build/; README.md has to say itself how
 # collider comes onto PATH, which later blocks of a document keep. `<!-- run: N -->` expects exit code N.
-# After a block an optional `<!-- says: REGEX -->` is looked for in its output. Nothing here needs a GPU.
+# After a block an optional `<!-- says: REGEX -->` is looked for in its output; what is indented after
+# `<!-- sample: N -->` is what block N printed from its first finding on, but for numbers. Nothing here needs a GPU.
 #
 # Indented commands of ours that no test runs are errors unless `<!-- not run: REASON -->` stands
 # before them (options.md has summaries and examples out of the option table); so are options that
@@ -28,12 +29,17 @@ split() {
 	inside && /^```$/ { inside = 0; next }
 	inside { print > (file ".sh") }
 	/^<!-- says: .* -->$/ { sub(/^<!-- says: /, ""); sub(/ -->$/, ""); print > (file ".says") }
+	/^<!-- sample: [0-9]+ -->$/ { sample = out "." ($3 + 0) ".sample"; next }
+	sample && /^    / { print substr($0, 5) > sample; next }
+	sample && NF { sample = "" }
 	/^<!-- not run: .+ -->$/ { excused = 1 }
 	FILENAME !~ /options\.md$/ && /^    (collider|nvcc|cuda-gdb|cmake|gcc|clang) / && !inside && !excused {
 		print FILENAME ":" NR ": a command that no test runs" > (out ".bad") }
 	/^[^ <]/ { excused = 0 }
 	END { if (inside || armed) print FILENAME ": a block has no end" > (out ".bad") }' "$1"
 }
+
+shown() { sed -E "s,$work/,,g" | sed -E 's/0x[0-9a-f]+/N/g; s/[0-9][0-9,]*/N/g; /^$/d'; } # any numbers
 
 failed=0 blocks=0
 while IFS= read -r doc; do
@@ -54,6 +60,8 @@ while IFS= read -r doc; do
 		while IFS= read -r says; do
 			grep -Eq -- "$says" "$block.out" || bad="$bad; nothing like '$says' in its output"
 		done < <(cat "$block.says" 2>/dev/null)
+		[ ! -s "$block.sample" ] || diff <(shown <"$block.sample") <(sed -n '/^1\. /,$p' "$block.out" | shown) ||
+			bad="$bad; another output than the sample"
 		[ "$bad" ] || continue
 		failed=1
 		echo "FAIL $doc:$(cat "$block.line"): $bad"
@@ -73,6 +81,6 @@ while IFS=: read -r doc line option; do
 	echo "FAIL $doc:$line: $option: no command has this option"
 	failed=1
 done < <(cd "$root" && grep -noE -e '[ `(]--[a-z][a-z-]+' README.md CONTRIBUTING.md docs/*.md examples/*.md |
-	sed -E 's/:[ `(]--/:--/')
+	sed -E 's/:[ `(]--/:--/' | sort -t: -u -k3,3) # each once
 echo "$blocks blocks run"
 [ $blocks -gt 0 ] && [ $failed -eq 0 ]
