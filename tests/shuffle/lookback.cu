@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <cub/cub.cuh>
+#include <cub/device/device_scan.cuh>
 
 static __global__ void scan(const int *in, int *out, volatile int *sums, int *ticket, bool by_block)
 {

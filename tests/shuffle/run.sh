@@ -41,7 +41,7 @@ make_program() { # make_program NAME...
 		# Fitted: how many tiles have a place depends on the registers.
 		lookback)
 			[ lookback -nt "$here/lookback.cu" ] && [ lookback -nt "$collider" ] && continue
-			"$collider" nvcc -O3 -std=c++17 -arch=sm_90 "$here/lookback.cu" -o lookback || exit 2
+			"$collider" nvcc -O0 -std=c++17 -arch=sm_90 "$here/lookback.cu" -o lookback || exit 2
 			;;
 		waves_fixed) build waves_fixed waves.cu -DFIXED ;;
 		stream_order*)
