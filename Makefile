@@ -4,12 +4,14 @@
 # (tools/setup.sh). The others take the machine as it is.
 BUILD ?= build
 JOBS  ?= $(shell nproc 2>/dev/null || echo 2)
+# One more test at once than there are processors: some of them wait for a while.
+TESTS ?= $(shell expr $(JOBS) + 1)
 # A test without its own limit may take this long (seconds).
 LIMIT ?= 300
 FUZZ_TIME ?= 600
 
 cmake = cmake -G Ninja -S . -Wno-dev
-test  = ctest --test-dir $(BUILD) -j$(JOBS) --timeout $(LIMIT) --output-on-failure
+test  = ctest --test-dir $(BUILD) -j$(TESTS) --timeout $(LIMIT) --output-on-failure
 # make sets MAKEFLAGS for its own children; builds inside the tests are to start clean.
 unexport MAKEFLAGS MFLAGS
 
@@ -64,7 +66,7 @@ asan: all ## the unit tests under AddressSanitizer and UBSan, by clang, in build
 	$(cmake) -B $(BUILD)-asan -DCOLLIDER_ASAN=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang \
 		-DCOLLIDER_PTX_OF=$(abspath $(BUILD)) >/dev/null
 	ninja -C $(BUILD)-asan -j$(JOBS) --quiet all inputs
-	ctest --test-dir $(BUILD)-asan -j$(JOBS) --timeout $(LIMIT) --output-on-failure \
+	ctest --test-dir $(BUILD)-asan -j$(TESTS) --timeout $(LIMIT) --output-on-failure \
 		-LE 'soak|corpus|plain|gpu'
 
 # Nobody runs it, so it isn't optimised. `make asan` compiles the same with the sanitizers.
