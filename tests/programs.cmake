@@ -22,7 +22,7 @@ function(by_script file script)
     OUTPUT ${file}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${file}
     COMMAND ${CMAKE_COMMAND} -E env NVCC=${COLLIDER_NVCC} CUDA_HOME=${COLLIDER_CUDA}
-            NVCC_PREPEND_FLAGS=${COLLIDER_TEST_STD} ${B_ENV}
+            NVCC_PREPEND_FLAGS=${COLLIDER_TEST_FLAGS} ${B_ENV}
             bash -c "PATH=\$0:\$PATH exec bash \"\$@\" 2> >(grep -v \"redefinition for option 'std'\" >&2)"
             ${COLLIDER_CUDA_BIN} ${script} ${B_UNPARSED_ARGUMENTS}
     DEPENDS ${script} ${B_DEPENDS}

@@ -37,7 +37,7 @@ for program in racy fixed; do
 	done
 done
 
-"$nvcc" -std=c++17 -gencode arch=compute_90,code=compute_90 -lineinfo -cudart shared -o rest \
+"$nvcc" -gencode arch=compute_90,code=compute_90 -lineinfo -cudart shared -o rest \
 	"${source%/*}/rest.cu" || exit 2
 # Each order of blocks; the first of them with the weak model, too.
 for skip in 0 1 2 3; do

@@ -4,7 +4,6 @@
 // table 3: race, found
 // detector: collide
 // delays: 100000/20000
-// flags: -std=c++17
 // expect collide: clobbered-read at takes
 // expect oracle: unordered at gives
 // expect oracle: unordered at takes

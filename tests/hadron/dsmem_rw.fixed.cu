@@ -1,6 +1,5 @@
 // dsmem_rw.fixed.cu - the same with cluster.sync() between filling and reading.
 // scenario: Distributed SMEM RW
-// flags: -std=c++17
 // expect: nothing
 // twin: dsmem_rw.cu
 

@@ -2,7 +2,6 @@
 // scenario: Distributed SMEM WW
 // table 3: race, found
 // detector: collide
-// flags: -std=c++17
 // expect collide: lost-update at fill
 // expect oracle: unordered at fill
 // twin: dsmem_ww.fixed.cu

@@ -1,6 +1,5 @@
 // dsmem_ww.fixed.cu - the same, each with its own half of the box.
 // scenario: Distributed SMEM WW
-// flags: -std=c++17
 // expect: nothing
 // twin: dsmem_ww.cu
 

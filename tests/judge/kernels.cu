@@ -1,6 +1,5 @@
 // kernels.cu - launches that are kept as capsules and judged from these: for each thing that a
 // launch may find beside its parameters, a kernel that races and one that doesn't.
-// flags: -std=c++17
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstring>

@@ -55,6 +55,7 @@ def compile_text(text, stem, nvcc, root):
     with open(stem + '.cu', 'w') as f:
         f.write(text)
     r = subprocess.run([nvcc, '-ptx', '-arch=sm_90', '-std=c++17', '-D__COLLIDER_PROVE__=1', '-I', root + '/include',
+                        '-U_CG_LIMIT_INCLUDED_DEPENDENCIES',
                         '-include', 'collider/assume.h', '-G', '-rdc=true', '-o', stem + '.ptx', stem + '.cu'],
                        capture_output=True, text=True)
     return r.stderr or 'nvcc failed' if r.returncode else None

@@ -34,7 +34,8 @@ DISTINCT = ('{ .reg .pred %p; .reg .b32 %r; .reg .b64 %a, %b; ld.param.u64 %a, [
 
 
 def ptx_of(path, out):
-    flags = ['-std=c++17'] if 'cooperative_groups.h' in open(path).read() else []
+    has_groups = 'cooperative_groups.h' in open(path).read()
+    flags = ['-U_CG_LIMIT_INCLUDED_DEPENDENCIES', '-std=c++17'] if has_groups else []
     subprocess.run([nvcc, '-ptx', '-arch=sm_90', '-D__COLLIDER_PROVE__=1', '-I', root + '/include',
                     '-include', 'collider/assume.h', '-G', *flags, '-o', out, path], check=True,
                    stderr=subprocess.DEVNULL)

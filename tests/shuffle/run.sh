@@ -36,7 +36,7 @@ make_program() { # make_program NAME...
 	local name objects ptx system=../gpu/system
 	for name; do
 		case $name in
-		grids) build grids grids.cu -std=c++17 -I"$here/../../src" ;;
+		grids) build grids grids.cu -I"$here/../../src" ;;
 		waves | sites) build $name $name.cu ;;
 		# Fitted: how many tiles have a place depends on the registers.
 		lookback)

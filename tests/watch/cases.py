@@ -29,7 +29,7 @@ for header in ("launches.h", stem + "_launches.h"):
     with open(os.path.join(work, header), "w") as out:
         out.writelines(f"LAUNCH({n})\n" for n in names)
 program = os.path.join(work, "cases")
-flags = ["-O2", "-std=c++17", "-I", work]
+flags = ["-O2", "-I", work]
 subprocess.run([nvcc, *flags, "-lineinfo", "-cudart", "shared", "-gencode",
                 "arch=compute_90,code=compute_90", source, "-o", program], check=True)
 if device == "gpu":

@@ -1,6 +1,5 @@
 // cluster.cu - blocks of a cluster read each other's shared memory between cluster barriers.
 // expect: nothing
-// flags: -std=c++17
 // small: 1
 
 #include "racefree.h"

@@ -1,6 +1,5 @@
 // grid_sync.cu - a cooperative launch: blocks read what other blocks wrote before grid.sync().
 // expect: nothing
-// flags: -std=c++17
 // small: 4
 
 #include "racefree.h"
