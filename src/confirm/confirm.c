@@ -7,8 +7,8 @@
  * it finds the alarm's two instructions unordered, the alarm is confirmed, and so is each other
  * one of the same launch whose instructions it finds. If it doesn't find a potential alarm, the
  * contents that the model chose for arrays are tried, then mixed small numbers, which sorts and
- * searches need. A potential alarm that is confirmed stays potential: it raced with one input, and the
- * analysis assumes none.
+ * searches need. A potential alarm that is confirmed stays potential: it raced with one input, and
+ * the analysis assumes none.
  *
  * A few blocks run first, the alarm's own among them: the others of that launch may begin when
  * these have ended, so what is found is the launch's. All of them run where it has at most

@@ -58,6 +58,9 @@ else
 fi
 # prove knows a function by its name; the oracle sees the copy within
 expect 10 'confirmed: the launch raced' "$collider" prove --no-cache --no-remedies --confirm "$here/steps/copy_call_racy.ptx"
+# a few blocks of a launch that is too large to run as a whole
+expect 10 'confirmed: the launch raced' "$collider" prove --no-cache --no-remedies --confirm --block-dim=128 \
+	--grid-dim=100000 "$here/steps/copy_call_racy.ptx"
 # contents that the solver chose for an array: listed, and in the reproducer
 cat >held.cu <<'CU'
 __global__ void fill(int *y, const int *flag, int n)
