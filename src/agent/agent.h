@@ -395,6 +395,10 @@ void agent_host_forget(void);
 
 /* invalid.c: the driver has refused a launch; NULL: of no known kernel. */
 void agent_launch_refused(const char *kernel, CUresult r);
+/* The driver can't load code of a library. */
+void agent_load_refused(CUresult r);
+/* The runtime's calls are heard, too. */
+void agent_runtime_heard(void);
 /* As agent_host_enable and agent_host_call, for functions of the runtime. */
 void agent_runtime_enable(agent_enable_fn *enable, void *arg);
 void agent_runtime_call(const void *data);

@@ -211,6 +211,12 @@ static void on_module(enum action a, const CUpti_CallbackData *d)
 	}
 }
 
+/* By these the CUDA runtime loads a file's code. */
+static bool is_of_library(enum action a)
+{
+	return a == ON_LIBRARY_LOAD || a == ON_LIBRARY_MODULE || a == ON_KERNEL_FUNCTION;
+}
+
 static CUstream stream_of(enum action a, CUpti_CallbackId id, const void *params)
 {
 	if (a == ON_LAUNCH_EX) {
@@ -546,6 +552,8 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
 	default:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
 			on_module(a, d);
+		else if (d->callbackSite == CUPTI_API_EXIT && is_of_library(a))
+			agent_load_refused(result_of(d));
 		break;
 	}
 }

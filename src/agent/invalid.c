@@ -4,11 +4,14 @@
  *
  * The runtime refuses some by itself (a block of no threads) and asks the driver about others, so
  * both are listened to; what the driver refuses within a call of the runtime is counted when that
- * returns.
+ * returns. Without the runtime's calls (the agent listens to the library that stands in for the
+ * driver's) only the driver's answers are known: code that it can't load counts when the runtime
+ * loads it, which is for the first launch.
  * An error of an earlier launch, after which a context refuses everything, is no reason: the report
  * has that one.
  *
- * Misses: launches of graphs, whose kernels were accepted before. Costs: two callbacks a launch.
+ * Misses: launches of graphs, whose kernels were accepted before; without the runtime's calls what
+ * it refuses by itself. Costs: two callbacks a launch.
  */
 #include <cupti.h>
 
@@ -31,6 +34,8 @@ static const CUpti_CallbackId runtime[] = {
 	RUNTIME(__cudaLaunchKernel_ptsz_v13000),
 #endif
 };
+
+static bool is_runtime_heard;
 
 /* Calls of the runtime that the thread is in. */
 static __thread unsigned depth;
@@ -68,6 +73,18 @@ void agent_launch_refused(const char *kernel, CUresult r)
 {
 	if (!depth)
 		note(kernel, (int)r);
+}
+
+void agent_load_refused(CUresult r)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]) && !is_runtime_heard; i++)
+		if (errors[i].error == (int)r && errors[i].why == RACE_GAP_NOT_LOADED)
+			race_shm_gap(RACE_GAP_NOT_LOADED, "", errors[i].name, 1);
+}
+
+void agent_runtime_heard(void)
+{
+	is_runtime_heard = true;
 }
 
 void agent_runtime_enable(agent_enable_fn *enable, void *arg)

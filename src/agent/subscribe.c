@@ -60,5 +60,6 @@ enum race_agent_state agent_subscribe(void)
 			(int)r);
 		return RACE_AGENT_FAILED;
 	}
+	agent_runtime_heard();
 	return RACE_AGENT_ATTACHED;
 }

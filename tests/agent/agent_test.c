@@ -870,6 +870,15 @@ static void refused_launches_are_told(void **state)
 	expect_kernel("race", 1, 2);
 }
 
+static void unloadable_code_is_told(void **state)
+{
+	(void)state;
+	play("unloadable");
+	/* With CUPTI a launch of it would count, by its kernel's name. */
+	assert_int_equal(gap(RACE_GAP_NOT_LOADED, "", "cudaErrorNoKernelImageForDevice"),
+			 *forwarded ? 1 : UINT64_MAX);
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(int argc, char **argv)
@@ -878,6 +887,7 @@ int main(int argc, char **argv)
 		TEST(races_are_recorded_with_the_knobs_asked_for),
 		TEST(clean_program_has_no_record),
 		TEST(refused_launches_are_told),
+		TEST(unloadable_code_is_told),
 		TEST(plain_program_is_told_apart),
 		TEST(library_loaded_before_the_context_is_patched),
 		TEST(reset_keeps_what_was_found),

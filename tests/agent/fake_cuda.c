@@ -829,6 +829,8 @@ CUresult cuLibraryLoadData(CUlibrary *lib, const void *code, CUjit_option *o, vo
 	struct call c;
 
 	begin(&c, ID(cuLibraryLoadData), &p, NULL);
+	if (!((const size_t *)code)[-1]) /* of no bytes: not for this device */
+		return end(&c, CUDA_ERROR_NO_BINARY_FOR_GPU);
 	*lib = calloc(1, sizeof(**lib));
 	(*lib)->image = code;
 	return end(&c, check(false));

@@ -117,6 +117,18 @@ static void refused(void)
 	MUST(cuCtxSynchronize());
 }
 
+/* Code that the device can't run; other code does. */
+static void unloadable(void)
+{
+	static const size_t nothing[2] = {0, 0};
+	CUlibrary lib;
+
+	simple("instrumented", "clean", 1);
+	if (cuLibraryLoadData(&lib, &nothing[1], NULL, NULL, 0, NULL, NULL, 0) !=
+	    CUDA_ERROR_NO_BINARY_FOR_GPU)
+		_exit(7);
+}
+
 static void races(void)
 {
 	CUfunction f = simple("instrumented", "race", 3);
@@ -798,6 +810,7 @@ static const struct scenario {
 } scenarios[] = {
 	{"races", races},
 	{"refused", refused},
+	{"unloadable", unloadable},
 	{"clean", clean},
 	{"plain", plain},
 	{"library_before_context", library_before_context},
