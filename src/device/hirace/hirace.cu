@@ -458,9 +458,18 @@ DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what,
 		w.bytes = dev_bytes(at, block, narrow != 0);
 		w.bytes_left = dev_beside(w.bytes, bytes, byte_sites);
 	}
-	if (narrow && !w.bytes)
+	if (narrow && !w.bytes) {
 		dev_untracked();
-	else
+		return;
+	}
+	dev_check(me, stamps, &w, what, look);
+	/* The words of bytes may have come meanwhile, with an access that has looked at this one's
+	 * word before it was there. */
+	if (w.bytes || look || !(what & RACE_HISTORY_BYTES))
+		return;
+	w.bytes = dev_bytes(at, block, false);
+	w.bytes_left = dev_beside(w.bytes, bytes, byte_sites);
+	if (w.bytes)
 		dev_check(me, stamps, &w, what, look);
 }
 
