@@ -123,7 +123,7 @@ static void mark_dead(struct agent_context *c, CUresult r)
 			return r;                                                                  \
 	} while (0)
 
-/* Where kernels note watchpoints for host code, as the device sees it; 0: nobody would look. */
+/* Where kernels note watchpoints for host code, as the device sees it; 0: none looks. */
 static uint64_t mirror_for_host(struct agent_context *c)
 {
 	bool is_wanted =

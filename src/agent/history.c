@@ -3,7 +3,7 @@
  *
  * The pools of words are address space of the driver (cuMemAddressReserve); memory is put behind
  * them from the bottom up, as much as the pieces of address space need that the program has
- * allocated, and some more for memory that nobody announces (the device's heap, memory of other
+ * allocated, and some more for memory that no call announces (the device's heap, memory of other
  * processes). Which piece gets which block is decided on the device, by the first access to it
  * (race/layout/history.h), so that no allocation call waits for anything here: it sets a bit for
  * each new piece. The directory's address space is 512 MiB. Memory lies behind the parts of it in
@@ -124,7 +124,7 @@ static CUresult clear_contexts(struct agent_history *h)
 		       : r;
 }
 
-/* All words as if nobody had accessed anything; the context is idle. The launches' table comes
+/* All words as if nothing had been accessed; the context is idle. The launches' table comes
  * last: until then numbers count as taken. */
 static bool sweep(struct agent_history *h)
 {

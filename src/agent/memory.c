@@ -4,7 +4,7 @@
  * Called beside callback.c at entry and exit of the driver's functions that allocate, in every
  * flavour: linear, pitched, managed, stream-ordered, from pools, by mapping, in graphs. The words
  * of what is got are prepared before the next launch (history.c). Memory that host code shares with
- * kernels is a way to order threads that nobody follows (RACE_HISTORY_HOST_ORDERS).
+ * kernels is a way to order threads that no detector follows (RACE_HISTORY_HOST_ORDERS).
  *
  * Misses: memory of other processes and of other APIs. Costs: a look into a table for each
  * call that is subscribed to, and a bit for each 2 MiB; without a module with hirace nothing more.

@@ -119,7 +119,7 @@ int cli_judge(struct option_set *set)
 		return rc;
 	capsules = base_calloc(set->args.n, sizeof(*capsules));
 	rc = read_all(set, capsules);
-	/* Nobody else's file: this isn't a part of some other run. */
+	/* The file is ours alone: this isn't a part of some other run. */
 	unsetenv(RACE_SHM_ENV);
 	if (!rc && !race_shm_open())
 		rc = BASE_EXIT_ENV;

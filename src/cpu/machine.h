@@ -222,7 +222,7 @@ struct cpu_machine {
 	_Atomic uint64_t settings; /* changes of textures and of peers' access (repeat.c) */
 	struct cpu_copies copies;
 	struct cpu_listener listener;
-	struct cpu_pasts *pasts;   /* past.c; NULL: nobody listens */
+	struct cpu_pasts *pasts;   /* past.c; NULL: no listener asks */
 	_Atomic uint64_t *checked; /* by device: cpu_get_checked */
 	/* Of the map of memory (space.c): odd while it is changed; a launch adds 2 (repeat.c). */
 	_Atomic uint64_t space_version;

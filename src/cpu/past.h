@@ -2,7 +2,7 @@
  * past.h - inside src/cpu: which launches the API orders, for listeners (cpu_listen_past).
  *
  * The calls stand beside those of events.h that name operations, and mean the same. Nothing happens
- * where nobody listens.
+ * without a listener.
  */
 #ifndef COLLIDER_CPU_PAST_H
 #define COLLIDER_CPU_PAST_H

@@ -124,7 +124,7 @@ DEV_FN uint32_t dev_peers(uint32_t slot)
  * that. */
 #define DEV_SREG32(v, name) asm volatile("mov.u32 %0, %" name ";" : "=r"(v))
 
-/* Adds, and nobody waits for the sum. */
+/* Adds, and no thread waits for the sum. */
 DEV_FN void dev_red64(uint64_t at, uint64_t n)
 {
 	asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(at), "l"(n));

@@ -117,7 +117,7 @@ DEV_FN void dev_untracked(void)
 }
 
 /*
- * The entry at `at` of the directory or of the pages' table. Where nobody has touched the place the
+ * The entry at `at` of the directory or of the pages' table. Where no thread has touched it the
  * first thread takes the next block; others wait for it, with an end, since they may be lanes of
  * its warp. Nothing is lost by going on without a block but one check.
  */

@@ -1,7 +1,7 @@
 /*
  * place.c - a value that does nothing but choose a place.
  *
- * `list[atomicAdd(&n, 1)] = x` draws a place; nobody learns from it whether another thread is
+ * `list[atomicAdd(&n, 1)] = x` draws a place; no thread learns from it whether another one is
  * ready. A value on which a decision may depend (a comparison, a select), or that goes anywhere
  * else (memory, a call, a shuffle), may be a flag.
  *

@@ -2,7 +2,7 @@
  * define.h - what the states stand for, to be executed: histories of one location.
  *
  * A history holds, of all accesses so far, what later verdicts can depend on: which kinds of
- * accesses a thread has made that are ordered before nobody else, which are ordered for a warp, and
+ * accesses a thread has made that are ordered before none other, which are ordered for a warp, and
  * which for a block. Synchronisation moves them from thread to warp to block. The universe has two
  * blocks of two warps of two lanes: enough to distinguish all relations of two threads and a third
  * one.

@@ -3,7 +3,7 @@
  *
  * A launch that begins while another one has threads left can't be ordered behind it by the API,
  * since streams, events and graphs order ends before beginnings. So threads that leave are
- * counted, and nobody waits for the count: a launch's first thread looks, before it counts its own
+ * counted, and none waits for the count: a launch's first thread looks, before it counts its own
  * launch, which of those that ran are over by now, and notes for each how many had begun until
  * then (`over`). A launch with a larger number (`began`) began behind that end; one with no larger
  * number had looked before, and found the other one running.
@@ -124,7 +124,7 @@ HIRACE_FN void hirace_start(struct race_history_tables *t, uint32_t launch, uint
 		overs++;
 	else if (hirace_go_live(t, launch))
 		HIRACE_SET64(&run->threads, threads);
-	/* begins and overs at once: nobody sees this launch and not the ends before it. */
+	/* begins and overs at once: no reader sees this launch without the ends before it. */
 	HIRACE_SET32(&run->began, (uint32_t)HIRACE_RAISE64(&t->begins, overs << 32 | 1u) + 1u);
 }
 

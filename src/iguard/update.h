@@ -4,8 +4,8 @@
  * An access is judged against the last write and, if it writes, the reads since then; then the
  * entry is brought up to date. What Table 2 asks, in this order:
  *
- *	P1, P2	nobody was there, or nobody wrote		the word is empty, or of reads
- *	P3	the same thread, and nobody else		extent ONE, the same thread
+ *	P1, P2	no thread was there, or none wrote		the word is empty, or of reads
+ *	P3	the same thread, and no other		extent ONE, the same thread
  *	P4	a __syncwarp since				warp clocks differ
  *	P5	a __syncthreads since				block clocks differ
  *	P6	both atomic, scopes sufficient			iguard_conflict: NONE
@@ -406,7 +406,7 @@ IGUARD_FN uint64_t iguard_after_read(uint64_t word, const struct iguard_view *v,
 	return iguard_follow(v, me, a);
 }
 
-/* The writer's word after a write; is_clean: it conflicted with nobody there. */
+/* The writer's word after a write; is_clean: it conflicted with none there. */
 IGUARD_FN uint64_t iguard_after_write(uint64_t word, const struct iguard_view *v,
 				      const struct iguard_actor *me, const struct iguard_access *a,
 				      bool is_clean)

@@ -375,7 +375,7 @@ static bool is_own_wait(const struct ptx_form *fm)
 	       !(fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE));
 }
 
-/* An mbarrier that nobody waits for orders nothing; a wait is seen by itself. */
+/* An mbarrier without a wait orders nothing; a wait is seen by itself. */
 static bool orders_nothing(const struct ptx_form *fm)
 {
 	return fm->op == PTX_OP_MBARRIER_INIT || fm->op == PTX_OP_MBARRIER_INVAL;

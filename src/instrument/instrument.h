@@ -111,7 +111,7 @@ struct inst_options {
 	const char *kernel_name, *kernel_name_exclude;
 	/* Patterns likewise: only accesses of these variables and parameters are checked. */
 	const char *variable;
-	/* Called for each function that got checks. NULL: nobody. */
+	/* Called for each function that got checks, unless it is NULL. */
 	void (*on_size)(void *arg, const struct inst_size *size);
 	void *on_size_arg;
 	const struct inst_prune *prunes; /* accesses that need no check, by kernel */

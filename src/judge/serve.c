@@ -489,7 +489,7 @@ static const char *add_images(struct module *m, const struct race_judge_module *
 	return why ? why : m->image.texts.n ? NULL : "it has no PTX for this GPU";
 }
 
-/* False: the message contradicts itself, or nobody waits for its answer. */
+/* False: the message contradicts itself, or no trial waits for its answer. */
 static bool do_module(struct server *s, int fd, const struct base_buf *b)
 {
 	struct race_judge_module head;

@@ -3,7 +3,7 @@
  *
  * What the solver says of the two values, both made of what each thread knows. A value that was
  * loaded is unknown; but two threads of a block that load from one place, in one phase, get the
- * same where nobody writes to it in that phase. That is so of a load whose every pair is proven: a
+ * same where none writes to it in that phase. That is so of a load whose every pair is proven: a
  * write in the phase, by either of the two or by a third thread, would race with one of the loads.
  * Such a load becomes a function of its address. Loads in a loop with a barrier are left out, as
  * the two threads may be in different iterations.

@@ -78,7 +78,7 @@ static int is_seen(const struct check *c, const struct ev_assume *as)
 }
 
 /* Does some launch keep to all assumptions, this one among them, in which a thread still comes to
- * one of the accesses? Where nobody does, nothing is proven of them. */
+ * one of the accesses? Where none does, nothing is proven of them. */
 static bool is_kept(struct finder *f)
 {
 	struct check *c = f->c;

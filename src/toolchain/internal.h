@@ -106,7 +106,7 @@ int tool_exec(const char *path, char **argv);
  * and the like are passed on; what was caught ends this process after the child. `messages`: a
  * file that gets what it prints, or NULL for our own stdout and stderr. */
 int tool_run(const char *path, char **argv, const char *messages);
-/* The same; about ten times a second tick gets the seconds so far. NULL: nobody. */
+/* The same; about ten times a second tick gets the seconds so far, unless it is NULL. */
 typedef void tool_tick(void *arg, double seconds);
 int tool_run_ticking(const char *path, char **argv, const char *messages, tool_tick *tick,
 		     void *arg);

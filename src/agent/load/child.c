@@ -3,7 +3,7 @@
  *
  * A child of the process would send SIGCHLD, be found by its waitpid(-1), and be reaped by the
  * kernel where the program ignores its children. So there is one between: a process that shares
- * our memory, as vfork's do, announces its end to nobody (exit signal 0), and is waited for with
+ * our memory, as vfork's do, announces its end by no signal (exit signal 0), and is waited for with
  * __WALL. It starts the tool, waits, and hands on the exit code. Signals are blocked in it, as
  * its handlers would be the program's; it ends when we do. The tool gets standard error, two
  * files, and nothing else that is open; it runs with the signals as the program's thread has

@@ -8,7 +8,7 @@ Whatever fails, the library works as without us, and one line says so.
 
   jaxlib   XLA calls ptxas, ours, in place of the compiler that is built into it
   numba    machine code is assembled by our ptxas, from what NVVM compiles; NVIDIA's linker makes it of
-           LTO-IR by default, of which nobody can get PTX with lines
+           LTO-IR by default, of which no tool can get PTX with lines
            On the CPU device the PTX is handed over in place of machine code, and nothing is assembled
   triton   On the CPU device: PTX in place of machine code. On a GPU it is told of our ptxas (cli/python.c)
   cupy     lines; the text of a kernel is kept in a file that has its name

@@ -105,7 +105,7 @@ struct cpu_module {
 	struct cpu_machine *m;
 	struct cpu_module *of;		 /* the same module with checks (twin.c); NULL: none */
 	struct load_func **twins;	 /* then: by number of its functions, ours; NULL: none */
-	const struct cpu_places *places; /* while loading; NULL: it is nobody else's */
+	const struct cpu_places *places; /* while loading; NULL: they are its own */
 	struct load_func **by_address;	 /* those with an address from `places`, rising */
 	uint32_t nby_address;
 	unsigned device;

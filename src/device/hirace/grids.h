@@ -13,7 +13,7 @@
  *
  * Misses: grids that nothing orders and that ran one after the other (on a GPU). Costs: three loads
  * for each warp that begins, one of them past the L1 cache; for each warp that leaves a reduction
- * at one of RACE_HISTORY_RUN_PARTS places, for which nobody waits; for a grid's first thread a
+ * at one of RACE_HISTORY_RUN_PARTS places, for which no thread waits; for a grid's first thread a
  * chain of some eight loads and atomics, and up to RACE_HISTORY_RUN_PARTS loads for each launch
  * that was not seen to be over.
  */
@@ -90,7 +90,7 @@ DEV_FN uint32_t dev_beside(const struct race_history_tables *t)
 	return (uint32_t)counts - (uint32_t)(counts >> 32) > 1u ? RACE_ACTOR_BESIDE : 0;
 }
 
-/* Lanes of a warp that leave together are counted at once; nobody waits for the count. */
+/* Lanes of a warp that leave together are counted at once; no thread waits for the count. */
 DEV_FN void dev_leave(struct race_history_tables *t, uint32_t launch)
 {
 	struct place p = dev_place();

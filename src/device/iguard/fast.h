@@ -1,7 +1,7 @@
 /*
  * fast.h - part of iguard.cu: the accesses that need few of the rules.
  *
- * Weak accesses that race with nobody and need no more than this of iguard/update.h: what is in the
+ * Weak accesses that race with none and need no more than this of iguard/update.h: what is in the
  * entry is gone (another launch), the thread's own, or before the last barrier of the block or the
  * warp; and readers join readers. Anything else is judged by __collider_iguard_entry.
  *

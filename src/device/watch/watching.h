@@ -92,7 +92,7 @@ DEV_FN void dev_drop(struct state *s)
 }
 
 /* On memory that host code accesses, too (layout/mirror.h): the watchpoint for its looks. 0: it is
- * other memory, or nobody looks. is_alone: the thread has no slot in the table for it; what it
+ * other memory, or no thread looks. is_alone: the thread has no slot in the table for it; what it
  * watches ends then. */
 extern "C" __device__ __noinline__ uint32_t __collider_watch_record(struct state *s, uint64_t at,
 								    uint32_t what,

@@ -255,7 +255,7 @@ static struct next begin_next(struct inst_hirace_kernel *k, const struct inst_ev
 }
 
 /*
- * The same of shared memory. A word of another interval between barriers, or of nobody, is as good
+ * The same of shared memory. A word of another interval between barriers, or empty, is as good
  * as new: only the block's threads access it, and the barrier orders what they did before what
  * they do (tests/hirace/rules/interval.c proves it of the table). RACE stays; GREAD and GATOM-G are
  * of two blocks.

@@ -69,7 +69,7 @@ static void plan_table(struct inst_hirace_kernel *k, struct inst_block_table *t)
 	k->has_table = k->has_sites || inst_plan_block_table(cx, t, table_bytes_without_sites,
 							     k->f.ev.has_narrow_shared);
 	k->tracked = t->tracked;
-	/* Who leaves where nobody counts would keep the units. */
+	/* A thread that exits uncounted would leak the block's scratch units. */
 	k->f.has_scratch = !k->has_table && t->has_vars && !k->f.ev.is_apart;
 }
 

@@ -373,7 +373,7 @@ static void put_around(struct inst_follow *f, const struct inst_event *e)
 
 /* ---- the detector -------------------------------------------------------------------------- */
 
-/* Entries of words serve where nobody accesses bytes; a generic address may be of both spaces. */
+/* Entries of words serve where no access is of bytes; a generic address may be of both spaces. */
 static void find_bytes(struct inst_iguard_kernel *k)
 {
 	k->has_bytes[0] = k->f.ev.has_generic ? k->f.ev.has_narrow : k->f.ev.has_narrow_global;

@@ -342,8 +342,8 @@ static bool is_callee(struct ir_frame *fr, const struct ptx_func *f, const struc
 	return true;
 }
 
-/* A call through a pointer calls one of the functions whose parameters fit: which one, nobody
- * knows. False: there is none, or too many. */
+/* A call through a pointer calls one of the functions whose parameters fit; which one is not
+ * known. False: there is none, or too many. */
 static bool lower_pointer_call(struct frame_state *st, const struct ptx_stmt *s,
 			       const struct ptx_opnd *rets, const struct ptx_opnd *args)
 {

@@ -10,7 +10,7 @@
  * some time, as a thread that makes no progress has no meaning in CUDA C++. So blocks in which
  * something waits or may order (barriers, fences, strong or volatile accesses) end the replay, as
  * do assumptions, and in lockstep the alarm's own accesses. An access of the alarm that is on the
- * way is one of which nobody knows whether it happens.
+ * way is one of which it isn't known whether it happens.
  *
  * Misses: ways that end the thread.
  * Costs: the steps between, at most MAX_TURNS times.

@@ -87,7 +87,7 @@ void race_host_remove(uint64_t base);
 void race_host_busy(unsigned device, bool is_busy);
 /* Watchpoints of a context's kernels for host code to see: whole pages of this process's mapping of
  * the file. NULL: there is no host half, or no room. To be ended with the context, and where it may
- * have been stopped, since nobody takes back its watchpoints then. */
+ * have been stopped, since its watchpoints stay set then. */
 struct race_mirror *race_host_mirror(void);
 void race_host_mirror_end(struct race_mirror *m);
 /* After fork, in the child: the area is the parent's. */

@@ -184,7 +184,7 @@ RACE_FN uint32_t hirace_launch_next(uint32_t launch)
 #define RACE_HISTORY_BLOCK_OF(word) (RACE_HISTORY_PIECE / 4u * (word))
 #define RACE_HISTORY_PAGE_OF(word)  (RACE_HISTORY_PAGE * (word))
 /* Entries of the directory and of the pages' table that are no address. */
-#define RACE_HISTORY_NONE 0u /* nobody has touched it */
+#define RACE_HISTORY_NONE 0u /* no thread has accessed it */
 #define RACE_HISTORY_BUSY 1u /* somebody is taking a block */
 #define RACE_HISTORY_FULL 2u /* there was none left */
 
@@ -314,7 +314,7 @@ RACE_FN uint64_t race_history_key(uint64_t grid, uint64_t epoch)
 	return grid + 1u + (epoch << RACE_HISTORY_EPOCH_AT);
 }
 
-/* A kernel that launches kernels, waits for the one before it, or may end where nobody counts. */
+/* A kernel that launches kernels, waits for the one before it, or may end without being counted. */
 #define RACE_HISTORY_APART (1ull << 63)
 
 RACE_FN uint64_t race_history_grid(uint64_t key)

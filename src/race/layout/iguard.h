@@ -12,7 +12,7 @@
  *	bit   4		strong		the accesses are strong (else weak)
  *	bit   5		cta		one of the strong ones has scope .cta
  *	bits  6 to 17	site		number of the access in its module, plus 1; 0: not known
- *	bits 18 to 35	context		1 to 262,143: what the accessor has synchronised; 0: nobody
+ *	bits 18 to 35	context		1 to 262,143: what the accessor has synchronised; 0: none
  *	bits 36 to 63	thread		number in the grid
  *
  * `writer` is about the last write; `accessor` about reads since then (the paper's last accessor is
@@ -36,8 +36,8 @@
  *  - a site beyond 4,094 is stored as not known: the report then lacks the earlier line;
  *  - launches beyond 1,023, and contexts beyond 262,143, wait for a sweep (all set to 0).
  *
- * Zeroed memory is a location that nobody has accessed. A context of another launch counts as
- * nobody's. Freestanding C, compiled by CUDA C too.
+ * Zeroed memory is a location without accesses. A context of another launch counts as
+ * none. Freestanding C, compiled by CUDA C too.
  */
 #ifndef COLLIDER_RACE_LAYOUT_IGUARD_H
 #define COLLIDER_RACE_LAYOUT_IGUARD_H

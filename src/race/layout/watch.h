@@ -116,7 +116,7 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 #define RACE_WATCH_OFFSET_MASK	0xffffffu
 
 /* Of a thread's first 2 * RACE_WATCH_THIN accesses one in how many is drawn, by the threads of the
- * grid: where few run, nobody else will draw what each does. For longer it would cost up to 12
+ * grid: where few run, no other thread will draw what each does. For longer it would cost up to 12
  * times as much (attention of bench/overhead, size small, on an H200). */
 RACE_FN uint32_t race_watch_thin(uint32_t blocks, uint32_t threads)
 {
