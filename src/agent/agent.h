@@ -178,7 +178,7 @@ struct agent_history *agent_context_history(const struct agent_context *c);
 struct agent_history *agent_context_history_make(struct agent_context *c, enum race_words_id id);
 /* The program has got memory; the first calls are kept for a history that comes later. */
 void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes);
-/* Somebody may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
+/* Something may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
 void agent_context_unseen(struct agent_context *c, uint32_t who);
 /* The same of one detector. */
 void agent_context_unseen_by(struct agent_context *c, uint32_t who, enum race_words_id id);
@@ -315,7 +315,7 @@ void agent_history_scratch(struct agent_history *h);
 void agent_history_fill(const struct agent_history *h, struct race_history *block);
 /* So many bytes more of memory whose address isn't known: variables of modules, the heap. */
 void agent_history_static(uint64_t bytes);
-/* Each of these does nothing for NULL. The program has got memory; it asks for some; somebody may
+/* Each of these does nothing for NULL. The program has got memory; it asks for some; others may
  * order threads of kernels unseen (RACE_HISTORY_*_ORDERS): agent_context_unseen's. */
 void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes);
 void agent_history_request(struct agent_history *h, uint64_t bytes);

@@ -7,7 +7,7 @@
  * in the other's set. A programmatic launch counts as behind what it depends on from its beginning.
  *
  * A set holds the last CPU_PAST kernels; older ones count as ordered, as does everything once a
- * stream waits for a value in memory. Costs, only where somebody listens: 136 bytes for each
+ * stream waits for a value in memory. Costs, only with a listener: 136 bytes for each
  * operation, some 1,000 steps for each dependency.
  */
 #include "cpu/past.h"

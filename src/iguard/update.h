@@ -139,7 +139,7 @@ struct iguard_view {
 	struct iguard_word w;
 	struct iguard_context c;
 	enum iguard_relation relation;
-	bool is_there;	/* somebody of this launch */
+	bool is_there;	/* a thread of this launch */
 	bool is_across; /* some member is of another block */
 };
 

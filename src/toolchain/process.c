@@ -148,7 +148,7 @@ static double seconds_now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* waitpid, with somebody called while it lasts. */
+/* waitpid, with a function called while it lasts. */
 static pid_t wait_ticking(pid_t pid, int *status, tool_tick *tick, void *arg)
 {
 	const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};

@@ -125,6 +125,8 @@ put src/race/words.c 'bool is_told(void);'
 expect "a name that tells" '^src/race/words.c:4: a name says "tell"' race/words.c
 put src/race/words.c 'int x; /* what the check tells */'
 expect "a comment that tells" '^src/race/words.c:4: says "tell"' race/words.c
+put src/race/words.c 'int x; /* nobody waits */'
+expect "a comment about nobody" '^src/race/words.c:4: says "nobody"' race/words.c
 echo 'x # the race is told' >"$tree/tools/words.sh"
 expect "a script's comment that tells" '^tools/words.sh:1: says "tell"' ../tools/words.sh
 echo 'The oracle tells each pair.' >"$tree/docs/words.md"

@@ -18,6 +18,7 @@
 #    inst_end_pass (or inst_pass_end) follows each call of one.
 # 10. No comment and no text of docs/ says tell, tells, told or telling: CONTRIBUTING.md's glossary has
 #    the words for it (report, say, distinguish), nor does a name in src/. Keywords ("// told:") are exempt.
+#    No comment of src/ says nobody or somebody: it names the thread, the program or the host.
 # 11. A header of src/device that a .cu includes after its first function is part of it: its second line
 #    says so ("part of FILE.cu"), and only such files, and parts of them, include it.
 # 12. What stands under both of CUDA's APIs (src/cudart/state, graph, report) includes no header of
@@ -270,6 +271,12 @@ done < <(
 		"(^|[ \t])# .*$tell" src examples bench tests tools Makefile 2>/dev/null |
 		grep -v '^tests/structure/'
 	grep -nHP "$tell" README.md docs/*.md 2>/dev/null
+)
+while IFS= read -r hit; do
+	breach "$(cut -d: -f1,2 <<<"$hit"): says \"nobody\": name the thread, the program or the host (CONTRIBUTING.md)"
+done < <(
+	grep -rniP --include='*.[ch]' --include='*.cu' --include='*.def' --include='*.ptxt' \
+		'(//|/\*|^[ \t]*\*[ /]).*\b(no|some)body\b' src 2>/dev/null
 )
 # A name of src/: a whole word of it, between underscores or capitals.
 while IFS= read -r hit; do

@@ -2,7 +2,7 @@
  * contexts.c - contexts that come and go, seen by the calls that make and destroy them.
  *
  * The listener hears of a destruction before it, while the context can be used, and of a new one
- * after the call. A device's primary context lives while somebody retains it: it goes with the last
+ * after the call. A device's primary context lives while it is retained: it goes with the last
  * release that we have seen coming, or with a reset. Where it was retained in ways that we don't
  * see, the listener hears too early of its end and sets it up again, or too late, when it has gone.
  *

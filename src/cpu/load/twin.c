@@ -1,8 +1,8 @@
 /*
  * twin.c - a module's text without checks, loaded beside the one with checks.
  *
- * Launches that are left out (race/file/shm_write.h) run this one, at the speed of a program
- * without checks. Both have the same variables at the same addresses: the program's, in the order of
+ * Launches that are left out (race/file/shm_write.h) run this one, without the checks' cost.
+ * Both have the same variables at the same addresses: the program's, in the order of
  * their declaration, with those of Collider between them in one of the two. A function has one
  * address, which memory may hold; a grid finds the function of its own text there (cpu_func_at).
  *

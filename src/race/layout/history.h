@@ -185,7 +185,7 @@ RACE_FN uint32_t hirace_launch_next(uint32_t launch)
 #define RACE_HISTORY_PAGE_OF(word)  (RACE_HISTORY_PAGE * (word))
 /* Entries of the directory and of the pages' table that are no address. */
 #define RACE_HISTORY_NONE 0u /* no thread has accessed it */
-#define RACE_HISTORY_BUSY 1u /* somebody is taking a block */
+#define RACE_HISTORY_BUSY 1u /* a thread is taking a block */
 #define RACE_HISTORY_FULL 2u /* there was none left */
 
 /* Bytes of the machine's table (hirace/machine.h). */

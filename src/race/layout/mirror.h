@@ -10,7 +10,7 @@
  * The stores of an entry may become visible in any order, and those of two threads may be mixed,
  * since no entry is claimed. The stamp is made of the other words: where it doesn't match, they
  * say nothing. A thread ends its watchpoint by a store of 0 to `word`; with that of another thread
- * between, somebody's watchpoint is lost, a miss. `last` stays: host code that finds another stamp
+ * between, a thread's watchpoint is lost, a miss. `last` stays: host code that finds another stamp
  * there than just before, in an interval in which it doesn't synchronise, has met a watchpoint
  * that is over already (docs/soundness.md).
  */
