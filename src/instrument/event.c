@@ -395,7 +395,8 @@ static bool is_full_mask(struct inst_ctx *cx, const struct ptx_opnd *mask)
 
 	if (mask->kind == PTX_OPND_REG) {
 		struct ptx_stmt *const *defs = flow_defs(cx->fl, mask->reg, &n);
-		if (n != 1 || defs[0]->kind != PTX_STMT_INST || defs[0]->form->op != PTX_OP_MOV)
+		if (n != 1 || defs[0]->kind != PTX_STMT_INST || defs[0]->form->op != PTX_OP_MOV ||
+		    defs[0]->nops < 2)
 			return false;
 		mask = &defs[0]->ops[1];
 	}
@@ -436,7 +437,8 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	} else if (flow_is_block_barrier(s)) {
 		add_event(ev, new_event(cx, INST_EVENT_BLOCK, s));
 		ev->has_barrier = true;
-	} else if (fm->effects & PTX_EFF_WARP_SYNC) {
+	} else if (fm->effects & PTX_EFF_WARP_SYNC && s->nops) {
+		/* Without a mask ptxas refuses it. */
 		add_event(ev, new_event(cx, INST_EVENT_WARP, s));
 		ev->has_warp = true;
 		ev->has_lanes |= !is_full_mask(cx, &s->ops[0]);

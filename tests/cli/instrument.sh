@@ -94,4 +94,20 @@ has err "/dev/zero: File too large"
 [ "$(cat "$T/kept")" = old ] || fail "an output was changed on an error"
 try 1 "$collider" instrument "$T/in.ptx" -o "$T/no/such/folder"
 has err "No such file"
+
+# Each opcode without operands, a kernel for each: ptxas refuses them, and we don't die of one before.
+{
+	printf '.version 8.8\n.target sm_100a\n.address_size 64\n.shared .align 8 .b64 s[64];\n'
+	n=0
+	sed -n 's/^OP([A-Z0-9_]*, "\([^"]*\)".*/\1/p' "$src/src/ptx/isa.def" | while read -r op; do
+		n=$((n + 1))
+		printf '.visible .entry k%d(.param .u64 p)\n{\n.reg .b32 %%r<3>; .reg .b64 %%d<2>;\n' $n
+		printf 'ld.param.u64 %%d1, [p];\nst.shared.u32 [s], %%r1;\n%s;\n' "$op"
+		printf 'ld.shared.u32 %%r2, [s];\nst.global.u32 [%%d1], %%r2;\nret;\n}\n'
+	done
+} >"$T/bare.ptx"
+grep -q '^bar.warp.sync;' "$T/bare.ptx" || fail "no opcodes were found"
+for detector in collide hirace iguard watch; do
+	try 0 "$collider" instrument --sanitize=$detector "$T/bare.ptx" -o "$T/out.ptx"
+done
 finish
