@@ -214,7 +214,8 @@ static void on_module(enum action a, const CUpti_CallbackData *d)
 /* By these the CUDA runtime loads a file's code. */
 static bool is_of_library(enum action a)
 {
-	return a == ON_LIBRARY_LOAD || a == ON_LIBRARY_MODULE || a == ON_KERNEL_FUNCTION;
+	return a == ON_LIBRARY_LOAD || a == ON_LIBRARY_KERNEL || a == ON_LIBRARY_MODULE ||
+	       a == ON_KERNEL_FUNCTION;
 }
 
 static CUstream stream_of(enum action a, CUpti_CallbackId id, const void *params)

@@ -829,8 +829,6 @@ CUresult cuLibraryLoadData(CUlibrary *lib, const void *code, CUjit_option *o, vo
 	struct call c;
 
 	begin(&c, ID(cuLibraryLoadData), &p, NULL);
-	if (!((const size_t *)code)[-1]) /* of no bytes: not for this device */
-		return end(&c, CUDA_ERROR_NO_BINARY_FOR_GPU);
 	*lib = calloc(1, sizeof(**lib));
 	(*lib)->image = code;
 	return end(&c, check(false));
@@ -859,6 +857,8 @@ CUresult cuLibraryGetKernel(CUkernel *k, CUlibrary lib, const char *name)
 	struct call c;
 
 	begin(&c, ID(cuLibraryGetKernel), &p, NULL);
+	if (!((const size_t *)(const void *)lib->image)[-1]) /* of no bytes: not for this device */
+		return end(&c, CUDA_ERROR_NO_BINARY_FOR_GPU);
 	*k = calloc(1, sizeof(**k));
 	(*k)->tag = TAG_KERNEL;
 	(*k)->library = lib;

@@ -122,10 +122,11 @@ static void unloadable(void)
 {
 	static const size_t nothing[2] = {0, 0};
 	CUlibrary lib;
+	CUkernel k;
 
 	simple("instrumented", "clean", 1);
-	if (cuLibraryLoadData(&lib, &nothing[1], NULL, NULL, 0, NULL, NULL, 0) !=
-	    CUDA_ERROR_NO_BINARY_FOR_GPU)
+	MUST(cuLibraryLoadData(&lib, &nothing[1], NULL, NULL, 0, NULL, NULL, 0));
+	if (cuLibraryGetKernel(&k, lib, "race") != CUDA_ERROR_NO_BINARY_FOR_GPU)
 		_exit(7);
 }
 
