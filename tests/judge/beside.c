@@ -3,9 +3,9 @@
  *
  * It launches the kernel by the driver's API, three times unless a word is a number. Other words:
  * chain: the parameter is a pointer to a pointer; ramp: memory holds rising numbers, otherwise
- * zeros; map: a tensor map of it is the parameter, and right: n is 0; wait: after each launch it
- * gives up its context once more, for which the judge is waited; abort: it ends so; child: a
- * forked child ends first. Otherwise it ends with 3.
+ * zeros; pool: its memory is a pool's, and freed at the end, when the kernel is launched once more
+ * for a shape of its own; map: a tensor map of it is the parameter, and right: n is 0; wait: after each launch it gives up its context once more, for which the judge is waited;
+ * abort: it ends so; child: a forked child ends first. Otherwise it ends with 3.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -75,7 +75,10 @@ int main(int argc, char **argv)
 	CHECK(cuCtxSetCurrent(ctx));
 	CHECK(cuModuleLoad(&m, argv[1]));
 	CHECK(cuModuleGetFunction(&f, m, argv[2]));
-	CHECK(cuMemAlloc(&p, sizeof(ramp)));
+	if (has("pool"))
+		CHECK(cuMemAllocAsync(&p, sizeof(ramp), 0));
+	else
+		CHECK(cuMemAlloc(&p, sizeof(ramp)));
 	CHECK(cuMemAlloc(&q, sizeof(ramp)));
 	for (int i = 0; i < 8192 && has("ramp"); i++)
 		ramp[i] = i;
@@ -99,6 +102,12 @@ int main(int argc, char **argv)
 			CHECK(cuDevicePrimaryCtxRetain(&again, dev));
 			CHECK(cuDevicePrimaryCtxRelease(dev));
 		}
+	}
+	if (has("pool")) {
+		void *args[] = {&q, &n, &p};
+		CHECK(cuMemFreeAsync(p, 0));
+		CHECK(cuLaunchKernel(f, 16, 1, 1, 256, 1, 1, 0, 0, args, 0));
+		CHECK(cuCtxSynchronize());
 	}
 	if (has("abort"))
 		abort();

@@ -67,6 +67,11 @@ go 3 tile map right
 says 'judged beside the GPU: tile: [0-9]+ of 32 blocks'
 lacks 'DATA RACE'
 
+# Memory of a pool, which is freed in the order of a stream.
+go 3 racy pool
+says '1 data race found'
+says 'judged beside the GPU: racy: .*3 launches'
+
 # However the program ends, there is a report.
 go 134 racy abort wait
 says '1 data race found'

@@ -128,7 +128,7 @@ bool judge_memory_at(CUdeviceptr addr, struct judge_range *out)
 
 	if (addr < LOW_ADDRESS || addr >> 47 ||
 	    judge_driver.pointer_get_attributes(4, which, data, addr) != CUDA_SUCCESS || !start ||
-	    !bytes || addr - start >= bytes)
+	    !bytes || addr - start >= bytes || judge_memory_is_freed(start))
 		return false;
 	*out = (struct judge_range){.base = start, .bytes = bytes};
 	out->kind = is_managed			 ? RACE_JUDGE_MANAGED

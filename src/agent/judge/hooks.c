@@ -159,6 +159,52 @@ static CUresult launch_ex_1(const CUlaunchConfig *c, CUfunction f, void **params
 	return real_launch_ex[1](c, f, params, extra);
 }
 
+/* ---- memory of pools ------------------------------------------------------------ */
+
+static CUresult (*real_free[2])(CUdeviceptr, CUstream);
+static CUresult (*real_get[2])(CUdeviceptr *, size_t, CUstream);
+static CUresult (*real_get_pool[2])(CUdeviceptr *, size_t, CUmemoryPool, CUstream);
+
+/* Known before the driver has it: another thread may be about to launch. */
+static CUresult free_0(CUdeviceptr at, CUstream s)
+{
+	judge_memory_freed(at);
+	return real_free[0](at, s);
+}
+
+static CUresult free_1(CUdeviceptr at, CUstream s)
+{
+	judge_memory_freed(at);
+	return real_free[1](at, s);
+}
+
+static CUresult got(CUresult r, const CUdeviceptr *at)
+{
+	if (r == CUDA_SUCCESS)
+		judge_memory_got(*at);
+	return r;
+}
+
+static CUresult get_0(CUdeviceptr *at, size_t n, CUstream s)
+{
+	return got(real_get[0](at, n, s), at);
+}
+
+static CUresult get_1(CUdeviceptr *at, size_t n, CUstream s)
+{
+	return got(real_get[1](at, n, s), at);
+}
+
+static CUresult get_pool_0(CUdeviceptr *at, size_t n, CUmemoryPool pool, CUstream s)
+{
+	return got(real_get_pool[0](at, n, pool, s), at);
+}
+
+static CUresult get_pool_1(CUdeviceptr *at, size_t n, CUmemoryPool pool, CUstream s)
+{
+	return got(real_get_pool[1](at, n, pool, s), at);
+}
+
 /* ---- tensor maps ---------------------------------------------------------------- */
 
 #define MAP_ARGUMENTS                                                                              \
@@ -243,6 +289,12 @@ const struct forward_hook forward_judge_hooks[] = {
 	{"cuStreamCreate", (void *)stream_create, (void **)&real_stream},
 	{"cuStreamCreateWithPriority", (void *)stream_create_priority,
 	 (void **)&real_stream_priority},
+	{"cuMemFreeAsync", (void *)free_0, (void **)&real_free[0]},
+	{"cuMemFreeAsync_ptsz", (void *)free_1, (void **)&real_free[1]},
+	{"cuMemAllocAsync", (void *)get_0, (void **)&real_get[0]},
+	{"cuMemAllocAsync_ptsz", (void *)get_1, (void **)&real_get[1]},
+	{"cuMemAllocFromPoolAsync", (void *)get_pool_0, (void **)&real_get_pool[0]},
+	{"cuMemAllocFromPoolAsync_ptsz", (void *)get_pool_1, (void **)&real_get_pool[1]},
 	{"cuTensorMapEncodeTiled", (void *)encode_tiled, (void **)&real_tiled},
 	{"cuCtxDestroy_v2", (void *)destroy, (void **)&real_destroy},
 	{"cuDevicePrimaryCtxReset_v2", (void *)reset, (void **)&real_reset},

@@ -167,6 +167,14 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 void judge_note_stream(void);
 bool judge_has_streams(void);
 
+/* ---- freed.c: memory of pools ---------------------------------------------------- */
+
+/* The program frees, or has got, memory in the order of a stream. */
+void judge_memory_freed(CUdeviceptr at);
+void judge_memory_got(CUdeviceptr at);
+/* Does the program have the allocation that begins here no more? */
+bool judge_memory_is_freed(CUdeviceptr at);
+
 /* ---- maps.c: tensor maps -------------------------------------------------------- */
 
 /* The driver has made one, as asked (m->offset isn't used). */
