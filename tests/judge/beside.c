@@ -4,8 +4,9 @@
  * It launches the kernel by the driver's API, three times unless a word is a number. Other words:
  * chain: the parameter is a pointer to a pointer; ramp: memory holds rising numbers, otherwise
  * zeros; pool: its memory is a pool's, and freed at the end, when the kernel is launched once more
- * for a shape of its own; map: a tensor map of it is the parameter, and right: n is 0; wait: after each launch it gives up its context once more, for which the judge is waited;
- * abort: it ends so; child: a forked child ends first. Otherwise it ends with 3.
+ * with a size of its own; map: a tensor map of it is the parameter, and right: n is 0; wait: after
+ * each launch it gives up its context once more, for which the judge is waited; abort: it ends so;
+ * child: a forked child ends first. Otherwise it ends with 3.
  */
 #include <cuda.h>
 #include <stdio.h>

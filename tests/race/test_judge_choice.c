@@ -149,10 +149,10 @@ static void test_launches(void **state)
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_PROVEN);
 	p.mode = RACE_JUDGE_OFF;
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_NOT_ON);
-	/* A fifth of the program's time, or 15 s. */
+	/* A fifth of the program's time, or 1.5 s. */
 	p.mode = RACE_JUDGE_AUTO;
 	q = (struct race_judge_question){.units = 64, .unit_blocks = 1};
-	q.spent_ns = 15000 * MS - 1;
+	q.spent_ns = 1500 * MS - 1;
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_TRY);
 	q.spent_ns++;
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_NO_TIME);

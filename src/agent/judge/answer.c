@@ -387,7 +387,9 @@ static bool has_jobs(CUcontext ctx, bool is_dropping)
 void judge_wait(CUcontext ctx)
 {
 	const struct race_judge_policy *p = judge_policy();
-	uint64_t until = judge_now_ns() + p->at_least_ns + p->limit_ns + WAIT_NS;
+	uint64_t all =
+		p->mode == RACE_JUDGE_AUTO ? p->at_least_ns + p->limit_ns : PLACES * p->limit_ns;
+	uint64_t until = judge_now_ns() + all + WAIT_NS;
 	bool has = true;
 
 	while (has && judge_is_on()) {

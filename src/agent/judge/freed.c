@@ -1,10 +1,10 @@
 /*
  * freed.c - memory that the program has given back in the order of a stream, so that the driver
- * still knows its address: it may be unmapped at any time, and a copy of it would be an error of the
- * program's.
+ * still knows its address: it may be unmapped at any time, and a copy of it would be an error of
+ * the program's.
  *
  * Misses: memory that is freed between our question and the copy, by another thread without order.
- * Costs: a look-up for each allocation of a launch that is taken, where something has been freed so.
+ * Costs: a look-up for each allocation of a launch that is taken.
  */
 #include <pthread.h>
 #include <stdlib.h>

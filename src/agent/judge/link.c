@@ -158,8 +158,7 @@ static void start(void)
 	if (sscanf(given, "%63s %u %llu %u", name, &mode, &blocks, &budget) != 4 ||
 	    mode == RACE_JUDGE_OFF || !race_shm_open() || !find_driver())
 		return;
-	policy = race_judge_policy_default();
-	policy.mode = (enum race_judge_mode)mode;
+	policy = race_judge_policy_of((enum race_judge_mode)mode);
 	policy.blocks = blocks;
 	policy.budget = budget;
 	began = judge_now_ns();

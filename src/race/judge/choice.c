@@ -21,12 +21,20 @@
 #define CHEAP_NS       100000000ull /* a trial after which there may be more blocks */
 #define SEED_NS	       30000000ull  /* after which there may be another seed */
 
+#define SECOND 1000000000ull
+
+/* A program may be short: what it waits for at its end is what its user notices. */
+struct race_judge_policy race_judge_policy_of(enum race_judge_mode mode)
+{
+	return (struct race_judge_policy){.mode = mode,
+					  .budget = 20,
+					  .limit_ns = mode == RACE_JUDGE_AUTO ? SECOND : 3 * SECOND,
+					  .at_least_ns = 3 * SECOND / 2};
+}
+
 struct race_judge_policy race_judge_policy_default(void)
 {
-	return (struct race_judge_policy){.mode = RACE_JUDGE_AUTO,
-					  .budget = 20,
-					  .limit_ns = 3000000000ull,
-					  .at_least_ns = 15000000000ull};
+	return race_judge_policy_of(RACE_JUDGE_AUTO);
 }
 
 const char *race_judge_why_text(enum race_judge_why why)

@@ -25,7 +25,8 @@ struct race_judge_policy {
 	uint64_t limit_ns;    /* of one launch, all its trials */
 	uint64_t at_least_ns; /* of all launches, however short the program is */
 };
-struct race_judge_policy race_judge_policy_default(void);
+struct race_judge_policy race_judge_policy_of(enum race_judge_mode mode);
+struct race_judge_policy race_judge_policy_default(void); /* of AUTO */
 
 /* What is known when the next trial is decided. A unit is a cluster, or a block without one. */
 struct race_judge_question {
