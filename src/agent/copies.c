@@ -104,7 +104,8 @@ static void record(struct slot *s)
 	for (unsigned i = 0; i < KNOWN && !is_reported; i++) {
 		struct known *k = &known[(key + i) % KNOWN];
 		if (!k->key) {
-			k->count = race_transfer_report(&s->t, s->api, s->pcs, s->npcs);
+			k->count = race_transfer_report(&s->t, s->api,
+							(struct race_stack){s->pcs, s->npcs, NULL});
 			k->key = k->count ? key : 0;
 			is_reported = k->count != NULL;
 			break;

@@ -231,7 +231,7 @@ void agent_launch_note(struct agent_kernel *k)
 	if (!k || !k->is_instrumented)
 		return;
 	agent_lock();
-	race_launch_note(&k->launches, k->key + 1);
+	race_launch_note(&k->launches, k->key + 1, NULL);
 	agent_unlock();
 }
 

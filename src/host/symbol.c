@@ -231,6 +231,8 @@ static void calls_fill(struct objects *all, struct race_transfer_op *op)
 {
 	for (size_t i = 0; i < op->ncalls; i++) {
 		struct race_call *c = &op->calls[i];
+		if (!*c->module) /* a script's line is known */
+			continue;
 		struct race_line l = line_find(all, c->module, c->offset);
 		if (!*l.func)
 			l.func = c->at.func;

@@ -175,7 +175,7 @@ const char *rep_object(struct base_arena *a, const struct race_finding *f, bool 
 		[RACE_MEMORY_DEVICE] = "from cudaMalloc",
 		[RACE_MEMORY_MANAGED] = "from cudaMallocManaged",
 		[RACE_MEMORY_HOST] = "from cudaMallocHost",
-		[RACE_MEMORY_REGISTERED] = "known by cudaHostRegister",
+		[RACE_MEMORY_REGISTERED] = "of registered host memory",
 		[RACE_MEMORY_HEAP] = "from malloc in a kernel",
 	};
 	const struct race_object *o = &f->met;

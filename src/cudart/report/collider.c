@@ -344,7 +344,8 @@ void rt_collider_kernel(struct rt_kern *k)
 {
 	if (!is_open)
 		return;
-	race_launch_note(&k->launches, k->name);
+	const char *script = rt_script_last();
+	race_launch_note(&k->launches, k->name, *script ? script : NULL);
 	if (k->is_counted)
 		return;
 	for (struct rt_image *im = rt_image_first(); im && !k->count; im = im->next) {
@@ -359,8 +360,16 @@ void rt_collider_kernel(struct rt_kern *k)
 	k->is_counted = true;
 }
 
+static uint64_t launched; /* atomic */
+
+uint64_t rt_collider_launches(void)
+{
+	return __atomic_load_n(&launched, __ATOMIC_RELAXED);
+}
+
 void rt_collider_launched(unsigned device, struct rt_kern *k)
 {
+	__atomic_fetch_add(&launched, 1, __ATOMIC_RELAXED);
 	if (!is_open)
 		return;
 	if (k && k->count)

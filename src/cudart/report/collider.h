@@ -26,6 +26,8 @@ void *rt_reserve(uint64_t bytes);
 /* Releases the pages: they read as zeroes. p may be NULL. */
 void rt_clear(void *p, uint64_t bytes);
 
+/* Kernels launched so far. */
+uint64_t rt_collider_launches(void);
 /* An image can't be used: `why` for the report. The images' lock is held. */
 void rt_collider_failed(const char *why);
 /* These patterns of --variable match an access (race_variable_patterns). */
@@ -50,6 +52,11 @@ void rt_history_counts(uint64_t *threads, uint64_t *accesses);
  * locks are held. */
 void rt_on_quiet(void *arg);
 
+/* script.c: the calling thread's Python frames, the innermost first, a line for each: file, line
+ * and function, with tabs between them. "": none. No lock is held. _last: those of this thread's
+ * previous call. Both are valid until its next one. */
+const char *rt_script(void);
+const char *rt_script_last(void);
 /* origin.c: the call `number` is wanted in the report. */
 void rt_origin_report(uint32_t number);
 /* origin.c: copies and fills are checked from now on; their counts go to the shared file; after

@@ -5,7 +5,8 @@
  * (cpu_work.origin), into graphs, too. The machine reports what changed (cpu/recheck.c); the first
  * change of a site goes to the shared file with the addresses, later ones are only counted there.
  * The calls of a pair that the oracle found go there once each.
- * The site of a graph's node is the call that added or last changed it.
+ * The site of a graph's node is the call that added or last changed it. Of a Python program it is
+ * Python's lines (script.c) instead of the addresses.
  *
  * Costs: a walk of up to 32 frames (a library's launches lie deep) and a look-up for each launch,
  * copy or fill, only while races are looked for.
@@ -32,6 +33,7 @@
 
 struct origin {
 	void *pcs[DEPTH]; /* key */
+	char *script;	  /* the Python lines, whose hash is then the first pc; NULL: none */
 	uint32_t number;
 	int n;
 	uint64_t *count[2]; /* in the shared file: destination, source */
@@ -53,11 +55,16 @@ uint32_t rt_origin(void)
 
 	if (!is_on)
 		return 0;
-	key.n = backtrace(key.pcs, DEPTH);
+	const char *script = rt_script();
+	if (*script)
+		key.pcs[0] = (void *)(uintptr_t)base_hash(script, strlen(script), BASE_FNV_INIT);
+	else
+		key.n = backtrace(key.pcs, DEPTH);
 	pthread_mutex_lock(&lock);
 	HASH_FIND(hh, origins, key.pcs, sizeof(key.pcs), o);
 	if (!o && by_number.n < ORIGINS_MAX && (o = malloc(sizeof(*o)))) {
 		*o = key;
+		o->script = *script ? strdup(script) : NULL;
 		o->number = (uint32_t)by_number.n + 1;
 		HASH_ADD(hh, origins, pcs, sizeof(o->pcs), o);
 		if (o->number)
@@ -70,6 +77,11 @@ uint32_t rt_origin(void)
 }
 
 /* ---- recording ---------------------------------------------------------------------------- */
+
+static struct race_stack stack_of(const struct origin *o)
+{
+	return (struct race_stack){.pcs = o->pcs, .n = o->n, .script = o->script};
+}
 
 static uint64_t *record(const struct origin *o, const struct cpu_change *c)
 {
@@ -86,7 +98,7 @@ static uint64_t *record(const struct origin *o, const struct cpu_change *c)
 					.context = rt_collider_number(c->device),
 					.device = (int32_t)c->device};
 
-	return race_transfer_report(&t, NULL, o->pcs, o->n);
+	return race_transfer_report(&t, NULL, stack_of(o));
 }
 
 static void on_change(void *arg, const struct cpu_change *c)
@@ -114,7 +126,7 @@ void rt_origin_report(uint32_t number)
 	struct origin *o = number && number <= by_number.n ? by_number.v[number - 1] : NULL;
 	if (o && !o->is_reported) {
 		o->is_reported = true;
-		race_origin_report(number, o->pcs, o->n);
+		race_origin_report(number, stack_of(o));
 	}
 	pthread_mutex_unlock(&lock);
 }

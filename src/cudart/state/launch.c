@@ -193,6 +193,7 @@ static enum rt_error prepare(const struct rt_launch *l, struct rt_shape *shape, 
 	enum rt_error e;
 
 	memset(out, 0, sizeof(*out));
+	uint32_t origin = rt_origin(); /* before the lock (script.c) */
 	rt_images_lock();
 	struct rt_kern *k = rt_kern_find(l->func);
 	e = k ? check(k, l, shape, &kernel)
@@ -207,7 +208,7 @@ static enum rt_error prepare(const struct rt_launch *l, struct rt_shape *shape, 
 	out->func = k->host ? k->host : l->func; /* stubs launch by handle */
 	out->kern = k;
 	out->cpu.kind = CPU_WORK_KERNEL;
-	out->cpu.origin = rt_origin();
+	out->cpu.origin = origin;
 	out->cpu.launch = (struct cpu_launch){
 		.kernel = kernel,
 		.grid = {l->grid[0], l->grid[1], l->grid[2]},

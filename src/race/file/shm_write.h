@@ -115,15 +115,23 @@ void race_shm_watch(struct race_watch *w, const struct race_fill *fill);
 
 struct race_transfer;
 struct race_transfer_counts;
+/* Where the program called from: return addresses, the innermost first, or lines of a script,
+ * "file TAB line TAB function NL" each (NULL: none). */
+struct race_stack {
+	void *const *pcs;
+	int n;
+	const char *script;
+};
+
 /*
  * Appends a copy or fill that raced (transfer.h), called with the stack `pcs`, the innermost of n
  * frames first; `api` is the function's name, NULL = unknown. Returns where its count is kept from
  * now on; NULL: the heap is full.
  */
-uint64_t *race_transfer_report(const struct race_transfer *t, const char *api, void *const *pcs,
-			       int n);
+uint64_t *race_transfer_report(const struct race_transfer *t, const char *api,
+			       struct race_stack stack);
 /* Appends the call that asked for the operation `origin` of a pair (RACE_CHUNK_ORIGIN). */
-void race_origin_report(uint32_t origin, void *const *pcs, int n);
+void race_origin_report(uint32_t origin, struct race_stack stack);
 /*
  * The calls that launched a kernel, for findings that don't know their launch. Zeroed at first; one
  * for each kernel, of which one thread at a time may use it.
@@ -134,9 +142,10 @@ struct race_launches {
 	uint32_t n;
 	uint32_t count;
 };
-/* Called at a launch of `kernel` (mangled): appends its stack if it is new (RACE_CHUNK_LAUNCH), for
+/* Called at a launch of `kernel` (mangled), from the lines `script` (race_stack; NULL: the
+ * program's calls are taken): appends its stack if it is new (RACE_CHUNK_LAUNCH), for
  * the first RACE_LAUNCH_PLACES. All of the first 1,024 launches are looked at, then one in 64. */
-void race_launch_note(struct race_launches *l, const char *kernel);
+void race_launch_note(struct race_launches *l, const char *kernel, const char *script);
 /* Appends the counters of this process; NULL: the heap is full. */
 struct race_transfer_counts *race_transfer_counts_new(void);
 

@@ -17,9 +17,12 @@
  * outside the memory model, but intended: it is reported as possible only. */
 #define RACE_TRANSFER_FLAG_BYTES 8u
 
+/* Of a frame's offset: the frame is one of a script, module its file, the offset its line. */
+#define RACE_FRAME_SCRIPT (1ull << 63)
+
 /* A return address in the program, the innermost first. */
 struct race_transfer_frame {
-	uint64_t offset; /* from where the module was loaded */
+	uint64_t offset; /* from where the module was loaded; or RACE_FRAME_SCRIPT */
 	uint32_t module; /* string: its path */
 	uint32_t symbol; /* string: the exported function, "" = unknown */
 };

@@ -65,6 +65,13 @@ static void calls_fill(struct source *s, struct race_transfer_op *op)
 	for (size_t i = 0; i < op->ncalls; i++) {
 		struct race_transfer_frame fr;
 		memcpy(&fr, s->frames + i * sizeof(fr), sizeof(fr));
+		if (fr.offset & RACE_FRAME_SCRIPT) {
+			op->calls[i] = (struct race_call){.module = "",
+							  .at = {.func = text_at(s, fr.symbol),
+								 .file = text_at(s, fr.module),
+								 .line = (uint32_t)fr.offset}};
+			continue;
+		}
 		op->calls[i] =
 			(struct race_call){.module = text_at(s, fr.module),
 					   .offset = fr.offset,

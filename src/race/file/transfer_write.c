@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,8 +70,24 @@ static void put_frames(struct writer *wr, void *const *pcs, int n)
 	}
 }
 
+/* Lines of "file TAB line TAB function". */
+static void put_script(struct writer *wr, const char *s)
+{
+	char file[PATH_MAX], func[256];
+	unsigned line;
+
+	for (; *s && wr->t.nframes < RACE_TRANSFER_FRAMES; s += strcspn(s, "\n"), s += *s != 0) {
+		if (sscanf(s, "%4095[^\t\n]\t%u\t%255[^\n]", file, &line, func) != 3)
+			continue;
+		wr->frames[wr->t.nframes++] =
+			(struct race_transfer_frame){.offset = RACE_FRAME_SCRIPT | line,
+						     .module = put_string(wr, file),
+						     .symbol = put_string(wr, func)};
+	}
+}
+
 static void *put_chunk(enum race_chunk_kind kind, const struct race_transfer *t, const char *api,
-		       void *const *pcs, int n)
+		       struct race_stack stack)
 {
 	struct {
 		struct race_transfer t;
@@ -84,7 +101,10 @@ static void *put_chunk(enum race_chunk_kind kind, const struct race_transfer *t,
 	wr.t.count = 1;
 	wr.t.nframes = 0;
 	wr.t.api = put_string(&wr, api);
-	put_frames(&wr, pcs, n);
+	if (stack.script)
+		put_script(&wr, stack.script);
+	else
+		put_frames(&wr, stack.pcs, stack.n);
 	wr.t.strings = (uint32_t)wr.n;
 	head.t = wr.t;
 	memcpy(head.frames, wr.frames, sizeof(head.frames));
@@ -95,20 +115,20 @@ static void *put_chunk(enum race_chunk_kind kind, const struct race_transfer *t,
 
 /* ------------------------------------------------------------------------------------------ */
 
-uint64_t *race_transfer_report(const struct race_transfer *t, const char *api, void *const *pcs,
-			       int n)
+uint64_t *race_transfer_report(const struct race_transfer *t, const char *api,
+			       struct race_stack stack)
 {
-	return put_chunk(RACE_CHUNK_TRANSFER, t, api, pcs, n);
+	return put_chunk(RACE_CHUNK_TRANSFER, t, api, stack);
 }
 
-void race_origin_report(uint32_t origin, void *const *pcs, int n)
+void race_origin_report(uint32_t origin, struct race_stack stack)
 {
 	const struct race_transfer t = {.origin = origin};
 
-	put_chunk(RACE_CHUNK_ORIGIN, &t, NULL, pcs, n);
+	put_chunk(RACE_CHUNK_ORIGIN, &t, NULL, stack);
 }
 
-void race_launch_note(struct race_launches *l, const char *kernel)
+void race_launch_note(struct race_launches *l, const char *kernel, const char *script)
 {
 	const struct race_transfer t = {.origin = 0};
 	void *pcs[RACE_TRANSFER_FRAMES];
@@ -117,13 +137,18 @@ void race_launch_note(struct race_launches *l, const char *kernel)
 
 	if (l->n == RACE_LAUNCH_PLACES || (l->count++ >= 1024 && l->count % 64))
 		return;
-	n = backtrace(pcs, RACE_TRANSFER_FRAMES);
-	hash = base_hash(pcs, (size_t)n * sizeof(pcs[0]), BASE_FNV_INIT);
+	if (script) {
+		n = 0;
+		hash = base_hash(script, strlen(script), BASE_FNV_INIT);
+	} else {
+		n = backtrace(pcs, RACE_TRANSFER_FRAMES);
+		hash = base_hash(pcs, (size_t)n * sizeof(pcs[0]), BASE_FNV_INIT);
+	}
 	for (uint32_t i = 0; i < l->n; i++)
 		if (l->seen[i] == hash)
 			return;
 	l->seen[l->n++] = hash;
-	put_chunk(RACE_CHUNK_LAUNCH, &t, kernel, pcs, n);
+	put_chunk(RACE_CHUNK_LAUNCH, &t, kernel, (struct race_stack){pcs, n, script});
 }
 
 struct race_transfer_counts *race_transfer_counts_new(void)

@@ -1,9 +1,10 @@
 /*
  * library.c - which frames belong to a library, and which line of the program launched a kernel.
  *
- * Library frames are those in headers below folders with known names. A launch's call chain goes
- * from the runtime through the kernel's stub and, perhaps, through Thrust or CUB to the program:
- * the first frame that is none of these is the one that its programmer wrote.
+ * Library frames are those in headers, or files of Python, below folders with known names. A
+ * launch's call chain goes from the runtime through the kernel's stub and, perhaps, through Thrust
+ * or CUB to the program: the first frame that is none of these is the one that its programmer
+ * wrote.
  *
  * Misses: a library that is not in the table; code without debug information has no file, and is
  * known by the names of its functions only.
@@ -37,6 +38,23 @@ static const struct library libraries[] = {
 	{"/include/c++/", "C++"},
 };
 
+/* Of Python: what lies between a program and the driver, and what its kernels are made of. */
+static const struct library packages[] = {
+	{"/collider_triton/", "Collider"},	   {"/triton/runtime/", "Triton"},
+	{"/triton/compiler/", "Triton"},	   {"/triton/language/", "Triton"},
+	{"/triton/backends/", "Triton"},	   {"/triton/testing.py", "Triton"},
+	{"/triton/experimental/gluon/", "Triton"}, {"-packages/numba/", "Numba"},
+	{"-packages/numba_cuda/", "Numba"},	   {"-packages/cupy/", "CuPy"},
+	{"-packages/cuda/", "CUDA's for Python"},  {"-packages/torch/_inductor/", "PyTorch"},
+};
+
+static bool is_python(const char *file)
+{
+	size_t n = strlen(file);
+
+	return n > 3 && !strcmp(file + n - 3, ".py");
+}
+
 /* Sources of programs lie in folders with such names, too. */
 static bool is_header(const char *file)
 {
@@ -51,6 +69,9 @@ static bool is_header(const char *file)
 
 const char *race_library(const char *file)
 {
+	for (size_t i = 0; is_python(file) && i < BASE_COUNTOF(packages); i++)
+		if (strstr(file, packages[i].part))
+			return packages[i].name;
 	for (size_t i = 0; is_header(file) && i < BASE_COUNTOF(libraries); i++)
 		if (strstr(file, libraries[i].part))
 			return libraries[i].name;
