@@ -81,11 +81,9 @@ struct cpu_cluster {
 struct cpu_cta {
 	struct cpu_grid *grid;
 	struct cpu_cluster *cluster; /* never NULL */
-	uint32_t rank;		     /* in the cluster */
-	uint32_t id[3];
-	uint64_t linear; /* ctaid.x + ... */
-	uint32_t actor;	 /* events/events.c: of its first thread */
-	uint32_t sm;
+	uint32_t rank, id[3];	     /* rank: in the cluster */
+	uint64_t linear;	     /* ctaid.x + ... */
+	uint32_t actor, sm;	     /* actor: events/events.c, of its first thread */
 	uint8_t *shared; /* what address CPU_SHARED_BASE is; the system's part lies before it */
 	uint32_t shared_bytes;
 	struct cpu_warp *warps;
@@ -93,6 +91,7 @@ struct cpu_cta {
 	struct cpu_barriers *barriers; /* barrier.c */
 	struct cpu_async *async;       /* async.c: copies in flight, NULL when none was issued */
 	struct cpu_l1 *l1;	       /* weak model: the block's cache; NULL otherwise */
+	struct events_copies *copies;  /* events/copies.c; NULL: none yet */
 };
 
 /* Does a host address lie in the shared memory of this block, the system's part included? */
@@ -332,9 +331,10 @@ struct cpu_acc {
 	uint8_t space;		   /* enum ptx_space: GENERIC, GLOBAL, SHARED, ... */
 	uint8_t sem, scope, proxy; /* enum ptx_* */
 	bool is_nc;		   /* ld.nc */
-	uint8_t width;		   /* bytes of an element */
-	uint8_t vec, reg;	   /* elements; bytes of the register of a store of one, or 0 */
+	uint8_t width, vec, each;  /* bytes of an element, elements, bytes of one's register */
+	uint8_t reg;		   /* of a store of one element: `each`, or 0 */
 	uint32_t value;		   /* ... and its slot */
+	const uint32_t *values;	   /* of a store: the slots of its elements, or NULL */
 };
 
 /* The 32 addresses of an address operand. */

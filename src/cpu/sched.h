@@ -153,6 +153,8 @@ enum cpu_step cpu_exec_bra(struct cpu_warp *w, const struct cpu_inst *in, uint32
 bool cpu_exec_takes_parts(cpu_exec *fn);
 enum cpu_step cpu_exec_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
 
+/* barrier.c. Rises with each barrier of the block that completes. */
+uint64_t cpu_barrier_phase(const struct cpu_cta *cta);
 /* waiting.c: who waits at which of the barriers */
 void cpu_barrier_describe(const struct cpu_cta *cta, char *text, size_t n);
 

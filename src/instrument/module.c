@@ -269,6 +269,7 @@ bool inst_add_sites(struct inst_ctx *cx)
 		return false;
 	}
 	snprintf(target, sizeof(target), "sm_%u%c", cx->m->sm, cx->m->sm_suffix);
+	race_sites_flags(cx->sites, ptx_has_tiles(cx->m) ? RACE_SITES_TILES : 0);
 	if (!race_sites_finish(cx->sites, cx->m->file ? cx->m->file : "", target, &blob, &size,
 			       &hash)) {
 		base_report(cx->sink, BASE_ERROR, cx->m->file, (struct base_span){0, 0},

@@ -417,7 +417,14 @@ struct ptx_module {
 	struct ptx_forms *forms;	 /* the intern table of forms */
 	struct ptx_str header;		 /* comments before .version, verbatim */
 	struct ptx_debug *debug_strings; /* made by the first ptx_debug_string */
+	uint8_t tiles;			 /* ptx_has_tiles: 0 not asked yet, 1 no, 2 yes */
 };
+
+/* ---- tiles.c ------------------------------------------------------------ */
+
+/* Did a compiler write the module that lays tensors out over a block's threads, so that several of
+ * them may hold, and store, the same element? */
+bool ptx_has_tiles(struct ptx_module *m);
 
 /* ---- head.c ------------------------------------------------------------- */
 

@@ -411,6 +411,8 @@ static enum cpu_bound bind_elements(struct cpu_dec *d, struct cpu_inst *in, stru
 			return cpu_dec_unsupported(d, in, "no register of that size for the type");
 		m->acc.reg = is_store && n == 1 ? (uint8_t)reg : 0;
 		m->acc.value = m->slot[e];
+		m->acc.values = is_store && (!e || reg == m->acc.each) ? m->slot : NULL;
+		m->acc.each = (uint8_t)reg;
 	}
 	return CPU_BOUND;
 }

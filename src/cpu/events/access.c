@@ -194,6 +194,8 @@ void cpu_event_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		n = acc->vec;
 		a.bytes = acc->width;
 	}
+	if (is_write && where.shared)
+		where.shared = events_first_copies(w, in, acc, where.shared, where.at);
 	if (is_write) {
 		w->nevents++;
 	} else if (a.strength != RACE_WEAK) {

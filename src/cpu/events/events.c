@@ -221,6 +221,7 @@ void cpu_event_block_end(struct cpu_cta *cta)
 		return;
 	events_lock(x);
 	events_block_remove(x, cta);
+	events_copies_end(cta);
 	events_used_block_end(x, cta);
 	/* Its copies have ended, too: it is not accessed any more. Whole pages of shadow; the
 	 * memory is that long (block.c). */

@@ -227,6 +227,11 @@ struct oracle_acc;
 void events_volatile_order(struct cpu_events *x, const struct cpu_warp *w);
 void events_volatile_access(struct cpu_events *x, const struct cpu_warp *w, uint32_t mask,
 			    const uint64_t *at, const struct oracle_acc *a);
+/* copies.c: the lanes of a store of shared memory whose accesses count: those that store another
+ * thread's element again don't. Called with the lock held, before the store. _end: of the block. */
+uint32_t events_first_copies(struct cpu_warp *w, const struct cpu_inst *in,
+			     const struct cpu_acc *acc, uint32_t mask, const uint64_t *at);
+void events_copies_end(struct cpu_cta *cta);
 /* A block begins, whose threads may have the numbers of earlier ones. */
 void events_volatile_begin(struct cpu_events *x, const struct cpu_cta *cta);
 void events_volatile_free(struct cpu_events *x);

@@ -106,6 +106,15 @@ static void complete(struct cpu_cta *cta, uint32_t id)
 		wake_warp(&cta->warps[i], id, &was, was.generation);
 }
 
+uint64_t cpu_barrier_phase(const struct cpu_cta *cta)
+{
+	uint64_t n = 0;
+
+	CPU_EACH_LANE (id, cta->barriers->used)
+		n += cta->barriers->b[id].generation;
+	return n;
+}
+
 static bool is_complete(const struct cpu_cta *cta, const struct barrier *b)
 {
 	uint32_t warps = cta->nwarps - cta->barriers->exited_warps;

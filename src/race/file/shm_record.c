@@ -228,6 +228,19 @@ void race_reader_host_pair(struct race_reader *rd, const struct race_chunk *c,
 	base_vec_push(&rd->out->findings, f);
 }
 
+/* Lanes that store their copies of one element: one store (docs/soundness.md). */
+static bool is_copy(struct race_reader *rd, const struct race_record *rec)
+{
+	struct race_site s = {0};
+	struct race_reader_table *t;
+
+	if (rec->kind != RACE_KIND_INTRA_WARP_SAME)
+		return false;
+	HASH_FIND(hh, rd->tables, &rec->table, sizeof(uint64_t), t);
+	return t && t->sites.h.flags & RACE_SITES_TILES &&
+	       race_sites_get(&t->sites, rec->site, &s) && s.space == RACE_SPACE_SHARED;
+}
+
 /* The finding of this record, new or known. */
 static struct race_finding *finding_get(struct race_reader *rd, const struct race_record *rec,
 					const struct race_context *c)
@@ -277,6 +290,8 @@ void race_reader_record(struct race_reader *rd, const struct race_record *rec, u
 		rd->out->watch_lost += !RACE_WATCH_HALF_SITE(rec->now[0]);
 		return;
 	}
+	if (is_copy(rd, rec))
+		return;
 	struct race_finding *f = finding_get(rd, rec, c);
 	if (!count)
 		count = 1; /* the record is there, so it happened */

@@ -126,10 +126,13 @@ enum race_unchecked_why {
 	RACE_WHY_TOGETHER = 102
 };
 
+/* Of a module: threads hold copies of elements (ptx_has_tiles), and store them as one. */
+#define RACE_SITES_TILES 1u
+
 struct race_site_header {
 	uint32_t magic; /* RACE_SITE_MAGIC */
 	uint16_t version;
-	uint16_t reserved;
+	uint16_t flags; /* RACE_SITES_* */
 	uint64_t hash;
 	uint32_t nsites, sites; /* count, offset */
 	uint32_t nframes, frames;

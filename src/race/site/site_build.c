@@ -44,6 +44,7 @@ struct race_site_builder {
 	BASE_VEC(struct race_site) sites;
 	BASE_VEC(struct race_frame) frame;
 	BASE_VEC(struct race_unchecked) skip;
+	uint16_t flags;
 };
 
 /* Finds `key` (n bytes) or enters it with `value`; returns the value now in the table. */
@@ -122,6 +123,11 @@ void race_sites_unchecked(struct race_site_builder *b, uint32_t what, uint32_t w
 	b->skip.v[found].count += count;
 }
 
+void race_sites_flags(struct race_site_builder *b, uint16_t flags)
+{
+	b->flags = flags;
+}
+
 uint32_t race_sites_count(const struct race_site_builder *b)
 {
 	return (uint32_t)b->sites.n;
@@ -141,7 +147,8 @@ static void image_put(struct base_buf *image, const void *v, size_t bytes, size_
 static void image_build(struct race_site_builder *b, const char *module_name, const char *target,
 			struct base_buf *image)
 {
-	struct race_site_header h = {.magic = RACE_SITE_MAGIC, .version = RACE_SITE_VERSION};
+	struct race_site_header h = {
+		.magic = RACE_SITE_MAGIC, .version = RACE_SITE_VERSION, .flags = b->flags};
 
 	h.module_name = race_sites_string(b, module_name, module_name ? strlen(module_name) : 0);
 	h.target = race_sites_string(b, target, target ? strlen(target) : 0);

@@ -34,6 +34,9 @@ uint32_t race_sites_frame(struct race_site_builder *b, const struct race_frame *
 void race_sites_unchecked(struct race_site_builder *b, uint32_t what, uint32_t why, uint32_t func,
 			  uint32_t count);
 
+/* Of the module: RACE_SITES_*. */
+void race_sites_flags(struct race_site_builder *b, uint16_t flags);
+
 /* Sites added so far. */
 uint32_t race_sites_count(const struct race_site_builder *b);
 

@@ -1,0 +1,41 @@
+/*
+ * tiles.c - recognises what compilers of tensor programs write.
+ *
+ * Triton's modules (and those of all that compile through it) have their shared memory in one
+ * external array, global_smem, and sources in Python. Of a module without lines nothing is known:
+ * then it is a module like any other. Costs: a walk over the module's items, once.
+ */
+#include "ptx/ptx.h"
+
+#include <string.h>
+
+static bool is_text(struct ptx_str s, const char *text)
+{
+	return s.n == strlen(text) && !memcmp(s.p, text, s.n);
+}
+
+static bool ends_with(struct ptx_str s, const char *end)
+{
+	size_t n = strlen(end);
+
+	return s.n >= n && !memcmp(s.p + s.n - n, end, n);
+}
+
+bool ptx_has_tiles(struct ptx_module *m)
+{
+	bool has_smem = false, has_python = false, has_others = false;
+
+	for (const struct ptx_item *i = m->first; i && !m->tiles; i = i->next) {
+		if (i->kind == PTX_ITEM_VAR && i->var->space == PTX_SPACE_SHARED &&
+		    is_text(i->var->name, "global_smem"))
+			has_smem = true;
+		if (i->kind == PTX_ITEM_FILE) {
+			bool is_python = ends_with(i->file_name, ".py");
+			has_python = has_python || is_python;
+			has_others = has_others || !is_python;
+		}
+	}
+	if (!m->tiles)
+		m->tiles = has_smem && has_python && !has_others ? 2 : 1;
+	return m->tiles == 2;
+}
