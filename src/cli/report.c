@@ -5,6 +5,7 @@
 #include "cli/view.h"
 #include "agent/spawn.h"
 #include "host/host.h"
+#include "race/file/process.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -65,7 +66,8 @@ static const char *find_rescue(struct base_arena *a)
 	return best;
 }
 
-static int read_rescue(const char *path, struct race_results *r)
+/* is_live: of a run that goes on. */
+static int read_rescue(const char *path, struct race_results *r, bool is_live)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
 	void *map = MAP_FAILED;
@@ -79,7 +81,10 @@ static int read_rescue(const char *path, struct race_results *r)
 	if (!err && map != MAP_FAILED && race_shm_read(map, (size_t)st.st_size, r) == 0) {
 		host_symbolise(r);
 		base_buf_printf(&note, "collider run was killed; rescued from %s", path);
-		race_note_add(r, note.p, note.n);
+		if (is_live)
+			race_merge(r);
+		else
+			race_note_add(r, note.p, note.n);
 		base_buf_free(&note);
 	} else {
 		base_say("error: %s: %s", path,
@@ -96,10 +101,11 @@ static int read_rescue(const char *path, struct race_results *r)
 static int read_rescued(struct option_set *set, struct race_results *r)
 {
 	const char *path = set->args.n ? NULL : find_rescue(&set->arena);
-	int rc = path ? read_rescue(path, r) : set->args.n ? 0 : BASE_EXIT_INPUT;
+	bool is_live = option_int(set, OPTION_PROCESS) != 0;
+	int rc = path ? read_rescue(path, r, is_live) : set->args.n ? 0 : BASE_EXIT_INPUT;
 
 	for (size_t i = 0; i < set->args.n && !rc; i++)
-		rc = read_rescue(set->args.v[i], r);
+		rc = read_rescue(set->args.v[i], r, is_live);
 	return rc;
 }
 
@@ -135,6 +141,7 @@ int cli_report(struct option_set *set)
 	int rc = cli_view_open(&view, set, STDOUT_FILENO);
 	if (rc)
 		return rc;
+	race_process_only((uint32_t)option_int(set, OPTION_PROCESS));
 	rc = is_rescue ? read_rescued(set, &results) : read_saved(set, &results);
 	if (!rc)
 		rc = cli_view_print(&view, &results);

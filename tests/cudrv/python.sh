@@ -45,17 +45,76 @@ class CUDACodeLibrary:
     def get_asm_strs(self, cc=None): return [TEXT % self.folder]
     def get_cubin(self, cc=None): return driver.ObjectCode(b"\x7fELF machine code")
 P
-mkdir -p triton/backends/nvidia
+mkdir -p triton/backends/nvidia triton/runtime
 touch triton/__init__.py triton/backends/__init__.py triton/backends/nvidia/__init__.py
+cat >triton/backends/compiler.py <<'P'
+import collections
+GPUTarget = collections.namedtuple("GPUTarget", "backend arch warp_size")
+P
+cat >triton/backends/driver.py <<'P'
+class DriverBase: pass
+P
 cat >triton/backends/nvidia/compiler.py <<'P'
 class CUDABackend:
     def make_cubin(self, src, metadata, opt, capability): return b"\x7fELF machine code"
 P
 cat >triton/backends/nvidia/driver.py <<'P'
-import collections
-Target = collections.namedtuple("Target", "backend arch warp_size")
 class CudaDriver:
-    def get_current_target(self): return Target("cuda", 90, 32)
+    @staticmethod
+    def is_active(): return True
+P
+cat >triton/runtime/__init__.py <<'P'
+from .driver import driver
+P
+cat >triton/runtime/driver.py <<'P'
+def _create_driver(): raise RuntimeError("no GPU")
+class DriverConfig:
+    _active = None
+    @property
+    def active(self):
+        if self._active is None: self._active = _create_driver()
+        return self._active
+    def set_active(self, driver): self._active = driver
+driver = DriverConfig()
+P
+cat >tile.py <<'P'
+# As Triton launches: a compiled kernel's launcher is called with what the caller gave.
+import array, collections, sys
+from numba.cuda.codegen import TEXT
+from triton.backends.nvidia import compiler, driver as theirs
+from triton.runtime import driver
+class Tensor:
+    def __init__(self, n): self.a = array.array("I", [7] * n)
+    def data_ptr(self): return self.a.buffer_info()[0]
+    @property
+    def nbytes(self): return len(self.a) * 4
+Src = collections.namedtuple("Src", "signature")
+Metadata = collections.namedtuple("Metadata", "num_warps num_ctas shared global_scratch_size")
+d = driver.active
+assert d.get_current_target() == ("cuda", 89, 32) # no wgmma
+assert d.is_active() and not theirs.CudaDriver.is_active()
+properties = d.utils.get_device_properties(0)
+assert properties["warpSize"] == 32 and properties["max_shared_mem"] >= 99 * 1024
+folder, step = sys.argv[2], int(sys.argv[1] == "fixed")
+code = compiler.CUDABackend().make_cubin(TEXT % folder, {}, None, 89)
+module, function, registers, spills, threads = d.utils.load_binary("fill", code, 0, 0)
+assert threads >= 64
+launch = d.launcher_cls(Src({"out": "*i32", "n": "constexpr", "step": ("i32",)}), Metadata(2, 1, 0, 0))
+out = Tensor(64)
+hooks = []
+def go():
+    launch(1, 1, 1, d.get_current_stream(0), function, None, "data", hooks.append, hooks.append, out, 64, (step,))
+go()
+go() # its memory is lent again
+assert hooks == ["data"] * 4
+assert list(out.a) == (list(range(64)) if step else out.a[:1].tolist() + [7] * 63), out.a
+class Unknown:
+    def data_ptr(self): return 4096
+try:
+    launch(1, 1, 1, 0, function, None, None, None, None, Unknown(), 64, (step,))
+    raise SystemExit("an unknown address was taken")
+except ValueError as why:
+    assert "nbytes" in str(why)
 P
 cat >kernel.py <<'P'
 import ctypes, os, sys
@@ -68,11 +127,6 @@ p = ctypes.c_uint64()
 ok(cu.cuInit(0))
 ok(cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0))
 code = codegen.CUDACodeLibrary(os.getcwd()).get_cubin().code
-if sys.argv[2] == "triton":
-    from triton.backends.nvidia import compiler, driver
-    assert driver.CudaDriver().get_current_target() == ("cuda", 89, 32) # no wgmma
-    assert os.path.exists(os.environ["TRITON_LIBCUDA_PATH"] + "/libcuda.so.1")
-    code = compiler.CUDABackend().make_cubin(codegen.TEXT % os.getcwd(), {}, None, 89)
 ok(cu.cuModuleLoadData(ctypes.byref(module), code))
 ok(cu.cuModuleGetFunction(ctypes.byref(f), module, b"fill"))
 ok(cu.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(256)))
@@ -82,11 +136,52 @@ ok(cu.cuCtxSynchronize())
 P
 run() {
 	rc=0
-	"$collider" run --device=cpu --error-exitcode=9 -- python3 kernel.py "$1" "$2" >out 2>&1 || rc=$?
+	"$collider" run --device=cpu --error-exitcode=9 -- python3 "$1" "$2" "$dir" >out 2>&1 || rc=$?
 	[ $rc = "$3" ] || { cat out; echo "FAILED: $1 $2: exit code $rc"; exit 1; }
 }
-for library in numba triton; do
-	run fixed $library 0
-	run racy $library 9
+for script in kernel.py tile.py; do
+	run $script fixed 0
+	run $script racy 9
 	grep -q "kernel.py:3:1 in fill$" out || { cat out; echo "FAILED: no line"; exit 1; }
 done
+# The launch's line is the program's, not the package's; kernel.py calls the driver itself.
+line=$(grep -n "^    launch(" tile.py | cut -d: -f1)
+grep -q "Launched     : $dir/tile.py:$line in go$" out || { cat out; echo "FAILED: no line of the launch"; exit 1; }
+! grep -q "registered (cudaHostRegister" out || { cat out; echo "FAILED: lent memory is unseen"; exit 1; }
+
+# pytest --collider: its hooks alone, as pytest isn't on every machine.
+cat >pytest.py <<'P'
+class UsageError(Exception): pass
+def hookimpl(**options): return lambda f: f
+P
+cat >plug.py <<'P'
+import os, runpy, sys
+sys.argv = ["tile.py", "", sys.argv[1]]
+import collider_pytest
+class Outcome:
+    def __init__(self): self.report = type("Report", (), {"outcome": "passed", "sections": [], "longrepr": ""})()
+    def get_result(self): return self.report
+class Call: when = "call"
+checker = collider_pytest._Checker()
+def test(kind):
+    hook, outcome = checker.pytest_runtest_makereport(None, Call), Outcome()
+    next(hook)
+    if kind: sys.argv[1] = kind; runpy.run_path("tile.py")
+    try: hook.send(outcome)
+    except StopIteration: pass
+    return outcome.report
+assert test("").outcome == "passed"
+assert test("fixed").outcome == "passed"
+raced = test("racy")
+assert raced.outcome == "failed" and raced.longrepr.count("DATA RACE: ") == 1, raced.longrepr
+assert test("fixed").outcome == "passed"
+again = test("racy")
+assert again.outcome == "failed" and "kernel.py:3:1 in fill" in again.longrepr
+if not os.fork():
+    assert test("").outcome == "passed" # another process: another one's findings
+    os._exit(0)
+assert os.wait()[1] == 0
+print("plug-in: as expected")
+P
+run plug.py "$dir" 9
+grep -q "^plug-in: as expected$" out || { cat out; echo "FAILED: the plug-in of pytest"; exit 1; }

@@ -19,7 +19,7 @@ while IFS=: read -r doc line name; do
 done < <(grep -noHE '`[a-z][a-z0-9_]*(/[a-z0-9_.-]+)+\.(c|h|cu|def|map|sh|py|md)`' \
 	README.md CONTRIBUTING.md docs/*.md)
 
-table=$(sed -n '/^| folder of/,/^$/p' docs/architecture.md | grep -o '^|[^|]*|' | grep -o '`[a-z/]*`' | tr -d '`')
+table=$(sed -n '/^| folder of/,/^$/p' docs/architecture.md | grep -o '^|[^|]*|' | grep -o '`[a-z_/]*`' | tr -d '`')
 while IFS= read -r room; do
 	[ "$room" = src ] && continue
 	grep -qx "$room" <<<"$table" || [ "$room" = host/linked ] ||

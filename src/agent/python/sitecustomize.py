@@ -10,7 +10,8 @@ Whatever fails, the library works as without us, and one line says so.
   numba    machine code is assembled by our ptxas, from what NVVM compiles; NVIDIA's linker makes it of
            LTO-IR by default, of which no tool can get PTX with lines
            On the CPU device the PTX is handed over in place of machine code, and nothing is assembled
-  triton   On the CPU device: PTX in place of machine code. On a GPU it is told of our ptxas (cli/python.c)
+  triton   On the CPU device: PTX in place of machine code, and a driver of ours (collider_triton).
+           On a GPU it is told of our ptxas (cli/python.c)
   cupy     lines; the text of a kernel is kept in a file that has its name
 
 Misses: Numba's kernels that link code of others; what isn't imported by name.
@@ -202,16 +203,21 @@ def _after_triton_compiler(module):
 
 
 def _after_triton_driver(module):
-    """The CPU device has no wgmma: kernels are compiled for the generation before, whose code it runs."""
+    """Triton's own would be a second active one."""
+    if _ON_CPU:
+        module.CudaDriver.is_active = staticmethod(lambda: False)
+
+
+def _after_triton_runtime(module):
     if not _ON_CPU:
         return
-    plain = module.CudaDriver.get_current_target
 
-    def get_current_target(self):
-        target = plain(self)
-        return type(target)(target.backend, min(target.arch, 89), target.warp_size)
+    def create():
+        from collider_triton.driver import ColliderDriver
 
-    module.CudaDriver.get_current_target = get_current_target
+        return ColliderDriver()
+
+    module._create_driver = create
 
 
 # ---- CuPy -----------------------------------------------------------------------------------------------
@@ -267,6 +273,7 @@ _HOOKS = {
     "numba.cuda.decorators": ("Numba", None, _after_numba_decorators),
     "triton.backends.nvidia.driver": ("Triton", None, _after_triton_driver),
     "triton.backends.nvidia.compiler": ("Triton", None, _after_triton_compiler),
+    "triton.runtime.driver": ("Triton", None, _after_triton_runtime),
     "cupy.cuda.compiler": ("CuPy", None, _after_cupy_compiler),
 }
 
@@ -323,6 +330,7 @@ def _go_on():
             raise
         if own is not None:
             sys.modules["sitecustomize"] = own
+    sys.path.append(here)  # collider_triton, collider_pytest
 
 
 _go_on()

@@ -199,16 +199,10 @@ enum rt_error rt_free_host(void *ptr)
 	return free_block(ptr, 1u << CPU_MEM_HOST);
 }
 
-enum rt_error rt_host_register(void *ptr, size_t size, unsigned int flags)
+static enum rt_error enter_registered(void *ptr, size_t size, unsigned flags)
 {
-	const unsigned known = RT_HOST_PORTABLE | RT_HOST_MAPPED | RT_REGISTER_READ_ONLY;
 	enum rt_error e = RT_OK;
 
-	RT_UNSAFE();
-	if (flags & RT_REGISTER_IO)
-		return rt_refuse_use("registered memory", "the flag for I/O");
-	if (!ptr || size == 0 || flags & ~known)
-		return RT_ERROR_INVALID_VALUE;
 	rt_lock();
 	if (rt_block_at(ptr) || !cpu_mem_register(rt.m, ptr, size)) {
 		e = RT_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
@@ -221,10 +215,32 @@ enum rt_error rt_host_register(void *ptr, size_t size, unsigned int flags)
 			b->flags = flags | RT_HOST_MAPPED;
 			rt_host_memory(b->base, size, CPU_MEM_HOST);
 		}
-		cpu_host_unseen(rt.m, size);
 	}
 	rt_unlock();
 	return e;
+}
+
+enum rt_error rt_host_register(void *ptr, size_t size, unsigned int flags)
+{
+	const unsigned known = RT_HOST_PORTABLE | RT_HOST_MAPPED | RT_REGISTER_READ_ONLY;
+
+	RT_UNSAFE();
+	if (flags & RT_REGISTER_IO)
+		return rt_refuse_use("registered memory", "the flag for I/O");
+	if (!ptr || size == 0 || flags & ~known)
+		return RT_ERROR_INVALID_VALUE;
+	enum rt_error e = enter_registered(ptr, size, flags);
+	if (e == RT_OK)
+		cpu_host_unseen(rt.m, size);
+	return e;
+}
+
+enum rt_error rt_host_lend(void *ptr, size_t size)
+{
+	RT_UNSAFE();
+	if (!ptr || size == 0)
+		return RT_ERROR_INVALID_VALUE;
+	return enter_registered(ptr, size, RT_HOST_MAPPED);
 }
 
 enum rt_error rt_host_unregister(void *ptr)

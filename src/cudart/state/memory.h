@@ -66,6 +66,9 @@ enum rt_error rt_free(void *devPtr);
 enum rt_error rt_host_alloc(void **pHost, size_t size, unsigned int flags);
 enum rt_error rt_free_host(void *ptr);
 enum rt_error rt_host_register(void *ptr, size_t size, unsigned int flags);
+/* The same for memory that the caller leaves alone until it has waited for all work and
+ * unregistered it: no access of host code is missed. */
+enum rt_error rt_host_lend(void *ptr, size_t size);
 enum rt_error rt_host_unregister(void *ptr);
 enum rt_error rt_host_get_device_pointer(void **pDevice, void *pHost, unsigned int flags);
 enum rt_error rt_host_get_flags(unsigned int *pFlags, void *pHost);

@@ -6,6 +6,7 @@
  * word is set, a chunk once its size is; both are copied before they are examined, and
  * inconsistent ones are counted as damaged. What a record becomes: shm_record.c.
  */
+#include "race/file/process.h"
 #include "race/file/reader.h"
 #include "race/file/shm_write.h"
 #include "race/site/replay.h"
@@ -127,6 +128,18 @@ static void chunk_take_kernel(struct race_reader *rd, const struct race_chunk *c
 	race_kernel_add(rd->out, &out);
 }
 
+static uint32_t only_process; /* 0: all */
+
+void race_process_only(uint32_t pid)
+{
+	only_process = pid;
+}
+
+static bool is_other_process(uint32_t pid)
+{
+	return only_process && pid != only_process;
+}
+
 /* One chunk; those of the host's copies, and pairs of host code and kernels, are read in a second
  * pass (`is_last`), when contexts and tables are known. */
 static void chunk_take(struct race_reader *rd, const struct race_chunk *c,
@@ -136,6 +149,8 @@ static void chunk_take(struct race_reader *rd, const struct race_chunk *c,
 					"was; its data races include its false alarms";
 	struct race_results *out = rd->out;
 
+	if (is_other_process(c->pid) && c->kind != RACE_CHUNK_SITES)
+		return;
 	bool is_pair = c->kind == RACE_CHUNK_HOST_FIND && race_host_find_is_pair(payload, c->bytes);
 	if (!c->bytes || is_last != (c->kind == RACE_CHUNK_TRANSFER || is_pair))
 		return;
@@ -352,7 +367,9 @@ static void regions_read(struct race_reader *rd, const struct race_shm *head)
 			rd->out->damaged++;
 			return;
 		}
-		region_read(rd, rd->map + at);
+		const struct race_region *r = (const void *)(rd->map + at);
+		if (!is_other_process(r->pid))
+			region_read(rd, rd->map + at);
 	}
 }
 
