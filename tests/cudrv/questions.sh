@@ -11,3 +11,8 @@ n=$(echo "$out" | grep -c '^collider: cuMemCreate is not available on the CPU de
 	echo "cuMemCreate was named $n times"
 	exit 1
 }
+echo "$out" | grep -q '^Note: cuMemCreate is not available on the CPU device$' || {
+	echo "$out" | grep '^Note'
+	echo "the report doesn't name cuMemCreate"
+	exit 1
+}

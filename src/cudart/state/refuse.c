@@ -1,5 +1,6 @@
 /*
- * refuse.c - reports what the CPU device doesn't support, once for each function.
+ * refuse.c - reports what the CPU device doesn't support, once for each function: on stderr and as
+ * a note in the report.
  *
  * A program that uses something unsupported must get a message with its name, but only one:
  * libraries try entry points in loops. The table of names is small (a program gives up after a
@@ -10,6 +11,7 @@
 
 #include "cudart/state/internal.h"
 #include "cudart/state/refuse.h"
+#include "race/file/shm_write.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static BASE_VEC(char *) said;
@@ -27,8 +29,10 @@ static void say_once(const char *text)
 			base_vec_push(&said, copy);
 	}
 	pthread_mutex_unlock(&lock);
-	if (is_new)
-		rt_say("%s is not available on the CPU device", text);
+	if (!is_new)
+		return;
+	rt_say("%s is not available on the CPU device", text);
+	race_shm_remark("%s is not available on the CPU device", text);
 }
 
 enum rt_error rt_refuse(const char *name)
