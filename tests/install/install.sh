@@ -43,6 +43,10 @@ cat >"$work/want" <<'L'
 ./lib/collider/host/libtsan.a
 ./lib/collider/host/libtsan_preinit.o
 ./lib/collider/libcollider_agent.so
+./lib/collider/python/collider_pytest.py
+./lib/collider/python/collider_triton/__init__.py
+./lib/collider/python/collider_triton/compiler.py
+./lib/collider/python/collider_triton/driver.py
 ./lib/collider/python/sitecustomize.py
 ./share/bash-completion/completions/collider
 ./share/fish/vendor_completions.d/collider.fish
