@@ -355,12 +355,17 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx)
 	return e;
 }
 
+static CUresult no_limit(CUlimit limit)
+{
+	return (unsigned)limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : drv_bad();
+}
+
 CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, size_t value)
 {
 	DRV_ENTER();
 	unsigned d = rt_thread()->device;
 	if (!rt_device_limit(d, (int)limit))
-		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+		return no_limit(limit);
 	return (CUresult)rt_device_set_limit(d, (int)limit, value);
 }
 
@@ -369,7 +374,7 @@ CUresult CUDAAPI cuCtxGetLimit(size_t *value, CUlimit limit)
 	DRV_ENTER();
 	const size_t *v = rt_device_limit(rt_thread()->device, (int)limit);
 	if (!value || !v)
-		return value ? CUDA_ERROR_UNSUPPORTED_LIMIT : drv_bad();
+		return value ? no_limit(limit) : drv_bad();
 	*value = *v;
 	return CUDA_SUCCESS;
 }

@@ -7,6 +7,9 @@
  * Misses: machine code, objects and NVVM IR as input; a library is taken for libcudadevrt, whose
  * functions are part of the device.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +94,14 @@ static CUresult add_code(struct linker *l, const void *data, size_t size)
 	return CUDA_SUCCESS;
 }
 
+/* Is there a .version, as in all PTX? */
+static bool is_ptx(const char *text, size_t size)
+{
+	static const char version[] = ".version";
+
+	return size && memmem(text, size, version, sizeof(version) - 1) != NULL;
+}
+
 /* Wrong text is an error of this call, what is missing in it one of cuLinkComplete. */
 static CUresult add_text(struct linker *l, const void *data, size_t size)
 {
@@ -103,7 +114,10 @@ static CUresult add_text(struct linker *l, const void *data, size_t size)
 		return CUDA_SUCCESS;
 	}
 	drv_jit_end(&l->jit, rt_load_log());
-	return e == RT_ERROR_INVALID_KERNEL_IMAGE ? CUDA_ERROR_INVALID_PTX : (CUresult)e;
+	/* What doesn't begin as PTX is no PTX with an error in it. */
+	if (e == RT_ERROR_INVALID_KERNEL_IMAGE && is_ptx(data, size))
+		return CUDA_ERROR_INVALID_PTX;
+	return (CUresult)e;
 }
 
 static CUresult add(struct linker *l, CUjitInputType type, const void *data, size_t size)

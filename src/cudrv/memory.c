@@ -75,7 +75,7 @@ CUresult CUDAAPI cuMemGetInfo(size_t *free, size_t *total)
 CUresult CUDAAPI cuMemAllocHost(void **pp, size_t bytesize)
 {
 	DRV_ENTER();
-	return pp && bytesize ? (CUresult)rt_host_alloc(pp, bytesize, 0) : drv_bad();
+	return pp ? (CUresult)rt_host_alloc(pp, bytesize, 0) : drv_bad();
 }
 
 CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)

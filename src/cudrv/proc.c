@@ -25,7 +25,7 @@ CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVer
 			flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &why);
 	if (status)
 		*status = (CUdriverProcAddressQueryResult)why;
-	return *pfn || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+	return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)

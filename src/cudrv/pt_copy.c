@@ -360,8 +360,12 @@ static CUresult alloc(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUstre
 	void *p = NULL;
 
 	DRV_ENTER();
-	if (!dptr || !bytes)
+	if (!dptr)
 		return drv_bad();
+	if (!bytes) {
+		*dptr = 0;
+		return CUDA_SUCCESS;
+	}
 	enum rt_error e = rt_pool_alloc(&p, bytes, pool, stream, DRV_PER_THREAD);
 	if (e == RT_OK)
 		*dptr = (uintptr_t)p;
@@ -383,7 +387,7 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 {
 	DRV_ENTER();
 	return dptr ? (CUresult)rt_pool_free(drv_pointer(dptr), hStream, DRV_PER_THREAD)
-		    : drv_bad();
+		    : CUDA_SUCCESS;
 }
 
 /* It takes its place in the stream and has no effect. */

@@ -1,9 +1,8 @@
 /*
  * questions.c - what the driver answers: errors, contexts, modules, memory, streams, graphs.
  *
- * Each question up to test_graph, and those of test_names, has the answer that an H100's driver
- * (580) gave; the others have what the manual says, or the runtime's answer to the same question.
- * Runs on both: on a GPU with KEEP_GOING=1, which lists all that differ.
+ * Each has the answer that an H100's driver (580.159.04) gave. Runs on both: on a GPU with
+ * KEEP_GOING=1, which lists all that differ.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -388,7 +387,7 @@ static void test_host_memory(void)
 	IS(type, 0);
 	IS(device, -2);
 	IS(managed, 0);
-	IS(cuMemAllocHost(&pinned, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemAllocHost(&pinned, 0));
 	OK(cuMemAllocHost(&pinned, 64));
 	OK(cuMemHostGetFlags(&flags, pinned));
 	IS(flags, CU_MEMHOSTALLOC_DEVICEMAP);
@@ -433,8 +432,8 @@ static void test_pools(CUdevice d)
 	OK(cuMemPoolDestroy(own));
 	OK(cuMemAllocAsync(&p, 256, NULL));
 	OK(cuMemFree(p));
-	IS(cuMemFreeAsync(0, NULL), CUDA_ERROR_INVALID_VALUE);
-	IS(cuMemAllocAsync(&p, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemFreeAsync(0, NULL));
+	OK(cuMemAllocAsync(&p, 0, NULL));
 }
 
 static void test_library(void)
@@ -478,7 +477,7 @@ static void test_library(void)
 	OK(cuModuleUnload(m));
 	OK(cuLinkCreate(0, NULL, NULL, &state));
 	IS(cuLinkAddData(state, CU_JIT_INPUT_PTX, "nonsense", 9, "a", 0, NULL, NULL),
-	   CUDA_ERROR_INVALID_PTX);
+	   CUDA_ERROR_INVALID_IMAGE);
 	OK(cuLinkDestroy(state));
 }
 
@@ -509,8 +508,8 @@ static void test_limits(CUfunction f)
 	OK(cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
 	IS(value, 1024);
 	OK(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 2 << 20));
-	IS(cuCtxGetLimit(&value, (CUlimit)77), CUDA_ERROR_UNSUPPORTED_LIMIT);
-	IS(cuCtxSetLimit((CUlimit)77, 1), CUDA_ERROR_UNSUPPORTED_LIMIT);
+	IS(cuCtxGetLimit(&value, (CUlimit)77), CUDA_ERROR_INVALID_VALUE);
+	IS(cuCtxSetLimit((CUlimit)77, 1), CUDA_ERROR_INVALID_VALUE);
 	IS(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 0, 0), CUDA_ERROR_INVALID_VALUE);
 	OK(cuOccupancyMaxPotentialBlockSize(&grid, &blocks, f, NULL, 0, 0));
 	IS(blocks, 1024);
@@ -583,7 +582,7 @@ static void test_names(void)
 	THAT(fn && (is_cpu || fn == dlsym(library, "cuLaunchKernel_ptsz")));
 	OK(cuGetProcAddress("cuNoSuchName", &fn, 12000, 0, &found));
 	THAT(!fn && found == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
-	IS(cuGetProcAddress("cuNoSuchName", &fn, 12000, 0, NULL), CUDA_ERROR_NOT_FOUND);
+	OK(cuGetProcAddress("cuNoSuchName", &fn, 12000, 0, NULL));
 	OK(cuGetProcAddress("cuTensorMapEncodeTiled", &fn, 11000, 0, &found));
 	THAT(found == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 	for (int i = 0; i < 2 && is_cpu; i++)
