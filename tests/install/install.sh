@@ -7,6 +7,7 @@
 # from there: a kernel's race and its twin, a race in host code and its twin, with nothing of BUILD
 # on PATH. The copy that was built has other libraries: they are to be those of TREE.
 set -u
+export LC_ALL=C # of sort
 build=$1
 root=$2
 tree=$3
