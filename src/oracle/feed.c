@@ -96,8 +96,12 @@ uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e)
 		oracle_mbarrier_wait(o, e->actor, e->address, e->key2, e->strength, e->scope);
 		break;
 	case ORACLE_FORK:
-		return oracle_fork(o, e->actor);
+		return e->mask ? oracle_fork_lanes(o, e->actor, e->mask) : oracle_fork(o, e->actor);
 	case ORACLE_JOIN:
+		if (e->mask) {
+			oracle_join_lanes(o, e->actor, e->mask, e->other);
+			break;
+		}
 		oracle_join(o, e->actor, e->other, (enum oracle_join)e->join);
 		break;
 	case ORACLE_BLOCK_END:

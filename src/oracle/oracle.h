@@ -116,8 +116,8 @@ enum oracle_type {
 	ORACLE_WARP_SYNC,  /* the lanes in mask */
 	ORACLE_MB_ARRIVE,  /* mbarrier: see oracle_mbarrier_arrive */
 	ORACLE_MB_WAIT,	   /* mbarrier: see oracle_mbarrier_wait */
-	ORACLE_FORK,	   /* actor starts pseudo-thread `other` */
-	ORACLE_JOIN,	   /* actor has waited for `other`; `join` says for which part */
+	ORACLE_FORK,	   /* actor, or lanes in mask, start pseudo-thread `other` */
+	ORACLE_JOIN,	   /* these have waited for `other`; `join` says for which part */
 	ORACLE_HOST,	   /* from here on, `actor` is a host thread */
 	ORACLE_SUBMIT,	   /* host thread `actor` submits operation `key` */
 	ORACLE_DEPEND,	   /* operation `key` starts after operation `key2` has ended */
@@ -208,10 +208,14 @@ uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *g);
 /* A pseudo-thread of the issuer, with the issuer's place: it knows what the issuer has done so
  * far. */
 uint32_t oracle_fork(struct oracle *o, uint32_t issuer);
+/* The same of all lanes of a warp in `mask`: it knows what each of them has done so far. */
+uint32_t oracle_fork_lanes(struct oracle *o, uint32_t warp, uint32_t mask);
 /* The actor continues after the pseudo-thread's reads, or after all that it did (not after what its
  * issuer did). These must be complete: after the first join the pseudo-thread reads no more, after
  * ORACLE_JOIN_ALL or an arrival at an mbarrier it does nothing more. */
 void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_join what);
+/* The same of each lane, after all that the pseudo-thread did. */
+void oracle_join_lanes(struct oracle *o, uint32_t warp, uint32_t mask, uint32_t pseudo);
 void oracle_block_end(struct oracle *o, uint32_t actor);
 struct race_place oracle_place(const struct oracle *o, uint32_t actor);
 

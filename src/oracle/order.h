@@ -40,4 +40,21 @@ void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t sco
 			  const struct oracle_pub *pub);
 void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope);
 
+/* lanes.c: the lanes of a warp. A mask of 0: the one thread. */
+void oracle_lanes_from(uint32_t *warp, uint32_t *mask);
+/* The threads of a grid's warp, side by side; NULL: they must be looked up one by one. */
+struct oracle_thread *oracle_threads_of(struct oracle *o, uint32_t warp);
+static inline struct oracle_thread *oracle_thread_at(struct oracle *o, struct oracle_thread *first,
+						     uint32_t warp, uint32_t l)
+{
+	return first ? first + l : oracle_thread_of(o, warp + l);
+}
+/* The lanes that have the same epochs as the first one. */
+struct oracle_part oracle_same_epoch(struct oracle *o, uint32_t warp, uint32_t lanes);
+/* Adds the epochs of a part to a clock that the caller owns. */
+void oracle_raise_part(struct oracle *o, struct oracle_clock *c, const struct oracle_part *p);
+/* Each lane joins c. */
+void oracle_lanes_join(struct oracle *o, uint32_t warp, uint32_t mask, struct oracle_clock *c,
+		       uint32_t own);
+
 #endif

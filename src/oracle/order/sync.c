@@ -9,58 +9,7 @@
  */
 #include "oracle/types.h"
 
-static void lanes_from(uint32_t *warp, uint32_t *mask)
-{
-	if (*mask)
-		return;
-	*mask = 1u << (*warp & 31);
-	*warp &= ~31u;
-}
-
 /* ---- barriers ------------------------------------------------------------------------------ */
-
-/* The threads of a grid's warp, side by side; NULL: they must be looked up one by one. */
-static struct oracle_thread *threads_of(struct oracle *o, uint32_t warp)
-{
-	struct oracle_thread *t = oracle_thread_of(o, warp);
-
-	return t && o->last->is_grid ? t : NULL;
-}
-
-static inline struct oracle_thread *thread_at(struct oracle *o, struct oracle_thread *first,
-					      uint32_t warp, uint32_t l)
-{
-	return first ? first + l : oracle_thread_of(o, warp + l);
-}
-
-/* The lanes that have the same epochs as the first one. Lanes without threads join a whole warp, so
- * that it is one value. */
-static struct oracle_part same_epoch(struct oracle *o, uint32_t warp, uint32_t lanes)
-{
-	struct oracle_thread *first = threads_of(o, warp);
-	struct oracle_part p = {.warp = warp};
-
-	ORACLE_EACH (l, lanes) {
-		struct oracle_thread *t = thread_at(o, first, warp, l);
-		uint32_t own = t ? t->own : 0, fence = t ? t->fence : 0;
-		if (!p.mask) {
-			p.epoch = own;
-			p.fence = fence;
-		}
-		if (own == p.epoch && fence == p.fence)
-			p.mask |= 1u << l;
-	}
-	if ((p.mask | oracle_absent_lanes(o, warp)) == UINT32_MAX)
-		p.mask = UINT32_MAX;
-	return p;
-}
-
-/* Adds the epochs of a part to a clock that the caller owns. */
-static void raise_part(struct oracle *o, struct oracle_clock *c, const struct oracle_part *p)
-{
-	oracle_tree_raise_mask(&o->pool, &c->root[ORACLE_HB], p->warp, p->mask, p->epoch);
-	oracle_tree_raise_mask(&o->pool, &c->root[ORACLE_FENCES], p->warp, p->mask, p->fence);
-}
 
 static void bar_free(struct oracle *o, struct oracle_bar *b)
 {
@@ -128,8 +77,8 @@ void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, const struct 
 	struct oracle_clock *last = NULL;
 
 	o->stats.events++;
-	lanes_from(&warp, &mask);
-	struct oracle_thread *first = threads_of(o, warp);
+	oracle_lanes_from(&warp, &mask);
+	struct oracle_thread *first = oracle_threads_of(o, warp);
 	struct oracle_bar *b = bar_at(o, a->key, a->generation, true);
 	bar_count(o, b, warp + (uint32_t)__builtin_ctz(mask), a->expected, a->inst);
 	if (a->flags & ORACLE_BAR_LEAVES)
@@ -141,14 +90,14 @@ void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, const struct 
 	if (!b->clock)
 		b->clock = oracle_clock_ref(o->zero);
 	for (uint32_t left = mask; left;) {
-		struct oracle_part p = same_epoch(o, warp, left);
+		struct oracle_part p = oracle_same_epoch(o, warp, left);
 		if (p.epoch > b->max_epoch)
 			b->max_epoch = p.epoch;
 		base_vec_push(&b->parts, p);
 		left &= ~p.mask;
 	}
 	ORACLE_EACH (l, mask) {
-		struct oracle_thread *t = thread_at(o, first, warp, l);
+		struct oracle_thread *t = oracle_thread_at(o, first, warp, l);
 		if (!t)
 			continue;
 		if (t->clock != last)
@@ -168,34 +117,8 @@ static void bar_close(struct oracle *o, struct oracle_bar *b)
 		return;
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &b->clock);
 	for (size_t i = 0; i < b->parts.n; i++)
-		raise_part(o, c, &b->parts.v[i]);
+		oracle_raise_part(o, c, &b->parts.v[i]);
 	base_vec_free(&b->parts);
-}
-
-/* Each lane joins c; lanes with the same clock before have the same one after. */
-static void lanes_join(struct oracle *o, uint32_t warp, uint32_t mask, struct oracle_clock *c,
-		       uint32_t own)
-{
-	struct oracle_thread *first = threads_of(o, warp);
-	struct oracle_clock *from = NULL, *to = NULL;
-
-	ORACLE_EACH (l, mask) {
-		struct oracle_thread *t = thread_at(o, first, warp, l);
-		if (!t)
-			continue;
-		if (from && t->clock == from) {
-			oracle_clock_unref(&o->pool, t->clock);
-			t->clock = oracle_clock_ref(to);
-		} else {
-			oracle_clock_unref(&o->pool, from);
-			from = oracle_clock_ref(t->clock);
-			oracle_clock_join(&o->pool, &t->clock, c);
-			to = t->clock;
-		}
-		if (t->own < own)
-			t->own = own;
-	}
-	oracle_clock_unref(&o->pool, from);
 }
 
 static void fenced_leave(struct oracle *o, const struct oracle_bar *b, uint32_t warp, uint32_t mask)
@@ -210,51 +133,19 @@ static void fenced_leave(struct oracle *o, const struct oracle_bar *b, uint32_t 
 void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key, uint64_t generation)
 {
 	o->stats.events++;
-	lanes_from(&warp, &mask);
+	oracle_lanes_from(&warp, &mask);
 	struct oracle_bar *b = bar_at(o, key, generation, false);
 	if (!b)
 		return;
 	bar_close(o, b);
 	if (b->clock)
-		lanes_join(o, warp, mask, b->clock, b->max_epoch + 1);
+		oracle_lanes_join(o, warp, mask, b->clock, b->max_epoch + 1);
 	if (b->fenced.wide.n || b->fenced.narrow.n)
 		fenced_leave(o, b, warp, mask);
 	uint64_t n = (unsigned)__builtin_popcount(mask);
 	b->leaving -= n < b->leaving ? n : b->leaving;
 	if (!b->leaving)
 		bar_free(o, b);
-}
-
-void oracle_lanes_meet(struct oracle *o, uint32_t warp, uint32_t mask)
-{
-	struct oracle_clock *c = oracle_clock_ref(o->zero), *last = NULL;
-	struct oracle_part part[ORACLE_LANES];
-	uint32_t n = 0, max = 0;
-
-	lanes_from(&warp, &mask);
-	struct oracle_thread *first = threads_of(o, warp);
-	ORACLE_EACH (l, mask) {
-		struct oracle_thread *t = thread_at(o, first, warp, l);
-		if (t && t->clock != last)
-			oracle_clock_join(&o->pool, &c, last = t->clock);
-	}
-	for (uint32_t left = mask; left; left &= ~part[n++].mask) {
-		part[n] = same_epoch(o, warp, left);
-		max = part[n].epoch > max ? part[n].epoch : max;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		raise_part(o, oracle_clock_own(&o->pool, &c), &part[i]);
-	/* It contains all that any of them knew. */
-	ORACLE_EACH (k, mask) {
-		struct oracle_thread *t = thread_at(o, first, warp, k);
-		if (!t)
-			continue;
-		oracle_clock_unref(&o->pool, t->clock);
-		t->clock = oracle_clock_ref(c);
-		if (t->own <= max)
-			t->own = max + 1;
-	}
-	oracle_clock_unref(&o->pool, c);
 }
 
 void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
@@ -401,42 +292,6 @@ static void mbar_free(struct oracle *o, struct oracle_mbar *m)
 		oracle_release_free(o, &m->phase[i].release);
 	HASH_DEL(o->mbars, m);
 	free(m);
-}
-
-/* ---- copies ---------------------------------------------------------------------------------- */
-
-uint32_t oracle_fork(struct oracle *o, uint32_t issuer)
-{
-	struct oracle_thread *t = oracle_thread_of(o, issuer);
-	struct oracle_clock *c = NULL;
-
-	o->stats.events++;
-	if (!t)
-		return ORACLE_NO_ACTOR;
-	struct oracle_pub pub = oracle_publish(o, t, issuer);
-	oracle_learn(o, &c, &pub);
-	oracle_clock_unref(&o->pool, pub.clock);
-	return oracle_misc_new(o, ORACLE_MISC_PSEUDO, issuer, c);
-}
-
-void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_join what)
-{
-	struct oracle_thread *t = oracle_thread_of(o, actor);
-	struct oracle_misc *m = oracle_misc_of(o, pseudo);
-	uint32_t epoch = what == ORACLE_JOIN_READ ? ORACLE_PSEUDO_READ : ORACLE_PSEUDO_WRITE;
-
-	o->stats.events++;
-	if (!t || !m)
-		return;
-	struct oracle_clock *c = oracle_clock_own(&o->pool, &t->clock);
-	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], pseudo, epoch);
-	for (unsigned k = ORACLE_CROSS; k < ORACLE_ROOTS; k++)
-		oracle_tree_raise(&o->pool, &c->root[k], pseudo, epoch);
-	oracle_forced_by(o, &t->clock, pseudo, what == ORACLE_JOIN_READ);
-	if (what == ORACLE_JOIN_ALL) {
-		oracle_clock_unref(&o->pool, m->thread.clock);
-		m->thread.clock = NULL;
-	}
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */

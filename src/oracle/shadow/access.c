@@ -390,6 +390,24 @@ static int by_warp(const void *a, const void *b)
 }
 
 /*
+ * A read by what a warp has started as a whole (a matrix product), which comes after the end of one
+ * that read the same: who waits for the later one has waited for the earlier one, as groups end in
+ * order.
+ */
+static bool is_read_again(const struct oracle_now *n, const struct oracle_rec *r)
+{
+	const struct oracle_site *x = oracle_site_at(n->o, r->site);
+
+	if (!n->is_pseudo || n->acc->proxy != RACE_PROXY_ASYNC || n->acc->kind != RACE_OP_READ ||
+	    x->a.proxy != RACE_PROXY_ASYNC || x->a.kind != RACE_OP_READ || r->mask ||
+	    r->actor == n->actor || r->bytes & ~n->mask)
+		return false;
+	const struct oracle_misc *m = oracle_misc_of(n->o, n->actor);
+	return m && m->is_of_warp &&
+	       oracle_tree_get(n->clock->root[ORACLE_HB], r->actor) >= r->epoch;
+}
+
+/*
  * Of a thread's weak reads of the whole word the last one is enough, and those ordered before the
  * access just added are not needed. Done each time a list has doubled.
  */
@@ -406,6 +424,8 @@ static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
 		bool is_plain = !(x->a.flags & ~ORACLE_SHARED) && x->a.proxy == RACE_PROXY_GENERIC;
+		if (is_read_again(n, r))
+			continue;
 		if (!i || warp != (r->actor & ~31u))
 			covered = 0;
 		warp = r->actor & ~31u;
