@@ -151,6 +151,26 @@ void cpu_event_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 /* The warp's block ends. */
 void cpu_event_async_free(struct cpu_async_warp *aw);
 
+/* ---- events/product.c: matrix products of warpgroups ----------------------------------------- */
+
+struct cpu_product;
+struct cpu_matrix_shape;
+
+/* Warp `m` of the group issues its share. */
+void cpu_event_product_issue(struct cpu_product *p, unsigned m, uint32_t mask);
+/* It reads units of 16 bytes: of A, each share its rows; of B, each share all n. */
+void cpu_event_product_a(struct cpu_product *p, const struct cpu_matrix_shape *s,
+			 const uint8_t *const *unit);
+void cpu_event_product_b(struct cpu_product *p, const uint8_t *const *unit, uint32_t n);
+/* The warp has waited for all of it. */
+void cpu_event_product_wait(struct cpu_warp *w, uint32_t mask, struct cpu_product *p);
+/* The warp uses registers of its share, for which it hasn't waited. */
+void cpu_event_product_touched(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+			       const struct cpu_product *p, bool is_write);
+/* The same by the product that the warp issues; `first`: the oldest one. */
+void cpu_event_product_registers(struct cpu_warp *w, const struct cpu_inst *in,
+				 const struct cpu_product *first, const struct cpu_product *p);
+
 /* ---- events/ids.c: numbers of strong writes, by byte ----------------------------------------- */
 
 /* Does the weak model keep them? */

@@ -22,12 +22,14 @@ static const char *const access_names[] = {
 	[RACE_ACCESS_LOAD] = "load",	   [RACE_ACCESS_STORE] = "store",
 	[RACE_ACCESS_NC_LOAD] = "nc-load", [RACE_ACCESS_ATOMIC] = "atomic",
 	[RACE_ACCESS_COPY] = "copy",	   [RACE_ACCESS_TRANSFER] = "host-copy",
+	[RACE_ACCESS_PRODUCT] = "product",
 };
 static const char *const space_names[] = {
-	[RACE_SPACE_GENERIC] = "generic", [RACE_SPACE_GLOBAL] = "global",
-	[RACE_SPACE_SHARED] = "shared",	  [RACE_SPACE_SHARED_CLUSTER] = "shared-cluster",
-	[RACE_SPACE_MANAGED] = "managed", [RACE_SPACE_PINNED] = "pinned",
-	[RACE_SPACE_SYSTEM] = "system",	  [RACE_SPACE_TENSOR] = "tensor",
+	[RACE_SPACE_GENERIC] = "generic",     [RACE_SPACE_GLOBAL] = "global",
+	[RACE_SPACE_SHARED] = "shared",	      [RACE_SPACE_SHARED_CLUSTER] = "shared-cluster",
+	[RACE_SPACE_MANAGED] = "managed",     [RACE_SPACE_PINNED] = "pinned",
+	[RACE_SPACE_SYSTEM] = "system",	      [RACE_SPACE_TENSOR] = "tensor",
+	[RACE_SPACE_REGISTERS] = "registers",
 };
 static const char *const why_names[] = {
 	[RACE_WHY_UNKNOWN_OPCODE] = "unknown-opcode",
@@ -69,8 +71,8 @@ static const char *const may_texts[] = {[RACE_MAY_NOTHING] =
 					RACE_MAYS(RACE_MAY_TEXT)};
 RACE_STATIC_ASSERT(BASE_COUNTOF(memory_names) == RACE_MEMORY_HEAP + 1, "a name per memory");
 RACE_STATIC_ASSERT(BASE_COUNTOF(update_names) == RACE_UPDATE_CHECK + 1, "a name per update");
-RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_TRANSFER + 1, "a name per access");
-RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_TENSOR + 1, "per space");
+RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_PRODUCT + 1, "a name per access");
+RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_REGISTERS + 1, "per space");
 RACE_STATIC_ASSERT(BASE_COUNTOF(why_names) == RACE_WHY_UNDISTURBED + 1, "a name per reason");
 RACE_STATIC_ASSERT(BASE_COUNTOF(agent_names) == RACE_AGENT_FAILED + 1, "a name per state");
 

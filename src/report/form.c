@@ -224,6 +224,8 @@ static const char *verb_of(enum race_access access)
 	case RACE_ACCESS_COPY:
 	case RACE_ACCESS_TRANSFER:
 		return "copy";
+	case RACE_ACCESS_PRODUCT:
+		return "product";
 	default:
 		return "access";
 	}

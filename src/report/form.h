@@ -12,7 +12,7 @@
 
 /* One access. Texts are "" and numbers 0 where nothing is known. */
 struct rep_form_side {
-	const char *verb;     /* "load", "store", "atomic", "copy", "read", "write" */
+	const char *verb;     /* "load", "store", "atomic", "copy", "product", "read", "write" */
 	const char *access;   /* "load of 4 bytes, shared memory" */
 	const char *file;     /* below --source-root without that */
 	bool is_relative;     /* below it, or not absolute in the first place */

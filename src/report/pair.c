@@ -13,6 +13,12 @@ static bool is_async(const struct race_finding *f)
 	return (f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_ASYNC;
 }
 
+static bool is_product(const struct race_finding *f)
+{
+	return f->sides[0].access == RACE_ACCESS_PRODUCT ||
+	       f->sides[1].access == RACE_ACCESS_PRODUCT;
+}
+
 /* Did the copy come before the other access had to be over? */
 static bool is_early(const struct race_finding *f)
 {
@@ -63,6 +69,8 @@ const char *rep_pair_title(const struct race_finding *f)
 	default:
 		return race_kinds[f->kind].title;
 	case RACE_KIND_UNORDERED:
+		if (is_product(f))
+			return "matrix product that nothing orders with another access";
 		if (is_async(f))
 			return is_early(f) ? "asynchronous copy that came too early"
 					   : "asynchronous copy that was not waited for";
@@ -85,7 +93,8 @@ const char *rep_pair_sentence(const struct race_finding *f)
 		       "could\n"
 		       "be named: it may be the first guess of a compare-and-swap loop, which an\n"
 		       "atomic doesn't harm.";
-	if (f->cls == RACE_CLASS_POSSIBLE && !race_is_kept_pair(f->kind))
+	if (f->cls == RACE_CLASS_POSSIBLE && !race_is_kept_pair(f->kind) &&
+	    f->kind != RACE_KIND_PRODUCT_FENCE)
 		return "Nothing orders these two accesses, but the program may never use the value "
 		       "that is\n"
 		       "read: the compiler may have moved the load above its condition, or widened "
@@ -105,6 +114,12 @@ const char *rep_pair_sentence(const struct race_finding *f)
 	default:
 		return race_kinds[f->kind].sentence;
 	case RACE_KIND_UNORDERED:
+		if (is_product(f))
+			return "A wgmma reads shared memory at any time from its issue to its "
+			       "wait: what "
+			       "it reads wasn't\n"
+			       "there for certain when it was issued, or is changed before it was "
+			       "waited for.";
 		if (is_async(f) && is_early(f))
 			return "An asynchronous copy was issued while another thread still "
 			       "accessed the memory:\n"

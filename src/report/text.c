@@ -224,7 +224,9 @@ static const char *actor_of(struct rep_view *v, const struct race_finding *f,
 			   s->thread[0], s->thread[1], s->thread[2], s->block[0], s->block[1],
 			   s->block[2],
 			   has_many_devices(v, f) ? base_printf(a, ", Device %d", s->device) : "",
-			   s->flags & RACE_SIDE_ASYNC ? ", its asynchronous copy" : "");
+			   !(s->flags & RACE_SIDE_ASYNC)      ? ""
+			   : s->access == RACE_ACCESS_PRODUCT ? ", its matrix product"
+							      : ", its asynchronous copy");
 }
 
 /* Do the same calls lead to both? */
@@ -327,8 +329,9 @@ static void pair_put(struct base_buf *out, struct rep_view *v, const struct race
 	sources_put(out, v, f, number);
 	base_buf_printf(out, INDENT "By           : %s%s%s\n", one,
 			strcmp(one, two) ? ", and " : "", strcmp(one, two) ? two : "");
-	base_buf_printf(out, INDENT "Memory       : %s%sAddress 0x%llx\n", object,
-			*object ? ", " : "", (unsigned long long)f->first.address);
+	if (f->sides[0].space != RACE_SPACE_REGISTERS)
+		base_buf_printf(out, INDENT "Memory       : %s%sAddress 0x%llx\n", object,
+				*object ? ", " : "", (unsigned long long)f->first.address);
 	if (!is_short(v, number))
 		launches_put(out, v, f);
 	if (f->judged)

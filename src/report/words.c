@@ -185,6 +185,8 @@ const char *rep_access_title(enum race_access access)
 		return "asynchronous copy";
 	case RACE_ACCESS_TRANSFER:
 		return "operation of the host";
+	case RACE_ACCESS_PRODUCT:
+		return "matrix product";
 	}
 	return "access";
 }
@@ -208,6 +210,8 @@ static const char *space_title(enum race_space space)
 		return "memory of the host";
 	case RACE_SPACE_TENSOR:
 		return "tensor memory";
+	case RACE_SPACE_REGISTERS:
+		return "registers";
 	}
 	return "memory";
 }

@@ -106,8 +106,8 @@ static void names_of_reports(void **state)
 	(void)state;
 	compare(s, "kinds", race_kind_name, 1, RACE_KIND_COUNT);
 	compare(s, "classes", race_class_name, 1, RACE_CLASS_COUNT);
-	compare(s, "accesses", race_access_name, 0, RACE_ACCESS_TRANSFER + 1);
-	compare(s, "spaces", race_space_name, 0, RACE_SPACE_TENSOR + 1);
+	compare(s, "accesses", race_access_name, 0, RACE_ACCESS_PRODUCT + 1);
+	compare(s, "spaces", race_space_name, 0, RACE_SPACE_REGISTERS + 1);
 	compare(s, "whys", race_why_name, 1, RACE_WHY_UNDISTURBED + 1);
 	compare(s, "agents", race_agent_name, 0, RACE_AGENT_FAILED + 1);
 	compare(s, "memories", race_memory_name, 0, RACE_MEMORY_HEAP + 1);

@@ -27,7 +27,7 @@
 
 /* ---- the list ------------------------------------------------------------------- */
 
-static struct cpu_async *async_get(struct cpu_cta *cta)
+struct cpu_async *cpu_async_get(struct cpu_cta *cta)
 {
 	if (!cta->async)
 		cta->async =
@@ -43,7 +43,7 @@ static struct cpu_async_warp *warp_state(const struct cpu_warp *w)
 struct cpu_transfer *cpu_async_new(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 				   enum cpu_transfer_kind kind, enum cpu_completion completion)
 {
-	struct cpu_async *as = async_get(w->cta);
+	struct cpu_async *as = cpu_async_get(w->cta);
 	struct cpu_transfer *t = as ? as->unused : NULL;
 
 	if (t)
@@ -324,7 +324,7 @@ static enum cpu_step exec_mbarrier_arrive(struct cpu_warp *w, const struct cpu_i
 
 static enum cpu_step exec_commit(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	struct cpu_async *as = async_get(w->cta);
+	struct cpu_async *as = cpu_async_get(w->cta);
 
 	if (!as)
 		return cpu_fault(w, in, 0, CPU_FAULT_RESOURCES, "no memory for copies in flight");
@@ -493,15 +493,20 @@ static enum cpu_bound bind_wait(struct cpu_dec *d, const struct ptx_stmt *s, str
 
 bool cpu_async_pending(const struct cpu_cta *cta)
 {
-	return cta->async && cta->async->n;
+	const struct cpu_async *as = cta->async;
+
+	return as && (as->n || cpu_products_pending(as, cta->nwarps));
 }
 
 bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta)
 {
 	struct cpu_async *as = cta->async;
 
-	if (!as || !as->n)
+	if (!as)
 		return false;
+	bool is_product = cpu_products_step(k, cta);
+	if (!as->n)
+		return is_product;
 	bool is_slow = (cta->linear ^ cta->grid->m->opt.seed ^ cta->grid->id) % SLOW_BLOCKS == 0;
 	if (is_slow && cpu_random_below(k, SLOWNESS))
 		return true;
@@ -547,6 +552,7 @@ void cpu_async_free(struct cpu_cta *cta)
 		else
 			finish(t);
 	}
+	cpu_products_free(cta);
 	while (as->unused) {
 		struct cpu_transfer *t = as->unused;
 		as->unused = t->next;

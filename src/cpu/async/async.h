@@ -1,6 +1,6 @@
 /*
- * async.h - inside src/cpu: copies in flight, shared by async.c, bulk.c, tensor.c, reduce.c and
- * mbarrier.c; and what an oracle of happens-before needs to know about a copy.
+ * async.h - inside src/cpu: copies and matrix products under way, shared by the files of this
+ * folder; and what an oracle of happens-before needs to know about a copy.
  *
  * A *transfer* is one issued operation that ends later: of many lanes (cp.async, st.async, ...:
  * each lane's part is a copy of its own) or of one (bulk and tensor copies). In the memory model
@@ -117,16 +117,43 @@ struct cpu_async_warp {
 	BASE_VEC(struct cpu_event_part) parts; /* events/async.c: ended, not waited for */
 };
 
+/* ---- wgmma.c: matrix products of warpgroups ------------------------------------ */
+
+/* One product, by one instruction of four warps. */
+struct cpu_product {
+	struct cpu_product *next; /* of the same warpgroup, in the order of issue */
+	const struct cpu_inst *in;
+	const struct cpu_wgmma *x;
+	struct cpu_warp *first; /* of the warpgroup */
+	uint64_t desc_a, desc_b;
+	uint8_t issued, waited, is_added; /* a bit for each warp */
+	bool is_eager, is_stepped, is_done;
+	uint16_t depth[4];
+	uint32_t group[4];	    /* by warp: of its products */
+	struct cpu_site *site;	    /* events/product.c: NULL when nothing is judged */
+	uint32_t actor[4];	    /* events/product.c: the pseudo-thread of each share */
+	uint32_t meta[4][CPU_WARP]; /* sparse: metadata, as it was at issue */
+};
+
+struct cpu_wgmma_group {
+	struct cpu_product *first, *last; /* not waited for by all, the oldest first */
+	struct cpu_product *unused;
+	uint32_t open[4]; /* by warp: its open group */
+};
+
 struct cpu_async {
 	struct cpu_transfer **all;
 	uint32_t n, cap;
 	uint64_t issued;
-	struct cpu_transfer *unused; /* through .next */
+	struct cpu_transfer *unused;	/* through .next */
+	struct cpu_wgmma_group *groups; /* by warpgroup; NULL: no product yet */
 	struct cpu_async_warp warps[];
 };
 
 /* ---- async.c --------------------------------------------------------------- */
 
+/* The block's, made when it is new; NULL: no memory. */
+struct cpu_async *cpu_async_get(struct cpu_cta *cta);
 /* A new transfer of the lanes of `mask`, with group and completion set; the caller fills in the
  * rest and calls cpu_async_start. NULL: no memory, a fault was raised. */
 struct cpu_transfer *cpu_async_new(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
@@ -219,5 +246,25 @@ enum cpu_bound cpu_bind_tensormap(struct cpu_dec *d, const struct ptx_stmt *s, s
 /* lanes.c: the lanes of t whose part can be done; does those of `now`. False: one has faulted. */
 uint32_t cpu_async_ready_lanes(const struct cpu_transfer *t);
 bool cpu_async_do_lanes(struct cpu_transfer *t, uint32_t now);
+
+/* ---- wgmma.c --------------------------------------------------------------------------- */
+
+/* Is one ready that is executed between turns? */
+bool cpu_products_pending(const struct cpu_async *as, uint32_t nwarps);
+/* Executes such a one; false: there is none. */
+bool cpu_products_step(struct cpu_worker *k, struct cpu_cta *cta);
+void cpu_products_free(struct cpu_cta *cta);
+
+/* ---- descriptor.c ------------------------------------------------------------------------ */
+
+/* `rows` of A or columns of B, `k` elements each; units along k, if it isn't transposed. */
+struct cpu_matrix_shape {
+	uint32_t rows, k, units;
+	bool is_transposed;
+};
+/* Addresses in .shared of its units of 16 bytes: of a row after the other, transposed of a k after
+ * the other; their number. */
+uint32_t cpu_matrix_units(uint64_t desc, const struct cpu_matrix_shape *s, uint32_t *at);
+uint32_t cpu_matrix_count(const struct cpu_matrix_shape *s);
 
 #endif

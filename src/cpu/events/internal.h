@@ -128,6 +128,7 @@ struct cpu_site {
 	bool is_data;		 /* a volatile load on whose value nothing is decided */
 	bool is_seed;		 /* a load that only begins a compare-and-swap loop */
 	bool is_other;		 /* a weak access of a variable that wasn't asked for: asked.c */
+	uint32_t nproducts;	 /* a wgmma: executions that were judged */
 	uint32_t nelems, *elems; /* used.c: where these are followed, by element */
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
@@ -363,6 +364,9 @@ uint32_t events_apart(struct cpu_events *x, const struct oracle_finding *f);
 void events_on_race(void *arg, const struct oracle_finding *f);
 /* Where the pair's sightings are counted, if that is all there is to do (oracle_count_repeats). */
 uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f);
+/* A thread uses registers of a matrix product (first) that is not finished. Lock held. */
+void events_registers_found(struct cpu_events *x, enum race_kind kind,
+			    const struct oracle_side *first, const struct oracle_side *second);
 /* Fills the words of a site. */
 void events_site_fill(struct cpu_events *x, struct cpu_site *s);
 

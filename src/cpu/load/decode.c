@@ -268,6 +268,7 @@ static void decode_inst(struct cpu_dec *d, const struct ptx_stmt *s)
 	memset(d->ntemps, 0, sizeof(d->ntemps));
 	if (s->form->op == PTX_OP_RET)
 		dec_leave(d, s);
+	dec_pending_check(d, s);
 	struct cpu_inst in = dec_new_inst(d, s);
 	if (reads_special(s) && !cpu_dec_param(d, &s->ops[1], &addr, &bytes))
 		b = cpu_bind_special(d, s, &in);
@@ -450,6 +451,7 @@ static void walk(struct cpu_dec *d)
 	ret->text = PTX_STR("ret;");
 	ret->loc = d->f->last ? d->f->last->loc : NULL;
 	ret->line = d->f->last ? d->f->last->line : d->f->line;
+	ret->mark = UINT32_MAX; /* of no block */
 	dec_enter(d, ret);
 	ptx_each_stmt(d->f, s)
 	{
@@ -521,6 +523,7 @@ bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *
 	d.label_pc = base_alloc(&d.scratch, sizeof(uint32_t) * (f->ptx->nlabels + 1u));
 	memset(d.label_pc, 0xff, sizeof(uint32_t) * (f->ptx->nlabels + 1u));
 	mark_inserted(&d);
+	dec_pending_find(&d);
 	place_vars(&d);
 	walk(&d);
 	fix_branches(&d);

@@ -41,6 +41,8 @@ struct dec_fix {
 #define DEC_FAKES    8u
 #define DEC_FAKE_REG 0x80000000u /* numbers of temporaries that stand as registers in operands */
 
+struct pending;
+
 struct cpu_dec {
 	struct load_func *lf;
 	struct cpu_module *mod;
@@ -66,6 +68,7 @@ struct cpu_dec {
 	uint32_t fake[DEC_FAKES], fake_cls[DEC_FAKES], nfakes;
 	struct cpu_inst behind[DEC_FAKES]; /* go after the instruction being bound */
 	uint32_t nbehind;
+	struct pending *pending; /* pending.c; NULL: no wgmma */
 };
 
 /* decode.c */
@@ -95,5 +98,12 @@ static inline uint32_t dec_place(uint32_t *at, uint32_t bytes, uint32_t align)
 	*at = off + bytes;
 	return off;
 }
+
+/* pending.c: finds what the checks need; puts one before s, which is decoded next, if it needs
+ * it. */
+void dec_pending_find(struct cpu_dec *d);
+void dec_pending_check(struct cpu_dec *d, const struct ptx_stmt *s);
+/* Of the wgmma that is decoded: struct cpu_wgmma.unfenced. */
+uint32_t dec_unfenced(const struct cpu_dec *d);
 
 #endif

@@ -7,11 +7,11 @@
  * that ends at an instruction and one that starts there do overlap: what an instruction writes
  * never lies on what it reads, unless the program says so.
  *
- * Liveness of a single thread is enough: lanes that run other blocks have
- * columns of their own. A guarded write leaves the old value in place, so it ends no live range
- * (flow/live.c). Vector registers and .reg parameters are live everywhere. Misses: holes in an
- * interval stay unused (a value that is live across a loop it isn't used in). Cost: linear, except
- * for one pass over the live sets of all blocks.
+ * Liveness of a single thread is enough: lanes that run other blocks have columns of their own. A
+ * guarded write leaves the old value in place, so it ends no live range (flow/live.c). Vector
+ * registers, .reg parameters and the registers of a wgmma are live everywhere.
+ * Misses: holes in an interval stay unused (a value that is live across a loop it isn't used in).
+ * Cost: linear, except for one pass over the live sets of all blocks.
  *
  * What is live at the start lies in an interval from place 0, so those registers (and the one that
  * the first instruction writes) are all that a new warp could read from an old one's frame.
@@ -86,6 +86,19 @@ static void touch_all(struct scan *sc, const struct ptx_opnd *o, unsigned n)
 			touch_all(sc, o[i].sub, o[i].nsub);
 }
 
+/* A matrix product reads and writes its registers at any time. */
+static void keep_product(struct scan *sc, const struct ptx_stmt *s)
+{
+	if (s->form->op != PTX_OP_WGMMA_MMA_ASYNC && s->form->op != PTX_OP_WGMMA_MMA_ASYNC_SP)
+		return;
+	for (unsigned i = 0; i < 2 && i < s->nops; i++)
+		for (unsigned k = 0; s->ops[i].kind == PTX_OPND_VEC && k < s->ops[i].nsub; k++) {
+			const struct ptx_opnd *o = &s->ops[i].sub[k];
+			if (o->kind == PTX_OPND_REG && o->reg < sc->f->nregs)
+				cover(&sc->spans[o->reg], 0, sc->nplaces - 1);
+		}
+}
+
 /* Places of blocks: each instruction is one, an empty block shares the next one's. */
 static void number_places(struct scan *sc)
 {
@@ -113,6 +126,7 @@ static void cover_block(struct scan *sc, uint32_t b, uint64_t *seen, size_t word
 			continue;
 		sc->is_guarded = s->pred != PTX_NO_REG;
 		touch_all(sc, s->ops, s->nops);
+		keep_product(sc, s);
 		ptx_each_reg(s, touch, sc);
 		sc->at++;
 	}

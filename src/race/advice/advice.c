@@ -43,6 +43,7 @@
 #define SEVERAL		(1ull << 30) /* times, of which only the first is known */
 #define LOADS_READ_ONLY (1ull << 31) /* a side is ld.global.nc */
 #define KNOWN_STREAMS	(1ull << 32) /* of both launches */
+#define PRODUCT		(1ull << 34) /* a side is a wgmma */
 #define SEED		(1ull << 33) /* of a compare-and-swap loop */
 
 struct row {
@@ -246,6 +247,8 @@ static uint64_t traits_of_pair(const struct race_finding *f)
 
 	if (f->met.memory == RACE_MEMORY_SHARED || is_shared(a->space))
 		has |= SHARED;
+	if (a->access == RACE_ACCESS_PRODUCT || b->access == RACE_ACCESS_PRODUCT)
+		has |= PRODUCT;
 	if (a->proxy == RACE_PROXY_TENSORMAP || b->proxy == RACE_PROXY_TENSORMAP)
 		has |= TENSORMAP;
 	if (a->proxy == RACE_PROXY_TEXTURE || b->proxy == RACE_PROXY_TEXTURE)

@@ -30,8 +30,9 @@ enum race_access {
 	RACE_ACCESS_STORE = 2,
 	RACE_ACCESS_NC_LOAD = 3,
 	RACE_ACCESS_ATOMIC = 4,
-	RACE_ACCESS_COPY = 5,	 /* a side of an asynchronous copy; its space says which */
-	RACE_ACCESS_TRANSFER = 6 /* a copy or fill that the host asked for (transfer.h) */
+	RACE_ACCESS_COPY = 5,	  /* a side of an asynchronous copy; its space says which */
+	RACE_ACCESS_TRANSFER = 6, /* a copy or fill that the host asked for (transfer.h) */
+	RACE_ACCESS_PRODUCT = 7	  /* a matrix product that ends later (wgmma) */
 };
 
 enum race_space {
@@ -44,7 +45,8 @@ enum race_space {
 	RACE_SPACE_PINNED = 5, /* cudaHostAlloc, cudaHostRegister */
 	RACE_SPACE_SYSTEM = 6, /* any other memory of the process */
 	/* Of a block: addresses are a lane << 16 | a column. */
-	RACE_SPACE_TENSOR = 7
+	RACE_SPACE_TENSOR = 7,
+	RACE_SPACE_REGISTERS = 8 /* of the thread; no address */
 };
 
 /* race_site.flags */

@@ -1,0 +1,81 @@
+/*
+ * descriptor.c - which units of 16 bytes a descriptor of a matrix in shared memory means.
+ *
+ * A descriptor holds, in units of 16 bytes, where the matrix starts and two offsets, and how it is
+ * swizzled (PTX ISA 9.7.15.5.1). Rows along k lie 16, 32, 64 or 128 bytes apart, by swizzle,
+ * groups of 8 rows the stride offset apart; without a swizzle the second unit of a row is the
+ * leading offset away. Transposed, a unit is 8 elements of one k: the units of 8 k lie as the rows
+ * above, groups of 8 k the stride offset apart and groups of rows the leading one; without a
+ * swizzle the two offsets change places. A swizzle exchanges units: bits 4 to 6 of an address are
+ * changed by bits 7 to 9, as many as it has; the base offset says where its pattern begins.
+ */
+#include "cpu/async/async.h"
+#include "cpu/wgmma.h"
+
+#define FIELD(desc, at) ((uint32_t)((desc) >> (at)&0x3fff) << 4)
+
+struct layout {
+	uint32_t start, leading, stride, base;
+	uint32_t width; /* units of a row of the pattern: 1, 2, 4, 8 */
+};
+
+static struct layout layout_of(uint64_t desc)
+{
+	static const uint8_t width[4] = {1, 8, 4, 2};
+
+	return (struct layout){.start = FIELD(desc, 0),
+			       .leading = FIELD(desc, 16),
+			       .stride = FIELD(desc, 32),
+			       .base = (uint32_t)(desc >> 49) & 7,
+			       .width = width[desc >> 62]};
+}
+
+static uint32_t swizzled(const struct layout *l, uint32_t at)
+{
+	uint32_t row = (at >> 7) - l->base;
+
+	return at ^ (row & (l->width - 1)) << 4;
+}
+
+static uint32_t unit_along_k(const struct layout *l, uint32_t row, uint32_t u)
+{
+	uint32_t at = l->start + row / 8 * l->stride + row % 8 * l->width * CPU_WGMMA_UNIT;
+
+	at += u / l->width * l->leading + u % l->width * CPU_WGMMA_UNIT;
+	return swizzled(l, at);
+}
+
+/* The unit of 8 rows from 8 * u on, at one k. */
+static uint32_t unit_along_rows(const struct layout *l, uint32_t k, uint32_t u)
+{
+	uint32_t at = l->start + k % 8 * l->width * CPU_WGMMA_UNIT;
+
+	if (l->width == 1)
+		return at + u * l->stride + k / 8 * l->leading;
+	at += u / l->width * l->leading + u % l->width * CPU_WGMMA_UNIT + k / 8 * l->stride;
+	return swizzled(l, at);
+}
+
+/* ======================================================================== */
+
+uint32_t cpu_matrix_count(const struct cpu_matrix_shape *s)
+{
+	return s->is_transposed ? s->k * (s->rows / 8) : s->rows * s->units;
+}
+
+uint32_t cpu_matrix_units(uint64_t desc, const struct cpu_matrix_shape *s, uint32_t *at)
+{
+	struct layout l = layout_of(desc);
+	uint32_t n = 0;
+
+	if (s->is_transposed) {
+		for (uint32_t k = 0; k < s->k; k++)
+			for (uint32_t u = 0; u < s->rows / 8; u++)
+				at[n++] = unit_along_rows(&l, k, u);
+		return n;
+	}
+	for (uint32_t row = 0; row < s->rows; row++)
+		for (uint32_t u = 0; u < s->units; u++)
+			at[n++] = unit_along_k(&l, row, u);
+	return n;
+}
