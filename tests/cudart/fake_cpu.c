@@ -358,6 +358,11 @@ void race_shm_note(const char *fmt, ...)
 	(void)fmt;
 }
 
+void race_shm_remark(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
 bool race_shm_open(void)
 {
 	return false;
