@@ -2,8 +2,8 @@
  * tiles.c - recognises what compilers of tensor programs write.
  *
  * Triton's modules (and those of all that compile through it) have their shared memory in one
- * external array, global_smem, and sources in Python. Of a module without lines nothing is known:
- * then it is a module like any other. Costs: a walk over the module's items, once.
+ * external array, global_smem, and sources in Python. XLA's name no source; there the names of
+ * functions decide, which C++ mangles. Costs: a walk over the module's items, once.
  */
 #include "ptx/ptx.h"
 
@@ -23,12 +23,15 @@ static bool ends_with(struct ptx_str s, const char *end)
 
 bool ptx_has_tiles(struct ptx_module *m)
 {
-	bool has_smem = false, has_python = false, has_others = false;
+	bool has_smem = false, has_python = false, has_others = false, has_mangled = false;
 
 	for (const struct ptx_item *i = m->first; i && !m->tiles; i = i->next) {
 		if (i->kind == PTX_ITEM_VAR && i->var->space == PTX_SPACE_SHARED &&
 		    is_text(i->var->name, "global_smem"))
 			has_smem = true;
+		if (i->kind == PTX_ITEM_FUNC && i->func->name.n > 2 &&
+		    !memcmp(i->func->name.p, "_Z", 2))
+			has_mangled = true;
 		if (i->kind == PTX_ITEM_FILE) {
 			bool is_python = ends_with(i->file_name, ".py");
 			has_python = has_python || is_python;
@@ -36,6 +39,6 @@ bool ptx_has_tiles(struct ptx_module *m)
 		}
 	}
 	if (!m->tiles)
-		m->tiles = has_smem && has_python && !has_others ? 2 : 1;
+		m->tiles = has_smem && !has_others && (has_python || !has_mangled) ? 2 : 1;
 	return m->tiles == 2;
 }

@@ -42,7 +42,7 @@ enum race_kind {
 
 /*
  * What may order the two accesses of a pair that hirace or iguard leaves undecided: in `lanes` of
- * its record. MAY(id, name in JSON, words after "what may order them:").
+ * its record; COPY is the reader's. MAY(id, name in JSON, words after "what may order them:").
  */
 #define RACE_MAYS(MAY)                                                                             \
 	MAY(RELEASE, "release", "a fence, flag or lock by which the earlier thread released")      \
@@ -53,7 +53,8 @@ enum race_kind {
 	    "an mbarrier, named barrier, cluster barrier or call in this kernel")                  \
 	MAY(HOST, "host", "host code between the two launches")                                    \
 	MAY(EARLIER, "earlier-pair", "what may order an earlier undecided pair of this memory")    \
-	MAY(MIXED, "mixed-readers", "weak and strong loads are kept as one here")
+	MAY(MIXED, "mixed-readers", "weak and strong loads are kept as one here")                  \
+	MAY(COPY, "copies", "nothing has to, if they store equal copies of a tensor's element")
 
 enum race_may {
 	RACE_MAY_NOTHING,

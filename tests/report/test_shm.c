@@ -35,6 +35,78 @@ static void records_become_findings(void **state)
 	fake_close(&f);
 }
 
+/* A module with two stores of shared memory and one of global memory. */
+static uint64_t stores_table(struct fake *f, uint16_t flags)
+{
+	struct race_site_builder *b = race_sites_new();
+	struct race_site s = {.func = race_sites_string(b, "kernel", 6),
+			      .file = race_sites_string(b, "k.py", 4),
+			      .line = 3,
+			      .access = RACE_ACCESS_STORE,
+			      .space = RACE_SPACE_SHARED,
+			      .width = 4,
+			      .vec = 1};
+	uint64_t hash;
+	size_t size;
+	void *bytes;
+
+	race_sites_add(b, &s);
+	s.line = 4;
+	race_sites_add(b, &s);
+	s.line = 5;
+	s.space = RACE_SPACE_GLOBAL;
+	race_sites_add(b, &s);
+	race_sites_flags(b, flags);
+	assert_true(race_sites_finish(b, "k.py", "sm_90", &bytes, &size, &hash));
+	race_sites_free(b);
+	fake_chunk(f, RACE_CHUNK_SITES, bytes, size)->hash = hash;
+	free(bytes);
+	return hash;
+}
+
+/* The class of a pair of stores that watch, hirace or iguard has found. */
+static enum race_class class_of_stores(uint16_t flags, enum race_kind kind, uint32_t site,
+				       uint32_t earlier)
+{
+	struct race_results r;
+	struct fake f;
+
+	fake_open(&f);
+	uint64_t h = stores_table(&f, flags);
+	struct race_record *rec = fake_record(fake_region(&f, 0), 0, h, site, (uint16_t)kind, 1);
+	rec->flags = RACE_REC_TWO_SIDES;
+	rec->was[0] = kind == RACE_KIND_WATCH ? h : 0;
+	rec->was[1] = 0;
+	rec->now[0] = earlier + 1;
+	rec->now[1] = 256u | 1ull << 16 | 1ull << 32;
+	fake_read(&f, &r);
+	assert_int_equal(r.findings.n, 1);
+	enum race_class cls = r.findings.v[0].cls;
+	assert_int_equal(r.findings.v[0].may == RACE_MAY_COPY, cls == RACE_CLASS_UNDECIDED);
+	race_results_free(&r);
+	fake_close(&f);
+	return cls;
+}
+
+/* Detectors without values: one store of a tensor compiler may have stored equal copies. */
+static void copies_of_an_element_are_undecided(void **state)
+{
+	static const enum race_kind kinds[] = {RACE_KIND_WATCH, RACE_KIND_HISTORY,
+					       RACE_KIND_IGUARD_BLOCK};
+
+	(void)state;
+	for (size_t i = 0; i < BASE_COUNTOF(kinds); i++) {
+		assert_int_equal(class_of_stores(RACE_SITES_TILES, kinds[i], 0, 0),
+				 RACE_CLASS_UNDECIDED);
+		/* two stores; of global memory; of another compiler's module */
+		assert_int_equal(class_of_stores(RACE_SITES_TILES, kinds[i], 0, 1),
+				 RACE_CLASS_RACE);
+		assert_int_equal(class_of_stores(RACE_SITES_TILES, kinds[i], 2, 2),
+				 RACE_CLASS_RACE);
+		assert_int_equal(class_of_stores(0, kinds[i], 0, 0), RACE_CLASS_RACE);
+	}
+}
+
 static void half_written_is_passed_over(void **state)
 {
 	struct race_results r;
@@ -262,6 +334,7 @@ int main(void)
 		cmocka_unit_test(race_without_its_table_is_kept),
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(cut_off_files_are_read_as_far_as_they_go),
+		cmocka_unit_test(copies_of_an_element_are_undecided),
 		cmocka_unit_test(stray_stores_are_survived),
 		cmocka_unit_test(text_is_cleaned),
 	};

@@ -164,6 +164,18 @@ static enum race_class class_alone(struct race_reader *rd, const struct race_rec
 									    : RACE_CLASS_RACE;
 }
 
+/* A store of shared memory in a module whose compiler lets lanes and warps store their copies of
+ * one element (docs/soundness.md). */
+static bool stores_copies(struct race_reader *rd, uint64_t table, uint32_t site)
+{
+	struct race_site s = {0};
+	struct race_reader_table *t;
+
+	HASH_FIND(hh, rd->tables, &table, sizeof(uint64_t), t);
+	return t && t->sites.h.flags & RACE_SITES_TILES && race_sites_get(&t->sites, site, &s) &&
+	       s.space == RACE_SPACE_SHARED && s.access == RACE_ACCESS_STORE;
+}
+
 /* The earlier of two accesses, as far as its site is known. */
 static void sides_fill(struct race_reader *rd, const struct race_record *rec,
 		       const struct race_context *c, struct race_finding *f)
@@ -192,6 +204,12 @@ static void sides_fill(struct race_reader *rd, const struct race_record *rec,
 			site_flags(rd, rec->table, rec->site), f);
 	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH) && !number && f->cls == RACE_CLASS_RACE)
 		f->cls = class_alone(rd, rec, f);
+	/* Equal values would be no race, and these detectors know none. */
+	if (number && at.table == rec->table && at.site == rec->site && f->cls == RACE_CLASS_RACE &&
+	    stores_copies(rd, rec->table, rec->site)) {
+		f->cls = RACE_CLASS_UNDECIDED;
+		f->may = RACE_MAY_COPY;
+	}
 	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH) && number &&
 	    !(rec->flags & RACE_REC_ONE_OWNER))
 		f->sides[1].device =
@@ -231,14 +249,7 @@ void race_reader_host_pair(struct race_reader *rd, const struct race_chunk *c,
 /* Lanes that store their copies of one element: one store (docs/soundness.md). */
 static bool is_copy(struct race_reader *rd, const struct race_record *rec)
 {
-	struct race_site s = {0};
-	struct race_reader_table *t;
-
-	if (rec->kind != RACE_KIND_INTRA_WARP_SAME)
-		return false;
-	HASH_FIND(hh, rd->tables, &rec->table, sizeof(uint64_t), t);
-	return t && t->sites.h.flags & RACE_SITES_TILES &&
-	       race_sites_get(&t->sites, rec->site, &s) && s.space == RACE_SPACE_SHARED;
+	return rec->kind == RACE_KIND_INTRA_WARP_SAME && stores_copies(rd, rec->table, rec->site);
 }
 
 /* The finding of this record, new or known. */
