@@ -367,8 +367,10 @@ static void regions_read(struct race_reader *rd, const struct race_shm *head)
 			rd->out->damaged++;
 			return;
 		}
-		const struct race_region *r = (const void *)(rd->map + at);
-		if (!is_other_process(r->pid))
+		/* (The text of a file that was read may lie at any address.) */
+		uint32_t pid;
+		memcpy(&pid, rd->map + at + offsetof(struct race_region, pid), sizeof(pid));
+		if (!is_other_process(pid))
 			region_read(rd, rd->map + at);
 	}
 }
