@@ -167,11 +167,12 @@ static bool is_predicate(const struct inst_ctx *cx, const struct ptx_opnd *op)
 static struct inst_group *plan_copy(struct inst_ctx *cx, struct ptx_stmt *s)
 {
 	int dst = ptx_find_role(s, PTX_ROLE_ADDR_W), src = ptx_find_role(s, PTX_ROLE_ADDR_R);
-	const struct ptx_opnd *size = &s->ops[2], *cut;
+	const struct ptx_opnd *size, *cut;
 
 	if (dst < 0 || src < 0 || s->nops < 3 || s->form->space != PTX_SPACE_SHARED ||
 	    s->form->space2 != PTX_SPACE_GLOBAL || !s->ops[dst].nsub || !s->ops[src].nsub)
 		return NULL;
+	size = &s->ops[2];
 	if (size->kind != PTX_OPND_INT || (size->imm != 4 && size->imm != 8 && size->imm != MAX_CP))
 		return NULL;
 	cut = inst_copy_cut(s);
