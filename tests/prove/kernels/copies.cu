@@ -40,8 +40,8 @@ __global__ void tiles(float4 *out, const float4 *in)
 	}
 }
 
-// The header asks whether the address is shared memory's: a replay doesn't know.
-// prove: tiles_one_buffer potential racy --block-dim=128 --grid-dim=64
+// The header asks whether the address is shared memory's.
+// prove: tiles_one_buffer true racy --block-dim=128 --grid-dim=64
 __global__ void tiles_one_buffer(float4 *out, const float4 *in)
 {
 	__shared__ float4 b[2][128];
