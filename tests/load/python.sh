@@ -119,8 +119,8 @@ go q -- python3 -c 'from numba.cuda import codegen; print(codegen.CUDACodeLibrar
 expect q.out "<class 'numba.cuda.codegen.CUDACodeLibrary'>"
 says q.err "^collider: Numba: its GPU code runs as it was: AttributeError"
 
-# A Python that reads no environment, and an empty one.
+# A Python that reads no environment, and an empty one. (The folder is the last one, for collider_triton.)
 go q -- python3 -I -c 'print(1)' && expect q.out 1
 unset PYTHONPATH
-go q -- python3 -c 'import sys; print("collider/python" in " ".join(sys.path))' && expect q.out False
+go q -- python3 -c 'import sys; print("collider/python" in " ".join(sys.path[:-1]))' && expect q.out False
 exit $bad
