@@ -171,7 +171,7 @@ void judge_loaded(const void *handle, bool is_library, const void *image, size_t
 
 /* ---- handles --------------------------------------------------------------------- */
 
-void judge_function_add(const void *handle, const void *owner, const char *name)
+static void function_add(const void *handle, const void *owner, const char *name)
 {
 	struct entry *o = entry_of(owners, owner), *e;
 	struct judge_function *f;
@@ -195,20 +195,33 @@ void judge_function_add(const void *handle, const void *owner, const char *name)
 	e->f = f;
 }
 
+void judge_function_add(const void *handle, const void *owner, const char *name)
+{
+	judge_code_lock();
+	function_add(handle, owner, name);
+	judge_code_unlock();
+}
+
 void judge_function_alias(const void *handle, const void *same)
 {
-	struct entry *of = entry_of(functions, same), *e;
+	struct entry *of, *e;
 
+	judge_code_lock();
+	of = entry_of(functions, same);
 	if (of && of->f && (e = entry_get(&functions, handle)))
 		e->f = of->f;
+	judge_code_unlock();
 }
 
 void judge_module_alias(const void *module, const void *library)
 {
-	struct entry *of = entry_of(owners, library), *e;
+	struct entry *of, *e;
 
+	judge_code_lock();
+	of = entry_of(owners, library);
 	if (of && of->code && (e = entry_get(&owners, module)))
 		e->code = of->code;
+	judge_code_unlock();
 }
 
 struct judge_function *judge_function_find(const void *handle)

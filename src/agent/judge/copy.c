@@ -416,7 +416,6 @@ static void take(struct judge_function *f, const struct judge_dims *d, void **pa
 		return;
 	j->f = f;
 	j->shape = shape < 0 ? 0 : (unsigned)shape;
-	j->head.earlier = q.earlier;
 	judge_enter(&g);
 	const char *why = fill(j, d, params, extra);
 	judge_leave(&g);

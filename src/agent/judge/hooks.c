@@ -34,11 +34,8 @@ static CUresult library_kernel(CUkernel *k, CUlibrary lib, const char *name)
 {
 	CUresult r = real_library_kernel(k, lib, name);
 
-	if (r == CUDA_SUCCESS) {
-		judge_code_lock();
+	if (r == CUDA_SUCCESS)
 		judge_function_add(*k, lib, name);
-		judge_code_unlock();
-	}
 	return r;
 }
 
@@ -46,11 +43,8 @@ static CUresult library_module(CUmodule *m, CUlibrary lib)
 {
 	CUresult r = real_library_module(m, lib);
 
-	if (r == CUDA_SUCCESS) {
-		judge_code_lock();
+	if (r == CUDA_SUCCESS)
 		judge_module_alias(*m, lib);
-		judge_code_unlock();
-	}
 	return r;
 }
 
@@ -58,11 +52,8 @@ static CUresult module_function(CUfunction *f, CUmodule m, const char *name)
 {
 	CUresult r = real_module_function(f, m, name);
 
-	if (r == CUDA_SUCCESS) {
-		judge_code_lock();
+	if (r == CUDA_SUCCESS)
 		judge_function_add(*f, m, name);
-		judge_code_unlock();
-	}
 	return r;
 }
 
@@ -70,11 +61,8 @@ static CUresult kernel_function(CUfunction *f, CUkernel k)
 {
 	CUresult r = real_kernel_function(f, k);
 
-	if (r == CUDA_SUCCESS) {
-		judge_code_lock();
+	if (r == CUDA_SUCCESS)
 		judge_function_alias(*f, k);
-		judge_code_unlock();
-	}
 	return r;
 }
 

@@ -137,14 +137,14 @@ struct judge_function {
 const struct judge_param *judge_kernel_params(const struct judge_kernel *k, uint32_t *n,
 					      uint32_t *bytes);
 
-void judge_code_lock(void);
-void judge_code_unlock(void);
-/* All with the lock held. A handle has got a name: of a module's function, a library's kernel; is
- * another name of `same`. The driver may use an old handle again. */
+/* A handle has got a name: of a module's function, a library's kernel; is another name of `same`.
+ * The driver may use an old handle again. They take the lock. */
 void judge_function_add(const void *handle, const void *owner, const char *name);
 void judge_function_alias(const void *handle, const void *same);
 void judge_module_alias(const void *module, const void *library);
-/* NULL: not loaded where we saw it. */
+void judge_code_lock(void);
+void judge_code_unlock(void);
+/* All with the lock held. NULL: not loaded where we saw it. */
 struct judge_function *judge_function_find(const void *handle);
 /* Asks the judge, once; NULL: it can be judged, else why not. */
 const char *judge_function_prepare(struct judge_function *f, unsigned sm);
