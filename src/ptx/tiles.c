@@ -9,11 +9,6 @@
 
 #include <string.h>
 
-static bool is_text(struct ptx_str s, const char *text)
-{
-	return s.n == strlen(text) && !memcmp(s.p, text, s.n);
-}
-
 static bool ends_with(struct ptx_str s, const char *end)
 {
 	size_t n = strlen(end);
@@ -27,7 +22,7 @@ bool ptx_has_tiles(struct ptx_module *m)
 
 	for (const struct ptx_item *i = m->first; i && !m->tiles; i = i->next) {
 		if (i->kind == PTX_ITEM_VAR && i->var->space == PTX_SPACE_SHARED &&
-		    is_text(i->var->name, "global_smem"))
+		    ptx_str_is(i->var->name, "global_smem"))
 			has_smem = true;
 		if (i->kind == PTX_ITEM_FUNC && i->func->name.n > 2 &&
 		    !memcmp(i->func->name.p, "_Z", 2))

@@ -19,6 +19,23 @@ static const char *text_copy(struct race_reader *rd, const char *s)
 	return race_text(&rd->out->arena, s, strlen(s));
 }
 
+static struct race_reader_table *table_find(const struct race_reader *rd, uint64_t hash)
+{
+	struct race_reader_table *t;
+
+	HASH_FIND(hh, rd->tables, &hash, sizeof(hash), t);
+	return t;
+}
+
+/* The table that has this site, which is copied; NULL: it is lost. */
+static struct race_reader_table *site_get(const struct race_reader *rd, uint64_t table,
+					  uint32_t site, struct race_site *out)
+{
+	struct race_reader_table *t = table_find(rd, table);
+
+	return t && race_sites_get(&t->sites, site, out) ? t : NULL;
+}
+
 static void inlined_fill(struct race_reader *rd, const struct race_sites *t, uint32_t frame,
 			 struct race_finding *f)
 {
@@ -46,11 +63,10 @@ static void site_fill(struct race_reader *rd, const struct race_record *rec, str
 		      struct race_finding_site *fs)
 {
 	struct race_site s = {0};
-	struct race_reader_table *t;
+	struct race_reader_table *t = site_get(rd, rec->table, rec->site, &s);
 
 	f->func = f->func_shown = f->file = f->module = f->target = fs->text = "";
-	HASH_FIND(hh, rd->tables, &rec->table, sizeof(uint64_t), t);
-	if (!t || !race_sites_get(&t->sites, rec->site, &s)) {
+	if (!t) {
 		rd->out->damaged++;
 		f->width = rec->width;
 		f->vec = 1;
@@ -84,11 +100,9 @@ static void block_fill(struct race_reader *rd, const struct race_record *rec, ui
 	const uint32_t cluster[3] = {rec->cluster & 0xff, rec->cluster >> 8 & 0xff,
 				     rec->cluster >> 16};
 	struct race_site s = {0};
-	struct race_reader_table *t;
 
 	memcpy(block, rec->block, sizeof(rec->block));
-	HASH_FIND(hh, rd->tables, &rec->table, sizeof(uint64_t), t);
-	if (!t || !race_sites_get(&t->sites, rec->site, &s))
+	if (!site_get(rd, rec->table, rec->site, &s))
 		return;
 	race_shuffle_block(s.flags & RACE_SITE_WAITS ? rec->order >> 8 : rec->order & 0xff,
 			   &rd->keys, rec->grid, size, cluster, block);
@@ -116,18 +130,15 @@ static void first_fill(struct race_reader *rd, const struct race_record *rec, st
 static uint32_t site_flags(struct race_reader *rd, uint64_t table, uint32_t site)
 {
 	struct race_site s = {0};
-	struct race_reader_table *t;
 
-	HASH_FIND(hh, rd->tables, &table, sizeof(uint64_t), t);
-	return t && race_sites_get(&t->sites, site, &s) ? s.flags : 0;
+	return site_get(rd, table, site, &s) ? s.flags : 0;
 }
 
 static bool has_seeds(struct race_reader *rd, uint64_t table)
 {
-	struct race_reader_table *t;
+	const struct race_reader_table *t = table_find(rd, table);
 	struct race_site s;
 
-	HASH_FIND(hh, rd->tables, &table, sizeof(uint64_t), t);
 	for (uint32_t i = 0; t && race_sites_get(&t->sites, i, &s); i++)
 		if (RACE_SITE_SEED(s.flags))
 			return true;
@@ -169,11 +180,10 @@ static enum race_class class_alone(struct race_reader *rd, const struct race_rec
 static bool stores_copies(struct race_reader *rd, uint64_t table, uint32_t site)
 {
 	struct race_site s = {0};
-	struct race_reader_table *t;
+	const struct race_reader_table *t = site_get(rd, table, site, &s);
 
-	HASH_FIND(hh, rd->tables, &table, sizeof(uint64_t), t);
-	return t && t->sites.h.flags & RACE_SITES_TILES && race_sites_get(&t->sites, site, &s) &&
-	       s.space == RACE_SPACE_SHARED && s.access == RACE_ACCESS_STORE;
+	return t && t->sites.h.flags & RACE_SITES_TILES && s.space == RACE_SPACE_SHARED &&
+	       s.access == RACE_ACCESS_STORE;
 }
 
 /* The earlier of two accesses, as far as its site is known. */
