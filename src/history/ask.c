@@ -9,21 +9,10 @@
  */
 #include "history/internal.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static void put_json(struct base_buf *out, cJSON *o)
-{
-	char *text = cJSON_PrintUnformatted(o);
-
-	base_buf_puts(out, text);
-	base_buf_puts(out, "\n");
-	cJSON_free(text);
-	cJSON_Delete(o);
-}
 
 static void add_print(cJSON *o, int64_t print)
 {
@@ -31,17 +20,6 @@ static void add_print(cJSON *o, int64_t print)
 
 	snprintf(text, sizeof(text), "%016" PRIx64, (uint64_t)print);
 	cJSON_AddStringToObject(o, "fingerprint", text);
-}
-
-static int count_runs(struct history *h, int64_t *n)
-{
-	sqlite3_stmt *s = history_prepare(h, "SELECT count(*) FROM runs");
-	int rc = s && history_step(h, s) == 1 ? 0 : BASE_EXIT_INPUT;
-
-	if (!rc)
-		*n = sqlite3_column_int64(s, 0);
-	sqlite3_finalize(s);
-	return rc;
 }
 
 /* ---- list --------------------------------------------------------------------------------- */
@@ -75,14 +53,14 @@ int history_list(struct history *h, bool is_json, struct base_buf *out)
 {
 	struct base_arena a = {0};
 	cJSON *o = cJSON_CreateObject(), *all = cJSON_AddArrayToObject(o, "findings");
-	int64_t runs = 0, n = 0;
-	int rc = count_runs(h, &runs), more = 0;
+	int64_t runs = history_number(h, "SELECT count(*) FROM runs"), n = 0;
+	int more = 0;
 	sqlite3_stmt *s = history_prepare(
 		h, "SELECT print, rule, line, seen, f.at, f.commit_id, l.at,"
 		   " l.commit_id FROM findings JOIN runs f ON f.id = first"
 		   " JOIN runs l ON l.id = last ORDER BY l.at DESC, seen DESC, line");
 
-	while (s && !rc && (more = history_step(h, s)) == 1) {
+	while (s && runs >= 0 && (more = history_step(h, s)) == 1) {
 		n++;
 		if (is_json)
 			list_json(all, s, &a);
@@ -92,7 +70,7 @@ int history_list(struct history *h, bool is_json, struct base_buf *out)
 	sqlite3_finalize(s);
 	if (is_json) {
 		cJSON_AddNumberToObject(o, "runs", (double)runs);
-		put_json(out, o);
+		history_put_json(out, o);
 	} else {
 		base_buf_printf(out, "%s%lld finding%s in %lld run%s\n", n ? "\n" : "",
 				(long long)n, n == 1 ? "" : "s", (long long)runs,
@@ -100,12 +78,13 @@ int history_list(struct history *h, bool is_json, struct base_buf *out)
 		cJSON_Delete(o);
 	}
 	base_arena_free(&a);
-	return rc || !s || more < 0 ? BASE_EXIT_INPUT : 0;
+	return runs < 0 || !s || more < 0 ? BASE_EXIT_INPUT : 0;
 }
 
 /* ---- compare ------------------------------------------------------------------------------ */
 
 enum change { NEW, GONE, FLAKY, STILL, CHANGES };
+static const char *const words[CHANGES] = {"new", "gone", "flaky", "still"};
 
 struct set {
 	const char *text;
@@ -144,10 +123,10 @@ static int make_set(struct history *h, const char *name, struct set *set)
 		rc = history_step(h, s) < 0 ? BASE_EXIT_INPUT : 0;
 	}
 	sqlite3_finalize(s);
-	s = rc ? NULL : history_prepare(h, base_printf(&a, "SELECT count(*) FROM %s", name));
-	if (!rc && s && history_step(h, s) == 1)
-		set->runs = sqlite3_column_int64(s, 0);
-	sqlite3_finalize(s);
+	if (!rc) {
+		set->runs = history_number(h, base_printf(&a, "SELECT count(*) FROM %s", name));
+		rc = set->runs < 0 ? BASE_EXIT_INPUT : 0;
+	}
 	if (!rc && !set->runs) {
 		base_say("error: %s: no run of %s", h->path, set->text);
 		rc = BASE_EXIT_INPUT;
@@ -168,7 +147,6 @@ static enum change change_of(const struct set *one, const struct set *two, int64
 static void compare_text(struct base_buf *out, sqlite3_stmt *s, enum change change,
 			 const struct set *one, const struct set *two)
 {
-	static const char *const words[CHANGES] = {"new", "gone", "flaky", "still"};
 	int64_t n1 = sqlite3_column_int64(s, 2), n2 = sqlite3_column_int64(s, 3);
 	double chance = 0;
 
@@ -187,7 +165,6 @@ static void compare_text(struct base_buf *out, sqlite3_stmt *s, enum change chan
 
 static void compare_json(cJSON *all, sqlite3_stmt *s, enum change change)
 {
-	static const char *const words[CHANGES] = {"new", "gone", "flaky", "still"};
 	cJSON *o = cJSON_CreateObject();
 
 	add_print(o, sqlite3_column_int64(s, 0));
@@ -232,7 +209,7 @@ int history_compare(struct history *h, const char *first, const char *second, bo
 	if (!rc && is_json) {
 		cJSON_AddNumberToObject(o, "runs_before", (double)one.runs);
 		cJSON_AddNumberToObject(o, "runs_after", (double)two.runs);
-		put_json(out, o);
+		history_put_json(out, o);
 	} else {
 		cJSON_Delete(o);
 		if (!rc)
@@ -276,7 +253,7 @@ int history_unchecked(struct history *h, bool is_json, struct base_buf *out)
 	}
 	sqlite3_finalize(s);
 	if (is_json) {
-		put_json(out, o);
+		history_put_json(out, o);
 	} else {
 		cJSON_Delete(o);
 		base_buf_printf(out, "%lld of %lld sites never checked%s\n", (long long)never,

@@ -9,7 +9,6 @@
  */
 #include "history/internal.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,10 +162,7 @@ static void put_json(const struct bisect *b, struct base_buf *out)
 			cJSON_AddStringToObject(o, "next",
 						b->points.v[b->good + (between + 1) / 2].commit);
 	}
-	char *text = cJSON_PrintUnformatted(o);
-	base_buf_printf(out, "%s\n", text);
-	cJSON_free(text);
-	cJSON_Delete(o);
+	history_put_json(out, o);
 }
 
 int history_bisect(struct history *h, const char *fingerprint, const char *const *order,

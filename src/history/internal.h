@@ -6,6 +6,7 @@
 
 #include "history/history.h"
 
+#include <cjson/cJSON.h>
 #include <sqlite3.h>
 
 struct history {
@@ -19,6 +20,8 @@ int history_say(struct history *h);
 sqlite3_stmt *history_prepare(struct history *h, const char *sql);
 /* The next row: 1, none: 0, an error that was said: -1. */
 int history_step(struct history *h, sqlite3_stmt *s);
+/* The number that a statement gives; -1 after saying what is wrong. */
+int64_t history_number(struct history *h, const char *sql);
 /* A column's text; "" for NULL. */
 const char *history_text(sqlite3_stmt *s, int column);
 
@@ -26,6 +29,8 @@ const char *history_text(sqlite3_stmt *s, int column);
 const char *history_day(struct base_arena *a, int64_t at);
 /* A commit as it is shown: 12 characters, and "+" where it had changes of its own. */
 const char *history_short(struct base_arena *a, const char *commit);
+/* Appends an object as one line, and deletes it. */
+void history_put_json(struct base_buf *out, cJSON *o);
 /*
  * That a race which shows in `seen` of `runs` runs shows in none of `without`, by chance: in
  * percent, 0 to 100.

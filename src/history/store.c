@@ -85,8 +85,7 @@ static int do_sql(struct history *h, const char *sql)
 	return sqlite3_exec(h->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : history_say(h);
 }
 
-/* The number that a statement gives; -1 after saying what is wrong. */
-static int64_t ask_number(struct history *h, const char *sql)
+int64_t history_number(struct history *h, const char *sql)
 {
 	sqlite3_stmt *s = history_prepare(h, sql);
 	int64_t n = s && history_step(h, s) == 1 ? sqlite3_column_int64(s, 0) : -1;
@@ -100,9 +99,9 @@ static int64_t ask_number(struct history *h, const char *sql)
 /* A file of ours, of this version; an empty one gets the tables. */
 static int check_schema(struct history *h)
 {
-	int64_t app = ask_number(h, "PRAGMA application_id");
-	int64_t version = app < 0 ? -1 : ask_number(h, "PRAGMA user_version");
-	int64_t size = version < 0 ? -1 : ask_number(h, "SELECT count(*) FROM sqlite_master");
+	int64_t app = history_number(h, "PRAGMA application_id");
+	int64_t version = app < 0 ? -1 : history_number(h, "PRAGMA user_version");
+	int64_t size = version < 0 ? -1 : history_number(h, "SELECT count(*) FROM sqlite_master");
 	struct base_buf sql = {0};
 	int rc = size < 0 ? BASE_EXIT_INPUT : 0;
 
@@ -280,6 +279,15 @@ const char *history_day(struct base_arena *a, int64_t at)
 	if (gmtime_r(&t, &tm))
 		strftime(text, sizeof(text), "%Y-%m-%d", &tm);
 	return base_strdup(a, text);
+}
+
+void history_put_json(struct base_buf *out, cJSON *o)
+{
+	char *text = cJSON_PrintUnformatted(o);
+
+	base_buf_printf(out, "%s\n", text);
+	cJSON_free(text);
+	cJSON_Delete(o);
 }
 
 const char *history_short(struct base_arena *a, const char *commit)
