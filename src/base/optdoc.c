@@ -187,6 +187,12 @@ static void put_roff(struct base_buf *out, const char *text)
 	}
 }
 
+static void put_roff_line(struct base_buf *out, const char *text)
+{
+	put_roff(out, text);
+	base_buf_puts(out, "\n");
+}
+
 static void put_roff_options(struct base_buf *out, enum option_cmd cmd)
 {
 	for (int i = 0; i < OPTION_COUNT; i++) {
@@ -208,10 +214,8 @@ static void put_roff_options(struct base_buf *out, enum option_cmd cmd)
 			base_buf_puts(out, ")");
 		}
 		base_buf_puts(out, ".\n");
-		if (row->more[0]) {
-			put_roff(out, row->more);
-			base_buf_puts(out, "\n");
-		}
+		if (row->more[0])
+			put_roff_line(out, row->more);
 	}
 }
 
@@ -220,10 +224,8 @@ static void put_roff_cmd(struct base_buf *out, enum option_cmd cmd)
 	const struct option_cmd_row *c = &option_cmd_rows[cmd];
 
 	base_buf_printf(out, ".SS collider %s ", c->name);
-	put_roff(out, c->usage);
-	base_buf_puts(out, "\n");
-	put_roff(out, c->more);
-	base_buf_puts(out, "\n");
+	put_roff_line(out, c->usage);
+	put_roff_line(out, c->more);
 	put_roff_options(out, cmd);
 }
 
@@ -274,14 +276,12 @@ void option_doc_man(struct base_buf *out, const char *version)
 	base_buf_puts(out, ".SH ENVIRONMENT\n");
 	for (size_t i = 0; i < BASE_COUNTOF(vars); i++) {
 		base_buf_printf(out, ".TP\n.B %s\n", vars[i].name);
-		put_roff(out, vars[i].text);
-		base_buf_puts(out, "\n");
+		put_roff_line(out, vars[i].text);
 	}
 	base_buf_puts(out, ".SH EXIT STATUS\n");
 	for (size_t i = 0; i < BASE_COUNTOF(statuses); i++) {
 		base_buf_printf(out, ".TP\n.B %d\n", statuses[i].value);
-		put_roff(out, statuses[i].text);
-		base_buf_puts(out, "\n");
+		put_roff_line(out, statuses[i].text);
 	}
 	base_buf_puts(out, ".SH EXAMPLES\n.nf\n");
 	for (int i = 0; i < OPTION_CMD_SHOWN; i++)
