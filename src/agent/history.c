@@ -16,7 +16,8 @@
  * locations is cleared before a launch that finds the context idle.
  *
  * The program's own needs come first. An allocation that would not find enough memory beside the
- * pools gets theirs: they are swept and shrink, and don't grow again.
+ * pools gets theirs: they are swept and shrink, and don't grow again. Where a program has taken nearly
+ * all memory in advance (JAX), of which it uses little, they take half of what is left.
  *
  * Misses: memory of pieces that got no block, which the footer counts; pairs of two launches.
  * Costs: 6 MiB and 2 MiB for each part of the directory, 2 bytes for each byte of tracked memory (3
@@ -268,13 +269,14 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 	if (h->words.used && h->words.used >= h->words.limit)
 		need *= 2;
 	need += h->kind->pieces;
+	/* The few for bytes first: words may take what there is. */
+	uint64_t want = 2 * h->bytes.used + spare_pages(h);
+	if (want < pages)
+		want = pages;
+	if (!h->is_capped && h->bytes.limit < want)
+		agent_pool_grow(h, &h->bytes, want - h->bytes.limit);
 	if (!h->is_capped && h->words.limit < need)
 		agent_pool_grow(h, &h->words, need - h->words.limit);
-	need = 2 * h->bytes.used + spare_pages(h);
-	if (need < pages)
-		need = pages;
-	if (!h->is_capped && h->bytes.limit < need)
-		agent_pool_grow(h, &h->bytes, need - h->bytes.limit);
 	if (h->unseen != h->unseen_set &&
 	    agent_pool_write(h, h->tables + offsetof(struct race_history_tables, unseen),
 			     &h->unseen, sizeof(h->unseen)) == CUDA_SUCCESS)

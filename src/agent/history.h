@@ -97,7 +97,7 @@ CUresult agent_pool_build_scratch(struct agent_history *h, const char **what);
 CUresult agent_pool_free_scratch(struct agent_history *h);
 /* Sets the directory's own parts to 0. */
 CUresult agent_pool_clear_directory(struct agent_history *h);
-/* So many units more, if the card has them; the limit follows what came. */
+/* So many units more, or as many as the card has memory for; the limit follows what came. */
 void agent_pool_grow(struct agent_history *h, struct pool *p, uint64_t units);
 /* Gives memory back until `bytes` are free; swept, the context idle. */
 void agent_pool_shrink(struct agent_history *h, uint64_t bytes);

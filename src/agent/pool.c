@@ -114,19 +114,33 @@ uint64_t agent_pool_free_bytes(void)
 	return agent_driver.mem_get_info(&free, &total) == CUDA_SUCCESS ? free : 0;
 }
 
-/* So many units more, if the card has them; the limit follows what came. */
+/* What may be taken of the card's memory; where that is short, half of it: other detectors' words
+ * and the program get the rest. */
+static uint64_t share_of(struct agent_history *h, uint64_t wanted)
+{
+	uint64_t free = agent_pool_free_bytes();
+
+	if (free >= wanted + KEEP_FREE)
+		return wanted;
+	h->is_capped = true;
+	return free > KEEP_FREE ? (free - KEEP_FREE) / 2 : 0;
+}
+
+/* So many units more, or as many as the card has memory for; the limit follows what came. */
 void agent_pool_grow(struct agent_history *h, struct pool *p, uint64_t units)
 {
 	uint64_t bytes = round_up(units * p->unit, GRAIN), most = p->words.room - p->words.mapped;
-	uint64_t with = p->beside.room ? bytes + bytes / 2 : bytes;
+	bool has_beside = p->beside.room != 0;
 
 	if (bytes > most)
 		bytes = most;
-	if (!bytes || agent_pool_free_bytes() < with + KEEP_FREE) {
-		h->is_capped = true;
-		return;
+	uint64_t with = has_beside ? bytes + bytes / 2 : bytes, have = share_of(h, with);
+	if (have < with) {
+		bytes = (has_beside ? have / 3 * 2 : have) / p->unit * p->unit / GRAIN * GRAIN;
+		if (!bytes)
+			return;
 	}
-	if (p->beside.room && extend(h, &p->beside, round_up(bytes / 2, GRAIN)) != CUDA_SUCCESS) {
+	if (has_beside && extend(h, &p->beside, round_up(bytes / 2, GRAIN)) != CUDA_SUCCESS) {
 		h->is_capped = true;
 		return;
 	}

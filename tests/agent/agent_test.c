@@ -855,6 +855,13 @@ static void two_detectors_have_tables_of_their_own(void **state)
 	assert_int_equal(region(0)->modules, 2);
 }
 
+static void scarce_memory_is_shared(void **state)
+{
+	(void)state;
+	play("scarce");
+	assert_int_equal(region(0)->has_history, 1);
+}
+
 static void refused_launches_are_told(void **state)
 {
 	(void)state;
@@ -925,6 +932,7 @@ int main(int argc, char **argv)
 		TEST(streams_are_left_alone_unless_asked),
 		TEST(history_words_follow_the_program),
 		TEST(two_detectors_have_tables_of_their_own),
+		TEST(scarce_memory_is_shared),
 		TEST(launches_are_left_out_by_number),
 		TEST(launches_are_left_out_by_name),
 		TEST(launches_are_left_out_by_time),

@@ -550,6 +550,11 @@ size_t fake_mapped(void)
 	return vmm_mapped;
 }
 
+void fake_leave(size_t bytes)
+{
+	vmm_limit = vmm_mapped + bytes;
+}
+
 CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute what, CUdevice dev)
 {
 	(void)dev;

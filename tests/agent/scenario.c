@@ -740,6 +740,35 @@ static void guard(void)
 	expect(!(th->unseen & RACE_HISTORY_GRID_ORDERS), "hirace does");
 }
 
+/* A program that takes the card's memory in advance, as JAX does: both detectors have blocks for what
+ * it touches of it. */
+static void scarce(void)
+{
+	CUdeviceptr p, at = 0;
+	size_t bytes = 0, before = fake_mapped();
+
+	context();
+	CUmodule m = module("guard");
+	CUfunction f = function(m, "clean");
+	const struct race_history_tables *h =
+		(const struct race_history_tables *)(uintptr_t)history_of(m)->tables;
+	MUST(cuModuleGetGlobal(&at, &bytes, m, RACE_IGUARD_SYMBOL));
+	const struct race_history_tables *g =
+		(const struct race_history_tables *)(uintptr_t)((const struct race_history *)(uintptr_t)at)
+			->tables;
+	fake_leave(640 * MIB);
+	before = fake_mapped();
+	MUST(cuMemAllocManaged(&p, 1200 * MIB, CU_MEM_ATTACH_GLOBAL));
+	MUST(launch(f, NULL));
+	expect(h->words.limit >= 16 && h->words.limit < 600, "blocks for a part of it");
+	expect(h->bytes.limit >= 64, "and pages for bytes");
+	expect(g->words.limit >= 8 && g->words.limit < 600, "for the other detector, too");
+	expect(fake_mapped() - before <= 384 * MIB, "the program keeps some");
+	before = fake_mapped();
+	MUST(launch(f, NULL));
+	expect(fake_mapped() == before, "and that once");
+}
+
 /* ---- launches that are left out ------------------------------------------------------- */
 
 /* Launch 1 is to be left out: its modules' blocks are empty, that of a module loaded meanwhile,
@@ -842,6 +871,7 @@ static const struct scenario {
 	{"host_half", host_half},
 	{"history", history},
 	{"guard", guard},
+	{"scarce", scarce},
 	{"chosen_history", chosen_history},
 	{"chosen_busy", chosen_busy},
 	{"chosen_budget", chosen_budget},
