@@ -16,8 +16,8 @@
  * locations is cleared before a launch that finds the context idle.
  *
  * The program's own needs come first. An allocation that would not find enough memory beside the
- * pools gets theirs: they are swept and shrink, and don't grow again. Where a program has taken nearly
- * all memory in advance (JAX), of which it uses little, they take half of what is left.
+ * pools gets theirs: they are swept and shrink, and don't grow again. Where a program has
+ * taken nearly all memory in advance (JAX), of which it uses little, they take half of the rest.
  *
  * Misses: memory of pieces that got no block, which the footer counts; pairs of two launches.
  * Costs: 6 MiB and 2 MiB for each part of the directory, 2 bytes for each byte of tracked memory (3

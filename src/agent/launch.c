@@ -228,10 +228,18 @@ struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f,
 
 void agent_launch_note(struct agent_kernel *k)
 {
+	char script[RACE_SCRIPT_BYTES];
+
 	if (!k || !k->is_instrumented)
 		return;
 	agent_lock();
-	race_launch_note(&k->launches, k->key + 1, NULL);
+	bool is_wanted = race_launch_is_wanted(&k->launches);
+	agent_unlock();
+	if (!is_wanted)
+		return;
+	bool is_script = race_script(script);
+	agent_lock();
+	race_launch_note(&k->launches, k->key + 1, is_script ? script : NULL);
 	agent_unlock();
 }
 

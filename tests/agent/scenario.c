@@ -740,8 +740,8 @@ static void guard(void)
 	expect(!(th->unseen & RACE_HISTORY_GRID_ORDERS), "hirace does");
 }
 
-/* A program that takes the card's memory in advance, as JAX does: both detectors have blocks for what
- * it touches of it. */
+/* A program that takes the card's memory in advance, as JAX does: both detectors have blocks for
+ * what it touches of it. */
 static void scarce(void)
 {
 	CUdeviceptr p, at = 0;
@@ -754,7 +754,8 @@ static void scarce(void)
 		(const struct race_history_tables *)(uintptr_t)history_of(m)->tables;
 	MUST(cuModuleGetGlobal(&at, &bytes, m, RACE_IGUARD_SYMBOL));
 	const struct race_history_tables *g =
-		(const struct race_history_tables *)(uintptr_t)((const struct race_history *)(uintptr_t)at)
+		(const struct race_history_tables
+			 *)(uintptr_t)((const struct race_history *)(uintptr_t)at)
 			->tables;
 	fake_leave(640 * MIB);
 	before = fake_mapped();

@@ -345,7 +345,8 @@ void rt_collider_kernel(struct rt_kern *k)
 	if (!is_open)
 		return;
 	const char *script = rt_script_last();
-	race_launch_note(&k->launches, k->name, *script ? script : NULL);
+	if (race_launch_is_wanted(&k->launches))
+		race_launch_note(&k->launches, k->name, *script ? script : NULL);
 	if (k->is_counted)
 		return;
 	for (struct rt_image *im = rt_image_first(); im && !k->count; im = im->next) {

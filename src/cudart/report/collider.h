@@ -52,10 +52,7 @@ void rt_history_counts(uint64_t *threads, uint64_t *accesses);
  * locks are held. */
 void rt_on_quiet(void *arg);
 
-/* script.c: the calling thread's Python frames, the innermost first, a line for each: file, line
- * and function, with tabs between them. "": none. No lock is held. _last: those of this thread's
- * previous call. Both are valid until its next one. */
-const char *rt_script(void);
+/* origin.c: the Python lines (race_script) of this thread's last launch, copy or fill; "": none. */
 const char *rt_script_last(void);
 /* origin.c: the call `number` is wanted in the report. */
 void rt_origin_report(uint32_t number);

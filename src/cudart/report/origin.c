@@ -6,7 +6,7 @@
  * change of a site goes to the shared file with the addresses, later ones are only counted there.
  * The calls of a pair that the oracle found go there once each.
  * The site of a graph's node is the call that added or last changed it. Of a Python program it is
- * Python's lines (script.c) instead of the addresses.
+ * Python's lines (race_script) instead of the addresses.
  *
  * Costs: a walk of up to 32 frames (a library's launches lie deep) and a look-up for each launch,
  * copy or fill, only while races are looked for.
@@ -45,6 +45,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* an innermost one, as
 static struct origin *origins;
 static BASE_VEC(struct origin *) by_number; /* [number - 1] */
 static struct origin unknown;
+static _Thread_local char script[RACE_SCRIPT_BYTES];
 static bool is_on;			    /* copies are checked, or judged */
 static struct race_transfer_counts *counts; /* in the shared file; NULL: nothing is checked */
 
@@ -55,8 +56,8 @@ uint32_t rt_origin(void)
 
 	if (!is_on)
 		return 0;
-	const char *script = rt_script();
-	if (*script)
+	bool is_script = race_script(script);
+	if (is_script)
 		key.pcs[0] = (void *)(uintptr_t)base_hash(script, strlen(script), BASE_FNV_INIT);
 	else
 		key.n = backtrace(key.pcs, DEPTH);
@@ -64,7 +65,7 @@ uint32_t rt_origin(void)
 	HASH_FIND(hh, origins, key.pcs, sizeof(key.pcs), o);
 	if (!o && by_number.n < ORIGINS_MAX && (o = malloc(sizeof(*o)))) {
 		*o = key;
-		o->script = *script ? strdup(script) : NULL;
+		o->script = is_script ? strdup(script) : NULL;
 		o->number = (uint32_t)by_number.n + 1;
 		HASH_ADD(hh, origins, pcs, sizeof(o->pcs), o);
 		if (o->number)
@@ -74,6 +75,11 @@ uint32_t rt_origin(void)
 		number = o->number;
 	pthread_mutex_unlock(&lock);
 	return number;
+}
+
+const char *rt_script_last(void)
+{
+	return script;
 }
 
 /* ---- recording ---------------------------------------------------------------------------- */

@@ -193,7 +193,7 @@ static enum rt_error prepare(const struct rt_launch *l, struct rt_shape *shape, 
 	enum rt_error e;
 
 	memset(out, 0, sizeof(*out));
-	uint32_t origin = rt_origin(); /* before the lock (script.c) */
+	uint32_t origin = rt_origin(); /* before the lock (race_script) */
 	rt_images_lock();
 	struct rt_kern *k = rt_kern_find(l->func);
 	e = k ? check(k, l, shape, &kernel)

@@ -132,6 +132,10 @@ uint64_t *race_transfer_report(const struct race_transfer *t, const char *api,
 			       struct race_stack stack);
 /* Appends the call that asked for the operation `origin` of a pair (RACE_CHUNK_ORIGIN). */
 void race_origin_report(uint32_t origin, struct race_stack stack);
+/* script.c: the calling thread's Python frames as such lines, the innermost first; false: none. It
+ * waits for Python's lock for a short time only, and no lock of ours may be held. */
+#define RACE_SCRIPT_BYTES 4096u
+bool race_script(char text[RACE_SCRIPT_BYTES]);
 /*
  * The calls that launched a kernel, for findings that don't know their launch. Zeroed at first; one
  * for each kernel, of which one thread at a time may use it.
@@ -142,9 +146,11 @@ struct race_launches {
 	uint32_t n;
 	uint32_t count;
 };
-/* Called at a launch of `kernel` (mangled), from the lines `script` (race_stack; NULL: the
- * program's calls are taken): appends its stack if it is new (RACE_CHUNK_LAUNCH), for
- * the first RACE_LAUNCH_PLACES. All of the first 1,024 launches are looked at, then one in 64. */
+/* Is the stack of this launch to be noted? All of the first 1,024 launches are looked at, then one
+ * in 64, until RACE_LAUNCH_PLACES are known. */
+bool race_launch_is_wanted(struct race_launches *l);
+/* Called at such a launch of `kernel` (mangled), from the lines `script` (race_stack; NULL: the
+ * program's calls are taken): appends its stack if it is new (RACE_CHUNK_LAUNCH). */
 void race_launch_note(struct race_launches *l, const char *kernel, const char *script);
 /* Appends the counters of this process; NULL: the heap is full. */
 struct race_transfer_counts *race_transfer_counts_new(void);

@@ -128,6 +128,11 @@ void race_origin_report(uint32_t origin, struct race_stack stack)
 	put_chunk(RACE_CHUNK_ORIGIN, &t, NULL, stack);
 }
 
+bool race_launch_is_wanted(struct race_launches *l)
+{
+	return l->n < RACE_LAUNCH_PLACES && (l->count++ < 1024 || l->count % 64 == 0);
+}
+
 void race_launch_note(struct race_launches *l, const char *kernel, const char *script)
 {
 	const struct race_transfer t = {.origin = 0};
@@ -135,8 +140,6 @@ void race_launch_note(struct race_launches *l, const char *kernel, const char *s
 	uint64_t hash;
 	int n;
 
-	if (l->n == RACE_LAUNCH_PLACES || (l->count++ >= 1024 && l->count % 64))
-		return;
 	if (script) {
 		n = 0;
 		hash = base_hash(script, strlen(script), BASE_FNV_INIT);
@@ -147,6 +150,8 @@ void race_launch_note(struct race_launches *l, const char *kernel, const char *s
 	for (uint32_t i = 0; i < l->n; i++)
 		if (l->seen[i] == hash)
 			return;
+	if (l->n == RACE_LAUNCH_PLACES) /* another thread's was the last */
+		return;
 	l->seen[l->n++] = hash;
 	put_chunk(RACE_CHUNK_LAUNCH, &t, kernel, (struct race_stack){pcs, n, script});
 }

@@ -40,12 +40,20 @@ static const struct library libraries[] = {
 
 /* Of Python: what lies between a program and the driver, and what its kernels are made of. */
 static const struct library packages[] = {
-	{"/collider_triton/", "Collider"},	   {"/triton/runtime/", "Triton"},
-	{"/triton/compiler/", "Triton"},	   {"/triton/language/", "Triton"},
-	{"/triton/backends/", "Triton"},	   {"/triton/testing.py", "Triton"},
-	{"/triton/experimental/gluon/", "Triton"}, {"-packages/numba/", "Numba"},
-	{"-packages/numba_cuda/", "Numba"},	   {"-packages/cupy/", "CuPy"},
-	{"-packages/cuda/", "CUDA's for Python"},  {"-packages/torch/_inductor/", "PyTorch"},
+	{"/collider_triton/", "Collider"},
+	{"/triton/runtime/", "Triton"},
+	{"/triton/compiler/", "Triton"},
+	{"/triton/language/", "Triton"},
+	{"/triton/backends/", "Triton"},
+	{"/triton/testing.py", "Triton"},
+	{"/triton/experimental/gluon/", "Triton"},
+	{"-packages/numba/", "Numba"},
+	{"-packages/numba_cuda/", "Numba"},
+	{"-packages/cupy/", "CuPy"},
+	{"-packages/cuda/", "CUDA's for Python"},
+	{"-packages/torch/", "PyTorch"},
+	{"-packages/jax/", "JAX"},
+	{"-packages/jaxlib/", "JAX"},
 };
 
 static bool is_python(const char *file)
