@@ -113,7 +113,7 @@ struct cpu_func {
 	uint64_t address;	      /* in CPU_WIN_CODE */
 	uint32_t *first_of_line;      /* events/line.c: of each instruction; NULL: not made yet */
 	struct cpu_site **sites;      /* events/site.c: of each instruction, or NULL */
-	struct events_follow *follow; /* events/used.c: NULL: no value of it is followed */
+	struct events_follow *follow; /* events/steps.c; NULL: no value of it is followed */
 };
 
 /* ---- decode.c: what the binders use ----------------------------------------- */

@@ -6,6 +6,10 @@
  * fields, setp.and's third one) the statement is executed with other values of the operand, and
  * depends on it where the result changes: that is what depending means. It can only be missed.
  *
+ * Where two operands may hold the value of one load, another value of it changes both, and may
+ * leave the result what it is (p ? a : b, where b is (p ? c : a)). Then the result depends on it
+ * for certain only where no value of the other operand can hide the change; else it *may*.
+ *
  * Asked before the statement executes; all registers are as they were.
  * Misses: a minimum or maximum of two conditions, of and and or whose result is only compared
  * with constants, but where the other operand is all ones or zeros.
@@ -148,12 +152,14 @@ bool events_tried_bytes(struct cpu_warp *w, const struct cpu_inst *in, const str
 }
 
 uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
-			      const struct events_step *st, uint32_t lanes)
+			      const struct events_step *st, uint32_t lanes,
+			      uint32_t hit[EVENTS_BYTES])
 {
 	uint32_t size = bytes_of(w->cur->func->ptx, &st->s->ops[0]), any;
 	bool is_vector = st->s->ops[0].kind == PTX_OPND_VEC;
 	struct saved to, guard;
 
+	memset(hit, 0, EVENTS_BYTES * sizeof(*hit));
 	if (in->dst[0] == CPU_NOSLOT || in->dst[1] != CPU_NOSLOT || size > sizeof(to.was) ||
 	    ptx_form_has(st->s->form, PTX_MOD_CC) || is_vector || !lanes)
 		return 0;
@@ -168,6 +174,10 @@ uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
 		      (*cpu_pred(w, in->guard) ^ (in->flags & CPU_I_GUARD_NOT ? UINT32_MAX : 0));
 	else
 		any = changed(w, to.was, in->dst[0], size, lanes);
+	const uint8_t *now = cpu_slot(w, in->dst[0]);
+	CPU_EACH_LANE (l, any)
+		for (uint32_t n = size / CPU_WARP, j = 0; j < n; j++)
+			hit[j] |= (uint32_t)(to.was[l * n + j] != now[l * n + j]) << l;
 	restore(w, &to);
 	restore(w, &guard);
 	return any;
@@ -221,53 +231,109 @@ static uint32_t taken(struct cpu_warp *w, uint32_t slot, const struct ptx_opnd *
 	return *cpu_pred(w, slot) ^ (o->flags & PTX_OPND_NOT ? UINT32_MAX : 0);
 }
 
-void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
-		    bool is_same, uint32_t mask, uint32_t lanes[EVENTS_FROM])
+/* p ? a : b. What isn't taken can hide a change of the predicate only if it changes as well. */
+static void depends_select(struct cpu_warp *w, const struct cpu_inst *in,
+			   const struct events_step *st, uint32_t mask, struct events_lanes *x)
 {
 	const struct ptx_opnd *o = st->s->ops;
-	uint32_t both = is_same ? lanes[0] & lanes[1] : 0; /* one value decides with itself */
-	uint32_t p, q;
+	uint32_t p = taken(w, in->src[2], &o[3]), any = x->sure[0] | x->sure[1];
+	uint32_t differ = x->sure[2] ? try(w, in, st, 3, x->sure[2] & mask) : 0;
+	uint32_t with_taken = (p & x->shared[1]) | (~p & x->shared[2]);
+	uint32_t with_other = (p & x->shared[2]) | (~p & x->shared[1]);
+	uint32_t value = ~with_taken | (differ & ~x->shared[0]);
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t is_taken = x->sure[i] & (i ? ~p : p);
+		x->sure[i] = is_taken & value;
+		x->may[i] = is_taken & ~value;
+	}
+	x->may[2] = x->sure[2] & (differ | any);
+	x->sure[2] &= differ & ~with_other;
+	x->may[2] &= ~x->sure[2];
+}
+
+/* a & b, of conditions: p, q are they (or for |, their opposites). */
+static void depends_both(uint32_t p, uint32_t q, struct events_lanes *x)
+{
+	const uint32_t both = x->is_same ? x->sure[0] & x->sure[1] : 0; /* decides with itself */
+	const uint32_t apart = (p & q) | ~x->shared[0] | both;
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t sure = x->sure[i] & ((i ? p : q) | both) & apart;
+		x->may[i] = x->sure[i] & x->shared[0] & ~sure;
+		x->sure[i] = sure;
+	}
+}
+
+/* A comparison of a and b, and a predicate. */
+static void depends_join(struct cpu_warp *w, const struct cpu_inst *in,
+			 const struct events_step *st, uint32_t mask, struct events_lanes *x)
+{
+	uint32_t shared = x->shared[1] | x->shared[2], q = taken(w, in->src[2], &st->s->ops[3]);
+	uint32_t p = try(w, in, st, 3, (x->sure[2] | shared) & mask);
+
+	q ^= ptx_form_has(st->s->form, PTX_MOD_OR) ? UINT32_MAX : 0;
+	for (unsigned i = 0; i < EVENTS_FROM; i++) {
+		uint32_t with = i == 2 ? shared : x->shared[i + 1];
+		uint32_t sure = x->sure[i] & (i == 2 ? p : q) & ((p & q) | ~with);
+		x->may[i] = x->sure[i] & with & ~sure;
+		x->sure[i] = sure;
+	}
+}
+
+/* Operands that may mask each other. Arithmetic on words is taken to depend on both: what a
+ * compiler invents it discards by a condition. */
+static void depends_tried(struct cpu_warp *w, const struct cpu_inst *in,
+			  const struct events_step *st, uint32_t mask, struct events_lanes *x)
+{
+	const bool is_bits = st->rule == FLOW_RULE_BITS;
+	const bool is_condition = st->is_test || st->is_bool[0] || st->is_bool[1];
+	const uint32_t both = x->is_same ? x->sure[0] & x->sure[1] : 0;
+
+	for (unsigned i = 0; i < EVENTS_FROM; i++) {
+		uint32_t of = x->sure[i], with = 0, sure;
+		if (!of || (is_bits && i == 2))
+			continue;
+		for (unsigned j = 0; j < EVENTS_FROM; j++) /* 01, 02, 12 */
+			with |= j != i ? x->shared[i + j - 1] : 0;
+		sure = of & (is_bits ? both | counts(w, in, st, i, of & mask)
+				     : try(w, in, st, i + 1, of & mask));
+		if (is_condition)
+			sure &= ~with | both;
+		x->may[i] = of & with & ~sure;
+		x->sure[i] = sure;
+	}
+}
+
+void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
+		    uint32_t mask, struct events_lanes *x)
+{
+	const struct ptx_opnd *o = st->s->ops;
+	uint32_t no = st->rule == FLOW_RULE_OR ? UINT32_MAX : 0;
 
 	switch (st->rule) {
 	case FLOW_RULE_ANY:
 		break;
 	case FLOW_RULE_SELECT:
-		if (lanes[2])
-			lanes[2] &= try(w, in, st, 3, lanes[2] & mask);
-		p = taken(w, in->src[2], &o[3]);
-		lanes[0] &= p;
-		lanes[1] &= ~p;
-		break;
-	case FLOW_RULE_SIGN:
-		lanes[0] = lanes[1] = 0;
+		depends_select(w, in, st, mask, x);
 		break;
 	case FLOW_RULE_AND:
 	case FLOW_RULE_OR:
-		p = taken(w, in->src[0], &o[1]) ^ (st->rule == FLOW_RULE_OR ? UINT32_MAX : 0);
-		q = taken(w, in->src[1], &o[2]) ^ (st->rule == FLOW_RULE_OR ? UINT32_MAX : 0);
-		lanes[0] &= q | both;
-		lanes[1] &= p | both;
+		depends_both(taken(w, in->src[0], &o[1]) ^ no, taken(w, in->src[1], &o[2]) ^ no, x);
 		break;
 	case FLOW_RULE_BITS:
-		for (unsigned i = 0; i < 2; i++)
-			if (lanes[i])
-				lanes[i] &= both | counts(w, in, st, i, lanes[i] & mask);
-		break;
 	case FLOW_RULE_TRY:
-		for (unsigned i = 0; i < EVENTS_FROM; i++)
-			if (lanes[i])
-				lanes[i] &= try(w, in, st, i + 1, lanes[i] & mask);
+		depends_tried(w, in, st, mask, x);
 		break;
 	case FLOW_RULE_JOIN:
-		if (lanes[2])
-			lanes[2] &= try(w, in, st, 3, lanes[2] & mask);
-		p = taken(w, in->src[2], &o[3]);
-		p ^= ptx_form_has(st->s->form, PTX_MOD_OR) ? UINT32_MAX : 0;
-		lanes[0] &= p;
-		lanes[1] &= p;
+		depends_join(w, in, st, mask, x);
 		break;
+	case FLOW_RULE_SIGN:
 	case FLOW_RULE_NEVER:
-		memset(lanes, 0, EVENTS_FROM * sizeof(*lanes));
+		for (unsigned i = 0; i < (st->rule == FLOW_RULE_SIGN ? 2 : EVENTS_FROM); i++) {
+			x->may[i] = x->sure[i];
+			x->sure[i] = 0;
+		}
 		break;
 	}
 }

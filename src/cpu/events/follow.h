@@ -40,12 +40,26 @@ struct events_step {
 	struct events_reg *reads, *writes;
 };
 
-/*
- * lanes[i]: those for which operand i + 1 holds values in doubt; of them those of `mask` in which
- * the result depends on it are left. is_same: operands 1 and 2 hold the same value.
- */
+/* Of a function, made with its sites (steps.c). */
+struct events_follow {
+	uint32_t nslots;
+	uint32_t *slot;	   /* by number in the trace: its first; one more at the end */
+	uint32_t *live;	   /* by number in the trace: its live bytes */
+	uint32_t *step_of; /* by pc, plus 1 */
+	struct events_step *steps;
+};
+
+/* Lanes, by operand from 0. */
+struct events_lanes {
+	uint32_t sure[EVENTS_FROM]; /* it holds values in doubt; then: the result depends on it */
+	uint32_t may[EVENTS_FROM];  /* the result may depend on it, or not */
+	uint32_t shared[3];	    /* 0 and 1, 0 and 2, 1 and 2 may hold a value of one load */
+	bool is_same;		    /* 0 and 1 hold the same value */
+};
+
+/* Of lanes in `mask`; all but `may` is given. */
 void events_depends(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
-		    bool is_same, uint32_t mask, uint32_t lanes[EVENTS_FROM]);
+		    uint32_t mask, struct events_lanes *x);
 
 /* Bytes of an operand (from 1), from `first` on; n 0: all. */
 struct events_tried {
@@ -58,9 +72,10 @@ bool events_tried_bytes(struct cpu_warp *w, const struct cpu_inst *in, const str
 			struct events_tried t, uint32_t mask, uint32_t hit[EVENTS_BYTES]);
 
 /* Lanes in which the statement would leave another result if its guard were the opposite; none if
- * it has several results. */
+ * it has several results. hit: the same of each byte. */
 uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
-			      const struct events_step *st, uint32_t lanes);
+			      const struct events_step *st, uint32_t lanes,
+			      uint32_t hit[EVENTS_BYTES]);
 
 /* ---- loads.c: executions of loads in doubt ------------------------------------------------- */
 

@@ -25,15 +25,6 @@
 #define MAX_PARTS TAINT_PARTS
 #define MAX_SLOTS 32u /* that one statement writes */
 
-/* Of a function, made with its sites. */
-struct events_follow {
-	uint32_t nslots;
-	uint32_t *slot;	   /* by number in the trace: its first; one more at the end */
-	uint32_t *live;	   /* by number in the trace: its live bytes */
-	uint32_t *step_of; /* by pc, plus 1 */
-	struct events_step *steps;
-};
-
 struct frame_key {
 	const struct cpu_warp *warp;
 	const struct cpu_func *func;
@@ -122,15 +113,22 @@ struct parts {
 	unsigned n;
 };
 
+static void put_part(struct parts *p, struct taint_part x)
+{
+	if (x.node && x.lanes && p->n < MAX_PARTS)
+		p->v[p->n++] = x;
+}
+
 static void add_part(struct parts *p, uint32_t node, uint32_t lanes)
 {
-	if (node && lanes && p->n < MAX_PARTS)
-		p->v[p->n++] = (struct taint_part){node, lanes};
+	put_part(p, (struct taint_part){node, lanes, false});
 }
 
 /* What goes to each slot that the statement writes. */
 struct results {
 	struct parts to[MAX_SLOTS];
+	uint32_t
+		old_may[MAX_SLOTS]; /* lanes that don't execute, and may depend on what was there */
 	unsigned n;
 };
 
@@ -156,14 +154,20 @@ static uint32_t of_byte(const struct events_step *st, const uint32_t *hit, unsig
 	return lanes;
 }
 
-/* Lanes in which the statement takes the operand: what depends on each of its slots. */
+/* The lanes that take an operand, and those that may. */
+struct takes {
+	uint32_t lanes, may;
+};
+
+/* What depends on each of its slots. */
 static void add_operand(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
-			const struct events_frame *fr, const struct events_reg *r, uint32_t lanes,
-			struct results *out)
+			const struct events_frame *fr, const struct events_reg *r,
+			struct takes takes, struct results *out)
 {
+	const uint32_t lanes = takes.lanes, may = takes.may;
 	uint32_t hit[EVENTS_BYTES];
 
-	for (unsigned i = 0; i < r->n && lanes; i++) {
+	for (unsigned i = 0; i < r->n && (lanes | may); i++) {
 		uint32_t node = fr->node[r->slot + i];
 		bool is_tried = st->by_bytes && r->at < EVENTS_FROM;
 		if (!node || !(r->taken >> i & 1))
@@ -171,12 +175,116 @@ static void add_operand(struct cpu_warp *w, const struct cpu_inst *in, const str
 		struct events_tried t = {r->at + 1u, i, r->n > 1 ? 1 : 0};
 		if (is_tried && !events_tried_bytes(w, in, st, t, lanes, hit))
 			return;
-		for (unsigned j = 0; j < out->n; j++)
-			if (r->from[j] >> i & 1)
-				add_part(&out->to[j], node,
-					 lanes & (is_tried ? of_byte(st, hit, out->n, j)
-							   : UINT32_MAX));
+		for (unsigned j = 0; j < out->n; j++) {
+			uint32_t is_hit = is_tried ? of_byte(st, hit, out->n, j) : UINT32_MAX;
+			if (!(r->from[j] >> i & 1))
+				continue;
+			add_part(&out->to[j], node, lanes & is_hit);
+			put_part(&out->to[j], (struct taint_part){node, may, true});
+		}
 	}
+}
+
+/* Lanes in which two registers, or what two of them will hold, may share a load. */
+static uint32_t shared_by(struct taint_graph *g, const struct events_frame *fr,
+			  const struct events_reg *a, const struct events_reg *b)
+{
+	uint32_t lanes = 0;
+
+	for (unsigned i = 0; i < a->n; i++)
+		for (unsigned k = 0; k < b->n; k++)
+			lanes |= taint_shared(g, fr->node[a->slot + i], fr->node[b->slot + k]);
+	return lanes;
+}
+
+/* What the operands with a rule of their own hold. */
+static void look_at_operands(struct taint_graph *g, const struct events_step *st,
+			     const struct events_frame *fr, uint32_t mask, struct events_lanes *x)
+{
+	const struct events_reg *op[EVENTS_FROM] = {NULL};
+
+	for (uint32_t i = 0; i < st->nreads; i++) {
+		const struct events_reg *r = &st->reads[i];
+		if (r->reg == st->guard || r->at >= EVENTS_FROM)
+			continue;
+		op[r->at] = r;
+		x->sure[r->at] = lanes_of(g, fr, r) & mask;
+	}
+	if (op[0] && op[1])
+		x->is_same = op[0]->slot == op[1]->slot ||
+			     (op[0]->n == 1 && op[1]->n == 1 &&
+			      fr->node[op[0]->slot] == fr->node[op[1]->slot]);
+	if (st->rule == FLOW_RULE_ANY)
+		return;
+	for (unsigned i = 0; i < EVENTS_FROM; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (x->sure[i] & x->sure[k])
+				x->shared[i + k - 1] = shared_by(g, fr, op[i], op[k]) & mask;
+}
+
+/* A guard in doubt, and what else the instruction reads and overwrites. */
+struct guarded {
+	const struct events_step *st;
+	const struct events_frame *fr;
+	uint32_t guard, mask, all;
+	uint32_t differ;   /* lanes in which the guard decides what is left */
+	uint32_t with_new; /* it shares a load with what is read */
+};
+
+/* p ? new : old, of one slot; returns the lanes that may depend on what was there, or not. */
+static uint32_t guard_slot(struct taint_graph *g, const struct guarded *x, uint32_t was,
+			   struct parts *p)
+{
+	uint32_t with_old = taint_shared(g, x->guard, was), both = 0, value, sure;
+
+	for (uint32_t i = 0; i < x->st->nreads && was && (x->with_new | with_old); i++)
+		for (unsigned k = 0; k < x->st->reads[i].n; k++)
+			both |= taint_shared(g, x->fr->node[x->st->reads[i].slot + k], was);
+	value = x->differ & ~both;
+	for (unsigned i = 0, n = p->n; i < n; i++) {
+		struct taint_part may = p->v[i];
+		may.lanes &= x->with_new & ~value;
+		if (may.is_maybe)
+			continue;
+		may.is_maybe = true;
+		p->v[i].lanes &= ~may.lanes;
+		put_part(p, may);
+	}
+	sure = x->differ & ~((x->mask & with_old) | (~x->mask & x->with_new));
+	add_part(p, x->guard, x->all & sure);
+	sure = x->all & ~sure & (x->differ | x->with_new | with_old);
+	put_part(p, (struct taint_part){x->guard, sure, true});
+	return ~x->mask & with_old & ~value;
+}
+
+static void look_at_guard(struct cpu_events *x, struct cpu_warp *w, const struct cpu_inst *in,
+			  const struct events_step *st, const struct events_frame *fr,
+			  uint32_t mask, struct results *out)
+{
+	struct taint_graph *g = events_graph(x->loads);
+	struct events_reg own = {.slot = st->guard_slot, .n = 1};
+	struct guarded of = {.st = st,
+			     .fr = fr,
+			     .guard = fr->node[st->guard_slot],
+			     .mask = mask,
+			     .all = w->cur->mask};
+	uint32_t hit[EVENTS_BYTES], any = events_guard_decides(w, in, st, of.all, hit);
+	unsigned j = 0;
+
+	for (uint32_t i = 0; i < st->nreads; i++)
+		if (st->reads[i].reg != st->guard)
+			of.with_new |= shared_by(g, fr, &own, &st->reads[i]);
+	for (uint32_t i = 0; i < st->nwrites && !st->is_last; i++)
+		for (unsigned k = 0; k < st->writes[i].n && j < out->n; k++, j++) {
+			/* One that writes its own guard: without it, that is what it was. */
+			bool is_own = st->writes[i].reg == st->guard;
+			of.differ = st->writes[i].n > 1 && k < EVENTS_BYTES ? hit[k] : any;
+			out->old_may[j] = guard_slot(
+				g, &of, is_own ? 0 : fr->node[st->writes[i].slot + k], &out->to[j]);
+		}
+	of.differ = any;
+	if (st->is_last)
+		guard_slot(g, &of, st->nwrites ? fr->node[st->writes[0].slot] : 0, &out->to[0]);
 }
 
 /* What the result of a pure statement depends on. */
@@ -184,36 +292,27 @@ static void sources(struct cpu_events *x, struct cpu_warp *w, const struct cpu_i
 		    const struct events_step *st, const struct events_frame *fr, uint32_t mask,
 		    struct results *out)
 {
-	const struct taint_graph *g = events_graph(x->loads);
-	uint32_t lanes[EVENTS_FROM] = {0}, node[EVENTS_FROM] = {0};
+	struct events_lanes of = {0};
 
+	look_at_operands(events_graph(x->loads), st, fr, mask, &of);
+	/* By bytes: each is tried, whatever the operand is as a whole. */
+	struct events_lanes all = of;
+	if (of.sure[0] | of.sure[1] | of.sure[2])
+		events_depends(w, in, st, mask, &of);
 	for (uint32_t i = 0; i < st->nreads; i++) {
 		const struct events_reg *r = &st->reads[i];
 		if (r->reg == st->guard)
 			continue; /* below */
-		if (r->at >= EVENTS_FROM) {
-			if (st->rule != FLOW_RULE_NEVER)
-				add_operand(w, in, st, fr, r, mask, out);
-			continue;
-		}
-		node[r->at] = r->n > 1 ? UINT32_MAX - r->slot : fr->node[r->slot];
-		lanes[r->at] = lanes_of(g, fr, r) & mask;
+		struct takes t = {mask, 0};
+		if (r->at < EVENTS_FROM)
+			t = (struct takes){st->by_bytes ? all.sure[r->at] : of.sure[r->at],
+					   of.may[r->at]};
+		else if (st->rule == FLOW_RULE_NEVER)
+			t = (struct takes){0, mask};
+		add_operand(w, in, st, fr, r, t, out);
 	}
-	/* By bytes: each is tried, whatever the operand is as a whole. */
-	uint32_t all[EVENTS_FROM] = {lanes[0], lanes[1], lanes[2]};
-	if (lanes[0] | lanes[1] | lanes[2])
-		events_depends(w, in, st, node[0] && node[0] == node[1], mask, lanes);
-	for (uint32_t i = 0; i < st->nreads; i++) {
-		const struct events_reg *r = &st->reads[i];
-		if (r->reg != st->guard && r->at < EVENTS_FROM)
-			add_operand(w, in, st, fr, r, st->by_bytes ? all[r->at] : lanes[r->at],
-				    out);
-	}
-	if (st->guard == NONE || !fr->node[st->guard_slot])
-		return;
-	uint32_t decides = events_guard_decides(w, in, st, w->cur->mask);
-	for (unsigned j = 0; j < out->n; j++)
-		add_part(&out->to[j], fr->node[st->guard_slot], decides);
+	if (st->guard != NONE && fr->node[st->guard_slot])
+		look_at_guard(x, w, in, st, fr, mask, out);
 }
 
 static void use_reads(struct taint_graph *g, const struct cpu_warp *w, const struct events_step *st,
@@ -252,7 +351,9 @@ static void write_results(struct taint_graph *g, const struct cpu_warp *w,
 		for (unsigned k = 0; k < r->n && j < MAX_SLOTS; k++, j++) {
 			uint32_t was = fr->node[r->slot + k];
 			struct parts *p = &res->to[j];
-			add_part(p, was, taint_lanes(g, was) & ~done);
+			uint32_t old = taint_lanes(g, was) & ~done;
+			add_part(p, was, old & ~res->old_may[j]);
+			put_part(p, (struct taint_part){was, old & res->old_may[j], true});
 			node[j] = p->n ? taint_join(g, p->v, p->n) : 0;
 		}
 	}
@@ -276,7 +377,7 @@ static void begin_results(struct results *res, unsigned n)
 {
 	res->n = n < MAX_SLOTS ? n : MAX_SLOTS;
 	for (unsigned j = 0; j < res->n; j++)
-		res->to[j].n = 0;
+		res->to[j].n = res->old_may[j] = 0;
 }
 
 static void take_step(struct cpu_events *x, struct cpu_warp *w, const struct cpu_inst *in,
@@ -297,7 +398,8 @@ static void take_step(struct cpu_events *x, struct cpu_warp *w, const struct cpu
 	}
 	if (st->is_last) {
 		for (unsigned i = 0; i < res.to[0].n; i++)
-			taint_use(g, res.to[0].v[i].node, res.to[0].v[i].lanes);
+			if (!res.to[0].v[i].is_maybe)
+				taint_use(g, res.to[0].v[i].node, res.to[0].v[i].lanes);
 		begin_results(&res, st->nslots);
 	}
 	write_results(g, w, st, fr, &res, mask);
@@ -332,7 +434,8 @@ static void load_element(struct cpu_events *x, const struct cpu_warp *w, struct 
 		bytes = flow_element_bytes(w->cur->func->stmts[site->pc]->form, bytes);
 		uint32_t leaf =
 			events_load_leaf(x->loads, site, load, bytes << e * site->width, mask);
-		struct taint_part both[2] = {{leaf, mask}, {was, taint_lanes(g, was) & ~mask}};
+		struct taint_part both[2] = {{leaf, mask, false},
+					     {was, taint_lanes(g, was) & ~mask, false}};
 		set_node(g, fr, slot + k, taint_join(g, both, 2));
 		taint_drop(g, leaf);
 	}
@@ -352,173 +455,6 @@ void events_used_load(struct cpu_events *x, const struct cpu_warp *w, const stru
 		if (site->elems[e] != NONE)
 			load_element(x, w, fr, site, load, e, mask);
 	events_load_done(x->loads, load);
-}
-
-/* ---- making steps -------------------------------------------------------------------------- */
-
-struct registers {
-	struct cpu_events *x;
-	struct flow *fl;
-	const struct flow_trace *flow;
-	const struct events_follow *f;
-	struct events_step *st;
-};
-
-static void add_register(struct registers *r, struct events_reg **list, uint32_t *n, uint32_t reg,
-			 unsigned at)
-{
-	struct events_reg *v = base_alloc(&r->x->arena, (*n + 1u) * sizeof(*v));
-	uint32_t i = r->flow->index[reg];
-
-	if (*n)
-		memcpy(v, *list, *n * sizeof(*v));
-	v[(*n)++] = (struct events_reg){.slot = r->f->slot[i],
-					.n = (uint8_t)(r->f->slot[i + 1] - r->f->slot[i]),
-					.at = (uint8_t)at,
-					.reg = i};
-	*list = v;
-}
-
-static void look_at_register(uint32_t reg, bool is_write, void *arg)
-{
-	struct registers *r = arg;
-	struct events_step *st = r->st;
-	const struct ptx_stmt *s = st->s;
-	bool is_operand = false;
-
-	if (r->flow->index[reg] == NONE)
-		return;
-	if (is_write) {
-		add_register(r, &st->writes, &st->nwrites, reg, 0);
-		return;
-	}
-	if (s->pred == reg) {
-		st->guard = r->flow->index[reg];
-		st->guard_slot = r->f->slot[st->guard];
-	}
-	/* The same register may be several operands. */
-	for (unsigned i = 1; st->is_pure && i < s->nops && i <= EVENTS_FROM; i++)
-		if (s->ops[i].kind == PTX_OPND_REG && s->ops[i].reg == reg) {
-			is_operand = true;
-			add_register(r, &st->reads, &st->nreads, reg, i - 1);
-		}
-	if (!is_operand && s->pred != reg)
-		add_register(r, &st->reads, &st->nreads, reg, EVENTS_FROM);
-}
-
-/* A set of bytes as one of slots. */
-static uint32_t as_slots(const struct events_reg *r, uint32_t bytes)
-{
-	return r->n > 1 ? bytes : bytes != 0;
-}
-
-/* On which slots of a read each slot that is written depends; of a last step: all results. */
-static void read_make(struct registers *r, struct events_reg *read, const uint32_t *reg_of)
-{
-	struct events_step *st = r->st;
-	uint32_t reg = reg_of[read->reg];
-	unsigned j = 0;
-
-	read->from = BASE_NEWN(&r->x->arena, uint32_t, st->nslots + 1u);
-	read->taken = as_slots(read, flow_taken_bytes(r->fl, st->s, reg));
-	if (st->is_last)
-		read->from[0] = read->taken;
-	for (uint32_t i = 0; i < st->nwrites && st->is_pure && !st->is_last; i++) {
-		const struct events_reg *to = &st->writes[i];
-		for (unsigned k = 0; k < to->n; k++) {
-			uint32_t want = to->n > 1 ? 1u << k : r->f->live[to->reg];
-			uint32_t from = flow_bytes_for(r->fl, st->s, reg, reg_of[to->reg], want);
-			read->from[j++] = as_slots(read, from);
-		}
-	}
-}
-
-/* Is what depends on what to be tried, byte by byte? Not between conditions. */
-static bool is_tried_by_bytes(const struct events_step *st)
-{
-	bool is_split = st->nslots > 1;
-
-	for (uint32_t i = 0; i < st->nreads; i++)
-		is_split |= st->reads[i].n > 1;
-	if (!is_split || st->s->ops[0].kind != PTX_OPND_REG || st->is_bool[0] || st->is_bool[1] ||
-	    st->is_test)
-		return false;
-	return st->rule == FLOW_RULE_TRY ||
-	       (st->rule == FLOW_RULE_BITS && st->s->form->op != PTX_OP_MIN &&
-		st->s->form->op != PTX_OP_MAX);
-}
-
-static void step_make(struct registers *r, const struct flow_step *from, struct events_step *st,
-		      const uint32_t *reg_of)
-{
-	struct ptx_stmt *s = from->at;
-
-	*st = (struct events_step){
-		.s = s,
-		.rule = from->rule,
-		.is_pure = from->is_pure,
-		.is_last = from->is_last,
-		.is_test = from->is_test,
-		.is_bool = {from->is_bool[0], from->is_bool[1]},
-		.guard = NONE,
-	};
-	r->st = st;
-	ptx_each_reg(s, look_at_register, r);
-	for (uint32_t i = 0; i < st->nwrites; i++)
-		st->nslots += st->writes[i].n;
-	for (uint32_t i = 0; i < st->nreads; i++)
-		read_make(r, &st->reads[i], reg_of);
-	st->by_bytes = is_tried_by_bytes(st);
-	if (st->by_bytes)
-		st->live = flow_live_bytes(r->fl, s->ops[0].reg);
-}
-
-/* The slots of the registers; the registers by their numbers. */
-static uint32_t *number_slots(struct cpu_events *x, struct events_follow *out, struct flow *fl,
-			      const struct flow_trace *t)
-{
-	uint32_t *reg_of = BASE_NEWN(&x->arena, uint32_t, t->nregs + 1u);
-
-	out->slot = BASE_NEWN(&x->arena, uint32_t, t->nregs + 1u);
-	out->live = BASE_NEWN(&x->arena, uint32_t, t->nregs + 1u);
-	for (uint32_t r = 0; r < fl->f->nregs; r++)
-		if (t->index[r] != NONE)
-			reg_of[t->index[r]] = r;
-	for (uint32_t i = 0; i < t->nregs; i++) {
-		enum ptx_type type = (enum ptx_type)fl->f->reg_type[reg_of[i]];
-		unsigned n = t->is_split[i] ? ptx_type_bytes(type) : 1;
-		out->slot[i + 1] = out->slot[i] + (n ? n : 1);
-		out->live[i] = flow_live_bytes(fl, reg_of[i]);
-	}
-	out->nslots = out->slot[t->nregs];
-	return reg_of;
-}
-
-void events_used_follow(struct cpu_events *x, struct cpu_func *f, struct flow *fl,
-			const struct flow_trace *t)
-{
-	struct events_follow *out = BASE_NEW(&x->arena, struct events_follow);
-
-	if (!x->loads)
-		x->loads = events_loads_new(x);
-	if (!x->loads)
-		return;
-	struct registers r = {.x = x, .fl = fl, .flow = t, .f = out};
-	const uint32_t *reg_of = number_slots(x, out, fl, t);
-	out->steps = BASE_NEWN(&x->arena, struct events_step, t->nsteps + 1u);
-	out->step_of = BASE_NEWN(&x->arena, uint32_t, f->ninsts + 1u);
-	for (uint32_t i = 0; i < t->nsteps; i++)
-		step_make(&r, &t->steps[i], &out->steps[i], reg_of);
-	for (uint32_t pc = 0; pc < f->ninsts; pc++) {
-		uint32_t step = f->stmts[pc] ? flow_step_of(fl, t, f->stmts[pc]) : NONE;
-		/* The last one: what comes before it reads a special register for it. */
-		if (step == NONE || (pc + 1 < f->ninsts && f->stmts[pc + 1] == f->stmts[pc]))
-			continue;
-		out->step_of[pc] = step + 1;
-		f->code[pc].flags |= CPU_I_NOTED;
-		f->code[pc].flags &= (uint16_t)~CPU_I_PLAIN;
-	}
-	f->follow = out;
 }
 
 /* ---- questions ----------------------------------------------------------------------------- */
