@@ -14,7 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#define HEAP (1ull << 36) /* for malloc in kernels: the program may have raised it */
+#define SLICE_MS 5	      /* between looks at whether it is to stop */
+#define HEAP	 (1ull << 36) /* for malloc in kernels: the program may have raised it */
 
 /* Bytes whose content has come from the source. */
 struct fetched {
@@ -211,6 +212,9 @@ static struct cpu_module *load(struct trial *x)
 
 	for (size_t i = 0; i < c->texts.n && is_good; i++) {
 		const struct judge_text *t = &c->texts.v[i];
+		parts[i] = t->parsed;
+		if (parts[i])
+			continue;
 		parts[i] = ptx_parse(&x->arena, t->file, t->text, t->bytes, &sink);
 		is_good = parts[i] && !sink.errors && !ptx_verify(parts[i], &sink);
 	}
@@ -283,6 +287,23 @@ static struct cpu_op *submit(struct trial *x, struct cpu_kernel *k)
 	return op;
 }
 
+/* Until its end, its time, or a signal. */
+static void wait_until_end(const struct trial *x, struct cpu_op *op)
+{
+	const struct judge_trial *t = x->t;
+	uint64_t began = now_ns() / 1000000, ran = 0;
+
+	while (!cpu_op_wait_for(op, SLICE_MS)) {
+		ran = now_ns() / 1000000 - began;
+		if ((t->limit_ms && ran >= t->limit_ms) ||
+		    (t->is_stopped && __atomic_load_n(t->is_stopped, __ATOMIC_RELAXED))) {
+			cpu_op_stop(op);
+			break;
+		}
+	}
+	cpu_op_wait(op);
+}
+
 static void wait_for(struct trial *x, struct cpu_op *op)
 {
 	static const enum judge_end ends[] = {[CPU_END_NOT] = JUDGE_REFUSED,
@@ -292,9 +313,7 @@ static void wait_for(struct trial *x, struct cpu_op *op)
 					      [CPU_END_WAITS] = JUDGE_WAITS};
 	struct cpu_fault fault;
 
-	if (x->t->limit_ms && !cpu_op_wait_for(op, x->t->limit_ms))
-		cpu_op_stop(op);
-	cpu_op_wait(op);
+	wait_until_end(x, op);
 	x->out->end = ends[cpu_op_how(op)];
 	cpu_fault_get(x->m, 0, &fault);
 	if (x->out->end == JUDGE_FAULT && fault.kind == CPU_FAULT_UNKNOWN)

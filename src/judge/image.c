@@ -31,10 +31,10 @@ static const char *parse(struct judge_image *im, const struct image_text *t,
 		why = "the checks in its PTX can't be removed";
 	if (!why) {
 		ptx_print(m, &plain);
-		base_vec_push(
-			&im->texts,
-			((struct judge_text){"module.ptx",
-					     base_strndup(&im->arena, plain.p, plain.n), plain.n}));
+		base_vec_push(&im->texts,
+			      ((struct judge_text){"module.ptx",
+						   base_strndup(&im->arena, plain.p, plain.n),
+						   plain.n, NULL}));
 		*out = m;
 	}
 	base_buf_free(&plain);
@@ -113,6 +113,20 @@ const char *judge_image_add(struct judge_image *im, const void *bytes, size_t n,
 	}
 	image_text_free(&t);
 	return why;
+}
+
+void judge_image_parse(struct judge_image *im)
+{
+	for (size_t i = 0; i < im->texts.n; i++) {
+		struct judge_text *t = &im->texts.v[i];
+		struct base_sink sink = {0};
+		if (!t->parsed)
+			t->parsed = ptx_parse(&im->arena, t->file, t->text, t->bytes, &sink);
+		/* (A trial says what is wrong with it.) */
+		if (t->parsed && (sink.errors || ptx_verify(t->parsed, &sink)))
+			t->parsed = NULL;
+		base_sink_free(&sink);
+	}
 }
 
 void judge_image_free(struct judge_image *im)

@@ -35,11 +35,15 @@ struct judge_image {
  * it can't be judged. */
 const char *judge_image_add(struct judge_image *im, const void *bytes, size_t n, unsigned sm,
 			    bool is_part);
+/* Parses its texts here, once for all trials. */
+void judge_image_parse(struct judge_image *im);
 void judge_image_free(struct judge_image *im);
 /* tally.c: what was judged, by kernel; then lines for the report. */
 struct judge_tally;
 void judge_tally_add(struct judge_tally **all, const char *kernel,
 		     const struct race_judge_done *done, uint64_t accesses, const char *why);
+/* Has a launch of the kernel been judged? */
+bool judge_tally_has(struct judge_tally *all, const char *kernel);
 /* held: how long each launching thread was held up, in ns; it is sorted. */
 void judge_tally_say(struct judge_tally **all, uint64_t *held, size_t n);
 /* record.c: FOLDER/0001-KERNEL.capsule, with the next number that is free. 0 or an errno value. */

@@ -23,6 +23,7 @@
 struct judge_text {
 	const char *file, *text;
 	size_t bytes;
+	struct ptx_module *parsed; /* NULL: each trial reads it */
 };
 
 /* Bytes from `addr` on, as they were before the launch. */
@@ -137,7 +138,8 @@ struct judge_trial {
 	uint64_t seed;
 	enum cpu_model model;
 	enum cpu_oracle oracle;
-	uint64_t limit_ms; /* 0: none */
+	uint64_t limit_ms;     /* 0: none */
+	const int *is_stopped; /* not 0 (atomic): it is to stop as if its time was over; or NULL */
 	/* Blocks that run, of those of the capsule: race_judge_pick. 0: all. */
 	uint64_t blocks;
 };

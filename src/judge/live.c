@@ -21,7 +21,7 @@ static int64_t ask(int fd, enum race_judge_op op, const void *head, size_t n, co
 {
 	struct race_judge_message msg;
 
-	if (!race_judge_send(fd, op, head, n, name, name ? strlen(name) : 0) ||
+	if (!race_judge_send(fd, op, 0, head, n, name, name ? strlen(name) : 0) ||
 	    !race_judge_next(fd, &msg) || msg.op != RACE_JUDGE_ANSWER)
 		return -1;
 	return msg.bytes;

@@ -46,6 +46,15 @@ void judge_tally_add(struct judge_tally **all, const char *kernel,
 		snprintf(t->why, sizeof(t->why), "%s", why);
 }
 
+bool judge_tally_has(struct judge_tally *all, const char *kernel)
+{
+	struct judge_tally *t = NULL;
+
+	if (kernel)
+		HASH_FIND_STR(all, kernel, t);
+	return t && t->of;
+}
+
 static void say(struct base_arena *a, const struct judge_tally *t)
 {
 	const char *name = race_demangle(a, t->kernel);

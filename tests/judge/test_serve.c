@@ -59,6 +59,7 @@ static const char text[] =
 struct program {
 	int fd;
 	pid_t judge;
+	uint64_t asked; /* the launch that the last question was about */
 	unsigned pages, memories;
 	bool has_lost; /* copies that can't be had */
 	struct race_judge_done done;
@@ -102,7 +103,7 @@ static void begin(struct program *p)
 	p->fd = fd[0];
 	memcpy(bytes, &size, sizeof(size));
 	memcpy(bytes + sizeof(size), text, size);
-	assert_true(race_judge_send(p->fd, RACE_JUDGE_MODULE, &head, sizeof(head), bytes,
+	assert_true(race_judge_send(p->fd, RACE_JUDGE_MODULE, 0, &head, sizeof(head), bytes,
 				    sizeof(size) + size));
 	assert_true(race_judge_next(p->fd, &answer) && answer.op == RACE_JUDGE_ANSWER &&
 		    answer.bytes > 2 && answer.bytes < sizeof(lines));
@@ -131,7 +132,7 @@ static bool answer_memory(struct program *p, const void *question)
 		m = (struct race_judge_memory){THERE, BYTES, CPU_MEM_DEVICE + 1, 0};
 	else if (addr - VAR < 16)
 		m = (struct race_judge_memory){VAR, 16, CPU_MEM_MODULE + 1, 0};
-	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, &m, sizeof(m), NULL, 0);
+	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, p->asked, &m, sizeof(m), NULL, 0);
 }
 
 static bool answer_page(struct program *p, const void *question)
@@ -144,9 +145,9 @@ static bool answer_page(struct program *p, const void *question)
 	p->pages++;
 	assert_true(r.bytes <= RACE_JUDGE_PAGE);
 	if (p->has_lost)
-		return race_judge_send(p->fd, RACE_JUDGE_ANSWER, NULL, 0, NULL, 0);
-	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, r.addr < VAR ? (void *)zero : vars,
-			       r.bytes, NULL, 0);
+		return race_judge_send(p->fd, RACE_JUDGE_ANSWER, p->asked, NULL, 0, NULL, 0);
+	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, p->asked,
+			       r.addr < VAR ? (void *)zero : vars, r.bytes, NULL, 0);
 }
 
 static bool answer_place(struct program *p, const void *question, size_t n)
@@ -159,7 +160,7 @@ static bool answer_place(struct program *p, const void *question, size_t n)
 		addr = VAR;
 	if (bytes == 5 && !memcmp(name, "chain", 5))
 		addr = VAR + 8;
-	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, &addr, sizeof(addr), NULL, 0);
+	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, p->asked, &addr, sizeof(addr), NULL, 0);
 }
 
 /* True: the launch is done. */
@@ -170,6 +171,7 @@ static bool answer(struct program *p)
 
 	assert_true(race_judge_next(p->fd, &msg) && msg.bytes < sizeof(data));
 	assert_true(race_judge_read(p->fd, data, msg.bytes));
+	p->asked = msg.launch;
 	switch (msg.op) {
 	case RACE_JUDGE_ASK_MEMORY:
 		return !answer_memory(p, data);
@@ -185,13 +187,14 @@ static bool answer(struct program *p)
 	}
 }
 
-static void launch(struct program *p, const char *kernel, uint32_t blocks, uint32_t value)
+static void send_launch(struct program *p, const char *kernel, uint64_t number, uint32_t blocks,
+			uint32_t value)
 {
 	unsigned char bytes[64] = {0};
 	uint64_t there = THERE;
 	size_t n = strlen(kernel);
 	struct race_judge_launch l = {.module = 7,
-				      .number = NUMBER,
+				      .number = number,
 				      .grid = {blocks, 1, 1},
 				      .block = {1, 1, 1},
 				      .sms = 132,
@@ -199,11 +202,16 @@ static void launch(struct program *p, const char *kernel, uint32_t blocks, uint3
 				      .kernel = (uint32_t)n,
 				      .params = 12};
 
-	p->pages = p->memories = 0;
 	memcpy(bytes, kernel, n);
 	memcpy(bytes + n, &there, 8);
 	memcpy(bytes + n + 8, &value, 4);
-	assert_true(race_judge_send(p->fd, RACE_JUDGE_LAUNCH, &l, sizeof(l), bytes, n + 12));
+	assert_true(race_judge_send(p->fd, RACE_JUDGE_LAUNCH, 0, &l, sizeof(l), bytes, n + 12));
+}
+
+static void launch(struct program *p, const char *kernel, uint32_t blocks, uint32_t value)
+{
+	p->pages = p->memories = 0;
+	send_launch(p, kernel, NUMBER, blocks, value);
 	while (!answer(p))
 		;
 	assert_int_equal(p->done.number, NUMBER);
@@ -297,6 +305,55 @@ static void test_ends(void **state)
 	end(&p);
 }
 
+/* Launches needn't wait for one another; each is asked about by its number. */
+static void test_many(void **state)
+{
+	const char *const kernels[] = {"right", "follow", "racy", "right"};
+	const char *judged;
+	struct program p;
+	unsigned seen = 0;
+
+	(void)state;
+	begin(&p);
+	for (unsigned i = 0; i < 4; i++)
+		send_launch(&p, kernels[i], 100 + i, 4 + i, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		while (!answer(&p))
+			;
+		assert_in_range(p.done.number, 100, 103);
+		assert_int_equal(p.done.of, p.done.number - 100 + 4);
+		assert_int_equal(p.done.end, JUDGE_WHOLE);
+		seen |= 1u << (p.done.number - 100);
+	}
+	assert_int_equal(seen, 15);
+	assert_true(count_found(&judged) > 0);
+	end(&p);
+}
+
+/* A program that waits at its end waits for a kernel's first trial, as long as the policy says, and
+ * for no other. */
+static void test_haste(void **state)
+{
+	uint32_t is_on = 1;
+	struct program p;
+
+	(void)state;
+	policy.first_ns = policy.grace_ns = 50000000;
+	begin(&p);
+	policy = patient();
+	send_launch(&p, "count", 1, 8, 0);
+	send_launch(&p, "count", 2, 8, 0);
+	assert_true(race_judge_send(p.fd, RACE_JUDGE_HURRY, 0, &is_on, sizeof(is_on), NULL, 0));
+	for (unsigned i = 0; i < 2; i++) {
+		while (!answer(&p))
+			;
+		assert_in_range(p.done.ns, 0, 20000000000ull); /* of 60 s */
+		assert_true(p.done.trials ? p.done.end == JUDGE_LATE
+					  : p.done.why == RACE_JUDGE_HASTE);
+	}
+	end(&p);
+}
+
 /* What isn't a message ends the judge, not the program. */
 static void test_noise(void **state)
 {
@@ -306,7 +363,7 @@ static void test_noise(void **state)
 
 	(void)state;
 	begin(&p);
-	assert_true(race_judge_send(p.fd, RACE_JUDGE_LAUNCH, &l, sizeof(l), NULL, 0));
+	assert_true(race_judge_send(p.fd, RACE_JUDGE_LAUNCH, 0, &l, sizeof(l), NULL, 0));
 	assert_true(recv(p.fd, &c, 1, 0) <= 0);
 	end(&p);
 	begin(&p);
@@ -352,10 +409,9 @@ static void test_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_finds),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_finds), cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_many),  cmocka_unit_test(test_haste),
+		cmocka_unit_test(test_noise), cmocka_unit_test(test_kept),
 	};
 
 	unsetenv(RACE_SHM_ENV);

@@ -149,10 +149,10 @@ static void test_launches(void **state)
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_PROVEN);
 	p.mode = RACE_JUDGE_OFF;
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_NOT_ON);
-	/* A fifth of the program's time, or 1.5 s. */
+	/* A fifth of the program's time, or 15 s. */
 	p.mode = RACE_JUDGE_AUTO;
 	q = (struct race_judge_question){.units = 64, .unit_blocks = 1};
-	q.spent_ns = 1500 * MS - 1;
+	q.spent_ns = 15000 * MS - 1;
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_TRY);
 	q.spent_ns++;
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_NO_TIME);
@@ -165,6 +165,38 @@ static void test_launches(void **state)
 	for (int w = 0; w < RACE_JUDGE_WHYS; w++)
 		assert_int_equal(*race_judge_why_text((enum race_judge_why)w) == 0,
 				 w == RACE_JUDGE_TRY);
+}
+
+/* At the program's end: a kernel's first trial is waited for a second, the rest for a moment. */
+static void test_end(void **state)
+{
+	const struct race_judge_policy p = race_judge_policy_default();
+	struct race_judge_question q = {
+		.units = 64, .unit_blocks = 1, .program_ns = 1000 * MS, .waited_ns = 150 * MS};
+
+	(void)state;
+	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 1000 * MS);
+	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 1000 * MS);
+	assert_int_equal(race_judge_left_at_end(&p, &q, 100 * MS), 900 * MS);
+	assert_int_equal(race_judge_left_at_end(&p, &q, 3000 * MS), 850 * MS);
+	q.is_known = true;
+	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 50 * MS);
+	q.waited_ns = 200 * MS;
+	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_HASTE);
+	/* A tenth of a program's time, if that is more. */
+	q.program_ns = 8000 * MS;
+	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 600 * MS);
+	q.is_known = false;
+	q.trials = 1;
+	q.last_units = 6;
+	q.last_ns = q.launch_ns = MS;
+	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 600 * MS);
+	q.waited_ns = 800 * MS;
+	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_HASTE);
+	/* Whatever is asked of a trial, the budget is kept. */
+	q.waited_ns = 0;
+	q.spent_ns = 15000 * MS - 7;
+	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 7);
 }
 
 static void test_pick(void **state)
@@ -193,7 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocks), cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_launches),
-		cmocka_unit_test(test_pick),
+		cmocka_unit_test(test_end),    cmocka_unit_test(test_pick),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,20 +1,22 @@
 /*
- * answer.c - launches on their way to the judge, one after the other, and what it asks of them.
+ * answer.c - launches on their way to the judge, and what it asks of them.
  *
- * One thread of ours waits until a launch's copies are made, sends the launch, and answers from the
- * copies until the judge is done with it. What isn't in them it hasn't got: the trial ends there,
+ * One thread of ours sends each launch when its copies have been made, and answers from the copies
+ * until the judge is done with it. What isn't in them it hasn't got: the trial ends there,
  * and the next launch of the kernel is copied with that memory. Before the program ends or destroys
- * a context, it waits for the launches that were taken, as long as the judge may spend on them.
+ * a context, it waits for the launches that were taken; the judge says how long.
  *
  * Costs: a page of 64 KiB takes 10 to 20 us and goes over a stream of its own.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,11 +36,12 @@
 #define NOWHERE_COUNT 4096u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
-static struct judge_job *first, *current;
+static struct judge_job *first;
 static unsigned waiting; /* jobs in the list */
+static int wake = -1;	 /* for the thread: there is another job, or more haste */
 static bool is_started, is_ending;
-static uint64_t spent; /* atomic */
+static bool is_waited_for; /* atomic: the program waits for the judge */
+static uint64_t spent;	   /* atomic */
 
 /* Of a context, for the thread alone. */
 static struct way {
@@ -93,19 +96,6 @@ static bool wait_stream(const struct judge_job *j, CUstream s)
 	return r == CUDA_SUCCESS;
 }
 
-static bool wait_event(const struct judge_job *j)
-{
-	long ns = POLL_LEAST;
-	CUresult r;
-
-	while ((r = judge_driver.event_query(j->room->event)) == CUDA_ERROR_NOT_READY &&
-	       !is_dropped(j)) {
-		sleep_ns(ns);
-		ns = ns * 2 < POLL_MOST ? ns * 2 : POLL_MOST;
-	}
-	return r == CUDA_SUCCESS;
-}
-
 static const struct judge_range *range_at(const struct judge_job *j, uint64_t addr, uint64_t bytes)
 {
 	for (uint32_t i = 0; i < j->nranges; i++) {
@@ -120,9 +110,12 @@ static const struct judge_range *range_at(const struct judge_job *j, uint64_t ad
 static const uint8_t *read_page(const struct judge_job *j, const struct race_judge_range *q)
 {
 	const struct judge_range *r = range_at(j, q->addr, q->bytes);
-	struct way *w = is_dropped(j) ? NULL : way_of(j->ctx);
+	CUcontext ctx = __atomic_load_n(&j->ctx, __ATOMIC_ACQUIRE);
+	struct way *w = NULL;
 
-	if (!r || !w || q->bytes > RACE_JUDGE_PAGE ||
+	if (r && ctx && judge_driver.ctx_set_current(ctx) == CUDA_SUCCESS)
+		w = way_of(ctx);
+	if (!w || q->bytes > RACE_JUDGE_PAGE ||
 	    judge_driver.memcpy_dtoh_async(w->page[0], r->copy + (q->addr - r->base), q->bytes,
 					   w->stream) != CUDA_SUCCESS ||
 	    (r->again && judge_driver.memcpy_dtoh_async(w->page[1], r->again + (q->addr - r->base),
@@ -135,6 +128,11 @@ static const uint8_t *read_page(const struct judge_job *j, const struct race_jud
 }
 
 /* ---- questions ------------------------------------------------------------------- */
+
+static bool answer(const struct judge_job *j, const void *p, size_t n)
+{
+	return race_judge_send(judge_socket(), RACE_JUDGE_ANSWER, j->head.number, p, n, NULL, 0);
+}
 
 /* What the parameters don't name comes with the kernel's next launch. */
 static void want_more(struct judge_function *f, uint64_t base)
@@ -167,7 +165,7 @@ static bool answer_memory(struct judge_job *j, const void *question)
 	}
 	if (r)
 		m = (struct race_judge_memory){r->base, r->bytes, r->kind, 0};
-	return race_judge_send(judge_socket(), RACE_JUDGE_ANSWER, &m, sizeof(m), NULL, 0);
+	return answer(j, &m, sizeof(m));
 }
 
 static bool answer_page(struct judge_job *j, const void *question)
@@ -176,7 +174,7 @@ static bool answer_page(struct judge_job *j, const void *question)
 
 	memcpy(&q, question, sizeof(q));
 	const uint8_t *p = read_page(j, &q);
-	return race_judge_send(judge_socket(), RACE_JUDGE_ANSWER, p, p ? q.bytes : 0, NULL, 0);
+	return answer(j, p, p ? q.bytes : 0);
 }
 
 /* Variables that the driver doesn't know: what is constant is as the text says; others can't be
@@ -202,12 +200,46 @@ static bool answer_place(struct judge_job *j, const char *question)
 	memcpy(&s, question, sizeof(s));
 	if (!s.is_function && !s.nth)
 		addr = address_of(j->f->code, question + sizeof(s));
-	return race_judge_send(judge_socket(), RACE_JUDGE_ANSWER, &addr, sizeof(addr), NULL, 0);
+	return answer(j, &addr, sizeof(addr));
 }
 
-/* ---- a launch -------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------- */
 
-/* The judge has ended with it. */
+/* The list's job of this number; NULL: there is none. */
+static struct judge_job *find(uint64_t number)
+{
+	struct judge_job *j;
+
+	pthread_mutex_lock(&lock);
+	for (j = first; j && !(j->is_sent && j->head.number == number); j = j->next)
+		;
+	pthread_mutex_unlock(&lock);
+	return j;
+}
+
+/* The judge has ended with it, or never had it. */
+static void remove_job(struct judge_job *j)
+{
+	struct judge_job **at = &first;
+
+	pthread_mutex_lock(&lock);
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+	waiting--;
+	pthread_mutex_unlock(&lock);
+	judge_room_put(j->room);
+	judge_job_free(j);
+}
+
+static void not_taken(struct judge_job *j)
+{
+	judge_code_lock();
+	if (j->f->taken[j->shape])
+		j->f->taken[j->shape]--;
+	judge_code_unlock();
+}
+
 static void take_done(struct judge_job *j, const char *bytes, size_t n)
 {
 	struct judge_function *f = j->f;
@@ -216,99 +248,145 @@ static void take_done(struct judge_job *j, const char *bytes, size_t n)
 	if (n < sizeof(done))
 		return;
 	memcpy(&done, bytes, sizeof(done));
-	__atomic_fetch_add(&spent, done.ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&spent, done.spent_ns, __ATOMIC_RELAXED);
 	judge_code_lock();
-	if (done.is_unknown && f->nmore && f->retries < RETRIES) {
-		f->retries++;
-		if (f->taken[j->shape])
-			f->taken[j->shape]--;
-	}
+	bool is_again = done.is_unknown && f->nmore && f->retries < RETRIES;
+	f->retries += is_again;
 	judge_code_unlock();
+	if (is_again)
+		not_taken(j);
 }
 
-/* The next message of the judge. False: the launch is done, or the judge has gone. */
-static bool serve(struct judge_job *j)
+static bool serve_job(struct judge_job *j, const struct race_judge_message *msg, const char *bytes)
+{
+	if (msg->op == RACE_JUDGE_ASK_MEMORY && msg->bytes == sizeof(uint64_t))
+		return answer_memory(j, bytes);
+	if (msg->op == RACE_JUDGE_ASK_PAGE && msg->bytes == sizeof(struct race_judge_range))
+		return answer_page(j, bytes);
+	if (msg->op == RACE_JUDGE_ASK_PLACE && msg->bytes > sizeof(struct race_judge_symbol))
+		return answer_place(j, bytes);
+	if (msg->op != RACE_JUDGE_DONE)
+		return false;
+	take_done(j, bytes, msg->bytes);
+	remove_job(j);
+	return true;
+}
+
+/* The next message of the judge. */
+static void serve(void)
 {
 	struct race_judge_message msg;
 	char bytes[4096] = {0};
 	int fd = judge_socket();
-	bool goes_on = false;
+	struct judge_job *j;
 
 	if (!race_judge_next(fd, &msg) || msg.bytes >= sizeof(bytes) ||
-	    !race_judge_read(fd, bytes, msg.bytes)) {
+	    !race_judge_read(fd, bytes, msg.bytes) || !(j = find(msg.launch)) ||
+	    !serve_job(j, &msg, bytes))
 		judge_set_off();
-		return false;
-	}
-	if (msg.op == RACE_JUDGE_ASK_MEMORY && msg.bytes == sizeof(uint64_t))
-		goes_on = answer_memory(j, bytes);
-	else if (msg.op == RACE_JUDGE_ASK_PAGE && msg.bytes == sizeof(struct race_judge_range))
-		goes_on = answer_page(j, bytes);
-	else if (msg.op == RACE_JUDGE_ASK_PLACE && msg.bytes > sizeof(struct race_judge_symbol))
-		goes_on = answer_place(j, bytes);
-	else if (msg.op == RACE_JUDGE_DONE)
-		take_done(j, bytes, msg.bytes);
-	if (!goes_on && msg.op != RACE_JUDGE_DONE)
-		judge_set_off();
-	return goes_on;
 }
 
 /* Another stream was made before the only copy was: it may be torn. */
-static bool is_torn(struct judge_job *j)
+static bool is_torn(const struct judge_job *j)
 {
-	if (j->is_twice || !judge_has_streams())
-		return false;
-	judge_code_lock();
-	if (j->f->taken[j->shape])
-		j->f->taken[j->shape]--;
-	judge_code_unlock();
-	return true;
+	return !j->is_twice && judge_has_streams();
 }
 
-static void judge(struct judge_job *j)
+static void send_launch(struct judge_job *j)
 {
 	struct race_judge_launch *h = &j->head;
-
-	if (!judge_is_on() || is_dropped(j) ||
-	    judge_driver.ctx_set_current(j->ctx) != CUDA_SUCCESS || !wait_event(j) || is_torn(j))
-		return;
-	h->spent_ns = judge_spent_ns();
-	h->program_ns = judge_age_ns();
 	uint32_t maps = h->maps * (uint32_t)sizeof(*j->maps);
 	const struct race_judge_message msg = {.op = RACE_JUDGE_LAUNCH,
 					       .bytes = (uint32_t)sizeof(*h) + h->kernel +
 							h->params + maps};
 	int fd = judge_socket();
+
+	h->program_ns = judge_age_ns();
+	j->is_sent = true;
 	if (!race_judge_write(fd, &msg, sizeof(msg)) || !race_judge_write(fd, h, sizeof(*h)) ||
 	    !race_judge_write(fd, j->f->name, h->kernel) ||
-	    !race_judge_write(fd, j->params, h->params) || !race_judge_write(fd, j->maps, maps)) {
+	    !race_judge_write(fd, j->params, h->params) || !race_judge_write(fd, j->maps, maps))
 		judge_set_off();
-		return;
+}
+
+/* Sends it if its copies have been made. True: they haven't yet. */
+static bool try_send(struct judge_job *j)
+{
+	CUcontext ctx = __atomic_load_n(&j->ctx, __ATOMIC_ACQUIRE);
+	CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+
+	if (ctx && judge_driver.ctx_set_current(ctx) == CUDA_SUCCESS)
+		r = judge_driver.event_query(j->room->event);
+	if (r == CUDA_ERROR_NOT_READY)
+		return true;
+	if (r == CUDA_SUCCESS && !is_torn(j)) {
+		send_launch(j);
+		return false;
 	}
-	while (serve(j))
-		;
+	if (r == CUDA_SUCCESS)
+		not_taken(j);
+	remove_job(j);
+	return false;
+}
+
+/* All that can be sent. True: some can't yet. */
+static bool send_jobs(void)
+{
+	struct judge_job *j, *next;
+	bool has_more = false;
+
+	pthread_mutex_lock(&lock);
+	j = first;
+	pthread_mutex_unlock(&lock);
+	/* (Others only add to the list's end.) */
+	for (; j; j = next) {
+		pthread_mutex_lock(&lock);
+		next = j->next;
+		pthread_mutex_unlock(&lock);
+		if (!judge_is_on())
+			remove_job(j);
+		else if (!j->is_sent)
+			has_more |= try_send(j);
+	}
+	return has_more;
+}
+
+/* Says whether the program waits for the judge, if that is new. */
+static void inform(void)
+{
+	static bool was_on;
+	uint32_t is_on = __atomic_load_n(&is_waited_for, __ATOMIC_ACQUIRE);
+
+	if (is_on == was_on || !judge_is_on())
+		return;
+	was_on = is_on;
+	if (!race_judge_send(judge_socket(), RACE_JUDGE_HURRY, 0, &is_on, sizeof(is_on), NULL, 0))
+		judge_set_off();
 }
 
 static void *run(void *arg)
 {
 	struct judge_guard g;
+	long ns = POLL_LEAST;
 
 	(void)arg;
 	judge_enter(&g);
 	for (;;) {
-		pthread_mutex_lock(&lock);
-		while (!first)
-			pthread_cond_wait(&more, &lock);
-		struct judge_job *j = first;
-		first = j->next;
-		current = j;
-		pthread_mutex_unlock(&lock);
-		judge(j);
-		pthread_mutex_lock(&lock);
-		current = NULL;
-		waiting--;
-		pthread_mutex_unlock(&lock);
-		judge_room_put(j->room);
-		judge_job_free(j);
+		struct pollfd p[2] = {
+			{.fd = wake, .events = POLLIN},
+			{.fd = judge_is_on() ? judge_socket() : -1, .events = POLLIN}};
+		bool has_more = send_jobs();
+		inform();
+		ns = !has_more ? POLL_LEAST : ns * 2 < POLL_MOST ? ns * 2 : POLL_MOST;
+		ppoll(p, 2, has_more ? &(struct timespec){.tv_nsec = ns} : NULL, NULL);
+		if (p[0].revents) {
+			uint64_t n;
+			ns = POLL_LEAST;
+			if (read(wake, &n, sizeof(n)) < 0)
+				judge_set_off();
+		}
+		if (p[1].revents && judge_is_on())
+			serve();
 	}
 	return NULL;
 }
@@ -342,14 +420,23 @@ static void start_thread(void)
 	sigset_t all, old;
 	pthread_t t;
 
+	wake = eventfd(0, EFD_CLOEXEC);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&t, NULL, run, NULL) == 0)
+	if (wake >= 0 && pthread_create(&t, NULL, run, NULL) == 0)
 		pthread_detach(t);
 	else
 		judge_set_off();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	atexit(at_exit);
+}
+
+static void wake_thread(void)
+{
+	const uint64_t one = 1;
+
+	if (wake >= 0 && write(wake, &one, sizeof(one)) < 0)
+		judge_set_off();
 }
 
 void judge_job_put(struct judge_job *j)
@@ -364,8 +451,8 @@ void judge_job_put(struct judge_job *j)
 		at = &(*at)->next;
 	*at = j;
 	waiting++;
-	pthread_cond_signal(&more);
 	pthread_mutex_unlock(&lock);
+	wake_thread();
 }
 
 /* Is there a job of the context? With the lock held. is_dropping: it is given up. */
@@ -373,8 +460,7 @@ static bool has_jobs(CUcontext ctx, bool is_dropping)
 {
 	bool has = false;
 
-	for (struct judge_job *j = current ? current : first; j;
-	     j = j == current ? first : j->next) {
+	for (struct judge_job *j = first; j; j = j->next) {
 		if (!j->ctx || (ctx && j->ctx != ctx))
 			continue;
 		has = true;
@@ -390,8 +476,14 @@ void judge_wait(CUcontext ctx)
 	uint64_t all =
 		p->mode == RACE_JUDGE_AUTO ? p->at_least_ns + p->limit_ns : PLACES * p->limit_ns;
 	uint64_t until = judge_now_ns() + all + WAIT_NS;
-	bool has = true;
+	bool has;
 
+	pthread_mutex_lock(&lock);
+	has = has_jobs(ctx, false);
+	pthread_mutex_unlock(&lock);
+	__atomic_store_n(&is_waited_for, has, __ATOMIC_RELEASE);
+	if (has)
+		wake_thread();
 	while (has && judge_is_on()) {
 		bool is_late = judge_now_ns() > until;
 		pthread_mutex_lock(&lock);
@@ -402,6 +494,8 @@ void judge_wait(CUcontext ctx)
 		if (has)
 			sleep_ns(POLL_MOST);
 	}
+	__atomic_store_n(&is_waited_for, false, __ATOMIC_RELEASE);
+	wake_thread();
 	for (size_t i = 0; ctx && i < CONTEXTS; i++)
 		if (ways[i].ctx == ctx)
 			ways[i].ctx = NULL;

@@ -207,6 +207,7 @@ struct judge_job {
 	struct judge_job *next;
 	struct judge_function *f;
 	unsigned shape; /* index of it */
+	bool is_sent;	/* the judge has it */
 	struct judge_room *room;
 	CUcontext ctx;
 	struct race_judge_launch head;

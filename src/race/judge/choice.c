@@ -6,6 +6,9 @@
  * the blocks wait for others, up to MOST. Then the same blocks with other seeds: which of two
  * threads comes first, and so whether a wait for the wrong phase passes, is drawn by the seed.
  *
+ * While the program runs, a trial costs it little. What its user notices is the wait at its end:
+ * there only the first trial of each kernel is waited for, and the rest for a moment.
+ *
  * Misses: what only later launches do, or only blocks that aren't chosen.
  */
 #include "race/judge/choice.h"
@@ -23,13 +26,14 @@
 
 #define SECOND 1000000000ull
 
-/* A program may be short: what it waits for at its end is what its user notices. */
 struct race_judge_policy race_judge_policy_of(enum race_judge_mode mode)
 {
 	return (struct race_judge_policy){.mode = mode,
 					  .budget = 20,
-					  .limit_ns = mode == RACE_JUDGE_AUTO ? SECOND : 3 * SECOND,
-					  .at_least_ns = 3 * SECOND / 2};
+					  .limit_ns = 3 * SECOND,
+					  .at_least_ns = 15 * SECOND,
+					  .grace_ns = SECOND / 5,
+					  .first_ns = SECOND};
 }
 
 struct race_judge_policy race_judge_policy_default(void)
@@ -48,6 +52,7 @@ const char *race_judge_why_text(enum race_judge_why why)
 		[RACE_JUDGE_ENDED] = "all that was chosen was judged",
 		[RACE_JUDGE_DEAR] = "more would have taken too long",
 		[RACE_JUDGE_FAILED] = "it could not be executed further",
+		[RACE_JUDGE_HASTE] = "the program had ended",
 	};
 
 	return why < RACE_JUDGE_WHYS ? texts[why] : "";
@@ -63,6 +68,32 @@ static uint64_t budget_ns(const struct race_judge_policy *p, uint64_t program_ns
 	uint64_t share = program_ns / 100 * p->budget;
 
 	return share > p->at_least_ns ? share : p->at_least_ns;
+}
+
+uint64_t race_judge_left_at_end(const struct race_judge_policy *p,
+				const struct race_judge_question *q, uint64_t ran_ns)
+{
+	uint64_t all = q->program_ns / 10, ran = q->waited_ns;
+
+	if (all < p->grace_ns)
+		all = p->grace_ns;
+	if (!q->trials && !q->is_known) {
+		all = all > p->first_ns ? all : p->first_ns;
+		ran = least(ran, ran_ns);
+	}
+	return all > ran ? all - ran : 0;
+}
+
+/* Until when the next trial may last; 0: it isn't worth its start. */
+static uint64_t limit_of(const struct race_judge_policy *p, const struct race_judge_question *q)
+{
+	uint64_t limit = q->launch_ns < p->limit_ns ? p->limit_ns - q->launch_ns : 0;
+
+	if (p->mode != RACE_JUDGE_AUTO)
+		return limit;
+	if (q->waited_ns)
+		limit = least(limit, race_judge_left_at_end(p, q, 0));
+	return least(limit, budget_ns(p, q->program_ns) - q->spent_ns);
 }
 
 /* Units that hold at least so many blocks. */
@@ -107,6 +138,8 @@ static enum race_judge_why refuses(const struct race_judge_policy *p,
 		return RACE_JUDGE_SEEN;
 	if (p->mode == RACE_JUDGE_AUTO && q->spent_ns >= budget_ns(p, q->program_ns))
 		return q->trials ? RACE_JUDGE_DEAR : RACE_JUDGE_NO_TIME;
+	if (p->mode == RACE_JUDGE_AUTO && q->waited_ns && !race_judge_left_at_end(p, q, 0))
+		return RACE_JUDGE_HASTE;
 	return RACE_JUDGE_TRY;
 }
 
@@ -117,7 +150,7 @@ struct race_judge_decision race_judge_decide(const struct race_judge_policy *p,
 
 	if (d.why != RACE_JUDGE_TRY)
 		return d;
-	d.limit_ns = q->launch_ns < p->limit_ns ? p->limit_ns - q->launch_ns : 0;
+	d.limit_ns = limit_of(p, q);
 	if (!q->trials) {
 		d.units = first_units(p, q);
 		return d;

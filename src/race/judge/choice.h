@@ -24,6 +24,8 @@ struct race_judge_policy {
 	uint32_t budget;      /* percent of the program's time */
 	uint64_t limit_ns;    /* of one launch, all its trials */
 	uint64_t at_least_ns; /* of all launches, however short the program is */
+	uint64_t grace_ns;    /* after the program's end, for more than a kernel's first trial */
+	uint64_t first_ns;    /* after the program's end, for that */
 };
 struct race_judge_policy race_judge_policy_of(enum race_judge_mode mode);
 struct race_judge_policy race_judge_policy_default(void); /* of AUTO */
@@ -35,7 +37,10 @@ struct race_judge_question {
 	uint64_t
 		earlier; /* launches of this kernel with these dimensions and sizes, taken before */
 	bool is_proven;	 /* free of races, by collider prove */
-	uint64_t spent_ns, program_ns; /* by all trials so far; since the program's start */
+	/* In which there were trials, of any launch, so far; since the program's start; since it
+	 * has nothing to do but to wait for the judge (0: it has). */
+	uint64_t spent_ns, program_ns, waited_ns;
+	bool is_known; /* a launch of this kernel has been judged */
 	/* Of this launch: */
 	uint32_t trials;     /* 0: whether it is taken at all is decided */
 	uint64_t last_units; /* of the last trial */
@@ -55,6 +60,7 @@ enum race_judge_why {
 	RACE_JUDGE_ENDED,   /* all blocks, or as many as are taken, with all seeds */
 	RACE_JUDGE_DEAR,    /* more would take too long */
 	RACE_JUDGE_FAILED,  /* a trial ended early: another one would, too */
+	RACE_JUDGE_HASTE,   /* the program has ended, and the kernel was judged */
 	RACE_JUDGE_WHYS
 };
 /* "all chosen blocks were judged": why no trial follows, for the report. */
@@ -69,6 +75,11 @@ struct race_judge_decision {
 
 struct race_judge_decision race_judge_decide(const struct race_judge_policy *p,
 					     const struct race_judge_question *q);
+
+/* How long the program waits, at its end, for a trial that has run for ran_ns: for a kernel's first
+ * one longer than for others. */
+uint64_t race_judge_left_at_end(const struct race_judge_policy *p,
+				const struct race_judge_question *q, uint64_t ran_ns);
 
 /*
  * The numbers of `want` of `units` units, rising: most from the start, as blocks wait for those

@@ -30,10 +30,11 @@ bool race_judge_write(int fd, const void *p, size_t n)
 	return true;
 }
 
-bool race_judge_send(int fd, enum race_judge_op op, const void *head, size_t n, const void *more,
-		     size_t m)
+bool race_judge_send(int fd, enum race_judge_op op, uint64_t launch, const void *head, size_t n,
+		     const void *more, size_t m)
 {
-	struct race_judge_message msg = {.op = (uint32_t)op, .bytes = (uint32_t)(n + m)};
+	struct race_judge_message msg = {
+		.op = (uint32_t)op, .bytes = (uint32_t)(n + m), .launch = launch};
 
 	return n + m <= RACE_JUDGE_MOST && race_judge_write(fd, &msg, sizeof(msg)) &&
 	       race_judge_write(fd, head, n) && race_judge_write(fd, more, m);

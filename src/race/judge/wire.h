@@ -3,9 +3,9 @@
  *
  * Two stream sockets; each message is a struct race_judge_message and its bytes. Over one, the
  * program's half hands over its modules, whenever it likes, and each is answered. Over the other it
- * sends launches. Of a launch the judge asks what it needs, and each question has one answer;
- * JUDGE_DONE ends it, and only then the next launch may come. Memory is as it was before the launch
- * until then: all of it from a copy, or the answer is that there is none.
+ * sends launches, many before the first one's end if it likes. Of each the judge asks what it
+ * needs, one question at a time; JUDGE_DONE ends it. Memory is as it was before the launch until
+ * then: all of it from a copy, or the answer is that there is none.
  *
  * A program finds its judge by RACE_JUDGE_ENV: an abstract name of the system's local sockets and
  * the run's policy. It connects, and sends one byte and with it the other socket's end.
@@ -26,6 +26,7 @@ enum race_judge_op {
 	/* From the program. */
 	RACE_JUDGE_MODULE = 1, /* struct race_judge_module, sizes, images: answered by lines */
 	RACE_JUDGE_LAUNCH,     /* struct race_judge_launch, kernel, parameters */
+	RACE_JUDGE_HURRY,      /* uint32_t: the program waits for the judge now, or doesn't */
 	/* From the judge, and what is answered. */
 	RACE_JUDGE_ASK_MEMORY, /* uint64_t address: struct race_judge_memory */
 	RACE_JUDGE_ASK_PAGE,   /* struct race_judge_range: its bytes, or none */
@@ -36,14 +37,15 @@ enum race_judge_op {
 
 struct race_judge_message {
 	uint32_t op;
-	uint32_t bytes; /* that follow */
+	uint32_t bytes;	 /* that follow */
+	uint64_t launch; /* its number: of questions and their answers; else 0 */
 };
 #define RACE_JUDGE_MOST (256u << 20) /* of a message */
 
 /* What a GPU of version sm has loaded: fat binaries or PTX, `images` of them, more than one if the
  * program was linked of several objects. Their sizes follow, a uint64_t each, then their bytes. */
 struct race_judge_module {
-	uint64_t id; /* the program's; another module of the same id replaces it */
+	uint64_t id; /* the program's, one for each module */
 	uint32_t sm, images;
 };
 #define RACE_JUDGE_IMAGES 4096u /* at most */
@@ -59,9 +61,9 @@ struct race_judge_module {
 
 struct race_judge_launch {
 	uint64_t module, number;
-	uint64_t earlier;	       /* launches of this shape that were judged */
-	uint64_t spent_ns, program_ns; /* as in struct race_judge_question */
-	uint64_t held_ns;	       /* the launching thread's, to copy memory and so on */
+	uint64_t earlier;    /* launches of this shape that were judged */
+	uint64_t program_ns; /* as in struct race_judge_question */
+	uint64_t held_ns;    /* the launching thread's, to copy memory and so on */
 	uint64_t shared;
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t device, sms, flags, seed;
@@ -101,7 +103,8 @@ struct race_judge_symbol {
 
 struct race_judge_done {
 	uint64_t number;
-	uint64_t ns;		     /* of all trials */
+	uint64_t ns;		     /* of all its trials */
+	uint64_t spent_ns;	     /* as in struct race_judge_question */
 	uint64_t blocks, of;	     /* judged in the last one; of the grid */
 	uint32_t trials, why;	     /* why: enum race_judge_why */
 	uint32_t end;		     /* of the last trial: enum judge_end */
@@ -110,8 +113,8 @@ struct race_judge_done {
 };
 
 /* wire.c. False: the other end is gone, or said something else. */
-bool race_judge_send(int fd, enum race_judge_op op, const void *head, size_t n, const void *more,
-		     size_t m);
+bool race_judge_send(int fd, enum race_judge_op op, uint64_t launch, const void *head, size_t n,
+		     const void *more, size_t m);
 /* Bytes of a message whose head was sent by itself. */
 bool race_judge_write(int fd, const void *p, size_t n);
 /* Reads a message's head; then its bytes are to be read. */

@@ -1,0 +1,237 @@
+/*
+ * launch.c - a launch of a program, from its message to what is said of it.
+ *
+ * Which trials there are is race/judge/choice.c's to decide, one after the other: each is asked for
+ * when the one before has ended.
+ */
+#include "judge/serve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- its trials ----------------------------------------------------------------------- */
+
+static bool is_early(enum judge_end end)
+{
+	return end != JUDGE_WHOLE && end != JUDGE_WAITS;
+}
+
+static uint64_t units_of(const struct race_judge_launch *h, uint32_t *unit_blocks)
+{
+	uint64_t n = 1;
+
+	*unit_blocks = 1;
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t each = h->cluster[0] && h->cluster[i] ? h->cluster[i] : 1;
+		n *= h->grid[i] / each;
+		*unit_blocks *= each;
+	}
+	return n ? n : 1;
+}
+
+/* What the choice goes by: times, and what others have shown. */
+static void ask_now(const struct judge_server *s, struct judge_launch *l)
+{
+	struct race_judge_question *q = &l->q;
+	uint64_t now = judge_now_ns();
+
+	q->spent_ns = s->spent + (s->running ? now - s->busy_since : 0);
+	q->program_ns = now - s->program_began;
+	q->waited_ns = s->waits_since ? now - s->waits_since + 1 : 0;
+	q->is_known = judge_tally_has(s->tally, l->capsule.kernel);
+}
+
+bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
+{
+	ask_now(s, l);
+	const struct race_judge_decision d = race_judge_decide(s->opt->policy, &l->q);
+	l->done.why = d.why;
+	l->is_over = d.why != RACE_JUDGE_TRY;
+	l->t = (struct judge_trial){.capsule = &l->capsule,
+				    .name = "",
+				    .oracle = s->opt->oracle,
+				    .seed = l->head.seed + d.seed,
+				    .blocks = d.units * l->q.unit_blocks,
+				    .limit_ms = d.limit_ns / 1000000 + 1};
+	l->units = d.units;
+	return !l->is_over;
+}
+
+void judge_launch_hurry(const struct judge_server *s, struct judge_launch *l, uint64_t now)
+{
+	uint64_t until;
+
+	if (s->opt->policy->mode != RACE_JUDGE_AUTO)
+		return;
+	ask_now(s, l);
+	until = now + race_judge_left_at_end(s->opt->policy, &l->q, now - l->began);
+	l->until = l->until < until ? l->until : until;
+}
+
+void judge_launch_tried(struct judge_launch *l)
+{
+	struct race_judge_question *q = &l->q;
+	const struct judge_outcome *o = &l->o;
+
+	l->accesses += o->oracle.accesses;
+	q->last_ns = judge_now_ns() - l->began;
+	q->last_seeds = l->units == q->last_units ? q->last_seeds + 1 : 1;
+	q->last_units = l->units;
+	q->last_waits = o->end == JUDGE_WAITS;
+	q->last_failed = is_early(o->end);
+	q->launch_ns += q->last_ns;
+	q->trials++;
+	l->done = (struct race_judge_done){.blocks = o->blocks,
+					   .of = o->of,
+					   .ns = q->launch_ns,
+					   .trials = q->trials,
+					   .end = o->end,
+					   .is_unknown = o->end == JUDGE_UNKNOWN};
+}
+
+/* ---- its capsule ------------------------------------------------------------------------ */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct judge_page *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int by_base(const void *a, const void *b)
+{
+	const struct cpu_mem_info *x = a, *y = b;
+
+	return x->base < y->base ? -1 : x->base > y->base;
+}
+
+/* What was asked for is what a capsule holds. */
+static void keep(struct judge_server *s, struct judge_launch *l)
+{
+	struct judge_capsule *c = &l->capsule;
+	struct judge_kept_page *k, *next;
+
+	HASH_ITER(hh, l->pages, k, next)
+	{
+		HASH_DEL(l->pages, k);
+		if (s->opt->folder)
+			base_vec_push(&c->pages, k->page);
+	}
+	if (!s->opt->folder || !c->memory.n)
+		return;
+	if (c->pages.n)
+		qsort(c->pages.v, c->pages.n, sizeof(c->pages.v[0]), by_address);
+	qsort(c->memory.v, c->memory.n, sizeof(c->memory.v[0]), by_base);
+	int err = judge_capsule_keep(c, s->opt->folder, &s->files);
+	if (err)
+		base_say("--capsules: %s: %s", s->opt->folder, strerror(err));
+}
+
+/* ---- its message -------------------------------------------------------------------------- */
+
+/* The program's maps become maps of the CPU device. */
+static void put_maps(uint8_t *params, const struct race_judge_launch *h, const char *maps)
+{
+	for (uint32_t i = 0; i < h->maps; i++) {
+		struct cpu_tensormap_desc d = {0};
+		struct race_judge_map m;
+		memcpy(&m, maps + i * sizeof(m), sizeof(m));
+		if (m.offset > h->params || h->params - m.offset < RACE_JUDGE_MAP_BYTES)
+			continue;
+		d.type = m.type;
+		d.rank = m.rank;
+		d.interleave = m.interleave;
+		d.swizzle = m.swizzle;
+		d.l2 = m.l2;
+		d.fill = m.fill;
+		d.address = m.address;
+		memcpy(d.dims, m.dims, sizeof(d.dims));
+		memcpy(d.strides, m.strides, sizeof(d.strides));
+		memcpy(d.box, m.box, sizeof(d.box));
+		memcpy(d.element_strides, m.element_strides, sizeof(d.element_strides));
+		/* (One that can't be encoded stays, and the kernel stops at it.) */
+		(void)cpu_tensormap_encode(&d, params + m.offset);
+	}
+}
+
+static void fill(struct judge_server *s, struct judge_launch *l, const char *bytes,
+		 const struct judge_module *m)
+{
+	const struct race_judge_launch *h = &l->head;
+	struct judge_capsule *c = &l->capsule;
+
+	c->program = s->opt->program;
+	c->kernel = base_strndup(&c->arena, bytes, h->kernel);
+	c->number = h->number;
+	c->device = h->device;
+	c->sms = h->sms;
+	c->seed = h->seed;
+	memcpy(c->grid, h->grid, sizeof(c->grid));
+	memcpy(c->block, h->block, sizeof(c->block));
+	memcpy(c->cluster, h->cluster, sizeof(c->cluster));
+	c->shared = h->shared;
+	c->flags = h->flags & RACE_JUDGE_COOPERATIVE ? JUDGE_COOPERATIVE : 0;
+	c->page = RACE_JUDGE_PAGE;
+	c->nparam_bytes = h->params;
+	uint8_t *params = base_alloc(&c->arena, h->params + 1u);
+	memcpy(params, bytes + h->kernel, h->params);
+	put_maps(params, h, bytes + h->kernel + h->params);
+	c->params = params;
+	for (size_t i = 0; i < m->image.texts.n; i++)
+		base_vec_push(&c->texts, m->image.texts.v[i]);
+}
+
+struct judge_launch *judge_launch_new(struct judge_server *s, const struct base_buf *b)
+{
+	struct race_judge_launch head;
+	struct judge_module *m;
+
+	if (b->n < sizeof(head))
+		return NULL;
+	memcpy(&head, b->p, sizeof(head));
+	if (head.maps > RACE_JUDGE_MAPS ||
+	    (uint64_t)head.kernel + head.params + head.maps * sizeof(struct race_judge_map) !=
+		    b->n - sizeof(head))
+		return NULL;
+	struct judge_launch *l = base_calloc(1, sizeof(*l));
+	l->head = head;
+	l->done = (struct race_judge_done){.why = RACE_JUDGE_FAILED, .end = JUDGE_REFUSED};
+	l->o.end = JUDGE_REFUSED;
+	l->q.units = units_of(&head, &l->q.unit_blocks);
+	l->q.earlier = head.earlier;
+	l->q.is_proven = (head.flags & RACE_JUDGE_IS_PROVEN) != 0;
+	HASH_FIND(hh, s->modules, &head.module, sizeof(head.module), m);
+	if (m && m->image.texts.n) {
+		judge_image_parse(&m->image);
+		fill(s, l, b->p + sizeof(head), m);
+	} else {
+		snprintf(l->o.why, sizeof(l->o.why), "its module has no PTX");
+		l->is_over = true;
+	}
+	return l;
+}
+
+void judge_launch_end(struct judge_server *s, struct judge_launch *l)
+{
+	struct judge_outcome *o = &l->o;
+
+	if (l->done.trials)
+		keep(s, l);
+	else if (!*o->why)
+		snprintf(o->why, sizeof(o->why), "%s",
+			 race_judge_why_text((enum race_judge_why)l->done.why));
+	base_vec_push(&s->held, l->head.held_ns);
+	judge_tally_add(&s->tally, l->capsule.kernel ? l->capsule.kernel : "?", &l->done,
+			l->accesses, o->why);
+	l->done.number = l->head.number;
+	l->done.asked = l->asked;
+	l->done.asked_bytes = l->asked_bytes;
+	l->done.spent_ns = l->q.spent_ns;
+	s->judged++;
+	s->is_gone =
+		s->is_gone || !race_judge_send(s->fd, RACE_JUDGE_DONE, l->head.number, &l->done,
+					       sizeof(l->done), o->why, strlen(o->why));
+	judge_capsule_free(&l->capsule);
+	free(l);
+}
