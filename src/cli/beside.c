@@ -43,6 +43,10 @@ static struct {
 
 bool cli_beside_is_on(const struct option_set *set)
 {
+	if (option_source(set, OPTION_BESIDE) == OPTION_FROM_DEFAULT &&
+	    (option_is(set, OPTION_LOAD, "off") ||
+	     !(option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT)))
+		return false;
 	return !option_is(set, OPTION_BESIDE, "off");
 }
 
