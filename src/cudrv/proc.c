@@ -11,6 +11,18 @@ int drv_refuse(const char *name)
 	return (int)rt_refuse(name);
 }
 
+/*
+ * Private tables of the driver: a runtime that is linked into a library asks for them before its
+ * first call has a result. Programs' own runtimes are replaced and never come here.
+ */
+CUresult CUDAAPI cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
+{
+	(void)ppExportTable, (void)pExportTableId;
+	if (rt_refuse_library(__builtin_return_address(0)))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return (CUresult)rt_refuse("cuGetExportTable");
+}
+
 #undef cuGetProcAddress
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags);
 

@@ -42,11 +42,6 @@ static bool starts(const char *s, const char *with)
 	return s && !strncmp(s, with, strlen(with));
 }
 
-/* Their kernels come with a runtime that is linked into them. */
-static const char *const with_kernels[] = {"libcublas", "libcufft", "libcusparse", "libcusolver",
-					   "libcurand", "libcudnn", "libcutensor", "libnccl",
-					   "libnvjpeg", "libnpp",   "libnvshmem",  "libcudss"};
-
 static void needed_read(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct host_program *out)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -58,9 +53,8 @@ static void needed_read(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct host
 		const char *name = elf_strptr(elf, sh->sh_link, d.d_un.d_val);
 		out->links_runtime |= starts(name, "libcudart.so");
 		out->links_driver |= starts(name, "libcuda.so");
-		for (size_t k = 0; name && k < sizeof(with_kernels) / sizeof(*with_kernels); k++)
-			if (starts(name, with_kernels[k]))
-				snprintf(out->library, sizeof(out->library), "%s", name);
+		if (name && race_kernel_library(name))
+			snprintf(out->library, sizeof(out->library), "%s", name);
 	}
 }
 

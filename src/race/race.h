@@ -308,6 +308,9 @@ bool race_launch_read(struct race_results *out, const void *payload, size_t n);
 void race_origins_place(struct race_results *r);
 /* library.c: the library whose header this is ("CUB"), NULL: none that is known. */
 const char *race_library(const char *file);
+/* The name of a shared library whose own kernels are machine code (cuBLAS and its like), of its
+ * path; NULL: it is none. */
+const char *race_kernel_library(const char *path);
 /* The line of the program's own code from which `kernel` (demangled) was launched; all "" and 0 if
  * none is known. */
 struct race_line race_launch_place(struct base_arena *a, const struct race_transfer_op *op,

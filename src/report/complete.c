@@ -65,6 +65,8 @@ static const char *gap_short(struct rep_view *v, const struct race_gap *g)
 						 : base_printf(a, "kernel %s %s", name, word);
 	if (g->why == RACE_GAP_NOT_LOADED)
 		return base_printf(a, "GPU code %s", row_of(g)->word);
+	if (g->why == RACE_GAP_LIBRARY)
+		return base_printf(a, "%s %s", g->what, word);
 	if (g->why == RACE_GAP_STOPPED || g->why == RACE_GAP_UNMATCHED)
 		return *g->what ? g->what : row_of(g)->text;
 	/* A counter has its words in `what`. */

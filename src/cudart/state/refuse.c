@@ -6,17 +6,22 @@
  * libraries try entry points in loops. The table of names is small (a program gives up after a
  * few).
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cudart/state/internal.h"
 #include "cudart/state/refuse.h"
 #include "race/file/shm_write.h"
+#include "race/race.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static BASE_VEC(char *) said;
 
-static void say_once(const char *text)
+static bool is_first(const char *text)
 {
 	bool is_new = true;
 
@@ -29,7 +34,12 @@ static void say_once(const char *text)
 			base_vec_push(&said, copy);
 	}
 	pthread_mutex_unlock(&lock);
-	if (!is_new)
+	return is_new;
+}
+
+static void say_once(const char *text)
+{
+	if (!is_first(text))
 		return;
 	rt_say("%s is not available on the CPU device", text);
 	race_shm_remark("%s is not available on the CPU device", text);
@@ -63,4 +73,20 @@ int rt_refuse_entry(const char *name)
 
 	rt_thread()->last = e;
 	return (int)e;
+}
+
+bool rt_refuse_library(const void *caller)
+{
+	Dl_info at;
+	const char *name = NULL;
+
+	if (dladdr(caller, &at) && at.dli_fname)
+		name = race_kernel_library(at.dli_fname);
+	if (name && is_first(name)) {
+		rt_say("%s can't run on the CPU device: its kernels are machine code for GPUs",
+		       name);
+		if (race_shm_open())
+			race_shm_gap(RACE_GAP_LIBRARY, "", name, 1);
+	}
+	return name != NULL;
 }

@@ -138,3 +138,19 @@ struct race_line race_launch_place(struct base_arena *a, const struct race_trans
 	}
 	return best;
 }
+
+/* Their kernels come with a runtime that is linked into them. */
+static const char *const with_kernels[] = {"libcublas", "libcufft", "libcusparse", "libcusolver",
+					   "libcurand", "libcudnn", "libcutensor", "libnccl",
+					   "libnvjpeg", "libnpp",   "libnvshmem",  "libcudss",
+					   "libnvblas"};
+
+const char *race_kernel_library(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(with_kernels) / sizeof(*with_kernels); i++)
+		if (!strncmp(name, with_kernels[i], strlen(with_kernels[i])))
+			return name;
+	return NULL;
+}
