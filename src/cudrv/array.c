@@ -4,8 +4,7 @@
 #include "cudart/state/array.h"
 #include "cudrv/drv.h"
 
-/* False: not a format that arrays have here. */
-static bool format_of(CUarray_format f, unsigned channels, struct rt_format *out)
+bool drv_format(CUarray_format f, unsigned channels, struct rt_format *out)
 {
 	static const struct {
 		CUarray_format format;
@@ -37,7 +36,7 @@ static CUresult create(CUarray *out, CUarray_format f, unsigned channels, struct
 	struct rt_format format;
 
 	DRV_ENTER();
-	if (!out || !format_of(f, channels, &format))
+	if (!out || !drv_format(f, channels, &format))
 		return drv_bad();
 	return (CUresult)rt_malloc_3d_array((rt_ref *)out, &format, extent, flags);
 }

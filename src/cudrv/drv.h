@@ -63,4 +63,7 @@ struct rt_copy_3d;
 enum rt_error drv_copy_2d(const CUDA_MEMCPY2D *c, struct rt_copy_3d *out);
 enum rt_error drv_copy_3d(const CUDA_MEMCPY3D *c, struct rt_copy_3d *out);
 
+/* array.c: a format of arrays and textures; false: they don't have it here. */
+bool drv_format(CUarray_format f, unsigned channels, struct rt_format *out);
+
 #endif

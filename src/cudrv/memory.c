@@ -5,6 +5,7 @@
 
 #include "cudart/state/array.h"
 #include "cudart/state/memory.h"
+#include "cudart/state/virtual.h"
 #include "cudrv/drv.h"
 
 /* ---- device and managed memory -------------------------------------------------------- */
@@ -118,7 +119,7 @@ CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdevic
 	struct cpu_mem_info i;
 
 	DRV_ENTER();
-	if (!cpu_mem_find(rt.m, dptr, &i))
+	if (!rt_virtual_find(dptr, &i.base, &i.bytes) && !cpu_mem_find(rt.m, dptr, &i))
 		return CUDA_ERROR_NOT_FOUND;
 	if (pbase)
 		*pbase = i.base;

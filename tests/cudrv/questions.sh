@@ -6,13 +6,13 @@ out=$("$1" run --device=cpu --cpu-devices=2 -- "$2" 2>&1) || {
 	echo "$out"
 	exit 1
 }
-n=$(echo "$out" | grep -c '^collider: cuMemCreate is not available on the CPU device$')
+n=$(echo "$out" | grep -c '^collider: cuIpcGetMemHandle is not available on the CPU device$')
 [ "$n" = 1 ] || {
-	echo "cuMemCreate was named $n times"
+	echo "cuIpcGetMemHandle was named $n times"
 	exit 1
 }
-echo "$out" | grep -q '^Note: cuMemCreate is not available on the CPU device$' || {
+echo "$out" | grep -q '^Note: cuIpcGetMemHandle is not available on the CPU device$' || {
 	echo "$out" | grep '^Note'
-	echo "the report doesn't name cuMemCreate"
+	echo "the report doesn't name cuIpcGetMemHandle"
 	exit 1
 }

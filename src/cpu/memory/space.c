@@ -38,20 +38,20 @@
 
 /* ---- the map -------------------------------------------------------------- */
 
-static void begin_change(struct cpu_space *s)
+void cpu_space_begin_change(struct cpu_space *s)
 {
 	pthread_mutex_lock(&s->lock);
 	atomic_fetch_add(s->version, 1);
 }
 
-static void end_change(struct cpu_space *s)
+void cpu_space_end_change(struct cpu_space *s)
 {
 	atomic_fetch_add(s->version, 1);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* The index of the first range whose base is above addr. */
-static uint32_t upper(const struct cpu_space *s, uint64_t addr)
+uint32_t cpu_space_upper(const struct cpu_space *s, uint64_t addr)
 {
 	uint32_t lo = 0, hi = atomic_load_explicit(&s->n, memory_order_relaxed);
 
@@ -74,7 +74,7 @@ bool cpu_space_around(const struct cpu_space *s, uint64_t addr, struct space_ran
 	do {
 		while ((version = atomic_load(s->version)) & 1)
 			;
-		i = upper(s, addr);
+		i = cpu_space_upper(s, addr);
 		if (i > 0)
 			*before = s->map[i - 1];
 		if (after && i < atomic_load_explicit(&s->n, memory_order_relaxed))
@@ -92,16 +92,16 @@ bool cpu_space_find(const struct cpu_space *s, uint64_t addr, struct space_range
 }
 
 /* With the lock held. */
-static void insert(struct cpu_space *s, const struct space_range *r)
+void cpu_space_insert(struct cpu_space *s, const struct space_range *r)
 {
-	uint32_t i = upper(s, r->base), n = atomic_load(&s->n);
+	uint32_t i = cpu_space_upper(s, r->base), n = atomic_load(&s->n);
 
 	memmove(&s->map[i + 1], &s->map[i], (n - i) * sizeof(*r));
 	s->map[i] = *r;
 	atomic_store(&s->n, n + 1);
 }
 
-static void erase(struct cpu_space *s, uint32_t i)
+void cpu_space_erase(struct cpu_space *s, uint32_t i)
 {
 	uint32_t n = atomic_load(&s->n);
 
@@ -131,7 +131,7 @@ static uint64_t find_hole(struct cpu_space *s, uint64_t size)
 	uint64_t at = s->region;
 	uint32_t n = atomic_load(&s->n);
 
-	for (uint32_t i = upper(s, s->region - 1); i <= n; i++) {
+	for (uint32_t i = cpu_space_upper(s, s->region - 1); i <= n; i++) {
 		uint64_t next = i < n ? s->map[i].base : s->top;
 		if (next > s->top)
 			next = s->top;
@@ -287,10 +287,10 @@ static void *allocate(struct cpu_machine *m, struct space_range r, uint64_t byte
 	if (cpu_space_is_twice(m, &r))
 		size = cpu_twice_bytes(bytes) + 2 * SPACE_PAGE;
 	uint64_t *used = &s->used[r.device];
-	begin_change(s);
+	cpu_space_begin_change(s);
 	bool is_over = is_counted(&r) && (bytes > s->total || *used > s->total - bytes);
 	if (is_over || atomic_load(&s->n) >= SPACE_MAX - 1 || !(r.base = take(s, size))) {
-		end_change(s);
+		cpu_space_end_change(s);
 		return NULL;
 	}
 	r.limit = r.base + size;
@@ -299,7 +299,7 @@ static void *allocate(struct cpu_machine *m, struct space_range r, uint64_t byte
 	r.end = r.base + bytes;
 	if (cpu_space_is_twice(m, &r) && !cpu_twice_map(m, &r)) {
 		cpu_twice_unmap(m, &r);
-		end_change(s);
+		cpu_space_end_change(s);
 		return NULL;
 	}
 	r.generation = ++s->generation;
@@ -308,8 +308,8 @@ static void *allocate(struct cpu_machine *m, struct space_range r, uint64_t byte
 		*used += bytes;
 	if (!cpu_space_is_twice(m, &r))
 		fill(m, &r);
-	insert(s, &r);
-	end_change(s);
+	cpu_space_insert(s, &r);
+	cpu_space_end_change(s);
 	return (void *)(uintptr_t)r.base;
 }
 
@@ -318,8 +318,8 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 	struct cpu_space *s = m->space;
 	bool is_found = false;
 
-	begin_change(s);
-	uint32_t i = upper(s, base);
+	cpu_space_begin_change(s);
+	uint32_t i = cpu_space_upper(s, base);
 	struct space_range *r = i ? &s->map[i - 1] : NULL;
 	if (r && r->base == base && r->state == SPACE_LIVE && !r->is_registered &&
 	    (!r->is_placed || is_heap) && r->is_heap == is_heap) {
@@ -338,7 +338,7 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 		if (s->nkept > 2 * SPACE_KEEP)
 			forget(s, s->freed > SPACE_KEEP ? s->freed - SPACE_KEEP : 0);
 	}
-	end_change(s);
+	cpu_space_end_change(s);
 	return is_found;
 }
 
@@ -365,23 +365,23 @@ bool cpu_mem_free(struct cpu_machine *m, void *p)
 }
 
 /* A range of memory that isn't the machine's own. */
-static bool insert_other(struct cpu_machine *m, struct space_range r)
+bool cpu_space_insert_other(struct cpu_machine *m, struct space_range r)
 {
 	struct cpu_space *s = m->space;
 
 	if (r.end <= r.base || (r.base < s->region_end && r.end > s->region))
 		return false;
 	r.limit = r.end;
-	begin_change(s);
-	uint32_t i = upper(s, r.base), n = atomic_load(&s->n);
+	cpu_space_begin_change(s);
+	uint32_t i = cpu_space_upper(s, r.base), n = atomic_load(&s->n);
 	bool is_free = n < SPACE_MAX - 1 && (i == 0 || s->map[i - 1].limit <= r.base) &&
 		       (i == n || s->map[i].base >= r.end);
 	if (is_free) {
 		r.generation = ++s->generation;
 		r.content = ++s->contents;
-		insert(s, &r);
+		cpu_space_insert(s, &r);
 	}
-	end_change(s);
+	cpu_space_end_change(s);
 	return is_free;
 }
 
@@ -389,10 +389,10 @@ bool cpu_mem_register_ours(struct cpu_machine *m, void *p, uint64_t bytes)
 {
 	uint64_t base = (uint64_t)(uintptr_t)p;
 
-	return insert_other(m, (struct space_range){.base = base,
-						    .end = base + bytes,
-						    .kind = CPU_MEM_HOST,
-						    .is_registered = 1});
+	return cpu_space_insert_other(m, (struct space_range){.base = base,
+							      .end = base + bytes,
+							      .kind = CPU_MEM_HOST,
+							      .is_registered = 1});
 }
 
 bool cpu_mem_place(struct cpu_machine *m, const struct cpu_mem_info *at)
@@ -404,7 +404,7 @@ bool cpu_mem_place(struct cpu_machine *m, const struct cpu_mem_info *at)
 				      .is_placed = 1,
 				      .is_heap = at->is_heap ? 1 : 0};
 
-	if (at->device >= m->space->ndevices || !insert_other(m, r))
+	if (at->device >= m->space->ndevices || !cpu_space_insert_other(m, r))
 		return false;
 	if (cpu_pages_are_on(m))
 		cpu_pages_placed(m, r.base, r.end);
@@ -426,13 +426,13 @@ bool cpu_mem_unregister(struct cpu_machine *m, void *p)
 	uint64_t base = (uint64_t)(uintptr_t)p;
 	bool is_found = false;
 
-	begin_change(s);
-	uint32_t i = upper(s, base);
+	cpu_space_begin_change(s);
+	uint32_t i = cpu_space_upper(s, base);
 	if (i && s->map[i - 1].base == base && s->map[i - 1].is_registered) {
 		is_found = true;
-		erase(s, i - 1);
+		cpu_space_erase(s, i - 1);
 	}
-	end_change(s);
+	cpu_space_end_change(s);
 	return is_found;
 }
 
@@ -510,10 +510,10 @@ void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, boo
 
 	if (device >= s->ndevices || peer >= s->ndevices)
 		return;
-	begin_change(s);
+	cpu_space_begin_change(s);
 	atomic_store(&s->peer[device * s->ndevices + peer], is_on);
 	atomic_fetch_add(&m->settings, 1);
-	end_change(s);
+	cpu_space_end_change(s);
 }
 
 void cpu_space_forked(struct cpu_machine *m)
@@ -564,7 +564,7 @@ void cpu_space_set_content(struct cpu_machine *m, uint64_t addr, uint64_t conten
 
 	/* Those who read the map without the lock don't ask for the number. */
 	pthread_mutex_lock(&s->lock);
-	uint32_t i = upper(s, addr);
+	uint32_t i = cpu_space_upper(s, addr);
 	if (i && addr < s->map[i - 1].end)
 		__atomic_store_n(&s->map[i - 1].content, content, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&s->lock);

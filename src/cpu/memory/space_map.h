@@ -23,6 +23,7 @@ struct space_range {
 	uint8_t is_registered; /* the program's own memory */
 	uint8_t is_heap : 1;   /* by malloc of a kernel */
 	uint8_t is_placed : 1; /* another machine's, at its address there */
+	uint8_t is_mapped : 1; /* virtual.h; is_placed, too */
 	uint32_t device;
 };
 _Static_assert(sizeof(struct space_range) == 56, "the price in space.c");
@@ -46,6 +47,16 @@ bool cpu_space_around(const struct cpu_space *s, uint64_t addr, struct space_ran
 		      struct space_range *after);
 /* space.c: the live allocation that holds addr; false: there is none. Needs no lock. */
 bool cpu_space_find(const struct cpu_space *s, uint64_t addr, struct space_range *r);
+
+/* What changes the map, in space.c. The lock is taken by the first and held by the next ones. */
+void cpu_space_begin_change(struct cpu_space *s);
+void cpu_space_end_change(struct cpu_space *s);
+/* The index of the first range whose base is above addr. */
+uint32_t cpu_space_upper(const struct cpu_space *s, uint64_t addr);
+void cpu_space_insert(struct cpu_space *s, const struct space_range *r);
+void cpu_space_erase(struct cpu_space *s, uint32_t i);
+/* A range of memory that isn't the machine's own; false: something is there. Takes the lock. */
+bool cpu_space_insert_other(struct cpu_machine *m, struct space_range r);
 
 /* ---- twice.c ------------------------------------------------------------------ */
 

@@ -1,143 +1,43 @@
 /*
- * texture.c - texture and surface objects: turns the program's descriptions into the machine's
- * objects.
+ * texture.c - texture and surface objects as the runtime describes them (state/texture.c).
  *
- * The restrictions that CUDA's manual states for resources and their descriptions are checked.
  * Refused by name: mipmaps, cube maps, views, sRGB, anisotropy.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cudart/api/api.h"
 #include "cudart/state/array.h"
-#include "base/table.h"
-
-#define TEXTURE_ALIGN 512u /* as the attributes say */
-#define PITCH_ALIGN   32u
+#include "cudart/state/texture.h"
 
 /* What the program passed, for its queries. */
-struct object {
-	UT_hash_handle hh;
-	uint64_t handle;
+struct kept {
 	struct cudaResourceDesc res;
 	struct cudaTextureDesc tex;
-	bool is_surface;
 };
 
-static struct object *objects;
-
-static struct object *find(uint64_t handle, bool is_surface)
+static enum rt_error resource_of(const char *name, const struct cudaResourceDesc *d,
+				 struct rt_resource *out)
 {
-	struct object *o;
-
-	rt_lock();
-	HASH_FIND(hh, objects, &handle, sizeof(handle), o);
-	rt_unlock();
-	return o && o->is_surface == is_surface ? o : NULL;
-}
-
-static enum rt_error enter(const struct cpu_texture *t, const struct cudaResourceDesc *res,
-			   const struct cudaTextureDesc *tex, unsigned long long *out)
-{
-	struct object *o = calloc(1, sizeof(*o));
-	uint64_t handle = o ? cpu_texture_new(rt.m, t) : 0;
-
-	if (!handle) {
-		free(o);
-		return RT_ERROR_MEMORY_ALLOCATION;
-	}
-	o->handle = handle;
-	o->res = *res;
-	o->is_surface = t->is_surface;
-	if (tex)
-		o->tex = *tex;
-	rt_lock();
-	HASH_ADD(hh, objects, handle, sizeof(o->handle), o);
-	rt_unlock();
-	*out = handle;
-	return RT_OK;
-}
-
-static enum rt_error leave(uint64_t handle, bool is_surface)
-{
-	struct object *o = find(handle, is_surface);
-
-	if (!o)
+	*out = (struct rt_resource){0};
+	if (d->flags)
 		return RT_ERROR_INVALID_VALUE;
-	cpu_texture_free(rt.m, handle);
-	rt_lock();
-	HASH_DEL(objects, o);
-	rt_unlock();
-	free(o);
-	return RT_OK;
-}
-
-/* ---- resources ------------------------------------------------------------------------ */
-
-static enum rt_error from_array(cudaArray_const_t array, struct cpu_texture *t)
-{
-	const struct rt_array *a = rt_array_find(array);
-
-	if (!a)
-		return RT_ERROR_INVALID_RESOURCE_HANDLE;
-	t->is_array = true;
-	t->is_layered = a->flags & cudaArrayLayered;
-	t->address = a->base;
-	t->width = a->extent.width;
-	t->height = a->extent.height;
-	t->depth = a->extent.depth;
-	t->pitch = a->pitch;
-	t->slice = a->slice;
-	return rt_channels(&a->desc, t);
-}
-
-static enum rt_error check_memory(uint64_t address, uint64_t bytes)
-{
-	struct cpu_mem_info i;
-
-	if (address % TEXTURE_ALIGN || !cpu_mem_find(rt.m, address, &i) ||
-	    bytes > i.bytes - (address - i.base))
-		return RT_ERROR_INVALID_VALUE;
-	return RT_OK;
-}
-
-static enum rt_error from_memory(const struct cudaResourceDesc *res, struct cpu_texture *t)
-{
-	bool is_line = res->resType == cudaResourceTypeLinear;
-	struct rt_format format =
-		rt_format_of(is_line ? &res->res.linear.desc : &res->res.pitch2D.desc);
-	enum rt_error e = rt_channels(&format, t);
-	uint64_t elem = (uint64_t)t->channels * t->bits / 8, rows;
-
-	if (e != RT_OK)
-		return e;
-	if (is_line) {
-		t->address = (uintptr_t)res->res.linear.devPtr;
-		t->width = res->res.linear.sizeInBytes / elem;
-		return t->width ? check_memory(t->address, t->width * elem)
-				: RT_ERROR_INVALID_VALUE;
-	}
-	t->address = (uintptr_t)res->res.pitch2D.devPtr;
-	t->width = res->res.pitch2D.width;
-	t->height = res->res.pitch2D.height;
-	t->pitch = res->res.pitch2D.pitchInBytes;
-	if (!t->width || !t->height || t->pitch % PITCH_ALIGN || t->width > t->pitch / elem ||
-	    __builtin_mul_overflow(t->pitch, t->height - 1, &rows))
-		return RT_ERROR_INVALID_VALUE;
-	return check_memory(t->address, rows + t->width * elem);
-}
-
-static enum rt_error from_resource(const char *name, const struct cudaResourceDesc *res,
-				   struct cpu_texture *t)
-{
-	if (res->flags)
-		return RT_ERROR_INVALID_VALUE;
-	switch (res->resType) {
+	switch (d->resType) {
 	case cudaResourceTypeArray:
-		return from_array(res->res.array.array, t);
+		out->kind = RT_RESOURCE_ARRAY;
+		out->array = d->res.array.array;
+		return RT_OK;
 	case cudaResourceTypeLinear:
+		out->kind = RT_RESOURCE_LINE;
+		out->address = (uintptr_t)d->res.linear.devPtr;
+		out->width = d->res.linear.sizeInBytes;
+		out->format = rt_format_of(&d->res.linear.desc);
+		return out->width ? RT_OK : RT_ERROR_INVALID_VALUE;
 	case cudaResourceTypePitch2D:
-		return from_memory(res, t);
+		out->kind = RT_RESOURCE_ROWS;
+		out->address = (uintptr_t)d->res.pitch2D.devPtr;
+		out->width = d->res.pitch2D.width;
+		out->height = d->res.pitch2D.height;
+		out->pitch = d->res.pitch2D.pitchInBytes;
+		out->format = rt_format_of(&d->res.pitch2D.desc);
+		return RT_OK;
 	case cudaResourceTypeMipmappedArray:
 		return rt_refuse_use(name, "a mipmapped array");
 	default:
@@ -145,12 +45,11 @@ static enum rt_error from_resource(const char *name, const struct cudaResourceDe
 	}
 }
 
-/* ---- textures ------------------------------------------------------------------------- */
-
-static enum rt_error set_sampling(const struct cudaTextureDesc *d, struct cpu_texture *t)
+static enum rt_error sampling_of(const struct cudaTextureDesc *d, struct rt_sampling *out)
 {
-	bool is_int = t->type != CPU_TEX_FLOAT, is_line = !t->is_array && !t->height;
-
+	*out = (struct rt_sampling){.is_linear = d->filterMode == cudaFilterModeLinear,
+				    .is_element = d->readMode == cudaReadModeElementType,
+				    .is_normalized = d->normalizedCoords};
 	if (d->sRGB)
 		return rt_refuse_use("cudaCreateTextureObject", "sRGB");
 	if (d->maxAnisotropy > 1)
@@ -160,25 +59,10 @@ static enum rt_error set_sampling(const struct cudaTextureDesc *d, struct cpu_te
 	if ((d->filterMode != cudaFilterModePoint && d->filterMode != cudaFilterModeLinear) ||
 	    (d->readMode != cudaReadModeElementType && d->readMode != cudaReadModeNormalizedFloat))
 		return RT_ERROR_INVALID_VALUE;
-	t->is_unit = is_int && d->readMode == cudaReadModeNormalizedFloat;
-	if (t->is_unit && t->bits == 32)
-		return RT_ERROR_INVALID_NORM_SETTING;
-	t->is_filtered = !is_line && d->filterMode == cudaFilterModeLinear;
-	if (t->is_filtered && is_int && !t->is_unit)
-		return RT_ERROR_INVALID_FILTER_SETTING;
-	t->is_normalized = !is_line && d->normalizedCoords;
-	for (unsigned i = 0; i < 3; i++) {
-		if (d->addressMode[i] < cudaAddressModeWrap ||
-		    d->addressMode[i] > cudaAddressModeBorder)
-			return RT_ERROR_INVALID_VALUE;
-		t->mode[i] = (uint8_t)d->addressMode[i];
-		/* The manual: these two are switched to clamping then. */
-		if (!t->is_normalized && t->mode[i] != CPU_TEX_BORDER)
-			t->mode[i] = CPU_TEX_CLAMP;
-	}
-	/* Beyond its end a line of memory reads as 0. */
-	if (!is_line)
-		memcpy(t->border, d->borderColor, sizeof(t->border));
+	for (unsigned i = 0; i < 3; i++)
+		out->mode[i] = (int)d->addressMode[i];
+	for (unsigned i = 0; i < 4; i++)
+		out->border[i] = d->borderColor[i];
 	return RT_OK;
 }
 
@@ -187,35 +71,41 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
 				    const struct cudaTextureDesc *pTexDesc,
 				    const struct cudaResourceViewDesc *pResViewDesc)
 {
-	struct cpu_texture t = {0};
+	struct rt_sampling sampling;
+	struct rt_resource res;
+	uint64_t handle;
 
 	RT_ENTER();
 	if (!pTexObject || !pResDesc || !pTexDesc)
 		return rt_fail(RT_ERROR_INVALID_VALUE);
 	if (pResViewDesc)
 		return rt_fail(rt_refuse_use("cudaCreateTextureObject", "a resource view"));
-	enum rt_error e = from_resource("cudaCreateTextureObject", pResDesc, &t);
+	enum rt_error e = resource_of("cudaCreateTextureObject", pResDesc, &res);
 	if (e == RT_OK)
-		e = set_sampling(pTexDesc, &t);
+		e = sampling_of(pTexDesc, &sampling);
+	if (e == RT_OK) {
+		struct kept kept = {*pResDesc, *pTexDesc};
+		e = rt_texture_new(&res, &sampling, &kept, sizeof(kept), &handle);
+	}
 	if (e == RT_OK)
-		e = enter(&t, pResDesc, pTexDesc, pTexObject);
+		*pTexObject = handle;
 	return rt_fail(e);
 }
 
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texObject)
 {
 	RT_ENTER();
-	return texObject ? rt_fail(leave(texObject, false)) : cudaSuccess;
+	return texObject ? rt_fail(rt_texture_free(texObject, false)) : cudaSuccess;
 }
 
 cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
 					     cudaTextureObject_t texObject)
 {
 	RT_ENTER();
-	const struct object *o = find(texObject, false);
-	if (!o || !pResDesc)
+	const struct kept *k = rt_texture_kept(texObject, false, sizeof(*k));
+	if (!k || !pResDesc)
 		return rt_fail(RT_ERROR_INVALID_VALUE);
-	*pResDesc = o->res;
+	*pResDesc = k->res;
 	return cudaSuccess;
 }
 
@@ -223,10 +113,10 @@ cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
 					    cudaTextureObject_t texObject)
 {
 	RT_ENTER();
-	const struct object *o = find(texObject, false);
-	if (!o || !pTexDesc)
+	const struct kept *k = rt_texture_kept(texObject, false, sizeof(*k));
+	if (!k || !pTexDesc)
 		return rt_fail(RT_ERROR_INVALID_VALUE);
-	*pTexDesc = o->tex;
+	*pTexDesc = k->tex;
 	return cudaSuccess;
 }
 
@@ -235,7 +125,8 @@ cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
 				    const struct cudaResourceDesc *pResDesc)
 {
-	struct cpu_texture t = {.is_surface = true};
+	struct rt_resource res;
+	uint64_t handle;
 
 	RT_ENTER();
 	if (!pSurfObject || !pResDesc || pResDesc->resType != cudaResourceTypeArray)
@@ -243,25 +134,29 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
 	const struct rt_array *a = rt_array_find(pResDesc->res.array.array);
 	if (a && !(a->flags & cudaArraySurfaceLoadStore))
 		return rt_fail(RT_ERROR_INVALID_VALUE);
-	enum rt_error e = from_resource("cudaCreateSurfaceObject", pResDesc, &t);
+	enum rt_error e = resource_of("cudaCreateSurfaceObject", pResDesc, &res);
+	if (e == RT_OK) {
+		struct kept kept = {.res = *pResDesc};
+		e = rt_texture_new(&res, NULL, &kept, sizeof(kept), &handle);
+	}
 	if (e == RT_OK)
-		e = enter(&t, pResDesc, NULL, pSurfObject);
+		*pSurfObject = handle;
 	return rt_fail(e);
 }
 
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject)
 {
 	RT_ENTER();
-	return surfObject ? rt_fail(leave(surfObject, true)) : cudaSuccess;
+	return surfObject ? rt_fail(rt_texture_free(surfObject, true)) : cudaSuccess;
 }
 
 cudaError_t cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
 					     cudaSurfaceObject_t surfObject)
 {
 	RT_ENTER();
-	const struct object *o = find(surfObject, true);
-	if (!o || !pResDesc)
+	const struct kept *k = rt_texture_kept(surfObject, true, sizeof(*k));
+	if (!k || !pResDesc)
 		return rt_fail(RT_ERROR_INVALID_VALUE);
-	*pResDesc = o->res;
+	*pResDesc = k->res;
 	return cudaSuccess;
 }

@@ -4,7 +4,8 @@
  * state/ (this folder), under the runtime's entry points and the driver's:
  *   state.c    start, options, errors, faults      handle.c   which handles are alive
  *   error.c    names and texts of errors           refuse.c   what is not there
- *   memory.c, pool.c, array.c  allocations         copy.c     copies and fills
+ *   memory.c, pool.c, array.c, texture.c  allocations   virtual.c  what the program maps
+ *   copy.c     copies and fills
  *   stream.c, event.c          chains of work      threads.c  what orders host threads
  *   image.c, library.c         modules             launch.c   checks and parameters of launches
  * graph/   graphs as data, nodes, executable graphs, capture
