@@ -328,6 +328,8 @@ void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstre
 void agent_history_graph_end(struct agent_history *h, CUgraphExec exec, CUstream stream);
 /* Context current, inside a guard: what stepped aside goes to the region. */
 void agent_history_snapshot(struct agent_history *h, struct race_region *region);
+/* Has a kernel accessed some of this memory, or of the pieces that it lies in? */
+bool agent_history_has_words(const struct agent_history *h, uint64_t at, uint64_t bytes);
 
 /* Is the context idle within so many microseconds? Inside a guard, no launch under way, nothing
  * captured. */
@@ -405,5 +407,26 @@ void agent_runtime_call(const void *data);
 /* As agent_host_enable and agent_host_call. */
 void agent_memory_enable(agent_enable_fn *enable, void *arg);
 void agent_memory_call(uint32_t id, const void *data);
+/* Is there managed memory, which kernels of several contexts may access? */
+bool agent_memory_is_shared(void);
+/* A kernel has accessed memory that host code shares, by the words of a detector: looked at until
+ * one has, inside a guard. */
+void agent_memory_look(struct agent_history *h);
+/* After fork, in the child. */
+void agent_memory_reset(void);
+
+/* order.c: `n` launches that were accepted by a stream. */
+struct agent_ordered {
+	CUstream stream;
+	CUcontext context;
+	uint64_t n;
+	bool is_programmatic; /* it may begin before what it comes after has ended */
+};
+void agent_order_launch(const struct agent_context *c, const struct agent_kernel *k,
+			const struct agent_ordered *l);
+/* As agent_host_enable and agent_host_call. */
+void agent_order_enable(agent_enable_fn *enable, void *arg);
+void agent_order_call(uint32_t id, const void *data);
+void agent_order_reset(void);
 
 #endif

@@ -299,6 +299,9 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		   !agent_is_captured(stream_of(a, id, d->functionParams))) {
 		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 		agent_launch_count(c, k, 1);
+		agent_order_launch(c, k,
+				   &(struct agent_ordered){stream, d->context, 1,
+							   is_programmatic(a, d->functionParams)});
 	} else {
 		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 		if (result_of(d) != CUDA_SUCCESS)
@@ -374,9 +377,13 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 		agent_context_launch(c);
 		hold(c, PARAMS(cuGraphLaunch)->hStream, false, d);
 	} else if (!is_enter && result_of(d) == CUDA_SUCCESS) {
-		if (a == ON_GRAPH_LAUNCH)
+		if (a == ON_GRAPH_LAUNCH) {
 			agent_graph_launched(c, exec);
-		else if (a == ON_GRAPH_INSTANTIATE)
+			agent_order_launch(c, NULL,
+					   &(struct agent_ordered){stream, d->context,
+								   agent_graph_kernels(exec),
+								   false});
+		} else if (a == ON_GRAPH_INSTANTIATE)
 			agent_graph_instantiated(c, *made->phGraphExec, made->hGraph);
 	}
 	if (a == ON_GRAPH_LAUNCH && !is_enter) {
@@ -592,6 +599,7 @@ void CUPTIAPI agent_callback(void *user, CUpti_CallbackDomain domain, CUpti_Call
 		on_driver(id, data);
 		agent_host_call(id, data);
 		agent_memory_call(id, data);
+		agent_order_call(id, data);
 	} else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
 		agent_runtime_call(data);
 	}
@@ -635,6 +643,7 @@ bool agent_enable(const struct agent_cupti *cupti, CUpti_SubscriberHandle sub)
 	struct enabling driver = {cupti, sub, CUPTI_CB_DOMAIN_DRIVER_API};
 	agent_host_enable(enable_one, &driver);
 	agent_memory_enable(enable_one, &driver);
+	agent_order_enable(enable_one, &driver);
 	agent_runtime_enable(enable_one,
 			     &(struct enabling){cupti, sub, CUPTI_CB_DOMAIN_RUNTIME_API});
 	return is_good;

@@ -35,6 +35,8 @@
 _Static_assert(RACE_WORDS_COUNT * sizeof(uint32_t) <= sizeof(((struct race_region *)0)->ordered),
 	       "the region has a flag for each");
 
+#define LOOKED_AT 64u /* pieces at a time */
+
 static const char *name_of(const struct race_words *w)
 {
 	return race_detectors[w->detector].name;
@@ -547,6 +549,22 @@ void agent_history_graph_end(struct agent_history *h, CUgraphExec exec, CUstream
 	agent_graph_end(exec, last);
 }
 
+bool agent_history_has_words(const struct agent_history *h, uint64_t at, uint64_t bytes)
+{
+	uint64_t entry[LOOKED_AT], i = at / RACE_HISTORY_PIECE, n;
+	uint64_t end = (at + bytes - 1) / RACE_HISTORY_PIECE + 1;
+
+	for (; at >> RACE_HISTORY_ADDRESS_BITS == 0 && i < end; i += n) {
+		n = end - i < LOOKED_AT ? end - i : LOOKED_AT;
+		if (agent_pool_read(h, entry, h->directory + i * 8, n * 8) != CUDA_SUCCESS)
+			return false;
+		for (uint64_t k = 0; k < n; k++)
+			if (entry[k])
+				return true;
+	}
+	return false;
+}
+
 void agent_history_snapshot(struct agent_history *h, struct race_region *region)
 {
 	uint64_t threads = 0, accesses = 0;
@@ -562,6 +580,7 @@ void agent_history_snapshot(struct agent_history *h, struct race_region *region)
 		agent_lock();
 		note_used(h, &now);
 		agent_unlock();
+		agent_memory_look(h);
 	}
 	region->threads_aside = threads;
 	region->accesses_aside = accesses;

@@ -4,7 +4,9 @@
  * Called beside callback.c at entry and exit of the driver's functions that allocate, in every
  * flavour: linear, pitched, managed, stream-ordered, from pools, by mapping, in graphs. The words
  * of what is got are prepared before the next launch (history.c). Memory that host code shares with
- * kernels is a way to order threads that no detector follows (RACE_HISTORY_HOST_ORDERS).
+ * kernels is a way to order threads that no detector follows (RACE_HISTORY_HOST_ORDERS), and what
+ * host code does there isn't followed either: once a kernel has accessed some of it the run is
+ * partial.
  *
  * Misses: memory of other processes and of other APIs. Costs: a look into a table for each
  * call that is subscribed to, and a bit for each 2 MiB; without a module with hirace nothing more.
@@ -50,6 +52,15 @@ static const struct {
 	ROW(cuCtxSetLimit, HEAP),
 };
 
+#define SHARED 256u /* pieces of memory that host code has, too; no more are looked at */
+
+/* Under the agent's lock. */
+static struct {
+	uint64_t at, bytes;
+} shared[SHARED];
+static uint32_t nshared;
+static bool has_managed, was_accessed; /* atomic */
+
 static unsigned char row_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* its row + 1; 0: none */
 
 /* How much is asked for. */
@@ -72,6 +83,30 @@ static uint64_t bytes_of(enum way way, const CUpti_CallbackData *d)
 	}
 }
 
+/* What host code and kernels share now. */
+static void share(enum way way, CUpti_CallbackId id, const CUpti_CallbackData *d)
+{
+	uint64_t at = 0, bytes = 0;
+
+	if (way == MANAGED) {
+		__atomic_store_n(&has_managed, true, __ATOMIC_RELAXED);
+		at = *PARAMS(cuMemAllocManaged)->dptr;
+		bytes = PARAMS(cuMemAllocManaged)->bytesize;
+	} else if (id == ID(cuMemHostRegister_v2)) {
+		at = (uint64_t)(uintptr_t)PARAMS(cuMemHostRegister_v2)->p;
+		bytes = PARAMS(cuMemHostRegister_v2)->bytesize;
+	} else { /* both begin alike */
+		at = (uint64_t)(uintptr_t)*PARAMS(cuMemHostAlloc)->pp;
+		bytes = PARAMS(cuMemHostAlloc)->bytesize;
+	}
+	agent_lock();
+	if (nshared < SHARED) {
+		shared[nshared].at = at;
+		shared[nshared++].bytes = bytes;
+	}
+	agent_unlock();
+}
+
 /* Where it is, at the call's end. */
 static uint64_t address_of(enum way way, const CUpti_CallbackData *d)
 {
@@ -89,7 +124,7 @@ static uint64_t address_of(enum way way, const CUpti_CallbackData *d)
 	}
 }
 
-static void on_call(enum way way, const CUpti_CallbackData *d)
+static void on_call(enum way way, CUpti_CallbackId id, const CUpti_CallbackData *d)
 {
 	struct agent_context *c;
 	uint64_t bytes;
@@ -109,8 +144,11 @@ static void on_call(enum way way, const CUpti_CallbackData *d)
 		agent_context_memory(c, address_of(way, d), bytes);
 	else
 		agent_history_request(agent_context_history(c), bytes);
-	if (way == MANAGED || way == HOST)
-		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
+	if (way != MANAGED && way != HOST)
+		return;
+	agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
+	if (IS_EXIT(d))
+		share(way, id, d);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -126,5 +164,36 @@ void agent_memory_enable(agent_enable_fn *enable, void *arg)
 void agent_memory_call(uint32_t id, const void *data)
 {
 	if (id < CUPTI_DRIVER_TRACE_CBID_SIZE && row_of[id])
-		on_call(rows[row_of[id] - 1].way, data);
+		on_call(rows[row_of[id] - 1].way, (CUpti_CallbackId)id, data);
+}
+
+bool agent_memory_is_shared(void)
+{
+	return __atomic_load_n(&has_managed, __ATOMIC_RELAXED);
+}
+
+void agent_memory_look(struct agent_history *h)
+{
+	if (__atomic_load_n(&was_accessed, __ATOMIC_RELAXED))
+		return;
+	for (uint32_t i = 0; i < SHARED; i++) {
+		uint64_t at = 0, bytes = 0;
+		agent_lock();
+		if (i < nshared) {
+			at = shared[i].at;
+			bytes = shared[i].bytes;
+		}
+		agent_unlock();
+		if (!bytes)
+			return;
+		if (agent_history_has_words(h, at, bytes) &&
+		    !__atomic_exchange_n(&was_accessed, true, __ATOMIC_RELAXED))
+			race_shm_gap(RACE_GAP_HOST, "", RACE_GAP_OF_HOST, 1);
+	}
+}
+
+void agent_memory_reset(void)
+{
+	nshared = 0;
+	has_managed = was_accessed = false;
 }

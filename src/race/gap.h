@@ -11,4 +11,11 @@ enum race_gap_why {
 	RACE_GAPS
 };
 
+/* What a detector leaves undecided in a run that has it, on either device. */
+#define RACE_GAP_UNORDERED "nothing orders it with another launch: races of the two were not sought"
+#define RACE_GAP_OVERLAPPING                                                                       \
+	"nothing orders it with another launch: races of the two show if both run at once"
+#define RACE_GAP_OF_HOST                                                                           \
+	"kernels accessed managed or pinned memory: loads and stores of host code were not judged"
+
 #endif

@@ -847,6 +847,22 @@ static void history_words_follow_the_program(void **state)
 	assert_int_equal(region(0)->threads_aside, 0);
 }
 
+static void launches_without_an_order_are_a_gap(void **state)
+{
+	(void)state;
+	play("ordered");
+	assert_int_equal(gap(RACE_GAP_LAUNCHES, "clean", RACE_GAP_OVERLAPPING), UINT64_MAX);
+	assert_int_equal(gap(RACE_GAP_HOST, "", RACE_GAP_OF_HOST), UINT64_MAX);
+	play("unordered");
+	assert_int_equal(gap(RACE_GAP_LAUNCHES, "clean", RACE_GAP_OVERLAPPING), 6);
+	assert_int_equal(gap(RACE_GAP_HOST, "", RACE_GAP_OF_HOST), 1);
+	/* The default compares values: whoever changes one. */
+	run_flags = RACE_DETECT(COLLIDE) << RACE_RUN_DETECTORS_AT;
+	play("unordered");
+	assert_int_equal(gap(RACE_GAP_LAUNCHES, "clean", RACE_GAP_OVERLAPPING), UINT64_MAX);
+	run_flags = 0;
+}
+
 static void two_detectors_have_tables_of_their_own(void **state)
 {
 	(void)state;
@@ -931,6 +947,7 @@ int main(int argc, char **argv)
 		TEST(launches_are_held_back_by_seed),
 		TEST(streams_are_left_alone_unless_asked),
 		TEST(history_words_follow_the_program),
+		TEST(launches_without_an_order_are_a_gap),
 		TEST(two_detectors_have_tables_of_their_own),
 		TEST(scarce_memory_is_shared),
 		TEST(launches_are_left_out_by_number),

@@ -626,8 +626,11 @@ CUresult cuMemsetD32Async(CUdeviceptr p, unsigned v, size_t n, CUstream s)
 
 CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 {
-	(void)s, (void)e, (void)flags;
-	return CUDA_SUCCESS;
+	cuStreamWaitEvent_params p = {s, e, flags};
+	struct call c;
+
+	begin(&c, ID(cuStreamWaitEvent), &p, NULL);
+	return end(&c, CUDA_SUCCESS);
 }
 
 CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned flags)
@@ -721,16 +724,22 @@ CUresult cuCtxRecordEvent(CUcontext ctx, CUevent e)
 
 CUresult cuEventRecord(CUevent e, CUstream s)
 {
-	(void)s;
+	cuEventRecord_params p = {e, s};
+	struct call c;
+
+	begin(&c, ID(cuEventRecord), &p, NULL);
 	e->is_complete = !is_late;
-	return check(true);
+	return end(&c, check(true));
 }
 
 CUresult cuEventQuery(CUevent e)
 {
+	cuEventQuery_params p = {e};
 	CUresult r = check(true);
+	struct call c;
 
-	return r == CUDA_SUCCESS && !e->is_complete ? CUDA_ERROR_NOT_READY : r;
+	begin(&c, ID(cuEventQuery), &p, NULL);
+	return end(&c, r == CUDA_SUCCESS && !e->is_complete ? CUDA_ERROR_NOT_READY : r);
 }
 
 /* ---- modules, libraries --------------------------------------------------- */

@@ -697,6 +697,75 @@ static void history(void)
 	MUST(launch(f, NULL));
 }
 
+/* Launches of several streams, each ordered with those before by the API: by an event, the host
+ * (one query, too), the legacy stream between two that block, and a copy in it. */
+static void ordered(void)
+{
+	CUstream a, b, c, d;
+	CUdeviceptr p;
+	CUevent e;
+
+	context();
+	CUfunction f = function(module("history"), "clean");
+	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&c, CU_STREAM_DEFAULT));
+	MUST(cuStreamCreate(&d, CU_STREAM_DEFAULT));
+	MUST(cuEventCreate(&e, 0));
+	MUST(cuMemAlloc(&p, 64));
+	MUST(launch(f, a));
+	MUST(launch(f, a));
+	MUST(cuEventRecord(e, a));
+	MUST(cuStreamWaitEvent(b, e, 0));
+	MUST(launch(f, b));
+	MUST(cuStreamSynchronize(b)); /* and so after a's */
+	MUST(launch(f, c));
+	MUST(launch(f, NULL));
+	MUST(launch(f, d));
+	MUST(cuMemsetD8Async(p, 0, 64, NULL));
+	MUST(launch(f, c));
+	MUST(cuEventRecord(e, c));
+	MUST(cuEventQuery(e));
+	MUST(launch(f, a));
+	MUST(cuCtxSynchronize());
+	MUST(launch(f, b));
+}
+
+/* Six that are not: of streams that block, beside the legacy stream, by an event that was recorded
+ * too early, after a wait for another stream. And kernels access managed memory. */
+static void unordered(void)
+{
+	CUstream a, b, c, d;
+	CUdeviceptr p;
+	CUevent e;
+
+	context();
+	CUmodule m = module("history");
+	CUfunction f = function(m, "clean");
+	const struct race_history *h = history_of(m);
+	MUST(cuMemAllocManaged(&p, 4 * MIB, CU_MEM_ATTACH_GLOBAL));
+	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&c, CU_STREAM_DEFAULT));
+	MUST(cuStreamCreate(&d, CU_STREAM_DEFAULT));
+	MUST(cuEventCreate(&e, 0));
+	MUST(launch(f, c));
+	MUST(launch(f, d)); /* 1 */
+	MUST(cuCtxSynchronize());
+	MUST(launch(f, NULL));
+	MUST(launch(f, a)); /* 2 */
+	MUST(cuEventRecord(e, a));
+	MUST(launch(f, a)); /* 3: the legacy stream's is still unordered */
+	MUST(cuStreamWaitEvent(b, e, 0));
+	MUST(launch(f, b)); /* 4: after a's first */
+	MUST(cuStreamSynchronize(b));
+	MUST(launch(f, b)); /* 5 */
+	MUST(launch(f, c)); /* 6: after the legacy stream's, not a's second */
+	if (h->directory)   /* as the device does at a first access */
+		((uint64_t *)(uintptr_t)h->directory)[p / RACE_HISTORY_PIECE] = h->words;
+	MUST(cuCtxSynchronize());
+}
+
 /* Two detectors with history in one module: tables of their own, entries twice as large, contexts
  * that are swept, and nothing of the other's is touched. */
 static void guard(void)
@@ -871,6 +940,8 @@ static const struct scenario {
 	{"streams", streams},
 	{"host_half", host_half},
 	{"history", history},
+	{"ordered", ordered},
+	{"unordered", unordered},
 	{"guard", guard},
 	{"scarce", scarce},
 	{"chosen_history", chosen_history},

@@ -41,9 +41,12 @@ __global__ void refused(int *p)
 
 int main(int argc, char **argv)
 {
-	int *p, h = 0;
+	int *p, *aside, *managed, *pinned, h = 0;
+	cudaStream_t stream;
 
 	cudaMalloc(&p, 128);
+	cudaMalloc(&aside, 128);
+	cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "copy"))
 			cudaMemcpy(p, &h, 4, cudaMemcpyHostToDevice);
@@ -55,6 +58,14 @@ int main(int argc, char **argv)
 			refused<<<1, 1>>>(p);
 		else if (!strcmp(argv[i], "invalid"))
 			plain<<<1, 2048>>>(p);
+		else if (!strcmp(argv[i], "aside")) /* nothing orders it with another launch */
+			other<<<1, 32, 0, stream>>>(aside);
+		else if (!strcmp(argv[i], "wait"))
+			cudaDeviceSynchronize();
+		else if (!strcmp(argv[i], "managed") && !cudaMallocManaged(&managed, 128))
+			plain<<<1, 32>>>(managed);
+		else if (!strcmp(argv[i], "staged") && !cudaMallocHost(&pinned, 128)) /* for copies only */
+			cudaMemcpyAsync(p, pinned, 128, cudaMemcpyHostToDevice, stream);
 		else if (!strcmp(argv[i], "seven"))
 			cudaMemset(p, 7, 1);
 		else

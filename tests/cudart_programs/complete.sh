@@ -60,6 +60,22 @@ for d in collide,oracle collide oracle hirace iguard watch; do
 	ends 'NOTHING WAS CHECKED: kernel refused.int\*., 1 launch: the device can.t run it: .*(dynamic parallelism|no object defines)'
 done
 
+# What a detector leaves undecided, where the run had it: launches without an order, host code beside kernels.
+for d in collide,oracle collide oracle hirace hirace,iguard; do
+	run 0 --detector=$d ./app plain aside
+done
+run 74 --detector=iguard ./app plain aside
+gap launches 'nothing orders it with another launch'
+grep -q 'nothing orders it with another launch' out || fail "the report doesn't say so"
+run 0 --detector=iguard ./app plain wait aside
+for d in hirace iguard; do
+	run 74 --detector=$d ./app managed
+	gap host-accesses 'loads and stores of host code'
+	run 0 --detector=$d ./app staged wait plain
+done
+run 0 ./app managed staged
+run 0 --detector=oracle ./app managed
+
 # Code for newer devices: only what this one lacks is refused.
 run 0 ./newest plain refused other
 run 0 ./newer plain other

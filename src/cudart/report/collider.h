@@ -47,6 +47,8 @@ bool rt_oracle_is_on(void);
 struct race_history;
 void rt_history_module(struct race_history *block, enum race_words_id id);
 void rt_note_unseen(uint32_t who);
+/* Memory that host code and kernels share. */
+void rt_history_shared(uint64_t at, uint64_t bytes);
 void rt_history_counts(uint64_t *threads, uint64_t *accesses);
 /* A kernel starts and no other runs: what is left of earlier ones is given back. The machine's
  * locks are held. */

@@ -69,18 +69,33 @@ static bool is_half_full(const struct history *h)
 	return n >= RACE_HISTORY_LAUNCHES / 2 || h->tables->contexts >= IGUARD_CONTEXTS / 2;
 }
 
+/* No detector of the run judges two launches: that there were such is said, once. */
+static void note_unordered(const uint64_t unordered[RACE_HISTORY_ROW / 64])
+{
+	static uint64_t *noted;
+	uint64_t any = 0;
+
+	for (unsigned i = 0; i < RACE_HISTORY_ROW / 64; i++)
+		any |= unordered[i];
+	if (any && !noted && !rt_oracle_is_on())
+		noted = race_shm_gap(RACE_GAP_LAUNCHES, "", RACE_GAP_UNORDERED, 1);
+}
+
 /* A kernel starts: its row, and its bit in those of the others. */
 static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HISTORY_ROW / 64])
 {
 	const uint64_t me = grid % RACE_HISTORY_ROW, bit = 1ull << me % 64;
 
 	(void)arg;
-	for (uint64_t i = 0; i < RACE_HISTORY_ROW; i++) {
+	if (!rows)
+		note_unordered(unordered);
+	for (uint64_t i = 0; rows && i < RACE_HISTORY_ROW; i++) {
 		uint64_t *word = &rows[i][me / 64];
 		bool is_set = unordered[i / 64] >> i % 64 & 1;
 		__atomic_store_n(word, is_set ? *word | bit : *word & ~bit, __ATOMIC_RELAXED);
 	}
-	memcpy(rows[me], unordered, sizeof(rows[me]));
+	if (rows)
+		memcpy(rows[me], unordered, sizeof(rows[me]));
 }
 
 /* Address and bytes are of one piece; `pages`: its entries of the pages' table. */
@@ -98,9 +113,8 @@ static void forget_in_piece(char *block, const uint64_t *pages, uint64_t at, uin
 	}
 }
 
-static void on_forget(void *arg, uint64_t at, uint64_t bytes)
+static void forget(const struct history *h, uint64_t at, uint64_t bytes)
 {
-	const struct history *h = arg;
 	const uint64_t *directory = (const uint64_t *)(void *)h->part[PART_DIRECTORY];
 	uint64_t n;
 
@@ -118,6 +132,14 @@ static void on_forget(void *arg, uint64_t at, uint64_t bytes)
 					: NULL,
 				in, n);
 	}
+}
+
+static void on_forget(void *arg, uint64_t at, uint64_t bytes)
+{
+	(void)arg;
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
+		if (all[i].tables && has(&all[i], RACE_WORDS_PAST))
+			forget(&all[i], at, bytes);
 }
 
 static void on_quiet(struct history *h)
@@ -166,10 +188,17 @@ static void set_up_past(struct history *h)
 
 	rows = rt_reserve(RACE_HISTORY_ROW * sizeof(*rows));
 	t->rows = (uint64_t)(uintptr_t)rows;
-	if (rows)
-		cpu_listen_past(rt.m, on_start, on_forget, h);
-	else
+	if (!rows)
 		t->unseen |= RACE_HISTORY_BLIND;
+}
+
+static void listen_past(void)
+{
+	static bool is_listening;
+
+	if (!is_listening)
+		cpu_listen_past(rt.m, on_start, on_forget, NULL);
+	is_listening = true;
 }
 
 static void set_up(struct history *h)
@@ -215,6 +244,7 @@ static void set_up(struct history *h)
 	set_up_scratch(h);
 	if (has(h, RACE_WORDS_PAST))
 		set_up_past(h);
+	listen_past();
 	if (has(h, RACE_WORDS_MACHINE) && race_shm_machine())
 		memcpy(h->tables->machine, race_shm_machine(), RACE_HISTORY_MACHINE);
 }
@@ -253,8 +283,68 @@ void rt_note_unseen(uint32_t who)
 			__atomic_fetch_or(&all[i].tables->unseen, who, __ATOMIC_RELAXED);
 }
 
+/* ---- memory that host code has, too ----------------------------------------------------------- */
+
+#define SHARED	  256u /* pieces of it; no more are looked at */
+#define LOOKED_AT (1u << 18)
+
+static struct {
+	uint64_t at, bytes;
+} shared[SHARED];
+static uint32_t nshared; /* atomic */
+
+void rt_history_shared(uint64_t at, uint64_t bytes)
+{
+	uint32_t i = __atomic_fetch_add(&nshared, 1, __ATOMIC_RELAXED);
+
+	if (i >= SHARED)
+		return;
+	shared[i].at = at;
+	__atomic_store_n(&shared[i].bytes, bytes, __ATOMIC_RELEASE);
+}
+
+/* Has a kernel accessed some of its first LOOKED_AT bytes? */
+static bool has_words(const struct history *h, uint64_t at, uint64_t bytes)
+{
+	const uint64_t *directory = (const uint64_t *)(void *)h->part[PART_DIRECTORY];
+	const uint32_t size = row_of(h)->bytes;
+
+	for (uint64_t end = at + (bytes < LOOKED_AT ? bytes : LOOKED_AT); at < end; at += 4) {
+		uint64_t i = at / RACE_HISTORY_PIECE,
+			 block = i < RACE_HISTORY_PIECES ? directory[i] : 0;
+		if (block <= RACE_HISTORY_FULL) {
+			at |= RACE_HISTORY_PIECE - 4;
+			continue;
+		}
+		const uint64_t *word =
+			(const uint64_t *)(uintptr_t)(block + at % RACE_HISTORY_PIECE / 4 * size);
+		if (__atomic_load_n(word, __ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
+/* Such a detector doesn't follow host code. */
+static void look_at_shared(void)
+{
+	static bool was_accessed;
+	bool is_now = false;
+
+	if (was_accessed || rt_oracle_is_on())
+		return;
+	for (uint32_t i = 0; i < SHARED && !is_now; i++) {
+		uint64_t bytes = __atomic_load_n(&shared[i].bytes, __ATOMIC_ACQUIRE);
+		for (unsigned k = 0; k < RACE_WORDS_COUNT && bytes; k++)
+			is_now |= all[k].tables && has_words(&all[k], shared[i].at, bytes);
+	}
+	if (is_now)
+		race_shm_gap(RACE_GAP_HOST, "", RACE_GAP_OF_HOST, 1);
+	was_accessed = is_now;
+}
+
 void rt_history_counts(uint64_t *threads, uint64_t *accesses)
 {
+	look_at_shared();
 	*threads = *accesses = 0;
 	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++) {
 		const struct race_history_tables *t = all[i].tables;

@@ -18,8 +18,10 @@ static _Atomic uint64_t submitted[RT_DEVICES];
 
 void rt_host_memory(uint64_t base, uint64_t bytes, enum cpu_mem_kind kind)
 {
-	if (kind == CPU_MEM_MANAGED || kind == CPU_MEM_HOST)
+	if (kind == CPU_MEM_MANAGED || kind == CPU_MEM_HOST) {
 		rt_note_unseen(RACE_HISTORY_HOST_ORDERS);
+		rt_history_shared(base, bytes);
+	}
 	if (kind == CPU_MEM_MANAGED)
 		race_host_add(base, bytes, RACE_SPACE_MANAGED);
 	else if (kind == CPU_MEM_HOST)
