@@ -499,6 +499,10 @@ void rt_threads_start(struct cpu_machine *m)
 	(void)m;
 }
 
+void rt_threads_check(void)
+{
+}
+
 /* Numbers, and nothing after them. */
 uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t)
 {

@@ -32,4 +32,20 @@ grep -q '4 byte(s) leaked in 1 allocation(s)' err || fail "the program's own lea
 run 66 thread race
 grep -q 'data race.*sanitized.cu' err || fail "the race of the program's own threads"
 grep -q 'reported 1 warnings' err || fail "more than that"
+
+# clang links the runtimes into the program.
+command -v clang++ >/dev/null || {
+	echo "clang++ is missing (make setup)"
+	exit 1
+}
+for s in address thread; do
+	"$nvcc" -g -std=c++14 -gencode arch=compute_90,code=compute_90 -lineinfo -cudart shared -ccbin clang++ \
+		-Xcompiler -fsanitize=$s "$source" -o clang_$s >log 2>&1 || { cat log; exit 2; }
+done
+run 3 clang_address ""
+grep -q 'ERROR' err && fail "clang_address: something is reported"
+run 66 clang_thread "" # it takes no suppressions of ours
+grep -q '^collider: clang has linked ThreadSanitizer' err || fail "clang_thread: no line"
+run 1 clang_address leak
+grep -q '4 byte(s) leaked in 1 allocation(s)' err || fail "clang: the program's own leak"
 exit $bad

@@ -304,8 +304,14 @@ static void see_new(void)
 		last = m;
 }
 
+/* Of ThreadSanitizer's runtime. clang links it into the program, so that its functions stand in for
+ * the C library's before the program's own constructor has called this; and call NULL. */
+extern void __tsan_init(void) __attribute__((weak));
+
 __attribute__((constructor(101))) static void start(void)
 {
+	if (__tsan_init)
+		__tsan_init();
 	if (!find_ours())
 		return;
 	for (struct link_map *m = _r_debug.r_map; m; m = m->l_next) {

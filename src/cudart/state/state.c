@@ -266,6 +266,7 @@ static void start(void)
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		rt_device_init(d);
 	rt.m = m;
+	rt_threads_check();
 	if (rt.options.oracle && rt.options.is_host_apart)
 		rt_threads_start(m);
 	if (rt.options.prints_stats)

@@ -30,9 +30,27 @@
 
 static struct cpu_machine *_Atomic machine; /* NULL: nothing is reported */
 
+extern void __tsan_init(void) __attribute__((weak));
+
+/* ThreadSanitizer's function, where clang has linked it into the program: before this library,
+ * whose own threads run functions of the program, too. NULL: there is none, or it comes after. */
+static __typeof__(pthread_create) *sanitizers(void)
+{
+	void *first = __tsan_init ? dlsym(RTLD_DEFAULT, "pthread_create") : NULL;
+
+	return first == (void *)pthread_create ? NULL : (__typeof__(pthread_create) *)first;
+}
+
 void rt_threads_start(struct cpu_machine *m)
 {
 	atomic_store(&machine, m);
+}
+
+void rt_threads_check(void)
+{
+	if (sanitizers())
+		rt_say("clang has linked ThreadSanitizer into the program, which reports threads "
+		       "and locks of this library, too; gcc's keeps them out");
 }
 
 void *rt_look_up(const char *name)
@@ -299,6 +317,10 @@ static struct birth *give_birth(void *(*fn)(void *), thrd_start_t c11, void *arg
 EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
 	REAL(pthread_create)
+	__typeof__(pthread_create) *first = IS_OURS() ? sanitizers() : NULL;
+
+	if (first)
+		return first(t, attr, fn, arg);
 	if (!IS_OURS())
 		cpu_host_thread();
 	struct birth *b = IS_OURS() ? NULL : give_birth(fn, NULL, arg);

@@ -13,6 +13,8 @@ struct cpu_machine;
 
 /* From now on the machine is notified of what orders host threads. */
 void rt_threads_start(struct cpu_machine *m);
+/* Says so if a sanitizer's runtime takes this library's threads for the program's. */
+void rt_threads_check(void);
 
 /* The C library's function, not ours. */
 void *rt_look_up(const char *name);
