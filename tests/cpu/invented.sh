@@ -11,15 +11,17 @@ trap 'rm -rf "$work"' EXIT
 unset COLLIDER_OPTIONS COLLIDER_CPU
 bad=0 nkernels=0 nraces=0 npossible=0
 # By collider, since a machine may have no other CUDA runtime than its CPU device's.
-for name in $("$collider" run --device=cpu --detector=none --quiet -- "$program" LIST 2>/dev/null); do
-	nkernels=$((nkernels + 1))
-	for ((seed = 1; seed <= seeds; seed++)); do
-		timeout 60 "$collider" run --device=$device --detector=$detector --seed=$seed --json="$work/json" -- \
-			"$program" "$name" >"$work/out" 2>&1
-		# Without an end there is no verdict.
-		grep -q '"type":"summary"' "$work/json" || { cat "$work/out"; exit 1; }
-		counted=$(grep '"type":"finding"' "$work/json" | grep -c '"counts":true')
-		possible=$(grep '"type":"finding"' "$work/json" | grep -c '"counts":false')
+names=$("$collider" run --device=cpu --detector=none --quiet -- "$program" LIST 2>/dev/null)
+nkernels=$(wc -w <<<"$names")
+for ((seed = 1; seed <= seeds; seed++)); do
+	timeout 120 "$collider" run --device=$device --detector=$detector --seed=$seed --json="$work/json" -- \
+		"$program" ALL >"$work/out" 2>&1
+	# Without an end there is no verdict.
+	grep -q '"type":"summary"' "$work/json" || { cat "$work/out"; exit 1; }
+	grep '"type":"finding"' "$work/json" >"$work/found"
+	for name in $names; do
+		counted=$(grep -F "\"function\":\"$name(" "$work/found" | grep -c '"counts":true')
+		possible=$(grep -F "\"function\":\"$name(" "$work/found" | grep -c '"counts":false')
 		nraces=$((nraces + (counted > 0)))
 		npossible=$((npossible + (possible > 0)))
 		case $name,$counted in

@@ -3,7 +3,8 @@
  *
  * Thread 0 writes, and no barrier follows. In a kernel used_* other threads use what they load: a race. Its
  * twin kept_* has the same shape, but only the writer's thread, or none, meets the condition: in the
- * source nobody else reads, whatever nvcc makes of it. `taken LIST` prints the names, `taken NAME` runs one.
+ * source nobody else reads, whatever nvcc makes of it. `taken LIST` prints the names, `taken NAME` runs one,
+ * `taken ALL` all, one after the other.
  */
 #include <cstdio>
 #include <cstring>
@@ -266,23 +267,25 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	int *out;
-	int *in;
-	int *g;
 	int host[4 * N];
 
 	for (int i = 0; i < 4 * N; i++)
 		host[i] = i % 9 + 1;
-	cudaMalloc(&out, sizeof(host));
-	cudaMalloc(&in, sizeof(host));
-	cudaMalloc(&g, 8 * N);
-	cudaMemset(g, 0, 8 * N);
-	cudaMemcpy(in, host, sizeof(host), cudaMemcpyHostToDevice);
 	for (const auto &k : KERNELS) {
+		int *out, *in, *g; // each kernel's own
+
 		if (argc > 1 && !strcmp(argv[1], "LIST"))
 			puts(k.name);
-		else if (argc > 1 && !strcmp(argv[1], k.name))
-			k.kernel<<<1, N>>>(out, in, g, 0);
+		if (argc < 2 || (strcmp(argv[1], "ALL") && strcmp(argv[1], k.name)))
+			continue;
+		cudaMalloc(&out, sizeof(host));
+		cudaMalloc(&in, sizeof(host));
+		cudaMalloc(&g, 8 * N);
+		cudaMemset(g, 0, 8 * N);
+		cudaMemcpy(in, host, sizeof(host), cudaMemcpyHostToDevice);
+		k.kernel<<<1, N>>>(out, in, g, 0);
+		if (cudaDeviceSynchronize() != cudaSuccess)
+			return 1;
 	}
-	return cudaDeviceSynchronize() != cudaSuccess;
+	return 0;
 }
