@@ -6,7 +6,8 @@
 #   // never N: KIND at TAG    no report of that race: its other side was left alone
 #   // told: TEXT              in the report of the race-free program
 #   // also: OPTION            all once more with this option of collider run
-#   // also built: OPTION      all once more, built with this option of collider nvcc (several lines: each)
+#   // also built: OPTION      all once more, built with this option of collider nvcc
+#   // also built, in soak: OPTION   the same with SOAK=1 (several lines: each)
 # DEVICE=gpu: the same on a GPU (tests/gpu/run_copies.sh), and nothing "also". DIR keeps
 # the binaries; BUILD=only builds them (for the CPU device without machine code), BUILD=no takes them as
 # they are. Ends with one line for each race:
@@ -79,7 +80,9 @@ run_racy() {
 }
 
 sed -n 's,^// expect\( [0-9]*\)*: \(.*\) at \(.*\),\1/\2/\3,p' "$src" >"$T/races"
-flags=$(sed -n 's,^// also built: ,,p' "$src")
+also='also built'
+[ -z "${SOAK:-}" ] || also='also built\(, in soak\)*'
+flags=$(sed -n "s|^// $also: ||p" "$src")
 both() { # builds: SUFFIX FLAGS
 	suffix=$1
 	shift

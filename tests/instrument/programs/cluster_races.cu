@@ -11,7 +11,7 @@
 // never 5: lost-update at send|sum|both
 // told: 1 unchecked instruction: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 (destination)
 // also: --copy-window=0
-// also built: --call-free
+// also built, in soak: --call-free
 
 #include "example.h"
 #include "told.h"

@@ -2,7 +2,7 @@
 // nowhere. Each copied byte and each zero is compared on the host, so a dirty value that stayed would
 // show. -DRACY: the copies are not waited for, so they race with the next round, too.
 // expect: clobbered-read at use
-// also built: --inline-checks=0
+// also built, in soak: --inline-checks=0
 
 #include "example.h"
 

@@ -1,7 +1,7 @@
 // matrix_rows.cu - tiles that one warp fills and the next reads with ldmatrix, in turns. -DRACY:
 // without barriers, so that the warps drift apart.
 // expect: clobbered-read at rows
-// also built: --inline-checks=0
+// also built, in soak: --inline-checks=0
 
 #include "example.h"
 

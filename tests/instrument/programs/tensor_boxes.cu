@@ -5,7 +5,7 @@
 // told: 8 tensor copies whose map is not known
 // told: 1 unchecked instruction: cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group (destination)
 // also: --copy-window=0
-// also built: --call-free
+// also built, in soak: --call-free
 
 #include "example.h"
 #include "told.h"

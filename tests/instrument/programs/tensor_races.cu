@@ -12,7 +12,7 @@
 // never 1: lost-update at load
 // never 4: lost-update at store
 // also: --copy-window=0
-// also built: --call-free
+// also built, in soak: --call-free
 
 #include "example.h"
 #include "told.h"

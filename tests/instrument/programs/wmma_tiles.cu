@@ -6,8 +6,8 @@
 // expect 1: lost-update at stage
 // expect 2: lost-update at halves
 // expect 3: lost-update at out
-// also built: --call-free
-// also built: --inline-checks=0
+// also built, in soak: --call-free
+// also built, in soak: --inline-checks=0
 
 #include "example.h"
 #include "told.h"
