@@ -11,6 +11,7 @@
 // may: gives
 // twin: -DFIXED: the reader waits for an event after the kernel that fills
 
+#include <algorithm>
 #include "hadron.h"
 
 static const int THREADS = 64;
