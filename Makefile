@@ -42,7 +42,8 @@ demo: ## set up, build, and look for a race in an example
 
 check: ## set up, build, and run all checks that need no GPU and little time
 	@tools/setup.sh
-	@$(MAKE) --no-print-directory format-check asan test
+	@$(MAKE) --no-print-directory format-check asan programs
+	$(test) -LE 'soak|once'
 
 fresh: ## demo and check on new root file systems (as root; PARTS=demo,user: only these)
 	tools/fresh.sh $(PARTS)

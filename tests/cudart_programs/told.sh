@@ -36,13 +36,13 @@ for p in told_copies told_graph told_stop killed; do
 done
 
 # Ended by the time limit: what was judged and checked until then, and "at least".
-run 143 --detector=oracle --timeout=3 ./told_stop loop
+run 143 --detector=oracle --timeout=2 ./told_stop loop
 has 'kernel launch, at least [0-9,]{4,} accesses by'
 has 'DATA RACE'
-run 143 --detector=oracle --timeout=3 ./told_stop loop-quiet
+run 143 --detector=oracle --timeout=2 ./told_stop loop-quiet
 has '======== no race seen in at least [0-9,]{4,} judged accesses'
 hasnt 'NOTHING'
-run 143 --timeout=3 ./told_stop loop-quiet
+run 143 --timeout=2 ./told_stop loop-quiet
 has '======== no race seen in at least [0-9,]{4,} checked accesses'
 run 134 --detector=oracle ./told_stop abort
 has '======== no race seen in at least [0-9,]{2,} judged accesses'

@@ -194,7 +194,7 @@ int main()
 	int blocks, sms = 0;
 
 	cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);
-	blocks = 12 * sms < MOST ? 12 * sms : MOST;
+	blocks = 9 * sms < MOST ? 9 * sms : MOST;
 #include "launches.h"
 	return 0;
 }

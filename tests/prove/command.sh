@@ -114,7 +114,7 @@ __global__ void column(float *y, int n)
 }
 CU
 proposes() { # proposes KERNEL ASSUMPTION: "none": nothing that takes all away
-	local out time=10
+	local out time=3
 	# a busy machine needs more processor time for the same work, which Z3's own measure bounds;
 	# a search that finds nothing ends at its time
 	[ "$2" = none ] || time=100

@@ -153,11 +153,11 @@ waits)
 		grep -q 'keep their order' "$T/report" && fail "ticket, all: $(cat "$T/report")"
 	done
 	# One of these orders leaves no place for the first tile: the flag ends the kernel.
-	more="--timeout=3"
+	more="--timeout=2"
 	stopped=0
 	for seed in 1 2 3 4; do
 		run $seed all ./lookback block
-		if grep -q 'ended by --timeout=3; kernels that waited' "$T/report"; then
+		if grep -q 'ended by --timeout=2; kernels that waited' "$T/report"; then
 			stopped=$((stopped + 1))
 			grep -q 'launch failure\|illegal instruction' "$T/out" ||
 				fail "block, all: the kernel did not end: $(cat "$T/out" "$T/err")"

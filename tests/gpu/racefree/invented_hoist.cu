@@ -3,7 +3,7 @@
 // The words `flag` and `device_flag` are only read under a condition that is false while
 // thread 0 stores to them; the optimiser reads them before the loop, whatever the condition.
 // expect: nothing
-// small: 1
+// small: 1 8
 // ptx: ld\.global\.u32[^;]*\[device_flag];[^}]*selp\.b32
 
 #include "racefree.h"
@@ -68,7 +68,8 @@ static void expected(std::vector<unsigned> &want, const std::vector<unsigned> &u
 int main(int argc, char **argv)
 {
 	int n = racefree_loops(argc, argv, 64);
-	std::vector<unsigned> use(2 * WORK), want(THREADS), all(THREADS * BLOCKS), got;
+	const int blocks = racefree_part(argc, argv, BLOCKS);
+	std::vector<unsigned> use(2 * WORK), want(THREADS), all(THREADS * blocks), got;
 	bool is_right = true;
 
 	for (int k = 0; k < WORK; k += 5)
@@ -78,13 +79,13 @@ int main(int argc, char **argv)
 	expected(want, use, n);
 	unsigned *d_use = example_upload(use);
 	unsigned *d_out = example_upload(all);
-	RUN(hoist<<<BLOCKS, THREADS>>>(d_use, d_out, n));
+	RUN(hoist<<<blocks, THREADS>>>(d_use, d_out, n));
 	got = example_download(d_out, all.size());
 	for (size_t i = 0; i < got.size(); i++)
 		is_right = is_right && got[i] == want[i % THREADS];
 	uint64_t sum = example_checksum(got);
 	for (int i = 0; i < n; i++)
-		RUN(hoist_global<<<BLOCKS, THREADS>>>(d_use, d_out, WORK, i % BLOCKS));
+		RUN(hoist_global<<<blocks, THREADS>>>(d_use, d_out, WORK, i % blocks));
 	got = example_download(d_out, all.size());
 	for (size_t i = 0; i < got.size(); i++)
 		is_right = is_right && got[i] == i % THREADS;

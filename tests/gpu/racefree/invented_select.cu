@@ -4,7 +4,7 @@
 // condition: the source reads nothing, the machine code reads a word that is being written and
 // throws it away. After a barrier the same `if` is taken, so the compiler can't drop it.
 // expect: nothing
-// small: 1
+// small: 1 8
 // ptx: ld\.shared\.u32[^;]*flag];[^}]*selp\.b32
 
 #include "racefree.h"
@@ -66,8 +66,9 @@ __global__ void rounds_global(const unsigned char *use, unsigned *out, int n)
 int main(int argc, char **argv)
 {
 	int n = racefree_loops(argc, argv, 512) / 64 * 64 + 64;
+	const int blocks = racefree_part(argc, argv, BLOCKS);
 	std::vector<unsigned char> use((size_t)n);
-	std::vector<unsigned> want(THREADS), all(THREADS * BLOCKS), got;
+	std::vector<unsigned> want(THREADS), all(THREADS * blocks), got;
 	bool is_right = true;
 
 	for (int i = 0; i < n; i++)
@@ -88,9 +89,9 @@ int main(int argc, char **argv)
 	for (int pass = 0; pass < 2; pass++) {
 		CHECK(cudaMemset(d_out, 0, all.size() * sizeof(unsigned)));
 		if (pass == 0)
-			RUN(rounds<<<BLOCKS, THREADS>>>(d_use, d_out, n));
+			RUN(rounds<<<blocks, THREADS>>>(d_use, d_out, n));
 		else
-			RUN(rounds_global<<<BLOCKS, THREADS>>>(d_use, d_out, n));
+			RUN(rounds_global<<<blocks, THREADS>>>(d_use, d_out, n));
 		got = example_download(d_out, all.size());
 		for (size_t i = 0; i < got.size(); i++)
 			is_right = is_right && got[i] == want[i % THREADS];
