@@ -116,6 +116,7 @@ struct agent {
 	pthread_cond_t changed; /* a context or module left its transient state */
 	int pid;		/* 0: not running (in a forked child too) */
 	uint32_t captures;	/* streams being captured; atomic */
+	uint64_t forgotten;	/* how often handles were, so what threads keep is old; atomic */
 	int is_counted;		/* in race_shm.nprocesses; atomic */
 };
 extern struct agent agent;

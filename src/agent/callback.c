@@ -274,16 +274,17 @@ static void choose(struct agent_context *c, struct agent_kernel *k, CUstream str
 
 static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *d)
 {
+	CUfunction f = a == ON_LAUNCH_EX ? PARAMS(cuLaunchKernelEx)->f : PARAMS(cuLaunchKernel)->f;
+
+	if (agent_quick_launch(d, f))
+		return;
 	struct agent_context *c = current(d);
 	CUstream stream = agent_own_stream(stream_of(a, id, d->functionParams), d);
 	struct agent_kernel *k;
-	CUfunction f;
 
 	if (!c)
 		return;
 	if (d->callbackSite == CUPTI_API_ENTER) {
-		f = a == ON_LAUNCH_EX ? ((const cuLaunchKernelEx_params *)d->functionParams)->f
-				      : ((const cuLaunchKernel_params *)d->functionParams)->f;
 		k = agent_launch_prepare(c, f, d->symbolName);
 		agent_launch_note(k);
 		if (!agent_kernel_is_instrumented(k))
@@ -302,6 +303,7 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		agent_order_launch(c, k,
 				   &(struct agent_ordered){stream, d->context, 1,
 							   is_programmatic(a, d->functionParams)});
+		agent_quick_note(d, f, c, k);
 	} else {
 		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 		if (result_of(d) != CUDA_SUCCESS)

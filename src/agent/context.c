@@ -66,7 +66,6 @@ static struct agent_context *contexts; /* open ones, by handle; under the lock *
 static uint32_t next_number;
 
 /* What a thread has found last, until any context is forgotten: a call that launches asks twice. */
-static uint64_t forgotten; /* atomic */
 static __thread struct {
 	CUcontext handle;
 	struct agent_context *context;
@@ -320,7 +319,7 @@ static void finish(struct agent_context *c)
 static void forget(struct agent_context *c)
 {
 	HASH_DEL(contexts, c);
-	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&agent.forgotten, 1, __ATOMIC_RELEASE);
 	race_host_mirror_end(c->mirror);
 	if (c->region)
 		__atomic_store_n(&c->region->state, RACE_REGION_CLOSED, __ATOMIC_RELEASE);
@@ -330,7 +329,7 @@ static void forget(struct agent_context *c)
 
 struct agent_context *agent_context_get(CUcontext handle)
 {
-	uint64_t now = __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE);
+	uint64_t now = __atomic_load_n(&agent.forgotten, __ATOMIC_ACQUIRE);
 	struct timespec deadline;
 	struct agent_context *c;
 
@@ -471,7 +470,7 @@ void agent_context_close(CUcontext handle)
 void agent_context_forget_all(void)
 {
 	contexts = NULL; /* the parent's regions stay as they are */
-	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&agent.forgotten, 1, __ATOMIC_RELEASE);
 	next_number = 0;
 }
 
@@ -577,7 +576,8 @@ void agent_context_unseen(struct agent_context *c, uint32_t who)
 void agent_context_launch(struct agent_context *c)
 {
 	__atomic_fetch_add(&c->seq, 1, __ATOMIC_SEQ_CST);
-	if (c->region)
+	/* Counted before that is read, and what sets it reads the count afterwards. */
+	if (c->region && is_exact(c))
 		set_exact(c, 0);
 }
 

@@ -9,6 +9,9 @@
 
 #include <cupti.h>
 
+struct agent_context;
+struct agent_kernel;
+
 struct agent_cupti {
 	__typeof__(cuptiSubscribe) *subscribe;
 	__typeof__(cuptiUnsubscribe) *unsubscribe;
@@ -31,5 +34,11 @@ bool agent_enable(const struct agent_cupti *cupti, CUpti_SubscriberHandle sub);
 bool agent_is_captured(CUstream stream);
 /* The default stream is that of the calling thread, where the function's name says so. */
 CUstream agent_own_stream(CUstream stream, const CUpti_CallbackData *d);
+
+/* quick.c: before and after a launch: true: it is a plain one that this thread has launched before,
+ * and is counted. Such a one, to be known from now on. */
+bool agent_quick_launch(const CUpti_CallbackData *d, CUfunction f);
+void agent_quick_note(const CUpti_CallbackData *d, CUfunction f, struct agent_context *c,
+		      struct agent_kernel *k);
 
 #endif

@@ -214,8 +214,11 @@ void agent_host_enable(agent_enable_fn *enable, void *arg)
 void agent_host_call(uint32_t id, const void *data)
 {
 	const CUpti_CallbackData *d = data;
-	bool is_enter = d->callbackSite == CUPTI_API_ENTER;
 	int what = id < CUPTI_DRIVER_TRACE_CBID_SIZE ? what_of[id] : HOST_NONE;
+
+	if (what == HOST_NONE)
+		return;
+	bool is_enter = d->callbackSite == CUPTI_API_ENTER;
 	bool is_good = !is_enter && *(const CUresult *)d->functionReturnValue == CUDA_SUCCESS;
 
 	if (what == HOST_ALLOC && is_good)

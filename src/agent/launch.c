@@ -59,7 +59,6 @@ static struct agent_kernel *by_name;
 static struct func *funcs;
 
 /* What a thread has launched last, until handles are forgotten. */
-static uint64_t forgotten; /* atomic */
 static __thread struct {
 	struct func_key key;
 	struct agent_kernel *kernel;
@@ -196,7 +195,7 @@ struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f,
 	struct agent_kernel *k;
 	struct func *found;
 	struct agent_guard g;
-	uint64_t now = __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE);
+	uint64_t now = __atomic_load_n(&agent.forgotten, __ATOMIC_ACQUIRE);
 	bool is_instrumented;
 
 	if (f && latest.key.f == f && latest.key.context == c && latest.forgotten == now)
@@ -286,7 +285,7 @@ void agent_launch_forget(void)
 		HASH_DEL(funcs, f);
 		free(f);
 	}
-	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&agent.forgotten, 1, __ATOMIC_RELEASE);
 	agent_unlock();
 }
 
@@ -294,7 +293,7 @@ void agent_launch_reset(void)
 {
 	by_name = NULL;
 	funcs = NULL;
-	__atomic_fetch_add(&forgotten, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&agent.forgotten, 1, __ATOMIC_RELEASE);
 	graphs = NULL;
 }
 

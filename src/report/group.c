@@ -6,7 +6,8 @@
  * entry, whichever instance of a template they are in: counts are summed, the widest access is
  * shown, every site and context stays listed. The line is the program's own where a library was
  * inlined into it; in a library's own kernels the line of the launch is part of it. Findings
- * without a line stay apart by function and instruction, whatever its registers and offsets.
+ * without a line, or with one of a text that a compiler made while the program ran, stay apart by
+ * function and instruction, whatever its registers and offsets.
  *
  * Ignore rules are applied before grouping, so that no rule hides a finding that it doesn't match.
  * Order: first what explains a device's fault, then by class, kind and falling count; equal ones in
@@ -114,6 +115,13 @@ static unsigned way_of(const struct race_side *s)
 	return s->flags & RACE_SIDE_HOST ? s->flags & (RACE_SIDE_READS | RACE_SIDE_WRITES) : 0;
 }
 
+/* A compiler's text, which is its own source as it has no lines of one (tool_keep_text): each copy of
+ * an unrolled loop has a line. */
+static bool is_made(const char *file)
+{
+	return strstr(file, "/collider/text/") != NULL;
+}
+
 /* A line of the program's own code where there is one, else of a library, with the launch. */
 static const char *place_key(struct base_arena *a, const struct race_finding *f,
 			     const struct race_line *launched)
@@ -121,7 +129,7 @@ static const char *place_key(struct base_arena *a, const struct race_finding *f,
 	const struct rep_frame *chain = rep_chain(a, f);
 	const struct rep_frame *fr = &chain[rep_own_frame(chain, f->ninlined + 1)];
 
-	if (!fr->line)
+	if (!fr->line || is_made(fr->file))
 		return base_printf(a, "0|%s|%s", f->file, f->func);
 	if (!fr->library || !launched || !launched->line)
 		return base_printf(a, "%u|%s", fr->line, fr->file);
@@ -136,7 +144,11 @@ static const char *shape_of(struct base_arena *a, const char *text)
 	bool is_number = false;
 
 	for (const char *p = text; *p; p++) {
-		if (*p == '%' || *p == '+' || *p == '-')
+		if ((*p == '+' || *p == '-') && p[1] >= '0' && p[1] <= '9') {
+			p += strspn(p + 1, "0123456789");
+			continue;
+		}
+		if (*p == '%')
 			is_number = true;
 		else if (strchr(" ,;[]{}", *p))
 			is_number = false;
@@ -156,9 +168,9 @@ static const char *side_key(struct base_arena *a, const struct race_side *s)
 					.inlined = s->inlined,
 					.ninlined = s->ninlined};
 	/* Copies of many streams are one: "copy on stream 3". */
-	const char *text = s->line		       ? ""
-			   : s->flags & RACE_SIDE_HOST ? s->text
-						       : shape_of(a, s->text);
+	const char *text = s->line && !is_made(s->file) ? ""
+			   : s->flags & RACE_SIDE_HOST	? s->text
+							: shape_of(a, s->text);
 	const char *end = s->flags & RACE_SIDE_HOST ? strstr(text, " on stream ") : NULL;
 
 	/* A read and a write of the host are different findings. */
@@ -172,7 +184,8 @@ static const char *group_key(struct base_arena *a, const struct race_finding *f,
 {
 	/* Operations of the host have no line either; their call is their place. */
 	bool is_host = f->sides && (f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST;
-	const struct race_finding_site *s = !f->line && f->nsites && !is_host ? f->sites : NULL;
+	bool has_line = f->line && !is_made(f->file);
+	const struct race_finding_site *s = !has_line && f->nsites && !is_host ? f->sites : NULL;
 	const char *one, *two = "";
 
 	if (f->sides) {

@@ -114,20 +114,25 @@ static void sixty_have_700_lines(void **state)
 	race_results_free(&r);
 }
 
-/* Without lines, what differs in registers and offsets only is one: a loop's iterations. */
-static void a_loop_without_lines_is_one(void **state)
+/* Without lines, what differs in registers and offsets only is one: a loop's iterations. So it is in
+ * a compiler's text, which is its own source. */
+static void expect_one_loop(const char *file)
 {
 	static struct race_side s[18][2];
 	static char text[18][64];
 	struct rep_options opt = {.no_source = true};
 	struct race_results r = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < 18; i++) {
 		const char *op = i < 9 ? "st.global.f32" : "st.global.u32";
-		snprintf(text[i], sizeof(text[i]), "%s [%%rd%u+%u], %%f1;", op, i, i * 4);
-		s[i][0] = side_of(0, false, "ld.global.f32 %f1, [%rd1];");
-		s[i][1] = side_of(0, true, text[i]);
+		snprintf(text[i], sizeof(text[i]),
+			 i % 9 ? "%s [%%rd%u+%u], %%f1;" : "%s [%%rd%u], %%f1;", op, i, i * 4);
+		s[i][0] = side_of(file ? 20 : 0, false, "ld.global.f32 %f1, [%rd1];");
+		s[i][1] = side_of(file ? 21 + i : 0, true, text[i]);
+		for (unsigned k = 0; file && k < 2; k++) {
+			s[i][k].file = file;
+			s[i][k].ninlined = 0;
+		}
 		add(&r, RACE_KIND_UNORDERED, s[i]);
 	}
 	char *got = fake_render(&r, &opt);
@@ -138,12 +143,41 @@ static void a_loop_without_lines_is_one(void **state)
 	race_results_free(&r);
 }
 
+static void a_loop_without_lines_is_one(void **state)
+{
+	(void)state;
+	expect_one_loop(NULL);
+	expect_one_loop("/home/me/.cache/collider/text/sum-0123abcd.ptx");
+}
+
+/* Lines that a programmer wrote are places, in PTX too. */
+static void lines_of_ptx_are_places(void **state)
+{
+	struct race_side s[2][2];
+	struct rep_options opt = {.no_source = true};
+	struct race_results r = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		s[i][0] = side_of(20, false, "ld.global.f32 %f1, [%rd1];");
+		s[i][1] = side_of(21 + i, true, "st.global.f32 [%rd1], %f1;");
+		s[i][0].file = s[i][1].file = "src/sum.ptx";
+		s[i][0].ninlined = s[i][1].ninlined = 0;
+		add(&r, RACE_KIND_UNORDERED, s[i]);
+	}
+	char *got = fake_render(&r, &opt);
+	assert_true(lines_of(got, 2) > 0);
+	free(got);
+	race_results_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_finding_has_20_lines),
 		cmocka_unit_test(sixty_have_700_lines),
 		cmocka_unit_test(a_loop_without_lines_is_one),
+		cmocka_unit_test(lines_of_ptx_are_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,11 +52,23 @@ static void hand_over(struct forward_call *c, CUpti_ApiCallbackSite site)
 static void begin(struct forward_call *c, uint32_t id, const char *name, const void *params,
 		  const void *caller)
 {
-	*c = (struct forward_call){.id = id, .caller = caller, .outer = innermost};
+	/* Field by field: the compiler clears a structure by an instruction that takes 20 ns. */
+	c->data.callbackSite = CUPTI_API_ENTER;
 	c->data.functionName = name;
 	c->data.functionParams = params;
 	c->data.functionReturnValue = &c->result;
+	c->data.symbolName = NULL;
+	c->data.context = NULL;
+	c->data.contextUid = 0;
 	c->data.correlationData = &c->kept;
+	c->data.correlationId = 0;
+	c->kept = 0;
+	c->result = CUDA_SUCCESS;
+	c->id = id;
+	c->caller = caller;
+	c->outer = innermost;
+	c->primary = NULL;
+	c->was_active = false;
 	innermost = c;
 	hand_over(c, CUPTI_API_ENTER);
 	if (has_contexts)

@@ -44,6 +44,12 @@ static void start(void)
 	is_on = g && *g->tool && getenv(RACE_SHM_ENV) && race_shm_open();
 }
 
+bool load_is_on(void)
+{
+	pthread_once(&once, start);
+	return is_on;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -122,7 +128,7 @@ static bool find_piece(const struct load_image *im, struct piece *out)
 
 /* ---- names and lines ----------------------------------------------------------------------- */
 
-static const char *file_of(const void *address)
+const char *load_file_of(const void *address)
 {
 	Dl_info info;
 	const char *slash;
@@ -136,16 +142,16 @@ static const char *file_of(const void *address)
 /* Whose code it is, for lines that name it: the file that the image lies in, or the caller's. */
 static const char *name_of(const struct load_image *im, const struct piece *p)
 {
-	const char *name = file_of(p->data);
+	const char *name = load_file_of(p->data);
 
 	if (!name)
-		name = file_of(im->caller);
+		name = load_file_of(im->caller);
 	return name && *name ? name : "a program";
 }
 
 bool load_is_agent(const struct load_image *im)
 {
-	const char *name = file_of(im->caller);
+	const char *name = load_file_of(im->caller);
 
 	return name && !strcmp(name, "libcollider_agent.so");
 }
@@ -371,8 +377,7 @@ bool load_find_other(const struct load_image *im, struct load_other *other)
 	memset(other, 0, sizeof(*other));
 	if (forward_is_heard())
 		load_find_code(im, load_device(im->is_library), &other->code, &other->ncode);
-	pthread_once(&once, start);
-	if (!is_on)
+	if (!load_is_on())
 		return false;
 	uint64_t began = now_ns();
 	bool found = find_other(im, other);

@@ -310,6 +310,7 @@ const struct forward_hook forward_load_hooks[] = {
 	{"cuModuleLoad", (void *)hook_file, (void **)&real_file},
 	{"cuLibraryLoadData", (void *)cuda_library, (void **)&real_library},
 	{"cuLibraryLoadFromFile", (void *)cuda_library_file, (void **)&real_library_file},
+	{"cuGetExportTable", (void *)load_hook_table, (void **)&load_real_table},
 	{"cuLinkAddData", (void *)cuda_link_1, (void **)&real_link[0]},
 	{"cuLinkAddData_v2", (void *)cuda_link_2, (void **)&real_link[1]},
 	{"cuLinkAddFile", (void *)cuda_link_file_1, (void **)&real_link_file[0]},

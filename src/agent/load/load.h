@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cuda.h>
+
 /* An image that is about to be loaded. */
 struct load_image {
 	const void *data;
@@ -30,12 +32,20 @@ struct load_other {
 	size_t ncode;
 };
 
-/* ask.c: false: the image itself is to be loaded; `code` may be set. */
+/* ask.c: is code to be instrumented, and is there a run that hears of it? */
+bool load_is_on(void);
+/* False: the image itself is to be loaded; `code` may be set. */
 bool load_find_other(const struct load_image *im, struct load_other *other);
+/* The last part of the path of the file whose code or data lies there; NULL: it is none's. */
+const char *load_file_of(const void *address);
 /* The caller is our agent, whose kernels stay as they are. */
 bool load_is_agent(const struct load_image *im);
 /* The driver has refused it with this error; the image itself is loaded now. */
 void load_refused(int error);
+
+/* tables.c: the driver's private functions. */
+CUresult load_hook_table(const void **table, const CUuuid *id);
+extern CUresult (*load_real_table)(const void **, const CUuuid *);
 
 /* code.c: machine code that lies in an image as it is, for that device; false: there is none. */
 bool load_find_code(const struct load_image *im, unsigned sm, const void **code, size_t *size);
