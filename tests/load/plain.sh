@@ -126,6 +126,14 @@ LD_PRELOAD=$built/libload_watcher.so go w -- "$program" . data:sum.ptx || fail "
 expect w.out watched
 expect w "cuModuleLoadData code 0"
 
+# Private functions of the driver: who asks for others than CUDA's own libraries do is named, once a table.
+known=6bd5fb6c5bf4e74a8987d93912fd9df9 other=00112233445566778899aabbccddeeff
+go t -- "$program" . table:$known data:sum.ptx || fail "t: $(cat t.err)"
+grep -q "private functions" t.err && fail "t: $(cat t.err)"
+go t -- "$program" . table:$other table:$known table:$other data:sum.ptx || fail "t: $(cat t.err)"
+says t.err '^collider: load_program has private functions of the driver \(00112233-4455-6677-8899-aabbccddeeff\): '
+[ "$(grep -c '^collider: .*private functions' t.err)" = 1 ] || fail "t: $(cat t.err)"
+
 # Asked for nothing, nothing is done.
 go o --load=off -- "$program" . look data:sum.ptx || fail "o: $(cat o.err)"
 expect o "cuModuleLoadData text 0"

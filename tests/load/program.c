@@ -118,6 +118,21 @@ static void load_found(const char *name)
 	CHECK(load(&m, read_file(name, &size)));
 }
 
+/* Private functions of the driver, by 32 hexadecimal digits. */
+static void ask_table(const char *digits)
+{
+	const void *table = NULL;
+	CUuuid id;
+
+	for (unsigned i = 0; i < sizeof(id.bytes); i++) {
+		const char two[3] = {digits[2 * i], digits[2 * i + 1], 0};
+		id.bytes[i] = (char)strtoul(two, NULL, 16);
+	}
+	CHECK(cuGetExportTable(&table, &id));
+	if (!table)
+		exit(5);
+}
+
 static volatile sig_atomic_t nsignals;
 
 static void on_child(int sig)
@@ -204,6 +219,8 @@ static void load(const char *way, const char *name)
 		load_unseen(name);
 	else if (!strcmp(way, "found"))
 		load_found(name);
+	else if (!strcmp(way, "table"))
+		ask_table(name);
 	else
 		exit(4);
 }

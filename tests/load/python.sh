@@ -75,6 +75,15 @@ def jit(f):
         subprocess.run([lib.cuda_path + "/bin/ptxas", "--version"], check=True)
     return lambda x: Array
 P
+# torch.compile copies a kernel of the program's to a file of its own, which Triton compiles.
+mkdir -p lib/torch/_inductor/codegen lib/triton/compiler && touch lib/torch/__init__.py lib/torch/_inductor/__init__.py
+touch lib/torch/_inductor/codegen/__init__.py lib/triton/__init__.py lib/triton/compiler/__init__.py
+cat >lib/torch/_inductor/codegen/wrapper.py <<'P'
+class PythonWrapperCodegen:
+    def define_kernel(self, kernel_name, kernel_body, metadata=None, gpu=True): return kernel_body, metadata, gpu
+P
+echo 'def get_jit_fn_file_line(fn): return fn.place' >lib/triton/compiler/code_generator.py
+printf '%s\n' '# a kernel' '@triton.jit' 'def racy(out):' '    pass' >kernel.py
 echo 'print("own sitecustomize")' >site/sitecustomize.py
 cat >all.py <<'P'
 import os, sys
@@ -89,6 +98,23 @@ text = 'extern "C" __global__ void twice(int *p)\n{\n}\n'
 p = compiler._NVRTCProgram(text, "/tmp/x/9f.cubin.cu")
 print(os.path.basename(p.name).split("-")[0], open(p.name).read() == text, p.compile(("-O3",)), p.compile(("-G",)))
 print("unnamed", repr(compiler._NVRTCProgram("", "").name), os.environ["CUPY_COMPILE_WITH_PTX"])
+from torch._inductor.codegen import wrapper
+from triton.compiler import code_generator
+define = wrapper.PythonWrapperCodegen().define_kernel
+start = "async_compile.triton('racy', '''\n\n"
+body = start + "import triton\n@triton.jit\ndef racy(out):\n    pass\n''', device_str='cuda')"
+got, about, gpu = define("racy_0", body, "# Original path: %s:2" % os.path.abspath("kernel.py"), gpu=False)
+folder = os.environ["TORCHINDUCTOR_CACHE_DIR"]
+os.makedirs(folder, exist_ok=True)
+copy, other = os.path.join(folder, "copy.py"), os.path.join(folder, "other.py")
+open(copy, "w").write(got[len(start):got.rindex("'''")])
+open(other, "w").write("def racy(out): pass\n")
+class Function:
+    def __init__(self, name, place): self.__name__, self.place = name, place
+for name, place in ("racy", (copy, 3)), ("helper", (copy, 9)), ("racy", (other, 1)), ("racy", ("kernel.py", 3)):
+    file, line = code_generator.get_jit_fn_file_line(Function(name, place))
+    print(os.path.basename(file), line, end=" ")
+print(gpu, define("fused_0", body)[0] == body)
 import jaxlib
 from jax._src import lib
 print(lib.cuda_path == jaxlib.flags.split()[1].split("=")[1])
@@ -102,6 +128,7 @@ linked b'plain'
 lines True False False
 twice True ('-O3', '-lineinfo') ('-G',)
 unnamed '' 1
+kernel.py 3 copy.py 9 other.py 1 kernel.py 3 False True
 True
 --xla_own --xla_gpu_cuda_data_dir --xla_gpu_enable_llvm_module_compilation_parallelism
 True 3

@@ -12,6 +12,7 @@ Whatever fails, the library works as without us, and one line says so.
            On the CPU device the PTX is handed over in place of machine code, and nothing is assembled
   triton   On the CPU device: PTX in place of machine code, and a driver of ours (collider_triton).
            On a GPU it is told of our ptxas (cli/python.c)
+  torch    a Triton kernel of the program's that torch.compile copies into a file of its own keeps its lines
   cupy     lines; the text of a kernel is kept in a file that has its name
 
 Misses: Numba's kernels that link code of others; what isn't imported by name.
@@ -220,6 +221,60 @@ def _after_triton_runtime(module):
     module._create_driver = create
 
 
+# ---- torch.compile --------------------------------------------------------------------------------------
+
+_ORIGINAL = "# Original path: "
+
+
+def _after_inductor_wrapper(module):
+    """Where a kernel was copied from, PyTorch writes beside it: it goes with the text, behind it."""
+    wrapper = getattr(module, "PythonWrapperCodegen", None) or module.WrapperCodeGen
+    plain = wrapper.define_kernel
+
+    def define_kernel(self, name, body, metadata=None, *args, **options):
+        import re
+
+        found = re.search(r"async_compile\.triton\('(\w+)'", body)
+        text, end, rest = body.rpartition("\n''', device_str=")
+        if found and end and str(metadata).startswith(_ORIGINAL) and "\n" not in metadata:
+            body = "%s\n%s %s%s%s" % (text, metadata, found.group(1), end, rest)
+        return plain(self, name, body, metadata, *args, **options)
+
+    wrapper.define_kernel = define_kernel
+
+
+def _find_original(path, function):
+    """The file and line of the function that was copied to this file; None: it wasn't."""
+    with open(path) as copy:
+        last = copy.read().rstrip().rpartition("\n")[2]
+    place, _, name = last[len(_ORIGINAL):].rpartition(" ")
+    source, _, line = place.rpartition(":")
+    if not last.startswith(_ORIGINAL) or name != function:
+        return None
+    with open(source) as original:
+        lines = original.read().split("\n")
+    for at in range(int(line) - 1, len(lines)):
+        if lines[at].strip().startswith("def "):
+            return source, at + 1
+    return None
+
+
+def _after_triton_generator(module):
+    plain = module.get_jit_fn_file_line
+
+    def get_jit_fn_file_line(fn):
+        place = plain(fn)
+        folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+        try:
+            if folder and place[0].startswith(folder):
+                return _find_original(place[0], fn.__name__) or place
+        except (OSError, ValueError, AttributeError, TypeError):
+            pass
+        return place
+
+    module.get_jit_fn_file_line = get_jit_fn_file_line
+
+
 # ---- CuPy -----------------------------------------------------------------------------------------------
 
 
@@ -274,6 +329,8 @@ _HOOKS = {
     "triton.backends.nvidia.driver": ("Triton", None, _after_triton_driver),
     "triton.backends.nvidia.compiler": ("Triton", None, _after_triton_compiler),
     "triton.runtime.driver": ("Triton", None, _after_triton_runtime),
+    "triton.compiler.code_generator": ("Triton", None, _after_triton_generator),
+    "torch._inductor.codegen.wrapper": ("torch.compile", None, _after_inductor_wrapper),
     "cupy.cuda.compiler": ("CuPy", None, _after_cupy_compiler),
 }
 
