@@ -19,8 +19,8 @@ static __thread struct {
 /* Does nothing but the count follow a launch here? */
 static bool is_only_counted(const struct agent_context *c)
 {
-	return !__atomic_load_n(&agent.captures, __ATOMIC_RELAXED) &&
-	       !agent_context_history(c) && !agent_context_choice(c);
+	return !__atomic_load_n(&agent.captures, __ATOMIC_RELAXED) && !agent_context_history(c) &&
+	       !agent_context_choice(c);
 }
 
 bool agent_quick_launch(const CUpti_CallbackData *d, CUfunction f)

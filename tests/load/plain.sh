@@ -126,6 +126,15 @@ LD_PRELOAD=$built/libload_watcher.so go w -- "$program" . data:sum.ptx || fail "
 expect w.out watched
 expect w "cuModuleLoadData code 0"
 
+# Two GPUs: a library is for both, a module for the current one.
+nvcc -fatbin -arch=sm_90 sum.cu -o sum.fatbin || exit 2
+for sm in 90 80; do
+	STANDIN_SECOND=$sm go g -- "$program" . library:sum.fatbin data:sum.ptx || fail "g: $(cat g.err)"
+	[ $sm = 90 ] && expect g "cuLibraryLoadData code 0" || expect g "cuLibraryLoadData fatbin 0"
+	expect g "cuModuleLoadData code 1"
+done
+says g.err "^collider: load_program: its GPU code runs as it was: the GPUs are of several versions"
+
 # Private functions of the driver: who asks for others than CUDA's own libraries do is named, once a table.
 known=6bd5fb6c5bf4e74a8987d93912fd9df9 other=00112233445566778899aabbccddeeff
 go t -- "$program" . table:$known data:sum.ptx || fail "t: $(cat t.err)"

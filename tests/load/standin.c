@@ -3,7 +3,8 @@
  * what it is handed.
  *
  * STANDIN_LOG names a file that gets a line for each image: the function, its kind, a number. The
- * image itself goes to STANDIN_LOG.NUMBER. STANDIN_SM is the device's version (90); with
+ * image itself goes to STANDIN_LOG.NUMBER. STANDIN_SM is the device's version (90), STANDIN_SECOND
+ * that of a second one, if there is one; with
  * STANDIN_REFUSES=1 machine code is refused, as by an older driver. It exports a function that no
  * toolkit knows, and lacks most that it does.
  */
@@ -146,7 +147,9 @@ CUresult cuInit(unsigned flags)
 CUresult cuDeviceGetCount(int *n);
 CUresult cuDeviceGetCount(int *n)
 {
-	*n = 1;
+	const char *second = getenv("STANDIN_SECOND");
+
+	*n = second ? 2 : 1;
 	return SUCCESS;
 }
 
@@ -160,10 +163,9 @@ CUresult cuCtxGetDevice(int *device)
 CUresult cuDeviceGetAttribute(int *value, int which, int device);
 CUresult cuDeviceGetAttribute(int *value, int which, int device)
 {
-	const char *env = getenv("STANDIN_SM");
+	const char *env = getenv(device ? "STANDIN_SECOND" : "STANDIN_SM");
 	int sm = env ? atoi(env) : 90;
 
-	(void)device;
 	*value = which == MAJOR ? sm / 10 : which == MINOR ? sm % 10 : 1;
 	return SUCCESS;
 }

@@ -114,8 +114,8 @@ static void sixty_have_700_lines(void **state)
 	race_results_free(&r);
 }
 
-/* Without lines, what differs in registers and offsets only is one: a loop's iterations. So it is in
- * a compiler's text, which is its own source. */
+/* Without lines, what differs in registers and offsets only is one: a loop's iterations. So it is
+ * in a compiler's text, which is its own source. */
 static void expect_one_loop(const char *file)
 {
 	static struct race_side s[18][2];

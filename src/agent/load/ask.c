@@ -186,6 +186,15 @@ static void say_lines(const char *text, size_t n)
 	}
 }
 
+static void say_as_it_was(const struct load_image *im, const struct piece *p, const char *why)
+{
+	char line[256];
+	int n = snprintf(line, sizeof(line), "%.100s: its GPU code runs as it was: %.100s",
+			 name_of(im, p), why);
+
+	say_once(line, (size_t)n);
+}
+
 /* ---- the tool ------------------------------------------------------------------------------- */
 
 #define KEY_BYTES 40
@@ -329,15 +338,8 @@ static const struct image_kept *find_or_make(const struct load_image *im, const 
 	count(&counts->busy);
 	k = make_now(im, p, sm, path, &size);
 	__atomic_fetch_sub(&counts->busy, 1, __ATOMIC_RELAXED);
-	if (!k) {
-		char line[256];
-		int n = snprintf(
-			line, sizeof(line),
-			"%.150s: its GPU code runs as it was: it could not be instrumented "
-			"when it was loaded",
-			name_of(im, p));
-		say_once(line, (size_t)n);
-	}
+	if (!k)
+		say_as_it_was(im, p, "it could not be instrumented when it was loaded");
 	return k;
 }
 
@@ -352,8 +354,13 @@ static bool find_other(const struct load_image *im, struct load_other *other)
 	if (load_is_agent(im))
 		return false;
 	count(&counts->images);
-	if (!find_piece(im, &p) || !(sm = load_device(im->is_library)))
+	if (!find_piece(im, &p))
 		return false;
+	if (!(sm = load_device(im->is_library))) {
+		say_as_it_was(im, &p,
+			      "the GPUs are of several versions, or can't be asked for theirs");
+		return false;
+	}
 	const struct image_kept *k = find_or_make(im, &p, sm);
 	if (!k || k->outcome == IMAGE_FAILED)
 		count(&counts->failed);
