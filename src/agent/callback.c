@@ -280,7 +280,7 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		return;
 	struct agent_context *c = current(d);
 	CUstream stream = agent_own_stream(stream_of(a, id, d->functionParams), d);
-	struct agent_kernel *k;
+	struct agent_kernel *k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 
 	if (!c)
 		return;
@@ -298,14 +298,12 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		     d);
 	} else if (result_of(d) == CUDA_SUCCESS &&
 		   !agent_is_captured(stream_of(a, id, d->functionParams))) {
-		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 		agent_launch_count(c, k, 1);
 		agent_order_launch(c, k,
 				   &(struct agent_ordered){stream, d->context, 1,
 							   is_programmatic(a, d->functionParams)});
 		agent_quick_note(d, f, c, k);
 	} else {
-		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
 		if (result_of(d) != CUDA_SUCCESS)
 			agent_launch_refused(k ? agent_kernel_name(k) : d->symbolName,
 					     result_of(d));
