@@ -34,6 +34,11 @@ for lib, what in (free, "without the lock"), (held, "with the lock"):
     check(eval("outer(lib)") is not None, True, "text without a file")
     check(lib.has_lines_elsewhere(), 0, "a thread of another's")
 
+# What libraries have between the program and the driver isn't the program's.
+scope = {"lib": free}
+exec(compile("def run(): return lib.lines()", "/v/site-packages/torch/_inductor/run.py", "exec"), scope)
+check([g[2] for g in frames(scope["run"]())], ["<module>"], "a library's frames")
+
 # Each thread has its own.
 got = []
 t = threading.Thread(target=lambda: got.append(frames(inner(free))))

@@ -246,6 +246,13 @@ static void libraries_by_their_headers(void **state)
 		race_library("/x/.deps/cuda/bin/..//include/sm_60_atomic_functions.hpp"),
 		"the toolkit");
 	assert_string_equal(race_library("/x/cutlass/include/cute/tensor.hpp"), "CUTLASS");
+	assert_string_equal(race_library("/v/site-packages/torch/_inductor/runtime/run.py"),
+			    "PyTorch");
+	assert_string_equal(race_library("/r/.cache/collider/python/66/inductor/t7/c.py"),
+			    "PyTorch");
+	assert_string_equal(race_library("/v/site-packages/jax/_src/pjit.py"), "JAX");
+	assert_null(race_library("/home/me/python/torch/run.py"));
+	assert_null(race_library("/r/.cache/collider/python/66/cupy/source/sum-01.cu"));
 	assert_null(race_library("/home/me/thrust/main.cu"));
 	assert_null(race_library("/home/me/include/tile.cuh"));
 	assert_null(race_library(""));

@@ -6,8 +6,7 @@
  * of its threads, there are no lines. Its lock (GIL) is needed for the walk. Libraries release it
  * for the call that we are in, and a thread that waited for it there, with locks of its own held,
  * could wait for ever: so another thread takes it and looks at this one, which waits for that only
- * so long. The interpreter's and Collider's frames between the program and the library stay; which
- * of them are a library's is decided by the report.
+ * so long. Frames of libraries (race_library) between the program and the driver are left out.
  *
  * Misses: interpreters before 3.9; a lock that is held for longer than WAIT_MS. Costs: 30 to 60
  * microseconds a call, for the thread's start.
@@ -23,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "race/race.h"
 #include "race/file/shm_write.h"
 
 #define WAIT_MS	  100
@@ -94,7 +94,7 @@ static size_t put_frame(char *text, size_t n, void *frame)
 	const char *path = file ? py.PyUnicode_AsUTF8(file) : NULL;
 	const char *name = func ? py.PyUnicode_AsUTF8(func) : NULL;
 
-	if (path && name && *path != '<') {
+	if (path && name && *path != '<' && !race_library(path)) {
 		int m = snprintf(text + n, RACE_SCRIPT_BYTES - n, "%s\t%d\t%s\n", path,
 				 py.PyFrame_GetLineNumber(frame), name);
 		if (m > 0 && (size_t)m < RACE_SCRIPT_BYTES - n)

@@ -54,6 +54,9 @@ static const struct library packages[] = {
 	{"-packages/torch/", "PyTorch"},
 	{"-packages/jax/", "JAX"},
 	{"-packages/jaxlib/", "JAX"},
+	/* What torch.compile has written. */
+	{"/collider/python/", "PyTorch"},
+	{"/torchinductor_", "PyTorch"},
 };
 
 static bool is_python(const char *file)
