@@ -9,8 +9,10 @@
 #include "base/table.h"
 #include "judge/internal.h"
 #include "race/judge/choice.h"
+#include "race/judge/wire.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -26,7 +28,7 @@ struct fetched {
 
 struct trial {
 	const struct judge_trial *t;
-	const struct judge_capsule *c;
+	const struct judge_capsule *c; /* of the launch that is executed now */
 	struct judge_outcome *out;
 	struct judge_mapped mapped;
 	struct base_arena arena;
@@ -235,7 +237,8 @@ static void no_print(struct cpu_machine *m, bool is_error, const char *text, siz
 }
 
 /* Which units of the grid run. */
-static void choose(struct trial *x, const struct cpu_kernel *k, struct cpu_launch *l)
+static void choose(struct trial *x, const struct cpu_kernel *k, struct cpu_launch *l,
+		   uint64_t wanted)
 {
 	const struct judge_capsule *c = x->c;
 	uint64_t units = 1, blocks = 1, want;
@@ -251,7 +254,7 @@ static void choose(struct trial *x, const struct cpu_kernel *k, struct cpu_launc
 	l->chosen = c->chosen;
 	l->nchosen = c->nchosen;
 	uint64_t n = c->chosen ? c->nchosen : units;
-	want = x->t->blocks ? (x->t->blocks + blocks - 1) / blocks : n;
+	want = wanted ? (wanted + blocks - 1) / blocks : n;
 	if (want < n) {
 		uint64_t *v = BASE_NEWN(&x->arena, uint64_t, want);
 		n = race_judge_pick(n, want, v);
@@ -263,10 +266,11 @@ static void choose(struct trial *x, const struct cpu_kernel *k, struct cpu_launc
 	x->out->blocks = n * blocks;
 }
 
-static struct cpu_op *submit(struct trial *x, struct cpu_kernel *k)
+static struct cpu_op *submit(struct trial *x, struct cpu_kernel *k, uint64_t wanted,
+			     uint32_t stream)
 {
 	const struct judge_capsule *c = x->c;
-	struct cpu_work w = {.kind = CPU_WORK_KERNEL};
+	struct cpu_work w = {.kind = CPU_WORK_KERNEL, .stream = stream};
 	struct cpu_fault fault = {0};
 
 	if (cpu_kernel_param_bytes(k) != c->nparam_bytes) {
@@ -280,7 +284,7 @@ static struct cpu_op *submit(struct trial *x, struct cpu_kernel *k)
 	memcpy(w.launch.grid, c->grid, sizeof(c->grid));
 	memcpy(w.launch.block, c->block, sizeof(c->block));
 	memcpy(w.launch.cluster, c->cluster, sizeof(c->cluster));
-	choose(x, k, &w.launch);
+	choose(x, k, &w.launch, wanted);
 	struct cpu_op *op = cpu_submit(x->m, &w, NULL, 0, &fault);
 	if (!op)
 		say(x, JUDGE_REFUSED, "%s", fault.text);
@@ -329,26 +333,160 @@ static void wait_for(struct trial *x, struct cpu_op *op)
 	cpu_op_put(op);
 }
 
-static void run(struct trial *x)
+static void set_pager(struct trial *x)
 {
 	const struct judge_source *live = x->t->live;
-	struct cpu_pager pager = {.page = live ? live->page_bytes : x->c->page,
-				  .touch = live ? fetch : touch,
-				  .missing = live ? add_memory : NULL,
-				  .arg = x};
-	struct cpu_module *mod;
+	const struct cpu_pager pager = {.page = live ? live->page_bytes : x->c->page,
+					.touch = live ? fetch : touch,
+					.missing = live ? add_memory : NULL,
+					.arg = x};
 
-	if (!place_memory(x) || !(mod = load(x)))
-		return;
+	cpu_set_pager(x->m, &pager);
+}
+
+/* Executes x->c, of which the module is loaded. False: it didn't get to its end, or its time's. */
+static bool launch(struct trial *x, struct cpu_module *mod, uint64_t wanted, uint32_t stream)
+{
 	struct cpu_kernel *k = cpu_module_kernel(mod, x->c->kernel);
+
 	if (!k) {
 		say(x, JUDGE_REFUSED, "its PTX has no kernel %s", x->c->kernel);
-		return;
+		return false;
 	}
-	cpu_set_pager(x->m, &pager);
-	struct cpu_op *op = submit(x, k);
+	set_pager(x);
+	struct cpu_op *op = submit(x, k, wanted, stream);
 	if (op)
 		wait_for(x, op);
+	return op && (x->out->end == JUDGE_WHOLE || x->out->end == JUDGE_WAITS ||
+		      x->out->end == JUDGE_LATE);
+}
+
+/* ---- what nothing orders with it ------------------------------------------------------ */
+
+struct beside {
+	struct trial *x;
+	struct cpu_module *mod;
+};
+
+/* The other launch's memory, as it was before that: some of it is there already. */
+static bool replace_memory(struct trial *x)
+{
+	const struct judge_capsule *c = x->c;
+	struct cpu_mem_info there;
+	uint64_t clash;
+
+	for (size_t i = 0; i < c->memory.n; i++) {
+		struct cpu_mem_info m = c->memory.v[i];
+		m.device = 0;
+		if (cpu_mem_find(x->m, m.base, &there)) {
+			if (there.base != m.base || there.bytes != m.bytes)
+				return false;
+			continue;
+		}
+		if (!judge_map(&x->mapped, m.base, m.bytes, &clash) || !cpu_mem_place(x->m, &m))
+			return false;
+	}
+	for (size_t i = 0; i < c->pages.n; i++)
+		memcpy((void *)(uintptr_t)c->pages.v[i].addr, c->pages.v[i].data,
+		       c->pages.v[i].bytes);
+	return true;
+}
+
+static void do_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void submit_work(struct trial *x, struct cpu_work *w)
+{
+	struct cpu_fault fault;
+
+	w->stream = x->t->second_stream;
+	struct cpu_op *op = cpu_submit(x->m, w, NULL, 0, &fault);
+	if (!op)
+		return;
+	cpu_op_wait(op);
+	cpu_op_put(op);
+}
+
+/* The part of a copy's or set's bytes that lies in an allocation; what is in them doesn't matter
+ * any more. is_write: they are its destination. */
+static void submit_range(struct trial *x, const struct race_judge_operation *o,
+			 const struct cpu_mem_info *m, uint64_t addr, bool is_write)
+{
+	uint64_t from = addr > m->base ? addr : m->base, to = addr + o->bytes;
+	struct cpu_work w = {.kind = o->kind == RACE_JUDGE_SET ? CPU_WORK_FILL : CPU_WORK_COPY};
+
+	if (to > m->base + m->bytes)
+		to = m->base + m->bytes;
+	if (!addr || from >= to)
+		return;
+	uint64_t own = (uint64_t)(uintptr_t)base_alloc(&x->arena, to - from);
+	if (o->kind == RACE_JUDGE_SET)
+		w.fill = (struct cpu_fill){
+			.dst = from, .width = to - from, .height = 1, .depth = 1, .size = 1};
+	else
+		w.copy = (struct cpu_copy){.dst = is_write ? from : own,
+					   .src = is_write ? own : from,
+					   .width = to - from,
+					   .height = 1,
+					   .depth = 1};
+	submit_work(x, &w);
+}
+
+static void operate(struct trial *x)
+{
+	const struct race_judge_operation *o = x->t->operation;
+	struct cpu_work w = {.kind = CPU_WORK_HOST,
+			     .host = {.fn = do_nothing},
+			     .frees = o->dst,
+			     .free_bytes = o->bytes};
+
+	if (o->kind == RACE_JUDGE_FREE) {
+		submit_work(x, &w);
+		return;
+	}
+	for (size_t i = 0; i < x->c->memory.n; i++) {
+		submit_range(x, o, &x->c->memory.v[i], o->dst, true);
+		if (o->kind == RACE_JUDGE_COPY)
+			submit_range(x, o, &x->c->memory.v[i], o->src, false);
+	}
+}
+
+/* A thread: to the oracle another host thread, which knows nothing of what the first has waited
+ * for. */
+static void *run_beside(void *arg)
+{
+	const struct beside *b = arg;
+	struct trial *x = b->x;
+	struct cpu_module *mod = b->mod;
+	const struct judge_capsule *first = x->c;
+
+	if (x->t->operation) {
+		operate(x);
+		return NULL;
+	}
+	x->c = x->t->second;
+	if (!replace_memory(x)) {
+		say(x, JUDGE_REFUSED, "its memory isn't that of the other launch");
+		return NULL;
+	}
+	if (x->c->texts.n != first->texts.n || x->c->texts.v[0].text != first->texts.v[0].text)
+		mod = load(x);
+	if (mod)
+		launch(x, mod, x->t->second_blocks, x->t->second_stream);
+	return NULL;
+}
+
+static void run(struct trial *x)
+{
+	struct beside b = {.x = x};
+	pthread_t t;
+
+	if (!place_memory(x) || !(b.mod = load(x)) || !launch(x, b.mod, x->t->blocks, x->t->stream))
+		return;
+	if ((x->t->second || x->t->operation) && pthread_create(&t, NULL, run_beside, &b) == 0)
+		pthread_join(t, NULL);
 }
 
 void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
@@ -361,6 +499,7 @@ void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
 					.model = t->model,
 					.memory = 1ull << 36,
 					.oracle = t->oracle,
+					.is_host_apart = t->second || t->operation,
 					.is_guest = true};
 	struct trial x = {.t = t, .c = t->capsule, .out = out};
 	uint64_t start = now_ns();

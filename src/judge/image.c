@@ -76,6 +76,62 @@ static void put_variable(struct base_buf *out, const struct ptx_var *v)
 			v->name.p, v->bytes);
 }
 
+/* Does the form order its thread with others of the GPU, or may it? */
+static bool is_sync_form(const struct ptx_form *f)
+{
+	bool is_wide = f->scope != PTX_SCOPE_CTA && f->scope != PTX_SCOPE_CLUSTER;
+
+	if (f->effects & PTX_EFF_UNKNOWN)
+		return true;
+	if (f->effects & PTX_EFF_FENCE)
+		return is_wide && f->proxy == PTX_PROXY_GENERIC && f->sem != PTX_SEM_NONE;
+	switch (f->sem) {
+	case PTX_SEM_ACQUIRE:
+	case PTX_SEM_RELEASE:
+	case PTX_SEM_ACQ_REL:
+	case PTX_SEM_SC:
+		return is_wide && !(f->effects & PTX_EFF_BARRIER);
+	case PTX_SEM_VOLATILE:
+	case PTX_SEM_MMIO:
+		return f->space != PTX_SPACE_SHARED;
+	default:
+		return false;
+	}
+}
+
+static bool is_sync_func(const struct ptx_func *f, bool *calls)
+{
+	bool is_sync = false;
+
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind != PTX_STMT_INST)
+			continue;
+		is_sync |= is_sync_form(s->form);
+		*calls |= (s->form->effects & PTX_EFF_CALL) != 0;
+	}
+	return is_sync;
+}
+
+/* Kernels that may order themselves with what runs beside them. Whoever calls anything is taken to
+ * call all functions that are there. */
+static void put_sync(struct base_buf *out, const struct ptx_module *m, bool is_part)
+{
+	bool has_sync = is_part, calls = false;
+
+	for (const struct ptx_item *it = m->first; it; it = it->next)
+		if (it->kind == PTX_ITEM_FUNC && !it->func->is_entry)
+			has_sync |= is_sync_func(it->func, &calls);
+	for (const struct ptx_item *it = m->first; it; it = it->next) {
+		if (it->kind != PTX_ITEM_FUNC || !it->func->is_entry)
+			continue;
+		calls = false;
+		if (is_sync_func(it->func, &calls) || (calls && has_sync))
+			base_buf_printf(out, "%c %.*s\n", RACE_JUDGE_LINE_SYNC,
+					(int)it->func->name.n, it->func->name.p);
+	}
+}
+
 static void put_lines(struct base_buf *out, const struct ptx_module *m)
 {
 	for (const struct ptx_item *it = m->first; it; it = it->next) {
@@ -100,6 +156,8 @@ const char *judge_image_add(struct judge_image *im, const void *bytes, size_t n,
 		why = parse(im, &t, &m);
 		if (!why)
 			put_lines(&im->lines, m);
+		if (!why)
+			put_sync(&im->lines, m, is_part);
 		break;
 	case IMAGE_NONE:
 		why = is_part ? NULL : "it has no PTX for this GPU";

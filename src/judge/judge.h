@@ -131,6 +131,8 @@ struct judge_source {
 	void *arg;
 };
 
+struct race_judge_operation;
+
 struct judge_trial {
 	const struct judge_capsule *capsule;
 	const struct judge_source *live; /* NULL: all is in the capsule */
@@ -142,6 +144,11 @@ struct judge_trial {
 	const int *is_stopped; /* not 0 (atomic): it is to stop as if its time was over; or NULL */
 	/* Blocks that run, of those of the capsule: race_judge_pick. 0: all. */
 	uint64_t blocks;
+	/* With no order between the two, another launch (or NULL), or an operation (or NULL). */
+	const struct judge_capsule *second;
+	uint64_t second_blocks;
+	const struct race_judge_operation *operation;
+	uint32_t stream, second_stream; /* for reports */
 };
 
 enum judge_end {

@@ -39,7 +39,7 @@ static void ask_now(const struct judge_server *s, struct judge_launch *l)
 	q->spent_ns = s->spent + (s->running ? now - s->busy_since : 0);
 	q->program_ns = now - s->program_began;
 	q->waited_ns = s->waits_since ? now - s->waits_since + 1 : 0;
-	q->is_known = judge_tally_has(s->tally, l->capsule.kernel);
+	q->is_known = l->first || judge_tally_has(s->tally, l->capsule.kernel);
 }
 
 bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
@@ -48,6 +48,12 @@ bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
 	const struct race_judge_decision d = race_judge_decide(s->opt->policy, &l->q);
 	l->done.why = d.why;
 	l->is_over = d.why != RACE_JUDGE_TRY;
+	if (l->is_over)
+		return false;
+	if (l->first) {
+		l->t.limit_ms = d.limit_ns / 1000000 + 1;
+		return true;
+	}
 	l->t = (struct judge_trial){.capsule = &l->capsule,
 				    .name = "",
 				    .oracle = s->opt->oracle,
@@ -55,7 +61,7 @@ bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
 				    .blocks = d.units * l->q.unit_blocks,
 				    .limit_ms = d.limit_ns / 1000000 + 1};
 	l->units = d.units;
-	return !l->is_over;
+	return true;
 }
 
 void judge_launch_hurry(const struct judge_server *s, struct judge_launch *l, uint64_t now)
@@ -82,6 +88,7 @@ void judge_launch_tried(struct judge_launch *l)
 	q->last_failed = is_early(o->end);
 	q->launch_ns += q->last_ns;
 	q->trials++;
+	l->is_over = l->first != NULL;
 	l->done = (struct race_judge_done){.blocks = o->blocks,
 					   .of = o->of,
 					   .ns = q->launch_ns,
@@ -106,7 +113,7 @@ static int by_base(const void *a, const void *b)
 	return x->base < y->base ? -1 : x->base > y->base;
 }
 
-/* What was asked for is what a capsule holds. */
+/* What was asked for is what its capsule holds. */
 static void keep(struct judge_server *s, struct judge_launch *l)
 {
 	struct judge_capsule *c = &l->capsule;
@@ -115,15 +122,14 @@ static void keep(struct judge_server *s, struct judge_launch *l)
 	HASH_ITER(hh, l->pages, k, next)
 	{
 		HASH_DEL(l->pages, k);
-		if (s->opt->folder)
-			base_vec_push(&c->pages, k->page);
+		base_vec_push(&c->pages, k->page);
 	}
-	if (!s->opt->folder || !c->memory.n)
+	if (!c->memory.n)
 		return;
 	if (c->pages.n)
 		qsort(c->pages.v, c->pages.n, sizeof(c->pages.v[0]), by_address);
 	qsort(c->memory.v, c->memory.n, sizeof(c->memory.v[0]), by_base);
-	int err = judge_capsule_keep(c, s->opt->folder, &s->files);
+	int err = s->opt->folder ? judge_capsule_keep(c, s->opt->folder, &s->files) : 0;
 	if (err)
 		base_say("--capsules: %s: %s", s->opt->folder, strerror(err));
 }
@@ -216,6 +222,11 @@ void judge_launch_end(struct judge_server *s, struct judge_launch *l)
 {
 	struct judge_outcome *o = &l->o;
 
+	if (l->first) {
+		judge_past_ended(l);
+		free(l);
+		return;
+	}
 	if (l->done.trials)
 		keep(s, l);
 	else if (!*o->why)
@@ -232,6 +243,7 @@ void judge_launch_end(struct judge_server *s, struct judge_launch *l)
 	s->is_gone =
 		s->is_gone || !race_judge_send(s->fd, RACE_JUDGE_DONE, l->head.number, &l->done,
 					       sizeof(l->done), o->why, strlen(o->why));
+	judge_past_add(s, l);
 	judge_capsule_free(&l->capsule);
 	free(l);
 }

@@ -76,8 +76,14 @@ struct race_pair *judge_write_pair(void *arg, const struct race_pair *pair, size
 	base_buf_put(&all, (const char *)pair + sizeof(p), bytes - sizeof(p));
 	if (!p.strings)
 		base_buf_put(&all, "", 1);
-	base_buf_printf(&all, "on the CPU device: launch %" PRIu64 ", ", t->capsule->number);
-	if (t->live)
+	base_buf_printf(&all, "on the CPU device: launch%s %" PRIu64, t->second ? "es" : "",
+			t->capsule->number);
+	if (t->second)
+		base_buf_printf(&all, " and %" PRIu64, t->second->number);
+	else if (t->operation)
+		base_buf_puts(&all, " and what the host had done beside it");
+	base_buf_puts(&all, ", ");
+	if (!*t->name)
 		base_buf_puts(&all, "from the GPU's memory");
 	else
 		base_buf_printf(&all, "as %s holds it", t->name);

@@ -109,6 +109,17 @@ static bool do_launch(struct judge_server *s, const struct base_buf *b)
 	return true;
 }
 
+static bool do_operation(struct judge_server *s, const struct base_buf *b)
+{
+	struct race_judge_operation op;
+
+	if (b->n != sizeof(op))
+		return false;
+	memcpy(&op, b->p, sizeof(op));
+	judge_past_operation(s, &op);
+	return true;
+}
+
 static bool do_hurry(struct judge_server *s, const struct base_buf *b)
 {
 	uint32_t is_on;
@@ -130,6 +141,8 @@ bool judge_serve_message(struct judge_server *s, const struct race_judge_message
 		is_good = do_module(s, s->fd, &b);
 	else if (is_good && msg->op == RACE_JUDGE_LAUNCH)
 		is_good = do_launch(s, &b);
+	else if (is_good && msg->op == RACE_JUDGE_OPERATION)
+		is_good = do_operation(s, &b);
 	else
 		is_good = is_good && msg->op == RACE_JUDGE_HURRY && do_hurry(s, &b);
 	base_buf_free(&b);
@@ -157,15 +170,18 @@ static void refuse(struct judge_launch *l)
 }
 
 /* Ends launches that are over, starts trials where there is room. First those of kernels of which
- * nothing is known. */
-static void schedule(struct judge_server *s)
+ * nothing is known. True: some have ended. */
+static bool schedule(struct judge_server *s)
 {
+	bool has_ended = false;
+
 	unsigned jobs = s->launches.n ? judge_jobs(s->running) : 0;
 
 	for (unsigned known = 0; known < 2; known++)
 		for (size_t i = 0; i < s->launches.n; i++) {
 			struct judge_launch *l = s->launches.v[i];
-			bool is_known = l->q.trials || judge_tally_has(s->tally, l->capsule.kernel);
+			bool is_known = l->first || l->q.trials ||
+					judge_tally_has(s->tally, l->capsule.kernel);
 			if (l->pid || l->is_over || is_known != known)
 				continue;
 			if (s->running >= jobs && !s->waits_since)
@@ -176,8 +192,11 @@ static void schedule(struct judge_server *s)
 				refuse(l);
 		}
 	for (size_t i = s->launches.n; i-- > 0;)
-		if (s->launches.v[i]->is_over)
+		if (s->launches.v[i]->is_over) {
 			end_launch(s, i);
+			has_ended = true;
+		}
+	return has_ended;
 }
 
 /* When something must be done though no message comes, in ms; -1: never. */
@@ -213,12 +232,28 @@ static void serve_trials(struct judge_server *s, const struct pollfd *p, size_t 
 	}
 }
 
+/* The program is gone, and what needs it. */
+static void drop(struct judge_server *s)
+{
+	s->is_gone = true;
+	for (size_t i = s->launches.n; i-- > 0;) {
+		struct judge_launch *l = s->launches.v[i];
+		if (l->first)
+			continue;
+		judge_slot_kill(s, l);
+		end_launch(s, i);
+	}
+}
+
 /* Waits for a message of anybody. */
 static void serve_next(struct judge_server *s)
 {
 	struct race_judge_message msg;
 
-	schedule(s);
+	while (schedule(s))
+		; /* an end may bring another trial */
+	if (s->is_gone && !s->launches.n)
+		return;
 	int ms = watch(s);
 	size_t n = s->launches.n;
 	struct pollfd *p = base_calloc(n + 2, sizeof(*p));
@@ -226,9 +261,10 @@ static void serve_next(struct judge_server *s)
 		p[i] = (struct pollfd){.fd = s->launches.v[i]->pid ? s->launches.v[i]->fd : -1,
 				       .events = POLLIN};
 	p[n] = (struct pollfd){.fd = s->control, .events = POLLIN};
-	p[n + 1] = (struct pollfd){.fd = s->fd, .events = POLLIN};
+	p[n + 1] = (struct pollfd){.fd = s->is_gone ? -1 : s->fd, .events = POLLIN};
 	int got = poll(p, (nfds_t)(n + 2), ms);
-	s->is_gone = s->is_gone || (got < 0 && errno != EINTR);
+	if (got < 0 && errno != EINTR)
+		drop(s);
 	/* First the modules: what is launched now was handed over before. */
 	if (got > 0 && p[n].revents)
 		judge_serve_control(s);
@@ -247,10 +283,12 @@ uint64_t judge_serve(int fd, const struct judge_serve *opt)
 
 	while (!s.is_gone)
 		serve_next(&s);
-	for (size_t i = 0; i < s.launches.n; i++)
-		judge_slot_kill(&s, s.launches.v[i]);
+	drop(&s);
+	/* What needs no program is tried all the same, as long as that may take at its end. */
+	s.waits_since = judge_now_ns();
 	while (s.launches.n)
-		end_launch(&s, s.launches.n - 1);
+		serve_next(&s);
+	judge_past_free(&s);
 	base_vec_free(&s.launches);
 	HASH_ITER(hh, s.modules, m, next)
 	{

@@ -5,6 +5,7 @@
  *   launch.c     a launch from its message to what is said of it
  *   slots.c      its trials, each a child
  *   questions.c  what they ask, answered from what is known, or by the program
+ *   past.c       launches that were judged, set against others, copies, sets and frees
  */
 #ifndef COLLIDER_JUDGE_SERVE_H
 #define COLLIDER_JUDGE_SERVE_H
@@ -27,7 +28,15 @@ struct judge_kept_page {
 	UT_hash_handle hh;
 };
 
-/* One launch, with what its trials have asked for. */
+/* A launch that was judged: past.c. */
+struct judge_past {
+	struct race_judge_order order;
+	struct judge_capsule capsule;
+	uint64_t seed, blocks; /* of its last trial */
+	unsigned uses;	       /* trials that need it */
+};
+
+/* One launch, with what its trials have asked for; or two operations of the past. */
 struct judge_launch {
 	struct race_judge_launch head;
 	struct judge_capsule capsule;
@@ -45,6 +54,10 @@ struct judge_launch {
 	struct judge_trial t;
 	uint64_t units;		/* of it */
 	struct judge_outcome o; /* of the last one */
+	/* first: not a launch of the program's, but this one beside the second, or beside the
+	 * operation. */
+	struct judge_past *first, *second;
+	struct race_judge_operation operation;
 };
 
 struct judge_server {
@@ -61,6 +74,10 @@ struct judge_server {
 	uint64_t program_began, waits_since;	  /* 0: it doesn't wait for us */
 	bool is_gone;				  /* the program's half */
 	unsigned files;
+	BASE_VEC(struct judge_past *) pasts;
+	BASE_VEC(struct race_judge_operation) operations;
+	struct judge_met *met;
+	uint64_t past_bytes;
 };
 
 uint64_t judge_now_ns(void);
@@ -92,6 +109,13 @@ void judge_slot_serve(struct judge_server *s, struct judge_launch *l);
 uint64_t judge_slot_watch(struct judge_server *s, struct judge_launch *l, uint64_t now);
 /* The program is gone. */
 void judge_slot_kill(struct judge_server *s, struct judge_launch *l);
+
+/* past.c: the launch has been judged; its capsule may be taken. Adds what is to be tried to
+ * s->launches. */
+void judge_past_add(struct judge_server *s, struct judge_launch *l);
+void judge_past_operation(struct judge_server *s, const struct race_judge_operation *op);
+void judge_past_ended(struct judge_launch *l);
+void judge_past_free(struct judge_server *s);
 
 /* idle.c: how many trials may run at once, if so many do: half of the processors that others leave
  * idle, at least one. */

@@ -32,7 +32,8 @@ static _Noreturn void child(const struct judge_trial *trial, int fd)
 	struct judge_trial t = *trial;
 	struct judge_outcome o;
 
-	t.live = &live;
+	if (!t.second && !t.operation)
+		t.live = &live;
 	t.is_stopped = &is_stopped;
 	judge_execute(&t, judge_write_pair, &t, &o);
 	_exit(race_judge_send(fd, RACE_JUDGE_DONE, 0, &o, sizeof(o), NULL, 0) ? 0 : 1);

@@ -153,6 +153,8 @@ static void start(void)
 		put_driver();
 	}
 	put_rest();
+	if (has_driver && forward_has_judge())
+		forward_judge_listen();
 }
 
 void forward_at_start(void)

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <link.h>
 
@@ -31,6 +32,11 @@ extern const struct forward_hook forward_load_hooks[];
 /* In judge/hooks.c: what the judge beside a GPU must see. Without one they aren't used. */
 extern const struct forward_hook forward_judge_hooks[];
 bool forward_has_judge(void);
+/* In judge/order.c: a call of the driver begins, and has ended. id, params: as CUPTI has them. */
+void forward_judge_call(uint32_t id, const char *name, const void *params);
+void forward_judge_called(uint32_t id, const void *params, CUresult result);
+/* events.c: those are called from now on, for all functions. */
+void forward_judge_listen(void);
 
 /* An exported function of the real driver, for our own calls; NULL: it has none. */
 void *forward_find(const char *name);

@@ -37,6 +37,11 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct judge_job *first;
+/* Operations, in the order in which they came. */
+static struct operation {
+	struct operation *next;
+	struct race_judge_operation op;
+} * first_operation, **last_operation = &first_operation;
 static unsigned waiting; /* jobs in the list */
 static int wake = -1;	 /* for the thread: there is another job, or more haste */
 static bool is_started, is_ending;
@@ -351,6 +356,24 @@ static bool send_jobs(void)
 	return has_more;
 }
 
+static void send_operations(void)
+{
+	struct operation *o, *next;
+
+	pthread_mutex_lock(&lock);
+	o = first_operation;
+	first_operation = NULL;
+	last_operation = &first_operation;
+	pthread_mutex_unlock(&lock);
+	for (; o; o = next) {
+		next = o->next;
+		if (judge_is_on() && !race_judge_send(judge_socket(), RACE_JUDGE_OPERATION, 0,
+						      &o->op, sizeof(o->op), NULL, 0))
+			judge_set_off();
+		free(o);
+	}
+}
+
 /* Says whether the program waits for the judge, if that is new. */
 static void inform(void)
 {
@@ -376,6 +399,7 @@ static void *run(void *arg)
 			{.fd = wake, .events = POLLIN},
 			{.fd = judge_is_on() ? judge_socket() : -1, .events = POLLIN}};
 		bool has_more = send_jobs();
+		send_operations();
 		inform();
 		ns = !has_more ? POLL_LEAST : ns * 2 < POLL_MOST ? ns * 2 : POLL_MOST;
 		ppoll(p, 2, has_more ? &(struct timespec){.tv_nsec = ns} : NULL, NULL);
@@ -439,14 +463,34 @@ static void wake_thread(void)
 		judge_set_off();
 }
 
+static void start_once(void)
+{
+	if (!is_started)
+		start_thread();
+	is_started = true;
+}
+
+void judge_operation_put(const struct race_judge_operation *op)
+{
+	struct operation *o = malloc(sizeof(*o));
+
+	if (!o)
+		return;
+	*o = (struct operation){NULL, *op};
+	pthread_mutex_lock(&lock);
+	start_once();
+	*last_operation = o;
+	last_operation = &o->next;
+	pthread_mutex_unlock(&lock);
+	wake_thread();
+}
+
 void judge_job_put(struct judge_job *j)
 {
 	struct judge_job **at = &first;
 
 	pthread_mutex_lock(&lock);
-	if (!is_started)
-		start_thread();
-	is_started = true;
+	start_once();
 	while (*at)
 		at = &(*at)->next;
 	*at = j;

@@ -24,6 +24,7 @@
 struct judge_kernel {
 	UT_hash_handle hh;
 	uint32_t bytes, n;
+	bool is_sync;
 	struct judge_param *params;
 	char name[];
 };
@@ -263,6 +264,17 @@ static bool read_kernel(struct judge_code *c, char *line)
 	return was_added || old;
 }
 
+/* Its line came before. */
+static bool read_sync(const struct judge_code *c, const char *line)
+{
+	struct judge_kernel *k;
+
+	HASH_FIND_STR(c->kernels, line + 2, k);
+	if (k)
+		k->is_sync = true;
+	return k != NULL;
+}
+
 static bool read_variable(struct judge_code *c, char *line, size_t room)
 {
 	char *name = line + 2, *end = strchr(name, ' ');
@@ -294,6 +306,7 @@ static const char *read_lines(struct judge_code *c, char *lines)
 		if (*line == RACE_JUDGE_LINE_NOT)
 			return line + 2;
 		is_good = *line == RACE_JUDGE_LINE_KERNEL ? read_kernel(c, line)
+			  : *line == RACE_JUDGE_LINE_SYNC ? read_sync(c, line)
 							  : read_variable(c, line, n);
 	}
 	return c->variables && is_good ? NULL : "there is no memory";
@@ -338,6 +351,11 @@ const struct judge_param *judge_kernel_params(const struct judge_kernel *k, uint
 	*n = k->n;
 	*bytes = k->bytes;
 	return k->params;
+}
+
+bool judge_kernel_is_sync(const struct judge_kernel *k)
+{
+	return k->is_sync;
 }
 
 /* ---- variables ------------------------------------------------------------------- */

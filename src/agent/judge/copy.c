@@ -353,7 +353,7 @@ static const char *find_context(const struct judge_dims *d, CUcontext *ctx)
 }
 
 static const char *fill(struct judge_job *j, const struct judge_dims *d, void **params,
-			void **extra)
+			void **extra, const struct race_judge_order *order)
 {
 	struct judge_function *f = j->f;
 	struct race_judge_launch *h = &j->head;
@@ -378,6 +378,8 @@ static const char *fill(struct judge_job *j, const struct judge_dims *d, void **
 					.seed = race_shm_get()->seed,
 					.kernel = (uint32_t)strlen(f->name),
 					.params = bytes};
+	if (judge_has_streams() && !judge_kernel_is_sync(f->kernel) && !d->is_opaque)
+		h->order = *order;
 	memcpy(h->grid, d->grid, sizeof(h->grid));
 	memcpy(h->block, d->block, sizeof(h->block));
 	memcpy(h->cluster, d->cluster, sizeof(h->cluster));
@@ -401,7 +403,8 @@ static void say_not(struct judge_function *f, const char *why)
 }
 
 /* With the lock held. */
-static void take(struct judge_function *f, const struct judge_dims *d, void **params, void **extra)
+static void take(struct judge_function *f, const struct judge_dims *d, void **params, void **extra,
+		 const struct race_judge_order *order)
 {
 	int shape = shape_of(f, d);
 	struct race_judge_question q = question_of(f, shape, d);
@@ -417,7 +420,7 @@ static void take(struct judge_function *f, const struct judge_dims *d, void **pa
 	j->f = f;
 	j->shape = shape < 0 ? 0 : (unsigned)shape;
 	judge_enter(&g);
-	const char *why = fill(j, d, params, extra);
+	const char *why = fill(j, d, params, extra, order);
 	judge_leave(&g);
 	j->head.earlier = shape < 0 ? 0 : q.earlier;
 	if (why) {
@@ -436,14 +439,18 @@ static void take(struct judge_function *f, const struct judge_dims *d, void **pa
 void judge_before_launch(const void *handle, const struct judge_dims *d, void **params,
 			 void **extra)
 {
+	struct race_judge_order order = {0};
 	struct judge_function *f;
 
 	if (judge_is_inside() || !judge_is_on())
 		return;
 	judge_code_lock();
 	launches++;
+	judge_order_launch(&order, d->stream);
 	f = judge_function_find(handle);
 	if (f)
-		take(f, d, params, extra);
+		take(f, d, params, extra, &order);
+	if (!f || !f->kernel || d->is_opaque || judge_kernel_is_sync(f->kernel))
+		judge_order_all();
 	judge_code_unlock();
 }

@@ -122,6 +122,8 @@ static void before_ex(const CUlaunchConfig *c, CUfunction f, void **params, void
 
 	for (unsigned i = 0; c->attrs && i < c->numAttrs; i++) {
 		const CUlaunchAttribute *at = &c->attrs[i];
+		d.is_opaque |= at->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+			       at->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
 		if (at->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
 			d.is_cooperative = at->value.cooperative != 0;
 		if (at->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {

@@ -74,6 +74,8 @@ uint64_t judge_now_ns(void);
 
 /* Is there a judge for this process? Connects on the first call. */
 bool judge_is_on(void);
+/* Is there one, or may there be? Doesn't connect. */
+bool judge_may_be_on(void);
 /* It is gone: no more launches are taken. */
 void judge_set_off(void);
 const struct race_judge_policy *judge_policy(void);
@@ -137,6 +139,9 @@ struct judge_function {
 const struct judge_param *judge_kernel_params(const struct judge_kernel *k, uint32_t *n,
 					      uint32_t *bytes);
 
+/* May it order itself with what runs beside it, by memory? */
+bool judge_kernel_is_sync(const struct judge_kernel *k);
+
 /* A handle has got a name: of a module's function, a library's kernel; is another name of `same`.
  * The driver may use an old handle again. They take the lock. */
 void judge_function_add(const void *handle, const void *owner, const char *name);
@@ -157,6 +162,7 @@ struct judge_dims {
 	uint32_t grid[3], block[3], cluster[3];
 	uint64_t shared;
 	bool is_cooperative;
+	bool is_opaque; /* it may order other things in other ways than a launch does */
 	CUstream stream;
 };
 
@@ -181,6 +187,13 @@ bool judge_memory_is_freed(CUdeviceptr at);
 void judge_map_add(const void *map, const struct race_judge_map *m);
 /* Those that are known among the parameters, RACE_JUDGE_MAPS at most: their number. */
 uint32_t judge_maps_find(const uint8_t *params, uint32_t bytes, struct race_judge_map *out);
+
+/* ---- order.c: what the API orders ---------------------------------------------------- */
+
+/* A launch is about to be submitted. */
+void judge_order_launch(struct race_judge_order *o, CUstream s);
+/* It may have ordered anything. */
+void judge_order_all(void);
 
 /* ---- answer.c: launches on their way --------------------------------------------- */
 
@@ -223,6 +236,8 @@ bool judge_has_place(void);
 /* Takes the job, which judge_job_free will free. */
 void judge_job_put(struct judge_job *j);
 void judge_job_free(struct judge_job *j);
+/* An operation that was submitted; it is copied. */
+void judge_operation_put(const struct race_judge_operation *op);
 /* Time of all trials so far. */
 uint64_t judge_spent_ns(void);
 /* A context, or all (NULL), is about to go: waits for its jobs, for a while. */

@@ -29,6 +29,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
 static int data_fd = -1, control_fd = -1;
 static bool is_on;	/* atomic */
+static bool is_over;	/* atomic: it won't be on any more */
 static char given[160]; /* RACE_JUDGE_ENV, as it was at the start */
 static uint64_t began;
 static struct race_judge_policy policy;
@@ -177,12 +178,20 @@ static void start(void)
 bool judge_is_on(void)
 {
 	pthread_once(&once, start);
+	if (!__atomic_load_n(&is_on, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
 	return __atomic_load_n(&is_on, __ATOMIC_ACQUIRE);
+}
+
+bool judge_may_be_on(void)
+{
+	return *given && !__atomic_load_n(&is_over, __ATOMIC_RELAXED);
 }
 
 void judge_set_off(void)
 {
 	__atomic_store_n(&is_on, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
 }
 
 const struct race_judge_policy *judge_policy(void)

@@ -26,6 +26,7 @@ enum race_judge_op {
 	/* From the program. */
 	RACE_JUDGE_MODULE = 1, /* struct race_judge_module, sizes, images: answered by lines */
 	RACE_JUDGE_LAUNCH,     /* struct race_judge_launch, kernel, parameters */
+	RACE_JUDGE_OPERATION,  /* struct race_judge_operation: a copy, a set, a free */
 	RACE_JUDGE_HURRY,      /* uint32_t: the program waits for the judge now, or doesn't */
 	/* From the judge, and what is answered. */
 	RACE_JUDGE_ASK_MEMORY, /* uint64_t address: struct race_judge_memory */
@@ -53,13 +54,34 @@ struct race_judge_module {
 /* The answer's lines: a letter, then words. */
 #define RACE_JUDGE_LINE_NOT    '!' /* why it can't be judged */
 #define RACE_JUDGE_LINE_KERNEL 'k' /* name, bytes of all parameters, OFFSET:BYTES of each */
+#define RACE_JUDGE_LINE_SYNC   's' /* name of a kernel that may wait for others in memory */
 #define RACE_JUDGE_LINE_GLOBAL 'v' /* a variable: name, bytes */
 #define RACE_JUDGE_LINE_CONST  'c' /* one in constant memory */
 
 #define RACE_JUDGE_COOPERATIVE 1u
 #define RACE_JUDGE_IS_PROVEN   2u
 
+/*
+ * What the API orders. Operations of a stream are numbered from 1; of two operations A and B, A
+ * comes before B if B's before[A.stream] is at least A.nth. Streams are numbers of ours, and
+ * several may share one: then they are taken for ordered.
+ */
+#define RACE_JUDGE_STREAMS 64u
+struct race_judge_order {
+	uint32_t stream, nth; /* nth 0: nothing is known of its order */
+	uint32_t before[RACE_JUDGE_STREAMS];
+};
+
+/* A copy of bytes from src to dst, a set of dst, a free of dst; 0: pageable memory, or none. */
+enum race_judge_operation_kind { RACE_JUDGE_COPY, RACE_JUDGE_SET, RACE_JUDGE_FREE };
+struct race_judge_operation {
+	struct race_judge_order order;
+	uint32_t kind, reserved;
+	uint64_t dst, src, bytes;
+};
+
 struct race_judge_launch {
+	struct race_judge_order order;
 	uint64_t module, number;
 	uint64_t earlier;    /* launches of this shape that were judged */
 	uint64_t program_ns; /* as in struct race_judge_question */

@@ -1,0 +1,210 @@
+/*
+ * past.c - launches that were judged, set against other launches and the program's copies, sets and
+ * frees.
+ *
+ * Where nothing in the API orders two of them (struct race_judge_order) and they have memory in
+ * common, one more trial executes the first again, and then the second, each from its own memory as
+ * it was before it, without an order between them (execute.c): what the oracle finds between the
+ * two is a race of the program. All that these trials need is here, so the program doesn't wait for
+ * them.
+ *
+ * Misses: launches that weren't judged, or whose blocks that were don't meet the other; what was
+ * judged long ago (PASTS, PAGES).
+ * Costs: the pages that launches have read are kept, PAGES bytes at most.
+ */
+#include "judge/serve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PASTS	   32u
+#define PAGES	   (256ull << 20)
+#define OPERATIONS 512u
+#define EACH	   2u /* trials of the same two kernels, or of a kernel and a kind of operation */
+
+/* Who was set against whom, by a sum of their names. */
+struct judge_met {
+	uint64_t key;
+	unsigned n;
+	UT_hash_handle hh;
+};
+
+static bool is_before(const struct race_judge_order *a, const struct race_judge_order *b)
+{
+	return b->before[a->stream % RACE_JUDGE_STREAMS] >= a->nth;
+}
+
+static bool is_ordered(const struct race_judge_order *a, const struct race_judge_order *b)
+{
+	return !a->nth || !b->nth || a->stream == b->stream || is_before(a, b) || is_before(b, a);
+}
+
+static bool meets(uint64_t a, uint64_t an, uint64_t b, uint64_t bn)
+{
+	return a < b + bn && b < a + an;
+}
+
+static bool has_common(const struct judge_past *a, const struct judge_past *b)
+{
+	for (size_t i = 0; i < a->capsule.memory.n; i++)
+		for (size_t k = 0; k < b->capsule.memory.n; k++) {
+			const struct cpu_mem_info *x = &a->capsule.memory.v[i];
+			const struct cpu_mem_info *y = &b->capsule.memory.v[k];
+			if (meets(x->base, x->bytes, y->base, y->bytes))
+				return true;
+		}
+	return false;
+}
+
+static bool has_range(const struct judge_past *a, const struct race_judge_operation *op)
+{
+	for (size_t i = 0; i < a->capsule.memory.n; i++) {
+		const struct cpu_mem_info *x = &a->capsule.memory.v[i];
+		if (meets(x->base, x->bytes, op->dst, op->dst ? op->bytes : 0) ||
+		    meets(x->base, x->bytes, op->src, op->src ? op->bytes : 0))
+			return true;
+	}
+	return false;
+}
+
+/* Not too often: is it worth a trial? */
+static bool is_new(struct judge_server *s, const char *a, const char *b, uint32_t kind)
+{
+	uint64_t key = base_hash(&kind, sizeof(kind), BASE_FNV_INIT);
+	struct judge_met *m;
+
+	key = base_hash(a, strlen(a) + 1, key);
+	key = base_hash(b, strlen(b) + 1, key);
+	HASH_FIND(hh, s->met, &key, sizeof(key), m);
+	if (!m) {
+		m = base_calloc(1, sizeof(*m));
+		m->key = key;
+		HASH_ADD(hh, s->met, key, sizeof(m->key), m);
+	}
+	return m->n++ < EACH;
+}
+
+static void add_pair(struct judge_server *s, struct judge_past *a, struct judge_past *b,
+		     const struct race_judge_operation *op)
+{
+	struct judge_launch *l = base_calloc(1, sizeof(*l));
+
+	l->q.units = l->q.unit_blocks = 1;
+	l->first = a;
+	l->second = b;
+	a->uses++;
+	if (b)
+		b->uses++;
+	if (op)
+		l->operation = *op;
+	l->t = (struct judge_trial){.capsule = &a->capsule,
+				    .name = "",
+				    .oracle = s->opt->oracle,
+				    .seed = a->seed,
+				    .blocks = a->blocks,
+				    .stream = a->order.stream,
+				    .second = b ? &b->capsule : NULL,
+				    .second_blocks = b ? b->blocks : 0,
+				    .second_stream =
+					    b ? b->order.stream : l->operation.order.stream,
+				    .operation = b ? NULL : &l->operation};
+	base_vec_push(&s->launches, l);
+}
+
+static uint64_t bytes_of(const struct judge_capsule *c)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < c->pages.n; i++)
+		all += c->pages.v[i].bytes;
+	return all;
+}
+
+static void free_past(struct judge_server *s, size_t i)
+{
+	struct judge_past *p = s->pasts.v[i];
+
+	s->past_bytes -= bytes_of(&p->capsule);
+	judge_capsule_free(&p->capsule);
+	free(p);
+	memmove(&s->pasts.v[i], &s->pasts.v[i + 1], (s->pasts.n - i - 1) * sizeof(s->pasts.v[0]));
+	s->pasts.n--;
+}
+
+/* The oldest that no trial needs. */
+static void make_room(struct judge_server *s)
+{
+	for (size_t i = 0; i < s->pasts.n && (s->pasts.n >= PASTS || s->past_bytes > PAGES);)
+		if (s->pasts.v[i]->uses)
+			i++;
+		else
+			free_past(s, i);
+}
+
+void judge_past_add(struct judge_server *s, struct judge_launch *l)
+{
+	if (!l->head.order.nth || !l->t.blocks || l->head.order.stream >= RACE_JUDGE_STREAMS ||
+	    (l->o.end != JUDGE_WHOLE && l->o.end != JUDGE_WAITS && l->o.end != JUDGE_LATE))
+		return;
+	make_room(s);
+	struct judge_past *p = base_calloc(1, sizeof(*p));
+	p->order = l->head.order;
+	p->seed = l->t.seed;
+	p->blocks = l->done.blocks;
+	p->capsule = l->capsule;
+	memset(&l->capsule, 0, sizeof(l->capsule));
+	for (size_t i = 0; i < s->pasts.n; i++) {
+		struct judge_past *q = s->pasts.v[i];
+		if (!is_ordered(&p->order, &q->order) && has_common(p, q) &&
+		    is_new(s, q->capsule.kernel, p->capsule.kernel, UINT32_MAX))
+			add_pair(s, q, p, NULL);
+	}
+	for (size_t i = 0; i < s->operations.n; i++) {
+		const struct race_judge_operation *op = &s->operations.v[i];
+		if (!is_ordered(&p->order, &op->order) && has_range(p, op) &&
+		    is_new(s, p->capsule.kernel, "", op->kind))
+			add_pair(s, p, NULL, op);
+	}
+	s->past_bytes += bytes_of(&p->capsule);
+	base_vec_push(&s->pasts, p);
+}
+
+void judge_past_operation(struct judge_server *s, const struct race_judge_operation *op)
+{
+	if (op->order.stream >= RACE_JUDGE_STREAMS)
+		return;
+	if (s->operations.n == OPERATIONS) {
+		memmove(s->operations.v, s->operations.v + OPERATIONS / 2,
+			OPERATIONS / 2 * sizeof(*op));
+		s->operations.n = OPERATIONS / 2;
+	}
+	base_vec_push(&s->operations, *op);
+	for (size_t i = 0; i < s->pasts.n; i++) {
+		struct judge_past *p = s->pasts.v[i];
+		if (!is_ordered(&p->order, &op->order) && has_range(p, op) &&
+		    is_new(s, p->capsule.kernel, "", op->kind))
+			add_pair(s, p, NULL, op);
+	}
+}
+
+void judge_past_ended(struct judge_launch *l)
+{
+	l->first->uses--;
+	if (l->second)
+		l->second->uses--;
+}
+
+void judge_past_free(struct judge_server *s)
+{
+	struct judge_met *m, *next;
+
+	while (s->pasts.n)
+		free_past(s, s->pasts.n - 1);
+	HASH_ITER(hh, s->met, m, next)
+	{
+		HASH_DEL(s->met, m);
+		free(m);
+	}
+	base_vec_free(&s->pasts);
+	base_vec_free(&s->operations);
+}

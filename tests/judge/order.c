@@ -1,0 +1,255 @@
+/*
+ * order.c - programs for the judge beside a GPU, of which only the API's order is right or wrong:
+ * order FILE.ptx CASE[.fixed]; without CASE it prints the cases. Ends with 3.
+ *
+ * Each is a way to let two operations of streams meet in memory, and its twin orders them. Those
+ * with a twin only are right in ways that a judge could overlook.
+ */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHECK(x)                                                                                   \
+	do {                                                                                       \
+		CUresult r_ = (x);                                                                 \
+		if (r_ != CUDA_SUCCESS) {                                                          \
+			fprintf(stderr, "%s: %d\n", #x, (int)r_);                                  \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+#define WORDS 2048u
+#define BYTES (WORDS * sizeof(int))
+
+static CUfunction fill, take, give, await;
+static CUstream one, two, plain; /* plain: ordered with the legacy stream */
+static CUevent event, early;
+static CUdeviceptr p, q, flag;
+static int *host;
+
+static void launch(CUfunction f, CUdeviceptr at, CUdeviceptr other, CUstream s)
+{
+	int n = 7;
+	void *args[] = {&at, &other, &n};
+
+	CHECK(cuLaunchKernel(f, 8, 1, 1, 256, 1, 1, 0, s, args, NULL));
+}
+
+/* Time orders nothing, but what is copied for the judge is whole then. */
+static void pause_for_judge(void)
+{
+	usleep(300000);
+}
+
+static void order(CUstream before, CUstream after)
+{
+	CHECK(cuEventRecord(event, before));
+	CHECK(cuStreamWaitEvent(after, event, 0));
+}
+
+static void two_kernels(int is_fixed)
+{
+	launch(fill, p, q, one);
+	if (is_fixed)
+		order(one, two);
+	pause_for_judge();
+	launch(take, p, q, two);
+}
+
+static void wrong_event(int is_fixed)
+{
+	CHECK(cuEventRecord(early, one));
+	launch(fill, p, q, one);
+	if (is_fixed)
+		CHECK(cuEventRecord(early, one));
+	CHECK(cuStreamWaitEvent(two, early, 0));
+	pause_for_judge();
+	launch(fill, p, q, two);
+}
+
+static void copy_out(int is_fixed)
+{
+	launch(fill, p, q, one);
+	if (is_fixed)
+		order(one, two);
+	CHECK(cuMemcpyDtoHAsync(host, p, BYTES, two));
+}
+
+static void copy_in(int is_fixed)
+{
+	CHECK(cuMemcpyHtoDAsync(p, host, BYTES, one));
+	if (is_fixed)
+		CHECK(cuStreamSynchronize(one));
+	launch(take, p, q, two);
+}
+
+static void copy_part(int is_fixed)
+{
+	/* The copy's bytes end where the kernel's begin. */
+	size_t bytes = is_fixed ? BYTES : BYTES + 4;
+
+	launch(fill, p + BYTES, q, one);
+	CHECK(cuMemcpyDtoDAsync(q + BYTES, p, bytes, two));
+}
+
+static void legacy_set(int is_fixed)
+{
+	launch(fill, p, q, is_fixed ? plain : one);
+	CHECK(cuMemsetD32Async(p, 1, WORDS, NULL));
+}
+
+static void legacy_between(int is_fixed)
+{
+	/* The legacy stream's set comes after the first and before the second. */
+	launch(fill, p, q, plain);
+	CHECK(cuMemsetD32Async(q + BYTES, 1, 1, NULL));
+	if (!is_fixed)
+		launch(fill, p, q, one);
+	else
+		launch(fill, p, q, CU_STREAM_PER_THREAD);
+}
+
+static void wrong_free(int is_fixed)
+{
+	CUdeviceptr own;
+
+	CHECK(cuMemAllocAsync(&own, BYTES, one));
+	launch(fill, own, q, one);
+	if (is_fixed)
+		order(one, two);
+	pause_for_judge();
+	CHECK(cuMemFreeAsync(own, two));
+}
+
+static void queried(int is_fixed)
+{
+	launch(fill, p, q, one);
+	CHECK(cuEventRecord(event, one));
+	while (is_fixed && cuEventQuery(event) == CUDA_ERROR_NOT_READY)
+		;
+	pause_for_judge();
+	launch(fill, p, q, two);
+}
+
+static void by_flag(int is_fixed)
+{
+	/* In memory, which is right; the API knows nothing of it. */
+	launch(give, p, flag, one);
+	launch(await, p, flag, two);
+	(void)is_fixed;
+}
+
+static void reused(int is_fixed)
+{
+	CUdeviceptr first, second;
+
+	CHECK(cuMemAllocAsync(&first, BYTES, one));
+	launch(fill, first, q, one);
+	CHECK(cuMemFreeAsync(first, one));
+	order(one, two);
+	CHECK(cuMemAllocAsync(&second, BYTES, two));
+	launch(fill, second, q, two);
+	CHECK(cuMemFreeAsync(second, two));
+	(void)is_fixed;
+}
+
+static void CUDA_CB call(void *arg)
+{
+	*(volatile int *)arg = 1;
+}
+
+static void by_host(int is_fixed)
+{
+	static volatile int is_done;
+
+	launch(fill, p, q, one);
+	CHECK(cuLaunchHostFunc(one, call, (void *)&is_done));
+	while (!is_done)
+		;
+	launch(fill, p, q, two);
+	(void)is_fixed;
+}
+
+static void waited(int is_fixed)
+{
+	launch(fill, p, q, one);
+	CHECK(cuMemcpyHtoD(flag, &is_fixed, sizeof(int))); /* orders nothing in `one` */
+	CHECK(cuCtxSynchronize());
+	launch(fill, p, q, two);
+	CHECK(cuStreamSynchronize(two));
+	CHECK(cuMemcpyDtoH(host, p, BYTES));
+	launch(take, p, q, one);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(int is_fixed);
+	int is_right; /* only the twin */
+} cases[] = {
+	{"two_kernels", two_kernels, 0},
+	{"wrong_event", wrong_event, 0},
+	{"copy_out", copy_out, 0},
+	{"copy_in", copy_in, 0},
+	{"copy_part", copy_part, 0},
+	{"legacy_set", legacy_set, 0},
+	{"legacy_between", legacy_between, 0},
+	{"wrong_free", wrong_free, 0},
+	{"queried", queried, 0},
+	{"by_flag", by_flag, 1},
+	{"reused", reused, 1},
+	{"by_host", by_host, 1},
+	{"waited", waited, 1},
+};
+#define CASES (sizeof(cases) / sizeof(*cases))
+
+static void start(const char *ptx)
+{
+	CUcontext ctx;
+	CUdevice dev;
+	CUmodule m;
+
+	CHECK(cuInit(0));
+	CHECK(cuDeviceGet(&dev, 0));
+	CHECK(cuDevicePrimaryCtxRetain(&ctx, dev));
+	CHECK(cuCtxSetCurrent(ctx));
+	CHECK(cuModuleLoad(&m, ptx));
+	CHECK(cuModuleGetFunction(&fill, m, "fill"));
+	CHECK(cuModuleGetFunction(&take, m, "take"));
+	CHECK(cuModuleGetFunction(&give, m, "give"));
+	CHECK(cuModuleGetFunction(&await, m, "await"));
+	CHECK(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
+	CHECK(cuStreamCreateWithPriority(&two, CU_STREAM_NON_BLOCKING, 0));
+	CHECK(cuStreamCreate(&plain, CU_STREAM_DEFAULT));
+	CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	CHECK(cuEventCreate(&early, CU_EVENT_DISABLE_TIMING));
+	CHECK(cuMemAlloc(&p, 2 * BYTES));
+	CHECK(cuMemAlloc(&q, 4 * BYTES));
+	CHECK(cuMemAlloc(&flag, 256));
+	CHECK(cuMemAllocHost((void **)&host, BYTES));
+	memset(host, 0, BYTES);
+	CHECK(cuMemsetD32(p, 0, 2 * WORDS));
+	CHECK(cuMemsetD32(flag, 0, 1));
+	CHECK(cuCtxSynchronize());
+}
+
+int main(int argc, char **argv)
+{
+	const char *dot = argc > 2 ? strchr(argv[2], '.') : NULL;
+	size_t n = dot ? (size_t)(dot - argv[2]) : argc > 2 ? strlen(argv[2]) : 0;
+
+	for (size_t i = 0; i < CASES; i++) {
+		if (argc < 3 && !cases[i].is_right)
+			puts(cases[i].name);
+		if (argc < 3)
+			printf("%s.fixed\n", cases[i].name);
+		else if (strlen(cases[i].name) == n && !strncmp(cases[i].name, argv[2], n)) {
+			start(argv[1]);
+			cases[i].run(dot != NULL);
+			CHECK(cuCtxSynchronize());
+			return 3;
+		}
+	}
+	return argc < 3 ? 0 : 2;
+}
