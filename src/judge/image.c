@@ -99,6 +99,44 @@ static bool is_sync_form(const struct ptx_form *f)
 	}
 }
 
+struct seen {
+	uint32_t reg;
+	bool is_read, is_written;
+};
+
+static void look_at(uint32_t reg, bool is_write, void *arg)
+{
+	struct seen *x = arg;
+
+	if (reg == x->reg)
+		*(is_write ? &x->is_written : &x->is_read) = true;
+}
+
+static void take_written(uint32_t reg, bool is_write, void *arg)
+{
+	if (is_write)
+		*(uint32_t *)arg = reg;
+}
+
+/* A strong read, by which a loop may wait for others, whether or not the model has it that this
+ * orders anything: of an atomic only if what it returns is used. */
+static bool may_wait(const struct ptx_func *f, const struct ptx_stmt *st)
+{
+	const struct ptx_form *form = st->form;
+	struct seen x = {.reg = PTX_NO_REG};
+
+	if (form->sem != PTX_SEM_RELAXED || !(form->effects & PTX_EFF_READ) ||
+	    form->space == PTX_SPACE_SHARED || form->op == PTX_OP_RED)
+		return false;
+	ptx_each_reg(st, take_written, &x.reg);
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind == PTX_STMT_INST && s != st)
+			ptx_each_reg(s, look_at, &x);
+	}
+	return x.reg == PTX_NO_REG ? !(form->effects & PTX_EFF_ATOMIC) : x.is_read;
+}
+
 static bool is_sync_func(const struct ptx_func *f, bool *calls)
 {
 	bool is_sync = false;
@@ -107,7 +145,7 @@ static bool is_sync_func(const struct ptx_func *f, bool *calls)
 	{
 		if (s->kind != PTX_STMT_INST)
 			continue;
-		is_sync |= is_sync_form(s->form);
+		is_sync = is_sync || is_sync_form(s->form) || may_wait(f, s);
 		*calls |= (s->form->effects & PTX_EFF_CALL) != 0;
 	}
 	return is_sync;

@@ -39,7 +39,8 @@ static void ask_now(const struct judge_server *s, struct judge_launch *l)
 	q->spent_ns = s->spent + (s->running ? now - s->busy_since : 0);
 	q->program_ns = now - s->program_began;
 	q->waited_ns = s->waits_since ? now - s->waits_since + 1 : 0;
-	q->is_known = l->first || judge_tally_has(s->tally, l->capsule.kernel);
+	/* (Two of the past are worth what a kernel's first trial is.) */
+	q->is_known = !l->first && judge_tally_has(s->tally, l->capsule.kernel);
 }
 
 bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
@@ -86,6 +87,10 @@ void judge_launch_tried(struct judge_launch *l)
 	q->last_units = l->units;
 	q->last_waits = o->end == JUDGE_WAITS;
 	q->last_failed = is_early(o->end);
+	if (o->end == JUDGE_WHOLE || o->end == JUDGE_WAITS || o->end == JUDGE_LATE) {
+		l->good_blocks = o->blocks;
+		l->good_seed = l->t.seed;
+	}
 	q->launch_ns += q->last_ns;
 	q->trials++;
 	l->is_over = l->first != NULL;

@@ -143,14 +143,13 @@ static void make_room(struct judge_server *s)
 
 void judge_past_add(struct judge_server *s, struct judge_launch *l)
 {
-	if (!l->head.order.nth || !l->t.blocks || l->head.order.stream >= RACE_JUDGE_STREAMS ||
-	    (l->o.end != JUDGE_WHOLE && l->o.end != JUDGE_WAITS && l->o.end != JUDGE_LATE))
+	if (!l->head.order.nth || !l->good_blocks || l->head.order.stream >= RACE_JUDGE_STREAMS)
 		return;
 	make_room(s);
 	struct judge_past *p = base_calloc(1, sizeof(*p));
 	p->order = l->head.order;
-	p->seed = l->t.seed;
-	p->blocks = l->done.blocks;
+	p->seed = l->good_seed;
+	p->blocks = l->good_blocks;
 	p->capsule = l->capsule;
 	memset(&l->capsule, 0, sizeof(l->capsule));
 	for (size_t i = 0; i < s->pasts.n; i++) {

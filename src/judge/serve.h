@@ -52,8 +52,9 @@ struct judge_launch {
 	uint64_t began, until;
 	bool is_stopped;
 	struct judge_trial t;
-	uint64_t units;		/* of it */
-	struct judge_outcome o; /* of the last one */
+	uint64_t units;			 /* of it */
+	struct judge_outcome o;		 /* of the last one */
+	uint64_t good_blocks, good_seed; /* of the last that could be judged; 0: none */
 	/* first: not a launch of the program's, but this one beside the second, or beside the
 	 * operation. */
 	struct judge_past *first, *second;

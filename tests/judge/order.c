@@ -105,6 +105,7 @@ static void legacy_between(int is_fixed)
 	/* The legacy stream's set comes after the first and before the second. */
 	launch(fill, p, q, plain);
 	CHECK(cuMemsetD32Async(q + BYTES, 1, 1, NULL));
+	pause_for_judge();
 	if (!is_fixed)
 		launch(fill, p, q, one);
 	else

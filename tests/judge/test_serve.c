@@ -187,6 +187,8 @@ static bool answer(struct program *p)
 	}
 }
 
+static struct race_judge_order order; /* of the next launch */
+
 static void send_launch(struct program *p, const char *kernel, uint64_t number, uint32_t blocks,
 			uint32_t value)
 {
@@ -194,6 +196,7 @@ static void send_launch(struct program *p, const char *kernel, uint64_t number, 
 	uint64_t there = THERE;
 	size_t n = strlen(kernel);
 	struct race_judge_launch l = {.module = 7,
+				      .order = order,
 				      .number = number,
 				      .grid = {blocks, 1, 1},
 				      .block = {1, 1, 1},
@@ -330,6 +333,44 @@ static void test_many(void **state)
 	end(&p);
 }
 
+/* Launches, and what the host does, that nothing orders. */
+static size_t judge_two(uint32_t before, bool is_operation, uint64_t at)
+{
+	struct race_judge_operation op = {.kind = RACE_JUDGE_SET, .dst = at, .bytes = 4};
+	struct program p;
+	const char *judged;
+	size_t found = count_found(&judged);
+
+	begin(&p);
+	order = (struct race_judge_order){.stream = 2, .nth = 4};
+	launch(&p, "right", 4, 0);
+	order = (struct race_judge_order){.stream = 3, .nth = 1, .before[2] = before};
+	op.order = order;
+	if (is_operation)
+		assert_true(
+			race_judge_send(p.fd, RACE_JUDGE_OPERATION, 0, &op, sizeof(op), NULL, 0));
+	else
+		launch(&p, "follow", 1, 0);
+	order = (struct race_judge_order){0};
+	end(&p);
+	return count_found(&judged) - found;
+}
+
+static void test_order(void **state)
+{
+	struct program p;
+
+	(void)state;
+	begin(&p);
+	assert_non_null(strstr(lines, "s meet\n"));
+	assert_null(strstr(lines, "s right\n"));
+	end(&p);
+	assert_int_equal(judge_two(4, true, THERE + 12), 0);
+	assert_int_equal(judge_two(3, true, THERE + 16), 0); /* four blocks write 16 bytes */
+	assert_int_equal(judge_two(3, false, 0), 0);	     /* other memory */
+	assert_int_equal(judge_two(3, true, THERE + 12), 1);
+}
+
 /* A program that waits at its end waits for a kernel's first trial, as long as the policy says, and
  * for no other. */
 static void test_haste(void **state)
@@ -411,7 +452,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_finds), cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_many),  cmocka_unit_test(test_haste),
-		cmocka_unit_test(test_noise), cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_kept),
 	};
 
 	unsetenv(RACE_SHM_ENV);

@@ -6,7 +6,8 @@
  * copies have what the launch will find and the program waits for nothing. Where other work may go
  * on meanwhile (there is more than one stream, or host code can write to the memory) all is copied
  * twice, one copy after the other; bytes that are the same in both were so at one moment between
- * the two, and other bytes are not used (answer.c).
+ * the two, and other bytes are not used (answer.c). A kernel without any strong read or fence for
+ * the whole GPU needs one copy: it may find each word as it was before or after.
  *
  * Misses: what is reached through pointers in memory, until a launch of the kernel asked for it;
  * launches into a graph; a value that was changed and changed back between the two copies.
@@ -388,7 +389,9 @@ static const char *fill(struct judge_job *j, const struct judge_dims *d, void **
 		return "there is no memory";
 	if (!take_params(j->params, f->kernel, params, extra))
 		return "its parameters aren't all there";
+	j->may_mix = !judge_kernel_is_sync(f->kernel);
 	make_plan(f, j->ctx, j->params, bytes);
+	plan.is_twice &= !j->may_mix;
 	if (!take_maps(j))
 		return "there is no memory";
 	return copy_all(j, d->stream);

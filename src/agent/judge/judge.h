@@ -227,6 +227,9 @@ struct judge_job {
 	uint8_t *params;
 	struct race_judge_map *maps;
 	bool is_twice; /* each range was copied twice */
+	/* Nothing in the kernel orders its reads of what others write beside it: each may find what
+	 * was there before or after, so memory that changed while it was copied is as good. */
+	bool may_mix;
 	struct judge_range *ranges;
 	uint32_t nranges;
 };

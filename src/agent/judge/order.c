@@ -56,6 +56,7 @@ static unsigned sent;
  * followed here? */
 static __thread struct race_judge_operation now;
 static __thread bool has_now, is_followed;
+static __thread CUstream waits; /* the host waits for this default stream; NULL: it doesn't */
 
 static void join(struct clock *c, const struct clock *with)
 {
@@ -282,71 +283,53 @@ static void begin_operation(uint32_t kind, CUstream s, bool is_per_thread, uint6
 		has_now = false;
 }
 
+/* One of a stream (_ptsz), or of the default stream (_ptds), whose end the host waits for. */
+#define OPERATION(name, pt, what, stream, to, from, n)                                             \
+	case ID(name):                                                                             \
+	case ID(name##pt): {                                                                       \
+		GIVEN(name);                                                                       \
+		begin_operation(what, stream, id == ID(name##pt), (uint64_t)(to),                  \
+				(uint64_t)(from), n);                                              \
+		return true;                                                                       \
+	}
+#define WAITED(name, what, to, from, n)                                                            \
+	case ID(name):                                                                             \
+	case ID(name##_ptds): {                                                                    \
+		GIVEN(name);                                                                       \
+		begin_operation(what, NULL, id == ID(name##_ptds), (uint64_t)(to),                 \
+				(uint64_t)(from), n);                                              \
+		waits = id == ID(name##_ptds) ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;           \
+		return true;                                                                       \
+	}
+
 /* Operations of a stream: before the driver has them, so that whoever records an event after them
  * finds them. True: it was one. */
 static bool begin_stream(uint32_t id, const void *params)
 {
-	bool is_pt = false;
-
 	switch (id) {
-	case IF_BOTH(cuMemcpyAsync): {
-		GIVEN(cuMemcpyAsync);
-		is_pt = id == ID(cuMemcpyAsync_ptsz);
-		begin_operation(RACE_JUDGE_COPY, p->hStream, is_pt, p->dst, p->src, p->ByteCount);
-		return true;
-	}
-	case IF_BOTH(cuMemcpyHtoDAsync_v2): {
-		GIVEN(cuMemcpyHtoDAsync_v2);
-		is_pt = id == ID(cuMemcpyHtoDAsync_v2_ptsz);
-		begin_operation(RACE_JUDGE_COPY, p->hStream, is_pt, p->dstDevice,
-				(uint64_t)(uintptr_t)p->srcHost, p->ByteCount);
-		return true;
-	}
-	case IF_BOTH(cuMemcpyDtoHAsync_v2): {
-		GIVEN(cuMemcpyDtoHAsync_v2);
-		is_pt = id == ID(cuMemcpyDtoHAsync_v2_ptsz);
-		begin_operation(RACE_JUDGE_COPY, p->hStream, is_pt, (uint64_t)(uintptr_t)p->dstHost,
-				p->srcDevice, p->ByteCount);
-		return true;
-	}
-	case IF_BOTH(cuMemcpyDtoDAsync_v2): {
-		GIVEN(cuMemcpyDtoDAsync_v2);
-		is_pt = id == ID(cuMemcpyDtoDAsync_v2_ptsz);
-		begin_operation(RACE_JUDGE_COPY, p->hStream, is_pt, p->dstDevice, p->srcDevice,
-				p->ByteCount);
-		return true;
-	}
-	case IF_BOTH(cuMemcpyPeerAsync): {
-		GIVEN(cuMemcpyPeerAsync);
-		is_pt = id == ID(cuMemcpyPeerAsync_ptsz);
-		begin_operation(RACE_JUDGE_COPY, p->hStream, is_pt, p->dstDevice, p->srcDevice,
-				p->ByteCount);
-		return true;
-	}
-	case IF_BOTH(cuMemsetD8Async): {
-		GIVEN(cuMemsetD8Async);
-		is_pt = id == ID(cuMemsetD8Async_ptsz);
-		begin_operation(RACE_JUDGE_SET, p->hStream, is_pt, p->dstDevice, 0, p->N);
-		return true;
-	}
-	case IF_BOTH(cuMemsetD16Async): {
-		GIVEN(cuMemsetD16Async);
-		is_pt = id == ID(cuMemsetD16Async_ptsz);
-		begin_operation(RACE_JUDGE_SET, p->hStream, is_pt, p->dstDevice, 0, 2 * p->N);
-		return true;
-	}
-	case IF_BOTH(cuMemsetD32Async): {
-		GIVEN(cuMemsetD32Async);
-		is_pt = id == ID(cuMemsetD32Async_ptsz);
-		begin_operation(RACE_JUDGE_SET, p->hStream, is_pt, p->dstDevice, 0, 4 * p->N);
-		return true;
-	}
-	case IF_BOTH(cuMemFreeAsync): {
-		GIVEN(cuMemFreeAsync);
-		is_pt = id == ID(cuMemFreeAsync_ptsz);
-		begin_operation(RACE_JUDGE_FREE, p->hStream, is_pt, p->dptr, 0, 0);
-		return true;
-	}
+		OPERATION(cuMemcpyAsync, _ptsz, RACE_JUDGE_COPY, p->hStream, p->dst, p->src,
+			  p->ByteCount)
+		OPERATION(cuMemcpyHtoDAsync_v2, _ptsz, RACE_JUDGE_COPY, p->hStream, p->dstDevice,
+			  p->srcHost, p->ByteCount)
+		OPERATION(cuMemcpyDtoHAsync_v2, _ptsz, RACE_JUDGE_COPY, p->hStream, p->dstHost,
+			  p->srcDevice, p->ByteCount)
+		OPERATION(cuMemcpyDtoDAsync_v2, _ptsz, RACE_JUDGE_COPY, p->hStream, p->dstDevice,
+			  p->srcDevice, p->ByteCount)
+		OPERATION(cuMemcpyPeerAsync, _ptsz, RACE_JUDGE_COPY, p->hStream, p->dstDevice,
+			  p->srcDevice, p->ByteCount)
+		OPERATION(cuMemsetD8Async, _ptsz, RACE_JUDGE_SET, p->hStream, p->dstDevice, 0, p->N)
+		OPERATION(cuMemsetD16Async, _ptsz, RACE_JUDGE_SET, p->hStream, p->dstDevice, 0,
+			  2 * p->N)
+		OPERATION(cuMemsetD32Async, _ptsz, RACE_JUDGE_SET, p->hStream, p->dstDevice, 0,
+			  4 * p->N)
+		OPERATION(cuMemFreeAsync, _ptsz, RACE_JUDGE_FREE, p->hStream, p->dptr, 0, 0)
+		WAITED(cuMemcpy, RACE_JUDGE_COPY, p->dst, p->src, p->ByteCount)
+		WAITED(cuMemcpyHtoD_v2, RACE_JUDGE_COPY, p->dstDevice, p->srcHost, p->ByteCount)
+		WAITED(cuMemcpyDtoH_v2, RACE_JUDGE_COPY, p->dstHost, p->srcDevice, p->ByteCount)
+		WAITED(cuMemcpyDtoD_v2, RACE_JUDGE_COPY, p->dstDevice, p->srcDevice, p->ByteCount)
+		WAITED(cuMemsetD8_v2, RACE_JUDGE_SET, p->dstDevice, 0, p->N)
+		WAITED(cuMemsetD16_v2, RACE_JUDGE_SET, p->dstDevice, 0, 2 * p->N)
+		WAITED(cuMemsetD32_v2, RACE_JUDGE_SET, p->dstDevice, 0, 4 * p->N)
 	case IF_BOTH(cuStreamWaitEvent): {
 		GIVEN(cuStreamWaitEvent);
 		wait_event(p->hStream, p->hEvent, id == ID(cuStreamWaitEvent_ptsz));
@@ -463,6 +446,9 @@ void forward_judge_called(uint32_t id, const void *params, CUresult r)
 		end_known(id, params);
 	if (!is_followed)
 		order_all();
+	if (waits)
+		wait_stream(waits, false);
+	waits = NULL;
 	if (has_now)
 		is_wanted = r == CUDA_SUCCESS && judge_has_streams() && sent++ < MOST;
 	has_now = false;
