@@ -31,10 +31,11 @@ static const char *parse(struct judge_image *im, const struct image_text *t,
 		why = "the checks in its PTX can't be removed";
 	if (!why) {
 		ptx_print(m, &plain);
-		base_vec_push(&im->texts,
-			      ((struct judge_text){"module.ptx",
-						   base_strndup(&im->arena, plain.p, plain.n),
-						   plain.n, NULL}));
+		base_vec_push(
+			&im->texts,
+			((struct judge_text){.file = "module.ptx",
+					     .text = base_strndup(&im->arena, plain.p, plain.n),
+					     .bytes = plain.n}));
 		*out = m;
 	}
 	base_buf_free(&plain);

@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAKE_NS 50000000ull /* while a launch waits for a processor */
+#define WAKE_NS 50000000ull   /* while a launch waits for a processor */
+#define LAST_NS 2000000000ull /* after the program's end, for what doesn't need it */
 
 uint64_t judge_now_ns(void)
 {
@@ -286,8 +287,12 @@ uint64_t judge_serve(int fd, const struct judge_serve *opt)
 	drop(&s);
 	/* What needs no program is tried all the same, as long as that may take at its end. */
 	s.waits_since = judge_now_ns();
-	while (s.launches.n)
+	while (s.launches.n && judge_now_ns() - s.waits_since < LAST_NS)
 		serve_next(&s);
+	while (s.launches.n) {
+		judge_slot_kill(&s, s.launches.v[0]);
+		end_launch(&s, 0);
+	}
 	judge_past_free(&s);
 	base_vec_free(&s.launches);
 	HASH_ITER(hh, s.modules, m, next)

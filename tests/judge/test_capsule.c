@@ -44,7 +44,8 @@ static void fill(struct judge_capsule *c)
 				    .nchosen = 3};
 	memset(ones, 1, sizeof(ones));
 	memset(twos, 2, sizeof(twos));
-	base_vec_push(&c->texts, ((struct judge_text){"a.ptx", ".version 9.0", 12}));
+	base_vec_push(&c->texts,
+		      ((struct judge_text){.file = "a.ptx", .text = ".version 9.0", .bytes = 12}));
 	base_vec_push(&c->memory, ((struct cpu_mem_info){.base = BASE, .bytes = 3 * PAGE + 100}));
 	base_vec_push(&c->memory, ((struct cpu_mem_info){.base = BASE + (1 << 20),
 							 .bytes = 64,

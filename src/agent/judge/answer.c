@@ -38,12 +38,14 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct judge_job *first;
 /* Operations, in the order in which they came. */
-static struct operation {
+struct operation {
 	struct operation *next;
 	struct race_judge_operation op;
-} * first_operation, **last_operation = &first_operation;
-static unsigned waiting; /* jobs in the list */
-static int wake = -1;	 /* for the thread: there is another job, or more haste */
+};
+static struct operation *first_operation, **last_operation = &first_operation;
+static unsigned operations; /* that aren't sent yet */
+static unsigned waiting;    /* jobs in the list */
+static int wake = -1;	    /* for the thread: there is another job, or more haste */
 static bool is_started, is_ending;
 static bool is_waited_for; /* atomic: the program waits for the judge */
 static uint64_t spent;	   /* atomic */
@@ -371,6 +373,9 @@ static void send_operations(void)
 						      &o->op, sizeof(o->op), NULL, 0))
 			judge_set_off();
 		free(o);
+		pthread_mutex_lock(&lock);
+		operations--;
+		pthread_mutex_unlock(&lock);
 	}
 }
 
@@ -481,6 +486,7 @@ void judge_operation_put(const struct race_judge_operation *op)
 	start_once();
 	*last_operation = o;
 	last_operation = &o->next;
+	operations++;
 	pthread_mutex_unlock(&lock);
 	wake_thread();
 }
@@ -499,10 +505,11 @@ void judge_job_put(struct judge_job *j)
 	wake_thread();
 }
 
-/* Is there a job of the context? With the lock held. is_dropping: it is given up. */
+/* Is there a job of the context, or (NULL) anything to be sent? With the lock held. is_dropping: it
+ * is given up. */
 static bool has_jobs(CUcontext ctx, bool is_dropping)
 {
-	bool has = false;
+	bool has = !ctx && operations;
 
 	for (struct judge_job *j = first; j; j = j->next) {
 		if (!j->ctx || (ctx && j->ctx != ctx))

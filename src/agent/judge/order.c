@@ -41,6 +41,8 @@ static struct stream {
 	struct clock tail;
 } streams[STREAMS];
 
+static unsigned top = FIRST; /* streams from here on were never used */
+
 struct event {
 	UT_hash_handle hh;
 	CUevent handle;
@@ -60,7 +62,7 @@ static __thread CUstream waits; /* the host waits for this default stream; NULL:
 
 static void join(struct clock *c, const struct clock *with)
 {
-	for (unsigned i = 0; i < STREAMS; i++)
+	for (unsigned i = 0; i < top; i++)
 		c->of[i] = c->of[i] > with->of[i] ? c->of[i] : with->of[i];
 }
 
@@ -73,7 +75,7 @@ static unsigned find(CUstream s, bool is_per_thread)
 		return PER_THREAD;
 	if (!s || s == CU_STREAM_LEGACY)
 		return LEGACY;
-	for (unsigned i = FIRST; i < STREAMS; i++)
+	for (unsigned i = FIRST; i < top; i++)
 		if (streams[i].is_used && streams[i].handle == s)
 			return i;
 	return STREAMS;
@@ -88,6 +90,7 @@ static void add_stream(CUstream s, bool is_apart)
 			at = i;
 	if (at == STREAMS)
 		return; /* its operations order all */
+	top = at < top ? top : at + 1;
 	streams[at].handle = s;
 	streams[at].is_used = true;
 	streams[at].is_apart = is_apart;
@@ -108,7 +111,7 @@ static struct clock clock_of(unsigned at)
 	struct clock c = streams[at].tail;
 
 	join(&c, &host);
-	for (unsigned i = 0; i < STREAMS; i++)
+	for (unsigned i = 0; i < top; i++)
 		if ((at == LEGACY && !streams[i].is_apart) ||
 		    (i == LEGACY && !streams[at].is_apart))
 			join(&c, &streams[i].tail);
@@ -118,7 +121,7 @@ static struct clock clock_of(unsigned at)
 /* All that was submitted has ended, as far as what comes next is concerned. */
 static void order_all(void)
 {
-	for (unsigned i = 0; i < STREAMS; i++)
+	for (unsigned i = 0; i < top; i++)
 		host.of[i] = streams[i].made;
 }
 
