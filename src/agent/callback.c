@@ -275,9 +275,6 @@ static void choose(struct agent_context *c, struct agent_kernel *k, CUstream str
 static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *d)
 {
 	CUfunction f = a == ON_LAUNCH_EX ? PARAMS(cuLaunchKernelEx)->f : PARAMS(cuLaunchKernel)->f;
-
-	if (agent_quick_launch(d, f))
-		return;
 	struct agent_context *c = current(d);
 	CUstream stream = agent_own_stream(stream_of(a, id, d->functionParams), d);
 	struct agent_kernel *k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
@@ -595,6 +592,8 @@ void CUPTIAPI agent_callback(void *user, CUpti_CallbackDomain domain, CUpti_Call
 		return;
 	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		on_resource(id, data);
+	} else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && agent_quick_call(id, data)) {
+		return;
 	} else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !agent_is_inside()) {
 		on_driver(id, data);
 		agent_host_call(id, data);

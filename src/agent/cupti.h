@@ -35,9 +35,9 @@ bool agent_is_captured(CUstream stream);
 /* The default stream is that of the calling thread, where the function's name says so. */
 CUstream agent_own_stream(CUstream stream, const CUpti_CallbackData *d);
 
-/* quick.c: before and after a launch: true: it is a plain one that this thread has launched before,
- * and is counted. Such a one, to be known from now on. */
-bool agent_quick_launch(const CUpti_CallbackData *d, CUfunction f);
+/* quick.c: before and after a call of the driver's: true: it launches what this thread has launched
+ * before and only counts, which is done. Such a launch, to be known from now on. */
+bool agent_quick_call(uint32_t id, const void *data);
 void agent_quick_note(const CUpti_CallbackData *d, CUfunction f, struct agent_context *c,
 		      struct agent_kernel *k);
 

@@ -1,12 +1,14 @@
 /*
  * quick.c - the short way of a launch that is only counted: of a kernel without checks, which this
- * thread has launched before, while nothing orders, chooses or holds launches.
+ * thread has launched before, while nothing orders, chooses or holds launches and no host code is
+ * judged.
  *
  * Costs: some 60 ns; the whole way of callback.c takes 300, most of it for code and data that the
  * driver has driven out of the cache.
  */
 #include "agent/agent.h"
 #include "agent/cupti.h"
+#include "race/file/host.h"
 
 static __thread struct {
 	CUcontext context;
@@ -23,9 +25,27 @@ static bool is_only_counted(const struct agent_context *c)
 	       !agent_context_choice(c);
 }
 
-bool agent_quick_launch(const CUpti_CallbackData *d, CUfunction f)
+static CUfunction function_of(uint32_t id, const void *params)
 {
-	if (last.f != f || last.context != d->context || !f ||
+	switch (id) {
+	case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
+	case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
+		return ((const cuLaunchKernel_params *)params)->f;
+	case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
+	case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
+		return ((const cuLaunchKernelEx_params *)params)->f;
+	default:
+		return NULL;
+	}
+}
+
+/* Launches of our own never get that far: their functions aren't noted. */
+bool agent_quick_call(uint32_t id, const void *data)
+{
+	const CUpti_CallbackData *d = data;
+	CUfunction f = function_of(id, d->functionParams);
+
+	if (!f || last.f != f || last.context != d->context ||
 	    last.forgotten != __atomic_load_n(&agent.forgotten, __ATOMIC_ACQUIRE) ||
 	    !is_only_counted(last.c))
 		return false;
@@ -44,7 +64,8 @@ bool agent_quick_launch(const CUpti_CallbackData *d, CUfunction f)
 void agent_quick_note(const CUpti_CallbackData *d, CUfunction f, struct agent_context *c,
 		      struct agent_kernel *k)
 {
-	if (!k || agent_kernel_is_instrumented(k) || agent_context_holds(c) || !is_only_counted(c))
+	if (!k || agent_kernel_is_instrumented(k) || agent_context_holds(c) || race_host_get() ||
+	    !is_only_counted(c))
 		return;
 	last.context = d->context;
 	last.f = f;
