@@ -210,6 +210,9 @@ uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *g);
 uint32_t oracle_fork(struct oracle *o, uint32_t issuer);
 /* The same of all lanes of a warp in `mask`: it knows what each of them has done so far. */
 uint32_t oracle_fork_lanes(struct oracle *o, uint32_t warp, uint32_t mask);
+/* One that does nothing itself and knows nothing of its issuer: whoever joins it, and whoever waits
+ * for an arrival of its, gets all that it has joined up to then. It may arrive repeatedly. */
+uint32_t oracle_collect(struct oracle *o, uint32_t issuer);
 /* The actor continues after the pseudo-thread's reads, or after all that it did (not after what its
  * issuer did). These must be complete: after the first join the pseudo-thread reads no more, after
  * ORACLE_JOIN_ALL or an arrival at an mbarrier it does nothing more. */

@@ -105,7 +105,8 @@ struct oracle_misc {
 	uint64_t read_forced, all_forced;
 	uint32_t issuer; /* whose place a pseudo-thread has */
 	uint8_t kind;
-	bool is_of_warp; /* oracle_fork_lanes */
+	bool is_of_warp;   /* oracle_fork_lanes */
+	bool is_collector; /* oracle_collect */
 };
 
 /* A fence.sc, for those that will be forced after it. */

@@ -155,10 +155,27 @@ uint32_t oracle_fork_lanes(struct oracle *o, uint32_t warp, uint32_t mask)
 	return actor;
 }
 
-/* What the pseudo-thread did, as a clock. */
+uint32_t oracle_collect(struct oracle *o, uint32_t issuer)
+{
+	uint32_t actor = oracle_misc_new(o, ORACLE_MISC_PSEUDO, issuer, oracle_clock_ref(o->zero));
+	struct oracle_misc *m = oracle_misc_of(o, actor);
+
+	o->stats.events++;
+	if (m)
+		m->is_collector = true;
+	return actor;
+}
+
+/* What the pseudo-thread did, as a clock; what a collector has joined. */
 static struct oracle_clock *copy_clock(struct oracle *o, struct oracle_clock *of, uint32_t pseudo,
 				       enum oracle_join what)
 {
+	const struct oracle_misc *m = oracle_misc_of(o, pseudo);
+
+	if (m->is_collector) {
+		oracle_clock_join(&o->pool, &of, m->thread.clock);
+		return of;
+	}
 	uint32_t epoch = what == ORACLE_JOIN_READ ? ORACLE_PSEUDO_READ : ORACLE_PSEUDO_WRITE;
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &of);
 
@@ -172,7 +189,7 @@ static struct oracle_clock *copy_clock(struct oracle *o, struct oracle_clock *of
 /* It does nothing more. */
 static void copy_ended(struct oracle *o, struct oracle_misc *m, enum oracle_join what)
 {
-	if (what != ORACLE_JOIN_ALL)
+	if (what != ORACLE_JOIN_ALL || m->is_collector)
 		return;
 	oracle_clock_unref(&o->pool, m->thread.clock);
 	m->thread.clock = NULL;

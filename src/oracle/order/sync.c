@@ -231,7 +231,13 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 	o->stats.events++;
 	bool is_release = race_is_release((enum race_strength)strength);
 	bool is_pseudo = oracle_is_pseudo(o, actor);
-	if (is_pseudo && is_release) {
+	struct oracle_misc *m = is_pseudo ? oracle_misc_of(o, actor) : NULL;
+	if (m && m->is_collector && is_release) {
+		pub = (struct oracle_pub){oracle_clock_ref(m->thread.clock), actor, m->thread.own++,
+					  0, false};
+		oracle_release_add(o, &phase_at(o, address, phase, true)->release, scope, &pub);
+		oracle_clock_unref(&o->pool, pub.clock);
+	} else if (is_pseudo && is_release) {
 		pub = (struct oracle_pub){copy_alone(o, actor, ORACLE_PSEUDO_WRITE), actor,
 					  ORACLE_PSEUDO_WRITE, 0, false};
 		oracle_release_add(o, &phase_at(o, address, phase, true)->release, scope, &pub);

@@ -209,9 +209,33 @@ static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain
 	return oracle_chain_is_seen(chain, pos, n->actor, hb, cross);
 }
 
+/* Records of the same list that came after one. */
+struct later {
+	const struct oracle_rec *v;
+	uint32_t n;
+};
+
+/*
+ * Has another write, from which a proxy fence leads here, replaced all bytes that this access
+ * shares with the record? A copy is kept beside what it overwrites (supersedes), and its completion
+ * counts as its proxy fence: what lies below is seen by no proxy.
+ */
+static bool is_overwritten(const struct oracle_now *n, const struct oracle_rec *r,
+			   const struct later *later)
+{
+	for (uint32_t i = 0; i < later->n; i++) {
+		const struct oracle_rec *z = &later->v[i];
+		const struct oracle_site *x = oracle_site_at(n->o, z->site);
+		if (!z->mask && x->a.kind == RACE_OP_WRITE && !(r->bytes & n->mask & ~z->bytes) &&
+		    order_of(n, z->actor, z->epoch, x) == ORDERED)
+			return true;
+	}
+	return false;
+}
+
 /* Reports a race with one lane's access, or returns true: that one is ordered before this one. */
 static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, uint32_t actor,
-		      uint32_t pos)
+		      uint32_t pos, const struct later *later)
 {
 	const struct oracle_site *x = oracle_site_at(n->o, r->site);
 	bool is_conflict = race_kinds_conflict(x->a.kind, n->acc->kind);
@@ -227,6 +251,8 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 	/* Two that are morally strong don't race, and neither replaces the other. */
 	if (!is_conflict || !judge(n, x, r, actor, order, &kind))
 		return false;
+	if (order == UNCROSSED && is_overwritten(n, r, later))
+		return false;
 	/* After another proxy's access that was accepted as a write after a read, a read isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
@@ -238,14 +264,15 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 }
 
 /* The lanes that are ordered before the access and without a finding; 1 for a single one. */
-static uint32_t check_rec(const struct oracle_now *n, const struct oracle_rec *r)
+static uint32_t check_rec(const struct oracle_now *n, const struct oracle_rec *r,
+			  const struct later *later)
 {
 	uint32_t ordered = 0, pos = r->pos;
 
 	if (!r->mask)
-		return check_one(n, r, r->actor, r->pos);
+		return check_one(n, r, r->actor, r->pos, later);
 	ORACLE_EACH (l, r->mask) {
-		if (check_one(n, r, r->actor + l, pos++))
+		if (check_one(n, r, r->actor + l, pos++, later))
 			ordered |= 1u << l;
 	}
 	return ordered;
@@ -353,7 +380,8 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 			uint64_t races = n->o->races;
 			known = ORACLE_NO_SITE; /* another pair may take its place */
 			n->o->is_hot = false;
-			uint32_t ordered = check_rec(n, r);
+			struct later later = {r + 1, l->n - i - 1};
+			uint32_t ordered = check_rec(n, r, &later);
 			races = n->o->races - races + r->raced;
 			r->raced = (uint16_t)(races < ORACLE_RACED_MAX && !n->o->is_hot
 						      ? races
