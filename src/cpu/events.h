@@ -171,6 +171,42 @@ void cpu_event_product_touched(struct cpu_warp *w, const struct cpu_inst *in, ui
 void cpu_event_product_registers(struct cpu_warp *w, const struct cpu_inst *in,
 				 const struct cpu_product *first, const struct cpu_product *p);
 
+/* ---- events/tmem.c: tensor memory ------------------------------------------------------------ */
+
+struct cpu_tmem;
+struct cpu_tc_op;
+
+/* Lanes [lane, lane + lanes) of columns [at, at + n). */
+struct cpu_tmem_area {
+	uint32_t at, n, lane, lanes;
+};
+/* Memory that begins to be used; that is about to be freed. */
+void cpu_event_tmem_new(struct cpu_warp *w, struct cpu_tmem *tm);
+void cpu_event_tmem_free(struct cpu_cta *cta, struct cpu_tmem *tm);
+void cpu_event_tmem_alloc(struct cpu_warp *w, const struct cpu_inst *in, struct cpu_tmem *tm,
+			  uint32_t at, uint32_t n);
+void cpu_event_tmem_dealloc(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+			    struct cpu_tmem *tm, uint32_t at, uint32_t n);
+/* Has the column been given back by a thread that nothing orders with the lane? Then its access is
+ * a race, which the oracle reports. */
+bool cpu_event_tmem_is_racy(struct cpu_warp *w, unsigned lane, struct cpu_tmem *tm, uint32_t col);
+/* The warp loads or stores; it has waited for all its loads, or stores. */
+void cpu_event_tmem_move(struct cpu_warp *w, const struct cpu_inst *in, struct cpu_tmem *tm,
+			 bool is_store, const struct cpu_tmem_area *area, unsigned n);
+void cpu_event_tmem_wait(struct cpu_warp *w, uint32_t mask, struct cpu_tmem *tm, bool is_store);
+void cpu_event_tmem_fence(struct cpu_warp *w, uint32_t mask, bool is_before);
+/* An operation is issued; is executed: begin, what it accesses in a block, end. */
+void cpu_event_tc_issue(struct cpu_tc_op *op, struct cpu_tmem *tm);
+void cpu_event_tc_begin(struct cpu_tc_op *op);
+void cpu_event_tc_units(struct cpu_tc_op *op, const struct cpu_cta *cta, const uint8_t *const *unit,
+			uint32_t n);
+/* Columns [at, at + n), in each the lanes of the mask. */
+void cpu_event_tc_tmem(struct cpu_tc_op *op, const struct cpu_cta *cta, const struct cpu_tmem *tm,
+		       bool is_write, uint32_t at, uint32_t n, const uint32_t lanes[4]);
+/* Arrives on the mbarrier there; did that end the phase? */
+void cpu_event_tc_commit(struct cpu_tc_op *op, const uint8_t *host, bool has_ended);
+void cpu_event_tc_end(struct cpu_tc_op *op);
+
 /* ---- events/ids.c: numbers of strong writes, by byte ----------------------------------------- */
 
 /* Does the weak model keep them? */

@@ -444,6 +444,10 @@ bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta);
 /* The block ends: its copies are finished first (global) or dropped (its own shared memory). */
 void cpu_async_free(struct cpu_cta *cta);
 
+/* async/tmem.c: lanes are about to exit. False: they are the block's last ones and leave tensor
+ * memory allocated, a fault was raised. */
+bool cpu_tmem_exit(struct cpu_warp *w, uint32_t mask);
+
 /* ---- exec/texture.c: the table of textures and surfaces; false: no memory ------------------- */
 
 bool cpu_textures_init(struct cpu_machine *m);

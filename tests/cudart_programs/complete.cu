@@ -24,7 +24,9 @@ __global__ void refused(int *p)
 __device__ __noinline__ void newer(int *p)
 {
 #ifdef SM100A
-	asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
+	asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
+		     ".b128 [%0], [%1];" ::"r"(0),
+		     "r"(16));
 #else
 	asm volatile("trap;");
 #endif

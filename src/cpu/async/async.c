@@ -20,10 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECES	    8  /* that one step does at most */
-#define SLOW_BLOCKS 4  /* one in that many has slow copies */
-#define SLOWNESS    16 /* of which one step in that many does something */
-#define EAGER	    8  /* one transfer in that many begins at issue */
+#define PIECES	     8	/* that one step does at most */
+#define SLOW_BLOCKS  4	/* one in that many has slow copies */
+#define SLOWNESS     16 /* of which one step in that many does something */
+#define TENSOR_STEPS 4	/* in the others, of operations on tensor memory */
+#define EAGER	     8	/* one transfer in that many begins at issue */
 
 /* ---- the list ------------------------------------------------------------------- */
 
@@ -495,7 +496,7 @@ bool cpu_async_pending(const struct cpu_cta *cta)
 {
 	const struct cpu_async *as = cta->async;
 
-	return as && (as->n || cpu_products_pending(as, cta->nwarps));
+	return as && (as->n || cpu_tc_pending(as) || cpu_products_pending(as, cta->nwarps));
 }
 
 bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta)
@@ -505,9 +506,14 @@ bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta)
 	if (!as)
 		return false;
 	bool is_product = cpu_products_step(k, cta);
+	bool is_slow = (cta->linear ^ cta->grid->m->opt.seed ^ cta->grid->id) % SLOW_BLOCKS == 0;
+	if (cpu_tc_pending(as)) {
+		is_product = true;
+		if (!cpu_random_below(k, is_slow ? SLOWNESS : TENSOR_STEPS))
+			cpu_tc_step(cta);
+	}
 	if (!as->n)
 		return is_product;
-	bool is_slow = (cta->linear ^ cta->grid->m->opt.seed ^ cta->grid->id) % SLOW_BLOCKS == 0;
 	if (is_slow && cpu_random_below(k, SLOWNESS))
 		return true;
 	unsigned pieces = 1 + cpu_random_below(k, PIECES);
@@ -553,6 +559,8 @@ void cpu_async_free(struct cpu_cta *cta)
 			finish(t);
 	}
 	cpu_products_free(cta);
+	cpu_tc_finish(cta);
+	cpu_tmem_free(cta);
 	while (as->unused) {
 		struct cpu_transfer *t = as->unused;
 		as->unused = t->next;

@@ -11,6 +11,7 @@
 #define COLLIDER_CPU_ASYNC_H
 
 #include "cpu/machine.h"
+#include "cpu/tmem.h"
 
 enum cpu_transfer_kind {
 	CPU_TR_COPY,   /* cp.async: a part for each lane */
@@ -141,12 +142,46 @@ struct cpu_wgmma_group {
 	uint32_t open[4]; /* by warp: its open group */
 };
 
+/* ---- tcgen05.c, tmem.c: tensor memory -------------------------------------------- */
+
+/* An operation of tcgen05 that ends later: a product, a copy, a shift; or a commit. */
+struct cpu_tc_op {
+	struct cpu_tc_op *next; /* of the same block, in the order of issue */
+	struct cpu_warp *warp;
+	const struct cpu_inst *in;
+	const struct cpu_tc *x;
+	uint8_t lane; /* of the issuer */
+	bool is_added;
+	uint32_t d, a, meta, sfa, sfb; /* addresses in tensor memory */
+	uint64_t desc_a, desc_b;
+	uint32_t idesc, mask[8];
+	struct cpu_tc_shape shape;
+	uint32_t mbar, ctas;   /* COMMIT: canonical; blocks of the cluster */
+	struct cpu_site *site; /* events/tmem.c: NULL when nothing is judged */
+	uint32_t actor;	       /* events/tmem.c: its pseudo-thread */
+	uint64_t after;	       /* events/tmem.c: pipes that it comes after, as bits */
+};
+
+/* A block's tensor memory. */
+struct cpu_tmem {
+	uint32_t (*word)[CPU_TMEM_LANES];	      /* by column */
+	uint8_t owner[CPU_TMEM_COLS / CPU_TMEM_UNIT]; /* number of the allocation; 0: free */
+	const struct cpu_inst *alloc[CPU_TMEM_COLS / CPU_TMEM_UNIT]; /* by owner - 1 */
+	uint8_t blocks;	      /* the cta_group of its first instruction; 0: none yet */
+	bool is_relinquished; /* no more allocations */
+	uint8_t pair;	      /* cta_group::2: 1 this block's warp waits for the peer's, 2 it met */
+	uint32_t pair_cols, pair_at;
+	struct cpu_tc_op *first, *last, *unused;
+	struct events_tensor *events; /* events/tmem.c */
+};
+
 struct cpu_async {
 	struct cpu_transfer **all;
 	uint32_t n, cap;
 	uint64_t issued;
 	struct cpu_transfer *unused;	/* through .next */
 	struct cpu_wgmma_group *groups; /* by warpgroup; NULL: no product yet */
+	struct cpu_tmem *tmem;		/* NULL: not used yet */
 	struct cpu_async_warp warps[];
 };
 
@@ -218,6 +253,8 @@ struct cpu_mbar_change {
 };
 /* NULL, or what is wrong. *was: the state before, if not NULL. */
 const char *cpu_mbarrier_apply(uint8_t *at, const struct cpu_mbar_change *c, uint64_t *was);
+/* The same; *ended: did it end the phase? */
+const char *cpu_mbarrier_change(uint8_t *at, const struct cpu_mbar_change *c, bool *ended);
 /* The same on behalf of a transfer, at a canonical shared address. False: fault raised. */
 bool cpu_mbarrier_signal(struct cpu_transfer *t, unsigned lane, uint32_t mbar,
 			 const struct cpu_mbar_change *c);
@@ -260,11 +297,34 @@ void cpu_products_free(struct cpu_cta *cta);
 /* `rows` of A or columns of B, `k` elements each; units along k, if it isn't transposed. */
 struct cpu_matrix_shape {
 	uint32_t rows, k, units;
+	uint32_t per; /* rows of a unit, transposed; 0: 8 */
 	bool is_transposed;
 };
 /* Addresses in .shared of its units of 16 bytes: of a row after the other, transposed of a k after
  * the other; their number. */
 uint32_t cpu_matrix_units(uint64_t desc, const struct cpu_matrix_shape *s, uint32_t *at);
 uint32_t cpu_matrix_count(const struct cpu_matrix_shape *s);
+
+/* ---- tcgen05.c, tmem.c ------------------------------------------------------------------- */
+
+/* The block's, made when it is new; NULL: no memory, a fault was raised. */
+struct cpu_tmem *cpu_tmem_get(struct cpu_warp *w, const struct cpu_inst *in);
+/* Are the columns [at, at + n) allocated? A fault otherwise, with `what`. */
+bool cpu_tmem_check(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+		    struct cpu_tmem *tm, uint32_t at, uint32_t n, const char *what);
+/* All that a block's threads use have one cta_group. False: a fault was raised. */
+bool cpu_tmem_group(struct cpu_warp *w, const struct cpu_inst *in, struct cpu_tmem *tm,
+		    unsigned blocks);
+/* The block beside it in its pair; NULL: there is none. */
+struct cpu_cta *cpu_tmem_peer(const struct cpu_cta *cta);
+void cpu_tmem_free(struct cpu_cta *cta);
+/* Is an operation under way? */
+static inline bool cpu_tc_pending(const struct cpu_async *as)
+{
+	return as->tmem && as->tmem->first;
+}
+/* Executes the oldest one, all of them. */
+void cpu_tc_step(struct cpu_cta *cta);
+void cpu_tc_finish(struct cpu_cta *cta);
 
 #endif

@@ -8,6 +8,8 @@
  * above, groups of 8 k the stride offset apart and groups of rows the leading one; without a
  * swizzle the two offsets change places. A swizzle exchanges units: bits 4 to 6 of an address are
  * changed by bits 7 to 9, as many as it has; the base offset says where its pattern begins.
+ * tcgen05 has one more: 128 bytes, of which units of 32 are exchanged, bits 5 and 6 by 7 and 8, and
+ * of which groups are of 4 k.
  */
 #include "cpu/async/async.h"
 #include "cpu/wgmma.h"
@@ -17,6 +19,7 @@
 struct layout {
 	uint32_t start, leading, stride, base;
 	uint32_t width; /* units of a row of the pattern: 1, 2, 4, 8 */
+	bool is_32;	/* units of 32 bytes are exchanged */
 };
 
 static struct layout layout_of(uint64_t desc)
@@ -27,13 +30,16 @@ static struct layout layout_of(uint64_t desc)
 			       .leading = FIELD(desc, 16),
 			       .stride = FIELD(desc, 32),
 			       .base = (uint32_t)(desc >> 49) & 7,
-			       .width = width[desc >> 62]};
+			       .width = desc >> 61 == 1 ? 8 : width[desc >> 62],
+			       .is_32 = desc >> 61 == 1};
 }
 
 static uint32_t swizzled(const struct layout *l, uint32_t at)
 {
 	uint32_t row = (at >> 7) - l->base;
 
+	if (l->is_32)
+		return at ^ (row & 3) << 5;
 	return at ^ (row & (l->width - 1)) << 4;
 }
 
@@ -45,22 +51,28 @@ static uint32_t unit_along_k(const struct layout *l, uint32_t row, uint32_t u)
 	return swizzled(l, at);
 }
 
-/* The unit of 8 rows from 8 * u on, at one k. */
+/* Unit u of the rows, at one k. */
 static uint32_t unit_along_rows(const struct layout *l, uint32_t k, uint32_t u)
 {
-	uint32_t at = l->start + k % 8 * l->width * CPU_WGMMA_UNIT;
+	uint32_t group = l->is_32 ? 4 : 8;
+	uint32_t at = l->start + k % group * l->width * CPU_WGMMA_UNIT;
 
 	if (l->width == 1)
-		return at + u * l->stride + k / 8 * l->leading;
-	at += u / l->width * l->leading + u % l->width * CPU_WGMMA_UNIT + k / 8 * l->stride;
+		return at + u * l->stride + k / group * l->leading;
+	at += u / l->width * l->leading + u % l->width * CPU_WGMMA_UNIT + k / group * l->stride;
 	return swizzled(l, at);
 }
 
 /* ======================================================================== */
 
+static uint32_t across(const struct cpu_matrix_shape *s)
+{
+	return s->rows / (s->per ? s->per : 8);
+}
+
 uint32_t cpu_matrix_count(const struct cpu_matrix_shape *s)
 {
-	return s->is_transposed ? s->k * (s->rows / 8) : s->rows * s->units;
+	return s->is_transposed ? s->k * across(s) : s->rows * s->units;
 }
 
 uint32_t cpu_matrix_units(uint64_t desc, const struct cpu_matrix_shape *s, uint32_t *at)
@@ -70,7 +82,7 @@ uint32_t cpu_matrix_units(uint64_t desc, const struct cpu_matrix_shape *s, uint3
 
 	if (s->is_transposed) {
 		for (uint32_t k = 0; k < s->k; k++)
-			for (uint32_t u = 0; u < s->rows / 8; u++)
+			for (uint32_t u = 0; u < across(s); u++)
 				at[n++] = unit_along_rows(&l, k, u);
 		return n;
 	}

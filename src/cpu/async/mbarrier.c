@@ -376,6 +376,15 @@ const char *cpu_mbarrier_apply(uint8_t *at, const struct cpu_mbar_change *c, uin
 	return NULL;
 }
 
+const char *cpu_mbarrier_change(uint8_t *at, const struct cpu_mbar_change *c, bool *ended)
+{
+	uint64_t was = 0;
+	const char *why = cpu_mbarrier_apply(at, c, &was);
+
+	*ended = !why && has_ended(at, was);
+	return why;
+}
+
 bool cpu_mbarrier_signal(struct cpu_transfer *t, unsigned lane, uint32_t mbar,
 			 const struct cpu_mbar_change *c)
 {

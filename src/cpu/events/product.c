@@ -13,62 +13,19 @@
 #include "cpu/async/async.h"
 #include "cpu/wgmma.h"
 #include "cpu/events/internal.h"
+#include "cpu/events/units.h"
 
 #include <string.h>
 
 #define ROWS_OF_SHARE (CPU_WGMMA_ROWS / CPU_GROUP_WARPS)
 #define WHOLE	      64u
-#define WORDS	      512u /* of bits, for units of 16 bytes: more than a block's shared memory */
 
 /* ---- memory ---------- */
 
-/* Units of the block's shared memory, as bits. */
-struct units {
-	uint64_t base, bits[WORDS];
-};
-
-static void units_begin(struct units *u, const struct cpu_product *p)
+/* One share reads. */
+static void read_units(struct cpu_product *p, unsigned m, const struct events_units *u)
 {
-	u->base = (uint64_t)(uintptr_t)p->first->cta->shared - CPU_SHARED_BASE;
-	memset(u->bits, 0, sizeof(u->bits));
-}
-
-static void units_add(struct units *u, const uint8_t *host)
-{
-	uint64_t i = ((uint64_t)(uintptr_t)host - u->base) / CPU_WGMMA_UNIT;
-
-	if (i < WORDS * 64)
-		u->bits[i / 64] |= 1ull << i % 64;
-}
-
-/* The first unit from `at` on that is there, or isn't; WORDS * 64: none. */
-static uint32_t units_next(const struct units *u, uint32_t at, bool is_there)
-{
-	uint64_t turn = is_there ? 0 : UINT64_MAX;
-
-	for (uint32_t word = at / 64, skip = at % 64; word < WORDS; word++, skip = 0) {
-		uint64_t bits = (u->bits[word] ^ turn) >> skip << skip;
-		if (bits)
-			return word * 64 + (uint32_t)__builtin_ctzll(bits);
-	}
-	return WORDS * 64;
-}
-
-/* One share reads; what lies side by side is one access. */
-static void read_units(struct cpu_product *p, unsigned m, const struct units *u)
-{
-	struct cpu_events *x = cpu_events_of(p->first);
-	uint32_t from = units_next(u, 0, true), to;
-
-	for (; from < WORDS * 64; from = units_next(u, to, true)) {
-		to = units_next(u, from, false);
-		struct oracle_acc a = {.inst = p->site,
-				       .kind = RACE_OP_READ,
-				       .proxy = RACE_PROXY_ASYNC,
-				       .flags = ORACLE_SHARED,
-				       .bytes = (to - from) * CPU_WGMMA_UNIT};
-		oracle_access(x->o, p->actor[m], &a, u->base + from * (uint64_t)CPU_WGMMA_UNIT);
-	}
+	events_units_read(cpu_events_of(p->first), p->actor[m], p->site, u);
 }
 
 static bool is_judged(const struct cpu_product *p)
@@ -95,17 +52,17 @@ void cpu_event_product_a(struct cpu_product *p, const struct cpu_matrix_shape *s
 			 const uint8_t *const *unit)
 {
 	uint32_t n = cpu_matrix_count(s), across = s->rows / 8;
-	struct units u;
+	struct events_units u;
 
 	if (!is_judged(p))
 		return;
 	events_lock(cpu_events_of(p->first));
 	for (unsigned m = 0; m < CPU_GROUP_WARPS; m++) {
-		units_begin(&u, p);
+		events_units_begin(&u, p->first->cta);
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t row = s->is_transposed ? i % across * 8 : i / s->units;
 			if (row / ROWS_OF_SHARE == m)
-				units_add(&u, unit[i]);
+				events_units_add(&u, unit[i]);
 		}
 		read_units(p, m, &u);
 	}
@@ -114,17 +71,17 @@ void cpu_event_product_a(struct cpu_product *p, const struct cpu_matrix_shape *s
 
 void cpu_event_product_b(struct cpu_product *p, const uint8_t *const *unit, uint32_t n)
 {
-	struct units u;
+	struct events_units u;
 
 	if (!is_judged(p))
 		return;
 	events_lock(cpu_events_of(p->first));
 	uint32_t turn = p->site->nproducts++;
 	for (unsigned m = 0; m < CPU_GROUP_WARPS; m++) {
-		units_begin(&u, p);
+		events_units_begin(&u, p->first->cta);
 		for (uint32_t i = 0; i < n; i++)
 			if (turn < WHOLE || (i * CPU_GROUP_WARPS / n + turn) % CPU_GROUP_WARPS == m)
-				units_add(&u, unit[i]);
+				events_units_add(&u, unit[i]);
 		read_units(p, m, &u);
 	}
 	events_unlock(cpu_events_of(p->first));

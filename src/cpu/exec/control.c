@@ -164,6 +164,8 @@ static enum cpu_step exec_call(struct cpu_warp *w, const struct cpu_inst *in, ui
 static enum cpu_step exec_exit(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	w->cur->pc = here(w, in);
+	if (!cpu_tmem_exit(w, mask))
+		return CPU_FAULTED;
 	cpu_warp_exit(w, mask);
 	return CPU_MOVED;
 }
