@@ -6,6 +6,7 @@
  */
 #include "report/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LAST_LINE 3u /* gaps that it names */
@@ -130,14 +131,29 @@ void rep_completeness(struct base_buf *out, struct rep_view *v)
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
+static int by_text(const void *pa, const void *pb)
+{
+	const struct race_gap *a = *(const struct race_gap *const *)pa;
+	const struct race_gap *b = *(const struct race_gap *const *)pb;
+	int c = strcmp(a->kernel_shown, b->kernel_shown);
+
+	return c ? c : strcmp(a->what, b->what);
+}
+
 void rep_gaps_sort(struct rep_view *v)
 {
 	const struct race_results *r = v->r;
 
 	v->completeness = race_completeness(r);
 	v->gaps = BASE_NEWN(&v->arena, const struct race_gap *, r->gaps.n + 1);
-	for (unsigned why = 1; why < RACE_GAPS; why++)
+	for (unsigned why = 1; why < RACE_GAPS; why++) {
+		size_t from = v->ngaps;
+
 		for (size_t i = 0; i < r->gaps.n; i++)
 			if (r->gaps.v[i].why == why)
 				v->gaps[v->ngaps++] = &r->gaps.v[i];
+		/* They come in the order of hashes, as findings do (group.c). */
+		if (why == RACE_GAP_UNDECIDED && v->ngaps > from)
+			qsort(v->gaps + from, v->ngaps - from, sizeof(*v->gaps), by_text);
+	}
 }

@@ -563,17 +563,49 @@ static void view_conclude(struct rep_view *v)
 		v->reason = nothing_reason(v, r);
 }
 
-void rep_view_make(struct rep_view *v, const struct race_results *r, const struct rep_options *opt)
+struct ranked {
+	const struct race_finding *f;
+	size_t order;
+};
+
+static int by_launch(const void *pa, const void *pb)
 {
+	const struct ranked *a = pa, *b = pb;
+	const struct race_finding *f = a->f, *g = b->f;
+	const uint64_t is[] = {f->first.grid, f->line, f->col, f->sides ? f->sides[1].line : 0,
+			       f->kind};
+	const uint64_t be[] = {g->first.grid, g->line, g->col, g->sides ? g->sides[1].line : 0,
+			       g->kind};
+
+	for (size_t i = 0; i < sizeof(is) / sizeof(*is); i++)
+		if (is[i] != be[i])
+			return is[i] < be[i] ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* By the launch that showed a finding first, then by place: an entry of several shows the first
+ * one. As they come they are in the order of hashes of the code, which a source's path is part of. */
+static void view_add_all(struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+	struct ranked *all = BASE_NEWN(&v->arena, struct ranked, r->findings.n + 1);
 	struct group *groups = NULL;
 
+	for (size_t i = 0; i < r->findings.n; i++)
+		all[i] = (struct ranked){&r->findings.v[i], i};
+	qsort(all, r->findings.n, sizeof(*all), by_launch);
+	for (size_t i = 0; i < r->findings.n; i++)
+		view_add(v, &groups, all[i].f);
+	HASH_CLEAR(hh, groups);
+}
+
+void rep_view_make(struct rep_view *v, const struct race_results *r, const struct rep_options *opt)
+{
 	memset(v, 0, sizeof(*v));
 	v->r = r;
 	v->opt = opt;
 	v->hits = BASE_NEWN(&v->arena, uint64_t, opt->ignore ? opt->ignore->rules.n + 1 : 1);
-	for (size_t i = 0; i < r->findings.n; i++)
-		view_add(v, &groups, &r->findings.v[i]);
-	HASH_CLEAR(hh, groups);
+	view_add_all(v);
 	view_join(v);
 	view_fold(v);
 	if (v->entries.n)
