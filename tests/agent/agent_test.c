@@ -878,6 +878,17 @@ static void scarce_memory_is_shared(void **state)
 	assert_int_equal(region(0)->has_history, 1);
 }
 
+static void launches_of_a_plain_kernel_count(void **state)
+{
+	(void)state;
+	play("again");
+	assert_int_equal(region(0)->host_launches, 9);
+	assert_int_equal(region(0)->host_launches_plain, 7);
+	expect_kernel("plain", 0, 7);
+	expect_kernel("clean", 1, 2);
+	assert_int_equal(gap(RACE_GAP_INVALID, "plain", "cudaErrorInvalidValue"), 1);
+}
+
 static void refused_launches_are_told(void **state)
 {
 	(void)state;
@@ -950,6 +961,7 @@ int main(int argc, char **argv)
 		TEST(launches_without_an_order_are_a_gap),
 		TEST(two_detectors_have_tables_of_their_own),
 		TEST(scarce_memory_is_shared),
+		TEST(launches_of_a_plain_kernel_count),
 		TEST(launches_are_left_out_by_number),
 		TEST(launches_are_left_out_by_name),
 		TEST(launches_are_left_out_by_time),

@@ -839,6 +839,30 @@ static void scarce(void)
 	expect(fake_mapped() == before, "and that once");
 }
 
+/* A kernel without checks that is launched again and again, before and after one with words: each
+ * launch counts, and what it may order isn't known to the words. */
+static void again(void)
+{
+	CUfunction plain = simple("plain", "plain", 3);
+	CUmodule m = module("history");
+	CUfunction f = function(m, "clean");
+
+	MUST(launch(f, NULL));
+	const struct race_history_tables *t =
+		(const struct race_history_tables *)(uintptr_t)history_of(m)->tables;
+	expect(t->unseen & RACE_HISTORY_GRID_ORDERS, "the earlier kernel's order");
+	MUST(launch(plain, NULL));
+	MUST(launch(plain, NULL));
+	MUST(launch(f, NULL));
+	MUST(cuModuleUnload(m));
+	MUST(launch(plain, NULL));
+	if (cuLaunchKernel(plain, 1, 1, 1, 2048, 1, 1, 0, NULL, NULL, NULL) !=
+	    CUDA_ERROR_INVALID_VALUE)
+		_exit(7);
+	MUST(launch(plain, NULL));
+	MUST(cuCtxSynchronize());
+}
+
 /* ---- launches that are left out ------------------------------------------------------- */
 
 /* Launch 1 is to be left out: its modules' blocks are empty, that of a module loaded meanwhile,
@@ -944,6 +968,7 @@ static const struct scenario {
 	{"unordered", unordered},
 	{"guard", guard},
 	{"scarce", scarce},
+	{"again", again},
 	{"chosen_history", chosen_history},
 	{"chosen_busy", chosen_busy},
 	{"chosen_budget", chosen_budget},
