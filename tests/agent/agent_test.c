@@ -57,6 +57,8 @@ static void slurp(int fd, char *text, size_t room)
 	close(fd);
 }
 
+static const char *script; /* in place of a scenario */
+
 /* As `collider run` sets it, with nothing to instrument by. */
 static void set_forwarded(void)
 {
@@ -88,7 +90,10 @@ static void child(const char *name, int file, int out_fd, int err_fd, const char
 		putenv((char *)(uintptr_t)env);
 	dup2(out_fd, STDOUT_FILENO);
 	dup2(err_fd, STDERR_FILENO);
-	execl(args[1], args[1], name, args[4], (char *)NULL);
+	if (script)
+		execlp("python3", "python3", script, args[4], (char *)NULL);
+	else
+		execl(args[1], args[1], name, args[4], (char *)NULL);
 	_exit(127);
 }
 
@@ -889,6 +894,32 @@ static void launches_of_a_plain_kernel_count(void **state)
 	assert_int_equal(gap(RACE_GAP_INVALID, "plain", "cudaErrorInvalidValue"), 1);
 }
 
+/* Two lines launch, and each is named by Python's own frames. (The agent is in Python's process: not
+ * under the sanitizers.) */
+static void python_launches_have_lines(void **state)
+{
+	static const char *const functions[] = {"launch", "<module>"};
+
+	(void)state;
+	if (!*forwarded)
+		return;
+	script = args[7];
+	setenv("LD_LIBRARY_PATH", args[8], 1);
+	play("launch.py");
+	unsetenv("LD_LIBRARY_PATH");
+	script = NULL;
+	expect_kernel("race", 1, 6);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct race_chunk *c = chunk(RACE_CHUNK_LAUNCH, i);
+		assert_non_null(c);
+		assert_non_null(memmem(c + 1, c->bytes, "launch.py", 10));
+		for (unsigned k = 0; k < 2; k++)
+			assert_non_null(
+				memmem(c + 1, c->bytes, functions[k], strlen(functions[k]) + 1));
+	}
+	assert_null(chunk(RACE_CHUNK_LAUNCH, 2));
+}
+
 static void refused_launches_are_told(void **state)
 {
 	(void)state;
@@ -962,6 +993,7 @@ int main(int argc, char **argv)
 		TEST(two_detectors_have_tables_of_their_own),
 		TEST(scarce_memory_is_shared),
 		TEST(launches_of_a_plain_kernel_count),
+		TEST(python_launches_have_lines),
 		TEST(launches_are_left_out_by_number),
 		TEST(launches_are_left_out_by_name),
 		TEST(launches_are_left_out_by_time),
@@ -970,10 +1002,10 @@ int main(int argc, char **argv)
 		TEST(words_are_taken_away_and_come_back),
 	};
 
-	if (argc != 5 && argc != 7)
+	if (argc != 5 && argc != 9)
 		return 2;
 	args = argv;
-	if (argc == 7) {
+	if (argc == 9) {
 		snprintf(forwarded, sizeof(forwarded), "%s/forwarded/libcuda.so.1", args[4]);
 		const char *why = forward_complete(args[5], args[6], forwarded);
 		if (why) {
