@@ -20,7 +20,7 @@
 #define PASTS	   32u
 #define PAGES	   (256ull << 20)
 #define OPERATIONS 512u
-#define EACH	   2u /* trials of the same two kernels, or of a kernel and a kind of operation */
+#define EACH	   2u /* trials of the same two kernels, or of a kernel and a kind of call */
 
 /* Who was set against whom, by a sum of their names. */
 struct judge_met {

@@ -60,6 +60,21 @@ static uint64_t key_of(const struct race_pair *p, const char *strings)
 	return h;
 }
 
+/* "block (17,0,0) of launch 3", "launches 3 and 4". */
+static void put_launches(struct base_buf *out, const struct judge_trial *t,
+			 const struct race_pair *p)
+{
+	const struct race_pair_side *a = &p->side[0], *b = &p->side[1];
+
+	if (!t->second && !t->operation && !memcmp(a->block, b->block, sizeof(a->block)))
+		base_buf_printf(out, "block (%u,%u,%u) of ", a->block[0], a->block[1], a->block[2]);
+	base_buf_printf(out, "launch%s %" PRIu64, t->second ? "es" : "", t->capsule->number);
+	if (t->second)
+		base_buf_printf(out, " and %" PRIu64, t->second->number);
+	else if (t->operation)
+		base_buf_puts(out, " and what the host had done beside it");
+}
+
 struct race_pair *judge_write_pair(void *arg, const struct race_pair *pair, size_t bytes)
 {
 	const struct judge_trial *t = arg;
@@ -71,17 +86,16 @@ struct race_pair *judge_write_pair(void *arg, const struct race_pair *pair, size
 
 	if (known && !known->is_possible)
 		return NULL;
+	/* Launches have the numbers of the program, not of the trial: those begin at 1. */
+	for (unsigned i = 0; i < 2 && t->second; i++)
+		p.side[i].grid = p.side[i].grid == 1 ? t->capsule->number : t->second->number;
 	p.judged = p.strings ? p.strings : 1;
 	base_buf_put(&all, &p, sizeof(p));
 	base_buf_put(&all, (const char *)pair + sizeof(p), bytes - sizeof(p));
 	if (!p.strings)
 		base_buf_put(&all, "", 1);
-	base_buf_printf(&all, "on the CPU device: launch%s %" PRIu64, t->second ? "es" : "",
-			t->capsule->number);
-	if (t->second)
-		base_buf_printf(&all, " and %" PRIu64, t->second->number);
-	else if (t->operation)
-		base_buf_puts(&all, " and what the host had done beside it");
+	base_buf_puts(&all, "on the CPU device: ");
+	put_launches(&all, t, pair);
 	base_buf_puts(&all, ", ");
 	if (!*t->name)
 		base_buf_puts(&all, "from the GPU's memory");

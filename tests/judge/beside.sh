@@ -36,7 +36,7 @@ go 3 racy
 says '^done$'
 says '^Result +: 1 data race found'
 says 'beside.cu:10:'
-says "Judged +: on the CPU device: launch 1, from the GPU's memory"
+says "Judged +: on the CPU device: block \([0-9]+,0,0\) of launch 1, from the GPU's memory"
 says '^Note: judged beside the GPU: racy: [0-9]+ of 32 blocks, 2 launches'
 go 9 racy -- --error-exitcode=9
 go 3 right
