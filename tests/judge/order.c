@@ -1,11 +1,13 @@
 /*
  * order.c - programs for the judge beside a GPU, of which only the API's order is right or wrong:
- * order FILE.ptx CASE[.fixed]; without CASE it prints the cases. Ends with 3.
+ * order FILE.ptx CASE[.fixed]; without CASE it prints the cases. order FILE.ptx chance SEED: some
+ * calls by chance. Ends with 3.
  *
  * Each is a way to let two operations of streams meet in memory, and its twin orders them. Those
  * with a twin only are right in ways that a judge could overlook.
  */
 #include <cuda.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,7 @@ static CUstream one, two, plain; /* plain: ordered with the legacy stream */
 static CUevent event, early;
 static CUdeviceptr p, q, flag;
 static int *host;
+static const char *file;
 
 static void launch(CUfunction f, CUdeviceptr at, CUdeviceptr other, CUstream s)
 {
@@ -37,8 +40,8 @@ static void launch(CUfunction f, CUdeviceptr at, CUdeviceptr other, CUstream s)
 	CHECK(cuLaunchKernel(f, 8, 1, 1, 256, 1, 1, 0, s, args, NULL));
 }
 
-/* Time orders nothing, but what is copied for the judge is whole then. */
-static void pause_for_judge(void)
+/* Time orders nothing, but the kernel has its memory. */
+static void pause_for_kernel(void)
 {
 	usleep(300000);
 }
@@ -54,7 +57,6 @@ static void two_kernels(int is_fixed)
 	launch(fill, p, q, one);
 	if (is_fixed)
 		order(one, two);
-	pause_for_judge();
 	launch(take, p, q, two);
 }
 
@@ -65,7 +67,6 @@ static void wrong_event(int is_fixed)
 	if (is_fixed)
 		CHECK(cuEventRecord(early, one));
 	CHECK(cuStreamWaitEvent(two, early, 0));
-	pause_for_judge();
 	launch(fill, p, q, two);
 }
 
@@ -105,7 +106,6 @@ static void legacy_between(int is_fixed)
 	/* The legacy stream's set comes after the first and before the second. */
 	launch(fill, p, q, plain);
 	CHECK(cuMemsetD32Async(q + BYTES, 1, 1, NULL));
-	pause_for_judge();
 	if (!is_fixed)
 		launch(fill, p, q, one);
 	else
@@ -120,7 +120,7 @@ static void wrong_free(int is_fixed)
 	launch(fill, own, q, one);
 	if (is_fixed)
 		order(one, two);
-	pause_for_judge();
+	pause_for_kernel();
 	CHECK(cuMemFreeAsync(own, two));
 }
 
@@ -130,7 +130,6 @@ static void queried(int is_fixed)
 	CHECK(cuEventRecord(event, one));
 	while (is_fixed && cuEventQuery(event) == CUDA_ERROR_NOT_READY)
 		;
-	pause_for_judge();
 	launch(fill, p, q, two);
 }
 
@@ -184,24 +183,141 @@ static void waited(int is_fixed)
 	launch(take, p, q, one);
 }
 
+/* Two devices write into memory of the first. */
+static void peers(int is_fixed)
+{
+	CUcontext here, there;
+	CUstream other;
+	CUfunction f;
+	CUdevice dev;
+	CUmodule m;
+
+	CHECK(cuCtxGetCurrent(&here));
+	CHECK(cuDeviceGet(&dev, 1));
+	CHECK(cuDevicePrimaryCtxRetain(&there, dev));
+	CHECK(cuCtxSetCurrent(there));
+	CHECK(cuCtxEnablePeerAccess(here, 0));
+	CHECK(cuModuleLoad(&m, file));
+	CHECK(cuModuleGetFunction(&f, m, "fill"));
+	CHECK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	CHECK(cuCtxSetCurrent(here));
+	launch(fill, p, q, one);
+	CHECK(cuEventRecord(event, one));
+	CHECK(cuCtxSetCurrent(there));
+	if (is_fixed)
+		CHECK(cuStreamWaitEvent(other, event, 0));
+	launch(f, p, q, other);
+	CHECK(cuCtxSynchronize());
+	CHECK(cuCtxSetCurrent(here));
+}
+
+static int devices(void)
+{
+	int n = 0;
+
+	CHECK(cuInit(0));
+	CHECK(cuDeviceGetCount(&n));
+	return n;
+}
+
+/* A few calls by chance, which are right as often as not. */
+static uint64_t chance;
+
+static unsigned pick(unsigned n)
+{
+	chance = chance * 6364136223846793005ull + 1442695040888963407ull;
+	return (unsigned)(chance >> 33) % n;
+}
+
+static void work(CUstream s)
+{
+	CUdeviceptr at = pick(2) ? p : q, to = at == p ? q : p;
+
+	switch (pick(7)) {
+	case 0:
+	case 1:
+		launch(fill, at, to, s);
+		break;
+	case 2:
+		launch(take, at, to, s);
+		break;
+	case 3:
+		CHECK(cuMemsetD32Async(at, 1, WORDS, s));
+		break;
+	case 4:
+		CHECK(cuMemcpyDtoHAsync(host, at, BYTES, s));
+		break;
+	case 5:
+		CHECK(cuMemcpyDtoDAsync(at, to, BYTES / 2, s));
+		break;
+	default:
+		CHECK(cuMemcpyDtoH(host, at, BYTES));
+	}
+}
+
+/* From one stream to another, mostly in order. */
+static void hop(CUstream from, CUstream to)
+{
+	CUevent e = pick(2) ? event : early;
+
+	switch (pick(9)) {
+	case 0:
+		break;
+	case 1:
+		CHECK(cuStreamSynchronize(from));
+		break;
+	case 2:
+		CHECK(cuEventRecord(e, from));
+		CHECK(cuEventSynchronize(e));
+		break;
+	case 3:
+		CHECK(cuEventRecord(e, from));
+		while (cuEventQuery(e) == CUDA_ERROR_NOT_READY)
+			;
+		break;
+	case 4:
+		CHECK(cuEventRecord(e, from));
+		CHECK(cuStreamWaitEvent(NULL, e, 0));
+		break;
+	default:
+		CHECK(cuEventRecord(e, from));
+		CHECK(cuStreamWaitEvent(to, e, 0));
+	}
+}
+
+static void by_chance(void)
+{
+	const CUstream streams[] = {one, two, plain, NULL, CU_STREAM_PER_THREAD};
+	CUstream s = streams[pick(5)];
+
+	for (unsigned i = 0; i < 6; i++) {
+		CUstream to = streams[pick(5)];
+		work(s);
+		hop(s, to);
+		s = to;
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(int is_fixed);
 	int is_right; /* only the twin */
+	int devices;
 } cases[] = {
-	{"two_kernels", two_kernels, 0},
-	{"wrong_event", wrong_event, 0},
-	{"copy_out", copy_out, 0},
-	{"copy_in", copy_in, 0},
-	{"copy_part", copy_part, 0},
-	{"legacy_set", legacy_set, 0},
-	{"legacy_between", legacy_between, 0},
-	{"wrong_free", wrong_free, 0},
-	{"queried", queried, 0},
-	{"by_flag", by_flag, 1},
-	{"reused", reused, 1},
-	{"by_host", by_host, 1},
-	{"waited", waited, 1},
+	{"peers", peers, 0, 2},
+	{"two_kernels", two_kernels, 0, 1},
+	{"wrong_event", wrong_event, 0, 1},
+	{"copy_out", copy_out, 0, 1},
+	{"copy_in", copy_in, 0, 1},
+	{"copy_part", copy_part, 0, 1},
+	{"legacy_set", legacy_set, 0, 1},
+	{"legacy_between", legacy_between, 0, 1},
+	{"wrong_free", wrong_free, 0, 1},
+	{"queried", queried, 0, 1},
+	{"by_flag", by_flag, 1, 1},
+	{"reused", reused, 1, 1},
+	{"by_host", by_host, 1, 1},
+	{"waited", waited, 1, 1},
 };
 #define CASES (sizeof(cases) / sizeof(*cases))
 
@@ -238,9 +354,22 @@ static void start(const char *ptx)
 int main(int argc, char **argv)
 {
 	const char *dot = argc > 2 ? strchr(argv[2], '.') : NULL;
+	int n_devices = argc < 3 ? devices() : 0;
 	size_t n = dot ? (size_t)(dot - argv[2]) : argc > 2 ? strlen(argv[2]) : 0;
 
+	if (argc < 2)
+		return 2;
+	file = argv[1];
+	if (argc > 3) {
+		chance = strtoull(argv[3], NULL, 10);
+		start(file);
+		by_chance();
+		CHECK(cuCtxSynchronize());
+		return 3;
+	}
 	for (size_t i = 0; i < CASES; i++) {
+		if (argc < 3 && n_devices < cases[i].devices)
+			continue;
 		if (argc < 3 && !cases[i].is_right)
 			puts(cases[i].name);
 		if (argc < 3)

@@ -54,8 +54,8 @@ static void order(cudaStream_t before, cudaStream_t after)
 		out[i] = p[i] + 1;                                                                 \
 	}
 #define LAUNCH(name, s, ...) k_##name<ORDER><<<N / 256, 256, 0, s>>>(__VA_ARGS__)
-#define BODY(name) template <bool ORDER> void name()
-#define BYTES (N * sizeof(int))
+#define BODY(name)	     template <bool ORDER> void name()
+#define BYTES		     (N * sizeof(int))
 
 template <bool ORDER> __global__ void put(int *p, int v)
 {
@@ -433,10 +433,185 @@ BODY(in_turn)
 	}
 }
 
+READS(managed)
+BODY(managed)
+{
+	static int *both;
+
+	begin();
+	if (!both)
+		CHECK(cudaMallocManaged(&both, BYTES));
+	PUT(x.a, both);
+	if (ORDER)
+		order(x.a, x.b);
+	LAUNCH(managed, x.b, both, x.out);
+}
+
+template <bool ORDER> __global__ void k_added(int *p)
+{
+	atomicAdd(&p[blockIdx.x * blockDim.x + threadIdx.x], 1);
+}
+BODY(added)
+{
+	begin();
+	PUT(x.a, x.p);
+	if (ORDER)
+		order(x.a, x.b);
+	LAUNCH(added, x.b, x.p);
+}
+
+WRITES(set_part)
+BODY(set_part)
+{
+	begin();
+	LAUNCH(set_part, x.a, x.p, 5);
+	CHECK(cudaMemsetAsync(ORDER ? x.p + N : x.p + N - 1, 0, BYTES, x.b));
+}
+
+WRITES(halves)
+BODY(halves)
+{
+	begin();
+	PUT(x.a, x.p);
+	LAUNCH(halves, x.b, ORDER ? x.p + N : x.p + N - 1, 5);
+}
+
+template <bool ORDER> __global__ void k_diamond(const int *p, const int *q, int *out)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	out[i] = p[i] + q[i];
+}
+BODY(diamond)
+{
+	begin();
+	CHECK(cudaMemsetAsync(x.out, 0, BYTES, x.a));
+	order(x.a, x.b);
+	order(x.a, x.c);
+	PUT(x.b, x.p);
+	PUT(x.c, x.q);
+	order(x.b, x.a);
+	if (ORDER)
+		order(x.c, x.a);
+	LAUNCH(diamond, x.a, x.p, x.q, x.out);
+}
+
+WRITES(legacy_handle)
+BODY(legacy_handle)
+{
+	begin();
+	PUT(cudaStreamLegacy, x.p);
+	LAUNCH(legacy_handle, ORDER ? x.blocking : x.c, x.p, 5);
+}
+
+template <bool ORDER> __global__ void k_far_block(int *p)
+{
+	if (threadIdx.x == 0)
+		p[blockIdx.x] = blockIdx.x;
+}
+BODY(far_block)
+{
+	// The last of 4,000 blocks.
+	static int *large;
+
+	if (!large)
+		large = device<int>(4096);
+	begin();
+	k_far_block<ORDER><<<4000, 32, 0, x.a>>>(large);
+	if (ORDER)
+		order(x.a, x.b);
+	CHECK(cudaMemcpyAsync(x.host, large + 3999, sizeof(int), cudaMemcpyDeviceToHost, x.b));
+}
+
+template <bool ORDER> __global__ void k_vectors(const int4 *p, int4 *out)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < N / 4)
+		out[i] = p[i];
+}
+BODY(vectors)
+{
+	begin();
+	PUT(x.a, x.p);
+	if (ORDER)
+		CHECK(cudaStreamSynchronize(x.a));
+	LAUNCH(vectors, x.b, (const int4 *)x.p, (int4 *)x.out);
+}
+
+READS(recorded_again)
+BODY(recorded_again)
+{
+	// The wait is for what the event was recorded for last.
+	begin();
+	PUT(x.a, x.p);
+	CHECK(cudaEventRecord(x.event, x.a));
+	if (!ORDER)
+		CHECK(cudaEventRecord(x.event, x.c));
+	CHECK(cudaStreamWaitEvent(x.b, x.event, 0));
+	LAUNCH(recorded_again, x.b, x.p, x.out);
+}
+
+template <bool ORDER> __global__ void k_symbol_in(int *out)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	out[i] = level[i];
+}
+BODY(symbol_in)
+{
+	begin();
+	LAUNCH(symbol_in, x.a, x.out);
+	if (ORDER)
+		order(x.a, x.b);
+	CHECK(cudaMemcpyToSymbolAsync(level, x.host, BYTES, 0, cudaMemcpyHostToDevice, x.b));
+}
+
+READS(two_users)
+BODY(two_users)
+{
+	// Two streams use memory, and the free waits for one of them.
+	int *own;
+
+	begin();
+	CHECK(cudaMallocAsync(&own, BYTES, x.a));
+	CHECK(cudaMemsetAsync(own, 0, BYTES, x.a));
+	CHECK(cudaStreamSynchronize(x.a));
+	LAUNCH(two_users, x.b, own, x.out);
+	CHECK(cudaMemcpyAsync(x.host, own, BYTES, cudaMemcpyDeviceToHost, x.c));
+	order(x.c, x.a);
+	if (ORDER)
+		order(x.b, x.a);
+	usleep(300000);
+	CHECK(cudaFreeAsync(own, x.a));
+}
+
+template <bool ORDER> __global__ void k_async_reader(const int *p, int *out)
+{
+	__shared__ alignas(16) int s[256];
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n\tcp.async.wait_all;"
+		     :
+		     : "r"(smem(&s[threadIdx.x])), "l"(p + i)
+		     : "memory");
+	out[i] = s[threadIdx.x];
+}
+BODY(async_reader)
+{
+	begin();
+	PUT(x.a, x.p);
+	if (ORDER)
+		order(x.a, x.b);
+	LAUNCH(async_reader, x.b, x.p, x.out);
+}
+
 PAIRS(PAIR(event), PAIR(stream_wait), PAIR(event_wait), PAIR(device_wait), PAIR(wrong_stream_wait),
       PAIR(early_event), PAIR(other_event), PAIR(wrong_waiter), PAIR(late_wait), PAIR(joined_one),
       PAIR(back_again), PAIR(overtaken), PAIR(copied_out), PAIR(copied_in), PAIR(copied_away),
       PAIR(copied_over), PAIR(copied_too_much), PAIR(set_beside), PAIR(set_before),
       PAIR(default_set), PAIR(default_kernel), PAIR(default_copy), PAIR(per_thread), PAIR(between),
       PAIR(freed), PAIR(freed_early), PAIR(cached), PAIR(variable_of), PAIR(counted), PAIR(pinned),
-      PAIR(halo_of), PAIR(in_turn))
+      PAIR(halo_of), PAIR(in_turn), PAIR(managed), PAIR(added), PAIR(set_part), PAIR(halves),
+      PAIR(diamond), PAIR(legacy_handle), PAIR(far_block), PAIR(vectors), PAIR(recorded_again),
+      PAIR(symbol_in), PAIR(two_users), PAIR(async_reader))
