@@ -584,7 +584,8 @@ static int by_launch(const void *pa, const void *pb)
 }
 
 /* By the launch that showed a finding first, then by place: an entry of several shows the first
- * one. As they come they are in the order of hashes of the code, which a source's path is part of. */
+ * one. As they come they are in the order of hashes of the code, of which a source's path is a
+ * part. */
 static void view_add_all(struct rep_view *v)
 {
 	const struct race_results *r = v->r;

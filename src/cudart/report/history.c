@@ -283,7 +283,7 @@ void rt_note_unseen(uint32_t who)
 			__atomic_fetch_or(&all[i].tables->unseen, who, __ATOMIC_RELAXED);
 }
 
-/* ---- memory that host code has, too ----------------------------------------------------------- */
+/* ---- memory that host code has, too ---------------------------------------------------------- */
 
 #define SHARED	  256u /* pieces of it; no more are looked at */
 #define LOOKED_AT (1u << 18)
