@@ -151,18 +151,19 @@ bool events_tried_bytes(struct cpu_warp *w, const struct cpu_inst *in, const str
 	return true;
 }
 
-uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
-			      const struct events_step *st, uint32_t lanes,
-			      uint32_t hit[EVENTS_BYTES])
+bool events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
+			  const struct events_step *st, uint32_t lanes, uint32_t *any,
+			  uint32_t hit[EVENTS_BYTES])
 {
-	uint32_t size = bytes_of(w->cur->func->ptx, &st->s->ops[0]), any;
+	uint32_t size = bytes_of(w->cur->func->ptx, &st->s->ops[0]);
 	bool is_vector = st->s->ops[0].kind == PTX_OPND_VEC;
 	struct saved to, guard;
 
+	*any = 0;
 	memset(hit, 0, EVENTS_BYTES * sizeof(*hit));
 	if (in->dst[0] == CPU_NOSLOT || in->dst[1] != CPU_NOSLOT || size > sizeof(to.was) ||
 	    ptx_form_has(st->s->form, PTX_MOD_CC) || is_vector || !lanes)
-		return 0;
+		return false;
 	save(w, &to, in->dst[0], size);
 	save(w, &guard, in->guard, sizeof(uint32_t));
 	/* It may read its guard, too: as it is when the statement executes. */
@@ -170,17 +171,17 @@ uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
 	in->fn(w, in, lanes);
 	/* One that writes its own guard: what it leaves, and the guard's other value. */
 	if (in->dst[0] == in->guard)
-		any = lanes &
-		      (*cpu_pred(w, in->guard) ^ (in->flags & CPU_I_GUARD_NOT ? UINT32_MAX : 0));
+		*any = lanes &
+		       (*cpu_pred(w, in->guard) ^ (in->flags & CPU_I_GUARD_NOT ? UINT32_MAX : 0));
 	else
-		any = changed(w, to.was, in->dst[0], size, lanes);
+		*any = changed(w, to.was, in->dst[0], size, lanes);
 	const uint8_t *now = cpu_slot(w, in->dst[0]);
-	CPU_EACH_LANE (l, any)
+	CPU_EACH_LANE (l, *any)
 		for (uint32_t n = size / CPU_WARP, j = 0; j < n; j++)
 			hit[j] |= (uint32_t)(to.was[l * n + j] != now[l * n + j]) << l;
 	restore(w, &to);
 	restore(w, &guard);
-	return any;
+	return true;
 }
 
 /* ---- rules --------------------------------------------------------------------------------- */

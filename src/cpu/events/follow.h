@@ -71,11 +71,11 @@ struct events_tried {
 bool events_tried_bytes(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
 			struct events_tried t, uint32_t mask, uint32_t hit[EVENTS_BYTES]);
 
-/* Lanes in which the statement would leave another result if its guard were the opposite; none if
- * it has several results. hit: the same of each byte. */
-uint32_t events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
-			      const struct events_step *st, uint32_t lanes,
-			      uint32_t hit[EVENTS_BYTES]);
+/* any: of `lanes` those in which the statement would leave another result if its guard were the
+ * opposite; hit: the same of each byte. False: that can't be asked, as it has several results. */
+bool events_guard_decides(struct cpu_warp *w, const struct cpu_inst *in,
+			  const struct events_step *st, uint32_t lanes, uint32_t *any,
+			  uint32_t hit[EVENTS_BYTES]);
 
 /* ---- loads.c: executions of loads in doubt ------------------------------------------------- */
 

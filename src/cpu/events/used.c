@@ -164,8 +164,7 @@ static void add_operand(struct cpu_warp *w, const struct cpu_inst *in, const str
 			const struct events_frame *fr, const struct events_reg *r,
 			struct takes takes, struct results *out)
 {
-	const uint32_t lanes = takes.lanes, may = takes.may;
-	uint32_t hit[EVENTS_BYTES];
+	uint32_t hit[EVENTS_BYTES], lanes = takes.lanes, may = takes.may;
 
 	for (unsigned i = 0; i < r->n && (lanes | may); i++) {
 		uint32_t node = fr->node[r->slot + i];
@@ -173,8 +172,10 @@ static void add_operand(struct cpu_warp *w, const struct cpu_inst *in, const str
 		if (!node || !(r->taken >> i & 1))
 			continue;
 		struct events_tried t = {r->at + 1u, i, r->n > 1 ? 1 : 0};
-		if (is_tried && !events_tried_bytes(w, in, st, t, lanes, hit))
-			return;
+		if (is_tried && !events_tried_bytes(w, in, st, t, lanes, hit)) {
+			may |= lanes;
+			lanes = 0;
+		}
 		for (unsigned j = 0; j < out->n; j++) {
 			uint32_t is_hit = is_tried ? of_byte(st, hit, out->n, j) : UINT32_MAX;
 			if (!(r->from[j] >> i & 1))
@@ -227,7 +228,8 @@ struct guarded {
 	const struct events_step *st;
 	const struct events_frame *fr;
 	uint32_t guard, mask, all;
-	uint32_t differ;   /* lanes in which the guard decides what is left */
+	uint32_t differ;   /* lanes in which the guard decides what is left, */
+	bool is_asked;	   /* if that could be asked */
 	uint32_t with_new; /* it shares a load with what is read */
 };
 
@@ -252,7 +254,7 @@ static uint32_t guard_slot(struct taint_graph *g, const struct guarded *x, uint3
 	}
 	sure = x->differ & ~((x->mask & with_old) | (~x->mask & x->with_new));
 	add_part(p, x->guard, x->all & sure);
-	sure = x->all & ~sure & (x->differ | x->with_new | with_old);
+	sure = x->all & ~sure & (x->is_asked ? x->differ | x->with_new | with_old : UINT32_MAX);
 	put_part(p, (struct taint_part){x->guard, sure, true});
 	return ~x->mask & with_old & ~value;
 }
@@ -268,9 +270,10 @@ static void look_at_guard(struct cpu_events *x, struct cpu_warp *w, const struct
 			     .guard = fr->node[st->guard_slot],
 			     .mask = mask,
 			     .all = w->cur->mask};
-	uint32_t hit[EVENTS_BYTES], any = events_guard_decides(w, in, st, of.all, hit);
+	uint32_t hit[EVENTS_BYTES], any = 0;
 	unsigned j = 0;
 
+	of.is_asked = events_guard_decides(w, in, st, of.all, &any, hit);
 	for (uint32_t i = 0; i < st->nreads; i++)
 		if (st->reads[i].reg != st->guard)
 			of.with_new |= shared_by(g, fr, &own, &st->reads[i]);
