@@ -343,6 +343,27 @@ HIRACE_FN uint32_t hirace_may(uint64_t was, const struct hirace_actor *me, uint3
 	return is_look ? RACE_MAY_STRONG_READ : RACE_MAY_MASK;
 }
 
+/*
+ * Does the volatile load read what another lane of its warp wrote, with nothing between that may
+ * order the two? Both are strong, so that is no race; who writes so counts on lockstep. Asked only
+ * where no strong read can order lanes and atomics are volatile stores (instrument/lockstep.c).
+ * With partial masks it isn't.
+ */
+HIRACE_FN bool hirace_counts_on_lockstep(uint64_t was, const struct hirace_actor *me)
+{
+	struct hirace_word w = hirace_decode(was, me->thread_bits);
+	uint32_t stamp =
+		me->stamps.own.now < HIRACE_STAMP_FULL ? me->stamps.own.now : HIRACE_STAMP_FULL;
+	bool is_stored = w.state == HIRACE_BATOM || w.state == HIRACE_BATOM_W ||
+			 w.state == HIRACE_GATOM || w.state == HIRACE_GATOM_W ||
+			 hirace_has_plain(w.state);
+
+	return is_stored && !me->lanes && w.launch == me->launch &&
+	       hirace_relation_of(me, w.thread) == HIRACE_WARP &&
+	       w.block_clock == me->block_clock && w.warp_clock == me->warp_clock &&
+	       w.stamp == stamp;
+}
+
 /* ---- what synchronisation does to the actor ---------------------------------------- */
 
 /* A barrier of the whole block. `all`: the join of its threads. Rows end. */

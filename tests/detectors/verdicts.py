@@ -58,8 +58,8 @@ def says(name, found, detectors):
     if detectors == ("watch",):  # only what meets
         most = {"clean": set(), "seed": {"cas-seed", "possible"}, "lockstep": set()}.get(want, {"data-race", "cas-seed"})
         return f"{classes}" if classes - most else None
-    if want == "lockstep":  # iguard: where a load follows a store
-        is_seen = "oracle" in detectors or ("iguard" in detectors and name == "tail_lockstep")
+    if want == "lockstep":  # iguard and hirace: where a load follows a store
+        is_seen = "oracle" in detectors or (set(detectors) & {"iguard", "hirace"} and name == "tail_lockstep")
         return None if classes == ({"volatile-conflict"} if is_seen else set()) else f"{classes}"
     if want == "clean":
         return f"{classes}" if classes else None

@@ -250,7 +250,8 @@ DEV_FN struct race_history_side *dev_side(uint64_t at)
 
 #define MODE_MAYBE 4u  /* beside enum hirace_how: the compiler may have invented the load */
 #define MODE_SEED  8u  /* or it begins a compare-and-swap loop */
-#define MODE_WIDTH 16u /* the width's place */
+#define MODE_LANES 16u /* or may count on lockstep */
+#define MODE_WIDTH 32u /* the width's place */
 
 /* What may order a pair that isn't certain (enum race_may). */
 DEV_FN uint32_t dev_may(uint64_t me, uint64_t was, const struct hirace_actor *a, uint32_t bit,
@@ -346,11 +347,17 @@ extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint
 	if (stamps && (verdict == HIRACE_IS_RACE || verdict == HIRACE_POSSIBLE ||
 		       hirace_has_raced(seen.was, &a)))
 		hirace_open((struct race_stamps *)stamps);
-	if (verdict != HIRACE_IS_RACE && verdict != HIRACE_POSSIBLE)
+	if (verdict == HIRACE_NO_RACE && mode & MODE_LANES && what & RACE_HISTORY_STRONG &&
+	    hirace_counts_on_lockstep(seen.was, &a))
+		kind = RACE_KIND_HISTORY_LOCKSTEP;
+	else if (verdict != HIRACE_IS_RACE && verdict != HIRACE_POSSIBLE)
 		return;
-	kind = verdict != HIRACE_IS_RACE
-		       ? RACE_KIND_HISTORY_POSSIBLE | dev_may(me, seen.was, &a, bit, what) << 16
-	       : dev_kind(mode, seen.was, &a);
+	else if (verdict != HIRACE_IS_RACE)
+		kind = RACE_KIND_HISTORY_POSSIBLE | dev_may(me, seen.was, &a, bit, what) << 16;
+	else
+		kind = dev_kind(mode, seen.was, &a);
+	if (left && kind == RACE_KIND_HISTORY_LOCKSTEP)
+		beside = dev_word32((const void *)left);
 	beside = kind == RACE_KIND_HISTORY_SEED
 			 ? race_history_who(beside, seen.was, false, false)
 			 : dev_who(beside, seen.was, what, a.thread_bits);
@@ -387,6 +394,8 @@ __collider_hirace_words(uint64_t me, uint64_t stamps, uint64_t at, uint64_t word
 			continue;
 		if (what64 & RACE_HISTORY_SEED)
 			maybe |= MODE_SEED;
+		if (what64 & RACE_HISTORY_LOCKSTEP)
+			maybe |= MODE_LANES;
 		/* What this access leaves comes before what it looks at: of two accesses that
 		 * check at the same time, one of them sees the other. */
 #pragma unroll 1

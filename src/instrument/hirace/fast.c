@@ -44,6 +44,7 @@ int64_t inst_hirace_what_bits(const struct inst_hirace_kernel *k, const struct i
 	what |= is_atomic && !e->writes ? RACE_HISTORY_STRONG : 0;
 	what |= e->stmt->form->sem == PTX_SEM_VOLATILE ? RACE_HISTORY_VOLATILE : 0;
 	what |= e->is_judged ? RACE_HISTORY_SEED : 0;
+	what |= e->is_lockstep ? RACE_HISTORY_LOCKSTEP : 0;
 	what |= meets_bytes(k, e) ? RACE_HISTORY_BYTES : 0;
 	what |= k->f.ev.only_observes ? RACE_HISTORY_OBSERVES : 0;
 	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;

@@ -414,8 +414,11 @@ static void put_check(struct inst_follow *f, const struct inst_event *e, struct 
 /* No thread that writes finds a read of that kind: what it may have seen is checked once more. */
 static void put_again(struct inst_follow *f, const struct inst_event *e, struct ptx_opnd at)
 {
+	struct inst_event again = *e;
+
+	again.is_lockstep = false; /* by then the other lane may have gone on */
 	if (e->is_seen && !e->writes)
-		put_call(of(f), e, at, e->stmt->next);
+		put_call(of(f), &again, at, e->stmt->next);
 }
 
 /* ---- what synchronises ------------------------------------------------------------------- */
@@ -504,6 +507,7 @@ static void plan(struct inst_follow *f)
 {
 	struct inst_hirace_kernel *k = of(f);
 
+	inst_find_lockstep(f->cx, &f->ev);
 	plan_seeds(k);
 	k->has_stamps = k->f.ev.has_order;
 	/* At bar.warp.sync it may step aside. */

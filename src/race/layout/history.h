@@ -361,6 +361,8 @@ struct race_history {
 #define RACE_HISTORY_MAYBE_AT 40u
 /* The seed of a compare-and-swap loop: judged, not stored, as the atomic that follows is. */
 #define RACE_HISTORY_SEED (1ull << 58)
+/* A volatile load that may count on lockstep. */
+#define RACE_HISTORY_LOCKSTEP (1ull << 59)
 
 /* Words that one call steps: how many, and how far one is from the next, in words. */
 #define RACE_STEP_SHAPE(n, far) ((n) | (far) << 8)
