@@ -206,6 +206,50 @@ template <bool is_right> __device__ void brightness()
 __global__ void three_of_four_race(int n) { brightness<false>(); }
 __global__ void three_of_four_clean(int n) { brightness<true>(); }
 
+/* ---- a lock that every lane takes, opened by a plain store ------------------------------------- */
+
+template <bool is_right> __device__ void elect(int n)
+{
+	for (bool done = false; !done;) {
+		if (atomicExch(&sems[16], 1) == 0) {
+			if (is_right)
+				__threadfence();
+			if (in[ME] * n > result[0]) {
+				result[0] = in[ME] * n;
+				result[1] = ME;
+			}
+			if (is_right) {
+				__threadfence();
+				atomicExch(&sems[16], 0);
+			} else {
+				sems[16] = 0;
+			}
+			done = true;
+		}
+	}
+}
+__global__ void plain_unlock_race(int n) { elect<false>(n); }
+__global__ void plain_unlock_clean(int n) { elect<true>(n); }
+
+/* ---- counters that are read between two barriers, for many rounds ------------------------------ */
+
+template <bool is_right> __device__ void counted(int n)
+{
+	unsigned t = threadIdx.x, sum = 0, *mine = &sink[4 * blockIdx.x];
+
+	for (int i = 0; i < 16 * n; i++) {
+		atomicAdd(mine + (i & 3), 1u);
+		if (is_right)
+			__syncthreads();
+		if (t == (i & 63))
+			sum += mine[i & 3];
+		__syncthreads();
+	}
+	result[ME] = sum;
+}
+__global__ void counters_race(int n) { counted<false>(n); }
+__global__ void counters_clean(int n) { counted<true>(n); }
+
 // Kernels that share lines are in different runs: a report joins what it finds in one place.
 static int launch(void (*kernel)(int), void *p)
 {
