@@ -5,6 +5,7 @@ set -u
 collider=$1 work=$2
 shift 2
 unset COLLIDER_OPTIONS
+export PAIRS_SMALL=1
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 2
 bad=0
 for program in "$@"; do

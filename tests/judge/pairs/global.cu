@@ -31,7 +31,8 @@ template <bool ORDER> void flag()
 }
 
 // The last block adds what the others have left.
-template <bool ORDER> __global__ void k_last_block(const int *in, int *part, unsigned *count, int *out)
+template <bool ORDER>
+__global__ void k_last_block(const int *in, int *part, unsigned *count, int *out)
 {
 	__shared__ bool is_last;
 	int t = threadIdx.x;
@@ -54,8 +55,8 @@ template <bool ORDER> __global__ void k_last_block(const int *in, int *part, uns
 }
 template <bool ORDER> void last_block()
 {
-	k_last_block<ORDER><<<12, 32>>>(device<int>(12), device<int>(12), device<unsigned>(1),
-					device<int>(1));
+	k_last_block<ORDER>
+		<<<12, 32>>>(device<int>(12), device<int>(12), device<unsigned>(1), device<int>(1));
 }
 
 // Decoupled look-back: a tile's value before its state.
@@ -67,7 +68,8 @@ template <bool ORDER> __global__ void k_look_back(const int *in, int *value, int
 
 	if (b) {
 		cuda::atomic_ref<int, cuda::thread_scope_device> before(state[b - 1]);
-		while (!before.load(ORDER ? cuda::memory_order_acquire : cuda::memory_order_relaxed))
+		while (!before.load(ORDER ? cuda::memory_order_acquire
+					  : cuda::memory_order_relaxed))
 			;
 		sum += value[b - 1];
 	}
@@ -138,7 +140,8 @@ template <bool ORDER> __global__ void __cluster_dims__(2, 1, 1) k_partner(int *o
 		c.sync();
 	else
 		__syncthreads();
-	out[blockIdx.x * 64 + threadIdx.x] = *c.map_shared_rank(&s[threadIdx.x], c.block_rank() ^ 1);
+	out[blockIdx.x * 64 + threadIdx.x] =
+		*c.map_shared_rank(&s[threadIdx.x], c.block_rank() ^ 1);
 	c.sync();
 }
 template <bool ORDER> void partner()
@@ -204,9 +207,10 @@ template <bool ORDER> __global__ void k_halo(const float *in, float *out)
 }
 template <bool ORDER> void halo()
 {
-	float *a = device<float>(50000 * 64);
+	int n = size(50000, 200) * 64;
+	float *a = device<float>(n);
 
-	k_halo<ORDER><<<50000, 64>>>(a, ORDER ? device<float>(50000 * 64) : a);
+	k_halo<ORDER><<<n / 64, 64>>>(a, ORDER ? device<float>(n) : a);
 }
 
 // A barrier left out of dynamic shared memory's exchange, in a grid of millions of threads.
@@ -222,8 +226,10 @@ template <bool ORDER> __global__ void k_tile(const float *in, float *out, int n)
 }
 template <bool ORDER> void tile()
 {
-	k_tile<ORDER><<<dim3(100, 100), dim3(32, 8), 1024>>>(device<float>(2560000),
-							    device<float>(2560000), 2560000);
+	int n = size(100, 8);
+
+	k_tile<ORDER><<<dim3(n, n), dim3(32, 8), 1024>>>(device<float>(n * n * 256),
+							 device<float>(n * n * 256), n * n * 256);
 }
 
 // A variable of the module, and a constant table.

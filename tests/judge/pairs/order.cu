@@ -40,6 +40,13 @@ static void order(cudaStream_t before, cudaStream_t after)
 	CHECK(cudaStreamWaitEvent(after, x.event, 0));
 }
 
+// Orders nothing, but the kernel still has its memory when it runs.
+template <bool ORDER> static void pause_for_kernel()
+{
+	if (!ORDER)
+		usleep(500000);
+}
+
 // One writes, the other reads or writes what was written.
 #define WRITES(name)                                                                               \
 	template <bool ORDER> __global__ void k_##name(int *p, int v)                              \
@@ -328,7 +335,7 @@ BODY(freed)
 	LAUNCH(freed, x.b, own, x.out);
 	if (ORDER)
 		order(x.b, x.a);
-	usleep(300000); // orders nothing, but the kernel has its memory
+	pause_for_kernel<ORDER>();
 	CHECK(cudaFreeAsync(own, x.a));
 }
 
@@ -347,7 +354,7 @@ BODY(freed_early)
 	if (ORDER)
 		CHECK(cudaEventRecord(x.event, x.b));
 	CHECK(cudaStreamWaitEvent(x.a, x.event, 0));
-	usleep(300000);
+	pause_for_kernel<ORDER>();
 	CHECK(cudaFreeAsync(own, x.a));
 }
 
@@ -582,7 +589,7 @@ BODY(two_users)
 	order(x.c, x.a);
 	if (ORDER)
 		order(x.b, x.a);
-	usleep(300000);
+	pause_for_kernel<ORDER>();
 	CHECK(cudaFreeAsync(own, x.a));
 }
 

@@ -26,6 +26,12 @@ struct pair {
 	void (*racy)(), (*fixed)();
 };
 
+/* A grid's size: as on a GPU, or small (PAIRS_SMALL), for where all of it is executed. */
+static inline int size(int large, int small)
+{
+	return getenv("PAIRS_SMALL") ? small : large;
+}
+
 template <typename T> static T *device(size_t n)
 {
 	T *p;
