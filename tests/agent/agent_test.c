@@ -894,8 +894,8 @@ static void launches_of_a_plain_kernel_count(void **state)
 	assert_int_equal(gap(RACE_GAP_INVALID, "plain", "cudaErrorInvalidValue"), 1);
 }
 
-/* Two lines launch, and each is named by Python's own frames. (The agent is in Python's process: not
- * under the sanitizers.) */
+/* Two lines launch, and each is named by Python's own frames. (The agent is in Python's process:
+ * not under the sanitizers.) */
 static void python_launches_have_lines(void **state)
 {
 	static const char *const functions[] = {"launch", "<module>"};

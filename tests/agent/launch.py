@@ -1,4 +1,4 @@
-"""launch.py FOLDER - launches the kernel `race`, without Python's lock and with it, from two lines."""
+"""launch.py FOLDER - launches the kernel `race` from two lines, without and with Python's lock."""
 import ctypes
 import os
 import sys
