@@ -37,6 +37,8 @@ cat >"$work/want" <<'L'
 ./bin/collider-cc
 ./bin/collider-nvcc
 ./include/collider/assume.h
+./lib/cmake/Collider/ColliderConfig.cmake
+./lib/cmake/Collider/ColliderConfigVersion.cmake
 ./lib/collider/cpu/libcuda.so.1
 ./lib/collider/cpu/libcudart.so.13
 ./lib/collider/gpu/libcuda.so.1
@@ -49,6 +51,7 @@ cat >"$work/want" <<'L'
 ./lib/collider/python/collider_triton/compiler.py
 ./lib/collider/python/collider_triton/driver.py
 ./lib/collider/python/sitecustomize.py
+./lib/pkgconfig/collider.pc
 ./share/bash-completion/completions/collider
 ./share/fish/vendor_completions.d/collider.fish
 ./share/man/man1/collider-c++.1
