@@ -15,7 +15,7 @@ test  = ctest --test-dir $(BUILD) -j$(TESTS) --timeout $(LIMIT) --output-on-fail
 # make sets MAKEFLAGS for its own children; builds inside the tests are to start clean.
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: all help setup demo check fresh programs test soak gpu fuzz bench asan clang format \
+.PHONY: all help setup demo check fresh programs test soak python gpu fuzz bench asan clang format \
 	format-check install clean distclean
 .DEFAULT_GOAL := all
 
@@ -57,6 +57,9 @@ test: programs ## build and run the tests
 soak: programs ## the tests that take long (CONTRIBUTING.md lists them)
 	ninja -C $(BUILD) -j$(JOBS) --quiet soak_programs
 	$(test) -L soak
+
+python: all ## Triton, Numba and CuPy on the CPU device: installs them in .deps/python
+	tools/python.sh $(BUILD)
 
 gpu: all ## the examples and the race-free programs on this machine's GPU
 	tools/gpu.sh $(BUILD)

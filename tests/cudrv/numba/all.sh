@@ -4,7 +4,7 @@
 set -eu
 collider=$1
 python=${COLLIDER_NUMBA_PYTHON:-}
-[ "$python" ] || { echo "skipped: COLLIDER_NUMBA_PYTHON names no Python"; exit 77; }
+[ "$python" ] || { echo "skipped: COLLIDER_NUMBA_PYTHON names no Python (make python)"; exit 77; }
 script=$(cd "$(dirname "$0")" && pwd)/kernels.py
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

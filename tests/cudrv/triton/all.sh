@@ -5,7 +5,7 @@
 set -eu
 collider=$1
 python=${COLLIDER_TRITON_PYTHON:-}
-[ "$python" ] || { echo "skipped: COLLIDER_TRITON_PYTHON names no Python"; exit 77; }
+[ "$python" ] || { echo "skipped: COLLIDER_TRITON_PYTHON names no Python (make python)"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 here=$(cd "$(dirname "$0")" && pwd)
