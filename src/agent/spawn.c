@@ -164,19 +164,22 @@ static void put_command(struct race_shm *s, char *const *argv)
 /* The lists of names as the second chunk. */
 static void put_names(struct race_shm *s, const struct spawn_request *req)
 {
-	const char *with = req->kernel_name ? req->kernel_name : "";
-	const char *without = req->kernel_name_exclude ? req->kernel_name_exclude : "";
-	size_t n = strlen(with) + 1, m = strlen(without) + 1;
+	const char *const lists[] = {req->kernel_name, req->kernel_name_exclude,
+				     req->target_processes};
 	struct race_chunk *c =
 		(struct race_chunk *)(void *)((char *)s + RACE_SHM_HEAP + s->heap_used);
+	size_t n = 0;
 
-	if (!s->choice.is_on || n + m > COMMAND_MAX)
+	for (size_t i = 0; i < BASE_COUNTOF(lists); i++)
+		n += (lists[i] ? strlen(lists[i]) : 0) + 1;
+	if (!s->choice.is_on || n > COMMAND_MAX)
 		return;
-	memcpy(c + 1, with, n);
-	memcpy((char *)(c + 1) + n, without, m);
+	char *at = (char *)(c + 1);
+	for (size_t i = 0; i < BASE_COUNTOF(lists); i++)
+		at = stpcpy(at, lists[i] ? lists[i] : "") + 1;
 	c->kind = RACE_CHUNK_CHOICE;
-	c->room = (uint32_t)((sizeof(*c) + n + m + 15) & ~(size_t)15);
-	c->bytes = (uint32_t)(n + m);
+	c->room = (uint32_t)((sizeof(*c) + n + 15) & ~(size_t)15);
+	c->bytes = (uint32_t)n;
 	s->heap_used += c->room;
 }
 
@@ -349,6 +352,10 @@ __attribute__((noreturn)) static void become_app(const struct spawn_request *req
 	for (char *const *e = req->environment; e && *e; e++)
 		if (putenv(*e))
 			goto fail;
+	uint32_t root = (uint32_t)getpid();
+	if (req->choice.root && pwrite(shm_fd, &root, sizeof(root),
+				       offsetof(struct race_shm, choice.root)) != sizeof(root))
+		goto fail;
 	sigaction(SIGXFSZ, &old_xfsz, NULL);
 	sigprocmask(SIG_SETMASK, old_mask, NULL);
 	execvp(req->argv[0], req->argv);

@@ -14,7 +14,8 @@ int cli_choice_check(const struct option_set *set)
 		const char *name;
 	} lists[] = {{OPTION_KERNEL_NAME, "kernel-name"},
 		     {OPTION_KERNEL_NAME_EXCLUDE, "kernel-name-exclude"},
-		     {OPTION_VARIABLE, "variable"}};
+		     {OPTION_VARIABLE, "variable"},
+		     {OPTION_TARGET_PROCESSES_FILTER, "target-processes-filter"}};
 	char why[512];
 
 	for (size_t i = 0; i < BASE_COUNTOF(lists); i++) {
@@ -31,12 +32,15 @@ struct race_choice cli_choice_make(const struct option_set *set)
 {
 	uint64_t count = (uint64_t)option_int(set, OPTION_LAUNCH_COUNT);
 	uint64_t ms = (uint64_t)option_int(set, OPTION_BUDGET);
-	struct race_choice c = {.skip = (uint64_t)option_int(set, OPTION_LAUNCH_SKIP),
-				.count = count ? count : UINT64_MAX,
-				.budget_ns = ms ? ms * 1000000 : UINT64_MAX};
+	struct race_choice c = {
+		.skip = (uint64_t)option_int(set, OPTION_LAUNCH_SKIP),
+		.count = count ? count : UINT64_MAX,
+		.budget_ns = ms ? ms * 1000000 : UINT64_MAX,
+		.root = option_is(set, OPTION_TARGET_PROCESSES, "application-only")};
 
-	c.is_on = c.skip || count || ms || option_text(set, OPTION_KERNEL_NAME) ||
-		  option_text(set, OPTION_KERNEL_NAME_EXCLUDE);
+	c.is_on = c.skip || count || ms || c.root || option_text(set, OPTION_KERNEL_NAME) ||
+		  option_text(set, OPTION_KERNEL_NAME_EXCLUDE) ||
+		  option_text(set, OPTION_TARGET_PROCESSES_FILTER);
 	return c;
 }
 
@@ -132,8 +136,8 @@ static void add_unmatched(struct race_results *r, const struct option_set *set)
 	if (variable)
 		find_unmatched_variables(r, variable);
 	for (size_t i = 0; i < r->kernels.n; i++)
-		is_left |= r->kernels.v[i].checked ||
-			   r->kernels.v[i].why & ~RACE_LEFT_SKIP & ~RACE_LEFT_NAME;
+		is_left |= r->kernels.v[i].checked || r->kernels.v[i].why & ~RACE_LEFT_SKIP &
+							      ~RACE_LEFT_NAME & ~RACE_LEFT_PROCESS;
 	if (skip && !is_left)
 		note_unmatched(r, base_printf(&r->arena,
 					      "--launch-skip=%lld left no launch to be checked",
@@ -142,8 +146,9 @@ static void add_unmatched(struct race_results *r, const struct option_set *set)
 
 void cli_choice_note(struct race_results *r, const struct option_set *set)
 {
-	static const char *const names[] = {"by its name", "--launch-skip", "--launch-count",
-					    "--budget", "the GPU was never idle"};
+	static const char *const names[] = {
+		"by its name", "--launch-skip",		 "--launch-count",
+		"--budget",    "the GPU was never idle", "launched by a process that is left out"};
 	struct base_buf b = {0};
 
 	for (size_t i = 0; i < r->kernels.n; i++) {

@@ -102,7 +102,7 @@ enum race_chunk_kind {
 	RACE_CHUNK_ORIGIN =
 		13, /* a call that asked for an operation of a pair: struct race_transfer */
 	RACE_CHUNK_LAUNCH = 14,	 /* a call that launched a kernel: struct race_transfer, api = it */
-	RACE_CHUNK_CHOICE = 15,	 /* names of kernels, and of others: two strings (race_choice) */
+	RACE_CHUNK_CHOICE = 15,	 /* kernels, others, programs: three lists of names (race_choice) */
 	RACE_CHUNK_MACHINE = 16, /* --hirace: the table of the machine (hirace/machine.h) */
 	RACE_CHUNK_REPLAY = 17,	 /* --replay: places and addresses (layout/replay.h) */
 	RACE_CHUNK_MIRROR = 18,	 /* a struct race_mirror (layout/mirror.h), and room to align it */
@@ -131,11 +131,12 @@ enum race_agent_state {
 };
 
 /* What left a launch out, as bits of race_kernel_count.why. */
-#define RACE_LEFT_NAME	 1u
-#define RACE_LEFT_SKIP	 2u
-#define RACE_LEFT_COUNT	 4u
-#define RACE_LEFT_BUDGET 8u
-#define RACE_LEFT_BUSY	 16u /* on a GPU: work under way kept the checks from being switched on */
+#define RACE_LEFT_NAME	  1u
+#define RACE_LEFT_SKIP	  2u
+#define RACE_LEFT_COUNT	  4u
+#define RACE_LEFT_BUDGET  8u
+#define RACE_LEFT_BUSY	  16u /* on a GPU: work under way kept the checks from being switched on */
+#define RACE_LEFT_PROCESS 32u
 
 /* What a launcher puts into the file: 0 and UINT64_MAX stand for no limit where that makes sense.
  * The lists follow each other as strings in a chunk RACE_CHUNK_CHOICE. */
@@ -143,7 +144,7 @@ struct race_choice {
 	uint64_t skip, count, budget_ns; /* count, budget_ns UINT64_MAX: all */
 	uint64_t seen;			 /* launches whose name matched so far; atomic */
 	uint32_t is_on;
-	uint32_t reserved;
+	uint32_t root; /* the one process whose launches are checked; 0: all */
 };
 
 /* GPU code that was instrumented as it was loaded (--load); all atomic. */

@@ -291,12 +291,37 @@ static bool is_named(const char *name)
 	       (!*without || !race_name_is_listed(without, name));
 }
 
+/* Are this process' launches checked? Its program's name is the last part of its file's. */
+static bool is_target(const struct race_choice *c)
+{
+	static uint64_t known; /* 2 * the process that asked, + the answer */
+	uint64_t pid = (uint64_t)getpid(), is = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	char exe[512];
+	size_t n = 0;
+
+	if (is >> 1 == pid)
+		return is & 1;
+	const char *list = race_shm_find(RACE_CHUNK_CHOICE, 0, &n), *end = list ? list + n : NULL;
+	for (int i = 0; list && i < 2; i++)
+		list += strlen(list) + 1;
+	is = !c->root || c->root == pid;
+	ssize_t m =
+		list && list < end && *list ? readlink("/proc/self/exe", exe, sizeof(exe) - 1) : 0;
+	if (m > 0) {
+		exe[m] = 0;
+		const char *slash = strrchr(exe, '/');
+		is = is && race_name_is_listed(list, slash ? slash + 1 : exe);
+	}
+	__atomic_store_n(&known, pid << 1 | is, __ATOMIC_RELAXED);
+	return is;
+}
+
 bool race_choice_concerns(const char *name)
 {
 	const struct race_choice *c = asked();
 
-	return c &&
-	       (c->skip || c->count != UINT64_MAX || c->budget_ns != UINT64_MAX || !is_named(name));
+	return c && (c->skip || c->count != UINT64_MAX || c->budget_ns != UINT64_MAX ||
+		     !is_named(name) || !is_target(c));
 }
 
 static uint32_t reason(struct race_kernel_count *k, const char *name, uint64_t number,
@@ -308,6 +333,8 @@ static uint32_t reason(struct race_kernel_count *k, const char *name, uint64_t n
 		k->is_judged = is_named(name) ? 1 : 2;
 	if (k->is_judged == 2)
 		return RACE_LEFT_NAME;
+	if (!is_target(c))
+		return RACE_LEFT_PROCESS;
 	uint64_t seen = __atomic_fetch_add(&c->seen, 1, __ATOMIC_RELAXED);
 	if (seen < c->skip)
 		return RACE_LEFT_SKIP;
