@@ -219,8 +219,8 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 		found |= one == AGENT_MODULE_PATCHED ? 1u << id : 0;
 	}
 	note_unseen(c, module, found);
-	if (race_shm_is_alone(found))
-		__atomic_fetch_add(&region->hirace_alone, 1, __ATOMIC_RELAXED);
+	if (race_shm_lacks_causes(found))
+		__atomic_fetch_add(&region->no_causes, 1, __ATOMIC_RELAXED);
 	if (state == AGENT_MODULE_PATCHED)
 		__atomic_fetch_add(&region->modules, 1, __ATOMIC_RELAXED);
 	else if (region)

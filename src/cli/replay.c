@@ -1,5 +1,5 @@
 /*
- * replay.c - --replay: from an earlier report to what the program's side of detector watch reads.
+ * replay.c - --replay: from an earlier report to what detectors that can replay it read.
  */
 #include "cli/cli.h"
 #include "race/detector.h"
@@ -8,13 +8,17 @@
 
 int cli_replay_check(struct option_set *set)
 {
+	unsigned able = race_detectors_with(RACE_REPLAYS);
+	char names[RACE_DETECTORS_TEXT];
+
 	if (!option_text(set, OPTION_REPLAY))
 		return 0;
+	race_detectors_text(able, names, sizeof(names));
 	if (option_source(set, OPTION_DETECTOR) == OPTION_FROM_DEFAULT)
-		option_put(set, OPTION_DETECTOR, "watch");
-	if (option_list(set, OPTION_DETECTOR) & RACE_DETECT(WATCH))
+		option_put(set, OPTION_DETECTOR, base_strdup(&set->arena, names));
+	if (option_list(set, OPTION_DETECTOR) & able)
 		return 0;
-	base_say("error: --replay works with detector watch (--detector=watch)");
+	base_say("error: --replay works with detector %s (--detector=%s)", names, names);
 	return BASE_EXIT_USAGE;
 }
 

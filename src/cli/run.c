@@ -151,7 +151,7 @@ static bool verify(const struct race_results *r)
 		return false;
 	}
 	for (size_t i = 0; i < r->findings.n; i++)
-		found += race_is_of(r->findings.v[i].kind, RACE_DETECTOR_COLLIDE);
+		found += race_keeps(r->findings.v[i].kind) == RACE_KEEPS_VALUES;
 	if (!n) {
 		base_say("--verify: the oracle confirms all of collide's findings (%zu)", found);
 		return true;
@@ -286,7 +286,7 @@ static uint32_t iguard_modes(const struct option_set *set)
 
 static bool wants_oracle(const struct option_set *set)
 {
-	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
+	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT_JUDGE) != 0;
 }
 
 /* What is asked while the program runs. */
@@ -423,6 +423,15 @@ static int check_device(const struct option_set *set)
 	return 0;
 }
 
+/* Those that a run has by default, with the judges or without. */
+static void put_defaults(struct option_set *set, unsigned judges)
+{
+	char names[RACE_DETECTORS_TEXT];
+
+	race_detectors_text(race_detectors_with(RACE_DEFAULT) | judges, names, sizeof(names));
+	option_put(set, OPTION_DETECTOR, base_strdup(&set->arena, names));
+}
+
 /* The detectors that --detector leaves to us. */
 static void choose_detectors(struct option_set *set)
 {
@@ -436,10 +445,10 @@ static void choose_detectors(struct option_set *set)
 			base_say("--threads=%lld: collide checks alone, as the oracle needs one "
 				 "schedule",
 				 threads);
-		option_put(set, OPTION_DETECTOR, "collide");
+		put_defaults(set, 0);
 		return;
 	}
-	option_put(set, OPTION_DETECTOR, "collide,oracle");
+	put_defaults(set, RACE_DETECT_JUDGE);
 }
 
 /* Does the oracle see host code where that changes nothing for the program? Whatever checks beside
@@ -466,7 +475,7 @@ static const char *cpu_options(struct option_set *set)
 	}
 	base_buf_puts(&more, option_encode(set, OPTION_CMD_DEVICE));
 	if (wants_oracle(set) && !option_flag(set, OPTION_VERIFY) &&
-	    option_list(set, OPTION_DETECTOR) != RACE_DETECT(ORACLE))
+	    option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT)
 		option_encode_one(&more, OPTION_ORACLE_ASIDE, "1");
 	if (is_host_auto(set))
 		option_encode_one(&more, OPTION_HOST_AUTO, "1");
@@ -480,7 +489,7 @@ static void apply_verify(struct option_set *set)
 {
 	if (!option_flag(set, OPTION_VERIFY))
 		return;
-	option_put(set, OPTION_DETECTOR, "collide,oracle");
+	put_defaults(set, RACE_DETECT_JUDGE);
 	option_put(set, OPTION_HOST_ACCESSES, "1");
 }
 

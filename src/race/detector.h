@@ -24,11 +24,28 @@ enum {
 #define DETECTOR(...) +1
 #include "base/detectors.def"
 };
-#define RACE_DETECT_PUT ((1u << RACE_DETECTORS_PUT) - 1u)
+#define RACE_DETECT_PUT	  ((1u << RACE_DETECTORS_PUT) - 1u)
+#define RACE_DETECT_JUDGE (((1u << RACE_DETECTORS) - 1u) & ~RACE_DETECT_PUT)
 
 enum race_detector_strength { RACE_SEES_WEAK = 1, RACE_SEES_STRONG = 2 };
 enum race_detector_space { RACE_SEES_GLOBAL = 1, RACE_SEES_SHARED = 2 };
-enum race_detector_trait { RACE_HOLDS_REGISTERS = 1, RACE_SEES_HOST = 2 };
+enum race_detector_trait {
+	RACE_HOLDS_REGISTERS = 1,
+	RACE_SEES_HOST = 2,
+	RACE_DEFAULT = 4,
+	RACE_SLEEPS = 8,
+	RACE_REPLAYS = 16,
+	RACE_CAUSES = 32
+};
+
+/* What a record has of the earlier access; of a judge's pairs neither is in a record. */
+enum race_keeps {
+	RACE_KEEPS_PAIR,
+	RACE_KEEPS_VALUES,
+	RACE_KEEPS_WORD,
+	RACE_KEEPS_ENTRY,
+	RACE_KEEPS_POINT
+};
 
 /* The layout of the block at a detector's marker. */
 enum race_block_layout { RACE_BLOCK_knobs, RACE_BLOCK_history, RACE_BLOCK_watch };
@@ -62,6 +79,7 @@ struct race_detector {
 	const char *name;
 	const char *marker; /* NULL: nothing is inserted */
 	unsigned strengths, spaces, traits;
+	enum race_keeps keeps;
 	enum race_block_layout layout;
 	size_t block_bytes; /* of the block at the marker; up to RACE_BLOCK_MAX */
 };
@@ -76,6 +94,9 @@ enum race_words_id race_words_id(const struct race_words *w);
 /* The set of detectors with a trait; of those with words. */
 unsigned race_detectors_with(unsigned trait);
 unsigned race_detectors_with_words(void);
+/* The names of a set, joined by commas, in the order of the rows: `out` has n bytes. */
+#define RACE_DETECTORS_TEXT 160
+const char *race_detectors_text(unsigned set, char *out, size_t n);
 
 /* Is this a name that our passes give to a register (RACE_REG_PREFIX), a label, a variable, a
  * function or a parameter? Front ends produce no such names. */

@@ -55,8 +55,12 @@ bool race_is_seed_pair(const struct race_finding *f);
 enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags);
 
 struct race_finding;
-/* Is it a kind (kinds.def) that this detector finds? */
-bool race_is_of(unsigned kind, enum race_detector_id source);
+/* What a record of this kind has of the earlier access, by its detector's row. */
+enum race_keeps race_keeps(unsigned kind);
+/* Do that detector's kinds say what of the order lacks? Has it a kind for a load that only begins a
+ * compare-and-swap loop? */
+bool race_has_causes(unsigned kind);
+bool race_knows_seeds(unsigned kind);
 /* Is it one of which both sides are known? And are they in one record: does it come from what a
  * detector has kept of the earlier access? (The oracle's are in a struct race_pair.) */
 bool race_has_two_sides(unsigned kind);

@@ -89,11 +89,11 @@ struct race_results {
 	BASE_VEC(struct race_coverage) coverage; /* of runs that noted it, see race/site/sample.h */
 	uint64_t checked;			 /* dynamic accesses that were re-read */
 	uint64_t warp_checked;			 /* stores whose warp was compared */
-	uint64_t launches;     /* grids of instrumented kernels, counted on the GPU */
-	uint64_t overflow;     /* reports lost: the table on the GPU was full */
-	uint64_t unboxed;      /* tensor copies that went unchecked: map not known, box clipped */
-	bool has_history;      /* detector hirace was active */
-	uint64_t hirace_alone; /* modules in which it was, and iguard wasn't */
+	uint64_t launches;  /* grids of instrumented kernels, counted on the GPU */
+	uint64_t overflow;  /* reports lost: the table on the GPU was full */
+	uint64_t unboxed;   /* tensor copies that went unchecked: map not known, box clipped */
+	bool has_history;   /* detector hirace was active */
+	uint64_t no_causes; /* modules with words and no causes (base/detectors.def) */
 	uint64_t threads_aside, accesses_aside; /* of it: without numbers, or words */
 	/* Of detector watch: watchpoints, those whose slot was taken, hits without the other side.
 	 */

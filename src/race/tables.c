@@ -9,6 +9,7 @@
 #include "race/record.h"
 #include "race/layout/history.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- detectors ----------------------------------------------------------------------------- */
@@ -20,6 +21,10 @@
 
 #define HOLDS_REGISTERS RACE_HOLDS_REGISTERS
 #define SEES_HOST	RACE_SEES_HOST
+#define DEFAULT		RACE_DEFAULT
+#define SLEEPS		RACE_SLEEPS
+#define REPLAYS		RACE_REPLAYS
+#define CAUSES		RACE_CAUSES
 #define BESIDE		RACE_WORDS_BESIDE
 #define MACHINE		RACE_WORDS_MACHINE
 #define PAST		RACE_WORDS_PAST
@@ -27,12 +32,13 @@
 
 /* clang-format off */
 const struct race_detector race_detectors[RACE_DETECTORS] = {
-#define DETECTOR(id, word, strength, space, trait, symbol, block, pass) \
+#define DETECTOR(id, word, strength, space, trait, symbol, block, kept, pass) \
 	[RACE_DETECTOR_##id] = {.name = #word,                                                     \
 				.marker = symbol,                                                  \
 				.strengths = strength,                                             \
 				.spaces = space,                                                   \
 				.traits = trait,                                                   \
+				.keeps = RACE_KEEPS_##kept,                                       \
 				.layout = RACE_BLOCK_##block,                                      \
 				.block_bytes = sizeof(struct race_##block)},
 #define JUDGE(id, word) [RACE_DETECTOR_##id] = {.name = #word},
@@ -53,7 +59,7 @@ const struct race_words race_words[RACE_WORDS_COUNT] = {
 #include "base/detectors.def"
 };
 
-#define DETECTOR(id, word, strength, space, trait, symbol, block, pass) \
+#define DETECTOR(id, word, strength, space, trait, symbol, block, kept, pass) \
 	_Static_assert(sizeof(struct race_##block) <= RACE_BLOCK_MAX, "the block of " #word);
 #define JUDGE(id, ...) \
 	_Static_assert((int)RACE_DETECTOR_##id >= (int)RACE_DETECTORS_PUT, "DETECTOR rows first");
@@ -114,6 +120,18 @@ unsigned race_detectors_with_words(void)
 	return set;
 }
 
+const char *race_detectors_text(unsigned set, char *out, size_t n)
+{
+	size_t at = 0;
+
+	*out = 0;
+	for (unsigned i = 0; i < RACE_DETECTORS && at < n; i++)
+		if (set >> i & 1)
+			at += (size_t)snprintf(out + at, n - at, "%s%s", at ? "," : "",
+					       race_detectors[i].name);
+	return out;
+}
+
 unsigned race_detector_marked(const char *symbol, size_t n)
 {
 	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
@@ -162,9 +180,23 @@ static bool is_kind(unsigned kind)
 	return kind < RACE_KIND_COUNT && race_kinds[kind].name;
 }
 
-bool race_is_of(unsigned kind, enum race_detector_id source)
+enum race_keeps race_keeps(unsigned kind)
 {
-	return is_kind(kind) && race_kinds[kind].source == source;
+	return is_kind(kind) ? race_detectors[race_kinds[kind].source].keeps : RACE_KEEPS_PAIR;
+}
+
+bool race_has_causes(unsigned kind)
+{
+	return is_kind(kind) && race_detectors[race_kinds[kind].source].traits & RACE_CAUSES;
+}
+
+bool race_knows_seeds(unsigned kind)
+{
+	for (unsigned i = 0; i < RACE_KIND_COUNT && is_kind(kind); i++)
+		if (is_kind(i) && race_kinds[i].source == race_kinds[kind].source &&
+		    race_kinds[i].cls == RACE_CLASS_SEED)
+			return true;
+	return false;
 }
 
 bool race_has_two_sides(unsigned kind)
@@ -174,7 +206,7 @@ bool race_has_two_sides(unsigned kind)
 
 bool race_is_kept_pair(unsigned kind)
 {
-	return race_has_two_sides(kind) && (int)race_kinds[kind].source < (int)RACE_DETECTORS_PUT;
+	return race_has_two_sides(kind) && race_keeps(kind) != RACE_KEEPS_PAIR;
 }
 
 uint64_t race_counter_get(const struct race_results *r, enum race_counter_id id)

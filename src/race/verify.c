@@ -171,13 +171,14 @@ static bool has_pair(const struct race_results *r, const struct race_finding *f)
 	return false;
 }
 
-/* Is what iguard says of a pair of one launch enough, whatever hirace leaves undecided? It follows
- * fences, scopes and locks beyond what hirace does: what it is silent about is decided. (Not the
- * other way round: hirace keeps no strong load, and nothing after a location's first race.) */
-static bool is_iguard_too(const struct race_results *r, const struct race_finding *f)
+/* Is what a detector that knows causes says of a pair of one launch enough, whatever hirace
+ * leaves undecided? It follows fences, scopes and locks beyond what hirace does: what it is silent
+ * about is decided. (Not the other way round: hirace keeps no strong load, and nothing after a
+ * location's first race.) */
+static bool is_decided(const struct race_results *r, const struct race_finding *f)
 {
 	return f->kind == RACE_KIND_HISTORY_POSSIBLE && f->sides[0].grid == f->sides[1].grid &&
-	       !r->hirace_alone && !r->threads_aside && !r->accesses_aside;
+	       !r->no_causes && !r->threads_aside && !r->accesses_aside;
 }
 
 static bool is_said_better(const struct race_results *r, const struct race_finding *f,
@@ -189,7 +190,7 @@ static bool is_said_better(const struct race_results *r, const struct race_findi
 		return is_confirmed(r, f, f->cls) || (is_whole && is_doubtful(f));
 	if (!f->sides)
 		return false;
-	return has_pair(r, f) || (is_whole && is_doubtful(f)) || is_iguard_too(r, f);
+	return has_pair(r, f) || (is_whole && is_doubtful(f)) || is_decided(r, f);
 }
 
 static const char *place_text(struct race_results *r, const struct race_side *s)

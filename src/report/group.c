@@ -318,14 +318,14 @@ static bool is_said_by(const struct rep_view *v, size_t at, size_t by)
 {
 	const struct rep_entry *h = &v->entries.v[at], *e = &v->entries.v[by];
 
-	if (!race_is_of(e->f.kind, RACE_DETECTOR_WATCH) || e->ignored != h->ignored ||
-	    !has_both(e) || (e->f.cls != h->f.cls && e->f.cls != RACE_CLASS_RACE))
+	if (race_keeps(e->f.kind) != RACE_KEEPS_POINT || e->ignored != h->ignored || !has_both(e) ||
+	    (e->f.cls != h->f.cls && e->f.cls != RACE_CLASS_RACE))
 		return false;
-	if (race_is_of(h->f.kind, RACE_DETECTOR_WATCH) && has_both(h))
+	if (race_keeps(h->f.kind) == RACE_KEEPS_POINT && has_both(h))
 		return by < at && e->f.cls == h->f.cls && is_same_pair(h, e);
 	for (unsigned i = 0; i < 2; i++) {
 		const struct race_side *s = &e->f.sides[i];
-		if (h->f.sides ? race_is_of(h->f.kind, RACE_DETECTOR_WATCH) &&
+		if (h->f.sides ? race_keeps(h->f.kind) == RACE_KEEPS_POINT &&
 					 is_same_place(&h->f.sides[0], s)
 			       : h->f.line && h->f.line == s->line &&
 					 strcmp(h->f.file, s->file) == 0 &&
@@ -362,31 +362,29 @@ static bool is_host_side(const struct rep_entry *h, const struct rep_entry *e)
 
 static bool is_of_history(const struct race_finding *f)
 {
-	return race_is_of(f->kind, RACE_DETECTOR_HIRACE) && f->kind != RACE_KIND_HISTORY_SEED;
+	return race_keeps(f->kind) == RACE_KEEPS_WORD && f->kind != RACE_KIND_HISTORY_SEED;
 }
 
 /* Have hirace or iguard, as e, found the pair h with more certainty, at another place in memory or
  * by another history; or the other of the two with as much? iguard knows more of why. */
 static bool is_known_better(const struct rep_entry *h, const struct rep_entry *e)
 {
-	bool is_history = is_of_history(&h->f),
-	     is_guarded = race_is_of(e->f.kind, RACE_DETECTOR_IGUARD);
+	bool is_history = is_of_history(&h->f), has_causes = race_has_causes(e->f.kind);
 	bool is_better = h->f.cls != RACE_CLASS_RACE && e->f.cls == RACE_CLASS_RACE;
 
-	if ((!is_history && !race_is_of(h->f.kind, RACE_DETECTOR_IGUARD)) ||
-	    (!is_guarded && !is_of_history(&e->f)))
+	if ((!is_history && !race_has_causes(h->f.kind)) || (!has_causes && !is_of_history(&e->f)))
 		return false;
 	return e->ignored == h->ignored &&
-	       (is_better || (is_history && is_guarded && e->f.cls == h->f.cls)) &&
+	       (is_better || (is_history && has_causes && e->f.cls == h->f.cls)) &&
 	       is_same_pair(h, e);
 }
 
 /* Are iguard's findings h and e of one pair of lines? */
 static bool is_one_pair(const struct rep_entry *h, const struct rep_entry *e)
 {
-	return race_is_of(h->f.kind, RACE_DETECTOR_IGUARD) &&
-	       race_is_of(e->f.kind, RACE_DETECTOR_IGUARD) && e->ignored == h->ignored &&
-	       e->f.cls == h->f.cls && has_lines(h) && has_lines(e) && is_same_pair(h, e);
+	return race_has_causes(h->f.kind) && race_has_causes(e->f.kind) &&
+	       e->ignored == h->ignored && e->f.cls == h->f.cls && has_lines(h) && has_lines(e) &&
+	       is_same_pair(h, e);
 }
 
 /* How wide the gap is over which nothing is there that orders; 0: something is. */
@@ -423,7 +421,7 @@ static size_t leading(struct rep_view *v, struct rep_near *x, size_t at)
 	const size_t *near;
 	uint64_t most = 0;
 
-	if (race_is_of(v->entries.v[at].f.kind, RACE_DETECTOR_IGUARD))
+	if (race_has_causes(v->entries.v[at].f.kind))
 		n = rep_near_of(x, v, at, &near);
 	for (size_t k = 0; k < n; k++) {
 		uint64_t weight;

@@ -92,6 +92,14 @@ put src/cpu/spelled.c '' && echo 'const char *s = ".weak .global .align 8 .b64 x
 expect "a declaration in a string" '^src/cpu/spelled.c:[0-9]*: PTX in a string' cpu/spelled.c
 put src/agent/m.c '' && echo 'x(RACE_KNOBS_SYMBOL);' >>"$tree/src/agent/m.c"
 expect "a runtime block by its name" '^src/agent/m.c:[0-9]*: names a runtime block' agent/m.c
+printf '%s\n' 'DETECTOR(WATCH, watch, WEAK)' 'JUDGE(SEER, seer)' >"$tree/src/base/detectors.def"
+put src/device/watch/look.c 'int x = RACE_DETECTOR_WATCH;'
+bash "$rules" "$tree" || { echo "FAIL a detector in a folder of its name"; failed=1; }
+put src/cli/run.c 'int x = list & RACE_DETECT(WATCH);'
+expect "a detector by its name" '^src/cli/run.c:4: names a detector' cli/run.c
+put src/cli/run.c '	option_put(set, OPTION_DETECTOR, "watch,seer");'
+expect "a detector by its word" '^src/cli/run.c:4: names a detector' cli/run.c
+rm -r "$tree/src/base/detectors.def" "$tree/src/device/watch"
 echo 'PASS(FROB, "frob", MODULE, "x")' >"$tree/src/base/passes.def"
 put src/instrument/pipeline.c '	return on_module[pass](cx) && pass_end(cx);'
 expect "a pass without a function" '^src/base/passes.def: pass FROB' base/passes.def

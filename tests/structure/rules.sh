@@ -215,6 +215,18 @@ while IFS= read -r hit; do
 	breach "$(cut -d: -f1,2 <<<"$hit"): names a runtime block: its row of base/detectors.def does"
 done < <(grep -rnE --include='*.[ch]' '__collider_knobs|RACE_KNOBS_SYMBOL' src/agent src/toolchain 2>/dev/null)
 
+# A detector is a row and folders of its name: elsewhere code asks for a column of the row.
+if [ -f src/base/detectors.def ]; then
+	ids=$(sed -n 's/^\(DETECTOR\|JUDGE\)(\([A-Z]*\), .*/\2/p' src/base/detectors.def | paste -sd'|')
+	words=$(sed -n 's/^\(DETECTOR\|JUDGE\)([A-Z]*, \([a-z]*\)[,)].*/\2/p' src/base/detectors.def | paste -sd'|')
+	[ -n "$ids" ] && [ -n "$words" ] || breach "src/base/detectors.def: no rows found"
+	while IFS= read -r hit; do
+		breach "$(cut -d: -f1,2 <<<"$hit"): names a detector: a column of base/detectors.def says what differs"
+	done < <(grep -rnE --include='*.[ch]' \
+		"RACE_DETECT(OR_|\\()($ids)\\b|RACE_WORDS_($ids)\\b|OPTION_DETECTOR, \"[a-z,]*\\b($words)\\b" src |
+		grep -vE "^src/([a-z]*/)?($words)/|^src/instrument/($words)/")
+fi
+
 pipeline=src/instrument/pipeline.c
 [ ! -f src/base/passes.def ] || while IFS=$'\t' read -r id scope; do
 	case $scope in

@@ -265,8 +265,8 @@ bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_m
 	bool is_patched = fill_blocks(c, &f, &has_any, has_history);
 	for (unsigned id = 0; id < RACE_DETECTORS_PUT; id++)
 		found |= f.blocks[id].at ? 1u << id : 0;
-	if (c->region && race_shm_is_alone(found))
-		__atomic_fetch_add(&c->region->hirace_alone, 1, __ATOMIC_RELAXED);
+	if (c->region && race_shm_lacks_causes(found))
+		__atomic_fetch_add(&c->region->no_causes, 1, __ATOMIC_RELAXED);
 	race_shuffle_judge(&f.order);
 	if (c->region)
 		__atomic_fetch_add(has_any ? &c->region->modules : &c->region->plain_modules, 1,

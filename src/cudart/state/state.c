@@ -49,7 +49,7 @@ _Static_assert(RT_DEVICES == 16, "the range of --cpu-devices in options.def");
 
 static enum cpu_oracle oracle_of(const struct option_set *s)
 {
-	if (!(option_list(s, OPTION_DETECTOR) & RACE_DETECT(ORACLE)))
+	if (!(option_list(s, OPTION_DETECTOR) & RACE_DETECT_JUDGE))
 		return CPU_ORACLE_OFF;
 	return option_is(s, OPTION_ORACLE, "execution") ? CPU_ORACLE_EXECUTION : CPU_ORACLE_PROGRAM;
 }

@@ -30,7 +30,7 @@
 
 bool inst_watch_is_beside(const struct inst_ctx *cx)
 {
-	return cx->opt->sanitize & RACE_DETECT(COLLIDE);
+	return cx->opt->sanitize & race_detectors_with(RACE_SLEEPS);
 }
 
 static uint32_t table_bytes(uint32_t tracked, bool arg)

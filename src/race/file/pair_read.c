@@ -404,8 +404,8 @@ static void sides_of_watch(const struct race_record *rec, struct race_side side[
 static void sides_of_history(const struct race_record *rec, struct race_side side[2])
 {
 	uint64_t shape = rec->now[1];
-	bool is_other =
-		!race_is_of(rec->kind, RACE_DETECTOR_IGUARD) && rec->was[1] & RACE_EARLIER_IS_OTHER;
+	bool is_entry = race_keeps(rec->kind) == RACE_KEEPS_ENTRY;
+	bool is_other = !is_entry && rec->was[1] & RACE_EARLIER_IS_OTHER;
 	const uint32_t threads[3] = {(uint32_t)(shape & 0xffff), (uint32_t)(shape >> 16 & 0xffff),
 				     (uint32_t)(shape >> 32 & 0xffff)};
 	const uint32_t own[3] = {RACE_EARLIER_OWN_X(rec->now[0]), RACE_EARLIER_OWN_Y(rec->now[0]),
@@ -413,12 +413,10 @@ static void sides_of_history(const struct race_record *rec, struct race_side sid
 	const uint32_t grid[3] = {is_other ? UINT32_MAX : rec->grid_x, rec->grid_yz & 0xffff,
 				  rec->grid_yz >> 16};
 	uint32_t earlier_thread =
-		race_is_of(rec->kind, RACE_DETECTOR_IGUARD)
-			? iguard_decode(rec->was[0]).thread
-			: hirace_decode(rec->was[0], RACE_ACTOR_BITS(rec->was[1])).thread;
+		is_entry ? iguard_decode(rec->was[0]).thread
+			 : hirace_decode(rec->was[0], RACE_ACTOR_BITS(rec->was[1])).thread;
 	uint32_t size = threads[0] * threads[1] * threads[2];
-	uint32_t stride =
-		race_is_of(rec->kind, RACE_DETECTOR_IGUARD) ? size : hirace_block_stride(size);
+	uint32_t stride = is_entry ? size : hirace_block_stride(size);
 
 	place_of(size ? earlier_thread % stride : 0, threads, side[1].thread);
 	place_of(size ? earlier_thread / stride : 0, grid, side[1].block);
@@ -445,22 +443,20 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	side_of_site(earlier, earlier_flags, device, &f->sides[1]);
 	memcpy(f->sides[0].thread, rec->thread, sizeof(rec->thread));
 	memcpy(f->sides[0].block, rec->block, sizeof(rec->block));
-	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH))
+	if (race_keeps(rec->kind) == RACE_KEEPS_POINT)
 		sides_of_watch(rec, f->sides);
 	else
 		sides_of_history(rec, f->sides);
-	/* hirace says it by a kind of its own: it sees one race of a location. */
-	if ((race_is_of(rec->kind, RACE_DETECTOR_IGUARD) ||
-	     race_is_of(rec->kind, RACE_DETECTOR_WATCH)) &&
-	    f->cls == RACE_CLASS_RACE && race_is_seed_pair(f))
+	/* A detector that sees one race of a location only says it by a kind of its own. */
+	if (!race_knows_seeds(rec->kind) && f->cls == RACE_CLASS_RACE && race_is_seed_pair(f))
 		f->cls = RACE_CLASS_SEED;
 	f->met.name = "";
 	if (rec->flags & RACE_REC_ONE_OWNER)
 		owner_fill(rec, &f->met);
 	if (race_kinds[rec->kind].cls == RACE_CLASS_UNDECIDED && rec->lanes < RACE_MAY_COUNT)
 		f->may = (enum race_may)rec->lanes;
-	/* iGUARD's kinds say more than how far apart the first ones were. */
-	if (race_is_of(rec->kind, RACE_DETECTOR_IGUARD))
+	/* Such kinds say more than how far apart the first ones were. */
+	if (race_has_causes(rec->kind))
 		f->apart = 1u << race_apart_of(f);
 	f->first.lanes = 0;
 	/* These are not values. */

@@ -49,7 +49,7 @@ struct race_region {
 	uint64_t threads_aside, accesses_aside;		 /* of these, see history.h */
 	uint64_t watches, watch_busy, watch_lost, looks; /* as in struct race_rt */
 	uint32_t watches_alone; /* other devices of the machine have watchpoints of their own */
-	uint32_t hirace_alone;	/* modules in which hirace works and iguard doesn't; atomic */
+	uint32_t no_causes;	/* modules of which race_shm_lacks_causes; atomic */
 	uint64_t host_launches; /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	struct race_holds holds;      /* --shuffle-streams; atomic */

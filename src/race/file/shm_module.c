@@ -204,14 +204,14 @@ static uint32_t first_draw(const struct race_knobs *k)
 						    : RACE_WATCH_FAR / RACE_WATCH_THIN;
 }
 
-/* rsleep: at once; wsleep: at the end of a watchpoint. Where collide sleeps beside it a watchpoint
+/* rsleep: at once; wsleep: at the end of a watchpoint. Where a check sleeps beside it a watchpoint
  * stands through those delays, and needs none at once. --sample chooses places for collide;
  * watchpoints are drawn everywhere then. --replay chooses places for watch: all accesses there. */
 void race_shm_watch(struct race_watch *w, const struct race_fill *fill)
 {
 	const struct race_shm *shm = race_shm_get();
 
-	if (!RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_WATCH))
+	if (!RACE_RUN_WANTS(shm->flags, fill->detector))
 		return;
 	set_rates(&w->knobs, fill, shm->sites ? 0 : shm->sample);
 	if (race_replay_fill(w)) {
@@ -224,17 +224,30 @@ void race_shm_watch(struct race_watch *w, const struct race_fill *fill)
 	w->table = fill->watch;
 	w->knobs.wsleep = w->knobs.rsleep;
 	w->knobs.window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
-	if (w->knobs.flags & RACE_KNOB_BESIDE && RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_COLLIDE))
+	if (w->knobs.flags & RACE_KNOB_BESIDE &&
+	    RACE_RUN_DETECTORS(shm->flags) & race_detectors_with(RACE_SLEEPS))
 		w->knobs.rsleep = w->knobs.wsleep = 0;
 }
 
-void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill)
+bool race_shm_lacks_causes(unsigned detectors)
 {
+	const struct race_shm *shm = race_shm_get();
+	unsigned at_work = detectors & RACE_RUN_DETECTORS(shm ? shm->flags : 0);
+	unsigned causes = race_detectors_with(RACE_CAUSES);
+
+	return at_work & race_detectors_with_words() & ~causes && !(at_work & causes);
+}
+
+void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *from)
+{
+	struct race_fill fill = *from;
+
+	fill.detector = id;
 	switch (id) {
 /* clang-format off */
-#define DETECTOR(name, word, strengths, spaces, traits, marker, layout, pass) \
+#define DETECTOR(name, word, strengths, spaces, traits, marker, layout, keeps, pass) \
 	case RACE_DETECTOR_##name: \
-		race_shm_##layout(block, fill); \
+		race_shm_##layout(block, &fill); \
 		break;
 #include "base/detectors.def"
 	/* clang-format on */

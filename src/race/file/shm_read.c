@@ -317,7 +317,7 @@ static void region_read(struct race_reader *rd, const unsigned char *at)
 	out->launches += head.launches;
 	out->overflow += head.overflow;
 	out->has_history |= head.has_history != 0;
-	out->hirace_alone += head.hirace_alone;
+	out->no_causes += head.no_causes;
 	out->threads_aside += head.threads_aside;
 	out->accesses_aside += head.accesses_aside;
 	out->watches += head.watches;

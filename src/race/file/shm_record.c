@@ -123,7 +123,7 @@ static void first_fill(struct race_reader *rd, const struct race_record *rec, st
 	}
 	o->lanes = rec->lanes;
 	o->grid = rec->grid;
-	o->sm = race_is_of(rec->kind, RACE_DETECTOR_WATCH) ? RACE_WATCH_SM(rec->sm) : rec->sm;
+	o->sm = race_keeps(rec->kind) == RACE_KEEPS_POINT ? RACE_WATCH_SM(rec->sm) : rec->sm;
 	o->is_generic = (rec->flags & RACE_REC_GENERIC) != 0;
 }
 
@@ -195,7 +195,7 @@ static void sides_fill(struct race_reader *rd, const struct race_record *rec,
 	struct race_finding_site fs = {.table = rec->table, .text = ""};
 	struct race_record at = *rec;
 	uint32_t flags = 0, number = RACE_EARLIER_SITE(rec->now[0]);
-	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH)) {
+	if (race_keeps(rec->kind) == RACE_KEEPS_POINT) {
 		number = RACE_WATCH_HALF_SITE(rec->now[0]);
 		at.table = fs.table = rec->was[0];
 	}
@@ -212,7 +212,7 @@ static void sides_fill(struct race_reader *rd, const struct race_record *rec,
 	race_site_count(&rd->out->arena, &earlier, &fs);
 	race_sides_fill(&rd->out->arena, rec, c->device, &earlier, flags,
 			site_flags(rd, rec->table, rec->site), f);
-	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH) && !number && f->cls == RACE_CLASS_RACE)
+	if (race_keeps(rec->kind) == RACE_KEEPS_POINT && !number && f->cls == RACE_CLASS_RACE)
 		f->cls = class_alone(rd, rec, f);
 	/* Equal values would be no race, and these detectors know none. */
 	if (number && at.table == rec->table && at.site == rec->site && f->cls == RACE_CLASS_RACE &&
@@ -220,7 +220,7 @@ static void sides_fill(struct race_reader *rd, const struct race_record *rec,
 		f->cls = RACE_CLASS_UNDECIDED;
 		f->may = RACE_MAY_COPY;
 	}
-	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH) && number &&
+	if (race_keeps(rec->kind) == RACE_KEEPS_POINT && number &&
 	    !(rec->flags & RACE_REC_ONE_OWNER))
 		f->sides[1].device =
 			device_of(rd, c->pid, RACE_WATCH_HALF_RANK(rec->now[0]), c->device);
@@ -271,7 +271,7 @@ static struct race_finding *finding_get(struct race_reader *rd, const struct rac
 	struct race_reader_finding *e;
 
 	/* One access may have been met by several. */
-	if (race_is_of(rec->kind, RACE_DETECTOR_WATCH)) {
+	if (race_keeps(rec->kind) == RACE_KEEPS_POINT) {
 		key.other_table = rec->was[0];
 		key.other_site = RACE_WATCH_HALF_SITE(rec->now[0]);
 	}
@@ -300,7 +300,7 @@ void race_reader_record(struct race_reader *rd, const struct race_record *rec, u
 	uint64_t count = rec->count > counted ? rec->count : counted;
 
 	bool is_pair = race_is_kept_pair(rec->kind);
-	if ((!is_pair && !race_is_of(rec->kind, RACE_DETECTOR_COLLIDE)) ||
+	if ((!is_pair && race_keeps(rec->kind) != RACE_KEEPS_VALUES) ||
 	    is_pair != ((rec->flags & RACE_REC_TWO_SIDES) != 0)) {
 		rd->out->damaged++;
 		return;

@@ -197,14 +197,6 @@ bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
 	return race_shm_find(kind, hash, &bytes) != NULL;
 }
 
-bool race_shm_is_alone(unsigned detectors)
-{
-	uint32_t flags = shm ? shm->flags : 0;
-
-	return detectors & RACE_DETECT(HIRACE) && RACE_RUN_WANTS(flags, RACE_DETECTOR_HIRACE) &&
-	       !(detectors & RACE_DETECT(IGUARD) && RACE_RUN_WANTS(flags, RACE_DETECTOR_IGUARD));
-}
-
 void race_shm_say(const char *fmt, ...)
 {
 	char line[600] = "collider: ";

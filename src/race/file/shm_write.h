@@ -95,12 +95,14 @@ struct race_fill {
 	/* Of the context: its number, and the struct race_watch_table that it uses. */
 	uint32_t context;
 	uint64_t watch;
+	enum race_detector_id detector; /* race_shm_block sets it: whose block it is */
 	/* What was determined about the image's order of blocks; `id` as in its order table. */
 	enum race_shuffle_verdict (*order)(uint32_t id, void *arg);
 	void *arg;
 };
-/* Of a module's detectors (a set), does hirace work in this run, and iguard doesn't? */
-bool race_shm_is_alone(unsigned detectors);
+/* Of a module's detectors (a set), does one with words work in this run, and none that knows causes
+ * (base/detectors.def)? What it leaves undecided remains so then. */
+bool race_shm_lacks_causes(unsigned detectors);
 /*
  * Sets what `collider run` requests in a module's runtime block of detector `id`; `block` is a copy
  * of it, or the block itself. Fields that only the instrumenter determines are not changed.
