@@ -402,6 +402,18 @@ static int set_flags(struct option_set *s, const char *word, struct base_sink *s
 	return rc;
 }
 
+/* What is given a second time of the values and assumptions of a proof is added to the first. */
+static const char *add_to_list(struct option_set *s, enum option_id id, const char *value)
+{
+	bool adds_up = id == OPTION_PARAM || id == OPTION_ASSUME || id == OPTION_INSTANTIATE;
+	bool is_second = s->v[id].source == OPTION_FROM_ARGV && s->v[id].text;
+
+	if (!adds_up || !is_second || !value || !*value)
+		return value;
+	return base_printf(&s->arena, "%s%c%s", s->v[id].text, id == OPTION_PARAM ? ',' : ';',
+			   value);
+}
+
 int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *sink)
 {
 	enum option_args how = option_cmd_rows[s->cmd].args;
@@ -438,6 +450,7 @@ int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *
 		if (!value && !is_flag && how != OPTION_ARGS_PASS && i + 1 < argc &&
 		    strcmp(argv[i + 1], "--") != 0)
 			value = argv[++i];
+		value = add_to_list(s, (enum option_id)id, value);
 		rc = set_option(s, (enum option_id)id, value, OPTION_FROM_ARGV, shown, sink);
 	}
 	base_vec_push(&s->args, NULL);

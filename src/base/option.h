@@ -5,6 +5,7 @@
  * From the rows come the parser of command lines, the parser of the environment
  * variable COLLIDER_OPTIONS, `--help`, the manual page and docs/options.md.
  * The command line takes precedence over the environment, the environment over the default.
+ * Of an option that is given twice the last value counts; values and assumptions of a proof add up.
  *
  * A *command* is a subcommand of `collider`. A *choice* is one of the words
  * that an ENUM option accepts.

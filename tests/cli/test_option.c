@@ -221,6 +221,22 @@ static void test_unknown(void **state)
 	       "unknown option --quite (collider help report lists them)");
 }
 
+static void test_lists_get_longer(void **state)
+{
+	struct option_set s;
+	struct base_sink sink;
+
+	(void)state;
+	assert_int_equal(parse(&s, &sink, OPTION_CMD_PROVE, NULL,
+			       "--param=w=3 --block-dim=8 --assume=w>1 --param h=4 --block-dim=16 "
+			       "--assume=h>1 a.ptx"),
+			 0);
+	assert_string_equal(option_text(&s, OPTION_PARAM), "w=3,h=4");
+	assert_string_equal(option_text(&s, OPTION_ASSUME), "w>1;h>1");
+	assert_string_equal(option_text(&s, OPTION_BLOCK_DIM), "16");
+	drop(&s, &sink);
+}
+
 static void test_environment(void **state)
 {
 	struct option_set s;
@@ -403,6 +419,7 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_choices),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_lists_get_longer),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_environment_warns),
 		cmocka_unit_test(test_rows),
