@@ -50,6 +50,7 @@ struct digit_sum {
 	unsigned n;
 	struct digit_term term[MAX_TERMS];
 	bool is_lost;
+	bool keeps_loops; /* a counter's value is one term, with its own bounds */
 };
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
@@ -349,7 +350,7 @@ static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 		take_apart(s, v->a[0], times, true, depth + 1);
 		return;
 	case EX_IND:
-		if (!add_induction(s, v, times))
+		if (s->keeps_loops || !add_induction(s, v, times))
 			break;
 		take_apart(s, v->a[0], times, false, depth + 1);
 		return;
@@ -452,6 +453,7 @@ struct question {
 	const struct ex *a, *b;
 	const struct facts *fa, *fb;
 	int64_t na, nb;
+	bool keeps_loops;
 };
 
 static bool is_apart(struct check *c, const uint8_t *counters, const struct question *q,
@@ -494,7 +496,7 @@ static unsigned covered(struct check *c, const uint8_t *counters, const struct d
 	struct span in = span_of(c, s->facts, v, 0);
 	if (is_whole || depth || in.lo < 0 || !has_all_digits(s, v, in.hi))
 		return 0;
-	return is_apart(c, counters, &(struct question){v, v, s->facts, s->facts, 1, 1}, 1)
+	return is_apart(c, counters, &(struct question){v, v, s->facts, s->facts, 1, 1, false}, 1)
 		       ? UINT32_MAX
 		       : 0;
 }
@@ -533,7 +535,8 @@ static bool add_others(const struct check *c, const uint8_t *counters, struct di
 static bool is_apart(struct check *c, const uint8_t *counters, const struct question *q,
 		     unsigned depth)
 {
-	struct digit_sum a = {.c = c, .facts = q->fa}, b = {.c = c, .facts = q->fb};
+	struct digit_sum a = {.c = c, .facts = q->fa, .keeps_loops = q->keeps_loops},
+			 b = {.c = c, .facts = q->fb, .keeps_loops = q->keeps_loops};
 	struct unknowns u = {.na = q->na, .nb = q->nb};
 	unsigned need = wanted(c), has = 0;
 	int64_t most = q->a->w < 64 ? INT64_MAX >> (65 - q->a->w) : INT64_MAX >> 3;
@@ -565,6 +568,10 @@ bool digits_are_apart(struct check *c, const uint8_t *counters)
 	learn(c, &fa, c->pair.a->guard, false, 0);
 	learn(c, &fb, c->pair.b->guard, false, 0);
 	struct question q = {c->pair.a->off,	    c->pair.b->off,	  &fa, &fb,
-			     c->pair.a->mem->bytes, c->pair.b->mem->bytes};
+			     c->pair.a->mem->bytes, c->pair.b->mem->bytes, false};
+	if (is_apart(c, counters, &q, 0))
+		return true;
+	/* the bounds of start + step * counter are less than those of its parts add up to */
+	q.keeps_loops = true;
 	return is_apart(c, counters, &q, 0);
 }
