@@ -269,6 +269,25 @@ static unsigned number_in(struct ptx_str s, size_t *at)
 	return n;
 }
 
+/* Is it the function of the global namespace, whose name and arguments are mangled so? One with
+ * internal linkage may be in a namespace that the compiler made for it. */
+static bool is_function(struct ptx_str s, const char *name, const char *args)
+{
+	static const char inner[] = "_INTERNAL_";
+	size_t at = 3, n = strlen(name), k = strlen(args);
+
+	if (s.n < at + n + k || memcmp(s.p, "_Z", 2) != 0)
+		return false;
+	if (s.p[2] != 'N')
+		return s.n == 2 + n + k && !memcmp(s.p + 2, name, n) &&
+		       !memcmp(s.p + 2 + n, args, k);
+	size_t length = number_in(s, &at), end = at + length + n;
+	return length > sizeof(inner) && s.n == end + 1 + k &&
+	       !memcmp(s.p + at, inner, sizeof(inner) - 1) &&
+	       !memcmp(s.p + at + length, name, n) && s.p[end] == 'E' &&
+	       !memcmp(s.p + end + 1, args, k);
+}
+
 /* curand_init of a state, through its last argument: its tables are read only. */
 static bool lower_seed(struct ir_frame *fr, const struct ptx_stmt *s, unsigned bytes)
 {
@@ -301,13 +320,14 @@ bool prove_ir_summarized_call(struct ir_frame *fr, const struct ptx_stmt *s, str
 			  wait[] = "19pipeline_wait_priorILj", commit[] = "15pipeline_commitEv";
 	size_t at = sizeof(room) - 1;
 	static const struct {
-		const char *name;
+		const char *args;
 		unsigned bytes;
-	} seeds[] = {{"_Z11curand_inityyyP17curandStateXORWOW", 48},
-		     {"_Z11curand_inityyyP24curandStatePhilox4_32_10", 64}};
+	} seeds[] = {{"yyyP17curandStateXORWOW", 48},
+		     {"yyyP20curandStateMRG32k3a", 48},
+		     {"yyyP24curandStatePhilox4_32_10", 64}};
 
 	for (size_t i = 0; i < BASE_COUNTOF(seeds); i++)
-		if (ptx_str_is(name, seeds[i].name))
+		if (is_function(name, "11curand_init", seeds[i].args))
 			return lower_seed(fr, s, seeds[i].bytes);
 	if (name.n <= at || memcmp(name.p, room, at) != 0)
 		return false;

@@ -271,8 +271,7 @@ static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struc
 	return true;
 }
 
-/* The largest value below a bound in "the loop goes on", or UINT64_MAX. */
-static uint64_t bound_of(const struct ex *c, const struct ex *v, unsigned depth)
+uint64_t prove_ev_bound_of(const struct ex *c, const struct ex *v, unsigned depth)
 {
 	if (depth > 40)
 		return UINT64_MAX;
@@ -283,7 +282,8 @@ static uint64_t bound_of(const struct ex *c, const struct ex *v, unsigned depth)
 	    c->a[0]->a[1] == v && c->a[0]->a[0]->hi <= prove_ex_mask(v->w) >> 1)
 		return c->a[0]->a[0]->hi; /* !(bound < v) */
 	if (c->op == EX_AND && c->w == 1) {
-		uint64_t x = bound_of(c->a[0], v, depth + 1), y = bound_of(c->a[1], v, depth + 1);
+		uint64_t x = prove_ev_bound_of(c->a[0], v, depth + 1),
+			 y = prove_ev_bound_of(c->a[1], v, depth + 1);
 		return x < y ? x : y;
 	}
 	return UINT64_MAX;
@@ -309,7 +309,7 @@ static struct ex_range range_of(const struct ev *e, uint32_t loop, const struct 
 	if (shrinks || shrinks_signed)
 		r.hi = x->hi;
 	if (next->op == EX_MUL && next->a[0] == v && next->a[1]->op == EX_CONST && x->hi <= half) {
-		uint64_t b = bound_of(e->loops[loop].back, v, 0), c = next->a[1]->imm, top;
+		uint64_t b = prove_ev_bound_of(e->loops[loop].back, v, 0), c = next->a[1]->imm, top;
 		if (b <= half && c && !__builtin_mul_overflow(b, c, &top) && top <= half) {
 			r.lo = x->lo;
 			r.hi = top > x->hi ? top : x->hi;

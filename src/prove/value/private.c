@@ -71,13 +71,51 @@ static void write_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t ce
 }
 
 #define MAX_ELEMENTS 16
+/* In the first turns the counters of loops have no bounds yet, and what is lost in a loop stays so. */
+#define TURNS_BEFORE_LOSS 3
+
+/* The largest value of v where the guard holds. */
+static uint64_t most(const struct ex *guard, const struct ex *v, unsigned depth)
+{
+	uint64_t half = prove_ex_mask(v->w) >> 1, x, y, r;
+
+	if (v->op == EX_CONST || depth > 8)
+		return v->hi;
+	if ((v->op == EX_IND || v->op == EX_PHI) && v->hi <= half) {
+		r = prove_ev_bound_of(guard, v, 0);
+		return r < v->hi ? r : v->hi;
+	}
+	x = v->n ? most(guard, v->a[0], depth + 1) : v->hi;
+	y = v->n == 2 ? most(guard, v->a[1], depth + 1) : 0;
+	switch ((enum ex_op)v->op) {
+	case EX_ZEXT:
+		break;
+	case EX_SEXT:
+		if (x > prove_ex_mask(v->a[0]->w) >> 1)
+			return v->hi;
+		break;
+	case EX_ADD:
+		if (__builtin_add_overflow(x, y, &x))
+			return v->hi;
+		break;
+	case EX_MUL:
+		if (__builtin_mul_overflow(x, y, &x))
+			return v->hi;
+		break;
+	default:
+		return v->hi;
+	}
+	return x < v->hi ? x : v->hi;
+}
 
 /* Which elements of n bytes a private access may be to: the first, and how many; none: any. By the
  * contract it stays within the object, and it lies at a multiple of its size (PTX ISA 5.1). */
-static uint32_t elements(const struct ir_object *o, const struct ex *off, unsigned n,
-			 uint64_t *first)
+static uint32_t elements(const struct ev *e, const struct ev_access *a, uint64_t *first)
 {
-	uint64_t lo = off->lo, hi = off->hi;
+	const struct ir_object *o = &e->ir->objects.v[a->root.id];
+	const struct ex *off = a->off;
+	unsigned n = a->mem->bytes;
+	uint64_t lo = off->lo, hi = most(e->guard[a->block], off, 0);
 
 	if (o->cell == IR_NONE || n > 8 || o->bytes < n)
 		return 0;
@@ -129,7 +167,7 @@ static const struct ex *read_private(struct ev *e, const struct ev_access *a)
 	const struct ex *v = NULL;
 	unsigned n = a->mem->bytes;
 	uint64_t first;
-	uint32_t count = elements(o, a->off, n, &first);
+	uint32_t count = elements(e, a, &first);
 
 	if (count != 1)
 		v = read_copy(e, a);
@@ -150,8 +188,13 @@ static void write_private(struct ev *e, const struct ev_access *a, const struct 
 	const struct ir_object *o = &e->ir->objects.v[a->root.id];
 	unsigned n = a->mem->bytes;
 	uint64_t first;
-	uint32_t count = elements(o, a->off, n, &first);
+	uint32_t count = elements(e, a, &first);
 
+	if (e->turn < TURNS_BEFORE_LOSS && o->bytes >= n &&
+	    most(e->guard[a->block], a->off, 0) > o->bytes - n) {
+		e->is_changed = true;
+		return;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		const struct ex *c = count > 1 ? is_at(e, a, first + i * n) : NULL;
 		c = c && guard ? prove_ex_and(e->pool, c, guard) : c ? c : guard;

@@ -268,7 +268,6 @@ __global__ void black_scholes(float2 *call, float2 *put, const float2 *price, co
 }
 
 // prove: setup_states race-free --block-dim=64 --grid-dim=64
-// weak: setup_states literal potential
 // pin: setup_states seed=1234
 __global__ void setup_states(curandState *state, unsigned long long seed)
 {

@@ -251,3 +251,54 @@ __global__ void sorted_on_stack(const double *in, double *out)
 	for (int i = 0; i < 6; i++)
 		out[(blockIdx.x * 64 + threadIdx.x) * 6 + i] = a[i];
 }
+
+struct beside { unsigned d, v[5]; };
+
+// A pointer that lies on the stack above an array which a loop fills.
+__device__ __forceinline__ void turn(unsigned *vector, const unsigned *matrix)
+{
+	unsigned result[5] = {0};
+	for (int i = 0; i < 5; i++)
+		for (int k = 0; k < 5; k++)
+			result[k] ^= vector[i] & matrix[i * 5 + k];
+	for (int i = 0; i < 5; i++)
+		vector[i] = result[i];
+}
+
+template <typename T> __device__ __forceinline__ void turn_all(T *state, const unsigned *matrix, unsigned n)
+{
+	while (n) {
+		for (unsigned t = 0; t < (n & 3); t++)
+			turn(state->v, matrix);
+		n >>= 2;
+	}
+	state->d += n;
+}
+
+// prove: above_array race-free
+__global__ void above_array(beside *all, const unsigned *matrix)
+{
+	turn_all(&all[blockIdx.x * blockDim.x + threadIdx.x], matrix, 5);
+}
+
+// prove: above_array_shared true
+__global__ void above_array_shared(beside *all, const unsigned *matrix)
+{
+	turn_all(&all[threadIdx.x / 2], matrix, 5);
+}
+
+// prove: counter_bounds race-free --block-dim=256 --grid-dim=64
+__global__ void counter_bounds(float *out) // i's own bounds keep blocks apart
+{
+	for (int n = 0; n < 32; n++)
+		for (int i = threadIdx.x; i < 3136; i += 256)
+			out[(n * 64 + blockIdx.x) * 3136 + i] = 0;
+}
+
+// prove: counter_bounds_less true --block-dim=256 --grid-dim=64
+__global__ void counter_bounds_less(float *out)
+{
+	for (int n = 0; n < 32; n++)
+		for (int i = threadIdx.x; i < 3136; i += 256)
+			out[(n * 64 + blockIdx.x) * 3135 + i] = 0;
+}
