@@ -147,8 +147,8 @@ bool prove_quick_is_apart(struct check *c, const uint8_t *counters);
 bool quick_is_shared(const struct check *c, const struct ex *v, const uint8_t *counters);
 /* linear.c: the same by the bits of the offsets and guards. */
 bool linear_is_apart(struct check *c, const uint8_t *counters);
-/* digits.c: by numbers times digits of the positions. */
-bool digits_are_apart(struct check *c, const uint8_t *counters);
+/* digits.c: by numbers times digits of the positions; is_alone: of one thread, which does both. */
+bool digits_are_apart(struct check *c, const uint8_t *counters, bool is_alone);
 /* split.c: does fn say so for each value of the strides that are powers of two? */
 typedef bool split_fn(struct check *c, const uint8_t *counters);
 bool split_is_apart(struct check *c, const uint8_t *counters, split_fn *fn);
@@ -166,6 +166,11 @@ bool rounds_are_apart(struct check *c, const uint8_t *counters, split_fn *fn);
 void prove_meet_hold(struct check *c);
 /* Is there a barrier of some lanes that orders? Then the lanes of a warp are asked about apart. */
 bool prove_meet_has_lanes(const struct check *c);
+/* meet.c: what a thread accesses while its own copy is under way must be elsewhere, or that is a
+ * problem. */
+void prove_meet_own_copies(struct check *c);
+/* Is a copy that is under way in one iteration of a loop apart from the other access there? */
+bool meet_late_is_apart(struct check *c, const uint8_t *counters);
 /* contract.c */
 void prove_say_contract(struct check *c);
 /* pins.c: parameters that the assumptions give a number or bounds, for ex_pool. */

@@ -8,33 +8,17 @@
  * it can be less than an access is wide is found by trying them all, the largest step first; what
  * the smaller steps can add up to leaves few to try. Two different threads differ in some position,
  * so a solution in which all positions are equal is none. Digits that make up all of n are equal
- * only where n is; that n is another in each thread is asked in the same way.
+ * only where n is; that n is another in each thread is asked in the same way. Digits of one value
+ * to which different numbers are added (stages of a pipeline) differ by two numbers.
  *
  * Costs: some microseconds; at most MAX_NODES differences.
  */
-#include "prove/check.h"
+#include "prove/solve/digits_impl.h"
 
 #include <string.h>
 
 #define MAX_TERMS 16
-#define MAX_FACTS 32
-#define MAX_DEPTH 40
 #define MAX_NODES 20000
-#define LIMIT	  ((int64_t)1 << 50)
-#define DIMS	  3u
-
-/* Signed bounds, both included. */
-struct span {
-	int64_t lo, hi;
-};
-
-struct facts {
-	struct {
-		const struct ex *v;
-		struct span in;
-	} v[MAX_FACTS];
-	unsigned n;
-};
 
 struct digit_term {
 	const struct ex *v;  /* the value, or what a digit is one of */
@@ -53,161 +37,12 @@ struct digit_sum {
 	bool keeps_loops; /* a counter's value is one term, with its own bounds */
 };
 
-/* ---- bounds ---------------------------------------------------------------------------------- */
-
-static struct span whole(unsigned w)
-{
-	if (w >= 52)
-		return (struct span){-LIMIT, LIMIT};
-	return (struct span){-((int64_t)1 << (w - 1)), ((int64_t)1 << (w - 1)) - 1};
-}
-
-static bool is_inside(struct span x, struct span outer)
-{
-	return x.lo >= outer.lo && x.hi <= outer.hi;
-}
-
-static struct span both(struct span x, struct span y)
-{
-	return (struct span){x.lo > y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi};
-}
-
-/* Is it blockIdx.d * blockDim.d + threadIdx.d, below 2^31 by the contract? d, or DIMS. */
-static unsigned position(const struct check *c, const struct ex *v)
-{
-	if (v->op != EX_ADD || v->w != 32 || c->o->all_launches)
-		return DIMS;
-	for (unsigned i = 0; i < 4; i++) {
-		const struct ex *t = v->a[i & 1], *m = v->a[!(i & 1)];
-		if (t->op != EX_SPEC || t->imm > EX_TID_Z || m->op != EX_MUL)
-			continue;
-		const struct ex *b = m->a[i >> 1], *n = m->a[!(i >> 1)];
-		unsigned d = (unsigned)t->imm;
-		uint32_t fixed = c->pool->launch.dim[d];
-		bool is_dim = (n->op == EX_SPEC && n->imm == EX_NTID_X + d) ||
-			      (fixed && n->op == EX_CONST && n->imm == fixed);
-		if (b->op == EX_SPEC && b->imm == EX_CTAID_X + d && is_dim)
-			return d;
-	}
-	return DIMS;
-}
-
-static bool is_position(const struct check *c, const struct ex *v)
-{
-	return position(c, v) < DIMS;
-}
-
-static struct span span_of(const struct check *c, const struct facts *f, const struct ex *v,
-			   unsigned depth);
-
-/* The bounds of a sum or product by those of its parts; where it might wrap: any. */
-static struct span span_of_parts(const struct check *c, const struct facts *f, const struct ex *v,
-				 unsigned depth)
-{
-	struct span any = whole(v->w), x, y, r = any;
-
-	if (v->n != 2 && v->op != EX_SEXT && v->op != EX_ZEXT)
-		return any;
-	x = span_of(c, f, v->a[0], depth + 1);
-	y = v->n == 2 ? span_of(c, f, v->a[1], depth + 1) : x;
-	switch ((enum ex_op)v->op) {
-	case EX_SEXT:
-		return x;
-	case EX_ZEXT:
-		return x.lo >= 0 ? x : any;
-	case EX_ADD:
-		r = (struct span){x.lo + y.lo, x.hi + y.hi};
-		break;
-	case EX_SUB:
-		r = (struct span){x.lo - y.hi, x.hi - y.lo};
-		break;
-	case EX_MUL:
-		if (y.lo < 0 || x.lo < 0 || __builtin_mul_overflow(x.lo, y.lo, &r.lo) ||
-		    __builtin_mul_overflow(x.hi, y.hi, &r.hi))
-			return any;
-		break;
-	case EX_UDIV:
-	case EX_SDIV:
-		if (x.lo < 0 || y.lo <= 0)
-			return any;
-		r = (struct span){x.lo / y.hi, x.hi / y.lo};
-		break;
-	case EX_UREM:
-	case EX_SREM:
-		if (x.lo < 0 || y.lo <= 0)
-			return any;
-		r = (struct span){0, x.hi < y.hi - 1 ? x.hi : y.hi - 1};
-		break;
-	default:
-		return any;
-	}
-	return is_inside(r, any) ? r : any;
-}
-
-static struct span span_of(const struct check *c, const struct facts *f, const struct ex *v,
-			   unsigned depth)
-{
-	struct span r = whole(v->w);
-
-	if (v->op == EX_CONST) {
-		int64_t n = prove_ex_signed(v->imm, v->w);
-		n = n < -LIMIT ? -LIMIT : n > LIMIT ? LIMIT : n;
-		return (struct span){n, n};
-	}
-	if (v->hi <= (uint64_t)r.hi)
-		r = (struct span){(int64_t)v->lo, (int64_t)v->hi};
-	if (is_position(c, v))
-		r = both(r, (struct span){0, INT32_MAX});
-	for (unsigned i = 0; i < f->n; i++)
-		if (f->v[i].v == v)
-			r = both(r, f->v[i].in);
-	return depth < MAX_DEPTH ? both(r, span_of_parts(c, f, v, depth)) : r;
-}
-
-static void note(struct facts *f, const struct ex *v, struct span in)
-{
-	if (f->n < MAX_FACTS && v->op != EX_CONST) {
-		f->v[f->n].v = v;
-		f->v[f->n++].in = in;
-	}
-}
-
-/* What a conjunction (is_not: the opposite of g) says of single values: x < y, x >= y, by the other
- * side's bounds. */
-static void learn(const struct check *c, struct facts *f, const struct ex *g, bool is_not,
-		  unsigned depth)
-{
-	struct facts none = {.n = 0};
-
-	if (depth > MAX_DEPTH)
-		return;
-	if (g->op == EX_NOT)
-		learn(c, f, g->a[0], !is_not, depth + 1);
-	if (g->w == 1 && g->op == (is_not ? EX_OR : EX_AND)) {
-		learn(c, f, g->a[0], is_not, depth + 1);
-		learn(c, f, g->a[1], is_not, depth + 1);
-	}
-	if (g->op != EX_SLT && g->op != EX_ULT)
-		return;
-	struct span all = whole(g->a[0]->w), x = span_of(c, &none, g->a[0], 0),
-		    y = span_of(c, &none, g->a[1], 0);
-	if (g->op == EX_ULT) { /* neither is negative where the larger one isn't */
-		if (!is_not && y.lo >= 0)
-			note(f, g->a[0], (struct span){0, y.hi - 1});
-		if (is_not && x.lo >= 0)
-			note(f, g->a[1], (struct span){0, x.hi});
-		return;
-	}
-	note(f, g->a[0], is_not ? (struct span){y.lo, all.hi} : (struct span){all.lo, y.hi - 1});
-	note(f, g->a[1], is_not ? (struct span){all.lo, x.hi} : (struct span){x.lo + 1, all.hi});
-}
-
 /* ---- taking apart ---------------------------------------------------------------------------- */
 
 static void add_within(struct digit_sum *s, const struct ex *v, int64_t times, int64_t d, int64_t m,
 		       struct span in)
 {
-	in = both(in, span_of(s->c, s->facts, v, 0));
+	in = digits_both(in, digits_span(s->c, s->facts, v, 0));
 
 	if (d != 1 || m) { /* v isn't negative */
 		in = (struct span){0, in.hi / d};
@@ -216,7 +51,7 @@ static void add_within(struct digit_sum *s, const struct ex *v, int64_t times, i
 	}
 	for (unsigned i = 0; i < s->n; i++) {
 		if (s->term[i].v == v && s->term[i].d == d && s->term[i].m == m) {
-			s->term[i].in = both(s->term[i].in, in);
+			s->term[i].in = digits_both(s->term[i].in, in);
 			s->is_lost |=
 				__builtin_add_overflow(s->term[i].times, times, &s->term[i].times);
 			return;
@@ -235,13 +70,13 @@ static void add_within(struct digit_sum *s, const struct ex *v, int64_t times, i
 
 static void add_term(struct digit_sum *s, const struct ex *v, int64_t times, int64_t d, int64_t m)
 {
-	add_within(s, v, times, d, m, whole(64));
+	add_within(s, v, times, d, m, digits_whole(64));
 }
 
 static const struct ex *bare(const struct digit_sum *s, const struct ex *v)
 {
 	while (v->op == EX_SEXT ||
-	       (v->op == EX_ZEXT && span_of(s->c, s->facts, v->a[0], 0).lo >= 0))
+	       (v->op == EX_ZEXT && digits_span(s->c, s->facts, v->a[0], 0).lo >= 0))
 		v = v->a[0];
 	return v;
 }
@@ -252,11 +87,13 @@ static void add_digit(struct digit_sum *s, const struct ex *v, int64_t times, in
 	for (unsigned i = 0; i < MAX_DEPTH; i++) {
 		v = bare(s, v);
 		bool is_div = v->op == EX_UDIV || v->op == EX_SDIV;
-		bool is_rem = v->op == EX_UREM || v->op == EX_SREM;
+		bool is_mask = v->op == EX_AND && v->a[1]->op == EX_CONST &&
+			       v->a[1]->imm < INT32_MAX && !(v->a[1]->imm & (v->a[1]->imm + 1));
+		bool is_rem = v->op == EX_UREM || v->op == EX_SREM || is_mask;
 		if ((!is_div && !is_rem) || v->a[1]->op != EX_CONST ||
-		    span_of(s->c, s->facts, v->a[0], 0).lo < 0)
+		    digits_span(s->c, s->facts, v->a[0], 0).lo < 0)
 			break;
-		int64_t k = prove_ex_signed(v->a[1]->imm, v->w), next;
+		int64_t k = prove_ex_signed(v->a[1]->imm, v->w) + is_mask, next;
 		if (k <= 0)
 			break;
 		if (is_div) { /* ((x / k) / d) % m */
@@ -280,8 +117,8 @@ static void add_digit(struct digit_sum *s, const struct ex *v, int64_t times, in
 static bool add_induction(struct digit_sum *s, const struct ex *v, int64_t times)
 {
 	int64_t step = prove_ex_signed(v->a[1]->imm, v->a[1]->w), k;
-	struct span all = span_of(s->c, s->facts, v, 0), from = span_of(s->c, s->facts, v->a[0], 0),
-		    n = {0, LIMIT};
+	struct span all = digits_span(s->c, s->facts, v, 0),
+		    from = digits_span(s->c, s->facts, v->a[0], 0), n = {0, LIMIT};
 	bool is_kept = v->imm == EX_IND_SIGNED ||
 		       (v->imm == EX_IND_UNSIGNED && all.lo >= 0 && from.lo >= 0);
 
@@ -306,10 +143,10 @@ static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 		s->is_lost = true;
 		return;
 	}
-	struct span all = whole(v->w), x = {0, 0}, y = {0, 0}, r;
+	struct span all = digits_whole(v->w), x = {0, 0}, y = {0, 0}, r;
 	if (v->op == EX_ADD || v->op == EX_SUB || v->op == EX_MUL) {
-		x = span_of(s->c, f, v->a[0], 0);
-		y = span_of(s->c, f, v->a[1], 0);
+		x = digits_span(s->c, f, v->a[0], 0);
+		y = digits_span(s->c, f, v->a[1], 0);
 	}
 	switch ((enum ex_op)v->op) {
 	case EX_CONST:
@@ -322,8 +159,8 @@ static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 		r = v->op == EX_ADD ? (struct span){x.lo + y.lo, x.hi + y.hi}
 				    : (struct span){x.lo - y.hi, x.hi - y.lo};
 		/* with an open block size a position is one value */
-		if (is_position(s->c, v) ? !s->c->pool->launch.dim[position(s->c, v)]
-					 : !is_top && !is_inside(r, all))
+		if (digits_is_position(s->c, v) ? !s->c->pool->launch.dim[digits_position(s->c, v)]
+						: !is_top && !digits_is_inside(r, all))
 			break;
 		take_apart(s, v->a[0], times, is_top, depth + 1);
 		take_apart(s, v->a[1], v->op == EX_ADD ? times : -times, is_top, depth + 1);
@@ -331,7 +168,8 @@ static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 	case EX_MUL:
 		if (v->a[1]->op != EX_CONST || y.lo <= 0 ||
 		    __builtin_mul_overflow(x.lo, y.lo, &r.lo) ||
-		    __builtin_mul_overflow(x.hi, y.lo, &r.hi) || (!is_top && !is_inside(r, all)) ||
+		    __builtin_mul_overflow(x.hi, y.lo, &r.hi) ||
+		    (!is_top && !digits_is_inside(r, all)) ||
 		    __builtin_mul_overflow(times, y.lo, &k))
 			break;
 		take_apart(s, v->a[0], k, is_top, depth + 1);
@@ -340,7 +178,7 @@ static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 		take_apart(s, v->a[0], times, false, depth + 1);
 		return;
 	case EX_ZEXT:
-		if (span_of(s->c, f, v->a[0], 0).lo < 0)
+		if (digits_span(s->c, f, v->a[0], 0).lo < 0)
 			break;
 		take_apart(s, v->a[0], times, false, depth + 1);
 		return;
@@ -358,6 +196,7 @@ static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 	case EX_SDIV:
 	case EX_UREM:
 	case EX_SREM:
+	case EX_AND:
 		add_digit(s, v, times, 1, 0);
 		return;
 	default:
@@ -454,6 +293,7 @@ struct question {
 	const struct facts *fa, *fb;
 	int64_t na, nb;
 	bool keeps_loops;
+	bool is_alone; /* one thread, which accesses both */
 };
 
 static bool is_apart(struct check *c, const uint8_t *counters, const struct question *q,
@@ -485,7 +325,7 @@ static unsigned covered(struct check *c, const uint8_t *counters, const struct d
 	const struct ex *v = s->term[i].v;
 	bool is_far = c->level.apart >= RACE_LEVEL_CLUSTER,
 	     is_whole = s->term[i].d == 1 && !s->term[i].m;
-	unsigned d = is_whole ? position(c, v) : DIMS;
+	unsigned d = is_whole ? digits_position(c, v) : DIMS;
 
 	if (d < DIMS)
 		return 1u << (is_far ? DIMS + d : d);
@@ -493,10 +333,11 @@ static unsigned covered(struct check *c, const uint8_t *counters, const struct d
 		d = (unsigned)v->imm % DIMS;
 		return v->imm <= EX_TID_Z ? (is_far ? 0 : 1u << d) : 1u << (DIMS + d);
 	}
-	struct span in = span_of(c, s->facts, v, 0);
+	struct span in = digits_span(c, s->facts, v, 0);
 	if (is_whole || depth || in.lo < 0 || !has_all_digits(s, v, in.hi))
 		return 0;
-	return is_apart(c, counters, &(struct question){v, v, s->facts, s->facts, 1, 1, false}, 1)
+	return is_apart(c, counters,
+			&(struct question){v, v, s->facts, s->facts, 1, 1, false, false}, 1)
 		       ? UINT32_MAX
 		       : 0;
 }
@@ -507,6 +348,50 @@ static void add_unknown(struct unknowns *u, int64_t times, struct span in, bool 
 		u->v[u->n++] = (struct unknown){times, in.lo, in.hi, counts};
 }
 
+/* v as a value and a number that is added to it, where that surely doesn't wrap. */
+static const struct ex *apart_from(const struct digit_sum *s, const struct ex *v, int64_t *more)
+{
+	struct span x = digits_span(s->c, s->facts, v->n ? v->a[0] : v, 0);
+
+	*more = 0;
+	if (v->op == EX_ADD && v->a[1]->op == EX_CONST) {
+		*more = prove_ex_signed(v->a[1]->imm, v->w);
+		x = (struct span){x.lo + *more, x.hi + *more};
+		return digits_is_inside(x, (struct span){0, digits_whole(v->w).hi}) ? v->a[0]
+										    : NULL;
+	}
+	return v;
+}
+
+/*
+ * (x + k) % m and x % m of one x (stages of a pipeline) differ by k % m, or by m less. Takes such
+ * terms out of both sums: what they add to the gap, and an unknown.
+ */
+static void match_stages(const struct check *c, const uint8_t *counters, struct digit_sum *a,
+			 struct digit_sum *b, int64_t *gap, struct unknowns *u)
+{
+	for (unsigned i = 0; i < a->n; i++) {
+		struct digit_term *s = &a->term[i];
+		for (unsigned k = 0; k < b->n && s->times; k++) {
+			struct digit_term *t = &b->term[k];
+			int64_t x, y, far;
+			if (!s->m || s->m != t->m || s->d != 1 || t->d != 1 ||
+			    s->times != t->times || s->v == t->v)
+				continue;
+			const struct ex *v = apart_from(a, s->v, &x), *w = apart_from(b, t->v, &y);
+			if (!v || !w || !digits_are_in_step(v, w, &far) ||
+			    !quick_is_shared(c, v, counters))
+				continue;
+			far = ((far + x - y) % s->m + s->m) % s->m;
+			if (!far)
+				continue;
+			*gap += s->times * (far - s->m);
+			u->v[u->n++] = (struct unknown){s->times * s->m, 0, 1, false};
+			s->times = t->times = 0;
+		}
+	}
+}
+
 /* The same term of another sum, or NULL. */
 static struct digit_term *find(struct digit_sum *s, const struct digit_term *t)
 {
@@ -514,6 +399,13 @@ static struct digit_term *find(struct digit_sum *s, const struct digit_term *t)
 		if (s->term[i].v == t->v && s->term[i].d == t->d && s->term[i].m == t->m)
 			return &s->term[i];
 	return NULL;
+}
+
+/* Do both sides have the same value? */
+static bool is_shared(const struct check *c, const struct ex *v, const uint8_t *counters,
+		      bool is_alone)
+{
+	return (is_alone && v->op == EX_SPEC) || quick_is_shared(c, v, counters);
 }
 
 /* Of terms that don't come as often in both: false where both threads have one value. */
@@ -544,31 +436,35 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 	take_apart(&a, q->a, 1, true, 0);
 	take_apart(&b, q->b, 1, true, 0);
 	int64_t gap = a.constant - b.constant;
+	if (!a.is_lost && !b.is_lost)
+		match_stages(c, counters, &a, &b, &gap, &u);
 	if (a.is_lost || b.is_lost || gap > most || gap < -most ||
 	    !add_others(c, counters, &b, &a, -1, &u) || !add_others(c, counters, &a, &b, 1, &u))
 		return false;
 	for (unsigned i = 0; i < a.n; i++) {
 		struct digit_term *t = &a.term[i];
-		if (!t->is_both || quick_is_shared(c, t->v, counters))
+		if (!t->is_both || is_shared(c, t->v, counters, q->is_alone))
 			continue;
 		struct span x = t->in, y = find(&b, t)->in;
-		unsigned bits = covered(c, counters, &a, i, depth);
+		unsigned bits = q->is_alone ? 0 : covered(c, counters, &a, i, depth);
 		has |= bits;
 		add_unknown(&u, t->times, (struct span){x.lo - y.hi, x.hi - y.lo}, bits != 0);
 	}
-	return need && !(need & ~has) && order(&u, most) && !can_meet(&u, 0, gap, false);
+	/* where equal positions aren't seen they mustn't meet either */
+	bool differs = q->is_alone || !need || need & ~has;
+	return order(&u, most) && !can_meet(&u, 0, gap, differs);
 }
 
-bool digits_are_apart(struct check *c, const uint8_t *counters)
+bool digits_are_apart(struct check *c, const uint8_t *counters, bool is_alone)
 {
 	struct facts fa = {.n = 0}, fb = {.n = 0};
 
 	if (c->pair.a->off->w != c->pair.b->off->w)
 		return false;
-	learn(c, &fa, c->pair.a->guard, false, 0);
-	learn(c, &fb, c->pair.b->guard, false, 0);
-	struct question q = {c->pair.a->off,	    c->pair.b->off,	  &fa, &fb,
-			     c->pair.a->mem->bytes, c->pair.b->mem->bytes, false};
+	digits_learn(c, &fa, c->pair.a->guard, false, 0);
+	digits_learn(c, &fb, c->pair.b->guard, false, 0);
+	struct question q = {c->pair.a->off,	    c->pair.b->off,	   &fa,	  &fb,
+			     c->pair.a->mem->bytes, c->pair.b->mem->bytes, false, is_alone};
 	if (is_apart(c, counters, &q, 0))
 		return true;
 	/* the bounds of start + step * counter are less than those of its parts add up to */

@@ -517,7 +517,7 @@ static bool is_apart_in_residue(const struct check *c, const uint8_t *counters)
 bool prove_quick_is_apart(struct check *c, const uint8_t *counters)
 {
 	return is_apart_in_numbers(c, counters) || is_apart_in_residue(c, counters) ||
-	       linear_is_apart(c, counters) || digits_are_apart(c, counters);
+	       linear_is_apart(c, counters) || digits_are_apart(c, counters, false);
 }
 
 /* ---- roots --------------------------------------------------------------------------------- */

@@ -1,0 +1,141 @@
+/*
+ * digits_bounds.c - what values can be by the bounds of their parts and by guards (digits_impl.h).
+ */
+#include "prove/solve/digits_impl.h"
+
+unsigned digits_position(const struct check *c, const struct ex *v)
+{
+	if (v->op != EX_ADD || v->w != 32 || c->o->all_launches)
+		return DIMS;
+	for (unsigned i = 0; i < 4; i++) {
+		const struct ex *t = v->a[i & 1], *m = v->a[!(i & 1)];
+		if (t->op != EX_SPEC || t->imm > EX_TID_Z || m->op != EX_MUL)
+			continue;
+		const struct ex *b = m->a[i >> 1], *n = m->a[!(i >> 1)];
+		unsigned d = (unsigned)t->imm;
+		uint32_t fixed = c->pool->launch.dim[d];
+		bool is_dim = (n->op == EX_SPEC && n->imm == EX_NTID_X + d) ||
+			      (fixed && n->op == EX_CONST && n->imm == fixed);
+		if (b->op == EX_SPEC && b->imm == EX_CTAID_X + d && is_dim)
+			return d;
+	}
+	return DIMS;
+}
+
+/* The bounds of a sum or product by those of its parts; where it might wrap: any. */
+static struct span span_of_parts(const struct check *c, const struct facts *f, const struct ex *v,
+				 unsigned depth)
+{
+	struct span any = digits_whole(v->w), x, y, r = any;
+
+	if (v->n != 2 && v->op != EX_SEXT && v->op != EX_ZEXT)
+		return any;
+	x = digits_span(c, f, v->a[0], depth + 1);
+	y = v->n == 2 ? digits_span(c, f, v->a[1], depth + 1) : x;
+	switch ((enum ex_op)v->op) {
+	case EX_SEXT:
+		return x;
+	case EX_ZEXT:
+		return x.lo >= 0 ? x : any;
+	case EX_ADD:
+		r = (struct span){x.lo + y.lo, x.hi + y.hi};
+		break;
+	case EX_SUB:
+		r = (struct span){x.lo - y.hi, x.hi - y.lo};
+		break;
+	case EX_MUL:
+		if (y.lo < 0 || x.lo < 0 || __builtin_mul_overflow(x.lo, y.lo, &r.lo) ||
+		    __builtin_mul_overflow(x.hi, y.hi, &r.hi))
+			return any;
+		break;
+	case EX_UDIV:
+	case EX_SDIV:
+		if (x.lo < 0 || y.lo <= 0)
+			return any;
+		r = (struct span){x.lo / y.hi, x.hi / y.lo};
+		break;
+	case EX_UREM:
+	case EX_SREM:
+		if (x.lo < 0 || y.lo <= 0)
+			return any;
+		r = (struct span){0, x.hi < y.hi - 1 ? x.hi : y.hi - 1};
+		break;
+	default:
+		return any;
+	}
+	return digits_is_inside(r, any) ? r : any;
+}
+
+bool digits_are_in_step(const struct ex *x, const struct ex *y, int64_t *gap)
+{
+	*gap = 0;
+	if (x == y)
+		return true;
+	if (x->op != EX_IND || y->op != EX_IND || x->a[1] != y->a[1] || x->a[2] != y->a[2] ||
+	    x->imm != EX_IND_SIGNED || y->imm != EX_IND_SIGNED || x->a[0]->op != EX_CONST ||
+	    y->a[0]->op != EX_CONST || x->w != y->w)
+		return false;
+	*gap = prove_ex_signed(x->a[0]->imm, x->w) - prove_ex_signed(y->a[0]->imm, y->w);
+	return true;
+}
+
+struct span digits_span(const struct check *c, const struct facts *f, const struct ex *v,
+			unsigned depth)
+{
+	struct span r = digits_whole(v->w);
+
+	if (v->op == EX_CONST) {
+		int64_t n = prove_ex_signed(v->imm, v->w);
+		n = n < -LIMIT ? -LIMIT : n > LIMIT ? LIMIT : n;
+		return (struct span){n, n};
+	}
+	if (v->hi <= (uint64_t)r.hi)
+		r = (struct span){(int64_t)v->lo, (int64_t)v->hi};
+	if (digits_is_position(c, v))
+		r = digits_both(r, (struct span){0, INT32_MAX});
+	int64_t gap;
+	for (unsigned i = 0; i < f->n; i++)
+		if (digits_are_in_step(v, f->v[i].v, &gap))
+			r = digits_both(r, (struct span){f->v[i].in.lo + gap, f->v[i].in.hi + gap});
+	if (v->op == EX_IND && v->imm == EX_IND_SIGNED && v->a[0]->op == EX_CONST &&
+	    v->a[1]->op == EX_CONST && !prove_ex_is_down(v->a[1]) &&
+	    prove_ex_signed(v->a[0]->imm, v->w) > r.lo)
+		r.lo = prove_ex_signed(v->a[0]->imm, v->w);
+	return depth < MAX_DEPTH ? digits_both(r, span_of_parts(c, f, v, depth)) : r;
+}
+
+static void note(struct facts *f, const struct ex *v, struct span in)
+{
+	if (f->n < MAX_FACTS && v->op != EX_CONST) {
+		f->v[f->n].v = v;
+		f->v[f->n++].in = in;
+	}
+}
+
+void digits_learn(const struct check *c, struct facts *f, const struct ex *g, bool is_not,
+		  unsigned depth)
+{
+	struct facts none = {.n = 0};
+
+	if (depth > MAX_DEPTH)
+		return;
+	if (g->op == EX_NOT)
+		digits_learn(c, f, g->a[0], !is_not, depth + 1);
+	if (g->w == 1 && g->op == (is_not ? EX_OR : EX_AND)) {
+		digits_learn(c, f, g->a[0], is_not, depth + 1);
+		digits_learn(c, f, g->a[1], is_not, depth + 1);
+	}
+	if (g->op != EX_SLT && g->op != EX_ULT)
+		return;
+	struct span all = digits_whole(g->a[0]->w), x = digits_span(c, &none, g->a[0], 0),
+		    y = digits_span(c, &none, g->a[1], 0);
+	if (g->op == EX_ULT) { /* neither is negative where the larger one isn't */
+		if (!is_not && y.lo >= 0)
+			note(f, g->a[0], (struct span){0, y.hi - 1});
+		if (is_not && x.lo >= 0)
+			note(f, g->a[1], (struct span){0, x.hi});
+		return;
+	}
+	note(f, g->a[0], is_not ? (struct span){y.lo, all.hi} : (struct span){all.lo, y.hi - 1});
+	note(f, g->a[1], is_not ? (struct span){all.lo, x.hi} : (struct span){x.lo + 1, all.hi});
+}

@@ -1,0 +1,62 @@
+/*
+ * digits_impl.h - bounds of values, that digits.c and digits_bounds.c share.
+ */
+#ifndef COLLIDER_PROVE_DIGITS_IMPL_H
+#define COLLIDER_PROVE_DIGITS_IMPL_H
+
+#include "prove/check.h"
+
+#define MAX_FACTS 32
+#define MAX_DEPTH 40
+#define LIMIT	  ((int64_t)1 << 50)
+#define DIMS	  3u
+
+/* Signed bounds, both included. */
+struct span {
+	int64_t lo, hi;
+};
+
+struct facts {
+	struct {
+		const struct ex *v;
+		struct span in;
+	} v[MAX_FACTS];
+	unsigned n;
+};
+
+static inline struct span digits_whole(unsigned w)
+{
+	if (w >= 52)
+		return (struct span){-LIMIT, LIMIT};
+	return (struct span){-((int64_t)1 << (w - 1)), ((int64_t)1 << (w - 1)) - 1};
+}
+
+static inline bool digits_is_inside(struct span x, struct span outer)
+{
+	return x.lo >= outer.lo && x.hi <= outer.hi;
+}
+
+static inline struct span digits_both(struct span x, struct span y)
+{
+	return (struct span){x.lo > y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi};
+}
+
+/* Is it blockIdx.d * blockDim.d + threadIdx.d, below 2^31 by the contract? d, or DIMS. */
+unsigned digits_position(const struct check *c, const struct ex *v);
+static inline bool digits_is_position(const struct check *c, const struct ex *v)
+{
+	return digits_position(c, v) < DIMS;
+}
+
+/* Are both the same, or what a counter makes of equal steps from different starts, without
+ * wrapping? *gap: x less y. */
+bool digits_are_in_step(const struct ex *x, const struct ex *y, int64_t *gap);
+/* The bounds of a value, by what is known of it and of its parts. */
+struct span digits_span(const struct check *c, const struct facts *f, const struct ex *v,
+			unsigned depth);
+/* What a conjunction (is_not: the opposite of g) says of single values: x < y, x >= y, by the other
+ * side's bounds. */
+void digits_learn(const struct check *c, struct facts *f, const struct ex *g, bool is_not,
+		  unsigned depth);
+
+#endif
