@@ -406,7 +406,8 @@ void prove_write_protocol(struct check *c)
 			is_first &=
 				!prove_ev_same_root(&e->accesses.v[k].root, &e->accesses.v[i].root);
 		for (size_t k = i; k < e->accesses.n && is_first; k++)
-			if (prove_ev_same_root(&e->accesses.v[k].root, &e->accesses.v[i].root))
+			if (!e->accesses.v[k].is_late &&
+			    prove_ev_same_root(&e->accesses.v[k].root, &e->accesses.v[i].root))
 				write_access(c, &e->accesses.v[k]);
 	}
 }

@@ -510,7 +510,7 @@ void prove_contract_check_accesses(struct contract *c)
 		return;
 	c->npins = prove_pins_find(c->e, c->pin);
 	for (size_t i = 0; i < c->e->accesses.n; i++)
-		if (!is_known(c->e, i))
+		if (!is_known(c->e, i) && !c->e->accesses.v[i].is_late)
 			check_access(c, &c->e->accesses.v[i]);
 }
 

@@ -40,6 +40,7 @@ struct ev_access {
 	uint32_t block, index; /* index of the step */
 	struct ev_root root;
 	bool is_shared;
+	bool is_late; /* a copy of an earlier step that is under way where `block` begins */
 	const struct ex *off, *guard; /* offset from the root, in bytes; when it happens */
 	const struct ex *whole;	      /* the offset before it is cut to a shared address's width */
 	const struct ex *value;	      /* what is stored, or NULL */
@@ -73,6 +74,11 @@ static inline bool prove_ev_is_of_launch(const struct ev_assume *as)
 	return as->kind == IR_ASSUME_FACT && prove_ev_is_everywhere(as) &&
 	       as->fact->level == EX_GRID;
 }
+
+/* An access that a thread does while its own copy may be under way; own.step NULL: its end. */
+struct ev_touch {
+	struct ev_access copy, own;
+};
 
 /* One place of a thread's private state: a register with several definitions, or a byte. */
 struct ev_cell {
@@ -124,6 +130,7 @@ struct ev {
 	struct ev_phi *phi; /* [loop][cell] */
 	struct ev_loop *loops;
 	BASE_VEC(struct ev_access) accesses;
+	BASE_VEC(struct ev_touch) touches;
 	BASE_VEC(struct ev_assume) assumes;
 	BASE_VEC(struct ev_assume) tickets;	  /* meet.c finds out which are distinct */
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
@@ -162,6 +169,11 @@ void prove_ev_free(struct ev *e);
 
 /* sync.c: barriers that aren't surely for all threads become IR_ORDER. */
 void prove_ev_settle_barriers(struct ev *e);
+
+/* copies.c: asynchronous copies that are under way across barriers, when all turns are done. */
+void prove_ev_find_copies(struct ev *e);
+/* Does a loop wait for copies, make groups of them, or have a barrier? */
+bool prove_ev_has_sync(const struct ir *ir, uint32_t loop);
 
 /* condition.c */
 /* v, made in block `from`, as it is seen in block `to` behind loops: counters become last ones. */

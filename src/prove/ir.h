@@ -30,11 +30,14 @@ enum ir_kind {
 	IR_WARP_BARRIER, /* src[0]: its mask; of all lanes where it is all ones and unguarded */
 	IR_ORDER,	 /* may order something, never surely; imm: IR_PARTIAL or 0 */
 	IR_ASSUME,	 /* imm: enum ir_assume; src: its arguments */
-	IR_WAIT,	 /* the thread's asynchronous copies are done behind it */
+	IR_COMMIT,	 /* the thread's asynchronous copies up to here are a group */
+	IR_WAIT,	 /* all its groups but the latest imm are done behind it; or IR_WAIT_ALL */
 	IR_NOTHING,	 /* taken out */
 	IR_UNKNOWN,	 /* memory or barrier effect that isn't modelled */
 	IR_ENDLESS	 /* control may stay here for ever (a call that isn't known to return) */
 };
+
+#define IR_WAIT_ALL UINT64_MAX /* and what is in no group */
 
 /* A barrier to which not all threads of the CTA may come: this plus its number, or the last. */
 #define IR_NUMBERS     16
@@ -57,7 +60,7 @@ struct ir_access {
 	uint8_t kind;			   /* enum race_op_kind */
 	uint8_t space;			   /* enum ir_space */
 	uint8_t strength, scope;	   /* enum race_strength, race_scope */
-	bool is_volatile, is_nc, is_async; /* async: until the next IR_WAIT */
+	bool is_volatile, is_nc, is_async; /* async: until an IR_WAIT for it */
 	/* The lanes of a warp do it together: they don't race there. is_row: any of them accesses
 	 * what one names. */
 	bool is_collective, is_row;
@@ -166,10 +169,6 @@ uint32_t prove_ir_name_object(const struct ir *ir, uint32_t call, struct ptx_str
 /* sync.c: barriers of all blocks that a library makes of atomics become what they are. Before
  * prove_ir_graph's results are used. */
 void prove_ir_find_grid_syncs(struct ir *ir);
-/* sync.c: copies that may still be under way at a barrier are problems, and accesses of the thread
- * itself meanwhile; is_shared: by step, those of shared memory. */
-void prove_ir_check_copies(struct ir *ir, const bool *is_shared);
-
 /* steps.c, for lower.c: the steps of one instruction that neither branches nor calls. */
 struct ir_frame {
 	struct ir *ir;

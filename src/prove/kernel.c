@@ -68,11 +68,7 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 	if (!e->cond)
 		return;
 	prove_ev_settle_barriers(e);
-	bool *is_shared = BASE_NEWN(e->arena, bool, ir->steps.n + 1);
-	for (size_t i = 0; i < e->accesses.n; i++)
-		is_shared[e->accesses.v[i].index] |=
-			e->accesses.v[i].is_shared || e->accesses.v[i].root.kind == EV_ROOT_UNKNOWN;
-	prove_ir_check_copies(ir, is_shared);
+	prove_ev_find_copies(e);
 }
 
 /* May two threads that come to the branch at a block's end go different ways? `q` says which two,
@@ -300,6 +296,7 @@ static void check_kernel(struct check *c)
 		c->has_lanes = prove_meet_has_lanes(c);
 		c->is_open = base_zalloc(c->arena, c->e->accesses.n + 1);
 		benign_find_unstable(c);
+		prove_meet_own_copies(c);
 		prove_all_pairs(c);
 		check_lockstep(c);
 		if (!c->e->ir->problems.n)

@@ -1,5 +1,5 @@
 /*
- * meet.c - order that isn't a phase: barriers of some lanes, and tickets (check.h).
+ * meet.c - order that isn't a phase: barriers of some lanes, tickets, own copies (check.h).
  *
  * A barrier of the lanes in a constant mask, outside of loops and the only one with its mask, is
  * executed at most once by a thread. What a lane of the mask surely does before it comes before
@@ -10,6 +10,10 @@
  * place in global memory is written by this very instruction, with an odd number, and it counts
  * fewer times than there are values: once by a thread, of which there are fewer, or in a loop, by
  * the contract. The contract also says that no host code or other kernel writes to it.
+ *
+ * A thread's asynchronous copy and what it accesses itself meanwhile aren't ordered: one query
+ * about one thread, in which loops that order copies are in one iteration, says that they don't
+ * meet.
  *
  * Misses: masks that several barriers have or that a register holds (but for tiles, phase.c),
  * counters in shared memory (which the kernel must set first).
@@ -171,4 +175,128 @@ void prove_meet_hold(struct check *c)
 	if (c->has_lanes && c->level.apart == RACE_LEVEL_WARP)
 		hold_lanes(c);
 	hold_tickets(c);
+}
+
+/* ---- copies that are under way ------------------------------------------------------------- */
+
+/* The iteration of loop l that a condition names, or -1. */
+static int64_t turn_of(const struct ex *g, const struct ex *ctr)
+{
+	if (g->op == EX_AND && g->w == 1) {
+		int64_t n = turn_of(g->a[0], ctr);
+		return n >= 0 ? n : turn_of(g->a[1], ctr);
+	}
+	if (g->op != EX_EQ)
+		return -1;
+	for (unsigned i = 0; i < 2; i++)
+		if (g->a[i] == ctr && g->a[!i]->op == EX_CONST && g->a[!i]->imm < INT32_MAX)
+			return (int64_t)g->a[!i]->imm;
+	return -1;
+}
+
+static void put_turn(struct ex_pool *p, struct ev_access *a, const struct ex *ctr, int64_t n)
+{
+	const struct ex *k = prove_ex_const(p, ctr->w, (uint64_t)n);
+
+	a->off = prove_ex_replace(p, a->off, ctr, k);
+	a->guard = prove_ex_replace(p, a->guard, ctr, k);
+}
+
+/*
+ * Where a condition of one says in which iteration of a loop it is, and the counters are related,
+ * both get that number. False: one of them is in none that fits, so that they don't meet.
+ */
+static bool put_turns(struct check *c, const uint8_t *counters, struct ev_access *a,
+		      struct ev_access *b)
+{
+	for (uint32_t l = 0; l < c->e->ir->nloops; l++) {
+		const struct ex *ctr = c->e->loops[l].ctr;
+		int64_t n = turn_of(a->guard, ctr), m = turn_of(b->guard, ctr);
+		int64_t gap = (counters[l] == SMT_SECOND_AHEAD) - (counters[l] == SMT_FIRST_AHEAD);
+		if (counters[l] == SMT_FREE || (n < 0 && m < 0))
+			continue;
+		n = n < 0 ? m - gap : n;
+		m = m < 0 ? n + gap : m;
+		if (n < 0 || m < 0 || m != n + gap)
+			return false;
+		put_turn(c->pool, a, ctr, n);
+		put_turn(c->pool, b, ctr, m);
+	}
+	return true;
+}
+
+bool meet_late_is_apart(struct check *c, const uint8_t *counters)
+{
+	struct check_pair was = c->pair;
+	struct ev_access a = *was.a, b = *was.b;
+
+	if (!a.is_late && !b.is_late)
+		return false;
+	if (!put_turns(c, counters, &a, &b))
+		return true;
+	if (a.off == was.a->off && b.off == was.b->off)
+		return false;
+	c->pair.a = &a;
+	c->pair.b = &b;
+	bool is_apart = prove_quick_is_apart(c, counters);
+	c->pair = was;
+	return is_apart;
+}
+
+static bool are_elsewhere(struct check *c, const struct ev_touch *t, const uint8_t *counters,
+			  bool use_bits)
+{
+	uint64_t now = prove_now_ms();
+	struct smt_query q = {.is_same_cta = true, .is_alone = true, .counters = counters};
+	struct ex_pool *p = c->pool;
+	struct smt_model m;
+
+	if (now >= c->deadline)
+		return false;
+	q.rlimit = use_bits ? CHECK_RLIMIT_BITS : CHECK_RLIMIT_INTEGERS;
+	q.use_bits = use_bits;
+	prove_limit_time(&q, c->deadline - now);
+	c->k->counts.queries++;
+	prove_smt_begin(c->smt, &q);
+	prove_hold_side(c, t->copy.guard, t->copy.block, 0);
+	if (!t->own.step)
+		return prove_smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
+	prove_hold_side(c, t->own.guard, t->own.block, 1);
+	for (unsigned s = EX_TID_X; s <= EX_CTAID_Z; s++)
+		prove_smt_across(c->smt, prove_ex_const(p, 1, 1),
+				 prove_ex_spec(p, (enum prove_ex_spec)s), true);
+	prove_smt_conflict(c->smt, t->copy.off, t->copy.mem->bytes, t->own.off, t->own.mem->bytes,
+			   false);
+	return prove_smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
+}
+
+void prove_meet_own_copies(struct check *c)
+{
+	const struct ir *ir = c->e->ir;
+	uint8_t *counters = base_zalloc(c->arena, ir->nloops + 1);
+
+	for (uint32_t l = 0; l < ir->nloops; l++)
+		counters[l] = prove_ev_has_sync(ir, l) ? SMT_SAME : SMT_FREE;
+	for (size_t i = 0; i < c->e->touches.n; i++) {
+		struct ev_touch now = c->e->touches.v[i], *t = &now;
+		if (t->own.step && !put_turns(c, counters, &t->copy, &t->own))
+			continue;
+		c->pair = (struct check_pair){.a = &t->copy, .b = &t->own};
+		if (t->own.step && !prove_quick_may_alias(c))
+			continue;
+		if (!c->pair.is_forced && !c->pair.slot[0] &&
+		    ((t->own.step && digits_are_apart(c, counters, true)) ||
+		     are_elsewhere(c, t, counters, false) || are_elsewhere(c, t, counters, true)))
+			continue;
+		const struct ptx_stmt *at = t->own.step ? t->own.step->at : t->copy.step->at;
+		prove_alarm_problem(
+			RACE_PROBLEM_UNPROVEN, at,
+			t->own.step ? base_printf(c->arena,
+						  "an access while the thread's copy of PTX line "
+						  "%u may be under way, perhaps to the same bytes",
+						  t->copy.step->at->line)
+				    : "a copy that may be under way when the thread ends",
+			c);
+		return;
+	}
 }

@@ -7,9 +7,8 @@
  * ordered by barriers of the grid only. Integers first, bit-vectors where they don't decide. What
  * the solver finds is replayed (replay.c); only then an alarm is true.
  *
- * Misses: order by fences, flags, locks, named barriers, mbarriers and barriers of some lanes or
- * of a
- * cluster is never used for a proof, and makes an alarm potential.
+ * Misses: order by fences, flags, locks, named barriers, mbarriers and barriers of some lanes or of
+ * a cluster is never used for a proof, and makes an alarm potential.
  */
 #include "prove/check.h"
 
@@ -190,6 +189,12 @@ static void open_replay(struct check *c, struct replay_pair *p)
 	p->is_lockstep = c->o->is_lockstep && c->level.apart == RACE_LEVEL_WARP;
 }
 
+/* A copy that is under way behind its instruction isn't replayed. */
+static bool is_late(const struct check *c)
+{
+	return c->pair.a->is_late || c->pair.b->is_late;
+}
+
 /* REPLAY_RACES: the alarm is true. Where the model itself isn't, other launches may be tried. */
 static enum replay_answer replay(struct check *c, struct smt_model *m, struct replay_meeting *met,
 				 bool may_search)
@@ -199,8 +204,9 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 
 	memset(met, 0, sizeof(*met));
 	met->order = IR_NONE;
-	if (c->pair.is_forced) {
-		met->why = "the two addresses can't be compared";
+	if (c->pair.is_forced || is_late(c)) {
+		met->why = c->pair.is_forced ? "the two addresses can't be compared"
+					     : "the thread's copy may still be under way there";
 		return REPLAY_UNSURE;
 	}
 	open_replay(c, &p);
@@ -253,7 +259,8 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 	struct alarm_facts f = {.m = &m, .met = &met, .is_true = true};
 	struct replay_pair p;
 
-	if (c->level.is_tried || c->pair.is_forced || c->o->is_same_value || !c->effort.steps_left)
+	if (c->level.is_tried || c->pair.is_forced || is_late(c) || c->o->is_same_value ||
+	    !c->effort.steps_left)
 		return false;
 	c->level.is_tried = true;
 	open_replay(c, &p);
@@ -339,7 +346,8 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	if (!c->pair.is_forced &&
 	    (prove_quick_is_apart(c, counters) ||
 	     split_is_apart(c, counters, prove_quick_is_apart) ||
-	     rounds_are_apart(c, counters, prove_quick_is_apart) || rows_are_apart(c, counters))) {
+	     rounds_are_apart(c, counters, prove_quick_is_apart) || rows_are_apart(c, counters) ||
+	     meet_late_is_apart(c, counters))) {
 		c->k->counts.quick++;
 		return;
 	}

@@ -283,9 +283,8 @@ static bool is_function(struct ptx_str s, const char *name, const char *args)
 		       !memcmp(s.p + 2 + n, args, k);
 	size_t length = number_in(s, &at), end = at + length + n;
 	return length > sizeof(inner) && s.n == end + 1 + k &&
-	       !memcmp(s.p + at, inner, sizeof(inner) - 1) &&
-	       !memcmp(s.p + at + length, name, n) && s.p[end] == 'E' &&
-	       !memcmp(s.p + end + 1, args, k);
+	       !memcmp(s.p + at, inner, sizeof(inner) - 1) && !memcmp(s.p + at + length, name, n) &&
+	       s.p[end] == 'E' && !memcmp(s.p + end + 1, args, k);
 }
 
 /* curand_init of a state, through its last argument: its tables are read only. */
@@ -332,12 +331,13 @@ bool prove_ir_summarized_call(struct ir_frame *fr, const struct ptx_stmt *s, str
 	if (name.n <= at || memcmp(name.p, room, at) != 0)
 		return false;
 	struct ptx_str rest = {name.p + at, name.n - (uint32_t)at};
-	if (rest.n >= sizeof(commit) - 1 && !memcmp(rest.p, commit, sizeof(commit) - 1))
+	if (rest.n >= sizeof(commit) - 1 && !memcmp(rest.p, commit, sizeof(commit) - 1)) {
+		prove_ir_push(fr, IR_COMMIT, IR_NONE);
 		return true;
+	}
 	if (rest.n > sizeof(wait) && !memcmp(rest.p, wait, sizeof(wait) - 1)) {
 		at = sizeof(wait) - 1;
-		if (!number_in(rest, &at)) /* others wait for all but the latest groups */
-			prove_ir_push(fr, IR_WAIT, IR_NONE);
+		prove_ir_push(fr, IR_WAIT, IR_NONE)->imm = number_in(rest, &at);
 		return true;
 	}
 	if (rest.n <= sizeof(copy) || memcmp(rest.p, copy, sizeof(copy) - 1) != 0)

@@ -508,14 +508,18 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		if (!lower_surface(fr, s))
 			unmodelled(fr, s);
 		return;
-	case PTX_OP_CP_ASYNC_COMMIT_GROUP:
+	case PTX_OP_CP_ASYNC_COMMIT_GROUP: /* one that a predicate may leave out: none */
+		if (s->pred == PTX_NO_REG)
+			prove_ir_push(fr, IR_COMMIT, IR_NONE);
 		return;
 	case PTX_OP_CP_ASYNC_WAIT_ALL:
-		prove_ir_push(fr, IR_WAIT, IR_NONE);
+		if (s->pred == PTX_NO_REG)
+			prove_ir_push(fr, IR_WAIT, IR_NONE)->imm = IR_WAIT_ALL;
 		return;
 	case PTX_OP_CP_ASYNC_WAIT_GROUP: /* waits for all but the latest N groups */
-		if (s->nops && s->ops[0].kind == PTX_OPND_INT && !s->ops[0].imm)
-			prove_ir_push(fr, IR_WAIT, IR_NONE);
+		if (s->pred == PTX_NO_REG && s->nops && s->ops[0].kind == PTX_OPND_INT &&
+		    s->ops[0].imm >= 0)
+			prove_ir_push(fr, IR_WAIT, IR_NONE)->imm = (uint64_t)s->ops[0].imm;
 		return;
 	case PTX_OP_MBARRIER_INIT:
 	case PTX_OP_MBARRIER_INVAL:

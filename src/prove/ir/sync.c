@@ -1,16 +1,12 @@
 /*
- * sync.c - barriers with numbers or made of atomics, and copies that a thread must wait for (ir.h).
+ * sync.c - barriers with numbers or made of atomics (ir.h).
  *
  * cooperative_groups' grid_group::sync() is inlined even without optimisation: barrier 0, one
  * atomic operation of thread 0, a loop that reads until all blocks have come, barrier 0. It is
  * recognised by its place in CUDA's header, which .loc names: the second barrier is one of the
  * whole grid, and the accesses to the counter between the two are the library's.
  *
- * A cp.async may write at any time up to the thread's next wait (PTX ISA 9.7.9.25). Where each way
- * from it comes to a wait before a barrier or an end, it is an access of its phase like others.
- *
- * Misses: grid.sync() without line numbers (its pairs are then potential alarms, for the atomics);
- * copies that are under way across a barrier (pipelines): could not prove.
+ * Misses: grid.sync() without line numbers (its pairs are then potential alarms, for the atomics).
  */
 #define _GNU_SOURCE
 #include "prove/eval.h"
@@ -170,68 +166,5 @@ void prove_ev_settle_barriers(struct ev *e)
 		if (st && st->imm == IR_RANK_CTA &&
 		    (is_partial[IR_NUMBERS] || is_partial[number_of(e, st, ir->rpo[i])]))
 			st->kind = IR_ORDER;
-	}
-}
-
-/* ---- copies ----------------------------------------------------------------------------- */
-
-struct walk {
-	struct ir *ir;
-	bool *seen;
-	const bool *is_shared; /* by step */
-	bool is_late;
-	const struct ptx_stmt
-		*touch; /* an access of the thread itself to shared memory meanwhile */
-};
-
-/* From step i of block b on: is the copy surely waited for? */
-static void follow(struct walk *w, uint32_t b, uint32_t i)
-{
-	const struct ir_block *x = &w->ir->blocks.v[b];
-
-	for (; i < x->first + x->n; i++) {
-		const struct ir_step *st = &w->ir->steps.v[i];
-		if (st->kind == IR_WAIT)
-			return;
-		if (st->kind == IR_BARRIER || st->kind == IR_WARP_BARRIER)
-			w->is_late = true;
-		if (w->is_shared[i] && !st->mem->is_async)
-			w->touch = st->at;
-	}
-	if (x->end == IR_EXIT)
-		w->is_late = true;
-	for (uint32_t k = 0; k < x->nsucc && !w->is_late; k++) {
-		uint32_t s = x->succ[k];
-		if (!w->seen[s]) {
-			w->seen[s] = true;
-			follow(w, s, w->ir->blocks.v[s].first);
-		}
-	}
-}
-
-void prove_ir_check_copies(struct ir *ir, const bool *is_shared)
-{
-	for (uint32_t b = 0; b < ir->blocks.n; b++) {
-		const struct ir_block *x = &ir->blocks.v[b];
-		for (uint32_t i = x->first; i < x->first + x->n && x->is_reached; i++) {
-			const struct ir_step *st = &ir->steps.v[i];
-			if (st->kind != IR_ACCESS || !st->mem->is_async ||
-			    st->mem->kind != RACE_OP_WRITE)
-				continue;
-			struct walk w = {.ir = ir, .is_shared = is_shared};
-			w.seen = BASE_NEWN(ir->arena, bool, ir->blocks.n);
-			follow(&w, b, i + 1);
-			if (w.is_late)
-				prove_ir_problem(
-					ir, st->at,
-					"a copy that may be under way at a barrier or at the "
-					"end is not modelled");
-			else if (w.touch)
-				prove_ir_problem(
-					ir, w.touch,
-					"an access while the thread's copy of PTX line %u is "
-					"under way is not modelled",
-					st->at->line);
-		}
 	}
 }

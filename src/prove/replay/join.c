@@ -39,6 +39,7 @@ static bool is_plain(const struct run *r, uint32_t i)
 	case IR_BARRIER:
 	case IR_WARP_BARRIER:
 	case IR_ORDER:
+	case IR_COMMIT:
 	case IR_WAIT:
 	case IR_UNKNOWN:
 	case IR_ENDLESS:

@@ -524,6 +524,7 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struc
 void prove_ev_free(struct ev *e)
 {
 	base_vec_free(&e->accesses);
+	base_vec_free(&e->touches);
 	base_vec_free(&e->assumes);
 	base_vec_free(&e->tickets);
 	base_vec_free(&e->written);

@@ -71,7 +71,7 @@ static void write_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t ce
 }
 
 #define MAX_ELEMENTS 16
-/* In the first turns the counters of loops have no bounds yet, and what is lost in a loop stays so. */
+/* In the first turns counters have no bounds yet, and what is lost in a loop stays so. */
 #define TURNS_BEFORE_LOSS 3
 
 /* The largest value of v where the guard holds. */

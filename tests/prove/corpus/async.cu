@@ -18,7 +18,6 @@ __global__ void copy_once(float *out, const float *in)
 }
 
 // prove: copy_twice race-free --block-dim=256 --grid-dim=64
-// weak: copy_twice literal unproven
 // pin: copy_twice tiles=16
 __global__ void copy_twice(float *out, const float *in, int tiles)
 {
@@ -37,6 +36,31 @@ __global__ void copy_twice(float *out, const float *in, int tiles)
 		__syncthreads();
 	}
 	out[blockIdx.x * 256 + t] = sum;
+}
+
+// prove: copy_stages race-free --block-dim=128 --grid-dim=64
+__global__ void copy_stages(float *out, const float4 *in)
+{
+	__shared__ float4 b[3][256];
+	int t = threadIdx.x;
+	float sum = 0;
+	for (int s = 0; s < 2; s++) {
+		for (int c = 0; c < 2; c++)
+			__pipeline_memcpy_async(&b[s][c * 128 + t], &in[s * 256 + c * 128 + t], 16);
+		__pipeline_commit();
+	}
+	for (int i = 0; i < 16; i++) {
+		__pipeline_wait_prior(1);
+		__syncthreads();
+		int next = i + 2;
+		if (next < 16)
+			for (int c = 0; c < 2; c++)
+				__pipeline_memcpy_async(&b[next % 3][c * 128 + t], &in[next * 256 + c * 128 + t], 16);
+		__pipeline_commit();
+		sum += b[i % 3][(t ^ 1) + 128].x;
+	}
+	__pipeline_wait_prior(0);
+	out[blockIdx.x * 128 + t] = sum;
 }
 
 // prove: copy_tile16 race-free --block-dim=128 --grid-dim=64

@@ -15,7 +15,7 @@ __global__ void once(float *out, const float *in)
 }
 
 // The barrier is before the wait.
-// prove: once_early unproven --block-dim=256
+// prove: once_early potential racy --block-dim=256
 __global__ void once_early(float *out, const float *in)
 {
 	__shared__ float b[256];
@@ -69,4 +69,83 @@ __global__ void many_each(float *out, const float *in, int n)
 		out[(blockIdx.x * 64 + t)] += b[511 - t];
 		__syncthreads();
 	}
+}
+
+// ---- copies that are under way behind barriers
+
+template <int BEHIND, bool SECOND> __device__ __forceinline__ void pipeline(float *out, const float *in)
+{
+	__shared__ float b[2][128];
+	int t = threadIdx.x;
+	float sum = 0;
+	__pipeline_memcpy_async(&b[0][t], &in[t], 4);
+	__pipeline_commit();
+	for (int i = 0; i < 16; i++) {
+		if (i + 1 < 16)
+			__pipeline_memcpy_async(&b[(i + 1) & 1][t], &in[(i + 1) * 128 + t], 4);
+		__pipeline_commit();
+		__pipeline_wait_prior(BEHIND);
+		__syncthreads();
+		sum += b[i & 1][t ^ 1];
+		if (SECOND)
+			__syncthreads();
+	}
+	__pipeline_wait_prior(0);
+	out[blockIdx.x * 128 + t] = sum;
+}
+
+// prove: two_stages race-free --block-dim=128
+__global__ void two_stages(float *out, const float *in) { pipeline<1, true>(out, in); }
+
+// prove: two_stages_one_barrier true --block-dim=128
+__global__ void two_stages_one_barrier(float *out, const float *in) { pipeline<1, false>(out, in); }
+
+// prove: in_no_group potential racy --block-dim=128
+__global__ void in_no_group(float *out, const float *in)
+{
+	__shared__ float b[128];
+	int t = threadIdx.x;
+	__pipeline_memcpy_async(&b[t], &in[t], 4);
+	__pipeline_wait_prior(0); // waits for groups only
+	__syncthreads();
+	out[blockIdx.x * 128 + t] = b[t ^ 1];
+	__pipeline_commit();
+	__pipeline_wait_prior(0);
+}
+
+// prove: own_too_early unproven racy --block-dim=128
+__global__ void own_too_early(float *out, const float *in)
+{
+	__shared__ float b[128];
+	int t = threadIdx.x;
+	__pipeline_memcpy_async(&b[t], &in[t], 4);
+	__pipeline_commit();
+	__syncthreads();
+	float v = b[t];
+	__pipeline_wait_prior(0);
+	out[blockIdx.x * 128 + t] = v;
+}
+
+// prove: own_elsewhere race-free --block-dim=128
+__global__ void own_elsewhere(float *out, const float *in)
+{
+	__shared__ float b[128], c[128];
+	int t = threadIdx.x;
+	__pipeline_memcpy_async(&b[t], &in[t], 4);
+	__pipeline_commit();
+	c[t] = in[t];
+	__syncthreads();
+	float v = c[t ^ 1];
+	__pipeline_wait_prior(0);
+	__syncthreads();
+	out[blockIdx.x * 128 + t] = v + b[t ^ 1];
+}
+
+// prove: under_way_at_end unproven --block-dim=128
+__global__ void under_way_at_end(float *out, const float *in)
+{
+	__shared__ float b[128];
+	__pipeline_memcpy_async(&b[threadIdx.x], &in[threadIdx.x], 4);
+	__pipeline_commit();
+	out[blockIdx.x * 128 + threadIdx.x] = 0;
 }
