@@ -145,7 +145,7 @@ struct race_results {
 
 enum race_counter_id {
 #define COUNTER(place, when, field, ...) RACE_COUNTER_##field,
-#define FLAG(place, field, json)	 RACE_COUNTER_##field,
+#define FLAG(place, field, ...)		 RACE_COUNTER_##field,
 #define EXACT(place, field, ...)	 RACE_COUNTER_##field,
 #include "race/counters.def"
 	RACE_COUNTERS_COUNT
@@ -166,6 +166,7 @@ struct race_counter {
 	enum race_counter_place place;
 	enum race_counter_when when;
 	bool missing; /* EXACT: the flag where JSON doesn't have it */
+	const char *means;
 };
 
 extern const struct race_counter race_counters[RACE_COUNTERS_COUNT];

@@ -156,13 +156,15 @@ unsigned race_detectors_in(const char *text)
 
 /* clang-format off */
 const struct race_counter race_counters[RACE_COUNTERS_COUNT] = {
-#define COUNTER(place, when, field, json, noun) \
+#define COUNTER(place, when, field, json, noun, means) \
 	[RACE_COUNTER_##field] = {                                                                 \
-		json, noun, SAME(field), RACE_IN_##place, RACE_WHEN_##when, false},
-#define FLAG(place, field, json) \
-	[RACE_COUNTER_##field] = {json, "", SAME(field), RACE_IN_##place, RACE_WHEN_FLAG, false},
-#define EXACT(place, field, json, missing) \
-	[RACE_COUNTER_##field] = {json, "", SAME(field), RACE_IN_##place, RACE_WHEN_EXACT, missing},
+		json, noun, SAME(field), RACE_IN_##place, RACE_WHEN_##when, false, means},
+#define FLAG(place, field, json, means) \
+	[RACE_COUNTER_##field] = {                                                                 \
+		json, "", SAME(field), RACE_IN_##place, RACE_WHEN_FLAG, false, means},
+#define EXACT(place, field, json, missing, means) \
+	[RACE_COUNTER_##field] = {                                                                 \
+		json, "", SAME(field), RACE_IN_##place, RACE_WHEN_EXACT, missing, means},
 #include "race/counters.def"
 };
 

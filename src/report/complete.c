@@ -14,9 +14,9 @@
 static const char *const names[] = {
 	[RACE_COMPLETE] = "complete", [RACE_PARTIAL] = "partial", [RACE_NOTHING] = "nothing"};
 
-const char *rep_completeness_name(const struct rep_view *v)
+const char *rep_completeness_name(unsigned completeness)
 {
-	return names[v->completeness];
+	return names[completeness];
 }
 
 static const struct race_gap_row *row_of(const struct race_gap *g)

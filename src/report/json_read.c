@@ -8,11 +8,27 @@
  * A wrong type or a missing key of a known line reads as 0 or "", what isn't JSON is an error with
  * its line.
  */
-#include "report/json_get.h"
+#include "report/keys.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct saved {
+	const char *path;
+	struct race_results *r;
+	struct base_sink *sink;
+	uint32_t line;
+	bool has_header, has_summary;
+};
+
+static const char *text_at(struct saved *s, const cJSON *o, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	return cJSON_IsString(v) ? race_text(&s->r->arena, v->valuestring, strlen(v->valuestring))
+				 : "";
+}
 
 static void note_cut_off(struct saved *s)
 {
@@ -43,10 +59,9 @@ static void note_unknown(struct saved *s, const char *type)
 static bool header_get(struct saved *s, const cJSON *o)
 {
 	struct race_results *r = s->r;
-	const cJSON *e;
-	uint64_t version = count_get(o, "version");
+	uint64_t version = rep_number_get(cJSON_GetObjectItemCaseSensitive(o, "version"));
 
-	if (strcmp(str_get(s, o, "schema"), REP_SCHEMA) || !version) {
+	if (strcmp(text_at(s, o, "schema"), REP_SCHEMA) || !version) {
 		base_report(s->sink, BASE_ERROR, s->path, (struct base_span){s->line, 1},
 			    "found another kind of JSON, expected a saved report "
 			    "(\"schema\":\"" REP_SCHEMA "\")");
@@ -58,30 +73,24 @@ static bool header_get(struct saved *s, const cJSON *o)
 			    (unsigned long long)version, REP_SCHEMA_VERSION);
 		return false;
 	}
-	const char *command = str_get(s, o, "command");
-	if (r->command && *r->command && strcmp(r->command, command))
-		r->command = base_printf(&r->arena, "%s; %s", r->command, command);
+	struct race_results h = {0};
+	rep_keys_get(&r->arena, o, &rep_header_object, &h);
+	if (r->command && *r->command && strcmp(r->command, h.command))
+		r->command = base_printf(&r->arena, "%s; %s", r->command, h.command);
 	else
-		r->command = command;
-	unsigned agent = race_agent_parse(str_get(s, o, "agent"));
+		r->command = h.command;
 	/* The state of a run that worked is that of the merged report; otherwise the last state
 	 * is. */
 	if (r->agent_state != RACE_AGENT_ATTACHED)
-		r->agent_state = (enum race_agent_state)agent;
-	r->runs += small_get(o, "runs");
-	uint32_t sample = small_get(o, "sample");
-	if (sample > r->sample)
-		r->sample = sample;
-	r->rdelay = small_get(o, "rdelay");
-	r->wdelay = small_get(o, "wdelay");
-	r->dense = small_get(o, "dense");
-	r->seed = small_get(o, "seed");
-	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(o, "contexts"))
-	{
-		struct race_context c;
-		context_get(s, e, &c);
-		race_context_add(r, &c);
-	}
+		r->agent_state = h.agent_state;
+	r->runs += h.runs;
+	r->sample = h.sample > r->sample ? h.sample : r->sample;
+	r->rdelay = h.rdelay;
+	r->wdelay = h.wdelay;
+	r->dense = h.dense;
+	r->seed = h.seed;
+	for (size_t i = 0; i < h.contexts.n; i++)
+		race_context_add(r, &h.contexts.v[i]);
 	/* Each of several joined reports has its own summary. */
 	if (s->has_header && !s->has_summary)
 		note_cut_off(s);
@@ -90,14 +99,39 @@ static bool header_get(struct saved *s, const cJSON *o)
 	return true;
 }
 
+/* A finding; false: it isn't one of this version. */
+static bool finding_get(struct saved *s, const cJSON *o)
+{
+	struct base_arena *a = &s->r->arena;
+	struct rep_entry e = {.f = {.kind = RACE_KIND_NONE}};
+	struct race_finding *f = &e.f;
+
+	rep_keys_get(a, o, &rep_finding_object, &e);
+	if (!f->kind || !f->cls) {
+		base_report(s->sink, BASE_ERROR, s->path, (struct base_span){s->line, 1},
+			    "found a finding of kind '%s' and class '%s', expected ones of "
+			    "version %d",
+			    text_at(s, o, "kind"), text_at(s, o, "class"), REP_SCHEMA_VERSION);
+		return false;
+	}
+	if (!race_has_two_sides(f->kind))
+		f->sides = NULL;
+	/* Equal ones count once. */
+	struct race_finding all = *f;
+	f->nsites = f->nseen = 0;
+	for (size_t i = 0; i < all.nsites; i++)
+		race_site_count(a, f, &all.sites[i]);
+	for (size_t i = 0; i < all.nseen; i++)
+		race_seen_add(a, f, &all.seen[i]);
+	base_vec_push(&s->r->findings, *f);
+	return true;
+}
+
 static void skip_get(struct saved *s, const cJSON *o)
 {
-	struct race_skip skip = {.what = str_get(s, o, "what"),
-				 .func = str_get(s, o, "function_mangled"),
-				 .func_shown = str_get(s, o, "function"),
-				 .count = count_get(o, "instructions")};
+	struct race_skip skip = {0};
 
-	skip.why = (enum race_unchecked_why)race_why_parse(str_get(s, o, "why"));
+	rep_keys_get(&s->r->arena, o, &rep_unchecked_object, &skip);
 	/* The instructions of a program that ran twice count once. */
 	for (size_t i = 0; i < s->r->skips.n; i++) {
 		struct race_skip *old = &s->r->skips.v[i];
@@ -110,77 +144,42 @@ static void skip_get(struct saved *s, const cJSON *o)
 	race_skip_add(s->r, &skip);
 }
 
-/* The rows of counters.def at a place. */
-static void counters_get(struct race_results *r, const cJSON *o, enum race_counter_place place)
+static void counters_add(struct race_results *r, const struct race_results *t,
+			 enum race_counter_place place)
 {
-	for (unsigned i = 0; i < RACE_COUNTERS_COUNT; i++) {
-		const struct race_counter *c = &race_counters[i];
-		const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, c->json);
-		uint64_t n;
-
-		if (c->place != place)
-			continue;
-		if (c->when == RACE_WHEN_EXACT)
-			n = (c->missing && !cJSON_IsTrue(v)) || (!c->missing && cJSON_IsFalse(v));
-		else if (c->when == RACE_WHEN_FLAG)
-			n = bool_get(o, c->json);
-		else if (c->bytes == sizeof(uint32_t))
-			n = small_get(o, c->json);
-		else
-			n = count_get(o, c->json);
-		race_counter_add(r, (enum race_counter_id)i, n);
-	}
+	for (unsigned i = 0; i < RACE_COUNTERS_COUNT; i++)
+		if (race_counters[i].place == place)
+			race_counter_add(r, (enum race_counter_id)i,
+					 race_counter_get(t, (enum race_counter_id)i));
 }
 
-static void oracle_get(struct race_results *r, const cJSON *o)
+static void oracle_add(struct race_results *r, const struct race_results *t, const cJSON *o)
 {
 	if (!cJSON_IsObject(o))
 		return;
 	r->has_oracle = true;
-	counters_get(r, o, RACE_IN_ORACLE);
+	counters_add(r, t, RACE_IN_ORACLE);
 	/* Older versions counted all accesses alike. */
 	if (!cJSON_HasObjectItem(o, "judged_of_kernels"))
-		r->judged_kernels += count_get(o, "judged");
-	const cJSON *sc = cJSON_GetObjectItemCaseSensitive(o, "fence_sc");
-	r->is_sc_execution =
-		r->is_sc_execution || (cJSON_IsString(sc) && !strcmp(sc->valuestring, "execution"));
-}
-
-static void transfers_get(struct race_results *r, const cJSON *o)
-{
-	struct race_transfer_counts c = {.checked = count_get(o, "checked"),
-					 .bytes = count_get(o, "bytes"),
-					 .lost = count_get(o, "lost")};
-
-	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
-		c.skipped[i] = count_get(o, race_transfer_skip_name(i));
-	race_transfer_counts_add(&r->transfers, &c);
-}
-
-static void holds_get(struct race_results *r, const cJSON *o)
-{
-	struct race_holds h = {.held = count_get(o, "held"), .passed = count_get(o, "passed")};
-
-	for (unsigned i = 0; i < RACE_HOLD_SKIPS; i++)
-		h.skipped[i] = count_get(o, race_hold_skip_name(i));
-	race_holds_add(&r->holds, &h);
+		r->judged_kernels += t->judged;
+	r->is_sc_execution = r->is_sc_execution || t->is_sc_execution;
 }
 
 static void summary_get(struct saved *s, const cJSON *o)
 {
-	struct race_results *r = s->r;
+	struct race_results *r = s->r, t = {0};
 
-	oracle_get(r, cJSON_GetObjectItemCaseSensitive(o, "oracle"));
-	transfers_get(r, cJSON_GetObjectItemCaseSensitive(o, "transfers"));
-	holds_get(r, cJSON_GetObjectItemCaseSensitive(o, "streams"));
-
+	rep_keys_get(&r->arena, o, &rep_totals_object, &t);
+	oracle_add(r, &t, cJSON_GetObjectItemCaseSensitive(o, "oracle"));
+	race_transfer_counts_add(&r->transfers, &t.transfers);
+	race_holds_add(&r->holds, &t.holds);
 	r->has_host = r->has_host || cJSON_HasObjectItem(o, "host_checked");
-	counters_get(r, o, RACE_IN_SUMMARY);
+	counters_add(r, &t, RACE_IN_SUMMARY);
 	if (!r->cuda_error)
-		r->cuda_error = small_get(o, "cuda_error");
-	if (!strcmp(str_get(s, o, "completeness"), "nothing")) {
+		r->cuda_error = t.cuda_error;
+	if (!strcmp(text_at(s, o, "completeness"), rep_completeness_name(RACE_NOTHING))) {
 		r->empty_runs++;
-		r->why_nothing = str_get(s, o, "reason");
+		r->why_nothing = text_at(s, o, "reason");
 	} else if (!cJSON_HasObjectItem(o, "completeness")) {
 		race_gaps_find(r); /* of an older version */
 	}
@@ -189,22 +188,20 @@ static void summary_get(struct saved *s, const cJSON *o)
 
 static void gap_get(struct saved *s, const cJSON *o)
 {
-	struct race_gap g = {.why = race_gap_parse(str_get(s, o, "why")),
-			     .kernel = str_get(s, o, "function_mangled"),
-			     .what = str_get(s, o, "what"),
-			     .count = count_get(o, "count"),
-			     .of = count_get(o, "of")};
+	struct race_gap g = {0};
 
+	rep_keys_get(&s->r->arena, o, &rep_gap_object, &g);
 	if (!g.why) {
 		g.why = RACE_GAP_OTHER;
-		g.what = *g.what ? g.what : str_get(s, o, "why");
+		g.what = *g.what ? g.what : text_at(s, o, "why");
 	}
 	race_gap_add(s->r, &g);
 }
 
 static bool line_get(struct saved *s, const cJSON *o)
 {
-	const char *type = str_get(s, o, "type");
+	const char *type = text_at(s, o, "type"), *text = "";
+	struct base_arena *a = &s->r->arena;
 
 	if (!s->has_header && strcmp(type, "header")) {
 		base_report(s->sink, BASE_ERROR, s->path, (struct base_span){s->line, 1},
@@ -215,27 +212,22 @@ static bool line_get(struct saved *s, const cJSON *o)
 	if (!strcmp(type, "header"))
 		return header_get(s, o);
 	if (!strcmp(type, "finding"))
-		return rep_json_finding(s, o);
+		return finding_get(s, o);
 	if (!strcmp(type, "unchecked")) {
 		skip_get(s, o);
 	} else if (!strcmp(type, "kernel")) {
-		struct race_kernel k = {.name = str_get(s, o, "function_mangled"),
-					.name_shown = str_get(s, o, "function"),
-					.launches = count_get(o, "launches"),
-					.is_instrumented = bool_get(o, "instrumented")};
+		struct race_kernel k = {0};
+		rep_keys_get(a, o, &rep_kernel_object, &k);
 		race_kernel_add(s->r, &k);
 	} else if (!strcmp(type, "plain")) {
-		const char *name = str_get(s, o, "name");
-		race_plain_add(s->r, name, strlen(name));
+		rep_keys_get(a, o, &rep_plain_object, &text);
+		race_plain_add(s->r, text, strlen(text));
 	} else if (!strcmp(type, "fault")) {
-		const cJSON *device = cJSON_GetObjectItemCaseSensitive(o, "device");
-		struct race_stop stop = {.text = str_get(s, o, "text"),
-					 .func = str_get(s, o, "function_mangled"),
-					 .ptx_line = small_get(o, "ptx_line"),
-					 .device = cJSON_IsNumber(device) ? device->valueint : 0};
+		struct race_stop stop = {0};
+		rep_keys_get(a, o, &rep_fault_object, &stop);
 		base_vec_push(&s->r->stops, stop);
 	} else if (!strcmp(type, "note")) {
-		const char *text = str_get(s, o, "text");
+		rep_keys_get(a, o, &rep_note_object, &text);
 		race_note_add(s->r, text, strlen(text));
 	} else if (!strcmp(type, "gap")) {
 		gap_get(s, o);

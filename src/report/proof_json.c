@@ -1,62 +1,78 @@
 /*
- * proof_json.c - what collider prove found, as one JSON object (docs/prove.md, "JSON").
+ * proof_json.c - what collider prove found, as one JSON object: its keys as tables (keys.h), of
+ * which the tables of docs/prove.md are made.
  */
-#include "report/report.h"
+#include "report/keys.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
-/* Numbers digit by digit: cJSON's are doubles. */
-static void number(cJSON *o, const char *key, uint64_t n)
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char *verdict_name(unsigned i)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, n);
-	if (key)
-		cJSON_AddRawToObject(o, key, text);
-	else
-		cJSON_AddItemToArray(o, cJSON_CreateRaw(text));
+	return race_verdict_name((enum race_verdict)i);
 }
 
-static void triple(cJSON *o, const char *key, const uint32_t v[3])
+static const char *level_name(unsigned i)
 {
-	cJSON *a = cJSON_AddArrayToObject(o, key);
-
-	for (unsigned d = 0; d < 3; d++)
-		number(a, NULL, v[d]);
+	return race_level_name((enum race_level)i);
 }
 
-static cJSON *item(cJSON *array)
-{
-	cJSON *o = cJSON_CreateObject();
+static const char *const accesses[] = {
+	[RACE_OP_READ] = "load", [RACE_OP_WRITE] = "store", [RACE_OP_RMW] = "atomic"};
+static const char *const problems[] = {[RACE_PROBLEM_UNPROVEN] = "unproven",
+				       [RACE_PROBLEM_VACUOUS] = "vacuous",
+				       [RACE_PROBLEM_EXCLUDED] = "excluded",
+				       [RACE_PROBLEM_SINGLE] = "single",
+				       [RACE_PROBLEM_BARRIER] = "barrier"};
+static const char *const confirmed[] = {[RACE_NOT_TRIED] = "not-tried",
+					[RACE_CONFIRMED] = "confirmed",
+					[RACE_NOT_CONFIRMED] = "not-confirmed"};
+static const char *const filled[] = {[RACE_FILLED_ZEROS] = "zeros",
+				     [RACE_FILLED_CONTENTS] = "contents",
+				     [RACE_FILLED_MIXED] = "mixed"};
+static const char *const dims[] = {"blockDim.x", "blockDim.y", "blockDim.z",
+				   "gridDim.x",	 "gridDim.y",  "gridDim.z"};
 
-	cJSON_AddItemToArray(array, o);
-	return o;
-}
+static const struct rep_names accesses_names = {
+	.id = "accesses", .list = accesses, .first = RACE_OP_READ, .n = BASE_COUNTOF(accesses)};
+LIST_OF(problems_names, problems);
+LIST_OF(confirmed_names, confirmed);
+LIST_OF(filled_names, filled);
+LIST_OF(dims_names, dims);
+static const struct rep_names verdict_names = {
+	.id = "verdicts", .of = verdict_name, .n = RACE_VERDICT_COUNT};
+static const struct rep_names level_names = {
+	.id = "levels", .of = level_name, .n = RACE_LEVEL_GRID + 1};
 
-static void put_side(cJSON *o, const struct race_alarm_side *s)
-{
-	static const char *const names[] = {
-		[RACE_OP_READ] = "load", [RACE_OP_WRITE] = "store", [RACE_OP_RMW] = "atomic"};
+#define APPROXIMATIONS "{\"enum\": [\"\", \"CIDI\", \"CIDD\", \"CDDI\", \"CDDD\"]}"
+#define INT_OR_NULL    "{\"type\": [\"integer\", \"null\"]}"
 
-	cJSON_AddStringToObject(o, "access", names[s->kind]);
-	cJSON_AddStringToObject(o, "file", s->file);
-	cJSON_AddStringToObject(o, "ptx", s->text);
-	cJSON_AddStringToObject(o, "index", s->index);
-	number(o, "line", s->line);
-	number(o, "column", s->col);
-	number(o, "ptx_line", s->ptx_line);
-	number(o, "bytes", s->bytes);
-	cJSON_AddBoolToObject(o, "exact_index", !s->is_approx_index);
-	cJSON_AddBoolToObject(o, "reachable", !s->is_approx_path);
-	triple(o, "thread", s->tid);
-	triple(o, "block", s->ctaid);
-	number(o, "offset", s->offset);
-	number(o, "phase", s->phase);
-}
+/* ---- an alarm -------------------------------------------------------------------------------- */
 
-static void put_value(cJSON *o, const char *key, const struct race_alarm_var *v, unsigned side)
+#define S struct race_alarm_side
+static const struct rep_key alarm_side_keys[] = {
+	KEY("access", NAME, kind, "what it does", NAMES(accesses_names)),
+	KEY("file", TEXT, file, "its source"),
+	KEY("ptx", TEXT, text, "the instruction"),
+	KEY("index", TEXT, index, "the element, as an expression, or `\"\"`"),
+	KEY("line", NUMBER, line, NULL),
+	KEY("column", NUMBER, col, NULL),
+	KEY("ptx_line", NUMBER, ptx_line, "in the source, and in the PTX"),
+	KEY("bytes", NUMBER, bytes, "of the access"),
+	KEY("exact_index", NOT, is_approx_index, NULL),
+	KEY("reachable", NOT, is_approx_path,
+	    "the index, and whether it is reached, depend on no approximated value"),
+	KEY("thread", DIM, tid, NULL),
+	KEY("block", DIM, ctaid, "x, y, z"),
+	KEY("offset", NUMBER, offset, "in the object"),
+	KEY("phase", NUMBER, phase, "barriers before it"),
+};
+static REP_OBJECT(alarm_side, S);
+#undef S
+
+#define S struct race_alarm_var
+static void value_put(cJSON *o, const char *key, const struct race_alarm_var *v, unsigned side)
 {
 	char text[24];
 
@@ -68,199 +84,217 @@ static void put_value(cJSON *o, const char *key, const struct race_alarm_var *v,
 	cJSON_AddRawToObject(o, key, text);
 }
 
-static void put_var(cJSON *o, const struct race_alarm_var *v)
+static void a_put(cJSON *o, const char *key, const void *s)
 {
-	cJSON_AddStringToObject(o, "name", v->name);
-	cJSON_AddBoolToObject(o, "global", v->is_global);
-	cJSON_AddBoolToObject(o, "approximated", v->is_approx[0] || v->is_approx[1]);
-	cJSON_AddBoolToObject(o, "control", v->is_control);
-	cJSON_AddBoolToObject(o, "data", v->is_data);
-	put_value(o, "a", v, 0);
-	put_value(o, "b", v, 1);
+	value_put(o, key, s, 0);
 }
 
-static void put_launch(cJSON *o, const struct race_alarm *a)
+static void b_put(cJSON *o, const char *key, const void *s)
 {
-	triple(o, "blockDim", a->ntid);
-	triple(o, "gridDim", a->nctaid);
-	cJSON *list = cJSON_AddArrayToObject(o, "params");
-	for (uint32_t i = 0; i < a->nparams; i++) {
-		cJSON *p = item(list);
-		cJSON_AddStringToObject(p, "name", a->param[i].name);
-		number(p, "offset", a->param[i].off);
-		number(p, "bytes", a->param[i].bytes);
-		number(p, "value", a->param[i].value);
-	}
+	value_put(o, key, s, 1);
 }
 
-static void put_contents(cJSON *o, const struct race_alarm *a)
+static void approximated_put(cJSON *o, const char *key, const void *s)
 {
-	cJSON *list = cJSON_AddArrayToObject(o, "contents");
+	const struct race_alarm_var *v = s;
 
-	for (uint32_t i = 0; i < a->ncontents; i++) {
-		cJSON *c = item(list);
-		cJSON_AddStringToObject(c, "array", a->content[i].name);
-		number(c, "param_offset", a->content[i].param);
-		number(c, "offset", a->content[i].at);
-		number(c, "bytes", a->content[i].bytes);
-		number(c, "value", a->content[i].value);
-	}
+	cJSON_AddBoolToObject(o, key, v->is_approx[0] || v->is_approx[1]);
 }
 
-/* What arrays held when it was confirmed, and in which schedule. */
-static void put_filled(cJSON *o, const struct race_alarm *a)
-{
-	static const char *const words[] = {[RACE_FILLED_ZEROS] = "zeros",
-					    [RACE_FILLED_CONTENTS] = "contents",
-					    [RACE_FILLED_MIXED] = "mixed"};
+static const struct rep_key variable_keys[] = {
+	KEY("name", TEXT, name, "as the program has it"),
+	KEY("global", BOOL, is_global, "the same in all threads"),
+	MADE("approximated", "{\"type\": \"boolean\"}", "the analysis doesn't know it exactly",
+	     .put = approximated_put),
+	KEY("control", BOOL, is_control, NULL),
+	KEY("data", BOOL, is_data, "it determines whether the access is reached, its index"),
+	MADE("a", INT_OR_NULL, NULL, .put = a_put),
+	MADE("b", INT_OR_NULL, "its values in the two threads; null: any", .put = b_put),
+};
+static REP_OBJECT(variable, S);
+#undef S
 
-	if (a->confirmed != RACE_CONFIRMED) {
-		cJSON_AddNullToObject(o, "filled");
-		cJSON_AddNullToObject(o, "seed");
-		return;
-	}
-	cJSON_AddStringToObject(o, "filled", words[a->filled]);
-	number(o, "seed", a->seed);
+#define S struct race_alarm_param
+static const struct rep_key param_keys[] = {
+	KEY("name", TEXT, name, "`\"\"` where it isn't known"),
+	KEY("offset", NUMBER, off, "in the parameter block"),
+	KEY("bytes", NUMBER, bytes, NULL),
+	KEY("value", NUMBER, value, "of the value"),
+};
+static REP_OBJECT(param, S);
+#undef S
+
+#define S struct race_alarm_content
+static const struct rep_key content_keys[] = {
+	KEY("array", TEXT, name, "the parameter, or `\"\"`"),
+	KEY("param_offset", NUMBER, param, "the pointer's place in the parameter block"),
+	KEY("offset", NUMBER, at, "byte in its array"),
+	KEY("bytes", NUMBER, bytes, NULL),
+	KEY("value", NUMBER, value, "of the value"),
+};
+static REP_OBJECT(content, S);
+#undef S
+
+#define S struct race_alarm
+static bool is_confirmed(const void *s)
+{
+	return ((const S *)s)->confirmed == RACE_CONFIRMED;
 }
 
-static void put_alarm(cJSON *o, const struct race_alarm *a)
+static bool has_launch(const void *s)
 {
-	static const char *const words[] = {[RACE_NOT_TRIED] = "not-tried",
-					    [RACE_CONFIRMED] = "confirmed",
-					    [RACE_NOT_CONFIRMED] = "not-confirmed"};
-
-	cJSON_AddBoolToObject(o, "true", a->is_true);
-	cJSON_AddBoolToObject(o, "benign", a->is_benign);
-	cJSON_AddStringToObject(o, "level", race_level_name(a->level));
-	cJSON_AddBoolToObject(o, "exited", a->is_exited);
-	cJSON_AddStringToObject(o, "class", race_class_name(a->cls));
-	number(o, "stands_for", a->stands_for);
-	cJSON_AddStringToObject(o, "approximation", race_alarm_class(a));
-	cJSON_AddStringToObject(o, "object", a->object);
-	cJSON_AddStringToObject(o, "reason", a->reason);
-	cJSON_AddStringToObject(o, "order", a->order);
-	cJSON_AddStringToObject(o, "confirmed", words[a->confirmed]);
-	put_filled(o, a);
-	if (*a->reproducer)
-		cJSON_AddStringToObject(o, "reproducer", a->reproducer);
-	if (a->has_launch) {
-		put_launch(o, a);
-		put_contents(o, a);
-	}
-	cJSON *sides = cJSON_AddArrayToObject(o, "sides");
-	for (unsigned i = 0; i < 2; i++)
-		put_side(item(sides), &a->side[i]);
-	cJSON *vars = cJSON_AddArrayToObject(o, "variables");
-	for (uint32_t i = 0; i < a->nvars; i++)
-		put_var(item(vars), &a->var[i]);
+	return ((const S *)s)->has_launch;
 }
 
-static void put_problem(cJSON *o, const struct race_problem *p)
+static void alarm_class_put(cJSON *o, const char *key, const void *s)
 {
-	static const char *const names[] = {[RACE_PROBLEM_UNPROVEN] = "unproven",
-					    [RACE_PROBLEM_VACUOUS] = "vacuous",
-					    [RACE_PROBLEM_EXCLUDED] = "excluded",
-					    [RACE_PROBLEM_SINGLE] = "single",
-					    [RACE_PROBLEM_BARRIER] = "barrier"};
-
-	cJSON_AddStringToObject(o, "kind", names[p->kind]);
-	cJSON_AddStringToObject(o, "text", p->text);
-	cJSON_AddStringToObject(o, "file", p->file);
-	number(o, "line", p->line);
-	number(o, "ptx_line", p->ptx_line);
+	cJSON_AddStringToObject(o, key, race_alarm_class(s));
 }
 
-/* Of the launches that were recorded, and others. */
-static void put_launches(cJSON *o, const struct race_proof *k)
-{
-	cJSON *list = cJSON_AddArrayToObject(o, "launches");
+static const struct rep_key alarm_keys[] = {
+	KEY("true", BOOL, is_true, "a true alarm; else a potential one"),
+	KEY("benign", BOOL, is_benign, "both store the same value (`--benign=same-value`)"),
+	KEY("level", NAME, level, "how far apart the two threads are at most", NAMES(level_names)),
+	KEY("exited", BOOL, is_exited,
+	    "one thread has ended: no later barrier orders its accesses"),
+	KEY("class", NAME, cls,
+	    "a data race, an unordered volatile conflict, or one that needs lockstep",
+	    NAMES(rep_class_names)),
+	KEY("stands_for", NUMBER, stands_for, "so many pairs of accesses"),
+	MADE("approximation", APPROXIMATIONS,
+	     "whether control and data (index) are independent of approximated values",
+	     .put = alarm_class_put),
+	KEY("object", TEXT, object, "what both access"),
+	KEY("reason", TEXT, reason, "why it is only potential, or `\"\"`"),
+	KEY("order", TEXT, order, "the operation that may order the two, or `\"\"`"),
+	KEY("confirmed", NAME, confirmed, "by a run (`--confirm`)", NAMES(confirmed_names)),
+	KEY("filled", NAME, filled, "what arrays held then, or null", NAMES(filled_names),
+	    OR_NULL(is_confirmed)),
+	KEY("seed", NUMBER, seed, "of the schedule of that run, or null", OR_NULL(is_confirmed)),
+	KEY("reproducer", TEXT, reproducer, "a program that shows it", IF_SET),
+	KEY("blockDim", DIM, ntid, NULL, IF(has_launch)),
+	KEY("gridDim", DIM, nctaid, "a launch in which it happens", IF(has_launch)),
+	KEY("params", ARRAY, param, "its parameters", REP_COUNT(nparams), OF_OBJECT(param),
+	    IF(has_launch)),
+	KEY("contents", ARRAY, content, "what arrays hold that the kernel only reads",
+	    REP_COUNT(ncontents), OF_OBJECT(content), IF(has_launch)),
+	KEY("sides", ARRAY, side, "the two accesses", .arg = 2, OF_OBJECT(alarm_side)),
+	KEY("variables", ARRAY, var, "the rows of the table", REP_COUNT(nvars),
+	    OF_OBJECT(variable)),
+};
+static REP_OBJECT(alarm, S);
+#undef S
 
-	for (size_t i = 0; i < k->launches.n; i++) {
-		const struct race_proof_launch *l = &k->launches.v[i];
-		cJSON *x = item(list);
-		triple(x, "blockDim", l->ntid);
-		triple(x, "gridDim", l->nctaid);
-		number(x, "count", l->n);
-		cJSON_AddStringToObject(x, "scalars", l->scalars);
-		cJSON_AddStringToObject(x, "verdict", race_verdict_name(l->verdict));
-	}
-	if (k->others)
-		cJSON_AddStringToObject(o, "other_launches", k->others);
+/* ---- a kernel -------------------------------------------------------------------------------- */
+
+#define S struct race_problem
+static const struct rep_key problem_keys[] = {
+	KEY("kind", NAME, kind,
+	    "`single`: what a proof for one thread or block doesn't cover; `barrier`: one that "
+	    "some "
+	    "threads or blocks end without",
+	    NAMES(problems_names)),
+	KEY("text", TEXT, text, "in words"),
+	KEY("file", TEXT, file, NULL),
+	KEY("line", NUMBER, line, NULL),
+	KEY("ptx_line", NUMBER, ptx_line, "where"),
+};
+static REP_OBJECT(problem, S);
+#undef S
+
+static const struct rep_key contract_keys[] = {
+	{.name = "text",
+	 .form = REP_FORM_TEXT,
+	 .bytes = sizeof(const char *),
+	 .means = "a sentence"},
+};
+static REP_OBJECT(contract, const char *);
+
+#define S struct race_remedy
+static bool is_asked(const void *s)
+{
+	return ((const S *)s)->seen >= 0;
 }
 
-static void put_counts(cJSON *o, const struct race_proof *k)
-{
-	const struct race_proof_counts *c = &k->counts;
+static const struct rep_key remedy_keys[] = {
+	KEY("assume", TEXT, assume, "for `--assume`"),
+	KEY("alarms", NUMBER, alarms, "that it takes away"),
+	KEY("all", BOOL, is_all, "with it the kernel is proven"),
+	KEY("holds_in_recorded_launches", BOOL, seen, "with `--run`, `--launches`", IF(is_asked)),
+};
+static REP_OBJECT(remedy, S);
+#undef S
 
-	number(o, "accesses", c->accesses);
-	number(o, "pairs", c->pairs);
-	number(o, "cases", c->cases);
-	number(o, "quick", c->quick);
-	number(o, "by_trying", c->by_trying);
-	number(o, "queries", c->queries);
-	number(o, "recalled", c->recalled);
-	number(o, "gave_up", c->gave_up);
-	number(o, "replays", c->replays);
-	number(o, "failed_replays", c->failed_replays);
-	number(o, "memory_kb", c->memory_kb);
-	number(o, "ms", k->ms);
-	cJSON_AddBoolToObject(o, "cached", k->is_cached);
+#define S struct race_proof_launch
+static const struct rep_key proof_launch_keys[] = {
+	KEY("blockDim", DIM, ntid, NULL),
+	KEY("gridDim", DIM, nctaid, "the shape"),
+	KEY("count", NUMBER, n, "launches of it"),
+	KEY("scalars", TEXT, scalars, "their parameters, in words"),
+	KEY("verdict", NAME, verdict, "of these", NAMES(verdict_names)),
+};
+static REP_OBJECT(proof_launch, S);
+#undef S
+
+#define S struct race_proof
+static bool has_others(const void *s)
+{
+	const struct race_proof *k = s;
+
+	return k->launches.n && k->others;
 }
 
-static void put_kernel(cJSON *o, const struct race_proof *k)
+static void proof_class_put(cJSON *o, const char *key, const void *s)
 {
-	static const char *const dims[] = {"blockDim.x", "blockDim.y", "blockDim.z",
-					   "gridDim.x",	 "gridDim.y",  "gridDim.z"};
-
-	cJSON_AddStringToObject(o, "name", k->name_shown);
-	cJSON_AddStringToObject(o, "mangled", k->name);
-	cJSON_AddStringToObject(o, "verdict", race_verdict_name(k->verdict));
-	cJSON_AddStringToObject(o, "approximation", race_proof_class(k));
-	cJSON *list = cJSON_AddArrayToObject(o, "alarms");
-	for (size_t i = 0; i < k->alarms.n; i++)
-		put_alarm(item(list), &k->alarms.v[i]);
-	list = cJSON_AddArrayToObject(o, "free");
-	for (unsigned d = 0; d < BASE_COUNTOF(dims); d++)
-		if (k->free_dims >> d & 1)
-			cJSON_AddItemToArray(list, cJSON_CreateString(dims[d]));
-	list = cJSON_AddArrayToObject(o, "problems");
-	for (size_t i = 0; i < k->problems.n; i++)
-		put_problem(item(list), &k->problems.v[i]);
-	list = cJSON_AddArrayToObject(o, "contract");
-	for (size_t i = 0; i < k->contract.n; i++)
-		cJSON_AddStringToObject(item(list), "text", k->contract.v[i]);
-	list = cJSON_AddArrayToObject(o, "remedies");
-	for (size_t i = 0; i < k->remedies.n; i++) {
-		cJSON *r = item(list);
-		cJSON_AddStringToObject(r, "assume", k->remedies.v[i].assume);
-		number(r, "alarms", k->remedies.v[i].alarms);
-		cJSON_AddBoolToObject(r, "all", k->remedies.v[i].is_all);
-		if (k->remedies.v[i].seen >= 0)
-			cJSON_AddBoolToObject(r, "holds_in_recorded_launches",
-					      k->remedies.v[i].seen);
-	}
-	if (k->protocol.n)
-		list = cJSON_AddArrayToObject(o, "protocol");
-	for (size_t i = 0; i < k->protocol.n; i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(k->protocol.v[i]));
-	if (k->launches.n)
-		put_launches(o, k);
-	put_counts(o, k);
+	cJSON_AddStringToObject(o, key, race_proof_class(s));
 }
+
+#define LIST(key, member, text, object, ...)                                                       \
+	KEY(key, LIST, member.v, text, REP_COUNT(member.n), OF_OBJECT(object), __VA_ARGS__)
+static const struct rep_key proven_keys[] = {
+	KEY("name", TEXT, name_shown, NULL),
+	KEY("mangled", TEXT, name, "its name, and as the PTX spells it"),
+	KEY("verdict", NAME, verdict, "the result", NAMES(verdict_names)),
+	MADE("approximation", APPROXIMATIONS, "of the whole kernel", .put = proof_class_put),
+	LIST("alarms", alarms, "pairs that may race", alarm),
+	KEY("free", BITS, free_dims, "the dimensions that may have any value", NAMES(dims_names)),
+	LIST("problems", problems, "why nothing is proven, or what the verdict doesn't cover",
+	     problem),
+	LIST("contract", contract, "what was assumed", contract),
+	LIST("remedies", remedies, "assumptions that would help", remedy),
+	KEY("protocol", TEXTS, protocol.v, "lines, with `--protocol`", REP_COUNT(protocol.n),
+	    IF_SET),
+	LIST("launches", launches, "with `--run`, `--launches`: each shape", proof_launch, IF_SET),
+	KEY("other_launches", TEXT, others, "then: what is known of others, in words",
+	    IF(has_others)),
+	KEY("accesses", NUMBER, counts.accesses, NULL),
+	KEY("pairs", NUMBER, counts.pairs, "that may conflict"),
+	KEY("cases", NUMBER, counts.cases, "ways to be concurrent"),
+	KEY("quick", NUMBER, counts.quick, "cases decided by arithmetic"),
+	KEY("by_trying", NUMBER, counts.by_trying, "pairs that race in a small launch"),
+	KEY("queries", NUMBER, counts.queries, NULL),
+	KEY("recalled", NUMBER, counts.recalled, "to the solver; answered from the cache"),
+	KEY("gave_up", NUMBER, counts.gave_up, "not answered"),
+	KEY("replays", NUMBER, counts.replays, NULL),
+	KEY("failed_replays", NUMBER, counts.failed_replays, "launches run on numbers"),
+	KEY("memory_kb", NUMBER, counts.memory_kb, "the most memory"),
+	KEY("ms", NUMBER, ms, "processor time"),
+	KEY("cached", BOOL, is_cached, "the result is an earlier one"),
+};
+static REP_OBJECT(proven, S);
+#undef S
+
+#define S struct race_proofs
+static const struct rep_key proof_keys[] = {
+	KEY("file", TEXT, file, "what was analysed"),
+	LIST("kernels", kernels, "its kernels", proven),
+};
+REP_OBJECT(proof, S);
+#undef S
 
 void rep_proof_json(const struct race_proofs *r, const struct rep_options *opt,
 		    struct base_buf *out)
 {
 	(void)opt;
-	cJSON *o = cJSON_CreateObject();
-	cJSON_AddStringToObject(o, "file", r->file);
-	cJSON *list = cJSON_AddArrayToObject(o, "kernels");
-
-	for (size_t i = 0; i < r->kernels.n; i++)
-		put_kernel(item(list), &r->kernels.v[i]);
-	char *text = cJSON_PrintUnformatted(o);
-	if (text)
-		base_buf_printf(out, "%s\n", text);
-	cJSON_free(text);
-	cJSON_Delete(o);
+	rep_line_put(out, &rep_proof_object, r);
 }

@@ -2,8 +2,7 @@
 """schema.py COLLIDER SOURCE BUILD WORK - what is written as JSON keeps to docs/*.schema.json.
 
 Saved reports (golden), runs of programs of other tests under all detectors, with copies, graphs, faults,
-refused kernels and host code, and proofs. A key that the schema doesn't have is an error, so that each is documented;
-its lists of names are compared with the tables by test_schema.c.
+refused kernels and host code, and proofs. A key that the schema doesn't have is an error, so that each is documented.
 """
 import glob
 import json
