@@ -1,10 +1,11 @@
 /*
- * follower.c - the way of a detector with words through a kernel, hirace's and iguard's alike.
+ * follower.c - the way of a detector through a kernel: hirace's, iguard's and watch's alike.
  *
- * The events of a kernel are planned once (event.c), with the loads that the compiler may have
- * invented (use.c) and those that are held (doubt/). Then code is put in, in this order: at the
- * entry; for held loads and uses; at each event; at the ways out. A variant of a function that is
- * called (called/called.c) goes the same way, but for what only a kernel has.
+ * The events of a kernel are planned once (event.c). Then code is put in, in this order: at the
+ * entry; at each event, or statement; at the ways out. With words there are also the loads that the
+ * compiler may have invented (use.c) and those that are held (doubt/), which come after the entry;
+ * and a variant of a function that is called (called/called.c) goes the same way, except for what
+ * only a kernel has.
  */
 #include "instrument/follower.h"
 
@@ -118,7 +119,7 @@ static void begin_variant(struct inst_follow *k, struct ptx_stmt *top)
 	inst_frame_of_variant(cx, &k->frame, inst_reg(cx, k->state), inst_reg(cx, k->table), top);
 }
 
-static void begin_kernel(struct inst_follow *k, struct ptx_stmt *top)
+static void begin_counted(struct inst_follow *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 
@@ -209,51 +210,94 @@ static void put_returns(struct inst_follow *k)
 
 /* ---- a function ------------------------------------------------------------------------------ */
 
-static void plan(struct inst_follow *k)
+static void plan(struct inst_follow *k, bool has_words)
 {
 	struct inst_ctx *cx = k->cx;
 
-	k->is_variant = !cx->f->is_entry;
-	k->frame = (struct inst_frame){.called = inst_called_here(cx),
-				       .detector = cx->detector->letter};
+	if (has_words) {
+		k->is_variant = !cx->f->is_entry;
+		k->frame = (struct inst_frame){.called = inst_called_here(cx),
+					       .detector = cx->detector->letter};
+	}
 	k->ev.sees = k->by->sees;
 	k->ev.follows_calls = k->frame.called != NULL;
+	if (k->by->choose)
+		k->by->choose(k);
 	inst_plan_events(cx, &k->ev);
 	k->by->plan(k);
+	if (!has_words)
+		return;
 	inst_plan_uses(cx, &k->ev);
 	plan_doubt(k);
 }
 
-void inst_follow(struct inst_ctx *cx, struct inst_follow *k, const struct inst_follower *by)
+static void begin_words(struct inst_follow *k, struct ptx_stmt *top)
 {
-	k->cx = cx;
-	k->by = by;
-	plan(k);
-	inst_end_body(cx);
-	k->unchecked =
-		!k->frame.called && inst_is_all_pruned(cx, &k->ev) ? inst_copy_body(cx) : NULL;
-	struct ptx_stmt *top = inst_body_start(cx->f);
+	struct inst_ctx *cx = k->cx;
+
 	new_registers(k, top);
 	if (k->is_variant)
 		begin_variant(k, top);
 	else
-		begin_kernel(k, top);
+		begin_counted(k, top);
 	inst_begin_doubt(cx, &k->doubt, top);
 	inst_put_uses(cx, &k->ev, top, put_taken, k);
 	inst_put_doubt(cx, &k->ev, &k->doubt);
-	if (!k->is_variant && by->plan_groups)
-		by->plan_groups(k);
+	if (!k->is_variant && k->by->plan_groups)
+		k->by->plan_groups(k);
+}
+
+static void put_events(struct inst_follow *k)
+{
 	for (const struct inst_event *e = k->ev.first; e; e = e->next) {
-		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
+		struct ptx_label *over = e->is_pruned ? inst_skip_within(k->cx, e->stmt) : NULL;
 		put_event(k, e);
-		inst_end_skip(cx, over, e->stmt);
+		inst_end_skip(k->cx, over, e->stmt);
 	}
-	if (k->is_variant) {
-		put_returns(k);
+}
+
+static void put_statements(struct inst_follow *k)
+{
+	const struct inst_event *e = k->ev.first;
+	struct ptx_stmt *next;
+
+	for (struct ptx_stmt *s = k->cx->f->first; s; s = next) {
+		next = s->next;
+		if (s->inserted)
+			continue;
+		while (e && e->kind != INST_EVENT_ACCESS)
+			e = e->next;
+		k->by->put_statement(k, s, e);
+		if (e && e->stmt == s)
+			e = e->next;
+	}
+}
+
+void inst_follow(struct inst_ctx *cx, struct inst_follow *k, const struct inst_follower *by)
+{
+	bool has_words = !by->put_statement;
+
+	k->cx = cx;
+	k->by = by;
+	plan(k, has_words);
+	inst_end_body(cx);
+	if (has_words && !k->frame.called && inst_is_all_pruned(cx, &k->ev))
+		k->unchecked = inst_copy_body(cx);
+	struct ptx_stmt *top = inst_body_start(cx->f);
+	if (has_words) {
+		begin_words(k, top);
+		put_events(k);
 	} else {
-		inst_flush_counts(cx, k->cnt);
-		by->put_ends(k);
+		by->new_registers(k);
+		by->begin_kernel(k, top);
+		put_statements(k);
 	}
+	if (k->is_variant)
+		put_returns(k);
+	else if (!k->is_beside)
+		inst_flush_counts(cx, k->cnt);
+	if (!k->is_variant && by->put_ends)
+		by->put_ends(k);
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 

@@ -1,7 +1,8 @@
 /*
- * follower.h - what detectors share that follow all events of a kernel (event.c) by the words that
- * they keep of each location: hirace and iguard. A detector fills in struct inst_follower; the
- * walk over the kernel, what an access comes with, and functions that are called are done once.
+ * follower.h - what detectors share that follow all events of a kernel (event.c): a detector fills
+ * in struct inst_follower; the walk over the kernel is done once. For those that keep words of each
+ * location (hirace, iguard) so are what an access comes with, and functions that are called; one
+ * without (watch) is asked at each statement.
  */
 #ifndef COLLIDER_INST_FOLLOWER_H
 #define COLLIDER_INST_FOLLOWER_H
@@ -16,6 +17,13 @@
 struct inst_follow;
 
 struct inst_follower {
+	/* Before the events are known: which of them it wants, and whether it works beside a
+	 * detector that counts. Or NULL. */
+	void (*choose)(struct inst_follow *k);
+	/* At each statement of the program; e: the access there, or the next one. A detector has
+	 * this, and what comes before plan_groups, or the rest. */
+	void (*put_statement)(struct inst_follow *k, struct ptx_stmt *s,
+			      const struct inst_event *e);
 	enum inst_sees sees;
 	bool is_flagged; /* what strong reads have seen is noted with RACE_READ_FLAG */
 	/* With the events known, before anything is put in: what of the detector the kernel needs;
@@ -60,6 +68,7 @@ struct inst_follow {
 	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
 	struct inst_frame frame;     /* of kernels that call variants, and of these */
 	bool is_variant;
+	bool is_beside; /* another detector counts launches and accesses */
 	struct inst_doubt doubt;
 };
 

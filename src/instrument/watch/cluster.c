@@ -97,7 +97,7 @@ bool inst_watch_sees_cluster(const struct inst_ctx *cx)
 
 void inst_watch_begin_cluster(struct inst_watch *k, struct ptx_stmt *top)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct ptx_opnd number = inst_fresh(cx, PTX_TYPE_B64);
 
 	k->rank = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
@@ -112,7 +112,7 @@ void inst_watch_begin_cluster(struct inst_watch *k, struct ptx_stmt *top)
 void inst_watch_owner(struct inst_watch *k, const struct inst_event *e,
 		      const struct inst_watch_look *l, struct ptx_label *over)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	const uint64_t plain = inst_watch_what(k, e);
 	struct ptx_str what =
 		inst_num((int64_t)(plain | RACE_WATCH_IS_BLOCK | RACE_WATCH_OF_OWNER));

@@ -35,7 +35,7 @@ static bool is_same_base(const struct inst_watch *k, const struct inst_event *a,
 		return ptx_str_eq(x->text, y->text);
 	if (x->kind != PTX_OPND_REG || x->reg != y->reg)
 		return false;
-	flow_defs(k->cx->fl, x->reg, &n);
+	flow_defs(k->f.cx->fl, x->reg, &n);
 	return n == 1;
 }
 
@@ -139,9 +139,9 @@ struct ptx_opnd inst_watch_standing(struct inst_watch *k, const struct inst_even
 	if (k->has_standing)
 		return k->standing;
 	k->has_standing = true;
-	k->standing = inst_fresh(k->cx, PTX_TYPE_B32);
-	inst_emit(k->cx, e->stmt, "standing", T(inst_num(RACE_WATCH_STANDING_AT)),
-		  H(k->standing, inst_reg(k->cx, k->block)));
+	k->standing = inst_fresh(k->f.cx, PTX_TYPE_B32);
+	inst_emit(k->f.cx, e->stmt, "standing", T(inst_num(RACE_WATCH_STANDING_AT)),
+		  H(k->standing, inst_reg(k->f.cx, k->block)));
 	return k->standing;
 }
 
@@ -151,7 +151,7 @@ struct ptx_opnd inst_watch_standing(struct inst_watch *k, const struct inst_even
  */
 static void put_plain(struct inst_watch *k, struct inst_watch_item *it)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct inst_watch_group *g = &k->group;
 	const struct inst_event *e = it->e;
 	struct ptx_opnd guard = inst_watch_guard(k, e), low, base;
@@ -179,7 +179,7 @@ static void put_plain(struct inst_watch *k, struct inst_watch_item *it)
 
 static void put_guarded(struct inst_watch *k, struct inst_watch_item *it)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	const struct inst_event *e = it->e;
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
 
@@ -218,7 +218,7 @@ static bool is_changed(const struct inst_watch *k, uint32_t reg, const struct pt
 		       const struct ptx_stmt *to)
 {
 	uint32_t n;
-	struct ptx_stmt *const *defs = flow_defs(k->cx->fl, reg, &n);
+	struct ptx_stmt *const *defs = flow_defs(k->f.cx->fl, reg, &n);
 
 	for (; from != to; from = from->next)
 		for (uint32_t i = 0; i < n; i++)
@@ -230,7 +230,7 @@ static bool is_changed(const struct inst_watch *k, uint32_t reg, const struct pt
 /* Where the group ends, or beside the access, where its registers have other values by then. */
 static void put_address(struct inst_watch *k, struct inst_watch_item *it, struct ptx_stmt *s)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	const struct inst_event *e = it->e;
 	const struct ptx_opnd *base = base_of(e);
 
@@ -248,7 +248,7 @@ static void put_address(struct inst_watch *k, struct inst_watch_item *it, struct
 /* Watchpoints stand in the block's table: of these bytes? */
 static void put_block_looks(struct inst_watch *k, struct ptx_stmt *s, struct ptx_opnd seen)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct inst_watch_group *g = &k->group;
 
 	for (unsigned i = 0; i < g->n; i++) {
@@ -265,11 +265,11 @@ static void put_block_looks(struct inst_watch *k, struct ptx_stmt *s, struct ptx
 /* Before s; before what a detector beside this one has put there, which may sleep. */
 static void put_end_of_group(struct inst_watch *k, struct ptx_stmt *s)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct inst_watch_group *g = &k->group;
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd due = inst_fresh(cx, PTX_TYPE_B32), tab = inst_fresh(cx, PTX_TYPE_B64);
-	struct ptx_opnd cnt = inst_reg(cx, k->cnt), next = inst_reg(cx, k->next);
+	struct ptx_opnd cnt = inst_reg(cx, k->f.cnt), next = inst_reg(cx, k->next);
 	struct ptx_opnd seen = inst_fresh(cx, PTX_TYPE_B32), some = inst_fresh(cx, PTX_TYPE_B32);
 
 	if (g->nchecks)
@@ -313,7 +313,7 @@ void inst_watch_end_group(struct inst_watch *k, struct ptx_stmt *s, const struct
 	if (g->n &&
 	    (is_end || (g->n == g->planned && e && e->stmt == s && inst_watch_joins(k, e)))) {
 		struct ptx_stmt *at = inst_before_arguments(s);
-		if (inst_watch_is_beside(k->cx))
+		if (inst_watch_is_beside(k->f.cx))
 			while (at->prev && at->prev->inserted)
 				at = at->prev;
 		put_end_of_group(k, at);

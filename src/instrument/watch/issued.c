@@ -15,17 +15,17 @@ static bool plan_side(struct inst_watch *k, struct ptx_stmt *s, const struct ptx
 	if (!where || where->kind != PTX_OPND_ADDR || !where->nsub)
 		return false;
 	*e = (struct inst_event){.kind = INST_EVENT_ACCESS, .stmt = s, .writes = writes};
-	e->access = inst_new_access(k->cx, s, where, writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
-				    space, words);
+	e->access = inst_new_access(k->f.cx, s, where,
+				    writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD, space, words);
 	e->access->is_copy = (s->form->effects & PTX_EFF_ASYNC) != 0;
 	e->access->leads = true;
-	e->access->site = inst_add_site(k->cx, e->access);
+	e->access->site = inst_add_site(k->f.cx, e->access);
 	e->space = space == PTX_SPACE_GLOBAL	? INST_IN_GLOBAL
 		   : space == PTX_SPACE_GENERIC ? INST_IN_GENERIC
 						: INST_IN_SHARED;
 	e->strength = RACE_WEAK;
 	e->reads = !writes;
-	k->cx->stats->sites++;
+	k->f.cx->stats->sites++;
 	return true;
 }
 
@@ -59,7 +59,7 @@ static void put_rows(struct inst_watch *k, struct ptx_stmt *s)
 	if (!inst_rows_lanes(s->form) ||
 	    !plan_side(k, s, ptx_address(s), s->form->op == PTX_OP_STMATRIX,
 		       (enum ptx_space)s->form->space, 4, &e)) {
-		inst_unchecked(k->cx, s->form->text, RACE_WHY_UNSUPPORTED, false);
+		inst_unchecked(k->f.cx, s->form->text, RACE_WHY_UNSUPPORTED, false);
 		return;
 	}
 	e.sure = 15;
@@ -69,7 +69,7 @@ static void put_rows(struct inst_watch *k, struct ptx_stmt *s)
 /* A side of a bulk copy: a part of it, by the thread that issues it. */
 static void put_span(struct inst_watch *k, struct ptx_stmt *s, enum ptx_role role, uint8_t space)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
 	struct inst_event e;
 
@@ -104,13 +104,13 @@ static void put_bulk(struct inst_watch *k, struct ptx_stmt *s)
 			(is_of_block(fm->space2) || fm->space2 == PTX_SPACE_GLOBAL);
 
 	if (s->nops < 3 || !is_known || ptx_form_has(fm, PTX_MOD_IGNORE_OOB)) {
-		inst_unchecked(k->cx, fm->text, RACE_WHY_UNSUPPORTED, false);
+		inst_unchecked(k->f.cx, fm->text, RACE_WHY_UNSUPPORTED, false);
 		return;
 	}
 	put_span(k, s, PTX_ROLE_ADDR_R, fm->space2);
 	if (fm->op == PTX_OP_CP_REDUCE_ASYNC_BULK || ptx_form_has(fm, PTX_MOD_MULTICAST_CLUSTER) ||
 	    ptx_form_has(fm, PTX_MOD_CP_MASK))
-		inst_count_destination(k->cx, fm);
+		inst_count_destination(k->f.cx, fm);
 	else
 		put_span(k, s, PTX_ROLE_ADDR_W, fm->space);
 }
@@ -121,7 +121,7 @@ static void put_copy(struct inst_watch *k, struct ptx_stmt *s)
 
 	if (!size || size->kind != PTX_OPND_INT || s->form->space != PTX_SPACE_SHARED ||
 	    s->form->space2 != PTX_SPACE_GLOBAL || size->imm < 4 || size->imm > 16) {
-		inst_unchecked(k->cx, s->form->text, RACE_WHY_UNSUPPORTED, false);
+		inst_unchecked(k->f.cx, s->form->text, RACE_WHY_UNSUPPORTED, false);
 		return;
 	}
 	unsigned words = (unsigned)size->imm / 4u, sure = words;

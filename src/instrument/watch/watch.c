@@ -43,7 +43,7 @@ static uint32_t table_bytes(uint32_t tracked, bool arg)
 /* Is a state space of shared memory named? */
 static bool accesses_shared(const struct inst_watch *k)
 {
-	ptx_each_stmt(k->cx->f, s)
+	ptx_each_stmt(k->f.cx->f, s)
 	{
 		if (s->kind == PTX_STMT_INST && !s->inserted &&
 		    (s->form->space == PTX_SPACE_SHARED || s->form->space2 == PTX_SPACE_SHARED ||
@@ -55,7 +55,7 @@ static bool accesses_shared(const struct inst_watch *k)
 
 void inst_watch_put_blocks(struct inst_watch *k, struct ptx_stmt *top)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 
 	k->key = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->blocks = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
@@ -63,17 +63,31 @@ void inst_watch_put_blocks(struct inst_watch *k, struct ptx_stmt *top)
 		  H(inst_reg(cx, k->blocks)));
 }
 
-static void begin_kernel(struct inst_watch *k, struct ptx_stmt *top)
+static struct inst_watch *of(struct inst_follow *f)
 {
-	struct inst_ctx *cx = k->cx;
-	struct inst_block_table t;
+	return (struct inst_watch *)f;
+}
+
+static void new_registers(struct inst_follow *f)
+{
+	struct inst_watch *k = of(f);
+	struct inst_ctx *cx = f->cx;
 
 	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->mask = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->held = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->next = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->f.cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->block = k->blocks = k->key = k->rank = PTX_NO_REG;
+}
+
+static void begin_kernel(struct inst_follow *f, struct ptx_stmt *top)
+{
+	struct inst_watch *k = of(f);
+	struct inst_ctx *cx = f->cx;
+	struct inst_block_table t;
+
+	k->top = top;
 	inst_emit(cx, top, "params", T(inst_num(RACE_WATCH_STATE)), NH);
 	inst_emit(
 		cx, top, "begin",
@@ -82,8 +96,8 @@ static void begin_kernel(struct inst_watch *k, struct ptx_stmt *top)
 		  inst_num((int64_t)offsetof(struct race_watch, first)), inst_num(RACE_WATCH_FAR),
 		  inst_num(RACE_WATCH_MOST), inst_num(RACE_WATCH_CROWD), inst_num(RACE_WATCH_THIN)),
 		H(inst_reg(cx, k->table), inst_reg(cx, k->mask), inst_reg(cx, k->held),
-		  inst_reg(cx, k->next), inst_reg(cx, k->cnt)));
-	if (!inst_watch_is_beside(cx) && cx->f->is_entry)
+		  inst_reg(cx, k->next), inst_reg(cx, k->f.cnt)));
+	if (!f->is_beside && cx->f->is_entry)
 		inst_emit(cx, top, "launch",
 			  T(cx->k, KNOB(rt),
 			    inst_num((int64_t)(offsetof(struct race_rt, counters) +
@@ -91,9 +105,9 @@ static void begin_kernel(struct inst_watch *k, struct ptx_stmt *top)
 			    RT(looks)),
 			  NH);
 	/* A function that is called can't know its callers' tables. */
-	if (!cx->f->is_entry || (!k->ev.has_shared && !accesses_shared(k)))
+	if (!cx->f->is_entry || (!k->f.ev.has_shared && !accesses_shared(k)))
 		return;
-	if (k->ev.follows_cluster) {
+	if (k->f.ev.follows_cluster) {
 		inst_watch_begin_cluster(k, top);
 	} else if (inst_plan_block_table(cx, &t, table_bytes, false) &&
 		   t.tracked + t.bytes <= PLAIN_ROOM) {
@@ -145,7 +159,7 @@ uint64_t inst_watch_what(const struct inst_watch *k, const struct inst_event *e)
 struct ptx_opnd inst_watch_base(struct inst_watch *k, const struct inst_event *e,
 				struct ptx_stmt *at, bool *is_narrow)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct ptx_opnd base = e->access->where->sub[0], reg;
 
 	*is_narrow = e->space == INST_IN_SHARED || e->access->space == PTX_SPACE_SHARED_CLUSTER;
@@ -162,11 +176,11 @@ struct ptx_opnd inst_watch_base(struct inst_watch *k, const struct inst_event *e
 struct ptx_opnd inst_watch_address(struct inst_watch *k, const struct inst_event *e,
 				   struct ptx_stmt *at)
 {
-	struct ptx_opnd to = inst_fresh(k->cx, PTX_TYPE_B64), base;
+	struct ptx_opnd to = inst_fresh(k->f.cx, PTX_TYPE_B64), base;
 	bool is_narrow;
 
 	base = inst_watch_base(k, e, at, &is_narrow);
-	inst_emit(k->cx, at, is_narrow ? "at32" : "at64", T(inst_num(e->access->where->off)),
+	inst_emit(k->f.cx, at, is_narrow ? "at32" : "at64", T(inst_num(e->access->where->off)),
 		  H(to, base));
 	return to;
 }
@@ -176,24 +190,24 @@ struct ptx_opnd inst_watch_guard(const struct inst_watch *k, const struct inst_e
 	const struct ptx_stmt *s = e->stmt;
 
 	return s->pred == PTX_NO_REG ? inst_none()
-				     : inst_sense(inst_reg(k->cx, s->pred), !s->is_pred_not);
+				     : inst_sense(inst_reg(k->f.cx, s->pred), !s->is_pred_not);
 }
 
 /* On the CPU device a signed addition of ours counts checks. */
 void inst_watch_count(struct inst_watch *k, struct ptx_stmt *at, struct ptx_opnd guard, unsigned n)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 
 	inst_emit(cx, at, "counts",
 		  T(inst_watch_is_beside(cx) ? PTX_STR("u32") : PTX_STR("s32"), inst_num(n)),
-		  H(inst_reg(cx, k->cnt), guard));
+		  H(inst_reg(cx, k->f.cnt), guard));
 }
 
 /* Which table? `over`: where an address of another space goes. */
 struct inst_watch_look inst_watch_table(struct inst_watch *k, const struct inst_event *e,
 					struct ptx_label *over, bool counts)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct inst_watch_look l = {.at = inst_watch_address(k, e, e->stmt),
 				    .tab = inst_fresh(cx, PTX_TYPE_B64),
 				    .m = inst_fresh(cx, PTX_TYPE_B32),
@@ -237,7 +251,7 @@ struct inst_watch_look inst_watch_table(struct inst_watch *k, const struct inst_
 static struct inst_watch_look put_look(struct inst_watch *k, const struct inst_event *e,
 				       struct ptx_label *over, bool counts)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct inst_watch_look l = inst_watch_table(k, e, over, counts);
 	bool is_global = e->space == INST_IN_GLOBAL || k->key != PTX_NO_REG; /* the table */
 
@@ -254,7 +268,7 @@ static struct inst_watch_look put_look(struct inst_watch *k, const struct inst_e
 static void put_use(struct inst_watch *k, struct ptx_opnd found, struct ptx_stmt *use,
 		    uint32_t pred, bool sense, uint8_t tried)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct ptx_label *over = NULL;
 
 	if (tried) {
@@ -286,7 +300,7 @@ static bool is_among(const struct ptx_stmt *s, struct ptx_stmt *const *list, uin
 static bool reads_sum(struct inst_watch *k, const struct flow_demand_info *d, uint32_t sum)
 {
 	uint32_t n;
-	struct ptx_stmt *const *uses = flow_uses(k->cx->fl, sum, &n);
+	struct ptx_stmt *const *uses = flow_uses(k->f.cx->fl, sum, &n);
 
 	for (uint32_t i = 0; i < d->nuses; i++)
 		if (!is_among(d->uses[i], uses, n))
@@ -302,7 +316,7 @@ static bool reads_sum(struct inst_watch *k, const struct flow_demand_info *d, ui
 static void put_clears(struct inst_watch *k, const struct inst_event *e, uint32_t reg,
 		       const struct flow_demand_info *d, struct ptx_opnd found)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct ptx_stmt *const *defs;
 	uint32_t sum, n;
 
@@ -321,7 +335,7 @@ static void put_clears(struct inst_watch *k, const struct inst_event *e, uint32_
  * shows a use. */
 static bool put_uses(struct inst_watch *k, const struct inst_event *e, struct ptx_opnd *found)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct flow_demand_info d;
 	int dst = ptx_find_role(e->stmt, PTX_ROLE_DST);
 
@@ -352,7 +366,7 @@ static bool put_uses(struct inst_watch *k, const struct inst_event *e, struct pt
 /* By itself: one whose value may not be used, or a copy. */
 static void put_weak(struct inst_watch *k, const struct inst_event *e)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd found, held = inst_reg(cx, k->held);
 	bool has_uses = put_uses(k, e, &found);
@@ -383,7 +397,7 @@ static void put_weak(struct inst_watch *k, const struct inst_event *e)
 
 static void put_strong(struct inst_watch *k, const struct inst_event *e)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd first = inst_fresh(cx, PTX_TYPE_B64);
 	struct ptx_stmt *behind = e->stmt->next;
@@ -402,7 +416,7 @@ static void put_strong(struct inst_watch *k, const struct inst_event *e)
 void inst_watch_put_access(struct inst_watch *k, const struct inst_event *e)
 {
 	if (e->space == INST_IN_SHARED && k->block == PTX_NO_REG && k->key == PTX_NO_REG) {
-		inst_unchecked(k->cx, PTX_STR("shared memory in a function that is called"),
+		inst_unchecked(k->f.cx, PTX_STR("shared memory in a function that is called"),
 			       RACE_WHY_UNSUPPORTED, true);
 		return;
 	}
@@ -446,13 +460,13 @@ static bool stays_across(const struct inst_watch *k)
 {
 	bool has_lanes = false;
 
-	for (const struct inst_event *e = k->ev.first; e; e = e->next)
+	for (const struct inst_event *e = k->f.ev.first; e; e = e->next)
 		has_lanes |= e->kind == INST_EVENT_WARP;
-	if (!has_lanes || k->ev.is_unsure)
+	if (!has_lanes || k->f.ev.is_unsure)
 		return false;
-	ptx_each_stmt(k->cx->f, s)
+	ptx_each_stmt(k->f.cx->f, s)
 	{
-		const struct inst_event *e = k->ev.first;
+		const struct inst_event *e = k->f.ev.first;
 		if (s->inserted || !inst_watch_may_release(s) || s->form->effects & PTX_EFF_EXIT)
 			continue;
 		while (e && e->stmt != s)
@@ -465,54 +479,56 @@ static bool stays_across(const struct inst_watch *k)
 
 static void put_end(struct inst_watch *k, struct ptx_stmt *s)
 {
-	struct inst_ctx *cx = k->cx;
+	struct inst_ctx *cx = k->f.cx;
 	bool is_passed;
 
 	if (!inst_watch_may_release(s))
 		return;
 	is_passed = k->is_across && s->form->effects & PTX_EFF_WARP_SYNC;
 	inst_emit(cx, inst_before_arguments(s), is_passed ? "cross" : "drop",
-		  T(cx->k, KNOB(wsleep)), H(inst_reg(cx, k->held), inst_reg(cx, k->cnt)));
+		  T(cx->k, KNOB(wsleep)), H(inst_reg(cx, k->held), inst_reg(cx, k->f.cnt)));
 }
 
-static void put_all(struct inst_watch *k)
+/* Groups end, and watchpoints; then the access there, e, has its look. */
+static void put_statement(struct inst_follow *f, struct ptx_stmt *s, const struct inst_event *e)
 {
-	const struct inst_event *e = k->ev.first;
-	struct ptx_stmt *next;
+	struct inst_watch *k = of(f);
 
-	for (struct ptx_stmt *s = k->cx->f->first; s; s = next) {
-		next = s->next;
-		if (s->inserted)
-			continue;
-		while (e && e->kind != INST_EVENT_ACCESS)
-			e = e->next;
-		inst_watch_end_group(k, s, e);
-		put_end(k, s);
-		if (e && e->stmt == s) {
-			inst_watch_put_access(k, e);
-			e = e->next;
-		} else if (s->kind == PTX_STMT_INST) {
-			inst_watch_put_issued(k, s);
-		}
-	}
+	inst_watch_end_group(k, s, e);
+	put_end(k, s);
+	if (e && e->stmt == s)
+		inst_watch_put_access(k, e);
+	else if (s->kind == PTX_STMT_INST)
+		inst_watch_put_issued(k, s);
 }
 
 /* ---- the detector ---------------------------------------------------------------------------- */
 
+static void choose(struct inst_follow *f)
+{
+	f->is_beside = inst_watch_is_beside(f->cx);
+	f->ev.follows_copies = true;
+	f->ev.follows_cluster = f->cx->f->is_entry && inst_watch_sees_cluster(f->cx);
+}
+
+static void plan(struct inst_follow *f)
+{
+	of(f)->is_across = f->cx->f->is_entry && stays_across(of(f));
+}
+
+static const struct inst_follower follower = {
+	.choose = choose,
+	.plan = plan,
+	.new_registers = new_registers,
+	.begin_kernel = begin_kernel,
+	.put_statement = put_statement,
+};
+
 static void put_checks(struct inst_ctx *cx)
 {
-	struct inst_watch k = {.cx = cx, .ev.follows_copies = true};
+	struct inst_watch k = {0};
 
-	k.ev.follows_cluster = cx->f->is_entry && inst_watch_sees_cluster(cx);
-	inst_plan_events(cx, &k.ev);
-	inst_end_body(cx);
-	k.is_across = cx->f->is_entry && stays_across(&k);
-	k.top = inst_body_start(cx->f);
-	begin_kernel(&k, k.top);
-	put_all(&k);
-	if (!inst_watch_is_beside(cx))
-		inst_flush_counts(cx, k.cnt);
-	ptx_declare_new_regs(cx->m, cx->f);
+	inst_follow(cx, &k.f, &follower);
 }
 
 static void put_block(struct inst_ctx *cx, struct ptx_item *at)

@@ -4,7 +4,7 @@
 #ifndef COLLIDER_INST_WATCH_INTERNAL_H
 #define COLLIDER_INST_WATCH_INTERNAL_H
 
-#include "instrument/internal.h"
+#include "instrument/follower.h"
 
 #include "race/layout/watch.h"
 
@@ -26,9 +26,8 @@ struct inst_watch_group {
 };
 
 struct inst_watch {
-	struct inst_ctx *cx;
-	struct inst_events ev;
-	uint32_t table, mask, held, next, cnt; /* registers */
+	struct inst_follow f;
+	uint32_t table, mask, held, next; /* registers; f has the others */
 	/* For shared memory: the block's own table, or the device's for blocks without one and
 	 * the block's key in it; else PTX_NO_REG. */
 	uint32_t block, blocks, key;
