@@ -116,6 +116,22 @@ __global__ void bulk_wait(int *out, const int *p)
 	bar_wait(&bar, 0);
 }
 
+// The copy is issued late: no refill, nothing had been there before.
+// case bulk_first by oracle: wait on the copy's mbarrier not: too early, wait_group
+__global__ void bulk_first(int *out, const int *p)
+{
+	__shared__ alignas(128) int s[64];
+	__shared__ uint64_t bar;
+	bar_init(&bar, 1);
+	if (threadIdx.x == 0) {
+		for (int i = 0; i < 20; i++)
+			__nanosleep(500);
+		bulk_load(s, p, 256, &bar);
+	}
+	out[threadIdx.x] = threadIdx.x >= 32 ? s[threadIdx.x - 32] : 0;
+	bar_wait(&bar, 0);
+}
+
 // case bulk_phase by oracle: parity not: too early, wait_group
 __global__ void bulk_phase(int *out, const int *p)
 {
@@ -190,6 +206,7 @@ int main()
 	copy_off_by_one<<<1, 64>>>(out, p);
 	copy_refill<<<1, 64>>>(out, p);
 	bulk_wait<<<1, 64>>>(out, p);
+	bulk_first<<<1, 64>>>(out, p);
 	bulk_phase<<<1, 64>>>(out, p);
 	bulk_refill<<<1, 64>>>(out, p);
 	bulk_source<<<1, 64>>>(out, p);

@@ -173,6 +173,8 @@ void cpu_event_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 	} else {
 		events_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host);
 	}
+	if (is_write)
+		events_copy_wrote(x, (uint64_t)(uintptr_t)host, bytes);
 	events_unlock(x);
 }
 

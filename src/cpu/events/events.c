@@ -207,6 +207,7 @@ void cpu_event_block_start(struct cpu_cta *cta, uint64_t number)
 	if (cta->shared_bytes) {
 		events_wrote_all(x);
 		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
+		events_copies_forget(x, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
 	}
 	events_unlock(x);
 	if (x->ids && cta->shared_bytes)

@@ -6,7 +6,8 @@
  * hand-over was to order the two, and the oracle's clocks say which half of it is missing: does the
  * reader know the access, or would it after a fence; has the writer released anything since? Of
  * copies it notes when they were issued, which phase they completed, and when each site was
- * executed last: an access before the issue means that the copy came too early.
+ * executed last: an access before the issue, of memory that an earlier copy had filled, means that
+ * the copy came too early; of other memory, that the access was to wait for it.
  *
  * Words only: no verdict depends on this. So all tables have fixed sizes and forget what collides.
  * Misses: what was handed over by way of a third block; flags whose reader is of another launch.
@@ -27,6 +28,8 @@
 #define TIMES  4096u
 #define COPIES 4096u
 #define WAITS  1024u
+#define FILLS  4096u
+#define LINE   128u /* bytes */
 
 #define BIT(x) (1u << RACE_MISSING_##x)
 
@@ -84,6 +87,12 @@ struct waited {
 	uint64_t mbarrier, phase, event;
 };
 
+/* A line of memory that a copy has written. */
+struct filled {
+	uint64_t line;	/* 0: none */
+	uint64_t event; /* of the first one */
+};
+
 struct events_handovers {
 	struct flag flags[FLAGS];
 	struct take takes[TAKES][WAYS];
@@ -94,6 +103,8 @@ struct events_handovers {
 	struct copy copies[COPIES];
 	struct waited waits[WAITS][WAYS];
 	uint8_t next_wait[WAITS];
+	struct filled fills[FILLS];
+	bool has_fills;
 };
 
 static uint32_t hash(uint64_t x)
@@ -356,6 +367,43 @@ void events_phase_waited(struct cpu_events *x, uint32_t actor, uint64_t mbarrier
 		(struct waited){actor >> 5, mbarrier, phase, oracle_get_stats(x->o).events};
 }
 
+static struct filled *fill_of(struct events_handovers *h, uint64_t line)
+{
+	return &h->fills[hash(line) % FILLS];
+}
+
+void events_copy_wrote(struct cpu_events *x, uint64_t address, uint64_t bytes)
+{
+	struct events_handovers *h = tables(x);
+	uint64_t first = address / LINE, last = (address + bytes - 1) / LINE;
+
+	h->has_fills = true;
+	for (uint64_t line = first; line <= last && line - first < FILLS; line++) {
+		struct filled *f = fill_of(h, line);
+		if (f->line != line)
+			*f = (struct filled){line, oracle_get_stats(x->o).events};
+	}
+}
+
+void events_copies_forget(struct cpu_events *x, uint64_t address, uint64_t bytes)
+{
+	struct events_handovers *h = x->handovers;
+
+	if (!h || !h->has_fills)
+		return;
+	for (uint64_t line = address / LINE; line <= (address + bytes - 1) / LINE; line++)
+		if (fill_of(h, line)->line == line)
+			fill_of(h, line)->line = 0;
+}
+
+/* Had a copy filled the memory before that event? */
+static bool was_filled(const struct cpu_events *x, uint64_t address, uint64_t event)
+{
+	const struct filled *f = fill_of(x->handovers, address / LINE);
+
+	return f->line == address / LINE && f->event < event;
+}
+
 /* Has the thread's warp waited since the copy's issue, for an earlier phase of its mbarrier? */
 static bool has_phase_wrong(const struct cpu_events *x, const struct copy *c, uint32_t actor)
 {
@@ -384,7 +432,7 @@ static uint32_t copy_missing(struct cpu_events *x, const struct oracle_finding *
 
 	if (!(copy->kind & RACE_OP_WRITE))
 		return is_before ? BIT(READY) : BIT(REUSE);
-	if (is_before)
+	if (is_before && was_filled(x, f->address, s->event))
 		return BIT(REFILL);
 	return c->actor == copy->actor && has_phase_wrong(x, c, other->actor) ? BIT(PHASE)
 									      : BIT(WAIT);

@@ -354,6 +354,10 @@ void events_fenced(struct cpu_events *x, uint32_t warp, uint32_t mask, uint8_t s
 /* A warp executes an access, in a block with copies; the copies. */
 void events_executed(struct cpu_events *x, const struct cpu_site *site, uint32_t warp);
 void events_copy_issued(struct cpu_events *x, uint32_t actor);
+/* After the oracle has had the write. */
+void events_copy_wrote(struct cpu_events *x, uint64_t address, uint64_t bytes);
+/* A block's shared memory is new. */
+void events_copies_forget(struct cpu_events *x, uint64_t address, uint64_t bytes);
 void events_copy_completed(struct cpu_events *x, uint32_t actor, uint64_t mbarrier, uint64_t phase);
 void events_phase_waited(struct cpu_events *x, uint32_t actor, uint64_t mbarrier, uint64_t phase);
 /* Bits of what is missing (enum race_missing), and of how far apart the two are. */
