@@ -240,20 +240,20 @@ static uint32_t common(const uint32_t *dom, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* dom[place] = place of the immediate dominator, until nothing changes. */
-static void solve_forward(const struct flow *fl, uint32_t *dom)
+/* Until nothing changes. */
+void flow_find_dominators(uint32_t n, const uint32_t *first, const uint32_t *from, uint32_t *dom)
 {
 	bool is_changed = true;
-	for (uint32_t i = 0; i < fl->nrpo; i++)
+
+	for (uint32_t i = 0; i < n; i++)
 		dom[i] = i ? FLOW_NONE : 0;
 	while (is_changed) {
 		is_changed = false;
-		for (uint32_t i = 1; i < fl->nrpo; i++) {
-			const struct flow_block *b = &fl->blocks[fl->rpo[i]];
+		for (uint32_t i = 1; i < n; i++) {
 			uint32_t d = FLOW_NONE;
-			for (uint32_t k = 0; k < b->npred; k++) {
-				uint32_t p = fl->blocks[b->pred[k]].rpo;
-				if (p != FLOW_NONE && dom[p] != FLOW_NONE)
+			for (uint32_t k = first[i]; k < first[i + 1]; k++) {
+				uint32_t p = from[k];
+				if (dom[p] != FLOW_NONE)
 					d = d == FLOW_NONE ? p : common(dom, p, d);
 			}
 			is_changed |= d != dom[i];
@@ -262,26 +262,34 @@ static void solve_forward(const struct flow *fl, uint32_t *dom)
 	}
 }
 
-static void solve_backward(const struct flow *fl, const uint32_t *order, const uint32_t *num,
-			   uint32_t n, uint32_t *dom)
+/* The edges into the blocks of an order, by their places; backward: from the end, which is place 0,
+ * to where control leaves the function. */
+static void find_dominators(const struct flow *fl, const uint32_t *order, const uint32_t *num,
+			    uint32_t n, bool is_backward, uint32_t *dom)
 {
-	bool is_changed = true;
-	for (uint32_t i = 0; i < n; i++)
-		dom[i] = i ? FLOW_NONE : 0;
-	while (is_changed) {
-		is_changed = false;
-		for (uint32_t i = 1; i < n; i++) {
-			const struct flow_block *b = &fl->blocks[order[i]];
-			uint32_t d = b->exits ? 0 : FLOW_NONE;
-			for (uint32_t k = 0; k < b->nsucc; k++) {
-				uint32_t p = num[b->succ[k]];
-				if (p != FLOW_NONE && dom[p] != FLOW_NONE)
-					d = d == FLOW_NONE ? p : common(dom, p, d);
-			}
-			is_changed |= d != dom[i];
-			dom[i] = d;
+	uint32_t edges = n;
+
+	for (uint32_t i = 0; i < fl->nblocks; i++)
+		edges += fl->blocks[i].nsucc;
+	uint32_t *first = base_malloc(sizeof(*first) * (n + 1u + edges)), *from = first + n + 1;
+	uint32_t used = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		first[i] = used;
+		if (!i)
+			continue;
+		const struct flow_block *b = &fl->blocks[order[i]];
+		uint32_t count = is_backward ? b->nsucc : b->npred;
+		if (is_backward && b->exits)
+			from[used++] = 0;
+		for (uint32_t k = 0; k < count; k++) {
+			uint32_t p = num[is_backward ? b->succ[k] : b->pred[k]];
+			if (p != FLOW_NONE)
+				from[used++] = p;
 		}
 	}
+	first[n] = used;
+	flow_find_dominators(n, first, from, dom);
+	free(first);
 }
 
 /* Intervals [in, out) of the tree's nodes, by place; parents come before children. */
@@ -316,7 +324,9 @@ static void make_dominators(struct flow *fl)
 	pr->pdom_out = keep + 3 * (size_t)nb;
 
 	number_blocks(fl, stack);
-	solve_forward(fl, dom);
+	for (uint32_t b = 0; b < nb; b++)
+		num[b] = fl->blocks[b].rpo;
+	find_dominators(fl, fl->rpo, num, fl->nrpo, false, dom);
 	number_tree(dom, fl->nrpo, in, out);
 	for (uint32_t i = 0; i < fl->nrpo; i++) {
 		uint32_t b = fl->rpo[i];
@@ -327,7 +337,7 @@ static void make_dominators(struct flow *fl)
 
 	memset(num, 0xff, sizeof(*num) * (nb + 1u));
 	uint32_t n = number_reverse(fl, order, num, stack);
-	solve_backward(fl, order, num, n, dom);
+	find_dominators(fl, order, num, n, true, dom);
 	number_tree(dom, n, in, out);
 	for (uint32_t i = 1; i < n; i++) {
 		uint32_t b = order[i];

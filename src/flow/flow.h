@@ -47,6 +47,13 @@ struct flow {
  * barriers don't end a block; exit, ret, trap do; a guarded one falls through as well. */
 struct flow *flow_build(struct base_arena *arena, struct ptx_module *m, struct ptx_func *f);
 
+/*
+ * Immediate dominators of a graph whose nodes are numbered in reverse post-order, 0 its entry: node
+ * i can be reached from from[first[i]] to from[first[i + 1] - 1]. dom[i]: that of i, for the entry
+ * itself; UINT32_MAX: there is no way to it.
+ */
+void flow_find_dominators(uint32_t n, const uint32_t *first, const uint32_t *from, uint32_t *dom);
+
 bool flow_dominates(const struct flow *fl, uint32_t a, uint32_t b);
 bool flow_postdominates(const struct flow *fl, uint32_t a, uint32_t b);
 

@@ -577,3 +577,19 @@ bool prove_ex_contains(const struct ex *v, const struct ex *part)
 	base_arena_free(&tmp);
 	return r;
 }
+
+unsigned prove_ex_position(const struct ex_pool *p, const struct ex *v)
+{
+	if (v->op != EX_ADD || v->w != 32)
+		return 3;
+	for (unsigned i = 0; i < 4; i++) {
+		const struct ex *t = v->a[i & 1], *m = v->a[!(i & 1)];
+		if (t->op != EX_SPEC || t->imm > EX_TID_Z || m->op != EX_MUL)
+			continue;
+		unsigned d = (unsigned)t->imm;
+		if (prove_ex_is_spec(m->a[i >> 1], EX_CTAID_X + d) &&
+		    prove_ex_is_block_dim(p, m->a[!(i >> 1)], d))
+			return d;
+	}
+	return 3;
+}

@@ -152,6 +152,23 @@ static inline struct ex_range prove_ex_full(unsigned w)
 	return (struct ex_range){0, prove_ex_mask(w)};
 }
 
+static inline bool prove_ex_is_spec(const struct ex *v, unsigned which)
+{
+	return v->op == EX_SPEC && v->imm == which;
+}
+
+/* blockDim.d, or the number that it is. */
+static inline bool prove_ex_is_block_dim(const struct ex_pool *p, const struct ex *v, unsigned d)
+{
+	uint32_t fixed = p->launch.dim[d];
+
+	return prove_ex_is_spec(v, EX_NTID_X + d) ||
+	       (fixed && v->op == EX_CONST && v->imm == fixed);
+}
+
+/* blockIdx.d * blockDim.d + threadIdx.d: which d, or 3. */
+unsigned prove_ex_position(const struct ex_pool *p, const struct ex *v);
+
 const struct ex *prove_ex_const(struct ex_pool *p, unsigned w, uint64_t v);
 const struct ex *prove_ex_spec(struct ex_pool *p, enum prove_ex_spec s);
 /* A parameter: the number that it is pinned to, else a leaf with its bounds; or always a leaf that

@@ -203,6 +203,13 @@ bool prove_ir_summarized_call(struct ir_frame *fr, const struct ptx_stmt *s, str
 void prove_ir_graph(struct ir *ir);
 /* The branch that ends block b always goes one way. prove_ir_graph must follow. */
 bool prove_ir_prune(struct ir *ir, uint32_t b, bool taken);
+/*
+ * Post-dominators as sets of bits, a row of `words` for each block: simple, and kernels have some
+ * hundred blocks. is_there: only among these blocks (NULL: all); is_end: from there a thread may go
+ * nowhere.
+ */
+uint64_t *prove_ir_postdominators(const struct ir *ir, struct base_arena *a, uint32_t words,
+				  const bool *is_there, const bool *is_end);
 bool prove_ir_dominates(const struct ir *ir, uint32_t a, uint32_t b);
 static inline bool prove_ir_in_loop(const struct ir_loop *l, uint32_t block)
 {

@@ -10,6 +10,9 @@
  */
 #include "prove/ir.h"
 
+#include "flow/flow.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* Some instruction of a block, to name its place. */
@@ -68,37 +71,25 @@ static void find_preds(struct ir *ir)
 	}
 }
 
-static uint32_t meet(const struct ir *ir, uint32_t a, uint32_t b)
-{
-	while (a != b) {
-		while (ir->blocks.v[a].rpo > ir->blocks.v[b].rpo)
-			a = ir->blocks.v[a].idom;
-		while (ir->blocks.v[b].rpo > ir->blocks.v[a].rpo)
-			b = ir->blocks.v[b].idom;
-	}
-	return a;
-}
-
 static void find_dominators(struct ir *ir)
 {
-	bool changed = true;
+	uint32_t n = ir->nrpo, used = 0, edges = 0;
 
-	for (uint32_t i = 0; i < ir->nrpo; i++)
-		ir->blocks.v[ir->rpo[i]].idom = i ? IR_NONE : 0;
-	while (changed) {
-		changed = false;
-		for (uint32_t i = 1; i < ir->nrpo; i++) {
-			struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
-			uint32_t d = IR_NONE;
-			for (uint32_t k = 0; k < b->npred; k++) {
-				if (ir->blocks.v[b->pred[k]].idom == IR_NONE)
-					continue;
-				d = d == IR_NONE ? b->pred[k] : meet(ir, d, b->pred[k]);
-			}
-			changed |= d != b->idom;
-			b->idom = d;
-		}
+	for (uint32_t i = 0; i < n; i++)
+		edges += ir->blocks.v[ir->rpo[i]].npred;
+	uint32_t *first = base_malloc(sizeof(*first) * (2 * n + 1u + edges));
+	uint32_t *dom = first + n + 1, *from = dom + n;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
+		first[i] = used;
+		for (uint32_t k = 0; k < b->npred; k++)
+			from[used++] = ir->blocks.v[b->pred[k]].rpo;
 	}
+	first[n] = used;
+	flow_find_dominators(n, first, from, dom);
+	for (uint32_t i = 0; i < n; i++)
+		ir->blocks.v[ir->rpo[i]].idom = dom[i] == UINT32_MAX ? IR_NONE : ir->rpo[dom[i]];
+	free(first);
 }
 
 /* By block: can the thread's end be reached from it? */
@@ -120,14 +111,12 @@ static bool *find_ending(const struct ir *ir)
 	return ends;
 }
 
-/* Post-dominators as sets of bits: simple, and kernels have some hundred blocks. A block from which
- * a thread can't end (an endless loop) has none: everything would be one, itself in a circle. */
-static void find_postdominators(struct ir *ir)
+uint64_t *prove_ir_postdominators(const struct ir *ir, struct base_arena *a, uint32_t words,
+				  const bool *is_there, const bool *is_end)
 {
-	const bool *ends = find_ending(ir);
-	uint32_t n = (uint32_t)ir->blocks.n, words = (n + 63) / 64;
-	uint64_t *set = BASE_NEWN(ir->arena, uint64_t, (size_t)n * words);
-	uint64_t *t = BASE_NEWN(ir->arena, uint64_t, words);
+	uint32_t n = (uint32_t)ir->blocks.n;
+	uint64_t *set = BASE_NEWN(a, uint64_t, (size_t)n * words);
+	uint64_t *t = BASE_NEWN(a, uint64_t, words);
 	bool changed = true;
 
 	memset(set, 0xff, (size_t)n * words * sizeof(*set));
@@ -136,10 +125,15 @@ static void find_postdominators(struct ir *ir)
 		for (uint32_t i = ir->nrpo; i-- > 0;) {
 			uint32_t id = ir->rpo[i];
 			const struct ir_block *b = &ir->blocks.v[id];
-			memset(t, b->nsucc ? 0xff : 0, words * sizeof(*t));
-			for (uint32_t k = 0; k < b->nsucc; k++)
+			if (is_there && !is_there[id])
+				continue;
+			memset(t, is_end[id] ? 0 : 0xff, words * sizeof(*t));
+			for (uint32_t k = 0; k < b->nsucc && !is_end[id]; k++) {
+				const uint64_t *after = set + (size_t)b->succ[k] * words;
 				for (uint32_t w = 0; w < words; w++)
-					t[w] &= set[(size_t)b->succ[k] * words + w];
+					t[w] &= !is_there || is_there[b->succ[k]] ? after[w]
+										  : ~0ull;
+			}
 			t[id / 64] |= 1ull << (id % 64);
 			if (memcmp(t, set + (size_t)id * words, words * sizeof(*t)) != 0) {
 				memcpy(set + (size_t)id * words, t, words * sizeof(*t));
@@ -147,6 +141,20 @@ static void find_postdominators(struct ir *ir)
 			}
 		}
 	}
+	return set;
+}
+
+/* A block from which a thread can't end (an endless loop) has none: everything would be one, itself
+ * in a circle. */
+static void find_postdominators(struct ir *ir)
+{
+	const bool *ends = find_ending(ir);
+	uint32_t n = (uint32_t)ir->blocks.n, words = (n + 63) / 64;
+	bool *is_end = BASE_NEWN(ir->arena, bool, n + 1u);
+
+	for (uint32_t b = 0; b < n; b++)
+		is_end[b] = !ir->blocks.v[b].nsucc;
+	const uint64_t *set = prove_ir_postdominators(ir, ir->arena, words, NULL, is_end);
 	/* The nearest one is that with the most post-dominators of its own. */
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		uint32_t id = ir->rpo[i], best = IR_NONE;

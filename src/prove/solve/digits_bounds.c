@@ -5,21 +5,7 @@
 
 unsigned digits_position(const struct check *c, const struct ex *v)
 {
-	if (v->op != EX_ADD || v->w != 32 || c->o->all_launches)
-		return DIMS;
-	for (unsigned i = 0; i < 4; i++) {
-		const struct ex *t = v->a[i & 1], *m = v->a[!(i & 1)];
-		if (t->op != EX_SPEC || t->imm > EX_TID_Z || m->op != EX_MUL)
-			continue;
-		const struct ex *b = m->a[i >> 1], *n = m->a[!(i >> 1)];
-		unsigned d = (unsigned)t->imm;
-		uint32_t fixed = c->pool->launch.dim[d];
-		bool is_dim = (n->op == EX_SPEC && n->imm == EX_NTID_X + d) ||
-			      (fixed && n->op == EX_CONST && n->imm == fixed);
-		if (b->op == EX_SPEC && b->imm == EX_CTAID_X + d && is_dim)
-			return d;
-	}
-	return DIMS;
+	return c->o->all_launches ? DIMS : prove_ex_position(c->pool, v);
 }
 
 /* The bounds of a sum or product by those of its parts; where it might wrap: any. */

@@ -37,33 +37,10 @@ struct linear {
 	bool is_lost;
 };
 
-static bool is_spec(const struct ex *v, unsigned which)
-{
-	return v->op == EX_SPEC && v->imm == which;
-}
-
-static bool is_block_dim(const struct check *c, const struct ex *v, unsigned d)
-{
-	uint32_t fixed = c->pool->launch.dim[d];
-
-	return is_spec(v, EX_NTID_X + d) || (fixed && v->op == EX_CONST && v->imm == fixed);
-}
-
-/* blockIdx.d * blockDim.d + threadIdx.d: which d, or 3. */
+/* A position in the grid: of which dimension, or 3. */
 static unsigned position(const struct check *c, const struct ex *v)
 {
-	if (v->op != EX_ADD || v->w != 32 || c->o->all_launches)
-		return 3;
-	for (unsigned d = 0; d < 3; d++) {
-		for (int turn = 0; turn < 4; turn++) {
-			const struct ex *t = v->a[turn & 1], *m = v->a[!(turn & 1)];
-			if (is_spec(t, EX_TID_X + d) && m->op == EX_MUL &&
-			    is_spec(m->a[turn >> 1], EX_CTAID_X + d) &&
-			    is_block_dim(c, m->a[!(turn >> 1)], d))
-				return d;
-		}
-	}
-	return 3;
+	return c->o->all_launches ? 3 : prove_ex_position(c->pool, v);
 }
 
 /* The largest value: of a position in the grid by the contract, whatever its own bounds say. */

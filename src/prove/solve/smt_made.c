@@ -3,19 +3,6 @@
  */
 #include "prove/solve/smt_impl.h"
 
-static bool is_spec(const struct ex *v, unsigned which)
-{
-	return v->op == EX_SPEC && v->imm == which;
-}
-
-/* blockDim.d, or the number that it is. */
-static bool is_block_dim(const struct smt *s, const struct ex *v, unsigned d)
-{
-	uint32_t fixed = s->e->pool->launch.dim[d];
-
-	return is_spec(v, EX_NTID_X + d) || (fixed && v->op == EX_CONST && v->imm == fixed);
-}
-
 /*
  * blockIdx.d * blockDim.d, the same plus threadIdx.d, and gridDim.d * blockDim.d: by the contract
  * they stay below 2^31. (The first two are below the third.)
@@ -29,12 +16,14 @@ bool prove_smt_is_in_contract(const struct smt *s, const struct ex *v)
 	for (unsigned d = 0; d < 3; d++) {
 		for (int turn = 0; turn < 2; turn++) {
 			const struct ex *p = turn ? y : x, *q = turn ? x : y;
-			if (v->op == EX_MUL && is_block_dim(s, q, d) &&
-			    (is_spec(p, EX_CTAID_X + d) || is_spec(p, EX_NCTAID_X + d)))
+			if (v->op == EX_MUL && prove_ex_is_block_dim(s->e->pool, q, d) &&
+			    (prove_ex_is_spec(p, EX_CTAID_X + d) ||
+			     prove_ex_is_spec(p, EX_NCTAID_X + d)))
 				return true;
-			if (v->op == EX_ADD && is_spec(q, EX_TID_X + d) && p->op == EX_MUL &&
-			    (is_spec(p->a[0], EX_CTAID_X + d) ||
-			     is_spec(p->a[1], EX_CTAID_X + d)) &&
+			if (v->op == EX_ADD && prove_ex_is_spec(q, EX_TID_X + d) &&
+			    p->op == EX_MUL &&
+			    (prove_ex_is_spec(p->a[0], EX_CTAID_X + d) ||
+			     prove_ex_is_spec(p->a[1], EX_CTAID_X + d)) &&
 			    prove_smt_is_in_contract(s, p))
 				return true;
 		}
@@ -47,7 +36,8 @@ unsigned prove_smt_position(const struct smt *s, const struct ex *v)
 	if (v->op != EX_ADD || !prove_smt_is_in_contract(s, v))
 		return 3;
 	for (unsigned d = 0; d < 3; d++)
-		if (is_spec(v->a[0], EX_TID_X + d) || is_spec(v->a[1], EX_TID_X + d))
+		if (prove_ex_is_spec(v->a[0], EX_TID_X + d) ||
+		    prove_ex_is_spec(v->a[1], EX_TID_X + d))
 			return d;
 	return 3;
 }

@@ -185,41 +185,21 @@ static bool *ignored_ends(const struct phases *p)
 static uint64_t *alive_postdominators(const struct phases *p)
 {
 	const struct ir *ir = p->e->ir;
-	uint32_t n = (uint32_t)ir->blocks.n, w = p->words;
-	uint64_t *set = BASE_NEWN(p->e->arena, uint64_t, (size_t)n * w);
-	uint64_t *t = BASE_NEWN(p->e->arena, uint64_t, w);
+	uint32_t n = (uint32_t)ir->blocks.n;
+	bool *there = BASE_NEWN(p->e->arena, bool, n), *end = BASE_NEWN(p->e->arena, bool, n);
 	const bool *ignored = ignored_ends(p);
-	bool changed = true;
 
-	memset(set, 0xff, (size_t)n * w * sizeof(*set));
-	while (changed) {
-		changed = false;
-		for (uint32_t i = ir->nrpo; i-- > 0;) {
-			uint32_t b = ir->rpo[i];
-			bool ends = true;
-			if (!is_alive(p, b))
-				continue;
-			memset(t, 0xff, w * sizeof(*t));
-			for (uint32_t k = 0; k < ir->blocks.v[b].nsucc; k++) {
-				uint32_t s = ir->blocks.v[b].succ[k];
-				if (!is_alive(p, s))
-					continue;
-				ends = false;
-				for (uint32_t x = 0; x < w; x++)
-					t[x] &= set[(size_t)s * w + x];
-			}
-			for (uint32_t k = 0; k < ir->blocks.v[b].nsucc; k++)
-				ends |= !is_alive(p, ir->blocks.v[b].succ[k]) && !ignored[b];
-			if (ends)
-				memset(t, 0, w * sizeof(*t));
-			prove_phase_put(t, b);
-			if (memcmp(t, set + (size_t)b * w, w * sizeof(*t)) != 0) {
-				memcpy(set + (size_t)b * w, t, w * sizeof(*t));
-				changed = true;
-			}
+	for (uint32_t b = 0; b < n; b++) {
+		bool has_alive = false, has_dead = false;
+		there[b] = is_alive(p, b);
+		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc; k++) {
+			bool is = is_alive(p, ir->blocks.v[b].succ[k]);
+			has_alive |= is;
+			has_dead |= !is;
 		}
+		end[b] = !has_alive || (has_dead && !ignored[b]);
 	}
-	return set;
+	return prove_ir_postdominators(ir, p->e->arena, p->words, there, end);
 }
 
 /* A barrier that is reached from one side of the branch at b before all sides meet again; without
