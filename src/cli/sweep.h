@@ -37,8 +37,8 @@ pid_t sweep_start(struct sweep *s, const struct sweep_item *it, const char *save
 /* A finding of the sweep, whatever the thread. */
 struct sweep_found {
 	UT_hash_handle hh;
-	const char *key;
-	const char *line; /* as the report's last lines have it */
+	uint64_t print;	  /* its fingerprint */
+	const char *line; /* in one line */
 	unsigned seen, first;
 };
 

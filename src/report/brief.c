@@ -22,6 +22,7 @@ size_t rep_briefs(struct base_arena *a, const struct race_results *r, struct rep
 		if (*it->ignored)
 			continue;
 		all[n].print = it->print;
+		all[n].is_race = it->level == REP_FORM_ERROR;
 		all[n].rule = base_strdup(a, it->rule);
 		all[n++].line = *place ? base_printf(a, "%s: %s", place, it->line)
 				       : base_strdup(a, it->line);

@@ -109,6 +109,7 @@ void rep_known_free(struct rep_known *k);
 /* A finding in one line. */
 struct rep_brief {
 	uint64_t print;	  /* the same in each run: its fingerprint */
+	bool is_race;	  /* a data race */
 	const char *rule; /* "data-race/unordered" */
 	const char *line; /* "a.cu:9: load races with a.cu:11: store, in sum(float*)" */
 };
