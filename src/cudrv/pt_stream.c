@@ -2,7 +2,6 @@
  * pt_stream.c - what runs on a stream: launches, events, host functions, capture, graphs; compiled
  * twice (drv.h).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cudart/graph/graph.h"
@@ -79,39 +78,19 @@ CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 		      : RT_ERROR_INVALID_VALUE);
 }
 
-struct callback {
-	CUstreamCallback fn;
-	void *arg;
-	CUstream stream;
-	unsigned device;
-};
-
-static void run_callback(void *p)
+static void run_callback(const struct rt_callback *c, enum rt_error e)
 {
-	struct callback c = *(struct callback *)p;
-
-	free(p);
-	c.fn(c.stream, (CUresult)rt_device_error(c.device), c.arg);
+	((CUstreamCallback)c->fn)((CUstream)(uintptr_t)c->stream, (CUresult)e, c->arg);
 }
 
 CUresult CUDAAPI cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
 				     unsigned int flags)
 {
-	DRV_ENTER();
-	if (!callback || flags)
-		return drv_bad();
-	if (rt_stream_is_captured(hStream, DRV_PER_THREAD))
-		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	struct callback *c = malloc(sizeof(*c));
-	if (!c)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	*c = (struct callback){callback, userData, hStream,
-			       rt_stream_device(hStream, DRV_PER_THREAD)};
-	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {run_callback, c}}};
-	enum rt_error e = rt_stream_submit(hStream, DRV_PER_THREAD, &w, NULL);
-	if (e != RT_OK)
-		free(c);
-	return (CUresult)e;
+	DRV_RETURN(rt_stream_callback((struct rt_callback){.run = run_callback,
+							   .fn = (void (*)(void))callback,
+							   .arg = userData,
+							   .stream = hStream},
+				      DRV_PER_THREAD, flags));
 }
 
 /* ---- waiting -------------------------------------------------------------------------- */

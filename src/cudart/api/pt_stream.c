@@ -2,7 +2,6 @@
  * pt_stream.c - entry points of streams and events that know a default stream
  * of each thread; compiled twice (internal.h).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cudart/api/api.h"
@@ -49,38 +48,19 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userD
 	return rt_fail(rt_stream_submit(stream, RT_PER_THREAD, &w, NULL));
 }
 
-struct callback {
-	cudaStreamCallback_t fn;
-	void *arg;
-	cudaStream_t stream;
-	unsigned device;
-};
-
-static void run_callback(void *p)
+static void run_callback(const struct rt_callback *c, enum rt_error e)
 {
-	struct callback c = *(struct callback *)p;
-
-	free(p);
-	c.fn(c.stream, (cudaError_t)rt_device_error(c.device), c.arg);
+	((cudaStreamCallback_t)c->fn)((cudaStream_t)(uintptr_t)c->stream, (cudaError_t)e, c->arg);
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
 				  void *userData, unsigned int flags)
 {
-	RT_ENTER();
-	if (!callback || flags)
-		return rt_fail(RT_ERROR_INVALID_VALUE);
-	if (rt_stream_is_captured(stream, RT_PER_THREAD))
-		return rt_fail(RT_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-	struct callback *c = malloc(sizeof(*c));
-	if (!c)
-		return rt_fail(RT_ERROR_MEMORY_ALLOCATION);
-	*c = (struct callback){callback, userData, stream, rt_stream_device(stream, RT_PER_THREAD)};
-	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {run_callback, c}}};
-	enum rt_error e = rt_stream_submit(stream, RT_PER_THREAD, &w, NULL);
-	if (e != RT_OK)
-		free(c);
-	return rt_fail(e);
+	RT_RETURN(rt_stream_callback((struct rt_callback){.run = run_callback,
+							  .fn = (void (*)(void))callback,
+							  .arg = userData,
+							  .stream = stream},
+				     RT_PER_THREAD, flags));
 }
 
 /* ---- what a stream is ------------------------------------------------------------------ */

@@ -1,8 +1,5 @@
 /*
  * symbol.c - variables of the device by their host names: addresses, copies.
- *
- * A copy to or from a symbol is a plain copy to its address after a check of
- * the range; streams, captures and waiting are handled by copy.c.
  */
 #include "cudart/api/api.h"
 #include "cudart/state/copy.h"
@@ -34,55 +31,22 @@ cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 	return rt_fail(e);
 }
 
-/* A copy between a symbol and memory of the program's. */
-struct symbol_copy {
-	const void *symbol;
-	void *memory;
-	size_t count, offset; /* the latter in the symbol */
-	enum cudaMemcpyKind kind;
-	bool is_to_symbol;
-};
-
-static enum rt_error find(const struct symbol_copy *c, char **at)
+static cudaError_t copy(struct rt_symbol_copy c, struct rt_call call)
 {
-	uint64_t addr, bytes;
-	enum rt_error e = rt_enter();
-
-	if (e == RT_OK)
-		e = rt_symbol_find(c->symbol, rt_thread()->device, &addr, &bytes);
-	if (e == RT_OK && (c->offset > bytes || c->count > bytes - c->offset))
-		e = RT_ERROR_INVALID_VALUE;
-	if (e == RT_OK)
-		*at = (char *)(uintptr_t)addr + c->offset;
-	return e;
+	RT_RETURN(rt_copy_symbol(c, call));
 }
 
-static cudaError_t copy(struct symbol_copy c, struct rt_call call)
+static struct rt_symbol_copy to(const void *symbol, const void *src, size_t count, size_t offset,
+				enum cudaMemcpyKind kind)
 {
-	enum cudaMemcpyKind wrong =
-		c.is_to_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
-	char *at;
-	enum rt_error e = find(&c, &at);
-
-	if (e == RT_OK && (c.kind == wrong || c.kind == cudaMemcpyHostToHost))
-		e = RT_ERROR_INVALID_MEMCPY_DIRECTION;
-	if (e == RT_OK)
-		e = rt_copy(c.is_to_symbol ? at : c.memory, c.is_to_symbol ? c.memory : at, c.count,
-			    (enum rt_copy_kind)c.kind, call.stream, call.is_per_thread,
-			    call.is_async);
-	return rt_fail(e);
+	return (struct rt_symbol_copy){symbol, (void *)(uintptr_t)src,	count,
+				       offset, (enum rt_copy_kind)kind, true};
 }
 
-static struct symbol_copy to(const void *symbol, const void *src, size_t count, size_t offset,
-			     enum cudaMemcpyKind kind)
+static struct rt_symbol_copy from(void *dst, const void *symbol, size_t count, size_t offset,
+				  enum cudaMemcpyKind kind)
 {
-	return (struct symbol_copy){symbol, (void *)(uintptr_t)src, count, offset, kind, true};
-}
-
-static struct symbol_copy from(void *dst, const void *symbol, size_t count, size_t offset,
-			       enum cudaMemcpyKind kind)
-{
-	return (struct symbol_copy){symbol, dst, count, offset, kind, false};
+	return (struct rt_symbol_copy){symbol, dst, count, offset, (enum rt_copy_kind)kind, false};
 }
 
 /* ---- entry points; those of --default-stream per-thread after each -------------------------- */

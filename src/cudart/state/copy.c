@@ -363,3 +363,21 @@ enum rt_error rt_memcpy_peer_async(void *dst, int dstDevice, const void *src, in
 		e = rt_copy_submit(&w, (struct rt_call){stream, false, true});
 	return e;
 }
+
+/* A plain copy to or from its address after a check of the range. */
+enum rt_error rt_copy_symbol(struct rt_symbol_copy c, struct rt_call call)
+{
+	enum rt_copy_kind wrong = c.is_to_symbol ? RT_DEVICE_TO_HOST : RT_HOST_TO_DEVICE;
+	uint64_t addr, bytes;
+	enum rt_error e = rt_symbol_find(c.symbol, rt_thread()->device, &addr, &bytes);
+
+	if (e == RT_OK && (c.offset > bytes || c.count > bytes - c.offset))
+		e = RT_ERROR_INVALID_VALUE;
+	if (e == RT_OK && (c.kind == wrong || c.kind == RT_HOST_TO_HOST))
+		e = RT_ERROR_INVALID_MEMCPY_DIRECTION;
+	if (e != RT_OK)
+		return e;
+	char *at = (char *)(uintptr_t)addr + c.offset;
+	return rt_copy(c.is_to_symbol ? at : c.memory, c.is_to_symbol ? c.memory : at, c.count,
+		       c.kind, call.stream, call.is_per_thread, call.is_async);
+}

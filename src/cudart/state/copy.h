@@ -33,6 +33,16 @@ enum rt_end { RT_END_PAGEABLE, RT_END_PINNED, RT_END_MANAGED, RT_END_DEVICE };
 enum rt_error rt_copy_check(const struct rt_work *w, enum rt_end *dst, enum rt_end *src);
 enum rt_error rt_fill_check(const struct rt_work *w, enum rt_end *dst);
 
+/* A copy between a variable of the device, by its host name, and memory of the program's. */
+struct rt_symbol_copy {
+	const void *symbol;
+	void *memory;
+	size_t count, offset; /* the latter in the symbol */
+	enum rt_copy_kind kind;
+	bool is_to_symbol;
+};
+enum rt_error rt_copy_symbol(struct rt_symbol_copy c, struct rt_call call);
+
 /* Checks, submits, and waits where CUDA does. */
 enum rt_error rt_copy_submit(struct rt_work *w, struct rt_call call);
 enum rt_error rt_fill_submit(struct rt_work *w, struct rt_call call);

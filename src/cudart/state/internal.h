@@ -195,6 +195,15 @@ enum rt_error rt_stream_submit(rt_ref s, bool is_per_thread, const struct rt_wor
 			       struct cpu_op **out);
 /* Is the stream captured now (calls that would wait fail)? Lock not held. */
 bool rt_stream_is_captured(rt_ref s, bool is_per_thread);
+/* Enqueues a call of the program's: `run` makes it, with what `fn` is in the program's API. */
+struct rt_callback {
+	void (*run)(const struct rt_callback *c, enum rt_error e);
+	void (*fn)(void);
+	void *arg;
+	rt_ref stream; /* as the program named it */
+	unsigned device;
+};
+enum rt_error rt_stream_callback(struct rt_callback c, bool is_per_thread, unsigned flags);
 /* The device that work of this stream runs on; the current one if there is no such stream. */
 unsigned rt_stream_device(rt_ref s, bool is_per_thread);
 /* Operations; none of them is owned. */

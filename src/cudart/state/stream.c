@@ -390,3 +390,29 @@ enum rt_error rt_stream_destroy(rt_ref stream)
 	rt_unlock();
 	return e;
 }
+
+static void run_callback(void *p)
+{
+	struct rt_callback c = *(struct rt_callback *)p;
+
+	free(p);
+	c.run(&c, rt_device_error(c.device));
+}
+
+enum rt_error rt_stream_callback(struct rt_callback call, bool is_per_thread, unsigned flags)
+{
+	if (!call.fn || flags)
+		return RT_ERROR_INVALID_VALUE;
+	if (rt_stream_is_captured(call.stream, is_per_thread))
+		return RT_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	struct rt_callback *c = malloc(sizeof(*c));
+	if (!c)
+		return RT_ERROR_MEMORY_ALLOCATION;
+	*c = call;
+	c->device = rt_stream_device(call.stream, is_per_thread);
+	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {run_callback, c}}};
+	enum rt_error e = rt_stream_submit(call.stream, is_per_thread, &w, NULL);
+	if (e != RT_OK)
+		free(c);
+	return e;
+}
