@@ -265,7 +265,7 @@ uint64_t agent_graph_kernels(CUgraphExec exec);
  * launch left (NULL: it has none yet). False: it isn't known, or kernels of it may run more than
  * once a launch. */
 bool agent_graph_begin(CUgraphExec exec, CUevent *last);
-/* `last`: an event behind this launch, NULL: there is none. */
+/* `last`: an event after this launch, NULL: there is none. */
 void agent_graph_end(CUgraphExec exec, CUevent last);
 
 /* ---- copies.c ------------------------------------------------------------ */
@@ -324,7 +324,7 @@ void agent_history_unseen(struct agent_history *h, uint32_t who, enum race_words
 /* Around each call that launches so many kernels, its context current. */
 void agent_history_launch_begin(struct agent_history *h, uint64_t kernels);
 void agent_history_launch_end(void);
-/* Before and behind the launch of a graph, inside those two: see race_history_key(). */
+/* Before and after the launch of a graph, inside those two: see race_history_key(). */
 void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstream stream);
 void agent_history_graph_end(struct agent_history *h, CUgraphExec exec, CUstream stream);
 /* Context current, inside a guard: what stepped aside goes to the region. */

@@ -9,7 +9,7 @@
  * and the launch is counted as what it was. A graph is one launch here: it is checked if one of its
  * kernels is to be.
  *
- * The time of --budget is what events before and behind each checked launch measure; at most
+ * The time of --budget is what events before and after each checked launch measure; at most
  * TIMINGS of them are under way at a time.
  *
  * Misses: races of launches that the waits keep apart. Costs: nothing unless a run leaves launches

@@ -48,7 +48,7 @@ struct graph {
 	CUgraphExec exec;
 	size_t n;
 	struct agent_kernel **kernel;
-	CUevent last;	   /* behind its last launch */
+	CUevent last;	   /* after its last launch */
 	bool is_launching; /* some thread is in the call */
 	bool has_loops;	   /* conditional nodes, or too many levels */
 	UT_hash_handle hh;

@@ -2,7 +2,7 @@
  * pool.c - the memory of history words on a GPU: address space, and what lies behind it.
  *
  * Pools and directory are address space of the driver (cuMemAddressReserve). Memory is created in
- * pieces, mapped behind the part that has some already, and set to 0. All calls go over the agent's
+ * pieces, mapped after the part that has some already, and set to 0. All calls go over the agent's
  * own stream and wait for nothing of the program's. history.c says when.
  *
  * Misses: a part of the directory in which the process maps its first memory later (but for the

@@ -183,7 +183,7 @@ static void put_names(struct race_shm *s, const struct spawn_request *req)
 	s->heap_used += c->room;
 }
 
-/* Behind the command. */
+/* After the command. */
 static void put_chunk(struct race_shm *s, enum race_chunk_kind kind, const void *data, size_t n)
 {
 	char *at = (char *)s + RACE_SHM_HEAP + s->heap_used;
@@ -271,7 +271,7 @@ static struct sigaction old_xfsz;
 
 /* ---- the child ---------------------------------------------------------------------- */
 
-/* Puts a library before or behind what the user preloads. */
+/* Puts a library before or after what the user preloads. */
 static int preload(const char *library, bool is_first)
 {
 	const char *old = getenv("LD_PRELOAD");
@@ -287,7 +287,7 @@ static int preload(const char *library, bool is_first)
 
 /*
  * What makes the program find the agent, and the library that stands in for the driver's. The
- * latter comes behind what the user preloads: a library that watches the driver's functions is
+ * latter comes after what the user preloads: a library that watches the driver's functions is
  * called first then, as without us, and calls ours. But a driver's library there would take our
  * place. It loads the agent, too, so a tool of the user's may have the variable for that.
  * Returns 0, or errno is set.

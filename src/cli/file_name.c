@@ -27,7 +27,7 @@ static const char *rank_get(void)
 	return "0";
 }
 
-/* What stands for the letter at p, which is moved behind it. NULL after filling in *why. */
+/* What stands for the letter at p, which is moved after it. NULL after filling in *why. */
 static const char *letter_get(struct base_arena *a, const char **p, pid_t pid, const char **why)
 {
 	char host[256] = "";

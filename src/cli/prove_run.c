@@ -4,7 +4,7 @@
  * On the CPU device, where each kernel's text is at hand too, and without checks: what the kernels
  * compute decides only what the program launches next.
  *
- * Misses: kernels that the CPU device refuses, and those behind an end by a signal.
+ * Misses: kernels that the CPU device refuses, and those after an end by a signal.
  * Costs: the program's time on the CPU device.
  */
 #include "agent/spawn.h"

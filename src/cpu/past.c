@@ -4,7 +4,7 @@
  * Kernels are numbered as they are submitted. An operation's set is the union of its dependencies'
  * sets, with themselves, and of what the host knew then: all that it has waited for. The host's
  * threads are taken as one, as the oracle does by default. Two kernels are unordered if neither is
- * in the other's set. A programmatic launch counts as behind what it depends on from its beginning.
+ * in the other's set. A programmatic launch counts as after what it depends on from its beginning.
  *
  * A set holds the last CPU_PAST kernels; older ones count as ordered, as does everything once a
  * stream waits for a value in memory. Costs, only with a listener: 136 bytes for each

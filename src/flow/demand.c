@@ -201,7 +201,7 @@ static bool is_left_unused(const struct flow_block *b)
 	return b->exits || !b->can_exit;
 }
 
-/* What is known behind d, and stays so to the end of its block. */
+/* What is known after d, and stays so to the end of its block. */
 static struct flow_facts facts_behind(struct flow *fl, uint32_t d)
 {
 	struct flow_priv *pr = fl->priv;
@@ -401,7 +401,7 @@ static bool all_pass(struct finder *f, uint32_t d, uint32_t at)
 /*
  * Whenever control comes from the load to place `at`, does the register hold d's value there, and
  * not on some paths another one (a phi)? Only then does code inserted at `at` refer to the load's
- * value. Every path must pass d behind the load; and no other definition comes there, or d follows
+ * value. Every path must pass d after the load; and no other definition comes there, or d follows
  * the load in its block and none of the others can be reached from d.
  */
 static bool holds_at(struct finder *f, uint32_t i, uint32_t at, uint32_t block)

@@ -1,7 +1,7 @@
 /*
  * known.c - which predicates are known where, because a branch has tested them.
  *
- * Behind `@%p bra L` the value of %p is known on either way, until something writes it. Programs
+ * After `@%p bra L` the value of %p is known on either way, until something writes it. Programs
  * test one condition several times (`if (i < n) v = a[i]; __syncthreads(); if (i < n) b[i] = v;`):
  * of the ways through such code only those on which the answers agree are ways of a run.
  *

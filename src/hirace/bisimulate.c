@@ -65,7 +65,7 @@ static uint32_t access_class(const uint8_t *table, const uint16_t *class_of, str
 	return class_of[number(next)];
 }
 
-/* The classes of a word's successors, behind its own. */
+/* The classes of a word's successors, after its own. */
 static void sign(const uint8_t *table, const uint16_t *class_of, uint32_t n, uint16_t *out)
 {
 	struct word w = word_of(n), next;

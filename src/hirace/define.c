@@ -167,7 +167,7 @@ static enum hirace_state atomics_only(const struct view *v, bool is_any_block_sc
 	return is_any_block_scope ? HIRACE_BATOM : HIRACE_GATOM;
 }
 
-/* A read behind writes or atomics, all of which are ordered before it. */
+/* A read after writes or atomics, all of which are ordered before it. */
 static enum hirace_state read_last(const struct view *v)
 {
 	if (v->own & ~READS)
@@ -181,7 +181,7 @@ static enum hirace_state read_last(const struct view *v)
 	return v->in_warp ? HIRACE_BWSYNC : HIRACE_BSYNC;
 }
 
-/* An atomic behind plain accesses, all of which are ordered before it. */
+/* An atomic after plain accesses, all of which are ordered before it. */
 static enum hirace_state atomic_last(const struct view *v)
 {
 	if (v->own & PLAIN)

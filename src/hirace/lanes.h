@@ -4,12 +4,12 @@
  * The machine's label W says that a whole warp has synchronised. A mask that leaves lanes out
  * orders some lanes and not others: each lane has a row of what it has seen (race/layout/lanes.h).
  *
- * An access by the lane in the word is then *behind a full mask* (label W, exact), or *mine* (the
+ * An access by the lane in the word is then *after a full mask* (label W, exact), or *mine* (the
  * lane's own, or ordered before this lane), or *other* (not ordered before this lane). From there:
  *
  *  - States whose accesses at the thread's level are the last thread's alone: *other* is label U of
  *    another lane. *Mine* is label U of the same thread where the new access covers those accesses
- *    (whoever is ordered behind it is ordered behind them, and it conflicts with as much); where it
+ *    (whoever is ordered after it is ordered after them, and it conflicts with as much); where it
  *    doesn't cover them, the state is MIXED.
  *  - States of several lanes (WREAD and its like): the word knows the last one only. A conflicting
  *    access races for certain if the last is *other*, or this lane took part in no partial mask
@@ -20,7 +20,7 @@
  *    above.
  *  - UNSURE: what a *possible* leaves, MIXED without the order.
  *
- * For other warps and blocks, and behind a full mask or a barrier of the block, MIXED and UNSURE
+ * For other warps and blocks, and after a full mask or a barrier of the block, MIXED and UNSURE
  * are WRITE. Freestanding C, compiled by CUDA C too.
  */
 #ifndef COLLIDER_HIRACE_LANES_H
@@ -38,7 +38,7 @@ struct hirace_step {
 	bool is_race, is_possible, is_covering, can_keep;
 };
 
-/* Do several lanes stand behind this state, of whom the word names one? */
+/* Do several lanes stand after this state, of whom the word names one? */
 RACE_FN bool hirace_is_of_lanes(uint32_t state)
 {
 	return state == HIRACE_WREAD || state == HIRACE_MR_WSYNC || state == HIRACE_W_MR_BWSYNC ||

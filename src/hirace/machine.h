@@ -23,7 +23,7 @@ enum hirace_state {
 	/* Beyond the table. For warps that use partial masks, see lanes.h: */
 	HIRACE_MIXED = HIRACE_STATES,
 	HIRACE_UNSURE,
-	/* READ, BATOM and GATOM behind a possible race, see update.h: */
+	/* READ, BATOM and GATOM after a possible race, see update.h: */
 	HIRACE_READ_AFTER,
 	HIRACE_BATOM_AFTER,
 	HIRACE_GATOM_AFTER,

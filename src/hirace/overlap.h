@@ -1,11 +1,11 @@
 /*
  * overlap.h - which launches ran at the same time, seen by their own threads.
  *
- * A launch that begins while another one has threads left can't be ordered behind it by the API,
+ * A launch that begins while another one has threads left can't be ordered after it by the API,
  * since streams, events and graphs order ends before beginnings. So threads that leave are
  * counted, and none waits for the count: a launch's first thread looks, before it counts its own
  * launch, which of those that ran are over by now, and notes for each how many had begun until
- * then (`over`). A launch with a larger number (`began`) began behind that end; one with no larger
+ * then (`over`). A launch with a larger number (`began`) began after that end; one with no larger
  * number had looked before, and found the other one running.
  *
  * `began` is written last: who finds it knows that its own launch has looked. A thread that doesn't

@@ -17,10 +17,10 @@
  * the way: it raised T above s, and so was A wherever it arrived. So s >= A at b proves that only
  * barriers can order the two (docs/soundness.md has the proof). What the thread itself releases
  * raises T and not A: it doesn't blur what the thread sees. Every fence is taken for fence.sc,
- * which orders more: across barriers, and where a write comes behind a read (B). Scopes are not
+ * which orders more: across barriers, and where a write comes after a read (B). Scopes are not
  * looked at, so a scope that is too small leaves a *possible* finding here.
  *
- * Besides, a strong write that a strong read sees is ordered before what comes behind that read,
+ * Besides, a strong write that a strong read sees is ordered before what comes after that read,
  * even without a release (PTX: observation). Only the write itself is, so T must not rise. Instead
  * a thread keeps which locations have been read strongly before it: a set of 32 bits by a hash of
  * the location, joined wherever T is. As many locations share a bit, each of them is marked, too,
@@ -97,7 +97,7 @@ HIRACE_FN void hirace_strong_write(struct race_stamps *t, struct hirace_side *si
 }
 
 /*
- * A strong read, behind the program's, of the location with this bit. A read-modify-write calls
+ * A strong read, after the program's, of the location with this bit. A read-modify-write calls
  * hirace_strong_write(), too, and this only if its result is used.
  */
 HIRACE_FN void hirace_strong_read(struct race_stamps *t, struct hirace_side *side, uint32_t bit,

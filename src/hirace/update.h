@@ -15,8 +15,8 @@
  * a race is certain only if no release can have ordered the two (release.h); partial masks
  * (lanes.h); a thread whose numbers don't fit steps aside (race/layout/history.h).
  *
- * Behind a *possible* race between accesses a and b the word goes on with b. Whoever is ordered
- * behind b is taken to be ordered behind a, too. Others may race with a: b's state is then
+ * After a *possible* race between accesses a and b the word goes on with b. Whoever is ordered
+ * after b is taken to be ordered after a, too. Others may race with a: b's state is then
  * READ_AFTER (or BATOM_AFTER, GATOM_AFTER), which is judged as READ is, but leaves a second access
  * that nothing orders with b possible, even where the two don't conflict. A write covers a, so it
  * needs no such state.
@@ -164,7 +164,7 @@ RACE_FN bool hirace_has_weak_side(uint32_t state, uint32_t access)
 	       base == HIRACE_GREAD || (base == HIRACE_WRITE && access != HIRACE_R);
 }
 
-/* The word of a location behind this access, and the verdict. Pure; bit: hirace_read_bit(). */
+/* The word of a location after this access, and the verdict. Pure; bit: hirace_read_bit(). */
 HIRACE_FN struct hirace_result hirace_judge(uint64_t old, const uint8_t *table,
 					    const struct hirace_actor *me, uint32_t access,
 					    uint32_t bit)
@@ -252,7 +252,7 @@ struct hirace_seen {
  * A strong load is no access of the machine: as R it would race with atomics, as an atomic with
  * reads. What it does race with, a weak write or an atomic whose scope is too small, races with
  * both kinds, so where both race it is *possible*; no more, since a word may stand for a read and
- * an atomic. Nothing is stored: a write behind the load that races with it is missed. `access` is
+ * an atomic. Nothing is stored: a write after the load that races with it is missed. `access` is
  * HIRACE_BA or HIRACE_GA then, by the load's scope.
  */
 HIRACE_FN enum hirace_verdict hirace_access_at(uint64_t *at, uint32_t bit, const uint8_t *table,

@@ -96,7 +96,7 @@ RACE_FN uint32_t iguard_read_bit(uint64_t address)
 	return 1u << (bit < 31u ? bit : 0u);
 }
 
-/* What says nothing of where it comes from: behind it no stamp is certain. */
+/* What says nothing of where it comes from: after it no stamp is certain. */
 RACE_FN struct race_stamp iguard_anything(void)
 {
 	struct race_stamp any = {0xffffffffu, 0xffffffffu, 0xffffffffu};
@@ -120,7 +120,7 @@ RACE_FN void iguard_fence(struct iguard_stamps *t, bool is_wide)
 }
 
 /*
- * A race that may order the thread's next fence behind a fence of another thread, whose stamps are
+ * A race that may order the thread's next fence after a fence of another thread, whose stamps are
  * not known: from that fence on no stamp is certain. Only then does T become the highest
  * (race_stamps_release), so that what was seen before stays known for the finding's kind.
  */

@@ -160,7 +160,7 @@ IGUARD_FN struct iguard_view iguard_view_of(uint64_t word, const struct iguard_a
 
 /*
  * Of a word's thread in this warp, since the block's last barrier. With rows (partial masks) the
- * members of a group are all behind a full mask, or none is: one that joined later was not.
+ * members of a group are all after a full mask, or none is: one that joined later was not.
  */
 RACE_FN enum race_lane_order iguard_lane_order(const struct iguard_view *v,
 					       const struct iguard_actor *me)
@@ -448,7 +448,7 @@ struct iguard_result {
 
 /*
  * A pair that races may order what the stamps know nothing of: two fence.sc, the earlier side's
- * before it and the later side's behind it, since what the later side read or overwrote shows which
+ * before it and the later side's after it, since what the later side read or overwrote shows which
  * came first. Weak accesses show it, too, and leave no stamp. Does the later thread perhaps not
  * have the earlier one's stamps? Where A is above that of the access, it has: what the earlier
  * thread did before a fence has no higher ones.
@@ -456,7 +456,7 @@ struct iguard_result {
 IGUARD_FN bool iguard_is_open(const struct iguard_view *v, const struct iguard_actor *me,
 			      enum iguard_verdict verdict)
 {
-	/* Stamps of a group, and of what has an older access behind it, are the least of all. */
+	/* Stamps of a group, and of what has an older access after it, are the least of all. */
 	bool is_exact = v->w.extent == IGUARD_ONE && v->w.behind == IGUARD_PURE;
 
 	if (verdict == IGUARD_NO_RACE)

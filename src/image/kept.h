@@ -23,11 +23,11 @@ struct image_kept {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t outcome; /* enum image_outcome */
-	uint64_t said;	  /* bytes of text, lines, behind this head */
+	uint64_t said;	  /* bytes of text, lines, after this head */
 	uint64_t code;	  /* bytes, from image_kept_code_at on */
 	uint32_t maxreg;  /* text: the cap that its functions need; 0: none */
 	uint32_t reserved;
-	uint64_t sum; /* image_sum of all before and behind it */
+	uint64_t sum; /* image_sum of all before and after it */
 };
 
 #define IMAGE_KEPT_MAGIC   0x54504b52444c4c43ull

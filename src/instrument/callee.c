@@ -18,7 +18,7 @@
 #define CALL_DEPTH 16
 
 /* Functions of the system that order nothing between threads. The heap's `free` isn't among them:
- * what one thread frees another one's malloc may return, ordered behind it. */
+ * what one thread frees another one's malloc may return, ordered after it. */
 static bool is_quiet_system(struct ptx_str name)
 {
 	static const char *const quiet[] = {"vprintf", "malloc", "__assertfail"};

@@ -43,9 +43,9 @@ struct inst_follower {
 	 * `at` is a generic address. */
 	bool (*orders)(const struct inst_follow *k, const struct inst_event *e);
 	void (*order_access)(struct inst_follow *k, const struct inst_event *e, struct ptx_opnd at);
-	/* Behind a read that orders, before the latter. Or NULL. */
+	/* After a read that orders, before the latter. Or NULL. */
 	void (*put_again)(struct inst_follow *k, const struct inst_event *e, struct ptx_opnd at);
-	/* Around a fence or a barrier; behind a call of a variant (or NULL). */
+	/* Around a fence or a barrier; after a call of a variant (or NULL). */
 	void (*put_around)(struct inst_follow *k, const struct inst_event *e);
 	void (*put_called)(struct inst_follow *k, const struct inst_event *e);
 	/* Before each way out of a kernel; before one by which a thread ends in a variant. */

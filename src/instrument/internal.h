@@ -316,7 +316,7 @@ void inst_settle_after(struct inst_ctx *cx, const struct inst_doubt *d, const st
 		       struct ptx_stmt *at);
 /* What a call of a function without a variant may order, and whether it returns. */
 void inst_join_call(struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s);
-/* Behind a strong read, with only_observes: the bit of its location. `at`: its address; is_flagged:
+/* After a strong read, with only_observes: the bit of its location. `at`: its address; is_flagged:
  * the set has RACE_READ_FLAG, too. */
 void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at,
 		  bool is_flagged);
@@ -485,7 +485,7 @@ struct ptx_label *inst_skip_within(struct inst_ctx *cx, struct ptx_stmt *at);
 void inst_put_skip_within(struct inst_ctx *cx, struct ptx_stmt *at, struct ptx_label *to);
 
 /* prune/plain.c. Are all accesses of the kernel left out within the contract, and is one detector
- * at work? Then: a copy of the body behind it, without checks, and its label; NULL: it can't be
+ * at work? Then: a copy of the body after it, without checks, and its label; NULL: it can't be
  * copied. And the ways out of a copy, one after the other (from: NULL, or the last one). */
 bool inst_is_all_pruned(const struct inst_ctx *cx, const struct inst_events *ev);
 struct ptx_label *inst_copy_body(struct inst_ctx *cx);

@@ -3,7 +3,7 @@
  *
  * Such a load takes what another lane of its warp wrote, volatile, with no __syncwarp() between.
  * Both are strong, so it is no race, but lanes are scheduled independently. Right code has volatile
- * loads that wait for another thread, and what is read behind such a wait is ordered by it in
+ * loads that wait for another thread, and what is read after such a wait is ordered by it in
  * practice. So the loads are asked about only in kernels in which no strong read can order threads:
  * all strong accesses are volatile loads on whose value nothing is decided (flow_is_data) and
  * volatile stores; no atomics, no calls. There a location is never polled either.

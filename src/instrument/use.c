@@ -9,7 +9,7 @@
  * is changed (docs/soundness.md). A select in the load's own block with nothing between that orders
  * has the whole condition: then nothing is checked at the load.
  *
- * Misses: vectors, guarded loads, uses behind what orders, among arguments of calls, where another
+ * Misses: vectors, guarded loads, uses after what orders, among arguments of calls, where another
  * operand may mask the value, and those that flow_demand doesn't list: these loads are left to
  * doubt/doubt.c.
  * Costs: a register from the load to the use, a branch and a check at the use; nothing for others.
@@ -118,7 +118,7 @@ static void keep_reached(struct inst_ctx *cx, struct inst_event *e, unsigned nus
 	e->uses = kept;
 }
 
-/* Is `at` in the load's block behind it, with nothing between that orders? */
+/* Is `at` in the load's block after it, with nothing between that orders? */
 static bool is_near(const struct inst_event *e, const struct ptx_stmt *at)
 {
 	if (at->mark != e->stmt->mark)

@@ -108,7 +108,7 @@ struct ev_phi {
 struct ev_loop {
 	const struct ex *ctr, *kexit;
 	const struct ex *back, *leave; /* the iteration goes on; the loop is left in it */
-	uint64_t last;		       /* no iteration behind this one is reached */
+	uint64_t last;		       /* no iteration after this one is reached */
 	/* Its last iteration, from 1, where that is a number; 0: it isn't, or changed often */
 	uint8_t trips, changes;
 	uint8_t level;	 /* of its last iteration's number */
@@ -176,7 +176,7 @@ void prove_ev_find_copies(struct ev *e);
 bool prove_ev_has_sync(const struct ir *ir, uint32_t loop);
 
 /* condition.c */
-/* v, made in block `from`, as it is seen in block `to` behind loops: counters become last ones. */
+/* v, made in block `from`, as it is seen in block `to` after loops: counters become last ones. */
 const struct ex *prove_ev_leave(struct ev *e, const struct ex *v, uint32_t from, uint32_t to);
 /* The condition that control comes from dominator d to block b (within one iteration). */
 const struct ex *prove_ev_path(struct ev *e, uint32_t d, uint32_t b);

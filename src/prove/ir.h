@@ -31,7 +31,7 @@ enum ir_kind {
 	IR_ORDER,	 /* may order something, never surely; imm: IR_PARTIAL or 0 */
 	IR_ASSUME,	 /* imm: enum ir_assume; src: its arguments */
 	IR_COMMIT,	 /* the thread's asynchronous copies up to here are a group */
-	IR_WAIT,	 /* all its groups but the latest imm are done behind it; or IR_WAIT_ALL */
+	IR_WAIT,	 /* all its groups but the latest imm are done after it; or IR_WAIT_ALL */
 	IR_NOTHING,	 /* taken out */
 	IR_UNKNOWN,	 /* memory or barrier effect that isn't modelled */
 	IR_ENDLESS	 /* control may stay here for ever (a call that isn't known to return) */

@@ -3,7 +3,7 @@
  *
  * A barrier of the lanes in a constant mask, outside of loops and the only one with its mask, is
  * executed at most once by a thread. What a lane of the mask surely does before it comes before
- * what another lane of the mask does behind it (PTX ISA 9.7.13.2); phases don't know that, as the
+ * what another lane of the mask does after it (PTX ISA 9.7.13.2); phases don't know that, as the
  * other lanes never come there.
  *
  * What an atomic addition gives back differs between threads when all that is written to its one

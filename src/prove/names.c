@@ -124,7 +124,7 @@ uint32_t prove_names_at(struct names *n, uint32_t step, uint32_t block, struct n
 	const struct names_call *c = vars_of(n, st->call);
 	uint32_t count = 0, line = st->at ? st->at->line : 0;
 
-	for (size_t i = c->n; i-- > 0 && count < max;) { /* inner scopes stand behind */
+	for (size_t i = c->n; i-- > 0 && count < max;) { /* inner scopes stand after */
 		const struct ptx_debug_var *v = &c->v[i];
 		struct names_var x = {.name = v->name, .is_signed = v->is_signed};
 		bool is_hidden = v->is_pointer || v->is_float || !v->bytes || line < v->from ||

@@ -189,7 +189,7 @@ static void open_replay(struct check *c, struct replay_pair *p)
 	p->is_lockstep = c->o->is_lockstep && c->level.apart == RACE_LEVEL_WARP;
 }
 
-/* A copy that is under way behind its instruction isn't replayed. */
+/* A copy that is under way after its instruction isn't replayed. */
 static bool is_late(const struct check *c)
 {
 	return c->pair.a->is_late || c->pair.b->is_late;

@@ -11,7 +11,7 @@ struct phases {
 	enum ir_rank rank; /* barriers of this rank and above count */
 	bool is_used; /* there are such barriers, and all threads concerned execute them alike */
 	uint32_t words;
-	bool *ends, *behind; /* by block: ends in a barrier, begins behind one */
+	bool *ends, *behind; /* by block: ends in a barrier, begins after one */
 	bool *is_alive;	     /* by block: a barrier is reachable from its start */
 	bool *has_barrier;   /* by loop */
 	/* by loop that runs its body once at least: the block whose branch, in the first iteration,

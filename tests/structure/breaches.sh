@@ -135,6 +135,10 @@ put src/race/words.c 'int x; /* what the check tells */'
 expect "a comment that tells" '^src/race/words.c:4: says "tell"' race/words.c
 put src/race/words.c 'int x; /* nobody waits */'
 expect "a comment about nobody" '^src/race/words.c:4: says "nobody"' race/words.c
+put src/race/words.c 'int x; /* ordered behind the store */'
+expect "a comment that says behind for after" '^src/race/words.c:4: says "behind"' race/words.c
+put src/race/words.c 'int x; /* what it left behind */'
+bash "$rules" "$tree" || { echo "FAIL what is left behind"; failed=1; }
 echo 'x # the race is told' >"$tree/tools/words.sh"
 expect "a script's comment that tells" '^tools/words.sh:1: says "tell"' ../tools/words.sh
 echo 'The oracle tells each pair.' >"$tree/docs/words.md"

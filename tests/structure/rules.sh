@@ -18,7 +18,8 @@
 #    inst_end_pass (or inst_pass_end) follows each call of one.
 # 10. No comment and no text of docs/ says tell, tells, told or telling: CONTRIBUTING.md's glossary has
 #    the words for it (report, say, distinguish), nor does a name in src/. Keywords ("// told:") are exempt.
-#    No comment of src/ says nobody or somebody: it names the thread, the program or the host.
+#    No comment of src/ says nobody or somebody: it names the thread, the program or the host. None says
+#    behind for after.
 # 11. A header of src/device that a .cu includes after its first function is part of it: its second line
 #    says so ("part of FILE.cu"), and only such files, and parts of them, include it.
 # 12. What stands under both of CUDA's APIs (src/cudart/state, graph, report) includes no header of
@@ -289,6 +290,15 @@ while IFS= read -r hit; do
 done < <(
 	grep -rniP --include='*.[ch]' --include='*.cu' --include='*.def' --include='*.ptxt' \
 		'(//|/\*|^[ \t]*\*[ /]).*\b(no|some)body\b' src 2>/dev/null
+)
+# "Behind" is a place: of memory, of what is left, of code that a branch guards.
+behind='(left|leave|leaves|stay|lag|far|memory|array|bodies|caches|lies|theirs|structure)\b.*behind|weak access behind'
+behind="$behind|behind (a|that) branch|behind conditions?|behind a condition|behind its handle|behind[[:space:]]+enum|^[^:]*:[0-9]*:.*\`behind\`"
+while IFS= read -r hit; do
+	breach "$(cut -d: -f1,2 <<<"$hit"): says \"behind\": after (CONTRIBUTING.md)"
+done < <(
+	grep -rniP --include='*.[ch]' --include='*.cu' --include='*.def' --include='*.ptxt' \
+		'(//|/\*|^[ \t]*\*[ /]).*\bbehind\b' src 2>/dev/null | grep -viE "$behind"
 )
 # A name of src/: a whole word of it, between underscores or capitals.
 while IFS= read -r hit; do

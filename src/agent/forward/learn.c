@@ -76,7 +76,7 @@ static bool is_word(char c)
 	       (c >= 'a' && c <= 'z');
 }
 
-/* `at`: the room behind the last name, which is moved on. */
+/* `at`: the room after the last name, which is moved on. */
 static void add_name(struct names *names, char **at, const char *word, size_t n, const char *end)
 {
 	memcpy(*at, word, n);

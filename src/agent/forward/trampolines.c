@@ -88,7 +88,7 @@
 	"	.text\n");
 /* clang-format on */
 
-#define JUMP_AT 4 /* behind endbr64: ff 25, and the distance from its own end */
+#define JUMP_AT 4 /* after endbr64: ff 25, and the distance from its own end */
 
 void **forward_slot(const void *entry)
 {

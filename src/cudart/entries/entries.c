@@ -286,7 +286,7 @@ static void see_object(const struct link_map *m)
 
 /* ---- the list of objects ------------------------------------------------------------------- */
 
-/* The last object that was seen: new ones come behind it. The loader's lock is held. */
+/* The last object that was seen: new ones come after it. The loader's lock is held. */
 static struct link_map *last;
 
 static void see_new(void)

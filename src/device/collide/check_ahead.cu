@@ -134,7 +134,7 @@ ROWS(x, uint64_t)
 
 /* ---- wmma.load.a and .b --------------------------------------------------------------------- */
 
-/* Where piece number c of the matrix begins. False: behind the last, or not aligned. */
+/* Where piece number c of the matrix begins. False: after the last, or not aligned. */
 DEV_FN bool dev_piece(uint64_t *at, uint64_t what, uint32_t c, uint64_t base, uint32_t stride)
 {
 	uint32_t line = RACE_MATRIX_LINE(what), bytes = RACE_MATRIX_PIECE(what);

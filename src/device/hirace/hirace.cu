@@ -9,7 +9,7 @@
  *	__collider_hirace_g, _s, _x	before an access: global, shared, generic address
  *	__collider_hirace_hold		at a load that may be invented; _settle, _used: held.h
  *	__collider_hirace_sync		beside strong accesses, fences, barriers: release stamps
- *	__collider_hirace_barrier	behind a barrier of the block: the clocks
+ *	__collider_hirace_barrier	after a barrier of the block: the clocks
  *	__collider_hirace_lanes	the same of a warp
  *
  * The update is hirace/update.h and nothing else. Compiled to PTX when Collider is built and pasted
@@ -551,7 +551,7 @@ __collider_hirace_x(uint64_t me, uint64_t stamps, uint64_t table, uint64_t at, u
 
 /* ---- a block's table for shared memory ------------------------------------------------------ */
 
-/* All threads of the block; a barrier comes behind. bytes: the table's, a multiple of 16. */
+/* All threads of the block; a barrier comes after. bytes: the table's, a multiple of 16. */
 extern "C" __device__ __noinline__ void __collider_hirace_shared(uint64_t table, uint32_t bytes)
 {
 	struct place p = dev_place();

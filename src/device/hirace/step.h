@@ -139,7 +139,7 @@ DEV_FN uint32_t dev_step_peers_of(uint64_t me, uint64_t word, uint64_t what, uin
 
 /*
  * What the same access of all `peers` makes of a word, one after the other. The lane in the word
- * goes first. Behind a lane that changes nothing and isn't the word's own, all others change
+ * goes first. After a lane that changes nothing and isn't the word's own, all others change
  * nothing: they are related to the word as that one is.
  */
 DEV_FN enum step dev_step_peers(const struct step_actor *a, uint32_t peers, uint64_t was,

@@ -2,7 +2,7 @@
  * sync.h - part of hirace.cu: what barriers, fences and strong accesses do to a thread's
  * numbers.
  *
- *	__collider_hirace_barrier	behind a barrier of the block: the clocks
+ *	__collider_hirace_barrier	after a barrier of the block: the clocks
  *	__collider_hirace_lanes	around one of a warp
  *	__collider_hirace_sync		beside strong accesses, fences, barriers: release stamps
  */
@@ -72,7 +72,7 @@ DEV_FN void dev_arrive(struct race_stamps *t, uint64_t me)
 	dev_post(&b->stamp[6], &t->seen);
 }
 
-/* Behind it. */
+/* After it. */
 DEV_FN void dev_meet(struct race_stamps *t, uint64_t me)
 {
 	const struct race_history_block *b = dev_block(me);
@@ -116,7 +116,7 @@ DEV_FN void dev_write(struct race_stamps *t, uint64_t at, uint32_t launch)
 		dev_fence();
 }
 
-/* Behind a strong read. */
+/* After a strong read. */
 DEV_FN void dev_read(struct race_stamps *t, uint64_t at, uint32_t op)
 {
 	struct hirace_side *s = (struct hirace_side *)dev_side(at);

@@ -3,7 +3,7 @@
  *
  * Called at the entry of kernels and functions that read %ctaid or %clusterid, when an order was
  * asked for; `order` is the knob (enum race_shuffle, not plain). The arithmetic is
- * race/shuffle/blocks.h's. Returns x in the low 32 bits, y in 16 bits behind it, z in the highest
+ * race/shuffle/blocks.h's. Returns x in the low 32 bits, y in 16 bits after it, z in the highest
  * 16: %nctaid.y and .z are below 2^16 (CUDA C++ programming guide, technical specifications).
  *
  * Weak, so that the copies of several objects merge. Costs: nothing with --shuffle=off, else some

@@ -506,7 +506,7 @@ static void move_statics(struct inst_ctx *cx, struct ptx_func *f, struct ptx_ite
 	}
 }
 
-/* Behind the functions, declared before all of them. */
+/* After the functions, declared before all of them. */
 static void add_variants(struct inst_ctx *cx)
 {
 	struct ptx_str params[RACE_DETECTORS_PUT];

@@ -2,7 +2,7 @@
  * hirace.c - detector `hirace`: every access asks and updates the history of its location.
  *
  * HiRace (SC'24), Algorithm 1, by calls (src/device/hirace/hirace.cu): before each access one that
- * is given the thread's numbers in one register, the address, and the site. Behind a barrier of the
+ * is given the thread's numbers in one register, the address, and the site. After a barrier of the
  * block or a full __syncwarp the register's clocks are moved on. Kernels that have fences,
  * acquires, releases or strong reads keep release stamps (hirace/release.h) in the thread's own
  * memory, and call beside each of those. What is followed is event.c's; shared memory's words are

@@ -21,7 +21,7 @@ struct inst_hirace_kernel {
  * the word since the last barriers; `grid`: whoever, whenever. */
 struct inst_hirace_fast {
 	uint32_t self, warp, block, grid;
-	uint32_t synced; /* in the block, behind its barrier */
+	uint32_t synced; /* in the block, after its barrier */
 };
 
 /* fast.c. enum hirace_access of an access; is_look: it is judged only. */

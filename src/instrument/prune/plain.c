@@ -2,14 +2,14 @@
  * plain.c - the program's own code once more, without checks, for launches that need none.
  *
  * Where all accesses of a kernel are left out for the launches that keep to a contract (prune.c),
- * one branch at the entry says so for all of them: behind it stands a copy of the body. The other
+ * one branch at the entry says so for all of them: after it stands a copy of the body. The other
  * body is the checked one. So a launch that keeps to the contract pays for the contract alone, not
  * for a branch beside each access, nor for the numbers and tables that the checks need.
  *
  * The copy has the body's registers, variables and parameters and labels of its own. It stands
  * between two labels of reserved names, by which strip.c finds it.
  *
- * needs: called before anything is put into the body, behind inst_end_body.
+ * needs: called before anything is put into the body, after inst_end_body.
  * Misses: kernels with indirect branches or calls, or storage declared inside of a scope: they keep
  * the branches. Costs: the kernel's size once more.
  */

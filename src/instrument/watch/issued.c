@@ -1,7 +1,7 @@
 /*
  * issued.c - copies and matrix instructions under detector `watch`: one look when they are issued.
  *
- * What orders a copy comes after it was issued, and what it is ordered behind came before; so one
+ * What orders a copy comes after it was issued, and what it is ordered after came before; so one
  * look there is enough. It is never watched: when it happens is not known. Misses: tensor copies,
  * wmma; where a bulk copy writes to several blocks, to some of the bytes or by atomic operations,
  * its destination (counted).

@@ -3,7 +3,7 @@
  *
  * src/flow answers these questions about one PTX function; here calls are spliced in, so they are
  * asked of the blocks that came out, with the same methods (Cooper, Harvey, Kennedy: "A simple,
- * fast dominance algorithm"). Exits and traps lead to one virtual block behind all.
+ * fast dominance algorithm"). Exits and traps lead to one virtual block after all.
  *
  * Misses: a loop that is entered in more than one place is a problem, and the kernel isn't
  * analysed.

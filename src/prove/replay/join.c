@@ -3,7 +3,7 @@
  *
  * The blocks between the branch and its nearest post-dominator are looked at each time that a
  * thread comes to the branch: every register that they define and every byte of private memory
- * that they may store to is unknown behind them. Addresses in them are computed from what doesn't
+ * that they may store to is unknown after them. Addresses in them are computed from what doesn't
  * change there; a store through an address that isn't known takes the whole object along.
  *
  * Whatever way the thread takes, it comes to that post-dominator: a loop between the two is left

@@ -24,7 +24,7 @@ struct value {
 struct event {
 	uint64_t addr;
 	uint32_t phase[IR_RANKS]; /* barriers of this rank and above before it */
-	uint32_t order;		  /* step that may order it behind others, in this phase; IR_NONE */
+	uint32_t order;		  /* step that may order it after others, in this phase; IR_NONE */
 	uint32_t order_ever;	  /* the same since the thread's start */
 	uint32_t turn;		  /* how often the thread had done this access before */
 	unsigned which;		  /* bit 0: access a, bit 1: access b */

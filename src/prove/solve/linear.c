@@ -9,7 +9,7 @@
  * thread twice, the pair never meets: permutations of lanes, swizzles by xor, bytes of histograms,
  * butterflies.
  *
- * Sums are taken apart first, and values that both threads add alike fall away. A bit behind a
+ * Sums are taken apart first, and values that both threads add alike fall away. A bit after a
  * carry that isn't known is a new unknown, or says nothing.
  *
  * Misses: bounds that are no powers of two, products, order of iterations.

@@ -225,7 +225,7 @@ void prove_smt_read_model(struct smt *s, struct smt_model *m)
  * Costs: printing a query, a fraction of a millisecond; a small file for each answer.
  */
 
-/* What a file begins with; behind it the model, where there is one. */
+/* What a file begins with; after it the model, where there is one. */
 struct header {
 	struct smt_key key;
 	uint64_t is_possible, model_bytes;
@@ -262,7 +262,7 @@ static uint32_t place_of(struct smt_store *st, uint64_t number)
 
 /*
  * Mixes what Z3 printed: "u!123" and "?x123" (a part's name) as the letter and a place; a line's
- * end and the blanks behind it as one blank, for lines are broken by the length of names.
+ * end and the blanks after it as one blank, for lines are broken by the length of names.
  */
 static void mix_text(struct smt_store *st, struct smt_key *k, const char *p, const char *end_of)
 {

@@ -155,7 +155,7 @@ static void add_edges(struct cases *c, uint32_t start)
 	}
 }
 
-/* Within one iteration of the innermost of `depth` loops: does y only come behind x? */
+/* Within one iteration of the innermost of `depth` loops: does y only come after x? */
 static bool is_behind(struct cases *c, uint32_t depth, uint32_t x, uint32_t y)
 {
 	fix_loops(c, depth);

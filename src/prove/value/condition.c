@@ -3,7 +3,7 @@
  *
  * A block that post-dominates its dominator runs whenever that does; else its condition is the sum
  * over its edges. Within a loop a condition speaks of one iteration, whose number is the loop's
- * counter; what is used behind the loop speaks of the last one.
+ * counter; what is used after the loop speaks of the last one.
  *
  * Misses: that a loop between two blocks ends at all. For a proof that adds behaviours; the replay
  * decides about alarms.

@@ -1,11 +1,11 @@
 /*
- * copies.c - asynchronous copies of a thread that are still under way behind barriers (eval.h).
+ * copies.c - asynchronous copies of a thread that are still under way after barriers (eval.h).
  *
  * A cp.async may write at any time up to the thread's wait for it (PTX ISA 9.7.9.25): for all that
  * was copied so far, or for all groups but the latest n. From the copy on each way through the
  * graph is followed, with the groups that were made since, until a wait surely is for it. Where the
- * way comes behind a barrier the copy is an access once more, `is_late`: at the start of that
- * phase, under the conditions of both places. Such a place may be some iterations behind the
+ * way comes after a barrier the copy is an access once more, `is_late`: at the start of that
+ * phase, under the conditions of both places. Such a place may be some iterations after the
  * copy's in the innermost loop around it that waits, makes groups or has a barrier: the counter
  * there is as much greater. Of a loop within, which has none of these, the iteration is any. Of a
  * loop that is entered later the place's iteration is a number. What the thread itself accesses

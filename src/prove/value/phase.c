@@ -2,7 +2,7 @@
  * phase.c - barrier phases of a kernel (phase.h).
  *
  * If all threads that are still running execute the same barriers, two accesses can be
- * concurrent only when the last barrier before both is the same. What a thread can do behind a
+ * concurrent only when the last barrier before both is the same. What a thread can do after a
  * barrier without meeting another is found on the graph. Loops that hold a barrier are run in step:
  * two threads in one are in the same iteration, or one is in the last phase of an iteration and the
  * other in the first phase of the next, or some way around the loop has no barrier and nothing is
@@ -25,7 +25,7 @@
 #define MAX_WORDS 64
 
 /*
- * The first branch behind the loop's header in the first iteration, when the values that the loop
+ * The first branch after the loop's header in the first iteration, when the values that the loop
  * carries are the start's: does it surely stay in the loop? Then there is no way past the loop
  * without its body. The block that ends in that branch, or IR_NONE.
  */

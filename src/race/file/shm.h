@@ -76,7 +76,7 @@ struct race_region {
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
 #define RACE_REGION_MAPS                                                                           \
 	(offsetof(struct race_region, maps) - offsetof(struct race_region, records))
-#define RACE_REGION_STOP    (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
+#define RACE_REGION_STOP    (sizeof(struct race_record) * RACE_SLOTS) /* after the records */
 #define RACE_REGION_ORDERED (RACE_REGION_STOP + 4u)
 #define RACE_REGION_COVER   (RACE_REGION_STOP + 4096u)
 #define RACE_REGION_USED    (RACE_REGION_COVER + RACE_COVER)

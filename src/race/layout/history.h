@@ -201,7 +201,7 @@ RACE_FN uint32_t hirace_launch_next(uint32_t launch)
 /*
  * Order between launches, without knowledge of streams. Every launch is counted when its first
  * thread arrives, and each of its threads when it leaves. A launch that begins before another one's
- * last thread has left is not ordered behind it; one that the API orders behind it finds it over.
+ * last thread has left is not ordered after it; one that the API orders after it finds it over.
  * RACE_HISTORY_APART in the key: no such conclusion is drawn (RACE_ACTOR_APART).
  */
 struct race_history_run {
@@ -260,7 +260,7 @@ struct race_history_pool {
  *	words, bytes	the pools
  *	contexts	entries taken in iguard's table of contexts; hirace: 0
  *	ordered_at	where the host wants to see is_ordered, too; 0: nowhere. At
- *			RACE_HISTORY_SHORT_AT behind it: that a pool had nothing left
+ *			RACE_HISTORY_SHORT_AT after it: that a pool had nothing left
  *	epoch		of graphs, see race_history_key()
  *	unseen		RACE_HISTORY_*_ORDERS
  *	is_ordered	not 0: something stands in sides and blocks
@@ -303,7 +303,7 @@ struct race_history_tables {
 /*
  * What a launch is known by. A kernel of a graph has the same %gridid each time that the graph is
  * launched (seen on an H200), so the host gives each launch of a graph an epoch of its own, written
- * behind the graph's last launch and before this one. Launches that run beside that may get two
+ * after the graph's last launch and before this one. Launches that run beside that may get two
  * numbers: pairs of theirs are missed, none is invented.
  */
 #define RACE_HISTORY_EPOCH_AT 40u

@@ -37,7 +37,7 @@
 #define RACE_WATCH_MASK		((RACE_WATCH_SLOTS - 1u) << 3)
 #define RACE_WATCH_SHARED_SLOTS 128u
 #define RACE_WATCH_SHARED_MASK	((RACE_WATCH_SHARED_SLOTS - 1u) << 3)
-/* Behind a block's table: minus the number of watchpoints in it, a word of 4 bytes. */
+/* After a block's table: minus the number of watchpoints in it, a word of 4 bytes. */
 #define RACE_WATCH_STANDING_AT	(RACE_WATCH_SHARED_SLOTS * 8u)
 #define RACE_WATCH_SHARED_BYTES (RACE_WATCH_STANDING_AT + 16u)
 #define RACE_WATCH_ADDRESS_BITS 49u
