@@ -1,5 +1,5 @@
 #!/bin/bash
-# named.sh - files of ours that the documentation names exist, architecture.md's table has each room, and
+# named.sh - files of ours that the documentation names exist, architecture.md has each room and each table, and
 # report-format.md each kind of findings: named.sh ROOT
 #
 # A name is what stands in backquotes, has a folder and ends in .c, .h, .cu, .def, .map, .sh, .py or .md;
@@ -29,6 +29,11 @@ while IFS= read -r room; do
 	case $room in src/ | '') continue ;; esac
 	[ -d "src/$room" ] || said "docs/architecture.md: the table has $room, which does not exist"
 done <<<"$table"
+
+# Where a new thing goes: each table has its list.
+while IFS= read -r def; do
+	grep -qF "\`$def\`" docs/architecture.md || said "docs/architecture.md: no list names the table $def"
+done < <(find src -name '*.def' | sed 's|^src/||' | sort)
 
 # report-format.md lists the kinds of findings by the detector that finds them, in the order of the rows.
 kinds=src/race/kinds.def

@@ -30,6 +30,9 @@ echo "$page_rooms" >"$T/docs/architecture.md"
 printf 'KIND(A, 1, "a-kind", COLLIDE, ONE, RACE, "t",\n     "s")\nKIND(B, 2, "b-kind", ORACLE, TWO, RACE, "t",\n     "s")\n' \
 	>"$T/src/race/kinds.def"
 echo 'of collide: `a-kind`; of the oracle: `b-kind`' >"$T/docs/report-format.md"
+expect 1 'no list names the table race/kinds.def'
+echo 'A kind: `race/kinds.def`.' >>"$T/docs/architecture.md"
+echo 'of collide: `a-kind`; of the oracle: `b-kind`' >"$T/docs/report-format.md"
 expect 0 '^$'
 echo 'of collide: `a-kind`; of the oracle: `c-kind`' >"$T/docs/report-format.md"
 expect 1 'the kinds of ORACLE are not those'
