@@ -31,12 +31,12 @@ int main()
 					    &status));
 	THAT(status == cudaDriverEntryPointVersionNotSufficent && !fn);
 	/* A GPU's driver has it; here it answers that it isn't supported. */
-	OK(cudaGetDriverEntryPointByVersion("cuMemCreate", &fn, 12000, cudaEnableDefault, &status));
+	OK(cudaGetDriverEntryPointByVersion("cuIpcGetMemHandle", &fn, 12000, cudaEnableDefault,
+					    &status));
 	THAT(status == cudaDriverEntryPointSuccess && fn);
-	CUmemGenericAllocationHandle handle;
+	CUipcMemHandle handle;
 	if (is_cpu_device())
-		THAT(((decltype(&cuMemCreate))fn)(&handle, 1 << 21, nullptr, 0) ==
-		     CUDA_ERROR_NOT_SUPPORTED);
+		THAT(((decltype(&cuIpcGetMemHandle))fn)(&handle, 0) == CUDA_ERROR_NOT_SUPPORTED);
 	OK(cudaGetDriverEntryPointByVersion("cuNoSuchName", &fn, 12000, cudaEnableDefault, &status));
 	THAT(status == cudaDriverEntryPointSymbolNotFound && !fn);
 	puts("ok");
