@@ -24,7 +24,8 @@
 static CUpti_CallbackFunc listener;
 static void *user;
 static unsigned char is_wanted[CUPTI_DRIVER_TRACE_CBID_SIZE];
-static bool wants_resource[CUPTI_CBID_RESOURCE_SIZE], has_contexts, has_judge;
+static bool wants_resource[CUPTI_CBID_RESOURCE_SIZE], has_contexts;
+static bool is_ordered[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* the judge follows it */
 static CUresult (*get_current)(CUcontext *);
 static __thread struct forward_call *innermost;
 
@@ -70,8 +71,8 @@ static void begin(struct forward_call *c, uint32_t id, const char *name, const v
 	c->primary = NULL;
 	c->was_active = false;
 	innermost = c;
-	if (has_judge)
-		forward_judge_call(id, name, params);
+	if (is_ordered[id])
+		forward_judge_call(id, params);
 	hand_over(c, CUPTI_API_ENTER);
 	if (has_contexts)
 		forward_contexts_before(c);
@@ -80,7 +81,7 @@ static void begin(struct forward_call *c, uint32_t id, const char *name, const v
 static CUresult end(struct forward_call *c, CUresult r)
 {
 	c->result = r;
-	if (has_judge)
+	if (is_ordered[c->id])
 		forward_judge_called(c->id, c->data.functionParams, r);
 	if (has_contexts)
 		forward_contexts_after(c);
@@ -151,9 +152,9 @@ static bool put_wrapper(uint32_t id)
 
 void forward_judge_listen(void)
 {
-	has_judge = true;
 	for (uint32_t id = 0; id < CUPTI_DRIVER_TRACE_CBID_SIZE; id++)
-		put_wrapper(id);
+		if (wrappers[id].name && forward_judge_wants(id, wrappers[id].name))
+			is_ordered[id] = put_wrapper(id);
 }
 
 static void add_wrapper(uint32_t id)

@@ -32,10 +32,12 @@ extern const struct forward_hook forward_load_hooks[];
 /* In judge/hooks.c: what the judge beside a GPU must see. Without one they aren't used. */
 extern const struct forward_hook forward_judge_hooks[];
 bool forward_has_judge(void);
-/* In judge/order.c: a call of the driver begins, and has ended. id, params: as CUPTI has them. */
-void forward_judge_call(uint32_t id, const char *name, const void *params);
+/* In judge/order.c: may a function of the driver order anything? Its calls that begin, and that
+ * have ended. id, params: as CUPTI has them. */
+bool forward_judge_wants(uint32_t id, const char *name);
+void forward_judge_call(uint32_t id, const void *params);
 void forward_judge_called(uint32_t id, const void *params, CUresult result);
-/* events.c: those are called from now on, for all functions. */
+/* events.c: those are called from now on. */
 void forward_judge_listen(void);
 
 /* An exported function of the real driver, for our own calls; NULL: it has none. */

@@ -406,10 +406,9 @@ static void say_not(struct judge_function *f, const char *why)
 }
 
 /* With the lock held. */
-static void take(struct judge_function *f, const struct judge_dims *d, void **params, void **extra,
-		 const struct race_judge_order *order)
+static void take(struct judge_function *f, int shape, const struct judge_dims *d, void **params,
+		 void **extra, const struct race_judge_order *order)
 {
-	int shape = shape_of(f, d);
 	struct race_judge_question q = question_of(f, shape, d);
 	struct race_judge_decision what = race_judge_decide(judge_policy(), &q);
 	uint64_t began = judge_now_ns();
@@ -439,21 +438,40 @@ static void take(struct judge_function *f, const struct judge_dims *d, void **pa
 	judge_job_put(j);
 }
 
+/* No launch of it is judged, which was said; or nothing is known of it. */
+static bool is_foreign(const struct judge_function *f)
+{
+	return !f || (f->code->why && f->is_said);
+}
+
+/* Launches like it were judged: the way of nearly all. */
+static bool is_seen(const struct judge_function *f, int shape)
+{
+	return f->kernel &&
+	       race_judge_is_seen(judge_policy(), shape < 0 ? UINT64_MAX : f->taken[shape]);
+}
+
 void judge_before_launch(const void *handle, const struct judge_dims *d, void **params,
 			 void **extra)
 {
-	struct race_judge_order order = {0};
+	struct race_judge_order order;
 	struct judge_function *f;
 
 	if (judge_is_inside() || !judge_is_on())
 		return;
 	judge_code_lock();
 	launches++;
-	judge_order_launch(&order, d->stream);
 	f = judge_function_find(handle);
-	if (f)
-		take(f, d, params, extra, &order);
-	if (!f || !f->kernel || d->is_opaque || judge_kernel_is_sync(f->kernel))
+	int shape = is_foreign(f) ? -1 : shape_of(f, d);
+	if (is_foreign(f) || is_seen(f, shape)) {
+		judge_order_pass(d->stream,
+				 is_foreign(f) || d->is_opaque || judge_kernel_is_sync(f->kernel));
+		judge_code_unlock();
+		return;
+	}
+	judge_order_launch(&order, d->stream);
+	take(f, shape, d, params, extra, &order);
+	if (!f->kernel || d->is_opaque || judge_kernel_is_sync(f->kernel))
 		judge_order_all();
 	judge_code_unlock();
 }

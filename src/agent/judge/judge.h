@@ -192,7 +192,9 @@ uint32_t judge_maps_find(const uint8_t *params, uint32_t bytes, struct race_judg
 
 /* A launch is about to be submitted. */
 void judge_order_launch(struct race_judge_order *o, CUstream s);
-/* It may have ordered anything. */
+/* The same of one that isn't judged. is_opaque: it may have ordered anything. */
+void judge_order_pass(CUstream s, bool is_opaque);
+/* A launch may have ordered anything. */
 void judge_order_all(void);
 
 /* ---- answer.c: launches on their way --------------------------------------------- */

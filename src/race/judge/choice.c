@@ -127,6 +127,11 @@ static uint64_t next_units(const struct race_judge_policy *p, const struct race_
 	return least(q->last_units * GROWS, most);
 }
 
+bool race_judge_is_seen(const struct race_judge_policy *p, uint64_t earlier)
+{
+	return p->mode == RACE_JUDGE_AUTO && earlier >= FIRST_LAUNCHES;
+}
+
 static enum race_judge_why refuses(const struct race_judge_policy *p,
 				   const struct race_judge_question *q)
 {
@@ -134,7 +139,7 @@ static enum race_judge_why refuses(const struct race_judge_policy *p,
 		return RACE_JUDGE_NOT_ON;
 	if (q->is_proven)
 		return RACE_JUDGE_PROVEN;
-	if (p->mode == RACE_JUDGE_AUTO && !q->trials && q->earlier >= FIRST_LAUNCHES)
+	if (!q->trials && race_judge_is_seen(p, q->earlier))
 		return RACE_JUDGE_SEEN;
 	if (p->mode == RACE_JUDGE_AUTO && q->spent_ns >= budget_ns(p, q->program_ns))
 		return q->trials ? RACE_JUDGE_DEAR : RACE_JUDGE_NO_TIME;

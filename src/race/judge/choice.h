@@ -81,6 +81,9 @@ struct race_judge_decision race_judge_decide(const struct race_judge_policy *p,
 uint64_t race_judge_left_at_end(const struct race_judge_policy *p,
 				const struct race_judge_question *q, uint64_t ran_ns);
 
+/* Have so many launches of a kernel and size been taken that none is any more? */
+bool race_judge_is_seen(const struct race_judge_policy *p, uint64_t earlier);
+
 /*
  * The numbers of `want` of `units` units, rising: most from the start, as blocks wait for those
  * before them, some from the middle and from the end, where a grid's edges are. Returns how many
