@@ -56,6 +56,7 @@ static const char *const memory_names[] = {
 	[RACE_MEMORY_VARIABLE] = "variable",	 [RACE_MEMORY_DEVICE] = "device",
 	[RACE_MEMORY_MANAGED] = "managed",	 [RACE_MEMORY_HOST] = "host",
 	[RACE_MEMORY_REGISTERED] = "registered", [RACE_MEMORY_HEAP] = "heap",
+	[RACE_MEMORY_TENSOR] = "tensor",
 };
 static const char *const update_names[] = {
 	[RACE_UPDATE_NONE] = "none", [RACE_UPDATE_ADD] = "add",	    [RACE_UPDATE_MIN] = "min",
@@ -69,7 +70,7 @@ static const char *const may_texts[] = {[RACE_MAY_NOTHING] =
 						"something that the detector doesn't follow",
 #define RACE_MAY_TEXT(id, name, text) [RACE_MAY_##id] = text,
 					RACE_MAYS(RACE_MAY_TEXT)};
-RACE_STATIC_ASSERT(BASE_COUNTOF(memory_names) == RACE_MEMORY_HEAP + 1, "a name per memory");
+RACE_STATIC_ASSERT(BASE_COUNTOF(memory_names) == RACE_MEMORY_TENSOR + 1, "a name per memory");
 RACE_STATIC_ASSERT(BASE_COUNTOF(update_names) == RACE_UPDATE_CHECK + 1, "a name per update");
 RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_PRODUCT + 1, "a name per access");
 RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_REGISTERS + 1, "per space");

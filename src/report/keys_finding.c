@@ -30,7 +30,7 @@ static const char *proxy_name(unsigned i)
 OF(kinds, race_kind_name, 1, RACE_KIND_COUNT);
 OF(accesses, race_access_name, 0, RACE_ACCESS_PRODUCT + 1);
 OF(spaces, race_space_name, 0, RACE_SPACE_REGISTERS + 1);
-OF(memories, race_memory_name, 0, RACE_MEMORY_HEAP + 1);
+OF(memories, race_memory_name, 0, RACE_MEMORY_TENSOR + 1);
 OF(updates, race_update_name, 0, RACE_UPDATE_CHECK + 1);
 OF(missing, race_missing_name, 0, RACE_MISSING_COUNT);
 OF(apart, race_apart_name, 0, RACE_APART_COUNT);

@@ -115,11 +115,10 @@ const char *rep_pair_sentence(const struct race_finding *f)
 		return race_kinds[f->kind].sentence;
 	case RACE_KIND_UNORDERED:
 		if (is_product(f))
-			return "A wgmma reads shared memory at any time from its issue to its "
-			       "wait: what "
-			       "it reads wasn't\n"
-			       "there for certain when it was issued, or is changed before it was "
-			       "waited for.";
+			return "A matrix product reads and writes at any time from its issue to "
+			       "the wait for it: what\n"
+			       "it reads wasn't there for certain when it was issued, or is used "
+			       "before it was waited for.";
 		if (is_async(f) && is_early(f))
 			return "An asynchronous copy was issued while another thread still "
 			       "accessed the memory:\n"
@@ -197,8 +196,11 @@ const char *rep_object(struct base_arena *a, const struct race_finding *f, bool 
 	const char *name = is_long ? o->name : short_name(o->name);
 	unsigned long long at = f->first.address - o->base, bytes = o->bytes;
 
-	if (o->memory == RACE_MEMORY_UNKNOWN || o->memory > RACE_MEMORY_HEAP)
+	if (o->memory == RACE_MEMORY_UNKNOWN || o->memory > RACE_MEMORY_TENSOR)
 		return "";
+	if (o->memory == RACE_MEMORY_TENSOR)
+		return base_printf(a, "lane %llu of column %llu, tensor memory of Block (%u,%u,%u)",
+				   at / 4 % 128, at / 512, o->owner[0], o->owner[1], o->owner[2]);
 	if (o->memory == RACE_MEMORY_SHARED && !bytes)
 		return base_printf(a, "0x%llx in the shared memory of Block (%u,%u,%u)", at,
 				   o->owner[0], o->owner[1], o->owner[2]);

@@ -421,6 +421,8 @@ static void objects_in_words(void **state)
 		 "byte 256 of 4096 bytes from cudaMalloc at 0x400"},
 		{{.memory = RACE_MEMORY_HEAP, .name = "", .base = 0x500, .bytes = 8},
 		 "byte 0 of 8 bytes from malloc in a kernel at 0x500"},
+		{{.memory = RACE_MEMORY_TENSOR, .name = "", .bytes = 262144, .owner = {2, 1, 0}},
+		 "lane 64 of column 2, tensor memory of Block (2,1,0)"},
 	};
 	struct base_arena a = {0};
 

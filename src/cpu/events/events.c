@@ -104,6 +104,7 @@ void cpu_event_free(struct cpu_machine *m)
 	events_host_free(x);
 	events_ids_free(x);
 	base_vec_free(&x->blocks);
+	base_vec_free(&x->tensors);
 	base_vec_free(&x->modules);
 	base_arena_free(&x->arena);
 	pthread_mutex_destroy(&x->lock);

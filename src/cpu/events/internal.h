@@ -189,10 +189,10 @@ struct cpu_events {
 	BASE_VEC(struct events_grid) grids; /* by id, rising */
 	BASE_VEC(uint64_t) live;	    /* those of them that run */
 	BASE_VEC(struct events_plain) plains;
-	bool has_plain;		/* some launch was left out */
-	uint64_t nunreported;	/* races in doubt, which were not reported */
-	struct events_ids *ids; /* ids.c; NULL: not the weak model */
-	BASE_VEC(struct events_block) blocks;
+	bool has_plain;				       /* some launch was left out */
+	uint64_t nunreported;			       /* races in doubt, which were not reported */
+	struct events_ids *ids;			       /* ids.c; NULL: not the weak model */
+	BASE_VEC(struct events_block) blocks, tensors; /* tensors: their tensor memory */
 	BASE_VEC(struct cpu_module *) modules;
 	struct events_poll polls[EVENTS_POLLS];
 	uint64_t written[EVENTS_LINES];		/* writes to lines of this hash */
@@ -304,6 +304,10 @@ void events_direct(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc,
 /* place.c, with the lock held */
 void events_block_add(struct cpu_events *x, const struct cpu_cta *cta, uint64_t number);
 void events_block_remove(struct cpu_events *x, const struct cpu_cta *cta);
+/* The block begins, or ends, to use tensor memory there. */
+void events_tensor_add(struct cpu_events *x, const struct cpu_cta *cta, uint64_t base,
+		       uint32_t bytes);
+void events_tensor_remove(struct cpu_events *x, uint64_t base);
 void events_module_remove(struct cpu_events *x, const struct cpu_module *mod);
 void events_memory_at(const struct cpu_events *x, uint64_t host, struct events_memory *out);
 

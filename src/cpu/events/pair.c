@@ -106,9 +106,10 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 		.frame = (uint32_t)(wr->frames.n / sizeof(struct race_frame)),
 		.nframes = s->nframes,
 		.access = s->access,
-		.space = !o->bytes		    ? RACE_SPACE_REGISTERS
-			 : o->flags & ORACLE_SHARED ? RACE_SPACE_SHARED
-						    : RACE_SPACE_GLOBAL,
+		.space = !o->bytes				 ? RACE_SPACE_REGISTERS
+			 : o->flags & ORACLE_SHARED		 ? RACE_SPACE_SHARED
+			 : wr->memory.kind == RACE_MEMORY_TENSOR ? RACE_SPACE_TENSOR
+								 : RACE_SPACE_GLOBAL,
 		.width = s->width,
 		.vec = s->vec ? s->vec : 1,
 		.strength = o->strength,

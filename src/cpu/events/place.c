@@ -38,6 +38,26 @@ void events_block_remove(struct cpu_events *x, const struct cpu_cta *cta)
 		}
 }
 
+void events_tensor_add(struct cpu_events *x, const struct cpu_cta *cta, uint64_t base,
+		       uint32_t bytes)
+{
+	struct events_block b = {.base = base, .bytes = bytes, .grid = cta->grid};
+
+	for (size_t i = 0; i < x->blocks.n; i++)
+		if (x->blocks.v[i].base == (uint64_t)(uintptr_t)cta->shared)
+			b.number = x->blocks.v[i].number;
+	base_vec_push(&x->tensors, b);
+}
+
+void events_tensor_remove(struct cpu_events *x, uint64_t base)
+{
+	for (size_t i = 0; i < x->tensors.n; i++)
+		if (x->tensors.v[i].base == base) {
+			x->tensors.v[i] = x->tensors.v[--x->tensors.n];
+			return;
+		}
+}
+
 void cpu_event_module(struct cpu_module *mod)
 {
 	struct cpu_events *x = mod->m->events;
@@ -110,6 +130,23 @@ static bool find_shared(const struct cpu_events *x, uint64_t host, struct events
 	return false;
 }
 
+static bool find_tensor(const struct cpu_events *x, uint64_t host, struct events_memory *out)
+{
+	for (size_t i = 0; i < x->tensors.n; i++) {
+		const struct events_block *b = &x->tensors.v[i];
+		if (host - b->base >= b->bytes)
+			continue;
+		*out = (struct events_memory){.kind = RACE_MEMORY_TENSOR,
+					      .name = "",
+					      .bytes = b->bytes,
+					      .shift = 0 - b->base,
+					      .grid = b->grid->id,
+					      .block = b->number};
+		return true;
+	}
+	return false;
+}
+
 static void name_variable(const struct cpu_events *x, uint64_t at, struct events_memory *out)
 {
 	for (size_t i = 0; i < x->modules.n; i++) {
@@ -133,7 +170,7 @@ void events_memory_at(const struct cpu_events *x, uint64_t host, struct events_m
 	struct cpu_mem_info info;
 
 	*out = (struct events_memory){.name = ""};
-	if (find_shared(x, host, out))
+	if (find_shared(x, host, out) || find_tensor(x, host, out))
 		return;
 	uint64_t at = cpu_space_program(x->m, host);
 	out->shift = at - host;

@@ -89,8 +89,22 @@ static void fill_frames(struct cpu_events *x, struct cpu_site *s, const struct p
 
 static enum race_access access_of(const struct ptx_form *f)
 {
-	if (f->op == PTX_OP_WGMMA_MMA_ASYNC || f->op == PTX_OP_WGMMA_MMA_ASYNC_SP)
+	switch (f->op) {
+	case PTX_OP_WGMMA_MMA_ASYNC:
+	case PTX_OP_WGMMA_MMA_ASYNC_SP:
+	case PTX_OP_TCGEN05_MMA:
+	case PTX_OP_TCGEN05_MMA_SP:
+	case PTX_OP_TCGEN05_MMA_WS:
+	case PTX_OP_TCGEN05_MMA_WS_SP:
 		return RACE_ACCESS_PRODUCT;
+	case PTX_OP_TCGEN05_LD:
+		return RACE_ACCESS_LOAD;
+	case PTX_OP_TCGEN05_ST:
+	case PTX_OP_TCGEN05_DEALLOC:
+		return RACE_ACCESS_STORE;
+	default:
+		break;
+	}
 	if (f->effects & PTX_EFF_ASYNC)
 		return RACE_ACCESS_COPY;
 	if (f->effects & (PTX_EFF_ATOMIC | PTX_EFF_BARRIER))

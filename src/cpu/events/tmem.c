@@ -72,17 +72,24 @@ void cpu_event_tmem_new(struct cpu_warp *w, struct cpu_tmem *tm)
 
 	if (!x)
 		return;
+	uint32_t bytes = CPU_TMEM_COLS * CPU_TMEM_LANES * (uint32_t)sizeof(uint32_t);
+	uint64_t base = (uint64_t)(uintptr_t)tm->word;
 	events_lock(x);
-	oracle_forget(x->o, (uint64_t)(uintptr_t)tm->word,
-		      CPU_TMEM_COLS * CPU_TMEM_LANES * sizeof(uint32_t));
+	oracle_forget(x->o, base, bytes);
+	events_tensor_add(x, w->cta, base, bytes);
 	events_unlock(x);
 }
 
 void cpu_event_tmem_free(struct cpu_cta *cta, struct cpu_tmem *tm)
 {
 	struct events_tensor *t = tm->events;
+	struct cpu_events *x = cta->grid->events;
 
-	(void)cta;
+	if (x) {
+		events_lock(x);
+		events_tensor_remove(x, (uint64_t)(uintptr_t)tm->word);
+		events_unlock(x);
+	}
 	if (!t)
 		return;
 	for (uint32_t i = 0; i < t->n; i++)

@@ -247,6 +247,8 @@ static uint64_t traits_of_pair(const struct race_finding *f)
 
 	if (f->met.memory == RACE_MEMORY_SHARED || is_shared(a->space))
 		has |= SHARED;
+	if (f->met.memory == RACE_MEMORY_TENSOR)
+		has |= TENSOR;
 	if (a->access == RACE_ACCESS_PRODUCT || b->access == RACE_ACCESS_PRODUCT)
 		has |= PRODUCT;
 	if (a->proxy == RACE_PROXY_TENSORMAP || b->proxy == RACE_PROXY_TENSORMAP)

@@ -35,7 +35,8 @@ enum race_memory {
 	RACE_MEMORY_MANAGED,	/* cudaMallocManaged */
 	RACE_MEMORY_HOST,	/* cudaMallocHost */
 	RACE_MEMORY_REGISTERED, /* cudaHostRegister */
-	RACE_MEMORY_HEAP	/* malloc in a kernel */
+	RACE_MEMORY_HEAP,	/* malloc in a kernel */
+	RACE_MEMORY_TENSOR	/* of block `owner`: 128 lanes of a column, then the next one */
 };
 
 /* A load and a store of one location in one thread, where the stored value is computed from the

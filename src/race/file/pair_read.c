@@ -146,7 +146,7 @@ static void finding_add(struct source *s)
 	f.first.address = s->p.address;
 	f.first.grid = o->grid;
 	f.first.is_generic = true;
-	f.met = (struct race_object){.memory = s->p.memory <= RACE_MEMORY_HEAP
+	f.met = (struct race_object){.memory = s->p.memory <= RACE_MEMORY_TENSOR
 						       ? (enum race_memory)s->p.memory
 						       : RACE_MEMORY_UNKNOWN,
 				     .name = race_demangle(a, text_at(s, s->p.name)),
