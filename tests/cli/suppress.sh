@@ -31,11 +31,11 @@ done
 
 # Another line, and another kind at the same line, stay.
 pair=$(grep -m1 '"second"' "$golden/pairs.jsonl")
-line=$(echo "$pair" | grep -o '"line":[0-9]*' | head -1 | cut -d: -f2)
-{ sed -n 1p "$golden/pairs.jsonl"; echo "$pair"; grep '"summary"' "$golden/pairs.jsonl"; } >one.jsonl
+line=$(printf "%s\n" "$pair" | grep -o '"line":[0-9]*' | head -1 | cut -d: -f2)
+{ sed -n 1p "$golden/pairs.jsonl"; printf "%s\n" "$pair"; grep '"summary"' "$golden/pairs.jsonl"; } >one.jsonl
 {
 	sed -n 1p "$golden/pairs.jsonl"
-	echo "$pair" | sed "s/\"line\":$line/\"line\":99999/g"
+	printf "%s\n" "$pair" | sed "s/\"line\":$line/\"line\":99999/g"
 	grep '"summary"' "$golden/pairs.jsonl"
 } >other.jsonl
 "$collider" suppress one.jsonl >rules

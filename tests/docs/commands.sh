@@ -69,12 +69,12 @@ while IFS= read -r doc; do
 	done < <(ls -v "$work/$name".*.sh 2>/dev/null)
 done < <(cd "$root" && ls README.md CONTRIBUTING.md docs/*.md examples/*.md)
 
-# What `help` and the options of the wrappers name; --args is the debuggers', and docs/coming-from.md
-# names options of compute-sanitizer.
+# What `help` and the options of the wrappers name; --args is the debuggers', --renew the
+# developers' tool's for docs, and docs/coming-from.md names options of compute-sanitizer.
 {
 	cat "$root/docs/options.md"
 	for command in nvcc ptxas cc; do "$collider" help $command; done
-	echo --args --tool --racecheck-report --racecheck-detect-level --kernel-regex --read --xml
+	echo --args --renew --tool --racecheck-report --racecheck-detect-level --kernel-regex --read --xml
 } >"$work/known"
 while IFS=: read -r doc line option; do
 	grep -qwF -e "$option" "$work/known" && continue

@@ -85,7 +85,7 @@ expect race-free-single 'q > 0 and r == 0' "$tree/a.ptx"
 ptx "$tree/a.ptx" 16 64 # and written anew
 expect race-free-single 'q > 0 and r == q' "$tree/a.ptx"
 # many queries: what came before a query doesn't matter, so that all are found
-for k in lanes_too_few:potential-alarm predicated_racy:true-alarm; do
+for k in lanes_too_few:potential-alarm pointer_induction_racy:true-alarm; do
 	cp "$steps/${k%:*}.ptx" "$tree/b.ptx"
 	expect "${k#*:}" 'q > 2' "$tree/b.ptx"
 	echo '// edited' >>"$tree/b.ptx"
