@@ -96,8 +96,11 @@ const char *race_library(const char *file)
 /* A function between the program and the runtime, by its name. */
 static bool is_between(struct base_arena *a, const char *func, const char *kernel)
 {
-	static const char *const parts[] = {"device_stub", "cudaLaunch", "__cudart",
-					    "thrust::",	   "cub::",	 "cuda::"};
+	/* In a program without debug information the static runtime's functions have one name, of
+	 * the archive and a hash. */
+	static const char *const parts[] = {
+		"device_stub", "cudaLaunch", "__cudart", "libcudart_static_",
+		"thrust::",    "cub::",	     "cuda::"};
 
 	for (size_t i = 0; i < BASE_COUNTOF(parts); i++)
 		if (strstr(func, parts[i]))
