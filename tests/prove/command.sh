@@ -15,8 +15,8 @@ expect() { # expect CODE PATTERN ARGUMENTS...
 	grep -Eq -- "$pattern" <<<"$out" || { echo "FAIL prove $*: expected $pattern, found:"; echo "$out"; failed=1; }
 }
 
-ptx() { # ptx FILE.cu: one compilation for many questions
-	"$nvcc" -ptx -G -arch=sm_90 -D__COLLIDER_PROVE__=1 -I "$root/include" \
+ptx() { # ptx FILE.cu [OPTION...]: one compilation for many questions
+	"$nvcc" -ptx -G -arch=sm_90 -D__COLLIDER_PROVE__=1 -I "$root/include" "${@:2}" \
 		-include collider/assume.h -o "${1%.cu}.ptx" "$1"
 }
 
@@ -481,12 +481,13 @@ __global__ void blocks(int *v, int n)
 	v[i] = 2;
 }
 CU
-skips="$tree/skips.cu --block-dim=32 --grid-dim=4"
+ptx "$tree/skips.cu" -std=c++17
+skips="$tree/skips.ptx --block-dim=32 --grid-dim=4"
 expect 0 'barrier: .*skips.cu:7: some threads may end at the branch of line 5 without this barrier' \
-	--kernel=some --block-dim=32 --grid-dim=1 "$tree/skips.cu" -- -std=c++17
-expect 0 '"problems":\[\]' --format=json --kernel=all --block-dim=32 --grid-dim=1 "$tree/skips.cu" -- -std=c++17
+	--kernel=some --block-dim=32 --grid-dim=1 "$tree/skips.ptx"
+expect 0 '"problems":\[\]' --format=json --kernel=all --block-dim=32 --grid-dim=1 "$tree/skips.ptx"
 # shellcheck disable=SC2086
-expect 0 'barrier: .*branch of line 23 without this barrier of all blocks, which may wait' --kernel=blocks $skips -- -std=c++17
+expect 0 'barrier: .*branch of line 23 without this barrier of all blocks, which may wait' --kernel=blocks $skips
 
 # values that follow from the thread, of an alarm whose way there depends on memory; no launch that
 # raced is claimed; names of parameters
