@@ -22,6 +22,7 @@
 
 #include "agent/agent.h"
 #include "agent/cupti.h"
+#include "agent/rows.h"
 #include "race/file/maps.h"
 #include "race/layout/history.h"
 
@@ -60,17 +61,6 @@ struct row {
 	CUpti_CallbackId id;
 	enum action action;
 };
-
-#define ID(f) CUPTI_DRIVER_TRACE_CBID_##f
-#define ROW(f, a)                                                                                  \
-	{                                                                                          \
-		ID(f), a                                                                           \
-	}
-#define BOTH(f, a)                                                                                 \
-	{ID(f), a},                                                                                \
-	{                                                                                          \
-		ID(f##_ptsz), a                                                                    \
-	}
 
 static const struct row rows[] = {
 	ROW(cuModuleLoad, ON_MODULE_LOAD),
@@ -167,8 +157,6 @@ static CUresult result_of(const CUpti_CallbackData *d)
 {
 	return *(const CUresult *)d->functionReturnValue;
 }
-
-#define PARAMS(f) ((const f##_params *)d->functionParams)
 
 /* After a module was loaded or queried. */
 static void on_module(enum action a, const CUpti_CallbackData *d)

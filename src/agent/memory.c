@@ -17,21 +17,11 @@
 #include <cupti.h>
 
 #include "agent/agent.h"
+#include "agent/rows.h"
 #include "race/layout/history.h"
 
 enum way { LINEAR, MANAGED, ROWS, MAPPED, NODE, HOST, HEAP };
 
-#define ID(f) CUPTI_DRIVER_TRACE_CBID_##f
-#define ROW(f, way)                                                                                \
-	{                                                                                          \
-		ID(f), way                                                                         \
-	}
-#define BOTH(f, way)                                                                               \
-	{ID(f), way},                                                                              \
-	{                                                                                          \
-		ID(f##_ptsz), way                                                                  \
-	}
-#define PARAMS(f)     ((const f##_params *)d->functionParams)
 #define IS_EXIT(d)    ((d)->callbackSite == CUPTI_API_EXIT)
 #define HAS_FAILED(d) (*(const CUresult *)(d)->functionReturnValue != CUDA_SUCCESS)
 

@@ -27,6 +27,7 @@
 #include "agent/agent.h"
 #include "agent/cupti.h"
 #include "agent/history.h"
+#include "agent/rows.h"
 #include "base/base.h"
 
 #define STREAMS 64u
@@ -46,23 +47,6 @@ enum way {
 	STREAM,
 	VALUE
 };
-
-#define ID(f) CUPTI_DRIVER_TRACE_CBID_##f
-#define ROW(f, way)                                                                                \
-	{                                                                                          \
-		ID(f), way                                                                         \
-	}
-#define BOTH(f, way)                                                                               \
-	{ID(f), way},                                                                              \
-	{                                                                                          \
-		ID(f##_ptsz), way                                                                  \
-	}
-#define DEFAULT(f, way)                                                                            \
-	{ID(f), way},                                                                              \
-	{                                                                                          \
-		ID(f##_ptds), way                                                                  \
-	}
-#define PARAMS(f) ((const f##_params *)d->functionParams)
 
 static const struct {
 	CUpti_CallbackId id;
