@@ -184,6 +184,18 @@ static unsigned scales_of(const struct ptx_form *f, enum cpu_tc_kind kind)
 	return 2;
 }
 
+/* why: what can't be executed, or NULL */
+static enum cpu_bound bound(struct cpu_dec *d, struct cpu_inst *in, struct cpu_tc *x,
+			    const char *why)
+{
+	if (why)
+		return cpu_dec_unsupported(d, in, why);
+	in->aux = x;
+	in->flags |= CPU_I_MEMORY;
+	in->fn = cpu_tc_issue;
+	return CPU_BOUND;
+}
+
 enum cpu_bound cpu_tc_bind_mma(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in,
 			       struct cpu_tc *x)
 {
@@ -214,13 +226,7 @@ enum cpu_bound cpu_tc_bind_mma(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	if (x->is_sparse)
 		x->meta = cpu_dec_addr(d, s, &s->ops[at++]);
 	x->idesc = cpu_dec_src(d, &s->ops[at++], PTX_TYPE_B32);
-	const char *why = bind_rest(d, s, at, x);
-	if (why)
-		return cpu_dec_unsupported(d, in, why);
-	in->aux = x;
-	in->flags |= CPU_I_MEMORY;
-	in->fn = cpu_tc_issue;
-	return CPU_BOUND;
+	return bound(d, in, x, bind_rest(d, s, at, x));
 }
 
 static const struct {
@@ -293,10 +299,5 @@ enum cpu_bound cpu_bind_tensor05(struct cpu_dec *d, const struct ptx_stmt *s, st
 		x->op = CPU_TC_SHIFT;
 		x->d = cpu_dec_addr(d, s, &s->ops[0]);
 	}
-	if (why)
-		return cpu_dec_unsupported(d, in, why);
-	in->aux = x;
-	in->flags |= CPU_I_MEMORY;
-	in->fn = cpu_tc_issue;
-	return CPU_BOUND;
+	return bound(d, in, x, why);
 }
