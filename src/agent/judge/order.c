@@ -223,6 +223,14 @@ static void wait_event(CUstream s, CUevent handle, bool is_per_thread)
 		join(&streams[at].tail, &e->clock);
 }
 
+static void wait_host(CUevent handle)
+{
+	const struct event *e = event_of(handle);
+
+	if (e)
+		join(&host, &e->clock);
+}
+
 static void wait_stream(CUstream s, bool is_per_thread)
 {
 	unsigned at = find(s, is_per_thread);
@@ -301,9 +309,7 @@ static void begin_operation(uint32_t kind, CUstream s, bool is_per_thread, uint6
 	if (kind == RACE_JUDGE_FREE && judge_memory_at(dst, &r))
 		now.bytes = r.bytes;
 	submit(&now.order, s, is_per_thread);
-	has_now = now.bytes != 0;
-	if (captures)
-		has_now = false;
+	has_now = now.bytes && !captures;
 }
 
 /* One of a stream (_ptsz), or of the default stream (_ptds), whose end the host waits for. */
@@ -396,16 +402,12 @@ static void end_known(uint32_t id, const void *params)
 	}
 	case ID(cuEventSynchronize): {
 		GIVEN(cuEventSynchronize);
-		const struct event *e = event_of(p->hEvent);
-		if (e)
-			join(&host, &e->clock);
+		wait_host(p->hEvent);
 		break;
 	}
 	case ID(cuEventQuery): {
 		GIVEN(cuEventQuery);
-		const struct event *e = event_of(p->hEvent);
-		if (e)
-			join(&host, &e->clock);
+		wait_host(p->hEvent);
 		break;
 	}
 	case IF_BOTH(cuStreamSynchronize): {
