@@ -66,7 +66,7 @@ static void after_fork_child(void)
 	agent_module_reset();
 	agent_watch_reset();
 	agent_launch_reset();
-	agent_order_reset();
+	agent_unordered_reset();
 	agent_memory_reset();
 	agent_host_forget();
 	agent_copies_reset();

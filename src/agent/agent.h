@@ -416,18 +416,18 @@ void agent_memory_look(struct agent_history *h);
 /* After fork, in the child. */
 void agent_memory_reset(void);
 
-/* order.c: `n` launches that were accepted by a stream. */
-struct agent_ordered {
+/* unordered.c: `n` launches that were accepted by a stream. */
+struct agent_launched {
 	CUstream stream;
 	CUcontext context;
 	uint64_t n;
 	bool is_programmatic; /* it may begin before what it comes after has ended */
 };
-void agent_order_launch(const struct agent_context *c, const struct agent_kernel *k,
-			const struct agent_ordered *l);
+void agent_unordered_launch(const struct agent_context *c, const struct agent_kernel *k,
+			    const struct agent_launched *l);
 /* As agent_host_enable and agent_host_call. */
-void agent_order_enable(agent_enable_fn *enable, void *arg);
-void agent_order_call(uint32_t id, const void *data);
-void agent_order_reset(void);
+void agent_unordered_enable(agent_enable_fn *enable, void *arg);
+void agent_unordered_call(uint32_t id, const void *data);
+void agent_unordered_reset(void);
 
 #endif

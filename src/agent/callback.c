@@ -284,9 +284,10 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 	} else if (result_of(d) == CUDA_SUCCESS &&
 		   !agent_is_captured(stream_of(a, id, d->functionParams))) {
 		agent_launch_count(c, k, 1);
-		agent_order_launch(c, k,
-				   &(struct agent_ordered){stream, d->context, 1,
-							   is_programmatic(a, d->functionParams)});
+		agent_unordered_launch(
+			c, k,
+			&(struct agent_launched){stream, d->context, 1,
+						 is_programmatic(a, d->functionParams)});
 		agent_quick_note(d, f, c, k);
 	} else {
 		if (result_of(d) != CUDA_SUCCESS)
@@ -364,10 +365,10 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 	} else if (!is_enter && result_of(d) == CUDA_SUCCESS) {
 		if (a == ON_GRAPH_LAUNCH) {
 			agent_graph_launched(c, exec);
-			agent_order_launch(c, NULL,
-					   &(struct agent_ordered){stream, d->context,
-								   agent_graph_kernels(exec),
-								   false});
+			agent_unordered_launch(c, NULL,
+					       &(struct agent_launched){stream, d->context,
+									agent_graph_kernels(exec),
+									false});
 		} else if (a == ON_GRAPH_INSTANTIATE)
 			agent_graph_instantiated(c, *made->phGraphExec, made->hGraph);
 	}
@@ -586,7 +587,7 @@ void CUPTIAPI agent_callback(void *user, CUpti_CallbackDomain domain, CUpti_Call
 		on_driver(id, data);
 		agent_host_call(id, data);
 		agent_memory_call(id, data);
-		agent_order_call(id, data);
+		agent_unordered_call(id, data);
 	} else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
 		agent_runtime_call(data);
 	}
@@ -630,7 +631,7 @@ bool agent_enable(const struct agent_cupti *cupti, CUpti_SubscriberHandle sub)
 	struct enabling driver = {cupti, sub, CUPTI_CB_DOMAIN_DRIVER_API};
 	agent_host_enable(enable_one, &driver);
 	agent_memory_enable(enable_one, &driver);
-	agent_order_enable(enable_one, &driver);
+	agent_unordered_enable(enable_one, &driver);
 	agent_runtime_enable(enable_one,
 			     &(struct enabling){cupti, sub, CUPTI_CB_DOMAIN_RUNTIME_API});
 	return is_good;

@@ -1,407 +1,489 @@
 /*
- * order.c - launches that the program's API doesn't order, where a detector leaves them undecided.
+ * order.c - follows what the driver's API orders, by vectors of clocks (order.h).
  *
- * A detector with words about each location compares the accesses of two launches only as far as
- * its row says (PAST in detectors.def: where they overlap, as the device sees; else not at all).
- * So a run that has two launches without an order is partial with it, and the report must say so.
- * The default isn't concerned: what happens during a check shows, whoever did it.
+ * Each stream, each event and the host has the number of operations of each stream that come
+ * before what it does next; a call joins these. All host threads are one, in the order of their
+ * calls. The legacy stream of a context comes after all that its blocking streams did, and they
+ * after it. What an event that we haven't seen made comes after isn't known: after everything.
  *
- * Each stream has the number of launches of each other one that come before what it does next, and
- * so have events, and the host, whose threads count as one. A call joins these; a launch that finds
- * one of another stream that isn't among them is unordered with it. The legacy stream comes after
- * all that blocking streams did, and they after it. Where it isn't known what a call waits for, it
- * is taken to wait for everything.
+ * An operation may wait for one that is submitted later: where a wait for a value in memory, or for
+ * another API, comes before it in its stream. Then its clock is open, and so is that of what comes
+ * after it, until the host has waited for it; such an operation comes after all that was submitted
+ * before it, and before all that is later. Functions of the host must not wait for what comes later
+ * (cuLaunchHostFunc), and CUDA doesn't promise to run a kernel that another one waits for.
  *
- * Misses: branches within a graph; launches of two contexts whose memory isn't shared, more than
- * STREAMS streams with work at a time, and all that comes after a stream has waited for a value in
- * memory: these count as ordered. What is ordered by other means (IPC, other APIs) counts as not.
- * Costs: only with such a detector in the run: a look into a table for each call that is listened
- * to, and some 64 comparisons for a launch.
+ * Misses: what is unordered across a call that isn't known, or during a capture; more than
+ * AGENT_ORDER_STREAMS streams with work at a time; branches within a graph.
+ * Costs: 20 ns for an operation in the short way; 64 comparisons for each clock that is joined.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <cupti.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
-#include "agent/cupti.h"
-#include "agent/history.h"
-#include "agent/rows.h"
-#include "base/base.h"
+#include "agent/order.h"
+#include "agent/table.h"
 
-#define STREAMS 64u
-#define EVENTS	1024u /* by a hash: one that is displaced isn't known any more */
-#define KNOWN	64u
+#define STREAMS AGENT_ORDER_STREAMS
 #define GONE	((CUstream)(uintptr_t)-1)
-
-enum way {
-	WAITS_ALL,
-	WAITS_STREAM,
-	WAITS_EVENT,
-	HOST_CALL,
-	RECORD,
-	WAIT,
-	WORK,
-	COPY,
-	STREAM,
-	VALUE
-};
-
-static const struct {
-	CUpti_CallbackId id;
-	enum way way;
-} rows[] = {
-	ROW(cuCtxSynchronize, WAITS_ALL),
-#if CUDA_VERSION >= 13000
-	ROW(cuCtxSynchronize_v2, WAITS_ALL),
-#endif
-	ROW(cuMemFree_v2, WAITS_ALL),
-	ROW(cuMemFreeHost, WAITS_ALL),
-	ROW(cuModuleUnload, WAITS_ALL),
-	BOTH(cuStreamSynchronize, WAITS_STREAM),
-	BOTH(cuStreamQuery, WAITS_STREAM),
-	ROW(cuEventSynchronize, WAITS_EVENT),
-	ROW(cuEventQuery, WAITS_EVENT),
-	BOTH(cuLaunchHostFunc, HOST_CALL),
-	BOTH(cuStreamAddCallback, HOST_CALL),
-	BOTH(cuEventRecord, RECORD),
-	BOTH(cuEventRecordWithFlags, RECORD),
-	BOTH(cuStreamWaitEvent, WAIT),
-	/* Of the legacy stream, or the thread's own; the host goes on after them. */
-	DEFAULT(cuMemcpy, COPY),
-	DEFAULT(cuMemcpyHtoD_v2, COPY),
-	DEFAULT(cuMemcpyDtoH_v2, COPY),
-	DEFAULT(cuMemcpyDtoD_v2, COPY),
-	DEFAULT(cuMemcpy2D_v2, COPY),
-	DEFAULT(cuMemcpy3D_v2, COPY),
-	DEFAULT(cuMemsetD8_v2, COPY),
-	DEFAULT(cuMemsetD16_v2, COPY),
-	DEFAULT(cuMemsetD32_v2, COPY),
-	/* The legacy stream's carry order from stream to stream. */
-	BOTH(cuMemcpyAsync, WORK),
-	BOTH(cuMemcpyHtoDAsync_v2, WORK),
-	BOTH(cuMemcpyDtoHAsync_v2, WORK),
-	BOTH(cuMemcpyDtoDAsync_v2, WORK),
-	BOTH(cuMemsetD8Async, WORK),
-	BOTH(cuMemsetD16Async, WORK),
-	BOTH(cuMemsetD32Async, WORK),
-	ROW(cuStreamCreate, STREAM),
-	ROW(cuStreamCreateWithPriority, STREAM),
-	BOTH(cuStreamWaitValue32_v2, VALUE),
-	BOTH(cuStreamWaitValue64_v2, VALUE),
-	BOTH(cuStreamBatchMemOp_v2, VALUE),
-};
-
-static unsigned char row_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* its row + 1; 0: none */
-
-struct past {
-	uint32_t seen[STREAMS]; /* launches of each stream */
-};
 
 struct stream {
 	CUstream handle; /* NULL: the legacy stream of its context; GONE */
 	CUcontext context;
 	pthread_t owner; /* of a thread's own default stream */
-	bool is_used, is_blocking;
-	uint32_t count; /* launches */
-	struct past past;
+	bool is_apart;	 /* from the legacy stream */
+	uint32_t made;	 /* operations */
+	struct agent_clock tail;
 };
 
 struct event {
+	UT_hash_handle hh;
 	CUevent handle;
-	struct past past;
+	struct agent_clock clock; /* zero: it was never recorded, so it orders nothing */
 };
 
-/* Under the agent's lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stream streams[STREAMS];
-static struct past host;
-static struct event events[EVENTS];
-static bool is_blind;
-static struct {
-	const struct agent_kernel *kernel;
-	uint64_t *count;
-} known[KNOWN];
+static unsigned top; /* streams from here on were never used */
+static struct event *events;
+static struct agent_clock host; /* what it has seen the end of; never open */
+static unsigned captures;	/* under way: all that happens meanwhile is ordered */
+/* Anything may wait for anything; graphs may contain what waits for anything, or records events. */
+static bool is_all_open, do_graphs_open, do_graphs_record;
+static CUcontext first; /* that was seen, and whether there was another one */
+static bool has_contexts;
 
-/* ---- pasts --------------------------------------------------------------------------------- */
+/* ---- clocks -------------------------------------------------------------------------------- */
 
-static void join(struct past *to, const struct past *from)
+static void join(struct agent_clock *to, const struct agent_clock *from)
 {
-	for (unsigned i = 0; i < STREAMS; i++)
-		to->seen[i] = from->seen[i] > to->seen[i] ? from->seen[i] : to->seen[i];
+	for (unsigned i = 0; i < top; i++)
+		to->of[i] = from->of[i] > to->of[i] ? from->of[i] : to->of[i];
+	to->is_open |= from->is_open;
 }
 
-static void join_all(struct past *to)
+static void join_all(struct agent_clock *to)
 {
-	for (unsigned i = 0; i < STREAMS; i++)
-		to->seen[i] = streams[i].count;
+	for (unsigned i = 0; i < top; i++)
+		to->of[i] = streams[i].made;
 }
 
-/* What is known to be over is forgotten. */
-static void clear(struct stream *s)
+static void order_all(void)
 {
-	const size_t i = (size_t)(s - streams);
-
-	for (unsigned k = 0; k < STREAMS; k++)
-		streams[k].past.seen[i] = 0;
-	for (unsigned k = 0; k < EVENTS; k++)
-		events[k].past.seen[i] = 0;
-	host.seen[i] = 0;
-	memset(s, 0, sizeof(*s));
+	join_all(&host);
 }
 
-static struct stream *add(void)
+/* The host has waited for what has this clock. */
+static void join_host(const struct agent_clock *c)
 {
-	for (unsigned i = 0; i < STREAMS; i++)
-		if (!streams[i].is_used)
-			return &streams[i];
-	for (unsigned i = 0; i < STREAMS; i++)
-		if (streams[i].count == host.seen[i]) {
-			clear(&streams[i]);
-			return &streams[i];
-		}
-	return NULL;
+	join(&host, c);
+	if (c->is_open)
+		order_all();
+	host.is_open = false;
 }
 
-/* NULL: no room. Of streams that were there before us it isn't known whether they block. */
-static struct stream *find(CUstream handle, CUcontext context)
+static void close_all(void)
 {
-	const bool is_own = handle == CU_STREAM_PER_THREAD;
-	const pthread_t self = pthread_self();
+	/* It was one context's streams that the host has waited for. */
+	if (has_contexts)
+		return;
+	for (unsigned i = 0; i < top; i++)
+		streams[i].tail.is_open = false;
+	is_all_open = false;
+}
 
-	if (handle == CU_STREAM_LEGACY)
-		handle = NULL;
-	for (unsigned i = 0; i < STREAMS; i++) {
-		struct stream *s = &streams[i];
-		if (s->is_used && s->handle == handle && s->context == context &&
-		    (!is_own || pthread_equal(s->owner, self)))
-			return s;
-	}
-	struct stream *s = add();
-	if (s)
-		*s = (struct stream){.handle = handle,
-				     .context = context,
-				     .owner = self,
-				     .is_used = true,
-				     .is_blocking = true};
-	is_blind = is_blind || !s;
+/* ---- streams ------------------------------------------------------------------------------- */
+
+static bool is_over(const struct stream *s)
+{
+	for (unsigned i = 0; i < top; i++)
+		if (s->tail.of[i] > host.of[i])
+			return false;
+	return !s->tail.is_open;
+}
+
+static struct stream *find_over(void)
+{
+	struct stream *s = NULL;
+
+	for (unsigned i = 0; i < top && (!s || s->handle != GONE); i++)
+		if (is_over(&streams[i]))
+			s = &streams[i];
 	return s;
 }
 
-/* The stream goes on: after what the host has waited for, and by the legacy stream's rule. */
-static void go_on(struct stream *s)
+/* A place for another one. It may have been another stream's, after whose operations those of the
+ * new one come then. */
+static struct stream *take_place(void)
 {
-	join(&s->past, &host);
-	for (unsigned i = 0; i < STREAMS; i++) {
-		const struct stream *t = &streams[i];
-		if (!t->is_used || t == s || t->context != s->context)
-			continue;
-		if (s->handle ? s->is_blocking && !t->handle : t->is_blocking)
-			join(&s->past, &t->past);
+	struct stream *s = NULL;
+
+	if (top < STREAMS)
+		return &streams[top++];
+	s = find_over();
+	if (!s) {
+		order_all();
+		s = find_over();
 	}
+	if (!s) {
+		is_all_open = true;
+		s = &streams[0];
+	}
+	return s;
+}
+
+static bool is_default(CUstream handle)
+{
+	return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
+static struct stream *find_known(CUstream handle, CUcontext context)
+{
+	const bool is_named = !is_default(handle);
+	const pthread_t self = pthread_self();
+
+	for (unsigned i = 0; i < top; i++) {
+		struct stream *s = &streams[i];
+		if (s->handle == handle && (is_named || s->context == context) &&
+		    (handle != CU_STREAM_PER_THREAD || pthread_equal(s->owner, self)))
+			return s;
+	}
+	return NULL;
+}
+
+/* A stream whose making we haven't seen is taken to be ordered with the legacy stream. */
+static struct stream *find(CUstream handle, CUcontext context)
+{
+	struct stream *s;
+
+	if (handle == CU_STREAM_LEGACY)
+		handle = NULL;
+	has_contexts |= first && context != first;
+	first = context;
+	s = find_known(handle, context);
+	if (s)
+		return s;
+	s = take_place();
+	s->handle = handle;
+	s->context = context;
+	s->owner = pthread_self();
+	s->is_apart = false;
+	return s;
+}
+
+static void add_stream(const struct agent_order_call *c)
+{
+	struct stream *s = find_known(c->stream, c->context);
+
+	if (!c->stream)
+		return;
+	if (s)
+		s->handle = GONE; /* the handle is another stream's now */
+	find(c->stream, c->context)->is_apart = c->is_apart;
+}
+
+static void drop_stream(const struct agent_order_call *c)
+{
+	struct stream *s = is_default(c->stream) ? NULL : find_known(c->stream, c->context);
+
+	if (s)
+		s->handle = GONE;
+}
+
+/* What an operation of the stream would come after now. */
+static struct agent_clock clock_of(const struct stream *s)
+{
+	struct agent_clock c = s->tail;
+
+	join(&c, &host);
+	for (unsigned i = 0; i < top; i++) {
+		const struct stream *t = &streams[i];
+		if (t != s && t->context == s->context && !(s->handle ? s : t)->is_apart &&
+		    (!s->handle || !t->handle))
+			join(&c, &t->tail);
+	}
+	c.is_open |= is_all_open;
+	return c;
+}
+
+/* ---- operations ---------------------------------------------------------------------------- */
+
+static uint32_t submit(struct stream *s, uint32_t n, struct agent_clock *before)
+{
+	*before = clock_of(s);
+	if (before->is_open || captures)
+		join_all(before);
+	s->made += n;
+	s->tail = *before;
+	s->tail.of[s - streams] = s->made;
+	if (before->is_open || captures)
+		order_all();
+	return s->made;
+}
+
+void agent_order_submit(struct agent_order *o, CUstream s, CUcontext context, uint32_t n)
+{
+	pthread_mutex_lock(&lock);
+	struct stream *at = find(s, context);
+	o->stream = (uint32_t)(at - streams);
+	o->nth = submit(at, n, &o->before);
+	if (captures)
+		o->nth = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+/* What it comes after is found again by whoever comes after it: clock_of joins the host's and the
+ * legacy stream's. Only what comes after the legacy stream is its own. */
+bool agent_order_pass(CUstream s)
+{
+	struct stream *at;
+
+	if (is_default(s))
+		return false;
+	pthread_mutex_lock(&lock);
+	at = captures ? NULL : find_known(s, NULL);
+	if (at)
+		at->tail.of[at - streams] = ++at->made;
+	pthread_mutex_unlock(&lock);
+	return at != NULL;
+}
+
+void agent_order_carry(CUstream s, CUcontext context)
+{
+	pthread_mutex_lock(&lock);
+	struct stream *at = find(s, context);
+	at->tail = clock_of(at);
+	pthread_mutex_unlock(&lock);
+}
+
+bool agent_order_is_unordered(const struct agent_order *o, CUcontext context, bool is_across)
+{
+	bool is_unordered = false;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < top && !is_unordered; i++)
+		is_unordered = i != o->stream && streams[i].made > o->before.of[i] &&
+			       (is_across || streams[i].context == context);
+	pthread_mutex_unlock(&lock);
+	return is_unordered;
+}
+
+void agent_order_all(void)
+{
+	pthread_mutex_lock(&lock);
+	order_all();
+	pthread_mutex_unlock(&lock);
+}
+
+static void open_stream(CUstream s, CUcontext context)
+{
+	order_all();
+	find(s, context)->tail.is_open = true;
+}
+
+void agent_order_open_all(void)
+{
+	pthread_mutex_lock(&lock);
+	order_all();
+	is_all_open = true;
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+static struct event *event_of(CUevent handle)
+{
+	struct event *e;
+
+	HASH_FIND_PTR(events, &handle, e);
+	return e;
+}
+
+static void drop_event(CUevent handle)
+{
+	struct event *e = event_of(handle);
+
+	if (!e)
+		return;
+	HASH_DEL(events, e);
+	free(e);
+}
+
+/* Without memory for it the event isn't known. */
+static void set_event(CUevent handle, const struct agent_clock *clock)
+{
+	struct event *e = event_of(handle);
+
+	if (!e && (e = calloc(1, sizeof(*e)))) {
+		e->handle = handle;
+		was_added = true;
+		HASH_ADD_PTR(events, handle, e);
+		if (!was_added) {
+			free(e);
+			e = NULL;
+		}
+	}
+	if (e)
+		e->clock = *clock;
+}
+
+/* What the event comes after; one that isn't known, or that graphs may record, after anything. */
+static struct agent_clock clock_of_event(CUevent handle)
+{
+	const struct event *e = do_graphs_record ? NULL : event_of(handle);
+	struct agent_clock c = {.is_open = true};
+
+	if (e)
+		return e->clock;
+	join_all(&c);
+	return c;
 }
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
-static struct event *place_of(CUevent handle)
+/* Of a capture nothing is known, so that all that happens during one orders all. */
+static void begin_captured(const struct agent_order_call *c)
 {
-	return &events[base_hash(&handle, sizeof(handle), 0) % EVENTS];
+	order_all();
+	do_graphs_open |= c->way == AGENT_ORDER_OPENS;
 }
 
-static void record(CUevent handle, const struct past *past)
+void agent_order_begin(const struct agent_order_call *c)
 {
-	*place_of(handle) = (struct event){handle, *past};
-}
-
-/* An event that isn't known may have been recorded after everything. */
-static void join_event(struct past *to, CUevent handle)
-{
-	const struct event *e = place_of(handle);
-
-	if (e->handle == handle)
-		join(to, &e->past);
-	else
-		join_all(to);
-}
-
-static void stream_made(const CUpti_CallbackData *d)
-{
-	const cuStreamCreate_params *p = d->functionParams; /* both begin alike */
-	struct stream *s;
-
-	for (unsigned i = 0; i < STREAMS; i++)
-		if (streams[i].is_used && streams[i].handle == *p->phStream)
-			streams[i].handle = GONE; /* the handle is another stream's now */
-	s = find(*p->phStream, d->context);
-	if (s)
-		s->is_blocking = !(p->Flags & CU_STREAM_NON_BLOCKING);
-}
-
-/* The stream that a call names. */
-static CUstream named(enum way way, CUpti_CallbackId id, const CUpti_CallbackData *d)
-{
-	switch (way) {
-	case WAITS_STREAM:
-	case HOST_CALL:
-	case WAIT: /* the first parameter of all these */
-		return PARAMS(cuStreamSynchronize)->hStream;
-	case RECORD:
-		return PARAMS(cuEventRecord)->hStream;
-	case WORK:
-		if (id == ID(cuMemsetD8Async) || id == ID(cuMemsetD8Async_ptsz))
-			return PARAMS(cuMemsetD8Async)->hStream;
-		if (id == ID(cuMemsetD16Async) || id == ID(cuMemsetD16Async_ptsz))
-			return PARAMS(cuMemsetD16Async)->hStream;
-		if (id == ID(cuMemsetD32Async) || id == ID(cuMemsetD32Async_ptsz))
-			return PARAMS(cuMemsetD32Async)->hStream;
-		return PARAMS(cuMemcpyDtoDAsync_v2)->hStream; /* the same in all four */
+	pthread_mutex_lock(&lock);
+	if (captures)
+		begin_captured(c);
+	switch (c->way) {
+	case AGENT_ORDER_UNKNOWN:
+	case AGENT_ORDER_OPENS:
+	case AGENT_ORDER_CAPTURED:
+		order_all();
+		break;
+	case AGENT_ORDER_CAPTURE:
+		order_all();
+		captures++;
+		break;
+	case AGENT_ORDER_WAIT:
+		if (!captures) {
+			const struct agent_clock e = clock_of_event(c->event);
+			join(&find(c->stream, c->context)->tail, &e);
+		}
+		break;
+	case AGENT_ORDER_STREAM_GONE:
+		drop_stream(c);
+		break;
+	case AGENT_ORDER_EVENT_GONE:
+		drop_event(c->event);
+		break;
 	default:
-		return NULL;
+		break;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_stream(const struct agent_order_call *c)
+{
+	struct stream *s = find(c->stream, c->context);
+	const struct agent_clock now = clock_of(s);
+
+	join_host(&now);
+	s->tail.is_open = false;
+}
+
+/* What makes or changes something, where the driver has done it. */
+static void end_good(const struct agent_order_call *c)
+{
+	static const struct agent_clock never;
+	struct agent_clock now;
+
+	switch (c->way) {
+	case AGENT_ORDER_STREAM_MADE:
+		add_stream(c);
+		break;
+	case AGENT_ORDER_EVENT_MADE:
+		drop_event(c->event);
+		set_event(c->event, &never);
+		break;
+	case AGENT_ORDER_GRAPH_OPENS:
+		do_graphs_open = true;
+		break;
+	case AGENT_ORDER_GRAPH_EVENT:
+		do_graphs_record = true;
+		break;
+	case AGENT_ORDER_RECORD:
+		if (captures)
+			break;
+		now = clock_of(find(c->stream, c->context));
+		set_event(c->event, &now);
+		break;
+	case AGENT_ORDER_WAITS_STREAM:
+		wait_stream(c);
+		break;
+	case AGENT_ORDER_WAITS_EVENT:
+		now = clock_of_event(c->event);
+		join_host(&now);
+		break;
+	case AGENT_ORDER_WAITS_ALL:
+		close_all();
+		break;
+	default:
+		break;
 	}
 }
 
-/* Is the default stream of this function's name that of the calling thread? */
-static bool is_of_thread(const char *name)
+void agent_order_end(const struct agent_order_call *c, bool is_good)
 {
-	size_t n = name ? strlen(name) : 0;
+	struct agent_clock now;
 
-	return n > 5 && !strcmp(name + n - 5, "_ptds");
-}
-
-static void on_call(enum way way, CUpti_CallbackId id, const CUpti_CallbackData *d)
-{
-	CUstream handle = agent_own_stream(named(way, id, d), d);
-	bool is_default = way == COPY && is_of_thread(d->functionName);
-
-	if (agent_is_captured(handle))
-		return;
-	agent_lock();
-	struct stream *s = find(is_default ? CU_STREAM_PER_THREAD : handle, d->context);
-	if (s)
-		go_on(s);
-	switch (s ? way : WAITS_ALL) {
-	case WAITS_ALL:
-		join_all(&host);
+	pthread_mutex_lock(&lock);
+	if (captures)
+		order_all();
+	switch (c->way) {
+	case AGENT_ORDER_UNKNOWN:
+	case AGENT_ORDER_WAITS_ALL:
+		order_all();
 		break;
-	case WAITS_STREAM:
-	case HOST_CALL: /* host code goes on from there, on a thread of the driver's */
-	case COPY:
-		join(&host, &s->past);
+	case AGENT_ORDER_COPY:
+		wait_stream(c);
 		break;
-	case WAITS_EVENT:
-		join_event(&host, PARAMS(cuEventSynchronize)->hEvent);
+	case AGENT_ORDER_HOST_CALL:
+		now = clock_of(find(c->stream, c->context));
+		join_host(&now);
 		break;
-	case RECORD:
-		record(PARAMS(cuEventRecord)->hEvent, &s->past);
+	case AGENT_ORDER_OPENS:
+		if (!captures)
+			open_stream(c->stream, c->context);
 		break;
-	case WAIT:
-		join_event(&s->past, PARAMS(cuStreamWaitEvent)->hEvent);
+	case AGENT_ORDER_GRAPH:
+		if (!captures && do_graphs_open)
+			open_stream(c->stream, c->context);
 		break;
-	case STREAM:
-		stream_made(d);
+	case AGENT_ORDER_CAPTURE:
+		captures -= !is_good && captures;
 		break;
-	case VALUE:
-		is_blind = true;
+	case AGENT_ORDER_CAPTURED:
+		captures -= captures != 0;
 		break;
-	case WORK:
+	default:
 		break;
 	}
-	agent_unlock();
-}
-
-/* ---- launches ------------------------------------------------------------------------------ */
-
-static bool is_unordered(const struct stream *s)
-{
-	for (unsigned i = 0; i < STREAMS; i++) {
-		const struct stream *t = &streams[i];
-		if (t->is_used && t != s && t->count > s->past.seen[i] &&
-		    (t->context == s->context || agent_memory_is_shared()))
-			return true;
-	}
-	return false;
-}
-
-static const char *what_is_judged(const struct agent_history *h)
-{
-	bool has_past = false;
-
-	for (; h; h = h->next)
-		has_past = has_past || h->kind->traits & RACE_WORDS_PAST;
-	return has_past ? RACE_GAP_OVERLAPPING : RACE_GAP_UNORDERED;
-}
-
-static void note(const struct agent_context *c, const struct agent_kernel *k, uint64_t n)
-{
-	unsigned at = (unsigned)((uintptr_t)k / 64 % KNOWN);
-	const char *what = what_is_judged(agent_context_history(c));
-
-	agent_lock();
-	uint64_t *count = k && known[at].kernel == k ? known[at].count : NULL;
-	agent_unlock();
-	if (count) {
-		__atomic_fetch_add(count, n, __ATOMIC_RELAXED);
-		return;
-	}
-	count = race_shm_gap(RACE_GAP_LAUNCHES, k ? agent_kernel_name(k) : "", what, n);
-	agent_lock();
-	known[at].kernel = k;
-	known[at].count = count;
-	agent_unlock();
-}
-
-void agent_order_launch(const struct agent_context *c, const struct agent_kernel *k,
-			const struct agent_ordered *l)
-{
-	bool is_new = l->is_programmatic;
-	struct stream *s;
-
-	if (!row_of[ID(cuStreamWaitEvent)] || !agent_context_history(c) || !l->n ||
-	    agent_is_captured(l->stream))
-		return;
-	agent_lock();
-	s = find(l->stream, l->context);
-	if (s) {
-		go_on(s);
-		is_new = !is_blind && (is_new || is_unordered(s));
-		s->count += (uint32_t)l->n;
-		s->past.seen[s - streams] = s->count;
-	}
-	agent_unlock();
-	if (s && is_new)
-		note(c, k, l->n);
-}
-
-/* ------------------------------------------------------------------------ */
-
-void agent_order_enable(agent_enable_fn *enable, void *arg)
-{
-	uint32_t with = 0;
-
-	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
-		with |= 1u << race_words[i].detector;
-	if (!(RACE_RUN_DETECTORS(race_shm_get()->flags) & with))
-		return;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		row_of[rows[i].id] = (unsigned char)(i + 1);
-		enable(arg, rows[i].id);
-	}
-}
-
-void agent_order_call(uint32_t id, const void *data)
-{
-	const CUpti_CallbackData *d = data;
-
-	if (id < CUPTI_DRIVER_TRACE_CBID_SIZE && row_of[id] && d->context &&
-	    d->callbackSite == CUPTI_API_EXIT &&
-	    *(const CUresult *)d->functionReturnValue == CUDA_SUCCESS)
-		on_call(rows[row_of[id] - 1].way, (CUpti_CallbackId)id, d);
+	if (is_good)
+		end_good(c);
+	pthread_mutex_unlock(&lock);
 }
 
 void agent_order_reset(void)
 {
+	struct event *e, *next;
+
+	pthread_mutex_init(&lock, NULL);
+	HASH_ITER(hh, events, e, next)
+	{
+		HASH_DEL(events, e);
+		free(e);
+	}
 	memset(streams, 0, sizeof(streams));
 	memset(&host, 0, sizeof(host));
-	memset(events, 0, sizeof(events));
-	memset(known, 0, sizeof(known));
+	top = captures = 0;
+	is_all_open = do_graphs_open = do_graphs_record = has_contexts = false;
+	first = NULL;
 }

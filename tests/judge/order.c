@@ -70,6 +70,28 @@ static void wrong_event(int is_fixed)
 	launch(fill, p, q, two);
 }
 
+/* A wait for an event that nothing has recorded yet is none. */
+static void not_recorded(int is_fixed)
+{
+	launch(fill, p, q, one);
+	if (is_fixed)
+		CHECK(cuEventRecord(early, one));
+	CHECK(cuStreamWaitEvent(two, early, 0));
+	launch(take, p, q, two);
+}
+
+static void destroyed(int is_fixed)
+{
+	CUstream last;
+
+	CHECK(cuStreamCreate(&last, CU_STREAM_NON_BLOCKING));
+	launch(fill, p, q, last);
+	if (is_fixed)
+		order(last, two);
+	CHECK(cuStreamDestroy(last));
+	launch(take, p, q, two);
+}
+
 static void copy_out(int is_fixed)
 {
 	launch(fill, p, q, one);
@@ -183,11 +205,11 @@ static void waited(int is_fixed)
 	launch(take, p, q, one);
 }
 
-/* Two devices write into memory of the first. */
-static void peers(int is_fixed)
+/* Two devices write into memory of the first, in their default streams or others. */
+static void on_peers(int is_fixed, int is_default)
 {
 	CUcontext here, there;
-	CUstream other;
+	CUstream first = is_default ? NULL : one, other;
 	CUfunction f;
 	CUdevice dev;
 	CUmodule m;
@@ -200,15 +222,27 @@ static void peers(int is_fixed)
 	CHECK(cuModuleLoad(&m, file));
 	CHECK(cuModuleGetFunction(&f, m, "fill"));
 	CHECK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	if (is_default)
+		other = NULL;
 	CHECK(cuCtxSetCurrent(here));
-	launch(fill, p, q, one);
-	CHECK(cuEventRecord(event, one));
+	launch(fill, p, q, first);
+	CHECK(cuEventRecord(event, first));
 	CHECK(cuCtxSetCurrent(there));
 	if (is_fixed)
 		CHECK(cuStreamWaitEvent(other, event, 0));
 	launch(f, p, q, other);
 	CHECK(cuCtxSynchronize());
 	CHECK(cuCtxSetCurrent(here));
+}
+
+static void peers(int is_fixed)
+{
+	on_peers(is_fixed, 0);
+}
+
+static void peers_default(int is_fixed)
+{
+	on_peers(is_fixed, 1);
 }
 
 static int devices(void)
@@ -305,8 +339,11 @@ static const struct {
 	int devices;
 } cases[] = {
 	{"peers", peers, 0, 2},
+	{"peers_default", peers_default, 0, 2},
 	{"two_kernels", two_kernels, 0, 1},
 	{"wrong_event", wrong_event, 0, 1},
+	{"not_recorded", not_recorded, 0, 1},
+	{"destroyed", destroyed, 0, 1},
 	{"copy_out", copy_out, 0, 1},
 	{"copy_in", copy_in, 0, 1},
 	{"copy_part", copy_part, 0, 1},

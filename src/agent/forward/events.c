@@ -31,11 +31,11 @@ static __thread struct forward_call *innermost;
 
 /* ---- the way of a call --------------------------------------------------------------------- */
 
-static CUcontext current(void)
+CUcontext forward_current(void)
 {
 	CUcontext c = NULL;
 
-	return get_current(&c) == CUDA_SUCCESS ? c : NULL;
+	return get_current && get_current(&c) == CUDA_SUCCESS ? c : NULL;
 }
 
 static void hand_over(struct forward_call *c, CUpti_ApiCallbackSite site)
@@ -46,7 +46,7 @@ static void hand_over(struct forward_call *c, CUpti_ApiCallbackSite site)
 		return;
 	c->data.callbackSite = site;
 	if (!c->data.context) /* a call may make one current; none that is listened to changes it */
-		c->data.context = current();
+		c->data.context = forward_current();
 	to(user, CUPTI_CB_DOMAIN_DRIVER_API, c->id, &c->data);
 }
 
@@ -115,7 +115,7 @@ static CUresult end(struct forward_call *c, CUresult r)
 		      __builtin_return_address(0));                                                \
 		return end(&call_, next_##name());                                                 \
 	}
-#include "agent/forward/calls.inc"
+#include "agent/calls.inc"
 #undef CALL
 #undef CALL_NOTHING
 
@@ -127,7 +127,7 @@ static const struct wrapper {
 	[CUPTI_DRIVER_TRACE_CBID_##name] = {#name, (void *)call_##name, (void **)&next_##name},
 #define CALL_NOTHING(name)                                                                         \
 	[CUPTI_DRIVER_TRACE_CBID_##name] = {#name, (void *)call_##name, (void **)&next_##name},
-#include "agent/forward/calls.inc"
+#include "agent/calls.inc"
 #undef CALL
 #undef CALL_NOTHING
 };
@@ -152,8 +152,9 @@ static bool put_wrapper(uint32_t id)
 
 void forward_judge_listen(void)
 {
+	*(void **)&get_current = forward_find("cuCtxGetCurrent");
 	for (uint32_t id = 0; id < CUPTI_DRIVER_TRACE_CBID_SIZE; id++)
-		if (wrappers[id].name && forward_judge_wants(id, wrappers[id].name))
+		if (wrappers[id].name && forward_judge_wants(id))
 			is_ordered[id] = put_wrapper(id);
 }
 
@@ -198,7 +199,6 @@ EXPORT CUptiResult __collider_events_subscribe(CUpti_SubscriberHandle *subscribe
 EXPORT CUptiResult __collider_events_unsubscribe(CUpti_SubscriberHandle subscriber);
 EXPORT CUptiResult __collider_events_enable(uint32_t enable, CUpti_SubscriberHandle subscriber,
 					    CUpti_CallbackDomain domain, CUpti_CallbackId id);
-
 /* Not where calls have reached the driver past us, or kernels' names can't be had. */
 CUptiResult __collider_events_subscribe(CUpti_SubscriberHandle *subscriber,
 					CUpti_CallbackFunc callback, void *userdata)

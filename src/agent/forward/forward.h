@@ -32,9 +32,9 @@ extern const struct forward_hook forward_load_hooks[];
 /* In judge/hooks.c: what the judge beside a GPU must see. Without one they aren't used. */
 extern const struct forward_hook forward_judge_hooks[];
 bool forward_has_judge(void);
-/* In judge/order.c: may a function of the driver order anything? Its calls that begin, and that
- * have ended. id, params: as CUPTI has them. */
-bool forward_judge_wants(uint32_t id, const char *name);
+/* In judge/operations.c: may a function of the driver order anything? Its calls that begin, and
+ * that have ended. id, params: as CUPTI has them. */
+bool forward_judge_wants(uint32_t id);
 void forward_judge_call(uint32_t id, const void *params);
 void forward_judge_called(uint32_t id, const void *params, CUresult result);
 /* events.c: those are called from now on. */
@@ -45,7 +45,9 @@ void *forward_find(const char *name);
 /* For what is done at the first call (load/). */
 void forward_at_start(void);
 
-/* events.c: a module is being loaded whose machine code is this; size 0: it isn't known. */
+/* events.c: the current context, where functions are listened to; NULL: there is none. */
+CUcontext forward_current(void);
+/* A module is being loaded whose machine code is this; size 0: it isn't known. */
 void forward_loaded(const void *code, size_t size);
 /* Does the agent hear of events by us? */
 bool forward_is_heard(void);

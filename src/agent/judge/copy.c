@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "agent/judge/judge.h"
+#include "agent/order.h"
 #include "race/file/shm_write.h"
 
 #define ROOM_MOST   (2ull << 30)
@@ -472,6 +473,6 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 	judge_order_launch(&order, d->stream);
 	take(f, shape, d, params, extra, &order);
 	if (!f->kernel || d->is_opaque || judge_kernel_is_sync(f->kernel))
-		judge_order_all();
+		agent_order_all();
 	judge_code_unlock();
 }

@@ -1,6 +1,6 @@
 /*
- * hooks.c - the driver's functions by which a program names its kernels, launches them, makes
- * streams and ends its contexts.
+ * hooks.c - the driver's functions by which a program names its kernels, launches them and
+ * ends its contexts.
  *
  * Each does what the driver does; ours comes before a launch or an end, and after all others.
  */
@@ -22,8 +22,6 @@ static CUresult (*real_kernel_function)(CUfunction *, CUkernel);
 static CUresult (*real_launch[2])(CUfunction, DIMS, void **, void **);
 static CUresult (*real_launch_ex[2])(const CUlaunchConfig *, CUfunction, void **, void **);
 static CUresult (*real_cooperative[2])(CUfunction, DIMS, void **);
-static CUresult (*real_stream)(CUstream *, unsigned);
-static CUresult (*real_stream_priority)(CUstream *, unsigned, int);
 static CUresult (*real_destroy)(CUcontext);
 static CUresult (*real_reset)(CUdevice);
 static CUresult (*real_release)(CUdevice);
@@ -229,20 +227,7 @@ static CUresult encode_tiled(MAP_ARGUMENTS)
 	return r;
 }
 
-/* ---- streams and contexts -------------------------------------------------------- */
-
-static CUresult stream_create(CUstream *s, unsigned flags)
-{
-	if (!judge_is_inside())
-		judge_note_stream();
-	return real_stream(s, flags);
-}
-
-static CUresult stream_create_priority(CUstream *s, unsigned flags, int priority)
-{
-	judge_note_stream();
-	return real_stream_priority(s, flags, priority);
-}
+/* ---- contexts ------------------------------------------------------------------- */
 
 static CUresult destroy(CUcontext ctx)
 {
@@ -276,9 +261,6 @@ const struct forward_hook forward_judge_hooks[] = {
 	{"cuLaunchKernelEx_ptsz", (void *)launch_ex_1, (void **)&real_launch_ex[1]},
 	{"cuLaunchCooperativeKernel", (void *)cooperative_0, (void **)&real_cooperative[0]},
 	{"cuLaunchCooperativeKernel_ptsz", (void *)cooperative_1, (void **)&real_cooperative[1]},
-	{"cuStreamCreate", (void *)stream_create, (void **)&real_stream},
-	{"cuStreamCreateWithPriority", (void *)stream_create_priority,
-	 (void **)&real_stream_priority},
 	{"cuMemFreeAsync", (void *)free_0, (void **)&real_free[0]},
 	{"cuMemFreeAsync_ptsz", (void *)free_1, (void **)&real_free[1]},
 	{"cuMemAllocAsync", (void *)get_0, (void **)&real_get[0]},

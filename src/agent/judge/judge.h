@@ -188,14 +188,12 @@ void judge_map_add(const void *map, const struct race_judge_map *m);
 /* Those that are known among the parameters, RACE_JUDGE_MAPS at most: their number. */
 uint32_t judge_maps_find(const uint8_t *params, uint32_t bytes, struct race_judge_map *out);
 
-/* ---- order.c: what the API orders ---------------------------------------------------- */
+/* ---- operations.c: what the API orders ---------------------------------------------------- */
 
 /* A launch is about to be submitted. */
 void judge_order_launch(struct race_judge_order *o, CUstream s);
 /* The same of one that isn't judged. is_opaque: it may have ordered anything. */
 void judge_order_pass(CUstream s, bool is_opaque);
-/* A launch may have ordered anything. */
-void judge_order_all(void);
 
 /* ---- answer.c: launches on their way --------------------------------------------- */
 
