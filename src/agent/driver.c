@@ -31,14 +31,24 @@ static void *find(void *lib, const char *name)
 	} while (0)
 
 /* The judge's half of a program, in the library that stands in for the driver's, makes driver calls
- * of its own, which are none of the program's. */
+ * of its own, which are none of the program's; it hears of ours. */
 static bool (*is_judging)(void);
+static void (*note_own)(int by);
 
 static void find_judge(void)
 {
 	void *p = dlsym(RTLD_DEFAULT, "__collider_events_inside");
 
 	__builtin_memcpy(&is_judging, &p, sizeof(p));
+	p = dlsym(RTLD_DEFAULT, "__collider_events_own");
+	__builtin_memcpy(&note_own, &p, sizeof(p));
+}
+
+static void enter(int by)
+{
+	inside += by;
+	if (note_own)
+		note_own(by);
 }
 
 static const char *load_all(void)
@@ -114,7 +124,7 @@ bool agent_driver_load(void)
 
 void agent_enter(struct agent_guard *g)
 {
-	inside++;
+	enter(1);
 	g->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	g->is_swapped = agent_driver.thread_exchange_capture_mode &&
 			agent_driver.thread_exchange_capture_mode(&g->mode) == CUDA_SUCCESS;
@@ -124,7 +134,7 @@ void agent_leave(struct agent_guard *g)
 {
 	if (g->is_swapped)
 		agent_driver.thread_exchange_capture_mode(&g->mode);
-	inside--;
+	enter(-1);
 }
 
 bool agent_is_inside(void)

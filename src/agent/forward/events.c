@@ -28,6 +28,7 @@ static bool wants_resource[CUPTI_CBID_RESOURCE_SIZE], has_contexts;
 static bool is_ordered[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* the judge follows it */
 static CUresult (*get_current)(CUcontext *);
 static __thread struct forward_call *innermost;
+static __thread int agents; /* calls of the agent's own are under way */
 
 /* ---- the way of a call --------------------------------------------------------------------- */
 
@@ -192,6 +193,11 @@ const void *forward_caller(const void *address)
 	return innermost ? innermost->caller : address;
 }
 
+bool forward_is_agents(void)
+{
+	return agents > 0;
+}
+
 /* ---- what the agent calls -------------------------------------------------------------------- */
 
 EXPORT CUptiResult __collider_events_subscribe(CUpti_SubscriberHandle *subscriber,
@@ -199,6 +205,14 @@ EXPORT CUptiResult __collider_events_subscribe(CUpti_SubscriberHandle *subscribe
 EXPORT CUptiResult __collider_events_unsubscribe(CUpti_SubscriberHandle subscriber);
 EXPORT CUptiResult __collider_events_enable(uint32_t enable, CUpti_SubscriberHandle subscriber,
 					    CUpti_CallbackDomain domain, CUpti_CallbackId id);
+EXPORT void __collider_events_own(int by);
+
+/* Calls of this thread are the agent's own from now on (1), or no more (-1). */
+void __collider_events_own(int by)
+{
+	agents += by;
+}
+
 /* Not where calls have reached the driver past us, or kernels' names can't be had. */
 CUptiResult __collider_events_subscribe(CUpti_SubscriberHandle *subscriber,
 					CUpti_CallbackFunc callback, void *userdata)

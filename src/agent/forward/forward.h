@@ -51,6 +51,8 @@ CUcontext forward_current(void);
 void forward_loaded(const void *code, size_t size);
 /* Does the agent hear of events by us? */
 bool forward_is_heard(void);
+/* Is this thread's call one of the agent's own? */
+bool forward_is_agents(void);
 /* Who has called the function of the driver that we are in; `address` is where it returns to. */
 const void *forward_caller(const void *address);
 

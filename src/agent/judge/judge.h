@@ -59,7 +59,8 @@ struct judge_driver {
 };
 extern struct judge_driver judge_driver;
 
-/* Between the two, driver calls of this thread are ours, and legal during a capture. */
+/* Between the two, driver calls of this thread are ours, and legal during a capture. Those of the
+ * agent are inside, too. */
 struct judge_guard {
 	CUstreamCaptureMode mode;
 	bool is_swapped;

@@ -59,14 +59,14 @@ void judge_leave(struct judge_guard *g)
 
 bool judge_is_inside(void)
 {
-	return inside > 0;
+	return inside > 0 || forward_is_agents();
 }
 
 /* For the agent, which may hear of our calls by CUPTI. */
 __attribute__((visibility("default"))) bool __collider_events_inside(void);
 bool __collider_events_inside(void)
 {
-	return judge_is_inside();
+	return inside > 0;
 }
 
 /* ---- the connection -------------------------------------------------------------- */
