@@ -13,7 +13,7 @@
  * (cuLaunchHostFunc), and CUDA doesn't promise to run a kernel that another one waits for.
  *
  * Misses: what is unordered across a call that isn't known, or during a capture; more than
- * AGENT_ORDER_STREAMS streams with work at a time; branches within a graph.
+ * AGENT_ORDER_STREAMS streams with work at a time.
  * Costs: 20 ns for an operation in the short way; 64 comparisons for each clock that is joined.
  */
 #include <pthread.h>
@@ -33,6 +33,9 @@ struct stream {
 	bool is_apart;	 /* from the legacy stream */
 	uint32_t made;	 /* operations */
 	struct agent_clock tail;
+	/* If its last operation was a launch, after which nothing was: what came before it. */
+	uint32_t last;
+	struct agent_clock before_last;
 };
 
 struct event {
@@ -213,6 +216,7 @@ static uint32_t submit(struct stream *s, uint32_t n, struct agent_clock *before)
 	if (before->is_open || captures)
 		join_all(before);
 	s->made += n;
+	s->last = 0;
 	s->tail = *before;
 	s->tail.of[s - streams] = s->made;
 	if (before->is_open || captures)
@@ -231,6 +235,139 @@ void agent_order_submit(struct agent_order *o, CUstream s, CUcontext context, ui
 	pthread_mutex_unlock(&lock);
 }
 
+/* A launch that may begin before the last one has ended. What that one comes after, this one does;
+ * what comes after this one comes after both. */
+static uint32_t submit_early(struct stream *s, struct agent_clock *before)
+{
+	const struct agent_clock tail = s->tail;
+	struct agent_clock all = clock_of(s);
+
+	s->tail = s->before_last;
+	*before = clock_of(s);
+	all.of[s - streams] = ++s->made;
+	s->tail = all;
+	s->tail.is_open |= tail.is_open;
+	s->last = 0;
+	return s->made;
+}
+
+void agent_order_launch(struct agent_order *o, CUstream s, CUcontext context, bool is_early)
+{
+	pthread_mutex_lock(&lock);
+	struct stream *at = find(s, context);
+	const uint32_t last = at->last;
+	*o = (struct agent_order){.stream = (uint32_t)(at - streams)};
+	if (is_early && last && !captures && !clock_of(at).is_open) {
+		o->early = last;
+		o->nth = submit_early(at, &o->before);
+	} else {
+		o->nth = submit(at, 1, &o->before);
+		at->last = captures || o->before.is_open ? 0 : o->nth;
+		at->before_last = o->before;
+	}
+	if (captures)
+		o->nth = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- graphs -------------------------------------------------------------------------------- */
+
+/*
+ * Nodes that come one after the other share a stream's number: a graph's first ones that of the
+ * stream in which it is launched, others one that no stream has now.
+ */
+struct chains {
+	bool is_taken[STREAMS];
+	uint32_t end[STREAMS]; /* the last node of each, plus 1 */
+};
+
+/* NULL: there is none. */
+static struct stream *new_chain(const struct chains *c, CUcontext context)
+{
+	struct stream *s = NULL;
+
+	for (unsigned i = 0; i < top && !s; i++)
+		if (streams[i].handle == GONE && !c->is_taken[i] && is_over(&streams[i]))
+			s = &streams[i];
+	if (!s && top < STREAMS)
+		s = &streams[top++];
+	if (s) {
+		s->handle = GONE;
+		s->context = context;
+		s->is_apart = true;
+		s->last = 0;
+	}
+	return s;
+}
+
+static struct stream *chain_of(const struct chains *c, const struct agent_order_node *v, uint32_t i,
+			       struct stream *own)
+{
+	struct stream *s = NULL;
+
+	for (uint32_t k = 0; k < v[i].nbefore; k++)
+		if (c->end[v[v[i].before[k]].order.stream] == v[i].before[k] + 1)
+			return &streams[v[v[i].before[k]].order.stream];
+	if (c->is_taken[own - streams])
+		s = new_chain(c, own->context);
+	return s ? s : own; /* (That one: it comes after all that is there.) */
+}
+
+static void submit_node(struct chains *c, struct agent_order_node *v, uint32_t i,
+			struct stream *own, const struct agent_clock *from)
+{
+	struct stream *s = chain_of(c, v, i, own);
+	const uint32_t at = (uint32_t)(s - streams);
+	struct agent_clock before = *from;
+
+	for (uint32_t k = 0; k < v[i].nbefore; k++) {
+		const struct agent_order *b = &v[v[i].before[k]].order;
+		join(&before, &b->before);
+		before.of[b->stream] =
+			b->nth > before.of[b->stream] ? b->nth : before.of[b->stream];
+	}
+	c->is_taken[at] = true;
+	c->end[at] = i + 1;
+	v[i].order = (struct agent_order){.stream = at, .nth = ++s->made, .before = before};
+	if (s == own)
+		return;
+	s->tail = before;
+	s->tail.of[at] = s->made;
+}
+
+void agent_order_graph(struct agent_order_node *v, uint32_t n, CUstream s, CUcontext context,
+		       struct agent_order_last *last)
+{
+	struct chains c = {0};
+
+	pthread_mutex_lock(&lock);
+	struct stream *own = find(s, context);
+	struct agent_clock tail, from = clock_of(own);
+	if (from.is_open || captures) {
+		for (uint32_t i = 0; i < n; i++)
+			v[i].order.nth = 0;
+		submit(own, 1, &tail);
+		pthread_mutex_unlock(&lock);
+		return;
+	}
+	if (last->nth > from.of[last->stream])
+		from.of[last->stream] = last->nth;
+	for (uint32_t i = 0; i < n; i++)
+		submit_node(&c, v, i, own, &from);
+	tail = from;
+	for (unsigned i = 0; i < top; i++)
+		if (c.is_taken[i])
+			tail.of[i] = streams[i].made;
+	/* Its end has a number, too. */
+	tail.of[own - streams] = ++own->made;
+	own->tail = tail;
+	own->last = 0;
+	*last = (struct agent_order_last){(uint32_t)(own - streams), own->made};
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- operations in short ------------------------------------------------------------------- */
+
 /* What it comes after is found again by whoever comes after it: clock_of joins the host's and the
  * legacy stream's. Only what comes after the legacy stream is its own. */
 bool agent_order_pass(CUstream s)
@@ -241,8 +378,10 @@ bool agent_order_pass(CUstream s)
 		return false;
 	pthread_mutex_lock(&lock);
 	at = captures ? NULL : find_known(s, NULL);
-	if (at)
+	if (at) {
 		at->tail.of[at - streams] = ++at->made;
+		at->last = 0;
+	}
 	pthread_mutex_unlock(&lock);
 	return at != NULL;
 }
@@ -252,6 +391,7 @@ void agent_order_carry(CUstream s, CUcontext context)
 	pthread_mutex_lock(&lock);
 	struct stream *at = find(s, context);
 	at->tail = clock_of(at);
+	at->last = 0;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -365,7 +505,9 @@ void agent_order_begin(const struct agent_order_call *c)
 	case AGENT_ORDER_WAIT:
 		if (!captures) {
 			const struct agent_clock e = clock_of_event(c->event);
-			join(&find(c->stream, c->context)->tail, &e);
+			struct stream *s = find(c->stream, c->context);
+			join(&s->tail, &e);
+			s->last = 0;
 		}
 		break;
 	case AGENT_ORDER_STREAM_GONE:

@@ -77,10 +77,28 @@ void agent_order_end(const struct agent_order_call *c, bool is_good);
 /* The last of some operations of a stream. */
 struct agent_order {
 	uint32_t stream, nth; /* numbered from 1; nth 0: nothing is known of its order */
+	/* A launch that may begin before this operation of its stream has ended; 0: none. */
+	uint32_t early;
 	struct agent_clock before;
 };
 /* n operations of a stream, at once. */
 void agent_order_submit(struct agent_order *o, CUstream s, CUcontext context, uint32_t n);
+/* A launch; is_early: it may begin before the launch before it has ended. */
+void agent_order_launch(struct agent_order *o, CUstream s, CUcontext context, bool is_early);
+
+/* A node of a graph that is launched; before: indexes of nodes that it comes after, all smaller. */
+struct agent_order_node {
+	const uint32_t *before;
+	uint32_t nbefore;
+	struct agent_order order;
+};
+/* A graph's launch before this one. nth 0: there was none. */
+struct agent_order_last {
+	uint32_t stream, nth;
+};
+/* All nodes of a graph; it comes after its last launch, wherever that was. */
+void agent_order_graph(struct agent_order_node *v, uint32_t n, CUstream s, CUcontext context,
+		       struct agent_order_last *last);
 /* The same of one that nothing is compared with, in the short way; false: submit it. */
 bool agent_order_pass(CUstream s);
 /* It has something in the stream that nothing is compared with, but that orders others. */

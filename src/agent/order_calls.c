@@ -133,6 +133,12 @@ static const struct row {
 	ON_STREAM(cuStreamBeginCapture_v2, CAPTURE, hStream),
 	ON_STREAM(cuStreamBeginCaptureToGraph, CAPTURE, hStream),
 	ON_STREAM(cuStreamEndCapture, CAPTURED, hStream),
+#if CUDA_VERSION >= 12020
+	ALONE(cuGraphAddNode, GRAPH_OPENS), /* as its node is: look_closer */
+#endif
+#if CUDA_VERSION >= 12030
+	ALONE(cuGraphAddNode_v2, GRAPH_OPENS),
+#endif
 	ALONE(cuGraphAddExternalSemaphoresWaitNode, GRAPH_OPENS),
 	ALONE(cuGraphAddBatchMemOpNode, GRAPH_OPENS),
 	ALONE(cuGraphAddEventRecordNode, GRAPH_EVENT),
@@ -153,6 +159,20 @@ static const char *const harmless[] = {"cuGet",
 				       "cuFuncGet",
 				       "cuFuncSet",
 				       "cuFuncIs",
+				       "cuGraphAdd",
+				       "cuGraphChild",
+				       "cuGraphClone",
+				       "cuGraphCreate",
+				       "cuGraphDebug",
+				       "cuGraphDestroy",
+				       "cuGraphExec",
+				       "cuGraphGet",
+				       "cuGraphInstantiate",
+				       "cuGraphKernel",
+				       "cuGraphMemcpy",
+				       "cuGraphMemset",
+				       "cuGraphNode",
+				       "cuGraphUpload",
 				       "cuModuleGet",
 				       "cuModuleLoad",
 				       "cuLibraryGet",
@@ -206,7 +226,7 @@ static enum agent_order_way way_of_node(const CUgraphNodeParams *p)
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		return AGENT_ORDER_GRAPH_EVENT;
 	default:
-		return AGENT_ORDER_UNKNOWN;
+		return AGENT_ORDER_NOTHING;
 	}
 }
 

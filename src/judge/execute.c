@@ -72,6 +72,13 @@ static size_t page_above(const struct judge_capsule *c, uint64_t addr)
 	return lo;
 }
 
+static bool has_page(const struct judge_capsule *c, uint64_t addr, uint64_t bytes)
+{
+	size_t i = page_above(c, addr);
+
+	return i < c->pages.n && c->pages.v[i].addr == addr && c->pages.v[i].bytes >= bytes;
+}
+
 /* Pages of the machine are those of the capsule, cut at the ends of allocations. */
 static bool touch(void *arg, uint64_t addr, uint64_t bytes, bool is_read)
 {
@@ -80,11 +87,8 @@ static bool touch(void *arg, uint64_t addr, uint64_t bytes, bool is_read)
 
 	/* What this machine has itself: a cooperative grid's words, memory of malloc. */
 	cpu_mem_region(x->m, &first, &own);
-	if (!is_read || addr - first < own)
-		return true;
-	size_t i = page_above(x->c, addr);
-	return i < x->c->pages.n && x->c->pages.v[i].addr == addr &&
-	       x->c->pages.v[i].bytes >= bytes;
+	return !is_read || addr - first < own || has_page(x->c, addr, bytes) ||
+	       (x->t->is_early && has_page(x->t->second, addr, bytes));
 }
 
 /* The same with a source: each part of a page comes once. */
@@ -266,8 +270,9 @@ static void choose(struct trial *x, const struct cpu_kernel *k, struct cpu_launc
 	x->out->blocks = n * blocks;
 }
 
+/* after: it is a programmatic launch after that one; NULL: it isn't. */
 static struct cpu_op *submit(struct trial *x, struct cpu_kernel *k, uint64_t wanted,
-			     uint32_t stream)
+			     uint32_t stream, struct cpu_op *after)
 {
 	const struct judge_capsule *c = x->c;
 	struct cpu_work w = {.kind = CPU_WORK_KERNEL, .stream = stream};
@@ -280,12 +285,13 @@ static struct cpu_op *submit(struct trial *x, struct cpu_kernel *k, uint64_t wan
 	w.launch = (struct cpu_launch){.kernel = k,
 				       .shared_dyn = c->shared,
 				       .params = c->params,
-				       .is_cooperative = (c->flags & JUDGE_COOPERATIVE) != 0};
+				       .is_cooperative = (c->flags & JUDGE_COOPERATIVE) != 0,
+				       .is_programmatic = after != NULL};
 	memcpy(w.launch.grid, c->grid, sizeof(c->grid));
 	memcpy(w.launch.block, c->block, sizeof(c->block));
 	memcpy(w.launch.cluster, c->cluster, sizeof(c->cluster));
 	choose(x, k, &w.launch, wanted);
-	struct cpu_op *op = cpu_submit(x->m, &w, NULL, 0, &fault);
+	struct cpu_op *op = cpu_submit(x->m, &w, &after, after ? 1 : 0, &fault);
 	if (!op)
 		say(x, JUDGE_REFUSED, "%s", fault.text);
 	return op;
@@ -354,7 +360,7 @@ static bool launch(struct trial *x, struct cpu_module *mod, uint64_t wanted, uin
 		return false;
 	}
 	set_pager(x);
-	struct cpu_op *op = submit(x, k, wanted, stream);
+	struct cpu_op *op = submit(x, k, wanted, stream, NULL);
 	if (op)
 		wait_for(x, op);
 	return op && (x->out->end == JUDGE_WHOLE || x->out->end == JUDGE_WAITS ||
@@ -368,10 +374,10 @@ struct beside {
 	struct cpu_module *mod;
 };
 
-/* The other launch's memory, as it was before that: some of it is there already. */
-static bool replace_memory(struct trial *x)
+/* The other launch's memory, as it was before that: some of it is there already. is_rest: only what
+ * isn't. */
+static bool replace_memory(struct trial *x, const struct judge_capsule *c, bool is_rest)
 {
-	const struct judge_capsule *c = x->c;
 	struct cpu_mem_info there;
 	uint64_t clash;
 
@@ -387,9 +393,15 @@ static bool replace_memory(struct trial *x)
 			return false;
 	}
 	for (size_t i = 0; i < c->pages.n; i++)
-		memcpy((void *)(uintptr_t)c->pages.v[i].addr, c->pages.v[i].data,
-		       c->pages.v[i].bytes);
+		if (!is_rest || !has_page(x->c, c->pages.v[i].addr, c->pages.v[i].bytes))
+			memcpy((void *)(uintptr_t)c->pages.v[i].addr, c->pages.v[i].data,
+			       c->pages.v[i].bytes);
 	return true;
+}
+
+static bool has_same_text(const struct judge_capsule *a, const struct judge_capsule *b)
+{
+	return a->texts.n == b->texts.n && a->texts.v[0].text == b->texts.v[0].text;
 }
 
 static void do_nothing(void *arg)
@@ -401,7 +413,6 @@ static void submit_work(struct trial *x, struct cpu_work *w)
 {
 	struct cpu_fault fault;
 
-	w->stream = x->t->second_stream;
 	struct cpu_op *op = cpu_submit(x->m, w, NULL, 0, &fault);
 	if (!op)
 		return;
@@ -409,37 +420,71 @@ static void submit_work(struct trial *x, struct cpu_work *w)
 	cpu_op_put(op);
 }
 
-/* The part of a copy's or set's bytes that lies in an allocation; what is in them doesn't matter
- * any more. is_write: they are its destination. */
-static void submit_range(struct trial *x, const struct race_judge_operation *o,
-			 const struct cpu_mem_info *m, uint64_t addr, bool is_write)
+/* Bytes of one side of a copy or set, without its order: the part of a row that lies in an
+ * allocation, or all rows, if all of them do. False: none. */
+static bool cut(const struct race_judge_operation *o, const struct race_judge_place *p,
+		const struct cpu_mem_info *m, struct cpu_copy *out)
 {
-	uint64_t from = addr > m->base ? addr : m->base, to = addr + o->bytes;
-	struct cpu_work w = {.kind = o->kind == RACE_JUDGE_SET ? CPU_WORK_FILL : CPU_WORK_COPY};
+	uint64_t from = p->addr > m->base ? p->addr : m->base;
+	uint64_t to = p->addr + race_judge_extent(o, p), end = m->base + m->bytes;
+	bool is_whole = p->addr >= m->base && to <= end;
 
-	if (to > m->base + m->bytes)
-		to = m->base + m->bytes;
-	if (!addr || from >= to)
+	to = to < end ? to : end;
+	if (!p->addr || from >= to || (o->height * o->depth > 1 && !is_whole))
+		return false;
+	*out = (struct cpu_copy){.dst = from,
+				 .dst_pitch = p->pitch,
+				 .dst_slice = p->slice,
+				 .width = is_whole ? o->bytes : to - from,
+				 .height = o->height,
+				 .depth = o->depth};
+	return true;
+}
+
+/* What is in the bytes doesn't matter any more. is_write: they are the destination. */
+static void submit_range(struct trial *x, const struct race_judge_operation *o,
+			 const struct cpu_mem_info *m, bool is_write, uint32_t stream)
+{
+	struct cpu_work w = {.kind = o->kind == RACE_JUDGE_SET ? CPU_WORK_FILL : CPU_WORK_COPY,
+			     .stream = stream};
+	struct cpu_copy c;
+
+	if (!cut(o, is_write ? &o->dst : &o->src, m, &c))
 		return;
-	uint64_t own = (uint64_t)(uintptr_t)base_alloc(&x->arena, to - from);
-	if (o->kind == RACE_JUDGE_SET)
-		w.fill = (struct cpu_fill){
-			.dst = from, .width = to - from, .height = 1, .depth = 1, .size = 1};
-	else
-		w.copy = (struct cpu_copy){.dst = is_write ? from : own,
-					   .src = is_write ? own : from,
-					   .width = to - from,
-					   .height = 1,
-					   .depth = 1};
+	if (o->kind == RACE_JUDGE_SET) {
+		w.fill = (struct cpu_fill){.dst = c.dst,
+					   .pitch = c.dst_pitch,
+					   .slice = c.dst_slice,
+					   .width = c.width,
+					   .height = c.height,
+					   .depth = c.depth,
+					   .size = 1};
+		submit_work(x, &w);
+		return;
+	}
+	c.src_pitch = c.width;
+	c.src_slice = c.width * c.height;
+	c.src = (uint64_t)(uintptr_t)base_alloc(&x->arena, c.src_slice * c.depth);
+	w.copy = c;
+	if (!is_write)
+		w.copy = (struct cpu_copy){.dst = c.src,
+					   .dst_pitch = c.src_pitch,
+					   .dst_slice = c.src_slice,
+					   .src = c.dst,
+					   .src_pitch = c.dst_pitch,
+					   .src_slice = c.dst_slice,
+					   .width = c.width,
+					   .height = c.height,
+					   .depth = c.depth};
 	submit_work(x, &w);
 }
 
-static void operate(struct trial *x)
+static void operate(struct trial *x, const struct race_judge_operation *o, uint32_t stream)
 {
-	const struct race_judge_operation *o = x->t->operation;
 	struct cpu_work w = {.kind = CPU_WORK_HOST,
+			     .stream = stream,
 			     .host = {.fn = do_nothing},
-			     .frees = o->dst,
+			     .frees = o->dst.addr,
 			     .free_bytes = o->bytes};
 
 	if (o->kind == RACE_JUDGE_FREE) {
@@ -447,9 +492,9 @@ static void operate(struct trial *x)
 		return;
 	}
 	for (size_t i = 0; i < x->c->memory.n; i++) {
-		submit_range(x, o, &x->c->memory.v[i], o->dst, true);
+		submit_range(x, o, &x->c->memory.v[i], true, stream);
 		if (o->kind == RACE_JUDGE_COPY)
-			submit_range(x, o, &x->c->memory.v[i], o->src, false);
+			submit_range(x, o, &x->c->memory.v[i], false, stream);
 	}
 }
 
@@ -463,19 +508,65 @@ static void *run_beside(void *arg)
 	const struct judge_capsule *first = x->c;
 
 	if (x->t->operation) {
-		operate(x);
+		operate(x, x->t->operation, x->t->second_stream);
 		return NULL;
 	}
 	x->c = x->t->second;
-	if (!replace_memory(x)) {
+	if (!replace_memory(x, x->c, false)) {
 		say(x, JUDGE_REFUSED, "its memory isn't that of the other launch");
 		return NULL;
 	}
-	if (x->c->texts.n != first->texts.n || x->c->texts.v[0].text != first->texts.v[0].text)
+	if (!has_same_text(x->c, first))
 		mod = load(x);
 	if (mod)
 		launch(x, mod, x->t->second_blocks, x->t->second_stream);
 	return NULL;
+}
+
+/* The first launch, and the second, which may begin before its end. All of the first runs, so the
+ * second has its memory from it; what the first never used is as it was. */
+static void run_early(struct trial *x)
+{
+	const struct judge_capsule *first = x->c, *second = x->t->second;
+	struct cpu_module *mod, *other;
+	struct cpu_kernel *k, *l;
+
+	if (!place_memory(x) || !replace_memory(x, second, true) || !(mod = load(x)))
+		return;
+	x->c = second;
+	other = has_same_text(first, second) ? mod : load(x);
+	k = cpu_module_kernel(mod, first->kernel);
+	l = other ? cpu_module_kernel(other, second->kernel) : NULL;
+	x->c = first;
+	if (!k || !l)
+		return;
+	set_pager(x);
+	struct cpu_op *one = submit(x, k, 0, x->t->stream, NULL);
+	x->c = second;
+	struct cpu_op *two = one ? submit(x, l, x->t->second_blocks, x->t->stream, one) : NULL;
+	x->c = first;
+	if (two)
+		wait_for(x, two);
+	if (one && x->out->end != JUDGE_WHOLE)
+		cpu_op_stop(one);
+	if (one) {
+		cpu_op_wait(one);
+		cpu_op_put(one);
+	}
+}
+
+/* The launch, or what comes in its place. */
+static bool run_first(struct trial *x, struct cpu_module **mod)
+{
+	if (!place_memory(x))
+		return false;
+	if (x->t->first) {
+		operate(x, x->t->first, x->t->stream);
+		x->out->end = JUDGE_WHOLE;
+		return true;
+	}
+	*mod = load(x);
+	return *mod && launch(x, *mod, x->t->blocks, x->t->stream);
 }
 
 static void run(struct trial *x)
@@ -483,7 +574,11 @@ static void run(struct trial *x)
 	struct beside b = {.x = x};
 	pthread_t t;
 
-	if (!place_memory(x) || !(b.mod = load(x)) || !launch(x, b.mod, x->t->blocks, x->t->stream))
+	if (x->t->is_early) {
+		run_early(x);
+		return;
+	}
+	if (!run_first(x, &b.mod))
 		return;
 	if ((x->t->second || x->t->operation) && pthread_create(&t, NULL, run_beside, &b) == 0)
 		pthread_join(t, NULL);
@@ -499,7 +594,8 @@ void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
 					.model = t->model,
 					.memory = 1ull << 36,
 					.oracle = t->oracle,
-					.is_host_apart = t->second || t->operation,
+					.is_host_apart =
+						(t->second && !t->is_early) || t->operation,
 					.is_guest = true};
 	struct trial x = {.t = t, .c = t->capsule, .out = out};
 	uint64_t start = now_ns();

@@ -147,7 +147,10 @@ struct judge_trial {
 	/* With no order between the two, another launch (or NULL), or an operation (or NULL). */
 	const struct judge_capsule *second;
 	uint64_t second_blocks;
+	bool is_early; /* the second is a programmatic launch after the first, all of which runs */
 	const struct race_judge_operation *operation;
+	/* What comes in the launch's place; NULL: the launch. The capsule's memory is there. */
+	const struct race_judge_operation *first;
 	uint32_t stream, second_stream; /* for reports */
 };
 

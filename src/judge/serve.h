@@ -15,6 +15,7 @@
 #include "base/table.h"
 #include "judge/internal.h"
 #include "race/judge/choice.h"
+#include "race/judge/wire.h"
 
 struct judge_module {
 	uint64_t id;
@@ -34,6 +35,10 @@ struct judge_past {
 	struct judge_capsule capsule;
 	uint64_t seed, blocks; /* of its last trial */
 	unsigned uses;	       /* trials that need it */
+	bool is_whole;	       /* that was all of its grid, to its end */
+	/* Not a launch but this; made for one trial. */
+	bool is_alone;
+	struct race_judge_operation operation;
 };
 
 /* One launch, with what its trials have asked for; or two operations of the past. */

@@ -99,3 +99,13 @@ extern "C" __global__ void await(int *p, int *flag, int n)
 	__syncthreads();
 	p[blockIdx.x * 256 + threadIdx.x] += n;
 }
+
+// It may begin before the launch before it has ended; does it wait for that one's end?
+extern "C" __global__ void follow(const int *p, int *out, int n)
+{
+	int i = blockIdx.x * 256 + threadIdx.x;
+
+	if (n)
+		asm volatile("griddepcontrol.wait;" ::: "memory");
+	out[i] = p[i];
+}

@@ -25,7 +25,7 @@
 #define WORDS 2048u
 #define BYTES (WORDS * sizeof(int))
 
-static CUfunction fill, take, give, await;
+static CUfunction fill, take, give, await, indexed, follow;
 static CUstream one, two, plain; /* plain: ordered with the legacy stream */
 static CUevent event, early;
 static CUdeviceptr p, q, flag;
@@ -245,6 +245,295 @@ static void peers_default(int is_fixed)
 	on_peers(is_fixed, 1);
 }
 
+/* A programmatic launch, which may begin early, and waits or doesn't. */
+static void early_launch(int is_fixed)
+{
+	CUlaunchAttribute at = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+				.value = {.programmaticStreamSerializationAllowed = 1}};
+	const CUlaunchConfig c = {.gridDimX = 8,
+				  .gridDimY = 1,
+				  .gridDimZ = 1,
+				  .blockDimX = 256,
+				  .blockDimY = 1,
+				  .blockDimZ = 1,
+				  .hStream = one,
+				  .attrs = &at,
+				  .numAttrs = 1};
+	void *args[] = {&p, &q, &is_fixed};
+
+	launch(fill, p, q, one);
+	CHECK(cuLaunchKernelEx(&c, follow, args, NULL));
+}
+
+/* Several dimensions: columns of rows, which lie between one another. */
+static void columns(int is_fixed)
+{
+	const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+				 .srcDevice = q,
+				 .srcPitch = 64,
+				 .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+				 .dstDevice = p,
+				 .dstPitch = 64,
+				 .dstXInBytes = is_fixed ? 32 : 28,
+				 .WidthInBytes = 32,
+				 .Height = 16};
+
+	CHECK(cuMemsetD2D32Async(p, 64, 5, 8, 16, one));
+	CHECK(cuMemcpy2DAsync(&c, two));
+}
+
+static void two_copies(int is_fixed)
+{
+	CHECK(cuMemcpyDtoDAsync(p, q, BYTES, one));
+	if (is_fixed)
+		order(one, two);
+	CHECK(cuMemcpyDtoHAsync(host, p, BYTES, two));
+}
+
+static void slices(int is_fixed)
+{
+	CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			   .srcDevice = q,
+			   .srcPitch = 64,
+			   .srcHeight = 4,
+			   .dstMemoryType = CU_MEMORYTYPE_HOST,
+			   .dstHost = host,
+			   .dstPitch = 64,
+			   .dstHeight = 4,
+			   .WidthInBytes = 64,
+			   .Height = 4,
+			   .Depth = 8};
+
+	launch(fill, q, p, one);
+	if (is_fixed)
+		c.srcDevice = q + BYTES;
+	CHECK(cuMemcpy3DAsync(&c, two));
+}
+
+/* ---- graphs ---- */
+
+static CUgraphNode kernel(CUgraph g, CUfunction f, CUdeviceptr at, CUgraphNode after)
+{
+	int n = 7;
+	void *args[] = {&at, &q, &n};
+	const CUDA_KERNEL_NODE_PARAMS k = {.func = f,
+					   .gridDimX = 8,
+					   .gridDimY = 1,
+					   .gridDimZ = 1,
+					   .blockDimX = 256,
+					   .blockDimY = 1,
+					   .blockDimZ = 1,
+					   .kernelParams = args};
+	CUgraphNode node;
+
+	CHECK(cuGraphAddKernelNode(&node, g, &after, after ? 1 : 0, &k));
+	return node;
+}
+
+static CUgraphNode set(CUgraph g, CUdeviceptr at, CUgraphNode after)
+{
+	const CUDA_MEMSET_NODE_PARAMS m = {
+		.dst = at, .value = 1, .elementSize = 4, .width = WORDS, .height = 1};
+	CUgraphNode node;
+	CUcontext ctx;
+
+	CHECK(cuCtxGetCurrent(&ctx));
+	CHECK(cuGraphAddMemsetNode(&node, g, &after, after ? 1 : 0, &m, ctx));
+	return node;
+}
+
+static CUgraphNode copied(CUgraph g, CUdeviceptr from, CUdeviceptr to)
+{
+	const CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+				 .srcDevice = from,
+				 .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+				 .dstDevice = to,
+				 .WidthInBytes = BYTES,
+				 .Height = 1,
+				 .Depth = 1};
+	CUgraphNode node;
+	CUcontext ctx;
+
+	CHECK(cuCtxGetCurrent(&ctx));
+	CHECK(cuGraphAddMemcpyNode(&node, g, NULL, 0, &c, ctx));
+	return node;
+}
+
+static CUgraphExec made(CUgraph g)
+{
+	CUgraphExec x;
+
+	CHECK(cuGraphInstantiate(&x, g, 0));
+	CHECK(cuGraphDestroy(g));
+	return x;
+}
+
+static CUgraph graph(void)
+{
+	CUgraph g;
+
+	CHECK(cuGraphCreate(&g, 0));
+	return g;
+}
+
+static void branches(int is_fixed)
+{
+	CUgraph g = graph();
+	CUgraphNode first = set(g, p, NULL), other = kernel(g, fill, p, first);
+
+	kernel(g, take, p, is_fixed ? other : first);
+	CHECK(cuGraphLaunch(made(g), one));
+}
+
+static void set_beside(int is_fixed)
+{
+	CUgraph g = graph();
+	CUgraphNode first = kernel(g, fill, p, NULL);
+
+	set(g, p, is_fixed ? first : NULL);
+	CHECK(cuGraphLaunch(made(g), one));
+}
+
+static void graph_beside(int is_fixed)
+{
+	CUgraph g = graph();
+
+	kernel(g, take, p, set(g, p + BYTES, NULL));
+	CHECK(cuGraphLaunch(made(g), one));
+	if (is_fixed)
+		order(one, two);
+	launch(fill, p, q, two);
+}
+
+static void graph_after(int is_fixed)
+{
+	CUgraph g = graph();
+
+	launch(fill, p, q, two);
+	if (is_fixed)
+		order(two, one);
+	kernel(g, take, p, NULL);
+	CHECK(cuGraphLaunch(made(g), one));
+}
+
+/* What a node has is what it was given last. */
+static void changed(int is_fixed)
+{
+	CUdeviceptr at = is_fixed ? p + BYTES : p;
+	CUgraph g = graph();
+	CUgraphExec x;
+	CUgraphNode n;
+	int v = 7;
+	void *args[] = {&at, &q, &v};
+	CUDA_KERNEL_NODE_PARAMS k;
+
+	kernel(g, fill, p, NULL);
+	n = kernel(g, fill, p + BYTES, NULL);
+	CHECK(cuGraphKernelNodeGetParams(n, &k));
+	CHECK(cuGraphInstantiate(&x, g, 0));
+	k.kernelParams = args;
+	CHECK(cuGraphExecKernelNodeSetParams(x, n, &k));
+	CHECK(cuGraphLaunch(x, one));
+}
+
+static void updated(int is_fixed)
+{
+	CUgraph g = graph(), h = graph();
+	CUgraphExecUpdateResultInfo how;
+	CUgraphExec x;
+
+	kernel(g, fill, p, NULL);
+	kernel(g, fill, p + BYTES, NULL);
+	x = made(g);
+	kernel(h, fill, p, NULL);
+	kernel(h, fill, is_fixed ? p + BYTES : p, NULL);
+	CHECK(cuGraphExecUpdate(x, h, &how));
+	CHECK(cuGraphLaunch(x, one));
+}
+
+static void child(int is_fixed)
+{
+	CUgraph g = graph(), c = graph();
+	CUgraphNode inner;
+
+	kernel(c, fill, p, set(c, p, NULL));
+	CHECK(cuGraphAddChildGraphNode(&inner, g, NULL, 0, c));
+	kernel(g, take, p, is_fixed ? inner : NULL);
+	CHECK(cuGraphLaunch(made(g), one));
+}
+
+/* One branch waits for the other in memory, which is right. */
+static void by_flag_in_graph(int is_fixed)
+{
+	CUgraph g = graph();
+
+	CHECK(cuMemsetD32(q, 0, 1));
+	CHECK(cuCtxSynchronize());
+	kernel(g, give, p, kernel(g, fill, p, NULL));
+	kernel(g, take, p, kernel(g, await, p + BYTES, NULL));
+	CHECK(cuGraphLaunch(made(g), one));
+	(void)is_fixed;
+}
+
+static void captured(int is_fixed)
+{
+	CUgraph g;
+
+	CHECK(cuStreamBeginCapture(one, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	if (!is_fixed)
+		order(one, two);
+	launch(fill, p, q, one);
+	if (is_fixed)
+		order(one, two);
+	launch(take, p, q, two);
+	order(two, one);
+	CHECK(cuStreamEndCapture(one, &g));
+	CHECK(cuGraphLaunch(made(g), one));
+}
+
+/* Launches of one graph come one after the other, of two they don't. */
+static void twice(int is_fixed)
+{
+	CUgraph g = graph();
+	CUgraphExec x, y;
+
+	kernel(g, fill, p, NULL);
+	CHECK(cuGraphInstantiate(&x, g, 0));
+	CHECK(cuGraphInstantiate(&y, g, 0));
+	CHECK(cuGraphLaunch(x, one));
+	CHECK(cuGraphLaunch(is_fixed ? x : y, two));
+}
+
+/* A kernel that isn't the first has its memory as the others have left it: elements say where it
+ * writes, all to one place or each to its own. */
+static void later(int is_fixed)
+{
+	CUdeviceptr at = p;
+	int n = 1;
+	void *args[] = {&at, &n};
+	CUDA_KERNEL_NODE_PARAMS k = {.func = indexed,
+				     .gridDimX = 8,
+				     .gridDimY = 1,
+				     .gridDimZ = 1,
+				     .blockDimX = 256,
+				     .blockDimY = 1,
+				     .blockDimZ = 1,
+				     .kernelParams = args};
+	CUdeviceptr ramp = is_fixed ? q : p;
+	CUgraph g = graph();
+	CUgraphNode first, last;
+	int v[WORDS];
+
+	for (unsigned i = 0; i < WORDS; i++)
+		v[i] = (int)i;
+	CHECK(cuMemcpyHtoD(ramp, v, BYTES));
+	CHECK(cuMemsetD32(is_fixed ? p : q, 0, WORDS));
+	CHECK(cuCtxSynchronize());
+	first = copied(g, q, p);
+	CHECK(cuGraphAddKernelNode(&last, g, &first, 1, &k));
+	CHECK(cuGraphLaunch(made(g), one));
+}
+
 static int devices(void)
 {
 	int n = 0;
@@ -263,11 +552,28 @@ static unsigned pick(unsigned n)
 	return (unsigned)(chance >> 33) % n;
 }
 
+static void some_graph(CUstream s)
+{
+	CUgraph g = graph();
+	CUgraphNode n[3];
+
+	for (unsigned i = 0; i < 3; i++) {
+		CUgraphNode after = i && pick(2) ? n[pick(i)] : NULL;
+		CUdeviceptr at = pick(3) ? p : p + BYTES;
+		n[i] = pick(3) ? kernel(g, pick(2) ? fill : take, at, after) : set(g, at, after);
+	}
+	CHECK(cuGraphLaunch(made(g), s));
+}
+
 static void work(CUstream s)
 {
 	CUdeviceptr at = pick(2) ? p : q, to = at == p ? q : p;
 
-	switch (pick(7)) {
+	switch (pick(9)) {
+	case 7:
+	case 8:
+		some_graph(s);
+		break;
 	case 0:
 	case 1:
 		launch(fill, at, to, s);
@@ -355,6 +661,21 @@ static const struct {
 	{"reused", reused, 1, 1},
 	{"by_host", by_host, 1, 1},
 	{"waited", waited, 1, 1},
+	{"two_copies", two_copies, 0, 1},
+	{"early_launch", early_launch, 0, 1},
+	{"columns", columns, 0, 1},
+	{"slices", slices, 0, 1},
+	{"branches", branches, 0, 1},
+	{"set_beside", set_beside, 0, 1},
+	{"graph_beside", graph_beside, 0, 1},
+	{"graph_after", graph_after, 0, 1},
+	{"changed", changed, 0, 1},
+	{"updated", updated, 0, 1},
+	{"child", child, 0, 1},
+	{"captured", captured, 0, 1},
+	{"twice", twice, 0, 1},
+	{"later", later, 0, 1},
+	{"by_flag_in_graph", by_flag_in_graph, 1, 1},
 };
 #define CASES (sizeof(cases) / sizeof(*cases))
 
@@ -373,6 +694,8 @@ static void start(const char *ptx)
 	CHECK(cuModuleGetFunction(&take, m, "take"));
 	CHECK(cuModuleGetFunction(&give, m, "give"));
 	CHECK(cuModuleGetFunction(&await, m, "await"));
+	CHECK(cuModuleGetFunction(&indexed, m, "indexed"));
+	CHECK(cuModuleGetFunction(&follow, m, "follow"));
 	CHECK(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
 	CHECK(cuStreamCreateWithPriority(&two, CU_STREAM_NON_BLOCKING, 0));
 	CHECK(cuStreamCreate(&plain, CU_STREAM_DEFAULT));

@@ -336,7 +336,12 @@ static void test_many(void **state)
 /* Launches, and what the host does, that nothing orders. */
 static size_t judge_two(uint32_t before, bool is_operation, uint64_t at)
 {
-	struct race_judge_operation op = {.kind = RACE_JUDGE_SET, .dst = at, .bytes = 4};
+	struct race_judge_operation op = {.order = {0},
+					  .kind = RACE_JUDGE_SET,
+					  .dst = {at, 0, 0},
+					  .bytes = 4,
+					  .height = 1,
+					  .depth = 1};
 	struct program p;
 	const char *judged;
 	size_t found = count_found(&judged);

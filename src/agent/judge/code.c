@@ -232,6 +232,26 @@ struct judge_function *judge_function_find(const void *handle)
 	return e ? e->f : NULL;
 }
 
+struct judge_function *judge_function_named(const void *handle, const char *name)
+{
+	struct judge_function *f = judge_function_find(handle), *found = NULL;
+	struct entry *e, *next;
+
+	if (f || !name)
+		return f;
+	HASH_ITER(hh, functions, e, next)
+	{
+		if (!e->f || strcmp(e->f->name, name) != 0)
+			continue;
+		if (found && found->code != e->f->code)
+			return NULL;
+		found = e->f;
+	}
+	if (found && (e = entry_get(&functions, handle)))
+		e->f = found;
+	return found;
+}
+
 /* ---- the judge's lines ----------------------------------------------------------- */
 
 static bool read_kernel(struct judge_code *c, char *line)

@@ -10,7 +10,7 @@
  * the whole GPU needs one copy: it may find each word as it was before or after.
  *
  * Misses: what is reached through pointers in memory, until a launch of the kernel asked for it;
- * launches into a graph; a value that was changed and changed back between the two copies.
+ * a value that was changed and changed back between the two copies.
  * Costs: the time of the copies in the stream; memory, at most ROOM_MOST or a quarter of what is
  * free; a few driver calls of the launching thread for each allocation.
  */
@@ -222,12 +222,14 @@ static uint64_t plan_bytes(void)
 	return plan.is_twice ? 2 * all : all;
 }
 
-static bool copy_once(CUdeviceptr *at, CUstream stream, bool is_second)
+static bool copy_once(CUdeviceptr *at, const struct judge_dims *d, bool is_second)
 {
 	for (uint32_t i = 0; i < plan.n; i++) {
 		struct judge_range *r = &plan.r[i];
 		*(is_second ? &r->again : &r->copy) = *at;
-		if (judge_driver.memcpy_async(*at, r->base, r->bytes, stream) != CUDA_SUCCESS)
+		if (d->nodes ? !judge_nodes_copy(d->nodes, *at, r->base, r->bytes)
+			     : judge_driver.memcpy_async(*at, r->base, r->bytes, d->stream) !=
+				       CUDA_SUCCESS)
 			return false;
 		*at += (r->bytes + ALIGN - 1) / ALIGN * ALIGN;
 	}
@@ -235,7 +237,7 @@ static bool copy_once(CUdeviceptr *at, CUstream stream, bool is_second)
 }
 
 /* NULL, or why it can't be done. */
-static const char *copy_all(struct judge_job *j, CUstream stream)
+static const char *copy_all(struct judge_job *j, const struct judge_dims *d)
 {
 	uint64_t need = plan_bytes();
 
@@ -245,8 +247,8 @@ static const char *copy_all(struct judge_job *j, CUstream stream)
 	if (!j->room)
 		return "there is no room on the GPU for a copy of what it can reach";
 	CUdeviceptr at = j->room->at;
-	if (!copy_once(&at, stream, false) || (plan.is_twice && !copy_once(&at, stream, true)) ||
-	    judge_driver.event_record(j->room->event, stream) != CUDA_SUCCESS)
+	if (!copy_once(&at, d, false) || (plan.is_twice && !copy_once(&at, d, true)) ||
+	    (!d->nodes && judge_driver.event_record(j->room->event, d->stream) != CUDA_SUCCESS))
 		return "what it can reach can't be copied";
 	j->ranges = malloc(plan.n * sizeof(*j->ranges) + 1);
 	if (!j->ranges)
@@ -337,6 +339,9 @@ static bool device_of(int *device, unsigned *sm, unsigned *sms)
 	return *sm != 0;
 }
 
+/* It isn't one yet: its graph's launches are judged (graph.c). */
+static const char captured[] = "it is captured into a graph";
+
 /* The context, if the launch is one that can be followed. */
 static const char *find_context(const struct judge_dims *d, CUcontext *ctx)
 {
@@ -347,7 +352,7 @@ static const char *find_context(const struct judge_dims *d, CUcontext *ctx)
 		return "there is no context";
 	if (judge_driver.stream_is_capturing(d->stream, &status) != CUDA_SUCCESS ||
 	    status != CU_STREAM_CAPTURE_STATUS_NONE)
-		return "it is captured into a graph";
+		return captured;
 	if (d->stream && d->stream != CU_STREAM_LEGACY && d->stream != CU_STREAM_PER_THREAD &&
 	    (judge_driver.stream_get_ctx(d->stream, &own) != CUDA_SUCCESS || own != *ctx))
 		return "its stream is another context's";
@@ -395,20 +400,20 @@ static const char *fill(struct judge_job *j, const struct judge_dims *d, void **
 	plan.is_twice &= !j->may_mix;
 	if (!take_maps(j))
 		return "there is no memory";
-	return copy_all(j, d->stream);
+	return copy_all(j, d);
 }
 
 static void say_not(struct judge_function *f, const char *why)
 {
-	if (f->is_said)
+	if (f->is_said || why == captured)
 		return;
 	f->is_said = true;
 	race_shm_remark("not judged beside the GPU: a launch of %s: %s", f->name, why);
 }
 
-/* With the lock held. */
-static void take(struct judge_function *f, int shape, const struct judge_dims *d, void **params,
-		 void **extra, const struct race_judge_order *order)
+/* With the lock held. NULL: it isn't taken. */
+static struct judge_job *make(struct judge_function *f, int shape, const struct judge_dims *d,
+			      void **params, void **extra, const struct race_judge_order *order)
 {
 	struct race_judge_question q = question_of(f, shape, d);
 	struct race_judge_decision what = race_judge_decide(judge_policy(), &q);
@@ -419,7 +424,7 @@ static void take(struct judge_function *f, int shape, const struct judge_dims *d
 	if (what.why == RACE_JUDGE_NO_TIME)
 		say_not(f, race_judge_why_text(what.why));
 	if (what.why != RACE_JUDGE_TRY || !judge_has_place() || !(j = calloc(1, sizeof(*j))))
-		return;
+		return NULL;
 	j->f = f;
 	j->shape = shape < 0 ? 0 : (unsigned)shape;
 	judge_enter(&g);
@@ -431,12 +436,12 @@ static void take(struct judge_function *f, int shape, const struct judge_dims *d
 		if (j->room)
 			j->room->is_used = false;
 		judge_job_free(j);
-		return;
+		return NULL;
 	}
 	if (shape >= 0)
 		f->taken[shape]++;
 	j->head.held_ns = judge_now_ns() - began;
-	judge_job_put(j);
+	return j;
 }
 
 /* No launch of it is judged, which was said; or nothing is known of it. */
@@ -470,9 +475,31 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 		judge_code_unlock();
 		return;
 	}
-	judge_order_launch(&order, d->stream);
-	take(f, shape, d, params, extra, &order);
+	judge_order_launch(&order, d->stream, d->is_early);
+	struct judge_job *j = make(f, shape, d, params, extra, &order);
+	if (j)
+		judge_job_put(j);
 	if (!f->kernel || d->is_opaque || judge_kernel_is_sync(f->kernel))
 		agent_order_all();
 	judge_code_unlock();
+}
+
+struct judge_job *judge_take_node(struct judge_function *f, const struct judge_dims *d,
+				  void **params, void **extra, const struct race_judge_order *order)
+{
+	struct judge_job *j = NULL;
+
+	launches++;
+	int shape = is_foreign(f) ? -1 : shape_of(f, d);
+	if (!is_foreign(f) && !is_seen(f, shape))
+		j = make(f, shape, d, params, extra, order);
+	return j;
+}
+
+void judge_untake(struct judge_job *j)
+{
+	if (j->f->taken[j->shape])
+		j->f->taken[j->shape]--;
+	j->room->is_used = false;
+	judge_job_free(j);
 }

@@ -122,6 +122,8 @@ static void before_ex(const CUlaunchConfig *c, CUfunction f, void **params, void
 		const CUlaunchAttribute *at = &c->attrs[i];
 		d.is_opaque |= at->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
 			       at->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+		if (at->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+			d.is_early = at->value.programmaticStreamSerializationAllowed != 0;
 		if (at->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
 			d.is_cooperative = at->value.cooperative != 0;
 		if (at->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
@@ -227,6 +229,166 @@ static CUresult encode_tiled(MAP_ARGUMENTS)
 	return r;
 }
 
+/* ---- graphs --------------------------------------------------------------------- */
+
+#define MADE_ARGUMENTS CUgraphExec *x, CUgraph g, CUgraphNode *error, char *log, size_t n
+
+static CUresult (*real_make[2])(MADE_ARGUMENTS); /* [1]: _v2 */
+static CUresult (*real_make_flags)(CUgraphExec *, CUgraph, unsigned long long);
+static CUresult (*real_make_params[2])(CUgraphExec *, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS *);
+static CUresult (*real_unmake)(CUgraphExec);
+static CUresult (*real_graph[2])(CUgraphExec, CUstream);
+static CUresult (*real_kernel_1)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *);
+static CUresult (*real_kernel_2)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS *);
+static CUresult (*real_copy)(CUgraphExec, CUgraphNode, const CUDA_MEMCPY3D *, CUcontext);
+static CUresult (*real_set)(CUgraphExec, CUgraphNode, const CUDA_MEMSET_NODE_PARAMS *, CUcontext);
+static CUresult (*real_update_1)(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *);
+static CUresult (*real_update_2)(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo *);
+static CUresult (*real_child)(CUgraphExec, CUgraphNode, CUgraph);
+static CUresult (*real_node)(CUgraphExec, CUgraphNode, CUgraphNodeParams *);
+static CUresult (*real_enable)(CUgraphExec, CUgraphNode, unsigned);
+
+/* Graphs that kernels launch have flags; ours would lack them. */
+static CUresult made(CUresult r, const CUgraphExec *x, CUgraph g, unsigned long long flags)
+{
+	if (r == CUDA_SUCCESS)
+		judge_graph_made(*x, g);
+	if (r == CUDA_SUCCESS && flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+		judge_graph_lost(*x);
+	return r;
+}
+
+static CUresult make_1(MADE_ARGUMENTS)
+{
+	return made(real_make[0](x, g, error, log, n), x, g, 0);
+}
+
+static CUresult make_2(MADE_ARGUMENTS)
+{
+	return made(real_make[1](x, g, error, log, n), x, g, 0);
+}
+
+static CUresult make_flags(CUgraphExec *x, CUgraph g, unsigned long long flags)
+{
+	return made(real_make_flags(x, g, flags), x, g, flags);
+}
+
+static CUresult make_params_0(CUgraphExec *x, CUgraph g, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+{
+	return made(real_make_params[0](x, g, p), x, g, p ? p->flags : 0);
+}
+
+static CUresult make_params_1(CUgraphExec *x, CUgraph g, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+{
+	return made(real_make_params[1](x, g, p), x, g, p ? p->flags : 0);
+}
+
+static CUresult unmake(CUgraphExec x)
+{
+	judge_graph_gone(x);
+	return real_unmake(x);
+}
+
+static CUresult graph_0(CUgraphExec x, CUstream s)
+{
+	CUresult r;
+
+	return judge_graph_launch(x, own_stream(s, false), real_graph[0], &r) ? r
+									      : real_graph[0](x, s);
+}
+
+static CUresult graph_1(CUgraphExec x, CUstream s)
+{
+	CUresult r;
+
+	return judge_graph_launch(x, own_stream(s, true), real_graph[1], &r) ? r
+									     : real_graph[1](x, s);
+}
+
+static CUresult kernel_1(CUgraphExec x, CUgraphNode n, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+{
+	CUresult r = real_kernel_1(x, n, p);
+	CUDA_KERNEL_NODE_PARAMS now = {0};
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	memcpy(&now, p, sizeof(*p)); /* the longer one begins like it */
+	judge_graph_kernel(x, n, &now);
+	return r;
+}
+
+static CUresult kernel_2(CUgraphExec x, CUgraphNode n, const CUDA_KERNEL_NODE_PARAMS *p)
+{
+	CUresult r = real_kernel_2(x, n, p);
+
+	if (r == CUDA_SUCCESS)
+		judge_graph_kernel(x, n, p);
+	return r;
+}
+
+static CUresult copy_node(CUgraphExec x, CUgraphNode n, const CUDA_MEMCPY3D *p, CUcontext c)
+{
+	CUresult r = real_copy(x, n, p, c);
+
+	if (r == CUDA_SUCCESS)
+		judge_graph_copy(x, n, p);
+	return r;
+}
+
+static CUresult set_node(CUgraphExec x, CUgraphNode n, const CUDA_MEMSET_NODE_PARAMS *p,
+			 CUcontext c)
+{
+	CUresult r = real_set(x, n, p, c);
+
+	if (r == CUDA_SUCCESS)
+		judge_graph_set(x, n, p);
+	return r;
+}
+
+static CUresult update_1(CUgraphExec x, CUgraph g, CUgraphNode *n, CUgraphExecUpdateResult *how)
+{
+	CUresult r = real_update_1(x, g, n, how);
+
+	if (r == CUDA_SUCCESS)
+		judge_graph_updated(x, g);
+	return r;
+}
+
+static CUresult update_2(CUgraphExec x, CUgraph g, CUgraphExecUpdateResultInfo *how)
+{
+	CUresult r = real_update_2(x, g, how);
+
+	if (r == CUDA_SUCCESS)
+		judge_graph_updated(x, g);
+	return r;
+}
+
+static CUresult child(CUgraphExec x, CUgraphNode n, CUgraph g)
+{
+	judge_graph_lost(x);
+	return real_child(x, n, g);
+}
+
+static CUresult node_params(CUgraphExec x, CUgraphNode n, CUgraphNodeParams *p)
+{
+	CUresult r = real_node(x, n, p);
+
+	if (r == CUDA_SUCCESS && p->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+		CUDA_KERNEL_NODE_PARAMS now = {0};
+		memcpy(&now, &p->kernel, sizeof(now)); /* they begin alike */
+		judge_graph_kernel(x, n, &now);
+	} else {
+		judge_graph_lost(x);
+	}
+	return r;
+}
+
+static CUresult enable(CUgraphExec x, CUgraphNode n, unsigned is_on)
+{
+	judge_graph_lost(x);
+	return real_enable(x, n, is_on);
+}
+
 /* ---- contexts ------------------------------------------------------------------- */
 
 static CUresult destroy(CUcontext ctx)
@@ -268,6 +430,23 @@ const struct forward_hook forward_judge_hooks[] = {
 	{"cuMemAllocFromPoolAsync", (void *)get_pool_0, (void **)&real_get_pool[0]},
 	{"cuMemAllocFromPoolAsync_ptsz", (void *)get_pool_1, (void **)&real_get_pool[1]},
 	{"cuTensorMapEncodeTiled", (void *)encode_tiled, (void **)&real_tiled},
+	{"cuGraphInstantiate", (void *)make_1, (void **)&real_make[0]},
+	{"cuGraphInstantiate_v2", (void *)make_2, (void **)&real_make[1]},
+	{"cuGraphInstantiateWithFlags", (void *)make_flags, (void **)&real_make_flags},
+	{"cuGraphInstantiateWithParams", (void *)make_params_0, (void **)&real_make_params[0]},
+	{"cuGraphInstantiateWithParams_ptsz", (void *)make_params_1, (void **)&real_make_params[1]},
+	{"cuGraphExecDestroy", (void *)unmake, (void **)&real_unmake},
+	{"cuGraphLaunch", (void *)graph_0, (void **)&real_graph[0]},
+	{"cuGraphLaunch_ptsz", (void *)graph_1, (void **)&real_graph[1]},
+	{"cuGraphExecKernelNodeSetParams", (void *)kernel_1, (void **)&real_kernel_1},
+	{"cuGraphExecKernelNodeSetParams_v2", (void *)kernel_2, (void **)&real_kernel_2},
+	{"cuGraphExecMemcpyNodeSetParams", (void *)copy_node, (void **)&real_copy},
+	{"cuGraphExecMemsetNodeSetParams", (void *)set_node, (void **)&real_set},
+	{"cuGraphExecUpdate", (void *)update_1, (void **)&real_update_1},
+	{"cuGraphExecUpdate_v2", (void *)update_2, (void **)&real_update_2},
+	{"cuGraphExecChildGraphNodeSetParams", (void *)child, (void **)&real_child},
+	{"cuGraphExecNodeSetParams", (void *)node_params, (void **)&real_node},
+	{"cuGraphNodeSetEnabled", (void *)enable, (void **)&real_enable},
 	{"cuCtxDestroy_v2", (void *)destroy, (void **)&real_destroy},
 	{"cuDevicePrimaryCtxReset_v2", (void *)reset, (void **)&real_reset},
 	{"cuDevicePrimaryCtxRelease_v2", (void *)release, (void **)&real_release},

@@ -19,6 +19,7 @@
 
 #include <cuda.h>
 
+#include "agent/order.h"
 #include "race/judge/choice.h"
 #include "race/judge/wire.h"
 
@@ -152,6 +153,8 @@ void judge_code_lock(void);
 void judge_code_unlock(void);
 /* All with the lock held. NULL: not loaded where we saw it. */
 struct judge_function *judge_function_find(const void *handle);
+/* By a handle or, if that isn't known, by its name, if only one kernel has it. */
+struct judge_function *judge_function_named(const void *handle, const char *name);
 /* Asks the judge, once; NULL: it can be judged, else why not. */
 const char *judge_function_prepare(struct judge_function *f, unsigned sm);
 /* Where the current context has the variables of the code. */
@@ -163,8 +166,12 @@ struct judge_dims {
 	uint32_t grid[3], block[3], cluster[3];
 	uint64_t shared;
 	bool is_cooperative;
+	bool is_early;	/* a programmatic launch */
 	bool is_opaque; /* it may order other things in other ways than a launch does */
 	CUstream stream;
+	/* It is a node of a graph, which is launched in that stream: nodes copy its memory. NULL:
+	 * the stream does. */
+	struct judge_nodes *nodes;
 };
 
 /* The launch may be taken; params and extra as cuLaunchKernel has them. */
@@ -174,6 +181,96 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 void judge_note_stream(void);
 bool judge_has_streams(void);
 
+/* A kernel node of a graph that is about to be launched. With the lock held. NULL: it isn't taken;
+ * else it is to be put when the graph has been launched and its room's event recorded, or
+ * untaken, with the lock held. */
+struct judge_job *judge_take_node(struct judge_function *f, const struct judge_dims *d,
+				  void **params, void **extra,
+				  const struct race_judge_order *order);
+void judge_untake(struct judge_job *j);
+
+/* ---- nodes.c: a graph's nodes ---------------------------------------------------------- */
+
+/* What a node does. OPAQUE: it may order anything. */
+enum judge_node_kind { JUDGE_NODE_NOTHING, JUDGE_NODE_KERNEL, JUDGE_NODE_CALL, JUDGE_NODE_OPAQUE };
+struct judge_node {
+	enum judge_node_kind kind;
+	CUgraph graph; /* that it is in: a child, maybe */
+	CUgraphNode node;
+	const uint32_t *before; /* indexes of nodes that it directly comes after, all smaller */
+	uint32_t nbefore;
+	struct race_judge_operation call;
+	struct race_judge_order order;
+};
+
+/* All nodes of a graph and its children, in an order in which they may run. */
+struct judge_nodes {
+	struct judge_node *v;
+	uint32_t n;
+	bool is_opaque; /* some are */
+	/* For copies that come before v[at]: the last, after which it comes; NULL: none yet. */
+	uint32_t at;
+	CUgraphNode last;
+	CUcontext ctx;
+	uint32_t *edges; /* of all */
+	uint32_t nedges;
+};
+/* False: it can't be followed. */
+bool judge_nodes_read(struct judge_nodes *n, CUgraph g);
+void judge_nodes_free(struct judge_nodes *n);
+/* Another node, after what v[at] comes after, that copies; v[at] comes after it. */
+bool judge_nodes_copy(struct judge_nodes *n, CUdeviceptr to, CUdeviceptr from, uint64_t bytes);
+
+/* ---- graph.c: graphs that are launched ---------------------------------------------------- */
+
+/* The driver's functions for graphs. Without them they aren't followed. */
+#define JUDGE_GRAPHS(F)                                                                            \
+	F(clone, cuGraphClone, (CUgraph *, CUgraph))                                               \
+	F(destroy, cuGraphDestroy, (CUgraph))                                                      \
+	F(find_in_clone, cuGraphNodeFindInClone, (CUgraphNode *, CUgraphNode, CUgraph))            \
+	F(get_nodes, cuGraphGetNodes, (CUgraph, CUgraphNode *, size_t *))                          \
+	F(get_edges, cuGraphGetEdges, (CUgraph, CUgraphNode *, CUgraphNode *, size_t *))           \
+	F(get_type, cuGraphNodeGetType, (CUgraphNode, CUgraphNodeType *))                          \
+	F(get_child, cuGraphChildGraphNodeGetGraph, (CUgraphNode, CUgraph *))                      \
+	F(get_kernel, cuGraphKernelNodeGetParams_v2, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS *))     \
+	F(set_kernel, cuGraphKernelNodeSetParams_v2,                                               \
+	  (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS *))                                          \
+	F(get_attribute, cuGraphKernelNodeGetAttribute,                                            \
+	  (CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue *))                            \
+	F(get_copy, cuGraphMemcpyNodeGetParams, (CUgraphNode, CUDA_MEMCPY3D *))                    \
+	F(set_copy, cuGraphMemcpyNodeSetParams, (CUgraphNode, const CUDA_MEMCPY3D *))              \
+	F(get_set, cuGraphMemsetNodeGetParams, (CUgraphNode, CUDA_MEMSET_NODE_PARAMS *))           \
+	F(set_set, cuGraphMemsetNodeSetParams, (CUgraphNode, const CUDA_MEMSET_NODE_PARAMS *))     \
+	F(add_copy, cuGraphAddMemcpyNode,                                                          \
+	  (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_MEMCPY3D *, CUcontext)) \
+	F(add_edges, cuGraphAddDependencies,                                                       \
+	  (CUgraph, const CUgraphNode *, const CUgraphNode *, size_t))                             \
+	F(instantiate, cuGraphInstantiateWithFlags, (CUgraphExec *, CUgraph, unsigned long long))  \
+	F(exec_destroy, cuGraphExecDestroy, (CUgraphExec))                                         \
+	F(stream_wait, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                           \
+	F(event_destroy, cuEventDestroy_v2, (CUevent))                                             \
+	F(func_name, cuFuncGetName, (const char **, CUfunction))
+
+struct judge_graphs {
+#define F(field, symbol, params) CUresult(*field) params;
+	JUDGE_GRAPHS(F)
+#undef F
+};
+extern struct judge_graphs judge_graphs;
+
+/* An executable graph was made of a graph, was changed, or is about to go. */
+void judge_graph_made(CUgraphExec exec, CUgraph g);
+void judge_graph_gone(CUgraphExec exec);
+void judge_graph_kernel(CUgraphExec exec, CUgraphNode n, const CUDA_KERNEL_NODE_PARAMS *p);
+void judge_graph_copy(CUgraphExec exec, CUgraphNode n, const CUDA_MEMCPY3D *p);
+void judge_graph_set(CUgraphExec exec, CUgraphNode n, const CUDA_MEMSET_NODE_PARAMS *p);
+/* ... as cuGraphExecUpdate does it; in a way that isn't followed. */
+void judge_graph_updated(CUgraphExec exec, CUgraph g);
+void judge_graph_lost(CUgraphExec exec);
+/* It is about to be launched. True: one that does the same and copies was, with this result. */
+bool judge_graph_launch(CUgraphExec exec, CUstream s, CUresult (*launch)(CUgraphExec, CUstream),
+			CUresult *r);
+
 /* ---- freed.c: memory of pools ---------------------------------------------------- */
 
 /* The program frees, or has got, memory in the order of a stream. */
@@ -181,6 +278,12 @@ void judge_memory_freed(CUdeviceptr at);
 void judge_memory_got(CUdeviceptr at);
 /* Does the program have the allocation that begins here no more? */
 bool judge_memory_is_freed(CUdeviceptr at);
+
+/* ---- dims.c: copies of several dimensions ----------------------------------------------- */
+
+/* Without their order. */
+struct race_judge_operation judge_copy_2d(const CUDA_MEMCPY2D *c);
+struct race_judge_operation judge_copy_3d(const CUDA_MEMCPY3D *c);
 
 /* ---- maps.c: tensor maps -------------------------------------------------------- */
 
@@ -191,10 +294,13 @@ uint32_t judge_maps_find(const uint8_t *params, uint32_t bytes, struct race_judg
 
 /* ---- operations.c: what the API orders ---------------------------------------------------- */
 
-/* A launch is about to be submitted. */
-void judge_order_launch(struct race_judge_order *o, CUstream s);
+/* A launch is about to be submitted. is_early: it may begin before the one before it has ended. */
+void judge_order_launch(struct race_judge_order *o, CUstream s, bool is_early);
 /* The same of one that isn't judged. is_opaque: it may have ordered anything. */
 void judge_order_pass(CUstream s, bool is_opaque);
+/* A graph is about to be submitted: each of its nodes gets its order. `last`: of the same graph's
+ * launch before, after which this one comes, wherever it is; becomes this one's. */
+void judge_order_graph(struct judge_nodes *n, CUstream s, struct agent_order_last *last);
 
 /* ---- answer.c: launches on their way --------------------------------------------- */
 

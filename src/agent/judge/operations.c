@@ -3,13 +3,14 @@
  * as the judge compares them.
  *
  * order.c (of the agent) follows the order; here the calls are heard, and each operation gets what
- * comes before it (struct race_judge_order). A launch of a graph, new memory (which may be old
- * memory) and a function that isn't known order all.
+ * comes before it (struct race_judge_order), and so do the nodes of a graph (graph.c). New memory
+ * (which may be old memory) and a function that isn't known order all.
  *
- * Misses: copies in two and three dimensions, which are ordered but not compared.
+ * Misses: copies of arrays, which are ordered but not compared.
  * Costs: nothing until the program has a stream of its own; then 0.05 us for each launch and 0.1 us
  * for each call that may order something.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <cupti.h>
@@ -30,19 +31,44 @@ _Static_assert(AGENT_ORDER_STREAMS == RACE_JUDGE_STREAMS, "one number for both")
 
 /* ---- launches -------------------------------------------------------------------- */
 
+static void take(struct race_judge_order *to, const struct agent_order *o)
+{
+	*to = (struct race_judge_order){.stream = o->stream, .nth = o->nth, .early = o->early};
+	memcpy(to->before, o->before.of, sizeof(to->before));
+}
+
 static void submit(struct race_judge_order *to, CUstream s, CUcontext context)
+{
+	struct agent_order o = {0};
+
+	agent_order_submit(&o, s, context, 1);
+	take(to, &o);
+}
+
+void judge_order_launch(struct race_judge_order *to, CUstream s, bool is_early)
 {
 	struct agent_order o;
 
-	agent_order_submit(&o, s, context, 1);
-	to->stream = o.stream;
-	to->nth = o.nth;
-	memcpy(to->before, o.before.of, sizeof(to->before));
+	agent_order_launch(&o, s, forward_current(), is_early);
+	take(to, &o);
 }
 
-void judge_order_launch(struct race_judge_order *o, CUstream s)
+void judge_order_graph(struct judge_nodes *n, CUstream s, struct agent_order_last *last)
 {
-	submit(o, s, forward_current());
+	struct agent_order_node *v = n->is_opaque ? NULL : calloc(n->n + 1u, sizeof(*v));
+
+	if (!v) {
+		agent_order_all();
+		return;
+	}
+	for (uint32_t i = 0; i < n->n; i++) {
+		v[i].before = n->v[i].before;
+		v[i].nbefore = n->v[i].nbefore;
+	}
+	agent_order_graph(v, n->n, s, forward_current(), last);
+	for (uint32_t i = 0; i < n->n; i++)
+		take(&n->v[i].order, &v[i].order);
+	free(v);
 }
 
 void judge_order_pass(CUstream s, bool is_opaque)
@@ -52,7 +78,7 @@ void judge_order_pass(CUstream s, bool is_opaque)
 	if (!judge_has_streams())
 		return;
 	if (!agent_order_pass(s))
-		judge_order_launch(&unused, s);
+		judge_order_launch(&unused, s, false);
 	if (is_opaque)
 		agent_order_all();
 }
@@ -63,17 +89,41 @@ void judge_order_pass(CUstream s, bool is_opaque)
 #define GIVEN(name) const name##_params *p = params
 
 /* The operation of a call; of a wait it has the default stream's name. */
-static void begin_operation(const struct agent_order_call *c, uint32_t kind, uint64_t dst,
-			    uint64_t src, uint64_t bytes)
+static void begin_operation(const struct agent_order_call *c, const struct race_judge_operation *op)
 {
 	struct judge_range r;
 
-	now = (struct race_judge_operation){.kind = kind, .dst = dst, .src = src, .bytes = bytes};
+	now = *op;
 	/* How much is freed is the driver's to know. */
-	if (kind == RACE_JUDGE_FREE && judge_memory_at(dst, &r))
+	if (op->kind == RACE_JUDGE_FREE && judge_memory_at(op->dst.addr, &r))
 		now.bytes = r.bytes;
 	submit(&now.order, c->stream, c->context);
-	has_now = now.bytes && now.order.nth;
+	has_now = now.bytes && now.height && now.depth && now.order.nth;
+}
+
+static void begin_row(const struct agent_order_call *c, uint32_t kind, uint64_t dst, uint64_t src,
+		      uint64_t bytes)
+{
+	const struct race_judge_operation op = {.kind = kind,
+						.dst = {.addr = dst},
+						.src = {.addr = src},
+						.bytes = bytes,
+						.height = 1,
+						.depth = 1};
+
+	begin_operation(c, &op);
+}
+
+static void begin_rows(const struct agent_order_call *c, CUdeviceptr at, size_t pitch, size_t bytes,
+		       size_t height)
+{
+	const struct race_judge_operation op = {.kind = RACE_JUDGE_SET,
+						.dst = {.addr = at, .pitch = pitch},
+						.bytes = bytes,
+						.height = height,
+						.depth = 1};
+
+	begin_operation(c, &op);
 }
 
 /* One of a stream (_ptsz), or of the default stream (_ptds). */
@@ -81,9 +131,46 @@ static void begin_operation(const struct agent_order_call *c, uint32_t kind, uin
 	case ID(name):                                                                             \
 	case ID(name##pt): {                                                                       \
 		GIVEN(name);                                                                       \
-		begin_operation(c, what, (uint64_t)(to), (uint64_t)(from), n);                     \
+		begin_row(c, what, (uint64_t)(to), (uint64_t)(from), n);                           \
 		break;                                                                             \
 	}
+
+/* Of several dimensions. */
+#define COPY_OF(name, pt, made)                                                                    \
+	case ID(name):                                                                             \
+	case ID(name##pt): {                                                                       \
+		GIVEN(name);                                                                       \
+		const struct race_judge_operation op = made(p->pCopy);                             \
+		begin_operation(c, &op);                                                           \
+		break;                                                                             \
+	}
+#define SET_OF(name, pt, width)                                                                    \
+	case ID(name):                                                                             \
+	case ID(name##pt): {                                                                       \
+		GIVEN(name);                                                                       \
+		begin_rows(c, p->dstDevice, p->dstPitch, (width)*p->Width, p->Height);             \
+		break;                                                                             \
+	}
+
+static void begin_many(uint32_t id, const void *params, const struct agent_order_call *c)
+{
+	switch (id) {
+		COPY_OF(cuMemcpy2DAsync_v2, _ptsz, judge_copy_2d)
+		COPY_OF(cuMemcpy3DAsync_v2, _ptsz, judge_copy_3d)
+		COPY_OF(cuMemcpy2D_v2, _ptds, judge_copy_2d)
+		COPY_OF(cuMemcpy2DUnaligned_v2, _ptds, judge_copy_2d)
+		COPY_OF(cuMemcpy3D_v2, _ptds, judge_copy_3d)
+		SET_OF(cuMemsetD2D8Async, _ptsz, 1)
+		SET_OF(cuMemsetD2D16Async, _ptsz, 2)
+		SET_OF(cuMemsetD2D32Async, _ptsz, 4)
+		SET_OF(cuMemsetD2D8_v2, _ptds, 1)
+		SET_OF(cuMemsetD2D16_v2, _ptds, 2)
+		SET_OF(cuMemsetD2D32_v2, _ptds, 4)
+	default:
+		agent_order_carry(c->stream, c->context);
+		break;
+	}
+}
 
 /* Before the driver has them, so that whoever records an event after them finds them. */
 static void begin_work(uint32_t id, const void *params, const struct agent_order_call *c)
@@ -113,7 +200,7 @@ static void begin_work(uint32_t id, const void *params, const struct agent_order
 		OPERATION(cuMemsetD16_v2, _ptds, RACE_JUDGE_SET, p->dstDevice, 0, 2 * p->N)
 		OPERATION(cuMemsetD32_v2, _ptds, RACE_JUDGE_SET, p->dstDevice, 0, 4 * p->N)
 	default:
-		agent_order_carry(c->stream, c->context);
+		begin_many(id, params, c);
 		break;
 	}
 }
@@ -142,8 +229,6 @@ void forward_judge_call(uint32_t id, const void *params)
 		judge_note_stream();
 	if (c.way == AGENT_ORDER_WORK || c.way == AGENT_ORDER_COPY)
 		begin_work(id, params, &c);
-	else if (c.way == AGENT_ORDER_GRAPH)
-		agent_order_all();
 }
 
 void forward_judge_called(uint32_t id, const void *params, CUresult r)
@@ -156,8 +241,6 @@ void forward_judge_called(uint32_t id, const void *params, CUresult r)
 	agent_order_read(id, params, &c);
 	c.context = forward_current();
 	agent_order_end(&c, r == CUDA_SUCCESS);
-	if (c.way == AGENT_ORDER_GRAPH)
-		agent_order_all();
 	is_wanted = has_now && r == CUDA_SUCCESS && judge_has_streams() &&
 		    __atomic_fetch_add(&sent, 1, __ATOMIC_RELAXED) < MOST;
 	has_now = false;

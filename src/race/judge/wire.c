@@ -14,6 +14,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+uint64_t race_judge_extent(const struct race_judge_operation *op, const struct race_judge_place *p)
+{
+	uint64_t rows = op->height ? op->height - 1 : 0, slices = op->depth ? op->depth - 1 : 0;
+
+	return p->addr ? op->bytes + rows * p->pitch + slices * p->slice : 0;
+}
+
 bool race_judge_write(int fd, const void *p, size_t n)
 {
 	const char *at = p;

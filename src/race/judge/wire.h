@@ -69,16 +69,27 @@ struct race_judge_module {
 #define RACE_JUDGE_STREAMS 64u
 struct race_judge_order {
 	uint32_t stream, nth; /* nth 0: nothing is known of its order */
+	/* A programmatic launch, which may begin before this operation of its stream has ended: it
+	 * isn't among those before it. 0: none. */
+	uint32_t early, reserved;
 	uint32_t before[RACE_JUDGE_STREAMS];
 };
 
-/* A copy of bytes from src to dst, a set of dst, a free of dst; 0: pageable memory, or none. */
+/* Bytes of an operation: `depth` slices of `height` rows of `bytes`. addr 0: an array, or none. */
+struct race_judge_place {
+	uint64_t addr, pitch, slice;
+};
+
+/* A copy of bytes from src to dst, a set of dst, a free of dst. */
 enum race_judge_operation_kind { RACE_JUDGE_COPY, RACE_JUDGE_SET, RACE_JUDGE_FREE };
 struct race_judge_operation {
 	struct race_judge_order order;
 	uint32_t kind, reserved;
-	uint64_t dst, src, bytes;
+	struct race_judge_place dst, src;
+	uint64_t bytes, height, depth;
 };
+/* Bytes from a place's first one to its last. */
+uint64_t race_judge_extent(const struct race_judge_operation *op, const struct race_judge_place *p);
 
 struct race_judge_launch {
 	struct race_judge_order order;

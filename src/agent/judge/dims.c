@@ -1,0 +1,58 @@
+/*
+ * dims.c - copies of two and three dimensions, as the judge hears of them.
+ *
+ * Arrays have no address, so that side of a copy isn't judged.
+ */
+#include "agent/judge/judge.h"
+
+/* One side: rows, and where in them it begins. */
+struct side {
+	CUmemorytype type;
+	const void *host;
+	CUdeviceptr device;
+	size_t pitch, height, x, y, z;
+};
+
+static struct race_judge_place place(const struct side *s, size_t width, size_t height)
+{
+	struct race_judge_place p = {.pitch = s->pitch ? s->pitch : width};
+	uint64_t at = s->type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)s->host : s->device;
+
+	p.slice = p.pitch * (s->height ? s->height : height);
+	if (s->type == CU_MEMORYTYPE_ARRAY || !at)
+		return (struct race_judge_place){0};
+	p.addr = at + s->x + s->y * p.pitch + s->z * p.slice;
+	return p;
+}
+
+struct race_judge_operation judge_copy_2d(const CUDA_MEMCPY2D *c)
+{
+	const struct side to = {c->dstMemoryType, c->dstHost, c->dstDevice,
+				c->dstPitch,	  0,	      c->dstXInBytes,
+				c->dstY,	  0};
+	const struct side from = {c->srcMemoryType, c->srcHost, c->srcDevice,
+				  c->srcPitch,	    0,		c->srcXInBytes,
+				  c->srcY,	    0};
+
+	return (struct race_judge_operation){.kind = RACE_JUDGE_COPY,
+					     .dst = place(&to, c->WidthInBytes, c->Height),
+					     .src = place(&from, c->WidthInBytes, c->Height),
+					     .bytes = c->WidthInBytes,
+					     .height = c->Height,
+					     .depth = 1};
+}
+
+struct race_judge_operation judge_copy_3d(const CUDA_MEMCPY3D *c)
+{
+	const struct side to = {c->dstMemoryType, c->dstHost,	  c->dstDevice, c->dstPitch,
+				c->dstHeight,	  c->dstXInBytes, c->dstY,	c->dstZ};
+	const struct side from = {c->srcMemoryType, c->srcHost,	    c->srcDevice, c->srcPitch,
+				  c->srcHeight,	    c->srcXInBytes, c->srcY,	  c->srcZ};
+
+	return (struct race_judge_operation){.kind = RACE_JUDGE_COPY,
+					     .dst = place(&to, c->WidthInBytes, c->Height),
+					     .src = place(&from, c->WidthInBytes, c->Height),
+					     .bytes = c->WidthInBytes,
+					     .height = c->Height,
+					     .depth = c->Depth};
+}
