@@ -420,8 +420,12 @@ static void open_stream(CUstream s, CUcontext context)
 	find(s, context)->tail.is_open = true;
 }
 
-void agent_order_open_all(void)
+void agent_order_unheard(unsigned calls)
 {
+	static unsigned known;
+
+	if (__atomic_exchange_n(&known, calls, __ATOMIC_RELAXED) == calls)
+		return;
 	pthread_mutex_lock(&lock);
 	order_all();
 	is_all_open = true;

@@ -108,8 +108,9 @@ void agent_order_carry(CUstream s, CUcontext context);
 bool agent_order_is_unordered(const struct agent_order *o, CUcontext context, bool is_across);
 /* All that was submitted comes before what will be. */
 void agent_order_all(void);
-/* The same, and what is submitted may wait for anything until the host has waited for all. */
-void agent_order_open_all(void);
+/* So many calls can't have been heard. Where that is news, it is the same, and what is submitted
+ * may wait for anything until the host has waited for all. */
+void agent_order_unheard(unsigned calls);
 /* After fork, in the child. */
 void agent_order_reset(void);
 

@@ -14,6 +14,10 @@
  * as ordered. Costs: only with such a detector in the run: a look into a table for each call that
  * may order something, and some 64 comparisons for a launch.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
 #include <string.h>
 
 #include <cupti.h>
@@ -33,6 +37,13 @@ static struct {
 
 static bool is_wanted[CUPTI_DRIVER_TRACE_CBID_SIZE];
 static bool is_on;
+static unsigned (*unheard)(void); /* calls that forward/ can't hear; NULL: it isn't there */
+
+static void note_unheard(void)
+{
+	if (unheard)
+		agent_order_unheard(unheard());
+}
 
 static const char *what_is_judged(const struct agent_history *h)
 {
@@ -71,6 +82,7 @@ void agent_unordered_launch(const struct agent_context *c, const struct agent_ke
 
 	if (!is_on || !agent_context_history(c) || !l->n || agent_is_captured(l->stream))
 		return;
+	note_unheard();
 	agent_order_submit(&o, l->stream, l->context, (uint32_t)l->n);
 	if (o.nth && !o.before.is_open &&
 	    (l->is_programmatic ||
@@ -85,6 +97,8 @@ void agent_unordered_enable(agent_enable_fn *enable, void *arg)
 	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
 		with |= 1u << race_words[i].detector;
 	is_on = RACE_RUN_DETECTORS(race_shm_get()->flags) & with;
+	void *p = dlsym(RTLD_DEFAULT, "__collider_events_unheard");
+	__builtin_memcpy(&unheard, &p, sizeof(p));
 	for (uint32_t id = 0; is_on && id < CUPTI_DRIVER_TRACE_CBID_SIZE; id++)
 		if (agent_order_wants(id)) {
 			is_wanted[id] = true;
@@ -104,6 +118,7 @@ void agent_unordered_call(uint32_t id, const void *data)
 	if (call.way != AGENT_ORDER_CAPTURED && agent_is_captured(call.stream))
 		return;
 	if (d->callbackSite == CUPTI_API_ENTER) {
+		note_unheard();
 		agent_order_begin(&call);
 		if (call.way == AGENT_ORDER_WORK || call.way == AGENT_ORDER_COPY)
 			agent_order_carry(call.stream, call.context);

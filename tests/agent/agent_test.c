@@ -861,6 +861,8 @@ static void launches_without_an_order_are_a_gap(void **state)
 	play("unordered");
 	assert_int_equal(gap(RACE_GAP_LAUNCHES, "clean", RACE_GAP_OVERLAPPING), 6);
 	assert_int_equal(gap(RACE_GAP_HOST, "", RACE_GAP_OF_HOST), 1);
+	play("newer");
+	assert_int_equal(gap(RACE_GAP_LAUNCHES, "clean", RACE_GAP_OVERLAPPING), *forwarded ? 1 : 2);
 	/* The default compares values: whoever changes one. */
 	run_flags = RACE_DETECT(COLLIDE) << RACE_RUN_DETECTORS_AT;
 	play("unordered");

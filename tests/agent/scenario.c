@@ -766,6 +766,27 @@ static void unordered(void)
 	MUST(cuCtxSynchronize());
 }
 
+/* By a function of the driver that none of our headers has: where it is heard at all, it may order
+ * anything, until the context is waited for. */
+CUresult cuNewOrder(void);
+
+static void newer(void)
+{
+	CUstream a, b;
+
+	context();
+	CUfunction f = function(module("history"), "clean");
+	MUST(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	MUST(launch(f, a));
+	MUST(cuNewOrder());
+	MUST(launch(f, b));
+	MUST(cuCtxSynchronize());
+	MUST(launch(f, a));
+	MUST(launch(f, b));
+	MUST(cuCtxSynchronize());
+}
+
 /* Two detectors with history in one module: tables of their own, entries twice as large, contexts
  * that are swept, and nothing of the other's is touched. */
 static void guard(void)
@@ -966,6 +987,7 @@ static const struct scenario {
 	{"history", history},
 	{"ordered", ordered},
 	{"unordered", unordered},
+	{"newer", newer},
 	{"guard", guard},
 	{"scarce", scarce},
 	{"again", again},

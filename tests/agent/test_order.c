@@ -229,7 +229,11 @@ static void what_is_not_known_orders_all(void **state)
 	c = launch(two);
 	assert_false(is_before(&a, &b));
 	assert_true(is_before(&a, &c));
-	agent_order_open_all();
+	agent_order_unheard(0);
+	b = launch(one);
+	c = launch(two);
+	assert_false(is_before(&b, &c));
+	agent_order_unheard(1);
 	b = launch(one);
 	c = launch(two);
 	assert_true(is_before(&b, &c));

@@ -11,10 +11,16 @@
  * Two kinds of events of CUPTI's other domain are made here: a module that is loaded, of which we
  * know the machine code (load/), and contexts that come and go (contexts.c).
  *
+ * Of functions that CUPTI's headers don't know it is only heard that some were called
+ * (forward_unheard).
+ *
  * Misses: what reaches the driver past us (export tables), and launches that CUDA's runtime refuses
  * by itself. Costs: a call of cuCtxGetCurrent and 20 ns for a function that is listened to.
  */
 #include <stdint.h>
+#include <string.h>
+
+#include "agent/order.h"
 
 #include "agent/forward/events.h"
 #include "agent/forward/forward.h"
@@ -151,8 +157,28 @@ static bool put_wrapper(uint32_t id)
 	return true;
 }
 
+/* A function of a newer driver. */
+static void count_unknown(const char *name, void **slot)
+{
+	if (agent_order_is_harmless(name))
+		return;
+	for (uint32_t id = 0; id < CUPTI_DRIVER_TRACE_CBID_SIZE; id++)
+		if (wrappers[id].name && !strcmp(wrappers[id].name, name))
+			return;
+	forward_count(slot);
+}
+
+static void find_unheard(void)
+{
+	static bool is_done;
+
+	if (!__atomic_exchange_n(&is_done, true, __ATOMIC_ACQ_REL))
+		forward_each(count_unknown);
+}
+
 void forward_judge_listen(void)
 {
+	find_unheard();
 	*(void **)&get_current = forward_find("cuCtxGetCurrent");
 	for (uint32_t id = 0; id < CUPTI_DRIVER_TRACE_CBID_SIZE; id++)
 		if (wrappers[id].name && forward_judge_wants(id))
@@ -206,6 +232,13 @@ EXPORT CUptiResult __collider_events_unsubscribe(CUpti_SubscriberHandle subscrib
 EXPORT CUptiResult __collider_events_enable(uint32_t enable, CUpti_SubscriberHandle subscriber,
 					    CUpti_CallbackDomain domain, CUpti_CallbackId id);
 EXPORT void __collider_events_own(int by);
+EXPORT unsigned __collider_events_unheard(void);
+
+/* Calls of functions that can't be listened to: how many there were. */
+unsigned __collider_events_unheard(void)
+{
+	return forward_unheard();
+}
 
 /* Calls of this thread are the agent's own from now on (1), or no more (-1). */
 void __collider_events_own(int by)
@@ -223,6 +256,7 @@ CUptiResult __collider_events_subscribe(CUpti_SubscriberHandle *subscriber,
 	*(void **)&get_current = forward_find("cuCtxGetCurrent");
 	if (!get_current || forward_is_heard())
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	find_unheard();
 	user = userdata;
 	__atomic_store_n(&listener, callback, __ATOMIC_RELEASE);
 	*subscriber = (CUpti_SubscriberHandle)(void *)&listener;

@@ -115,6 +115,18 @@ static void put_driver(void)
 	qsort(functions, nfunctions, sizeof(*functions), by_address);
 }
 
+void forward_each(void (*fn)(const char *name, void **slot))
+{
+	const char *name;
+
+	for (size_t i = 0; i < real.n; i++) {
+		void *entry = forward_symbols_at(&real, i, &name) ? forward_symbols_find(&own, name)
+								  : NULL;
+		if (entry && forward_slot(entry))
+			fn(name, forward_slot(entry));
+	}
+}
+
 static void put_rest(void)
 {
 	void *to = has_driver ? (void *)no_function : (void *)no_driver;

@@ -62,11 +62,17 @@ const void *forward_caller(const void *address);
 extern void *forward_table[], *forward_table_end[];
 extern const char forward_lazy[], forward_lazy_end[];
 
-/* trampolines.c: the place that the function at `entry` jumps by; NULL: it is none of ours. */
+/* trampolines.c: from now on the calls of the function of this place are counted, with those of all
+ * such: how many there were. */
+void forward_count(void **slot);
+unsigned forward_unheard(void);
+/* The place that the function at `entry` jumps by; NULL: it is none of ours. */
 void **forward_slot(const void *entry);
 /* forward.c: the place by which the driver's function of this name is called; NULL: the driver
  * doesn't have it. */
 void **forward_place(const char *name);
+/* Calls `fn` for each function that the driver exports. */
+void forward_each(void (*fn)(const char *name, void **slot));
 /* Where a function of the driver's is called by way of its place; NULL: it is no such address. */
 void *forward_entry(const void *real);
 /* Has the driver been opened by us? */

@@ -7,6 +7,9 @@
  *
  * The entry of a function is endbr64 and the jump: forward_slot reads which place of the table
  * that one uses, so names and places may be assigned after linking (complete.c).
+ *
+ * Of a function that can't be listened to the calls are counted, if it may order something
+ * (forward_count): its place leads to a second jump then, by a table of its own.
  */
 #include <stdint.h>
 #include <string.h>
@@ -74,6 +77,14 @@
 	"	.hidden	forward_lazy_end\n"
 	"	.globl	forward_lazy_end\n"
 	"forward_lazy_end:\n"
+	"	.p2align 4\n"
+	".Lcounted:\n"
+#define EXPORT(name, i) \
+	"	.p2align 4\n" \
+	"	incl	forward_calls(%rip)\n" \
+	"	jmp	*.Lcounted_table+8*" #i "(%rip)\n"
+#include "agent/forward/exports.inc"
+#undef EXPORT
 	"	.section .data.rel.local, \"aw\"\n"
 	"	.p2align 6\n"
 	"	.hidden	forward_table\n"
@@ -85,6 +96,14 @@
 	"	.hidden	forward_table_end\n"
 	"	.globl	forward_table_end\n"
 	"forward_table_end:\n"
+	".Lcounted_table:\n"
+#define EXPORT(name, i) "	.quad	0\n"
+#include "agent/forward/exports.inc"
+#undef EXPORT
+	"	.hidden	forward_counted\n"
+	"	.globl	forward_counted\n"
+	"forward_counted:\n"
+	"	.quad	.Lcounted, .Lcounted_table\n"
 	"	.text\n");
 /* clang-format on */
 
@@ -103,4 +122,24 @@ void **forward_slot(const void *entry)
 	if (at < (uintptr_t)forward_table || at >= (uintptr_t)forward_table_end)
 		return NULL;
 	return (void **)at;
+}
+
+#define COUNTED_BYTES 16 /* of each second jump */
+
+extern char *const forward_counted[2]; /* the code, and its table */
+extern unsigned forward_calls;	       /* hidden, as all that isn't exported by name */
+unsigned forward_calls;
+
+void forward_count(void **slot)
+{
+	size_t at = (size_t)(slot - forward_table);
+	void **table = (void **)(void *)forward_counted[1];
+
+	table[at] = *slot;
+	__atomic_store_n(slot, forward_counted[0] + COUNTED_BYTES * at, __ATOMIC_RELEASE);
+}
+
+unsigned forward_unheard(void)
+{
+	return __atomic_load_n(&forward_calls, __ATOMIC_RELAXED);
 }

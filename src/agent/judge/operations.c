@@ -49,6 +49,7 @@ void judge_order_launch(struct race_judge_order *to, CUstream s, bool is_early)
 {
 	struct agent_order o;
 
+	agent_order_unheard(forward_unheard());
 	agent_order_launch(&o, s, forward_current(), is_early);
 	take(to, &o);
 }
@@ -222,6 +223,7 @@ void forward_judge_call(uint32_t id, const void *params)
 
 	if (!is_heard())
 		return;
+	agent_order_unheard(forward_unheard());
 	agent_order_read(id, params, &c);
 	c.context = forward_current();
 	agent_order_begin(&c);
