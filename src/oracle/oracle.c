@@ -1,10 +1,9 @@
 /*
- * oracle.c - the on-line oracle: actors, events, findings (oracle.h states the rules).
+ * oracle.c - the on-line oracle: actors and events (oracle.h states the rules).
  *
  * Actors are numbered in groups: the threads of one grid, or 1024 others (pseudo-threads, host
  * threads, copies). A block's threads get their state at the block's first event, and it is freed
- * at the block's end, so a grid costs memory only for the blocks that run. Findings are pairs of
- * instructions; the first example of each is kept.
+ * at the block's end, so a grid costs memory only for the blocks that run.
  *
  * Misses: which late value a weak memory model lets a strong read of a wider scope see is taken
  * from the event (ORACLE_SAW); communication that forces a fence.sc is counted in the order of
@@ -19,16 +18,6 @@
 #define MAX_FORCED  (1u << 14)
 
 static struct oracle_block gone; /* of blocks that have ended */
-
-/* Two instructions that race, and the number of their finding. */
-struct oracle_pair {
-	struct {
-		const void *a, *b;
-		uint64_t kind;
-	} key;
-	size_t index;
-	UT_hash_handle hh;
-};
 
 struct oracle *oracle_new(const struct oracle_options *opt)
 {
@@ -80,17 +69,6 @@ void oracle_group_free(struct oracle *o, struct oracle_group *g)
 	free(g);
 }
 
-static void tables_free(struct oracle *o)
-{
-	struct oracle_pair *pair, *ptmp;
-
-	HASH_ITER(hh, o->pairs, pair, ptmp)
-	{
-		HASH_DEL(o->pairs, pair);
-		free(pair);
-	}
-}
-
 /* Frees the sites; none is in use. */
 void oracle_sites_free(struct oracle *o)
 {
@@ -119,7 +97,7 @@ void oracle_free(struct oracle *o)
 	oracle_known_logs_free(o);
 	oracle_sync_free(o);
 	oracle_sc_free(o);
-	tables_free(o);
+	oracle_pairs_free(o);
 	for (size_t i = 0; i < o->groups.n; i++)
 		oracle_group_free(o, o->groups.v[i]);
 	base_vec_free(&o->groups);
@@ -517,6 +495,8 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 		init_one(o, t, actor, acc, address);
 		return;
 	}
+	if (o->gone)
+		oracle_gone_look(o, t, actor, acc, address, bytes);
 	/* One can wait for the reads of a copy alone. */
 	if (oracle_is_pseudo(o, actor))
 		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
@@ -543,6 +523,7 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 	if (t && acc->bytes && o->last->is_grid && !is_init(acc)) {
 		o->stats.accesses +=
 			mask == UINT32_MAX ? ORACLE_LANES : (unsigned)__builtin_popcount(mask);
+		oracle_gone_look_warp(o, t, warp, mask, acc, addresses);
 		if (acc->strength == RACE_WEAK)
 			oracle_shadow_warp(o, t, warp, mask, acc, addresses);
 		else
@@ -562,78 +543,6 @@ void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uin
 	o->stats.events++;
 	if (!o->is_full)
 		access_one(o, actor, &acc, address, bytes);
-}
-
-/* ---- findings -------------------------------------------------------------------------------- */
-
-static uint32_t thread_of_init(struct oracle *o, uint32_t actor)
-{
-	struct oracle_misc *m = oracle_misc_of(o, actor);
-
-	return m && m->kind == ORACLE_MISC_INIT ? m->issuer : actor;
-}
-
-uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
-		       const struct oracle_side *second, uint64_t address, uint64_t *index)
-{
-	struct oracle_finding f = {.kind = kind,
-				   .first = *first,
-				   .second = *second,
-				   .address = address,
-				   .count = 1,
-				   .event = o->stats.events};
-	f.first.actor = thread_of_init(o, first->actor);
-	f.second.actor = thread_of_init(o, second->actor);
-	bool is_turned = (uintptr_t)first->inst > (uintptr_t)second->inst;
-	struct oracle_pair *p, probe;
-
-	o->races++;
-	if (o->on_race)
-		o->on_race(o->race_arg, &f);
-	memset(&probe, 0, sizeof(probe));
-	probe.key.a = is_turned ? second->inst : first->inst;
-	probe.key.b = is_turned ? first->inst : second->inst;
-	probe.key.kind = (uint64_t)kind;
-	HASH_FIND(hh, o->pairs, &probe.key, sizeof(probe.key), p);
-	if (p) {
-		o->is_hot = ++o->findings.v[p->index].count > ORACLE_HOT;
-		*index = p->index;
-		return o->count_at ? o->count_at(o->race_arg, &f) : NULL;
-	}
-	p = base_calloc(1, sizeof(*p));
-	p->key = probe.key;
-	p->index = o->findings.n;
-	HASH_ADD(hh, o->pairs, key, sizeof(p->key), p);
-	base_vec_push(&o->findings, f);
-	return NULL;
-}
-
-size_t oracle_findings(const struct oracle *o)
-{
-	return o->findings.n;
-}
-
-const struct oracle_finding *oracle_get(const struct oracle *o, size_t i)
-{
-	return &o->findings.v[i];
-}
-
-void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_finding *f),
-		    void *arg)
-{
-	o->on_race = fn;
-	o->race_arg = arg;
-}
-
-void oracle_count_repeats(struct oracle *o,
-			  uint64_t *(*where)(void *arg, const struct oracle_finding *f))
-{
-	o->count_at = where;
-}
-
-void oracle_group_lines(struct oracle *o, const void *(*line_of)(void *arg, const void *inst))
-{
-	o->line_of = line_of;
 }
 
 struct oracle_stats oracle_get_stats(const struct oracle *o)

@@ -375,8 +375,9 @@ struct oracle_stats {
 	 * for them, including chains and releases of strong writes. */
 	uint64_t events, accesses, words, shadow_bytes, clock_bytes;
 	/* 0: the verdict is complete. Accesses forgotten because a word had too many; accesses that
-	 * have raced so often that their later races are not reported. */
-	uint64_t dropped, raced_out;
+	 * have raced so often that later races of their lines' pairs are not reported, and those
+	 * of them that may race in other pairs, too. */
+	uint64_t dropped, raced_out, missed;
 	uint32_t actors;
 	bool is_sc_coarse; /* max_forced was reached: races around a fence.sc may be missed */
 };

@@ -304,13 +304,36 @@ bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t a
  */
 bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
 
-/* The last one of lanes of which one does for all; the others race as often as spent records do. */
-static inline uint32_t oracle_last_lane(struct oracle *o, uint32_t lanes)
+/* gone.c. They are forgotten: a record of the word; all of the list but one; a packed access; lanes
+ * of a warp that do what n does now, with the same clock. */
+static inline void oracle_gone_rec(const struct oracle_now *n, const struct oracle_rec *r)
 {
+	struct oracle_actors a = {r->actor, r->mask ? r->mask : 1, r->epoch};
+
+	oracle_gone_add(n->o, n->word, r->bytes, r->site, a);
+}
+void oracle_gone_others(const struct oracle_now *n, const struct oracle_list *l,
+			const struct oracle_rec *kept);
+static inline void oracle_gone_packed(struct oracle *o, uint64_t word, uint64_t p)
+{
+	struct oracle_actors a = {oracle_packed_actor(p), 1, oracle_packed_epoch(p)};
+
+	oracle_gone_add(o, word, ORACLE_PLAIN_BYTES, oracle_packed_site(p), a);
+}
+void oracle_gone_lanes(const struct oracle_now *n, uint32_t warp, uint32_t lanes);
+
+/* The last one of lanes of which one does for all; the others race as often as spent records do. */
+static inline uint32_t oracle_last_lane(const struct oracle_now *n, uint32_t warp, uint32_t lanes)
+{
+	uint32_t last;
+
 	if (!lanes)
 		return 0;
-	o->stats.raced_out += (unsigned)__builtin_popcount(lanes) - 1;
-	return 1u << (31 - __builtin_clz(lanes));
+	last = 1u << (31 - __builtin_clz(lanes));
+	n->o->stats.raced_out += (unsigned)__builtin_popcount(lanes) - 1;
+	if (lanes != last)
+		oracle_gone_lanes(n, warp, lanes & ~last);
+	return last;
 }
 
 /* The next lanes whose access is the same as that of lane l. */
@@ -333,6 +356,11 @@ static inline uint32_t oracle_alike_from(const struct oracle_thread *t, uint32_t
 static inline uint32_t oracle_word_number(uint64_t address)
 {
 	return (uint32_t)(address >> 2);
+}
+
+static inline uint64_t oracle_row_word(const struct oracle_row *row, uint32_t word)
+{
+	return (row->address & ~3ull) + 4ull * (word - oracle_word_number(row->address));
 }
 
 /* The (first) actor of a word. */

@@ -423,6 +423,8 @@ struct oracle {
 	uint64_t *(*count_at)(void *arg, const struct oracle_finding *f);
 	struct oracle_repeat *repeats; /* shadow.h */
 	bool is_hot;		       /* the last race was of a pair that is only counted */
+	struct oracle_gone *gone;      /* gone.c, by word; and which words may be there */
+	uint64_t gone_filter[4096 / 64];
 	struct oracle_stats stats;
 	uint64_t nchains;
 	/* retire.c: the host threads; operations that haven't ended; the first whose end the
@@ -456,10 +458,13 @@ uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
 #define ORACLE_PLACE_BLOCK (1u << 30)
 /* As oracle_site (look.h), for one that isn't the last. */
 uint32_t oracle_site_find(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
-/* Reports a race, and gives the number of its finding. Returns where a repeat is counted without
- * another call (oracle_count_repeats), or NULL. */
+/* found.c. Reports a race, and gives the number of its finding. Returns where a repeat is counted
+ * without another call (oracle_count_repeats), or NULL. */
 uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
 		       const struct oracle_side *second, uint64_t address, uint64_t *index);
+void oracle_pairs_free(struct oracle *o);
+/* Has a race of the two instructions been reported? */
+bool oracle_is_found(struct oracle *o, enum oracle_kind kind, const void *a, const void *b);
 
 #include "oracle/order.h"
 
@@ -583,6 +588,19 @@ static inline void oracle_words_peak(struct oracle *o)
 void oracle_retire(struct oracle *o, uint32_t host);
 
 /* forget.c */
+/* gone.c: accesses of actors first + lane of the mask are forgotten; a later access; the end of
+ * memory. */
+struct oracle_actors {
+	uint32_t first, mask, epoch;
+};
+void oracle_gone_add(struct oracle *o, uint64_t word, uint32_t bytes, uint32_t site,
+		     struct oracle_actors a);
+void oracle_gone_look(struct oracle *o, const struct oracle_thread *t, uint32_t actor,
+		      const struct oracle_acc *acc, uint64_t address, uint64_t bytes);
+void oracle_gone_look_warp(struct oracle *o, const struct oracle_thread *t, uint32_t warp,
+			   uint32_t mask, const struct oracle_acc *acc, const uint64_t *addresses);
+void oracle_gone_forget(struct oracle *o, uint64_t address, uint64_t bytes);
+void oracle_gone_free(struct oracle *o);
 void oracle_shadow_retire(struct oracle *o); /* all of memory loses its past */
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_shadow_free(struct oracle *o);

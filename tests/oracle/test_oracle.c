@@ -883,6 +883,51 @@ static void test_raced_out(void **state)
 	expect(&w, 3 + 254 + 300 + 300 + 2, ORACLE_RACE);
 }
 
+static void access_by(struct world *w, uint32_t t, const void *inst, uint8_t kind, uint64_t x)
+{
+	struct oracle_acc acc = {.inst = inst, .kind = kind, .bytes = 4};
+
+	oracle_access(w->o, t, &acc, x);
+}
+
+/* Four warps of a block store, and 300 loads race with each, so that two of the stores are
+ * forgotten. Then a thread of the block, or another one, stores by another instruction: how many
+ * does it miss? */
+static uint64_t missed_by(bool is_far, bool is_behind, uint64_t x)
+{
+	static const char insts[3];
+	struct oracle_arrival all = {5, 0, 256, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, insts};
+	struct world w = world();
+	uint32_t block = add_grid(&w, 2, 1, 256), t = is_far ? w.far : block + 200;
+	uint64_t n;
+
+	for (uint32_t i = 0; i < 128; i += 32)
+		access_by(&w, block + i, &insts[0], RACE_OP_WRITE, X);
+	for (unsigned i = 0; i < 300; i++)
+		access_by(&w, w.far, &insts[1], RACE_OP_READ, X);
+	assert_int_equal(oracle_get_stats(w.o).raced_out, 4);
+	assert_int_equal(oracle_get_stats(w.o).missed, 0);
+	for (uint32_t i = 0; i < 256 && is_behind; i += 32)
+		oracle_arrive(w.o, block + i, UINT32_MAX, &all);
+	for (uint32_t i = 0; i < 256 && is_behind; i += 32)
+		oracle_leave(w.o, block + i, UINT32_MAX, 5, 0);
+	access_by(&w, t, &insts[2], RACE_OP_WRITE, x);
+	n = oracle_get_stats(w.o).missed;
+	oracle_free(w.o);
+	return n;
+}
+
+/* Those that are forgotten count as missed where one of them may race in a new pair: not where a
+ * barrier, or the access's place, says that none does. */
+static void test_missed(void **state)
+{
+	(void)state;
+	assert_int_equal(missed_by(false, false, X), 2);
+	assert_int_equal(missed_by(false, true, X), 0);
+	assert_int_equal(missed_by(false, false, Y), 0);
+	assert_int_equal(missed_by(true, true, X), 2);
+}
+
 /* A barrier keeps a block's threads on one clock: memory doesn't grow with their number of uses,
  * except for the joins that are remembered. */
 static void test_barrier_memory(void **state)
@@ -1002,6 +1047,7 @@ int main(void)
 		cmocka_unit_test(test_full_is_silent),
 		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_raced_out),
+		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_repeats),
 		cmocka_unit_test(test_repeats_after_the_end),
 		cmocka_unit_test(test_barrier_memory),

@@ -135,7 +135,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .shadow_bytes = s.shadow_bytes,
 					 .clock_bytes = s.clock_bytes,
 					 .dropped = s.dropped,
-					 .raced_out = s.raced_out,
+					 .raced_out = s.missed,
 					 .host_accesses = m->events->nhost_accesses,
 					 .op_accesses = m->events->nop_accesses,
 					 .patterns = m->events->patterns,

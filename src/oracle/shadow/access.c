@@ -56,6 +56,7 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	if (!oracle_can_pack(r->epoch, site))
 		return;
 	uint64_t w = oracle_pack(r->actor, r->epoch, site);
+	oracle_gone_others(n, l, r);
 	oracle_ext_free(n->o, c);
 	c->w = w;
 }
@@ -389,6 +390,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 			n->o->stats.raced_out += oracle_is_spent(r) && !is_out;
 			l->has_spent |= oracle_is_spent(r);
 			if (oracle_is_spent(r) && oracle_has_others(n->o, l, kept, i)) {
+				oracle_gone_rec(n, r);
 				oracle_rec_drop(n->o, r);
 				continue;
 			}

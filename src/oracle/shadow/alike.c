@@ -188,6 +188,8 @@ bool oracle_write_at_once(struct oracle_now *n, const struct oracle_row *row, st
 	if (writes == ORACLE_LOOK_COUNTED) {
 		count_all(n->o, n->alike[0].pair, len);
 		n->o->stats.raced_out += len;
+		for (uint32_t i = 0; i < len; i++)
+			oracle_gone_packed(n->o, oracle_row_word(row, word + i), c[i].w);
 	}
 	if (reads == ORACLE_LOOK_COUNTED)
 		count_all(n->o, pair, len);

@@ -54,6 +54,8 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 	uint64_t end = address + bytes, next;
 
 	oracle_words_peak(o);
+	if (o->gone)
+		oracle_gone_forget(o, address, bytes);
 	for (uint64_t a = address; a < end; a = next) {
 		struct oracle_page *p = oracle_page_at(o, a);
 		next = (p ? a | 3 : a | low) + 1;
@@ -80,6 +82,7 @@ void oracle_shadow_free(struct oracle *o)
 {
 	struct oracle_region *r, *tmp;
 
+	oracle_gone_free(o);
 	/* The last page's region is freed with it. */
 	HASH_ITER(hh, o->regions, r, tmp)
 	{

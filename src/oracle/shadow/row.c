@@ -218,6 +218,8 @@ static bool is_write_replaced(struct oracle_now *n, const struct oracle_row *row
 	if (!is_write_seen(n, row, c, word, ORACLE_HOT, &is_counted))
 		return false;
 	n->o->stats.raced_out += is_counted;
+	if (is_counted)
+		oracle_gone_packed(n->o, oracle_row_word(row, word), c->w);
 	return true;
 }
 
@@ -312,7 +314,7 @@ static void go_full(struct oracle_now *n, const struct oracle_row *row, struct o
 		n->t = row->t + (n->actor - row->actor);
 		n->clock = n->t->clock;
 		if (oracle_word_full(n, c))
-			lanes = oracle_last_lane(n->o, lanes);
+			lanes = oracle_last_lane(n, row->actor, lanes);
 	}
 	back_to_row(n, row);
 }

@@ -4,7 +4,8 @@
  * If all accesses to a hot word were compared with each other, the cost would be the square of
  * their number. So a record that has raced 256 times, or once in a pair of lines sighted 1,000
  * times, is spent: only instructions of a line that has not raced with its own look at it. What it
- * misses: the later races of the spent records that are not kept, see oracle_has_others. Costs: a
+ * misses: the later races of the spent records that are not kept, see oracle_has_others; gone.c
+ * finds out whether there may be any in a new pair of lines. Costs: a
  * comparison for each spent record of the word, at most two for each line and part of the word.
  */
 #include "oracle/shadow.h"
@@ -108,6 +109,7 @@ bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l)
 	if (count < SPENT_KEPT)
 		return false;
 	n->o->stats.raced_out++;
+	oracle_gone_rec(n, near);
 	oracle_list_touch(n->o, l);
 	if (n->chain)
 		n->chain->refs++;

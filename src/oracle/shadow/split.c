@@ -148,9 +148,10 @@ static bool access_lane(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 static uint32_t without_alike(struct oracle_now *n, const struct oracle_thread *t, uint32_t mask,
 			      uint32_t l, const uint64_t *addresses)
 {
+	uint32_t warp = n->actor - l;
 	uint32_t same = oracle_alike_from(t, mask, l, addresses);
 
-	return (mask & ~same) | oracle_last_lane(n->o, same);
+	return (mask & ~same) | oracle_last_lane(n, warp, same);
 }
 
 /* Bytes or halves: words that belong to the row's lanes alone, and the bytes beside them. */

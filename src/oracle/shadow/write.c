@@ -532,6 +532,6 @@ void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 		if (!n.is_nothing_new)
 			continue;
 		same = oracle_alike_from(t, mask, l, addresses);
-		mask = (mask & ~same) | oracle_last_lane(o, same);
+		mask = (mask & ~same) | oracle_last_lane(&n, warp, same);
 	}
 }
