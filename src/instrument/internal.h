@@ -522,7 +522,11 @@ void inst_late_offset(struct inst_ctx *cx, int64_t *off, uint32_t site, enum rac
  * result change with operand i (is_bool: a condition as a number)? And does it leave what its
  * register doesn't hold, if the guard is true? */
 struct ptx_opnd inst_tried(struct inst_ctx *cx, struct ptx_stmt *s, unsigned i, bool is_bool);
-struct ptx_opnd inst_tried_guard(struct inst_ctx *cx, struct ptx_stmt *s);
+enum inst_half { INST_WHOLE, INST_LOW, INST_HIGH }; /* of 8 bytes, but for whole */
+struct ptx_opnd inst_tried_guard(struct inst_ctx *cx, struct ptx_stmt *s, enum inst_half half);
+/* Do two operands differ, one of which is a register? */
+struct ptx_opnd inst_differ(struct inst_ctx *cx, const struct ptx_opnd *a, const struct ptx_opnd *b,
+			    enum inst_half half, struct ptx_stmt *at);
 /* Is the register n, or isn't it? By its bits. */
 struct ptx_opnd inst_compared(struct inst_ctx *cx, const struct ptx_opnd *o, int64_t n,
 			      bool is_equal, struct ptx_stmt *at);

@@ -174,13 +174,31 @@ struct ptx_opnd inst_tried(struct inst_ctx *cx, struct ptx_stmt *s, unsigned i, 
 	return p.kind == PTX_OPND_REG ? p : executed_again(cx, s, i, is_bool);
 }
 
-struct ptx_opnd inst_tried_guard(struct inst_ctx *cx, struct ptx_stmt *s)
+struct ptx_opnd inst_differ(struct inst_ctx *cx, const struct ptx_opnd *a, const struct ptx_opnd *b,
+			    enum inst_half half, struct ptx_stmt *at)
+{
+	enum ptx_type bits = bits_of(cx, a->kind == PTX_OPND_REG ? a : b);
+	struct ptx_opnd p, x, y;
+
+	if (bits == PTX_TYPE_NONE || (half != INST_WHOLE && bits != PTX_TYPE_B64) ||
+	    (a->kind != PTX_OPND_REG && a->kind != PTX_OPND_INT) ||
+	    (b->kind != PTX_OPND_REG && b->kind != PTX_OPND_INT))
+		return inst_none();
+	x = a->kind == PTX_OPND_REG ? as_bits(cx, *a, bits, at) : *a;
+	y = b->kind == PTX_OPND_REG ? as_bits(cx, *b, bits, at) : *b;
+	if (half == INST_WHOLE)
+		return differ(cx, x, y, bits, at);
+	p = inst_fresh(cx, PTX_TYPE_PRED);
+	emit(cx, at, half == INST_LOW ? "tried_differ_low" : "tried_differ_high", NT, H(p, x, y));
+	return p;
+}
+
+struct ptx_opnd inst_tried_guard(struct inst_ctx *cx, struct ptx_stmt *s, enum inst_half half)
 {
 	enum ptx_type to = s->nops ? bits_of(cx, &s->ops[0]) : PTX_TYPE_NONE;
 
 	if (to == PTX_TYPE_NONE || s->ops[0].reg == s->pred || ptx_form_has(s->form, PTX_MOD_CC))
 		return inst_none();
-	struct ptx_opnd now = as_bits(cx, once_more(cx, s, 0, inst_none()), to, s);
-	struct ptx_opnd was = as_bits(cx, s->ops[0], to, s);
-	return differ(cx, now, was, to, s);
+	struct ptx_opnd now = once_more(cx, s, 0, inst_none());
+	return inst_differ(cx, &now, &s->ops[0], half, s);
 }

@@ -58,16 +58,37 @@ static struct ptx_opnd operand_mask(const struct inst_ctx *cx, const struct inst
 	return inst_mask_of(cx, p, s->ops[i].reg);
 }
 
+/* The mask of operand i where c is true; nothing: that isn't known. */
+static struct ptx_opnd where_known(struct inst_ctx *cx, const struct inst_doubt_plan *p,
+				   struct ptx_stmt *s, unsigned i, struct ptx_opnd m,
+				   struct ptx_opnd c)
+{
+	if (inst_is_mask(c))
+		return inst_mask_where(cx, m, c, true, s);
+	if (inst_is_mask(m))
+		inst_lose(cx, p, s->ops[i].reg, m, s);
+	return inst_none();
+}
+
 /* The mask of operand i where the result depends on it. */
 static struct ptx_opnd tried(struct inst_ctx *cx, const struct inst_doubt_plan *p,
 			     const struct flow_step *st, unsigned i)
 {
-	struct ptx_stmt *s = st->at;
-	struct ptx_opnd m = operand_mask(cx, p, s, i), c = inst_none();
+	struct ptx_opnd m = operand_mask(cx, p, st->at, i);
 
-	if (inst_is_mask(m))
-		c = inst_tried(cx, s, i, i <= 2 && st->is_bool[i - 1]);
-	return inst_is_mask(c) ? inst_mask_where(cx, m, c, true, s) : inst_none();
+	if (!inst_is_mask(m))
+		return m;
+	return where_known(cx, p, st->at, i, m,
+			   inst_tried(cx, st->at, i, i <= 2 && st->is_bool[i - 1]));
+}
+
+/* The bits of operands i and k, where two ways of one value can meet. */
+static struct ptx_opnd met(struct inst_ctx *cx, const struct inst_doubt_plan *p, struct ptx_stmt *s,
+			   unsigned i, unsigned k)
+{
+	if (!inst_meeting(p, s, i, k))
+		return inst_none();
+	return inst_meet(cx, operand_mask(cx, p, s, i), operand_mask(cx, p, s, k), s);
 }
 
 /* ---- rules ------------------------------------------------------------------------------- */
@@ -106,7 +127,7 @@ static bool is_same(const struct ptx_stmt *s)
 static struct ptx_opnd of_predicates(struct inst_ctx *cx, const struct inst_doubt_plan *p,
 				     struct ptx_stmt *s, bool alone)
 {
-	struct ptx_opnd m = inst_none();
+	struct ptx_opnd m = inst_none(), x = met(cx, p, s, 1, 2), hidden = inst_none();
 
 	for (unsigned i = 1; i <= 2; i++) {
 		struct ptx_opnd own = operand_mask(cx, p, s, i), other = s->ops[3 - i];
@@ -115,12 +136,22 @@ static struct ptx_opnd of_predicates(struct inst_ctx *cx, const struct inst_doub
 			own = inst_mask_where(cx, own, inst_reg(cx, other.reg), alone == is_not, s);
 		m = inst_join_masks(cx, m, own, s);
 	}
-	return m;
+	if (is_same(s) || !inst_is_mask(x))
+		return m;
+	/* Where both leave the result open, it changes if either does. */
+	for (unsigned i = 1; i <= 2; i++) {
+		bool is_not = (s->ops[i].flags & PTX_OPND_NOT) != 0;
+		hidden = inst_join_masks(
+			cx, hidden,
+			inst_mask_where(cx, x, inst_reg(cx, s->ops[i].reg), alone != is_not, s), s);
+	}
+	inst_lose_mask(cx, p, hidden, s);
+	return inst_without(cx, m, hidden, s);
 }
 
 /* and, or, min, max: the mask of operand i where operand `other` leaves the result open. */
-static struct ptx_opnd left_open(struct inst_ctx *cx, const struct flow_step *st, unsigned other,
-				 struct ptx_opnd m)
+static struct ptx_opnd left_open(struct inst_ctx *cx, const struct inst_doubt_plan *p,
+				 const struct flow_step *st, unsigned other, struct ptx_opnd m)
 {
 	struct ptx_stmt *s = st->at;
 	const struct ptx_opnd *o = &s->ops[other];
@@ -128,13 +159,28 @@ static struct ptx_opnd left_open(struct inst_ctx *cx, const struct flow_step *st
 	bool is_plain = (!is_bool && !st->is_test) || o->kind != PTX_OPND_REG;
 
 	if (s->form->op == PTX_OP_MIN || s->form->op == PTX_OP_MAX)
-		return is_plain ? m : inst_none();
+		return is_plain ? m : where_known(cx, p, s, 3 - other, m, inst_none());
 	if (o->kind != PTX_OPND_REG)
 		return m; /* nvcc leaves no operand that decides alone */
 	bool is_ones = is_or ? is_plain : st->is_test && !is_bool; /* compared with all ones */
 	bool is_equal = is_or ? !is_plain : is_ones;
 	struct ptx_opnd q = inst_compared(cx, o, is_ones ? -1 : 0, is_equal, s);
-	return inst_is_mask(q) ? inst_mask_where(cx, m, q, true, s) : inst_none();
+	return where_known(cx, p, s, 3 - other, m, q);
+}
+
+/* What two ways of one value may hide. Arithmetic on words is taken to depend on both: what a
+ * compiler invents it discards by a condition. */
+static struct ptx_opnd of_two_ways(struct inst_ctx *cx, const struct inst_doubt_plan *p,
+				   const struct flow_step *st, struct ptx_opnd x, struct ptx_opnd m)
+{
+	const bool is_condition = st->is_test || st->is_bool[0] || st->is_bool[1];
+
+	if (!inst_is_mask(x))
+		return m;
+	if (!is_condition && inst_is_mask(m))
+		x = inst_without(cx, x, m, st->at);
+	inst_lose_mask(cx, p, x, st->at);
+	return is_condition ? inst_without(cx, m, x, st->at) : m;
 }
 
 /* Is operand i a condition and the other one a word that is none? */
@@ -154,23 +200,44 @@ static struct ptx_opnd of_words(struct inst_ctx *cx, const struct inst_doubt_pla
 		if (inst_is_mask(own) && is_condition_of_word(st, i))
 			own = tried(cx, p, st, i);
 		else if (inst_is_mask(own) && !is_same(st->at))
-			own = left_open(cx, st, 3 - i, own);
+			own = left_open(cx, p, st, 3 - i, own);
 		m = inst_join_masks(cx, m, own, st->at);
 	}
-	return m;
+	return is_same(st->at) ? m : of_two_ways(cx, p, st, met(cx, p, st->at, 1, 2), m);
+}
+
+static struct ptx_opnd of_tried(struct inst_ctx *cx, const struct inst_doubt_plan *p,
+				const struct flow_step *st)
+{
+	struct ptx_opnd m = inst_none(), x = inst_none();
+
+	for (unsigned i = 1; i <= OPERANDS; i++) {
+		m = inst_join_masks(cx, m, tried(cx, p, st, i), st->at);
+		for (unsigned k = 1; k < i; k++)
+			x = inst_join_masks(cx, x, met(cx, p, st->at, k, i), st->at);
+	}
+	return of_two_ways(cx, p, st, x, m);
 }
 
 static struct ptx_opnd of_select(struct inst_ctx *cx, const struct inst_doubt_plan *p,
 				 const struct flow_step *st)
 {
 	struct ptx_stmt *s = st->at;
-	bool is_not = (s->ops[3].flags & PTX_OPND_NOT) != 0;
-	struct ptx_opnd by = inst_reg(cx, s->ops[3].reg), m;
+	struct inst_choice c = {
+		.a = operand_mask(cx, p, s, 1),
+		.b = operand_mask(cx, p, s, 2),
+		.by = inst_reg(cx, s->ops[3].reg),
+		.sense = !(s->ops[3].flags & PTX_OPND_NOT),
+		.pred = operand_mask(cx, p, s, 3),
+		.differ = inst_none(),
+		.meets = (inst_meeting(p, s, 1, 3) | inst_meeting(p, s, 2, 3)) != 0,
+	};
 
-	m = inst_mask_where(cx, operand_mask(cx, p, s, 1), by, !is_not, s);
-	m = inst_join_masks(cx, m, inst_mask_where(cx, operand_mask(cx, p, s, 2), by, is_not, s),
-			    s);
-	return inst_join_masks(cx, m, tried(cx, p, st, 3), s);
+	if (inst_is_mask(c.pred))
+		c.differ = inst_tried(cx, s, 3, false);
+	if (inst_is_mask(c.pred) && !inst_is_mask(c.differ))
+		inst_lose(cx, p, s->ops[3].reg, c.pred, s);
+	return inst_choice_mask(cx, p, &c, s);
 }
 
 /* setp.and with a third operand. */
@@ -180,13 +247,62 @@ static struct ptx_opnd of_joined(struct inst_ctx *cx, const struct inst_doubt_pl
 	struct ptx_stmt *s = st->at;
 	bool is_or = ptx_form_has(s->form, PTX_MOD_OR);
 	bool is_not = (s->ops[3].flags & PTX_OPND_NOT) != 0;
-	struct ptx_opnd m;
+	struct ptx_opnd m, third, x, by, open;
 
-	if (s->ops[3].kind != PTX_OPND_REG)
+	if (s->ops[3].kind != PTX_OPND_REG) {
+		inst_lose_reads(cx, p, s);
 		return inst_none();
+	}
+	by = inst_reg(cx, s->ops[3].reg);
+	x = inst_join_masks(cx, met(cx, p, s, 1, 3), met(cx, p, s, 2, 3), s);
+	open = inst_is_mask(operand_mask(cx, p, s, 3)) ? inst_tried(cx, s, 3, false) : inst_none();
+	third = where_known(cx, p, s, 3, operand_mask(cx, p, s, 3), open);
 	m = inst_join_masks(cx, operand_mask(cx, p, s, 1), operand_mask(cx, p, s, 2), s);
-	m = inst_mask_where(cx, m, inst_reg(cx, s->ops[3].reg), is_or == is_not, s);
-	return inst_join_masks(cx, m, tried(cx, p, st, 3), s);
+	m = inst_join_masks(cx, inst_mask_where(cx, m, by, is_or == is_not, s), third, s);
+	if (!inst_is_mask(x))
+		return m;
+	/* Where both leave the result open, it changes if either does. */
+	if (inst_is_mask(open))
+		x = inst_join_masks(cx, inst_mask_where(cx, x, by, is_or != is_not, s),
+				    inst_mask_where(cx, x, open, false, s), s);
+	inst_lose_mask(cx, p, x, s);
+	return inst_without(cx, m, x, s);
+}
+
+/* ---- guards ------------------------------------------------------------------------------ */
+
+/* Of a statement with a guard: m where it is true, else `old`. */
+static struct inst_choice guarded(const struct inst_ctx *cx, const struct inst_doubt_plan *p,
+				  const struct ptx_stmt *s, struct ptx_opnd m, struct ptx_opnd old)
+{
+	return (struct inst_choice){
+		.a = m,
+		.b = old,
+		.by = inst_reg(cx, s->pred),
+		.sense = !s->is_pred_not,
+		.pred = inst_none(),
+		.differ = inst_none(),
+		.meets = inst_meeting_guard(p, s) != 0,
+	};
+}
+
+struct olds {
+	struct inst_ctx *cx;
+	const struct inst_doubt_plan *p;
+	struct ptx_stmt *s;
+	struct ptx_opnd m;
+};
+
+static void old_mask(uint32_t reg, bool is_write, void *arg)
+{
+	struct olds *o = arg;
+	uint32_t i = reg < o->p->nindex ? o->p->trace->index[reg] : UINT32_MAX;
+
+	if (!is_write || i == UINT32_MAX)
+		return;
+	o->m = inst_join_masks(o->cx, o->m, inst_mask_of(o->cx, o->p, reg), o->s);
+	if (o->p->high[i] != PTX_NO_REG)
+		o->m = inst_join_masks(o->cx, o->m, inst_reg(o->cx, o->p->high[i]), o->s);
 }
 
 /* ======================================================================== */
@@ -195,7 +311,6 @@ struct ptx_opnd inst_result_mask(struct inst_ctx *cx, const struct inst_doubt_pl
 				 const struct flow_step *st)
 {
 	struct ptx_stmt *s = st->at;
-	struct ptx_opnd m = inst_none();
 
 	switch (st->rule) {
 	case FLOW_RULE_ANY:
@@ -211,26 +326,63 @@ struct ptx_opnd inst_result_mask(struct inst_ctx *cx, const struct inst_doubt_pl
 	case FLOW_RULE_JOIN:
 		return of_joined(cx, p, st);
 	case FLOW_RULE_TRY:
-		for (unsigned i = 1; i <= OPERANDS; i++)
-			m = inst_join_masks(cx, m, tried(cx, p, st, i), s);
-		return m;
+		return of_tried(cx, p, st);
 	case FLOW_RULE_SIGN:
 	case FLOW_RULE_NEVER:
 		break;
 	}
-	return m;
+	inst_lose_reads(cx, p, s);
+	return inst_none();
 }
 
-struct ptx_opnd inst_guard_mask(struct inst_ctx *cx, const struct inst_doubt_plan *p,
-				const struct flow_step *st)
+struct inst_guarded inst_guard_mask(struct inst_ctx *cx, const struct inst_doubt_plan *p,
+				    const struct flow_step *st, enum inst_half half)
 {
 	struct ptx_stmt *s = st->at;
+	struct inst_guarded g = {inst_none(), inst_none()};
 	struct ptx_opnd m = s->pred == PTX_NO_REG ? inst_none() : inst_mask_of(cx, p, s->pred);
-	struct ptx_opnd changes;
 
-	/* It leaves another value than what the register holds. */
 	if (!inst_is_mask(m))
+		return g;
+	g.m = inst_fresh(cx, PTX_TYPE_B32); /* the statement may write its guard */
+	inst_doubt_emit(cx, s, "set_mask", NT, H(g.m, m));
+	/* It leaves another value than what the register holds. */
+	g.differ = inst_tried_guard(cx, s, half);
+	if (!inst_is_mask(g.differ))
+		inst_lose(cx, p, s->pred, m, s);
+	return g;
+}
+
+void inst_write_mask(struct inst_ctx *cx, const struct inst_doubt_plan *p, struct ptx_stmt *s,
+		     struct ptx_opnd to, struct ptx_opnd m, const struct inst_guarded *g)
+{
+	if (s->pred != PTX_NO_REG) {
+		struct inst_choice c = guarded(cx, p, s, m, to);
+		if (g) {
+			c.pred = g->m;
+			c.differ = g->differ;
+		}
+		m = inst_choice_mask(cx, p, &c, s);
+	}
+	if (inst_is_mask(m))
+		inst_doubt_emit(cx, s, "set_mask", NT, H(to, m));
+	else
+		inst_doubt_emit(cx, s, "zero_mask", NT, H(to));
+}
+
+struct ptx_opnd inst_last_mask(struct inst_ctx *cx, const struct inst_doubt_plan *p,
+			       struct ptx_stmt *s, struct ptx_opnd m, const struct inst_guarded *g)
+{
+	struct olds old = {cx, p, s, inst_none()};
+	struct inst_choice c;
+
+	if (s->pred == PTX_NO_REG)
 		return m;
-	changes = inst_tried_guard(cx, s);
-	return inst_is_mask(changes) ? inst_mask_where(cx, m, changes, true, s) : inst_none();
+	if (inst_is_mask(g->m))
+		ptx_each_reg(s, old_mask, &old);
+	c = guarded(cx, p, s, m, old.m);
+	c.pred = g->m;
+	c.differ = g->differ;
+	c.only_a = true;
+	return inst_choice_mask(cx, p, &c, s);
 }

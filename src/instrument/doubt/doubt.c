@@ -17,6 +17,7 @@
  *	used	at a use: a race that was found is a data race; an open read is checked and stored
  *
  * After a settling the masks keep what has raced alone, and places that no mask has are free.
+ * Where two ways of one value may cancel out, its bit is lost (cancel.c).
  *
  * needs: flow, inst_plan_uses before. Why it is sound: docs/soundness.md.
  * Misses: vectors of bytes, executions for which all RACE_HELD places are taken, writes that come
@@ -346,6 +347,7 @@ void inst_plan_doubt(struct inst_ctx *cx, struct inst_events *ev, struct inst_do
 		d->plan->high = BASE_NEWN(&cx->scratch, uint32_t, t->nregs);
 		find_halves(cx, d->plan);
 		find_live(cx, d->plan);
+		inst_find_meeting(cx, d->plan, st.v.v, n);
 		take_over(cx, d, &st, n);
 	}
 	base_vec_free(&st.v);
@@ -370,6 +372,7 @@ static void put_used(struct inst_ctx *cx, const struct inst_doubt *d, struct ptx
 
 	if (!inst_is_mask(m))
 		return;
+	m = inst_without_lost(cx, d->plan, m, at);
 	p = inst_fresh(cx, PTX_TYPE_PRED);
 	inst_doubt_emit(cx, at, "used_nothing", T(inst_num(RACE_HELD)), H(p, m, live));
 	struct ptx_label *over = begin_skip(cx, p, at);
@@ -398,6 +401,7 @@ static void put_settle(struct inst_ctx *cx, const struct inst_doubt *d, bool is_
 			inst_doubt_emit(cx, at, "join_masks", NT,
 					H(all, all, inst_reg(cx, p->high[i])));
 	}
+	all = inst_without_lost(cx, p, all, at);
 	table = d->table(d->arg, at);
 	inst_emit(cx, at, "settle", T(inst_num(is_after ? (int64_t)RACE_HELD_AFTER : 0)),
 		  H(inst_reg(cx, d->me), inst_reg(cx, d->state), table, inst_reg(cx, d->places),
@@ -423,25 +427,9 @@ struct writing {
 	struct inst_ctx *cx;
 	const struct inst_doubt *d;
 	struct ptx_stmt *s;
-	struct ptx_opnd m, guard; /* guard: what is added wherever */
+	struct ptx_opnd m;
+	struct inst_guarded guard;
 };
-
-void inst_write_mask(struct inst_ctx *cx, struct ptx_stmt *s, struct ptx_opnd to, struct ptx_opnd m,
-		     struct ptx_opnd guard)
-{
-	if (s->pred != PTX_NO_REG) {
-		bool is_not = s->is_pred_not;
-		struct ptx_opnd zero = inst_int(cx, 0), now = inst_is_mask(m) ? m : zero;
-		inst_doubt_emit(cx, s, "choose_mask", NT,
-				H(to, is_not ? to : now, is_not ? now : to, inst_reg(cx, s->pred)));
-		if (inst_is_mask(guard))
-			inst_doubt_emit(cx, s, "join_masks", NT, H(to, to, guard));
-	} else if (inst_is_mask(m)) {
-		inst_doubt_emit(cx, s, "set_mask", NT, H(to, m));
-	} else {
-		inst_doubt_emit(cx, s, "zero_mask", NT, H(to));
-	}
-}
 
 static void write_mask(uint32_t reg, bool is_write, void *arg)
 {
@@ -449,7 +437,7 @@ static void write_mask(uint32_t reg, bool is_write, void *arg)
 	struct ptx_opnd to = inst_mask_of(w->cx, w->d->plan, reg);
 
 	if (is_write && inst_is_mask(to))
-		inst_write_mask(w->cx, w->s, to, w->m, w->guard);
+		inst_write_mask(w->cx, w->d->plan, w->s, to, w->m, &w->guard);
 }
 
 /* All that the statement reads, where its guard is true, and the guard. */
@@ -504,29 +492,26 @@ static void put_effect(struct inst_ctx *cx, const struct inst_doubt *d, const st
 
 static void put_step(struct inst_ctx *cx, const struct inst_doubt *d, const struct flow_step *st)
 {
-	struct writing w = {cx, d, st->at, inst_none(), inst_none()};
-	struct ptx_stmt *s = st->at;
-	bool has_halves = inst_has_halves(cx, d->plan, s);
+	const struct inst_guarded no_guard = {inst_none(), inst_none()};
+	struct writing w = {cx, d, st->at, inst_none(), no_guard};
+	bool has_halves = inst_has_halves(cx, d->plan, st->at);
 
 	if (!st->is_pure) {
 		put_effect(cx, d, st, has_halves);
-	} else {
-		if (!has_halves)
-			w.m = inst_result_mask(cx, d->plan, st);
-		else if (st->is_last)
-			w.m = inst_mask_for(cx, d->plan, st, PTX_NO_REG, 0);
-		w.guard = inst_guard_mask(cx, d->plan, st);
+	} else if (!has_halves || st->is_last) {
+		w.m = has_halves ? inst_mask_for(cx, d->plan, st, PTX_NO_REG, 0)
+				 : inst_result_mask(cx, d->plan, st);
+		w.guard = inst_guard_mask(cx, d->plan, st, INST_WHOLE);
 	}
 	if (st->is_pure && st->is_last) {
-		if (s->pred != PTX_NO_REG)
-			w.m = inst_mask_where(cx, w.m, inst_reg(cx, s->pred), !s->is_pred_not, s);
-		put_used(cx, d, inst_join_masks(cx, w.m, w.guard, s), s);
-		w.m = w.guard = inst_none();
+		put_used(cx, d, inst_last_mask(cx, d->plan, st->at, w.m, &w.guard), st->at);
+		w.m = inst_none();
+		w.guard = no_guard;
 	}
 	if (has_halves)
-		inst_write_halves(cx, d->plan, st, w.guard);
+		inst_write_halves(cx, d->plan, st);
 	else
-		ptx_each_reg(s, write_mask, &w);
+		ptx_each_reg(st->at, write_mask, &w);
 }
 
 static void put_hold(struct inst_ctx *cx, const struct inst_doubt *d, const struct inst_event *e)
@@ -539,7 +524,8 @@ static void put_hold(struct inst_ctx *cx, const struct inst_doubt *d, const stru
 		at = wide;
 	}
 	for (const struct inst_held *h = e->held; h; h = h->next) {
-		struct writing w = {cx, d, e->stmt, inst_fresh(cx, PTX_TYPE_B32), inst_none()};
+		struct writing w = {
+			cx, d, e->stmt, inst_fresh(cx, PTX_TYPE_B32), {inst_none(), inst_none()}};
 		struct inst_event part = *e;
 		part.sure = 0;
 		part.maybe = h->words;
@@ -548,10 +534,14 @@ static void put_hold(struct inst_ctx *cx, const struct inst_doubt *d, const stru
 		inst_emit(cx, e->stmt, "hold", T(inst_num(what)),
 			  H(inst_reg(cx, d->me), inst_reg(cx, d->state), table,
 			    inst_reg(cx, d->places), at, inst_reg(cx, d->live), w.m));
+		if (d->plan->lost != PTX_NO_REG) { /* another execution */
+			struct ptx_opnd lost = inst_reg(cx, d->plan->lost);
+			inst_doubt_emit(cx, e->stmt, "without_mask", NT, H(lost, lost, w.m));
+		}
 		if (h->is_high)
-			inst_write_mask(cx, e->stmt,
+			inst_write_mask(cx, d->plan, e->stmt,
 					inst_reg(cx, d->plan->high[d->plan->trace->index[h->reg]]),
-					w.m, w.guard);
+					w.m, NULL);
 		else
 			write_mask(h->reg, true, &w);
 	}
@@ -571,6 +561,10 @@ void inst_begin_doubt(struct inst_ctx *cx, struct inst_doubt *d, struct ptx_stmt
 			H(inst_reg(cx, d->places)));
 	inst_doubt_emit(cx, top, "zero_mask", NT, H(inst_reg(cx, d->live)));
 	inst_doubt_emit(cx, top, "zero_mask", NT, H(inst_reg(cx, d->due)));
+	if (d->plan->meet) {
+		d->plan->lost = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+		inst_doubt_emit(cx, top, "zero_mask", NT, H(inst_reg(cx, d->plan->lost)));
+	}
 	for (uint32_t i = 0; i < d->plan->trace->nregs; i++) {
 		d->plan->mask[i] = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 		inst_doubt_emit(cx, top, "zero_mask", NT, H(inst_reg(cx, d->plan->mask[i])));

@@ -5,7 +5,8 @@
  * such a value, and is taken apart later, has a mask for each half; so has what is moved, selected
  * or put together between. Which half a result depends on is flow_bytes_for's answer.
  *
- * Misses: where another register may mask the value, nothing is handed on.
+ * Misses: where another register may mask the value, nothing is handed on, and it may be lost
+ * (cancel.c).
  * Costs: a register and an instruction more where such a value is moved.
  */
 #include "instrument/doubt/doubt.h"
@@ -97,28 +98,47 @@ static void gather(uint32_t reg, bool is_write, void *arg)
 	struct gathering *g = arg;
 	struct ptx_stmt *s = g->st->at;
 
-	if (is_write || reg == s->pred || (g->st->is_pure && !is_handed_on(g->st, reg)))
+	if (is_write || reg == s->pred)
 		return;
-	g->m = inst_join_masks(g->cx, g->m, mask_of_bytes(g->cx, g->p, reg, wanted(g, reg), s), s);
+	struct ptx_opnd m = mask_of_bytes(g->cx, g->p, reg, wanted(g, reg), s);
+	if (g->st->is_pure && !is_handed_on(g->st, reg))
+		inst_lose(g->cx, g->p, reg, m, s);
+	else
+		g->m = inst_join_masks(g->cx, g->m, m, s);
 }
 
-/* Of a select: the operand that it takes. */
+static enum inst_half half_of(uint32_t bytes)
+{
+	if (!bytes || (bytes & LOW_HALF && bytes & HIGH_HALF))
+		return INST_WHOLE;
+	return bytes & LOW_HALF ? INST_LOW : INST_HIGH;
+}
+
 static struct ptx_opnd of_select(struct gathering *g)
 {
 	struct ptx_stmt *s = g->st->at;
-	bool is_not = (s->ops[3].flags & PTX_OPND_NOT) != 0;
-	struct ptx_opnd m = inst_none();
+	struct ptx_opnd m[2] = {inst_none(), inst_none()};
+	struct inst_choice c = {.differ = inst_none()};
 
-	for (unsigned i = 1; i <= 2; i++) {
-		uint32_t reg = s->ops[i].reg;
-		if (s->ops[i].kind != PTX_OPND_REG || s->ops[3].kind != PTX_OPND_REG)
-			continue;
-		struct ptx_opnd own = mask_of_bytes(g->cx, g->p, reg, wanted(g, reg), s);
-		own = inst_mask_where(g->cx, own, inst_reg(g->cx, s->ops[3].reg),
-				      (i == 1) != is_not, s);
-		m = inst_join_masks(g->cx, m, own, s);
+	if (s->ops[3].kind != PTX_OPND_REG) {
+		inst_lose_reads(g->cx, g->p, s);
+		return inst_none();
 	}
-	return m;
+	for (unsigned i = 0; i < 2; i++)
+		if (s->ops[i + 1].kind == PTX_OPND_REG)
+			m[i] = mask_of_bytes(g->cx, g->p, s->ops[i + 1].reg,
+					     wanted(g, s->ops[i + 1].reg), s);
+	c.a = m[0];
+	c.b = m[1];
+	c.by = inst_reg(g->cx, s->ops[3].reg);
+	c.sense = !(s->ops[3].flags & PTX_OPND_NOT);
+	c.pred = inst_mask_of(g->cx, g->p, s->ops[3].reg);
+	c.meets = (inst_meeting(g->p, s, 1, 3) | inst_meeting(g->p, s, 2, 3)) != 0;
+	if (inst_is_mask(c.pred))
+		c.differ = inst_differ(g->cx, &s->ops[1], &s->ops[2], half_of(g->bytes), s);
+	if (inst_is_mask(c.pred) && !inst_is_mask(c.differ))
+		inst_lose(g->cx, g->p, s->ops[3].reg, c.pred, s);
+	return inst_choice_mask(g->cx, g->p, &c, s);
 }
 
 struct ptx_opnd inst_mask_for(struct inst_ctx *cx, const struct inst_doubt_plan *p,
@@ -136,6 +156,7 @@ struct ptx_opnd inst_mask_for(struct inst_ctx *cx, const struct inst_doubt_plan 
 
 struct result {
 	struct ptx_opnd to, m; /* a mask, and what it gets */
+	struct inst_guarded guard;
 };
 
 struct results {
@@ -160,7 +181,10 @@ static void add_result(struct results *r, uint32_t mask, uint32_t reg, uint32_t 
 		inst_doubt_emit(r->cx, r->st->at, "set_mask", NT, H(copy, m));
 		m = copy;
 	}
-	r->v[r->n++] = (struct result){inst_reg(r->cx, mask), m};
+	struct inst_guarded guard = {inst_none(), inst_none()};
+	if (r->st->is_pure && !r->st->is_last && bytes)
+		guard = inst_guard_mask(r->cx, r->p, r->st, half_of(bytes));
+	r->v[r->n++] = (struct result){inst_reg(r->cx, mask), m, guard};
 }
 
 static void each_result(uint32_t reg, bool is_write, void *arg)
@@ -181,11 +205,11 @@ static void each_result(uint32_t reg, bool is_write, void *arg)
 }
 
 void inst_write_halves(struct inst_ctx *cx, const struct inst_doubt_plan *p,
-		       const struct flow_step *st, struct ptx_opnd guard)
+		       const struct flow_step *st)
 {
 	struct results r = {.cx = cx, .p = p, .st = st};
 
 	ptx_each_reg(st->at, each_result, &r);
 	for (unsigned i = 0; i < r.n; i++)
-		inst_write_mask(cx, st->at, r.v[i].to, r.v[i].m, guard);
+		inst_write_mask(cx, p, st->at, r.v[i].to, r.v[i].m, &r.v[i].guard);
 }
