@@ -31,6 +31,7 @@ struct stream {
 	CUcontext context;
 	pthread_t owner; /* of a thread's own default stream */
 	bool is_apart;	 /* from the legacy stream */
+	bool is_known;	 /* we have seen it made, so its context is right */
 	uint32_t made;	 /* operations */
 	struct agent_clock tail;
 	/* If its last operation was a launch, after which nothing was: what came before it. */
@@ -94,6 +95,26 @@ static void close_all(void)
 	is_all_open = false;
 }
 
+static bool is_default(CUstream handle)
+{
+	return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
+/* The host has waited for all of a context. */
+static void wait_context(CUcontext context)
+{
+	if (!has_contexts || !context) {
+		order_all();
+		return;
+	}
+	for (unsigned i = 0; i < top; i++) {
+		const struct agent_clock c = streams[i].tail;
+		if (streams[i].context == context ||
+		    (!streams[i].is_known && !is_default(streams[i].handle)))
+			join_host(&c);
+	}
+}
+
 /* ---- streams ------------------------------------------------------------------------------- */
 
 static bool is_over(const struct stream *s)
@@ -134,11 +155,6 @@ static struct stream *take_place(void)
 	return s;
 }
 
-static bool is_default(CUstream handle)
-{
-	return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
-}
-
 static struct stream *find_known(CUstream handle, CUcontext context)
 {
 	const bool is_named = !is_default(handle);
@@ -169,7 +185,7 @@ static struct stream *find(CUstream handle, CUcontext context)
 	s->handle = handle;
 	s->context = context;
 	s->owner = pthread_self();
-	s->is_apart = false;
+	s->is_apart = s->is_known = false;
 	return s;
 }
 
@@ -181,7 +197,9 @@ static void add_stream(const struct agent_order_call *c)
 		return;
 	if (s)
 		s->handle = GONE; /* the handle is another stream's now */
-	find(c->stream, c->context)->is_apart = c->is_apart;
+	s = find(c->stream, c->context);
+	s->is_apart = c->is_apart;
+	s->is_known = true;
 }
 
 static void drop_stream(const struct agent_order_call *c)
@@ -294,7 +312,7 @@ static struct stream *new_chain(const struct chains *c, CUcontext context)
 	if (s) {
 		s->handle = GONE;
 		s->context = context;
-		s->is_apart = true;
+		s->is_apart = s->is_known = true;
 		s->last = 0;
 	}
 	return s;
@@ -365,8 +383,6 @@ void agent_order_graph(struct agent_order_node *v, uint32_t n, CUstream s, CUcon
 	*last = (struct agent_order_last){(uint32_t)(own - streams), own->made};
 	pthread_mutex_unlock(&lock);
 }
-
-/* ---- operations in short ------------------------------------------------------------------- */
 
 /* What it comes after is found again by whoever comes after it: clock_of joins the host's and the
  * legacy stream's. Only what comes after the legacy stream is its own. */
@@ -585,8 +601,10 @@ void agent_order_end(const struct agent_order_call *c, bool is_good)
 		order_all();
 	switch (c->way) {
 	case AGENT_ORDER_UNKNOWN:
-	case AGENT_ORDER_WAITS_ALL:
 		order_all();
+		break;
+	case AGENT_ORDER_WAITS_ALL:
+		wait_context(c->context);
 		break;
 	case AGENT_ORDER_COPY:
 		wait_stream(c);

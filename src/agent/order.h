@@ -55,7 +55,7 @@ struct agent_order_call {
 	bool is_apart;	 /* STREAM_MADE: not ordered with the legacy stream */
 	CUstream stream; /* the default one: as the function's name says which */
 	CUevent event;
-	CUcontext context; /* the current one */
+	CUcontext context; /* that the call names, or the current one */
 };
 
 /* ---- order_calls.c ------------------------------------------------------ */
@@ -64,7 +64,8 @@ struct agent_order_call {
 bool agent_order_wants(uint32_t id);
 /* By its name. */
 bool agent_order_is_harmless(const char *name);
-/* Fills in all but the context. params: as CUPTI has them. What a call makes is there after it. */
+/* Fills in all, but the context only where the call names it. params: as CUPTI has them. What a
+ * call makes is there after it. */
 void agent_order_read(uint32_t id, const void *params, struct agent_order_call *c);
 
 /* ---- order.c ------------------------------------------------------------ */

@@ -53,9 +53,9 @@
 	[CUPTI_DRIVER_TRACE_CBID_##f] = {.way = AGENT_ORDER_##w,                                   \
 					 .has = EVENT | (more),                                    \
 					 .event = offsetof(f##_params, field)}
-#define ON_DEFAULT(f)                                                                              \
-	[CUPTI_DRIVER_TRACE_CBID_##f] = {.way = AGENT_ORDER_COPY},                                 \
-	[CUPTI_DRIVER_TRACE_CBID_##f##_ptds] = {.way = AGENT_ORDER_COPY, .has = MINE}
+#define ON_DEFAULT(f, w)                                                                           \
+	[CUPTI_DRIVER_TRACE_CBID_##f] = {.way = AGENT_ORDER_##w},                                  \
+	[CUPTI_DRIVER_TRACE_CBID_##f##_ptds] = {.way = AGENT_ORDER_##w, .has = MINE}
 
 static const struct row {
 	unsigned char way, has, stream, event; /* where they are in the parameters */
@@ -114,20 +114,20 @@ static const struct row {
 	ON_STREAM(cuMemsetD2D16Async, WORK, hStream),
 	ON_STREAM(cuMemsetD2D32Async, WORK, hStream),
 	ON_STREAM(cuMemFreeAsync, WORK, hStream),
-	/* Of the default stream; the host goes on after them. */
-	ON_DEFAULT(cuMemcpy),
-	ON_DEFAULT(cuMemcpyHtoD_v2),
-	ON_DEFAULT(cuMemcpyDtoH_v2),
-	ON_DEFAULT(cuMemcpyDtoD_v2),
-	ON_DEFAULT(cuMemcpy2D_v2),
-	ON_DEFAULT(cuMemcpy2DUnaligned_v2),
-	ON_DEFAULT(cuMemcpy3D_v2),
-	ON_DEFAULT(cuMemsetD8_v2),
-	ON_DEFAULT(cuMemsetD16_v2),
-	ON_DEFAULT(cuMemsetD32_v2),
-	ON_DEFAULT(cuMemsetD2D8_v2),
-	ON_DEFAULT(cuMemsetD2D16_v2),
-	ON_DEFAULT(cuMemsetD2D32_v2),
+	/* Of the default stream; the host goes on after a copy, if it has to do with the host. */
+	ON_DEFAULT(cuMemcpy, COPY),
+	ON_DEFAULT(cuMemcpyHtoD_v2, COPY),
+	ON_DEFAULT(cuMemcpyDtoH_v2, COPY),
+	ON_DEFAULT(cuMemcpyDtoD_v2, WORK),
+	ON_DEFAULT(cuMemcpy2D_v2, COPY),
+	ON_DEFAULT(cuMemcpy2DUnaligned_v2, COPY),
+	ON_DEFAULT(cuMemcpy3D_v2, COPY),
+	ON_DEFAULT(cuMemsetD8_v2, WORK),
+	ON_DEFAULT(cuMemsetD16_v2, WORK),
+	ON_DEFAULT(cuMemsetD32_v2, WORK),
+	ON_DEFAULT(cuMemsetD2D8_v2, WORK),
+	ON_DEFAULT(cuMemsetD2D16_v2, WORK),
+	ON_DEFAULT(cuMemsetD2D32_v2, WORK),
 	/* Captures and graphs. */
 	ON_STREAM(cuStreamBeginCapture, CAPTURE, hStream),
 	ON_STREAM(cuStreamBeginCapture_v2, CAPTURE, hStream),
@@ -234,6 +234,11 @@ static enum agent_order_way way_of_node(const CUgraphNodeParams *p)
 static void look_closer(uint32_t id, const void *params, struct agent_order_call *c)
 {
 	switch (id) {
+#if CUDA_VERSION >= 13000
+	case CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2:
+		c->context = ((const cuCtxSynchronize_v2_params *)params)->ctx;
+		break;
+#endif
 	case CUPTI_DRIVER_TRACE_CBID_cuStreamCreate:
 		c->is_apart =
 			((const cuStreamCreate_params *)params)->Flags & CU_STREAM_NON_BLOCKING;

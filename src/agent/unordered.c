@@ -114,7 +114,8 @@ void agent_unordered_call(uint32_t id, const void *data)
 	if (id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !is_wanted[id] || !d->context)
 		return;
 	agent_order_read(id, d->functionParams, &call);
-	call.context = d->context;
+	if (!call.context)
+		call.context = d->context;
 	if (call.way != AGENT_ORDER_CAPTURED && agent_is_captured(call.stream))
 		return;
 	if (d->callbackSite == CUPTI_API_ENTER) {

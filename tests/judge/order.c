@@ -123,6 +123,15 @@ static void legacy_set(int is_fixed)
 	CHECK(cuMemsetD32Async(p, 1, WORDS, NULL));
 }
 
+static void set_before(int is_fixed)
+{
+	/* The host doesn't wait for it. */
+	CHECK(cuMemsetD32(p, 1, WORDS));
+	if (is_fixed)
+		CHECK(cuStreamSynchronize(NULL));
+	launch(take, p, q, one);
+}
+
 static void legacy_between(int is_fixed)
 {
 	/* The legacy stream's set comes after the first and before the second. */
@@ -654,6 +663,7 @@ static const struct {
 	{"copy_in", copy_in, 0, 1},
 	{"copy_part", copy_part, 0, 1},
 	{"legacy_set", legacy_set, 0, 1},
+	{"set_before", set_before, 0, 1},
 	{"legacy_between", legacy_between, 0, 1},
 	{"wrong_free", wrong_free, 0, 1},
 	{"queried", queried, 0, 1},
@@ -689,6 +699,9 @@ static void start(const char *ptx)
 	CHECK(cuDeviceGet(&dev, 0));
 	CHECK(cuDevicePrimaryCtxRetain(&ctx, dev));
 	CHECK(cuCtxSetCurrent(ctx));
+	/* Before any code is there, the judge isn't. */
+	CHECK(cuMemAlloc(&flag, 256));
+	CHECK(cuMemsetD32(flag, 0, 1));
 	CHECK(cuModuleLoad(&m, ptx));
 	CHECK(cuModuleGetFunction(&fill, m, "fill"));
 	CHECK(cuModuleGetFunction(&take, m, "take"));
@@ -703,11 +716,9 @@ static void start(const char *ptx)
 	CHECK(cuEventCreate(&early, CU_EVENT_DISABLE_TIMING));
 	CHECK(cuMemAlloc(&p, 2 * BYTES));
 	CHECK(cuMemAlloc(&q, 4 * BYTES));
-	CHECK(cuMemAlloc(&flag, 256));
 	CHECK(cuMemAllocHost((void **)&host, BYTES));
 	memset(host, 0, BYTES);
 	CHECK(cuMemsetD32(p, 0, 2 * WORDS));
-	CHECK(cuMemsetD32(flag, 0, 1));
 	CHECK(cuCtxSynchronize());
 }
 

@@ -25,7 +25,8 @@
 /* Of the calling thread, from its call to its end: its operation. */
 static __thread struct race_judge_operation now;
 static __thread bool has_now;
-static unsigned sent; /* atomic */
+static __thread bool is_waited; /* a set of memory of the host, for which the host waits */
+static unsigned sent;		/* atomic */
 
 _Static_assert(AGENT_ORDER_STREAMS == RACE_JUDGE_STREAMS, "one number for both");
 
@@ -89,6 +90,11 @@ void judge_order_pass(CUstream s, bool is_opaque)
 #define ID(name)    CUPTI_DRIVER_TRACE_CBID_##name
 #define GIVEN(name) const name##_params *p = params
 
+static bool is_default(CUstream s)
+{
+	return !s || s == CU_STREAM_LEGACY || s == CU_STREAM_PER_THREAD;
+}
+
 /* The operation of a call; of a wait it has the default stream's name. */
 static void begin_operation(const struct agent_order_call *c, const struct race_judge_operation *op)
 {
@@ -96,8 +102,10 @@ static void begin_operation(const struct agent_order_call *c, const struct race_
 
 	now = *op;
 	/* How much is freed is the driver's to know. */
-	if (op->kind == RACE_JUDGE_FREE && judge_memory_at(op->dst.addr, &r))
+	if (op->kind == RACE_JUDGE_FREE && judge_is_on() && judge_memory_at(op->dst.addr, &r))
 		now.bytes = r.bytes;
+	if (op->kind == RACE_JUDGE_SET && is_default(c->stream) && judge_is_on())
+		is_waited = judge_memory_at(op->dst.addr, &r) && r.kind != RACE_JUDGE_DEVICE;
 	submit(&now.order, c->stream, c->context);
 	has_now = now.bytes && now.height && now.depth && now.order.nth;
 }
@@ -225,7 +233,9 @@ void forward_judge_call(uint32_t id, const void *params)
 		return;
 	agent_order_unheard(forward_unheard());
 	agent_order_read(id, params, &c);
-	c.context = forward_current();
+	if (!c.context)
+		c.context = forward_current();
+	is_waited = false;
 	agent_order_begin(&c);
 	if (c.way == AGENT_ORDER_STREAM_MADE)
 		judge_note_stream();
@@ -241,7 +251,10 @@ void forward_judge_called(uint32_t id, const void *params, CUresult r)
 	if (!is_heard())
 		return;
 	agent_order_read(id, params, &c);
-	c.context = forward_current();
+	if (!c.context)
+		c.context = forward_current();
+	if (is_waited)
+		c.way = AGENT_ORDER_COPY;
 	agent_order_end(&c, r == CUDA_SUCCESS);
 	is_wanted = has_now && r == CUDA_SUCCESS && judge_has_streams() &&
 		    __atomic_fetch_add(&sent, 1, __ATOMIC_RELAXED) < MOST;
