@@ -32,8 +32,8 @@ struct race_judge_policy race_judge_policy_of(enum race_judge_mode mode)
 					  .budget = 20,
 					  .limit_ns = 3 * SECOND,
 					  .at_least_ns = 15 * SECOND,
-					  .grace_ns = SECOND / 5,
-					  .first_ns = SECOND};
+					  .grace_ns = SECOND * 3 / 20,
+					  .first_ns = SECOND * 2 / 5};
 }
 
 struct race_judge_policy race_judge_policy_default(void)
