@@ -17,12 +17,14 @@
  *                               strong with each other         form_log.c        8 a run of them
  *   strip      w      100       relaxed accesses of whole warps to neighbouring  12 bytes a warp,
  *                               words, all morally strong      form_strip.c      shared
+ *   tile       w      110       copies and matrix products, each after what      12 bytes an
+ *                               conflicts; words of a piece   form_tile.c        access, shared
  *   records    w      010       anything else                  word.c            64 bytes, 32 a
  *                                                                                record
  *
  * A word goes down this list, never up, but where a write or a release of memory replaces all that
- * it had: `one` becomes `lanes` or `set`, all of them `records`. A log and a strip keep the plain
- * write before them, and reads that come after all of it stay in `r`. With records `r` is 0.
+ * it had: `one` becomes `lanes` or `set`, all of them `records`. A log, a strip and a tile keep the
+ * plain write before them, and reads that come after all of it stay in `r`. With records `r` is 0.
  *
  * A packed access (one, lanes), from the top: actor, epoch, site, whether it is of lanes, 1. One
  * whose epoch or site has more than 16 bits isn't packed: the word gets records. Of lanes: where
@@ -43,6 +45,7 @@ struct oracle_ext;
 struct oracle_log;
 struct oracle_readers;
 struct oracle_strip;
+struct oracle_tile;
 
 struct oracle_cell {
 	uint64_t w, r;
@@ -136,6 +139,7 @@ static inline uint32_t oracle_lanes_node(uint32_t lanes)
 /* ---- words ----------------------------------------------------------------------------------- */
 
 #define ORACLE_RECORDS_TAG 2u
+#define ORACLE_TILE_TAG	   6u
 #define ORACLE_STRIP_TAG   4u
 
 /* Has it reads in a set? Then: the set. */
@@ -149,10 +153,10 @@ static inline struct oracle_readers *oracle_set_of(uint64_t r)
 	return (struct oracle_readers *)(uintptr_t)r;
 }
 
-/* The records, the log, the strip of a word; NULL: it has none. */
+/* The records, the log, the strip, the tile of a word; NULL: it has none. */
 static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
 {
-	return (c->w & 3) == ORACLE_RECORDS_TAG
+	return (c->w & 7) == ORACLE_RECORDS_TAG
 		       ? (struct oracle_ext *)(uintptr_t)(c->w - ORACLE_RECORDS_TAG)
 		       : NULL;
 }
@@ -169,6 +173,13 @@ static inline struct oracle_strip *oracle_cell_strip(const struct oracle_cell *c
 		       : NULL;
 }
 
+static inline struct oracle_tile *oracle_cell_tile(const struct oracle_cell *c)
+{
+	return (c->w & 7) == ORACLE_TILE_TAG
+		       ? (struct oracle_tile *)(uintptr_t)(c->w - ORACLE_TILE_TAG)
+		       : NULL;
+}
+
 static inline uint64_t oracle_of_records(const struct oracle_ext *e)
 {
 	return (uintptr_t)e | ORACLE_RECORDS_TAG;
@@ -177,6 +188,11 @@ static inline uint64_t oracle_of_records(const struct oracle_ext *e)
 static inline uint64_t oracle_of_strip(const struct oracle_strip *s)
 {
 	return (uintptr_t)s | ORACLE_STRIP_TAG;
+}
+
+static inline uint64_t oracle_of_tile(const struct oracle_tile *t)
+{
+	return (uintptr_t)t | ORACLE_TILE_TAG;
 }
 
 #endif

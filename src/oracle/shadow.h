@@ -92,7 +92,8 @@ struct oracle_now {
 	const struct oracle_clock *leaf_clock;
 	uint32_t leaf_warp, leaf_value;
 	const uint32_t *leaf;
-	const struct oracle_readers *known; /* all of these are known to leaf_clock */
+	const struct oracle_readers *known;    /* all of these are known to leaf_clock */
+	const struct oracle_tile *tile_before; /* this list is before a row with leaf_clock */
 	/* The pair of sites asked for last (row.c), and its families. */
 	const struct oracle_repeat *pair;
 	uint32_t pair_first, pair_second, pair_families[2];
@@ -128,6 +129,7 @@ static inline void oracle_now_begin(struct oracle_now *n, struct oracle *o,
 	n->leaf_warp = ORACLE_NO_WARP;
 	n->leaf = NULL;
 	n->known = NULL;
+	n->tile_before = NULL;
 	n->pair = NULL;
 	for (unsigned i = 0; i < 2; i++) {
 		n->alike[i].key = 0;
@@ -296,7 +298,14 @@ static inline void oracle_fetch_lists(const struct oracle_ext *e)
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
 /* The place of one more record. */
 struct oracle_rec *oracle_list_grow(struct oracle *o, struct oracle_list **at);
+/* Back to the plain form if the plain write n, just made, is all that is left. */
+void oracle_ext_shrink(const struct oracle_now *n, struct oracle_cell *c);
+/* Adds it to its class's list. */
+void oracle_rec_push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r);
 void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r);
+/* access.c: is the actor's access in that epoch before n, by its proxies, too? */
+bool oracle_is_ordered(const struct oracle_now *n, uint32_t actor, uint32_t epoch,
+		       const struct oracle_site *x);
 /* A read-only load is kept for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
 /* A word's check and keeping in general; n->word and n->mask are set. true: that was nothing new,
@@ -418,6 +427,17 @@ bool oracle_strip_is_before(struct oracle_now *n, const struct oracle_row *row,
 uint64_t oracle_strip_before(const struct oracle_cell *c, uint64_t word);
 void oracle_strip_expand(struct oracle *o, struct oracle_strip *s, struct oracle_ext *e,
 			 uint64_t word);
+
+/* form_tile.c: may the access of n be one of a list that words share? */
+bool oracle_is_tiled(const struct oracle_now *n);
+/* Checks and keeps its part from `from` up to `to`, whole words. */
+void oracle_tile_access(struct oracle_now *n, uint64_t from, uint64_t to);
+/* As oracle_strip_is_before, oracle_strip_before and oracle_strip_expand. */
+bool oracle_tile_is_before(struct oracle_now *n, const struct oracle_row *row,
+			   const struct oracle_cell *c, uint32_t word);
+uint64_t oracle_tile_before(const struct oracle_cell *c, uint64_t word);
+void oracle_tile_expand(struct oracle *o, struct oracle_tile *t, struct oracle_ext *e);
+
 /* write.c, access.c: keeps a strong access that nothing is to be compared with. */
 void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e);
 void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e);

@@ -385,6 +385,13 @@ struct oracle_known_log {
 
 #define ORACLE_LAST_SITES 256u /* by instruction */
 
+/* The list of words (form_tile.c) that an access has made last, of which; to NULL: none. */
+struct oracle_last_tile {
+	const struct oracle_tile *from;
+	struct oracle_tile *to;
+	uint32_t actor, epoch, site;
+};
+
 struct oracle {
 	uint64_t races; /* reported, each sighting */
 	struct oracle_options opt;
@@ -406,6 +413,7 @@ struct oracle {
 	struct oracle_piece *pieces[ORACLE_SMALL / ORACLE_PIECE + 1];
 	uint64_t words; /* that have a shadow now */
 	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
+	struct oracle_last_tile last_tile;
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
 	uint64_t nforced;     /* fence.sc's that others were placed after */

@@ -21,46 +21,6 @@ static bool is_empty(const struct oracle_list *l)
 	return !l || !l->n;
 }
 
-/* The record of n, just made. */
-static const struct oracle_rec *last_of(const struct oracle_now *n, const struct oracle_list *l)
-{
-	for (uint32_t i = l->n; i-- > 0;)
-		if (l->v[i].actor == n->actor && l->v[i].epoch == n->t->own)
-			return &l->v[i];
-	return NULL;
-}
-
-/* Back to the plain form if the plain write n, just made, is all that is left. */
-static void shrink(const struct oracle_now *n, struct oracle_cell *c)
-{
-	struct oracle_ext *e = oracle_cell_ext(c);
-	const struct oracle_list *l = e->list[ORACLE_WRITES];
-	uint64_t fences = oracle_fences_of(n->o, n->clock);
-	uint32_t site;
-
-	if (n->mask != ORACLE_PLAIN_BYTES || is_empty(l) || !is_empty(e->list[ORACLE_READS]) ||
-	    !is_empty(e->list[ORACLE_STRONG]) || (l->n > 1 && !oracle_are_hot(n, l)))
-		return;
-	const struct oracle_rec *r = last_of(n, l);
-	if (!r || r->bytes != ORACLE_PLAIN_BYTES || r->mask || r->actor != n->actor ||
-	    r->epoch != n->t->own || r->site != n->site || n->is_pseudo ||
-	    n->acc->proxy != RACE_PROXY_GENERIC)
-		return;
-	/* The fences of others would be lost. */
-	if (n->o->opt.sc == ORACLE_SC_PROGRAM && !oracle_fenced_is(e, n->t, n->actor))
-		return;
-	for (unsigned b = 0; b < 4; b++)
-		if (oracle_ext_source(e, b))
-			return;
-	site = oracle_site(n->o, n->acc, fences);
-	if (!oracle_can_pack(r->epoch, site))
-		return;
-	uint64_t w = oracle_pack(r->actor, r->epoch, site);
-	oracle_gone_others(n, l, r);
-	oracle_ext_free(n->o, c);
-	c->w = w;
-}
-
 /* ---- order ----------------------------------------------------------------------------------- */
 
 static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x)
@@ -97,6 +57,12 @@ static enum order order_of(const struct oracle_now *n, uint32_t actor, uint32_t 
 	return oracle_tree_get(n->clock->root[ORACLE_CROSS + cross_of(n, x)], actor) >= epoch
 		       ? ORDERED
 		       : UNCROSSED;
+}
+
+bool oracle_is_ordered(const struct oracle_now *n, uint32_t actor, uint32_t epoch,
+		       const struct oracle_site *x)
+{
+	return order_of(n, actor, epoch, x) == ORDERED;
 }
 
 static bool is_same_grid(struct oracle *o, uint32_t a, uint32_t b)
@@ -294,14 +260,15 @@ static bool is_init(struct oracle *o, uint32_t actor)
 }
 
 /*
- * May this access replace an ordered one? A thread that knows it must know the other: so a copy,
- * whose completion passes on the copy alone, replaces only its own accesses, and an mbarrier.init,
- * which fence.mbarrier_init passes on with other inits alone, only inits. One read-only load is
- * enough for its grid.
+ * May this access replace an ordered one? A thread that knows it must know the other, so an
+ * mbarrier.init, which fence.mbarrier_init passes on with other inits alone, replaces only inits.
+ * The completion of a copy passes on the copy alone, but what it has read or overwritten was over
+ * before it began: who comes after it comes after that, too. One read-only load is enough for its
+ * grid.
  */
 static bool supersedes(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
-	if (n->acc->strength != RACE_WEAK || (n->is_pseudo && actor != n->actor))
+	if (n->acc->strength != RACE_WEAK)
 		return false;
 	if (n->acc->flags & ORACLE_MBARRIER && is_init(n->o, n->actor) && !is_init(n->o, actor))
 		return false;
@@ -581,7 +548,7 @@ void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Would shrink() make the word plain after such an access? */
+/* Would oracle_ext_shrink make the word plain after such an access? */
 static bool can_shrink(const struct oracle_now *n, const struct oracle_ext *e)
 {
 	return n->mask == ORACLE_PLAIN_BYTES && is_empty(e->list[ORACLE_READS]) &&
@@ -644,7 +611,7 @@ bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 	}
 	if ((n->acc->kind & RACE_OP_WRITE) && !is_strong) {
 		oracle_ext_from(n->o, e, n->mask, NULL);
-		shrink(n, c);
+		oracle_ext_shrink(n, c);
 	}
 	return false;
 }

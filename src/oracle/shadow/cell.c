@@ -267,5 +267,7 @@ void oracle_cell_clear(struct oracle *o, struct oracle_cell *c)
 		oracle_log_free(o, c);
 	else if (oracle_cell_strip(c))
 		oracle_strip_leave(o, c);
+	else if (oracle_cell_tile(c))
+		oracle_tile_leave(o, c);
 	c->w = c->r = 0;
 }

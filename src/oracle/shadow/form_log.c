@@ -453,8 +453,8 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 	site = oracle_site(o, acc, 0);
 	c = oracle_cell_at(o, address, true);
 	device = oracle_device(o, actor);
-	if (oracle_cell_ext(c) || oracle_cell_strip(c) || !oracle_can_pack(t->own, site) ||
-	    device > UINT8_MAX)
+	if (oracle_cell_ext(c) || oracle_cell_strip(c) || oracle_cell_tile(c) ||
+	    !oracle_can_pack(t->own, site) || device > UINT8_MAX)
 		return false;
 	if (is_log(c) && (log_of(c)->device != device || log_of(c)->n >= o->opt.max_records))
 		return false;

@@ -64,32 +64,11 @@ bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t
 
 /* ---- what is before the row ------------------------------------------------------------------ */
 
-/* The lanes of a packed access that has a form. */
-struct lanes {
-	uint32_t warp, mask;
-	uint32_t shift; /* ORACLE_BYTES, ORACLE_HALVES, or 0 for lanes that all read all of it */
-};
-
-static struct lanes lanes_of(const struct oracle_now *n, uint64_t p)
-{
-	uint32_t actor = oracle_packed_actor(p);
-	uint32_t bytes = oracle_site_at(n->o, oracle_packed_site(p))->a.bytes;
-	struct lanes x = {.warp = actor & ~31u};
-
-	if (bytes >= 4) {
-		x.mask = oracle_node_lanes(actor & 31);
-	} else {
-		x.shift = bytes == 1 ? ORACLE_BYTES : ORACLE_HALVES;
-		x.mask = oracle_lanes_of(x.shift, actor);
-	}
-	return x;
-}
-
 /* An access of lanes: is it the row's own at that word, byte by byte, or before it? */
 static bool are_before(struct oracle_now *n, const struct oracle_row *row, uint32_t word,
 		       uint64_t p, bool are_reads)
 {
-	struct lanes x = lanes_of(n, p);
+	struct oracle_lanes x = oracle_packed_lanes(n->o, p);
 	uint32_t mask;
 
 	if (x.shift && x.shift == row->shift &&
@@ -130,6 +109,8 @@ static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
 		return oracle_row_is_behind(n, row, c->w, word);
 	if (oracle_cell_strip(c))
 		return oracle_strip_is_before(n, row, c, word);
+	if (oracle_cell_tile(c))
+		return oracle_tile_is_before(n, row, c, word);
 	return oracle_cell_log(c) && oracle_log_is_before(n, row, c, word);
 }
 
@@ -168,7 +149,7 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 	uint32_t bytes = oracle_site_at(n->o, r.site)->a.bytes;
 
 	if (oracle_is_of_lanes(p)) {
-		struct lanes x = lanes_of(n, p);
+		struct oracle_lanes x = oracle_packed_lanes(n->o, p);
 		r.is_mask = !x.shift;
 		r.actor = x.shift ? r.actor : x.warp;
 		r.at = x.shift ? word : x.mask;
@@ -360,6 +341,8 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 			oracle_log_free(n->o, c);
 		else if (oracle_cell_strip(c))
 			oracle_strip_leave(n->o, c);
+		else if (oracle_cell_tile(c))
+			oracle_tile_leave(n->o, c);
 		c->w = packed_at(row, w);
 		if (is_behind)
 			c->r = 0;

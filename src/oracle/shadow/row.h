@@ -26,6 +26,7 @@ static inline void oracle_forget_leaf(struct oracle_now *n)
 {
 	n->leaf_warp = ORACLE_NO_WARP;
 	n->known = NULL;
+	n->tile_before = NULL;
 	n->alike[0].key = n->alike[1].key = 0;
 	n->alike_set = NULL;
 }
@@ -67,6 +68,30 @@ static inline void oracle_row_use(struct oracle_now *n, const struct oracle_row 
 	n->t = row->t;
 	n->actor = row->actor;
 	oracle_use_clock(n, row->clock);
+}
+
+/* ---- the lanes of a packed access ---------------------------------------------------------- */
+
+struct oracle_lanes {
+	uint32_t warp, mask;
+	uint32_t shift; /* ORACLE_BYTES, ORACLE_HALVES, or 0 for lanes that all access all of it */
+};
+
+static inline struct oracle_lanes oracle_packed_lanes(const struct oracle *o, uint64_t p)
+{
+	uint32_t actor = oracle_packed_actor(p);
+	uint32_t bytes = oracle_site_at(o, oracle_packed_site(p))->a.bytes;
+	struct oracle_lanes x = {.warp = actor & ~31u};
+
+	if (!oracle_is_of_lanes(p)) {
+		x.mask = 1u << (actor & 31);
+	} else if (bytes >= 4) {
+		x.mask = oracle_node_lanes(actor & 31);
+	} else {
+		x.shift = bytes == 1 ? ORACLE_BYTES : ORACLE_HALVES;
+		x.mask = oracle_lanes_of(x.shift, actor);
+	}
+	return x;
 }
 
 /* ---- sets of readers ----------------------------------------------------------------------- */

@@ -52,6 +52,20 @@ static void access_plain(struct oracle_now *n)
 	access_words(n, to, end);
 }
 
+/* A pseudo-thread's access. */
+static void access_tiles(struct oracle_now *n)
+{
+	uint64_t end = n->address + n->bytes, from = (n->address + 3) & ~3ull, to = end & ~3ull;
+
+	if (from >= to) {
+		access_words(n, n->address, end);
+		return;
+	}
+	access_words(n, n->address, from);
+	oracle_tile_access(n, from, to);
+	access_words(n, to, end);
+}
+
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
 			  const struct oracle_link *link)
@@ -72,6 +86,8 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 		n.place = oracle_place_key(o, actor, acc->scope);
 	if (oracle_is_plain(&n))
 		access_plain(&n);
+	else if (oracle_is_tiled(&n))
+		access_tiles(&n);
 	else
 		access_words(&n, address, address + bytes);
 }

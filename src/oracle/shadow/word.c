@@ -56,7 +56,7 @@ static void list_free(struct oracle *o, struct oracle_list *l)
 	oracle_mem_free(o, l, list_bytes(l->cap));
 }
 
-static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r)
+void oracle_rec_push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r)
 {
 	struct oracle_list **at = &e->list[oracle_class_of(oracle_site_at(o, r->site))];
 
@@ -94,7 +94,7 @@ static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences,
 static void push_fenced(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r,
 			const struct oracle_site *x)
 {
-	push(o, e, r);
+	oracle_rec_push(o, e, r);
 	push_fences(o, e, x->a.fences, r, x->a.kind & RACE_OP_WRITE);
 }
 
@@ -172,6 +172,7 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 		return e;
 	e = oracle_mem_new(o, sizeof(*e));
 	struct oracle_strip *strip = oracle_cell_strip(c);
+	struct oracle_tile *tile = oracle_cell_tile(c);
 	struct oracle_chain *own = NULL;
 	uint64_t w = c->w;
 	if (c->w | c->r)
@@ -180,6 +181,8 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 		w = oracle_log_expand(o, c, e, word, &own);
 	else if (strip)
 		w = oracle_strip_before(c, word);
+	else if (tile)
+		w = oracle_tile_before(c, word);
 	c->w = 0;
 	if (w)
 		push_packed(o, e, w, word, own);
@@ -193,6 +196,8 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	c->w = oracle_of_records(e);
 	if (strip)
 		oracle_strip_expand(o, strip, e, word);
+	if (tile)
+		oracle_tile_expand(o, tile, e);
 	return e;
 }
 
@@ -253,4 +258,50 @@ void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
 	oracle_mem_free(o, e->bytes, sizeof(*e->bytes));
 	oracle_mem_free(o, e, sizeof(*e));
 	c->w = c->r = 0;
+}
+
+/* ---- back to the plain form ---------------------------------------------------------------- */
+
+static bool has_any(const struct oracle_list *l)
+{
+	return l && l->n;
+}
+
+/* The record of n, just made. */
+static const struct oracle_rec *last_of(const struct oracle_now *n, const struct oracle_list *l)
+{
+	for (uint32_t i = l->n; i-- > 0;)
+		if (l->v[i].actor == n->actor && l->v[i].epoch == n->t->own)
+			return &l->v[i];
+	return NULL;
+}
+
+void oracle_ext_shrink(const struct oracle_now *n, struct oracle_cell *c)
+{
+	struct oracle_ext *e = oracle_cell_ext(c);
+	const struct oracle_list *l = e->list[ORACLE_WRITES];
+	uint64_t fences = oracle_fences_of(n->o, n->clock);
+	uint32_t site;
+
+	if (n->mask != ORACLE_PLAIN_BYTES || !has_any(l) || has_any(e->list[ORACLE_READS]) ||
+	    has_any(e->list[ORACLE_STRONG]) || (l->n > 1 && !oracle_are_hot(n, l)))
+		return;
+	const struct oracle_rec *r = last_of(n, l);
+	if (!r || r->bytes != ORACLE_PLAIN_BYTES || r->mask || r->actor != n->actor ||
+	    r->epoch != n->t->own || r->site != n->site || n->is_pseudo ||
+	    n->acc->proxy != RACE_PROXY_GENERIC)
+		return;
+	/* The fences of others would be lost. */
+	if (n->o->opt.sc == ORACLE_SC_PROGRAM && !oracle_fenced_is(e, n->t, n->actor))
+		return;
+	for (unsigned b = 0; b < 4; b++)
+		if (oracle_ext_source(e, b))
+			return;
+	site = oracle_site(n->o, n->acc, fences);
+	if (!oracle_can_pack(r->epoch, site))
+		return;
+	uint64_t w = oracle_pack(r->actor, r->epoch, site);
+	oracle_gone_others(n, l, r);
+	oracle_ext_free(n->o, c);
+	c->w = w;
 }

@@ -215,12 +215,12 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		install(o, w);
 }
 
-/* Logs and strips of these bytes become records. */
+/* Logs, strips and tiles of these bytes become records. */
 static void expand_logs(struct oracle *o, uint64_t address, uint32_t bytes)
 {
 	for (uint64_t a = address & ~3ull; a < address + bytes; a += 4) {
 		struct oracle_cell *c = oracle_cell_at(o, a, false);
-		if (c && (oracle_cell_log(c) || oracle_cell_strip(c)))
+		if (c && (oracle_cell_log(c) || oracle_cell_strip(c) || oracle_cell_tile(c)))
 			oracle_ext_of(o, c, a);
 	}
 }
