@@ -162,8 +162,9 @@ void cpu_event_product_issue(struct cpu_product *p, unsigned m, uint32_t mask);
 void cpu_event_product_a(struct cpu_product *p, const struct cpu_matrix_shape *s,
 			 const uint8_t *const *unit);
 void cpu_event_product_b(struct cpu_product *p, const uint8_t *const *unit, uint32_t n);
-/* The warp has waited for all of it. */
-void cpu_event_product_wait(struct cpu_warp *w, uint32_t mask, struct cpu_product *p);
+/* The warp has waited for those before `end` that it hadn't waited for. */
+void cpu_event_products_wait(struct cpu_warp *w, uint32_t mask, const struct cpu_product *first,
+			     const struct cpu_product *end);
 /* The warp uses registers of its share, for which it hasn't waited. */
 void cpu_event_product_touched(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 			       const struct cpu_product *p, bool is_write);

@@ -99,7 +99,7 @@ uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e)
 		return e->mask ? oracle_fork_lanes(o, e->actor, e->mask) : oracle_fork(o, e->actor);
 	case ORACLE_JOIN:
 		if (e->mask) {
-			oracle_join_lanes(o, e->actor, e->mask, e->other);
+			oracle_join_lanes(o, e->actor, e->mask, &e->other, 1);
 			break;
 		}
 		oracle_join(o, e->actor, e->other, (enum oracle_join)e->join);

@@ -144,7 +144,7 @@ struct oracle_group *oracle_group_of(struct oracle *o, uint32_t actor)
 static struct oracle_block *block_new(struct oracle *o, struct oracle_group *g, uint32_t index)
 {
 	uint32_t n = 1u << g->shift;
-	struct oracle_block *b = base_calloc(n, sizeof(struct oracle_thread));
+	struct oracle_block *b = base_calloc(1, sizeof(*b) + n * sizeof(b->thread[0]));
 
 	g->start->refs += n;
 	for (uint32_t i = 0; i < n; i++) {
@@ -282,16 +282,25 @@ uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *grid)
 	return g->first;
 }
 
+/* The grid of the thread, or of the one that has issued the pseudo-thread; NULL: none. */
+static struct oracle_group *grid_of_issuer(struct oracle *o, uint32_t *issuer)
+{
+	struct oracle_group *g;
+	struct oracle_misc *m;
+
+	while ((m = oracle_misc_of(o, *issuer)) && m->kind == ORACLE_MISC_PSEUDO)
+		*issuer = m->issuer;
+	g = oracle_group_of(o, *issuer);
+	return g && g->is_grid ? g : NULL;
+}
+
 /* For the end of the issuer's grid. */
 static void note_pseudo(struct oracle *o, uint32_t issuer, uint32_t actor)
 {
-	struct oracle_misc *m;
+	struct oracle_group *g = grid_of_issuer(o, &issuer);
 	struct oracle_run run = {actor, 1};
 
-	while ((m = oracle_misc_of(o, issuer)) && m->kind == ORACLE_MISC_PSEUDO)
-		issuer = m->issuer;
-	struct oracle_group *g = oracle_group_of(o, issuer);
-	if (!g || !g->is_grid)
+	if (!g)
 		return;
 	struct oracle_run *last = g->pseudos.n ? &g->pseudos.v[g->pseudos.n - 1] : NULL;
 	if (last && last->first + last->n == actor)
@@ -300,103 +309,71 @@ static void note_pseudo(struct oracle *o, uint32_t issuer, uint32_t actor)
 		base_vec_push(&g->pseudos, run);
 }
 
-uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t issuer,
-			 struct oracle_clock *clock)
+/* `n` new numbers of actors outside of grids, in one aligned piece; ORACLE_NO_ACTOR: none left. */
+static uint32_t misc_take(struct oracle *o, uint32_t n)
 {
 	struct oracle_group *g = o->misc;
+	uint32_t at = g ? (g->n + n - 1) / n * n : 0;
 
-	if (!g || g->n == ORACLE_MISC_GROUP) {
+	if (!g || at + n > ORACLE_MISC_GROUP) {
 		g = group_new(o, ORACLE_MISC_GROUP, ORACLE_MISC_GROUP);
-		if (!g) {
-			oracle_clock_unref(&o->pool, clock);
+		if (!g)
 			return ORACLE_NO_ACTOR;
-		}
-		g->n = 0;
+		g->n = at = 0;
 		g->misc = base_calloc(ORACLE_MISC_GROUP, sizeof(*g->misc));
 		o->misc = g;
 	}
-	struct oracle_misc *m = &g->misc[g->n];
+	for (; g->n < at + n; g->n++)
+		g->misc[g->n].kind = ORACLE_MISC_NONE;
+	return g->first + at;
+}
+
+/* The issuer's block, which isn't over; NULL: it has none. */
+static struct oracle_block *block_of(struct oracle *o, uint32_t issuer)
+{
+	const struct oracle_group *g = grid_of_issuer(o, &issuer);
+
+	if (!g || !g->blocks)
+		return NULL;
+	struct oracle_block *b = g->blocks[(issuer - g->first) >> g->shift];
+	return b == &gone ? NULL : b;
+}
+
+static uint32_t pseudo_number(struct oracle *o, uint32_t issuer)
+{
+	struct oracle_block *b = block_of(o, issuer);
+
+	if (!b)
+		return misc_take(o, 1);
+	if (b->pseudo == b->pseudo_end) {
+		uint32_t first = misc_take(o, ORACLE_MISC_CHUNK);
+		if (first == ORACLE_NO_ACTOR)
+			return first;
+		b->pseudo = first;
+		b->pseudo_end = first + ORACLE_MISC_CHUNK;
+	}
+	return b->pseudo++;
+}
+
+uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t issuer,
+			 struct oracle_clock *clock)
+{
+	bool is_pseudo = kind == ORACLE_MISC_PSEUDO || kind == ORACLE_MISC_INIT;
+	uint32_t actor = is_pseudo ? pseudo_number(o, issuer) : misc_take(o, 1);
+	struct oracle_misc *m;
+
+	if (actor == ORACLE_NO_ACTOR) {
+		oracle_clock_unref(&o->pool, clock);
+		return actor;
+	}
+	m = oracle_misc_of(o, actor);
 	m->kind = (uint8_t)kind;
 	m->issuer = issuer;
 	m->thread.clock = clock;
 	m->thread.own = 1;
-	uint32_t actor = g->first + g->n++;
-	if (kind == ORACLE_MISC_PSEUDO || kind == ORACLE_MISC_INIT)
+	if (is_pseudo)
 		note_pseudo(o, issuer, actor);
 	return actor;
-}
-
-static bool has_issuer(const struct oracle_misc *m)
-{
-	return m->kind == ORACLE_MISC_PSEUDO || m->kind == ORACLE_MISC_INIT;
-}
-
-static const struct oracle_group *place_group(struct oracle *o, uint32_t *actor)
-{
-	const struct oracle_group *g = oracle_group_of(o, *actor);
-
-	while (g && !g->is_grid && has_issuer(&g->misc[*actor - g->first])) {
-		*actor = g->misc[*actor - g->first].issuer;
-		g = oracle_group_of(o, *actor);
-	}
-	return g;
-}
-
-static uint32_t cluster_of(const struct oracle_group *g, uint32_t cta)
-{
-	return g->grid.cluster_of ? g->grid.cluster_of[cta] : cta / g->grid.cluster_blocks;
-}
-
-struct race_place oracle_place(const struct oracle *oc, uint32_t actor)
-{
-	struct oracle *o = (struct oracle *)(uintptr_t)oc; /* only to remember the group found */
-	const struct oracle_group *g = place_group(o, &actor);
-
-	if (!g || !g->is_grid)
-		return (struct race_place){.device = RACE_HOST};
-	uint32_t at = actor - g->first, in = at & ((1u << g->shift) - 1);
-	return (struct race_place){.device = g->grid.device,
-				   .grid = g->grid.grid,
-				   .cta = at >> g->shift,
-				   .cluster = cluster_of(g, at >> g->shift),
-				   .warp = in >> 5,
-				   .lane = in & 31};
-}
-
-uint32_t oracle_device(struct oracle *o, uint32_t actor)
-{
-	const struct oracle_group *g = place_group(o, &actor);
-
-	return g && g->is_grid ? g->grid.device : RACE_HOST;
-}
-
-uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope)
-{
-	const struct oracle_group *g = place_group(o, &actor);
-
-	if (scope < RACE_SCOPE_GPU)
-		return g && g->is_grid ? ORACLE_PLACE_BLOCK | (actor >> g->shift << g->shift) : 0;
-	return (g && g->is_grid ? g->grid.device + 1 : ORACLE_PLACE_BLOCK - 1);
-}
-
-enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
-{
-	const struct oracle_group *g = place_group(o, &a), *h = place_group(o, &b);
-	uint32_t x, y;
-
-	if (a == b)
-		return RACE_SCOPE_CTA;
-	if (!g || !h || !g->is_grid || !h->is_grid)
-		return g && h && !g->is_grid && !h->is_grid ? RACE_SCOPE_GPU : RACE_SCOPE_SYS;
-	if (g->grid.device != h->grid.device)
-		return RACE_SCOPE_SYS;
-	if (g != h)
-		return RACE_SCOPE_GPU;
-	x = (a - g->first) >> g->shift;
-	y = (b - g->first) >> g->shift;
-	if (x == y)
-		return RACE_SCOPE_CTA;
-	return cluster_of(g, x) == cluster_of(g, y) ? RACE_SCOPE_CLUSTER : RACE_SCOPE_GPU;
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */

@@ -217,8 +217,9 @@ uint32_t oracle_collect(struct oracle *o, uint32_t issuer);
  * issuer did). These must be complete: after the first join the pseudo-thread reads no more, after
  * ORACLE_JOIN_ALL or an arrival at an mbarrier it does nothing more. */
 void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_join what);
-/* The same of each lane, after all that the pseudo-thread did. */
-void oracle_join_lanes(struct oracle *o, uint32_t warp, uint32_t mask, uint32_t pseudo);
+/* The same of each lane, after all that the n pseudo-threads did. */
+void oracle_join_lanes(struct oracle *o, uint32_t warp, uint32_t mask, const uint32_t *pseudo,
+		       uint32_t n);
 void oracle_block_end(struct oracle *o, uint32_t actor);
 struct race_place oracle_place(const struct oracle *o, uint32_t actor);
 

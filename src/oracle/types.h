@@ -7,7 +7,8 @@
  *          access in parts; row.c: plain accesses by row; alike.c: words alike; word.c: records;
  *          spent.c, strong.c: of some; cell.c: where words are, and their memory; forget.c: memory
  *          that is new; retire.c: what can't race any more; form_*.c: one form each
- * here     oracle.c: actors, events, findings; chain.c: what has been seen
+ * here     oracle.c: actors, events, findings; place.c: where actors are; chain.c: what has been
+ *          seen
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
  * publication (release, arrival, fork ...) passes on the clock with that epoch and starts the next.
@@ -72,11 +73,15 @@ struct oracle_run {
 };
 
 struct oracle_block {
-	struct oracle_thread thread[1]; /* stride of the grid */
+	uint32_t pseudo, pseudo_end;   /* numbers for its next pseudo-threads */
+	struct oracle_thread thread[]; /* stride of the grid */
 };
 
 /* Actors of one kind, numbered consecutively. */
 #define ORACLE_MISC_GROUP 1024u /* of others than a grid's */
+/* Numbers that a block's pseudo-threads get at once: who knows one of them mostly knows all, which
+ * is one value in a tree then (tree.c). */
+#define ORACLE_MISC_CHUNK 32u
 
 struct oracle_group {
 	uint32_t first, n;
@@ -95,7 +100,8 @@ enum oracle_misc_kind {
 	ORACLE_MISC_PSEUDO,
 	ORACLE_MISC_HOST,
 	ORACLE_MISC_OP,
-	ORACLE_MISC_INIT /* one mbarrier.init: findings name its thread */
+	ORACLE_MISC_INIT, /* one mbarrier.init: findings name its thread */
+	ORACLE_MISC_NONE  /* not used yet */
 };
 
 struct oracle_misc {

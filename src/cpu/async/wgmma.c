@@ -310,24 +310,24 @@ static void retire(struct cpu_wgmma_group *g)
 static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	struct cpu_wgmma_group *g = group_of(w);
+	struct cpu_product *end = g ? g->first : NULL;
 	unsigned m = member(w);
 
 	if (!has_group(w, in, mask))
 		return CPU_FAULTED;
-	for (struct cpu_product *p = g ? g->first : NULL; p; p = p->next) {
-		if (!(p->issued >> m & 1) || g->open[m] - p->group[m] <= in->imm)
-			break;
-		if (p->waited >> m & 1)
-			continue;
-		if (p->issued != ALL_WARPS)
+	for (; end && end->issued >> m & 1 && g->open[m] - end->group[m] > in->imm;
+	     end = end->next) {
+		if (end->issued != ALL_WARPS)
 			return CPU_RETRY;
-		if (!execute_until(g, p))
+		if (!execute_until(g, end))
 			return CPU_FAULTED;
-		p->waited |= (uint8_t)(1u << m);
-		cpu_event_product_wait(w, mask, p);
 	}
-	if (g)
-		retire(g);
+	if (!g || end == g->first)
+		return CPU_OK;
+	cpu_event_products_wait(w, mask, g->first, end);
+	for (struct cpu_product *p = g->first; p != end; p = p->next)
+		p->waited |= (uint8_t)(1u << m);
+	retire(g);
 	return CPU_OK;
 }
 

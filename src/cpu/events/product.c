@@ -87,16 +87,30 @@ void cpu_event_product_b(struct cpu_product *p, const uint8_t *const *unit, uint
 	events_unlock(cpu_events_of(p->first));
 }
 
-void cpu_event_product_wait(struct cpu_warp *w, uint32_t mask, struct cpu_product *p)
+#define AT_ONCE 16u /* products */
+
+void cpu_event_products_wait(struct cpu_warp *w, uint32_t mask, const struct cpu_product *first,
+			     const struct cpu_product *end)
 {
 	struct cpu_events *x = cpu_events_of(w);
+	uint32_t actors[AT_ONCE * CPU_GROUP_WARPS], n = 0;
 
-	if (!is_judged(p))
+	if (!x)
 		return;
 	events_lock(x);
-	w->nevents++;
-	for (unsigned m = 0; m < CPU_GROUP_WARPS; m++)
-		oracle_join_lanes(x->o, events_actor(w), mask, p->actor[m]);
+	for (const struct cpu_product *p = first; p != end; p = p->next) {
+		if (p->waited >> w->index % CPU_GROUP_WARPS & 1 || !is_judged(p))
+			continue;
+		w->nevents++;
+		memcpy(&actors[n], p->actor, sizeof(p->actor));
+		n += CPU_GROUP_WARPS;
+		if (n < AT_ONCE * CPU_GROUP_WARPS)
+			continue;
+		oracle_join_lanes(x->o, events_actor(w), mask, actors, n);
+		n = 0;
+	}
+	if (n)
+		oracle_join_lanes(x->o, events_actor(w), mask, actors, n);
 	events_unlock(x);
 }
 

@@ -156,7 +156,7 @@ void cpu_event_tmem_dealloc(struct cpu_warp *w, const struct cpu_inst *in, uint3
 		t->freed[i] = (struct freed){events_actor(w), oracle_epoch(x->o, events_actor(w))};
 	uint32_t actor = oracle_fork_lanes(x->o, events_actor(w), mask);
 	touch_area(x, actor, cpu_site_of(w, in), true, tm, &area);
-	oracle_join_lanes(x->o, events_actor(w), mask, actor);
+	oracle_join_lanes(x->o, events_actor(w), mask, &actor, 1);
 	events_unlock(x);
 }
 
@@ -218,7 +218,7 @@ void cpu_event_tmem_wait(struct cpu_warp *w, uint32_t mask, struct cpu_tmem *tm,
 		return;
 	events_lock(x);
 	w->nevents++;
-	oracle_join_lanes(x->o, events_actor(w), mask, from);
+	oracle_join_lanes(x->o, events_actor(w), mask, &from, 1);
 	events_unlock(x);
 }
 

@@ -207,15 +207,19 @@ void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_
 	copy_ended(o, m, what);
 }
 
-void oracle_join_lanes(struct oracle *o, uint32_t warp, uint32_t mask, uint32_t pseudo)
+void oracle_join_lanes(struct oracle *o, uint32_t warp, uint32_t mask, const uint32_t *pseudo,
+		       uint32_t n)
 {
-	struct oracle_misc *m = oracle_misc_of(o, pseudo);
+	struct oracle_clock *c = oracle_clock_ref(o->zero);
 
 	o->stats.events++;
-	if (!m)
-		return;
-	struct oracle_clock *c = copy_clock(o, oracle_clock_ref(o->zero), pseudo, ORACLE_JOIN_ALL);
+	for (uint32_t i = 0; i < n; i++) {
+		struct oracle_misc *m = oracle_misc_of(o, pseudo[i]);
+		if (!m)
+			continue;
+		c = copy_clock(o, c, pseudo[i], ORACLE_JOIN_ALL);
+		copy_ended(o, m, ORACLE_JOIN_ALL);
+	}
 	oracle_lanes_join(o, warp, mask, c, 0);
 	oracle_clock_unref(&o->pool, c);
-	copy_ended(o, m, ORACLE_JOIN_ALL);
 }
