@@ -835,22 +835,23 @@ static bool is_nc_conflict(uint32_t x, uint32_t y)
 /*
  * May the oracle have forgotten x, which races with y? If a weak access between has superseded it,
  * and in the end one that y comes after, by observation alone, or one of a copy, whose end passes
- * on no more than the copy; or if it is a matter of proxies only, and another write that y comes
- * after has replaced it.
+ * on no more than the copy; if it is a write, and so is y, and a copy has read it in between; or if
+ * it is a matter of proxies only, and another write that y comes after has replaced it.
  */
 static bool is_hidden(uint32_t x, uint32_t y)
 {
 	for (uint32_t w = x + 1; w < y; w++) {
-		bool is_after = get(&causes, w, y);
+		bool is_after = get(&causes, w, y), is_covered = is_write(w) || !is_write(x);
 		if (!is_access(w) || is_strong(w) || !overlaps(x, w))
 			continue;
 		if (is_write(w) && is_after && get(&base, x, y))
 			return true;
-		if ((!is_write(w) && is_write(x)) || !get(&causes, x, w))
+		if (!get(&causes, x, w))
 			continue;
+		if (party_of(ops[w].actor)->is_pseudo && is_after && (is_covered || is_write(y)))
+			return true;
 		if ((is_write(w) && is_after && !get(&preserved, w, y)) ||
-		    (party_of(ops[w].actor)->is_pseudo && is_after) ||
-		    (!is_after && is_hidden(w, y)))
+		    (is_covered && !is_after && is_hidden(w, y)))
 			return true;
 	}
 	return false;

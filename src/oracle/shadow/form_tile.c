@@ -5,9 +5,9 @@
  * threads do, and mostly the same pieces again and again. Words that they have accessed alike share
  * a list, each access 12 bytes, after the ordinary write before all of it, if there is one;
  * ordinary reads are beside it, in `r`. An access is compared with the list once for all words that
- * share it. If it is ordered after all that conflicts, it replaces what a record would replace (access.c:
- * supersedes); ordinary accesses that come after all of it do, too. Words where it isn't get their
- * records from the list, as if these had been made at once.
+ * share it. If it is ordered after all that conflicts, it replaces what a record would replace
+ * (access.c: supersedes); ordinary accesses that come after all of it do, too. Words where it isn't
+ * get their records from the list, as if these had been made at once.
  *
  * A read makes another list of that of its words: with the last read's pair of lists a piece that
  * is read in parts, as the rows of a matrix are, has one list again. Misses: nothing. Costs: 40
@@ -147,13 +147,30 @@ static bool are_reads_before(const struct oracle_now *n, struct known *k, uint64
 	return true;
 }
 
+/*
+ * A write that the access n overwrites, and that a copy or product has read in between: that came
+ * after the write and comes before n. (Blocks of a cluster hand a stage back so: they wait for the
+ * products that have read it, and only one of them for the copies that had filled it.)
+ */
+static bool is_read_between(const struct oracle_now *n, const struct oracle_tile *t, uint32_t write)
+{
+	for (uint32_t i = write + 1; is_write(n) && i < t->n; i++) {
+		const struct oracle_site *x = oracle_site_at(n->o, t->v[i].site);
+		if (x->a.kind == RACE_OP_READ && t->v[i].actor != t->v[write].actor &&
+		    oracle_is_ordered(n, t->v[i].actor, t->v[i].epoch, x))
+			return true;
+	}
+	return false;
+}
+
 /* Is what of the list conflicts with the access before it? */
 static bool is_list_before(const struct oracle_now *n, const struct oracle_tile *t)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct oracle_site *x = oracle_site_at(n->o, t->v[i].site);
 		if (race_kinds_conflict(x->a.kind, n->acc->kind) &&
-		    !oracle_is_ordered(n, t->v[i].actor, t->v[i].epoch, x))
+		    !oracle_is_ordered(n, t->v[i].actor, t->v[i].epoch, x) &&
+		    (x->a.kind == RACE_OP_READ || !is_read_between(n, t, i)))
 			return false;
 	}
 	return true;
