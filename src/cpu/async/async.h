@@ -66,6 +66,7 @@ struct cpu_tensor_box {
 	uint32_t pitch; /* between rows in shared memory */
 	uint8_t type, swizzle;
 	bool is_nan_filled;
+	bool is_rows; /* of dimension 1 those with the numbers at[1] and on */
 };
 
 struct cpu_bulk_part {
@@ -215,6 +216,7 @@ struct cpu_bulk_job {
 	enum cpu_completion completion;
 	uint8_t op, type;  /* of a reduction; 0: a copy */
 	uint32_t cta_mask; /* slot: one transfer for each block of the mask; CPU_NOSLOT: one */
+	bool is_pair;	   /* ... whose mbarrier is that of one block of each pair */
 	const char *what;  /* for faults: "a bulk copy" */
 };
 /* Issues the transfer of lane l, whose part is made except for .first and .buffer. False: a fault

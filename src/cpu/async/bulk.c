@@ -203,6 +203,7 @@ bool cpu_bulk_issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 		return issue_one(w, in, l, job, part);
 	uint32_t ctas = cpu_u16(w, job->cta_mask)[l];
 	uint32_t dst = (uint32_t)part->dst % CPU_RANK, mbar = part->mbar % CPU_RANK;
+	uint32_t odd = (part->mbar / CPU_RANK - 1) % 2;
 	if (!ctas || ctas >> w->cta->cluster->size) {
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
 			  "multicast to blocks 0x%x of a cluster of %u", ctas,
@@ -211,7 +212,7 @@ bool cpu_bulk_issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 	}
 	CPU_EACH_LANE (r, ctas) {
 		part->dst = dst + (r + 1) * CPU_RANK;
-		part->mbar = mbar + (r + 1) * CPU_RANK;
+		part->mbar = mbar + ((job->is_pair ? r / 2 * 2 + odd : r) + 1) * CPU_RANK;
 		if (!issue_one(w, in, l, job, part))
 			return false;
 	}

@@ -9,8 +9,13 @@
  * the tensor read as 0 or NaN, and aren't written (PTX ISA 5.5).
  *
  * The whole box counts for the mbarrier, parts out of bounds included. Not implemented, refused by
- * name: im2col, gather and scatter, interleaved layouts, packed 4 and 6 bit types, swizzles with
- * atoms of more than 16 bytes.
+ * name: im2col, interleaved layouts, packed 4 and 6 bit types, swizzles with atoms of more than 16
+ * bytes. tile::gather4 and tile::scatter4 have four rows of a tensor of rank 2, by their numbers.
+ *
+ * With .cta_group::2 the mbarrier may be the other block's of the pair; a multicast signals, in the
+ * pair of each destination, the block whose number in its pair is that of the mbarrier's block.
+ * CUTLASS has the first block's by clearing bit 24 of an address, which is the block's number on
+ * hardware: where the address comes from such an `and`, an own address is taken so.
  *
  * A store or reduction may reach over the far edges, and may not start before the near ones (CUDA
  * programming guide, tensor memory access; an H200 ends it as an illegal instruction).
@@ -24,12 +29,13 @@
 #define ROW_MAX	 2048u /* bytes: 256 elements of 8 bytes */
 #define CHUNK	 16u
 #define MAX_RANK 5u
+#define GATHERED 4u /* rows */
 
 struct tensor_aux {
 	struct cpu_addr map, shared, mbar;
 	uint32_t at[MAX_RANK]; /* slots */
 	uint8_t rank, op, shared_space;
-	bool is_store;
+	bool is_store, is_rows /* gather4, scatter4 */, is_pair, is_first /* of the pair */;
 	uint32_t cta_mask; /* slot, or CPU_NOSLOT */
 };
 
@@ -42,13 +48,21 @@ struct row {
 	uint32_t from, upto; /* bytes of the row that are inside */
 };
 
+/* The k-th place of the box along a dimension. */
+static int64_t place_along(const struct cpu_tensor_box *b, unsigned dim, uint32_t k)
+{
+	if (b->is_rows)
+		return dim == 1 ? b->at[1 + k] : 0;
+	return b->at[dim] + (int64_t)k * b->step[dim];
+}
+
 static struct row place_row(const struct cpu_tensor_box *b, uint32_t index)
 {
 	struct row r = {.is_inside = true, .address = b->address};
 	int64_t first = b->at[0], dim = (int64_t)b->dims[0], n = b->count[0];
 
 	for (unsigned i = 1; i < MAX_RANK; i++) {
-		int64_t c = b->at[i] + (int64_t)(index % b->count[i]) * b->step[i];
+		int64_t c = place_along(b, i, index % b->count[i]);
 		index /= b->count[i];
 		if (c < 0 || (uint64_t)c >= b->dims[i])
 			r.is_inside = false;
@@ -269,6 +283,48 @@ static bool is_storable(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	return true;
 }
 
+/* Four rows, each of a box of one row. */
+static bool set_rows(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+		     struct cpu_tensor_box *b)
+{
+	if (b->count[1] != 1) {
+		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+			  "a copy of four rows by a tensor map whose box has %u, not 1",
+			  b->count[1]);
+		return false;
+	}
+	b->is_rows = true;
+	b->count[1] = GATHERED;
+	return true;
+}
+
+/* The mbarrier's address in the cluster. */
+static uint32_t mbar_of(const struct cpu_warp *w, const struct tensor_aux *x, uint64_t addr)
+{
+	uint32_t mbar = cpu_shared_canonical(w->cta, addr);
+
+	if (x->is_first && addr < CPU_RANK)
+		mbar = mbar % CPU_RANK + ((mbar / CPU_RANK - 1) / 2 * 2 + 1) * CPU_RANK;
+	return mbar;
+}
+
+/* Only by .cta_group::2 the mbarrier is another block's than the destination. */
+static bool is_of_pair(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+		       const struct cpu_bulk_part *part)
+{
+	const struct tensor_aux *x = in->aux;
+	uint32_t a = (uint32_t)part->dst / CPU_RANK - 1, b = part->mbar / CPU_RANK - 1;
+
+	if (!x->is_pair || x->cta_mask != CPU_NOSLOT || a / 2 == b / 2)
+		return true;
+	cpu_fault(
+		w, in, l, CPU_FAULT_ILLEGAL,
+		".cta_group::2 with the mbarrier of block %u and memory of block %u, which are no "
+		"pair",
+		b, a);
+	return false;
+}
+
 static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t map,
 		       uint64_t shared, uint64_t mbar)
 {
@@ -280,7 +336,9 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	if (!read_map(w, in, l, map, &tm))
 		return false;
 	make_box(b, &tm);
-	for (unsigned i = 0; i < x->rank; i++)
+	if (x->is_rows && !set_rows(w, in, l, b))
+		return false;
+	for (unsigned i = 0; i < (x->is_rows ? 1 + GATHERED : x->rank); i++)
 		b->at[i] = (int32_t)cpu_u32(w, x->at[i])[l];
 	if (x->is_store && !is_storable(w, in, l, b))
 		return false;
@@ -313,13 +371,16 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	part.dst_space = x->is_store ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED_CLUSTER;
 	part.src = x->is_store ? cpu_shared_canonical(w->cta, shared) : tm.address;
 	part.dst = x->is_store ? tm.address : cpu_shared_canonical(w->cta, shared);
-	part.mbar = x->is_store ? 0 : cpu_shared_canonical(w->cta, mbar);
+	part.mbar = x->is_store ? 0 : mbar_of(w, x, mbar);
+	if (!x->is_store && !is_of_pair(w, in, l, &part))
+		return false;
 	struct cpu_bulk_job job = {.kind = CPU_TR_TENSOR,
 				   .completion =
 					   x->is_store ? CPU_DONE_BULK_GROUP : CPU_DONE_MBARRIER,
 				   .op = x->op,
 				   .type = (uint8_t)type,
 				   .cta_mask = x->cta_mask,
+				   .is_pair = x->is_pair,
 				   .what = "a tensor copy"};
 	return cpu_bulk_issue(w, in, l, &job, &part);
 }
@@ -345,15 +406,34 @@ static enum cpu_step exec_tensor(struct cpu_warp *w, const struct cpu_inst *in, 
 static const char *find_unsupported(const struct ptx_form *f)
 {
 	static const enum ptx_mod mods[] = {
-		PTX_MOD_IM2COL,	      PTX_MOD_IM2COL_NO_OFFS, PTX_MOD_IM2COL_W,
-		PTX_MOD_IM2COL_W_128, PTX_MOD_TILE_GATHER4,   PTX_MOD_TILE_SCATTER4,
-		PTX_MOD_CTA_GROUP_1,  PTX_MOD_CTA_GROUP_2,
+		PTX_MOD_IM2COL,
+		PTX_MOD_IM2COL_NO_OFFS,
+		PTX_MOD_IM2COL_W,
+		PTX_MOD_IM2COL_W_128,
 	};
 
 	for (size_t i = 0; i < BASE_COUNTOF(mods); i++)
 		if (ptx_form_has(f, mods[i]))
 			return ptx_mod_name(mods[i]);
 	return f->has_unknown_mod ? "an unknown modifier" : NULL;
+}
+
+#define BLOCK_BIT 0x1000000u
+
+/* Is the address from an `and` that clears the bit of the block's number in its pair? */
+static bool is_cleared(const struct ptx_stmt *at, const struct ptx_opnd *op)
+{
+	if (op->kind != PTX_OPND_ADDR || !op->nsub || op->sub[0].kind != PTX_OPND_REG)
+		return false;
+	for (const struct ptx_stmt *s = at->prev; s; s = s->prev) {
+		if (s->kind != PTX_STMT_INST || s->form->op != PTX_OP_AND || s->nops != 3 ||
+		    s->ops[0].kind != PTX_OPND_REG || s->ops[0].reg != op->sub[0].reg ||
+		    s->ops[2].kind != PTX_OPND_INT)
+			continue;
+		if ((uint32_t)s->ops[2].imm >> 24 == (uint32_t)~BLOCK_BIT >> 24)
+			return true;
+	}
+	return false;
 }
 
 /* [map, {c0, c1}] */
@@ -368,7 +448,7 @@ static bool bind_map(struct cpu_dec *d, const struct ptx_stmt *s, const struct p
 	x->map = cpu_dec_addr(d, s, &base);
 	const struct ptx_opnd *at = &op->sub[1];
 	unsigned n = at->kind == PTX_OPND_VEC ? at->nsub : 1;
-	if (n != x->rank)
+	if (n != (x->is_rows ? 1 + GATHERED : x->rank))
 		return false;
 	for (unsigned i = 0; i < n; i++)
 		x->at[i] =
@@ -391,6 +471,9 @@ enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, stru
 		if (ptx_form_has(f, ranks[i]))
 			x->rank = (uint8_t)(i + 1);
 	x->is_store = ptx_form_has(f, PTX_MOD_BULK_GROUP);
+	x->is_pair = ptx_form_has(f, PTX_MOD_CTA_GROUP_2);
+	x->is_rows =
+		ptx_form_has(f, PTX_MOD_TILE_GATHER4) || ptx_form_has(f, PTX_MOD_TILE_SCATTER4);
 	if (f->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR) {
 		enum cpu_red_op op;
 		enum ptx_type type;
@@ -402,8 +485,10 @@ enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	    !bind_map(d, s, &s->ops[x->is_store ? 0 : 1], x))
 		return cpu_dec_unsupported(d, in, "operands of a tensor copy");
 	x->shared = cpu_dec_addr(d, s, &s->ops[x->is_store ? 1 : 0]);
-	if (!x->is_store)
+	if (!x->is_store) {
+		x->is_first = x->is_pair && is_cleared(s, &s->ops[n]);
 		x->mbar = cpu_dec_addr(d, s, &s->ops[n++]);
+	}
 	x->cta_mask = CPU_NOSLOT;
 	if (ptx_form_has(f, PTX_MOD_MULTICAST_CLUSTER))
 		x->cta_mask = cpu_dec_src(d, &s->ops[n++], PTX_TYPE_U16);
