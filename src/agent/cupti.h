@@ -29,7 +29,7 @@ void CUPTIAPI agent_callback(void *user, CUpti_CallbackDomain domain, CUpti_Call
 			     const void *data);
 bool agent_enable(const struct agent_cupti *cupti, CUpti_SubscriberHandle sub);
 
-/* stream.c: is a launch in this stream only written into a graph? The null stream can't be
+/* driver.c: is a launch in this stream only written into a graph? The null stream can't be
  * captured. */
 bool agent_is_captured(CUstream stream);
 /* The default stream is that of the calling thread, where the function's name says so. */

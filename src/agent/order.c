@@ -14,14 +14,14 @@
  *
  * Misses: what is unordered across a call that isn't known, or during a capture; more than
  * AGENT_ORDER_STREAMS streams with work at a time.
- * Costs: 20 ns for an operation in the short way; 64 comparisons for each clock that is joined.
+ * Costs: 64 comparisons for each clock that is joined; two stores for an operation that nothing is
+ * compared with, whose effect the next call that takes the lock carries out. (What was passed
+ * between the two isn't compared with anything either, so it makes no difference when.)
  */
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/order.h"
-#include "agent/table.h"
 
 #define STREAMS AGENT_ORDER_STREAMS
 #define GONE	((CUstream)(uintptr_t)-1)
@@ -39,22 +39,24 @@ struct stream {
 	struct agent_clock before_last;
 };
 
-struct event {
-	UT_hash_handle hh;
-	CUevent handle;
-	struct agent_clock clock; /* zero: it was never recorded, so it orders nothing */
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stream streams[STREAMS];
-static unsigned top; /* streams from here on were never used */
-static struct event *events;
+static unsigned top;		/* streams from here on were never used */
 static struct agent_clock host; /* what it has seen the end of; never open */
 static unsigned captures;	/* under way: all that happens meanwhile is ordered */
 /* Anything may wait for anything; graphs may contain what waits for anything, or records events. */
 static bool is_all_open, do_graphs_open, do_graphs_record;
 static CUcontext first; /* that was seen, and whether there was another one */
 static bool has_contexts;
+
+/* Effects of operations that were passed, for whoever takes the lock. Atomic. */
+#define OF_STREAM 255u /* its place, and 1 */
+#define IS_OPAQUE 256u
+static struct {
+	bool has_any, is_opaque;
+	bool has[STREAMS]; /* of each stream */
+} passed;
+uint32_t agent_order_changes = 1;
 
 /* ---- clocks -------------------------------------------------------------------------------- */
 
@@ -152,6 +154,7 @@ static struct stream *take_place(void)
 		is_all_open = true;
 		s = &streams[0];
 	}
+	agent_order_change();
 	return s;
 }
 
@@ -197,6 +200,7 @@ static void add_stream(const struct agent_order_call *c)
 		return;
 	if (s)
 		s->handle = GONE; /* the handle is another stream's now */
+	agent_order_change();
 	s = find(c->stream, c->context);
 	s->is_apart = c->is_apart;
 	s->is_known = true;
@@ -208,6 +212,7 @@ static void drop_stream(const struct agent_order_call *c)
 
 	if (s)
 		s->handle = GONE;
+	agent_order_change();
 }
 
 /* What an operation of the stream would come after now. */
@@ -228,6 +233,29 @@ static struct agent_clock clock_of(const struct stream *s)
 
 /* ---- operations ---------------------------------------------------------------------------- */
 
+/* With the lock: the effects of what was passed. */
+static void carry_passed(void)
+{
+	for (unsigned i = 0; i < top; i++) {
+		struct stream *s = &streams[i];
+		if (!__atomic_exchange_n(&passed.has[i], false, __ATOMIC_RELAXED))
+			continue;
+		s->last = 0;
+		if (!s->handle)
+			s->tail = clock_of(s);
+	}
+	if (__atomic_exchange_n(&passed.is_opaque, false, __ATOMIC_RELAXED))
+		order_all();
+}
+
+static void take_lock(void)
+{
+	pthread_mutex_lock(&lock);
+	if (__atomic_load_n(&passed.has_any, __ATOMIC_RELAXED) &&
+	    __atomic_exchange_n(&passed.has_any, false, __ATOMIC_ACQUIRE))
+		carry_passed();
+}
+
 static uint32_t submit(struct stream *s, uint32_t n, struct agent_clock *before)
 {
 	*before = clock_of(s);
@@ -244,7 +272,7 @@ static uint32_t submit(struct stream *s, uint32_t n, struct agent_clock *before)
 
 void agent_order_submit(struct agent_order *o, CUstream s, CUcontext context, uint32_t n)
 {
-	pthread_mutex_lock(&lock);
+	take_lock();
 	struct stream *at = find(s, context);
 	o->stream = (uint32_t)(at - streams);
 	o->nth = submit(at, n, &o->before);
@@ -271,7 +299,7 @@ static uint32_t submit_early(struct stream *s, struct agent_clock *before)
 
 void agent_order_launch(struct agent_order *o, CUstream s, CUcontext context, bool is_early)
 {
-	pthread_mutex_lock(&lock);
+	take_lock();
 	struct stream *at = find(s, context);
 	const uint32_t last = at->last;
 	*o = (struct agent_order){.stream = (uint32_t)(at - streams)};
@@ -358,7 +386,7 @@ void agent_order_graph(struct agent_order_node *v, uint32_t n, CUstream s, CUcon
 {
 	struct chains c = {0};
 
-	pthread_mutex_lock(&lock);
+	take_lock();
 	struct stream *own = find(s, context);
 	struct agent_clock tail, from = clock_of(own);
 	if (from.is_open || captures) {
@@ -385,26 +413,32 @@ void agent_order_graph(struct agent_order_node *v, uint32_t n, CUstream s, CUcon
 }
 
 /* What it comes after is found again by whoever comes after it: clock_of joins the host's and the
- * legacy stream's. Only what comes after the legacy stream is its own. */
-bool agent_order_pass(CUstream s)
+ * legacy stream's. Only what comes after the legacy stream is its own (carry_passed). */
+uint32_t agent_order_effect(CUstream handle, CUcontext context, bool is_opaque)
 {
-	struct stream *at;
+	uint32_t effect = AGENT_ORDER_SUBMIT;
 
-	if (is_default(s))
-		return false;
-	pthread_mutex_lock(&lock);
-	at = captures ? NULL : find_known(s, NULL);
-	if (at) {
-		at->tail.of[at - streams] = ++at->made;
-		at->last = 0;
-	}
+	take_lock();
+	const struct stream *s = find(handle, context);
+	if (!captures)
+		effect = (uint32_t)(s - streams + 1) | (is_opaque ? IS_OPAQUE : 0);
 	pthread_mutex_unlock(&lock);
-	return at != NULL;
+	return effect;
+}
+
+void agent_order_pass(uint32_t effect)
+{
+	if (!effect)
+		return;
+	__atomic_store_n(&passed.has[(effect & OF_STREAM) - 1], true, __ATOMIC_RELAXED);
+	if (effect & IS_OPAQUE)
+		__atomic_store_n(&passed.is_opaque, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&passed.has_any, true, __ATOMIC_RELEASE);
 }
 
 void agent_order_carry(CUstream s, CUcontext context)
 {
-	pthread_mutex_lock(&lock);
+	take_lock();
 	struct stream *at = find(s, context);
 	at->tail = clock_of(at);
 	at->last = 0;
@@ -415,7 +449,7 @@ bool agent_order_is_unordered(const struct agent_order *o, CUcontext context, bo
 {
 	bool is_unordered = false;
 
-	pthread_mutex_lock(&lock);
+	take_lock();
 	for (unsigned i = 0; i < top && !is_unordered; i++)
 		is_unordered = i != o->stream && streams[i].made > o->before.of[i] &&
 			       (is_across || streams[i].context == context);
@@ -425,7 +459,7 @@ bool agent_order_is_unordered(const struct agent_order *o, CUcontext context, bo
 
 void agent_order_all(void)
 {
-	pthread_mutex_lock(&lock);
+	take_lock();
 	order_all();
 	pthread_mutex_unlock(&lock);
 }
@@ -442,7 +476,7 @@ void agent_order_unheard(unsigned calls)
 
 	if (__atomic_exchange_n(&known, calls, __ATOMIC_RELAXED) == calls)
 		return;
-	pthread_mutex_lock(&lock);
+	take_lock();
 	order_all();
 	is_all_open = true;
 	pthread_mutex_unlock(&lock);
@@ -450,50 +484,14 @@ void agent_order_unheard(unsigned calls)
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-static struct event *event_of(CUevent handle)
-{
-	struct event *e;
-
-	HASH_FIND_PTR(events, &handle, e);
-	return e;
-}
-
-static void drop_event(CUevent handle)
-{
-	struct event *e = event_of(handle);
-
-	if (!e)
-		return;
-	HASH_DEL(events, e);
-	free(e);
-}
-
-/* Without memory for it the event isn't known. */
-static void set_event(CUevent handle, const struct agent_clock *clock)
-{
-	struct event *e = event_of(handle);
-
-	if (!e && (e = calloc(1, sizeof(*e)))) {
-		e->handle = handle;
-		was_added = true;
-		HASH_ADD_PTR(events, handle, e);
-		if (!was_added) {
-			free(e);
-			e = NULL;
-		}
-	}
-	if (e)
-		e->clock = *clock;
-}
-
 /* What the event comes after; one that isn't known, or that graphs may record, after anything. */
 static struct agent_clock clock_of_event(CUevent handle)
 {
-	const struct event *e = do_graphs_record ? NULL : event_of(handle);
+	const struct agent_clock *e = do_graphs_record ? NULL : agent_order_event(handle);
 	struct agent_clock c = {.is_open = true};
 
 	if (e)
-		return e->clock;
+		return *e;
 	join_all(&c);
 	return c;
 }
@@ -509,7 +507,7 @@ static void begin_captured(const struct agent_order_call *c)
 
 void agent_order_begin(const struct agent_order_call *c)
 {
-	pthread_mutex_lock(&lock);
+	take_lock();
 	if (captures)
 		begin_captured(c);
 	switch (c->way) {
@@ -521,6 +519,7 @@ void agent_order_begin(const struct agent_order_call *c)
 	case AGENT_ORDER_CAPTURE:
 		order_all();
 		captures++;
+		agent_order_change();
 		break;
 	case AGENT_ORDER_WAIT:
 		if (!captures) {
@@ -534,7 +533,7 @@ void agent_order_begin(const struct agent_order_call *c)
 		drop_stream(c);
 		break;
 	case AGENT_ORDER_EVENT_GONE:
-		drop_event(c->event);
+		agent_order_event_drop(c->event);
 		break;
 	default:
 		break;
@@ -562,8 +561,8 @@ static void end_good(const struct agent_order_call *c)
 		add_stream(c);
 		break;
 	case AGENT_ORDER_EVENT_MADE:
-		drop_event(c->event);
-		set_event(c->event, &never);
+		agent_order_event_drop(c->event);
+		agent_order_event_set(c->event, &never);
 		break;
 	case AGENT_ORDER_GRAPH_OPENS:
 		do_graphs_open = true;
@@ -575,7 +574,7 @@ static void end_good(const struct agent_order_call *c)
 		if (captures)
 			break;
 		now = clock_of(find(c->stream, c->context));
-		set_event(c->event, &now);
+		agent_order_event_set(c->event, &now);
 		break;
 	case AGENT_ORDER_WAITS_STREAM:
 		wait_stream(c);
@@ -596,7 +595,7 @@ void agent_order_end(const struct agent_order_call *c, bool is_good)
 {
 	struct agent_clock now;
 
-	pthread_mutex_lock(&lock);
+	take_lock();
 	if (captures)
 		order_all();
 	switch (c->way) {
@@ -637,17 +636,13 @@ void agent_order_end(const struct agent_order_call *c, bool is_good)
 
 void agent_order_reset(void)
 {
-	struct event *e, *next;
-
 	pthread_mutex_init(&lock, NULL);
-	HASH_ITER(hh, events, e, next)
-	{
-		HASH_DEL(events, e);
-		free(e);
-	}
+	agent_order_event_drop_all();
 	memset(streams, 0, sizeof(streams));
 	memset(&host, 0, sizeof(host));
 	top = captures = 0;
+	memset(&passed, 0, sizeof(passed));
+	agent_order_change();
 	is_all_open = do_graphs_open = do_graphs_record = has_contexts = false;
 	first = NULL;
 }

@@ -68,7 +68,24 @@ bool agent_order_is_harmless(const char *name);
  * call makes is there after it. */
 void agent_order_read(uint32_t id, const void *params, struct agent_order_call *c);
 
+/* ---- order_events.c, for order.c ---------------------------------------- */
+
+/* What the event comes after; zero: it was never recorded, so it orders nothing. NULL: it isn't
+ * known. */
+const struct agent_clock *agent_order_event(CUevent handle);
+/* Without memory for it the event isn't known. */
+void agent_order_event_set(CUevent handle, const struct agent_clock *clock);
+void agent_order_event_drop(CUevent handle);
+void agent_order_event_drop_all(void);
+
 /* ---- order.c ------------------------------------------------------------ */
+
+/* Goes up when a handle may have another meaning. Atomic. */
+extern uint32_t agent_order_changes __attribute__((visibility("hidden")));
+static inline void agent_order_change(void)
+{
+	__atomic_fetch_add(&agent_order_changes, 1, __ATOMIC_RELEASE);
+}
 
 /* Before the driver has the call, and after it. An operation of WORK or COPY is to be submitted
  * between the two, or carried. */
@@ -100,8 +117,12 @@ struct agent_order_last {
 /* All nodes of a graph; it comes after its last launch, wherever that was. */
 void agent_order_graph(struct agent_order_node *v, uint32_t n, CUstream s, CUcontext context,
 		       struct agent_order_last *last);
-/* The same of one that nothing is compared with, in the short way; false: submit it. */
-bool agent_order_pass(CUstream s);
+/* What an operation changes that nothing is compared with. It holds for others like it until
+ * agent_order_changes is another number; AGENT_ORDER_SUBMIT: it must be submitted. */
+#define AGENT_ORDER_SUBMIT UINT32_MAX
+uint32_t agent_order_effect(CUstream s, CUcontext context, bool is_opaque);
+/* There was one, or some. Without a lock. */
+void agent_order_pass(uint32_t effect);
 /* It has something in the stream that nothing is compared with, but that orders others. */
 void agent_order_carry(CUstream s, CUcontext context);
 /* Is there an operation of another stream that doesn't come before? is_across: of another context,

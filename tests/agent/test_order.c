@@ -95,6 +95,17 @@ static void add(struct set *to, const struct set *from)
 		to->has[i] |= from->has[i];
 }
 
+/* An operation that nothing is compared with, by what is known of earlier ones of the stream. */
+static void pass(CUstream s, bool is_opaque, uint32_t *effect, uint32_t *known)
+{
+	if (*known != agent_order_changes) {
+		*known = agent_order_changes;
+		*effect = agent_order_effect(s, context, is_opaque);
+	}
+	assert_int_not_equal(*effect, AGENT_ORDER_SUBMIT);
+	agent_order_pass(*effect);
+}
+
 static CUstream stream_of(unsigned s)
 {
 	return s % 5 == 0 ? NULL : s % 5 == 1 ? CU_STREAM_PER_THREAD : HANDLE(10 + s);
@@ -116,6 +127,7 @@ static void play(uint64_t seed)
 {
 	static struct set tails[STREAMS], events[EVENTS], host, before[OPERATIONS];
 	static struct agent_order got[OPERATIONS];
+	uint32_t effects[STREAMS][2], known[STREAMS][2] = {{0}};
 	CUevent event[EVENTS];
 
 	chance = seed;
@@ -134,7 +146,7 @@ static void play(uint64_t seed)
 		unsigned s = pick(STREAMS), e = pick(EVENTS);
 		struct set past = past_of(tails, &host, s);
 		context = s < 5 ? HERE : THERE;
-		switch (pick(9)) {
+		switch (pick(12)) {
 		case 0:
 			CALL(cuEventRecord, event[e], stream_of(s));
 			events[e] = past;
@@ -153,6 +165,18 @@ static void play(uint64_t seed)
 			     e == 0);
 			if (e == 0)
 				add(&host, &past);
+			break;
+		case 5:
+		case 6:
+			pass(stream_of(s), false, &effects[s][0], &known[s][0]);
+			tails[s] = past;
+			break;
+		case 7:
+			if (e != 0)
+				break;
+			pass(stream_of(s), true, &effects[s][1], &known[s][1]);
+			tails[s] = past;
+			memset(host.has, 1, n);
 			break;
 		default:
 			got[n] = launch(stream_of(s));
@@ -309,21 +333,42 @@ static void streams_come_and_go(void **state)
 			assert_true(all[i].stream != all[k].stream || is_before(&all[k], &all[i]));
 }
 
-/* The short way leaves out only what nobody asks for. */
-static void passing_orders_as_submitting_does(void **state)
+/* What is passed has the effect that it had at its place; what was found out about it doesn't hold
+ * during a capture, nor for another stream in the same place. */
+static void effects_of_what_is_passed(void **state)
 {
-	CUstream one = stream_made(2, 0), two = stream_made(3, CU_STREAM_NON_BLOCKING);
-	CUevent e = event_made(5);
+	CUstream one = stream_made(2, 0), two = stream_made(3, 0);
+	uint32_t known = agent_order_changes, effect = agent_order_effect(NULL, HERE, false);
 	struct agent_order a, b;
 
 	(void)state;
-	assert_false(agent_order_pass(NULL) || agent_order_pass(HANDLE(99)));
-	a = launch(NULL);
-	assert_true(agent_order_pass(one));
-	CALL(cuEventRecord, e, one);
-	CALL(cuStreamWaitEvent, two, e, 0);
+	a = launch(one);
+	b = launch(two);
+	assert_false(is_before(&a, &b));
+	agent_order_pass(effect);
 	b = launch(two);
 	assert_true(is_before(&a, &b));
+	a = launch(one);
+	agent_order_pass(agent_order_effect(two, HERE, true));
+	b = launch(two);
+	assert_true(is_before(&a, &b));
+	assert_int_equal(agent_order_changes, known);
+	/* A launch may begin before the end of the one before it, which was passed. */
+	agent_order_launch(&a, one, HERE, false);
+	agent_order_launch(&b, one, HERE, true);
+	assert_int_equal(b.early, a.nth);
+	agent_order_launch(&a, one, HERE, false);
+	agent_order_pass(agent_order_effect(one, HERE, false));
+	agent_order_launch(&b, one, HERE, true);
+	assert_int_equal(b.early, 0);
+	CALL(cuStreamBeginCapture_v2, one, 0);
+	assert_int_not_equal(agent_order_changes, known);
+	assert_int_equal(agent_order_effect(two, HERE, false), AGENT_ORDER_SUBMIT);
+	CALL(cuStreamEndCapture, one, NULL);
+	known = agent_order_changes;
+	for (unsigned i = 0; i < AGENT_ORDER_STREAMS; i++)
+		CALL(cuStreamSynchronize, stream_made(10 + i, 0));
+	assert_int_not_equal(agent_order_changes, known);
 }
 
 int main(void)
@@ -335,7 +380,7 @@ int main(void)
 		cmocka_unit_test_setup(events_that_were_not_recorded, setup),
 		cmocka_unit_test_setup(nothing_is_known_of_a_capture, setup),
 		cmocka_unit_test_setup(streams_come_and_go, setup),
-		cmocka_unit_test_setup(passing_orders_as_submitting_does, setup),
+		cmocka_unit_test_setup(effects_of_what_is_passed, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

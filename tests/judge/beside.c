@@ -6,7 +6,8 @@
  * zeros; pool: its memory is a pool's, and freed at the end, when the kernel is launched once more
  * with a size of its own; map: a tensor map of it is the parameter, and right: n is 0; wait: after
  * each launch it gives up its context once more, for which the judge is waited; abort: it ends so;
- * child: a forked child ends first. Otherwise it ends with 3.
+ * child: a forked child ends first; late: its memory is cleared at the end, and it is launched once
+ * more with a size of its own. Otherwise it ends with 3.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -107,6 +108,12 @@ int main(int argc, char **argv)
 	if (has("pool")) {
 		void *args[] = {&q, &n, &p};
 		CHECK(cuMemFreeAsync(p, 0));
+		CHECK(cuLaunchKernel(f, 16, 1, 1, 256, 1, 1, 0, 0, args, 0));
+		CHECK(cuCtxSynchronize());
+	}
+	if (has("late")) {
+		void *args[] = {&p, &n};
+		CHECK(cuMemsetD32(p, 0, 8192));
 		CHECK(cuLaunchKernel(f, 16, 1, 1, 256, 1, 1, 0, 0, args, 0));
 		CHECK(cuCtxSynchronize());
 	}

@@ -67,6 +67,13 @@ go 3 tile map right
 says 'judged beside the GPU: tile: [0-9]+ of 32 blocks'
 lacks 'DATA RACE'
 
+# Launches that aren't wanted go a short way; one of another size is wanted, and all are counted.
+go 3 indexed 600 ramp late
+says '1 data race found'
+says 'Judged +: .* of launch 601, from'
+go 3 indexed 600 ramp
+lacks 'DATA RACE'
+
 # Memory of a pool, which is freed in the order of a stream.
 go 3 racy pool
 says '1 data race found'

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "agent/judge/judge.h"
+#include "agent/order.h"
 #include "race/file/shm_write.h"
 
 #define PLACES	   64
@@ -244,6 +245,7 @@ static void not_taken(struct judge_job *j)
 	judge_code_lock();
 	if (j->f->taken[j->shape])
 		j->f->taken[j->shape]--;
+	agent_order_change();
 	judge_code_unlock();
 }
 

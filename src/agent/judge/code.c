@@ -19,6 +19,7 @@
 #include "agent/table.h"
 
 #include "agent/judge/judge.h"
+#include "agent/order.h"
 #include "image/fatbin.h"
 
 struct judge_kernel {
@@ -172,6 +173,13 @@ void judge_loaded(const void *handle, bool is_library, const void *image, size_t
 
 /* ---- handles --------------------------------------------------------------------- */
 
+/* A handle of a function is another one's now. */
+static void set_function(struct entry *e, struct judge_function *f)
+{
+	e->f = f;
+	agent_order_change();
+}
+
 static void function_add(const void *handle, const void *owner, const char *name)
 {
 	struct entry *o = entry_of(owners, owner), *e;
@@ -179,8 +187,8 @@ static void function_add(const void *handle, const void *owner, const char *name
 
 	if (!o) {
 		e = entry_of(functions, handle);
-		if (e)
-			e->f = NULL; /* something else has this handle now */
+		if (e && e->f)
+			set_function(e, NULL); /* something else has this handle now */
 		return;
 	}
 	e = entry_get(&functions, handle);
@@ -193,7 +201,7 @@ static void function_add(const void *handle, const void *owner, const char *name
 	}
 	if (f)
 		f->code = o->code;
-	e->f = f;
+	set_function(e, f);
 }
 
 void judge_function_add(const void *handle, const void *owner, const char *name)
@@ -209,8 +217,8 @@ void judge_function_alias(const void *handle, const void *same)
 
 	judge_code_lock();
 	of = entry_of(functions, same);
-	if (of && of->f && (e = entry_get(&functions, handle)))
-		e->f = of->f;
+	if (of && of->f && (e = entry_get(&functions, handle)) && e->f != of->f)
+		set_function(e, of->f);
 	judge_code_unlock();
 }
 

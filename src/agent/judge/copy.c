@@ -27,6 +27,7 @@
 #define LOW_ADDRESS 65536u
 #define VARIABLES   256u /* of a module, at most: each is a copy */
 #define DEVICES	    64
+#define AGAIN	    64u /* launches of a kernel that can't be judged, until it is tried again */
 
 /* All under the lock of code.c. */
 static struct judge_room *rooms;
@@ -43,7 +44,10 @@ static struct plan plan;
 
 void judge_note_stream(void)
 {
+	if (judge_has_streams())
+		return;
 	__atomic_store_n(&has_streams, true, __ATOMIC_RELAXED);
+	agent_order_change();
 }
 
 bool judge_has_streams(void)
@@ -411,9 +415,10 @@ static void say_not(struct judge_function *f, const char *why)
 	race_shm_remark("not judged beside the GPU: a launch of %s: %s", f->name, why);
 }
 
-/* With the lock held. NULL: it isn't taken. */
+/* With the lock held. NULL: it isn't taken; *again: for how many launches it needn't be asked. */
 static struct judge_job *make(struct judge_function *f, int shape, const struct judge_dims *d,
-			      void **params, void **extra, const struct race_judge_order *order)
+			      void **params, void **extra, const struct race_judge_order *order,
+			      uint16_t *again)
 {
 	struct race_judge_question q = question_of(f, shape, d);
 	struct race_judge_decision what = race_judge_decide(judge_policy(), &q);
@@ -423,8 +428,10 @@ static struct judge_job *make(struct judge_function *f, int shape, const struct 
 
 	if (what.why == RACE_JUDGE_NO_TIME)
 		say_not(f, race_judge_why_text(what.why));
+	*again = what.why == RACE_JUDGE_TRY ? 0 : AGAIN;
 	if (what.why != RACE_JUDGE_TRY || !judge_has_place() || !(j = calloc(1, sizeof(*j))))
 		return NULL;
+	launches += judge_rest_counted();
 	j->f = f;
 	j->shape = shape < 0 ? 0 : (unsigned)shape;
 	judge_enter(&g);
@@ -432,6 +439,7 @@ static struct judge_job *make(struct judge_function *f, int shape, const struct 
 	judge_leave(&g);
 	j->head.earlier = shape < 0 ? 0 : q.earlier;
 	if (why) {
+		*again = f->is_said ? AGAIN : 0;
 		say_not(f, why);
 		if (j->room)
 			j->room->is_used = false;
@@ -457,30 +465,44 @@ static bool is_seen(const struct judge_function *f, int shape)
 	       race_judge_is_seen(judge_policy(), shape < 0 ? UINT64_MAX : f->taken[shape]);
 }
 
+/* May it order anything? */
+static bool is_opaque(const struct judge_function *f, const struct judge_dims *d)
+{
+	return is_foreign(f) || !f->kernel || d->is_opaque || judge_kernel_is_sync(f->kernel);
+}
+
 void judge_before_launch(const void *handle, const struct judge_dims *d, void **params,
 			 void **extra)
 {
+	const uint32_t changes = __atomic_load_n(&agent_order_changes, __ATOMIC_ACQUIRE);
+	uint32_t effect = AGENT_ORDER_SUBMIT;
+	uint16_t again = UINT16_MAX;
 	struct race_judge_order order;
 	struct judge_function *f;
+	struct judge_job *j;
 
 	if (judge_is_inside() || !judge_is_on())
 		return;
+	if (d->stream == CU_STREAM_PER_THREAD)
+		judge_note_stream();
 	judge_code_lock();
 	launches++;
 	f = judge_function_find(handle);
 	int shape = is_foreign(f) ? -1 : shape_of(f, d);
 	if (is_foreign(f) || is_seen(f, shape)) {
-		judge_order_pass(d->stream,
-				 is_foreign(f) || d->is_opaque || judge_kernel_is_sync(f->kernel));
-		judge_code_unlock();
-		return;
+		effect = judge_order_pass(d->stream, is_opaque(f, d));
+	} else {
+		judge_order_launch(&order, d->stream, d->is_early);
+		j = make(f, shape, d, params, extra, &order, &again);
+		if (j)
+			judge_job_put(j);
+		if (is_opaque(f, d))
+			agent_order_all();
+		if (again)
+			effect = judge_order_effect(d->stream, is_opaque(f, d));
 	}
-	judge_order_launch(&order, d->stream, d->is_early);
-	struct judge_job *j = make(f, shape, d, params, extra, &order);
-	if (j)
-		judge_job_put(j);
-	if (!f->kernel || d->is_opaque || judge_kernel_is_sync(f->kernel))
-		agent_order_all();
+	if (effect != AGENT_ORDER_SUBMIT && !d->is_opaque)
+		launches += judge_rest_note(handle, d, changes, effect, again);
 	judge_code_unlock();
 }
 
@@ -488,11 +510,12 @@ struct judge_job *judge_take_node(struct judge_function *f, const struct judge_d
 				  void **params, void **extra, const struct race_judge_order *order)
 {
 	struct judge_job *j = NULL;
+	uint16_t unused;
 
 	launches++;
 	int shape = is_foreign(f) ? -1 : shape_of(f, d);
 	if (!is_foreign(f) && !is_seen(f, shape))
-		j = make(f, shape, d, params, extra, order);
+		j = make(f, shape, d, params, extra, order, &unused);
 	return j;
 }
 

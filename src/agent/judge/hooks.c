@@ -8,11 +8,13 @@
 
 #include "agent/forward/forward.h"
 #include "agent/judge/judge.h"
+#include "agent/judge/rest.h"
 
 #define DIMS                                                                                       \
 	unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,              \
 		unsigned shared, CUstream stream
 #define DIMS_GIVEN gx, gy, gz, bx, by, bz, shared, stream
+#define DIMS_REST  ((struct judge_rest_dims){gx, gy, gz, bx, by, bz, shared})
 
 static CUresult (*real_library_kernel)(CUkernel *, CUlibrary, const char *);
 static CUresult (*real_library_module)(CUmodule *, CUlibrary);
@@ -68,47 +70,48 @@ static CUresult kernel_function(CUfunction *f, CUkernel k)
 
 static CUstream own_stream(CUstream s, bool is_per_thread)
 {
-	if (is_per_thread && !s)
-		s = CU_STREAM_PER_THREAD;
-	if (s == CU_STREAM_PER_THREAD)
-		judge_note_stream();
-	return s;
+	return is_per_thread && !s ? CU_STREAM_PER_THREAD : s;
 }
 
-static void before(CUfunction f, DIMS, void **params, void **extra, unsigned how)
+static void before(CUfunction f, DIMS, void **params, void **extra, bool is_cooperative)
 {
 	const struct judge_dims d = {.grid = {gx, gy, gz},
 				     .block = {bx, by, bz},
 				     .shared = shared,
-				     .is_cooperative = (how & 2) != 0,
-				     .stream = own_stream(stream, how & 1)};
+				     .is_cooperative = is_cooperative,
+				     .stream = stream};
 
-	judge_before_launch(f, &d, params, extra);
+	if (!judge_is_at_rest(f, &d))
+		judge_before_launch(f, &d, params, extra);
 }
 
-static CUresult launch_0(CUfunction f, DIMS, void **params, void **extra)
-{
-	before(f, DIMS_GIVEN, params, extra, 0);
-	return real_launch[0](f, DIMS_GIVEN, params, extra);
-}
-
-static CUresult launch_1(CUfunction f, DIMS, void **params, void **extra)
-{
-	before(f, DIMS_GIVEN, params, extra, 1);
-	return real_launch[1](f, DIMS_GIVEN, params, extra);
-}
-
-static CUresult cooperative_0(CUfunction f, DIMS, void **params)
-{
-	before(f, DIMS_GIVEN, params, NULL, 2);
-	return real_cooperative[0](f, DIMS_GIVEN, params);
-}
-
-static CUresult cooperative_1(CUfunction f, DIMS, void **params)
-{
-	before(f, DIMS_GIVEN, params, NULL, 3);
-	return real_cooperative[1](f, DIMS_GIVEN, params);
-}
+/* Nothing but the look and two jumps is on the way of a launch that has no effect: so that this is
+ * so, what it doesn't need is in functions of their own. */
+#define LAUNCH(v)                                                                                  \
+	static __attribute__((noinline))                                                           \
+	CUresult long_##v(CUfunction f, DIMS, void **params, void **extra)                         \
+	{                                                                                          \
+		before(f, gx, gy, gz, bx, by, bz, shared, own_stream(stream, v), params, extra,    \
+		       false);                                                                     \
+		return real_launch[v](f, DIMS_GIVEN, params, extra);                               \
+	}                                                                                          \
+	static CUresult launch_##v(CUfunction f, DIMS, void **params, void **extra)                \
+	{                                                                                          \
+		struct judge_rest *r = judge_rest_find(f, own_stream(stream, v), DIMS_REST);       \
+                                                                                                   \
+		if (!r || r->effect)                                                               \
+			return long_##v(f, DIMS_GIVEN, params, extra);                             \
+		r->n++;                                                                            \
+		return real_launch[v](f, DIMS_GIVEN, params, extra);                               \
+	}                                                                                          \
+	static CUresult cooperative_##v(CUfunction f, DIMS, void **params)                         \
+	{                                                                                          \
+		before(f, gx, gy, gz, bx, by, bz, shared, own_stream(stream, v), params, NULL,     \
+		       true);                                                                      \
+		return real_cooperative[v](f, DIMS_GIVEN, params);                                 \
+	}
+LAUNCH(0)
+LAUNCH(1)
 
 static void before_ex(const CUlaunchConfig *c, CUfunction f, void **params, void **extra,
 		      bool is_per_thread)
@@ -132,7 +135,8 @@ static void before_ex(const CUlaunchConfig *c, CUfunction f, void **params, void
 			d.cluster[2] = at->value.clusterDim.z;
 		}
 	}
-	judge_before_launch(f, &d, params, extra);
+	if (d.is_opaque || !judge_is_at_rest(f, &d))
+		judge_before_launch(f, &d, params, extra);
 }
 
 static CUresult launch_ex_0(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)

@@ -296,11 +296,24 @@ uint32_t judge_maps_find(const uint8_t *params, uint32_t bytes, struct race_judg
 
 /* A launch is about to be submitted. is_early: it may begin before the one before it has ended. */
 void judge_order_launch(struct race_judge_order *o, CUstream s, bool is_early);
-/* The same of one that isn't judged. is_opaque: it may have ordered anything. */
-void judge_order_pass(CUstream s, bool is_opaque);
+/* The same of one that isn't judged. is_opaque: it may have ordered anything. What it has changed,
+ * as others like it do: see agent_order_effect. */
+uint32_t judge_order_pass(CUstream s, bool is_opaque);
+uint32_t judge_order_effect(CUstream s, bool is_opaque);
 /* A graph is about to be submitted: each of its nodes gets its order. `last`: of the same graph's
  * launch before, after which this one comes, wherever it is; becomes this one's. */
 void judge_order_graph(struct judge_nodes *n, CUstream s, struct agent_order_last *last);
+
+/* ---- rest.c: launches that aren't wanted --------------------------------------------------- */
+
+/* Such a launch is this one, and `most` that follow; changes: agent_order_changes, before anything
+ * was found out. Returns how many the one before it has had. */
+uint64_t judge_rest_note(const void *handle, const struct judge_dims *d, uint32_t changes,
+			 uint32_t effect, uint16_t most);
+/* Is nothing wanted of this launch? Its effect on the order is noted then. */
+bool judge_is_at_rest(const void *handle, const struct judge_dims *d);
+/* So many were passed in this thread that weren't counted. */
+uint64_t judge_rest_counted(void);
 
 /* ---- answer.c: launches on their way --------------------------------------------- */
 

@@ -73,16 +73,24 @@ void judge_order_graph(struct judge_nodes *n, CUstream s, struct agent_order_las
 	free(v);
 }
 
-void judge_order_pass(CUstream s, bool is_opaque)
+uint32_t judge_order_effect(CUstream s, bool is_opaque)
 {
+	return judge_has_streams() ? agent_order_effect(s, forward_current(), is_opaque) : 0;
+}
+
+uint32_t judge_order_pass(CUstream s, bool is_opaque)
+{
+	const uint32_t effect = judge_order_effect(s, is_opaque);
 	struct race_judge_order unused;
 
-	if (!judge_has_streams())
-		return;
-	if (!agent_order_pass(s))
-		judge_order_launch(&unused, s, false);
+	if (effect != AGENT_ORDER_SUBMIT) {
+		agent_order_pass(effect);
+		return effect;
+	}
+	judge_order_launch(&unused, s, false);
 	if (is_opaque)
 		agent_order_all();
+	return effect;
 }
 
 /* ---- calls ----------------------------------------------------------------------- */
