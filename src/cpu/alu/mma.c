@@ -8,10 +8,11 @@
  * nearest). The hardware keeps fewer bits and truncates, so the last bits
  * differ from it. f64 is the sequence of fused multiply-adds in the order of
  * k, as the hardware does; integers are exact, and wrap or saturate at the
- * end (PTX ISA 9.7.14). tf32 ignores the low 13 bits.
+ * end (PTX ISA 9.7.14). tf32 ignores the low 13 bits. Sparse forms (mma.sp) put
+ * the stored half of A where its metadata say, zeros elsewhere.
  *
- * Not implemented, refused by name: block scaling and the kinds of sm_120, the
- * sparse forms, rounding other than .rn in f64. Registers of lanes that don't exist are used as
+ * Not implemented, refused by name: block scaling and the kinds of sm_120,
+ * rounding other than .rn in f64. Registers of lanes that don't exist are used as
  * they are. Costs: 0.5 to 1 us for m16n8k16.
  */
 #include "cpu/load/fragment.h"
@@ -28,7 +29,13 @@ struct mma {
 	uint8_t kind;		/* enum mma_kind */
 	uint8_t batch;		/* products at the same time */
 	bool is_sat;
+	bool is_sparse;
+	uint8_t selector,
+		chunk; /* the lanes whose metadata count; elements that four bits are of */
+	uint32_t meta; /* slot */
 };
+
+#define MMA_CELLS (2 * CPU_FRAG_CELLS) /* of a sparse A as it is meant: m16k128 */
 
 /* ---- registers to numbers -------------------------------------------------------- */
 
@@ -250,15 +257,62 @@ static void multiply_bits(const struct mma *x, const int32_t *a, const int32_t *
 	}
 }
 
+/* ---- sparse A -------------------------------------------------------------------------------- */
+
+/*
+ * The metadata of a row, four bits for each chunk of its elements. Of four lanes one, two or all
+ * count, by the length of a row: one or two hold 16 bits of row l / 4 in the low half of the
+ * register and 16 of the row 8 below in the high one; elements of 8 and 4 bits have 32 bits of one
+ * row in a register, first of row l / 4, then of the row 8 below.
+ */
+static uint64_t metadata_of(const struct mma *x, const uint32_t *meta, unsigned row)
+{
+	const uint32_t *reg = meta + row % 8 * 4;
+	unsigned half = row / 8 % 2, chunks = x->shape.k / x->chunk;
+
+	if (chunks == 16)
+		return reg[half] | (uint64_t)reg[half + 2] << 32;
+	if (chunks == 4)
+		return reg[x->selector] >> 16 * half & 0xffff;
+	reg += 2 * x->selector;
+	if (x->a.bits <= 8)
+		return reg[half];
+	return (reg[0] >> 16 * half & 0xffff) | (reg[1] >> 16 * half & 0xffff) << 16;
+}
+
+/* The stored elements, k / 2 a row, where they belong: `size` bytes each; the rest is zero. */
+static void spread(const struct mma *x, struct cpu_warp *w, const void *stored, void *a,
+		   size_t size)
+{
+	unsigned half = x->shape.k / 2, each = x->chunk / 4; /* elements that two bits place */
+
+	memset(a, 0, (size_t)x->shape.m * x->shape.k * size);
+	for (unsigned r = 0; r < x->shape.m; r++) {
+		uint64_t bits = metadata_of(x, cpu_u32(w, x->meta), r);
+		for (unsigned i = 0; i < half; i++) {
+			unsigned to =
+				x->chunk == 2
+					? 2 * i + ((bits >> 4 * i & 15) == 14)
+					: i / (2 * each) * x->chunk +
+						  (unsigned)(bits >> 2 * (i / each) & 3) * each +
+						  i % each;
+			memcpy((char *)a + (r * 2 * half + to) * size,
+			       (const char *)stored + (r * half + i) * size, size);
+		}
+	}
+}
+
 /* ---- instructions -------------------------------------------------------------------------- */
 
 static enum cpu_step exec_float(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct mma *x = in->aux;
 	struct cpu_shape s = x->shape;
-	double a[CPU_FRAG_CELLS], b[CPU_FRAG_CELLS], d[CPU_FRAG_CELLS];
+	double a[CPU_FRAG_CELLS], b[CPU_FRAG_CELLS], d[CPU_FRAG_CELLS], stored[CPU_FRAG_CELLS];
 
-	gather_floats(w, &x->a, a);
+	gather_floats(w, &x->a, x->is_sparse ? stored : a);
+	if (x->is_sparse)
+		spread(x, w, stored, a, sizeof(*a));
 	gather_floats(w, &x->b, b);
 	gather_floats(w, &x->c, d);
 	for (unsigned i = 0; i < x->batch; i++)
@@ -283,10 +337,12 @@ static enum cpu_step exec_double(struct cpu_warp *w, const struct cpu_inst *in, 
 static enum cpu_step exec_int(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct mma *x = in->aux;
-	float a[CPU_FRAG_CELLS], b[CPU_FRAG_CELLS];
+	float a[MMA_CELLS], b[CPU_FRAG_CELLS], stored[CPU_FRAG_CELLS];
 	int32_t d[CPU_FRAG_CELLS];
 
-	gather_ints(w, &x->a, a);
+	gather_ints(w, &x->a, x->is_sparse ? stored : a);
+	if (x->is_sparse)
+		spread(x, w, stored, a, sizeof(*a));
 	gather_ints(w, &x->b, b);
 	gather_words(w, &x->c, d);
 	multiply_ints(x, a, b, d);
@@ -372,6 +428,28 @@ static bool pick(struct mma *x, struct cpu_inst *in, const enum ptx_type t[4],
 	return is_small_int(t[1]) && is_small_int(t[2]);
 }
 
+/* The metadata and their selector, operands 4 and 5; what is wrong, or NULL. */
+static const char *bind_sparse(struct cpu_dec *d, const struct ptx_stmt *s, struct mma *x,
+			       enum ptx_type a)
+{
+	static const uint8_t most[] = {[1] = 4, [2] = 2, [4] = 1}; /* selectors, by lanes */
+	unsigned bits = ptx_type_bytes(a) * 8, chunks, lanes;
+
+	if (a == PTX_TYPE_S4 || a == PTX_TYPE_U4)
+		bits = 4;
+	x->is_sparse = true;
+	x->chunk = bits == 32 ? 2 : bits == 4 ? 8 : 4;
+	chunks = x->shape.k / x->chunk;
+	lanes = chunks / 4;
+	if (x->shape.m != 16 || x->shape.n != 8 || (lanes != 1 && lanes != 2 && lanes != 4))
+		return "this shape";
+	if (s->ops[5].kind != PTX_OPND_INT || s->ops[5].imm < 0 || s->ops[5].imm >= most[lanes])
+		return "the metadata's selector";
+	x->selector = (uint8_t)s->ops[5].imm;
+	x->meta = cpu_dec_src(d, &s->ops[4], PTX_TYPE_B32);
+	return NULL;
+}
+
 /* Is the i-th of the two layouts (of A, of B) .col? */
 static bool is_col(const struct ptx_form *f, unsigned which)
 {
@@ -391,7 +469,7 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 
 	if (why)
 		return cpu_dec_unsupported(d, in, why);
-	if (s->nops != 4 || !cpu_shape_find(f, &x->shape))
+	if (s->nops != (f->op == PTX_OP_MMA_SP ? 6 : 4) || !cpu_shape_find(f, &x->shape))
 		return cpu_dec_unsupported(d, in, "operands or shape of a matrix product");
 	for (unsigned i = 0; i < 4 && i < f->ntypes; i++)
 		t[i] = (enum ptx_type)f->types[i];
@@ -406,6 +484,8 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 	x->is_sat = ptx_form_has(f, PTX_MOD_SATFINITE) && x->kind != MMA_FLOAT;
 	if (x->shape.m > 32 || x->shape.n > 32 || x->shape.k > 256)
 		return cpu_dec_unsupported(d, in, "this shape");
+	if (f->op == PTX_OP_MMA_SP)
+		why = bind_sparse(d, s, x, t[1]);
 	struct cpu_frag *frag[4] = {&x->a, &x->b, &x->c, &x->d};
 	for (unsigned i = 0; i < 4 && !why; i++) {
 		unsigned at = (i + 1) % 4; /* the operands are d, a, b, c */
@@ -414,6 +494,8 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 					     .type = t[at],
 					     .is_quad = is_quad,
 					     .is_col = i < 2 && is_col(f, i)};
+		if (i == 0 && x->is_sparse)
+			kind.shape.k /= 2;
 		why = cpu_frag_bind(d, frag[i], &s->ops[at], &kind);
 	}
 	if (why)
@@ -432,10 +514,9 @@ enum cpu_bound CPU_BINDER(mma)(struct cpu_dec *d, const struct ptx_stmt *s, stru
 {
 	switch (s->form->op) {
 	case PTX_OP_MMA:
+	case PTX_OP_MMA_SP:
 	case PTX_OP_WMMA_MMA:
 		return bind(d, s, in);
-	case PTX_OP_MMA_SP:
-		return cpu_dec_unsupported(d, in, "sparse matrix products");
 	default:
 		return CPU_NOT_MINE;
 	}
