@@ -57,6 +57,7 @@ struct agent_driver {
 	CUresult (*graph_get_nodes)(CUgraph, CUgraphNode *, size_t *);		 /* 10.0 */
 	CUresult (*graph_node_get_type)(CUgraphNode, CUgraphNodeType *);	 /* 10.0 */
 	CUresult (*graph_child_get_graph)(CUgraphNode, CUgraph *);		 /* 10.0 */
+	CUresult (*graph_dependencies)(CUgraphNode, CUgraphNode *, size_t *);	 /* 10.0 */
 	CUresult (*graph_kernel_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *); /* 12.0 */
 	CUresult (*func_get_name)(const char **, CUfunction);			 /* 12.3 */
 	CUresult (*kernel_get_name)(const char **, CUkernel);			 /* 12.3 */
@@ -261,6 +262,8 @@ void agent_graph_forget(CUgraphExec exec);
 struct agent_launch_set agent_graph_set(CUgraphExec exec);
 /* Its kernel nodes, as far as they are known. */
 uint64_t agent_graph_kernels(CUgraphExec exec);
+/* May two of its kernels run at the same time? Asked only where agent_unordered_is_on. */
+bool agent_graph_has_branches(CUgraphExec exec);
 /* Around its launch: waits until no other thread launches it, and gives the event that its last
  * launch left (NULL: it has none yet). False: it isn't known, or kernels of it may run more than
  * once a launch. */
@@ -421,11 +424,15 @@ struct agent_launched {
 	CUstream stream;
 	CUcontext context;
 	uint64_t n;
-	bool is_programmatic; /* it may begin before what it comes after has ended */
+	/* It may begin before what it comes after has ended; or some of them run at a time. */
+	bool is_overlapping;
 };
 void agent_unordered_launch(const struct agent_context *c, const struct agent_kernel *k,
 			    const struct agent_launched *l);
 /* As agent_host_enable and agent_host_call. */
+bool agent_unordered_is_on(void);
+/* May two kernels of the graph run at the same time? Inside a guard. */
+bool agent_has_branches(CUgraph graph);
 void agent_unordered_enable(agent_enable_fn *enable, void *arg);
 void agent_unordered_call(uint32_t id, const void *data);
 void agent_unordered_reset(void);

@@ -365,10 +365,11 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 	} else if (!is_enter && result_of(d) == CUDA_SUCCESS) {
 		if (a == ON_GRAPH_LAUNCH) {
 			agent_graph_launched(c, exec);
-			agent_unordered_launch(c, NULL,
-					       &(struct agent_launched){stream, d->context,
-									agent_graph_kernels(exec),
-									false});
+			agent_unordered_launch(
+				c, NULL,
+				&(struct agent_launched){stream, d->context,
+							 agent_graph_kernels(exec),
+							 agent_graph_has_branches(exec)});
 		} else if (a == ON_GRAPH_INSTANTIATE)
 			agent_graph_instantiated(c, *made->phGraphExec, made->hGraph);
 	}

@@ -73,6 +73,7 @@ static const char *load_all(void)
 	SET(graph_get_nodes, "cuGraphGetNodes");
 	SET(graph_node_get_type, "cuGraphNodeGetType");
 	SET(graph_child_get_graph, "cuGraphChildGraphNodeGetGraph");
+	SET(graph_dependencies, "cuGraphNodeGetDependencies");
 	SET(graph_kernel_params, "cuGraphKernelNodeGetParams_v2");
 	SET(func_get_name, "cuFuncGetName");
 	SET(kernel_get_name, "cuKernelGetName");

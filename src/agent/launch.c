@@ -51,6 +51,7 @@ struct graph {
 	CUevent last;	   /* after its last launch */
 	bool is_launching; /* some thread is in the call */
 	bool has_loops;	   /* conditional nodes, or too many levels */
+	bool has_branches;
 	UT_hash_handle hh;
 };
 
@@ -313,6 +314,7 @@ void agent_graph_instantiated(struct agent_context *c, CUgraphExec exec, CUgraph
 	g->exec = exec;
 	agent_enter(&guard);
 	graph_walk(c, g, graph, 0);
+	g->has_branches = g->n > 1 && agent_unordered_is_on() && agent_has_branches(graph);
 	agent_leave(&guard);
 	agent_lock();
 	was_added = true;
@@ -346,6 +348,18 @@ uint64_t agent_graph_kernels(CUgraphExec exec)
 	n = g ? g->n : 0;
 	agent_unlock();
 	return n;
+}
+
+bool agent_graph_has_branches(CUgraphExec exec)
+{
+	struct graph *g;
+	bool has_branches;
+
+	agent_lock();
+	HASH_FIND_PTR(graphs, &exec, g);
+	has_branches = g && g->has_branches;
+	agent_unlock();
+	return has_branches;
 }
 
 struct agent_launch_set agent_graph_set(CUgraphExec exec)

@@ -20,7 +20,7 @@
 #include "agent/rows.h"
 #include "race/layout/history.h"
 
-enum way { LINEAR, MANAGED, ROWS, MAPPED, NODE, HOST, HEAP };
+enum way { LINEAR, MANAGED, ROWS, MAPPED, NODE, HOST, HEAP, VARIABLE };
 
 #define IS_EXIT(d)    ((d)->callbackSite == CUPTI_API_EXIT)
 #define HAS_FAILED(d) (*(const CUresult *)(d)->functionReturnValue != CUDA_SUCCESS)
@@ -40,6 +40,7 @@ static const struct {
 	ROW(cuMemAllocHost_v2, HOST),
 	ROW(cuMemHostRegister_v2, HOST),
 	ROW(cuCtxSetLimit, HEAP),
+	ROW(cuLibraryGetManaged, VARIABLE), /* by the runtime, of each that is declared */
 };
 
 #define SHARED 256u /* pieces of memory that host code has, too; no more are looked at */
@@ -82,6 +83,13 @@ static void share(enum way way, CUpti_CallbackId id, const CUpti_CallbackData *d
 		__atomic_store_n(&has_managed, true, __ATOMIC_RELAXED);
 		at = *PARAMS(cuMemAllocManaged)->dptr;
 		bytes = PARAMS(cuMemAllocManaged)->bytesize;
+	} else if (way == VARIABLE) {
+		const cuLibraryGetManaged_params *p = PARAMS(cuLibraryGetManaged);
+		if (!p->dptr || !p->bytes)
+			return;
+		__atomic_store_n(&has_managed, true, __ATOMIC_RELAXED);
+		at = *p->dptr;
+		bytes = *p->bytes;
 	} else if (id == ID(cuMemHostRegister_v2)) {
 		at = (uint64_t)(uintptr_t)PARAMS(cuMemHostRegister_v2)->p;
 		bytes = PARAMS(cuMemHostRegister_v2)->bytesize;
@@ -134,7 +142,7 @@ static void on_call(enum way way, CUpti_CallbackId id, const CUpti_CallbackData 
 		agent_context_memory(c, address_of(way, d), bytes);
 	else
 		agent_history_request(agent_context_history(c), bytes);
-	if (way != MANAGED && way != HOST)
+	if (way != MANAGED && way != HOST && way != VARIABLE)
 		return;
 	agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
 	if (IS_EXIT(d))

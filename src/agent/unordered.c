@@ -8,16 +8,20 @@
  * The default isn't concerned: what happens during a check shows, whoever did it.
  *
  * What is ordered is order.c's to know; only launches are its operations here. A launch that finds
- * one of another stream that doesn't come before it is unordered with it.
+ * one of another stream that doesn't come before it is unordered with it; so are two kernels in
+ * branches of a graph.
  *
- * Misses: launches of two contexts whose memory isn't shared, and what order.c misses: these count
- * as ordered. Costs: only with such a detector in the run: a look into a table for each call that
- * may order something, and some 64 comparisons for a launch.
+ * Misses: launches of two contexts whose memory isn't shared, what order.c misses, graphs of more
+ * than MOST nodes: these count as ordered. Edges that let a kernel begin early can't be asked for;
+ * their graph counts as having branches. Costs: only with such a detector in the run: a look into a
+ * table for each call that may order something, some 64 comparisons for a launch, a call of the
+ * driver for each node of a graph that is made.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cupti.h>
@@ -28,6 +32,8 @@
 #include "agent/order.h"
 
 #define KNOWN 64u
+#define MOST  1024u /* nodes of a graph */
+#define DEEP  8	    /* children in children */
 
 /* Under the agent's lock. */
 static struct {
@@ -73,6 +79,96 @@ static void note(const struct agent_context *c, const struct agent_kernel *k, ui
 	agent_unlock();
 }
 
+/* ---- branches of a graph -------------------------------------------------------------------- */
+
+/* Where all kernels come one after the other, the longest way through the graph has all of them. A
+ * child graph counts as one if it has kernels, and is asked itself. */
+struct nodes {
+	CUgraphNode node[MOST], before[MOST];
+	uint32_t kernels[MOST]; /* in the longest way that ends here */
+	bool is_kernel[MOST];
+	size_t n;
+};
+
+static bool find_branches(CUgraph g, int depth, bool *has_kernels);
+
+static uint32_t place_of(const struct nodes *v, CUgraphNode node)
+{
+	uint32_t i = 0;
+
+	while (i < v->n && v->node[i] != node)
+		i++;
+	return i;
+}
+
+/* Fills in the nodes; true: a child has branches. */
+static bool read_nodes(struct nodes *v, CUgraph g, int depth)
+{
+	bool has_branches = false;
+	CUgraphNodeType type;
+	CUgraph child;
+
+	if (agent_driver.graph_get_nodes(g, NULL, &v->n) != CUDA_SUCCESS || v->n > MOST || !v->n ||
+	    agent_driver.graph_get_nodes(g, v->node, &v->n) != CUDA_SUCCESS)
+		v->n = 0;
+	for (size_t i = 0; i < v->n; i++) {
+		v->is_kernel[i] = false;
+		if (agent_driver.graph_node_get_type(v->node[i], &type) != CUDA_SUCCESS)
+			continue;
+		v->is_kernel[i] = type == CU_GRAPH_NODE_TYPE_KERNEL;
+		if (type == CU_GRAPH_NODE_TYPE_GRAPH && agent_driver.graph_child_get_graph &&
+		    agent_driver.graph_child_get_graph(v->node[i], &child) == CUDA_SUCCESS)
+			has_branches |= find_branches(child, depth + 1, &v->is_kernel[i]);
+	}
+	return has_branches;
+}
+
+/* Lengthens the ways to node i by those to the nodes before it. *is_longer: it did. False: its
+ * edges can't be asked for. */
+static bool lengthen(struct nodes *v, size_t i, bool *is_longer)
+{
+	size_t n = 0;
+	uint32_t most = 0;
+
+	if (agent_driver.graph_dependencies(v->node[i], NULL, &n) != CUDA_SUCCESS || n > MOST ||
+	    (n && agent_driver.graph_dependencies(v->node[i], v->before, &n) != CUDA_SUCCESS))
+		return false;
+	for (size_t k = 0; k < n; k++) {
+		uint32_t at = place_of(v, v->before[k]);
+		most = at < v->n && v->kernels[at] > most ? v->kernels[at] : most;
+	}
+	most += v->is_kernel[i];
+	*is_longer |= most > v->kernels[i];
+	v->kernels[i] = most > v->kernels[i] ? most : v->kernels[i];
+	return true;
+}
+
+static bool find_branches(CUgraph g, int depth, bool *has_kernels)
+{
+	struct nodes *v = depth > DEEP ? NULL : malloc(sizeof(*v));
+	uint32_t all = 0, most = 0;
+	bool is_longer = true, has_branches;
+
+	*has_kernels = false;
+	if (!v)
+		return false;
+	has_branches = read_nodes(v, g, depth);
+	for (size_t i = 0; i < v->n; i++) {
+		v->kernels[i] = 0;
+		all += v->is_kernel[i];
+	}
+	for (size_t round = 0; all > 1 && is_longer && !has_branches && round <= v->n; round++) {
+		is_longer = false;
+		for (size_t i = 0; i < v->n && !has_branches; i++)
+			has_branches = !lengthen(v, i, &is_longer);
+	}
+	for (size_t i = 0; i < v->n; i++)
+		most = v->kernels[i] > most ? v->kernels[i] : most;
+	*has_kernels = all;
+	free(v);
+	return has_branches || (all > 1 && most < all);
+}
+
 /* ------------------------------------------------------------------------ */
 
 void agent_unordered_launch(const struct agent_context *c, const struct agent_kernel *k,
@@ -85,9 +181,14 @@ void agent_unordered_launch(const struct agent_context *c, const struct agent_ke
 	note_unheard();
 	agent_order_submit(&o, l->stream, l->context, (uint32_t)l->n);
 	if (o.nth && !o.before.is_open &&
-	    (l->is_programmatic ||
+	    (l->is_overlapping ||
 	     agent_order_is_unordered(&o, l->context, agent_memory_is_shared())))
 		note(c, k, l->n);
+}
+
+bool agent_unordered_is_on(void)
+{
+	return is_on;
 }
 
 void agent_unordered_enable(agent_enable_fn *enable, void *arg)
@@ -132,4 +233,12 @@ void agent_unordered_reset(void)
 {
 	memset(known, 0, sizeof(known));
 	agent_order_reset();
+}
+
+bool agent_has_branches(CUgraph graph)
+{
+	bool has_kernels;
+
+	return agent_driver.graph_get_nodes && agent_driver.graph_node_get_type &&
+	       agent_driver.graph_dependencies && find_branches(graph, 0, &has_kernels);
 }

@@ -861,6 +861,10 @@ static void launches_without_an_order_are_a_gap(void **state)
 	play("unordered");
 	assert_int_equal(gap(RACE_GAP_LAUNCHES, "clean", RACE_GAP_OVERLAPPING), 6);
 	assert_int_equal(gap(RACE_GAP_HOST, "", RACE_GAP_OF_HOST), 1);
+	play("chain");
+	assert_int_equal(gap(RACE_GAP_LAUNCHES, "", RACE_GAP_OVERLAPPING), UINT64_MAX);
+	play("branches");
+	assert_int_equal(gap(RACE_GAP_LAUNCHES, "", RACE_GAP_OVERLAPPING), 6);
 	play("newer");
 	assert_int_equal(gap(RACE_GAP_LAUNCHES, "clean", RACE_GAP_OVERLAPPING), *forwarded ? 1 : 2);
 	/* The default compares values: whoever changes one. */
@@ -868,6 +872,15 @@ static void launches_without_an_order_are_a_gap(void **state)
 	play("unordered");
 	assert_int_equal(gap(RACE_GAP_LAUNCHES, "clean", RACE_GAP_OVERLAPPING), UINT64_MAX);
 	run_flags = 0;
+}
+
+static void managed_variables_are_a_gap(void **state)
+{
+	(void)state;
+	play("variable_unused");
+	assert_int_equal(gap(RACE_GAP_HOST, "", RACE_GAP_OF_HOST), UINT64_MAX);
+	play("variable");
+	assert_int_equal(gap(RACE_GAP_HOST, "", RACE_GAP_OF_HOST), 1);
 }
 
 static void two_detectors_have_tables_of_their_own(void **state)
@@ -992,6 +1005,7 @@ int main(int argc, char **argv)
 		TEST(streams_are_left_alone_unless_asked),
 		TEST(history_words_follow_the_program),
 		TEST(launches_without_an_order_are_a_gap),
+		TEST(managed_variables_are_a_gap),
 		TEST(two_detectors_have_tables_of_their_own),
 		TEST(scarce_memory_is_shared),
 		TEST(launches_of_a_plain_kernel_count),

@@ -36,6 +36,8 @@ unsigned fake_held(void);
 unsigned fake_reads(void);
 /* Bytes of memory behind reserved addresses. */
 size_t fake_mapped(void);
+/* Its kernels don't come one after the other, as they were captured, but after nothing. */
+void fake_branch(CUgraph g);
 /* From now on the card has so many bytes left. */
 void fake_leave(size_t bytes);
 /* How often pinned memory was asked for, by the agent as well. */

@@ -85,8 +85,12 @@ struct CUevent_st {
 };
 
 struct CUgraph_st {
-	CUfunction node[MAX_NODE];
+	struct node {
+		CUfunction f;
+		CUgraph graph;
+	} node[MAX_NODE];
 	size_t n;
+	bool is_branched;
 };
 
 static struct fake_subscriber subscriber;
@@ -423,6 +427,17 @@ CUresult cuMemAllocManaged(CUdeviceptr *p, size_t n, unsigned flags)
 	if (r == CUDA_SUCCESS)
 		*p = (CUdeviceptr)(uintptr_t)give_memory(n, CU_MEMORYTYPE_UNIFIED);
 	return end(&c, r);
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr *p, size_t *n, CUlibrary library, const char *name)
+{
+	cuLibraryGetManaged_params params = {p, n, library, name};
+	struct call c;
+
+	begin(&c, ID(cuLibraryGetManaged), &params, NULL);
+	*n = 4u << 20;
+	*p = (CUdeviceptr)(uintptr_t)give_memory(*n, CU_MEMORYTYPE_UNIFIED);
+	return end(&c, check(true));
 }
 
 /* Memory stays: only who is informed matters. */
@@ -978,7 +993,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 		held_ns += *(unsigned long long *)params[0];
 		held++;
 	} else if (s > CU_STREAM_PER_THREAD && s->capture) {
-		s->capture->node[s->capture->n++] = f;
+		s->capture->node[s->capture->n++] = (struct node){f, s->capture};
 	} else {
 		r = bx > 1024 ? CUDA_ERROR_INVALID_VALUE : run(f);
 	}
@@ -1075,14 +1090,14 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream s)
 
 	begin(&c, ID(cuGraphLaunch), &p, NULL);
 	for (size_t i = 0; i < g->n && r == CUDA_SUCCESS; i++)
-		r = run(g->node[i]);
+		r = run(g->node[i].f);
 	return end(&c, r);
 }
 
 CUresult cuGraphGetNodes(CUgraph g, CUgraphNode *nodes, size_t *n)
 {
 	for (size_t i = 0; nodes && i < g->n; i++)
-		nodes[i] = (CUgraphNode)(void *)g->node[i];
+		nodes[i] = (CUgraphNode)(void *)&g->node[i];
 	*n = g->n;
 	return check(false);
 }
@@ -1097,6 +1112,23 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p)
 {
 	memset(p, 0, sizeof(*p));
-	p->func = (CUfunction)(void *)node;
+	p->func = ((struct node *)(void *)node)->f;
+	return check(false);
+}
+
+void fake_branch(CUgraph g)
+{
+	g->is_branched = true;
+}
+
+#undef cuGraphNodeGetDependencies
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *before, size_t *n);
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *before, size_t *n)
+{
+	struct node *v = (struct node *)(void *)node;
+
+	*n = v != v->graph->node && !v->graph->is_branched;
+	if (before && *n)
+		before[0] = (CUgraphNode)(void *)(v - 1);
 	return check(false);
 }

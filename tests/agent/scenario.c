@@ -766,6 +766,65 @@ static void unordered(void)
 	MUST(cuCtxSynchronize());
 }
 
+/* Two kernels of a graph, one after the other; or in branches. */
+static void launch_graph(bool is_branched)
+{
+	CUgraphExec exec;
+	CUstream s;
+	CUgraph g;
+
+	context();
+	CUfunction f = function(module("history"), "clean");
+	MUST(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	MUST(launch(f, s));
+	MUST(launch(f, s));
+	MUST(cuStreamEndCapture(s, &g));
+	if (is_branched)
+		fake_branch(g);
+	MUST(cuGraphInstantiateWithFlags(&exec, g, 0));
+	MUST(cuCtxSynchronize()); /* fake_branch could have ordered anything */
+	for (unsigned i = 0; i < 3; i++)
+		MUST(cuGraphLaunch(exec, s));
+	MUST(cuCtxSynchronize());
+}
+
+static void chain(void)
+{
+	launch_graph(false);
+}
+
+static void branches(void)
+{
+	launch_graph(true);
+}
+
+/* A managed variable, as the runtime asks for it; a kernel accesses it, or another one does. */
+static void use_variable(bool is_accessed)
+{
+	CUdeviceptr p;
+	size_t bytes;
+
+	context();
+	CUmodule m = module("history");
+	const struct race_history *h = history_of(m);
+	MUST(cuLibraryGetManaged(&p, &bytes, NULL, "counter"));
+	MUST(launch(function(m, "clean"), NULL));
+	if (is_accessed && h->directory)
+		((uint64_t *)(uintptr_t)h->directory)[p / RACE_HISTORY_PIECE] = h->words;
+	MUST(cuCtxSynchronize());
+}
+
+static void variable(void)
+{
+	use_variable(true);
+}
+
+static void variable_unused(void)
+{
+	use_variable(false);
+}
+
 /* By a function of the driver that none of our headers has: where it is heard at all, it may order
  * anything, until the context is waited for. */
 CUresult cuNewOrder(void);
@@ -994,6 +1053,10 @@ static const struct scenario {
 	{"chosen_history", chosen_history},
 	{"chosen_busy", chosen_busy},
 	{"chosen_budget", chosen_budget},
+	{"chain", chain},
+	{"branches", branches},
+	{"variable", variable},
+	{"variable_unused", variable_unused},
 	{"chosen_graph", chosen_graph},
 };
 
