@@ -12,7 +12,10 @@
  * the stride are those of the first lane: all lanes must agree, and a lane
  * that doesn't is a fault.
  *
- * Not implemented, refused by name: the b8 forms of sm_100.
+ * The b8 forms of sm_100: of a matrix of 8 rows of 16 bytes lane l gets bytes 4 * (l%4) and on of row
+ * l/4; of one of 16 rows, transposed, in two registers, column l/4 and l/4 + 8 of rows 4 * (l%4) and
+ * on. stmatrix's: two rows from 2 * (l%4) on, columns l/4 and l/4 + 8. (CUTLASS's layouts; the ISA
+ * has figures.) Packed elements of 4 and 6 bits become bytes, 4 bits in the middle of theirs.
  */
 #include "cpu/load/fragment.h"
 
@@ -27,8 +30,9 @@ struct ldmatrix {
 	struct cpu_addr addr;
 	struct cpu_acc acc;
 	uint32_t slots[4];
-	uint8_t n; /* matrices */
-	bool is_trans;
+	uint8_t n, nregs;   /* matrices, registers */
+	uint8_t rows, bits; /* of a matrix; of a packed element: 4, 6 */
+	bool is_trans, is_b8;
 };
 
 /* Where element e (0, 1) of lane l lies in a matrix of 8 rows of 8. */
@@ -39,7 +43,7 @@ static unsigned cell(unsigned l, unsigned e, bool is_trans)
 
 static uint32_t row_lanes(const struct ldmatrix *x)
 {
-	return x->n == 4 ? UINT32_MAX : (1u << x->n * ROWS) - 1;
+	return x->n * x->rows == CPU_WARP ? UINT32_MAX : (1u << x->n * x->rows) - 1;
 }
 
 /* Rows whose lanes don't exist have no address. */
@@ -100,6 +104,71 @@ static enum cpu_step exec_stmatrix(struct cpu_warp *w, const struct cpu_inst *in
 	return cpu_access(w, in, &x->acc, rows, addr, ROW, data);
 }
 
+/* 16 elements to bytes. */
+static void unpack_row(uint8_t *row, unsigned bits)
+{
+	uint8_t out[ROW];
+
+	for (unsigned i = 0; i < ROW; i++) {
+		unsigned at = i * bits, low = row[at / 8] | row[(at + bits - 1) / 8] << 8;
+		unsigned v = low >> at % 8 & ((1u << bits) - 1);
+		out[i] = (uint8_t)(bits == 4 ? v << 2 : v);
+	}
+	memcpy(row, out, sizeof(out));
+}
+
+static enum cpu_step exec_ldmatrix_b8(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct ldmatrix *x = in->aux;
+	uint32_t rows = row_lanes(x);
+	uint64_t addr[CPU_WARP];
+	uint8_t data[CPU_WARP][ROW];
+	enum cpu_step step = check_rows(w, in, mask);
+
+	if (step != CPU_OK)
+		return step;
+	cpu_addresses(w, &x->addr, addr);
+	step = cpu_access(w, in, &x->acc, rows, addr, ROW, data);
+	if (step != CPU_OK)
+		return step;
+	for (unsigned r = 0; x->bits && r < x->n * x->rows; r++)
+		unpack_row(data[r], x->bits);
+	for (unsigned i = 0; i < x->nregs; i++) {
+		uint32_t *d = cpu_u32(w, x->slots[i]);
+		CPU_EACH_LANE (l, mask) {
+			unsigned g = l / 4, t = l % 4 * 4;
+			d[l] = 0;
+			for (unsigned e = 0; e < 4; e++)
+				d[l] |= (uint32_t)(x->is_trans
+							   ? data[i / 2 * 16 + t + e][g + i % 2 * 8]
+							   : data[i * ROWS + g][t + e])
+					<< 8 * e;
+		}
+	}
+	return CPU_OK;
+}
+
+static enum cpu_step exec_stmatrix_b8(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct ldmatrix *x = in->aux;
+	uint32_t rows = row_lanes(x);
+	uint64_t addr[CPU_WARP];
+	uint8_t data[CPU_WARP][ROW];
+	enum cpu_step step = check_rows(w, in, mask);
+
+	if (step != CPU_OK)
+		return step;
+	for (unsigned i = 0; i < x->nregs; i++) {
+		const uint32_t *s = cpu_u32(w, x->slots[i]);
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			for (unsigned e = 0; e < 4; e++)
+				data[i * ROWS + l % 4 * 2 + e % 2][l / 4 + e / 2 * 8] =
+					(uint8_t)(s[l] >> 8 * e);
+	}
+	cpu_addresses(w, &x->addr, addr);
+	return cpu_access(w, in, &x->acc, rows, addr, ROW, data);
+}
+
 static enum cpu_step exec_movmatrix(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const uint32_t *s = cpu_u32(w, in->src[0]);
@@ -143,6 +212,24 @@ static void gather_warp(struct cpu_inst *in)
 	in->gather = 0xff;
 }
 
+/* What the form says of the matrices; false: there is no such. */
+static bool find_matrices(const struct ptx_form *f, struct ldmatrix *x, bool is_load)
+{
+	x->n = ptx_form_has(f, PTX_MOD_X4) ? 4 : ptx_form_has(f, PTX_MOD_X2) ? 2 : 1;
+	x->is_trans = ptx_form_has(f, PTX_MOD_TRANS);
+	x->nregs = x->n;
+	x->rows = ROWS;
+	if (has_text(f, ".m8n8."))
+		return f->ntypes && f->types[0] == PTX_TYPE_B16 && !f->has_unknown_mod;
+	x->is_b8 = true;
+	x->bits = has_text(f, ".b4x16_p64") ? 4 : has_text(f, ".b6x16_p32") ? 6 : 0;
+	if (has_text(f, is_load ? ".m8n16." : ".m16n8."))
+		return is_load ? x->bits && !x->is_trans : x->is_trans;
+	x->rows = 2 * ROWS;
+	x->nregs = 2 * x->n;
+	return is_load && has_text(f, ".m16n16.") && x->is_trans && x->n <= 2;
+}
+
 static enum cpu_bound bind_ldmatrix(struct cpu_dec *d, const struct ptx_stmt *s,
 				    struct cpu_inst *in)
 {
@@ -150,27 +237,27 @@ static enum cpu_bound bind_ldmatrix(struct cpu_dec *d, const struct ptx_stmt *s,
 	struct ldmatrix *x = cpu_dec_alloc(d, sizeof(*x));
 	bool is_load = f->op == PTX_OP_LDMATRIX;
 
-	if (!has_text(f, ".m8n8.") || !f->ntypes || f->types[0] != PTX_TYPE_B16 ||
-	    f->has_unknown_mod)
-		return cpu_dec_unsupported(d, in, "only matrices of 8 by 8 b16");
+	if (!find_matrices(f, x, is_load))
+		return cpu_dec_unsupported(d, in, "this shape of a matrix");
 	if (s->nops != 2)
 		return cpu_dec_unsupported(d, in, "operands of a matrix access");
 	const struct ptx_opnd *r = &s->ops[is_load ? 0 : 1];
-	x->n = ptx_form_has(f, PTX_MOD_X4) ? 4 : ptx_form_has(f, PTX_MOD_X2) ? 2 : 1;
-	if (x->n != (r->kind == PTX_OPND_VEC ? r->nsub : 1))
+	if (x->nregs != (r->kind == PTX_OPND_VEC ? r->nsub : 1))
 		return cpu_dec_unsupported(d, in, "number of registers");
-	for (unsigned i = 0; i < x->n; i++) {
+	for (unsigned i = 0; i < x->nregs; i++) {
 		const struct ptx_opnd *o = r->kind == PTX_OPND_VEC ? &r->sub[i] : r;
 		x->slots[i] = is_load ? cpu_dec_dst(d, o) : cpu_dec_src(d, o, PTX_TYPE_B32);
 		if (x->slots[i] == CPU_NOSLOT)
 			x->slots[i] = cpu_dec_temp(d, CPU_B32);
 	}
-	x->is_trans = ptx_form_has(f, PTX_MOD_TRANS);
 	x->addr = cpu_dec_addr(d, s, &s->ops[is_load ? 1 : 0]);
 	make_acc(&x->acc, f, is_load ? CPU_ACC_LOAD : CPU_ACC_STORE, ROW);
 	in->aux = x;
 	in->flags |= CPU_I_MEMORY;
-	in->fn = is_load ? exec_ldmatrix : exec_stmatrix;
+	if (x->is_b8)
+		in->fn = is_load ? exec_ldmatrix_b8 : exec_stmatrix_b8;
+	else
+		in->fn = is_load ? exec_ldmatrix : exec_stmatrix;
 	gather_warp(in);
 	return CPU_BOUND;
 }
