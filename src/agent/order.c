@@ -285,14 +285,12 @@ void agent_order_submit(struct agent_order *o, CUstream s, CUcontext context, ui
  * what comes after this one comes after both. */
 static uint32_t submit_early(struct stream *s, struct agent_clock *before)
 {
-	const struct agent_clock tail = s->tail;
 	struct agent_clock all = clock_of(s);
 
 	s->tail = s->before_last;
 	*before = clock_of(s);
 	all.of[s - streams] = ++s->made;
 	s->tail = all;
-	s->tail.is_open |= tail.is_open;
 	s->last = 0;
 	return s->made;
 }
@@ -404,8 +402,7 @@ void agent_order_graph(struct agent_order_node *v, uint32_t n, CUstream s, CUcon
 	for (unsigned i = 0; i < top; i++)
 		if (c.is_taken[i])
 			tail.of[i] = streams[i].made;
-	/* Its end has a number, too. */
-	tail.of[own - streams] = ++own->made;
+	tail.of[own - streams] = ++own->made; /* its end has a number, too */
 	own->tail = tail;
 	own->last = 0;
 	*last = (struct agent_order_last){(uint32_t)(own - streams), own->made};

@@ -74,8 +74,9 @@ const char *cli_beside_choose(struct option_set *set)
 
 	if (!cli_beside_is_on(set))
 		return NULL;
-	*p = race_judge_policy_of(option_is(set, OPTION_BESIDE, "all") ? RACE_JUDGE_ALL
-								       : RACE_JUDGE_AUTO);
+	*p = race_judge_policy_of(option_is(set, OPTION_BESIDE, "all")	    ? RACE_JUDGE_ALL
+				  : option_is(set, OPTION_BESIDE, "verify") ? RACE_JUDGE_VERIFY
+									    : RACE_JUDGE_AUTO);
 	p->blocks = (uint64_t)option_int(set, OPTION_JUDGE_BLOCKS);
 	p->budget = (uint32_t)option_int(set, OPTION_JUDGE_BUDGET);
 	beside.program = set->args.v[0];

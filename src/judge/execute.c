@@ -21,7 +21,7 @@
 
 /* Bytes whose content has come from the source. */
 struct fetched {
-	uint64_t addr;
+	uint64_t addr, bytes;
 	bool is_there; /* else it can't be had */
 	UT_hash_handle hh;
 };
@@ -34,6 +34,9 @@ struct trial {
 	struct base_arena arena;
 	struct cpu_machine *m;
 	struct fetched *fetched;
+	cpu_pair_fn *fn; /* for pairs, of which there were so many */
+	void *arg;
+	uint64_t pairs;
 };
 
 static uint64_t now_ns(void)
@@ -108,6 +111,7 @@ static bool fetch(void *arg, uint64_t addr, uint64_t bytes, bool is_read)
 		return f->is_there;
 	f = BASE_NEW(&x->arena, struct fetched);
 	f->addr = addr;
+	f->bytes = bytes;
 	f->is_there = live->page(live->arg, addr, bytes, (void *)(uintptr_t)addr);
 	HASH_ADD(hh, x->fetched, addr, sizeof(addr), f);
 	return f->is_there;
@@ -584,6 +588,25 @@ static void run(struct trial *x)
 		pthread_join(t, NULL);
 }
 
+static struct race_pair *count_pair(void *arg, const struct race_pair *pair, size_t bytes)
+{
+	struct trial *x = arg;
+
+	x->pairs++;
+	return x->fn(x->arg, pair, bytes);
+}
+
+/* Without a race a whole grid leaves what the launch has left. */
+static void compare(const struct trial *x)
+{
+	if (!x->t->is_verified || x->out->end != JUDGE_WHOLE || x->out->blocks != x->out->of ||
+	    x->pairs)
+		return;
+	for (const struct fetched *f = x->fetched; f; f = f->hh.next)
+		if (f->is_there)
+			judge_compare(x->t->live, f->addr, f->bytes, &x->out->compared);
+}
+
 void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
 		   struct judge_outcome *out)
 {
@@ -597,7 +620,7 @@ void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
 					.is_host_apart =
 						(t->second && !t->is_early) || t->operation,
 					.is_guest = true};
-	struct trial x = {.t = t, .c = t->capsule, .out = out};
+	struct trial x = {.t = t, .c = t->capsule, .out = out, .fn = fn, .arg = arg};
 	uint64_t start = now_ns();
 
 	*out = (struct judge_outcome){.end = JUDGE_REFUSED};
@@ -606,10 +629,11 @@ void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
 		say(&x, JUDGE_REFUSED, "there is no memory for a CPU device");
 		return;
 	}
-	cpu_on_pair(x.m, fn, arg);
+	cpu_on_pair(x.m, count_pair, &x);
 	cpu_set_printf(x.m, no_print);
 	cpu_heap_set_limit(x.m, 0, HEAP);
 	run(&x);
+	compare(&x);
 	cpu_get_stats(x.m, &out->stats);
 	cpu_get_oracle_stats(x.m, &out->oracle);
 	out->ns = now_ns() - start;

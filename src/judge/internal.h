@@ -38,10 +38,16 @@ const char *judge_image_add(struct judge_image *im, const void *bytes, size_t n,
 /* Parses its texts here, once for all trials. */
 void judge_image_parse(struct judge_image *im);
 void judge_image_free(struct judge_image *im);
+/* compare.c: adds these bytes of this process's memory, and of the launch's after it. */
+void judge_compare(const struct judge_source *live, uint64_t addr, uint64_t bytes,
+		   struct judge_compared *c);
 /* tally.c: what was judged, by kernel; then lines for the report. */
 struct judge_tally;
 void judge_tally_add(struct judge_tally **all, const char *kernel,
 		     const struct race_judge_done *done, uint64_t accesses, const char *why);
+/* A launch's memory was compared; is_by_order: schedules differ in it. */
+void judge_tally_compared(struct judge_tally *all, const char *kernel,
+			  const struct judge_compared *c, bool is_by_order);
 /* Has a launch of the kernel been judged? */
 bool judge_tally_has(struct judge_tally *all, const char *kernel);
 /* held: how long each launching thread was held up, in ns; it is sorted. */

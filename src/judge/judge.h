@@ -125,6 +125,8 @@ struct judge_source {
 	bool (*memory)(void *arg, uint64_t addr, struct cpu_mem_info *out);
 	/* Puts the content of these bytes, of one allocation, to `to`. False: it can't be had. */
 	bool (*page)(void *arg, uint64_t addr, uint64_t bytes, void *to);
+	/* The same as it was after the launch; NULL: that isn't known. */
+	bool (*after)(void *arg, uint64_t addr, uint64_t bytes, void *to);
 	/* The address of a variable, or of a function (bytes 0); 0: it isn't known. */
 	uint64_t (*place)(void *arg, const char *name, unsigned nth, uint64_t bytes);
 	uint32_t page_bytes;
@@ -147,6 +149,7 @@ struct judge_trial {
 	/* With no order between the two, another launch (or NULL), or an operation (or NULL). */
 	const struct judge_capsule *second;
 	uint64_t second_blocks;
+	bool is_verified; /* live: what it has written is compared with what the launch has */
 	bool is_early; /* the second is a programmatic launch after the first, all of which runs */
 	const struct race_judge_operation *operation;
 	/* What comes in the launch's place; NULL: the launch. The capsule's memory is there. */
@@ -165,6 +168,16 @@ enum judge_end {
 	JUDGE_ENDS
 };
 
+/* What a whole grid has left in memory, beside what the launch has. Words of 4 bytes. */
+struct judge_compared {
+	uint64_t bytes;	 /* compared; 0: nothing was */
+	uint64_t differ; /* words */
+	uint64_t close;	 /* of these: numbers in floating point that are nearly the same */
+	/* The first that isn't, or else the first. */
+	uint64_t at;
+	uint32_t here, there;
+};
+
 struct judge_outcome {
 	enum judge_end end;
 	uint64_t blocks, of; /* that were to run, and of the grid */
@@ -172,6 +185,7 @@ struct judge_outcome {
 	uint64_t ns;
 	struct cpu_stats stats;
 	struct cpu_oracle_stats oracle;
+	struct judge_compared compared;
 };
 
 /* Executes it; call it once in a process. Pairs of accesses that raced go to fn. */

@@ -60,7 +60,8 @@ bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
 				    .oracle = s->opt->oracle,
 				    .seed = l->head.seed + d.seed,
 				    .blocks = d.units * l->q.unit_blocks,
-				    .limit_ms = d.limit_ns / 1000000 + 1};
+				    .limit_ms = d.limit_ns / 1000000 + 1,
+				    .is_verified = (l->head.flags & RACE_JUDGE_HAS_AFTER) != 0};
 	l->units = d.units;
 	return true;
 }
@@ -76,12 +77,23 @@ void judge_launch_hurry(const struct judge_server *s, struct judge_launch *l, ui
 	l->until = l->until < until ? l->until : until;
 }
 
+/* What differs in the same way in all schedules is no matter of their order. */
+static void compare(struct judge_launch *l, const struct judge_compared *c)
+{
+	if (!c->bytes)
+		return;
+	if (!l->compared.bytes)
+		l->compared = *c;
+	l->is_by_order = l->is_by_order || c->at != l->compared.at || c->here != l->compared.here;
+}
+
 void judge_launch_tried(struct judge_launch *l)
 {
 	struct race_judge_question *q = &l->q;
 	const struct judge_outcome *o = &l->o;
 
 	l->accesses += o->oracle.accesses;
+	compare(l, &o->compared);
 	q->last_ns = judge_now_ns() - l->began;
 	q->last_seeds = l->units == q->last_units ? q->last_seeds + 1 : 1;
 	q->last_units = l->units;
@@ -240,6 +252,8 @@ void judge_launch_end(struct judge_server *s, struct judge_launch *l)
 	base_vec_push(&s->held, l->head.held_ns);
 	judge_tally_add(&s->tally, l->capsule.kernel ? l->capsule.kernel : "?", &l->done,
 			l->accesses, o->why);
+	if (l->compared.bytes)
+		judge_tally_compared(s->tally, l->capsule.kernel, &l->compared, l->is_by_order);
 	l->done.number = l->head.number;
 	l->done.asked = l->asked;
 	l->done.asked_bytes = l->asked_bytes;

@@ -58,6 +58,14 @@ static bool page(void *arg, uint64_t addr, uint64_t bytes, void *to)
 	return answer(fd, ask(fd, RACE_JUDGE_ASK_PAGE, &r, sizeof(r), NULL), to, bytes);
 }
 
+static bool after(void *arg, uint64_t addr, uint64_t bytes, void *to)
+{
+	int fd = *(int *)arg;
+	struct race_judge_range r = {addr, bytes};
+
+	return answer(fd, ask(fd, RACE_JUDGE_ASK_AFTER, &r, sizeof(r), NULL), to, bytes);
+}
+
 static uint64_t place(void *arg, const char *name, unsigned nth, uint64_t bytes)
 {
 	int fd = *(int *)arg;
@@ -73,6 +81,7 @@ struct judge_source judge_live_source(int *fd)
 {
 	return (struct judge_source){.memory = memory,
 				     .page = page,
+				     .after = after,
 				     .place = place,
 				     .page_bytes = RACE_JUDGE_PAGE,
 				     .arg = fd};

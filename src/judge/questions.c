@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The answer's head. False: the program is gone. */
@@ -113,6 +114,23 @@ static bool answer_page(struct judge_server *s, struct judge_launch *l, const st
 	return answer(l, k->page.data, k->page.bytes);
 }
 
+/* It isn't kept: each trial compares once. */
+static bool answer_after(struct judge_server *s, struct judge_launch *l, const struct base_buf *q)
+{
+	struct race_judge_range r;
+
+	if (q->n != sizeof(r))
+		return false;
+	memcpy(&r, q->p, sizeof(r));
+	if (!r.bytes || r.bytes > RACE_JUDGE_PAGE)
+		return false;
+	char *data = base_calloc(r.bytes, 1);
+	bool is_there = ask(s, l, RACE_JUDGE_ASK_AFTER, q, data, r.bytes);
+	bool is_sent = answer(l, data, is_there ? r.bytes : 0);
+	free(data);
+	return is_sent;
+}
+
 static const struct judge_place *place_of(const struct judge_launch *l, const char *name,
 					  const struct race_judge_symbol *x)
 {
@@ -153,6 +171,8 @@ bool judge_answer(struct judge_server *s, struct judge_launch *l, uint32_t op, s
 		return answer_memory(s, l, q);
 	case RACE_JUDGE_ASK_PAGE:
 		return answer_page(s, l, q);
+	case RACE_JUDGE_ASK_AFTER:
+		return answer_after(s, l, q);
 	case RACE_JUDGE_ASK_PLACE:
 		return answer_place(s, l, q);
 	default:

@@ -59,6 +59,8 @@ struct judge_launch {
 	struct judge_trial t;
 	uint64_t units;			 /* of it */
 	struct judge_outcome o;		 /* of the last one */
+	struct judge_compared compared;	 /* of the first that was */
+	bool is_by_order;		 /* others are different */
 	uint64_t good_blocks, good_seed; /* of the last that could be judged; 0: none */
 	/* first: not a launch of the program's, but this one beside the second, or beside the
 	 * operation. */

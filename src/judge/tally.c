@@ -19,6 +19,8 @@ struct judge_tally {
 	uint64_t launches, trials, blocks, of; /* blocks: the most of one launch, which has `of` */
 	uint64_t accesses, ns;
 	char why[400]; /* of the last that ended early, or "" */
+	struct judge_compared compared;
+	bool is_by_order;
 	UT_hash_handle hh;
 };
 
@@ -46,6 +48,23 @@ void judge_tally_add(struct judge_tally **all, const char *kernel,
 		snprintf(t->why, sizeof(t->why), "%s", why);
 }
 
+/* A launch that differs says more than one that doesn't. */
+void judge_tally_compared(struct judge_tally *all, const char *kernel,
+			  const struct judge_compared *c, bool is_by_order)
+{
+	struct judge_tally *t;
+
+	HASH_FIND_STR(all, kernel, t);
+	if (!t)
+		return;
+	bool is_more = c->differ - c->close > t->compared.differ - t->compared.close ||
+		       c->differ > t->compared.differ;
+	if (t->compared.bytes && !is_more)
+		return;
+	t->compared = *c;
+	t->is_by_order = is_by_order;
+}
+
 bool judge_tally_has(struct judge_tally *all, const char *kernel)
 {
 	struct judge_tally *t = NULL;
@@ -70,6 +89,27 @@ static void say(struct base_arena *a, const struct judge_tally *t)
 			t->trials, 1e-9 * (double)t->ns, *t->why ? "; " : "", t->why);
 }
 
+static void say_compared(struct base_arena *a, const struct judge_tally *t)
+{
+	const struct judge_compared *c = &t->compared;
+	const char *name = race_demangle(a, t->kernel);
+
+	if (!c->bytes)
+		return;
+	if (!c->differ) {
+		race_shm_remark("compared with the GPU: %s: %" PRIu64 " bytes, all alike", name,
+				c->bytes);
+		return;
+	}
+	race_shm_remark("compared with the GPU: %s: %" PRIu64 " of %" PRIu64
+			" words differ%s; at 0x%" PRIx64 " there is 0x%08x, and 0x%08x here",
+			name, c->differ, c->bytes / 4,
+			c->differ == c->close ? ", as an order of floating point may"
+			: t->is_by_order      ? ", in each schedule otherwise"
+					      : "",
+			c->at, c->there, c->here);
+}
+
 static int by_number(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -86,6 +126,7 @@ void judge_tally_say(struct judge_tally **all, uint64_t *held, size_t n)
 	HASH_ITER(hh, *all, t, next)
 	{
 		say(&a, t);
+		say_compared(&a, t);
 		all_of_them.accesses += t->accesses;
 		all_of_them.launches += t->accesses ? t->launches : 0;
 		HASH_DEL(*all, t);

@@ -117,6 +117,8 @@ int main(int argc, char **argv)
 		CHECK(cuLaunchKernel(f, 16, 1, 1, 256, 1, 1, 0, 0, args, 0));
 		CHECK(cuCtxSynchronize());
 	}
+	if (has("reset"))
+		CHECK(cuDevicePrimaryCtxReset(dev));
 	if (has("abort"))
 		abort();
 	puts("done");

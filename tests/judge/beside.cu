@@ -109,3 +109,12 @@ extern "C" __global__ void follow(const int *p, int *out, int n)
 		asm volatile("griddepcontrol.wait;" ::: "memory");
 	out[i] = p[i];
 }
+
+// No two executions leave the same.
+extern "C" __global__ void moment(int *p, int n)
+{
+	long long t;
+
+	asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+	p[blockIdx.x * 256 + threadIdx.x] = (int)t + n;
+}

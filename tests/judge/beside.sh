@@ -46,6 +46,14 @@ lacks 'DATA RACE'
 go 3 right -- --judge=all --judge-blocks=8
 says 'judged beside the GPU: right: 8 of 32 blocks, 3 launches'
 
+# --judge=verify executes whole grids, and compares what they leave with what the launches have left.
+go 3 right -- --judge=verify
+says 'judged beside the GPU: right: 32 of 32 blocks'
+says 'compared with the GPU: right: [0-9]+ bytes, all alike'
+go 3 moment -- --judge=verify
+says 'compared with the GPU: moment: 8192 of 8192 words differ'
+lacks 'DATA RACE'
+
 # What it is depends on memory, which is that from before the launch.
 go 3 indexed 1
 says 'data races? found'
@@ -80,6 +88,8 @@ says '1 data race found'
 says 'judged beside the GPU: racy: .*3 launches'
 
 # However the program ends, there is a report.
+go 3 racy reset
+says '1 data race found'
 go 134 racy abort wait
 says '1 data race found'
 go 3 racy child

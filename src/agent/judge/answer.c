@@ -176,6 +176,27 @@ static bool answer_memory(struct judge_job *j, const void *question)
 	return answer(j, &m, sizeof(m));
 }
 
+/* The same after the launch. */
+static bool answer_after(struct judge_job *j, const void *question)
+{
+	const uint8_t *p = NULL;
+	struct race_judge_range q;
+	struct way *w = NULL;
+
+	memcpy(&q, question, sizeof(q));
+	const struct judge_range *r = range_at(j, q.addr, q.bytes);
+	CUcontext ctx = __atomic_load_n(&j->ctx, __ATOMIC_ACQUIRE);
+	if (r && r->after && j->head.flags & RACE_JUDGE_HAS_AFTER && ctx &&
+	    q.bytes <= RACE_JUDGE_PAGE && judge_driver.ctx_set_current(ctx) == CUDA_SUCCESS)
+		w = way_of(ctx);
+	if (w &&
+	    judge_driver.memcpy_dtoh_async(w->page[0], r->after + (q.addr - r->base), q.bytes,
+					   w->stream) == CUDA_SUCCESS &&
+	    wait_stream(j, w->stream))
+		p = w->page[0];
+	return answer(j, p, p ? q.bytes : 0);
+}
+
 static bool answer_page(struct judge_job *j, const void *question)
 {
 	struct race_judge_range q;
@@ -272,6 +293,8 @@ static bool serve_job(struct judge_job *j, const struct race_judge_message *msg,
 		return answer_memory(j, bytes);
 	if (msg->op == RACE_JUDGE_ASK_PAGE && msg->bytes == sizeof(struct race_judge_range))
 		return answer_page(j, bytes);
+	if (msg->op == RACE_JUDGE_ASK_AFTER && msg->bytes == sizeof(struct race_judge_range))
+		return answer_after(j, bytes);
 	if (msg->op == RACE_JUDGE_ASK_PLACE && msg->bytes > sizeof(struct race_judge_symbol))
 		return answer_place(j, bytes);
 	if (msg->op != RACE_JUDGE_DONE)
@@ -531,6 +554,7 @@ void judge_wait(CUcontext ctx)
 	uint64_t until = judge_now_ns() + all + WAIT_NS;
 	bool has;
 
+	judge_finish();
 	pthread_mutex_lock(&lock);
 	has = has_jobs(ctx, false);
 	pthread_mutex_unlock(&lock);

@@ -38,7 +38,7 @@ static bool has_streams; /* atomic */
 struct plan {
 	struct judge_range r[JUDGE_RANGES];
 	uint32_t n;
-	bool is_full, is_twice;
+	bool is_full, is_twice, is_verified;
 };
 static struct plan plan;
 
@@ -223,7 +223,7 @@ static uint64_t plan_bytes(void)
 
 	for (uint32_t i = 0; i < plan.n; i++)
 		all += (plan.r[i].bytes + ALIGN - 1) / ALIGN * ALIGN;
-	return plan.is_twice ? 2 * all : all;
+	return all * (1u + plan.is_twice + plan.is_verified);
 }
 
 static bool copy_once(CUdeviceptr *at, const struct judge_dims *d, bool is_second)
@@ -252,7 +252,8 @@ static const char *copy_all(struct judge_job *j, const struct judge_dims *d)
 		return "there is no room on the GPU for a copy of what it can reach";
 	CUdeviceptr at = j->room->at;
 	if (!copy_once(&at, d, false) || (plan.is_twice && !copy_once(&at, d, true)) ||
-	    (!d->nodes && judge_driver.event_record(j->room->event, d->stream) != CUDA_SUCCESS))
+	    (!d->nodes && !plan.is_verified &&
+	     judge_driver.event_record(j->room->event, d->stream) != CUDA_SUCCESS))
 		return "what it can reach can't be copied";
 	j->ranges = malloc(plan.n * sizeof(*j->ranges) + 1);
 	if (!j->ranges)
@@ -260,7 +261,49 @@ static const char *copy_all(struct judge_job *j, const struct judge_dims *d)
 	memcpy(j->ranges, plan.r, plan.n * sizeof(*j->ranges));
 	j->nranges = plan.n;
 	j->is_twice = plan.is_twice;
+	for (uint32_t i = 0; i < plan.n && plan.is_verified; i++) {
+		j->ranges[i].after = at;
+		at += (plan.r[i].bytes + ALIGN - 1) / ALIGN * ALIGN;
+	}
 	return NULL;
+}
+
+/* Of the calling thread: a launch after which its memory is to be copied. */
+static __thread struct judge_job *unfinished;
+
+void judge_finish(void)
+{
+	struct judge_job *j = unfinished;
+	struct judge_guard g;
+	bool is_good = true;
+
+	if (!j || judge_is_inside())
+		return;
+	unfinished = NULL;
+	judge_enter(&g);
+	for (uint32_t i = 0; i < j->nranges && is_good; i++)
+		is_good = judge_driver.memcpy_async(j->ranges[i].after, j->ranges[i].base,
+						    j->ranges[i].bytes, j->stream) == CUDA_SUCCESS;
+	if (!is_good)
+		j->head.flags &= ~RACE_JUDGE_HAS_AFTER;
+	is_good = judge_driver.event_record(j->room->event, j->stream) == CUDA_SUCCESS;
+	judge_leave(&g);
+	if (is_good) {
+		judge_job_put(j);
+		return;
+	}
+	judge_code_lock();
+	judge_untake(j);
+	judge_code_unlock();
+}
+
+/* It goes its way, at once or when its memory has been copied after it. */
+static void put(struct judge_job *j)
+{
+	if (j->head.flags & RACE_JUDGE_HAS_AFTER)
+		unfinished = j;
+	else
+		judge_job_put(j);
 }
 
 /* ---- the launch ------------------------------------------------------------------ */
@@ -402,6 +445,9 @@ static const char *fill(struct judge_job *j, const struct judge_dims *d, void **
 	j->may_mix = !judge_kernel_is_sync(f->kernel);
 	make_plan(f, j->ctx, j->params, bytes);
 	plan.is_twice &= !j->may_mix;
+	plan.is_verified = judge_policy()->mode == RACE_JUDGE_VERIFY && !d->nodes;
+	h->flags |= plan.is_verified ? RACE_JUDGE_HAS_AFTER : 0;
+	j->stream = d->stream;
 	if (!take_maps(j))
 		return "there is no memory";
 	return copy_all(j, d);
@@ -485,6 +531,7 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 		return;
 	if (d->stream == CU_STREAM_PER_THREAD)
 		judge_note_stream();
+	judge_finish();
 	judge_code_lock();
 	launches++;
 	f = judge_function_find(handle);
@@ -495,13 +542,15 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 		judge_order_launch(&order, d->stream, d->is_early);
 		j = make(f, shape, d, params, extra, &order, &again);
 		if (j)
-			judge_job_put(j);
+			put(j);
 		if (is_opaque(f, d))
 			agent_order_all();
 		if (again)
 			effect = judge_order_effect(d->stream, is_opaque(f, d));
 	}
-	if (effect != AGENT_ORDER_SUBMIT && !d->is_opaque)
+	/* (All launches are to come by here while one of them may be unfinished.) */
+	if (effect != AGENT_ORDER_SUBMIT && !d->is_opaque &&
+	    judge_policy()->mode != RACE_JUDGE_VERIFY)
 		launches += judge_rest_note(handle, d, changes, effect, again);
 	judge_code_unlock();
 }

@@ -177,6 +177,8 @@ struct judge_dims {
 /* The launch may be taken; params and extra as cuLaunchKernel has them. */
 void judge_before_launch(const void *handle, const struct judge_dims *d, void **params,
 			 void **extra);
+/* Before anything else that this thread does: --judge=verify copies what its last launch left. */
+void judge_finish(void);
 /* The program has more than one stream: copies are made twice, and must be the same. */
 void judge_note_stream(void);
 bool judge_has_streams(void);
@@ -321,6 +323,7 @@ uint64_t judge_rest_counted(void);
 struct judge_range {
 	CUdeviceptr base, copy;
 	CUdeviceptr again; /* a second copy, made after the first; 0: none */
+	CUdeviceptr after; /* one that was made after the launch; 0: none */
 	uint64_t bytes;
 	uint32_t kind; /* as in struct race_judge_memory */
 };
@@ -346,7 +349,8 @@ struct judge_job {
 	struct race_judge_launch head;
 	uint8_t *params;
 	struct race_judge_map *maps;
-	bool is_twice; /* each range was copied twice */
+	bool is_twice;	 /* each range was copied twice */
+	CUstream stream; /* in which its memory is to be copied after it */
 	/* Nothing in the kernel orders its reads of what others write beside it: each may find what
 	 * was there before or after, so memory that changed while it was copied is as good. */
 	bool may_mix;

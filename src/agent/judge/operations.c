@@ -240,6 +240,7 @@ void forward_judge_call(uint32_t id, const void *params)
 	if (!is_heard())
 		return;
 	agent_order_unheard(forward_unheard());
+	judge_finish();
 	agent_order_read(id, params, &c);
 	if (!c.context)
 		c.context = forward_current();

@@ -129,7 +129,7 @@ static uint64_t next_units(const struct race_judge_policy *p, const struct race_
 
 bool race_judge_is_seen(const struct race_judge_policy *p, uint64_t earlier)
 {
-	return p->mode == RACE_JUDGE_AUTO && earlier >= FIRST_LAUNCHES;
+	return p->mode != RACE_JUDGE_ALL && earlier >= FIRST_LAUNCHES;
 }
 
 static enum race_judge_why refuses(const struct race_judge_policy *p,
@@ -170,6 +170,8 @@ struct race_judge_decision race_judge_decide(const struct race_judge_policy *p,
 	d.seed = q->last_seeds;
 	if (q->last_waits || q->last_seeds >= SEEDS)
 		d.why = RACE_JUDGE_ENDED;
+	else if (p->mode == RACE_JUDGE_VERIFY)
+		d.why = RACE_JUDGE_TRY; /* what all schedules write alike is no matter of order */
 	else if (q->last_ns >= SEED_NS)
 		d.why = q->last_units < q->units && q->last_ns >= CHEAP_NS ? RACE_JUDGE_DEAR
 									   : RACE_JUDGE_ENDED;

@@ -14,7 +14,7 @@ enum race_judge_mode {
 	RACE_JUDGE_OFF,
 	RACE_JUDGE_AUTO,
 	RACE_JUDGE_ALL,	  /* every launch, whatever it costs */
-	RACE_JUDGE_VERIFY /* the same, all blocks: what they write is compared */
+	RACE_JUDGE_VERIFY /* as auto, but all blocks: what they write is compared */
 };
 
 /* What the user asks for. */

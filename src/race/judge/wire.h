@@ -31,6 +31,7 @@ enum race_judge_op {
 	/* From the judge, and what is answered. */
 	RACE_JUDGE_ASK_MEMORY, /* uint64_t address: struct race_judge_memory */
 	RACE_JUDGE_ASK_PAGE,   /* struct race_judge_range: its bytes, or none */
+	RACE_JUDGE_ASK_AFTER,  /* the same as it was after the launch; if that was copied */
 	RACE_JUDGE_ASK_PLACE,  /* struct race_judge_symbol, name: uint64_t address, 0: not known */
 	RACE_JUDGE_ANSWER,
 	RACE_JUDGE_DONE /* struct race_judge_done, why in words */
@@ -60,6 +61,7 @@ struct race_judge_module {
 
 #define RACE_JUDGE_COOPERATIVE 1u
 #define RACE_JUDGE_IS_PROVEN   2u
+#define RACE_JUDGE_HAS_AFTER   4u /* memory after it was copied, too */
 
 /*
  * What the API orders. Operations of a stream are numbered from 1; of two operations A and B, A
