@@ -255,7 +255,7 @@ static void peers_default(int is_fixed)
 }
 
 /* A programmatic launch, which may begin early, and waits or doesn't. */
-static void early_launch(int is_fixed)
+static void early_launch_of(int waits)
 {
 	CUlaunchAttribute at = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
 				.value = {.programmaticStreamSerializationAllowed = 1}};
@@ -268,10 +268,27 @@ static void early_launch(int is_fixed)
 				  .hStream = one,
 				  .attrs = &at,
 				  .numAttrs = 1};
-	void *args[] = {&p, &q, &is_fixed};
+	void *args[] = {&p, &q, &waits};
 
-	launch(fill, p, q, one);
 	CHECK(cuLaunchKernelEx(&c, follow, args, NULL));
+}
+
+static void early_launch(int is_fixed)
+{
+	launch(fill, p, q, one);
+	early_launch_of(is_fixed);
+}
+
+/* It is early beside the launch before it only, of which the judge has seen enough. */
+static void early_after_others(int is_fixed)
+{
+	for (int i = 0; i < 5; i++)
+		launch(take, q, p + BYTES, one);
+	launch(fill, p, q, one);
+	for (int i = 0; i < 5; i++)
+		launch(take, q, p + BYTES, one);
+	early_launch_of(0);
+	(void)is_fixed;
 }
 
 /* Several dimensions: columns of rows, which lie between one another. */
@@ -673,6 +690,7 @@ static const struct {
 	{"waited", waited, 1, 1},
 	{"two_copies", two_copies, 0, 1},
 	{"early_launch", early_launch, 0, 1},
+	{"early_after_others", early_after_others, 1, 1},
 	{"columns", columns, 0, 1},
 	{"slices", slices, 0, 1},
 	{"branches", branches, 0, 1},

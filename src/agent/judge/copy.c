@@ -33,6 +33,7 @@
 static struct judge_room *rooms;
 static uint64_t room_bytes;
 static uint64_t launches;
+static uint64_t next;	 /* which one comes right after the last that the order has seen; or 0 */
 static bool has_streams; /* atomic */
 
 struct plan {
@@ -477,7 +478,9 @@ static struct judge_job *make(struct judge_function *f, int shape, const struct 
 	*again = what.why == RACE_JUDGE_TRY ? 0 : AGAIN;
 	if (what.why != RACE_JUDGE_TRY || !judge_has_place() || !(j = calloc(1, sizeof(*j))))
 		return NULL;
-	launches += judge_rest_counted();
+	uint64_t rested = judge_rest_counted();
+	launches += rested;
+	next += next ? rested : 0;
 	j->f = f;
 	j->shape = shape < 0 ? 0 : (unsigned)shape;
 	judge_enter(&g);
@@ -517,6 +520,30 @@ static bool is_opaque(const struct judge_function *f, const struct judge_dims *d
 	return is_foreign(f) || !f->kernel || d->is_opaque || judge_kernel_is_sync(f->kernel);
 }
 
+void judge_launched_otherwise(void)
+{
+	judge_code_lock();
+	next = 0;
+	judge_code_unlock();
+}
+
+/* Is this launch right after the one before, and not after one that left no trace (rest.c)? Each
+ * thread's first launch comes by here, so it is known whether there are several. */
+static bool is_next(const struct judge_dims *d)
+{
+	static __thread bool has_launched;
+	static unsigned threads;
+	bool is_good;
+
+	threads += !has_launched;
+	has_launched = true;
+	if (d->is_early)
+		launches += judge_rest_counted();
+	is_good = d->is_early && threads == 1 && launches == next;
+	next = launches + 1;
+	return is_good;
+}
+
 void judge_before_launch(const void *handle, const struct judge_dims *d, void **params,
 			 void **extra)
 {
@@ -534,12 +561,13 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 	judge_finish();
 	judge_code_lock();
 	launches++;
+	bool is_early = is_next(d);
 	f = judge_function_find(handle);
 	int shape = is_foreign(f) ? -1 : shape_of(f, d);
 	if (is_foreign(f) || is_seen(f, shape)) {
 		effect = judge_order_pass(d->stream, is_opaque(f, d));
 	} else {
-		judge_order_launch(&order, d->stream, d->is_early);
+		judge_order_launch(&order, d->stream, is_early);
 		j = make(f, shape, d, params, extra, &order, &again);
 		if (j)
 			put(j);

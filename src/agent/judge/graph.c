@@ -397,6 +397,7 @@ bool judge_graph_launch(CUgraphExec handle, CUstream s, CUresult (*launch)(CUgra
 	if (judge_is_inside() || !judge_is_on())
 		return false;
 	judge_finish();
+	judge_launched_otherwise();
 	judge_enter(&guard);
 	pthread_mutex_lock(&lock);
 	e = exec_of(handle);

@@ -179,6 +179,8 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 			 void **extra);
 /* Before anything else that this thread does: --judge=verify copies what its last launch left. */
 void judge_finish(void);
+/* A graph was launched. */
+void judge_launched_otherwise(void);
 /* The program has more than one stream: copies are made twice, and must be the same. */
 void judge_note_stream(void);
 bool judge_has_streams(void);
