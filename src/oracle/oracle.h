@@ -104,32 +104,7 @@ bool oracle_is_full(const struct oracle *o);
 /* Makes it full: there is no memory for more. Only sets a flag. */
 void oracle_stop(struct oracle *o);
 
-/* ---- events as data ------------------------------------------------------------------ */
-
-enum oracle_type {
-	ORACLE_GRID,	   /* a grid's threads become actors: geometry in `grid` */
-	ORACLE_ACCESS,	   /* lanes of a warp access memory */
-	ORACLE_FENCE,	   /* of the lanes in mask */
-	ORACLE_PROXY,	   /* proxy fence of the lanes in mask; kinds in `proxy_kinds` */
-	ORACLE_ARRIVE,	   /* barrier: see oracle_arrive */
-	ORACLE_LEAVE,	   /* barrier: see oracle_leave */
-	ORACLE_WARP_SYNC,  /* the lanes in mask */
-	ORACLE_MB_ARRIVE,  /* mbarrier: see oracle_mbarrier_arrive */
-	ORACLE_MB_WAIT,	   /* mbarrier: see oracle_mbarrier_wait */
-	ORACLE_FORK,	   /* actor, or lanes in mask, start pseudo-thread `other` */
-	ORACLE_JOIN,	   /* these have waited for `other`; `join` says for which part */
-	ORACLE_HOST,	   /* from here on, `actor` is a host thread */
-	ORACLE_SUBMIT,	   /* host thread `actor` submits operation `key` */
-	ORACLE_DEPEND,	   /* operation `key` starts after operation `key2` has ended */
-	ORACLE_START,	   /* operation `key` starts: `actor` is the grid's first, or the copy's */
-	ORACLE_END,	   /* operation `key` has ended */
-	ORACLE_HOST_WAIT,  /* host thread `actor` knows that operation `key` has ended */
-	ORACLE_BLOCK_END,  /* all threads of the block of `actor` have exited */
-	ORACLE_FORGET,	   /* address, bytes: the memory is new, has no past */
-	ORACLE_HEAP_FREE,  /* device free of address, bytes by actor: releases; forgets */
-	ORACLE_HEAP_ALLOC, /* device malloc by actor: acquires frees of the range; forgets */
-	ORACLE_TYPES
-};
+/* ---- what events have ----------------------------------------------------------------- */
 
 enum {
 	ORACLE_RED = 1 << 0,	  /* RMW that returns nothing */
@@ -170,34 +145,6 @@ struct oracle_grid {
 	uint32_t device, blocks, block_threads, cluster_blocks /* from 1 */;
 	const uint32_t *cluster_of; /* blocks long, or NULL; copied */
 };
-
-/* One event. Fields that a type doesn't name are 0. */
-struct oracle_event {
-	uint8_t type;			/* enum oracle_type */
-	uint8_t kind;			/* ACCESS: enum race_op_kind */
-	uint8_t strength, scope, proxy; /* ACCESS, FENCE, MB_*: enums of race/rules.h */
-	uint8_t flags;			/* ACCESS: ORACLE_RED ...; ARRIVE: ORACLE_BAR_* */
-	uint8_t join;			/* JOIN: enum oracle_join */
-	uint8_t proxy_kinds;		/* PROXY */
-	uint32_t actor;		   /* thread; with a mask: lane 0 of the warp (a multiple of 32) */
-	uint32_t mask;		   /* lanes; 0: the actor alone */
-	uint32_t other;		   /* FORK, JOIN: the pseudo-thread */
-	uint32_t count;		   /* ARRIVE: threads expected in the generation, 0: not known */
-	uint64_t bytes;		   /* ACCESS: of each lane; ranges */
-	uint64_t key;		   /* barrier, mbarrier, operation */
-	uint64_t key2;		   /* generation, phase, operation */
-	uint64_t id;		   /* ACCESS that writes: its name for later `saw`; 0: none */
-	uint64_t saw;		   /* with ORACLE_SAW: the id of the write */
-	uint64_t address;	   /* of the actor alone; ranges */
-	const uint64_t *addresses; /* with a mask: 32 of them */
-	const void *inst;	   /* who accesses: an identity for findings */
-	const struct oracle_grid *grid;
-};
-
-/* Performs the event through the calls below. For ORACLE_GRID, FORK, HOST and the actors of START
- * numbers are assigned in the order of the calls; the return value is the first new actor, or
- * ORACLE_NO_ACTOR. */
-uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e);
 
 /* ---- actors ------------------------------------------------------------------------------ */
 

@@ -25,9 +25,9 @@ void list_init(struct list *l)
 	memset(l, 0, sizeof(*l));
 }
 
-struct oracle_event *list_add(struct list *l, enum oracle_type type)
+struct list_event *list_add(struct list *l, enum event_type type)
 {
-	struct oracle_event *e = &l->e[l->n];
+	struct list_event *e = &l->e[l->n];
 
 	if (l->n == NAIVE_EVENTS)
 		return NULL;
@@ -41,12 +41,12 @@ struct oracle_event *list_add(struct list *l, enum oracle_type type)
 /* Will the arrival's lanes leave, too? */
 static bool will_leave(const struct list *l, size_t i)
 {
-	const struct oracle_event *a = &l->e[i];
+	const struct list_event *a = &l->e[i];
 
 	for (size_t k = i + 1; k < l->n; k++) {
-		const struct oracle_event *b = &l->e[k];
+		const struct list_event *b = &l->e[k];
 
-		if (b->type == ORACLE_LEAVE && b->key == a->key && b->key2 == a->key2 &&
+		if (b->type == EVENT_LEAVE && b->key == a->key && b->key2 == a->key2 &&
 		    b->actor == a->actor)
 			return true;
 	}
@@ -57,7 +57,7 @@ static bool will_leave(const struct list *l, size_t i)
 static size_t first_of(const struct list *l, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (l->e[i].type == ORACLE_ACCESS && l->e[i].key && l->e[k].type == ORACLE_ACCESS &&
+		if (l->e[i].type == EVENT_ACCESS && l->e[i].key && l->e[k].type == EVENT_ACCESS &&
 		    l->e[k].key == l->e[i].key)
 			return k;
 	return i;
@@ -66,14 +66,14 @@ static size_t first_of(const struct list *l, size_t i)
 void list_fix(struct list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		struct oracle_event *e = &l->e[i];
+		struct list_event *e = &l->e[i];
 
-		if (e->type == ORACLE_GRID)
+		if (e->type == EVENT_GRID)
 			e->grid = &l->grids[e->other / LIST_GRID - 1];
-		if (e->type == ORACLE_ARRIVE)
+		if (e->type == EVENT_ARRIVE)
 			e->flags = (uint8_t)((e->flags & ORACLE_BAR_RELEASE) |
 					     (will_leave(l, i) ? ORACLE_BAR_LEAVES : 0));
-		e->addresses = e->type == ORACLE_ACCESS && e->mask ? l->addresses[i] : NULL;
+		e->addresses = e->type == EVENT_ACCESS && e->mask ? l->addresses[i] : NULL;
 		e->inst = &l->e[first_of(l, i)];
 	}
 }
@@ -110,8 +110,8 @@ static uint32_t from_oracle(const struct feeder *f, uint32_t actor)
 static void on_race(void *arg, const struct oracle_finding *r)
 {
 	struct feeder *f = (struct feeder *)arg;
-	const struct oracle_event *a = (const struct oracle_event *)r->first.inst;
-	const struct oracle_event *b = (const struct oracle_event *)r->second.inst;
+	const struct list_event *a = (const struct list_event *)r->first.inst;
+	const struct list_event *b = (const struct list_event *)r->second.inst;
 	struct list_verdict *v = f->out;
 
 	if (r->kind == ORACLE_BAR_COUNT)
@@ -128,20 +128,20 @@ static void on_race(void *arg, const struct oracle_finding *r)
 				    r->kind == ORACLE_RACE_NC,	    false};
 }
 
-static void feed(struct feeder *f, struct oracle *o, const struct oracle_event *e)
+static void feed(struct feeder *f, struct oracle *o, const struct list_event *e)
 {
-	struct oracle_event x = *e;
-	uint32_t made, name = e->type == ORACLE_HOST ? e->actor : e->other;
-	bool is_made = e->type == ORACLE_GRID || e->type == ORACLE_FORK || e->type == ORACLE_HOST ||
-		       (e->type == ORACLE_START && e->other);
+	struct list_event x = *e;
+	uint32_t made, name = e->type == EVENT_HOST ? e->actor : e->other;
+	bool is_made = e->type == EVENT_GRID || e->type == EVENT_FORK || e->type == EVENT_HOST ||
+		       (e->type == EVENT_START && e->other);
 
 	x.actor = to_oracle(f, e->actor);
-	x.other = e->type == ORACLE_JOIN ? to_oracle(f, e->other) : 0;
-	made = oracle_feed(o, &x);
+	x.other = e->type == EVENT_JOIN ? to_oracle(f, e->other) : 0;
+	made = list_feed(o, &x);
 	if (is_made)
 		f->spans[f->nspans++] = (struct span){
 			name, made,
-			e->type == ORACLE_GRID
+			e->type == EVENT_GRID
 				? e->grid->blocks * oracle_stride(e->grid->block_threads)
 				: 1};
 }
@@ -152,10 +152,10 @@ static bool has_one_host(const struct list *l)
 	uint32_t nhosts = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		bool is_submitted = l->e[i].type != ORACLE_START;
-		nhosts += l->e[i].type == ORACLE_HOST;
+		bool is_submitted = l->e[i].type != EVENT_START;
+		nhosts += l->e[i].type == EVENT_HOST;
 		for (size_t k = 0; k < i && !is_submitted; k++)
-			is_submitted = l->e[k].type == ORACLE_SUBMIT && l->e[k].key == l->e[i].key;
+			is_submitted = l->e[k].type == EVENT_SUBMIT && l->e[k].key == l->e[i].key;
 		if (!is_submitted)
 			return false;
 	}

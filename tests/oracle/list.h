@@ -22,7 +22,7 @@
  * 0: an instruction of its own. */
 struct list {
 	size_t n;
-	struct oracle_event e[NAIVE_EVENTS];
+	struct list_event e[NAIVE_EVENTS];
 	uint64_t addresses[NAIVE_EVENTS][ORACLE_LANES];
 	char labels[NAIVE_EVENTS][LIST_LABEL];
 	struct oracle_grid grids[LIST_GRIDS];
@@ -39,7 +39,7 @@ struct list_verdict {
 
 void list_init(struct list *l);
 /* Appends an event of that type; NULL: no room. A GRID's geometry is grids[number - 1]. */
-struct oracle_event *list_add(struct list *l, enum oracle_type type);
+struct list_event *list_add(struct list *l, enum event_type type);
 /* Events point into their list: call after a copy or a removal. */
 void list_fix(struct list *l);
 void list_remove(struct list *l, size_t i);

@@ -62,16 +62,13 @@ static const struct word accesses[] = {
 	{"ld", RACE_OP_READ}, {"st", RACE_OP_WRITE}, {"atom", RACE_OP_RMW}, {"red", RACE_OP_RMW}};
 /* A word, then numbers or actors. */
 static const struct word plain[] = {
-	{"syncwarp", ORACLE_WARP_SYNC}, {"arrive", ORACLE_ARRIVE},
-	{"leave", ORACLE_LEAVE},	{"fork", ORACLE_FORK},
-	{"join", ORACLE_JOIN},		{"joinread", ORACLE_JOIN},
-	{"host", ORACLE_HOST},		{"submit", ORACLE_SUBMIT},
-	{"wait", ORACLE_HOST_WAIT},	{"fence", ORACLE_FENCE},
-	{"proxy", ORACLE_PROXY},	{"mbarrive", ORACLE_MB_ARRIVE},
-	{"mbwait", ORACLE_MB_WAIT},	{"malloc", ORACLE_HEAP_ALLOC},
-	{"free", ORACLE_HEAP_FREE},	{"depend", ORACLE_DEPEND},
-	{"start", ORACLE_START},	{"end", ORACLE_END},
-	{"forget", ORACLE_FORGET},	{"blockend", ORACLE_BLOCK_END},
+	{"syncwarp", EVENT_WARP_SYNC}, {"arrive", EVENT_ARRIVE},      {"leave", EVENT_LEAVE},
+	{"fork", EVENT_FORK},	       {"join", EVENT_JOIN},	      {"joinread", EVENT_JOIN},
+	{"host", EVENT_HOST},	       {"submit", EVENT_SUBMIT},      {"wait", EVENT_HOST_WAIT},
+	{"fence", EVENT_FENCE},	       {"proxy", EVENT_PROXY},	      {"mbarrive", EVENT_MB_ARRIVE},
+	{"mbwait", EVENT_MB_WAIT},     {"malloc", EVENT_HEAP_ALLOC},  {"free", EVENT_HEAP_FREE},
+	{"depend", EVENT_DEPEND},      {"start", EVENT_START},	      {"end", EVENT_END},
+	{"forget", EVENT_FORGET},      {"blockend", EVENT_BLOCK_END},
 };
 
 #define COUNT(t)    (sizeof(t) / sizeof((t)[0]))
@@ -127,7 +124,7 @@ static bool parse_thread(const struct list *l, const char *s, uint32_t *actor)
 }
 
 /* ACTOR or ACTOR/MASK: then the actor is its warp's lane 0. */
-static bool parse_actor(const struct list *l, char *s, struct oracle_event *e)
+static bool parse_actor(const struct list *l, char *s, struct list_event *e)
 {
 	char *slash = strchr(s, '/');
 
@@ -152,7 +149,7 @@ static bool parse_address(const char *s, uint64_t *address)
 	return true;
 }
 
-static bool parse_modifier(const char *m, struct oracle_event *e)
+static bool parse_modifier(const char *m, struct list_event *e)
 {
 	int v;
 
@@ -177,14 +174,14 @@ static bool parse_modifier(const char *m, struct oracle_event *e)
 }
 
 /* OP.MODIFIER... in place. */
-static bool parse_op(char *s, struct oracle_event *e)
+static bool parse_op(char *s, struct list_event *e)
 {
 	char *save, *op = strtok_r(s, ".", &save);
 	int kind = FIND(accesses, op), type = FIND(plain, op);
 
 	if (kind < 0 && type < 0)
 		return false;
-	e->type = kind >= 0 ? ORACLE_ACCESS : (uint8_t)type;
+	e->type = kind >= 0 ? EVENT_ACCESS : (uint8_t)type;
 	if (kind >= 0) {
 		e->kind = (uint8_t)kind;
 		e->bytes = 4;
@@ -200,7 +197,7 @@ static bool parse_op(char *s, struct oracle_event *e)
 	for (char *m; (m = strtok_r(NULL, ".", &save));) {
 		int v = FIND(kinds, m);
 
-		if (type == ORACLE_PROXY && v >= 0)
+		if (type == EVENT_PROXY && v >= 0)
 			e->proxy_kinds |= (uint8_t)v;
 		else if (!parse_modifier(m, e))
 			return false;
@@ -216,7 +213,7 @@ static int find_label(const struct list *l, const char *s)
 	return -1;
 }
 
-static bool parse_saw(const struct list *l, const char *s, struct oracle_event *e)
+static bool parse_saw(const struct list *l, const char *s, struct list_event *e)
 {
 	int w = find_label(l, s);
 
@@ -227,7 +224,7 @@ static bool parse_saw(const struct list *l, const char *s, struct oracle_event *
 	return true;
 }
 
-static bool parse_access(struct list *l, struct oracle_event *e, char **w, unsigned n)
+static bool parse_access(struct list *l, struct list_event *e, char **w, unsigned n)
 {
 	unsigned lane = 0;
 
@@ -251,48 +248,48 @@ static bool parse_access(struct list *l, struct oracle_event *e, char **w, unsig
 }
 
 /* What follows ACTOR OP, or OP. */
-static bool parse_rest(struct list *l, struct oracle_event *e, char **w, unsigned n)
+static bool parse_rest(struct list *l, struct list_event *e, char **w, unsigned n)
 {
 	uint64_t a = n > 0 ? strtoull(w[0], NULL, 10) : 0;
 	uint64_t b = n > 1 ? strtoull(w[1], NULL, 10) : 0;
 
 	switch (e->type) {
-	case ORACLE_ACCESS:
+	case EVENT_ACCESS:
 		return parse_access(l, e, w, n);
-	case ORACLE_FORK:
-	case ORACLE_JOIN:
+	case EVENT_FORK:
+	case EVENT_JOIN:
 		return n == 1 && parse_thread(l, w[0], &e->other);
-	case ORACLE_ARRIVE:
+	case EVENT_ARRIVE:
 		e->flags = ORACLE_BAR_RELEASE;
 		if (n && IS_OP(w[n - 1], "relaxed"))
 			e->flags = 0;
 		e->key = a;
 		e->key2 = b;
 		return n >= 1;
-	case ORACLE_LEAVE:
-	case ORACLE_DEPEND:
+	case EVENT_LEAVE:
+	case EVENT_DEPEND:
 		e->key2 = b;
 		e->key = a;
 		return n >= 1;
-	case ORACLE_SUBMIT:
-	case ORACLE_HOST_WAIT:
-	case ORACLE_END:
+	case EVENT_SUBMIT:
+	case EVENT_HOST_WAIT:
+	case EVENT_END:
 		e->key = a;
 		return n == 1;
-	case ORACLE_START:
+	case EVENT_START:
 		e->key = a;
 		e->actor = ORACLE_NO_ACTOR;
 		if (n == 3 && IS_OP(w[1], "copy"))
 			return parse_thread(l, w[2], &e->other);
 		e->actor = (uint32_t)(n == 3 ? atoi(w[2]) : 0) * LIST_GRID;
 		return n == 3;
-	case ORACLE_MB_ARRIVE:
-	case ORACLE_MB_WAIT:
+	case EVENT_MB_ARRIVE:
+	case EVENT_MB_WAIT:
 		e->key2 = b;
 		return n == 2 && parse_address(w[0], &e->address);
-	case ORACLE_FORGET:
-	case ORACLE_HEAP_ALLOC:
-	case ORACLE_HEAP_FREE:
+	case EVENT_FORGET:
+	case EVENT_HEAP_ALLOC:
+	case EVENT_HEAP_FREE:
 		e->bytes = b;
 		return n == 2 && parse_address(w[0], &e->address);
 	default:
@@ -304,9 +301,9 @@ static bool parse_grid(struct list *l, char **w, unsigned n)
 {
 	unsigned number = n == 10 ? (unsigned)atoi(w[1]) : 0;
 	struct oracle_grid *g;
-	struct oracle_event *e;
+	struct list_event *e;
 
-	if (number < 1 || number > LIST_GRIDS || !(e = list_add(l, ORACLE_GRID)))
+	if (number < 1 || number > LIST_GRIDS || !(e = list_add(l, EVENT_GRID)))
 		return false;
 	g = &l->grids[number - 1];
 	memset(g, 0, sizeof(*g));
@@ -342,14 +339,14 @@ static bool parse_bar(struct list *l, char *actors, uint64_t key)
 	char copy[256];
 
 	for (size_t i = 0; i < l->n; i++)
-		if (l->e[i].type == ORACLE_LEAVE && l->e[i].key == key)
+		if (l->e[i].type == EVENT_LEAVE && l->e[i].key == key)
 			generation = l->e[i].key2 + 1;
 	for (int leaves = 0; leaves < 2; leaves++) {
 		char *save;
 
 		snprintf(copy, sizeof(copy), "%s", actors);
 		for (char *a = strtok_r(copy, ",", &save); a; a = strtok_r(NULL, ",", &save)) {
-			struct oracle_event *e = list_add(l, leaves ? ORACLE_LEAVE : ORACLE_ARRIVE);
+			struct list_event *e = list_add(l, leaves ? EVENT_LEAVE : EVENT_ARRIVE);
 
 			if (!e || !parse_actor(l, a, e))
 				return false;
@@ -364,11 +361,11 @@ static bool parse_bar(struct list *l, char *actors, uint64_t key)
 static bool parse_event(struct list *l, char **w, unsigned n)
 {
 	static const char *const alone[] = {"depend", "start", "end", "forget"};
-	struct oracle_event *e;
+	struct list_event *e;
 
 	if (n == 3 && IS_OP(w[1], "bar"))
 		return parse_bar(l, w[0], strtoull(w[2], NULL, 10));
-	e = list_add(l, ORACLE_TYPES);
+	e = list_add(l, EVENT_TYPES);
 	if (!e)
 		return false;
 	for (unsigned i = 0; i < COUNT(alone); i++)
@@ -437,7 +434,7 @@ static void print_address(uint64_t a, FILE *f)
 		fprintf(f, "+%u", (unsigned)(n % LIST_SPACING));
 }
 
-static void print_access(const struct list *l, const struct oracle_event *e, FILE *f)
+static void print_access(const struct list *l, const struct list_event *e, FILE *f)
 {
 	static const char *const ops[] = {"", "ld", "st", "atom"};
 
@@ -467,31 +464,31 @@ static void print_access(const struct list *l, const struct oracle_event *e, FIL
 	fputs(" saw 0", f);
 }
 
-static void print_ranges(const struct oracle_event *e, FILE *f)
+static void print_ranges(const struct list_event *e, FILE *f)
 {
 	print_address(e->address, f);
 	fprintf(f, " %u", (unsigned)e->bytes);
 }
 
-static void print_words(const struct list *l, const struct oracle_event *e, FILE *f)
+static void print_words(const struct list *l, const struct list_event *e, FILE *f)
 {
 	switch (e->type) {
-	case ORACLE_ACCESS:
+	case EVENT_ACCESS:
 		print_access(l, e, f);
 		return;
-	case ORACLE_JOIN:
-	case ORACLE_FORK:
+	case EVENT_JOIN:
+	case EVENT_FORK:
 		fprintf(f, "%s ",
-			e->type == ORACLE_FORK	      ? "fork"
+			e->type == EVENT_FORK	      ? "fork"
 			: e->join == ORACLE_JOIN_READ ? "joinread"
 						      : "join");
 		print_actor(l, e->other, f);
 		return;
-	case ORACLE_FENCE:
+	case EVENT_FENCE:
 		fprintf(f, "fence.%s.%s%s", NAME(semantics, e->strength), NAME(scopes, e->scope),
 			e->flags & ORACLE_MBARRIER ? ".mbar" : "");
 		return;
-	case ORACLE_PROXY:
+	case EVENT_PROXY:
 		fputs("proxy", f);
 		for (unsigned i = 0; i < 4; i++)
 			if (e->proxy_kinds & kinds[i].value)
@@ -501,27 +498,27 @@ static void print_words(const struct list *l, const struct oracle_event *e, FILE
 		fputs(NAME(plain, e->type), f);
 	}
 	switch (e->type) {
-	case ORACLE_MB_ARRIVE:
-	case ORACLE_MB_WAIT:
+	case EVENT_MB_ARRIVE:
+	case EVENT_MB_WAIT:
 		fprintf(f, ".%s.%s", NAME(semantics, e->strength), NAME(scopes, e->scope));
 		print_address(e->address, f);
 		fprintf(f, " %u", (unsigned)e->key2);
 		break;
-	case ORACLE_ARRIVE:
-	case ORACLE_LEAVE:
-	case ORACLE_DEPEND:
+	case EVENT_ARRIVE:
+	case EVENT_LEAVE:
+	case EVENT_DEPEND:
 		fprintf(f, " %u %u", (unsigned)e->key, (unsigned)e->key2);
-		if (e->type == ORACLE_ARRIVE && !(e->flags & ORACLE_BAR_RELEASE))
+		if (e->type == EVENT_ARRIVE && !(e->flags & ORACLE_BAR_RELEASE))
 			fputs(" relaxed", f);
 		break;
-	case ORACLE_FORGET:
-	case ORACLE_HEAP_ALLOC:
-	case ORACLE_HEAP_FREE:
+	case EVENT_FORGET:
+	case EVENT_HEAP_ALLOC:
+	case EVENT_HEAP_FREE:
 		print_ranges(e, f);
 		break;
-	case ORACLE_HOST:
-	case ORACLE_WARP_SYNC:
-	case ORACLE_BLOCK_END:
+	case EVENT_HOST:
+	case EVENT_WARP_SYNC:
+	case EVENT_BLOCK_END:
 		break;
 	default:
 		fprintf(f, " %u", (unsigned)e->key);
@@ -531,23 +528,23 @@ static void print_words(const struct list *l, const struct oracle_event *e, FILE
 void list_print(const struct list *l, FILE *f)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		const struct oracle_event *e = &l->e[i];
+		const struct list_event *e = &l->e[i];
 
-		if (e->type == ORACLE_GRID) {
+		if (e->type == EVENT_GRID) {
 			fprintf(f, "grid %u device %u blocks %u threads %u cluster %u\n",
 				(unsigned)e->grid->grid, e->grid->device, e->grid->blocks,
 				e->grid->block_threads, e->grid->cluster_blocks);
 			continue;
 		}
 		fprintf(f, "L%zu: ", i + 1);
-		if (e->type == ORACLE_START && e->other) {
+		if (e->type == EVENT_START && e->other) {
 			fprintf(f, "start %u copy ", (unsigned)e->key);
 			print_actor(l, e->other, f);
-		} else if (e->type == ORACLE_START) {
+		} else if (e->type == EVENT_START) {
 			fprintf(f, "start %u grid %u", (unsigned)e->key, e->actor / LIST_GRID);
 		} else {
-			bool is_alone = e->type == ORACLE_DEPEND || e->type == ORACLE_END ||
-					e->type == ORACLE_FORGET;
+			bool is_alone = e->type == EVENT_DEPEND || e->type == EVENT_END ||
+					e->type == EVENT_FORGET;
 
 			if (!is_alone)
 				print_actor(l, e->actor, f);

@@ -22,9 +22,9 @@ struct relation {
 
 /* What one actor does in one event. */
 struct operation {
-	const struct oracle_event *e;
+	const struct list_event *e;
 	uint16_t event;
-	uint8_t type; /* enum oracle_type; a WARP_SYNC is an ARRIVE and a LEAVE */
+	uint8_t type; /* enum event_type; a WARP_SYNC is an ARRIVE and a LEAVE */
 	bool is_warp; /* ARRIVE, LEAVE: of a warp sync */
 	uint32_t actor;
 	struct race_place place;
@@ -109,7 +109,7 @@ static struct race_place place_of(const struct party *p, uint32_t actor)
 	return place;
 }
 
-static bool add(const struct oracle_event *e, size_t event, uint8_t type, uint32_t actor,
+static bool add(const struct list_event *e, size_t event, uint8_t type, uint32_t actor,
 		uint64_t address)
 {
 	const struct party *p = party_of(actor);
@@ -135,7 +135,7 @@ static bool add(const struct oracle_event *e, size_t event, uint8_t type, uint32
 }
 
 /* One operation per lane. */
-static bool add_lanes(const struct oracle_event *e, size_t event, uint8_t type, bool is_warp)
+static bool add_lanes(const struct list_event *e, size_t event, uint8_t type, bool is_warp)
 {
 	if (!e->mask)
 		return add(e, event, type, e->actor, e->address);
@@ -149,7 +149,7 @@ static bool add_lanes(const struct oracle_event *e, size_t event, uint8_t type, 
 	return true;
 }
 
-static void add_party(const struct oracle_event *e)
+static void add_party(const struct list_event *e)
 {
 	struct party *p = &parties[nparties++];
 	const struct party *issuer;
@@ -157,11 +157,11 @@ static void add_party(const struct oracle_event *e)
 	memset(p, 0, sizeof(*p));
 	p->count = 1;
 	p->place.device = RACE_HOST;
-	p->first = e->type == ORACLE_HOST ? e->actor : e->other;
-	if (e->type == ORACLE_GRID) {
+	p->first = e->type == EVENT_HOST ? e->actor : e->other;
+	if (e->type == EVENT_GRID) {
 		p->grid = *e->grid;
 		p->count = e->grid->blocks * ((e->grid->block_threads + 31) / 32 * 32);
-	} else if (e->type == ORACLE_FORK) {
+	} else if (e->type == EVENT_FORK) {
 		issuer = party_of(e->actor);
 		p->is_pseudo = true;
 		if (issuer) {
@@ -169,23 +169,23 @@ static void add_party(const struct oracle_event *e)
 			p->key = issuer->key;
 			p->is_started = issuer->is_started;
 		}
-	} else if (e->type == ORACLE_START) {
+	} else if (e->type == EVENT_START) {
 		p->key = e->key;
 		p->is_started = true;
 	}
 }
 
-static bool add_event(const struct oracle_event *e, size_t i)
+static bool add_event(const struct list_event *e, size_t i)
 {
 	switch (e->type) {
-	case ORACLE_GRID:
-	case ORACLE_HOST:
+	case EVENT_GRID:
+	case EVENT_HOST:
 		add_party(e);
 		return true;
-	case ORACLE_FORK:
+	case EVENT_FORK:
 		add_party(e);
 		return add(e, i, e->type, e->actor, 0);
-	case ORACLE_START:
+	case EVENT_START:
 		if (e->other)
 			add_party(e);
 		for (uint32_t p = 0; p < nparties && !e->other; p++) {
@@ -195,14 +195,14 @@ static bool add_event(const struct oracle_event *e, size_t i)
 			parties[p].is_started = true;
 		}
 		return add(e, i, e->type, ORACLE_NO_ACTOR, 0);
-	case ORACLE_END:
-	case ORACLE_FORGET:
+	case EVENT_END:
+	case EVENT_FORGET:
 		return add(e, i, e->type, ORACLE_NO_ACTOR, e->address);
-	case ORACLE_DEPEND:
-	case ORACLE_BLOCK_END:
+	case EVENT_DEPEND:
+	case EVENT_BLOCK_END:
 		return true;
-	case ORACLE_WARP_SYNC:
-		return add_lanes(e, i, ORACLE_ARRIVE, true) && add_lanes(e, i, ORACLE_LEAVE, true);
+	case EVENT_WARP_SYNC:
+		return add_lanes(e, i, EVENT_ARRIVE, true) && add_lanes(e, i, EVENT_LEAVE, true);
 	default:
 		return add_lanes(e, i, e->type, false);
 	}
@@ -211,7 +211,7 @@ static bool add_event(const struct oracle_event *e, size_t i)
 /* 8.4, table of operation types. A failed compare-and-swap comes as a READ. */
 static bool is_access(uint32_t x)
 {
-	return ops[x].type == ORACLE_ACCESS && !(ops[x].e->flags & ORACLE_INSERTED);
+	return ops[x].type == EVENT_ACCESS && !(ops[x].e->flags & ORACLE_INSERTED);
 }
 
 static bool is_read(uint32_t x)
@@ -226,12 +226,12 @@ static bool is_write(uint32_t x)
 
 static bool is_fence(uint32_t x)
 {
-	return ops[x].type == ORACLE_FENCE;
+	return ops[x].type == EVENT_FENCE;
 }
 
 static bool is_strong(uint32_t x)
 {
-	bool is_mbarrier = ops[x].type == ORACLE_MB_ARRIVE || ops[x].type == ORACLE_MB_WAIT;
+	bool is_mbarrier = ops[x].type == EVENT_MB_ARRIVE || ops[x].type == EVENT_MB_WAIT;
 
 	return is_mbarrier || ((is_access(x) || is_fence(x)) && ops[x].e->strength != RACE_WEAK);
 }
@@ -273,7 +273,7 @@ static bool is_same_memory(uint32_t x, uint32_t y, uint64_t byte)
 	for (uint32_t z = x; z < y; z++) {
 		uint8_t t = ops[z].type;
 
-		if ((t == ORACLE_FORGET || t == ORACLE_HEAP_FREE || t == ORACLE_HEAP_ALLOC) &&
+		if ((t == EVENT_FORGET || t == EVENT_HEAP_FREE || t == EVENT_HEAP_ALLOC) &&
 		    has_byte(z, byte))
 			return false;
 	}
@@ -347,7 +347,7 @@ static int source(uint32_t r, uint64_t byte)
 	int w = -1;
 
 	for (uint32_t x = 0; x < r; x++) {
-		if (ops[x].type == ORACLE_FORGET && has_byte(x, byte))
+		if (ops[x].type == EVENT_FORGET && has_byte(x, byte))
 			w = -1;
 		if (!is_write(x) || !has_byte(x, byte))
 			continue;
@@ -452,8 +452,8 @@ static bool is_arrival_pattern(uint32_t first, uint32_t w)
 	if (first == w)
 		return is_release(w);
 	return get(&po, first, w) && is_release(first) && !party_of(ops[w].actor)->is_pseudo &&
-	       (is_fence(first) || (ops[first].type == ORACLE_MB_ARRIVE &&
-				    ops[first].e->address == ops[w].e->address));
+	       (is_fence(first) ||
+		(ops[first].type == EVENT_MB_ARRIVE && ops[first].e->address == ops[w].e->address));
 }
 
 /* ... r is a wait of and `last` ends an acquire pattern. */
@@ -463,7 +463,7 @@ static bool is_wait_pattern(uint32_t r, uint32_t last)
 		return is_acquire(r);
 	return get(&po, r, last) && is_acquire(last) &&
 	       (is_fence(last) ||
-		(ops[last].type == ORACLE_MB_WAIT && ops[last].e->address == ops[r].e->address));
+		(ops[last].type == EVENT_MB_WAIT && ops[last].e->address == ops[r].e->address));
 }
 
 /* 9.7.13.15: arrival w and wait r of one phase. Waiting for what a pseudo-thread completed counts
@@ -497,11 +497,11 @@ static void add_barrier_edges(void)
 {
 	for (uint32_t x = 0; x < nops; x++)
 		for (uint32_t y = 0; y < nops; y++) {
-			const struct oracle_event *a = ops[x].e, *b = ops[y].e;
-			bool is_mb = ops[x].type == ORACLE_MB_ARRIVE &&
-				     ops[y].type == ORACLE_MB_WAIT && x < y;
+			const struct list_event *a = ops[x].e, *b = ops[y].e;
+			bool is_mb = ops[x].type == EVENT_MB_ARRIVE &&
+				     ops[y].type == EVENT_MB_WAIT && x < y;
 
-			if (ops[x].type == ORACLE_ARRIVE && ops[y].type == ORACLE_LEAVE) {
+			if (ops[x].type == EVENT_ARRIVE && ops[y].type == EVENT_LEAVE) {
 				if (ops[x].is_warp != ops[y].is_warp)
 					continue;
 				bool is_one = ops[x].is_warp
@@ -522,7 +522,7 @@ static void add_barrier_edges(void)
 static void add_copy_edges(void)
 {
 	for (uint32_t y = 0; y < nops; y++)
-		for (uint32_t x = 0; ops[y].type == ORACLE_JOIN && x < y; x++) {
+		for (uint32_t x = 0; ops[y].type == EVENT_JOIN && x < y; x++) {
 			if (ops[x].actor != ops[y].e->other || !is_access(x))
 				continue;
 			if (ops[y].e->join == ORACLE_JOIN_READ && is_write(x))
@@ -532,10 +532,10 @@ static void add_copy_edges(void)
 		}
 }
 
-static bool depends_on(const struct oracle_event *list, size_t n, uint64_t key, uint64_t before)
+static bool depends_on(const struct list_event *list, size_t n, uint64_t key, uint64_t before)
 {
 	for (size_t i = 0; i < n; i++)
-		if (list[i].type == ORACLE_DEPEND && list[i].key == key && list[i].key2 == before)
+		if (list[i].type == EVENT_DEPEND && list[i].key == key && list[i].key2 == before)
 			return true;
 	return false;
 }
@@ -548,22 +548,22 @@ static bool is_thread_of(uint32_t actor, uint64_t key)
 }
 
 /* 8.9.4 API synchronization; device malloc and free. A grid has ended when its copies have, too. */
-static void add_api_edges(const struct oracle_event *list, size_t n)
+static void add_api_edges(const struct list_event *list, size_t n)
 {
 	for (uint32_t x = 0; x < nops; x++)
 		for (uint32_t y = x + 1; y < nops; y++) {
-			const struct oracle_event *a = ops[x].e, *b = ops[y].e;
+			const struct list_event *a = ops[x].e, *b = ops[y].e;
 			uint8_t s = ops[x].type, t = ops[y].type;
 			bool is_edge =
-				(s == ORACLE_SUBMIT && t == ORACLE_START && a->key == b->key) ||
-				(s == ORACLE_END && t == ORACLE_START &&
+				(s == EVENT_SUBMIT && t == EVENT_START && a->key == b->key) ||
+				(s == EVENT_END && t == EVENT_START &&
 				 depends_on(list, n, b->key, a->key)) ||
-				(s == ORACLE_END && t == ORACLE_HOST_WAIT && a->key == b->key) ||
-				(s == ORACLE_START && t == ORACLE_END && a->key == b->key) ||
-				(s == ORACLE_START && is_thread_of(ops[y].actor, a->key)) ||
-				(t == ORACLE_END && is_thread_of(ops[x].actor, b->key));
+				(s == EVENT_END && t == EVENT_HOST_WAIT && a->key == b->key) ||
+				(s == EVENT_START && t == EVENT_END && a->key == b->key) ||
+				(s == EVENT_START && is_thread_of(ops[y].actor, a->key)) ||
+				(t == EVENT_END && is_thread_of(ops[x].actor, b->key));
 
-			if (s == ORACLE_HEAP_FREE && t == ORACLE_HEAP_ALLOC &&
+			if (s == EVENT_HEAP_FREE && t == EVENT_HEAP_ALLOC &&
 			    a->address < b->address + b->bytes &&
 			    b->address < a->address + a->bytes)
 				is_edge = true;
@@ -582,13 +582,13 @@ static void make_base_causality(void)
 	for (uint32_t x = 0; x < nops; x++)
 		for (uint32_t y = x + 1; y < nops; y++)
 			if (get(&po, x, y) &&
-			    (!party_of(ops[x].actor)->is_pseudo || ops[y].type == ORACLE_MB_ARRIVE))
+			    (!party_of(ops[x].actor)->is_pseudo || ops[y].type == EVENT_MB_ARRIVE))
 				set(&base, x, y);
 	join(&base, &sync_edges);
 	join(&base, &fence_sc);
 	close(&base);
 	for (uint32_t f = 0; f < nops; f++)
-		for (uint32_t y = f + 1; ops[f].type == ORACLE_FORK && y < nops; y++) {
+		for (uint32_t y = f + 1; ops[f].type == EVENT_FORK && y < nops; y++) {
 			if (ops[y].actor != ops[f].e->other)
 				continue;
 			set(&base, f, y);
@@ -724,7 +724,7 @@ static bool has_halves(uint32_t x, uint32_t y)
 {
 	for (uint32_t f = 0; f < nops; f++)
 		for (uint32_t g = 0; g < nops; g++)
-			if (ops[f].type == ORACLE_PROXY && ops[g].type == ORACLE_PROXY &&
+			if (ops[f].type == EVENT_PROXY && ops[g].type == EVENT_PROXY &&
 			    (ops[f].e->proxy_kinds & ORACLE_PROXY_TMAP_RELEASE) &&
 			    (ops[g].e->proxy_kinds & ORACLE_PROXY_TMAP) && get(&base, x, f) &&
 			    (f == g || get(&base, f, g)) && get(&base, g, y))
@@ -745,14 +745,14 @@ static bool is_fenced(uint32_t x, uint32_t y)
 		bool is_behind = get(&base, x, f) && get(&base, f, y);
 		uint8_t t = ops[f].type;
 
-		if (is_behind && ((t == ORACLE_PROXY && (ops[f].e->proxy_kinds & kinds)) ||
-				  t == ORACLE_START || t == ORACLE_END))
+		if (is_behind && ((t == EVENT_PROXY && (ops[f].e->proxy_kinds & kinds)) ||
+				  t == EVENT_START || t == EVENT_END))
 			return true;
 		if (!get(&base, f, y))
 			continue;
 		for (uint32_t c = 0; c < nops; c++)
 			if (get(&completes, c, f) &&
-			    (c == x || (ops[c].type == ORACLE_MB_ARRIVE && get(&po, x, c))))
+			    (c == x || (ops[c].type == EVENT_MB_ARRIVE && get(&po, x, c))))
 				return true;
 	}
 	return false;
@@ -881,8 +881,7 @@ static void find_races(struct naive_result *out)
 
 /* ---- the whole ---------------------------------------------------------------- */
 
-void naive_judge(const struct oracle_event *e, size_t n, enum oracle_sc sc,
-		 struct naive_result *out)
+void naive_judge(const struct list_event *e, size_t n, enum oracle_sc sc, struct naive_result *out)
 {
 	out->npairs = 0;
 	out->is_too_long = n > NAIVE_EVENTS;

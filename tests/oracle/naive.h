@@ -1,7 +1,7 @@
 /*
  * naive.h - a second, literal reading of the PTX memory model, to judge the on-line oracle.
  *
- * Takes a whole list of oracle events (oracle/oracle.h) and says which pairs of accesses race, by
+ * Takes a whole list of oracle events (event.h) and says which pairs of accesses race, by
  * relations as matrices and their transitive closure. Actors are whatever numbers the list uses;
  * a list names the actors that it makes: GRID in `other` (the first; a multiple of 32), FORK in
  * `other`, HOST in `actor`, START of a copy in `other` (START of a grid: `actor`, `other` 0).
@@ -9,7 +9,7 @@
 #ifndef COLLIDER_TESTS_CPU_NAIVE_H
 #define COLLIDER_TESTS_CPU_NAIVE_H
 
-#include "oracle/oracle.h"
+#include "event.h"
 
 #define NAIVE_OPS    320u /* an event of a warp is one operation per lane */
 #define NAIVE_EVENTS 128u
@@ -30,7 +30,6 @@ struct naive_result {
 };
 
 /* Not reentrant: the relations are static. */
-void naive_judge(const struct oracle_event *e, size_t n, enum oracle_sc sc,
-		 struct naive_result *out);
+void naive_judge(const struct list_event *e, size_t n, enum oracle_sc sc, struct naive_result *out);
 
 #endif

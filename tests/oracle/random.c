@@ -95,7 +95,7 @@ static bool is_lucky(struct world *w, uint32_t percent)
 
 /* ---- events ------------------------------------------------------------------- */
 
-static void draw_location(struct world *w, struct oracle_event *e, uint64_t *address)
+static void draw_location(struct world *w, struct list_event *e, uint64_t *address)
 {
 	/* Locations a and b are mostly flags: one size, one place. */
 	uint32_t location = roll(w, LOCATIONS), skew = is_lucky(w, 75) ? 0 : roll(w, 4);
@@ -124,7 +124,7 @@ static uint8_t draw_scope(struct world *w)
 	return (uint8_t)(RACE_SCOPE_CTA + roll(w, 4));
 }
 
-static void draw_access(struct world *w, struct oracle_event *e)
+static void draw_access(struct world *w, struct list_event *e)
 {
 	e->kind = (uint8_t)(1 + roll(w, 3));
 	if (w->is_calm && is_lucky(w, 40))
@@ -161,19 +161,19 @@ static void draw_access(struct world *w, struct oracle_event *e)
 }
 
 /* A read that sees an older write to its bytes, or one from before all, since they were new. */
-static void make_stale(struct world *w, struct oracle_event *e)
+static void make_stale(struct world *w, struct list_event *e)
 {
 	const struct list *l = w->l;
 	uint32_t want = roll(w, 6);
 
 	e->flags |= ORACLE_SAW;
 	for (size_t i = l->n - 1; i-- > 0;) {
-		const struct oracle_event *x = &l->e[i];
+		const struct list_event *x = &l->e[i];
 
-		if (x->type == ORACLE_FORGET && x->address < e->address + e->bytes &&
+		if (x->type == EVENT_FORGET && x->address < e->address + e->bytes &&
 		    e->address < x->address + x->bytes)
 			return;
-		if (x->type != ORACLE_ACCESS || x->mask || !(x->kind & RACE_OP_WRITE) ||
+		if (x->type != EVENT_ACCESS || x->mask || !(x->kind & RACE_OP_WRITE) ||
 		    x->address != e->address || x->bytes != e->bytes)
 			continue;
 		e->saw = x->id;
@@ -184,7 +184,7 @@ static void make_stale(struct world *w, struct oracle_event *e)
 
 static void act_access(struct world *w, const struct actor *a)
 {
-	struct oracle_event *e = list_add(w->l, ORACLE_ACCESS);
+	struct list_event *e = list_add(w->l, EVENT_ACCESS);
 	size_t i;
 
 	if (!e)
@@ -220,7 +220,7 @@ static void act_access(struct world *w, const struct actor *a)
 static void act_fence(struct world *w, const struct actor *a)
 {
 	static const uint8_t strengths[] = {RACE_ACQUIRE, RACE_RELEASE, RACE_ACQ_REL, RACE_ACQ_REL};
-	struct oracle_event *e = list_add(w->l, ORACLE_FENCE);
+	struct list_event *e = list_add(w->l, EVENT_FENCE);
 
 	if (!e)
 		return;
@@ -238,7 +238,7 @@ static void act_fence(struct world *w, const struct actor *a)
 
 static void act_proxy_fence(struct world *w, const struct actor *a)
 {
-	struct oracle_event *e = list_add(w->l, ORACLE_PROXY);
+	struct list_event *e = list_add(w->l, EVENT_PROXY);
 
 	if (!e)
 		return;
@@ -251,7 +251,7 @@ static void act_proxy_fence(struct world *w, const struct actor *a)
 
 static void act_warp_sync(struct world *w, const struct actor *a)
 {
-	struct oracle_event *e = list_add(w->l, ORACLE_WARP_SYNC);
+	struct list_event *e = list_add(w->l, EVENT_WARP_SYNC);
 
 	if (!e)
 		return;
@@ -285,7 +285,7 @@ static void open_barrier(struct world *w, const struct actor *a, uint32_t k)
 static void arrive(struct world *w, struct actor *a, uint32_t i)
 {
 	struct barrier *b = &w->barriers[a->barrier];
-	struct oracle_event *e = list_add(w->l, ORACLE_ARRIVE);
+	struct list_event *e = list_add(w->l, EVENT_ARRIVE);
 
 	if (!e)
 		return;
@@ -311,11 +311,11 @@ static void arrive(struct world *w, struct actor *a, uint32_t i)
 static bool leave(struct world *w, struct actor *a, uint32_t i)
 {
 	struct barrier *b = &w->barriers[a->barrier];
-	struct oracle_event *e;
+	struct list_event *e;
 
 	if (b->waiting)
 		return false;
-	e = list_add(w->l, ORACLE_LEAVE);
+	e = list_add(w->l, EVENT_LEAVE);
 	if (!e)
 		return false;
 	e->actor = a->number;
@@ -333,7 +333,7 @@ static bool leave(struct world *w, struct actor *a, uint32_t i)
 
 static void add_object_access(struct world *w, uint32_t actor)
 {
-	struct oracle_event *e = list_add(w->l, ORACLE_ACCESS);
+	struct list_event *e = list_add(w->l, EVENT_ACCESS);
 
 	if (!e)
 		return;
@@ -349,7 +349,7 @@ static void add_object_access(struct world *w, uint32_t actor)
 /* mbarrier.init of another object, or a use of that. */
 static void add_init(struct world *w, uint32_t actor)
 {
-	struct oracle_event *e = list_add(w->l, ORACLE_ACCESS);
+	struct list_event *e = list_add(w->l, EVENT_ACCESS);
 
 	if (!e)
 		return;
@@ -367,11 +367,11 @@ static void add_init(struct world *w, uint32_t actor)
 
 static void add_mbarrier(struct world *w, uint32_t actor, bool is_wait)
 {
-	struct oracle_event *e;
+	struct list_event *e;
 
 	if (is_lucky(w, 50))
 		add_object_access(w, actor);
-	e = list_add(w->l, is_wait ? ORACLE_MB_WAIT : ORACLE_MB_ARRIVE);
+	e = list_add(w->l, is_wait ? EVENT_MB_WAIT : EVENT_MB_ARRIVE);
 	if (!e)
 		return;
 	e->actor = actor;
@@ -388,9 +388,9 @@ static void add_mbarrier(struct world *w, uint32_t actor, bool is_wait)
 static void act_fork(struct world *w, const struct actor *a)
 {
 	struct copy *c = &w->copies[w->ncopies];
-	struct oracle_event *e;
+	struct list_event *e;
 
-	if (w->ncopies == PSEUDOS || !(e = list_add(w->l, ORACLE_FORK)))
+	if (w->ncopies == PSEUDOS || !(e = list_add(w->l, EVENT_FORK)))
 		return;
 	*c = (struct copy){.number = PSEUDO + w->ncopies, .is_open = true};
 	c->issuer = (uint8_t)(a - w->actors);
@@ -403,7 +403,7 @@ static void act_fork(struct world *w, const struct actor *a)
 
 static void step_copy(struct world *w, struct copy *c)
 {
-	struct oracle_event *e;
+	struct list_event *e;
 
 	if (!c->steps) {
 		if (is_lucky(w, 40) && w->has_mbarrier)
@@ -412,7 +412,7 @@ static void step_copy(struct world *w, struct copy *c)
 		return;
 	}
 	c->steps--;
-	e = list_add(w->l, ORACLE_ACCESS);
+	e = list_add(w->l, EVENT_ACCESS);
 	if (!e)
 		return;
 	e->actor = c->number;
@@ -433,11 +433,11 @@ static void act_join(struct world *w, const struct actor *a)
 	for (uint32_t i = 0; i < w->ncopies; i++) {
 		struct copy *c = &w->copies[i];
 		bool is_all = !c->is_open;
-		struct oracle_event *e;
+		struct list_event *e;
 
 		if (&w->actors[c->issuer] != a || (c->is_read && !is_all) || c->may_read)
 			continue;
-		e = list_add(w->l, ORACLE_JOIN);
+		e = list_add(w->l, EVENT_JOIN);
 		if (!e)
 			return;
 		e->actor = a->number;
@@ -511,7 +511,7 @@ static void act(struct world *w, uint32_t i)
 static void add_grid(struct world *w, uint32_t number, uint32_t device)
 {
 	struct oracle_grid *g = &w->l->grids[number - 1];
-	struct oracle_event *e = list_add(w->l, ORACLE_GRID);
+	struct list_event *e = list_add(w->l, EVENT_GRID);
 
 	g->grid = number;
 	g->device = device;
@@ -539,13 +539,13 @@ static void add_actor(struct world *w, uint32_t grid, uint32_t blocks)
 	w->nactors++;
 }
 
-static struct oracle_event *add_host(struct world *w, enum oracle_type type, uint64_t key)
+static struct list_event *add_host(struct world *w, enum event_type type, uint64_t key)
 {
-	struct oracle_event *e = list_add(w->l, type);
+	struct list_event *e = list_add(w->l, type);
 
 	if (e) {
 		e->key = key;
-		e->actor = type == ORACLE_START ? ORACLE_NO_ACTOR : FIRST_HOST;
+		e->actor = type == EVENT_START ? ORACLE_NO_ACTOR : FIRST_HOST;
 	}
 	return e;
 }
@@ -553,15 +553,15 @@ static struct oracle_event *add_host(struct world *w, enum oracle_type type, uin
 /* A copy or fill of the host, whole. */
 static void add_host_copy(struct world *w, uint64_t key)
 {
-	struct oracle_event *e;
+	struct list_event *e;
 
 	if (is_lucky(w, 80))
-		add_host(w, ORACLE_SUBMIT, key);
-	if (is_lucky(w, 60) && (e = add_host(w, ORACLE_DEPEND, key)))
+		add_host(w, EVENT_SUBMIT, key);
+	if (is_lucky(w, 60) && (e = add_host(w, EVENT_DEPEND, key)))
 		e->key2 = key - 1;
-	if ((e = add_host(w, ORACLE_START, key)))
+	if ((e = add_host(w, EVENT_START, key)))
 		e->other = FIRST_COPY + (uint32_t)key;
-	e = list_add(w->l, ORACLE_ACCESS);
+	e = list_add(w->l, EVENT_ACCESS);
 	if (e) {
 		e->actor = FIRST_COPY + (uint32_t)key;
 		e->kind = (uint8_t)(1 + roll(w, 2));
@@ -569,20 +569,20 @@ static void add_host_copy(struct world *w, uint64_t key)
 		e->bytes = 8;
 		e->id = e->kind & RACE_OP_WRITE ? w->l->n : 0;
 	}
-	add_host(w, ORACLE_END, key);
+	add_host(w, EVENT_END, key);
 	if (is_lucky(w, 30))
-		add_host(w, ORACLE_HOST_WAIT, key);
+		add_host(w, EVENT_HOST_WAIT, key);
 }
 
 static void start_grid(struct world *w, uint32_t number, uint64_t key, bool has_host)
 {
-	struct oracle_event *e;
+	struct list_event *e;
 
 	if (has_host && is_lucky(w, 80))
-		add_host(w, ORACLE_SUBMIT, key);
-	if (has_host && is_lucky(w, 60) && (e = add_host(w, ORACLE_DEPEND, key)))
+		add_host(w, EVENT_SUBMIT, key);
+	if (has_host && is_lucky(w, 60) && (e = add_host(w, EVENT_DEPEND, key)))
 		e->key2 = key - 1;
-	if ((e = add_host(w, ORACLE_START, key)))
+	if ((e = add_host(w, EVENT_START, key)))
 		e->actor = number * LIST_GRID;
 }
 
@@ -599,7 +599,7 @@ static void act_some(struct world *w, uint32_t from, uint32_t n)
 		}
 		act(w, from + roll(w, w->nactors - from));
 		if (w->l->n > 1 && w->has_nc && is_lucky(w, 2)) {
-			struct oracle_event *e = list_add(w->l, ORACLE_FORGET);
+			struct list_event *e = list_add(w->l, EVENT_FORGET);
 
 			if (e) {
 				e->address = LIST_MEMORY + roll(w, LOCATIONS) * LIST_SPACING;
@@ -632,7 +632,7 @@ static void draw_execution(struct list *l, uint64_t seed)
 	w.wide = (uint8_t)(roll(&w, 3) * 45);
 	w.shared = next(&w) & next(&w);
 	if (has_host) {
-		struct oracle_event *e = list_add(l, ORACLE_HOST);
+		struct list_event *e = list_add(l, EVENT_HOST);
 
 		e->actor = FIRST_HOST;
 		if (is_lucky(&w, 50))
@@ -645,7 +645,7 @@ static void draw_execution(struct list *l, uint64_t seed)
 			add_actor(&w, g, blocks);
 		act_some(&w, first, length / ngrids);
 		if (is_serial && has_host) {
-			add_host(&w, ORACLE_END, key);
+			add_host(&w, EVENT_END, key);
 			first = w.nactors;
 			memset(w.barriers, 0, sizeof(w.barriers));
 			for (uint32_t b = 0; b < BARRIERS; b++)
@@ -685,7 +685,7 @@ static uint32_t draw_mask(struct rows *r)
 }
 
 /* Where the lanes of a row are: one after the other, all the same, backwards, anywhere. */
-static void draw_addresses(struct rows *r, struct oracle_event *e, uint64_t *at)
+static void draw_addresses(struct rows *r, struct list_event *e, uint64_t *at)
 {
 	static const uint8_t sizes[2][8] = {{4, 4, 4, 4, 8, 8, 16, 2}, {1, 1, 1, 2, 2, 2, 4, 4}};
 	uint32_t how = r->is_same && is_lucky(&r->w, 70) ? 7 : roll(&r->w, 10), skew;
@@ -709,7 +709,7 @@ static void draw_addresses(struct rows *r, struct oracle_event *e, uint64_t *at)
 	}
 }
 
-static void make_atomic(struct rows *r, struct oracle_event *e)
+static void make_atomic(struct rows *r, struct list_event *e)
 {
 	struct world *w = &r->w;
 
@@ -731,11 +731,11 @@ static void make_atomic(struct rows *r, struct oracle_event *e)
 static bool add_row_again(struct rows *r, uint32_t warp)
 {
 	struct list *l = r->w.l;
-	struct oracle_event *e, *last = &l->e[l->n - 1];
+	struct list_event *e, *last = &l->e[l->n - 1];
 	size_t i = l->n - 1;
 
-	if (last->type != ORACLE_ACCESS || !last->mask || last->actor == warp ||
-	    !(e = list_add(l, ORACLE_ACCESS)))
+	if (last->type != EVENT_ACCESS || !last->mask || last->actor == warp ||
+	    !(e = list_add(l, EVENT_ACCESS)))
 		return false;
 	*e = l->e[i];
 	e->actor = warp;
@@ -750,7 +750,7 @@ static void add_row(struct rows *r, uint32_t warp)
 	if (r->has_loops && is_lucky(w, 50) && add_row_again(r, warp))
 		return;
 	uint32_t mask = draw_mask(r);
-	struct oracle_event *e = mask ? list_add(w->l, ORACLE_ACCESS) : NULL;
+	struct list_event *e = mask ? list_add(w->l, EVENT_ACCESS) : NULL;
 
 	if (!e)
 		return;
@@ -780,8 +780,8 @@ static void add_row_barrier(struct rows *r)
 	for (uint32_t i = 0; i < r->nbarrier; i++)
 		masks[i] = draw_mask(r) | 1u << (r->first + roll(&r->w, r->lanes));
 	for (uint32_t i = 0; i < 2 * r->nbarrier; i++) {
-		struct oracle_event *e =
-			list_add(r->w.l, i < r->nbarrier ? ORACLE_ARRIVE : ORACLE_LEAVE);
+		struct list_event *e =
+			list_add(r->w.l, i < r->nbarrier ? EVENT_ARRIVE : EVENT_LEAVE);
 
 		if (!e)
 			return;
@@ -795,7 +795,7 @@ static void add_row_barrier(struct rows *r)
 
 static void add_row_sync(struct rows *r, uint32_t warp)
 {
-	struct oracle_event *e = list_add(r->w.l, ORACLE_WARP_SYNC);
+	struct list_event *e = list_add(r->w.l, EVENT_WARP_SYNC);
 
 	if (!e)
 		return;
@@ -806,7 +806,7 @@ static void add_row_sync(struct rows *r, uint32_t warp)
 /* One lane alone releases or acquires, so that its clock is no longer its neighbours'. */
 static void add_row_flag(struct rows *r, uint32_t warp)
 {
-	struct oracle_event *e = list_add(r->w.l, ORACLE_ACCESS);
+	struct list_event *e = list_add(r->w.l, EVENT_ACCESS);
 
 	if (!e)
 		return;
@@ -824,7 +824,7 @@ static void draw_rows(struct list *l, uint64_t seed, bool has_atomics)
 	struct world *w = &r.w;
 	uint32_t length = 4 + roll(w, 14);
 	bool has_host = is_lucky(w, 50);
-	struct oracle_event *e;
+	struct list_event *e;
 
 	list_init(l);
 	w->is_calm = is_lucky(w, 60);
@@ -845,7 +845,7 @@ static void draw_rows(struct list *l, uint64_t seed, bool has_atomics)
 		length = 3 + roll(w, 5);
 	}
 	if (has_host) {
-		e = list_add(l, ORACLE_HOST);
+		e = list_add(l, EVENT_HOST);
 		e->actor = FIRST_HOST;
 		add_host_copy(w, 2);
 	}
@@ -864,7 +864,7 @@ static void draw_rows(struct list *l, uint64_t seed, bool has_atomics)
 			add_row_sync(&r, warp);
 		} else if (dice < 34) {
 			add_row_flag(&r, warp);
-		} else if (dice < 45 && w->has_sc && (e = list_add(l, ORACLE_FENCE))) {
+		} else if (dice < 45 && w->has_sc && (e = list_add(l, EVENT_FENCE))) {
 			e->actor = warp + r.first + roll(w, r.lanes);
 			if (is_lucky(w, 50)) {
 				e->actor = warp;
@@ -877,7 +877,7 @@ static void draw_rows(struct list *l, uint64_t seed, bool has_atomics)
 		}
 	}
 	if (has_host) {
-		add_host(w, ORACLE_END, 3);
+		add_host(w, EVENT_END, 3);
 		add_host_copy(w, 4);
 	}
 	list_fix(l);

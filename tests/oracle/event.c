@@ -1,11 +1,7 @@
-/*
- * feed.c - events as data: each becomes the call of its type.
- *
- * For lists of events (tests, litmus files); the machine calls the functions themselves.
- */
-#include "oracle/types.h"
+/* event.c - each event is the call of its type. */
+#include "event.h"
 
-static void feed_access(struct oracle *o, const struct oracle_event *e)
+static void feed_access(struct oracle *o, const struct list_event *e)
 {
 	struct oracle_acc acc = {.inst = e->inst,
 				 .kind = e->kind,
@@ -26,32 +22,32 @@ static void feed_access(struct oracle *o, const struct oracle_event *e)
 }
 
 /* Events of the host and of memory as a whole. */
-static uint32_t feed_host(struct oracle *o, const struct oracle_event *e)
+static uint32_t feed_host(struct oracle *o, const struct list_event *e)
 {
 	switch (e->type) {
-	case ORACLE_HOST:
+	case EVENT_HOST:
 		return oracle_host(o);
-	case ORACLE_SUBMIT:
+	case EVENT_SUBMIT:
 		oracle_op_submit(o, e->actor, e->key);
 		break;
-	case ORACLE_DEPEND:
+	case EVENT_DEPEND:
 		oracle_op_depend(o, e->key, e->key2);
 		break;
-	case ORACLE_START:
+	case EVENT_START:
 		return oracle_op_start(o, e->key, e->actor);
-	case ORACLE_END:
+	case EVENT_END:
 		oracle_op_end(o, e->key);
 		break;
-	case ORACLE_HOST_WAIT:
+	case EVENT_HOST_WAIT:
 		oracle_host_wait(o, e->actor, e->key);
 		break;
-	case ORACLE_FORGET:
+	case EVENT_FORGET:
 		oracle_forget(o, e->address, e->bytes);
 		break;
-	case ORACLE_HEAP_FREE:
+	case EVENT_HEAP_FREE:
 		oracle_heap_free(o, e->actor, e->address, e->bytes);
 		break;
-	case ORACLE_HEAP_ALLOC:
+	case EVENT_HEAP_ALLOC:
 		oracle_heap_alloc(o, e->actor, e->address, e->bytes);
 		break;
 	default:
@@ -60,51 +56,51 @@ static uint32_t feed_host(struct oracle *o, const struct oracle_event *e)
 	return ORACLE_NO_ACTOR;
 }
 
-uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e)
+uint32_t list_feed(struct oracle *o, const struct list_event *e)
 {
 	switch (e->type) {
-	case ORACLE_GRID:
+	case EVENT_GRID:
 		return oracle_grid(o, e->grid);
-	case ORACLE_ACCESS:
+	case EVENT_ACCESS:
 		feed_access(o, e);
 		break;
-	case ORACLE_FENCE:
+	case EVENT_FENCE:
 		if (e->flags & ORACLE_MBARRIER) {
 			oracle_init_fence(o, e->actor, e->mask, e->scope);
 			break;
 		}
 		oracle_fence(o, e->actor, e->mask, e->strength, e->scope);
 		break;
-	case ORACLE_PROXY:
+	case EVENT_PROXY:
 		oracle_proxy_fence(o, e->actor, e->mask, e->proxy_kinds);
 		break;
-	case ORACLE_ARRIVE:
+	case EVENT_ARRIVE:
 		oracle_arrive(
 			o, e->actor, e->mask,
 			&(struct oracle_arrival){e->key, e->key2, e->count, e->flags, e->inst});
 		break;
-	case ORACLE_LEAVE:
+	case EVENT_LEAVE:
 		oracle_leave(o, e->actor, e->mask, e->key, e->key2);
 		break;
-	case ORACLE_WARP_SYNC:
+	case EVENT_WARP_SYNC:
 		oracle_warp_sync(o, e->actor, e->mask);
 		break;
-	case ORACLE_MB_ARRIVE:
+	case EVENT_MB_ARRIVE:
 		oracle_mbarrier_arrive(o, e->actor, e->address, e->key2, e->strength, e->scope);
 		break;
-	case ORACLE_MB_WAIT:
+	case EVENT_MB_WAIT:
 		oracle_mbarrier_wait(o, e->actor, e->address, e->key2, e->strength, e->scope);
 		break;
-	case ORACLE_FORK:
+	case EVENT_FORK:
 		return e->mask ? oracle_fork_lanes(o, e->actor, e->mask) : oracle_fork(o, e->actor);
-	case ORACLE_JOIN:
+	case EVENT_JOIN:
 		if (e->mask) {
 			oracle_join_lanes(o, e->actor, e->mask, &e->other, 1);
 			break;
 		}
 		oracle_join(o, e->actor, e->other, (enum oracle_join)e->join);
 		break;
-	case ORACLE_BLOCK_END:
+	case EVENT_BLOCK_END:
 		oracle_block_end(o, e->actor);
 		break;
 	default:
