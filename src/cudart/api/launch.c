@@ -61,6 +61,15 @@ enum rt_error rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct
 	return RT_OK;
 }
 
+static struct rt_launch plain(const void *func, dim3 grid, dim3 block, void **args, size_t shared)
+{
+	return (struct rt_launch){.func = func,
+				  .grid = RT_DIM(grid),
+				  .block = RT_DIM(block),
+				  .shared = shared,
+				  .args = args};
+}
+
 static cudaError_t launch_plain(struct rt_launch l, cudaStream_t stream, bool is_per_thread)
 {
 	struct rt_shape shape = {.is_cooperative = false};
@@ -89,11 +98,8 @@ static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *f
 		rt_images_unlock();
 		return rt_fail(e);
 	}
-	struct rt_launch l = {.func = func,
-			      .grid = RT_DIM(config->gridDim),
-			      .block = RT_DIM(config->blockDim),
-			      .shared = config->dynamicSmemBytes,
-			      .args = args};
+	struct rt_launch l =
+		plain(func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes);
 	RT_RETURN(rt_launch(&l, config->stream, &shape, is_per_thread));
 }
 
@@ -146,67 +152,37 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 			       size_t shared, cudaStream_t stream)
 {
-	return launch_plain((struct rt_launch){.func = (const void *)kernel,
-					       .grid = RT_DIM(grid),
-					       .block = RT_DIM(block),
-					       .shared = shared,
-					       .args = args},
-			    stream, false);
+	return launch_plain(plain(kernel, grid, block, args, shared), stream, false);
 }
 
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 				    size_t shared, cudaStream_t stream)
 {
-	return launch_plain((struct rt_launch){.func = (const void *)kernel,
-					       .grid = RT_DIM(grid),
-					       .block = RT_DIM(block),
-					       .shared = shared,
-					       .args = args},
-			    stream, true);
+	return launch_plain(plain(kernel, grid, block, args, shared), stream, true);
 }
 
 cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
 			     size_t sharedMem, cudaStream_t stream)
 {
-	return launch_plain((struct rt_launch){.func = func,
-					       .grid = RT_DIM(gridDim),
-					       .block = RT_DIM(blockDim),
-					       .shared = sharedMem,
-					       .args = args},
-			    stream, false);
+	return launch_plain(plain(func, gridDim, blockDim, args, sharedMem), stream, false);
 }
 
 cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
 				  size_t shared, cudaStream_t stream)
 {
-	return launch_plain((struct rt_launch){.func = func,
-					       .grid = RT_DIM(grid),
-					       .block = RT_DIM(block),
-					       .shared = shared,
-					       .args = args},
-			    stream, true);
+	return launch_plain(plain(func, grid, block, args, shared), stream, true);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
 					size_t sharedMem, cudaStream_t stream)
 {
-	return launch_cooperative((struct rt_launch){.func = func,
-						     .grid = RT_DIM(gridDim),
-						     .block = RT_DIM(blockDim),
-						     .shared = sharedMem,
-						     .args = args},
-				  stream, false);
+	return launch_cooperative(plain(func, gridDim, blockDim, args, sharedMem), stream, false);
 }
 
 cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
 					     size_t shared, cudaStream_t stream)
 {
-	return launch_cooperative((struct rt_launch){.func = func,
-						     .grid = RT_DIM(grid),
-						     .block = RT_DIM(block),
-						     .shared = shared,
-						     .args = args},
-				  stream, true);
+	return launch_cooperative(plain(func, grid, block, args, shared), stream, true);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
