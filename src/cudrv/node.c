@@ -1,8 +1,7 @@
 /*
  * node.c - nodes of graphs: adding, changing, querying. Payloads are made as by the runtime's entry
  * points (cudart/graph/payload.c); a node's context is the current one.
- * Misses: conditional nodes, semaphores, batches of memory operations, attributes of kernel nodes
- * beyond the cooperative launch, cluster and priority.
+ * Misses: conditional nodes, semaphores, batches of memory operations.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -504,67 +503,35 @@ CUresult CUDAAPI cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *dptr
 
 /* ---- attributes of kernel nodes ------------------------------------------------------- */
 
+#define SAME(field, id, ours)                                                                      \
+	RT_ATTR_SAME(CUkernelNodeAttrValue, field, CU_LAUNCH_ATTRIBUTE_##id, ours)
+SAME(cooperative, COOPERATIVE, RT_ATTR_COOPERATIVE);
+SAME(clusterDim, CLUSTER_DIMENSION, RT_ATTR_CLUSTER);
+SAME(priority, PRIORITY, RT_ATTR_PRIORITY);
+SAME(programmaticStreamSerializationAllowed, PROGRAMMATIC_STREAM_SERIALIZATION,
+     RT_ATTR_PROGRAMMATIC);
+SAME(accessPolicyWindow, ACCESS_POLICY_WINDOW, RT_ATTR_ACCESS_POLICY);
+SAME(clusterSchedulingPolicyPreference, CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+     RT_ATTR_CLUSTER_POLICY);
+SAME(memSyncDomainMap, MEM_SYNC_DOMAIN_MAP, RT_ATTR_SYNC_DOMAIN_MAP);
+SAME(memSyncDomain, MEM_SYNC_DOMAIN, RT_ATTR_SYNC_DOMAIN);
+
 CUresult CUDAAPI cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr,
 					       CUkernelNodeAttrValue *value_out)
 {
-	FIND(node, RT_NODE_KERNEL, value_out);
-	const struct cpu_launch *l = &n->what.work.cpu.launch;
-	CUresult r = CUDA_SUCCESS;
-	memset(value_out, 0, sizeof(*value_out));
-	switch ((int)attr) {
-	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-		value_out->cooperative = l->is_cooperative;
-		break;
-	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-		value_out->clusterDim.x = l->cluster[0];
-		value_out->clusterDim.y = l->cluster[1];
-		value_out->clusterDim.z = l->cluster[2];
-		break;
-	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		value_out->priority = n->what.work.cpu.priority;
-		break;
-	default:
-		r = drv_bad();
-	}
-	DONE(r);
+	DRV_ENTER();
+	return (CUresult)rt_node_attr_get(node, (int)attr, (union rt_attr *)value_out);
 }
 
 CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attr,
 					       const CUkernelNodeAttrValue *value)
 {
-	FIND(node, RT_NODE_KERNEL, value);
-	struct cpu_launch *l = &n->what.work.cpu.launch;
-	CUresult r = CUDA_SUCCESS;
-	switch ((int)attr) {
-	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-		l->is_cooperative = value->cooperative;
-		break;
-	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-		l->cluster[0] = value->clusterDim.x;
-		l->cluster[1] = value->clusterDim.y;
-		l->cluster[2] = value->clusterDim.z;
-		break;
-	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		n->what.work.cpu.priority = value->priority;
-		break;
-	default:
-		r = drv_bad();
-	}
-	DONE(r);
+	DRV_ENTER();
+	return (CUresult)rt_node_attr_set(node, (int)attr, (const union rt_attr *)value);
 }
 
 CUresult CUDAAPI cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
 {
-	FIND(dst, RT_NODE_KERNEL, true);
-	const struct rt_node *from = rt_node_find(src);
-	bool is_good = from && from->what.type == RT_NODE_KERNEL;
-	if (is_good) {
-		struct cpu_launch *l = &n->what.work.cpu.launch;
-		const struct cpu_launch *f = &from->what.work.cpu.launch;
-		l->is_cooperative = f->is_cooperative;
-		l->is_programmatic = f->is_programmatic;
-		memcpy(l->cluster, f->cluster, sizeof(l->cluster));
-		n->what.work.cpu.priority = from->what.work.cpu.priority;
-	}
-	DONE(is_good ? CUDA_SUCCESS : drv_bad());
+	DRV_ENTER();
+	return (CUresult)rt_node_attr_copy(dst, src);
 }

@@ -72,6 +72,26 @@ static void captured(cudaStream_t s)
 	OK(cudaGraphDestroy(g));
 }
 
+// Of two kernel nodes, of which the second gets those of the first.
+static void attributes(cudaGraphNode_t first, cudaGraphNode_t second)
+{
+	cudaKernelNodeAttrValue v = {};
+
+	v.cooperative = 1;
+	OK(cudaGraphKernelNodeSetAttribute(first, cudaLaunchAttributeCooperative, &v));
+	OK(cudaGraphKernelNodeCopyAttributes(second, first));
+	v.cooperative = 0;
+	OK(cudaGraphKernelNodeSetAttribute(first, cudaLaunchAttributeCooperative, &v));
+	OK(cudaGraphKernelNodeGetAttribute(second, cudaLaunchAttributeCooperative, &v));
+	THAT(v.cooperative == 1);
+	OK(cudaGraphKernelNodeGetAttribute(first, cudaLaunchAttributeCooperative, &v));
+	THAT(v.cooperative == 0);
+	OK(cudaGraphKernelNodeGetAttribute(second, cudaLaunchAttributeClusterDimension, &v));
+	THAT(v.clusterDim.x <= 1);
+	EXPECT(cudaGraphKernelNodeGetAttribute(second, (cudaLaunchAttributeID)99, &v),
+	       cudaErrorInvalidValue);
+}
+
 static void added(cudaStream_t s)
 {
 	cudaGraph_t g;
@@ -91,6 +111,7 @@ static void added(cudaStream_t s)
 	p.kernelParams = axpy_args;
 	a = 1; // parameters were taken when a node was made
 	OK(cudaGraphAddKernelNode(&three, g, &two, 1, &p));
+	attributes(one, three);
 	OK(cudaGraphInstantiate(&exec, g, 0));
 	THAT(run(exec, s) == 3);
 	OK(cudaGraphNodeSetEnabled(exec, two, 0));

@@ -520,6 +520,7 @@ static void test_update(CUfunction f)
 				     .blockDimZ = 1,
 				     .kernelParams = args},
 				got;
+	CUkernelNodeAttrValue v = {0};
 
 	OK(cuMemAlloc(&p, 64));
 	OK(cuMemsetD32(p, 0, 1));
@@ -527,6 +528,11 @@ static void test_update(CUfunction f)
 	OK(cuGraphAddKernelNode(&node, g, NULL, 0, &k));
 	OK(cuGraphKernelNodeGetParams(node, &got));
 	IS(got.blockDimX, 32);
+	v.cooperative = 1;
+	OK(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v));
+	v.cooperative = 0;
+	OK(cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v));
+	IS(v.cooperative, 1);
 	OK(cuGraphInstantiate(&x, g, 0));
 	n = 4;
 	OK(cuGraphExecKernelNodeSetParams(x, node, &k));

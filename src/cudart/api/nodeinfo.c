@@ -102,83 +102,30 @@ cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *ev
 
 /* ---- attributes of kernel nodes ------------------------------------------------------------ */
 
+#define SAME(field, id, ours)                                                                      \
+	RT_ATTR_SAME(cudaKernelNodeAttrValue, field, cudaLaunchAttribute##id, ours)
+SAME(cooperative, Cooperative, RT_ATTR_COOPERATIVE);
+SAME(clusterDim, ClusterDimension, RT_ATTR_CLUSTER);
+SAME(priority, Priority, RT_ATTR_PRIORITY);
+SAME(programmaticStreamSerializationAllowed, ProgrammaticStreamSerialization, RT_ATTR_PROGRAMMATIC);
+SAME(accessPolicyWindow, AccessPolicyWindow, RT_ATTR_ACCESS_POLICY);
+SAME(clusterSchedulingPolicyPreference, ClusterSchedulingPolicyPreference, RT_ATTR_CLUSTER_POLICY);
+SAME(memSyncDomainMap, MemSyncDomainMap, RT_ATTR_SYNC_DOMAIN_MAP);
+SAME(memSyncDomain, MemSyncDomain, RT_ATTR_SYNC_DOMAIN);
+
 cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
 					    cudaKernelNodeAttrValue *value_out)
 {
-	FIND(hNode, RT_NODE_KERNEL, value_out);
-	const struct cpu_launch *l = &n->what.work.cpu.launch;
-	enum rt_error e = RT_OK;
-	memset(value_out, 0, sizeof(*value_out));
-	switch ((int)attr) {
-	case cudaLaunchAttributeCooperative:
-		value_out->cooperative = l->is_cooperative;
-		break;
-	case cudaLaunchAttributeClusterDimension:
-		value_out->clusterDim.x = l->cluster[0];
-		value_out->clusterDim.y = l->cluster[1];
-		value_out->clusterDim.z = l->cluster[2];
-		break;
-	case cudaLaunchAttributePriority:
-		value_out->priority = n->what.work.cpu.priority;
-		break;
-	case cudaLaunchAttributeProgrammaticStreamSerialization:
-		value_out->programmaticStreamSerializationAllowed = l->is_programmatic;
-		break;
-	case cudaLaunchAttributeAccessPolicyWindow:
-	case cudaLaunchAttributeClusterSchedulingPolicyPreference:
-	case cudaLaunchAttributeMemSyncDomain:
-	case cudaLaunchAttributeMemSyncDomainMap:
-		break; /* hints: not kept */
-	default:
-		e = RT_ERROR_INVALID_VALUE;
-	}
-	DONE(e);
+	RT_RETURN(rt_node_attr_get(hNode, (int)attr, (union rt_attr *)value_out));
 }
 
 cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
 					    const cudaKernelNodeAttrValue *value)
 {
-	FIND(hNode, RT_NODE_KERNEL, value);
-	struct cpu_launch *l = &n->what.work.cpu.launch;
-	enum rt_error e = RT_OK;
-	switch ((int)attr) {
-	case cudaLaunchAttributeCooperative:
-		l->is_cooperative = value->cooperative;
-		break;
-	case cudaLaunchAttributeClusterDimension:
-		l->cluster[0] = value->clusterDim.x;
-		l->cluster[1] = value->clusterDim.y;
-		l->cluster[2] = value->clusterDim.z;
-		break;
-	case cudaLaunchAttributePriority:
-		n->what.work.cpu.priority = value->priority;
-		break;
-	case cudaLaunchAttributeProgrammaticStreamSerialization:
-		l->is_programmatic = value->programmaticStreamSerializationAllowed;
-		break;
-	case cudaLaunchAttributeAccessPolicyWindow:
-	case cudaLaunchAttributeClusterSchedulingPolicyPreference:
-	case cudaLaunchAttributeMemSyncDomain:
-	case cudaLaunchAttributeMemSyncDomainMap:
-		break;
-	default:
-		e = RT_ERROR_INVALID_VALUE;
-	}
-	DONE(e);
+	RT_RETURN(rt_node_attr_set(hNode, (int)attr, (const union rt_attr *)value));
 }
 
 cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)
 {
-	FIND(hDst, RT_NODE_KERNEL, true);
-	const struct rt_node *from = rt_node_find(hSrc);
-	bool is_good = from && from->what.type == RT_NODE_KERNEL;
-	if (is_good) {
-		struct cpu_launch *l = &n->what.work.cpu.launch;
-		const struct cpu_launch *f = &from->what.work.cpu.launch;
-		l->is_cooperative = f->is_cooperative;
-		l->is_programmatic = f->is_programmatic;
-		memcpy(l->cluster, f->cluster, sizeof(l->cluster));
-		n->what.work.cpu.priority = from->what.work.cpu.priority;
-	}
-	DONE(is_good ? RT_OK : RT_ERROR_INVALID_VALUE);
+	RT_RETURN(rt_node_attr_copy(hDst, hSrc));
 }
