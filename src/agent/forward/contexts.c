@@ -1,5 +1,6 @@
 /*
- * contexts.c - contexts that come and go, seen by the calls that make and destroy them.
+ * contexts.c - contexts that come and go, seen by the calls that make and destroy them, for the
+ * agent and for the judge's half of the program.
  *
  * The listener hears of a destruction before it, while the context can be used, and of a new one
  * after the call. A device's primary context lives while it is retained: it goes with the last
@@ -83,6 +84,13 @@ static void ends(CUcontext context)
 		forward_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, NULL);
 }
 
+/* The judge's half waits for what it has under way there, each time that it may go. */
+static void judge_ends(CUcontext context)
+{
+	if (forward_has_judge())
+		forward_judge_ends(context);
+}
+
 /* The primary context goes, or may go. */
 static void before_primary(struct forward_call *c, CUdevice device, bool is_reset)
 {
@@ -103,15 +111,18 @@ void forward_contexts_before(struct forward_call *c)
 	switch (what_of(c->id)) {
 	case DESTROYS:
 		ends(PARAMS(cuCtxDestroy_v2)->ctx);
+		judge_ends(PARAMS(cuCtxDestroy_v2)->ctx);
 		break;
 	case RETAINS:
 		c->was_active = is_active(PARAMS(cuDevicePrimaryCtxRetain)->dev);
 		break;
 	case RELEASES:
 		before_primary(c, PARAMS(cuDevicePrimaryCtxRelease_v2)->dev, false);
+		judge_ends(NULL);
 		break;
 	case RESETS:
 		before_primary(c, PARAMS(cuDevicePrimaryCtxReset_v2)->dev, true);
+		judge_ends(NULL);
 		break;
 	default:
 		break;

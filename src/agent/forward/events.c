@@ -176,6 +176,17 @@ static void find_unheard(void)
 		forward_each(count_unknown);
 }
 
+static void add_wrapper(uint32_t id)
+{
+	put_wrapper(id);
+}
+
+static void hear_contexts(void)
+{
+	forward_contexts_each(add_wrapper);
+	has_contexts = true;
+}
+
 void forward_judge_listen(void)
 {
 	find_unheard();
@@ -183,11 +194,7 @@ void forward_judge_listen(void)
 	for (uint32_t id = 0; id < CUPTI_DRIVER_TRACE_CBID_SIZE; id++)
 		if (wrappers[id].name && forward_judge_wants(id))
 			is_ordered[id] = put_wrapper(id);
-}
-
-static void add_wrapper(uint32_t id)
-{
-	put_wrapper(id);
+	hear_contexts();
 }
 
 /* ------------------------------------------------------------------------ */
@@ -281,9 +288,7 @@ CUptiResult __collider_events_enable(uint32_t enable, CUpti_SubscriberHandle sub
 	if (domain != CUPTI_CB_DOMAIN_RESOURCE || id >= CUPTI_CBID_RESOURCE_SIZE)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	wants_resource[id] = enable != 0;
-	if (id != CUPTI_CBID_RESOURCE_MODULE_LOADED) {
-		forward_contexts_each(add_wrapper);
-		has_contexts = true;
-	}
+	if (id != CUPTI_CBID_RESOURCE_MODULE_LOADED)
+		hear_contexts();
 	return CUPTI_SUCCESS;
 }

@@ -37,6 +37,8 @@ bool forward_has_judge(void);
 bool forward_judge_wants(uint32_t id);
 void forward_judge_call(uint32_t id, const void *params);
 void forward_judge_called(uint32_t id, const void *params, CUresult result);
+/* In judge/hooks.c: a context is about to go; NULL: those of a device may. */
+void forward_judge_ends(CUcontext context);
 /* events.c: those are called from now on. */
 void forward_judge_listen(void);
 

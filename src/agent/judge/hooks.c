@@ -1,6 +1,6 @@
 /*
- * hooks.c - the driver's functions by which a program names its kernels, launches them and
- * ends its contexts.
+ * hooks.c - the driver's functions by which a program names its kernels and launches them, and the
+ * ends of its contexts.
  *
  * Each does what the driver does; ours comes before a launch or an end, and after all others.
  */
@@ -24,9 +24,6 @@ static CUresult (*real_kernel_function)(CUfunction *, CUkernel);
 static CUresult (*real_launch[2])(CUfunction, DIMS, void **, void **);
 static CUresult (*real_launch_ex[2])(const CUlaunchConfig *, CUfunction, void **, void **);
 static CUresult (*real_cooperative[2])(CUfunction, DIMS, void **);
-static CUresult (*real_destroy)(CUcontext);
-static CUresult (*real_reset)(CUdevice);
-static CUresult (*real_release)(CUdevice);
 
 /* ---- names ----------------------------------------------------------------------- */
 
@@ -395,24 +392,11 @@ static CUresult enable(CUgraphExec x, CUgraphNode n, unsigned is_on)
 
 /* ---- contexts ------------------------------------------------------------------- */
 
-static CUresult destroy(CUcontext ctx)
+void forward_judge_ends(CUcontext ctx)
 {
 	judge_wait(ctx);
-	return real_destroy(ctx);
-}
-
-static CUresult reset(CUdevice device)
-{
-	judge_wait(NULL);
-	judge_rooms_forget(NULL);
-	return real_reset(device);
-}
-
-static CUresult release(CUdevice device)
-{
-	judge_wait(NULL);
-	judge_rooms_forget(NULL);
-	return real_release(device);
+	if (!ctx)
+		judge_rooms_forget(NULL);
 }
 
 /* The names as the library exports them. */
@@ -451,8 +435,5 @@ const struct forward_hook forward_judge_hooks[] = {
 	{"cuGraphExecChildGraphNodeSetParams", (void *)child, (void **)&real_child},
 	{"cuGraphExecNodeSetParams", (void *)node_params, (void **)&real_node},
 	{"cuGraphNodeSetEnabled", (void *)enable, (void **)&real_enable},
-	{"cuCtxDestroy_v2", (void *)destroy, (void **)&real_destroy},
-	{"cuDevicePrimaryCtxReset_v2", (void *)reset, (void **)&real_reset},
-	{"cuDevicePrimaryCtxRelease_v2", (void *)release, (void **)&real_release},
 	{NULL, NULL, NULL},
 };
