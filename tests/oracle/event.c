@@ -1,4 +1,6 @@
-/* event.c - each event is the call of its type. */
+/*
+ * event.c - performs events that are data: each is the call of its type.
+ */
 #include "event.h"
 
 static void feed_access(struct oracle *o, const struct list_event *e)

@@ -55,8 +55,8 @@ struct list_event {
 	const struct oracle_grid *grid;
 };
 
-/* Performs the event through the calls of oracle.h. For EVENT_GRID, FORK, HOST and the actors of START
- * numbers are assigned in the order of the calls; the return value is the first new actor, or
+/* Performs the event through the calls of oracle.h. For EVENT_GRID, FORK, HOST and the actors of
+ * START numbers are assigned in the order of the calls; the return value is the first new actor, or
  * ORACLE_NO_ACTOR. */
 uint32_t list_feed(struct oracle *o, const struct list_event *e);
 
