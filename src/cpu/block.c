@@ -267,6 +267,32 @@ static void start_failed(struct cpu_engine *e, struct cpu_grid *g)
 		     "host memory is exhausted by the blocks of %s", g->func->name);
 }
 
+bool cpu_block_cancel(struct cpu_warp *w, uint32_t first[3])
+{
+	struct cpu_grid *g = w->grid;
+	struct cpu_grid_priv *p = g->priv;
+	uint64_t left;
+
+	if (g->m->engine->nworkers > 1 || g->op->chosen || g->op->work.launch.chosen ||
+	    p->is_rest || p->is_over || g->is_cooperative || !cpu_random_below(w->worker, 4))
+		return false;
+	if (p->fetched < p->nunits) {
+		left = --p->nunits;
+	} else if (p->nwindow) {
+		left = p->window[--p->nwindow];
+		p->nunits--;
+		p->fetched--;
+	} else {
+		return false;
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t n = g->grid[i] / g->cluster[i];
+		first[i] = (uint32_t)(left % n) * g->cluster[i];
+		left /= n;
+	}
+	return true;
+}
+
 static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_grid *g,
 		       const uint32_t *sm)
 {

@@ -259,6 +259,9 @@ void cpu_grid_free(struct cpu_grid *g);
 void cpu_block_place(struct cpu_worker *k, unsigned device);
 /* A thread has read where the system's part of shared memory lies: it is there from now on. */
 void cpu_block_use_reserved(struct cpu_cluster *c);
+/* Takes a cluster that hasn't started out of the grid; *first: its first block. False: none is
+ * left, or chance. */
+bool cpu_block_cancel(struct cpu_warp *w, uint32_t first[3]);
 /* The unit's blocks have no live thread (or the grid is over). */
 void cpu_block_end(struct cpu_unit *u);
 /* A list of them. */
