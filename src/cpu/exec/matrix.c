@@ -15,7 +15,8 @@
  * The b8 forms of sm_100: of a matrix of 8 rows of 16 bytes lane l gets bytes 4 * (l%4) and on of
  * row l/4; of one of 16 rows, transposed, in two registers, column l/4 and l/4 + 8 of rows
  * 4 * (l%4) and on. stmatrix's: two rows from 2 * (l%4) on, columns l/4 and l/4 + 8. (CUTLASS's
- * layouts; the ISA has figures.) Packed elements of 4 and 6 bits become bytes, 4 bits in the middle of theirs.
+ * layouts; the ISA has figures.) Packed elements of 4 and 6 bits become bytes, 4 bits in the middle
+ * of theirs.
  */
 #include "cpu/load/fragment.h"
 
