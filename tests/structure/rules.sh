@@ -301,8 +301,13 @@ done < <(
 		'(//|/\*|^[ \t]*\*[ /]).*\bbehind\b' src 2>/dev/null | grep -viE "$behind"
 )
 # A name of src/: a whole word of it, between underscores or capitals.
-while IFS= read -r hit; do
-	breach "$(cut -d: -f1,2 <<<"$hit"): a name says \"tell\": report, record or inform (CONTRIBUTING.md)"
-done < <(grep -rnP --include='*.[ch]' --include='*.cu' '^(?!.*(//|/\*|^[ \t]*\*[ /])).*\b([a-z0-9_]*_)?(tells?|told|TELLS?|TOLD)(_[a-z0-9_]*)?\b(?=[^"]*("[^"]*"[^"]*)*$)' src 2>/dev/null)
+name_rule() { # name_rule "WORD|WORD" WHAT ADVICE
+	local hit
+	while IFS= read -r hit; do
+		breach "$(cut -d: -f1,2 <<<"$hit"): a name says \"$2\": $3 (CONTRIBUTING.md)"
+	done < <(grep -rnP --include='*.[ch]' --include='*.cu' '^(?!.*(//|/\*|^[ \t]*\*[ /])).*\b([a-z0-9_]*_)?('"$1|${1^^}"')(_[a-z0-9_]*)?\b(?=[^"]*("[^"]*"[^"]*)*$)' src 2>/dev/null)
+}
+name_rule 'tell|tells|told' tell 'report, record or inform'
+name_rule 'nobody|somebody' nobody 'the thread, the program or the host'
 
 [ $breaches -eq 0 ] || { echo "$breaches breaches"; exit 1; }

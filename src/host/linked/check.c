@@ -53,8 +53,8 @@ struct thread {
 };
 
 /* What a thread begins with: nothing is skipped, so the table is created at the first access. */
-static struct host_pace nobody;
-__thread struct host_pace *host_pace __attribute__((tls_model("initial-exec"))) = &nobody;
+static struct host_pace no_thread;
+__thread struct host_pace *host_pace __attribute__((tls_model("initial-exec"))) = &no_thread;
 static pthread_key_t at_exit_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint32_t nthreads;
@@ -62,7 +62,7 @@ static uint32_t nthreads;
 /* A thread ends. */
 static void thread_free(void *p)
 {
-	host_pace = &nobody;
+	host_pace = &no_thread;
 	munmap(p, sizeof(struct thread));
 }
 
@@ -283,7 +283,7 @@ __attribute__((noinline, cold)) static void check_shared(const volatile void *p,
 							 unsigned how, const void *pc)
 {
 	int err = errno;
-	struct thread *t = host_pace == &nobody ? thread_make() : (struct thread *)host_pace;
+	struct thread *t = host_pace == &no_thread ? thread_make() : (struct thread *)host_pace;
 	size_t place = host_place(pc);
 
 	if (t && !t->is_inside && n && host_state.area) {
