@@ -22,7 +22,8 @@
  *                                          statement marked `// race: TAG`; reports no other pair
  *   // expect-possible KIND TAG TAG        the same of a race that is only possible
  *   // expect-no-race                      the oracle reports none
- *   // tensormap NAME BUFFER W,H W,H       a buffer with a tensor map: 32-bit elements, all, box
+ *   // tensormap NAME BUFFER W,H W,H [S]   a buffer with a tensor map: 32-bit elements, all, box,
+ *                                          swizzle (number of CUtensorMapSwizzle)
  *   // texture NAME BUFFER W,H             a 2D texture object (surface: a surface object) of a
  *                                          buffer's 32-bit texels, clamped; as argument: its number
  *   // seeds N                             runs per model (default 3)
@@ -78,7 +79,7 @@ struct race {
 
 struct tensormap {
 	struct buffer *map, *of;
-	uint32_t size[2], box[2];
+	uint32_t size[2], box[2], swizzle;
 };
 
 struct texture {
@@ -346,9 +347,10 @@ static void parse_tensormap(struct test *t, unsigned line, char *s)
 	char of[32];
 
 	m->map = &t->buffers[t->nbuffers++];
-	if (sscanf(s, "%31s %31s %" SCNu32 ",%" SCNu32 " %" SCNu32 ",%" SCNu32, m->map->name, of,
-		   &m->size[0], &m->size[1], &m->box[0], &m->box[1]) != 6)
-		bad(t, line, "expected: tensormap NAME BUFFER W,H W,H", s);
+	if (sscanf(s, "%31s %31s %" SCNu32 ",%" SCNu32 " %" SCNu32 ",%" SCNu32 " %" SCNu32,
+		   m->map->name, of, &m->size[0], &m->size[1], &m->box[0], &m->box[1],
+		   &m->swizzle) < 6)
+		bad(t, line, "expected: tensormap NAME BUFFER W,H W,H [SWIZZLE]", s);
 	m->of = find_buffer(t, of, strlen(of));
 	if (!m->of)
 		bad(t, line, "no such buffer", of);
@@ -366,7 +368,8 @@ static void fill_tensormap(const struct test *t, const struct tensormap *m)
 				       .dims = {m->size[0], m->size[1]},
 				       .strides = {m->size[0] * 4u},
 				       .box = {m->box[0], m->box[1]},
-				       .element_strides = {1, 1}};
+				       .element_strides = {1, 1},
+				       .swizzle = m->swizzle};
 	const char *wrong = cpu_tensormap_encode(&d, m->map->mem);
 
 	if (wrong)

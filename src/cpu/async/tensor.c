@@ -9,8 +9,8 @@
  * the tensor read as 0 or NaN, and aren't written (PTX ISA 5.5).
  *
  * The whole box counts for the mbarrier, parts out of bounds included. Not implemented, refused by
- * name: im2col, interleaved layouts, packed 4 and 6 bit types, swizzles with atoms of more than 16
- * bytes. tile::gather4 and tile::scatter4 have four rows of a tensor of rank 2, by their numbers.
+ * name: im2col, interleaved layouts, packed 4 and 6 bit types, the swizzle that flips 8 bytes.
+ * tile::gather4 and tile::scatter4 have four rows of a tensor of rank 2, by their numbers.
  *
  * With .cta_group::2 the mbarrier may be the other block's of the pair; a multicast signals, in the
  * pair of each destination, the block whose number in its pair is that of the mbarrier's block.
@@ -28,6 +28,7 @@
 
 #define ROW_MAX	 2048u /* bytes: 256 elements of 8 bytes */
 #define CHUNK	 16u
+#define SPAN	 128u /* the longest of a swizzle */
 #define MAX_RANK 5u
 #define GATHERED 4u /* rows */
 
@@ -78,18 +79,31 @@ static struct row place_row(const struct cpu_tensor_box *b, uint32_t index)
 	return r;
 }
 
+#define ATOM_32	       4 /* of CUtensorMapSwizzle: spans of 128 bytes, units of 32, of 64 */
+#define ATOM_32_FLIP_8 5
+#define ATOM_64	       6
+
+static uint32_t swizzled(const struct cpu_tensor_box *b, uint32_t at)
+{
+	uint32_t row = at >> 7;
+
+	if (b->swizzle == ATOM_32)
+		return at ^ (row & 3) << 5;
+	if (b->swizzle == ATOM_64)
+		return at ^ (row & 1) << 6;
+	return at ^ (row & ((1u << b->swizzle) - 1)) << 4;
+}
+
 /* Copies a row between `plain` bytes and its chunks at the shared address `at`. */
 static void swizzle_row(const struct cpu_tensor_box *b, uint32_t at, uint8_t *shared,
 			uint8_t *plain, bool is_store)
 {
-	uint32_t mask = b->swizzle ? (1u << b->swizzle) - 1 : 0; /* of chunks in a span */
-
-	if (!mask && is_store)
+	if (!b->swizzle && is_store)
 		memcpy(plain, shared, b->inner);
-	else if (!mask)
+	else if (!b->swizzle)
 		memcpy(shared, plain, b->inner);
-	for (uint32_t off = 0; mask && off < b->inner; off += CHUNK) {
-		uint32_t to = (at + off) ^ ((at + off) >> 7 & mask) << 4;
+	for (uint32_t off = 0; b->swizzle && off < b->inner; off += CHUNK) {
+		uint32_t to = swizzled(b, at + off);
 		if (is_store)
 			memcpy(plain + off, shared + (to - at), CHUNK);
 		else
@@ -218,12 +232,12 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 	const char *why = cpu_tensormap_check(tm);
 	if (why)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "bad tensor map: %s", why);
-	else if (tm->is_im2col || tm->interleave || tm->swizzle > 3 || tm->type > 12)
+	else if (tm->is_im2col || tm->interleave || tm->swizzle == ATOM_32_FLIP_8 || tm->type > 12)
 		cpu_fault(w, in, l, CPU_FAULT_UNSUPPORTED, "tensor map with %s",
 			  tm->is_im2col	   ? "im2col"
 			  : tm->interleave ? "an interleaved layout"
 			  : tm->type > 12  ? "a packed type"
-					   : "a swizzle of larger atoms");
+					   : "a swizzle that flips 8 bytes");
 	else if (tm->rank != x->rank)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "a tensor map of rank %u in a %uD copy",
 			  tm->rank, x->rank);
@@ -249,7 +263,7 @@ static void make_box(struct cpu_tensor_box *b, const struct cpu_tensormap *tm)
 			b->strides[i - 1] = is_used ? tm->strides[i - 1] : 0;
 	}
 	b->inner = b->count[0] * b->elem;
-	uint32_t span = b->swizzle ? CHUNK << b->swizzle : 0;
+	uint32_t span = b->swizzle > 3 ? SPAN : b->swizzle ? CHUNK << b->swizzle : 0;
 	b->pitch = b->inner < span ? span : b->inner;
 }
 
