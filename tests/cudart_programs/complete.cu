@@ -13,6 +13,19 @@ __global__ void other(int *p)
 	p[threadIdx.x] = 2;
 }
 
+/* All threads store 1 to a word, too often for all pairs of stores to be looked at, and read it. */
+__global__ void flag(int *p, int zero, bool waits)
+{
+	for (int k = 0; k < 8; k++) {
+		p[0] = 1;
+		if (waits)
+			__syncthreads();
+		if (p[zero] != 1)
+			p[1] = 1;
+		__syncthreads();
+	}
+}
+
 #ifdef RDC
 /* The CPU device has no dynamic parallelism. */
 __global__ void refused(int *p)
@@ -62,6 +75,10 @@ int main(int argc, char **argv)
 			plain<<<1, 2048>>>(p);
 		else if (!strcmp(argv[i], "aside")) /* nothing orders it with another launch */
 			other<<<1, 32, 0, stream>>>(aside);
+		else if (!strcmp(argv[i], "flag"))
+			flag<<<1, 512>>>(p, 0, true);
+		else if (!strcmp(argv[i], "early"))
+			flag<<<1, 512>>>(p, 0, false);
 		else if (!strcmp(argv[i], "wait"))
 			cudaDeviceSynchronize();
 		else if (!strcmp(argv[i], "managed") && !cudaMallocManaged(&managed, 128))
