@@ -42,6 +42,9 @@ static inline uint64_t image_kept_code_at(uint64_t said)
 /* A hash of n bytes; `h` continues an earlier one. Fast, 64 bits. */
 uint64_t image_sum(const void *data, size_t n, uint64_t h);
 
+/* Bytes of the machine code at `elf`, as its own tables say; 0: it is none. most: 0: not known. */
+size_t image_elf_size(const void *elf, size_t most);
+
 /* Maps an entry that is open as `fd`: read-only, whole and sound, or NULL. */
 const struct image_kept *image_kept_map(int fd, size_t *size);
 
@@ -58,5 +61,8 @@ void image_kept_trim(const char *folder, uint64_t most);
  * in the arena, or NULL: there is none, or others may write to it. */
 struct base_arena;
 char *image_cache_folder(struct base_arena *a, const char *name);
+/* Where the text is kept that machine code was made of by our stand-in for ptxas, as a program that
+ * runs has asked it; NULL: nowhere. */
+char *image_origin(struct base_arena *a, const void *elf, size_t size);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * read.c - reads entries of kept.h; runs in the user's process.
+ * read.c - reads entries of kept.h, and heads of machine code; runs in the user's process.
  */
 #include "image/kept.h"
 
+#include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -56,4 +57,28 @@ const struct image_kept *image_kept_map(int fd, size_t *size)
 		return p;
 	munmap(p, *size);
 	return NULL;
+}
+
+size_t image_elf_size(const void *elf, size_t most)
+{
+	const char *p = elf;
+	Elf64_Ehdr e;
+	size_t size;
+
+	if (most && most < sizeof(e))
+		return 0;
+	memcpy(&e, p, sizeof(e));
+	if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    e.e_shentsize != sizeof(Elf64_Shdr) || (most && e.e_shoff > most))
+		return 0;
+	size = e.e_shoff + (size_t)e.e_shnum * sizeof(Elf64_Shdr);
+	if (e.e_phoff && e.e_phoff + (size_t)e.e_phnum * e.e_phentsize > size)
+		size = e.e_phoff + (size_t)e.e_phnum * e.e_phentsize;
+	for (unsigned i = 0; i < e.e_shnum && (!most || size <= most); i++) {
+		Elf64_Shdr s;
+		memcpy(&s, p + e.e_shoff + i * sizeof(s), sizeof(s));
+		if (s.sh_type != SHT_NOBITS && s.sh_offset + s.sh_size > size)
+			size = s.sh_offset + s.sh_size;
+	}
+	return !most || size <= most ? size : 0;
 }

@@ -112,3 +112,15 @@ char *image_cache_folder(struct base_arena *a, const char *name)
 		return NULL;
 	return path;
 }
+
+char *image_origin(struct base_arena *a, const void *elf, size_t size)
+{
+	const char *folder = image_cache_folder(a, "origin");
+	size_t own = image_elf_size(elf, size);
+
+	if (!folder || !own)
+		return NULL;
+	return base_printf(a, "%s/%016llx%016llx.ptx", folder,
+			   (unsigned long long)image_sum(elf, own, 1),
+			   (unsigned long long)image_sum(elf, own, ~0ull));
+}

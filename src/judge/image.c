@@ -9,11 +9,13 @@
  * Costs: a parse for each image whose kernels are launched.
  */
 #include "image/choose.h"
+#include "image/kept.h"
 #include "instrument/instrument.h"
 #include "judge/internal.h"
 #include "race/judge/wire.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *parse(struct judge_image *im, const struct image_text *t,
@@ -183,20 +185,44 @@ static void put_lines(struct base_buf *out, const struct ptx_module *m)
 
 /* ======================================================================== */
 
+static const char *add(struct judge_image *im, const struct image_text *t, bool is_part)
+{
+	struct ptx_module *m = NULL;
+	const char *why = parse(im, t, &m);
+
+	if (why)
+		return why;
+	put_lines(&im->lines, m);
+	put_sync(&im->lines, m, is_part);
+	return NULL;
+}
+
+/* Machine code alone, of which our stand-in for ptxas has kept the text. */
+static const char *add_origin(struct judge_image *im, const void *elf, size_t n)
+{
+	const char *path = image_origin(&im->arena, elf, n), *why = "its code has no PTX";
+	char *text;
+	size_t size;
+
+	if (!path || base_read_file(path, &text, &size) != 0)
+		return why;
+	const struct image_text t = {.text = text, .size = size};
+	why = add(im, &t, false);
+	free(text);
+	return why;
+}
+
 const char *judge_image_add(struct judge_image *im, const void *bytes, size_t n, unsigned sm,
 			    bool is_part)
 {
-	struct ptx_module *m = NULL;
 	struct image_text t;
 	const char *why = NULL;
 
+	if (!is_part && image_elf_size(bytes, n))
+		return add_origin(im, bytes, n);
 	switch (image_choose(bytes, n, sm, false, &t)) {
 	case IMAGE_TEXT:
-		why = parse(im, &t, &m);
-		if (!why)
-			put_lines(&im->lines, m);
-		if (!why)
-			put_sync(&im->lines, m, is_part);
+		why = add(im, &t, is_part);
 		break;
 	case IMAGE_NONE:
 		why = is_part ? NULL : "it has no PTX for this GPU";

@@ -10,10 +10,13 @@
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
+#include "image/kept.h"
 #include "instrument/instrument.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define ORIGINS_MOST (256ull << 20) /* bytes of all texts */
 
 struct line {
 	const char *arch;
@@ -144,6 +147,24 @@ static bool take_kept(const struct tool_kit *kit, const struct tool_strings *arg
 	return ok;
 }
 
+/* The judge beside a GPU must have the text of what a program assembles while it runs. */
+static void keep_origin(const char *text, const char *code, struct base_arena *a)
+{
+	char *from, *elf;
+	size_t nfrom, n;
+
+	if (!text || !code || base_read_file(code, &elf, &n) != 0)
+		return;
+	const char *path = image_origin(a, elf, n);
+	if (path && base_read_file(text, &from, &nfrom) == 0) {
+		base_write_file(path, from, nfrom);
+		image_kept_trim(base_strndup(a, path, (size_t)(strrchr(path, '/') - path)),
+				ORIGINS_MOST);
+		free(from);
+	}
+	free(elf);
+}
+
 int tool_ptxas(int argc, char **argv)
 {
 	static struct base_arena arena; /* lives until the exec */
@@ -152,6 +173,7 @@ int tool_ptxas(int argc, char **argv)
 	struct tool_kit kit;
 	struct line line;
 	bool changed = false;
+	const char *text = NULL, *code = NULL;
 	unsigned maxreg = 0;
 	int rc = tool_begin(&opt, &kit, &arena);
 
@@ -172,8 +194,11 @@ int tool_ptxas(int argc, char **argv)
 		char *arg = argv[i];
 		bool is_output =
 			!strcmp(argv[i - 1], "-o") || !strcmp(argv[i - 1], "--output-file");
+		bool was_changed = changed;
 		if (is_on && !is_output && !rc)
 			rc = take_input(&job, &arg, i, &maxreg, &changed, &arena);
+		code = is_output ? argv[i] : code;
+		text = changed && !was_changed ? argv[i] : text;
 		base_vec_push(&args, arg);
 	}
 	if (rc) {
@@ -193,6 +218,8 @@ int tool_ptxas(int argc, char **argv)
 		return tool_exec(kit.ptxas, args.v);
 	}
 	rc = tool_run(kit.ptxas, args.v, NULL);
+	if (!rc && getenv("COLLIDER_PYTHON"))
+		keep_origin(text, code, &arena);
 	tool_cleanup();
 	return tool_finish(rc);
 }

@@ -87,6 +87,10 @@ go 3 racy pool
 says '1 data race found'
 says 'judged beside the GPU: racy: .*3 launches'
 
+# What a program that runs has assembled is kept, so that the judge has the text of such code.
+COLLIDER_PYTHON=1 "$collider" ptxas -arch=sm_90 "$ptx" -o code.cubin >ptxas.out 2>&1
+cmp -s "$XDG_CACHE_HOME"/collider/origin/*.ptx "$ptx" || { out=ptxas.out; fail "no text is kept"; }
+
 # However the program ends, there is a report.
 go 3 racy reset
 says '1 data race found'

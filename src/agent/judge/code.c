@@ -21,6 +21,7 @@
 #include "agent/judge/judge.h"
 #include "agent/order.h"
 #include "image/fatbin.h"
+#include "image/kept.h"
 
 struct judge_kernel {
 	UT_hash_handle hh;
@@ -78,7 +79,8 @@ static struct entry *entry_get(struct entry **table, const void *handle)
 
 /* ---- images ---------------------------------------------------------------------- */
 
-#define IMAGES 4096u
+#define IMAGES	  4096u
+#define CODE_MOST (16u << 20) /* bytes of machine code without a text */
 
 struct found {
 	const void *image[IMAGES];
@@ -87,7 +89,7 @@ struct found {
 	bool has_text;
 };
 
-static void find_one(struct found *f, const void *p, size_t size)
+static void find_one(struct found *f, const void *p, size_t size, bool is_alone)
 {
 	uint32_t magic;
 
@@ -98,7 +100,11 @@ static void find_one(struct found *f, const void *p, size_t size)
 		size = fatbin_size(p);
 		f->has_text |= size && fatbin_has(p, FATBIN_KIND_PTX);
 	} else if (!memcmp(p, "\177ELF", 4)) {
-		return;
+		/* The judge may find its text; machine code in fat binaries was made elsewhere. */
+		size = is_alone ? image_elf_size(p, size) : 0;
+		if (!size || size > CODE_MOST)
+			return;
+		f->has_text = true;
 	} else {
 		size = strnlen(p, size ? size : SIZE_MAX);
 		f->has_text |= memmem(p, size < 4096 ? size : 4096, ".version", 8) != NULL;
@@ -115,16 +121,16 @@ static void find_images(struct found *f, const void *image, size_t size)
 
 	memcpy(&magic, image, sizeof(magic));
 	if (magic != FATBIN_WRAPPER_MAGIC) {
-		find_one(f, image, size);
+		find_one(f, image, size, true);
 		return;
 	}
 	memcpy(&w, image, sizeof(w));
 	if (w.version == 2)
 		for (const void *const *part = w.parts; part && *part; part++)
-			find_one(f, *part, 0);
+			find_one(f, *part, 0, false);
 	if (!f->has_text && w.data) {
 		f->n = 0;
-		find_one(f, w.data, 0);
+		find_one(f, w.data, 0, false);
 	}
 }
 
@@ -414,4 +420,15 @@ void judge_code_place(struct judge_code *c, CUcontext ctx)
 	for (size_t i = 0; i < c->nvariables; i++)
 		c->variables[i].at = place_of(c, &c->variables[i]);
 	c->ctx = ctx;
+}
+
+void judge_codes_forget(void)
+{
+	struct entry *e, *next;
+
+	judge_code_lock();
+	HASH_ITER(hh, owners, e, next)
+	if (e->code)
+		e->code->ctx = NULL;
+	judge_code_unlock();
 }

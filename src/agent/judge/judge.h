@@ -373,6 +373,9 @@ uint64_t judge_spent_ns(void);
 void judge_wait(CUcontext ctx);
 /* copy.c: the rooms of a context are gone, or (NULL) all. */
 void judge_rooms_forget(CUcontext ctx);
+/* answer.c, code.c: what is known of contexts may be wrong. */
+void judge_ways_forget(void);
+void judge_codes_forget(void);
 void judge_room_put(struct judge_room *r);
 
 /* What memory this address lies in, asked of the driver now. False: none. */

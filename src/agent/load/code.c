@@ -8,35 +8,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <elf.h>
 #include <string.h>
 
 #include "agent/load/load.h"
 #include "image/fatbin.h"
-
-/* Bytes of the ELF file at p, as its own tables say; 0: it is none. `most`: 0: not known. */
-static size_t elf_bytes(const char *p, size_t most)
-{
-	Elf64_Ehdr e;
-	size_t size;
-
-	if (most && most < sizeof(e))
-		return 0;
-	memcpy(&e, p, sizeof(e));
-	if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    e.e_shentsize != sizeof(Elf64_Shdr) || (most && e.e_shoff > most))
-		return 0;
-	size = e.e_shoff + (size_t)e.e_shnum * sizeof(Elf64_Shdr);
-	if (e.e_phoff && e.e_phoff + (size_t)e.e_phnum * e.e_phentsize > size)
-		size = e.e_phoff + (size_t)e.e_phnum * e.e_phentsize;
-	for (unsigned i = 0; i < e.e_shnum && (!most || size <= most); i++) {
-		Elf64_Shdr s;
-		memcpy(&s, p + e.e_shoff + i * sizeof(s), sizeof(s));
-		if (s.sh_type != SHT_NOBITS && s.sh_offset + s.sh_size > size)
-			size = s.sh_offset + s.sh_size;
-	}
-	return !most || size <= most ? size : 0;
-}
+#include "image/kept.h"
 
 /* Code for that device runs on it, and so does that for an older one with the same first digits. */
 static bool runs_on(unsigned code, unsigned sm)
@@ -66,14 +42,14 @@ bool load_find_code(const struct load_image *im, unsigned sm, const void **code,
 	}
 	if (!fatbin_size(p)) {
 		*code = p;
-		*size = elf_bytes(p, w.magic == FATBIN_WRAPPER_MAGIC ? 0 : im->size);
+		*size = image_elf_size(p, w.magic == FATBIN_WRAPPER_MAGIC ? 0 : im->size);
 		return *size != 0;
 	}
 	if (!fatbin_entry_first(p, fatbin_size(p), &at, &left))
 		return false;
 	while (left && fatbin_entry_next(&at, &left, &e)) {
 		if (e.kind != FATBIN_KIND_CODE || e.packed || !runs_on(e.sm, sm) || e.sm < best ||
-		    !elf_bytes(e.payload, e.bytes))
+		    !image_elf_size(e.payload, e.bytes))
 			continue;
 		best = e.sm;
 		*code = e.payload;
