@@ -136,6 +136,10 @@ void forward_contexts_after(struct forward_call *c)
 
 	if (what == NOTHING || c->result != CUDA_SUCCESS)
 		return;
+	/* (Both have the device first.) */
+	if ((what == RELEASES || what == RESETS) && forward_has_judge() &&
+	    !is_active(PARAMS(cuDevicePrimaryCtxReset_v2)->dev))
+		forward_judge_gone();
 	if (what == MAKES) {
 		forward_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, *PARAMS(cuCtxCreate_v2)->pctx,
 				 NULL);

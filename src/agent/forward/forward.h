@@ -39,6 +39,8 @@ void forward_judge_call(uint32_t id, const void *params);
 void forward_judge_called(uint32_t id, const void *params, CUresult result);
 /* In judge/hooks.c: a context is about to go; NULL: those of a device may. */
 void forward_judge_ends(CUcontext context);
+/* ... and primary contexts have gone. */
+void forward_judge_gone(void);
 /* events.c: those are called from now on. */
 void forward_judge_listen(void);
 

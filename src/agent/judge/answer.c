@@ -546,6 +546,12 @@ static bool has_jobs(CUcontext ctx, bool is_dropping)
 	return has;
 }
 
+void judge_ways_forget(void)
+{
+	for (size_t i = 0; i < CONTEXTS; i++)
+		ways[i].ctx = NULL;
+}
+
 void judge_wait(CUcontext ctx)
 {
 	const struct race_judge_policy *p = judge_policy();

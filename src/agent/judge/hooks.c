@@ -395,8 +395,14 @@ static CUresult enable(CUgraphExec x, CUgraphNode n, unsigned is_on)
 void forward_judge_ends(CUcontext ctx)
 {
 	judge_wait(ctx);
-	if (!ctx)
-		judge_rooms_forget(NULL);
+}
+
+/* The next primary context may have the handle of one that is gone. */
+void forward_judge_gone(void)
+{
+	judge_rooms_forget(NULL);
+	judge_ways_forget();
+	judge_codes_forget();
 }
 
 /* The names as the library exports them. */
