@@ -89,8 +89,7 @@ static void check_system(struct doctor *d)
 	d->is_complete &= cc != NULL;
 }
 
-/* ---- our files
- * ----------------------------------------------------------------------------------- */
+/* ---- our files ------------------------------------------------------------------------------ */
 
 static bool check_file(struct doctor *d, const char *what, const char *path, struct base_sink *sink)
 {
@@ -114,8 +113,7 @@ static void check_own(struct doctor *d)
 	d->has_agent = check_file(d, "agent for GPUs", spawn_find_agent(&d->arena, &sink), &sink);
 }
 
-/* ---- CUDA
- * ---------------------------------------------------------------------------------------- */
+/* ---- CUDA ----------------------------------------------------------------------------------- */
 
 static void check_toolkit(struct doctor *d)
 {
@@ -172,8 +170,7 @@ static void check_gpu(struct doctor *d)
 	d->is_complete &= s.has_cupti || !d->has_gpu;
 }
 
-/* ---- places to write to
- * --------------------------------------------------------------------------- */
+/* ---- places to write to --------------------------------------------------------------------- */
 
 static void check_folder(struct doctor *d, const char *what, const char *path, const char *variable)
 {
@@ -202,8 +199,7 @@ static void check_folders(struct doctor *d)
 	check_folder(d, "temporary files", tmp && *tmp ? tmp : "/tmp", "TMPDIR");
 }
 
-/* ---- what it comes to
- * ------------------------------------------------------------------------------ */
+/* ---- what it comes to ----------------------------------------------------------------------- */
 
 static void conclude(struct doctor *d)
 {

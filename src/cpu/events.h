@@ -225,8 +225,7 @@ uint32_t cpu_ids_same(const uint32_t *ids, uint32_t n);
 /* The module is complete: its variables have names from now on. */
 void cpu_event_module(struct cpu_module *mod);
 
-/* ---- events/site.c: the instruction and thread of an access, as words
- * ---------------------------------------------------- */
+/* ---- events/site.c: the instruction and thread of an access, as words ----------------------- */
 
 struct cpu_site;
 

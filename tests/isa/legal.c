@@ -166,8 +166,7 @@ static char *with_operands(const struct ptx_form *f, const char *operands)
 	return text;
 }
 
-/* ---- lines
- * ------------------------------------------------------------------------------------ */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 /* One more spelling; `from` is the row that it comes from. */
 static void add(struct ptx_str text, enum why why, const struct ptx_form_row *from)
@@ -305,8 +304,7 @@ static void add_neighbours(struct ptx_str text, const struct ptx_form_row *row, 
 	}
 }
 
-/* ---- ptxas
- * ------------------------------------------------------------------------------------ */
+/* ---- ptxas ---------------------------------------------------------------------------------- */
 
 static const char head[] =
 	".version 9.0\n.target sm_%s\n.address_size 64\n"

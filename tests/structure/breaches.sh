@@ -131,6 +131,8 @@ echo '# fine: `tell(x)`' >"$tree/docs/fine.md"
 bash "$rules" "$tree" || { echo "FAIL keywords and parts of words are no words"; failed=1; }
 put src/race/words.c 'bool is_told(void);'
 expect "a name that tells" '^src/race/words.c:4: a name says "tell"' race/words.c
+put src/race/words.c "$(printf '/* ---- parts\n * ------- */')"
+expect "a broken ruler" '^src/race/words.c:4: a ruler' race/words.c
 put src/race/words.c 'int is_nobody(int somebodyelse);'
 expect "a name about nobody" '^src/race/words.c:4: a name says "nobody"' race/words.c
 put src/race/words.c 'int x; /* what the check tells */'

@@ -300,6 +300,10 @@ done < <(
 	grep -rniP --include='*.[ch]' --include='*.cu' --include='*.def' --include='*.ptxt' \
 		'(//|/\*|^[ \t]*\*[ /]).*\bbehind\b' src 2>/dev/null | grep -viE "$behind"
 )
+# The formatter breaks a ruler that is too long.
+while IFS= read -r hit; do
+	breach "$(cut -d: -f1,2 <<<"$hit"): a ruler that goes on in the next line"
+done < <(grep -rnE --include='*.[ch]' --include='*.cu' '^/\* -{4}[^*]*$' src tests 2>/dev/null)
 # A name of src/: a whole word of it, between underscores or capitals.
 name_rule() { # name_rule "WORD|WORD" WHAT ADVICE
 	local hit

@@ -53,8 +53,7 @@ void rt_capture_forget_stream(struct rt_stream *s)
 		rt_capture_drop(c);
 }
 
-/* ---- what is forbidden during a capture
- * ------------------------------------------------------- */
+/* ---- what is forbidden during a capture ----------------------------------------------------- */
 
 enum rt_error rt_capture_check(void)
 {

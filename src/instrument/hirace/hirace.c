@@ -129,7 +129,7 @@ static void begin_kernel(struct inst_follow *f, struct ptx_stmt *top)
 			 (k->f.ev.informs ? RACE_ACTOR_INFORMS : 0) |
 			 (k->f.ev.has_lanes ? RACE_ACTOR_LANES : 0);
 
-	/* Who doesn't ask whether the launch is alone isn't one of those that others wait for. */
+	/* Threads that don't ask whether their launch is alone: no other launch counts on them. */
 	if (k->f.unchecked && !k->f.ev.has_alone)
 		begin_plain(k, top);
 	inst_emit(cx, top, "enter", T(inst_num(flags)), H(inst_reg(cx, k->f.me)));

@@ -359,8 +359,7 @@ static void readers_of_two_blocks(void **state)
 	assert_int_equal(store(BLOCK + 1), IGUARD_IS_RACE);
 }
 
-/* ---- locks -------------------------------------------------------------------------------------
- * */
+/* ---- locks ---------------------------------------------------------------------------------- */
 
 /* A lock of the block's scope: threads of one block have it in common, those of two blocks don't.
  */
