@@ -17,6 +17,7 @@
 
 /* Pairs of parameters that the contract names. */
 #define CHECK_DISJOINT 8
+#define CHECK_COUNTERS 8
 
 /*
  * What the check of a kernel knows, by how long it holds: two accesses (pair), their threads so far
@@ -72,6 +73,8 @@ struct check_assumed {
 	unsigned ndisjoint;
 	bool has_others_disjoint, has_slots_disjoint;
 	bool has_counts; /* tickets that are taken in a loop differ */
+	/* counters of blocks that hold 0 before the launch; NULL: no more */
+	const struct ev_access *counter[CHECK_COUNTERS];
 };
 
 struct check {
@@ -85,9 +88,10 @@ struct check {
 	struct race_proof *k;
 	struct base_arena *arena;
 	uint64_t deadline;
-	bool has_lanes;	   /* prove_meet_has_lanes */
-	bool *is_open;	   /* by access: some pair with it isn't proven */
-	bool *is_unstable; /* ... as benign.c found before; NULL: that isn't known */
+	bool has_lanes;	     /* prove_meet_has_lanes */
+	bool *is_open;	     /* by access: some pair with it isn't proven */
+	bool *is_unstable;   /* ... as benign.c found before; NULL: that isn't known */
+	struct flags *flags; /* flags.c; NULL: there are none */
 	struct check_assumed assumed;
 	struct check_effort effort;
 	struct check_trial trial;
@@ -171,6 +175,10 @@ bool prove_meet_has_lanes(const struct check *c);
 void prove_meet_own_copies(struct check *c);
 /* Is a copy that is under way in one iteration of a loop apart from the other access there? */
 bool meet_late_is_apart(struct check *c, const uint8_t *counters);
+/* flags.c: which counters of blocks are there? Before the pairs are asked about. */
+void flags_find(struct check *c);
+/* Does a counter of blocks order the pair in hand, whose threads are of different ones? */
+bool flags_are_ordered(struct check *c);
 /* contract.c */
 void prove_say_contract(struct check *c);
 /* pins.c: parameters that the assumptions give a number or bounds, for ex_pool. */

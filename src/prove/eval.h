@@ -55,8 +55,8 @@ struct ev_assume {
 	uint32_t param;			/* number among the options' --param from 1, or 0 */
 	const char *text;		/* of --assume, or NULL */
 	const struct ptx_stmt *at;
-	const struct ex *value; /* DISTINCT, TICKET */
-	const struct ex *step;	/* TICKET: what is added */
+	const struct ex *value; /* DISTINCT, TICKET (NULL: it is not taken) */
+	const struct ex *step;	/* TICKET: what is added, or the bound */
 	const struct ir_access *mem;
 	struct ev_root root; /* INJECTIVE: elements of `bytes` at offset `off`, `count` of them */
 	const struct ex *off, *count;
@@ -166,6 +166,9 @@ struct ev_limits {
 void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool,
 		  const struct ev_limits *limits);
 void prove_ev_free(struct ev *e);
+
+/* eval.c: what the load of a step gives, of memory that the kernel writes. */
+const struct ex *prove_ev_fresh_load(struct ev *e, uint32_t block, uint32_t step, unsigned w);
 
 /* sync.c: barriers that aren't surely for all threads become IR_ORDER. */
 void prove_ev_settle_barriers(struct ev *e);

@@ -28,7 +28,7 @@ enum ir_kind {
 	IR_ACCESS,	 /* memory: see struct ir_access */
 	IR_BARRIER,	 /* imm: enum ir_rank; src[0], if any: its number, else 0; threads */
 	IR_WARP_BARRIER, /* src[0]: its mask; of all lanes where it is all ones and unguarded */
-	IR_ORDER,	 /* may order something, never surely; imm: IR_PARTIAL or 0 */
+	IR_ORDER,	 /* may order something, never surely; imm: IR_PARTIAL, IR_FENCE or 0 */
 	IR_ASSUME,	 /* imm: enum ir_assume; src: its arguments */
 	IR_COMMIT,	 /* the thread's asynchronous copies up to here are a group */
 	IR_WAIT,	 /* all its groups but the latest imm are done after it; or IR_WAIT_ALL */
@@ -43,6 +43,8 @@ enum ir_kind {
 #define IR_NUMBERS     16
 #define IR_PARTIAL     1
 #define IR_PARTIAL_ANY (IR_PARTIAL + IR_NUMBERS)
+/* A fence of both directions: this plus its enum race_scope. */
+#define IR_FENCE 32
 
 /* Whom a barrier orders; a greater one orders all that a smaller one does. */
 enum ir_rank { IR_RANK_WARP, IR_RANK_CTA, IR_RANK_GRID, IR_RANKS };
@@ -51,13 +53,17 @@ enum ir_assume {
 	IR_ASSUME_FACT,	     /* src[0] isn't 0 */
 	IR_ASSUME_DISTINCT,  /* src[0] is another value in each thread */
 	IR_ASSUME_INJECTIVE, /* the src[1] elements of src[2] bytes at src[0] are all different */
-	IR_ASSUME_TICKET     /* src[0]: what the atomic addition `mem` of src[1] gave back */
+	IR_ASSUME_TICKET     /* src[0]: what the atomic `mem` of src[1] gave back, or IR_NONE */
 };
+
+/* What an atomic does: adds, or counts up to a bound and begins again at 0. */
+enum ir_rmw { IR_RMW_OTHER, IR_RMW_ADD, IR_RMW_INC };
 
 enum ir_space { IR_GENERIC, IR_GLOBAL, IR_SHARED, IR_LOCAL, IR_PARAM, IR_CONSTANT };
 
 struct ir_access {
 	uint8_t kind;			   /* enum race_op_kind */
+	uint8_t rmw;			   /* enum ir_rmw */
 	uint8_t space;			   /* enum ir_space */
 	uint8_t strength, scope;	   /* enum race_strength, race_scope */
 	bool is_volatile, is_nc, is_async; /* async: until an IR_WAIT for it */
@@ -184,7 +190,8 @@ struct ir_step *prove_ir_push(struct ir_frame *fr, enum ir_kind kind, uint32_t d
 uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w);
 /* memory.c: accesses, barriers, fences and the rest that has an effect. */
 void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s);
-/* What an atomic addition gave back, and what it added: meet.c makes use of it. */
+/* What an atomic gave back (IR_NONE: nothing), and what it added or its bound: for meet.c and
+ * flags.c. */
 void prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result,
 		     uint32_t step);
 uint32_t prove_ir_value(struct ir_frame *fr, enum ex_op op, unsigned w, uint32_t a, uint32_t b,

@@ -140,9 +140,9 @@ static bool is_distinct(const struct check *c, const struct ev_assume *t)
 	for (size_t i = 0; i < c->e->accesses.n; i++)
 		if (c->e->accesses.v[i].mem == t->mem)
 			at = &c->e->accesses.v[i];
-	if (!at || at->is_shared || (t->loop != IR_NONE && c->e->may_wrap) ||
-	    at->off->level != EX_GRID || at->off->has_ctr || t->step->op != EX_CONST ||
-	    !(t->step->imm & 1) ||
+	if (!at || !t->value || t->mem->rmw != IR_RMW_ADD || at->is_shared ||
+	    (t->loop != IR_NONE && c->e->may_wrap) || at->off->level != EX_GRID ||
+	    at->off->has_ctr || t->step->op != EX_CONST || !(t->step->imm & 1) ||
 	    (t->mem->scope != RACE_SCOPE_GPU && t->mem->scope != RACE_SCOPE_SYS) ||
 	    (at->root.kind != EV_ROOT_PARAM && at->root.kind != EV_ROOT_OBJECT) ||
 	    t->mem->bytes < 4 || (t->mem->bytes < 8 && !is_countable(c)))

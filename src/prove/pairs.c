@@ -7,8 +7,8 @@
  * ordered by barriers of the grid only. Integers first, bit-vectors where they don't decide. What
  * the solver finds is replayed (replay.c); only then an alarm is true.
  *
- * Misses: order by fences, flags, locks, named barriers, mbarriers and barriers of some lanes or of
- * a cluster is never used for a proof, and makes an alarm potential.
+ * Misses: order by locks, named barriers, mbarriers and barriers of a cluster is never used for a
+ * proof, and makes an alarm potential; of flags and fences what flags.c knows is.
  */
 #include "prove/check.h"
 
@@ -351,6 +351,8 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->k->counts.quick++;
 		return;
 	}
+	if (flags_are_ordered(c))
+		return;
 	if (c->trial.needs) {
 		c->pair.has_failed |=
 			c->pair.is_forced || !rows_find_needs(c, counters, c->trial.needs);

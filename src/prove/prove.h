@@ -34,6 +34,7 @@ struct prove_options {
 	bool may_alias;	    /* parameters may point into the same array */
 	bool all_launches;  /* dimensions that aren't read may be any, products and counters wrap */
 	bool counters_wrap; /* of the latter only: counters and pointers of loops */
+	bool any_contents;  /* nothing rests on what memory holds before the launch */
 	bool is_lockstep;   /* lanes of a warp meet at one instruction only */
 	bool is_same_value; /* stores of equal values are excused */
 	bool wants_protocol; /* the access protocol of each array */

@@ -237,7 +237,7 @@ static struct wire_key key_of(const struct wire_job *j)
 	bool flags[] = {o->may_alias,	   o->all_launches,   o->is_lockstep,	o->is_same_value,
 			o->wants_protocol, o->wants_remedies, o->level[0],	o->level[1],
 			o->level[2],	   o->level[3],	      o->counters_wrap, o->of_many_blocks,
-			o->tries_many};
+			o->any_contents,   o->tries_many};
 
 	mix(&k, &o->cache_key, sizeof(o->cache_key));
 	mix(&k, j->text, j->size);

@@ -180,6 +180,7 @@ static bool prove_once(const struct tool_prover_job *j, struct prove_options *o,
 	o->timeout_ms = LIMIT_MS;
 	o->memory_mb = LIMIT_MB;
 	o->counters_wrap = true;
+	o->any_contents = true;
 	for (unsigned l = 0; l <= RACE_LEVEL_GRID; l++)
 		o->level[l] = true;
 	int rc = prove_text(j->name, j->text, j->size, o, r, &sink);

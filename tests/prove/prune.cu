@@ -77,6 +77,20 @@ __global__ void await(unsigned *flag)
 		;
 }
 
+/* Proven for a counter that begins at 0, which no check at run time can see: the checks stay, but for that of
+ * out[0], which no two threads with different answers of the counter write. */
+__global__ void last(unsigned *out, unsigned *in)
+{
+	if (threadIdx.x)
+		return;
+	out[1 + blockIdx.x] = 1;
+	__threadfence();
+	unsigned before = atomicAdd(in, 1);
+	__threadfence();
+	if (before == gridDim.x - 1)
+		out[0] = out[1] + out[2];
+}
+
 /* Not proven: its index is data. It runs until another kernel raises the second flag. */
 __global__ void linger(unsigned *out, const unsigned *in, unsigned *flag)
 {
@@ -124,6 +138,8 @@ int main(int argc, char **argv)
 		folded<<<1, block>>>(out, in);
 	if (!strcmp(k, "shared_by_all"))
 		shared_by_all<<<1, block>>>(out, in);
+	if (!strcmp(k, "last"))
+		last<<<2, block>>>(out, in);
 	if (!strcmp(k, "copy"))
 		copy<<<2, block>>>(out, in);
 	if (!strcmp(k, "image"))

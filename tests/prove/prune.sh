@@ -92,6 +92,11 @@ run proved-global 0 copy 64
 is "$checked" 0 'checks of copy with --prune=proved-global'
 says 'races with other kernels and the host go unseen'
 
+run none 0 last 64
+is "$checked" 5 'checks of last without --prune'
+run proved-global 0 last 64
+is "$checked" 4 'checks of last: what rests on the contents of memory keeps them'
+
 # detectors that follow every access: atomics are still followed, and found is what collide finds
 for detector in hirace iguard; do
 	"$nvcc" --prune=proved --sanitize=$detector $ptx -o "$dir/$detector" "$source" || exit 1

@@ -145,7 +145,7 @@ static void forget_results(struct ir_frame *fr, const struct ptx_stmt *s)
 }
 
 static bool lower_atomic_call(struct ir_frame *fr, const struct ptx_stmt *s, unsigned bytes,
-			      enum race_scope scope)
+			      enum race_scope scope, bool is_add)
 {
 	uint32_t base = argument(fr, s, 0, 64);
 
@@ -154,6 +154,7 @@ static bool lower_atomic_call(struct ir_frame *fr, const struct ptx_stmt *s, uns
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
 	struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
 	a->kind = RACE_OP_RMW;
+	a->rmw = is_add ? IR_RMW_ADD : IR_RMW_OTHER;
 	a->space = IR_GENERIC;
 	a->strength = RACE_RELAXED;
 	a->scope = (uint8_t)scope;
@@ -366,9 +367,9 @@ bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct p
 	enum race_scope scope;
 
 	if (is_atomic(name, &bytes, &scope)) {
-		bool ok = lower_atomic_call(fr, s, bytes, scope);
-		const struct ir_access *a = ok ? fr->ir->steps.v[fr->ir->steps.n - 2].mem : NULL;
 		bool is_add = memmem(name.p, name.n, "AtomicAdd", 9) != NULL;
+		bool ok = lower_atomic_call(fr, s, bytes, scope, is_add);
+		const struct ir_access *a = ok ? fr->ir->steps.v[fr->ir->steps.n - 2].mem : NULL;
 		uint32_t step = ok && is_add ? argument(fr, s, 1, 8 * bytes) : IR_NONE;
 		uint32_t v = step != IR_NONE ? unknown_result(fr, s, 8 * bytes) : IR_NONE;
 		if (v != IR_NONE)
@@ -393,7 +394,7 @@ bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct p
 			*never_returns = true;
 		if (e == ATOMIC4 || e == ATOMIC8)
 			ok = lower_atomic_call(fr, s, e == ATOMIC8 ? 8 : 4,
-					       (enum race_scope)table[i].scope);
+					       (enum race_scope)table[i].scope, false);
 		if (e == ASSUMES) {
 			ok = lower_assume(fr, s, table[i].scope);
 		}

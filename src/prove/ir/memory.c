@@ -168,20 +168,22 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 		a = access_of(fr, s, bytes);
 		struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
 		a->kind = RACE_OP_RMW;
+		a->rmw = ptx_form_has(s->form, PTX_MOD_ADD)   ? IR_RMW_ADD
+			 : ptx_form_has(s->form, PTX_MOD_INC) ? IR_RMW_INC
+							      : IR_RMW_OTHER;
 		a->off = off + (int64_t)(i * bytes);
 		a->elem = i;
 		st->mem = a;
 		st->src[0] = base;
 		guard(fr, st);
 	}
-	if (!at)
+	if (at)
+		prove_ir_write_unknown(fr, &s->ops[0]);
+	if (a->rmw == IR_RMW_OTHER || (at && s->ops[0].kind != PTX_OPND_REG) || s->nops < at + 2 ||
+	    s->pred != PTX_NO_REG || bytes > 8 || s->form->vec > 1)
 		return;
-	prove_ir_write_unknown(fr, &s->ops[0]);
-	if (!ptx_form_has(s->form, PTX_MOD_ADD) || s->ops[0].kind != PTX_OPND_REG || s->nops < 3 ||
-	    s->pred != PTX_NO_REG || bytes > 8)
-		return;
-	prove_ir_ticket(fr, a, prove_ir_operand(fr, &s->ops[0], 8 * bytes),
-			prove_ir_operand(fr, &s->ops[2], 8 * bytes));
+	prove_ir_ticket(fr, a, at ? prove_ir_operand(fr, &s->ops[0], 8 * bytes) : IR_NONE,
+			prove_ir_operand(fr, &s->ops[at + 1], 8 * bytes));
 }
 
 /* Not all threads of the CTA may come to this barrier: what has its number is no longer sure. */
@@ -463,6 +465,17 @@ static bool lower_surface(struct ir_frame *fr, const struct ptx_stmt *s)
 	return true;
 }
 
+static void lower_fence(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	struct ir_step *st = prove_ir_push(fr, IR_ORDER, IR_NONE);
+	enum race_strength x = flow_strength(s->form->sem);
+	bool is_plain = s->form->op == PTX_OP_FENCE || s->form->op == PTX_OP_MEMBAR;
+
+	if (is_plain && s->form->scope != PTX_SCOPE_NONE && s->pred == PTX_NO_REG &&
+	    !s->form->has_unknown_mod && (x == RACE_ACQ_REL || x == RACE_SC))
+		st->imm = IR_FENCE + (uint64_t)flow_scope(s->form->sem, s->form->scope);
+}
+
 void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	uint32_t effects = s->form->effects;
@@ -550,7 +563,7 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		break;
 	}
 	if (effects == PTX_EFF_FENCE && s->form->proxy == PTX_PROXY_GENERIC) {
-		prove_ir_push(fr, IR_ORDER, IR_NONE);
+		lower_fence(fr, s);
 		return;
 	}
 	if (!(effects & ~(uint32_t)(PTX_EFF_SLEEP | PTX_EFF_PREFETCH)))

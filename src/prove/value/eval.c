@@ -44,6 +44,11 @@ const struct ex *prove_ev_fresh(struct ev *e, uint32_t block, uint32_t step, uns
 			     prove_ex_full(w), (struct ex_args){.n = n, .a = a});
 }
 
+const struct ex *prove_ev_fresh_load(struct ev *e, uint32_t block, uint32_t step, unsigned w)
+{
+	return prove_ev_fresh(e, block, step, 0, w);
+}
+
 /* ---- cells ---------------------------------------------------------------------------- */
 
 const struct ex *prove_ev_read_reg(struct ev *e, uint32_t block, uint32_t step, uint32_t r)
@@ -201,9 +206,11 @@ static void do_access(struct ev *e, uint32_t block, uint32_t step)
 
 static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
 {
-	const struct ex *v = prove_ev_read_reg(e, block, step, st->src[0]), *size;
+	const struct ex *size, *v = NULL;
 	struct ev_assume a = {.loop = e->ir->blocks.v[block].loop, .block = block, .at = st->at};
 
+	if (st->src[0] != IR_NONE)
+		v = prove_ev_read_reg(e, block, step, st->src[0]);
 	a.index = step;
 	a.kind = (uint8_t)st->imm;
 	a.guard = e->guard[block];

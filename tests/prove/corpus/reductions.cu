@@ -341,6 +341,68 @@ __global__ void count_if(int *counts, const float *in, int n, float limit)
 
 __device__ unsigned arrived;
 
+// The thread that takes the ticket fences behind it, too.
+// prove: sum_last_fenced race-free --block-dim=256 --grid-dim=64
+// pin: sum_last_fenced n=16384
+__global__ void sum_last_fenced(float *partial, float *out, const float *in, int n)
+{
+	__shared__ float s[256];
+	__shared__ unsigned ticket;
+	int t = threadIdx.x;
+	float sum = 0;
+	for (int i = blockIdx.x * 256 + t; i < n; i += 256 * gridDim.x)
+		sum += in[i];
+	s[t] = sum;
+	__syncthreads();
+	for (int k = 128; k > 0; k /= 2) {
+		if (t < k)
+			s[t] += s[t + k];
+		__syncthreads();
+	}
+	if (t == 0) {
+		partial[blockIdx.x] = s[0];
+		__threadfence();
+		ticket = atomicAdd(&arrived, 1);
+		__threadfence();
+	}
+	__syncthreads();
+	if (ticket != gridDim.x - 1)
+		return;
+	s[t] = 0;
+	for (int b = t; b < gridDim.x; b += 256)
+		s[t] += partial[b];
+	__syncthreads();
+	for (int k = 128; k > 0; k /= 2) {
+		if (t < k)
+			s[t] += s[t + k];
+		__syncthreads();
+	}
+	if (t == 0) {
+		*out = s[0];
+		arrived = 0;
+	}
+}
+
+// prove: relax_own_barrier race-free --block-dim=128 --grid-dim=40
+// pin: relax_own_barrier n=5120
+__global__ void relax_own_barrier(float *next, float *cur, unsigned *come, int n)
+{
+	int i = blockIdx.x * 128 + threadIdx.x;
+	if (i > 0 && i < n - 1)
+		next[i] = 0.5f * (cur[i - 1] + cur[i + 1]);
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		__threadfence();
+		atomicAdd(come, 1);
+		while (*(volatile unsigned *)come < gridDim.x)
+			;
+		__threadfence();
+	}
+	__syncthreads();
+	if (i > 0 && i < n - 1)
+		cur[i] = 0.5f * (next[i - 1] + next[i + 1]);
+}
+
 // prove: sum_last_block potential --block-dim=256 --grid-dim=64
 // pin: sum_last_block n=16384
 __global__ void sum_last_block(float *partial, float *out, const float *in, int n)
