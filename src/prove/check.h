@@ -77,7 +77,10 @@ struct check_assumed {
 	const struct ev_access *counter[CHECK_COUNTERS];
 };
 
+struct kernel_task;
+
 struct check {
+	const struct kernel_task *task;
 	struct ev *e;
 	struct ex_pool *pool;
 	struct smt *smt;
@@ -221,10 +224,13 @@ struct kernel_task {
 	struct base_arena *arena;
 	struct race_proof *k; /* the answer */
 	uint64_t deadline;
+	bool *has_failed; /* NULL, or only: is there a pair that isn't proven? */
 };
 
 /* Analyses it into t->k. *names, if any: the parameters' names, as long as the arena. */
 void kernel_analyse(const struct kernel_task *t, struct names *names);
+/* Is all of the kernel proven with one more assumption, whose values are put in its expressions? */
+bool kernel_is_proven_with(const struct kernel_task *t, const char *assume, uint64_t deadline);
 /* An answer that says nothing yet. */
 void kernel_open_proof(const struct kernel_task *t);
 

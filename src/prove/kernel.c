@@ -299,6 +299,8 @@ static void check_kernel(struct check *c)
 		benign_find_unstable(c);
 		prove_meet_own_copies(c);
 		prove_all_pairs(c);
+		for (size_t i = 0; i < c->e->accesses.n && c->task->has_failed; i++)
+			*c->task->has_failed |= c->is_open[i];
 		check_lockstep(c);
 		if (!c->e->ir->problems.n)
 			list_sites(c);
@@ -330,6 +332,8 @@ void kernel_analyse(const struct kernel_task *t, struct names *names)
 	struct race_proof *k = t->k;
 	struct check c = {.e = &e, .pool = &pool, .o = t->o, .k = k, .arena = t->arena};
 
+	c.task = t;
+	c.trial.is_on = c.trial.is_hasty = t->has_failed != NULL;
 	c.deadline = t->deadline;
 	c.names.arena = t->arena; /* without parameters, where nothing can be analysed */
 	for (unsigned turn = 0;; turn++) {
@@ -357,6 +361,34 @@ void kernel_analyse(const struct kernel_task *t, struct names *names)
 	prove_ev_free(&e);
 	prove_ex_pool_free(&pool);
 	prove_ir_free(&ir);
+}
+
+bool kernel_is_proven_with(const struct kernel_task *t, const char *assume, uint64_t deadline)
+{
+	struct prove_options o = *t->o;
+	struct base_arena arena = {0};
+	struct race_proof k;
+	struct kernel_task now = *t;
+	bool has_failed = false;
+	const char **all = BASE_NEWN(&arena, const char *, o.nassumes + 1);
+
+	for (size_t i = 0; i < o.nassumes; i++)
+		all[i] = o.assumes[i];
+	all[o.nassumes++] = assume;
+	o.assumes = all;
+	o.wants_remedies = o.wants_protocol = false;
+	now.o = &o;
+	now.k = &k;
+	now.arena = &arena;
+	now.deadline = deadline;
+	now.has_failed = &has_failed;
+	kernel_open_proof(&now);
+	kernel_analyse(&now, NULL);
+	bool is_proven = k.verdict == RACE_VERDICT_FREE && !k.problems.n && !has_failed &&
+			 prove_now_ms() < deadline;
+	race_proof_free(&k);
+	base_arena_free(&arena);
+	return is_proven;
 }
 
 void kernel_open_proof(const struct kernel_task *t)

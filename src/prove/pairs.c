@@ -560,6 +560,8 @@ void prove_all_pairs(struct check *c)
 			bool is_open = !prove_one_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
 			c->is_open[i] |= is_open;
 			c->is_open[k] |= is_open;
+			if (is_open && c->task->has_failed)
+				return;
 		}
 	}
 }

@@ -44,8 +44,7 @@ static void find_pairs(struct finder *f)
 	}
 }
 
-/* In all launches that were recorded: 1, not: 0, unknown: -1. */
-static int is_seen(const struct check *c, const struct ev_assume *as)
+int remedy_is_seen(const struct check *c, const struct ev_assume *as)
 {
 	struct ex_pool *p = c->pool;
 	unsigned found = 0;
@@ -147,7 +146,7 @@ bool remedy_try(struct finder *f, const char *text)
 	bool is_all = gone == f->pairs.n;
 	if (gone && (is_all || c->k->remedies.n < MAX_REMEDIES)) {
 		struct race_remedy r = {.assume = text, .alarms = gone, .is_all = is_all};
-		r.seen = is_seen(c, &as);
+		r.seen = remedy_is_seen(c, &as);
 		base_vec_push(&c->k->remedies, r);
 	}
 	f->has_all = gone && is_all;
@@ -269,6 +268,16 @@ static bool try_tile(struct finder *f, const uint32_t *tile, uint32_t part, cons
 	/* In y and z a grid has at most 65,535 blocks. */
 	return tile[0] && f->c->pool->launch.max[3] > INT32_MAX / tile[0] &&
 	       remedy_try(f, base_printf(a, "%s && gridDim.x <= %u", all, INT32_MAX / tile[0]));
+}
+
+#define MAX_EXACT 4
+
+static void try_exact(struct finder *f)
+{
+	const struct names_param *p[MAX_EXACT];
+	uint32_t tile[2] = {tile_of(f, 0), tile_of(f, 1)};
+
+	remedy_try_exact(f, tile, p, remedy_scalars(f, p, MAX_EXACT));
 }
 
 static void try_tiles(struct finder *f)
@@ -402,6 +411,7 @@ void prove_remedy_find(struct check *c)
 	uint64_t now = prove_now_ms(), end = c->deadline;
 
 	find_pairs(&f);
+	f.end = end;
 	f.deadline = now < end ? now + (end - now) / 3 : now;
 	c->deadline = f.deadline;
 	if (f.pairs.n && f.pairs.n <= 64) {
@@ -425,6 +435,8 @@ void prove_remedy_find(struct check *c)
 					try_two(&f, &c->names.param[i], &c->names.param[k]);
 		if (!f.has_all)
 			try_dims(&f);
+		if (!f.has_all)
+			try_exact(&f);
 	}
 	c->deadline = end;
 	/* one that takes all away makes the others needless */

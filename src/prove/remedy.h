@@ -16,7 +16,7 @@ struct finder {
 	struct check *c;
 	BASE_VEC(struct remedy_pair) pairs;
 	unsigned tries;
-	uint64_t deadline;
+	uint64_t deadline, end; /* of the search, of the kernel */
 	bool has_all;
 };
 
@@ -29,7 +29,15 @@ uint32_t remedy_count_gone(struct finder *f, const struct ev_assume *as);
 /* Tries an assumption. True: with it nothing is left to find. */
 bool remedy_try(struct finder *f, const char *text);
 
-/* remedy_rows.c: a shape of rows with these tiles; what rows.c lacks of all pairs */
+/* In all launches that were recorded: 1, not: 0, unknown: -1. */
+int remedy_is_seen(const struct check *c, const struct ev_assume *as);
+
+/* remedy_exact.c: equations of these scalars with what the dimensions show */
+void remedy_try_exact(struct finder *f, const uint32_t *tile, const struct names_param *const *p,
+		      unsigned n);
+/* remedy_rows.c: the scalars of the offsets and conditions, sizes of rows first */
+unsigned remedy_scalars(struct finder *f, const struct names_param **out, unsigned most);
+/* a shape of rows with these tiles; what rows.c lacks of all pairs */
 void remedy_try_shapes(struct finder *f, const uint32_t *tile);
 void remedy_try_needs(struct finder *f);
 

@@ -105,6 +105,19 @@ static void find_scalars(struct finder *f, struct scalars *s)
 	}
 }
 
+unsigned remedy_scalars(struct finder *f, const struct names_param **out, unsigned most)
+{
+	struct scalars s = {.n = 0};
+	unsigned n = 0;
+
+	find_scalars(f, &s);
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (unsigned i = 0; i < s.n && n < most; i++)
+			if (s.is_pitch[i] == !turn)
+				out[n++] = s.v[i];
+	return n;
+}
+
 /* What rows may need: the parts of a shape. */
 enum {
 	ROWS_FIT = 1,  /* what bounds a column is at most the pitch */

@@ -188,6 +188,15 @@ echo '__global__ void rows(float *y, int w, int h) { int x = threadIdx.x + block
 ptx "$tree/rows.cu"
 expect 12 "race-free with --assume='w \* h <= 2147483647'" --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"
 expect 0 '' --assume='w * h <= 2147483647' --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"
+# what the grid just fills; its twin's strips overlap, whatever the pitch
+for n in 64 32; do
+	echo "__global__ void strips$n(float *a, int pitch) { a += (blockIdx.y * $n + threadIdx.y) * pitch + blockIdx.x * 16 + threadIdx.x; for (int i = 0; i < 8; i++) a[i * 8 * pitch] = i; }"
+done >"$tree/strips.cu"
+ptx "$tree/strips.cu"
+strips=(--prove-timeout=4s --block-dim=16,8 --grid-dim=12,3 "$tree/strips.ptx")
+expect 10 "race-free with --assume='pitch == gridDim.x . blockDim.x'" --kernel=strips64 "${strips[@]}"
+! "$collider" prove --kernel=strips32 "${strips[@]}" | grep -q 'race-free with' ||
+	{ echo 'FAIL a remedy for strips that overlap'; failed=1; }
 sed -i 's/r \* w + x/r * w + x + 1 - threadIdx.y/' "$tree/rows.cu"
 ptx "$tree/rows.cu"
 expect 10 '' --assume='w * h <= 2147483647' --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"
