@@ -242,8 +242,8 @@ static void read_distinct(struct reader *r, struct ev_assume *out)
 			    (int)len, from));
 }
 
-/* injective(NAME[, COUNT]) */
-static void read_injective(struct reader *r, struct ev_assume *out)
+/* injective(NAME[, COUNT]), sorted(NAME[, COUNT]) */
+static void read_elements(struct reader *r, enum ir_assume kind, struct ev_assume *out)
 {
 	skip(r);
 	const char *from = r->p;
@@ -254,7 +254,9 @@ static void read_injective(struct reader *r, struct ev_assume *out)
 	if (take(r, ","))
 		n = expression(r, 0);
 	if (!r->wrong && (!len || !take(r, ")")))
-		fail(r, "expected injective(PARAMETER) or injective(PARAMETER, COUNT)");
+		fail(r, kind == IR_ASSUME_SORTED
+				? "expected sorted(PARAMETER) or sorted(PARAMETER, COUNT)"
+				: "expected injective(PARAMETER) or injective(PARAMETER, COUNT)");
 	if (!r->e || r->wrong)
 		return;
 	const struct names_param *p = prove_names_param_called(r->n, from, len);
@@ -262,7 +264,7 @@ static void read_injective(struct reader *r, struct ev_assume *out)
 		fail(r, base_printf(r->n->arena, "the kernel has no array '%.*s'", (int)len, from));
 		return;
 	}
-	out->kind = IR_ASSUME_INJECTIVE;
+	out->kind = (uint8_t)kind;
 	out->root = (struct ev_root){.kind = EV_ROOT_PARAM, .id = p->off};
 	out->root.base = prove_ex_any_param(r->e->pool, 64, p->off);
 	out->off = number(r, 0);
@@ -290,7 +292,10 @@ const char *prove_assume_read(struct names *n, struct ev *e, const char *text,
 		read_distinct(&r, out);
 	} else if (!strncmp(r.p, "injective(", 10)) {
 		r.p += 10;
-		read_injective(&r, out);
+		read_elements(&r, IR_ASSUME_INJECTIVE, out);
+	} else if (!strncmp(r.p, "sorted(", 7)) {
+		r.p += 7;
+		read_elements(&r, IR_ASSUME_SORTED, out);
 	} else {
 		const struct ex *v = expression(&r, 0);
 		if (v && !r.wrong)

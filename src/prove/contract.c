@@ -581,7 +581,8 @@ static void say_assumes(struct check *c)
 {
 	static const char *const words[] = {[IR_ASSUME_FACT] = "what collider_assume says",
 					    [IR_ASSUME_DISTINCT] = "what collider_distinct says",
-					    [IR_ASSUME_INJECTIVE] = "what collider_injective says"};
+					    [IR_ASSUME_INJECTIVE] = "what collider_injective says",
+					    [IR_ASSUME_SORTED] = "what collider_sorted says"};
 
 	for (size_t i = 0; i < c->e->assumes.n; i++) {
 		const struct ev_assume *as = &c->e->assumes.v[i];

@@ -58,7 +58,8 @@ struct ev_assume {
 	const struct ex *value; /* DISTINCT, TICKET (NULL: it is not taken) */
 	const struct ex *step;	/* TICKET: what is added, or the bound */
 	const struct ir_access *mem;
-	struct ev_root root; /* INJECTIVE: elements of `bytes` at offset `off`, `count` of them */
+	struct ev_root
+		root; /* INJECTIVE, SORTED: elements of `bytes` at offset `off`, `count` of them */
 	const struct ex *off, *count;
 	unsigned bytes;
 };

@@ -52,7 +52,7 @@ const char *prove_names_write(struct names *n, const struct ex *v, const struct 
 
 /*
  * Reads an expression in C's syntax over blockDim.x and its like, parameters by name or number
- * ($2), and numbers; or distinct(VARIABLE), injective(PARAMETER) and injective(PARAMETER, N). All
+ * ($2), and numbers; or distinct(VARIABLE), injective(PARAMETER[, N]), sorted(PARAMETER[, N]). All
  * arithmetic is that of 64-bit signed numbers. NULL: *out has the assumption; else what is wrong,
  * in n->arena. n->e NULL: only the syntax is looked at.
  */

@@ -392,7 +392,8 @@ static void try_values(struct finder *f)
 			const struct names_param *p =
 				r.kind == EV_ROOT_PARAM ? prove_names_param_at(&c->names, r.id)
 							: NULL;
-			if (p && remedy_try(f, base_printf(c->arena, "injective(%s)", p->name)))
+			if (p && (remedy_try(f, base_printf(c->arena, "injective(%s)", p->name)) ||
+				  remedy_try(f, base_printf(c->arena, "sorted(%s)", p->name))))
 				return;
 		}
 		struct names_var vars[RACE_ALARM_VARS];

@@ -75,10 +75,9 @@ void prove_smt_across(struct smt *s, const struct ex *guard, const struct ex *v,
 void prove_smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool is_equal);
 /* The opposite of a fact: v differs, and both threads come there. */
 void prove_smt_differ(struct smt *s, const struct ex *guard, const struct ex *v);
-/* The elements at the assumption's place are all different (IR_ASSUME_INJECTIVE). It must live
- * until
- * smt_check. */
-void prove_smt_injective(struct smt *s, const struct ev_assume *as);
+/* The elements at the assumption's place are all different (IR_ASSUME_INJECTIVE) or rise
+ * (IR_ASSUME_SORTED). It must live until smt_check. */
+void prove_smt_elements(struct smt *s, const struct ev_assume *as);
 /* The counter of a loop that thread t is in: 0 or more, and the iteration was reached. */
 void prove_smt_in_loop(struct smt *s, uint32_t loop, unsigned t);
 /* bytes at offset a of thread 0 and b of thread 1 overlap; is_partial: but aren't the same bytes.

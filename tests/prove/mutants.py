@@ -165,7 +165,7 @@ def with_assumes(lines):
     """What is assumed gets bodies that trap; injective() holds by what the arrays have."""
     text = '\n'.join(lines)
     for name, body in (('__collider_assume', TRAP),
-                       ('__collider_distinct', DISTINCT), ('__collider_injective', '{ ret; }')):
+                       ('__collider_distinct', DISTINCT), ('__collider_injective', '{ ret; }'), ('__collider_sorted', '{ ret; }')):
         text = re.sub(r'\.extern (\.func\s+%s\s*\([^)]*\))\s*;' % name, r'\1 ' + body, text)
     return text.replace('.address_size 64', '.address_size 64\n.global .align 4 .b8 seen_before[262144];', 1)
 
@@ -232,7 +232,7 @@ def judge(job):
         return {'name': name, 'kind': kind, 'verdict': 'refused', 'race': None, 'ran': 0, 'at': at}
     k = ks[0]
     ones = [c['text'] for c in k['contract'] if c['text'].startswith('1: ')]
-    has_unsaid = bool(re.search(r'collider_(distinct|injective)|injective|distinct', source + ' '.join(options)))
+    has_unsaid = bool(re.search(r'collider_(distinct|injective|sorted)|injective|distinct|sorted', source + ' '.join(options)))
     runs = launches(mangled, params_of(lines, head, mangled), options, ones[0] if ones else '',
                     '\n'.join(text), has_unsaid, random.Random(name + str(serial)))
     run_path = path + '.run.ptx'

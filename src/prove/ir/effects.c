@@ -36,6 +36,7 @@ static const struct {
 	{"__collider_assume", ASSUMES, IR_ASSUME_FACT},
 	{"__collider_distinct", ASSUMES, IR_ASSUME_DISTINCT},
 	{"__collider_injective", ASSUMES, IR_ASSUME_INJECTIVE},
+	{"__collider_sorted", ASSUMES, IR_ASSUME_SORTED},
 	{"memcpy", COPY, 0},
 	{"memset", COPY, 0},
 	{"__fAtomicAdd", ATOMIC4, RACE_SCOPE_GPU},
@@ -169,7 +170,8 @@ static bool lower_assume(struct ir_frame *fr, const struct ptx_stmt *s, uint64_t
 {
 	static const uint8_t widths[][3] = {[IR_ASSUME_FACT] = {32},
 					    [IR_ASSUME_DISTINCT] = {64},
-					    [IR_ASSUME_INJECTIVE] = {64, 64, 32}};
+					    [IR_ASSUME_INJECTIVE] = {64, 64, 32},
+					    [IR_ASSUME_SORTED] = {64, 64, 32}};
 	uint32_t v[3] = {IR_NONE, IR_NONE, IR_NONE};
 
 	for (unsigned i = 0; i < 3 && widths[what][i]; i++) {

@@ -316,7 +316,8 @@ static bool is_assumed(const struct run *r, const struct ir_step *st)
 {
 	struct value v = r->reg[st->src[0]];
 
-	return (st->imm == IR_ASSUME_FACT && v.known && v.v) || st->imm == IR_ASSUME_INJECTIVE;
+	return (st->imm == IR_ASSUME_FACT && v.known && v.v) || st->imm == IR_ASSUME_INJECTIVE ||
+	       st->imm == IR_ASSUME_SORTED;
 }
 
 /* Surely outside the contract, or perhaps: values of several threads aren't compared. */

@@ -85,7 +85,7 @@ struct smt {
 		unsigned t;
 	})
 	queue; /* facts of leaves, to assert */
-	BASE_VEC(const struct ev_assume *) injective;
+	BASE_VEC(const struct ev_assume *) elements;
 	size_t nloads;	/* atoms among which loads were compared */
 	unsigned depth; /* of facts about leaves of facts */
 	unsigned nqueries;

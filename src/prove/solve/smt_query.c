@@ -91,7 +91,7 @@ void prove_smt_close(struct smt *s)
 	base_vec_free(&s->atoms);
 	base_vec_free(&s->queue);
 	base_vec_free(&s->held);
-	base_vec_free(&s->injective);
+	base_vec_free(&s->elements);
 	free(s);
 }
 
@@ -116,7 +116,7 @@ void prove_smt_begin(struct smt *s, const struct smt_query *q)
 	if (s->memo)
 		memset(s->memo, 0, 2 * (size_t)s->nmemo * sizeof(*s->memo));
 	s->nproducts = s->ndivisions = s->nthresholds = 0;
-	s->instances.n = s->atoms.n = s->queue.n = s->injective.n = s->held.n = 0;
+	s->instances.n = s->atoms.n = s->queue.n = s->elements.n = s->held.n = 0;
 	s->nloads = 0;
 	memset(s->position, 0, sizeof(s->position));
 	s->is_loose = false;
@@ -417,9 +417,9 @@ void prove_smt_unequal(struct smt *s, const struct ex *a, const struct ex *va, c
 	prove_smt_hold(s, Z3_mk_or(s->z, 2, either));
 }
 
-void prove_smt_injective(struct smt *s, const struct ev_assume *as)
+void prove_smt_elements(struct smt *s, const struct ev_assume *as)
 {
-	base_vec_push(&s->injective, as);
+	base_vec_push(&s->elements, as);
 }
 
 /* Offset x of thread t lies among the assumption's elements. */
@@ -437,9 +437,18 @@ static Z3_ast is_element(struct smt *s, const struct ev_assume *as, const struct
 	return truth(s, prove_ex_and(p, fits, prove_ex_bin(p, EX_ULT, at, end)), t);
 }
 
+/* x of thread t is less than y of thread u, as signed numbers of one width. */
+static Z3_ast is_less(struct smt *s, const struct ex *x, unsigned t, const struct ex *y, unsigned u)
+{
+	if (s->q.use_bits)
+		return Z3_mk_bvslt(s->z, prove_smt_bits(s, x, t), prove_smt_bits(s, y, u));
+	return Z3_mk_lt(s->z, prove_smt_signed(s, x, t).t, prove_smt_signed(s, y, u).t);
+}
+
 /*
  * Loads x of thread t and y of thread u from memory that the kernel doesn't write: the same address
- * has the same value; another element of an injective array another one.
+ * has the same value; another element of an injective array another one, a later one of a sorted
+ * array none that is less.
  */
 static void relate_loads(struct smt *s, const struct ex *x, unsigned t, const struct ex *y,
 			 unsigned u)
@@ -457,15 +466,23 @@ static void relate_loads(struct smt *s, const struct ex *x, unsigned t, const st
 		return;
 	Z3_ast place = same(s, ox, t, oy, u), value = same(s, x, t, y, u);
 	prove_smt_hold(s, Z3_mk_implies(s->z, place, value));
-	for (size_t i = 0; i < s->injective.n; i++) {
-		const struct ev_assume *as = s->injective.v[i];
+	for (size_t i = 0; i < s->elements.n; i++) {
+		const struct ev_assume *as = s->elements.v[i];
 		if (!prove_ev_same_root(&as->root, &rx) || 8 * as->bytes != x->w || !as->bytes ||
 		    as->off->w != ox->w)
 			continue;
+		bool is_sorted = as->kind == IR_ASSUME_SORTED;
 		Z3_ast all[3] = {is_element(s, as, ox, t), is_element(s, as, oy, u),
-				 Z3_mk_not(s->z, place)};
+				 is_sorted ? is_less(s, ox, t, oy, u) : Z3_mk_not(s->z, place)};
+		Z3_ast denied = is_sorted ? is_less(s, y, u, x, t) : value;
 		prove_smt_hold(
-			s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 3, all), Z3_mk_not(s->z, value)));
+			s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 3, all), Z3_mk_not(s->z, denied)));
+		if (!is_sorted)
+			continue;
+		all[2] = is_less(s, oy, u, ox, t);
+		denied = is_less(s, x, t, y, u);
+		prove_smt_hold(
+			s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 3, all), Z3_mk_not(s->z, denied)));
 	}
 }
 

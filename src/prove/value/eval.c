@@ -224,6 +224,7 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 		a.value = v;
 		break;
 	case IR_ASSUME_INJECTIVE:
+	case IR_ASSUME_SORTED:
 		a.root = prove_ev_find_root(e, v, IR_GENERIC);
 		a.off = prove_ev_offset(e, v, &a.root);
 		a.count = prove_ev_read_reg(e, block, step, st->src[1]);

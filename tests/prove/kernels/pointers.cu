@@ -302,3 +302,33 @@ __global__ void counter_bounds_less(float *out)
 		for (int i = threadIdx.x; i < 3136; i += 256)
 			out[(n * 64 + blockIdx.x) * 3135 + i] = 0;
 }
+
+// Rows of a sparse matrix: no two have a common element where the array of their starts is sorted.
+// prove: rows_sorted race-free
+__global__ void rows_sorted(float *val, const int *ptr, int rows)
+{
+	int r = blockIdx.x * blockDim.x + threadIdx.x;
+	collider_assume(rows > 0 && rows < 1 << 30);
+	collider_sorted(ptr, rows + 1);
+	if (r < rows)
+		for (int i = ptr[r]; i < ptr[r + 1]; i++)
+			val[i] *= 2;
+}
+// prove: rows_unsorted potential
+__global__ void rows_unsorted(float *val, const int *ptr, int rows)
+{
+	int r = blockIdx.x * blockDim.x + threadIdx.x;
+	if (r < rows)
+		for (int i = ptr[r]; i < ptr[r + 1]; i++)
+			val[i] *= 2;
+}
+// prove: rows_sorted_too_far potential
+__global__ void rows_sorted_too_far(float *val, const int *ptr, int rows)
+{
+	int r = blockIdx.x * blockDim.x + threadIdx.x;
+	collider_assume(rows > 0 && rows < 1 << 30);
+	collider_sorted(ptr, rows + 1);
+	if (r < rows)
+		for (int i = ptr[r]; i <= ptr[r + 1]; i++)
+			val[i] *= 2;
+}
