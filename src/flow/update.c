@@ -160,6 +160,30 @@ static bool is_guarded_by(const struct target *t, const struct ptx_stmt *s)
 	       follow(t, s, s->pred, FLOW_UPDATE_NONE, 0) != FLOW_UPDATE_NONE;
 }
 
+/* Is the register computed from the thread's index in its block? */
+static bool is_of_index(struct flow *fl, const struct ptx_stmt *use, uint32_t reg, unsigned depth)
+{
+	const struct ptx_stmt *d = depth < CHAIN_MAX ? definition(fl, use, reg) : NULL;
+
+	for (unsigned i = 0; d && i < d->nops; i++) {
+		const struct ptx_opnd *o = &d->ops[i];
+		if (ptx_stmt_role(d, i) != PTX_ROLE_SRC)
+			continue;
+		if (o->kind == PTX_OPND_SPECIAL && o->text.n > 4 && !memcmp(o->text.p, "%tid", 4))
+			return true;
+		if (o->kind == PTX_OPND_REG && is_of_index(fl, d, o->reg, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+/* Is the instruction left to some threads of the block, by their index? */
+static bool is_for_some(struct flow *fl, const struct ptx_stmt *s)
+{
+	return s->kind == PTX_STMT_INST && s->pred != PTX_NO_REG && !is_of_check(fl, s->pred) &&
+	       is_of_index(fl, s, s->pred, 0);
+}
+
 static bool jumps_over(const struct ptx_stmt *s, const struct ptx_stmt *store)
 {
 	const struct ptx_label *to = s->form->op == PTX_OP_BRA ? ptx_target(s) : NULL;
@@ -171,7 +195,8 @@ static bool jumps_over(const struct ptx_stmt *s, const struct ptx_stmt *store)
 }
 
 /* Is the store, of a value of its own, carried out only if a load of the same bytes above it says
- * so? */
+ * so? Not where threads of some index alone store, after all have looked (a flag that is reset for
+ * the next round): each such store may come before another thread's look, as one step, too. */
 static bool is_checked(struct flow *fl, const struct ptx_stmt *store)
 {
 	struct target t = {fl, store->form, ptx_address(store)};
@@ -179,13 +204,19 @@ static bool is_checked(struct flow *fl, const struct ptx_stmt *store)
 
 	if (is_guarded_by(&t, store))
 		return true;
+	if (is_for_some(fl, store))
+		return false;
 	for (const struct ptx_stmt *o = store->prev; o && n < CHECK_MAX; o = o->prev, n++) {
 		if (o->kind != PTX_STMT_INST)
 			continue;
 		if (o->form->effects & (PTX_EFF_BARRIER | PTX_EFF_CALL))
 			return false;
-		if (is_guarded_by(&t, o) && jumps_over(o, store))
+		if (o->pred == PTX_NO_REG || !jumps_over(o, store))
+			continue;
+		if (is_guarded_by(&t, o))
 			return true;
+		if (is_for_some(fl, o))
+			return false;
 	}
 	return false;
 }

@@ -84,6 +84,25 @@ __global__ void maximum(int *, int *p)
 		p[3] = v;
 }
 
+// case reset_round by oracle hirace iguard: __sync(threads|warp)\(\) not: atomic, one step
+__global__ void reset_round(int *out, int *)
+{
+	__shared__ int changed;
+	int n = 0;
+	if (threadIdx.x == 0)
+		changed = 1;
+	__syncthreads();
+	while (changed) {
+		if (threadIdx.x == 0)
+			changed = 0;
+		__syncthreads();
+		if (threadIdx.x == 32 && n++ < 3)
+			changed = 1;
+		__syncthreads();
+	}
+	out[threadIdx.x] = n;
+}
+
 // case counted_beside by oracle unless iguard: atomicAdd\(\) not: release half, acquire half
 __global__ void counted_beside(int *out, int *p)
 {
@@ -400,6 +419,7 @@ int main()
 	RUN(collect, 8, 1);
 	RUN(claim, 8, 32);
 	RUN(maximum, 8, 32);
+	RUN(reset_round, 1, 64);
 	RUN(counted_beside, 8, 32);
 	RUN(lock_release, 6, 32);
 	RUN(lock_acquire, 6, 32);
