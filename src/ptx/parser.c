@@ -55,18 +55,24 @@ static bool parse_version(struct ptx_parser *ps)
 	return true;
 }
 
-/* One word of .target: sm_90a, debug, texmode_unified. */
-static void target_word(struct ptx_module *m, struct ptx_str w)
+#define TARGET_DIGITS 4u
+
+/* One word of .target: sm_90a, debug, texmode_unified. False: no number of a target. */
+static bool target_word(struct ptx_module *m, struct ptx_str w)
 {
 	uint32_t i = 3;
 
 	if (PTX_IS(w, "debug"))
 		m->debug = true;
 	if (w.n < 4 || memcmp(w.p, "sm_", 3) != 0)
-		return;
-	for (m->sm = 0; i < w.n && ptx_is(w.p[i], PTX_CC_DIGIT) && m->sm < 10000; i++)
+		return true;
+	for (m->sm = 0; i < w.n && ptx_is(w.p[i], PTX_CC_DIGIT); i++) {
+		if (i == 3 + TARGET_DIGITS)
+			return false;
 		m->sm = m->sm * 10 + (unsigned)(w.p[i] - '0');
+	}
 	m->sm_suffix = i < w.n ? w.p[i] : 0;
+	return true;
 }
 
 /* .target sm_90a, debug: the text after the directive. */
@@ -80,7 +86,11 @@ static bool parse_target(struct ptx_parser *ps, struct ptx_str *text)
 		ptx_lex_skip(&ps->l);
 		if (!ptx_is(*ps->l.p, PTX_CC_START))
 			return ptx_parse_error(ps, "a target like sm_90");
-		target_word(ps->m, ptx_lex_ident(&ps->l));
+		const char *word = ps->l.p;
+		if (!target_word(ps->m, ptx_lex_ident(&ps->l))) {
+			ps->l.p = word;
+			return ptx_parse_error(ps, "a target like sm_90");
+		}
 		end = ps->l.p;
 	} while (ptx_lex_take(&ps->l, ','));
 	*text = ptx_span(from, end);
