@@ -11,7 +11,7 @@
  * A block from which no exit can be reached (an endless loop) post-dominates
  * nothing and is post-dominated by nothing but itself. A call of a function
  * that never returns is taken to return.
- * Costs: linear except for the dominators, near-linear on compiled code.
+ * Costs: near-linear; the square where loops with several entries are nested.
  */
 #include "flow/priv.h"
 
@@ -240,26 +240,72 @@ static uint32_t common(const uint32_t *dom, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Until nothing changes. */
+/* Intervals [in, out) of the tree's nodes, by place; parents come before children. */
+static void number_tree(const uint32_t *dom, uint32_t n, uint32_t *in, uint32_t *out)
+{
+	uint32_t *size = base_calloc(n + 1u, sizeof(*size));
+	for (uint32_t i = n; i-- > 1;)
+		size[dom[i]] += ++size[i];
+	in[0] = 0;
+	out[0] = 1; /* next free number below this node, until the end */
+	for (uint32_t i = 1; i < n; i++) {
+		in[i] = out[dom[i]];
+		out[dom[i]] += size[i];
+		out[i] = in[i] + 1;
+	}
+	free(size);
+}
+
+/* One pass over the edges, or over those alone that lead on in the order. Has a dominator changed?
+ */
+static bool pass(uint32_t n, const uint32_t *first, const uint32_t *from, bool is_forward,
+		 uint32_t *dom)
+{
+	bool is_changed = false;
+
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t d = FLOW_NONE;
+		for (uint32_t k = first[i]; k < first[i + 1]; k++) {
+			uint32_t p = from[k];
+			if (dom[p] != FLOW_NONE && (p < i || !is_forward))
+				d = d == FLOW_NONE ? p : common(dom, p, d);
+		}
+		is_changed |= d != dom[i];
+		dom[i] = d;
+	}
+	return is_changed;
+}
+
+/* Does each edge that leads back come from a node that its target dominates? Then the edges that
+ * lead on decide all: a path that takes such an edge has passed its target before. */
+static bool is_reducible(uint32_t n, const uint32_t *first, const uint32_t *from,
+			 const uint32_t *dom)
+{
+	uint32_t *in = base_malloc(sizeof(*in) * 2 * (n + 1u)), *out = in + n + 1;
+	bool is = true;
+
+	for (uint32_t i = 1; i < n && is; i++)
+		is = dom[i] != FLOW_NONE;
+	if (is)
+		number_tree(dom, n, in, out);
+	for (uint32_t i = 0; i < n && is; i++)
+		for (uint32_t k = first[i]; k < first[i + 1]; k++)
+			is &= from[k] < i || (in[i] <= in[from[k]] && out[from[k]] <= out[i]);
+	free(in);
+	return is;
+}
+
+/* Until nothing changes, where there are loops of several entries: a walk up the tree for each edge
+ * that leads back would cost the square of nested loops. */
 void flow_find_dominators(uint32_t n, const uint32_t *first, const uint32_t *from, uint32_t *dom)
 {
-	bool is_changed = true;
-
 	for (uint32_t i = 0; i < n; i++)
 		dom[i] = i ? FLOW_NONE : 0;
-	while (is_changed) {
-		is_changed = false;
-		for (uint32_t i = 1; i < n; i++) {
-			uint32_t d = FLOW_NONE;
-			for (uint32_t k = first[i]; k < first[i + 1]; k++) {
-				uint32_t p = from[k];
-				if (dom[p] != FLOW_NONE)
-					d = d == FLOW_NONE ? p : common(dom, p, d);
-			}
-			is_changed |= d != dom[i];
-			dom[i] = d;
-		}
-	}
+	pass(n, first, from, true, dom);
+	if (is_reducible(n, first, from, dom))
+		return;
+	while (pass(n, first, from, false, dom))
+		;
 }
 
 /* The edges into the blocks of an order, by their places; backward: from the end, which is place 0,
@@ -290,22 +336,6 @@ static void find_dominators(const struct flow *fl, const uint32_t *order, const 
 	first[n] = used;
 	flow_find_dominators(n, first, from, dom);
 	free(first);
-}
-
-/* Intervals [in, out) of the tree's nodes, by place; parents come before children. */
-static void number_tree(const uint32_t *dom, uint32_t n, uint32_t *in, uint32_t *out)
-{
-	uint32_t *size = base_calloc(n + 1u, sizeof(*size));
-	for (uint32_t i = n; i-- > 1;)
-		size[dom[i]] += ++size[i];
-	in[0] = 0;
-	out[0] = 1; /* next free number below this node, until the end */
-	for (uint32_t i = 1; i < n; i++) {
-		in[i] = out[dom[i]];
-		out[dom[i]] += size[i];
-		out[i] = in[i] + 1;
-	}
-	free(size);
 }
 
 static void make_dominators(struct flow *fl)
@@ -348,43 +378,61 @@ static void make_dominators(struct flow *fl)
 	free(tmp);
 }
 
-/* One walk back from the latches of each header: the blocks met are its natural loop. */
-static void count_loops(struct flow *fl)
+/* The innermost loop that has been found around a block, by its header; itself: none yet. */
+static uint32_t find_loop(uint32_t *in, uint32_t b)
 {
-	uint32_t *stack = base_malloc(sizeof(*stack) * (fl->nblocks + 1u));
-	uint32_t *seen = base_malloc(sizeof(*seen) * (fl->nblocks + 1u));
-	memset(seen, 0xff, sizeof(*seen) * (fl->nblocks + 1u));
+	while (in[b] != b) {
+		in[b] = in[in[b]];
+		b = in[b];
+	}
+	return b;
+}
 
-	for (uint32_t h = 0; h < fl->nblocks; h++) {
-		struct flow_block *head = &fl->blocks[h];
-		uint32_t sp = 0;
-		bool is_header = false;
-		seen[h] = h;
-		for (uint32_t k = 0; k < head->npred; k++) {
-			uint32_t p = head->pred[k];
-			if (!flow_dominates(fl, h, p))
-				continue;
-			is_header = true;
-			if (seen[p] != h) {
-				seen[p] = h;
-				stack[sp++] = p;
-			}
-		}
-		head->loop += is_header;
-		while (sp) {
-			struct flow_block *b = &fl->blocks[stack[--sp]];
-			b->loop++;
-			for (uint32_t k = 0; k < b->npred; k++) {
-				uint32_t p = b->pred[k];
-				if (seen[p] != h && fl->blocks[p].rpo != FLOW_NONE) {
-					seen[p] = h;
-					stack[sp++] = p;
-				}
+/* From each header a walk back from its latches, inner loops first, which are one node from then
+ * on: two natural loops of different headers are nested or have no block in common. */
+static void find_loops(struct flow *fl, uint32_t *around, bool *is_header)
+{
+	uint32_t *stack = base_malloc(sizeof(*stack) * 2 * (fl->nblocks + 1u));
+	uint32_t *in = stack + fl->nblocks + 1;
+
+	for (uint32_t b = 0; b < fl->nblocks; b++)
+		in[b] = b;
+	for (uint32_t i = fl->nrpo; i-- > 0;) {
+		uint32_t h = fl->rpo[i], at = h, sp = 0;
+		for (bool is_first = true; is_first || sp; is_first = false) {
+			at = is_first ? h : stack[--sp];
+			for (uint32_t k = 0; k < fl->blocks[at].npred; k++) {
+				uint32_t p = fl->blocks[at].pred[k], r = find_loop(in, p);
+				if (fl->blocks[p].rpo == FLOW_NONE ||
+				    (is_first && !flow_dominates(fl, h, p)))
+					continue;
+				is_header[h] = true;
+				if (r == h)
+					continue;
+				in[r] = around[r] = h;
+				stack[sp++] = r;
 			}
 		}
 	}
 	free(stack);
-	free(seen);
+}
+
+/* The loops that each block is in. */
+static void count_loops(struct flow *fl)
+{
+	uint32_t *around = base_malloc(sizeof(*around) * (fl->nblocks + 1u));
+	bool *is_header = base_calloc(fl->nblocks + 1u, sizeof(*is_header));
+
+	memset(around, 0xff, sizeof(*around) * (fl->nblocks + 1u));
+	find_loops(fl, around, is_header);
+	for (uint32_t i = 0; i < fl->nrpo; i++) {
+		uint32_t b = fl->rpo[i];
+		fl->blocks[b].loop = is_header[b];
+		if (around[b] != FLOW_NONE)
+			fl->blocks[b].loop += fl->blocks[around[b]].loop;
+	}
+	free(around);
+	free(is_header);
 }
 
 /* ---- places ------------------------------------------------------------------------- */
