@@ -17,6 +17,6 @@ while IFS= read -r doc; do
 		grep -Eq "^${target#make }:" Makefile && continue
 		echo "$doc:$line: $target: no such target"
 		failed=1
-	done < <(grep -noE '(^|`|    )make [a-z-]+' "$doc" | sed -E 's/:[` ]+make/:make/')
+	done < <(grep -noE '(^( {4})?|`)make [a-z-]+' "$doc" | sed -E 's/:[` ]+make/:make/')
 done < <(ls README.md CONTRIBUTING.md docs/*.md examples/*.md tests/*/README.md 2>/dev/null)
 exit $failed
