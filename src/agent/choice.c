@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "agent/agent.h"
+#include "race/file/nvtx.h"
 
 #define TIMINGS	       16
 #define SWITCH_WAIT_S  5       /* for the context to become idle */
@@ -134,7 +135,8 @@ static bool ask(struct agent_launch_set *set, uint64_t spent_ns, bool *has_any)
 		if (!k)
 			continue;
 		*has_any = true;
-		set->answer[i] = race_choice_ask(k, agent_kernel_name(set->kernel[i]), spent_ns);
+		set->answer[i] = race_choice_ask(k, agent_kernel_name(set->kernel[i]),
+						 race_nvtx_is_outside(), spent_ns);
 		is_wanted |= !set->answer[i].why;
 	}
 	return is_wanted;
@@ -194,6 +196,14 @@ static void wait_for_others(struct agent_choice *h)
 }
 
 /* ------------------------------------------------------------------------ */
+
+/* The entry that NVTX's headers look for in the library that their variable names. */
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(race_nvtx_tables_fn *tables);
+
+int InitializeInjectionNvtx2(race_nvtx_tables_fn *tables)
+{
+	return race_nvtx_listen(tables);
+}
 
 struct agent_choice *agent_choice_new(CUcontext context)
 {

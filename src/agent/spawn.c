@@ -14,6 +14,7 @@
 #include "agent/given.h"
 #include "agent/keeper.h"
 #include "race/layout/history.h"
+#include "race/file/nvtx.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -164,8 +165,12 @@ static void put_command(struct race_shm *s, char *const *argv)
 /* The lists of names as the second chunk. */
 static void put_names(struct race_shm *s, const struct spawn_request *req)
 {
-	const char *const lists[] = {req->kernel_name, req->kernel_name_exclude,
-				     req->target_processes};
+	const char *const lists[RACE_CHOICE_LISTS] = {
+		[RACE_CHOICE_KERNELS] = req->kernel_name,
+		[RACE_CHOICE_KERNELS_EXCLUDE] = req->kernel_name_exclude,
+		[RACE_CHOICE_PROCESSES] = req->target_processes,
+		[RACE_CHOICE_NVTX_INCLUDE] = req->nvtx_include,
+		[RACE_CHOICE_NVTX_EXCLUDE] = req->nvtx_exclude};
 	struct race_chunk *c =
 		(struct race_chunk *)(void *)((char *)s + RACE_SHM_HEAP + s->heap_used);
 	size_t n = 0;
@@ -348,6 +353,9 @@ __attribute__((noreturn)) static void become_app(const struct spawn_request *req
 		_exit(128 + SIGTERM);
 	if (fcntl(shm_fd, F_SETFD, 0) < 0 || setenv(RACE_SHM_ENV, number, 1) ||
 	    setenv(RACE_SHM_PATH_ENV, path, 1) || (req->cudart ? set_cpu(req) : set_gpu(req)))
+		goto fail;
+	if ((req->nvtx_include || req->nvtx_exclude) &&
+	    setenv(RACE_NVTX_ENV, req->cudart ? req->cudart : req->agent, 1))
 		goto fail;
 	for (char *const *e = req->environment; e && *e; e++)
 		if (putenv(*e))

@@ -23,6 +23,7 @@ struct spawn_request {
 	/* Which launches are checked (race/file/shm_write.h); lists of names or NULL. */
 	struct race_choice choice;
 	const char *kernel_name, *kernel_name_exclude, *target_processes;
+	const char *nvtx_include, *nvtx_exclude;
 	const uint8_t *machine;	       /* RACE_HISTORY_MACHINE bytes; NULL: that of the modules */
 	const struct base_buf *replay; /* a chunk RACE_CHUNK_REPLAY; NULL or empty: none */
 	uint64_t timeout_ms;	       /* 0: none */

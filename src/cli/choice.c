@@ -15,7 +15,9 @@ int cli_choice_check(const struct option_set *set)
 	} lists[] = {{OPTION_KERNEL_NAME, "kernel-name"},
 		     {OPTION_KERNEL_NAME_EXCLUDE, "kernel-name-exclude"},
 		     {OPTION_VARIABLE, "variable"},
-		     {OPTION_TARGET_PROCESSES_FILTER, "target-processes-filter"}};
+		     {OPTION_TARGET_PROCESSES_FILTER, "target-processes-filter"},
+		     {OPTION_NVTX_INCLUDE, "nvtx-include"},
+		     {OPTION_NVTX_EXCLUDE, "nvtx-exclude"}};
 	char why[512];
 
 	for (size_t i = 0; i < BASE_COUNTOF(lists); i++) {
@@ -40,7 +42,8 @@ struct race_choice cli_choice_make(const struct option_set *set)
 
 	c.is_on = c.skip || count || ms || c.root || option_text(set, OPTION_KERNEL_NAME) ||
 		  option_text(set, OPTION_KERNEL_NAME_EXCLUDE) ||
-		  option_text(set, OPTION_TARGET_PROCESSES_FILTER);
+		  option_text(set, OPTION_TARGET_PROCESSES_FILTER) ||
+		  option_text(set, OPTION_NVTX_INCLUDE) || option_text(set, OPTION_NVTX_EXCLUDE);
 	return c;
 }
 
@@ -124,6 +127,8 @@ static void add_unmatched(struct race_results *r, const struct option_set *set)
 	const char *only = option_text(set, OPTION_KERNEL_NAME);
 	const char *without = option_text(set, OPTION_KERNEL_NAME_EXCLUDE);
 	const char *variable = option_text(set, OPTION_VARIABLE);
+	const char *const ranges[] = {option_text(set, OPTION_NVTX_INCLUDE),
+				      option_text(set, OPTION_NVTX_EXCLUDE)};
 	long long skip = (long long)option_int(set, OPTION_LAUNCH_SKIP);
 	bool is_left = false;
 
@@ -135,9 +140,16 @@ static void add_unmatched(struct race_results *r, const struct option_set *set)
 		find_unmatched(r, "kernel-name-exclude", without);
 	if (variable)
 		find_unmatched_variables(r, variable);
+	for (unsigned i = 0; i < BASE_COUNTOF(ranges); i++)
+		if (ranges[i] && !(r->ranges >> i & 1))
+			note_unmatched(r,
+				       base_printf(&r->arena,
+						   "--nvtx-%s=%s matched no NVTX range that began",
+						   i ? "exclude" : "include", ranges[i]));
 	for (size_t i = 0; i < r->kernels.n; i++)
 		is_left |= r->kernels.v[i].checked || r->kernels.v[i].why & ~RACE_LEFT_SKIP &
-							      ~RACE_LEFT_NAME & ~RACE_LEFT_PROCESS;
+							      ~RACE_LEFT_NAME & ~RACE_LEFT_PROCESS &
+							      ~RACE_LEFT_RANGE;
 	if (skip && !is_left)
 		note_unmatched(r, base_printf(&r->arena,
 					      "--launch-skip=%lld left no launch to be checked",
@@ -146,9 +158,13 @@ static void add_unmatched(struct race_results *r, const struct option_set *set)
 
 void cli_choice_note(struct race_results *r, const struct option_set *set)
 {
-	static const char *const names[] = {
-		"by its name", "--launch-skip",		 "--launch-count",
-		"--budget",    "the GPU was never idle", "launched by a process that is left out"};
+	static const char *const names[] = {"by its name",
+					    "--launch-skip",
+					    "--launch-count",
+					    "--budget",
+					    "the GPU was never idle",
+					    "launched by a process that is left out",
+					    "by its NVTX range"};
 	struct base_buf b = {0};
 
 	for (size_t i = 0; i < r->kernels.n; i++) {

@@ -543,6 +543,8 @@ int cli_run(struct option_set *set)
 		.kernel_name = option_text(set, OPTION_KERNEL_NAME),
 		.kernel_name_exclude = option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
 		.target_processes = option_text(set, OPTION_TARGET_PROCESSES_FILTER),
+		.nvtx_include = option_text(set, OPTION_NVTX_INCLUDE),
+		.nvtx_exclude = option_text(set, OPTION_NVTX_EXCLUDE),
 		.tick = is_stderr && isatty(STDERR_FILENO) && !option_flag(set, OPTION_QUIET)
 				? cli_progress
 				: NULL,

@@ -131,13 +131,15 @@ void cpu_listen(struct cpu_machine *m, cpu_progress_fn *progress, cpu_fault_fn *
 typedef void cpu_quiet_fn(void *arg);
 void cpu_listen_quiet(struct cpu_machine *m, cpu_quiet_fn *quiet, void *arg);
 
+struct cpu_launch;
+
 /*
  * A launch with a plain kernel is about to start: until when is it checked? 0: not at all;
  * UINT64_MAX: to its end. spent_ns: how long the machine has worked while checked launches ran.
  * With locks held, too. `cut`: that time has come, when so many of the launch's blocks had begun.
  * The oracle judges nothing more of it; the checks in its code stay. Not with several workers.
  */
-typedef uint64_t cpu_choose_fn(void *arg, void *tag, uint64_t spent_ns);
+typedef uint64_t cpu_choose_fn(void *arg, const struct cpu_launch *l, uint64_t spent_ns);
 typedef void cpu_cut_fn(void *arg, void *tag, uint64_t blocks, uint64_t of);
 void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, cpu_cut_fn *cut, void *arg);
 
@@ -357,6 +359,7 @@ struct cpu_launch {
 	const uint64_t *chosen;
 	uint64_t nchosen;
 	void *tag;	   /* for `choose` and `cut` */
+	bool is_outside;   /* for `choose`: what the program's thread knew as it submitted */
 	uint64_t until_ns; /* what `choose` said */
 	bool is_plain;
 };

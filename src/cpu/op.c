@@ -269,8 +269,8 @@ static void choose_kernel(struct cpu_engine *e, struct cpu_launch *l)
 	const struct cpu_listener *to = &e->m->listener;
 
 	cpu_time_checked(e);
-	l->until_ns = to->choose && l->plain ? to->choose(to->choose_arg, l->tag, e->spent_ns)
-					     : UINT64_MAX;
+	l->until_ns =
+		to->choose && l->plain ? to->choose(to->choose_arg, l, e->spent_ns) : UINT64_MAX;
 	if (l->until_ns)
 		return;
 	l->kernel = l->plain;

@@ -136,6 +136,7 @@ struct race_results {
 	const char *why_nothing;
 	uint64_t failed_modules; /* that could not be loaded */
 	uint64_t patterns;	 /* of --variable that match an access */
+	uint32_t ranges;	 /* as in struct race_choice */
 	const char *command;	 /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;		 /* reports merged; 0 counts as 1 */
 	uint64_t empty_runs;	 /* of these, read from files: they had checked nothing */

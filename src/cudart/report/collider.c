@@ -28,6 +28,7 @@
 #include "race/layout/history.h"
 #include "race/site/site.h"
 #include "report/report.h"
+#include "race/file/nvtx.h"
 
 #define LAST_WAIT_S 10
 
@@ -391,10 +392,10 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 }
 
 /* Until when is a launch checked that is about to start? With the machine's locks held. */
-static uint64_t choose(void *arg, void *tag, uint64_t spent_ns)
+static uint64_t choose(void *arg, const struct cpu_launch *l, uint64_t spent_ns)
 {
-	struct rt_kern *k = tag;
-	uint64_t until = race_choice_take(k->count, k->name, spent_ns);
+	struct rt_kern *k = l->tag;
+	uint64_t until = race_choice_take(k->count, k->name, l->is_outside, spent_ns);
 
 	(void)arg;
 	if (until)
@@ -574,6 +575,14 @@ static void after_fork_child(void)
 	race_host_forget();
 	rt_origin_forked();
 	is_open = false; /* CUDA does not work in the child */
+}
+
+/* The entry that NVTX's headers look for in the library that their variable names. */
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(race_nvtx_tables_fn *tables);
+
+int InitializeInjectionNvtx2(race_nvtx_tables_fn *tables)
+{
+	return race_nvtx_listen(tables);
 }
 
 void rt_collider_start(void)

@@ -15,6 +15,7 @@
 
 #include "cudart/state/capture.h"
 #include "cudart/state/internal.h"
+#include "race/file/nvtx.h"
 
 /* ---- the list ---------------------------------------------------------------- */
 
@@ -210,6 +211,8 @@ struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct r
 	c.priority = s->priority;
 	if (c.kind == CPU_WORK_KERNEL)
 		c.hold = rt_collider_hold(s, device, c.launch.is_programmatic);
+	if (c.kind == CPU_WORK_KERNEL)
+		c.launch.is_outside = race_nvtx_is_outside();
 	if (c.kind == CPU_WORK_HOST) {
 		h = malloc(sizeof(*h));
 		if (!h) {

@@ -159,6 +159,7 @@ static void find_left_out(struct race_results *r, const struct race_kernel *k)
 		{RACE_LEFT_SKIP, RACE_GAP_LEFT_OUT, "--launch-skip"},
 		{RACE_LEFT_NAME, RACE_GAP_LEFT_OUT, "left out by its name"},
 		{RACE_LEFT_PROCESS, RACE_GAP_LEFT_OUT, "launched by a process that is left out"},
+		{RACE_LEFT_RANGE, RACE_GAP_LEFT_OUT, "left out by its NVTX range"},
 	};
 
 	/* One gap a kernel: the first of the reasons that it had. */

@@ -22,7 +22,7 @@
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 10u
+#define RACE_SHM_VERSION 11u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -102,7 +102,7 @@ enum race_chunk_kind {
 	RACE_CHUNK_ORIGIN =
 		13, /* a call that asked for an operation of a pair: struct race_transfer */
 	RACE_CHUNK_LAUNCH = 14,	 /* a call that launched a kernel: struct race_transfer, api = it */
-	RACE_CHUNK_CHOICE = 15,	 /* kernels, others, programs: three lists of names (race_choice) */
+	RACE_CHUNK_CHOICE = 15,	 /* lists of names (race_choice_list_id) */
 	RACE_CHUNK_MACHINE = 16, /* --hirace: the table of the machine (hirace/machine.h) */
 	RACE_CHUNK_REPLAY = 17,	 /* --replay: places and addresses (layout/replay.h) */
 	RACE_CHUNK_MIRROR = 18,	 /* a struct race_mirror (layout/mirror.h), and room to align it */
@@ -137,6 +137,7 @@ enum race_agent_state {
 #define RACE_LEFT_BUDGET  8u
 #define RACE_LEFT_BUSY	  16u /* on a GPU: work under way kept the checks from being switched on */
 #define RACE_LEFT_PROCESS 32u
+#define RACE_LEFT_RANGE	  64u /* by the NVTX ranges around it */
 
 /* What a launcher puts into the file: 0 and UINT64_MAX stand for no limit where that makes sense.
  * The lists follow each other as strings in a chunk RACE_CHUNK_CHOICE. */
@@ -144,7 +145,19 @@ struct race_choice {
 	uint64_t skip, count, budget_ns; /* count, budget_ns UINT64_MAX: all */
 	uint64_t seen;			 /* launches whose name matched so far; atomic */
 	uint32_t is_on;
-	uint32_t root; /* the one process whose launches are checked; 0: all */
+	uint32_t root;	 /* the one process whose launches are checked; 0: all */
+	uint32_t ranges; /* bits of the lists of NVTX ranges that a range was in; atomic */
+	uint32_t reserved;
+};
+
+/* The lists of names, in the order of their strings. */
+enum race_choice_list_id {
+	RACE_CHOICE_KERNELS,
+	RACE_CHOICE_KERNELS_EXCLUDE,
+	RACE_CHOICE_PROCESSES,
+	RACE_CHOICE_NVTX_INCLUDE,
+	RACE_CHOICE_NVTX_EXCLUDE,
+	RACE_CHOICE_LISTS
 };
 
 /* GPU code that was instrumented as it was loaded (--load); all atomic. */

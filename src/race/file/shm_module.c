@@ -292,16 +292,23 @@ static uint64_t eighths(uint64_t number)
 	return number == 1 ? 8 : number < 10 ? 6 : number < 100 ? 4 : number < 1000 ? 2 : 1;
 }
 
-static bool is_named(const char *name)
+const char *race_choice_list(enum race_choice_list_id id)
 {
 	size_t n = 0;
-	const char *list = race_shm_find(RACE_CHUNK_CHOICE, 0, &n);
-	const char *without = list ? list + strlen(list) + 1 : NULL;
+	const char *list = race_shm_find(RACE_CHUNK_CHOICE, 0, &n), *end = list ? list + n : NULL;
 
-	if (!list)
-		return true;
-	return (!*list || race_name_is_listed(list, name)) &&
-	       (!*without || !race_name_is_listed(without, name));
+	for (unsigned i = 0; i < (unsigned)id && list && list < end; i++)
+		list += strlen(list) + 1;
+	return list && list < end && *list ? list : NULL;
+}
+
+static bool is_named(const char *name)
+{
+	const char *list = race_choice_list(RACE_CHOICE_KERNELS);
+	const char *without = race_choice_list(RACE_CHOICE_KERNELS_EXCLUDE);
+
+	return (!list || race_name_is_listed(list, name)) &&
+	       (!without || !race_name_is_listed(without, name));
 }
 
 /* Are this process' launches checked? Its program's name is the last part of its file's. */
@@ -310,16 +317,12 @@ static bool is_target(const struct race_choice *c)
 	static uint64_t known; /* 2 * the process that asked, + the answer */
 	uint64_t pid = (uint64_t)getpid(), is = __atomic_load_n(&known, __ATOMIC_RELAXED);
 	char exe[512];
-	size_t n = 0;
 
 	if (is >> 1 == pid)
 		return is & 1;
-	const char *list = race_shm_find(RACE_CHUNK_CHOICE, 0, &n), *end = list ? list + n : NULL;
-	for (int i = 0; list && i < 2; i++)
-		list += strlen(list) + 1;
+	const char *list = race_choice_list(RACE_CHOICE_PROCESSES);
 	is = !c->root || c->root == pid;
-	ssize_t m =
-		list && list < end && *list ? readlink("/proc/self/exe", exe, sizeof(exe) - 1) : 0;
+	ssize_t m = list ? readlink("/proc/self/exe", exe, sizeof(exe) - 1) : 0;
 	if (m > 0) {
 		exe[m] = 0;
 		const char *slash = strrchr(exe, '/');
@@ -333,12 +336,14 @@ bool race_choice_concerns(const char *name)
 {
 	const struct race_choice *c = asked();
 
-	return c && (c->skip || c->count != UINT64_MAX || c->budget_ns != UINT64_MAX ||
-		     !is_named(name) || !is_target(c));
+	return c &&
+	       (c->skip || c->count != UINT64_MAX || c->budget_ns != UINT64_MAX ||
+		race_choice_list(RACE_CHOICE_NVTX_INCLUDE) ||
+		race_choice_list(RACE_CHOICE_NVTX_EXCLUDE) || !is_named(name) || !is_target(c));
 }
 
-static uint32_t reason(struct race_kernel_count *k, const char *name, uint64_t number,
-		       uint64_t spent_ns)
+static uint32_t reason(struct race_kernel_count *k, const char *name, bool is_outside,
+		       uint64_t number, uint64_t spent_ns)
 {
 	struct race_choice *c = &race_shm_get()->choice;
 
@@ -348,6 +353,8 @@ static uint32_t reason(struct race_kernel_count *k, const char *name, uint64_t n
 		return RACE_LEFT_NAME;
 	if (!is_target(c))
 		return RACE_LEFT_PROCESS;
+	if (is_outside)
+		return RACE_LEFT_RANGE;
 	uint64_t seen = __atomic_fetch_add(&c->seen, 1, __ATOMIC_RELAXED);
 	if (seen < c->skip)
 		return RACE_LEFT_SKIP;
@@ -359,12 +366,12 @@ static uint32_t reason(struct race_kernel_count *k, const char *name, uint64_t n
 }
 
 struct race_choice_answer race_choice_ask(struct race_kernel_count *k, const char *name,
-					  uint64_t spent_ns)
+					  bool is_outside, uint64_t spent_ns)
 {
 	struct race_choice_answer a = {
 		.number = __atomic_add_fetch(&k->started, 1, __ATOMIC_RELAXED)};
 
-	a.why = reason(k, name, a.number, spent_ns);
+	a.why = reason(k, name, is_outside, a.number, spent_ns);
 	return a;
 }
 
@@ -388,14 +395,15 @@ void race_choice_note(struct race_kernel_count *k, struct race_choice_answer a)
 	k->last = a.number;
 }
 
-uint64_t race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns)
+uint64_t race_choice_take(struct race_kernel_count *k, const char *name, bool is_outside,
+			  uint64_t spent_ns)
 {
 	const struct race_choice *c = asked();
 	struct race_choice_answer a;
 
 	if (!c || !k)
 		return UINT64_MAX;
-	a = race_choice_ask(k, name, spent_ns);
+	a = race_choice_ask(k, name, is_outside, spent_ns);
 	if (a.number == 1 && a.why == RACE_LEFT_BUDGET)
 		a.why = 0;
 	race_choice_note(k, a);

@@ -402,6 +402,7 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	out->processes += head.nprocesses;
 	out->failed_modules += head.failed_modules;
 	out->patterns |= head.patterns;
+	out->ranges |= head.choice.ranges;
 	out->rdelay = head.rdelay;
 	out->wdelay = head.wdelay;
 	out->sample = head.sample;

@@ -63,6 +63,8 @@ struct race_kernel_count {
 /* Appends a kernel's counter; NULL: the heap is full. */
 struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented);
 
+/* One of the lists of names; NULL: the run has none, or its list is empty. */
+const char *race_choice_list(enum race_choice_list_id id);
 /* Does the run leave launches out? After race_shm_open. */
 bool race_choice_is_on(void);
 uint64_t race_choice_budget(void); /* ns; UINT64_MAX: no limit */
@@ -72,18 +74,20 @@ struct race_choice_answer {
 	uint32_t why;
 };
 /*
- * Is the next launch of this kernel to be checked? Counts it. spent_ns: the time that checked
- * launches have taken so far. What became of it, which may be something else, is noted then. Both
- * are called by one thread at a time for a kernel.
+ * Is the next launch of this kernel to be checked? Counts it. is_outside: race_nvtx_is_outside, in
+ * the thread that launches. spent_ns: the time that checked launches have taken so far. What became
+ * of it, which may be something else, is noted then. Both are called by one thread at a time for a
+ * kernel.
  */
 struct race_choice_answer race_choice_ask(struct race_kernel_count *k, const char *name,
-					  uint64_t spent_ns);
+					  bool is_outside, uint64_t spent_ns);
 void race_choice_note(struct race_kernel_count *k, struct race_choice_answer a);
 /* A launch of a kernel without checks: counts it as left out, if that is what the lists say. */
 void race_choice_pass(struct race_kernel_count *k, const char *name);
 /* Both at once, for a device that can end a launch's judging: until when it is judged, as in
  * cpu_choose_fn. A kernel's first launch is never left out by the budget. */
-uint64_t race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns);
+uint64_t race_choice_take(struct race_kernel_count *k, const char *name, bool is_outside,
+			  uint64_t spent_ns);
 /* The judging of a launch has ended when so many of its blocks had begun. */
 void race_choice_cut(struct race_kernel_count *k, uint64_t blocks, uint64_t of);
 /* May its launches be left out at all? If not, nothing needs to be prepared for that. */
