@@ -73,11 +73,11 @@ bool option_belongs(enum option_id id, enum option_cmd cmd)
 	return option_rows[id].cmds >> cmd & 1;
 }
 
-/* Does the command read it? sweep hands run's options on to its runs. */
+/* Does the command read it? sweep and reduce hand run's options on to their runs. */
 static bool is_taken(enum option_id id, enum option_cmd cmd)
 {
-	return option_belongs(id, cmd) ||
-	       (cmd == OPTION_CMD_SWEEP && option_belongs(id, OPTION_CMD_RUN));
+	return option_belongs(id, cmd) || ((cmd == OPTION_CMD_SWEEP || cmd == OPTION_CMD_REDUCE) &&
+					   option_belongs(id, OPTION_CMD_RUN));
 }
 
 /* ---- the nearest name ------------------------------------------------------------ */

@@ -19,6 +19,7 @@ int cli_judge(struct option_set *set);	    /* judge.c */
 int cli_prove(struct option_set *set);	    /* prove.c */
 int cli_hirace(struct option_set *set);	    /* hirace.c */
 int cli_sweep(struct option_set *set);	    /* sweep.c */
+int cli_reduce(struct option_set *set);	    /* reduce.c */
 int cli_suppress(struct option_set *set);   /* suppress.c */
 int cli_history(struct option_set *set);    /* history.c */
 int cli_doctor(struct option_set *set);	    /* doctor.c */

@@ -36,12 +36,12 @@ int cli_print(struct base_buf *text)
 static int run_command(enum option_cmd cmd, int argc, char **argv)
 {
 	static int (*const entry[OPTION_CMD_COUNT])(struct option_set *) = {
-		[OPTION_CMD_RUN] = cli_run,	  [OPTION_CMD_JUDGE] = cli_judge,
-		[OPTION_CMD_REPORT] = cli_report, [OPTION_CMD_INSTRUMENT] = cli_instrument,
-		[OPTION_CMD_PROVE] = cli_prove,	  [OPTION_CMD_HIRACE] = cli_hirace,
-		[OPTION_CMD_SWEEP] = cli_sweep,	  [OPTION_CMD_SUPPRESS] = cli_suppress,
-		[OPTION_CMD_DOCTOR] = cli_doctor, [OPTION_CMD_HISTORY] = cli_history,
-		[OPTION_CMD_HELP] = cli_help,
+		[OPTION_CMD_RUN] = cli_run,	      [OPTION_CMD_JUDGE] = cli_judge,
+		[OPTION_CMD_REPORT] = cli_report,     [OPTION_CMD_INSTRUMENT] = cli_instrument,
+		[OPTION_CMD_PROVE] = cli_prove,	      [OPTION_CMD_HIRACE] = cli_hirace,
+		[OPTION_CMD_SWEEP] = cli_sweep,	      [OPTION_CMD_REDUCE] = cli_reduce,
+		[OPTION_CMD_SUPPRESS] = cli_suppress, [OPTION_CMD_DOCTOR] = cli_doctor,
+		[OPTION_CMD_HISTORY] = cli_history,   [OPTION_CMD_HELP] = cli_help,
 	};
 	const char *env = getenv(OPTIONS_ENV);
 	struct option_set set;

@@ -261,22 +261,13 @@ static int take_shard(struct sweep *s)
 	return BASE_EXIT_USAGE;
 }
 
-/* Options of run that were given here, but for those of the report, which is ours; what the sweep
- * sets itself is refused. */
-static int pass_options(struct sweep *s)
+/* Options of run that were given here, but for those of the report, which is ours. */
+void sweep_pass_options(struct sweep *s)
 {
-	static const enum option_id own[] = {OPTION_SAVE, OPTION_JSON, OPTION_LOG_FILE};
-
-	for (size_t i = 0; i < BASE_COUNTOF(own); i++)
-		if (option_source(s->set, own[i]) == OPTION_FROM_ARGV) {
-			base_say("error: --%s: a sweep keeps the reports of its runs in --dir",
-				 option_rows[own[i]].name);
-			return BASE_EXIT_USAGE;
-		}
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const struct option_value *v = &s->set->v[i];
 		if (v->source != OPTION_FROM_ARGV || i == OPTION_HELP || i == OPTION_QUIET ||
-		    !option_belongs((enum option_id)i, OPTION_CMD_RUN) ||
+		    i == OPTION_SAVE || !option_belongs((enum option_id)i, OPTION_CMD_RUN) ||
 		    option_belongs((enum option_id)i, OPTION_CMD_REPORT))
 			continue;
 		if (option_rows[i].type == OPTION_TYPE_FLAG)
@@ -287,7 +278,24 @@ static int pass_options(struct sweep *s)
 			base_vec_push(&s->passed, base_printf(&s->arena, "--%s=%s",
 							      option_rows[i].name, v->text));
 	}
-	return 0;
+}
+
+int sweep_refuse(const struct option_set *set, enum option_id id, const char *why)
+{
+	if (option_source(set, id) != OPTION_FROM_ARGV)
+		return 0;
+	base_say("error: --%s: %s", option_rows[id].name, why);
+	return BASE_EXIT_USAGE;
+}
+
+void sweep_know(struct sweep *s)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	s->self = base_strndup(&s->arena, self, n > 0 ? (size_t)n : 0);
+	s->is_cpu = option_is(s->set, OPTION_DEVICE, "cpu") ||
+		    (option_is(s->set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
 /* The folder belongs to one sweep: what it runs, with which options. */
@@ -324,9 +332,8 @@ static int open_folder(struct sweep *s)
 
 static int open_sweep(struct sweep *s)
 {
+	static const char why[] = "a sweep keeps the reports of its runs in --dir";
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int rc;
 
 	if (!s->set->args.n) {
@@ -334,19 +341,22 @@ static int open_sweep(struct sweep *s)
 			 "[ARGUMENTS]");
 		return BASE_EXIT_USAGE;
 	}
-	s->self = base_strndup(&s->arena, self, n > 0 ? (size_t)n : 0);
+	sweep_know(s);
 	s->dir = option_text(s->set, OPTION_DIR);
 	s->runs = (unsigned)option_int(s->set, OPTION_RUNS);
 	s->seed = (uint64_t)option_int(s->set, OPTION_SEED);
 	s->is_tty = isatty(STDERR_FILENO) && !option_flag(s->set, OPTION_QUIET);
-	s->is_cpu = option_is(s->set, OPTION_DEVICE, "cpu") ||
-		    (option_is(s->set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 	s->jobs = (unsigned)option_int(s->set, OPTION_JOBS);
 	if (!s->jobs)
 		s->jobs = s->is_cpu && cores > 0 ? (unsigned)cores : 1;
 	rc = take_shard(s);
 	if (!rc)
-		rc = pass_options(s);
+		rc = sweep_refuse(s->set, OPTION_SAVE, why);
+	if (!rc)
+		rc = sweep_refuse(s->set, OPTION_JSON, why);
+	if (!rc)
+		rc = sweep_refuse(s->set, OPTION_LOG_FILE, why);
+	sweep_pass_options(s);
 	return rc ? rc : open_folder(s);
 }
 

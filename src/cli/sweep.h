@@ -1,5 +1,6 @@
 /*
- * sweep.h - inside src/cli: a sweep's runs (sweep.c) and what they found (sweep_tally.c).
+ * sweep.h - inside src/cli: a sweep's runs (sweep.c), what they found (sweep_tally.c), and runs
+ * that look for one finding again (reduce.c, too).
  */
 #ifndef COLLIDER_CLI_SWEEP_H
 #define COLLIDER_CLI_SWEEP_H
@@ -33,6 +34,16 @@ const char *sweep_file(struct sweep *s, unsigned i, const char *end);
  * Starts a run whose report goes to `save` and whose output to `log`. Returns the process, or -1.
  */
 pid_t sweep_start(struct sweep *s, const struct sweep_item *it, const char *save, const char *log);
+
+/* Options of run that were given, for each run. */
+void sweep_pass_options(struct sweep *s);
+/* An option that makes no sense here: 0, or an exit code after saying why. */
+int sweep_refuse(const struct option_set *set, enum option_id id, const char *why);
+/* Where this executable is, and whether runs are on the CPU device. */
+void sweep_know(struct sweep *s);
+/* Does a run with these options show the finding? Its report stays in s->dir (sweep_again). */
+bool sweep_shows(struct sweep *s, const struct sweep_item *it, uint64_t print);
+const char *sweep_again(struct sweep *s);
 
 /* A finding of the sweep, whatever the thread. */
 struct sweep_found {

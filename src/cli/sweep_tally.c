@@ -96,18 +96,22 @@ static bool has_print(const char *path, uint64_t print)
 	return has;
 }
 
-/* Does a run with these options show the finding? */
-static bool shows(struct sweep *s, const struct sweep_item *it, uint64_t print)
+const char *sweep_again(struct sweep *s)
 {
-	const char *save = base_printf(&s->arena, "%s/again.%u.part", s->dir, s->share);
+	return base_printf(&s->arena, "%s/again.%u.part", s->dir, s->share);
+}
+
+bool sweep_shows(struct sweep *s, const struct sweep_item *it, uint64_t print)
+{
+	const char *save = sweep_again(s);
 	const char *log = base_printf(&s->arena, "%s/again.%u.out", s->dir, s->share);
-	pid_t pid = sweep_start(s, it, save, log);
 	int status;
 
+	unlink(save);
+	pid_t pid = sweep_start(s, it, save, log);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	bool has = pid > 0 && has_print(save, print);
-	unlink(save);
 	unlink(log);
 	return has;
 }
@@ -119,7 +123,7 @@ static void shorten(struct sweep *s, struct sweep_item *it, uint64_t print)
 		struct sweep_item less = *it;
 		for (unsigned m = k; less.option[m]; m++)
 			less.option[m] = less.option[m + 1];
-		if (shows(s, &less, print))
+		if (sweep_shows(s, &less, print))
 			*it = less;
 		else
 			k++;
@@ -150,11 +154,12 @@ void sweep_commands(struct sweep *s, struct sweep_tally *t, struct base_buf *out
 		struct sweep_item it = sweep_item_make(s, e->first);
 		bool again = false;
 		for (unsigned k = 0; k < TRIES && !again; k++)
-			again = shows(s, &it, e->print);
+			again = sweep_shows(s, &it, e->print);
 		if (again)
 			shorten(s, &it, e->print);
 		base_buf_printf(out, "%s: in %u of %u runs\n", e->line, e->seen, t->ended);
 		put_command(s, &it, out);
 		base_buf_puts(out, again ? "\n" : "    # not seen again in two more runs\n");
 	}
+	unlink(sweep_again(s));
 }

@@ -3,7 +3,7 @@
 
 try 0 "$collider" help
 has out "Usage: collider COMMAND"
-for c in nvcc ptxas instrument run report sweep suppress history hirace prove doctor; do
+for c in nvcc ptxas instrument run report sweep reduce suppress history hirace prove doctor; do
 	has out "  $c "
 done
 is err ""
@@ -13,7 +13,7 @@ try 0 "$collider" help --help
 has out "Usage: collider COMMAND"
 
 # Each command explains itself in two ways, with the same words.
-for c in instrument run report sweep suppress history hirace prove doctor; do
+for c in instrument run report sweep reduce suppress history hirace prove doctor; do
 	try 0 "$collider" help $c
 	has out "Usage: collider $c"
 	[ $c = run ] || has out "Options:"
