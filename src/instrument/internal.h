@@ -381,6 +381,8 @@ struct ptx_label *inst_frame_ends(struct inst_ctx *cx, const struct inst_frame *
 
 /* select.c: is this plain access to be checked, by --variable? If not it is counted. */
 bool inst_is_chosen(struct inst_ctx *cx, const struct ptx_stmt *s);
+/* site.c: is it in a collider_data_race() of the program? Notes that it isn't checked. */
+bool inst_is_meant(struct inst_ctx *cx, const struct ptx_stmt *s);
 
 /* block_table.c: a table of the block for its static shared memory. */
 struct inst_block_table {

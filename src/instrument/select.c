@@ -42,6 +42,8 @@ bool inst_is_chosen(struct inst_ctx *cx, const struct ptx_stmt *s)
 	const char *names[FLOW_OBJECT_NAMES];
 	struct flow_object o;
 
+	if (inst_is_meant(cx, s))
+		return false;
 	if (!cx->opt->variable || !flow_address_object(cx->fl, s, &o))
 		return true;
 	size_t n = flow_object_names(&cx->scratch, cx->m, inst_original(cx), &o, names);

@@ -9,6 +9,7 @@
  */
 #include "instrument/internal.h"
 #include "race/file/pair.h"
+#include "race/race.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,31 @@ static uint32_t add_frames(struct inst_ctx *cx, const struct ptx_loc *l)
 		next = race_sites_frame(cx->sites, &fr);
 	}
 	return next;
+}
+
+static bool is_annotated(struct ptx_str func)
+{
+	const size_t n = sizeof(RACE_ANNOTATION) - 1;
+
+	for (size_t i = 0; i + n <= func.n; i++)
+		if (!memcmp(func.p + i, RACE_ANNOTATION, n))
+			return true;
+	return false;
+}
+
+bool inst_is_meant(struct inst_ctx *cx, const struct ptx_stmt *s)
+{
+	const struct ptx_loc *l = s->loc;
+	bool is = is_annotated(cx->f->name), is_unsure;
+
+	for (unsigned n = 0; l && l->in_line && n < MAX_INLINE_DEPTH && !is; n++) {
+		is = is_annotated(ptx_debug_string(cx->m, l->func_sym, l->func_off));
+		l = outer_loc(cx, l, &is_unsure);
+	}
+	if (is)
+		inst_unchecked(cx, PTX_STR("access in collider_data_race()"), RACE_WHY_MEANT,
+			       false);
+	return is;
 }
 
 static enum race_space site_space(enum ptx_space s)

@@ -2,7 +2,8 @@
  * ignore.c - everything that is left out of a report, in one place.
  *
  * None of these rules says that a race is safe; each is the user's decision, and
- * the report says how many findings each of them hid. The rules: lines of a
+ * the report says how many findings each of them hid. The rules: the program's own
+ * collider_data_race() (include/collider/annotate.h), lines of a
  * suppressions file (in the style of ThreadSanitizer), --same-value=ignore, the
  * class "possible" where it isn't wanted, and "undecided", which is shown on request only.
  *
@@ -152,12 +153,36 @@ void race_ignore_free(struct race_ignore *ig)
 	memset(ig, 0, sizeof(*ig));
 }
 
+/* ---- annotations ----------------------------------------------------------------- */
+
+static bool is_annotated(const char *func, const struct race_inlined *inlined, size_t n)
+{
+	if (func && strstr(func, RACE_ANNOTATION))
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (strstr(inlined[i].func, RACE_ANNOTATION))
+			return true;
+	return false;
+}
+
+static bool has_annotation(const struct race_finding *f)
+{
+	if (is_annotated(f->func, f->inlined, f->ninlined))
+		return true;
+	for (unsigned i = 0; f->sides && i < 2; i++)
+		if (is_annotated(f->sides[i].func, f->sides[i].inlined, f->sides[i].ninlined))
+			return true;
+	return false;
+}
+
 /* ---- the decision ---------------------------------------------------------------- */
 
 enum race_ignored race_ignore_test(const struct race_ignore *ig, const struct race_finding *f,
 				   size_t *rule)
 {
 	*rule = SIZE_MAX;
+	if (has_annotation(f))
+		return RACE_IGNORED_ANNOTATED;
 	if (!ig)
 		return RACE_IGNORED_NOT;
 	for (size_t i = 0; i < ig->rules.n; i++) {
@@ -184,6 +209,7 @@ const char *race_ignored_name(enum race_ignored why)
 		[RACE_IGNORED_POSSIBLE] = "possible",
 		[RACE_IGNORED_UNDECIDED] = "undecided",
 		[RACE_IGNORED_KNOWN] = "known",
+		[RACE_IGNORED_ANNOTATED] = "annotated",
 	};
 
 	return names[why];

@@ -386,6 +386,10 @@ enum race_completeness race_completeness(const struct race_results *r);
 uint64_t race_kernel_accesses(const struct race_results *r);
 bool race_is_judged(const struct race_results *r); /* is it the oracle's number? */
 
+/* The type of the lambda's parameter in collider/annotate.h: a part of the lambda's name, however
+ * that is written. */
+#define RACE_ANNOTATION "collider_data_race_t"
+
 /* ---- ignore.c: the one place for what is left out of a report -------------- */
 
 enum race_ignored {
@@ -394,7 +398,9 @@ enum race_ignored {
 	RACE_IGNORED_SAME_VALUE, /* intra-warp conflict of equal values, --same-value=ignore */
 	RACE_IGNORED_POSSIBLE,	 /* class possible, not requested */
 	RACE_IGNORED_UNDECIDED,	 /* class undecided, not requested */
-	RACE_IGNORED_KNOWN	 /* an earlier report has it (--new-since) */
+	RACE_IGNORED_KNOWN,	 /* an earlier report has it (--new-since) */
+	RACE_IGNORED_ANNOTATED,	 /* a side is in a collider_data_race() of the program */
+	RACE_IGNORED_COUNT
 };
 
 /* One line of a suppressions file. */
@@ -428,7 +434,7 @@ bool race_ignore_parse(struct race_ignore *ig, const char *path, const char *tex
 void race_ignore_free(struct race_ignore *ig);
 
 /* Why the finding is left out; *rule is the index of the line that did it, else SIZE_MAX.
- * ig may be NULL (nothing is ignored). */
+ * ig may be NULL (nothing is ignored but what the program itself annotates). */
 enum race_ignored race_ignore_test(const struct race_ignore *ig, const struct race_finding *f,
 				   size_t *rule);
 const char *race_ignored_name(enum race_ignored why);

@@ -205,8 +205,9 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 	uint64_t within = skip_sum(r, RACE_WHY_PROVEN_WITHIN);
 	uint64_t alone = skip_sum(r, RACE_WHY_PROVEN_ALONE);
 	uint64_t undisturbed = skip_sum(r, RACE_WHY_UNDISTURBED);
+	uint64_t meant = skip_sum(r, RACE_WHY_MEANT);
 
-	if (undisturbed || private || dead || strong || proven || within || alone)
+	if (meant || undisturbed || private || dead || strong || proven || within || alone)
 		base_buf_puts(out, "No check needed (instructions in the program):\n");
 	if (private)
 		base_buf_printf(out, "  %s to the thread's own memory\n", rep_number(a, private));
@@ -216,6 +217,9 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 		base_buf_printf(out,
 				"  %s to shared memory, kept apart from all writes by barriers\n",
 				rep_number(a, undisturbed));
+	if (meant)
+		base_buf_printf(out, "  %s in a collider_data_race() of the program\n",
+				rep_number(a, meant));
 	if (strong)
 		base_buf_printf(out, "  %s volatile, atomic or otherwise strong\n",
 				rep_number(a, strong));
@@ -292,6 +296,9 @@ static void ignored_put(struct base_buf *out, struct rep_view *v)
 	if (v->ignored[RACE_IGNORED_UNDECIDED])
 		base_buf_printf(out, "  undecided (--show-possible shows them): %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_UNDECIDED]));
+	if (v->ignored[RACE_IGNORED_ANNOTATED])
+		base_buf_printf(out, "  meant, by collider_data_race() in the program: %s\n",
+				rep_number(a, v->ignored[RACE_IGNORED_ANNOTATED]));
 	if (v->ignored[RACE_IGNORED_KNOWN])
 		base_buf_printf(out, "  known from an earlier report (--new-since): %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_KNOWN]));

@@ -30,7 +30,7 @@ struct rep_view {
 	BASE_VEC(struct rep_entry) entries; /* ignored ones last */
 	size_t nshown;			    /* entries that aren't ignored */
 	uint64_t races, others;		    /* entries not ignored: data races, other classes */
-	uint64_t ignored[RACE_IGNORED_KNOWN + 1];
+	uint64_t ignored[RACE_IGNORED_COUNT];
 	uint64_t *hits; /* findings that each suppression hid */
 	enum rep_verdict verdict;
 	enum race_completeness completeness;

@@ -21,7 +21,7 @@ static const char *const verdicts[] = {
 };
 static const char *const executions[] = {"program", "execution"};
 
-OF(whys, race_why_name, 1, RACE_WHY_UNDISTURBED + 1);
+OF(whys, race_why_name, 1, RACE_WHY_MEANT + 1);
 OF(agents, race_agent_name, 0, RACE_AGENT_FAILED + 1);
 OF(transfer_skips, race_transfer_skip_name, 0, RACE_TRANSFER_SKIPS);
 OF(completeness, rep_completeness_name, 0, RACE_NOTHING + 1);
@@ -273,6 +273,8 @@ static const struct rep_key summary_keys[] = {
 	KEY("ignored_possible", NUMBER, ignored[RACE_IGNORED_POSSIBLE], "`finding` lines that are"),
 	KEY("undecided", NUMBER, ignored[RACE_IGNORED_UNDECIDED],
 	    "undecided pairs, where there are any and they aren't shown", IF_SET),
+	KEY("annotated", NUMBER, ignored[RACE_IGNORED_ANNOTATED],
+	    "findings in a `collider_data_race()` of the program, where there are any", IF_SET),
 	KEY("known", NUMBER, ignored[RACE_IGNORED_KNOWN],
 	    "with `--new-since`: findings that the earlier report has", IF(has_known)),
 	KEY(NULL, WITHIN, r, NULL, OF_OBJECT(totals)),

@@ -34,7 +34,7 @@ OF(memories, race_memory_name, 0, RACE_MEMORY_TENSOR + 1);
 OF(updates, race_update_name, 0, RACE_UPDATE_CHECK + 1);
 OF(missing, race_missing_name, 0, RACE_MISSING_COUNT);
 OF(apart, race_apart_name, 0, RACE_APART_COUNT);
-OF(ignored, ignored_name, 0, RACE_IGNORED_KNOWN + 1);
+OF(ignored, ignored_name, 0, RACE_IGNORED_COUNT);
 OF(strengths, strength_name, 0, RACE_SC + 1);
 OF(scopes, scope_name, 0, RACE_SCOPE_SYS + 1);
 OF(proxies, proxy_name, 0, RACE_PROXY_TEXTURE + 1);

@@ -75,6 +75,8 @@ int tool_nvcc(int argc, char **argv)
 	if (!is_plain && !opt.no_lineinfo && line.has_source && !line.has_lineinfo &&
 	    !flags_have_lineinfo(&arena))
 		base_vec_push(&out, base_strdup(&arena, "-lineinfo"));
+	if (!is_plain && line.has_source) /* for collider/annotate.h */
+		base_vec_push(&out, base_strdup(&arena, "-D__COLLIDER__=1"));
 	for (size_t i = 1; i < line.args.n; i++)
 		base_vec_push(&out, line.args.v[i]);
 	if (!tool_is_disabled() && !opt.gpu_only && line.args.n > 1)

@@ -36,6 +36,7 @@ cat >"$work/want" <<'L'
 ./bin/collider-c++
 ./bin/collider-cc
 ./bin/collider-nvcc
+./include/collider/annotate.h
 ./include/collider/assume.h
 ./lib/cmake/Collider/ColliderConfig.cmake
 ./lib/cmake/Collider/ColliderConfigVersion.cmake
