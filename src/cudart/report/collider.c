@@ -478,11 +478,26 @@ static size_t last_ops(unsigned device, struct cpu_op ***ops)
 	return found.n;
 }
 
-bool rt_collider_is_idle(unsigned device, uint64_t deadline)
+/* Without working on them: the first that goes on says no. */
+static bool are_ended(unsigned device)
 {
-	bool is_all = true;
+	struct rt_stream *s;
+	bool is_all;
+
+	rt_lock();
+	s = rt.dev[device].legacy;
+	is_all = !s || !s->last || cpu_op_time(s->last);
+	for (s = rt.dev[device].streams; s && is_all; s = s->next)
+		is_all = !s->last || cpu_op_time(s->last);
+	rt_unlock();
+	return is_all;
+}
+
+static bool work_on(unsigned device, uint64_t deadline)
+{
 	struct cpu_op **ops;
 	size_t n = last_ops(device, &ops);
+	bool is_all = true;
 
 	for (size_t i = 0; i < n; i++) {
 		bool is_ended = cpu_op_time(ops[i]) != 0;
@@ -493,6 +508,20 @@ bool rt_collider_is_idle(unsigned device, uint64_t deadline)
 	}
 	free(ops);
 	return is_all;
+}
+
+/* Until something is submitted, what was idle is: programs wait for each of many streams. */
+bool rt_collider_is_idle(unsigned device, uint64_t deadline)
+{
+	static _Atomic uint64_t idle_at[RT_DEVICES]; /* + 1 */
+	uint64_t submitted = rt_host_count(device) + 1;
+
+	if (atomic_load(&idle_at[device]) == submitted)
+		return true;
+	if (!are_ended(device) && (!deadline || !work_on(device, deadline)))
+		return false;
+	atomic_store(&idle_at[device], submitted);
+	return true;
 }
 
 static void bring_up_to_date(unsigned device, uint64_t deadline)

@@ -19,6 +19,8 @@ void rt_collider_kernel(struct rt_kern *k);
 /* Have all streams of the device finished? Works on them until `deadline` (0: doesn't). The
  * lock is not held. */
 bool rt_collider_is_idle(unsigned device, uint64_t deadline);
+/* How many operations have been submitted to the device. */
+uint64_t rt_host_count(unsigned device);
 
 /* reserve.c: zeroes for a detector's tables, known to the device as its memory, until the process
  * ends. NULL: no address space. */

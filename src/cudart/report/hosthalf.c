@@ -39,6 +39,11 @@ void rt_host_submitted(unsigned device)
 	race_host_busy(device, true);
 }
 
+uint64_t rt_host_count(unsigned device)
+{
+	return atomic_load(&submitted[device]);
+}
+
 void rt_host_synced(unsigned device)
 {
 	uint64_t before = atomic_load(&submitted[device]);
