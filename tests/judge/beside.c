@@ -7,9 +7,14 @@
  * with a size of its own; map: a tensor map of it is the parameter, and right: n is 0; wait: after
  * each launch it gives up its context once more, for which the judge is waited; abort: it ends so;
  * child: a forked child ends first; late: its memory is cleared at the end, and it is launched once
- * more with a size of its own. Otherwise it ends with 3.
+ * more with a size of its own; reset: the device is reset by the name that CUDA's runtime uses.
+ * Otherwise it ends with 3.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <cuda.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +124,11 @@ int main(int argc, char **argv)
 	}
 	if (has("reset"))
 		CHECK(cuDevicePrimaryCtxReset(dev));
+	if (has("reset")) {
+		CUresult (*reset)(CUdevice) = NULL;
+		*(void **)&reset = dlsym(RTLD_DEFAULT, "cuDevicePrimaryCtxReset");
+		CHECK(reset ? reset(dev) : CUDA_ERROR_NOT_FOUND);
+	}
 	if (has("abort"))
 		abort();
 	puts("done");

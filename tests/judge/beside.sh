@@ -94,6 +94,8 @@ cmp -s "$XDG_CACHE_HOME"/collider/origin/*.ptx "$ptx" || { out=ptxas.out; fail "
 # However the program ends, there is a report.
 go 3 racy reset
 says '1 data race found'
+go 3 racy reset
+says '1 data race found'
 go 134 racy abort wait
 says '1 data race found'
 go 3 racy child
