@@ -182,6 +182,9 @@ bool meet_late_is_apart(struct check *c, const uint8_t *counters);
 void flags_find(struct check *c);
 /* Does a counter of blocks order the pair in hand, whose threads are of different ones? */
 bool flags_are_ordered(struct check *c);
+/* extents.c: which accesses a launch may leave unchecked, and whether those to shared memory stay
+ * within their variables. After all pairs. */
+void extents_find(struct check *c);
 /* contract.c */
 void prove_say_contract(struct check *c);
 /* pins.c: parameters that the assumptions give a number or bounds, for ex_pool. */

@@ -140,6 +140,7 @@ struct ev {
 	uint32_t *private_at; /* by step: prove_ev_private_of */
 	bool is_shared_known; /* an address of shared memory was stored in memory */
 	bool may_wrap;	      /* the counters of loops may come around */
+	bool no_assumes;      /* what the code assumes counts for nothing */
 	bool any_grid;	      /* gridDim * blockDim may be 2^31 and more */
 	bool is_changed;
 	unsigned turn;
@@ -162,6 +163,7 @@ struct ev_limits {
 	bool may_alias; /* a write through one parameter may reach the memory of another */
 	bool may_wrap;	/* struct ev has these, too */
 	bool any_grid;
+	bool no_assumes;
 };
 /* Evaluates until nothing changes. Problems go to ir->problems. */
 void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool,

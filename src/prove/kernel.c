@@ -47,7 +47,8 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 {
 	struct ev_limits limits = {.may_alias = o->may_alias,
 				   .may_wrap = o->all_launches || o->counters_wrap,
-				   .any_grid = o->all_launches};
+				   .any_grid = o->all_launches,
+				   .no_assumes = o->no_assumes};
 	bool pruned = true;
 
 	for (unsigned turn = 0; pruned && turn < 8; turn++) {
@@ -304,6 +305,8 @@ static void check_kernel(struct check *c)
 		check_lockstep(c);
 		if (!c->e->ir->problems.n)
 			list_sites(c);
+		if (!c->e->ir->problems.n && c->o->wants_extents)
+			extents_find(c);
 		if (c->o->wants_remedies)
 			prove_remedy_find(c);
 	}
@@ -398,6 +401,7 @@ void kernel_open_proof(const struct kernel_task *t)
 	memset(k, 0, sizeof(*k));
 	k->name = base_strndup(t->arena, t->f->name.p, t->f->name.n);
 	k->name_shown = race_demangle(t->arena, k->name);
+	k->why_checked = "it can't be analysed";
 	k->has_launches = t->o->launches != NULL;
 	k->has_scalars = t->o->nparams > 0;
 }

@@ -296,7 +296,9 @@ static void join(struct race_proof *k, struct race_proof *one, bool is_first)
 	k->is_approx_index |= one->is_approx_index;
 	add_counts(&k->counts, &one->counts);
 	/* a site or a remedy of one shape says nothing of the others */
-	k->sites.n = k->remedies.n = 0;
+	k->sites.n = k->remedies.n = k->frees.n = 0;
+	k->stays_shared = k->is_whole = false;
+	k->why_checked = "its launches differ";
 	race_proof_free(one);
 }
 

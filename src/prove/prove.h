@@ -35,8 +35,10 @@ struct prove_options {
 	bool all_launches;  /* dimensions that aren't read may be any, products and counters wrap */
 	bool counters_wrap; /* of the latter only: counters and pointers of loops */
 	bool any_contents;  /* nothing rests on what memory holds before the launch */
-	bool is_lockstep;   /* lanes of a warp meet at one instruction only */
-	bool is_same_value; /* stores of equal values are excused */
+	bool no_assumes; /* what the code itself assumes (collider/assume.h) counts for nothing */
+	bool wants_extents;  /* struct race_proof's stays_shared, why_checked and frees */
+	bool is_lockstep;    /* lanes of a warp meet at one instruction only */
+	bool is_same_value;  /* stores of equal values are excused */
 	bool wants_protocol; /* the access protocol of each array */
 	bool wants_remedies; /* look for assumptions that take alarms away */
 	bool of_many_blocks; /* ... to which launches of many blocks, of any size, keep */

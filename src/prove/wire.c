@@ -45,8 +45,8 @@ static void put_alarm(struct base_buf *out, const struct race_alarm *a)
 
 void prove_wire_write(const struct race_proof *k, struct base_buf *out)
 {
-	uint64_t n[7] = {k->alarms.n,	k->problems.n, k->contract.n, k->protocol.n,
-			 k->remedies.n, k->sites.n,    k->launches.n};
+	uint64_t n[8] = {k->alarms.n,	k->problems.n, k->contract.n, k->protocol.n,
+			 k->remedies.n, k->sites.n,    k->launches.n, k->frees.n};
 
 	base_buf_put(out, n, sizeof(n));
 	base_buf_put(out, k, sizeof(*k));
@@ -73,7 +73,13 @@ void prove_wire_write(const struct race_proof *k, struct base_buf *out)
 		base_buf_put(out, &k->launches.v[i], sizeof(k->launches.v[i]));
 		put_text(out, k->launches.v[i].scalars);
 	}
+	for (size_t i = 0; i < k->frees.n; i++) {
+		base_buf_put(out, &k->frees.v[i], sizeof(k->frees.v[i]));
+		put_text(out, k->frees.v[i].variable);
+	}
 	put_text(out, k->others ? k->others : "");
+	put_text(out, k->stays_if ? k->stays_if : "");
+	put_text(out, k->why_checked ? k->why_checked : "");
 }
 
 struct reader {
@@ -136,7 +142,7 @@ static void take_alarm(struct reader *r, struct race_alarm *a)
 bool prove_wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k)
 {
 	struct reader r = {arena, p, n, false};
-	uint64_t count[7];
+	uint64_t count[8];
 
 	take(&r, count, sizeof(count));
 	take(&r, k, sizeof(*k));
@@ -147,6 +153,7 @@ bool prove_wire_read(struct base_arena *arena, const char *p, size_t n, struct r
 	memset(&k->remedies, 0, sizeof(k->remedies));
 	memset(&k->sites, 0, sizeof(k->sites));
 	memset(&k->launches, 0, sizeof(k->launches));
+	memset(&k->frees, 0, sizeof(k->frees));
 	k->name = take_text(&r);
 	k->name_shown = take_text(&r);
 	for (uint64_t i = 0; i < count[0] && !r.is_short; i++) {
@@ -185,7 +192,15 @@ bool prove_wire_read(struct base_arena *arena, const char *p, size_t n, struct r
 		q.scalars = take_text(&r);
 		base_vec_push(&k->launches, q);
 	}
+	for (uint64_t i = 0; i < count[7] && !r.is_short; i++) {
+		struct race_free_site q;
+		take(&r, &q, sizeof(q));
+		q.variable = take_text(&r);
+		base_vec_push(&k->frees, q);
+	}
 	k->others = take_text(&r);
+	k->stays_if = take_text(&r);
+	k->why_checked = take_text(&r);
 	return !r.is_short && k->verdict < RACE_VERDICT_COUNT;
 }
 
@@ -237,7 +252,7 @@ static struct wire_key key_of(const struct wire_job *j)
 	bool flags[] = {o->may_alias,	   o->all_launches,   o->is_lockstep,	o->is_same_value,
 			o->wants_protocol, o->wants_remedies, o->level[0],	o->level[1],
 			o->level[2],	   o->level[3],	      o->counters_wrap, o->of_many_blocks,
-			o->any_contents,   o->tries_many};
+			o->any_contents,   o->tries_many,     o->no_assumes,	o->wants_extents};
 
 	mix(&k, &o->cache_key, sizeof(o->cache_key));
 	mix(&k, j->text, j->size);

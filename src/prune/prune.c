@@ -11,9 +11,12 @@
  *	3. where alarms are left, with the assumption that prove found to take all of them away.
  *
  * The contract becomes comparisons of dimensions and scalars, which the kernel's entry evaluates.
+ * What the code itself assumes counts for nothing, as nothing tests it. Where some access to shared
+ * memory isn't proven to stay within its variable, in blocks of some size at least, none of the
+ * kernel's is left out: it may reach any other variable.
  *
  * Misses: functions that kernels call, accesses other than plain loads and stores, assumptions that
- * aren't comparisons. That every access stays within its array is not tested.
+ * aren't comparisons. That accesses to global memory stay within their arrays is not tested.
  * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn; none for a module
  * that was analysed before, whose results that command keeps.
  */
@@ -156,13 +159,21 @@ static struct inst_prune *kernel_of(struct inst_prunes *out, const char *name)
 	return &out->kernels.v[out->kernels.n - 1];
 }
 
+/* What keeps accesses to shared memory within their variables. */
+static bool has_stays_if(const struct race_proof *proof)
+{
+	return proof->stays_if && *proof->stays_if;
+}
+
 static void add_sites(struct inst_prune *k, const struct race_proof *proof, bool wants_global,
 		      bool is_conditional)
 {
 	for (size_t i = 0; i < proof->sites.n; i++) {
 		const struct race_proven_site *x = &proof->sites.v[i];
 		struct inst_prune_site s = {x->ptx_line, x->is_shared, is_conditional};
-		bool is_new = x->is_shared || wants_global;
+		bool is_new = x->is_shared ? proof->stays_shared : wants_global;
+		if (x->is_shared && !is_conditional && has_stays_if(proof))
+			continue;
 		for (size_t j = 0; j < k->sites.n && is_new; j++)
 			is_new = k->sites.v[j].ptx_line != s.ptx_line;
 		if (is_new)
@@ -181,6 +192,8 @@ static bool prove_once(const struct tool_prover_job *j, struct prove_options *o,
 	o->memory_mb = LIMIT_MB;
 	o->counters_wrap = true;
 	o->any_contents = true;
+	o->no_assumes = true;
+	o->wants_extents = true;
 	for (unsigned l = 0; l <= RACE_LEVEL_GRID; l++)
 		o->level[l] = true;
 	int rc = prove_text(j->name, j->text, j->size, o, r, &sink);
@@ -204,6 +217,9 @@ static void use_remedy(const struct tool_prover_job *j, const struct race_proof 
 		for (size_t n = 0; n < r.kernels.n; n++) {
 			if (strcmp(r.kernels.v[n].name, proof->name) != 0 ||
 			    !r.kernels.v[n].sites.n)
+				continue;
+			if (has_stays_if(&r.kernels.v[n]) &&
+			    !add_assume(&more, r.kernels.v[n].stays_if))
 				continue;
 			*k = more;
 			add_sites(k, &r.kernels.v[n], j->wants_global, true);
@@ -230,7 +246,8 @@ void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 	for (size_t i = 0; i < r.kernels.n; i++) {
 		const struct race_proof *proof = &r.kernels.v[i];
 		struct inst_prune *k = kernel_of(out, proof->name);
-		if (!add_contract(k, proof)) {
+		if (!add_contract(k, proof) ||
+		    (has_stays_if(proof) && !add_assume(k, proof->stays_if))) {
 			k->nterms = 0;
 			continue;
 		}

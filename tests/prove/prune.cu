@@ -43,6 +43,17 @@ __global__ void shared_by_all(unsigned *out, const unsigned *in)
 	atomicAdd(out, s);
 }
 
+/* Each array by itself is proven; with an offset of 64 the threads meet in the second one. */
+__global__ void slip(unsigned *out, unsigned *counter, unsigned off)
+{
+	__shared__ unsigned a[64], b[64];
+	unsigned t = threadIdx.x;
+	b[t] = atomicAdd(counter, 1u);
+	a[63 - t + off] = atomicAdd(counter, 1u);
+	__syncthreads();
+	atomicAdd(&out[t], a[63 - t] + b[t]);
+}
+
 /* Global memory: each thread its own element. */
 __global__ void copy(unsigned *out, const unsigned *in)
 {
@@ -140,6 +151,8 @@ int main(int argc, char **argv)
 		shared_by_all<<<1, block>>>(out, in);
 	if (!strcmp(k, "last"))
 		last<<<2, block>>>(out, in);
+	if (!strcmp(k, "slip"))
+		slip<<<1, block.x>>>(out, in, block.y == 1 ? 0 : 64);
 	if (!strcmp(k, "copy"))
 		copy<<<2, block>>>(out, in);
 	if (!strcmp(k, "image"))

@@ -86,6 +86,12 @@ run proved 0 shared_by_all 16 4
 is "$checked" 1 'checks of shared_by_all: the one load of global memory'
 says 'to shared memory, proven race-free (--prune)'
 
+# that accesses stay within their arrays is proven, or they keep their checks
+run none 10 slip 64 2
+run proved 10 slip 64 2
+says 'a[63 - t + off] = atomicAdd'
+run proved 0 slip 64
+
 run proved 0 copy 64
 is "$checked" 256 'checks of copy: global memory is not left out'
 run proved-global 0 copy 64

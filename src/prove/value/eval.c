@@ -211,6 +211,8 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 
 	if (st->src[0] != IR_NONE)
 		v = prove_ev_read_reg(e, block, step, st->src[0]);
+	if (e->no_assumes && st->imm != IR_ASSUME_TICKET)
+		return;
 	a.index = step;
 	a.kind = (uint8_t)st->imm;
 	a.guard = e->guard[block];
@@ -491,6 +493,7 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struc
 	e->ir = ir;
 	e->may_alias = limits->may_alias;
 	e->may_wrap = limits->may_wrap;
+	e->no_assumes = limits->no_assumes;
 	e->any_grid = limits->any_grid;
 	e->pool = pool;
 	e->arena = pool->arena;

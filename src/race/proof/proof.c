@@ -77,6 +77,7 @@ void race_proof_free(struct race_proof *k)
 	base_vec_free(&k->protocol);
 	base_vec_free(&k->remedies);
 	base_vec_free(&k->sites);
+	base_vec_free(&k->frees);
 	base_vec_free(&k->launches);
 }
 

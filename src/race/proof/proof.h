@@ -150,6 +150,14 @@ struct race_proven_site {
 	bool is_shared;
 };
 
+/* An access of a kernel that may go unchecked: instruction `nth` of its body, from 0, in global
+ * memory: behind the pointer at `param` among the parameters, or of a variable. */
+struct race_free_site {
+	uint32_t nth;
+	uint64_t param;
+	const char *variable; /* "": none */
+};
+
 /* Launches of one shape that the program made: how many, and what is known of them. */
 struct race_proof_launch {
 	uint32_t ntid[3], nctaid[3], n;
@@ -166,7 +174,15 @@ struct race_proof {
 	BASE_VEC(const char *) contract; /* sentences */
 	BASE_VEC(const char *) protocol; /* lines, with --protocol */
 	BASE_VEC(struct race_remedy) remedies;
-	BASE_VEC(struct race_proven_site) sites;     /* none where anything couldn't be analysed */
+	BASE_VEC(struct race_proven_site) sites; /* none where anything couldn't be analysed */
+	/* With prove_options.wants_extents. Is every access to shared memory proven to stay within
+	 * its variable? Is the kernel no more than weak accesses and barriers of its own, all of
+	 * whose pairs are proven, and its contract what a launch can be tested for? Then frees are
+	 * its accesses to global memory; else why not. */
+	bool stays_shared, is_whole;
+	const char *stays_if; /* they do where this holds (--assume); NULL, "": always */
+	const char *why_checked;
+	BASE_VEC(struct race_free_site) frees;
 	BASE_VEC(struct race_proof_launch) launches; /* where recorded ones are asked about */
 	const char *others; /* then: what is known of other launches, or NULL, "" */
 	/* Over all its accesses: does reaching one depend on an approximated value, does an
