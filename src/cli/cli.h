@@ -17,13 +17,18 @@ int cli_instrument(struct option_set *set); /* instrument.c */
 int cli_report(struct option_set *set);	    /* report.c */
 int cli_judge(struct option_set *set);	    /* judge.c */
 int cli_prove(struct option_set *set);	    /* prove.c */
-int cli_hirace(struct option_set *set);	    /* hirace.c */
-int cli_sweep(struct option_set *set);	    /* sweep.c */
-int cli_reduce(struct option_set *set);	    /* reduce.c */
-int cli_suppress(struct option_set *set);   /* suppress.c */
-int cli_history(struct option_set *set);    /* history.c */
-int cli_doctor(struct option_set *set);	    /* doctor.c */
-int cli_help(struct option_set *set);	    /* help.c */
+struct spawn_request;
+struct spawn_result;
+/* again.c: runs the program again by `req` if a proof was not enough; *res is then that run's. */
+void cli_run_again(const struct spawn_request *req, struct spawn_result *res);
+int cli_prove_launch(int argc, char **argv); /* prove_launch.c: for the CPU device */
+int cli_hirace(struct option_set *set);	     /* hirace.c */
+int cli_sweep(struct option_set *set);	     /* sweep.c */
+int cli_reduce(struct option_set *set);	     /* reduce.c */
+int cli_suppress(struct option_set *set);    /* suppress.c */
+int cli_history(struct option_set *set);     /* history.c */
+int cli_doctor(struct option_set *set);	     /* doctor.c */
+int cli_help(struct option_set *set);	     /* help.c */
 
 /* Prints the errors and warnings so far on stderr, and forgets them. */
 void cli_flush(struct base_sink *sink);

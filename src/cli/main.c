@@ -123,6 +123,8 @@ int main(int argc, char **argv)
 	tool_main *tool = argc ? tool_by_name(argv[0]) : NULL;
 
 	tool_set_prover(prune_find);
+	if (argc && !strcmp(argv[0], "collider-prove-launch"))
+		return cli_prove_launch(argc, argv);
 	if (tool)
 		return tool(argc, argv);
 	return dispatch(argc, argv);

@@ -14,6 +14,7 @@
 #include "hirace/hirace.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -458,6 +459,17 @@ static bool is_host_auto(const struct option_set *set)
 	return wants_oracle(set) && option_source(set, OPTION_HOST_ACCESSES) == OPTION_FROM_DEFAULT;
 }
 
+/* This program, which proves kernels for the CPU device. */
+static void add_prover(struct option_set *set, struct base_buf *out)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n < 0 ? 0 : n] = 0;
+	if (*self && wants_oracle(set) && !option_flag(set, OPTION_VERIFY))
+		option_encode_one(out, OPTION_PROVER, self);
+}
+
 /* The CPU device's options, as its library reads them. */
 static const char *cpu_options(struct option_set *set)
 {
@@ -474,6 +486,7 @@ static const char *cpu_options(struct option_set *set)
 		option_put(set, OPTION_THREADS, "1");
 	}
 	base_buf_puts(&more, option_encode(set, OPTION_CMD_DEVICE));
+	add_prover(set, &more);
 	if (wants_oracle(set) && !option_flag(set, OPTION_VERIFY) &&
 	    option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT)
 		option_encode_one(&more, OPTION_ORACLE_ASIDE, "1");
@@ -573,6 +586,11 @@ int cli_run(struct option_set *set)
 	}
 	rc = req.agent || req.cudart ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
 	cli_beside_end();
+	if (!rc && req.cudart) {
+		option_put(set, OPTION_PRUNE, "none");
+		req.cpu_options = cpu_options(set);
+		cli_run_again(&req, &res);
+	}
 	cli_progress_end();
 out:
 	cli_flush(&sink);

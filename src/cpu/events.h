@@ -59,6 +59,15 @@ void cpu_event_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t ad
 void cpu_event_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint64_t bytes);
 void cpu_event_op_value(struct cpu_op *op, bool is_write);
 
+/* ---- events/proven.c: launches that are proven --------------------------------------------- */
+
+/* The kernel is about to start. True: it is proven, and its launch has the text without checks. */
+bool cpu_proven_begin(struct cpu_op *op);
+/* Lanes access memory that may be global: addresses in acc's space. */
+void cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		       uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
+void cpu_proven_free(struct cpu_op *op);
+
 /* ---- events/access.c: accesses and fences ------------------------------------------------- */
 
 /* Is the instruction one of those that are judged? */

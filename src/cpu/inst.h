@@ -200,6 +200,8 @@ enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const
 struct cpu_func *cpu_dec_func(struct cpu_dec *d);
 /* Are its accesses judged (events.h)? */
 bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in);
+/* Is it of a text without checks, beside one with them (cpu_module_load_plain)? */
+bool cpu_dec_is_plain(struct cpu_dec *d);
 /* Does the instruction fault as cpu_dec_unsupported made it? (Statistics, tests.) */
 bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 

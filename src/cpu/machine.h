@@ -18,6 +18,7 @@
 
 #include "cpu/cpu.h"
 #include "cpu/inst.h"
+#include "cpu/proven.h"
 
 struct cpu_warp;
 struct cpu_cta;
@@ -61,8 +62,9 @@ struct cpu_grid {
 	uint32_t shared_static, shared_dyn;
 	uint64_t nblocks, started, ended;
 	bool is_cooperative, has_cluster;
-	uint32_t actor, actor_stride; /* events/events.c: of its first thread; between blocks */
-	struct cpu_events *events;    /* the machine's, or NULL: this grid isn't judged */
+	uint32_t actor, actor_stride;  /* events/events.c: of its first thread; between blocks */
+	struct cpu_events *events;     /* the machine's, or NULL: this grid isn't judged */
+	struct cpu_proven_run *proven; /* events/proven.c: as a whole; NULL: it isn't */
 	uint64_t workspace; /* cooperative: CPU_GRID_WORKSPACE bytes of device memory, from 0 */
 	struct cpu_grid_priv *priv; /* engine.c's own */
 };
@@ -205,6 +207,9 @@ struct cpu_listener {
 	cpu_choose_fn *choose;
 	cpu_cut_fn *cut;
 	void *choose_arg;
+	cpu_proven_fn *proven;
+	cpu_left_fn *left;
+	void *proven_arg;
 	cpu_past_fn *past; /* NULL: the order of launches isn't followed */
 	cpu_forget_fn *forget;
 	void *past_arg;

@@ -112,6 +112,7 @@ void cpu_op_put(struct cpu_op *op)
 	free(op->chosen);
 	free(op->why);
 	free(op->recheck);
+	cpu_proven_free(op);
 	free(op->past);
 	free(op);
 }
@@ -331,6 +332,7 @@ void cpu_ops_cut(struct cpu_engine *e)
 static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 {
 	choose_kernel(e, &op->work.launch);
+	cpu_proven_begin(op);
 	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
 		cpu_fault_op(e->m, op->work.device, CPU_FAULT_RESOURCES,
 			     "host memory is exhausted by a launch of %s",
@@ -338,6 +340,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		cpu_op_end(op);
 		return;
 	}
+	op->grid->proven = op->proven;
 	call_if_quiet(e);
 	if (!op->work.launch.is_plain) {
 		e->nchecked++;

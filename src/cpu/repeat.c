@@ -189,8 +189,8 @@ static bool may_keep(const struct cpu_engine *e, const struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
 
-	return e->nworkers == 1 && !l->is_programmatic && (l->plain || is_unchecked(op)) &&
-	       cpu_engine_is_alone(e);
+	return e->nworkers == 1 && !l->is_programmatic && !op->proven &&
+	       (l->plain || is_unchecked(op)) && cpu_engine_is_alone(e);
 }
 
 /* The kernel without checks stands for both. */

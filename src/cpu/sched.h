@@ -294,9 +294,10 @@ struct cpu_op {
 	_Atomic uint64_t time; /* of its end */
 	uint64_t due;	       /* held back until then */
 	void *copy;	       /* parameters or immediate bytes, owned */
-	struct cpu_recheck *recheck; /* recheck.c; NULL: it compares nothing */
-	uint32_t events_actor;	     /* events/events.c: the actor of a copy or fill */
-	uint64_t events_grid;	     /* events/events.c: a judged grid's id; 0: it is none */
+	struct cpu_proven_run *proven; /* events/proven.c; NULL: the launch isn't proven */
+	struct cpu_recheck *recheck;   /* recheck.c; NULL: it compares nothing */
+	uint32_t events_actor;	       /* events/events.c: the actor of a copy or fill */
+	uint64_t events_grid;	       /* events/events.c: a judged grid's id; 0: it is none */
 	BASE_VEC(uint64_t)
 	events_before;	       /* events/events.c: ids of what a programmatic launch came before */
 	struct cpu_past *past; /* past.c; NULL: nothing is before it */

@@ -33,6 +33,8 @@ struct cudart_options {
 	unsigned detectors;	  /* a set of race/detector.h */
 	char *launches;		  /* --record-launches, malloc'd; NULL: not given */
 	char *capsules;		  /* --capsules, the same */
+	char *prover;		  /* who proves kernels, the same; NULL: no one */
+	bool proves_all;	  /* --prune=proved: however little they do */
 };
 
 /* Reads an options text (NULL or "": all defaults). Returns false when something is wrong, with a

@@ -311,6 +311,8 @@ void race_kernel_add(struct race_results *r, const struct race_kernel *k)
 					     ? k->first
 					     : old->first;
 			old->why |= k->why;
+			old->proven += k->proven;
+			old->left += k->left;
 			return;
 		}
 	}

@@ -53,6 +53,9 @@ struct race_kernel {
 	uint32_t why; /* RACE_LEFT_* */
 	uint32_t cuts;
 	uint64_t cut_blocks, cut_of;
+	/* Launches that were proven free of races and judged as a whole; how often that was not
+	 * enough. */
+	uint64_t proven, left;
 };
 
 /* What stopped a device. */

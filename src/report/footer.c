@@ -24,6 +24,31 @@ static const char *accesses(struct rep_view *v)
 			   rep_count(&v->arena, n, is_judged ? "judged access" : "checked access"));
 }
 
+/* Kernels whose launches were all proven, some of them, none. */
+struct proven {
+	uint64_t all, some, none, launches;
+};
+
+static struct proven count_proven(const struct race_results *r)
+{
+	struct proven n = {0};
+
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		const struct race_kernel *k = &r->kernels.v[i];
+		n.launches += k->proven;
+		if (k->launches)
+			++*(!k->proven ? &n.none : k->proven < k->launches ? &n.some : &n.all);
+	}
+	return n;
+}
+
+bool rep_is_all_proven(const struct race_results *r)
+{
+	struct proven n = count_proven(r);
+
+	return n.all && !n.some && !n.none;
+}
+
 static const char *result(struct rep_view *v)
 {
 	struct base_arena *a = &v->arena;
@@ -43,6 +68,9 @@ static const char *result(struct rep_view *v)
 		return base_printf(a, "no data race, but %s to look at in %s",
 				   rep_count(a, v->others, "finding"), accesses(v));
 	case REP_VERDICT_CLEAN:
+		if (!ignored && rep_is_all_proven(v->r))
+			return base_printf(a, "no race seen, and none possible in %s (proven)",
+					   rep_count(a, count_proven(v->r).launches, "launch"));
 		if (ignored)
 			return base_printf(a, "no race seen in %s, besides %s left out",
 					   accesses(v), rep_count(a, ignored, "finding"));
@@ -137,6 +165,29 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 				   "seen\n");
 }
 
+static void proven_put(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+	struct base_arena *a = &v->arena;
+	struct proven n = count_proven(r);
+
+	if (!n.launches)
+		return;
+	base_buf_printf(
+		out, "  %s: %s proven for these launches (every schedule), %s checked, %s partly\n",
+		rep_count(a, n.all + n.some + n.none, "kernel"), rep_number(a, n.all),
+		rep_number(a, n.none), rep_number(a, n.some));
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		const struct race_kernel *k = &r->kernels.v[i];
+		if (k->proven)
+			base_buf_printf(out, "    %s: %s of %s proven\n",
+					rep_name(v, k->name_shown), rep_number(a, k->proven),
+					rep_count(a, k->launches, "launch"));
+	}
+	base_buf_puts(out, "    each of them is one operation to other launches, copies and the "
+			   "host, with the bytes that it accesses\n");
+}
+
 /* The basis of the oracle's verdict. */
 static void judged_put(struct base_buf *out, struct rep_view *v)
 {
@@ -149,6 +200,7 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 			r->is_judged_inexact ? "at least " : "",
 			rep_counter(a, r, RACE_COUNTER_judged), rep_count(a, r->actors, "thread"),
 			r->actors == 1 ? "copy or operation" : "copies and operations");
+	proven_put(out, v);
 	if (v->opt->verbose)
 		base_buf_printf(out, "  shadow: %s for %s, clocks: %s\n",
 				rep_counter(a, r, RACE_COUNTER_shadow_bytes),
@@ -178,7 +230,9 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 			r->host_registered == 1 ? "" : "s");
 	if (!r->launches)
 		rep_holds(out, v);
-	if (v->verdict == REP_VERDICT_CLEAN)
+	if (v->verdict == REP_VERDICT_CLEAN && rep_is_all_proven(r))
+		base_buf_puts(out, "  other launches, of another input, may race\n");
+	else if (v->verdict == REP_VERDICT_CLEAN)
 		base_buf_puts(out,
 			      "  no proof: another input or another way through the program may "
 			      "race\n");

@@ -110,6 +110,8 @@ const char *rep_transfer_unchecked(struct rep_view *v, unsigned why);
 /* complete.c: the completeness verdict. */
 void rep_gaps_sort(struct rep_view *v); /* fills in the view's */
 void rep_completeness(struct base_buf *out, struct rep_view *v);
+/* footer.c: are all launches of all kernels proven? */
+bool rep_is_all_proven(const struct race_results *r);
 const char *rep_completeness_name(unsigned completeness); /* enum race_completeness */
 /* "kernel scan(int*), 2 launches: refused: ..." */
 const char *rep_gap_text(struct rep_view *v, const struct race_gap *g);

@@ -121,6 +121,8 @@ static const struct rep_key kernel_keys[] = {
 	KEY("function_mangled", TEXT, name, "its name, for people and as PTX spells it"),
 	KEY("instrumented", BOOL, is_instrumented, "it had checks"),
 	KEY("launches", NUMBER, launches, "so many were seen"),
+	KEY("proven", NUMBER, proven,
+	    "of them, where there are any: proven race-free in every schedule", IF_SET),
 };
 REP_OBJECT(kernel, S);
 #undef S

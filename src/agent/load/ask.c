@@ -1,7 +1,7 @@
 /*
  * ask.c - finds the instrumented code of an image: kept from an earlier run, or made now.
  *
- * The tool is `collider` itself, in a process of its own (child.c), so that nothing of a
+ * The tool is `collider` itself, in a process of its own (base/child.c), so that nothing of a
  * compiler is in the user's process: it chooses the text, puts the checks in, assembles, and
  * hands back an entry of image/kept.h, which it also keeps on disk. The entry's name is a sum of
  * the image, the device, the options and the versions of everything involved. An image without
@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "agent/given.h"
+#include "base/child.h"
 #include "agent/forward/forward.h"
 #include "agent/load/load.h"
 #include "image/fatbin.h"
@@ -308,7 +309,7 @@ static const struct image_kept *make_now(const struct load_image *im, const stru
 	char *argv[] = {"collider-load",	version,      flags, cap,
 			(char *)name_of(im, p), (char *)path, NULL};
 	if (in >= 0 && out >= 0 && env && write_all(in, p) &&
-	    load_run_tool(g->tool, argv, env, in, out) == 0)
+	    base_child_run(g->tool, argv, env, in, out) == 0)
 		k = image_kept_map(out, size);
 	free_environment(env);
 	if (in >= 0)

@@ -54,8 +54,4 @@ bool load_find_code(const struct load_image *im, unsigned sm, const void **code,
  * none, or they differ. */
 unsigned load_device(bool is_library);
 
-/* child.c: runs the tool: `in` is its descriptor 3, `out` 4. Its exit code; -1: it couldn't be.
- * The program sees no child, no signal and no descriptor of this. */
-int load_run_tool(const char *path, char *const argv[], char *const env[], int in, int out);
-
 #endif

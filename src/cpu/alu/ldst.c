@@ -365,6 +365,19 @@ static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, 
 	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
 }
 
+/* Chosen for the text without checks, which launches that are proven run, too. */
+static enum cpu_step exec_proven(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	uint64_t addr[CPU_WARP];
+
+	if (w->grid->proven) {
+		cpu_addr_lanes(w, &m->addr, addr);
+		cpu_proven_access(w, in, &m->acc, mask, addr, m->step);
+	}
+	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
+}
+
 /* ---- decoding -------------------------------------------------------------------------------- */
 
 static bool is_signed(enum ptx_type t)
@@ -457,6 +470,8 @@ static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, st
 		in->flags |= CPU_I_STORE;
 	if (cpu_dec_is_judged(d, in) && in->sub)
 		in->fn = exec_judged;
+	else if (cpu_dec_is_plain(d) && in->sub && f->space != PTX_SPACE_SHARED)
+		in->fn = exec_proven;
 	return bind_elements(d, in, m, &s->ops[is_store ? 1 : 0], (enum ptx_type)f->types[0]);
 }
 

@@ -358,7 +358,7 @@ void cpu_event_start(struct cpu_op *op)
 		start_grid(x, op);
 	} else {
 		op->events_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
-		if (op->grid && op->work.launch.is_plain)
+		if (op->grid && op->work.launch.is_plain && !op->proven)
 			events_plain_start(x, op);
 	}
 	bool is_full = oracle_is_full(x->o);
@@ -399,6 +399,8 @@ void cpu_event_end(struct cpu_op *op)
 		oracle_op_submit(x->o, events_self(x), op->id);
 		oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
 	}
+	if (op->proven)
+		events_proven_end(x, op);
 	oracle_op_end(x->o, op->id);
 	events_grid_ended(x, op->events_grid);
 	events_ended(x, op->work.device, op->id);

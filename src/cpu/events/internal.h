@@ -119,6 +119,7 @@ struct cpu_site {
 	bool is_near;	   /* the line is its neighbour's */
 	bool is_graph;	   /* of a node of a graph */
 	bool is_free;	   /* frees memory */
+	bool is_proven;	   /* a whole launch: proven.c */
 	bool is_host_code; /* a load or store of host code: events_host_site */
 	uint8_t access;	   /* enum race_access */
 	uint8_t width, vec;
@@ -288,6 +289,11 @@ void events_grid_ended(struct cpu_events *x, uint64_t id);
 bool events_is_doubtful(struct cpu_events *x, const struct oracle_finding *f);
 /* site.c: what is known about a launch; NULL: nothing. */
 struct events_grid *events_grid_of(const struct cpu_events *x, uint64_t id);
+
+/* proven.c: the launch has ended; lock held. */
+void events_proven_end(struct cpu_events *x, struct cpu_op *op);
+/* Two accesses have raced: is one of a whole launch? */
+void events_proven_raced(struct cpu_events *x, const struct cpu_site *a, const struct cpu_site *b);
 
 /* ids.c. */
 bool events_ids_init(struct cpu_events *x);

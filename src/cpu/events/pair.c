@@ -430,6 +430,7 @@ void events_on_race(void *arg, const struct oracle_finding *f)
 	cpu_repeat_spoil(x->m);
 	if (!x->fn || !a->inst || !b->inst || !is_to_report(x, f, a->inst, b->inst))
 		return;
+	events_proven_raced(x, a->inst, b->inst);
 	/* The oracle has its sites as pointers to const; here their words may be filled in. */
 	events_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
 	events_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);

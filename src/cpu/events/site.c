@@ -206,6 +206,8 @@ struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in)
 static const char *op_name(enum cpu_work_kind kind)
 {
 	switch (kind) {
+	case CPU_WORK_KERNEL:
+		return "a launch's accesses";
 	case CPU_WORK_COPY:
 		return "copy";
 	case CPU_WORK_FILL:
@@ -227,6 +229,10 @@ struct cpu_site *cpu_site_of_op(struct cpu_events *x, const struct cpu_op *op, b
 		       op->work.stream;
 	struct events_op_site *s;
 
+	if (op->work.kind == CPU_WORK_KERNEL) {
+		const char *name = op->work.launch.kernel->info.name;
+		key ^= base_hash(name, strlen(name), BASE_FNV_INIT);
+	}
 	HASH_FIND(hh, x->op_sites, &key, sizeof(key), s);
 	if (s)
 		return &s->site;
@@ -239,6 +245,7 @@ struct cpu_site *cpu_site_of_op(struct cpu_events *x, const struct cpu_op *op, b
 	s->site.name = "";
 	s->site.is_graph = op->work.is_graph;
 	s->site.is_free = op->work.frees != 0;
+	s->site.is_proven = op->work.kind == CPU_WORK_KERNEL;
 	s->site.text = base_printf(&x->arena, "%s on stream %u",
 				   op->work.frees ? "free of memory" : op_name(op->work.kind),
 				   op->work.stream);

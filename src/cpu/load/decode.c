@@ -123,6 +123,11 @@ bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in)
 	return d->mod->m->events && !d->mod->of && !(in->flags & CPU_I_INSERTED);
 }
 
+bool cpu_dec_is_plain(struct cpu_dec *d)
+{
+	return d->mod->m->events && d->mod->of;
+}
+
 static bool is_marked(const struct cpu_dec *d, uint32_t reg)
 {
 	return reg < d->f->nregs && (d->inserted[reg >> 6] >> (reg & 63) & 1);

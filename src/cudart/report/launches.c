@@ -63,36 +63,29 @@ struct arrays {
 	unsigned n;
 };
 
-/* One word. `shown` gets it as it is, `same` what makes the launch another one. */
-static void put_word(struct base_buf *shown, struct base_buf *same, struct arrays *a, uint32_t off,
-		     uint32_t n, const unsigned char *p)
+static void add_word(struct rt_words *out, struct arrays *a, uint32_t off, uint32_t n,
+		     const unsigned char *p)
 {
+	struct rt_word w = {.off = off, .bytes = n};
 	struct cpu_mem_info info;
-	uint64_t v = 0;
 	unsigned i = 0;
 
-	memcpy(&v, p + off, n);
-	base_buf_printf(shown, "%s{\"offset\":%u,\"bytes\":%u,\"value\":%llu",
-			shown->p[shown->n - 1] == '[' ? "" : ",", off, n, (unsigned long long)v);
-	bool is_pointer = n == 8 && v && cpu_mem_find(rt.m, v, &info);
+	memcpy(&w.value, p + off, n);
+	bool is_pointer = n == 8 && w.value && cpu_mem_find(rt.m, w.value, &info);
 	while (is_pointer && i < a->n && a->base[i] != info.base)
 		i++;
 	if (is_pointer && i < MAX_ARRAYS) {
 		a->n += i == a->n;
 		a->base[i] = info.base;
-		base_buf_printf(shown, ",\"array\":%u,\"at\":%llu,\"size\":%llu", i + 1,
-				(unsigned long long)(v - info.base),
-				(unsigned long long)info.bytes);
-		base_buf_printf(same, "%u: array %u %llu;", off, i,
-				(unsigned long long)(v - info.base));
-	} else {
-		base_buf_printf(same, "%u: %llu;", off, (unsigned long long)v);
+		w.array = i + 1;
+		w.at = w.value - info.base;
+		w.size = info.bytes;
 	}
-	base_buf_puts(shown, "}");
+	base_vec_push(out, w);
 }
 
 /* Numbers of up to 8 bytes as they are; of a structure its words of 4 bytes, pointers of 8. */
-static void put_params(struct base_buf *shown, struct base_buf *same, const struct cpu_launch *l)
+void rt_launches_words(const struct cpu_launch *l, struct rt_words *out)
 {
 	const unsigned char *p = l->params;
 	struct arrays a = {.n = 0};
@@ -101,7 +94,7 @@ static void put_params(struct base_buf *shown, struct base_buf *same, const stru
 
 	for (uint32_t i = 0; cpu_kernel_param(l->kernel, i, &off, &n); i++) {
 		if (n <= 8) {
-			put_word(shown, same, &a, off, n, p);
+			add_word(out, &a, off, n, p);
 			continue;
 		}
 		for (uint32_t k = 0, w; k < n && k < 4096; k += w) {
@@ -111,9 +104,52 @@ static void put_params(struct base_buf *shown, struct base_buf *same, const stru
 				memcpy(&v, p + off + k, 8);
 			if (v && cpu_mem_find(rt.m, v, &info))
 				w = 8;
-			put_word(shown, same, &a, off + k, w, p);
+			add_word(out, &a, off + k, w, p);
 		}
 	}
+}
+
+void rt_launches_put(const struct cpu_launch *l, const struct rt_words *words, const bool *is_any,
+		     struct base_buf *shown)
+{
+	struct cpu_kernel_info info;
+	const char *comma = "";
+
+	cpu_kernel_get_info(l->kernel, &info);
+	base_buf_printf(shown,
+			"{\"kernel\":\"%s\",\"block\":[%u,%u,%u],\"grid\":[%u,%u,%u],\"params\":[",
+			info.name, l->block[0], l->block[1], l->block[2], l->grid[0], l->grid[1],
+			l->grid[2]);
+	for (size_t i = 0; i < words->n; i++) {
+		const struct rt_word *w = &words->v[i];
+		if (is_any && is_any[i])
+			continue;
+		base_buf_printf(shown, "%s{\"offset\":%u,\"bytes\":%u,\"value\":%llu", comma,
+				w->off, w->bytes, (unsigned long long)w->value);
+		if (w->array)
+			base_buf_printf(shown, ",\"array\":%u,\"at\":%llu,\"size\":%llu", w->array,
+					(unsigned long long)w->at, (unsigned long long)w->size);
+		base_buf_puts(shown, "}");
+		comma = ",";
+	}
+	base_buf_puts(shown, "]}\n");
+}
+
+/* What makes a launch another one: not where its arrays lie. */
+static uint64_t hash_of(const struct cpu_launch *l, const struct rt_words *words)
+{
+	struct cpu_kernel_info info;
+
+	cpu_kernel_get_info(l->kernel, &info);
+	uint64_t h = base_hash(info.name, strlen(info.name), BASE_FNV_INIT);
+	h = base_hash(l->block, sizeof(l->block), h);
+	h = base_hash(l->grid, sizeof(l->grid), h);
+	for (size_t i = 0; i < words->n; i++) {
+		const struct rt_word *w = &words->v[i];
+		uint64_t v[3] = {w->off, w->array, w->array ? w->at : w->value};
+		h = base_hash(v, sizeof(v), h);
+	}
+	return h;
 }
 
 /* Appends a line that is whole. The lock is held. */
@@ -130,7 +166,7 @@ static void append(const struct base_buf *line)
 		close(fd);
 }
 
-static void put_json(struct base_buf *out, const char *s, size_t n)
+void rt_launches_json(struct base_buf *out, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n && s[i]; i++) {
 		if (s[i] == '\n' || s[i] == '\t')
@@ -162,7 +198,7 @@ static void put_text(const struct rt_source *s)
 
 	rt_launches_text(s, &plain);
 	base_buf_puts(&line, "{\"ptx\":\"");
-	put_json(&line, plain.p, plain.n);
+	rt_launches_json(&line, plain.p, plain.n);
 	base_buf_puts(&line, "\"}\n");
 	if (remember(base_hash(line.p, line.n, BASE_FNV_INIT)))
 		append(&line);
@@ -182,26 +218,20 @@ static void record_image(struct rt_image *im)
 void rt_launches_record(const struct rt_work *w)
 {
 	const struct cpu_launch *l = &w->cpu.launch;
-	struct cpu_kernel_info info;
-	struct base_buf shown = {0}, same = {0};
+	struct base_buf shown = {0};
+	struct rt_words words = {0};
 
 	if (!path)
 		return;
-	cpu_kernel_get_info(l->kernel, &info);
-	base_buf_printf(&shown,
-			"{\"kernel\":\"%s\",\"block\":[%u,%u,%u],\"grid\":[%u,%u,%u],\"params\":[",
-			info.name, l->block[0], l->block[1], l->block[2], l->grid[0], l->grid[1],
-			l->grid[2]);
-	base_buf_put(&same, shown.p, shown.n);
-	put_params(&shown, &same, l);
-	base_buf_puts(&shown, "]}\n");
+	rt_launches_words(l, &words);
+	rt_launches_put(l, &words, NULL, &shown);
 	pthread_mutex_lock(&lock);
-	if (remember(base_hash(same.p, same.n, BASE_FNV_INIT))) {
+	if (remember(hash_of(l, &words))) {
 		if (w->kern)
 			record_image(w->kern->image);
 		append(&shown);
 	}
 	pthread_mutex_unlock(&lock);
 	base_buf_free(&shown);
-	base_buf_free(&same);
+	base_vec_free(&words);
 }

@@ -325,6 +325,9 @@ void rt_collider_launched(unsigned device, struct rt_kern *k);
 /* launches.c: --record-launches. The file's name is copied; NULL: nothing is recorded. */
 void rt_launches_open(const char *file);
 void rt_launches_record(const struct rt_work *w);
+/* proven.c: kernels are put to `prover` (NULL: they aren't); a launch is about to be submitted. */
+void rt_proven_start(const char *prover, bool proves_all);
+void rt_proven_launch(const struct rt_work *w);
 /* capsules.c: --capsules, into an existing folder; NULL: none. A launch of a kernel is to come; the
  * program ends. */
 void rt_capsules_start(const char *folder);

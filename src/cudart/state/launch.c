@@ -249,6 +249,7 @@ enum rt_error rt_launch(struct rt_launch *l, rt_ref stream, struct rt_shape *sha
 		return e;
 	rt_launches_record(&w);
 	rt_capsules_launch(&w);
+	rt_proven_launch(&w);
 	e = rt_stream_submit(stream, is_per_thread, &w, &op);
 	if (e != RT_OK)
 		rt_gap_launch(w.kern, e);

@@ -94,6 +94,11 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 	opt->launches = launches ? strdup(launches) : NULL;
 	const char *capsules = option_text(&s, OPTION_CAPSULES);
 	opt->capsules = capsules ? strdup(capsules) : NULL;
+	const char *prover = option_is(&s, OPTION_PRUNE, "none") || capsules
+				     ? NULL
+				     : option_text(&s, OPTION_PROVER);
+	opt->prover = prover ? strdup(prover) : NULL;
+	opt->proves_all = !option_is(&s, OPTION_PRUNE, "auto");
 	opt->inst = (struct inst_options){.shared_room = CPU_SHARED_OPTIN};
 	inst_options_read(&opt->inst, &s, &texts);
 	opt->stages_copies = option_is(&s, OPTION_HOST_COPIES, "staged");
@@ -273,6 +278,8 @@ static void start(void)
 		atexit(print_stats);
 	atexit(report_faults); /* runs after the handler that waits for the last work */
 	rt_collider_start();
+	rt_proven_start(o.prover, o.proves_all);
+	free(o.prover);
 	rt_capsules_start(o.capsules);
 	free(o.capsules);
 	pthread_atfork(fork_prepare, fork_parent, fork_child);

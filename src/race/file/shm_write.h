@@ -59,6 +59,9 @@ struct race_kernel_count {
 	uint32_t why;		     /* RACE_LEFT_* */
 	uint32_t cuts;		     /* launches that the oracle judged in part */
 	uint64_t cut_blocks, cut_of; /* of the first: how many of its blocks had begun */
+	/* Launches that a proof speaks of, so that they were judged as a whole; those of them, and
+	 * races with them, that should have been judged access by access. Atomic. */
+	uint64_t proven, left;
 };
 /* Appends a kernel's counter; NULL: the heap is full. */
 struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented);

@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/load/load.h"
+#include "base/child.h"
 
 #define STACK_BYTES (128u << 10)
 #define HIGH	    64 /* a descriptor above those that the tool gets */
@@ -82,7 +82,7 @@ static int between(void *arg)
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 126);
 }
 
-int load_run_tool(const char *path, char *const argv[], char *const env[], int in, int out)
+int base_child_run(const char *path, char *const argv[], char *const env[], int in, int out)
 {
 	sigset_t all, old;
 	struct start s = {path, argv, env, in, out, &old, NULL};

@@ -1,0 +1,471 @@
+/*
+ * proven.c - kernels put to a proof, for the launches that a program makes of them (cpu/proven.h).
+ *
+ * The prover is `collider` itself, in a process of its own (base/child.c): it gets the PTX and one
+ * launch, as --record-launches has it, and answers whether every pair of the kernel's accesses is
+ * proven, whether these are all that the kernel does, and to which array each one belongs. It keeps
+ * what it has proven on disk. The launch waits for it, for a time that depends on the work that the
+ * kernel has been launched for; below WORTH a kernel isn't asked about at all. What isn't proven in
+ * time isn't proven.
+ *
+ * A proof holds for one launch: its dimensions, its scalars, which pointers are of one allocation
+ * and how far apart. Where launches differ in some scalars it is asked for with these unknown,
+ * which then speaks of all values. What else it takes for granted is tested when the kernel starts:
+ * its arrays are allocations, or variables, that don't overlap; and at each access, that it stays
+ * within its array.
+ *
+ * Misses: launches of graphs whose parameters have changed since, kernels of several texts.
+ * Costs: a look through the kernel's proofs for each launch.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/table.h"
+#include "cpu/proven.h"
+#include "cudart/report/collider.h"
+#include "race/file/shm_write.h"
+
+#define WORTH	 4000000u /* threads times instructions of the text: some tenths of a second */
+#define PER_MS	 20000u	  /* of these, for a millisecond of the prover's time */
+#define LEAST_MS 300u
+#define MOST_MS	 10000u
+#define ASKS	 6u  /* so often a kernel is put to it */
+#define AGAIN	 16u /* ... with so many times the work, after it gave up for want of time */
+
+/* Where an access of the kernel belongs. */
+struct site {
+	uint32_t nth, param;
+	const char *variable; /* NULL: what the pointer at `param` leads to */
+};
+
+/* Launches that are one to a proof, and the proof, if there is one. */
+struct shape {
+	struct shape *next;
+	uint32_t block[3], grid[3];
+	struct rt_words words;
+	bool *is_any; /* by word: a number that may be any */
+	bool is_proven, is_late;
+	uint64_t work; /* of the kernel when it was asked about */
+	struct site *site;
+	struct cpu_proven_site *found; /* the same for the machine; extents by first use */
+	uint32_t nsites;
+};
+
+struct proofs {
+	const struct rt_kern *kern; /* the key */
+	uint64_t work, instructions;
+	unsigned asked, failed;
+	bool is_hopeless;
+	struct shape *shapes;
+	UT_hash_handle hh;
+};
+
+static char *prover;
+static bool proves_all;
+static struct proofs *all;
+static struct rt_kern *latest; /* the kernel that was last judged as a whole */
+/* The list's; and of the one thread that asks. A thread with the latter takes the former. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, asking = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- is it worth asking? ------------------------------------------------------------------- */
+
+static const struct ptx_func *text_of(const struct rt_kern *k, size_t *part)
+{
+	const struct rt_image *im = k->image;
+
+	for (*part = 0; *part < im->parts.n && im->parts.n == im->sources.n; ++*part)
+		ptx_each_item(im->parts.v[*part], it)
+		{
+			if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto &&
+			    ptx_str_is(it->func->name, k->name))
+				return it->func;
+		}
+	return NULL;
+}
+
+static struct proofs *proofs_of(const struct rt_kern *k)
+{
+	struct proofs *p;
+	size_t part;
+
+	HASH_FIND_PTR(all, &k, p);
+	if (p)
+		return p;
+	p = base_calloc(1, sizeof(*p));
+	p->kern = k;
+	const struct ptx_func *f = text_of(k, &part);
+	p->is_hopeless = !f || k->image->parts.n != 1;
+	if (f)
+		ptx_each_stmt(f, s) p->instructions += s->kind == PTX_STMT_INST;
+	HASH_ADD_KEYPTR(hh, all, &p->kern, sizeof(p->kern), p);
+	return p;
+}
+
+/* ---- which launch it is -------------------------------------------------------------------- */
+
+static bool is_alike(const struct rt_word *a, const struct rt_word *b)
+{
+	return a->off == b->off && a->bytes == b->bytes && a->array == b->array && a->at == b->at &&
+	       (a->array || a->value == b->value);
+}
+
+static bool has_dims(const struct shape *s, const struct cpu_launch *l)
+{
+	return !memcmp(s->block, l->block, sizeof(s->block)) &&
+	       !memcmp(s->grid, l->grid, sizeof(s->grid));
+}
+
+/* The launch differs from the shape in scalars at most; is_any gets these, too. */
+static bool is_near(const struct shape *s, const struct cpu_launch *l, const struct rt_words *w,
+		    bool *is_any)
+{
+	if (!has_dims(s, l) || s->words.n != w->n)
+		return false;
+	for (size_t i = 0; i < w->n; i++) {
+		const struct rt_word *a = &s->words.v[i], *b = &w->v[i];
+		is_any[i] = s->is_any[i] || !is_alike(a, b);
+		if (is_any[i] && (a->off != b->off || a->bytes != b->bytes || a->array || b->array))
+			return false;
+	}
+	return true;
+}
+
+static struct shape *shape_of(const struct proofs *p, const struct cpu_launch *l,
+			      const struct rt_words *w)
+{
+	for (struct shape *s = p->shapes; s; s = s->next) {
+		bool is_it = has_dims(s, l) && s->words.n == w->n;
+		for (size_t i = 0; i < w->n && is_it; i++) {
+			struct rt_word a = s->words.v[i];
+			if (s->is_any[i] && !a.array && !w->v[i].array)
+				a.value = w->v[i].value;
+			is_it = is_alike(&a, &w->v[i]);
+		}
+		if (is_it)
+			return s;
+	}
+	return NULL;
+}
+
+static struct shape *shape_new(const struct cpu_launch *l, const struct rt_words *w)
+{
+	struct shape *s = base_calloc(1, sizeof(*s));
+
+	memcpy(s->block, l->block, sizeof(s->block));
+	memcpy(s->grid, l->grid, sizeof(s->grid));
+	s->is_any = base_calloc(w->n + 1, sizeof(*s->is_any));
+	for (size_t i = 0; i < w->n; i++)
+		base_vec_push(&s->words, w->v[i]);
+	return s;
+}
+
+static void shape_free(struct shape *s)
+{
+	base_vec_free(&s->words);
+	free(s->is_any);
+	free(s->site);
+	free(s->found);
+	free(s);
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+/* "site 17 param 8", "site 3 var table" */
+static bool read_site(const char *line, struct site *out)
+{
+	char word[8], what[512];
+
+	if (sscanf(line, "site %u %7s %511s", &out->nth, word, what) != 3)
+		return false;
+	out->variable = strcmp(word, "var") ? NULL : strdup(what);
+	out->param = out->variable ? 0 : (uint32_t)strtoul(what, NULL, 10);
+	return true;
+}
+
+static int by_nth(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	return (x->nth > y->nth) - (x->nth < y->nth);
+}
+
+static bool read_answer(char *text, struct shape *s)
+{
+	BASE_VEC(struct site) sites = {0};
+	char *line = strsep(&text, "\n");
+
+	s->is_late = line && !strcmp(line, "late");
+	if (!line || strcmp(line, "proven") != 0)
+		return false;
+	while ((line = strsep(&text, "\n")) && *line) {
+		struct site one;
+		if (!read_site(line, &one)) {
+			base_vec_free(&sites);
+			return false;
+		}
+		base_vec_push(&sites, one);
+	}
+	if (sites.n)
+		qsort(sites.v, sites.n, sizeof(*sites.v), by_nth);
+	s->site = sites.v;
+	s->nsites = (uint32_t)sites.n;
+	s->found = base_calloc(sites.n + 1, sizeof(*s->found));
+	return true;
+}
+
+/* What the prover needs of the program's environment, to NULL. */
+static char **environment(struct base_arena *a)
+{
+	static const char *const names[] = {"PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR"};
+	char **env = BASE_NEWN(a, char *, BASE_COUNTOF(names) + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
+		const char *v = getenv(names[i]);
+		if (v)
+			env[n++] = base_printf(a, "%s=%s", names[i], v);
+	}
+	return env;
+}
+
+static bool write_question(int fd, const struct rt_kern *k, const struct cpu_launch *l,
+			   const struct shape *s)
+{
+	struct base_buf plain = {0}, line = {0};
+	size_t part, done = 0;
+
+	rt_images_lock();
+	if (text_of(k, &part))
+		rt_launches_text(&k->image->sources.v[part], &plain);
+	rt_images_unlock();
+	base_buf_puts(&line, "{\"ptx\":\"");
+	rt_launches_json(&line, plain.p ? plain.p : "", plain.n);
+	base_buf_puts(&line, "\"}\n");
+	rt_launches_put(l, &s->words, s->is_any, &line);
+	while (done < line.n) {
+		ssize_t n = write(fd, line.p + done, line.n - done);
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	bool ok = plain.n && done == line.n;
+	base_buf_free(&plain);
+	base_buf_free(&line);
+	return ok;
+}
+
+/* Asks for a proof of the shape, which gets it. */
+static void ask(const struct rt_kern *k, const struct cpu_launch *l, struct shape *s)
+{
+	int in = memfd_create("collider-launch", MFD_CLOEXEC);
+	int out = memfd_create("collider-proof", MFD_CLOEXEC);
+	uint64_t ms = s->work / PER_MS;
+	struct base_arena a = {0};
+	char limit[24];
+
+	snprintf(limit, sizeof(limit), "%u",
+		 proves_all || ms > MOST_MS ? MOST_MS
+		 : ms < LEAST_MS	    ? LEAST_MS
+					    : (unsigned)ms);
+	char *argv[] = {"collider-prove-launch", limit, NULL};
+	if (in >= 0 && out >= 0 && write_question(in, k, l, s) &&
+	    base_child_run(prover, argv, environment(&a), in, out) == 0) {
+		off_t n = lseek(out, 0, SEEK_END);
+		char *text = base_zalloc(&a, (size_t)(n > 0 ? n : 0) + 1);
+		if (n > 0 && pread(out, text, (size_t)n, 0) == n)
+			s->is_proven = read_answer(text, s);
+	}
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	base_arena_free(&a);
+}
+
+/* ---- a launch to come ----------------------------------------------------------------------- */
+
+/* An earlier launch had other scalars: `s` is to speak of all values of these. False: none had. */
+static bool widen(const struct proofs *p, const struct cpu_launch *l, struct shape *s)
+{
+	for (const struct shape *o = p->shapes; o; o = o->next)
+		if (is_near(o, l, &s->words, s->is_any))
+			return true;
+	memset(s->is_any, 0, s->words.n * sizeof(*s->is_any));
+	return false;
+}
+
+/* False: it has been asked about, or isn't worth it. With the lock. */
+static bool is_to_ask(struct proofs *p, const struct cpu_launch *l, const struct rt_words *w)
+{
+	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2] * l->grid[0] *
+			   l->grid[1] * l->grid[2];
+	const struct shape *s = shape_of(p, l, w);
+
+	p->work += threads * p->instructions;
+	if (s && s->is_late && p->work / AGAIN > s->work)
+		s = NULL;
+	return !s && p->asked < ASKS && p->failed < 2 && (proves_all || p->work >= WORTH);
+}
+
+static void keep(struct proofs *p, struct shape *s)
+{
+	pthread_mutex_lock(&lock);
+	p->asked++;
+	p->failed += !s->is_proven;
+	s->next = p->shapes;
+	p->shapes = s;
+	pthread_mutex_unlock(&lock);
+}
+
+static void ask_all(struct proofs *p, const struct rt_work *work, const struct rt_words *w)
+{
+	const struct cpu_launch *l = &work->cpu.launch;
+	struct shape *s = shape_new(l, w);
+	bool is_wide = widen(p, l, s);
+
+	s->work = p->work;
+	ask(work->kern, l, s);
+	if (is_wide && !s->is_proven) {
+		shape_free(s);
+		s = shape_new(l, w);
+		s->work = p->work;
+		ask(work->kern, l, s);
+	}
+	if (s->is_proven) {
+		rt_images_lock();
+		s->is_proven = rt_kern_plain(work->kern, work->cpu.device) != NULL;
+		rt_images_unlock();
+	}
+	keep(p, s);
+}
+
+void rt_proven_launch(const struct rt_work *work)
+{
+	struct rt_words w = {0};
+
+	if (!prover || rt.is_forked || !work->kern || work->cpu.launch.is_cooperative ||
+	    work->cpu.launch.is_programmatic)
+		return;
+	rt_launches_words(&work->cpu.launch, &w);
+	pthread_mutex_lock(&asking);
+	pthread_mutex_lock(&lock);
+	struct proofs *p = proofs_of(work->kern);
+	bool asks = !p->is_hopeless && is_to_ask(p, &work->cpu.launch, &w);
+	pthread_mutex_unlock(&lock);
+	if (asks)
+		ask_all(p, work, &w);
+	pthread_mutex_unlock(&asking);
+	base_vec_free(&w);
+}
+
+/* ---- a launch that starts ------------------------------------------------------------------- */
+
+/* Where the accesses of a site belong in this launch. */
+static bool find_extent(const struct rt_kern *k, unsigned device, const struct site *s,
+			const struct rt_words *w, struct cpu_extent *out)
+{
+	if (s->variable)
+		return k->image->on[device] && cpu_module_symbol(k->image->on[device], s->variable,
+								 &out->base, &out->bytes);
+	for (size_t i = 0; i < w->n; i++) {
+		const struct rt_word *x = &w->v[i];
+		if (x->off != s->param || !x->array)
+			continue;
+		*out = (struct cpu_extent){x->value - x->at, x->size};
+		return true;
+	}
+	return false;
+}
+
+/* The number of the extent; CPU_EXTENTS: there are too many, or it overlaps another one. */
+static uint32_t add_extent(struct cpu_proven *p, const struct cpu_extent *e)
+{
+	uint32_t i = 0;
+
+	for (; i < p->nextents; i++) {
+		const struct cpu_extent *o = &p->extent[i];
+		if (o->base == e->base && o->bytes == e->bytes)
+			return i;
+		if (o->base < e->base + e->bytes && e->base < o->base + o->bytes)
+			return CPU_EXTENTS;
+	}
+	if (i < CPU_EXTENTS)
+		p->extent[p->nextents++] = *e;
+	return i;
+}
+
+static bool find_extents(const struct rt_kern *k, unsigned device, struct shape *s,
+			 const struct rt_words *w, struct cpu_proven *out)
+{
+	for (uint32_t i = 0; i < s->nsites; i++) {
+		struct cpu_extent e;
+		if (!find_extent(k, device, &s->site[i], w, &e))
+			return false;
+		uint32_t n = add_extent(out, &e);
+		if (n == CPU_EXTENTS)
+			return false;
+		s->found[i] = (struct cpu_proven_site){s->site[i].nth, n};
+	}
+	return true;
+}
+
+static bool is_proven(void *arg, void *tag, const struct cpu_launch *l, unsigned device,
+		      struct cpu_proven *out)
+{
+	struct rt_kern *k = tag;
+	struct rt_words w = {0};
+	struct proofs *p = NULL;
+	bool is = false;
+
+	(void)arg;
+	if (!k || !k->plain[device])
+		return false;
+	rt_launches_words(l, &w);
+	pthread_mutex_lock(&lock);
+	HASH_FIND_PTR(all, &k, p);
+	struct shape *s = p ? shape_of(p, l, &w) : NULL;
+	if (s && s->is_proven && find_extents(k, device, s, &w, out)) {
+		out->kernel = k->plain[device];
+		out->site = base_calloc(s->nsites + 1, sizeof(*out->site));
+		memcpy(out->site, s->found, s->nsites * sizeof(*out->site));
+		out->nsites = s->nsites;
+		is = true;
+	}
+	pthread_mutex_unlock(&lock);
+	base_vec_free(&w);
+	if (is && k->count)
+		__atomic_fetch_add(&k->count->proven, 1, __ATOMIC_RELAXED);
+	if (is)
+		latest = k;
+	return is;
+}
+
+static void has_left(void *arg, void *tag)
+{
+	const struct rt_kern *k = tag ? tag : latest;
+
+	(void)arg;
+	if (k && k->count)
+		__atomic_fetch_add(&k->count->left, 1, __ATOMIC_RELAXED);
+}
+
+void rt_proven_start(const char *path, bool is_for_all)
+{
+	unsigned others = race_detectors_with(RACE_DEFAULT) | RACE_DETECT_JUDGE;
+
+	/* Who asks for other detectors or for some variables wants their answer. */
+	if (!path || rt.options.oracle == CPU_ORACLE_OFF || rt.options.variable ||
+	    race_choice_is_on() || rt.detectors & ~others)
+		return;
+	prover = strdup(path);
+	proves_all = is_for_all;
+	cpu_listen_proven(rt.m, is_proven, has_left, NULL);
+}
