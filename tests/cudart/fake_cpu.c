@@ -12,6 +12,7 @@
 
 #include "cudart/entries/entries.h"
 #include "cudart/report/collider.h"
+#include "race/file/nvtx.h"
 #include "race/file/shm_write.h"
 
 struct cpu_op {
@@ -372,6 +373,16 @@ uint64_t *race_shm_gap(enum race_gap_why why, const char *kernel, const char *wh
 {
 	(void)why, (void)kernel, (void)what, (void)n;
 	return NULL;
+}
+
+void rt_proven_start(const char *prover, bool proves_all)
+{
+	(void)prover, (void)proves_all;
+}
+
+bool race_nvtx_is_outside(void)
+{
+	return false;
 }
 
 void rt_entries_report(void (*say)(const char *path, const char *why))
