@@ -26,6 +26,7 @@
 #    CUDA's and defines no entry point.
 # Prints one line (file:line: what, what is allowed) per breach; exit code 1 when there is one.
 set -u
+export LC_ALL=C # bytes are enough, and quicker
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1" || exit 2
 
