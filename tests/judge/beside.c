@@ -2,13 +2,13 @@
  * beside.c - a program for the judge beside a GPU: beside FILE.ptx KERNEL [WORD...]
  *
  * It launches the kernel by the driver's API, three times unless a word is a number. Other words:
- * chain: the parameter is a pointer to a pointer; ramp: memory holds rising numbers, otherwise
- * zeros; pool: its memory is a pool's, and freed at the end, when the kernel is launched once more
- * with a size of its own; map: a tensor map of it is the parameter, and right: n is 0; wait: after
- * each launch it gives up its context once more, for which the judge is waited; abort: it ends so;
- * child: a forked child ends first; late: its memory is cleared at the end, and it is launched once
- * more with a size of its own; reset: the device is reset by the name that CUDA's runtime uses.
- * Otherwise it ends with 3.
+ * then=KERNEL: that one is launched as often, afterwards; chain: the parameter is a pointer to a
+ * pointer; ramp: memory holds rising numbers, otherwise zeros; pool: its memory is a pool's, and
+ * freed at the end, when the kernel is launched once more with a size of its own; map: a tensor map
+ * of it is the parameter, and right: n is 0; wait: after each launch it gives up its context once
+ * more, for which the judge is waited; abort: it ends so; child: a forked child ends first; late:
+ * its memory is cleared at the end, and it is launched once more with a size of its own; reset: the
+ * device is reset by the name that CUDA's runtime uses. Otherwise it ends with 3.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -39,6 +39,17 @@ static int has(const char *what)
 		if (!strcmp(word[i], what))
 			return 1;
 	return 0;
+}
+
+/* What follows it in a word; NULL: no word begins so. */
+static const char *after(const char *what)
+{
+	size_t n = strlen(what);
+
+	for (int i = 3; i < words; i++)
+		if (!strncmp(word[i], what, n))
+			return word[i] + n;
+	return NULL;
 }
 
 static int count(void)
@@ -109,6 +120,13 @@ int main(int argc, char **argv)
 			CHECK(cuDevicePrimaryCtxRetain(&again, dev));
 			CHECK(cuDevicePrimaryCtxRelease(dev));
 		}
+	}
+	if (after("then=")) {
+		void *args[] = {&p, &n};
+		CHECK(cuModuleGetFunction(&f, m, after("then=")));
+		for (int i = 0; i < count(); i++)
+			CHECK(cuLaunchKernel(f, 32, 1, 1, 256, 1, 1, 0, 0, args, 0));
+		CHECK(cuCtxSynchronize());
 	}
 	if (has("pool")) {
 		void *args[] = {&q, &n, &p};

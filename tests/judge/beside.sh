@@ -36,8 +36,10 @@ go 3 racy
 says '^done$'
 says '^Result +: 1 data race found'
 says 'beside.cu:10:'
-says "Judged +: on the CPU device: block \([0-9]+,0,0\) of launch 1, from the GPU's memory"
-says '^Note: judged beside the GPU: racy: [0-9]+ of 32 blocks, 2 launches'
+says "Judged +: on the CPU device: block \([0-9]+,0,0\) of launch [12], from the GPU's memory"
+# (The second one is only while the program runs, or a moment longer; the third one never. Any may
+# be judged first.)
+says '^Note: judged beside the GPU: racy: [0-9]+ of 32 blocks, [12] launch'
 go 9 racy -- --error-exitcode=9
 go 3 right
 says '^Result +: no race seen in [0-9,]+ accesses judged beside the GPU'
@@ -53,6 +55,23 @@ says 'compared with the GPU: right: [0-9]+ bytes, all alike'
 go 3 moment -- --judge=verify
 says 'compared with the GPU: moment: 8192 of 8192 words differ'
 lacks 'DATA RACE'
+
+# What wasn't asked for is not judged: by its name, or its place among the launches that were.
+go 3 racy then=right -- --kernel-name=right
+says 'judged beside the GPU: right'
+lacks 'DATA RACE|beside the GPU: racy'
+go 3 racy then=right -- --kernel-name-exclude='ri*'
+says '1 data race found'
+lacks 'beside the GPU: right'
+go 3 racy 5 -- --judge=all --launch-skip=1 --launch-count=2
+says 'judged beside the GPU: racy: .*, 2 launches'
+says 'Judged +: .* of launch [23], from'
+go 3 racy then=right -- --launch-skip=3
+lacks 'DATA RACE|beside the GPU: racy'
+go 3 right then=racy -- --kernel-name=racy --launch-skip=2 --judge=all
+says '1 data race found'
+says 'judged beside the GPU: racy: .*, 1 launch,'
+says 'Judged +: .* of launch 6, from'
 
 # What it is depends on memory, which is that from before the launch.
 go 3 indexed 1
@@ -83,9 +102,10 @@ go 3 indexed 600 ramp
 lacks 'DATA RACE'
 
 # Memory of a pool, which is freed in the order of a stream.
-go 3 racy pool
+# (All are waited for.)
+go 3 racy pool -- --judge=all
 says '1 data race found'
-says 'judged beside the GPU: racy: .*3 launches'
+says 'judged beside the GPU: racy: .*, 4 launches'
 
 # What a program that runs has assembled is kept, so that the judge has the text of such code.
 COLLIDER_PYTHON=1 "$collider" ptxas -arch=sm_90 "$ptx" -o code.cubin >ptxas.out 2>&1

@@ -40,10 +40,15 @@ static void launch(CUfunction f, CUdeviceptr at, CUdeviceptr other, CUstream s)
 	CHECK(cuLaunchKernel(f, 8, 1, 1, 256, 1, 1, 0, s, args, NULL));
 }
 
-/* Time orders nothing, but the kernel has its memory. */
-static void pause_for_kernel(void)
+/* So that what was launched has its memory: what a kernel after it writes is looked at, which
+ * orders nothing. */
+static void look_for_end(CUstream s)
 {
-	usleep(300000);
+	const volatile int *seen = host;
+
+	launch(fill, (CUdeviceptr)(uintptr_t)host, q, s);
+	while (seen[0] != 7)
+		usleep(1000);
 }
 
 static void order(CUstream before, CUstream after)
@@ -151,7 +156,7 @@ static void wrong_free(int is_fixed)
 	launch(fill, own, q, one);
 	if (is_fixed)
 		order(one, two);
-	pause_for_kernel();
+	look_for_end(one);
 	CHECK(cuMemFreeAsync(own, two));
 }
 

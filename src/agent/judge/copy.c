@@ -19,6 +19,7 @@
 
 #include "agent/judge/judge.h"
 #include "agent/order.h"
+#include "race/file/nvtx.h"
 #include "race/file/shm_write.h"
 
 #define ROOM_MOST   (2ull << 30)
@@ -520,6 +521,36 @@ static bool is_opaque(const struct judge_function *f, const struct judge_dims *d
 	return is_foreign(f) || !f->kernel || d->is_opaque || judge_kernel_is_sync(f->kernel);
 }
 
+/* What it may order is asked for even if it isn't judged. Inside a guard. */
+static void prepare(struct judge_function *f)
+{
+	unsigned sm, sms;
+	int device;
+
+	if (device_of(&device, &sm, &sms))
+		(void)judge_function_prepare(f, sm);
+}
+
+/* Was this launch not asked for (--kernel-name, --launch-skip and others)? Counts it. */
+static bool is_left_out(struct judge_function *f, const struct judge_dims *d)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	bool is_first = f && !f->listed, is_left;
+	struct judge_guard g;
+
+	if (!f || !race_choice_is_on())
+		return false;
+	judge_enter(&g);
+	if (!d->nodes)
+		(void)judge_driver.stream_is_capturing(d->stream, &status);
+	is_left = status == CU_STREAM_CAPTURE_STATUS_NONE &&
+		  race_choice_beside(&f->listed, f->name, race_nvtx_is_outside()) != 0;
+	if (is_left && is_first)
+		prepare(f);
+	judge_leave(&g);
+	return is_left;
+}
+
 void judge_launched_otherwise(void)
 {
 	judge_code_lock();
@@ -563,8 +594,9 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 	launches++;
 	bool is_early = is_next(d);
 	f = judge_function_find(handle);
+	bool is_left = is_left_out(f, d);
 	int shape = is_foreign(f) ? -1 : shape_of(f, d);
-	if (is_foreign(f) || is_seen(f, shape)) {
+	if (is_left || is_foreign(f) || is_seen(f, shape)) {
 		effect = judge_order_pass(d->stream, is_opaque(f, d));
 	} else {
 		judge_order_launch(&order, d->stream, is_early);
@@ -578,7 +610,7 @@ void judge_before_launch(const void *handle, const struct judge_dims *d, void **
 	}
 	/* (All launches are to come by here while one of them may be unfinished.) */
 	if (effect != AGENT_ORDER_SUBMIT && !d->is_opaque &&
-	    judge_policy()->mode != RACE_JUDGE_VERIFY)
+	    judge_policy()->mode != RACE_JUDGE_VERIFY && !race_choice_changes())
 		launches += judge_rest_note(handle, d, changes, effect, again);
 	judge_code_unlock();
 }
@@ -590,8 +622,9 @@ struct judge_job *judge_take_node(struct judge_function *f, const struct judge_d
 	uint16_t unused;
 
 	launches++;
+	bool is_left = is_left_out(f, d);
 	int shape = is_foreign(f) ? -1 : shape_of(f, d);
-	if (!is_foreign(f) && !is_seen(f, shape))
+	if (!is_left && !is_foreign(f) && !is_seen(f, shape))
 		j = make(f, shape, d, params, extra, order, &unused);
 	return j;
 }

@@ -20,6 +20,7 @@
 
 #include "agent/forward/forward.h"
 #include "agent/judge/judge.h"
+#include "race/file/shm_write.h"
 
 #define LAUNCHES 2u /* of a graph, and after each change */
 #define CHANGES	 4u
@@ -360,7 +361,7 @@ static bool launch_own(struct exec *e, CUstream s, CUresult (*launch)(CUgraphExe
 	struct own o = {0};
 	bool is_launched = false;
 
-	e->left--;
+	e->left -= e->left > 0;
 	all++;
 	if (!make_own(&o, e, s)) {
 		lose(e);
@@ -407,7 +408,7 @@ bool judge_graph_launch(CUgraphExec handle, CUstream s, CUresult (*launch)(CUgra
 	} else {
 		bool is_apart = e->was_launched && e->stream != s;
 		join_last(e, s);
-		if (e->left && all < ALL && !is_apart)
+		if ((e->left || race_choice_changes()) && all < ALL && !is_apart)
 			is_launched = launch_own(e, s, launch, r);
 		else
 			judge_order_pass(s, e->is_opaque || e->left == LAUNCHES);

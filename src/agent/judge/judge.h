@@ -130,6 +130,7 @@ struct judge_function {
 	char *name;
 	const struct judge_kernel *kernel; /* NULL: not known yet */
 	bool is_said;			   /* why it isn't judged was said */
+	uint32_t listed;		   /* as race_choice_beside has it */
 	unsigned retries;		   /* launches that didn't count, as memory was missing */
 	CUdeviceptr more[JUDGE_MORE];
 	unsigned nmore;

@@ -22,7 +22,7 @@
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 11u
+#define RACE_SHM_VERSION 12u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -144,6 +144,7 @@ enum race_agent_state {
 struct race_choice {
 	uint64_t skip, count, budget_ns; /* count, budget_ns UINT64_MAX: all */
 	uint64_t seen;			 /* launches whose name matched so far; atomic */
+	uint64_t seen_beside;		 /* the same, by the judge beside a GPU */
 	uint32_t is_on;
 	uint32_t root;	 /* the one process whose launches are checked; 0: all */
 	uint32_t ranges; /* bits of the lists of NVTX ranges that a range was in; atomic */

@@ -342,24 +342,33 @@ bool race_choice_concerns(const char *name)
 		race_choice_list(RACE_CHOICE_NVTX_EXCLUDE) || !is_named(name) || !is_target(c));
 }
 
-static uint32_t reason(struct race_kernel_count *k, const char *name, bool is_outside,
-		       uint64_t number, uint64_t spent_ns)
+/* By all but the budget. `all`: launches that are counted, of c. */
+static uint32_t reason_of(uint32_t *listed, const char *name, bool is_outside, uint64_t *all)
 {
-	struct race_choice *c = &race_shm_get()->choice;
+	const struct race_choice *c = &race_shm_get()->choice;
 
-	if (!k->is_judged)
-		k->is_judged = is_named(name) ? 1 : 2;
-	if (k->is_judged == 2)
+	if (!*listed)
+		*listed = is_named(name) ? 1 : 2;
+	if (*listed == 2)
 		return RACE_LEFT_NAME;
 	if (!is_target(c))
 		return RACE_LEFT_PROCESS;
 	if (is_outside)
 		return RACE_LEFT_RANGE;
-	uint64_t seen = __atomic_fetch_add(&c->seen, 1, __ATOMIC_RELAXED);
+	uint64_t seen = __atomic_fetch_add(all, 1, __ATOMIC_RELAXED);
 	if (seen < c->skip)
 		return RACE_LEFT_SKIP;
-	if (c->count != UINT64_MAX && seen - c->skip >= c->count)
-		return RACE_LEFT_COUNT;
+	return c->count != UINT64_MAX && seen - c->skip >= c->count ? RACE_LEFT_COUNT : 0;
+}
+
+static uint32_t reason(struct race_kernel_count *k, const char *name, bool is_outside,
+		       uint64_t number, uint64_t spent_ns)
+{
+	struct race_choice *c = &race_shm_get()->choice;
+	uint32_t why = reason_of(&k->is_judged, name, is_outside, &c->seen);
+
+	if (why)
+		return why;
 	if (c->budget_ns != UINT64_MAX && spent_ns / 8 >= c->budget_ns / 64 * eighths(number))
 		return RACE_LEFT_BUDGET;
 	return 0;
@@ -373,6 +382,27 @@ struct race_choice_answer race_choice_ask(struct race_kernel_count *k, const cha
 
 	a.why = reason(k, name, is_outside, a.number, spent_ns);
 	return a;
+}
+
+uint32_t race_choice_beside(uint32_t *listed, const char *name, bool is_outside)
+{
+	if (!asked())
+		return 0;
+	return reason_of(listed, name, is_outside, &race_shm_get()->choice.seen_beside);
+}
+
+bool race_choice_changes(void)
+{
+	const struct race_choice *c = asked();
+
+	if (!c)
+		return false;
+	if (race_choice_list(RACE_CHOICE_NVTX_INCLUDE) ||
+	    race_choice_list(RACE_CHOICE_NVTX_EXCLUDE))
+		return true;
+	uint64_t seen = __atomic_load_n(&c->seen_beside, __ATOMIC_RELAXED);
+	return (c->skip && seen <= c->skip) ||
+	       (c->count != UINT64_MAX && seen - c->skip <= c->count);
 }
 
 void race_choice_pass(struct race_kernel_count *k, const char *name)

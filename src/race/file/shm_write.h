@@ -91,6 +91,14 @@ void race_choice_pass(struct race_kernel_count *k, const char *name);
  * cpu_choose_fn. A kernel's first launch is never left out by the budget. */
 uint64_t race_choice_take(struct race_kernel_count *k, const char *name, bool is_outside,
 			  uint64_t spent_ns);
+/*
+ * The same for the judge beside a GPU, which counts all launches that it can follow, has a budget
+ * of its own and reports what it judged itself: what leaves the next launch out (RACE_LEFT_*), 0:
+ * nothing. *listed: of the kernel, 0 at first, as is_judged above.
+ */
+uint32_t race_choice_beside(uint32_t *listed, const char *name, bool is_outside);
+/* May a kernel's next launch have another answer than the one before it? */
+bool race_choice_changes(void);
 /* The judging of a launch has ended when so many of its blocks had begun. */
 void race_choice_cut(struct race_kernel_count *k, uint64_t blocks, uint64_t of);
 /* May its launches be left out at all? If not, nothing needs to be prepared for that. */
