@@ -149,6 +149,7 @@ static void keep(struct judge_server *s, struct judge_launch *l)
 	int err = s->opt->folder ? judge_capsule_keep(c, s->opt->folder, &s->files) : 0;
 	if (err)
 		base_say("--capsules: %s: %s", s->opt->folder, strerror(err));
+	s->kept += s->opt->folder && !err;
 }
 
 /* ---- its message -------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
  * distinguish.
  */
 #include "judge/serve.h"
+#include "race/file/shm_write.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -301,6 +302,10 @@ uint64_t judge_serve(int fd, const struct judge_serve *opt)
 		judge_image_free(&m->image);
 		free(m);
 	}
+	if (s.kept)
+		race_shm_note("--capsules: %u launches were kept; the files hold the program's "
+			      "data",
+			      s.kept);
 	judge_tally_say(&s.tally, s.held.v, s.held.n);
 	base_vec_free(&s.held);
 	return s.judged;

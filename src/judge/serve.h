@@ -81,7 +81,8 @@ struct judge_server {
 	uint64_t busy_since;			  /* if there are some now */
 	uint64_t program_began, waits_since;	  /* 0: it doesn't wait for us */
 	bool is_gone;				  /* the program's half */
-	unsigned files;
+	unsigned files;				  /* the last one's number */
+	unsigned kept;				  /* files that were written */
 	BASE_VEC(struct judge_past *) pasts;
 	BASE_VEC(struct race_judge_operation) operations;
 	struct judge_met *met;

@@ -123,6 +123,7 @@ says '1 data race found'
 
 # Launches become files, which are judged without the program.
 go 3 racy -- --capsules="$work/kept"
+says '^collider: --capsules: [12] launches were kept; the files hold the program.s data'
 out=$work/replay.out
 "$collider" judge "$work"/kept/*.capsule >"$out" 2>&1 || fail "collider judge"
 says '1 data race found'
