@@ -335,7 +335,7 @@ int race_nvtx_listen(race_nvtx_tables_fn *tables)
 
 bool race_nvtx_is_outside(void)
 {
-	const char *include = race_choice_list(RACE_CHOICE_NVTX_INCLUDE);
+	const char *include = race_shm_get() ? race_choice_list(RACE_CHOICE_NVTX_INCLUDE) : NULL;
 
 	if (include && *include && !mine.in && !__atomic_load_n(&started_in, __ATOMIC_RELAXED))
 		return true;
