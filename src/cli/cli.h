@@ -19,8 +19,9 @@ int cli_judge(struct option_set *set);	    /* judge.c */
 int cli_prove(struct option_set *set);	    /* prove.c */
 struct spawn_request;
 struct spawn_result;
-/* again.c: runs the program again by `req` if a proof was not enough; *res is then that run's. */
-void cli_run_again(const struct spawn_request *req, struct spawn_result *res);
+/* again.c: runs the program again by `req` if a proof was not enough; *res is then that run's.
+ * input: where standard input began, if that is a file; else -1. */
+void cli_run_again(const struct spawn_request *req, struct spawn_result *res, off_t input);
 int cli_prove_launch(int argc, char **argv); /* prove_launch.c: for the CPU device */
 int cli_hirace(struct option_set *set);	     /* hirace.c */
 int cli_sweep(struct option_set *set);	     /* sweep.c */

@@ -55,6 +55,26 @@ __global__ void slip(int *out, int off)
 	out[t] = y[t] + (off ? 0 : x[t]);
 }
 
+__device__ int module[256];
+
+/* Proven, as a variable of the module is no array that it is given; unless it is given just that. */
+__global__ void beside(int *out)
+{
+	int i = threadIdx.x;
+
+	module[i] = i;
+	out[255 - i] = 2 * i;
+}
+
+/* One instruction for two arrays: the first one's offset may lead to where the second one's does. */
+__global__ void either(int *x, int *y, long by)
+{
+	int i = threadIdx.x;
+	int *p = i & 1 ? x : y;
+
+	p[i & 1 ? i + by : i] = i;
+}
+
 __global__ void tiles(const float *x, const float *y, float *z, int n)
 {
 	__shared__ float xs[TILE][TILE], ys[TILE][TILE];
@@ -150,6 +170,23 @@ static void multiply(bool is_racy)
 		tiles<<<dim3(4, 4), dim3(TILE, TILE), 0, one>>>(x, y, z, 64);
 }
 
+static void given(bool is_apart)
+{
+	int *p;
+
+	cudaGetSymbolAddress((void **)&p, module);
+	beside<<<1, 256>>>(is_apart ? a : p);
+}
+
+/* What races is known from the input alone. */
+static void input()
+{
+	int is_racy = 0;
+
+	if (scanf("%d", &is_racy) == 1)
+		far<<<1, 256>>>(a, b, is_racy ? b - a : 0);
+}
+
 static void index(bool is_racy)
 {
 	static int at[256];
@@ -190,6 +227,12 @@ int main(int argc, char **argv)
 		slip<<<1, 64>>>(a, is_racy ? 64 : 0);
 	if (!strcmp(k, "far"))
 		far<<<1, 256>>>(a, b, is_racy ? b - a : 0);
+	if (!strcmp(k, "given"))
+		given(!is_racy);
+	if (!strcmp(k, "either"))
+		either<<<1, 256>>>(a, b, is_racy ? b - a + 1 : 0);
+	if (!strcmp(k, "input"))
+		input();
 	if (!strcmp(k, "scalars"))
 		for (int i = 0; i < 6; i++)
 			add<<<N / 256, 256>>>(a, b, i);

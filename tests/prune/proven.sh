@@ -31,7 +31,7 @@ says() {
 }
 
 # Racy: both reports are one, and the launch was not taken for a proven one in the end.
-for case in streams reuse host copy overlap tiles index slip far; do
+for case in streams reuse host copy overlap tiles index slip far given either; do
 	run none $case racy
 	[ $code = 10 ] || fail "$case racy: --prune=none: expected exit code 10, found $code"
 	run proved $case racy
@@ -40,7 +40,7 @@ for case in streams reuse host copy overlap tiles index slip far; do
 done
 
 # Not racy, and proven.
-for case in streams reuse host copy overlap tiles slip far scalars; do
+for case in streams reuse host copy overlap tiles slip far given scalars; do
 	run proved $case
 	[ $code = 0 ] || fail "$case: expected exit code 0, found $code"
 	says 'Complete (proven)'
@@ -53,7 +53,24 @@ run none tiles
 [ $code = 0 ] || fail "tiles: --prune=none: expected exit code 0, found $code"
 grep -q 'proven for' "$dir/none" && fail 'tiles: --prune=none speaks of proofs'
 
-# Not racy, and not proven: nothing tests what the code assumes.
+# The second run gets its input again; where that can't be, the report doesn't say that all is well.
+case=input
+echo 1 >"$dir/racy"
+run none input <"$dir/racy"
+run proved input <"$dir/racy"
+[ $code = 10 ] || fail "input: expected exit code 10, found $code"
+diff "$dir/none" "$dir/proved" || fail 'input: the reports differ'
+run proved input < <(echo 1)
+says 'PARTIAL'
+says 'judged as a whole, where its proof was not enough'
+run proved input < <(echo 0)
+says 'Complete (proven)'
+
+# Not racy, and not proven: nothing tests what the code assumes, or which of two arrays was meant.
+case=either
+run proved either
+[ $code = 0 ] || fail "either: expected exit code 0, found $code"
+grep -q 'proven for' "$dir/proved" && fail 'either: is proven, and not tested'
 case=index
 run proved index
 [ $code = 0 ] || fail "index: expected exit code 0, found $code"

@@ -71,7 +71,7 @@ struct proofs {
 static char *prover;
 static bool proves_all;
 static struct proofs *all;
-static struct rt_kern *latest; /* the kernel that was last judged as a whole */
+static struct race_kernel_count *latest; /* of the kernel that was last judged as a whole */
 /* The list's; and of the one thread that asks. A thread with the latter takes the former. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, asking = PTHREAD_MUTEX_INITIALIZER;
 
@@ -385,34 +385,52 @@ static bool find_extent(const struct rt_kern *k, unsigned device, const struct s
 	return false;
 }
 
-/* The number of the extent; CPU_EXTENTS: there are too many, or it overlaps another one. */
-static uint32_t add_extent(struct cpu_proven *p, const struct cpu_extent *e)
+/* Is the first of these in that extent what the prover had for one array with the other, too? */
+static bool is_one_array(const struct site *a, const struct site *b)
+{
+	if (a->variable && b->variable)
+		return !strcmp(a->variable, b->variable);
+	return !a->variable && !b->variable;
+}
+
+/* The number of the extent, which the kernel knows as `s`; CPU_EXTENTS: there are too many, or it
+ * overlaps another one. first: of each extent, a site. */
+static uint32_t add_extent(struct cpu_proven *p, const struct cpu_extent *e, const struct site *s,
+			   const struct site *first[CPU_EXTENTS])
 {
 	uint32_t i = 0;
 
 	for (; i < p->nextents; i++) {
 		const struct cpu_extent *o = &p->extent[i];
 		if (o->base == e->base && o->bytes == e->bytes)
-			return i;
+			return is_one_array(first[i], s) ? i : CPU_EXTENTS;
 		if (o->base < e->base + e->bytes && e->base < o->base + o->bytes)
 			return CPU_EXTENTS;
 	}
-	if (i < CPU_EXTENTS)
+	if (i < CPU_EXTENTS) {
+		first[i] = s;
 		p->extent[p->nextents++] = *e;
+	}
 	return i;
 }
 
+/* False: it isn't as the proof has it, or that couldn't be tested at an access: where one
+ * instruction goes to either of two arrays, an address doesn't say which of them was meant. */
 static bool find_extents(const struct rt_kern *k, unsigned device, struct shape *s,
 			 const struct rt_words *w, struct cpu_proven *out)
 {
+	const struct site *first[CPU_EXTENTS];
+
 	for (uint32_t i = 0; i < s->nsites; i++) {
 		struct cpu_extent e;
 		if (!find_extent(k, device, &s->site[i], w, &e))
 			return false;
-		uint32_t n = add_extent(out, &e);
+		uint32_t n = add_extent(out, &e, &s->site[i], first);
 		if (n == CPU_EXTENTS)
 			return false;
 		s->found[i] = (struct cpu_proven_site){s->site[i].nth, n};
+		if (i && s->found[i - 1].nth == s->found[i].nth && s->found[i - 1].extent != n)
+			return false;
 	}
 	return true;
 }
@@ -441,20 +459,38 @@ static bool is_proven(void *arg, void *tag, const struct cpu_launch *l, unsigned
 	}
 	pthread_mutex_unlock(&lock);
 	base_vec_free(&w);
-	if (is && k->count)
+	if (is && k->count) {
 		__atomic_fetch_add(&k->count->proven, 1, __ATOMIC_RELAXED);
-	if (is)
-		latest = k;
+		latest = k->count;
+	}
 	return is;
 }
 
 static void has_left(void *arg, void *tag)
 {
-	const struct rt_kern *k = tag ? tag : latest;
+	const struct rt_kern *k = tag;
+	struct race_kernel_count *count = k ? k->count : latest;
 
 	(void)arg;
-	if (k && k->count)
-		__atomic_fetch_add(&k->count->left, 1, __ATOMIC_RELAXED);
+	if (count)
+		__atomic_fetch_add(&count->left, 1, __ATOMIC_RELAXED);
+}
+
+void rt_proven_forget(const struct rt_kern *k)
+{
+	struct proofs *p;
+
+	pthread_mutex_lock(&lock);
+	HASH_FIND_PTR(all, &k, p);
+	if (p) {
+		HASH_DEL(all, p);
+		for (struct shape *s = p->shapes, *next; s; s = next) {
+			next = s->next;
+			shape_free(s);
+		}
+		free(p);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 void rt_proven_start(const char *path, bool is_for_all)

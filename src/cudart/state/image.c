@@ -401,6 +401,7 @@ void rt_image_free(struct rt_image *im)
 	unlink_image(im);
 	for (struct rt_kern *k = im->kerns, *next; k; k = next) {
 		next = k->next;
+		rt_proven_forget(k);
 		free(k);
 	}
 	for (struct rt_var *v = im->vars, *next; v; v = next) {

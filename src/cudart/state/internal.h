@@ -328,6 +328,8 @@ void rt_launches_record(const struct rt_work *w);
 /* proven.c: kernels are put to `prover` (NULL: they aren't); a launch is about to be submitted. */
 void rt_proven_start(const char *prover, bool proves_all);
 void rt_proven_launch(const struct rt_work *w);
+/* The kernel goes with its module; another one may get its address. */
+void rt_proven_forget(const struct rt_kern *k);
 /* capsules.c: --capsules, into an existing folder; NULL: none. A launch of a kernel is to come; the
  * program ends. */
 void rt_capsules_start(const char *folder);

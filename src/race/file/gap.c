@@ -170,6 +170,9 @@ static void find_left_out(struct race_results *r, const struct race_kernel *k)
 		break;
 	}
 	gap_set(r, RACE_GAP_BUDGET, k->name, "judged in part (--budget)", k->cuts, k->started);
+	gap_set(r, RACE_GAP_LAUNCHES, k->name,
+		"judged as a whole, where its proof was not enough (--prune=none: each access)",
+		k->left, 0);
 }
 
 static void find_kernels(struct race_results *r)
