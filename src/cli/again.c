@@ -35,7 +35,8 @@ static struct counts count(const struct spawn_result *res)
 	return n;
 }
 
-/* Standard files lead nowhere, or are `old` again; input that is a file stays (its place, or -1). */
+/* Standard files lead nowhere, or are `old` again; input that is a file (its place, or -1) isn't
+ * touched. */
 static void hide(int old[3], bool is_hidden, off_t input)
 {
 	for (int fd = input >= 0; fd < 3; fd++) {
