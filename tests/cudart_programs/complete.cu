@@ -37,9 +37,7 @@ __global__ void refused(int *p)
 __device__ __noinline__ void newer(int *p)
 {
 #ifdef SM100A
-	asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
-		     ".b128 [%0], [%1];" ::"r"(0),
-		     "r"(16));
+	asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], %1;" ::"l"(p), "r"(1));
 #else
 	asm volatile("trap;");
 #endif

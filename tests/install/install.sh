@@ -66,6 +66,7 @@ cat >"$work/want" <<'L'
 ./share/man/man1/collider-nvcc.1
 ./share/man/man1/collider-prove.1
 ./share/man/man1/collider-ptxas.1
+./share/man/man1/collider-reduce.1
 ./share/man/man1/collider-report.1
 ./share/man/man1/collider-run.1
 ./share/man/man1/collider-suppress.1

@@ -167,18 +167,18 @@ static void test_launches(void **state)
 				 w == RACE_JUDGE_TRY);
 }
 
-/* At the program's end: a kernel's first trial is waited for a second, the rest for a moment. */
+/* At the program's end: a kernel's first trial is waited for longer than the rest. */
 static void test_end(void **state)
 {
 	const struct race_judge_policy p = race_judge_policy_default();
 	struct race_judge_question q = {
-		.units = 64, .unit_blocks = 1, .program_ns = 1000 * MS, .waited_ns = 150 * MS};
+		.units = 64, .unit_blocks = 1, .program_ns = 1000 * MS, .waited_ns = 100 * MS};
 
 	(void)state;
-	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 1000 * MS);
-	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 1000 * MS);
-	assert_int_equal(race_judge_left_at_end(&p, &q, 100 * MS), 900 * MS);
-	assert_int_equal(race_judge_left_at_end(&p, &q, 3000 * MS), 850 * MS);
+	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 400 * MS);
+	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 400 * MS);
+	assert_int_equal(race_judge_left_at_end(&p, &q, 60 * MS), 340 * MS);
+	assert_int_equal(race_judge_left_at_end(&p, &q, 3000 * MS), 300 * MS);
 	q.is_known = true;
 	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 50 * MS);
 	q.waited_ns = 200 * MS;

@@ -333,11 +333,23 @@ int race_nvtx_listen(race_nvtx_tables_fn *tables)
 	return 1;
 }
 
+/* Are ranges asked for? Looked up once, for each launch asks; the list is there from the start. */
+static bool has_include(void)
+{
+	static int known; /* atomic; 1: no, 2: yes */
+	int k = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+	if (!k && race_shm_get()) {
+		const char *list = race_choice_list(RACE_CHOICE_NVTX_INCLUDE);
+		k = list && *list ? 2 : 1;
+		__atomic_store_n(&known, k, __ATOMIC_RELAXED);
+	}
+	return k == 2;
+}
+
 bool race_nvtx_is_outside(void)
 {
-	const char *include = race_shm_get() ? race_choice_list(RACE_CHOICE_NVTX_INCLUDE) : NULL;
-
-	if (include && *include && !mine.in && !__atomic_load_n(&started_in, __ATOMIC_RELAXED))
+	if (has_include() && !mine.in && !__atomic_load_n(&started_in, __ATOMIC_RELAXED))
 		return true;
 	return mine.out || __atomic_load_n(&started_out, __ATOMIC_RELAXED);
 }
