@@ -832,17 +832,23 @@ static bool is_nc_conflict(uint32_t x, uint32_t y)
 	return (is_nc || is_texture) && ops[x].place.grid && ops[x].place.grid == ops[y].place.grid;
 }
 
+/* Have both the byte, and is it the same memory? x acted earlier. */
+static bool share(uint32_t x, uint32_t y, uint64_t byte)
+{
+	return has_byte(x, byte) && has_byte(y, byte) && is_same_memory(x, y, byte);
+}
+
 /*
  * May the oracle have forgotten x, which races with y? If a weak access between has superseded it,
  * and in the end one that y comes after, by observation alone, or one of a copy, whose end passes
  * on no more than the copy; if it is a write, and so is y, and a copy has read it in between; or if
  * it is a matter of proxies only, and another write that y comes after has replaced it.
  */
-static bool is_hidden(uint32_t x, uint32_t y)
+static bool is_hidden_at(uint32_t x, uint32_t y, uint64_t byte)
 {
 	for (uint32_t w = x + 1; w < y; w++) {
 		bool is_after = get(&causes, w, y), is_covered = is_write(w) || !is_write(x);
-		if (!is_access(w) || is_strong(w) || !overlaps(x, w))
+		if (!is_access(w) || is_strong(w) || !share(x, w, byte))
 			continue;
 		if (is_write(w) && is_after && get(&base, x, y))
 			return true;
@@ -851,11 +857,69 @@ static bool is_hidden(uint32_t x, uint32_t y)
 		if (party_of(ops[w].actor)->is_pseudo && is_after && (is_covered || is_write(y)))
 			return true;
 		if ((is_write(w) && is_after && !get(&preserved, w, y)) ||
-		    (is_covered && !is_after && is_hidden(w, y)))
+		    (is_covered && !is_after && is_hidden_at(w, y, byte)))
 			return true;
 	}
 	return false;
 }
+
+/* ... at each byte that they share? */
+static bool is_hidden(uint32_t x, uint32_t y)
+{
+	for (uint64_t i = 0; i < ops[x].e->bytes; i++)
+		if (share(x, y, ops[x].address + i) && !is_hidden_at(x, y, ops[x].address + i))
+			return false;
+	return true;
+}
+
+/* ---- a byte's own order --------------------------------------------------------- */
+
+/* Is what lies before z before what lies after it, z of the same byte? If z is a write, which
+ * follows or replaces x, or has read what x wrote and y overwrites; or if x is a copy's reading,
+ * whose end was waited for before the copy z was issued. */
+static bool is_link(uint32_t x, uint32_t z, uint32_t y)
+{
+	return is_write(z) || (is_write(x) && is_write(y)) ||
+	       (!is_write(x) && party_of(ops[x].actor)->is_pseudo &&
+		party_of(ops[z].actor)->is_pseudo);
+}
+
+bool naive_is_open(const struct naive_pair *p, uint64_t byte)
+{
+	static struct relation order;
+	bool is_changed = true;
+
+	if (p->is_nc || !share(p->x, p->y, byte))
+		return false;
+	clear(&order);
+	for (uint32_t x = 0; x < nops; x++)
+		for (uint32_t y = 0; y < nops; y++)
+			if (get(&causes, x, y) && has_byte(x, byte) && has_byte(y, byte))
+				set(&order, x, y);
+	while (is_changed) {
+		is_changed = false;
+		for (uint32_t x = p->x; x < p->y; x++)
+			for (uint32_t z = x + 1; z < p->y; z++)
+				for (uint32_t y = z + 1; get(&order, x, z) && y <= p->y; y++)
+					if (get(&order, z, y) && !get(&order, x, y) &&
+					    is_link(x, z, y)) {
+						set(&order, x, y);
+						is_changed = true;
+					}
+	}
+	return !get(&order, p->x, p->y);
+}
+
+void naive_bytes(const struct naive_pair *p, uint64_t *from, uint64_t *to)
+{
+	uint64_t x = ops[p->x].address, y = ops[p->y].address;
+	uint64_t x_end = x + ops[p->x].e->bytes, y_end = y + ops[p->y].e->bytes;
+
+	*from = x > y ? x : y;
+	*to = x_end < y_end ? x_end : y_end;
+}
+
+/* ---- races ------------------------------------------------------------------------ */
 
 static void find_races(struct naive_result *out)
 {
@@ -874,7 +938,8 @@ static void find_races(struct naive_result *out)
 			}
 			*p = (struct naive_pair){ops[x].event, ops[y].event,
 						 ops[x].actor, ops[y].actor,
-						 is_nc,	       !is_nc && is_hidden(x, y)};
+						 is_nc,	       !is_nc && is_hidden(x, y),
+						 (uint16_t)x,  (uint16_t)y};
 			out->npairs++;
 		}
 }

@@ -20,6 +20,7 @@ struct naive_pair {
 	uint32_t first_actor, second_actor;
 	bool is_nc;	/* a read-only load of memory that its grid writes */
 	bool is_hidden; /* ... which the oracle may have forgotten (oracle.h, at the end) */
+	uint16_t x, y;	/* operations, of naive_judge's last list */
 };
 
 struct naive_result {
@@ -31,5 +32,11 @@ struct naive_result {
 
 /* Not reentrant: the relations are static. */
 void naive_judge(const struct list_event *e, size_t n, enum oracle_sc sc, struct naive_result *out);
+
+/* The bytes that both access. */
+void naive_bytes(const struct naive_pair *p, uint64_t *from, uint64_t *to);
+/* Does it race there, even if what the byte's other accesses did in between orders the two: what
+ * was overwritten, or read and then overwritten, is over? */
+bool naive_is_open(const struct naive_pair *p, uint64_t byte);
 
 #endif

@@ -9,6 +9,7 @@
  * naive.c says why). Every execution is judged with both orders of fence.sc.
  * Where the two verdicts differ the execution is made small and printed as a litmus test.
  *
+ * One in twelve is of copies that overwrite and read again what others have accessed, in parts.
  * A third of the executions are of rows: a few lanes of two to four warps access neighbouring,
  * equal or scattered words, mostly plainly, with barriers between, so that the oracle keeps what
  * they did by the row (oracle/shadow/row.c); in some, all lanes do. In others, events are
@@ -883,9 +884,126 @@ static void draw_rows(struct list *l, uint64_t seed, bool has_atomics)
 	list_fix(l);
 }
 
+/* ---- copies --------------------------------------------------------------------- */
+
+/* Three threads, of two blocks, and their copies: all on one piece of memory, which is overwritten
+ * and read again, in parts, with some waiting between. */
+#define COPY_THREADS 3u
+
+static struct list_event *add_of(struct world *w, enum event_type type, uint32_t actor)
+{
+	struct list_event *e = list_add(w->l, type);
+
+	if (e)
+		e->actor = actor;
+	return e;
+}
+
+static void add_part(struct world *w, uint32_t actor, uint8_t kind, uint8_t proxy)
+{
+	static const uint8_t parts[][2] = {{0, 8}, {0, 4}, {4, 4}, {4, 8},
+					   {2, 4}, {0, 2}, {1, 1}, {0, 16}};
+	const uint8_t *part = parts[w->is_calm ? 0 : roll(w, 8)];
+	struct list_event *e = add_of(w, EVENT_ACCESS, actor);
+
+	if (!e)
+		return;
+	e->kind = kind;
+	e->proxy = proxy;
+	e->address = LIST_MEMORY + part[0];
+	e->bytes = part[1];
+	e->flags = w->shared ? ORACLE_SHARED : 0;
+}
+
+/* Thread `to` waits for what `from` has done. */
+static void hand_over(struct world *w, uint32_t from, uint32_t to)
+{
+	for (unsigned is_wait = 0; is_wait < 2; is_wait++) {
+		struct list_event *e =
+			add_of(w, is_wait ? EVENT_MB_WAIT : EVENT_MB_ARRIVE, is_wait ? to : from);
+		if (!e)
+			return;
+		e->address = LIST_MEMORY + ('m' - 'a') * LIST_SPACING;
+		e->strength = is_wait ? RACE_ACQUIRE : RACE_RELEASE;
+		e->scope = RACE_SCOPE_CLUSTER;
+		e->key2 = w->phase;
+	}
+	w->phase++;
+}
+
+/* `steps` counts what it has done. */
+static void fork_copy(struct world *w, uint32_t k)
+{
+	uint32_t n = w->ncopies;
+
+	act_fork(w, &w->actors[k]);
+	if (w->ncopies > n)
+		w->copies[n].steps = 0;
+}
+
+static void act_copy(struct world *w, struct copy *c)
+{
+	uint8_t kind = (uint8_t)(1 + roll(w, 2));
+
+	if (!c->is_open)
+		return;
+	c->steps++;
+	add_part(w, c->number, c->is_read ? RACE_OP_WRITE : kind, c->proxy);
+}
+
+static void wait_copy(struct world *w, uint32_t actor, struct copy *c)
+{
+	bool is_all = is_lucky(w, 75);
+	struct list_event *e = c->steps ? add_of(w, EVENT_JOIN, actor) : NULL;
+
+	if (!e)
+		return;
+	e->other = c->number;
+	e->join = is_all ? ORACLE_JOIN_ALL : ORACLE_JOIN_READ;
+	c->is_read = true;
+	c->is_open = c->is_open && !is_all;
+}
+
+static void draw_copies(struct list *l, uint64_t seed)
+{
+	static const uint32_t threads[COPY_THREADS] = {LIST_GRID, LIST_GRID + 32, LIST_GRID + 64};
+	struct world w = {.l = l, .rng = seed};
+	uint32_t length = 4 + roll(&w, 16);
+	struct list_event *e;
+
+	list_init(l);
+	w.is_calm = is_lucky(&w, 40);
+	w.shared = roll(&w, 2);
+	add_grid(&w, 1, 0);
+	start_grid(&w, 1, 2, false);
+	for (uint32_t i = 0; i < COPY_THREADS; i++)
+		w.actors[i].number = threads[i];
+	for (uint32_t i = 0; i < length; i++) {
+		uint32_t dice = roll(&w, 100), k = roll(&w, COPY_THREADS), t = threads[k];
+		struct copy *c = w.ncopies ? &w.copies[roll(&w, w.ncopies)] : NULL;
+
+		if (dice < 26) {
+			add_part(&w, t, (uint8_t)(1 + roll(&w, 2)), RACE_PROXY_GENERIC);
+		} else if (dice < 42 || !c) {
+			fork_copy(&w, k);
+		} else if (dice < 64) {
+			act_copy(&w, c);
+		} else if (dice < 82) {
+			wait_copy(&w, t, c);
+		} else if (dice < 92) {
+			hand_over(&w, t, threads[(k + 1 + roll(&w, 2)) % COPY_THREADS]);
+		} else if ((e = add_of(&w, EVENT_PROXY, t))) {
+			e->proxy_kinds = ORACLE_PROXY_GLOBAL | ORACLE_PROXY_SHARED;
+		}
+	}
+	list_fix(l);
+}
+
 static void draw(struct list *l, uint64_t seed, uint64_t number)
 {
-	if (number % 3 == 2)
+	if (number % 12 == 1)
+		draw_copies(l, (seed << 32) + number);
+	else if (number % 3 == 2)
 		draw_rows(l, (seed << 32) + number, number % 6 == 5);
 	else
 		draw_execution(l, (seed << 32) + number);
