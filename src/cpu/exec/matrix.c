@@ -111,7 +111,7 @@ static void unpack_row(uint8_t *row, unsigned bits)
 	uint8_t out[ROW];
 
 	for (unsigned i = 0; i < ROW; i++) {
-		unsigned at = i * bits, low = row[at / 8] | row[(at + bits - 1) / 8] << 8;
+		unsigned at = i * bits, low = row[at / 8] | (unsigned)row[(at + bits - 1) / 8] << 8;
 		unsigned v = low >> at % 8 & ((1u << bits) - 1);
 		out[i] = (uint8_t)(bits == 4 ? v << 2 : v);
 	}
