@@ -348,8 +348,11 @@ static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t
 		may_order(t, i);
 		return;
 	case IR_ASSUME:
-		/* outside the contract, or not known to be in it; a ticket assumes nothing */
-		t->is_lost |= st->imm != IR_ASSUME_TICKET && !is_assumed(r, st);
+		/* outside the contract, or not known to be in it; a ticket assumes nothing, and may
+		 * have no value */
+		if (st->imm == IR_ASSUME_TICKET)
+			return;
+		t->is_lost |= !is_assumed(r, st);
 		t->is_denied |= is_denied(r, st);
 		return;
 	default:
