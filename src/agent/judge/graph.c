@@ -142,19 +142,32 @@ static struct exec *changed(CUgraphExec handle, CUgraphNode n, CUgraphNode *own)
 	return e;
 }
 
+/* Inside a guard, with the lock held, until let_go(). False: the call is no business of ours. */
+static bool take_hold(struct judge_guard *guard)
+{
+	if (judge_is_inside() || !has_driver)
+		return false;
+	judge_enter(guard);
+	pthread_mutex_lock(&lock);
+	return true;
+}
+
+static void let_go(struct judge_guard *guard)
+{
+	pthread_mutex_unlock(&lock);
+	judge_leave(guard);
+}
+
 #define CHANGE(handle, n, field, p)                                                                \
 	do {                                                                                       \
 		struct judge_guard guard_;                                                         \
 		CUgraphNode own_;                                                                  \
-		if (judge_is_inside() || !has_driver)                                              \
+		if (!take_hold(&guard_))                                                           \
 			return;                                                                    \
-		judge_enter(&guard_);                                                              \
-		pthread_mutex_lock(&lock);                                                         \
 		struct exec *e_ = changed(handle, n, &own_);                                       \
 		if (e_ && judge_graphs.field(own_, p) != CUDA_SUCCESS)                             \
 			lose(e_);                                                                  \
-		pthread_mutex_unlock(&lock);                                                       \
-		judge_leave(&guard_);                                                              \
+		let_go(&guard_);                                                                   \
 	} while (0)
 
 void judge_graph_kernel(CUgraphExec handle, CUgraphNode n, const CUDA_KERNEL_NODE_PARAMS *p)
@@ -176,25 +189,20 @@ void judge_graph_lost(CUgraphExec handle)
 {
 	struct judge_guard guard;
 
-	if (judge_is_inside() || !has_driver)
+	if (!take_hold(&guard))
 		return;
-	judge_enter(&guard);
-	pthread_mutex_lock(&lock);
 	struct exec *e = exec_of(handle);
 	if (e)
 		lose(e);
-	pthread_mutex_unlock(&lock);
-	judge_leave(&guard);
+	let_go(&guard);
 }
 
 void judge_graph_updated(CUgraphExec handle, CUgraph g)
 {
 	struct judge_guard guard;
 
-	if (judge_is_inside() || !has_driver)
+	if (!take_hold(&guard))
 		return;
-	judge_enter(&guard);
-	pthread_mutex_lock(&lock);
 	struct exec *e = exec_of(handle);
 	if (e) {
 		unsigned changes = ++e->changes;
@@ -202,8 +210,7 @@ void judge_graph_updated(CUgraphExec handle, CUgraph g)
 		e->is_lost = changes > CHANGES || judge_graphs.clone(&e->kept, g) != CUDA_SUCCESS;
 		e->left = LAUNCHES;
 	}
-	pthread_mutex_unlock(&lock);
-	judge_leave(&guard);
+	let_go(&guard);
 }
 
 /* ---- a launch --------------------------------------------------------------------- */
