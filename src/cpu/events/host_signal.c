@@ -469,6 +469,11 @@ static bool probe_filter(struct cpu_machine *m)
 	int status = 1;
 
 	cpu_space_region(m, &first, &bytes);
+	/* The runtime has wrappers for the child's two functions, which look the real ones up when
+	 * first called. The dynamic linker's lock may be another thread's while the child is made, and
+	 * then nobody ever lets it go there; so they are called once here. */
+	sigprocmask(SIG_UNBLOCK, NULL, NULL);
+	sigaction(SIGSYS, NULL, NULL);
 	long pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 	if (pid < 0)
 		return false;
