@@ -6,12 +6,23 @@
  *   collider_data_race_region(s++; t++;) the same for statements
  *   collider_assert_exclusive_writer(x); no other thread writes x now, not even atomically
  *   collider_assert_exclusive_access(x); nor reads it (x of 4 or 8 bytes)
+ *   collider_lock_acquired(&flag);       this flag is a lock: the thread has got it, and
+ *   collider_lock_released(&flag);       is about to give it back
  *
  * The first two are calls of a lambda, which the compiler inlines: no code in any build, and they
  * need no build for Collider. Reports leave out findings of which a side is in such a lambda, and
  * count them. `return` and `break` in a region leave the lambda only. The assertions are accesses,
  * which race with those that they exclude: a plain load; an atomic addition of 0 within the block.
- * They are there where __COLLIDER__ is defined (`collider nvcc` does that), and nothing elsewhere.
+ *
+ * A lock's first call comes after what takes it, its second before what gives it back: what follows
+ * the first is ordered after all that came before a second of the same flag, for every detector, as
+ * both are atomic operations on a word of ours that belongs to the flag; the flag is neither read
+ * nor written. So a flag that is accessed weakly, or without fences, is a lock where the hardware
+ * at hand makes it one; its own accesses are then collider_data_race. Flags 16 KiB apart share a
+ * word: what the other's holder did is ordered, too. A flag in shared memory orders its block.
+ *
+ * Assertions and locks are there where __COLLIDER__ is defined (`collider nvcc` does that; for
+ * plain nvcc and the CPU device: -D__COLLIDER__), and nothing elsewhere.
  */
 #ifndef COLLIDER_ANNOTATE_H
 #define COLLIDER_ANNOTATE_H
@@ -85,10 +96,38 @@ template <> struct collider_assert_of<8> {
 	}
 };
 
+#define COLLIDER_LOCK_WORDS 4096u
+
+/* The flag's word. A template, so that all files of a module have the same words. */
+template <int one> __device__ __forceinline__ unsigned *collider_lock_word(const volatile void *p)
+{
+	static __device__ unsigned words[COLLIDER_LOCK_WORDS];
+	unsigned long long at = (unsigned long long)p >> 2;
+
+	/* Each block has its own flag at this address. */
+	if (__isShared((const void *)p))
+		at += (blockIdx.x + 31ull * blockIdx.y + 1009ull * blockIdx.z) * 61;
+	return &words[at % COLLIDER_LOCK_WORDS];
+}
+
+static __device__ __forceinline__ void collider_lock_acquired(const volatile void *p)
+{
+	asm volatile("{ .reg .b32 t;\n\t"
+		     "atom.acquire.gpu.or.b32 t, [%0], 0; }" ::"l"(collider_lock_word<0>(p))
+		     : "memory");
+}
+
+static __device__ __forceinline__ void collider_lock_released(const volatile void *p)
+{
+	asm volatile("red.release.gpu.or.b32 [%0], 0;" ::"l"(collider_lock_word<0>(p)) : "memory");
+}
+
 #define collider_assert_exclusive_writer(x) (collider_assert_of<sizeof(x)>::writer(&(x)))
 #define collider_assert_exclusive_access(x) (collider_assert_of<sizeof(x)>::access(&(x)))
 
 #else
+#define collider_lock_acquired(p)	    ((void)0)
+#define collider_lock_released(p)	    ((void)0)
 #define collider_assert_exclusive_writer(x) ((void)0)
 #define collider_assert_exclusive_access(x) ((void)0)
 #endif

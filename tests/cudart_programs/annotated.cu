@@ -80,6 +80,105 @@ __global__ void access_alone(int *p)
 	p[threadIdx.x + 1] = *p;
 }
 
+// A lock without fences, and no word that it is one: found: oracle
+__global__ void lock_bare(int *p)
+{
+	if (threadIdx.x)
+		return;
+	while (atomicCAS(p, 0, 1))
+		__nanosleep(20);
+	p[1]++;
+	atomicExch(p, 0);
+}
+
+// none
+__global__ void lock_known(int *p)
+{
+	if (threadIdx.x)
+		return;
+	while (atomicCAS(p, 0, 1))
+		__nanosleep(20);
+	collider_lock_acquired(p);
+	p[1]++;
+	collider_lock_released(p);
+	atomicExch(p, 0);
+}
+
+// Each block has a lock of its own for the same word: found: oracle
+__global__ void lock_wrong(int *p)
+{
+	if (threadIdx.x)
+		return;
+	while (atomicCAS(p + 8 + blockIdx.x, 0, 1))
+		__nanosleep(20);
+	collider_lock_acquired(p + 8 + blockIdx.x);
+	p[1]++;
+	collider_lock_released(p + 8 + blockIdx.x);
+	atomicExch(p + 8 + blockIdx.x, 0);
+}
+
+// What one of them does after it has given the lock back: found: oracle
+__global__ void lock_left(int *p)
+{
+	if (threadIdx.x)
+		return;
+	while (atomicCAS(p, 0, 1))
+		__nanosleep(20);
+	collider_lock_acquired(p);
+	p[1]++;
+	collider_lock_released(p);
+	atomicExch(p, 0);
+	if (blockIdx.x == 1)
+		p[1]++;
+}
+
+// meant
+__global__ void lock_of_weak_stores(int *p)
+{
+	if (threadIdx.x)
+		return;
+	while (collider_data_race(__ldcg(p)) != blockIdx.x)
+		__nanosleep(20);
+	collider_lock_acquired(p);
+	p[1]++;
+	collider_lock_released(p);
+	collider_data_race(__stcg(p, blockIdx.x + 1));
+}
+
+// none
+__global__ void lock_in_shared(int *p)
+{
+	__shared__ int lock;
+	if (threadIdx.x == 0)
+		lock = 0;
+	__syncthreads();
+	if (threadIdx.x % 32)
+		return;
+	while (atomicCAS(&lock, 0, 1))
+		__nanosleep(20);
+	collider_lock_acquired(&lock);
+	p[blockIdx.x]++;
+	collider_lock_released(&lock);
+	atomicExch(&lock, 0);
+}
+
+// Two blocks' locks at one address: found: oracle
+__global__ void lock_of_another_block(int *p)
+{
+	__shared__ int lock;
+	if (threadIdx.x == 0)
+		lock = 0;
+	__syncthreads();
+	if (threadIdx.x % 32)
+		return;
+	while (atomicCAS(&lock, 0, 1))
+		__nanosleep(20);
+	collider_lock_acquired(&lock);
+	p[0]++;
+	collider_lock_released(&lock);
+	atomicExch(&lock, 0);
+}
+
 int main()
 {
 	int *p;
@@ -95,5 +194,12 @@ int main()
 	writer_only_reads<<<1, 64>>>(p + 768);
 	access_asserted<<<1, 64>>>(p + 896);
 	access_alone<<<1, 64>>>(p + 1024);
+	lock_bare<<<4, 32>>>(p + 1152);
+	lock_known<<<4, 32>>>(p + 1280);
+	lock_wrong<<<4, 32>>>(p + 1408);
+	lock_left<<<4, 32>>>(p + 1536);
+	lock_of_weak_stores<<<4, 32>>>(p + 1664);
+	lock_in_shared<<<2, 64>>>(p + 1792);
+	lock_of_another_block<<<2, 64>>>(p + 1920);
 	return cudaDeviceSynchronize() != cudaSuccess;
 }
