@@ -1,10 +1,9 @@
 /*
- * child_lookup.c - a library to preload: says where a process that shares its parent's start looks a
- * function up.
+ * child_lookup.c - a library to preload: says where a child, before any exec, looks a function up.
  *
  * The dynamic linker's lock may be another thread's when a child is made by the system call itself;
- * nobody lets it go in the child. So the runtime's children must not call dlsym(). The real function
- * learns from its return address who asks, so it is called last, as a jump.
+ * the child has no such thread to let it go. So the runtime's children must not call dlsym(). The
+ * real function learns from its return address who asks, so it is called last, as a jump.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

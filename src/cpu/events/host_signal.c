@@ -470,8 +470,8 @@ static bool probe_filter(struct cpu_machine *m)
 
 	cpu_space_region(m, &first, &bytes);
 	/* The runtime has wrappers for the child's two functions, which look the real ones up when
-	 * first called. The dynamic linker's lock may be another thread's while the child is made, and
-	 * then nobody ever lets it go there; so they are called once here. */
+	 * first called. The dynamic linker's lock may be another thread's while the child is made,
+	 * which has no such thread to let it go; so they are called once here. */
 	sigprocmask(SIG_UNBLOCK, NULL, NULL);
 	sigaction(SIGSYS, NULL, NULL);
 	long pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
