@@ -182,6 +182,8 @@ struct agent_history *agent_context_history_make(struct agent_context *c, enum r
 void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes);
 /* Something may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
 void agent_context_unseen(struct agent_context *c, uint32_t who);
+/* In all contexts, also those to come. */
+void agent_context_unseen_all(uint32_t who);
 /* The same of one detector. */
 void agent_context_unseen_by(struct agent_context *c, uint32_t who, enum race_words_id id);
 /* The struct race_watch_table of the context, which is current, inside a guard. */

@@ -64,6 +64,7 @@ struct agent_context {
 
 static struct agent_context *contexts; /* open ones, by handle; under the lock */
 static uint32_t next_number;
+static uint32_t unseen_by_all; /* RACE_HISTORY_*_ORDERS; atomic */
 
 /* What a thread has found last, until any context is forgotten: a call that launches asks twice. */
 static __thread struct {
@@ -471,7 +472,7 @@ void agent_context_forget_all(void)
 {
 	contexts = NULL; /* the parent's regions stay as they are */
 	__atomic_fetch_add(&agent.forgotten, 1, __ATOMIC_RELEASE);
-	next_number = 0;
+	next_number = unseen_by_all = 0;
 }
 
 uint64_t agent_context_rt(const struct agent_context *c)
@@ -524,12 +525,16 @@ struct agent_history *agent_context_history_make(struct agent_context *c, enum r
 		h = agent_history_new(c->handle, c->device, c->stream, c->region, c->records, id);
 		for (uint32_t i = 0; h && i < c->nearly; i++)
 			agent_history_memory(h, c->early[i][0], c->early[i][1]);
-		agent_history_unseen(h, __atomic_load_n(&c->unseen[id], __ATOMIC_SEQ_CST), id);
 		if (h) {
 			c->region->has_history = 1;
 			h = agent_history_join(h, agent_context_history(c));
-			__atomic_store_n(&c->history, h, __ATOMIC_RELEASE);
+			__atomic_store_n(&c->history, h, __ATOMIC_SEQ_CST);
 		}
+		/* After the store: who sets one of them meanwhile sees the history, or is seen. */
+		agent_history_unseen(h,
+				     __atomic_load_n(&c->unseen[id], __ATOMIC_SEQ_CST) |
+					     __atomic_load_n(&unseen_by_all, __ATOMIC_SEQ_CST),
+				     id);
 	}
 	return agent_history_of(agent_context_history(c), id);
 }
@@ -571,6 +576,15 @@ void agent_context_unseen(struct agent_context *c, uint32_t who)
 {
 	for (unsigned id = 0; id < RACE_WORDS_COUNT; id++)
 		agent_context_unseen_by(c, who, (enum race_words_id)id);
+}
+
+void agent_context_unseen_all(uint32_t who)
+{
+	struct agent_context *c;
+
+	__atomic_fetch_or(&unseen_by_all, who, __ATOMIC_SEQ_CST);
+	for (unsigned n = 0; (c = nth(n, NULL, -1)); n++)
+		agent_context_unseen(c, who);
 }
 
 void agent_context_launch(struct agent_context *c)

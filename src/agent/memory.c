@@ -6,7 +6,8 @@
  * of what is got are prepared before the next launch (history.c). Memory that host code shares with
  * kernels is a way to order threads that no detector follows (RACE_HISTORY_HOST_ORDERS), and what
  * host code does there isn't followed either: once a kernel has accessed some of it the run is
- * partial.
+ * partial. Managed variables are memory that no call allocates: the runtime asks for each that is
+ * declared, before a context is current, and programs of the driver's API for those that they use.
  *
  * Misses: memory of other processes and of other APIs. Costs: a look into a table for each
  * call that is subscribed to, and a bit for each 2 MiB; without a module with hirace nothing more.
@@ -40,7 +41,10 @@ static const struct {
 	ROW(cuMemAllocHost_v2, HOST),
 	ROW(cuMemHostRegister_v2, HOST),
 	ROW(cuCtxSetLimit, HEAP),
-	ROW(cuLibraryGetManaged, VARIABLE), /* by the runtime, of each that is declared */
+	/* By the runtime, of each that is declared, in one of these ways. */
+	ROW(cuLibraryGetManaged, VARIABLE),
+	ROW(cuLibraryGetGlobal, VARIABLE),
+	ROW(cuModuleGetGlobal_v2, VARIABLE),
 };
 
 #define SHARED 256u /* pieces of memory that host code has, too; no more are looked at */
@@ -84,12 +88,9 @@ static void share(enum way way, CUpti_CallbackId id, const CUpti_CallbackData *d
 		at = *PARAMS(cuMemAllocManaged)->dptr;
 		bytes = PARAMS(cuMemAllocManaged)->bytesize;
 	} else if (way == VARIABLE) {
-		const cuLibraryGetManaged_params *p = PARAMS(cuLibraryGetManaged);
-		if (!p->dptr || !p->bytes)
-			return;
 		__atomic_store_n(&has_managed, true, __ATOMIC_RELAXED);
-		at = *p->dptr;
-		bytes = *p->bytes;
+		at = *PARAMS(cuLibraryGetManaged)->dptr;
+		bytes = *PARAMS(cuLibraryGetManaged)->bytes;
 	} else if (id == ID(cuMemHostRegister_v2)) {
 		at = (uint64_t)(uintptr_t)PARAMS(cuMemHostRegister_v2)->p;
 		bytes = PARAMS(cuMemHostRegister_v2)->bytesize;
@@ -103,6 +104,45 @@ static void share(enum way way, CUpti_CallbackId id, const CUpti_CallbackData *d
 		shared[nshared++].bytes = bytes;
 	}
 	agent_unlock();
+}
+
+static bool is_managed(CUdeviceptr p)
+{
+	unsigned is = 0; /* the driver writes one byte or four */
+	struct agent_guard g;
+	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+
+	if (!agent_driver_load() || !agent_driver.pointer_get_attribute)
+		return false;
+	agent_enter(&g);
+	r = agent_driver.pointer_get_attribute(&is, CU_POINTER_ATTRIBUTE_IS_MANAGED, p);
+	agent_leave(&g);
+	return r == CUDA_SUCCESS && is;
+}
+
+/* A managed variable that isn't known yet? Asked for runs with words alone. */
+static bool is_new_variable(CUpti_CallbackId id, const CUpti_CallbackData *d)
+{
+	const cuLibraryGetManaged_params *p = PARAMS(cuLibraryGetManaged); /* all begin alike */
+	bool is_known = false;
+
+	if (!agent_unordered_is_on() || !p->dptr || !p->bytes || !*p->dptr || !*p->bytes)
+		return false;
+	agent_lock();
+	for (uint32_t i = 0; i < nshared; i++)
+		is_known |= shared[i].at == *p->dptr;
+	agent_unlock();
+	return !is_known && (id == ID(cuLibraryGetManaged) || is_managed(*p->dptr));
+}
+
+/* The runtime asks before any context is current: the variable is one of them all. */
+static void on_variable(CUpti_CallbackId id, const CUpti_CallbackData *d)
+{
+	if (!IS_EXIT(d) || !is_new_variable(id, d))
+		return;
+	agent_history_static(*PARAMS(cuLibraryGetManaged)->bytes);
+	agent_context_unseen_all(RACE_HISTORY_HOST_ORDERS);
+	share(VARIABLE, id, d);
 }
 
 /* Where it is, at the call's end. */
@@ -134,6 +174,10 @@ static void on_call(enum way way, CUpti_CallbackId id, const CUpti_CallbackData 
 			agent_history_static(PARAMS(cuCtxSetLimit)->value);
 		return;
 	}
+	if (way == VARIABLE) {
+		on_variable(id, d);
+		return;
+	}
 	c = agent_context_get(d->context);
 	if (!c)
 		return;
@@ -142,7 +186,7 @@ static void on_call(enum way way, CUpti_CallbackId id, const CUpti_CallbackData 
 		agent_context_memory(c, address_of(way, d), bytes);
 	else
 		agent_history_request(agent_context_history(c), bytes);
-	if (way != MANAGED && way != HOST && way != VARIABLE)
+	if (way != MANAGED && way != HOST)
 		return;
 	agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
 	if (IS_EXIT(d))

@@ -9,6 +9,11 @@
 #include <cuda.h>
 #include <cupti.h>
 
+/* Variables that each module has, of FAKE_VARIABLE bytes. */
+#define FAKE_MANAGED  "counter"
+#define FAKE_GLOBAL   "global"
+#define FAKE_VARIABLE (4u << 20)
+
 struct fake_subscriber {
 	CUpti_CallbackFunc call; /* NULL: no subscriber */
 	void *user;

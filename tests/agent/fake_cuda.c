@@ -429,15 +429,26 @@ CUresult cuMemAllocManaged(CUdeviceptr *p, size_t n, unsigned flags)
 	return end(&c, r);
 }
 
+/* The variable of all modules that is managed. */
+static CUresult give_variable(CUdeviceptr *p, size_t *n)
+{
+	static void *at;
+
+	if (!at)
+		at = give_memory(FAKE_VARIABLE, CU_MEMORYTYPE_UNIFIED);
+	*n = FAKE_VARIABLE;
+	*p = (CUdeviceptr)(uintptr_t)at;
+	return at ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Needs no context: the runtime asks while none is current. */
 CUresult cuLibraryGetManaged(CUdeviceptr *p, size_t *n, CUlibrary library, const char *name)
 {
 	cuLibraryGetManaged_params params = {p, n, library, name};
 	struct call c;
 
 	begin(&c, ID(cuLibraryGetManaged), &params, NULL);
-	*n = 4u << 20;
-	*p = (CUdeviceptr)(uintptr_t)give_memory(*n, CU_MEMORYTYPE_UNIFIED);
-	return end(&c, check(true));
+	return end(&c, give_variable(p, n));
 }
 
 /* Memory stays: only who is informed matters. */
@@ -461,12 +472,15 @@ CUresult cuMemFreeHost(void *p)
 
 CUresult cuPointerGetAttribute(void *value, CUpointer_attribute what, CUdeviceptr p)
 {
-	if (what != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+	if (what != CU_POINTER_ATTRIBUTE_MEMORY_TYPE && what != CU_POINTER_ATTRIBUTE_IS_MANAGED)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	for (int i = 0; i < nmemory; i++) {
 		if (p < memory[i].base || p >= memory[i].end)
 			continue;
-		*(unsigned *)value = memory[i].type;
+		if (what == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+			*(unsigned char *)value = memory[i].type == CU_MEMORYTYPE_UNIFIED;
+		else
+			*(unsigned *)value = memory[i].type;
 		return check(false);
 	}
 	return CUDA_ERROR_INVALID_VALUE;
@@ -835,12 +849,19 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name)
 	return end(&c, check(true));
 }
 
-CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *bytes, CUmodule m, const char *name)
+static CUresult give_global(CUdeviceptr *p, size_t *bytes, CUmodule m, const char *name)
 {
 	CUresult r = check(true);
 
 	if (r != CUDA_SUCCESS)
 		return r;
+	if (strcmp(name, FAKE_MANAGED) == 0)
+		return give_variable(p, bytes);
+	if (strcmp(name, FAKE_GLOBAL) == 0) {
+		*p = (CUdeviceptr)(uintptr_t)give_memory(FAKE_VARIABLE, CU_MEMORYTYPE_DEVICE);
+		*bytes = FAKE_VARIABLE;
+		return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	}
 	if (m->has_history && strcmp(name, RACE_HISTORY_SYMBOL) == 0) {
 		*p = (CUdeviceptr)(uintptr_t)&m->history;
 		*bytes = sizeof(m->history);
@@ -856,6 +877,15 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *bytes, CUmodule m, const c
 	*p = (CUdeviceptr)(uintptr_t)&m->knobs;
 	*bytes = sizeof(m->knobs);
 	return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *bytes, CUmodule m, const char *name)
+{
+	cuModuleGetGlobal_v2_params params = {p, bytes, m, name};
+	struct call c;
+
+	begin(&c, ID(cuModuleGetGlobal_v2), &params, NULL);
+	return end(&c, give_global(p, bytes, m, name));
 }
 
 CUresult cuLibraryLoadData(CUlibrary *lib, const void *code, CUjit_option *o, void **ov,

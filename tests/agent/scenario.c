@@ -799,30 +799,76 @@ static void branches(void)
 	launch_graph(true);
 }
 
-/* A managed variable, as the runtime asks for it; a kernel accesses it, or another one does. */
-static void use_variable(bool is_accessed)
+/* A kernel accesses what begins at p, or another one does; host code has it, too, or not. */
+static void use_variable(CUmodule m, CUdeviceptr p, bool is_accessed, bool is_hosts)
+{
+	const struct race_history *h = history_of(m);
+	const struct race_history_tables *t =
+		(const struct race_history_tables *)(uintptr_t)h->tables;
+
+	MUST(launch(function(m, "clean"), NULL));
+	expect(h->directory && !(t->unseen & RACE_HISTORY_HOST_ORDERS) == !is_hosts,
+	       "what host code may order is known");
+	if (is_accessed)
+		((uint64_t *)(uintptr_t)h->directory)[p / RACE_HISTORY_PIECE] = h->words;
+	MUST(cuCtxSynchronize());
+}
+
+/* The runtime asks for managed variables while no context is current. */
+static void use_managed(bool is_accessed)
+{
+	CUdeviceptr p;
+	size_t bytes;
+
+	MUST(cuLibraryGetManaged(&p, &bytes, NULL, FAKE_MANAGED));
+	context();
+	use_variable(module("history"), p, is_accessed, true);
+}
+
+static void variable(void)
+{
+	use_managed(true);
+}
+
+static void variable_unused(void)
+{
+	use_managed(false);
+}
+
+/* It asks again, in a context that has words already; the first module's kernel accesses it. */
+static void variable_late(void)
 {
 	CUdeviceptr p;
 	size_t bytes;
 
 	context();
 	CUmodule m = module("history");
-	const struct race_history *h = history_of(m);
-	MUST(cuLibraryGetManaged(&p, &bytes, NULL, "counter"));
 	MUST(launch(function(m, "clean"), NULL));
-	if (is_accessed && h->directory)
-		((uint64_t *)(uintptr_t)h->directory)[p / RACE_HISTORY_PIECE] = h->words;
-	MUST(cuCtxSynchronize());
+	for (unsigned i = 0; i < 2; i++)
+		MUST(cuLibraryGetManaged(&p, &bytes, NULL, FAKE_MANAGED));
+	use_variable(m, p, true, true);
 }
 
-static void variable(void)
+/* A program of the driver's API asks for a variable of whatever kind. */
+static void use_global(const char *name, bool is_hosts)
 {
-	use_variable(true);
+	CUdeviceptr p;
+	size_t bytes;
+
+	context();
+	CUmodule m = module("history");
+	MUST(cuModuleGetGlobal(&p, &bytes, m, name));
+	use_variable(m, p, true, is_hosts);
 }
 
-static void variable_unused(void)
+static void global_managed(void)
 {
-	use_variable(false);
+	use_global(FAKE_MANAGED, true);
+}
+
+static void global_device(void)
+{
+	use_global(FAKE_GLOBAL, false);
 }
 
 /* By a function of the driver that none of our headers has: where it is heard at all, it may order
@@ -1057,6 +1103,9 @@ static const struct scenario {
 	{"branches", branches},
 	{"variable", variable},
 	{"variable_unused", variable_unused},
+	{"variable_late", variable_late},
+	{"global_managed", global_managed},
+	{"global_device", global_device},
 	{"chosen_graph", chosen_graph},
 };
 
