@@ -441,6 +441,12 @@ static bool is_after_one(const struct oracle_thread *t, uint32_t actor, uint64_t
 						    oracle_packed_epoch(before))));
 }
 
+/* Is the write of just the word? One of more isn't what an atomic operation of it reads. */
+static bool is_of_word(const struct oracle *o, uint64_t before)
+{
+	return oracle_site_at(o, oracle_packed_site(before))->a.bytes == 4;
+}
+
 bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		       const struct oracle_acc *acc, uint64_t address)
 {
@@ -468,7 +474,7 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 	if (acc->kind != RACE_OP_READ && !log_of(c)->has_write) {
 		log_of(c)->has_write = true;
 		log_of(c)->is_own = before && !oracle_is_of_lanes(before) &&
-				    oracle_packed_actor(before) == actor;
+				    oracle_packed_actor(before) == actor && is_of_word(o, before);
 	}
 	log_push(o, c, actor, t->own, site);
 	if (log_of(c)->n >= 1u << log_of(c)->compact_at)
