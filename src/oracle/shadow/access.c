@@ -176,10 +176,11 @@ static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain
 	return oracle_chain_is_seen(chain, pos, n->actor, hb, cross);
 }
 
-/* Records of the same list that came after one. */
+/* Records of the same list that came after one, and the word's reads. */
 struct later {
 	const struct oracle_rec *v;
 	uint32_t n;
+	const struct oracle_list *reads;
 };
 
 /*
@@ -195,6 +196,31 @@ static bool is_overwritten(const struct oracle_now *n, const struct oracle_rec *
 		const struct oracle_site *x = oracle_site_at(n->o, z->site);
 		if (!z->mask && x->a.kind == RACE_OP_WRITE && !(r->bytes & n->mask & ~z->bytes) &&
 		    order_of(n, z->actor, z->epoch, x) == ORDERED)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A write that this one overwrites, and that a copy or product has read in between: as form_tile.c
+ * says, for words with more accesses than a list of its has. A record of a read that the write
+ * shares bytes with is of one after it, if neither has raced: one before it would be replaced.
+ */
+static bool is_read_between(const struct oracle_now *n, const struct oracle_rec *r,
+			    const struct oracle_list *reads)
+{
+	const struct oracle_site *x = oracle_site_at(n->o, r->site);
+
+	if (!(n->acc->kind & RACE_OP_WRITE) || !(x->a.kind & RACE_OP_WRITE) || r->raced ||
+	    x->a.strength != RACE_WEAK || x->a.flags & ~ORACLE_SHARED || is_empty(reads))
+		return false;
+	for (uint32_t i = 0; i < reads->n; i++) {
+		const struct oracle_rec *z = &reads->v[i];
+		const struct oracle_site *y = oracle_site_at(n->o, z->site);
+		if (!z->raced && !z->mask && z->actor != r->actor &&
+		    oracle_is_pseudo(n->o, z->actor) && !(y->a.flags & ~ORACLE_SHARED) &&
+		    !(r->bytes & n->mask & ~z->bytes) &&
+		    order_of(n, z->actor, z->epoch, y) == ORDERED)
 			return true;
 	}
 	return false;
@@ -220,6 +246,8 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 		return false;
 	if (order == UNCROSSED && is_overwritten(n, r, later))
 		return false;
+	if (is_read_between(n, r, later->reads))
+		return true;
 	/* After another proxy's access that was accepted as a write after a read, a read isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
@@ -321,7 +349,8 @@ static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 	return true;
 }
 
-static void check_list(const struct oracle_now *n, struct oracle_list *l)
+static void check_list(const struct oracle_now *n, struct oracle_list *l,
+		       const struct oracle_list *reads)
 {
 	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
 	uint32_t kept = 0, known = ORACLE_NO_SITE; /* the site found last whose pair is */
@@ -348,7 +377,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 			uint64_t races = n->o->races;
 			known = ORACLE_NO_SITE; /* another pair may take its place */
 			n->o->is_hot = false;
-			struct later later = {r + 1, l->n - i - 1};
+			struct later later = {r + 1, l->n - i - 1, reads};
 			uint32_t ordered = check_rec(n, r, &later);
 			races = n->o->races - races + r->raced;
 			r->raced = (uint16_t)(races < ORACLE_RACED_MAX && !n->o->is_hot
@@ -595,12 +624,12 @@ bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 		oracle_ext_forget_fences(n->o, e);
 	if (is_nothing_new(n, e))
 		return true;
-	check_list(n, e->list[ORACLE_WRITES]);
+	check_list(n, e->list[ORACLE_WRITES], e->list[ORACLE_READS]);
 	/* Reads are compared with writes only, and superseded when the list has grown. */
 	if (n->acc->kind & RACE_OP_WRITE)
-		check_list(n, e->list[ORACLE_READS]);
+		check_list(n, e->list[ORACLE_READS], NULL);
 	if (!is_strong || !is_uniform_strong(n, e))
-		check_list(n, e->list[ORACLE_STRONG]);
+		check_list(n, e->list[ORACLE_STRONG], NULL);
 	oracle_rec_add(n, e);
 	n->is_none_spent = false;
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
