@@ -4,8 +4,23 @@
  */
 #include "cli/cli.h"
 #include "race/race.h"
+#include "race/shuffle/place.h"
 
 #include <inttypes.h>
+
+static int check_places(const struct option_set *set, enum option_id id)
+{
+	const char *text = option_text(set, id), *wrong;
+	struct base_arena a = {0};
+	struct race_places places;
+	bool is_ok = !text || race_places_read(&a, text, id == OPTION_DELAY, &places, &wrong);
+
+	if (!is_ok)
+		base_say("error: --%s: found '%s', expected BLOCK[.THREAD]%s", option_rows[id].name,
+			 wrong, id == OPTION_DELAY ? "[@LINE]" : "");
+	base_arena_free(&a);
+	return is_ok ? 0 : BASE_EXIT_USAGE;
+}
 
 int cli_choice_check(const struct option_set *set)
 {
@@ -18,6 +33,7 @@ int cli_choice_check(const struct option_set *set)
 		     {OPTION_TARGET_PROCESSES_FILTER, "target-processes-filter"},
 		     {OPTION_NVTX_INCLUDE, "nvtx-include"},
 		     {OPTION_NVTX_EXCLUDE, "nvtx-exclude"}};
+	static const enum option_id places[] = {OPTION_DELAY, OPTION_ONLY};
 	char why[512];
 
 	for (size_t i = 0; i < BASE_COUNTOF(lists); i++) {
@@ -27,6 +43,9 @@ int cli_choice_check(const struct option_set *set)
 			return BASE_EXIT_USAGE;
 		}
 	}
+	for (size_t i = 0; i < BASE_COUNTOF(places); i++)
+		if (check_places(set, places[i]))
+			return BASE_EXIT_USAGE;
 	return 0;
 }
 
@@ -156,6 +175,15 @@ static void add_unmatched(struct race_results *r, const struct option_set *set)
 					      skip));
 }
 
+static void note_only(struct race_results *r, const struct option_set *set)
+{
+	struct race_gap g = {
+		.why = RACE_GAP_LEFT_OUT, .kernel = "", .what = "threads that --only leaves out"};
+
+	if (option_text(set, OPTION_ONLY) && has_launches(r))
+		race_gap_add(r, &g);
+}
+
 void cli_choice_note(struct race_results *r, const struct option_set *set)
 {
 	static const char *const names[] = {"by its name",
@@ -195,5 +223,6 @@ void cli_choice_note(struct race_results *r, const struct option_set *set)
 		race_note_add(r, b.p, b.n);
 	}
 	base_buf_free(&b);
+	note_only(r, set);
 	add_unmatched(r, set);
 }

@@ -6,12 +6,14 @@
  * kept if that run shows the finding, by its fingerprint. Launches are left out by halves, as a
  * finding of launch k is there with all of those before it left out or with none.
  *
- * Misses: blocks and threads of a launch can't be left out, as the program makes it. On a GPU a run
- * may miss what another would show: a step is lost then, never the finding, as the last runs say
- * how often the command shows it.
+ * On the CPU device threads and the schedule follow (reduce_steer.c).
+ *
+ * Misses: on a GPU blocks and threads can't be left out, as the program makes them, and a run may
+ * miss what another would show: a step is lost then, never the finding, as the last runs say how
+ * often the command shows it.
  * Costs: a run for each step, --most-runs at most.
  */
-#include "cli/sweep.h"
+#include "cli/reduce.h"
 #include "cli/view.h"
 
 #include <errno.h>
@@ -20,14 +22,6 @@
 #include <unistd.h>
 
 #define LAST_RUNS 10u
-
-struct reduce {
-	struct sweep s; /* its options `passed` are those of the next run */
-	struct race_results r;
-	uint64_t print;
-	const char *line;    /* the finding in one line */
-	unsigned runs, most; /* most: without the last ones */
-};
 
 /* ---- which finding ---------------------------------------------------------------------- */
 
@@ -66,7 +60,7 @@ static const struct race_finding *finding(const struct reduce *x)
 
 /* ---- steps ------------------------------------------------------------------------------ */
 
-static bool shows(struct reduce *x)
+bool reduce_shows(struct reduce *x)
 {
 	const struct sweep_item none = {{NULL}};
 
@@ -78,48 +72,49 @@ static bool shows(struct reduce *x)
 	return sweep_shows(&x->s, &none, x->print);
 }
 
-static bool has_run(const struct reduce *x)
+bool reduce_has_run(const struct reduce *x)
 {
 	return x->runs < x->most;
 }
 
-/* With one option more. False: the finding isn't there then, and the options are as before. */
-static bool adds(struct reduce *x, char *option)
+bool reduce_adds(struct reduce *x, char *option)
 {
-	if (!has_run(x))
+	if (!reduce_has_run(x))
 		return false;
 	base_vec_push(&x->s.passed, option);
-	if (shows(x))
+	if (reduce_shows(x))
 		return true;
 	x->s.passed.n--;
 	return false;
 }
 
-/* Each of the options that can be left out. */
+bool reduce_drops(struct reduce *x, size_t i)
+{
+	char *was = x->s.passed.v[i];
+
+	memmove(&x->s.passed.v[i], &x->s.passed.v[i + 1], (x->s.passed.n - i - 1) * sizeof(was));
+	x->s.passed.n--;
+	if (reduce_shows(x))
+		return true;
+	base_vec_push(&x->s.passed, NULL);
+	memmove(&x->s.passed.v[i + 1], &x->s.passed.v[i], (x->s.passed.n - i - 1) * sizeof(was));
+	x->s.passed.v[i] = was;
+	return false;
+}
+
+/* Each of the options that can be left out. Where it runs isn't a cause. */
 static void drop_options(struct reduce *x)
 {
-	for (size_t i = x->s.passed.n; i-- > 0 && has_run(x);) {
-		char *was = x->s.passed.v[i];
-		/* Where it runs isn't a cause. */
-		if (!strncmp(was, "--device", strlen("--device")))
-			continue;
-		memmove(&x->s.passed.v[i], &x->s.passed.v[i + 1],
-			(x->s.passed.n - i - 1) * sizeof(was));
-		x->s.passed.n--;
-		if (shows(x))
-			continue;
-		base_vec_push(&x->s.passed, NULL);
-		memmove(&x->s.passed.v[i + 1], &x->s.passed.v[i],
-			(x->s.passed.n - i - 1) * sizeof(was));
-		x->s.passed.v[i] = was;
-	}
+	for (size_t i = x->s.passed.n; i-- > 0 && reduce_has_run(x);)
+		if (strncmp(x->s.passed.v[i], "--device", strlen("--device")))
+			reduce_drops(x, i);
 }
 
 /* The oracle alone needs no delays, and no changed value. */
 static void drop_detectors(struct reduce *x)
 {
 	if (x->s.is_cpu && option_source(x->s.set, OPTION_DETECTOR) == OPTION_FROM_DEFAULT)
-		adds(x, base_strdup(&x->s.arena, "--detector=oracle"));
+		reduce_adds(x, base_strdup(&x->s.arena, "--detector=oracle"));
 }
 
 /* Is it a kernel of one of the finding's sides? */
@@ -147,7 +142,7 @@ static uint64_t drop_kernels(struct reduce *x)
 		base_buf_printf(&names, "%s%s", names.n ? "," : "", k->name);
 	}
 	if (!names.n ||
-	    (left < all && !adds(x, base_printf(&x->s.arena, "--kernel-name=%s", names.p))))
+	    (left < all && !reduce_adds(x, base_printf(&x->s.arena, "--kernel-name=%s", names.p))))
 		left = all;
 	base_buf_free(&names);
 	return left;
@@ -158,9 +153,9 @@ static void drop_launches(struct reduce *x, uint64_t launches)
 {
 	uint64_t skip = 0, low = 1, high = launches ? launches - 1 : 0;
 
-	while (low <= high && has_run(x)) {
+	while (low <= high && reduce_has_run(x)) {
 		uint64_t mid = low + (high - low) / 2;
-		bool is = adds(
+		bool is = reduce_adds(
 			x, base_printf(&x->s.arena, "--launch-skip=%llu", (unsigned long long)mid));
 		x->s.passed.n -= is;
 		skip = is ? mid : skip;
@@ -171,10 +166,10 @@ static void drop_launches(struct reduce *x, uint64_t launches)
 		base_vec_push(&x->s.passed, base_printf(&x->s.arena, "--launch-skip=%llu",
 							(unsigned long long)skip));
 	uint64_t count = launches - skip;
-	for (low = 1, high = count - 1; launches > 1 && low <= high && has_run(x);) {
+	for (low = 1, high = count - 1; launches > 1 && low <= high && reduce_has_run(x);) {
 		uint64_t mid = low + (high - low) / 2;
-		bool is = adds(x, base_printf(&x->s.arena, "--launch-count=%llu",
-					      (unsigned long long)mid));
+		bool is = reduce_adds(x, base_printf(&x->s.arena, "--launch-count=%llu",
+						     (unsigned long long)mid));
 		x->s.passed.n -= is;
 		count = is ? mid : count;
 		low = is ? low : mid + 1;
@@ -195,9 +190,12 @@ static void say_command(const struct reduce *x, unsigned shown, struct base_buf 
 	base_buf_puts(out, " --");
 	for (size_t i = 0; i < x->s.set->args.n; i++)
 		base_buf_printf(out, " %s", x->s.set->args.v[i]);
-	base_buf_printf(out, "\nshows it in %u of %u runs, found in %u%s\n\n", shown, LAST_RUNS,
+	base_buf_printf(out, "\nshows it in %u of %u runs, found in %u%s\n", shown, LAST_RUNS,
 			x->runs - LAST_RUNS,
 			x->runs - LAST_RUNS < x->most ? "" : " (--most-runs allows no more)");
+	if (x->delayed)
+		base_buf_printf(out, "%s\n", x->delayed);
+	base_buf_puts(out, "\n");
 }
 
 /* Keeps the last run's report where --save says. */
@@ -248,7 +246,7 @@ static int search(struct reduce *x)
 {
 	unsigned shown = 0;
 
-	if (!shows(x) && !shows(x)) {
+	if (!reduce_shows(x) && !reduce_shows(x)) {
 		base_say(
 			"error: two runs with these options didn't show it: %s (the options of the "
 			"run that found it are given again)",
@@ -258,8 +256,10 @@ static int search(struct reduce *x)
 	drop_options(x);
 	drop_detectors(x);
 	drop_launches(x, drop_kernels(x));
+	if (x->s.is_cpu)
+		reduce_steer(x);
 	for (unsigned i = 0; i < LAST_RUNS; i++)
-		shown += shows(x);
+		shown += reduce_shows(x);
 	if (x->s.is_tty)
 		fputs("\r\033[K", stderr);
 	return report(x, shown);
@@ -298,6 +298,10 @@ static int open_reduce(struct reduce *x)
 	const char *path;
 	int rc = take_report(x, &path);
 
+	if (!rc)
+		rc = sweep_refuse_capsule(path);
+	if (!rc)
+		rc = sweep_refuse_capsule(x->s.set->args.v[0]);
 	if (!rc)
 		rc = sweep_refuse(x->s.set, OPTION_JSON, why);
 	if (!rc)

@@ -384,6 +384,13 @@ static bool takes_cpu(const struct option_set *set)
 	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
+/* Is the schedule, or a part of it, given? */
+static bool is_steered(const struct option_set *set)
+{
+	return option_source(set, OPTION_RANDOM_TURNS) != OPTION_FROM_DEFAULT ||
+	       option_text(set, OPTION_DELAY) || option_text(set, OPTION_ONLY);
+}
+
 /* Checks what prevents starting the program. Returns 0 or an exit code. */
 static int check_device(const struct option_set *set)
 {
@@ -406,6 +413,11 @@ static int check_device(const struct option_set *set)
 	}
 	if (option_is(set, OPTION_HOST_COPIES, "staged") && !takes_cpu(set)) {
 		base_say("error: --host-copies works on the CPU device (--device=cpu)");
+		return BASE_EXIT_USAGE;
+	}
+	if (is_steered(set) && !takes_cpu(set)) {
+		base_say("error: --random-turns, --delay and --only work on the CPU device "
+			 "(--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
 	bool has_variable = option_text(set, OPTION_VARIABLE) != NULL;
@@ -481,6 +493,8 @@ static const char *cpu_options(struct option_set *set)
 		why = "the oracle needs one schedule";
 	else if (threads > 1 && option_source(set, OPTION_SEED) != OPTION_FROM_DEFAULT)
 		why = "--seed asks for a replay";
+	else if (threads > 1 && is_steered(set))
+		why = "the schedule is given";
 	if (why) {
 		base_say("%s: --threads=%lld is not used", why, threads);
 		option_put(set, OPTION_THREADS, "1");

@@ -12,6 +12,7 @@
 #include "cli/sweep.h"
 #include "agent/spawn.h"
 #include "cli/view.h"
+#include "judge/judge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -288,6 +289,19 @@ int sweep_refuse(const struct option_set *set, enum option_id id, const char *wh
 	return BASE_EXIT_USAGE;
 }
 
+int sweep_refuse_capsule(const char *path)
+{
+	struct judge_capsule c;
+
+	if (judge_capsule_read(&c, path))
+		return 0;
+	judge_capsule_free(&c);
+	base_say("error: %s: found a capsule, which is one launch: collider judge --judge-seeds=N "
+		 "executes it in N schedules",
+		 path);
+	return BASE_EXIT_INPUT;
+}
+
 void sweep_know(struct sweep *s)
 {
 	char self[4096];
@@ -341,6 +355,9 @@ static int open_sweep(struct sweep *s)
 			 "[ARGUMENTS]");
 		return BASE_EXIT_USAGE;
 	}
+	rc = sweep_refuse_capsule(s->set->args.v[0]);
+	if (rc)
+		return rc;
 	sweep_know(s);
 	s->dir = option_text(s->set, OPTION_DIR);
 	s->runs = (unsigned)option_int(s->set, OPTION_RUNS);

@@ -39,6 +39,8 @@ pid_t sweep_start(struct sweep *s, const struct sweep_item *it, const char *save
 void sweep_pass_options(struct sweep *s);
 /* An option that makes no sense here: 0, or an exit code after saying why. */
 int sweep_refuse(const struct option_set *set, enum option_id id, const char *why);
+/* A launch that was kept as a file, where a program or its report is wanted: likewise. */
+int sweep_refuse_capsule(const char *path);
 /* Where this executable is, and whether runs are on the CPU device. */
 void sweep_know(struct sweep *s);
 /* Does a run with these options show the finding? Its report stays in s->dir (sweep_again). */

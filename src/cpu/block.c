@@ -229,6 +229,8 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 		if (!cpu_stack_init(w))
 			return false;
 		cpu_warp_start(w, g->func);
+		if (k->m->steer)
+			cpu_steer_start(w);
 	}
 	cpu_model_cta_init(cta);
 	return true;
@@ -250,7 +252,8 @@ static uint64_t next_index(struct cpu_worker *k, struct cpu_grid_priv *p)
 
 	while (p->nwindow < CPU_WINDOW && p->fetched < p->nunits)
 		p->window[p->nwindow++] = p->fetched++;
-	if (p->nwindow > 1 && !cpu_random_below(k, 4))
+	if (p->nwindow > 1 && !((struct cpu_worker_priv *)k->priv)->is_calm &&
+	    !cpu_random_below(k, 4))
 		at = cpu_random_below(k, p->nwindow);
 
 	uint64_t index = p->window[at];
@@ -302,6 +305,7 @@ static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gr
 	if (!u)
 		return false;
 	u->worker = k;
+	cpu_steer_look(k);
 	u->number = next_index(k, p);
 	u->index = g->op->chosen ? g->op->chosen[u->number] : u->number;
 	u->prev = NULL;

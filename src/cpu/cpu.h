@@ -68,6 +68,10 @@ struct cpu_options {
 	/* The oracle judges no weak access of a variable that this list doesn't have (--variable),
 	 * which outlives the machine; NULL: all. */
 	const char *variable;
+	/* steer.c, of checked launches: from this turn on (the first is 1) nothing is drawn; 0:
+	 * never. Places of race/shuffle/place.h, or NULL; with one worker only. */
+	uint64_t calm_from;
+	const char *delay, *only;
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
 

@@ -141,11 +141,13 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 	if (!m->opt.memory)
 		m->opt.memory = CPU_MEMORY;
 	m->opt.sees_host = m->opt.sees_host && m->opt.oracle != CPU_ORACLE_OFF;
-	if (cpu_space_init(m) && cpu_textures_init(m) && cpu_engine_init(m) && cpu_event_init(m))
+	if (cpu_steer_init(m) && cpu_space_init(m) && cpu_textures_init(m) && cpu_engine_init(m) &&
+	    cpu_event_init(m))
 		return m;
 	cpu_engine_free(m);
 	cpu_textures_free(m);
 	cpu_space_free(m);
+	cpu_steer_free(m);
 	free(m);
 	return NULL;
 }
@@ -183,6 +185,7 @@ void cpu_machine_free(struct cpu_machine *m)
 	cpu_event_free(m);
 	cpu_textures_free(m);
 	cpu_space_free(m);
+	cpu_steer_free(m);
 	free(m);
 }
 

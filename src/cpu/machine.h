@@ -221,6 +221,7 @@ struct cpu_machine {
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
 	struct cpu_textures *textures;
+	struct cpu_steer *steer;   /* steer.c; NULL: nothing is delayed or left out */
 	struct cpu_events *events; /* events/events.c: the oracle's side; NULL: not judged */
 	_Atomic uint64_t grids;	   /* the last %gridid */
 	_Atomic uint64_t settings; /* changes of textures and of peers' access (repeat.c) */
@@ -456,6 +457,11 @@ bool cpu_tmem_exit(struct cpu_warp *w, uint32_t mask);
 /* ---- exec/texture.c: the table of textures and surfaces; false: no memory ------------------- */
 
 bool cpu_textures_init(struct cpu_machine *m);
+/* steer.c. False: no memory. */
+bool cpu_steer_init(struct cpu_machine *m);
+void cpu_steer_free(struct cpu_machine *m);
+/* Is some thread to be delayed at this line? Then cpu_steer_access comes before its accesses. */
+bool cpu_steer_names(const struct cpu_machine *m, uint32_t line);
 void cpu_textures_free(struct cpu_machine *m);
 
 /* ---- deadlock.c: while worker->proof isn't NULL ---------------------------------------------- */

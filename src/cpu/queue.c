@@ -162,8 +162,12 @@ void cpu_sched_drop_warp(struct cpu_warp *w)
 
 /* ---- turns ------------------------------------------------------------------------------ */
 
+#define CALM_BUDGET 4096u
+
 static uint32_t draw_budget(struct cpu_worker *k)
 {
+	if (kp(k)->is_calm)
+		return CALM_BUDGET;
 	uint64_t r = cpu_random(k);
 
 	if ((r & 15) < 2)
@@ -264,8 +268,12 @@ bool cpu_sched_step(struct cpu_worker *k)
 		wake_sleepers(k);
 		next_round(p);
 	}
-	uint32_t n = (uint32_t)p->queue[0].n;
-	struct cpu_actor *a = p->queue[0].v[n > 1 ? cpu_random_below(k, n) : 0];
+	uint32_t n = (uint32_t)p->queue[0].n, at = 0;
+
+	cpu_steer_look(k);
+	if (n > 1)
+		at = p->is_calm ? cpu_steer_next(&p->queue[0]) : cpu_random_below(k, n);
+	struct cpu_actor *a = p->queue[0].v[at];
 
 	cpu_sched_remove(k, a);
 	p->decisions++;

@@ -13,6 +13,7 @@
  *   repeat.c    launches whose results are those of an earlier one
  *   queue.c     the actors that are ready, the warps that sleep; one decision
  *   warp.c      one turn of one warp
+ *   steer.c     a schedule that is said: turns in order, threads that wait
  *   deadlock.c  proofs that all that runs waits forever
  *
  * An *actor* is what the scheduler chooses among: a warp, the asynchronous
@@ -56,6 +57,7 @@ struct cpu_worker_priv {
 	unsigned tries;			   /* proofs since then */
 	uint64_t placed;		   /* e->placing when it last looked for blocks to start */
 	bool is_busy;			   /* executes, without the lock */
+	bool is_calm;			   /* steer.c: turns are in order from now on */
 	pthread_t thread;
 };
 
@@ -108,6 +110,7 @@ struct cpu_warp_priv {
 	uint32_t nparts;
 	struct cpu_part *parts;
 	struct cpu_proof_warp *proof; /* deadlock.c */
+	uint32_t delayed;	      /* steer.c: lanes that have been */
 };
 
 static inline struct cpu_warp_priv *cpu_wp(const struct cpu_warp *w)
@@ -181,6 +184,17 @@ bool cpu_proof_goes_on(const struct cpu_worker *k);
 void cpu_proof_end(struct cpu_worker *k);
 /* special.c */
 bool cpu_exec_is_clock(const struct cpu_inst *in);
+
+/* ---- steer.c -------------------------------------------------------------------- */
+
+/* Before a decision: is the machine calm from now on? */
+void cpu_steer_look(struct cpu_worker *k);
+/* The place in a queue, which isn't empty, of the actor that comes first then. */
+uint32_t cpu_steer_next(const struct cpu_queue *q);
+/* A warp starts: lanes that are left out or delayed. */
+void cpu_steer_start(struct cpu_warp *w);
+/* Before an access of a line that cpu_steer_names names. False: the split has gone to sleep. */
+bool cpu_steer_access(struct cpu_warp *w, const struct cpu_inst *in);
 
 /* ---- blocks (block.c) ------------------------------------------------------------ */
 

@@ -395,19 +395,23 @@ void cpu_meet_after(struct cpu_warp *w, const struct cpu_inst *in, uint32_t lane
 	}
 }
 
-/* Before an instruction that counts on lockstep: in one of so many cases some lanes stay behind. */
+/* Before an instruction that counts on lockstep: in one of so many cases some lanes stay behind.
+ * False: the split has gone to sleep (steer.c). */
 #define APART_ONE_IN 4u
 
-static void part(struct cpu_warp *w)
+static bool part(struct cpu_warp *w, const struct cpu_inst *in)
 {
 	struct cpu_split *s = w->cur;
 	uint32_t lanes;
 
+	if (w->grid->m->steer)
+		return cpu_steer_access(w, in);
 	if (cpu_random_below(w->worker, APART_ONE_IN))
-		return;
+		return true;
 	lanes = s->mask & (uint32_t)cpu_random_below(w->worker, UINT32_MAX);
 	if (lanes && lanes != s->mask)
 		cpu_split_off(w, lanes, s->pc);
+	return true;
 }
 
 /*
@@ -437,8 +441,8 @@ static __attribute__((noinline)) enum go prepare(struct cpu_warp *w, const struc
 				cpu_meet_arrive(w, t);
 		}
 	}
-	if (in->flags & CPU_I_APART)
-		part(w);
+	if (in->flags & CPU_I_APART && !part(w, in))
+		return GO_AWAY;
 	return in->flags & CPU_I_GATHER ? gather(w, in) : GO_ON;
 }
 

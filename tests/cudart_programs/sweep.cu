@@ -18,6 +18,31 @@ __global__ void always(int *p)
 	p[threadIdx.x / 2 + 64] = threadIdx.x;
 }
 
+// Block 0 comes too late: one thread must wait.
+__global__ void late(volatile int *flag, int *p)
+{
+	if (blockIdx.x == 1) {
+		p[0] = 1;
+		*flag = 1;
+	} else if (*flag) {
+		p[0] = 2;
+	}
+}
+
+// Block 0 comes neither first nor last: only drawn turns show it.
+__global__ void between(volatile int *flag, int *p)
+{
+	if (blockIdx.x == 1) {
+		p[0] = 1;
+		*flag = 1;
+		for (int i = 0; i < 3000; i++)
+			flag[1] = i;
+		*flag = 0;
+	} else if (*flag) {
+		p[0] = 2;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *count = getenv("COUNT_RUNS");
@@ -30,8 +55,14 @@ int main(int argc, char **argv)
 	}
 	cudaMalloc(&p, 4096);
 	cudaMemset(p, 0, 4096);
-	sometimes<<<4, 64>>>(p + 512, p);
-	if (argc > 1)
+	const char *what = argc > 1 ? argv[1] : "";
+	if (*what == 'l')
+		late<<<2, 1>>>(p + 512, p);
+	else if (*what == 'w')
+		between<<<2, 1>>>(p + 512, p);
+	else
+		sometimes<<<4, 64>>>(p + 512, p);
+	if (*what == 'a' || *what == 'b')
 		always<<<1, 64>>>(p);
 	return cudaDeviceSynchronize() != cudaSuccess;
 }

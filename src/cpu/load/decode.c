@@ -392,6 +392,19 @@ static void mark_plain(struct cpu_dec *d)
 	}
 }
 
+/* Accesses of lines at which a thread is to be delayed. */
+static void mark_delayed(struct cpu_dec *d)
+{
+	for (size_t i = 0; i < d->code.n; i++) {
+		struct cpu_inst *in = &d->code.v[i];
+		const struct ptx_loc *loc = in->flags & CPU_I_MEMORY && d->stmts.v[i]
+						    ? ptx_near_loc(d->stmts.v[i])
+						    : NULL;
+		if (loc && !(in->flags & CPU_I_INSERTED) && cpu_steer_names(d->mod->m, loc->line))
+			in->flags = (uint16_t)((in->flags | CPU_I_APART) & ~(unsigned)CPU_I_PLAIN);
+	}
+}
+
 /* ---- the function ------------------------------------------------------------------------ */
 
 static void mark_inserted(struct cpu_dec *d)
@@ -533,6 +546,8 @@ bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *
 	walk(&d);
 	fix_branches(&d);
 	mark_plain(&d);
+	if (d.mod->m->steer)
+		mark_delayed(&d);
 	keep(&d);
 	HASH_CLEAR(hh, d.places);
 	HASH_CLEAR(hh, d.consts);

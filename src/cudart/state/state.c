@@ -101,6 +101,7 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 	opt->proves_all = !option_is(&s, OPTION_PRUNE, "auto");
 	opt->inst = (struct inst_options){.shared_room = CPU_SHARED_OPTIN};
 	inst_options_read(&opt->inst, &s, &texts);
+	const char *delay = option_text(&s, OPTION_DELAY), *only = option_text(&s, OPTION_ONLY);
 	opt->stages_copies = option_is(&s, OPTION_HOST_COPIES, "staged");
 	opt->cpu = (struct cpu_options){
 		.seed = has_seed ? (uint64_t)option_int(&s, OPTION_SEED) : 1,
@@ -119,6 +120,11 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 		.is_exact = option_flag(&s, OPTION_VERIFY),
 		.is_host_apart = option_is(&s, OPTION_HOST_THREADS, "separate"),
 		.repeat_bytes = repeat_bytes(&s),
+		.calm_from = option_source(&s, OPTION_RANDOM_TURNS) != OPTION_FROM_DEFAULT
+				     ? (uint64_t)option_int(&s, OPTION_RANDOM_TURNS) + 1
+				     : 0,
+		.delay = delay ? strdup(delay) : NULL,
+		.only = only ? strdup(only) : NULL,
 		.tries_repeats = option_is(&s, OPTION_REPEATS, "try"),
 		.oracle_actors = (uint32_t)option_int(&s, OPTION_ORACLE_ACTORS),
 		.oracle_records = (uint32_t)option_int(&s, OPTION_ORACLE_RECORDS),
