@@ -28,13 +28,7 @@
  *
  * With 0 programs of these numbers are run, and only the first is demanded.
  */
-#include "cpu/cpu.h"
-#include "instrument/instrument.h"
-#include "race/layout/iguard.h"
-#include "race/file/pair.h"
-#include "race/race.h"
-#include "race/layout/history.h"
-#include "history.h"
+#include "random_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +47,6 @@ enum {
 	TRIALS = 40,
 	MORE_TRIALS =
 		4000, /* before a verdict is called wrong: chains of comparisons change rarely */
-	PAIRS = 512
 };
 
 enum op_kind {
@@ -549,19 +542,9 @@ static bool is_kept(unsigned load, uint32_t was, unsigned trials)
 	return false;
 }
 
-/* ---- the oracle ---------------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------------------------- */
 
-static struct race_pair pairs[PAIRS];
-static unsigned npairs;
-
-static struct race_pair *on_pair(void *arg, const struct race_pair *pair, size_t bytes)
-{
-	(void)arg, (void)bytes;
-	if (npairs == PAIRS)
-		exit(2);
-	pairs[npairs] = *pair;
-	return &pairs[npairs++];
-}
+static struct random_run judged;
 
 static uint32_t launch_word(void)
 {
@@ -574,120 +557,21 @@ static uint32_t launch_word(void)
 	return x;
 }
 
-/* ---- a detector ----------------------------------------------------------------------------- */
-
-static struct race_sites sites;
-static struct race_history *block;
-static struct race_record *records;
-static uint64_t memory_at;
-
-static void on_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg)
-{
-	void *p = (void *)(uintptr_t)addr;
-
-	(void)arg;
-	if (!strcmp(name, RACE_HISTORY_SYMBOL) || !strcmp(name, RACE_IGUARD_SYMBOL))
-		block = p;
-	else if (!strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)) &&
-		 race_sites_decode(p, bytes, &sites))
-		exit(2);
-}
-
-static void *pages(size_t bytes)
-{
-	void *p = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
-
-	if (!p)
-		exit(2);
-	memset(p, 0, bytes);
-	return p;
-}
-
-static struct race_rt *set_up(struct cpu_machine *m, struct cpu_module *mod, struct history *h)
-{
-	struct race_rt *rt = pages(sizeof(*rt));
-	size_t n = sizeof(*records) * RACE_SLOTS;
-
-	records = pages(n);
-	block = NULL;
-	cpu_module_each_symbol(mod, on_symbol, NULL);
-	rt->records = (uint64_t)(uintptr_t)records;
-	if (!block || !cpu_mem_register(m, rt, sizeof(*rt)) || !cpu_mem_register(m, records, n) ||
-	    !history_begin(h, m, block, (uint64_t)(uintptr_t)rt, !strcmp(detector, "iguard"),
-			   false))
-		exit(2);
-	return rt;
-}
-
-static void instrument(const struct base_buf *text, struct base_buf *out)
-{
-	struct inst_options opt = {.sanitize = !strcmp(detector, "iguard") ? RACE_DETECT(IGUARD)
-									   : RACE_DETECT(HIRACE)};
-	struct inst_stats stats = {0};
-	struct base_sink sink = {0};
-
-	if (inst_text("kept.ptx", text->p, text->n, &opt, out, &stats, &sink)) {
-		base_sink_print(&sink, stderr);
-		exit(2);
-	}
-	base_sink_free(&sink);
-}
-
-/* ---- a run ------------------------------------------------------------------------------- */
-
 static bool run(const struct base_buf *text, uint64_t seed)
 {
-	struct cpu_options opt = {.seed = seed,
-				  .threads = 1,
-				  .devices = 1,
-				  .oracle = detector ? CPU_ORACLE_OFF : CPU_ORACLE_PROGRAM};
-	struct base_arena arena = {0};
-	struct base_sink sink = {0};
-	struct cpu_machine *m = cpu_machine_new(&opt);
-	struct ptx_module *ptx = ptx_parse(&arena, "kept.ptx", text->p, text->n, &sink);
-	struct cpu_module *mod = ptx && m ? cpu_module_load(m, 0, &ptx, 1, &sink) : NULL;
-	struct cpu_work w = {.kind = CPU_WORK_KERNEL};
-	struct {
-		uint64_t g, o;
-		uint32_t c;
-	} params;
+	uint32_t image[LOADS * WORDS + 16]; /* what is stored comes last */
 
-	struct history h = {0};
-	struct race_rt *rt = NULL;
-
-	base_sink_print(&sink, stderr);
-	if (!mod)
-		return false;
-	npairs = 0;
-	if (detector)
-		rt = set_up(m, mod, &h);
-	else
-		cpu_on_pair(m, on_pair, NULL);
-	void *g = cpu_mem_alloc(m, 0, sizeof(memory), CPU_MEM_DEVICE);
-	void *out = cpu_mem_alloc(m, 0, 64, CPU_MEM_DEVICE);
-	memcpy(g, memory, sizeof(memory));
-	params.g = memory_at = (uint64_t)(uintptr_t)g;
-	params.o = (uint64_t)(uintptr_t)out;
-	params.c = launch_word();
-	w.launch.kernel = cpu_module_kernel(mod, "k");
-	for (unsigned i = 0; i < 3; i++)
-		w.launch.grid[i] = w.launch.block[i] = 1;
-	w.launch.block[0] = 64;
-	w.launch.params = &params;
-	struct cpu_fault fault = {0};
-	struct cpu_op *op = cpu_submit(m, &w, NULL, 0, &fault);
-	if (op) {
-		cpu_op_wait(op);
-		cpu_op_put(op);
-	}
-	cpu_module_unload(mod);
-	cpu_machine_free(m);
-	if (detector)
-		history_end(&h);
-	free(rt);
-	base_arena_free(&arena);
-	base_sink_free(&sink);
-	return op != NULL;
+	memset(image, 0, sizeof(image));
+	memcpy(image, memory, sizeof(memory));
+	return random_run(&judged, text,
+			  &(struct random_launch){.detector = detector,
+						  .seed = seed,
+						  .blocks = 1,
+						  .threads = 64,
+						  .memory = image,
+						  .bytes = sizeof(image),
+						  .out = sizeof(memory),
+						  .word = launch_word()});
 }
 
 /* ---- both ---------------------------------------------------------------------------------- */
@@ -696,14 +580,11 @@ static unsigned nkept, ndiscarded, nwrong, nmissed;
 
 static bool is_reported(unsigned site, unsigned word)
 {
-	for (unsigned i = 0; i < RACE_SLOTS; i++) {
-		const struct race_record *r = &records[i];
-		struct race_site s = {0};
-		if (r->valid == RACE_RECORD_VALID && race_sites_get(&sites, r->site, &s) &&
-		    s.ptx_line == line_of_load[site] && r->address == memory_at + 4 * word &&
-		    race_kinds[r->kind].cls < RACE_CLASS_POSSIBLE)
+	for (unsigned i = 0; i < RACE_SLOTS; i++)
+		if (random_line(&judged, i) == line_of_load[site] &&
+		    judged.records[i].address == judged.at + 4 * word &&
+		    race_kinds[judged.records[i].kind].cls < RACE_CLASS_POSSIBLE)
 			return true;
-	}
 	return false;
 }
 
@@ -711,11 +592,11 @@ static bool is_certain(unsigned site, unsigned word)
 {
 	if (detector)
 		return is_reported(site, word);
-	for (unsigned i = 0; i < npairs; i++)
+	for (unsigned i = 0; i < judged.npairs; i++)
 		for (unsigned k = 0; k < 2; k++)
-			if (pairs[i].side[k].ptx_line == line_of_load[site] &&
-			    pairs[i].side[!k].ptx_line == line_of_word[word] &&
-			    !pairs[i].is_possible)
+			if (judged.pairs[i].side[k].ptx_line == line_of_load[site] &&
+			    judged.pairs[i].side[!k].ptx_line == line_of_word[word] &&
+			    !judged.pairs[i].is_possible)
 				return true;
 	return false;
 }
@@ -763,25 +644,19 @@ static void compare(uint64_t number, const struct base_buf *text)
 
 static bool one(uint64_t number)
 {
-	struct base_buf text = {0}, checked = {0};
+	struct base_buf text = {0};
 
 	draw_program(number);
 	print_program(&text);
 	find_lines(&text);
-	if (detector)
-		instrument(&text, &checked);
-	if (!run(detector ? &checked : &text, number)) {
+	if (!run(&text, number)) {
 		printf("program %llu was not executed\n%.*s", (unsigned long long)number,
 		       (int)text.n, text.p);
 		return false;
 	}
 	compare(number, &text);
-	if (detector) {
-		race_sites_close(&sites);
-		free(records);
-	}
+	random_run_end(&judged);
 	base_buf_free(&text);
-	base_buf_free(&checked);
 	return true;
 }
 
