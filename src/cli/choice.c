@@ -141,6 +141,43 @@ static void find_unmatched_variables(struct race_results *r, const char *list)
 	}
 }
 
+/* Where options have left out all launches: those that did. --kernel-name has matched something. */
+static void add_left_out(struct race_results *r, const struct option_set *set)
+{
+	const struct {
+		uint32_t why;
+		const char *name, *value;
+	} options[] = {
+		{RACE_LEFT_NAME, "kernel-name-exclude",
+		 option_text(set, OPTION_KERNEL_NAME_EXCLUDE)},
+		{RACE_LEFT_SKIP, "launch-skip",
+		 base_printf(&r->arena, "%lld", (long long)option_int(set, OPTION_LAUNCH_SKIP))},
+		{RACE_LEFT_PROCESS, "target-processes-filter",
+		 option_text(set, OPTION_TARGET_PROCESSES_FILTER)},
+		{RACE_LEFT_PROCESS, "target-processes",
+		 option_is(set, OPTION_TARGET_PROCESSES, "application-only") ? "application-only"
+									     : NULL},
+		{RACE_LEFT_RANGE, "nvtx-include", option_text(set, OPTION_NVTX_INCLUDE)},
+		{RACE_LEFT_RANGE, "nvtx-exclude", option_text(set, OPTION_NVTX_EXCLUDE)},
+	};
+	const char *said = NULL;
+	uint32_t all = 0, why = 0;
+
+	for (size_t i = 0; i < BASE_COUNTOF(options); i++)
+		all |= options[i].why;
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		if (r->kernels.v[i].checked || r->kernels.v[i].why & ~all)
+			return;
+		why |= r->kernels.v[i].why;
+	}
+	for (size_t i = 0; i < BASE_COUNTOF(options); i++)
+		if (options[i].value && why & options[i].why)
+			said = base_printf(&r->arena, "%s%s--%s=%s", said ? said : "",
+					   said ? " and " : "", options[i].name, options[i].value);
+	if (said)
+		note_unmatched(r, base_printf(&r->arena, "%s left no launch to be checked", said));
+}
+
 static void add_unmatched(struct race_results *r, const struct option_set *set)
 {
 	const char *only = option_text(set, OPTION_KERNEL_NAME);
@@ -148,8 +185,6 @@ static void add_unmatched(struct race_results *r, const struct option_set *set)
 	const char *variable = option_text(set, OPTION_VARIABLE);
 	const char *const ranges[] = {option_text(set, OPTION_NVTX_INCLUDE),
 				      option_text(set, OPTION_NVTX_EXCLUDE)};
-	long long skip = (long long)option_int(set, OPTION_LAUNCH_SKIP);
-	bool is_left = false;
 
 	if (!has_launches(r))
 		return;
@@ -165,14 +200,7 @@ static void add_unmatched(struct race_results *r, const struct option_set *set)
 				       base_printf(&r->arena,
 						   "--nvtx-%s=%s matched no NVTX range that began",
 						   i ? "exclude" : "include", ranges[i]));
-	for (size_t i = 0; i < r->kernels.n; i++)
-		is_left |= r->kernels.v[i].checked || r->kernels.v[i].why & ~RACE_LEFT_SKIP &
-							      ~RACE_LEFT_NAME & ~RACE_LEFT_PROCESS &
-							      ~RACE_LEFT_RANGE;
-	if (skip && !is_left)
-		note_unmatched(r, base_printf(&r->arena,
-					      "--launch-skip=%lld left no launch to be checked",
-					      skip));
+	add_left_out(r, set);
 }
 
 static void note_only(struct race_results *r, const struct option_set *set)

@@ -111,6 +111,9 @@ const char *rep_nothing_gap(struct rep_view *v)
 		if (row_of(v->gaps[i])->is_last)
 			return v->gaps[i]->why == RACE_GAP_STOPPED ? gap_short(v, v->gaps[i])
 								   : rep_gap_text(v, v->gaps[i]);
+	for (size_t i = 0; i < v->ngaps; i++)
+		if (v->gaps[i]->why == RACE_GAP_CUT_OFF)
+			return rep_gap_text(v, v->gaps[i]);
 	return NULL;
 }
 

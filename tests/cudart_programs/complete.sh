@@ -104,6 +104,10 @@ run 74 --kernel-name-exclude=plan ./app plain other
 ends 'PARTIAL: --kernel-name-exclude=plan matched no kernel that was launched$'
 run 73 --launch-skip=2 ./app plain other
 ends 'NOTHING WAS CHECKED: .*--launch-skip=2 left no launch to be checked$'
+run 73 --kernel-name-exclude='plain,o*' ./app plain other
+ends 'NOTHING WAS CHECKED: .*--kernel-name-exclude=plain,o\* left no launch to be checked$'
+run 73 --kernel-name-exclude=plain --launch-skip=1 ./app plain other
+ends 'NOTHING WAS CHECKED: .*--kernel-name-exclude=plain and --launch-skip=1 left no launch to be checked$'
 run 74 --launch-skip=1 ./app plain other
 gap left-out _Z5plainPi
 run 74 --launch-count=1 ./app plain other

@@ -315,6 +315,9 @@ static void reports_are_read_back(void **state)
 	/* Cut off, and with a line of a type that isn't known. */
 	*strstr(whole, "{\"type\":\"summary\"") = 0;
 	parse(&r, whole, "without its summary");
+	text = fake_render(&r, &opt);
+	assert_non_null(strstr(text, "NOTHING WAS CHECKED: a.jsonl ends without its summary"));
+	free(text);
 	race_results_free(&r);
 	char *odd = malloc(strlen(part) + 64);
 	sprintf(odd, "%.*s{\"type\":\"novelty\"}\n%s", (int)(strchr(part, '\n') + 1 - part), part,
