@@ -23,6 +23,7 @@ struct spawn_result;
  * input: where standard input began, if that is a file; else -1. */
 void cli_run_again(const struct spawn_request *req, struct spawn_result *res, off_t input);
 int cli_prove_launch(int argc, char **argv); /* prove_launch.c: for the CPU device */
+int cli_sweep_worker(int argc, char **argv); /* sweep_worker.c: for collider-mpi */
 int cli_hirace(struct option_set *set);	     /* hirace.c */
 int cli_sweep(struct option_set *set);	     /* sweep.c */
 int cli_reduce(struct option_set *set);	     /* reduce.c */

@@ -119,18 +119,16 @@ struct job {
 	unsigned i;
 };
 
-static bool is_there(const char *path)
+bool sweep_is_there(const char *path)
 {
 	struct stat st;
 
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* A run without a report: the program wasn't found, an option is wrong. The last line of its
- * output says why. */
-static int say_failed(struct sweep *s, unsigned i, int status)
+const char *sweep_why(struct sweep *s, const char *log)
 {
-	const char *log = sweep_file(s, i, ".out");
+	const char *why = "";
 	char *text = NULL;
 	size_t n = 0;
 
@@ -138,9 +136,15 @@ static int say_failed(struct sweep *s, unsigned i, int status)
 		while (n && text[n - 1] == '\n')
 			text[--n] = 0;
 		const char *last = strrchr(text, '\n');
-		base_say("error: run %u wrote no report: %s", i, last ? last + 1 : text);
+		why = base_strdup(&s->arena, last ? last + 1 : text);
 	}
 	free(text);
+	return why;
+}
+
+static int say_failed(struct sweep *s, unsigned i, int status)
+{
+	base_say("error: run %u wrote no report: %s", i, sweep_why(s, sweep_file(s, i, ".out")));
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : BASE_EXIT_ENV;
 }
 
@@ -196,12 +200,12 @@ static int do_runs(struct sweep *s, struct sweep_tally *t)
 	int rc = 0;
 
 	for (unsigned i = s->share; i < s->runs && !rc; i += s->shares)
-		if (is_there(sweep_file(s, i, ".jsonl")))
+		if (sweep_is_there(sweep_file(s, i, ".jsonl")))
 			rc = sweep_tally_add(t, sweep_file(s, i, ".jsonl"), i);
 	for (unsigned i = s->share; i < s->runs && !rc; i += s->shares) {
 		if (!goes_on && sweep_tally_is_saturated(t))
 			break;
-		if (is_there(sweep_file(s, i, ".jsonl")))
+		if (sweep_is_there(sweep_file(s, i, ".jsonl")))
 			continue;
 		struct sweep_item it = sweep_item_make(s, i);
 		pid_t pid =
@@ -344,7 +348,7 @@ static int open_folder(struct sweep *s)
 	return rc;
 }
 
-static int open_sweep(struct sweep *s)
+int sweep_open(struct sweep *s)
 {
 	static const char why[] = "a sweep keeps the reports of its runs in --dir";
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -384,7 +388,7 @@ static int read_all(struct sweep *s, struct race_results *r)
 	int rc = 0;
 
 	for (unsigned i = 0; i < s->runs && !rc; i++)
-		if (is_there(sweep_file(s, i, ".jsonl")))
+		if (sweep_is_there(sweep_file(s, i, ".jsonl")))
 			rc = rep_json_read(sweep_file(s, i, ".jsonl"), r, &sink);
 	cli_flush(&sink);
 	return rc;
@@ -421,7 +425,7 @@ int cli_sweep(struct option_set *set)
 	struct sweep s = {.set = set};
 	struct sweep_tally t = {0};
 	struct cli_view view;
-	int rc = open_sweep(&s);
+	int rc = sweep_open(&s);
 
 	if (!rc)
 		rc = cli_view_open(&view, set, STDOUT_FILENO);

@@ -28,6 +28,12 @@ struct sweep_item {
 };
 /* Run i's: a function of the sweep's --seed, --vary and i alone. Run 0 is the plain one. */
 struct sweep_item sweep_item_make(struct sweep *s, unsigned i);
+/* Reads the options, and makes the folder: 0 or an exit code. */
+int sweep_open(struct sweep *s);
+bool sweep_is_there(const char *path);
+/* The last line of a run's output: why it wrote no report, as the program wasn't found or an option
+ * is wrong. */
+const char *sweep_why(struct sweep *s, const char *log);
 /* The report of run i, in the folder. */
 const char *sweep_file(struct sweep *s, unsigned i, const char *end);
 /*

@@ -74,6 +74,9 @@ cat >"$work/want" <<'L'
 ./share/man/man1/collider.1
 ./share/zsh/site-functions/_collider
 L
+# Where there is MPI.
+[ ! -e "$build/bin/collider-mpi" ] || echo ./bin/collider-mpi >>"$work/want"
+sort -o "$work/want" "$work/want"
 diff -u "$work/want" "$work/have" || fail "other files than expected"
 rm -rf "$tree" && mkdir -p "$(dirname "$tree")" && mv "$work/first" "$tree" || exit 2
 
