@@ -7,9 +7,10 @@
  * One block or a cluster of two. Each warp has steps of its own, or each half of a warp: accesses
  * by one lane, barriers of the block without a count (sync, red) or with one (arrive, sync, red),
  * barriers of the cluster, bar.warp.sync, mbarriers (arrive, arrive_drop, wait), and exits of warps
- * and half warps, before they arrive, between arrival and wait, and after it. The program is
- * drawn in an order in which it can run, and the second judge moves vector clocks along, by the
- * table in docs/cpu-device.md. What it knows holds in each schedule: a barrier is used again only
+ * and half warps, before they arrive, between arrival and wait, and after it. In every third one
+ * bulk copies from global to shared memory and proxy fences, too. The program is drawn in an order
+ * in which it can run, and the second judge moves vector clocks along, by the table in
+ * docs/cpu-device.md. What it knows holds in each schedule: a barrier is used again only
  * by warps that come after all arrivals of its last generation. Demanded is that
  *
  *   1. the program ends, and loads and reductions have the values that the judge knows;
@@ -32,27 +33,35 @@ enum {
 	THREADS = BLOCKS * PER_BLOCK,
 	UNITS = BLOCKS * WARPS * HALVES, /* what has steps of its own; a whole warp is the first */
 	WORDS = 8,			 /* global */
-	SHARED = 6,			 /* of each block */
+	SHARED = 8,			 /* of each block */
 	PLACES = WORDS + BLOCKS * SHARED,
 	BARRIERS = 16,
 	MBARRIERS = 3,
-	ACCESSES = 160,
+	COPIES = 8, /* of both blocks; each completes an mbarrier of its own */
+	LINE = 4,   /* words of a copy */
+	ACTORS = THREADS + COPIES,
+	ACCESSES = 240,
 	SLOTS = 1024, /* results */
 	SEEDS = 2
 };
 
-/* loose: as if a barrier waited for threads that have exited, too, which is what hirace and iguard
- * take it for (docs/hirace.md). */
+/*
+ * What is known of each thread and copy, and what of it a copy may rely on, by docs/soundness.md:
+ * what a proxy fence has followed, and, for reads that a copy overwrites, what an arrival at an
+ * mbarrier has.
+ * loose: as if a barrier waited for threads that have exited, too, which is what hirace and iguard
+ * take it for (docs/hirace.md).
+ */
 struct clock {
-	uint32_t t[THREADS], loose[THREADS];
+	uint32_t t[ACTORS], fenced[ACTORS], passed[ACTORS], loose[ACTORS];
 };
 
 /* ---- the program and its order -------------------------------------------------------------- */
 
 static uint64_t state;
 static unsigned nblocks, nwarps, last_lanes, nlabels, naccesses, nslots;
-static bool is_racy, is_followed;
-static struct clock now[THREADS];
+static bool is_racy, is_followed, has_copies;
+static struct clock now[ACTORS];
 static bool is_alive[THREADS];
 
 static struct unit {
@@ -62,10 +71,11 @@ static struct unit {
 } units[UNITS];
 
 static struct access {
-	unsigned thread, epoch, place, unit, line;
+	unsigned thread, epoch, place, unit, line; /* thread: or copy */
 	bool is_write, races, races_loosely, is_found;
 } accesses[ACCESSES];
-static bool pairs[ACCESSES][ACCESSES];
+static bool pairs[ACCESSES][ACCESSES], before[ACCESSES][ACCESSES];
+static unsigned ncopies;
 
 /* A barrier of a block; sum: what arrivals have released in this generation; need: all arrivals of
  * the generations before. */
@@ -92,22 +102,23 @@ static uint32_t draw(uint32_t n)
 	return (uint32_t)(state >> 33) % n;
 }
 
-static void join_loose(struct clock *a, const struct clock *b)
+static void join_part(uint32_t *a, const uint32_t *b)
 {
-	for (unsigned i = 0; i < THREADS; i++)
-		a->loose[i] = a->loose[i] > b->loose[i] ? a->loose[i] : b->loose[i];
+	for (unsigned i = 0; i < ACTORS; i++)
+		a[i] = a[i] > b[i] ? a[i] : b[i];
 }
 
 static void join(struct clock *a, const struct clock *b)
 {
-	join_loose(a, b);
-	for (unsigned i = 0; i < THREADS; i++)
-		a->t[i] = a->t[i] > b->t[i] ? a->t[i] : b->t[i];
+	join_part(a->t, b->t);
+	join_part(a->fenced, b->fenced);
+	join_part(a->passed, b->passed);
+	join_part(a->loose, b->loose);
 }
 
 static bool is_before(const struct clock *a, const struct clock *b)
 {
-	for (unsigned i = 0; i < THREADS; i++)
+	for (unsigned i = 0; i < ACTORS; i++)
 		if (a->t[i] > b->t[i])
 			return false;
 	return true;
@@ -185,7 +196,7 @@ static void join_exited(struct clock *sum, unsigned warp)
 {
 	EACH_PLACE(t, warp)
 	if (!is_alive[t])
-		join_loose(sum, &now[t]);
+		join_part(sum->loose, now[t].loose);
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -228,47 +239,90 @@ static const char *spelled(unsigned warp, const char *aligned, const char *other
 
 /* ---- accesses ------------------------------------------------------------------------------- */
 
+/* Does a come before b, which is about to be done by one of `now`? */
+static bool is_ordered(const struct access *a, const struct access *b, const uint32_t *known)
+{
+	const struct clock *c = &now[b->thread];
+	bool is_copy = b->thread >= THREADS, is_direct = c->t[a->thread] >= a->epoch;
+
+	if (known == c->loose)
+		return c->loose[a->thread] >= a->epoch;
+	if (is_copy && a->thread < THREADS && a->is_write)
+		is_direct = c->fenced[a->thread] >= a->epoch;
+	else if (is_copy && a->thread < THREADS && b->place >= WORDS)
+		is_direct = c->fenced[a->thread] >= a->epoch || c->passed[a->thread] >= a->epoch;
+	/* What a copy has replaced is over, and what was written before a copy that read it. */
+	for (unsigned i = 0; i < naccesses && !is_direct; i++) {
+		const struct access *x = &accesses[i];
+		is_direct = x->thread >= THREADS && x->place == a->place &&
+			    before[a - accesses][i] && c->t[x->thread] >= x->epoch &&
+			    (x->is_write || (a->is_write && b->is_write));
+	}
+	return is_direct;
+}
+
 static bool conflict(const struct access *a, const struct access *b)
 {
-	return a->place == b->place && a->thread != b->thread && (a->is_write || b->is_write) &&
-	       now[b->thread].t[a->thread] < a->epoch;
+	return a->place == b->place && a->thread != b->thread && (a->is_write || b->is_write);
+}
+
+static bool would_race(const struct access *b)
+{
+	bool races = false;
+
+	for (unsigned i = 0; i < naccesses; i++)
+		races |=
+			conflict(&accesses[i], b) && !is_ordered(&accesses[i], b, now[b->thread].t);
+	return races;
+}
+
+/* It is the next one of its thread. */
+static void add_access(const struct access *x)
+{
+	struct access *b = &accesses[naccesses];
+
+	*b = *x;
+	for (unsigned i = 0; i < naccesses; i++) {
+		struct access *a = &accesses[i];
+		before[i][naccesses] = is_ordered(a, b, now[b->thread].t);
+		if (!conflict(a, b) || before[i][naccesses])
+			continue;
+		pairs[i][naccesses] = pairs[naccesses][i] = true;
+		a->races = b->races = true;
+		if (!is_ordered(a, b, now[b->thread].loose))
+			a->races_loosely = b->races_loosely = true;
+	}
+	step_thread(b->thread);
+	b->epoch = now[b->thread].t[b->thread];
+	naccesses++;
+}
+
+/* As the address in its space. */
+static unsigned offset_of(unsigned place)
+{
+	return 4 * (place < WORDS ? place : (place - WORDS) % SHARED);
 }
 
 static void put_access(unsigned t, unsigned place, bool is_write)
 {
-	unsigned unit = unit_of(t), block = t / PER_BLOCK;
+	unsigned unit = unit_of(t);
 	struct access a = {.thread = t, .place = place, .is_write = is_write, .unit = unit};
 	const char *space = place < WORDS ? "global" : "shared";
 	const char *base = place < WORDS ? "%g" : "%s";
-	unsigned at = 4 * (place < WORDS ? place : place - WORDS - block * SHARED);
-	bool races = false;
 
-	if (naccesses == ACCESSES)
+	if (naccesses == ACCESSES || (would_race(&a) && !is_racy))
 		return;
-	for (unsigned i = 0; i < naccesses; i++)
-		races |= conflict(&accesses[i], &a);
-	if (races && !is_racy)
-		return;
-	for (unsigned i = 0; i < naccesses; i++)
-		if (conflict(&accesses[i], &a)) {
-			pairs[i][naccesses] = pairs[naccesses][i] = true;
-			accesses[i].races = a.races = true;
-			if (now[t].loose[accesses[i].thread] < accesses[i].epoch)
-				accesses[i].races_loosely = a.races_loosely = true;
-		}
-	step_thread(t);
-	a.epoch = now[t].t[t];
 	a.line = units[unit].lines;
+	add_access(&a);
 	if (is_write) {
-		written[place] = naccesses + 1;
-		PUT(unit, " @%%e%u st.%s.u32 [%s+%u], %u;\n", t % 4, space, base, at,
+		written[place] = naccesses;
+		PUT(unit, " @%%e%u st.%s.u32 [%s+%u], %u;\n", t % 4, space, base, offset_of(place),
 		    written[place]);
-	} else {
-		PUT(unit, " @%%e%u ld.%s.u32 %%v, [%s+%u];\n", t % 4, space, base, at);
+		return;
 	}
-	accesses[naccesses++] = a;
-	if (!is_write) /* shared memory holds anything at first */
-		put_result(t, !is_racy && (place < WORDS || written[place]), written[place]);
+	PUT(unit, " @%%e%u ld.%s.u32 %%v, [%s+%u];\n", t % 4, space, base, offset_of(place));
+	/* Shared memory holds anything at first. */
+	put_result(t, !is_racy && (place < WORDS || written[place]), written[place]);
 }
 
 static void some_access(void)
@@ -491,7 +545,7 @@ static void put_phase(unsigned block)
 {
 	unsigned i = draw(MBARRIERS), by[8], n = 0, drops = 0;
 	struct mbarrier *m = &mbarriers[block][i];
-	const struct clock before = m->need;
+	const struct clock earlier = m->need;
 	struct clock sum = {.t = {0}};
 
 	for (unsigned tries = 0; tries < 40 && n < m->count; tries++) {
@@ -517,7 +571,7 @@ static void put_phase(unsigned block)
 		for (unsigned t = 0; t < THREADS; t++) {
 			is_any |= has_thread(u, t);
 			/* While the phase before goes on, the wait would be over at once. */
-			may &= !has_thread(u, t) || is_before(&before, &now[t]);
+			may &= !has_thread(u, t) || is_before(&earlier, &now[t]);
 		}
 		if (!is_any || !may)
 			continue;
@@ -531,9 +585,88 @@ static void put_phase(unsigned block)
 			step_thread(t);
 			join(&m->waited, &now[t]);
 			join(&now[t], &sum);
+			join_part(now[t].passed, sum.t);
 		}
 	}
 	m->phase++;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static void put_fence(unsigned unit)
+{
+	PUT(unit, " fence.proxy.async;\n");
+	for (unsigned t = 0; t < THREADS; t++)
+		if (has_thread(unit, t))
+			join_part(now[t].fenced, now[t].t);
+}
+
+/* Some units of the block wait for what has arrived and for the copy. */
+static void put_copy_waits(unsigned block, unsigned c, const struct clock *arrived,
+			   const struct clock *copied)
+{
+	for (unsigned u = block * WARPS * HALVES; u < (block + 1) * WARPS * HALVES; u++) {
+		bool is_any = false;
+		for (unsigned t = 0; t < THREADS; t++)
+			is_any |= has_thread(u, t);
+		if (!is_any || draw(2))
+			continue;
+		PUT(u, "W%u:\n", nlabels);
+		PUT(u, " mbarrier.try_wait.parity.shared.b64 %%p, [mb+%u], 0;\n",
+		    8 * (MBARRIERS + c));
+		PUT(u, " @!%%p bra W%u;\n", nlabels++);
+		for (unsigned t = 0; t < THREADS; t++) {
+			if (!has_thread(u, t))
+				continue;
+			join(&now[t], arrived);
+			join_part(now[t].passed, arrived->t);
+			join(&now[t], copied);
+		}
+	}
+}
+
+/* A line of global memory to one of shared memory. */
+static void put_copy(unsigned t)
+{
+	unsigned block = t / PER_BLOCK, unit = unit_of(t), c = ncopies;
+	unsigned from = draw(WORDS / LINE) * LINE;
+	unsigned to = WORDS + block * SHARED + draw(SHARED / LINE) * LINE;
+	struct access x = {.thread = THREADS + c, .unit = unit};
+	bool races = false;
+
+	if (c == COPIES || naccesses + 2 * LINE > ACCESSES)
+		return;
+	now[THREADS + c] = now[t];
+	for (unsigned i = 0; i < 2 * LINE; i++) {
+		x.place = i < LINE ? from + i : to + i - LINE;
+		x.is_write = i >= LINE;
+		races |= would_race(&x);
+	}
+	if (races && !is_racy)
+		return;
+	ncopies++;
+	PUT(unit, " @%%e%u mbarrier.arrive.expect_tx.shared.b64 %%st, [mb+%u], %u;\n", t % 4,
+	    8 * (MBARRIERS + c), 4 * LINE);
+	step_thread(t);
+	const struct clock arrived = now[t];
+	now[THREADS + c] = now[t];
+	x.line = units[unit].lines;
+	PUT(unit,
+	    " @%%e%u cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [words+%u], "
+	    "[%%g+%u], %u, [mb+%u];\n",
+	    t % 4, offset_of(to), offset_of(from), 4 * LINE, 8 * (MBARRIERS + c));
+	for (unsigned i = 0; i < 2 * LINE; i++) {
+		now[THREADS + c].t[THREADS + c] = now[THREADS + c].loose[THREADS + c] = 0;
+		x.place = i < LINE ? from + i : to + i - LINE;
+		x.is_write = i >= LINE;
+		add_access(&x);
+	}
+	for (unsigned i = 0; i < LINE; i++)
+		written[to + i] = written[from + i];
+	struct clock copied = {.t = {0}};
+	unsigned at = THREADS + c;
+	copied.t[at] = copied.fenced[at] = copied.passed[at] = copied.loose[at] = 1;
+	put_copy_waits(block, c, &arrived, &copied);
 }
 
 /* ---- a program ------------------------------------------------------------------------------ */
@@ -544,7 +677,11 @@ static void some_step(bool has_cluster)
 
 	if (t == THREADS)
 		return;
-	if (what < 52)
+	if (what < 6 && has_copies)
+		put_fence(unit_of(t));
+	else if (what < 12 && has_copies)
+		put_copy(t);
+	else if (what < 52)
 		some_access();
 	else if (what < 58)
 		put_warp_sync(t / EDGES / HALVES);
@@ -569,13 +706,15 @@ static void draw_program(uint64_t number)
 		draw(2);
 	is_racy = number & 1;
 	is_followed = number % 3 == 0;
+	has_copies = number % 3 == 1;
 	nblocks = is_followed ? 1 : 1 + draw(2);
 	nwarps = 1 + draw(WARPS);
 	last_lanes = draw(3) ? 32 : draw(2) ? 28 : 20;
-	naccesses = nslots = nlabels = 0;
+	naccesses = nslots = nlabels = ncopies = 0;
 	memset(now, 0, sizeof(now));
 	memset(is_alive, 0, sizeof(is_alive));
 	memset(pairs, 0, sizeof(pairs));
+	memset(before, 0, sizeof(before));
 	memset(barriers, 0, sizeof(barriers));
 	memset(mbarriers, 0, sizeof(mbarriers));
 	memset(written, 0, sizeof(written));
@@ -602,13 +741,13 @@ static void print_program(struct base_buf *b)
 	base_buf_printf(
 		b,
 		".version 8.0\n.target sm_90\n.address_size 64\n"
-		".shared .align 8 .b8 mb[%u];\n.shared .align 4 .b8 words[%u];\n"
+		".shared .align 8 .b8 mb[%u];\n.shared .align 16 .b8 words[%u];\n"
 		".visible .entry k(.param .u64 g, .param .u64 o, .param .u32 c)\n{\n"
 		" .reg .pred %%p, %%odd, %%e<4>, %%h<2>;\n .reg .b32 %%v, %%t, %%u, %%l, %%s;\n"
 		" .reg .b64 %%g, %%o, %%st;\n ld.param.u64 %%g, [g];\n"
 		" ld.param.u64 %%o, [o];\n mov.u32 %%s, words;\n mov.u32 %%t, %%tid.x;\n"
 		" and.b32 %%l, %%t, 31;\n",
-		8 * MBARRIERS, 4 * SHARED);
+		8 * (MBARRIERS + COPIES), 4 * SHARED);
 	if (!is_followed) {
 		base_buf_puts(b, " setp.ne.u32 %p, %t, 0;\n @%p bra READY;\n");
 		base_buf_puts(b, " mov.u32 %u, %cluster_ctarank;\n setp.ne.u32 %p, %u, 0;\n");
@@ -616,6 +755,11 @@ static void print_program(struct base_buf *b)
 			base_buf_printf(b, " @%sp mbarrier.init.shared.b64 [mb+%u], %u;\n",
 					i < MBARRIERS ? "!%" : "%", 8 * (i % MBARRIERS),
 					mbarriers[i / MBARRIERS][i % MBARRIERS].first);
+		for (unsigned c = 0; c < ncopies; c++)
+			base_buf_printf(b, " mbarrier.init.shared.b64 [mb+%u], 1;\n",
+					8 * (MBARRIERS + c));
+		if (draw(2))
+			base_buf_puts(b, " fence.mbarrier_init.release.cluster;\n");
 		base_buf_puts(b, "READY:\n");
 	}
 	base_buf_printf(b,
@@ -653,30 +797,47 @@ static struct {
 	unsigned races, possible, denied, missed, wrong, locations, followed, exits;
 } total;
 
-static unsigned access_at(uint32_t line)
+static unsigned line_of(unsigned i)
 {
+	return units[accesses[i].unit].first + accesses[i].line;
+}
+
+/* A pair names two statements, each of which may have accessed several words. */
+static bool is_pair(uint32_t x, uint32_t y, bool is_certain)
+{
+	bool is = false;
+
 	for (unsigned i = 0; i < naccesses; i++)
-		if (units[accesses[i].unit].first + accesses[i].line == line)
-			return i;
-	return ACCESSES;
+		for (unsigned k = 0; k < naccesses && line_of(i) == x; k++)
+			if (line_of(k) == y && pairs[i][k]) {
+				is = true;
+				if (is_certain)
+					accesses[i].is_found = accesses[k].is_found = true;
+			}
+	return is;
 }
 
 static void look_at_pairs(const struct random_run *r)
 {
 	for (unsigned i = 0; i < r->npairs; i++) {
-		unsigned a = access_at(r->pairs[i].side[0].ptx_line);
-		unsigned b = access_at(r->pairs[i].side[1].ptx_line);
-		if (a == ACCESSES || b == ACCESSES || !pairs[a][b]) {
-			printf("lines %u and %u don't race\n", r->pairs[i].side[0].ptx_line,
-			       r->pairs[i].side[1].ptx_line);
+		const struct race_pair *p = &r->pairs[i];
+		if (!is_pair(p->side[0].ptx_line, p->side[1].ptx_line, !p->is_possible)) {
+			printf("lines %u and %u don't race\n", p->side[0].ptx_line,
+			       p->side[1].ptx_line);
 			total.denied++;
 			continue;
 		}
 		total.races++;
-		total.possible += r->pairs[i].is_possible;
-		if (!r->pairs[i].is_possible)
-			accesses[a].is_found = accesses[b].is_found = true;
+		total.possible += p->is_possible;
 	}
+}
+
+static unsigned access_at(uint32_t line)
+{
+	for (unsigned i = 0; i < naccesses; i++)
+		if (line_of(i) == line)
+			return i;
+	return ACCESSES;
 }
 
 static void look_at_records(const struct random_run *r)
