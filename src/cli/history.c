@@ -83,29 +83,53 @@ static void find_order(struct base_arena *a, order_vec *order)
 
 /* ---- what it does --------------------------------------------------------------------------- */
 
-static int add_one(struct history *h, const char *path, struct history_run *run, bool *was_new)
+struct added {
+	size_t all, new; /* runs */
+};
+
+static int add_run(struct history *h, const char *path, const char *text, size_t n,
+		   struct history_run *run, struct added *added)
 {
 	struct race_results r = {0};
 	struct base_sink sink = {0};
+	bool was_new = false;
+	int rc = rep_json_parse(path, text, n, &r, &sink);
+
+	cli_flush(&sink);
+	run->results = &r;
+	run->content = base_hash(text, n, BASE_FNV_INIT);
+	if (!rc)
+		rc = history_add(h, run, &was_new);
+	added->all++;
+	added->new += was_new;
+	race_results_free(&r);
+	return rc;
+}
+
+/* A file's runs: a worker's file has many, one after the other, each with its header. */
+static int add_file(struct history *h, const char *path, struct history_run *run,
+		    struct added *added)
+{
+	static const char header[] = "\n{\"type\":\"header\"";
 	struct stat st;
 	char *text = NULL;
 	size_t n = 0;
-	int rc, err = base_read_file(path, &text, &n);
+	int rc = 0, err = rep_file_read(path, &text, &n);
 
 	if (err || stat(path, &st)) {
 		base_say("error: %s: %s", path, strerror(err ? err : errno));
-		rc = BASE_EXIT_INPUT;
-	} else {
-		rc = rep_json_parse(path, text, n, &r, &sink);
-		cli_flush(&sink);
-		run->results = &r;
-		run->content = base_hash(text, n, BASE_FNV_INIT);
-		run->at = st.st_mtime;
+		free(text);
+		return BASE_EXIT_INPUT;
 	}
-	if (!rc)
-		rc = history_add(h, run, was_new);
+	run->at = st.st_mtime;
+	for (char *at = text; at && !rc;) {
+		char *next = memmem(at, n - (size_t)(at - text), header, sizeof(header) - 1);
+		next = next ? next + 1 : NULL;
+		rc = add_run(h, path, at, next ? (size_t)(next - at) : n - (size_t)(at - text), run,
+			     added);
+		at = next;
+	}
 	free(text);
-	race_results_free(&r);
 	return rc;
 }
 
@@ -115,7 +139,7 @@ static int do_add(struct history *h, struct option_set *set)
 	struct rep_coverage coverage = {0};
 	struct base_sink sink = {0};
 	struct history_run run = {.commit = find_commit(set)};
-	size_t nnew = 0;
+	struct added added = {0, 0};
 	int rc = 0;
 
 	if (path && set->args.n != 2) {
@@ -133,15 +157,13 @@ static int do_add(struct history *h, struct option_set *set)
 	if (!rc)
 		rc = history_begin(h);
 	for (size_t i = 1; i < set->args.n && !rc; i++) {
-		bool was_new = false;
-		rc = add_one(h, set->args.v[i], &run, &was_new);
-		nnew += was_new;
+		rc = add_file(h, set->args.v[i], &run, &added);
 	}
 	/* What isn't committed is undone when the file is closed. */
 	if (!rc)
 		rc = history_commit(h);
 	if (!rc)
-		base_say("%zu of %zu reports added to %s%s%s", nnew, set->args.n - 1,
+		base_say("%zu of %zu reports added to %s%s%s", added.new, added.all,
 			 option_text(set, OPTION_DB), *run.commit ? ", commit " : "", run.commit);
 	rep_coverage_free(&coverage);
 	return rc;

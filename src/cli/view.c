@@ -131,7 +131,7 @@ bool cli_write_report(const struct race_results *r, const struct rep_options *op
 	int err = cli_render(r, opt, &text);
 
 	if (!err && path)
-		err = base_write_file(path, text.p, text.n);
+		err = rep_file_write(path, text.p, text.n);
 	else if (!err && fwrite(text.p, 1, text.n, stderr) != text.n)
 		err = EIO;
 	base_buf_free(&text);

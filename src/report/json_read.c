@@ -285,7 +285,7 @@ int rep_json_read(const char *path, struct race_results *r, struct base_sink *si
 {
 	char *text;
 	size_t n;
-	int err = base_read_file(path, &text, &n);
+	int err = rep_file_read(path, &text, &n);
 
 	if (err) {
 		base_report(sink, BASE_ERROR, path, (struct base_span){0, 0},

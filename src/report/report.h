@@ -84,6 +84,11 @@ void rep_own(const struct race_shm *shm);
 
 /* ---- json_read.c --------------------------------------------------------- */
 
+/* packed.c: a saved report as text, whether or not it is packed with zstd, with a NUL after it; and
+ * the way back, packed where the name ends in .zst. 0 or an errno value (EBADMSG: bad zstd). */
+int rep_file_read(const char *path, char **text, size_t *n);
+int rep_file_write(const char *path, const char *text, size_t n);
+
 /*
  * Adds a saved JSON-lines report to *r: counts are summed, equal findings become one when the
  * results are rendered. A report that ends without its summary line is taken as far as it goes,

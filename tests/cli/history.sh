@@ -83,6 +83,23 @@ try 0 "$collider" history add "$db" --coverage="$T/cov" "$T/7"
 try 0 "$collider" history unchecked "$db"
 has out "a.cu (sm_90): 2 of 3 sites never checked in 1 runs"
 
+# A worker's file: many runs, packed by zstd, in frames of their own.
+try 0 "$collider" run --seed=11 --save="$T/11.zst" "$fake" race
+try 0 "$collider" run --seed=12 --save="$T/12.zst" "$fake" race
+try 0 "$collider" run --seed=12 --save="$T/12.plain" "$fake" race
+[ "$(wc -c <"$T/12.zst")" -lt "$(wc -c <"$T/12.plain")" ] || fail "not packed"
+cat "$T/11.zst" "$T/12.zst" >"$T/worker.zst"
+try 0 "$collider" history add "$db" "$T/worker.zst"
+has err "2 of 2 reports added"
+try 0 "$collider" history add "$db" "$T/12.zst"
+has err "0 of 1 reports added"
+try 0 "$collider" report "$T/worker.zst"
+has out "data race found"
+head -c 100 "$T/worker.zst" >"$T/cut.zst"
+try 1 "$collider" history add "$db" "$T/cut.zst"
+has err "$T/cut.zst: Bad message"
+try 1 "$collider" report "$T/cut.zst"
+
 # What is wrong is said in one line, and nothing of it stays.
 head -c 300 "$T/4.1" >"$T/bad"
 report "$T/8" 8
