@@ -193,7 +193,9 @@ static void say_delay(struct reduce *x, const struct threads *t)
 	unsigned w = t->v[0].writes && !t->v[0].reads ? 0 : 1;
 	struct base_arena *a = &x->s.arena;
 
-	if (t->n < 2 || !t->v[w].writes || !t->v[w].line || !reduce_has_run(x))
+	/* (A thread and its own copy: it would wait for itself.) */
+	if (t->n < 2 || !t->v[w].writes || !t->v[w].line || !reduce_has_run(x) ||
+	    (!strcmp(t->v[0].thread, t->v[1].thread) && !strcmp(t->v[0].block, t->v[1].block)))
 		return;
 	const struct thread *late = &t->v[w];
 	const char *option =
