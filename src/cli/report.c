@@ -122,6 +122,54 @@ static int read_saved(struct option_set *set, struct race_results *r)
 	return rc;
 }
 
+/* ---- which report has which finding ---------------------------------------------------- */
+
+/* Of these prints, which has the file? Appends its name to their lists. */
+static int note_file(const char *path, const struct rep_brief *all, size_t n, struct base_buf *in)
+{
+	struct race_results r = {0};
+	struct base_sink sink = {0};
+	struct base_arena a = {0};
+	struct rep_brief *own;
+	int rc = rep_json_read(path, &r, &sink);
+	size_t nown = rc ? 0 : rep_briefs(&a, &r, &own);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < nown; k++)
+			if (own[k].print == all[i].print) {
+				base_buf_printf(&in[i], " %s", path);
+				break;
+			}
+	base_sink_free(&sink);
+	base_arena_free(&a);
+	race_results_free(&r);
+	return rc;
+}
+
+/* Of several reports, as those of the ranks of one job: each finding, and the files that have
+ * it. */
+static int print_files(const struct option_set *set, const struct race_results *r)
+{
+	struct base_arena a = {0};
+	struct base_buf out = {0};
+	struct rep_brief *all;
+	size_t n = rep_briefs(&a, r, &all);
+	struct base_buf *in = BASE_NEWN(&a, struct base_buf, n + 1);
+	int rc = 0;
+
+	for (size_t i = 0; i < set->args.n && !rc; i++)
+		rc = note_file(set->args.v[i], all, n, in);
+	for (size_t i = 0; i < n; i++) {
+		base_buf_printf(&out, "%s\n    in:%s\n", all[i].line, in[i].n ? in[i].p : "");
+		base_buf_free(&in[i]);
+	}
+	if (!rc && out.n)
+		rc = cli_print(&out);
+	base_buf_free(&out);
+	base_arena_free(&a);
+	return rc;
+}
+
 int cli_report(struct option_set *set)
 {
 	bool is_rescue = option_flag(set, OPTION_RESCUE);
@@ -143,6 +191,9 @@ int cli_report(struct option_set *set)
 		return rc;
 	race_process_only((uint32_t)option_int(set, OPTION_PROCESS));
 	rc = is_rescue ? read_rescued(set, &results) : read_saved(set, &results);
+	if (!rc && !is_rescue && set->args.n > 1 && view.opt.format == REP_TEXT &&
+	    option_flag(set, OPTION_VERBOSE))
+		rc = print_files(set, &results);
 	if (!rc)
 		rc = cli_view_print(&view, &results);
 	if (!rc)

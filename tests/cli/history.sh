@@ -95,6 +95,10 @@ try 0 "$collider" history add "$db" "$T/12.zst"
 has err "0 of 1 reports added"
 try 0 "$collider" report "$T/worker.zst"
 has out "data race found"
+# Which of several reports has it.
+report "$T/14" 14
+try 0 "$collider" report --verbose "$T/11.zst" "$T/14" "$T/12.zst"
+has out "    in: $T/11.zst $T/12.zst"
 head -c 100 "$T/worker.zst" >"$T/cut.zst"
 try 1 "$collider" history add "$db" "$T/cut.zst"
 has err "$T/cut.zst: Bad message"
