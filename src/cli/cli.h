@@ -12,16 +12,11 @@
 
 #include <sys/types.h>
 
-int cli_run(struct option_set *set);	    /* run.c */
-int cli_instrument(struct option_set *set); /* instrument.c */
-int cli_report(struct option_set *set);	    /* report.c */
-int cli_judge(struct option_set *set);	    /* judge.c */
-int cli_prove(struct option_set *set);	    /* prove.c */
-struct spawn_request;
-struct spawn_result;
-/* again.c: runs the program again by `req` if a proof was not enough; *res is then that run's.
- * input: where standard input began, if that is a file; else -1. */
-void cli_run_again(const struct spawn_request *req, struct spawn_result *res, off_t input);
+int cli_run(struct option_set *set);	     /* run.c */
+int cli_instrument(struct option_set *set);  /* instrument.c */
+int cli_report(struct option_set *set);	     /* report.c */
+int cli_judge(struct option_set *set);	     /* judge.c */
+int cli_prove(struct option_set *set);	     /* prove.c */
 int cli_prove_launch(int argc, char **argv); /* prove_launch.c: for the CPU device */
 int cli_sweep_worker(int argc, char **argv); /* sweep_worker.c: for collider-mpi */
 int cli_hirace(struct option_set *set);	     /* hirace.c */

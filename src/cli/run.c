@@ -598,14 +598,8 @@ int cli_run(struct option_set *set)
 		req.agent = spawn_find_agent(&set->arena, &sink);
 		cli_load_choose(set, is_asked, &req);
 	}
-	off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
 	rc = req.agent || req.cudart ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
 	cli_beside_end();
-	if (!rc && req.cudart) {
-		option_put(set, OPTION_PRUNE, "none");
-		req.cpu_options = cpu_options(set);
-		cli_run_again(&req, &res, input);
-	}
 	cli_progress_end();
 out:
 	cli_flush(&sink);

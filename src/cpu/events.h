@@ -63,9 +63,14 @@ void cpu_event_op_value(struct cpu_op *op, bool is_write);
 
 /* The kernel is about to start. True: it is proven, and its launch has the text without checks. */
 bool cpu_proven_begin(struct cpu_op *op);
-/* Lanes access memory that may be global: addresses in acc's space. */
-void cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+/* Lanes are about to access memory that may be global: addresses in acc's space. False: they are
+ * not to, as the launch isn't what was proven; it is taken back. */
+bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		       uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
+/* Its blocks are over. Is it to be taken back? Then memory is as before it, and it is no longer
+ * proven. */
+bool cpu_proven_is_wrong(const struct cpu_op *op);
+void cpu_proven_undo(struct cpu_op *op);
 void cpu_proven_free(struct cpu_op *op);
 
 /* ---- events/access.c: accesses and fences ------------------------------------------------- */

@@ -219,7 +219,10 @@ void cpu_grid_ended(struct cpu_grid *g)
 	struct cpu_op *op = g->op;
 
 	if (!op->rest) {
-		cpu_op_end_kernel(op);
+		if (cpu_proven_is_wrong(op))
+			cpu_op_again(op);
+		else
+			cpu_op_end_kernel(op);
 		return;
 	}
 	if (op->grid == g)

@@ -188,6 +188,23 @@ void cpu_op_end_kernel(struct cpu_op *op)
 		cpu_op_end(op);
 }
 
+void cpu_op_take_back(struct cpu_op *op)
+{
+	op->is_wrong = true;
+	atomic_store(&op->m->engine->has_stop, true);
+}
+
+void cpu_op_again(struct cpu_op *op)
+{
+	op->taken_back = op->grid->id;
+	op->is_wrong = false;
+	op->grid->priv->is_over = true;
+	cpu_grid_free(op->grid);
+	op->grid = NULL;
+	cpu_proven_undo(op);
+	base_vec_push(&op->m->engine->startable, op);
+}
+
 /* ---- host functions ---------------------------------------------------------------------- */
 
 static void *host_main(void *arg)
@@ -332,7 +349,8 @@ void cpu_ops_cut(struct cpu_engine *e)
 static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 {
 	choose_kernel(e, &op->work.launch);
-	cpu_proven_begin(op);
+	if (!op->taken_back)
+		cpu_proven_begin(op);
 	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
 		cpu_fault_op(e->m, op->work.device, CPU_FAULT_RESOURCES,
 			     "host memory is exhausted by a launch of %s",
@@ -346,12 +364,12 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		e->nchecked++;
 		cpu_time_checked(e);
 	}
-	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
+	op->grid->id = op->taken_back ? op->taken_back : atomic_fetch_add(&e->m->grids, 1) + 1;
 	cpu_event_start(op);
 	cpu_past_start(op);
 	op->grid->started = e->workers[0].clock;
 	cpu_pages_begin(op);
-	e->stats.launches++;
+	e->stats.launches += !op->taken_back;
 	if (cpu_repeat_start(e, op)) {
 		cpu_op_end_kernel(op);
 		return;

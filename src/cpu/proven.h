@@ -11,8 +11,9 @@
  * in the sc model with one worker, the listener is asked when a kernel starts that has nothing but
  * its own blocks to order it. If it answers, the kernel's code without checks runs; its accesses to
  * global memory are one operation's, which the oracle compares with all others when the launch has
- * ended. `left`: an access wasn't where the proof has it, so that the launch should have been
- * judged access by access. With locks held, too.
+ * ended. `left`: an access would not have been where the proof has it, so that the launch was
+ * taken back and is judged access by access; or, not `is_judged`, a launch has raced of which
+ * nothing more is known (tag: NULL). With locks held, too.
  */
 struct cpu_extent {
 	uint64_t base, bytes;
@@ -32,7 +33,7 @@ struct cpu_proven {
 /* l: params as the kernel finds them. */
 typedef bool cpu_proven_fn(void *arg, void *tag, const struct cpu_launch *l, unsigned device,
 			   struct cpu_proven *out);
-typedef void cpu_left_fn(void *arg, void *tag);
+typedef void cpu_left_fn(void *arg, void *tag, bool is_judged);
 void cpu_listen_proven(struct cpu_machine *m, cpu_proven_fn *proven, cpu_left_fn *left, void *arg);
 
 #endif

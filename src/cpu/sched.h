@@ -312,6 +312,7 @@ struct cpu_op {
 	struct cpu_recheck *recheck;   /* recheck.c; NULL: it compares nothing */
 	uint32_t events_actor;	       /* events/events.c: the actor of a copy or fill */
 	uint64_t events_grid;	       /* events/events.c: a judged grid's id; 0: it is none */
+	uint64_t taken_back;	       /* the id of its grid, which was not what was proven; 0 */
 	BASE_VEC(uint64_t)
 	events_before;	       /* events/events.c: ids of what a programmatic launch came before */
 	struct cpu_past *past; /* past.c; NULL: nothing is before it */
@@ -320,6 +321,7 @@ struct cpu_op {
 	bool has_triggered;    /* its programmatic dependents have been released */
 	bool is_finishing;     /* a kernel that is done, but came early */
 	bool is_finished;      /* cpu_op_finish has been called */
+	bool is_wrong;	       /* cpu_op_take_back has been called */
 	_Atomic bool is_stopped; /* cpu_op_stop has been called */
 	_Atomic int how;	 /* enum cpu_end, once it has ended */
 	uint64_t *chosen;	 /* of the launch; owned */
@@ -412,6 +414,10 @@ void cpu_op_depend(struct cpu_op *op, struct cpu_op *dep);
 void cpu_op_end(struct cpu_op *op);
 /* A kernel's blocks have ended. A launch that came early ends after those it came before. */
 void cpu_op_end_kernel(struct cpu_op *op);
+/* A proven launch isn't what was proven (events/proven.c): its threads are stopped before the next
+ * turn. Then it starts again. */
+void cpu_op_take_back(struct cpu_op *op);
+void cpu_op_again(struct cpu_op *op);
 /* A block of it has triggered or ended. */
 void cpu_grid_triggered(struct cpu_grid *g);
 /* All blocks of the launch have triggered or ended. */

@@ -92,6 +92,10 @@ void cpu_ops_stop(struct cpu_engine *e)
 		for (struct cpu_grid *g = e->devices[d].grids, *next; g; g = next) {
 			struct cpu_op *op = g->op;
 			next = g->priv->next;
+			if (op->is_wrong && op->grid == g && !atomic_load(&op->is_stopped)) {
+				cpu_op_again(op);
+				continue;
+			}
 			if (!atomic_load(&op->is_stopped) || op->grid != g)
 				continue;
 			atomic_compare_exchange_strong(&op->how, &not, CPU_END_STOPPED);

@@ -124,9 +124,14 @@ void rep_completeness(struct base_buf *out, struct rep_view *v)
 		[RACE_PARTIAL] = "PARTIAL: not all of the run was checked:",
 		[RACE_NOTHING] = "NOTHING was checked of what kernels did"};
 
-	if (v->completeness == RACE_COMPLETE && rep_is_all_proven(v->r))
+	bool is_proven = v->completeness == RACE_COMPLETE && rep_is_all_proven(v->r);
+
+	if (is_proven && v->verdict == REP_VERDICT_CLEAN)
 		base_buf_puts(out, "Complete (proven): no schedule of the kernels' launches has a "
 				   "race\n");
+	else if (is_proven)
+		base_buf_puts(out, "Complete: each launch is proven by itself, and judged with all "
+				   "others\n");
 	else if (v->completeness == RACE_NOTHING && v->ngaps)
 		base_buf_printf(out, "%s:\n", texts[RACE_NOTHING]);
 	else

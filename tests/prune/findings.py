@@ -13,7 +13,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path[0] = os.path.join(here, '../prove')
 from random_kernels import Maker, Printer
 
-PER_FILE = 2  # a second run is for all of a file, and would hide what the first one missed
+PER_FILE = 2  # a loop that doesn't end stops all of a file
 
 
 def run(collider, prune, seed, command, tmp):

@@ -36,6 +36,15 @@ __global__ void far(int *out, int *in, long by)
 	out[i + by] = in[255 - i];
 }
 
+/* The same, after it has written; what it leaves is counted. */
+__global__ void written(int *out, int *in, long by)
+{
+	int i = threadIdx.x;
+
+	out[i] += 1;
+	out[i + by] = in[255 - i];
+}
+
 __global__ void apart(int *out, int *in, long by)
 {
 	int i = threadIdx.x;
@@ -178,6 +187,17 @@ static void given(bool is_apart)
 	beside<<<1, 256>>>(is_apart ? a : p);
 }
 
+static void undo(bool is_apart)
+{
+	static int left[256];
+
+	written<<<1, 256>>>(a, b, is_apart ? 512 : b - a);
+	cudaMemcpy(left, a, sizeof(left), cudaMemcpyDeviceToHost);
+	for (int i = 0; i < 256; i++)
+		if (left[i] != 1)
+			printf("a[%d] is %d\n", i, left[i]);
+}
+
 /* What races is known from the input alone. */
 static void input()
 {
@@ -200,7 +220,13 @@ static void index(bool is_racy)
 int main(int argc, char **argv)
 {
 	const char *k = argc > 1 ? argv[1] : "";
-	bool is_racy = argc > 2;
+	bool is_racy = argc > 2 && !strcmp(argv[2], "racy");
+
+	if (argc > 3) {
+		FILE *f = fopen(argv[3], "a");
+		fprintf(f, "a run\n");
+		fclose(f);
+	}
 
 	cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
 	cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking);
@@ -227,6 +253,8 @@ int main(int argc, char **argv)
 		slip<<<1, 64>>>(a, is_racy ? 64 : 0);
 	if (!strcmp(k, "far"))
 		far<<<1, 256>>>(a, b, is_racy ? b - a : 0);
+	if (!strcmp(k, "undo"))
+		undo(!is_racy);
 	if (!strcmp(k, "given"))
 		given(!is_racy);
 	if (!strcmp(k, "either"))

@@ -373,7 +373,8 @@ static enum cpu_step exec_proven(struct cpu_warp *w, const struct cpu_inst *in, 
 
 	if (w->grid->proven) {
 		cpu_addr_lanes(w, &m->addr, addr);
-		cpu_proven_access(w, in, &m->acc, mask, addr, m->step);
+		if (!cpu_proven_access(w, in, &m->acc, mask, addr, m->step))
+			return CPU_RETRY;
 	}
 	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
 }

@@ -97,6 +97,7 @@ void cpu_event_free(struct cpu_machine *m)
 	}
 	free(x->handovers);
 	HASH_CLEAR(hh, x->op_sites);
+	events_proven_free(x);
 	HASH_CLEAR(hh, x->host_sites);
 	base_vec_free(&x->grids);
 	base_vec_free(&x->live);
@@ -190,6 +191,11 @@ static void start_grid(struct cpu_events *x, struct cpu_op *op)
 	g->actor_stride = oracle_stride(g->nthreads);
 	oracle_op_start(x->o, op->id, g->actor);
 	info.is_doubtful = events_grid_is_doubtful(x, g->actor);
+	/* A launch that is taken back (proven.c) is there already. */
+	if (op->events_grid) {
+		*events_grid_of(x, g->id) = info;
+		return;
+	}
 	base_vec_push(&x->grids, info);
 	base_vec_push(&x->live, g->id);
 	op->events_grid = g->id;
@@ -199,6 +205,8 @@ void cpu_event_block_start(struct cpu_cta *cta, uint64_t number)
 {
 	struct cpu_events *x = cta->grid->events;
 
+	if (cta->grid->proven)
+		cta->actor = (uint32_t)number * cta->nwarps * CPU_WARP;
 	if (!x)
 		return;
 	cta->actor = cta->grid->actor + (uint32_t)number * cta->grid->actor_stride;
@@ -347,6 +355,12 @@ void cpu_event_start(struct cpu_op *op)
 	if (!x || op->is_watched)
 		return;
 	events_lock(x);
+	/* What is proven starts for the oracle when it has ended. */
+	if (op->proven && op->grid) {
+		events_proven_start(x, op);
+		events_unlock(x);
+		return;
+	}
 	op->is_watched = true;
 	if (op->work.kind == CPU_WORK_HOST) {
 		uint32_t actor = oracle_op_start(x->o, op->id | EVENTS_KEY_FN, ORACLE_NO_ACTOR);
@@ -356,9 +370,11 @@ void cpu_event_start(struct cpu_op *op)
 	} else if (op->grid && op->grid->events &&
 		   !(x->m->opt.steps_aside && oracle_is_full(x->o))) {
 		start_grid(x, op);
+	} else if (op->proven && op->events_grid) {
+		events_proven_end(x, op);
 	} else {
 		op->events_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
-		if (op->grid && op->work.launch.is_plain && !op->proven)
+		if (op->grid && op->work.launch.is_plain)
 			events_plain_start(x, op);
 	}
 	bool is_full = oracle_is_full(x->o);
@@ -399,8 +415,6 @@ void cpu_event_end(struct cpu_op *op)
 		oracle_op_submit(x->o, events_self(x), op->id);
 		oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
 	}
-	if (op->proven)
-		events_proven_end(x, op);
 	oracle_op_end(x->o, op->id);
 	events_grid_ended(x, op->events_grid);
 	events_ended(x, op->work.device, op->id);

@@ -210,6 +210,9 @@ struct cpu_events {
 	struct events_handovers *handovers; /* handover.c; NULL: none yet */
 	struct events_pair *pairs;
 	struct events_op_site *op_sites;
+	struct events_proven *proven; /* proven_sides.c: by grid; the first ended first */
+	struct events_proven *proven_first, *proven_last;
+	uint64_t nproven, proven_bytes; /* of those with notes */
 	cpu_pair_fn *fn;
 	void *arg;
 };
@@ -290,8 +293,15 @@ bool events_is_doubtful(struct cpu_events *x, const struct oracle_finding *f);
 /* site.c: what is known about a launch; NULL: nothing. */
 struct events_grid *events_grid_of(const struct cpu_events *x, uint64_t id);
 
-/* proven.c: the launch has ended; lock held. */
+/* proven_sides.c, lock held: a launch that is proven starts; has ended. */
+void events_proven_start(struct cpu_events *x, struct cpu_op *op);
 void events_proven_end(struct cpu_events *x, struct cpu_op *op);
+void events_proven_free(struct cpu_events *x);
+/* The finding, with the threads of proven launches in its sides; *out may be made for it. */
+const struct oracle_finding *events_proven_sides(const struct cpu_events *x,
+						 const struct oracle_finding *f,
+						 struct oracle_finding *out);
+bool events_proven_left_same(const struct cpu_events *x, const struct oracle_side *s);
 /* Two accesses have raced: is one of a whole launch? */
 void events_proven_raced(struct cpu_events *x, const struct cpu_site *a, const struct cpu_site *b);
 

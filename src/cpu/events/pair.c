@@ -343,6 +343,9 @@ static bool is_same_value(struct cpu_events *x, const struct oracle_finding *f)
 	struct cpu_warp *w = x->storing;
 	uint32_t lane, other;
 
+	if (!w && a->kind == RACE_OP_WRITE && b->kind == RACE_OP_WRITE && !t->is_host &&
+	    a->address == b->address && a->bytes == b->bytes)
+		return events_proven_left_same(x, b);
 	if (!w || a->kind != RACE_OP_WRITE || b->kind != RACE_OP_WRITE || s->is_host ||
 	    t->is_host || s->access != RACE_ACCESS_STORE || s->width != acc->width ||
 	    a->address != b->address || a->bytes != b->bytes || b->bytes != acc->width)
@@ -389,9 +392,11 @@ static void set_key(struct events_pair *p, const struct oracle_finding *f, bool 
 uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f)
 {
 	struct cpu_events *x = arg;
-	const struct cpu_site *s = f->first.inst, *t = f->second.inst;
+	struct oracle_finding with_threads;
 	struct events_pair key = {0}, *p;
 
+	f = events_proven_sides(x, f, &with_threads);
+	const struct cpu_site *s = f->first.inst, *t = f->second.inst;
 	cpu_repeat_spoil(x->m);
 	/* What is reported of host code can change, and where launches are left out. */
 	if (!x->fn || !s || !t || s->is_host_code || t->is_host_code || x->has_plain)
@@ -425,8 +430,10 @@ void events_on_race(void *arg, const struct oracle_finding *f)
 {
 	struct cpu_events *x = arg;
 	struct events_pair key = {0}, *p;
-	const struct oracle_side *a = &f->second, *b = &f->first;
+	struct oracle_finding with_threads;
 
+	f = events_proven_sides(x, f, &with_threads);
+	const struct oracle_side *a = &f->second, *b = &f->first;
 	cpu_repeat_spoil(x->m);
 	if (!x->fn || !a->inst || !b->inst || !is_to_report(x, f, a->inst, b->inst))
 		return;

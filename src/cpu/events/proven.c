@@ -2,48 +2,29 @@
  * proven.c - launches that are proven free of data races, as one operation each.
  *
  * What a proof says holds between the threads of one launch. For all else, other launches, copies,
- * frees and host code, the bytes that the launch reads and writes are noted as bits, by array; when
- * it has ended it accesses these for the oracle, as a copy does that starts and ends with it. A
- * proven kernel has nothing that orders its threads with anything else, so that is exact. It has
- * neither the threads nor the lines; who wants them runs the program again without proofs, which
- * `left` asks for, too.
+ * frees and host code, each instruction keeps which bytes it accessed, and by which thread; when
+ * the launch has ended it accesses these for the oracle, as a copy does that starts and ends with
+ * it (proven_sides.c). A proven kernel has nothing that orders its threads with anything else, so
+ * that is exact.
  *
- * A proof takes for granted that accesses stay within their arrays. Here each one is tested.
+ * A proof takes for granted that accesses stay within their arrays. Here each one is tested, before
+ * it is executed. A launch that would leave them is taken back: what it has written is restored,
+ * and it starts once more, with the code that is checked.
  *
- * Misses: nothing; a launch that isn't what its proof speaks of is judged by the next run alone.
- * Costs: a bit for each byte of the arrays, of which only touched pages take memory; a few
- * operations for each access of a warp; at the end a look at the bits between the first and the
- * last.
+ * Misses: nothing. Where such a launch has raced with others their writes may be taken back, too.
+ * Costs: for each instruction and element of 4 bytes, of what is touched, 4.5 bytes until the host
+ * knows that the launch has ended; 1.1 for each byte that is written until it ends. Some operations
+ * for each access of a warp; at the end a look at the bits between the first and the last.
  */
 #include "cpu/load/load.h"
 #include "cpu/memory/resolve.h"
 #include "cpu/memory/space.h"
-#include "cpu/events/internal.h"
+#include "cpu/events/proven_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD 64u
-
-/* The bytes of an array that are read, or written. */
-struct bytes {
-	uint64_t *bits;	 /* NULL: none */
-	uint64_t lo, hi; /* words that may have bits */
-};
-
-struct array {
-	struct cpu_extent extent;
-	struct bytes done[2]; /* read, written */
-	bool is_read_only;    /* some load expects that the launch doesn't write there */
-};
-
-struct cpu_proven_run {
-	struct cpu_proven proven;
-	struct array array[CPU_EXTENTS];
-	uint32_t *first; /* by instruction, into the kernel's sites; nsites: none */
-	uint32_t *nth;	 /* by instruction: which of the body */
-	bool has_left;
-};
+#define WORD PROVEN_WORD
 
 void cpu_listen_proven(struct cpu_machine *m, cpu_proven_fn *proven, cpu_left_fn *left, void *arg)
 {
@@ -81,13 +62,19 @@ static bool number(const struct cpu_func *f, struct cpu_proven_run *r)
 	return pc == f->ninsts;
 }
 
-static void run_free(struct cpu_proven_run *r)
+void proven_run_free(struct cpu_proven_run *r)
 {
 	if (!r)
 		return;
-	for (uint32_t i = 0; i < r->proven.nextents; i++)
-		for (unsigned k = 0; k < 2; k++)
-			free(r->array[i].done[k].bits);
+	for (uint32_t i = 0; i < r->proven.nextents; i++) {
+		free(r->array[i].written.bits);
+		free(r->array[i].old);
+	}
+	for (uint32_t i = 0; r->touch && i < r->proven.nsites; i++) {
+		free(r->touch[i].done.bits);
+		free(r->touch[i].thread);
+	}
+	free(r->touch);
 	free(r->proven.site);
 	free(r->first);
 	free(r->nth);
@@ -96,40 +83,74 @@ static void run_free(struct cpu_proven_run *r)
 
 void cpu_proven_free(struct cpu_op *op)
 {
-	run_free(op->proven);
+	proven_run_free(op->proven);
 	op->proven = NULL;
 }
 
-static struct cpu_proven_run *run_new(const struct cpu_proven *p)
+/* Of a block, those of warps that have less than 32 included. */
+static uint32_t block_threads(const struct cpu_launch *l)
+{
+	uint32_t n = l->block[0] * l->block[1] * l->block[2];
+
+	return (n + CPU_WARP - 1) / CPU_WARP * CPU_WARP;
+}
+
+static struct cpu_proven_run *run_new(const struct cpu_op *op, const struct cpu_proven *p)
 {
 	const struct cpu_func *f = p->kernel->func;
 	struct cpu_proven_run *r = calloc(1, sizeof(*r));
+	bool has_all = true;
 
 	if (!r) {
 		free(p->site);
 		return NULL;
 	}
 	r->proven = *p;
+	r->checked = op->work.launch.kernel;
+	r->ninsts = f->ninsts;
+	r->block_threads = block_threads(&op->work.launch);
+	r->touch = calloc(p->nsites + 1u, sizeof(*r->touch));
 	r->first = calloc(f->ninsts + 1u, sizeof(*r->first));
 	r->nth = calloc(f->ninsts + 1u, sizeof(*r->nth));
-	for (uint32_t i = 0; i < p->nextents; i++)
+	r->version = atomic_load(&op->m->space_version);
+	for (uint32_t i = 0; i < p->nextents; i++) {
+		struct cpu_mem_info info = {0};
+		has_all &= cpu_mem_find(op->m, p->extent[i].base, &info);
 		r->array[i].extent = p->extent[i];
-	if (r->first && r->nth && number(f, r))
+		r->array[i].base = cpu_space_machine(op->m, p->extent[i].base);
+		r->array[i].generation = info.generation;
+	}
+	if (has_all && r->touch && r->first && r->nth && number(f, r))
 		return r;
-	run_free(r);
+	proven_run_free(r);
 	return NULL;
+}
+
+/* A race of a load that may be invented is one only if its value is used, which isn't followed. */
+static bool has_invented(struct cpu_events *x, struct cpu_func *f)
+{
+	bool has = false;
+
+	events_lock(x);
+	events_sites_make(x, f);
+	for (uint32_t pc = 0; pc < f->ninsts; pc++)
+		has |= f->sites[pc] && f->sites[pc]->invented;
+	events_unlock(x);
+	return has;
 }
 
 /* Can nothing but the API order the launch's threads with others, and is nothing else asked for? */
 static bool may_be_proven(const struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
-	uint64_t cluster = 1;
+	uint64_t cluster = 1, threads = block_threads(l);
 
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 3; i++) {
 		cluster *= l->cluster[i] ? l->cluster[i] : 1;
+		threads *= threads <= UINT32_MAX ? l->grid[i] : 1;
+	}
 	return op->m->events && op->m->listener.proven && !l->plain && !l->chosen &&
-	       !l->is_cooperative && !l->is_programmatic && cluster == 1 &&
+	       !l->is_cooperative && !l->is_programmatic && cluster == 1 && threads <= UINT32_MAX &&
 	       !l->kernel->info.cluster[0] && op->m->engine->nworkers == 1 &&
 	       op->m->opt.model == CPU_MODEL_SC && !op->m->opt.is_exact;
 }
@@ -143,15 +164,15 @@ bool cpu_proven_begin(struct cpu_op *op)
 	found.params = op->copy;
 	if (!may_be_proven(op) || !to->proven(to->proven_arg, l->tag, &found, op->work.device, &p))
 		return false;
-	if (cpu_kernel_ready(p.kernel) && p.kernel->nparam_bytes == l->kernel->nparam_bytes)
-		op->proven = run_new(&p);
+	if (cpu_kernel_ready(p.kernel) && p.kernel->nparam_bytes == l->kernel->nparam_bytes &&
+	    !has_invented(op->m->events, p.kernel->func))
+		op->proven = run_new(op, &p);
 	else
 		free(p.site);
-	/* It counts as proven already, and is judged access by access. */
-	if (!op->proven)
-		to->left(to->proven_arg, l->tag);
-	if (!op->proven)
+	if (!op->proven) {
+		to->left(to->proven_arg, l->tag, true);
 		return false;
+	}
 	l->kernel = p.kernel;
 	l->is_plain = true;
 	return true;
@@ -159,44 +180,56 @@ bool cpu_proven_begin(struct cpu_op *op)
 
 /* ---- accesses ----------------------------------------------------------------------------- */
 
-static void leave(struct cpu_op *op)
+/* The launch isn't as it was proven: it is to be taken back. */
+static bool leave(struct cpu_op *op)
 {
-	const struct cpu_listener *to = &op->m->listener;
-
-	if (op->proven->has_left)
-		return;
 	op->proven->has_left = true;
-	to->left(to->proven_arg, op->work.launch.tag);
+	cpu_op_take_back(op);
+	return false;
 }
 
-/* Sets n bits from bit `at` on. */
-static void set(struct bytes *b, uint64_t at, uint64_t n)
+static bool bytes_make(struct proven_bytes *b, const struct cpu_extent *e)
 {
-	uint64_t word = at / WORD, last = (at + n - 1) / WORD, from = at % WORD;
+	b->bits = calloc(e->bytes / WORD + 1, sizeof(*b->bits));
+	b->lo = UINT64_MAX;
+	return b->bits != NULL;
+}
+
+/* The bits of [at, at + n) that the word has. */
+static uint64_t bits_of(uint64_t word, uint64_t at, uint64_t n)
+{
+	uint64_t lo = at > word * WORD ? at - word * WORD : 0, end = at + n - word * WORD;
+
+	return (end >= WORD ? UINT64_MAX : (1ull << end) - 1) & UINT64_MAX << lo;
+}
+
+static void set(struct proven_bytes *b, uint64_t at, uint64_t n)
+{
+	uint64_t word = at / WORD, last = (at + n - 1) / WORD;
 
 	b->lo = word < b->lo ? word : b->lo;
 	b->hi = last >= b->hi ? last + 1 : b->hi;
-	if (word == last) {
-		b->bits[word] |= (n == WORD ? UINT64_MAX : (1ull << n) - 1) << from;
-		return;
-	}
-	b->bits[word] |= UINT64_MAX << from;
-	while (++word < last)
-		b->bits[word] = UINT64_MAX;
-	b->bits[last] |= UINT64_MAX >> (WORD - 1 - (at + n - 1) % WORD);
+	for (; word <= last; word++)
+		b->bits[word] |= bits_of(word, at, n);
 }
 
-/* The array in which all of the warp's bytes lie; NULL: none that the instruction may access. */
-static struct array *array_of(struct cpu_proven_run *r, uint32_t pc, uint64_t lo, uint64_t end)
+/* Bytes that are about to be written: what the launch found there is kept. */
+static void save(struct proven_array *a, uint64_t at, uint64_t n)
 {
-	const struct cpu_proven *p = &r->proven;
+	struct proven_bytes *b = &a->written;
+	const uint8_t *now = (const uint8_t *)(uintptr_t)a->base;
 
-	for (uint32_t i = r->first[pc]; i < p->nsites && p->site[i].nth == r->nth[pc]; i++) {
-		struct array *a = &r->array[p->site[i].extent];
-		if (lo >= a->extent.base && end <= a->extent.base + a->extent.bytes && lo < end)
-			return a;
+	for (uint64_t word = at / WORD; word <= (at + n - 1) / WORD; word++) {
+		uint64_t new = bits_of(word, at, n) & ~b->bits[word], i = word *WORD;
+		if (new == UINT64_MAX)
+			memcpy(a->old + i, now + i, WORD);
+		else
+			for (; new; new &= new - 1) {
+				uint64_t k = i + (unsigned)__builtin_ctzll(new);
+				a->old[k] = now[k];
+			}
 	}
-	return NULL;
+	set(b, at, n);
 }
 
 static bool is_row(const uint64_t *addr, uint32_t mask, uint32_t bytes)
@@ -210,125 +243,161 @@ static bool is_row(const uint64_t *addr, uint32_t mask, uint32_t bytes)
 	return !differ;
 }
 
-static void note(struct cpu_op *op, struct array *a, const struct cpu_acc *acc, uint32_t mask,
-		 const uint64_t *addr, uint32_t bytes)
+static bool touch_make(struct proven_array *a, struct proven_touch *t, const struct cpu_acc *acc,
+		       uint32_t pc, uint32_t bytes)
 {
-	struct bytes *b = &a->done[acc->kind == CPU_ACC_STORE];
+	uint64_t elements;
+
+	t->pc = pc;
+	t->shift = (uint8_t)__builtin_ctz(bytes);
+	t->is_write = acc->kind == CPU_ACC_STORE;
+	a->is_read_only |= acc->is_nc;
+	elements = (a->extent.bytes >> t->shift) + 2;
+	t->thread = calloc(elements, sizeof(*t->thread));
+	if (!t->thread || !bytes_make(&t->done, &a->extent))
+		return false;
+	if (!t->is_write || a->old)
+		return true;
+	a->old = calloc(a->extent.bytes, 1);
+	return a->old && bytes_make(&a->written, &a->extent);
+}
+
+/* False: there is no memory for it. */
+static bool note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
+		 uint32_t mask, const uint64_t *addr, uint32_t bytes)
+{
+	struct cpu_proven_run *r = w->grid->proven;
+	struct proven_touch *t = &r->touch[site];
+	struct proven_array *a = &r->array[r->proven.site[site].extent];
+	uint32_t thread = events_actor(w);
 	uint64_t base = a->extent.base;
 
-	a->is_read_only |= acc->is_nc;
-	if (!b->bits) {
-		b->bits = calloc(a->extent.bytes / WORD + 1, sizeof(*b->bits));
-		b->lo = UINT64_MAX;
-	}
-	if (!b->bits) {
-		leave(op);
-		return;
-	}
+	t->array = r->proven.site[site].extent;
+	if (!t->done.bits && !touch_make(a, t, acc, pc, bytes))
+		return false;
 	if (is_row(addr, mask, bytes)) {
-		set(b, addr[0] - base, (uint64_t)bytes * CPU_WARP);
-		return;
+		uint32_t *to = &t->thread[proven_element(a, t, addr[0] - base)];
+		if (t->is_write)
+			save(a, addr[0] - base, (uint64_t)bytes * CPU_WARP);
+		set(&t->done, addr[0] - base, (uint64_t)bytes * CPU_WARP);
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			to[l] = thread + l;
+		return true;
 	}
 	uint64_t last = UINT64_MAX;
 	CPU_EACH_LANE (l, mask) {
-		if (addr[l] != last)
-			set(b, addr[l] - base, bytes);
+		if (addr[l] == last)
+			continue;
 		last = addr[l];
+		if (t->is_write)
+			save(a, last - base, bytes);
+		set(&t->done, last - base, bytes);
+		t->thread[proven_element(a, t, last - base)] = thread + l;
 	}
+	return true;
 }
 
-void cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+/* Has the array not been freed since the launch began? */
+static bool is_there(struct cpu_machine *m, const struct proven_array *a)
+{
+	struct cpu_mem_info info;
+
+	return cpu_mem_find(m, a->extent.base, &info) && info.generation == a->generation;
+}
+
+static bool are_there(struct cpu_machine *m, struct cpu_proven_run *r)
+{
+	uint64_t version = atomic_load(&m->space_version);
+
+	if (r->version == version)
+		return true;
+	for (uint32_t i = 0; i < r->proven.nextents; i++)
+		if (!is_there(m, &r->array[i]))
+			return false;
+	r->version = version;
+	return true;
+}
+
+/* The site of the proof by which the instruction accesses [lo, end); nsites: there is none. */
+static uint32_t site_of(const struct cpu_proven_run *r, uint32_t pc, uint64_t lo, uint64_t end)
+{
+	const struct cpu_proven *p = &r->proven;
+
+	for (uint32_t i = r->first[pc]; i < p->nsites && p->site[i].nth == r->nth[pc]; i++) {
+		const struct cpu_extent *e = &r->array[p->site[i].extent].extent;
+		if (lo >= e->base && end <= e->base + e->bytes && lo < end)
+			return i;
+	}
+	return p->nsites;
+}
+
+bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		       uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes)
 {
 	struct cpu_proven_run *r = w->grid->proven;
 	uint32_t pc = (uint32_t)(in - w->cur->func->code);
 
 	if (!mask)
-		return;
+		return true;
 	struct cpu_span s = cpu_span_of(addr, mask);
 	/* Generic addresses of shared and local memory: the proof is about them, too. */
 	if (acc->space == PTX_SPACE_GENERIC && s.lo >= CPU_WIN_SHARED &&
 	    s.hi < CPU_WIN_SHARED + CPU_WIN_SIZE + CPU_WIN_SIZE)
-		return;
-	struct array *a =
-		w->cur->func == r->proven.kernel->func ? array_of(r, pc, s.lo, s.hi + bytes) : NULL;
-	if (a) {
-		note(w->grid->op, a, acc, mask, addr, bytes);
-		return;
-	}
-	/* Lanes may be in several arrays. */
+		return true;
+	if (r->has_left || w->cur->func != r->proven.kernel->func || !are_there(w->grid->m, r))
+		return leave(w->grid->op);
+	/* An element that isn't at a multiple of its bytes is a fault; the other run has it. */
 	CPU_EACH_LANE (l, mask) {
-		a = w->cur->func == r->proven.kernel->func
-			    ? array_of(r, pc, addr[l], addr[l] + bytes)
-			    : NULL;
-		if (a)
-			note(w->grid->op, a, acc, 1u << l, addr, bytes);
+		if (addr[l] & (bytes - 1))
+			return leave(w->grid->op);
+	}
+	uint32_t site = site_of(r, pc, s.lo, s.hi + bytes);
+	return (site < r->proven.nsites && note(w, pc, site, acc, mask, addr, bytes)) ||
+	       leave(w->grid->op);
+}
+
+/* ---- a launch that is taken back ---------------------------------------------------------- */
+
+bool cpu_proven_is_wrong(const struct cpu_op *op)
+{
+	const struct cpu_proven_run *r = op->proven;
+
+	if (!r)
+		return false;
+	/* ld.nc of what the launch writes is a race however it is ordered. */
+	for (uint32_t i = 0; i < r->proven.nextents; i++)
+		if (r->array[i].is_read_only && r->array[i].written.bits)
+			return true;
+	return r->has_left;
+}
+
+static void restore(struct proven_array *a)
+{
+	const struct proven_bytes *b = &a->written;
+	uint8_t *now = (uint8_t *)(uintptr_t)a->base;
+
+	for (uint64_t word = b->lo; b->bits && word < b->hi; word++) {
+		uint64_t rest = b->bits[word], i = word * WORD;
+		if (rest == UINT64_MAX)
+			memcpy(now + i, a->old + i, WORD);
 		else
-			leave(w->grid->op);
-	}
-}
-
-/* ---- the end ------------------------------------------------------------------------------ */
-
-static void access_range(struct cpu_events *x, const struct cpu_op *op, bool is_write, uint64_t at,
-			 uint64_t bytes)
-{
-	oracle_access_range(x->o, op->events_actor, cpu_site_of_op(x, op, is_write),
-			    is_write ? RACE_OP_WRITE : RACE_OP_READ, at, bytes);
-}
-
-/* Hands over runs of bits. `base`: of bit 0. */
-static void hand_over(struct cpu_events *x, const struct cpu_op *op, bool is_write,
-		      const struct bytes *b, uint64_t base)
-{
-	uint64_t from = UINT64_MAX; /* of the run that is open */
-
-	for (uint64_t w = b->lo; w < b->hi; w++) {
-		uint64_t v = b->bits[w];
-		if (v == (from == UINT64_MAX ? 0 : UINT64_MAX))
-			continue;
-		for (unsigned i = 0; i < WORD;) {
-			uint64_t rest = v >> i;
-			if (from == UINT64_MAX) {
-				if (!rest)
-					break;
-				i += (unsigned)__builtin_ctzll(rest);
-				from = w * WORD + i;
-				continue;
+			for (; rest; rest &= rest - 1) {
+				uint64_t k = i + (unsigned)__builtin_ctzll(rest);
+				now[k] = a->old[k];
 			}
-			if (!~(rest | (i ? UINT64_MAX << (WORD - i) : 0)))
-				break;
-			i += (unsigned)__builtin_ctzll(~rest);
-			access_range(x, op, is_write, base + from, w * WORD + i - from);
-			from = UINT64_MAX;
-		}
 	}
-	if (from != UINT64_MAX)
-		access_range(x, op, is_write, base + from, b->hi * WORD - from);
 }
 
-void events_proven_end(struct cpu_events *x, struct cpu_op *op)
+void cpu_proven_undo(struct cpu_op *op)
 {
+	const struct cpu_listener *to = &op->m->listener;
 	struct cpu_proven_run *r = op->proven;
 
-	events_wrote_all(x);
-	for (uint32_t i = 0; i < r->proven.nextents; i++) {
-		struct array *a = &r->array[i];
-		uint64_t base = cpu_space_machine(x->m, a->extent.base);
-		for (unsigned k = 0; k < 2; k++)
-			if (a->done[k].bits)
-				hand_over(x, op, k, &a->done[k], base);
-		/* ld.nc of what the launch writes is a race however it is ordered. */
-		if (a->is_read_only && a->done[1].bits)
-			leave(op);
-	}
+	for (uint32_t i = 0; i < r->proven.nextents; i++)
+		if (is_there(op->m, &r->array[i]))
+			restore(&r->array[i]);
+	op->work.launch.kernel = r->checked;
+	op->work.launch.is_plain = false;
+	to->left(to->proven_arg, op->work.launch.tag, true);
 	cpu_proven_free(op);
-}
-
-void events_proven_raced(struct cpu_events *x, const struct cpu_site *a, const struct cpu_site *b)
-{
-	const struct cpu_listener *to = &x->m->listener;
-
-	if (a->is_proven || b->is_proven)
-		to->left(to->proven_arg, NULL);
 }

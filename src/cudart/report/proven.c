@@ -450,7 +450,7 @@ static bool is_proven(void *arg, void *tag, const struct cpu_launch *l, unsigned
 	pthread_mutex_lock(&lock);
 	HASH_FIND_PTR(all, &k, p);
 	struct shape *s = p ? shape_of(p, l, &w) : NULL;
-	if (s && s->is_proven && find_extents(k, device, s, &w, out)) {
+	if (s && s->is_proven && !p->is_hopeless && find_extents(k, device, s, &w, out)) {
 		out->kernel = k->plain[device];
 		out->site = base_calloc(s->nsites + 1, sizeof(*out->site));
 		memcpy(out->site, s->found, s->nsites * sizeof(*out->site));
@@ -466,14 +466,25 @@ static bool is_proven(void *arg, void *tag, const struct cpu_launch *l, unsigned
 	return is;
 }
 
-static void has_left(void *arg, void *tag)
+/* A launch that leaves its arrays once is taken back. Others of the kernel aren't tried. */
+static void has_left(void *arg, void *tag, bool is_judged)
 {
 	const struct rt_kern *k = tag;
 	struct race_kernel_count *count = k ? k->count : latest;
+	struct proofs *p;
 
 	(void)arg;
-	if (count)
+	if (count && is_judged)
+		__atomic_fetch_sub(&count->proven, 1, __ATOMIC_RELAXED);
+	else if (count)
 		__atomic_fetch_add(&count->left, 1, __ATOMIC_RELAXED);
+	if (!is_judged)
+		return;
+	pthread_mutex_lock(&lock);
+	HASH_FIND_PTR(all, &k, p);
+	if (p)
+		p->is_hopeless = true;
+	pthread_mutex_unlock(&lock);
 }
 
 void rt_proven_forget(const struct rt_kern *k)

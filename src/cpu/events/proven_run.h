@@ -1,0 +1,63 @@
+/*
+ * proven_run.h - a launch that is proven, between its accesses (proven.c) and what the oracle and
+ * findings get of it (proven_sides.c).
+ */
+#ifndef COLLIDER_CPU_EVENTS_PROVEN_RUN_H
+#define COLLIDER_CPU_EVENTS_PROVEN_RUN_H
+
+#include "cpu/events/internal.h"
+
+#define PROVEN_WORD 64u /* bytes of an array for which a word has bits */
+
+/* Bytes of an array, as a set. */
+struct proven_bytes {
+	uint64_t *bits;	 /* NULL: none */
+	uint64_t lo, hi; /* words that may have bits */
+};
+
+struct proven_array {
+	struct cpu_extent extent;
+	uint64_t base;		     /* of the machine's address */
+	uint64_t generation;	     /* of the allocation */
+	struct proven_bytes written; /* by any instruction */
+	uint8_t *old;		     /* of these bytes, what they were when the launch began */
+	bool is_read_only;	     /* some load expects that the launch doesn't write there */
+};
+
+/* What one instruction has accessed. An element is what a thread accesses at once. */
+struct proven_touch {
+	struct proven_bytes done;
+	uint32_t *thread; /* by element from the array's first: the last one, as a number */
+	uint32_t pc, array;
+	uint8_t shift; /* log2 of an element's bytes */
+	bool is_write;
+};
+
+struct cpu_proven_run {
+	struct cpu_proven proven;
+	struct proven_array array[CPU_EXTENTS];
+	struct proven_touch *touch; /* by site of the proof */
+	uint32_t *first;	    /* by instruction, into the kernel's sites; nsites: none */
+	uint32_t *nth;		    /* by instruction: which of the body */
+	uint32_t ninsts;
+	uint32_t block_threads; /* of a block's warps */
+	struct cpu_kernel *checked;
+	uint64_t version; /* of the machine's allocations, when they were looked at last */
+	bool has_left;
+};
+
+static inline uint64_t proven_element(const struct proven_array *a, const struct proven_touch *t,
+				      uint64_t at)
+{
+	return ((a->extent.base + at) >> t->shift) - (a->extent.base >> t->shift);
+}
+
+static inline bool proven_has(const struct proven_bytes *b, uint64_t at)
+{
+	return b->bits && b->bits[at / PROVEN_WORD] >> at % PROVEN_WORD & 1;
+}
+
+/* proven.c */
+void proven_run_free(struct cpu_proven_run *r);
+
+#endif
