@@ -3,7 +3,8 @@
  *
  * A kernel copies one box into shared memory, dumps the bytes as they lie there (swizzle and
  * all), copies the box back through a second map, and reduces through a third. The expected bytes
- * are computed element by element from the description.
+ * are computed element by element from the description; those of pixels (im2col) by stepping from
+ * one to the next, and those of packed types bit by bit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,19 +17,22 @@
 
 #define DUMP 16384u
 
-/* One kernel for each rank; @C is the list of coordinates, @N the rank. */
+/* One kernel for each rank and mode; @K is its name, @C the list of coordinates, @N the rank, @M
+ * the mode of loads, @O their offsets, @S the mode of stores. */
 static const char kernel_text[] =
-	".visible .entry tile@N(.param .align 64 .b8 in[128], .param .align 64 .b8 out[128],\n"
+	".visible .entry @K@N(.param .align 64 .b8 in[128], .param .align 64 .b8 out[128],\n"
 	"  .param .align 64 .b8 sum[128], .param .u64 dump, .param .u32 bytes,\n"
-	"  .param .align 4 .b8 at[20], .param .u32 stores)\n"
+	"  .param .align 4 .b8 at[20], .param .u32 stores, .param .align 2 .b8 off[6])\n"
 	"{\n"
 	"  .reg .pred p, done;\n"
 	"  .reg .b32 t, s, b, n, v, c0, c1, c2, c3, c4, r;\n"
 	"  .reg .b64 d, m, a, st;\n"
+	"  .reg .b16 o0, o1, o2;\n"
 	"  .shared .align 1024 .b8 box[16384];\n"
 	"  .shared .align 8 .b64 bar;\n"
 	"  ld.param.u32 c0, [at]; ld.param.u32 c1, [at+4]; ld.param.u32 c2, [at+8];\n"
 	"  ld.param.u32 c3, [at+12]; ld.param.u32 c4, [at+16];\n"
+	"  ld.param.u16 o0, [off]; ld.param.u16 o1, [off+2]; ld.param.u16 o2, [off+4];\n"
 	"  ld.param.u64 d, [dump]; ld.param.u32 n, [bytes];\n"
 	"  mov.u32 t, %tid.x; mov.u32 s, box; mov.u32 b, bar;\n"
 	"  mov.u32 v, t;\n"
@@ -43,8 +47,8 @@ static const char kernel_text[] =
 	"  @!p bra wait;\n"
 	"  mbarrier.arrive.expect_tx.shared.b64 st, [b], n;\n"
 	"  mov.b64 m, in; cvta.param.u64 m, m;\n"
-	"  cp.async.bulk.tensor.@Nd.shared::cluster.global.tile.mbarrier::complete_tx::bytes\n"
-	"    [s], [m, {@C}], [b];\n"
+	"  cp.async.bulk.tensor.@Nd.shared::cluster.global.@M.mbarrier::complete_tx::bytes\n"
+	"    [s], [m, {@C}], [b]@O;\n"
 	"wait:\n"
 	"  mbarrier.try_wait.parity.shared.b64 done, [b], 0;\n"
 	"  @!done bra wait;\n"
@@ -55,12 +59,15 @@ static const char kernel_text[] =
 	"  add.u32 v, v, 64; setp.lt.u32 done, v, 4096; @done bra copy;\n"
 	"  bar.sync 0;\n"
 	"  ld.param.u32 c0, [at];\n"
-	"  ld.param.u32 n, [stores]; setp.eq.and.u32 p, n, 1, p;\n"
+	"  ld.param.u32 n, [stores]; setp.ge.and.u32 p, n, 1, p;\n"
 	"  @!p bra end;\n"
 	"  mov.b64 m, out; cvta.param.u64 m, m;\n"
-	"  cp.async.bulk.tensor.@Nd.global.shared::cta.tile.bulk_group [m, {@C}], [s];\n"
+	"  cp.async.bulk.tensor.@Nd.global.shared::cta.@S.bulk_group [m, {@C}], [s];\n"
+	"  setp.eq.u32 p, n, 2;\n"
+	"  @!p bra commit;\n"
 	"  mov.b64 m, sum; cvta.param.u64 m, m;\n"
-	"  cp.reduce.async.bulk.tensor.@Nd.global.shared::cta.add.tile.bulk_group [m, {@C}], [s];\n"
+	"  cp.reduce.async.bulk.tensor.@Nd.global.shared::cta.add.@S.bulk_group [m, {@C}], [s];\n"
+	"commit:\n"
 	"  cp.async.bulk.commit_group;\n"
 	"  cp.async.bulk.wait_group 0;\n"
 	"end:\n"
@@ -72,7 +79,8 @@ struct params {
 	uint64_t dump;
 	uint32_t bytes;
 	int32_t at[5];
-	uint32_t stores;
+	uint32_t stores; /* 1: the copy, 2: and the reduction */
+	uint16_t off[3];
 };
 
 struct fixture {
@@ -81,18 +89,42 @@ struct fixture {
 	struct cpu_module *mod;
 };
 
-static void put_kernel(struct base_buf *text, unsigned rank)
+/* "c0, c1" */
+static void put_list(struct base_buf *text, const char *name, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		base_buf_printf(text, "%s%s%u", i ? ", " : "", name, i);
+}
+
+static void put_kernel(struct base_buf *text, unsigned rank, bool is_pixels)
 {
 	for (const char *p = kernel_text; *p; p++) {
-		if (p[0] == '@' && p[1] == 'N') {
-			base_buf_printf(text, "%u", rank);
-			p++;
-		} else if (p[0] == '@' && p[1] == 'C') {
-			for (unsigned i = 0; i < rank; i++)
-				base_buf_printf(text, "%sc%u", i ? ", " : "", i);
-			p++;
-		} else {
+		if (*p != '@' || !strchr("KNCMOS", p[1])) {
 			base_buf_put(text, p, 1);
+			continue;
+		}
+		switch (*++p) {
+		case 'K':
+			base_buf_puts(text, is_pixels ? "pixels" : "tile");
+			break;
+		case 'N':
+			base_buf_printf(text, "%u", rank);
+			break;
+		case 'C':
+			put_list(text, "c", rank);
+			break;
+		case 'M':
+			base_buf_puts(text, is_pixels ? "im2col" : "tile");
+			break;
+		case 'S':
+			base_buf_puts(text, is_pixels ? "im2col_no_offs" : "tile");
+			break;
+		default:
+			if (!is_pixels)
+				break;
+			base_buf_puts(text, ", {");
+			put_list(text, "o", rank - 2);
+			base_buf_puts(text, "}");
 		}
 	}
 }
@@ -107,7 +139,9 @@ static int set_up(void **state)
 	text.n = 0;
 	base_buf_puts(&text, ".version 8.3\n.target sm_90\n.address_size 64\n");
 	for (unsigned rank = 1; rank <= 5; rank++)
-		put_kernel(&text, rank);
+		put_kernel(&text, rank, false);
+	for (unsigned rank = 3; rank <= 5; rank++)
+		put_kernel(&text, rank, true);
 	base_buf_put(&text, "", 1);
 	f->m = cpu_machine_new(&opt);
 	struct ptx_module *ptx = ptx_parse(&f->arena, "tile.ptx", text.p, text.n - 1, &sink);
@@ -139,8 +173,9 @@ static unsigned elem_bytes(uint32_t type)
 	return bytes[type];
 }
 
-/* Calls fn for each element of the box: its byte offset in the tensor (or -1) and in the box. */
-typedef void each_fn(int64_t global, uint32_t shared, void *arg);
+/* Calls fn for each element of the box: the byte offsets in the tensor (or -1) that it is loaded
+ * from and stored to, and the one in the box. */
+typedef void each_fn(int64_t from, int64_t to, uint32_t shared, void *arg);
 
 static void walk(const struct cpu_tensormap_desc *d, const int32_t at[5], each_fn *fn, void *arg)
 {
@@ -173,8 +208,51 @@ static void walk(const struct cpu_tensormap_desc *d, const int32_t at[5], each_f
 						 * the 128-byte line. */
 						if (span)
 							s ^= (s / 128 % (span / 16)) * 16;
-						fn(is_in ? off : -1, s, arg);
+						fn(is_in ? off : -1, is_in ? off : -1, s, arg);
 					}
+}
+
+/* The byte offset of an element, or -1. */
+static int64_t offset_of(const struct cpu_tensormap_desc *d, const int32_t c[5])
+{
+	int64_t off = 0;
+
+	for (unsigned i = 0; i < d->rank; i++) {
+		if (c[i] < 0 || c[i] >= (int64_t)d->dims[i])
+			return -1;
+		off += c[i] * (int64_t)(i ? d->strides[i - 1] : elem_bytes(d->type));
+	}
+	return off;
+}
+
+/* The same for pixels. */
+static void walk_pixels(const struct cpu_tensormap_desc *d, const int32_t at[5],
+			const uint16_t offset[3], each_fn *fn, void *arg)
+{
+	uint32_t size = elem_bytes(d->type), span = d->swizzle ? 16u << d->swizzle : 0;
+	uint32_t pitch = d->channels * size > span ? d->channels * size : span;
+	int32_t c[5], moved[5];
+
+	memcpy(c, at, sizeof(c));
+	for (uint32_t row = 0; row < d->pixels; row++) {
+		for (uint32_t j = 0; j < d->channels; j++) {
+			uint32_t s = row * pitch + j * size;
+			c[0] = at[0] + (int32_t)j;
+			memcpy(moved, c, sizeof(c));
+			for (unsigned i = 0; i + 2 < d->rank; i++)
+				moved[i + 1] += offset[i];
+			if (span)
+				s ^= (s / 128 % (span / 16)) * 16;
+			fn(offset_of(d, moved), offset_of(d, c), s, arg);
+		}
+		for (unsigned i = 1; i < d->rank; i++) {
+			bool is_image = i == d->rank - 1;
+			c[i] += is_image ? 1 : (int32_t)d->element_strides[i];
+			if (is_image || c[i] <= (int32_t)d->dims[i] - 1 + d->upper[i - 1])
+				break;
+			c[i] = d->lower[i - 1];
+		}
+	}
 }
 
 struct expected {
@@ -185,29 +263,36 @@ struct expected {
 	uint32_t bytes;
 };
 
-static void expect_element(int64_t global, uint32_t shared, void *arg)
+static void expect_element(int64_t from, int64_t to, uint32_t shared, void *arg)
 {
 	struct expected *e = arg;
 	unsigned size = elem_bytes(e->d->type);
+	uint32_t v = 0;
 
 	e->bytes += size;
 	assert_true(shared + size <= DUMP);
-	if (global < 0) {
-		memset(e->box + shared, e->d->fill ? 0xff : 0, size);
-		if (e->d->fill)
-			e->box[shared + size - 1] = 0x7f;
+	memset(e->box + shared, e->d->fill ? 0xff : 0, size);
+	if (e->d->fill)
+		e->box[shared + size - 1] = 0x7f;
+	if (from >= 0)
+		memcpy(e->box + shared, e->tensor + from, size);
+	if (to < 0)
 		return;
-	}
-	memcpy(e->box + shared, e->tensor + global, size);
-	memcpy(e->out + global, e->tensor + global, size);
-	if (size == 4) {
-		uint32_t v;
-		memcpy(&v, e->tensor + global, 4);
-		e->sum[global / 4] += v;
-	}
+	memcpy(e->out + to, e->box + shared, size);
+	if (size == 4)
+		memcpy(&v, e->box + shared, 4);
+	if (size == 4)
+		e->sum[to / 4] += v;
 }
 
 /* ---- running -------------------------------------------------------------------- */
+
+/* A tensor of each, and the dump of the box. */
+struct memory {
+	uint64_t bytes;
+	uint8_t *tensor, *out, *dump;
+	uint32_t *sum;
+};
 
 static uint64_t tensor_bytes(const struct cpu_tensormap_desc *d)
 {
@@ -215,47 +300,69 @@ static uint64_t tensor_bytes(const struct cpu_tensormap_desc *d)
 			    : d->dims[d->rank - 1] * d->strides[d->rank - 2];
 }
 
-static void run(struct fixture *f, struct cpu_tensormap_desc d, const int32_t at[5])
+static struct memory memory_new(struct fixture *f, const struct cpu_tensormap_desc *d)
 {
-	uint64_t bytes = tensor_bytes(&d);
-	uint8_t *tensor = cpu_mem_alloc(f->m, 0, bytes, CPU_MEM_DEVICE);
-	uint8_t *out = cpu_mem_alloc(f->m, 0, bytes, CPU_MEM_DEVICE);
-	uint32_t *sum = cpu_mem_alloc(f->m, 0, bytes, CPU_MEM_DEVICE);
-	uint8_t *dump = cpu_mem_alloc(f->m, 0, DUMP, CPU_MEM_DEVICE);
-	struct expected e = {.d = &d, .tensor = tensor};
-	struct params p = {.dump = (uint64_t)(uintptr_t)dump};
-	struct cpu_work w = {.kind = CPU_WORK_KERNEL};
-	struct cpu_fault fault = {0};
-	struct cpu_tensormap_desc to = d;
-	char name[16];
+	struct memory m = {.bytes = tensor_bytes(d)};
+
+	m.tensor = cpu_mem_alloc(f->m, 0, m.bytes, CPU_MEM_DEVICE);
+	m.out = cpu_mem_alloc(f->m, 0, m.bytes, CPU_MEM_DEVICE);
+	m.sum = cpu_mem_alloc(f->m, 0, m.bytes, CPU_MEM_DEVICE);
+	m.dump = cpu_mem_alloc(f->m, 0, DUMP, CPU_MEM_DEVICE);
+	for (uint64_t i = 0; i < m.bytes; i++)
+		m.tensor[i] = (uint8_t)(i * 7 + i / 251 + 1);
+	memset(m.out, 0, m.bytes);
+	for (uint64_t i = 0; i < m.bytes / 4; i++)
+		m.sum[i] = (uint32_t)i;
+	return m;
+}
+
+static void memory_free(struct fixture *f, struct memory *m)
+{
+	cpu_mem_free(f->m, m->tensor);
+	cpu_mem_free(f->m, m->out);
+	cpu_mem_free(f->m, m->sum);
+	cpu_mem_free(f->m, m->dump);
+}
+
+static struct expected expected_new(const struct cpu_tensormap_desc *d, const struct memory *m)
+{
+	struct expected e = {.d = d, .tensor = m->tensor};
 
 	e.box = malloc(DUMP);
-	e.out = calloc(1, bytes);
-	e.sum = calloc(1, bytes);
+	e.out = calloc(1, m->bytes);
+	e.sum = malloc(m->bytes);
+	memcpy(e.sum, m->sum, m->bytes);
 	for (uint32_t i = 0; i < DUMP / 4; i++)
 		memcpy(e.box + i * 4, &(uint32_t){0xdeadbeef}, 4);
-	for (uint64_t i = 0; i < bytes; i++)
-		tensor[i] = (uint8_t)(i * 7 + i / 251 + 1);
-	memset(out, 0, bytes);
-	for (uint64_t i = 0; i < bytes / 4; i++)
-		sum[i] = e.sum[i] = (uint32_t)i;
-	d.address = (uint64_t)(uintptr_t)tensor;
-	assert_null(cpu_tensormap_encode(&d, p.in));
-	to.address = (uint64_t)(uintptr_t)out;
-	assert_null(cpu_tensormap_encode(&to, p.out));
-	to.address = (uint64_t)(uintptr_t)sum;
-	assert_null(cpu_tensormap_encode(&to, p.sum));
-	walk(&d, at, expect_element, &e);
-	memcpy(p.at, at, sizeof(p.at));
-	p.bytes = e.bytes;
-	p.stores = 1; /* no store starts before the tensor */
-	for (unsigned i = 0; i < d.rank; i++)
-		p.stores &= at[i] >= 0;
-	snprintf(name, sizeof(name), "tile%u", d.rank);
+	return e;
+}
+
+static void expected_free(struct expected *e)
+{
+	free(e->box);
+	free(e->out);
+	free(e->sum);
+}
+
+static void launch(struct fixture *f, struct cpu_tensormap_desc d, const struct memory *m,
+		   struct params *p)
+{
+	struct cpu_work w = {.kind = CPU_WORK_KERNEL};
+	struct cpu_fault fault = {0};
+	char name[16];
+
+	p->dump = (uint64_t)(uintptr_t)m->dump;
+	d.address = (uint64_t)(uintptr_t)m->tensor;
+	assert_null(cpu_tensormap_encode(&d, p->in));
+	d.address = (uint64_t)(uintptr_t)m->out;
+	assert_null(cpu_tensormap_encode(&d, p->out));
+	d.address = (uint64_t)(uintptr_t)m->sum;
+	assert_null(cpu_tensormap_encode(&d, p->sum));
+	snprintf(name, sizeof(name), "%s%u", d.is_im2col ? "pixels" : "tile", d.rank);
 	w.launch = (struct cpu_launch){.kernel = cpu_module_kernel(f->mod, name),
 				       .grid = {1, 1, 1},
 				       .block = {64, 1, 1},
-				       .params = &p};
+				       .params = p};
 	struct cpu_op *op = cpu_submit(f->m, &w, NULL, 0, &fault);
 	assert_non_null(op);
 	cpu_op_wait(op);
@@ -263,18 +370,38 @@ static void run(struct fixture *f, struct cpu_tensormap_desc d, const int32_t at
 	cpu_fault_get(f->m, 0, &fault);
 	if (fault.kind != CPU_FAULT_NONE)
 		fail_msg("%s", fault.text);
-	assert_memory_equal(dump, e.box, DUMP);
+}
+
+static void run_at(struct fixture *f, struct cpu_tensormap_desc d, const int32_t at[5],
+		   const uint16_t off[3])
+{
+	struct memory m = memory_new(f, &d);
+	struct expected e = expected_new(&d, &m);
+	struct params p = {.stores = elem_bytes(d.type) == 4 ? 2 : 1};
+
+	if (d.is_im2col)
+		walk_pixels(&d, at, off, expect_element, &e);
+	else
+		walk(&d, at, expect_element, &e);
+	memcpy(p.at, at, sizeof(p.at));
+	memcpy(p.off, off, sizeof(p.off));
+	p.bytes = e.bytes;
+	/* No store of a tile starts before the tensor. */
+	for (unsigned i = 0; !d.is_im2col && i < d.rank; i++)
+		p.stores = at[i] < 0 ? 0 : p.stores;
+	launch(f, d, &m, &p);
+	assert_memory_equal(m.dump, e.box, DUMP);
 	if (p.stores)
-		assert_memory_equal(out, e.out, bytes);
+		assert_memory_equal(m.out, e.out, m.bytes);
 	if (p.stores && elem_bytes(d.type) == 4 && d.type <= 3)
-		assert_memory_equal(sum, e.sum, bytes);
-	free(e.box);
-	free(e.out);
-	free(e.sum);
-	cpu_mem_free(f->m, tensor);
-	cpu_mem_free(f->m, out);
-	cpu_mem_free(f->m, sum);
-	cpu_mem_free(f->m, dump);
+		assert_memory_equal(m.sum, e.sum, m.bytes);
+	expected_free(&e);
+	memory_free(f, &m);
+}
+
+static void run(struct fixture *f, struct cpu_tensormap_desc d, const int32_t at[5])
+{
+	run_at(f, d, at, (uint16_t[3]){0});
 }
 
 #define U16 1u
@@ -351,6 +478,130 @@ static void test_swizzles(void **state)
 	}
 }
 
+static void test_pixels(void **state)
+{
+	struct cpu_tensormap_desc d3 = {.type = U32,
+					.rank = 3,
+					.is_im2col = true,
+					.dims = {16, 11, 5},
+					.strides = {64, 704},
+					.channels = 8,
+					.pixels = 20,
+					.lower = {-1},
+					.upper = {-1},
+					.element_strides = {1, 1, 1}};
+	struct cpu_tensormap_desc d4 = {.type = U32,
+					.rank = 4,
+					.is_im2col = true,
+					.dims = {16, 9, 7, 3},
+					.strides = {64, 576, 4032},
+					.channels = 8,
+					.pixels = 64,
+					.lower = {-1, -1},
+					.upper = {-1, -1},
+					.element_strides = {1, 1, 1, 1}};
+	struct cpu_tensormap_desc d5 = {.type = U16,
+					.rank = 5,
+					.is_im2col = true,
+					.dims = {16, 5, 4, 3, 2},
+					.strides = {32, 160, 640, 1920},
+					.channels = 16,
+					.pixels = 100,
+					.lower = {0, -1, 0},
+					.upper = {-2, 0, -1},
+					.element_strides = {1, 1, 1, 1, 1}};
+
+	run_at(*state, d3, (int32_t[5]){4, 3, 1}, (uint16_t[3]){2});
+	run_at(*state, d4, (int32_t[5]){7, 7, 4, 0}, (uint16_t[3]){0, 0});
+	run_at(*state, d4, (int32_t[5]){8, -1, -1, 2}, (uint16_t[3]){2, 1}); /* beyond the last */
+	d4.element_strides[1] = d4.element_strides[2] = 2;
+	d4.swizzle = 1;
+	run_at(*state, d4, (int32_t[5]){0, 5, 3, 1}, (uint16_t[3]){1, 1});
+	run_at(*state, d5, (int32_t[5]){0, 1, 2, 1, 0}, (uint16_t[3]){2, 1, 1});
+}
+
+/* ---- packed types ---------------------------------------------------------------- */
+
+#define B4     13u
+#define B4_GAP 14u
+#define B6     15u
+
+static unsigned bit(const uint8_t *p, uint64_t i)
+{
+	return p[i / 8] >> i % 8 & 1;
+}
+
+/* The box of a tensor of rank 2 with that many bits an element, in shared memory. */
+static void expect_packed(const struct cpu_tensormap_desc *d, const int32_t at[2],
+			  struct expected *e)
+{
+	unsigned bits = d->type == B6 ? 6 : 4;
+	bool has_gaps = d->type != B4;
+	uint32_t pitch = has_gaps ? d->box[0] : d->box[0] / 2;
+
+	for (uint32_t row = 0; row < d->box[1]; row++) {
+		uint8_t *to = e->box + row * pitch;
+		int64_t y = at[1] + (int64_t)row;
+		memset(to, 0, pitch);
+		e->bytes += d->box[0] * bits / 8;
+		for (uint32_t i = 0; i < d->box[0] * bits; i++) {
+			uint64_t x = (uint32_t)at[0] + i / bits;
+			uint32_t in = has_gaps ? i / (16 * bits) * 128 + i % (16 * bits) : i;
+			if (y < 0 || y >= (int64_t)d->dims[1] || x >= d->dims[0])
+				continue;
+			uint64_t from =
+				(uint64_t)y * d->strides[0] * 8 + (uint32_t)at[0] * bits + i;
+			to[in / 8] |= (uint8_t)(bit(e->tensor, from) << in % 8);
+		}
+		/* A store takes, of 6 bits, the low ones of each byte. */
+		for (uint32_t i = 0; i < d->box[0] * bits; i++) {
+			uint64_t x = (uint32_t)at[0] + i / bits;
+			uint64_t at_bit =
+				(uint64_t)y * d->strides[0] * 8 + (uint32_t)at[0] * bits + i;
+			if (y < 0 || y >= (int64_t)d->dims[1] || x >= d->dims[0])
+				continue;
+			unsigned v = bit(to, d->type == B6 ? i / 6 * 8 + i % 6 : i);
+			e->out[at_bit / 8] |= (uint8_t)(v << at_bit % 8);
+		}
+	}
+}
+
+static void run_packed(struct fixture *f, struct cpu_tensormap_desc d, const int32_t at[2])
+{
+	struct memory m = memory_new(f, &d);
+	struct expected e = expected_new(&d, &m);
+	struct params p = {.stores = d.type == B4_GAP || at[1] < 0 ? 0 : 1};
+
+	expect_packed(&d, at, &e);
+	memcpy(p.at, at, 2 * sizeof(at[0]));
+	p.bytes = e.bytes;
+	launch(f, d, &m, &p);
+	assert_memory_equal(m.dump, e.box, DUMP);
+	if (p.stores)
+		assert_memory_equal(m.out, e.out, m.bytes);
+	expected_free(&e);
+	memory_free(f, &m);
+}
+
+static void test_packed(void **state)
+{
+	struct cpu_tensormap_desc d = {.type = B4,
+				       .rank = 2,
+				       .dims = {384, 9},
+				       .strides = {320},
+				       .box = {64, 6},
+				       .element_strides = {1, 1}};
+
+	run_packed(*state, d, (int32_t[2]){34, 2});
+	run_packed(*state, d, (int32_t[2]){350, 5});
+	d.box[0] = 128;
+	d.type = B4_GAP;
+	run_packed(*state, d, (int32_t[2]){128, -2});
+	d.type = B6;
+	run_packed(*state, d, (int32_t[2]){0, 1});
+	run_packed(*state, d, (int32_t[2]){256, 5});
+}
+
 static void test_encode(void **state)
 {
 	struct cpu_tensormap_desc good = {.type = U16,
@@ -396,6 +647,8 @@ static void test_encode(void **state)
 	REFUSED(d.fill = 1); /* integers have no NaN */
 	REFUSED(d.l2 = 4);
 	REFUSED(d.is_im2col = true);
+	REFUSED((d.is_im2col = true, d.rank = 3, d.dims[2] = 4, d.strides[1] = 1 << 14,
+		 d.element_strides[2] = 1, d.channels = 8, d.pixels = 8, d.upper[0] = -64));
 }
 
 int main(void)
@@ -405,6 +658,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tiles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_out_of_bounds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_swizzles, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_pixels, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_packed, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

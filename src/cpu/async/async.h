@@ -54,6 +54,9 @@ struct cpu_lane_parts {
 };
 
 /* The box of a tensor copy, as rows of its innermost dimension. */
+/* Packed types that have 16 elements in 16 bytes of shared memory, as cuda.h numbers them. */
+enum { CPU_TENSOR_4X16_P64 = 14, CPU_TENSOR_6X16 = 15 };
+
 struct cpu_tensor_box {
 	uint64_t address; /* of element 0 */
 	uint64_t strides[4];
@@ -61,12 +64,16 @@ struct cpu_tensor_box {
 	int32_t at[5];	   /* coordinates of the box */
 	uint32_t count[5]; /* elements of the box along each dimension; 1 above the rank */
 	uint32_t step[5];
-	uint32_t elem;	/* bytes of an element */
-	uint32_t inner; /* bytes of a row */
+	uint32_t bits;	/* of an element, in global memory */
+	uint32_t inner; /* bytes of a row, in shared memory */
+	uint32_t moved; /* ... in global memory, as it counts for an mbarrier */
 	uint32_t pitch; /* between rows in shared memory */
-	uint8_t type, swizzle;
+	uint8_t type, swizzle, rank;
 	bool is_nan_filled;
-	bool is_rows; /* of dimension 1 those with the numbers at[1] and on */
+	bool is_rows;		    /* of dimension 1 those with the numbers at[1] and on */
+	bool is_im2col;		    /* count[1] pixels, along dimensions 1 and on, in the box: */
+	int64_t lower[3], upper[3]; /* its first and last coordinates */
+	uint32_t offset[3];	    /* added afterwards */
 };
 
 struct cpu_bulk_part {
@@ -279,7 +286,7 @@ struct cpu_tensormap {
 _Static_assert(sizeof(struct cpu_tensormap) == 128, "what cuTensorMapEncode fills");
 /* NULL, or what is wrong with the map (replace may have broken it). */
 const char *cpu_tensormap_check(const struct cpu_tensormap *tm);
-unsigned cpu_tensormap_elem_bytes(unsigned type);
+unsigned cpu_tensormap_elem_bits(unsigned type); /* in global memory */
 enum cpu_bound cpu_bind_tensormap(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
 
 /* lanes.c: the lanes of t whose part can be done; does those of `now`. False: one has faulted. */

@@ -104,7 +104,8 @@ static uint32_t next_piece(struct cpu_worker *k, const struct cpu_bulk_part *b, 
 
 static bool end(struct cpu_transfer *t)
 {
-	struct cpu_mbar_change c = {.tx = -(int32_t)(t->bulk.units * t->bulk.unit)};
+	uint32_t unit = t->kind == CPU_TR_TENSOR ? t->bulk.box.moved : t->bulk.unit;
+	struct cpu_mbar_change c = {.tx = -(int32_t)(t->bulk.units * unit)};
 	unsigned lane = cpu_transfer_lane(t);
 
 	if (t->completion == CPU_DONE_MBARRIER && !cpu_mbarrier_signal(t, lane, t->bulk.mbar, &c))

@@ -1,5 +1,5 @@
 /*
- * tensor.c - cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, tile mode.
+ * tensor.c - cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, tile and im2col mode.
  *
  * The map is read at issue. The box is cut into rows of its innermost dimension,
  * the units of bulk.c; each row is moved between global memory, element 0's
@@ -8,8 +8,17 @@
  * chunks are permuted by the bits of their shared address. Elements outside of
  * the tensor read as 0 or NaN, and aren't written (PTX ISA 5.5).
  *
- * The whole box counts for the mbarrier, parts out of bounds included. Not implemented, refused by
- * name: im2col, interleaved layouts, packed 4 and 6 bit types, the swizzle that flips 8 bytes.
+ * In im2col mode (5.5.4) a row is a pixel's channels. The pixels follow each other in a box of the
+ * spatial dimensions, from the given one on, by the traversal strides: after a row of the box its
+ * next, after the box the next image. The offsets of the instruction move them all, afterwards.
+ *
+ * Packed types of 4 and 6 bits (5.5.1.1.1) lie densely in global memory, and in shared memory, but
+ * for the plain one of 4 bits, 16 in 16 bytes: the first 8 or 12 of them (the rest, undefined, is
+ * 0 here), or, where 6 bits are stored, one in each byte.
+ *
+ * The whole box counts for the mbarrier, as many bytes as it has in global memory, parts out of
+ * bounds included. Not implemented, refused by name: im2col::w, interleaved layouts (no manual says
+ * where the slices lie), the swizzle that flips 8 bytes.
  * tile::gather4 and tile::scatter4 have four rows of a tensor of rank 2, by their numbers.
  *
  * With .cta_group::2 the mbarrier may be the other block's of the pair; a multicast signals, in the
@@ -34,9 +43,11 @@
 
 struct tensor_aux {
 	struct cpu_addr map, shared, mbar;
-	uint32_t at[MAX_RANK]; /* slots */
+	uint32_t at[MAX_RANK];	       /* slots */
+	uint32_t offset[MAX_RANK - 2]; /* slots, of im2col loads */
 	uint8_t rank, op, shared_space;
-	bool is_store, is_rows /* gather4, scatter4 */, is_pair, is_first /* of the pair */;
+	bool is_store, is_rows /* gather4, scatter4 */, is_im2col, is_pair,
+		is_first /* of the pair */;
 	uint32_t cta_mask; /* slot, or CPU_NOSLOT */
 };
 
@@ -57,25 +68,58 @@ static int64_t place_along(const struct cpu_tensor_box *b, unsigned dim, uint32_
 	return b->at[dim] + (int64_t)k * b->step[dim];
 }
 
+/* Coordinates, without the innermost, of the pixel so many after the first. */
+static void place_pixel(const struct cpu_tensor_box *b, uint32_t index, int64_t c[MAX_RANK])
+{
+	unsigned image = b->rank - 1u;
+	int64_t carry = index;
+
+	for (unsigned i = 1; i < image; i++) {
+		int64_t step = b->step[i], lower = b->lower[i - 1], upper = b->upper[i - 1];
+		int64_t first = b->at[i] <= upper ? (upper - b->at[i]) / step + 1 : 1;
+		int64_t each = (upper - lower) / step + 1;
+
+		if (carry < first) {
+			c[i] = b->at[i] + carry * step;
+			carry = 0;
+		} else {
+			c[i] = lower + (carry - first) % each * step;
+			carry = (carry - first) / each + 1;
+		}
+		c[i] += b->offset[i - 1];
+	}
+	c[image] = b->at[image] + carry;
+}
+
+static void place_box(const struct cpu_tensor_box *b, uint32_t index, int64_t c[MAX_RANK])
+{
+	for (unsigned i = 1; i < MAX_RANK; i++) {
+		c[i] = place_along(b, i, index % b->count[i]);
+		index /= b->count[i];
+	}
+}
+
 static struct row place_row(const struct cpu_tensor_box *b, uint32_t index)
 {
 	struct row r = {.is_inside = true, .address = b->address};
-	int64_t first = b->at[0], dim = (int64_t)b->dims[0], n = b->count[0];
+	int64_t first = b->at[0], dim = (int64_t)b->dims[0], n = b->count[0], c[MAX_RANK] = {0};
 
+	if (b->is_im2col)
+		place_pixel(b, index, c);
+	else
+		place_box(b, index, c);
 	for (unsigned i = 1; i < MAX_RANK; i++) {
-		int64_t c = place_along(b, i, index % b->count[i]);
-		index /= b->count[i];
-		if (c < 0 || (uint64_t)c >= b->dims[i])
+		if (c[i] < 0 || (uint64_t)c[i] >= b->dims[i])
 			r.is_inside = false;
 		else
-			r.address += (uint64_t)c * b->strides[i - 1];
+			r.address += (uint64_t)c[i] * b->strides[i - 1];
 	}
 	int64_t lo = first < 0 ? -first : 0, hi = dim - first < n ? dim - first : n;
 	if (lo >= hi)
 		r.is_inside = false;
-	r.from = (uint32_t)lo * b->elem;
-	r.upto = (uint32_t)hi * b->elem;
-	r.address += (uint64_t)(first + lo) * b->elem;
+	r.from = (uint32_t)lo * b->bits / 8;
+	r.upto = (uint32_t)hi * b->bits / 8;
+	r.address += (uint64_t)((first + lo) * b->bits / 8);
 	return r;
 }
 
@@ -128,30 +172,60 @@ static void flush_subnormals(uint8_t *p, uint32_t bytes)
 	}
 }
 
+#define PACKED 16u /* elements, in a chunk of shared memory */
+
+/* Each 16 elements to the beginning of 16 bytes. */
+static void unpack(const struct cpu_tensor_box *b, const uint8_t *from, uint8_t *plain)
+{
+	uint32_t bytes = PACKED * b->bits / 8;
+
+	memset(plain, 0, b->inner);
+	for (uint32_t i = 0; i < b->count[0] / PACKED; i++)
+		memcpy(plain + i * CHUNK, from + i * bytes, bytes);
+}
+
+/* The low 6 bits of each byte. */
+static void pack_6(const uint8_t *plain, uint8_t *to, uint32_t n)
+{
+	memset(to, 0, n * 6 / 8);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t v = (uint32_t)(plain[i] & 63) << i * 6 % 8, at = i * 6 / 8;
+		to[at] |= (uint8_t)v;
+		if (v >> 8)
+			to[at + 1] |= (uint8_t)(v >> 8);
+	}
+}
+
 /* Global to `plain`. */
 static bool load_row(struct cpu_transfer *t, const struct row *r, uint8_t *plain)
 {
 	const struct cpu_tensor_box *b = &t->bulk.box;
+	uint8_t dense[ROW_MAX], *to = b->inner == b->moved ? plain : dense;
 
 	if (b->is_nan_filled)
-		fill_nan(plain, b->inner, b->elem);
+		fill_nan(to, b->moved, b->bits / 8);
 	else
-		memset(plain, 0, b->inner);
-	if (!r->is_inside)
-		return true;
-	const uint8_t *src = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_GLOBAL, r->address,
-					       r->upto - r->from, 0, false);
-	if (!src)
-		return false;
-	cpu_event_part(t, cpu_transfer_lane(t), false, src, r->upto - r->from);
-	memcpy(plain + r->from, src, r->upto - r->from);
-	if (b->type == 10 || b->type == 12) /* FLOAT32_FTZ, TFLOAT32_FTZ */
-		flush_subnormals(plain + r->from, r->upto - r->from);
+		memset(to, 0, b->moved);
+	if (r->is_inside) {
+		const uint8_t *src = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_GLOBAL,
+						       r->address, r->upto - r->from, 0, false);
+		if (!src)
+			return false;
+		cpu_event_part(t, cpu_transfer_lane(t), false, src, r->upto - r->from);
+		memcpy(to + r->from, src, r->upto - r->from);
+		if (b->type == 10 || b->type == 12) /* FLOAT32_FTZ, TFLOAT32_FTZ */
+			flush_subnormals(to + r->from, r->upto - r->from);
+	}
+	if (to != plain)
+		unpack(b, to, plain);
 	return true;
 }
 
 static bool store_row(struct cpu_transfer *t, const struct row *r, const uint8_t *plain)
 {
+	const struct cpu_tensor_box *b = &t->bulk.box;
+	uint8_t dense[ROW_MAX];
+
 	if (!r->is_inside)
 		return true;
 	uint8_t *dst = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_GLOBAL, r->address,
@@ -159,6 +233,10 @@ static bool store_row(struct cpu_transfer *t, const struct row *r, const uint8_t
 	if (!dst)
 		return false;
 	cpu_event_part(t, cpu_transfer_lane(t), true, dst, r->upto - r->from);
+	if (b->inner != b->moved) {
+		pack_6(plain, dense, b->count[0]);
+		plain = dense;
+	}
 	if (t->op)
 		cpu_reduce(dst, plain + r->from, r->upto - r->from, (enum cpu_red_op)t->op,
 			   (enum ptx_type)t->type);
@@ -232,12 +310,17 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 	const char *why = cpu_tensormap_check(tm);
 	if (why)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "bad tensor map: %s", why);
-	else if (tm->is_im2col || tm->interleave || tm->swizzle == ATOM_32_FLIP_8 || tm->type > 12)
+	else if (tm->interleave || tm->swizzle == ATOM_32_FLIP_8)
 		cpu_fault(w, in, l, CPU_FAULT_UNSUPPORTED, "tensor map with %s",
-			  tm->is_im2col	   ? "im2col"
-			  : tm->interleave ? "an interleaved layout"
-			  : tm->type > 12  ? "a packed type"
-					   : "a swizzle that flips 8 bytes");
+			  tm->interleave ? "an interleaved layout"
+					 : "a swizzle that flips 8 bytes");
+	else if (tm->is_im2col != x->is_im2col)
+		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "a tensor map of %s in a copy of %s",
+			  tm->is_im2col ? "pixels (im2col)" : "tiles",
+			  x->is_im2col ? "pixels (im2col)" : "tiles");
+	else if (x->is_store && tm->type == CPU_TENSOR_4X16_P64)
+		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+			  "a tensor store of 4-bit elements with gaps");
 	else if (tm->rank != x->rank)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "a tensor map of rank %u in a %uD copy",
 			  tm->rank, x->rank);
@@ -246,10 +329,24 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 	return false;
 }
 
+/* The pixels' box: the corners are from those of the tensor. */
+static void set_corners(struct cpu_tensor_box *b, const struct cpu_tensormap *tm)
+{
+	b->is_im2col = true;
+	b->count[0] = tm->channels;
+	for (unsigned i = 1; i < MAX_RANK; i++)
+		b->count[i] = i == 1 ? tm->pixels : 1;
+	for (unsigned i = 0; i + 2 < tm->rank; i++) {
+		b->lower[i] = tm->lower[i];
+		b->upper[i] = (int64_t)tm->dims[i + 1] + tm->upper[i];
+	}
+}
+
 static void make_box(struct cpu_tensor_box *b, const struct cpu_tensormap *tm)
 {
 	b->address = tm->address;
-	b->elem = cpu_tensormap_elem_bytes(tm->type);
+	b->bits = cpu_tensormap_elem_bits(tm->type);
+	b->rank = tm->rank;
 	b->type = tm->type;
 	b->swizzle = tm->swizzle;
 	b->is_nan_filled = tm->fill;
@@ -262,7 +359,11 @@ static void make_box(struct cpu_tensor_box *b, const struct cpu_tensormap *tm)
 		if (i)
 			b->strides[i - 1] = is_used ? tm->strides[i - 1] : 0;
 	}
-	b->inner = b->count[0] * b->elem;
+	if (tm->is_im2col)
+		set_corners(b, tm);
+	b->moved = b->count[0] * b->bits / 8;
+	b->inner = tm->type == CPU_TENSOR_4X16_P64 || tm->type == CPU_TENSOR_6X16 ? b->count[0]
+										  : b->moved;
 	uint32_t span = b->swizzle > 3 ? SPAN : b->swizzle ? CHUNK << b->swizzle : 0;
 	b->pitch = b->inner < span ? span : b->inner;
 }
@@ -295,6 +396,20 @@ static bool is_storable(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 		return false;
 	}
 	return true;
+}
+
+/* Packed types begin with a whole byte, those with gaps with a whole row of a box. */
+static bool is_packed_start(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+			    const struct cpu_tensor_box *b)
+{
+	int32_t of = b->inner != b->moved ? 128 : b->bits < 8 ? 2 : 1;
+
+	if (b->at[0] % of == 0)
+		return true;
+	cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+		  "coordinate %d of dimension 0 is no multiple of %d, as this packed type needs it",
+		  b->at[0], of);
+	return false;
 }
 
 /* Four rows, each of a box of one row. */
@@ -354,7 +469,11 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 		return false;
 	for (unsigned i = 0; i < (x->is_rows ? 1 + GATHERED : x->rank); i++)
 		b->at[i] = (int32_t)cpu_u32(w, x->at[i])[l];
-	if (x->is_store && !is_storable(w, in, l, b))
+	for (unsigned i = 0; x->is_im2col && !x->is_store && i + 2 < x->rank; i++)
+		b->offset[i] = cpu_u16(w, x->offset[i])[l];
+	if (x->is_store && !b->is_im2col && !is_storable(w, in, l, b))
+		return false;
+	if (!is_packed_start(w, in, l, b))
 		return false;
 	part.units = b->count[1] * b->count[2] * b->count[3] * b->count[4];
 	part.unit = b->inner;
@@ -420,8 +539,6 @@ static enum cpu_step exec_tensor(struct cpu_warp *w, const struct cpu_inst *in, 
 static const char *find_unsupported(const struct ptx_form *f)
 {
 	static const enum ptx_mod mods[] = {
-		PTX_MOD_IM2COL,
-		PTX_MOD_IM2COL_NO_OFFS,
 		PTX_MOD_IM2COL_W,
 		PTX_MOD_IM2COL_W_128,
 	};
@@ -470,6 +587,19 @@ static bool bind_map(struct cpu_dec *d, const struct ptx_stmt *s, const struct p
 	return true;
 }
 
+/* {w, h, d} */
+static bool bind_offsets(struct cpu_dec *d, const struct ptx_opnd *op, struct tensor_aux *x)
+{
+	unsigned n = op->kind == PTX_OPND_VEC ? op->nsub : 1;
+
+	if (n + 2 != x->rank)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		x->offset[i] =
+			cpu_dec_src(d, op->kind == PTX_OPND_VEC ? &op->sub[i] : op, PTX_TYPE_U16);
+	return true;
+}
+
 enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
 	static const enum ptx_mod ranks[] = {PTX_MOD_N1D, PTX_MOD_N2D, PTX_MOD_N3D, PTX_MOD_N4D,
@@ -488,6 +618,7 @@ enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	x->is_pair = ptx_form_has(f, PTX_MOD_CTA_GROUP_2);
 	x->is_rows =
 		ptx_form_has(f, PTX_MOD_TILE_GATHER4) || ptx_form_has(f, PTX_MOD_TILE_SCATTER4);
+	x->is_im2col = ptx_form_has(f, PTX_MOD_IM2COL) || ptx_form_has(f, PTX_MOD_IM2COL_NO_OFFS);
 	if (f->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR) {
 		enum cpu_red_op op;
 		enum ptx_type type;
@@ -503,6 +634,8 @@ enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, stru
 		x->is_first = x->is_pair && is_cleared(s, &s->ops[n]);
 		x->mbar = cpu_dec_addr(d, s, &s->ops[n++]);
 	}
+	if (x->is_im2col && !x->is_store && (n >= s->nops || !bind_offsets(d, &s->ops[n++], x)))
+		return cpu_dec_unsupported(d, in, "offsets of a tensor copy");
 	x->cta_mask = CPU_NOSLOT;
 	if (ptx_form_has(f, PTX_MOD_MULTICAST_CLUSTER))
 		x->cta_mask = cpu_dec_src(d, &s->ops[n++], PTX_TYPE_U16);

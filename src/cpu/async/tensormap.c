@@ -22,36 +22,31 @@
 enum {
 	TYPE_F16 = 6,
 	TYPE_TF32_FTZ = 12,
-	TYPE_4X16_8 = 13,
-	TYPE_4X16_16 = 14,
-	TYPE_6X16 = 15,
-	TYPE_COUNT,
+	TYPE_4X16 = 13,
+	TYPE_COUNT = 16,
 	INTERLEAVE_32 = 2,
 	SWIZZLE_32 = 1,
 	SWIZZLE_64 = 2,
 	SWIZZLE_COUNT = 7
 };
 
-unsigned cpu_tensormap_elem_bytes(unsigned type)
+unsigned cpu_tensormap_elem_bits(unsigned type)
 {
-	static const uint8_t bytes[TYPE_COUNT] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4, 0, 0, 0};
+	static const uint8_t bits[TYPE_COUNT] = {8,  16, 32, 32, 64, 64, 16, 32,
+						 64, 16, 32, 32, 32, 4,	 4,  6};
 
-	return type < TYPE_COUNT ? bytes[type] : 0;
-}
-
-/* Bytes of n elements; the packed types have 16 elements in 8 or, with gaps, 16 bytes. */
-static uint64_t bytes_of(unsigned type, uint64_t n)
-{
-	if (type == TYPE_4X16_8)
-		return n / 2;
-	if (type == TYPE_4X16_16 || type == TYPE_6X16)
-		return n;
-	return n * cpu_tensormap_elem_bytes(type);
+	return type < TYPE_COUNT ? bits[type] : 0;
 }
 
 static bool is_wide_packed(unsigned type)
 {
-	return type == TYPE_4X16_16 || type == TYPE_6X16;
+	return type == CPU_TENSOR_4X16_P64 || type == CPU_TENSOR_6X16;
+}
+
+/* Bytes of n elements in shared memory; two packed types have 16 in 16 bytes there. */
+static uint64_t bytes_of(unsigned type, uint64_t n)
+{
+	return is_wide_packed(type) ? n : n * cpu_tensormap_elem_bits(type) / 8;
 }
 
 static bool is_float(unsigned type)
@@ -71,7 +66,7 @@ static const char *check_shape(const struct cpu_tensormap_desc *d)
 			return "a dimension is not within 1 to 2^32";
 	if (is_wide_packed(d->type) && d->dims[0] % 128)
 		return "dimension 0 of a packed type is no multiple of 128";
-	if (d->type == TYPE_4X16_8 && d->dims[0] % 2)
+	if (d->type == TYPE_4X16 && d->dims[0] % 2)
 		return "dimension 0 of a packed type is odd";
 	for (unsigned i = 0; i + 1 < d->rank; i++) {
 		if (d->strides[i] % align)
@@ -119,6 +114,11 @@ static const char *check_im2col(const struct cpu_tensormap_desc *d)
 		if (d->lower[i] < -most || d->lower[i] >= most || d->upper[i] < -most ||
 		    d->upper[i] >= most)
 			return "a corner of the pixel box is out of range";
+	for (unsigned i = 0; i + 2 < d->rank; i++)
+		if ((int64_t)d->dims[i + 1] - 1 + d->upper[i] < d->lower[i])
+			return "the pixel box is empty";
+	if (is_wide_packed(d->type) && d->channels != 128)
+		return "the number of channels of a packed type is not 128";
 	if (!d->channels || d->channels > 256)
 		return "the number of channels is not within 1 to 256";
 	if (!d->pixels || d->pixels > 1024)
@@ -140,7 +140,7 @@ static const char *check(const struct cpu_tensormap_desc *d)
 		return "unknown swizzle";
 	if (d->interleave == INTERLEAVE_32 && d->swizzle != SWIZZLE_32)
 		return "interleave 32B needs swizzle 32B";
-	if (d->type == TYPE_6X16 && d->interleave)
+	if (d->type == CPU_TENSOR_6X16 && d->interleave)
 		return "a packed type of 6 bits can't be interleaved";
 	if (is_wide_packed(d->type) && (d->swizzle == SWIZZLE_32 || d->swizzle == SWIZZLE_64))
 		return "a packed type with this swizzle";
