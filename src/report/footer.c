@@ -88,6 +88,8 @@ const char *rep_result_sentence(struct rep_view *v)
 
 /* ---- what was checked --------------------------------------------------------- */
 
+#define CHECKED "What was checked: "
+
 /* Each detector counts the launches of its own; where the oracle has judged as many, that was said.
  */
 static void launches_put(struct base_buf *out, struct rep_view *v, const char *least)
@@ -99,21 +101,20 @@ static void launches_put(struct base_buf *out, struct rep_view *v, const char *l
 
 	if (r->has_oracle && n == r->judged_launches && n == r->host_launches)
 		return;
-	base_buf_printf(out, "  %s%s with instrumentation", least,
+	base_buf_printf(out, "%s%s%s with instrumentation", r->has_oracle ? "  " : CHECKED, least,
 			rep_count(a, n, race_counters[RACE_COUNTER_launches].noun));
 	if (r->host_launches)
 		base_buf_printf(out, " (%s in all)", rep_counter(a, r, RACE_COUNTER_host_launches));
 	base_buf_puts(out, "\n");
 }
 
-static void checked_put(struct base_buf *out, struct rep_view *v)
+/* What the checks in the code did. */
+static void counts_put(struct base_buf *out, struct rep_view *v)
 {
 	const struct race_results *r = v->r;
 	struct base_arena *a = &v->arena;
 	const char *least = r->is_inexact ? "at least " : "";
 
-	if (!r->has_oracle)
-		base_buf_puts(out, "What was checked:\n");
 	launches_put(out, v, least);
 	base_buf_printf(out, "  %s%s %s\n", least, rep_counter(a, r, RACE_COUNTER_checked),
 			r->has_history ? "judged by the history of their locations"
@@ -146,6 +147,16 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 				   "    the counters were read for the last time\n");
 	else if (r->launches && v->opt->verbose)
 		base_buf_puts(out, "  these counters are exact\n");
+}
+
+/* Where the oracle has judged every access, another detector beside it is no basis. */
+static void checked_put(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+	struct base_arena *a = &v->arena;
+
+	if (!r->has_oracle || v->opt->verbose)
+		counts_put(out, v);
 	if (r->sample == RACE_SAMPLE_NEVER)
 		base_buf_puts(out, "  sampled: never\n");
 	else if (r->sample > 1)
@@ -194,8 +205,7 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 	const struct race_results *r = v->r;
 	struct base_arena *a = &v->arena;
 
-	base_buf_puts(out, "What was checked:\n");
-	base_buf_printf(out, "  %s, %s%s by %s, %s, judged by the PTX memory model\n",
+	base_buf_printf(out, CHECKED "%s, %s%s by %s, %s, judged by the PTX memory model\n",
 			rep_counter(a, r, RACE_COUNTER_judged_launches),
 			r->is_judged_inexact ? "at least " : "",
 			rep_counter(a, r, RACE_COUNTER_judged), rep_count(a, r->actors, "thread"),
@@ -261,6 +271,9 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 	uint64_t undisturbed = skip_sum(r, RACE_WHY_UNDISTURBED);
 	uint64_t meant = skip_sum(r, RACE_WHY_MEANT);
 
+	/* The oracle judges them all the same. */
+	if (r->has_oracle && !v->opt->verbose)
+	private = dead = strong = undisturbed = 0;
 	if (meant || undisturbed || private || dead || strong || proven || within || alone)
 		base_buf_puts(out, "No check needed (instructions in the program):\n");
 	if (private)

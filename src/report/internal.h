@@ -37,6 +37,7 @@ struct rep_view {
 	const struct race_gap **gaps; /* in the order of gaps.def */
 	size_t ngaps;
 	const char *reason; /* with REP_VERDICT_NOTHING: why, a whole sentence */
+	unsigned detail;    /* text.c: what of a finding is left out, for its lines to be few */
 };
 
 /* group.c */

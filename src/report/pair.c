@@ -194,23 +194,24 @@ const char *rep_object(struct base_arena *a, const struct race_finding *f, bool 
 	};
 	const struct race_object *o = &f->met;
 	const char *name = is_long ? o->name : short_name(o->name);
-	unsigned long long at = f->first.address - o->base, bytes = o->bytes;
+	unsigned long long at = f->first.address - o->base;
+	const char *size = rep_count(a, o->bytes, "byte");
 
 	if (o->memory == RACE_MEMORY_UNKNOWN || o->memory > RACE_MEMORY_TENSOR)
 		return "";
 	if (o->memory == RACE_MEMORY_TENSOR)
 		return base_printf(a, "lane %llu of column %llu, tensor memory of Block (%u,%u,%u)",
 				   at / 4 % 128, at / 512, o->owner[0], o->owner[1], o->owner[2]);
-	if (o->memory == RACE_MEMORY_SHARED && !bytes)
+	if (o->memory == RACE_MEMORY_SHARED && !o->bytes)
 		return base_printf(a, "0x%llx in the shared memory of Block (%u,%u,%u)", at,
 				   o->owner[0], o->owner[1], o->owner[2]);
 	if (o->memory == RACE_MEMORY_SHARED)
-		return base_printf(a, "byte %llu of %s%llu bytes%s, __shared__ of Block (%u,%u,%u)",
-				   at, *name ? base_printf(a, "%s (", name) : "", bytes,
+		return base_printf(a, "byte %llu of %s%s%s, __shared__ of Block (%u,%u,%u)", at,
+				   *name ? base_printf(a, "%s (", name) : "", size,
 				   *name ? ")" : "", o->owner[0], o->owner[1], o->owner[2]);
 	if (*name)
-		return base_printf(a, "byte %llu of %s (%llu bytes), %s", at, name, bytes,
+		return base_printf(a, "byte %llu of %s (%s), %s", at, name, size,
 				   o->memory == RACE_MEMORY_MANAGED ? "__managed__" : "__device__");
-	return base_printf(a, "byte %llu of %llu bytes %s at 0x%llx", at, bytes, from[o->memory],
+	return base_printf(a, "byte %llu of %s %s at 0x%llx", at, size, from[o->memory],
 			   (unsigned long long)o->base);
 }

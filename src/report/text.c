@@ -2,9 +2,12 @@
  * text.c - the report for people: head, one paragraph per finding.
  *
  * After figure 6 of the SuperCollider paper, with what its readers lacked: the source line, the
- * values, how certain it is, the usual correction. A finding has at most 20 lines, of many the
- * later ones fewer; what was said once isn't said again. The footer is in footer.c, the line for
- * each finding in summary.c. Colour only when the caller asked for it.
+ * values, how certain it is, the usual correction. A report of one finding has at most 20 lines,
+ * and so has each of several, of many the later ones fewer; what was said once isn't said again.
+ * Where 20 are too few, what a reader misses least goes first (enum detail). The footer is in
+ * footer.c, the line for each finding in summary.c. Colour only when the caller asked for it.
+ *
+ * Misses: a run that is partial for many reasons, and calls through several libraries, have more.
  */
 #include "report/internal.h"
 
@@ -32,6 +35,29 @@ static void lines_put(struct base_buf *out, const char *indent, const char *text
 	}
 }
 
+/* ---- what there is room for ---------------------------------------------------------------- */
+
+#define LINES_MAX 20u
+#define LINES_MIN 12u /* of a finding, however long the rest of the report is */
+
+/* What is left out of a finding that has too many lines, in this order. */
+enum detail {
+	DETAIL_ALL,
+	DETAIL_NO_NEIGHBOURS, /* of the source's line */
+	DETAIL_NO_CARET,
+	DETAIL_NO_SENTENCE,
+	DETAIL_NO_LAUNCH,
+};
+
+static size_t lines_of(const char *s, size_t n)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < n; i++)
+		lines += s[i] == '\n';
+	return lines;
+}
+
 /* ---- places ---------------------------------------------------------------------------- */
 
 /* Of many findings the later ones are short: what readers know from the first ones is left out. */
@@ -50,20 +76,26 @@ static void source_put(struct base_buf *out, struct rep_view *v, const struct ra
 	rep_source(out, v->opt, fr->file, fr->line, fr->col, form, INDENT);
 }
 
+static enum rep_source_form form_of(const struct rep_view *v, bool is_alone)
+{
+	if (v->detail >= DETAIL_NO_CARET)
+		return REP_SOURCE_BARE;
+	return is_alone && v->detail == DETAIL_ALL ? REP_SOURCE_AROUND : REP_SOURCE_LINE;
+}
+
 /* Both places of a pair; one line once. */
 static void sources_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
-			size_t number)
+			bool is_short)
 {
 	struct race_finding at[2] = {rep_side_place(&f->sides[0]), rep_side_place(&f->sides[1])};
 	const struct rep_frame *one = rep_shown_frame(v, &at[0]), *two = rep_shown_frame(v, &at[1]);
 
 	if (one->line == two->line && !strcmp(one->file, two->file)) {
-		source_put(out, v, &at[0],
-			   is_short(v, number) ? REP_SOURCE_LINE : REP_SOURCE_AROUND);
+		source_put(out, v, &at[0], form_of(v, true));
 		return;
 	}
 	for (unsigned i = 0; i < 2; i++)
-		source_put(out, v, &at[i], is_short(v, number) ? REP_SOURCE_BARE : REP_SOURCE_LINE);
+		source_put(out, v, &at[i], is_short ? REP_SOURCE_BARE : form_of(v, false));
 }
 
 /* ---- one side is known --------------------------------------------------------------------- */
@@ -127,8 +159,7 @@ static void verbose_put(struct base_buf *out, struct rep_view *v, const struct r
 		base_buf_printf(out, INDENT "Module       : %s %s\n", f->module, f->target);
 }
 
-static void single_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
-		       size_t number)
+static void single_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
 {
 	const char *access = f->transfer ? (f->nsites ? f->sites[0].text : f->transfer->api)
 			     : f->access ? rep_access(&v->arena, f)
@@ -139,7 +170,7 @@ static void single_put(struct base_buf *out, struct rep_view *v, const struct ra
 			*f->file || !f->transfer ? " at " : "",
 			*f->file || !f->transfer ? rep_where(v, f) : "");
 	rep_calls(out, v, f, INDENT);
-	source_put(out, v, f, is_short(v, number) ? REP_SOURCE_LINE : REP_SOURCE_AROUND);
+	source_put(out, v, f, form_of(v, true));
 	if (!v->opt->verbose && (f->is_near || !f->line) && f->access && !f->transfer &&
 	    !race_space_is_host(f->space) && f->nsites && *f->sites[0].text)
 		base_buf_printf(out, INDENT "PTX          : %s  (line %u)\n", f->sites[0].text,
@@ -262,6 +293,46 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 				(unsigned long long)s->address);
 }
 
+/* Are both sides one line, which says all of the second that its own would? */
+static bool is_one_place(struct rep_view *v, const struct race_side *s)
+{
+	const struct race_finding f = rep_side_place(&s[1]);
+
+	return !v->opt->verbose && s[0].line && !s[0].is_near && !s[1].is_near &&
+	       !((s[0].flags | s[1].flags) & RACE_SIDE_HOST) && has_same_calls(&s[0], &s[1]) &&
+	       rep_shown_frame(v, &f)->line == s[1].line &&
+	       !strcmp(side_place(v, &s[0]), side_place(v, &s[1]));
+}
+
+/* "load of 4 bytes RACES WITH store of 4 bytes, shared memory": what is the same is said once. */
+static const char *both_of(struct rep_view *v, const struct race_side *s, const char *verb)
+{
+	const char *one = access_of(v, &s[0]), *two = access_of(v, &s[1]);
+	const char *end = strchr(one, ','), *same = strchr(two, ',');
+	size_t n = end && same && !strcmp(end, same) ? (size_t)(end - one) : strlen(one);
+
+	return base_printf(&v->arena, "%.*s %s%s", (int)n, one, verb, two);
+}
+
+/* Both sides: a line each, or one where the place is the same. */
+static void sides_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+		      bool has_calls)
+{
+	const char *verb = f->cls == RACE_CLASS_UNDECIDED ? "MAY RACE WITH " : "RACES WITH ";
+	bool is_said = has_same_calls(&f->sides[0], &f->sides[1]) && !v->opt->verbose;
+
+	if (!is_one_place(v, f->sides)) {
+		side_put(out, v, &f->sides[0], "", has_calls);
+		side_put(out, v, &f->sides[1], verb, has_calls && !is_said);
+		return;
+	}
+	const struct race_finding at = rep_side_place(&f->sides[0]);
+	base_buf_printf(out, INDENT "%s%s\n", both_of(v, f->sides, verb),
+			side_place(v, &f->sides[0]));
+	if (has_calls)
+		rep_calls(out, v, &at, INDENT);
+}
+
 static const char *launched(struct rep_view *v, const struct race_side *s)
 {
 	return rep_line(v, &s->launched, s->launched_shown);
@@ -288,13 +359,10 @@ static void launches_put(struct base_buf *out, struct rep_view *v, const struct 
 			base_buf_printf(out, INDENT "Launched     : %s\n", *one ? one : two);
 		return;
 	}
-	base_buf_printf(out, INDENT "Launches     : %llu (%s) and %llu (%s)\n",
+	base_buf_printf(out, INDENT "Launches     : %llu (%s%s%s) and %llu (%s%s%s)\n",
 			(unsigned long long)f->sides[0].grid, rep_name(v, f->sides[0].kernel),
-			(unsigned long long)f->sides[1].grid, rep_name(v, f->sides[1].kernel));
-	if (*one)
-		base_buf_printf(out, INDENT "The first    : %s\n", one);
-	if (*two)
-		base_buf_printf(out, INDENT "The second   : %s\n", two);
+			*one ? ", launched " : "", one, (unsigned long long)f->sides[1].grid,
+			rep_name(v, f->sides[1].kernel), *two ? ", launched " : "", two);
 }
 
 static void occurrences_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
@@ -312,27 +380,21 @@ static void occurrences_put(struct base_buf *out, struct rep_view *v, const stru
 }
 
 static void pair_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
-		     size_t number)
+		     bool is_short)
 {
 	const char *object = rep_object(&v->arena, f, v->opt->verbose);
 	const char *one = actor_of(v, f, &f->sides[0]), *two = actor_of(v, f, &f->sides[1]);
 
-	bool has_calls = !is_short(v, number);
-	bool is_said = has_same_calls(&f->sides[0], &f->sides[1]) && !v->opt->verbose;
-
-	side_put(out, v, &f->sides[0], "", has_calls);
-	side_put(out, v, &f->sides[1],
-		 f->cls == RACE_CLASS_UNDECIDED ? "MAY RACE WITH " : "RACES WITH ",
-		 has_calls && !is_said);
+	sides_put(out, v, f, !is_short);
 	if (f->cls == RACE_CLASS_UNDECIDED)
 		base_buf_printf(out, INDENT "May order    : %s\n", race_may_text(f->may));
-	sources_put(out, v, f, number);
+	sources_put(out, v, f, is_short);
 	base_buf_printf(out, INDENT "By           : %s%s%s\n", one,
 			strcmp(one, two) ? ", and " : "", strcmp(one, two) ? two : "");
 	if (f->sides[0].space != RACE_SPACE_REGISTERS)
 		base_buf_printf(out, INDENT "Memory       : %s%sAddress 0x%llx\n", object,
 				*object ? ", " : "", (unsigned long long)f->first.address);
-	if (!is_short(v, number))
+	if (!is_short && v->detail < DETAIL_NO_LAUNCH)
 		launches_put(out, v, f);
 	if (f->judged)
 		base_buf_printf(out, INDENT "Judged       : %s\n", f->judged);
@@ -383,14 +445,16 @@ static void advice_put(struct base_buf *out, struct rep_view *v, const struct ra
 		base_buf_printf(out, INDENT "What usually helps: as for %zu.\n", first);
 		return;
 	}
-	base_buf_puts(out, f->cls == RACE_CLASS_UNDECIDED ? INDENT
-				   "What usually helps, unless they are ordered in every run:\n"
-							  : INDENT "What usually helps:\n");
-	lines_put(out, INDENT "  ", text);
+	size_t n = strcspn(text, "\n");
+	base_buf_printf(out, INDENT "What usually helps%s: %.*s\n",
+			f->cls == RACE_CLASS_UNDECIDED ? ", unless they are ordered in every run"
+						       : "",
+			(int)n, text);
+	lines_put(out, INDENT "  ", text + n + (text[n] == '\n'));
 }
 
-static void finding_put(struct base_buf *out, struct rep_view *v, const struct rep_entry *e,
-			size_t number)
+static void detailed_put(struct base_buf *out, struct rep_view *v, const struct rep_entry *e,
+			 size_t number)
 {
 	const struct race_finding *f = &e->f;
 	const char *tint = f->cls == RACE_CLASS_RACE ? COLOR_BAD : COLOR_WARN;
@@ -398,16 +462,33 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 
 	base_buf_printf(out, "%s%zu. %s: %s%s\n", color(v, tint), number, rep_class_title(f->cls),
 			rep_kind_title(f), color(v, COLOR_OFF));
-	if (first_with(v, number, sentence, sentence_of) == number)
+	if (v->detail < DETAIL_NO_SENTENCE &&
+	    first_with(v, number, sentence, sentence_of) == number)
 		lines_put(out, INDENT, sentence);
 	if (f->sides)
-		pair_put(out, v, f, number);
+		pair_put(out, v, f, is_short(v, number));
 	else
-		single_put(out, v, f, number);
+		single_put(out, v, f);
 	launchers_put(out, v, f);
 	functions_put(out, v, e);
 	advice_put(out, v, f, number);
 	base_buf_puts(out, "\n");
+}
+
+/* As detailed as `most` lines allow. */
+static void finding_put(struct base_buf *out, struct rep_view *v, const struct rep_entry *e,
+			size_t number, size_t most)
+{
+	size_t start = out->n;
+
+	v->detail = is_short(v, number) ? DETAIL_NO_NEIGHBOURS : DETAIL_ALL;
+	for (;; v->detail++) {
+		out->n = start;
+		detailed_put(out, v, e, number);
+		if (v->opt->verbose || v->detail == DETAIL_NO_LAUNCH ||
+		    lines_of(out->p + start, out->n - start) <= most)
+			return;
+	}
 }
 
 static bool is_explained(const struct rep_view *v, const struct race_stop *stop)
@@ -418,24 +499,39 @@ static bool is_explained(const struct rep_view *v, const struct race_stop *stop)
 	return false;
 }
 
+/* Is context i of a device that none before it has? */
+static bool is_new_device(const struct race_results *r, size_t i)
+{
+	const struct race_context *c = &r->contexts.v[i];
+
+	for (size_t j = 0; j < i; j++)
+		if (r->contexts.v[j].device == c->device &&
+		    !strcmp(r->contexts.v[j].device_name, c->device_name))
+			return false;
+	return true;
+}
+
+/* The program and its device, several devices in lines of their own. */
 static void head_put(struct base_buf *out, struct rep_view *v)
 {
 	const struct race_results *r = v->r;
+	bool has_command = r->command && *r->command;
+	size_t devices = 0;
 
-	base_buf_printf(out, "%s======== COLLIDER REPORT ========%s\n", color(v, COLOR_HEAD),
+	for (size_t i = 0; i < r->contexts.n; i++)
+		devices += is_new_device(r, i);
+	base_buf_printf(out, "%s======== COLLIDER REPORT%s%s%s", color(v, COLOR_HEAD),
+			has_command ? ": " : "", has_command ? r->command : "",
 			color(v, COLOR_OFF));
-	if (r->command && *r->command)
-		base_buf_printf(out, "Program : %s\n", r->command);
 	for (size_t i = 0; i < r->contexts.n; i++) {
 		const struct race_context *c = &r->contexts.v[i];
-		bool is_new = true;
-		for (size_t j = 0; j < i; j++)
-			is_new = is_new && (r->contexts.v[j].device != c->device ||
-					    strcmp(r->contexts.v[j].device_name, c->device_name));
-		if (is_new)
-			base_buf_printf(out, "Device  : %d, %s\n", c->device,
-					*c->device_name ? c->device_name : "unnamed");
+		const char *name = *c->device_name ? c->device_name : "unnamed";
+		if (is_new_device(r, i))
+			base_buf_printf(out,
+					devices == 1 ? " (device %d, %s)" : "\nDevice  : %d, %s",
+					c->device, name);
 	}
+	base_buf_puts(out, "\n");
 	if (r->runs > 1)
 		base_buf_printf(out, "Merged  : %u runs\n", r->runs);
 	const char *tint = v->verdict == REP_VERDICT_RACES   ? COLOR_BAD
@@ -446,25 +542,34 @@ static void head_put(struct base_buf *out, struct rep_view *v)
 				is_explained(v, &r->stops.v[i])
 					? "          by the data race that is shown first\n"
 					: "");
-	base_buf_printf(out, "Result  : %s%s%s\n\n", color(v, tint), rep_result_sentence(v),
-			color(v, COLOR_OFF));
+	/* It is the last line, too: of one finding that is on the same screen. */
+	if (v->nshown != 1 || v->opt->verbose)
+		base_buf_printf(out, "Result  : %s%s%s\n\n", color(v, tint), rep_result_sentence(v),
+				color(v, COLOR_OFF));
 }
 
 void rep_text(struct base_buf *out, struct rep_view *v)
 {
-	size_t limit = v->opt->print_limit;
+	size_t limit = v->opt->print_limit, most = LINES_MAX;
+	struct base_buf end = {0};
 
+	rep_text_footer(&end, v);
+	rep_summary(&end, v);
+	base_buf_printf(&end, "%s======== %s%s\n", color(v, COLOR_HEAD), rep_result_sentence(v),
+			color(v, COLOR_OFF));
 	head_put(out, v);
+	if (v->nshown == 1) {
+		size_t rest = lines_of(out->p, out->n) + lines_of(end.p, end.n);
+		most = rest + LINES_MIN < LINES_MAX ? LINES_MAX - rest : LINES_MIN;
+	}
 	if (!limit || limit > v->nshown)
 		limit = v->nshown;
 	for (size_t i = 0; i < limit; i++)
-		finding_put(out, v, &v->entries.v[i], i + 1);
+		finding_put(out, v, &v->entries.v[i], i + 1, most);
 	if (limit < v->nshown)
 		base_buf_printf(out, "%s not shown (--print-limit=%u)\n\n",
 				rep_count(&v->arena, v->nshown - limit, "more finding"),
 				v->opt->print_limit);
-	rep_text_footer(out, v);
-	rep_summary(out, v);
-	base_buf_printf(out, "%s======== %s%s\n", color(v, COLOR_HEAD), rep_result_sentence(v),
-			color(v, COLOR_OFF));
+	base_buf_put(out, end.p, end.n);
+	base_buf_free(&end);
 }

@@ -168,7 +168,7 @@ for p in $app; do
 done
 try 0 "$collider" report --rescue
 has out "fake.cu:42"
-has out "Program : $fake race say=ready stubborn sleep=600"
+has out "COLLIDER REPORT: $fake race say=ready stubborn sleep=600"
 has out "rescued from $T/run/collider/"
 try 0 "$collider" report --rescue --format=json "$T/run/collider/"*.rescue
 has out '"verdict":"races"'

@@ -44,7 +44,7 @@ for skip in 0 1 2 3; do
 	models=sc
 	[ $skip -ne 0 ] || models="sc weak"
 	for model in $models; do
-		"$collider" run --device=cpu --budget=1ms --launch-skip=$skip --memory-model=$model \
+		"$collider" run --device=cpu --budget=1ms --verbose --launch-skip=$skip --memory-model=$model \
 			-- ./rest >out 2>report || fail "rest, launch $skip, $model: exit code $?"
 		grep -q done out || fail "rest, launch $skip, $model: $(cat out)"
 		grep -q 'launch judged in part' report || fail "rest, launch $skip, $model: not in part"

@@ -76,7 +76,7 @@ done
 
 # One call in many streams is one finding.
 run 3 "" copies
-grep -q '^Result  : 1 data race found' report || fail "copies: $(grep ^Result report)"
+grep -q '^======== 1 data race found' report || fail "copies: $(grep ^==== report)"
 run 3 "" copies.fixed
 [ $races -eq 0 ] || fail "copies.fixed: $races data races"
 

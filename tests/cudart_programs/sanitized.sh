@@ -18,7 +18,7 @@ run() {
 	local rc=0
 	"$collider" run --device=cpu --log-file=report -- ./$2 $3 >out 2>err || rc=$?
 	[ $rc -eq $1 ] || fail "$2 $3: exit code $rc, expected $1"
-	grep -q done out && grep -q '^Result  : 1 data race found' report || fail "$2 $3: $(grep ^Result report)"
+	grep -q done out && grep -q '^======== 1 data race found' report || fail "$2 $3: $(grep ^==== report)"
 }
 
 for s in address thread; do

@@ -166,7 +166,7 @@ __device__ void write(int *p) { p[blockIdx.x * 32 + threadIdx.x] = 1; }
 EOF
 build -rdc=true rdc_a.cu rdc_b.cu -o rdc
 run 0 ./rdc
-has '^  3 kernel launches with instrumentation \(3 launches in all\)'
+has '^What was checked: 3 kernel launches with instrumentation \(3 launches in all\)'
 has '^  192 accesses read again'
 
 # `x += 1` in many blocks.
@@ -206,7 +206,7 @@ last="report --rescue"
 grep -q '^State:	[^Z]' "/proc/$app/status" 2>/dev/null && fail "the program $app is still there"
 "$collider" report --rescue >out 2>&1 || fail "exit code $?"
 has 'DATA RACE'
-has 'Program : ./told_stop loop'
+has 'COLLIDER REPORT: ./told_stop loop'
 has 'rescued from .*/run/collider/[0-9]*\.rescue'
 rm -r run/collider
 rc=0

@@ -1,5 +1,6 @@
 /*
- * test_short.c - how long reports are: lines of a finding of each kind, and of many findings.
+ * test_short.c - how long reports are: a report of each kind, as golden/kinds.txt has it, and one
+ * of many findings.
  */
 #include "fake.h"
 
@@ -72,19 +73,110 @@ static unsigned lines_of(const char *text, unsigned number)
 	return n + 1;
 }
 
-/* With source, inlined calls and a launch: each kind, which has two sides. */
-static void a_finding_has_20_lines(void **state)
+static size_t lines_in(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		n++;
+	return n;
+}
+
+/* What a run of one kernel leaves: one that the oracle has judged, or one that was checked. */
+static void basis_set(struct race_results *r, bool is_judged)
+{
+	const struct race_context device = {.device_name = "Collider CPU device"};
+
+	base_vec_push(&r->contexts, device);
+	r->command = "./sum 4";
+	r->has_oracle = is_judged;
+	r->judged_launches = 1;
+	r->judged = r->checked = 1234;
+	r->actors = 64;
+	r->launches = r->host_launches = 1;
+}
+
+/* A finding of one side is of one of these; values, and lanes where the kind has them. */
+static void add_one_sided(struct race_results *r, enum race_kind kind)
+{
+	struct race_side s = side_of(11, kind != RACE_KIND_CLOBBERED_READ, "");
+
+	add(r, kind, &s);
+	struct race_finding *f = &r->findings.v[0];
+	f->sides = NULL;
+	f->access = kind == RACE_KIND_CLOBBERED_READ || kind == RACE_KIND_SPECULATED_READ
+			    ? RACE_ACCESS_LOAD
+		    : kind == RACE_KIND_NC_READ ? RACE_ACCESS_NC_LOAD
+						: RACE_ACCESS_STORE;
+	f->space = RACE_SPACE_GLOBAL;
+	f->width = 4;
+	f->vec = 1;
+	f->col = 3;
+	f->inlined = &call;
+	f->ninlined = 1;
+	f->first =
+		(struct race_first){.address = 0x200000000040, .width = 4, .was = {3}, .now = {7}};
+	if (kind == RACE_KIND_INTRA_WARP || kind == RACE_KIND_INTRA_WARP_SAME)
+		f->first.lanes = 0x8f;
+}
+
+/* With source, calls and a launch, by short names of files and by long ones. */
+static void a_report_has_20_lines(void **state)
 {
 	struct rep_options opt = {.source_prefix = GOLDEN_DIR};
+	struct base_buf all = {0};
+	char *want = NULL;
+	size_t n;
 
 	(void)state;
-	for (unsigned k = RACE_KIND_UNORDERED; k < RACE_KIND_COUNT; k++) {
+	for (unsigned k = 1; k < RACE_KIND_COUNT; k++) {
 		struct race_results r = {0};
 		struct race_side s[2] = {side_of(9, false, ""), side_of(11, true, "")};
-		add(&r, (enum race_kind)k, s);
+
+		basis_set(&r, race_kinds[k].source == RACE_DETECTOR_ORACLE);
+		if (k < RACE_KIND_UNORDERED)
+			add_one_sided(&r, (enum race_kind)k);
+		else
+			add(&r, (enum race_kind)k, s);
 		char *got = fake_render(&r, &opt);
-		if (lines_of(got, 1) < 5 || lines_of(got, 1) > 20)
-			fail_msg("%u lines in\n%s", lines_of(got, 1), got);
+		if (lines_of(got, 1) < 5 || lines_in(got) > 20)
+			fail_msg("%zu lines in\n%s", lines_in(got), got);
+		base_buf_printf(&all, "%s\n", got);
+		free(got);
+		race_results_free(&r);
+	}
+	if (getenv("COLLIDER_UPDATE_GOLDEN"))
+		assert_int_equal(base_write_file(GOLDEN_DIR "/kinds.txt", all.p, all.n), 0);
+	assert_int_equal(base_read_file(GOLDEN_DIR "/kinds.txt", &want, &n), 0);
+	assert_int_equal(n, all.n);
+	assert_memory_equal(want, all.p, n);
+	free(want);
+	base_buf_free(&all);
+}
+
+/* Two accesses of one place share a line, in which only what differs is said twice. */
+static void one_place_is_one_line(void **state)
+{
+	static const char *const want[] = {
+		("    load of 4 bytes RACES WITH store of 4 bytes, global memory (relaxed, scope "
+		 "cta) at src/sum.cu:11:3 in helper(int)\n      inlined at src/sum.cu:16:9"),
+		("    load of 4 bytes, global memory (relaxed, scope gpu) RACES WITH store of 4 "
+		 "bytes, global memory (relaxed, scope cta) at src/sum.cu:11:3 in"),
+		("    RACES WITH store of 4 bytes, global memory (relaxed, scope cta) at "
+		 "src/sum.cu:11:4 in")};
+	struct rep_options opt = {.no_source = true};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct race_results r = {0};
+		struct race_side s[2] = {side_of(11, false, ""), side_of(11, true, "")};
+
+		s[0].scope = i == 1 ? RACE_SCOPE_GPU : RACE_SCOPE_CTA;
+		s[1].col += i == 2;
+		add(&r, RACE_KIND_UNORDERED, s);
+		char *got = fake_render(&r, &opt);
+		if (!strstr(got, want[i]))
+			fail_msg("no '%s' in\n%s", want[i], got);
 		free(got);
 		race_results_free(&r);
 	}
@@ -95,7 +187,6 @@ static void sixty_have_700_lines(void **state)
 	static struct race_side s[60][2];
 	struct rep_options opt = {.source_prefix = GOLDEN_DIR};
 	struct race_results r = {0};
-	unsigned all = 0;
 
 	(void)state;
 	for (uint32_t i = 0; i < 60; i++) {
@@ -104,12 +195,10 @@ static void sixty_have_700_lines(void **state)
 		add(&r, (enum race_kind)(RACE_KIND_UNORDERED + i % 4), s[i]);
 	}
 	char *got = fake_render(&r, &opt);
-	for (const char *p = got; (p = strchr(p, '\n')); p++)
-		all++;
 	for (unsigned i = 1; i <= 60; i++)
 		assert_in_range(lines_of(got, i), 5, 20);
 	assert_int_equal(lines_of(got, 61), 0);
-	assert_in_range(all, 60, 700);
+	assert_in_range(lines_in(got), 60, 700);
 	free(got);
 	race_results_free(&r);
 }
@@ -174,7 +263,8 @@ static void lines_of_ptx_are_places(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_finding_has_20_lines),
+		cmocka_unit_test(a_report_has_20_lines),
+		cmocka_unit_test(one_place_is_one_line),
 		cmocka_unit_test(sixty_have_700_lines),
 		cmocka_unit_test(a_loop_without_lines_is_one),
 		cmocka_unit_test(lines_of_ptx_are_places),

@@ -198,9 +198,9 @@ static void expect_result(struct fake *f, enum rep_verdict verdict, const char *
 
 	fake_read(f, &r);
 	char *text = fake_render(&r, &opt);
-	char *line = strstr(text, "Result");
+	char *line = strstr(text, "\n======== ");
 	assert_non_null(line);
-	*strchr(line, '\n') = 0;
+	*strchr(line + 1, '\n') = 0;
 	assert_int_equal(rep_get_verdict(&r, &opt), verdict);
 	if (!strstr(line, says))
 		fail_msg("expected '%s' in: %s", says, line);

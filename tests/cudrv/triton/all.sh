@@ -17,7 +17,7 @@ check() {
 	rc=0
 	"$python" -m pytest -p no:collider -p collider_pytest --collider -p no:cacheprovider -q test_kernels.py "$@" >out 2>&1 || rc=$?
 	[ $rc = 1 ] && grep -q "^7 failed, 10 passed" out || { cat out; echo "FAILED: $*: exit code $rc"; exit 1; }
-	[ "$(grep -c "COLLIDER REPORT ========$" out)" -ge 7 ] || { cat out; echo "FAILED: a test without its report"; exit 1; }
+	[ "$(grep -c "^======== COLLIDER REPORT" out)" -ge 7 ] || { cat out; echo "FAILED: a test without its report"; exit 1; }
 	for kernel in add softmax matmul layer_norm attention histogram reverse; do
 		grep -q "RACES WITH .*kernels.py:[0-9]*:[0-9]* in ${kernel}_kernel$" out ||
 			{ cat out; echo "FAILED: $kernel: not both lines"; exit 1; }
