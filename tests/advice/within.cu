@@ -263,7 +263,7 @@ __global__ void flag_before(int *out, int *p)
 	}
 }
 
-// case flag_after by oracle: behind the fence of the thread that read the flag not: half is missing, grid\.sync
+// case flag_after by oracle: after the fence of the thread that read the flag not: half is missing, grid\.sync
 __global__ void flag_after(int *out, int *p)
 {
 	if (blockIdx.x == 0) {
