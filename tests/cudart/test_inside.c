@@ -6,6 +6,7 @@
 #include "cudart/state/internal.h"
 
 void fake_fault(unsigned device, enum cpu_fault_kind kind, const char *text);
+extern unsigned long fake_asked;
 
 static void bad(const char *text, const char *expected)
 {
@@ -82,10 +83,49 @@ static void test_fault(void)
 	CHECK(rt_fault_error(CPU_FAULT_MISALIGNED) == RT_ERROR_MISALIGNED_ADDRESS);
 }
 
+/* Makes n streams, gives each a fill, waits for each and destroys it: how often an operation was
+ * asked whether it has ended. */
+static unsigned long asked_for(unsigned n)
+{
+	cudaStream_t *s = calloc(n, sizeof(*s));
+	unsigned long before = fake_asked;
+	char *p;
+
+	CHECK(s != NULL);
+	OK(cudaMalloc((void **)&p, n));
+	for (unsigned i = 0; i < n; i++)
+		OK(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
+	for (unsigned i = 0; i < n; i++) {
+		OK(cudaMemsetAsync(p + i, 1, 1, s[i]));
+		/* Some end before their work has, and others are made meanwhile. */
+		if (i % 2) {
+			OK(cudaStreamDestroy(s[i]));
+			OK(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
+		}
+	}
+	for (unsigned i = 0; i < n; i++)
+		OK(cudaStreamSynchronize(s[i]));
+	for (unsigned i = 0; i < n; i++)
+		OK(cudaStreamDestroy(s[i]));
+	OK(cudaFree(p));
+	free(s);
+	return fake_asked - before;
+}
+
+/* Streams cost what they are, not their square. */
+static void test_many_streams(void)
+{
+	unsigned long some = asked_for(250), all = asked_for(2000);
+
+	CHECK(some >= 250 && some < 250 * 40);
+	CHECK(all < 12 * some);
+}
+
 int main(void)
 {
 	CHECK(setenv("COLLIDER_CPU", "cpu-devices=2", 1) == 0);
 	test_options();
 	test_fault();
+	test_many_streams();
 	return 0;
 }

@@ -220,6 +220,19 @@ __global__ void locked_clean()
 		}
 	}
 }
+// A lock that every lane takes. While a check delays the lock's holder the others don't try for ever.
+__global__ void all_lanes_clean()
+{
+	for (bool done = false; !done;) {
+		if (atomicExch(&c.flag[1], 1) == 0) {
+			__threadfence();
+			c.word[30] += c.word[30] < me() ? me() : 1;
+			__threadfence();
+			atomicExch(&c.flag[1], 0);
+			done = true;
+		}
+	}
+}
 // Its own locations only.
 __global__ void own_clean()
 {

@@ -229,6 +229,49 @@ static void test_observed(void **state)
 	}
 }
 
+/* A barrier of the first two warps. */
+static void meet(struct world *w, uint64_t generation)
+{
+	struct oracle_arrival at = {.key = 1,
+				    .generation = generation,
+				    .expected = 64,
+				    .flags = ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES};
+
+	for (uint32_t i = 0; i < 2; i++)
+		oracle_arrive(w->o, w->first + i * 32, ~0u, &at);
+	for (uint32_t i = 0; i < 2; i++)
+		oracle_leave(w->o, w->first + i * 32, ~0u, at.key, generation);
+}
+
+/* Atomics, a barrier, a plain read, a barrier, n times: entries of the word's log that were looked
+ * at. */
+static uint64_t looked_at(uint64_t n)
+{
+	struct world w;
+
+	begin(&w, false);
+	for (uint64_t i = 0; i < n; i++) {
+		for (uint32_t t = 0; t < 64; t++)
+			one(&w, w.first + t, RACE_OP_RMW, RACE_RELAXED, ORACLE_RED, X, 4);
+		meet(&w, 2 * i);
+		one(&w, w.first + (uint32_t)(i & 63), RACE_OP_READ, RACE_WEAK, 0, X, 4);
+		meet(&w, 2 * i + 1);
+	}
+	uint64_t looked = oracle_get_stats(w.o).looked;
+	expect(&w, false);
+	return looked;
+}
+
+/* The log grows as long as the loop runs; what each read looks at doesn't. */
+static void test_loop(void **state)
+{
+	uint64_t some = looked_at(200), all = looked_at(1600);
+
+	(void)state;
+	assert_in_range(some, 200, 200 * 64 * 16);
+	assert_in_range(all, 1600, 12 * some);
+}
+
 /* What an atomic has observed holds for those who know of it, also when its thread makes others
  * later, in another epoch, that they don't know. */
 static void test_epochs(void **state)
@@ -498,6 +541,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_readers),	     cmocka_unit_test(test_other_lanes),
 		cmocka_unit_test(test_narrow),	     cmocka_unit_test(test_reductions),
+		cmocka_unit_test(test_loop),
+
 		cmocka_unit_test(test_observed),     cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_failed),	     cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_memory),	     cmocka_unit_test(test_counted),

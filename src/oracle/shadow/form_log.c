@@ -360,6 +360,7 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 	if (l->n >= REMEMBER_FROM && is_remembered(n->o, l, n->clock, is_write))
 		return true;
 	for (struct walk w = is_write ? walk_from(l) : walk_unseen(n, l); walk_next(&w);) {
+		n->o->stats.looked++;
 		if (w.site != site)
 			is_skipped = !is_write && is_read(n->o, w.site);
 		site = w.site;
