@@ -258,51 +258,37 @@ static uint64_t skip_sum(const struct race_results *r, enum race_unchecked_why w
 	return n;
 }
 
+/* Instructions that hide no race, by why; the oracle judges the first ones all the same. */
 static void skips_put(struct base_buf *out, struct rep_view *v)
 {
-	const struct race_results *r = v->r;
-	struct base_arena *a = &v->arena;
-	uint64_t private = skip_sum(r, RACE_WHY_PRIVATE), dead = skip_sum(r, RACE_WHY_DEAD);
-	uint64_t strong = skip_sum(r, RACE_WHY_STRONG);
+	static const struct {
+		enum race_unchecked_why why;
+		bool is_judged;
+		const char *text;
+	} rows[] = {
+		{RACE_WHY_PRIVATE, true, "to the thread's own memory"},
+		{RACE_WHY_DEAD, true, "whose value is never used"},
+		{RACE_WHY_UNDISTURBED, true,
+		 "to shared memory, kept apart from all writes by barriers"},
+		{RACE_WHY_STRONG, true, "volatile, atomic or otherwise strong"},
+		{RACE_WHY_MEANT, false, "in a collider_data_race() of the program"},
+		{RACE_WHY_PROVEN, false, "to shared memory, proven race-free (--prune)"},
+		{RACE_WHY_PROVEN_WITHIN, false,
+		 "to shared memory, proven race-free for some launches; in all others they are "
+		 "checked"},
+		{RACE_WHY_PROVEN_ALONE, false,
+		 "to global memory, proven race-free within a launch; followed where another "
+		 "kernel runs when the launch begins"},
+	};
+	const char *head = "No check needed (instructions): ";
 
-	uint64_t proven = skip_sum(r, RACE_WHY_PROVEN);
-	uint64_t within = skip_sum(r, RACE_WHY_PROVEN_WITHIN);
-	uint64_t alone = skip_sum(r, RACE_WHY_PROVEN_ALONE);
-	uint64_t undisturbed = skip_sum(r, RACE_WHY_UNDISTURBED);
-	uint64_t meant = skip_sum(r, RACE_WHY_MEANT);
-
-	/* The oracle judges them all the same. */
-	if (r->has_oracle && !v->opt->verbose)
-	private = dead = strong = undisturbed = 0;
-	if (meant || undisturbed || private || dead || strong || proven || within || alone)
-		base_buf_puts(out, "No check needed (instructions in the program):\n");
-	if (private)
-		base_buf_printf(out, "  %s to the thread's own memory\n", rep_number(a, private));
-	if (dead)
-		base_buf_printf(out, "  %s whose value is never used\n", rep_number(a, dead));
-	if (undisturbed)
-		base_buf_printf(out,
-				"  %s to shared memory, kept apart from all writes by barriers\n",
-				rep_number(a, undisturbed));
-	if (meant)
-		base_buf_printf(out, "  %s in a collider_data_race() of the program\n",
-				rep_number(a, meant));
-	if (strong)
-		base_buf_printf(out, "  %s volatile, atomic or otherwise strong\n",
-				rep_number(a, strong));
-	if (proven)
-		base_buf_printf(out, "  %s to shared memory, proven race-free (--prune)\n",
-				rep_number(a, proven));
-	if (within)
-		base_buf_printf(out,
-				"  %s to shared memory, proven race-free for some launches; in all "
-				"others they are checked\n",
-				rep_number(a, within));
-	if (alone)
-		base_buf_printf(out,
-				"  %s to global memory, proven race-free within a launch; followed "
-				"where another kernel runs when the launch begins\n",
-				rep_number(a, alone));
+	for (size_t i = 0; i < BASE_COUNTOF(rows); i++) {
+		uint64_t n = skip_sum(v->r, rows[i].why);
+		if (!n || (rows[i].is_judged && v->r->has_oracle && !v->opt->verbose))
+			continue;
+		base_buf_printf(out, "%s%s %s\n", head, rep_number(&v->arena, n), rows[i].text);
+		head = "  ";
+	}
 }
 
 /* One line of the "NOT checked" list; the first one brings the heading. What makes the run partial

@@ -93,14 +93,6 @@ static void callers_put(struct base_buf *out, struct rep_view *v, const struct r
 	}
 }
 
-static bool is_unsure(const struct race_finding *f)
-{
-	for (size_t i = 0; i < f->ninlined; i++)
-		if (f->inlined[i].is_unsure)
-			return true;
-	return false;
-}
-
 void rep_calls(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
 	       const char *indent)
 {
@@ -110,13 +102,25 @@ void rep_calls(struct base_buf *out, struct rep_view *v, const struct race_findi
 	if (own)
 		through_put(out, v, chain, own, indent);
 	callers_put(out, v, chain, own, f->ninlined + 1, indent);
-	if (is_unsure(f))
-		base_buf_printf(out,
-				"%s  this call or another one of the function: nvcc's lines of "
-				"inlined code don't distinguish them\n",
-				indent);
 	if (v->opt->verbose && strcmp(f->func, f->func_shown))
 		base_buf_printf(out, "%s  mangled %s\n", indent, f->func);
+}
+
+bool rep_is_unsure(const struct race_inlined *inlined, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (inlined[i].is_unsure)
+			return true;
+	return false;
+}
+
+void rep_unsure(struct base_buf *out, bool is_first, bool is_second, const char *indent)
+{
+	if (is_first || is_second)
+		base_buf_printf(out,
+				"%s  %sthis call or another one of the function: nvcc's lines of "
+				"inlined code don't distinguish them\n",
+				indent, is_first && is_second ? "both: " : "");
 }
 
 struct race_finding rep_side_place(const struct race_side *s)

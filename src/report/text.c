@@ -170,6 +170,7 @@ static void single_put(struct base_buf *out, struct rep_view *v, const struct ra
 			*f->file || !f->transfer ? " at " : "",
 			*f->file || !f->transfer ? rep_where(v, f) : "");
 	rep_calls(out, v, f, INDENT);
+	rep_unsure(out, rep_is_unsure(f->inlined, f->ninlined), false, INDENT);
 	source_put(out, v, f, form_of(v, true));
 	if (!v->opt->verbose && (f->is_near || !f->line) && f->access && !f->transfer &&
 	    !race_space_is_host(f->space) && f->nsites && *f->sites[0].text)
@@ -321,9 +322,16 @@ static void sides_put(struct base_buf *out, struct rep_view *v, const struct rac
 	const char *verb = f->cls == RACE_CLASS_UNDECIDED ? "MAY RACE WITH " : "RACES WITH ";
 	bool is_said = has_same_calls(&f->sides[0], &f->sides[1]) && !v->opt->verbose;
 
+	bool is_unsure[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		is_unsure[i] =
+			has_calls && rep_is_unsure(f->sides[i].inlined, f->sides[i].ninlined);
 	if (!is_one_place(v, f->sides)) {
 		side_put(out, v, &f->sides[0], "", has_calls);
+		rep_unsure(out, is_unsure[0] && !is_unsure[1], false, INDENT);
 		side_put(out, v, &f->sides[1], verb, has_calls && !is_said);
+		rep_unsure(out, is_unsure[0] && is_unsure[1], is_unsure[1], INDENT);
 		return;
 	}
 	const struct race_finding at = rep_side_place(&f->sides[0]);
@@ -331,6 +339,7 @@ static void sides_put(struct base_buf *out, struct rep_view *v, const struct rac
 			side_place(v, &f->sides[0]));
 	if (has_calls)
 		rep_calls(out, v, &at, INDENT);
+	rep_unsure(out, is_unsure[0] || is_unsure[1], false, INDENT);
 }
 
 static const char *launched(struct rep_view *v, const struct race_side *s)
@@ -469,7 +478,8 @@ static void detailed_put(struct base_buf *out, struct rep_view *v, const struct 
 		pair_put(out, v, f, is_short(v, number));
 	else
 		single_put(out, v, f);
-	launchers_put(out, v, f);
+	if (v->detail < DETAIL_NO_LAUNCH)
+		launchers_put(out, v, f);
 	functions_put(out, v, e);
 	advice_put(out, v, f, number);
 	base_buf_puts(out, "\n");
