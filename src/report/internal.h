@@ -159,7 +159,7 @@ const char *rep_where(struct rep_view *v, const struct race_finding *f);
 /* What was inlined around or in it; nothing if there is nothing to say. */
 void rep_calls(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
 	       const char *indent);
-/* Do nvcc's lines lead to more than one call? */
+/* Do the compiler's lines lead to more than one call? */
 bool rep_is_unsure(const struct race_inlined *inlined, size_t n);
 /* Says so of one access, of both in one line. */
 void rep_unsure(struct base_buf *out, bool is_first, bool is_second, const char *indent);

@@ -117,10 +117,11 @@ bool rep_is_unsure(const struct race_inlined *inlined, size_t n)
 void rep_unsure(struct base_buf *out, bool is_first, bool is_second, const char *indent)
 {
 	if (is_first || is_second)
-		base_buf_printf(out,
-				"%s  %sthis call or another one of the function: nvcc's lines of "
-				"inlined code don't distinguish them\n",
-				indent, is_first && is_second ? "both: " : "");
+		base_buf_printf(
+			out,
+			"%s  %sthis call or another one of the function: the compiler's lines of "
+			"inlined code don't distinguish them\n",
+			indent, is_first && is_second ? "both: " : "");
 }
 
 struct race_finding rep_side_place(const struct race_side *s)
