@@ -126,6 +126,19 @@ __global__ void lock_release(int *, int *p)
 	atomicExch(&lock_word[0], 0);
 }
 
+// case lock_check by oracle hirace: __threadfence not: doesn't help, __syncthreads\(\) between
+__global__ void lock_check(int *, int *p)
+{
+	if (threadIdx.x)
+		return;
+	while (atomicCAS(&lock_word[4], 0, 1))
+		;
+	__threadfence();
+	if (p[31] < (int)blockIdx.x)
+		p[31] = (int)blockIdx.x;
+	atomicExch(&lock_word[4], 0);
+}
+
 // case lock_acquire by oracle: acquire half not: instead of the load, doesn't help, release half
 __global__ void lock_acquire(int *, int *p)
 {
@@ -441,5 +454,6 @@ int main()
 	RUN(read_only, 2, 32);
 	RUN(remote, 2, 32);
 	RUN(early_use, 1, 64);
+	RUN(lock_check, 6, 32);
 	return cudaDeviceSynchronize() != cudaSuccess;
 }
