@@ -34,6 +34,7 @@ typedef enum cpu_step cpu_syscall(struct cpu_warp *w, const struct cpu_inst *in,
 #define CPU_NOSLOT     0x7fffffffu
 #define CPU_SLOT_CONST 0x80000000u /* byte offset in the function's constants, else in the frame */
 #define CPU_NOPC       UINT32_MAX
+#define CPU_SPREADS    4 /* groups of accesses whose shapes are kept at a time */
 
 enum {
 	CPU_I_GUARD_NOT = 1 << 0,
@@ -156,6 +157,19 @@ struct cpu_addr {
 };
 struct cpu_addr cpu_dec_addr(struct cpu_dec *d, const struct ptx_stmt *s,
 			     const struct ptx_opnd *op);
+/* An access in a group with one base register, which nothing writes between them. */
+struct cpu_spread_use {
+	const struct cpu_spread_use
+		*first; /* of the group; NULL: it isn't in one, or is the first */
+	int64_t apart;	/* bytes from the first's address */
+	uint8_t way;	/* where the worker keeps the group's shape */
+	bool is_first;
+};
+/* Puts an access to `address`, of vec elements and width bytes a lane, into a group, if there is
+ * one: fills in `use`, which must live as long as the code; that of the group's first changes,
+ * too. */
+void cpu_dec_spread(struct cpu_dec *d, const struct ptx_stmt *s, const struct ptx_opnd *address,
+		    uint32_t vec, uint32_t width, struct cpu_spread_use *use);
 /*
  * Addresses in .param space, as cpu_addr.off has them and as a register holds them after mov: those
  * below CPU_PARAM_AREA are offsets in the grid's parameter block (an entry's parameters), others

@@ -161,6 +161,15 @@ struct cpu_hit {
 };
 #define CPU_HITS 64
 
+/* Where the lanes of an access are, kept for others of its group (alu/ldst.c, load/spreads.c). */
+struct cpu_spread {
+	const struct cpu_spread_use *first; /* whose it is; NULL: nothing is kept */
+	const struct cpu_warp *w;
+	uint32_t mask, kind, groups;
+	uint64_t lo, bytes; /* from the least address past the greatest one */
+	uint64_t addr[CPU_WARP];
+};
+
 /* One host thread that executes warps. */
 struct cpu_worker {
 	struct cpu_machine *m;
@@ -171,6 +180,7 @@ struct cpu_worker {
 	void *priv;
 	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
+	struct cpu_spread spreads[CPU_SPREADS];
 };
 
 /* splitmix64; every decision of the schedule draws from here. */

@@ -33,7 +33,11 @@ struct mem {
 	bool is_uniform;
 	uint32_t slot[MAX_VEC];
 	const struct mover *mover[MAX_VEC];
+	struct cpu_spread_use use;
 };
+
+/* Of all lanes together: one address, side by side, or what eight of them have (groups). */
+enum { SHAPE_UNIFORM, SHAPE_LINEAR, SHAPE_GROUPS };
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
@@ -133,18 +137,19 @@ static inline enum group_kind find_kind(const struct mem *m, const uint64_t *a)
 }
 
 /* True: each group of eight has a shape; then the span is known, too. */
-static inline bool find_groups(const struct mem *m, const uint64_t *addr, struct groups *g,
-			       struct span *s)
+static inline bool find_groups(const struct mem *m, const uint64_t *addr, uint32_t mask,
+			       uint32_t *kinds, struct span *s)
 {
 	bool is_known = true;
 
+	*kinds = 0;
 	*s = (struct span){INT64_MAX, INT64_MIN, 0};
 	for (unsigned i = 0; i < CPU_WARP; i += GROUP) {
 		int64_t first = (int64_t)addr[i], last = (int64_t)addr[i + GROUP - 1];
 		enum group_kind kind =
-			(g->mask >> i & 0xff) == 0xff ? find_kind(m, addr + i) : GROUP_ANY;
+			(mask >> i & 0xff) == 0xff ? find_kind(m, addr + i) : GROUP_ANY;
 
-		g->kinds |= (uint32_t)kind << i;
+		*kinds |= (uint32_t)kind << i;
 		is_known &= kind != GROUP_ANY;
 		s->lo = first < s->lo ? first : s->lo;
 		s->hi = last > s->hi ? last : s->hi;
@@ -153,30 +158,60 @@ static inline bool find_groups(const struct mem *m, const uint64_t *addr, struct
 	return is_known;
 }
 
-/* The lanes of mask, wherever they are: false: in no common window, or not aligned. The others
- * have addresses of some of these. */
-static bool move_any(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
-		     const uint64_t *addr)
+/* False: not aligned, or not an address. The lanes outside of the mask get the address of one in
+ * it. */
+static bool find_shape(const struct mem *m, uint32_t mask, struct cpu_spread *sh)
 {
-	const struct mem *m = in->aux;
-	struct groups g = {.mask = mask};
-	struct cpu_window win;
+	uint64_t *addr = sh->addr;
 	struct span s;
 
-	if (!find_groups(m, addr, &g, &s))
-		s = find_span(addr);
-	if (s.all < 0 || (uint64_t)s.all & (m->step - 1) ||
-	    !cpu_window_find(w, in, (enum ptx_space)m->acc.space, (uint64_t)s.lo,
-			     (uint64_t)(s.hi - s.lo) + m->step, m->acc.kind == CPU_ACC_STORE, &win))
+	if (mask != UINT32_MAX)
+		fill_idle(addr, mask);
+	s.lo = s.hi = s.all = (int64_t)addr[0];
+	if (m->is_uniform || (addr[0] == addr[1] && are_apart(addr, CPU_WARP, 0))) {
+		sh->kind = SHAPE_UNIFORM;
+		sh->groups = GROUPS_ALL(GROUP_SAME);
+	} else if (mask == UINT32_MAX && addr[1] == addr[0] + m->step &&
+		   are_apart(addr, CPU_WARP, m->step)) {
+		sh->kind = SHAPE_LINEAR;
+		s.hi += (int64_t)m->step * (CPU_WARP - 1);
+	} else {
+		sh->kind = SHAPE_GROUPS;
+		if (!find_groups(m, addr, mask, &sh->groups, &s))
+			s = find_span(addr);
+	}
+	sh->lo = (uint64_t)s.lo;
+	sh->bytes = (uint64_t)(s.hi - s.lo) + m->step;
+	sh->mask = mask;
+	return s.all >= 0 && !((uint64_t)s.all & (m->step - 1));
+}
+
+/* Moves between registers and the shape's addresses + apart; false: in no common window. */
+static bool move_shape(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_spread *sh,
+		       uint64_t apart)
+{
+	const struct mem *m = in->aux;
+	bool is_store = m->acc.kind == CPU_ACC_STORE;
+	struct cpu_window win;
+
+	if (!cpu_window_find(w, in, (enum ptx_space)m->acc.space, sh->lo + apart, sh->bytes,
+			     is_store, &win))
 		return false;
-	for (unsigned e = 0; e < m->n; e++) {
-		uint64_t delta = win.delta + e * m->acc.width;
+	win.delta += apart;
+	for (unsigned e = 0; e < m->n; e++, win.delta += m->acc.width) {
+		const struct mover *mv = m->mover[e];
 		if (m->slot[e] == CPU_NOSLOT)
 			continue;
+		void *slot = cpu_slot(w, m->slot[e]);
 		if (win.stride)
-			m->mover[e]->each(cpu_slot(w, m->slot[e]), addr, delta, win.stride, mask);
+			mv->each(slot, sh->addr, win.delta, win.stride, sh->mask);
+		else if (sh->kind == SHAPE_UNIFORM && !is_store)
+			mv->uniform(slot, (uint8_t *)(uintptr_t)(sh->lo + win.delta), sh->mask);
+		else if (sh->kind == SHAPE_LINEAR)
+			mv->linear(slot, (uint8_t *)(uintptr_t)(sh->lo + win.delta), m->step);
 		else
-			m->mover[e]->groups(cpu_slot(w, m->slot[e]), addr, delta, &g);
+			mv->groups(slot, sh->addr, win.delta,
+				   &(struct groups){sh->mask, sh->groups});
 	}
 	return true;
 }
@@ -224,6 +259,9 @@ static struct cpu_range range_of(const struct mem *m)
 				  .align = m->step,
 				  .is_write = m->acc.kind == CPU_ACC_STORE};
 }
+
+typedef enum cpu_step slow_fn(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m,
+			      uint32_t mask, const uint64_t *addr);
 
 static enum cpu_step load_slow(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m,
 			       uint32_t mask, const uint64_t *addr)
@@ -284,72 +322,48 @@ static enum cpu_step store_slow(struct cpu_warp *w, const struct cpu_inst *in, c
 
 /* ---- execution ------------------------------------------------------------------------------- */
 
-static cpu_exec exec_ld, exec_st;
+static inline enum cpu_step exec(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+				 slow_fn *slow)
+{
+	const struct mem *m = in->aux;
+	struct cpu_spread room, *sh = &room, *kept = &w->worker->spreads[m->use.way];
+	bool is_slow = cpu_model_is_on(w) && in->sub;
+
+	/* One lane alone leaves no shape, so it must not look for one either. */
+	if (!(mask & (mask - 1)) && !is_slow) {
+		if (move_one(w, in, mask))
+			return CPU_OK;
+	} else if (m->use.first && !is_slow && kept->first == m->use.first && kept->w == w &&
+		   kept->mask == mask) {
+		if (move_shape(w, in, kept, (uint64_t)m->use.apart))
+			return CPU_OK;
+	}
+	if (m->use.is_first) {
+		sh = kept;
+		sh->first = NULL;
+	}
+	cpu_addr_lanes(w, &m->addr, sh->addr);
+	if (is_slow)
+		return slow(w, in, m, mask, sh->addr);
+	if (find_shape(m, mask, sh)) {
+		if (m->use.is_first) {
+			sh->first = &m->use;
+			sh->w = w;
+		}
+		if (move_shape(w, in, sh, 0))
+			return CPU_OK;
+	}
+	return slow(w, in, m, mask, sh->addr);
+}
 
 static enum cpu_step exec_ld(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	const struct mem *m = in->aux;
-	struct cpu_window win;
-	uint64_t addr[CPU_WARP];
-	enum ptx_space space = (enum ptx_space)m->acc.space;
-
-	bool is_slow = cpu_model_is_on(w) && in->sub;
-	if (!(mask & (mask - 1)) && !is_slow && move_one(w, in, mask))
-		return CPU_OK;
-	cpu_addr_lanes(w, &m->addr, addr);
-	if (is_slow)
-		return load_slow(w, in, m, mask, addr);
-	if (mask != UINT32_MAX)
-		fill_idle(addr, mask);
-	if (m->is_uniform || (addr[0] == addr[1] && are_apart(addr, CPU_WARP, 0))) {
-		if (!(addr[0] & (m->step - 1)) &&
-		    cpu_window_find(w, in, space, addr[0], m->step, false, &win) && !win.stride) {
-			const uint8_t *p = (const uint8_t *)(uintptr_t)(addr[0] + win.delta);
-			for (unsigned e = 0; e < m->n; e++)
-				if (m->slot[e] != CPU_NOSLOT)
-					m->mover[e]->uniform(cpu_slot(w, m->slot[e]),
-							     p + e * m->acc.width, mask);
-			return CPU_OK;
-		}
-	} else if (mask == UINT32_MAX && addr[1] == addr[0] + m->step &&
-		   are_apart(addr, CPU_WARP, m->step) && !(addr[0] & (m->step - 1)) &&
-		   cpu_window_find(w, in, space, addr[0], m->step * CPU_WARP, false, &win) &&
-		   !win.stride) {
-		uint8_t *p = (uint8_t *)(uintptr_t)(addr[0] + win.delta);
-		for (unsigned e = 0; e < m->n; e++)
-			if (m->slot[e] != CPU_NOSLOT)
-				m->mover[e]->linear(cpu_slot(w, m->slot[e]), p + e * m->acc.width,
-						    m->step);
-		return CPU_OK;
-	}
-	return move_any(w, in, mask, addr) ? CPU_OK : load_slow(w, in, m, mask, addr);
+	return exec(w, in, mask, load_slow);
 }
 
 static enum cpu_step exec_st(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	const struct mem *m = in->aux;
-	struct cpu_window win;
-	uint64_t addr[CPU_WARP];
-
-	bool is_slow = cpu_model_is_on(w) && in->sub;
-	if (!(mask & (mask - 1)) && !is_slow && move_one(w, in, mask))
-		return CPU_OK;
-	cpu_addr_lanes(w, &m->addr, addr);
-	if (is_slow)
-		return store_slow(w, in, m, mask, addr);
-	if (mask != UINT32_MAX)
-		fill_idle(addr, mask);
-	if (mask == UINT32_MAX && addr[1] == addr[0] + m->step &&
-	    are_apart(addr, CPU_WARP, m->step) && !(addr[0] & (m->step - 1)) &&
-	    cpu_window_find(w, in, (enum ptx_space)m->acc.space, addr[0], m->step * CPU_WARP, true,
-			    &win) &&
-	    !win.stride) {
-		uint8_t *p = (uint8_t *)(uintptr_t)(addr[0] + win.delta);
-		for (unsigned e = 0; e < m->n; e++)
-			m->mover[e]->linear(cpu_slot(w, m->slot[e]), p + e * m->acc.width, m->step);
-		return CPU_OK;
-	}
-	return move_any(w, in, mask, addr) ? CPU_OK : store_slow(w, in, m, mask, addr);
+	return exec(w, in, mask, store_slow);
 }
 
 /* Chosen by the binder when accesses are judged. */
@@ -451,8 +465,10 @@ static struct mem *new_mem(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 	in->aux = m;
 	/* Only memory that threads share has a model. */
 	in->sub = is_shared_by_threads((enum ptx_space)f->space);
-	if (in->sub)
+	if (in->sub) {
 		in->flags |= CPU_I_MEMORY;
+		cpu_dec_spread(d, s, address, f->vec, m->step, &m->use);
+	}
 	return m;
 }
 

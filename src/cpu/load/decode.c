@@ -293,6 +293,7 @@ static void decode_inst(struct cpu_dec *d, const struct ptx_stmt *s)
 				    "not execute");
 	note_fix(d, s);
 	dec_push(d, s, &in);
+	dec_spreads_after(d, s);
 	for (uint32_t i = 0; i < d->nbehind; i++)
 		dec_push(d, s, &d->behind[i]);
 }

@@ -38,6 +38,13 @@ struct dec_fix {
 	const struct ptx_stmt *s;
 };
 
+/* A group of accesses with one base register (spreads.c). */
+struct dec_spread {
+	uint32_t reg, comp, vec, width; /* bytes of a lane */
+	int64_t off;
+	struct cpu_spread_use *first; /* NULL: none */
+};
+
 #define DEC_FAKES    8u
 #define DEC_FAKE_REG 0x80000000u /* numbers of temporaries that stand as registers in operands */
 
@@ -69,6 +76,8 @@ struct cpu_dec {
 	struct cpu_inst behind[DEC_FAKES]; /* go after the instruction being bound */
 	uint32_t nbehind;
 	struct pending *pending; /* pending.c; NULL: no wgmma */
+	struct dec_spread spreads[CPU_SPREADS];
+	uint32_t spreads_block, nspreads;
 };
 
 /* decode.c */
@@ -98,6 +107,9 @@ static inline uint32_t dec_place(uint32_t *at, uint32_t bytes, uint32_t align)
 	*at = off + bytes;
 	return off;
 }
+
+/* spreads.c: what s writes is no base of a group any more. */
+void dec_spreads_after(struct cpu_dec *d, const struct ptx_stmt *s);
 
 /* pending.c: finds what the checks need; puts one before s, which is decoded next, if it needs
  * it. */
