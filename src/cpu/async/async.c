@@ -45,12 +45,8 @@ struct cpu_transfer *cpu_async_new(struct cpu_warp *w, const struct cpu_inst *in
 				   enum cpu_transfer_kind kind, enum cpu_completion completion)
 {
 	struct cpu_async *as = cpu_async_get(w->cta);
-	struct cpu_transfer *t = as ? as->unused : NULL;
+	struct cpu_transfer *t = as ? cpu_kept_take(&as->unused, sizeof(*t)) : NULL;
 
-	if (t)
-		as->unused = t->next;
-	else if (as)
-		t = malloc(sizeof(*t));
 	if (!t) {
 		cpu_fault(w, in, (unsigned)__builtin_ctz(mask), CPU_FAULT_RESOURCES,
 			  "no memory for a copy in flight");
@@ -77,8 +73,7 @@ void cpu_async_abandon(struct cpu_transfer *t)
 
 	if (t->kind >= CPU_TR_BULK)
 		free(t->bulk.buffer);
-	t->next = as->unused;
-	as->unused = t;
+	cpu_kept_put(&as->unused, t);
 }
 
 static void finish(struct cpu_transfer *t)
@@ -561,11 +556,7 @@ void cpu_async_free(struct cpu_cta *cta)
 	cpu_products_free(cta);
 	cpu_tc_finish(cta);
 	cpu_tmem_free(cta);
-	while (as->unused) {
-		struct cpu_transfer *t = as->unused;
-		as->unused = t->next;
-		free(t);
-	}
+	cpu_kept_free(as->unused);
 	for (uint32_t i = 0; i < cta->nwarps; i++)
 		cpu_event_async_free(&as->warps[i]);
 	free(as->all);

@@ -13,6 +13,12 @@
 #include "cpu/machine.h"
 #include "cpu/tmem.h"
 
+/* An operation that has ended, of whatever kind; its memory is kept for the next one of its list.
+ * In each kind .next comes first, so that a list under way can be freed as one, too. */
+struct cpu_kept {
+	struct cpu_kept *next;
+};
+
 enum cpu_transfer_kind {
 	CPU_TR_COPY,   /* cp.async: a part for each lane */
 	CPU_TR_ARRIVE, /* cp.async.mbarrier.arrive: when the lane's earlier copies are done */
@@ -93,7 +99,7 @@ struct cpu_bulk_part {
 struct cpu_site;
 
 struct cpu_transfer {
-	struct cpu_transfer *prev, *next; /* of the same warp, in the order of issue */
+	struct cpu_transfer *next, *prev; /* of the same warp, in the order of issue */
 	struct cpu_warp *warp;		  /* of the issuers */
 	const struct cpu_inst *in;
 	uint64_t id;			    /* order of issue in the block, from 1 */
@@ -146,7 +152,7 @@ struct cpu_product {
 
 struct cpu_wgmma_group {
 	struct cpu_product *first, *last; /* not waited for by all, the oldest first */
-	struct cpu_product *unused;
+	struct cpu_kept *unused;
 	uint32_t open[4]; /* by warp: its open group */
 };
 
@@ -179,7 +185,8 @@ struct cpu_tmem {
 	bool is_relinquished; /* no more allocations */
 	uint8_t pair;	      /* cta_group::2: 1 this block's warp waits for the peer's, 2 it met */
 	uint32_t pair_cols, pair_at;
-	struct cpu_tc_op *first, *last, *unused;
+	struct cpu_tc_op *first, *last;
+	struct cpu_kept *unused;
 	struct events_tensor *events; /* events/tmem.c */
 };
 
@@ -187,11 +194,19 @@ struct cpu_async {
 	struct cpu_transfer **all;
 	uint32_t n, cap;
 	uint64_t issued;
-	struct cpu_transfer *unused;	/* through .next */
+	struct cpu_kept *unused;
 	struct cpu_wgmma_group *groups; /* by warpgroup; NULL: no product yet */
 	struct cpu_tmem *tmem;		/* NULL: not used yet */
 	struct cpu_async_warp warps[];
 };
+
+/* ---- kept.c ---------------------------------------------------------------- */
+
+/* One of the list, or a new one, its content as it is; NULL: no memory. */
+void *cpu_kept_take(struct cpu_kept **list, size_t bytes);
+void cpu_kept_put(struct cpu_kept **list, void *op);
+/* All that begins with `first`. */
+void cpu_kept_free(void *first);
 
 /* ---- async.c --------------------------------------------------------------- */
 

@@ -15,7 +15,6 @@
 #include "cpu/events.h"
 #include "cpu/wgmma.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define EAGER 4 /* one operation in that many is executed at once, with all before it */
@@ -317,8 +316,7 @@ void cpu_tc_step(struct cpu_cta *cta)
 	tm->first = op->next;
 	if (!tm->first)
 		tm->last = NULL;
-	op->next = tm->unused;
-	tm->unused = op;
+	cpu_kept_put(&tm->unused, op);
 }
 
 void cpu_tc_finish(struct cpu_cta *cta)
@@ -460,12 +458,8 @@ static bool set_operands(struct cpu_tc_op *op)
 
 static struct cpu_tc_op *op_new(struct cpu_tmem *tm)
 {
-	struct cpu_tc_op *op = tm->unused;
+	struct cpu_tc_op *op = cpu_kept_take(&tm->unused, sizeof(*op));
 
-	if (op)
-		tm->unused = op->next;
-	else
-		op = malloc(sizeof(*op));
 	if (op)
 		memset(op, 0, sizeof(*op));
 	return op;
@@ -485,8 +479,7 @@ static bool issue_one(struct cpu_warp *w, const struct cpu_inst *in, struct cpu_
 	op->x = in->aux;
 	op->lane = (uint8_t)l;
 	if (!set_operands(op)) {
-		op->next = tm->unused;
-		tm->unused = op;
+		cpu_kept_put(&tm->unused, op);
 		return false;
 	}
 	cpu_event_tc_issue(op, tm);

@@ -55,14 +55,8 @@ void cpu_tmem_free(struct cpu_cta *cta)
 
 	if (!tm)
 		return;
-	for (struct cpu_tc_op *op = tm->unused, *next; op; op = next) {
-		next = op->next;
-		free(op);
-	}
-	for (struct cpu_tc_op *op = tm->first, *next; op; op = next) {
-		next = op->next;
-		free(op);
-	}
+	cpu_kept_free(tm->unused);
+	cpu_kept_free(tm->first);
 	cpu_event_tmem_free(cta, tm);
 	free(tm->word);
 	free(tm);

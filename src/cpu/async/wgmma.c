@@ -149,12 +149,8 @@ static bool execute_until(struct cpu_wgmma_group *g, const struct cpu_product *l
 
 static struct cpu_product *product_new(struct cpu_wgmma_group *g)
 {
-	struct cpu_product *p = g->unused;
+	struct cpu_product *p = cpu_kept_take(&g->unused, sizeof(*p));
 
-	if (p)
-		g->unused = p->next;
-	else
-		p = malloc(sizeof(*p));
 	if (!p)
 		return NULL;
 	memset(p, 0, sizeof(*p));
@@ -301,8 +297,7 @@ static void retire(struct cpu_wgmma_group *g)
 		g->first = p->next;
 		if (!g->first)
 			g->last = NULL;
-		p->next = g->unused;
-		g->unused = p;
+		cpu_kept_put(&g->unused, p);
 	}
 }
 
@@ -415,14 +410,8 @@ void cpu_products_free(struct cpu_cta *cta)
 		/* The judge must also see those that haven't been waited for. */
 		while (cta->grid->events && is_ready(next_of(g)) && execute(next_of(g)))
 			;
-		for (struct cpu_product *p = g->first, *next; p; p = next) {
-			next = p->next;
-			free(p);
-		}
-		for (struct cpu_product *p = g->unused, *next; p; p = next) {
-			next = p->next;
-			free(p);
-		}
+		cpu_kept_free(g->first);
+		cpu_kept_free(g->unused);
 	}
 	free(as->groups);
 	as->groups = NULL;
