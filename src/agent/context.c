@@ -20,11 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Out of memory: uthash leaves the element out, and the context goes unchecked. */
-#define uthash_nonfatal_oom(c) ((c)->handle = NULL)
-#include <uthash.h>
-
 #include "agent/agent.h"
+#include "agent/table.h"
 #include "race/file/host.h"
 
 #define EARLY	     256
@@ -345,12 +342,8 @@ struct agent_context *agent_context_get(CUcontext handle)
 		if (c) {
 			c->handle = handle;
 			c->seq = 1;
-			HASH_ADD_PTR(contexts, handle, c);
 		}
-		if (c && !c->handle) {
-			free(c);
-			c = NULL;
-		}
+		AGENT_TABLE_ADD(contexts, handle, c);
 		if (!c)
 			AGENT_NO_MEMORY("races in a context may go unchecked");
 	}

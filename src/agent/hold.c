@@ -59,12 +59,7 @@ static uint64_t draw(struct agent_holds *h, CUstream stream)
 	if (!s && (s = calloc(1, sizeof(*s)))) {
 		s->key = key;
 		s->number = h->nstreams++;
-		was_added = true;
-		HASH_ADD(hh, streams, key, sizeof(key), s);
-		if (!was_added) {
-			free(s);
-			s = NULL;
-		}
+		AGENT_TABLE_ADD(streams, key, s);
 	}
 	if (!s)
 		AGENT_NO_MEMORY("a stream keeps its order");

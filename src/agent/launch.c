@@ -87,10 +87,8 @@ static struct agent_kernel *kernel_entry(const char *name, bool is_instrumented)
 	}
 	k->is_instrumented = is_instrumented;
 	memset(&k->launches, 0, sizeof(k->launches));
-	was_added = true;
-	HASH_ADD_KEYPTR(hh, by_name, k->key, n, k);
-	if (!was_added) {
-		free(k);
+	AGENT_TABLE_ADD_KEY(by_name, k->key, n, k);
+	if (!k) {
 		AGENT_NO_MEMORY("launches of a kernel may not be counted");
 		return NULL;
 	}
@@ -107,10 +105,7 @@ static struct agent_kernel *func_add(struct func_key key, struct agent_kernel *k
 		return k;
 	f->key = key;
 	f->kernel = k;
-	was_added = true;
-	HASH_ADD(hh, funcs, key, sizeof(key), f);
-	if (!was_added)
-		free(f);
+	AGENT_TABLE_ADD(funcs, key, f);
 	return k;
 }
 

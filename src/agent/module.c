@@ -70,16 +70,12 @@ static struct module *module_entry(struct pair key, bool *is_new)
 	if (m)
 		return m;
 	m = calloc(1, sizeof(*m));
-	was_added = m != NULL;
-	if (m) {
+	if (m)
 		m->key = key;
-		HASH_ADD(hh, modules, key, sizeof(key), m);
-	}
-	if (was_added)
-		return m;
-	free(m);
-	AGENT_NO_MEMORY("a module may be set up twice");
-	return NULL;
+	AGENT_TABLE_ADD(modules, key, m);
+	if (!m)
+		AGENT_NO_MEMORY("a module may be set up twice");
+	return m;
 }
 
 static struct library *library_entry(struct pair key)
@@ -90,16 +86,12 @@ static struct library *library_entry(struct pair key)
 	if (l)
 		return l;
 	l = calloc(1, sizeof(*l));
-	was_added = l != NULL;
-	if (l) {
+	if (l)
 		l->key = key;
-		HASH_ADD(hh, libraries, key, sizeof(key), l);
-	}
-	if (was_added)
-		return l;
-	free(l);
-	AGENT_NO_MEMORY("races in a library's kernels may go unchecked");
-	return NULL;
+	AGENT_TABLE_ADD(libraries, key, l);
+	if (!l)
+		AGENT_NO_MEMORY("races in a library's kernels may go unchecked");
+	return l;
 }
 
 static enum race_shuffle_verdict order_of(uint32_t id, void *arg)
@@ -362,12 +354,7 @@ void agent_kernel_add(CUkernel handle, CUlibrary library)
 	HASH_FIND_PTR(kernels, &handle, k);
 	if (!k && (k = calloc(1, sizeof(*k)))) {
 		k->handle = handle;
-		was_added = true;
-		HASH_ADD_PTR(kernels, handle, k);
-		if (!was_added) {
-			free(k);
-			k = NULL;
-		}
+		AGENT_TABLE_ADD(kernels, handle, k);
 	}
 	if (k)
 		k->library = library;

@@ -46,12 +46,7 @@ void agent_order_event_set(CUevent handle, const struct agent_clock *clock)
 
 	if (!e && (e = calloc(1, sizeof(*e)))) {
 		e->handle = handle;
-		was_added = true;
-		HASH_ADD_PTR(events, handle, e);
-		if (!was_added) {
-			free(e);
-			e = NULL;
-		}
+		AGENT_TABLE_ADD(events, handle, e);
 	}
 	if (e)
 		e->clock = *clock;

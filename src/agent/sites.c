@@ -52,21 +52,17 @@ static void note_verdict(uint32_t id, enum race_shuffle_verdict verdict)
 
 	agent_lock();
 	HASH_FIND(hh, verdicts, &id, sizeof(id), v);
-	was_added = true;
 	if (v && verdict < v->verdict) {
 		v->verdict = verdict;
 	} else if (!v) {
 		v = calloc(1, sizeof(*v));
-		was_added = v != NULL;
 		if (v) {
 			v->id = id;
 			v->verdict = verdict;
-			HASH_ADD(hh, verdicts, id, sizeof(id), v);
 		}
-		if (!was_added) {
-			free(v);
+		AGENT_TABLE_ADD(verdicts, id, v);
+		if (!v)
 			AGENT_NO_MEMORY("blocks of a module's kernels keep their order");
-		}
 	}
 	agent_unlock();
 }

@@ -69,12 +69,8 @@ static struct entry *entry_get(struct entry **table, const void *handle)
 	if (e || !(e = calloc(1, sizeof(*e))))
 		return e;
 	e->handle = handle;
-	was_added = true;
-	HASH_ADD_PTR(*table, handle, e);
-	if (was_added)
-		return e;
-	free(e);
-	return NULL;
+	AGENT_TABLE_ADD(*table, handle, e);
+	return e;
 }
 
 /* ---- images ---------------------------------------------------------------------- */

@@ -29,12 +29,7 @@ void judge_memory_freed(CUdeviceptr at)
 	HASH_FIND(hh, freed, &at, sizeof(at), f);
 	if (!f && (f = calloc(1, sizeof(*f)))) {
 		f->at = at;
-		was_added = true;
-		HASH_ADD(hh, freed, at, sizeof(f->at), f);
-		if (!was_added) {
-			free(f);
-			f = NULL;
-		}
+		AGENT_TABLE_ADD(freed, at, f);
 	}
 	if (!f)
 		judge_set_off(); /* what is freed couldn't be recognised any more */

@@ -51,10 +51,7 @@ void judge_map_add(const void *bytes, const struct race_judge_map *desc)
 	} else if ((m = calloc(1, sizeof(*m)))) {
 		memcpy(m->bytes, bytes, RACE_JUDGE_MAP_BYTES);
 		m->m = *desc;
-		was_added = true;
-		HASH_ADD(hh, maps, bytes, RACE_JUDGE_MAP_BYTES, m);
-		if (!was_added)
-			free(m);
+		AGENT_TABLE_ADD(maps, bytes, m);
 	}
 	pthread_mutex_unlock(&lock);
 }
