@@ -47,30 +47,28 @@ static uint32_t row_lanes(const struct ldmatrix *x)
 	return x->n * x->rows == CPU_WARP ? UINT32_MAX : (1u << x->n * x->rows) - 1;
 }
 
-/* Rows whose lanes don't exist have no address. */
-static enum cpu_step check_rows(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+/* Loads or stores the rows, in the order of their lanes. A lane that isn't there has no address. */
+static enum cpu_step access_rows(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+				 void *data)
 {
 	const struct ldmatrix *x = in->aux;
+	uint32_t rows = row_lanes(x);
+	uint64_t addr[CPU_WARP];
 
-	if ((row_lanes(x) & mask) != row_lanes(x))
+	if (rows & ~mask)
 		return cpu_fault(w, in, (unsigned)__builtin_ctz(mask), CPU_FAULT_ILLEGAL,
 				 "lanes that name rows of the matrix are not there (0x%08x)",
-				 row_lanes(x) & ~mask);
-	return CPU_OK;
+				 rows & ~mask);
+	cpu_addresses(w, &x->addr, addr);
+	return cpu_access(w, in, &x->acc, rows, addr, ROW, data);
 }
 
 static enum cpu_step exec_ldmatrix(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct ldmatrix *x = in->aux;
-	uint32_t rows = row_lanes(x);
-	uint64_t addr[CPU_WARP];
 	uint16_t data[CPU_WARP * ROWS];
-	enum cpu_step step = check_rows(w, in, mask);
+	enum cpu_step step = access_rows(w, in, mask, data);
 
-	if (step != CPU_OK)
-		return step;
-	cpu_addresses(w, &x->addr, addr);
-	step = cpu_access(w, in, &x->acc, rows, addr, ROW, data);
 	if (step != CPU_OK)
 		return step;
 	for (unsigned i = 0; i < x->n; i++) {
@@ -86,13 +84,8 @@ static enum cpu_step exec_ldmatrix(struct cpu_warp *w, const struct cpu_inst *in
 static enum cpu_step exec_stmatrix(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct ldmatrix *x = in->aux;
-	uint32_t rows = row_lanes(x);
-	uint64_t addr[CPU_WARP];
 	uint16_t data[CPU_WARP * ROWS];
-	enum cpu_step step = check_rows(w, in, mask);
 
-	if (step != CPU_OK)
-		return step;
 	for (unsigned i = 0; i < x->n; i++) {
 		uint16_t *m = data + i * ROWS * ROWS;
 		const uint32_t *s = cpu_u32(w, x->slots[i]);
@@ -101,8 +94,7 @@ static enum cpu_step exec_stmatrix(struct cpu_warp *w, const struct cpu_inst *in
 			m[cell(l, 1, x->is_trans)] = (uint16_t)(s[l] >> 16);
 		}
 	}
-	cpu_addresses(w, &x->addr, addr);
-	return cpu_access(w, in, &x->acc, rows, addr, ROW, data);
+	return access_rows(w, in, mask, data);
 }
 
 /* 16 elements to bytes. */
@@ -121,15 +113,9 @@ static void unpack_row(uint8_t *row, unsigned bits)
 static enum cpu_step exec_ldmatrix_b8(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct ldmatrix *x = in->aux;
-	uint32_t rows = row_lanes(x);
-	uint64_t addr[CPU_WARP];
 	uint8_t data[CPU_WARP][ROW];
-	enum cpu_step step = check_rows(w, in, mask);
+	enum cpu_step step = access_rows(w, in, mask, data);
 
-	if (step != CPU_OK)
-		return step;
-	cpu_addresses(w, &x->addr, addr);
-	step = cpu_access(w, in, &x->acc, rows, addr, ROW, data);
 	if (step != CPU_OK)
 		return step;
 	for (unsigned r = 0; x->bits && r < x->n * x->rows; r++)
@@ -152,13 +138,8 @@ static enum cpu_step exec_ldmatrix_b8(struct cpu_warp *w, const struct cpu_inst 
 static enum cpu_step exec_stmatrix_b8(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct ldmatrix *x = in->aux;
-	uint32_t rows = row_lanes(x);
-	uint64_t addr[CPU_WARP];
 	uint8_t data[CPU_WARP][ROW];
-	enum cpu_step step = check_rows(w, in, mask);
 
-	if (step != CPU_OK)
-		return step;
 	for (unsigned i = 0; i < x->nregs; i++) {
 		const uint32_t *s = cpu_u32(w, x->slots[i]);
 		for (unsigned l = 0; l < CPU_WARP; l++)
@@ -166,8 +147,7 @@ static enum cpu_step exec_stmatrix_b8(struct cpu_warp *w, const struct cpu_inst 
 				data[i * ROWS + l % 4 * 2 + e % 2][l / 4 + e / 2 * 8] =
 					(uint8_t)(s[l] >> 8 * e);
 	}
-	cpu_addresses(w, &x->addr, addr);
-	return cpu_access(w, in, &x->acc, rows, addr, ROW, data);
+	return access_rows(w, in, mask, data);
 }
 
 static enum cpu_step exec_movmatrix(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
