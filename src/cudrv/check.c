@@ -85,4 +85,18 @@ SAME(RT_ATTR_CLUSTER_DEPTH, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH);
 SAME(RT_ATTR_NON_PORTABLE, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
 SAME(RT_ATTR_POLICY, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
 SAME(sizeof(struct rt_edge), sizeof(CUgraphEdgeData));
-SAME(sizeof(((struct rt_stream *)0)->window), sizeof(CUaccessPolicyWindow));
+SAME(sizeof(((struct rt_stream *)0)->hints.window), sizeof(CUaccessPolicyWindow));
+
+#define SAME_ATTR(field, id, ours)                                                                 \
+	RT_ATTR_SAME(CUlaunchAttributeValue, field, CU_LAUNCH_ATTRIBUTE_##id, ours)
+SAME_ATTR(cooperative, COOPERATIVE, RT_ATTR_COOPERATIVE);
+SAME_ATTR(clusterDim, CLUSTER_DIMENSION, RT_ATTR_CLUSTER);
+SAME_ATTR(syncPolicy, SYNCHRONIZATION_POLICY, RT_ATTR_SYNC_POLICY);
+SAME_ATTR(priority, PRIORITY, RT_ATTR_PRIORITY);
+SAME_ATTR(programmaticStreamSerializationAllowed, PROGRAMMATIC_STREAM_SERIALIZATION,
+	  RT_ATTR_PROGRAMMATIC);
+SAME_ATTR(accessPolicyWindow, ACCESS_POLICY_WINDOW, RT_ATTR_ACCESS_POLICY);
+SAME_ATTR(clusterSchedulingPolicyPreference, CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+	  RT_ATTR_CLUSTER_POLICY);
+SAME_ATTR(memSyncDomainMap, MEM_SYNC_DOMAIN_MAP, RT_ATTR_SYNC_DOMAIN_MAP);
+SAME_ATTR(memSyncDomain, MEM_SYNC_DOMAIN, RT_ATTR_SYNC_DOMAIN);

@@ -503,19 +503,6 @@ CUresult CUDAAPI cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *dptr
 
 /* ---- attributes of kernel nodes ------------------------------------------------------- */
 
-#define SAME(field, id, ours)                                                                      \
-	RT_ATTR_SAME(CUkernelNodeAttrValue, field, CU_LAUNCH_ATTRIBUTE_##id, ours)
-SAME(cooperative, COOPERATIVE, RT_ATTR_COOPERATIVE);
-SAME(clusterDim, CLUSTER_DIMENSION, RT_ATTR_CLUSTER);
-SAME(priority, PRIORITY, RT_ATTR_PRIORITY);
-SAME(programmaticStreamSerializationAllowed, PROGRAMMATIC_STREAM_SERIALIZATION,
-     RT_ATTR_PROGRAMMATIC);
-SAME(accessPolicyWindow, ACCESS_POLICY_WINDOW, RT_ATTR_ACCESS_POLICY);
-SAME(clusterSchedulingPolicyPreference, CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-     RT_ATTR_CLUSTER_POLICY);
-SAME(memSyncDomainMap, MEM_SYNC_DOMAIN_MAP, RT_ATTR_SYNC_DOMAIN_MAP);
-SAME(memSyncDomain, MEM_SYNC_DOMAIN, RT_ATTR_SYNC_DOMAIN);
-
 CUresult CUDAAPI cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr,
 					       CUkernelNodeAttrValue *value_out)
 {

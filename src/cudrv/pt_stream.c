@@ -207,70 +207,21 @@ CUresult CUDAAPI cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size
 
 CUresult CUDAAPI cuStreamCopyAttributes(CUstream dst, CUstream src)
 {
-	FIND(dst, true);
-	struct rt_stream *from = rt_stream_find(src, DRV_PER_THREAD);
-	if (s && from) {
-		s->window = from->window;
-		s->sync_policy = from->sync_policy;
-		s->domain = from->domain;
-	}
-	return found(s && from ? s : NULL);
+	DRV_RETURN(rt_stream_attr_copy(dst, src, DRV_PER_THREAD));
 }
 
 CUresult CUDAAPI cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
 				      CUstreamAttrValue *value_out)
 {
-	FIND(hStream, value_out);
-	bool is_known = true;
-	if (s) {
-		switch ((int)attr) {
-		case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-			memcpy(&value_out->accessPolicyWindow, &s->window, sizeof(s->window));
-			break;
-		case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-			value_out->syncPolicy = (CUsynchronizationPolicy)s->sync_policy;
-			break;
-		case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-			value_out->priority = s->priority;
-			break;
-		case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-			value_out->memSyncDomain = (CUlaunchMemSyncDomain)s->domain;
-			break;
-		default:
-			is_known = false;
-		}
-	}
-	CUresult r = found(s);
-	return is_known ? r : drv_bad();
+	DRV_RETURN(
+		rt_stream_attr_get(hStream, DRV_PER_THREAD, (int)attr, (union rt_attr *)value_out));
 }
 
 CUresult CUDAAPI cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
 				      const CUstreamAttrValue *value)
 {
-	FIND(hStream, value);
-	bool is_known = true;
-	if (s) {
-		switch ((int)attr) {
-		case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-			memcpy(&s->window, &value->accessPolicyWindow, sizeof(s->window));
-			break;
-		case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-			s->sync_policy = (int)value->syncPolicy;
-			break;
-		case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-			s->priority = value->priority;
-			break;
-		case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-			s->domain = (int)value->memSyncDomain;
-			break;
-		case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-			break;
-		default:
-			is_known = false;
-		}
-	}
-	CUresult r = found(s);
-	return is_known ? r : drv_bad();
+	DRV_RETURN(rt_stream_attr_set(hStream, DRV_PER_THREAD, (int)attr,
+				      (const union rt_attr *)value));
 }
 
 /* ---- capture -------------------------------------------------------------------------- */

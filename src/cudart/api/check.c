@@ -92,3 +92,17 @@ SAME(RT_ATTR_NON_PORTABLE, cudaFuncAttributeNonPortableClusterSizeAllowed);
 SAME(RT_ATTR_POLICY, cudaFuncAttributeClusterSchedulingPolicyPreference);
 SAME(sizeof(struct rt_edge), sizeof(cudaGraphEdgeData));
 SAME(sizeof(struct rt_pitched), sizeof(struct cudaPitchedPtr));
+
+#define SAME_ATTR(field, id, ours)                                                                 \
+	RT_ATTR_SAME(cudaLaunchAttributeValue, field, cudaLaunchAttribute##id, ours)
+SAME_ATTR(cooperative, Cooperative, RT_ATTR_COOPERATIVE);
+SAME_ATTR(clusterDim, ClusterDimension, RT_ATTR_CLUSTER);
+SAME_ATTR(syncPolicy, SynchronizationPolicy, RT_ATTR_SYNC_POLICY);
+SAME_ATTR(priority, Priority, RT_ATTR_PRIORITY);
+SAME_ATTR(programmaticStreamSerializationAllowed, ProgrammaticStreamSerialization,
+	  RT_ATTR_PROGRAMMATIC);
+SAME_ATTR(accessPolicyWindow, AccessPolicyWindow, RT_ATTR_ACCESS_POLICY);
+SAME_ATTR(clusterSchedulingPolicyPreference, ClusterSchedulingPolicyPreference,
+	  RT_ATTR_CLUSTER_POLICY);
+SAME_ATTR(memSyncDomainMap, MemSyncDomainMap, RT_ATTR_SYNC_DOMAIN_MAP);
+SAME_ATTR(memSyncDomain, MemSyncDomain, RT_ATTR_SYNC_DOMAIN);

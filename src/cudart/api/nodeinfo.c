@@ -102,17 +102,6 @@ cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *ev
 
 /* ---- attributes of kernel nodes ------------------------------------------------------------ */
 
-#define SAME(field, id, ours)                                                                      \
-	RT_ATTR_SAME(cudaKernelNodeAttrValue, field, cudaLaunchAttribute##id, ours)
-SAME(cooperative, Cooperative, RT_ATTR_COOPERATIVE);
-SAME(clusterDim, ClusterDimension, RT_ATTR_CLUSTER);
-SAME(priority, Priority, RT_ATTR_PRIORITY);
-SAME(programmaticStreamSerializationAllowed, ProgrammaticStreamSerialization, RT_ATTR_PROGRAMMATIC);
-SAME(accessPolicyWindow, AccessPolicyWindow, RT_ATTR_ACCESS_POLICY);
-SAME(clusterSchedulingPolicyPreference, ClusterSchedulingPolicyPreference, RT_ATTR_CLUSTER_POLICY);
-SAME(memSyncDomainMap, MemSyncDomainMap, RT_ATTR_SYNC_DOMAIN_MAP);
-SAME(memSyncDomain, MemSyncDomain, RT_ATTR_SYNC_DOMAIN);
-
 cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
 					    cudaKernelNodeAttrValue *value_out)
 {

@@ -121,75 +121,23 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t l
 	return found(s);
 }
 
-_Static_assert(sizeof(((struct rt_stream *)0)->window) == sizeof(struct cudaAccessPolicyWindow),
-	       "a stream's window");
-
 /* ---- attributes --------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
 {
-	FIND(dst, true);
-	struct rt_stream *from = rt_stream_find(src, RT_PER_THREAD);
-	if (s && from) {
-		s->window = from->window;
-		s->sync_policy = from->sync_policy;
-		s->domain = from->domain;
-	}
-	return found(s && from ? s : NULL);
+	RT_RETURN(rt_stream_attr_copy(dst, src, RT_PER_THREAD));
 }
 
 cudaError_t cudaStreamGetAttribute(cudaStream_t hStream, cudaStreamAttrID attr,
 				   cudaStreamAttrValue *value_out)
 {
-	FIND(hStream, value_out);
-	bool is_known = true;
-	if (s) {
-		switch ((int)attr) {
-		case cudaLaunchAttributeAccessPolicyWindow:
-			memcpy(&value_out->accessPolicyWindow, &s->window, sizeof(s->window));
-			break;
-		case cudaLaunchAttributeSynchronizationPolicy:
-			value_out->syncPolicy = (enum cudaSynchronizationPolicy)s->sync_policy;
-			break;
-		case cudaLaunchAttributePriority:
-			value_out->priority = s->priority;
-			break;
-		case cudaLaunchAttributeMemSyncDomain:
-			value_out->memSyncDomain = (cudaLaunchMemSyncDomain)s->domain;
-			break;
-		default:
-			is_known = false;
-		}
-	}
-	cudaError_t e = found(s);
-	return is_known ? e : rt_fail(RT_ERROR_INVALID_VALUE);
+	RT_RETURN(
+		rt_stream_attr_get(hStream, RT_PER_THREAD, (int)attr, (union rt_attr *)value_out));
 }
 
 cudaError_t cudaStreamSetAttribute(cudaStream_t hStream, cudaStreamAttrID attr,
 				   const cudaStreamAttrValue *value)
 {
-	FIND(hStream, value);
-	bool is_known = true;
-	if (s) {
-		switch ((int)attr) {
-		case cudaLaunchAttributeAccessPolicyWindow:
-			memcpy(&s->window, &value->accessPolicyWindow, sizeof(s->window));
-			break;
-		case cudaLaunchAttributeSynchronizationPolicy:
-			s->sync_policy = (int)value->syncPolicy;
-			break;
-		case cudaLaunchAttributePriority:
-			s->priority = value->priority;
-			break;
-		case cudaLaunchAttributeMemSyncDomain:
-			s->domain = (int)value->memSyncDomain;
-			break;
-		case cudaLaunchAttributeMemSyncDomainMap:
-			break;
-		default:
-			is_known = false;
-		}
-	}
-	cudaError_t e = found(s);
-	return is_known ? e : rt_fail(RT_ERROR_INVALID_VALUE);
+	RT_RETURN(rt_stream_attr_set(hStream, RT_PER_THREAD, (int)attr,
+				     (const union rt_attr *)value));
 }

@@ -72,13 +72,11 @@ static enum rt_error set(struct rt_node *n, int id, const union rt_attr *to)
 
 static void copy(struct rt_node *to, const struct rt_node *from)
 {
-	struct cpu_launch *l = &to->what.work.cpu.launch;
-	const struct cpu_launch *f = &from->what.work.cpu.launch;
+	union rt_attr value;
 
-	l->is_cooperative = f->is_cooperative;
-	l->is_programmatic = f->is_programmatic;
-	memcpy(l->cluster, f->cluster, sizeof(l->cluster));
-	to->what.work.cpu.priority = from->what.work.cpu.priority;
+	for (int id = 0; id < RT_ATTR_IDS; id++)
+		if (get(from, id, &value) == RT_OK)
+			set(to, id, &value);
 }
 
 /* ------------------------------------------------------------------------ */

@@ -111,26 +111,6 @@ enum rt_error rt_node_set(rt_ref exec, rt_ref node, struct rt_payload *p, enum r
 
 /* ---- attr.c: lock not held ------------------------------------------------------ */
 
-/* The numbers and values of both APIs; RT_ATTR_SAME holds them to it. */
-enum rt_attr_id {
-	RT_ATTR_ACCESS_POLICY = 1,
-	RT_ATTR_COOPERATIVE = 2,
-	RT_ATTR_CLUSTER = 4,
-	RT_ATTR_CLUSTER_POLICY = 5,
-	RT_ATTR_PROGRAMMATIC = 6,
-	RT_ATTR_PRIORITY = 8,
-	RT_ATTR_SYNC_DOMAIN_MAP = 9,
-	RT_ATTR_SYNC_DOMAIN = 10
-};
-union rt_attr {
-	int number;
-	uint32_t cluster[3];
-	unsigned char bytes[64];
-};
-#define RT_ATTR_SAME(value, field, id, ours)                                                       \
-	_Static_assert(sizeof(value) == sizeof(union rt_attr) && !offsetof(value, field) &&        \
-			       (int)(id) == (int)(ours),                                           \
-		       "an attribute as in union rt_attr")
 enum rt_error rt_node_attr_get(rt_ref node, int id, union rt_attr *out);
 enum rt_error rt_node_attr_set(rt_ref node, int id, const union rt_attr *to);
 enum rt_error rt_node_attr_copy(rt_ref to, rt_ref from);

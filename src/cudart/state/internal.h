@@ -166,9 +166,9 @@ struct rt_stream {
 	/* capture.c: the nodes that the next captured operation depends on */
 	BASE_VEC(struct rt_node *) front;
 	struct {
-		unsigned char bytes[32]; /* a hint, kept for queries */
-	} window;
-	int sync_policy, domain;
+		unsigned char window[32];
+		int sync_policy, domain;
+	} hints; /* attributes that are kept for queries */
 };
 
 /* One operation for a stream. */
@@ -228,6 +228,10 @@ enum rt_error rt_stream_create(rt_ref *out, unsigned flags, int priority);
 enum rt_error rt_stream_destroy(rt_ref stream);
 enum rt_error rt_stream_synchronize(rt_ref stream, bool is_per_thread);
 enum rt_error rt_stream_query(rt_ref stream, bool is_per_thread);
+enum rt_error rt_stream_attr_get(rt_ref stream, bool is_per_thread, int id, union rt_attr *out);
+enum rt_error rt_stream_attr_set(rt_ref stream, bool is_per_thread, int id,
+				 const union rt_attr *to);
+enum rt_error rt_stream_attr_copy(rt_ref to, rt_ref from, bool is_per_thread);
 /* A stream that is not in the handle table yet; in the device's list unless it is the first. Lock
  * held, or at the start. */
 struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority);

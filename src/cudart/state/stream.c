@@ -12,6 +12,7 @@
  * each time the streams in it have grown, or those that were destroyed in it, by half.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cudart/state/capture.h"
 #include "cudart/state/internal.h"
@@ -75,7 +76,7 @@ struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority)
 	s->priority = priority > 0 ? 0 : priority;
 	if (s->priority < RT_PRIORITY_MAX)
 		s->priority = RT_PRIORITY_MAX;
-	s->sync_policy = 1;
+	s->hints.sync_policy = 1;
 	s->id = atomic_fetch_add(&rt.next_stream, 1) + 1;
 	if (d->legacy) { /* the first stream of a device is the legacy stream itself */
 		prune_seldom(d);
@@ -418,4 +419,81 @@ enum rt_error rt_stream_callback(struct rt_callback call, bool is_per_thread, un
 	if (e != RT_OK)
 		free(c);
 	return e;
+}
+
+/* ---- attributes --------------------------------------------------------------------- */
+
+static enum rt_error attr_get(const struct rt_stream *s, int id, union rt_attr *out)
+{
+	switch (id) {
+	case RT_ATTR_ACCESS_POLICY:
+		memcpy(out->bytes, s->hints.window, sizeof(s->hints.window));
+		return RT_OK;
+	case RT_ATTR_SYNC_POLICY:
+		out->number = s->hints.sync_policy;
+		return RT_OK;
+	case RT_ATTR_PRIORITY:
+		out->number = s->priority;
+		return RT_OK;
+	case RT_ATTR_SYNC_DOMAIN:
+		out->number = s->hints.domain;
+		return RT_OK;
+	default:
+		return RT_ERROR_INVALID_VALUE;
+	}
+}
+
+static enum rt_error attr_set(struct rt_stream *s, int id, const union rt_attr *to)
+{
+	switch (id) {
+	case RT_ATTR_ACCESS_POLICY:
+		memcpy(s->hints.window, to->bytes, sizeof(s->hints.window));
+		return RT_OK;
+	case RT_ATTR_SYNC_POLICY:
+		s->hints.sync_policy = to->number;
+		return RT_OK;
+	case RT_ATTR_PRIORITY:
+		s->priority = to->number;
+		return RT_OK;
+	case RT_ATTR_SYNC_DOMAIN:
+		s->hints.domain = to->number;
+		return RT_OK;
+	case RT_ATTR_SYNC_DOMAIN_MAP:
+		return RT_OK;
+	default:
+		return RT_ERROR_INVALID_VALUE;
+	}
+}
+
+enum rt_error rt_stream_attr_get(rt_ref stream, bool is_per_thread, int id, union rt_attr *out)
+{
+	if (!out)
+		return RT_ERROR_INVALID_VALUE;
+	rt_lock();
+	const struct rt_stream *s = rt_stream_find(stream, is_per_thread);
+	enum rt_error e = s ? attr_get(s, id, out) : RT_ERROR_INVALID_RESOURCE_HANDLE;
+	rt_unlock();
+	return e;
+}
+
+enum rt_error rt_stream_attr_set(rt_ref stream, bool is_per_thread, int id, const union rt_attr *to)
+{
+	if (!to)
+		return RT_ERROR_INVALID_VALUE;
+	rt_lock();
+	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
+	enum rt_error e = s ? attr_set(s, id, to) : RT_ERROR_INVALID_RESOURCE_HANDLE;
+	rt_unlock();
+	return e;
+}
+
+enum rt_error rt_stream_attr_copy(rt_ref to, rt_ref from, bool is_per_thread)
+{
+	rt_lock();
+	struct rt_stream *s = rt_stream_find(to, is_per_thread);
+	const struct rt_stream *f = rt_stream_find(from, is_per_thread);
+	if (s && f)
+		s->hints = f->hints;
+	rt_unlock();
+	return s && f ? RT_OK : RT_ERROR_INVALID_RESOURCE_HANDLE;
 }

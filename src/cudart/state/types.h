@@ -138,4 +138,28 @@ enum rt_graph_usage {
 	RT_GRAPH_RESERVED_HIGH
 };
 
+/* ---- attributes of launches, kernel nodes and streams ------------------------ */
+
+enum rt_attr_id {
+	RT_ATTR_ACCESS_POLICY = 1,
+	RT_ATTR_COOPERATIVE = 2,
+	RT_ATTR_SYNC_POLICY = 3,
+	RT_ATTR_CLUSTER = 4,
+	RT_ATTR_CLUSTER_POLICY = 5,
+	RT_ATTR_PROGRAMMATIC = 6,
+	RT_ATTR_PRIORITY = 8,
+	RT_ATTR_SYNC_DOMAIN_MAP = 9,
+	RT_ATTR_SYNC_DOMAIN = 10,
+	RT_ATTR_IDS
+};
+union rt_attr {
+	int number;
+	uint32_t cluster[3];
+	unsigned char bytes[64];
+};
+#define RT_ATTR_SAME(value, field, id, ours)                                                       \
+	_Static_assert(sizeof(value) == sizeof(union rt_attr) && !offsetof(value, field) &&        \
+			       (int)(id) == (int)(ours),                                           \
+		       "an attribute as in union rt_attr")
+
 #endif
