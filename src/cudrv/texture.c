@@ -3,7 +3,6 @@
  *
  * Refused by name: mipmaps, cube maps, views, sRGB, anisotropy, texture references.
  */
-#include "cudart/state/array.h"
 #include "cudart/state/texture.h"
 #include "cudrv/drv.h"
 
@@ -63,24 +62,15 @@ static enum rt_error resource_of(const char *name, const CUDA_RESOURCE_DESC *d,
 	return is_good ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-/* Integers of 32 bits are never read as fractions. */
-static bool is_wide(const struct rt_resource *r)
-{
-	const struct rt_array *a = r->kind == RT_RESOURCE_ARRAY ? rt_array_find(r->array) : NULL;
-
-	return (a ? a->desc.x : r->format.x) == 32;
-}
-
-static enum rt_error sampling_of(const CUDA_TEXTURE_DESC *d, const struct rt_resource *res,
-				 struct rt_sampling *out)
+static enum rt_error sampling_of(const CUDA_TEXTURE_DESC *d, struct rt_sampling *out)
 {
 	const unsigned known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES |
 			       CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION |
 			       CU_TRSF_SEAMLESS_CUBEMAP;
 
 	*out = (struct rt_sampling){.is_linear = d->filterMode == CU_TR_FILTER_MODE_LINEAR,
-				    .is_element =
-					    d->flags & CU_TRSF_READ_AS_INTEGER || is_wide(res),
+				    .is_element = d->flags & CU_TRSF_READ_AS_INTEGER,
+				    .is_wide_element = true,
 				    .is_normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES};
 	if (d->flags & CU_TRSF_SRGB)
 		return rt_refuse_use("cuTexObjectCreate", "CU_TRSF_SRGB");
@@ -112,7 +102,7 @@ CUresult CUDAAPI cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_
 		return (CUresult)rt_refuse_use("cuTexObjectCreate", "a resource view");
 	enum rt_error e = resource_of("cuTexObjectCreate", pResDesc, &res);
 	if (e == RT_OK)
-		e = sampling_of(pTexDesc, &res, &sampling);
+		e = sampling_of(pTexDesc, &sampling);
 	if (e == RT_OK) {
 		struct kept kept = {*pResDesc, *pTexDesc};
 		e = rt_texture_new(&res, &sampling, &kept, sizeof(kept), &handle);

@@ -4,7 +4,6 @@
  * Refused by name: mipmaps, cube maps, views, sRGB, anisotropy.
  */
 #include "cudart/api/api.h"
-#include "cudart/state/array.h"
 #include "cudart/state/texture.h"
 
 /* What the program passed, for its queries. */
@@ -16,7 +15,7 @@ struct kept {
 static enum rt_error resource_of(const char *name, const struct cudaResourceDesc *d,
 				 struct rt_resource *out)
 {
-	*out = (struct rt_resource){0};
+	*out = (struct rt_resource){.is_strict = true};
 	if (d->flags)
 		return RT_ERROR_INVALID_VALUE;
 	switch (d->resType) {
@@ -29,7 +28,7 @@ static enum rt_error resource_of(const char *name, const struct cudaResourceDesc
 		out->address = (uintptr_t)d->res.linear.devPtr;
 		out->width = d->res.linear.sizeInBytes;
 		out->format = rt_format_of(&d->res.linear.desc);
-		return out->width ? RT_OK : RT_ERROR_INVALID_VALUE;
+		return RT_OK;
 	case cudaResourceTypePitch2D:
 		out->kind = RT_RESOURCE_ROWS;
 		out->address = (uintptr_t)d->res.pitch2D.devPtr;
@@ -130,9 +129,6 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
 
 	RT_ENTER();
 	if (!pSurfObject || !pResDesc || pResDesc->resType != cudaResourceTypeArray)
-		return rt_fail(RT_ERROR_INVALID_VALUE);
-	const struct rt_array *a = rt_array_find(pResDesc->res.array.array);
-	if (a && !(a->flags & cudaArraySurfaceLoadStore))
 		return rt_fail(RT_ERROR_INVALID_VALUE);
 	enum rt_error e = resource_of("cudaCreateSurfaceObject", pResDesc, &res);
 	if (e == RT_OK) {

@@ -79,12 +79,14 @@ const void *rt_texture_kept(uint64_t handle, bool is_surface, size_t n)
 
 /* ---- resources ------------------------------------------------------------------------ */
 
-static enum rt_error from_array(rt_ref array, struct cpu_texture *t)
+static enum rt_error from_array(const struct rt_resource *res, struct cpu_texture *t)
 {
-	const struct rt_array *a = rt_array_find(array);
+	const struct rt_array *a = rt_array_find(res->array);
 
 	if (!a)
 		return RT_ERROR_INVALID_RESOURCE_HANDLE;
+	if (t->is_surface && res->is_strict && !(a->flags & RT_ARRAY_SURFACE))
+		return RT_ERROR_INVALID_VALUE;
 	t->is_array = true;
 	t->is_layered = a->flags & RT_ARRAY_LAYERED;
 	t->address = a->base;
@@ -111,6 +113,8 @@ static enum rt_error from_memory(const struct rt_resource *res, struct cpu_textu
 	enum rt_error e = rt_channels(&res->format, t);
 	uint64_t elem = (uint64_t)t->channels * t->bits / 8, rows;
 
+	if (res->is_strict && res->kind == RT_RESOURCE_LINE && !res->width)
+		return RT_ERROR_INVALID_VALUE;
 	if (e != RT_OK)
 		return e;
 	t->address = res->address;
@@ -133,7 +137,7 @@ static enum rt_error set_sampling(const struct rt_sampling *d, struct cpu_textur
 {
 	bool is_int = t->type != CPU_TEX_FLOAT, is_line = !t->is_array && !t->height;
 
-	t->is_unit = is_int && !d->is_element;
+	t->is_unit = is_int && !d->is_element && !(d->is_wide_element && t->bits == 32);
 	if (t->is_unit && t->bits == 32)
 		return RT_ERROR_INVALID_NORM_SETTING;
 	t->is_filtered = !is_line && d->is_linear;
@@ -161,7 +165,7 @@ enum rt_error rt_texture_new(const struct rt_resource *res, const struct rt_samp
 	enum rt_error e;
 
 	if (res->kind == RT_RESOURCE_ARRAY)
-		e = from_array(res->array, &t);
+		e = from_array(res, &t);
 	else
 		e = sampling ? from_memory(res, &t) : RT_ERROR_INVALID_VALUE;
 	if (e == RT_OK && sampling)

@@ -13,11 +13,15 @@ struct rt_resource {
 	rt_ref array;
 	uint64_t address, width, height, pitch; /* width: texels; LINE: bytes */
 	struct rt_format format;		/* not ARRAY */
+	/* The runtime's rules: a line has bytes, and a surface's array was made for surfaces. */
+	bool is_strict;
 };
 
 struct rt_sampling {
 	int mode[3];
-	bool is_linear, is_element, is_normalized; /* is_element: integers as they are */
+	bool is_linear, is_normalized;
+	bool is_element;      /* integers as they are, not as fractions */
+	bool is_wide_element; /* those of 32 bits in any case (the driver's); else an error */
 	float border[4];
 };
 
