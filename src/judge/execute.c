@@ -424,10 +424,10 @@ static void submit_work(struct trial *x, struct cpu_work *w)
 	cpu_op_put(op);
 }
 
-/* Bytes of one side of a copy or set, without its order: the part of a row that lies in an
- * allocation, or all rows, if all of them do. False: none. */
+/* Of one side of a copy or set: the part of a row that lies in an allocation, or all rows, if all
+ * of them do; *width: bytes of a row. False: none. */
 static bool cut(const struct race_judge_operation *o, const struct race_judge_place *p,
-		const struct cpu_mem_info *m, struct cpu_copy *out)
+		const struct cpu_mem_info *m, struct race_judge_place *out, uint64_t *width)
 {
 	uint64_t from = p->addr > m->base ? p->addr : m->base;
 	uint64_t to = p->addr + race_judge_extent(o, p), end = m->base + m->bytes;
@@ -436,50 +436,48 @@ static bool cut(const struct race_judge_operation *o, const struct race_judge_pl
 	to = to < end ? to : end;
 	if (!p->addr || from >= to || (o->height * o->depth > 1 && !is_whole))
 		return false;
-	*out = (struct cpu_copy){.dst = from,
-				 .dst_pitch = p->pitch,
-				 .dst_slice = p->slice,
-				 .width = is_whole ? o->bytes : to - from,
-				 .height = o->height,
-				 .depth = o->depth};
+	*out = (struct race_judge_place){.addr = from, .pitch = p->pitch, .slice = p->slice};
+	*width = is_whole ? o->bytes : to - from;
 	return true;
 }
 
-/* What is in the bytes doesn't matter any more. is_write: they are the destination. */
+/* The other side is a buffer: what is in the bytes doesn't matter any more. is_write: they are the
+ * destination. */
 static void submit_range(struct trial *x, const struct race_judge_operation *o,
 			 const struct cpu_mem_info *m, bool is_write, uint32_t stream)
 {
 	struct cpu_work w = {.kind = o->kind == RACE_JUDGE_SET ? CPU_WORK_FILL : CPU_WORK_COPY,
 			     .stream = stream};
-	struct cpu_copy c;
+	struct race_judge_place there, buffer;
+	uint64_t width;
 
-	if (!cut(o, is_write ? &o->dst : &o->src, m, &c))
+	if (!cut(o, is_write ? &o->dst : &o->src, m, &there, &width))
 		return;
 	if (o->kind == RACE_JUDGE_SET) {
-		w.fill = (struct cpu_fill){.dst = c.dst,
-					   .pitch = c.dst_pitch,
-					   .slice = c.dst_slice,
-					   .width = c.width,
-					   .height = c.height,
-					   .depth = c.depth,
+		w.fill = (struct cpu_fill){.dst = there.addr,
+					   .pitch = there.pitch,
+					   .slice = there.slice,
+					   .width = width,
+					   .height = o->height,
+					   .depth = o->depth,
 					   .size = 1};
 		submit_work(x, &w);
 		return;
 	}
-	c.src_pitch = c.width;
-	c.src_slice = c.width * c.height;
-	c.src = (uint64_t)(uintptr_t)base_alloc(&x->arena, c.src_slice * c.depth);
-	w.copy = c;
-	if (!is_write)
-		w.copy = (struct cpu_copy){.dst = c.src,
-					   .dst_pitch = c.src_pitch,
-					   .dst_slice = c.src_slice,
-					   .src = c.dst,
-					   .src_pitch = c.dst_pitch,
-					   .src_slice = c.dst_slice,
-					   .width = c.width,
-					   .height = c.height,
-					   .depth = c.depth};
+	buffer.pitch = width;
+	buffer.slice = width * o->height;
+	buffer.addr = (uint64_t)(uintptr_t)base_alloc(&x->arena, buffer.slice * o->depth);
+	const struct race_judge_place *dst = is_write ? &there : &buffer;
+	const struct race_judge_place *src = is_write ? &buffer : &there;
+	w.copy = (struct cpu_copy){.dst = dst->addr,
+				   .dst_pitch = dst->pitch,
+				   .dst_slice = dst->slice,
+				   .src = src->addr,
+				   .src_pitch = src->pitch,
+				   .src_slice = src->slice,
+				   .width = width,
+				   .height = o->height,
+				   .depth = o->depth};
 	submit_work(x, &w);
 }
 
