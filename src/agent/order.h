@@ -4,7 +4,7 @@
  * One piece for two listeners: unordered.c, in the agent, notes launches that nothing orders, and
  * judge/operations.c, in the library that stands in for the driver's, sends the judge what it can
  * compare. Each hears the program's calls in its own way and hands them in here, the launches too.
- * order_calls.c is the table of what the driver's functions order, order.c follows it.
+ * order/calls.c is the table of what the driver's functions order, order/order.c follows it.
  *
  * Where it isn't known what orders two operations, they are taken for ordered.
  */
@@ -58,7 +58,7 @@ struct agent_order_call {
 	CUcontext context; /* that the call names, or the current one */
 };
 
-/* ---- order_calls.c ------------------------------------------------------ */
+/* ---- order/calls.c ------------------------------------------------------ */
 
 /* May the function order anything? id: its number, as CUPTI has it. */
 bool agent_order_wants(uint32_t id);
@@ -68,7 +68,7 @@ bool agent_order_is_harmless(const char *name);
  * call makes is there after it. */
 void agent_order_read(uint32_t id, const void *params, struct agent_order_call *c);
 
-/* ---- order_events.c, for order.c ---------------------------------------- */
+/* ---- order/events.c, for order.c ---------------------------------------- */
 
 /* What the event comes after; zero: it was never recorded, so it orders nothing. NULL: it isn't
  * known. */
@@ -78,7 +78,7 @@ void agent_order_event_set(CUevent handle, const struct agent_clock *clock);
 void agent_order_event_drop(CUevent handle);
 void agent_order_event_drop_all(void);
 
-/* ---- order.c ------------------------------------------------------------ */
+/* ---- order/order.c ------------------------------------------------------ */
 
 /* Goes up when a handle may have another meaning. Atomic. */
 extern uint32_t agent_order_changes __attribute__((visibility("hidden")));

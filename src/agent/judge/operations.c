@@ -95,8 +95,7 @@ uint32_t judge_order_pass(CUstream s, bool is_opaque)
 
 /* ---- calls ----------------------------------------------------------------------- */
 
-#define ID(name)    CUPTI_DRIVER_TRACE_CBID_##name
-#define GIVEN(name) const name##_params *p = params
+#define ID(name) CUPTI_DRIVER_TRACE_CBID_##name
 
 static bool is_default(CUstream s)
 {
@@ -143,81 +142,36 @@ static void begin_rows(const struct agent_order_call *c, CUdeviceptr at, size_t 
 	begin_operation(c, &op);
 }
 
-/* One of a stream (_ptsz), or of the default stream (_ptds). */
-#define OPERATION(name, pt, what, to, from, n)                                                     \
-	case ID(name):                                                                             \
-	case ID(name##pt): {                                                                       \
-		GIVEN(name);                                                                       \
-		begin_row(c, what, (uint64_t)(to), (uint64_t)(from), n);                           \
+#define BYTES(what, to, from, n)                                                                   \
+	begin_row(c, RACE_JUDGE_##what, (uint64_t)(to), (uint64_t)(from), n)
+#define SET_ROWS(width) begin_rows(c, p->dstDevice, p->dstPitch, (width)*p->Width, p->Height)
+#define COPY_ROWS(made)                                                                            \
+	const struct race_judge_operation op = made(p->pCopy);                                     \
+	begin_operation(c, &op)
+#define NOT_COMPARED                                                                               \
+	(void)p;                                                                                   \
+	agent_order_carry(c->stream, c->context)
+#define STREAM(f, bytes)                                                                           \
+	case ID(f):                                                                                \
+	case ID(f##_ptsz): {                                                                       \
+		const f##_params *p = params;                                                      \
+		bytes;                                                                             \
 		break;                                                                             \
 	}
-
-/* Of several dimensions. */
-#define COPY_OF(name, pt, made)                                                                    \
-	case ID(name):                                                                             \
-	case ID(name##pt): {                                                                       \
-		GIVEN(name);                                                                       \
-		const struct race_judge_operation op = made(p->pCopy);                             \
-		begin_operation(c, &op);                                                           \
+#define DEFAULT(f, way, bytes)                                                                     \
+	case ID(f):                                                                                \
+	case ID(f##_ptds): {                                                                       \
+		const f##_params *p = params;                                                      \
+		bytes;                                                                             \
 		break;                                                                             \
 	}
-#define SET_OF(name, pt, width)                                                                    \
-	case ID(name):                                                                             \
-	case ID(name##pt): {                                                                       \
-		GIVEN(name);                                                                       \
-		begin_rows(c, p->dstDevice, p->dstPitch, (width)*p->Width, p->Height);             \
-		break;                                                                             \
-	}
-
-static void begin_many(uint32_t id, const void *params, const struct agent_order_call *c)
-{
-	switch (id) {
-		COPY_OF(cuMemcpy2DAsync_v2, _ptsz, judge_copy_2d)
-		COPY_OF(cuMemcpy3DAsync_v2, _ptsz, judge_copy_3d)
-		COPY_OF(cuMemcpy2D_v2, _ptds, judge_copy_2d)
-		COPY_OF(cuMemcpy2DUnaligned_v2, _ptds, judge_copy_2d)
-		COPY_OF(cuMemcpy3D_v2, _ptds, judge_copy_3d)
-		SET_OF(cuMemsetD2D8Async, _ptsz, 1)
-		SET_OF(cuMemsetD2D16Async, _ptsz, 2)
-		SET_OF(cuMemsetD2D32Async, _ptsz, 4)
-		SET_OF(cuMemsetD2D8_v2, _ptds, 1)
-		SET_OF(cuMemsetD2D16_v2, _ptds, 2)
-		SET_OF(cuMemsetD2D32_v2, _ptds, 4)
-	default:
-		agent_order_carry(c->stream, c->context);
-		break;
-	}
-}
 
 /* Before the driver has them, so that whoever records an event after them finds them. */
 static void begin_work(uint32_t id, const void *params, const struct agent_order_call *c)
 {
 	switch (id) {
-		OPERATION(cuMemcpyAsync, _ptsz, RACE_JUDGE_COPY, p->dst, p->src, p->ByteCount)
-		OPERATION(cuMemcpyHtoDAsync_v2, _ptsz, RACE_JUDGE_COPY, p->dstDevice, p->srcHost,
-			  p->ByteCount)
-		OPERATION(cuMemcpyDtoHAsync_v2, _ptsz, RACE_JUDGE_COPY, p->dstHost, p->srcDevice,
-			  p->ByteCount)
-		OPERATION(cuMemcpyDtoDAsync_v2, _ptsz, RACE_JUDGE_COPY, p->dstDevice, p->srcDevice,
-			  p->ByteCount)
-		OPERATION(cuMemcpyPeerAsync, _ptsz, RACE_JUDGE_COPY, p->dstDevice, p->srcDevice,
-			  p->ByteCount)
-		OPERATION(cuMemsetD8Async, _ptsz, RACE_JUDGE_SET, p->dstDevice, 0, p->N)
-		OPERATION(cuMemsetD16Async, _ptsz, RACE_JUDGE_SET, p->dstDevice, 0, 2 * p->N)
-		OPERATION(cuMemsetD32Async, _ptsz, RACE_JUDGE_SET, p->dstDevice, 0, 4 * p->N)
-		OPERATION(cuMemFreeAsync, _ptsz, RACE_JUDGE_FREE, p->dptr, 0, 0)
-		OPERATION(cuMemcpy, _ptds, RACE_JUDGE_COPY, p->dst, p->src, p->ByteCount)
-		OPERATION(cuMemcpyHtoD_v2, _ptds, RACE_JUDGE_COPY, p->dstDevice, p->srcHost,
-			  p->ByteCount)
-		OPERATION(cuMemcpyDtoH_v2, _ptds, RACE_JUDGE_COPY, p->dstHost, p->srcDevice,
-			  p->ByteCount)
-		OPERATION(cuMemcpyDtoD_v2, _ptds, RACE_JUDGE_COPY, p->dstDevice, p->srcDevice,
-			  p->ByteCount)
-		OPERATION(cuMemsetD8_v2, _ptds, RACE_JUDGE_SET, p->dstDevice, 0, p->N)
-		OPERATION(cuMemsetD16_v2, _ptds, RACE_JUDGE_SET, p->dstDevice, 0, 2 * p->N)
-		OPERATION(cuMemsetD32_v2, _ptds, RACE_JUDGE_SET, p->dstDevice, 0, 4 * p->N)
+#include "agent/order/operations.def"
 	default:
-		begin_many(id, params, c);
 		break;
 	}
 }

@@ -1,5 +1,6 @@
 /*
- * order_calls.c - what the driver's functions order: the table, by their numbers.
+ * calls.c - what the driver's functions order: the table, by their numbers. Copies, sets and
+ * frees have theirs in operations.def.
  *
  * A function that has no row and whose name isn't one of the harmless is taken to order all that
  * comes before it with all that comes after it. So rows are for those that order less, and for
@@ -18,20 +19,18 @@
 #define EVENT 4u
 #define MADE  8u /* a pointer to the stream, or the event, that is made */
 
-/* Some of the names are macros of cuda.h, so a name is never handed on to another macro. */
+/* Some of the names are macros of cuda.h, so a name is pasted before it is handed on. */
 
 #define ALONE(f, w)                                                                                \
 	[CUPTI_DRIVER_TRACE_CBID_##f] = {                                                          \
 		.way = AGENT_ORDER_##w,                                                            \
 	}
+#define OF_NAMED(id, params, w, more, field)                                                       \
+	[id] = {.way = AGENT_ORDER_##w, .has = NAMED | (more), .stream = offsetof(params, field)}
 /* Of functions that name a stream, and their twins whose default stream is the thread's. */
 #define ON_STREAM(f, w, field)                                                                     \
-	[CUPTI_DRIVER_TRACE_CBID_##f] = {.way = AGENT_ORDER_##w,                                   \
-					 .has = NAMED,                                             \
-					 .stream = offsetof(f##_params, field)},                   \
-	[CUPTI_DRIVER_TRACE_CBID_##f##_ptsz] = {.way = AGENT_ORDER_##w,                            \
-						.has = NAMED | MINE,                               \
-						.stream = offsetof(f##_params, field)}
+	OF_NAMED(CUPTI_DRIVER_TRACE_CBID_##f, f##_params, w, 0, field),                            \
+		OF_NAMED(CUPTI_DRIVER_TRACE_CBID_##f##_ptsz, f##_params, w, MINE, field)
 #define ON_BOTH(f, w)                                                                              \
 	[CUPTI_DRIVER_TRACE_CBID_##f] = {.way = AGENT_ORDER_##w,                                   \
 					 .has = NAMED | EVENT,                                     \
@@ -46,16 +45,11 @@
 		f] = {.way = AGENT_ORDER_##w, .has = EVENT, .event = offsetof(f##_params, hEvent)}
 /* A stream, or an event, is made or destroyed. */
 #define OF_STREAM(f, w, more, field)                                                               \
-	[CUPTI_DRIVER_TRACE_CBID_##f] = {.way = AGENT_ORDER_##w,                                   \
-					 .has = NAMED | (more),                                    \
-					 .stream = offsetof(f##_params, field)}
+	OF_NAMED(CUPTI_DRIVER_TRACE_CBID_##f, f##_params, w, more, field)
 #define OF_EVENT(f, w, more, field)                                                                \
 	[CUPTI_DRIVER_TRACE_CBID_##f] = {.way = AGENT_ORDER_##w,                                   \
 					 .has = EVENT | (more),                                    \
 					 .event = offsetof(f##_params, field)}
-#define ON_DEFAULT(f, w)                                                                           \
-	[CUPTI_DRIVER_TRACE_CBID_##f] = {.way = AGENT_ORDER_##w},                                  \
-	[CUPTI_DRIVER_TRACE_CBID_##f##_ptds] = {.way = AGENT_ORDER_##w, .has = MINE}
 
 static const struct row {
 	unsigned char way, has, stream, event; /* where they are in the parameters */
@@ -98,36 +92,15 @@ static const struct row {
 	OF_EVENT(cuEventCreate, EVENT_MADE, MADE, phEvent),
 	OF_EVENT(cuEventDestroy, EVENT_GONE, 0, hEvent),
 	OF_EVENT(cuEventDestroy_v2, EVENT_GONE, 0, hEvent),
-	/* Operations of a stream. */
-	ON_STREAM(cuMemcpyAsync, WORK, hStream),
-	ON_STREAM(cuMemcpyHtoDAsync_v2, WORK, hStream),
-	ON_STREAM(cuMemcpyDtoHAsync_v2, WORK, hStream),
-	ON_STREAM(cuMemcpyDtoDAsync_v2, WORK, hStream),
-	ON_STREAM(cuMemcpyPeerAsync, WORK, hStream),
-	ON_STREAM(cuMemcpy2DAsync_v2, WORK, hStream),
-	ON_STREAM(cuMemcpy3DAsync_v2, WORK, hStream),
-	ON_STREAM(cuMemcpy3DPeerAsync, WORK, hStream),
-	ON_STREAM(cuMemsetD8Async, WORK, hStream),
-	ON_STREAM(cuMemsetD16Async, WORK, hStream),
-	ON_STREAM(cuMemsetD32Async, WORK, hStream),
-	ON_STREAM(cuMemsetD2D8Async, WORK, hStream),
-	ON_STREAM(cuMemsetD2D16Async, WORK, hStream),
-	ON_STREAM(cuMemsetD2D32Async, WORK, hStream),
-	ON_STREAM(cuMemFreeAsync, WORK, hStream),
-	/* Of the default stream; the host goes on after a copy, if it has to do with the host. */
-	ON_DEFAULT(cuMemcpy, COPY),
-	ON_DEFAULT(cuMemcpyHtoD_v2, COPY),
-	ON_DEFAULT(cuMemcpyDtoH_v2, COPY),
-	ON_DEFAULT(cuMemcpyDtoD_v2, WORK),
-	ON_DEFAULT(cuMemcpy2D_v2, COPY),
-	ON_DEFAULT(cuMemcpy2DUnaligned_v2, COPY),
-	ON_DEFAULT(cuMemcpy3D_v2, COPY),
-	ON_DEFAULT(cuMemsetD8_v2, WORK),
-	ON_DEFAULT(cuMemsetD16_v2, WORK),
-	ON_DEFAULT(cuMemsetD32_v2, WORK),
-	ON_DEFAULT(cuMemsetD2D8_v2, WORK),
-	ON_DEFAULT(cuMemsetD2D16_v2, WORK),
-	ON_DEFAULT(cuMemsetD2D32_v2, WORK),
+#define STREAM(f, bytes)                                                                           \
+	OF_NAMED(CUPTI_DRIVER_TRACE_CBID_##f, f##_params, WORK, 0, hStream),                       \
+		OF_NAMED(CUPTI_DRIVER_TRACE_CBID_##f##_ptsz, f##_params, WORK, MINE, hStream),
+#define DEFAULT(f, w, bytes)                                                                       \
+	[CUPTI_DRIVER_TRACE_CBID_##f] = {.way = AGENT_ORDER_##w},                                  \
+	[CUPTI_DRIVER_TRACE_CBID_##f##_ptds] = {.way = AGENT_ORDER_##w, .has = MINE},
+#include "agent/order/operations.def"
+#undef STREAM
+#undef DEFAULT
 	/* Captures and graphs. */
 	ON_STREAM(cuStreamBeginCapture, CAPTURE, hStream),
 	ON_STREAM(cuStreamBeginCapture_v2, CAPTURE, hStream),

@@ -1,5 +1,5 @@
 /*
- * order_events.c - what each event of the program comes after, by its handle. Under the lock of
+ * events.c - what each event of the program comes after, by its handle. Under the lock of
  * order.c.
  */
 #include <stdlib.h>
