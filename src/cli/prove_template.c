@@ -50,7 +50,7 @@ static bool is_word(char c)
 }
 
 /* After "template": the matching '>', or NULL. */
-static const char *behind_arguments(const char *p)
+static const char *after_arguments(const char *p)
 {
 	int depth = 0;
 
@@ -124,7 +124,7 @@ void prove_name_templates(const char *source, struct race_proofs *r)
 		line += *p == '\n';
 		if (strncmp(p, "template", 8) != 0 || is_word(p[8]) || (p > text && is_word(p[-1])))
 			continue;
-		rest = behind_arguments(p + 8);
+		rest = after_arguments(p + 8);
 		size_t n = rest ? kernel_name(rest, &name) : 0;
 		if (!n)
 			continue;

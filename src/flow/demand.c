@@ -202,7 +202,7 @@ static bool is_left_unused(const struct flow_block *b)
 }
 
 /* What is known after d, and stays so to the end of its block. */
-static struct flow_facts facts_behind(struct flow *fl, uint32_t d)
+static struct flow_facts facts_after(struct flow *fl, uint32_t d)
 {
 	struct flow_priv *pr = fl->priv;
 	const struct ptx_stmt *s = pr->def[d];
@@ -254,7 +254,7 @@ static bool def_is_sure(struct flow *fl, uint32_t d, uint32_t reg, uint32_t byte
 
 	if (!bytes)
 		return false;
-	pr->on_way = facts_behind(fl, d);
+	pr->on_way = facts_after(fl, d);
 	m = scan_part(fl, d, reg, bytes, pr->def_at[d] + 1, pr->start[b + 1]);
 	if (m == MEET_NOTHING &&
 	    (is_left_unused(&fl->blocks[b]) || pr->use_off[reg] == pr->use_off[reg + 1]))

@@ -44,8 +44,8 @@ static void put_reason(struct base_buf *out, uint32_t state, uint32_t entry, uin
 {
 	static const char *const raced[] = {"", "of another lane", "of another warp",
 					    "of another block"};
-	static const char *const ordered[] = {"of its own", "behind a __syncwarp",
-					      "behind a __syncthreads", ""};
+	static const char *const ordered[] = {"of its own", "after a __syncwarp",
+					      "after a __syncthreads", ""};
 
 	if (state == HIRACE_INIT) {
 		base_buf_puts(out, "the first access");

@@ -134,7 +134,7 @@ RACE_FN struct hirace_step hirace_step_of(const struct hirace_actor *me, const u
 	place = w->thread - me->block_first;
 	lane = (me->thread - me->block_first) % HIRACE_LANES;
 	order = race_lane_order(me->lanes, lane, place % HIRACE_LANES, w->warp_clock);
-	if (order == RACE_BEHIND_FULL)
+	if (order == RACE_AFTER_FULL)
 		return hirace_table_step(table, w->state, access, HIRACE_SYNC_W, relation);
 	return hirace_lanes_step(me->lanes, table, is_lanes ? w->state : hirace_base(w->state),
 				 access, order,

@@ -23,7 +23,7 @@
  *  - R5 alone is *possible*; a common lock takes a pair that may be ordered for ordered;
  *  - the accessor is never replaced by one that can race with less: readers that nothing orders are
  *    a group with its extent (the paper's BlkShared and DevShared), and an older weak access
- *    stays in sight after strong ones that are ordered after it (iguard_behind).
+ *    stays in sight after strong ones that are ordered after it (iguard_after).
  *
  * A group's stamps and locks are the least that all have: what is certain of the group is certain
  * of the member that conflicts.
@@ -170,7 +170,7 @@ RACE_FN enum race_lane_order iguard_lane_order(const struct iguard_view *v,
 				       (v->w.thread - me->block_first) % IGUARD_LANES,
 				       v->c.warp_clock);
 	if (v->c.warp_clock != me->own.warp_clock)
-		return RACE_BEHIND_FULL;
+		return RACE_AFTER_FULL;
 	return v->relation == IGUARD_SELF ? RACE_MINE : RACE_OTHER;
 }
 
@@ -185,26 +185,26 @@ RACE_FN bool iguard_is_ordered(const struct iguard_view *v, const struct iguard_
 		return false;
 	if (v->w.extent == IGUARD_ONE)
 		return v->relation == IGUARD_SELF || iguard_lane_order(v, me) != RACE_OTHER;
-	return iguard_lane_order(v, me) == RACE_BEHIND_FULL;
+	return iguard_lane_order(v, me) == RACE_AFTER_FULL;
 }
 
 enum iguard_conflict { IGUARD_CONFLICT_NONE, IGUARD_CONFLICT_MAYBE, IGUARD_CONFLICT_SURE };
 
 /* Is the older weak access, which strong ones followed, unordered with a strong access? */
-RACE_FN bool iguard_meets_behind(const struct iguard_view *v, const struct iguard_actor *me)
+RACE_FN bool iguard_meets_older(const struct iguard_view *v, const struct iguard_actor *me)
 {
 	bool is_barred = v->c.block_clock != me->own.block_clock;
-	bool is_warped = is_barred || iguard_lane_order(v, me) == RACE_BEHIND_FULL;
+	bool is_warped = is_barred || iguard_lane_order(v, me) == RACE_AFTER_FULL;
 
-	if (v->w.behind == IGUARD_PURE || v->relation == IGUARD_SELF)
+	if (v->w.after == IGUARD_PURE || v->relation == IGUARD_SELF)
 		return false;
 	if (v->relation == IGUARD_OTHER_BLOCK)
 		return true;
-	if (v->w.behind == IGUARD_BEHIND_BLOCK)
+	if (v->w.after == IGUARD_AFTER_BLOCK)
 		return false;
 	if (v->relation == IGUARD_SAME_BLOCK)
 		return !is_barred;
-	return v->w.behind == IGUARD_BEHIND_SELF && !is_warped;
+	return v->w.after == IGUARD_AFTER_SELF && !is_warped;
 }
 
 /*
@@ -215,7 +215,7 @@ RACE_FN bool iguard_meets_behind(const struct iguard_view *v, const struct iguar
 RACE_FN bool iguard_is_blurred(const struct iguard_view *v, const struct iguard_actor *me,
 			       const struct iguard_access *a)
 {
-	bool is_group = v->w.extent == IGUARD_OF_WARP, is_older = v->w.behind != IGUARD_PURE;
+	bool is_group = v->w.extent == IGUARD_OF_WARP, is_older = v->w.after != IGUARD_PURE;
 
 	if (!me->lanes || !me->lanes->is_partial || v->is_across ||
 	    v->relation > IGUARD_SAME_WARP || v->w.extent > IGUARD_OF_WARP)
@@ -232,17 +232,17 @@ RACE_FN enum iguard_conflict iguard_conflict_of(const struct iguard_view *v,
 						const struct iguard_access *a)
 {
 	bool is_elsewhere = v->relation == IGUARD_OTHER_BLOCK && v->w.extent != IGUARD_OF_GRID;
-	bool is_mixed = !v->w.is_strong && v->w.behind == IGUARD_MIXED;
+	bool is_mixed = !v->w.is_strong && v->w.after == IGUARD_MIXED;
 	bool is_blurred = iguard_is_blurred(v, me, a);
 
 	if (!a->is_strong || (!v->w.is_strong && !is_mixed))
 		return is_blurred ? IGUARD_CONFLICT_MAYBE : IGUARD_CONFLICT_SURE;
 	/* All members are in one other block, and one of them conflicts. */
-	if (is_elsewhere && (is_mixed || v->w.has_cta || a->has_cta || v->w.behind))
+	if (is_elsewhere && (is_mixed || v->w.has_cta || a->has_cta || v->w.after))
 		return IGUARD_CONFLICT_SURE;
 	if (v->is_across && a->has_cta)
 		return IGUARD_CONFLICT_SURE;
-	if (!is_mixed && iguard_meets_behind(v, me))
+	if (!is_mixed && iguard_meets_older(v, me))
 		return is_blurred ? IGUARD_CONFLICT_MAYBE : IGUARD_CONFLICT_SURE;
 	return is_mixed || (v->is_across && v->w.has_cta) ? IGUARD_CONFLICT_MAYBE
 							  : IGUARD_CONFLICT_NONE;
@@ -330,9 +330,8 @@ RACE_FN uint64_t iguard_mine(const struct iguard_actor *me, const struct iguard_
 RACE_FN uint32_t iguard_distance(const struct iguard_view *v, const struct iguard_actor *me)
 {
 	if (v->c.block_clock != me->own.block_clock)
-		return IGUARD_BEHIND_BLOCK;
-	return iguard_lane_order(v, me) == RACE_BEHIND_FULL ? IGUARD_BEHIND_WARP
-							    : IGUARD_BEHIND_SELF;
+		return IGUARD_AFTER_BLOCK;
+	return iguard_lane_order(v, me) == RACE_AFTER_FULL ? IGUARD_AFTER_WARP : IGUARD_AFTER_SELF;
 }
 
 /* A context with another's stamps and locks, so that all it says is true of both. */
@@ -357,12 +356,12 @@ IGUARD_FN uint64_t iguard_follow(const struct iguard_view *v, const struct iguar
 {
 	struct iguard_word w = iguard_decode(iguard_mine(me, a));
 	uint32_t distance = iguard_distance(v, me);
-	bool has_weak = !v->w.is_strong || v->w.behind;
+	bool has_weak = !v->w.is_strong || v->w.after;
 
 	if (!a->is_strong || (!has_weak && (!v->w.has_cta || a->has_cta)))
 		return iguard_mine(me, a);
 	if (has_weak)
-		w.behind = distance > v->w.behind || !v->w.is_strong ? distance : v->w.behind;
+		w.after = distance > v->w.after || !v->w.is_strong ? distance : v->w.after;
 	w.has_cta |= v->w.has_cta;
 	w.context = iguard_least(me->context, me->own, v->c, me->contexts);
 	return w.context ? iguard_encode(w) : iguard_mine(me, a);
@@ -376,13 +375,13 @@ IGUARD_FN uint64_t iguard_group(const struct iguard_view *v, const struct iguard
 	uint32_t extent = v->is_across			     ? IGUARD_OF_GRID
 			  : v->relation == IGUARD_SAME_BLOCK ? IGUARD_OF_BLOCK
 							     : IGUARD_OF_WARP;
-	bool is_mixed = !v->w.is_strong && v->w.behind == IGUARD_MIXED;
+	bool is_mixed = !v->w.is_strong && v->w.after == IGUARD_MIXED;
 
 	if (w.extent < extent)
 		w.extent = extent;
 	/* Only reads: writes would have raced. */
-	if (is_mixed || v->w.is_strong != a->is_strong || iguard_meets_behind(v, me)) {
-		w.behind = IGUARD_MIXED;
+	if (is_mixed || v->w.is_strong != a->is_strong || iguard_meets_older(v, me)) {
+		w.after = IGUARD_MIXED;
 		w.is_strong = false;
 	}
 	w.has_cta |= a->has_cta;
@@ -428,7 +427,7 @@ RACE_FN uint64_t iguard_left_readers(uint64_t word, const struct iguard_view *v,
 				     const struct iguard_actor *me, const struct iguard_access *a,
 				     bool is_clean)
 {
-	bool is_strong = v->w.is_strong && v->w.behind == IGUARD_PURE;
+	bool is_strong = v->w.is_strong && v->w.after == IGUARD_PURE;
 
 	if (!v->is_there || !a->is_strong || !is_clean)
 		return 0;
@@ -457,7 +456,7 @@ IGUARD_FN bool iguard_is_open(const struct iguard_view *v, const struct iguard_a
 			      enum iguard_verdict verdict)
 {
 	/* Stamps of a group, and of what has an older access after it, are the least of all. */
-	bool is_exact = v->w.extent == IGUARD_ONE && v->w.behind == IGUARD_PURE;
+	bool is_exact = v->w.extent == IGUARD_ONE && v->w.after == IGUARD_PURE;
 
 	if (verdict == IGUARD_NO_RACE)
 		return false;

@@ -177,7 +177,7 @@ static bool goes_with(const struct ptx_stmt *last, const struct ptx_stmt *s)
 static bool is_inserted(const struct strip *x, const struct ptx_stmt *last,
 			const struct ptx_stmt *s)
 {
-	bool is_behind_ours = last && last->mark;
+	bool is_after_ours = last && last->mark;
 
 	switch ((enum ptx_stmt_kind)s->kind) {
 	case PTX_STMT_LABEL:
@@ -187,10 +187,10 @@ static bool is_inserted(const struct strip *x, const struct ptx_stmt *last,
 	case PTX_STMT_VAR:
 		return is_ours(s->var->name);
 	case PTX_STMT_INST:
-		return (is_behind_ours && goes_with(last, s)) ||
+		return (is_after_ours && goes_with(last, s)) ||
 		       (inst_names_ours(x, s) && !writes_theirs(x, s) && !variant_of(s));
 	case PTX_STMT_PRAGMA:
-		return is_behind_ours && s->next && s->next->kind == PTX_STMT_LABEL &&
+		return is_after_ours && s->next && s->next->kind == PTX_STMT_LABEL &&
 		       is_ours(s->next->label->name);
 	default:
 		return false;

@@ -26,9 +26,9 @@ void oracle_chain_unref(struct oracle *o, struct oracle_chain *c)
 	oracle_mem_free(o, c, sizeof(*c));
 }
 
-#define LOOK_BEHIND 4u
-#define PRUNE_FROM  16u
-#define SORT_FEW    64u
+#define LOOK_BACK  4u
+#define PRUNE_FROM 16u
+#define SORT_FEW   64u
 
 static int by_number(const void *a, const void *b)
 {
@@ -192,7 +192,7 @@ void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t a
 	struct oracle_chain *c = w->chain;
 	uint32_t pos = w->pos;
 
-	for (uint32_t i = c->nseen; i-- > 0 && c->nseen - i <= LOOK_BEHIND;) {
+	for (uint32_t i = c->nseen; i-- > 0 && c->nseen - i <= LOOK_BACK;) {
 		struct oracle_seen *old = &c->seen[i];
 		if (old->actor == actor && old->epoch == epoch && old->is_write == is_write) {
 			if (old->pos < pos)

@@ -131,10 +131,10 @@ static inline enum oracle_class oracle_class_of(const struct oracle_site *s)
 /* The list (or NULL) changes: what it remembered about its order no longer holds. */
 static inline void oracle_list_touch(struct oracle *o, struct oracle_list *l)
 {
-	if (!l || !l->behind)
+	if (!l || !l->known_to)
 		return;
-	oracle_clock_unref(&o->pool, l->behind);
-	l->behind = NULL;
+	oracle_clock_unref(&o->pool, l->known_to);
+	l->known_to = NULL;
 }
 
 #endif

@@ -48,14 +48,14 @@ static inline uint32_t oracle_narrowness(uint32_t shift)
 	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
 }
 
-/* The distance from the first actor of a row to the (first) actor of the word `at` words further
- * on. */
+/* Actors of consecutive lanes have consecutive numbers: how much higher than the row's first actor
+ * is the (first) actor of the word `at` words after its first word? */
 static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
 {
 	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
 }
 
-/* Which lanes of the warp of a word's first actor access it. */
+/* The lanes, of the warp of `first`, that access a word whose first actor is `first`. */
 static inline uint32_t oracle_lanes_of(uint32_t shift, uint32_t first)
 {
 	return ((1u << (1u << oracle_narrowness(shift))) - 1) << (first & 31);
@@ -68,8 +68,8 @@ struct oracle_alike {
 	bool is_simple;
 	uint32_t epoch, value;
 	const uint32_t *leaf;		  /* what the clock knows of the warp, or `value` */
-	bool is_asked;			  /* for the pair */
-	const struct oracle_repeat *pair; /* if a race need only be counted */
+	bool is_asked;			  /* the pair has been looked up */
+	const struct oracle_repeat *pair; /* NULL: a race with them must be found anew */
 };
 
 struct oracle_now {
@@ -94,13 +94,15 @@ struct oracle_now {
 	const uint32_t *leaf;
 	const struct oracle_readers *known;    /* all of these are known to leaf_clock */
 	const struct oracle_tile *tile_before; /* this list is before a row with leaf_clock */
-	/* The pair of sites asked for last (row.c), and its families. */
+	/* The pair of sites that was looked up last (row.c), and its families. */
 	const struct oracle_repeat *pair;
 	uint32_t pair_first, pair_second, pair_families[2];
-	/* The writes and reads looked at last, and may the row look at words in this way? */
+	/* The packed write and read that the row met last: a word with equal ones has the same
+	 * answer (where can_be_at_once). */
 	struct oracle_alike alike[2];
-	/* A set that is to each word of rows of this site the same: what to count, or NULL. If
-	 * lanes of the row's own warp are in it, only where the lanes of words are these. */
+	/* A set of readers that has one answer for each word of a row of the site alike_row: all
+	 * are ordered before it, or (alike_pair) a pair is counted. has_alike_own: the set has
+	 * lanes of the row's own warp, so the answer holds for words of lanes alike_lanes only. */
 	const struct oracle_readers *alike_set;
 	const struct oracle_repeat *alike_pair;
 	uint32_t alike_row, alike_lanes;
@@ -109,8 +111,8 @@ struct oracle_now {
 
 #define ORACLE_NO_WARP UINT32_MAX
 
-/* Begins an access by setting what is looked at before it is known: zeroing all of *n costs as much
- * as a simple access. */
+/* Begins an access. Sets only the fields that are read before they are written: zeroing all of *n
+ * costs as much as a simple access. */
 static inline void oracle_now_begin(struct oracle_now *n, struct oracle *o,
 				    const struct oracle_acc *acc)
 {
@@ -140,19 +142,21 @@ static inline void oracle_now_begin(struct oracle_now *n, struct oracle *o,
 	n->is_fast = n->can_be_at_once = false;
 }
 
-/* A pair of sites that need only be counted: struct oracle has ORACLE_REPEATS, by a hash. */
+/* A pair of sites whose race has been found, so that another one only adds to a count. struct
+ * oracle has ORACLE_REPEATS of them, by a hash. */
 struct oracle_repeat {
 	uint32_t first, second;
 	enum oracle_kind kind;
-	uint64_t *count; /* of the one who asked for repeats; NULL: free */
+	uint64_t *count; /* of the oracle's user, beside ours; NULL: the entry is free */
 	uint64_t index;	 /* of our finding */
 };
 #define ORACLE_REPEATS 4096u
 
 /*
- * A pair that has been sighted is only counted where that forgets nothing: whole rows at once.
- * After so many sightings it is also where a write replaces one with which it races. What races in
- * a part of the history races in the whole; missed may be other pairs of that earlier write.
+ * A known pair is only counted where that forgets nothing: for whole rows at once. After this many
+ * sightings it is only counted, too, where the write replaces the write with which it races. The
+ * history is shorter then, and what races with a part of a history races with all of it; other
+ * pairs of the replaced write may be missed.
  */
 #define ORACLE_HOT 1000u
 
@@ -170,8 +174,8 @@ struct oracle_row {
 	bool is_mask;
 };
 
-/* The place of a pair of sites, by their lines and fences left aside, among those that are only
- * counted. */
+/* The entry of a pair of sites among those that are only counted. Sites become families: sites of
+ * one line, whatever fences come before them. */
 static inline struct oracle_repeat *oracle_repeat_at(struct oracle *o, uint32_t *first,
 						     uint32_t *second, enum oracle_kind kind)
 {
@@ -181,7 +185,7 @@ static inline struct oracle_repeat *oracle_repeat_at(struct oracle *o, uint32_t 
 	return &o->repeats[(hash ^ hash >> 15) % ORACLE_REPEATS];
 }
 
-/* Has the pair been sighted so often, and is it one of those that are only counted? */
+/* Is the pair one of those that are only counted, and was it sighted at least `least` times? */
 static inline bool oracle_is_repeated(struct oracle *o, uint32_t first, uint32_t second,
 				      uint64_t least, enum oracle_kind kind)
 {
@@ -222,7 +226,8 @@ static inline uint32_t oracle_spent_key(const struct oracle_now *n)
 	return n->family >> 28 ? 0 : n->family << 4 | n->mask;
 }
 
-/* Is there nothing new to find: are all of the list spent, and their pairs known? */
+/* Can the access find nothing new in the list: are all records spent, and their pairs with it
+ * known? */
 bool oracle_are_spent_now(const struct oracle_now *n, struct oracle_list *l);
 static inline bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l)
 {
@@ -234,13 +239,14 @@ static inline bool oracle_are_spent(const struct oracle_now *n, struct oracle_li
 			return true;
 	return oracle_are_spent_now(n, l);
 }
-/* Are all of them spent, and of the line of n, so that a row would count them? */
+/* Are all records spent and of the access's own line, so that a row may count them at once? */
 bool oracle_are_hot(const struct oracle_now *n, const struct oracle_list *l);
-/* Has the list enough others like its i-th: among the first `kept`, and after i? */
+/* May the i-th record be dropped: does the list keep enough others of its line and bytes, among the
+ * first `kept` and after the i-th? */
 bool oracle_has_others(const struct oracle *o, const struct oracle_list *l, uint32_t kept,
 		       uint32_t i);
-/* Puts the new access in the place of a spent one of its line, if there are enough: of the one
- * whose actor is nearest, so that those which stay are of different warps or blocks. */
+/* Stores the new access over a spent record of its line, if enough of them are left. It takes the
+ * record whose actor has the nearest number, so that those left are of other warps or blocks. */
 bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l);
 
 /* The lanes of its warp that a record covers. */
@@ -254,7 +260,8 @@ static inline int8_t oracle_offset_of(const struct oracle_now *n)
 	return n->is_range ? ORACLE_OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
 }
 
-/* Makes *r the access, part by part: a copy of a record just made would wait for its parts. */
+/* Makes *r the record of the access, field by field: a copy of a whole record that was just written
+ * in parts stalls on the processor's store buffer. */
 static inline void oracle_rec_set(const struct oracle_now *n, struct oracle_rec *r)
 {
 	r->actor = n->actor;
@@ -274,13 +281,14 @@ static inline uint32_t oracle_compact_from(const struct oracle *o)
 	return o->opt.is_tiny ? 3 : 16;
 }
 
-/* strong.c: drops strong accesses that the new one makes superfluous, of the last few. */
+/* strong.c: of the last few strong records drops those that race with nothing with which the new
+ * one doesn't race. */
 void oracle_strong_prune(const struct oracle_now *n, struct oracle_list *l);
-/* ... and those that others do, of all, each time the list has doubled. */
+/* The same for all records of the list, against one another; each time the list has doubled. */
 void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l);
 
-/* split.c: begins to fetch the records of several words that the lanes access, so that one isn't
- * waited for after the other. Returns how many words have records, and which. */
+/* split.c: prefetches the records of all words that the lanes access, so that their cache misses
+ * overlap. Returns how many words have records; e: the records. */
 uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
 		      const struct oracle_ext **e);
 static inline void oracle_fetch_lists(const struct oracle_ext *e)
@@ -308,13 +316,13 @@ bool oracle_is_ordered(const struct oracle_now *n, uint32_t actor, uint32_t epoc
 		       const struct oracle_site *x);
 /* A read-only load is kept for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
-/* A word's check and keeping in general; n->word and n->mask are set. true: that was nothing new,
- * nor are accesses of other lanes with the same clock and epoch: the last of them may do for all.
- */
+/* Checks the access to one word and stores it, in any form; n->word and n->mask are set. true: it
+ * found nothing new, and neither would other lanes with the same clock and epoch, so of those only
+ * the last one needs to be stored. */
 bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
 
-/* gone.c. They are forgotten: a record of the word; all of the list but one; a packed access; lanes
- * of a warp that do what n does now, with the same clock. */
+/* gone.c: notes what a word forgets: a record; all of the list except for `kept`; a packed access;
+ * lanes of a warp that make the access of n with the same clock. */
 static inline void oracle_gone_rec(const struct oracle_now *n, const struct oracle_rec *r)
 {
 	struct oracle_actors a = {r->actor, r->mask ? r->mask : 1, r->epoch};
@@ -331,7 +339,8 @@ static inline void oracle_gone_packed(struct oracle *o, uint64_t word, uint64_t 
 }
 void oracle_gone_lanes(const struct oracle_now *n, uint32_t warp, uint32_t lanes);
 
-/* The last one of lanes of which one does for all; the others race as often as spent records do. */
+/* Of lanes that have the same answer the last one, which is stored for all; the others are counted
+ * as spent and noted as forgotten. */
 static inline uint32_t oracle_last_lane(const struct oracle_now *n, uint32_t warp, uint32_t lanes)
 {
 	uint32_t last;
@@ -345,7 +354,7 @@ static inline uint32_t oracle_last_lane(const struct oracle_now *n, uint32_t war
 	return last;
 }
 
-/* The next lanes whose access is the same as that of lane l. */
+/* Lane l and those after it, up to the first whose address or clock is another. */
 static inline uint32_t oracle_alike_from(const struct oracle_thread *t, uint32_t mask, uint32_t l,
 					 const uint64_t *addresses)
 {
@@ -397,22 +406,23 @@ static inline bool oracle_row_knows(struct oracle_now *n, uint32_t actor, uint32
 	return (n->leaf ? n->leaf[actor & 31] : n->leaf_value) >= epoch;
 }
 
-/* ... of all these lanes of a warp. */
+/* The same of all these lanes of a warp. */
 bool oracle_row_knows_lanes(struct oracle_now *n, uint32_t warp, uint32_t lanes, uint32_t epoch);
-/* These lanes of a warp, without the one that makes the row's access to the word alone. */
+/* `lanes` of the warp, without the lane that makes the row's access to the word, if it is the only
+ * one that does. */
 uint32_t oracle_row_others(const struct oracle_row *row, uint32_t word, uint32_t warp,
 			   uint32_t lanes);
 /* May the access replace a read that is ordered before it? */
 bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site);
 
-/* Is a packed write the row's at this word, or before it? */
-bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
-			  uint32_t word);
-/* Are all reads in `r` of a cell before the row's access? */
-bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
-			     uint32_t word);
+/* Is the packed write ordered before the row's access to this word, or of the same actor? */
+bool oracle_row_is_after(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
+			 uint32_t word);
+/* Are all reads that a cell has in `r` ordered before the row's access? */
+bool oracle_row_is_after_reads(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
+			       uint32_t word);
 
-/* form_log.c: is all of the word's log before the row's access? */
+/* form_log.c: is all of the word's log ordered before the row's access? */
 bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  const struct oracle_cell *c, uint32_t word);
 
@@ -420,17 +430,18 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
  * false: nothing is done. */
 bool oracle_strip_access(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
 			 uint32_t mask, const uint64_t *addresses);
-/* Is all of the strip before the row's access to a word of it? */
+/* Is all of the strip ordered before the row's access to a word of it? */
 bool oracle_strip_is_before(struct oracle_now *n, const struct oracle_row *row,
 			    const struct oracle_cell *c, uint32_t word);
-/* The packed write before all of it, or 0; and the rest, as records in e. The word leaves. */
+/* For a word that leaves the strip: the packed write that came before the strip, or 0; and the
+ * strip's accesses as records in e. */
 uint64_t oracle_strip_before(const struct oracle_cell *c, uint64_t word);
 void oracle_strip_expand(struct oracle *o, struct oracle_strip *s, struct oracle_ext *e,
 			 uint64_t word);
 
-/* form_tile.c: may the access of n be one of a list that words share? */
+/* form_tile.c: may the access of n be stored once for many words? */
 bool oracle_is_tiled(const struct oracle_now *n);
-/* Checks and keeps its part from `from` up to `to`, whole words. */
+/* Checks and stores its part from `from` up to `to`, whole words. */
 void oracle_tile_access(struct oracle_now *n, uint64_t from, uint64_t to);
 /* As oracle_strip_is_before, oracle_strip_before and oracle_strip_expand. */
 bool oracle_tile_is_before(struct oracle_now *n, const struct oracle_row *row,
@@ -438,37 +449,39 @@ bool oracle_tile_is_before(struct oracle_now *n, const struct oracle_row *row,
 uint64_t oracle_tile_before(const struct oracle_cell *c, uint64_t word);
 void oracle_tile_expand(struct oracle *o, struct oracle_tile *t, struct oracle_ext *e);
 
-/* write.c, access.c: keeps a strong access that nothing is to be compared with. */
+/* write.c, access.c: stores a strong access without comparing it with anything. */
 void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e);
 void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e);
 
 /* form_readers.c: sets of readers that words share. */
 struct oracle_reader oracle_reader_of(const struct oracle_row *row, uint32_t word);
-/* `old` (no actor: none) and the row read `len` words from `word` on. */
+/* Makes a set for `len` words from `word` on, of the readers `old` (no actor: none) and the row. */
 void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		     uint32_t word, uint32_t len, const struct oracle_reader *old);
-/* The row reads `len` words from `word` on that share a set. */
+/* Adds the row to the set that `len` words from `word` on share. */
 void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		    uint32_t word, uint32_t len);
-/* Are all readers of the set before the row's access to a word? */
+/* Are all readers of the set ordered before the row's access to the word? */
 bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  struct oracle_readers *s, uint32_t word);
-/* Are all readers of the set before the row's access to each of its words, of which one is given,
- * or those that aren't of one line whose races with it are only counted? *pair: those, or NULL. */
+/* Has the set one answer for all words of the row, of which `word` is one: all readers are ordered
+ * before the row's accesses (*pair: NULL), or those that aren't are of one line, and their races
+ * with it are only counted (*pair)? */
 bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
 			 const struct oracle_readers *s, uint32_t word,
 			 const struct oracle_repeat **pair);
-/* Do those that aren't race with it in pairs that are only counted? Then they are counted. */
+/* Counts the races with the readers that aren't ordered before the row's access, if all of them are
+ * pairs that are only counted; else false. */
 bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 		      const struct oracle_readers *s, uint32_t word);
 
-/* row.c: may the access stay in cells? */
+/* row.c: may the access be stored in a cell, without records? */
 bool oracle_is_plain(const struct oracle_now *n);
-/* Checks and keeps a plain access of whole words. */
+/* Checks and stores a plain access of whole words. */
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row);
-/* Lanes of a warp that each access one word, reads none that of another; row->t, actor, own and
- * clock: of lane 0, of the first of `mask`. Returns those that are done, the first ones: the next
- * one is for oracle_row_access. */
+/* Accesses of the lanes of `mask`, a word each; of reads no two of the same word. row->t and actor
+ * are lane 0's, own and clock those of the first of `mask`. Returns the lanes that are done, the
+ * first ones of `mask`; the next lane needs oracle_row_access. */
 uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
 			     const uint64_t *addresses);
 

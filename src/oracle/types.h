@@ -238,7 +238,7 @@ struct oracle_list {
 	 * pairs known; 0: none. Dropped when one is added. */
 	uint32_t spent_for[2];
 	/* All are generic and known to this clock; dropped when one is added. */
-	struct oracle_clock *behind;
+	struct oracle_clock *known_to;
 	struct oracle_rec v[];
 };
 

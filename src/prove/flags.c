@@ -330,8 +330,8 @@ static bool may_touch(struct check *c, const struct ev_access *a, const struct e
 	return may;
 }
 
-static bool is_behind(struct check *c, const struct flags *f, struct wait *w,
-		      const struct ev_access *b);
+static bool is_after(struct check *c, const struct flags *f, struct wait *w,
+		     const struct ev_access *b);
 
 /* Do only the blocks' additions change it, until the last block has its ticket? */
 static bool is_counter(struct check *c, const struct flags *f, struct wait *w)
@@ -340,7 +340,7 @@ static bool is_counter(struct check *c, const struct flags *f, struct wait *w)
 		const struct ev_access *x = &c->e->accesses.v[i];
 		if (x == w->counter || is_poll(c, x) || !may_touch(c, w->counter, x))
 			continue;
-		if (!w->is_ticket || x->mem->is_async || !is_behind(c, f, w, x))
+		if (!w->is_ticket || x->mem->is_async || !is_after(c, f, w, x))
 			return false;
 	}
 	return true;
@@ -374,8 +374,8 @@ static const struct ex *is_complete(struct check *c, const struct flags *f, cons
 }
 
 /* The thread itself read and fenced before b. */
-static bool is_behind_own(struct check *c, const struct flags *f, const struct wait *w,
-			  const struct ev_access *b)
+static bool is_after_own(struct check *c, const struct flags *f, const struct wait *w,
+			 const struct ev_access *b)
 {
 	struct question q = {.block = b->block};
 	const struct ex *v = prove_ev_leave(c->e, w->value, w->block, b->block);
@@ -386,8 +386,8 @@ static bool is_behind_own(struct check *c, const struct flags *f, const struct w
 }
 
 /* The block's first thread did, and a barrier lies between. */
-static bool is_behind_first(struct check *c, const struct flags *f, const struct wait *w,
-			    const struct ev_access *b)
+static bool is_after_first(struct check *c, const struct flags *f, const struct wait *w,
+			   const struct ev_access *b)
 {
 	struct question q = {.guard = b->guard, .block = b->block, .is_first = true, .links = f};
 
@@ -401,14 +401,14 @@ static bool is_behind_first(struct check *c, const struct flags *f, const struct
 	return is_never(c, &q);
 }
 
-static bool is_behind(struct check *c, const struct flags *f, struct wait *w,
-		      const struct ev_access *b)
+static bool is_after(struct check *c, const struct flags *f, struct wait *w,
+		     const struct ev_access *b)
 {
 	uint8_t *known = &w->behind[b - c->e->accesses.v];
 
 	if (*known)
 		return *known == 2;
-	bool is = is_behind_own(c, f, w, b) || is_behind_first(c, f, w, b);
+	bool is = is_after_own(c, f, w, b) || is_after_first(c, f, w, b);
 	if (!c->trial.is_on) /* else it may rest on one more assumption */
 		*known = is ? 2 : 1;
 	return is;
@@ -577,7 +577,7 @@ static bool is_ordered_by(struct check *c, const struct flags *f, struct wait *w
 
 	if (a->is_late || b->is_late)
 		return false;
-	bool is_a = is_behind(c, f, w, a), is_b = is_behind(c, f, w, b);
+	bool is_a = is_after(c, f, w, a), is_b = is_after(c, f, w, b);
 	return (is_a && is_b && w->is_ticket) || (is_b && is_before(c, w, a)) ||
 	       (is_a && is_before(c, w, b));
 }

@@ -394,7 +394,7 @@ static bool read_attr(struct ptx_parser *ps, struct ptx_func *f, struct ptx_str 
 static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **end)
 {
 	struct ptx_str w = ptx_lex_dotword(&ps->l);
-	struct ptx_lex behind = ps->l;
+	struct ptx_lex after = ps->l;
 
 	if (w.n == 0)
 		return ptx_parse_error(ps, "a directive");
@@ -406,7 +406,7 @@ static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **e
 	}
 	if (!read_attr(ps, f, w))
 		return false;
-	ps->l = behind;
+	ps->l = after;
 	return ptx_lex_until(&ps->l, ".{;", end) || ptx_parse_error(ps, "'{', ';' or a directive");
 }
 

@@ -77,19 +77,19 @@ static void put_number(struct section *s, uint64_t v, unsigned bytes)
 /* One element of a list after .b8 to .b64: a number, or name[+number]. */
 static const char *read_element(struct section *s, const char *p, const char *end, unsigned bytes)
 {
-	char *behind;
+	char *next;
 
 	if ((*p >= '0' && *p <= '9') || *p == '-') {
-		put_number(s, (uint64_t)strtoll(p, &behind, 0), bytes);
-		return behind;
+		put_number(s, (uint64_t)strtoll(p, &next, 0), bytes);
+		return next;
 	}
 	const char *from = p;
 	while (p < end && is_name(*p))
 		p++;
 	struct reloc r = {.at = s->bytes.n, .sym = {from, (uint32_t)(p - from)}};
 	if (p < end && *p == '+') {
-		r.off = strtoull(p + 1, &behind, 0);
-		p = behind;
+		r.off = strtoull(p + 1, &next, 0);
+		p = next;
 	}
 	base_vec_push(&s->relocs, r);
 	put_number(s, r.off, bytes);

@@ -742,11 +742,11 @@ static bool is_fenced(uint32_t x, uint32_t y)
 	if (kinds == ORACLE_PROXY_TMAP)
 		kinds = 0;
 	for (uint32_t f = 0; f < nops; f++) {
-		bool is_behind = get(&base, x, f) && get(&base, f, y);
+		bool is_after = get(&base, x, f) && get(&base, f, y);
 		uint8_t t = ops[f].type;
 
-		if (is_behind && ((t == EVENT_PROXY && (ops[f].e->proxy_kinds & kinds)) ||
-				  t == EVENT_START || t == EVENT_END))
+		if (is_after && ((t == EVENT_PROXY && (ops[f].e->proxy_kinds & kinds)) ||
+				 t == EVENT_START || t == EVENT_END))
 			return true;
 		if (!get(&base, f, y))
 			continue;

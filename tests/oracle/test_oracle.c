@@ -893,7 +893,7 @@ static void access_by(struct world *w, uint32_t t, const void *inst, uint8_t kin
 /* Four warps of a block store, and 300 loads race with each, so that two of the stores are
  * forgotten. Then a thread of the block, or another one, stores by another instruction: how many
  * does it miss? */
-static uint64_t missed_by(bool is_far, bool is_behind, uint64_t x)
+static uint64_t missed_by(bool is_far, bool is_after, uint64_t x)
 {
 	static const char insts[3];
 	struct oracle_arrival all = {5, 0, 256, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, insts};
@@ -907,9 +907,9 @@ static uint64_t missed_by(bool is_far, bool is_behind, uint64_t x)
 		access_by(&w, w.far, &insts[1], RACE_OP_READ, X);
 	assert_int_equal(oracle_get_stats(w.o).raced_out, 4);
 	assert_int_equal(oracle_get_stats(w.o).missed, 0);
-	for (uint32_t i = 0; i < 256 && is_behind; i += 32)
+	for (uint32_t i = 0; i < 256 && is_after; i += 32)
 		oracle_arrive(w.o, block + i, UINT32_MAX, &all);
-	for (uint32_t i = 0; i < 256 && is_behind; i += 32)
+	for (uint32_t i = 0; i < 256 && is_after; i += 32)
 		oracle_leave(w.o, block + i, UINT32_MAX, 5, 0);
 	access_by(&w, t, &insts[2], RACE_OP_WRITE, x);
 	n = oracle_get_stats(w.o).missed;

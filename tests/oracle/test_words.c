@@ -277,7 +277,7 @@ static void test_loop(void **state)
 static void test_epochs(void **state)
 {
 	(void)state;
-	for (unsigned is_behind = 0; is_behind < 2; is_behind++) {
+	for (unsigned is_after = 0; is_after < 2; is_after++) {
 		struct world w;
 		begin(&w, true);
 		uint32_t a = w.first, b = w.first + 32, c = w.first + 64;
@@ -291,12 +291,12 @@ static void test_epochs(void **state)
 			      &(struct oracle_arrival){7, 1, 2,
 						       ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w});
 		oracle_leave(w.o, a, 1, 7, 1);
-		if (is_behind)
+		if (is_after)
 			oracle_leave(w.o, c, 1, 7, 1);
 		for (uint32_t i = 0; i < 20; i++)
 			one(&w, a, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
 		one(&w, c, RACE_OP_READ, RACE_WEAK, 0, X, 4);
-		assert_int_equal(w.told, !is_behind);
+		assert_int_equal(w.told, !is_after);
 		expect(&w, true); /* with the later ones */
 	}
 }
@@ -380,7 +380,7 @@ static const void *line_of(void *arg, const void *inst)
 static void test_one_line(void **state)
 {
 	(void)state;
-	for (unsigned is_behind = 0; is_behind < 2; is_behind++) {
+	for (unsigned is_after = 0; is_after < 2; is_after++) {
 		struct oracle_acc acc = {.kind = RACE_OP_WRITE, .bytes = 4};
 		struct oracle_acc other = {.kind = RACE_OP_READ, .bytes = 4, .inst = &unrolled[24]};
 		struct world w;
@@ -393,14 +393,14 @@ static void test_one_line(void **state)
 				oracle_access(w.o, w.first + t, &acc, X);
 		}
 		for (uint32_t t = 0; t < THREADS; t++)
-			if (is_behind || t < THREADS - 1)
+			if (is_after || t < THREADS - 1)
 				one(&w, w.first + t, RACE_OP_RMW, RACE_RELEASE, ORACLE_RED, FLAG,
 				    4);
 		one(&w, w.stranger, RACE_OP_RMW, RACE_ACQUIRE, 0, FLAG, 4);
 		assert_true(oracle_get_stats(w.o).shadow_bytes < 2112);
 		w.races = 0;
 		oracle_access(w.o, w.stranger, &other, X);
-		expect(&w, !is_behind);
+		expect(&w, !is_after);
 	}
 }
 
@@ -414,7 +414,7 @@ static void test_counted(void **state)
 
 	(void)state;
 	for (unsigned readers = 1; readers < 3; readers++) {
-		for (unsigned is_behind = 0; is_behind < 2; is_behind++) {
+		for (unsigned is_after = 0; is_after < 2; is_after++) {
 			struct oracle_acc other = {
 				.kind = RACE_OP_WRITE, .bytes = 4, .inst = state};
 			struct world w;
@@ -429,13 +429,13 @@ static void test_counted(void **state)
 			assert_int_equal(oracle_get(w.o, 0)->count,
 					 readers == 1 ? ROWS * 32 : 1000 + ROWS * 32 - 1000 / 2);
 			for (uint32_t t = 0; t < THREADS; t++)
-				if (is_behind || t < 32)
+				if (is_after || t < 32)
 					one(&w, w.first + t, RACE_OP_RMW, RACE_RELEASE, ORACLE_RED,
 					    FLAG, 4);
 			one(&w, w.stranger, RACE_OP_RMW, RACE_ACQUIRE, 0, FLAG, 4);
 			w.races = 0;
 			oracle_access(w.o, w.stranger, &other, X + (ROWS - 1) * 128);
-			expect(&w, !is_behind);
+			expect(&w, !is_after);
 		}
 	}
 }

@@ -141,6 +141,8 @@ put src/race/words.c 'int x; /* nobody waits */'
 expect "a comment about nobody" '^src/race/words.c:4: says "nobody"' race/words.c
 put src/race/words.c 'int x; /* ordered behind the store */'
 expect "a comment that says behind for after" '^src/race/words.c:4: says "behind"' race/words.c
+put src/race/words.c 'const char *advice = "a fence behind the read";'
+expect "a text that says behind for after" '^src/race/words.c:4: says "behind"' race/words.c
 put src/race/words.c 'int x; /* what it left behind */'
 bash "$rules" "$tree" || { echo "FAIL what is left behind"; failed=1; }
 echo 'x # the race is told' >"$tree/tools/words.sh"

@@ -18,8 +18,8 @@
 #    inst_end_pass (or inst_pass_end) follows each call of one.
 # 10. No comment and no text of docs/ says tell, tells, told or telling: CONTRIBUTING.md's glossary has
 #    the words for it (report, say, distinguish), nor does a name in src/. Keywords ("// told:") are exempt.
-#    No comment of src/ says nobody or somebody: it names the thread, the program or the host. None says
-#    behind for after.
+#    No comment of src/ and no text of docs/ says nobody or somebody: it names the thread, the program or
+#    the host. None, and no string of src/, says behind for after.
 # 11. A header of src/device that a .cu includes after its first function is part of it: its second line
 #    says so ("part of FILE.cu"), and only such files, and parts of them, include it.
 # 12. What stands under both of CUDA's APIs (src/cudart/state, graph, report) includes no header of
@@ -291,15 +291,20 @@ while IFS= read -r hit; do
 done < <(
 	grep -rniP --include='*.[ch]' --include='*.cu' --include='*.def' --include='*.ptxt' \
 		'(//|/\*|^[ \t]*\*[ /]).*\b(no|some)body\b' src 2>/dev/null
+	grep -niHP '\b(no|some)body\b' README.md docs/*.md 2>/dev/null
 )
 # "Behind" is a place: of memory, of what is left, of code that a branch guards.
-behind='(left|leave|leaves|stay|lag|far|memory|array|bodies|caches|lies|theirs|structure)\b.*behind|weak access behind'
+behind='(left|leave|leaves|stay|lag|far|memory|arrays?|bodies|caches|lies|theirs|structure)\b.*behind|weak access behind'
 behind="$behind|behind (a|that) branch|behind conditions?|behind a condition|behind its handle|behind[[:space:]]+enum|^[^:]*:[0-9]*:.*\`behind\`"
 while IFS= read -r hit; do
 	breach "$(cut -d: -f1,2 <<<"$hit"): says \"behind\": after (CONTRIBUTING.md)"
 done < <(
 	grep -rniP --include='*.[ch]' --include='*.cu' --include='*.def' --include='*.ptxt' \
 		'(//|/\*|^[ \t]*\*[ /]).*\bbehind\b' src 2>/dev/null | grep -viE "$behind"
+	# What users read: texts of tables and of reports, and the documentation.
+	grep -rniP --include='*.[ch]' --include='*.def' '"[^"]*\bbehind\b[^"]*"' src 2>/dev/null |
+		grep -viE "$behind"
+	grep -niHP '\bbehind\b' README.md docs/*.md 2>/dev/null | grep -viE "$behind"
 )
 # The formatter breaks a ruler that is too long.
 while IFS= read -r hit; do

@@ -204,7 +204,7 @@ DEV_FN struct iguard_seen dev_update(struct iguard_entry *at, const struct iguar
 		if (r.next.writer == e.writer && r.next.accessor == e.accessor && lanes == 0)
 			return seen;
 		if (!is_tried && r.verdict == IGUARD_NO_RACE &&
-		    iguard_decode(*own).behind == IGUARD_PURE)
+		    iguard_decode(*own).after == IGUARD_PURE)
 			lanes = dev_alike((uint64_t)at, me & IGUARD_CONTEXT_MASK);
 		if (!is_tried && lanes && !dev_is_leader(lanes))
 			return seen;

@@ -110,7 +110,7 @@ DEV_FN uint64_t dev_joined(const struct quick *q, uint64_t word)
 			  : dev_is_within(q, word, IGUARD_OF_BLOCK) ? IGUARD_OF_BLOCK
 								    : IGUARD_OF_GRID;
 
-	if ((uint32_t)word & (3u << IGUARD_BEHIND_AT | IGUARD_STRONG | IGUARD_CTA))
+	if ((uint32_t)word & (3u << IGUARD_AFTER_AT | IGUARD_STRONG | IGUARD_CTA))
 		return 0;
 	/* Without fences and locks no context has less than another. */
 	if (!is_alike && q->me & RACE_IGUARD_ORDERS)

@@ -223,17 +223,17 @@ extern "C" __device__ __noinline__ uint64_t __collider_iguard_lock(uint64_t me, 
 	return was == iguard_locks_own(&s->locks, s->block) ? me : dev_renew(me, s);
 }
 
-/* Around a barrier of the block: before it (is_behind 0) and after it. */
+/* Around a barrier of the block: before it (is_after 0) and after it. */
 extern "C" __device__ __noinline__ uint64_t __collider_iguard_barrier(uint64_t me, uint64_t state,
-								      uint32_t is_behind)
+								      uint32_t is_after)
 {
 	struct state *s = (struct state *)state;
 
 	if (me & RACE_IGUARD_PLAIN)
-		return is_behind && !dev_is_aside(me) ? dev_move_on(me, dev_own(me, s), 1) : me;
+		return is_after && !dev_is_aside(me) ? dev_move_on(me, dev_own(me, s), 1) : me;
 	if (dev_is_out(state))
 		return me;
-	if (!is_behind) {
+	if (!is_after) {
 		if (me & RACE_IGUARD_ORDERS) {
 			dev_set_now(me, s, 0);
 			dev_arrive(s, dev_block(s->launch, s->block, 0), s->block_clock);
@@ -252,26 +252,25 @@ extern "C" __device__ __noinline__ uint64_t __collider_iguard_barrier(uint64_t m
 /* Around bar.warp.sync. With RACE_IGUARD_LANES each lane has a clock; a lane without numbers takes
  * part in what the others of its warp do together. */
 extern "C" __device__ __noinline__ uint64_t __collider_iguard_warp(uint64_t me, uint64_t state,
-								   uint32_t mask,
-								   uint32_t is_behind)
+								   uint32_t mask, uint32_t is_after)
 {
 	struct state *s = (struct state *)state;
 	struct race_iguard_block *b;
 	bool is_out = dev_is_out(state);
 
-	if (is_behind & RACE_LANES_BEGIN) {
+	if (is_after & RACE_LANES_BEGIN) {
 		race_lane_begin(dev_row(s), 0);
 		return me;
 	}
 	b = dev_block(s->launch, s->block, dev_place().in_block / 32u + 1u);
-	if (!(is_behind & RACE_LANES_AFTER)) {
+	if (!(is_after & RACE_LANES_AFTER)) {
 		if (!is_out && me & RACE_IGUARD_ORDERS) {
 			dev_set_now(me, s, 0);
 			dev_arrive(s, b, s->warp_meets);
 		}
 		return me;
 	}
-	if (is_behind & RACE_LANES_ROW) {
+	if (is_after & RACE_LANES_ROW) {
 		bool is_full = dev_is_full(mask);
 		s->warp_clock = dev_lanes_sync(dev_row(s), mask, is_full);
 		if (is_out)

@@ -194,7 +194,7 @@ static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_
 }
 
 /* Is `what` after `from` in its block? */
-static bool is_behind(const struct ptx_stmt *from, const struct ptx_stmt *what)
+static bool is_after(const struct ptx_stmt *from, const struct ptx_stmt *what)
 {
 	uint32_t block = what->mark;
 
@@ -230,14 +230,14 @@ static void cover_uses(const struct inst_access *a, struct taken *u, uint32_t n)
 			continue;
 		/* In the load's own block: a use before the load takes the value of an earlier
 		 * iteration. */
-		if (block == a->stmt->mark && !is_behind(a->stmt, u[i].at))
+		if (block == a->stmt->mark && !is_after(a->stmt, u[i].at))
 			continue;
 		for (uint32_t j = 0; j < n; j++) {
 			if (j == i || u[j].is_covered || u[j].at->mark != block)
 				continue;
-			if (u[j].at == u[i].at || is_behind(u[j].at, u[i].at))
+			if (u[j].at == u[i].at || is_after(u[j].at, u[i].at))
 				u[j].is_covered =
-					block != a->stmt->mark || is_behind(a->stmt, u[j].at);
+					block != a->stmt->mark || is_after(a->stmt, u[j].at);
 		}
 	}
 }

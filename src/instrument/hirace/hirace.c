@@ -129,7 +129,8 @@ static void begin_kernel(struct inst_follow *f, struct ptx_stmt *top)
 			 (k->f.ev.informs ? RACE_ACTOR_INFORMS : 0) |
 			 (k->f.ev.has_lanes ? RACE_ACTOR_LANES : 0);
 
-	/* Threads that don't ask whether their launch is alone: no other launch counts on them. */
+	/* "enter" counts the thread among those of its launch. One that goes to the unchecked code
+	 * needs that only where the kernel asks whether its launch runs alone. */
 	if (k->f.unchecked && !k->f.ev.has_alone)
 		begin_plain(k, top);
 	inst_emit(cx, top, "enter", T(inst_num(flags)), H(inst_reg(cx, k->f.me)));
@@ -171,9 +172,11 @@ static void begin_kernel(struct inst_follow *f, struct ptx_stmt *top)
 }
 
 /*
- * A seed that races with an atomic is no data race. Its location's word must not say that there is
- * one, since a plain store would be missed then. So seeds aren't stored: the compare-and-swap that
- * follows is, and races with all that they race with but atomics.
+ * A seed is a weak load that only provides the first guess of a compare-and-swap loop; with an
+ * atomic it is no data race. If it were stored in its location's word, the next atomic would turn
+ * the word into RACE, and a later plain store would be missed. So a seed is compared and not
+ * stored: the compare-and-swap after it is stored, and races with everything that the seed races
+ * with, except for atomics.
  */
 static void plan_seeds(struct inst_hirace_kernel *k)
 {
@@ -411,7 +414,10 @@ static void put_check(struct inst_follow *f, const struct inst_event *e, struct 
 	inst_end_skip(cx, over, e->stmt);
 }
 
-/* No thread that writes finds a read of that kind: what it may have seen is checked once more. */
+/*
+ * A strong load isn't stored in its location's word (HIRACE_STRONG_READ), so a later write can't
+ * find it there. It is checked a second time after it, for what was written in between.
+ */
 static void put_again(struct inst_follow *f, const struct inst_event *e, struct ptx_opnd at)
 {
 	struct inst_event again = *e;
@@ -476,8 +482,8 @@ static void put_end(struct inst_hirace_kernel *k, struct ptx_stmt *s, bool gives
 	inst_end_skip(k->f.cx, over, s);
 }
 
-/* The launch's threads are counted where they leave it; in the code without checks only if they
- * were when they came, to ask whether the launch is alone. */
+/* A launch's threads are counted at their entry and at each exit. In the unchecked code they are
+ * counted at exits only if they were at the entry: where the kernel asks whether it runs alone. */
 static void put_ends(struct inst_follow *f)
 {
 	struct inst_hirace_kernel *k = of(f);

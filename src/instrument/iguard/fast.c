@@ -77,7 +77,7 @@ static void put_fast_entry(struct inst_iguard_kernel *k, const struct inst_event
 
 		inst_emit(cx, e->stmt, "fast_among",
 			  T(inst_num((uint32_t)IGUARD_CONTEXT_MASK | (KINDS & ~3u)),
-			    inst_num(IGUARD_STRONG | IGUARD_BEHIND_BLOCK << IGUARD_BEHIND_AT),
+			    inst_num(IGUARD_STRONG | IGUARD_AFTER_BLOCK << IGUARD_AFTER_AT),
 			    CONTEXT_HIGH, inst_num(3), inst_num(0x4440)),
 			  H(me, w, spans, behind));
 		inst_emit(cx, e->stmt, "either", NT, H(among, behind));

@@ -338,7 +338,7 @@ static void put_check(struct inst_follow *f, const struct inst_event *e, struct 
 
 /* ---- what synchronises ------------------------------------------------------------------- */
 
-static void put_barrier(struct inst_iguard_kernel *k, const struct inst_event *e, bool is_behind,
+static void put_barrier(struct inst_iguard_kernel *k, const struct inst_event *e, bool is_after,
 			struct ptx_stmt *where)
 {
 	struct inst_ctx *cx = k->f.cx;
@@ -346,9 +346,9 @@ static void put_barrier(struct inst_iguard_kernel *k, const struct inst_event *e
 	struct ptx_label *over = inst_skip_unless(k->f.cx, e->stmt, where);
 
 	if (e->kind == INST_EVENT_WARP)
-		inst_put_lanes(&k->f, e->stmt->ops[0], is_behind ? RACE_LANES_AFTER : 0, where);
+		inst_put_lanes(&k->f, e->stmt->ops[0], is_after ? RACE_LANES_AFTER : 0, where);
 	else
-		inst_emit(cx, where, "barrier", T(inst_num(is_behind)), H(me, me, state));
+		inst_emit(cx, where, "barrier", T(inst_num(is_after)), H(me, me, state));
 	inst_end_skip(k->f.cx, over, where);
 }
 

@@ -104,7 +104,7 @@ void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle
 /* ---- what a write releases --------------------------------------------------------------- */
 
 #define SUM_FROM     5u /* entries, below which none is kept */
-#define LOOK_BEHIND  8u
+#define LOOK_BACK    8u
 #define COMPACT_FROM 8u
 
 static void sum_add(struct oracle *o, struct oracle_release *r, const struct oracle_pub *pub)
@@ -165,7 +165,7 @@ void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scop
 	if (is_wide)
 		sum_add(o, r, pub);
 	n = *count = compact(o, v, *count, &e);
-	for (size_t i = n; i-- > 0 && n - i <= LOOK_BEHIND;) {
+	for (size_t i = n; i-- > 0 && n - i <= LOOK_BACK;) {
 		if (v[i].pub.actor != pub->actor || v[i].scope != scope)
 			continue;
 		if (v[i].pub.epoch < pub->epoch) {

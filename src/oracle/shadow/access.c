@@ -323,9 +323,9 @@ static bool trim(const struct oracle_now *n, struct oracle_rec *r, uint32_t orde
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static bool is_behind(const struct oracle_now *n, const struct oracle_list *l)
+static bool is_after(const struct oracle_now *n, const struct oracle_list *l)
 {
-	return l->behind && l->behind == n->clock && n->acc->proxy == RACE_PROXY_GENERIC &&
+	return l->known_to && l->known_to == n->clock && n->acc->proxy == RACE_PROXY_GENERIC &&
 	       !(n->acc->flags & ORACLE_NC);
 }
 
@@ -356,9 +356,9 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l,
 	uint32_t kept = 0, known = ORACLE_NO_SITE; /* the site found last whose pair is */
 
 	if (!l || !l->n || oracle_are_spent(n, l) ||
-	    (is_behind(n, l) && n->acc->strength != RACE_WEAK))
+	    (is_after(n, l) && n->acc->strength != RACE_WEAK))
 		return;
-	if (is_behind(n, l) && !(n->acc->kind & RACE_OP_WRITE))
+	if (is_after(n, l) && !(n->acc->kind & RACE_OP_WRITE))
 		return;
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct oracle_rec *r = &l->v[i];
@@ -399,9 +399,9 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l,
 		l->v[kept++] = *r;
 	}
 	l->n = kept;
-	if (is_all_known && kept && l->behind != n->clock) {
+	if (is_all_known && kept && l->known_to != n->clock) {
 		oracle_list_touch(n->o, l);
-		l->behind = oracle_clock_ref(n->t->clock);
+		l->known_to = oracle_clock_ref(n->t->clock);
 	}
 }
 

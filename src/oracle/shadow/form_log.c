@@ -355,7 +355,7 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 
 	if (n->acc->flags & ORACLE_NC)
 		return false;
-	if (l->before && !oracle_row_is_behind(n, row, l->before, word))
+	if (l->before && !oracle_row_is_after(n, row, l->before, word))
 		return false;
 	if (l->n >= REMEMBER_FROM && is_remembered(n->o, l, n->clock, is_write))
 		return true;
@@ -425,9 +425,9 @@ static bool is_after_weak(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			       .leaf_warp = ORACLE_NO_WARP};
 	uint32_t word = oracle_word_number(address);
 
-	if (before && !oracle_row_is_behind(&n, &row, before, word))
+	if (before && !oracle_row_is_after(&n, &row, before, word))
 		return false;
-	return acc->kind == RACE_OP_READ || oracle_row_reads_behind(&n, &row, reads, word);
+	return acc->kind == RACE_OP_READ || oracle_row_is_after_reads(&n, &row, reads, word);
 }
 
 /* ... in the usual case, at once: a single thread's write, and no reads? */

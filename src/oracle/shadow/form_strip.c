@@ -24,9 +24,9 @@ struct oracle_strip {
 	uint32_t place;	     /* oracle_place_key */
 	uint32_t n, cap;
 	struct oracle_strip_access *v;
-	/* All of it, up to behind_n, is known to this clock. */
-	struct oracle_clock *behind;
-	uint32_t behind_n;
+	/* All of it, up to known_n, is known to this clock. */
+	struct oracle_clock *known_to;
+	uint32_t known_n;
 };
 
 #define LANES_MIN 8u
@@ -42,17 +42,17 @@ static size_t list_bytes(uint32_t cap)
 	return cap * sizeof(struct oracle_strip_access);
 }
 
-static void forget_behind(struct oracle *o, struct oracle_strip *s)
+static void forget_before(struct oracle *o, struct oracle_strip *s)
 {
-	oracle_clock_unref(&o->pool, s->behind);
-	s->behind = NULL;
+	oracle_clock_unref(&o->pool, s->known_to);
+	s->known_to = NULL;
 }
 
 static void unref(struct oracle *o, struct oracle_strip *s)
 {
 	if (--s->refs)
 		return;
-	forget_behind(o, s);
+	forget_before(o, s);
 	oracle_mem_free(o, s->v, list_bytes(s->cap));
 	oracle_mem_free(o, s, sizeof(*s));
 }
@@ -99,7 +99,7 @@ static struct oracle_strip *strip_new(struct oracle_now *n, const struct oracle_
 	for (uint32_t i = 0; i < row->nwords; i++) {
 		if (c[i].r || (c[i].w && !oracle_is_packed(c[i].w)) ||
 		    c[i].w != c[0].w + i * step ||
-		    (c[i].w && !oracle_row_is_behind(n, row, c[i].w, word + i)))
+		    (c[i].w && !oracle_row_is_after(n, row, c[i].w, word + i)))
 			return NULL;
 	}
 	s = oracle_mem_new(n->o, sizeof(*s));
@@ -124,7 +124,7 @@ static bool is_whole(struct oracle_now *n, const struct oracle_row *row,
 		return false;
 	for (uint32_t i = 0; i < row->nwords; i++) {
 		uint64_t before = before_of(s, s->at + i);
-		if (c[i].r || (before && !oracle_row_is_behind(n, row, before, s->at + i)))
+		if (c[i].r || (before && !oracle_row_is_after(n, row, before, s->at + i)))
 			return false;
 	}
 	return true;
@@ -185,9 +185,9 @@ bool oracle_strip_is_before(struct oracle_now *n, const struct oracle_row *row,
 	uint64_t before = before_of(s, word);
 	bool is_simple = true; /* the same for each word */
 
-	if (n->acc->flags & ORACLE_NC || (before && !oracle_row_is_behind(n, row, before, word)))
+	if (n->acc->flags & ORACLE_NC || (before && !oracle_row_is_after(n, row, before, word)))
 		return false;
-	if (s->behind == n->clock && s->behind_n == s->n)
+	if (s->known_to == n->clock && s->known_n == s->n)
 		return true;
 	for (uint32_t i = 0; i < s->n; i++) {
 		uint32_t actor = s->v[i].actor + (word - s->at);
@@ -202,9 +202,9 @@ bool oracle_strip_is_before(struct oracle_now *n, const struct oracle_row *row,
 	}
 	if (!is_simple)
 		return true;
-	forget_behind(n->o, s);
-	s->behind = oracle_clock_ref((struct oracle_clock *)(uintptr_t)row->clock);
-	s->behind_n = s->n;
+	forget_before(n->o, s);
+	s->known_to = oracle_clock_ref((struct oracle_clock *)(uintptr_t)row->clock);
+	s->known_n = s->n;
 	return true;
 }
 

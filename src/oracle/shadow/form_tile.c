@@ -194,7 +194,7 @@ bool oracle_tile_is_before(struct oracle_now *n, const struct oracle_row *row,
 	const struct oracle_tile *t = oracle_cell_tile(c);
 
 	if (n->acc->flags & ORACLE_NC ||
-	    (t->before && !oracle_row_is_behind(n, row, before_of(t, word), word)))
+	    (t->before && !oracle_row_is_after(n, row, before_of(t, word), word)))
 		return false;
 	if (n->tile_before == t)
 		return true;

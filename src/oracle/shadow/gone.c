@@ -22,7 +22,7 @@ struct oracle_gone_sum {
 	struct oracle_gone_sum *next;
 	uint32_t site, first, last, epoch;
 	uint64_t count;
-	struct oracle_clock *behind; /* knows all of them; or NULL */
+	struct oracle_clock *known_to; /* knows all of them; or NULL */
 	uint8_t bytes;
 };
 
@@ -51,7 +51,7 @@ static uint32_t filter_at(uint64_t word)
 
 static void sum_free(struct oracle *o, struct oracle_gone_sum *s)
 {
-	oracle_clock_unref(&o->pool, s->behind);
+	oracle_clock_unref(&o->pool, s->known_to);
 	free(s);
 }
 
@@ -116,8 +116,8 @@ void oracle_gone_add(struct oracle *o, uint64_t word, uint32_t bytes, uint32_t s
 	s->epoch = a.epoch > s->epoch ? a.epoch : s->epoch;
 	s->bytes |= (uint8_t)bytes;
 	s->count += (unsigned)__builtin_popcount(a.mask);
-	oracle_clock_unref(&o->pool, s->behind);
-	s->behind = NULL;
+	oracle_clock_unref(&o->pool, s->known_to);
+	s->known_to = NULL;
 }
 
 void oracle_gone_others(const struct oracle_now *n, const struct oracle_list *l,
@@ -151,7 +151,7 @@ static bool knows(const struct later *x, struct oracle_gone_sum *s)
 {
 	bool is_own = false;
 
-	if (s->behind == x->clock)
+	if (s->known_to == x->clock)
 		return true;
 	if (s->last - s->first > MAX_ACTORS)
 		return false;
@@ -168,8 +168,8 @@ static bool knows(const struct later *x, struct oracle_gone_sum *s)
 		}
 	}
 	if (!is_own) {
-		oracle_clock_unref(&x->o->pool, s->behind);
-		s->behind = oracle_clock_ref((struct oracle_clock *)(uintptr_t)x->clock);
+		oracle_clock_unref(&x->o->pool, s->known_to);
+		s->known_to = oracle_clock_ref((struct oracle_clock *)(uintptr_t)x->clock);
 	}
 	return true;
 }

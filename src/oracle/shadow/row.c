@@ -91,8 +91,8 @@ static inline bool is_before(struct oracle_now *n, const struct oracle_row *row,
 	return oracle_row_knows(n, actor, oracle_packed_epoch(p));
 }
 
-bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
-			  uint32_t word)
+bool oracle_row_is_after(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
+			 uint32_t word)
 {
 	if ((n->acc->flags & ORACLE_NC) && oracle_is_own_grid(n, oracle_packed_actor(w)))
 		return false;
@@ -106,7 +106,7 @@ static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
 	if (!c->w)
 		return true;
 	if (oracle_is_packed(c->w))
-		return oracle_row_is_behind(n, row, c->w, word);
+		return oracle_row_is_after(n, row, c->w, word);
 	if (oracle_cell_strip(c))
 		return oracle_strip_is_before(n, row, c, word);
 	if (oracle_cell_tile(c))
@@ -129,8 +129,8 @@ static bool is_read_done(struct oracle_now *n, const struct oracle_row *row, uin
 	return is_before(n, row, word, r);
 }
 
-bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
-			     uint32_t word)
+bool oracle_row_is_after_reads(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
+			       uint32_t word)
 {
 	if (!r)
 		return true;
@@ -237,7 +237,7 @@ static enum oracle_look reads_seen(struct oracle_now *n, const struct oracle_row
 	} else {
 		seen = ORACLE_LOOK_FULL;
 	}
-	if (seen == ORACLE_LOOK_FULL && oracle_row_reads_behind(n, row, c->r, word))
+	if (seen == ORACLE_LOOK_FULL && oracle_row_is_after_reads(n, row, c->r, word))
 		return ORACLE_LOOK_BEFORE;
 	return seen;
 }
@@ -326,7 +326,7 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 			continue;
 		}
 		enum oracle_look reads = reads_seen(n, row, c, w, &pair);
-		bool is_behind = reads == ORACLE_LOOK_BEFORE;
+		bool is_after = reads == ORACLE_LOOK_BEFORE;
 		if (!is_write_replaced(n, row, c, w) ||
 		    (reads == ORACLE_LOOK_FULL && !are_reads_counted(n, row, c, w))) {
 			go_full(n, row, c, word);
@@ -334,7 +334,7 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 		}
 		if (reads == ORACLE_LOOK_COUNTED)
 			oracle_count_pair(n->o, pair);
-		if (is_behind && oracle_is_set(c->r))
+		if (is_after && oracle_is_set(c->r))
 			oracle_readers_unref(n->o, oracle_set_of(c->r), 1);
 		n->o->words += !(c->w | c->r);
 		if (oracle_cell_log(c))
@@ -344,7 +344,7 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 		else if (oracle_cell_tile(c))
 			oracle_tile_leave(n->o, c);
 		c->w = packed_at(row, w);
-		if (is_behind)
+		if (is_after)
 			c->r = 0;
 	}
 }

@@ -121,7 +121,7 @@ void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l)
 	l->compact_at = l->n * 2;
 }
 
-#define LOOK_BEHIND 4u
+#define LOOK_BACK 4u
 
 /* Is x, by the same actor and as strong, no longer needed beside the new strong access? */
 static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
@@ -153,7 +153,7 @@ static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
 
 void oracle_strong_prune(const struct oracle_now *n, struct oracle_list *l)
 {
-	uint32_t low = l->n > LOOK_BEHIND ? l->n - LOOK_BEHIND : 0;
+	uint32_t low = l->n > LOOK_BACK ? l->n - LOOK_BACK : 0;
 	struct oracle_rec *closed = NULL;
 
 	for (uint32_t i = l->n; i-- > low;) {

@@ -156,7 +156,7 @@ static void add_edges(struct cases *c, uint32_t start)
 }
 
 /* Within one iteration of the innermost of `depth` loops: does y only come after x? */
-static bool is_behind(struct cases *c, uint32_t depth, uint32_t x, uint32_t y)
+static bool is_after(struct cases *c, uint32_t depth, uint32_t x, uint32_t y)
 {
 	fix_loops(c, depth);
 	prove_phase_reach(c->p, x, c->fixed, true, c->r);
@@ -181,8 +181,8 @@ static void find_skipped(struct cases *c, uint32_t depth, uint32_t last, uint32_
 		if (!c->p->ends[x] || !ir->blocks.v[x].is_reached || ir->blocks.v[x].loop != loop ||
 		    c->p->e->guard[x]->op == EX_CONST)
 			continue;
-		bool is_last = is_behind(c, depth, last, x);
-		bool is_first = is_behind(c, depth, x, first);
+		bool is_last = is_after(c, depth, last, x);
+		bool is_first = is_after(c, depth, x, first);
 		if (is_last && (is_next || is_first))
 			base_vec_push(&c->skipped[t], x);
 		if (is_first && is_next)

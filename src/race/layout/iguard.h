@@ -8,7 +8,7 @@
  *
  *	bits  0 to  1	extent		enum iguard_extent: one access, or some of a warp, block,
  *	grid
- *	bits  2 to  3	behind		enum iguard_behind: an older weak access comes before them
+ *	bits  2 to  3	after		enum iguard_after: an older weak access comes before them
  *	bit   4		strong		the accesses are strong (else weak)
  *	bit   5		cta		one of the strong ones has scope .cta
  *	bits  6 to 17	site		number of the access in its module, plus 1; 0: not known
@@ -62,10 +62,10 @@ enum iguard_extent { IGUARD_ONE, IGUARD_OF_WARP, IGUARD_OF_BLOCK, IGUARD_OF_GRID
  * ordered before the strong ones must not be forgotten: by program order, its warp's barrier, its
  * block's. MIXED (of reads, without `strong`): weak and strong ones that nothing orders.
  */
-enum iguard_behind { IGUARD_PURE, IGUARD_BEHIND_SELF, IGUARD_BEHIND_WARP, IGUARD_BEHIND_BLOCK };
-#define IGUARD_MIXED IGUARD_BEHIND_SELF
+enum iguard_after { IGUARD_PURE, IGUARD_AFTER_SELF, IGUARD_AFTER_WARP, IGUARD_AFTER_BLOCK };
+#define IGUARD_MIXED IGUARD_AFTER_SELF
 
-#define IGUARD_BEHIND_AT    2u
+#define IGUARD_AFTER_AT	    2u
 #define IGUARD_STRONG	    (1u << 4)
 #define IGUARD_CTA	    (1u << 5)
 #define IGUARD_SITE_AT	    6u
@@ -87,7 +87,7 @@ RACE_STATIC_ASSERT(IGUARD_THREAD_AT + IGUARD_THREAD_BITS == 64, "a word is 8 byt
 
 /* A word, taken apart. */
 struct iguard_word {
-	uint32_t extent, behind;
+	uint32_t extent, after;
 	bool is_strong, has_cta;
 	uint32_t site; /* plus 1 */
 	uint32_t context, thread;
@@ -99,7 +99,7 @@ RACE_FN uint64_t iguard_encode(struct iguard_word w)
 
 	return (uint64_t)w.thread << IGUARD_THREAD_AT | (uint64_t)w.context << IGUARD_CONTEXT_AT |
 	       site << IGUARD_SITE_AT | (w.has_cta ? IGUARD_CTA : 0u) |
-	       (w.is_strong ? IGUARD_STRONG : 0u) | w.behind << IGUARD_BEHIND_AT | w.extent;
+	       (w.is_strong ? IGUARD_STRONG : 0u) | w.after << IGUARD_AFTER_AT | w.extent;
 }
 
 RACE_FN struct iguard_word iguard_decode(uint64_t word)
@@ -107,7 +107,7 @@ RACE_FN struct iguard_word iguard_decode(uint64_t word)
 	struct iguard_word w;
 
 	w.extent = (uint32_t)word & 3u;
-	w.behind = (uint32_t)word >> IGUARD_BEHIND_AT & 3u;
+	w.after = (uint32_t)word >> IGUARD_AFTER_AT & 3u;
 	w.is_strong = (word & IGUARD_STRONG) != 0;
 	w.has_cta = (word & IGUARD_CTA) != 0;
 	w.site = (uint32_t)(word >> IGUARD_SITE_AT) & ((1u << IGUARD_SITE_BITS) - 1u);

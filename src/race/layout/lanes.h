@@ -55,13 +55,13 @@ RACE_FN void race_lane_join(struct race_lane *l, const struct race_lane *other)
 }
 
 /* What an access of another lane, or an earlier one of this lane, is to this lane. */
-enum race_lane_order { RACE_BEHIND_FULL, RACE_MINE, RACE_OTHER };
+enum race_lane_order { RACE_AFTER_FULL, RACE_MINE, RACE_OTHER };
 
 RACE_FN enum race_lane_order race_lane_order(const struct race_lane *l, uint32_t lane,
 					     uint32_t other, uint32_t clock)
 {
 	if (clock < l->full)
-		return RACE_BEHIND_FULL;
+		return RACE_AFTER_FULL;
 	return other == lane || clock < l->seen[other] ? RACE_MINE : RACE_OTHER;
 }
 
