@@ -1,6 +1,6 @@
 #!/bin/bash
-# links.sh - relative links, the headings that they name, and `make TARGET`s of the documentation exist:
-# links.sh ROOT
+# links.sh - relative links, the headings that they name, and `make TARGET`s of the documentation exist, and
+# numbers in the text of a link to docs/results are those of that page: links.sh ROOT
 set -u
 cd "$1" || exit 2
 failed=0
@@ -26,6 +26,15 @@ while IFS= read -r doc; do
 		fi
 	done < <(grep -noE '\]\([^) ]+\)' "$doc")
 	case $doc in docs/*/*) continue ;; esac # other projects' targets
+	while IFS= read -r link; do
+		page=$(dirname "$doc")/${link##*](}
+		page=${page%%[#)]*}
+		for number in $(grep -oE '[0-9]+([.,-][0-9]+)*' <<<"${link%](*}"); do
+			grep -qE "(^|[^0-9.,-])${number//./\\.}([^0-9]|$)" "$page" && continue
+			echo "$doc: $link: $number is not on that page"
+			failed=1
+		done
+	done < <(tr '\n' ' ' <"$doc" | grep -oE '\[[^][]*\]\((docs/)?results/[^)]+\)')
 	while IFS=: read -r line target; do
 		grep -Eq "^${target#make }:" Makefile && continue
 		echo "$doc:$line: $target: no such target"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# named.sh - files of ours that the documentation names exist, architecture.md has each room and each table, and
-# report-format.md each kind of findings: named.sh ROOT
+# named.sh - files of ours that the documentation names exist, architecture.md has each room (in its table and its picture) and
+# each table, and report-format.md each kind of findings: named.sh ROOT
 #
 # A name is what stands in backquotes, has a folder and ends in .c, .h, .cu, .def, .map, .sh, .py or .md;
 # it begins at the root or in src/. Names with capitals for a part (tests/NAME) and with braces are patterns.
@@ -29,6 +29,13 @@ while IFS= read -r room; do
 	case $room in src/ | '') continue ;; esac
 	[ -d "src/$room" ] || said "docs/architecture.md: the table has $room, which does not exist"
 done <<<"$table"
+
+# The picture of the house, with its introduction, has each room.
+house=$(sed -n '/^The house:/,/^Before/p' docs/architecture.md)
+[ -z "$house" ] || for room in src/*/; do
+	room=$(basename "$room")
+	grep -qw -- "$room" <<<"$house" || said "docs/architecture.md: the picture of the house lacks $room"
+done
 
 # Where a new thing goes: each table has its list.
 while IFS= read -r def; do

@@ -23,6 +23,11 @@ expect 1 '^docs/architecture.md:6: names ptx/gone.h'
 page ptx/ptx.h flow
 expect 1 'the table has flow, which'
 expect 1 'the table of rooms lacks ptx'
+page ptx/ptx.h ptx
+printf '\nThe house: base is below all\n\n    ptx\n\nBefore, all was one.\n' >>"$T/docs/architecture.md"
+expect 0 '^$'
+sed -i 's/^    ptx$/    flow/' "$T/docs/architecture.md"
+expect 1 'the picture of the house lacks ptx'
 mkdir -p "$T/src/race"
 page ptx/ptx.h ptx
 page_rooms=$(sed 's/^| `base` | x |/&\n| `race` | z |/' "$T/docs/architecture.md")
