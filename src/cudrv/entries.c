@@ -24,12 +24,6 @@ typedef int entry_fn(void);
 	}
 #define RP(fn, pt, name, since) R(fn, name, since)
 #include "cudrv/entries.def"
-#undef F
-#undef FP
-#undef A
-#undef N
-#undef R
-#undef RP
 
 /* What libcuda.so.1 jumps to, in the order of entries.def (library/libcuda.c). */
 __attribute__((visibility("default"))) entry_fn *const collider_cpu_driver[] = {
@@ -40,12 +34,6 @@ __attribute__((visibility("default"))) entry_fn *const collider_cpu_driver[] = {
 #define R(fn, name, since)	refused_##fn,
 #define RP(fn, pt, name, since) refused_##fn, refused_##fn,
 #include "cudrv/entries.def"
-#undef F
-#undef FP
-#undef A
-#undef N
-#undef R
-#undef RP
 };
 
 static const struct entry {

@@ -69,6 +69,8 @@ put tests/flow/t.c '#include "ptx/lexer.h"'
 expect "a test of another room's inside" '^tests/flow/t.c:4: tests/flow includes "ptx/lexer.h"' ../tests/flow
 for i in $(seq 41); do put "src/ptx/many$i.c" ''; done
 expect "a folder too full" '^src/ptx: 44 files' ptx
+for i in $(seq 31); do put "src/prove/many$i.c" ''; done
+expect "a folder of the prover too full" '^src/prove: 31 files' prove
 put src/ptx/long.c "$(seq -f '/* %g */' 650)"
 expect "a file too long" '^src/ptx/long.c: 653 lines: up to 650' ptx/long.c
 put src/ptx/wide.h "$(printf '\t\t/* %085d */' 0)"

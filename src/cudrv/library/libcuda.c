@@ -15,12 +15,6 @@ enum {
 #define R(fn, name, since)	SLOT(fn),
 #define RP(fn, pt, name, since) SLOT(fn), SLOT(pt),
 #include "cudrv/entries.def"
-#undef F
-#undef FP
-#undef A
-#undef N
-#undef R
-#undef RP
 };
 
 #define JUMP(fn)                                                                                   \
