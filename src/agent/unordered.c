@@ -5,7 +5,7 @@
  * A detector with words about each location compares the accesses of two launches only as far as
  * its row says (PAST in detectors.def: where they overlap, as the device sees; else not at all).
  * So a run that has two launches without an order is partial with it, and the report must say so.
- * The default isn't concerned: what happens during a check shows, whoever did it.
+ * The default isn't concerned: what changes during a check shows, whatever changed it.
  *
  * What is ordered is order.c's to know; only launches are its operations here. A launch that finds
  * one of another stream that doesn't come before it is unordered with it; so are two kernels in

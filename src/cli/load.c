@@ -17,7 +17,7 @@ static void say_not(const char *why)
 	base_say("GPU code isn't instrumented as it is loaded: %s", why);
 }
 
-/* COLLIDER_TOOL_OPTIONS of whoever puts the checks in; NULL with a message. */
+/* COLLIDER_TOOL_OPTIONS for the process that puts the checks in; NULL with a message. */
 static const char *options_of(struct option_set *set)
 {
 	return tool_load_options((unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,

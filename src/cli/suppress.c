@@ -1,7 +1,7 @@
 /*
  * suppress.c - collider suppress: rules that leave out what a saved report shows.
  *
- * One rule for each place and kind, with the finding in words above it, so that whoever reads the
+ * One rule for each place and kind, with the finding in words above it, so that a reader of the
  * file knows what was left out, and can delete what should have stayed. A rule names the last two
  * parts of the file's path and the line: it holds on machines where the sources lie elsewhere.
  * Where there is no line, it names the kernel. Findings that the report leaves out already get no

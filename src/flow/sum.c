@@ -3,7 +3,7 @@
  *
  * In `sum += a[i]` the value is added, in the load's own block, to a register that holds what came
  * before. From then on it is part of the register's value until something else is assigned there.
- * So whoever uses the sum uses the values of all executions of the load since the last assignment,
+ * So a use of the sum uses the values of all executions of the load since the last assignment,
  * not only that of the last one.
  *
  * Misses: sums of which the compiler has made several, added up at the end; subtraction, minimum

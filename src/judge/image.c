@@ -154,8 +154,8 @@ static bool is_sync_func(const struct ptx_func *f, bool *calls)
 	return is_sync;
 }
 
-/* Kernels that may order themselves with what runs beside them. Whoever calls anything is taken to
- * call all functions that are there. */
+/* Kernels that may order themselves with what runs beside them. A kernel that calls anything is
+ * taken to call all functions that are there. */
 static void put_sync(struct base_buf *out, const struct ptx_module *m, bool is_part)
 {
 	bool has_sync = is_part, calls = false;

@@ -67,7 +67,7 @@ static uint32_t nth_of(const struct ptx_func *f, const struct ptx_stmt *at)
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
-/* The dynamic part is the last: who leaves it upwards leaves the block's memory. */
+/* The dynamic part is the last one: an address past its end is past the block's memory. */
 #define DYNAMIC_BYTES (1u << 24)
 
 /* No larger blocks; 0: any. */

@@ -3,11 +3,11 @@
  * (check.h).
  *
  * A counter that holds 0 before the launch and to which each block adds one at most once, by one
- * thread, says how many blocks have come. Who reads as many as there are blocks (the last ticket,
- * gridDim - 1, or the end of a loop that waits for gridDim) reads after all additions. So what a
- * block surely does before a fence of the thread that adds (PTX ISA 8.9: a release pattern) is
- * ordered before what lies after a fence of the thread that read (an acquire pattern). "Before" and
- * "after" are the thread's own order, or that of the block's barriers. What the reading thread
+ * thread, says how many blocks have come. A thread that reads as many as there are blocks (the last
+ * ticket, gridDim - 1, or the end of a loop that waits for gridDim) reads after all additions. So
+ * what a block surely does before a fence of the thread that adds (PTX ISA 8.9: a release pattern)
+ * is ordered before what lies after a fence of the thread that read (an acquire pattern). "Before"
+ * and "after" are the thread's own order, or that of the block's barriers. What the reading thread
  * found out may pass through a shared variable that it alone writes, before a barrier.
  *
  * What is found rests on what the counter holds at first: the contract says so, and nothing is

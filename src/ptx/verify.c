@@ -1,5 +1,5 @@
 /*
- * verify.c - checks what every pass must keep of the IR, and whoever executes or analyses it must
+ * verify.c - checks what every pass must keep of the IR, and what executes or analyses it must
  * be able to count on: text that fails is refused by ptxas, too.
  *
  * Per function: guards are predicates, registers are numbered and typed,

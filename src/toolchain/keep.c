@@ -164,7 +164,7 @@ void tool_keep(const struct tool_kept *k, const char *cubin, const char *said, c
 
 	if (path)
 		remove_old(folder(&a), &a);
-	/* The messages first: who finds the code finds them. */
+	/* The messages first: a build that finds the code finds them, too. */
 	if (path && (!*said || keep_messages(messages_of(path, &a), said, in)))
 		keep_code(cubin, path);
 	base_arena_free(&a);

@@ -1,5 +1,5 @@
 /*
- * prune.c - --prune: who finds the accesses that need no check (toolchain.h).
+ * prune.c - --prune: the prover that finds the accesses that need no check (toolchain.h).
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"

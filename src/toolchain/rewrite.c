@@ -86,7 +86,7 @@ static bool has_many_kernels(const struct tool_work *w)
 	return n > 1;
 }
 
-/* ptxas's command line, for whoever waits for it with all processors: the code is the same. */
+/* ptxas's command line; where a user waits for it, with all processors: the code is the same. */
 static void trial_line(struct tool_work *w, bool is_original, const char *in, const char *out,
 		       struct tool_strings *argv)
 {

@@ -166,7 +166,7 @@ static void begin_rows(const struct agent_order_call *c, CUdeviceptr at, size_t 
 		break;                                                                             \
 	}
 
-/* Before the driver has them, so that whoever records an event after them finds them. */
+/* Before the driver has them, so that an event that is recorded after them comes after them. */
 static void begin_work(uint32_t id, const void *params, const struct agent_order_call *c)
 {
 	switch (id) {

@@ -5,7 +5,7 @@
  * What is called by one isn't seen. Code that is loaded so and launched by the driver's other
  * functions is counted then, as not instrumented; what is launched so, too, would be missed. None
  * of the tables below was seen to be used for either by libraries of CUDA 12 and 13. Any other one
- * makes the run partial, by a line that names who has it.
+ * makes the run partial, by a line that names the library that has it.
  */
 #include <stdio.h>
 #include <string.h>

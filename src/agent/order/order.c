@@ -49,7 +49,8 @@ static bool is_all_open, do_graphs_open, do_graphs_record;
 static CUcontext first; /* that was seen, and whether there was another one */
 static bool has_contexts;
 
-/* Effects of operations that were passed, for whoever takes the lock. Atomic. */
+/* Effects of operations that were passed; the next call that takes the lock carries them out.
+ * Atomic. */
 #define OF_STREAM 255u /* its place, and 1 */
 #define IS_OPAQUE 256u
 static struct {
@@ -409,8 +410,9 @@ void agent_order_graph(struct agent_order_node *v, uint32_t n, CUstream s, CUcon
 	pthread_mutex_unlock(&lock);
 }
 
-/* What it comes after is found again by whoever comes after it: clock_of joins the host's and the
- * legacy stream's. Only what comes after the legacy stream is its own (carry_passed). */
+/* What the operation comes after isn't stored: clock_of gives each operation after it the same
+ * again, from the host's clock and the legacy stream's. Only that it has work itself is
+ * (carry_passed). */
 uint32_t agent_order_effect(CUstream handle, CUcontext context, bool is_opaque)
 {
 	uint32_t effect = AGENT_ORDER_SUBMIT;

@@ -28,7 +28,7 @@ bool cpu_event_init(struct cpu_machine *m)
 						   : ORACLE_SC_PROGRAM,
 				     .is_one_host = !m->opt.is_host_apart,
 				     .has_late_writes = m->opt.model != CPU_MODEL_SC,
-				     /* Who asks whether a report is a race wants no bound. */
+				     /* A run that asks whether a report is a race has no bound. */
 				     .max_forced = m->opt.is_exact ? UINT32_MAX : 0,
 				     .max_actors = m->opt.oracle_actors,
 				     .max_records = m->opt.oracle_records};

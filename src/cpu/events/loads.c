@@ -36,7 +36,7 @@ struct waiting {
 };
 
 struct load {
-	uint32_t refs; /* its leaves, its list, and whoever makes it */
+	uint32_t refs; /* its leaves, its list, and the caller that makes it */
 	uint32_t next; /* older, of its list; or of the free ones */
 	uint32_t mask, nevents;
 	uint32_t nwaiting;

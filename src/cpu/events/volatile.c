@@ -31,7 +31,7 @@ struct cell {
 	uint32_t actor, clock;	   /* of the warp's lane 0 */
 	uint32_t readers, writers; /* lanes */
 	const struct cpu_site *reader, *writer;
-	bool is_polled; /* whoever polls it */
+	bool is_polled; /* by any thread */
 	uint8_t bytes;
 };
 

@@ -133,7 +133,7 @@ static ZyanUSize write_slot(const struct x86_decoded *d, int r)
 	q.prefixes &= ~(ZydisInstructionAttributes)ZYDIS_ATTRIB_HAS_SEGMENT;
 	if (!ZYAN_SUCCESS(ZydisEncoderEncodeInstruction(&q, code, &n)))
 		return 0;
-	/* Whoever reads on finds the end. */
+	/* Traps follow, so that a read past the instruction ends there. */
 	memset(slot_write, 0xcc, 4 * sizeof(code));
 	memcpy(slot_write, code, n);
 	return is_same(slot_run, n, d) ? n : 0;

@@ -508,7 +508,7 @@ void rt_proven_start(const char *path, bool is_for_all)
 {
 	unsigned others = race_detectors_with(RACE_DEFAULT) | RACE_DETECT_JUDGE;
 
-	/* Who asks for other detectors or for some variables wants their answer. */
+	/* A run with other detectors, or of some variables, is to have their answer. */
 	if (!path || rt.options.oracle == CPU_ORACLE_OFF || rt.options.variable ||
 	    race_choice_is_on() || rt.detectors & ~others)
 		return;

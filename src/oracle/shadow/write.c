@@ -234,7 +234,8 @@ struct piece {
 
 /*
  * The weak write that an RMW of the same thread reads begins the RMW's chain (R2), at its position:
- * who has observed the one has observed the other. False: the word's last write isn't such a one.
+ * a thread that has observed the one has observed the other. False: the word's last write isn't
+ * such a one.
  */
 static bool begin_chain(struct oracle *o, const struct piece *p, uint32_t actor,
 			const struct oracle_acc *acc, uint64_t address,
