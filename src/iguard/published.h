@@ -8,8 +8,7 @@
  * holds the thread's number.
  *
  *	writer		bits 0 to 24 thread, 25 to 52 counters, 53 to 63 locks (low 11 bits)
- *	accessor	bits 0 to 24 thread, 25 to 52 counters, 53 to 57 locks (high 5), 58 to 63
- *	flags
+ *	accessor	bits 0 to 24 thread, 25 to 52 counters, 53 to 57 locks (high 5), then flags
  *	counters	DevFenceID 6, BlkFenceID 6, BlkBarID 8, WarpBarID 8
  *
  * Where the letter leaves it open: of the fence counters `sm` is the earlier accessor's own (the

@@ -2,9 +2,8 @@
  * model.c - memory models: their common part, and the choice between them.
  *
  * sc:   every access is to memory itself; nothing of this file is called.
- * weak: stores of a lane wait in its buffer, then in the block's cache, whose clean copies may be
- * old
- *       (model_weak.c).
+ * weak: stores of a lane wait in its buffer, then in the block's cache, whose clean copies may
+ *       be old (model_weak.c).
  * a1:   the model of the SuperCollider paper, appendix A.1: one memory and a view per
  *       thread (model_a1.c).
  *

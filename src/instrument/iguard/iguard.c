@@ -114,7 +114,7 @@ static void begin_shared(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 		return;
 	if (inst_plan_block_table(k->f.cx, &t, table_bytes, k->has_bytes[1]))
 		begin_table(k, &t, top);
-	else if (t.has_vars && !k->f.ev.is_apart) /* counts the exits that give units back */
+	else if (t.has_vars && !k->f.ev.is_apart) /* uncounted exits would keep the units */
 		begin_scratch(k, top);
 }
 
