@@ -6,7 +6,7 @@
  * of the locks held. The published 16 bytes are full before a site number is in, and their counters
  * have 6 to 8 bits. Here the 16 bytes are two words of this form:
  *
- *	bits  0 to  1	extent		enum iguard_extent: one access, or some of a warp, a block ...
+ *	bits  0 to  1	extent		enum iguard_extent: one access, or some of a warp and so on
  *	bits  2 to  3	after		enum iguard_after: an older weak access comes before them
  *	bit   4		strong		the accesses are strong (else weak)
  *	bit   5		cta		one of the strong ones has scope .cta
