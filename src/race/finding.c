@@ -83,14 +83,6 @@ static const char *name_of(const char *const *names, size_t n, unsigned i)
 	return i < n && names[i] ? names[i] : "unknown";
 }
 
-static unsigned name_find(const char *const *names, size_t n, const char *name)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (names[i] && !strcmp(names[i], name))
-			return i;
-	return 0;
-}
-
 /* ---- names ---------------------------------------------------------------- */
 
 const char *race_kind_name(unsigned kind)
@@ -143,52 +135,12 @@ const char *race_may_text(unsigned may)
 	return may_texts[may < RACE_MAY_COUNT ? may : RACE_MAY_NOTHING];
 }
 
-unsigned race_may_parse(const char *name)
-{
-	return name_find(may_names, BASE_COUNTOF(may_names), name);
-}
-
-unsigned race_memory_parse(const char *name)
-{
-	return name_find(memory_names, BASE_COUNTOF(memory_names), name);
-}
-
-unsigned race_update_parse(const char *name)
-{
-	return name_find(update_names, BASE_COUNTOF(update_names), name);
-}
-
 unsigned race_kind_parse(const char *name)
 {
 	for (unsigned i = 0; i < RACE_KIND_COUNT; i++)
 		if (race_kinds[i].name && !strcmp(race_kinds[i].name, name))
 			return i;
 	return RACE_KIND_NONE;
-}
-
-unsigned race_class_parse(const char *name)
-{
-	return name_find(class_names, BASE_COUNTOF(class_names), name);
-}
-
-unsigned race_access_parse(const char *name)
-{
-	return name_find(access_names, BASE_COUNTOF(access_names), name);
-}
-
-unsigned race_space_parse(const char *name)
-{
-	return name_find(space_names, BASE_COUNTOF(space_names), name);
-}
-
-unsigned race_why_parse(const char *name)
-{
-	return name_find(why_names, BASE_COUNTOF(why_names), name);
-}
-
-unsigned race_agent_parse(const char *name)
-{
-	return name_find(agent_names, BASE_COUNTOF(agent_names), name);
 }
 
 /* ---- classes --------------------------------------------------------------- */

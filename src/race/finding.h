@@ -27,7 +27,7 @@ enum race_class {
 };
 
 /* Names for JSON, suppressions and options: "clobbered-read", "data-race", "load", "shared".
- * Unknown values give "unknown"; the *_parse functions give 0 for unknown names. */
+ * Unknown values give "unknown". */
 const char *race_kind_name(unsigned kind);
 const char *race_class_name(unsigned cls);
 const char *race_access_name(unsigned access);
@@ -36,17 +36,9 @@ const char *race_why_name(unsigned why);
 const char *race_agent_name(unsigned agent_state);
 const char *race_memory_name(unsigned memory);
 const char *race_update_name(unsigned update);
-unsigned race_memory_parse(const char *name);
-unsigned race_update_parse(const char *name);
 const char *race_may_name(unsigned may); /* "release" */
 const char *race_may_text(unsigned may); /* what may order the two accesses of a pair, in words */
-unsigned race_may_parse(const char *name);
-unsigned race_kind_parse(const char *name);
-unsigned race_class_parse(const char *name);
-unsigned race_access_parse(const char *name);
-unsigned race_space_parse(const char *name); /* RACE_SPACE_GENERIC for unknown names */
-unsigned race_why_parse(const char *name);
-unsigned race_agent_parse(const char *name);
+unsigned race_kind_parse(const char *name); /* RACE_KIND_NONE: there is none of the name */
 
 struct race_finding;
 /* Is it of a load that only begins a compare-and-swap loop, and an atomic? */

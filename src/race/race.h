@@ -199,11 +199,9 @@ uint32_t race_missing_of(const struct race_finding *f);
 const char *race_missing_words(const struct race_finding *f);
 /* Between the two sides that are shown. */
 enum race_apart race_apart_of(const struct race_finding *f);
-/* Names for JSON; unknown ones have no bit. */
+/* Names for JSON. */
 const char *race_apart_name(unsigned apart);
 const char *race_missing_name(unsigned missing);
-uint32_t race_apart_bit(const char *name);
-uint32_t race_missing_bit(const char *name);
 
 void race_results_free(struct race_results *r);
 
@@ -381,8 +379,6 @@ void race_gaps_join(struct race_results *r);
 bool race_gap_read(struct race_results *r, const void *payload, size_t n);
 /* Adds those that follow from the counters. Called when all chunks and regions have been read. */
 void race_gaps_find(struct race_results *r);
-/* RACE_GAP_NONE: there is no such name. */
-enum race_gap_why race_gap_parse(const char *name);
 enum race_completeness race_completeness(const struct race_results *r);
 /* Accesses of kernels that were checked: those that the oracle judged, or those of the checks;
  * where there are none, those that were judged beside a GPU. */

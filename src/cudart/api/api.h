@@ -46,16 +46,6 @@ cudaError_t rt_fail(enum rt_error e);
 		RT_ENTER();                                                                        \
 		return rt_fail(__VA_ARGS__);                                                       \
 	} while (0)
-/* The same for calls that are not allowed while a stream is captured (allocation and the like). */
-#define RT_ENTER_UNSAFE()                                                                          \
-	do {                                                                                       \
-		enum rt_error enter_ = rt_enter();                                                 \
-		if (enter_ == RT_OK)                                                               \
-			enter_ = rt_capture_check();                                               \
-		if (enter_ != RT_OK)                                                               \
-			return rt_fail(enter_);                                                    \
-	} while (0)
-
 /* launch.c: what the attributes of a launch ask for. */
 enum rt_error rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct rt_shape *out);
 

@@ -96,22 +96,6 @@ const char *race_missing_name(unsigned missing)
 	return missing < RACE_MISSING_COUNT ? missing_names[missing] : "unknown";
 }
 
-uint32_t race_apart_bit(const char *name)
-{
-	for (unsigned i = 0; i < RACE_APART_COUNT; i++)
-		if (!strcmp(apart_names[i], name))
-			return 1u << i;
-	return 0;
-}
-
-uint32_t race_missing_bit(const char *name)
-{
-	for (unsigned i = 0; i < RACE_MISSING_COUNT; i++)
-		if (!strcmp(missing_names[i], name))
-			return 1u << i;
-	return 0;
-}
-
 static bool has_one_stream(const struct race_finding *f)
 {
 	return f->sides[0].stream && f->sides[0].stream == f->sides[1].stream &&

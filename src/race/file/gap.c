@@ -107,14 +107,6 @@ bool race_gap_read(struct race_results *r, const void *payload, size_t n)
 	return true;
 }
 
-enum race_gap_why race_gap_parse(const char *name)
-{
-	for (unsigned i = 1; i < RACE_GAPS; i++)
-		if (!strcmp(race_gap_rows[i].name, name))
-			return (enum race_gap_why)i;
-	return RACE_GAP_NONE;
-}
-
 /* ---- from the counters ----------------------------------------------------------------------- */
 
 /* Has the oracle judged every access? */

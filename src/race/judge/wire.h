@@ -116,12 +116,11 @@ struct race_judge_map {
 #define RACE_JUDGE_MAP_BYTES 128u
 #define RACE_JUDGE_MAPS	     32u /* of a launch, at most */
 
-/* Its kind is enum cpu_mem_kind, plus 1. */
-#define RACE_JUDGE_NO_MEMORY 0u
-#define RACE_JUDGE_DEVICE    1u
-#define RACE_JUDGE_MANAGED   2u
-#define RACE_JUDGE_HOST	     3u
-#define RACE_JUDGE_VARIABLE  4u
+/* Its kind is enum cpu_mem_kind, plus 1; 0: there is none. */
+#define RACE_JUDGE_DEVICE   1u
+#define RACE_JUDGE_MANAGED  2u
+#define RACE_JUDGE_HOST	    3u
+#define RACE_JUDGE_VARIABLE 4u
 struct race_judge_memory {
 	uint64_t base, bytes;
 	uint32_t kind, reserved;
