@@ -41,8 +41,8 @@ uint32_t hirace_history_races(const struct hirace_history *h, uint32_t thread,
 uint32_t hirace_history_ordered(const struct hirace_history *h, uint32_t thread,
 				enum hirace_access access);
 /*
- * Does an access by `thread`, which races with none of the history, cover all of it: whoever races
- * with an older access, now or later, races with this one?
+ * Does an access by `thread`, which races with none of the history, cover all of it: does each
+ * access that races with an older one, now or later, race with this one, too?
  */
 bool hirace_history_covers(const struct hirace_history *h, uint32_t thread,
 			   enum hirace_access access);

@@ -8,8 +8,8 @@
  * then (`over`). A launch with a larger number (`began`) began after that end; one with no larger
  * number had looked before, and found the other one running.
  *
- * `began` is written last: who finds it knows that its own launch has looked. A thread that doesn't
- * find it yet counts for itself whether the other launch still has threads.
+ * `began` is written last: a thread that finds it knows that its own launch has looked. A thread
+ * that doesn't find it yet counts for itself whether the other launch still has threads.
  *
  * Freestanding C, compiled by CUDA C too. The includer defines, all of them relaxed:
  *

@@ -55,9 +55,10 @@ RACE_FN uint32_t hirace_read_bit(uint64_t address)
 }
 
 /*
- * The thread accessed what races. It may have read, or overwritten, what another thread left behind
- * a fence of its own: then its next fence comes after that one (fence.sc), and weak accesses leave
- * no stamp that says so. From that fence on no stamp is certain, nor where it is acquired.
+ * The thread made an access that races. It may have read or overwritten a value that another thread
+ * wrote after a fence of its own. Then this thread's next fence comes after that fence (fence.sc),
+ * and no stamp says so, as weak accesses leave none. From its next fence on no stamp of this thread
+ * is certain, nor of a thread that acquires from it.
  */
 RACE_FN void hirace_open(struct race_stamps *t)
 {

@@ -15,8 +15,8 @@
  * a race is certain only if no release can have ordered the two (release.h); partial masks
  * (lanes.h); a thread whose numbers don't fit steps aside (race/layout/history.h).
  *
- * After a *possible* race between accesses a and b the word goes on with b. Whoever is ordered
- * after b is taken to be ordered after a, too. Others may race with a: b's state is then
+ * After a *possible* race between accesses a and b the word goes on with b. An access that is
+ * ordered after b is taken to be ordered after a, too. Others may race with a: b's state is then
  * READ_AFTER (or BATOM_AFTER, GATOM_AFTER), which is judged as READ is, but leaves a second access
  * that nothing orders with b possible, even where the two don't conflict. A write covers a, so it
  * needs no such state.
@@ -150,9 +150,9 @@ RACE_FN bool hirace_is_group(uint32_t state)
 }
 
 /*
- * Does a race of the access with a word in this state have a weak earlier side, whatever else the
- * word is about? A weak access is never observed. WRITE may be a read and an atomic of one thread:
- * what isn't a read races with the former.
+ * Is the earlier side weak for certain, if the access races with a word in this state? A weak
+ * access is never observed, so no strong read can have ordered it. WRITE may stand for a read and
+ * an atomic of one thread; an access that isn't a read races with that read.
  */
 RACE_FN bool hirace_has_weak_side(uint32_t state, uint32_t access)
 {
@@ -186,7 +186,7 @@ HIRACE_FN struct hirace_result hirace_judge(uint64_t old, const uint8_t *table,
 	if (w.state == HIRACE_RACE)
 		return r;
 	s = hirace_step_of(me, table, &w, access);
-	/* Whatever its stamp: what is left out leaves a shorter history, judged as it is. */
+	/* Whatever the access's stamp is: the history without it is shorter, and judged rightly. */
 	if (s.can_keep && !is_foreign)
 		return r;
 	if (hirace_has_weak_side(w.state, access))
@@ -224,7 +224,7 @@ HIRACE_FN struct hirace_result hirace_judge(uint64_t old, const uint8_t *table,
 	return r;
 }
 
-/* Has something raced at this location before, so that its word doesn't stand for all? */
+/* Has something raced at this location before, so that its word no longer has the whole history? */
 RACE_FN bool hirace_has_raced(uint64_t word, const struct hirace_actor *me)
 {
 	struct hirace_word w = hirace_decode(word, me->thread_bits);
@@ -345,9 +345,9 @@ HIRACE_FN uint32_t hirace_may(uint64_t was, const struct hirace_actor *me, uint3
 
 /*
  * Does the volatile load read what another lane of its warp wrote, with nothing between that may
- * order the two? Both are strong, so that is no race; who writes so counts on lockstep. Asked only
- * where no strong read can order lanes and atomics are volatile stores (instrument/lockstep.c).
- * With partial masks it isn't.
+ * order the two? Both are strong, so that is no race, but the program counts on lockstep. Asked
+ * only where no strong read can order lanes and atomics are volatile stores
+ * (instrument/lockstep.c), and not with partial masks.
  */
 HIRACE_FN bool hirace_counts_on_lockstep(uint64_t was, const struct hirace_actor *me)
 {

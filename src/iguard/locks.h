@@ -104,9 +104,9 @@ RACE_FN void iguard_lock_begin(struct iguard_locks *t, uint64_t address, bool is
 }
 
 /*
- * A counter was raised by 1 and had this number. Who gives back a ticket lock raises the number
- * that is served, which it holds or (if it polled in a way that isn't followed) waits for: to take
- * that for a ticket would make a lock of the next flag with this value.
+ * A counter was raised by 1 and had this number. The holder of a ticket lock gives it back by
+ * raising the number that is served, which it holds or (if it polled in a way that isn't followed)
+ * waits for: to take that for a ticket would make a lock of the next flag with this value.
  */
 RACE_FN void iguard_lock_draw(struct iguard_locks *t, uint64_t counter, uint64_t number)
 {
@@ -144,7 +144,8 @@ RACE_FN void iguard_lock_saw(struct iguard_locks *t, uint64_t address, uint64_t 
 	    (t->wait & IGUARD_LOCK_HASH) == iguard_lock_hash(address))
 		return;
 	if (t->wait & IGUARD_LOCK_TICKET) {
-		/* Who arrives at a grid barrier and reads how many have waits for no turn. */
+		/* A thread that arrives at a grid barrier and reads how many have arrived waits for
+		 * no turn. */
 		if ((uint32_t)value != t->waited || t->wait & IGUARD_LOCK_LINKED)
 			return;
 		t->wait = 0;

@@ -97,7 +97,8 @@ struct iguard_actor {
 };
 
 /* Of a thread: its number << IGUARD_THREAD_AT, and its context now at IGUARD_CONTEXT_AT; a context
- * of 0 while it synchronises. By hash: who finds another thread's knows nothing. */
+ * of 0 while it synchronises. Threads share these by a hash: a reader that finds another thread's
+ * learns nothing. */
 #define IGUARD_NOWS (1u << 17)
 
 RACE_FN uint32_t iguard_now_place(uint32_t thread)
@@ -304,7 +305,7 @@ IGUARD_FN enum iguard_verdict iguard_against(const struct iguard_view *v,
 
 /*
  * Does the access read what another lane of its warp wrote, with nothing between that may order the
- * two? Both are strong, so that is no race; who writes so counts on lockstep. Asked only where no
+ * two? Both are strong, so that is no race, but the program counts on lockstep. Asked only where no
  * strong read can order lanes (instrument/lockstep.c).
  */
 IGUARD_FN bool iguard_counts_on_lockstep(uint64_t writer, const struct iguard_actor *me)
@@ -446,11 +447,11 @@ struct iguard_result {
 };
 
 /*
- * A pair that races may order what the stamps know nothing of: two fence.sc, the earlier side's
- * before it and the later side's after it, since what the later side read or overwrote shows which
- * came first. Weak accesses show it, too, and leave no stamp. Does the later thread perhaps not
- * have the earlier one's stamps? Where A is above that of the access, it has: what the earlier
- * thread did before a fence has no higher ones.
+ * A race may itself order two fence.sc: the earlier side's before it and the later side's after it,
+ * since the value that the later side read or overwrote shows which came first. Weak accesses show
+ * it, too, and leave no stamp. Does the later thread perhaps lack the earlier one's stamps? Not
+ * where A is above the stamp of the access: what the earlier thread did before a fence has no
+ * higher ones.
  */
 IGUARD_FN bool iguard_is_open(const struct iguard_view *v, const struct iguard_actor *me,
 			      enum iguard_verdict verdict)

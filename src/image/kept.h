@@ -33,7 +33,8 @@ struct image_kept {
 #define IMAGE_KEPT_MAGIC   0x54504b52444c4c43ull
 #define IMAGE_KEPT_VERSION 1u
 
-/* Where the code begins in an entry that said so much: aligned for whoever maps it. */
+/* Where the code begins in an entry with so many bytes of text: aligned, in the file and where that
+ * is mapped. */
 static inline uint64_t image_kept_code_at(uint64_t said)
 {
 	return (sizeof(struct image_kept) + said + 63u) & ~63ull;

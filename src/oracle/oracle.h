@@ -61,9 +61,10 @@
  *     fence helps the texture proxy (R7).
  *
  * Of the races of an access with earlier ones at least one is reported (of each byte's class), and
- * never a false one. An access that a weak, covering, ordered one has superseded is forgotten: so
- * what precedes a weak write that its thread's own RMW reads may race with who has observed that,
- * unreported. The order of these two is the same in each execution in which that is observed.
+ * never a false one. An access that a weak, covering, ordered one has superseded is forgotten. So
+ * one race may go unreported: of an access before a weak write that its thread's own RMW reads,
+ * with an access of a thread that has observed the RMW. In each execution in which the RMW is
+ * observed the order of these two is the same.
  */
 #ifndef COLLIDER_ORACLE_ORACLE_H
 #define COLLIDER_ORACLE_ORACLE_H
@@ -157,8 +158,8 @@ uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *g);
 uint32_t oracle_fork(struct oracle *o, uint32_t issuer);
 /* The same of all lanes of a warp in `mask`: it knows what each of them has done so far. */
 uint32_t oracle_fork_lanes(struct oracle *o, uint32_t warp, uint32_t mask);
-/* One that does nothing itself and knows nothing of its issuer: whoever joins it, and whoever waits
- * for an arrival of its, gets all that it has joined up to then. It may arrive repeatedly. */
+/* One that does nothing itself and knows nothing of its issuer: an actor that joins it, or waits
+ * for an arrival of it, gets all that it has joined up to then. It may arrive repeatedly. */
 uint32_t oracle_collect(struct oracle *o, uint32_t issuer);
 /* The actor continues after the pseudo-thread's reads, or after all that it did (not after what its
  * issuer did). These must be complete: after the first join the pseudo-thread reads no more, after

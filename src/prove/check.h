@@ -106,8 +106,8 @@ struct check {
 /* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
 uint64_t prove_now_ms(void);
 /* A query's limits, of so many milliseconds of processor time that are left: on the clock on the
- * wall it gets much more. Who gives a kernel more time gives its queries more: on a busy machine
- * the same work takes more processor time, too. */
+ * wall it gets much more. An option that gives a kernel more time gives its queries more: on a busy
+ * machine the same work takes more processor time, too. */
 #define CHECK_QUERY_MS 3000
 static inline void prove_limit_time(struct smt_query *q, uint64_t left)
 {

@@ -16,9 +16,9 @@
  * races with the write. A reader takes the writer of another launch out of the entry, so that those
  * after it need not ask for its context.
  *
- * Who is of a thread's block or warp is seen from the difference of two words (RACE_IGUARD_SPANS).
- * Where a block's size is no power of two, that doesn't say who is of another block: then more is
- * left to __collider_iguard_entry.
+ * Whether two threads are of one block or warp is seen from the difference of their words
+ * (RACE_IGUARD_SPANS). Where a block's size is no power of two, that doesn't show a thread of
+ * another block: then more is left to __collider_iguard_entry.
  *
  * Costs: an access that changes its entry: a load, a swap; a load of a context for another
  * block's or launch's.

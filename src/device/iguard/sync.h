@@ -137,7 +137,8 @@ extern "C" __device__ __noinline__ uint64_t __collider_iguard_sync(uint64_t me, 
 
 	if (dev_is_out(state))
 		return me;
-	/* Whoever learns of what comes now must not find the thread as it was. */
+	/* A thread that learns of this fence or release must not find this thread's earlier
+	 * state. */
 	if (op & RACE_IGUARD_SYNC_FENCE || is_release)
 		dev_set_now(me, s, 0);
 	if (op & RACE_IGUARD_SYNC_FENCE) {

@@ -17,8 +17,9 @@ struct inst_hirace_kernel {
 	uint32_t tracked;
 };
 
-/* What the machine does with an access of this kind: a bit for each state that stays, by who made
- * the word since the last barriers; `grid`: whoever, whenever. */
+/* What the machine does with an access of this kind: a bit for each state that stays, by the thread
+ * that made the word since the last barriers: this one, one of its warp, of its block; `grid`: any
+ * thread, at any time. */
 struct inst_hirace_fast {
 	uint32_t self, warp, block, grid;
 	uint32_t synced; /* in the block, after its barrier */

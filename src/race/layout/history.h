@@ -85,7 +85,7 @@ struct race_history_run {
 
 /* The threads that have left are counted apart by the last bits of their SM's number, far from each
  * other: one count for all of them takes an atomic operation of the whole GPU for each warp. Of
- * launches with few threads fewer parts are used, since who asks must read all of them. */
+ * launches with few threads fewer parts are used, since a thread that asks reads all of them. */
 #define RACE_HISTORY_RUN_PARTS	   32u
 #define RACE_HISTORY_RUN_FEW_PARTS 4u
 #define RACE_HISTORY_RUN_MANY	   (1u << 18)
