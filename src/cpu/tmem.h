@@ -58,14 +58,15 @@ struct cpu_tc_tile {
 	uint32_t lane;			/* of D's first row */
 	const uint32_t *masked;		/* lanes that aren't written; NULL: none */
 	bool is_added, is_sparse;
-	uint8_t shift; /* D is divided by 2 to that power before */
+	bool is_a_shifted; /* in tensor memory; each row of A, but the last, is the next one */
+	uint8_t shift;	   /* D is divided by 2 to that power before */
 };
 
 struct cpu_tc {
 	void (*multiply)(const struct cpu_tc_tile *t);
 	uint8_t op, kind; /* enum cpu_tc_op_kind, cpu_tc_kind */
 	uint8_t blocks;	  /* of the cta_group */
-	bool is_ws, is_sparse, is_a_tmem, is_scale_not;
+	bool is_ws, is_sparse, is_a_tmem, is_a_shifted, is_scale_not;
 	uint8_t nscales;
 	uint8_t shift, nmask;
 	/* COPY: rows of how many bytes in tensor memory; how often each 32 rows are there; bits of

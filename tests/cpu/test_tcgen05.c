@@ -34,7 +34,7 @@ struct form {
 	enum elem a, b, d;
 	enum swizzle sa, sb;
 	bool is_ta, is_tb; /* transposed */
-	bool is_a_tmem, is_negative, is_ws;
+	bool is_a_tmem, is_a_shifted, is_negative, is_ws;
 	bool is_sparse;
 	unsigned selector; /* of metadata; of scales: their first byte */
 	unsigned nscales;
@@ -62,6 +62,10 @@ static const struct form forms[] = {
 	 .is_ta = true, .is_tb = true, .blocks = 1},
 	{".cta_group::1.kind::tf32", 128, 32, 8, TF32, TF32, F32, NONE, NONE, .is_a_tmem = true,
 	 .blocks = 1},
+	{".cta_group::1.kind::f16.ashift", 128, 32, 16, F16, F16, F32, NONE, NONE,
+	 .is_a_tmem = true, .is_a_shifted = true, .blocks = 1},
+	{".cta_group::2.kind::f8f6f4.ashift", 256, 32, 32, E4M3, E4M3, F32, NONE, S128B,
+	 .is_a_tmem = true, .is_a_shifted = true, .blocks = 2},
 	{".cta_group::1.kind::f8f6f4", 128, 64, 32, E4M3, E5M2, F32, S128B, S128B, .blocks = 1},
 	{".cta_group::1.kind::f8f6f4", 128, 64, 32, E4M3, E4M3, F16, S64B, S64B, .is_ta = true,
 	 .is_tb = true, .blocks = 1},
@@ -542,10 +546,11 @@ static struct matrix a, b;
 static double plain(const struct form *f, unsigned row, unsigned col, double sum)
 {
 	unsigned rows = f->m / f->blocks, n = f->k / (f->is_sparse ? 2 : 1);
+	unsigned of_a = f->is_a_shifted && row % rows != rows - 1 ? row + 1 : row;
 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned k = f->is_sparse ? whole(f, row % rows, i) : i;
-		double v = number(f->a, a.v[row][i]) * number(f->b, b.v[col][k]);
+		double v = number(f->a, a.v[of_a][i]) * number(f->b, b.v[col][k]);
 		unsigned s = f->nscales ? k / (f->k / f->nscales) : 0;
 		if (f->nscales)
 			v *= scale(f, 0, row, s) * scale(f, 1, col, s);

@@ -146,6 +146,8 @@ static void decode_words(float *out, const struct cpu_tc_tile *t, unsigned lane)
 	enum ptx_type type = (enum ptx_type)s->type_a;
 	unsigned per = 32u / s->bits, k = stored_k(t);
 
+	if (t->is_a_shifted && lane + 1 < CPU_TMEM_LANES)
+		lane++;
 	for (unsigned i = 0; i < k; i++) {
 		uint32_t v = t->word[t->at + i / per][lane] >> i % per * s->bits;
 		if (s->bits == 32)

@@ -137,6 +137,7 @@ static void multiply(struct cpu_tc_op *op, unsigned r, const struct units *u)
 				.masked = masked,
 				.is_added = op->is_added,
 				.is_sparse = x->is_sparse,
+				.is_a_shifted = x->is_a_shifted,
 				.shift = x->shift};
 
 	/* Its block may have ended, whatever it has under way. */

@@ -108,6 +108,8 @@ const char *cpu_tc_shape(const struct cpu_tc *x, uint32_t v, struct cpu_tc_shape
 	}
 	if (!find_layout(x, s))
 		return "a number of rows that this instruction doesn't have";
+	if (x->is_a_shifted && s->rows != CPU_TMEM_LANES)
+		return "a number of rows that .ashift doesn't have";
 	if (!s->n || s->n > CPU_TC_COLS || s->n % (8u * s->parts) || (x->blocks == 2 && s->n % 16))
 		return "a number of columns that this instruction doesn't have";
 	bool is_narrow = s->bits == 4 || (s->bits == 8 && x->kind != CPU_TC_I8);
@@ -208,8 +210,6 @@ enum cpu_bound cpu_tc_bind_mma(struct cpu_dec *d, const struct ptx_stmt *s, stru
 			break;
 	if (f->has_unknown_mod || i == BASE_COUNTOF(kinds) || s->nops < 5)
 		return cpu_dec_unsupported(d, in, "kind or operands of a product");
-	if (ptx_form_has(f, PTX_MOD_ASHIFT))
-		return cpu_dec_unsupported(d, in, "modifier .ashift");
 	x->op = CPU_TC_MMA;
 	x->kind = (uint8_t)kinds[i].kind;
 	x->blocks = ptx_form_has(f, PTX_MOD_CTA_GROUP_2) ? 2 : 1;
@@ -218,6 +218,9 @@ enum cpu_bound cpu_tc_bind_mma(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	x->nscales = (uint8_t)scales_of(f, kinds[i].kind);
 	x->d = cpu_dec_addr(d, s, &s->ops[0]);
 	x->is_a_tmem = s->ops[1].kind == PTX_OPND_ADDR;
+	x->is_a_shifted = ptx_form_has(f, PTX_MOD_ASHIFT);
+	if (x->is_a_shifted && (x->is_sparse || !x->is_a_tmem))
+		return cpu_dec_unsupported(d, in, "modifier .ashift of such a product");
 	if (x->is_a_tmem)
 		x->a = cpu_dec_addr(d, s, &s->ops[1]);
 	else
