@@ -5,13 +5,14 @@
 
 Of each kernel of corpus.py that is race-free five mutants are made of its source, in the literal
 form, one of each kind where the kernel has a place for it (up to three places are tried, until the
-mutant differs):
+mutant differs); and kernels of which the corpus says that they race are judged as they are written:
 
     barrier   one barrier or wait is dropped
     index     one index of an array becomes the one before; the first stays
     guard     one condition without else is dropped
     order     x and y change places in one index, or a row's and a column's
     stride    one factor of an index, or one step of a loop, is halved
+    written   a kernel that races as it is
 
 Each is judged with the label's dimensions. One that isn't truly racy is asked about with --confirm,
 which runs the alarm's launch under the oracle; one that is proven is run by the oracle in the
@@ -24,10 +25,11 @@ Misses: the oracle sees two contents of memory, and two seconds of a launch.
 """
 import collections, concurrent.futures, json, os, random, re, subprocess, sys, tempfile
 
-from corpus import HEAD, VERDICTS, analyse, bound, compile_text, labels_of
+from corpus import HEAD, VERDICTS, analyse, bound, compile_text, labels_of, racy_of
 
 TURNS = 3  # places of a kind that are tried
 KINDS = ('barrier', 'index', 'guard', 'order', 'stride')
+WRITTEN = 'written'
 BARRIER = r'(?:__sync(?:threads|warp)\([^;]*\)|\w+\.sync\(\)|cg::wait\w*\([^;]*\)|__pipeline_wait_prior\(\d+\));'
 
 
@@ -97,6 +99,13 @@ def mutants_of(text, name, pins):
     return out
 
 
+def as_written(text, name, pins):
+    text = bound(text, name, pins, 'literal')
+    m = re.search(HEAD % name, text)
+    head = re.sub(r'\b%s\(' % name, '%s__%s0(' % (name, WRITTEN), text[m.start():m.end()])
+    return head + text[m.end():closing(text, m.end() - 1)] + '\n'
+
+
 def with_checks(text, name):
     """The source, with a trap where kernel `name` leaves a shared array."""
     m = re.search(HEAD % name, text)
@@ -136,6 +145,8 @@ def compile_all(path, wanted, tmp, nvcc, root):
         if verdict == 'race-free' and wanted.search(name):
             made += [(name, kind, turn, s, options)
                      for kind, turn, s in mutants_of(text, name, pins.get(name, ''))]
+        elif name in racy_of(text) and wanted.search(name):
+            made.append((name, WRITTEN, 0, as_written(text, name, pins.get(name, '')), options))
     stem = os.path.join(tmp, os.path.basename(path)[:-3])
     while made:
         all_text, lines = text + '\n', []
@@ -211,7 +222,7 @@ def judge_one(ptx, name, kind, options, turn, collider, oracle):
 def main():
     collider, oracle, nvcc, root = sys.argv[1:5]
     option = dict(re.findall(r'--(\w+)=?(.*)', a)[0] for a in sys.argv[5:] if a.startswith('--'))
-    table = {k: collections.Counter() for k in KINDS + ('all',)}
+    table = {k: collections.Counter() for k in KINDS + (WRITTEN, 'all')}
     failed = 0
     with tempfile.TemporaryDirectory() as tmp:
         jobs = []

@@ -177,6 +177,7 @@ __global__ void sssp_relax(int *next, const int *dist, const int *row, const int
 
 // prove: component_hook potential --block-dim=256 --grid-dim=40
 // pin: component_hook edges=10000
+// races: component_hook
 __global__ void component_hook(int *parent, const int2 *edge, int edges, int *again)
 {
 	int e = blockIdx.x * blockDim.x + threadIdx.x;

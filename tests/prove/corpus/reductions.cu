@@ -155,6 +155,7 @@ __global__ void sum_grid_stride(const float *in, float *out, int n)
 
 // prove: sum_volatile true --block-dim=128 --grid-dim=32
 // pin: sum_volatile n=4096
+// races: sum_volatile
 __global__ void sum_volatile(const float *in, float *out, int n)
 {
 	__shared__ float s[128];
@@ -405,6 +406,7 @@ __global__ void relax_own_barrier(float *next, float *cur, unsigned *come, int n
 
 // prove: sum_last_block potential --block-dim=256 --grid-dim=64
 // pin: sum_last_block n=16384
+// races: sum_last_block
 __global__ void sum_last_block(float *partial, float *out, const float *in, int n)
 {
 	__shared__ float s[256];

@@ -164,6 +164,7 @@ __global__ void cholesky(float *m)
 
 // prove: lu_in_place true --block-dim=16,16 --grid-dim=16,16
 // pin: lu_in_place n=256 k=3
+// races: lu_in_place
 __global__ void lu_in_place(float *a, int n, int k)
 {
 	int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
