@@ -241,7 +241,8 @@ static void depends_select(struct cpu_warp *w, const struct cpu_inst *in,
 	uint32_t differ = x->sure[2] ? try(w, in, st, 3, x->sure[2] & mask) : 0;
 	uint32_t with_taken = (p & x->shared[1]) | (~p & x->shared[2]);
 	uint32_t with_other = (p & x->shared[2]) | (~p & x->shared[1]);
-	uint32_t value = ~with_taken | (differ & ~x->shared[0]);
+	/* A load that the predicate and what is taken share: the other doesn't have it. */
+	uint32_t value = ~with_taken | (differ & ~(x->shared[0] & with_other));
 
 	for (unsigned i = 0; i < 2; i++) {
 		uint32_t is_taken = x->sure[i] & (i ? ~p : p);
