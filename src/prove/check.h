@@ -54,6 +54,8 @@ struct check_way {
 struct check_trial {
 	bool is_on;
 	bool is_hasty;		  /* little patience for bit-vectors */
+	bool is_quick;		  /* the solver isn't asked */
+	bool is_refuted;	  /* a launch that races was found */
 	struct rows_needs *needs; /* NULL, or asks only what rows.c lacks */
 };
 
@@ -95,6 +97,8 @@ struct check {
 	bool *is_open;	     /* by access: some pair with it isn't proven */
 	bool *is_unstable;   /* ... as benign.c found before; NULL: that isn't known */
 	struct flags *flags; /* flags.c; NULL: there are none */
+	bool is_by_powers;   /* powers_are_proven */
+	const char *powers;  /* powers_find */
 	struct check_assumed assumed;
 	struct check_effort effort;
 	struct check_trial trial;
@@ -189,6 +193,13 @@ void extents_find(struct check *c);
 void prove_say_contract(struct check *c);
 /* pins.c: parameters that the assumptions give a number or bounds, for ex_pool. */
 uint32_t prove_pins_find(const struct ev *e, struct ex_pin *out);
+/* powers.c: is the kernel proven for each value of a parameter that is assumed to be a power of two?
+ * Before the pairs are asked about. */
+bool powers_are_proven(struct check *c);
+/* In place of the pairs, then. */
+void powers_skip_pairs(struct check *c);
+/* With which assumption that a parameter is a power of two would it be proven? Or NULL. */
+const char *powers_find(struct check *c);
 /* remedy.c: assumptions that take alarms away. */
 void prove_remedy_find(struct check *c);
 /* What each array is accessed with, as text. */
@@ -227,13 +238,23 @@ struct kernel_task {
 	struct base_arena *arena;
 	struct race_proof *k; /* the answer */
 	uint64_t deadline;
-	bool *has_failed; /* NULL, or only: is there a pair that isn't proven? */
+	struct kernel_trial *trial; /* NULL, or only: is there a pair that isn't proven? */
+};
+
+enum kernel_answer { KERNEL_OPEN, KERNEL_REFUTED, KERNEL_PROVEN };
+
+/* An analysis that ends at the first pair that isn't proven. is_quick: without the solver; then
+ * contradictory assumptions prove anything. */
+struct kernel_trial {
+	bool is_quick, has_failed, is_refuted;
 };
 
 /* Analyses it into t->k. *names, if any: the parameters' names, as long as the arena. */
 void kernel_analyse(const struct kernel_task *t, struct names *names);
-/* Is all of the kernel proven with one more assumption, whose values are put in its expressions? */
-bool kernel_is_proven_with(const struct kernel_task *t, const char *assume, uint64_t deadline);
+/* Is all of the kernel proven with one more assumption, whose values are put in its expressions?
+ * is_quick: as far as that is known without the solver. */
+enum kernel_answer kernel_try_with(const struct kernel_task *t, const char *assume,
+				   uint64_t deadline, bool is_quick);
 /* An answer that says nothing yet. */
 void kernel_open_proof(const struct kernel_task *t);
 

@@ -196,7 +196,9 @@ static bool is_contract_kept(struct check *c)
 	bool ok = prove_contract_check_launch(&x, c->e->ir);
 
 	ok &= add_assumptions(c, &x);
-	return ok && prove_contract_check(&x);
+	/* each case of it has been checked */
+	c->is_by_powers = ok && powers_are_proven(c);
+	return ok && (c->trial.is_quick || c->is_by_powers || prove_contract_check(&x));
 }
 
 static void open_solver(struct check *c)
@@ -288,6 +290,8 @@ static void check_kernel(struct check *c)
 		memset(c->cluster, 0, sizeof(c->cluster));
 	classify(c);
 	bool is_kept = is_contract_kept(c);
+	if (is_kept && c->o->wants_remedies && !c->is_by_powers)
+		c->powers = powers_find(c);
 	if (is_kept)
 		pin_params(c);
 	if (is_kept && !c->e->ir->problems.n) {
@@ -299,9 +303,14 @@ static void check_kernel(struct check *c)
 		flags_find(c);
 		benign_find_unstable(c);
 		prove_meet_own_copies(c);
-		prove_all_pairs(c);
-		for (size_t i = 0; i < c->e->accesses.n && c->task->has_failed; i++)
-			*c->task->has_failed |= c->is_open[i];
+		if (c->is_by_powers)
+			powers_skip_pairs(c);
+		else
+			prove_all_pairs(c);
+		for (size_t i = 0; i < c->e->accesses.n && c->task->trial; i++)
+			c->task->trial->has_failed |= c->is_open[i];
+		if (c->task->trial)
+			c->task->trial->is_refuted = c->trial.is_refuted;
 		check_lockstep(c);
 		if (!c->e->ir->problems.n)
 			list_sites(c);
@@ -336,7 +345,8 @@ void kernel_analyse(const struct kernel_task *t, struct names *names)
 	struct check c = {.e = &e, .pool = &pool, .o = t->o, .k = k, .arena = t->arena};
 
 	c.task = t;
-	c.trial.is_on = c.trial.is_hasty = t->has_failed != NULL;
+	c.trial.is_on = c.trial.is_hasty = t->trial != NULL;
+	c.trial.is_quick = t->trial && t->trial->is_quick;
 	c.deadline = t->deadline;
 	c.names.arena = t->arena; /* without parameters, where nothing can be analysed */
 	for (unsigned turn = 0;; turn++) {
@@ -366,13 +376,14 @@ void kernel_analyse(const struct kernel_task *t, struct names *names)
 	prove_ir_free(&ir);
 }
 
-bool kernel_is_proven_with(const struct kernel_task *t, const char *assume, uint64_t deadline)
+enum kernel_answer kernel_try_with(const struct kernel_task *t, const char *assume,
+				   uint64_t deadline, bool is_quick)
 {
 	struct prove_options o = *t->o;
 	struct base_arena arena = {0};
 	struct race_proof k;
 	struct kernel_task now = *t;
-	bool has_failed = false;
+	struct kernel_trial trial = {.is_quick = is_quick};
 	const char **all = BASE_NEWN(&arena, const char *, o.nassumes + 1);
 
 	for (size_t i = 0; i < o.nassumes; i++)
@@ -384,14 +395,14 @@ bool kernel_is_proven_with(const struct kernel_task *t, const char *assume, uint
 	now.k = &k;
 	now.arena = &arena;
 	now.deadline = deadline;
-	now.has_failed = &has_failed;
+	now.trial = &trial;
 	kernel_open_proof(&now);
 	kernel_analyse(&now, NULL);
-	bool is_proven = k.verdict == RACE_VERDICT_FREE && !k.problems.n && !has_failed &&
+	bool is_proven = k.verdict == RACE_VERDICT_FREE && !k.problems.n && !trial.has_failed &&
 			 prove_now_ms() < deadline;
 	race_proof_free(&k);
 	base_arena_free(&arena);
-	return is_proven;
+	return is_proven ? KERNEL_PROVEN : trial.is_refuted ? KERNEL_REFUTED : KERNEL_OPEN;
 }
 
 void kernel_open_proof(const struct kernel_task *t)

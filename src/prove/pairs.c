@@ -268,6 +268,7 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 	if (!prove_tries_first(c, &p, &m, &met))
 		return false;
 	f.is_exited = c->level.apart <= RACE_LEVEL_BLOCK && met.phase[0] != met.phase[1];
+	c->trial.is_refuted |= c->trial.is_on;
 	raise(c, counters, &f);
 	return true;
 }
@@ -361,6 +362,10 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	}
 	if (settle_by_trying(c, counters)) {
 		c->k->counts.by_trying++;
+		return;
+	}
+	if (c->trial.is_quick) {
+		c->pair.has_failed = true;
 		return;
 	}
 	enum smt_answer x = ask(c, counters, ASK_INTEGERS, false, &m);
@@ -561,7 +566,7 @@ void prove_all_pairs(struct check *c)
 			bool is_open = !prove_one_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
 			c->is_open[i] |= is_open;
 			c->is_open[k] |= is_open;
-			if (is_open && c->task->has_failed)
+			if (is_open && c->task->trial)
 				return;
 		}
 	}

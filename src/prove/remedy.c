@@ -129,6 +129,25 @@ uint32_t remedy_count_gone(struct finder *f, const struct ev_assume *as)
 	return gone;
 }
 
+bool remedy_add(struct finder *f, const char *text)
+{
+	struct check *c = f->c;
+	struct race_remedy r = {.assume = text, .alarms = (uint32_t)f->pairs.n, .is_all = true};
+	struct ev_assume as;
+
+	if (prove_assume_read(&c->names, c->e, text, &as))
+		return false;
+	base_vec_push(&c->e->assumes, as);
+	bool is = is_kept(f);
+	c->e->assumes.n--;
+	if (!is)
+		return false;
+	r.seen = remedy_is_seen(c, &as);
+	base_vec_push(&c->k->remedies, r);
+	f->has_all = true;
+	return true;
+}
+
 bool remedy_may_try(const struct finder *f)
 {
 	return !f->has_all && f->tries < MAX_TRIES && prove_now_ms() < f->deadline;
@@ -187,6 +206,20 @@ static uint32_t tile_of(const struct finder *f, unsigned d)
 
 		if (thread && block > thread && block % thread == 0 && block / thread <= 8192)
 			return (uint32_t)(block / thread);
+	}
+	return 0;
+}
+
+/* Elements between a block's and the next one's in a dimension, where an index has no threads of
+ * its own factor: blockIdx.x * 128 + threadIdx.x / 16 * 8. */
+static uint32_t width_of(const struct finder *f, unsigned d)
+{
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		const struct ev_access *a = f->pairs.v[i].a;
+		uint64_t block = factor_of(a->off, (enum prove_ex_spec)(EX_CTAID_X + d), 0);
+
+		if (block > a->mem->bytes && block % a->mem->bytes == 0 && block <= 65536)
+			return (uint32_t)(block / a->mem->bytes);
 	}
 	return 0;
 }
@@ -270,14 +303,17 @@ static bool try_tile(struct finder *f, const uint32_t *tile, uint32_t part, cons
 	       remedy_try(f, base_printf(a, "%s && gridDim.x <= %u", all, INT32_MAX / tile[0]));
 }
 
-#define MAX_EXACT 4
+#define MAX_EXACT 5
 
 static void try_exact(struct finder *f)
 {
 	const struct names_param *p[MAX_EXACT];
-	uint32_t tile[2] = {tile_of(f, 0), tile_of(f, 1)};
+	struct remedy_tiles t = {.tile = {tile_of(f, 0), tile_of(f, 1)},
+				 .wide = {width_of(f, 0), width_of(f, 1)}};
 
-	remedy_try_exact(f, tile, p, remedy_scalars(f, p, MAX_EXACT));
+	unsigned npitches, n = remedy_scalars(f, p, MAX_EXACT, &npitches);
+
+	remedy_try_exact(f, &t, p, n, npitches);
 }
 
 static void try_tiles(struct finder *f)
@@ -406,6 +442,20 @@ static void try_values(struct finder *f)
 	}
 }
 
+/* What powers.c has proven. */
+static void add_powers(struct finder *f)
+{
+	struct race_remedy r = {.assume = f->c->powers, .is_all = true};
+	struct ev_assume as;
+
+	if (prove_assume_read(&f->c->names, f->c->e, r.assume, &as))
+		return;
+	r.alarms = (uint32_t)f->pairs.n;
+	r.seen = remedy_is_seen(f->c, &as);
+	base_vec_push(&f->c->k->remedies, r);
+	f->has_all = true;
+}
+
 void prove_remedy_find(struct check *c)
 {
 	struct finder f = {.c = c};
@@ -415,7 +465,9 @@ void prove_remedy_find(struct check *c)
 	f.end = end;
 	f.deadline = now < end ? now + (end - now) / 3 : now;
 	c->deadline = f.deadline;
-	if (f.pairs.n && f.pairs.n <= 64) {
+	if (f.pairs.n && c->powers)
+		add_powers(&f);
+	if (f.pairs.n && f.pairs.n <= 64 && !f.has_all) {
 		try_values(&f);
 		bool has_pitch = false;
 		for (size_t i = 0; i < f.pairs.n; i++)

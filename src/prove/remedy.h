@@ -32,11 +32,19 @@ bool remedy_try(struct finder *f, const char *text);
 /* In all launches that were recorded: 1, not: 0, unknown: -1. */
 int remedy_is_seen(const struct check *c, const struct ev_assume *as);
 
-/* remedy_exact.c: equations of these scalars with what the dimensions show */
-void remedy_try_exact(struct finder *f, const uint32_t *tile, const struct names_param *const *p,
-		      unsigned n);
-/* remedy_rows.c: the scalars of the offsets and conditions, sizes of rows first */
-unsigned remedy_scalars(struct finder *f, const struct names_param **out, unsigned most);
+/* Elements of a block in x and y, as the indices show, or 0: one for each thread (tile), all that
+ * lie before the next block's (wide). */
+struct remedy_tiles {
+	uint32_t tile[2], wide[2];
+};
+/* remedy_exact.c: equations of these scalars, sizes of rows first, with what the dimensions show */
+void remedy_try_exact(struct finder *f, const struct remedy_tiles *t,
+		      const struct names_param *const *p, unsigned n, unsigned npitches);
+/* One that takes all alarms away, which is known; false: no launch keeps to it. */
+bool remedy_add(struct finder *f, const char *text);
+/* remedy_rows.c: the scalars of the offsets and conditions, sizes of rows (pitches) first */
+unsigned remedy_scalars(struct finder *f, const struct names_param **out, unsigned most,
+			unsigned *npitches);
 /* a shape of rows with these tiles; what rows.c lacks of all pairs */
 void remedy_try_shapes(struct finder *f, const uint32_t *tile);
 void remedy_try_needs(struct finder *f);

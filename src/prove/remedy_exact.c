@@ -3,19 +3,23 @@
  *
  * Where the dimensions are given and no bounds of the scalars are enough, a size is often exactly
  * what the grid has: rows of gridDim.x * blockDim.x elements, as many heads as gridDim.y. Such
- * equations are tried for one scalar, two and three. With each the kernel is analysed
- * anew, with the number in its expressions (pins.c); the search ends at the first that leaves no
- * pair.
+ * equations are tried for one scalar, two and three, with the other scalars small enough that no
+ * product of them all wraps; what isn't needed of that is left out again. With each the kernel is
+ * analysed anew, with the number in its expressions (pins.c); the search ends at the first that
+ * leaves no pair. What is right is mostly decided without the solver, so all are tried without it
+ * first, and those that nothing refutes with it then.
  *
  * Misses: sizes that no product of dimensions is.
- * Costs: an analysis each, which ends at its first pair that isn't proven.
+ * Costs: an analysis each, which ends at its first pair that isn't proven; half of the time left.
  */
 #include "prove/remedy.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <math.h>
 
 #define MAX_EXACT    6 /* scalars */
-#define MAX_VALUES   12
+#define MAX_VALUES   20
 #define MAX_TOGETHER 3
 
 struct value {
@@ -26,12 +30,13 @@ struct value {
 struct exact {
 	struct finder *f;
 	const struct names_param *p[MAX_EXACT];
-	unsigned nparams;
+	bool is_bound[MAX_EXACT]; /* conditions compare with it: a small one leaves few threads */
+	unsigned nparams, npitches;
 	struct value v[MAX_VALUES];
 	unsigned nvalues;
 	uint64_t threads, most; /* of the launch; no more elements in all */
 	uint64_t deadline;
-	uint64_t patience; /* ms for one try: what is right is mostly decided without the solver */
+	uint64_t patience; /* ms for one try */
 };
 
 static void add_value(struct exact *x, const char *text, uint64_t n)
@@ -43,18 +48,22 @@ static void add_value(struct exact *x, const char *text, uint64_t n)
 		x->v[x->nvalues++] = (struct value){text, n};
 }
 
-/* The likelier first. tile: elements that a block has in x and y, or 0. */
-static void find_values(struct exact *x, const uint32_t *tile)
+/* The likelier first. */
+static void find_values(struct exact *x, const struct remedy_tiles *t)
 {
 	const uint32_t *b = x->f->c->pool->launch.max, *g = b + 3;
 	struct base_arena *a = x->f->c->arena;
 
+	for (unsigned d = 0; d < 2; d++)
+		if (t->wide[d] > 1 && t->wide[d] != b[d])
+			add_value(x, base_printf(a, "gridDim.%c * %u", "xy"[d], t -> wide[d]),
+				  (uint64_t)g[d] * t->wide[d]);
 	add_value(x, "gridDim.x * blockDim.x", (uint64_t)g[0] * b[0]);
 	add_value(x, "gridDim.y * blockDim.y", (uint64_t)g[1] * b[1]);
 	for (unsigned d = 0; d < 2; d++)
-		if (tile[d] > 1)
-			add_value(x, base_printf(a, "gridDim.%c * %u", "xy"[d], tile[d]),
-				  (uint64_t)g[d] * tile[d]);
+		if (t->tile[d] > 1)
+			add_value(x, base_printf(a, "gridDim.%c * %u", "xy"[d], t -> tile[d]),
+				  (uint64_t)g[d] * t->tile[d]);
 	add_value(x, "blockDim.x", b[0]);
 	add_value(x, "gridDim.x", g[0]);
 	add_value(x, "gridDim.y", g[1]);
@@ -65,6 +74,11 @@ static void find_values(struct exact *x, const uint32_t *tile)
 	add_value(x, "gridDim.z * blockDim.z", (uint64_t)g[2] * b[2]);
 	add_value(x, "gridDim.x * blockDim.x * blockDim.y * blockDim.z",
 		  (uint64_t)g[0] * b[0] * b[1] * b[2]);
+	/* with a border */
+	add_value(x, "gridDim.x * blockDim.x + 1", (uint64_t)g[0] * b[0] + 1);
+	add_value(x, "gridDim.x * blockDim.x + 2", (uint64_t)g[0] * b[0] + 2);
+	if (x->nvalues < MAX_VALUES)
+		x->v[x->nvalues++] = (struct value){"1", 1};
 }
 
 /* Values of some scalars: numbers among x->v, plus 1; 0: it may be any. */
@@ -96,6 +110,8 @@ static void choose(const struct exact *x, struct choices *out, struct choice now
 	for (unsigned i = from; left && i + left <= x->nparams; i++)
 		for (unsigned k = 0; k < x->nvalues; k++) {
 			struct choice next = now;
+			if (x->is_bound[i] && x->v[k].n == 1)
+				continue;
 			next.v[i] = (uint8_t)(k + 1);
 			next.all *= x->v[k].n;
 			if (next.all <= x->most)
@@ -103,59 +119,192 @@ static void choose(const struct exact *x, struct choices *out, struct choice now
 		}
 }
 
-/* The likelier values of one size first; several sizes together have as many elements as there are
- * threads, or nearly. */
+/* How far is the number of elements from that of the threads, in powers of two, where some
+ * dimensions of the grid are no scalar's? */
+static double distance_of(const struct exact *x, uint64_t all)
+{
+	const uint32_t *g = x->f->c->pool->launch.max + 3;
+	double least = 0;
+
+	for (unsigned set = 0; set < 8; set++) {
+		double part = (double)all / (double)x->threads;
+		for (unsigned d = 0; d < 3; d++)
+			part *= set >> d & 1 ? g[d] : 1;
+		part = fabs(log2(part));
+		if (!set || part < least)
+			least = part;
+	}
+	return least;
+}
+
+/* Few equations first, sizes of rows and likelier values; several together have as many elements as
+ * there are threads, or nearly. */
 static double rank_of(const struct exact *x, const struct choice *k, unsigned many)
 {
-	double part = (double)k->all / (double)x->threads;
-	unsigned v = 0;
+	unsigned pitches = 0, v = 0;
 
-	for (unsigned i = 0; i < x->nparams; i++)
+	for (unsigned i = 0; i < x->nparams; i++) {
 		v += k->v[i];
-	return many == 1 ? v : many + 4 * (part < 1 ? 1 / part - 1 : part - 1);
+		pitches += k->v[i] && i < x->npitches;
+	}
+	double rank = 0.1 * v + 0.6 * (many - 1);
+	rank += x->npitches ? 2 * (many - pitches) : 0;
+	return many == 1 ? rank : rank + distance_of(x, k->all);
+}
+
+/* The other scalars, how: at least 0, and so small that no product wraps; or nothing of them. */
+enum others { OTHERS_ANY, OTHERS_POSITIVE, OTHERS_SMALL };
+
+static const char *text_of(const struct exact *x, const struct choice *k, enum others how)
+{
+	struct base_arena *a = x->f->c->arena;
+	const char *text = NULL, *one;
+
+	for (unsigned i = 0; i < x->nparams; i++) {
+		unsigned v = k->v[i];
+		one = v ? base_printf(a, "%s == %s", x->p[i]->name, x->v[v - 1].text) : NULL;
+		if (one)
+			text = text ? base_printf(a, "%s && %s", text, one) : one;
+	}
+	for (unsigned i = 0; i < x->nparams && how != OTHERS_ANY; i++) {
+		uint64_t most = i < x->npitches && k->all < x->threads ? x->threads : k->all;
+		if (k->v[i])
+			continue;
+		text = base_printf(a, "%s && %s >= 0", text, x->p[i]->name);
+		if (how == OTHERS_SMALL)
+			text = base_printf(a, "%s && %s <= %u", text, x->p[i]->name,
+					   (unsigned)(INT32_MAX / most));
+	}
+	return text;
+}
+
+static enum kernel_answer try_one(const struct exact *x, const char *text, uint64_t ms,
+				  bool is_quick)
+{
+	uint64_t most = prove_now_ms() + ms;
+
+	return kernel_try_with(x->f->c->task, text, most < x->deadline ? most : x->deadline,
+			       is_quick);
+}
+
+/* Proven by the solver too, which knows whether the assumptions contradict each other: the least of
+ * all that the equations need of the other scalars. NULL: it isn't. */
+static const char *shortest(const struct exact *x, const struct choice *k, bool is_quick)
+{
+	const char *all = text_of(x, k, OTHERS_SMALL);
+
+	if (is_quick && try_one(x, all, x->patience, false) != KERNEL_PROVEN)
+		return NULL;
+	for (enum others how = OTHERS_ANY; how < OTHERS_SMALL; how++) {
+		const char *text = text_of(x, k, how);
+		if (!strcmp(text, all))
+			break;
+		if (try_one(x, text, x->patience, true) == KERNEL_PROVEN &&
+		    try_one(x, text, x->patience, false) == KERNEL_PROVEN)
+			return text;
+	}
+	return all;
+}
+
+/* The value that follows n in size, plus 1; 0: there is none. */
+static uint8_t next_value(const struct exact *x, uint64_t n)
+{
+	uint8_t best = 0;
+
+	for (unsigned i = 0; i < x->nvalues; i++)
+		if (x->v[i].n > n && (!best || x->v[i].n < x->v[best - 1].n))
+			best = (uint8_t)(i + 1);
+	return best;
+}
+
+/* Rows that are longer than the grid needs are proven, too: the least sizes are what it just fills. */
+static const char *tightest(const struct exact *x, struct choice k, const char *found)
+{
+	for (unsigned i = 0; i < x->nparams; i++) {
+		if (x->is_bound[i])
+			continue;
+		uint64_t was = k.v[i] ? x->v[k.v[i] - 1].n : 0;
+		uint8_t v = next_value(x, 0);
+		while (v && x->v[v - 1].n < was && prove_now_ms() < x->deadline) {
+			struct choice less = k;
+			less.v[i] = v;
+			less.all = k.all / was * x->v[v - 1].n;
+			const char *text = text_of(x, &less, OTHERS_SMALL);
+			enum kernel_answer r = try_one(x, text, x->patience, true);
+			text = r != KERNEL_REFUTED ? shortest(x, &less, true) : NULL;
+			if (text) {
+				found = text;
+				k = less;
+				break;
+			}
+			v = next_value(x, x->v[v - 1].n);
+		}
+	}
+	return found;
 }
 
 /* The equations that leave nothing, or NULL. */
-static const char *try_all(const struct exact *x)
+static const char *try_all(struct exact *x)
 {
-	struct check *c = x->f->c;
+	uint64_t all_time = x->deadline - prove_now_ms();
 	struct choices all = {0};
 	const char *found = NULL;
-	unsigned n = 0;
+	size_t n = 0;
 
 	for (unsigned many = 1; many <= MAX_TOGETHER && many <= x->nparams; many++) {
 		choose(x, &all, (struct choice){.all = 1}, 0, many);
 		for (; n < all.list.n; n++) {
 			all.list.v[n].rank = rank_of(x, &all.list.v[n], many);
-			all.list.v[n].number = n;
+			all.list.v[n].number = (unsigned)n;
 		}
 	}
 	if (all.list.n)
 		qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_rank);
-	for (size_t i = 0; i < all.list.n && !found && prove_now_ms() < x->deadline; i++) {
-		const char *text = NULL;
-		for (unsigned k = 0; k < x->nparams; k++) {
-			unsigned v = all.list.v[i].v[k];
-			const char *one = v ? base_printf(c->arena, "%s == %s", x->p[k]->name,
-							  x->v[v - 1].text)
-					    : NULL;
-			if (one)
-				text = text ? base_printf(c->arena, "%s && %s", text, one) : one;
+	x->patience = all_time / 4;
+	uint64_t quick_end = prove_now_ms() + all_time / 2;
+	for (unsigned turn = 0; turn < 2 && !found; turn++) {
+		size_t open = 0;
+		for (size_t i = 0; i < all.list.n && !found; i++) {
+			const struct choice k = all.list.v[i];
+			const char *text = text_of(x, &k, OTHERS_SMALL);
+			if (prove_now_ms() >= (turn ? x->deadline : quick_end))
+				break;
+			enum kernel_answer r = try_one(x, text, x->patience, !turn);
+			if (r == KERNEL_PROVEN)
+				found = shortest(x, &k, !turn);
+			if (found)
+				found = tightest(x, k, found);
+			if (r == KERNEL_OPEN)
+				all.list.v[open++] = k;
 		}
-		uint64_t now = prove_now_ms(), most = now + x->patience;
-		if (kernel_is_proven_with(c->task, text, most < x->deadline ? most : x->deadline))
-			found = text;
+		all.list.n = open;
 	}
 	base_vec_free(&all.list);
 	return found;
 }
 
-void remedy_try_exact(struct finder *f, const uint32_t *tile, const struct names_param *const *p,
-		      unsigned n)
+/* Is the scalar compared with something? */
+static bool is_compared(const struct ex *v, uint64_t off, bool is_side, unsigned depth,
+			unsigned *budget)
+{
+	bool found = v->op == EX_PARAM && v->imm == off && is_side;
+
+	if (depth > 24 || !*budget || v->op == EX_CLOAD)
+		return false;
+	--*budget;
+	is_side = v->op == EX_ULT || v->op == EX_SLT ||
+		  (is_side &&
+		   (v->op == EX_SEXT || v->op == EX_ZEXT || v->op == EX_ADD || v->op == EX_SUB));
+	for (uint32_t i = 0; i < v->n && !found; i++)
+		found = is_compared(v->a[i], off, is_side, depth + 1, budget);
+	return found;
+}
+
+void remedy_try_exact(struct finder *f, const struct remedy_tiles *t,
+		      const struct names_param *const *p, unsigned n, unsigned npitches)
 {
 	const struct ex_launch *l = &f->c->pool->launch;
-	struct exact x = {.f = f, .threads = 1};
-	struct ev_assume as;
+	struct exact x = {.f = f, .npitches = npitches, .threads = 1};
 
 	for (unsigned d = 0; d < 6; d++) {
 		if (!l->dim[d] && l->max[d] != 1)
@@ -164,16 +313,18 @@ void remedy_try_exact(struct finder *f, const uint32_t *tile, const struct names
 	}
 	x.most = 16 * x.threads;
 	uint64_t now = prove_now_ms();
-	x.deadline = now < x.f->end ? now + (x.f->end - now) / 3 : now;
-	x.patience = (x.deadline - now) / 6;
+	x.deadline = now < x.f->end ? now + (x.f->end - now) / 2 : now;
 	for (unsigned i = 0; i < n && i < MAX_EXACT; i++)
 		x.p[x.nparams++] = p[i];
-	find_values(&x, tile);
+	for (unsigned i = 0; i < x.nparams; i++) {
+		for (size_t k = 0; k < f->pairs.n; k++) {
+			unsigned budget = 400;
+			x.is_bound[i] |=
+				is_compared(f->pairs.v[k].a->guard, x.p[i]->off, false, 0, &budget);
+		}
+	}
+	find_values(&x, t);
 	const char *found = try_all(&x);
-	if (!found || prove_assume_read(&f->c->names, f->c->e, found, &as))
-		return;
-	struct race_remedy r = {.assume = found, .alarms = (uint32_t)f->pairs.n, .is_all = true};
-	r.seen = remedy_is_seen(f->c, &as);
-	base_vec_push(&f->c->k->remedies, r);
-	f->has_all = true;
+	if (found)
+		remedy_add(f, found);
 }

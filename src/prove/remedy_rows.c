@@ -105,16 +105,20 @@ static void find_scalars(struct finder *f, struct scalars *s)
 	}
 }
 
-unsigned remedy_scalars(struct finder *f, const struct names_param **out, unsigned most)
+unsigned remedy_scalars(struct finder *f, const struct names_param **out, unsigned most,
+			unsigned *npitches)
 {
 	struct scalars s = {.n = 0};
 	unsigned n = 0;
 
 	find_scalars(f, &s);
-	for (unsigned turn = 0; turn < 2; turn++)
+	for (unsigned turn = 0; turn < 2; turn++) {
 		for (unsigned i = 0; i < s.n && n < most; i++)
 			if (s.is_pitch[i] == !turn)
 				out[n++] = s.v[i];
+		if (!turn)
+			*npitches = n;
+	}
 	return n;
 }
 

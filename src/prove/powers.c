@@ -1,0 +1,167 @@
+/*
+ * powers.c - proofs by cases, where an assumption says that a parameter is a power of two (check.h).
+ *
+ * Butterflies, sorting networks and transforms index by i & (stride - 1) and the like, with a stride
+ * that is a power of two, of which there are 32. With each as a number in its expressions (pins.c)
+ * the kernel is mostly decided without the solver, so all cases are asked about before the pairs
+ * are. An assumption (stride & stride - 1) == 0 about every launch is what says so; where an index
+ * is masked so and nothing is assumed, that is a remedy.
+ *
+ * Misses: two such parameters at once; kernels with counters of blocks or tickets, whose proofs rest
+ * on more than the dimensions and scalars; what is proven so has no sites that need no check.
+ * Costs: an analysis for each case, at most half of the time that is left; REMEDY_MS for a remedy.
+ */
+#include "prove/check.h"
+
+#define REMEDY_MS   400
+#define LEAST_RANGE 16 /* from the least proven value to the greatest */
+
+/* The parameter, of 32 bits and perhaps widened, or NULL. */
+static const struct ex *param_of(const struct ex *v)
+{
+	if (v->op == EX_SEXT || v->op == EX_ZEXT)
+		v = v->a[0];
+	return v->op == EX_PARAM && v->w == 32 ? v : NULL;
+}
+
+/* x & (x - 1), in either order */
+static const struct ex *power_in(const struct ex *v)
+{
+	if (v->op != EX_AND)
+		return NULL;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ex *x = v->a[i], *less = v->a[1 - i];
+		if (less->op == EX_ADD && less->a[0] == x && less->a[1]->op == EX_CONST &&
+		    less->a[1]->imm == prove_ex_mask(x->w))
+			return param_of(x);
+	}
+	return NULL;
+}
+
+static const struct ex *find_in(const struct ex *f, unsigned depth)
+{
+	const struct ex *found = NULL;
+
+	if (depth > 64 || f->n != 2)
+		return NULL;
+	if (f->op == EX_AND && f->w == 1) {
+		found = find_in(f->a[0], depth + 1);
+		return found ? found : find_in(f->a[1], depth + 1);
+	}
+	for (unsigned i = 0; i < 2 && f->op == EX_EQ && !found; i++)
+		if (f->a[i]->op == EX_CONST && !f->a[i]->imm)
+			found = power_in(f->a[1 - i]);
+	return found;
+}
+
+static const struct ex *find_power(const struct ev *e)
+{
+	const struct ex *found = NULL;
+
+	for (size_t i = 0; i < e->assumes.n && !found; i++) {
+		const struct ev_assume *as = &e->assumes.v[i];
+		if (as->kind == IR_ASSUME_FACT && prove_ev_is_everywhere(as))
+			found = find_in(as->fact, 0);
+	}
+	return found;
+}
+
+static const char *powers_text(struct check *c, const struct names_param *p, uint64_t v)
+{
+	return base_printf(c->arena, "%s == %lld", p->name,
+			   p->is_signed ? (long long)(int32_t)v : (long long)v);
+}
+
+/* Does an assumption about every launch deny this value? */
+static bool is_denied(struct check *c, const struct ex *x, uint64_t v)
+{
+	const struct ex *n = prove_ex_const(c->pool, x->w, v);
+
+	for (size_t i = 0; i < c->e->assumes.n; i++) {
+		const struct ev_assume *as = &c->e->assumes.v[i];
+		if (as->kind != IR_ASSUME_FACT || !prove_ev_is_everywhere(as))
+			continue;
+		const struct ex *f = prove_ex_replace(c->pool, as->fact, x, n);
+		if (f->op == EX_CONST && !f->imm)
+			return true;
+	}
+	return false;
+}
+
+bool powers_are_proven(struct check *c)
+{
+	const struct ex *x = find_power(c->e);
+	const struct names_param *p = x ? prove_names_param_at(&c->names, x->imm) : NULL;
+	uint64_t now = prove_now_ms(), end = now + (c->deadline - now) / 2;
+	unsigned proven = 0;
+
+	if (!p || p->bytes != 4 || c->task->trial || c->e->tickets.n || now >= c->deadline)
+		return false;
+	/* 0 is no power of two, but passes the test */
+	for (uint64_t v = 0; v <= 1u << 31; v = v ? 2 * v : 1) {
+		if (is_denied(c, x, v))
+			continue;
+		if (kernel_try_with(c->task, powers_text(c, p, v), end, false) != KERNEL_PROVEN)
+			return false;
+		proven++;
+	}
+	return proven > 0;
+}
+
+void powers_skip_pairs(struct check *c)
+{
+	for (size_t i = 0; i < c->e->accesses.n; i++) {
+		c->is_open[i] = true; /* no site of it needs no check */
+		for (size_t k = i; k < c->e->accesses.n; k++) {
+			c->pair = (struct check_pair){.a = &c->e->accesses.v[i],
+						      .b = &c->e->accesses.v[k]};
+			prove_quick_may_alias(c); /* which arrays it takes to be apart */
+		}
+	}
+}
+
+/* ---- as a remedy ----------------------------------------------------------------------------- */
+
+/* The parameter in x & (n / 2 - 1) and the like. */
+static const struct ex *masked_in(const struct ex *v, bool is_less, unsigned depth)
+{
+	const struct ex *found = v->op == EX_PARAM && is_less ? v : NULL;
+
+	if (depth > 24 || v->op == EX_CLOAD || v->op == EX_PARAM)
+		return found;
+	is_less &= v->op != EX_AND;
+	for (uint32_t i = 0; i < v->n && !found; i++) {
+		const struct ex *a = v->a[i];
+		bool is_mask = v->op == EX_AND && v->w > 1 && a->op == EX_ADD &&
+			       a->a[1]->op == EX_CONST && a->a[1]->imm == prove_ex_mask(a->w);
+		found = masked_in(a, is_less || is_mask, depth + 1);
+	}
+	return found;
+}
+
+/* Proven for which powers, from the least one on? One of them with the solver, which knows whether
+ * there are launches. */
+const char *powers_find(struct check *c)
+{
+	const struct ex *x = NULL;
+	uint64_t now = prove_now_ms(), end = now + REMEDY_MS, lo = 0, hi = 0;
+
+	for (size_t i = 0; i < c->e->accesses.n && !x; i++)
+		x = masked_in(c->e->accesses.v[i].off, false, 0);
+	const struct names_param *p = x ? prove_names_param_at(&c->names, x->imm) : NULL;
+	if (!p || p->is_pointer || p->is_float || p->bytes != 4 || c->e->tickets.n)
+		return NULL;
+	for (uint64_t v = 1; v <= 1u << 30; v *= 2) {
+		const char *text = powers_text(c, p, v);
+		bool is = kernel_try_with(c->task, text, end, true) == KERNEL_PROVEN;
+		if (!is && lo)
+			break;
+		lo = is && !lo ? v : lo;
+		hi = is ? v : hi;
+	}
+	if (hi < LEAST_RANGE * lo || !lo ||
+	    kernel_try_with(c->task, powers_text(c, p, hi), end, false) != KERNEL_PROVEN)
+		return NULL;
+	return base_printf(c->arena, "%s >= %u && %s <= %u && (%s & %s - 1) == 0", p->name,
+			   (unsigned)lo, p->name, (unsigned)hi, p->name, p->name);
+}
