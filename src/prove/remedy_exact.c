@@ -10,13 +10,12 @@
  * first, and those that nothing refutes with it then.
  *
  * Misses: sizes that no product of dimensions is.
- * Costs: an analysis each, which ends at its first pair that isn't proven; half of the time left.
+ * Costs: an analysis each, which ends at its first pair that isn't proven; most of the time left.
  */
 #include "prove/remedy.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <math.h>
 
 #define MAX_EXACT    6 /* scalars */
 #define MAX_VALUES   20
@@ -54,16 +53,18 @@ static void find_values(struct exact *x, const struct remedy_tiles *t)
 	const uint32_t *b = x->f->c->pool->launch.max, *g = b + 3;
 	struct base_arena *a = x->f->c->arena;
 
-	for (unsigned d = 0; d < 2; d++)
-		if (t->wide[d] > 1 && t->wide[d] != b[d])
-			add_value(x, base_printf(a, "gridDim.%c * %u", "xy"[d], t -> wide[d]),
-				  (uint64_t)g[d] * t->wide[d]);
+	if (t->wide[0] > 1 && t->wide[0] != b[0])
+		add_value(x, base_printf(a, "gridDim.x * %u", t->wide[0]),
+			  (uint64_t)g[0] * t->wide[0]);
 	add_value(x, "gridDim.x * blockDim.x", (uint64_t)g[0] * b[0]);
-	add_value(x, "gridDim.y * blockDim.y", (uint64_t)g[1] * b[1]);
-	for (unsigned d = 0; d < 2; d++)
-		if (t->tile[d] > 1)
-			add_value(x, base_printf(a, "gridDim.%c * %u", "xy"[d], t -> tile[d]),
-				  (uint64_t)g[d] * t->tile[d]);
+	add_value(x, b[1] > 1 ? "gridDim.y * blockDim.y" : "gridDim.y", (uint64_t)g[1] * b[1]);
+	for (unsigned d = 0; d < 2; d++) {
+		const uint32_t n[2] = {t->tile[d], t->wide[d]};
+		for (unsigned k = 0; k < 2; k++)
+			if (n[k] > 1)
+				add_value(x, base_printf(a, "gridDim.%c * %u", "xy"[d], n[k]),
+					  (uint64_t)g[d] * n[k]);
+	}
 	add_value(x, "blockDim.x", b[0]);
 	add_value(x, "gridDim.x", g[0]);
 	add_value(x, "gridDim.y", g[1]);
@@ -110,7 +111,8 @@ static void choose(const struct exact *x, struct choices *out, struct choice now
 	for (unsigned i = from; left && i + left <= x->nparams; i++)
 		for (unsigned k = 0; k < x->nvalues; k++) {
 			struct choice next = now;
-			if (x->is_bound[i] && x->v[k].n == 1)
+			/* a size of 1 is no use as a bound; as a factor it is */
+			if (x->v[k].n == 1 && (x->is_bound[i] || i >= x->npitches))
 				continue;
 			next.v[i] = (uint8_t)(k + 1);
 			next.all *= x->v[k].n;
@@ -130,9 +132,12 @@ static double distance_of(const struct exact *x, uint64_t all)
 		double part = (double)all / (double)x->threads;
 		for (unsigned d = 0; d < 3; d++)
 			part *= set >> d & 1 ? g[d] : 1;
-		part = fabs(log2(part));
-		if (!set || part < least)
-			least = part;
+		double far = 0;
+		for (part = part < 1 ? 1 / part : part; part >= 2; part /= 2)
+			far++;
+		far += part - 1;
+		if (!set || far < least)
+			least = far;
 	}
 	return least;
 }
@@ -147,8 +152,10 @@ static double rank_of(const struct exact *x, const struct choice *k, unsigned ma
 		v += k->v[i];
 		pitches += k->v[i] && i < x->npitches;
 	}
-	double rank = 0.1 * v + 0.6 * (many - 1);
+	double rank = 0.2 * v + 0.4 * (many - 1);
 	rank += x->npitches ? 2 * (many - pitches) : 0;
+	rank -= pitches > 1 && pitches == x->npitches ? 0.5
+						      : 0; /* no product of unknowns is left */
 	return many == 1 ? rank : rank + distance_of(x, k->all);
 }
 
@@ -261,7 +268,7 @@ static const char *try_all(struct exact *x)
 	if (all.list.n)
 		qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_rank);
 	x->patience = all_time / 4;
-	uint64_t quick_end = prove_now_ms() + all_time / 2;
+	uint64_t quick_end = prove_now_ms() + all_time * 2 / 3;
 	for (unsigned turn = 0; turn < 2 && !found; turn++) {
 		size_t open = 0;
 		for (size_t i = 0; i < all.list.n && !found; i++) {
@@ -283,7 +290,7 @@ static const char *try_all(struct exact *x)
 	return found;
 }
 
-/* Is the scalar compared with something? */
+/* Is the scalar compared with something, or a divisor? */
 static bool is_compared(const struct ex *v, uint64_t off, bool is_side, unsigned depth,
 			unsigned *budget)
 {
@@ -292,7 +299,8 @@ static bool is_compared(const struct ex *v, uint64_t off, bool is_side, unsigned
 	if (depth > 24 || !*budget || v->op == EX_CLOAD)
 		return false;
 	--*budget;
-	is_side = v->op == EX_ULT || v->op == EX_SLT ||
+	is_side = v->op == EX_ULT || v->op == EX_SLT || v->op == EX_UDIV || v->op == EX_SDIV ||
+		  v->op == EX_UREM || v->op == EX_SREM ||
 		  (is_side &&
 		   (v->op == EX_SEXT || v->op == EX_ZEXT || v->op == EX_ADD || v->op == EX_SUB));
 	for (uint32_t i = 0; i < v->n && !found; i++)
@@ -313,7 +321,7 @@ void remedy_try_exact(struct finder *f, const struct remedy_tiles *t,
 	}
 	x.most = 16 * x.threads;
 	uint64_t now = prove_now_ms();
-	x.deadline = now < x.f->end ? now + (x.f->end - now) / 2 : now;
+	x.deadline = now < x.f->end ? now + (x.f->end - now) * 4 / 5 : now;
 	for (unsigned i = 0; i < n && i < MAX_EXACT; i++)
 		x.p[x.nparams++] = p[i];
 	for (unsigned i = 0; i < x.nparams; i++) {

@@ -198,6 +198,19 @@ strips=(--prove-timeout=4s --block-dim=16,8 --grid-dim=12,3 "$tree/strips.ptx")
 expect 10 "race-free with --assume='pitch == gridDim.x . blockDim.x'" --kernel=strips64 "${strips[@]}"
 ! "$collider" prove --kernel=strips32 "${strips[@]}" | grep -q 'race-free with' ||
 	{ echo 'FAIL a remedy for strips that overlap'; failed=1; }
+# a stride that is a power of two
+cat >"$tree/powers.cu" <<'CU'
+__global__ void butterfly(float *out, int stride)
+{
+	int pos = blockIdx.x * blockDim.x + threadIdx.x, lo = pos & (stride - 1), i = 2 * (pos - lo) + lo;
+	out[i] = out[i + stride] = 1;
+}
+CU
+ptx "$tree/powers.cu"
+expect 10 "race-free with --assume='stride >= 1 && stride <= [0-9]+ && .stride & stride - 1. == 0'" \
+	--block-dim=64 --grid-dim=4 "$tree/powers.ptx"
+expect 0 'race-free' --assume='stride > 0 && stride <= 65536 && (stride & stride - 1) == 0' \
+	--block-dim=64 --grid-dim=4 "$tree/powers.ptx"
 sed -i 's/r \* w + x/r * w + x + 1 - threadIdx.y/' "$tree/rows.cu"
 ptx "$tree/rows.cu"
 expect 10 '' --no-remedies --assume='w * h <= 2147483647' --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"
