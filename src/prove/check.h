@@ -193,8 +193,8 @@ void extents_find(struct check *c);
 void prove_say_contract(struct check *c);
 /* pins.c: parameters that the assumptions give a number or bounds, for ex_pool. */
 uint32_t prove_pins_find(const struct ev *e, struct ex_pin *out);
-/* powers.c: is the kernel proven for each value of a parameter that is assumed to be a power of two?
- * Before the pairs are asked about. */
+/* powers.c: is the kernel proven for each value of a parameter that is assumed to be a power of
+ * two? Before the pairs are asked about. */
 bool powers_are_proven(struct check *c);
 /* In place of the pairs, then. */
 void powers_skip_pairs(struct check *c);

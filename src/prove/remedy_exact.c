@@ -224,7 +224,8 @@ static uint8_t next_value(const struct exact *x, uint64_t n)
 	return best;
 }
 
-/* Rows that are longer than the grid needs are proven, too: the least sizes are what it just fills. */
+/* Rows that are longer than the grid needs are proven, too: the least sizes are what it just
+ * fills. */
 static const char *tightest(const struct exact *x, struct choice k, const char *found)
 {
 	for (unsigned i = 0; i < x->nparams; i++) {

@@ -1,14 +1,15 @@
 /*
- * powers.c - proofs by cases, where an assumption says that a parameter is a power of two (check.h).
+ * powers.c - proofs by cases, where an assumption says that a parameter is a power of two
+ * (check.h).
  *
- * Butterflies, sorting networks and transforms index by i & (stride - 1) and the like, with a stride
- * that is a power of two, of which there are 32. With each as a number in its expressions (pins.c)
- * the kernel is mostly decided without the solver, so all cases are asked about before the pairs
- * are. An assumption (stride & stride - 1) == 0 about every launch is what says so; where an index
- * is masked so and nothing is assumed, that is a remedy.
+ * Butterflies, sorting networks and transforms index by i & (stride - 1) and the like, with a
+ * stride that is a power of two, of which there are 32. With each as a number in its expressions
+ * (pins.c) the kernel is mostly decided without the solver, so all cases are asked about before the
+ * pairs are. An assumption (stride & stride - 1) == 0 about every launch is what says so; where an
+ * index is masked so and nothing is assumed, that is a remedy.
  *
- * Misses: two such parameters at once; kernels with counters of blocks or tickets, whose proofs rest
- * on more than the dimensions and scalars; what is proven so has no sites that need no check.
+ * Misses: two such parameters at once; kernels with counters of blocks or tickets, whose proofs
+ * rest on more than the dimensions and scalars; what is proven so has no sites that need no check.
  * Costs: an analysis for each case, at most half of the time that is left; REMEDY_MS for a remedy.
  */
 #include "prove/check.h"
