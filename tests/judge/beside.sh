@@ -34,7 +34,7 @@ lacks() { grep -Eq -- "$1" "$out" && fail "'$1' is there"; }
 # A race is found with both lines, by whom is said, and the program ends as it would.
 go 3 racy
 says '^done$'
-says '^Result +: 1 data race found'
+says '^======== 1 data race found'
 says 'beside.cu:10:'
 says "Judged +: on the CPU device: block \([0-9]+,0,0\) of launch [12], from the GPU's memory"
 # (The second one is only while the program runs, or a moment longer; the third one never. Any may

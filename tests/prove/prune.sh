@@ -89,7 +89,7 @@ says 'to shared memory, proven race-free (--prune)'
 # that accesses stay within their arrays is proven, or they keep their checks
 run none 10 slip 64 2
 run proved 10 slip 64 2
-says 'a[63 - t + off] = atomicAdd'
+says 'DATA RACE: lost update'
 run proved 0 slip 64
 
 run proved 0 copy 64
