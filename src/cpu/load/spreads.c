@@ -46,13 +46,15 @@ void cpu_dec_spread(struct cpu_dec *d, const struct ptx_stmt *s, const struct pt
 	d->spreads_block = s->mark;
 	for (unsigned i = 0; i < CPU_SPREADS; i++) {
 		g = &d->spreads[i];
+		/* Addresses wrap. */
+		int64_t apart = (int64_t)((uint64_t)address->off - (uint64_t)g->off);
 		if (!g->first || g->reg != b->reg || g->comp != b->comp || g->vec != vec ||
-		    g->width != width || (address->off - g->off) % width)
+		    g->width != width || apart % width)
 			continue;
 		g->first->is_first = true;
 		use->first = g->first;
 		use->way = g->first->way;
-		use->apart = address->off - g->off;
+		use->apart = apart;
 		return;
 	}
 	if (s->pred != PTX_NO_REG)
