@@ -23,6 +23,7 @@ def report(collider, root, programs, name):
         sys.exit(f"{name}: no data race:\n{done.stderr[:2000]}")
     lines = [x for x in m[1].split("\n") if not DROPPED.match(x)]
     text = "\n".join(lines).replace(root + "/", "")
+    text = re.sub(r"(of the toolkit, to )\S+/include/", r"\1/usr/local/cuda/include/", text)  # wherever that is
     return "".join("    " + re.sub(r"^ {4}", "  ", x) + "\n" for x in text.split("\n"))
 
 
