@@ -34,7 +34,7 @@ typedef enum cpu_step cpu_syscall(struct cpu_warp *w, const struct cpu_inst *in,
 #define CPU_NOSLOT     0x7fffffffu
 #define CPU_SLOT_CONST 0x80000000u /* byte offset in the function's constants, else in the frame */
 #define CPU_NOPC       UINT32_MAX
-#define CPU_SPREADS    4 /* groups of accesses whose shapes are kept at a time */
+#define CPU_SPREADS    4 /* groups of accesses whose spreads are kept at a time */
 
 enum {
 	CPU_I_GUARD_NOT = 1 << 0,
@@ -162,7 +162,7 @@ struct cpu_spread_use {
 	const struct cpu_spread_use
 		*first; /* of the group; NULL: it isn't in one, or is the first */
 	int64_t apart;	/* bytes from the first's address */
-	uint8_t way;	/* where the worker keeps the group's shape */
+	uint8_t way;	/* where the worker keeps the spread */
 	bool is_first;
 };
 /* Puts an access to `address`, of vec elements and width bytes a lane, into a group, if there is

@@ -8,6 +8,8 @@
  * 16 wide), lane by lane at worst (movers.h). A lane that is alone is moved alone. An access that
  * fits none of them, and every one that faults, is done lane by lane through cpu_resolve.
  *
+ * What is found so is the access's spread; others with its base register take it (load/spreads.c).
+ *
  * In the other models each element goes through model.c. Cache operators and
  * hints are ignored: they change no value.
  * Costs: a vector of n elements is n passes over the lanes.
@@ -37,7 +39,7 @@ struct mem {
 };
 
 /* Of all lanes together: one address, side by side, or what eight of them have (groups). */
-enum { SHAPE_UNIFORM, SHAPE_LINEAR, SHAPE_GROUPS };
+enum { SPREAD_UNIFORM, SPREAD_LINEAR, SPREAD_GROUPS };
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
@@ -160,7 +162,7 @@ static inline bool find_groups(const struct mem *m, const uint64_t *addr, uint32
 
 /* False: not aligned, or not an address. The lanes outside of the mask get the address of one in
  * it. */
-static bool find_shape(const struct mem *m, uint32_t mask, struct cpu_spread *sh)
+static bool find_spread(const struct mem *m, uint32_t mask, struct cpu_spread *sh)
 {
 	uint64_t *addr = sh->addr;
 	struct span s;
@@ -169,14 +171,14 @@ static bool find_shape(const struct mem *m, uint32_t mask, struct cpu_spread *sh
 		fill_idle(addr, mask);
 	s.lo = s.hi = s.all = (int64_t)addr[0];
 	if (m->is_uniform || (addr[0] == addr[1] && are_apart(addr, CPU_WARP, 0))) {
-		sh->kind = SHAPE_UNIFORM;
+		sh->kind = SPREAD_UNIFORM;
 		sh->groups = GROUPS_ALL(GROUP_SAME);
 	} else if (mask == UINT32_MAX && addr[1] == addr[0] + m->step &&
 		   are_apart(addr, CPU_WARP, m->step)) {
-		sh->kind = SHAPE_LINEAR;
+		sh->kind = SPREAD_LINEAR;
 		s.hi += (int64_t)m->step * (CPU_WARP - 1);
 	} else {
-		sh->kind = SHAPE_GROUPS;
+		sh->kind = SPREAD_GROUPS;
 		if (!find_groups(m, addr, mask, &sh->groups, &s))
 			s = find_span(addr);
 	}
@@ -186,9 +188,9 @@ static bool find_shape(const struct mem *m, uint32_t mask, struct cpu_spread *sh
 	return s.all >= 0 && !((uint64_t)s.all & (m->step - 1));
 }
 
-/* Moves between registers and the shape's addresses + apart; false: in no common window. */
-static bool move_shape(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_spread *sh,
-		       uint64_t apart)
+/* Moves between registers and the addresses of the spread + apart; false: in no common window. */
+static bool move_spread(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_spread *sh,
+			uint64_t apart)
 {
 	const struct mem *m = in->aux;
 	bool is_store = m->acc.kind == CPU_ACC_STORE;
@@ -205,9 +207,9 @@ static bool move_shape(struct cpu_warp *w, const struct cpu_inst *in, const stru
 		void *slot = cpu_slot(w, m->slot[e]);
 		if (win.stride)
 			mv->each(slot, sh->addr, win.delta, win.stride, sh->mask);
-		else if (sh->kind == SHAPE_UNIFORM && !is_store)
+		else if (sh->kind == SPREAD_UNIFORM && !is_store)
 			mv->uniform(slot, (uint8_t *)(uintptr_t)(sh->lo + win.delta), sh->mask);
-		else if (sh->kind == SHAPE_LINEAR)
+		else if (sh->kind == SPREAD_LINEAR)
 			mv->linear(slot, (uint8_t *)(uintptr_t)(sh->lo + win.delta), m->step);
 		else
 			mv->groups(slot, sh->addr, win.delta,
@@ -329,13 +331,13 @@ static inline enum cpu_step exec(struct cpu_warp *w, const struct cpu_inst *in, 
 	struct cpu_spread room, *sh = &room, *kept = &w->worker->spreads[m->use.way];
 	bool is_slow = cpu_model_is_on(w) && in->sub;
 
-	/* One lane alone leaves no shape, so it must not look for one either. */
+	/* One lane alone leaves no spread, so it must not look for one either. */
 	if (!(mask & (mask - 1)) && !is_slow) {
 		if (move_one(w, in, mask))
 			return CPU_OK;
 	} else if (m->use.first && !is_slow && kept->first == m->use.first && kept->w == w &&
 		   kept->mask == mask) {
-		if (move_shape(w, in, kept, (uint64_t)m->use.apart))
+		if (move_spread(w, in, kept, (uint64_t)m->use.apart))
 			return CPU_OK;
 	}
 	if (m->use.is_first) {
@@ -345,12 +347,12 @@ static inline enum cpu_step exec(struct cpu_warp *w, const struct cpu_inst *in, 
 	cpu_addr_lanes(w, &m->addr, sh->addr);
 	if (is_slow)
 		return slow(w, in, m, mask, sh->addr);
-	if (find_shape(m, mask, sh)) {
+	if (find_spread(m, mask, sh)) {
 		if (m->use.is_first) {
 			sh->first = &m->use;
 			sh->w = w;
 		}
-		if (move_shape(w, in, sh, 0))
+		if (move_spread(w, in, sh, 0))
 			return CPU_OK;
 	}
 	return slow(w, in, m, mask, sh->addr);
