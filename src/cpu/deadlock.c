@@ -77,9 +77,11 @@ bool cpu_proof_goes_on(const struct cpu_worker *k)
 	return !k->proof->is_failed;
 }
 
-static bool is_wait_of_mbarrier(const struct ptx_form *f)
+/* Waits for an mbarrier, or for a neighbour's share of a product (no such loop issues any). */
+static bool is_poll(const struct ptx_form *f)
 {
-	return f->op == PTX_OP_MBARRIER_TEST_WAIT || f->op == PTX_OP_MBARRIER_TRY_WAIT;
+	return f->op == PTX_OP_MBARRIER_TEST_WAIT || f->op == PTX_OP_MBARRIER_TRY_WAIT ||
+	       f->op == PTX_OP_WGMMA_WAIT_GROUP;
 }
 
 /* May the instruction be part of a loop that changes nothing? Atomics are examined as they run. */
@@ -89,7 +91,7 @@ static bool is_harmless(const struct cpu_split *s, const struct cpu_inst *in,
 	const uint32_t never = PTX_EFF_BARRIER | PTX_EFF_ASYNC | PTX_EFF_WAIT | PTX_EFF_DISCARD |
 			       PTX_EFF_SIDE | PTX_EFF_UNKNOWN;
 
-	if (is_wait_of_mbarrier(f))
+	if (is_poll(f))
 		return true;
 	if (f->effects & never || f->op == PTX_OP_ACTIVEMASK || cpu_exec_is_clock(in))
 		return false;
