@@ -5,7 +5,7 @@
  * and stores are joined by its waits. Products, copies and shifts that one thread has issued are a
  * *pipe*: which of them are in order is in begin(), by what they have joined of it; a commit
  * arrives with all of it. Another thread's pipe is taken as the same one, if the issuer comes after
- * all that was issued there: the ISA's "pipelined, different thread".
+ * something that was issued there: the ISA's "pipelined, different thread".
  *
  * What a pipe has done so far is a collector of the oracle, so that joining it is one step, however
  * long the kernel has run. Words of tensor memory are words of the host's memory, by column.
@@ -15,8 +15,8 @@
  * so that they order with relaxed barriers. They do so for all memory here, which hides races of
  * ordinary accesses that only such a pair comes between (docs/soundness.md).
  *
- * Misses: pipes of threads beyond the 64th of a block, for other threads; operations of another
- * thread that come after some of a pipe only.
+ * Misses: pipes of threads beyond the 64th of a block, for other threads; operations of two threads
+ * of which the one's first is ordered before the other's, and a later one isn't.
  */
 #include "cpu/async/async.h"
 #include "cpu/events/internal.h"
@@ -35,7 +35,7 @@ struct chain {
 
 struct pipe {
 	uint32_t thread;	    /* the issuer */
-	uint32_t epoch;		    /* of its last operation's issue */
+	uint32_t epoch;		    /* of its first operation's issue; 0: none yet */
 	uint32_t all, reads, moves; /* collectors: of everything, its reads, copies and shifts */
 	BASE_VEC(struct chain) chains;
 };
@@ -254,6 +254,15 @@ static uint32_t pipe_of(struct cpu_events *x, struct events_tensor *t, uint32_t 
 	return t->n++;
 }
 
+/*
+ * Whoever comes after one operation of a pipe is taken to come after all: where the issuer goes on
+ * meanwhile, it isn't kept which ones the others are.
+ */
+static bool knows(const struct cpu_events *x, uint32_t thread, const struct pipe *p)
+{
+	return p->epoch && oracle_knows(x->o, thread, p->thread, p->epoch) == ORACLE_KNOWN;
+}
+
 void cpu_event_tc_issue(struct cpu_tc_op *op, struct cpu_tmem *tm)
 {
 	struct cpu_warp *w = op->warp;
@@ -267,10 +276,9 @@ void cpu_event_tc_issue(struct cpu_tc_op *op, struct cpu_tmem *tm)
 	w->nevents++;
 	own = pipe_of(x, t, thread);
 	for (uint32_t i = 0; i < t->n; i++)
-		if (i == own || oracle_knows(x->o, thread, t->pipes[i].thread, t->pipes[i].epoch) ==
-					ORACLE_KNOWN)
+		if (i == own || knows(x, thread, &t->pipes[i]))
 			op->after |= 1ull << i;
-	if (own != NO_PIPE)
+	if (own != NO_PIPE && !t->pipes[own].epoch && op->x->op != CPU_TC_COMMIT)
 		t->pipes[own].epoch = oracle_epoch(x->o, thread);
 	op->site = cpu_site_of(w, op->in);
 	op->actor = oracle_fork(x->o, thread);
