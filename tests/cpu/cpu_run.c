@@ -24,6 +24,8 @@
  *   // expect-no-race                      the oracle reports none
  *   // tensormap NAME BUFFER W,H W,H [S]   a buffer with a tensor map: 32-bit elements, all, box,
  *                                          swizzle (number of CUtensorMapSwizzle)
+ *   // im2col NAME BUFFER C,W,N C,P         a tensor map of pixels: channels, width, images;
+ *                                          channels and pixels of a copy
  *   // texture NAME BUFFER W,H             a 2D texture object (surface: a surface object) of a
  *                                          buffer's 32-bit texels, clamped; as argument: its number
  *   // seeds N                             runs per model (default 3)
@@ -79,7 +81,8 @@ struct race {
 
 struct tensormap {
 	struct buffer *map, *of;
-	uint32_t size[2], box[2], swizzle;
+	uint32_t size[3], box[2], swizzle;
+	bool is_pixels; /* box: channels, pixels */
 };
 
 struct texture {
@@ -341,6 +344,17 @@ static void parse_tag(struct test *t, unsigned line, const char *s, size_t n)
 	}
 }
 
+static void add_map(struct test *t, unsigned line, struct tensormap *m, const char *of)
+{
+	m->of = find_buffer(t, of, strlen(of));
+	if (!m->of)
+		bad(t, line, "no such buffer", of);
+	strcpy(m->map->type, "x32");
+	m->map->count = 32;
+	m->map->size = 128;
+	m->map->init = base_zalloc(&t->arena, 128);
+}
+
 static void parse_tensormap(struct test *t, unsigned line, char *s)
 {
 	struct tensormap *m = &t->maps[t->nmaps++];
@@ -351,25 +365,36 @@ static void parse_tensormap(struct test *t, unsigned line, char *s)
 		   m->map->name, of, &m->size[0], &m->size[1], &m->box[0], &m->box[1],
 		   &m->swizzle) < 6)
 		bad(t, line, "expected: tensormap NAME BUFFER W,H W,H [SWIZZLE]", s);
-	m->of = find_buffer(t, of, strlen(of));
-	if (!m->of)
-		bad(t, line, "no such buffer", of);
-	strcpy(m->map->type, "x32");
-	m->map->count = 32;
-	m->map->size = 128;
-	m->map->init = base_zalloc(&t->arena, 128);
+	add_map(t, line, m, of);
+}
+
+static void parse_pixels(struct test *t, unsigned line, char *s)
+{
+	struct tensormap *m = &t->maps[t->nmaps++];
+	char of[32];
+
+	m->is_pixels = true;
+	m->map = &t->buffers[t->nbuffers++];
+	if (sscanf(s, "%31s %31s %" SCNu32 ",%" SCNu32 ",%" SCNu32 " %" SCNu32 ",%" SCNu32,
+		   m->map->name, of, &m->size[0], &m->size[1], &m->size[2], &m->box[0],
+		   &m->box[1]) < 7)
+		bad(t, line, "expected: im2col NAME BUFFER C,W,N C,P", s);
+	add_map(t, line, m, of);
 }
 
 static void fill_tensormap(const struct test *t, const struct tensormap *m)
 {
 	struct cpu_tensormap_desc d = {.type = 2 /* UINT32 */,
-				       .rank = 2,
+				       .rank = m->is_pixels ? 3 : 2,
 				       .address = (uint64_t)(uintptr_t)m->of->mem,
-				       .dims = {m->size[0], m->size[1]},
-				       .strides = {m->size[0] * 4u},
+				       .dims = {m->size[0], m->size[1], m->size[2]},
+				       .strides = {m->size[0] * 4u, m->size[0] * m->size[1] * 4u},
 				       .box = {m->box[0], m->box[1]},
-				       .element_strides = {1, 1},
-				       .swizzle = m->swizzle};
+				       .element_strides = {1, 1, 1},
+				       .swizzle = m->swizzle,
+				       .is_im2col = m->is_pixels,
+				       .channels = m->box[0],
+				       .pixels = m->box[1]};
 	const char *wrong = cpu_tensormap_encode(&d, m->map->mem);
 
 	if (wrong)
@@ -472,6 +497,8 @@ static void parse_line(struct test *t, unsigned line, char *s)
 		parse_texture(t, line, rest, s[0] == 's');
 	} else if (n == 9 && !strncmp(s, "tensormap", n)) {
 		parse_tensormap(t, line, rest);
+	} else if (n == 6 && !strncmp(s, "im2col", n)) {
+		parse_pixels(t, line, rest);
 	} else if (n == 5 && !strncmp(s, "seeds", n)) {
 		t->nseeds = (unsigned)strtoul(rest, NULL, 0);
 	} else if (n == 7 && !strncmp(s, "threads", n)) {
