@@ -62,8 +62,10 @@ bool fatbin_entry_next(const char **at, size_t *left, struct fatbin_entry *e);
 bool fatbin_entry_first(const void *data, size_t size, const char **at, size_t *left);
 /* Has it an image of that kind? (What is damaged has none.) */
 bool fatbin_has(const void *data, unsigned kind);
-/* What an image holds, unpacked: malloc'd, followed by a NUL. NULL sets *why. */
+/* unpack.c: what an image holds, unpacked: malloc'd, followed by a NUL. NULL sets *why. */
 char *fatbin_unpack(const struct fatbin_entry *e, size_t *size, const char **why);
+/* Its first bytes, at most so many; *size of them are there: none, if it is damaged. malloc'd. */
+char *fatbin_unpack_front(const struct fatbin_entry *e, size_t most, size_t *size);
 
 #define FATBIN_HEADER_BYTES 16u
 

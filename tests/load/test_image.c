@@ -17,17 +17,52 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <lz4.h>
+#include <zstd.h>
 
 #include "agent/load/load.h"
 #include "base/base.h"
 #include "image/choose.h"
 #include "image/kept.h"
+#include "race/record.h"
 
 #define HEADER 16u
 #define ENTRY  64u
 
-/* "p90": PTX for sm_90; "c90a": machine code for sm_90a; "e90": the same as an ELF file of nothing
- * but its head, which has the number; separated by blanks. */
+/* An ELF file of nothing but its head, which has the number, and the name of a table of sites after
+ * `names` bytes, if that isn't 0. */
+static uint64_t make_elf(char *to, unsigned sm, size_t names)
+{
+	const Elf64_Ehdr elf = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+				.e_flags = sm,
+				.e_shoff = sizeof(elf),
+				.e_shentsize = sizeof(Elf64_Shdr)};
+
+	memcpy(to, &elf, sizeof(elf));
+	if (names)
+		memcpy(to + names, RACE_SITES_PREFIX, sizeof(RACE_SITES_PREFIX));
+	return names ? names + sizeof(RACE_SITES_PREFIX) : sizeof(elf);
+}
+
+/* That file with a table of sites, packed: 'z' by zstd, 'l' by LZ4; upper case: without tables. */
+static uint64_t pack_elf(char *to, char how, unsigned sm, char head[ENTRY])
+{
+	static char elf[2048];
+	bool is_zstd = how == 'z' || how == 'Z';
+	uint64_t n = make_elf(elf, sm, how >= 'a' ? 1000 : 0);
+	uint64_t flags = is_zstd ? FATBIN_FLAG_ZSTD : FATBIN_FLAG_LZ4;
+	uint32_t packed = is_zstd ? (uint32_t)ZSTD_compress(to, 200, elf, n, 3)
+				  : (uint32_t)LZ4_compress_default(elf, to, (int)n, 200);
+
+	assert_in_range(packed, 1, 200);
+	memcpy(head + 16, &packed, sizeof(packed));
+	memcpy(head + 40, &flags, sizeof(flags));
+	memcpy(head + 56, &n, sizeof(n));
+	return packed;
+}
+
+/* "p90": PTX for sm_90; "c90a": machine code for sm_90a; "e90": the same as an ELF file; "z90",
+ * "l90", "Z90", "L90": that one packed; separated by blanks. */
 static void make_entry(struct base_buf *b, const char *what, size_t n)
 {
 	char suffix = what[n - 1] >= 'a' ? what[n - 1] : 0, text[200], head[ENTRY] = {0};
@@ -43,19 +78,15 @@ static void make_entry(struct base_buf *b, const char *what, size_t n)
 	if (!is_text)
 		snprintf(text, sizeof(text), "code %.*s", (int)n, what);
 	size = strlen(text) + 1;
-	if (*what == 'e') {
-		const Elf64_Ehdr elf = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
-					.e_flags = sm,
-					.e_shoff = sizeof(elf),
-					.e_shentsize = sizeof(Elf64_Shdr)};
-		memcpy(text, &elf, sizeof(elf));
-		size = sizeof(elf);
-	}
+	memcpy(head + 40, &flags, sizeof(flags));
+	if (*what == 'e')
+		size = make_elf(text, sm, 0);
+	else if (strchr("zlZL", *what))
+		size = pack_elf(text, *what, sm, head);
 	memcpy(head, &kind, sizeof(kind));
 	memcpy(head + 4, &header, sizeof(header));
 	memcpy(head + 8, &size, sizeof(size));
 	memcpy(head + 28, &sm, sizeof(sm));
-	memcpy(head + 40, &flags, sizeof(flags));
 	base_buf_put(b, head, sizeof(head));
 	base_buf_put(b, text, size);
 }
@@ -211,14 +242,14 @@ static int put(const char *path, const struct base_buf *b, size_t n)
 static unsigned code_in(const void *image, size_t size, unsigned sm)
 {
 	const struct load_image im = {.data = image, .size = size};
-	Elf64_Ehdr elf;
-	const void *code;
-	size_t n;
+	struct load_other found = {0};
+	Elf64_Ehdr elf = {0};
 
-	if (!load_find_code(&im, sm, &code, &n))
+	if (!load_find_code(&im, sm, &found))
 		return 0;
-	assert_int_equal(n, sizeof(elf));
-	memcpy(&elf, code, sizeof(elf));
+	assert_true(found.ncode >= sizeof(elf));
+	memcpy(&elf, found.code, sizeof(elf));
+	free(found.unpacked);
 	return elf.e_flags;
 }
 
@@ -243,6 +274,21 @@ static void test_code(void **state)
 	make_image(&b, "p90 c90");
 	assert_int_equal(code_in(b.p, 0, 90), 0);
 	assert_int_equal(code_in(b.p + HEADER + ENTRY, 0, 90), 0);
+	/* Packed, it is unpacked if it has tables. */
+	make_image(&b, "z90 l86 e80");
+	assert_int_equal(code_in(b.p, 0, 90), 90);
+	assert_int_equal(code_in(b.p, 0, 86), 86);
+	assert_int_equal(code_in(b.p, 0, 80), 80);
+	make_image(&b, "e80 Z90 L86");
+	assert_int_equal(code_in(b.p, 0, 90), 0);
+	assert_int_equal(code_in(b.p, 0, 86), 0);
+	/* Damaged. */
+	make_image(&b, "z90");
+	memset(b.p + HEADER + ENTRY, 0, 8);
+	assert_int_equal(code_in(b.p, 0, 90), 0);
+	make_image(&b, "l90");
+	memset(b.p + HEADER + ENTRY, 255, 8);
+	assert_int_equal(code_in(b.p, 0, 90), 0);
 	base_buf_free(&b);
 }
 

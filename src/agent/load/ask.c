@@ -383,13 +383,12 @@ static bool find_other(const struct load_image *im, struct load_other *other)
 bool load_find_other(const struct load_image *im, struct load_other *other)
 {
 	memset(other, 0, sizeof(*other));
-	if (forward_is_heard())
-		load_find_code(im, load_device(im->is_library), &other->code, &other->ncode);
-	if (!load_is_on())
-		return false;
 	uint64_t began = now_ns();
-	bool found = find_other(im, other);
-	__atomic_fetch_add(&race_shm_get()->load.ns, now_ns() - began, __ATOMIC_RELAXED);
+	bool found = load_is_on() && find_other(im, other);
+	if (!other->code && !im->is_linked && forward_is_heard())
+		load_find_code(im, load_device(im->is_library), other);
+	if (load_is_on())
+		__atomic_fetch_add(&race_shm_get()->load.ns, now_ns() - began, __ATOMIC_RELAXED);
 	return found;
 }
 

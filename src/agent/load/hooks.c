@@ -74,11 +74,13 @@ static char *read_file(const char *path, size_t *size)
 
 /* The driver's answer. The agent hears of the machine code; the judge gets the program's own image,
  * where its bytes are at hand. */
-static CUresult loaded(CUresult r, const struct load_other *other, const void *const *handle,
+static CUresult loaded(CUresult r, struct load_other *other, const void *const *handle,
 		       const struct load_image *im)
 {
 	if (r == CUDA_SUCCESS)
 		forward_loaded(other->code, other->ncode);
+	free(other->unpacked);
+	other->unpacked = NULL;
 	if (r == CUDA_SUCCESS && im->data && forward_has_judge() && !load_is_agent(im))
 		judge_loaded(*handle, im->is_library, im->data, im->size);
 	return r;

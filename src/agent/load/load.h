@@ -30,6 +30,7 @@ struct load_other {
 	unsigned maxreg;  /* is_linked: the cap that the text's functions need; 0: none */
 	const void *code; /* machine code, for the tables of sites in it; NULL: none is known */
 	size_t ncode;
+	char *unpacked; /* that code, where it is ours to free once the driver has loaded it */
 };
 
 /* ask.c: is code to be instrumented, and is there a run that hears of it? */
@@ -47,8 +48,9 @@ void load_refused(int error);
 CUresult load_hook_table(const void **table, const CUuuid *id);
 extern CUresult (*load_real_table)(const void **, const CUuuid *);
 
-/* code.c: machine code that lies in an image as it is, for that device; false: there is none. */
-bool load_find_code(const struct load_image *im, unsigned sm, const void **code, size_t *size);
+/* code.c: an image's machine code for that device, as out->code; false: there is none, or it is
+ * packed and has no tables of sites. */
+bool load_find_code(const struct load_image *im, unsigned sm, struct load_other *out);
 
 /* device.c: the version (90) of the current device, or, for a library, of all devices; 0: there is
  * none, or they differ. */
