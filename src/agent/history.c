@@ -13,7 +13,9 @@
  * Launch numbers last for 1,023 launches. Before that, when nothing runs, all words are set to 0 (a
  * sweep); the launch that comes next waits for up to SWEEP_WAIT_US so that nothing does. Where that
  * never happens, later launches step aside and are counted. What release stamps left beside
- * locations is cleared before a launch that finds the context idle.
+ * locations is cleared before a launch that finds the context idle, too; it waits for that for up
+ * to CLEAR_WAIT_US, and after it has waited in vain for a moment only, until it does find it idle.
+ * With another launch's stamps a location's pairs may be undecided.
  *
  * The program's own needs come first. An allocation that would not find enough memory beside the
  * pools gets theirs: they are swept and shrink, and don't grow again. Where a program has
@@ -61,7 +63,7 @@ static bool has_functions(void)
 bool agent_becomes_idle(CUcontext context, uint64_t us)
 {
 	static const struct timespec pause = {.tv_nsec = 20000};
-	uint64_t end = agent_now_ns() + us * 1000u;
+	uint64_t begin = agent_now_ns();
 	CUevent event;
 	CUresult r;
 
@@ -73,9 +75,10 @@ bool agent_becomes_idle(CUcontext context, uint64_t us)
 		r = agent_driver.event_query(event);
 		if (r != CUDA_ERROR_NOT_READY)
 			break;
-		if (agent_now_ns() > end)
+		uint64_t waited = agent_now_ns() - begin;
+		if (waited > us * 1000u)
 			break;
-		if (us > CLEAR_WAIT_US)
+		if (waited > MOMENT_US * 1000u)
 			nanosleep(&pause, NULL);
 		r = CUDA_SUCCESS;
 	}
@@ -263,9 +266,11 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 			h->since = h->tried = 0;
 		else
 			h->tried = h->since;
-	} else if (__atomic_load_n(h->ordered, __ATOMIC_RELAXED) &&
-		   agent_becomes_idle(h->context, CLEAR_WAIT_US)) {
-		(void)clear_stamps(h);
+	} else if (__atomic_load_n(h->ordered, __ATOMIC_RELAXED)) {
+		h->was_busy =
+			!agent_becomes_idle(h->context, h->was_busy ? MOMENT_US : CLEAR_WAIT_US);
+		if (!h->was_busy)
+			(void)clear_stamps(h);
 	}
 	/* All taken: by memory that no call announced. */
 	if (h->words.used && h->words.used >= h->words.limit)

@@ -15,7 +15,8 @@
 #define SWEEP_FROM    (RACE_HISTORY_LAUNCHES / 2u)
 #define SWEEP_EVERY   32u /* launches between two tries */
 #define SWEEP_WAIT_US 200000u
-#define CLEAR_WAIT_US 50u
+#define CLEAR_WAIT_US 50000u
+#define MOMENT_US     50u
 #define LAUNCH_WAIT_S 2
 #define LARGE_REQUEST (32 * MIB) /* smaller ones find room in what is kept free */
 #define PART_BITS     (RACE_HISTORY_ADDRESS_BITS - 8u)
@@ -66,6 +67,7 @@ struct agent_history {
 	bool is_blind;
 	bool has_machine; /* in the tables: --hirace */
 	bool is_scratch_tried;
+	bool was_busy;	     /* the last launch that was to clear stamps found no idle context */
 	CUdeviceptr scratch; /* RACE_SCRATCH_*, or 0; atomic */
 	uint64_t scratch_heads;
 	uint32_t *ordered;  /* in the shared file: the device set it */
