@@ -24,14 +24,9 @@ static const char *accesses(struct rep_view *v)
 			   rep_count(&v->arena, n, is_judged ? "judged access" : "checked access"));
 }
 
-/* Kernels whose launches were all proven, some of them, none. */
-struct proven {
-	uint64_t all, some, none, launches;
-};
-
-static struct proven count_proven(const struct race_results *r)
+struct rep_proven rep_count_proven(const struct race_results *r)
 {
-	struct proven n = {0};
+	struct rep_proven n = {0};
 
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_kernel *k = &r->kernels.v[i];
@@ -44,7 +39,7 @@ static struct proven count_proven(const struct race_results *r)
 
 bool rep_is_all_proven(const struct race_results *r)
 {
-	struct proven n = count_proven(r);
+	struct rep_proven n = rep_count_proven(r);
 
 	return n.all && !n.some && !n.none;
 }
@@ -70,7 +65,7 @@ static const char *result(struct rep_view *v)
 	case REP_VERDICT_CLEAN:
 		if (!ignored && rep_is_all_proven(v->r))
 			return base_printf(a, "no race seen, and none possible in %s (proven)",
-					   rep_count(a, count_proven(v->r).launches, "launch"));
+					   rep_count(a, rep_count_proven(v->r).launches, "launch"));
 		if (ignored)
 			return base_printf(a, "no race seen in %s, besides %s left out",
 					   accesses(v), rep_count(a, ignored, "finding"));
@@ -176,25 +171,45 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 				   "seen\n");
 }
 
+/* So many kernels are named, those with proven launches first (--verbose: all). */
+#define NAMED 20u
+
+static void proven_name(struct base_buf *out, struct rep_view *v, const struct race_kernel *k)
+{
+	struct base_arena *a = &v->arena;
+	const char *launches = rep_count(a, k->launches, "launch");
+
+	if (k->proven)
+		base_buf_printf(out, "    %s: %s of %s proven\n", rep_name(v, k->name_shown),
+				rep_number(a, k->proven), launches);
+	else
+		base_buf_printf(out, "    %s: %s checked\n", rep_name(v, k->name_shown), launches);
+}
+
 static void proven_put(struct base_buf *out, struct rep_view *v)
 {
 	const struct race_results *r = v->r;
 	struct base_arena *a = &v->arena;
-	struct proven n = count_proven(r);
+	struct rep_proven n = rep_count_proven(r);
+	uint64_t kernels = n.all + n.some + n.none, named = 0;
 
 	if (!n.launches)
 		return;
 	base_buf_printf(
-		out, "  %s: %s proven for these launches (every schedule), %s checked, %s partly\n",
-		rep_count(a, n.all + n.some + n.none, "kernel"), rep_number(a, n.all),
-		rep_number(a, n.none), rep_number(a, n.some));
-	for (size_t i = 0; i < r->kernels.n; i++) {
-		const struct race_kernel *k = &r->kernels.v[i];
-		if (k->proven)
-			base_buf_printf(out, "    %s: %s of %s proven\n",
-					rep_name(v, k->name_shown), rep_number(a, k->proven),
-					rep_count(a, k->launches, "launch"));
+		out,
+		"  %s: %s proven for these launches (every schedule), %s checked, %s partial\n",
+		rep_count(a, kernels, "kernel"), rep_number(a, n.all), rep_number(a, n.none),
+		rep_number(a, n.some));
+	for (size_t i = 0; i < 2 * r->kernels.n; i++) {
+		const struct race_kernel *k = &r->kernels.v[i % r->kernels.n];
+		bool is_turn = k->launches && !k->proven == (i >= r->kernels.n);
+		if (is_turn && (named < NAMED || v->opt->verbose)) {
+			proven_name(out, v, k);
+			named++;
+		}
 	}
+	if (named < kernels)
+		base_buf_printf(out, "    %s more (--verbose)\n", rep_number(a, kernels - named));
 	base_buf_puts(out, "    each of them is one operation to other launches, copies and the "
 			   "host, with the bytes that it accesses\n");
 }

@@ -344,6 +344,10 @@ static void kernels_of_run(struct rep_form *form, struct rep_view *v)
 			to.why = base_printf(&v->arena, "%s of %s checked",
 					     rep_number(&v->arena, k->checked),
 					     rep_count(&v->arena, k->started, "launch"));
+		} else if (k->proven) {
+			to.why = base_printf(&v->arena, "%s of %s proven for every schedule",
+					     rep_number(&v->arena, k->proven),
+					     rep_count(&v->arena, k->launches, "launch"));
 		}
 		base_vec_push(&form->kernels, to);
 	}

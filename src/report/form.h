@@ -49,7 +49,7 @@ enum rep_form_state { REP_FORM_CHECKED, REP_FORM_PARTLY, REP_FORM_UNCHECKED };
 struct rep_form_kernel {
 	const char *name;
 	enum rep_form_state state;
-	const char *why; /* of the last two */
+	const char *why; /* of the last two; and what of it is proven */
 	uint64_t launches;
 };
 

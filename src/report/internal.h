@@ -113,6 +113,11 @@ void rep_gaps_sort(struct rep_view *v); /* fills in the view's */
 void rep_completeness(struct base_buf *out, struct rep_view *v);
 /* footer.c: are all launches of all kernels proven? */
 bool rep_is_all_proven(const struct race_results *r);
+/* Kernels that were launched: of which all launches were proven, some, none; such launches. */
+struct rep_proven {
+	uint64_t all, some, none, launches;
+};
+struct rep_proven rep_count_proven(const struct race_results *r);
 const char *rep_completeness_name(unsigned completeness); /* enum race_completeness */
 /* "kernel scan(int*), 2 launches: refused: ..." */
 const char *rep_gap_text(struct rep_view *v, const struct race_gap *g);

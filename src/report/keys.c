@@ -241,6 +241,24 @@ static void accesses_put(cJSON *o, const char *key, const void *s)
 	rep_number_put(o, key, race_kernel_accesses(((const struct rep_view *)s)->r));
 }
 
+static bool has_proven(const void *s)
+{
+	return rep_count_proven(((const struct rep_view *)s)->r).launches;
+}
+
+static void proven_put(cJSON *o, const char *key, const void *s)
+{
+	const struct race_results *r = ((const struct rep_view *)s)->r;
+	struct rep_proven n = rep_count_proven(r);
+	cJSON *to = cJSON_AddObjectToObject(o, key);
+
+	cJSON_AddBoolToObject(to, "all", rep_is_all_proven(r));
+	rep_number_put(to, "kernels_proven", n.all);
+	rep_number_put(to, "kernels_checked", n.none);
+	rep_number_put(to, "kernels_partial", n.some);
+	rep_number_put(to, "launches", n.launches);
+}
+
 static bool has_known(const void *s)
 {
 	return ((const struct rep_view *)s)->opt->known;
@@ -279,6 +297,16 @@ static const struct rep_key summary_keys[] = {
 	    "findings in a `collider_data_race()` of the program, where there are any", IF_SET),
 	KEY("known", NUMBER, ignored[RACE_IGNORED_KNOWN],
 	    "with `--new-since`: findings that the earlier report has", IF(has_known)),
+	MADE("proven",
+	     "{\"type\": \"object\", \"required\": [\"all\"], \"properties\": {\"all\": "
+	     "{\"type\": \"boolean\"}, \"kernels_proven\": {\"type\": \"integer\"}, "
+	     "\"kernels_checked\": {\"type\": \"integer\"}, \"kernels_partial\": {\"type\": "
+	     "\"integer\"}, \"launches\": {\"type\": \"integer\"}}, "
+	     "\"additionalProperties\": false}",
+	     "only if launches were proven: `all` (no schedule of any launch has a race), "
+	     "`kernels_proven`, `kernels_checked`, `kernels_partial` (whose launches were all "
+	     "proven, not proven, some of them), `launches` (that were proven)",
+	     .put = proven_put, IF(has_proven)),
 	KEY(NULL, WITHIN, r, NULL, OF_OBJECT(totals)),
 	MADE("unused_suppressions", "{\"type\": \"array\", \"items\": {\"type\": \"string\"}}",
 	     "lines of the suppressions file that hid nothing", .put = unused_put),

@@ -62,7 +62,7 @@ for case in streams reuse host copy overlap tiles slip far undo given scalars; d
 	run proved $case
 	[ $code = 0 ] || fail "$case: expected exit code 0, found $code"
 	says 'Complete (proven)'
-	says 'proven for these launches (every schedule), 0 checked, 0 partly'
+	says 'proven for these launches (every schedule), 0 checked, 0 partial'
 done
 case=scalars
 says '6 of 6 launches proven'
