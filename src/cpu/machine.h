@@ -219,6 +219,7 @@ struct cpu_listener {
 	void *choose_arg;
 	cpu_proven_fn *proven;
 	cpu_left_fn *left;
+	cpu_checked_fn *checked;
 	void *proven_arg;
 	cpu_past_fn *past; /* NULL: the order of launches isn't followed */
 	cpu_forget_fn *forget;

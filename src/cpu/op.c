@@ -168,6 +168,10 @@ void cpu_op_end_kernel(struct cpu_op *op)
 	if (!op->work.launch.is_plain) {
 		e->nchecked--;
 		cpu_time_checked(e);
+		if (op->m->listener.checked)
+			op->m->listener.checked(op->m->listener.proven_arg, op->work.launch.tag,
+						&op->work.launch,
+						e->workers[0].warp_insts - op->insts_before);
 	}
 	op->grid->ended = e->workers[0].clock;
 	cpu_pages_end(op);
@@ -360,6 +364,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 	}
 	op->grid->proven = op->proven;
 	call_if_quiet(e);
+	op->insts_before = e->workers[0].warp_insts;
 	if (!op->work.launch.is_plain) {
 		e->nchecked++;
 		cpu_time_checked(e);

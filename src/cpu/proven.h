@@ -34,6 +34,9 @@ struct cpu_proven {
 typedef bool cpu_proven_fn(void *arg, void *tag, const struct cpu_launch *l, unsigned device,
 			   struct cpu_proven *out);
 typedef void cpu_left_fn(void *arg, void *tag, bool is_judged);
-void cpu_listen_proven(struct cpu_machine *m, cpu_proven_fn *proven, cpu_left_fn *left, void *arg);
+/* A launch has ended that was checked: so many instructions of warps were executed meanwhile. */
+typedef void cpu_checked_fn(void *arg, void *tag, const struct cpu_launch *l, uint64_t insts);
+void cpu_listen_proven(struct cpu_machine *m, cpu_proven_fn *proven, cpu_left_fn *left,
+		       cpu_checked_fn *checked, void *arg);
 
 #endif

@@ -317,6 +317,7 @@ struct cpu_op {
 	events_before;	       /* events/events.c: ids of what a programmatic launch came before */
 	struct cpu_past *past; /* past.c; NULL: nothing is before it */
 	uint64_t number;       /* of a kernel, in the order of submission */
+	uint64_t insts_before; /* of a kernel: its first worker's when it started */
 	bool is_watched;       /* events/events.c: has been started */
 	bool has_triggered;    /* its programmatic dependents have been released */
 	bool is_finishing;     /* a kernel that is done, but came early */

@@ -8,8 +8,8 @@
  * answers); the next pass builds a new struct flow.
  *
  * cfg.c defuse.c solve.c live.c use.c demand.c select.c sum.c trace.c addr.c object.c affine.c
- * uniform.c interval.c update.c place.c manner.c known.c unoptimised.c; what they share among
- * themselves is in priv.h.
+ * uniform.c interval.c update.c place.c manner.c known.c unoptimised.c text.c; what they share
+ * among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
@@ -314,5 +314,13 @@ bool flow_is_data(struct flow *fl, const struct ptx_stmt *load);
  * form or access has as .sem and .scope (enum ptx_sem, ptx_scope). */
 enum race_strength flow_strength(uint8_t sem);
 enum race_scope flow_scope(uint8_t sem, uint8_t scope);
+
+/* ---- text.c: questions about a text, which needs no flow_build ---------------------------- */
+
+/* Why a kernel with this instruction can't go without checks, whatever is proven of its loads and
+ * stores; NULL: it doesn't keep one from it. */
+const char *flow_why_checked(const struct ptx_stmt *s);
+/* The instructions that a thread executes, roughly: those in loops count as several. */
+uint64_t flow_weight(const struct ptx_func *f);
 
 #endif

@@ -14,42 +14,10 @@
  * Costs: up to two queries for each access to shared memory without bounds, and as many for each
  * size of blocks that is tried.
  */
+#include "flow/flow.h"
 #include "prove/check.h"
 
 #include <string.h>
-
-/* What a whole kernel may have: its loads and stores are looked at one by one. */
-#define ALLOWED_EFFECTS                                                                            \
-	(PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_CONVERGENT | PTX_EFF_BRANCH | PTX_EFF_EXIT |       \
-	 PTX_EFF_NONTEMPORAL | PTX_EFF_PREFETCH | PTX_EFF_SLEEP | PTX_EFF_WARP_SYNC)
-
-/* A barrier of all threads, whose count can't be another one elsewhere. */
-static bool is_barrier_of_all(const struct ptx_stmt *s)
-{
-	enum ptx_op op = s->form->op;
-
-	return (op == PTX_OP_BAR_SYNC || op == PTX_OP_BARRIER_SYNC) && s->nops == 1;
-}
-
-static const char *why_instruction(const struct ptx_stmt *s)
-{
-	uint32_t effects = s->form->effects;
-	enum ptx_op op = s->form->op;
-
-	if (effects & PTX_EFF_CALL)
-		return "it calls functions";
-	if (effects & PTX_EFF_ATOMIC)
-		return "it has atomics";
-	if (effects & PTX_EFF_FENCE)
-		return "it has fences";
-	if (is_barrier_of_all(s))
-		return NULL;
-	if (effects & (PTX_EFF_READ | PTX_EFF_WRITE) && op != PTX_OP_LD && op != PTX_OP_ST)
-		return "it accesses memory otherwise than by loads and stores";
-	return effects & ~(uint32_t)ALLOWED_EFFECTS
-		       ? "it has asynchronous or other operations, or barriers of some threads"
-		       : NULL;
-}
 
 /* The number of an instruction in the kernel's body. */
 static uint32_t nth_of(const struct ptx_func *f, const struct ptx_stmt *at)
@@ -252,7 +220,7 @@ static const char *why_checked(struct check *c)
 	ptx_each_stmt(c->e->ir->f, s)
 	{
 		if (!why && s->kind == PTX_STMT_INST)
-			why = why_instruction(s);
+			why = flow_why_checked(s);
 	}
 	for (size_t i = 0; i < c->e->accesses.n && !why; i++)
 		why = c->is_open[i] ? "not every pair of its accesses is proven"

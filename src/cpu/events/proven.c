@@ -26,11 +26,13 @@
 
 #define WORD PROVEN_WORD
 
-void cpu_listen_proven(struct cpu_machine *m, cpu_proven_fn *proven, cpu_left_fn *left, void *arg)
+void cpu_listen_proven(struct cpu_machine *m, cpu_proven_fn *proven, cpu_left_fn *left,
+		       cpu_checked_fn *checked, void *arg)
 {
 	cpu_engine_hold(m);
 	m->listener.proven = proven;
 	m->listener.left = left;
+	m->listener.checked = checked;
 	m->listener.proven_arg = arg;
 	cpu_engine_let_go(m);
 }

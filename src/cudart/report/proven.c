@@ -4,9 +4,10 @@
  * The prover is `collider` itself, in a process of its own (base/child.c): it gets the PTX and one
  * launch, as --record-launches has it, and answers whether every pair of the kernel's accesses is
  * proven, whether these are all that the kernel does, and to which array each one belongs. It keeps
- * what it has proven on disk. The launch waits for it, for a time that depends on the work that the
- * kernel has been launched for; below WORTH a kernel isn't asked about at all. What isn't proven in
- * time isn't proven.
+ * what it has proven on disk. The launch waits for it, but no longer than the kernel's launches so
+ * far take to check, this one included. A kernel isn't asked about where that is less than WORTH,
+ * nor where its text says that no proof can stand for all of its checks. What isn't proven in time
+ * isn't proven.
  *
  * A proof holds for one launch: its dimensions, its scalars, which pointers are of one allocation
  * and how far apart. Where launches differ in some scalars it is asked for with these unknown,
@@ -31,14 +32,15 @@
 #include "base/table.h"
 #include "cpu/proven.h"
 #include "cudart/report/collider.h"
+#include "flow/flow.h"
 #include "race/file/shm_write.h"
 
-#define WORTH	 4000000u /* threads times instructions of the text: some tenths of a second */
-#define PER_MS	 20000u	  /* of these, for a millisecond of the prover's time */
-#define LEAST_MS 300u
-#define MOST_MS	 10000u
-#define ASKS	 6u  /* so often a kernel is put to it */
-#define AGAIN	 16u /* ... with so many times the work, after it gave up for want of time */
+#define WORTH	750000u /* instructions of warps: a tenth of a second or two */
+#define PER_MS	5000u	/* of these, for a millisecond of the prover's time */
+#define MOST_MS 10000u
+#define CHECKS	4u  /* instructions of checks for one of the program's */
+#define ASKS	6u  /* so often a kernel is put to it */
+#define AGAIN	16u /* ... with so many times the work, after it gave up for want of time */
 
 /* Where an access of the kernel belongs. */
 struct site {
@@ -61,9 +63,11 @@ struct shape {
 
 struct proofs {
 	const struct rt_kern *kern; /* the key */
-	uint64_t work, instructions;
+	uint64_t weight;	    /* of its text, with checks (flow_weight) */
+	uint64_t submitted, ended;  /* threads of launches that weren't judged as a whole */
+	uint64_t insts;		    /* of warps, that the latter executed */
 	unsigned asked, failed;
-	bool is_hopeless;
+	bool is_read, is_hopeless;
 	struct shape *shapes;
 	UT_hash_handle hh;
 };
@@ -103,10 +107,79 @@ static struct proofs *proofs_of(const struct rt_kern *k)
 	p->kern = k;
 	const struct ptx_func *f = text_of(k, &part);
 	p->is_hopeless = !f || k->image->parts.n != 1;
-	if (f)
-		ptx_each_stmt(f, s) p->instructions += s->kind == PTX_STMT_INST;
+	p->weight = f ? flow_weight(f) : 0;
 	HASH_ADD_KEYPTR(hh, all, &p->kern, sizeof(p->kern), p);
 	return p;
+}
+
+/* What the kernel's text says without our checks: *weight, and whether no proof can stand for all
+ * of them. */
+static bool is_text_hopeless(const struct rt_kern *k, uint64_t *weight)
+{
+	struct base_buf plain = {0};
+	struct base_arena arena = {0};
+	struct base_sink sink = {0};
+	struct ptx_module *m = NULL;
+	bool is_there = false, has_other = false;
+	size_t part;
+
+	rt_images_lock();
+	if (text_of(k, &part))
+		rt_launches_text(&k->image->sources.v[part], &plain);
+	rt_images_unlock();
+	if (plain.n)
+		m = ptx_parse(&arena, "a launch", plain.p, plain.n, &sink);
+	if (m && !sink.errors)
+		ptx_each_item(m, it)
+		{
+			if (it->kind != PTX_ITEM_FUNC || it->func->is_proto ||
+			    !ptx_str_is(it->func->name, k->name))
+				continue;
+			is_there = true;
+			*weight = flow_weight(it->func);
+			ptx_each_stmt(it->func, s) has_other |=
+				s->kind == PTX_STMT_INST && flow_why_checked(s);
+		}
+	base_buf_free(&plain);
+	base_sink_free(&sink);
+	base_arena_free(&arena);
+	return !is_there || has_other;
+}
+
+static uint64_t threads_of(const struct cpu_launch *l)
+{
+	uint64_t n = 1;
+
+	for (unsigned i = 0; i < 3; i++)
+		n *= (uint64_t)l->block[i] * l->grid[i];
+	return n;
+}
+
+/* Instructions of warps for which the kernel has been launched: of launches that have ended as they
+ * were counted, which is nothing where a result was copied; of others as many in proportion, or by
+ * the text. */
+static uint64_t work_of(const struct proofs *p)
+{
+	uint64_t rest = p->submitted > p->ended ? p->submitted - p->ended : 0;
+	double each = p->ended ? (double)p->insts / (double)p->ended : (double)p->weight / CPU_WARP;
+
+	return p->insts + (uint64_t)((double)rest * each);
+}
+
+/* A launch has ended that was judged access by access. */
+static void was_checked(void *arg, void *tag, const struct cpu_launch *l, uint64_t insts)
+{
+	const struct rt_kern *k = tag;
+	struct proofs *p;
+
+	(void)arg;
+	pthread_mutex_lock(&lock);
+	HASH_FIND_PTR(all, &k, p);
+	if (p) {
+		p->ended += threads_of(l);
+		p->insts += insts;
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 /* ---- which launch it is -------------------------------------------------------------------- */
@@ -271,10 +344,7 @@ static void ask(const struct rt_kern *k, const struct cpu_launch *l, struct shap
 	struct base_arena a = {0};
 	char limit[24];
 
-	snprintf(limit, sizeof(limit), "%u",
-		 proves_all || ms > MOST_MS ? MOST_MS
-		 : ms < LEAST_MS	    ? LEAST_MS
-					    : (unsigned)ms);
+	snprintf(limit, sizeof(limit), "%u", proves_all || ms > MOST_MS ? MOST_MS : (unsigned)ms);
 	char *argv[] = {"collider-prove-launch", limit, NULL};
 	if (in >= 0 && out >= 0 && write_question(in, k, l, s) &&
 	    base_child_run(prover, argv, environment(&a), in, out) == 0) {
@@ -305,14 +375,13 @@ static bool widen(const struct proofs *p, const struct cpu_launch *l, struct sha
 /* False: it has been asked about, or isn't worth it. With the lock. */
 static bool is_to_ask(struct proofs *p, const struct cpu_launch *l, const struct rt_words *w)
 {
-	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2] * l->grid[0] *
-			   l->grid[1] * l->grid[2];
 	const struct shape *s = shape_of(p, l, w);
 
-	p->work += threads * p->instructions;
-	if (s && s->is_late && p->work / AGAIN > s->work)
+	p->submitted += threads_of(l);
+	uint64_t work = work_of(p);
+	if (s && s->is_late && work / AGAIN > s->work)
 		s = NULL;
-	return !s && p->asked < ASKS && p->failed < 2 && (proves_all || p->work >= WORTH);
+	return !s && p->asked < ASKS && p->failed < 2 && (proves_all || work >= WORTH);
 }
 
 static void keep(struct proofs *p, struct shape *s)
@@ -330,13 +399,14 @@ static void ask_all(struct proofs *p, const struct rt_work *work, const struct r
 	const struct cpu_launch *l = &work->cpu.launch;
 	struct shape *s = shape_new(l, w);
 	bool is_wide = widen(p, l, s);
+	uint64_t so_far = work_of(p);
 
-	s->work = p->work;
+	s->work = so_far;
 	ask(work->kern, l, s);
 	if (is_wide && !s->is_proven) {
 		shape_free(s);
 		s = shape_new(l, w);
-		s->work = p->work;
+		s->work = so_far;
 		ask(work->kern, l, s);
 	}
 	if (s->is_proven) {
@@ -345,6 +415,21 @@ static void ask_all(struct proofs *p, const struct rt_work *work, const struct r
 		rt_images_unlock();
 	}
 	keep(p, s);
+}
+
+/* The first time that the kernel seems to be worth it. */
+static bool is_text_promising(struct proofs *p)
+{
+	uint64_t plain = 0;
+	bool is_hopeless = is_text_hopeless(p->kern, &plain);
+
+	pthread_mutex_lock(&lock);
+	p->is_read = true;
+	p->is_hopeless |= is_hopeless;
+	p->weight = plain * CHECKS < p->weight ? plain * CHECKS : p->weight;
+	bool is = !p->is_hopeless && (proves_all || work_of(p) >= WORTH);
+	pthread_mutex_unlock(&lock);
+	return is;
 }
 
 void rt_proven_launch(const struct rt_work *work)
@@ -359,7 +444,10 @@ void rt_proven_launch(const struct rt_work *work)
 	pthread_mutex_lock(&lock);
 	struct proofs *p = proofs_of(work->kern);
 	bool asks = !p->is_hopeless && is_to_ask(p, &work->cpu.launch, &w);
+	bool is_first = asks && !p->is_read;
 	pthread_mutex_unlock(&lock);
+	if (is_first)
+		asks = is_text_promising(p);
 	if (asks)
 		ask_all(p, work, &w);
 	pthread_mutex_unlock(&asking);
@@ -455,6 +543,7 @@ static bool is_proven(void *arg, void *tag, const struct cpu_launch *l, unsigned
 		out->site = base_calloc(s->nsites + 1, sizeof(*out->site));
 		memcpy(out->site, s->found, s->nsites * sizeof(*out->site));
 		out->nsites = s->nsites;
+		p->submitted -= threads_of(l) < p->submitted ? threads_of(l) : p->submitted;
 		is = true;
 	}
 	pthread_mutex_unlock(&lock);
@@ -514,5 +603,5 @@ void rt_proven_start(const char *path, bool is_for_all)
 		return;
 	prover = strdup(path);
 	proves_all = is_for_all;
-	cpu_listen_proven(rt.m, is_proven, has_left, NULL);
+	cpu_listen_proven(rt.m, is_proven, has_left, was_checked, NULL);
 }
