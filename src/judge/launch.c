@@ -174,6 +174,11 @@ static void put_maps(uint8_t *params, const struct race_judge_launch *h, const c
 		memcpy(d.strides, m.strides, sizeof(d.strides));
 		memcpy(d.box, m.box, sizeof(d.box));
 		memcpy(d.element_strides, m.element_strides, sizeof(d.element_strides));
+		d.is_im2col = m.is_im2col;
+		memcpy(d.lower, m.lower, sizeof(d.lower));
+		memcpy(d.upper, m.upper, sizeof(d.upper));
+		d.channels = m.channels;
+		d.pixels = m.pixels;
 		/* (One that can't be encoded stays, and the kernel stops at it.) */
 		(void)cpu_tensormap_encode(&d, params + m.offset);
 	}

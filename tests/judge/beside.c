@@ -5,7 +5,7 @@
  * then=KERNEL: that one is launched as often, afterwards; chain: the parameter is a pointer to a
  * pointer; ramp: memory holds rising numbers, otherwise zeros; pool: its memory is a pool's, and
  * freed at the end, when the kernel is launched once more with a size of its own; map: a tensor map
- * of it is the parameter, and right: n is 0; wait: after each launch it gives up its context once
+ * of it is the parameter (with columns: an im2col one), and right: n is 0; wait: after each launch it gives up its context once
  * more, for which the judge is waited; abort: it ends so; child: a forked child ends first; late:
  * its memory is cleared at the end, and it is launched once more with a size of its own; reset: the
  * device is reset by the name that CUDA's runtime uses. Otherwise it ends with 3.
@@ -74,6 +74,22 @@ static CUtensorMap make_map(CUdeviceptr p)
 	return map;
 }
 
+/* Of 128 pixels with 32 channels; columns of 8 pixels. */
+static CUtensorMap make_columns(CUdeviceptr p)
+{
+	const cuuint64_t dims[] = {32, 128, 2}, strides[] = {128, 16384};
+	const cuuint32_t each[] = {1, 1, 1};
+	const int lower = -1, upper = -1;
+	CUtensorMap map;
+
+	CHECK(cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void *)p, dims,
+				      strides, &lower, &upper, 32, 8, each,
+				      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+				      CU_TENSOR_MAP_L2_PROMOTION_NONE,
+				      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+	return map;
+}
+
 int main(int argc, char **argv)
 {
 	static int ramp[8192];
@@ -104,7 +120,7 @@ int main(int argc, char **argv)
 	if (has("chain"))
 		CHECK(cuMemcpyHtoD(p, &q, sizeof(q)));
 	if (has("map"))
-		map = make_map(p);
+		map = has("columns") ? make_columns(p) : make_map(p);
 	if (has("right"))
 		n = 0;
 	if (has("child") && !fork())

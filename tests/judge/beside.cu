@@ -34,8 +34,8 @@ extern "C" __global__ void chase(int **p, int n)
 	p[0][blockIdx.x * 256 + threadIdx.x] = level + n;
 }
 
-// A tensor copy's box is added up; half of the threads don't wait for it if n is 1.
-extern "C" __global__ void tile(const __grid_constant__ CUtensorMap map, int *out, int n)
+// What a tensor copy brings is added up; half of the threads don't wait for it if n is 1.
+template <class COPY> static __device__ void box(COPY copy, int *out, int n)
 {
 	__shared__ alignas(128) int s[256];
 	__shared__ alignas(8) uint64_t full;
@@ -51,10 +51,7 @@ extern "C" __global__ void tile(const __grid_constant__ CUtensorMap map, int *ou
 	if (threadIdx.x == 0) {
 		asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 1024;" ::"r"(bar)
 			     : "memory");
-		asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile."
-			     "mbarrier::complete_tx::bytes [%0], [%1, {0, 0}], [%2];" ::"r"(at),
-			     "l"(&map), "r"(bar)
-			     : "memory");
+		copy(at, bar);
 	}
 	for (uint32_t done = n == 1 && threadIdx.x > 127; !done;)
 		asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared.b64 p, [%1], 0;\n"
@@ -63,6 +60,32 @@ extern "C" __global__ void tile(const __grid_constant__ CUtensorMap map, int *ou
 			     : "r"(bar)
 			     : "memory");
 	out[blockIdx.x * 256 + threadIdx.x] = s[threadIdx.x];
+}
+
+extern "C" __global__ void tile(const __grid_constant__ CUtensorMap map, int *out, int n)
+{
+	box(
+		[&](uint32_t at, uint32_t bar) {
+			asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile."
+				     "mbarrier::complete_tx::bytes [%0], [%1, {0, 0}], [%2];" ::
+					     "r"(at),
+				     "l"(&map), "r"(bar)
+				     : "memory");
+		},
+		out, n);
+}
+
+extern "C" __global__ void column(const __grid_constant__ CUtensorMap map, int *out, int n)
+{
+	box(
+		[&](uint32_t at, uint32_t bar) {
+			asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.im2col."
+				     "mbarrier::complete_tx::bytes [%0], [%1, {0, 0, 0}], [%2], "
+				     "{%3};" ::"r"(at),
+				     "l"(&map), "r"(bar), "h"((short)1)
+				     : "memory");
+		},
+		out, n);
 }
 
 // For order.c: these have one fault or none, the order in which they run.

@@ -93,6 +93,12 @@ says 'asynchronous copy'
 go 3 tile map right
 says 'judged beside the GPU: tile: [0-9]+ of 32 blocks'
 lacks 'DATA RACE'
+go 3 column map columns
+says '1 data race found'
+says 'asynchronous copy'
+go 3 column map columns right
+says 'judged beside the GPU: column: [0-9]+ of 32 blocks'
+lacks 'DATA RACE'
 
 # Launches that aren't wanted go a short way; one of another size is wanted, and all are counted.
 go 3 indexed 600 ramp late

@@ -198,34 +198,65 @@ static CUresult get_pool_1(CUdeviceptr *at, size_t n, CUmemoryPool pool, CUstrea
 
 /* ---- tensor maps ---------------------------------------------------------------- */
 
-#define MAP_ARGUMENTS                                                                              \
+/* What tiled and im2col maps have in common. */
+#define MAP_FIRST                                                                                  \
 	CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,                \
-		const cuuint64_t *dims, const cuuint64_t *strides, const cuuint32_t *box,          \
-		const cuuint32_t *element, CUtensorMapInterleave interleave,                       \
-		CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2,                             \
-		CUtensorMapFloatOOBfill fill
+		const cuuint64_t *dims, const cuuint64_t *strides
+#define MAP_LAST                                                                                   \
+	const cuuint32_t *element, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,   \
+		CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill
+#define MAP_LAST_GIVEN element, interleave, swizzle, l2, fill
 
-static CUresult (*real_tiled)(MAP_ARGUMENTS);
+static CUresult (*real_tiled)(MAP_FIRST, const cuuint32_t *, MAP_LAST);
+static CUresult (*real_im2col)(MAP_FIRST, const int *, const int *, cuuint32_t, cuuint32_t,
+			       MAP_LAST);
 
-static CUresult encode_tiled(MAP_ARGUMENTS)
+/* The driver took it, so what it was given is there. */
+static void describe_map(struct race_judge_map *m, CUtensorMapDataType type, cuuint32_t rank,
+			 const void *address, const cuuint64_t *dims, const cuuint64_t *strides,
+			 MAP_LAST)
 {
-	CUresult r = real_tiled(map, type, rank, address, dims, strides, box, element, interleave,
-				swizzle, l2, fill);
-	struct race_judge_map m = {.type = (uint32_t)type,
-				   .rank = rank,
-				   .interleave = (uint32_t)interleave,
-				   .swizzle = (uint32_t)swizzle,
-				   .l2 = (uint32_t)l2,
-				   .fill = (uint32_t)fill,
-				   .address = (uint64_t)(uintptr_t)address};
+	*m = (struct race_judge_map){.type = (uint32_t)type,
+				     .rank = rank,
+				     .interleave = (uint32_t)interleave,
+				     .swizzle = (uint32_t)swizzle,
+				     .l2 = (uint32_t)l2,
+				     .fill = (uint32_t)fill,
+				     .address = (uint64_t)(uintptr_t)address};
+	memcpy(m->dims, dims, rank * sizeof(*dims));
+	if (rank > 1)
+		memcpy(m->strides, strides, (rank - 1) * sizeof(*strides));
+	memcpy(m->element_strides, element, rank * sizeof(*element));
+}
+
+static CUresult encode_tiled(MAP_FIRST, const cuuint32_t *box, MAP_LAST)
+{
+	CUresult r = real_tiled(map, type, rank, address, dims, strides, box, MAP_LAST_GIVEN);
+	struct race_judge_map m;
 
 	if (r != CUDA_SUCCESS || !rank || rank > 5)
 		return r;
-	memcpy(m.dims, dims, rank * sizeof(*dims));
-	if (rank > 1)
-		memcpy(m.strides, strides, (rank - 1) * sizeof(*strides));
+	describe_map(&m, type, rank, address, dims, strides, MAP_LAST_GIVEN);
 	memcpy(m.box, box, rank * sizeof(*box));
-	memcpy(m.element_strides, element, rank * sizeof(*element));
+	judge_map_add(map, &m);
+	return r;
+}
+
+static CUresult encode_im2col(MAP_FIRST, const int *lower, const int *upper, cuuint32_t channels,
+			      cuuint32_t pixels, MAP_LAST)
+{
+	CUresult r = real_im2col(map, type, rank, address, dims, strides, lower, upper, channels,
+				 pixels, MAP_LAST_GIVEN);
+	struct race_judge_map m;
+
+	if (r != CUDA_SUCCESS || rank < 3 || rank > 5)
+		return r;
+	describe_map(&m, type, rank, address, dims, strides, MAP_LAST_GIVEN);
+	m.is_im2col = 1;
+	memcpy(m.lower, lower, (rank - 2) * sizeof(*lower));
+	memcpy(m.upper, upper, (rank - 2) * sizeof(*upper));
+	m.channels = channels;
+	m.pixels = pixels;
 	judge_map_add(map, &m);
 	return r;
 }
@@ -424,6 +455,7 @@ const struct forward_hook forward_judge_hooks[] = {
 	{"cuMemAllocFromPoolAsync", (void *)get_pool_0, (void **)&real_get_pool[0]},
 	{"cuMemAllocFromPoolAsync_ptsz", (void *)get_pool_1, (void **)&real_get_pool[1]},
 	{"cuTensorMapEncodeTiled", (void *)encode_tiled, (void **)&real_tiled},
+	{"cuTensorMapEncodeIm2col", (void *)encode_im2col, (void **)&real_im2col},
 	{"cuGraphInstantiate", (void *)make_1, (void **)&real_make[0]},
 	{"cuGraphInstantiate_v2", (void *)make_2, (void **)&real_make[1]},
 	{"cuGraphInstantiateWithFlags", (void *)make_flags, (void **)&real_make_flags},

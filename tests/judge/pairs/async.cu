@@ -308,16 +308,22 @@ template <bool ORDER> void elected()
 
 // ---- tensor copies
 
+static void *find_driver(const char *name)
+{
+	cudaDriverEntryPointQueryResult found;
+	void *at;
+
+	CHECK(cudaGetDriverEntryPointByVersion(name, &at, 12000, cudaEnableDefault, &found));
+	return at;
+}
+
 static CUtensorMap make_map(void *at, unsigned rows, unsigned columns)
 {
-	decltype(&cuTensorMapEncodeTiled) encode;
-	cudaDriverEntryPointQueryResult found;
+	auto encode = (decltype(&cuTensorMapEncodeTiled))find_driver("cuTensorMapEncodeTiled");
 	cuuint64_t dims[] = {columns, rows}, stride = columns * 4;
 	cuuint32_t box[] = {32, 8}, each[] = {1, 1};
 	CUtensorMap map;
 
-	CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000,
-					       cudaEnableDefault, &found));
 	if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, at, dims, &stride, box, each,
 		   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
 		   CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
@@ -352,6 +358,53 @@ template <bool ORDER> __global__ void k_tensor(const __grid_constant__ CUtensorM
 template <bool ORDER> void tensor()
 {
 	k_tensor<ORDER><<<4, 256>>>(make_map(device<int>(64 * 128), 128, 64), device<int>(1024));
+}
+
+// Of a picture 64 wide with 32 channels: columns of 8 pixels, any of which may be left out.
+static CUtensorMap make_columns(void *at)
+{
+	auto encode = (decltype(&cuTensorMapEncodeIm2col))find_driver("cuTensorMapEncodeIm2col");
+	cuuint64_t dims[] = {32, 64, 2}, strides[] = {128, 64 * 128};
+	cuuint32_t each[] = {1, 1, 1};
+	int lower = -1, upper = -1;
+	CUtensorMap map;
+
+	if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, at, dims, strides, &lower, &upper, 32, 8,
+		   each, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+		   CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
+		exit(1);
+	return map;
+}
+
+// Half of the threads don't wait.
+template <bool ORDER> __global__ void k_im2col(const __grid_constant__ CUtensorMap map, int *out)
+{
+	__shared__ alignas(128) int s[256];
+	__shared__ alignas(8) uint64_t full;
+	int t = threadIdx.x;
+
+	if (t == 0) {
+		mbar_init(&full, 1);
+		asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+	}
+	__syncthreads();
+	if (t == 0) {
+		mbar_expect(&full, 1024);
+		asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.im2col."
+			     "mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5], {%6};" ::
+				     "r"(smem(s)),
+			     "l"(&map), "r"(0), "r"(8 * (int)blockIdx.x - 1), "r"(1),
+			     "r"(smem(&full)), "h"((short)1)
+			     : "memory");
+	}
+	if (ORDER || t < 128)
+		mbar_wait(&full, 0);
+	out[blockIdx.x * 256 + t] = s[t];
+	mbar_wait(&full, 0);
+}
+template <bool ORDER> void im2col()
+{
+	k_im2col<ORDER><<<4, 256>>>(make_columns(device<int>(2 * 64 * 32)), device<int>(1024));
 }
 
 // ---- matrices
@@ -425,4 +478,5 @@ template <bool ORDER> void ldmatrix()
 
 PAIRS(PAIR(copy_wait), PAIR(copy_barrier), PAIR(copy_stages), PAIR(copy_reuse), PAIR(bulk_wait),
       PAIR(bulk_ring), PAIR(parity), PAIR(stale_phase), PAIR(bulk_store_reuse), PAIR(elected),
-      PAIR(wmma_store), PAIR(wmma_load), PAIR(ldmatrix), PAIR(tensor))
+      PAIR(wmma_store), PAIR(wmma_load), PAIR(ldmatrix), PAIR(tensor),
+      PAIR(im2col))
