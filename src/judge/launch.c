@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define BUSY_SHARE 8u /* of the time in which others have the processor: this part counts */
 
 /* ---- its trials ----------------------------------------------------------------------- */
 
@@ -66,6 +69,20 @@ bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
 	return true;
 }
 
+/* Of a trial's time what counts as such on a machine that is busy with other things: what its process
+ * has had of a processor, and a share of the rest, so that there is an end. */
+static uint64_t counted_ns(const struct judge_launch *l, uint64_t ns)
+{
+	struct timespec t = {0};
+	clockid_t clock;
+	uint64_t ran;
+
+	if (clock_getcpuclockid(l->pid, &clock) || clock_gettime(clock, &t))
+		return ns;
+	ran = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + ns / BUSY_SHARE;
+	return ran < ns ? ran : ns;
+}
+
 void judge_launch_hurry(const struct judge_server *s, struct judge_launch *l, uint64_t now)
 {
 	uint64_t until;
@@ -73,8 +90,9 @@ void judge_launch_hurry(const struct judge_server *s, struct judge_launch *l, ui
 	if (s->opt->policy->mode != RACE_JUDGE_AUTO)
 		return;
 	ask_now(s, l);
-	until = now + race_judge_left_at_end(s->opt->policy, &l->q, now - l->began);
-	l->until = l->until < until ? l->until : until;
+	l->q.waited_ns = counted_ns(l, l->q.waited_ns);
+	until = now + race_judge_left_at_end(s->opt->policy, &l->q, counted_ns(l, now - l->began));
+	l->until = l->latest < until ? l->latest : until;
 }
 
 /* What differs in the same way in all schedules is no matter of their order. */

@@ -54,7 +54,7 @@ struct judge_launch {
 	/* The trial that runs. pid 0: none. Times in ns; until: it is asked to stop then. */
 	pid_t pid;
 	int fd;
-	uint64_t began, until;
+	uint64_t began, until, latest; /* latest: whoever waits for it */
 	bool is_stopped;
 	struct judge_trial t;
 	uint64_t units;			 /* of it */

@@ -175,22 +175,22 @@ static void test_end(void **state)
 		.units = 64, .unit_blocks = 1, .program_ns = 1000 * MS, .waited_ns = 100 * MS};
 
 	(void)state;
-	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 400 * MS);
+	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_TRY);
 	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 400 * MS);
 	assert_int_equal(race_judge_left_at_end(&p, &q, 60 * MS), 340 * MS);
 	assert_int_equal(race_judge_left_at_end(&p, &q, 3000 * MS), 300 * MS);
 	q.is_known = true;
-	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 50 * MS);
+	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 50 * MS);
 	q.waited_ns = 200 * MS;
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_HASTE);
 	/* A tenth of a program's time, if that is more. */
 	q.program_ns = 8000 * MS;
-	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 600 * MS);
+	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 600 * MS);
 	q.is_known = false;
 	q.trials = 1;
 	q.last_units = 6;
 	q.last_ns = q.launch_ns = MS;
-	assert_int_equal(race_judge_decide(&p, &q).limit_ns, 600 * MS);
+	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 600 * MS);
 	q.waited_ns = 800 * MS;
 	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_HASTE);
 	/* Whatever is asked of a trial, the budget is kept. */

@@ -91,8 +91,6 @@ static uint64_t limit_of(const struct race_judge_policy *p, const struct race_ju
 
 	if (p->mode != RACE_JUDGE_AUTO)
 		return limit;
-	if (q->waited_ns)
-		limit = least(limit, race_judge_left_at_end(p, q, 0));
 	return least(limit, budget_ns(p, q->program_ns) - q->spent_ns);
 }
 
