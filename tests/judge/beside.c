@@ -5,10 +5,11 @@
  * then=KERNEL: that one is launched as often, afterwards; chain: the parameter is a pointer to a
  * pointer; ramp: memory holds rising numbers, otherwise zeros; pool: its memory is a pool's, and
  * freed at the end, when the kernel is launched once more with a size of its own; map: a tensor map
- * of it is the parameter (with columns: an im2col one), and right: n is 0; wait: after each launch it gives up its context once
- * more, for which the judge is waited; abort: it ends so; child: a forked child ends first; late:
- * its memory is cleared at the end, and it is launched once more with a size of its own; reset: the
- * device is reset by the name that CUDA's runtime uses. Otherwise it ends with 3.
+ * of it is the parameter (with columns: an im2col one), and right: n is 0; wait: after each launch
+ * it gives up its context once more, for which the judge is waited; abort: it ends so; child: a
+ * forked child ends first; late: its memory is cleared at the end, and it is launched once more with a size of its own; reset: the
+ * device is reset by the name that CUDA's runtime uses; loads: the module is loaded three times, and
+ * the second one is used. Otherwise it ends with 3.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -82,11 +83,10 @@ static CUtensorMap make_columns(CUdeviceptr p)
 	const int lower = -1, upper = -1;
 	CUtensorMap map;
 
-	CHECK(cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void *)p, dims,
-				      strides, &lower, &upper, 32, 8, each,
-				      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-				      CU_TENSOR_MAP_L2_PROMOTION_NONE,
-				      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+	CHECK(cuTensorMapEncodeIm2col(
+		&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void *)p, dims, strides, &lower, &upper,
+		32, 8, each, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+		CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 	return map;
 }
 
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	CUcontext ctx, again;
 	CUfunction f;
 	CUdevice dev;
-	CUmodule m;
+	CUmodule m, more;
 	CUtensorMap map;
 	int n = 1;
 
@@ -108,6 +108,10 @@ int main(int argc, char **argv)
 	CHECK(cuDevicePrimaryCtxRetain(&ctx, dev));
 	CHECK(cuCtxSetCurrent(ctx));
 	CHECK(cuModuleLoad(&m, argv[1]));
+	if (has("loads")) {
+		CHECK(cuModuleLoad(&m, argv[1]));
+		CHECK(cuModuleLoad(&more, argv[1]));
+	}
 	CHECK(cuModuleGetFunction(&f, m, argv[2]));
 	if (has("pool"))
 		CHECK(cuMemAllocAsync(&p, sizeof(ramp), 0));

@@ -41,6 +41,9 @@ says "Judged +: on the CPU device: block \([0-9]+,0,0\) of launch [12], from the
 # be judged first.)
 says '^Note: judged beside the GPU: racy: [0-9]+ of 32 blocks, [12] launch'
 go 9 racy -- --error-exitcode=9
+# Some loads before, the judge has not answered to the others when it is asked of this one.
+go 3 racy loads
+says '^======== 1 data race found'
 go 3 right
 says '^Result +: no race seen in [0-9,]+ accesses judged beside the GPU'
 lacks 'DATA RACE'

@@ -2,9 +2,11 @@
  * code.c - what a program has loaded: images, their kernels and variables, and the handles by which
  * the program knows them.
  *
- * An image that has PTX is copied when it is loaded, as the program may free it, and handed to the
- * judge when the first of its kernels is launched, which takes as long as a parse. The judge says
- * in lines (wire.h) how a kernel's parameters lie and which variables there are.
+ * An image that has PTX is handed to the judge, which says in lines (wire.h) how a kernel's
+ * parameters lie and which variables there are; it needs as long as a parse for that. A small one
+ * goes over before the driver loads it, so that the judge reads while the driver loads, and the
+ * lines are there when the first kernel is launched (of the 0.7 ms that a first launch took, 0.5
+ * were a wait for them). Others are copied, as the program may free them, until the first launch.
  *
  * Misses: code that the driver's linker has made; functions got in other ways than by name.
  * Costs: the memory of images with PTX, until a kernel of them is launched.
@@ -42,6 +44,7 @@ struct entry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *owners, *functions;
 static uint64_t last_id;
+static struct judge_code *pending; /* its images were sent, and its lines not read yet */
 
 void judge_code_lock(void)
 {
@@ -75,8 +78,9 @@ static struct entry *entry_get(struct entry **table, const void *handle)
 
 /* ---- images ---------------------------------------------------------------------- */
 
-#define IMAGES	  4096u
-#define CODE_MOST (16u << 20) /* bytes of machine code without a text */
+#define IMAGES	   4096u
+#define CODE_MOST  (16u << 20)	/* bytes of machine code without a text */
+#define AHEAD_MOST (128u << 10) /* bytes that a socket takes, whatever the judge does */
 
 struct found {
 	const void *image[IMAGES];
@@ -146,31 +150,6 @@ static bool copy_images(struct judge_code *c, const struct found *f)
 	}
 	c->nimages = f->n;
 	return c->sizes && c->images;
-}
-
-void judge_loaded(const void *handle, bool is_library, const void *image, size_t size)
-{
-	struct found *f;
-	struct entry *e;
-
-	if (judge_is_inside() || !image || (size && size < sizeof(struct fatbin_wrapper)) ||
-	    !judge_is_on() || !(f = calloc(1, sizeof(*f))))
-		return;
-	find_images(f, image, size);
-	struct judge_code *c = calloc(1, sizeof(*c));
-	if (c && !f->has_text)
-		c->why = "its code has no PTX";
-	else if (c && !copy_images(c, f))
-		c->why = "its GPU code is too large";
-	free(f);
-	judge_code_lock();
-	if (c && (e = entry_get(&owners, handle))) {
-		c->id = ++last_id;
-		c->handle = handle;
-		c->is_library = is_library;
-		e->code = c;
-	}
-	judge_code_unlock();
 }
 
 /* ---- handles --------------------------------------------------------------------- */
@@ -342,7 +321,17 @@ static const char *read_lines(struct judge_code *c, char *lines)
 	return c->variables && is_good ? NULL : "there is no memory";
 }
 
-static void ask_lines(struct judge_code *c, unsigned sm)
+/* ---- the way to the judge, with the lock ------------------------------------------ */
+
+static void free_images(struct judge_code *c)
+{
+	free(c->images);
+	free(c->sizes);
+	c->images = NULL;
+	c->sizes = NULL;
+}
+
+static void send_images(struct judge_code *c, unsigned sm)
 {
 	const struct race_judge_module head = {.id = c->id, .sm = sm, .images = c->nimages};
 	const void **images = calloc(c->nimages + 1u, sizeof(*images));
@@ -350,15 +339,98 @@ static void ask_lines(struct judge_code *c, unsigned sm)
 
 	for (uint32_t i = 0; images && i < c->nimages; at += c->sizes[i++])
 		images[i] = at;
-	char *lines = images ? judge_ask_lines(&head, images, c->sizes) : NULL;
-	c->why = lines ? read_lines(c, lines) : "the judge has ended";
+	c->why = images ? judge_send_images(&head, images, c->sizes) : "there is no memory";
+	c->is_asked = c->why != NULL;
+	pending = c->why ? NULL : c;
 	free(images);
-	free(c->images);
-	free(c->sizes);
-	c->images = NULL;
-	c->sizes = NULL;
-	c->is_asked = true;
+	free_images(c);
 }
+
+static void take_lines(struct judge_code *c)
+{
+	char *lines = judge_read_lines();
+
+	c->why = lines ? read_lines(c, lines) : "the judge has ended";
+	c->is_asked = true;
+	pending = NULL;
+}
+
+static void ask_lines(struct judge_code *c, unsigned sm)
+{
+	if (pending && pending != c)
+		take_lines(pending);
+	if (!pending)
+		send_images(c, sm);
+	if (pending)
+		take_lines(c);
+}
+
+/* Not where the program would have to wait: the judge takes one at a time. */
+static void ask_ahead(struct judge_code *c, unsigned sm)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < c->nimages; i++)
+		all += c->sizes[i];
+	if (!sm || all > AHEAD_MOST)
+		return;
+	if (pending && judge_has_lines())
+		take_lines(pending);
+	if (!pending)
+		send_images(c, sm);
+}
+
+/* ---- loads ------------------------------------------------------------------------ */
+
+struct judge_code *judge_loading(const void *image, size_t size, unsigned sm)
+{
+	struct judge_code *c;
+	struct found *f;
+
+	if (judge_is_inside() || !image || (size && size < sizeof(struct fatbin_wrapper)) ||
+	    !judge_is_on() || !(f = calloc(1, sizeof(*f))))
+		return NULL;
+	find_images(f, image, size);
+	c = calloc(1, sizeof(*c));
+	if (c && !f->has_text)
+		c->why = "its code has no PTX";
+	else if (c && !copy_images(c, f))
+		c->why = "its GPU code is too large";
+	free(f);
+	if (!c)
+		return NULL;
+	judge_code_lock();
+	c->id = ++last_id;
+	if (!c->why)
+		ask_ahead(c, sm);
+	judge_code_unlock();
+	return c;
+}
+
+void judge_loaded(struct judge_code *c, const void *handle, bool is_library)
+{
+	struct entry *e;
+
+	if (!c)
+		return;
+	judge_code_lock();
+	e = entry_get(&owners, handle);
+	if (e) {
+		c->handle = handle;
+		c->is_library = is_library;
+		e->code = c;
+	}
+	judge_code_unlock();
+}
+
+/* (What is left of it stays: the judge's answer may be under way.) */
+void judge_not_loaded(struct judge_code *c)
+{
+	if (c)
+		free_images(c);
+}
+
+/* ---- kernels ---------------------------------------------------------------------- */
 
 const char *judge_function_prepare(struct judge_function *f, unsigned sm)
 {

@@ -23,8 +23,12 @@
 #include "race/judge/choice.h"
 #include "race/judge/wire.h"
 
-/* code.c: the driver has loaded an image: a library, or a module. size: 0, as its content says. */
-void judge_loaded(const void *handle, bool is_library, const void *image, size_t size);
+/* code.c: an image is about to be loaded. size: 0, as its content says; sm: the version of the
+ * device whose text is wanted, 90 (0: known at a launch only). NULL: it isn't followed. */
+struct judge_code *judge_loading(const void *image, size_t size, unsigned sm);
+/* The driver has loaded it, as a library or a module; or hasn't. c: may be NULL. */
+void judge_loaded(struct judge_code *c, const void *handle, bool is_library);
+void judge_not_loaded(struct judge_code *c);
 
 /* ---- inside the room ------------------------------------------------------------- */
 
@@ -82,9 +86,14 @@ bool judge_may_be_on(void);
 void judge_set_off(void);
 const struct race_judge_policy *judge_policy(void);
 int judge_socket(void);
-/* Hands over a module's images; the judge's lines, malloc'd, or NULL: it has gone. */
-char *judge_ask_lines(const struct race_judge_module *head, const void *const *images,
-		      const uint64_t *sizes);
+/* Hands over a module's images, for which the judge has an answer each; with the lock of code.c.
+ * NULL, or why not. */
+const char *judge_send_images(const struct race_judge_module *head, const void *const *images,
+			      const uint64_t *sizes);
+/* Is the next answer there? */
+bool judge_has_lines(void);
+/* Waits for it: lines, malloc'd, or NULL: the judge has gone. */
+char *judge_read_lines(void);
 /* This process's time since it found its judge. */
 uint64_t judge_age_ns(void);
 
@@ -110,7 +119,7 @@ struct judge_code {
 	uint64_t id;
 	const void *handle;
 	bool is_library;
-	bool is_asked;	 /* the judge has been asked for the lines */
+	bool is_asked;	 /* the judge has answered with lines, or never will */
 	const char *why; /* no kernel of it can be judged; NULL: they can */
 	void *images;	 /* a copy of what was loaded, until it is handed over */
 	uint64_t *sizes;

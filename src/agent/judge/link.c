@@ -7,6 +7,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,6 @@
 struct judge_driver judge_driver;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
 static int data_fd = -1, control_fd = -1;
 static bool is_on;	/* atomic */
 static bool is_over;	/* atomic: it won't be on any more */
@@ -235,17 +235,30 @@ static bool send_module(const struct race_judge_module *head, const void *const 
 	return true;
 }
 
-char *judge_ask_lines(const struct race_judge_module *head, const void *const *images,
-		      const uint64_t *sizes)
+const char *judge_send_images(const struct race_judge_module *head, const void *const *images,
+			      const uint64_t *sizes)
+{
+	if (head->images > RACE_JUDGE_IMAGES || bytes_of(head, sizes) > RACE_JUDGE_MOST)
+		return "its GPU code is too large";
+	if (judge_is_on() && send_module(head, images, sizes))
+		return NULL;
+	judge_set_off(); /* a part of it may be there */
+	return "the judge has ended";
+}
+
+bool judge_has_lines(void)
+{
+	struct pollfd p = {.fd = control_fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+char *judge_read_lines(void)
 {
 	struct race_judge_message msg;
 	char *lines = NULL;
 
-	if (head->images > RACE_JUDGE_IMAGES || bytes_of(head, sizes) > RACE_JUDGE_MOST)
-		return strdup("! its GPU code is too large\n");
-	pthread_mutex_lock(&control_lock);
-	if (judge_is_on() && send_module(head, images, sizes) &&
-	    race_judge_next(control_fd, &msg) && msg.op == RACE_JUDGE_ANSWER &&
+	if (judge_is_on() && race_judge_next(control_fd, &msg) && msg.op == RACE_JUDGE_ANSWER &&
 	    (lines = malloc(msg.bytes + 1u)) && !race_judge_read(control_fd, lines, msg.bytes)) {
 		free(lines);
 		lines = NULL;
@@ -254,6 +267,5 @@ char *judge_ask_lines(const struct race_judge_module *head, const void *const *i
 		lines[msg.bytes] = 0;
 	else
 		judge_set_off(); /* what it will say is for another question */
-	pthread_mutex_unlock(&control_lock);
 	return lines;
 }

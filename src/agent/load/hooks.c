@@ -72,8 +72,16 @@ static char *read_file(const char *path, size_t *size)
 	return b;
 }
 
-/* The driver's answer. The agent hears of the machine code; the judge gets the program's own image,
- * where its bytes are at hand. */
+/* What is to be loaded instead, as load_find_other. The judge gets the program's own image, where its
+ * bytes are at hand. */
+static bool find_other(struct load_image *im, struct load_other *other)
+{
+	if (im->data && forward_has_judge() && !load_is_agent(im))
+		im->code = judge_loading(im->data, im->size, load_device(im->is_library));
+	return load_find_other(im, other);
+}
+
+/* The driver's answer. The agent hears of the machine code. */
 static CUresult loaded(CUresult r, struct load_other *other, const void *const *handle,
 		       const struct load_image *im)
 {
@@ -81,8 +89,10 @@ static CUresult loaded(CUresult r, struct load_other *other, const void *const *
 		forward_loaded(other->code, other->ncode);
 	free(other->unpacked);
 	other->unpacked = NULL;
-	if (r == CUDA_SUCCESS && im->data && forward_has_judge() && !load_is_agent(im))
-		judge_loaded(*handle, im->is_library, im->data, im->size);
+	if (r == CUDA_SUCCESS)
+		judge_loaded(im->code, *handle, im->is_library);
+	else
+		judge_not_loaded(im->code);
 	return r;
 }
 
@@ -93,7 +103,7 @@ static CUresult hook_data(CUmodule *m, const void *image)
 	struct load_image im = {.data = image, .caller = CALLER};
 	struct load_other other;
 
-	if (load_find_other(&im, &other)) {
+	if (find_other(&im, &other)) {
 		CUresult r = real_data(m, other.data);
 		if (r == CUDA_SUCCESS)
 			return loaded(r, &other, (const void *const *)m, &im);
@@ -109,7 +119,7 @@ static CUresult hook_data_ex(CUmodule *m, const void *image, unsigned n, CUjit_o
 		.data = image, .maxreg = cap_of(n, options, values), .caller = CALLER};
 	struct load_other other;
 
-	if (load_find_other(&im, &other)) {
+	if (find_other(&im, &other)) {
 		CUresult r = real_data_ex(m, other.data, n, options, values);
 		if (r == CUDA_SUCCESS)
 			return loaded(r, &other, (const void *const *)m, &im);
@@ -124,7 +134,7 @@ static CUresult hook_fat(CUmodule *m, const void *image)
 	struct load_image im = {.data = image, .caller = CALLER};
 	struct load_other other = {0};
 
-	if (real_data && load_find_other(&im, &other)) {
+	if (find_other(&im, &other) && real_data) {
 		CUresult r = real_data(m, other.data);
 		if (r == CUDA_SUCCESS)
 			return loaded(r, &other, (const void *const *)m, &im);
@@ -142,7 +152,7 @@ static CUresult hook_file(CUmodule *m, const char *path)
 	CUresult r = CUDA_SUCCESS;
 
 	im.data = bytes;
-	if (bytes && load_find_other(&im, &other)) {
+	if (bytes && find_other(&im, &other)) {
 		r = real_data(m, other.data);
 		is_done = r == CUDA_SUCCESS;
 		if (!is_done)
@@ -163,7 +173,7 @@ static CUresult cuda_library(CUlibrary *l, const void *code, LIBRARY_REST)
 				.caller = CALLER};
 	struct load_other other;
 
-	if (load_find_other(&im, &other)) {
+	if (find_other(&im, &other)) {
 		CUresult r = real_library(l, other.data, jit, jit_values, njit, options, values,
 					  noptions);
 		if (r == CUDA_SUCCESS)
@@ -184,7 +194,7 @@ static CUresult cuda_library_file(CUlibrary *l, const char *path, LIBRARY_REST)
 	CUresult r = CUDA_SUCCESS;
 
 	im.data = bytes;
-	if (bytes && load_find_other(&im, &other)) {
+	if (bytes && find_other(&im, &other)) {
 		r = real_library(l, other.data, jit, jit_values, njit, options, values, noptions);
 		is_done = r == CUDA_SUCCESS;
 		if (!is_done)

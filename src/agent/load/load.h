@@ -16,11 +16,12 @@
 /* An image that is about to be loaded. */
 struct load_image {
 	const void *data;
-	size_t size;	    /* 0: as its content says */
-	bool is_library;    /* for all devices */
-	bool is_linked;	    /* the driver's linker gets it: text is wanted, not code */
-	unsigned maxreg;    /* the caller's cap on registers; 0: none */
-	const void *caller; /* the return address */
+	size_t size;		 /* 0: as its content says */
+	bool is_library;	 /* for all devices */
+	bool is_linked;		 /* the driver's linker gets it: text is wanted, not code */
+	unsigned maxreg;	 /* the caller's cap on registers; 0: none */
+	const void *caller;	 /* the return address */
+	struct judge_code *code; /* the judge's, while the driver loads it; NULL: none */
 };
 
 /* What is to be loaded instead, which stays as long as the process. */
