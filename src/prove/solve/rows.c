@@ -77,6 +77,38 @@ static bool split(struct rows *r, unsigned t, const struct poly *p, struct level
 	return true;
 }
 
+/* The largest that facts of one atom let it be in either thread; -1: they don't say. */
+static int64_t most_known(struct rows *r, const struct ex *v)
+{
+	int64_t most[2] = {-1, -1};
+
+	for (unsigned t = 0; t < 2; t++) {
+		if (!rows_is_at_least_0(r, t, v))
+			return -1;
+		for (unsigned i = 0; i < r->side[t].n; i++) {
+			const struct poly *f = &r->side[t].fact[i];
+			unsigned at = f->n && f->m[0].n == 0;
+			if (f->n != 2 || f->m[!at].n || f->m[at].n != 1 || f->m[at].atom[0] != v ||
+			    f->m[at].times >= 0 || f->m[!at].times < 0)
+				continue;
+			int64_t n = f->m[!at].times / -f->m[at].times;
+			if (most[t] < 0 || n < most[t])
+				most[t] = n;
+		}
+		if (most[t] < 0)
+			return -1;
+	}
+	return most[0] > most[1] ? most[0] : most[1];
+}
+
+/* By how much atom i moves the level's factor, up or down. */
+static int64_t step_of(const struct level *l, unsigned i)
+{
+	int64_t n = l->own[0].m[i].times / l->unit;
+
+	return n < 0 ? -n : n;
+}
+
 /* Which positions are equal where this sum of numbers times variant atoms is? The numbers must be a
  * mixed radix; how many threads a block may have for that is needed. */
 static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
@@ -88,16 +120,14 @@ static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
 	for (unsigned turn = 0; turn < l->own[0].n; turn++) {
 		unsigned best = MAX_MONOS, next = MAX_MONOS, d;
 		for (unsigned i = 0; i < l->own[0].n; i++)
-			if (!done[i] &&
-			    (best == MAX_MONOS || l->own[0].m[i].times < l->own[0].m[best].times))
+			if (!done[i] && (best == MAX_MONOS || step_of(l, i) < step_of(l, best)))
 				best = i;
 		done[best] = true;
 		for (unsigned i = 0; i < l->own[0].n; i++)
-			if (!done[i] &&
-			    (next == MAX_MONOS || l->own[0].m[i].times < l->own[0].m[next].times))
+			if (!done[i] && (next == MAX_MONOS || step_of(l, i) < step_of(l, next)))
 				next = i;
 		const struct ex *v = l->own[0].m[best].atom[0];
-		int64_t k = l->own[0].m[best].times / l->unit;
+		int64_t k = step_of(l, best);
 		if (k < span)
 			return false;
 		if (rows_is_position(r, v, &d))
@@ -108,7 +138,7 @@ static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
 			*bits |= 1u << v->imm;
 		if (next == MAX_MONOS)
 			return true;
-		int64_t up = l->own[0].m[next].times / l->unit, most = -1;
+		int64_t up = step_of(l, next), most = -1;
 		if (v->op == EX_SPEC && v->imm <= EX_TID_Z) {
 			const struct ex *n =
 				prove_ex_spec(r->c->pool, (enum prove_ex_spec)(EX_NTID_X + v->imm));
@@ -128,6 +158,8 @@ static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
 				rows_know_blocks(r, t);
 		} else if (v->hi < (uint64_t)1 << 31) {
 			most = (int64_t)v->hi;
+		} else {
+			most = most_known(r, v);
 		}
 		if (most < 0)
 			return false;
@@ -166,7 +198,8 @@ static bool settle_units(struct level *l, unsigned *n, int64_t *left)
 		int64_t low = x->first[0] < x->first[1] ? x->first[0] : x->first[1];
 		for (unsigned t = 0; t < 2; t++)
 			for (unsigned k = 0; k < x->own[t].n; k++) {
-				if (x->own[t].m[k].times <= 0)
+				/* one that goes down goes up from its least, in both threads */
+				if (x->own[t].m[k].times < 0 && !x->is_same)
 					return false;
 				x->unit = gcd(x->unit, x->own[t].m[k].times);
 			}
@@ -189,7 +222,8 @@ static bool settle_units(struct level *l, unsigned *n, int64_t *left)
 	return kept > 0;
 }
 
-/* What the level is multiplied with in thread t. */
+/* What the level is multiplied with in thread t; where an atom goes down, from the largest on that
+ * it may be. */
 static struct poly factor(const struct level *l, unsigned t)
 {
 	struct poly d = {.n = 0};
@@ -198,9 +232,29 @@ static struct poly factor(const struct level *l, unsigned t)
 		struct mono m = l->own[t].m[i];
 		m.times /= l->unit;
 		poly_add_mono(&d, &m, 1);
+		if (m.times < 0 && m.atom[0]->hi >= (uint64_t)1 << 31)
+			d.is_lost = true;
+		else if (m.times < 0)
+			poly_add_number(&d, -m.times * (int64_t)m.atom[0]->hi);
 	}
 	poly_add_number(&d, l->first[t]);
 	return d;
+}
+
+/* The largest that D may be in thread t, of atoms that have a largest value; -1: it isn't known. */
+static int64_t largest(const struct level *l, unsigned t)
+{
+	int64_t all = l->first[t];
+
+	for (unsigned i = 0; i < l->own[t].n; i++) {
+		const struct mono *m = &l->own[t].m[i];
+		int64_t one;
+		if (m->atom[0]->hi > INT32_MAX ||
+		    __builtin_mul_overflow(m->times / l->unit, (int64_t)m->atom[0]->hi, &one) ||
+		    __builtin_add_overflow(all, one, &all) || all > MOST)
+			return -1;
+	}
+	return all;
 }
 
 /* 0 <= D < E in thread t. */
@@ -214,19 +268,19 @@ static bool is_within(struct rows *r, unsigned t, const struct level *l, const s
 	return rows_require(r, t, &d) && rows_require(r, t, &q);
 }
 
-/* Is D another in the two threads, as one of them has a number? */
+/* Is D another in the two threads, as one is at least what the other can't reach? */
 static bool differs(struct rows *r, const struct level *l)
 {
 	for (unsigned t = 0; t < 2; t++) {
 		struct poly d = factor(l, t), up = {.n = 0}, down = {.n = 0};
-		if (l->own[!t].n)
-			continue;
+		int64_t most = largest(l, !t);
 		poly_add(&up, &d, 1);
-		poly_add_number(&up, -l->first[!t] - 1);
+		poly_add_number(&up, -most - 1);
 		poly_add(&down, &d, -1);
 		poly_add_number(&down, l->first[!t] - 1);
 		r->nodes = 0;
-		if (rows_is_shown(r, t, &up, 8) || rows_is_shown(r, t, &down, 8))
+		if ((most >= 0 && rows_is_shown(r, t, &up, 8)) ||
+		    (!l->own[!t].n && rows_is_shown(r, t, &down, 8)))
 			return true;
 	}
 	return false;

@@ -141,12 +141,13 @@ static bool take_away(struct rows *r, unsigned t, struct poly *p, const struct m
 		struct mono by;
 		const struct mono *f = &fact->m[k];
 		if (f->times >= 0 || m->times >= 0 || !poly_quotient(m, f, &by) ||
-		    !rows_are_at_least_0(r, t, &by) || m->times % f->times || (m->n && !f->n))
+		    !rows_are_at_least_0(r, t, &by) || (m->n && !f->n))
 			continue;
 		if (is_whole && is_inner(r, &by))
 			continue;
+		int64_t often = m->times / f->times + (m->times % f->times != 0);
 		struct poly next = *p;
-		poly_add_times(&next, fact, &by, -(m->times / f->times));
+		poly_add_times(&next, fact, &by, -often);
 		if (next.is_lost)
 			continue;
 		*p = next;

@@ -68,3 +68,65 @@ __global__ void below_and_own(float *a, int n, int t)
 	if (i < n - t)
 		a[n * (i + t) + t] = a[n * t + t];
 }
+
+// A thread's rows lie between those of its neighbours: a counter is a part of the row's number.
+// prove: strips race-free --block-dim=16,8 --grid-dim=12,3
+__global__ void strips(float *a, int pitch)
+{
+	__requires(pitch >= 192 && pitch <= 1048576);
+	a += (blockIdx.y * 64 + threadIdx.y) * pitch + blockIdx.x * 16 + threadIdx.x;
+	for (int i = 0; i < 8; i++)
+		a[i * 8 * pitch] = i;
+}
+
+// One row too many.
+// prove: strips_high true --block-dim=16,8 --grid-dim=12,3
+__global__ void strips_high(float *a, int pitch)
+{
+	__requires(pitch >= 192 && pitch <= 1048576);
+	a += (blockIdx.y * 64 + threadIdx.y) * pitch + blockIdx.x * 16 + threadIdx.x;
+	for (int i = 0; i < 9; i++)
+		a[i * 8 * pitch] = i;
+}
+
+// The last row first; columns from the right.
+// prove: upwards race-free --block-dim=16,8 --grid-dim=8,4
+__global__ void upwards(float *a, int n, int pitch)
+{
+	__requires(n >= 32 && n <= 1024 && pitch >= 128 && pitch <= 65536);
+	int y = blockIdx.y * 8 + threadIdx.y, x = blockIdx.x * 16 + threadIdx.x;
+	a[(n - 1 - y) * pitch + 127 - x] = 1;
+}
+
+// prove: upwards_narrow true --block-dim=16,8 --grid-dim=8,4
+__global__ void upwards_narrow(float *a, int n, int pitch)
+{
+	__requires(n >= 32 && n <= 1024 && pitch >= 127 && pitch <= 65536);
+	int y = blockIdx.y * 8 + threadIdx.y, x = blockIdx.x * 16 + threadIdx.x;
+	a[(n - 1 - y) * pitch + 127 - x] = 1;
+}
+
+// Up in one index, down in the other.
+// prove: crossed true --block-dim=16,8 --grid-dim=8,4
+__global__ void crossed(float *a, int n, int pitch)
+{
+	__requires(n >= 32 && n <= 1024 && pitch >= 128 && pitch <= 65536);
+	int y = blockIdx.y * 8 + threadIdx.y, x = blockIdx.x * 16 + threadIdx.x;
+	a[(n - 1 - y) * pitch + x] = 1;
+	a[y * pitch + x] = 1;
+}
+
+// The first tile of rows is read, those below it are written.
+// prove: rows_below race-free --block-dim=16,16 --grid-dim=8
+__global__ void rows_below(float *a, int pitch)
+{
+	__requires(pitch >= 16 && pitch <= 65536);
+	a[((blockIdx.x + 1) * 16 + threadIdx.y) * pitch + threadIdx.x] = a[threadIdx.y * pitch + threadIdx.x];
+}
+
+// prove: rows_within true --block-dim=16,16 --grid-dim=8
+__global__ void rows_within(float *a, int pitch)
+{
+	__requires(pitch >= 16 && pitch <= 65536);
+	a[((blockIdx.x + 1) * 15 + threadIdx.y) * pitch + threadIdx.x] = a[threadIdx.y * pitch + threadIdx.x];
+}
