@@ -149,3 +149,32 @@ __global__ void under_way_at_end(float *out, const float *in)
 	__pipeline_commit();
 	out[blockIdx.x * 128 + threadIdx.x] = 0;
 }
+
+// Three copies are under way while a fourth buffer is read.
+template <int BUFFERS> __device__ void four(float *out, const float *in)
+{
+	__shared__ float b[BUFFERS][128];
+	int t = threadIdx.x;
+	float sum = 0;
+	for (int s = 0; s < 3; s++) {
+		__pipeline_memcpy_async(&b[s][t], &in[s * 128 + t], sizeof(float));
+		__pipeline_commit();
+	}
+	for (int i = 0; i < 64; i++) {
+		__pipeline_wait_prior(2);
+		__syncthreads();
+		sum += b[i % BUFFERS][t ^ 1];
+		if (i + 3 < 64)
+			__pipeline_memcpy_async(&b[(i + 3) % BUFFERS][t], &in[(i + 3) * 128 + t], sizeof(float));
+		__pipeline_commit();
+	}
+	__pipeline_wait_prior(0);
+	out[blockIdx.x * 128 + t] = sum;
+}
+
+// prove: four_buffers race-free --block-dim=128 --grid-dim=4
+__global__ void four_buffers(float *out, const float *in) { four<4>(out, in); }
+
+// The next copy goes where others still read.
+// prove: three_buffers true racy --block-dim=128 --grid-dim=4
+__global__ void three_buffers(float *out, const float *in) { four<3>(out, in); }
