@@ -247,6 +247,7 @@ enum kernel_answer { KERNEL_OPEN, KERNEL_REFUTED, KERNEL_PROVEN };
  * contradictory assumptions prove anything. */
 struct kernel_trial {
 	bool is_quick, has_failed, is_refuted;
+	const struct race_proof *alarms; /* of the kernel: their pairs are asked about first */
 };
 
 /* Analyses it into t->k. *names, if any: the parameters' names, as long as the arena. */

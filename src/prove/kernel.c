@@ -4,6 +4,7 @@
  * Costs: what pairs.c asks the solver; the rest takes some milliseconds.
  */
 #include "prove/check.h"
+#include "prove/remedy.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -280,6 +281,47 @@ static void classify(struct check *c)
 	}
 }
 
+#define MAX_KNOWN 16 /* alarms whose pairs are asked about first */
+
+/* Is one of the pairs open that had alarms before? An access has its line in the PTX. */
+static bool is_known_open(struct check *c)
+{
+	const struct race_proof *k = c->task->trial->alarms;
+	const struct ev *e = c->e;
+
+	for (size_t n = 0; n < k->alarms.n && n < MAX_KNOWN; n++) {
+		const struct ev_access *x[2] = {NULL, NULL};
+		for (size_t i = 0; i < e->accesses.n; i++)
+			for (unsigned t = 0; t < 2; t++)
+				if (e->accesses.v[i].step->at->line ==
+				    k->alarms.v[n].side[t].ptx_line)
+					x[t] = &e->accesses.v[i];
+		if (x[0] && x[1] && prove_now_ms() < c->deadline &&
+		    !prove_one_pair(c, x[0] < x[1] ? x[0] : x[1], x[0] < x[1] ? x[1] : x[0])) {
+			c->is_open[x[0] - e->accesses.v] = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* All pairs; where an assumption about scalars could help, the search for it has the last quarter
+ * of the time. */
+static void check_pairs(struct check *c)
+{
+	uint64_t now = prove_now_ms(), end = c->deadline;
+	bool has_scalar = false;
+
+	if (c->task->trial && is_known_open(c))
+		return;
+	for (uint32_t i = 0; i < c->names.nparams; i++)
+		has_scalar |= remedy_is_scalar(&c->names.param[i]);
+	if (c->o->wants_remedies && has_scalar && now < end)
+		c->deadline = now + (end - now) * 3 / 4;
+	prove_all_pairs(c);
+	c->deadline = end;
+}
+
 static void check_kernel(struct check *c)
 {
 	prove_names_open(&c->names, c->e, c->arena);
@@ -296,7 +338,8 @@ static void check_kernel(struct check *c)
 		pin_params(c);
 	if (is_kept && !c->e->ir->problems.n) {
 		struct contract x = contract_of(c);
-		prove_contract_check_accesses(&x);
+		if (!c->trial.is_quick)
+			prove_contract_check_accesses(&x);
 		find_phases(c);
 		c->has_lanes = prove_meet_has_lanes(c);
 		c->is_open = base_zalloc(c->arena, c->e->accesses.n + 1);
@@ -306,7 +349,7 @@ static void check_kernel(struct check *c)
 		if (c->is_by_powers)
 			powers_skip_pairs(c);
 		else
-			prove_all_pairs(c);
+			check_pairs(c);
 		for (size_t i = 0; i < c->e->accesses.n && c->task->trial; i++)
 			c->task->trial->has_failed |= c->is_open[i];
 		if (c->task->trial)
@@ -383,7 +426,7 @@ enum kernel_answer kernel_try_with(const struct kernel_task *t, const char *assu
 	struct base_arena arena = {0};
 	struct race_proof k;
 	struct kernel_task now = *t;
-	struct kernel_trial trial = {.is_quick = is_quick};
+	struct kernel_trial trial = {.is_quick = is_quick, .alarms = t->k};
 	const char **all = BASE_NEWN(&arena, const char *, o.nassumes + 1);
 
 	for (size_t i = 0; i < o.nassumes; i++)

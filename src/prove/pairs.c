@@ -560,6 +560,8 @@ void prove_all_pairs(struct check *c)
 			prove_alarm_problem(
 				RACE_PROBLEM_UNPROVEN, e->accesses.v[i].step->at,
 				"the time limit was reached before the pairs from here on", c);
+			for (; i < e->accesses.n; i++)
+				c->is_open[i] = true;
 			return;
 		}
 		for (size_t k = i; k < e->accesses.n && prove_now_ms() < c->deadline; k++) {

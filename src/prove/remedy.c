@@ -22,10 +22,28 @@ bool remedy_is_scalar(const struct names_param *p)
 	return !p->is_pointer && !p->is_float && (p->bytes == 4 || (p->bytes == 8 && p->is_known));
 }
 
-/* The pairs that have alarms, by their lines. */
+/* Was all analysed but for pairs that took too long? Are there such? */
+static bool is_analysed(const struct check *c, bool *has_late)
+{
+	for (size_t i = 0; i < c->k->problems.n; i++) {
+		const struct race_problem *p = &c->k->problems.v[i];
+		if (p->kind != RACE_PROBLEM_UNPROVEN)
+			continue;
+		if (!strstr(p->text, "gave up on a pair") && !strstr(p->text, "time limit"))
+			return false;
+		*has_late = true;
+	}
+	return true;
+}
+
+/* The pairs that have alarms, by their lines; and those that may be undecided. */
 static void find_pairs(struct finder *f)
 {
 	const struct ev *e = f->c->e;
+	bool has_late = false;
+
+	if (!is_analysed(f->c, &has_late))
+		return;
 
 	for (size_t i = 0; i < e->accesses.n; i++) {
 		for (size_t k = i; k < e->accesses.n; k++) {
@@ -38,6 +56,8 @@ static void find_pairs(struct finder *f)
 					  al->side[1].ptx_line == b->step->at->line;
 			}
 			struct remedy_pair p = {a, b};
+			is_bad |= has_late && f->c->is_open[i] && f->c->is_open[k] &&
+				  ((a->mem->kind | b->mem->kind) & RACE_OP_WRITE);
 			if (is_bad)
 				base_vec_push(&f->pairs, p);
 		}
@@ -463,7 +483,11 @@ void prove_remedy_find(struct check *c)
 
 	find_pairs(&f);
 	f.end = end;
-	f.deadline = now < end ? now + (end - now) / 3 : now;
+	/* equations can be asked about where the dimensions are given: they have more time then */
+	bool is_given = true;
+	for (unsigned d = 0; d < 6; d++)
+		is_given &= c->pool->launch.dim[d] || c->pool->launch.max[d] == 1;
+	f.deadline = now < end ? now + (end - now) / (is_given ? 4 : 3) : now;
 	c->deadline = f.deadline;
 	if (f.pairs.n && c->powers)
 		add_powers(&f);

@@ -7,7 +7,8 @@
  * product of them all wraps; what isn't needed of that is left out again. With each the kernel is
  * analysed anew, with the number in its expressions (pins.c); the search ends at the first that
  * leaves no pair. What is right is mostly decided without the solver, so all are tried without it
- * first, and those that nothing refutes with it then.
+ * first, and those that nothing refutes with it then. Of what was found the least sizes are looked
+ * for, and whether larger ones do as well: an equation becomes bounds.
  *
  * Misses: sizes that no product of dimensions is.
  * Costs: an analysis each, which ends at its first pair that isn't proven; most of the time left.
@@ -18,8 +19,9 @@
 #include <string.h>
 
 #define MAX_EXACT    6 /* scalars */
-#define MAX_VALUES   20
+#define MAX_VALUES   21
 #define MAX_TOGETHER 3
+#define MAX_TINY     256 /* of a radius, a number of steps */
 
 struct value {
 	const char *text;
@@ -34,6 +36,7 @@ struct exact {
 	struct value v[MAX_VALUES];
 	unsigned nvalues;
 	uint64_t threads, most; /* of the launch; no more elements in all */
+	uint64_t side;		/* of the launch's threads in x or y, the longer */
 	uint64_t deadline;
 	uint64_t patience; /* ms for one try */
 };
@@ -75,7 +78,8 @@ static void find_values(struct exact *x, const struct remedy_tiles *t)
 	add_value(x, "gridDim.z * blockDim.z", (uint64_t)g[2] * b[2]);
 	add_value(x, "gridDim.x * blockDim.x * blockDim.y * blockDim.z",
 		  (uint64_t)g[0] * b[0] * b[1] * b[2]);
-	/* with a border */
+	/* with a border, or one more block */
+	add_value(x, "(gridDim.x + 1) * blockDim.x", (uint64_t)(g[0] + 1) * b[0]);
 	add_value(x, "gridDim.x * blockDim.x + 1", (uint64_t)g[0] * b[0] + 1);
 	add_value(x, "gridDim.x * blockDim.x + 2", (uint64_t)g[0] * b[0] + 2);
 	if (x->nvalues < MAX_VALUES)
@@ -85,7 +89,10 @@ static void find_values(struct exact *x, const struct remedy_tiles *t)
 /* Values of some scalars: numbers among x->v, plus 1; 0: it may be any. */
 struct choice {
 	uint8_t v[MAX_EXACT];
-	uint64_t all; /* their product */
+	uint32_t
+		most[MAX_EXACT]; /* its value is the least, this the largest; 0: it has just that */
+	uint8_t tiny;		 /* other scalars, by bits, that OTHERS_TINY bounds */
+	uint64_t all;		 /* their product */
 	double rank;
 	unsigned number;
 };
@@ -159,8 +166,9 @@ static double rank_of(const struct exact *x, const struct choice *k, unsigned ma
 	return many == 1 ? rank : rank + distance_of(x, k->all);
 }
 
-/* The other scalars, how: at least 0, and so small that no product wraps; or nothing of them. */
-enum others { OTHERS_ANY, OTHERS_POSITIVE, OTHERS_SMALL };
+/* The other scalars, how: at least 0, and so small that no product wraps, or at most
+ * MAX_TINY; or nothing of them. */
+enum others { OTHERS_ANY, OTHERS_POSITIVE, OTHERS_SMALL, OTHERS_TINY };
 
 static const char *text_of(const struct exact *x, const struct choice *k, enum others how)
 {
@@ -169,7 +177,11 @@ static const char *text_of(const struct exact *x, const struct choice *k, enum o
 
 	for (unsigned i = 0; i < x->nparams; i++) {
 		unsigned v = k->v[i];
-		one = v ? base_printf(a, "%s == %s", x->p[i]->name, x->v[v - 1].text) : NULL;
+		one = v ? base_printf(a, "%s %s %s", x->p[i]->name,
+				      k->most[i] ? ">=" : "==", x->v[v - 1].text)
+			: NULL;
+		if (v && k->most[i])
+			one = base_printf(a, "%s && %s <= %u", one, x->p[i]->name, k->most[i]);
 		if (one)
 			text = text ? base_printf(a, "%s && %s", text, one) : one;
 	}
@@ -178,9 +190,12 @@ static const char *text_of(const struct exact *x, const struct choice *k, enum o
 		if (k->v[i])
 			continue;
 		text = base_printf(a, "%s && %s >= 0", text, x->p[i]->name);
-		if (how == OTHERS_SMALL)
+		if (how >= OTHERS_SMALL)
 			text = base_printf(a, "%s && %s <= %u", text, x->p[i]->name,
-					   (unsigned)(INT32_MAX / most));
+					   how == OTHERS_TINY && k->tiny >> i & 1 &&
+							   most <= INT32_MAX / MAX_TINY
+						   ? MAX_TINY
+						   : (unsigned)(INT32_MAX / most));
 	}
 	return text;
 }
@@ -225,24 +240,23 @@ static uint8_t next_value(const struct exact *x, uint64_t n)
 }
 
 /* Rows that are longer than the grid needs are proven, too: the least sizes are what it just
- * fills. */
-static const char *tightest(const struct exact *x, struct choice k, const char *found)
+ * fills. (Those that conditions compare with are no shorter than that: fewer threads would
+ * prove little.) */
+static const char *tightest(const struct exact *x, struct choice *k, const char *found)
 {
 	for (unsigned i = 0; i < x->nparams; i++) {
-		if (x->is_bound[i])
-			continue;
-		uint64_t was = k.v[i] ? x->v[k.v[i] - 1].n : 0;
-		uint8_t v = next_value(x, 0);
+		uint64_t was = k->v[i] ? x->v[k->v[i] - 1].n : 0;
+		uint8_t v = next_value(x, x->is_bound[i] ? x->side - 1 : 0);
 		while (v && x->v[v - 1].n < was && prove_now_ms() < x->deadline) {
-			struct choice less = k;
+			struct choice less = *k;
 			less.v[i] = v;
-			less.all = k.all / was * x->v[v - 1].n;
+			less.all = k->all / was * x->v[v - 1].n;
 			const char *text = text_of(x, &less, OTHERS_SMALL);
 			enum kernel_answer r = try_one(x, text, x->patience, true);
 			text = r != KERNEL_REFUTED ? shortest(x, &less, true) : NULL;
 			if (text) {
 				found = text;
-				k = less;
+				*k = less;
 				break;
 			}
 			v = next_value(x, x->v[v - 1].n);
@@ -251,41 +265,135 @@ static const char *tightest(const struct exact *x, struct choice k, const char *
 	return found;
 }
 
-/* The equations that leave nothing, or NULL. */
+/*
+ * A size of rows that is proven is often a least one: up to what lets no product wrap, where all
+ * that the launch's threads access has at most SPREAD elements for each thread. Beside other
+ * scalars it is near the least one, which leaves more for them.
+ */
+#define SPREAD	 16
+#define MAX_NEAR 1024
+
+static const char *widest(const struct exact *x, struct choice *k, const char *found)
+{
+	bool is_alone = x->nparams == 1;
+
+	for (unsigned i = 0; i < x->npitches; i++) {
+		if (!k->v[i] || prove_now_ms() >= x->deadline)
+			continue;
+		struct choice more = *k;
+		uint64_t least = x->v[k->v[i] - 1].n, rest = k->all / least;
+		uint64_t most = INT32_MAX / SPREAD / (x->threads / least + 1);
+		uint64_t near = least > MAX_NEAR / 16 ? 16 * least : MAX_NEAR;
+		if (!is_alone && most > near)
+			most = near;
+		if (most > INT32_MAX / SPREAD / rest)
+			most = INT32_MAX / SPREAD / rest;
+		if (most < 2 * least)
+			continue;
+		more.most[i] = (uint32_t)most;
+		more.all = 4 * rest * most; /* room for sums */
+		const char *text = shortest(x, &more, true);
+		if (text) {
+			found = text;
+			*k = more;
+		}
+	}
+	return found;
+}
+
+/* Proven where all other scalars are tiny: which need to be? */
+static const char *fewest_tiny(const struct exact *x, struct choice k)
+{
+	const char *found = text_of(x, &k, OTHERS_TINY);
+
+	for (unsigned i = 0; i < x->nparams; i++) {
+		struct choice more = k;
+		more.tiny &= (uint8_t) ~(1u << i);
+		const char *text = text_of(x, &more, OTHERS_TINY);
+		if (k.v[i] || prove_now_ms() >= x->deadline ||
+		    try_one(x, text, x->patience, false) != KERNEL_PROVEN)
+			continue;
+		found = text;
+		k = more;
+	}
+	return found;
+}
+
+/* The equations by the solver: with other scalars that are small, or tiny. */
+static const char *try_solver(struct exact *x, struct choice *k, bool *is_open)
+{
+	for (enum others how = OTHERS_SMALL; how <= OTHERS_TINY; how++) {
+		k->tiny = how == OTHERS_TINY ? UINT8_MAX : 0;
+		const char *text = text_of(x, k, how);
+		uint64_t now = prove_now_ms();
+		if (now >= x->deadline ||
+		    (how == OTHERS_TINY && !strcmp(text, text_of(x, k, OTHERS_SMALL))))
+			return NULL;
+		x->patience = (x->deadline - now) / 2;
+		enum kernel_answer r = try_one(x, text, x->patience, false);
+		if (r == KERNEL_PROVEN)
+			return how == OTHERS_TINY ? fewest_tiny(x, *k) : shortest(x, k, false);
+		*is_open = r == KERNEL_OPEN;
+	}
+	return NULL;
+}
+
+/* Asks about some of the choices, the likelier first: without the solver until `quick_end`, then
+ * those that nothing refuted with it until `end`. What found no answer stays in the list. */
+static const char *try_list(struct exact *x, struct choices *list, uint64_t quick_end, uint64_t end)
+{
+	const char *found = NULL;
+
+	if (list->list.n)
+		qsort(list->list.v, list->list.n, sizeof(*list->list.v), by_rank);
+	for (unsigned turn = 0; turn < 2 && !found; turn++) {
+		size_t open = 0;
+		for (size_t i = 0; i < list->list.n && !found; i++) {
+			struct choice k = list->list.v[i];
+			bool is_open = false;
+			if (prove_now_ms() >= (turn ? end : quick_end)) {
+				list->list.v[open++] = k;
+				continue;
+			}
+			if (turn) {
+				found = try_solver(x, &k, &is_open);
+			} else {
+				const char *text = text_of(x, &k, OTHERS_SMALL);
+				enum kernel_answer r = try_one(x, text, x->patience, true);
+				is_open = r == KERNEL_OPEN;
+				found = r == KERNEL_PROVEN ? shortest(x, &k, true) : NULL;
+			}
+			if (found && !k.tiny)
+				found = widest(x, &k, tightest(x, &k, found));
+			if (is_open)
+				list->list.v[open++] = k;
+		}
+		list->list.n = open;
+	}
+	return found;
+}
+
+/* The equations that leave nothing, or NULL: one alone, then several. */
 static const char *try_all(struct exact *x)
 {
-	uint64_t all_time = x->deadline - prove_now_ms();
+	uint64_t start = prove_now_ms(), all_time = x->deadline - start;
 	struct choices all = {0};
 	const char *found = NULL;
-	size_t n = 0;
 
-	for (unsigned many = 1; many <= MAX_TOGETHER && many <= x->nparams; many++) {
+	x->patience = all_time / 4;
+	for (unsigned many = 1; many <= MAX_TOGETHER && many <= x->nparams && !found; many++) {
+		size_t n = all.list.n;
 		choose(x, &all, (struct choice){.all = 1}, 0, many);
 		for (; n < all.list.n; n++) {
 			all.list.v[n].rank = rank_of(x, &all.list.v[n], many);
 			all.list.v[n].number = (unsigned)n;
 		}
-	}
-	if (all.list.n)
-		qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_rank);
-	x->patience = all_time / 4;
-	uint64_t quick_end = prove_now_ms() + all_time * 2 / 3;
-	for (unsigned turn = 0; turn < 2 && !found; turn++) {
-		size_t open = 0;
-		for (size_t i = 0; i < all.list.n && !found; i++) {
-			const struct choice k = all.list.v[i];
-			const char *text = text_of(x, &k, OTHERS_SMALL);
-			if (prove_now_ms() >= (turn ? x->deadline : quick_end))
-				break;
-			enum kernel_answer r = try_one(x, text, x->patience, !turn);
-			if (r == KERNEL_PROVEN)
-				found = shortest(x, &k, !turn);
-			if (found)
-				found = tightest(x, k, found);
-			if (r == KERNEL_OPEN)
-				all.list.v[open++] = k;
-		}
-		all.list.n = open;
+		bool is_last = many == MAX_TOGETHER || many == x->nparams;
+		if (many == 1)
+			found = try_list(x, &all, start + all_time / 3,
+					 is_last ? x->deadline : start + all_time / 2);
+		else if (is_last)
+			found = try_list(x, &all, start + all_time * 4 / 5, x->deadline);
 	}
 	base_vec_free(&all.list);
 	return found;
@@ -320,6 +428,9 @@ void remedy_try_exact(struct finder *f, const struct remedy_tiles *t,
 			return;
 		x.threads *= l->max[d];
 	}
+	x.side = (uint64_t)l->max[0] * l->max[3];
+	if (x.side < (uint64_t)l->max[1] * l->max[4])
+		x.side = (uint64_t)l->max[1] * l->max[4];
 	x.most = 16 * x.threads;
 	uint64_t now = prove_now_ms();
 	x.deadline = now < x.f->end ? now + (x.f->end - now) * 4 / 5 : now;

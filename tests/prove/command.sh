@@ -189,13 +189,22 @@ echo '__global__ void rows(float *y, int w, int h) { int x = threadIdx.x + block
 ptx "$tree/rows.cu"
 expect 12 "race-free with --assume='w \* h <= 2147483647'" --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"
 expect 0 '' --assume='w * h <= 2147483647' --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"
-# what the grid just fills; its twin's strips overlap, whatever the pitch
+# rows of at least a size, or of just one; the twin's strips overlap, whatever the pitch
 for n in 64 32; do
 	echo "__global__ void strips$n(float *a, int pitch) { a += (blockIdx.y * $n + threadIdx.y) * pitch + blockIdx.x * 16 + threadIdx.x; for (int i = 0; i < 8; i++) a[i * 8 * pitch] = i; }"
 done >"$tree/strips.cu"
+cat >>"$tree/strips.cu" <<'CU'
+__global__ void colour(float *u, int n, int colour)
+{
+	int y = blockIdx.y * 16 + threadIdx.y, x = 2 * (blockIdx.x * 16 + threadIdx.x) + ((y + colour) & 1);
+	if (x > 0 && x < n - 1 && y > 0 && y < n - 1)
+		u[y * n + x] = u[y * n + x - 1] + u[(y - 1) * n + x];
+}
+CU
 ptx "$tree/strips.cu"
 strips=(--prove-timeout=4s --block-dim=16,8 --grid-dim=12,3 "$tree/strips.ptx")
-expect 10 "race-free with --assume='pitch == gridDim.x . blockDim.x'" --kernel=strips64 "${strips[@]}"
+expect 10 "race-free with --assume='pitch . 135 <= 2147483456 && 192 <= pitch'" --kernel=strips64 "${strips[@]}"
+expect 12 "race-free with --assume='n >= gridDim.x . 32 && n <= 2048 " --kernel=colour --block-dim=16,16 --grid-dim=4,8 "$tree/strips.ptx"
 ! "$collider" prove --kernel=strips32 "${strips[@]}" | grep -q 'race-free with' ||
 	{ echo 'FAIL a remedy for strips that overlap'; failed=1; }
 # a stride that is a power of two

@@ -138,7 +138,7 @@ def count(t, k, got, want, form, options, pins):
     t['kernels'] += 1
     t['free'] += got == 'race-free'
     t['block'] += got == 'race-free' or (got in ('potential', 'true') and not near)
-    t['helped'] += got in ('potential', 'true') and is_helped(k, options, pins)
+    t['helped'] += got in ('potential', 'true', 'unproven') and bool(k) and is_helped(k, options, pins)
     t['unproven'] += got not in ('race-free', 'true', 'potential')
     t['potential'] += sum(not a['true'] for a in alarms)
     t['unsound'] += unsound
