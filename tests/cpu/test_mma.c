@@ -16,49 +16,77 @@
 
 #include "cpu/cpu.h"
 
-#define LANES 32u
-#define REGS  8u
+#define LANES  32u
+#define REGS   8u
+#define SCALES 6u /* the register that has them, among those of A and of B */
 
-enum elem { F16, BF16, TF32, E4M3, E5M2, F64, S8, U8, S4, U4, F32, S32 };
+/* NIBBLE: e2m1 without the byte around it. */
+enum elem { F16, BF16, TF32, E4M3, E5M2, F64, S8, U8, S4, U4, F32, S32, E2M3, E3M2, E2M1, NIBBLE };
 
 struct shape {
 	const char *op; /* what follows mma.sync.aligned. */
 	unsigned m, n, k;
 	enum elem a, b, c;
-	bool a_is_col, b_is_col; /* of m8n8k4 with f16 */
+	bool a_is_col, b_is_col;   /* of m8n8k4 with f16 */
+	unsigned nscales;	   /* of a row */
+	bool is_e8m0;		   /* scales, or e4m3 without a sign */
+	unsigned byte[2], lane[2]; /* where they are, of A, of B */
 };
 
-static const unsigned elem_bits[] = {16, 16, 32, 8, 8, 64, 8, 8, 4, 4, 32, 32};
+static const unsigned elem_bits[] = {16, 16, 32, 8, 8, 64, 8, 8, 4, 4, 32, 32, 8, 8, 8, 4};
 
 static const struct shape shapes[] = {
-	{"m16n8k8.row.col.f32.f16.f16.f32", 16, 8, 8, F16, F16, F32, 0, 0},
-	{"m16n8k8.row.col.f16.f16.f16.f16", 16, 8, 8, F16, F16, F16, 0, 0},
-	{"m16n8k16.row.col.f32.f16.f16.f32", 16, 8, 16, F16, F16, F32, 0, 0},
-	{"m16n8k16.row.col.f16.f16.f16.f16", 16, 8, 16, F16, F16, F16, 0, 0},
-	{"m16n8k8.row.col.f32.bf16.bf16.f32", 16, 8, 8, BF16, BF16, F32, 0, 0},
-	{"m16n8k16.row.col.f32.bf16.bf16.f32", 16, 8, 16, BF16, BF16, F32, 0, 0},
-	{"m16n8k4.row.col.f32.tf32.tf32.f32", 16, 8, 4, TF32, TF32, F32, 0, 0},
-	{"m16n8k8.row.col.f32.tf32.tf32.f32", 16, 8, 8, TF32, TF32, F32, 0, 0},
-	{"m16n8k16.row.col.f32.e4m3.e5m2.f32", 16, 8, 16, E4M3, E5M2, F32, 0, 0},
-	{"m16n8k32.row.col.f32.e4m3.e4m3.f32", 16, 8, 32, E4M3, E4M3, F32, 0, 0},
-	{"m16n8k32.row.col.f16.e5m2.e4m3.f16", 16, 8, 32, E5M2, E4M3, F16, 0, 0},
-	{"m8n8k4.row.col.f64.f64.f64.f64", 8, 8, 4, F64, F64, F64, 0, 0},
-	{"m16n8k4.row.col.f64.f64.f64.f64", 16, 8, 4, F64, F64, F64, 0, 0},
-	{"m16n8k8.row.col.f64.f64.f64.f64", 16, 8, 8, F64, F64, F64, 0, 0},
-	{"m16n8k16.row.col.f64.f64.f64.f64", 16, 8, 16, F64, F64, F64, 0, 0},
-	{"m8n8k16.row.col.s32.s8.u8.s32", 8, 8, 16, S8, U8, S32, 0, 0},
-	{"m16n8k16.row.col.s32.u8.s8.s32", 16, 8, 16, U8, S8, S32, 0, 0},
-	{"m16n8k32.row.col.satfinite.s32.s8.s8.s32", 16, 8, 32, S8, S8, S32, 0, 0},
-	{"m8n8k32.row.col.s32.s4.u4.s32", 8, 8, 32, S4, U4, S32, 0, 0},
-	{"m16n8k32.row.col.s32.u4.s4.s32", 16, 8, 32, U4, S4, S32, 0, 0},
-	{"m16n8k64.row.col.s32.s4.s4.s32", 16, 8, 64, S4, S4, S32, 0, 0},
-	{"m8n8k4.row.col.f32.f16.f16.f32", 8, 8, 4, F16, F16, F32, false, true},
-	{"m8n8k4.col.row.f32.f16.f16.f32", 8, 8, 4, F16, F16, F32, true, false},
-	{"m8n8k4.row.row.f16.f16.f16.f16", 8, 8, 4, F16, F16, F16, false, false},
-	{"m8n8k4.col.col.f16.f16.f16.f16", 8, 8, 4, F16, F16, F16, true, true},
+	{"m16n8k8.row.col.f32.f16.f16.f32", 16, 8, 8, F16, F16, F32, .nscales = 0},
+	{"m16n8k8.row.col.f16.f16.f16.f16", 16, 8, 8, F16, F16, F16, .nscales = 0},
+	{"m16n8k16.row.col.f32.f16.f16.f32", 16, 8, 16, F16, F16, F32, .nscales = 0},
+	{"m16n8k16.row.col.f16.f16.f16.f16", 16, 8, 16, F16, F16, F16, .nscales = 0},
+	{"m16n8k8.row.col.f32.bf16.bf16.f32", 16, 8, 8, BF16, BF16, F32, .nscales = 0},
+	{"m16n8k16.row.col.f32.bf16.bf16.f32", 16, 8, 16, BF16, BF16, F32, .nscales = 0},
+	{"m16n8k4.row.col.f32.tf32.tf32.f32", 16, 8, 4, TF32, TF32, F32, .nscales = 0},
+	{"m16n8k8.row.col.f32.tf32.tf32.f32", 16, 8, 8, TF32, TF32, F32, .nscales = 0},
+	{"m16n8k16.row.col.f32.e4m3.e5m2.f32", 16, 8, 16, E4M3, E5M2, F32, .nscales = 0},
+	{"m16n8k32.row.col.f32.e4m3.e4m3.f32", 16, 8, 32, E4M3, E4M3, F32, .nscales = 0},
+	{"m16n8k32.row.col.f16.e5m2.e4m3.f16", 16, 8, 32, E5M2, E4M3, F16, .nscales = 0},
+	{"m8n8k4.row.col.f64.f64.f64.f64", 8, 8, 4, F64, F64, F64, .nscales = 0},
+	{"m16n8k4.row.col.f64.f64.f64.f64", 16, 8, 4, F64, F64, F64, .nscales = 0},
+	{"m16n8k8.row.col.f64.f64.f64.f64", 16, 8, 8, F64, F64, F64, .nscales = 0},
+	{"m16n8k16.row.col.f64.f64.f64.f64", 16, 8, 16, F64, F64, F64, .nscales = 0},
+	{"m8n8k16.row.col.s32.s8.u8.s32", 8, 8, 16, S8, U8, S32, .nscales = 0},
+	{"m16n8k16.row.col.s32.u8.s8.s32", 16, 8, 16, U8, S8, S32, .nscales = 0},
+	{"m16n8k32.row.col.satfinite.s32.s8.s8.s32", 16, 8, 32, S8, S8, S32, .nscales = 0},
+	{"m8n8k32.row.col.s32.s4.u4.s32", 8, 8, 32, S4, U4, S32, .nscales = 0},
+	{"m16n8k32.row.col.s32.u4.s4.s32", 16, 8, 32, U4, S4, S32, .nscales = 0},
+	{"m16n8k64.row.col.s32.s4.s4.s32", 16, 8, 64, S4, S4, S32, .nscales = 0},
+	{"m8n8k4.row.col.f32.f16.f16.f32", 8, 8, 4, F16, F16, F32, .b_is_col = true},
+	{"m8n8k4.col.row.f32.f16.f16.f32", 8, 8, 4, F16, F16, F32, .a_is_col = true},
+	{"m8n8k4.row.row.f16.f16.f16.f16", 8, 8, 4, F16, F16, F16, .nscales = 0},
+	{"m8n8k4.col.col.f16.f16.f16.f16", 8, 8, 4, F16, F16, F16, .a_is_col = true,
+	 .b_is_col = true},
+	{"m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e3m2.f32", 16, 8, 32, E2M1, E3M2, F32,
+	 .nscales = 0},
+	{"m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32", 16, 8, 32, E4M3, E2M1, F32,
+	 .nscales = 0},
+	{"m16n8k32.row.col.kind::f8f6f4.f16.e2m3.e5m2.f16", 16, 8, 32, E2M3, E5M2, F16,
+	 .nscales = 0},
+	{"m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0", 16, 8, 32, E4M3,
+	 E2M1, F32, .nscales = 1, .is_e8m0 = true, .byte = {1, 3}, .lane = {1, 2}},
+	{"m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e3m2.e2m3.f32.ue8m0", 16, 8,
+	 32, E3M2, E2M3, F32, .nscales = 1, .is_e8m0 = true, .byte = {2, 0}, .lane = {0, 3}},
+	{"m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", 16, 8, 64, NIBBLE,
+	 NIBBLE, F32, .nscales = 2, .is_e8m0 = true, .byte = {2, 0}, .lane = {1, 1}},
+	{"m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", 16, 8,
+	 64, NIBBLE, NIBBLE, F32, .nscales = 2, .is_e8m0 = true, .byte = {0, 2}, .lane = {0, 0}},
+	{"m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 16, 8,
+	 64, NIBBLE, NIBBLE, F32, .nscales = 4, .lane = {1, 2}},
 };
 
 /* ---- numbers -------------------------------------------------------------------- */
+
+/* Bits of the small types' numbers. */
+static const struct part {
+	unsigned exponent, fraction;
+} parts[] = {[F16] = {5, 10}, [E4M3] = {4, 3}, [E5M2] = {5, 2},	 [E2M3] = {2, 3},
+	     [E3M2] = {3, 2}, [E2M1] = {2, 1}, [NIBBLE] = {2, 1}};
 
 /* The bits of a small integer. */
 static uint64_t encode(enum elem t, int v)
@@ -90,14 +118,15 @@ static uint64_t encode(enum elem t, int v)
 	default:
 		break;
 	}
-	/* F16, E4M3, E5M2: value = m * 2^e, 1 <= m < 2 */
-	unsigned mant = t == F16 ? 10 : t == E4M3 ? 3 : 2, bias = t == E4M3 ? 7 : 15;
-	unsigned sign = (v < 0 ? 1u : 0u) << (elem_bits[t] - 1);
 	if (!v)
 		return 0;
+	/* value = m * 2^e, 1 <= m < 2 */
+	const struct part *p = &parts[t];
 	float m = frexpf(fabsf(f), &e) * 2;
-	return sign | (unsigned)(e - 1 + (int)bias) << mant |
-	       (unsigned)((m - 1) * (float)(1u << mant));
+	bits = (v < 0 ? 1u : 0u) << (p->exponent + p->fraction) |
+	       (unsigned)(e - 1 + (1 << (p->exponent - 1)) - 1) << p->fraction |
+	       (unsigned)((m - 1) * (float)(1u << p->fraction));
+	return t == E2M1 ? bits << 2 : bits; /* in the middle of its byte */
 }
 
 static double decode(enum elem t, uint64_t bits)
@@ -132,6 +161,19 @@ static int small(enum elem t, unsigned at)
 	if (t == U8)
 		return v * 17;
 	return t == S8 ? v * 16 - 128 : v % 8 - 4;
+}
+
+/* Which of four scales part `i` of a row of A, or a column of B, has. */
+static unsigned scale_of(unsigned which, unsigned row, unsigned i)
+{
+	return (row * 3 + i * 5 + which * 7 + row / 4) % 4;
+}
+
+static double scale(const struct shape *s, unsigned which, unsigned row, unsigned k)
+{
+	static const double values[2][4] = {{0.5, 1, 1.5, 2}, {0.5, 1, 2, 4}};
+
+	return s->nscales ? values[s->is_e8m0][scale_of(which, row, k / (s->k / s->nscales))] : 1;
 }
 
 /* ---- the ISA's tables: element i of lane's fragment -------------------------------- */
@@ -232,6 +274,11 @@ static void put_kernel(struct base_buf *t, const struct shape *s, size_t number)
 		base_buf_printf(t, "ld.global.%s b%u, [p+%u];\n", in, i, 2048 + i * 256);
 	for (unsigned i = 0; i < n.c; i++)
 		base_buf_printf(t, "ld.global.%s c%u, [p+%u];\n", sum, i, 4096 + i * 256);
+	if (s->nscales)
+		base_buf_printf(t,
+				".reg .b32 sa, sb;\n.reg .b16 at;\nld.global.b32 sa, [p+%u];\n"
+				"ld.global.b32 sb, [p+%u];\nmov.b16 at, %u;\n",
+				SCALES * 256, 2048 + SCALES * 256, s->lane[0]);
 	base_buf_printf(t, "mma.sync.aligned.%s ", s->op);
 	put_list(t, 'd', n.c);
 	base_buf_puts(t, ", ");
@@ -240,6 +287,9 @@ static void put_kernel(struct base_buf *t, const struct shape *s, size_t number)
 	put_list(t, 'b', n.b);
 	base_buf_puts(t, ", ");
 	put_list(t, 'c', n.c);
+	if (s->nscales)
+		base_buf_printf(t, ", sa, {%u, at}, {sb}, {%u, %u}", s->byte[0], s->byte[1],
+				s->lane[1]);
 	base_buf_puts(t, ";\n");
 	for (unsigned i = 0; i < n.c; i++)
 		base_buf_printf(t, "st.global.%s [p+%u], d%u;\n", sum, 6144 + i * 256, i);
@@ -263,7 +313,7 @@ static int set_up(void **state)
 	struct base_sink sink = {0};
 
 	(void)state;
-	base_buf_puts(&text, ".version 8.6\n.target sm_90\n.address_size 64\n");
+	base_buf_puts(&text, ".version 8.7\n.target sm_120a\n.address_size 64\n");
 	for (size_t i = 0; i < BASE_COUNTOF(shapes); i++)
 		put_kernel(&text, &shapes[i], i);
 	base_buf_put(&text, "", 1);
@@ -331,6 +381,28 @@ static void spread(const struct shape *s, unsigned operand, enum elem t, unsigne
 	}
 }
 
+/* Two lanes of four have those of two rows of A, one those of B; elsewhere are other scales. */
+static void put_scales(const struct shape *s)
+{
+	static const unsigned code[2][4] = {{0x30, 0x38, 0x3c, 0x40}, {126, 127, 128, 129}};
+
+	for (unsigned which = 0; which < 2; which++) {
+		uint64_t *reg = &fix.cells[(which * REGS + SCALES) * LANES];
+		for (unsigned l = 0; l < LANES; l++)
+			reg[l] = 0x34343434;
+		for (unsigned r = 0; r < (which ? s->n : s->m); r++) {
+			unsigned lane =
+				which ? r * 4 + s->lane[1] : r % 8 * 4 + 2 * s->lane[0] + r / 8;
+			for (unsigned i = 0; i < s->nscales; i++) {
+				unsigned at = 8 * (s->byte[which] + i);
+				reg[lane] &= ~(0xffull << at);
+				reg[lane] |= (uint64_t)code[s->is_e8m0][scale_of(which, r, i)]
+					     << at;
+			}
+		}
+	}
+}
+
 static double plain(const struct shape *s, struct place p)
 {
 	unsigned a = p.matrix * s->m * s->k, b = p.matrix * s->k * s->n;
@@ -338,7 +410,8 @@ static double plain(const struct shape *s, struct place p)
 	double sum = small(s->c, c + p.row * s->n + p.col + 2000);
 
 	for (unsigned k = 0; k < s->k; k++)
-		sum += small(s->a, a + p.row * s->k + k) * small(s->b, b + k * s->n + p.col + 1000);
+		sum += small(s->a, a + p.row * s->k + k) * scale(s, 0, p.row, k) *
+		       small(s->b, b + k * s->n + p.col + 1000) * scale(s, 1, p.col, k);
 	return sum;
 }
 
@@ -352,6 +425,8 @@ static void test_products(void **state)
 		spread(s, 0, s->a, n.a, s->k, s->m * s->k, small);
 		spread(s, 1, s->b, n.b, s->n, s->k * s->n, small);
 		spread(s, 2, s->c, n.c, s->n, s->m * s->n, small);
+		if (s->nscales)
+			put_scales(s);
 		launch(i);
 		unsigned elems = n.c * (elem_bits[s->c] == 16 ? 2 : 1), shift;
 		for (unsigned lane = 0; lane < LANES; lane++) {

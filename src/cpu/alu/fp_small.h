@@ -1,5 +1,5 @@
 /*
- * fp_small.h - f16, e4m3 and e5m2 as floats, for mma.c and wgmma.c.
+ * fp_small.h - f16 and the types of 8, 6 and 4 bits as floats, for matrix products.
  */
 #ifndef COLLIDER_CPU_ALU_FP_SMALL_H
 #define COLLIDER_CPU_ALU_FP_SMALL_H
@@ -41,6 +41,17 @@ static inline float from_e4m3(uint32_t h)
 	uint32_t bits = (h & 0x7f) == 0x7f ? 0x7fc00000 : as_bits(v);
 
 	return as_float(bits | (h & 0x80) << 24);
+}
+
+/* Small floats without infinity and NaN: sign, `e` bits of exponent, `m` of fraction. */
+static inline float from_small(uint32_t v, unsigned e, unsigned m)
+{
+	uint32_t sign = v >> (e + m) & 1, mag = v & ((1u << (e + m)) - 1);
+	int bias = (1 << (e - 1)) - 1, exp = (int)(mag >> m);
+	float f = (float)(mag & ((1u << m) - 1));
+
+	f = exp ? ldexpf(f + (float)(1u << m), exp - bias - (int)m) : ldexpf(f, 1 - bias - (int)m);
+	return sign ? -f : f;
 }
 
 /* To nearest, even; once, from double: the float in between is rounded to odd. */

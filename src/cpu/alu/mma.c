@@ -11,7 +11,11 @@
  * end (PTX ISA 9.7.14). tf32 ignores the low 13 bits. Sparse forms (mma.sp) put
  * the stored half of A where its metadata say, zeros elsewhere.
  *
- * Not implemented, refused by name: block scaling and the kinds of sm_120,
+ * The kinds of sm_120: elements of 6 and 4 bits lie in bytes, those of 4 in the middle, but packed
+ * where both are e2m1 and scaled. Of the lanes of a row (or column) of four, the given one has its
+ * scales, the bytes from the given one on (9.7.14.5; CUTLASS's layouts); a scaled element is exact.
+ *
+ * Not implemented, refused by name: sparse products of these kinds,
  * rounding other than .rn in f64. Registers of lanes that don't exist are used as
  * they are. Costs: 0.5 to 1 us for m16n8k16.
  */
@@ -31,8 +35,13 @@ struct mma {
 	bool is_sat;
 	bool is_sparse;
 	uint8_t selector,
-		chunk; /* the lanes whose metadata count; elements that four bits are of */
-	uint32_t meta; /* slot */
+		chunk;	 /* the lanes whose metadata count; elements that four bits are of */
+	uint32_t meta;	 /* slot */
+	uint8_t nscales; /* of a row of A: 0, 1, 2 or 4 */
+	bool is_e8m0;	 /* ..., or e4m3 without a sign */
+	struct scales {
+		uint32_t reg, byte, lane; /* slots */
+	} scales[2];			  /* of A, of B */
 };
 
 #define MMA_CELLS (2 * CPU_FRAG_CELLS) /* of a sparse A as it is meant: m16k128 */
@@ -40,9 +49,12 @@ struct mma {
 /* ---- registers to numbers -------------------------------------------------------- */
 
 /* The i-th element of each lane's word. */
-static void decode_floats(float out[CPU_WARP], const uint32_t *reg, unsigned i, enum ptx_type t)
+static void decode_floats(float out[CPU_WARP], const uint32_t *reg, unsigned i,
+			  const struct cpu_frag *f)
 {
-	switch (t) {
+	unsigned down = f->bits * i;
+
+	switch (f->type) {
 	case PTX_TYPE_F16:
 		CPU_LANES(l, UINT32_MAX, out[l] = from_f16(reg[l] >> 16 * i & 0xffff));
 		break;
@@ -58,6 +70,16 @@ static void decode_floats(float out[CPU_WARP], const uint32_t *reg, unsigned i, 
 	case PTX_TYPE_E4M3:
 		CPU_LANES(l, UINT32_MAX, out[l] = from_e4m3(reg[l] >> 8 * i & 0xff));
 		break;
+	case PTX_TYPE_E2M3:
+		CPU_LANES(l, UINT32_MAX, out[l] = from_small(reg[l] >> down & 63, 2, 3));
+		break;
+	case PTX_TYPE_E3M2:
+		CPU_LANES(l, UINT32_MAX, out[l] = from_small(reg[l] >> down & 63, 3, 2));
+		break;
+	case PTX_TYPE_E2M1:
+		down += f->bits == 8 ? 2 : 0;
+		CPU_LANES(l, UINT32_MAX, out[l] = from_small(reg[l] >> down & 15, 2, 1));
+		break;
 	default: /* F32 */
 		CPU_LANES(l, UINT32_MAX, out[l] = as_float(reg[l]));
 		break;
@@ -72,7 +94,7 @@ static void gather_floats(struct cpu_warp *w, const struct cpu_frag *f, double *
 		const uint32_t *reg = cpu_u32(w, f->slots[r]);
 		for (unsigned i = 0; i < f->per; i++) {
 			const uint16_t *pos = f->pos + r * CPU_WARP * f->per + i;
-			decode_floats(v, reg, i, (enum ptx_type)f->type);
+			decode_floats(v, reg, i, f);
 			for (unsigned l = 0; l < CPU_WARP; l++)
 				m[pos[l * f->per]] = (double)v[l];
 		}
@@ -302,6 +324,34 @@ static void spread(const struct mma *x, struct cpu_warp *w, const void *stored, 
 	}
 }
 
+/* ---- scales ---------------------------------------------------------------------------------- */
+
+static double scale_of(const struct mma *x, uint32_t byte)
+{
+	if (!x->is_e8m0)
+		return (double)from_e4m3(byte & 0x7f);
+	return byte == 0xff ? (double)NAN : ldexp(1, (int)byte - 127);
+}
+
+/* Multiplies the elements of a row of A, or a column of B, by the scale of their part of k. */
+static void scale(struct cpu_warp *w, const struct mma *x, unsigned which, double *m)
+{
+	const struct scales *s = &x->scales[which];
+	const uint32_t *reg = cpu_u32(w, s->reg);
+	unsigned byte = *cpu_u16(w, s->byte) & 3u, lane = *cpu_u16(w, s->lane) & 3u;
+	unsigned n = which ? x->shape.n : x->shape.m, k = x->shape.k, each = k / x->nscales;
+
+	for (unsigned r = 0; r < n; r++) {
+		/* Two lanes of a row of four have the scales of two rows of A. */
+		unsigned from = which ? 4 * r + lane : r % 8 * 4 + (2 * lane + r / 8) % 4;
+		for (unsigned i = 0; i < x->nscales; i++) {
+			double v = scale_of(x, reg[from] >> 8 * ((byte + i) % 4) & 0xff);
+			for (unsigned at = i * each; at < (i + 1) * each; at++)
+				m[which ? at * n + r : r * k + at] *= v;
+		}
+	}
+}
+
 /* ---- instructions -------------------------------------------------------------------------- */
 
 static enum cpu_step exec_float(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
@@ -315,6 +365,10 @@ static enum cpu_step exec_float(struct cpu_warp *w, const struct cpu_inst *in, u
 		spread(x, w, stored, a, sizeof(*a));
 	gather_floats(w, &x->b, b);
 	gather_floats(w, &x->c, d);
+	if (x->nscales) {
+		scale(w, x, 0, a);
+		scale(w, x, 1, b);
+	}
 	for (unsigned i = 0; i < x->batch; i++)
 		multiply_floats(s, a + i * s.m * s.k, b + i * s.k * s.n, d + i * s.m * s.n);
 	scatter_floats(w, &x->d, d, mask);
@@ -368,17 +422,17 @@ static enum cpu_step exec_bits(struct cpu_warp *w, const struct cpu_inst *in, ui
 static const char *find_unsupported(const struct ptx_form *f)
 {
 	static const enum ptx_mod mods[] = {
-		PTX_MOD_BLOCK_SCALE,
-		PTX_MOD_KIND_F8F6F4,
-		PTX_MOD_KIND_MXF4,
-		PTX_MOD_KIND_MXF4NVF4,
-		PTX_MOD_KIND_MXF8F6F4,
 		PTX_MOD_RZ,
 		PTX_MOD_RM,
 		PTX_MOD_RP,
+		PTX_MOD_KIND_F8F6F4,
+		PTX_MOD_KIND_MXF4, /* these of sparse products */
+		PTX_MOD_KIND_MXF4NVF4,
+		PTX_MOD_KIND_MXF8F6F4,
 	};
+	size_t n = f->op == PTX_OP_MMA_SP ? BASE_COUNTOF(mods) : 3;
 
-	for (size_t i = 0; i < BASE_COUNTOF(mods); i++)
+	for (size_t i = 0; i < n; i++)
 		if (ptx_form_has(f, mods[i]))
 			return ptx_mod_name(mods[i]);
 	return f->has_unknown_mod ? "an unknown modifier" : NULL;
@@ -388,6 +442,23 @@ static bool is_small_float(enum ptx_type t)
 {
 	return t == PTX_TYPE_F16 || t == PTX_TYPE_BF16 || t == PTX_TYPE_TF32 ||
 	       t == PTX_TYPE_E4M3 || t == PTX_TYPE_E5M2;
+}
+
+/* Of the kinds of sm_120. */
+static bool is_tiny_float(enum ptx_type t)
+{
+	return t == PTX_TYPE_E4M3 || t == PTX_TYPE_E5M2 || t == PTX_TYPE_E2M3 ||
+	       t == PTX_TYPE_E3M2 || t == PTX_TYPE_E2M1;
+}
+
+static bool has_bytes(const struct ptx_form *f)
+{
+	return ptx_form_has(f, PTX_MOD_KIND_F8F6F4) || ptx_form_has(f, PTX_MOD_KIND_MXF8F6F4);
+}
+
+static bool has_fours(const struct ptx_form *f)
+{
+	return ptx_form_has(f, PTX_MOD_KIND_MXF4) || ptx_form_has(f, PTX_MOD_KIND_MXF4NVF4);
 }
 
 static bool is_small_int(enum ptx_type t)
@@ -409,6 +480,13 @@ static bool pick(struct mma *x, struct cpu_inst *in, const enum ptx_type t[4],
 		x->kind = MMA_DOUBLE;
 		in->fn = exec_double;
 		return t[0] == t[1] && t[2] == t[1] && t[3] == t[1];
+	}
+	if (has_bytes(f) || has_fours(f)) {
+		bool has_types = has_bytes(f) ? is_tiny_float(t[1]) && is_tiny_float(t[2])
+					      : t[1] == PTX_TYPE_E2M1 && t[2] == t[1];
+		x->kind = MMA_FLOAT;
+		in->fn = exec_float;
+		return has_types && is_sum(t[0]) && is_sum(t[3]);
 	}
 	if (is_small_float(t[1])) {
 		x->kind = MMA_FLOAT;
@@ -450,6 +528,30 @@ static const char *bind_sparse(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	return NULL;
 }
 
+/* Operands 4 to 7: registers with scales, which bytes of which lanes; what is wrong, or NULL. */
+static const char *bind_scales(struct cpu_dec *d, const struct ptx_stmt *s, struct mma *x)
+{
+	const struct ptx_form *f = s->form;
+
+	x->nscales = ptx_form_has(f, PTX_MOD_SCALE_VEC_4X)   ? 4
+		     : ptx_form_has(f, PTX_MOD_SCALE_VEC_2X) ? 2
+		     : has_fours(f)			     ? 2
+							     : 1;
+	/* A fifth type isn't kept in the form. */
+	x->is_e8m0 = f->text.n > 5 && !memcmp(f->text.p + f->text.n - 5, "ue8m0", 5);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ptx_opnd *r = &s->ops[4 + 2 * i], *which = r + 1;
+		if (r->kind == PTX_OPND_VEC && r->nsub == 1)
+			r = r->sub;
+		if (which->kind != PTX_OPND_VEC || which->nsub != 2)
+			return "operands of a scaled product";
+		x->scales[i] = (struct scales){cpu_dec_src(d, r, PTX_TYPE_B32),
+					       cpu_dec_src(d, &which->sub[0], PTX_TYPE_B16),
+					       cpu_dec_src(d, &which->sub[1], PTX_TYPE_B16)};
+	}
+	return NULL;
+}
+
 /* Is the i-th of the two layouts (of A, of B) .col? */
 static bool is_col(const struct ptx_form *f, unsigned which)
 {
@@ -466,10 +568,14 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 	struct mma *x = cpu_dec_alloc(d, sizeof(*x));
 	enum ptx_type t[4] = {PTX_TYPE_NONE};
 	const char *why = find_unsupported(f);
+	bool is_scaled = ptx_form_has(f, PTX_MOD_BLOCK_SCALE);
 
 	if (why)
 		return cpu_dec_unsupported(d, in, why);
-	if (s->nops != (f->op == PTX_OP_MMA_SP ? 6 : 4) || !cpu_shape_find(f, &x->shape))
+	if (s->nops != (f->op == PTX_OP_MMA_SP ? 6
+			: is_scaled	       ? 8
+					       : 4) ||
+	    !cpu_shape_find(f, &x->shape))
 		return cpu_dec_unsupported(d, in, "operands or shape of a matrix product");
 	for (unsigned i = 0; i < 4 && i < f->ntypes; i++)
 		t[i] = (enum ptx_type)f->types[i];
@@ -486,6 +592,8 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 		return cpu_dec_unsupported(d, in, "this shape");
 	if (f->op == PTX_OP_MMA_SP)
 		why = bind_sparse(d, s, x, t[1]);
+	else if (is_scaled)
+		why = bind_scales(d, s, x);
 	struct cpu_frag *frag[4] = {&x->a, &x->b, &x->c, &x->d};
 	for (unsigned i = 0; i < 4 && !why; i++) {
 		unsigned at = (i + 1) % 4; /* the operands are d, a, b, c */
@@ -493,7 +601,8 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 					     .shape = x->shape,
 					     .type = t[at],
 					     .is_quad = is_quad,
-					     .is_col = i < 2 && is_col(f, i)};
+					     .is_col = i < 2 && is_col(f, i),
+					     .is_byte = i < 2 && has_bytes(f)};
 		if (i == 0 && x->is_sparse)
 			kind.shape.k /= 2;
 		why = cpu_frag_bind(d, frag[i], &s->ops[at], &kind);

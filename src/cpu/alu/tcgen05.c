@@ -22,17 +22,6 @@ struct matrices {
 
 /* ---- elements ---------- */
 
-/* Small floats without infinity and NaN: sign, `e` bits of exponent, `m` of fraction. */
-static float from_small(uint32_t v, unsigned e, unsigned m)
-{
-	uint32_t sign = v >> (e + m) & 1, mag = v & ((1u << (e + m)) - 1);
-	int bias = (1 << (e - 1)) - 1, exp = (int)(mag >> m);
-	float f = (float)(mag & ((1u << m) - 1));
-
-	f = exp ? ldexpf(f + (float)(1u << m), exp - bias - (int)m) : ldexpf(f, 1 - bias - (int)m);
-	return sign ? -f : f;
-}
-
 static float from_byte(uint32_t v, enum ptx_type t)
 {
 	switch (t) {

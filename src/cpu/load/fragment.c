@@ -21,6 +21,7 @@ static unsigned type_bits(enum ptx_type t)
 		return 32; /* a register of bits is one element: see alu/mma.c */
 	case PTX_TYPE_S4:
 	case PTX_TYPE_U4:
+	case PTX_TYPE_E2M1:
 		return 4;
 	default:
 		return ptx_type_bytes(t) * 8;
@@ -107,7 +108,8 @@ bool cpu_shape_find(const struct ptx_form *f, struct cpu_shape *s)
 const char *cpu_frag_bind(struct cpu_dec *d, struct cpu_frag *f, const struct ptx_opnd *op,
 			  const struct cpu_frag_kind *kind)
 {
-	unsigned nops = op->kind == PTX_OPND_VEC ? op->nsub : 1, bits = type_bits(kind->type);
+	unsigned nops = op->kind == PTX_OPND_VEC ? op->nsub : 1;
+	unsigned bits = kind->is_byte ? 8 : type_bits(kind->type);
 	unsigned reg_bits = bits == 64 ? 64 : 32;
 	enum cpu_frag_use use = kind->use;
 	struct cpu_shape s = in_elements(kind->shape, kind->type);

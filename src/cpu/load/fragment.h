@@ -37,6 +37,7 @@ struct cpu_frag_kind {
 	enum ptx_type type;
 	bool is_quad; /* the four 8x8x4 products of m8n8k4 with f16, ... */
 	bool is_col;  /* ... of which this is the layout */
+	bool is_byte; /* an element of 4 or 6 bits has a byte */
 };
 /* Fills f from its operand; NULL, or what does not fit. */
 const char *cpu_frag_bind(struct cpu_dec *d, struct cpu_frag *f, const struct ptx_opnd *op,
