@@ -215,6 +215,15 @@ static void set(struct proven_bytes *b, uint64_t at, uint64_t n)
 		b->bits[word] |= bits_of(word, at, n);
 }
 
+static bool has_all(const struct proven_bytes *b, uint64_t at, uint64_t n)
+{
+	uint64_t missing = 0;
+
+	for (uint64_t word = at / WORD; word <= (at + n - 1) / WORD; word++)
+		missing |= bits_of(word, at, n) & ~b->bits[word];
+	return !missing;
+}
+
 /* Bytes that are about to be written: what the launch found there is kept. */
 static void save(struct proven_array *a, uint64_t at, uint64_t n)
 {
@@ -279,6 +288,9 @@ static bool note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 		return false;
 	if (is_row(addr, mask, bytes)) {
 		uint32_t *to = &t->thread[proven_element(a, t, addr[0] - base)];
+		/* The instruction has been there: one thread is as good as another. */
+		if (has_all(&t->done, addr[0] - base, (uint64_t)bytes * CPU_WARP))
+			return true;
 		if (t->is_write)
 			save(a, addr[0] - base, (uint64_t)bytes * CPU_WARP);
 		set(&t->done, addr[0] - base, (uint64_t)bytes * CPU_WARP);

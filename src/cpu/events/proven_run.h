@@ -27,7 +27,7 @@ struct proven_array {
 /* What one instruction has accessed. An element is what a thread accesses at once. */
 struct proven_touch {
 	struct proven_bytes done;
-	uint32_t *thread; /* by element from the array's first: the last one, as a number */
+	uint32_t *thread; /* by element from the array's first: one that did, as a number */
 	uint32_t pc, array;
 	uint8_t shift; /* log2 of an element's bytes */
 	bool is_write;

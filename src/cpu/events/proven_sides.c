@@ -3,7 +3,7 @@
  *
  * For the oracle the launch is a grid of one thread: that accesses, in the order of the text, the
  * bytes of each instruction. Findings name that thread; what they are about lies in the launch's
- * own notes, from which a side gets the thread that accessed the byte last, and its element. The
+ * own notes, from which a side gets a thread that accessed the byte, and its element. The
  * notes are kept until the oracle has forgotten the operation, as the host knows that it has ended.
  *
  * Misses: threads and lines where there were too many notes; then the side is the whole launch, and
