@@ -140,6 +140,22 @@ __global__ void barrier_before_reuse_clean()
 	__syncthreads();
 	c.word[me()] = 0;
 }
+// Two lanes read, one after the other; a third one writes after a barrier of the warp.
+#define READ_BY_LANES(barrier)                                                                        \
+	__shared__ unsigned int tile[BLOCK];                                                          \
+	unsigned int lane = threadIdx.x % 32;                                                         \
+	if (threadIdx.x >= 32 && threadIdx.x < 64) {                                                  \
+		if (lane == 0)                                                                        \
+			sink[me()] = tile[7];                                                         \
+		if (lane == 15)                                                                       \
+			sink[me() + 1] = tile[7] + 1;                                                 \
+		barrier;                                                                              \
+		if (lane == 16)                                                                       \
+			tile[7] = me();                                                               \
+	}
+__global__ void odd_readers_of_warp_clean() { READ_BY_LANES(__syncwarp()) }
+// says: its
+__global__ void odd_readers_of_warp_race() { READ_BY_LANES() }
 // says: intra-block
 __global__ void shared_exchange_race()
 {

@@ -102,6 +102,12 @@ DEV_FN enum quick_past dev_past(const struct quick *q, uint64_t word)
 	return dev_past_of(q, word, is_here);
 }
 
+/* Not in blocks whose size is neither a power of two nor whole warps. */
+DEV_FN bool dev_knows_warps(const struct quick *q)
+{
+	return RACE_IGUARD_SPANS_KNOW(q->spans) || (q->spans >> 8u * IGUARD_OF_WARP & 31u) == 9u;
+}
+
 /* A reader joins unordered readers, all weak: their word, or 0 if that is not all. */
 DEV_FN uint64_t dev_joined(const struct quick *q, uint64_t word)
 {
@@ -117,7 +123,10 @@ DEV_FN uint64_t dev_joined(const struct quick *q, uint64_t word)
 		return 0;
 	if (extent <= ((uint32_t)word & 3u))
 		return word;
+	/* A thread that isn't within may be of the warp or block all the same. */
 	if (extent == IGUARD_OF_GRID && !RACE_IGUARD_SPANS_KNOW(q->spans))
+		return 0;
+	if (extent == IGUARD_OF_BLOCK && !dev_knows_warps(q))
 		return 0;
 	return (word & ~3ull) | extent;
 }
