@@ -93,6 +93,7 @@ struct iguard_actor {
 	uint64_t *contexts;
 	const uint64_t *now;	       /* of IGUARD_NOWS: what a thread's context is now; or NULL */
 	bool is_unsure;		       /* something else may order it: nothing is certain */
+	bool has_exits;		       /* threads may leave before a barrier that others wait at */
 	const struct race_lane *lanes; /* its row; NULL: full masks only */
 };
 
@@ -286,6 +287,19 @@ IGUARD_FN bool iguard_is_certain(const struct iguard_view *v, const struct iguar
 	return !(is_write && v->w.is_strong) && iguard_meets_own(v, a) && iguard_is_still(v, me);
 }
 
+/*
+ * Do barriers order the pair by their number only, since the earlier thread has left before they
+ * came? It hasn't synchronised since its access; had it come to one of those that this thread has
+ * passed, that would show, as it says so before the barrier.
+ */
+IGUARD_FN bool iguard_has_left(const struct iguard_view *v, const struct iguard_actor *me,
+			       const struct iguard_access *a, bool is_write)
+{
+	return me->has_exits && !me->is_unsure && !v->is_across && v->w.after == IGUARD_PURE &&
+	       v->c.block_clock != me->own.block_clock && v->relation != IGUARD_SELF &&
+	       !(is_write && v->w.is_strong) && iguard_meets_own(v, a) && iguard_is_still(v, me);
+}
+
 /* One word against the access. */
 IGUARD_FN enum iguard_verdict iguard_against(const struct iguard_view *v,
 					     const struct iguard_actor *me,
@@ -293,8 +307,10 @@ IGUARD_FN enum iguard_verdict iguard_against(const struct iguard_view *v,
 {
 	enum iguard_conflict conflict;
 
-	if (!v->is_there || (!is_write && !a->writes) || iguard_is_ordered(v, me))
+	if (!v->is_there || (!is_write && !a->writes))
 		return IGUARD_NO_RACE;
+	if (iguard_is_ordered(v, me))
+		return iguard_has_left(v, me, a, is_write) ? IGUARD_IS_RACE : IGUARD_NO_RACE;
 	conflict = iguard_conflict_of(v, me, a);
 	if (conflict == IGUARD_CONFLICT_NONE)
 		return IGUARD_NO_RACE;

@@ -283,6 +283,9 @@ void inst_put_uses(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt 
 void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at);
 /* lockstep.c: marks the loads that may count on lockstep (is_lockstep). needs: flow. */
 void inst_find_lockstep(struct inst_ctx *cx, struct inst_events *ev);
+/* exits.c: may a thread leave the kernel before a barrier that others wait at, with accesses since
+ * its last one? needs: flow. */
+bool inst_parts_at_exits(struct inst_ctx *cx, const struct inst_events *ev);
 /* May the statement order the thread's accesses with another one's? */
 bool inst_may_order(const struct ptx_stmt *s);
 /* event.c: does code of the module write less than a word of 4 bytes to the memory that is loaded

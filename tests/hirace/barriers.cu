@@ -1,6 +1,6 @@
 // barriers.cu - counted barriers and threads that exit, for hirace and iguard; cases.py runs and judges
 // them (the ends of names: cases.cu). What a counted barrier orders is only possible for both, and to
-// both a thread that has exited has passed the barriers of the others: _unseen.
+// hirace a thread that has exited has passed the barriers of the others: _unseen.
 #include <cuda_runtime.h>
 
 #define BLOCK 96 // three warps

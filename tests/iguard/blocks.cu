@@ -156,6 +156,58 @@ __global__ void barrier_before_reuse_clean()
 __global__ void odd_readers_of_warp_clean() { READ_BY_LANES(__syncwarp()) }
 // says: its
 __global__ void odd_readers_of_warp_race() { READ_BY_LANES() }
+// Half of the block leaves, after its accesses: its exit lets the barrier open, and orders nothing.
+// says: intra-block
+__global__ void left_writing_race()
+{
+	c.word[me()] = me();
+	if (threadIdx.x >= BLOCK / 2)
+		return;
+	__syncthreads();
+	sink[me()] = c.word[me() + BLOCK / 2];
+}
+__global__ void left_writing_clean()
+{
+	c.word[me()] = me();
+	__syncthreads();
+	if (threadIdx.x >= BLOCK / 2)
+		return;
+	sink[me()] = c.word[me() + BLOCK / 2];
+	__syncthreads();
+	c.word[me()] = 0;
+}
+// says: intra-block
+__global__ void left_reading_race()
+{
+	__shared__ unsigned int tile[BLOCK];
+
+	tile[threadIdx.x] = me();
+	__syncthreads();
+	if (threadIdx.x >= BLOCK / 2) {
+		sink[me()] = tile[threadIdx.x - BLOCK / 2];
+		return;
+	}
+	__syncthreads();
+	tile[threadIdx.x] = 0;
+}
+__global__ void left_reading_clean()
+{
+	__shared__ unsigned int tile[BLOCK];
+	unsigned int v = 0;
+
+	tile[threadIdx.x] = me();
+	__syncthreads();
+	if (threadIdx.x >= BLOCK / 2)
+		v = tile[threadIdx.x - BLOCK / 2];
+	__syncthreads();
+	if (threadIdx.x >= BLOCK / 2) {
+		sink[me()] = v;
+		return;
+	}
+	tile[threadIdx.x] = 0;
+	__syncthreads();
+	tile[threadIdx.x] += 1;
+}
 // says: intra-block
 __global__ void shared_exchange_race()
 {

@@ -86,6 +86,7 @@ DEV_FN struct iguard_actor dev_actor(uint64_t me, const struct state *s)
 	actor.contexts = dev_tables()->contexts_of;
 	actor.now = me & RACE_IGUARD_ORDERS ? dev_tables()->nows : 0;
 	actor.is_unsure = (me & RACE_IGUARD_UNSURE) != 0;
+	actor.has_exits = (me & RACE_IGUARD_EXITS) != 0;
 	actor.lanes = me & RACE_IGUARD_LANES ? dev_row(s) : 0;
 	return actor;
 }

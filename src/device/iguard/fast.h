@@ -78,8 +78,9 @@ DEV_FN enum quick_past dev_past_of(const struct quick *q, uint64_t word, bool is
 
 	if (differs & IGUARD_LAUNCH_LAST)
 		return QUICK_IS_GONE;
+	/* (One that has left before the barrier is only found by __collider_iguard_entry.) */
 	if (is_here && differs & BLOCK_CLOCK_MASK)
-		return QUICK_IS_PAST;
+		return q->me & RACE_IGUARD_EXITS ? QUICK_IS_UNORDERED : QUICK_IS_PAST;
 	if (((uint32_t)word & 3u) <= IGUARD_OF_WARP && differs & WARP_CLOCK_MASK &&
 	    dev_is_within(q, word, IGUARD_OF_WARP))
 		return QUICK_IS_PAST;

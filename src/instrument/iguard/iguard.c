@@ -124,6 +124,7 @@ static void begin_kernel(struct inst_follow *f, struct ptx_stmt *top)
 	struct inst_ctx *cx = f->cx;
 	uint32_t flags = (k->f.ev.is_unsure ? RACE_IGUARD_UNSURE : 0) |
 			 (k->f.ev.has_order ? RACE_IGUARD_ORDERS : 0) |
+			 (k->has_exits ? RACE_IGUARD_EXITS : 0) |
 			 (k->is_plain ? RACE_IGUARD_PLAIN : 0) |
 			 (k->f.ev.has_lanes ? RACE_IGUARD_LANES : 0);
 	uint32_t bytes = RACE_IGUARD_STATE_BYTES + (k->f.ev.has_lanes ? RACE_LANE_BYTES : 0);
@@ -419,6 +420,9 @@ static void plan(struct inst_follow *f)
 
 	inst_find_lockstep(k->f.cx, &k->f.ev);
 	find_bytes(k);
+	/* Such a thread is known by what it says before it synchronises. */
+	k->has_exits = !k->f.frame.called && inst_parts_at_exits(k->f.cx, &k->f.ev);
+	k->f.ev.has_order |= k->has_exits;
 	k->is_plain = !k->f.ev.has_warp && !k->f.ev.has_order;
 	k->can_swap = (k->is_plain || k->f.ev.only_observes) && !k->f.frame.called &&
 		      k->f.cx->m->sm >= SWAPS_PAIRS_SM;

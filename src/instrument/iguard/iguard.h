@@ -17,6 +17,7 @@ struct inst_iguard_kernel {
 	bool has_bytes
 		[2];	/* global, shared memory is accessed by bytes: entries are those of bytes */
 	bool is_plain;	/* only barriers of the block order its threads: RACE_IGUARD_PLAIN */
+	bool has_exits; /* threads may leave before others' barriers: RACE_IGUARD_EXITS */
 	bool has_waits; /* it may draw tickets or join queues */
 	uint32_t tracked; /* bytes of shared memory; 0: no table */
 };

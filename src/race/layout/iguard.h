@@ -248,6 +248,7 @@ struct race_iguard_tables {
 #define RACE_IGUARD_ORDERS	2u   /* the kernel has fences, acquires, releases, strong reads */
 #define RACE_IGUARD_STATE_BYTES 160u /* of a thread, in its own memory */
 #define RACE_IGUARD_LANES	4u   /* masks may be partial: lanes have rows (layout/lanes.h) */
+#define RACE_IGUARD_EXITS	8u   /* threads may leave it before a barrier that others wait at */
 /* Nothing orders its threads but barriers of the block: two contexts of a block differ by these,
  * and a context says all that there is to know of a thread, which has no state beside it. */
 #define RACE_IGUARD_PLAIN 64u
