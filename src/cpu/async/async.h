@@ -306,6 +306,9 @@ enum cpu_bound cpu_bind_tensormap(struct cpu_dec *d, const struct ptx_stmt *s, s
 
 /* lanes.c: the lanes of t whose part can be done; does those of `now`. False: one has faulted. */
 uint32_t cpu_async_ready_lanes(const struct cpu_transfer *t);
+/* The lanes of `mask` without those that store the same tile to the same place as its first one. */
+uint32_t cpu_async_distinct(struct cpu_warp *w, uint32_t mask, const uint64_t *map,
+			    const uint64_t *shared, const uint32_t *at, unsigned rank);
 bool cpu_async_do_lanes(struct cpu_transfer *t, uint32_t now);
 
 /* ---- wgmma.c --------------------------------------------------------------------------- */

@@ -81,3 +81,22 @@ bool cpu_async_do_lanes(struct cpu_transfer *t, uint32_t now)
 	t->reading = t->left;
 	return true;
 }
+
+/*
+ * Of lanes that store one tile to one place by one instruction, the first. CUTLASS's epilogues have
+ * a whole warp do so; 32 equal copies would be no more than one (docs/soundness.md).
+ */
+uint32_t cpu_async_distinct(struct cpu_warp *w, uint32_t mask, const uint64_t *map,
+			    const uint64_t *shared, const uint32_t *at, unsigned rank)
+{
+	unsigned first = (unsigned)__builtin_ctz(mask);
+	uint32_t left = 1u << first;
+
+	CPU_EACH_LANE (l, mask) {
+		bool is_same = map[l] == map[first] && shared[l] == shared[first];
+		for (unsigned i = 0; i < rank; i++)
+			is_same &= cpu_u32(w, at[i])[l] == cpu_u32(w, at[i])[first];
+		left |= (uint32_t)!is_same << l;
+	}
+	return left;
+}

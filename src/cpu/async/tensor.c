@@ -528,6 +528,9 @@ static enum cpu_step exec_tensor(struct cpu_warp *w, const struct cpu_inst *in, 
 	cpu_addresses(w, &x->shared, shared);
 	if (!x->is_store)
 		cpu_addresses(w, &x->mbar, mbar);
+	if (x->is_store && !x->op)
+		mask = cpu_async_distinct(w, mask, map, shared, x->at,
+					  x->is_rows ? 1 + GATHERED : x->rank);
 	CPU_EACH_LANE (l, mask)
 		if (!issue_lane(w, in, l, map[l], shared[l], mbar[l]))
 			return CPU_FAULTED;
