@@ -78,6 +78,12 @@ static uint64_t bytes_of(enum way way, const CUpti_CallbackData *d)
 	}
 }
 
+/* The runtime doesn't ask for the size: then a piece of memory is looked at. */
+static uint64_t variable_bytes(const cuLibraryGetManaged_params *p)
+{
+	return p->bytes && *p->bytes ? *p->bytes : 1;
+}
+
 /* What host code and kernels share now. */
 static void share(enum way way, CUpti_CallbackId id, const CUpti_CallbackData *d)
 {
@@ -90,7 +96,7 @@ static void share(enum way way, CUpti_CallbackId id, const CUpti_CallbackData *d
 	} else if (way == VARIABLE) {
 		__atomic_store_n(&has_managed, true, __ATOMIC_RELAXED);
 		at = *PARAMS(cuLibraryGetManaged)->dptr;
-		bytes = *PARAMS(cuLibraryGetManaged)->bytes;
+		bytes = variable_bytes(PARAMS(cuLibraryGetManaged));
 	} else if (id == ID(cuMemHostRegister_v2)) {
 		at = (uint64_t)(uintptr_t)PARAMS(cuMemHostRegister_v2)->p;
 		bytes = PARAMS(cuMemHostRegister_v2)->bytesize;
@@ -126,7 +132,7 @@ static bool is_new_variable(CUpti_CallbackId id, const CUpti_CallbackData *d)
 	const cuLibraryGetManaged_params *p = PARAMS(cuLibraryGetManaged); /* all begin alike */
 	bool is_known = false;
 
-	if (!agent_unordered_is_on() || !p->dptr || !p->bytes || !*p->dptr || !*p->bytes)
+	if (!agent_unordered_is_on() || !p->dptr || !*p->dptr)
 		return false;
 	agent_lock();
 	for (uint32_t i = 0; i < nshared; i++)
@@ -140,7 +146,7 @@ static void on_variable(CUpti_CallbackId id, const CUpti_CallbackData *d)
 {
 	if (!IS_EXIT(d) || !is_new_variable(id, d))
 		return;
-	agent_history_static(*PARAMS(cuLibraryGetManaged)->bytes);
+	agent_history_static(variable_bytes(PARAMS(cuLibraryGetManaged)));
 	agent_context_unseen_all(RACE_HISTORY_HOST_ORDERS);
 	share(VARIABLE, id, d);
 }

@@ -876,7 +876,8 @@ static void launches_without_an_order_are_a_gap(void **state)
 
 static void managed_variables_are_a_gap(void **state)
 {
-	static const char *const shared[] = {"variable", "variable_late", "global_managed"};
+	static const char *const shared[] = {"variable", "variable_unsized", "variable_late",
+					     "global_managed"};
 	static const char *const apart[] = {"variable_unused", "global_device"};
 
 	(void)state;

@@ -436,7 +436,8 @@ static CUresult give_variable(CUdeviceptr *p, size_t *n)
 
 	if (!at)
 		at = give_memory(FAKE_VARIABLE, CU_MEMORYTYPE_UNIFIED);
-	*n = FAKE_VARIABLE;
+	if (n)
+		*n = FAKE_VARIABLE;
 	*p = (CUdeviceptr)(uintptr_t)at;
 	return at ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

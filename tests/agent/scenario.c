@@ -814,25 +814,32 @@ static void use_variable(CUmodule m, CUdeviceptr p, bool is_accessed, bool is_ho
 	MUST(cuCtxSynchronize());
 }
 
-/* The runtime asks for managed variables while no context is current. */
-static void use_managed(bool is_accessed)
+/* The runtime asks for managed variables while no context is current, and perhaps not for their
+ * sizes. */
+static void use_managed(size_t *bytes, bool is_accessed)
 {
 	CUdeviceptr p;
-	size_t bytes;
 
-	MUST(cuLibraryGetManaged(&p, &bytes, NULL, FAKE_MANAGED));
+	MUST(cuLibraryGetManaged(&p, bytes, NULL, FAKE_MANAGED));
 	context();
 	use_variable(module("history"), p, is_accessed, true);
 }
 
 static void variable(void)
 {
-	use_managed(true);
+	size_t bytes;
+
+	use_managed(&bytes, true);
+}
+
+static void variable_unsized(void)
+{
+	use_managed(NULL, true);
 }
 
 static void variable_unused(void)
 {
-	use_managed(false);
+	use_managed(NULL, false);
 }
 
 /* It asks again, in a context that has words already; the first module's kernel accesses it. */
@@ -1102,6 +1109,7 @@ static const struct scenario {
 	{"chain", chain},
 	{"branches", branches},
 	{"variable", variable},
+	{"variable_unsized", variable_unsized},
 	{"variable_unused", variable_unused},
 	{"variable_late", variable_late},
 	{"global_managed", global_managed},
