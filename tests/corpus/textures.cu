@@ -1,4 +1,6 @@
 // Texture and surface objects: fetches of every shape, level, gradient, gather, queries.
+#include <surface_indirect_functions.h>
+#include <texture_indirect_functions.h>
 __global__ void fetch(cudaTextureObject_t t1, cudaTextureObject_t t2, cudaTextureObject_t t3,
 		      cudaTextureObject_t lay, cudaTextureObject_t cube, float4 *out)
 {

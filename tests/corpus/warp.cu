@@ -1,5 +1,6 @@
 // Warp intrinsics, special registers, integer and float instructions with odd modifiers.
 #include <cuda_fp16.h>
+#include <sm_32_intrinsics.h>
 
 __global__ void warp(unsigned *a, float *f, double *d, unsigned long long *l)
 {

@@ -1,4 +1,5 @@
 // Loads and stores of every width, vector and cache operator; parameters of every kind.
+#include <sm_32_intrinsics.h>
 struct __align__(16) wide
 {
 	double a;

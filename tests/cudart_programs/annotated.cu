@@ -1,6 +1,7 @@
 // annotated.cu - the annotations of collider/annotate.h; annotated.py says in which kernels a race is found.
 #include <collider/annotate.h>
 #include <cuda_runtime.h>
+#include <sm_32_intrinsics.h>
 
 // found: oracle hirace iguard
 __global__ void plain(int *p)

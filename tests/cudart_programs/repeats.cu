@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "expect.h"
+#include <texture_indirect_functions.h>
 
 #define N      256
 #define ROUNDS 10

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <vector>
+#include <surface_indirect_functions.h>
+#include <texture_indirect_functions.h>
 
 #define N 64
 

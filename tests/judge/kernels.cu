@@ -3,6 +3,7 @@
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstring>
+#include <texture_indirect_functions.h>
 
 namespace cg = cooperative_groups;
 

@@ -1,6 +1,7 @@
 // calls.cu - what is a call in unoptimised code, and threads that end (command.sh): barriers that
 // count, votes, traps, assertions, mathematics. Each racy kernel has a twin that isn't.
 #include <cassert>
+#include <sm_32_intrinsics.h>
 
 __global__ void counted(int *y)
 {

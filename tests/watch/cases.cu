@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sm_32_intrinsics.h>
 
 #define BLOCK 64
 #define TURNS 64

@@ -4,6 +4,8 @@
 #include <cuda_pipeline_primitives.h>
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
+#include <surface_indirect_functions.h>
+#include <texture_indirect_functions.h>
 namespace cg = cooperative_groups;
 
 // prove: copy_once race-free --block-dim=256 --grid-dim=64

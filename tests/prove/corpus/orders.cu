@@ -1,6 +1,7 @@
 /*
  * orders.cu - sorts, merges, graphs, hash tables, molecules: what moves data by other data.
  */
+#include <sm_32_intrinsics.h>
 
 // prove: merge_ranks race-free --block-dim=256 --grid-dim=64
 // pin: merge_ranks n=32768 segments=64

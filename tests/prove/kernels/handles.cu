@@ -1,4 +1,6 @@
 // What a kernel reaches by a handle, a pointer to a function or a counter's answer.
+#include <surface_indirect_functions.h>
+#include <texture_indirect_functions.h>
 typedef float (*shape_fn)(float);
 __device__ float twice(float x) { return 2 * x; }
 __device__ float square(float x) { return x * x; }
