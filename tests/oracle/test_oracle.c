@@ -985,18 +985,18 @@ static void test_waited_launches(void **state)
 	(void)state;
 	oracle_op_end(w.o, 1);
 	oracle_host_wait(w.o, w.host, 1);
-	for (uint64_t key = 2; key < 100; key++)
+	for (uint64_t key = 2; key < 50; key++)
 		launch_whole(&w, key);
 	at_start = oracle_get_stats(w.o);
-	for (uint64_t key = 100; key < 2000; key++)
+	for (uint64_t key = 50; key < 300; key++)
 		launch_whole(&w, key);
 	s = oracle_get_stats(w.o);
 	assert_true(s.clock_bytes <= at_start.clock_bytes * 2);
 	assert_int_equal(s.shadow_bytes, at_start.shadow_bytes);
 	/* Those that no thread has waited for race as ever. */
-	store(&w, add_grid(&w, 2000, 1, 32), X);
-	oracle_op_end(w.o, 2000);
-	load(&w, add_grid(&w, 2001, 1, 32), X);
+	store(&w, add_grid(&w, 300, 1, 32), X);
+	oracle_op_end(w.o, 300);
+	load(&w, add_grid(&w, 301, 1, 32), X);
 	expect(&w, 1, ORACLE_RACE);
 }
 
