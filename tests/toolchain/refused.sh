@@ -86,7 +86,7 @@ if sed -n '/^PARTIAL/,$p' log | grep -q 'bad'; then fail "bad was checked here: 
 cat >large.cu <<'CU'
 template <int n> __device__ void each(int *p) { p[n] += p[n * 7 + 1]; each<n - 1>(p); }
 template <> __device__ void each<0>(int *) {}
-__global__ void large(int *p) { each<100>(p + threadIdx.x); }
+__global__ void large(int *p) { each<12>(p + threadIdx.x); }
 __global__ void small(int *p) { p[threadIdx.x] += 1; }
 CU
 cat >"$kit/does" <<'SH'
