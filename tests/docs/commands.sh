@@ -39,6 +39,21 @@ split() {
 	END { if (inside || armed) print FILENAME ": a block has no end" > (out ".bad") }' "$1"
 }
 
+# not_again SCRIPT: a program that an earlier block built with the same words is there already.
+declare -A built_by=()
+not_again() {
+	local line words out
+	while IFS= read -r line; do
+		words=${line%%[[:space:]]#*}
+		if [[ $words =~ ^(collider\ )?nvcc\ .*\ -o\ ([a-z.]+)( |$) ]] && [ -z "$(grep '^cd ' "$1")" ]; then
+			out=${BASH_REMATCH[2]}
+			[ "${built_by[$out]:-}" != "$words" ] || [ ! -s "$out" ] || continue
+			built_by[$out]=$words
+		fi
+		printf '%s\n' "$line"
+	done <"$1" >"$1.rest"
+}
+
 shown() { sed -E "s,$work/,,g" | sed -E 's/0x[0-9a-f]+/N/g; s/[0-9][0-9,]*/N/g; /^$/d'; } # any numbers
 
 failed=0 blocks=0
@@ -51,7 +66,8 @@ while IFS= read -r doc; do
 	while IFS= read -r script; do # by number: the 10th after the 9th
 		block=${script%.sh}
 		blocks=$((blocks + 1))
-		env PATH="$path" bash -eu -c 'trap "printf %s \"\$PATH\" >\"$1.path\"" EXIT; . "$1.sh"' \
+		not_again "$script"
+		env PATH="$path" bash -eu -c 'trap "printf %s \"\$PATH\" >\"$1.path\"" EXIT; . "$1.sh.rest"' \
 			- "$block" >"$block.out" 2>&1 </dev/null
 		rc=$?
 		path=$(cat "$block.path")
