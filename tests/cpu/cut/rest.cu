@@ -45,7 +45,7 @@ __global__ void __cluster_dims__(2, 1, 1) paired(unsigned *count, int *out)
 
 int main()
 {
-	const unsigned n = 2000;
+	const unsigned n = 1000;
 	static unsigned count[n];
 	static int out[n * BLOCK];
 	unsigned *c;
@@ -57,9 +57,9 @@ int main()
 		cudaMemset(c, 0, sizeof(count));
 		cudaMemset(o, 0, sizeof(out));
 		if (i < 4)
-			single<<<dim3(20, 50, 2), BLOCK>>>(c, o);
+			single<<<dim3(20, 25, 2), BLOCK>>>(c, o);
 		else
-			paired<<<dim3(100, 20), BLOCK>>>(c, o);
+			paired<<<dim3(100, 10), BLOCK>>>(c, o);
 		if (cudaDeviceSynchronize() != cudaSuccess)
 			return 1;
 		cudaMemcpy(count, c, sizeof(count), cudaMemcpyDeviceToHost);
