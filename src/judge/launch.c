@@ -69,8 +69,8 @@ bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
 	return true;
 }
 
-/* Of a trial's time what counts as such on a machine that is busy with other things: what its process
- * has had of a processor, and a share of the rest, so that there is an end. */
+/* Of a trial's time what counts as such on a machine that is busy with other things: what its
+ * process has had of a processor, and a share of the rest, so that there is an end. */
 static uint64_t counted_ns(const struct judge_launch *l, uint64_t ns)
 {
 	struct timespec t = {0};

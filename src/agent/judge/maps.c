@@ -4,8 +4,8 @@
  * Only the driver understands a map, and a program may copy it wherever it likes; so launches are
  * searched for the bytes of those that were made.
  *
- * Misses: maps of ...Im2colWide; maps in constant and global memory; those that kernels change. Costs: an
- * entry for each map that was made, MOST at once; older ones are forgotten then.
+ * Misses: maps of ...Im2colWide; maps in constant and global memory; those that kernels change.
+ * Costs: an entry for each map that was made, MOST at once; older ones are forgotten then.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -72,8 +72,8 @@ static char *read_file(const char *path, size_t *size)
 	return b;
 }
 
-/* What is to be loaded instead, as load_find_other. The judge gets the program's own image, where its
- * bytes are at hand. */
+/* What is to be loaded instead, as load_find_other. The judge gets the program's own image, where
+ * its bytes are at hand. */
 static bool find_other(struct load_image *im, struct load_other *other)
 {
 	if (im->data && forward_has_judge() && !load_is_agent(im))
