@@ -185,4 +185,14 @@ void rep_json(struct base_buf *out, struct rep_view *v);
 /* The sentence that states the result. */
 const char *rep_result_sentence(struct rep_view *v);
 
+/* ---- trees.c ------------------------------------------------------------------------------- */
+
+/* Until the end, cJSON's trees take their memory from large pieces, by this thread alone. Pairs may
+ * lie within one another. */
+void rep_trees_begin(void);
+void rep_trees_end(void);
+/* The tree goes, and with it, within one pair, every other: their memory is used again. */
+struct cJSON;
+void rep_trees_drop(struct cJSON *tree);
+
 #endif

@@ -239,8 +239,8 @@ static bool line_get(struct saved *s, const cJSON *o)
 	return true;
 }
 
-int rep_json_parse(const char *path, const char *text, size_t n, struct race_results *r,
-		   struct base_sink *sink)
+static int parse(const char *path, const char *text, size_t n, struct race_results *r,
+		 struct base_sink *sink)
 {
 	struct saved s = {.path = path, .r = r, .sink = sink};
 	const char *p = text, *end = text + n;
@@ -266,7 +266,7 @@ int rep_json_parse(const char *path, const char *text, size_t n, struct race_res
 			return BASE_EXIT_INPUT;
 		}
 		bool is_ok = line_get(&s, o);
-		cJSON_Delete(o);
+		rep_trees_drop(o);
 		if (!is_ok)
 			return BASE_EXIT_INPUT;
 	}
@@ -279,6 +279,15 @@ int rep_json_parse(const char *path, const char *text, size_t n, struct race_res
 		note_cut_off(&s);
 	race_gaps_join(r);
 	return 0;
+}
+
+int rep_json_parse(const char *path, const char *text, size_t n, struct race_results *r,
+		   struct base_sink *sink)
+{
+	rep_trees_begin();
+	int err = parse(path, text, n, r, sink);
+	rep_trees_end();
+	return err;
 }
 
 int rep_json_read(const char *path, struct race_results *r, struct base_sink *sink)

@@ -221,11 +221,23 @@ static void key_get(struct base_arena *a, const struct rep_key *k, const cJSON *
 	}
 }
 
+/* The key's value. It is mostly the next one, as what we write has the order of the table. */
+static const cJSON *find_from(const cJSON *o, const cJSON *next, const char *name)
+{
+	return next && next->string && !strcmp(next->string, name)
+		       ? next
+		       : cJSON_GetObjectItemCaseSensitive(o, name);
+}
+
 void rep_keys_get(struct base_arena *a, const cJSON *o, const struct rep_object *d, void *s)
 {
+	const cJSON *next = cJSON_IsObject(o) ? o->child : NULL;
+
 	for (size_t i = 0; i < d->n; i++) {
 		const struct rep_key *k = &d->keys[i];
+		const cJSON *v = k->name ? find_from(o, next, k->name) : NULL;
 
-		key_get(a, k, o, k->name ? cJSON_GetObjectItemCaseSensitive(o, k->name) : NULL, s);
+		next = v ? v->next : next;
+		key_get(a, k, o, v, s);
 	}
 }

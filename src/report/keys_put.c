@@ -241,16 +241,18 @@ void rep_keys_put(cJSON *o, const struct rep_object *d, const void *s)
 	}
 }
 
+#define LINE 4096 /* bytes of most lines, at most */
+
 void rep_line_put(struct base_buf *out, const struct rep_object *d, const void *s)
 {
 	cJSON *o = cJSON_CreateObject();
 
 	rep_keys_put(o, d, s);
-	char *text = cJSON_PrintUnformatted(o);
+	char *text = cJSON_PrintBuffered(o, LINE, false);
 	if (text) {
 		base_buf_puts(out, text);
 		base_buf_puts(out, "\n");
 	}
 	cJSON_free(text);
-	cJSON_Delete(o);
+	rep_trees_drop(o);
 }

@@ -68,42 +68,50 @@ void rep_near_free(struct rep_near *x)
 	base_vec_free(&x->found);
 }
 
-static void take(struct rep_near *x, const char *key)
+#define LISTS 3
+
+static const struct bucket *take(const struct rep_near *x, const char *key)
 {
 	struct bucket *b;
 
 	HASH_FIND_STR(x->buckets, key, b);
-	for (size_t i = 0; b && i < b->at.n; i++)
-		base_vec_push(&x->found, b->at.v[i]);
+	return b;
 }
 
-static int by_number(const void *a, const void *b)
+/* All numbers of the lists, rising, each once. */
+static void merge(struct rep_near *x, const struct bucket *const from[LISTS])
 {
-	const size_t *x = a, *y = b;
+	size_t i[LISTS] = {0};
 
-	return (*x > *y) - (*x < *y);
+	x->found.n = 0;
+	for (;;) {
+		size_t least = SIZE_MAX;
+		for (unsigned k = 0; k < LISTS; k++)
+			if (from[k] && i[k] < from[k]->at.n && from[k]->at.v[i[k]] < least)
+				least = from[k]->at.v[i[k]];
+		if (least == SIZE_MAX)
+			return;
+		for (unsigned k = 0; k < LISTS; k++)
+			i[k] += from[k] && i[k] < from[k]->at.n && from[k]->at.v[i[k]] == least;
+		base_vec_push(&x->found, least);
+	}
 }
 
 size_t rep_near_of(struct rep_near *x, struct rep_view *v, size_t at, const size_t **found)
 {
 	const struct rep_entry *e = &v->entries.v[at];
 	const struct race_finding *f = &e->f;
-	size_t n = 0;
+	const struct bucket *from[LISTS] = {NULL};
 
-	x->found.n = 0;
 	if (f->sides) {
 		const struct race_side *s = &f->sides[0];
-		take(x, e->place[0]);
-		take(x, e->place[1]);
-		take(x, line_key(&v->arena, s->file, s->line, s->func));
+		from[0] = take(x, e->place[0]);
+		from[1] = take(x, e->place[1]);
+		from[2] = take(x, line_key(&v->arena, s->file, s->line, s->func));
 	} else {
-		take(x, line_key(&v->arena, f->file, f->line, f->func));
+		from[0] = take(x, line_key(&v->arena, f->file, f->line, f->func));
 	}
-	if (x->found.n)
-		qsort(x->found.v, x->found.n, sizeof(x->found.v[0]), by_number);
-	for (size_t i = 0; i < x->found.n; i++)
-		if (!n || x->found.v[n - 1] != x->found.v[i])
-			x->found.v[n++] = x->found.v[i];
+	merge(x, from);
 	*found = x->found.v;
-	return n;
+	return x->found.n;
 }

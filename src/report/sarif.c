@@ -19,6 +19,7 @@
 
 #define RESULTS_MAX 25000u
 #define BYTES_MAX   ((size_t)60 << 20)
+#define RESULT	    4096 /* bytes of most results, at most */
 #define SCHEMA	    "https://json.schemastore.org/sarif-2.1.0.json"
 #define VERSION	    "2.1.0"
 
@@ -154,13 +155,11 @@ static const char *message_of(struct rep_form *f, const struct rep_form_item *it
 	return text;
 }
 
-static void result_put(cJSON *list, struct rep_form *f, struct rules *rules,
-		       const struct rep_form_item *it)
+static cJSON *result_new(struct rep_form *f, struct rules *rules, const struct rep_form_item *it)
 {
 	cJSON *o = cJSON_CreateObject(), *p;
 	bool is_known = !strcmp(it->ignored, race_ignored_name(RACE_IGNORED_KNOWN));
 
-	cJSON_AddItemToArray(list, o);
 	cJSON_AddStringToObject(o, "ruleId", it->rule);
 	cJSON_AddNumberToObject(o, "ruleIndex", (double)rule_index(rules, it));
 	cJSON_AddStringToObject(o, "level", levels[it->level]);
@@ -186,6 +185,22 @@ static void result_put(cJSON *list, struct rep_form *f, struct rules *rules,
 		cJSON_AddStringToObject(p, "kind", "external");
 		cJSON_AddStringToObject(p, "justification", it->ignored);
 	}
+	return o;
+}
+
+/* The first n, as an array. One tree for all of them would be five times as large as the text. */
+static void results_put(struct base_buf *out, struct rep_form *f, struct rules *rules, size_t n)
+{
+	base_buf_puts(out, "[");
+	for (size_t i = 0; i < n; i++) {
+		cJSON *o = result_new(f, rules, &f->items.v[i]);
+		char *text = cJSON_PrintBuffered(o, RESULT, false);
+		base_buf_puts(out, i ? "," : "");
+		base_buf_puts(out, text ? text : "{}");
+		cJSON_free(text);
+		rep_trees_drop(o);
+	}
+	base_buf_puts(out, "]");
 }
 
 static void note_put(cJSON *list, const char *level, const char *text)
@@ -219,8 +234,10 @@ static void invocation_put(cJSON *run, struct rep_form *f, size_t left_out)
 static char *sarif_of(struct rep_form *f, size_t n)
 {
 	struct rules rules = {0};
-	cJSON *o = cJSON_CreateObject(), *run = cJSON_CreateObject();
+	struct base_buf results = {0};
 
+	results_put(&results, f, &rules, n);
+	cJSON *o = cJSON_CreateObject(), *run = cJSON_CreateObject();
 	cJSON_AddStringToObject(o, "$schema", SCHEMA);
 	cJSON_AddStringToObject(o, "version", VERSION);
 	cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "runs"), run);
@@ -240,13 +257,12 @@ static char *sarif_of(struct rep_form *f, size_t n)
 	}
 	invocation_put(run, f, f->items.n - n);
 	cJSON_AddStringToObject(run, "columnKind", "utf16CodeUnits");
-	cJSON *results = cJSON_AddArrayToObject(run, "results");
-	for (size_t i = 0; i < n; i++)
-		result_put(results, f, &rules, &f->items.v[i]);
+	cJSON_AddRawToObject(run, "results", results.p);
 	for (size_t i = 0; i < rules.v.n; i++)
 		rule_put(list, rules.v.v[i]);
 	char *text = cJSON_PrintUnformatted(o);
 	cJSON_Delete(o);
+	base_buf_free(&results);
 	base_vec_free(&rules.v);
 	return text;
 }
@@ -254,6 +270,8 @@ static char *sarif_of(struct rep_form *f, size_t n)
 void rep_sarif(struct base_buf *out, struct rep_form *f)
 {
 	size_t n = f->items.n < RESULTS_MAX ? f->items.n : RESULTS_MAX;
+
+	rep_trees_begin();
 	char *text = sarif_of(f, n);
 
 	while (text && n && strlen(text) > BYTES_MAX) {
@@ -266,4 +284,5 @@ void rep_sarif(struct base_buf *out, struct rep_form *f)
 		base_buf_puts(out, "\n");
 	}
 	cJSON_free(text);
+	rep_trees_end();
 }
