@@ -1,6 +1,6 @@
 // barriers.cu - counted barriers and threads that exit, for hirace and iguard; cases.py runs and judges
 // them (the ends of names: cases.cu). What a counted barrier orders is only possible for both, and to
-// hirace a thread that has exited has passed the barriers of the others: _unseen.
+// hirace a thread that has exited has passed the barriers of the others, for iguard it has not: _iguard.
 #include <cuda_runtime.h>
 
 #define BLOCK 96 // three warps
@@ -265,7 +265,7 @@ __global__ void left_race()
 	else
 		sink[me()] = word[me() % 32 + blockIdx.x * BLOCK];
 }
-__global__ void left_before_it_unseen()
+__global__ void left_before_it_iguard()
 {
 	if (W == 0) {
 		word[me()] = 1;
@@ -274,7 +274,7 @@ __global__ void left_before_it_unseen()
 	__syncthreads();
 	sink[me()] = word[threadIdx.x % 32 + blockIdx.x * BLOCK];
 }
-__global__ void half_left_before_it_unseen()
+__global__ void half_left_before_it_iguard()
 {
 	SHARED;
 	if (W == 1 && L >= 16) {

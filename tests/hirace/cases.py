@@ -87,8 +87,9 @@ for variant in variants:
                    "possible": told == {"undecided"} and real,
                    "quiet": not told - {"undecided"} and not real,
                    "clean": not told and not real,
+                   "unseen": not told and real,
                    # A thread that leaves before a barrier: iguard asks whether it came there.
-                   "unseen": ("data-race" in told) == (variant == "iguard") and real,
+                   "iguard": ("data-race" in told) == (variant == "iguard") and real,
                    # Of graphs a GPU doesn't know which kernels overlap.
                    "cpu": ("data-race" in told) == (device == "cpu") and real}[want]
         if not is_good:
