@@ -69,6 +69,11 @@ bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
 	return true;
 }
 
+uint64_t judge_launch_latest(const struct judge_launch *l)
+{
+	return l->began + l->t.limit_ms * 1000000;
+}
+
 /* Of a trial's time what counts as such on a machine that is busy with other things: what its
  * process has had of a processor, and a share of the rest, so that there is an end. */
 static uint64_t counted_ns(const struct judge_launch *l, uint64_t ns)
@@ -85,14 +90,14 @@ static uint64_t counted_ns(const struct judge_launch *l, uint64_t ns)
 
 void judge_launch_hurry(const struct judge_server *s, struct judge_launch *l, uint64_t now)
 {
-	uint64_t until;
+	uint64_t until, latest = judge_launch_latest(l);
 
 	if (s->opt->policy->mode != RACE_JUDGE_AUTO)
 		return;
 	ask_now(s, l);
 	l->q.waited_ns = counted_ns(l, l->q.waited_ns);
 	until = now + race_judge_left_at_end(s->opt->policy, &l->q, counted_ns(l, now - l->began));
-	l->until = l->latest < until ? l->latest : until;
+	l->until = latest < until ? latest : until;
 }
 
 /* What differs in the same way in all schedules is no matter of their order. */

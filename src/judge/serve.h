@@ -54,7 +54,7 @@ struct judge_launch {
 	/* The trial that runs. pid 0: none. Times in ns; until: it is asked to stop then. */
 	pid_t pid;
 	int fd;
-	uint64_t began, until, latest; /* latest: whoever waits for it */
+	uint64_t began, until;
 	bool is_stopped;
 	struct judge_trial t;
 	uint64_t units;			 /* of it */
@@ -103,6 +103,8 @@ bool judge_answer(struct judge_server *s, struct judge_launch *l, uint32_t op, s
 struct judge_launch *judge_launch_new(struct judge_server *s, const struct base_buf *b);
 /* Asks the choice for its next trial; false: there is none, and it is over. */
 bool judge_launch_next(struct judge_server *s, struct judge_launch *l);
+/* When its trial ends at the latest, whoever waits for it. */
+uint64_t judge_launch_latest(const struct judge_launch *l);
 /* The program waits for its trial: it gets no more time than it is worth. */
 void judge_launch_hurry(const struct judge_server *s, struct judge_launch *l, uint64_t now);
 /* Notes the trial that has ended. */

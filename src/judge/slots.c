@@ -80,7 +80,7 @@ bool judge_slot_start(struct judge_server *s, struct judge_launch *l)
 	l->pid = pid;
 	l->fd = fd[0];
 	l->began = judge_now_ns();
-	l->until = l->latest = l->began + l->t.limit_ms * 1000000;
+	l->until = judge_launch_latest(l);
 	l->is_stopped = false;
 	if (!s->running++)
 		s->busy_since = l->began;
