@@ -8,7 +8,7 @@ detector with five seeds, and the twins without a race with one. Prints a table 
 the share of the 12 kernels in which a run finds the race (of 60 runs), and in which one of five does (of
 12); processor time against the plain run's, in geomean over kernels. A finding in a twin ends with 1.
 """
-import concurrent.futures, math, os, resource, subprocess, sys, tempfile
+import concurrent.futures, math, os, subprocess, sys, tempfile
 
 GRADES = ['each execution', 'one of 1,024', 'one of 25,600', 'one of 1,024, far apart', 'the last of 100 launches']
 PATTERNS, SEEDS, RACES = 12, range(1, 6), 10
@@ -21,20 +21,12 @@ def run(job):
                '--timeout=60']
     if detector != 'default':
         command += ['--detector=' + detector]
-    read, write = os.pipe()
-    pid = os.fork()
-    if not pid:
-        with open(os.devnull, 'r+') as null:
-            done = subprocess.run(command + [program, str(pattern), str(grade)] + ['fixed'] * is_fixed,
-                                  stdin=null, stdout=null, stderr=null)
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        os.write(write, b'%d %f' % (done.returncode, used.ru_utime + used.ru_stime))
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as f:
-        code, seconds = f.read().split()
-    os.waitpid(pid, 0)
-    return job, int(code), float(seconds)
+    null = subprocess.DEVNULL
+    child = subprocess.Popen(command + [program, str(pattern), str(grade)] + ['fixed'] * is_fixed,
+                             stdin=null, stdout=null, stderr=null)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return job, child.returncode, used.ru_utime + used.ru_stime
 
 
 def main():
