@@ -19,6 +19,7 @@
 #define LANES  32u
 #define REGS   8u
 #define SCALES 6u /* the register that has them, among those of A and of B */
+#define META   7u /* among those of A */
 
 /* NIBBLE: e2m1 without the byte around it. */
 enum elem { F16, BF16, TF32, E4M3, E5M2, F64, S8, U8, S4, U4, F32, S32, E2M3, E3M2, E2M1, NIBBLE };
@@ -31,6 +32,7 @@ struct shape {
 	unsigned nscales;	   /* of a row */
 	bool is_e8m0;		   /* scales, or e4m3 without a sign */
 	unsigned byte[2], lane[2]; /* where they are, of A, of B */
+	bool is_sparse;
 };
 
 static const unsigned elem_bits[] = {16, 16, 32, 8, 8, 64, 8, 8, 4, 4, 32, 32, 8, 8, 8, 4};
@@ -78,6 +80,18 @@ static const struct shape shapes[] = {
 	 64, NIBBLE, NIBBLE, F32, .nscales = 2, .is_e8m0 = true, .byte = {0, 2}, .lane = {0, 0}},
 	{"m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 16, 8,
 	 64, NIBBLE, NIBBLE, F32, .nscales = 4, .lane = {1, 2}},
+	{"m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32", 16, 8, 64, E4M3, E2M1, F32,
+	 .is_sparse = true},
+	{"m16n8k64.row.col.kind::f8f6f4.f16.e3m2.e5m2.f16", 16, 8, 64, E3M2, E5M2, F16,
+	 .is_sparse = true},
+	{"m16n8k64.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e2m1.e2m3.f32.ue8m0", 16, 8,
+	 64, E2M1, E2M3, F32, .nscales = 1, .is_e8m0 = true, .byte = {1, 3}, .lane = {1, 2},
+	 .is_sparse = true},
+	{"m16n8k128.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", 16, 8, 128, NIBBLE,
+	 NIBBLE, F32, .nscales = 2, .is_e8m0 = true, .byte = {2, 0}, .lane = {0, 3},
+	 .is_sparse = true},
+	{"m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 16,
+	 8, 128, NIBBLE, NIBBLE, F32, .nscales = 4, .lane = {1, 1}, .is_sparse = true},
 };
 
 /* ---- numbers -------------------------------------------------------------------- */
@@ -163,6 +177,23 @@ static int small(enum elem t, unsigned at)
 	return t == S8 ? v * 16 - 128 : v % 8 - 4;
 }
 
+/* Of a sparse row of A, which element of the whole row stored element i is: two of each four, or
+ * two pairs of each eight. */
+static unsigned chosen(unsigned row, unsigned i)
+{
+	static const uint8_t two[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+
+	return two[(row + i / 2 * 5) % 6][i % 2];
+}
+
+static unsigned whole(const struct shape *s, unsigned row, unsigned i)
+{
+	if (!s->is_sparse)
+		return i;
+	return s->a == NIBBLE ? i / 4 * 8 + chosen(row, i / 2) * 2 + i % 2
+			      : i / 2 * 4 + chosen(row, i);
+}
+
 /* Which of four scales part `i` of a row of A, or a column of B, has. */
 static unsigned scale_of(unsigned which, unsigned row, unsigned i)
 {
@@ -239,12 +270,17 @@ static bool is_quads(const struct shape *s)
 	return s->a == F16 && s->m == 8;
 }
 
+static unsigned stored_k(const struct shape *s)
+{
+	return s->k / (s->is_sparse ? 2 : 1);
+}
+
 static struct counts count(const struct shape *s)
 {
 	unsigned times = is_quads(s) ? 4 : 1, reg = elem_bits[s->a] == 64 ? 64 : 32;
 	unsigned creg = elem_bits[s->c] == 64 ? 64 : 32;
 
-	return (struct counts){times * s->m * s->k * elem_bits[s->a] / reg / LANES,
+	return (struct counts){times * s->m * stored_k(s) * elem_bits[s->a] / reg / LANES,
 			       times * s->k * s->n * elem_bits[s->b] / reg / LANES,
 			       times * s->m * s->n * elem_bits[s->c] / creg / LANES};
 }
@@ -279,7 +315,10 @@ static void put_kernel(struct base_buf *t, const struct shape *s, size_t number)
 				".reg .b32 sa, sb;\n.reg .b16 at;\nld.global.b32 sa, [p+%u];\n"
 				"ld.global.b32 sb, [p+%u];\nmov.b16 at, %u;\n",
 				SCALES * 256, 2048 + SCALES * 256, s->lane[0]);
-	base_buf_printf(t, "mma.sync.aligned.%s ", s->op);
+	if (s->is_sparse)
+		base_buf_printf(t, ".reg .b32 meta;\nld.global.b32 meta, [p+%u];\n", META * 256);
+	base_buf_printf(t, "mma%s.sync.aligned.%s ", s->is_sparse ? ".sp::ordered_metadata" : "",
+			s->op);
 	put_list(t, 'd', n.c);
 	base_buf_puts(t, ", ");
 	put_list(t, 'a', n.a);
@@ -287,6 +326,8 @@ static void put_kernel(struct base_buf *t, const struct shape *s, size_t number)
 	put_list(t, 'b', n.b);
 	base_buf_puts(t, ", ");
 	put_list(t, 'c', n.c);
+	if (s->is_sparse)
+		base_buf_puts(t, ", meta, 0x0");
 	if (s->nscales)
 		base_buf_printf(t, ", sa, {%u, at}, {sb}, {%u, %u}", s->byte[0], s->byte[1],
 				s->lane[1]);
@@ -403,15 +444,29 @@ static void put_scales(const struct shape *s)
 	}
 }
 
+/* Of four lanes the first and third have 32 bits of a row each, the others of the row 8 below. */
+static void put_metadata(const struct shape *s)
+{
+	uint64_t *reg = &fix.cells[META * LANES];
+	unsigned n = s->k / 2 / (s->a == NIBBLE ? 2 : 1);
+
+	for (unsigned r = 0; r < s->m; r++)
+		for (unsigned i = 0; i < n; i++)
+			reg[r % 8 * 4 + r / 8 + i / 16 * 2] |= (uint64_t)chosen(r, i)
+							       << i % 16 * 2;
+}
+
 static double plain(const struct shape *s, struct place p)
 {
-	unsigned a = p.matrix * s->m * s->k, b = p.matrix * s->k * s->n;
+	unsigned a = p.matrix * s->m * s->k, b = p.matrix * s->k * s->n, stored = stored_k(s);
 	unsigned c = p.matrix * s->m * s->n;
 	double sum = small(s->c, c + p.row * s->n + p.col + 2000);
 
-	for (unsigned k = 0; k < s->k; k++)
-		sum += small(s->a, a + p.row * s->k + k) * scale(s, 0, p.row, k) *
+	for (unsigned i = 0; i < stored; i++) {
+		unsigned k = whole(s, p.row, i);
+		sum += small(s->a, a + p.row * stored + i) * scale(s, 0, p.row, k) *
 		       small(s->b, b + k * s->n + p.col + 1000) * scale(s, 1, p.col, k);
+	}
 	return sum;
 }
 
@@ -422,11 +477,13 @@ static void test_products(void **state)
 		const struct shape *s = &shapes[i];
 		struct counts n = count(s);
 		memset(fix.cells, 0, 4 * REGS * LANES * 8);
-		spread(s, 0, s->a, n.a, s->k, s->m * s->k, small);
+		spread(s, 0, s->a, n.a, stored_k(s), s->m * s->k, small);
 		spread(s, 1, s->b, n.b, s->n, s->k * s->n, small);
 		spread(s, 2, s->c, n.c, s->n, s->m * s->n, small);
 		if (s->nscales)
 			put_scales(s);
+		if (s->is_sparse)
+			put_metadata(s);
 		launch(i);
 		unsigned elems = n.c * (elem_bits[s->c] == 16 ? 2 : 1), shift;
 		for (unsigned lane = 0; lane < LANES; lane++) {

@@ -15,9 +15,8 @@
  * where both are e2m1 and scaled. Of the lanes of a row (or column) of four, the given one has its
  * scales, the bytes from the given one on (9.7.14.5; CUTLASS's layouts); a scaled element is exact.
  *
- * Not implemented, refused by name: sparse products of these kinds,
- * rounding other than .rn in f64. Registers of lanes that don't exist are used as
- * they are. Costs: 0.5 to 1 us for m16n8k16.
+ * Not implemented, refused by name: rounding other than .rn in f64. Registers of lanes that don't
+ * exist are used as they are. Costs: 0.5 to 1 us for m16n8k16.
  */
 #include "cpu/load/fragment.h"
 #include "cpu/alu/fp_small.h"
@@ -358,7 +357,7 @@ static enum cpu_step exec_float(struct cpu_warp *w, const struct cpu_inst *in, u
 {
 	const struct mma *x = in->aux;
 	struct cpu_shape s = x->shape;
-	double a[CPU_FRAG_CELLS], b[CPU_FRAG_CELLS], d[CPU_FRAG_CELLS], stored[CPU_FRAG_CELLS];
+	double a[MMA_CELLS], b[CPU_FRAG_CELLS], d[CPU_FRAG_CELLS], stored[CPU_FRAG_CELLS];
 
 	gather_floats(w, &x->a, x->is_sparse ? stored : a);
 	if (x->is_sparse)
@@ -425,14 +424,9 @@ static const char *find_unsupported(const struct ptx_form *f)
 		PTX_MOD_RZ,
 		PTX_MOD_RM,
 		PTX_MOD_RP,
-		PTX_MOD_KIND_F8F6F4,
-		PTX_MOD_KIND_MXF4, /* these of sparse products */
-		PTX_MOD_KIND_MXF4NVF4,
-		PTX_MOD_KIND_MXF8F6F4,
 	};
-	size_t n = f->op == PTX_OP_MMA_SP ? BASE_COUNTOF(mods) : 3;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < BASE_COUNTOF(mods); i++)
 		if (ptx_form_has(f, mods[i]))
 			return ptx_mod_name(mods[i]);
 	return f->has_unknown_mod ? "an unknown modifier" : NULL;
@@ -511,9 +505,9 @@ static const char *bind_sparse(struct cpu_dec *d, const struct ptx_stmt *s, stru
 			       enum ptx_type a)
 {
 	static const uint8_t most[] = {[1] = 4, [2] = 2, [4] = 1}; /* selectors, by lanes */
-	unsigned bits = ptx_type_bytes(a) * 8, chunks, lanes;
+	unsigned bits = has_bytes(s->form) ? 8 : ptx_type_bytes(a) * 8, chunks, lanes;
 
-	if (a == PTX_TYPE_S4 || a == PTX_TYPE_U4)
+	if (a == PTX_TYPE_S4 || a == PTX_TYPE_U4 || has_fours(s->form))
 		bits = 4;
 	x->is_sparse = true;
 	x->chunk = bits == 32 ? 2 : bits == 4 ? 8 : 4;
@@ -528,8 +522,10 @@ static const char *bind_sparse(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	return NULL;
 }
 
-/* Operands 4 to 7: registers with scales, which bytes of which lanes; what is wrong, or NULL. */
-static const char *bind_scales(struct cpu_dec *d, const struct ptx_stmt *s, struct mma *x)
+/* From the given operand on: registers with scales, which bytes of which lanes; what is wrong, or
+ * NULL. */
+static const char *bind_scales(struct cpu_dec *d, const struct ptx_stmt *s, struct mma *x,
+			       unsigned at)
 {
 	const struct ptx_form *f = s->form;
 
@@ -540,7 +536,7 @@ static const char *bind_scales(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	/* A fifth type isn't kept in the form. */
 	x->is_e8m0 = f->text.n > 5 && !memcmp(f->text.p + f->text.n - 5, "ue8m0", 5);
 	for (unsigned i = 0; i < 2; i++) {
-		const struct ptx_opnd *r = &s->ops[4 + 2 * i], *which = r + 1;
+		const struct ptx_opnd *r = &s->ops[at + 2 * i], *which = r + 1;
 		if (r->kind == PTX_OPND_VEC && r->nsub == 1)
 			r = r->sub;
 		if (which->kind != PTX_OPND_VEC || which->nsub != 2)
@@ -572,9 +568,7 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 
 	if (why)
 		return cpu_dec_unsupported(d, in, why);
-	if (s->nops != (f->op == PTX_OP_MMA_SP ? 6
-			: is_scaled	       ? 8
-					       : 4) ||
+	if (s->nops != 4u + (f->op == PTX_OP_MMA_SP ? 2 : 0) + (is_scaled ? 4 : 0) ||
 	    !cpu_shape_find(f, &x->shape))
 		return cpu_dec_unsupported(d, in, "operands or shape of a matrix product");
 	for (unsigned i = 0; i < 4 && i < f->ntypes; i++)
@@ -592,8 +586,8 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 		return cpu_dec_unsupported(d, in, "this shape");
 	if (f->op == PTX_OP_MMA_SP)
 		why = bind_sparse(d, s, x, t[1]);
-	else if (is_scaled)
-		why = bind_scales(d, s, x);
+	if (!why && is_scaled)
+		why = bind_scales(d, s, x, f->op == PTX_OP_MMA_SP ? 6 : 4);
 	struct cpu_frag *frag[4] = {&x->a, &x->b, &x->c, &x->d};
 	for (unsigned i = 0; i < 4 && !why; i++) {
 		unsigned at = (i + 1) % 4; /* the operands are d, a, b, c */
