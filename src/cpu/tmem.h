@@ -18,8 +18,8 @@
 /* A product's limits. */
 #define CPU_TC_COLS    256u
 #define CPU_TC_K       128u
-#define CPU_TC_UNITS_A 256u  /* of 16 bytes: 128 rows of 32 bytes */
-#define CPU_TC_UNITS_B 1024u /* 256 columns of 64 bytes (sparse) */
+#define CPU_TC_UNITS_A 384u  /* of 16 bytes: 128 rows of 48 bytes */
+#define CPU_TC_UNITS_B 1152u /* 256 columns and a shift by 32, of 64 bytes (sparse) */
 
 enum cpu_tc_op_kind { CPU_TC_MMA, CPU_TC_COPY, CPU_TC_SHIFT, CPU_TC_COMMIT };
 enum cpu_tc_kind {
@@ -47,6 +47,12 @@ struct cpu_tc_shape {
 	bool is_scale_e8m0;
 };
 
+/* A mask of zero columns (PTX ISA 9.7.16.4.3). */
+struct cpu_tc_zeros {
+	uint8_t shift;			/* of columns */
+	uint64_t zero[CPU_TC_COLS / 64]; /* a bit for each column after it */
+};
+
 /* One block's part of a product; all is on the host. */
 struct cpu_tc_tile {
 	const struct cpu_tc_shape *s;
@@ -60,6 +66,7 @@ struct cpu_tc_tile {
 	bool is_added, is_sparse;
 	bool is_a_shifted; /* in tensor memory; each row of A, but the last, is the next one */
 	uint8_t shift;	   /* D is divided by 2 to that power before */
+	const struct cpu_tc_zeros *zeros; /* columns of B */
 };
 
 struct cpu_tc {
@@ -74,6 +81,7 @@ struct cpu_tc {
 	uint8_t copy_rows, copy_bytes, copy_kind, copy_bits;
 	struct cpu_addr d, a, meta, sfa, sfb;
 	uint32_t desc_a, desc_b, idesc, is_added; /* slots; is_added: a predicate */
+	uint32_t zeros; /* slot: .ws, which columns of B are zero; or CPU_NOSLOT */
 	uint32_t mask[8];
 	/* COMMIT */
 	struct cpu_addr mbar;
@@ -90,6 +98,10 @@ struct cpu_tmem_move {
 	uint32_t split; /* columns between the halves of .16x32bx2 */
 	struct cpu_addr addr;
 	uint32_t reg[CPU_TMEM_REGS]; /* slots; CPU_NOSLOT: `_` */
+	/* .red: slot of the smallest or largest one; operands of it */
+	uint32_t red;
+	bool is_red, is_max, is_abs, is_nan;
+	uint8_t red_type; /* enum ptx_type */
 };
 enum { CPU_TMEM_32X32B, CPU_TMEM_16X64B, CPU_TMEM_16X128B, CPU_TMEM_16X256B, CPU_TMEM_16X32BX2 };
 
@@ -100,6 +112,21 @@ enum cpu_bound cpu_tc_bind_mma(struct cpu_dec *d, const struct ptx_stmt *s, stru
 			       struct cpu_tc *x);
 /* What the descriptor says; NULL, or what is wrong with it. */
 const char *cpu_tc_shape(const struct cpu_tc *x, uint32_t idesc, struct cpu_tc_shape *s);
+/* Scales of n rows or columns: how many words (columns of tensor memory) four of each take, and so
+ * how far away the next four are; the byte of the i-th one, from `first` on, may be in the next. */
+static inline uint32_t cpu_tc_scale_step(uint32_t n)
+{
+	return n > CPU_TMEM_LANES ? 2 * CPU_TMEM_LANES / 32 : CPU_TMEM_LANES / 32;
+}
+/* What the descriptor says of a product of that shape; NULL, or what is wrong with it. */
+const char *cpu_tc_zeros(uint64_t desc, const struct cpu_tc_shape *s, struct cpu_tc_zeros *out);
+/* Columns of B in a block's shared memory, whole units of them where it is transposed. */
+static inline uint32_t cpu_tc_cols(const struct cpu_tc_shape *s, unsigned blocks, unsigned shift)
+{
+	unsigned per = s->is_trans_b ? 128u / s->bits : 1;
+
+	return s->n / blocks + (shift + per - 1) / per * per;
+}
 /* The lane of D's row. */
 static inline uint32_t cpu_tc_lane(const struct cpu_tc_shape *s, uint32_t row)
 {

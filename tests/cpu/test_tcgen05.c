@@ -4,7 +4,8 @@
  * Matrices of small numbers are put into shared and tensor memory as the PTX ISA and CUTLASS's
  * layouts say (written here from these, byte by byte, not from the implementation), multiplied by a
  * kernel, and all of tensor memory is compared with what it was, the accumulators with the plain
- * product, which is exact in binary32.
+ * product, which is exact in binary32. K = 96 exists on sm_103 only; the CPU device has it wherever
+ * it is asked for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,6 +41,8 @@ struct form {
 	unsigned nscales;
 	bool is_e8m0, is_packed; /* packed: two elements of 4 bits in a byte */
 	unsigned blocks;
+	uint64_t zeros; /* .ws: a descriptor of zero columns; 0: none */
+	bool is_cut;	/* rows of 48 bytes begin 96 bytes into their 128, and go on elsewhere */
 };
 
 static const struct form forms[] = {
@@ -107,6 +110,23 @@ static const struct form forms[] = {
 	 S64B, S128B, .nscales = 1, .is_e8m0 = true, .blocks = 2},
 	{".cta_group::2.kind::mxf4nvf4.block_scale.scale_vec::4X", 128, 128, 64, E2M1, E2M1, F32,
 	 NONE, S128B, .nscales = 4, .is_packed = true, .blocks = 2},
+	{".cta_group::1.kind::mxf4.block_scale.block32", 128, 64, 96, E2M1, E2M1, F32, S128B, S128B,
+	 .nscales = 3, .selector = 2, .is_e8m0 = true, .is_packed = true, .blocks = 1,
+	 .is_cut = true},
+	{".cta_group::1.kind::mxf4nvf4.block_scale.block16", 128, 64, 96, E2M1, E2M1, F32, S128B,
+	 S128B, .nscales = 6, .selector = 2, .is_packed = true, .blocks = 1},
+	{".cta_group::1.kind::mxf4nvf4.block_scale.block16", 128, 256, 96, E2M1, E2M1, F32, S128B,
+	 S128B, .nscales = 6, .is_packed = true, .blocks = 1},
+	{".cta_group::2.kind::mxf4nvf4.block_scale.block32", 256, 256, 96, E2M1, E2M1, F32, S128B,
+	 S128B, .nscales = 3, .selector = 3, .is_e8m0 = true, .is_packed = true, .blocks = 2},
+	{".ws.cta_group::1.kind::f16", 128, 64, 16, F16, F16, F32, S128B, NONE, .is_ws = true,
+	 .blocks = 1, .zeros = 0x0003028000000000},
+	{".ws.cta_group::1.kind::f16", 64, 64, 16, F16, F16, F32, NONE, S32B, .is_ws = true,
+	 .blocks = 1, .zeros = 0x0003028100000000},
+	{".ws.cta_group::1.kind::f8f6f4", 32, 128, 32, E4M3, E5M2, F32, NONE, S128B, .is_ws = true,
+	 .blocks = 1, .zeros = 0x0203028301020100},
+	{".ws.cta_group::1.kind::f16", 32, 64, 16, F16, F16, F32, NONE, NONE, .is_ws = true,
+	 .is_tb = true, .blocks = 1, .zeros = 0x0b07008502010705},
 };
 
 /* ---- numbers ---------- */
@@ -178,18 +198,23 @@ static unsigned swizzled(unsigned at, enum swizzle s)
 	return s == S128B_32B ? at ^ (row & 3) << 5 : at ^ (row & ((1u << s) - 1)) << 4;
 }
 
+#define CUT_AT 96u
+#define CUT    32u    /* bytes of a row that are before the cut */
+#define CUT_TO 24576u /* from the matrix on */
+
 /* Bytes `strided` and `fast` (the one that elements lie along) of a matrix. */
 struct layout {
 	enum swizzle s;
 	bool is_trans;
 	unsigned width; /* bytes along the fast dimension, of all */
 	unsigned leading, stride;
+	bool is_cut; /* of 128 bytes a row has the last 32, the rest is `leading` from the start */
 };
 
 static struct layout layout_of(enum swizzle s, bool is_trans, unsigned width)
 {
 	unsigned w = s == S128B_32B ? 128 : 16u << s, group = s == S128B_32B ? 4 : 8;
-	struct layout l = {s, is_trans, width, 0, 0};
+	struct layout l = {s, is_trans, width, 0, 0, false};
 
 	if (!is_trans) {
 		l.leading = s ? 0 : 128;
@@ -209,6 +234,10 @@ static unsigned place(const struct layout *l, unsigned slow, unsigned fast)
 	unsigned w = l->s == S128B_32B ? 128 : 16u << l->s, group = l->s == S128B_32B ? 4 : 8;
 	unsigned in_group = slow % group * w + fast % w, groups = slow / group;
 
+	if (l->is_cut) {
+		unsigned at = fast < CUT ? CUT_AT + fast : l->leading + fast - CUT;
+		return swizzled(groups * l->stride + slow % group * w + at, l->s);
+	}
 	if (!l->is_trans)
 		return swizzled(groups * l->stride + in_group + fast / w * l->leading, l->s);
 	if (!l->s)
@@ -220,6 +249,10 @@ static uint64_t descriptor(const struct layout *l, unsigned at)
 {
 	static const uint64_t mode[] = {0, 6, 4, 2, 1};
 
+	if (l->is_cut)
+		return (at + CUT_AT) >> 4 | (uint64_t)((at + l->leading) >> 4) << 16 |
+		       (uint64_t)(l->stride >> 4) << 32 | 1ull << 46 | 1ull << 52 |
+		       mode[l->s] << 61;
 	return at >> 4 | (uint64_t)(l->leading >> 4) << 16 | (uint64_t)(l->stride >> 4) << 32 |
 	       1ull << 46 | mode[l->s] << 61;
 }
@@ -345,11 +378,13 @@ static double scale(const struct form *f, unsigned what, unsigned row, unsigned 
 	return f->is_e8m0 ? ldexp(1, (int)v - 127) : number(E4M3, v);
 }
 
+/* The i-th of each of n; the fifth byte and on are in the next words, of all n (or 128). */
 static void put_scale(const struct form *f, unsigned block, unsigned col, unsigned lane, uint32_t v,
-		      unsigned i)
+		      unsigned i, unsigned n)
 {
-	uint32_t *w = &in->tmem[block][col][lane];
-	unsigned shift = (f->selector + i) * 8;
+	unsigned byte = f->selector + i, next = n > 128 ? 8 : 4;
+	uint32_t *w = &in->tmem[block][col + byte / 4 * next][lane];
+	unsigned shift = byte % 4 * 8;
 
 	*w = (*w & ~(255u << shift)) | v << shift;
 }
@@ -364,13 +399,41 @@ static void put_scales(const struct form *f, unsigned block)
 			for (unsigned i = 0; i < f->nscales; i++) {
 				unsigned part = lane_of(f, r, n, &col) / 32 * 32;
 				put_scale(f, block, SFA + r / 32, part + r % 32,
-					  scale_code(f, 0, block * rows + r, i), i);
+					  scale_code(f, 0, block * rows + r, i), i, rows);
 				put_scale(f, block, SFB + col / 32, part + col % 32,
-					  scale_code(f, 1, n, i), i);
+					  scale_code(f, 1, n, i), i,
+					  f->blocks == 2 && rows == 64 ? f->n / 2 : f->n);
 			}
 }
 
 /* ---- kernels ---------- */
+
+static unsigned shift_of(const struct form *f)
+{
+	return (unsigned)(f->zeros >> 56);
+}
+
+/* Is a column zero? A row of spans from the given one on, that many of which are passed over. */
+static bool is_zero(const struct form *f, unsigned col)
+{
+	unsigned wide = f->zeros ? f->n / (128 / f->m) : f->n, part = col / wide;
+	unsigned at = col % wide + (unsigned)(f->zeros >> 8 * part & 255);
+	unsigned used = (unsigned)(f->zeros >> 48 & 255) + 1;
+	unsigned skipped = (unsigned)(f->zeros >> 40 & 255) + 1;
+
+	if (!(f->zeros >> 39 & 1))
+		return false;
+	at %= used + skipped;
+	return f->zeros >> (32 + part) & 1 ? at < skipped : at >= used;
+}
+
+/* Columns of B in memory. */
+static unsigned columns(const struct form *f)
+{
+	unsigned per = f->is_tb ? 128 / bits_of(f->b) : 1;
+
+	return f->n / f->blocks + (shift_of(f) + per - 1) / per * per;
+}
 
 static uint32_t instruction(const struct form *f)
 {
@@ -382,7 +445,8 @@ static uint32_t instruction(const struct form *f)
 		     (uint32_t)f->is_sparse << 2;
 
 	if (f->nscales)
-		return v | (uint32_t)f->is_e8m0 << 23 | f->selector << 29 | f->selector << 4;
+		return v | (uint32_t)(f->k == 96) << 31 | (uint32_t)f->is_e8m0 << 23 |
+		       f->selector << 29 | f->selector << 4;
 	return v | (f->is_sparse ? f->selector : 0) |
 	       (uint32_t)(f->d == F16	? 0
 			  : f->d == F32 ? 1
@@ -394,13 +458,21 @@ static struct layout layout_a(const struct form *f)
 {
 	unsigned rows = f->m / f->blocks, k = f->k / (f->is_sparse ? 2 : 1);
 
-	return layout_of(f->sa, f->is_ta, (f->is_ta ? rows : k) * container(f, f->a) / 8);
+	struct layout l =
+		layout_of(f->sa, f->is_ta, (f->is_ta ? rows : k) * container(f, f->a) / 8);
+	l.is_cut = f->is_cut;
+	l.leading = f->is_cut ? CUT_TO : l.leading;
+	return l;
 }
 
 static struct layout layout_b(const struct form *f)
 {
-	return layout_of(f->sb, f->is_tb,
-			 (f->is_tb ? f->n / f->blocks : f->k) * container(f, f->b) / 8);
+	struct layout l = layout_of(f->sb, f->is_tb,
+				    (f->is_tb ? columns(f) : f->k) * container(f, f->b) / 8);
+
+	l.is_cut = f->is_cut;
+	l.leading = f->is_cut ? CUT_TO : l.leading;
+	return l;
 }
 
 static void put_product(struct base_buf *t, const struct form *f)
@@ -410,12 +482,16 @@ static void put_product(struct base_buf *t, const struct form *f)
 	base_buf_printf(t, "add.u64 da, x, 0x%llx;\nadd.u64 db, x, 0x%llx;\nmov.b32 id, 0x%x;\n",
 			(unsigned long long)descriptor(&a, 0),
 			(unsigned long long)descriptor(&b, B_AT), instruction(f));
+	if (f->is_cut) /* an address in the descriptor */
+		base_buf_puts(t, "shl.b64 y, x, 16;\nadd.u64 da, da, y;\nadd.u64 db, db, y;\n");
+	if (f->zeros)
+		base_buf_printf(t, "mov.b64 y, 0x%llx;\n", (unsigned long long)f->zeros);
 	base_buf_printf(t, "add.u32 ta, d, %u;\nadd.u32 te, d, %u;\n", A_COL, E_COL);
 	base_buf_printf(t, "add.u32 tsa, d, %u;\nadd.u32 tsb, d, %u;\n", SFA, SFB);
 	base_buf_printf(t, "@leader tcgen05.mma%s [d], %s, db, ", f->op,
 			f->is_a_tmem ? "[ta]" : "da");
-	base_buf_printf(t, "%sid, %son;\n", f->is_sparse ? "[te], " : "",
-			f->nscales ? "[tsa], [tsb], " : "");
+	base_buf_printf(t, "%sid, %son%s;\n", f->is_sparse ? "[te], " : "",
+			f->nscales ? "[tsa], [tsb], " : "", f->zeros ? ", y" : "");
 	base_buf_printf(t,
 			"@leader tcgen05.commit.cta_group::%u.mbarrier::arrive::one"
 			".shared::cluster%s.b64 [bar]%s;\n",
@@ -548,9 +624,10 @@ static double plain(const struct form *f, unsigned row, unsigned col, double sum
 	unsigned rows = f->m / f->blocks, n = f->k / (f->is_sparse ? 2 : 1);
 	unsigned of_a = f->is_a_shifted && row % rows != rows - 1 ? row + 1 : row;
 
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n && !is_zero(f, col); i++) {
 		unsigned k = f->is_sparse ? whole(f, row % rows, i) : i;
-		double v = number(f->a, a.v[of_a][i]) * number(f->b, b.v[col][k]);
+		double v = number(f->a, a.v[of_a][i]) *
+			   number(f->b, b.v[col + shift_of(f)][k]);
 		unsigned s = f->nscales ? k / (f->k / f->nscales) : 0;
 		if (f->nscales)
 			v *= scale(f, 0, row, s) * scale(f, 1, col, s);
@@ -561,7 +638,7 @@ static double plain(const struct form *f, unsigned row, unsigned col, double sum
 
 static void fill(const struct form *f)
 {
-	unsigned rows = f->m / f->blocks, cols = f->n / f->blocks,
+	unsigned rows = f->m / f->blocks, cols = columns(f),
 		 k = f->k / (f->is_sparse ? 2 : 1);
 	struct layout la = layout_a(f), lb = layout_b(f);
 	uint32_t seed = f->m * 31 + f->n * 7 + f->k + f->a;
@@ -571,7 +648,7 @@ static void fill(const struct form *f)
 	for (unsigned r = 0; r < f->m; r++)
 		for (unsigned i = 0; i < k; i++)
 			a.v[r][i] = code(f->a, &seed);
-	for (unsigned r = 0; r < f->n; r++)
+	for (unsigned r = 0; r < cols * f->blocks; r++)
 		for (unsigned i = 0; i < f->k; i++)
 			b.v[r][i] = code(f->b, &seed);
 	for (unsigned block = 0; block < f->blocks; block++) {

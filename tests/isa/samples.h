@@ -182,6 +182,7 @@ S("stmatrix.sync.aligned.m16n8.x2.trans.shared.b8", STMATRIX, W | C | M, SHARED,
 S("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16", WMMA_LOAD, R | C | M, SHARED, NONE, WEAK, NONE, GENERIC, 1, 2)
 S("wmma.store.d.sync.aligned.col.m16n16k16.global.f32", WMMA_STORE, W | C | M, GLOBAL, NONE, WEAK, NONE, GENERIC, 1, 4)
 S("tcgen05.ld.sync.aligned.16x64b.x8.pack::16b.b32", TCGEN05_LD, R | C | Y | M, TMEM, NONE, WEAK, NONE, GENERIC, 1, 4)
+S("tcgen05.ld.red.sync.aligned.32x32b.x8.max.abs.NaN.f32", TCGEN05_LD_RED, R | C | Y | M, TMEM, NONE, WEAK, NONE, GENERIC, 1, 4)
 S("tcgen05.st.sync.aligned.16x32bx2.x64.unpack::16b.b32", TCGEN05_ST, W | C | Y | M, TMEM, NONE, WEAK, NONE, GENERIC, 1, 4)
 S("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", TCGEN05_ALLOC, W | C, SHARED, NONE, WEAK, NONE, GENERIC, 1, 4)
 S("tcgen05.mma.cta_group::1.kind::f16", TCGEN05_MMA, R | W | Y, TMEM, NONE, WEAK, NONE, ASYNC, 1, 0)

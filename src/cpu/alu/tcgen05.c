@@ -210,11 +210,18 @@ static void decode_a(const struct cpu_tc_tile *t, unsigned lane, struct matrices
 static void decode_b(const struct cpu_tc_tile *t, struct matrices *m)
 {
 	const struct cpu_tc_shape *s = t->s;
+	const struct cpu_tc_zeros *z = t->zeros;
 
 	for (unsigned n = 0; n < s->n; n++) {
-		struct stored b = {t->b[n / t->nb],	     t->nb,	   s->k, s->bits,
-				   (enum ptx_type)s->type_b, s->is_trans_b};
-		decode_row(m->b[n], &b, n % t->nb);
+		struct stored b = {t->b[n / t->nb],
+				   cpu_tc_cols(s, s->n / t->nb, z->shift),
+				   s->k,
+				   s->bits,
+				   (enum ptx_type)s->type_b,
+				   s->is_trans_b};
+		decode_row(m->b[n], &b, n % t->nb + z->shift);
+		if (z->zero[n / 64] >> n % 64 & 1)
+			memset(m->b[n], 0, sizeof(m->b[n]));
 	}
 }
 
@@ -227,6 +234,15 @@ static double scale_of(const struct cpu_tc_shape *s, uint32_t word, unsigned byt
 	if (!s->is_scale_e8m0)
 		return (double)from_e4m3(v & 0x7f);
 	return v == 0xff ? (double)NAN : ldexp(1, (int)v - 127);
+}
+
+/* The scale of row or column r of n, in these lanes: the byte may be in the next four's word. */
+static double scale_at(const struct cpu_tc_tile *t, uint32_t at, unsigned n, unsigned r,
+		       unsigned part, unsigned byte)
+{
+	uint32_t col = at + r / 32 + byte / 4 * cpu_tc_scale_step(n);
+
+	return scale_of(t->s, t->word[col][part + r % 32], byte % 4);
 }
 
 /* sum[rows] += A[from, to) times the column. */
@@ -246,17 +262,15 @@ static void multiply_scaled(const struct cpu_tc_tile *t, const struct matrices *
 			    unsigned c, unsigned lane, float *sum)
 {
 	const struct cpu_tc_shape *s = t->s;
-	unsigned step = s->k / s->nscales;
+	unsigned step = s->k / s->nscales, wide = s->n / s->parts;
 
 	for (unsigned i = 0; i < s->nscales; i++) {
 		float block[ROWS] = {0};
 		multiply_steps(m, b, i * step, (i + 1) * step, block);
 		for (unsigned r = 0; r < s->rows; r++) {
 			unsigned part = (lane + cpu_tc_lane(s, r)) / CPU_TMEM_PART * CPU_TMEM_PART;
-			double a = scale_of(s, t->word[t->sfa + r / 32][part + r % 32],
-					    s->scale_a + i);
-			double e = scale_of(s, t->word[t->sfb + c / 32][part + c % 32],
-					    s->scale_b + i);
+			double a = scale_at(t, t->sfa, s->rows, r, part, s->scale_a + i);
+			double e = scale_at(t, t->sfb, wide, c, part, s->scale_b + i);
 			sum[r] = (float)((double)sum[r] + (double)block[r] * (a * e));
 		}
 	}

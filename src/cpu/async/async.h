@@ -170,6 +170,7 @@ struct cpu_tc_op {
 	uint64_t desc_a, desc_b;
 	uint32_t idesc, mask[8];
 	struct cpu_tc_shape shape;
+	struct cpu_tc_zeros zeros; /* .ws; else no column is zero */
 	uint32_t mbar, ctas;   /* COMMIT: canonical; blocks of the cluster */
 	struct cpu_site *site; /* events/tmem.c: NULL when nothing is judged */
 	uint32_t actor;	       /* events/tmem.c: its pseudo-thread */

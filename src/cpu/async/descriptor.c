@@ -9,7 +9,8 @@
  * swizzle the two offsets change places. A swizzle exchanges units: bits 4 to 6 of an address are
  * changed by bits 7 to 9, as many as it has; the base offset says where its pattern begins.
  * tcgen05 has one more: 128 bytes, of which units of 32 are exchanged, bits 5 and 6 by 7 and 8, and
- * of which groups are of 4 k.
+ * of which groups are of 4 k. And its leading offset may be an address (9.7.16.3.1.2): where a row
+ * of 48 bytes leaves the 128 bytes that it begins in, the rest is there.
  */
 #include "cpu/async/async.h"
 #include "cpu/wgmma.h"
@@ -20,6 +21,7 @@ struct layout {
 	uint32_t start, leading, stride, base;
 	uint32_t width; /* units of a row of the pattern: 1, 2, 4, 8 */
 	bool is_32;	/* units of 32 bytes are exchanged */
+	bool is_address; /* leading: where a row goes on */
 };
 
 static struct layout layout_of(uint64_t desc)
@@ -31,7 +33,8 @@ static struct layout layout_of(uint64_t desc)
 			       .stride = FIELD(desc, 32),
 			       .base = (uint32_t)(desc >> 49) & 7,
 			       .width = desc >> 61 == 1 ? 8 : width[desc >> 62],
-			       .is_32 = desc >> 61 == 1};
+			       .is_32 = desc >> 61 == 1,
+			       .is_address = (desc >> 52 & 1) != 0};
 }
 
 static uint32_t swizzled(const struct layout *l, uint32_t at)
@@ -46,7 +49,10 @@ static uint32_t swizzled(const struct layout *l, uint32_t at)
 static uint32_t unit_along_k(const struct layout *l, uint32_t row, uint32_t u)
 {
 	uint32_t at = l->start + row / 8 * l->stride + row % 8 * l->width * CPU_WGMMA_UNIT;
+	uint32_t inside = l->width - l->start / CPU_WGMMA_UNIT % l->width; /* units of a row */
 
+	if (l->is_address && u >= inside)
+		return swizzled(l, at + (l->leading - l->start) + (u - inside) * CPU_WGMMA_UNIT);
 	at += u / l->width * l->leading + u % l->width * CPU_WGMMA_UNIT;
 	return swizzled(l, at);
 }

@@ -42,18 +42,56 @@ struct units {
 	uint32_t na, nb, at[CPU_TC_UNITS_B];
 };
 
+static bool resolve_unit(struct cpu_tc_op *op, struct cpu_cta *cta, uint32_t at,
+			 const uint8_t **unit)
+{
+	*unit = cpu_resolve_async(cta, op->in, PTX_SPACE_SHARED, at & 0xffffff, UNIT, 0, false);
+	return *unit != NULL;
+}
+
 static bool find_units(struct cpu_tc_op *op, struct cpu_cta *cta, uint64_t desc,
 		       const struct cpu_matrix_shape *shape, const uint8_t **unit, uint32_t *at)
 {
 	uint32_t n = cpu_matrix_units(desc, shape, at);
 
-	for (uint32_t i = 0; i < n; i++) {
-		unit[i] = cpu_resolve_async(cta, op->in, PTX_SPACE_SHARED, at[i] & 0xffffff, UNIT,
-					    0, false);
-		if (!unit[i])
+	for (uint32_t i = 0; i < n; i++)
+		if (!resolve_unit(op, cta, at[i], &unit[i]))
 			return false;
-	}
 	cpu_event_tc_units(op, cta, unit, n);
+	return true;
+}
+
+/* Is a column that the i-th unit of B belongs to multiplied? */
+static bool is_used(const struct cpu_tc_op *op, const struct cpu_matrix_shape *b, uint32_t i)
+{
+	const struct cpu_tc_zeros *z = &op->zeros;
+	uint32_t groups = b->is_transposed ? b->rows / b->per : 0;
+	uint32_t first = groups ? i % groups * b->per : i / b->units, n = groups ? b->per : 1;
+
+	for (uint32_t c = first; c < first + n; c++)
+		if (c >= z->shift && c - z->shift < op->shape.n &&
+		    !(z->zero[(c - z->shift) / 64] >> (c - z->shift) % 64 & 1))
+			return true;
+	return false;
+}
+
+/* B with columns that are zero by their mask: these aren't read. */
+static bool find_masked(struct cpu_tc_op *op, struct cpu_cta *cta,
+			const struct cpu_matrix_shape *shape, const uint8_t **unit, uint32_t *at)
+{
+	static const uint8_t zero[UNIT];
+	const uint8_t *used[CPU_TC_UNITS_B];
+	uint32_t n = cpu_matrix_units(op->desc_b, shape, at), nused = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		unit[i] = zero;
+		if (!is_used(op, shape, i))
+			continue;
+		if (!resolve_unit(op, cta, at[i], &unit[i]))
+			return false;
+		used[nused++] = unit[i];
+	}
+	cpu_event_tc_units(op, cta, used, nused);
 	return true;
 }
 
@@ -88,9 +126,21 @@ static uint32_t a_cols(const struct cpu_tc_op *op)
 	return op->shape.k * op->shape.bits / 32u / (op->x->is_sparse ? 2 : 1);
 }
 
-static uint32_t scale_cols(uint32_t n)
+/* Those of `nscales` in bytes from `first` on. */
+static uint32_t scale_cols(uint32_t n, uint32_t first, uint32_t nscales)
 {
-	return (n + 31) / 32;
+	return (n + 31) / 32 + (first + nscales > 4 ? cpu_tc_scale_step(n) : 0);
+}
+
+static void report_scales(struct cpu_tc_op *op, struct cpu_cta *cta, const struct cpu_tmem *tm,
+			  uint32_t at, uint32_t n, uint32_t first)
+{
+	uint32_t lanes[4] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+
+	cpu_event_tc_tmem(op, cta, tm, false, at, (n + 31) / 32, lanes);
+	if (first + op->shape.nscales > 4)
+		cpu_event_tc_tmem(op, cta, tm, false, at + cpu_tc_scale_step(n), (n + 31) / 32,
+				  lanes);
 }
 
 /* Tensor memory that the product uses in one block, for the judge: D last. */
@@ -102,8 +152,8 @@ static void report_areas(struct cpu_tc_op *op, struct cpu_cta *cta, const struct
 		 wide = s->n / s->parts;
 
 	if (s->nscales) {
-		cpu_event_tc_tmem(op, cta, tm, false, col_of(op->sfa), scale_cols(s->rows), lanes);
-		cpu_event_tc_tmem(op, cta, tm, false, col_of(op->sfb), scale_cols(wide), lanes);
+		report_scales(op, cta, tm, col_of(op->sfa), s->rows, s->scale_a);
+		report_scales(op, cta, tm, col_of(op->sfb), wide, s->scale_b);
 	}
 	if (s->is_half)
 		for (unsigned i = 0; i < 4; i++)
@@ -138,7 +188,8 @@ static void multiply(struct cpu_tc_op *op, unsigned r, const struct units *u)
 				.is_added = op->is_added,
 				.is_sparse = x->is_sparse,
 				.is_a_shifted = x->is_a_shifted,
-				.shift = x->shift};
+				.shift = x->shift,
+				.zeros = &op->zeros};
 
 	/* Its block may have ended, whatever it has under way. */
 	if (!tm)
@@ -154,14 +205,17 @@ static void execute_mma(struct cpu_tc_op *op)
 	const struct cpu_tc_shape *s = &op->shape;
 	uint32_t stored = s->k / (x->is_sparse ? 2u : 1u);
 	struct cpu_matrix_shape sa = shape_of(s, s->rows, stored, s->is_trans_a);
-	struct cpu_matrix_shape sb = shape_of(s, s->n / x->blocks, s->k, s->is_trans_b);
+	struct cpu_matrix_shape sb = shape_of(s, cpu_tc_cols(s, x->blocks, op->zeros.shift), s->k,
+					      s->is_trans_b);
 	struct units u;
 
 	for (unsigned r = 0; r < x->blocks; r++) {
 		struct cpu_cta *cta = cta_of(op, r);
 		if (!x->is_a_tmem && !find_units(op, cta, op->desc_a, &sa, u.a[r], u.at))
 			return;
-		if (!find_units(op, cta, op->desc_b, &sb, u.b[r], u.at))
+		if (!(x->zeros == CPU_NOSLOT
+			      ? find_units(op, cta, op->desc_b, &sb, u.b[r], u.at)
+			      : find_masked(op, cta, &sb, u.b[r], u.at)))
 			return;
 	}
 	for (unsigned r = 0; r < x->blocks; r++)
@@ -378,8 +432,10 @@ static bool check_mma(struct cpu_tc_op *op)
 		return false;
 	if (op->x->is_sparse && !check_area(op, op->meta + s->selector, meta_cols(s), "metadata"))
 		return false;
-	return !s->nscales || (check_area(op, op->sfa, scale_cols(s->rows), "A's scales") &&
-			       check_area(op, op->sfb, scale_cols(wide), "B's scales"));
+	return !s->nscales ||
+	       (check_area(op, op->sfa, scale_cols(s->rows, s->scale_a, s->nscales),
+			   "A's scales") &&
+		check_area(op, op->sfb, scale_cols(wide, s->scale_b, s->nscales), "B's scales"));
 }
 
 static bool set_mma(struct cpu_tc_op *op)
@@ -406,6 +462,13 @@ static bool set_mma(struct cpu_tc_op *op)
 	if (x->nscales) {
 		op->sfa = address_at(w, &x->sfa, l);
 		op->sfb = address_at(w, &x->sfb, l);
+	}
+	why = x->zeros == CPU_NOSLOT
+		      ? NULL
+		      : cpu_tc_zeros(cpu_u64(w, x->zeros)[l], &op->shape, &op->zeros);
+	if (why) {
+		cpu_fault(w, op->in, l, CPU_FAULT_ILLEGAL, "a mask of zero columns has %s", why);
+		return false;
 	}
 	for (unsigned i = 0; i < x->nmask; i++)
 		op->mask[i] = cpu_u32(w, x->mask[i])[l];

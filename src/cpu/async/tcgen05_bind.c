@@ -1,8 +1,9 @@
 /*
  * tcgen05_bind.c - tcgen05.mma, cp, shift, commit as decoded; what an instruction descriptor says.
  *
- * Refused by name: .ashift (which rows it takes is in a figure of the ISA only), the mask of zero
- * columns of .ws, K = 96.
+ * The ISA's names for the two lengths in a mask of zero columns agree with its examples, its
+ * descriptions of them don't: "use span" is how many columns are used. K = 96 (sm_103) has 3 or 6
+ * scales, whose bytes may go on in the next four's word.
  */
 #include "cpu/async/async.h"
 
@@ -101,8 +102,12 @@ const char *cpu_tc_shape(const struct cpu_tc *x, uint32_t v, struct cpu_tc_shape
 		s->is_scale_e8m0 = BITS(v, 23, 1);
 		s->scale_a = (uint8_t)BITS(v, 29, 2);
 		s->scale_b = (uint8_t)BITS(v, 4, 2);
-		if (BITS(v, 31, 1))
-			return "K = 96, which the CPU device doesn't have";
+		if (BITS(v, 31, 1) && (s->bits != 4 || x->is_sparse))
+			return "K = 96, which only dense products of 4-bit types have";
+		if (BITS(v, 31, 1)) {
+			s->k = 96;
+			s->nscales = x->nscales == 4 ? 6 : 3;
+		}
 	} else {
 		s->is_sat = BITS(v, 3, 1) && x->kind == CPU_TC_I8;
 	}
@@ -116,10 +121,44 @@ const char *cpu_tc_shape(const struct cpu_tc *x, uint32_t v, struct cpu_tc_shape
 	if ((s->is_trans_a && is_narrow && (s->bits == 4 || s->type_a > PTX_TYPE_E5M2)) ||
 	    (s->is_trans_b && is_narrow && (s->bits == 4 || s->type_b > PTX_TYPE_E5M2)))
 		return "a transposition that these types don't have";
-	if (s->scale_a + s->nscales > 4 || s->scale_b + s->nscales > 4)
+	if (s->nscales == 6 && (s->scale_a % 2 || s->scale_b % 2))
+		return "six scales that begin in an odd byte";
+	if (s->k != 96 && (s->scale_a + s->nscales > 4 || s->scale_b + s->nscales > 4))
 		return "scales that lie outside of their word";
 	if (s->selector > (s->bits >= 16 ? 1 : 0))
 		return "a selector of metadata that this kind doesn't have";
+	return NULL;
+}
+
+/* `n` bits from `first` on: spans of 0 and of 1 in turn, the first `skip` bits left out. */
+static void put_spans(struct cpu_tc_zeros *out, uint32_t first, uint32_t n, uint32_t skip,
+		      bool is_one, const uint32_t span[2])
+{
+	uint32_t left = span[is_one];
+
+	for (uint32_t i = 0; i < skip + n; i++, left--) {
+		if (!left) {
+			is_one = !is_one;
+			left = span[is_one];
+		}
+		if (i >= skip && is_one)
+			out->zero[(first + i - skip) / 64] |= 1ull << (first + i - skip) % 64;
+	}
+}
+
+const char *cpu_tc_zeros(uint64_t desc, const struct cpu_tc_shape *s, struct cpu_tc_zeros *out)
+{
+	uint32_t wide = s->n / s->parts;
+	/* columns that are used, that are skipped */
+	uint32_t span[2] = {(uint32_t)(desc >> 48 & 255) + 1, (uint32_t)(desc >> 40 & 255) + 1};
+
+	memset(out, 0, sizeof(*out));
+	out->shift = (uint8_t)(desc >> 56 & 63);
+	if (out->shift > (s->m == 32 ? 16 : 32))
+		return "a shift of columns that this number of rows doesn't have";
+	for (uint32_t i = 0; desc >> 39 & 1 && i < s->parts; i++)
+		put_spans(out, i * wide, wide, (uint32_t)(desc >> 8 * i & 255),
+			  (desc >> (32 + i) & 1) != 0, span);
 	return NULL;
 }
 
@@ -155,8 +194,10 @@ static const char *bind_rest(struct cpu_dec *d, const struct ptx_stmt *s, unsign
 	at++;
 	if (at == s->nops)
 		return NULL;
-	if (x->is_ws)
-		return "a mask of zero columns";
+	if (x->is_ws && at + 1 == s->nops) {
+		x->zeros = cpu_dec_src(d, &s->ops[at], PTX_TYPE_B64);
+		return NULL;
+	}
 	if (at + 1 != s->nops || s->ops[at].kind != PTX_OPND_INT || s->ops[at].imm < 0 ||
 	    s->ops[at].imm > 15)
 		return "the scale of D";
@@ -211,6 +252,7 @@ enum cpu_bound cpu_tc_bind_mma(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	if (f->has_unknown_mod || i == BASE_COUNTOF(kinds) || s->nops < 5)
 		return cpu_dec_unsupported(d, in, "kind or operands of a product");
 	x->op = CPU_TC_MMA;
+	x->zeros = CPU_NOSLOT;
 	x->kind = (uint8_t)kinds[i].kind;
 	x->blocks = ptx_form_has(f, PTX_MOD_CTA_GROUP_2) ? 2 : 1;
 	x->is_ws = is_ws;

@@ -373,6 +373,58 @@ static void load(struct cpu_warp *w, const struct cpu_tmem_move *x,
 	}
 }
 
+static int compare_int(const struct cpu_tmem_move *x, uint32_t a, uint32_t b)
+{
+	if (x->red_type == PTX_TYPE_S32)
+		return (int32_t)a < (int32_t)b ? -1 : (int32_t)a > (int32_t)b;
+	return a < b ? -1 : a > b;
+}
+
+#define NAN_32 0x7fffffffu
+
+static bool is_nan(uint32_t v)
+{
+	return (v & 0x7fffffff) > 0x7f800000;
+}
+
+/* Of two floats: -0 is less than 0; a NaN is passed over, or wins with .NaN. */
+static uint32_t better_float(const struct cpu_tmem_move *x, uint32_t a, uint32_t b)
+{
+	/* As integers that are ordered as they are. */
+	int32_t i = a >> 31 ? (int32_t)(a ^ 0x7fffffff) : (int32_t)a;
+	int32_t j = b >> 31 ? (int32_t)(b ^ 0x7fffffff) : (int32_t)b;
+
+	if (is_nan(a) || is_nan(b)) {
+		if (x->is_nan || (is_nan(a) && is_nan(b)))
+			return NAN_32;
+		return is_nan(a) ? b : a;
+	}
+	return (i < j) != x->is_max ? a : b;
+}
+
+/* The smallest or largest word of each thread. */
+static void reduce(struct cpu_warp *w, const struct cpu_tmem_move *x,
+		   uint32_t (*word)[CPU_TMEM_LANES], uint32_t first)
+{
+	uint32_t *out = cpu_u32(w, x->red);
+
+	for (unsigned t = 0; t < CPU_WARP; t++) {
+		uint32_t best = 0;
+		for (unsigned r = 0; r < x->nregs; r++) {
+			uint32_t v = *word_at(x, r, t, word, first);
+			if (x->is_abs)
+				v &= 0x7fffffff;
+			if (!r)
+				best = v;
+			else if (x->red_type == PTX_TYPE_F32)
+				best = better_float(x, best, v);
+			else if ((compare_int(x, v, best) < 0) != x->is_max && v != best)
+				best = v;
+		}
+		out[t] = best;
+	}
+}
+
 static void store(struct cpu_warp *w, const struct cpu_tmem_move *x,
 		  uint32_t (*word)[CPU_TMEM_LANES], uint32_t first)
 {
@@ -414,6 +466,8 @@ static enum cpu_step exec_move(struct cpu_warp *w, const struct cpu_inst *in, ui
 		store(w, x, tm->word + at, lane);
 	else
 		load(w, x, tm->word + at, lane);
+	if (x->is_red)
+		reduce(w, x, tm->word + at, lane);
 	return CPU_OK;
 }
 
@@ -462,6 +516,23 @@ static bool find_shape(struct cpu_tmem_move *x, const struct ptx_form *f)
 	return false;
 }
 
+/* .red: its result, operation and type; false: it has no such. */
+static bool find_red(struct cpu_dec *d, struct cpu_tmem_move *x, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+
+	x->red = s->ops[1].kind == PTX_OPND_REG ? cpu_dec_dst(d, &s->ops[1]) : CPU_NOSLOT;
+	x->is_max = ptx_form_has(f, PTX_MOD_MAX);
+	x->is_abs = ptx_form_has(f, PTX_MOD_ABS);
+	x->is_nan = ptx_form_has(f, PTX_MOD_NAN_PROP);
+	x->red_type = f->ntypes ? f->types[0] : PTX_TYPE_NONE;
+	return x->red != CPU_NOSLOT && x->nregs > 1 && x->is_max != ptx_form_has(f, PTX_MOD_MIN) &&
+	       (x->shape == CPU_TMEM_32X32B || x->shape == CPU_TMEM_16X32BX2) &&
+	       (x->red_type == PTX_TYPE_F32 || (!x->is_abs && !x->is_nan &&
+						(x->red_type == PTX_TYPE_U32 ||
+						 x->red_type == PTX_TYPE_S32)));
+}
+
 static enum cpu_bound bind_move(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
 	struct cpu_tmem_move *x = cpu_dec_alloc(d, sizeof(*x));
@@ -470,10 +541,11 @@ static enum cpu_bound bind_move(struct cpu_dec *d, const struct ptx_stmt *s, str
 	if (s->form->has_unknown_mod || !find_shape(x, s->form))
 		return cpu_dec_unsupported(d, in, "this shape");
 	is_split = x->shape == CPU_TMEM_16X32BX2;
-	if (s->nops != (is_split ? 3u : 2u))
+	x->is_red = s->form->op == PTX_OP_TCGEN05_LD_RED;
+	if (s->nops != (is_split ? 3u : 2u) + x->is_red || (x->is_red && !find_red(d, x, s)))
 		return cpu_dec_unsupported(d, in, "operands of tcgen05.ld or st");
 	const struct ptx_opnd *data = &s->ops[is_store ? s->nops - 1u : 0];
-	const struct ptx_opnd *addr = &s->ops[is_store ? 0 : 1];
+	const struct ptx_opnd *addr = &s->ops[is_store ? 0 : 1 + x->is_red];
 	const struct ptx_opnd *split = is_split ? addr + 1 : NULL;
 	unsigned n = data->kind == PTX_OPND_VEC ? data->nsub : 1;
 	if (n != x->nregs || (split && split->kind != PTX_OPND_INT))
@@ -537,6 +609,7 @@ enum cpu_bound cpu_bind_tmem(struct cpu_dec *d, const struct ptx_stmt *s, struct
 	case PTX_OP_TCGEN05_RELINQUISH_ALLOC_PERMIT:
 		return bind_alloc(d, s, in);
 	case PTX_OP_TCGEN05_LD:
+	case PTX_OP_TCGEN05_LD_RED:
 	case PTX_OP_TCGEN05_ST:
 		return bind_move(d, s, in);
 	case PTX_OP_TCGEN05_WAIT:

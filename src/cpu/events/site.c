@@ -98,6 +98,7 @@ static enum race_access access_of(const struct ptx_form *f)
 	case PTX_OP_TCGEN05_MMA_WS_SP:
 		return RACE_ACCESS_PRODUCT;
 	case PTX_OP_TCGEN05_LD:
+	case PTX_OP_TCGEN05_LD_RED:
 		return RACE_ACCESS_LOAD;
 	case PTX_OP_TCGEN05_ST:
 	case PTX_OP_TCGEN05_DEALLOC:
