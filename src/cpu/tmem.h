@@ -49,7 +49,7 @@ struct cpu_tc_shape {
 
 /* A mask of zero columns (PTX ISA 9.7.16.4.3). */
 struct cpu_tc_zeros {
-	uint8_t shift;			/* of columns */
+	uint8_t shift;			 /* of columns */
 	uint64_t zero[CPU_TC_COLS / 64]; /* a bit for each column after it */
 };
 

@@ -452,8 +452,7 @@ static void put_metadata(const struct shape *s)
 
 	for (unsigned r = 0; r < s->m; r++)
 		for (unsigned i = 0; i < n; i++)
-			reg[r % 8 * 4 + r / 8 + i / 16 * 2] |= (uint64_t)chosen(r, i)
-							       << i % 16 * 2;
+			reg[r % 8 * 4 + r / 8 + i / 16 * 2] |= (uint64_t)chosen(r, i) << i % 16 * 2;
 }
 
 static double plain(const struct shape *s, struct place p)

@@ -467,8 +467,8 @@ static struct layout layout_a(const struct form *f)
 
 static struct layout layout_b(const struct form *f)
 {
-	struct layout l = layout_of(f->sb, f->is_tb,
-				    (f->is_tb ? columns(f) : f->k) * container(f, f->b) / 8);
+	struct layout l =
+		layout_of(f->sb, f->is_tb, (f->is_tb ? columns(f) : f->k) * container(f, f->b) / 8);
 
 	l.is_cut = f->is_cut;
 	l.leading = f->is_cut ? CUT_TO : l.leading;
@@ -626,8 +626,7 @@ static double plain(const struct form *f, unsigned row, unsigned col, double sum
 
 	for (unsigned i = 0; i < n && !is_zero(f, col); i++) {
 		unsigned k = f->is_sparse ? whole(f, row % rows, i) : i;
-		double v = number(f->a, a.v[of_a][i]) *
-			   number(f->b, b.v[col + shift_of(f)][k]);
+		double v = number(f->a, a.v[of_a][i]) * number(f->b, b.v[col + shift_of(f)][k]);
 		unsigned s = f->nscales ? k / (f->k / f->nscales) : 0;
 		if (f->nscales)
 			v *= scale(f, 0, row, s) * scale(f, 1, col, s);
@@ -638,8 +637,7 @@ static double plain(const struct form *f, unsigned row, unsigned col, double sum
 
 static void fill(const struct form *f)
 {
-	unsigned rows = f->m / f->blocks, cols = columns(f),
-		 k = f->k / (f->is_sparse ? 2 : 1);
+	unsigned rows = f->m / f->blocks, cols = columns(f), k = f->k / (f->is_sparse ? 2 : 1);
 	struct layout la = layout_a(f), lb = layout_b(f);
 	uint32_t seed = f->m * 31 + f->n * 7 + f->k + f->a;
 	struct matrix part;

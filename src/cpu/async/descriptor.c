@@ -19,8 +19,8 @@
 
 struct layout {
 	uint32_t start, leading, stride, base;
-	uint32_t width; /* units of a row of the pattern: 1, 2, 4, 8 */
-	bool is_32;	/* units of 32 bytes are exchanged */
+	uint32_t width;	 /* units of a row of the pattern: 1, 2, 4, 8 */
+	bool is_32;	 /* units of 32 bytes are exchanged */
 	bool is_address; /* leading: where a row goes on */
 };
 

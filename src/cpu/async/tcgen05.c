@@ -205,17 +205,16 @@ static void execute_mma(struct cpu_tc_op *op)
 	const struct cpu_tc_shape *s = &op->shape;
 	uint32_t stored = s->k / (x->is_sparse ? 2u : 1u);
 	struct cpu_matrix_shape sa = shape_of(s, s->rows, stored, s->is_trans_a);
-	struct cpu_matrix_shape sb = shape_of(s, cpu_tc_cols(s, x->blocks, op->zeros.shift), s->k,
-					      s->is_trans_b);
+	struct cpu_matrix_shape sb =
+		shape_of(s, cpu_tc_cols(s, x->blocks, op->zeros.shift), s->k, s->is_trans_b);
 	struct units u;
 
 	for (unsigned r = 0; r < x->blocks; r++) {
 		struct cpu_cta *cta = cta_of(op, r);
 		if (!x->is_a_tmem && !find_units(op, cta, op->desc_a, &sa, u.a[r], u.at))
 			return;
-		if (!(x->zeros == CPU_NOSLOT
-			      ? find_units(op, cta, op->desc_b, &sb, u.b[r], u.at)
-			      : find_masked(op, cta, &sb, u.b[r], u.at)))
+		if (!(x->zeros == CPU_NOSLOT ? find_units(op, cta, op->desc_b, &sb, u.b[r], u.at)
+					     : find_masked(op, cta, &sb, u.b[r], u.at)))
 			return;
 	}
 	for (unsigned r = 0; r < x->blocks; r++)

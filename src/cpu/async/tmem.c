@@ -528,9 +528,9 @@ static bool find_red(struct cpu_dec *d, struct cpu_tmem_move *x, const struct pt
 	x->red_type = f->ntypes ? f->types[0] : PTX_TYPE_NONE;
 	return x->red != CPU_NOSLOT && x->nregs > 1 && x->is_max != ptx_form_has(f, PTX_MOD_MIN) &&
 	       (x->shape == CPU_TMEM_32X32B || x->shape == CPU_TMEM_16X32BX2) &&
-	       (x->red_type == PTX_TYPE_F32 || (!x->is_abs && !x->is_nan &&
-						(x->red_type == PTX_TYPE_U32 ||
-						 x->red_type == PTX_TYPE_S32)));
+	       (x->red_type == PTX_TYPE_F32 ||
+		(!x->is_abs && !x->is_nan &&
+		 (x->red_type == PTX_TYPE_U32 || x->red_type == PTX_TYPE_S32)));
 }
 
 static enum cpu_bound bind_move(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
