@@ -626,8 +626,13 @@ struct cpu_tensormap_desc {
 	bool is_im2col;
 	int32_t lower[3], upper[3];
 	uint32_t channels, pixels;
+	uint32_t wide; /* enum below; im2col along W only: lower[0], upper[0] */
 };
+/* CUtensorMapIm2ColWideMode, plus 1. */
+enum { CPU_TENSOR_NOT_WIDE, CPU_TENSOR_WIDE_W, CPU_TENSOR_WIDE_W128 };
 /* Returns NULL and fills out[128], or returns what is wrong with the description. */
 const char *cpu_tensormap_encode(const struct cpu_tensormap_desc *d, void *out);
+/* Gives a map another address; NULL, or what is wrong, and then the map is as it was. */
+const char *cpu_tensormap_move(void *map, uint64_t address);
 
 #endif

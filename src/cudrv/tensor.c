@@ -106,3 +106,39 @@ CUresult CUDAAPI cuTensorMapEncodeIm2col(
 	d.pixels = pixelsPerColumn;
 	return encode(&d, tensorMap);
 }
+
+CUresult CUDAAPI cuTensorMapEncodeIm2colWide(
+	CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
+	void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
+	int pixelBoxLowerCornerWidth, int pixelBoxUpperCornerWidth, cuuint32_t channelsPerPixel,
+	cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides,
+	CUtensorMapInterleave interleave, CUtensorMapIm2ColWideMode mode,
+	CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+	CUtensorMapFloatOOBfill oobFill)
+{
+	struct cpu_tensormap_desc d;
+
+	if (tensorRank < 3 ||
+	    !describe(&d, tensorRank, globalAddress, globalDim, globalStrides, elementStrides))
+		return CUDA_ERROR_INVALID_VALUE;
+	set_modes(&d, tensorDataType, interleave, swizzle, l2Promotion, oobFill);
+	d.is_im2col = true;
+	d.wide = (uint32_t)mode + 1;
+	d.lower[0] = pixelBoxLowerCornerWidth;
+	d.upper[0] = pixelBoxUpperCornerWidth;
+	d.channels = channelsPerPixel;
+	d.pixels = pixelsPerColumn;
+	return encode(&d, tensorMap);
+}
+
+CUresult CUDAAPI cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
+{
+	const char *why =
+		tensorMap ? cpu_tensormap_move(tensorMap, (uint64_t)(uintptr_t)globalAddress)
+			  : "no map";
+
+	if (!why)
+		return CUDA_SUCCESS;
+	rt_say("cuTensorMapReplaceAddress: %s", why);
+	return CUDA_ERROR_INVALID_VALUE;
+}

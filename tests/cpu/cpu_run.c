@@ -25,7 +25,8 @@
  *   // tensormap NAME BUFFER W,H W,H [S]   a buffer with a tensor map: 32-bit elements, all, box,
  *                                          swizzle (number of CUtensorMapSwizzle)
  *   // im2col NAME BUFFER C,W,N C,P         a tensor map of pixels: channels, width, images;
- *                                          channels and pixels of a copy
+ *                                          channels and pixels of a copy; with a 1 or 2 at the
+ *                                          end: of im2col::w, ::w::128 (swizzle 64B)
  *   // texture NAME BUFFER W,H             a 2D texture object (surface: a surface object) of a
  *                                          buffer's 32-bit texels, clamped; as argument: its number
  *   // seeds N                             runs per model (default 3)
@@ -81,7 +82,7 @@ struct race {
 
 struct tensormap {
 	struct buffer *map, *of;
-	uint32_t size[3], box[2], swizzle;
+	uint32_t size[3], box[2], swizzle, wide;
 	bool is_pixels; /* box: channels, pixels */
 };
 
@@ -375,10 +376,12 @@ static void parse_pixels(struct test *t, unsigned line, char *s)
 
 	m->is_pixels = true;
 	m->map = &t->buffers[t->nbuffers++];
-	if (sscanf(s, "%31s %31s %" SCNu32 ",%" SCNu32 ",%" SCNu32 " %" SCNu32 ",%" SCNu32,
-		   m->map->name, of, &m->size[0], &m->size[1], &m->size[2], &m->box[0],
-		   &m->box[1]) < 7)
-		bad(t, line, "expected: im2col NAME BUFFER C,W,N C,P", s);
+	if (sscanf(s,
+		   "%31s %31s %" SCNu32 ",%" SCNu32 ",%" SCNu32 " %" SCNu32 ",%" SCNu32 " %" SCNu32,
+		   m->map->name, of, &m->size[0], &m->size[1], &m->size[2], &m->box[0], &m->box[1],
+		   &m->wide) < 7)
+		bad(t, line, "expected: im2col NAME BUFFER C,W,N C,P [WIDE]", s);
+	m->swizzle = m->wide ? 2 : 0;
 	add_map(t, line, m, of);
 }
 
@@ -394,7 +397,8 @@ static void fill_tensormap(const struct test *t, const struct tensormap *m)
 				       .swizzle = m->swizzle,
 				       .is_im2col = m->is_pixels,
 				       .channels = m->box[0],
-				       .pixels = m->box[1]};
+				       .pixels = m->box[1],
+				       .wide = m->wide};
 	const char *wrong = cpu_tensormap_encode(&d, m->map->mem);
 
 	if (wrong)

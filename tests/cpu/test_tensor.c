@@ -96,8 +96,12 @@ static void put_list(struct base_buf *text, const char *name, unsigned n)
 		base_buf_printf(text, "%s%s%u", i ? ", " : "", name, i);
 }
 
-static void put_kernel(struct base_buf *text, unsigned rank, bool is_pixels)
+/* wide: CPU_TENSOR_WIDE_* of pixels */
+static void put_kernel(struct base_buf *text, unsigned rank, bool is_pixels, unsigned wide)
 {
+	static const char *const names[] = {"pixels", "wide", "widest"};
+	static const char *const modes[] = {"im2col", "im2col::w", "im2col::w::128"};
+
 	for (const char *p = kernel_text; *p; p++) {
 		if (*p != '@' || !strchr("KNCMOS", p[1])) {
 			base_buf_put(text, p, 1);
@@ -105,7 +109,7 @@ static void put_kernel(struct base_buf *text, unsigned rank, bool is_pixels)
 		}
 		switch (*++p) {
 		case 'K':
-			base_buf_puts(text, is_pixels ? "pixels" : "tile");
+			base_buf_puts(text, is_pixels ? names[wide] : "tile");
 			break;
 		case 'N':
 			base_buf_printf(text, "%u", rank);
@@ -114,7 +118,7 @@ static void put_kernel(struct base_buf *text, unsigned rank, bool is_pixels)
 			put_list(text, "c", rank);
 			break;
 		case 'M':
-			base_buf_puts(text, is_pixels ? "im2col" : "tile");
+			base_buf_puts(text, is_pixels ? modes[wide] : "tile");
 			break;
 		case 'S':
 			base_buf_puts(text, is_pixels ? "im2col_no_offs" : "tile");
@@ -123,7 +127,7 @@ static void put_kernel(struct base_buf *text, unsigned rank, bool is_pixels)
 			if (!is_pixels)
 				break;
 			base_buf_puts(text, ", {");
-			put_list(text, "o", rank - 2);
+			put_list(text, "o", wide ? 2 : rank - 2);
 			base_buf_puts(text, "}");
 		}
 	}
@@ -139,9 +143,10 @@ static int set_up(void **state)
 	text.n = 0;
 	base_buf_puts(&text, ".version 8.3\n.target sm_90\n.address_size 64\n");
 	for (unsigned rank = 1; rank <= 5; rank++)
-		put_kernel(&text, rank, false);
+		put_kernel(&text, rank, false, 0);
 	for (unsigned rank = 3; rank <= 5; rank++)
-		put_kernel(&text, rank, true);
+		for (unsigned wide = 0; wide < 3; wide++)
+			put_kernel(&text, rank, true, wide);
 	base_buf_put(&text, "", 1);
 	f->m = cpu_machine_new(&opt);
 	struct ptx_module *ptx = ptx_parse(&f->arena, "tile.ptx", text.p, text.n - 1, &sink);
@@ -255,6 +260,56 @@ static void walk_pixels(const struct cpu_tensormap_desc *d, const int32_t at[5],
 	}
 }
 
+/* One pixel of them: its channels into row `row`. */
+static void walk_channels(const struct cpu_tensormap_desc *d, const int32_t pixel[5], uint32_t row,
+			  each_fn *fn, void *arg)
+{
+	uint32_t size = elem_bytes(d->type), span = d->swizzle == 2 ? 64 : 128;
+	uint32_t pitch = d->channels * size > span ? d->channels * size : span;
+	int32_t c[5];
+
+	memcpy(c, pixel, sizeof(c));
+	for (uint32_t j = 0; j < d->channels; j++) {
+		uint32_t s = row * pitch + j * size;
+		c[0] = pixel[0] + (int32_t)j;
+		if (d->swizzle == 4)
+			s ^= (s / 128 % 4) * 32;
+		else
+			s ^= (s / 128 % (span / 16)) * 16;
+		fn(offset_of(d, c), -1, s, arg);
+	}
+}
+
+/* Rows of pixels at one height and depth; the halo after the last, or after each 32. */
+static void walk_wide(const struct cpu_tensormap_desc *d, const int32_t at[5],
+		      const uint16_t offset[3], each_fn *fn, void *arg)
+{
+	bool is_128 = d->wide == CPU_TENSOR_WIDE_W128;
+	uint32_t n = is_128 ? 128 : d->pixels, row = 0;
+	int32_t c[5], step = (int32_t)d->element_strides[1], image = (int32_t)d->rank - 1;
+	int32_t left = d->lower[0] + offset[1];
+	int32_t right = (int32_t)d->dims[1] - 1 + d->upper[0] + offset[1];
+
+	memcpy(c, at, sizeof(c));
+	c[1] += offset[1];
+	for (uint32_t i = 0; i < n; i++) {
+		walk_channels(d, c, row++, fn, arg);
+		if (i == n - 1 || (is_128 && i % 32 == 31)) {
+			int32_t h[5];
+			memcpy(h, c, sizeof(h));
+			for (unsigned k = 0; k < offset[0]; k++) {
+				h[1] += step;
+				walk_channels(d, h, row++, fn, arg);
+			}
+		}
+		c[1] += step;
+		if (c[1] > right) {
+			c[1] = left;
+			c[image]++;
+		}
+	}
+}
+
 struct expected {
 	const struct cpu_tensormap_desc *d;
 	const uint8_t *tensor;
@@ -358,7 +413,12 @@ static void launch(struct fixture *f, struct cpu_tensormap_desc d, const struct 
 	assert_null(cpu_tensormap_encode(&d, p->out));
 	d.address = (uint64_t)(uintptr_t)m->sum;
 	assert_null(cpu_tensormap_encode(&d, p->sum));
-	snprintf(name, sizeof(name), "%s%u", d.is_im2col ? "pixels" : "tile", d.rank);
+	snprintf(name, sizeof(name), "%s%u",
+		 d.wide == CPU_TENSOR_WIDE_W128 ? "widest"
+		 : d.wide			? "wide"
+		 : d.is_im2col			? "pixels"
+						: "tile",
+		 d.rank);
 	w.launch = (struct cpu_launch){.kernel = cpu_module_kernel(f->mod, name),
 				       .grid = {1, 1, 1},
 				       .block = {64, 1, 1},
@@ -379,13 +439,16 @@ static void run_at(struct fixture *f, struct cpu_tensormap_desc d, const int32_t
 	struct expected e = expected_new(&d, &m);
 	struct params p = {.stores = elem_bytes(d.type) == 4 ? 2 : 1};
 
-	if (d.is_im2col)
+	if (d.wide)
+		walk_wide(&d, at, off, expect_element, &e);
+	else if (d.is_im2col)
 		walk_pixels(&d, at, off, expect_element, &e);
 	else
 		walk(&d, at, expect_element, &e);
 	memcpy(p.at, at, sizeof(p.at));
 	memcpy(p.off, off, sizeof(p.off));
 	p.bytes = e.bytes;
+	p.stores = d.wide ? 0 : p.stores;
 	/* No store of a tile starts before the tensor. */
 	for (unsigned i = 0; !d.is_im2col && i < d.rank; i++)
 		p.stores = at[i] < 0 ? 0 : p.stores;
@@ -520,6 +583,67 @@ static void test_pixels(void **state)
 	run_at(*state, d5, (int32_t[5]){0, 1, 2, 1, 0}, (uint16_t[3]){2, 1, 1});
 }
 
+/* The ISA's examples of a halo and of offsets (5.5.5.3, 5.5.5.4), with fewer channels. */
+static void test_wide(void **state)
+{
+	struct cpu_tensormap_desc d = {.type = U16,
+				       .rank = 4,
+				       .is_im2col = true,
+				       .wide = CPU_TENSOR_WIDE_W,
+				       .dims = {32, 7, 9, 24},
+				       .strides = {64, 448, 4032},
+				       .channels = 32,
+				       .pixels = 100,
+				       .swizzle = 2,
+				       .element_strides = {1, 1, 1, 1}};
+	struct cpu_tensormap_desc five = d;
+
+	run_at(*state, d, (int32_t[5]){0, 3, 2, 7}, (uint16_t[3]){2, 0});
+	d.wide = CPU_TENSOR_WIDE_W128;
+	run_at(*state, d, (int32_t[5]){0, 3, 2, 3}, (uint16_t[3]){2, 0});
+	d.wide = CPU_TENSOR_WIDE_W;
+	d.lower[0] = -1;
+	d.element_strides[1] = 2;
+	run_at(*state, d, (int32_t[5]){0, -1, 2, 0}, (uint16_t[3]){1, 0});
+	run_at(*state, d, (int32_t[5]){0, -1, 2, 0}, (uint16_t[3]){0, 1});
+	d.upper[0] = -1;
+	d.element_strides[1] = 3;
+	d.swizzle = 4;
+	run_at(*state, d, (int32_t[5]){0, -1, 2, 20}, (uint16_t[3]){0, 2}); /* beyond the last */
+	five.rank = 5;
+	five.dims[3] = 3;
+	five.dims[4] = 6;
+	five.strides[3] = 12096;
+	five.element_strides[4] = 1;
+	five.swizzle = 3;
+	run_at(*state, five, (int32_t[5]){0, 5, 1, 2, 1}, (uint16_t[3]){3, 1});
+}
+
+/* Each other line of 128 bytes has the halves of its chunks exchanged. */
+static void test_flip(void **state)
+{
+	struct cpu_tensormap_desc d = {.type = U16,
+				       .rank = 2,
+				       .dims = {64, 32},
+				       .strides = {128},
+				       .box = {64, 20},
+				       .element_strides = {1, 1},
+				       .swizzle = 5};
+	struct fixture *f = *state;
+	struct memory m = memory_new(f, &d);
+	struct params p = {.bytes = 128 * 20};
+
+	p.at[1] = 3;
+	launch(f, d, &m, &p);
+	for (unsigned i = 0; i < 128 * 20; i++) {
+		unsigned row = i / 128, at = i ^ (row & 3) * 32;
+		if (row & 1)
+			at ^= 8;
+		assert_int_equal(m.dump[at], m.tensor[(row + 3) * 128 + i % 128]);
+	}
+	memory_free(f, &m);
+}
+
 /* ---- packed types ---------------------------------------------------------------- */
 
 #define B4     13u
@@ -649,6 +773,20 @@ static void test_encode(void **state)
 	REFUSED(d.is_im2col = true);
 	REFUSED((d.is_im2col = true, d.rank = 3, d.dims[2] = 4, d.strides[1] = 1 << 14,
 		 d.element_strides[2] = 1, d.channels = 8, d.pixels = 8, d.upper[0] = -64));
+	good.is_im2col = true;
+	good.wide = CPU_TENSOR_WIDE_W;
+	good.rank = 3;
+	good.dims[2] = 4;
+	good.strides[1] = 1 << 14;
+	good.element_strides[2] = 1;
+	good.channels = 64;
+	good.pixels = 8;
+	assert_null(cpu_tensormap_encode(&good, out));
+	REFUSED(d.swizzle = 0);
+	REFUSED(d.swizzle = 5);
+	REFUSED(d.wide = 3);
+	REFUSED(d.pixels = 0);
+	REFUSED(d.upper[0] = -64);
 }
 
 int main(void)
@@ -659,6 +797,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_out_of_bounds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_swizzles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_pixels, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_wide, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_flip, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_packed, set_up, tear_down),
 	};
 

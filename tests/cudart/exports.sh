@@ -11,7 +11,7 @@ nm -D --defined-only "$1" | awk '$2 == "T" {print $3}' | sed 's/@@/@/' | sort >"
 nm -D --defined-only "$2" | awk '$2 == "T" {print $3}' | sed 's/@@/@/' | sort >"$tmp/theirs"
 test -s "$tmp/theirs"
 comm -13 "$tmp/ours" "$tmp/theirs" >"$tmp/missing"
-comm -23 "$tmp/ours" "$tmp/theirs" | grep -v -e '^cuTensorMapEncode' -e '^collider_cpu_' -e '^InitializeInjectionNvtx2@' -e '^__[alt]san_default_' \
+comm -23 "$tmp/ours" "$tmp/theirs" | grep -v -e '^cuTensorMap' -e '^collider_cpu_' -e '^InitializeInjectionNvtx2@' -e '^__[alt]san_default_' \
 	-e '^pthread_[a-z_]*$' -e '^sem_[a-z]*$' -e '^\(mtx\|cnd\|thrd\)_[a-z]*$' -e '^call_once$' \
 	-e '^sigaction$' -e '^signal$' -e '^sigprocmask$' -e '^p\?\(read\|write\)v\(64\)\?$' \
 	-e '^\(recv\|send\)msg$' >"$tmp/extra" || true

@@ -59,10 +59,13 @@ struct cpu_lane_parts {
 	uint8_t bytes;		 /* of each part */
 };
 
-/* The box of a tensor copy, as rows of its innermost dimension. */
+#define CPU_TENSOR_RANK 5u /* at most */
 /* Packed types that have 16 elements in 16 bytes of shared memory, as cuda.h numbers them. */
 enum { CPU_TENSOR_4X16_P64 = 14, CPU_TENSOR_6X16 = 15 };
+/* Swizzles of spans of 128 bytes, whose units are of 32 and 64, as cuda.h numbers them. */
+enum { CPU_SWIZZLE_ATOM_32 = 4, CPU_SWIZZLE_ATOM_32_FLIP_8 = 5, CPU_SWIZZLE_ATOM_64 = 6 };
 
+/* The box of a tensor copy, as rows of its innermost dimension. */
 struct cpu_tensor_box {
 	uint64_t address; /* of element 0 */
 	uint64_t strides[4];
@@ -80,6 +83,7 @@ struct cpu_tensor_box {
 	bool is_im2col;		    /* count[1] pixels, along dimensions 1 and on, in the box: */
 	int64_t lower[3], upper[3]; /* its first and last coordinates */
 	uint32_t offset[3];	    /* added afterwards */
+	uint32_t each, halo;	    /* wide: after so many pixels, so many more; each 0: not wide */
 };
 
 struct cpu_bulk_part {
@@ -171,10 +175,10 @@ struct cpu_tc_op {
 	uint32_t idesc, mask[8];
 	struct cpu_tc_shape shape;
 	struct cpu_tc_zeros zeros; /* .ws; else no column is zero */
-	uint32_t mbar, ctas;   /* COMMIT: canonical; blocks of the cluster */
-	struct cpu_site *site; /* events/tmem.c: NULL when nothing is judged */
-	uint32_t actor;	       /* events/tmem.c: its pseudo-thread */
-	uint64_t after;	       /* events/tmem.c: pipes that it comes after, as bits */
+	uint32_t mbar, ctas;	   /* COMMIT: canonical; blocks of the cluster */
+	struct cpu_site *site;	   /* events/tmem.c: NULL when nothing is judged */
+	uint32_t actor;		   /* events/tmem.c: its pseudo-thread */
+	uint64_t after;		   /* events/tmem.c: pipes that it comes after, as bits */
 };
 
 /* A block's tensor memory. */
@@ -253,6 +257,9 @@ bool cpu_bulk_advance(struct cpu_worker *k, struct cpu_transfer *t);
 /* ---- tensor.c ------------------------------------------------------------------ */
 
 enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
+
+/* ---- tensor_rows.c ------------------------------------------------------------- */
+
 /* Reads (or writes) rows [row, row + n) of a tensor's box: global memory on one side, the staging
  * buffer or shared memory on the other. False: a fault was raised. */
 bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_read, bool is_write);
@@ -297,7 +304,8 @@ struct cpu_tensormap {
 	uint8_t type, rank, interleave, swizzle, l2, fill, is_im2col;
 	int16_t lower[3], upper[3];
 	uint16_t channels, pixels;
-	uint8_t unused[20];
+	uint8_t wide; /* CPU_TENSOR_WIDE_*; 0: not */
+	uint8_t unused[19];
 };
 _Static_assert(sizeof(struct cpu_tensormap) == 128, "what cuTensorMapEncode fills");
 /* NULL, or what is wrong with the map (replace may have broken it). */

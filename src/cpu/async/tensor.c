@@ -1,24 +1,10 @@
 /*
- * tensor.c - cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, tile and im2col mode.
+ * tensor.c - cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: tiles, four rows, pixels.
  *
- * The map is read at issue. The box is cut into rows of its innermost dimension,
- * the units of bulk.c; each row is moved between global memory, element 0's
- * address plus coordinates times strides, and shared memory, where rows lie
- * densely (or at the pitch of the swizzle's span, if that is wider) and 16-byte
- * chunks are permuted by the bits of their shared address. Elements outside of
- * the tensor read as 0 or NaN, and aren't written (PTX ISA 5.5).
- *
- * In im2col mode (5.5.4) a row is a pixel's channels. The pixels follow each other in a box of the
- * spatial dimensions, from the given one on, by the traversal strides: after a row of the box its
- * next, after the box the next image. The offsets of the instruction move them all, afterwards.
- *
- * Packed types of 4 and 6 bits (5.5.1.1.1) lie densely in global memory, and in shared memory, but
- * for the plain one of 4 bits, 16 in 16 bytes: the first 8 or 12 of them (the rest, undefined, is
- * 0 here), or, where 6 bits are stored, one in each byte.
- *
- * The whole box counts for the mbarrier, as many bytes as it has in global memory, parts out of
- * bounds included. Not implemented, refused by name: im2col::w, interleaved layouts (no manual says
- * where the slices lie), the swizzle that flips 8 bytes.
+ * The map is read at issue, and says with the coordinates which box is copied; tensor_rows.c moves
+ * its rows. The whole box counts for the mbarrier, as many bytes as it has in global memory, parts
+ * out of bounds included. Not implemented, refused by name: interleaved layouts (no manual says
+ * where the slices lie).
  * tile::gather4 and tile::scatter4 have four rows of a tensor of rank 2, by their numbers.
  *
  * With .cta_group::2 the mbarrier may be the other block's of the pair; a multicast signals, in the
@@ -35,10 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_MAX	 2048u /* bytes: 256 elements of 8 bytes */
 #define CHUNK	 16u
 #define SPAN	 128u /* the longest of a swizzle */
-#define MAX_RANK 5u
+#define MAX_RANK CPU_TENSOR_RANK
 #define GATHERED 4u /* rows */
 
 struct tensor_aux {
@@ -46,234 +31,11 @@ struct tensor_aux {
 	uint32_t at[MAX_RANK];	       /* slots */
 	uint32_t offset[MAX_RANK - 2]; /* slots, of im2col loads */
 	uint8_t rank, op, shared_space;
+	uint8_t wide; /* CPU_TENSOR_WIDE_*: then offset[0] is the halo, [1] of W */
 	bool is_store, is_rows /* gather4, scatter4 */, is_im2col, is_pair,
 		is_first /* of the pair */;
 	uint32_t cta_mask; /* slot, or CPU_NOSLOT */
 };
-
-/* ---- rows ------------------------------------------------------------------------ */
-
-/* The place of a row: address of its element 0, which may be out of bounds. */
-struct row {
-	bool is_inside;	     /* in all dimensions but the innermost */
-	uint64_t address;    /* of the first element inside */
-	uint32_t from, upto; /* bytes of the row that are inside */
-};
-
-/* The k-th place of the box along a dimension. */
-static int64_t place_along(const struct cpu_tensor_box *b, unsigned dim, uint32_t k)
-{
-	if (b->is_rows)
-		return dim == 1 ? b->at[1 + k] : 0;
-	return b->at[dim] + (int64_t)k * b->step[dim];
-}
-
-/* Coordinates, without the innermost, of the pixel so many after the first. */
-static void place_pixel(const struct cpu_tensor_box *b, uint32_t index, int64_t c[MAX_RANK])
-{
-	unsigned image = b->rank - 1u;
-	int64_t carry = index;
-
-	for (unsigned i = 1; i < image; i++) {
-		int64_t step = b->step[i], lower = b->lower[i - 1], upper = b->upper[i - 1];
-		int64_t first = b->at[i] <= upper ? (upper - b->at[i]) / step + 1 : 1;
-		int64_t each = (upper - lower) / step + 1;
-
-		if (carry < first) {
-			c[i] = b->at[i] + carry * step;
-			carry = 0;
-		} else {
-			c[i] = lower + (carry - first) % each * step;
-			carry = (carry - first) / each + 1;
-		}
-		c[i] += b->offset[i - 1];
-	}
-	c[image] = b->at[image] + carry;
-}
-
-static void place_box(const struct cpu_tensor_box *b, uint32_t index, int64_t c[MAX_RANK])
-{
-	for (unsigned i = 1; i < MAX_RANK; i++) {
-		c[i] = place_along(b, i, index % b->count[i]);
-		index /= b->count[i];
-	}
-}
-
-static struct row place_row(const struct cpu_tensor_box *b, uint32_t index)
-{
-	struct row r = {.is_inside = true, .address = b->address};
-	int64_t first = b->at[0], dim = (int64_t)b->dims[0], n = b->count[0], c[MAX_RANK] = {0};
-
-	if (b->is_im2col)
-		place_pixel(b, index, c);
-	else
-		place_box(b, index, c);
-	for (unsigned i = 1; i < MAX_RANK; i++) {
-		if (c[i] < 0 || (uint64_t)c[i] >= b->dims[i])
-			r.is_inside = false;
-		else
-			r.address += (uint64_t)c[i] * b->strides[i - 1];
-	}
-	int64_t lo = first < 0 ? -first : 0, hi = dim - first < n ? dim - first : n;
-	if (lo >= hi)
-		r.is_inside = false;
-	r.from = (uint32_t)lo * b->bits / 8;
-	r.upto = (uint32_t)hi * b->bits / 8;
-	r.address += (uint64_t)((first + lo) * b->bits / 8);
-	return r;
-}
-
-#define ATOM_32	       4 /* of CUtensorMapSwizzle: spans of 128 bytes, units of 32, of 64 */
-#define ATOM_32_FLIP_8 5
-#define ATOM_64	       6
-
-static uint32_t swizzled(const struct cpu_tensor_box *b, uint32_t at)
-{
-	uint32_t row = at >> 7;
-
-	if (b->swizzle == ATOM_32)
-		return at ^ (row & 3) << 5;
-	if (b->swizzle == ATOM_64)
-		return at ^ (row & 1) << 6;
-	return at ^ (row & ((1u << b->swizzle) - 1)) << 4;
-}
-
-/* Copies a row between `plain` bytes and its chunks at the shared address `at`. */
-static void swizzle_row(const struct cpu_tensor_box *b, uint32_t at, uint8_t *shared,
-			uint8_t *plain, bool is_store)
-{
-	if (!b->swizzle && is_store)
-		memcpy(plain, shared, b->inner);
-	else if (!b->swizzle)
-		memcpy(shared, plain, b->inner);
-	for (uint32_t off = 0; b->swizzle && off < b->inner; off += CHUNK) {
-		uint32_t to = swizzled(b, at + off);
-		if (is_store)
-			memcpy(plain + off, shared + (to - at), CHUNK);
-		else
-			memcpy(shared + (to - at), plain + off, CHUNK);
-	}
-}
-
-static void fill_nan(uint8_t *p, uint32_t bytes, uint32_t elem)
-{
-	for (uint32_t i = 0; i < bytes; i++)
-		p[i] = i % elem == elem - 1 ? 0x7f : 0xff;
-}
-
-static void flush_subnormals(uint8_t *p, uint32_t bytes)
-{
-	for (uint32_t i = 0; i < bytes; i += 4) {
-		uint32_t v;
-		memcpy(&v, p + i, 4);
-		if (!(v & 0x7f800000))
-			v &= 0x80000000;
-		memcpy(p + i, &v, 4);
-	}
-}
-
-#define PACKED 16u /* elements, in a chunk of shared memory */
-
-/* Each 16 elements to the beginning of 16 bytes. */
-static void unpack(const struct cpu_tensor_box *b, const uint8_t *from, uint8_t *plain)
-{
-	uint32_t bytes = PACKED * b->bits / 8;
-
-	memset(plain, 0, b->inner);
-	for (uint32_t i = 0; i < b->count[0] / PACKED; i++)
-		memcpy(plain + i * CHUNK, from + i * bytes, bytes);
-}
-
-/* The low 6 bits of each byte. */
-static void pack_6(const uint8_t *plain, uint8_t *to, uint32_t n)
-{
-	memset(to, 0, n * 6 / 8);
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t v = (uint32_t)(plain[i] & 63) << i * 6 % 8, at = i * 6 / 8;
-		to[at] |= (uint8_t)v;
-		if (v >> 8)
-			to[at + 1] |= (uint8_t)(v >> 8);
-	}
-}
-
-/* Global to `plain`. */
-static bool load_row(struct cpu_transfer *t, const struct row *r, uint8_t *plain)
-{
-	const struct cpu_tensor_box *b = &t->bulk.box;
-	uint8_t dense[ROW_MAX], *to = b->inner == b->moved ? plain : dense;
-
-	if (b->is_nan_filled)
-		fill_nan(to, b->moved, b->bits / 8);
-	else
-		memset(to, 0, b->moved);
-	if (r->is_inside) {
-		const uint8_t *src = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_GLOBAL,
-						       r->address, r->upto - r->from, 0, false);
-		if (!src)
-			return false;
-		cpu_event_part(t, cpu_transfer_lane(t), false, src, r->upto - r->from);
-		memcpy(to + r->from, src, r->upto - r->from);
-		if (b->type == 10 || b->type == 12) /* FLOAT32_FTZ, TFLOAT32_FTZ */
-			flush_subnormals(to + r->from, r->upto - r->from);
-	}
-	if (to != plain)
-		unpack(b, to, plain);
-	return true;
-}
-
-static bool store_row(struct cpu_transfer *t, const struct row *r, const uint8_t *plain)
-{
-	const struct cpu_tensor_box *b = &t->bulk.box;
-	uint8_t dense[ROW_MAX];
-
-	if (!r->is_inside)
-		return true;
-	uint8_t *dst = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_GLOBAL, r->address,
-					 r->upto - r->from, 0, true);
-	if (!dst)
-		return false;
-	cpu_event_part(t, cpu_transfer_lane(t), true, dst, r->upto - r->from);
-	if (b->inner != b->moved) {
-		pack_6(plain, dense, b->count[0]);
-		plain = dense;
-	}
-	if (t->op)
-		cpu_reduce(dst, plain + r->from, r->upto - r->from, (enum cpu_red_op)t->op,
-			   (enum ptx_type)t->type);
-	else
-		memcpy(dst, plain + r->from, r->upto - r->from);
-	return true;
-}
-
-static bool shared_row(struct cpu_transfer *t, uint32_t index, uint8_t *plain)
-{
-	const struct cpu_bulk_part *b = &t->bulk;
-	uint32_t at = (uint32_t)(b->is_store ? b->src : b->dst) + index * b->box.pitch;
-	uint8_t *shared = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_SHARED_CLUSTER, at,
-					    b->box.pitch, 0, !b->is_store);
-
-	if (shared)
-		cpu_event_part(t, cpu_transfer_lane(t), !b->is_store, shared, b->box.pitch);
-	if (shared)
-		swizzle_row(&b->box, at, shared, plain, b->is_store);
-	return shared != NULL;
-}
-
-bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_read, bool is_write)
-{
-	struct cpu_bulk_part *b = &t->bulk;
-	uint8_t local[ROW_MAX];
-
-	for (uint32_t i = row; i < row + n; i++) {
-		uint8_t *plain = b->is_staged ? b->buffer + (size_t)i * b->box.inner : local;
-		struct row r = place_row(&b->box, i);
-		if (is_read && !(b->is_store ? shared_row(t, i, plain) : load_row(t, &r, plain)))
-			return false;
-		if (is_write && !(b->is_store ? store_row(t, &r, plain) : shared_row(t, i, plain)))
-			return false;
-	}
-	return true;
-}
 
 /* ---- issue --------------------------------------------------------------------------- */
 
@@ -289,6 +51,14 @@ static void judge_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 
 	at[l] = addr;
 	cpu_event_access(w, in, &acc, 1u << l, at, sizeof(struct cpu_tensormap));
+}
+
+static const char *mode_name(bool is_im2col, uint8_t wide)
+{
+	static const char *const names[] = {"pixels (im2col)", "pixels (im2col::w)",
+					    "pixels (im2col::w::128)"};
+
+	return is_im2col ? names[wide] : "tiles";
 }
 
 /* Copies the map of lane l; false: no map, fault raised. */
@@ -310,14 +80,15 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 	const char *why = cpu_tensormap_check(tm);
 	if (why)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "bad tensor map: %s", why);
-	else if (tm->interleave || tm->swizzle == ATOM_32_FLIP_8)
-		cpu_fault(w, in, l, CPU_FAULT_UNSUPPORTED, "tensor map with %s",
-			  tm->interleave ? "an interleaved layout"
-					 : "a swizzle that flips 8 bytes");
-	else if (tm->is_im2col != x->is_im2col)
+	else if (tm->interleave)
+		cpu_fault(w, in, l, CPU_FAULT_UNSUPPORTED, "tensor map with an interleaved layout");
+	else if (x->is_store && tm->swizzle == CPU_SWIZZLE_ATOM_32_FLIP_8)
+		cpu_fault(
+			w, in, l, CPU_FAULT_ILLEGAL,
+			"a tensor store with a swizzle that flips 8 bytes, which only loads have");
+	else if (tm->is_im2col != x->is_im2col || tm->wide != x->wide)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "a tensor map of %s in a copy of %s",
-			  tm->is_im2col ? "pixels (im2col)" : "tiles",
-			  x->is_im2col ? "pixels (im2col)" : "tiles");
+			  mode_name(tm->is_im2col, tm->wide), mode_name(x->is_im2col, x->wide));
 	else if (x->is_store && tm->type == CPU_TENSOR_4X16_P64)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
 			  "a tensor store of 4-bit elements with gaps");
@@ -427,6 +198,34 @@ static bool set_rows(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 	return true;
 }
 
+#define W128	  128u /* pixels, with a halo after each 32 */
+#define W128_EACH 32u
+
+/* The offsets of an instruction, or its halo. False: a fault was raised. */
+static bool set_offsets(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+			struct cpu_tensor_box *b)
+{
+	const struct tensor_aux *x = in->aux;
+	bool is_128 = x->wide == CPU_TENSOR_WIDE_W128;
+	uint32_t most = is_128 ? 32 : 512, pixels = is_128 ? W128 : b->count[1];
+
+	if (!x->wide) {
+		for (unsigned i = 0; i + 2 < x->rank; i++)
+			b->offset[i] = cpu_u16(w, x->offset[i])[l];
+		return true;
+	}
+	b->halo = cpu_u16(w, x->offset[0])[l];
+	b->offset[0] = cpu_u16(w, x->offset[1])[l];
+	b->each = is_128 ? W128_EACH : pixels;
+	b->count[1] = pixels + pixels / b->each * b->halo;
+	if (b->halo < most && b->offset[0] < 32)
+		return true;
+	cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+		  "a halo of %u and an offset of %u: less than %u and 32 are allowed", b->halo,
+		  b->offset[0], most);
+	return false;
+}
+
 /* The mbarrier's address in the cluster. */
 static uint32_t mbar_of(const struct cpu_warp *w, const struct tensor_aux *x, uint64_t addr)
 {
@@ -469,8 +268,8 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 		return false;
 	for (unsigned i = 0; i < (x->is_rows ? 1 + GATHERED : x->rank); i++)
 		b->at[i] = (int32_t)cpu_u32(w, x->at[i])[l];
-	for (unsigned i = 0; x->is_im2col && !x->is_store && i + 2 < x->rank; i++)
-		b->offset[i] = cpu_u16(w, x->offset[i])[l];
+	if (x->is_im2col && !x->is_store && !set_offsets(w, in, l, b))
+		return false;
 	if (x->is_store && !b->is_im2col && !is_storable(w, in, l, b))
 		return false;
 	if (!is_packed_start(w, in, l, b))
@@ -539,19 +338,6 @@ static enum cpu_step exec_tensor(struct cpu_warp *w, const struct cpu_inst *in, 
 
 /* ---- binding -------------------------------------------------------------------------- */
 
-static const char *find_unsupported(const struct ptx_form *f)
-{
-	static const enum ptx_mod mods[] = {
-		PTX_MOD_IM2COL_W,
-		PTX_MOD_IM2COL_W_128,
-	};
-
-	for (size_t i = 0; i < BASE_COUNTOF(mods); i++)
-		if (ptx_form_has(f, mods[i]))
-			return ptx_mod_name(mods[i]);
-	return f->has_unknown_mod ? "an unknown modifier" : NULL;
-}
-
 #define BLOCK_BIT 0x1000000u
 
 /* Is the address from an `and` that clears the bit of the block's number in its pair? */
@@ -590,12 +376,12 @@ static bool bind_map(struct cpu_dec *d, const struct ptx_stmt *s, const struct p
 	return true;
 }
 
-/* {w, h, d} */
+/* {w, h, d}, or {halo, w} */
 static bool bind_offsets(struct cpu_dec *d, const struct ptx_opnd *op, struct tensor_aux *x)
 {
 	unsigned n = op->kind == PTX_OPND_VEC ? op->nsub : 1;
 
-	if (n + 2 != x->rank)
+	if (n != (x->wide ? 2 : x->rank - 2u))
 		return false;
 	for (unsigned i = 0; i < n; i++)
 		x->offset[i] =
@@ -609,11 +395,10 @@ enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, stru
 					     PTX_MOD_N5D};
 	const struct ptx_form *f = s->form;
 	struct tensor_aux *x = cpu_dec_alloc(d, sizeof(*x));
-	const char *why = find_unsupported(f);
 	unsigned n = 2;
 
-	if (why)
-		return cpu_dec_unsupported(d, in, why);
+	if (f->has_unknown_mod)
+		return cpu_dec_unsupported(d, in, "an unknown modifier");
 	for (unsigned i = 0; i < BASE_COUNTOF(ranks); i++)
 		if (ptx_form_has(f, ranks[i]))
 			x->rank = (uint8_t)(i + 1);
@@ -621,7 +406,11 @@ enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	x->is_pair = ptx_form_has(f, PTX_MOD_CTA_GROUP_2);
 	x->is_rows =
 		ptx_form_has(f, PTX_MOD_TILE_GATHER4) || ptx_form_has(f, PTX_MOD_TILE_SCATTER4);
-	x->is_im2col = ptx_form_has(f, PTX_MOD_IM2COL) || ptx_form_has(f, PTX_MOD_IM2COL_NO_OFFS);
+	x->wide = ptx_form_has(f, PTX_MOD_IM2COL_W)	  ? CPU_TENSOR_WIDE_W
+		  : ptx_form_has(f, PTX_MOD_IM2COL_W_128) ? CPU_TENSOR_WIDE_W128
+							  : CPU_TENSOR_NOT_WIDE;
+	x->is_im2col = x->wide || ptx_form_has(f, PTX_MOD_IM2COL) ||
+		       ptx_form_has(f, PTX_MOD_IM2COL_NO_OFFS);
 	if (f->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR) {
 		enum cpu_red_op op;
 		enum ptx_type type;

@@ -1,8 +1,8 @@
 /*
  * tensormap.c - tensor maps: encoding, changing, and storing them.
  *
- * cpu_tensormap_encode checks what the driver's cuTensorMapEncodeTiled and
- * ...Im2col document and writes our own 128 bytes (struct cpu_tensormap), which a
+ * cpu_tensormap_encode checks what the driver's cuTensorMapEncodeTiled, ...Im2col and
+ * ...Im2colWide document and writes our own 128 bytes (struct cpu_tensormap), which a
  * program passes as parameter or keeps in const or global memory.
  * tensormap.replace changes one field; an inconsistency is reported when the map is used.
  * tensormap.cp_fenceproxy copies a map from shared to global memory and releases it.
@@ -27,6 +27,8 @@ enum {
 	INTERLEAVE_32 = 2,
 	SWIZZLE_32 = 1,
 	SWIZZLE_64 = 2,
+	SWIZZLE_128 = 3,
+
 	SWIZZLE_COUNT = 7
 };
 
@@ -106,22 +108,30 @@ static const char *check_tile(const struct cpu_tensormap_desc *d)
 
 static const char *check_im2col(const struct cpu_tensormap_desc *d)
 {
-	int32_t most = d->rank == 3 ? 32768 : d->rank == 4 ? 128 : 16;
+	int32_t most = d->rank == 3 || d->wide ? 32768 : d->rank == 4 ? 128 : 16;
+	unsigned corners = d->wide ? 1 : d->rank - 2;
 
 	if (d->rank < 3)
 		return "im2col needs a rank of 3 or more";
-	for (unsigned i = 0; i + 2 < d->rank; i++)
+	if (d->wide > CPU_TENSOR_WIDE_W128)
+		return "unknown wide mode";
+	if (d->wide && d->interleave)
+		return "a wide mode can't be interleaved";
+	if (d->wide && d->swizzle != SWIZZLE_64 && d->swizzle != SWIZZLE_128 &&
+	    d->swizzle != CPU_SWIZZLE_ATOM_32)
+		return "a wide mode needs swizzle 64B, 128B or 128B of 32";
+	for (unsigned i = 0; i < corners; i++)
 		if (d->lower[i] < -most || d->lower[i] >= most || d->upper[i] < -most ||
 		    d->upper[i] >= most)
 			return "a corner of the pixel box is out of range";
-	for (unsigned i = 0; i + 2 < d->rank; i++)
+	for (unsigned i = 0; i < corners; i++)
 		if ((int64_t)d->dims[i + 1] - 1 + d->upper[i] < d->lower[i])
 			return "the pixel box is empty";
 	if (is_wide_packed(d->type) && d->channels != 128)
 		return "the number of channels of a packed type is not 128";
 	if (!d->channels || d->channels > 256)
 		return "the number of channels is not within 1 to 256";
-	if (!d->pixels || d->pixels > 1024)
+	if (d->wide != CPU_TENSOR_WIDE_W128 && (!d->pixels || d->pixels > 1024))
 		return "the number of pixels is not within 1 to 1024";
 	return check_inner(d, bytes_of(d->type, d->channels));
 }
@@ -182,6 +192,7 @@ const char *cpu_tensormap_encode(const struct cpu_tensormap_desc *d, void *out)
 		}
 		tm.channels = (uint16_t)d->channels;
 		tm.pixels = (uint16_t)d->pixels;
+		tm.wide = (uint8_t)d->wide;
 	}
 	memcpy(out, &tm, sizeof(tm));
 	return NULL;
@@ -200,6 +211,7 @@ const char *cpu_tensormap_check(const struct cpu_tensormap *tm)
 		.is_im2col = tm->is_im2col,
 		.channels = tm->channels,
 		.pixels = tm->pixels,
+		.wide = tm->wide,
 	};
 
 	if (tm->magic != MAGIC)
@@ -215,6 +227,18 @@ const char *cpu_tensormap_check(const struct cpu_tensormap *tm)
 		d.upper[i] = tm->upper[i];
 	}
 	return check(&d);
+}
+
+const char *cpu_tensormap_move(void *map, uint64_t address)
+{
+	struct cpu_tensormap tm;
+
+	memcpy(&tm, map, sizeof(tm));
+	tm.address = address;
+	const char *why = cpu_tensormap_check(&tm);
+	if (!why)
+		memcpy(map, &tm, sizeof(tm));
+	return why;
 }
 
 /* ---- tensormap.replace -------------------------------------------------------------- */
