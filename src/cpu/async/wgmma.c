@@ -317,9 +317,12 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 		if (!execute_until(g, end))
 			return CPU_FAULTED;
 	}
+	if (g && end != g->first)
+		cpu_event_products_wait(w, mask, g->first, end);
+	/* Kernels let one lane hand a stage back that all lanes of the warp have read from. */
+	cpu_event_warp_sync(w, in, mask);
 	if (!g || end == g->first)
 		return CPU_OK;
-	cpu_event_products_wait(w, mask, g->first, end);
 	for (struct cpu_product *p = g->first; p != end; p = p->next)
 		p->waited |= (uint8_t)(1u << m);
 	retire(g);
