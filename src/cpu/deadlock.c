@@ -77,11 +77,12 @@ bool cpu_proof_goes_on(const struct cpu_worker *k)
 	return !k->proof->is_failed;
 }
 
-/* Waits for an mbarrier, or for a neighbour's share of a product (no such loop issues any). */
+/* Waits for an mbarrier, for a neighbour's share of a product (no such loop issues any), or for
+ * registers (one that gets some fails the proof). */
 static bool is_poll(const struct ptx_form *f)
 {
 	return f->op == PTX_OP_MBARRIER_TEST_WAIT || f->op == PTX_OP_MBARRIER_TRY_WAIT ||
-	       f->op == PTX_OP_WGMMA_WAIT_GROUP;
+	       f->op == PTX_OP_WGMMA_WAIT_GROUP || f->op == PTX_OP_SETMAXNREG;
 }
 
 /* May the instruction be part of a loop that changes nothing? Atomics are examined as they run. */
@@ -282,6 +283,8 @@ bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in)
 			"deadlock: this loop waits for %s; of the threads that run, %u are in such "
 			"loops and %u wait for others",
 			x->poll ? "a value that no remaining thread can write"
+			: st && st->kind == PTX_STMT_INST && st->form->op == PTX_OP_SETMAXNREG
+				? "registers that no warp of its block gives back"
 				: "something that can't come",
 			p->spin, p->wait);
 		return false;

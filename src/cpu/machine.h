@@ -140,7 +140,8 @@ struct cpu_warp {
 	uint32_t exited;
 	uint32_t nsplits;
 	struct cpu_split split[CPU_WARP];
-	uint32_t carry; /* CC.CF, a bit per lane */
+	uint32_t carry;	    /* CC.CF, a bit per lane */
+	uint16_t registers; /* of a thread, by setmaxnreg; 0: as at launch */
 	/* By depth: registers, return addresses, .param areas, frames of .local variables. */
 	uint8_t *frames;
 	uint32_t depth_cap;

@@ -94,6 +94,7 @@ void cpu_warp_start(struct cpu_warp *w, struct cpu_func *f)
 	s->func = f;
 	w->exited = 0;
 	w->carry = 0;
+	w->registers = 0;
 	w->nsplits = 1;
 	p->used = 1;
 	p->ready = p->asleep = p->joining = p->gathering = p->round = 0;

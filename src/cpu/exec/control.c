@@ -8,7 +8,7 @@
  * its own frame. Results are copied by the return, which finds the call before the place it returns
  * to.
  *
- * setmaxnreg and pmevent have no effect. nanosleep takes the longest time that
+ * pmevent has no effect. nanosleep takes the longest time that
  * a lane of the split asks for, times a random factor in [0, 2], on the
  * machine's clock.
  */
@@ -375,7 +375,6 @@ enum cpu_bound cpu_bind_control(struct cpu_dec *d, const struct ptx_stmt *s, str
 		in->src[0] = cpu_dec_src(d, &s->ops[0], PTX_TYPE_U32);
 		return bind_plain(in, exec_nanosleep, true);
 	case PTX_OP_PMEVENT:
-	case PTX_OP_SETMAXNREG:
 		return bind_plain(in, exec_nothing, false);
 	case PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS:
 		return bind_plain(in, exec_launch, false);
