@@ -75,8 +75,11 @@ struct check_assumed {
 	unsigned ndisjoint;
 	bool has_others_disjoint, has_slots_disjoint;
 	bool has_counts; /* tickets that are taken in a loop differ */
-	/* counters of blocks that hold 0 before the launch; NULL: no more */
-	const struct ev_access *counter[CHECK_COUNTERS];
+	/* what holds 0 before the launch: counters of blocks, flags, locks; at is NULL: no more */
+	struct check_zero {
+		const struct ev_access *at;
+		bool counts;
+	} zero[CHECK_COUNTERS];
 };
 
 struct kernel_task;
@@ -96,7 +99,7 @@ struct check {
 	bool has_lanes;	     /* prove_meet_has_lanes */
 	bool *is_open;	     /* by access: some pair with it isn't proven */
 	bool *is_unstable;   /* ... as benign.c found before; NULL: that isn't known */
-	struct flags *flags; /* flags.c; NULL: there are none */
+	struct order *order; /* order.c; NULL: not looked for yet */
 	bool is_by_powers;   /* powers_are_proven */
 	const char *powers;  /* powers_find */
 	struct check_assumed assumed;
@@ -182,10 +185,11 @@ bool prove_meet_has_lanes(const struct check *c);
 void prove_meet_own_copies(struct check *c);
 /* Is a copy that is under way in one iteration of a loop apart from the other access there? */
 bool meet_late_is_apart(struct check *c, const uint8_t *counters);
-/* flags.c: which counters of blocks are there? Before the pairs are asked about. */
-void flags_find(struct check *c);
-/* Does a counter of blocks order the pair in hand, whose threads are of different ones? */
-bool flags_are_ordered(struct check *c);
+/* order/order.c: which counters, flags, locks and named barriers are there? Before the pairs are
+ * asked about. */
+void order_find(struct check *c);
+/* Does one of them order the pair in hand? */
+bool order_is_kept(struct check *c);
 /* extents.c: which accesses a launch may leave unchecked, and whether those to shared memory stay
  * within their variables. After all pairs. */
 void extents_find(struct check *c);

@@ -610,9 +610,10 @@ void prove_say_contract(struct check *c)
 	if (c->o->is_lockstep)
 		say(c, "the lanes of a warp run in lockstep");
 	say_loops(c);
-	for (unsigned i = 0; i < CHECK_COUNTERS && c->assumed.counter[i]; i++)
-		say(c, base_printf(c->arena, "%s counts blocks and holds 0 before the launch",
-				   prove_alarm_object(c, c->assumed.counter[i])));
+	for (unsigned i = 0; i < CHECK_COUNTERS && c->assumed.zero[i].at; i++)
+		say(c, base_printf(c->arena, "%s %sholds 0 before the launch",
+				   prove_alarm_object(c, c->assumed.zero[i].at),
+				   c->assumed.zero[i].counts ? "counts blocks and " : ""));
 	if (c->assumed.has_counts)
 		say(c, "no atomic counter comes around to a number that it gave before");
 	if (c->e->ir->has_pointer_calls)

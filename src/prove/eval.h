@@ -56,7 +56,8 @@ struct ev_assume {
 	const char *text;		/* of --assume, or NULL */
 	const struct ptx_stmt *at;
 	const struct ex *value; /* DISTINCT, TICKET (NULL: it is not taken) */
-	const struct ex *step;	/* TICKET: what is added, or the bound */
+	const struct ex *step;	/* TICKET: what is added, the bound, or what is put */
+	const struct ex *old;	/* TICKET: what a CAS compares with; else NULL */
 	const struct ir_access *mem;
 	struct ev_root
 		root; /* INJECTIVE, SORTED: elements of `bytes` at offset `off`, `count` of them */

@@ -54,11 +54,13 @@ enum ir_assume {
 	IR_ASSUME_DISTINCT,  /* src[0] is another value in each thread */
 	IR_ASSUME_INJECTIVE, /* the src[1] elements of src[2] bytes at src[0] are all different */
 	IR_ASSUME_SORTED,    /* ... and none is less than one before it, as signed numbers */
-	IR_ASSUME_TICKET     /* src[0]: what the atomic `mem` of src[1] gave back, or IR_NONE */
+	IR_ASSUME_TICKET     /* src[0]: what the atomic `mem` of src[1] gave back, or IR_NONE;
+			      * src[2]: what a CAS compares with */
 };
 
-/* What an atomic does: adds, or counts up to a bound and begins again at 0. */
-enum ir_rmw { IR_RMW_OTHER, IR_RMW_ADD, IR_RMW_INC };
+/* What an atomic does: adds, counts up to a bound and begins again at 0, puts a value, or puts it
+ * where it finds another one. */
+enum ir_rmw { IR_RMW_OTHER, IR_RMW_ADD, IR_RMW_INC, IR_RMW_EXCH, IR_RMW_CAS };
 
 enum ir_space { IR_GENERIC, IR_GLOBAL, IR_SHARED, IR_LOCAL, IR_PARAM, IR_CONSTANT };
 
@@ -85,8 +87,9 @@ struct ir_step {
 	uint64_t imm;
 	const struct ir_access *mem;
 	const struct ptx_stmt *at;
-	uint32_t call;	  /* how it came here: index of struct ir_call */
-	uint16_t threads; /* BARRIER: that it waits for; 0: all of the CTA */
+	uint32_t call; /* how it came here: index of struct ir_call */
+	/* BARRIER: that it waits for; 0: all of the CTA. ORDER, IR_PARTIAL: 0: that isn't known */
+	uint16_t threads;
 };
 
 enum ir_object_kind {
@@ -191,10 +194,10 @@ struct ir_step *prove_ir_push(struct ir_frame *fr, enum ir_kind kind, uint32_t d
 uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w);
 /* memory.c: accesses, barriers, fences and the rest that has an effect. */
 void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s);
-/* What an atomic gave back (IR_NONE: nothing), and what it added or its bound: for meet.c and
- * flags.c. */
-void prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result,
-		     uint32_t step);
+/* What an atomic gave back (IR_NONE: nothing), and what it added, its bound or what it puts: for
+ * meet.c and order/. Gives back the step. */
+struct ir_step *prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result,
+				uint32_t step);
 uint32_t prove_ir_value(struct ir_frame *fr, enum ex_op op, unsigned w, uint32_t a, uint32_t b,
 			uint32_t c);
 void prove_ir_write(struct ir_frame *fr, const struct ptx_opnd *dst, uint32_t v, bool is_signed);

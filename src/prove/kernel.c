@@ -343,7 +343,7 @@ static void check_kernel(struct check *c)
 		find_phases(c);
 		c->has_lanes = prove_meet_has_lanes(c);
 		c->is_open = base_zalloc(c->arena, c->e->accesses.n + 1);
-		flags_find(c);
+		order_find(c);
 		benign_find_unstable(c);
 		prove_meet_own_copies(c);
 		if (c->is_by_powers)

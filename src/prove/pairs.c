@@ -8,7 +8,7 @@
  * the solver finds is replayed (replay.c); only then an alarm is true.
  *
  * Misses: order by locks, named barriers, mbarriers and barriers of a cluster is never used for a
- * proof, and makes an alarm potential; of flags and fences what flags.c knows is.
+ * proof, and makes an alarm potential; of flags, locks and fences what order/ knows is.
  */
 #include "prove/check.h"
 
@@ -353,7 +353,7 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->k->counts.quick++;
 		return;
 	}
-	if (flags_are_ordered(c))
+	if (order_is_kept(c))
 		return;
 	if (c->trial.needs) {
 		c->pair.has_failed |=

@@ -77,6 +77,21 @@ static bool is_atomic(struct ptx_str s, unsigned *bytes, enum race_scope *scope)
 	return false;
 }
 
+/* What the atomic of this name does, as far as order/ and meet.c make use of it. */
+static enum ir_rmw rmw_of(struct ptx_str s)
+{
+	static const struct {
+		const char *name;
+		enum ir_rmw rmw;
+	} kinds[] = {
+		{"AtomicAdd", IR_RMW_ADD}, {"AtomicExch", IR_RMW_EXCH}, {"AtomicCAS", IR_RMW_CAS}};
+
+	for (size_t i = 0; i < BASE_COUNTOF(kinds); i++)
+		if (memmem(s.p, s.n, kinds[i].name, strlen(kinds[i].name)))
+			return kinds[i].rmw;
+	return IR_RMW_OTHER;
+}
+
 /* What a .param object of the caller holds. */
 static uint32_t argument(struct ir_frame *fr, const struct ptx_stmt *s, unsigned index, unsigned w)
 {
@@ -146,7 +161,7 @@ static void forget_results(struct ir_frame *fr, const struct ptx_stmt *s)
 }
 
 static bool lower_atomic_call(struct ir_frame *fr, const struct ptx_stmt *s, unsigned bytes,
-			      enum race_scope scope, bool is_add)
+			      enum race_scope scope, enum ir_rmw rmw)
 {
 	uint32_t base = argument(fr, s, 0, 64);
 
@@ -155,7 +170,7 @@ static bool lower_atomic_call(struct ir_frame *fr, const struct ptx_stmt *s, uns
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
 	struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
 	a->kind = RACE_OP_RMW;
-	a->rmw = is_add ? IR_RMW_ADD : IR_RMW_OTHER;
+	a->rmw = (uint8_t)rmw;
 	a->space = IR_GENERIC;
 	a->strength = RACE_RELAXED;
 	a->scope = (uint8_t)scope;
@@ -369,13 +384,16 @@ bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct p
 	enum race_scope scope;
 
 	if (is_atomic(name, &bytes, &scope)) {
-		bool is_add = memmem(name.p, name.n, "AtomicAdd", 9) != NULL;
-		bool ok = lower_atomic_call(fr, s, bytes, scope, is_add);
+		enum ir_rmw rmw = rmw_of(name);
+		bool ok = lower_atomic_call(fr, s, bytes, scope, rmw);
+		bool is_cas = rmw == IR_RMW_CAS;
 		const struct ir_access *a = ok ? fr->ir->steps.v[fr->ir->steps.n - 2].mem : NULL;
-		uint32_t step = ok && is_add ? argument(fr, s, 1, 8 * bytes) : IR_NONE;
+		uint32_t step = ok && rmw != IR_RMW_OTHER ? argument(fr, s, 1u + is_cas, 8 * bytes)
+							  : IR_NONE;
+		uint32_t old = is_cas && step != IR_NONE ? argument(fr, s, 1, 8 * bytes) : IR_NONE;
 		uint32_t v = step != IR_NONE ? unknown_result(fr, s, 8 * bytes) : IR_NONE;
 		if (v != IR_NONE)
-			prove_ir_ticket(fr, a, v, step);
+			prove_ir_ticket(fr, a, v, step)->src[2] = old;
 		else
 			forget_results(fr, s);
 		return ok;
@@ -396,7 +414,7 @@ bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct p
 			*never_returns = true;
 		if (e == ATOMIC4 || e == ATOMIC8)
 			ok = lower_atomic_call(fr, s, e == ATOMIC8 ? 8 : 4,
-					       (enum race_scope)table[i].scope, false);
+					       (enum race_scope)table[i].scope, IR_RMW_OTHER);
 		if (e == ASSUMES) {
 			ok = lower_assume(fr, s, table[i].scope);
 		}

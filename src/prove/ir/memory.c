@@ -140,7 +140,8 @@ static void lower_store(struct ir_frame *fr, const struct ptx_stmt *s)
 	}
 }
 
-void prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result, uint32_t step)
+struct ir_step *prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result,
+				uint32_t step)
 {
 	struct ir_step *st = prove_ir_push(fr, IR_ASSUME, IR_NONE);
 
@@ -148,6 +149,7 @@ void prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t re
 	st->mem = a;
 	st->src[0] = result;
 	st->src[1] = step;
+	return st;
 }
 
 static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
@@ -168,9 +170,11 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 		a = access_of(fr, s, bytes);
 		struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
 		a->kind = RACE_OP_RMW;
-		a->rmw = ptx_form_has(s->form, PTX_MOD_ADD)   ? IR_RMW_ADD
-			 : ptx_form_has(s->form, PTX_MOD_INC) ? IR_RMW_INC
-							      : IR_RMW_OTHER;
+		a->rmw = ptx_form_has(s->form, PTX_MOD_ADD)    ? IR_RMW_ADD
+			 : ptx_form_has(s->form, PTX_MOD_INC)  ? IR_RMW_INC
+			 : ptx_form_has(s->form, PTX_MOD_EXCH) ? IR_RMW_EXCH
+			 : ptx_form_has(s->form, PTX_MOD_CAS)  ? IR_RMW_CAS
+							       : IR_RMW_OTHER;
 		a->off = off + (int64_t)(i * bytes);
 		a->elem = i;
 		st->mem = a;
@@ -182,18 +186,31 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 	if (a->rmw == IR_RMW_OTHER || (at && s->ops[0].kind != PTX_OPND_REG) || s->nops < at + 2 ||
 	    s->pred != PTX_NO_REG || bytes > 8 || s->form->vec > 1)
 		return;
-	prove_ir_ticket(fr, a, at ? prove_ir_operand(fr, &s->ops[0], 8 * bytes) : IR_NONE,
-			prove_ir_operand(fr, &s->ops[at + 1], 8 * bytes));
+	bool is_cas = a->rmw == IR_RMW_CAS;
+	if (is_cas && s->nops < at + 3)
+		return;
+	uint32_t old = is_cas ? prove_ir_operand(fr, &s->ops[at + 1], 8 * bytes) : IR_NONE;
+	uint32_t put = prove_ir_operand(fr, &s->ops[at + 1 + is_cas], 8 * bytes);
+	uint32_t got = at ? prove_ir_operand(fr, &s->ops[0], 8 * bytes) : IR_NONE;
+	prove_ir_ticket(fr, a, got, put)->src[2] = old;
+}
+
+static bool is_count(const struct ptx_opnd *o)
+{
+	return o->kind == PTX_OPND_INT && o->imm > 0 && o->imm <= UINT16_MAX;
 }
 
 /* Not all threads of the CTA may come to this barrier: what has its number is no longer sure. */
-static void lower_partial(struct ir_frame *fr, const struct ptx_opnd *number)
+static void lower_partial(struct ir_frame *fr, const struct ptx_stmt *s, unsigned at)
 {
 	struct ir_step *st = prove_ir_push(fr, IR_ORDER, IR_NONE);
+	const struct ptx_opnd *number = &s->ops[at];
 
 	st->imm = IR_PARTIAL_ANY;
 	if (number->kind == PTX_OPND_INT && number->imm >= 0 && number->imm < IR_NUMBERS)
 		st->imm = IR_PARTIAL + (uint64_t)number->imm;
+	if (s->pred == PTX_NO_REG && s->nops > at + 1 && is_count(&s->ops[at + 1]))
+		st->threads = (uint16_t)s->ops[at + 1].imm;
 }
 
 /*
@@ -211,11 +228,10 @@ static void lower_barrier(struct ir_frame *fr, const struct ptx_stmt *s)
 	if (is_red)
 		prove_ir_write_unknown(fr, &s->ops[0]);
 	const struct ptx_opnd *count = has_count ? &s->ops[at + 1] : NULL;
-	bool is_odd = count &&
-		      (count->kind != PTX_OPND_INT || count->imm <= 0 || count->imm > UINT16_MAX);
+	bool is_odd = count && !is_count(count);
 	if ((s->nops != want && !has_count) || s->pred != PTX_NO_REG || is_odd ||
 	    (s->ops[at].kind != PTX_OPND_INT && s->ops[at].kind != PTX_OPND_REG)) {
-		lower_partial(fr, &s->ops[at]);
+		lower_partial(fr, s, at);
 		return;
 	}
 	if (s->ops[at].kind == PTX_OPND_REG || s->ops[at].imm)
@@ -489,7 +505,7 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		return;
 	case PTX_OP_BAR_ARRIVE:
 	case PTX_OP_BARRIER_ARRIVE:
-		lower_partial(fr, &s->ops[0]);
+		lower_partial(fr, s, 0);
 		return;
 	case PTX_OP_BARRIER_CLUSTER_ARRIVE:
 	case PTX_OP_BARRIER_CLUSTER_WAIT:

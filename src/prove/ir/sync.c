@@ -165,7 +165,9 @@ void prove_ev_settle_barriers(struct ev *e)
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		struct ir_step *st = barrier_of(ir, ir->rpo[i]);
 		if (st && st->imm == IR_RANK_CTA &&
-		    (is_partial[IR_NUMBERS] || is_partial[number_of(e, st, ir->rpo[i])]))
+		    (is_partial[IR_NUMBERS] || is_partial[number_of(e, st, ir->rpo[i])])) {
 			st->kind = IR_ORDER;
+			st->imm = IR_PARTIAL + number_of(e, st, ir->rpo[i]);
+		}
 	}
 }

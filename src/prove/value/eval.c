@@ -236,6 +236,8 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 	case IR_ASSUME_TICKET:
 		a.value = v;
 		a.step = prove_ev_read_reg(e, block, step, st->src[1]);
+		if (st->src[2] != IR_NONE)
+			a.old = prove_ev_read_reg(e, block, step, st->src[2]);
 		a.mem = st->mem;
 		base_vec_push(&e->tickets, a);
 		return;

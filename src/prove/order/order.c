@@ -1,0 +1,55 @@
+/*
+ * order.c - what orders the pair in hand beside barriers of all threads (order.h, check.h).
+ *
+ * Where what memory holds at first may not count (prove_options.any_contents), nothing is: a check
+ * at run time is left out by none of it. Named barriers rest on no contents, but there are
+ * detectors that don't know them, and should say the same with checks left out. Where anything may
+ * be one array, only named barriers are looked for.
+ */
+#include "prove/order/order.h"
+
+struct order {
+	struct order_links links;
+	struct flags *flags;
+	struct sent *sent;
+	struct locks *locks;
+	struct named *named;
+};
+
+void order_find(struct check *c)
+{
+	struct order *o = BASE_NEW(c->arena, struct order);
+
+	c->order = o;
+	if (c->o->any_contents)
+		return;
+	o->named = named_look(c);
+	if (c->o->all_launches || c->o->may_alias)
+		return;
+	order_find_links(c, &o->links);
+	o->flags = flags_look(c, &o->links);
+	o->sent = sent_look(c, &o->links);
+	o->locks = locks_look(c);
+}
+
+bool order_is_kept(struct check *c)
+{
+	struct order *o = c->order;
+
+	if (!o || c->pair.a->is_late || c->pair.b->is_late || c->pair.a->mem->is_async ||
+	    c->pair.b->mem->is_async)
+		return false;
+	return (o->named && named_order(c, o->named)) || (o->flags && flags_order(c, o->flags)) ||
+	       (o->sent && sent_order(c, o->sent)) || (o->locks && locks_order(c, o->locks));
+}
+
+void order_assume_zero(struct check *c, const struct ev_access *a, bool counts)
+{
+	for (unsigned k = 0; k < CHECK_COUNTERS; k++) {
+		struct check_zero *z = &c->assumed.zero[k];
+		if (!z->at)
+			*z = (struct check_zero){a, counts};
+		if (prove_ev_same_root(&z->at->root, &a->root) && z->counts == counts)
+			return;
+	}
+}
