@@ -133,7 +133,38 @@ class Maker:
                 out.append(['return', self.cond()])
         return out
 
+    def part(self, k, is_shared):
+        """A part of the thread's position: a number of its own only on one side of the bound k."""
+        tid, r = ('spec', 'tid'), self.rng.random()
+        k = k if r < .7 else self.rng.choice((1, 2, 3, 4))
+        x = self.rng.choice((('rem', tid, ('const', k)), ('rem', tid, ('const', k)), ('sub', tid, ('const', k)),
+                             ('and', tid, ('const', k - 1)), tid, ('xor', tid, ('const', k)), ('div', tid, ('const', 2)),
+                             ('add', ('mul', ('rem', tid, ('const', 2)), ('const', 2)), ('div', tid, ('const', 2)))))
+        if self.rng.random() < .3:
+            x = ('add', x, ('const', self.rng.choice((1, 2, k))))
+        if is_shared and self.rng.random() < .9:
+            return x
+        return ('add', x, ('mul', ('spec', 'ctaid'), ('const', self.rng.choice((4, 4, 8, k, 1)))))
+
+    def split(self):
+        """Threads on both sides of a bound, each with an index of its own."""
+        out, array, k = [], self.rng.choice(('shared', 'shared', 'global')), self.rng.choice((1, 2, 2, 3))
+        index = self.part(k, array == 'shared')
+        for i in range(2):
+            self.accesses += 1
+            if i and self.rng.random() < .6:
+                index = self.part(k, array == 'shared')
+            x = self.rng.choice((('spec', 'tid'),) * 4 + (('spec', 'ctaid'), ('rem', ('spec', 'tid'), ('const', 2))))
+            op = self.rng.choice((('lt.u', 'ge.s'),) * 3 + (('ge.s', 'lt.u'), ('eq', 'ne'), ('lt.s', 'lt.s')))[i]
+            s = ['access', self.rng.choice(('st', 'ld', 'ld')) if i else 'st', array, ('and', index, ('const', 63)), 4, 0]
+            out.append(['if', (op, x, ('const', k)), [s]])
+            if not i and self.rng.random() < .2:
+                out.append(['barrier', 0])
+        return out
+
     def kernel(self):
+        if self.rng.random() < .2:
+            return self.split()
         body = self.block(self.rng.randint(2, 4))
         while self.accesses < 2:
             body.append(self.access())

@@ -318,9 +318,12 @@ static bool has_all_digits(const struct digit_sum *s, const struct ex *v, int64_
 	return false;
 }
 
-/* Positions that are equal where the value of a term is, or all digits of what it is one of. */
+/*
+ * Positions that are equal where the value of a term is, or all digits of what it is one of: by
+ * what both sides' guards say of it, as digits that are all of n below 32 aren't all from 32 on.
+ */
 static unsigned covered(struct check *c, const uint8_t *counters, const struct digit_sum *s,
-			unsigned i, unsigned depth)
+			const struct facts *other, unsigned i, unsigned depth)
 {
 	const struct ex *v = s->term[i].v;
 	bool is_far = c->level.apart >= RACE_LEVEL_CLUSTER,
@@ -333,11 +336,12 @@ static unsigned covered(struct check *c, const uint8_t *counters, const struct d
 		d = (unsigned)v->imm % DIMS;
 		return v->imm <= EX_TID_Z ? (is_far ? 0 : 1u << d) : 1u << (DIMS + d);
 	}
-	struct span in = digits_span(c, s->facts, v, 0);
-	if (is_whole || depth || in.lo < 0 || !has_all_digits(s, v, in.hi))
+	struct span x = digits_span(c, s->facts, v, 0), y = digits_span(c, other, v, 0);
+	if (is_whole || depth || x.lo < 0 || y.lo < 0 ||
+	    !has_all_digits(s, v, x.hi > y.hi ? x.hi : y.hi))
 		return 0;
-	return is_apart(c, counters,
-			&(struct question){v, v, s->facts, s->facts, 1, 1, false, false}, 1)
+	return is_apart(c, counters, &(struct question){v, v, s->facts, other, 1, 1, false, false},
+			1)
 		       ? UINT32_MAX
 		       : 0;
 }
@@ -446,7 +450,7 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 		if (!t->is_both || is_shared(c, t->v, counters, q->is_alone))
 			continue;
 		struct span x = t->in, y = find(&b, t)->in;
-		unsigned bits = q->is_alone ? 0 : covered(c, counters, &a, i, depth);
+		unsigned bits = q->is_alone ? 0 : covered(c, counters, &a, q->fb, i, depth);
 		has |= bits;
 		add_unknown(&u, t->times, (struct span){x.lo - y.hi, x.hi - y.lo}, bits != 0);
 	}

@@ -130,3 +130,24 @@ __global__ void leave_then_race(int *out, const int *in)
 		return;
 	out[threadIdx.x / 2] = 1;
 }
+
+// A digit is all of a number only where both threads say so: warps that write and read one row.
+// prove: row_of_warps true --block-dim=64 --grid-dim=2
+__global__ void row_of_warps(float *a, float *b)
+{
+	unsigned lane = threadIdx.x % 32;
+	if (threadIdx.x < 32)
+		a[blockIdx.x * 32 + lane] = 1;
+	else
+		b[blockIdx.x * 64 + threadIdx.x] = a[blockIdx.x * 32 + lane];
+}
+// prove: row_of_warps_barrier race-free --block-dim=64 --grid-dim=2
+__global__ void row_of_warps_barrier(float *a, float *b)
+{
+	unsigned lane = threadIdx.x % 32;
+	if (threadIdx.x < 32)
+		a[blockIdx.x * 32 + lane] = 1;
+	__syncthreads();
+	if (threadIdx.x >= 32)
+		b[blockIdx.x * 64 + threadIdx.x] = a[blockIdx.x * 32 + lane];
+}
