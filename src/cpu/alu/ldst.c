@@ -477,13 +477,16 @@ static struct mem *new_mem(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
 	const struct ptx_form *f = s->form;
-	bool is_store = f->op == PTX_OP_ST;
+	bool is_store = f->op == PTX_OP_ST || f->op == PTX_OP_ST_ASYNC;
 
 	if (f->has_unknown_mod)
 		return cpu_dec_unsupported(d, in, "unknown modifier");
 	if (s->nops < 2 || !f->ntypes || !f->width || (uint32_t)f->width * f->vec > 32)
 		return cpu_dec_unsupported(d, in, "no such type or operands");
 	struct mem *m = new_mem(d, s, in, &s->ops[is_store ? 0 : 1], is_store);
+	/* st.async.release to global memory (9.7.9.12) may be carried out at once. */
+	if (f->op == PTX_OP_ST_ASYNC)
+		m->acc.sem = PTX_SEM_RELEASE;
 	in->fn = is_store ? exec_st : exec_ld;
 	if (is_store)
 		in->flags |= CPU_I_STORE;
@@ -499,7 +502,10 @@ cpu_binder CPU_BINDER(ldst);
 enum cpu_bound CPU_BINDER(ldst)(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
 	enum ptx_op op = s->form->op;
+	bool is_async =
+		op == PTX_OP_ST_ASYNC && !ptx_form_has(s->form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES);
 
-	return op == PTX_OP_LD || op == PTX_OP_LDU || op == PTX_OP_ST ? bind_ld_st(d, s, in)
-								      : CPU_NOT_MINE;
+	return op == PTX_OP_LD || op == PTX_OP_LDU || op == PTX_OP_ST || is_async
+		       ? bind_ld_st(d, s, in)
+		       : CPU_NOT_MINE;
 }

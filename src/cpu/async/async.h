@@ -304,8 +304,9 @@ struct cpu_tensormap {
 	uint8_t type, rank, interleave, swizzle, l2, fill, is_im2col;
 	int16_t lower[3], upper[3];
 	uint16_t channels, pixels;
-	uint8_t wide; /* CPU_TENSOR_WIDE_*; 0: not */
-	uint8_t unused[19];
+	uint8_t wide;	   /* CPU_TENSOR_WIDE_*; 0: not */
+	uint8_t atomicity; /* of tensormap.replace, for a swizzle of 128 bytes */
+	uint8_t unused[18];
 };
 _Static_assert(sizeof(struct cpu_tensormap) == 128, "what cuTensorMapEncode fills");
 /* NULL, or what is wrong with the map (replace may have broken it). */

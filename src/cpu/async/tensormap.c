@@ -175,6 +175,7 @@ const char *cpu_tensormap_encode(const struct cpu_tensormap_desc *d, void *out)
 	tm.rank = (uint8_t)d->rank;
 	tm.interleave = (uint8_t)d->interleave;
 	tm.swizzle = (uint8_t)d->swizzle;
+	tm.atomicity = d->swizzle > SWIZZLE_128 ? (uint8_t)(d->swizzle - SWIZZLE_128) : 0;
 	tm.l2 = (uint8_t)d->l2;
 	tm.fill = (uint8_t)d->fill;
 	tm.is_im2col = d->is_im2col;
@@ -255,6 +256,13 @@ struct replace {
 /* PTX ISA 9.7.9.29 numbers the types in another order than the driver. */
 static const uint8_t elem_types[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12, 13, 14, 15};
 
+/* Mode and atomicity are fields of their own; cuda.h numbers their combinations. */
+static void set_swizzle(struct cpu_tensormap *tm, uint8_t mode, uint8_t atomicity)
+{
+	tm->atomicity = atomicity;
+	tm->swizzle = mode == SWIZZLE_128 ? (uint8_t)(mode + atomicity) : mode;
+}
+
 /* Sets a field; false: the value does not fit it. */
 static bool set_field(struct cpu_tensormap *tm, const struct replace *r, uint64_t v)
 {
@@ -288,7 +296,10 @@ static bool set_field(struct cpu_tensormap *tm, const struct replace *r, uint64_
 		tm->interleave = (uint8_t)v;
 		return v <= 2;
 	case PTX_MOD_SWIZZLE_MODE:
-		tm->swizzle = (uint8_t)v;
+		set_swizzle(tm, (uint8_t)v, tm->atomicity);
+		return v <= SWIZZLE_128;
+	case PTX_MOD_SWIZZLE_ATOMICITY: /* 16 bytes, 32, 32 with a flip of 8, 64 */
+		set_swizzle(tm, tm->swizzle < SWIZZLE_128 ? tm->swizzle : SWIZZLE_128, (uint8_t)v);
 		return v <= 3;
 	case PTX_MOD_FILL_MODE:
 		tm->fill = (uint8_t)v;
@@ -352,7 +363,8 @@ static enum cpu_bound bind_replace(struct cpu_dec *d, const struct ptx_stmt *s, 
 		{PTX_MOD_BOX_DIM, true, 5},	    {PTX_MOD_GLOBAL_DIM, true, 5},
 		{PTX_MOD_GLOBAL_STRIDE, true, 4},   {PTX_MOD_ELEMENT_STRIDE, true, 5},
 		{PTX_MOD_ELEMTYPE, false, 0},	    {PTX_MOD_INTERLEAVE_LAYOUT, false, 0},
-		{PTX_MOD_SWIZZLE_MODE, false, 0},   {PTX_MOD_FILL_MODE, false, 0},
+		{PTX_MOD_SWIZZLE_MODE, false, 0},   {PTX_MOD_SWIZZLE_ATOMICITY, false, 0},
+		{PTX_MOD_FILL_MODE, false, 0},
 	};
 	struct replace *r = cpu_dec_alloc(d, sizeof(*r));
 	unsigned f = 0;

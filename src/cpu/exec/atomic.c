@@ -593,7 +593,10 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 
 	if (f->op == PTX_OP_MULTIMEM_RED)
 		return cpu_dec_unsupported(d, in, "multicast memory objects");
-	if (!is_atom && f->op != PTX_OP_RED)
+	/* red.async.release to global memory (9.7.13.8) may be carried out at once. */
+	bool is_async =
+		f->op == PTX_OP_RED_ASYNC && !ptx_form_has(f, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES);
+	if (!is_atom && f->op != PTX_OP_RED && !is_async)
 		return CPU_NOT_MINE;
 	rmw_fn *fn = f->ntypes ? find_fn(f) : NULL;
 	bool is_cas = ptx_form_has(f, PTX_MOD_CAS);
@@ -605,7 +608,7 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	enum ptx_type t = (enum ptx_type)f->types[0];
 	a->acc = (struct cpu_acc){.kind = CPU_ACC_ATOMIC,
 				  .space = f->space,
-				  .sem = f->sem,
+				  .sem = is_async ? PTX_SEM_RELEASE : f->sem,
 				  .scope = f->scope ? f->scope : PTX_SCOPE_GPU,
 				  .proxy = f->proxy,
 				  .width = f->width,
