@@ -12,8 +12,9 @@ up for places that a small kernel doesn't have. Each is judged by `collider prov
 preconditions of the label (without --level and --warp-lockstep, which the oracle doesn't know), and
 run under the oracle on the CPU device in a few launches that keep to the contract: dimensions that
 the contract says are 1 are, what collider_assume() says traps where it doesn't hold, and launches
-that trap or leave their arrays don't count. A mutant that is proven and races in one of them is the
-only failure.
+that trap or leave their arrays don't count. Where the contract says that something holds 0 before
+the launch, all arrays do. A mutant that races and has a potential alarm is asked about with
+--confirm. A mutant that is proven and races in one of its launches is the only failure.
 
 Misses: the oracle sees a few launches and two contents of memory; a mutant that it finds clean may
 be racy in others.
@@ -178,7 +179,7 @@ def dims(options, which, default):
     return default
 
 
-def launches(mangled, params, options, ones, text, is_ramp_only, rng):
+def launches(mangled, params, options, ones, text, fills, rng):
     """Lines for oracle_run, within the contract."""
     is_2d, is_2d_grid = '%tid.y' in text, '%ctaid.y' in text
     blocks = dims(options, 'block-dim', [[8, 4, 1], [32, 2, 1]] if is_2d else [[64, 1, 1], [5, 1, 1], [128, 1, 1]])
@@ -210,8 +211,7 @@ def launches(mangled, params, options, ones, text, is_ramp_only, rng):
         args = [given.get(str(i + 1)) or
                 (p if p != 's' else str(n if turn == 0 else b[0] if turn == 1 else rng.choice(choice)))
                 for i, p in enumerate(params)]
-        fill = 'ramp' if is_ramp_only or turn % 2 else 'zeros'
-        out.append(' '.join([mangled, *map(str, b + g), fill, *args]))
+        out.append(' '.join([mangled, *map(str, b + g), fills[turn % len(fills)], *args]))
     return out
 
 
@@ -233,8 +233,11 @@ def judge(job):
     k = ks[0]
     ones = [c['text'] for c in k['contract'] if c['text'].startswith('1: ')]
     has_unsaid = bool(re.search(r'collider_(distinct|injective|sorted)|injective|distinct|sorted', source + ' '.join(options)))
+    # flags and locks hold 0 at first, by the contract
+    is_zero = any('holds 0 before the launch' in c['text'] for c in k['contract'])
+    fills = ['ramp'] if has_unsaid else ['zeros'] if is_zero else ['zeros', 'ramp']
     runs = launches(mangled, params_of(lines, head, mangled), options, ones[0] if ones else '',
-                    '\n'.join(text), has_unsaid, random.Random(name + str(serial)))
+                    '\n'.join(text), fills, random.Random(name + str(serial)))
     run_path = path + '.run.ptx'
     with open(run_path, 'w') as f:
         f.write(with_assumes(text))
@@ -245,6 +248,11 @@ def judge(job):
     race = next(((a, l) for a, l in zip(answers, runs) if a.startswith('race')), None)
     out = {'name': name, 'kind': kind, 'verdict': SHORT[k['verdict']], 'race': race, 'at': at,
            'ran': sum(not a.startswith('fault') for a in answers), 'new': new.strip(), 'old': lines[at].strip()}
+    out['confirmed'] = out['verdict'] == 'true'
+    if race and out['verdict'] == 'potential':
+        r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--confirm',
+                            '--kernel=' + mangled, *options, path], capture_output=True, text=True)
+        out['confirmed'] = bool(re.search(r'"confirmed": ?"confirmed"', r.stdout))
     keep = os.environ.get('KEEP')
     if keep and race and out['verdict'] == 'free':
         os.replace(path, os.path.join(keep, os.path.basename(path)))
@@ -297,8 +305,9 @@ for r in rows:
         print('FAIL %s: proven without %s (PTX line %d, "%s" became "%s"), but %s in %s' % (
             r['name'], r['kind'], r['at'] + 1, r['old'], r['new'], *r['race']))
 racy = [r for r in rows if r['race']]
-print('%d kernels, %d mutants; of %d that race %d have a true alarm; refused %d, vacuous %d' % (
+print('%d kernels, %d mutants; of %d that race %d have a true alarm, %d a true or confirmed one; refused %d, vacuous %d' % (
     len({r['name'] for r in rows}), len(rows), len(racy), sum(r['verdict'] == 'true' for r in racy),
+    sum(r['confirmed'] for r in racy),
     sum(r['verdict'] == 'refused' for r in rows), sum(r['verdict'] == 'vacuous' for r in rows)))
 if not racy:
     sys.exit('no mutant raced: the oracle was not asked')
