@@ -431,6 +431,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	const struct ptx_form *fm = s->form;
 	bool is_memory = fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE);
 
+	ev->has_exit |= fm->op == PTX_OP_EXIT;
 	ev->is_apart |= inst_is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
 	if (is_followed(fm, ev->follows_cluster)) {
 		plan_access(cx, ev, s);

@@ -6,7 +6,8 @@
  * what the others do after the barrier. A detector that orders by the barriers that a thread has
  * passed must ask whether the earlier one came there. It asks where a branch goes by the thread's
  * number one way to an exit without a barrier, and the other way to a barrier, and accesses come
- * before the exit.
+ * before the exit. Where that can't be asked, or is not enough, the kernel is judged in part
+ * (unequal.c).
  *
  * Misses: branches on what was loaded; barriers and exits in functions that are called. Costs:
  * linear, but for chains of registers against the text's order: PASSES at most.

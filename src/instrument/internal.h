@@ -257,6 +257,7 @@ struct inst_events {
 	 * orders threads, only the strong writes that strong reads have seen are ordered. */
 	bool only_observes;
 	bool has_fence, has_warp; /* fences; bar.warp.sync */
+	bool has_exit;		  /* `exit`, also in what it calls */
 	bool has_generic;	  /* accesses of generic addresses that may be shared memory's */
 	bool has_update;	  /* atomics whose result is used */
 	/* Set before: the caller looks at cp.async itself, so they aren't counted as unchecked. */
@@ -286,6 +287,9 @@ void inst_find_lockstep(struct inst_ctx *cx, struct inst_events *ev);
 /* exits.c: may a thread leave the kernel before a barrier that others wait at, with accesses since
  * its last one? needs: flow. */
 bool inst_parts_at_exits(struct inst_ctx *cx, const struct inst_events *ev);
+/* unequal.c: notes that a kernel is judged in part, if threads of a block may pass different
+ * numbers of barriers, and one that leaves earlier has accesses since its last one. needs: flow. */
+void inst_note_unequal(struct inst_ctx *cx, const struct inst_events *ev);
 /* May the statement order the thread's accesses with another one's? */
 bool inst_may_order(const struct ptx_stmt *s);
 /* event.c: does code of the module write less than a word of 4 bytes to the memory that is loaded

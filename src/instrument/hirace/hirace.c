@@ -515,6 +515,7 @@ static void plan(struct inst_follow *f)
 
 	inst_find_lockstep(f->cx, &f->ev);
 	plan_seeds(k);
+	inst_note_unequal(f->cx, &f->ev);
 	k->has_stamps = k->f.ev.has_order;
 	/* At bar.warp.sync it may step aside. */
 	k->has_fresh =

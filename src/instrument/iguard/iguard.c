@@ -422,6 +422,7 @@ static void plan(struct inst_follow *f)
 	find_bytes(k);
 	/* Such a thread is known by what it says before it synchronises. */
 	k->has_exits = !k->f.frame.called && inst_parts_at_exits(k->f.cx, &k->f.ev);
+	inst_note_unequal(f->cx, &f->ev);
 	k->f.ev.has_order |= k->has_exits;
 	k->is_plain = !k->f.ev.has_warp && !k->f.ev.has_order;
 	k->can_swap = (k->is_plain || k->f.ev.only_observes) && !k->f.frame.called &&

@@ -225,6 +225,10 @@ static void find_skips(struct race_results *r)
 					   "followed",
 					   s->what);
 			break;
+		case RACE_WHY_EXITS:
+			why = RACE_GAP_OUTSIDE;
+			what = s->what;
+			break;
 		default: /* hides no race */
 			continue;
 		}

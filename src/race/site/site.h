@@ -122,6 +122,7 @@ enum race_unchecked_why {
 	RACE_WHY_PROVEN_ALONE = 12,    /* as 10, and followed where another kernel runs beside */
 	RACE_WHY_UNDISTURBED = 13,     /* barriers keep all writes to shared memory apart */
 	RACE_WHY_MEANT = 14,	       /* in a collider_data_race() of the program */
+	RACE_WHY_EXITS = 15,	       /* before an exit, where others go on to a barrier: func */
 	/* About the order of blocks, not about checks: reported if shuffling was requested. */
 	RACE_WHY_WAITS = 100,	    /* func: a loop waits for another block */
 	RACE_WHY_FIXED_ORDER = 101, /* the module reads block ids in a way that isn't replaced */
