@@ -14,9 +14,11 @@
  * A call of a function that has a variant (called/called.c) is an event, where the detector follows
  * calls; what the function does belongs to the kernel's plan then.
  *
- * Misses: copies (cp.async, bulk, tensor), matrix loads and stores, textures, memory of other
- * blocks of the cluster (where the caller doesn't ask for it), functions that are called in other
- * ways: all are counted for the report's footer.
+ * ldmatrix and stmatrix are accesses of the lanes that name rows.
+ *
+ * Misses: copies (cp.async, bulk, tensor), wmma, textures, memory of other blocks of the cluster
+ * (where the caller doesn't ask for it), functions that are called in other ways: all are counted
+ * for the report's footer.
  */
 #include "instrument/internal.h"
 
@@ -366,6 +368,50 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	add_event(ev, e);
 }
 
+/*
+ * ldmatrix, stmatrix: each lane that names a row accesses its 16 bytes. Which lane gets which of
+ * them orders nothing. As the oracle has it (cpu/exec/matrix.c).
+ */
+static void plan_rows(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	const struct ptx_opnd *where = ptx_address(s);
+	bool writes = fm->op == PTX_OP_STMATRIX, is_generic = fm->space == PTX_SPACE_GENERIC;
+	struct inst_event *e = new_event(cx, INST_EVENT_ACCESS, s);
+
+	e->sure = 15;
+	e->strength = RACE_WEAK;
+	e->scope = RACE_SCOPE_NONE;
+	if (!(inst_is_chosen(cx, s) && is_left(cx, ev, e)))
+		return;
+	e->lanes = (uint8_t)inst_rows_lanes(fm);
+	e->reads = e->is_seen = !writes;
+	e->writes = writes;
+	e->space = is_generic ? INST_IN_GENERIC_SHARED : INST_IN_SHARED;
+	e->access = inst_new_access(cx, s, where, writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
+				    (enum ptx_space)fm->space, 4);
+	e->access->leads = true;
+	e->access->site = inst_add_site(cx, e->access);
+	cx->stats->sites++;
+	cx->stats->groups++;
+	ev->has_shared = true;
+	ev->has_generic |= is_generic;
+	ev->naccesses++;
+	add_event(ev, e);
+}
+
+/* Of 16-bit elements; others are counted. */
+static bool has_rows(const struct inst_events *ev, const struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	const struct ptx_opnd *where = ptx_address(s);
+
+	return !ev->follows_copies &&
+	       (fm->op == PTX_OP_LDMATRIX || fm->op == PTX_OP_STMATRIX) && inst_rows_lanes(fm) &&
+	       (fm->space == PTX_SPACE_SHARED || fm->space == PTX_SPACE_GENERIC) && where &&
+	       where->nsub;
+}
+
 /* ---- what synchronises -------------------------------------------------------------------- */
 
 /* Does it wait only for what this thread itself has begun? */
@@ -435,6 +481,8 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	ev->is_apart |= inst_is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
 	if (is_followed(fm, ev->follows_cluster)) {
 		plan_access(cx, ev, s);
+	} else if (has_rows(ev, s)) {
+		plan_rows(cx, ev, s);
 	} else if (flow_is_block_barrier(s)) {
 		add_event(ev, new_event(cx, INST_EVENT_BLOCK, s));
 		ev->has_barrier = true;
@@ -466,6 +514,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	}
 	if (is_memory && !is_followed(fm, ev->follows_cluster) &&
 	    !(fm->effects & PTX_EFF_UNKNOWN) && !(ev->follows_copies && is_issued(fm)) &&
+	    !has_rows(ev, s) &&
 	    (is_followed_space(fm->space) || is_followed_space(fm->space2) ||
 	     fm->space == PTX_SPACE_SHARED_CLUSTER || fm->space == PTX_SPACE_TMEM)) {
 		cx->stats->unsupported++;

@@ -11,6 +11,8 @@
 
 #include "race/layout/lanes.h"
 
+#define LANES 32u /* of a warp */
+
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 struct ptx_opnd inst_access_address(struct inst_follow *k, const struct inst_event *e,
@@ -37,6 +39,13 @@ struct ptx_opnd inst_access_address(struct inst_follow *k, const struct inst_eve
 		inst_emit(cx, e->stmt, s->is_pred_not ? "only_unless" : "only_if",
 			  T(bits == 64 ? PTX_STR("b64") : PTX_STR("b32"), none),
 			  H(at, at, inst_reg(cx, s->pred)));
+	if (e->lanes && e->lanes < LANES) {
+		struct ptx_opnd names = inst_fresh(cx, PTX_TYPE_PRED);
+		inst_emit(cx, e->stmt, "first_lanes", T(inst_num(e->lanes)), H(names));
+		inst_emit(cx, e->stmt, "only_if",
+			  T(bits == 64 ? PTX_STR("b64") : PTX_STR("b32"), none),
+			  H(at, at, names));
+	}
 	return at;
 }
 

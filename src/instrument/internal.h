@@ -205,6 +205,7 @@ struct inst_event {
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;
 	uint8_t narrow;	 /* bytes of an access of fewer than 4; else 0 */
+	uint8_t lanes;	 /* of ldmatrix, stmatrix: the first ones, which name rows; else 0 */
 	bool is_partial; /* of a word, bytes alone are in doubt: it is never more than looked at */
 	/* Of hirace's groups: the next access of this one's, its number of words and how far one is
 	 * from the next in words; is_grouped: the group's first access checks this one. */
