@@ -105,6 +105,22 @@ DEV_FN uint32_t dev_active(void)
 	return v;
 }
 
+/* A delay; `flags` are the module's (RACE_KNOB_*). Where it elects lanes only whole warps sleep, as
+ * src/instrument/nap says; a part of one waits awake. */
+DEV_FN void dev_nap(uint32_t ns, uint32_t flags)
+{
+	uint32_t begin, now, turns = ns / 8u;
+
+	if (!(flags & RACE_KNOB_ELECTS) || dev_active() == 0xffffffffu) {
+		asm volatile("nanosleep.u32 %0;" ::"r"(ns));
+		return;
+	}
+	asm volatile("mov.u32 %0, %%clock;" : "=r"(begin));
+	do
+		asm volatile("mov.u32 %0, %%clock;" : "=r"(now));
+	while (now - begin < ns + ns / 2u && turns--);
+}
+
 DEV_FN uint32_t dev_peers(uint32_t slot)
 {
 	uint32_t peers;

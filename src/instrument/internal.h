@@ -124,6 +124,8 @@ struct inst_ctx {
 	struct ptx_templates *prune_ts;
 	struct ptx_templates *doubt_ts;
 	struct ptx_templates *shuffle_ts;
+	struct ptx_templates *nap_ts;
+	bool elects; /* some function has elect.sync: nap/nap.c */
 	uint32_t shuffle_flags, shuffle_id; /* race/shuffle/blocks.h */
 	bool is_large;			    /* the module: see INST_LARGE_MODULE */
 	bool has_calls;			    /* some function has checks by call */
@@ -500,6 +502,12 @@ void inst_put_skip_within(struct inst_ctx *cx, struct ptx_stmt *at, struct ptx_l
 bool inst_is_all_pruned(const struct inst_ctx *cx, const struct inst_events *ev);
 struct ptx_label *inst_copy_body(struct inst_ctx *cx);
 struct ptx_stmt *inst_next_way_out(const struct ptx_label *copy, struct ptx_stmt *from);
+
+/* nap/nap.c. Once for a module; and `ns` nanoseconds of delay for the lanes for which it is_due
+ * (inst_none(): for all). */
+bool inst_begin_nap(struct inst_ctx *cx);
+void inst_emit_nap(struct inst_ctx *cx, struct ptx_opnd is_due, struct ptx_opnd ns,
+		   struct ptx_stmt *at);
 
 /* module.c */
 bool inst_add_sites(struct inst_ctx *cx);

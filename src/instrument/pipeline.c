@@ -340,7 +340,8 @@ static int run_passes(struct inst_ctx *cx)
 	struct ptx_module *m = cx->m;
 
 	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
-	if (!cx->module_ts || !inst_shuffle_begin(cx) || !inst_read_prune(cx))
+	if (!cx->module_ts || !inst_shuffle_begin(cx) || !inst_read_prune(cx) ||
+	    !inst_begin_nap(cx))
 		return BASE_EXIT_INTERNAL;
 	inst_read_files(cx);
 	if (!one_pass(cx, INST_PASS_CALLED))

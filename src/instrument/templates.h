@@ -12,6 +12,7 @@
 extern const struct ptx_template_file inst_module_templates[];
 extern const struct ptx_template_file inst_called_templates[];
 extern const struct ptx_template_file inst_doubt_templates[];
+extern const struct ptx_template_file inst_nap_templates[];
 extern const struct ptx_template_file inst_prune_templates[];
 extern const struct ptx_template_file inst_shuffle_templates[];
 

@@ -148,6 +148,7 @@ struct race_knobs {
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
 #define RACE_KNOB_BESIDE  2u /* of detector watch: collide's checks are beside it, with delays */
 #define RACE_KNOB_REPLAY  4u /* of detector watch: it has a filter (layout/watch.h) */
+#define RACE_KNOB_ELECTS  8u /* some function has elect.sync: only whole warps sleep */
 #define RACE_SAMPLE_NEVER 0xffffffffu
 #define RACE_SAMPLE_SITES 0x80000000u /* + limit: groups are chosen, not executions */
 #define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */

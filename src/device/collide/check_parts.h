@@ -23,6 +23,7 @@ RACE_STATIC_ASSERT(offsetof(struct race_knobs, rsleep) == 8, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, wsleep) == 12, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) == 16, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) == 24, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) == 56, "read below");
 
@@ -42,10 +43,11 @@ DEV_FN uint32_t dev_draw(void)
 /* As template `sleep` of collide.ptxt does it. */
 DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
 {
-	uint32_t ns, most, dense;
+	uint32_t ns, most, dense, flags;
 	bool is_due = true;
 
 	random = random * 1664525u + 1013904223u;
+	KNOB(flags, 24);
 	if (what & RACE_CHECK_LOADS) {
 		KNOB(most, 56);
 		KNOB(dense, 28);
@@ -56,7 +58,7 @@ DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
 		KNOB(ns, 12);
 	}
 	if (is_due)
-		asm volatile("nanosleep.u32 %0;" ::"r"(__umulhi(random, ns)));
+		dev_nap(__umulhi(random, ns), flags);
 }
 
 /* Is this execution checked? `random` is also for the delay. */

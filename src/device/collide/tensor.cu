@@ -15,6 +15,8 @@
  */
 #include "race/file/box.h"
 
+#include "device/gpu_ops.h"
+
 #define DEV_FN static __device__ __forceinline__
 #define FLIGHT 2 /* words of each side in flight: 4 would take 96 registers instead of 71 */
 #define WORD   16u
@@ -46,6 +48,7 @@ struct copy {
 #define KNOB32(v, at) asm volatile("ld.const.u32 %0, [__collider_knobs+" #at "];" : "=r"(v))
 
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, rsleep) == 8, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) == 24, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, window) == 52, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) == 56, "read below");
@@ -282,13 +285,14 @@ DEV_FN uint32_t compare(const struct copy *x, struct found *f)
 /* As template sleep of collide.ptxt. */
 DEV_FN void delay(uint32_t rng, uint32_t count)
 {
-	uint32_t rsleep, dense, sparse;
+	uint32_t rsleep, dense, sparse, flags;
 
 	KNOB32(rsleep, 8);
+	KNOB32(flags, 24);
 	KNOB32(dense, 28);
 	KNOB32(sparse, 56);
 	if (__umulhi(rng, count < sparse ? count : sparse) < dense)
-		asm volatile("nanosleep.u32 %0;" ::"r"(__umulhi(rng * 0x9e3779b1u, rsleep)));
+		dev_nap(__umulhi(rng * 0x9e3779b1u, rsleep), flags);
 }
 
 /* The half of the 8 bytes that differs. If the source has changed, the destination holds its old

@@ -442,7 +442,8 @@ DEV_FN bool dev_try(struct state *s)
 		RACE_STATIC_ASSERT(offsetof(struct race_knobs, rsleep) == 8, "the low half");
 		sleep = (uint32_t)dev_block_word(8);
 		if (sleep)
-			__nanosleep(__umulhi(s->draw * 0x9E3779B1u, sleep));
+			dev_nap(__umulhi(s->draw * 0x9E3779B1u, sleep),
+				(uint32_t)dev_block_word(offsetof(struct race_knobs, flags)));
 		return true;
 	}
 	return false;

@@ -143,12 +143,6 @@ static struct ptx_opnd window_address(struct inst_ctx *cx, const struct bulk *b,
 	return r;
 }
 
-static void emit_sleep(struct inst_ctx *cx, struct ptx_stmt *at)
-{
-	inst_emit(cx, at, "sleep", T(cx->k, KNOB(rsleep), KNOB(dense), KNOB(sparse)),
-		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
-}
-
 /* Both sides over the window. */
 static void emit_window(struct inst_ctx *cx, struct bulk *b, struct ptx_opnd size,
 			struct ptx_label *skip)
@@ -160,7 +154,7 @@ static void emit_window(struct inst_ctx *cx, struct bulk *b, struct ptx_opnd siz
 			  H(b->src, b->dst, size, ptx_opnd_label(skip)));
 	inst_emit(cx, b->at, "bulk_emulate", T(space_of(b->from), space_of(b->to)),
 		  H(b->src, b->dst, b->n, b->sum));
-	emit_sleep(cx, b->at);
+	inst_emit_delay(cx, true, b->at);
 	inst_emit(cx, b->at, "bulk_compare", T(space_of(b->from), space_of(b->to)),
 		  H(b->src, b->dst, b->n, b->again, b->hit, b->place, b->here, b->there));
 	/* For a write to the block's own memory its own fence is enough. */
@@ -175,7 +169,7 @@ static void emit_window(struct inst_ctx *cx, struct bulk *b, struct ptx_opnd siz
 static void emit_sums(struct inst_ctx *cx, struct bulk *b)
 {
 	inst_emit(cx, b->at, "bulk_sum", T(space_of(b->from)), H(b->src, b->n, b->sum));
-	emit_sleep(cx, b->at);
+	inst_emit_delay(cx, true, b->at);
 	inst_emit(cx, b->at, "bulk_sum", T(space_of(b->from)), H(b->src, b->n, b->again));
 	inst_emit(cx, b->at, "differ_first", T(PTX_STR("32")), H(b->hit, b->sum, b->again));
 	inst_emit(cx, b->at, "count", T(PTX_STR("1")), H(inst_reg(cx, cx->cnt), inst_none()));

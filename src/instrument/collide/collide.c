@@ -220,6 +220,21 @@ static void end_draw(struct inst_ctx *cx, const struct inst_group *g, const stru
 	inst_emit_label(cx, g->flush, d->skip);
 }
 
+void inst_emit_delay(struct inst_ctx *cx, bool has_load, struct ptx_stmt *at)
+{
+	struct ptx_opnd is_due = inst_none(), ns = inst_fresh(cx, PTX_TYPE_B32);
+
+	if (has_load) {
+		is_due = inst_fresh(cx, PTX_TYPE_PRED);
+		inst_emit(cx, at, "delay", T(cx->k, KNOB(rsleep), KNOB(dense), KNOB(sparse)),
+			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), is_due, ns));
+	} else {
+		inst_emit(cx, at, "delay_store", T(cx->k, KNOB(wsleep)),
+			  H(inst_reg(cx, cx->rng), ns));
+	}
+	inst_emit_nap(cx, is_due, ns, at);
+}
+
 static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
 {
 	struct draw d = begin_draw(cx, g);
@@ -270,11 +285,7 @@ static void check_group(struct inst_ctx *cx, struct inst_group *g)
 	struct draw d = begin_draw(cx, g);
 	if (g->ahead)
 		inst_emit_ahead(cx, g, at);
-	if (g->has_load)
-		inst_emit(cx, at, "sleep", T(cx->k, KNOB(rsleep), KNOB(dense), KNOB(sparse)),
-			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
-	else
-		inst_emit(cx, at, "sleep_store", T(cx->k, KNOB(wsleep)), H(inst_reg(cx, cx->rng)));
+	inst_emit_delay(cx, g->has_load, at);
 	for (struct inst_access *a = g->first; a; a = a->next)
 		if (a->needs_private_test)
 			test_private(cx, a, at);

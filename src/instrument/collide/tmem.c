@@ -225,10 +225,6 @@ void inst_emit_tmem(struct inst_ctx *cx, struct inst_group *g, struct ptx_opnd d
 		look(cx, g, &x, was, at);
 	else
 		put(cx, g, &x, was, at);
-	if (g->has_load)
-		inst_emit(cx, at, "sleep", T(cx->k, KNOB(rsleep), KNOB(dense), KNOB(sparse)),
-			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
-	else
-		inst_emit(cx, at, "sleep_store", T(cx->k, KNOB(wsleep)), H(inst_reg(cx, cx->rng)));
+	inst_emit_delay(cx, g->has_load, at);
 	look(cx, g, &x, now, at);
 }

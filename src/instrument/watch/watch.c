@@ -485,8 +485,19 @@ static void put_end(struct inst_watch *k, struct ptx_stmt *s)
 	if (!inst_watch_may_release(s))
 		return;
 	is_passed = k->is_across && s->form->effects & PTX_EFF_WARP_SYNC;
-	inst_emit(cx, inst_before_arguments(s), is_passed ? "cross" : "drop",
-		  T(cx->k, KNOB(wsleep)), H(inst_reg(cx, k->held), inst_reg(cx, k->f.cnt)));
+	struct ptx_stmt *at = inst_before_arguments(s);
+	if (is_passed) {
+		inst_emit(cx, at, "cross", NT, H(inst_reg(cx, k->held)));
+		return;
+	}
+	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED), ns = inst_fresh(cx, PTX_TYPE_B32);
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+	inst_emit(cx, at, "drop_delay", T(cx->k, KNOB(wsleep)),
+		  H(inst_reg(cx, k->held), inst_reg(cx, k->f.cnt), stays, ns,
+		    ptx_opnd_label(over)));
+	inst_emit_nap(cx, stays, ns, at);
+	inst_emit(cx, at, "drop", NT, H(inst_reg(cx, k->held)));
+	inst_emit_label(cx, at, over);
 }
 
 /* Groups end, and watchpoints; then the access there, e, has its look. */
