@@ -162,12 +162,24 @@ struct cpu_hit {
 };
 #define CPU_HITS 64
 
+/* Memory around an access: [base, base + bytes), on the host delta further on. A part of the map
+ * with that version, used so (1 + struct cpu_hit's use), or the block's own shared memory (0). */
+struct cpu_near {
+	uint64_t base, bytes, delta, version;
+	uint32_t use;
+};
+
 /* Where the lanes of an access are, kept for others of its group (alu/ldst.c, load/spreads.c). */
 struct cpu_spread {
 	const struct cpu_spread_use *first; /* whose it is; NULL: nothing is kept */
 	const struct cpu_warp *w;
 	uint32_t mask, kind, groups;
+	bool has_addr;	    /* `addr` is filled in: it needn't be where lanes are side by side */
+	uint8_t access;	    /* struct cpu_near's use without the device */
 	uint64_t lo, bytes; /* from the least address past the greatest one */
+	/* An access `apart` bytes on, of all lanes, is in the same memory if apart + below < room;
+	 * room 0: not known. host: of the least address. */
+	uint64_t below, room, version, host;
 	uint64_t addr[CPU_WARP];
 };
 

@@ -1,28 +1,29 @@
 /*
  * ldst.c - ld, ldu and st for 32 lanes at once.
  *
- * In the sc model a warp's access is one of three shapes: lanes side by side
- * (one bounds check, one vector copy between memory and slots), all lanes at
- * one address (one load), or any: one bounds check for the lowest to the highest
- * address, then by groups of eight lanes, which have the same shapes (rows of a block that is 8 or
- * 16 wide), lane by lane at worst (movers.h). A lane that is alone is moved alone. An access that
- * fits none of them, and every one that faults, is done lane by lane through cpu_resolve.
+ * In the sc model most accesses are of all lanes, at one address or side by side, in memory that
+ * the instruction, or its group, has accessed before: exec_near sees that by the base register
+ * alone, with one comparison for the bounds, and moves one vector. Others are of one of three
+ * shapes: lanes side by side, all at one address, or any: one bounds check for the lowest to the
+ * highest address, then by groups of eight lanes, which have the same shapes (rows of a block that
+ * is 8 or 16 wide), lane by lane at worst (movers.h). A lane that is alone is moved alone. An
+ * access that fits none of them, and every one that faults, is done lane by lane through
+ * cpu_resolve.
  *
- * What is found so is the access's spread; others with its base register take it (load/spreads.c).
+ * What is found so is the access's spread; others with its base register take it, with the memory
+ * around it (load/spreads.c).
  *
- * In the other models each element goes through model.c. Cache operators and
- * hints are ignored: they change no value.
- * Costs: a vector of n elements is n passes over the lanes.
+ * In the other models each element goes through model.c. Cache operators and hints are ignored:
+ * they change no value. Costs: some 50 instructions of the host for an access of a group; a vector
+ * of n elements is n passes over the lanes where vectors.h doesn't have it.
  */
 #include "cpu/alu/movers.h"
+#include "cpu/alu/shapes.h"
+#include "cpu/alu/vectors.h"
 #include "cpu/memory/resolve.h"
 #include "cpu/events.h"
 
 #include <string.h>
-
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
 
 #define MAX_VEC 8
 
@@ -33,132 +34,13 @@ struct mem {
 	uint32_t step; /* bytes of a lane: width * vec */
 	uint8_t n;     /* elements */
 	bool is_uniform;
+	bool is_near;	/* shared by threads, at a register's address: exec_near may do it */
+	uint8_t access; /* 1 + enum cpu_use; 0: shared memory */
 	uint32_t slot[MAX_VEC];
 	const struct mover *mover[MAX_VEC];
+	vector_fn *const *vector; /* all elements at once, by SPREAD_*; NULL: each by its mover */
 	struct cpu_spread_use use;
 };
-
-/* Of all lanes together: one address, side by side, or what eight of them have (groups). */
-enum { SPREAD_UNIFORM, SPREAD_LINEAR, SPREAD_GROUPS };
-
-/* ---- shapes ------------------------------------------------------------------------ */
-
-/* Are n lanes (a multiple of 4) `apart` bytes from the one before? */
-static inline bool are_apart(const uint64_t *addr, unsigned n, uint64_t apart)
-{
-#ifdef __AVX2__
-	int64_t a0 = (int64_t)addr[0], d = (int64_t)apart;
-	__m256i want = _mm256_setr_epi64x(a0, a0 + d, a0 + 2 * d, a0 + 3 * d);
-	__m256i diff = _mm256_setzero_si256(), step = _mm256_set1_epi64x(4 * d);
-
-	for (unsigned i = 0; i < n; i += 4) {
-		__m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(addr + i));
-		diff = _mm256_or_si256(diff, _mm256_xor_si256(a, want));
-		want = _mm256_add_epi64(want, step);
-	}
-	return _mm256_testz_si256(diff, diff);
-#else
-	uint64_t diff = 0;
-
-	for (unsigned l = 0; l < n; l++)
-		diff |= addr[l] ^ (addr[0] + l * apart);
-	return !diff;
-#endif
-}
-
-/* Lanes outside of the mask get the address of one in it. */
-static inline void fill_idle(uint64_t *addr, uint32_t mask)
-{
-	uint64_t first = addr[__builtin_ctz(mask)];
-
-#ifdef __AVX2__
-	const __m256i bits = _mm256_setr_epi64x(1, 2, 4, 8);
-	const __m256i other = _mm256_set1_epi64x((int64_t)first);
-
-	for (unsigned i = 0; i < CPU_WARP; i += 4) {
-		__m256i *p = (__m256i *)(void *)(addr + i);
-		__m256i in = _mm256_and_si256(_mm256_set1_epi64x(mask >> i), bits);
-		_mm256_storeu_si256(p, _mm256_blendv_epi8(other, _mm256_loadu_si256(p),
-							  _mm256_cmpeq_epi64(in, bits)));
-	}
-#else
-	for (unsigned l = 0; l < CPU_WARP; l++)
-		addr[l] = mask >> l & 1u ? addr[l] : first;
-#endif
-}
-
-/* Where the lanes are, as signed numbers, which vector units compare: no valid address is
- * negative. */
-struct span {
-	int64_t lo, hi, all; /* all: the bits of any */
-};
-
-static struct span find_span(const uint64_t *addr)
-{
-	struct span s = {INT64_MAX, INT64_MIN, 0};
-
-#ifdef __AVX2__
-	__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)addr), high = low;
-	__m256i any = low;
-	int64_t v[3][4];
-
-	for (unsigned i = 4; i < CPU_WARP; i += 4) {
-		__m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(addr + i));
-		low = _mm256_blendv_epi8(low, a, _mm256_cmpgt_epi64(low, a));
-		high = _mm256_blendv_epi8(high, a, _mm256_cmpgt_epi64(a, high));
-		any = _mm256_or_si256(any, a);
-	}
-	_mm256_storeu_si256((__m256i *)(void *)v[0], low);
-	_mm256_storeu_si256((__m256i *)(void *)v[1], high);
-	_mm256_storeu_si256((__m256i *)(void *)v[2], any);
-	for (unsigned i = 0; i < 4; i++) {
-		s.lo = v[0][i] < s.lo ? v[0][i] : s.lo;
-		s.hi = v[1][i] > s.hi ? v[1][i] : s.hi;
-		s.all |= v[2][i];
-	}
-#else
-	for (unsigned l = 0; l < CPU_WARP; l++) {
-		int64_t a = (int64_t)addr[l];
-		s.lo = a < s.lo ? a : s.lo;
-		s.hi = a > s.hi ? a : s.hi;
-		s.all |= a;
-	}
-#endif
-	return s;
-}
-
-/* The shape of eight lanes; elements of a vector, or the halves of 16 bytes, are not side by
- * side. */
-static inline enum group_kind find_kind(const struct mem *m, const uint64_t *a)
-{
-	uint64_t apart = a[1] - a[0], side = m->step <= 8 && m->n == 1 ? m->step : 0;
-
-	if (!apart)
-		return are_apart(a, GROUP, 0) ? GROUP_SAME : GROUP_ANY;
-	return apart == side && are_apart(a, GROUP, apart) ? GROUP_SIDE_BY_SIDE : GROUP_ANY;
-}
-
-/* True: each group of eight has a shape; then the span is known, too. */
-static inline bool find_groups(const struct mem *m, const uint64_t *addr, uint32_t mask,
-			       uint32_t *kinds, struct span *s)
-{
-	bool is_known = true;
-
-	*kinds = 0;
-	*s = (struct span){INT64_MAX, INT64_MIN, 0};
-	for (unsigned i = 0; i < CPU_WARP; i += GROUP) {
-		int64_t first = (int64_t)addr[i], last = (int64_t)addr[i + GROUP - 1];
-		enum group_kind kind =
-			(mask >> i & 0xff) == 0xff ? find_kind(m, addr + i) : GROUP_ANY;
-
-		*kinds |= (uint32_t)kind << i;
-		is_known &= kind != GROUP_ANY;
-		s->lo = first < s->lo ? first : s->lo;
-		s->hi = last > s->hi ? last : s->hi;
-		s->all |= first | last;
-	}
-	return is_known;
-}
 
 /* False: not aligned, or not an address. The lanes outside of the mask get the address of one in
  * it. */
@@ -179,12 +61,14 @@ static bool find_spread(const struct mem *m, uint32_t mask, struct cpu_spread *s
 		s.hi += (int64_t)m->step * (CPU_WARP - 1);
 	} else {
 		sh->kind = SPREAD_GROUPS;
-		if (!find_groups(m, addr, mask, &sh->groups, &s))
+		uint64_t side = m->step <= 8 && m->n == 1 ? m->step : 0;
+		if (!find_groups(addr, mask, side, &sh->groups, &s))
 			s = find_span(addr);
 	}
 	sh->lo = (uint64_t)s.lo;
 	sh->bytes = (uint64_t)(s.hi - s.lo) + m->step;
 	sh->mask = mask;
+	sh->has_addr = true;
 	return s.all >= 0 && !((uint64_t)s.all & (m->step - 1));
 }
 
@@ -207,7 +91,7 @@ static bool move_spread(struct cpu_warp *w, const struct cpu_inst *in, const str
 		void *slot = cpu_slot(w, m->slot[e]);
 		if (win.stride)
 			mv->each(slot, sh->addr, win.delta, win.stride, sh->mask);
-		else if (sh->kind == SPREAD_UNIFORM && !is_store)
+		else if (sh->kind == SPREAD_UNIFORM)
 			mv->uniform(slot, (uint8_t *)(uintptr_t)(sh->lo + win.delta), sh->mask);
 		else if (sh->kind == SPREAD_LINEAR)
 			mv->linear(slot, (uint8_t *)(uintptr_t)(sh->lo + win.delta), m->step);
@@ -216,6 +100,46 @@ static bool move_spread(struct cpu_warp *w, const struct cpu_inst *in, const str
 				   &(struct groups){sh->mask, sh->groups});
 	}
 	return true;
+}
+
+static inline bool is_kept(const struct cpu_warp *w, const struct mem *m,
+			   const struct cpu_spread *kept, uint32_t mask)
+{
+	return kept->first == m->use.first && kept->w == w && kept->mask == mask;
+}
+
+/* As struct cpu_near has it. */
+static inline uint32_t use_here(const struct cpu_warp *w, const struct mem *m)
+{
+	return m->access ? (w->grid->device << 2) + m->access : 0;
+}
+
+/* Moves all lanes; the first of them is at `host`. sh: where they are, in groups. */
+static inline void move_near(struct cpu_warp *w, const struct mem *m, uint32_t kind, uint64_t host,
+			     const struct cpu_spread *sh)
+{
+	uint8_t *p = (uint8_t *)(uintptr_t)host;
+
+	if (kind != SPREAD_GROUPS && m->vector) {
+		m->vector[kind](w, m->slot, p);
+		return;
+	}
+	if (kind != SPREAD_GROUPS && m->n == 1 && m->slot[0] != CPU_NOSLOT) {
+		m->mover[0]->whole[kind](cpu_slot(w, m->slot[0]), p);
+		return;
+	}
+	for (unsigned e = 0; e < m->n; e++, p += m->acc.width) {
+		if (m->slot[e] == CPU_NOSLOT)
+			continue;
+		void *slot = cpu_slot(w, m->slot[e]);
+		if (kind == SPREAD_LINEAR)
+			m->mover[e]->linear(slot, p, m->step);
+		else if (kind == SPREAD_UNIFORM)
+			m->mover[e]->uniform(slot, p, UINT32_MAX);
+		else
+			m->mover[e]->groups(slot, sh->addr, (uint64_t)(uintptr_t)p - sh->lo,
+					    &(struct groups){UINT32_MAX, sh->groups});
+	}
 }
 
 /* The only lane of the mask; false: no such memory, or not aligned. */
@@ -324,19 +248,35 @@ static enum cpu_step store_slow(struct cpu_warp *w, const struct cpu_inst *in, c
 
 /* ---- execution ------------------------------------------------------------------------------- */
 
-static inline enum cpu_step exec(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
-				 slow_fn *slow)
+/* The memory in which the spread's accesses are. */
+static inline void keep_window(const struct mem *m, struct cpu_spread *sh,
+			       const struct cpu_near *win)
+{
+	sh->access = m->access;
+	sh->below = sh->lo - win->base;
+	sh->room = win->bytes - sh->bytes + 1;
+	sh->version = win->version;
+	sh->host = sh->lo + win->delta;
+}
+
+/* Any access: the lanes' addresses are made and looked at. */
+__attribute__((noinline)) static enum cpu_step exec_any(struct cpu_warp *w,
+							const struct cpu_inst *in, uint32_t mask)
 {
 	const struct mem *m = in->aux;
+	slow_fn *slow = m->acc.kind == CPU_ACC_STORE ? store_slow : load_slow;
 	struct cpu_spread room, *sh = &room, *kept = &w->worker->spreads[m->use.way];
 	bool is_slow = cpu_model_is_on(w) && in->sub;
+	struct cpu_near win;
 
-	/* One lane alone leaves no spread, so it must not look for one either. */
+	/* One lane alone leaves no spread, so it must not look for one either. What is kept is of
+	 * an earlier turn of a loop then. */
 	if (!(mask & (mask - 1)) && !is_slow) {
+		if (m->use.is_first)
+			kept->first = NULL;
 		if (move_one(w, in, mask))
 			return CPU_OK;
-	} else if (m->use.first && !is_slow && kept->first == m->use.first && kept->w == w &&
-		   kept->mask == mask) {
+	} else if (m->use.first && !is_slow && kept->has_addr && is_kept(w, m, kept, mask)) {
 		if (move_spread(w, in, kept, (uint64_t)m->use.apart))
 			return CPU_OK;
 	}
@@ -348,24 +288,89 @@ static inline enum cpu_step exec(struct cpu_warp *w, const struct cpu_inst *in, 
 	if (is_slow)
 		return slow(w, in, m, mask, sh->addr);
 	if (find_spread(m, mask, sh)) {
+		bool is_moved = move_spread(w, in, sh, 0);
 		if (m->use.is_first) {
 			sh->first = &m->use;
 			sh->w = w;
+			sh->room = 0;
+			if (is_moved && m->is_near && mask == UINT32_MAX &&
+			    cpu_window_near(w, in, use_here(w, m), sh->lo, sh->bytes, &win))
+				keep_window(m, sh, &win);
 		}
-		if (move_spread(w, in, sh, 0))
+		if (is_moved)
 			return CPU_OK;
 	}
 	return slow(w, in, m, mask, sh->addr);
 }
 
-static enum cpu_step exec_ld(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+/* In memory that another access of the group has used: at `apart` bytes from there. */
+static inline bool is_near_kept(const struct cpu_warp *w, const struct mem *m,
+				const struct cpu_spread *kept)
 {
-	return exec(w, in, mask, load_slow);
+	return is_kept(w, m, kept, UINT32_MAX) &&
+	       (uint64_t)m->use.apart + kept->below < kept->room && kept->access == m->access &&
+	       (!m->access || kept->version == cpu_map_version(w));
 }
 
-static enum cpu_step exec_st(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+/* All lanes, at one address or side by side, in memory that was used before: most accesses. The
+ * lanes' addresses aren't made; their base register is looked at. False: nothing was done. */
+__attribute__((noinline)) static bool exec_near(struct cpu_warp *w, const struct cpu_inst *in,
+						const struct mem *m)
 {
-	return exec(w, in, mask, store_slow);
+	struct cpu_spread *kept = &w->worker->spreads[m->use.way];
+	const void *base = cpu_slot(w, m->addr.base);
+	struct cpu_near win;
+
+	if (m->use.first && is_near_kept(w, m, kept)) {
+		move_near(w, m, kept->kind, kept->host + (uint64_t)m->use.apart, kept);
+		return true;
+	}
+	uint32_t kind = m->addr.is_base32 ? shape_of_32(base, m->step) : shape_of_64(base, m->step);
+	if (kind == SPREAD_GROUPS)
+		return false;
+	uint64_t lo = m->addr.is_base32 ? *(const uint32_t *)base : *(const uint64_t *)base;
+	uint64_t bytes = kind == SPREAD_UNIFORM ? m->step : (uint64_t)m->step * CPU_WARP;
+	lo += (uint64_t)m->addr.off;
+	if (lo & (m->step - 1) || cpu_model_is_on(w) ||
+	    !cpu_window_near(w, in, use_here(w, m), lo, bytes, &win))
+		return false;
+	/* One that isn't the group's first: another warp has had its turn since. */
+	if (m->use.first || m->use.is_first) {
+		kept->first = m->use.first ? m->use.first : &m->use;
+		kept->w = w;
+		kept->mask = UINT32_MAX;
+		kept->kind = kind;
+		kept->has_addr = false;
+		kept->lo = lo - (uint64_t)m->use.apart;
+		kept->bytes = bytes;
+		keep_window(m, kept, &win);
+	}
+	move_near(w, m, kind, lo + win.delta, NULL);
+	return true;
+}
+
+static enum cpu_step exec_ld_st(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+
+	if (mask == UINT32_MAX && m->is_near && !w->worker->proof && exec_near(w, in, m))
+		return CPU_OK;
+	return exec_any(w, in, mask);
+}
+
+/* One element, at a distance from an access of its group. */
+static enum cpu_step exec_next(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	const struct cpu_spread *kept = &w->worker->spreads[m->use.way];
+
+	if (mask == UINT32_MAX && is_near_kept(w, m, kept) && kept->kind != SPREAD_GROUPS &&
+	    !w->worker->proof) {
+		m->mover[0]->whole[kept->kind](cpu_slot(w, m->slot[0]),
+					       (uint8_t *)(uintptr_t)kept->host + m->use.apart);
+		return CPU_OK;
+	}
+	return exec_ld_st(w, in, mask);
 }
 
 /* Chosen by the binder when accesses are judged. */
@@ -378,7 +383,7 @@ static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, 
 		cpu_addr_lanes(w, &m->addr, addr);
 		cpu_event_access(w, in, &m->acc, mask, addr, m->step);
 	}
-	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
+	return exec_ld_st(w, in, mask);
 }
 
 /* Chosen for the text without checks, which launches that are proven run, too. */
@@ -392,7 +397,7 @@ static enum cpu_step exec_proven(struct cpu_warp *w, const struct cpu_inst *in, 
 		if (!cpu_proven_access(w, in, &m->acc, mask, addr, m->step))
 			return CPU_RETRY;
 	}
-	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
+	return exec_ld_st(w, in, mask);
 }
 
 /* ---- decoding -------------------------------------------------------------------------------- */
@@ -444,6 +449,7 @@ static enum cpu_bound bind_elements(struct cpu_dec *d, struct cpu_inst *in, stru
 		m->acc.values = is_store && (!e || reg == m->acc.each) ? m->slot : NULL;
 		m->acc.each = (uint8_t)reg;
 	}
+	m->vector = pick_vector(is_store, m->acc.width, m->mover, m->slot, n);
 	return CPU_BOUND;
 }
 
@@ -470,6 +476,8 @@ static struct mem *new_mem(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 	if (in->sub) {
 		in->flags |= CPU_I_MEMORY;
 		cpu_dec_spread(d, s, address, f->vec, m->step, &m->use);
+		m->is_near = m->addr.base != CPU_NOSLOT && !m->addr.is_local_var &&
+			     f->space != PTX_SPACE_SHARED_CLUSTER;
 	}
 	return m;
 }
@@ -487,13 +495,17 @@ static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, st
 	/* st.async.release to global memory (9.7.9.12) may be carried out at once. */
 	if (f->op == PTX_OP_ST_ASYNC)
 		m->acc.sem = PTX_SEM_RELEASE;
-	in->fn = is_store ? exec_st : exec_ld;
+	in->fn = exec_ld_st;
 	if (is_store)
 		in->flags |= CPU_I_STORE;
 	if (cpu_dec_is_judged(d, in) && in->sub)
 		in->fn = exec_judged;
 	else if (cpu_dec_is_plain(d) && in->sub && f->space != PTX_SPACE_SHARED)
 		in->fn = exec_proven;
+	m->access = f->space == PTX_SPACE_SHARED ? 0 : (uint8_t)(1 + cpu_use_of(in, is_store));
+	if (in->fn == exec_ld_st && m->use.first && m->is_near && m->acc.vec == 1 &&
+	    s->ops[is_store ? 1 : 0].kind != PTX_OPND_SINK)
+		in->fn = exec_next;
 	return bind_elements(d, in, m, &s->ops[is_store ? 1 : 0], (enum ptx_type)f->types[0]);
 }
 

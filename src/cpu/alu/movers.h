@@ -25,7 +25,10 @@ typedef int64_t __attribute__((may_alias)) ms64;
 typedef void linear_fn(void *slot, uint8_t *p, size_t step);
 typedef void each_fn(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride,
 		     uint32_t mask);
-typedef void uniform_fn(void *slot, const uint8_t *p, uint32_t mask);
+typedef void uniform_fn(void *slot, uint8_t *p, uint32_t mask);
+
+/* Of all lanes together: one address, side by side, or what eight of them have (groups). */
+enum { SPREAD_UNIFORM, SPREAD_LINEAR, SPREAD_GROUPS };
 
 /* Eight lanes at a time: how far apart they are. */
 #define GROUP 8
@@ -37,14 +40,33 @@ struct groups {
 };
 typedef void groups_fn(void *slot, const uint64_t *addr, uint64_t delta, const struct groups *g);
 
+/* All lanes: from one place, or side by side (SPREAD_*). */
+typedef void whole_fn(void *slot, uint8_t *p);
+
 struct mover {
+	whole_fn *whole[2];
 	linear_fn *linear;
 	each_fn *each;
 	groups_fn *groups;
-	uniform_fn *uniform; /* loads only */
+	uniform_fn *uniform; /* of stores the last lane's stays, as if lanes stored in turn */
 };
 
 #define AT(T, addr, l, delta, stride) ((T *)(uintptr_t)((addr)[l] + (delta) + (l) * (stride)))
+
+#define WHOLE(name, bytes)                                                                         \
+	static void name##_same(void *slot, uint8_t *p)                                            \
+	{                                                                                          \
+		name##_uniform(slot, p, UINT32_MAX);                                               \
+	}                                                                                          \
+	static void name##_side(void *slot, uint8_t *p)                                            \
+	{                                                                                          \
+		name##_linear(slot, p, bytes);                                                     \
+	}                                                                                          \
+	static const struct mover name = {{name##_same, name##_side},                              \
+					  name##_linear,                                           \
+					  name##_each,                                             \
+					  name##_groups,                                           \
+					  name##_uniform};
 
 #define LOADER(name, M, R)                                                                         \
 	static inline void name##_eight(R *restrict r, const M *restrict p)                        \
@@ -52,7 +74,7 @@ struct mover {
 		for (unsigned l = 0; l < GROUP; l++)                                               \
 			r[l] = (R)p[l];                                                            \
 	}                                                                                          \
-	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
+	static inline void name##_linear(void *slot, uint8_t *p, size_t step)                      \
 	{                                                                                          \
 		R *r = slot;                                                                       \
 		if (step == sizeof(M) && sizeof(M) == sizeof(R)) {                                 \
@@ -108,13 +130,12 @@ struct mover {
 			}                                                                          \
 		}                                                                                  \
 	}                                                                                          \
-	static void name##_uniform(void *slot, const uint8_t *p, uint32_t mask)                    \
+	static inline void name##_uniform(void *slot, uint8_t *p, uint32_t mask)                   \
 	{                                                                                          \
 		R *r = slot, v = (R) * (const M *)(const void *)p;                                 \
 		CPU_LANES(l, mask, r[l] = v);                                                      \
 	}                                                                                          \
-	static const struct mover name = {name##_linear, name##_each, name##_groups,               \
-					  name##_uniform};
+	WHOLE(name, sizeof(M))
 
 #define STORER(name, M, R)                                                                         \
 	static inline void name##_eight(M *restrict p, const R *restrict r)                        \
@@ -122,7 +143,7 @@ struct mover {
 		for (unsigned l = 0; l < GROUP; l++)                                               \
 			p[l] = (M)r[l];                                                            \
 	}                                                                                          \
-	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
+	static inline void name##_linear(void *slot, uint8_t *p, size_t step)                      \
 	{                                                                                          \
 		const R *r = slot;                                                                 \
 		if (step == sizeof(M) && sizeof(M) == sizeof(R)) {                                 \
@@ -168,7 +189,12 @@ struct mover {
 			}                                                                          \
 		}                                                                                  \
 	}                                                                                          \
-	static const struct mover name = {name##_linear, name##_each, name##_groups, NULL};
+	static inline void name##_uniform(void *slot, uint8_t *p, uint32_t mask)                   \
+	{                                                                                          \
+		const R *r = slot;                                                                 \
+		*(M *)(void *)p = (M)r[31 - __builtin_clz(mask)];                                  \
+	}                                                                                          \
+	WHOLE(name, sizeof(M))
 
 LOADER(ld_u8_16, mu8, uint16_t)
 LOADER(ld_u8_32, mu8, uint32_t)
@@ -197,7 +223,7 @@ STORER(st_64_64, mu64, uint64_t)
 
 /* 16 bytes lie in two arrays of halves. */
 #define HALVES(name, half)                                                                         \
-	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
+	static inline void name##_linear(void *slot, uint8_t *p, size_t step)                      \
 	{                                                                                          \
 		half##_linear(slot, p, step);                                                      \
 		half##_linear((uint64_t *)slot + CPU_WARP, p + 8, step);                           \
@@ -213,19 +239,16 @@ STORER(st_64_64, mu64, uint64_t)
 	{                                                                                          \
 		half##_groups(slot, addr, delta, g);                                               \
 		half##_groups((uint64_t *)slot + CPU_WARP, addr, delta + 8, g);                    \
-	}
+	}                                                                                          \
+	static inline void name##_uniform(void *slot, uint8_t *p, uint32_t mask)                   \
+	{                                                                                          \
+		half##_uniform(slot, p, mask);                                                     \
+		half##_uniform((uint64_t *)slot + CPU_WARP, p + 8, mask);                          \
+	}                                                                                          \
+	WHOLE(name, 16)
 
 HALVES(ld_128, ld_u64_64)
 HALVES(st_128, st_64_64)
-
-static void ld_128_uniform(void *slot, const uint8_t *p, uint32_t mask)
-{
-	ld_u64_64_uniform(slot, p, mask);
-	ld_u64_64_uniform((uint64_t *)slot + CPU_WARP, p + 8, mask);
-}
-
-static const struct mover ld_128 = {ld_128_linear, ld_128_each, ld_128_groups, ld_128_uniform};
-static const struct mover st_128 = {st_128_linear, st_128_each, st_128_groups, NULL};
 
 /* By log2 of the width in memory and of the register's bytes (8-bit registers lie in 16 bits). */
 static const struct mover *const loaders[2][5][5] = {

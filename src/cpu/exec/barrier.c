@@ -127,8 +127,14 @@ static enum cpu_step same_value(struct cpu_warp *w, const struct cpu_inst *in, u
 				uint32_t slot, const char *what, uint32_t *value)
 {
 	const uint32_t *v = cpu_u32(w, slot);
+	uint32_t differ = 0;
 
 	*value = v[__builtin_ctz(mask)];
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		differ |= v[l] ^ *value;
+	/* Most of them are constants. */
+	if (!differ)
+		return CPU_OK;
 	CPU_EACH_LANE (l, mask) {
 		if (v[l] != *value)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,

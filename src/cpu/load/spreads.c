@@ -7,7 +7,8 @@
  * the others only add their distance. Spreads are kept in a few places of the worker, used in turn.
  *
  * The first has no guard: it is executed whenever the others are, by the same lanes or more. Lanes
- * that have parted from it find another mask there, and look for themselves.
+ * that have parted from it find another mask there, and look for themselves. So does the first of
+ * the group after another warp's turn, and leaves what it found to the rest.
  *
  * Misses: base registers of other blocks, and groups of accesses with different widths.
  */

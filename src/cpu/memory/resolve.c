@@ -11,7 +11,6 @@
  */
 #include "cpu/memory/resolve.h"
 #include "cpu/pages.h"
-#include "cpu/repeat.h"
 #include "cpu/memory/space.h"
 
 #include <inttypes.h>
@@ -48,29 +47,20 @@ __attribute__((noinline)) static bool global_miss(struct cpu_warp *w, struct cpu
 	return bytes <= end - addr;
 }
 
-static enum cpu_use use_of(const struct cpu_inst *in, bool is_write)
-{
-	if (in->flags & CPU_I_INSERTED)
-		return CPU_USE_INSERTED;
-	if (!is_write)
-		return CPU_USE_READ;
-	return in->flags & CPU_I_STORE ? CPU_USE_STORE : CPU_USE_UPDATE;
-}
-
 static inline bool global_window(struct cpu_warp *w, const struct cpu_inst *in,
 				 const struct wish *wish, uint64_t *delta)
 {
 	uint64_t addr = wish->addr, bytes = wish->bytes;
-	struct cpu_hit *h = &w->worker->hits[(uintptr_t)in / sizeof(*in) % CPU_HITS];
-	uint64_t version = atomic_load_explicit(&w->grid->m->space_version, memory_order_acquire);
-	enum cpu_use use = use_of(in, wish->is_write);
+	struct cpu_hit *h = cpu_hit_of(w, in);
+	uint64_t version = cpu_map_version(w);
+	uint32_t use = cpu_use_of(in, wish->is_write);
 
 	if (h->version == version && h->use == (w->grid->device << 2 | use) &&
 	    addr - h->base < h->bytes && bytes <= h->bytes - (addr - h->base)) {
 		*delta = h->delta;
 		return true;
 	}
-	return global_miss(w, h, wish, use, delta);
+	return global_miss(w, h, wish, (enum cpu_use)use, delta);
 }
 
 /* The block whose shared memory holds a 32-bit shared address, which becomes its offset there. */

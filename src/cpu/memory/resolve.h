@@ -5,6 +5,7 @@
 #define COLLIDER_CPU_RESOLVE_H
 
 #include "cpu/memory/model.h"
+#include "cpu/repeat.h"
 
 /* Host address of lane l: address + delta + l * stride. */
 struct cpu_window {
@@ -15,6 +16,48 @@ struct cpu_window {
 /* Is [addr, addr + bytes) memory that the warp may use? Raises no fault. */
 bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
 		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out);
+
+/* How an instruction uses memory: enum cpu_use. */
+static inline uint32_t cpu_use_of(const struct cpu_inst *in, bool is_write)
+{
+	if (in->flags & CPU_I_INSERTED)
+		return CPU_USE_INSERTED;
+	if (!is_write)
+		return CPU_USE_READ;
+	return in->flags & CPU_I_STORE ? CPU_USE_STORE : CPU_USE_UPDATE;
+}
+
+static inline struct cpu_hit *cpu_hit_of(struct cpu_warp *w, const struct cpu_inst *in)
+{
+	return &w->worker->hits[(uintptr_t)in / sizeof(*in) % CPU_HITS];
+}
+
+static inline uint64_t cpu_map_version(const struct cpu_warp *w)
+{
+	return atomic_load_explicit(&w->grid->m->space_version, memory_order_acquire);
+}
+
+/*
+ * cpu_window_find where little is to be asked: [addr, addr + bytes) is in the block's own shared
+ * memory (`use` 0), or where the instruction's last access was (1 + struct cpu_hit's use). False:
+ * ask cpu_window_find. Not while worker->proof is set, which wants to know of each access.
+ */
+static inline bool cpu_window_near(struct cpu_warp *w, const struct cpu_inst *in, uint32_t use,
+				   uint64_t addr, uint64_t bytes, struct cpu_near *out)
+{
+	if (!use) {
+		*out = (struct cpu_near){.base = CPU_SHARED_BASE,
+					 .bytes = w->cta->shared_bytes,
+					 .delta = (uint64_t)(uintptr_t)w->cta->shared -
+						  CPU_SHARED_BASE};
+	} else {
+		const struct cpu_hit *h = cpu_hit_of(w, in);
+		*out = (struct cpu_near){h->base, h->bytes, h->delta, h->version, h->use + 1};
+		if (out->use != use || out->version != cpu_map_version(w))
+			return false;
+	}
+	return addr - out->base < out->bytes && bytes <= out->bytes - (addr - out->base);
+}
 
 /* The least and the greatest address of lanes, and the bits of any. */
 struct cpu_span {
