@@ -89,6 +89,17 @@ void cpu_event_noted(struct cpu_warp *w, const struct cpu_inst *in);
  * none at all, make no event. */
 void cpu_event_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
+/* All 32 lanes at one address, or side by side; or it isn't known. */
+enum cpu_lanes_shape { CPU_LANES_ANY, CPU_LANES_SAME, CPU_LANES_SIDE };
+struct cpu_lanes {
+	uint32_t mask;
+	enum cpu_place place; /* of all */
+	uint64_t *at;	      /* by lane: where on the host; changed */
+	uint8_t shape;	      /* enum cpu_lanes_shape */
+};
+/* The same where it is known where they are. */
+void cpu_event_access_at(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			 const struct cpu_lanes *lanes, uint32_t bytes);
 /* What an atomic did to one element. */
 struct cpu_rmw {
 	bool is_write;	     /* false: a compare-and-swap that failed */
@@ -98,11 +109,6 @@ struct cpu_rmw {
 /* Returns the number of a write in the weak model, to be given to its bytes; otherwise 0. */
 uint32_t cpu_event_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  const struct cpu_elem *e, const struct cpu_rmw *rmw);
-struct cpu_lanes {
-	uint32_t mask;
-	enum cpu_place place; /* of all */
-	uint64_t *at;	      /* by lane: where on the host; changed */
-};
 /* Atomics of several lanes that all wrote, one element each, where there is no weak model. */
 void cpu_event_atomics(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		       bool is_red, const struct cpu_lanes *lanes);

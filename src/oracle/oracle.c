@@ -500,7 +500,9 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 	if (t && acc->bytes && o->last->is_grid && !is_init(acc)) {
 		o->stats.accesses +=
 			mask == UINT32_MAX ? ORACLE_LANES : (unsigned)__builtin_popcount(mask);
-		oracle_gone_look_warp(o, t, warp, mask, acc, addresses);
+		if (o->gone)
+			oracle_gone_look_warp(o, t, warp, mask, acc, addresses);
+		o->nplain += acc->strength == RACE_WEAK;
 		if (acc->strength == RACE_WEAK)
 			oracle_shadow_warp(o, t, warp, mask, acc, addresses);
 		else

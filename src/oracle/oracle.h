@@ -173,10 +173,15 @@ struct race_place oracle_place(const struct oracle *o, uint32_t actor);
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
+/* What the caller knows of how lanes lie: nothing, or that all 32 access one address, or are side
+ * by side. */
+enum oracle_shape { ORACLE_ANYHOW, ORACLE_ONE_PLACE, ORACLE_SIDE_BY_SIDE };
+
 /* What all lanes of one access have in common. */
 struct oracle_acc {
 	const void *inst;
 	uint8_t kind, strength, scope, proxy, flags; /* as in the event */
+	uint8_t shape; /* enum oracle_shape, of oracle_access_warp's addresses */
 	uint32_t bytes;
 	uint64_t id, saw;
 };

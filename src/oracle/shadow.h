@@ -76,7 +76,7 @@ struct oracle_now {
 	struct oracle *o;
 	struct oracle_thread *t;
 	const struct oracle_clock *clock;
-	uint32_t actor;
+	uint32_t actor, warp; /* warp: of oracle_shadow_warp */
 	const struct oracle_acc *acc;
 	uint32_t site, family;
 	uint64_t address, bytes; /* of all of the access */
@@ -218,6 +218,23 @@ static inline bool oracle_is_spent(const struct oracle_rec *r)
 	return r->raced == ORACLE_RACED_MAX;
 }
 
+/* The list's records are moved or taken out: where the spent ones are isn't known. */
+static inline void oracle_spent_unknown(struct oracle_list *l)
+{
+	l->spent.n = ORACLE_SPENT_UNKNOWN;
+}
+
+/* The record at `at` is spent, and comes after those noted so far. */
+static inline void oracle_spent_note(struct oracle_list *l, uint32_t at)
+{
+	if (l->spent.n < ORACLE_SPENT_PLACES && at < UINT16_MAX)
+		l->spent.at[l->spent.n++] = (uint16_t)at;
+	else
+		l->spent.n = ORACLE_SPENT_MANY;
+}
+
+/* The record at `at` is taken out, and those after it move down. */
+void oracle_spent_removed(struct oracle_list *l, uint32_t at);
 /* Has a race between a line of x and that of the access been found? */
 bool oracle_is_pair_known(const struct oracle_now *n, const struct oracle_site *x);
 /* The family and bytes of an access, as a list remembers them; 0: no room for its number. */

@@ -231,12 +231,20 @@ struct oracle_rec {
 enum oracle_class { ORACLE_WRITES /* weak */, ORACLE_READS /* weak */, ORACLE_STRONG };
 #define ORACLE_CLASSES 3
 
+#define ORACLE_SPENT_PLACES  7u
+#define ORACLE_SPENT_MANY    UINT16_MAX
+#define ORACLE_SPENT_UNKNOWN (UINT16_MAX - 1u)
+
 struct oracle_list {
 	uint32_t n, cap, compact_at;
 	uint32_t has_spent; /* 1: spent.c */
 	/* For accesses of these families (and bytes, in the low bits) all are spent, and their
 	 * pairs known; 0: none. Dropped when one is added. */
 	uint32_t spent_for[2];
+	/* Where the spent records are; n may be ORACLE_SPENT_MANY or _UNKNOWN (spent.c). */
+	struct {
+		uint16_t n, at[ORACLE_SPENT_PLACES];
+	} spent;
 	/* All are generic and known to this clock; dropped when one is added. */
 	struct oracle_clock *known_to;
 	struct oracle_rec v[];
@@ -398,6 +406,15 @@ struct oracle_last_tile {
 	uint32_t actor, epoch, site;
 };
 
+/* Have all lanes of a warp one clock? True or not as long as there are only plain accesses. */
+struct oracle_one_clock {
+	const struct oracle_thread *t;
+	uint64_t event; /* number of events but for plain ones, plus 1 */
+	bool is_one;
+};
+#define ORACLE_ONE_CLOCKS 64u
+#define ORACLE_GONE_NEAR  4096u
+
 struct oracle {
 	uint64_t races; /* reported, each sighting */
 	struct oracle_options opt;
@@ -439,7 +456,10 @@ struct oracle {
 	bool is_hot;		       /* the last race was of a pair that is only counted */
 	struct oracle_gone *gone;      /* gone.c, by word; and which words may be there */
 	uint64_t gone_filter[4096 / 64];
+	struct oracle_gone *gone_near[ORACLE_GONE_NEAR]; /* those found last, by word */
 	struct oracle_stats stats;
+	uint64_t nplain; /* of the events: weak accesses of a warp, which change no clock */
+	struct oracle_one_clock one_clock[ORACLE_ONE_CLOCKS]; /* by warp */
 	uint64_t nchains;
 	/* retire.c: the host threads; operations that haven't ended; the first whose end the
 	 * host thread may not know, NULL: ask all. */

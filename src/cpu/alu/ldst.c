@@ -312,17 +312,24 @@ static inline bool is_near_kept(const struct cpu_warp *w, const struct mem *m,
 	       (!m->access || kept->version == cpu_map_version(w));
 }
 
+/* Where all lanes are on the host. */
+struct near {
+	uint32_t kind;
+	uint64_t host;		     /* of the least address */
+	const struct cpu_spread *sh; /* of SPREAD_GROUPS */
+};
+
 /* All lanes, at one address or side by side, in memory that was used before: most accesses. The
- * lanes' addresses aren't made; their base register is looked at. False: nothing was done. */
-__attribute__((noinline)) static bool exec_near(struct cpu_warp *w, const struct cpu_inst *in,
-						const struct mem *m)
+ * lanes' addresses aren't made; their base register is looked at. False: it isn't so. */
+static inline bool find_near(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m,
+			     struct near *out)
 {
 	struct cpu_spread *kept = &w->worker->spreads[m->use.way];
 	const void *base = cpu_slot(w, m->addr.base);
 	struct cpu_near win;
 
 	if (m->use.first && is_near_kept(w, m, kept)) {
-		move_near(w, m, kept->kind, kept->host + (uint64_t)m->use.apart, kept);
+		*out = (struct near){kept->kind, kept->host + (uint64_t)m->use.apart, kept};
 		return true;
 	}
 	uint32_t kind = m->addr.is_base32 ? shape_of_32(base, m->step) : shape_of_64(base, m->step);
@@ -345,7 +352,23 @@ __attribute__((noinline)) static bool exec_near(struct cpu_warp *w, const struct
 		kept->bytes = bytes;
 		keep_window(m, kept, &win);
 	}
-	move_near(w, m, kind, lo + win.delta, NULL);
+	*out = (struct near){kind, lo + win.delta, NULL};
+	return true;
+}
+
+static inline bool may_be_near(const struct cpu_warp *w, const struct mem *m, uint32_t mask)
+{
+	return mask == UINT32_MAX && m->is_near && !w->worker->proof;
+}
+
+__attribute__((noinline)) static bool exec_near(struct cpu_warp *w, const struct cpu_inst *in,
+						const struct mem *m)
+{
+	struct near at;
+
+	if (!find_near(w, in, m, &at))
+		return false;
+	move_near(w, m, at.kind, at.host, at.sh);
 	return true;
 }
 
@@ -353,7 +376,7 @@ static enum cpu_step exec_ld_st(struct cpu_warp *w, const struct cpu_inst *in, u
 {
 	const struct mem *m = in->aux;
 
-	if (mask == UINT32_MAX && m->is_near && !w->worker->proof && exec_near(w, in, m))
+	if (may_be_near(w, m, mask) && exec_near(w, in, m))
 		return CPU_OK;
 	return exec_any(w, in, mask);
 }
@@ -373,6 +396,29 @@ static enum cpu_step exec_next(struct cpu_warp *w, const struct cpu_inst *in, ui
 	return exec_ld_st(w, in, mask);
 }
 
+/* A judged access whose lanes are at one address or side by side. False: nothing was done. */
+static inline bool judge_near(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m)
+{
+	uint64_t at[CPU_WARP];
+	struct near near;
+
+	if (!find_near(w, in, m, &near) || near.kind == SPREAD_GROUPS)
+		return false;
+	bool is_one = near.kind == SPREAD_UNIFORM;
+	uint64_t step = is_one ? 0 : m->step;
+	for (unsigned l = 0; l < 4; l++)
+		at[l] = near.host + l * step;
+	for (unsigned l = 4; l < CPU_WARP; l++)
+		at[l] = at[l - 4] + 4 * step;
+	const struct cpu_lanes lanes = {.mask = UINT32_MAX,
+					.place = m->access ? CPU_PLACE_GLOBAL : CPU_PLACE_SHARED,
+					.at = at,
+					.shape = is_one ? CPU_LANES_SAME : CPU_LANES_SIDE};
+	cpu_event_access_at(w, in, &m->acc, &lanes, m->step);
+	move_near(w, m, near.kind, near.host, NULL);
+	return true;
+}
+
 /* Chosen by the binder when accesses are judged. */
 static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
@@ -380,6 +426,8 @@ static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, 
 	uint64_t addr[CPU_WARP];
 
 	if (cpu_events_of(w)) {
+		if (may_be_near(w, m, mask) && judge_near(w, in, m))
+			return CPU_OK;
 		cpu_addr_lanes(w, &m->addr, addr);
 		cpu_event_access(w, in, &m->acc, mask, addr, m->step);
 	}

@@ -27,6 +27,7 @@ static enum race_proxy events_proxy(uint8_t proxy)
 /* The lanes of `mask` on the host, by place; private and invalid ones are in neither set. */
 struct lanes {
 	uint32_t shared, global;
+	uint8_t shape;	    /* enum oracle_shape */
 	const uint64_t *at; /* the caller's addresses, or `moved` */
 	uint64_t moved[CPU_WARP];
 };
@@ -55,6 +56,7 @@ static void locate(struct cpu_warp *w, const struct cpu_inst *in, const struct c
 	struct cpu_window win;
 
 	out->shared = out->global = 0;
+	out->shape = ORACLE_ANYHOW;
 	out->at = addr;
 	if (s.hi <= UINT64_MAX - bytes &&
 	    cpu_window_find(w, in, space, s.lo, s.hi - s.lo + bytes, is_write, &win)) {
@@ -131,6 +133,12 @@ static void wrote_lanes(struct cpu_events *x, uint32_t mask, const uint64_t *at)
 	}
 }
 
+static void wrote_lines(struct cpu_events *x, uint64_t first, uint64_t last)
+{
+	for (uint64_t line = first >> 6; line <= last >> 6; line++)
+		events_wrote(x, line << 6);
+}
+
 static void hand_over(struct cpu_events *x, struct cpu_warp *w, uint32_t mask,
 		      struct oracle_acc *acc, unsigned n, const uint64_t *at)
 {
@@ -138,8 +146,12 @@ static void hand_over(struct cpu_events *x, struct cpu_warp *w, uint32_t mask,
 
 	if (!mask)
 		return;
+	if (mask != UINT32_MAX || n > 1)
+		acc->shape = ORACLE_ANYHOW;
 	if (acc->kind & RACE_OP_WRITE && acc->bytes * n > 64)
 		events_wrote_all(x);
+	else if (acc->kind & RACE_OP_WRITE && acc->shape != ORACLE_ANYHOW)
+		wrote_lines(x, at[0], at[CPU_WARP - 1]);
 	else if (acc->kind & RACE_OP_WRITE)
 		wrote_lanes(x, mask, at);
 	if (w->cta->async)
@@ -154,25 +166,25 @@ static void hand_over(struct cpu_events *x, struct cpu_warp *w, uint32_t mask,
 	}
 }
 
-void cpu_event_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
-		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes)
+/* The model reports these, one by one, with the write that they see. */
+static bool is_of_model(const struct cpu_warp *w, const struct cpu_acc *acc)
+{
+	return cpu_events_of(w)->ids && cpu_model_is_on(w) && flow_strength(acc->sem) != RACE_WEAK;
+}
+
+static void access_at(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      struct lanes *where, uint32_t mask, uint32_t bytes)
 {
 	struct cpu_events *x = cpu_events_of(w);
 	bool is_write = acc->kind == CPU_ACC_STORE;
-	struct lanes where;
 
-	/* The model reports these, one by one, with the write that they see. */
-	if (x->ids && cpu_model_is_on(w) && flow_strength(acc->sem) != RACE_WEAK)
-		return;
-	locate(w, in, acc, mask, addr, bytes, &where);
-	if (!(where.shared | where.global))
-		return;
 	events_lock(x);
 	struct oracle_acc a = {.inst = cpu_site_of(w, in),
 			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
 			       .strength = (uint8_t)flow_strength(acc->sem),
 			       .scope = (uint8_t)flow_scope(acc->sem, acc->scope),
 			       .proxy = (uint8_t)events_proxy(acc->proxy),
+			       .shape = where->shape,
 			       .bytes = bytes};
 	unsigned n = 1;
 	const struct cpu_site *site = a.inst;
@@ -182,10 +194,10 @@ void cpu_event_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 			return;
 		}
 		if (!oracle_is_full(x->o))
-			x->nothers += (uint64_t)__builtin_popcount(where.global | where.shared);
+			x->nothers += (uint64_t)__builtin_popcount(where->global | where->shared);
 	}
 	if (site->nelems && !is_write)
-		events_used_load(x, w, site, where.global | where.shared, where.at);
+		events_used_load(x, w, site, where->global | where->shared, where->at);
 	if (acc->sem == PTX_SEM_VOLATILE)
 		a.flags |= ORACLE_VOLATILE;
 	if (acc->is_nc)
@@ -194,13 +206,13 @@ void cpu_event_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		n = acc->vec;
 		a.bytes = acc->width;
 	}
-	if (is_write && where.shared)
-		where.shared = events_first_copies(w, in, acc, where.shared, where.at);
+	if (is_write && where->shared)
+		where->shared = events_first_copies(w, in, acc, where->shared, where->at);
 	if (is_write) {
 		w->nevents++;
 	} else if (a.strength != RACE_WEAK) {
-		where.global = without_repeated(x, w, in, where.global, where.at);
-		where.shared = without_repeated(x, w, in, where.shared, where.at);
+		where->global = without_repeated(x, w, in, where->global, where->at);
+		where->shared = without_repeated(x, w, in, where->shared, where->at);
 	}
 	if (acc->reg && !cpu_model_is_on(w)) {
 		x->storing = w;
@@ -209,16 +221,45 @@ void cpu_event_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	}
 	bool is_lockstep = acc->sem == PTX_SEM_VOLATILE && n == 1;
 	if (is_lockstep)
-		events_volatile_access(x, w, where.global, where.at, &a);
+		events_volatile_access(x, w, where->global, where->at, &a);
 	else if (a.strength != RACE_WEAK)
 		events_volatile_order(x, w);
-	hand_over(x, w, where.global, &a, n, where.at);
+	hand_over(x, w, where->global, &a, n, where->at);
 	a.flags |= ORACLE_SHARED;
 	if (is_lockstep)
-		events_volatile_access(x, w, where.shared, where.at, &a);
-	hand_over(x, w, where.shared, &a, n, where.at);
+		events_volatile_access(x, w, where->shared, where->at, &a);
+	hand_over(x, w, where->shared, &a, n, where->at);
 	x->storing = NULL;
 	events_unlock(x);
+}
+
+void cpu_event_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes)
+{
+	struct lanes where;
+
+	if (is_of_model(w, acc))
+		return;
+	locate(w, in, acc, mask, addr, bytes, &where);
+	if (where.shared | where.global)
+		access_at(w, in, acc, &where, mask, bytes);
+}
+
+void cpu_event_access_at(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			 const struct cpu_lanes *lanes, uint32_t bytes)
+{
+	bool is_shared = lanes->place == CPU_PLACE_SHARED;
+	struct lanes where;
+
+	if (is_of_model(w, acc))
+		return;
+	where.shared = is_shared ? lanes->mask : 0;
+	where.global = is_shared ? 0 : lanes->mask;
+	where.shape = lanes->shape == CPU_LANES_SAME   ? ORACLE_ONE_PLACE
+		      : lanes->shape == CPU_LANES_SIDE ? ORACLE_SIDE_BY_SIDE
+						       : ORACLE_ANYHOW;
+	where.at = lanes->at;
+	access_at(w, in, acc, &where, lanes->mask, bytes);
 }
 
 /* One element of a lane; a.kind is set by the caller. */

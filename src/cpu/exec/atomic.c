@@ -398,8 +398,9 @@ static void watch_lanes(struct cpu_warp *w, const struct cpu_inst *in, struct la
 	const struct atomic *a = in->aux;
 
 	if (all->mask)
-		cpu_event_atomics(w, in, &a->acc, !a->has_dst,
-				  &(struct cpu_lanes){all->mask, all->place, all->at});
+		cpu_event_atomics(
+			w, in, &a->acc, !a->has_dst,
+			&(struct cpu_lanes){all->mask, all->place, all->at, CPU_LANES_ANY});
 	all->mask = 0;
 }
 

@@ -280,6 +280,7 @@ void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t acto
 	struct oracle_misc *m = oracle_misc_of(o, actor);
 	uint32_t same;
 
+	o->nplain--; /* a plain access that changes clocks */
 	for (uint32_t left = mask; left; left &= ~same) {
 		struct oracle_fenced *f = fenced_own(o, x, left, &same);
 		const struct oracle_past *before = is_write ? &f->all : &f->write;
@@ -298,6 +299,7 @@ void oracle_overtake(struct oracle *o, const struct oracle_thread *t, uint32_t a
 	struct oracle_past before = {t->clock->root[ORACLE_FENCES], actor, t->fence};
 	struct oracle_thread *w = oracle_is_pseudo(o, writer) ? NULL : oracle_thread_of(o, writer);
 
+	o->nplain--; /* as above */
 	if (w && w != t && w->fence < epoch && (before.tree || before.fence))
 		take_forced(o, w, writer, &before);
 }

@@ -360,6 +360,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l,
 		return;
 	if (is_after(n, l) && !(n->acc->kind & RACE_OP_WRITE))
 		return;
+	l->spent.n = 0;
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
@@ -368,9 +369,8 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l,
 		    (r->site == known || oracle_is_pair_known(n, x))) {
 			known = r->site;
 			is_all_known = false;
-			if (kept != i)
-				l->v[kept] = *r;
-			kept++;
+			l->v[kept] = *r;
+			oracle_spent_note(l, kept++);
 			continue;
 		}
 		if (r->bytes & n->mask) {
@@ -396,6 +396,8 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l,
 			}
 		}
 		is_all_known = is_all_known && is_known(n, r);
+		if (oracle_is_spent(r))
+			oracle_spent_note(l, kept);
 		l->v[kept++] = *r;
 	}
 	l->n = kept;
@@ -445,6 +447,7 @@ static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 	if (l->n < oracle_compact_from(n->o) || l->n < l->compact_at)
 		return;
 	oracle_list_touch(n->o, l);
+	oracle_spent_unknown(l);
 	qsort(l->v, l->n, sizeof(struct oracle_rec), by_warp);
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct oracle_rec *r = &l->v[i];
@@ -547,6 +550,7 @@ static void limit(const struct oracle_now *n, struct oracle_list *l)
 
 	if (!l || l->n < n->o->opt.max_records)
 		return;
+	oracle_spent_unknown(l);
 	for (uint32_t i = 0; i < half; i++)
 		oracle_rec_drop(n->o, &l->v[i]);
 	memmove(l->v, l->v + half, (l->n - half) * sizeof(struct oracle_rec));

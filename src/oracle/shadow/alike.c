@@ -109,8 +109,17 @@ uint32_t oracle_alike_run(const struct oracle_cell *c, uint32_t len, uint32_t *w
 {
 	uint64_t w = oracle_is_packed(c->w) ? ~ORACLE_LANE_BITS : UINT64_MAX,
 		 r = oracle_is_packed(c->r) ? ~ORACLE_LANE_BITS : UINT64_MAX;
+	uint64_t other_w = 0, other_r = 0;
 	uint32_t i;
 
+	/* Mostly all of them. */
+	for (i = 1; i < len; i++) {
+		other_w |= c[i].w ^ c[0].w;
+		other_r |= c[i].r ^ c[0].r;
+	}
+	*words = len;
+	if (!(other_w & w) && !(other_r & r))
+		return len;
 	*words = 0;
 	for (i = 1; i < len && !((c[i].r ^ c[0].r) & r); i++)
 		if ((c[i].w ^ c[0].w) & w && !*words)

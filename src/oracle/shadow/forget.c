@@ -4,7 +4,7 @@
  * Whole pages of cells are freed; the records of a word that lies only partly in the range lose
  * these bytes. Costs: a look-up per page that was never accessed.
  */
-#include "oracle/look.h"
+#include "oracle/shadow.h"
 
 static void cell_forget(struct oracle *o, struct oracle_cell *c)
 {
@@ -33,8 +33,10 @@ static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word,
 			else
 				oracle_chain_unref(o, r->chain);
 		}
-		if (l)
+		if (l) {
 			l->n = kept;
+			oracle_spent_unknown(l);
+		}
 	}
 	oracle_ext_from(o, e, mask, NULL);
 	if (e->bytes)

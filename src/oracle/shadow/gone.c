@@ -49,6 +49,11 @@ static uint32_t filter_at(uint64_t word)
 	return (uint32_t)(word >> 2) * 0x9e3779b1u >> 20;
 }
 
+static struct oracle_gone **near_at(struct oracle *o, uint64_t word)
+{
+	return &o->gone_near[(word >> 2) % ORACLE_GONE_NEAR];
+}
+
 static void sum_free(struct oracle *o, struct oracle_gone_sum *s)
 {
 	oracle_clock_unref(&o->pool, s->known_to);
@@ -64,14 +69,20 @@ static void gone_free(struct oracle *o, struct oracle_gone *g)
 		sum_free(o, s);
 	}
 	HASH_DEL(o->gone, g);
+	if (*near_at(o, g->word) == g)
+		*near_at(o, g->word) = NULL;
 	free(g);
 }
 
 static struct oracle_gone *gone_at(struct oracle *o, uint64_t word, bool may_make)
 {
-	struct oracle_gone *g;
+	struct oracle_gone **near = near_at(o, word), *g = *near;
 
+	if (g && g->word == word)
+		return g;
 	HASH_FIND(hh, o->gone, &word, sizeof(word), g);
+	if (g)
+		*near = g;
 	if (g || !may_make || HASH_COUNT(o->gone) >= MAX_WORDS)
 		return g;
 	if (!o->gone)
@@ -256,8 +267,20 @@ void oracle_gone_look(struct oracle *o, const struct oracle_thread *t, uint32_t 
 void oracle_gone_look_warp(struct oracle *o, const struct oracle_thread *t, uint32_t warp,
 			   uint32_t mask, const struct oracle_acc *acc, const uint64_t *addresses)
 {
-	ORACLE_EACH (l, o->gone ? mask : 0)
-		oracle_gone_look(o, &t[l], warp + l, acc, addresses[l], acc->bytes);
+	struct later x = {.o = o,
+			  .site = oracle_site(o, acc, 0),
+			  .acc = acc,
+			  .is_plain = acc->strength == RACE_WEAK};
+
+	ORACLE_EACH (l, mask) {
+		uint64_t word = addresses[l] & ~3ull;
+		/* Most accesses are of a word, and of no word that was forgotten. */
+		if (!t[l].clock || (addresses[l] + acc->bytes <= word + 4 && !may_be_gone(o, word)))
+			continue;
+		x.clock = t[l].clock;
+		x.actor = warp + l;
+		look(&x, addresses[l], acc->bytes);
+	}
 }
 
 /* ---- the end of memory --------------------------------------------------------------------- */

@@ -70,6 +70,8 @@ bool oracle_are_spent_now(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t known = ORACLE_NO_SITE; /* the family found last */
 
+	if (l->spent.n < l->n && l->spent.n <= ORACLE_SPENT_PLACES)
+		return false;
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct oracle_rec *r = &l->v[i];
 		uint32_t family = n->o->families.v[r->site];
@@ -85,27 +87,68 @@ bool oracle_are_spent_now(const struct oracle_now *n, struct oracle_list *l)
 	return true;
 }
 
+void oracle_spent_removed(struct oracle_list *l, uint32_t at)
+{
+	uint32_t kept = 0;
+
+	if (l->spent.n > ORACLE_SPENT_PLACES) {
+		oracle_spent_unknown(l);
+		return;
+	}
+	for (uint32_t i = 0; i < l->spent.n; i++) {
+		uint16_t old = l->spent.at[i];
+		if (old != at)
+			l->spent.at[kept++] = (uint16_t)(old - (old > at));
+	}
+	l->spent.n = (uint16_t)kept;
+}
+
+/* Makes the list of the spent records' places, if it isn't known. False: there are many. */
+static bool find_places(struct oracle_list *l)
+{
+	if (l->spent.n == ORACLE_SPENT_UNKNOWN) {
+		l->spent.n = 0;
+		for (uint32_t i = 0; i < l->n && l->spent.n != ORACLE_SPENT_MANY; i++)
+			if (oracle_is_spent(&l->v[i]))
+				oracle_spent_note(l, i);
+	}
+	return l->spent.n <= ORACLE_SPENT_PLACES;
+}
+
 static uint32_t distance(uint32_t a, uint32_t b)
 {
 	return a > b ? a - b : b - a;
 }
 
-bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l)
+/* The spent record of the access's line, bytes and offset whose actor has the nearest number, the
+ * last of them. *count: how many there are. */
+static struct oracle_rec *nearest(const struct oracle_now *n, struct oracle_list *l,
+				  uint32_t *count)
 {
-	const uint32_t *families = n->o->families.v;
-	struct oracle_rec *near = NULL, *end = l && l->has_spent ? l->v + l->n : NULL;
-	uint32_t count = 0, least = UINT32_MAX;
+	bool are_few = find_places(l);
+	struct oracle_rec *near = NULL;
+	uint32_t least = UINT32_MAX, end = are_few ? l->spent.n : l->n;
 	int8_t offset = oracle_offset_of(n);
 
-	for (struct oracle_rec *r = l ? l->v : NULL; r < end; r++) {
+	*count = 0;
+	for (uint32_t i = 0; i < end; i++) {
+		struct oracle_rec *r = &l->v[are_few ? l->spent.at[i] : i];
 		if (r->bytes != n->mask || !oracle_is_spent(r) || r->offset != offset ||
-		    families[r->site] != n->family)
+		    n->o->families.v[r->site] != n->family)
 			continue;
-		count++;
+		++*count;
 		uint32_t far = distance(r->actor, n->actor);
 		near = far <= least ? r : near;
 		least = far <= least ? far : least;
 	}
+	return near;
+}
+
+bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l)
+{
+	uint32_t count = 0;
+	struct oracle_rec *near = l && l->has_spent ? nearest(n, l, &count) : NULL;
+
 	if (count < SPENT_KEPT)
 		return false;
 	n->o->stats.raced_out++;

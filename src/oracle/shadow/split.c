@@ -92,28 +92,40 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 		access_words(&n, address, address + bytes);
 }
 
+static bool has_one_clock(struct oracle *o, const struct oracle_thread *t, uint32_t warp)
+{
+	struct oracle_one_clock *x = &o->one_clock[(warp >> 5) % ORACLE_ONE_CLOCKS];
+	uint64_t event = o->stats.events - o->nplain + 1, differ = 0;
+
+	if (x->t == t && x->event == event)
+		return x->is_one;
+	for (uint32_t l = 0; l < ORACLE_LANES; l++)
+		differ |= ((uintptr_t)t[l].clock ^ (uintptr_t)t[0].clock) | (t[l].own ^ t[0].own);
+	*x = (struct oracle_one_clock){t, event, !differ};
+	return !differ;
+}
+
 /* Have all lanes the same clock, and addresses in steps of this size? */
-static bool are_alike(const struct oracle_thread *t, const uint64_t *addresses, uint32_t step)
+static bool are_alike(const struct oracle_now *n, const struct oracle_thread *t,
+		      const uint64_t *addresses, uint32_t step)
 {
 	uint64_t differ = 0;
 
 	/* Of most that haven't, the last lane says so. */
 	if (addresses[ORACLE_LANES - 1] != addresses[0] + (uint64_t)(ORACLE_LANES - 1) * step)
 		return false;
-	for (uint32_t l = 0; l < ORACLE_LANES; l++)
+	for (uint32_t l = 0; n->acc->shape == ORACLE_ANYHOW && l < ORACLE_LANES; l++)
 		differ |= addresses[l] ^ (addresses[0] + (uint64_t)l * step);
-	for (uint32_t l = 0; l < ORACLE_LANES; l++)
-		differ |= ((uintptr_t)t[l].clock ^ (uintptr_t)t[0].clock) | (t[l].own ^ t[0].own);
-	return !differ;
+	return !differ && has_one_clock(n->o, t, n->warp);
 }
 
 /* The lanes from l on that access neighbouring words with the same clock. */
-static uint32_t row_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
-			  const uint64_t *addresses, uint32_t bytes)
+static uint32_t row_lanes(const struct oracle_now *now, const struct oracle_thread *t,
+			  uint32_t mask, uint32_t l, const uint64_t *addresses, uint32_t bytes)
 {
 	uint32_t n = 1;
 
-	if (mask == UINT32_MAX && are_alike(t, addresses, bytes))
+	if (mask == UINT32_MAX && are_alike(now, t, addresses, bytes))
 		return ORACLE_LANES;
 	while (l + n < ORACLE_LANES && mask >> (l + n) & 1 &&
 	       addresses[l + n] == addresses[l + n - 1] + bytes && t[l + n].clock == t[l].clock &&
@@ -178,7 +190,7 @@ static void access_narrow(struct oracle_now *n, struct oracle_thread *t, uint32_
 
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask);
-		uint32_t end = l + row_lanes(t, mask, l, addresses, bytes);
+		uint32_t end = l + row_lanes(n, t, mask, l, addresses, bytes);
 		if (end == l + 1) {
 			mask &= mask - 1;
 			if (access_lane(n, &t[l], warp + l, addresses[l]))
@@ -325,7 +337,7 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 	uint32_t twins = 0;
 	bool has_twins = false, is_read = n->acc->kind == RACE_OP_READ;
 
-	if (is_read && mask == UINT32_MAX && are_alike(t, addresses, 0)) {
+	if (is_read && mask == UINT32_MAX && are_alike(n, t, addresses, 0)) {
 		read_same(n, t, warp, mask, 0, addresses[0]);
 		return;
 	}
@@ -339,7 +351,7 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 			mask &= ~took;
 			continue;
 		}
-		lanes = row_lanes(t, mask, l, addresses, bytes);
+		lanes = row_lanes(n, t, mask, l, addresses, bytes);
 		struct oracle_row row = {.t = &t[l],
 					 .actor = warp + l,
 					 .own = t[l].own,
@@ -381,16 +393,19 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 	struct oracle_now n;
 
 	oracle_now_begin(&n, o, acc);
+	n.warp = warp;
 	if ((acc->bytes == 1 || acc->bytes == 2) && oracle_is_plain(&n)) {
 		access_narrow(&n, t, warp, mask, addresses);
 		return;
 	}
-	if (mask == UINT32_MAX)
+	if (acc->shape != ORACLE_ANYHOW)
+		all |= addresses[0];
+	else if (mask == UINT32_MAX)
 		for (uint32_t i = 0; i < ORACLE_LANES; i++)
 			all |= addresses[i];
-	ORACLE_EACH (k, mask == UINT32_MAX ? 0 : mask) {
-		all |= addresses[k];
-	}
+	else
+		ORACLE_EACH (k, mask)
+			all |= addresses[k];
 	if (!(all & 3) && oracle_is_plain(&n)) {
 		access_rows(&n, t, warp, mask, addresses);
 		return;

@@ -113,6 +113,7 @@ void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l)
 	if (l->n < oracle_compact_from(n->o) || l->n < l->compact_at)
 		return;
 	oracle_list_touch(n->o, l);
+	oracle_spent_unknown(l);
 	l->n = compact_threads(n->o, l, n->chain);
 	if (l->n > before - before / 4) {
 		qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
@@ -160,6 +161,7 @@ void oracle_strong_prune(const struct oracle_now *n, struct oracle_list *l)
 		struct oracle_rec *r = &l->v[i];
 		if (!is_replaced(n, r, &closed))
 			continue;
+		oracle_spent_removed(l, i);
 		oracle_rec_drop(n->o, r);
 		memmove(r, r + 1, (l->n - i - 1) * sizeof(*r));
 		l->n--;

@@ -44,6 +44,8 @@ struct oracle_rec *oracle_list_grow(struct oracle *o, struct oracle_list **at)
 void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r)
 {
 	*oracle_list_grow(o, at) = *r;
+	if (oracle_is_spent(r))
+		oracle_spent_unknown(*at);
 }
 
 static void list_free(struct oracle *o, struct oracle_list *l)
