@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 {
 	bool is_memory = argc > 1 && !strcmp(argv[1], "--memory");
 	const char *file = argv[is_memory ? 2 : 1];
-	struct cpu_options opt = {.seed = 1, .threads = 1, .devices = 1};
+	struct cpu_options opt = {.seed = 1, .threads = 1, .devices = 1, .jit = CPU_JIT_ON};
 	struct base_arena arena = {0};
 	struct base_sink sink = {0};
 	char *text;

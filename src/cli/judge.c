@@ -20,6 +20,13 @@ static enum cpu_model model_of(const struct option_set *set)
 	return option_is(set, OPTION_MEMORY_MODEL, "a1") ? CPU_MODEL_A1 : CPU_MODEL_SC;
 }
 
+static enum cpu_jit jit_of(const struct option_set *set)
+{
+	if (option_is(set, OPTION_JIT, "off"))
+		return CPU_JIT_OFF;
+	return option_is(set, OPTION_JIT, "verify") ? CPU_JIT_VERIFY : CPU_JIT_ON;
+}
+
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -56,6 +63,7 @@ static void judge_all(const struct option_set *set, const struct judge_capsule *
 			.name = last_part(set->args.v[i / seeds]),
 			.seed = first + i % seeds,
 			.model = model_of(set),
+			.jit = jit_of(set),
 			.oracle = option_is(set, OPTION_ORACLE, "execution") ? CPU_ORACLE_EXECUTION
 									     : CPU_ORACLE_PROGRAM,
 			.limit_ms = (uint64_t)option_int(set, OPTION_JUDGE_TIME),

@@ -39,6 +39,9 @@ enum cpu_model { CPU_MODEL_SC, CPU_MODEL_WEAK, CPU_MODEL_A1 };
 /* Is every access judged (events/events.c), and how are fence.sc ordered? docs/soundness.md. */
 enum cpu_oracle { CPU_ORACLE_OFF, CPU_ORACLE_PROGRAM, CPU_ORACLE_EXECUTION };
 
+/* Runs of arithmetic: by the handlers of alu/, as machine code, as both with a comparison. */
+enum cpu_jit { CPU_JIT_OFF, CPU_JIT_ON, CPU_JIT_VERIFY };
+
 struct cpu_options {
 	uint64_t seed;
 	unsigned threads; /* host threads that execute blocks; 1: replayable */
@@ -73,6 +76,7 @@ struct cpu_options {
 	uint64_t calm_from;
 	const char *delay, *only;
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
+	enum cpu_jit jit;
 };
 
 #define CPU_SMS		  16u

@@ -48,10 +48,11 @@ enum {
 	CPU_I_INSERTED = 1 << 4, /* of the instrumentation, not the user's */
 	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: threads switch here */
 	CPU_I_BACK = 1 << 6,	 /* a branch to an earlier place: threads switch here, too */
-	CPU_I_PLAIN = 1 << 7,	 /* no guard, none of PARTS, GATHER, JOIN */
+	CPU_I_PLAIN = 1 << 7,	 /* no guard, none of PARTS, GATHER, JOIN, RUN */
 	CPU_I_STORE = 1 << 8,	 /* writes memory that it doesn't read (repeat.c) */
 	CPU_I_NOTED = 1 << 9,	 /* the judge follows its registers: cpu_event_noted */
-	CPU_I_APART = 1 << 10	 /* counts on lockstep: its lanes may part (events/volatile.c) */
+	CPU_I_APART = 1 << 10,	 /* counts on lockstep: its lanes may part (events/volatile.c) */
+	CPU_I_RUN = 1 << 11	 /* a run of arithmetic begins here (jit/run.c) */
 };
 
 /* One cache line. */
@@ -115,6 +116,7 @@ struct cpu_func {
 	uint32_t *first_of_line;      /* events/line.c: of each instruction; NULL: not made yet */
 	struct cpu_site **sites;      /* events/site.c: of each instruction, or NULL */
 	struct events_follow *follow; /* events/steps.c; NULL: no value of it is followed */
+	struct cpu_jit_func *jit;     /* jit/run.c; NULL: all of it is interpreted */
 };
 
 /* ---- decode.c: what the binders use ----------------------------------------- */

@@ -18,6 +18,7 @@
  * other until the next join.
  */
 #include "cpu/events.h"
+#include "cpu/jit.h"
 #include "cpu/sched.h"
 
 #include <string.h>
@@ -487,6 +488,9 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 	bool goes_on = false;
 
 	cpu_warp_focus(w, s);
+	/* The turn before may have ended within a run. */
+	if (s->func->jit && !(code[pc].flags & CPU_I_RUN))
+		cpu_jit_go(w, &pc, mask, &left, &n, 0);
 	while (left > 0) {
 		const struct cpu_inst *in = &code[pc];
 		uint32_t flags = in->flags, m = mask;
@@ -539,6 +543,8 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 		} else if (flags & CPU_I_NOTED) {
 			cpu_event_noted(w, in);
 		}
+		if (flags & CPU_I_RUN && cpu_jit_go(w, &pc, mask, &left, &n, 1))
+			continue;
 		if (!m) {
 			pc++;
 			continue;

@@ -613,6 +613,7 @@ void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
 					.devices = 1,
 					.sms = t->capsule->sms,
 					.model = t->model,
+					.jit = t->jit,
 					.memory = 1ull << 36,
 					.oracle = t->oracle,
 					.is_host_apart =

@@ -141,6 +141,7 @@ struct judge_trial {
 	const char *name;		 /* of its file, for reports; of a program that runs: "" */
 	uint64_t seed;
 	enum cpu_model model;
+	enum cpu_jit jit;
 	enum cpu_oracle oracle;
 	uint64_t limit_ms;     /* 0: none */
 	const int *is_stopped; /* not 0 (atomic): it is to stop as if its time was over; or NULL */

@@ -8,6 +8,7 @@
  * f16 and bf16 forms are in half.c.
  */
 #include "cpu/alu/fp_math.h"
+#include "cpu/jit/rows.h"
 
 cpu_binder CPU_BINDER(approx);
 
@@ -134,3 +135,11 @@ enum cpu_bound CPU_BINDER(approx)(struct cpu_dec *d, const struct ptx_stmt *s, s
 	}
 	return CPU_NOT_MINE;
 }
+
+/* ---- machine code (jit/) ------------------------------------------------------------------ */
+
+extern const struct jit_handler CPU_HANDLERS(approx)[];
+const struct jit_handler CPU_HANDLERS(approx)[] = {
+#define APPROX(handler, ...) {handler, JIT_APPROX_##handler},
+#include "cpu/jit/rows.def"
+	{NULL, JIT_NONE}};

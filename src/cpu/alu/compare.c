@@ -8,6 +8,7 @@
  * Costs: .ftz copies both operands first.
  */
 #include "cpu/alu/alu.h"
+#include "cpu/jit/rows.h"
 
 cpu_binder CPU_BINDER(compare);
 
@@ -427,3 +428,12 @@ enum cpu_bound CPU_BINDER(compare)(struct cpu_dec *d, const struct ptx_stmt *s, 
 		return CPU_NOT_MINE;
 	}
 }
+
+/* ---- machine code (jit/) ------------------------------------------------------------------ */
+
+extern const struct jit_handler CPU_HANDLERS(compare)[];
+const struct jit_handler CPU_HANDLERS(compare)[] = {
+#undef COMPARE
+#define COMPARE(handler, ...) {handler, JIT_COMPARE_##handler},
+#include "cpu/jit/rows.def"
+	{NULL, JIT_NONE}};

@@ -9,16 +9,13 @@
  * or 1 << (bits - 1) where the source is f64 or the destination has 64 bits. Packed types are in
  * cvt_pack.c; .rs (stochastic) is refused.
  */
+#include "cpu/jit/cvt_int.h"
 #include "cpu/alu/fp_num.h"
+#include "cpu/jit/rows.h"
 
 cpu_binder CPU_BINDER(cvt);
 
 /* ---- integers to integers ------------------------------------------------------------- */
-
-/* In in->aux: low bits of the source with its sign, then those of the destination. */
-struct cvt_int {
-	uint64_t mask[2], sign[2];
-};
 
 #define CVT_INT(name, S, D, W)                                                                     \
 	static inline D name##_lane(S a, W m0, W s0, W m1, W s1)                                   \
@@ -635,3 +632,11 @@ enum cpu_bound CPU_BINDER(cvt)(struct cpu_dec *d, const struct ptx_stmt *s, stru
 
 	return dt && st ? bind_cvt(d, s, in, dt, st) : CPU_NOT_MINE;
 }
+
+/* ---- machine code (jit/) ------------------------------------------------------------------ */
+
+extern const struct jit_handler CPU_HANDLERS(cvt)[];
+const struct jit_handler CPU_HANDLERS(cvt)[] = {
+#define CVT(handler, ...) {handler, JIT_CVT_##handler},
+#include "cpu/jit/rows.def"
+	{NULL, JIT_NONE}};

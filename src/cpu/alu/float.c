@@ -11,6 +11,7 @@
  * .approx and .full to approx.c. PTX ISA 9.7.3.
  */
 #include "cpu/alu/fp.h"
+#include "cpu/jit/rows.h"
 
 cpu_binder CPU_BINDER(float);
 
@@ -392,3 +393,11 @@ enum cpu_bound CPU_BINDER(float)(struct cpu_dec *d, const struct ptx_stmt *s, st
 		return CPU_NOT_MINE;
 	}
 }
+
+/* ---- machine code (jit/) ------------------------------------------------------------------ */
+
+extern const struct jit_handler CPU_HANDLERS(float)[];
+const struct jit_handler CPU_HANDLERS(float)[] = {
+#define FLOAT(handler, ...) {handler, JIT_FLOAT_##handler},
+#include "cpu/jit/rows.def"
+	{NULL, JIT_NONE}};

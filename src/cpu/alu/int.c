@@ -12,6 +12,7 @@
  * Costs: 64-bit division and high products are one lane at a time.
  */
 #include "cpu/alu/alu.h"
+#include "cpu/jit/rows.h"
 
 #include "race/record.h"
 
@@ -454,3 +455,11 @@ enum cpu_bound CPU_BINDER(int)(struct cpu_dec *d, const struct ptx_stmt *s, stru
 		return CPU_NOT_MINE;
 	}
 }
+
+/* ---- machine code (jit/) ------------------------------------------------------------------ */
+
+extern const struct jit_handler CPU_HANDLERS(int)[];
+const struct jit_handler CPU_HANDLERS(int)[] = {
+#define INT(handler, ...) {handler, JIT_INT_##handler},
+#include "cpu/jit/rows.def"
+	{NULL, JIT_NONE}};

@@ -6,6 +6,7 @@
  * serves all 256 tables.
  */
 #include "cpu/alu/alu.h"
+#include "cpu/jit/rows.h"
 
 cpu_binder CPU_BINDER(logic);
 
@@ -304,3 +305,11 @@ enum cpu_bound CPU_BINDER(logic)(struct cpu_dec *d, const struct ptx_stmt *s, st
 		return CPU_NOT_MINE;
 	}
 }
+
+/* ---- machine code (jit/) ------------------------------------------------------------------ */
+
+extern const struct jit_handler CPU_HANDLERS(logic)[];
+const struct jit_handler CPU_HANDLERS(logic)[] = {
+#define LOGIC(handler, ...) {handler, JIT_LOGIC_##handler},
+#include "cpu/jit/rows.def"
+	{NULL, JIT_NONE}};

@@ -8,6 +8,7 @@
  * A cache policy has no effect here: createpolicy gives 0.
  */
 #include "cpu/alu/alu.h"
+#include "cpu/jit/rows.h"
 
 cpu_binder CPU_BINDER(move);
 
@@ -497,3 +498,11 @@ enum cpu_bound CPU_BINDER(move)(struct cpu_dec *d, const struct ptx_stmt *s, str
 		return CPU_NOT_MINE;
 	}
 }
+
+/* ---- machine code (jit/) ------------------------------------------------------------------ */
+
+extern const struct jit_handler CPU_HANDLERS(move)[];
+const struct jit_handler CPU_HANDLERS(move)[] = {
+#define MOVE(handler, ...) {handler, JIT_MOVE_##handler},
+#include "cpu/jit/rows.def"
+	{NULL, JIT_NONE}};

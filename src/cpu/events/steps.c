@@ -6,6 +6,7 @@
  * Costs: time and memory by the registers of those statements.
  */
 #include "cpu/events/follow.h"
+#include "cpu/jit.h"
 #include "flow/flow.h"
 
 #include <string.h>
@@ -175,4 +176,5 @@ void events_used_follow(struct cpu_events *x, struct cpu_func *f, struct flow *f
 		f->code[pc].flags &= (uint16_t)~CPU_I_PLAIN;
 	}
 	f->follow = out;
+	cpu_jit_again(f);
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "cpu/jit.h"
 #include "cpu/load/load.h"
 
 #define REGS_FILE      65536u
@@ -184,6 +185,7 @@ static void make_ready(struct load_func *lf, void *arg)
 		lf->f.layout = &mod->device_layout;
 	}
 	cpu_decode(&lf->f, &mod->arena, NULL);
+	cpu_jit_prepare(&lf->f, mod->m->opt.jit);
 	lf->is_ready = true;
 }
 
@@ -331,6 +333,7 @@ bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, 
 void cpu_load_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
+	cpu_jit_forked();
 }
 
 uint32_t cpu_kernel_param_bytes(const struct cpu_kernel *k)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/jit.h"
 #include "cpu/load/load.h"
 #include "cpu/events.h"
 
@@ -414,6 +415,8 @@ void cpu_module_unload(struct cpu_module *mod)
 		return;
 	cpu_engine_forget(mod->m, mod);
 	cpu_site_unload(mod);
+	for (size_t i = 0; i < mod->funcs.n; i++)
+		cpu_jit_free(&mod->funcs.v[i]->f);
 	for (size_t i = 0; i < BASE_COUNTOF(mod->blocks); i++)
 		if (mod->blocks[i])
 			cpu_mem_free(mod->m, mod->blocks[i]);

@@ -61,6 +61,13 @@ static enum cpu_model model_of(const struct option_set *s)
 	return option_is(s, OPTION_MEMORY_MODEL, "a1") ? CPU_MODEL_A1 : CPU_MODEL_SC;
 }
 
+static enum cpu_jit jit_of(const struct option_set *s)
+{
+	if (option_is(s, OPTION_JIT, "off"))
+		return CPU_JIT_OFF;
+	return option_is(s, OPTION_JIT, "verify") ? CPU_JIT_VERIFY : CPU_JIT_ON;
+}
+
 /* What copies of launches' memory may take (cpu_options.repeat_bytes). */
 #define REPEAT_BYTES (4ull << 30)
 
@@ -110,6 +117,7 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 		.sms = option_int(&s, OPTION_SMS) ? (unsigned)option_int(&s, OPTION_SMS) : CPU_SMS,
 		.memory = memory ? memory : CPU_MEMORY,
 		.model = model_of(&s),
+		.jit = jit_of(&s),
 		.prints_stats = option_flag(&s, OPTION_DEVICE_STATS),
 		.oracle = opt->has_detectors ? oracle_of(&s) : CPU_ORACLE_OFF,
 		.sees_host =

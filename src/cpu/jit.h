@@ -1,0 +1,44 @@
+/*
+ * jit.h - inside src/cpu: runs of arithmetic as machine code (jit/), for run loop and loader.
+ *
+ * A run is a piece of a function without accesses, branches and barriers, each of whose
+ * instructions has a row in rows.def. The run loop asks cpu_jit_try where a run begins; where that
+ * has happened often enough the run is made machine code for the host (AVX2) and called in place of
+ * its handlers. Registers, counts and the order of everything are as the handlers leave them.
+ *
+ * Not run as machine code: hosts without AVX2 and FMA, instructions that the judge follows
+ * (CPU_I_NOTED), and what is left of a turn that is shorter than the run.
+ */
+#ifndef COLLIDER_CPU_JIT_H
+#define COLLIDER_CPU_JIT_H
+
+#include "cpu/machine.h"
+
+/* Finds the runs of a decoded function, and marks where they begin (CPU_I_RUN). Nothing happens
+ * with CPU_JIT_OFF, on a host without AVX2, or without memory. */
+void cpu_jit_prepare(struct cpu_func *f, enum cpu_jit mode);
+/* Flags of instructions have changed: the runs are found again. No other thread executes it. */
+void cpu_jit_again(struct cpu_func *f);
+/* Executes the run that begins at pc, for the lanes of `mask` of w's current split, if it takes at
+ * most `left` instructions. Returns how many were executed; 0: none, do it by the handlers. */
+uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
+		     int32_t left);
+/* The same for the run loop: moves *pc on, and counts; `counted` of the instructions have been. */
+static inline bool cpu_jit_go(struct cpu_warp *w, uint32_t *pc, uint32_t mask, int32_t *left,
+			      uint32_t *n, uint32_t counted)
+{
+	uint32_t done = cpu_jit_try(w, w->cur->func, *pc, mask, *left + (int32_t)counted);
+
+	if (!done)
+		return false;
+	*pc += done;
+	*n += done - counted;
+	*left -= (int32_t)(done - counted);
+	return true;
+}
+/* Unmaps the code of a function that is executed no more. */
+void cpu_jit_free(struct cpu_func *f);
+/* After fork, in the child. */
+void cpu_jit_forked(void);
+
+#endif
