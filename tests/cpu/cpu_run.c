@@ -701,10 +701,10 @@ static void capture(struct cpu_machine *m, bool is_error, const char *text, size
 
 /* One run; returns the schedule's hash. */
 static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model model,
-			 uint64_t seed, bool is_dump)
+			 uint64_t seed, enum cpu_jit jit, bool is_dump)
 {
 	struct cpu_options opt = {
-		.seed = seed, .threads = t->threads, .devices = 1, .model = model};
+		.seed = seed, .threads = t->threads, .devices = 1, .model = model, .jit = jit};
 	if (is_judged || t->judge || t->has_verdict) {
 		opt.oracle = CPU_ORACLE_PROGRAM;
 		opt.threads = 1;
@@ -760,12 +760,13 @@ static void run_all(struct test *t, struct ptx_module *ptx, bool is_dump)
 		if (!(t->models & 1u << model))
 			continue;
 		for (uint64_t seed = 1; seed <= t->nseeds; seed++) {
-			uint64_t first = run_once(t, ptx, model, seed, is_dump);
+			uint64_t first = run_once(t, ptx, model, seed, CPU_JIT_VERIFY, is_dump);
 			if (is_dump)
 				return;
-			/* The first seed twice: a replay must make the same decisions. */
+			/* The first seed twice: a replay must make the same decisions, without
+			 * machine code, too. */
 			if (seed == 1 && t->threads == 1 &&
-			    run_once(t, ptx, model, seed, false) != first) {
+			    run_once(t, ptx, model, seed, CPU_JIT_OFF, false) != first) {
 				fail(t, 1, model, seed);
 				printf(" the second run had another schedule\n");
 			}

@@ -138,6 +138,7 @@ bool random_run(struct random_run *r, const struct base_buf *text, const struct 
 	struct cpu_options opt = {.seed = l->seed,
 				  .threads = 1,
 				  .devices = 1,
+				  .jit = CPU_JIT_VERIFY,
 				  .oracle = l->detector ? CPU_ORACLE_OFF : CPU_ORACLE_PROGRAM};
 	struct base_buf checked = {0};
 	struct base_arena arena = {0};

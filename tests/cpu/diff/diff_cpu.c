@@ -4,6 +4,7 @@
  *
  *   diff_cpu LIST RESULTS.zst [-v]      compares; -v shows more differences of each instruction
  *   diff_cpu LIST RESULTS.zst --split   executes each for one lane, half of the others, the rest
+ *   ... --jit                           (last) as machine code, compared with the handlers
  *   diff_cpu --ptx LIST                 prints the kernels (for ptxas)
  *
  * The first FORM_RAW results of each instruction are compared one by one, exact instructions in
@@ -202,6 +203,8 @@ int main(int argc, char **argv)
 	if (!read_results(&c, argv[2]))
 		return 2;
 	c.list.is_split = argc > 3 && !strcmp(argv[3], "--split");
+	if (!strcmp(argv[argc - 1], "--jit"))
+		opt.jit = CPU_JIT_VERIFY;
 	c.m = cpu_machine_new(&opt);
 	c.in = cpu_mem_alloc(c.m, 0, bytes, CPU_MEM_DEVICE);
 	c.out = cpu_mem_alloc(c.m, 0, bytes, CPU_MEM_DEVICE);
