@@ -406,8 +406,8 @@ static bool has_rows(const struct inst_events *ev, const struct ptx_stmt *s)
 	const struct ptx_form *fm = s->form;
 	const struct ptx_opnd *where = ptx_address(s);
 
-	return !ev->follows_copies &&
-	       (fm->op == PTX_OP_LDMATRIX || fm->op == PTX_OP_STMATRIX) && inst_rows_lanes(fm) &&
+	return !ev->follows_copies && (fm->op == PTX_OP_LDMATRIX || fm->op == PTX_OP_STMATRIX) &&
+	       inst_rows_lanes(fm) &&
 	       (fm->space == PTX_SPACE_SHARED || fm->space == PTX_SPACE_GENERIC) && where &&
 	       where->nsub;
 }

@@ -43,8 +43,7 @@ struct ptx_opnd inst_access_address(struct inst_follow *k, const struct inst_eve
 		struct ptx_opnd names = inst_fresh(cx, PTX_TYPE_PRED);
 		inst_emit(cx, e->stmt, "first_lanes", T(inst_num(e->lanes)), H(names));
 		inst_emit(cx, e->stmt, "only_if",
-			  T(bits == 64 ? PTX_STR("b64") : PTX_STR("b32"), none),
-			  H(at, at, names));
+			  T(bits == 64 ? PTX_STR("b64") : PTX_STR("b32"), none), H(at, at, names));
 	}
 	return at;
 }

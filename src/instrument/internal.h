@@ -125,7 +125,7 @@ struct inst_ctx {
 	struct ptx_templates *doubt_ts;
 	struct ptx_templates *shuffle_ts;
 	struct ptx_templates *nap_ts;
-	bool elects; /* some function has elect.sync: nap/nap.c */
+	bool elects;			    /* some function has elect.sync: nap/nap.c */
 	uint32_t shuffle_flags, shuffle_id; /* race/shuffle/blocks.h */
 	bool is_large;			    /* the module: see INST_LARGE_MODULE */
 	bool has_calls;			    /* some function has checks by call */
@@ -436,6 +436,8 @@ bool inst_is_target(const struct ptx_func *f, const struct ptx_label *l);
 uint32_t inst_accesses_of(const struct ptx_func *f);
 /* f is the function at work. False: it stays as it was (counted). */
 bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f);
+/* The function stays as it was: `why` is named in the report. True. */
+bool inst_leave_function(struct inst_ctx *cx, struct ptx_func *f, const char *why);
 /* Will inst_begin_function leave it as it was? */
 bool inst_is_left(const struct inst_ctx *cx, const struct ptx_func *f);
 /* One pass over the function at work, and what follows each: --dump, and the verifier. */

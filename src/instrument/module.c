@@ -69,10 +69,10 @@ void inst_add_knobs(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str sym
 		     inst_module_text(cx, "knobs",
 				      T(cx->k, symbol, inst_num((int64_t)(bytes / 4)),
 					inst_num(DEFAULT_RSLEEP), inst_num(DEFAULT_WSLEEP),
-					inst_num(sample), inst_num(flags | (cx->elects ? RACE_KNOB_ELECTS : 0)),
-					inst_num(RACE_DENSE_ALL),
-					inst_num(RACE_WINDOW), inst_num(RACE_DENSE_ALL),
-					inst_num(cx->shuffle_id))));
+					inst_num(sample),
+					inst_num(flags | (cx->elects ? RACE_KNOB_ELECTS : 0)),
+					inst_num(RACE_DENSE_ALL), inst_num(RACE_WINDOW),
+					inst_num(RACE_DENSE_ALL), inst_num(cx->shuffle_id))));
 }
 
 /* The functions of our own read runtime blocks from .const, and nothing else; where those lie in

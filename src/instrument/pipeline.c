@@ -212,6 +212,13 @@ static void leave_function(struct inst_ctx *cx, const char *why)
 	put_maxnreg(cx);
 }
 
+bool inst_leave_function(struct inst_ctx *cx, struct ptx_func *f, const char *why)
+{
+	if (inst_begin_function(cx, f))
+		leave_function(cx, why);
+	return true;
+}
+
 /* By --kernel-name and the like: the option, or NULL. */
 static const char *left_out_by(const struct inst_ctx *cx, const struct ptx_func *f)
 {

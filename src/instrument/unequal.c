@@ -31,8 +31,8 @@ struct unequal {
 	/* By block: barriers in it, at least and at most; is there an access after the last one. */
 	uint32_t *least, *most;
 	bool *has_access, *is_open; /* at its end: no barrier since an access */
-	bool *is_guarded; /* a barrier in it has a guard */
-	bool *leaves;	  /* a function that it calls may end the thread */
+	bool *is_guarded;	    /* a barrier in it has a guard */
+	bool *leaves;		    /* a function that it calls may end the thread */
 	/* From a block's start to an exit: the most barriers, and the fewest on a way with an
 	 * access after the last of them, where there was none before the block, and where there
 	 * was one. */
@@ -330,8 +330,7 @@ static bool is_unequal(struct unequal *x, struct flow_block *b, bool with_lanes)
 		return true;
 	if (!is_parting(x, b))
 		return false;
-	return b->ipdom == UINT32_MAX ? leaves_unequal(x, b)
-				      : !with_lanes && meets_unequal(x, b);
+	return b->ipdom == UINT32_MAX ? leaves_unequal(x, b) : !with_lanes && meets_unequal(x, b);
 }
 
 static bool find(struct unequal *x, const struct inst_events *ev, bool with_lanes)

@@ -344,9 +344,9 @@ static bool join_needs(struct inst_events *to, const struct inst_events *of)
 /* What a kernel must not say for certain. */
 static bool join_doubts(struct inst_events *to, const struct inst_events *of)
 {
-	bool *const doubts[] = {&to->is_unsure, &to->is_apart, &to->informs, &to->has_release,
+	bool *const doubts[] = {&to->is_unsure,	 &to->is_apart,	   &to->informs, &to->has_release,
 				&to->has_system, &to->has_barrier, &to->has_exit};
-	const bool more[] = {of->is_unsure,   of->is_apart,   of->informs,    of->has_release,
+	const bool more[] = {of->is_unsure,  of->is_apart,    of->informs, of->has_release,
 			     of->has_system, of->has_barrier, of->has_exit};
 
 	return join(doubts, more, BASE_COUNTOF(doubts));

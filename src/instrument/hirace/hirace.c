@@ -269,8 +269,7 @@ static bool can_group(const struct inst_hirace_kernel *k, const struct inst_even
 	return e->kind == INST_EVENT_ACCESS && e->space == INST_IN_SHARED &&
 	       e->strength == RACE_WEAK && !e->writes && e->stmt->pred == PTX_NO_REG &&
 	       e->access->where->sub[0].kind == PTX_OPND_REG && !e->maybe && !e->held &&
-	       !e->lanes &&
-	       inst_hirace_words(k, e) > 0;
+	       !e->lanes && inst_hirace_words(k, e) > 0;
 }
 
 static bool has_same_line(const struct inst_event *a, const struct inst_event *b)

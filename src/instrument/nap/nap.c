@@ -2,16 +2,16 @@
  * nap.c - the delay of a check, where some lanes of a warp sleep and others don't.
  *
  * PTX promises nothing about lanes after a branch, but ptxas counts on more with elect.sync: an
- * asynchronous copy whose guard is the elected lane becomes one instruction of the whole warp, without
- * a guard (UTMALDG, UBLKCP). A lane that sleeps isn't waited for where branches join (NANOSLEEP, as
- * YIELD, takes it out of the barrier), so a sleep of some lanes between election and copy parts the
- * warp, and each part issues the copy. Seen on an H100: twice the bytes arrive, the mbarrier's phase
- * is over before the data are there, and the program computes wrong results; or registers that only the elected
- * lane has set are read by the others (error 716). A bar.warp.sync after the check is no way out:
- * ptxas makes a branch of it, and the parts go on as parts.
+ * asynchronous copy whose guard is the elected lane becomes one instruction of the whole warp,
+ * without a guard (UTMALDG, UBLKCP). A lane that sleeps isn't waited for where branches join
+ * (NANOSLEEP, as YIELD, takes it out of the barrier), so a sleep of some lanes between election and
+ * copy parts the warp, and each part issues the copy. Seen on an H100: twice the bytes arrive, the
+ * mbarrier's phase is over before the data are there, and the program computes wrong results; or
+ * registers that only the elected lane has set are read by the others (error 716). A bar.warp.sync
+ * after the check is no way out: ptxas makes a branch of it, and the parts go on as parts.
  *
- * So in modules with elect.sync only whole warps sleep. Parts of warps wait awake, which the others
- * wait for where they join. Instructions that are .aligned need none of this: where some lanes of a
+ * So in modules with elect.sync only whole warps sleep. Parts of warps wait awake, and the others
+ * wait for them where they join. Instructions that are .aligned need none of this: where some lanes of a
  * function sleep, ptxas puts WARPSYNC before each.
  *
  * Costs: where a check of such a module sleeps, three SASS instructions more; while a part of a warp
@@ -22,8 +22,8 @@
 
 bool inst_begin_nap(struct inst_ctx *cx)
 {
-	ptx_each_item(cx->m, it) if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto)
-		cx->elects |= inst_has_op(it->func, PTX_OP_ELECT_SYNC);
+	ptx_each_item(cx->m, it) if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto) cx->elects |=
+		inst_has_op(it->func, PTX_OP_ELECT_SYNC);
 	cx->nap_ts = ptx_templates_read(cx->m, inst_nap_templates, cx->sink);
 	return cx->nap_ts != NULL;
 }

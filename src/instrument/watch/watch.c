@@ -492,9 +492,9 @@ static void put_end(struct inst_watch *k, struct ptx_stmt *s)
 	}
 	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED), ns = inst_fresh(cx, PTX_TYPE_B32);
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
-	inst_emit(cx, at, "drop_delay", T(cx->k, KNOB(wsleep)),
-		  H(inst_reg(cx, k->held), inst_reg(cx, k->f.cnt), stays, ns,
-		    ptx_opnd_label(over)));
+	inst_emit(
+		cx, at, "drop_delay", T(cx->k, KNOB(wsleep)),
+		H(inst_reg(cx, k->held), inst_reg(cx, k->f.cnt), stays, ns, ptx_opnd_label(over)));
 	inst_emit_nap(cx, stays, ns, at);
 	inst_emit(cx, at, "drop", NT, H(inst_reg(cx, k->held)));
 	inst_emit_label(cx, at, over);
@@ -565,13 +565,30 @@ static bool end_module(struct inst_ctx *cx)
 	return true;
 }
 
+static bool issues_bulk(const struct ptx_func *f)
+{
+	return inst_has_op(f, PTX_OP_CP_ASYNC_BULK) ||
+	       inst_has_op(f, PTX_OP_CP_ASYNC_BULK_TENSOR) ||
+	       inst_has_op(f, PTX_OP_CP_REDUCE_ASYNC_BULK) ||
+	       inst_has_op(f, PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR);
+}
+
+/* Some lanes of a warp call what finds watchpoints, which parts the warp; why that mustn't be
+ * where a lane is elected for a copy, see nap/nap.c. */
+static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
+{
+	if (inst_has_op(f, PTX_OP_ELECT_SYNC) && issues_bulk(f))
+		return inst_leave_function(cx, f, "elect.sync, and copies by the elected lane");
+	return inst_follow_function(cx, f);
+}
+
 const struct inst_detector inst_detector_watch = {
 	.id = RACE_DETECTOR_WATCH,
 	.pass = INST_PASS_WATCH,
 	.templates = inst_watch_templates,
 	.put_block = put_block,
 	.begin_module = begin_module,
-	.function = inst_follow_function,
+	.function = one_function,
 	.put_checks = put_checks,
 	.end_module = end_module,
 };
