@@ -59,7 +59,7 @@ bool judge_launch_next(struct judge_server *s, struct judge_launch *l)
 		return true;
 	}
 	l->t = (struct judge_trial){.capsule = &l->capsule,
-				    .jit = CPU_JIT_ON,
+				    .jit = CPU_JIT_OFF,
 				    .name = "",
 				    .oracle = s->opt->oracle,
 				    .seed = l->head.seed + d.seed,

@@ -106,7 +106,7 @@ static void add_pair(struct judge_server *s, struct judge_past *a, struct judge_
 	if (op)
 		l->operation = *op;
 	l->t = (struct judge_trial){.capsule = &a->capsule,
-				    .jit = CPU_JIT_ON,
+				    .jit = CPU_JIT_OFF,
 				    .name = "",
 				    .oracle = s->opt->oracle,
 				    .seed = a->seed,
