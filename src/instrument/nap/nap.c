@@ -11,11 +11,11 @@
  * after the check is no way out: ptxas makes a branch of it, and the parts go on as parts.
  *
  * So in modules with elect.sync only whole warps sleep. Parts of warps wait awake, and the others
- * wait for them where they join. Instructions that are .aligned need none of this: where some lanes of a
- * function sleep, ptxas puts WARPSYNC before each.
+ * wait for them where they join. Instructions that are .aligned need none of this: where some
+ * lanes of a function sleep, ptxas puts WARPSYNC before each.
  *
- * Costs: where a check of such a module sleeps, three SASS instructions more; while a part of a warp
- * waits, the issue slots of a loop of six instructions.
+ * Costs: where a check of such a module sleeps, three SASS instructions more; while a part of a
+ * warp waits, the issue slots of a loop of six instructions.
  */
 #include "instrument/internal.h"
 #include "instrument/templates.h"
