@@ -22,6 +22,8 @@
 
 #define HOT	 48u
 #define SHORTEST 2u /* 1 for verify */
+/* A place is compared that often; a loop of millions would take minutes. */
+#define VERIFIED 4096u
 
 struct jit_place {
 	uint8_t left; /* instructions to the end of the run; 0: in none */
@@ -307,6 +309,16 @@ static void verify(struct cpu_warp *w, const struct cpu_func *f, uint32_t pc, un
 	free(after);
 }
 
+static bool is_still_compared(struct jit_place *p, bool is_partial)
+{
+	uint16_t n = atomic_load_explicit(&p->count[is_partial], memory_order_relaxed);
+
+	if (n >= VERIFIED)
+		return false;
+	atomic_store_explicit(&p->count[is_partial], (uint16_t)(n + 1), memory_order_relaxed);
+	return true;
+}
+
 uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
 		     int32_t left)
 {
@@ -322,7 +334,7 @@ uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32
 		if (!c)
 			return 0;
 	}
-	if (__builtin_expect(f->jit->mode == CPU_JIT_VERIFY, 0))
+	if (__builtin_expect(f->jit->mode == CPU_JIT_VERIFY, 0) && is_still_compared(p, is_partial))
 		verify(w, f, pc, p->left, mask, c);
 	else
 		c->call(w->base[0], w->base[1], mask, 0, c->pool);
