@@ -27,19 +27,24 @@ struct exits {
 	bool *has_barrier, *open, *leaves, *waits;
 };
 
-static bool names_thread(const struct ptx_opnd *o)
+bool inst_names_special(const struct ptx_opnd *o, const char *const *names, size_t n)
 {
-	static const char *const names[] = {"%tid", "%laneid", "%lanemask"};
-
 	if (o->kind == PTX_OPND_SPECIAL)
-		for (size_t i = 0; i < BASE_COUNTOF(names); i++)
+		for (size_t i = 0; i < n; i++)
 			if (o->text.n >= strlen(names[i]) &&
 			    !memcmp(o->text.p, names[i], strlen(names[i])))
 				return true;
 	for (unsigned i = 0; i < o->nsub; i++)
-		if (names_thread(&o->sub[i]))
+		if (inst_names_special(&o->sub[i], names, n))
 			return true;
 	return false;
+}
+
+static bool names_thread(const struct ptx_opnd *o)
+{
+	static const char *const names[] = {"%tid", "%laneid", "%lanemask"};
+
+	return inst_names_special(o, names, BASE_COUNTOF(names));
 }
 
 static void read_one(uint32_t reg, bool is_write, void *arg)

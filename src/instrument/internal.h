@@ -271,6 +271,10 @@ struct inst_events {
 	enum inst_sees sees;  /* likewise */
 };
 
+/* exits.c. Does the operand, or a part of it, name a special register that begins with one of n
+ * names? */
+bool inst_names_special(const struct ptx_opnd *o, const char *const *names, size_t n);
+
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
 /* What may order threads, or comes before something that is not known. */
 #define INST_ORDERS                                                                                \

@@ -64,15 +64,7 @@ static bool names_thread(const struct ptx_opnd *o)
 {
 	static const char *const names[] = {"%tid", "%laneid", "%lanemask", "%warpid", "%clock"};
 
-	if (o->kind == PTX_OPND_SPECIAL)
-		for (size_t i = 0; i < BASE_COUNTOF(names); i++)
-			if (o->text.n >= strlen(names[i]) &&
-			    !memcmp(o->text.p, names[i], strlen(names[i])))
-				return true;
-	for (unsigned i = 0; i < o->nsub; i++)
-		if (names_thread(&o->sub[i]))
-			return true;
-	return false;
+	return inst_names_special(o, names, BASE_COUNTOF(names));
 }
 
 static void read_one(uint32_t reg, bool is_write, void *arg)
