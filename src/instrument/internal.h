@@ -514,6 +514,8 @@ struct ptx_stmt *inst_next_way_out(const struct ptx_label *copy, struct ptx_stmt
 bool inst_begin_nap(struct inst_ctx *cx);
 void inst_emit_nap(struct inst_ctx *cx, struct ptx_opnd is_due, struct ptx_opnd ns,
 		   struct ptx_stmt *at);
+/* A function of ours without its sleeps: what it waited for is tried again at once. */
+void inst_stay_awake(struct ptx_func *f);
 
 /* module.c */
 bool inst_add_sites(struct inst_ctx *cx);

@@ -174,8 +174,11 @@ bool inst_add_hashed_functions(struct inst_ctx *cx, struct ptx_item *at, const c
 	{
 		if (it == at)
 			break;
-		if (it->kind == PTX_ITEM_FUNC && it->inserted)
-			inst_put_hash(cx, it->func);
+		if (it->kind != PTX_ITEM_FUNC || !it->inserted)
+			continue;
+		inst_put_hash(cx, it->func);
+		if (cx->elects)
+			inst_stay_awake(it->func);
 	}
 	return true;
 }

@@ -3,6 +3,7 @@
 #   // expect: LINE       a line of the output; * stands for any text
 #   // expect-not: LINE   no such line
 #   // expect-count: N LINE
+#   // expect-added-count: N LINE   the same with what Collider's own functions hold
 #   // expect-stats: TEXT in the line that --stats prints
 #   // expect-said: TEXT  another line on standard error
 #   // expect-order: A >> B >> C   lines in this order, the first match of each after the one before
@@ -40,6 +41,11 @@ said expect-count >"$T/list"
 while read -r n want; do
 	have=$(grep -Ec "$(regex "$want")" "$T/users")
 	[ "$have" = "$n" ] || fail "found $have times, expected $n: $want"
+done <"$T/list"
+said expect-added-count >"$T/list"
+while read -r n want; do
+	have=$(grep -Ec "$(regex "$want")" "$T/out.ptx")
+	[ "$have" = "$n" ] || fail "found $have times in all, expected $n: $want"
 done <"$T/list"
 said expect-stats >"$T/list"
 while IFS= read -r want; do

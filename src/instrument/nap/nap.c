@@ -14,6 +14,9 @@
  * wait for them where they join. Instructions that are .aligned need none of this: where some
  * lanes of a function sleep, ptxas puts WARPSYNC before each.
  *
+ * iguard's back-off after a swap that failed is left out there, as by --iguard-swaps=eager: those
+ * that sleep are always a part of a warp.
+ *
  * Costs: where a check of such a module sleeps, three SASS instructions more; while a part of a
  * warp waits, the issue slots of a loop of six instructions.
  */
@@ -50,4 +53,13 @@ void inst_emit_nap(struct inst_ctx *cx, struct ptx_opnd is_due, struct ptx_opnd 
 	emit(cx, at, "nap_or_wait", H(ns));
 	if (over)
 		inst_emit_label(cx, at, over);
+}
+
+void inst_stay_awake(struct ptx_func *f)
+{
+	for (struct ptx_stmt *s = f->first, *next; s; s = next) {
+		next = s->next;
+		if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_NANOSLEEP)
+			ptx_remove(f, s);
+	}
 }
