@@ -302,7 +302,8 @@ static void verify(struct cpu_warp *w, const struct cpu_func *f, uint32_t pc, un
 	memcpy(after, frame, bytes);
 	memcpy(frame, before, bytes);
 	c->call(frame, w->base[1], mask, 0, c->pool);
-	for (uint32_t i = 0; i < bytes; i++)
+	/* A loop over bytes took two thirds of the time of the random programs' tests. */
+	for (uint32_t i = 0; memcmp(frame, after, bytes); i++)
 		if (frame[i] != after[i])
 			differs(f, pc, n, mask, i);
 	free(before);
