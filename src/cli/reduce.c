@@ -228,10 +228,10 @@ static int report(struct reduce *x, unsigned shown)
 	say_command(x, shown, &out);
 	rc = rep_json_read(path, &last, &sink);
 	cli_flush(&sink);
-	if (!rc && cli_render(&last, &view.opt, &out))
-		rc = BASE_EXIT_ENV;
-	if (!rc)
+	if (!rc) {
+		rep_put(&last, &view.opt, &out);
 		rc = cli_print(&out);
+	}
 	if (!rc)
 		rc = save(x, path);
 	if (!rc)

@@ -400,8 +400,8 @@ static int write_report(struct sweep *s, struct sweep_tally *t, const struct cli
 	struct base_buf out = {0};
 	int rc = read_all(s, &r);
 
-	if (!rc && cli_render(&r, &view->opt, &out))
-		rc = BASE_EXIT_ENV;
+	if (!rc)
+		rep_put(&r, &view->opt, &out);
 	if (!rc && view->opt.format == REP_TEXT) {
 		base_buf_printf(
 			&out, "\n%u of %u runs in %s%s\n", t->ended, s->runs, s->dir,

@@ -95,32 +95,12 @@ int cli_view_code(const struct cli_view *v, const struct option_set *set,
 	return otherwise;
 }
 
-int cli_render(const struct race_results *r, const struct rep_options *opt, struct base_buf *out)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
-
-	if (!f)
-		return errno;
-	int err = rep_render(r, opt, f);
-	if (fclose(f) && !err)
-		err = errno;
-	if (!err)
-		base_buf_put(out, text, size);
-	free(text);
-	return err;
-}
-
 int cli_view_print(const struct cli_view *v, const struct race_results *r)
 {
 	struct base_buf text = {0};
-	int err = cli_render(r, &v->opt, &text), rc = BASE_EXIT_ENV;
 
-	if (err)
-		base_say("error: the report: %s", strerror(err));
-	else
-		rc = cli_print(&text);
+	rep_put(r, &v->opt, &text);
+	int rc = cli_print(&text);
 	base_buf_free(&text);
 	return rc;
 }
@@ -128,11 +108,12 @@ int cli_view_print(const struct cli_view *v, const struct race_results *r)
 bool cli_write_report(const struct race_results *r, const struct rep_options *opt, const char *path)
 {
 	struct base_buf text = {0};
-	int err = cli_render(r, opt, &text);
+	int err = 0;
 
-	if (!err && path)
+	rep_put(r, opt, &text);
+	if (path)
 		err = rep_file_write(path, text.p, text.n);
-	else if (!err && fwrite(text.p, 1, text.n, stderr) != text.n)
+	else if (fwrite(text.p, 1, text.n, stderr) != text.n)
 		err = EIO;
 	base_buf_free(&text);
 	if (err)

@@ -28,8 +28,6 @@ const char *cli_source_root(struct base_arena *a, const struct option_set *set);
 int cli_view_code(const struct cli_view *v, const struct option_set *set,
 		  const struct race_results *r, int otherwise);
 
-/* Renders into memory. Returns 0 or an errno value. */
-int cli_render(const struct race_results *r, const struct rep_options *opt, struct base_buf *out);
 /* Renders to standard output. Returns 0, or an exit code after saying what failed. */
 int cli_view_print(const struct cli_view *v, const struct race_results *r);
 /* Renders and writes one report; path NULL: standard error. False after saying what failed. */

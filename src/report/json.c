@@ -18,7 +18,6 @@ void rep_json(struct base_buf *out, struct rep_view *v)
 	const struct race_results *r = v->r;
 
 	rep_prints_make(v);
-	rep_trees_begin();
 	rep_line_put(out, &rep_header_object, r);
 	EACH_PUT(out, v->entries, finding);
 	EACH_PUT(out, r->stops, fault);
@@ -28,5 +27,4 @@ void rep_json(struct base_buf *out, struct rep_view *v)
 	EACH_PUT(out, r->plain, plain);
 	EACH_PUT(out, r->notes, note);
 	rep_line_put(out, &rep_summary_object, v);
-	rep_trees_end();
 }

@@ -45,11 +45,11 @@ REP_OBJECT(context, S);
 
 /* ---- other lines ---------------------------------------------------------------------------- */
 
-static void runs_put(cJSON *o, const char *key, const void *s)
+static void runs_put(struct base_json *o, const char *key, const void *s)
 {
 	const struct race_results *r = s;
 
-	rep_number_put(o, key, r->runs ? r->runs : 1);
+	base_json_number(o, key, r->runs ? r->runs : 1);
 }
 
 static void runs_get(struct base_arena *a, const cJSON *v, void *s)
@@ -231,14 +231,14 @@ static const struct rep_key totals_keys[] = {
 REP_OBJECT(totals, S);
 #undef S
 
-static void text_put(cJSON *o, const char *key, const void *s)
+static void text_put(struct base_json *o, const char *key, const void *s)
 {
-	cJSON_AddStringToObject(o, key, rep_result_sentence((struct rep_view *)s));
+	base_json_text(o, key, rep_result_sentence((struct rep_view *)s));
 }
 
-static void accesses_put(cJSON *o, const char *key, const void *s)
+static void accesses_put(struct base_json *o, const char *key, const void *s)
 {
-	rep_number_put(o, key, race_kernel_accesses(((const struct rep_view *)s)->r));
+	base_json_number(o, key, race_kernel_accesses(((const struct rep_view *)s)->r));
 }
 
 static bool has_proven(const void *s)
@@ -246,17 +246,18 @@ static bool has_proven(const void *s)
 	return rep_count_proven(((const struct rep_view *)s)->r).launches;
 }
 
-static void proven_put(cJSON *o, const char *key, const void *s)
+static void proven_put(struct base_json *o, const char *key, const void *s)
 {
 	const struct race_results *r = ((const struct rep_view *)s)->r;
 	struct rep_proven n = rep_count_proven(r);
-	cJSON *to = cJSON_AddObjectToObject(o, key);
 
-	cJSON_AddBoolToObject(to, "all", rep_is_all_proven(r));
-	rep_number_put(to, "kernels_proven", n.all);
-	rep_number_put(to, "kernels_checked", n.none);
-	rep_number_put(to, "kernels_partial", n.some);
-	rep_number_put(to, "launches", n.launches);
+	base_json_object(o, key);
+	base_json_bool(o, "all", rep_is_all_proven(r));
+	base_json_number(o, "kernels_proven", n.all);
+	base_json_number(o, "kernels_checked", n.none);
+	base_json_number(o, "kernels_partial", n.some);
+	base_json_number(o, "launches", n.launches);
+	base_json_object_end(o);
 }
 
 static bool has_known(const void *s)
@@ -264,15 +265,16 @@ static bool has_known(const void *s)
 	return ((const struct rep_view *)s)->opt->known;
 }
 
-static void unused_put(cJSON *o, const char *key, const void *s)
+static void unused_put(struct base_json *o, const char *key, const void *s)
 {
 	const struct rep_view *v = s;
 	const struct race_ignore *ig = v->opt->ignore;
-	cJSON *unused = cJSON_AddArrayToObject(o, key);
 
+	base_json_array(o, key);
 	for (size_t i = 0; ig && i < ig->rules.n; i++)
 		if (!v->hits[i])
-			cJSON_AddItemToArray(unused, cJSON_CreateString(ig->rules.v[i].text));
+			base_json_text(o, NULL, ig->rules.v[i].text);
+	base_json_array_end(o);
 }
 
 #define S	     struct rep_view

@@ -12,6 +12,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/json.h"
 #include "report/internal.h"
 
 enum rep_form {
@@ -64,7 +65,7 @@ struct rep_key {
 	const struct rep_names *names;
 	const struct rep_object *object;
 	bool (*has)(const void *s);
-	void (*put)(cJSON *o, const char *key, const void *s);
+	void (*put)(struct base_json *o, const char *key, const void *s);
 	void (*get)(struct base_arena *a, const cJSON *v, void *s);
 	const char *shape; /* MADE: as the schema says it */
 	const char *means; /* NULL: as the next row's */
@@ -133,10 +134,9 @@ extern const struct rep_object rep_proof_object;     /* struct race_proofs */
 extern const struct rep_names rep_class_names;
 
 /* keys_put.c */
-void rep_keys_put(cJSON *o, const struct rep_object *d, const void *s);
+void rep_keys_put(struct base_json *o, const struct rep_object *d, const void *s);
 /* The same as a line of its own. */
 void rep_line_put(struct base_buf *out, const struct rep_object *d, const void *s);
-void rep_number_put(cJSON *o, const char *key, uint64_t n);
 const char *rep_name_of(const struct rep_names *names, unsigned i);
 uint64_t rep_key_number(const struct rep_key *k, const void *s);
 /* Is it a list; where are its elements, how many, and what is an element's size? */

@@ -118,9 +118,9 @@ static bool has_stream(const void *s)
 	return ((const struct race_side *)s)->stream;
 }
 
-static void stream_put(cJSON *o, const char *key, const void *s)
+static void stream_put(struct base_json *o, const char *key, const void *s)
 {
-	rep_number_put(o, key, ((const struct race_side *)s)->stream - 1u);
+	base_json_number(o, key, ((const struct race_side *)s)->stream - 1u);
 }
 
 static void stream_get(struct base_arena *a, const cJSON *v, void *s)
@@ -210,11 +210,11 @@ static REP_OBJECT(also, S);
 #undef S
 
 #define S struct race_line
-static void demangled_put(cJSON *o, const char *key, const void *s)
+static void demangled_put(struct base_json *o, const char *key, const void *s)
 {
 	struct base_arena a = {0};
 
-	cJSON_AddStringToObject(o, key, race_demangle(&a, ((const struct race_line *)s)->func));
+	base_json_text(o, key, race_demangle(&a, ((const struct race_line *)s)->func));
 	base_arena_free(&a);
 }
 
@@ -233,11 +233,11 @@ static bool has_sides(const void *s)
 	return ((const struct rep_entry *)s)->f.sides;
 }
 
-static void counts_put(cJSON *o, const char *key, const void *s)
+static void counts_put(struct base_json *o, const char *key, const void *s)
 {
 	const struct rep_entry *e = s;
 
-	cJSON_AddBoolToObject(o, key, e->f.cls == RACE_CLASS_RACE && !e->ignored);
+	base_json_bool(o, key, e->f.cls == RACE_CLASS_RACE && !e->ignored);
 }
 
 static bool has_functions(const void *s)
@@ -245,13 +245,14 @@ static bool has_functions(const void *s)
 	return ((const struct rep_entry *)s)->nfunctions > 1;
 }
 
-static void functions_put(cJSON *o, const char *key, const void *s)
+static void functions_put(struct base_json *o, const char *key, const void *s)
 {
 	const struct rep_entry *e = s;
-	cJSON *v = cJSON_AddArrayToObject(o, key);
 
+	base_json_array(o, key);
 	for (size_t i = 0; i < e->nfunctions && i < REP_FUNCTIONS; i++)
-		cJSON_AddItemToArray(v, cJSON_CreateString(e->functions[i]));
+		base_json_text(o, NULL, e->functions[i]);
+	base_json_array_end(o);
 }
 
 /* Of a saved report; NULL: its own alone. */
@@ -269,11 +270,11 @@ static void functions_get(struct base_arena *a, const cJSON *v, void *s)
 	}
 }
 
-static void advice_put(cJSON *o, const char *key, const void *s)
+static void advice_put(struct base_json *o, const char *key, const void *s)
 {
 	struct base_arena a = {0};
 
-	cJSON_AddStringToObject(o, key, race_advice(&a, &((const struct rep_entry *)s)->f));
+	base_json_text(o, key, race_advice(&a, &((const struct rep_entry *)s)->f));
 	base_arena_free(&a);
 }
 

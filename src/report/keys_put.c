@@ -1,20 +1,9 @@
 /*
  * keys_put.c - writes an object of JSON by the rows of its table (keys.h).
- *
- * cJSON's numbers are doubles and print as such: numbers are written digit by digit.
  */
 #include "report/keys.h"
 
-#include <inttypes.h>
 #include <string.h>
-
-void rep_number_put(cJSON *o, const char *key, uint64_t n)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, n);
-	cJSON_AddRawToObject(o, key, text);
-}
 
 const char *rep_name_of(const struct rep_names *names, unsigned i)
 {
@@ -47,57 +36,81 @@ const char *rep_key_list(const struct rep_key *k, const void *s, size_t *n)
 	return *(const char *const *)(const void *)at;
 }
 
-static void hex_put(cJSON *o, const struct rep_key *k, const void *at)
+#define HEX_MOST 32 /* digits of 128 bits */
+
+/* At least `digits` digits before `end`; where they begin. */
+static char *hex_digits(char *end, uint64_t n, unsigned digits)
+{
+	for (unsigned i = 0; n || i < digits; i++) {
+		*--end = "0123456789abcdef"[n & 15];
+		n >>= 4;
+	}
+	return end;
+}
+
+static void hex_put(struct base_json *o, const struct rep_key *k, const void *at)
 {
 	bool is_wide = k->bytes > sizeof(uint64_t);
 	uint64_t low = number_at(at, is_wide ? sizeof(uint64_t) : k->bytes);
 	uint64_t high = is_wide ? ((const uint64_t *)at)[1] : 0;
-	char text[40];
+	char text[2 + HEX_MOST + 1] = "", *p = text + 2 + HEX_MOST;
 
-	if (high)
-		snprintf(text, sizeof(text), "0x%" PRIx64 "%016" PRIx64, high, low);
-	else
-		snprintf(text, sizeof(text), "0x%" PRIx64, low);
-	cJSON_AddStringToObject(o, k->name, text);
+	p = hex_digits(p, low, high ? 16 : 1);
+	p = hex_digits(p, high, 0);
+	*--p = 'x';
+	*--p = '0';
+	base_json_text(o, k->name, p);
 }
 
-static void dim_put(cJSON *o, const char *key, const uint32_t dim[3])
+static void print_put(struct base_json *o, const char *key, uint64_t print)
 {
-	char text[48];
+	char text[16 + 1] = "";
 
-	snprintf(text, sizeof(text), "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", dim[0], dim[1],
-		 dim[2]);
-	cJSON_AddRawToObject(o, key, text);
+	hex_digits(text + 16, print, 16);
+	base_json_text(o, key, text);
 }
 
-static void bits_put(cJSON *o, const struct rep_key *k, uint64_t bits)
+static void dim_put(struct base_json *o, const char *key, const uint32_t dim[3])
 {
-	cJSON *v = cJSON_AddArrayToObject(o, k->name);
+	base_json_array(o, key);
+	for (unsigned i = 0; i < 3; i++)
+		base_json_number(o, NULL, dim[i]);
+	base_json_array_end(o);
+}
 
+static void bits_put(struct base_json *o, const struct rep_key *k, uint64_t bits)
+{
+	base_json_array(o, k->name);
 	for (unsigned i = 0; i < k->names->n; i++)
 		if (bits >> i & 1)
-			cJSON_AddItemToArray(v, cJSON_CreateString(rep_name_of(k->names, i)));
+			base_json_text(o, NULL, rep_name_of(k->names, i));
+	base_json_array_end(o);
 }
 
-static void list_put(cJSON *o, const struct rep_key *k, const void *s)
+static void object_put(struct base_json *o, const char *key, const struct rep_object *d,
+		       const void *s)
 {
-	cJSON *all = cJSON_AddArrayToObject(o, k->name);
+	base_json_object(o, key);
+	rep_keys_put(o, d, s);
+	base_json_object_end(o);
+}
+
+static void list_put(struct base_json *o, const struct rep_key *k, const void *s)
+{
 	size_t n;
 	const char *v = rep_key_list(k, s, &n);
 
+	base_json_array(o, k->name);
 	for (size_t i = 0; i < n; i++) {
-		if (k->form == REP_FORM_TEXTS) {
-			const char *text = ((const char *const *)(const void *)v)[i];
-			cJSON_AddItemToArray(all, cJSON_CreateString(text));
-			continue;
-		}
-		cJSON *e = cJSON_CreateObject();
-		rep_keys_put(e, k->object, v + i * k->object->bytes);
-		cJSON_AddItemToArray(all, e);
+		if (k->form == REP_FORM_TEXTS)
+			base_json_text(o, NULL, ((const char *const *)(const void *)v)[i]);
+		else
+			object_put(o, NULL, k->object, v + i * k->object->bytes);
 	}
+	base_json_array_end(o);
 }
 
-static void counters_put(cJSON *o, unsigned place, const struct race_results *r)
+static void counters_put(struct base_json *o, unsigned place, const struct race_results *r)
 {
 	for (unsigned i = 0; i < RACE_COUNTERS_COUNT; i++) {
 		const struct race_counter *c = &race_counters[i];
@@ -107,9 +120,9 @@ static void counters_put(cJSON *o, unsigned place, const struct race_results *r)
 		    (c->when == RACE_WHEN_HOST && !r->has_host))
 			continue;
 		if (c->when == RACE_WHEN_FLAG || c->when == RACE_WHEN_EXACT)
-			cJSON_AddBoolToObject(o, c->json, (n != 0) == (c->when == RACE_WHEN_FLAG));
+			base_json_bool(o, c->json, (n != 0) == (c->when == RACE_WHEN_FLAG));
 		else
-			rep_number_put(o, c->json, n);
+			base_json_number(o, c->json, n);
 	}
 }
 
@@ -137,55 +150,50 @@ static bool is_set(const struct rep_key *k, const void *s)
 }
 
 /* Forms that hold a value of one kind. */
-static void plain_put(cJSON *o, const struct rep_key *k, const void *s)
+static void plain_put(struct base_json *o, const struct rep_key *k, const void *s)
 {
 	const void *at = (const char *)s + k->at;
-	char text[24];
 
 	switch (k->form) {
 	case REP_FORM_TEXT: {
 		const char *v = *(const char *const *)at;
-		cJSON_AddStringToObject(o, k->name, v ? v : "");
+		base_json_text(o, k->name, v ? v : "");
 		break;
 	}
 	case REP_FORM_NUMBER:
-		rep_number_put(o, k->name, rep_key_number(k, s));
+		base_json_number(o, k->name, rep_key_number(k, s));
 		break;
 	case REP_FORM_INT:
-		snprintf(text, sizeof(text), "%" PRId32, *(const int32_t *)at);
-		cJSON_AddRawToObject(o, k->name, text);
+		base_json_int(o, k->name, *(const int32_t *)at);
 		break;
 	case REP_FORM_BOOL:
 	case REP_FORM_NOT:
-		cJSON_AddBoolToObject(o, k->name,
-				      !rep_key_number(k, s) == (k->form == REP_FORM_NOT));
+		base_json_bool(o, k->name, !rep_key_number(k, s) == (k->form == REP_FORM_NOT));
 		break;
 	case REP_FORM_FLAG:
-		cJSON_AddBoolToObject(o, k->name, (rep_key_number(k, s) & k->arg) != 0);
+		base_json_bool(o, k->name, (rep_key_number(k, s) & k->arg) != 0);
 		break;
 	case REP_FORM_PRINT:
-		snprintf(text, sizeof(text), "%016" PRIx64, *(const uint64_t *)at);
-		cJSON_AddStringToObject(o, k->name, text);
+		print_put(o, k->name, *(const uint64_t *)at);
 		break;
 	case REP_FORM_NAME:
-		cJSON_AddStringToObject(o, k->name,
-					rep_name_of(k->names, (unsigned)rep_key_number(k, s)));
+		base_json_text(o, k->name, rep_name_of(k->names, (unsigned)rep_key_number(k, s)));
 		break;
 	default:
 		break;
 	}
 }
 
-static void key_put(cJSON *o, const struct rep_key *k, const void *s)
+static void key_put(struct base_json *o, const struct rep_key *k, const void *s)
 {
 	const char *at = (const char *)s + k->at;
 
 	switch (k->form) {
 	case REP_FORM_CONST:
-		cJSON_AddStringToObject(o, k->name, k->shape);
+		base_json_text(o, k->name, k->shape);
 		break;
 	case REP_FORM_VERSION:
-		rep_number_put(o, k->name, REP_SCHEMA_VERSION);
+		base_json_number(o, k->name, REP_SCHEMA_VERSION);
 		break;
 	case REP_FORM_HEX:
 		hex_put(o, k, at);
@@ -197,11 +205,11 @@ static void key_put(cJSON *o, const struct rep_key *k, const void *s)
 		bits_put(o, k, rep_key_number(k, s));
 		break;
 	case REP_FORM_OBJECT:
-		rep_keys_put(cJSON_AddObjectToObject(o, k->name), k->object, at);
+		object_put(o, k->name, k->object, at);
 		break;
 	case REP_FORM_POINTER:
 		at = *(const char *const *)(const void *)at + k->arg * k->object->bytes;
-		rep_keys_put(cJSON_AddObjectToObject(o, k->name), k->object, at);
+		object_put(o, k->name, k->object, at);
 		break;
 	case REP_FORM_LIST:
 	case REP_FORM_ARRAY:
@@ -210,8 +218,8 @@ static void key_put(cJSON *o, const struct rep_key *k, const void *s)
 		break;
 	case REP_FORM_COUNTS:
 		for (unsigned i = 0; i < k->names->n; i++)
-			rep_number_put(o, rep_name_of(k->names, i),
-				       ((const uint64_t *)(const void *)at)[i]);
+			base_json_number(o, rep_name_of(k->names, i),
+					 ((const uint64_t *)(const void *)at)[i]);
 		break;
 	case REP_FORM_COUNTERS:
 		counters_put(o, k->arg, s);
@@ -227,7 +235,7 @@ static void key_put(cJSON *o, const struct rep_key *k, const void *s)
 	}
 }
 
-void rep_keys_put(cJSON *o, const struct rep_object *d, const void *s)
+void rep_keys_put(struct base_json *o, const struct rep_object *d, const void *s)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct rep_key *k = &d->keys[i];
@@ -237,22 +245,14 @@ void rep_keys_put(cJSON *o, const struct rep_object *d, const void *s)
 		if (is_there)
 			key_put(o, k, s);
 		else if (k->when == REP_OR_NULL)
-			cJSON_AddNullToObject(o, k->name);
+			base_json_null(o, k->name);
 	}
 }
 
-#define LINE 4096 /* bytes of most lines, at most */
-
 void rep_line_put(struct base_buf *out, const struct rep_object *d, const void *s)
 {
-	cJSON *o = cJSON_CreateObject();
+	struct base_json line = {.out = out};
 
-	rep_keys_put(o, d, s);
-	char *text = cJSON_PrintBuffered(o, LINE, false);
-	if (text) {
-		base_buf_puts(out, text);
-		base_buf_puts(out, "\n");
-	}
-	cJSON_free(text);
-	rep_trees_drop(o);
+	object_put(&line, NULL, d, s);
+	base_buf_puts(out, "\n");
 }

@@ -4,8 +4,6 @@
  */
 #include "report/keys.h"
 
-#include <inttypes.h>
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *verdict_name(unsigned i)
@@ -72,33 +70,32 @@ static REP_OBJECT(alarm_side, S);
 #undef S
 
 #define S struct race_alarm_var
-static void value_put(cJSON *o, const char *key, const struct race_alarm_var *v, unsigned side)
+static void value_put(struct base_json *o, const char *key, const struct race_alarm_var *v,
+		      unsigned side)
 {
-	char text[24];
-
-	if (!v->is_known[side]) {
-		cJSON_AddNullToObject(o, key);
-		return;
-	}
-	snprintf(text, sizeof(text), v->is_signed ? "%" PRId64 : "%" PRIu64, v->value[side]);
-	cJSON_AddRawToObject(o, key, text);
+	if (!v->is_known[side])
+		base_json_null(o, key);
+	else if (v->is_signed)
+		base_json_int(o, key, (int64_t)v->value[side]);
+	else
+		base_json_number(o, key, (uint64_t)v->value[side]);
 }
 
-static void a_put(cJSON *o, const char *key, const void *s)
+static void a_put(struct base_json *o, const char *key, const void *s)
 {
 	value_put(o, key, s, 0);
 }
 
-static void b_put(cJSON *o, const char *key, const void *s)
+static void b_put(struct base_json *o, const char *key, const void *s)
 {
 	value_put(o, key, s, 1);
 }
 
-static void approximated_put(cJSON *o, const char *key, const void *s)
+static void approximated_put(struct base_json *o, const char *key, const void *s)
 {
 	const struct race_alarm_var *v = s;
 
-	cJSON_AddBoolToObject(o, key, v->is_approx[0] || v->is_approx[1]);
+	base_json_bool(o, key, v->is_approx[0] || v->is_approx[1]);
 }
 
 static const struct rep_key variable_keys[] = {
@@ -146,9 +143,9 @@ static bool has_launch(const void *s)
 	return ((const S *)s)->has_launch;
 }
 
-static void alarm_class_put(cJSON *o, const char *key, const void *s)
+static void alarm_class_put(struct base_json *o, const char *key, const void *s)
 {
-	cJSON_AddStringToObject(o, key, race_alarm_class(s));
+	base_json_text(o, key, race_alarm_class(s));
 }
 
 static const struct rep_key alarm_keys[] = {
@@ -244,9 +241,9 @@ static bool has_others(const void *s)
 	return k->launches.n && k->others;
 }
 
-static void proof_class_put(cJSON *o, const char *key, const void *s)
+static void proof_class_put(struct base_json *o, const char *key, const void *s)
 {
-	cJSON_AddStringToObject(o, key, race_proof_class(s));
+	base_json_text(o, key, race_proof_class(s));
 }
 
 #define LIST(key, member, text, object, ...)                                                       \

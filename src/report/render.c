@@ -53,14 +53,20 @@ void rep_proof_render(const struct race_proofs *r, const struct rep_options *opt
 	rep_form_free(&form);
 }
 
-int rep_render(const struct race_results *r, const struct rep_options *opt, FILE *out)
+void rep_put(const struct race_results *r, const struct rep_options *opt, struct base_buf *out)
 {
-	struct base_buf text = {0};
 	struct rep_view v;
 
 	rep_view_make(&v, r, opt);
-	run_put(&text, &v, opt->format);
+	run_put(out, &v, opt->format);
 	rep_view_free(&v);
+}
+
+int rep_render(const struct race_results *r, const struct rep_options *opt, FILE *out)
+{
+	struct base_buf text = {0};
+
+	rep_put(r, opt, &text);
 	errno = 0;
 	bool is_ok = fwrite(text.p, 1, text.n, out) == text.n;
 	is_ok = fflush(out) == 0 && is_ok;

@@ -49,6 +49,9 @@ enum rep_verdict {
 
 /* ---- render.c ------------------------------------------------------------ */
 
+/* Appends the report. */
+void rep_put(const struct race_results *r, const struct rep_options *opt, struct base_buf *out);
+
 /* Writes the report. Returns 0, or an errno value when writing failed. */
 int rep_render(const struct race_results *r, const struct rep_options *opt, FILE *out);
 

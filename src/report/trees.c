@@ -1,8 +1,8 @@
 /*
- * trees.c - memory for cJSON's trees while many are made and dropped one after the other: it comes
+ * trees.c - memory for cJSON's trees while many are read and dropped one after the other: it comes
  * from large pieces, and all of it is given back at once.
  *
- * Reading and writing 10,000 findings took a sixth of its time to allocate and free the nodes of
+ * Reading 10,000 findings took a sixth of its time to allocate and free the nodes of
  * trees that live for one line. cJSON takes its memory by two functions for the whole process, so
  * only one thread may make trees meanwhile, and no tree may outlive rep_trees_end.
  */
