@@ -79,14 +79,22 @@ char *base_strdup(struct base_arena *a, const char *s)
 	return base_strndup(a, s, strlen(s));
 }
 
+#define SHORT 256 /* bytes of most texts, at most */
+
 char *base_printf(struct base_arena *a, const char *fmt, ...)
 {
+	char text[SHORT], *p;
 	va_list ap;
 
+	/* Most texts are short: they are formatted once, and copied. */
 	va_start(ap, fmt);
-	int n = vsnprintf(NULL, 0, fmt, ap);
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	char *p = base_alloc(a, (size_t)n + 1);
+	if (n < 0) /* an encoding error: leave it out */
+		return base_strdup(a, "");
+	if ((size_t)n < sizeof(text))
+		return base_strndup(a, text, (size_t)n);
+	p = base_alloc(a, (size_t)n + 1);
 	va_start(ap, fmt);
 	vsnprintf(p, (size_t)n + 1, fmt, ap);
 	va_end(ap);

@@ -33,18 +33,24 @@ void base_buf_puts(struct base_buf *b, const char *s)
 	base_buf_put(b, s, strlen(s));
 }
 
+#define SHORT 128 /* most texts: they fit at once */
+
 void base_buf_vprintf(struct base_buf *b, const char *fmt, va_list ap)
 {
 	va_list again;
 
+	base_buf_room(b, SHORT);
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, again);
+	int n = vsnprintf(b->p + b->n, b->cap - b->n, fmt, again);
 	va_end(again);
-	if (n < 0) /* an encoding error: leave it out */
-		return;
-	base_buf_room(b, (size_t)n + 1);
-	vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
-	b->n += (size_t)n;
+	if (n >= 0 && (size_t)n >= b->cap - b->n) {
+		base_buf_room(b, (size_t)n + 1);
+		vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
+	}
+	if (n >= 0)
+		b->n += (size_t)n;
+	else /* an encoding error: leave it out */
+		b->p[b->n] = '\0';
 }
 
 void base_buf_printf(struct base_buf *b, const char *fmt, ...)
