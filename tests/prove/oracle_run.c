@@ -1,7 +1,7 @@
 /*
  * oracle_run.c - launches of PTX kernels on the CPU device, judged by the oracle (mutants.py).
  *
- *   oracle_run FILE.ptx [MIB] < LAUNCHES
+ *   oracle_run FILE.ptx [MIB [SEEDS]] < LAUNCHES
  *
  * Reads one launch a line,
  *
@@ -14,7 +14,8 @@
  *   clean             it ran to its end without one
  *   fault TEXT        an address outside of the arrays, a trap: not a launch to judge
  *
- * A launch runs in a child process of at most SECONDS of processor time. What has raced before the
+ * With SEEDS each launch runs under so many schedules, until one of them isn't clean. A launch runs
+ * in a child process of at most SECONDS of processor time. What has raced before the
  * threads wait for ever, or before the time is over, has raced.
  */
 #include <stdio.h>
@@ -111,9 +112,9 @@ static void fill_args(struct cpu_machine *m, const struct launch *x, unsigned ch
 }
 
 /* In the child: what it prints is the answer. */
-static void run(struct ptx_module *ptx, struct launch *x)
+static void run(struct ptx_module *ptx, struct launch *x, unsigned seed)
 {
-	struct cpu_options o = {.seed = 1,
+	struct cpu_options o = {.seed = seed,
 				.threads = 1,
 				.devices = 1,
 				.memory = DEVICE_BYTES,
@@ -149,8 +150,8 @@ static void run(struct ptx_module *ptx, struct launch *x)
 	free(block);
 }
 
-/* Lines of the child: a fault makes its races worthless. */
-static void answer(struct ptx_module *ptx, struct launch *x)
+/* Lines of the child: a fault makes its races worthless. Was it clean? */
+static bool answer(struct ptx_module *ptx, struct launch *x, unsigned seed, bool is_last)
 {
 	char line[1024], race[64] = "", fault[1024] = "";
 	int fd[2];
@@ -166,7 +167,7 @@ static void answer(struct ptx_module *ptx, struct launch *x)
 		dup2(fd[1], STDOUT_FILENO);
 		close(fd[0]);
 		close(fd[1]);
-		run(ptx, x);
+		run(ptx, x, seed);
 		fflush(stdout);
 		_exit(0);
 	}
@@ -181,7 +182,10 @@ static void answer(struct ptx_module *ptx, struct launch *x)
 	if (f)
 		fclose(f);
 	waitpid(pid, NULL, 0);
-	printf("%s", *fault ? fault : *race ? race : "clean\n");
+	bool is_clean = !*fault && !*race;
+	if (!is_clean || is_last)
+		printf("%s", *fault ? fault : *race ? race : "clean\n");
+	return is_clean;
 }
 
 int main(int argc, char **argv)
@@ -190,12 +194,15 @@ int main(int argc, char **argv)
 	struct base_sink sink = {0};
 	char *text, line[4096];
 	struct launch x;
+	unsigned seeds = 1;
 	size_t size;
 
-	if (argc < 2 || argc > 3 || base_read_file(argv[1], &text, &size)) {
-		fprintf(stderr, "usage: oracle_run FILE.ptx [MIB] < LAUNCHES\n");
+	if (argc < 2 || argc > 4 || base_read_file(argv[1], &text, &size)) {
+		fprintf(stderr, "usage: oracle_run FILE.ptx [MIB [SEEDS]] < LAUNCHES\n");
 		return 2;
 	}
+	if (argc > 3)
+		seeds = (unsigned)strtoul(argv[3], NULL, 10);
 	if (argc > 2)
 		array_bytes = (size_t)strtoul(argv[2], NULL, 10) << 20;
 	struct ptx_module *ptx = ptx_parse(&arena, argv[1], text, size, &sink);
@@ -205,7 +212,9 @@ int main(int argc, char **argv)
 			fprintf(stderr, "expected: KERNEL BX BY BZ GX GY GZ FILL [ARGUMENT...]\n");
 			return 2;
 		}
-		answer(ptx, &x);
+		for (unsigned i = 1; i <= seeds; i++)
+			if (!answer(ptx, &x, i, i == seeds))
+				break;
 		fflush(stdout);
 	}
 	base_arena_free(&arena);

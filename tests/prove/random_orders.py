@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""random_orders.py - random kernels around locks, flags, counters and numbered barriers.
+
+    random_orders.py COLLIDER ORACLE_RUN [SEED [COUNT]]
+
+A right kernel is made of one of some shapes, with random places, strengths and widths, and then
+changed in none to three places: a statement is deleted, doubled or moved, a guard, place, value or
+scope becomes another one. Each is judged by `collider prove` and run under the oracle on the CPU
+device, with contents 0, from several seeds of the scheduler. Race-free must mean that no run races;
+that is the only failure. It is printed how many are proven, and how many race.
+
+Misses: runs see some schedules of one launch. Kernels that wait for ever say what raced until then.
+"""
+import json, os, random, subprocess, sys, tempfile
+
+COLLIDER, ORACLE = sys.argv[1:3]
+SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+COUNT = int(sys.argv[4]) if len(sys.argv) > 4 else 100
+PER_FILE, SEEDS = 25, 6
+BLOCK, GRID = 64, 4
+
+# ---- trees: ('if', guard, [statements]), ('loop', n, [statements]), or (name, field...) ----------
+# A place is (array, expression); an expression is a key of INDEX.
+
+INDEX = {'0': lambda k: k.const(0), '1': lambda k: k.const(1), 'block': lambda k: '%r1', 'thread': lambda k: '%r0',
+         'before': lambda k: k.op('sub', '%r1', 1), 'after': lambda k: k.op('add', '%r1', 1),
+         'half': lambda k: k.op('shr', '%r1', 1), 'odd': lambda k: k.op('and', '%r1', 1),
+         'lane': lambda k: k.op('and', '%r0', 31), 'own': lambda k: k.op('add', k.op('mul', '%r1', BLOCK), '%r0'),
+         'turn': lambda k: k.loops[-1] if k.loops else k.const(0)}
+GUARD = {'first': ('setp.eq.u32', '%r0', 0), 'second': ('setp.eq.u32', '%r0', 1), 'warp 0': ('setp.lt.u32', '%r0', 32),
+         'warp 1': ('setp.ge.u32', '%r0', 32), 'block 0': ('setp.eq.u32', '%r1', 0), 'not block 0': ('setp.ne.u32', '%r1', 0),
+         'block 1': ('setp.eq.u32', '%r1', 1), 'low blocks': ('setp.lt.u32', '%r1', 2), 'odd blocks': None, 'all': ('setp.ge.u32', '%r0', 0)}
+SCOPES, VALUES = ('gpu', 'gpu', 'gpu', 'cta', 'sys'), (0, 1, 2, 3, 256)
+
+
+def first(*body):
+    return ('if', 'first', list(body))
+
+
+def lock(r, what, release=True):
+    at = ('f', r.choice(('0', '1')))
+    take = ('take', at, r.choice(('cas', 'exch')), 0, 1, 'gpu')
+    give = ('give', at, r.choice(('exch', 'volatile', 'relaxed')), 0, 'gpu')
+    return [take, ('fence', 'gpu'), *what, ('fence', 'gpu'), give]
+
+
+def shape(r):
+    data = ('d', r.choice(('0', '0', '1', 'half', 'odd')))
+    touch = [('load', data), ('store', data)]
+    own = ('d', 'own')
+    kind = r.choice(('lock', 'lock', 'lock block', 'lock each', 'ticket', 'ticket loop', 'look back', 'producer', 'last', 'grid barrier',
+                     'named', 'named back', 'named loop'))
+    if kind == 'lock':
+        return [first(*lock(r, touch))]
+    if kind == 'lock block':
+        return [first(('take', ('f', '0'), 'cas', 0, 1, 'gpu'), ('fence', 'gpu')), ('bar', 0), ('load', ('d', 'thread')),
+                ('store', ('d', 'thread')), ('bar', 0), first(('fence', 'gpu'), ('give', ('f', '0'), 'exch', 0, 'gpu'))]
+    if kind == 'lock each':
+        at = r.choice(('half', 'odd', '0'))
+        return [first(('take', ('f', at), 'cas', 0, 1, 'gpu'), ('fence', 'gpu'), ('load', ('d', at)), ('store', ('d', at)),
+                      ('fence', 'gpu'), ('give', ('f', at), 'exch', 0, 'gpu'))]
+    if kind in ('ticket', 'ticket loop'):
+        body = [('ticket', ('f', '0'), 1, 'gpu'), ('turn wait', ('f', '1'), r.choice(('volatile', 'relaxed', 'add')), 'gpu'), ('fence', 'gpu'), *touch,
+                ('fence', 'gpu'), ('next', ('f', '1'), r.choice(('add', 'volatile', 'relaxed')), 1, 'gpu')]
+        return [first(*body)] if kind == 'ticket' else [first(('loop', 2, body))]
+    if kind == 'look back':
+        return [first(('if', 'not block 0', [('wait', ('f', 'before'), 'volatile', 'ne', 0, 'gpu'), ('fence', 'gpu'), ('load', ('d', 'before'))]),
+                      ('store', ('d', 'block')), ('fence', 'gpu'), ('set', ('f', 'block'), 'volatile', 1, 'gpu'))]
+    if kind == 'producer':
+        return [('if', 'block 0', [('store', ('d', 'thread')), ('bar', 0), first(('fence', 'gpu'), ('set', ('f', '0'), 'volatile', 1, 'gpu'))]),
+                ('if', 'not block 0', [first(('wait', ('f', '0'), r.choice(('volatile', 'relaxed')), r.choice(('eq', 'ge')), 1, 'gpu'), ('fence', 'gpu')),
+                                       ('bar', 0), ('load', ('d', 'thread'))])]
+    if kind == 'last':
+        return [('store', own), ('bar', 0), first(('fence', 'gpu'), ('last', ('f', '0'), 1, GRID - 1, 'gpu', [('fence', 'gpu'), ('load', ('d', r.choice(('0', '1')))),
+                                                                                  ('store', ('d', '0'))]))]
+    if kind == 'grid barrier':
+        return [('store', own), ('bar', 0), first(('fence', 'gpu'), ('add', ('f', '0'), 1, 'gpu'), ('wait', ('f', '0'), r.choice(('volatile', 'add')), 'ge', GRID, 'gpu'),
+                                                  ('fence', 'gpu')), ('bar', 0), ('load', ('d', 'thread'))]
+    if kind == 'named':
+        return [('if', 'warp 0', [('store', ('s', 'lane')), ('arrive', 1, BLOCK)]), ('if', 'warp 1', [('sync', 1, BLOCK), ('load', ('s', 'lane'))])]
+    if kind == 'named back':
+        return [('if', 'warp 0', [('store', ('s', 'lane')), ('arrive', 1, BLOCK), ('sync', 2, BLOCK), ('store', ('s', 'lane'))]),
+                ('if', 'warp 1', [('sync', 1, BLOCK), ('load', ('s', 'lane')), ('arrive', 2, BLOCK)])]
+    return [('if', 'warp 0', [('loop', 3, [('store', ('s', 'lane')), ('arrive', 1, BLOCK), ('sync', 2, BLOCK)])]),
+            ('if', 'warp 1', [('loop', 3, [('sync', 1, BLOCK), ('load', ('s', 'lane')), ('arrive', 2, BLOCK)])])]
+
+
+def lists_of(body):
+    """All lists of statements."""
+    out = [body]
+    for s in body:
+        if isinstance(s[-1], list):
+            out += lists_of(s[-1])
+    return out
+
+
+def copy(body):
+    return [tuple(copy(f) if isinstance(f, list) else f for f in s) for s in body]
+
+
+def change(r, body):
+    """One change, in place."""
+    where = r.choice([x for x in lists_of(body) if x])
+    i, how = r.randrange(len(where)), r.random()
+    s = where[i]
+    if how < .3:
+        del where[i]
+    elif how < .36:
+        where.insert(i, copy([s])[0])
+    elif how < .5:
+        del where[i]
+        to = r.choice(lists_of(body))
+        to.insert(r.randint(0, len(to)), s)
+    elif how < .58:
+        where.insert(i, r.choice((('if', r.choice(list(GUARD)), [s]), ('loop', 2, [s]), ('exit', r.choice(list(GUARD))))))
+        if where[i][0] != 'exit':
+            del where[i + 1]
+    elif how < .64:
+        where.insert(i, (r.choice(('load', 'store')), ('d', r.choice(list(INDEX)))))
+    else:
+        k = r.choice([x for x in range(1, len(s)) if not isinstance(s[x], list)])
+        f = s[k]
+        if isinstance(f, tuple):
+            f = (f[0], r.choice(list(INDEX))) if r.random() < .8 else (r.choice('df') if f[0] in 'df' else 's', f[1])
+        elif f in GUARD:
+            f = r.choice(list(GUARD))
+        elif f in SCOPES:
+            f = r.choice(SCOPES)
+        elif isinstance(f, int):
+            f = r.choice((f + 1, f - 1, *VALUES)) if f >= 0 and s[0] not in ('arrive', 'sync', 'bar', 'loop') else r.choice((1, 2, 32, 64, 96)) \
+                if s[0] in ('arrive', 'sync') and k == 2 else max(0, f + r.choice((-1, 1)))
+        elif f in ('volatile', 'relaxed', 'weak', 'exch', 'add'):
+            f = r.choice(('volatile', 'relaxed', 'weak', 'exch', 'add'))
+        elif f in ('eq', 'ne', 'ge', 'gt', 'lt'):
+            f = r.choice(('eq', 'ne', 'ge', 'gt', 'lt'))
+        where[i] = s[:k] + (f,) + s[k + 1:]
+
+
+# ---- as PTX --------------------------------------------------------------------------------------
+
+class Text:
+    def __init__(self, name):
+        self.name, self.out, self.regs, self.wide, self.preds, self.labels = name, [], 8, 8, 0, 0
+        self.loops, self.ticket = [], None
+
+    def say(self, s):
+        self.out.append('\t' + s)
+
+    def reg(self):
+        self.regs += 1
+        return '%%r%d' % (self.regs - 1)
+
+    def pred(self):
+        self.preds += 1
+        return '%%p%d' % (self.preds - 1)
+
+    def label(self):
+        self.labels += 1
+        return '$%s_%d' % (self.name, self.labels)
+
+    def const(self, n):
+        r = self.reg()
+        self.say('mov.u32 %s, %d;' % (r, n))
+        return r
+
+    def op(self, name, a, b):
+        r, full = self.reg(), {'sub': 'sub.u32', 'add': 'add.u32', 'shr': 'shr.u32', 'and': 'and.b32', 'mul': 'mul.lo.u32'}
+        self.say('%s %s, %s, %s;' % (full[name], r, a, b))
+        return r
+
+    def at(self, place):
+        i = INDEX[place[1]](self)
+        base = {'d': '%w0', 'f': '%w1', 's': '%w2', 'out': '%w3'}[place[0]]
+        self.wide += 2
+        self.say('mul.wide.s32 %%w%d, %s, 4;' % (self.wide - 2, i))
+        self.say('add.u64 %%w%d, %s, %%w%d;' % (self.wide - 1, base, self.wide - 2))
+        return ('.shared' if place[0] == 's' else '.global'), '[%%w%d]' % (self.wide - 1)
+
+    def load(self, place, how, scope='gpu'):
+        space, a = self.at(place)
+        r = self.reg()
+        if how in ('add', 'exch'):
+            self.say('atom.relaxed.%s%s.add.u32 %s, %s, 0;' % (scope, space, r, a))
+        else:
+            self.say('ld%s%s.u32 %s, %s;' % ({'volatile': '.volatile', 'relaxed': '.relaxed.' + scope}.get(how, ''), space, r, a))
+        return r
+
+    def store(self, place, how, v, scope='gpu'):
+        space, a = self.at(place)
+        if how == 'exch':
+            self.say('atom.relaxed.%s%s.exch.b32 %s, %s, %s;' % (scope, space, self.reg(), a, v))
+        elif how == 'add':
+            self.say('red.relaxed.%s%s.add.u32 %s, %s;' % (scope, space, a, v))
+        else:
+            self.say('st%s%s.u32 %s, %s;' % ({'volatile': '.volatile', 'relaxed': '.relaxed.' + scope}.get(how, ''), space, a, v))
+
+    def guard(self, g):
+        p = self.pred()
+        if GUARD[g]:
+            self.say('%s %s, %s, %d;' % (GUARD[g][0], p, *GUARD[g][1:]))
+        else:
+            self.say('setp.ne.u32 %s, %s, 0;' % (p, self.op('and', '%r1', 1)))
+        return p
+
+    def until(self, make, compare, v):
+        """Repeats until what `make` reads compares so."""
+        top = self.label()
+        self.out.append(top + ':')
+        x, p = make(), self.pred()
+        self.say('setp.%s.u32 %s, %s, %s;' % (compare, p, x, v))
+        self.say('@!%s bra %s;' % (p, top))
+
+    def statement(self, s):
+        kind = s[0]
+        if kind in ('if', 'exit'):
+            p = self.guard(s[1])
+            if kind == 'exit':
+                end = self.label()
+                self.say('@!%s bra %s;' % (p, end))
+                self.say('ret;')
+                self.out.append(end + ':')
+                return
+            end = self.label()
+            self.say('@!%s bra %s;' % (p, end))
+            self.body(s[2])
+            self.out.append(end + ':')
+        elif kind == 'loop':
+            i, top, p = self.const(0), self.label(), None
+            self.out.append(top + ':')
+            self.loops.append(i)
+            self.body(s[2])
+            self.loops.pop()
+            p = self.pred()
+            self.say('add.u32 %s, %s, 1;' % (i, i))
+            self.say('setp.lt.u32 %s, %s, %d;' % (p, i, s[1]))
+            self.say('@%s bra %s;' % (p, top))
+        elif kind == 'load':
+            self.say('add.u32 %%r7, %%r7, %s;' % self.load(s[1], ''))
+        elif kind == 'store':
+            self.store(s[1], '', '%r7')
+        elif kind == 'fence':
+            self.say('fence.acq_rel.%s;' % s[1])
+        elif kind == 'bar':
+            self.say('bar.sync %d;' % s[1])
+        elif kind in ('arrive', 'sync'):
+            self.say('bar.%s %d, %d;' % (kind, s[1], max(32, s[2] // 32 * 32)))
+        elif kind == 'take':
+            def take():
+                space, a = self.at(s[1])
+                r = self.reg()
+                if s[2] == 'cas':
+                    self.say('atom.relaxed.%s%s.cas.b32 %s, %s, %d, %d;' % (s[5], space, r, a, s[3], s[4]))
+                else:
+                    self.say('atom.relaxed.%s%s.exch.b32 %s, %s, %d;' % (s[5], space, r, a, s[4]))
+                return r
+            self.until(take, 'eq', 0)
+        elif kind in ('give', 'set'):
+            self.store(s[1], s[2], s[3], s[4])
+        elif kind == 'wait':
+            self.until(lambda: self.load(s[1], s[2], s[5]), s[3], s[4])
+        elif kind in ('add', 'ticket', 'last'):
+            space, a = self.at(s[1])
+            r = self.reg()
+            self.say('atom.relaxed.%s%s.add.u32 %s, %s, %d;' % (s[4] if kind == 'last' else s[3], space, r, a, s[2]))
+            if kind == 'ticket':
+                self.ticket = r
+            if kind == 'last':
+                p, end = self.pred(), self.label()
+                self.say('setp.ne.u32 %s, %s, %d;' % (p, r, s[3]))
+                self.say('@%s bra %s;' % (p, end))
+                self.body(s[5])
+                self.out.append(end + ':')
+        elif kind == 'turn wait':
+            t = self.ticket or '%r1'
+            self.until(lambda: self.load(s[1], s[2], s[3]), 'eq', t)
+        elif kind == 'next':
+            t = self.ticket or '%r1'
+            self.store(s[1], s[2], s[3] if s[2] == 'add' else self.op('add', t, s[3]), s[4])
+
+    def body(self, statements):
+        for s in statements:
+            self.statement(s)
+
+    def ptx(self, statements):
+        self.body(statements)
+        self.store(('out', 'own'), '', '%r7')  # so that what is loaded is made use of
+        head = ['.visible .entry %s(.param .u64 %s_d, .param .u64 %s_f, .param .u64 %s_o)' % (4 * (self.name,)), '{',
+                '\t.reg .pred %%p<%d>;' % (self.preds + 1), '\t.reg .b32 %%r<%d>;' % self.regs, '\t.reg .b64 %%w<%d>;' % self.wide,
+                '\t.shared .align 4 .b8 %s_s[1024];' % self.name,
+                '\tld.param.u64 %%w0, [%s_d];' % self.name, '\tld.param.u64 %%w1, [%s_f];' % self.name, '\tmov.u64 %%w2, %s_s;' % self.name,
+                '\tld.param.u64 %%w3, [%s_o];' % self.name,
+                '\tcvta.to.global.u64 %w0, %w0;', '\tcvta.to.global.u64 %w1, %w1;', '\tcvta.to.global.u64 %w3, %w3;',
+                '\tmov.u32 %r0, %tid.x;', '\tmov.u32 %r1, %ctaid.x;', '\tmov.u32 %r7, 1;']
+        return '\n'.join(head + self.out + ['\tret;', '}', ''])
+
+
+def judge(seed, kernels, tmp, counts):
+    path = os.path.join(tmp, 'k.ptx')
+    with open(path, 'w') as f:
+        f.write('.version 8.3\n.target sm_90\n.address_size 64\n\n' + '\n'.join(Text('k%d' % i).ptx(k) for i, k in enumerate(kernels)))
+    r = subprocess.run([COLLIDER, 'prove', '--format=json', '--no-cache', '--no-remedies', '--block-dim=%d' % BLOCK, '--grid-dim=%d' % GRID,
+                        '--prove-timeout=2', path], capture_output=True, text=True)
+    if not r.stdout:
+        sys.exit('%s: %s' % (path, r.stderr))
+    verdicts = {k['mangled']: k['verdict'] for k in json.loads(r.stdout)['kernels']}
+    lines = ['k%d %d 1 1 %d 1 1 zeros p p p' % (i, BLOCK, GRID) for i in range(len(kernels))]
+    r = subprocess.run([ORACLE, path, '1', str(SEEDS)], input='\n'.join(lines) + '\n', capture_output=True, text=True)
+    answers, failed = r.stdout.strip().split('\n'), 0
+    if len(answers) != len(kernels):
+        sys.exit('%s: %s' % (path, r.stderr))
+    for i, a in enumerate(answers):
+        is_free, is_race = verdicts['k%d' % i].startswith('race-free'), a.startswith('race')
+        counts['proven'] += is_free
+        counts['race'] += is_race
+        counts['true'] += is_race and verdicts['k%d' % i] == 'true-alarm'
+        counts['false true'] += verdicts['k%d' % i] == 'true-alarm' and a == 'clean'
+        if os.environ.get('SHOW') and verdicts['k%d' % i] == 'true-alarm' and a == 'clean':
+            print('true, but clean: kernel %d\n  %s' % (i, '\n  '.join(map(str, kernels[i]))))
+        if is_free and is_race:
+            failed += 1
+            print('FAIL seed %d, kernel %d is proven, but %s:\n  %s' % (seed, i, a, '\n  '.join(map(str, kernels[i]))))
+    return failed
+
+
+def main():
+    rng, failed = random.Random(SEED), 0
+    counts = dict.fromkeys(('proven', 'race', 'true', 'false true'), 0)
+    with tempfile.TemporaryDirectory() as tmp:
+        for at in range(0, COUNT, PER_FILE):
+            kernels = []
+            for _ in range(min(PER_FILE, COUNT - at)):
+                body = shape(rng)
+                for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3))):
+                    if any(lists_of(body)[0]):
+                        change(rng, body)
+                kernels.append(body)
+            failed += judge(SEED, kernels, tmp, counts)
+    print('seed %d: %d kernels: %d proven, %d race, %d of these with a true alarm, %d clean ones with a true alarm; %d wrong' % (
+        SEED, COUNT, *counts.values(), failed))
+    if not counts['proven'] or not counts['race']:
+        sys.exit('nothing was asked')
+    sys.exit(failed > 0)
+
+
+main()
