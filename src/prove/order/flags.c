@@ -219,8 +219,7 @@ bool flags_order(struct check *c, struct flags *f)
 	for (uint32_t i = 0; i < f->nwaits; i++) {
 		if (!is_ordered_by(c, f, &f->wait[i]))
 			continue;
-		order_assume_zero(c, f->wait[i].counter, true);
-		return true;
+		return order_assume_zero(c, f->wait[i].counter, true);
 	}
 	return false;
 }

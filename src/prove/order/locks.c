@@ -9,12 +9,19 @@
  * the next take (PTX ISA 8.9), also by way of other threads' sections, as the first fence of a
  * section comes before its last.
  *
+ * A lock of tickets is a counter that gives each thread a number of its own, one more each time,
+ * and a word that says whose turn it is: a take is a read that found the thread's own number, after
+ * it was drawn. Both hold 0 before the launch. Only who has the turn hands it on, by adding one or
+ * by putting his number and one. So each number is put once, by a thread that read the one before,
+ * and who hands on never finds his number there again: the turns go up, and each section reads what
+ * the one before it put.
+ *
  * The thread that has the lock does the access itself; or its block does, between barriers, and the
  * block's first thread has the lock, once. Where places of locks differ, two accesses that meet
  * must be under one lock. Like flags this rests on what memory holds at first (flags.c).
  *
- * Misses: locks in shared memory, tickets, semaphores, readers and writers, queues of waiting
- * threads, sections between barriers of a warp.
+ * Misses: locks in shared memory, arrays of locks of tickets, semaphores, readers and writers,
+ * queues of waiting threads, sections between barriers of a warp.
  * Costs: some queries for each access of a kernel that has locks, and for each of its pairs.
  */
 #include "prove/order/order.h"
@@ -31,7 +38,9 @@ struct lock {
 	const struct ev_access *give[MAX_GIVES];
 	const struct order_seen *of[MAX_GIVES];
 	uint32_t ngives;
-	uint8_t *held; /* by access: 0 not asked, 1 + struct section */
+	const struct ev_access *numbers;	/* of tickets: where they are drawn; else NULL */
+	const struct ev_assume *own[MAX_TAKES]; /* the number that a take waits for, then */
+	uint8_t *held;				/* by access: 0 not asked, 1 + struct section */
 };
 
 struct locks {
@@ -60,15 +69,22 @@ static const struct ex *taken_by(const struct check *c, const struct ev_access *
 		       : NULL;
 }
 
-static bool is_give(const struct check *c, const struct ev_access *a)
+/* What a store or an exchange puts, or NULL. */
+static const struct ex *put_by(const struct check *c, const struct ev_access *a)
 {
 	const struct ev_assume *t = order_ticket_of(c, a->mem);
 	const struct ex *v = a->mem->kind == RACE_OP_WRITE     ? a->value
 			     : t && t->mem->rmw == IR_RMW_EXCH ? t->step
 							       : NULL;
 
-	return order_is_strong(c, a) && v && v->op == EX_CONST && !v->imm &&
-	       v->w == 8u * a->mem->bytes && order_access_of(c, a->mem) == a;
+	return v && v->w == 8u * a->mem->bytes && order_access_of(c, a->mem) == a ? v : NULL;
+}
+
+static bool is_give(const struct check *c, const struct ev_access *a)
+{
+	const struct ex *v = put_by(c, a);
+
+	return order_is_strong(c, a) && v && v->op == EX_CONST && !v->imm;
 }
 
 /* ---- sections -------------------------------------------------------------------------------- */
@@ -143,6 +159,15 @@ static bool is_released(struct check *c, const struct lock *l, const struct orde
 	return true;
 }
 
+/* Does it hand on the turn of the thread that drew the number `own`? What puts nothing adds one. */
+static bool puts_next(struct check *c, const struct ev_assume *own, const struct ev_access *g)
+{
+	const struct ex *n = prove_ev_leave(c->e, own->value, own->block, g->block);
+	const struct ex *v = put_by(c, g);
+
+	return !v || v == prove_ex_bin(c->pool, EX_ADD, n, prove_ex_const(c->pool, n->w, 1));
+}
+
 /* Is the give of the lock that the thread has? */
 static bool gives_what_it_took(struct check *c, const struct lock *l, uint32_t take,
 			       const struct ev_access *g)
@@ -151,6 +176,8 @@ static bool gives_what_it_took(struct check *c, const struct lock *l, uint32_t t
 	struct order_question q = {.guard = order_guard_after(c, s, g), .block = g->block};
 	const struct ex *off = prove_ev_leave(c->e, l->off[take], s->fence.block, g->block);
 
+	if (l->numbers)
+		return puts_next(c, l->own[take], g);
 	q.denied[0] = prove_ex_bin(c->pool, EX_EQ, off, g->off);
 	return off == g->off || order_is_never(c, &q);
 }
@@ -161,6 +188,7 @@ struct found {
 	struct lock *l;
 	const struct ev_access *take;
 	const struct ex *value;
+	const struct ev_assume *own; /* the number that it should be; NULL: 0 */
 	bool is_found;
 };
 
@@ -172,12 +200,16 @@ static void add_take(struct check *c, struct order_at fence, void *arg)
 	struct order_seen s = {.read = x->take, .fence = fence};
 	uint32_t from = x->take->block;
 	const struct ex *v = prove_ev_leave(c->e, x->value, from, fence.block);
+	const struct ex *n = prove_ex_const(c->pool, v->w, 0);
 
 	if (x->is_found ||
 	    (fence.step != x->take->index && !order_comes_first(c, order_of(x->take), fence)))
 		return;
-	s.holds = prove_ex_bin(c->pool, EX_EQ, v, prove_ex_const(c->pool, v->w, 0));
+	if (x->own)
+		n = prove_ev_leave(c->e, x->own->value, x->own->block, fence.block);
+	s.holds = prove_ex_bin(c->pool, EX_EQ, v, n);
 	x->is_found = true;
+	l->own[l->ntakes] = x->own;
 	l->off[l->ntakes] = prove_ev_leave(c->e, x->take->off, from, fence.block);
 	l->take[l->ntakes++] = s;
 }
@@ -232,6 +264,114 @@ static bool find_lock(struct check *c, const struct ev_access *a, struct lock *l
 	return find_ends(c, l);
 }
 
+/* ---- tickets --------------------------------------------------------------------------------- */
+
+static bool adds_one(const struct check *c, const struct ev_access *a)
+{
+	const struct ev_assume *t = order_ticket_of(c, a->mem);
+
+	return t && t->mem->rmw == IR_RMW_ADD && t->step->op == EX_CONST && t->step->imm == 1 &&
+	       order_access_of(c, a->mem) == a;
+}
+
+/* One place for all threads, of which all know what is put there. */
+static bool is_one_place(const struct check *c, const struct ev_access *a)
+{
+	return order_is_strong(c, a) && a->off->level == EX_GRID && !a->off->has_ctr;
+}
+
+static bool is_place_of(const struct ev_access *x, const struct ev_access *a)
+{
+	return prove_ev_same_root(&x->root, &a->root) && x->off == a->off &&
+	       x->mem->bytes == a->mem->bytes;
+}
+
+/* Is all that writes to the place of `a` an addition of one? */
+static bool gives_numbers(struct check *c, const struct ev_access *a)
+{
+	for (size_t i = 0; i < c->e->accesses.n; i++) {
+		const struct ev_access *x = &c->e->accesses.v[i];
+		if (!order_is_poll(c, x) && (x == a || order_may_touch(c, a, x)) &&
+		    (!is_one_place(c, x) || !is_place_of(x, a) || !adds_one(c, x)))
+			return false;
+	}
+	return true;
+}
+
+/* All that may write to the turn, which `turn` reads, are gives. */
+static bool find_gives(struct check *c, const struct ev_access *turn, struct lock *l)
+{
+	for (size_t i = 0; i < c->e->accesses.n; i++) {
+		const struct ev_access *x = &c->e->accesses.v[i];
+		if (order_is_poll(c, x) || !order_may_touch(c, turn, x))
+			continue;
+		if (l->ngives == MAX_GIVES || !is_one_place(c, x) || !is_place_of(x, turn) ||
+		    (!put_by(c, x) && !adds_one(c, x)))
+			return false;
+		l->give[l->ngives++] = x;
+	}
+	return l->ngives > 0;
+}
+
+/* A read of the turn after each drawing of a number may be a take. */
+static void find_turns(struct check *c, const struct ev_access *turn, struct lock *l)
+{
+	for (size_t i = 0; i < c->e->accesses.n; i++) {
+		const struct ev_access *x = &c->e->accesses.v[i];
+		const struct ev_assume *t = order_ticket_of(c, x->mem);
+		if (!order_is_poll(c, x) || !is_one_place(c, x) || !is_place_of(x, turn))
+			continue;
+		for (size_t k = 0; k < c->e->tickets.n && l->ntakes < MAX_TAKES; k++) {
+			const struct ev_assume *own = &c->e->tickets.v[k];
+			const struct ev_access *drawn = order_access_of(c, own->mem);
+			struct found f = {.l = l, .take = x, .own = own};
+			f.value = t ? t->value : order_loaded(c, x);
+			if (!drawn || !own->value || !f.value || !is_place_of(drawn, l->numbers) ||
+			    !adds_one(c, drawn) ||
+			    !order_comes_first(c, order_of(drawn), order_of(x)))
+				continue;
+			if (race_is_acquire((enum race_strength)x->mem->strength))
+				add_take(c, order_of(x), &f);
+			order_each_fence(c, add_take, &f);
+		}
+	}
+}
+
+/* A lock whose numbers are drawn at `drawn`, and whose turn `turn` reads. */
+static bool find_turn_lock(struct check *c, const struct ev_access *drawn,
+			   const struct ev_access *turn, struct lock *l)
+{
+	*l = (struct lock){.numbers = drawn};
+	if (!order_is_poll(c, turn) || !is_one_place(c, turn) ||
+	    turn->mem->bytes != drawn->mem->bytes || order_may_touch(c, drawn, turn) ||
+	    !find_gives(c, turn, l))
+		return false;
+	find_turns(c, turn, l);
+	return l->ntakes && find_ends(c, l);
+}
+
+/* Of each counter one word that says whose turn it is. */
+static void look_for_turns(struct check *c, struct locks *all)
+{
+	for (size_t i = 0; i < c->e->tickets.n && all->n < MAX_LOCKS && !c->e->may_wrap; i++) {
+		const struct ev_assume *t = &c->e->tickets.v[i];
+		const struct ev_access *drawn = order_access_of(c, t->mem);
+		bool is_known = !drawn || !t->value || !is_one_place(c, drawn) ||
+				!adds_one(c, drawn) || !gives_numbers(c, drawn);
+		for (uint32_t k = 0; k < all->n; k++)
+			is_known = is_known ||
+				   (all->v[k].numbers && is_place_of(all->v[k].numbers, drawn));
+		for (size_t k = 0; k < c->e->accesses.n && !is_known; k++) {
+			struct lock *l = &all->v[all->n];
+			if (!find_turn_lock(c, drawn, &c->e->accesses.v[k], l))
+				continue;
+			l->held = base_zalloc(c->arena, c->e->accesses.n + 1);
+			all->n++;
+			is_known = true;
+		}
+	}
+}
+
 struct locks *locks_look(struct check *c)
 {
 	struct locks *all = BASE_NEW(c->arena, struct locks);
@@ -248,6 +388,7 @@ struct locks *locks_look(struct check *c)
 		l->held = base_zalloc(c->arena, c->e->accesses.n + 1);
 		all->n++;
 	}
+	look_for_turns(c, all);
 	return all;
 }
 
@@ -286,12 +427,36 @@ static void hold_section(struct check *c, const struct lock *l, struct section s
 	*(t ? &q->other_block : &q->block) = a->block;
 }
 
+/* The turn is handed on while another thread reads whose it is, both as volatile: that is what the
+ * word is for. Else it would be an unordered volatile conflict. */
+static bool is_turn(const struct lock *l, const struct ev_access *a, const struct ev_access *b)
+{
+	bool is_give = false, is_take = false;
+
+	for (uint32_t i = 0; i < l->ngives; i++)
+		is_give |= l->give[i] == a;
+	for (uint32_t k = 0; k < l->ntakes; k++)
+		is_take |= l->take[k].read == b;
+	return l->numbers && is_give && is_take;
+}
+
+/* What must hold at first for the lock to be one becomes part of the contract. */
+static bool assume_free(struct check *c, const struct lock *l, uint32_t take)
+{
+	c->assumed.has_counts |= l->numbers != NULL;
+	return order_assume_zero(c, l->take[take].read, false) &&
+	       (!l->numbers || order_assume_zero(c, l->numbers, false));
+}
+
 static bool is_ordered_by(struct check *c, const struct lock *l)
 {
 	const struct ev_access *a = c->pair.a, *b = c->pair.b;
 	struct order_question q = {.are_two = true, .warp = c->level.warp};
-	struct section x = section_of(c, l, a), y = {0};
+	struct section x = {0}, y = {0};
 
+	if (is_turn(l, a, b) || is_turn(l, b, a))
+		return assume_free(c, l, 0);
+	x = section_of(c, l, a);
 	q.are_apart = c->level.apart >= RACE_LEVEL_CLUSTER;
 	if (x.kind)
 		y = section_of(c, l, b);
@@ -308,8 +473,7 @@ static bool is_ordered_by(struct check *c, const struct lock *l)
 		q.value[0] == q.value[1] && q.value[0]->level == EX_GRID && !q.value[0]->has_ctr;
 	if (!is_one && !order_is_never(c, &q))
 		return false;
-	order_assume_zero(c, l->take[x.take].read, false);
-	return true;
+	return assume_free(c, l, x.take);
 }
 
 bool locks_order(struct check *c, const struct locks *all)

@@ -43,13 +43,14 @@ bool order_is_kept(struct check *c)
 	       (o->sent && sent_order(c, o->sent)) || (o->locks && locks_order(c, o->locks));
 }
 
-void order_assume_zero(struct check *c, const struct ev_access *a, bool counts)
+bool order_assume_zero(struct check *c, const struct ev_access *a, bool counts)
 {
 	for (unsigned k = 0; k < CHECK_COUNTERS; k++) {
 		struct check_zero *z = &c->assumed.zero[k];
 		if (!z->at)
 			*z = (struct check_zero){a, counts};
 		if (prove_ev_same_root(&z->at->root, &a->root) && z->counts == counts)
-			return;
+			return true;
 	}
+	return false;
 }

@@ -108,8 +108,9 @@ bool order_is_after_first(struct check *c, const struct order_seen *s,
 /* Is all that a block does of `a` released by its one `sent`? */
 bool order_is_before(struct check *c, const struct ev_access *sent, const struct ev_access *a);
 
-/* What an access finds at a place before the launch becomes part of the contract. */
-void order_assume_zero(struct check *c, const struct ev_access *a, bool counts);
+/* That its array holds 0 before the launch becomes part of the contract. False: that has so many
+ * already that nothing may rest on it. */
+bool order_assume_zero(struct check *c, const struct ev_access *a, bool counts);
 
 /* ---- the kinds; each is found once and asked about c->pair ---- */
 

@@ -226,6 +226,5 @@ bool sent_order(struct check *c, const struct sent *s)
 	    !(is_signal(s, a, b) || is_signal(s, b, a) || is_before(c, s, a, b) ||
 	      is_before(c, s, b, a)))
 		return false;
-	order_assume_zero(c, s->put[0].at, false);
-	return true;
+	return order_assume_zero(c, s->put[0].at, false);
 }

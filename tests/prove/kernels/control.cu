@@ -384,7 +384,7 @@ __global__ void count_not_cleared(int *out)
 		out[blockIdx.x * 256 + t] = 1;
 }
 
-// prove: ticket_lock potential free
+// prove: ticket_lock race-free
 __global__ void ticket_lock(unsigned *next, volatile unsigned *serving, int *value)
 {
 	if (threadIdx.x % 32 == 0) {
