@@ -14,11 +14,12 @@
  * A call of a function that has a variant (called/called.c) is an event, where the detector follows
  * calls; what the function does belongs to the kernel's plan then.
  *
- * ldmatrix and stmatrix are accesses of the lanes that name rows.
+ * ldmatrix and stmatrix are accesses of the lanes that name rows, wmma.load and wmma.store those of
+ * the whole warp.
  *
- * Misses: copies (cp.async, bulk, tensor), wmma, textures, memory of other blocks of the cluster
- * (where the caller doesn't ask for it), functions that are called in other ways: all are counted
- * for the report's footer.
+ * Misses: copies (cp.async, bulk, tensor), textures, memory of other blocks of the cluster (where
+ * the caller doesn't ask for it), functions that are called in other ways: all are counted for the
+ * report's footer.
  */
 #include "instrument/internal.h"
 
@@ -400,6 +401,53 @@ static void plan_rows(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	add_event(ev, e);
 }
 
+/* wmma.load, wmma.store: lines that the whole warp accesses (device/matrix.h). */
+static void plan_lines(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	bool writes = fm->op == PTX_OP_WMMA_STORE, is_shared = fm->space == PTX_SPACE_SHARED;
+	bool is_generic = fm->space == PTX_SPACE_GENERIC;
+	enum flow_origin origin = is_generic ? flow_address_origin(cx->fl, s) : FLOW_ORIGIN_UNKNOWN;
+	struct inst_lines *lines = BASE_NEW(&cx->scratch, struct inst_lines);
+	struct inst_event *e = new_event(cx, INST_EVENT_ACCESS, s);
+
+	inst_find_lines(fm, lines);
+	e->sure = (uint8_t)((1u << lines->piece / 4u) - 1u);
+	e->strength = RACE_WEAK;
+	e->scope = RACE_SCOPE_NONE;
+	if (!(inst_is_chosen(cx, s) && is_left(cx, ev, e)))
+		return;
+	e->lines = lines;
+	e->reads = e->is_seen = !writes;
+	e->writes = writes;
+	e->space = is_shared					 ? INST_IN_SHARED
+		   : !is_generic || origin == FLOW_ORIGIN_GLOBAL ? INST_IN_GLOBAL
+		   : origin == FLOW_ORIGIN_SHARED		 ? INST_IN_GENERIC_SHARED
+								 : INST_IN_GENERIC;
+	e->access = inst_new_access(cx, s, ptx_address(s),
+				    writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
+				    (enum ptx_space)fm->space, lines->piece / 4u);
+	e->access->leads = true;
+	e->access->site = inst_add_site(cx, e->access);
+	cx->stats->sites++;
+	cx->stats->groups++;
+	ev->has_shared |= e->space != INST_IN_GLOBAL;
+	ev->has_generic |= e->space == INST_IN_GENERIC || e->space == INST_IN_GENERIC_SHARED;
+	ev->naccesses++;
+	add_event(ev, e);
+}
+
+static bool has_lines(const struct inst_events *ev, const struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	const struct ptx_opnd *where = ptx_address(s);
+	struct inst_lines lines;
+
+	return !ev->follows_copies && inst_find_lines(fm, &lines) && is_followed_space(fm->space) &&
+	       where && where->nsub &&
+	       (where->sub[0].kind == PTX_OPND_REG || fm->space != PTX_SPACE_GENERIC);
+}
+
 /* Of 16-bit elements; others are counted. */
 static bool has_rows(const struct inst_events *ev, const struct ptx_stmt *s)
 {
@@ -483,6 +531,8 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		plan_access(cx, ev, s);
 	} else if (has_rows(ev, s)) {
 		plan_rows(cx, ev, s);
+	} else if (has_lines(ev, s)) {
+		plan_lines(cx, ev, s);
 	} else if (flow_is_block_barrier(s)) {
 		add_event(ev, new_event(cx, INST_EVENT_BLOCK, s));
 		ev->has_barrier = true;
@@ -514,7 +564,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	}
 	if (is_memory && !is_followed(fm, ev->follows_cluster) &&
 	    !(fm->effects & PTX_EFF_UNKNOWN) && !(ev->follows_copies && is_issued(fm)) &&
-	    !has_rows(ev, s) &&
+	    !has_rows(ev, s) && !has_lines(ev, s) &&
 	    (is_followed_space(fm->space) || is_followed_space(fm->space2) ||
 	     fm->space == PTX_SPACE_SHARED_CLUSTER || fm->space == PTX_SPACE_TMEM)) {
 		cx->stats->unsupported++;

@@ -9,6 +9,7 @@
  */
 #include "instrument/follower.h"
 
+#include "race/layout/held.h"
 #include "race/layout/lanes.h"
 
 #define LANES 32u /* of a warp */
@@ -51,6 +52,26 @@ struct ptx_opnd inst_access_address(struct inst_follow *k, const struct inst_eve
 static struct ptx_opnd address_of(struct inst_follow *k, const struct inst_event *e)
 {
 	return inst_access_address(k, e, e->space == INST_IN_SHARED ? 32 : 64);
+}
+
+void inst_put_matrix(struct inst_follow *k, const struct inst_event *e, struct ptx_opnd at)
+{
+	struct inst_ctx *cx = k->cx;
+	const struct inst_lines *x = e->lines;
+	struct ptx_opnd all = inst_fresh(cx, PTX_TYPE_B64), stride = inst_fresh(cx, PTX_TYPE_B32);
+	uint64_t matrix = RACE_MATRIX(x->pieces, inst_log2(x->bytes / x->piece), x->piece,
+				      inst_log2(x->bits));
+	int64_t what = k->by->what(k, e) | (int64_t)e->space << RACE_HELD_SPACE_AT;
+
+	if (e->space == INST_IN_SHARED)
+		inst_emit(cx, e->stmt, "widen", T(inst_num(64), inst_num(32)), H(all, at));
+	else
+		inst_emit(cx, e->stmt, "copy", T(PTX_STR("u64")), H(all, at));
+	inst_emit(cx, e->stmt, "copy", T(PTX_STR("u32")),
+		  H(stride, e->stmt->nops > 2 ? e->stmt->ops[2] : inst_int(cx, x->elems)));
+	inst_emit(cx, e->stmt, "access_matrix", T(inst_num(what), inst_num((int64_t)matrix)),
+		  H(inst_reg(cx, k->me), inst_reg(cx, k->state), k->by->table(k, e->stmt), all,
+		    stride));
 }
 
 void inst_put_lowest(struct inst_ctx *cx, const struct inst_block_table *t, struct ptx_opnd first,

@@ -206,8 +206,9 @@ struct inst_event {
 	bool is_lockstep; /* a volatile load that may count on lockstep (lockstep.c) */
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;
-	uint8_t narrow;	 /* bytes of an access of fewer than 4; else 0 */
-	uint8_t lanes;	 /* of ldmatrix, stmatrix: the first ones, which name rows; else 0 */
+	uint8_t narrow; /* bytes of an access of fewer than 4; else 0 */
+	uint8_t lanes;	/* of ldmatrix, stmatrix: the first ones, which name rows; else 0 */
+	const struct inst_lines *lines; /* of wmma.load, wmma.store: the matrix; else NULL */
 	bool is_partial; /* of a word, bytes alone are in doubt: it is never more than looked at */
 	/* Of hirace's groups: the next access of this one's, its number of words and how far one is
 	 * from the next in words; is_grouped: the group's first access checks this one. */
@@ -461,6 +462,18 @@ unsigned inst_rows_lanes(const struct ptx_form *fm);
 const struct ptx_opnd *inst_copy_cut(const struct ptx_stmt *s);
 void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm);
 unsigned inst_log2(unsigned n);
+
+/* lines.c: the m, n and k of a matrix's form, and how it spells them ("m16n8k16"). */
+bool inst_find_shape(const struct ptx_form *fm, unsigned mnk[3], struct ptx_str *spelled);
+/* What a wmma.load or wmma.store accesses: lines, a stride apart; as pieces, line after line. */
+struct inst_lines {
+	unsigned elems, bits;	/* of a line; of an element */
+	unsigned bytes;		/* of a line, a power of two */
+	unsigned piece, pieces; /* bytes of one, 16 or 8; of the whole matrix, 64 at most */
+	bool is_factor;		/* it is A or B */
+};
+/* False: another instruction, or a shape that isn't known. */
+bool inst_find_lines(const struct ptx_form *fm, struct inst_lines *x);
 
 /* splice.c: a function of our own in place of a call of it. Parameters are taken from `args`;
  * results are left in `outs` (registers, 8 bytes each). The function must not call another. */

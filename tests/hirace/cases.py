@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# cases.py - runs cases.cu, memory.cu, launches.cu, shared.cu, called.cu, rows.cu, barriers.cu or matrix.cu:
+# cases.py - runs cases.cu, memory.cu, launches.cu, shared.cu, called.cu, rows.cu, barriers.cu, matrix.cu or wmma.cu:
 #	cases.py COLLIDER NVCC SOURCE WORK DEVICE [DETECTOR,...]
 #
 # DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.

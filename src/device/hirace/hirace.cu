@@ -7,6 +7,7 @@
  *	__collider_hirace_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_hirace_scratch*	the same in global memory, see scratch.h
  *	__collider_hirace_g, _s, _x	before an access: global, shared, generic address
+ *	__collider_hirace_matrix		before wmma.load and wmma.store
  *	__collider_hirace_hold		at a load that may be invented; _settle, _used: held.h
  *	__collider_hirace_sync		beside strong accesses, fences, barriers: release stamps
  *	__collider_hirace_barrier	after a barrier of the block: the clocks
@@ -546,6 +547,16 @@ __collider_hirace_x(uint64_t me, uint64_t stamps, uint64_t table, uint64_t at, u
 }
 
 #include "held.h"
+
+#include "device/matrix.h"
+
+extern "C" __device__ __noinline__ void __collider_hirace_matrix(uint64_t me, uint64_t stamps,
+							   uint64_t table, uint64_t at,
+							   uint64_t what, uint64_t matrix)
+{
+	if (!dev_is_aside(me) && !dev_is_nothing(at, what))
+		dev_matrix(me, stamps, table, at, what, matrix);
+}
 
 #include "step.h"
 

@@ -5,6 +5,7 @@
  *	__collider_iguard_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_iguard_step, _step_s	before an access that the fast path doesn't decide
  *	__collider_iguard_g, _s, _x	before an access: global, shared, generic address
+ *	__collider_iguard_matrix		before wmma.load and wmma.store
  *	__collider_iguard_hold		at a load that may be invented; _settle, _used: held.h
  *	__collider_iguard_sync		beside strong accesses and fences: release stamps
  *	__collider_iguard_lock		after an atomic that may have taken a lock, and after strong
@@ -396,5 +397,15 @@ __collider_iguard_x(uint64_t me, uint64_t state, uint64_t table, uint64_t at, ui
 }
 
 #include "held.h"
+
+#include "device/matrix.h"
+
+extern "C" __device__ __noinline__ void __collider_iguard_matrix(uint64_t me, uint64_t state,
+							   uint64_t table, uint64_t at,
+							   uint64_t what, uint64_t matrix)
+{
+	if (!dev_is_aside(me) && !dev_is_nothing(at, what))
+		dev_matrix(me, state, table, at, what, matrix);
+}
 
 #include "sync.h"

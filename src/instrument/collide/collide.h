@@ -38,9 +38,7 @@ bool inst_call_ahead(struct inst_ctx *cx, struct inst_group *g);
 /* matrix.c: wmma.load, the same. */
 struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
-/* For fragment.c: the m, n and k of a form, and how it spells them ("m16n8k16"); the matrix's
- * address as 64 bits; the suffix of its space. */
-bool inst_find_shape(const struct ptx_form *fm, unsigned mnk[3], struct ptx_str *spelled);
+/* For fragment.c: the matrix's address as 64 bits; the suffix of its space. */
 struct ptx_opnd inst_matrix_base(struct inst_ctx *cx, const struct inst_access *a,
 				 struct ptx_stmt *at);
 struct ptx_str inst_space_of(enum ptx_space s);

@@ -12,78 +12,30 @@
  */
 #include "instrument/collide/collide.h"
 
-#include <stdio.h>
-#include <string.h>
+#define WARP  32u
+#define PIECE 16u
 
-#define WARP	   32u
-#define PIECE	   16u
-#define MAX_PIECES 64u /* of the largest: 32 by 16 elements of 2 bytes, 16 by 16 of 4 */
-
-struct lines {
-	unsigned n, elems; /* lines, elements of each */
-	unsigned elem;	   /* bytes of an element */
-	unsigned piece;	   /* bytes of a piece */
-	unsigned pieces;
-};
-
-bool inst_find_shape(const struct ptx_form *fm, unsigned mnk[3], struct ptx_str *spelled)
+/* Elements below a byte have no load that could be compared. */
+static bool find_lines(const struct ptx_form *fm, struct inst_lines *x)
 {
-	int end;
-
-	for (uint32_t i = 0; i + 5 < fm->text.n; i++) {
-		char part[20];
-		uint32_t n = fm->text.n - i < sizeof(part) - 1 ? fm->text.n - i
-							       : (uint32_t)sizeof(part) - 1;
-		memcpy(part, fm->text.p + i, n);
-		part[n] = 0;
-		if (sscanf(part, ".m%3un%3uk%3u%n", &mnk[0], &mnk[1], &mnk[2], &end) == 3) {
-			*spelled = (struct ptx_str){fm->text.p + i + 1, (uint32_t)end - 1};
-			return mnk[0] && mnk[1] && mnk[2];
-		}
-	}
-	return false;
-}
-
-static bool find_lines(const struct ptx_form *fm, struct lines *x)
-{
-	bool is_a = ptx_form_has(fm, PTX_MOD_A), is_b = ptx_form_has(fm, PTX_MOD_B);
-	bool is_col = ptx_form_has(fm, PTX_MOD_COL);
-	struct ptx_str spelled;
-	unsigned mnk[3];
-
-	if (!fm->ntypes || !inst_find_shape(fm, mnk, &spelled) ||
-	    (!is_col && !ptx_form_has(fm, PTX_MOD_ROW)))
-		return false;
-	unsigned rows = is_b ? mnk[2] : mnk[0], cols = is_a ? mnk[2] : mnk[1];
-	enum ptx_type type = (enum ptx_type)fm->types[0];
-	if (type == PTX_TYPE_B1 || type == PTX_TYPE_S4 || type == PTX_TYPE_U4)
-		return false;
-	x->n = is_col ? cols : rows;
-	x->elems = is_col ? rows : cols;
-	/* .tf32 has elements of 32 bits. */
-	x->elem = type == PTX_TYPE_TF32 ? 4 : ptx_type_bytes(type);
-	x->piece = x->elems * x->elem < PIECE ? x->elems * x->elem : PIECE;
-	if (x->piece != PIECE && x->piece != PIECE / 2)
-		return false;
-	x->pieces = x->n * x->elems * x->elem / x->piece;
-	return x->pieces <= MAX_PIECES;
+	return inst_find_lines(fm, x) && x->bits >= 8;
 }
 
 uint64_t inst_matrix_words(const struct ptx_form *fm, unsigned *stride)
 {
-	struct lines x;
+	struct inst_lines x;
 
 	find_lines(fm, &x);
 	*stride = x.elems;
-	return RACE_MATRIX(x.pieces, inst_log2(x.elems * x.elem / x.piece), x.piece,
-			   inst_log2(x.elem));
+	return RACE_MATRIX(x.pieces, inst_log2(x.bytes / x.piece), x.piece,
+			   inst_log2(x.bits / 8));
 }
 
 /* The group of a wmma.load, or NULL: its matrix is not known. */
 struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s)
 {
 	const struct ptx_opnd *addr = ptx_address(s);
-	struct lines x;
+	struct inst_lines x;
 
 	if (!addr || !addr->nsub || !find_lines(s->form, &x))
 		return NULL;
@@ -138,11 +90,11 @@ void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 	const struct ptx_stmt *s = g->first->stmt;
 	struct ptx_opnd base = inst_matrix_base(cx, g->first, at),
 			stride = inst_fresh(cx, PTX_TYPE_B32);
-	struct lines x;
+	struct inst_lines x;
 	unsigned first = 0;
 
 	find_lines(s->form, &x);
-	unsigned line = x.elems * x.elem / x.piece;
+	unsigned line = x.bytes / x.piece;
 	inst_emit(cx, at, "copy", T(PTX_STR("b32")),
 		  H(stride, s->nops > 2 ? s->ops[2] : inst_int(cx, x.elems)));
 	for (struct inst_access *a = g->first; a; a = a->next, first += WARP) {
@@ -153,7 +105,7 @@ void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 		inst_emit(cx, at, "matrix_piece",
 			  T(inst_num(first), inst_num(x.pieces), inst_num(inst_log2(line)),
 			    inst_num(line - 1), inst_num(x.piece), inst_num(x.piece - 1),
-			    inst_num(inst_log2(x.elem))),
+			    inst_num(inst_log2(x.bits / 8))),
 			  H(*piece, ok, base, stride));
 		a->addr = (struct ptx_opnd){.kind = PTX_OPND_ADDR, .nsub = 1, .sub = piece};
 		a->guard = inst_guard_and(cx, s, ok, at);

@@ -217,8 +217,7 @@ static void order_access(struct inst_follow *f, const struct inst_event *e, stru
 
 	while (words < 8 && all >> words)
 		words++;
-	shape = RACE_SYNC_SHAPE(words, inst_log2(e->stmt->form->width),
-				(uint32_t)e->stmt->form->vec);
+	shape = RACE_SYNC_SHAPE(words, inst_log2(e->access->width), (uint32_t)e->access->vec);
 	if (e->writes)
 		put_sync(k, at, RACE_SYNC_WRITE | (is_release ? RACE_SYNC_RELEASE : 0) | shape,
 			 e->stmt);
@@ -238,6 +237,10 @@ static void put_call(struct inst_hirace_kernel *k, const struct inst_event *e, s
 	struct ptx_opnd table = inst_reg(cx, k->f.table);
 	struct ptx_str what = inst_hirace_what(k, e);
 
+	if (e->lines) {
+		inst_put_matrix(&k->f, e, at);
+		return;
+	}
 	switch (e->space) {
 	case INST_IN_GLOBAL:
 		inst_emit(cx, where, "access_global", T(what), H(me, stamps, at));
@@ -269,7 +272,7 @@ static bool can_group(const struct inst_hirace_kernel *k, const struct inst_even
 	return e->kind == INST_EVENT_ACCESS && e->space == INST_IN_SHARED &&
 	       e->strength == RACE_WEAK && !e->writes && e->stmt->pred == PTX_NO_REG &&
 	       e->access->where->sub[0].kind == PTX_OPND_REG && !e->maybe && !e->held &&
-	       !e->lanes && inst_hirace_words(k, e) > 0;
+	       !e->lanes && !e->lines && inst_hirace_words(k, e) > 0;
 }
 
 static bool has_same_line(const struct inst_event *a, const struct inst_event *b)

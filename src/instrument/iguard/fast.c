@@ -35,7 +35,7 @@ unsigned inst_iguard_words(const struct inst_iguard_kernel *k, const struct inst
 
 	if (k->f.is_variant || !(is_shared ? k->tracked != 0 : e->space == INST_IN_GLOBAL))
 		return 0;
-	if ((e->maybe && e->sure) || e->lanes)
+	if ((e->maybe && e->sure) || e->lanes || e->lines)
 		return 0;
 	/* Where entries are those of bytes, of global memory and one byte. */
 	if (k->has_bytes[is_shared])

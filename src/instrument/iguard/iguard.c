@@ -314,6 +314,10 @@ static void put_check(struct inst_follow *f, const struct inst_event *e, struct 
 	unsigned words = inst_iguard_words(k, e);
 	struct ptx_label *over = words ? inst_skip_unless(cx, e->stmt, e->stmt) : NULL;
 
+	if (e->lines) {
+		inst_put_matrix(f, e, at);
+		return;
+	}
 	if (words && !over)
 		over = ptx_new_label(cx->m, cx->f);
 	if (words)
