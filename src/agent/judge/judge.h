@@ -383,6 +383,10 @@ uint64_t judge_spent_ns(void);
 void judge_wait(CUcontext ctx);
 /* copy.c: the rooms of a context are gone, or (NULL) all. */
 void judge_rooms_forget(CUcontext ctx);
+/* Code is loaded in the calling thread's context: the thread of ours makes the context's first room
+ * (judge_room_ahead) while the driver loads it. */
+void judge_room_ask(void);
+void judge_room_ahead(CUcontext ctx);
 /* answer.c, code.c: what is known of contexts may be wrong. */
 void judge_ways_forget(void);
 void judge_codes_forget(void);
