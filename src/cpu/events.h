@@ -116,8 +116,9 @@ void cpu_event_atomics(struct cpu_warp *w, const struct cpu_inst *in, const stru
  * have (read); returns that of a write, which its bytes get then. */
 uint32_t cpu_event_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  const struct cpu_elem *e, const uint32_t *ids);
+/* maps: of an acquire by the tensormap proxy, the lanes' addresses of maps; else NULL. */
 void cpu_event_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
-		     const struct ptx_form *f);
+		     const struct ptx_form *f, const uint64_t *maps);
 void cpu_event_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
 
 /* Barriers: the block's (id below CPU_BARRIERS) or the cluster's. */

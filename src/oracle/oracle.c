@@ -97,6 +97,7 @@ void oracle_free(struct oracle *o)
 	oracle_known_logs_free(o);
 	oracle_sync_free(o);
 	oracle_sc_free(o);
+	oracle_maps_free(o);
 	oracle_pairs_free(o);
 	for (size_t i = 0; i < o->groups.n; i++)
 		oracle_group_free(o, o->groups.v[i]);
@@ -477,10 +478,15 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 	/* One can wait for the reads of a copy alone. */
 	if (oracle_is_pseudo(o, actor))
 		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
+	uint64_t was;
+	bool is_map =
+		acc->proxy == RACE_PROXY_TENSORMAP && oracle_map_begin(o, t, actor, address, &was);
 	if (acc->strength == RACE_WEAK)
 		oracle_shadow_access(o, t, actor, acc, address, bytes, NULL);
 	else
 		oracle_access_strong(o, actor, acc, address);
+	if (is_map)
+		oracle_map_end(o, t, was);
 }
 
 void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address)
@@ -497,7 +503,9 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 	if ((acc->flags & ORACLE_INSERTED) || o->is_full)
 		return;
 	struct oracle_thread *t = oracle_thread_of(o, warp);
-	if (t && acc->bytes && o->last->is_grid && !is_init(acc)) {
+	/* Readings of tensor maps are checked one by one: each has crossings of its own. */
+	if (t && acc->bytes && o->last->is_grid && !is_init(acc) &&
+	    acc->proxy != RACE_PROXY_TENSORMAP) {
 		o->stats.accesses +=
 			mask == UINT32_MAX ? ORACLE_LANES : (unsigned)__builtin_popcount(mask);
 		if (o->gone)

@@ -49,9 +49,10 @@
  *     reads and Y writes (what was read stays read), except for an ordinary read of shared
  *     memory that the async proxy writes, which needs an mbarrier on the path, X -> arrival ->
  *     wait for it -> Y; or a proxy fence of a suitable kind is on the path: X -> fence -> Y, for
- *     the tensormap proxy in two halves: X -> release -> acquire -> Y. This holds for X and Y of
- *     one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations) count
- *     as proxy fences of all kinds for what the completed copy did.
+ *     the tensormap proxy in two halves: X -> release -> acquire -> Y, where Y reads the map that
+ *     the acquire names: starts at its address. This holds for X and Y of one actor, too.
+ *     Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations) count as proxy fences
+ *     of all kinds for what the completed copy did.
  *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or
  *     same actor).
  *  R9 Race: overlap, different actors or proxies, one writes, not ordered, not morally strong.
@@ -208,7 +209,10 @@ void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t streng
 /* fence.mbarrier_init: an event FENCE with ORACLE_MBARRIER. Releases only the thread's earlier
  * inits. */
 void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t scope);
-void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds);
+/* kinds: ORACLE_PROXY_*. maps: with ORACLE_PROXY_TMAP the address of the map that each lane's
+ * fence names (mask 0: the one address); else NULL. */
+void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds,
+			const uint64_t *maps);
 /*
  * Barriers (bar, barrier, barrier.cluster): key names the barrier object for good (block and
  * number, cluster), generation counts its uses. Arrivals of a generation come before its

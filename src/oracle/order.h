@@ -57,4 +57,14 @@ void oracle_raise_part(struct oracle *o, struct oracle_clock *c, const struct or
 void oracle_lanes_join(struct oracle *o, uint32_t warp, uint32_t mask, struct oracle_clock *c,
 		       uint32_t own);
 
+/* maps.c: tensor maps. The thread executes the acquiring fence of the map at `address`. */
+void oracle_map_acquire(struct oracle *o, const struct oracle_thread *t, uint32_t actor,
+			uint64_t address);
+/* While the thread's reading of the map is checked its clock has what the fences of the map have
+ * taken across. True: oracle_map_end must follow, with *was. */
+bool oracle_map_begin(struct oracle *o, struct oracle_thread *t, uint32_t actor, uint64_t address,
+		      uint64_t *was);
+void oracle_map_end(struct oracle *o, struct oracle_thread *t, uint64_t was);
+void oracle_maps_free(struct oracle *o);
+
 #endif

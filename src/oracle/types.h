@@ -442,6 +442,7 @@ struct oracle {
 	uint64_t nforced;     /* fence.sc's that others were placed after */
 	bool has_wide_fences; /* fence.sc's of a scope beyond the block */
 	struct oracle_sc_sum *sc_sums;
+	struct oracle_map *maps; /* maps.c: tensor maps that a fence has named, by address */
 	struct oracle_bar *bars;
 	struct oracle_mbar *mbars;
 	struct oracle_opn *ops;

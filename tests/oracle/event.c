@@ -74,7 +74,8 @@ uint32_t list_feed(struct oracle *o, const struct list_event *e)
 		oracle_fence(o, e->actor, e->mask, e->strength, e->scope);
 		break;
 	case EVENT_PROXY:
-		oracle_proxy_fence(o, e->actor, e->mask, e->proxy_kinds);
+		oracle_proxy_fence(o, e->actor, e->mask, e->proxy_kinds,
+				   e->mask ? e->addresses : &e->address);
 		break;
 	case EVENT_ARRIVE:
 		oracle_arrive(

@@ -73,7 +73,8 @@ void list_fix(struct list *l)
 		if (e->type == EVENT_ARRIVE)
 			e->flags = (uint8_t)((e->flags & ORACLE_BAR_RELEASE) |
 					     (will_leave(l, i) ? ORACLE_BAR_LEAVES : 0));
-		e->addresses = e->type == EVENT_ACCESS && e->mask ? l->addresses[i] : NULL;
+		bool has_addresses = e->type == EVENT_ACCESS || e->type == EVENT_PROXY;
+		e->addresses = has_addresses && e->mask ? l->addresses[i] : NULL;
 		e->inst = &l->e[first_of(l, i)];
 	}
 }

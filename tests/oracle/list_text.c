@@ -7,7 +7,7 @@
  *	W: B ld.b16 y+2				a label; .b8 to .b64, b32 if none
  *	B ld.relaxed.gpu x saw W	the write that a stale read saw; `saw 0`: an older one
  *	A/5 st x x+4			lanes 0 and 2 of A's warp (hexadecimal), their addresses
- *	A fence.sc.gpu;  A proxy.shared;  A/3 syncwarp
+ *	A fence.sc.gpu;  A proxy.shared;  A/3 syncwarp;  A proxy.tmap x		the map at x
  *	A fence.release.cluster.mbar	mbarrier_init
  *	A,B,C bar 0				all arrive, then all leave
  *	A arrive 0 [GENERATION] [relaxed];  A leave 0 [GENERATION]
@@ -256,6 +256,14 @@ static bool parse_rest(struct list *l, struct list_event *e, char **w, unsigned 
 	switch (e->type) {
 	case EVENT_ACCESS:
 		return parse_access(l, e, w, n);
+	case EVENT_PROXY:
+		if (!(e->proxy_kinds & ORACLE_PROXY_TMAP))
+			return n == 0;
+		if (n != 1 || !parse_address(w[0], &e->address))
+			return false;
+		for (unsigned i = 0; i < ORACLE_LANES; i++)
+			l->addresses[e - l->e][i] = e->address;
+		return true;
 	case EVENT_FORK:
 	case EVENT_JOIN:
 		return n == 1 && parse_thread(l, w[0], &e->other);
@@ -493,6 +501,8 @@ static void print_words(const struct list *l, const struct list_event *e, FILE *
 		for (unsigned i = 0; i < 4; i++)
 			if (e->proxy_kinds & kinds[i].value)
 				fprintf(f, ".%s", kinds[i].text);
+		if (e->proxy_kinds & ORACLE_PROXY_TMAP)
+			print_address(e->address, f);
 		return;
 	default:
 		fputs(NAME(plain, e->type), f);

@@ -719,14 +719,16 @@ static uint8_t fence_kinds(uint32_t x, uint32_t y)
 								   : ORACLE_PROXY_GLOBAL;
 }
 
-/* The tensormap proxy's fences are halves (9.7.13.5): release, then acquire. */
+/* The tensormap proxy's fences are halves (9.7.13.5): release, then acquire of the map that is
+ * read. */
 static bool has_halves(uint32_t x, uint32_t y)
 {
 	for (uint32_t f = 0; f < nops; f++)
 		for (uint32_t g = 0; g < nops; g++)
 			if (ops[f].type == EVENT_PROXY && ops[g].type == EVENT_PROXY &&
 			    (ops[f].e->proxy_kinds & ORACLE_PROXY_TMAP_RELEASE) &&
-			    (ops[g].e->proxy_kinds & ORACLE_PROXY_TMAP) && get(&base, x, f) &&
+			    (ops[g].e->proxy_kinds & ORACLE_PROXY_TMAP) &&
+			    ops[g].address == ops[y].address && get(&base, x, f) &&
 			    (f == g || get(&base, f, g)) && get(&base, g, y))
 				return true;
 	return false;

@@ -248,6 +248,10 @@ static void act_proxy_fence(struct world *w, const struct actor *a)
 						   : 1 + roll(w, 3));
 	if (w->has_maps && is_lucky(w, 80))
 		e->proxy_kinds = (uint8_t)(4 * (1 + roll(w, 3)));
+	if (e->proxy_kinds & ORACLE_PROXY_TMAP) {
+		struct list_event at = {.strength = RACE_WEAK};
+		draw_location(w, &at, &e->address);
+	}
 }
 
 static void act_warp_sync(struct world *w, const struct actor *a)

@@ -610,7 +610,7 @@ static void test_copy_proxy(void **state)
 	expect(&w, 1, ORACLE_RACE_PROXY);
 	w = world();
 	store(&w, w.a, X);
-	oracle_proxy_fence(w.o, w.a, 0, ORACLE_PROXY_GLOBAL);
+	oracle_proxy_fence(w.o, w.a, 0, ORACLE_PROXY_GLOBAL, NULL);
 	copy(&w, oracle_fork(w.o, w.a), RACE_OP_READ, X);
 	none(&w);
 }

@@ -436,7 +436,7 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 		cpu_ids_mark(w->grid->m->events, to, 128, 0);
 	cpu_event_warp_sync(w, in, mask);
 	if (cpu_event_takes(w, in))
-		cpu_event_fence(w, in, mask, x->form);
+		cpu_event_fence(w, in, mask, x->form, NULL);
 	return CPU_OK;
 }
 

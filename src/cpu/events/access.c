@@ -358,9 +358,7 @@ void cpu_event_atomics(struct cpu_warp *w, const struct cpu_inst *in, const stru
 static uint8_t proxy_kinds(const struct ptx_form *f)
 {
 	if (f->proxy == PTX_PROXY_TENSORMAP)
-		return f->sem == PTX_SEM_ACQUIRE   ? ORACLE_PROXY_TMAP
-		       : f->sem == PTX_SEM_RELEASE ? ORACLE_PROXY_TMAP_RELEASE
-						   : ORACLE_PROXY_TMAP | ORACLE_PROXY_TMAP_RELEASE;
+		return f->sem == PTX_SEM_ACQUIRE ? 0 : ORACLE_PROXY_TMAP_RELEASE;
 	if (f->proxy != PTX_PROXY_ASYNC)
 		return 0; /* .alias: virtual aliases, which the machine doesn't have */
 	if (f->space == PTX_SPACE_GLOBAL)
@@ -370,15 +368,30 @@ static uint8_t proxy_kinds(const struct ptx_form *f)
 	return ORACLE_PROXY_GLOBAL | ORACLE_PROXY_SHARED;
 }
 
+#define MAP_BYTES 128u
+
+/* The acquiring fence of tensor maps, each lane's of its own; of memory that no thread writes
+ * there is nothing to acquire. Comes after what the fence acquires as an ordinary one. */
+static void acquire_maps(struct cpu_events *x, struct cpu_warp *w, const struct cpu_inst *in,
+			 uint32_t mask, const uint64_t *maps)
+{
+	const struct cpu_acc acc = {.kind = CPU_ACC_LOAD, .space = PTX_SPACE_GENERIC};
+	struct lanes where;
+
+	locate(w, in, &acc, mask, maps, MAP_BYTES, &where);
+	if (where.global | where.shared)
+		oracle_proxy_fence(x->o, events_actor(w), where.global | where.shared,
+				   ORACLE_PROXY_TMAP, where.at);
+}
+
 void cpu_event_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
-		     const struct ptx_form *f)
+		     const struct ptx_form *f, const uint64_t *maps)
 {
 	struct cpu_events *x = cpu_events_of(w);
 	bool is_proxy = f->op == PTX_OP_FENCE_PROXY || f->op == PTX_OP_MEMBAR_PROXY ||
 			f->op == PTX_OP_TENSORMAP_CP_FENCEPROXY;
 	uint8_t sem = f->sem;
 
-	(void)in;
 	events_lock(x);
 	events_volatile_order(x, w);
 	w->nevents++;
@@ -388,7 +401,7 @@ void cpu_event_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 		return;
 	}
 	if (is_proxy && proxy_kinds(f))
-		oracle_proxy_fence(x->o, events_actor(w), mask, proxy_kinds(f));
+		oracle_proxy_fence(x->o, events_actor(w), mask, proxy_kinds(f), NULL);
 	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
 	if (sem != PTX_SEM_NONE) {
 		uint8_t scope = (uint8_t)flow_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS);
@@ -396,6 +409,8 @@ void cpu_event_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 		oracle_fence(x->o, events_actor(w), mask, (uint8_t)flow_strength(sem), scope);
 		events_fenced(x, events_actor(w), mask, scope);
 	}
+	if (maps)
+		acquire_maps(x, w, in, mask, maps);
 	events_unlock(x);
 }
 

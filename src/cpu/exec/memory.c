@@ -64,7 +64,8 @@ static enum cpu_step exec_nothing(struct cpu_warp *w, const struct cpu_inst *in,
 /* Chapter 8: a fence orders for its scope what came before it and what follows; a proxy fence makes
  * what the generic proxy wrote readable by the other one and vice versa, for which the block's
  * copies must be dropped as well. imm: the scope; src[0], src[1]: does it release, acquire? */
-static enum cpu_step exec_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+static enum cpu_step fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+			   const struct ptx_form *f, const uint64_t *maps)
 {
 	if (cpu_model_is_on(w)) {
 		if (in->src[0])
@@ -73,9 +74,29 @@ static enum cpu_step exec_fence(struct cpu_warp *w, const struct cpu_inst *in, u
 			cpu_acquire(w, mask, (enum ptx_scope)in->imm);
 	}
 	if (cpu_event_takes(w, in))
-		cpu_event_fence(w, in, mask, in->aux);
+		cpu_event_fence(w, in, mask, f, maps);
 	atomic_thread_fence(memory_order_seq_cst);
 	return CPU_OK;
+}
+
+static enum cpu_step exec_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	return fence(w, in, mask, in->aux, NULL);
+}
+
+/* fence.proxy.tensormap::generic.acquire: of one map. */
+struct map_fence {
+	const struct ptx_form *form;
+	struct cpu_addr map;
+};
+
+static enum cpu_step exec_map_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct map_fence *x = in->aux;
+	uint64_t maps[CPU_WARP];
+
+	cpu_addr_lanes(w, &x->map, maps);
+	return fence(w, in, mask, x->form, maps);
 }
 
 enum cpu_step cpu_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
@@ -135,6 +156,15 @@ static enum cpu_bound bind_fence(struct cpu_dec *d, const struct ptx_stmt *s, st
 	in->flags |= CPU_I_MEMORY;
 	in->imm = f->scope ? f->scope : PTX_SCOPE_SYS;
 	in->aux = f;
+	if (f->proxy == PTX_PROXY_TENSORMAP && f->sem == PTX_SEM_ACQUIRE) {
+		struct map_fence *x = cpu_dec_alloc(d, sizeof(*x));
+		if (s->nops != 2)
+			return cpu_dec_unsupported(d, in, "operands of fence.proxy.tensormap");
+		x->form = f;
+		x->map = cpu_dec_addr(d, s, &s->ops[0]);
+		in->aux = x;
+		in->fn = exec_map_fence;
+	}
 	/* The other proxies work on memory itself. */
 	if (is_proxy)
 		in->imm = PTX_SCOPE_SYS;

@@ -544,7 +544,8 @@ void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t streng
 		fence_one(o, warp + l, strength, scope);
 }
 
-void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds)
+void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds,
+			const uint64_t *maps)
 {
 	static const uint8_t roots[] = {ORACLE_CROSS, ORACLE_CROSS + 1, ORACLE_TMAP_RELEASED};
 	static const uint8_t bits[] = {ORACLE_PROXY_GLOBAL, ORACLE_PROXY_SHARED,
@@ -565,8 +566,7 @@ void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t 
 			oracle_tree_raise(&o->pool, x, base + l, t->own);
 		}
 		if (kinds & ORACLE_PROXY_TMAP)
-			oracle_tree_join(&o->pool, &c->root[ORACLE_CROSS_TMAP],
-					 c->root[ORACLE_TMAP_RELEASED]);
+			oracle_map_acquire(o, t, base + l, maps[mask ? l : 0]);
 		t->own++;
 	}
 }

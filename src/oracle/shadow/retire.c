@@ -94,6 +94,7 @@ void oracle_retire(struct oracle *o, uint32_t host)
 	oracle_shadow_retire(o);
 	oracle_sync_free(o);
 	oracle_sc_free(o);
+	oracle_maps_free(o);
 	oracle_sites_free(o);
 	oracle_memos_free(&o->pool);
 	oracle_known_logs_free(o);
