@@ -11,9 +11,9 @@
  * random by the seed.
  *
  * The machine works while some host thread waits for it (cpu_wait and the
- * like), in that thread; when there has been no call for CPU_GRACE_MS although there is work, a
- * thread of its own continues. So a program that only launches and waits has one schedule per seed,
- * and one that polls memory still ends.
+ * like), in that thread; when there has been no call for CPU_GRACE_MS although there is work, and
+ * not because the program was kept from running, a thread of its own continues. So a program that
+ * only launches and waits has one schedule per seed, and one that polls memory still ends.
  *
  * Every function here may be called from any host thread. This room doesn't know CUDA's API
  * (src/cudart does).
@@ -471,6 +471,10 @@ struct cpu_run {
 	uint64_t grid;		 /* %gridid */
 	uint32_t stream, origin; /* of struct cpu_work */
 };
+/* Between the two calls the program's thread is in its caller's code, which seeks a proof or does
+ * something else without the machine: that doesn't go on by itself, however long it takes. */
+void cpu_grace_pause(struct cpu_machine *m);
+void cpu_grace_resume(struct cpu_machine *m);
 /* Waits until the device (or UINT_MAX: every device) has no work left. */
 void cpu_wait_idle(struct cpu_machine *m, unsigned device);
 

@@ -4,8 +4,9 @@
  * One lock guards everything. The host thread that waits for an operation does
  * the machine's work meanwhile, holding the lock and releasing it when another thread wants it;
  * other waiters sleep until an operation has ended. If no thread has worked for CPU_GRACE_MS
- * although there is something to do, a thread of the engine's own continues, and the run is no
- * longer replayable. What may start and what has ended is op.c's.
+ * although there is something to do, as the program does something else (grace.c), a thread of the
+ * engine's own continues, and the run is no longer replayable. What may start and what has ended is
+ * op.c's.
  */
 #include "cpu/sched.h"
 #include "cpu/repeat.h"
@@ -278,18 +279,41 @@ static bool device_is_idle(struct cpu_engine *e, const void *arg)
 	return device < e->m->opt.devices ? !e->devices[device].nops : !e->nops;
 }
 
+static bool is_left(struct cpu_engine *e, const struct cpu_grace *g)
+{
+	return e->nops && !e->npauses && !e->is_working && !e->is_closing &&
+	       g->since == e->last_worked;
+}
+
+/* Is there work, and does the program do something else? Gives the lock away meanwhile, as a thread
+ * that waits for it seems to sleep. */
+static bool is_abandoned(struct cpu_engine *e, struct cpu_grace *g)
+{
+	if (g->since != e->last_worked)
+		cpu_grace_begin(g, e->last_worked);
+	if (!is_left(e, g))
+		return false;
+	unlock(e);
+	bool is_over = cpu_grace_is_over(e, g);
+	take_lock(e);
+	return is_over && is_left(e, g);
+}
+
 /* It looks by itself whether there is something to do, and isn't woken by each launch: only where
  * the work is its own, or when there has been none for some time. */
 static void *background_main(void *arg)
 {
 	struct cpu_engine *e = arg;
+	struct cpu_grace grace = {0};
 	unsigned idle = 0;
 	fenv_t own;
 
 	take_lock(e);
 	while (!e->is_closing) {
 		idle = e->nops ? 0 : idle + 1;
-		if (!e->nops || e->is_working || cpu_now_ms() < e->last_worked + CPU_GRACE_MS) {
+		if (!is_abandoned(e, &grace)) {
+			if (e->is_closing)
+				break;
 			e->is_asleep = idle > IDLE_LOOKS;
 			wait_for(e, &e->nudge, e->is_asleep ? 10000 : CPU_GRACE_MS / 4);
 			e->is_asleep = false;
@@ -441,6 +465,21 @@ bool cpu_op_wait_for(struct cpu_op *op, uint64_t ms)
 		unlock(e);
 	}
 	return is_waited_for(op);
+}
+
+void cpu_grace_pause(struct cpu_machine *m)
+{
+	lock(m->engine);
+	m->engine->npauses++;
+	unlock(m->engine);
+}
+
+void cpu_grace_resume(struct cpu_machine *m)
+{
+	lock(m->engine);
+	m->engine->npauses--;
+	m->engine->last_worked = cpu_now_ms();
+	unlock(m->engine);
 }
 
 void cpu_op_finish(struct cpu_op *op)

@@ -199,6 +199,7 @@ void cpu_machine_forked(struct cpu_machine *m)
 	cpu_load_forked();
 	e->is_working = e->has_background = e->is_asleep = false;
 	e->nhost = e->nops = e->nbusy = e->nthreads = 0;
+	e->npauses = 0;
 	e->startable.n = e->polls.n = e->held.n = 0;
 	atomic_store(&e->is_pausing, false);
 	atomic_store(&e->has_fault, false);

@@ -4,7 +4,8 @@
  * Called with the engine's lock held, by the thread that does the machine's work (engine.c).
  *
  * A host function runs in a thread of its own. The engine waits for it up to
- * CPU_GRACE_MS, so that short ones don't change the schedule, then continues beside it.
+ * CPU_GRACE_MS of its sleep or work (grace.c), so that short ones don't change the schedule, then
+ * continues beside it.
  *
  * Operations on a device that has had a fault end when they would start (stop.c).
  */
@@ -232,7 +233,7 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 {
 	pthread_attr_t attr;
 	pthread_t t;
-	uint64_t until = cpu_now_ms() + CPU_GRACE_MS;
+	struct cpu_grace grace;
 
 	e->nhost++;
 	cpu_host_thread();
@@ -246,13 +247,13 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 		cpu_engine_hold(e->m);
 	}
 	pthread_attr_destroy(&attr);
+	cpu_grace_begin(&grace, cpu_now_ms());
 	while (!cpu_op_is_ended(op)) {
-		uint64_t now = cpu_now_ms();
-		if (now >= until) {
+		if (cpu_grace_is_over(e, &grace)) {
 			e->is_replayable = false;
 			break;
 		}
-		cpu_engine_wait(e, until - now);
+		cpu_engine_wait(e, CPU_GRACE_MS / 4);
 	}
 	cpu_op_put(op);
 }

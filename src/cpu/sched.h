@@ -336,6 +336,13 @@ struct cpu_waiter {
 	const void *arg;
 };
 
+/* grace.c: looks at whether the program does something else. */
+struct cpu_grace {
+	uint64_t since, looked; /* ms, host's clock: when it last did; the last look that counted */
+	uint64_t spent_ns;	/* of all other threads, at that look */
+	unsigned looks;		/* that counted */
+};
+
 struct cpu_engine {
 	struct cpu_machine *m;
 	struct cpu_waiter *waiters;
@@ -353,6 +360,7 @@ struct cpu_engine {
 	pthread_cond_t nudge; /* for that one alone: work came while it slept, or it shall end */
 	bool is_asleep;	      /* it wants to know at once */
 	uint64_t last_worked; /* ms, host's clock */
+	unsigned npauses;     /* cpu_grace_pause */
 	struct cpu_device *devices;
 	struct cpu_worker *workers;
 	struct cpu_spare spares[CPU_SPARES]; /* spare.c */
@@ -458,6 +466,11 @@ void cpu_engine_enter(struct cpu_engine *e);
 void cpu_engine_leave(struct cpu_engine *e);
 /* Ends the blocks of the worker that are over, starts others, ends grids. The lock is held. */
 void cpu_engine_reap(struct cpu_worker *k);
+
+/* grace.c: from `since` on the program has not worked for the machine. Have its threads slept, or
+ * done something else, for long enough by now? Asked about every CPU_GRACE_MS / 4. */
+void cpu_grace_begin(struct cpu_grace *g, uint64_t since);
+bool cpu_grace_is_over(struct cpu_engine *e, struct cpu_grace *g);
 
 /* workers.c: a turn of all workers. False: no worker has anything ready. */
 bool cpu_workers_step(struct cpu_engine *e);

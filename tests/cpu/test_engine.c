@@ -6,7 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "cpu/cpu.h"
@@ -390,6 +394,97 @@ static void polling_ends(void **state)
 	close_machine(&f);
 }
 
+static uint64_t my_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* A program that is kept from running between a launch and its wait. Then it is busy for a moment,
+ * in which the engine's own thread would go on if it went by the time of day. */
+static int is_kept(void)
+{
+	struct fixture f;
+	struct cpu_stats st;
+
+	open_machine(&f, 9, 1);
+	struct cpu_op *op = launch(&f, "add", 1, 32, 1, NULL);
+	raise(SIGSTOP);
+	for (uint64_t end = my_ms() + CPU_GRACE_MS / 8; my_ms() < end;)
+		;
+	cpu_op_wait(op);
+	cpu_op_put(op);
+	cpu_get_stats(f.m, &st);
+	close_machine(&f);
+	return st.is_replayable ? 0 : 7;
+}
+
+static void kept_program_is_replayable(void **state)
+{
+	struct timespec kept = {.tv_nsec = CPU_GRACE_MS / 3 * 1000000l};
+	struct timespec given = {.tv_nsec = 2000000};
+	int status;
+
+	(void)state;
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(is_kept());
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	/* It gets far less of a processor than it asks for. */
+	for (int i = 0; i < 8; i++) {
+		kill(pid, SIGSTOP);
+		nanosleep(&kept, NULL);
+		kill(pid, SIGCONT);
+		nanosleep(&given, NULL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* One whose call waits for something else than the device, as for a proof. */
+static void paused_program_is_replayable(void **state)
+{
+	struct timespec pause = {.tv_nsec = CPU_GRACE_MS * 2 * 1000000l};
+	struct fixture f;
+	struct cpu_stats st;
+
+	(void)state;
+	open_machine(&f, 9, 1);
+	struct cpu_op *op = launch(&f, "add", 1, 32, 1, NULL);
+	cpu_grace_pause(f.m);
+	nanosleep(&pause, NULL);
+	cpu_grace_resume(f.m);
+	cpu_op_wait(op);
+	cpu_op_put(op);
+	cpu_get_stats(f.m, &st);
+	assert_true(st.is_replayable);
+	close_machine(&f);
+}
+
+/* Their twin: one that sleeps. */
+static void sleep_ends(void **state)
+{
+	struct timespec pause = {.tv_nsec = 10000000};
+	struct fixture f;
+	struct cpu_stats st;
+
+	(void)state;
+	open_machine(&f, 9, 1);
+	struct cpu_op *op = launch(&f, "add", 1, 32, 1, NULL);
+	while (!__atomic_load_n(&f.p[31], __ATOMIC_ACQUIRE))
+		nanosleep(&pause, NULL);
+	cpu_op_wait(op);
+	cpu_op_put(op);
+	cpu_get_stats(f.m, &st);
+	assert_false(st.is_replayable);
+	close_machine(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +497,9 @@ int main(void)
 		cmocka_unit_test(cooperative_grids_are_resident),
 		cmocka_unit_test(programmatic_launches_come_early),
 		cmocka_unit_test(polling_ends),
+		cmocka_unit_test(kept_program_is_replayable),
+		cmocka_unit_test(paused_program_is_replayable),
+		cmocka_unit_test(sleep_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

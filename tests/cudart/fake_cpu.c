@@ -556,3 +556,13 @@ void rt_capsules_start(const char *folder)
 {
 	(void)folder;
 }
+
+void cpu_grace_pause(struct cpu_machine *m)
+{
+	(void)m;
+}
+
+void cpu_grace_resume(struct cpu_machine *m)
+{
+	(void)m;
+}

@@ -440,6 +440,8 @@ void rt_proven_launch(const struct rt_work *work)
 	    work->cpu.launch.is_programmatic)
 		return;
 	rt_launches_words(&work->cpu.launch, &w);
+	/* How long a proof takes must not decide what runs meanwhile. */
+	cpu_grace_pause(rt.m);
 	pthread_mutex_lock(&asking);
 	pthread_mutex_lock(&lock);
 	struct proofs *p = proofs_of(work->kern);
@@ -451,6 +453,7 @@ void rt_proven_launch(const struct rt_work *work)
 	if (asks)
 		ask_all(p, work, &w);
 	pthread_mutex_unlock(&asking);
+	cpu_grace_resume(rt.m);
 	base_vec_free(&w);
 }
 
