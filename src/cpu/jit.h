@@ -1,7 +1,7 @@
 /*
  * jit.h - inside src/cpu: runs of arithmetic as machine code (jit/), for run loop and loader.
  *
- * A run is a piece of a function without accesses, branches and barriers, each of whose
+ * A run is a piece of a function without stores, branches and barriers, each of whose
  * instructions has a row in rows.def. The run loop asks cpu_jit_try where a run begins; where that
  * has happened often enough the run is made machine code for the host (AVX2) and called in place of
  * its handlers. Registers, counts and the order of everything are as the handlers leave them.
@@ -19,21 +19,31 @@
 void cpu_jit_prepare(struct cpu_func *f, enum cpu_jit mode);
 /* Flags of instructions have changed: the runs are found again. No other thread executes it. */
 void cpu_jit_again(struct cpu_func *f);
-/* Executes the run that begins at pc, for the lanes of `mask` of w's current split, if it takes at
- * most `left` instructions. Returns how many were executed; 0: none, do it by the handlers. */
+/* Executes the run that begins at pc, or as much of it as `left` of the turn's budget has room for,
+ * for the lanes of `mask` of w's current split. Returns how many instructions were executed, and
+ * takes their weights from *left; 0: none, do it by the handlers. */
 uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
-		     int32_t left);
-/* The same for the run loop: moves *pc on, and counts; `counted` of the instructions have been. */
-static inline bool cpu_jit_go(struct cpu_warp *w, uint32_t *pc, uint32_t mask, int32_t *left,
-			      uint32_t *n, uint32_t counted)
+		     int32_t *left);
+/* How much of its budget an instruction takes: turns end more often where other threads could
+ * observe it. */
+static inline int32_t cpu_inst_weight(uint32_t flags)
 {
-	uint32_t done = cpu_jit_try(w, w->cur->func, *pc, mask, *left + (int32_t)counted);
+	_Static_assert(CPU_I_MEMORY == 1 << 5 && CPU_I_BACK == 1 << 6, "weight of an instruction");
+	return 1 + (int32_t)(flags >> 5 & 3) * 4;
+}
+/* The same for the run loop: moves *pc on, and counts; is_counted: the first one has been. */
+static inline bool cpu_jit_go(struct cpu_warp *w, uint32_t *pc, uint32_t mask, int32_t *left,
+			      uint32_t *n, bool is_counted)
+{
+	struct cpu_func *f = w->cur->func;
+	int32_t room = *left + (is_counted ? cpu_inst_weight(f->code[*pc].flags) : 0);
+	uint32_t done = cpu_jit_try(w, f, *pc, mask, &room);
 
 	if (!done)
 		return false;
 	*pc += done;
-	*n += done - counted;
-	*left -= (int32_t)(done - counted);
+	*n += done - is_counted;
+	*left = room;
 	return true;
 }
 /* Unmaps the code of a function that is executed no more. */

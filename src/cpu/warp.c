@@ -448,15 +448,6 @@ static __attribute__((noinline)) enum go prepare(struct cpu_warp *w, const struc
 	return in->flags & CPU_I_GATHER ? gather(w, in) : GO_ON;
 }
 
-_Static_assert(CPU_I_MEMORY == 1 << 5 && CPU_I_BACK == 1 << 6, "weight of an instruction");
-
-/* How much of its budget an instruction takes: turns end more often where other threads could
- * observe it. */
-static inline int32_t weight(uint32_t flags)
-{
-	return 1 + (int32_t)(flags >> 5 & 3) * 4;
-}
-
 /* What a step other than OK means. True: the turn goes on. */
 static inline bool after_step(struct cpu_warp *w, enum cpu_step step, uint32_t pc)
 {
@@ -490,7 +481,7 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 	cpu_warp_focus(w, s);
 	/* The turn before may have ended within a run. */
 	if (s->func->jit && !(code[pc].flags & CPU_I_RUN))
-		cpu_jit_go(w, &pc, mask, &left, &n, 0);
+		cpu_jit_go(w, &pc, mask, &left, &n, false);
 	while (left > 0) {
 		const struct cpu_inst *in = &code[pc];
 		uint32_t flags = in->flags, m = mask;
@@ -499,7 +490,7 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 		/* Most of them: nothing is looked at before or after. */
 		while (flags & CPU_I_PLAIN && left > 0) {
 			n++;
-			left -= weight(flags);
+			left -= cpu_inst_weight(flags);
 			step = in->fn(w, in, mask);
 			if (__builtin_expect(step != CPU_OK, 0))
 				break;
@@ -512,7 +503,7 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 		if (left <= 0)
 			break;
 		n++;
-		left -= weight(flags);
+		left -= cpu_inst_weight(flags);
 		if (in->guard != CPU_NOSLOT)
 			m &= *cpu_pred(w, in->guard) ^ (0u - (flags & CPU_I_GUARD_NOT));
 		if (flags & (CPU_I_JOIN | CPU_I_PARTS | CPU_I_GATHER | CPU_I_APART)) {
@@ -543,7 +534,7 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 		} else if (flags & CPU_I_NOTED) {
 			cpu_event_noted(w, in);
 		}
-		if (flags & CPU_I_RUN && cpu_jit_go(w, &pc, mask, &left, &n, 1))
+		if (flags & CPU_I_RUN && cpu_jit_go(w, &pc, mask, &left, &n, true))
 			continue;
 		if (!m) {
 			pc++;
@@ -593,7 +584,7 @@ static void run_proving(struct cpu_worker *k, struct cpu_warp *w, struct cpu_spl
 	while (goes_on && left > 0 && cpu_proof_goes_on(k)) {
 		const struct cpu_inst *in = &w->cur->func->code[w->cur->pc];
 		uint32_t lanes = w->cur->mask;
-		left -= weight(in->flags);
+		left -= cpu_inst_weight(in->flags);
 		if (!cpu_proof_before(w, in)) {
 			goes_on = false;
 			break;

@@ -20,6 +20,8 @@
 #include "cpu/alu/movers.h"
 #include "cpu/alu/shapes.h"
 #include "cpu/alu/vectors.h"
+#include "cpu/jit/loads.h"
+#include "cpu/jit/rows.h"
 #include "cpu/memory/resolve.h"
 #include "cpu/events.h"
 
@@ -569,3 +571,36 @@ enum cpu_bound CPU_BINDER(ldst)(struct cpu_dec *d, const struct ptx_stmt *s, str
 		       ? bind_ld_st(d, s, in)
 		       : CPU_NOT_MINE;
 }
+
+/* ---- machine code (jit/) ------------------------------------------------------------------ */
+
+bool CPU_ISA_PASTE(cpu_jit_load, CPU_ISA_SUFFIX)(const struct cpu_inst *in, struct jit_load *out)
+{
+	const struct mem *m = in->aux;
+
+	if (m->acc.kind != CPU_ACC_LOAD || !(m->is_near || m->is_uniform) || !in->sub ||
+	    m->acc.space == PTX_SPACE_SHARED_CLUSTER || (m->acc.width != 4 && m->acc.width != 8) ||
+	    m->n > BASE_COUNTOF(out->slot))
+		return false;
+	*out = (struct jit_load){.off = m->addr.off,
+				 .base = m->addr.base,
+				 .is_base32 = m->addr.is_base32,
+				 .space = m->acc.space,
+				 .access = m->access,
+				 .width = m->acc.width,
+				 .n = m->n};
+	for (unsigned e = 0; e < m->n; e++) {
+		const struct mover *same = m->acc.width == 4 ? &ld_u32_32 : &ld_u64_64;
+		out->slot[e] = m->slot[e];
+		/* The other build of this file has movers of its own, and finds nothing. */
+		if (m->slot[e] != CPU_NOSLOT && m->mover[e] != same)
+			return false;
+	}
+	return true;
+}
+
+extern const struct jit_handler CPU_HANDLERS(ldst)[];
+const struct jit_handler CPU_HANDLERS(ldst)[] = {
+#define LDST(handler, ...) {handler, JIT_LDST_##handler},
+#include "cpu/jit/rows.def"
+	{NULL, JIT_NONE}};

@@ -61,7 +61,7 @@ struct span {
 	int64_t lo, hi, all; /* all: the bits of any */
 };
 
-static struct span find_span(const uint64_t *addr)
+static inline struct span find_span(const uint64_t *addr)
 {
 	struct span s = {INT64_MAX, INT64_MIN, 0};
 

@@ -15,7 +15,6 @@
 
 #define PAGE 4096u
 #define MOST (64u << 20)
-#define HEAD 64u
 #define STEP 320u
 
 static _Atomic uint64_t taken, made;
@@ -28,12 +27,14 @@ static struct jit_code *refuse(void)
 	return NULL;
 }
 
-struct jit_code *jit_code_new(const struct jit_text *t)
+struct jit_code *jit_code_new(const struct jit_text *t, const struct jit_gen *g, unsigned n)
 {
-	uint32_t bytes = (HEAD + t->n + PAGE - 1) / PAGE * PAGE;
-	uint32_t room = bytes - HEAD - t->n;
+	size_t groups = g->ngroups * sizeof(g->groups[0]);
+	uint32_t head = (uint32_t)(sizeof(struct jit_code) + groups + 63) / 64u * 64u;
+	uint32_t bytes = (head + t->n + PAGE - 1) / PAGE * PAGE;
+	uint32_t room = bytes - head - t->n;
 	uint32_t at =
-		HEAD + (uint32_t)(atomic_fetch_add(&made, 1) * STEP % (room + 1u)) / 64u * 64u;
+		head + (uint32_t)(atomic_fetch_add(&made, 1) * STEP % (room + 1u)) / 64u * 64u;
 
 	if (atomic_fetch_add(&taken, bytes) + bytes > MOST) {
 		atomic_fetch_sub(&taken, bytes);
@@ -50,6 +51,9 @@ struct jit_code *jit_code_new(const struct jit_text *t)
 	memcpy(&c->call, &entry, sizeof(entry));
 	c->pool = p + at + t->pool;
 	c->bytes = bytes;
+	c->n = (uint8_t)n;
+	c->ngroups = (uint8_t)g->ngroups;
+	memcpy(c->groups, g->groups, groups);
 	if (mprotect(p, bytes, PROT_READ | PROT_EXEC)) {
 		munmap(p, bytes);
 		atomic_fetch_sub(&taken, bytes);

@@ -2,10 +2,11 @@
  * emit.c - registers for the values of a run (linear scan), and its machine code by Zydis.
  *
  * The code is a loop over four strips of eight lanes. Its arguments: rdi the frame, rsi the
- * function's constants, edx the lanes, r8 the constants of the run. rcx counts 16 bytes a strip, so
- * that a strip of words is at [rdi + slot + rcx * 2], of double words at rcx * 4, and r9 counts
- * strips, for predicates. For some lanes (is_partial) eax is the strip's byte of the mask and ymm15
- * its vector, with which stores blend; a strip without lanes is left out.
+ * function's constants, edx the lanes, r8 the constants of the run, r9 the addresses of its groups
+ * of loads, for which registers are saved that a function must keep. rcx counts 16 bytes a strip,
+ * so that a strip of words is at [rdi + slot + rcx * 2], of double words at rcx * 4, and r9 counts
+ * strips then, for predicates. For some lanes (is_partial) eax is the strip's byte of the mask and
+ * ymm15 its vector, with which stores blend; a strip without lanes is left out.
  *
  * A value lives from its operation to its last use; where 16 (13) registers aren't enough, the one
  * whose next use is farthest goes to the stack, or is loaded anew if it came from memory that the
@@ -25,10 +26,11 @@
 struct emit {
 	struct jit_gen *g;
 	struct jit_text *out;
-	uint32_t
-		use[JIT_OPS]; /* the last one of each value, as the number of an operation; NEVER */
-	int8_t reg[JIT_OPS];  /* -1: none */
-	int16_t home[JIT_OPS];	  /* on the stack; -1: none */
+	uint32_t use[JIT_OPS];	    /* the last one of each value: number of an operation; NEVER */
+	uint32_t next[JIT_OPS];	    /* the next one of each value, from the operation at hand on */
+	uint32_t after[JIT_OPS][3]; /* by operation and source: the next one of that value */
+	int8_t reg[JIT_OPS];	    /* -1: none */
+	int16_t home[JIT_OPS];	    /* on the stack; -1: none */
 	uint16_t loaded[JIT_OPS]; /* the load (number + 1) of a value whose memory doesn't change */
 	jit_val in[REGS];
 	unsigned nregs, nspills;
@@ -59,6 +61,11 @@ static ZydisEncoderOperand imm_op(int64_t v)
 	return o;
 }
 
+/* Where the addresses of groups are. */
+static const ZydisRegister group_at[JIT_GROUPS] = {ZYDIS_REGISTER_RBX, ZYDIS_REGISTER_RBP,
+						   ZYDIS_REGISTER_R12, ZYDIS_REGISTER_R13,
+						   ZYDIS_REGISTER_R14, ZYDIS_REGISTER_R15};
+
 static ZydisEncoderOperand mem_op(enum jit_at at, uint32_t off, unsigned bytes)
 {
 	static const struct {
@@ -73,6 +80,10 @@ static ZydisEncoderOperand mem_op(enum jit_at at, uint32_t off, unsigned bytes)
 		[JIT_64_HIGH] = {ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RCX, 4, 32},
 		[JIT_CONST] = {ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_NONE, 0, 0},
 		[JIT_CONSTANTS] = {ZYDIS_REGISTER_R8, ZYDIS_REGISTER_NONE, 0, 0},
+		[JIT_MEMORY] = {0, ZYDIS_REGISTER_NONE, 0, 0},
+		[JIT_MEMORY_32] = {0, ZYDIS_REGISTER_RCX, 2, 0},
+		[JIT_MEMORY_64] = {0, ZYDIS_REGISTER_RCX, 4, 0},
+		[JIT_MEMORY_64_HIGH] = {0, ZYDIS_REGISTER_RCX, 4, 32},
 	};
 	ZydisEncoderOperand o = {.type = ZYDIS_OPERAND_TYPE_MEMORY};
 
@@ -81,6 +92,18 @@ static ZydisEncoderOperand mem_op(enum jit_at at, uint32_t off, unsigned bytes)
 	o.mem.scale = how[at].scale;
 	o.mem.displacement = (int64_t)off + how[at].plus;
 	o.mem.size = (ZyanU16)bytes;
+	return o;
+}
+
+/* The memory of a load, or of the source that has taken its place. */
+static ZydisEncoderOperand mem_of(const struct jit_op *op, unsigned bytes)
+{
+	ZydisEncoderOperand o = mem_op((enum jit_at)op->at, op->off, bytes);
+
+	if (op->at >= JIT_MEMORY) {
+		o.mem.base = group_at[op->group];
+		o.mem.displacement = (int32_t)op->off + (op->at == JIT_MEMORY_64_HIGH ? 32 : 0);
+	}
 	return o;
 }
 
@@ -158,15 +181,6 @@ static void jump_to(struct emit *e, uint32_t jump_end, uint32_t to)
 
 /* ---- registers ------------------------------------------------------------------------- */
 
-static uint32_t next_use(const struct emit *e, jit_val v, uint32_t from)
-{
-	for (uint32_t i = from; i < e->g->nops; i++)
-		for (unsigned k = 0; k < e->g->ops[i].n; k++)
-			if (e->g->ops[i].s[k] == v && e->g->ops[i].folded != k)
-				return i;
-	return NEVER;
-}
-
 static void spill(struct emit *e, unsigned r)
 {
 	jit_val v = e->in[r];
@@ -183,8 +197,8 @@ static void spill(struct emit *e, unsigned r)
 	ENCODE(e, VMOVUPS, mem_op(JIT_REG, (uint32_t)e->home[v] * 32u, 32), YMM(r));
 }
 
-/* A register for v; those of `op`'s sources stay. */
-static unsigned take(struct emit *e, jit_val v, uint32_t at, uint32_t locked)
+/* A register for v; those that are locked stay. */
+static unsigned take(struct emit *e, jit_val v, uint32_t locked)
 {
 	unsigned best = 0;
 	uint32_t farthest = 0;
@@ -197,7 +211,7 @@ static unsigned take(struct emit *e, jit_val v, uint32_t at, uint32_t locked)
 		}
 		if (locked >> r & 1)
 			continue;
-		uint32_t use = next_use(e, e->in[r], at);
+		uint32_t use = e->next[e->in[r]];
 		if (use >= farthest) {
 			farthest = use;
 			best = r;
@@ -211,18 +225,20 @@ static unsigned take(struct emit *e, jit_val v, uint32_t at, uint32_t locked)
 
 static void load_value(struct emit *e, const struct jit_op *o, unsigned r)
 {
-	if (o->mn)
-		ENCODE(e, VPBROADCASTB, YMM(r), mem_op((enum jit_at)o->at, o->off, 1));
-	else if (o->at == JIT_16)
-		ENCODE(e, VPMOVZXWD, YMM(r), mem_op(JIT_16, o->off, 16));
-	else
-		ENCODE(e, VMOVUPS, YMM(r), mem_op((enum jit_at)o->at, o->off, 32));
+	unsigned bytes = o->mn == M(VPBROADCASTB)   ? 1
+			 : o->mn == M(VBROADCASTSS) ? 4
+			 : o->mn == M(VBROADCASTSD) ? 8
+			 : o->at == JIT_16	    ? 16
+						    : 32;
+	const ZydisEncoderOperand ops[2] = {YMM(r), mem_of(o, bytes)};
+
+	encode(e, o->mn ? o->mn : o->at == JIT_16 ? M(VPMOVZXWD) : M(VMOVUPS), 2, ops);
 }
 
-static unsigned source(struct emit *e, jit_val v, uint32_t at, uint32_t *locked)
+static unsigned source(struct emit *e, jit_val v, uint32_t *locked)
 {
 	if (e->reg[v] < 0) {
-		unsigned r = take(e, v, at, *locked);
+		unsigned r = take(e, v, *locked);
 		if (e->home[v] >= 0)
 			ENCODE(e, VMOVUPS, YMM(r), mem_op(JIT_REG, (uint32_t)e->home[v] * 32u, 32));
 		else if (e->loaded[v])
@@ -254,12 +270,12 @@ static void emit_plain(struct emit *e, const struct jit_op *o, uint32_t at)
 	for (unsigned k = 0; k < o->n; k++) {
 		unsigned bytes = k + 1 == o->n ? o->last_bytes : o->s_bytes;
 		if (o->folded == k)
-			ops[n++] = mem_op((enum jit_at)o->at, o->off, bytes);
+			ops[n++] = mem_of(o, bytes);
 		else
-			ops[n++] = vector(mask = source(e, o->s[k], at, &locked), bytes);
+			ops[n++] = vector(mask = source(e, o->s[k], &locked), bytes);
 	}
 	drop_dead(e, o, at);
-	ops[0] = vector(take(e, o->d, at + 1, locked), o->d_bytes);
+	ops[0] = vector(take(e, o->d, locked), o->d_bytes);
 	if (o->mn == M(VBLENDVPS) || o->mn == M(VBLENDVPD)) {
 		encode_blend(e, o->mn == M(VBLENDVPD), ops, mask);
 		return;
@@ -285,7 +301,7 @@ static void emit_fma(struct emit *e, const struct jit_op *o, uint32_t at)
 		form++;
 	for (unsigned k = 0; k < 3; k++) {
 		if (o->folded != k)
-			r[k] = source(e, o->s[k], at, &locked);
+			r[k] = source(e, o->s[k], &locked);
 		dies[k] = o->folded != k && e->use[o->s[k]] == at;
 	}
 	if (o->folded == 2 || (o->folded == JIT_NO_FOLD && !dies[2] && (dies[0] || dies[1])))
@@ -297,20 +313,19 @@ static void emit_fma(struct emit *e, const struct jit_op *o, uint32_t at)
 		e->in[d] = o->d;
 		e->reg[o->d] = (int8_t)d;
 	} else {
-		d = take(e, o->d, at + 1, locked);
+		d = take(e, o->d, locked);
 		ENCODE(e, VMOVUPS, YMM(d), YMM(r[place]));
 		drop_dead(e, o, at);
 	}
 	const ZydisEncoderOperand ops[3] = {YMM(d), YMM(r[x]),
-					    o->folded == y ? mem_op((enum jit_at)o->at, o->off, 32)
-							   : YMM(r[y])};
+					    o->folded == y ? mem_of(o, 32) : YMM(r[y])};
 	encode(e, place == 2 ? forms[form].by_sum : forms[form].by_factor, 3, ops);
 }
 
 static void emit_store(struct emit *e, const struct jit_op *o, uint32_t at)
 {
 	uint32_t locked = 0;
-	unsigned r = source(e, o->s[0], at, &locked), from = r;
+	unsigned r = source(e, o->s[0], &locked), from = r;
 	bool partial = e->g->is_partial;
 	ZydisEncoderOperand to = mem_op((enum jit_at)o->at, o->off, 32);
 
@@ -367,25 +382,15 @@ static bool is_store(const struct jit_op *o)
 	return o->form >= JIT_STORE;
 }
 
-static bool is_changed_after(const struct jit_gen *g, uint32_t load)
+/* Does the run change what a load reads, before operation `end`? Only registers: no store to
+ * memory is part of a run. */
+static bool is_changed(const struct jit_gen *g, uint32_t load, uint32_t end)
 {
 	const struct jit_op *o = &g->ops[load];
 
-	if (o->at == JIT_CONST || o->at == JIT_CONSTANTS)
+	if (o->at >= JIT_CONST)
 		return false;
-	for (uint32_t i = load + 1; i < g->nops; i++)
-		if (is_store(&g->ops[i]) && g->ops[i].off == o->off)
-			return true;
-	return false;
-}
-
-static bool is_changed_before(const struct jit_gen *g, uint32_t load, uint32_t use)
-{
-	const struct jit_op *o = &g->ops[load];
-
-	if (o->at == JIT_CONST || o->at == JIT_CONSTANTS)
-		return false;
-	for (uint32_t i = load + 1; i < use; i++)
+	for (uint32_t i = load + 1; i < end; i++)
 		if (is_store(&g->ops[i]) && g->ops[i].off == o->off)
 			return true;
 	return false;
@@ -433,11 +438,12 @@ static void look(struct emit *e)
 				continue;
 			const struct jit_op *from = &g->ops[l - 1];
 			bool is_fixed = from->at == JIT_CONST || from->at == JIT_CONSTANTS;
-			if ((!is_fixed && uses[o->s[k]] != 1) || is_changed_before(g, l - 1, i))
+			if ((!is_fixed && uses[o->s[k]] != 1) || is_changed(g, l - 1, i))
 				continue;
 			o->folded = (uint8_t)k;
 			o->at = from->at;
 			o->off = from->off;
+			o->group = from->group;
 			uses[o->s[k]]--;
 			break;
 		}
@@ -448,9 +454,18 @@ static void look(struct emit *e)
 		for (unsigned k = 0; k < g->ops[i].n; k++)
 			if (g->ops[i].folded != k)
 				e->use[g->ops[i].s[k]] = i;
+	for (uint32_t i = 0; i <= g->nvalues; i++)
+		e->next[i] = NEVER;
+	for (uint32_t i = g->nops; i-- > 0;) {
+		for (unsigned k = 0; k < g->ops[i].n; k++)
+			e->after[i][k] = e->next[g->ops[i].s[k]];
+		for (unsigned k = 0; k < g->ops[i].n; k++)
+			if (g->ops[i].folded != k)
+				e->next[g->ops[i].s[k]] = i;
+	}
 	memset(e->loaded, 0, sizeof(e->loaded));
 	for (uint32_t i = 0; i < g->nops; i++)
-		if (g->ops[i].form == JIT_LOAD && !is_changed_after(g, i))
+		if (g->ops[i].form == JIT_LOAD && !is_changed(g, i, g->nops))
 			e->loaded[g->ops[i].d] = (uint16_t)(i + 1);
 }
 
@@ -474,11 +489,14 @@ static void body(struct emit *e)
 		case JIT_LOAD:
 			/* One that can be made anew waits for its first user. */
 			if (!e->loaded[o->d])
-				load_value(e, o, take(e, o->d, i + 1, 0));
+				load_value(e, o, take(e, o->d, 0));
 			break;
 		default:
 			emit_store(e, o, i);
 		}
+		for (unsigned k = 0; k < o->n; k++)
+			if (o->folded != k)
+				e->next[o->s[k]] = e->after[i][k];
 	}
 }
 
@@ -505,6 +523,13 @@ bool jit_emit(struct jit_gen *g, struct jit_text *out)
 	out->n = 0;
 	jit_val bits = jit_lane_bits(g);
 	look(&e);
+	for (unsigned i = 0; i < g->ngroups; i++) {
+		ZydisEncoderOperand at = mem_op(JIT_REG, 0, 8);
+		at.mem.base = ZYDIS_REGISTER_R9;
+		at.mem.displacement = i * 8;
+		ENCODE(&e, PUSH, reg_op(group_at[i]));
+		ENCODE(&e, MOV, reg_op(group_at[i]), at);
+	}
 	ENCODE(&e, SUB, R(RSP), imm_op(0x1000));
 	stack = out->n;
 	ENCODE(&e, XOR, R(ECX), R(ECX));
@@ -532,6 +557,8 @@ bool jit_emit(struct jit_gen *g, struct jit_text *out)
 	jump_to(&e, jump(&e, M(JNZ)), top);
 	ENCODE(&e, ADD, R(RSP), imm_op(0x1000));
 	uint32_t end = out->n, bytes = e.nspills * 32u;
+	for (unsigned i = g->ngroups; i-- > 0;)
+		ENCODE(&e, POP, reg_op(group_at[i]));
 	encode(&e, M(VZEROUPPER), 0, NULL);
 	encode(&e, M(RET), 0, NULL);
 	if (e.failed)

@@ -187,6 +187,19 @@ jit_val jit_f64(struct jit_gen *g, double v)
 	return jit_dword(g, u);
 }
 
+jit_val jit_memory(struct jit_gen *g, enum jit_at at, uint32_t mn, unsigned group, int32_t apart)
+{
+	struct jit_op *o = new_op(g);
+
+	o->form = JIT_LOAD;
+	o->mn = (uint16_t)mn;
+	o->at = (uint8_t)at;
+	o->group = (uint8_t)group;
+	o->off = (uint32_t)apart;
+	o->d = new_value(g);
+	return o->d;
+}
+
 jit_val jit_not(struct jit_gen *g, jit_val v)
 {
 	return jit_2(g, M(VPXOR), v, jit_word(g, UINT32_MAX));
@@ -361,6 +374,7 @@ static bool wrote(struct jit_gen *g, struct jit_slot *s, enum cpu_class cls)
 {
 	s->cls = (uint8_t)cls;
 	s->is_dirty = true;
+	s->is_written = true;
 	if (s->last == g->at)
 		store(g, s);
 	return true;
@@ -437,18 +451,39 @@ bool jit_put_pred(struct jit_gen *g, uint32_t slot, jit_val v)
 
 /* ---- a run -------------------------------------------------------------------------------- */
 
+bool jit_load_of(const struct cpu_inst *in, struct jit_load *l)
+{
+	if (!(in->flags & CPU_I_MEMORY))
+		return false;
+#ifdef CPU_HAS_V3
+	if (cpu_jit_load_v3(in, l))
+		return true;
+#endif
+	return cpu_jit_load_base(in, l);
+}
+
+/* Instruction `at` writes its slots: the last one does so far. */
+static void writes(struct jit_gen *g, const struct cpu_inst *in, unsigned at)
+{
+	struct jit_load l;
+	bool is_load = jit_load_of(in, &l);
+	const uint32_t *slots = is_load ? l.slot : in->dst;
+
+	for (unsigned k = 0; k < (is_load ? l.n : 2u); k++)
+		if (slots[k] != CPU_NOSLOT)
+			slot_of(g, slots[k])->last = (uint8_t)at;
+}
+
 void jit_begin(struct jit_gen *g, const struct cpu_func *f, const struct cpu_inst *in, unsigned n,
 	       bool is_partial)
 {
 	g->f = f;
-	g->nops = g->nvalues = g->nslots = g->npool = g->at = 0;
+	g->nops = g->nvalues = g->nslots = g->npool = g->ngroups = g->at = 0;
 	g->guard = 0;
 	g->is_partial = is_partial;
 	g->is_full = false;
 	for (unsigned i = 0; i < n; i++)
-		for (unsigned k = 0; k < 2; k++)
-			if (in[i].dst[k] != CPU_NOSLOT)
-				slot_of(g, in[i].dst[k])->last = (uint8_t)(i + 1);
+		writes(g, &in[i], i + 1);
 }
 
 bool jit_append(struct jit_gen *g, const struct cpu_inst *in, unsigned row)
@@ -457,6 +492,8 @@ bool jit_append(struct jit_gen *g, const struct cpu_inst *in, unsigned row)
 
 	if (!r || !r->fn)
 		r = jit_float_recipe(row);
+	if (!r || !r->fn)
+		r = jit_load_recipe(row);
 	if (!r || !r->fn)
 		return false;
 	g->at++;

@@ -13,11 +13,11 @@
 
 #include <Zydis/Zydis.h>
 
-#include "cpu/machine.h"
+#include "cpu/jit/loads.h"
 
 #define JIT_STRIP 8u
 /* Instructions of a run at most, operations and values of one at most. */
-#define JIT_LONGEST 32u
+#define JIT_LONGEST 96u
 #define JIT_OPS	    4096u
 #define JIT_SLOTS   256u
 #define JIT_POOL    128u
@@ -28,7 +28,22 @@ struct jit_pair {
 };
 
 /* Where an operation reads or writes memory. */
-enum jit_at { JIT_REG, JIT_PRED, JIT_16, JIT_32, JIT_64, JIT_64_HIGH, JIT_CONST, JIT_CONSTANTS };
+enum jit_at {
+	JIT_REG,
+	JIT_PRED,
+	JIT_16,
+	JIT_32,
+	JIT_64,
+	JIT_64_HIGH,
+	JIT_CONST,
+	JIT_CONSTANTS,
+	/* The program's memory, by a group of loads: of all lanes, words or double words side by
+	 * side. */
+	JIT_MEMORY,
+	JIT_MEMORY_32,
+	JIT_MEMORY_64,
+	JIT_MEMORY_64_HIGH
+};
 enum jit_form { JIT_PLAIN, JIT_FMA, JIT_LOAD, JIT_STORE, JIT_STORE_PRED, JIT_STORE_16 };
 
 struct jit_op {
@@ -38,6 +53,7 @@ struct jit_op {
 	uint8_t d_bytes, s_bytes, last_bytes; /* of the registers: result, sources, last source */
 	uint8_t at;		  /* enum jit_at: of source `folded`, or of a load or store */
 	uint8_t folded, can_fold; /* indices of sources; JIT_NO_FOLD */
+	uint8_t group;		  /* JIT_MEMORY*: in struct jit_gen */
 	bool has_imm;
 	uint8_t imm;
 	jit_val d, s[3];
@@ -54,7 +70,7 @@ struct jit_value {
 struct jit_slot {
 	uint32_t slot;
 	uint8_t cls; /* enum cpu_class */
-	bool is_dirty;
+	bool is_dirty, is_written;
 	uint8_t last; /* the instruction of the run that writes it last, from 1; 0: none does */
 	struct jit_pair v;
 };
@@ -66,10 +82,13 @@ struct jit_gen {
 	struct jit_slot slots[JIT_SLOTS];
 	uint64_t pool[JIT_POOL][4];
 	jit_val pool_val[JIT_POOL];
-	unsigned nops, nvalues, nslots, npool;
+	unsigned nops, nvalues, nslots, npool, ngroups;
 	unsigned at;		  /* the instruction of the run, from 1 */
 	jit_val guard;		  /* of the instruction at hand; 0: none */
 	bool is_partial, is_full; /* code for some lanes; no room */
+	struct jit_group groups[JIT_GROUPS];
+	/* Whose lanes are looked at; NULL: loads are taken as uniform (is it a run at all?). */
+	struct cpu_warp *w;
 };
 
 /* What an instruction does, as operations; false: not this one. */
@@ -78,13 +97,17 @@ struct jit_recipe {
 	jit_recipe_fn *fn;
 	uint32_t arg;
 };
-const struct jit_recipe *jit_int_recipe(unsigned row), *jit_float_recipe(unsigned row);
+const struct jit_recipe *jit_int_recipe(unsigned row), *jit_float_recipe(unsigned row),
+	*jit_load_recipe(unsigned row);
 
 /* Starts a run; `n` instructions from in on. */
 void jit_begin(struct jit_gen *g, const struct cpu_func *f, const struct cpu_inst *in, unsigned n,
 	       bool is_partial);
 /* Appends one of them. False: it can't be part of a run. */
 bool jit_append(struct jit_gen *g, const struct cpu_inst *in, unsigned row);
+
+/* A load that can be part of a run? */
+bool jit_load_of(const struct cpu_inst *in, struct jit_load *l);
 
 /* ---- operations ------------------------------------------------------------------ */
 
@@ -109,6 +132,8 @@ jit_val jit_dword(struct jit_gen *g, uint64_t v);
 jit_val jit_f64(struct jit_gen *g, double v);
 /* Four double words (a table for a shuffle of bytes). */
 jit_val jit_table(struct jit_gen *g, const uint64_t v[4]);
+/* Memory `apart` bytes from that of a group's first load: lane 0's in all lanes, or each one's. */
+jit_val jit_memory(struct jit_gen *g, enum jit_at at, uint32_t mn, unsigned group, int32_t apart);
 /* In each lane the bit that it has in a predicate's byte. */
 jit_val jit_lane_bits(struct jit_gen *g);
 

@@ -16,6 +16,7 @@ enum jit_row {
 #define FLOAT(handler, ...)   JIT_FLOAT_##handler,
 #define APPROX(handler, ...)  JIT_APPROX_##handler,
 #define CVT(handler, ...)     JIT_CVT_##handler,
+#define LDST(handler, ...)    JIT_LDST_##handler,
 #include "cpu/jit/rows.def"
 	JIT_ROWS
 };

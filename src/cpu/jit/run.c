@@ -2,14 +2,19 @@
  * run.c - what is a run, when it becomes machine code, and the check of --jit=verify.
  *
  * A run is the longest sequence, up to JIT_LONGEST, of instructions with a row, without a place
- * where paths join but its first one; a turn that ended within it goes on with a run of the rest.
- * Each beginning is counted, and its run made machine code at the HOT-th time: once for all lanes,
- * once for some. A run is executed whole, if the turn's budget has room for it: so turns end where
- * they do without it, and what is drawn by seed is the same.
+ * where paths join or a loop begins but its first one, and without a load whose address it makes
+ * itself. Each place that may have code is counted, and its code made at the HOT-th time: once for
+ * all lanes, once for some. A turn ends where it does by the handlers, and what is drawn by seed is
+ * the same: code is executed where the turn's budget has room for all of it; what is left of a turn
+ * goes by code of fewer instructions, and by the handlers.
+ *
+ * Loads are part of code for all lanes, if no observer watches them. How their lanes lie is taken
+ * from the warp for which the code is made; where it isn't so later the handlers do it, and a load
+ * for which that happens often ends runs.
  *
  * verify: each run is executed twice, by the handlers first; the frames must be equal then. Else a
  * line names the instruction that wrote the register, and the process ends with code 70.
- * Costs: 24 bytes an instruction; a run costs the handlers' time of some hundred executions.
+ * Costs: 48 bytes an instruction; a run costs the handlers' time of some hundred executions.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,17 +29,38 @@
 #define SHORTEST 2u /* 1 for verify */
 /* A place is compared that often; a loop of millions would take minutes. */
 #define VERIFIED 4096u
+/* A load that could so often not be done as before is no more part of runs. */
+#define MISSES 16u
+
+/*
+ * The code of a place: to the run's end for some lanes, for all; and for all the next instructions,
+ * by which a turn comes to its end and out of the middle of a run. Only places at multiples of
+ * STEP have code (and those after a load that ended it): code for each would leave no cache.
+ */
+#define STEP 8u
+enum { CODE_SOME, CODE_ALL, CODE_LONG, CODE_STEP, CODES };
+static const uint8_t length_of[CODES] = {[CODE_LONG] = 4 * STEP, [CODE_STEP] = STEP};
 
 struct jit_place {
-	uint8_t left; /* instructions to the end of the run; 0: in none */
-	bool has_failed[2];
-	_Atomic uint16_t count[2];
-	_Atomic(struct jit_code *) code[2]; /* for all lanes, for some */
+	uint8_t left, pos;	     /* instructions to the run's end, 0: in none; from its start */
+	bool is_load, is_head;	     /* is_head: a loop begins here */
+	_Atomic uint8_t misses;	     /* of a load; from MISSES on it ends runs */
+	_Atomic bool is_none[CODES]; /* can't be made */
+	_Atomic uint16_t count[CODES];
+	_Atomic(struct jit_code *) code[CODES];
+};
+
+/* Code that is called no more, but perhaps still executed. */
+struct retired {
+	struct jit_code *code;
+	struct retired *next;
 };
 
 struct cpu_jit_func {
 	uint32_t n;
 	enum cpu_jit mode;
+	uint32_t *weight; /* of the instructions before each */
+	struct retired *retired;
 	struct jit_place at[];
 };
 
@@ -43,11 +69,11 @@ struct cpu_jit_func {
 #define HANDLERS(isa)                                                                              \
 	extern const struct jit_handler cpu_handlers_int##isa[], cpu_handlers_logic##isa[],        \
 		cpu_handlers_move##isa[], cpu_handlers_compare##isa[], cpu_handlers_float##isa[],  \
-		cpu_handlers_approx##isa[], cpu_handlers_cvt##isa[];
+		cpu_handlers_approx##isa[], cpu_handlers_cvt##isa[], cpu_handlers_ldst##isa[];
 #define TABLES(isa)                                                                                \
 	cpu_handlers_int##isa, cpu_handlers_logic##isa, cpu_handlers_move##isa,                    \
 		cpu_handlers_compare##isa, cpu_handlers_float##isa, cpu_handlers_approx##isa,      \
-		cpu_handlers_cvt##isa
+		cpu_handlers_cvt##isa, cpu_handlers_ldst##isa
 HANDLERS(_base)
 #ifdef CPU_HAS_V3
 HANDLERS(_v3)
@@ -86,7 +112,8 @@ static bool is_able(void)
 {
 #if defined(__x86_64__)
 	__builtin_cpu_init();
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       __builtin_cpu_supports("bmi2"); /* of x86-64-v3 (alu/run_loads.c) */
 #else
 	return false;
 #endif
@@ -112,21 +139,11 @@ void cpu_jit_forked(void)
 
 /* ---- runs -------------------------------------------------------------------------------- */
 
-#define ENDS_IT (CPU_I_PARTS | CPU_I_GATHER | CPU_I_NOTED | CPU_I_APART | CPU_I_MEMORY)
+#define ENDS_IT (CPU_I_PARTS | CPU_I_GATHER | CPU_I_NOTED | CPU_I_APART)
 
-static bool can_be(struct jit_gen *g, const struct cpu_func *f, const struct cpu_inst *in)
+static bool can_be(const struct cpu_inst *in)
 {
-	unsigned row = entry_of(in->fn)->row;
-
-	if (!row || in->flags & ENDS_IT)
-		return false;
-	jit_begin(g, f, in, 1, false);
-	return jit_append(g, in, row);
-}
-
-static bool is_head_only(const struct cpu_inst *in)
-{
-	return in->flags & CPU_I_JOIN;
+	return entry_of(in->fn)->row && !(in->flags & ENDS_IT);
 }
 
 static uint32_t shortest_of(const struct cpu_jit_func *j)
@@ -134,36 +151,85 @@ static uint32_t shortest_of(const struct cpu_jit_func *j)
 	return j->mode == CPU_JIT_VERIFY ? 1 : SHORTEST;
 }
 
-/* Sets `left` of the instructions, and the flag of those where runs begin. */
+/* The run from pc on: how many instructions? */
+static uint32_t length(struct jit_gen *g, const struct cpu_func *f, const struct cpu_jit_func *j,
+		       uint32_t pc)
+{
+	const struct cpu_inst *in = &f->code[pc];
+	uint32_t n = 0, most = 0;
+
+	while (pc + most < f->ninsts && most < JIT_LONGEST && can_be(&in[most]) &&
+	       !(most && (in[most].flags & CPU_I_JOIN || j->at[pc + most].is_head)))
+		most++;
+	g->w = NULL;
+	jit_begin(g, f, in, most, false);
+	while (n < most && jit_append(g, &in[n], entry_of(in[n].fn)->row))
+		n++;
+	return n;
+}
+
+static void mark(struct cpu_func *f, const struct cpu_jit_func *j, uint32_t pc)
+{
+	if (pc >= f->ninsts || j->at[pc].left < shortest_of(j))
+		return;
+	f->code[pc].flags |= CPU_I_RUN;
+	f->code[pc].flags &= (uint16_t)~CPU_I_PLAIN;
+}
+
+/* Finds the runs, and sets the flag of those places that may have code. */
 static void find(struct cpu_func *f, struct cpu_jit_func *j)
 {
-	uint32_t end = 0, shortest = shortest_of(j);
+	uint32_t n;
 
-	for (uint32_t pc = 0; pc < f->ninsts; pc++)
-		j->at[pc].left = can_be(&work->g, f, &f->code[pc]);
-	for (uint32_t pc = 0; pc < f->ninsts; pc = end) {
-		end = pc + 1;
-		if (!j->at[pc].left)
-			continue;
-		while (end < f->ninsts && end - pc < JIT_LONGEST && j->at[end].left &&
-		       !is_head_only(&f->code[end]))
-			end++;
-		for (uint32_t i = pc; i < end; i++)
-			j->at[i].left = (uint8_t)(end - i);
-		if (end - pc < shortest)
-			continue;
-		f->code[pc].flags |= CPU_I_RUN;
-		f->code[pc].flags &= (uint16_t)~CPU_I_PLAIN;
-	}
-	/* Targets of loops: the decoder marks joins, not all labels. */
 	for (uint32_t pc = 0; pc < f->ninsts; pc++) {
-		uint32_t to = f->code[pc].target;
-		if (!(f->code[pc].flags & CPU_I_BACK) || to >= f->ninsts ||
-		    j->at[to].left < shortest)
-			continue;
-		f->code[to].flags |= CPU_I_RUN;
-		f->code[to].flags &= (uint16_t)~CPU_I_PLAIN;
+		const struct cpu_inst *in = &f->code[pc];
+		j->weight[pc + 1] = j->weight[pc] + (uint32_t)cpu_inst_weight(in->flags);
+		/* The decoder marks joins, not all labels. */
+		if (in->flags & CPU_I_BACK && in->target < f->ninsts)
+			j->at[in->target].is_head = true;
 	}
+	for (uint32_t pc = 0; pc < f->ninsts; pc += n ? n : 1) {
+		n = length(&work->g, f, j, pc);
+		for (uint32_t i = 0; i < n; i++) {
+			struct jit_place *p = &j->at[pc + i];
+			p->left = (uint8_t)(n - i);
+			p->pos = (uint8_t)i;
+			p->is_load = f->code[pc + i].flags & CPU_I_MEMORY;
+		}
+		for (uint32_t i = 0; i < n; i++)
+			if (i % STEP == 0 || j->at[pc + i - 1].is_load)
+				mark(f, j, pc + i);
+	}
+}
+
+static void free_func(struct cpu_jit_func *j)
+{
+	for (struct retired *r = j->retired, *next; r; r = next) {
+		next = r->next;
+		jit_code_free(r->code);
+		free(r);
+	}
+	for (uint32_t pc = 0; pc < j->n; pc++)
+		for (unsigned k = 0; k < CODES; k++)
+			jit_code_free(j->at[pc].code[k]);
+	free(j->weight);
+	free(j);
+}
+
+static struct cpu_jit_func *new_func(uint32_t n, enum cpu_jit mode)
+{
+	struct cpu_jit_func *j = calloc(1, sizeof(*j) + n * sizeof(struct jit_place));
+
+	if (!j)
+		return NULL;
+	j->weight = calloc(n + 1, sizeof(j->weight[0]));
+	j->n = j->weight ? n : 0;
+	j->mode = mode;
+	if (!j->weight) {
+		free_func(j);
+		return NULL;
+	}
+	return j;
 }
 
 void cpu_jit_prepare(struct cpu_func *f, enum cpu_jit mode)
@@ -174,10 +240,8 @@ void cpu_jit_prepare(struct cpu_func *f, enum cpu_jit mode)
 		return;
 	pthread_mutex_lock(&lock);
 	if (start())
-		j = calloc(1, sizeof(*j) + f->ninsts * sizeof(struct jit_place));
+		j = new_func(f->ninsts, mode);
 	if (j) {
-		j->n = f->ninsts;
-		j->mode = mode;
 		find(f, j);
 		f->jit = j;
 	}
@@ -186,10 +250,8 @@ void cpu_jit_prepare(struct cpu_func *f, enum cpu_jit mode)
 
 void cpu_jit_free(struct cpu_func *f)
 {
-	for (uint32_t pc = 0; f->jit && pc < f->jit->n; pc++)
-		for (unsigned k = 0; k < 2; k++)
-			jit_code_free(f->jit->at[pc].code[k]);
-	free(f->jit);
+	if (f->jit)
+		free_func(f->jit);
 	f->jit = NULL;
 }
 
@@ -215,43 +277,96 @@ void cpu_jit_again(struct cpu_func *f)
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-static struct jit_code *make(const struct cpu_func *f, uint32_t pc, unsigned n, bool is_partial)
+/* Code of the first n instructions, or of as many as can be; NULL: of none. */
+static struct jit_code *make(struct cpu_warp *w, const struct cpu_func *f, uint32_t pc, unsigned n,
+			     bool is_partial)
 {
 	const struct cpu_inst *in = &f->code[pc];
+	struct jit_gen *g = &work->g;
 	struct jit_code *c = NULL;
-	bool ok = true;
+	unsigned done = 0;
 
 	pthread_mutex_lock(&lock);
-	jit_begin(&work->g, f, in, n, is_partial);
-	for (unsigned i = 0; i < n && ok; i++)
-		ok = jit_append(&work->g, &in[i], entry_of(in[i].fn)->row);
-	if (ok && jit_emit(&work->g, &work->text))
-		c = jit_code_new(&work->text);
+	g->w = w;
+	/* What the run writes last must be known: one that is cut begins anew. */
+	while (done < n) {
+		jit_begin(g, f, in, n, is_partial);
+		for (done = 0; done < n; done++)
+			if (f->jit->at[pc + done].misses >= MISSES ||
+			    !jit_append(g, &in[done], entry_of(in[done].fn)->row))
+				break;
+		if (done < n)
+			n = done, done = 0;
+	}
+	if (n && jit_emit(g, &work->text))
+		c = jit_code_new(&work->text, g, n);
 	pthread_mutex_unlock(&lock);
 	return c;
 }
 
-static __attribute__((noinline)) struct jit_code *
-warm(struct cpu_func *f, uint32_t pc, struct jit_place *p, bool is_partial, enum cpu_jit mode)
+static __attribute__((noinline)) struct jit_code *warm(struct cpu_warp *w, struct cpu_func *f,
+						       uint32_t pc, unsigned kind, unsigned n)
 {
+	struct jit_place *p = &f->jit->at[pc];
 	struct jit_code *none = NULL, *c;
-	uint16_t n = atomic_load_explicit(&p->count[is_partial], memory_order_relaxed);
+	uint16_t count = atomic_load_explicit(&p->count[kind], memory_order_relaxed);
 
-	if (p->has_failed[is_partial])
+	if (atomic_load_explicit(&p->is_none[kind], memory_order_relaxed))
 		return NULL;
-	if (n < HOT && mode != CPU_JIT_VERIFY) {
-		atomic_store_explicit(&p->count[is_partial], (uint16_t)(n + 1),
-				      memory_order_relaxed);
+	if (count < HOT && f->jit->mode != CPU_JIT_VERIFY) {
+		atomic_store_explicit(&p->count[kind], (uint16_t)(count + 1), memory_order_relaxed);
 		return NULL;
 	}
-	c = make(f, pc, p->left, is_partial);
+	c = make(w, f, pc, n, kind == CODE_SOME);
 	if (!c)
-		p->has_failed[is_partial] = true;
-	else if (!atomic_compare_exchange_strong(&p->code[is_partial], &none, c)) {
+		atomic_store_explicit(&p->is_none[kind], true, memory_order_relaxed);
+	else if (!atomic_compare_exchange_strong(&p->code[kind], &none, c)) {
 		jit_code_free(c); /* another thread was first */
 		c = none;
 	}
 	return c;
+}
+
+/* A load of the run can't be done as before. */
+static __attribute__((noinline)) void miss(struct cpu_jit_func *j, struct jit_place *p,
+					   const struct jit_group *g)
+{
+	struct jit_place *load = &j->at[g->pc];
+	uint8_t n = atomic_load_explicit(&load->misses, memory_order_relaxed);
+	struct retired *r;
+
+	if (n < MISSES)
+		atomic_store_explicit(&load->misses, ++n, memory_order_relaxed);
+	for (unsigned k = 0; n >= MISSES && k < CODES; k++) {
+		struct jit_code *c = atomic_exchange(&p->code[k], NULL);
+		if (!c || !(r = malloc(sizeof(*r))))
+			continue; /* without memory it is lost */
+		pthread_mutex_lock(&lock);
+		*r = (struct retired){c, j->retired};
+		j->retired = r;
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+/* Where the run's groups of loads are; false: one of them can't be done here. */
+static inline bool find_groups(struct cpu_warp *w, struct cpu_jit_func *j, struct jit_place *p,
+			       const struct jit_code *c, uint64_t *host)
+{
+	if (w->cta->l1 || w->worker->proof || w->grid->proven)
+		return false;
+	for (unsigned i = 0; i < c->ngroups; i++)
+#ifdef CPU_HAS_V3
+		if (!cpu_jit_find_v3(w, &c->groups[i], &host[i])) {
+#else
+		if (!cpu_jit_find_base(w, &c->groups[i], &host[i])) {
+#endif
+			miss(j, p, &c->groups[i]);
+			return false;
+		}
+	/* What handlers have kept of a load may be of an earlier turn of the loop from now on. */
+	for (unsigned i = 0; i < CPU_SPREADS; i++)
+		w->worker->spreads[i].first = NULL;
+	return true;
 }
 
 static void interpret(struct cpu_warp *w, const struct cpu_inst *in, unsigned n, uint32_t mask)
@@ -289,8 +404,8 @@ static _Noreturn void differs(const struct cpu_func *f, uint32_t pc, unsigned n,
 	_exit(BASE_EXIT_INTERNAL);
 }
 
-static void verify(struct cpu_warp *w, const struct cpu_func *f, uint32_t pc, unsigned n,
-		   uint32_t mask, const struct jit_code *c)
+static void verify(struct cpu_warp *w, const struct cpu_func *f, uint32_t pc, uint32_t mask,
+		   const struct jit_code *c, const uint64_t *host)
 {
 	uint32_t bytes = f->layout->frame;
 	uint8_t *before = malloc(bytes), *after = malloc(bytes), *frame = w->base[0];
@@ -298,46 +413,93 @@ static void verify(struct cpu_warp *w, const struct cpu_func *f, uint32_t pc, un
 	if (!before || !after)
 		abort();
 	memcpy(before, frame, bytes);
-	interpret(w, &f->code[pc], n, mask);
+	interpret(w, &f->code[pc], c->n, mask);
 	memcpy(after, frame, bytes);
 	memcpy(frame, before, bytes);
-	c->call(frame, w->base[1], mask, 0, c->pool);
+	c->call(frame, w->base[1], mask, 0, c->pool, host);
 	/* A loop over bytes took two thirds of the time of the random programs' tests. */
 	for (uint32_t i = 0; memcmp(frame, after, bytes); i++)
 		if (frame[i] != after[i])
-			differs(f, pc, n, mask, i);
+			differs(f, pc, c->n, mask, i);
 	free(before);
 	free(after);
 }
 
-static bool is_still_compared(struct jit_place *p, bool is_partial)
+static bool is_still_compared(struct jit_place *p, unsigned kind)
 {
-	uint16_t n = atomic_load_explicit(&p->count[is_partial], memory_order_relaxed);
+	uint16_t n = atomic_load_explicit(&p->count[kind], memory_order_relaxed);
 
 	if (n >= VERIFIED)
 		return false;
-	atomic_store_explicit(&p->count[is_partial], (uint16_t)(n + 1), memory_order_relaxed);
+	atomic_store_explicit(&p->count[kind], (uint16_t)(n + 1), memory_order_relaxed);
 	return true;
 }
 
-uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
-		     int32_t left)
+/* Has the budget room for n instructions? The last one needs to begin within it only. */
+static inline bool fits(const struct cpu_jit_func *j, uint32_t pc, uint32_t n, int32_t left)
 {
-	struct jit_place *p = &f->jit->at[pc];
-	bool is_partial = mask != UINT32_MAX;
-	struct jit_code *c;
+	return (int32_t)(j->weight[pc + n - 1] - j->weight[pc]) < left;
+}
 
-	if (p->left < shortest_of(f->jit) || (int32_t)p->left > left)
-		return 0;
-	c = atomic_load_explicit(&p->code[is_partial], memory_order_acquire);
-	if (__builtin_expect(!c, 0)) {
-		c = warm(f, pc, p, is_partial, f->jit->mode);
-		if (!c)
-			return 0;
+static inline struct jit_code *code_of(struct cpu_warp *w, struct cpu_func *f, uint32_t pc,
+				       unsigned kind, unsigned n, int32_t left)
+{
+	struct jit_code *c = atomic_load_explicit(&f->jit->at[pc].code[kind], memory_order_acquire);
+
+	if (!fits(f->jit, pc, c ? c->n : n, left))
+		return NULL;
+	return __builtin_expect(c != NULL, 1) ? c : warm(w, f, pc, kind, n);
+}
+
+/* The longest code for what is left of the turn, of that kind; NULL: there is none. */
+static inline struct jit_code *choose(struct cpu_warp *w, struct cpu_func *f, uint32_t pc,
+				      bool is_all, int32_t left, unsigned *kind)
+{
+	const struct jit_place *p = &f->jit->at[pc];
+	struct jit_code *c = NULL;
+	bool is_after = p->pos && p[-1].is_load;
+
+	if (!is_all) {
+		*kind = CODE_SOME;
+		return p->pos % STEP == 0 || is_after ? code_of(w, f, pc, *kind, p->left, left)
+						      : NULL;
 	}
-	if (__builtin_expect(f->jit->mode == CPU_JIT_VERIFY, 0) && is_still_compared(p, is_partial))
-		verify(w, f, pc, p->left, mask, c);
-	else
-		c->call(w->base[0], w->base[1], mask, 0, c->pool);
-	return p->left;
+	is_after = is_after && atomic_load_explicit(&p[-1].misses, memory_order_relaxed) >= MISSES;
+	if (p->pos % STEP && !is_after)
+		return NULL;
+	*kind = CODE_ALL;
+	if (!p->pos || p->left < 2 * STEP || is_after)
+		c = code_of(w, f, pc, CODE_ALL, p->left, left);
+	for (unsigned k = CODE_LONG; k < CODES && !c; k++)
+		if (p->left > length_of[k] && p->pos % length_of[k] == 0)
+			c = code_of(w, f, pc, *kind = k, length_of[k], left);
+	return c;
+}
+
+uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
+		     int32_t *left)
+{
+	struct cpu_jit_func *j = f->jit;
+	uint64_t host[JIT_GROUPS];
+	uint32_t start = pc, n = 0;
+
+	do {
+		struct jit_place *p = &j->at[pc];
+		unsigned kind;
+		if (p->left < shortest_of(j))
+			break;
+		struct jit_code *c = choose(w, f, pc, mask == UINT32_MAX, *left, &kind);
+		if (!c || (c->ngroups && !find_groups(w, j, p, c, host)))
+			break;
+		n = c->n;
+		if (__builtin_expect(j->mode == CPU_JIT_VERIFY, 0) && is_still_compared(p, kind))
+			verify(w, f, pc, mask, c, host);
+		else
+			c->call(w->base[0], w->base[1], mask, 0, c->pool, host);
+		*left -= (int32_t)(j->weight[pc + n] - j->weight[pc]);
+		pc += n;
+		if (n == p->left)
+			break;
+	} while (*left > 0);
+	return pc - start;
 }
