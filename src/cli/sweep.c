@@ -173,38 +173,39 @@ static int end_run(struct sweep *s, struct sweep_tally *t, unsigned i, int statu
 	return rc;
 }
 
-/* Waits for one of the runs. Returns 0 or an exit code. */
-static int wait_one(struct sweep *s, struct sweep_tally *t, struct job *jobs, unsigned *n)
+/* Waits for one of the runs, which is taken off the list. Returns 0 or an exit code. */
+static int wait_one(struct job *jobs, unsigned *n, struct job *ended, int *status)
 {
-	int status;
 	pid_t pid;
 
-	do
-		pid = waitpid(-1, &status, 0);
-	while (pid < 0 && errno == EINTR);
-	for (unsigned k = 0; k < *n; k++) {
-		if (jobs[k].pid != pid)
+	for (;;) {
+		pid = waitpid(-1, status, 0);
+		if (pid < 0 && errno == EINTR)
 			continue;
-		unsigned i = jobs[k].i;
-		jobs[k] = jobs[--*n];
-		return end_run(s, t, i, status);
+		if (pid < 0)
+			return BASE_EXIT_ENV;
+		for (unsigned k = 0; k < *n; k++) {
+			if (jobs[k].pid != pid)
+				continue;
+			*ended = jobs[k];
+			jobs[k] = jobs[--*n];
+			return 0;
+		}
 	}
-	return pid < 0 ? BASE_EXIT_ENV : 0;
 }
 
-static int do_runs(struct sweep *s, struct sweep_tally *t)
+/* Starts runs from *next on until so many are under way as may be. Returns 0 or an exit code. */
+static int start_some(struct sweep *s, const struct sweep_tally *t, unsigned *next,
+		      struct job *jobs, unsigned *n)
 {
 	bool goes_on = option_flag(s->set, OPTION_ALL_RUNS);
-	struct job *jobs = BASE_NEWN(&s->arena, struct job, s->jobs);
-	unsigned n = 0;
-	int rc = 0;
 
-	for (unsigned i = s->share; i < s->runs && !rc; i += s->shares)
-		if (sweep_is_there(sweep_file(s, i, ".jsonl")))
-			rc = sweep_tally_add(t, sweep_file(s, i, ".jsonl"), i);
-	for (unsigned i = s->share; i < s->runs && !rc; i += s->shares) {
-		if (!goes_on && sweep_tally_is_saturated(t))
+	for (; *n < s->jobs && *next < s->runs; *next += s->shares) {
+		unsigned i = *next;
+		if (!goes_on && sweep_tally_is_saturated(t)) {
+			*next = s->runs;
 			break;
+		}
 		if (sweep_is_there(sweep_file(s, i, ".jsonl")))
 			continue;
 		struct sweep_item it = sweep_item_make(s, i);
@@ -212,16 +213,38 @@ static int do_runs(struct sweep *s, struct sweep_tally *t)
 			sweep_start(s, &it, sweep_file(s, i, ".part"), sweep_file(s, i, ".out"));
 		if (pid < 0) {
 			base_say("error: no process for run %u: %s", i, strerror(errno));
-			rc = BASE_EXIT_ENV;
-			break;
+			return BASE_EXIT_ENV;
 		}
-		jobs[n++] = (struct job){pid, i};
-		if (n == s->jobs)
-			rc = wait_one(s, t, jobs, &n);
+		jobs[(*n)++] = (struct job){pid, i};
 	}
+	return 0;
+}
+
+/*
+ * With several jobs a run's place is taken by the next one before its report is read: a core would
+ * be idle meanwhile. So the rule that stops a sweep sees the last report one run late.
+ */
+static int do_runs(struct sweep *s, struct sweep_tally *t)
+{
+	struct job *jobs = BASE_NEWN(&s->arena, struct job, s->jobs), ended;
+	unsigned n = 0, next = s->share;
+	int rc = 0, status;
+
+	for (unsigned i = s->share; i < s->runs && !rc; i += s->shares)
+		if (sweep_is_there(sweep_file(s, i, ".jsonl")))
+			rc = sweep_tally_add(t, sweep_file(s, i, ".jsonl"), i);
+	if (!rc)
+		rc = start_some(s, t, &next, jobs, &n);
 	while (n) {
-		int late = wait_one(s, t, jobs, &n);
+		int late = wait_one(jobs, &n, &ended, &status);
+		if (late)
+			return rc ? rc : late;
+		if (s->jobs > 1 && !rc)
+			rc = start_some(s, t, &next, jobs, &n);
+		late = end_run(s, t, ended.i, status);
 		rc = rc ? rc : late;
+		if (!rc)
+			rc = start_some(s, t, &next, jobs, &n);
 	}
 	show_progress(s, t, true);
 	return rc;

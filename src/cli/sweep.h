@@ -1,6 +1,6 @@
 /*
  * sweep.h - inside src/cli: a sweep's runs (sweep.c), what they found (sweep_tally.c), and runs
- * that look for one finding again (reduce.c, too).
+ * that look for one finding again (sweep_replay.c; reduce.c, too).
  */
 #ifndef COLLIDER_CLI_SWEEP_H
 #define COLLIDER_CLI_SWEEP_H

@@ -68,6 +68,16 @@ has ', in always.*: in [0-9]+ of [0-9]+ runs$'
 sweep 0 --runs=24 --all-runs --dir=c -- ./app all
 [ "$(runs c)" -ge 24 ] || fail "--all-runs stopped"
 
+# As many at once as there may be: the same runs, findings and commands, in the same order.
+for jobs in 1 3; do
+	sweep 0 --runs=12 --all-runs --jobs=$jobs --dir=j$jobs -- ./app all
+	[ "$(grep -c '^    collider run ' out)" -ge 2 ] || fail "fewer than two commands"
+	sed "s/ in j$jobs/ in DIR/" out | grep -v '^ *Note' >of$jobs
+done
+cmp -s of1 of3 || fail "--jobs=3 reports something else: $(diff of1 of3)"
+rest=$(ls j3 | grep -v '^[0-9]*\.jsonl$' | tr '\n' ' ')
+[ "$rest" = 'sweep ' ] || fail "files left in the folder: $rest"
+
 # What is wrong is said before or at the first run.
 for bad in 2/2 1 x/y 1/0 1/2x; do
 	sweep 2 --shard=$bad --dir=d -- ./app
