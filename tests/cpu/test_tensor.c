@@ -310,6 +310,80 @@ static void walk_wide(const struct cpu_tensormap_desc *d, const int32_t at[5],
 	}
 }
 
+/* ---- interleaved layouts, as an H100 has them ------------------------------------- */
+
+static uint32_t slice_of(const struct cpu_tensormap_desc *d)
+{
+	return d->interleave == 2 ? 32 : 16;
+}
+
+/* A slice at these coordinates to its place in the box; -1 where it isn't stored. */
+static void visit_slice(const struct cpu_tensormap_desc *d, const int32_t c[5], bool is_stored,
+			uint32_t number, each_fn *fn, void *arg)
+{
+	uint32_t slice = slice_of(d), size = elem_bytes(d->type);
+	int64_t off = (int64_t)c[0] * slice;
+	bool is_in = true;
+
+	for (unsigned i = 0; i < d->rank; i++) {
+		is_in &= c[i] >= 0 && c[i] < (int64_t)d->dims[i];
+		off += i ? c[i] * (int64_t)d->strides[i - 1] : 0;
+	}
+	for (uint32_t at = 0; at < slice; at += size) {
+		uint32_t s = number * slice + at;
+		if (d->swizzle)
+			s ^= (s / 128 % 2) * 16;
+		fn(is_in ? off + at : -1, is_in && is_stored ? off + at : -1, s, arg);
+	}
+}
+
+/* W, H, D, one slice of channels, N. */
+static void walk_slices(const struct cpu_tensormap_desc *d, const int32_t at[5], each_fn *fn,
+			void *arg)
+{
+	uint32_t n[5] = {1, 1, 1, 1, 1}, j[5], number = 0;
+	int32_t c[5] = {0};
+
+	for (unsigned i = 0; i < d->rank; i++)
+		n[i] = (d->box[i] + d->element_strides[i] - 1) / d->element_strides[i];
+	n[d->rank - 2] = 1;
+	for (j[4] = 0; j[4] < n[4]; j[4]++)
+		for (j[3] = 0; j[3] < n[3]; j[3]++)
+			for (j[2] = 0; j[2] < n[2]; j[2]++)
+				for (j[1] = 0; j[1] < n[1]; j[1]++)
+					for (j[0] = 0; j[0] < n[0]; j[0]++) {
+						for (unsigned i = 0; i < d->rank; i++)
+							c[i] = at[i] +
+							       (int32_t)(j[i] *
+									 d->element_strides[i]);
+						visit_slice(d, c, true, number++, fn, arg);
+					}
+}
+
+/* Pixels along W, H, D, then the next image. */
+static void walk_pixel_slices(const struct cpu_tensormap_desc *d, const int32_t at[5],
+			      const uint16_t offset[3], each_fn *fn, void *arg)
+{
+	int32_t c[5], moved[5];
+
+	memcpy(c, at, sizeof(c));
+	for (uint32_t number = 0; number < d->pixels; number++) {
+		memcpy(moved, c, sizeof(c));
+		for (unsigned i = 0; i + 2 < d->rank; i++)
+			moved[i] += offset[i];
+		visit_slice(d, moved, false, number, fn, arg);
+		unsigned i = 0;
+		for (; i + 2 < d->rank; i++) {
+			c[i] += (int32_t)d->element_strides[i];
+			if (c[i] <= (int32_t)d->dims[i] - 1 + d->upper[i])
+				break;
+			c[i] = d->lower[i];
+		}
+		if (i + 2 == d->rank)
+			c[d->rank - 1]++;
+	}
+}
+
 struct expected {
 	const struct cpu_tensormap_desc *d;
 	const uint8_t *tensor;
@@ -439,7 +513,11 @@ static void run_at(struct fixture *f, struct cpu_tensormap_desc d, const int32_t
 	struct expected e = expected_new(&d, &m);
 	struct params p = {.stores = elem_bytes(d.type) == 4 ? 2 : 1};
 
-	if (d.wide)
+	if (d.interleave && d.is_im2col)
+		walk_pixel_slices(&d, at, off, expect_element, &e);
+	else if (d.interleave)
+		walk_slices(&d, at, expect_element, &e);
+	else if (d.wide)
 		walk_wide(&d, at, off, expect_element, &e);
 	else if (d.is_im2col)
 		walk_pixels(&d, at, off, expect_element, &e);
@@ -448,7 +526,7 @@ static void run_at(struct fixture *f, struct cpu_tensormap_desc d, const int32_t
 	memcpy(p.at, at, sizeof(p.at));
 	memcpy(p.off, off, sizeof(p.off));
 	p.bytes = e.bytes;
-	p.stores = d.wide ? 0 : p.stores;
+	p.stores = d.wide || (d.interleave && d.is_im2col) ? 0 : p.stores;
 	/* No store of a tile starts before the tensor. */
 	for (unsigned i = 0; !d.is_im2col && i < d.rank; i++)
 		p.stores = at[i] < 0 ? 0 : p.stores;
@@ -517,12 +595,12 @@ static void test_out_of_bounds(void **state)
 				       .element_strides = {1, 1}};
 	struct cpu_tensormap_desc n = d;
 
-	run(*state, d, (int32_t[5]){-3, -2});
-	run(*state, d, (int32_t[5]){30, 18});
+	run(*state, d, (int32_t[5]){-4, -2});
+	run(*state, d, (int32_t[5]){28, 18});
 	run(*state, d, (int32_t[5]){100, 0});
 	n.type = F32;
 	n.fill = 1;
-	run(*state, n, (int32_t[5]){-3, 17});
+	run(*state, n, (int32_t[5]){-4, 17});
 }
 
 static void test_swizzles(void **state)
@@ -575,7 +653,7 @@ static void test_pixels(void **state)
 					.element_strides = {1, 1, 1, 1, 1}};
 
 	run_at(*state, d3, (int32_t[5]){4, 3, 1}, (uint16_t[3]){2});
-	run_at(*state, d4, (int32_t[5]){7, 7, 4, 0}, (uint16_t[3]){0, 0});
+	run_at(*state, d4, (int32_t[5]){12, 7, 4, 0}, (uint16_t[3]){0, 0});
 	run_at(*state, d4, (int32_t[5]){8, -1, -1, 2}, (uint16_t[3]){2, 1}); /* beyond the last */
 	d4.element_strides[1] = d4.element_strides[2] = 2;
 	d4.swizzle = 1;
@@ -617,6 +695,79 @@ static void test_wide(void **state)
 	five.element_strides[4] = 1;
 	five.swizzle = 3;
 	run_at(*state, five, (int32_t[5]){0, 5, 1, 2, 1}, (uint16_t[3]){3, 1});
+}
+
+static void test_interleaved(void **state)
+{
+	struct cpu_tensormap_desc d = {
+		.type = U32,
+		.rank = 4,
+		.interleave = 1,
+		.dims = {16, 6, 5, 3},
+		.strides = {320, 1920, 9600},
+		.box = {8, 2, 9, 2}, /* 9: there is one slice, all the same */
+		.element_strides = {1, 1, 1, 1}};
+	struct cpu_tensormap_desc d5 = {.type = U16,
+					.rank = 5,
+					.interleave = 2,
+					.swizzle = 1,
+					.dims = {6, 5, 4, 3, 2},
+					.strides = {192, 960, 3840, 11520},
+					.box = {16, 3, 2, 1, 2},
+					.element_strides = {1, 1, 1, 1, 1}};
+	struct cpu_tensormap_desc d3 = {.type = U16,
+					.rank = 3,
+					.interleave = 1,
+					.dims = {16, 20, 4},
+					.strides = {320, 6400},
+					.box = {8, 20, 3},
+					.element_strides = {1, 1, 1}};
+
+	run(*state, d, (int32_t[5]){1, 2, 1, 1});
+	run(*state, d, (int32_t[5]){12, 5, 2, 2}); /* over the far edges */
+	run(*state, d, (int32_t[5]){-1, -1, 0, 0});
+	run(*state, d, (int32_t[5]){0, 0, -1, 0}); /* all outside */
+	run(*state, d, (int32_t[5]){0, 0, 5, 0});
+	run(*state, d3, (int32_t[5]){9, 19, 1});
+	run(*state, d5, (int32_t[5]){1, 1, 2, 2, 0});
+	d.element_strides[0] = 2;
+	run(*state, d, (int32_t[5]){3, 1, 4, 1});
+	d5.element_strides[0] = 3;
+	d5.element_strides[1] = 2;
+	run(*state, d5, (int32_t[5]){1, 1, 2, 2, 0});
+}
+
+static void test_interleaved_pixels(void **state)
+{
+	struct cpu_tensormap_desc d = {.type = U16,
+				       .rank = 4,
+				       .is_im2col = true,
+				       .interleave = 1,
+				       .dims = {16, 20, 5, 4},
+				       .strides = {320, 6400, 32000},
+				       .channels = 16, /* there is one slice, all the same */
+				       .pixels = 40,
+				       .lower = {-1, -2},
+				       .upper = {-8, -17},
+				       .element_strides = {1, 1, 1, 1}};
+	struct cpu_tensormap_desc d5 = d, d3 = d;
+
+	run_at(*state, d, (int32_t[5]){-1, -2, 0, 0}, (uint16_t[3]){1, 2});
+	run_at(*state, d, (int32_t[5]){3, 0, 4, 2}, (uint16_t[3]){0, 0});
+	run_at(*state, d, (int32_t[5]){0, -1, -2, 0}, (uint16_t[3]){1, 2});
+	d.element_strides[0] = 3;
+	run_at(*state, d, (int32_t[5]){2, 0, 3, 1}, (uint16_t[3]){0, 1});
+	d3.rank = 3;
+	run_at(*state, d3, (int32_t[5]){1, 19, 1}, (uint16_t[3]){1});
+	d5.rank = 5;
+	d5.dims[4] = 2;
+	d5.strides[3] = 128000;
+	d5.element_strides[4] = 1;
+	d5.lower[2] = -1;
+	d5.upper[1] = -15;
+	d5.interleave = 2;
+	d5.swizzle = 1;
+	run_at(*state, d5, (int32_t[5]){5, 1, 1, 3, 0}, (uint16_t[3]){1, 2, 1});
 }
 
 /* Each other line of 128 bytes has the halves of its chunks exchanged. */
@@ -767,6 +918,8 @@ static void test_encode(void **state)
 	REFUSED(d.element_strides[0] = 0);
 	REFUSED(d.interleave = 1); /* rank 2 */
 	REFUSED(d.interleave = 3);
+	REFUSED((d.interleave = 1, d.rank = 3, d.dims[2] = 4, d.strides[1] = 1 << 14,
+		 d.element_strides[2] = 1, d.box[2] = 1, d.box[0] = 4, d.swizzle = 0));
 	REFUSED(d.swizzle = 7);
 	REFUSED(d.fill = 1); /* integers have no NaN */
 	REFUSED(d.l2 = 4);
@@ -798,6 +951,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_swizzles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_pixels, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_wide, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_interleaved, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_interleaved_pixels, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_flip, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_packed, set_up, tear_down),
 	};

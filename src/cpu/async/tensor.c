@@ -3,8 +3,11 @@
  *
  * The map is read at issue, and says with the coordinates which box is copied; tensor_rows.c moves
  * its rows. The whole box counts for the mbarrier, as many bytes as it has in global memory, parts
- * out of bounds included. Not implemented, refused by name: interleaved layouts (no manual says
- * where the slices lie).
+ * out of bounds included.
+ * Interleaved layouts (PTX ISA 5.5.6) as an H100 has them, since no manual says it: dimension 0
+ * counts pixels along W, each a slice of 16 or 32 bytes whatever the element type is; the last
+ * dimension but one counts slices of channels. A copy moves one of these, the box's size there and
+ * the number of channels of im2col mean nothing. The order is N, C/8, D, H, W, C8.
  * tile::gather4 and tile::scatter4 have four rows of a tensor of rank 2, by their numbers.
  *
  * With .cta_group::2 the mbarrier may be the other block's of the pair; a multicast signals, in the
@@ -13,7 +16,8 @@
  * hardware: where the address comes from such an `and`, an own address is taken so.
  *
  * A store or reduction may reach over the far edges, and may not start before the near ones (CUDA
- * programming guide, tensor memory access; an H200 ends it as an illegal instruction).
+ * programming guide, tensor memory access; an H200 ends it as an illegal instruction). The first
+ * coordinate must lead to a multiple of 16 bytes, of loads, too (so an H100; no manual says it).
  */
 #include "cpu/async/async.h"
 #include "cpu/events.h"
@@ -80,8 +84,6 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 	const char *why = cpu_tensormap_check(tm);
 	if (why)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "bad tensor map: %s", why);
-	else if (tm->interleave)
-		cpu_fault(w, in, l, CPU_FAULT_UNSUPPORTED, "tensor map with an interleaved layout");
 	else if (x->is_store && tm->swizzle == CPU_SWIZZLE_ATOM_32_FLIP_8)
 		cpu_fault(
 			w, in, l, CPU_FAULT_ILLEGAL,
@@ -113,6 +115,61 @@ static void set_corners(struct cpu_tensor_box *b, const struct cpu_tensormap *tm
 	}
 }
 
+static uint32_t slice_bytes(const struct cpu_tensormap *tm)
+{
+	return CHUNK << (tm->interleave - 1);
+}
+
+/* Does a row of the box have more than one slice? */
+static bool has_long_rows(const struct cpu_tensormap *tm)
+{
+	return !tm->is_im2col && tm->element_strides[0] == 1;
+}
+
+/* An interleaved box: its rows along W; or single slices, and then W is dimension 1, the others
+ * follow, and the slice of channels is in the address (set_start). */
+static void set_slices(struct cpu_tensor_box *b, const struct cpu_tensormap *tm)
+{
+	unsigned channels = tm->rank - 2u;
+
+	b->bits = slice_bytes(tm) * 8;
+	if (has_long_rows(tm)) {
+		b->count[channels] = 1;
+		return;
+	}
+	for (unsigned i = channels; i; i--) {
+		uint32_t step = tm->element_strides[i - 1];
+		b->step[i] = step;
+		b->count[i] = (tm->box[i - 1] + step - 1) / step;
+		b->dims[i] = tm->dims[i - 1] + 1ull;
+		b->strides[i - 1] = i > 1 ? tm->strides[i - 2] : slice_bytes(tm);
+	}
+	b->count[0] = 1;
+	b->dims[0] = 1;
+	if (!tm->is_im2col)
+		return;
+	for (unsigned i = 1; i < MAX_RANK; i++)
+		b->count[i] = i == 1 ? tm->pixels : 1;
+	for (unsigned i = 0; i < channels; i++)
+		b->upper[i] = (int64_t)tm->dims[i] + tm->upper[i];
+}
+
+static void set_start(struct cpu_tensor_box *b, const struct cpu_tensormap *tm, const int32_t *c,
+		      unsigned n)
+{
+	unsigned channels = tm->rank - 2u;
+
+	memcpy(b->at, c, n * sizeof(c[0]));
+	if (!tm->interleave || has_long_rows(tm))
+		return;
+	memcpy(b->at + 1, c, channels * sizeof(c[0]));
+	b->at[0] = 0;
+	if (c[channels] < 0 || (uint32_t)c[channels] > tm->dims[channels])
+		b->dims[0] = 0; /* nothing is inside */
+	else
+		b->address += (uint32_t)c[channels] * tm->strides[channels - 1];
+}
+
 static void make_box(struct cpu_tensor_box *b, const struct cpu_tensormap *tm)
 {
 	b->address = tm->address;
@@ -132,6 +189,8 @@ static void make_box(struct cpu_tensor_box *b, const struct cpu_tensormap *tm)
 	}
 	if (tm->is_im2col)
 		set_corners(b, tm);
+	if (tm->interleave)
+		set_slices(b, tm);
 	b->moved = b->count[0] * b->bits / 8;
 	b->inner = tm->type == CPU_TENSOR_4X16_P64 || tm->type == CPU_TENSOR_6X16 ? b->count[0]
 										  : b->moved;
@@ -155,31 +214,32 @@ static enum ptx_type reduce_type(uint8_t type, uint8_t op)
 }
 
 /* Loads may start before the tensor's first element, stores may not. */
-static bool is_storable(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
-			const struct cpu_tensor_box *b)
+static bool is_storable(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, const int32_t *c)
 {
 	for (unsigned i = 0; i < MAX_RANK; i++) {
-		if (b->at[i] >= 0)
+		if (c[i] >= 0)
 			continue;
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
-			  "a tensor store to coordinate %lld of dimension %u, which is negative",
-			  (long long)b->at[i], i);
+			  "a tensor store to coordinate %d of dimension %u, which is negative",
+			  c[i], i);
 		return false;
 	}
 	return true;
 }
 
-/* Packed types begin with a whole byte, those with gaps with a whole row of a box. */
-static bool is_packed_start(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
-			    const struct cpu_tensor_box *b)
+/* Rows begin with a multiple of 16 bytes; packed types with a whole byte, those with gaps with a
+ * whole row of a box. */
+static bool is_good_start(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+			  const struct cpu_tensor_box *b)
 {
-	int32_t of = b->inner != b->moved ? 128 : b->bits < 8 ? 2 : 1;
+	bool is_packed = b->inner != b->moved || b->bits < 8;
+	int32_t of = b->inner != b->moved ? 128 : b->bits < 8 ? 2 : (int32_t)(CHUNK * 8 / b->bits);
 
-	if (b->at[0] % of == 0)
+	if (of < 2 || b->at[0] % of == 0)
 		return true;
 	cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
-		  "coordinate %d of dimension 0 is no multiple of %d, as this packed type needs it",
-		  b->at[0], of);
+		  "coordinate %d of dimension 0 is no multiple of %d, as %s", b->at[0], of,
+		  is_packed ? "this packed type needs it" : "copies begin at 16 bytes");
 	return false;
 }
 
@@ -260,19 +320,22 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	struct cpu_bulk_part part = {.byte_mask = 0xffff};
 	struct cpu_tensor_box *b = &part.box;
 	struct cpu_tensormap tm;
+	int32_t at[MAX_RANK] = {0};
+	unsigned n = x->is_rows ? 1 + GATHERED : x->rank;
 
 	if (!read_map(w, in, l, map, &tm))
 		return false;
 	make_box(b, &tm);
 	if (x->is_rows && !set_rows(w, in, l, b))
 		return false;
-	for (unsigned i = 0; i < (x->is_rows ? 1 + GATHERED : x->rank); i++)
-		b->at[i] = (int32_t)cpu_u32(w, x->at[i])[l];
+	for (unsigned i = 0; i < n; i++)
+		at[i] = (int32_t)cpu_u32(w, x->at[i])[l];
+	set_start(b, &tm, at, n);
 	if (x->is_im2col && !x->is_store && !set_offsets(w, in, l, b))
 		return false;
-	if (x->is_store && !b->is_im2col && !is_storable(w, in, l, b))
+	if (x->is_store && !b->is_im2col && !is_storable(w, in, l, at))
 		return false;
-	if (!is_packed_start(w, in, l, b))
+	if (!is_good_start(w, in, l, b))
 		return false;
 	part.units = b->count[1] * b->count[2] * b->count[3] * b->count[4];
 	part.unit = b->inner;

@@ -18,14 +18,14 @@
  * for the plain one of 4 bits, 16 in 16 bytes: the first 8 or 12 of them (the rest, undefined, is
  * 0 here), or, where 6 bits are stored, one in each byte.
  *
- * Misses: interleaved layouts, which tensor.c refuses.
+ * Rows of interleaved layouts have slices of 16 or 32 bytes as elements (tensor.c).
  */
 #include "cpu/async/async.h"
 #include "cpu/events.h"
 
 #include <string.h>
 
-#define ROW_MAX	 2048u /* bytes: 256 elements of 8 bytes */
+#define ROW_MAX	 8192u /* bytes: 256 slices of 32 bytes */
 #define CHUNK	 16u
 #define MAX_RANK CPU_TENSOR_RANK
 
@@ -198,7 +198,7 @@ static bool load_row(struct cpu_transfer *t, const struct row *r, uint8_t *plain
 	uint8_t dense[ROW_MAX], *to = b->inner == b->moved ? plain : dense;
 
 	if (b->is_nan_filled)
-		fill_nan(to, b->moved, b->bits / 8);
+		fill_nan(to, b->moved, cpu_tensormap_elem_bits(b->type) / 8);
 	else
 		memset(to, 0, b->moved);
 	if (r->is_inside) {

@@ -87,10 +87,11 @@ static const char *check_inner(const struct cpu_tensormap_desc *d, uint64_t inne
 {
 	static const uint16_t spans[SWIZZLE_COUNT] = {0, 32, 64, 128, 128, 128, 128};
 
-	if (d->interleave)
-		return NULL;
+	/* An H100's driver wants that of interleaved layouts, too, where it means nothing. */
 	if (inner % 16)
 		return "the inner dimension of the box is no multiple of 16 bytes";
+	if (d->interleave)
+		return NULL;
 	if (d->swizzle && inner > spans[d->swizzle])
 		return "the inner dimension of the box is wider than the swizzle";
 	return NULL;
@@ -125,7 +126,7 @@ static const char *check_im2col(const struct cpu_tensormap_desc *d)
 		    d->upper[i] >= most)
 			return "a corner of the pixel box is out of range";
 	for (unsigned i = 0; i < corners; i++)
-		if ((int64_t)d->dims[i + 1] - 1 + d->upper[i] < d->lower[i])
+		if ((int64_t)d->dims[i + !d->interleave] - 1 + d->upper[i] < d->lower[i])
 			return "the pixel box is empty";
 	if (is_wide_packed(d->type) && d->channels != 128)
 		return "the number of channels of a packed type is not 128";
@@ -150,8 +151,8 @@ static const char *check(const struct cpu_tensormap_desc *d)
 		return "unknown swizzle";
 	if (d->interleave == INTERLEAVE_32 && d->swizzle != SWIZZLE_32)
 		return "interleave 32B needs swizzle 32B";
-	if (d->type == CPU_TENSOR_6X16 && d->interleave)
-		return "a packed type of 6 bits can't be interleaved";
+	if (is_wide_packed(d->type) && d->interleave)
+		return "a packed type can't be interleaved";
 	if (is_wide_packed(d->type) && (d->swizzle == SWIZZLE_32 || d->swizzle == SWIZZLE_64))
 		return "a packed type with this swizzle";
 	if (d->l2 > 3)
