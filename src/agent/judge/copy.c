@@ -11,8 +11,8 @@
  *
  * Misses: what is reached through pointers in memory, until a launch of the kernel asked for it;
  * a value that was changed and changed back between the two copies.
- * Costs: the time of the copies in the stream; memory, at most ROOM_MOST or a quarter of what is
- * free; a few driver calls of the launching thread for each allocation.
+ * Costs: the time of the copies in the stream; memory (rooms.c); a few driver calls of the
+ * launching thread for each allocation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +22,6 @@
 #include "race/file/nvtx.h"
 #include "race/file/shm_write.h"
 
-#define ROOM_MOST   (2ull << 30)
-#define ROOM_LEAST  (1ull << 20)
-#define ROOM_AHEAD  (4ull << 20) /* a context's first */
 #define ALIGN	    512ull
 #define LOW_ADDRESS 65536u
 #define VARIABLES   256u /* of a module, at most: each is a copy */
@@ -32,8 +29,6 @@
 #define AGAIN	    64u /* launches of a kernel that can't be judged, until it is tried again */
 
 /* All under the lock of code.c. */
-static struct judge_room *rooms;
-static uint64_t room_bytes;
 static uint64_t launches;
 static uint64_t next;	 /* which one comes right after the last that the order has seen; or 0 */
 static bool has_streams; /* atomic */
@@ -56,110 +51,6 @@ void judge_note_stream(void)
 bool judge_has_streams(void)
 {
 	return __atomic_load_n(&has_streams, __ATOMIC_RELAXED);
-}
-
-/* ---- memory of ours -------------------------------------------------------------- */
-
-void judge_room_put(struct judge_room *r)
-{
-	judge_code_lock();
-	r->is_used = false;
-	judge_code_unlock();
-}
-
-void judge_rooms_forget(CUcontext ctx)
-{
-	judge_code_lock();
-	for (struct judge_room *r = rooms; r; r = r->next)
-		if (!ctx || r->ctx == ctx) {
-			if (r->ctx)
-				room_bytes -= r->bytes;
-			r->ctx = NULL;
-		}
-	judge_code_unlock();
-}
-
-/* NULL: there is no memory for it. With the lock held, or where `bytes` are counted already. */
-static struct judge_room *room_new(CUcontext ctx, uint64_t bytes)
-{
-	const struct judge_driver *d = &judge_driver;
-	size_t available = 0, total = 0;
-	struct judge_room *r;
-
-	if (d->mem_get_info(&available, &total) != CUDA_SUCCESS || bytes > available / 4 ||
-	    !(r = calloc(1, sizeof(*r))))
-		return NULL;
-	r->ctx = ctx;
-	r->bytes = bytes;
-	if (d->mem_alloc(&r->at, bytes) != CUDA_SUCCESS ||
-	    d->event_create(&r->event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-		free(r); /* memory without an event is the context's to free */
-		return NULL;
-	}
-	return r;
-}
-
-static void room_add(struct judge_room *r)
-{
-	r->next = rooms;
-	rooms = r;
-}
-
-static struct judge_room *room_make(CUcontext ctx, uint64_t need)
-{
-	uint64_t bytes = ROOM_LEAST;
-	struct judge_room *r;
-
-	while (bytes < need)
-		bytes *= 2;
-	if (bytes > need + need / 4)
-		bytes = (need + ROOM_LEAST - 1) / ROOM_LEAST * ROOM_LEAST;
-	if (room_bytes + bytes > ROOM_MOST || !(r = room_new(ctx, bytes)))
-		return NULL;
-	room_bytes += bytes;
-	room_add(r);
-	return r;
-}
-
-void judge_room_ahead(CUcontext ctx)
-{
-	struct judge_room *r = NULL;
-	bool has_one = false;
-
-	if (judge_driver.ctx_set_current(ctx) != CUDA_SUCCESS)
-		return;
-	judge_code_lock();
-	for (r = rooms; r; r = r->next)
-		has_one |= r->ctx == ctx;
-	if (!has_one)
-		room_bytes += ROOM_AHEAD;
-	judge_code_unlock();
-	if (has_one)
-		return;
-	/* No launch waits for the driver here. */
-	r = room_new(ctx, ROOM_AHEAD);
-	judge_code_lock();
-	if (r)
-		room_add(r);
-	else
-		room_bytes -= ROOM_AHEAD;
-	judge_code_unlock();
-}
-
-/* The smallest that is free, or a new one. NULL: there is no memory for it. */
-static struct judge_room *room_get(CUcontext ctx, uint64_t need)
-{
-	struct judge_room *best = NULL;
-
-	for (struct judge_room *r = rooms; r; r = r->next)
-		if (r->ctx == ctx && !r->is_used && r->bytes >= need &&
-		    (!best || r->bytes < best->bytes))
-			best = r;
-	if (!best)
-		best = room_make(ctx, need);
-	if (best)
-		best->is_used = true;
-	return best;
 }
 
 /* ---- what is reached ------------------------------------------------------------- */
@@ -290,7 +181,7 @@ static const char *copy_all(struct judge_job *j, const struct judge_dims *d)
 
 	if (plan.is_full)
 		return "it can reach too many allocations or variables";
-	j->room = room_get(j->ctx, need);
+	j->room = judge_room_get(j->ctx, need);
 	if (!j->room)
 		return "there is no room on the GPU for a copy of what it can reach";
 	CUdeviceptr at = j->room->at;

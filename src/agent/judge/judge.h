@@ -381,8 +381,11 @@ void judge_operation_put(const struct race_judge_operation *op);
 uint64_t judge_spent_ns(void);
 /* A context, or all (NULL), is about to go: waits for its jobs, for a while. */
 void judge_wait(CUcontext ctx);
-/* copy.c: the rooms of a context are gone, or (NULL) all. */
+/* rooms.c: the rooms of a context are gone, or (NULL) all. */
 void judge_rooms_forget(CUcontext ctx);
+/* With the lock of code.c: the smallest that is free, or a new one; its user takes is_used back, or
+ * gives it to judge_room_put. NULL: there is no memory for it. */
+struct judge_room *judge_room_get(CUcontext ctx, uint64_t need);
 /* Code is loaded in the calling thread's context: the thread of ours makes the context's first room
  * (judge_room_ahead) while the driver loads it. */
 void judge_room_ask(void);
