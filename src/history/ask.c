@@ -41,12 +41,14 @@ static void list_json(cJSON *all, sqlite3_stmt *s, struct base_arena *a)
 
 static void list_text(struct base_buf *out, sqlite3_stmt *s, struct base_arena *a)
 {
-	base_buf_printf(
-		out, "%s\n    %016" PRIx64 "  in %lld runs, from %s %s to %s %s\n",
-		history_text(s, 2), (uint64_t)sqlite3_column_int64(s, 0),
-		(long long)sqlite3_column_int64(s, 3), history_day(a, sqlite3_column_int64(s, 4)),
-		history_short(a, history_text(s, 5)), history_day(a, sqlite3_column_int64(s, 6)),
-		history_short(a, history_text(s, 7)));
+	int64_t runs = sqlite3_column_int64(s, 3);
+
+	base_buf_printf(out, "%s\n    %016" PRIx64 "  in %lld run%s, from %s %s to %s %s\n",
+			history_text(s, 2), (uint64_t)sqlite3_column_int64(s, 0), (long long)runs,
+			history_s(runs), history_day(a, sqlite3_column_int64(s, 4)),
+			history_short(a, history_text(s, 5)),
+			history_day(a, sqlite3_column_int64(s, 6)),
+			history_short(a, history_text(s, 7)));
 }
 
 int history_list(struct history *h, bool is_json, struct base_buf *out)
@@ -73,8 +75,7 @@ int history_list(struct history *h, bool is_json, struct base_buf *out)
 		history_put_json(out, o);
 	} else {
 		base_buf_printf(out, "%s%lld finding%s in %lld run%s\n", n ? "\n" : "",
-				(long long)n, n == 1 ? "" : "s", (long long)runs,
-				runs == 1 ? "" : "s");
+				(long long)n, history_s(n), (long long)runs, history_s(runs));
 		cJSON_Delete(o);
 	}
 	base_arena_free(&a);
@@ -234,19 +235,20 @@ int history_unchecked(struct history *h, bool is_json, struct base_buf *out)
 
 	while (s && (more = history_step(h, s)) == 1) {
 		int64_t n = sqlite3_column_int64(s, 4), un = sqlite3_column_int64(s, 5);
+		int64_t runs = sqlite3_column_int64(s, 3);
 		never += un;
 		sites += n;
 		if (!is_json) {
-			base_buf_printf(out,
-					"%s (%s): %lld of %lld sites never checked in %lld runs\n",
-					history_text(s, 0), history_text(s, 1), (long long)un,
-					(long long)n, (long long)sqlite3_column_int64(s, 3));
+			base_buf_printf(
+				out, "%s (%s): %lld of %lld site%s never checked in %lld run%s\n",
+				history_text(s, 0), history_text(s, 1), (long long)un, (long long)n,
+				history_s(n), (long long)runs, history_s(runs));
 			continue;
 		}
 		cJSON *m = cJSON_CreateObject();
 		cJSON_AddStringToObject(m, "module", history_text(s, 0));
 		cJSON_AddStringToObject(m, "target", history_text(s, 1));
-		cJSON_AddNumberToObject(m, "runs", (double)sqlite3_column_int64(s, 3));
+		cJSON_AddNumberToObject(m, "runs", (double)runs);
 		cJSON_AddNumberToObject(m, "sites", (double)n);
 		cJSON_AddNumberToObject(m, "never_checked", (double)un);
 		cJSON_AddItemToArray(all, m);
@@ -256,8 +258,8 @@ int history_unchecked(struct history *h, bool is_json, struct base_buf *out)
 		history_put_json(out, o);
 	} else {
 		cJSON_Delete(o);
-		base_buf_printf(out, "%lld of %lld sites never checked%s\n", (long long)never,
-				(long long)sites,
+		base_buf_printf(out, "%lld of %lld site%s never checked%s\n", (long long)never,
+				(long long)sites, history_s(sites),
 				sites ? "" : ": no run was added with its --coverage");
 	}
 	return !s || more < 0 ? BASE_EXIT_INPUT : 0;

@@ -128,8 +128,9 @@ static void put_text(const struct bisect *b, struct base_arena *a, struct base_b
 	}
 	const struct point *good = &b->points.v[b->good];
 	size_t between = b->bad - b->good - 1;
-	base_buf_printf(out, "last commit without it: %s, %lld runs",
-			history_short(a, good->commit), (long long)good->runs);
+	base_buf_printf(out, "last commit without it: %s, %lld run%s",
+			history_short(a, good->commit), (long long)good->runs,
+			history_s(good->runs));
 	double chance =
 		history_chance((uint64_t)bad->seen, (uint64_t)bad->runs, (uint64_t)good->runs);
 	if (chance >= 1)

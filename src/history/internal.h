@@ -25,6 +25,8 @@ int64_t history_number(struct history *h, const char *sql);
 /* A column's text; "" for NULL. */
 const char *history_text(sqlite3_stmt *s, int column);
 
+/* "" of one, else "s": the end of a noun. */
+const char *history_s(int64_t n);
 /* "2026-11-26" in UTC */
 const char *history_day(struct base_arena *a, int64_t at);
 /* A commit as it is shown: 12 characters, and "+" where it had changes of its own. */

@@ -228,10 +228,7 @@ static int add_table(struct history *h, const struct race_coverage *t, uint32_t 
 						  " ON CONFLICT(hash, site)"
 						  " DO UPDATE SET checked = checked + ?3");
 
-	/* The sites of a group are checked with its first one. */
 	for (uint32_t i = 0; i < t->nsites && !rc; i++) {
-		if (!t->leads[i])
-			continue;
 		sqlite3_bind_int64(s, 1, (int64_t)t->table);
 		sqlite3_bind_int64(s, 2, i);
 		sqlite3_bind_int64(s, 3, t->checked[i]);
@@ -269,6 +266,11 @@ int history_add(struct history *h, const struct history_run *run, bool *was_new)
 }
 
 /* ---- what the questions share --------------------------------------------------------------- */
+
+const char *history_s(int64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 
 const char *history_day(struct base_arena *a, int64_t at)
 {

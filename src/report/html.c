@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#define OPEN 3u /* so many findings are open from the start */
+
 static void escaped(struct base_buf *out, const char *s)
 {
 	for (; *s; s++) {
@@ -83,8 +85,8 @@ static void item_put(struct base_buf *out, struct rep_form *f, const struct rep_
 {
 	const char *place = rep_form_place(&f->arena, &it->side[0], false);
 
-	base_buf_printf(out, "<details data-l=%c><summary><b class=%c>", level_classes[it->level],
-			level_classes[it->level]);
+	base_buf_printf(out, "<details data-l=%c%s><summary><b class=%c>", level_classes[it->level],
+			f->items.n <= OPEN ? " open" : "", level_classes[it->level]);
 	escaped(out, it->kind);
 	base_buf_puts(out, "</b> ");
 	element(out, "span", "p", place);

@@ -69,7 +69,7 @@ has out "1 commit between has no run; the middle: $c3"
 report "$T/3" 3
 try 0 "$collider" history add "$db" --commit="$c3" "$T/3"
 try 0 "$collider" history bisect "$db" "$print"
-has out "1 runs, which would miss it by chance in 25%"
+has out "1 run, which would miss it by chance in 25%"
 has out "it came with $c4"
 try 0 "$collider" history bisect "$db" "$print" --format=json
 has out "\"first_with\":\"$c4\""
@@ -81,7 +81,7 @@ EOF
 report "$T/7" 7
 try 0 "$collider" history add "$db" --coverage="$T/cov" "$T/7"
 try 0 "$collider" history unchecked "$db"
-has out "a.cu (sm_90): 2 of 3 sites never checked in 1 runs"
+has out "a.cu (sm_90): 3 of 4 sites never checked in 1 run"
 
 # A worker's file: many runs, packed by zstd, in frames of their own.
 try 0 "$collider" run --seed=11 --save="$T/11.zst" "$fake" race

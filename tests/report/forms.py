@@ -125,10 +125,11 @@ def check_junit(text):
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
-        self.n, self.open, self.bad, self.text = 0, [], [], []
+        self.n, self.shown, self.open, self.bad, self.text = 0, 0, [], [], []
 
     def handle_starttag(self, tag, attrs):
         self.n += tag == "details"
+        self.shown += tag == "details" and ("open", None) in attrs
         for name, value in attrs:
             if name in ("src", "href") and not value.startswith("#"):
                 self.bad.append(value)
@@ -148,6 +149,7 @@ def check_page(text, n):
     page = Page()
     page.feed(text)
     check(page.n == n, f"{page.n} findings on the page, {n} in the report")
+    check(page.shown == (n if n <= 3 else 0), f"{page.shown} of {n} findings are open")
     check(not page.bad, f"page: {page.bad[:3]}")
     check(not page.open, f"page: {page.open} stays open")
     return "".join(page.text)
