@@ -79,9 +79,10 @@ static bool minmax(struct jit_gen *g, const struct cpu_inst *in, uint32_t how)
 	uint32_t mn = is_max ? M(VMAXPS) : M(VMINPS), c;
 	jit_val a = in32(g, in, 0, how), b = in32(g, in, 1, how), r;
 
-	/* The processor gives the second operand for a NaN and for two zeros. */
+	/* The processor gives the second operand for a NaN and for two zeros, which a subnormal one
+	 * may become. */
 	if (jit_const32(g, in->src[1], &c) && (c & 0x7fffffffu) <= 0x7f800000u &&
-	    (c & 0x7fffffffu || c >> 31 == !is_max))
+	    (c & 0x7f800000u || c >> 31 == !is_max))
 		return out32(g, in, jit_2(g, mn, a, b), how);
 	r = jit_2(g, is_max ? M(VPAND) : M(VPOR), jit_2(g, mn, a, b), jit_2(g, mn, b, a));
 	r = jit_blend(g, r, b, jit_2i(g, M(VCMPPS), a, a, UNORDERED));
