@@ -9,7 +9,7 @@
  *
  * Nothing of this rests on what memory holds.
  *
- * Misses: numbers and counts in registers, barriers in loops (a number that is used in turns).
+ * Misses: numbers and counts in registers, barriers in loops (paired.c knows two in turns).
  * Costs: some queries for each number, and one for each access and number.
  */
 #include "prove/order/order.h"
@@ -29,7 +29,7 @@ struct named {
 	} number[IR_NUMBERS];
 };
 
-static bool is_arrival(const struct ir_step *st)
+bool named_is_arrival(const struct ir_step *st)
 {
 	enum ptx_op op = st->at->form->op;
 
@@ -50,7 +50,7 @@ static void add_step(const struct check *c, struct named *x, struct order_at at)
 	if (k->n == MAX_STEPS)
 		return;
 	k->at[k->n] = at;
-	k->is_wait[k->n++] = !is_arrival(st);
+	k->is_wait[k->n++] = !named_is_arrival(st);
 }
 
 /* The thread's number in its block. */
@@ -65,8 +65,7 @@ static const struct ex *number_of_thread(struct check *c)
 			    prove_ex_spec(p, EX_TID_X));
 }
 
-/* Do all that come there have numbers from lo on, below end? */
-static bool is_among(struct check *c, struct order_at at, uint64_t lo, uint64_t end)
+bool named_is_among(struct check *c, struct order_at at, uint64_t lo, uint64_t end)
 {
 	struct order_question q = {.guard = c->e->guard[at.block], .block = at.block};
 	const struct ex *n = number_of_thread(c);
@@ -77,8 +76,7 @@ static bool is_among(struct check *c, struct order_at at, uint64_t lo, uint64_t 
 	return order_is_never(c, &q);
 }
 
-/* No two threads of a warp go different ways there. */
-static bool is_by_warps(struct check *c, struct order_at at)
+bool named_is_by_warps(struct check *c, struct order_at at)
 {
 	const struct ex *g = c->e->guard[at.block];
 	struct order_question q = {.guard = g, .block = at.block, .are_two = true};
@@ -88,7 +86,7 @@ static bool is_by_warps(struct check *c, struct order_at at)
 	return order_is_never(c, &q);
 }
 
-static bool is_never_both(struct check *c, struct order_at x, struct order_at y)
+bool named_is_never_both(struct check *c, struct order_at x, struct order_at y)
 {
 	struct order_question q = {.block = x.block};
 
@@ -104,16 +102,16 @@ static bool is_counted(struct check *c, const struct number *k)
 	bool is_window = most <= k->threads;
 
 	for (uint32_t i = 0; i < k->n; i++) {
-		if (!is_by_warps(c, k->at[i]))
+		if (!named_is_by_warps(c, k->at[i]))
 			return false;
 		for (uint32_t m = 0; m < i; m++)
-			if (!is_never_both(c, k->at[m], k->at[i]))
+			if (!named_is_never_both(c, k->at[m], k->at[i]))
 				return false;
 	}
 	for (uint64_t lo = 0; lo < MAX_BLOCK_THREADS && !is_window; lo += 32) {
 		is_window = true;
 		for (uint32_t i = 0; i < k->n && is_window; i++)
-			is_window = is_among(c, k->at[i], lo, lo + k->threads);
+			is_window = named_is_among(c, k->at[i], lo, lo + k->threads);
 	}
 	return is_window;
 }

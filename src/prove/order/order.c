@@ -14,6 +14,7 @@ struct order {
 	struct sent *sent;
 	struct locks *locks;
 	struct named *named;
+	struct paired *paired;
 };
 
 void order_find(struct check *c)
@@ -24,6 +25,7 @@ void order_find(struct check *c)
 	if (c->o->any_contents)
 		return;
 	o->named = named_look(c);
+	o->paired = paired_look(c);
 	if (c->o->all_launches || c->o->may_alias)
 		return;
 	order_find_links(c, &o->links);
@@ -39,8 +41,10 @@ bool order_is_kept(struct check *c)
 	if (!o || c->pair.a->is_late || c->pair.b->is_late || c->pair.a->mem->is_async ||
 	    c->pair.b->mem->is_async)
 		return false;
-	return (o->named && named_order(c, o->named)) || (o->flags && flags_order(c, o->flags)) ||
-	       (o->sent && sent_order(c, o->sent)) || (o->locks && locks_order(c, o->locks));
+	return (o->named && named_order(c, o->named)) ||
+	       (o->paired && paired_order(c, o->paired)) ||
+	       (o->flags && flags_order(c, o->flags)) || (o->sent && sent_order(c, o->sent)) ||
+	       (o->locks && locks_order(c, o->locks));
 }
 
 bool order_assume_zero(struct check *c, const struct ev_access *a, bool counts)

@@ -2,8 +2,9 @@
  * order.h - private to src/prove/order: what orders two accesses beside barriers of all threads.
  *
  * flags.c knows counters of blocks, sent.c flags that one block sets for others, locks.c critical
- * sections, named.c numbered barriers of some warps. They share the questions of ask.c: does one
- * thing surely come before another, in the thread or by the block's barriers?
+ * sections, named.c numbered barriers of some warps, paired.c two of these in loops. They share the
+ * questions of ask.c: does one thing surely come before another, in the thread or by the block's
+ * barriers?
  */
 #ifndef COLLIDER_PROVE_ORDER_ORDER_H
 #define COLLIDER_PROVE_ORDER_ORDER_H
@@ -122,5 +123,17 @@ struct locks *locks_look(struct check *c);
 bool locks_order(struct check *c, const struct locks *all);
 struct named *named_look(struct check *c);
 bool named_order(struct check *c, const struct named *n);
+struct paired *paired_look(struct check *c);
+bool paired_order(struct check *c, const struct paired *p);
+
+/* ---- named.c, for paired.c: of steps outside of loops ---- */
+
+bool named_is_arrival(const struct ir_step *st);
+/* Do all threads that come there have numbers from lo on, below end, in their block? */
+bool named_is_among(struct check *c, struct order_at at, uint64_t lo, uint64_t end);
+/* No two threads of a warp go different ways there. */
+bool named_is_by_warps(struct check *c, struct order_at at);
+/* No thread comes to both blocks. */
+bool named_is_never_both(struct check *c, struct order_at x, struct order_at y);
 
 #endif
