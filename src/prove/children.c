@@ -26,8 +26,11 @@
  * The child ends its queries at its limit of processor time itself, and is killed a little later.
  * On the clock on the wall it gets much more: a busy machine must not change a verdict.
  */
-#define GRACE_MS 2000
-#define MAX_WAIT 60
+#define GRACE_MS    2000
+#define MAX_WAIT    60
+#define OUT_OF_TIME "the time limit was reached"
+/* How often limits on the clock are looked at. */
+#define POLL_MS 20
 
 struct job {
 	struct ptx_func *f;
@@ -76,8 +79,9 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 	_exit(0);
 }
 
-/* Starts the child of one kernel. False: no process or pipe to be had. */
-static bool start(struct job *j, struct ptx_module *m, const struct prove_options *o)
+/* Starts the child of one kernel, which is killed at `end` (now_ms; 0: never). False: no process or
+ * pipe to be had. */
+static bool start(struct job *j, struct ptx_module *m, const struct prove_options *o, uint64_t end)
 {
 	int fds[2];
 
@@ -97,6 +101,8 @@ static bool start(struct job *j, struct ptx_module *m, const struct prove_option
 	close(fds[1]);
 	j->fd = fds[0];
 	j->deadline = now_ms() + MAX_WAIT * (uint64_t)o->timeout_ms + GRACE_MS;
+	if (end && end < j->deadline)
+		j->deadline = end;
 	return true;
 }
 
@@ -134,7 +140,7 @@ static void finish(struct race_proofs *r, struct job *j)
 		WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
 	if (!prove_wire_read(&r->arena, j->got.p, j->got.n, &r->kernels.v[j->kernel]))
 		unproven(r, j,
-			 j->is_killed ? "the time limit was reached"
+			 j->is_killed ? OUT_OF_TIME
 				      : "the analysis died, perhaps at its memory limit");
 	else if (j->wire.o->cache && is_settled(&r->kernels.v[j->kernel]))
 		prove_wire_keep(&j->wire, j->got.p, j->got.n);
@@ -150,7 +156,7 @@ static void serve(struct race_proofs *r, struct job *jobs, unsigned n)
 
 	for (unsigned i = 0; i < n; i++)
 		fds[i] = (struct pollfd){.fd = jobs[i].pid ? jobs[i].fd : -1, .events = POLLIN};
-	poll(fds, n, 100);
+	poll(fds, n, POLL_MS);
 	for (unsigned i = 0; i < n; i++) {
 		struct job *j = &jobs[i];
 		if (!j->pid)
@@ -169,13 +175,21 @@ static void serve(struct race_proofs *r, struct job *jobs, unsigned n)
 	}
 }
 
+static bool is_listed(const struct prove_options *o, const char *name)
+{
+	for (size_t i = 0; i < o->nonly; i++)
+		if (!strcmp(o->only[i], name))
+			return true;
+	return !o->nonly;
+}
+
 static bool is_wanted(const struct ptx_func *f, const struct prove_options *o,
 		      struct base_arena *arena)
 {
 	if (!f->is_entry || f->is_proto)
 		return false;
 	const char *name = base_strndup(arena, f->name.p, f->name.n);
-	if (o->only_launched && !launches_has(o, name))
+	if ((o->only_launched && !launches_has(o, name)) || !is_listed(o, name))
 		return false;
 	if (!o->kernel)
 		return true;
@@ -189,6 +203,7 @@ static void run_all(struct race_proofs *r, struct ptx_module *m, const struct pr
 	unsigned width = cpus < 1 ? 1 : cpus > MAX_CHILDREN ? MAX_CHILDREN : (unsigned)cpus;
 	struct job jobs[MAX_CHILDREN] = {0};
 	struct ptx_item *next = m->first;
+	uint64_t end = o->wall_ms ? now_ms() + o->wall_ms : 0;
 
 	for (;;) {
 		unsigned busy = 0;
@@ -207,10 +222,15 @@ static void run_all(struct race_proofs *r, struct ptx_module *m, const struct pr
 				base_vec_push(&r->kernels, k);
 				if (is_known)
 					continue;
+				if (end && now_ms() >= end) {
+					jobs[i].is_killed = true;
+					unproven(r, &jobs[i], OUT_OF_TIME);
+					continue;
+				}
 				/* where one is, more will be */
 				if (r->kernels.n > 1)
 					prove_smt_warm();
-				if (!start(&jobs[i], m, o)) {
+				if (!start(&jobs[i], m, o, end)) {
 					jobs[i].pid = 0;
 					unproven(r, &jobs[i], "no process could be started");
 				}

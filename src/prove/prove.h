@@ -47,6 +47,7 @@ struct prove_options {
 	size_t nsystem;
 	bool level[RACE_LEVEL_GRID + 1];
 	unsigned timeout_ms; /* of one kernel */
+	unsigned wall_ms;    /* of all together, on the clock on the wall; 0: any */
 	unsigned memory_mb;
 	/* Values of scalar parameters, by index from 1, or by name where index is 0. */
 	uint32_t nparams;
@@ -60,6 +61,9 @@ struct prove_options {
 	const struct prove_launch *launches; /* NULL: any */
 	size_t nlaunches;
 	bool only_launched; /* kernels that none of the launches is of are left out */
+	/* Kernels by their mangled names, nonly of them; 0: all. No part of what is kept. */
+	const char *const *only;
+	size_t nonly;
 	const char *cache;  /* folder for results, or NULL */
 	uint64_t cache_key; /* what else the results depend on: the program */
 };
