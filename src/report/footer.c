@@ -273,25 +273,52 @@ static uint64_t skip_sum(const struct race_results *r, enum race_unchecked_why w
 	return n;
 }
 
+/* So many kernels with proven accesses are named (--verbose: all). */
+#define PROVEN_NAMED 4u
+
+/* " (reduce: 12, scan: 30)": which kernels' instructions, where that is known. */
+static void skip_names_put(struct base_buf *out, struct rep_view *v, enum race_unchecked_why why)
+{
+	const char *head = " (";
+	size_t more = 0, named = 0;
+
+	for (size_t i = 0; i < v->r->skips.n; i++) {
+		const struct race_skip *s = &v->r->skips.v[i];
+		if (s->why != why || !*s->func)
+			continue;
+		if (named == PROVEN_NAMED && !v->opt->verbose) {
+			more++;
+			continue;
+		}
+		base_buf_printf(out, "%s%s: %s", head, rep_name(v, s->func_shown),
+				rep_number(&v->arena, s->count));
+		head = ", ";
+		named++;
+	}
+	if (more)
+		base_buf_printf(out, ", %s more", rep_count(&v->arena, more, "kernel"));
+	base_buf_puts(out, named ? ")" : "");
+}
+
 /* Instructions that hide no race, by why; the oracle judges the first ones all the same. */
 static void skips_put(struct base_buf *out, struct rep_view *v)
 {
 	static const struct {
 		enum race_unchecked_why why;
-		bool is_judged;
+		bool is_judged, is_named;
 		const char *text;
 	} rows[] = {
-		{RACE_WHY_PRIVATE, true, "to the thread's own memory"},
-		{RACE_WHY_DEAD, true, "whose value is never used"},
-		{RACE_WHY_UNDISTURBED, true,
+		{RACE_WHY_PRIVATE, true, false, "to the thread's own memory"},
+		{RACE_WHY_DEAD, true, false, "whose value is never used"},
+		{RACE_WHY_UNDISTURBED, true, false,
 		 "to shared memory, kept apart from all writes by barriers"},
-		{RACE_WHY_STRONG, true, "volatile, atomic or otherwise strong"},
-		{RACE_WHY_MEANT, false, "in a collider_data_race() of the program"},
-		{RACE_WHY_PROVEN, false, "to shared memory, proven race-free (--prune)"},
-		{RACE_WHY_PROVEN_WITHIN, false,
+		{RACE_WHY_STRONG, true, false, "volatile, atomic or otherwise strong"},
+		{RACE_WHY_MEANT, false, false, "in a collider_data_race() of the program"},
+		{RACE_WHY_PROVEN, false, true, "to shared memory, proven race-free (--prune)"},
+		{RACE_WHY_PROVEN_WITHIN, false, true,
 		 "to shared memory, proven race-free for some launches; in all others they are "
 		 "checked"},
-		{RACE_WHY_PROVEN_ALONE, false,
+		{RACE_WHY_PROVEN_ALONE, false, true,
 		 "to global memory, proven race-free within a launch; followed where another "
 		 "kernel runs when the launch begins"},
 	};
@@ -301,7 +328,10 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 		uint64_t n = skip_sum(v->r, rows[i].why);
 		if (!n || (rows[i].is_judged && v->r->has_oracle && !v->opt->verbose))
 			continue;
-		base_buf_printf(out, "%s%s %s\n", head, rep_number(&v->arena, n), rows[i].text);
+		base_buf_printf(out, "%s%s %s", head, rep_number(&v->arena, n), rows[i].text);
+		if (rows[i].is_named)
+			skip_names_put(out, v, rows[i].why);
+		base_buf_puts(out, "\n");
 		head = "  ";
 	}
 }

@@ -44,7 +44,7 @@ enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s, en
 		inst_unchecked(cx,
 			       x->is_shared ? PTX_STR("access to shared memory")
 					    : PTX_STR("access to global memory"),
-			       why_of(cx, x), false);
+			       why_of(cx, x), true);
 		return x->is_conditional || (is_alone && sees == INST_SEES_OVERLAP)
 			       ? INST_PRUNED_WITHIN
 			       : INST_PRUNED_ALWAYS;
