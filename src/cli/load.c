@@ -22,7 +22,8 @@ static const char *options_of(struct option_set *set)
 {
 	return tool_load_options((unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,
 				 option_text(set, OPTION_KERNEL_NAME),
-				 option_text(set, OPTION_KERNEL_NAME_EXCLUDE), &set->arena);
+				 option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
+				 option_text(set, OPTION_PRUNE), &set->arena);
 }
 
 /* What the library is handed. NULL: a message has said why not. */

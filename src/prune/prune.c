@@ -17,8 +17,9 @@
  *
  * Misses: functions that kernels call, accesses other than plain loads and stores, assumptions that
  * aren't comparisons. That accesses to global memory stay within their arrays is not tested.
- * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn; none for a module
- * that was analysed before, whose results that command keeps.
+ * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn, or what the job
+ * has: then the second turn, which proves most, comes first. None for a module that was analysed
+ * before, whose results that command keeps.
  */
 #include "prune/prune.h"
 #include "prove/prove.h"
@@ -26,6 +27,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define LIMIT_MS 10000
 #define LIMIT_MB 1024
@@ -181,15 +183,49 @@ static void add_sites(struct inst_prune *k, const struct race_proof *proof, bool
 	}
 }
 
-static bool prove_once(const struct tool_prover_job *j, struct prove_options *o,
-		       struct race_proofs *r)
+/* What is asked, and until when (now_ms; 0: LIMIT_MS for each kernel and turn). */
+struct search {
+	const struct tool_prover_job *j;
+	uint64_t end;
+};
+
+static uint64_t now_ms(void)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* False: the search is at its end. A kernel ends its queries before it would be killed: what is
+ * proven by then counts. */
+static bool set_limits(const struct search *x, struct prove_options *o)
+{
+	uint64_t now = x->end ? now_ms() : 0;
+
+	o->timeout_ms = LIMIT_MS;
+	o->memory_mb = LIMIT_MB;
+	if (!x->end)
+		return true;
+	if (now >= x->end)
+		return false;
+	o->wall_ms = (unsigned)(x->end - now);
+	if (o->wall_ms / 4 * 3 < LIMIT_MS)
+		o->timeout_ms = o->wall_ms / 4 * 3 + 1;
+	return true;
+}
+
+static bool prove_once(const struct search *x, struct prove_options *o, struct race_proofs *r)
+{
+	const struct tool_prover_job *j = x->j;
 	struct base_sink sink = {0};
 	struct base_arena arena = {0};
 
+	if (!set_limits(x, o))
+		return false;
 	prove_use_cache(o, &arena);
-	o->timeout_ms = LIMIT_MS;
-	o->memory_mb = LIMIT_MB;
+	o->only = j->kernels;
+	o->nonly = j->nkernels;
 	o->counters_wrap = true;
 	o->any_contents = true;
 	o->no_assumes = true;
@@ -203,16 +239,17 @@ static bool prove_once(const struct tool_prover_job *j, struct prove_options *o,
 }
 
 /* What one more assumption proves, for a kernel that has alarms without it. */
-static void use_remedy(const struct tool_prover_job *j, const struct race_proof *proof,
-		       struct inst_prune *k)
+static void use_remedy(const struct search *x, const struct race_proof *proof, struct inst_prune *k)
 {
+	const struct tool_prover_job *j = x->j;
+
 	for (size_t i = 0; i < proof->remedies.n; i++) {
 		const char *assume = proof->remedies.v[i].assume;
 		struct prove_options o = {.kernel = proof->name, .assumes = &assume, .nassumes = 1};
 		struct inst_prune more = *k;
 		struct race_proofs r;
 		if (!proof->remedies.v[i].is_all || !add_assume(&more, assume) ||
-		    !prove_once(j, &o, &r))
+		    !prove_once(x, &o, &r))
 			continue;
 		for (size_t n = 0; n < r.kernels.n; n++) {
 			if (strcmp(r.kernels.v[n].name, proof->name) != 0 ||
@@ -229,30 +266,44 @@ static void use_remedy(const struct tool_prover_job *j, const struct race_proof 
 	}
 }
 
-void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
+static void add_any(const struct search *x, const struct race_proofs *r, struct inst_prunes *out)
 {
-	struct prove_options any = {.all_launches = true},
-			     some = {.wants_remedies = true, .of_many_blocks = true};
-	struct race_proofs r;
+	for (size_t i = 0; i < r->kernels.n; i++)
+		add_sites(kernel_of(out, r->kernels.v[i].name), &r->kernels.v[i],
+			  x->j->wants_global, false);
+}
 
-	if (prove_once(j, &any, &r)) {
-		for (size_t i = 0; i < r.kernels.n; i++)
-			add_sites(kernel_of(out, r.kernels.v[i].name), &r.kernels.v[i],
-				  j->wants_global, false);
-		race_proofs_free(&r);
-	}
-	if (!prove_once(j, &some, &r))
-		return;
-	for (size_t i = 0; i < r.kernels.n; i++) {
-		const struct race_proof *proof = &r.kernels.v[i];
+static void add_some(const struct search *x, const struct race_proofs *r, struct inst_prunes *out)
+{
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		const struct race_proof *proof = &r->kernels.v[i];
 		struct inst_prune *k = kernel_of(out, proof->name);
 		if (!add_contract(k, proof) ||
 		    (has_stays_if(proof) && !add_assume(k, proof->stays_if))) {
 			k->nterms = 0;
 			continue;
 		}
-		add_sites(k, proof, j->wants_global, true);
-		use_remedy(j, proof, k);
+		add_sites(k, proof, x->j->wants_global, true);
+		use_remedy(x, proof, k);
 	}
-	race_proofs_free(&r);
+}
+
+void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
+{
+	struct prove_options any = {.all_launches = true},
+			     some = {.wants_remedies = true, .of_many_blocks = true};
+	struct search x = {j, j->wall_ms ? now_ms() + j->wall_ms : 0};
+	struct race_proofs of_any, of_some;
+	bool has_some = x.end && prove_once(&x, &some, &of_some);
+	bool has_any = prove_once(&x, &any, &of_any);
+
+	has_some = has_some || (!x.end && prove_once(&x, &some, &of_some));
+	if (has_any) {
+		add_any(&x, &of_any, out);
+		race_proofs_free(&of_any);
+	}
+	if (has_some) {
+		add_some(&x, &of_some, out);
+		race_proofs_free(&of_some);
+	}
 }

@@ -18,6 +18,7 @@ struct tool_options {
 	bool strict;
 	bool verbose;
 	bool prune, prune_global;
+	bool prune_timed;		  /* --prune=auto: in a part of the time that ptxas takes */
 	bool no_lineinfo, gpu_only, host; /* for nvcc only */
 	const char *host_filter;	  /* likewise; NULL: all files */
 	int64_t long_build_ms;		  /* say so when ptxas will need more; 0: never */
@@ -31,6 +32,8 @@ int tool_options_init(struct tool_options *o, struct base_arena *a);
 /* Takes one argument of a command line. 1: ours, taken; 0: not ours; -1: ours but wrong (with a
  * message). */
 int tool_options_take(struct tool_options *o, const char *arg, struct base_arena *a);
+/* As if --prune had that value in COLLIDER_TOOL_OPTIONS. */
+void tool_options_prune(struct tool_options *o, const char *value);
 /* The value for COLLIDER_TOOL_OPTIONS. */
 char *tool_options_encode(const struct tool_options *o, struct base_arena *a);
 /* COLLIDER_DISABLE is set, not empty and not 0. */
@@ -183,11 +186,6 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 /* text.c: a file with this text, which a program has made, for places in it; NULL: it has lines of
  * its own, or there is no folder. */
 const char *tool_keep_text(const char *text, size_t size, struct base_arena *a);
-
-/* prune.c: adds the accesses that need no check, where --prune asks for it. */
-struct inst_prunes;
-void tool_find_prunes(const struct tool_job *job, const char *text, size_t size,
-		      struct inst_prunes *out);
 
 /* ---- trial.c: assembling on trial -------------------------------------------- */
 

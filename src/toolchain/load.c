@@ -406,7 +406,7 @@ int tool_load(int argc, char **argv)
 }
 
 char *tool_load_options(unsigned detectors, const char *kernels, const char *others,
-			struct base_arena *a)
+			const char *prune, struct base_arena *a)
 {
 	struct tool_options o;
 
@@ -418,6 +418,7 @@ char *tool_load_options(unsigned detectors, const char *kernels, const char *oth
 		o.inst.kernel_name = kernels;
 	if (others)
 		o.inst.kernel_name_exclude = others;
+	tool_options_prune(&o, prune);
 	return tool_options_encode(&o, a);
 }
 

@@ -34,6 +34,14 @@ static bool *switch_at(struct tool_options *o, size_t i)
 	return (bool *)((char *)o + switches[i].at);
 }
 
+void tool_options_prune(struct tool_options *o, const char *value)
+{
+	o->prune_timed = !strcmp(value, "auto");
+	o->prune_global = !strcmp(value, "proved-global");
+	o->inst.prune_alone = !strcmp(value, "proved-alone");
+	o->prune = strcmp(value, "none") != 0;
+}
+
 /* Takes the options that were given, not the defaults. */
 static void take_given(struct tool_options *o, const struct option_set *s, struct base_arena *a)
 {
@@ -41,10 +49,10 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 		if (option_source(s, switches[i].id) != OPTION_FROM_DEFAULT)
 			*switch_at(o, i) = option_flag(s, switches[i].id);
 	inst_options_read(&o->inst, s, a);
+	/* What is built has the proofs that were asked for; auto is for what is loaded. */
 	if (option_source(s, OPTION_PRUNE) != OPTION_FROM_DEFAULT) {
-		o->prune_global = option_is(s, OPTION_PRUNE, "proved-global");
-		o->prune = o->prune_global || o->inst.prune_alone ||
-			   option_is(s, OPTION_PRUNE, "proved");
+		tool_options_prune(o, option_text(s, OPTION_PRUNE));
+		o->prune &= !o->prune_timed || s->cmd == OPTION_CMD_TOOL;
 	}
 	if (option_source(s, OPTION_LONG_BUILD) != OPTION_FROM_DEFAULT)
 		o->long_build_ms = option_int(s, OPTION_LONG_BUILD);
@@ -124,6 +132,7 @@ char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 		option_encode_one(&b, OPTION_PRUNE,
 				  o->prune_global	? "proved-global"
 				  : o->inst.prune_alone ? "proved-alone"
+				  : o->prune_timed	? "auto"
 							: "proved");
 	option_encode_one(&b, OPTION_LONG_BUILD,
 			  base_printf(a, "%lldms", (long long)o->long_build_ms));

@@ -1,8 +1,19 @@
 /*
  * prune.c - --prune: the prover that finds the accesses that need no check (toolchain.h).
+ *
+ * A build may wait for it. A program that loads its code (load.c) gets what is proven in a part of
+ * the time that ptxas will need for the text with checks, by the estimate of slow.c; the rest is
+ * checked. What was proven is kept by the prover, and the code that was made by load.c.
  */
+#include "toolchain/rewrite.h"
 #include "toolchain/toolchain.h"
-#include "toolchain/internal.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Of ptxas's time, and at least so long: starting ptxas alone takes a good part of that. */
+#define TIMED_PART  0.15
+#define TIMED_LEAST 0.1
 
 static tool_prover *prover;
 
@@ -11,15 +22,41 @@ void tool_set_prover(tool_prover *fn)
 	prover = fn;
 }
 
-void tool_find_prunes(const struct tool_job *job, const char *text, size_t size,
-		      struct inst_prunes *out)
+static double seconds_now(void)
 {
-	struct tool_prover_job j = {.name = job->name,
-				    .text = text,
-				    .size = size,
-				    .wants_global =
-					    job->opt->prune_global || job->opt->inst.prune_alone};
+	struct timespec t;
 
-	if (job->opt->prune && prover)
-		prover(&j, out);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static unsigned wall_ms(const struct tool_work *w)
+{
+	double s = TIMED_PART * tool_sizes_seconds(&w->sizes);
+
+	return (unsigned)(1e3 * (s < TIMED_LEAST ? TIMED_LEAST : s));
+}
+
+void tool_find_prunes(struct tool_work *w)
+{
+	const struct tool_options *o = w->job->opt;
+	struct tool_prover_job j = {.name = w->job->name,
+				    .text = w->text,
+				    .size = w->size,
+				    .wants_global = o->prune_global || o->inst.prune_alone,
+				    .wall_ms = o->prune_timed ? wall_ms(w) : 0};
+	BASE_VEC(const char *) names = {0};
+
+	/* The accesses to shared memory of a text that declares none are its callers'. */
+	if (!o->prune || !prover || (!j.wants_global && !strstr(w->text, ".shared")))
+		return;
+	for (size_t i = 0; i < w->funcs.n; i++)
+		if (w->funcs.v[i].is_entry && !w->funcs.v[i].is_left_out)
+			base_vec_push(&names, w->funcs.v[i].name);
+	j.kernels = names.v;
+	j.nkernels = names.n;
+	double began = seconds_now();
+	prover(&j, &w->prunes);
+	w->costs.proofs = seconds_now() - began;
+	base_vec_free(&names);
 }

@@ -381,6 +381,9 @@ static void say_costs(const struct tool_work *w)
 		 "for the original, %.2f s with checks (%u runs)",
 		 w->job->name, arch, w->stats.groups, c->lines, c->lines_after, c->pass,
 		 c->original, c->trial, c->trials);
+	if (w->job->opt->prune)
+		base_say("%s (%s): %u accesses proven; %.2f s for proofs", w->job->name, arch,
+			 w->stats.pruned, c->proofs);
 	tool_sizes_say(w->job, &w->sizes);
 }
 
@@ -421,8 +424,11 @@ static enum tool_outcome rewrite(struct tool_work *w, struct base_buf *out, stru
 						     tool_first_error(said, &w->arena)));
 	}
 	tool_first_limits(w, &before);
+	/* Once without proofs, for the lengths: they say how long proofs may take. */
+	if (!w->is_idle && w->job->opt->prune_timed && instrument(w, out, sink) != 0)
+		return failed(w, reason(w, sink, why));
 	if (!w->is_idle)
-		tool_find_prunes(w->job, w->text, w->size, &w->prunes);
+		tool_find_prunes(w);
 	w->io.prunes = w->prunes.kernels.v;
 	w->io.nprunes = w->prunes.kernels.n;
 	base_vec_free(&before);

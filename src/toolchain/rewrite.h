@@ -49,6 +49,7 @@ struct tool_work {
 	struct costs {
 		unsigned trials;
 		double pass, original, trial; /* seconds of this processor */
+		double proofs;		      /* on the clock */
 		size_t lines, lines_after;
 	} costs;
 	struct tool_reglist after;
@@ -73,6 +74,8 @@ void tool_cap_file(struct tool_work *w, unsigned maxreg);
 bool tool_tighten(struct tool_work *w, struct tool_func *f, const char *why);
 /* scan.c: what the functions of the text are; false when it is no PTX, the sink says why. */
 bool tool_scan(struct tool_work *w, struct base_sink *sink);
+/* prune.c: adds the accesses that need no check to w->prunes, where --prune asks for it. */
+void tool_find_prunes(struct tool_work *w);
 /* refused.c: leaves out the kernels that only an object can hold; false: there are none. */
 bool tool_skip_refused(struct tool_work *w);
 

@@ -60,7 +60,10 @@ struct inst_prunes;
 struct tool_prover_job {
 	const char *name, *text; /* the file the user knows; the PTX, of `size` bytes */
 	size_t size;
-	bool wants_global; /* --prune=proved-global, or proved-alone */
+	bool wants_global;	    /* --prune=proved-global, or proved-alone */
+	unsigned wall_ms;	    /* what isn't found by then isn't found; 0: any */
+	const char *const *kernels; /* those of interest, nkernels; 0: all */
+	size_t nkernels;
 };
 typedef void tool_prover(const struct tool_prover_job *j, struct inst_prunes *out);
 void tool_set_prover(tool_prover *fn);
@@ -70,13 +73,13 @@ void tool_set_prover(tool_prover *fn);
  * process calls it by the name collider-load.
  */
 int tool_load(int argc, char **argv);
-/* What `collider run` hands to that library: COLLIDER_TOOL_OPTIONS for these detectors (a set)
- * and the lists of --kernel-name and --kernel-name-exclude (or NULL), NULL with a message if the
- * user's own are wrong; and what the result depends on beside them, of this executable, NULL with
- * a message where there is no CUDA toolkit. */
+/* What `collider run` hands to that library: COLLIDER_TOOL_OPTIONS for these detectors (a set),
+ * the lists of --kernel-name and --kernel-name-exclude (or NULL) and --prune, NULL with a message
+ * if the user's own are wrong; and what the result depends on beside them, of this executable, NULL
+ * with a message where there is no CUDA toolkit. */
 struct base_arena;
 char *tool_load_options(unsigned detectors, const char *kernels, const char *others,
-			struct base_arena *a);
+			const char *prune, struct base_arena *a);
 char *tool_load_key(const char *self, struct base_arena *a);
 /* For programs that call ptxas themselves: a folder like the toolkit's, with ours in its bin; NULL
  * with a message. And a sum that other options, or another version of ours, change (caller.c). */

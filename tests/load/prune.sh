@@ -1,0 +1,55 @@
+#!/bin/bash
+# prune.sh - proofs for code that is instrumented as it is loaded: prune.sh COLLIDER BUILT SOURCES
+#
+# What is proven of tests/prove/prune.cu has no check, or one outside of its contract only, the same
+# as in a build; a racy kernel has them in all launches of more than one thread, and one that may slip
+# into the array beside keeps all of its own.
+. "$(dirname "$0")/lib.sh"
+program=$built/load_program
+source=$here/../prove/prune.cu
+nvcc -fatbin -lineinfo -arch=sm_90 -std=c++17 "$source" -o prune.fatbin || exit 2
+
+# proven OUT: "KERNEL WHY COUNT" of what has no check
+proven() {
+	"$built/load_sites" "$1" | sed -n 's/^unchecked _Z[0-9]*\([a-z_]*\)P[^ ]* \(proven[a-z-]*\) /\1 \2 /p' | sort
+}
+
+few='--kernel-name=mirror,no_barrier,shared_by_all,slip'
+go n "$few" -- "$program" . wrapper:prune.fatbin || fail "n: $(cat n.err)"
+proven n.0 >n.proven
+[ ! -s n.proven ] || fail "--prune=none: $(cat n.proven)"
+
+# hirace checks no load that barriers keep from all writes.
+for detector in collide hirace; do
+	n=$([ $detector = collide ] && echo 2 || echo 1)
+	go p "$few" --detector=$detector --prune=proved -- "$program" . wrapper:prune.fatbin || fail "p: $(cat p.err)"
+	expect p "cuLibraryLoadData code 0"
+	proven p.0 >p.proven
+	for line in "mirror proven-within $n" "shared_by_all proven $n"; do
+		expect p.proven "$line"
+	done
+	grep -E '^(slip|no_barrier proven ) ' p.proven && fail "$detector: more than is proven has no check"
+done
+
+# Kept, and made again where that is asked for in other words.
+go p "$few" --detector=hirace --prune=proved -- "$program" . wrapper:prune.fatbin || fail "p: $(cat p.err)"
+says p.err ', 1 kept from earlier runs$'
+go p "$few" --detector=hirace -- "$program" . wrapper:prune.fatbin || fail "p: $(cat p.err)"
+says p.err ' 1 of 1 images in [0-9.]+ s$'
+proven p.0 >p.proven
+[ ! -s p.proven ] || fail "--prune=none after another: $(cat p.proven)"
+
+# By default what is proven in time has no check. What earlier runs have proven takes none.
+go p "$few" --detector=iguard --prune=auto -- "$program" . wrapper:prune.fatbin || fail "p: $(cat p.err)"
+proven p.0 >p.proven
+grep -vE '^(mirror|shared_by_all|no_barrier) proven(-within)? [12]$' p.proven && fail "by default more than is proven"
+grep -q '^mirror ' p.proven || fail "what is kept of a proof isn't used: $(cat p.proven)"
+
+# Code without shared memory has nothing to prove: none is asked for, whatever it takes.
+rm -rf cache/collider/prove-*
+nvcc -fatbin -lineinfo -arch=sm_90 -x cu - -o plain.fatbin <<'C' || exit 2
+__global__ void add(int *p) { p[threadIdx.x] += 1; }
+C
+go p --prune=proved -- "$program" . wrapper:plain.fatbin || fail "p: $(cat p.err)"
+ls cache/collider/prove-* 2>/dev/null && fail "a proof was made of code without shared memory"
+exit $bad
