@@ -196,6 +196,8 @@ def main():
                         t['ms'][-1]))
                     if k:
                         show(k)
+                    if form == 'free' and k and not is_helped(k, options, pin):
+                        print('     no remedy that its host keeps to')
                     sys.stdout.flush()
     print_table(table)
     sys.exit(1 if failed else 0)
