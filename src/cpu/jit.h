@@ -31,18 +31,18 @@ static inline int32_t cpu_inst_weight(uint32_t flags)
 	_Static_assert(CPU_I_MEMORY == 1 << 5 && CPU_I_BACK == 1 << 6, "weight of an instruction");
 	return 1 + (int32_t)(flags >> 5 & 3) * 4;
 }
-/* The same for the run loop: moves *pc on, and counts; is_counted: the first one has been. */
+/* The same for the run loop, which has counted the first instruction: moves *pc on, and counts. */
 static inline bool cpu_jit_go(struct cpu_warp *w, uint32_t *pc, uint32_t mask, int32_t *left,
-			      uint32_t *n, bool is_counted)
+			      uint32_t *n)
 {
 	struct cpu_func *f = w->cur->func;
-	int32_t room = *left + (is_counted ? cpu_inst_weight(f->code[*pc].flags) : 0);
+	int32_t room = *left + cpu_inst_weight(f->code[*pc].flags);
 	uint32_t done = cpu_jit_try(w, f, *pc, mask, &room);
 
 	if (!done)
 		return false;
 	*pc += done;
-	*n += done - is_counted;
+	*n += done - 1;
 	*left = room;
 	return true;
 }

@@ -479,9 +479,6 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 	bool goes_on = false;
 
 	cpu_warp_focus(w, s);
-	/* The turn before may have ended within a run. */
-	if (s->func->jit && !(code[pc].flags & CPU_I_RUN))
-		cpu_jit_go(w, &pc, mask, &left, &n, false);
 	while (left > 0) {
 		const struct cpu_inst *in = &code[pc];
 		uint32_t flags = in->flags, m = mask;
@@ -534,7 +531,7 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 		} else if (flags & CPU_I_NOTED) {
 			cpu_event_noted(w, in);
 		}
-		if (flags & CPU_I_RUN && cpu_jit_go(w, &pc, mask, &left, &n, true))
+		if (flags & CPU_I_RUN && cpu_jit_go(w, &pc, mask, &left, &n))
 			continue;
 		if (!m) {
 			pc++;

@@ -14,7 +14,7 @@
  *
  * verify: each run is executed twice, by the handlers first; the frames must be equal then. Else a
  * line names the instruction that wrote the register, and the process ends with code 70.
- * Costs: 48 bytes an instruction; a run costs the handlers' time of some hundred executions.
+ * Costs: 64 bytes an instruction; a run costs the handlers' time of some hundred executions.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,8 +25,11 @@
 #include "cpu/jit.h"
 #include "cpu/jit/rows.h"
 
-#define HOT	 48u
-#define SHORTEST 2u /* 1 for verify */
+#define HOT 48u
+/* The least instructions for which code is faster than handlers, all lanes and some: it is called,
+ * and lies in a page of its own. For verify 1. */
+#define SHORTEST      4u
+#define SHORTEST_SOME 8u
 /* A place is compared that often; a loop of millions would take minutes. */
 #define VERIFIED 4096u
 /* A load that could so often not be done as before is no more part of runs. */
@@ -42,13 +45,15 @@ enum { CODE_SOME, CODE_ALL, CODE_LONG, CODE_STEP, CODES };
 static const uint8_t length_of[CODES] = {[CODE_LONG] = 4 * STEP, [CODE_STEP] = STEP};
 
 struct jit_place {
-	uint8_t left, pos;	     /* instructions to the run's end, 0: in none; from its start */
+	_Alignas(64) uint8_t left;   /* instructions to the run's end; 0: in none */
+	uint8_t pos;		     /* from its start */
 	bool is_load, is_head;	     /* is_head: a loop begins here */
 	_Atomic uint8_t misses;	     /* of a load; from MISSES on it ends runs */
 	_Atomic bool is_none[CODES]; /* can't be made */
 	_Atomic uint16_t count[CODES];
 	_Atomic(struct jit_code *) code[CODES];
 };
+_Static_assert(sizeof(struct jit_place) <= 64, "one cache line");
 
 /* Code that is called no more, but perhaps still executed. */
 struct retired {
@@ -146,9 +151,11 @@ static bool can_be(const struct cpu_inst *in)
 	return entry_of(in->fn)->row && !(in->flags & ENDS_IT);
 }
 
-static uint32_t shortest_of(const struct cpu_jit_func *j)
+static inline uint32_t shortest_of(const struct cpu_jit_func *j, bool is_all)
 {
-	return j->mode == CPU_JIT_VERIFY ? 1 : SHORTEST;
+	if (__builtin_expect(j->mode == CPU_JIT_VERIFY, 0))
+		return 1;
+	return is_all ? SHORTEST : SHORTEST_SOME;
 }
 
 /* The run from pc on: how many instructions? */
@@ -170,7 +177,7 @@ static uint32_t length(struct jit_gen *g, const struct cpu_func *f, const struct
 
 static void mark(struct cpu_func *f, const struct cpu_jit_func *j, uint32_t pc)
 {
-	if (pc >= f->ninsts || j->at[pc].left < shortest_of(j))
+	if (pc >= f->ninsts || j->at[pc].left < shortest_of(j, true))
 		return;
 	f->code[pc].flags |= CPU_I_RUN;
 	f->code[pc].flags &= (uint16_t)~CPU_I_PLAIN;
@@ -218,10 +225,12 @@ static void free_func(struct cpu_jit_func *j)
 
 static struct cpu_jit_func *new_func(uint32_t n, enum cpu_jit mode)
 {
-	struct cpu_jit_func *j = calloc(1, sizeof(*j) + n * sizeof(struct jit_place));
+	size_t bytes = sizeof(struct cpu_jit_func) + n * sizeof(struct jit_place);
+	struct cpu_jit_func *j = aligned_alloc(64, bytes);
 
 	if (!j)
 		return NULL;
+	memset(j, 0, bytes);
 	j->weight = calloc(n + 1, sizeof(j->weight[0]));
 	j->n = j->weight ? n : 0;
 	j->mode = mode;
@@ -486,7 +495,7 @@ uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32
 	do {
 		struct jit_place *p = &j->at[pc];
 		unsigned kind;
-		if (p->left < shortest_of(j))
+		if (p->left < shortest_of(j, mask == UINT32_MAX))
 			break;
 		struct jit_code *c = choose(w, f, pc, mask == UINT32_MAX, *left, &kind);
 		if (!c || (c->ngroups && !find_groups(w, j, p, c, host)))
