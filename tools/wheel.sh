@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/wheel/collider/tree" --strip >"$work/log" || { cat "$work/log" >&2; exit 1; }
 cd "$work/wheel"
-rm -rf collider/tree/share collider/tree/lib/collider/python/__pycache__
+rm -rf collider/tree/share collider/tree/lib/libcollider-ptx* collider/tree/lib/collider/python/__pycache__
 : >collider/__init__.py
 cp "$root/tools/wheel/__main__.py" collider/
 cp -r collider/tree/lib/collider/python/collider_triton collider/tree/lib/collider/python/collider_pytest.py .

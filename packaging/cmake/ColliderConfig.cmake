@@ -2,6 +2,7 @@
 #
 #   Collider_EXECUTABLE     the program; the target Collider::collider is the same
 #   Collider::annotations   include/collider, for collider_assume and its like
+#   Collider::ptx           the C library, docs/library.md
 #
 #   collider_add_checked_test(NAME name COMMAND program [argument...]
 #                             [DEVICE cpu|gpu|auto] [OPTIONS option...] [ALLOW_PARTIAL])
@@ -22,6 +23,10 @@ if(NOT TARGET Collider::collider)
   set_target_properties(Collider::collider PROPERTIES IMPORTED_LOCATION "${Collider_EXECUTABLE}")
   add_library(Collider::annotations INTERFACE IMPORTED)
   set_target_properties(Collider::annotations PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${Collider_PREFIX}/include")
+  add_library(Collider::ptx SHARED IMPORTED)
+  set_target_properties(Collider::ptx PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${Collider_PREFIX}/include"
+                        IMPORTED_LOCATION "${Collider_PREFIX}/lib/libcollider-ptx.so.1"
+                        IMPORTED_SONAME libcollider-ptx.so.1)
 endif()
 
 function(collider_add_checked_test)

@@ -24,7 +24,7 @@ export XDG_CACHE_HOME=$work/cache
 "${CMAKE:-cmake}" --install "$build" --prefix "$work/first" >"$work/log" 2>&1 ||
 	{ cat "$work/log"; exit 1; }
 
-# Nothing that a linker or a program could find by accident: only collider and its names, the page.
+# Nothing that a linker or a program could find by accident: only collider and its names, the page, and the C library.
 # The documentation is as in the sources.
 (cd "$work/first" && find . ! -type d ! -path './share/doc/*' | sort) >"$work/have"
 for f in README.md LICENSE docs examples; do
@@ -38,6 +38,7 @@ cat >"$work/want" <<'L'
 ./bin/collider-nvcc
 ./include/collider/annotate.h
 ./include/collider/assume.h
+./include/collider/ptx.h
 ./lib/cmake/Collider/ColliderConfig.cmake
 ./lib/cmake/Collider/ColliderConfigVersion.cmake
 ./lib/collider/cpu/libcuda.so.1
@@ -52,6 +53,10 @@ cat >"$work/want" <<'L'
 ./lib/collider/python/collider_triton/compiler.py
 ./lib/collider/python/collider_triton/driver.py
 ./lib/collider/python/sitecustomize.py
+./lib/libcollider-ptx.so
+./lib/libcollider-ptx.so.1
+./lib/libcollider-ptx.so.1.0.0
+./lib/pkgconfig/collider-ptx.pc
 ./lib/pkgconfig/collider.pc
 ./share/bash-completion/completions/collider
 ./share/fish/vendor_completions.d/collider.fish

@@ -43,6 +43,31 @@ flags=$(pkg-config --cflags collider) || fail "pkg-config"
 echo '#include <collider/assume.h>' | gcc -E $flags - >/dev/null || fail "no header with $flags"
 [ -x "$(pkg-config --variable=bindir collider)/collider" ] || fail "bindir"
 
+# The C library, as pkg-config and as CMake find it, by the example: the race is found, and not by its twin.
+cp "$root/examples/library/histogram.c" racy.c
+sed 's/ld.global.u32 %n, \[%p\];.nadd.u32 %n, %n, 1;.nst.global.u32 \[%p\], %n;/red.relaxed.gpu.global.add.u32 [%p], 1;/' racy.c >fixed.c
+cmp -s racy.c fixed.c && fail "the example has no twin"
+flags=$(pkg-config --cflags --libs collider-ptx) || fail "pkg-config collider-ptx"
+for kind in racy:1 fixed:0; do
+	name=${kind%:*}
+	gcc -std=c11 -Wall -Wextra -Werror -pedantic $name.c $flags -o $name || fail "$name.c can't be built"
+	LD_LIBRARY_PATH=$tree/lib ./$name >log 2>&1
+	rc=$?
+	[ $rc = "${kind#*:}" ] || { cat log; fail "$name: exit code $rc"; }
+	[ "$(grep -c 'races with' log)" = $((${kind#*:} * 2)) ] || { cat log; fail "$name: other findings"; }
+done
+cat >CMakeLists.txt <<'C'
+cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES C)
+find_package(Collider REQUIRED)
+add_executable(racy racy.c)
+target_link_libraries(racy PRIVATE Collider::ptx)
+C
+"${CMAKE:-cmake}" -S . -B c -DCMAKE_PREFIX_PATH="$tree" >log 2>&1 && "${CMAKE:-cmake}" --build c >>log 2>&1 ||
+	{ cat log; fail "CMake doesn't find the C library"; }
+./c/racy >log 2>&1
+[ $? = 1 ] || { cat log; fail "racy by CMake"; }
+
 # What the jobs run: the racy program is to end with 99 and a file, the right one with 0.
 awk '/run: \|/ { on = 1; next } on && /^      - / { exit } on { print substr($0, 11) }' "$root/examples/ci/github.yml" >github
 awk '/^  script:/ { on = 1; next } on && !/^    - / { exit } on { print substr($0, 7) }' "$root/examples/ci/gitlab-ci.yml" >gitlab

@@ -1,0 +1,441 @@
+/*
+ * test_lib.c - the C library: what a call returns, each fault of a kernel and the launch after it,
+ * a race and its twin, several devices at once.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <collider/ptx.h>
+
+#define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
+#define BODY "{\n.reg .pred %p;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n"
+
+static const char text[] = HEAD
+	".visible .global .align 4 .u32 level = 7;\n"
+	/* p[i] = p[i] * v + level */
+	".visible .entry scale(.param .u64 p, .param .u32 v)\n" BODY
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
+	"mov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\n"
+	"mad.lo.u32 %r2, %r3, %r4, %r2;\nmul.wide.u32 %d2, %r2, 4;\nadd.u64 %d1, %d1, %d2;\n"
+	"ld.global.u32 %r3, [%d1];\nld.global.u32 %r5, [level];\n"
+	"mad.lo.u32 %r3, %r3, %r1, %r5;\nst.global.u32 [%d1], %r3;\nret;\n}\n"
+	".visible .entry stop()\n{\ntrap;\n}\n"
+	/* what the device doesn't have */
+	".visible .entry odd(.param .u64 p)\n" BODY
+	"ld.param.u64 %d1, [p];\nmultimem.red.relaxed.sys.global.add.u32 [%d1], 1;\nret;\n}\n"
+	/* warp 0 waits at a barrier for 64 threads, warp 1 at another */
+	".visible .entry dead()\n" BODY
+	"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p, %r1, 32;\n@%p bra one;\n"
+	"bar.sync 1, 64;\nret;\n"
+	"one:\nbar.sync 2, 64;\nret;\n}\n"
+	".visible .entry forever(.param .u64 p)\n" BODY "ld.param.u64 %d1, [p];\nmov.u32 %r1, 0;\n"
+	"again:\nadd.u32 %r1, %r1, 1;\nst.volatile.global.u32 [%d1], %r1;\nbra again;\n}\n"
+	/* p[0] += 1, by two blocks: as they come, and in one step */
+	".visible .entry racy(.param .u64 p)\n" BODY
+	"ld.param.u64 %d1, [p];\nld.global.u32 %r1, [%d1];\nadd.u32 %r1, %r1, 1;\n"
+	"st.global.u32 [%d1], %r1;\nret;\n}\n"
+	".visible .entry fixed(.param .u64 p)\n" BODY
+	"ld.param.u64 %d1, [p];\nred.relaxed.gpu.global.add.u32 [%d1], 1;\nret;\n}\n"
+	".visible .entry bytes(.param .u8 a, .param .f64 b, .param .align 4 .b8 "
+	"c[12])\n{\nret;\n}\n";
+
+struct fixture {
+	struct collider_ptx *d;
+	struct collider_ptx_module *mod;
+	uint32_t p[256];
+	unsigned nfound;
+	char line[400], what[2][20];
+	uint32_t ptx_line[2];
+	int rc_within;
+};
+
+static void on_finding(void *arg, const struct collider_ptx_finding *x)
+{
+	struct fixture *f = arg;
+
+	f->nfound++;
+	snprintf(f->line, sizeof(f->line), "%s", x->line);
+	snprintf(f->what[0], sizeof(f->what[0]), "%s", x->first->what);
+	snprintf(f->what[1], sizeof(f->what[1]), "%s", x->second->what);
+	f->ptx_line[0] = x->first->ptx_line;
+	f->ptx_line[1] = x->second->ptx_line;
+	assert_int_equal(x->class_of, COLLIDER_PTX_RACE);
+	f->rc_within = collider_ptx_share(f->d, f, 4);
+}
+
+static void open_device(struct fixture *f, bool judges)
+{
+	struct collider_ptx_options o = {
+		.size = sizeof(o), .seed = 3, .judges = judges, .arg = f, .on_finding = on_finding};
+
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(collider_ptx_open(&o, &f->d), 0);
+	assert_int_equal(collider_ptx_load(f->d, "t.ptx", text, sizeof(text) - 1, &f->mod), 0);
+	assert_int_equal(collider_ptx_share(f->d, f->p, sizeof(f->p)), 0);
+}
+
+static int run(struct fixture *f, const char *name, uint32_t blocks, uint32_t threads,
+	       const void *const *arguments, size_t n)
+{
+	struct collider_ptx_launch l = {
+		.size = sizeof(l), .grid = {blocks}, .block = {threads}, .limit_ms = 60000};
+	struct collider_ptx_kernel *k;
+
+	assert_int_equal(collider_ptx_find_kernel(f->mod, name, &k), 0);
+	return collider_ptx_run(k, &l, arguments, n);
+}
+
+/* A launch of `name` with p, or another pointer, as its only parameter. */
+static int run1(struct fixture *f, const char *name, uint32_t blocks, uint32_t threads, void *p)
+{
+	const void *arguments[] = {&p};
+
+	return run(f, name, blocks, threads, arguments, 1);
+}
+
+/* The device works: 5 * 2 + level. */
+static void scale_works(struct fixture *f)
+{
+	uint32_t *p = f->p, v = 2;
+	const void *arguments[] = {&p, &v};
+
+	for (unsigned i = 0; i < 256; i++)
+		p[i] = 5;
+	assert_int_equal(run(f, "scale", 4, 64, arguments, 2), 0);
+	for (unsigned i = 0; i < 256; i++)
+		assert_int_equal(p[i], 17);
+}
+
+static void kernels_run(void **state)
+{
+	struct collider_ptx_totals t = {.size = sizeof(t)};
+	struct fixture f;
+	void *level;
+	size_t bytes;
+
+	(void)state;
+	for (int judges = 0; judges < 2; judges++) {
+		open_device(&f, judges);
+		scale_works(&f);
+		assert_int_equal(collider_ptx_find_variable(f.mod, "level", &level, &bytes), 0);
+		assert_int_equal(bytes, 4);
+		*(uint32_t *)level = 1;
+		uint32_t *p = f.p, v = 1;
+		const void *arguments[] = {&p, &v};
+		assert_int_equal(run(&f, "scale", 1, 1, arguments, 2), 0);
+		assert_int_equal(p[0], 18);
+		assert_int_equal(collider_ptx_get_totals(f.d, &t), 0);
+		assert_int_equal(t.launches, 2);
+		assert_int_equal(t.judged, judges ? 257 * 3 : 0);
+		assert_int_equal(t.findings, 0);
+		assert_false(t.is_partial);
+		collider_ptx_close(f.d);
+	}
+}
+
+static void kernels_are_described(void **state)
+{
+	struct collider_ptx_kernel_info info = {.size = sizeof(info)};
+	struct collider_ptx_parameter par = {.size = sizeof(par)};
+	struct collider_ptx_kernel *k;
+	struct fixture f;
+	size_t n = 0;
+
+	(void)state;
+	open_device(&f, false);
+	while (!collider_ptx_kernel_at(f.mod, n, &k))
+		n++;
+	assert_int_equal(n, 8);
+	assert_int_equal(collider_ptx_find_kernel(f.mod, "bytes", &k), 0);
+	assert_int_equal(collider_ptx_get_kernel(k, &info), 0);
+	assert_string_equal(info.name, "bytes");
+	assert_int_equal(info.parameters, 3);
+	assert_int_equal(info.parameter_bytes, 28);
+	assert_null(info.refused);
+	static const struct {
+		const char *name, *type;
+		size_t bytes, offset;
+	} want[] = {{"a", "u8", 1, 0}, {"b", "f64", 8, 8}, {"c", "b8", 12, 16}};
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(collider_ptx_get_parameter(k, i, &par), 0);
+		assert_string_equal(par.name, want[i].name);
+		assert_string_equal(par.type, want[i].type);
+		assert_int_equal(par.bytes, want[i].bytes);
+		assert_int_equal(par.offset, want[i].offset);
+	}
+	assert_int_equal(collider_ptx_get_parameter(k, 3, &par), COLLIDER_PTX_ARGUMENT);
+	/* A caller that was built with a version that had less. */
+	info.size = offsetof(struct collider_ptx_kernel_info, parameters);
+	info.parameters = 99;
+	assert_int_equal(collider_ptx_get_kernel(k, &info), 0);
+	assert_int_equal(info.parameters, 99);
+	info.size = 0;
+	assert_int_equal(collider_ptx_get_kernel(k, &info), COLLIDER_PTX_ARGUMENT);
+	collider_ptx_close(f.d);
+}
+
+static void wrong_calls_are_refused(void **state)
+{
+	static const char bad[] = HEAD ".visible .entry x()\n{\nadd.u32 %r1, 1;\n}\n";
+	struct collider_ptx_launch l = {.size = sizeof(l), .block = {2000}};
+	struct collider_ptx_module *m;
+	struct collider_ptx_kernel *k;
+	struct fixture f;
+	void *p;
+
+	(void)state;
+	open_device(&f, false);
+	assert_int_equal(collider_ptx_find_kernel(f.mod, "scole", &k), COLLIDER_PTX_NO_NAME);
+	assert_string_equal(collider_ptx_error(), "t.ptx has no kernel scole; its first is scale");
+	assert_null(k);
+	assert_int_equal(collider_ptx_find_variable(f.mod, "x", &p, NULL), COLLIDER_PTX_NO_NAME);
+	assert_int_equal(collider_ptx_load(f.d, "bad.ptx", bad, sizeof(bad) - 1, &m),
+			 COLLIDER_PTX_TEXT);
+	assert_null(m);
+	assert_int_equal(strncmp(collider_ptx_error(), "bad.ptx:6:", 10), 0);
+	assert_int_equal(collider_ptx_load(f.d, "no.ptx", "int main", 8, &m), COLLIDER_PTX_TEXT);
+	assert_int_equal(collider_ptx_share(f.d, f.p + 1, 4), COLLIDER_PTX_ARGUMENT);
+	assert_int_equal(collider_ptx_share(f.d, NULL, 4), COLLIDER_PTX_ARGUMENT);
+	assert_int_equal(collider_ptx_forget(f.d, f.p + 1), COLLIDER_PTX_ARGUMENT);
+	assert_int_equal(run(&f, "scale", 1, 1, NULL, 0), COLLIDER_PTX_ARGUMENT);
+	assert_string_equal(collider_ptx_error(), "scale has 2 parameters, 0 were given");
+	assert_int_equal(run(&f, "scale", 1, 1, NULL, 2), COLLIDER_PTX_ARGUMENT);
+	assert_int_equal(collider_ptx_find_kernel(f.mod, "stop", &k), 0);
+	assert_int_equal(collider_ptx_run(k, &l, NULL, 0), COLLIDER_PTX_REFUSED);
+	assert_int_equal(collider_ptx_run(k, NULL, NULL, 0), COLLIDER_PTX_ARGUMENT);
+	assert_int_equal(collider_ptx_open(NULL, NULL), COLLIDER_PTX_ARGUMENT);
+	assert_int_equal(collider_ptx_get_totals(NULL, NULL), COLLIDER_PTX_ARGUMENT);
+	collider_ptx_close(NULL);
+	scale_works(&f);
+	collider_ptx_close(f.d);
+}
+
+/* A kernel's fault is its launch's; the next one runs. */
+static void faults_are_codes(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	for (int judges = 0; judges < 2; judges++) {
+		open_device(&f, judges);
+		assert_int_equal(run(&f, "stop", 2, 64, NULL, 0), COLLIDER_PTX_TRAP);
+		assert_non_null(strstr(collider_ptx_error(), "stop"));
+		scale_works(&f);
+		assert_int_equal(run1(&f, "fixed", 1, 1, f.p + 256), COLLIDER_PTX_ADDRESS);
+		scale_works(&f);
+		assert_int_equal(run1(&f, "fixed", 1, 1, (char *)f.p + 1), COLLIDER_PTX_ADDRESS);
+		assert_int_equal(run1(&f, "fixed", 1, 1, NULL), COLLIDER_PTX_ADDRESS);
+		scale_works(&f);
+		assert_int_equal(run1(&f, "odd", 1, 1, f.p), COLLIDER_PTX_REFUSED);
+		assert_non_null(strstr(collider_ptx_error(), "multimem"));
+		scale_works(&f);
+		assert_int_equal(run(&f, "dead", 1, 64, NULL, 0), COLLIDER_PTX_DEADLOCK);
+		scale_works(&f);
+		assert_int_equal(collider_ptx_forget(f.d, f.p), 0);
+		assert_int_equal(run1(&f, "fixed", 1, 1, f.p), COLLIDER_PTX_ADDRESS);
+		assert_int_equal(collider_ptx_share(f.d, f.p, sizeof(f.p)), 0);
+		scale_works(&f);
+		assert_int_equal(f.nfound, 0);
+		collider_ptx_close(f.d);
+	}
+}
+
+static void limits_stop_launches(void **state)
+{
+	struct collider_ptx_launch l = {.size = sizeof(l), .limit_ms = 20};
+	struct collider_ptx_kernel *k;
+	struct fixture f;
+
+	(void)state;
+	open_device(&f, false);
+	void *p = f.p;
+	const void *arguments[] = {&p};
+	assert_int_equal(collider_ptx_find_kernel(f.mod, "forever", &k), 0);
+	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), COLLIDER_PTX_TIME);
+	scale_works(&f);
+	collider_ptx_close(f.d);
+}
+
+static void races_are_found(void **state)
+{
+	struct collider_ptx_totals t = {.size = sizeof(t)};
+	struct fixture f;
+
+	(void)state;
+	open_device(&f, true);
+	assert_int_equal(run1(&f, "fixed", 2, 1, f.p), 0);
+	assert_int_equal(f.p[0], 2);
+	assert_int_equal(f.nfound, 0);
+	/* Launches are ordered. */
+	assert_int_equal(run1(&f, "racy", 1, 1, f.p), 0);
+	assert_int_equal(run1(&f, "racy", 1, 1, f.p), 0);
+	assert_int_equal(f.p[0], 4);
+	assert_int_equal(f.nfound, 0);
+	assert_int_equal(run1(&f, "racy", 2, 1, f.p), 0);
+	assert_int_equal(f.nfound, 2); /* the load and the store, and the stores */
+	assert_non_null(strstr(f.line, "t.ptx:"));
+	assert_non_null(strstr(f.line, "races with"));
+	assert_string_equal(f.what[1], "store");
+	assert_int_equal(f.rc_within, COLLIDER_PTX_BUSY);
+	assert_int_equal(run1(&f, "racy", 2, 1, f.p), 0);
+	assert_int_equal(f.nfound, 2); /* each once */
+	assert_int_equal(collider_ptx_get_totals(f.d, &t), 0);
+	assert_int_equal(t.races, 2);
+	scale_works(&f);
+	collider_ptx_close(f.d);
+	open_device(&f, false);
+	assert_int_equal(run1(&f, "racy", 2, 1, f.p), 0);
+	assert_int_equal(f.nfound, 0);
+	collider_ptx_close(f.d);
+}
+
+/* A device of its own, or one for all. */
+static void *many(void *arg)
+{
+	struct fixture *f = arg, own;
+
+	for (int i = 0; i < 20; i++) {
+		open_device(&own, true);
+		scale_works(&own);
+		assert_int_equal(run1(&own, "racy", 2, 1, own.p), 0);
+		assert_int_equal(own.nfound, 2);
+		collider_ptx_close(own.d);
+		assert_int_equal(run1(f, "fixed", 2, 32, f->p), 0);
+	}
+	return NULL;
+}
+
+static void threads_share_devices(void **state)
+{
+	pthread_t thread[3];
+	struct fixture f;
+
+	(void)state;
+	open_device(&f, true);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, many, &f), 0);
+	for (int i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	assert_int_equal(f.p[0], 3 * 20 * 64);
+	assert_int_equal(f.nfound, 0);
+	collider_ptx_close(f.d);
+}
+
+static void children_are_refused(void **state)
+{
+	struct fixture f;
+	int status;
+
+	(void)state;
+	open_device(&f, true);
+	scale_works(&f);
+	pid_t pid = fork();
+	if (!pid) {
+		struct collider_ptx *d;
+		int rc = collider_ptx_forget(f.d, f.p) != COLLIDER_PTX_ARGUMENT;
+		rc |= collider_ptx_open(NULL, &d);
+		collider_ptx_close(d);
+		_exit(rc);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	scale_works(&f);
+	collider_ptx_close(f.d);
+}
+
+/* Without memory calls fail, what runs isn't judged, and the process goes on. */
+static int is_short(void)
+{
+	struct collider_ptx_totals t = {.size = sizeof(t)};
+	const uint32_t words = 8u << 20;
+	uint32_t *p = calloc(words, 4), v = 2;
+	const void *arguments[] = {&p, &v};
+	struct rlimit limit;
+	struct fixture f;
+	unsigned long pages = 0;
+
+	open_device(&f, true);
+	scale_works(&f);
+	if (!p || collider_ptx_share(f.d, p, (size_t)words * 4))
+		return 2;
+	FILE *in = fopen("/proc/self/statm", "r");
+	if (!in || fscanf(in, "%lu", &pages) != 1)
+		return 3;
+	fclose(in);
+	getrlimit(RLIMIT_AS, &limit);
+	limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (8 << 20);
+	setrlimit(RLIMIT_AS, &limit);
+	int rc = run(&f, "scale", words / 256, 256, arguments, 2);
+	for (uint32_t i = 0; i < words; i++)
+		if (p[i] != 7)
+			return 4;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_AS, &limit);
+	if (rc != COLLIDER_PTX_MEMORY || collider_ptx_get_totals(f.d, &t) || !t.is_partial)
+		return 5;
+	scale_works(&f);
+	collider_ptx_close(f.d);
+	return 0;
+}
+
+static void memory_runs_out(void **state)
+{
+	int status;
+
+	(void)state;
+#ifdef LIB_IS_SANITIZED
+	skip(); /* its own memory has no limit */
+#endif
+	pid_t pid = fork();
+	if (!pid)
+		_exit(is_short());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void modules_come_and_go(void **state)
+{
+	struct collider_ptx_module *m;
+	struct fixture f;
+
+	(void)state;
+	open_device(&f, true);
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(collider_ptx_load(f.d, "u.ptx", text, sizeof(text) - 1, &m), 0);
+		collider_ptx_unload(f.mod);
+		f.mod = m;
+		scale_works(&f);
+	}
+	assert_int_equal(run1(&f, "racy", 2, 1, f.p), 0);
+	assert_non_null(strstr(f.line, "u.ptx:"));
+	collider_ptx_close(f.d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kernels_run),
+		cmocka_unit_test(kernels_are_described),
+		cmocka_unit_test(wrong_calls_are_refused),
+		cmocka_unit_test(faults_are_codes),
+		cmocka_unit_test(limits_stop_launches),
+		cmocka_unit_test(races_are_found),
+		cmocka_unit_test(threads_share_devices),
+		cmocka_unit_test(children_are_refused),
+		cmocka_unit_test(modules_come_and_go),
+		cmocka_unit_test(memory_runs_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
