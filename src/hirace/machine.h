@@ -27,6 +27,8 @@ enum hirace_state {
 	HIRACE_READ_AFTER,
 	HIRACE_BATOM_AFTER,
 	HIRACE_GATOM_AFTER,
+	/* An asynchronous copy writes, and its thread has not waited for it: */
+	HIRACE_COPYING,
 	HIRACE_STATES_ALL
 };
 

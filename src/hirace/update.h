@@ -164,6 +164,16 @@ RACE_FN bool hirace_has_weak_side(uint32_t state, uint32_t access)
 	       base == HIRACE_GREAD || (base == HIRACE_WRITE && access != HIRACE_R);
 }
 
+/* An access while a copy writes: nothing orders the two, as only the copy's thread orders it, by
+ * its wait, and what was ordered before the copy was judged when it was issued. */
+RACE_FN struct hirace_step hirace_race_step(void)
+{
+	struct hirace_step s = {HIRACE_RACE, false, false, false, false};
+
+	s.is_race = true;
+	return s;
+}
+
 /* The word of a location after this access, and the verdict. Pure; bit: hirace_read_bit(). */
 HIRACE_FN struct hirace_result hirace_judge(uint64_t old, const uint8_t *table,
 					    const struct hirace_actor *me, uint32_t access,
@@ -176,6 +186,7 @@ HIRACE_FN struct hirace_result hirace_judge(uint64_t old, const uint8_t *table,
 	uint32_t stamp =
 		me->stamps.own.now < HIRACE_STAMP_FULL ? me->stamps.own.now : HIRACE_STAMP_FULL;
 	struct hirace_step s;
+	bool is_copying;
 
 	if (is_foreign && w.launch && w.state != HIRACE_INIT)
 		overlap = HIRACE_OVERLAPS(me->launch, w.launch);
@@ -185,7 +196,8 @@ HIRACE_FN struct hirace_result hirace_judge(uint64_t old, const uint8_t *table,
 		w.state = HIRACE_INIT;
 	if (w.state == HIRACE_RACE)
 		return r;
-	s = hirace_step_of(me, table, &w, access);
+	is_copying = w.state == HIRACE_COPYING;
+	s = is_copying ? hirace_race_step() : hirace_step_of(me, table, &w, access);
 	/* Whatever the access's stamp is: the history without it is shorter, and judged rightly. */
 	if (s.can_keep && !is_foreign)
 		return r;
@@ -193,8 +205,9 @@ HIRACE_FN struct hirace_result hirace_judge(uint64_t old, const uint8_t *table,
 		bit = 0;
 	if (is_foreign)
 		w.stamp = 0; /* T begins anew in each launch; A = 0 has acquired nothing */
-	if (s.is_race && (overlap == HIRACE_PERHAPS_ORDERED ||
-			  !hirace_is_unordered(w.stamp, bit, &me->stamps))) {
+	if (s.is_race && !is_copying &&
+	    (overlap == HIRACE_PERHAPS_ORDERED ||
+	     !hirace_is_unordered(w.stamp, bit, &me->stamps))) {
 		s.is_race = false;
 		s.is_possible = true;
 		s.is_covering = true;
@@ -229,14 +242,16 @@ RACE_FN bool hirace_has_raced(uint64_t word, const struct hirace_actor *me)
 {
 	struct hirace_word w = hirace_decode(word, me->thread_bits);
 
-	return w.launch == me->launch && (w.state == HIRACE_RACE || w.state >= HIRACE_READ_AFTER);
+	return w.launch == me->launch && (w.state == HIRACE_RACE || (w.state >= HIRACE_READ_AFTER &&
+								     w.state != HIRACE_COPYING));
 }
 
 /* What is done with a location's word. */
 enum hirace_how {
 	HIRACE_STORE, /* Algorithm 1: it is judged, and stored where that changes a later verdict */
 	HIRACE_LOOK,  /* judged only: by a word that stands for more or fewer bytes */
-	HIRACE_STRONG_READ
+	HIRACE_STRONG_READ,
+	HIRACE_ISSUE /* the write of a copy: judged, and stored as one that is under way */
 };
 
 /* What was found at a word. */
@@ -244,6 +259,52 @@ struct hirace_seen {
 	uint64_t was;  /* the verdict is about this one; it names the earlier side */
 	uint64_t next; /* this one is there now */
 };
+
+/* The word of this thread in a state of one access. */
+RACE_FN uint64_t hirace_word_of(const struct hirace_actor *me, uint32_t state)
+{
+	struct hirace_word w = {0, 0, 0, 0, 0, 0};
+
+	w.state = state;
+	w.stamp = me->stamps.own.now;
+	w.warp_clock = me->warp_clock;
+	w.launch = me->launch;
+	w.thread = me->thread;
+	w.block_clock = me->block_clock;
+	return hirace_encode(w, me->thread_bits);
+}
+
+/* Is a copy of this launch under way there? */
+RACE_FN bool hirace_is_copying(uint64_t word, const struct hirace_actor *me)
+{
+	struct hirace_word w = hirace_decode(word, me->thread_bits);
+
+	return w.state == HIRACE_COPYING && w.launch == me->launch;
+}
+
+/* A write becomes one that is under way; what has raced stays so. */
+RACE_FN uint64_t hirace_issued(uint64_t word, const struct hirace_actor *me)
+{
+	struct hirace_word w = hirace_decode(word, me->thread_bits);
+
+	return w.state == HIRACE_RACE && w.launch == me->launch
+		       ? word
+		       : hirace_word_of(me, HIRACE_COPYING);
+}
+
+/* This thread has waited for its copy: from now on it is its write, which its next barrier orders.
+ * Of a thread whose numbers no longer fit (is_aside) nothing is left. */
+RACE_FN uint64_t hirace_completed(uint64_t word, const struct hirace_actor *me, bool is_aside)
+{
+	struct hirace_word w = hirace_decode(word, me->thread_bits);
+
+	if (w.state != HIRACE_COPYING)
+		return word;
+	if (is_aside)
+		return 0;
+	return w.launch == me->launch && w.thread == me->thread ? hirace_word_of(me, HIRACE_WRITE)
+								: word;
+}
 
 /*
  * An access (enum hirace_access) of the location whose word is at `at`; `bit`: hirace_read_bit() of
@@ -273,7 +334,9 @@ HIRACE_FN enum hirace_verdict hirace_access_at(uint64_t *at, uint32_t bit, const
 			is_first = false;
 			continue;
 		}
-		if (how != HIRACE_STORE || r.word == seen->was)
+		if (how == HIRACE_ISSUE)
+			r.word = hirace_issued(r.word, me);
+		if ((how != HIRACE_STORE && how != HIRACE_ISSUE) || r.word == seen->was)
 			break;
 		seen->next = HIRACE_CAS64(at, seen->was, r.word);
 		if (seen->next == seen->was) {
@@ -282,7 +345,8 @@ HIRACE_FN enum hirace_verdict hirace_access_at(uint64_t *at, uint32_t bit, const
 		}
 		seen->was = seen->next;
 	}
-	if (how == HIRACE_STRONG_READ && r.verdict != HIRACE_NO_RACE)
+	if (how == HIRACE_STRONG_READ && r.verdict != HIRACE_NO_RACE &&
+	    !hirace_is_copying(seen->was, me))
 		return HIRACE_POSSIBLE;
 	return r.verdict;
 }

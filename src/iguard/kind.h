@@ -75,6 +75,8 @@ IGUARD_FN uint32_t iguard_kind_of(const struct iguard_seen *seen, const struct i
 	if (seen->verdict != IGUARD_IS_RACE)
 		return v.c.locks | me->own.locks ? RACE_KIND_IGUARD_LOCK
 						 : RACE_KIND_IGUARD_POSSIBLE;
+	if (seen->is_write && iguard_is_copying(v.w))
+		return RACE_KIND_IGUARD_BLOCK;
 	if (v.w.is_strong && a->is_strong && !v.w.after)
 		return seen->is_write && a->writes ? RACE_KIND_IGUARD_ATOMIC
 						   : RACE_KIND_IGUARD_PAIR;

@@ -300,6 +300,34 @@ IGUARD_FN bool iguard_has_left(const struct iguard_view *v, const struct iguard_
 	       !(is_write && v->w.is_strong) && iguard_meets_own(v, a) && iguard_is_still(v, me);
 }
 
+/*
+ * Does an asynchronous copy write there, for which its thread has not waited? Such a word is that
+ * of a weak write with extent GRID, which no write leaves else: no barrier orders it. An access
+ * that finds it races with the copy, as only the copy's thread orders it, by its wait, and what
+ * was ordered before the copy was judged when it was issued.
+ */
+RACE_FN bool iguard_is_copying(struct iguard_word w)
+{
+	return !w.is_strong && w.extent == IGUARD_OF_GRID;
+}
+
+/* This thread (its word is `me`) has waited for its copy: the writer's word then. Of one without
+ * a context nothing is left. */
+RACE_FN uint64_t iguard_completed(uint64_t word, uint64_t me)
+{
+	struct iguard_word w = iguard_decode(word), mine = iguard_decode(me);
+
+	if (!iguard_is_copying(w))
+		return word;
+	if (mine.context == 0)
+		return 0;
+	if (w.thread != mine.thread)
+		return word;
+	w.extent = IGUARD_ONE;
+	w.context = mine.context;
+	return iguard_encode(w);
+}
+
 /* One word against the access. */
 IGUARD_FN enum iguard_verdict iguard_against(const struct iguard_view *v,
 					     const struct iguard_actor *me,
@@ -309,6 +337,8 @@ IGUARD_FN enum iguard_verdict iguard_against(const struct iguard_view *v,
 
 	if (!v->is_there || (!is_write && !a->writes))
 		return IGUARD_NO_RACE;
+	if (is_write && iguard_is_copying(v->w))
+		return IGUARD_IS_RACE;
 	if (iguard_is_ordered(v, me))
 		return iguard_has_left(v, me, a, is_write) ? IGUARD_IS_RACE : IGUARD_NO_RACE;
 	conflict = iguard_conflict_of(v, me, a);

@@ -14,10 +14,9 @@
  * A call of a function that has a variant (called/called.c) is an event, where the detector follows
  * calls; what the function does belongs to the kernel's plan then.
  *
- * ldmatrix and stmatrix are accesses of the lanes that name rows, wmma.load and wmma.store those of
- * the whole warp.
+ * Accesses of the whole warp, and cp.async: wide.c.
  *
- * Misses: copies (cp.async, bulk, tensor), textures, memory of other blocks of the cluster (where
+ * Misses: copies (bulk, tensor), textures, memory of other blocks of the cluster (where
  * the caller doesn't ask for it), functions that are called in other ways: all are counted for the
  * report's footer.
  */
@@ -29,7 +28,7 @@
 
 /* ---- accesses -------------------------------------------------------------------------- */
 
-static bool is_followed_space(uint8_t space)
+bool inst_is_followed_space(uint8_t space)
 {
 	return space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC;
 }
@@ -40,7 +39,7 @@ static bool is_followed(const struct ptx_form *fm, bool follows_cluster)
 		     fm->op == PTX_OP_ATOM || fm->op == PTX_OP_RED;
 
 	return is_op && fm->width && fm->vec && !(fm->effects & PTX_EFF_UNKNOWN) &&
-	       (is_followed_space(fm->space) ||
+	       (inst_is_followed_space(fm->space) ||
 		(follows_cluster && fm->space == PTX_SPACE_SHARED_CLUSTER)) &&
 	       (unsigned)fm->vec * fm->width <= 32;
 }
@@ -236,7 +235,7 @@ static enum race_access kind_of(const struct ptx_form *fm)
 	return fm->effects & PTX_EFF_NONTEMPORAL ? RACE_ACCESS_NC_LOAD : RACE_ACCESS_LOAD;
 }
 
-static void add_event(struct inst_events *ev, struct inst_event *e)
+void inst_add_event(struct inst_events *ev, struct inst_event *e)
 {
 	if (ev->last)
 		ev->last->next = e;
@@ -245,8 +244,8 @@ static void add_event(struct inst_events *ev, struct inst_event *e)
 	ev->last = e;
 }
 
-static struct inst_event *new_event(struct inst_ctx *cx, enum inst_event_kind kind,
-				    struct ptx_stmt *s)
+struct inst_event *inst_new_event(struct inst_ctx *cx, enum inst_event_kind kind,
+				  struct ptx_stmt *s)
 {
 	struct inst_event *e = BASE_NEW(&cx->scratch, struct inst_event);
 
@@ -278,7 +277,7 @@ static struct inst_access *access_of(struct inst_ctx *cx, const struct inst_even
 }
 
 /* Is a plain access followed? Not where --prune has proven that no other access races with it. */
-static bool is_left(struct inst_ctx *cx, struct inst_events *ev, struct inst_event *e)
+bool inst_is_event_left(struct inst_ctx *cx, struct inst_events *ev, struct inst_event *e)
 {
 	enum inst_pruned pruned = inst_prune_of(cx, e->stmt, ev->sees);
 
@@ -318,7 +317,7 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 			       false);
 		return;
 	}
-	struct inst_event *e = new_event(cx, INST_EVENT_ACCESS, s);
+	struct inst_event *e = inst_new_event(cx, INST_EVENT_ACCESS, s);
 	bytes_of(cx, s, &sure, &maybe);
 	set_words(e, (unsigned)fm->vec * fm->width, sure, maybe, inst_writes_bytes(cx, s));
 	if (!e->sure && !e->maybe) {
@@ -334,7 +333,7 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 		return;
 	}
 	/* Strong accesses may order others. */
-	if (e->strength == RACE_WEAK && !(inst_is_chosen(cx, s) && is_left(cx, ev, e)))
+	if (e->strength == RACE_WEAK && !(inst_is_chosen(cx, s) && inst_is_event_left(cx, ev, e)))
 		return;
 	e->reads = (fm->effects & PTX_EFF_READ) != 0;
 	e->writes = (fm->effects & PTX_EFF_WRITE) != 0;
@@ -366,98 +365,7 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	if (e->strength != RACE_WEAK &&
 	    (e->is_seen || e->strength != RACE_RELAXED)) /* else: a relaxed write, a sum */
 		ev->has_order = true;
-	add_event(ev, e);
-}
-
-/*
- * ldmatrix, stmatrix: each lane that names a row accesses its 16 bytes. Which lane gets which of
- * them orders nothing. As the oracle has it (cpu/exec/matrix.c).
- */
-static void plan_rows(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
-{
-	const struct ptx_form *fm = s->form;
-	const struct ptx_opnd *where = ptx_address(s);
-	bool writes = fm->op == PTX_OP_STMATRIX, is_generic = fm->space == PTX_SPACE_GENERIC;
-	struct inst_event *e = new_event(cx, INST_EVENT_ACCESS, s);
-
-	e->sure = 15;
-	e->strength = RACE_WEAK;
-	e->scope = RACE_SCOPE_NONE;
-	if (!(inst_is_chosen(cx, s) && is_left(cx, ev, e)))
-		return;
-	e->lanes = (uint8_t)inst_rows_lanes(fm);
-	e->reads = e->is_seen = !writes;
-	e->writes = writes;
-	e->space = is_generic ? INST_IN_GENERIC_SHARED : INST_IN_SHARED;
-	e->access = inst_new_access(cx, s, where, writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
-				    (enum ptx_space)fm->space, 4);
-	e->access->leads = true;
-	e->access->site = inst_add_site(cx, e->access);
-	cx->stats->sites++;
-	cx->stats->groups++;
-	ev->has_shared = true;
-	ev->has_generic |= is_generic;
-	ev->naccesses++;
-	add_event(ev, e);
-}
-
-/* wmma.load, wmma.store: lines that the whole warp accesses (device/matrix.h). */
-static void plan_lines(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
-{
-	const struct ptx_form *fm = s->form;
-	bool writes = fm->op == PTX_OP_WMMA_STORE, is_shared = fm->space == PTX_SPACE_SHARED;
-	bool is_generic = fm->space == PTX_SPACE_GENERIC;
-	enum flow_origin origin = is_generic ? flow_address_origin(cx->fl, s) : FLOW_ORIGIN_UNKNOWN;
-	struct inst_lines *lines = BASE_NEW(&cx->scratch, struct inst_lines);
-	struct inst_event *e = new_event(cx, INST_EVENT_ACCESS, s);
-
-	inst_find_lines(fm, lines);
-	e->sure = (uint8_t)((1u << lines->piece / 4u) - 1u);
-	e->strength = RACE_WEAK;
-	e->scope = RACE_SCOPE_NONE;
-	if (!(inst_is_chosen(cx, s) && is_left(cx, ev, e)))
-		return;
-	e->lines = lines;
-	e->reads = e->is_seen = !writes;
-	e->writes = writes;
-	e->space = is_shared					 ? INST_IN_SHARED
-		   : !is_generic || origin == FLOW_ORIGIN_GLOBAL ? INST_IN_GLOBAL
-		   : origin == FLOW_ORIGIN_SHARED		 ? INST_IN_GENERIC_SHARED
-								 : INST_IN_GENERIC;
-	e->access = inst_new_access(cx, s, ptx_address(s),
-				    writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
-				    (enum ptx_space)fm->space, lines->piece / 4u);
-	e->access->leads = true;
-	e->access->site = inst_add_site(cx, e->access);
-	cx->stats->sites++;
-	cx->stats->groups++;
-	ev->has_shared |= e->space != INST_IN_GLOBAL;
-	ev->has_generic |= e->space == INST_IN_GENERIC || e->space == INST_IN_GENERIC_SHARED;
-	ev->naccesses++;
-	add_event(ev, e);
-}
-
-static bool has_lines(const struct inst_events *ev, const struct ptx_stmt *s)
-{
-	const struct ptx_form *fm = s->form;
-	const struct ptx_opnd *where = ptx_address(s);
-	struct inst_lines lines;
-
-	return !ev->follows_copies && inst_find_lines(fm, &lines) && is_followed_space(fm->space) &&
-	       where && where->nsub &&
-	       (where->sub[0].kind == PTX_OPND_REG || fm->space != PTX_SPACE_GENERIC);
-}
-
-/* Of 16-bit elements; others are counted. */
-static bool has_rows(const struct inst_events *ev, const struct ptx_stmt *s)
-{
-	const struct ptx_form *fm = s->form;
-	const struct ptx_opnd *where = ptx_address(s);
-
-	return !ev->follows_copies && (fm->op == PTX_OP_LDMATRIX || fm->op == PTX_OP_STMATRIX) &&
-	       inst_rows_lanes(fm) &&
-	       (fm->space == PTX_SPACE_SHARED || fm->space == PTX_SPACE_GENERIC) && where &&
-	       where->nsub;
+	inst_add_event(ev, e);
 }
 
 /* ---- what synchronises -------------------------------------------------------------------- */
@@ -514,7 +422,7 @@ static void plan_call(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	else
 		inst_join_call(cx, &of, s);
 	if (to)
-		add_event(ev, new_event(cx, INST_EVENT_CALL, s));
+		inst_add_event(ev, inst_new_event(cx, INST_EVENT_CALL, s));
 	ev->is_apart |= of.is_apart;
 	if (of.is_unsure)
 		set_unsure(cx, ev, PTX_STR("call of a function that synchronises"));
@@ -527,24 +435,24 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 
 	ev->has_exit |= fm->op == PTX_OP_EXIT;
 	ev->is_apart |= inst_is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
+	ev->is_blind |= (fm->effects & (PTX_EFF_CALL | PTX_EFF_UNKNOWN)) != 0;
+	inst_plan_copies(cx, ev, s);
 	if (is_followed(fm, ev->follows_cluster)) {
 		plan_access(cx, ev, s);
-	} else if (has_rows(ev, s)) {
-		plan_rows(cx, ev, s);
-	} else if (has_lines(ev, s)) {
-		plan_lines(cx, ev, s);
+	} else if (inst_is_wide(ev, s)) {
+		inst_plan_wide(cx, ev, s);
 	} else if (flow_is_block_barrier(s)) {
-		add_event(ev, new_event(cx, INST_EVENT_BLOCK, s));
+		inst_add_event(ev, inst_new_event(cx, INST_EVENT_BLOCK, s));
 		ev->has_barrier = true;
 	} else if (fm->effects & PTX_EFF_WARP_SYNC && s->nops) {
 		/* Without a mask ptxas refuses it. */
-		add_event(ev, new_event(cx, INST_EVENT_WARP, s));
+		inst_add_event(ev, inst_new_event(cx, INST_EVENT_WARP, s));
 		ev->has_warp = true;
 		ev->has_lanes |= !is_full_mask(cx, &s->ops[0]);
 		/* What such a mask orders goes on by stamps. */
 		ev->has_order |= ev->has_lanes;
 	} else if (fm->effects & PTX_EFF_FENCE && !is_memory) {
-		add_event(ev, new_event(cx, INST_EVENT_FENCE, s));
+		inst_add_event(ev, inst_new_event(cx, INST_EVENT_FENCE, s));
 		ev->has_fence = true;
 		ev->has_order = true;
 		ev->has_release = true;
@@ -564,8 +472,8 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	}
 	if (is_memory && !is_followed(fm, ev->follows_cluster) &&
 	    !(fm->effects & PTX_EFF_UNKNOWN) && !(ev->follows_copies && is_issued(fm)) &&
-	    !has_rows(ev, s) && !has_lines(ev, s) &&
-	    (is_followed_space(fm->space) || is_followed_space(fm->space2) ||
+	    !inst_is_wide(ev, s) &&
+	    (inst_is_followed_space(fm->space) || inst_is_followed_space(fm->space2) ||
 	     fm->space == PTX_SPACE_SHARED_CLUSTER || fm->space == PTX_SPACE_TMEM)) {
 		cx->stats->unsupported++;
 		inst_unchecked(cx, fm->text, RACE_WHY_UNSUPPORTED, false);
@@ -603,7 +511,9 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 		if (s->kind == PTX_STMT_INST && !s->inserted)
 			plan_inst(cx, ev, s);
 		ev->is_apart |= s->kind == PTX_STMT_RAW;
+		ev->is_blind |= s->kind == PTX_STMT_RAW;
 	}
+	ev->tracks_copies = ev->has_copies && !ev->is_blind && cx->f->is_entry;
 	if (ev->follows_calls)
 		inst_join_called(cx, ev);
 	ev->informs |= ev->is_unsure || (ev->has_release && ev->has_system);

@@ -9,6 +9,7 @@
  */
 #include "instrument/follower.h"
 
+#include "race/layout/copies.h"
 #include "race/layout/held.h"
 #include "race/layout/lanes.h"
 
@@ -46,7 +47,42 @@ struct ptx_opnd inst_access_address(struct inst_follow *k, const struct inst_eve
 		inst_emit(cx, e->stmt, "only_if",
 			  T(bits == 64 ? PTX_STR("b64") : PTX_STR("b32"), none), H(at, at, names));
 	}
+	if (e->cut && cx->f->reg_type[e->cut->reg] == PTX_TYPE_PRED)
+		inst_emit(cx, e->stmt, "only_unless", T(PTX_STR("b64"), none), H(at, at, *e->cut));
+	else if (e->cut)
+		inst_emit(cx, e->stmt, "only_whole", T(inst_num(4 * e->access->vec)),
+			  H(at, *e->cut));
 	return at;
+}
+
+/* ---- asynchronous copies --------------------------------------------------------------------- */
+
+void inst_put_copy(struct inst_follow *k, const struct inst_event *e, struct ptx_opnd at)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd copies = inst_fresh(cx, PTX_TYPE_B64);
+
+	inst_emit(cx, e->stmt, k->ev.tracks_copies ? "copies_at" : "no_copies", NT, H(copies));
+	inst_emit(cx, e->stmt, "access_copy", T(inst_num(k->by->what(k, e))),
+		  H(inst_reg(cx, k->me), inst_reg(cx, k->state), k->by->table(k, e->stmt), at,
+		    copies));
+}
+
+/* After a wait, and before an arrive, which others may wait for. */
+static void put_copies(struct inst_follow *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	bool is_wait = (e->stmt->form->effects & PTX_EFF_WAIT) != 0;
+	struct ptx_stmt *at = is_wait ? e->stmt->next : e->stmt;
+	struct ptx_opnd copies = inst_fresh(cx, PTX_TYPE_B64);
+
+	if (!k->ev.tracks_copies)
+		return;
+	struct ptx_label *over = inst_skip_unless(cx, e->stmt, at);
+	inst_emit(cx, at, "copies_at", NT, H(copies));
+	inst_emit(cx, at, "copies", T(inst_num(e->op)),
+		  H(inst_reg(cx, k->me), inst_reg(cx, k->state), k->by->table(k, at), copies));
+	inst_end_skip(cx, over, at);
 }
 
 static struct ptx_opnd address_of(struct inst_follow *k, const struct inst_event *e)
@@ -161,6 +197,9 @@ static void begin_counted(struct inst_follow *k, struct ptx_stmt *top)
 	if (k->ev.has_pruned)
 		cx->within = inst_put_within(cx, top);
 	k->by->begin_kernel(k, top);
+	if (k->ev.tracks_copies)
+		inst_emit(cx, top, "begin_copies", T(inst_num((int64_t)sizeof(struct race_copies))),
+			  NH);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -212,6 +251,9 @@ static void put_event(struct inst_follow *k, const struct inst_event *e)
 		inst_frame_call(k->cx, &k->frame, e->stmt);
 		if (k->by->put_called)
 			k->by->put_called(k, e);
+		break;
+	case INST_EVENT_COPIES:
+		put_copies(k, e);
 		break;
 	default:
 		k->by->put_around(k, e);

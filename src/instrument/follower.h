@@ -81,6 +81,8 @@ struct ptx_opnd inst_access_address(struct inst_follow *k, const struct inst_eve
 				    unsigned bits);
 /* The check of an access with lines (wmma), by call; at: as inst_access_address has it. */
 void inst_put_matrix(struct inst_follow *k, const struct inst_event *e, struct ptx_opnd at);
+/* The check of a cp.async's write. */
+void inst_put_copy(struct inst_follow *k, const struct inst_event *e, struct ptx_opnd at);
 /* Around bar.warp.sync; when: RACE_LANES_*. */
 void inst_put_lanes(struct inst_follow *k, struct ptx_opnd mask, uint32_t when,
 		    struct ptx_stmt *where);

@@ -181,7 +181,8 @@ enum inst_event_kind {
 	INST_EVENT_FENCE,
 	INST_EVENT_BLOCK, /* a barrier of all threads of the block */
 	INST_EVENT_WARP,  /* bar.warp.sync */
-	INST_EVENT_CALL	  /* a function that is followed, with inst_events.follows_calls */
+	INST_EVENT_CALL,  /* a function that is followed, with inst_events.follows_calls */
+	INST_EVENT_COPIES /* a commit of cp.async, a wait for them, an arrive that they trigger */
 };
 
 /* The last one: also .shared::cluster, with inst_events.follows_cluster. */
@@ -208,6 +209,9 @@ struct inst_event {
 	uint8_t sure, maybe;
 	uint8_t narrow; /* bytes of an access of fewer than 4; else 0 */
 	uint8_t lanes;	/* of ldmatrix, stmatrix: the first ones, which name rows; else 0 */
+	const struct ptx_opnd *cut;	/* of a cp.async's source: what may shorten it, or NULL */
+	bool is_copy;			/* a cp.async's write */
+	uint32_t op;			/* of INST_EVENT_COPIES: of race/layout/copies.h */
 	const struct inst_lines *lines; /* of wmma.load, wmma.store: the matrix; else NULL */
 	bool is_partial; /* of a word, bytes alone are in doubt: it is never more than looked at */
 	/* Of hirace's groups: the next access of this one's, its number of words and how far one is
@@ -264,6 +268,9 @@ struct inst_events {
 	bool has_exit;		  /* `exit`, also in what it calls */
 	bool has_generic;	  /* accesses of generic addresses that may be shared memory's */
 	bool has_update;	  /* atomics whose result is used */
+	/* cp.async's writes are under way until they are waited for: all that may wait for them is
+	 * seen. Else they count as the thread's own at once. */
+	bool has_copies, is_blind, tracks_copies;
 	/* Set before: the caller looks at cp.async itself, so they aren't counted as unchecked. */
 	bool follows_copies;
 	bool follows_cluster; /* likewise, at accesses of .shared::cluster */
@@ -277,6 +284,19 @@ struct inst_events {
 bool inst_names_special(const struct ptx_opnd *o, const char *const *names, size_t n);
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
+/* For wide.c: an event of a statement, without more; after the others; is a plain access followed
+ * (not where --prune has proven that no other access races with it); may memory of the space be
+ * another thread's, too? */
+struct inst_event *inst_new_event(struct inst_ctx *cx, enum inst_event_kind kind,
+				  struct ptx_stmt *s);
+void inst_add_event(struct inst_events *ev, struct inst_event *e);
+bool inst_is_event_left(struct inst_ctx *cx, struct inst_events *ev, struct inst_event *e);
+bool inst_is_followed_space(uint8_t space);
+/* wide.c: is the statement an access that is planned there? Then its events; what any statement
+ * does to the thread's cp.async. */
+bool inst_is_wide(const struct inst_events *ev, const struct ptx_stmt *s);
+void inst_plan_wide(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s);
+void inst_plan_copies(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s);
 /* What may order threads, or comes before something that is not known. */
 #define INST_ORDERS                                                                                \
 	(PTX_EFF_ATOMIC | PTX_EFF_BARRIER | PTX_EFF_FENCE | PTX_EFF_CONVERGENT | PTX_EFF_CALL |    \

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# cases.py - runs cases.cu, memory.cu, launches.cu, shared.cu, called.cu, rows.cu, barriers.cu, matrix.cu or wmma.cu:
+# cases.py - runs cases.cu, memory.cu, launches.cu, shared.cu, called.cu, rows.cu, barriers.cu, matrix.cu, wmma.cu or copies.cu:
 #	cases.py COLLIDER NVCC SOURCE WORK DEVICE [DETECTOR,...]
 #
 # DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.
@@ -68,11 +68,13 @@ def findings(variant):
         if f["type"] != "finding":
             continue
         func = case_of(f["function"]) or case_of(f["second"]["function"])
-        found[func].add(f["class"])
+        # A line that several kernels have inlined is one finding.
+        for each in {func, *map(case_of, f.get("functions", []))}:
+            found[each].add(f["class"])
         if checks != "oracle" and sides:
             # Both sides are of this kernel, in words.
             for side in ("side", "second"):
-                assert case_of(f[side]["function"]) in ("", func), f
+                assert case_of(f[side]["function"]) in ("", func, *map(case_of, f.get("functions", []))), f
     return found
 
 

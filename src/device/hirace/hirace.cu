@@ -7,6 +7,7 @@
  *	__collider_hirace_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_hirace_scratch*	the same in global memory, see scratch.h
  *	__collider_hirace_g, _s, _x	before an access: global, shared, generic address
+ *	__collider_hirace_copy		at a cp.async; _copies at its commit and wait: copying.h
  *	__collider_hirace_matrix		before wmma.load and wmma.store
  *	__collider_hirace_hold		at a load that may be invented; _settle, _used: held.h
  *	__collider_hirace_sync		beside strong accesses, fences, barriers: release stamps
@@ -25,6 +26,7 @@
  * compare-and-swap where the word changes.
  */
 #define DEV_KNOBS "__collider_hirace"
+#include "race/layout/copies.h"
 #include "race/layout/held.h"
 #include "race/layout/history.h"
 
@@ -381,7 +383,9 @@ __collider_hirace_words(uint64_t me, uint64_t stamps, uint64_t at, uint64_t word
 		dev_is_published() ? dev_published_what((uint32_t)what64) : (uint32_t)what64;
 	uint32_t narrow = RACE_HISTORY_NARROW(what);
 	uint32_t sure = RACE_HISTORY_SURE(what64), all = sure | RACE_HISTORY_MAYBE(what64);
-	uint32_t store = what & RACE_HISTORY_STRONG ? HIRACE_STRONG_READ : HIRACE_STORE;
+	uint32_t store = what & RACE_HISTORY_STRONG	      ? HIRACE_STRONG_READ
+			 : what64 & RACE_COPY_ISSUED ? HIRACE_ISSUE
+						     : HIRACE_STORE;
 	uint32_t look = what & RACE_HISTORY_STRONG ? HIRACE_STRONG_READ : HIRACE_LOOK;
 
 #pragma unroll 1
@@ -483,13 +487,18 @@ DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what,
 		dev_check(me, stamps, &w, what, look);
 }
 
-/* A block's table for shared memory is one word in a register (RACE_TABLE_*). */
+/* The first word of a block's shared memory; its table is one word in a register (RACE_TABLE_*). */
+DEV_FN uint64_t dev_shared_words(uint64_t table)
+{
+	return table & RACE_TABLE_IS_SCRATCH
+		       ? dev_scratch_words(table)
+		       : (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
+}
+
 DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t at, uint64_t what,
 			  struct held_look *look)
 {
-	uint64_t words = table & RACE_TABLE_IS_SCRATCH
-				 ? dev_scratch_words(table)
-				 : (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
+	uint64_t words = dev_shared_words(table);
 	uint32_t off = at - RACE_TABLE_FIRST(table), n = RACE_TABLE_TRACKED(table);
 	struct where w = {at, 0, 0, 0, 0};
 
@@ -557,6 +566,8 @@ extern "C" __device__ __noinline__ void __collider_hirace_matrix(uint64_t me, ui
 	if (!dev_is_aside(me) && !dev_is_nothing(at, what))
 		dev_matrix(me, stamps, table, at, what, matrix);
 }
+
+#include "copying.h"
 
 #include "step.h"
 

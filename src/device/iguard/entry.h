@@ -6,7 +6,8 @@
 
 #define MODE_MAYBE 1u /* the compiler may have invented the load */
 #define MODE_WARP  2u /* the first of lanes that do the same, for all of them */
-#define MODE_WIDTH 4u /* the width's place */
+#define MODE_COPY  4u /* the write of a copy that is issued */
+#define MODE_WIDTH 8u /* the width's place */
 
 /* Rare, so a function of its own. */
 extern "C" __device__ __noinline__ void
@@ -184,9 +185,9 @@ DEV_FN void dev_find_open(struct state *s)
  */
 DEV_FN struct iguard_seen dev_update(struct iguard_entry *at, const struct iguard_actor *actor,
 				     const struct iguard_access *a, uint64_t me,
-				     const struct state *s, uint32_t lanes)
+				     const struct state *s, uint32_t mode)
 {
-	uint32_t modes = dev_modes(), ns = 0;
+	uint32_t modes = dev_modes(), ns = 0, lanes = mode & MODE_WARP ? 1u : 0u;
 	struct iguard_seen seen = {IGUARD_NO_RACE, true, 0, false};
 	bool is_tried =
 		(modes & RACE_IGUARD_MODE_ALONE) != 0 || (a->writes && !a->is_strong) || lanes != 0;
@@ -202,6 +203,8 @@ DEV_FN struct iguard_seen dev_update(struct iguard_entry *at, const struct iguar
 			__collider_iguard_open(s, r.open.writer);
 		if (r.open.accessor && me & RACE_IGUARD_ORDERS)
 			__collider_iguard_open(s, r.open.accessor);
+		if (mode & MODE_COPY) /* a word of no other write: iguard_is_copying() */
+			r.next.writer |= IGUARD_OF_GRID;
 		if (r.next.writer == e.writer && r.next.accessor == e.accessor && lanes == 0)
 			return seen;
 		if (!is_tried && r.verdict == IGUARD_NO_RACE &&
@@ -309,7 +312,7 @@ extern "C" __device__ __noinline__ void __collider_iguard_entry(uint64_t me, uin
 			uint64_t writer = dev_entry(e).writer;
 			lane = iguard_counts_on_lockstep(writer, &actor) ? writer : 0;
 		}
-		seen = dev_update(e, &actor, &a, me, s, mode & MODE_WARP ? 1u : 0u);
+		seen = dev_update(e, &actor, &a, me, s, mode);
 	}
 	if (seen.is_open && me & RACE_IGUARD_ORDERS)
 		iguard_open(&((struct state *)state)->stamps);
@@ -351,6 +354,7 @@ __collider_iguard_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t fir
 		if (!(all >> i & 1u))
 			continue;
 		mode |= RACE_IGUARD_FOR_ALL(what64) >> i & 1u ? MODE_WARP : 0u;
+		mode |= what64 & RACE_COPY_ISSUED ? MODE_COPY : 0u;
 		if (!(what & RACE_IGUARD_BYTES)) {
 			__collider_iguard_entry(me, state, first + IGUARD_ENTRY_BYTES * i,
 						at + 4u * i, what, bit, mode | MODE_WIDTH * n);

@@ -5,6 +5,7 @@
  *	__collider_iguard_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_iguard_step, _step_s	before an access that the fast path doesn't decide
  *	__collider_iguard_g, _s, _x	before an access: global, shared, generic address
+ *	__collider_iguard_copy		at a cp.async; _copies at its commit and wait: copying.h
  *	__collider_iguard_matrix		before wmma.load and wmma.store
  *	__collider_iguard_hold		at a load that may be invented; _settle, _used: held.h
  *	__collider_iguard_sync		beside strong accesses and fences: release stamps
@@ -25,6 +26,7 @@
  */
 #define DEV_KNOBS "__collider_iguard"
 #include "race/layout/iguard.h"
+#include "race/layout/copies.h"
 #include "race/layout/held.h"
 #include "race/layout/history.h"
 
@@ -324,7 +326,8 @@ DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first
 		dev_look(me, state, at, first, what64, look);
 		return;
 	}
-	if (what & (RACE_IGUARD_BYTES | RACE_IGUARD_STRONG) || me & RACE_IGUARD_LANES ||
+	if (what & (RACE_IGUARD_BYTES | RACE_IGUARD_STRONG) || what64 & RACE_COPY_ISSUED ||
+	    me & RACE_IGUARD_LANES ||
 	    dev_modes() & RACE_IGUARD_MODE_PUBLISHED) {
 		__collider_iguard_entries(me, state, at, first, what64);
 		return;
@@ -407,5 +410,7 @@ extern "C" __device__ __noinline__ void __collider_iguard_matrix(uint64_t me, ui
 	if (!dev_is_aside(me) && !dev_is_nothing(at, what))
 		dev_matrix(me, state, table, at, what, matrix);
 }
+
+#include "copying.h"
 
 #include "sync.h"

@@ -6,29 +6,40 @@
  */
 /* The table of a block: race_history_shared at an address in its window, then entries; or entries
  * in scratch (RACE_TABLE_*); 0: none. */
+struct in_table {
+	uint64_t first;	 /* entry */
+	uint32_t off, n; /* the address's place in what is tracked, and the bytes of that */
+};
+
+DEV_FN struct in_table dev_table_of(uint64_t table, uint32_t at)
+{
+	const struct race_history_shared *head =
+		(const struct race_history_shared *)__cvta_shared_to_generic((uint32_t)table);
+	struct in_table t = {(uint64_t)(head + 1), at - RACE_TABLE_FIRST(table),
+			     RACE_TABLE_TRACKED(table)};
+
+	if (table & RACE_TABLE_IS_SCRATCH) {
+		t.first = dev_scratch_words(table);
+	} else if (table) {
+		t.n = dev_word32(&head->bytes);
+		t.off = at - dev_word32(&head->first);
+	}
+	return t;
+}
+
 DEV_FN void dev_in_shared(uint64_t me, uint64_t state, uint64_t table, uint32_t at, uint64_t what,
 			  struct held_look *look)
 {
-	bool is_scratch = (table & RACE_TABLE_IS_SCRATCH) != 0;
-	const struct race_history_shared *head =
-		(const struct race_history_shared *)__cvta_shared_to_generic((uint32_t)table);
-	uint64_t first = (uint64_t)(head + 1);
-	uint32_t off = at - RACE_TABLE_FIRST(table), n = RACE_TABLE_TRACKED(table);
+	struct in_table t = dev_table_of(table, at);
 
-	if (is_scratch) {
-		first = dev_scratch_words(table);
-	} else if (table) {
-		n = dev_word32(&head->bytes);
-		off = at - dev_word32(&head->first);
-	}
-	if (off >= n ||
-	    n - off < 4u * (32u - __clz(RACE_IGUARD_SURE(what) | RACE_IGUARD_MAYBE(what) | 1u)) -
-			      (off & 3u)) {
+	if (t.off >= t.n || t.n - t.off < 4u * (32u - __clz(RACE_IGUARD_SURE(what) |
+							    RACE_IGUARD_MAYBE(what) | 1u)) -
+						  (t.off & 3u)) {
 		dev_untracked();
 		return;
 	}
-	off = (uint32_t)what & RACE_IGUARD_BYTES ? off << 4 : off >> 2 << 4;
-	dev_entries(me, state, at, first + off, what, !is_scratch, look);
+	t.first += (uint32_t)what & RACE_IGUARD_BYTES ? t.off << 4 : t.off >> 2 << 4;
+	dev_entries(me, state, at, t.first, what, !(table & RACE_TABLE_IS_SCRATCH), look);
 }
 
 /* The block's rank in its cluster, which shared addresses have, too (race/layout/history.h). */

@@ -27,8 +27,7 @@ uint64_t inst_matrix_words(const struct ptx_form *fm, unsigned *stride)
 
 	find_lines(fm, &x);
 	*stride = x.elems;
-	return RACE_MATRIX(x.pieces, inst_log2(x.bytes / x.piece), x.piece,
-			   inst_log2(x.bits / 8));
+	return RACE_MATRIX(x.pieces, inst_log2(x.bytes / x.piece), x.piece, inst_log2(x.bits / 8));
 }
 
 /* The group of a wmma.load, or NULL: its matrix is not known. */

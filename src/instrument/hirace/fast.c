@@ -302,7 +302,7 @@ unsigned inst_hirace_words(const struct inst_hirace_kernel *k, const struct inst
 	unsigned n = 0;
 
 	if (k->f.is_variant || !has_words || meets_bytes(k, e) || e->narrow || e->lanes ||
-	    e->lines || (e->maybe && e->sure))
+	    e->lines || e->is_copy || (e->maybe && e->sure))
 		return 0;
 	if (e->strength != RACE_WEAK && !e->writes)
 		return 0; /* a strong load is looked at only */

@@ -241,6 +241,10 @@ static void put_call(struct inst_hirace_kernel *k, const struct inst_event *e, s
 		inst_put_matrix(&k->f, e, at);
 		return;
 	}
+	if (e->is_copy) {
+		inst_put_copy(&k->f, e, at);
+		return;
+	}
 	switch (e->space) {
 	case INST_IN_GLOBAL:
 		inst_emit(cx, where, "access_global", T(what), H(me, stamps, at));

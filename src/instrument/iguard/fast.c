@@ -35,7 +35,7 @@ unsigned inst_iguard_words(const struct inst_iguard_kernel *k, const struct inst
 
 	if (k->f.is_variant || !(is_shared ? k->tracked != 0 : e->space == INST_IN_GLOBAL))
 		return 0;
-	if ((e->maybe && e->sure) || e->lanes || e->lines)
+	if ((e->maybe && e->sure) || e->lanes || e->lines || e->is_copy)
 		return 0;
 	/* Where entries are those of bytes, of global memory and one byte. */
 	if (k->has_bytes[is_shared])
@@ -86,7 +86,8 @@ static void put_fast_entry(struct inst_iguard_kernel *k, const struct inst_event
 		inst_emit(cx, e->stmt, "fast_write", NT, H(among, a, stays));
 		return;
 	}
-	if (e->space == INST_IN_SHARED && k->is_plain)
+	/* A copy that is under way is not over at a barrier. */
+	if (e->space == INST_IN_SHARED && k->is_plain && !k->f.ev.tracks_copies)
 		inst_emit(cx, e->stmt, "fast_before", T(CONTEXT_LOW, CONTEXT_HIGH), H(me, w, none));
 	else
 		inst_emit(cx, e->stmt, "fast_unwritten", NT, H(w, none));
@@ -166,8 +167,8 @@ void inst_iguard_put_fast(struct inst_iguard_kernel *k, const struct inst_event 
 			    inst_num(RACE_HISTORY_PAGES - 1), inst_num(RACE_HISTORY_PIECE_BITS)),
 			  H(at, entry, ptx_opnd_label(far)));
 	/* An atomic of shared memory is called. */
-	bool is_swap =
-		k->can_swap && words == 1 && !e->maybe && (e->strength == RACE_WEAK || !is_shared);
+	bool is_swap = k->can_swap && !(is_shared && k->f.ev.tracks_copies) && words == 1 &&
+		       !e->maybe && (e->strength == RACE_WEAK || !is_shared);
 	struct ptx_label *again = is_swap ? ptx_new_label(cx->m, cx->f) : NULL;
 	struct ptx_opnd w, a;
 	if (!is_swap)

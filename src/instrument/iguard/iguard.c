@@ -318,6 +318,10 @@ static void put_check(struct inst_follow *f, const struct inst_event *e, struct 
 		inst_put_matrix(f, e, at);
 		return;
 	}
+	if (e->is_copy) {
+		inst_put_copy(f, e, at);
+		return;
+	}
 	if (words && !over)
 		over = ptx_new_label(cx->m, cx->f);
 	if (words)
