@@ -25,6 +25,10 @@ bool inst_may_order(const struct ptx_stmt *s)
 	if (s->kind != PTX_STMT_INST || s->inserted)
 		return false;
 	const struct ptx_form *fm = s->form;
+	/* Shuffles, votes, matches, mma: registers only. No one of them orders memory (PTX ISA
+	 * 9.7.9.6, 9.7.13), and the oracle and iguard take none for an order. */
+	if (fm->effects == PTX_EFF_CONVERGENT)
+		return false;
 	return fm->effects & INST_ORDERS || (fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE) &&
 					     fm->sem != PTX_SEM_WEAK && fm->sem != PTX_SEM_NONE);
 }
