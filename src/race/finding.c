@@ -47,6 +47,7 @@ static const char *const why_names[] = {
 	[RACE_WHY_UNDISTURBED] = "undisturbed",
 	[RACE_WHY_MEANT] = "meant",
 	[RACE_WHY_EXITS] = "exits",
+	[RACE_WHY_LOOKED_AT] = "looked-at",
 };
 static const char *const agent_names[] = {
 	[RACE_AGENT_NONE] = "none",	    [RACE_AGENT_ATTACHED] = "attached",
@@ -76,7 +77,7 @@ RACE_STATIC_ASSERT(BASE_COUNTOF(memory_names) == RACE_MEMORY_TENSOR + 1, "a name
 RACE_STATIC_ASSERT(BASE_COUNTOF(update_names) == RACE_UPDATE_CHECK + 1, "a name per update");
 RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_PRODUCT + 1, "a name per access");
 RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_REGISTERS + 1, "per space");
-RACE_STATIC_ASSERT(BASE_COUNTOF(why_names) == RACE_WHY_EXITS + 1, "a name per reason");
+RACE_STATIC_ASSERT(BASE_COUNTOF(why_names) == RACE_WHY_LOOKED_AT + 1, "a name per reason");
 RACE_STATIC_ASSERT(BASE_COUNTOF(agent_names) == RACE_AGENT_FAILED + 1, "a name per state");
 
 static const char *name_of(const char *const *names, size_t n, unsigned i)

@@ -21,7 +21,7 @@ static const char *const verdicts[] = {
 };
 static const char *const executions[] = {"program", "execution"};
 
-OF(whys, race_why_name, 1, RACE_WHY_EXITS + 1);
+OF(whys, race_why_name, 1, RACE_WHY_LOOKED_AT + 1);
 OF(agents, race_agent_name, 0, RACE_AGENT_FAILED + 1);
 OF(transfer_skips, race_transfer_skip_name, 0, RACE_TRANSFER_SKIPS);
 OF(completeness, rep_completeness_name, 0, RACE_NOTHING + 1);

@@ -87,6 +87,8 @@ static void instructions_without_checks(void **state)
 		     {"_Z3runv", RACE_WHY_KERNEL_AS_IT_WAS, true},
 		     {"_Z4idlev", RACE_WHY_KERNEL_AS_IT_WAS, false},
 		     {"_Z3runv", RACE_WHY_ORDERS, true},
+		     {"_Z3runv", RACE_WHY_LOOKED_AT, true},
+		     {"_Z4idlev", RACE_WHY_LOOKED_AT, false},
 		     {"_Z3runv", RACE_WHY_NOT_ASKED, true},
 		     {"_Z3runv", RACE_WHY_PROVEN_GLOBAL, true},
 		     {"_Z3runv", RACE_WHY_PRIVATE, false},

@@ -23,7 +23,7 @@
  * Misses: vectors of bytes, executions for which all RACE_HELD places are taken, writes that come
  * after the last settling, or that others cover before it; values that leave the function (they
  * count as used); functions of more than MAX_MASKS such registers: some of their loads are only
- * looked at.
+ * looked at, for which the kernel is judged in part.
  * Costs: a call for each execution of such a load and for each use of one that is open, an addition
  * where a value is computed; some registers.
  */
@@ -324,6 +324,17 @@ static void find_halves(struct inst_ctx *cx, struct inst_doubt_plan *p)
 	}
 }
 
+/* Loads in doubt of which no use is seen, or not each: their races are possible at most. */
+static void note_looked_at(struct inst_ctx *cx, const struct inst_events *ev)
+{
+	for (struct inst_event *e = ev->first; e; e = e->next)
+		if (e->kind == INST_EVENT_ACCESS && e->strength == RACE_WEAK && !e->writes &&
+		    e->maybe && !e->is_pruned && !e->is_selected && !e->is_judged &&
+		    !(e->uses && is_enough(cx, e)))
+			inst_unchecked(cx, PTX_STR("load whose value isn't followed"),
+				       RACE_WHY_LOOKED_AT, true);
+}
+
 void inst_plan_doubt(struct inst_ctx *cx, struct inst_events *ev, struct inst_doubt *d)
 {
 	struct starts st = {0};
@@ -350,6 +361,7 @@ void inst_plan_doubt(struct inst_ctx *cx, struct inst_events *ev, struct inst_do
 		inst_find_meeting(cx, d->plan, st.v.v, n);
 		take_over(cx, d, &st, n);
 	}
+	note_looked_at(cx, ev);
 	base_vec_free(&st.v);
 	base_vec_free(&st.of);
 	base_vec_free(&st.words);

@@ -229,6 +229,10 @@ static void find_skips(struct race_results *r)
 			why = RACE_GAP_OUTSIDE;
 			what = s->what;
 			break;
+		case RACE_WHY_LOOKED_AT:
+			why = RACE_GAP_LOOKED_AT;
+			what = "";
+			break;
 		default: /* hides no race */
 			continue;
 		}

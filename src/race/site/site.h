@@ -123,6 +123,7 @@ enum race_unchecked_why {
 	RACE_WHY_UNDISTURBED = 13,     /* barriers keep all writes to shared memory apart */
 	RACE_WHY_MEANT = 14,	       /* in a collider_data_race() of the program */
 	RACE_WHY_EXITS = 15,	       /* before an exit, where others go on to a barrier: func */
+	RACE_WHY_LOOKED_AT = 16,       /* looked at, but whether its value is used isn't seen */
 	/* About the order of blocks, not about checks: reported if shuffling was requested. */
 	RACE_WHY_WAITS = 100,	    /* func: a loop waits for another block */
 	RACE_WHY_FIXED_ORDER = 101, /* the module reads block ids in a way that isn't replaced */
