@@ -174,12 +174,12 @@ enum flow_rule {
  * A statement that reads or overwrites a register of a trace. is_last: the value takes effect
  * there, or the result surely does later. Of and, or, mul, min, max: is_bool[i], operand i + 1 is a
  * widened predicate; is_test, the result is only compared with constants: either operand may decide
- * alone.
+ * alone. is_merged: its result has the number of the operand that it depends on (merge.c).
  */
 struct flow_step {
 	struct ptx_stmt *at;
 	enum flow_rule rule; /* of a pure one */
-	bool is_pure, is_last, is_test, is_bool[2];
+	bool is_pure, is_last, is_test, is_bool[2], is_merged;
 };
 
 struct flow_trace {
@@ -200,6 +200,9 @@ unsigned flow_tried_operand(struct flow *fl, const struct ptx_stmt *u, uint32_t 
 
 /* The registers that may hold something computed from what the loads write, in fl's arena. */
 struct flow_trace *flow_trace(struct flow *fl, const struct flow_start *starts, uint32_t n);
+/* merge.c: gives a register that depends on what another one of the trace does the number of that
+ * one, while both are read. Of one number, the registers hold nothing that differs in this. */
+void flow_trace_merge(struct flow *fl, struct flow_trace *t);
 /* The index of a statement's step, or UINT32_MAX. */
 uint32_t flow_step_of(struct flow *fl, const struct flow_trace *t, const struct ptx_stmt *s);
 

@@ -250,6 +250,35 @@ template <bool is_right> __device__ void counted(int n)
 __global__ void counters_race(int n) { counted<false>(n); }
 __global__ void counters_clean(int n) { counted<true>(n); }
 
+/* ---- a scan by shuffles, whose totals the next round writes: unrolled into many registers ------- */
+
+template <bool is_right> __device__ void scanned(int n)
+{
+	__shared__ unsigned total[THREADS / 32];
+	unsigned t = threadIdx.x, all = 0;
+
+	for (int k = 0; k < n; k++) {
+		unsigned x = in[ME] + k;
+		for (int d = 1; d < 32; d *= 2) {
+			unsigned y = __shfl_up_sync(~0u, x, d);
+			if (t % 32 >= d)
+				x += y;
+		}
+		if (t % 32 == 31)
+			total[t / 32] = x;
+		__syncthreads();
+		if (t >= 32)
+			x += total[0];
+		all += x;
+		if (is_right)
+			__syncthreads();
+	}
+	if (ME < 1000u / n)
+		result[ME] = all;
+}
+__global__ void totals_race(int n) { scanned<false>(n); }
+__global__ void totals_clean(int n) { scanned<true>(n); }
+
 // Kernels that share lines are in different runs: a report joins what it finds in one place.
 static int launch(void (*kernel)(int), void *p)
 {

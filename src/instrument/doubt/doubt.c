@@ -5,8 +5,8 @@
  * use.c checks such a load where its value is taken, if nothing between the two may order threads.
  * Where something does (sums over barriers), or the uses aren't known in advance, this file follows
  * the value: each register that may hold something computed from such values (flow_trace) has a
- * mask beside it, and each execution of a load a place of the thread's RACE_HELD (held.h) and a
- * bit.
+ * mask beside it, one for those that depend on the same (flow_trace_merge), and each execution of a
+ * load a place of the thread's RACE_HELD (held.h) and a bit.
  * A pure statement hands on the bits of the operands on which its result depends (depend.c), any
  * other one uses what it reads. So does one whose result is surely used. Three calls, which each
  * detector has:
@@ -347,6 +347,7 @@ void inst_plan_doubt(struct inst_ctx *cx, struct inst_events *ev, struct inst_do
 	find_starts(cx, ev, &st);
 	for (n = (uint32_t)st.v.n; n; n /= 2) {
 		t = flow_trace(cx->fl, st.v.v, n);
+		flow_trace_merge(cx->fl, t);
 		if (t->nregs <= MAX_MASKS && t->nregs * orders <= MAX_PLACES)
 			break;
 	}
@@ -614,7 +615,8 @@ void inst_put_doubt(struct inst_ctx *cx, const struct inst_events *ev, const str
 	if (!d->plan)
 		return;
 	for (uint32_t i = 0; i < d->plan->trace->nsteps; i++)
-		put_step(cx, d, &d->plan->trace->steps[i]);
+		if (!d->plan->trace->steps[i].is_merged)
+			put_step(cx, d, &d->plan->trace->steps[i]);
 	for (const struct inst_event *e = ev->first; e; e = e->next)
 		if (e->held)
 			put_hold(cx, d, e);
