@@ -119,9 +119,12 @@ static void unproven(struct race_proofs *r, struct job *j, const char *text)
 	r->kernels.v[j->kernel] = k;
 }
 
-/* Would another run say the same? Not where time ran out. */
-static bool is_settled(const struct race_proof *k)
+/* Would another run say the same? Not where time ran out, which isn't always said: what is looked
+ * for besides the verdict just isn't found then. */
+static bool is_settled(const struct race_proof *k, const struct prove_options *o)
 {
+	if (k->ms + k->ms / 8 >= o->timeout_ms)
+		return false;
 	for (size_t i = 0; i < k->problems.n; i++)
 		if (k->problems.v[i].cause != RACE_CAUSE_OTHER)
 			return false;
@@ -142,7 +145,7 @@ static void finish(struct race_proofs *r, struct job *j)
 		unproven(r, j,
 			 j->is_killed ? OUT_OF_TIME
 				      : "the analysis died, perhaps at its memory limit");
-	else if (j->wire.o->cache && is_settled(&r->kernels.v[j->kernel]))
+	else if (j->wire.o->cache && is_settled(&r->kernels.v[j->kernel], j->wire.o))
 		prove_wire_keep(&j->wire, j->got.p, j->got.n);
 	base_buf_free(&j->got);
 	j->pid = 0;
