@@ -227,6 +227,8 @@ void tool_sizes_note(void *arg, const struct inst_size *size);
 void tool_sizes_say(const struct tool_job *job, const struct tool_sizes *s);
 /* What ptxas is expected to take for them. */
 double tool_sizes_seconds(const struct tool_sizes *s);
+/* The same on the clock, where all processors work at it. */
+double tool_sizes_wall(const struct tool_sizes *s);
 /* Says so, once, where it is more than --long-build. Sorts the list. */
 void tool_slow_say(const struct tool_job *job, struct tool_sizes *s);
 /* tool_run of argv[0], with a line on a terminal while it works. */

@@ -32,7 +32,7 @@ static double seconds_now(void)
 
 static unsigned wall_ms(const struct tool_work *w)
 {
-	double s = TIMED_PART * tool_sizes_seconds(&w->sizes);
+	double s = TIMED_PART * tool_sizes_wall(&w->sizes);
 
 	return (unsigned)(1e3 * (s < TIMED_LEAST ? TIMED_LEAST : s));
 }

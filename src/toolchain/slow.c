@@ -81,6 +81,17 @@ double tool_sizes_seconds(const struct tool_sizes *s)
 	return sum;
 }
 
+double tool_sizes_wall(const struct tool_sizes *s)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	double longest = 0, share = tool_sizes_seconds(s) / (double)(cpus < 1 ? 1 : cpus);
+
+	for (size_t i = 0; i < s->list.n; i++)
+		if (seconds_for(s->list.v[i].n) > longest)
+			longest = seconds_for(s->list.v[i].n);
+	return longest > share ? longest : share;
+}
+
 static int by_size(const void *a, const void *b)
 {
 	const struct tool_size *x = a, *y = b;
