@@ -15,4 +15,8 @@ void cpu_mem_unmap(struct cpu_machine *m, uint64_t base, uint64_t bytes);
 bool cpu_mem_take(struct cpu_machine *m, unsigned device, uint64_t bytes);
 void cpu_mem_give(struct cpu_machine *m, unsigned device, uint64_t bytes);
 
+/* From now on addresses [base, base + bytes), at which no memory is, stand for the bytes at
+ * `member`, too, in multimem. No kernel may run. False: there are too many. */
+bool cpu_multicast_add(struct cpu_machine *m, uint64_t base, uint64_t bytes, uint64_t member);
+
 #endif

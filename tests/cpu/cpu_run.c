@@ -27,6 +27,7 @@
  *   // im2col NAME BUFFER C,W,N C,P         a tensor map of pixels: channels, width, images;
  *                                          channels and pixels of a copy; with a 1 or 2 at the
  *                                          end: of im2col::w, ::w::128 (swizzle 64B)
+ *   // multicast NAME BUFFER...           an address that stands for these buffers, up to four
  *   // texture NAME BUFFER W,H             a 2D texture object (surface: a surface object) of a
  *                                          buffer's 32-bit texels, clamped; as argument: its number
  *   // seeds N                             runs per model (default 3)
@@ -45,17 +46,21 @@
 #include <string.h>
 
 #include "cpu/cpu.h"
+#include "cpu/virtual.h"
 #include "race/file/pair.h"
 #include "race/race.h"
 
-#define MAX_NAMED 32
-#define MAX_LINES 256
-#define MAX_COUNT (1u << 26)
+#define MAX_NAMED    32
+#define MAX_LINES    256
+#define MAX_COUNT    (1u << 26)
+#define MAX_MEMBERS  4
+#define MULTICAST_AT 0x600000000000ull /* where no memory is */
 
 struct buffer {
 	char name[32], type[8];
 	size_t count, size;
 	unsigned char *init, *mem;
+	struct buffer *of[MAX_MEMBERS]; /* multicast; NULL: no more */
 };
 
 enum expect_kind { EXPECT, EXPECT_SOME, EXPECT_EITHER, EXPECT_PRINT };
@@ -369,6 +374,33 @@ static void parse_tensormap(struct test *t, unsigned line, char *s)
 	add_map(t, line, m, of);
 }
 
+static void parse_multicast(struct test *t, unsigned line, char *s)
+{
+	struct buffer *b = &t->buffers[t->nbuffers++];
+	char *save, *word = strtok_r(s, " ", &save);
+	unsigned n = 0;
+
+	if (word)
+		snprintf(b->name, sizeof(b->name), "%s", word);
+	strcpy(b->type, "x32");
+	while ((word = strtok_r(NULL, " ", &save)) && n < MAX_MEMBERS) {
+		b->of[n] = find_buffer(t, word, strlen(word));
+		if (!b->of[n++])
+			bad(t, line, "no such buffer", word);
+	}
+	if (!n)
+		bad(t, line, "expected: multicast NAME BUFFER...", s);
+}
+
+static void add_members(struct cpu_machine *m, struct buffer *b, unsigned number)
+{
+	uint64_t at = MULTICAST_AT + ((uint64_t)number << 32);
+
+	b->mem = (unsigned char *)(uintptr_t)at;
+	for (unsigned i = 0; i < MAX_MEMBERS && b->of[i]; i++)
+		cpu_multicast_add(m, at, b->of[i]->size, (uint64_t)(uintptr_t)b->of[i]->mem);
+}
+
 static void parse_pixels(struct test *t, unsigned line, char *s)
 {
 	struct tensormap *m = &t->maps[t->nmaps++];
@@ -501,6 +533,8 @@ static void parse_line(struct test *t, unsigned line, char *s)
 		parse_texture(t, line, rest, s[0] == 's');
 	} else if (n == 9 && !strncmp(s, "tensormap", n)) {
 		parse_tensormap(t, line, rest);
+	} else if (n == 9 && !strncmp(s, "multicast", n)) {
+		parse_multicast(t, line, rest);
 	} else if (n == 6 && !strncmp(s, "im2col", n)) {
 		parse_pixels(t, line, rest);
 	} else if (n == 5 && !strncmp(s, "seeds", n)) {
@@ -728,6 +762,10 @@ static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model 
 	cpu_set_printf(m, capture);
 	for (unsigned i = 0; i < t->nbuffers; i++) {
 		struct buffer *b = &t->buffers[i];
+		if (b->of[0]) {
+			add_members(m, b, i);
+			continue;
+		}
 		b->mem = cpu_mem_alloc(m, 0, b->size, CPU_MEM_DEVICE);
 		memcpy(b->mem, b->init, b->size);
 	}

@@ -37,7 +37,7 @@ __global__ void refused(int *p)
 __device__ __noinline__ void newer(int *p)
 {
 #ifdef SM100A
-	asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], %1;" ::"l"(p), "r"(1));
+	asm volatile("{ .reg .b32 t; mapa.u32 t, %1, 0; st.global.u32 [%0], t; }" ::"l"(p), "r"(1));
 #else
 	asm volatile("trap;");
 #endif

@@ -88,7 +88,7 @@ run 0 ./newest plain refused other
 run 0 ./newer plain other
 run 74 ./newer plain refused other
 ends 'no race seen in 64 judged accesses; PARTIAL: kernel refused.int\*. refused$'
-gap refused 'multimem.red'
+gap refused 'mapa.u32'
 # Stopped at an instruction, after accesses.
 run 74 --detector=oracle ./app plain seven refused
 ends 'PARTIAL: '

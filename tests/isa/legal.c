@@ -2,6 +2,8 @@
  * legal.c - compares the legal spellings of isa_forms.def, and illegal neighbours, with ptxas.
  *
  *   isa_legal PTXAS DIFFERENCES SAMPLES        SAMPLES: spellings of each row
+ *   isa_legal --kernel SAMPLES SECTION...      prints a kernel of the legal ones of these sections
+ *                                              of the manual
  *
  * Spellings are spread evenly over those that a row has. Neighbours of each are made by leaving out
  * a word, writing one twice, exchanging two, putting another type or word in the place of one, and
@@ -478,17 +480,48 @@ static void read_differences(const char *file)
 	}
 }
 
+/* A module whose kernel has the spellings of all rows of the sections, which ptxas judges in
+ * another run of this program. For the newest target: who reads it looks at the text alone. */
+static int print_kernel(unsigned samples, char **sections, int n)
+{
+	unsigned taken = 0;
+
+	printf(head, "100a");
+	for (unsigned i = 0; i < nrows; i++) {
+		uint64_t count = ptx_row_count(&rows[i]), take = count < samples ? count : samples;
+		bool is_wanted = false;
+		for (int s = 0; s < n; s++)
+			is_wanted |=
+				!strcmp(ptx_op_info((enum ptx_op)rows[i].op)->section, sections[s]);
+		for (uint64_t k = 0; k < take && is_wanted; k++) {
+			struct base_buf b = {0};
+			ptx_row_spell(&rows[i], k * count / take, &b);
+			const struct ptx_form *f =
+				ptx_forms_intern(forms, (struct ptx_str){b.p, (uint32_t)b.n});
+			printf("%s\n", with_operands(f, rows[i].operands));
+			base_buf_free(&b);
+			taken++;
+		}
+	}
+	printf("ret;\n}\n");
+	base_arena_free(&arena);
+	return taken < 100;
+}
+
 int main(int argc, char **argv)
 {
 	char dir[] = "/tmp/isa_legal.XXXXXX";
-	unsigned samples = argc == 4 ? (unsigned)atoi(argv[3]) : 0, bad = 0;
+	bool is_kernel = argc > 3 && !strcmp(argv[1], "--kernel");
+	unsigned samples = argc > 3 ? (unsigned)atoi(argv[is_kernel ? 2 : 3]) : 0, bad = 0;
 	struct counts c = {0};
 	uint64_t all = 0;
 
-	if (!samples || !mkdtemp(dir))
-		return 2;
 	forms = ptx_forms_new(&arena);
 	rows = ptx_form_rows(&nrows);
+	if (is_kernel && samples)
+		return print_kernel(samples, argv + 3, argc - 3);
+	if (!samples || !mkdtemp(dir))
+		return 2;
 	read_differences(argv[2]);
 	for (unsigned i = 0; i < nrows; i++) {
 		uint64_t n = ptx_row_count(&rows[i]), take = n < samples ? n : samples;

@@ -15,12 +15,13 @@
  * where both are e2m1 and scaled. Of the lanes of a row (or column) of four, the given one has its
  * scales, the bytes from the given one on (9.7.14.5; CUTLASS's layouts); a scaled element is exact.
  *
- * Not implemented, refused by name: rounding other than .rn in f64. Registers of lanes that don't
+ * Registers of lanes that don't
  * exist are used as they are. Costs: 0.5 to 1 us for m16n8k16.
  */
 #include "cpu/load/fragment.h"
 #include "cpu/alu/fp_small.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ struct mma {
 	uint8_t batch;		/* products at the same time */
 	bool is_sat;
 	bool is_sparse;
+	int direction; /* FE_*, of f64 */
 	uint8_t selector,
 		chunk;	 /* the lanes whose metadata count; elements that four bits are of */
 	uint32_t meta;	 /* slot */
@@ -221,6 +223,23 @@ static void multiply_doubles(struct cpu_shape s, const double *restrict a, const
 					fma(a[i * s.k + k], b[k * s.n + j], d[i * s.n + j]);
 }
 
+/* The same, rounded so. What is volatile isn't moved across the changes of direction. */
+static void multiply_directed(const struct mma *x, const double *a, const double *b, double *d)
+{
+	struct cpu_shape s = x->shape;
+
+	fesetround(x->direction);
+	for (unsigned i = 0; i < s.m; i++)
+		for (unsigned j = 0; j < s.n; j++)
+			for (unsigned k = 0; k < s.k; k++) {
+				volatile double p = a[i * s.k + k], q = b[k * s.n + j];
+				volatile double sum = d[i * s.n + j];
+				sum = fma(p, q, sum);
+				d[i * s.n + j] = sum;
+			}
+	fesetround(FE_TONEAREST);
+}
+
 static int32_t add_ints(int32_t c, int32_t sum, bool is_sat)
 {
 	int64_t v = (int64_t)c + sum;
@@ -382,7 +401,10 @@ static enum cpu_step exec_double(struct cpu_warp *w, const struct cpu_inst *in, 
 	gather_doubles(w, &x->a, a);
 	gather_doubles(w, &x->b, b);
 	gather_doubles(w, &x->c, d);
-	multiply_doubles(x->shape, a, b, d);
+	if (x->direction == FE_TONEAREST)
+		multiply_doubles(x->shape, a, b, d);
+	else
+		multiply_directed(x, a, b, d);
 	scatter_doubles(w, &x->d, d, mask);
 	return CPU_OK;
 }
@@ -418,18 +440,12 @@ static enum cpu_step exec_bits(struct cpu_warp *w, const struct cpu_inst *in, ui
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
-static const char *find_unsupported(const struct ptx_form *f)
+static int direction_of(const struct ptx_form *f)
 {
-	static const enum ptx_mod mods[] = {
-		PTX_MOD_RZ,
-		PTX_MOD_RM,
-		PTX_MOD_RP,
-	};
-
-	for (size_t i = 0; i < BASE_COUNTOF(mods); i++)
-		if (ptx_form_has(f, mods[i]))
-			return ptx_mod_name(mods[i]);
-	return f->has_unknown_mod ? "an unknown modifier" : NULL;
+	return ptx_form_has(f, PTX_MOD_RZ)   ? FE_TOWARDZERO
+	       : ptx_form_has(f, PTX_MOD_RM) ? FE_DOWNWARD
+	       : ptx_form_has(f, PTX_MOD_RP) ? FE_UPWARD
+					     : FE_TONEAREST;
 }
 
 static bool is_small_float(enum ptx_type t)
@@ -563,11 +579,11 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 	const struct ptx_form *f = s->form;
 	struct mma *x = cpu_dec_alloc(d, sizeof(*x));
 	enum ptx_type t[4] = {PTX_TYPE_NONE};
-	const char *why = find_unsupported(f);
+	const char *why = NULL;
 	bool is_scaled = ptx_form_has(f, PTX_MOD_BLOCK_SCALE);
 
-	if (why)
-		return cpu_dec_unsupported(d, in, why);
+	if (f->has_unknown_mod)
+		return cpu_dec_unsupported(d, in, "an unknown modifier");
 	if (s->nops != 4u + (f->op == PTX_OP_MMA_SP ? 2 : 0) + (is_scaled ? 4 : 0) ||
 	    !cpu_shape_find(f, &x->shape))
 		return cpu_dec_unsupported(d, in, "operands or shape of a matrix product");
@@ -577,7 +593,8 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 		t[3] = t[1];
 		t[1] = t[2] = PTX_TYPE_F16;
 	}
-	if (!pick(x, in, t, f))
+	x->direction = direction_of(f);
+	if (!pick(x, in, t, f) || (x->direction != FE_TONEAREST && x->kind != MMA_DOUBLE))
 		return cpu_dec_unsupported(d, in, "this combination of element types");
 	bool is_quad = f->op == PTX_OP_MMA && t[1] == PTX_TYPE_F16 && x->shape.m == 8;
 	x->batch = is_quad ? 4 : 1;

@@ -6,7 +6,9 @@
  * succeeds. Vectors are one atomic an element (PTX ISA 9.7.13, atom). 16 bytes go through
  * cmpxchg16b, or one lock where the host has none.
  *
- * Misses: multimem is refused; without cmpxchg16b a 16-byte atomic is not atomic
+ * multimem.red is a red on each memory that its address stands for (memory/multicast.c).
+ *
+ * Misses: without cmpxchg16b a 16-byte atomic is not atomic
  * against narrower ones.
  * Costs: 20 to 40 cycles a lane.
  */
@@ -36,7 +38,7 @@ struct atomic {
 	struct cpu_addr addr;
 	rmw_fn *fn;
 	uint8_t n;
-	bool has_dst, is_cas, is_packed;
+	bool has_dst, is_cas, is_packed, is_multimem;
 	bool is_attempt; /* compare-and-swap, exchange: it may be tried until it succeeds */
 	uint32_t step;
 	uint32_t dst[MAX_VEC], b[MAX_VEC], c[MAX_VEC];
@@ -484,10 +486,10 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 /* An exchange or compare-and-swap that changed nothing for any lane is most often a lock that is
  * held. It takes what a device's would, hundreds of instructions' time: otherwise thousands of
  * attempts are made, and judged, while a check delays the lock's holder. */
-static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+static enum cpu_step atomic_at(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+			       const uint64_t addr[CPU_WARP])
 {
 	const struct atomic *a = in->aux;
-	uint64_t addr[CPU_WARP];
 	struct cpu_window win = {0};
 	bool is_model = cpu_model_is_on(w);
 	enum ptx_sem sem = (enum ptx_sem)a->acc.sem;
@@ -497,7 +499,6 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	all.is_wanted =
 		!is_model && !a->is_cas && !a->is_packed && a->n == 1 && cpu_event_takes(w, in);
 	all.mask = 0;
-	cpu_addresses(w, &a->addr, addr);
 	if (is_model && (sem == PTX_SEM_RELEASE || sem == PTX_SEM_ACQ_REL))
 		cpu_release(w, mask, (enum ptx_scope)a->acc.scope);
 	bool is_common = find_all(w, in, mask, addr, &win);
@@ -516,6 +517,21 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	if (is_model && (sem == PTX_SEM_ACQUIRE || sem == PTX_SEM_ACQ_REL))
 		cpu_acquire(w, mask, (enum ptx_scope)a->acc.scope);
 	return is_changed ? CPU_OK : CPU_TRIED;
+}
+
+static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct atomic *a = in->aux;
+	uint64_t addr[CPU_WARP], at[CPU_WARP] = {0};
+	uint32_t now;
+
+	cpu_addresses(w, &a->addr, addr);
+	if (!a->is_multimem)
+		return atomic_at(w, in, mask, addr);
+	for (unsigned k = 0; (now = cpu_multicast_lanes(w, mask, addr, k, at)) != 0; k++)
+		if (atomic_at(w, in, now, at) == CPU_FAULTED)
+			return CPU_FAULTED;
+	return CPU_OK;
 }
 
 /* ---- decoding -------------------------------------------------------------------------------- */
@@ -592,12 +608,10 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	bool is_atom = f->op == PTX_OP_ATOM;
 	unsigned at = is_atom;
 
-	if (f->op == PTX_OP_MULTIMEM_RED)
-		return cpu_dec_unsupported(d, in, "multicast memory objects");
 	/* red.async.release to global memory (9.7.13.8) may be carried out at once. */
 	bool is_async =
 		f->op == PTX_OP_RED_ASYNC && !ptx_form_has(f, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES);
-	if (!is_atom && f->op != PTX_OP_RED && !is_async)
+	if (!is_atom && f->op != PTX_OP_RED && !is_async && f->op != PTX_OP_MULTIMEM_RED)
 		return CPU_NOT_MINE;
 	rmw_fn *fn = f->ntypes ? find_fn(f) : NULL;
 	bool is_cas = ptx_form_has(f, PTX_MOD_CAS);
@@ -619,6 +633,7 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	a->step = (uint32_t)f->width * f->vec;
 	a->has_dst = is_atom;
 	a->is_cas = is_cas;
+	a->is_multimem = f->op == PTX_OP_MULTIMEM_RED;
 	a->is_attempt = is_cas || ptx_form_has(f, PTX_MOD_EXCH);
 	a->is_packed = t == PTX_TYPE_F16X2 || t == PTX_TYPE_BF16X2;
 	a->addr = cpu_dec_addr(d, s, &s->ops[at]);

@@ -205,9 +205,6 @@ enum cpu_bound cpu_bind_memory(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	case PTX_OP_FENCE_PROXY:
 	case PTX_OP_FENCE_MBARRIER_INIT:
 		return bind_fence(d, s, in);
-	case PTX_OP_MULTIMEM_LD_REDUCE:
-	case PTX_OP_MULTIMEM_ST:
-		return cpu_dec_unsupported(d, in, "multicast memory objects");
 	default:
 		return CPU_NOT_MINE;
 	}

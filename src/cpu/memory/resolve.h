@@ -13,6 +13,11 @@ struct cpu_window {
 	enum cpu_place place;
 };
 
+/* multicast.c: the lanes whose address stands for more than k memories, and where it is in that
+ * one: `at`. Of ordinary memory: k 0, itself. */
+uint32_t cpu_multicast_lanes(const struct cpu_warp *w, uint32_t mask, const uint64_t addr[CPU_WARP],
+			     unsigned k, uint64_t at[CPU_WARP]);
+
 /* Is [addr, addr + bytes) memory that the warp may use? Raises no fault. */
 bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
 		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out);

@@ -28,6 +28,13 @@ struct space_range {
 };
 _Static_assert(sizeof(struct space_range) == 56, "the price in space.c");
 
+#define SPACE_MULTICASTS 32u
+
+/* multicast.c: [base, base + bytes) stands for `member` and on, beside what others say. */
+struct space_multicast {
+	uint64_t base, bytes, member;
+};
+
 struct cpu_space {
 	pthread_mutex_t lock;
 	_Atomic uint64_t *version; /* in struct cpu_machine, where readers have it at hand */
@@ -40,6 +47,8 @@ struct cpu_space {
 	uint64_t *used;
 	uint64_t total;
 	_Atomic uint8_t *peer; /* [device * ndevices + peer] */
+	struct space_multicast multicasts[SPACE_MULTICASTS];
+	unsigned nmulticasts;
 };
 
 /* The last range that starts at or before addr, and the one after it; false: none such. */
