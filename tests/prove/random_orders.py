@@ -49,7 +49,7 @@ def shape(r):
     touch = [('load', data), ('store', data)]
     own = ('d', 'own')
     kind = r.choice(('lock', 'lock', 'lock block', 'lock each', 'ticket', 'ticket loop', 'look back', 'producer', 'last', 'grid barrier',
-                     'named', 'named back', 'named loop'))
+                     'named', 'named back', 'named loop', 'named sides'))
     if kind == 'lock':
         return [first(*lock(r, touch))]
     if kind == 'lock block':
@@ -81,6 +81,11 @@ def shape(r):
     if kind == 'named back':
         return [('if', 'warp 0', [('store', ('s', 'lane')), ('arrive', 1, BLOCK), ('sync', 2, BLOCK), ('store', ('s', 'lane'))]),
                 ('if', 'warp 1', [('sync', 1, BLOCK), ('load', ('s', 'lane')), ('arrive', 2, BLOCK)])]
+    if kind == 'named sides':
+        put, get = [('store', ('s', 'lane')), ('arrive', 1, BLOCK), ('sync', 2, BLOCK)], [('sync', 1, BLOCK), ('load', ('s', 'lane')), ('arrive', 2, BLOCK)]
+        is_ahead = r.random() < .5
+        sides = ('loop', 3, [('if', 'warp 0', put[2:] + put[:2] if is_ahead else put), ('if', 'warp 1', get)])
+        return [('if', 'warp 1', [('arrive', 2, BLOCK)]), sides] if is_ahead else [sides]
     return [('if', 'warp 0', [('loop', 3, [('store', ('s', 'lane')), ('arrive', 1, BLOCK), ('sync', 2, BLOCK)])]),
             ('if', 'warp 1', [('loop', 3, [('sync', 1, BLOCK), ('load', ('s', 'lane')), ('arrive', 2, BLOCK)])])]
 

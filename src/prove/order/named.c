@@ -65,9 +65,9 @@ static const struct ex *number_of_thread(struct check *c)
 			    prove_ex_spec(p, EX_TID_X));
 }
 
-bool named_is_among(struct check *c, struct order_at at, uint64_t lo, uint64_t end)
+bool named_is_among(struct check *c, const struct order_who *w, uint64_t lo, uint64_t end)
 {
-	struct order_question q = {.guard = c->e->guard[at.block], .block = at.block};
+	struct order_question q = {.guard = w->guard, .block = w->block};
 	const struct ex *n = number_of_thread(c);
 	const struct ex *low = prove_ex_bin(c->pool, EX_ULT, n, prove_ex_const(c->pool, 32, lo));
 	const struct ex *less = prove_ex_bin(c->pool, EX_ULT, n, prove_ex_const(c->pool, 32, end));
@@ -76,22 +76,26 @@ bool named_is_among(struct check *c, struct order_at at, uint64_t lo, uint64_t e
 	return order_is_never(c, &q);
 }
 
-bool named_is_by_warps(struct check *c, struct order_at at)
+bool named_is_by_warps(struct check *c, const struct order_who *w)
 {
-	const struct ex *g = c->e->guard[at.block];
-	struct order_question q = {.guard = g, .block = at.block, .are_two = true};
+	struct order_question q = {.guard = w->guard, .block = w->block, .are_two = true};
 
 	q.warp = SMT_SAME_WARP;
-	q.denied[1] = g;
+	q.denied[1] = w->guard;
 	return order_is_never(c, &q);
 }
 
-bool named_is_never_both(struct check *c, struct order_at x, struct order_at y)
+bool named_is_never_both(struct check *c, const struct order_who *x, const struct order_who *y)
 {
-	struct order_question q = {.block = x.block};
+	struct order_question q = {.block = x->block};
 
-	q.guard = prove_ex_and(c->pool, c->e->guard[x.block], c->e->guard[y.block]);
-	return x.block != y.block && order_is_never(c, &q);
+	q.guard = prove_ex_and(c->pool, x->guard, y->guard);
+	return x->guard != y->guard && order_is_never(c, &q);
+}
+
+struct order_who named_who(const struct check *c, uint32_t block)
+{
+	return (struct order_who){c->e->guard[block], block};
 }
 
 /* Come no more threads than count, each once, by whole warps? */
@@ -102,16 +106,21 @@ static bool is_counted(struct check *c, const struct number *k)
 	bool is_window = most <= k->threads;
 
 	for (uint32_t i = 0; i < k->n; i++) {
-		if (!named_is_by_warps(c, k->at[i]))
+		struct order_who w = named_who(c, k->at[i].block);
+		if (!named_is_by_warps(c, &w))
 			return false;
-		for (uint32_t m = 0; m < i; m++)
-			if (!named_is_never_both(c, k->at[m], k->at[i]))
+		for (uint32_t m = 0; m < i; m++) {
+			struct order_who v = named_who(c, k->at[m].block);
+			if (!named_is_never_both(c, &v, &w))
 				return false;
+		}
 	}
 	for (uint64_t lo = 0; lo < MAX_BLOCK_THREADS && !is_window; lo += 32) {
 		is_window = true;
-		for (uint32_t i = 0; i < k->n && is_window; i++)
-			is_window = named_is_among(c, k->at[i], lo, lo + k->threads);
+		for (uint32_t i = 0; i < k->n && is_window; i++) {
+			struct order_who w = named_who(c, k->at[i].block);
+			is_window = named_is_among(c, &w, lo, lo + k->threads);
+		}
 	}
 	return is_window;
 }

@@ -126,14 +126,22 @@ bool named_order(struct check *c, const struct named *n);
 struct paired *paired_look(struct check *c);
 bool paired_order(struct check *c, const struct paired *p);
 
-/* ---- named.c, for paired.c: of steps outside of loops ---- */
+/* ---- named.c, for paired.c ---- */
+
+/* The threads of which `guard` holds as they come to a block outside of loops. */
+struct order_who {
+	const struct ex *guard;
+	uint32_t block;
+};
 
 bool named_is_arrival(const struct ir_step *st);
-/* Do all threads that come there have numbers from lo on, below end, in their block? */
-bool named_is_among(struct check *c, struct order_at at, uint64_t lo, uint64_t end);
-/* No two threads of a warp go different ways there. */
-bool named_is_by_warps(struct check *c, struct order_at at);
-/* No thread comes to both blocks. */
-bool named_is_never_both(struct check *c, struct order_at x, struct order_at y);
+/* Those that come to a block. */
+struct order_who named_who(const struct check *c, uint32_t block);
+/* Do they all have numbers from lo on, below end, in their block? */
+bool named_is_among(struct check *c, const struct order_who *w, uint64_t lo, uint64_t end);
+/* All threads of a warp are of them, or none. */
+bool named_is_by_warps(struct check *c, const struct order_who *w);
+/* No thread is of both. */
+bool named_is_never_both(struct check *c, const struct order_who *x, const struct order_who *y);
 
 #endif

@@ -19,6 +19,9 @@
  *
  * Nothing of this rests on what memory holds.
  *
+ * The threads of one loop may be of two kinds: where a branch that goes the same way in all
+ * iterations leads to what one of them does.
+ *
  * Misses: numbers in registers, more than two (stages), loops within loops, accesses after a loop.
  * Costs: some queries for each pair of numbers.
  */
@@ -34,10 +37,12 @@ struct op {
 	bool is_wait, is_known; /* known: it is of a role */
 };
 
-/* Threads of one loop. */
+/* Threads of one loop, or those of them that come to one side of a branch. */
 struct role {
 	uint32_t loop;
-	struct order_at start;	/* the one block that leads into the loop */
+	uint32_t side;	      /* where that side begins; the header: all threads */
+	struct order_who who; /* at the one block that leads into the loop */
+
 	const struct op *op[2]; /* in each iteration */
 	const struct op *ahead; /* before the loop, or NULL */
 };
@@ -122,22 +127,80 @@ static bool is_left_together(const struct check *c, const struct ir_loop *l)
 	return true;
 }
 
+/* Is it a value of the thread, whatever the iteration? */
+static bool is_fixed(const struct ex *v, unsigned depth)
+{
+	bool is = v && depth && !v->has_ctr && !v->is_approx && v->op != EX_PHI &&
+		  v->op != EX_VAR && v->op != EX_PURE && v->op != EX_KEXIT && v->op != EX_IND;
+
+	for (uint32_t i = 0; is && i < v->n; i++)
+		is = is_fixed(v->a[i], depth - 1);
+	return is;
+}
+
+/* Where the side of a branch begins on which a block of the loop is; the header: on no side. */
+static uint32_t side_of(const struct ir *ir, const struct ir_loop *l, uint32_t block)
+{
+	uint32_t at = block;
+
+	if (prove_ir_dominates(ir, block, l->latch))
+		return l->header;
+	while (!prove_ir_dominates(ir, ir->blocks.v[at].idom, l->latch))
+		at = ir->blocks.v[at].idom;
+	return at;
+}
+
+/* The threads of the loop that come to the side in each iteration. False: some do in some only. */
+static bool find_who(struct check *c, const struct ir_loop *l, struct role *r)
+{
+	const struct ir *ir = c->e->ir;
+	const struct ir_block *s = &ir->blocks.v[r->side];
+	uint32_t start = start_of(ir, l);
+
+	if (start == IR_NONE)
+		return false;
+	r->who = named_who(c, start);
+	if (r->side == l->header)
+		return true;
+	if (s->npred != 1)
+		return false;
+	const struct ir_block *b = &ir->blocks.v[s->pred[0]];
+	const struct ex *cond = c->e->cond[s->pred[0]];
+	if (b->end != IR_BRANCH || b->succ[0] == b->succ[1] || b->loop != s->loop ||
+	    !prove_ir_dominates(ir, s->pred[0], l->latch) || !is_fixed(cond, 16))
+		return false;
+	if (b->succ[1] == r->side)
+		cond = prove_ex_not(c->pool, cond);
+	r->who.guard = prove_ex_and(c->pool, r->who.guard, cond);
+	return true;
+}
+
+/* Does each thread that comes to the side do the operation before the iteration is over? */
+static bool is_surely_done(const struct check *c, const struct ir_loop *l, uint32_t side,
+			   const struct op *o)
+{
+	struct order_at from = {side, 0}, to = {l->latch, UINT32_MAX};
+
+	if (side == l->header)
+		return prove_ir_dominates(c->e->ir, o->at.block, l->latch);
+	return o->at.block == side || !order_leads_to(c, from, to, o->at.block);
+}
+
 /* A role of the loop, with one operation of each number in each iteration. */
-static bool add_role(const struct check *c, struct paired *p, uint32_t loop)
+static bool add_role(struct check *c, struct paired *p, uint32_t loop, uint32_t side)
 {
 	const struct ir *ir = c->e->ir;
 	const struct ir_loop *l = &ir->loops[loop];
-	struct role r = {.loop = loop, .start.block = start_of(ir, l)};
+	struct role r = {.loop = loop, .side = side};
 	uint32_t n = 0;
 
-	if (p->nroles == MAX_ROLES || l->parent != IR_NONE || l->latch == IR_NONE ||
-	    r.start.block == IR_NONE || !is_left_together(c, l))
+	if (p->nroles == MAX_ROLES || !is_left_together(c, l) || !find_who(c, l, &r))
 		return false;
 	for (uint32_t i = 0; i < p->nops; i++) {
 		struct op *o = &p->op[i];
-		if (ir->blocks.v[o->at.block].loop != loop)
+		if (ir->blocks.v[o->at.block].loop != loop || side_of(ir, l, o->at.block) != side)
 			continue;
-		if (n == 2 || !prove_ir_dominates(ir, o->at.block, l->latch))
+		if (n == 2 || !is_surely_done(c, l, side, o))
 			return false;
 		r.op[n++] = o;
 		o->is_known = true;
@@ -152,8 +215,22 @@ static bool add_role(const struct check *c, struct paired *p, uint32_t loop)
 		r.op[0] = r.op[1];
 		r.op[1] = o;
 	}
+	if (r.op[0]->at.block != r.op[1]->at.block &&
+	    !prove_ir_dominates(ir, r.op[0]->at.block, r.op[1]->at.block))
+		return false;
 	p->role[p->nroles++] = r;
 	return true;
+}
+
+/* Does the operation come before the role's loop, in each thread of it? */
+static bool is_ahead(struct check *c, const struct role *r, const struct op *o)
+{
+	struct order_question q = {.guard = r->who.guard, .block = r->who.block};
+	struct order_at to = {r->who.block, UINT32_MAX};
+
+	q.denied[0] = c->e->guard[o->at.block];
+	return order_leads_to(c, o->at, to, IR_NONE) && !order_leads_to(c, to, o->at, IR_NONE) &&
+	       (prove_ir_dominates(c->e->ir, o->at.block, r->who.block) || order_is_never(c, &q));
 }
 
 /* Operations before the loops, each of whole roles. */
@@ -163,16 +240,17 @@ static bool find_ahead(struct check *c, struct paired *p)
 		struct op *o = &p->op[i];
 		if (o->is_known)
 			continue;
-		if (c->e->ir->blocks.v[o->at.block].loop != IR_NONE || !named_is_by_warps(c, o->at))
+		struct order_who w = named_who(c, o->at.block);
+		if (c->e->ir->blocks.v[o->at.block].loop != IR_NONE || !named_is_by_warps(c, &w))
 			return false;
 		for (uint32_t k = 0; k < p->nroles; k++) {
 			struct role *r = &p->role[k];
-			if (prove_ir_dominates(c->e->ir, o->at.block, r->start.block)) {
+			if (is_ahead(c, r, o)) {
 				if (r->ahead)
 					return false;
 				r->ahead = o;
 				o->is_known = true;
-			} else if (!named_is_never_both(c, o->at, r->start)) {
+			} else if (!named_is_never_both(c, &w, &r->who)) {
 				return false;
 			}
 		}
@@ -204,19 +282,21 @@ static bool is_counted(struct check *c, const struct paired *p)
 	bool is_window = false;
 
 	for (uint32_t k = 0; k < p->nroles; k++) {
-		if (!named_is_by_warps(c, p->role[k].start))
+		if (!named_is_by_warps(c, &p->role[k].who))
 			return false;
 		for (uint32_t m = 0; m < k; m++)
-			if (!named_is_never_both(c, p->role[m].start, p->role[k].start))
+			if (!named_is_never_both(c, &p->role[m].who, &p->role[k].who))
 				return false;
 	}
 	for (uint64_t lo = 0; lo < MAX_BLOCK_THREADS && !is_window; lo += 32) {
 		is_window = true;
 		for (uint32_t k = 0; k < p->nroles && is_window; k++)
-			is_window = named_is_among(c, p->role[k].start, lo, lo + p->threads);
-		for (uint32_t i = 0; i < p->nops && is_window; i++)
-			if (c->e->ir->blocks.v[p->op[i].at.block].loop == IR_NONE)
-				is_window = named_is_among(c, p->op[i].at, lo, lo + p->threads);
+			is_window = named_is_among(c, &p->role[k].who, lo, lo + p->threads);
+		for (uint32_t i = 0; i < p->nops && is_window; i++) {
+			struct order_who w = named_who(c, p->op[i].at.block);
+			if (c->e->ir->blocks.v[w.block].loop == IR_NONE)
+				is_window = named_is_among(c, &w, lo, lo + p->threads);
+		}
 	}
 	return is_window;
 }
@@ -229,8 +309,12 @@ static bool find_pair(struct check *c, uint64_t x, uint64_t y, struct paired *p)
 	if (!find_ops(c, x, y, p))
 		return false;
 	for (uint32_t i = 0; i < p->nops; i++) {
-		uint32_t l = ir->blocks.v[p->op[i].at.block].loop;
-		if (l != IR_NONE && !p->op[i].is_known && !add_role(c, p, l))
+		uint32_t b = p->op[i].at.block, l = ir->blocks.v[b].loop;
+		if (l == IR_NONE || p->op[i].is_known)
+			continue;
+		const struct ir_loop *of = &ir->loops[l];
+		if (of->parent != IR_NONE || of->latch == IR_NONE ||
+		    !add_role(c, p, l, side_of(ir, of, b)))
 			return false;
 	}
 	return p->nroles && find_ahead(c, p) && is_in_turns(p) && is_counted(c, p);
@@ -285,7 +369,7 @@ static struct place place_ahead(struct check *c, const struct paired *p, const s
 		for (unsigned i = 0; i < 2; i++)
 			x.is_known &= !order_leads_to(c, r->op[i]->at, order_of(a), IR_NONE);
 		x.next = r->ahead ? 1 : x.next;
-		q.denied[0] = prove_ex_or(c->pool, q.denied[0], c->e->guard[r->start.block]);
+		q.denied[0] = prove_ex_or(c->pool, q.denied[0], r->who.guard);
 	}
 	x.is_known = x.is_known && order_is_never(c, &q);
 	return x;
@@ -293,10 +377,17 @@ static struct place place_ahead(struct check *c, const struct paired *p, const s
 
 static struct place place_of(struct check *c, const struct paired *p, const struct ev_access *a)
 {
-	for (uint32_t k = 0; k < p->nroles; k++)
-		if (prove_ir_in_loop(&c->e->ir->loops[p->role[k].loop], a->block))
-			return place_in(c, &p->role[k], a);
-	return place_ahead(c, p, a);
+	bool is_inside = false;
+
+	for (uint32_t k = 0; k < p->nroles; k++) {
+		const struct role *r = &p->role[k];
+		if (!prove_ir_in_loop(&c->e->ir->loops[r->loop], a->block))
+			continue;
+		is_inside = true;
+		if (prove_ir_dominates(c->e->ir, r->side, a->block))
+			return place_in(c, r, a);
+	}
+	return is_inside ? (struct place){0} : place_ahead(c, p, a);
 }
 
 static int half(int n) /* rounded down */

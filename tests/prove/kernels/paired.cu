@@ -176,3 +176,72 @@ __global__ void turns_of_lanes(float *out, int n)
 	n += threadIdx.x % 2;
 	TURNS(, , , tile[lane] = i; ARRIVE(1, 64); WAIT(2, 64), WAIT(1, 64); sum += tile[31 - lane]; ARRIVE(2, 64))
 }
+
+// Both kinds of threads in one loop.
+#define SIDES(ahead, is_producer, produce, consume)                                                            \
+	__shared__ float tile[32];                                                                             \
+	int lane = threadIdx.x % 32;                                                                           \
+	float sum = 0;                                                                                         \
+	ahead;                                                                                                 \
+	for (int i = 0; i < n; i++) {                                                                          \
+		if (is_producer) {                                                                             \
+			produce;                                                                               \
+		} else {                                                                                       \
+			consume;                                                                               \
+		}                                                                                              \
+	}                                                                                                      \
+	out[blockIdx.x * 64 + threadIdx.x] = sum;
+#define PUT	tile[lane] = i; ARRIVE(1, 64); WAIT(2, 64)
+#define PUT_BACK WAIT(2, 64); tile[lane] = i; ARRIVE(1, 64)
+#define GET	WAIT(1, 64); sum += tile[31 - lane]; ARRIVE(2, 64)
+
+// prove: sides race-free --block-dim=64
+__global__ void sides(float *out, int n)
+{
+	SIDES(, threadIdx.x < 32, PUT, GET)
+}
+// prove: sides_ahead race-free --block-dim=64
+__global__ void sides_ahead(float *out, int n)
+{
+	SIDES(if (threadIdx.x >= 32) ARRIVE(2, 64), threadIdx.x < 32, PUT_BACK, GET)
+}
+// prove: sides_ahead_wrong potential --block-dim=64
+__global__ void sides_ahead_wrong(float *out, int n)
+{
+	SIDES(if (threadIdx.x < 32) ARRIVE(2, 64), threadIdx.x < 32, PUT_BACK, GET)
+}
+// prove: sides_ahead_some potential --block-dim=64
+__global__ void sides_ahead_some(float *out, int n)
+{
+	SIDES(if (threadIdx.x >= 32 && n > 4) ARRIVE(2, 64), threadIdx.x < 32, PUT_BACK, GET)
+}
+// prove: sides_change potential --block-dim=64
+__global__ void sides_change(float *out, int n)
+{
+	SIDES(, threadIdx.x / 32 == (i & 1), PUT, GET)
+}
+// prove: sides_of_lanes true --block-dim=64
+__global__ void sides_of_lanes(float *out, int n)
+{
+	SIDES(, threadIdx.x % 2, PUT, GET)
+}
+// prove: sides_written_late potential --block-dim=64
+__global__ void sides_written_late(float *out, int n)
+{
+	SIDES(, threadIdx.x < 32, ARRIVE(1, 64); tile[lane] = i; WAIT(2, 64), GET)
+}
+// prove: sides_consumer_writes potential --block-dim=64
+__global__ void sides_consumer_writes(float *out, int n)
+{
+	SIDES(, threadIdx.x < 32, PUT, GET; if (n == 3) tile[lane] = 3)
+}
+// prove: sides_some_turns potential --block-dim=64
+__global__ void sides_some_turns(float *out, int n)
+{
+	SIDES(, threadIdx.x < 32, tile[lane] = i; if (i & 1) { PUT; }, if (i & 1) { GET; })
+}
+// prove: sides_lane_skips potential --block-dim=64
+__global__ void sides_lane_skips(float *out, int n)
+{
+	SIDES(, threadIdx.x < 32, if (lane == 3 && i == 5) continue; PUT, GET)
+}
