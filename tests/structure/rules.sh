@@ -133,14 +133,19 @@ done < <(
 	breach "${hit%%:\#*}: a header for users includes nothing of ours"
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' include)
 
-while IFS= read -r file; do
-	name=$(basename "$file")
-	first=$(head -n 2 "$file" | tr '\n' ' ')
-	case $first in
-	"/* "*"* $name - "* | "// $name - "*) ;;
-	*) breach "$file:1: begins with '${first:0:40}': a comment '$name - what it does' was expected" ;;
-	esac
-done < <(find src tests bench -name '*.c' 2>/dev/null | sort)
+while IFS= read -r hit; do
+	breach "$hit"
+done < <(find src tests bench -name '*.c' 2>/dev/null | sort | xargs -r awk '
+	function check(    name) {
+		name = file
+		sub(/.*\//, "", name)
+		if (index(first, "/* ") != 1 || !index(first, " * " name " - "))
+			if (index(first, "// " name " - ") != 1)
+				print file ":1: begins with \x27" substr(first, 1, 40) "\x27: a comment \x27" name " - what it does\x27 was expected"
+	}
+	FNR == 1 { if (file) check(); file = FILENAME; first = $0; next }
+	FNR == 2 { first = first " " $0 " "; nextfile }
+	END { if (file) check() }')
 
 # ---- sizes -------------------------------------------------------------------------------------
 
