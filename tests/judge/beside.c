@@ -9,13 +9,15 @@
  * it gives up its context once more, for which the judge is waited; abort: it ends so; child: a
  * forked child ends first; late: its memory is cleared at the end, and it is launched once more
  * with a size of its own; reset: the device is reset by the name that CUDA's runtime uses; loads:
- * the module is loaded three times, and the second one is used. Otherwise it ends with 3.
+ * the module is loaded three times, and the second one is used; range: the first kernel is launched
+ * in the NVTX range "step". Otherwise it ends with 3.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <cuda.h>
 #include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +133,8 @@ int main(int argc, char **argv)
 		exit(0);
 	if (has("child"))
 		wait(NULL);
+	if (has("range"))
+		nvtxRangePushA("step");
 	for (int i = 0; i < count(); i++) {
 		void *args[] = {&p, &n}, *with_map[] = {&map, &q, &n};
 		CHECK(cuLaunchKernel(f, 32, 1, 1, 256, 1, 1, 0, 0, has("map") ? with_map : args,
@@ -141,6 +145,8 @@ int main(int argc, char **argv)
 			CHECK(cuDevicePrimaryCtxRelease(dev));
 		}
 	}
+	if (has("range"))
+		nvtxRangePop();
 	if (after("then=")) {
 		void *args[] = {&p, &n};
 		CHECK(cuModuleGetFunction(&f, m, after("then=")));

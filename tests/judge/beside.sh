@@ -76,6 +76,14 @@ says '1 data race found'
 says 'judged beside the GPU: racy: .*, 1 launch,'
 says 'Judged +: .* of launch 6, from'
 
+# ... or by the NVTX range in which it was launched, of which NVTX informs the agent.
+go 3 racy range then=right -- --nvtx-exclude=step
+says 'judged beside the GPU: right'
+lacks 'DATA RACE|beside the GPU: racy'
+go 3 racy range then=right -- --nvtx-include=step
+says '1 data race found'
+lacks 'beside the GPU: right'
+
 # What it is depends on memory, which is that from before the launch.
 go 3 indexed 1
 says 'data races? found'

@@ -44,6 +44,9 @@ void forward_judge_gone(void);
 /* events.c: those are called from now on. */
 void forward_judge_listen(void);
 
+/* inject.c: is a launch that this thread makes now left out, by the NVTX ranges that it is in? */
+bool forward_is_outside(void);
+
 /* An exported function of the real driver, for our own calls; NULL: it has none. */
 void *forward_find(const char *name);
 /* For what is done at the first call (load/). */

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/forward/forward.h"
 #include "agent/judge/judge.h"
 #include "agent/order.h"
-#include "race/file/nvtx.h"
 #include "race/file/shm_write.h"
 
 #define ALIGN	    512ull
@@ -476,7 +476,7 @@ static bool is_left_out(struct judge_function *f, const struct judge_dims *d)
 	if (!d->nodes)
 		(void)judge_driver.stream_is_capturing(d->stream, &status);
 	is_left = status == CU_STREAM_CAPTURE_STATUS_NONE &&
-		  race_choice_beside(&f->listed, f->name, race_nvtx_is_outside()) != 0;
+		  race_choice_beside(&f->listed, f->name, forward_is_outside()) != 0;
 	if (is_left && is_first)
 		prepare(f);
 	judge_leave(&g);

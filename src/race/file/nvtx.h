@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RACE_NVTX_ENV "NVTX_INJECTION64_PATH"
+#define RACE_NVTX_ENV	  "NVTX_INJECTION64_PATH"
+#define RACE_NVTX_OUTSIDE "agent_is_outside" /* the agent's race_nvtx_is_outside, for dlsym */
 
 /* What the entry of NVTX's injection is given, and what it returns: 1, it listens. */
 typedef const void *race_nvtx_tables_fn(uint32_t id);
