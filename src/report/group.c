@@ -484,6 +484,15 @@ static void view_join(struct rep_view *v)
 	v->entries.n = n;
 }
 
+/* Does a kernel that ran access only what --variable doesn't ask for? */
+static bool has_others_only(const struct race_results *r)
+{
+	for (size_t i = 0; i < r->gaps.n; i++)
+		if (r->gaps.v[i].why == RACE_GAP_NOT_ASKED)
+			return true;
+	return false;
+}
+
 /* Why nothing was checked, from the outermost cause to the innermost. */
 static const char *nothing_reason(struct rep_view *v, const struct race_results *r)
 {
@@ -513,6 +522,8 @@ static const char *nothing_reason(struct rep_view *v, const struct race_results 
 		return "the program ended before a kernel or copy had accessed memory";
 	if (r->has_oracle && !r->judged_launches)
 		return "the program launched no kernel";
+	if (has_others_only(r))
+		return "no kernel ran that accesses what --variable asks for";
 	if (r->has_oracle)
 		return "no kernel ran that accesses memory";
 	if (!r->launches && !r->host_launches && !r->is_inexact)

@@ -132,6 +132,9 @@ static void host_copies_do_not_count(void **state)
 	expect(&f, RACE_NOTHING, "NOTHING WAS CHECKED: the program launched no kernel", "no race");
 	in->launches = 1;
 	expect(&f, RACE_NOTHING, "no kernel ran that accesses memory", "no race");
+	put_skip(&f, "_Z3runv", RACE_WHY_NOT_ASKED);
+	fake_kernel(&f, 1, 1, "_Z3runv");
+	expect(&f, RACE_NOTHING, "no kernel ran that accesses what --variable asks for", "no race");
 	put_gap(&f, RACE_GAP_REFUSED, "_Z3badv", "no such thing here", 2);
 	expect(&f, RACE_NOTHING,
 	       "NOTHING WAS CHECKED: kernel bad(), 2 launches: the device can't run it: no such",
