@@ -56,6 +56,7 @@ for kind in racy:1 fixed:0; do
 	[ $rc = "${kind#*:}" ] || { cat log; fail "$name: exit code $rc"; }
 	[ "$(grep -c 'races with' log)" = $((${kind#*:} * 2)) ] || { cat log; fail "$name: other findings"; }
 done
+echo '#include <collider/ptx.h>' | g++ -fsyntax-only -Wall -Wextra -Werror -pedantic -x c++ $flags - || fail "ptx.h in C++"
 cat >CMakeLists.txt <<'C'
 cmake_minimum_required(VERSION 3.22)
 project(user LANGUAGES C)

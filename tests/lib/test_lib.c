@@ -30,9 +30,9 @@ static const char text[] = HEAD
 	"ld.global.u32 %r3, [%d1];\nld.global.u32 %r5, [level];\n"
 	"mad.lo.u32 %r3, %r3, %r1, %r5;\nst.global.u32 [%d1], %r3;\nret;\n}\n"
 	".visible .entry stop()\n{\ntrap;\n}\n"
-	/* what the device doesn't have */
+	/* what no device has */
 	".visible .entry odd(.param .u64 p)\n" BODY
-	"ld.param.u64 %d1, [p];\nmultimem.red.relaxed.sys.global.add.u32 [%d1], 1;\nret;\n}\n"
+	"ld.param.u64 %d1, [p];\nfrobnicate.global.u32 [%d1], 1;\nret;\n}\n"
 	/* warp 0 waits at a barrier for 64 threads, warp 1 at another */
 	".visible .entry dead()\n" BODY
 	"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p, %r1, 32;\n@%p bra one;\n"
@@ -46,6 +46,16 @@ static const char text[] = HEAD
 	"st.global.u32 [%d1], %r1;\nret;\n}\n"
 	".visible .entry fixed(.param .u64 p)\n" BODY
 	"ld.param.u64 %d1, [p];\nred.relaxed.gpu.global.add.u32 [%d1], 1;\nret;\n}\n"
+	/* p[0] = the size of dynamic shared memory, p[1] = that of the cluster */
+	".visible .entry sizes(.param .u64 p)\n" BODY
+	"ld.param.u64 %d1, [p];\nmov.u32 %r1, %dynamic_smem_size;\nst.global.u32 [%d1], %r1;\n"
+	"mov.u32 %r1, %cluster_nctaid.x;\nst.global.u32 [%d1+4], %r1;\nret;\n}\n"
+	".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
+	".global .align 1 .b8 words[4] = {104, 105, 10, 0};\n"
+	".visible .entry speak()\n" BODY
+	"mov.u64 %d1, words;\ncvta.global.u64 %d1, %d1;\nmov.u64 %d2, 0;\n{\n"
+	".param .b64 p0;\nst.param.b64 [p0], %d1;\n.param .b64 p1;\nst.param.b64 [p1], %d2;\n"
+	".param .b32 r0;\ncall.uni (r0), vprintf, (p0, p1);\n}\nret;\n}\n"
 	".visible .entry bytes(.param .u8 a, .param .f64 b, .param .align 4 .b8 "
 	"c[12])\n{\nret;\n}\n";
 
@@ -57,6 +67,7 @@ struct fixture {
 	char line[400], what[2][20];
 	uint32_t ptx_line[2];
 	int rc_within;
+	char said[20];
 };
 
 static void on_finding(void *arg, const struct collider_ptx_finding *x)
@@ -73,10 +84,24 @@ static void on_finding(void *arg, const struct collider_ptx_finding *x)
 	f->rc_within = collider_ptx_share(f->d, f, 4);
 }
 
+static void on_print(void *arg, bool is_error, const char *said, size_t n)
+{
+	struct fixture *f = arg;
+	struct collider_ptx *other;
+
+	assert_false(is_error);
+	snprintf(f->said, sizeof(f->said), "%.*s", (int)n, said);
+	f->rc_within = collider_ptx_open(NULL, &other);
+}
+
 static void open_device(struct fixture *f, bool judges)
 {
-	struct collider_ptx_options o = {
-		.size = sizeof(o), .seed = 3, .judges = judges, .arg = f, .on_finding = on_finding};
+	struct collider_ptx_options o = {.size = sizeof(o),
+					 .seed = 3,
+					 .judges = judges,
+					 .arg = f,
+					 .on_finding = on_finding,
+					 .on_print = on_print};
 
 	memset(f, 0, sizeof(*f));
 	assert_int_equal(collider_ptx_open(&o, &f->d), 0);
@@ -155,7 +180,7 @@ static void kernels_are_described(void **state)
 	open_device(&f, false);
 	while (!collider_ptx_kernel_at(f.mod, n, &k))
 		n++;
-	assert_int_equal(n, 8);
+	assert_int_equal(n, 10);
 	assert_int_equal(collider_ptx_find_kernel(f.mod, "bytes", &k), 0);
 	assert_int_equal(collider_ptx_get_kernel(k, &info), 0);
 	assert_string_equal(info.name, "bytes");
@@ -220,6 +245,48 @@ static void wrong_calls_are_refused(void **state)
 	collider_ptx_close(f.d);
 }
 
+static void launches_have_shapes(void **state)
+{
+	struct collider_ptx_launch l = {
+		.size = sizeof(l), .grid = {4}, .cluster = {2}, .dynamic_shared_bytes = 80};
+	struct collider_ptx_kernel *k;
+	struct fixture f;
+
+	(void)state;
+	open_device(&f, false);
+	void *p = f.p;
+	const void *arguments[] = {&p};
+	assert_int_equal(collider_ptx_find_kernel(f.mod, "sizes", &k), 0);
+	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), 0);
+	assert_int_equal(f.p[0], 80);
+	assert_int_equal(f.p[1], 2);
+	l.grid[0] = 3;
+	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), COLLIDER_PTX_REFUSED);
+	l.cluster[0] = 0;
+	l.dynamic_shared_bytes = 1 << 20;
+	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), COLLIDER_PTX_REFUSED);
+	l.dynamic_shared_bytes = 0;
+	l.is_cooperative = true;
+	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), 0);
+	assert_int_equal(f.p[1], 1);
+	l.grid[0] = 1 << 20;
+	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), COLLIDER_PTX_REFUSED);
+	collider_ptx_close(f.d);
+}
+
+static void kernels_print(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_device(&f, true);
+	assert_int_equal(run(&f, "speak", 1, 1, NULL, 0), 0);
+	assert_string_equal(f.said, "hi\n");
+	assert_int_equal(f.rc_within, COLLIDER_PTX_BUSY);
+	scale_works(&f);
+	collider_ptx_close(f.d);
+}
+
 /* A kernel's fault is its launch's; the next one runs. */
 static void faults_are_codes(void **state)
 {
@@ -237,7 +304,7 @@ static void faults_are_codes(void **state)
 		assert_int_equal(run1(&f, "fixed", 1, 1, NULL), COLLIDER_PTX_ADDRESS);
 		scale_works(&f);
 		assert_int_equal(run1(&f, "odd", 1, 1, f.p), COLLIDER_PTX_REFUSED);
-		assert_non_null(strstr(collider_ptx_error(), "multimem"));
+		assert_non_null(strstr(collider_ptx_error(), "frobnicate"));
 		scale_works(&f);
 		assert_int_equal(run(&f, "dead", 1, 64, NULL, 0), COLLIDER_PTX_DEADLOCK);
 		scale_works(&f);
@@ -428,6 +495,8 @@ int main(void)
 		cmocka_unit_test(kernels_run),
 		cmocka_unit_test(kernels_are_described),
 		cmocka_unit_test(wrong_calls_are_refused),
+		cmocka_unit_test(launches_have_shapes),
+		cmocka_unit_test(kernels_print),
 		cmocka_unit_test(faults_are_codes),
 		cmocka_unit_test(limits_stop_launches),
 		cmocka_unit_test(races_are_found),
