@@ -136,8 +136,9 @@ void judge_tally_say(struct judge_tally **all, uint64_t *held, size_t n)
 	if (n) {
 		qsort(held, n, sizeof(*held), by_number);
 		race_shm_remark("launching threads were held up to copy memory for the judge: %.2f "
-				"ms in the median, %.2f ms at most (%zu launches)",
-				1e-6 * (double)held[n / 2], 1e-6 * (double)held[n - 1], n);
+				"ms in the median, %.2f ms at most (%zu launch%s)",
+				1e-6 * (double)held[n / 2], 1e-6 * (double)held[n - 1], n,
+				n == 1 ? "" : "es");
 	}
 	if (all_of_them.launches)
 		race_shm_chunk(RACE_CHUNK_BESIDE, 0, &all_of_them, sizeof(all_of_them), NULL, 0);
