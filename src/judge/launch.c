@@ -203,6 +203,7 @@ static void put_maps(uint8_t *params, const struct race_judge_launch *h, const c
 		memcpy(d.upper, m.upper, sizeof(d.upper));
 		d.channels = m.channels;
 		d.pixels = m.pixels;
+		d.wide = m.wide;
 		/* (One that can't be encoded stays, and the kernel stops at it.) */
 		(void)cpu_tensormap_encode(&d, params + m.offset);
 	}

@@ -5,7 +5,7 @@
  * then=KERNEL: that one is launched as often, afterwards; chain: the parameter is a pointer to a
  * pointer; ramp: memory holds rising numbers, otherwise zeros; pool: its memory is a pool's, and
  * freed at the end, when the kernel is launched once more with a size of its own; map: a tensor map
- * of it is the parameter (with columns: an im2col one), and right: n is 0; wait: after each launch
+ * of it is the parameter (with columns: an im2col one, with wide: of im2col::w), and right: n is 0; wait: after each launch
  * it gives up its context once more, for which the judge is waited; abort: it ends so; child: a
  * forked child ends first; late: its memory is cleared at the end, and it is launched once more
  * with a size of its own; reset: the device is reset by the name that CUDA's runtime uses; loads:
@@ -92,6 +92,21 @@ static CUtensorMap make_columns(CUdeviceptr p)
 	return map;
 }
 
+/* The same, along W; 7 pixels and one of a halo. */
+static CUtensorMap make_wide(CUdeviceptr p)
+{
+	const cuuint64_t dims[] = {32, 128, 2}, strides[] = {128, 16384};
+	const cuuint32_t each[] = {1, 1, 1};
+	CUtensorMap map;
+
+	CHECK(cuTensorMapEncodeIm2colWide(
+		&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void *)p, dims, strides, -1, -1, 32, 7,
+		each, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_IM2COL_WIDE_MODE_W,
+		CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+		CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+	return map;
+}
+
 int main(int argc, char **argv)
 {
 	static int ramp[8192];
@@ -126,7 +141,7 @@ int main(int argc, char **argv)
 	if (has("chain"))
 		CHECK(cuMemcpyHtoD(p, &q, sizeof(q)));
 	if (has("map"))
-		map = has("columns") ? make_columns(p) : make_map(p);
+		map = has("wide") ? make_wide(p) : has("columns") ? make_columns(p) : make_map(p);
 	if (has("right"))
 		n = 0;
 	if (has("child") && !fork())

@@ -111,6 +111,19 @@ go 3 column map columns right
 says 'judged beside the GPU: column: [0-9]+ of 32 blocks'
 lacks 'DATA RACE'
 
+# The same kernel with a copy that only newer GPUs have, one pixel of halo beside the offset. (The text
+# keeps its target: this device is judged by that.)
+sed -e 's/global\.im2col\./global.im2col::w./' \
+	-e '/im2col::w/s/{\(%rs[0-9]*\)}/{\1, \1}/' "$ptx" >"$work/wide.ptx"
+ptx=$work/wide.ptx
+go 3 column map wide
+says '1 data race found'
+says 'asynchronous copy'
+go 3 column map wide right
+says 'judged beside the GPU: column: [0-9]+ of 32 blocks'
+lacks 'DATA RACE'
+ptx=$4
+
 # Launches that aren't wanted go a short way; one of another size is wanted, and all are counted.
 go 3 indexed 600 ramp late
 says '1 data race found'

@@ -261,6 +261,32 @@ static CUresult encode_im2col(MAP_FIRST, const int *lower, const int *upper, cuu
 	return r;
 }
 
+static CUresult (*real_wide)(MAP_FIRST, int, int, cuuint32_t, cuuint32_t, const cuuint32_t *,
+			     CUtensorMapInterleave, CUtensorMapIm2ColWideMode, CUtensorMapSwizzle,
+			     CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+static CUresult encode_wide(MAP_FIRST, int lower, int upper, cuuint32_t channels, cuuint32_t pixels,
+			    const cuuint32_t *element, CUtensorMapInterleave interleave,
+			    CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
+			    CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill)
+{
+	CUresult r = real_wide(map, type, rank, address, dims, strides, lower, upper, channels,
+			       pixels, element, interleave, mode, swizzle, l2, fill);
+	struct race_judge_map m;
+
+	if (r != CUDA_SUCCESS || rank < 3 || rank > 5)
+		return r;
+	describe_map(&m, type, rank, address, dims, strides, MAP_LAST_GIVEN);
+	m.is_im2col = 1;
+	m.wide = (uint32_t)mode + 1;
+	m.lower[0] = lower;
+	m.upper[0] = upper;
+	m.channels = channels;
+	m.pixels = pixels;
+	judge_map_add(map, &m);
+	return r;
+}
+
 /* ---- graphs --------------------------------------------------------------------- */
 
 #define MADE_ARGUMENTS CUgraphExec *x, CUgraph g, CUgraphNode *error, char *log, size_t n
@@ -456,6 +482,7 @@ const struct forward_hook forward_judge_hooks[] = {
 	{"cuMemAllocFromPoolAsync_ptsz", (void *)get_pool_1, (void **)&real_get_pool[1]},
 	{"cuTensorMapEncodeTiled", (void *)encode_tiled, (void **)&real_tiled},
 	{"cuTensorMapEncodeIm2col", (void *)encode_im2col, (void **)&real_im2col},
+	{"cuTensorMapEncodeIm2colWide", (void *)encode_wide, (void **)&real_wide},
 	{"cuGraphInstantiate", (void *)make_1, (void **)&real_make[0]},
 	{"cuGraphInstantiate_v2", (void *)make_2, (void **)&real_make[1]},
 	{"cuGraphInstantiateWithFlags", (void *)make_flags, (void **)&real_make_flags},

@@ -1,10 +1,11 @@
 /*
- * maps.c - tensor maps, by their 128 bytes: what cuTensorMapEncodeTiled or ...Im2col was asked for.
+ * maps.c - tensor maps, by their 128 bytes: what cuTensorMapEncodeTiled, ...Im2col or ...Im2colWide
+ * was asked for.
  *
  * Only the driver understands a map, and a program may copy it wherever it likes; so launches are
  * searched for the bytes of those that were made.
  *
- * Misses: maps of ...Im2colWide; maps in constant and global memory; those that kernels change.
+ * Misses: maps in constant and global memory; those that kernels change.
  * Costs: an entry for each map that was made, MOST at once; older ones are forgotten then.
  */
 #include <pthread.h>

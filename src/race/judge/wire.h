@@ -106,7 +106,8 @@ struct race_judge_launch {
 	uint32_t maps, reserved; /* struct race_judge_map, so many, after those */
 };
 
-/* A tensor map among the parameters, as cuTensorMapEncodeTiled or ...Im2col was asked for it. */
+/* A tensor map among the parameters, as cuTensorMapEncodeTiled, ...Im2col or ...Im2colWide was
+ * asked for it. */
 struct race_judge_map {
 	uint32_t offset; /* in the parameters: 128 bytes that only the driver understands */
 	uint32_t type, rank, interleave, swizzle, l2, fill, is_im2col;
@@ -115,6 +116,7 @@ struct race_judge_map {
 	/* im2col: corners of the box of pixels, and what a copy takes. */
 	int32_t lower[3], upper[3];
 	uint32_t channels, pixels;
+	uint32_t wide, reserved; /* ...Wide: its mode, plus 1; then only lower[0] and upper[0] */
 };
 #define RACE_JUDGE_MAP_BYTES 128u
 #define RACE_JUDGE_MAPS	     32u /* of a launch, at most */
