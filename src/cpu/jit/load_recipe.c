@@ -29,6 +29,8 @@ static enum jit_kind kind_of(const struct jit_gen *g, const struct jit_load *l)
 {
 	if (!g->w)
 		return JIT_ONE_ADDRESS;
+	if (jit_is_watched(g->w, l))
+		return JIT_ANYHOW;
 #ifdef CPU_HAS_V3
 	return cpu_jit_kind_v3(g->w, l);
 #else

@@ -35,6 +35,13 @@ struct jit_group {
 	uint8_t kind;		   /* enum jit_kind */
 };
 
+/* Are caches of blocks modelled, or is the launch proven as a whole, so that it must be seen to
+ * access only what its proof is about? */
+static inline bool jit_is_watched(const struct cpu_warp *w, const struct jit_load *l)
+{
+	return w->cta->l1 || (w->grid->proven && l->access);
+}
+
 /* What a load of threads' memory does; false: it is none that can be part of a run, or the other
  * build's. */
 typedef bool jit_load_fn(const struct cpu_inst *in, struct jit_load *out);

@@ -361,9 +361,11 @@ static __attribute__((noinline)) void miss(struct cpu_jit_func *j, struct jit_pl
 static inline bool find_groups(struct cpu_warp *w, struct cpu_jit_func *j, struct jit_place *p,
 			       const struct jit_code *c, uint64_t *host)
 {
-	if (w->cta->l1 || w->worker->proof || w->grid->proven)
+	if (w->worker->proof)
 		return false;
-	for (unsigned i = 0; i < c->ngroups; i++)
+	for (unsigned i = 0; i < c->ngroups; i++) {
+		if (jit_is_watched(w, &c->groups[i].load))
+			return false;
 #ifdef CPU_HAS_V3
 		if (!cpu_jit_find_v3(w, &c->groups[i], &host[i])) {
 #else
@@ -372,6 +374,7 @@ static inline bool find_groups(struct cpu_warp *w, struct cpu_jit_func *j, struc
 			miss(j, p, &c->groups[i]);
 			return false;
 		}
+	}
 	/* What handlers have kept of a load may be of an earlier turn of the loop from now on. */
 	for (unsigned i = 0; i < CPU_SPREADS; i++)
 		w->worker->spreads[i].first = NULL;
