@@ -3,6 +3,7 @@
 #	cases.py COLLIDER NVCC SOURCE WORK DEVICE [DETECTOR,...]
 #
 # DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.
+# On a GPU no judge works beside: what is asked is what the detector finds.
 # One run with each DETECTOR (hirace) and one with the oracle; each kernel's findings are compared with what the end of
 # its name asks for. hirace+: with --all-loads, so that no load of shared memory is left out. Also writes launches.h,
 # the list of the kernels, so that none is forgotten.
@@ -56,7 +57,7 @@ def findings(variant):
         subprocess.run([collider, "nvcc", "--sanitize=" + checks, *loads_of(variant), *flags, "-I", work,
                         "-arch=native", source, "-o", program + ".gpu"], check=True)
     done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
-                           *([] if is_gpu else loads_of(variant)), *sides, "--detector=" + checks, "--format=json",
+                           *(["--judge=off"] if is_gpu else loads_of(variant)), *sides, "--detector=" + checks, "--format=json",
                            "--log-file=" + report, program + (".gpu" if is_gpu else ""),
                            "3" if checks == "oracle" else "1300"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
