@@ -5,8 +5,9 @@
  * then=KERNEL: that one is launched as often, afterwards; chain: the parameter is a pointer to a
  * pointer; ramp: memory holds rising numbers, otherwise zeros; pool: its memory is a pool's, and
  * freed at the end, when the kernel is launched once more with a size of its own; map: a tensor map
- * of it is the parameter (with columns: an im2col one, with wide: of im2col::w), and right: n is 0; wait: after each launch
- * it gives up its context once more, for which the judge is waited; abort: it ends so; child: a
+ * of it is the parameter (with columns: an im2col one, with wide: of im2col::w), and right: n is 0;
+ * wait: after each launch it gives up its context once more, for which the judge is waited; abort:
+ * it ends so; child: a
  * forked child ends first; late: its memory is cleared at the end, and it is launched once more
  * with a size of its own; reset: the device is reset by the name that CUDA's runtime uses; loads:
  * the module is loaded three times, and the second one is used; range: the first kernel is launched

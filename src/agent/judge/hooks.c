@@ -261,14 +261,16 @@ static CUresult encode_im2col(MAP_FIRST, const int *lower, const int *upper, cuu
 	return r;
 }
 
-static CUresult (*real_wide)(MAP_FIRST, int, int, cuuint32_t, cuuint32_t, const cuuint32_t *,
-			     CUtensorMapInterleave, CUtensorMapIm2ColWideMode, CUtensorMapSwizzle,
-			     CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+/* As MAP_LAST; the mode stands between. */
+#define MAP_LAST_WIDE                                                                              \
+	const cuuint32_t *element, CUtensorMapInterleave interleave,                               \
+		CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,                        \
+		CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill
+
+static CUresult (*real_wide)(MAP_FIRST, int, int, cuuint32_t, cuuint32_t, MAP_LAST_WIDE);
 
 static CUresult encode_wide(MAP_FIRST, int lower, int upper, cuuint32_t channels, cuuint32_t pixels,
-			    const cuuint32_t *element, CUtensorMapInterleave interleave,
-			    CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
-			    CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill)
+			    MAP_LAST_WIDE)
 {
 	CUresult r = real_wide(map, type, rank, address, dims, strides, lower, upper, channels,
 			       pixels, element, interleave, mode, swizzle, l2, fill);
