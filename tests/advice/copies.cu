@@ -58,7 +58,7 @@ __global__ void copy_off_by_one(int *out, const int *p)
 	out[threadIdx.x] = sum;
 }
 
-// case copy_refill by oracle unless watch: too early not: wait_group, atomic
+// case copy_refill by oracle hirace iguard unless watch: too early not: wait_group, atomic
 __global__ void copy_refill(int *out, const int *p)
 {
 	__shared__ int s[64];

@@ -453,7 +453,7 @@ int main()
 	RUN(scope_block, 4, 32);
 	RUN(read_only, 2, 32);
 	RUN(remote, 2, 32);
-	RUN(early_use, 1, 64);
 	RUN(lock_check, 6, 32);
+	RUN(early_use, 1, 64); /* last: some schedules stop it, and the device with it */
 	return cudaDeviceSynchronize() != cudaSuccess;
 }

@@ -298,9 +298,22 @@ static uint32_t missing_of_kind(enum race_kind k)
 	}
 }
 
+/* hirace and iguard meet the earlier access in memory: where the later one is a copy, and the
+ * earlier one none, the copy didn't wait for it. */
+static uint32_t missing_of_order(const struct race_finding *f)
+{
+	bool is_in_order = race_keeps(f->kind) == RACE_KEEPS_WORD ||
+			   race_keeps(f->kind) == RACE_KEEPS_ENTRY;
+
+	if (!is_in_order || !f->sides || !f->sides[1].line ||
+	    !(f->sides[0].flags & RACE_SIDE_ASYNC) || f->sides[1].flags & RACE_SIDE_ASYNC)
+		return 0;
+	return f->sides[0].flags & RACE_SIDE_WRITES ? M(REFILL) : M(READY);
+}
+
 uint32_t race_missing_of(const struct race_finding *f)
 {
-	uint32_t all = f->missing | missing_of_kind(f->kind);
+	uint32_t all = f->missing | missing_of_kind(f->kind) | missing_of_order(f);
 
 	return all & (~all + 1);
 }
