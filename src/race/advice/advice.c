@@ -302,8 +302,8 @@ static uint32_t missing_of_kind(enum race_kind k)
  * earlier one none, the copy didn't wait for it. */
 static uint32_t missing_of_order(const struct race_finding *f)
 {
-	bool is_in_order = race_keeps(f->kind) == RACE_KEEPS_WORD ||
-			   race_keeps(f->kind) == RACE_KEEPS_ENTRY;
+	bool is_in_order =
+		race_keeps(f->kind) == RACE_KEEPS_WORD || race_keeps(f->kind) == RACE_KEEPS_ENTRY;
 
 	if (!is_in_order || !f->sides || !f->sides[1].line ||
 	    !(f->sides[0].flags & RACE_SIDE_ASYNC) || f->sides[1].flags & RACE_SIDE_ASYNC)
