@@ -1,10 +1,13 @@
-// nvtx.h - what NVTX's header-only library does, as far as ranges.cu needs it: the toolkit that
-// `make setup` installs hasn't got it. At the first call the library that NVTX_INJECTION64_PATH
-// names is loaded, and its InitializeInjectionNvtx2 fills in the functions of two tables.
+// nvtx.h - what NVTX's header-only library does, as far as tests need it (C and C++): the toolkit
+// that `make setup` installs hasn't got it. At the first call the library that
+// NVTX_INJECTION64_PATH names is loaded, and its InitializeInjectionNvtx2 fills in the functions of
+// two tables.
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
+#ifdef __cplusplus
 struct nvtx_attributes {
 	uint16_t version = 3, size = 48;
 	uint32_t category = 0;
@@ -15,6 +18,7 @@ struct nvtx_attributes {
 	int32_t message_type = 1;
 	const void *message = NULL;
 };
+#endif
 
 typedef void (*nvtx_fn)(void);
 static nvtx_fn nvtx_core[16], nvtx_core2[16];

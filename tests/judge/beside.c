@@ -18,12 +18,16 @@
 #endif
 #include <cuda.h>
 #include <dlfcn.h>
-#include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "../cudart_programs/nvtx.h"
+
+typedef int push_fn(const char *);
+typedef int pop_fn(void);
 
 #define CHECK(x)                                                                                   \
 	do {                                                                                       \
@@ -150,7 +154,7 @@ int main(int argc, char **argv)
 	if (has("child"))
 		wait(NULL);
 	if (has("range"))
-		nvtxRangePushA("step");
+		NVTX_CALL(push_fn, nvtx_core, 9, "step");
 	for (int i = 0; i < count(); i++) {
 		void *args[] = {&p, &n}, *with_map[] = {&map, &q, &n};
 		CHECK(cuLaunchKernel(f, 32, 1, 1, 256, 1, 1, 0, 0, has("map") ? with_map : args,
@@ -162,7 +166,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (has("range"))
-		nvtxRangePop();
+		NVTX_CALL(pop_fn, nvtx_core, 11);
 	if (after("then=")) {
 		void *args[] = {&p, &n};
 		CHECK(cuModuleGetFunction(&f, m, after("then=")));
