@@ -89,6 +89,16 @@ static void say(struct base_arena *a, const struct judge_tally *t)
 			t->trials, 1e-9 * (double)t->ns, *t->why ? "; " : "", t->why);
 }
 
+/* For the report's gaps of that kernel. */
+static void note(const struct judge_tally *t)
+{
+	const struct race_beside_kernel k = {t->blocks, t->of};
+
+	if (t->blocks)
+		race_shm_chunk(RACE_CHUNK_BESIDE_KERNEL, 0, &k, sizeof(k), t->kernel,
+			       strlen(t->kernel) + 1);
+}
+
 static void say_compared(struct base_arena *a, const struct judge_tally *t)
 {
 	const struct judge_compared *c = &t->compared;
@@ -126,6 +136,7 @@ void judge_tally_say(struct judge_tally **all, uint64_t *held, size_t n)
 	HASH_ITER(hh, *all, t, next)
 	{
 		say(&a, t);
+		note(t);
 		say_compared(&a, t);
 		all_of_them.accesses += t->accesses;
 		all_of_them.launches += t->accesses ? t->launches : 0;

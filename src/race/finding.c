@@ -307,6 +307,7 @@ void race_results_free(struct race_results *r)
 	base_vec_free(&r->skips);
 	base_vec_free(&r->kernels);
 	base_vec_free(&r->gaps);
+	base_vec_free(&r->beside_kernels);
 	base_vec_free(&r->plain);
 	base_vec_free(&r->notes);
 	base_vec_free(&r->stops);

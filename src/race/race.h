@@ -41,6 +41,14 @@ struct race_gap {
 	const char *kernel_shown;
 	const char *what;   /* "" = as gaps.def has it */
 	uint64_t count, of; /* of the row's noun, and of how many; 0 = not counted */
+	/* Blocks of one launch of the kernel that a judge beside the GPU judged, of how many; of 0:
+	 * none. */
+	uint64_t judged, judged_of;
+};
+
+struct race_judged_kernel {
+	const char *name; /* mangled */
+	uint64_t blocks, of;
 };
 
 struct race_kernel {
@@ -83,6 +91,7 @@ struct race_results {
 	BASE_VEC(struct race_skip) skips;
 	BASE_VEC(struct race_kernel) kernels;
 	BASE_VEC(struct race_gap) gaps;
+	BASE_VEC(struct race_judged_kernel) beside_kernels; /* by a judge beside a GPU */
 	BASE_VEC(const char *) plain; /* modules and kernels without instrumentation */
 	BASE_VEC(const char *) notes;
 	BASE_VEC(struct race_stop) stops;
@@ -269,7 +278,9 @@ const char *race_sites_text(const struct race_sites *t, uint32_t offset);
 
 /* ---- pair_read.c --------------------------------------------------------- */
 
-/* Adds a chunk RACE_CHUNK_PAIR, _ORACLE or _BESIDE. False: it contradicts itself. */
+/* Adds a chunk RACE_CHUNK_PAIR, _ORACLE, _BESIDE or _BESIDE_KERNEL. False: it contradicts
+ * itself. */
+bool race_beside_kernel_read(struct race_results *out, const void *payload, size_t n);
 bool race_beside_read(struct race_results *out, const void *payload, size_t n);
 bool race_pair_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n);

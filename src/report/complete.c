@@ -47,9 +47,14 @@ const char *rep_gap_text(struct rep_view *v, const struct race_gap *g)
 
 	bool has_lead = row_of(g)->is_last && *g->what; /* "GPU code could not be loaded: ..." */
 
-	return base_printf(a, "%s%s%s%s%s%s%s", kernel, *kernel && *count ? ", " : "", count,
+	const char *judged = g->judged_of ? base_printf(a, " (beside the GPU %s of %s were judged)",
+							rep_number(a, g->judged),
+							rep_count(a, g->judged_of, "block"))
+					  : "";
+
+	return base_printf(a, "%s%s%s%s%s%s%s%s", kernel, *kernel && *count ? ", " : "", count,
 			   *kernel || *count ? ": " : "", has_lead ? row_of(g)->text : "",
-			   has_lead ? ": " : "", what);
+			   has_lead ? ": " : "", what, judged);
 }
 
 /* "kernel scan(int*) refused", "--kernel-name=scam matched nothing" */

@@ -139,6 +139,11 @@ static const struct rep_key gap_keys[] = {
 	KEY("count", NUMBER, count, NULL),
 	KEY("of", NUMBER, of,
 	    "launches, instructions or what the reason counts, and of how many; 0: not counted"),
+	KEY("judged_blocks", NUMBER, judged, NULL, IF_SET),
+	KEY("judged_of", NUMBER, judged_of,
+	    "blocks of one of its launches that were judged beside a GPU (`--judge`), and of how "
+	    "many, where there are any",
+	    IF_SET),
 };
 REP_OBJECT(gap, S);
 #undef S

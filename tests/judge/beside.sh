@@ -84,6 +84,10 @@ go 3 racy range then=right -- --nvtx-include=step
 says '1 data race found'
 lacks 'beside the GPU: right'
 
+# What detectors pass over has the judge's word beside it.
+go 3 right -- --detector=collide
+says '^  kernel right, .*: not instrumented \(beside the GPU [0-9]+ of 32 blocks were judged\)$'
+
 # What it is depends on memory, which is that from before the launch.
 go 3 indexed 1
 says 'data races? found'

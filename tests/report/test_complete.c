@@ -279,6 +279,50 @@ static void parse(struct race_results *r, const char *text, const char *warning)
 	base_sink_free(&sink);
 }
 
+/* What the detectors passed over has the judge's word beside it, in text and in what is saved: of
+ * the launch of which it judged the most. */
+static void gaps_have_the_judges_word(void **state)
+{
+	struct {
+		struct race_beside_kernel b;
+		char name[16];
+	} k = {.b = {4, 32}, .name = "_Z3runv"};
+	static const char says[] = "run(), 1 unchecked instruction: red.async (beside the GPU 8 of "
+				   "32 blocks were judged)\n";
+	struct rep_options opt = {.no_source = true};
+	struct race_results r = {0};
+	struct fake f;
+
+	(void)state;
+	fake_open(&f);
+	fake_region(&f, 0);
+	fake_kernel(&f, 1, 1, "_Z3runv");
+	put_skip(&f, "_Z3runv", RACE_WHY_UNSUPPORTED);
+	expect(&f, RACE_PARTIAL, "kernel run()", "beside the GPU");
+	strcpy(k.name, "_Z3notv");
+	fake_chunk(&f, RACE_CHUNK_BESIDE_KERNEL, &k, sizeof(k.b) + 8);
+	expect(&f, RACE_PARTIAL, "kernel run()", "beside the GPU");
+	strcpy(k.name, "_Z3runv");
+	fake_chunk(&f, RACE_CHUNK_BESIDE_KERNEL, &k, sizeof(k.b) + 8);
+	k.b.blocks = 8;
+	fake_chunk(&f, RACE_CHUNK_BESIDE_KERNEL, &k, sizeof(k.b) + 8);
+	k.b.blocks = 2;
+	fake_chunk(&f, RACE_CHUNK_BESIDE_KERNEL, &k, sizeof(k.b) + 8);
+	expect(&f, RACE_PARTIAL, says, NULL);
+	char *whole = saved(&f);
+	parse(&r, whole, NULL);
+	parse(&r, whole, NULL);
+	char *text = fake_render(&r, &opt);
+	assert_non_null(strstr(text, "(beside the GPU 8 of 32 blocks were judged)\n"));
+	free(text);
+	free(whole);
+	race_results_free(&r);
+	/* A name that doesn't end. */
+	fake_chunk(&f, RACE_CHUNK_BESIDE_KERNEL, &k, sizeof(k.b) + 7);
+	expect(&f, RACE_PARTIAL, "1 record could not be read", NULL);
+	fake_close(&f);
+}
+
 static void reports_are_read_back(void **state)
 {
 	struct rep_options opt = {.no_source = true};
@@ -349,6 +393,7 @@ int main(void)
 		cmocka_unit_test(counters_are_reasons),
 		cmocka_unit_test(chosen_launches),
 		cmocka_unit_test(damaged_gaps_are_counted),
+		cmocka_unit_test(gaps_have_the_judges_word),
 		cmocka_unit_test(reports_are_read_back),
 	};
 

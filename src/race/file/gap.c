@@ -55,12 +55,22 @@ static struct race_gap *gap_get(struct race_results *r, enum race_gap_why why, c
 	return &r->gaps.v[r->gaps.n - 1];
 }
 
+/* The launch of which a judge judged the most. */
+static void note_judged(struct race_gap *g, uint64_t blocks, uint64_t of)
+{
+	if (blocks <= g->judged)
+		return;
+	g->judged = blocks;
+	g->judged_of = of;
+}
+
 void race_gap_add(struct race_results *r, const struct race_gap *gap)
 {
 	struct race_gap *g = gap_get(r, gap->why, gap->kernel, gap->what);
 
 	g->count += gap->count;
 	g->of += gap->of;
+	note_judged(g, gap->judged, gap->judged_of);
 }
 
 bool race_gap_has(const struct race_results *r, const struct race_gap *gap)
@@ -331,6 +341,17 @@ static void find_rates(struct race_results *r)
 		gap_set(r, RACE_GAP_OUTSIDE, "", "each GPU had watchpoints of its own", 1, 0);
 }
 
+/* What the detectors passed over may have been judged beside the GPU, in part. */
+static void find_judged(struct race_results *r)
+{
+	for (size_t i = 0; i < r->gaps.n; i++)
+		for (size_t k = 0; k < r->beside_kernels.n; k++) {
+			const struct race_judged_kernel *j = &r->beside_kernels.v[k];
+			if (!strcmp(j->name, r->gaps.v[i].kernel))
+				note_judged(&r->gaps.v[i], j->blocks, j->of);
+		}
+}
+
 void race_gaps_find(struct race_results *r)
 {
 	size_t n = 0;
@@ -348,6 +369,7 @@ void race_gaps_find(struct race_results *r)
 		if (!is_judged(r) || !race_gap_rows[r->gaps.v[i].why].is_unjudged)
 			r->gaps.v[n++] = r->gaps.v[i];
 	r->gaps.n = n;
+	find_judged(r);
 }
 
 void race_gaps_join(struct race_results *r)

@@ -137,6 +137,12 @@ struct race_beside {
 	uint64_t accesses, launches; /* accesses: of all trials */
 };
 
+/* Of one kernel: the most blocks of a launch that were judged, of how many; its name (mangled)
+ * follows, with its NUL. */
+struct race_beside_kernel {
+	uint64_t blocks, of;
+};
+
 /* The first fault of a device: its text and the function's name follow, each with its NUL. A race
  * of the same instruction explains it. */
 struct race_fault {

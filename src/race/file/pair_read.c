@@ -190,6 +190,20 @@ bool race_beside_read(struct race_results *out, const void *payload, size_t n)
 	return true;
 }
 
+bool race_beside_kernel_read(struct race_results *out, const void *payload, size_t n)
+{
+	struct race_beside_kernel b;
+	const char *name = (const char *)payload + sizeof(b);
+
+	if (n <= sizeof(b) || !memchr(name, 0, n - sizeof(b)))
+		return false;
+	memcpy(&b, payload, sizeof(b));
+	base_vec_push(&out->beside_kernels,
+		      ((struct race_judged_kernel){race_text(&out->arena, name, strlen(name)),
+						   b.blocks, b.of}));
+	return true;
+}
+
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
 {
 	struct race_oracle o;

@@ -107,7 +107,8 @@ enum race_chunk_kind {
 	RACE_CHUNK_REPLAY = 17,	 /* --replay: places and addresses (layout/replay.h) */
 	RACE_CHUNK_MIRROR = 18,	 /* a struct race_mirror (layout/mirror.h), and room to align it */
 	RACE_CHUNK_GAP = 19,	 /* why not all was checked: struct race_gap_count, two strings */
-	RACE_CHUNK_BESIDE = 20	 /* what a judge beside a GPU judged: struct race_beside (pair.h) */
+	RACE_CHUNK_BESIDE = 20,	 /* what a judge beside a GPU judged: struct race_beside (pair.h) */
+	RACE_CHUNK_BESIDE_KERNEL = 21 /* of one kernel: struct race_beside_kernel, its name */
 };
 
 #define RACE_REPLAY_MAX (1u << 20) /* bytes of such a chunk */

@@ -178,6 +178,9 @@ static void chunk_take(struct race_reader *rd, const struct race_chunk *c,
 	case RACE_CHUNK_BESIDE:
 		out->damaged += !race_beside_read(out, payload, c->bytes);
 		break;
+	case RACE_CHUNK_BESIDE_KERNEL:
+		out->damaged += !race_beside_kernel_read(out, payload, c->bytes);
+		break;
 	case RACE_CHUNK_FAULT:
 		out->damaged += !race_fault_read(out, payload, c->bytes);
 		break;
