@@ -140,7 +140,8 @@ static void add_release(struct check *c, struct order_at fence, void *arg)
 
 /*
  * Is a (NULL: the section's first fence) released by each give of the section that may follow? What
- * another take's section gives is another lock, or this one, given before.
+ * another take's section gives is another lock, or this one, given before (begins_all sees to that
+ * where threads draw numbers).
  */
 static bool is_released(struct check *c, const struct lock *l, const struct order_seen *take,
 			const struct ev_access *a)
@@ -392,6 +393,18 @@ struct locks *locks_look(struct check *c)
 	return all;
 }
 
+/*
+ * Does each give of the number that the take waits for end a section of this take? A thread that
+ * has the turn finds its number as often as it looks, so that a second look begins no section.
+ */
+static bool begins_all(const struct lock *l, uint32_t take)
+{
+	for (uint32_t i = 0; l->numbers && i < l->ngives; i++)
+		if (l->of[i] != &l->take[take] && l->own[l->of[i] - l->take] == l->own[take])
+			return false;
+	return true;
+}
+
 static struct section section_of(struct check *c, const struct lock *l, const struct ev_access *a)
 {
 	uint8_t *known = &l->held[a - c->e->accesses.v];
@@ -401,6 +414,8 @@ static struct section section_of(struct check *c, const struct lock *l, const st
 		return (struct section){(*known - 1u) / 3, (*known - 1u) % 3};
 	for (uint32_t k = 0; k < l->ntakes && !s.kind; k++) {
 		s.take = k;
+		if (!begins_all(l, k))
+			continue;
 		if (is_in(c, l, &l->take[k], a) && is_released(c, l, &l->take[k], a))
 			s.kind = OF_THREAD;
 		else if (is_in_block(c, l, k, a))

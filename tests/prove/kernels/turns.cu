@@ -219,3 +219,100 @@ __global__ void turn_kept_by_some(unsigned *next, unsigned *now, float *sum, con
 {
 	TURN(atomicAdd(next, 1), NOW, FENCE, *sum += 1, FENCE, if (!keep[blockIdx.x]) atomicAdd(now, 1))
 }
+
+// A second look at the turn finds the thread's number again: it begins no section of its own.
+// prove: looks_twice_gives potential --block-dim=64 --grid-dim=8
+__global__ void looks_twice_gives(unsigned *next, unsigned *now, float *sum)
+{
+	if (threadIdx.x == 0) {
+		unsigned mine = atomicAdd(next, 1);
+		while (NOW != mine)
+			;
+		FENCE;
+		while (NOW != mine)
+			;
+		FENCE;
+		atomicAdd(now, 1);
+	}
+	__syncthreads();
+	sum[threadIdx.x] += 1;
+}
+// prove: looks_twice_in_block potential --block-dim=64 --grid-dim=8
+__global__ void looks_twice_in_block(unsigned *next, unsigned *now, float *sum)
+{
+	if (threadIdx.x == 0) {
+		unsigned mine = atomicAdd(next, 1);
+		while (NOW != mine)
+			;
+		FENCE;
+		while (NOW != mine)
+			;
+		FENCE;
+	}
+	__syncthreads();
+	sum[threadIdx.x] += 1;
+	if (threadIdx.x == 0) {
+		FENCE;
+		atomicAdd(now, 1);
+	}
+}
+// prove: looks_twice_no_release potential --block-dim=64 --grid-dim=8
+__global__ void looks_twice_no_release(unsigned *next, unsigned *now, float *sum)
+{
+	if (threadIdx.x == 0) {
+		unsigned mine = atomicAdd(next, 1);
+		while (NOW != mine)
+			;
+		FENCE;
+		while (NOW != mine)
+			;
+		FENCE;
+		*sum += 1;
+		atomicAdd(now, 1);
+	}
+}
+// prove: looks_twice race-free --block-dim=64 --grid-dim=8
+__global__ void looks_twice(unsigned *next, unsigned *now, float *sum)
+{
+	if (threadIdx.x == 0) {
+		unsigned mine = atomicAdd(next, 1);
+		while (NOW != mine)
+			;
+		FENCE;
+		while (NOW != mine)
+			;
+		*sum += 1;
+		FENCE;
+		atomicAdd(now, 1);
+	}
+}
+// prove: looks_and_checks potential --block-dim=64 --grid-dim=8
+__global__ void looks_and_checks(unsigned *next, unsigned *now, float *sum)
+{
+	if (threadIdx.x == 0) {
+		unsigned mine = atomicAdd(next, 1);
+		while (NOW != mine)
+			;
+		FENCE;
+		if (NOW == mine) {
+			FENCE;
+			*sum += 1;
+			atomicAdd(now, 1);
+		}
+	}
+}
+// prove: looks_in_loop potential --block-dim=64 --grid-dim=8
+__global__ void looks_in_loop(unsigned *next, unsigned *now, float *sum, int n)
+{
+	if (threadIdx.x == 0) {
+		unsigned mine = atomicAdd(next, 1);
+		while (NOW != mine)
+			;
+		FENCE;
+		for (int i = 0; i < n && NOW == mine; i++) {
+			FENCE;
+			*sum += 1;
+		}
+		atomicAdd(now, 1);
+	}
+}
