@@ -2,8 +2,8 @@
  * judge.c - do two threads that have run alone race in that launch? (replay.h)
  *
  * Both threads must reach their access, after the same barriers when they share a CTA; all other
- * threads of their CTAs must pass those barriers or end before. Then the race happens for any
- * contents of memory.
+ * threads of their CTAs must pass those barriers or end before, and none may wait for ever at one
+ * of fewer threads. Then the race happens for any contents of memory.
  */
 #include "prove/replay/replay_impl.h"
 
@@ -140,6 +140,84 @@ static bool others_pass(struct run *r, struct thread *const *t, const struct mat
 	return true;
 }
 
+#define MAX_WARPS 32
+
+/* The warps of a CTA, by the barriers of fewer threads that they pass. */
+struct warps {
+	uint64_t partial[MAX_WARPS];
+	uint32_t numbers[MAX_WARPS], n;
+	uint16_t threads[IR_NUMBERS]; /* that a number waits for; 0: not known, or several */
+};
+
+/* Do those that come to a number come as often as all it waits for, by the same way? */
+static bool is_met(const struct warps *w, uint32_t number)
+{
+	uint32_t first = MAX_WARPS, n = 0;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		if (!(w->numbers[i] >> number & 1))
+			continue;
+		first = first == MAX_WARPS ? i : first;
+		n++;
+		if (w->partial[i] != w->partial[first])
+			return false;
+	}
+	return !n || (number < IR_NUMBERS && n * 32 == w->threads[number]);
+}
+
+static void find_counts(const struct ir *ir, struct warps *w)
+{
+	bool is_seen[IR_NUMBERS] = {false};
+
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
+		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
+		for (uint32_t k = b->first; k < b->first + b->n; k++) {
+			const struct ir_step *st = &ir->steps.v[k];
+			if (st->kind != IR_ORDER || st->imm < IR_PARTIAL ||
+			    st->imm >= IR_PARTIAL_ANY)
+				continue;
+			uint16_t *of = &w->threads[st->imm - IR_PARTIAL];
+			*of = !is_seen[st->imm - IR_PARTIAL] || *of == st->threads ? st->threads
+										   : 0;
+			is_seen[st->imm - IR_PARTIAL] = true;
+		}
+	}
+}
+
+/*
+ * Does no thread of a CTA wait for ever at a barrier of fewer threads? Sure where whole warps come
+ * to each number, as many as it waits for, and all of them pass the same barriers in the same order
+ * to their end; a warp that only arrives goes on, and must not come again while others still wait.
+ */
+static bool none_stays(struct run *r, const uint32_t *ctaid)
+{
+	struct thread *t = base_alloc(&r->arena, sizeof(*t));
+	const struct smt_model *m = r->m;
+	uint32_t n = m->ntid[0] * m->ntid[1] * m->ntid[2];
+	struct warps w = {.n = (n + 31) / 32};
+	uint32_t arrived = 0, repeated = 0;
+
+	find_counts(r->e->ir, &w);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t tid[3] = {i % m->ntid[0], i / m->ntid[0] % m->ntid[1],
+				   i / m->ntid[0] / m->ntid[1]};
+		memset(t, 0, sizeof(*t));
+		prove_replay_run_thread(r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
+		if (t->is_lost || t->is_trapped || (i % 32 && t->partial != w.partial[i / 32]))
+			return false;
+		w.partial[i / 32] = t->partial;
+		w.numbers[i / 32] = t->numbers;
+		arrived |= t->arrived;
+		repeated |= t->repeated;
+	}
+	if (arrived & repeated)
+		return false;
+	for (uint32_t k = 0; k <= IR_NUMBERS; k++)
+		if (!is_met(&w, k))
+			return false;
+	return true;
+}
+
 /* The contract speaks of all threads of a launch: does none break what the code assumes? */
 static bool all_keep(struct run *r)
 {
@@ -219,6 +297,11 @@ enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 	}
 	if (!others_pass(r, t, &m, &order)) {
 		out->why = "other threads may not pass the barriers before it";
+		return REPLAY_UNSURE;
+	}
+	if (r->has_partial &&
+	    (!none_stays(r, r->m->ctaid[0]) || (is_grid && !none_stays(r, r->m->ctaid[1])))) {
+		out->why = "a thread may wait for ever at a numbered barrier";
 		return REPLAY_UNSURE;
 	}
 	if (m.order != IR_NONE || (is_grid && order != IR_NONE)) {

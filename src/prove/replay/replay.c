@@ -295,6 +295,26 @@ static void may_order(struct thread *t, uint32_t step)
 	t->order = t->order_ever = step;
 }
 
+static bool is_partial(const struct ir_step *st)
+{
+	return st->kind == IR_ORDER && st->imm >= IR_PARTIAL && st->imm <= IR_PARTIAL_ANY;
+}
+
+static void pass_partial(struct thread *t, const struct ir_step *st)
+{
+	const uint64_t parts[] = {st->imm, st->threads, t->nbars[IR_RANK_CTA]};
+
+	uint32_t bit = 1u << (st->imm - IR_PARTIAL);
+
+	t->repeated |= t->numbers & bit;
+	t->numbers |= bit;
+	if (st->at &&
+	    (st->at->form->op == PTX_OP_BAR_ARRIVE || st->at->form->op == PTX_OP_BARRIER_ARRIVE))
+		t->arrived |= bit;
+	for (unsigned i = 0; i < BASE_COUNTOF(parts); i++)
+		t->partial = (t->partial ^ parts[i]) * 0x9e3779b97f4a7c15u + 1;
+}
+
 /*
  * A barrier of lanes. Of all of them, where all come to it: it orders the warp's own accesses, and
  * may hand on an order that one lane has got from elsewhere, if anything in the kernel makes such.
@@ -345,6 +365,8 @@ static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t
 		return;
 	case IR_ORDER:
 	case IR_UNKNOWN:
+		if (is_partial(st))
+			pass_partial(t, st);
 		may_order(t, i);
 		return;
 	case IR_ASSUME:
@@ -456,6 +478,7 @@ void prove_replay_open(struct run *r, uint64_t most)
 		for (uint32_t k = b->first; k < b->first + b->n; k++) {
 			const struct ir_step *st = &ir->steps.v[k];
 			r->has_orders |= st->kind == IR_ORDER || st->kind == IR_UNKNOWN;
+			r->has_partial |= is_partial(st);
 			r->has_assumes |= st->kind == IR_ASSUME && may_differ(r->e, k);
 		}
 	}

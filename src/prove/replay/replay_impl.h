@@ -38,6 +38,11 @@ struct thread {
 	uint32_t nbars[IR_RANKS];
 	uint32_t order, order_ever;
 	uint32_t turns[2];
+	/* Barriers to which not all threads may come: a sum of all passed, in their order, with the
+	 * barriers of the CTA between them; and numbers, less IR_PARTIAL, as bits: passed, passed
+	 * again, arrived at. */
+	uint64_t partial;
+	uint32_t numbers, repeated, arrived;
 	bool is_lost, is_trapped;
 	bool is_denied; /* it breaks what the code assumes, or may */
 	bool is_vague;	/* one of the two accesses had an address or guard that isn't known */
@@ -49,6 +54,7 @@ struct run {
 	const struct replay_pair *p;
 	const struct ev_access *a, *b;
 	bool has_orders;  /* the kernel has fences, atomics or the like */
+	bool has_partial; /* ... barriers to which not all threads of the CTA may come */
 	bool has_assumes; /* about one thread's values, or different in all threads */
 	struct value *reg;
 	unsigned char *mem, *mem_known;

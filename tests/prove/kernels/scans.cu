@@ -2,7 +2,7 @@
  * scans.cu - prefix sums, compaction, sorting.
  */
 
-// prove: blelloch race-free --block-dim=256
+// prove: blelloch single --block-dim=256
 __global__ void blelloch(float *g)
 {
 	__shared__ float s[512];
@@ -116,7 +116,7 @@ __global__ void add_block_sums(int *data, const int *sums, int n)
 		data[i] += sums[blockIdx.x - 1];
 }
 
-// prove: warp_scan_shared race-free --block-dim=64
+// prove: warp_scan_shared single --block-dim=64
 __global__ void warp_scan_shared(int *g)
 {
 	__shared__ int s[64];
@@ -152,7 +152,7 @@ __global__ void compact_unsaid(int *out, const int *in, const int *position, int
 		out[position[i]] = in[i];
 }
 
-// prove: odd_even_sort race-free --block-dim=256
+// prove: odd_even_sort single --block-dim=256
 __global__ void odd_even_sort(int *g, int n)
 {
 	__shared__ int s[512];

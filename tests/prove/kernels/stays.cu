@@ -1,0 +1,85 @@
+// stays.cu - races after a numbered barrier of fewer threads: sure only where none waits there for ever. The launch has
+// 128 threads in each.
+#define WAIT(n, threads)   asm volatile("bar.sync " #n ", " #threads ";" ::: "memory")
+#define ARRIVE(n, threads) asm volatile("bar.arrive " #n ", " #threads ";" ::: "memory")
+
+// prove: two_warps true --block-dim=128
+__global__ void two_warps(int *p)
+{
+	if (threadIdx.x < 64)
+		WAIT(1, 64);
+	__syncthreads();
+	p[0] = threadIdx.x;
+}
+// prove: one_warp_stays potential --block-dim=128
+__global__ void one_warp_stays(int *p)
+{
+	if (threadIdx.x < 32)
+		WAIT(1, 64);
+	__syncthreads();
+	p[0] = threadIdx.x;
+}
+// prove: three_warps_stay potential --block-dim=128
+__global__ void three_warps_stay(int *p)
+{
+	if (threadIdx.x < 96)
+		WAIT(1, 64);
+	__syncthreads();
+	p[0] = threadIdx.x;
+}
+// prove: two_groups true --block-dim=128
+__global__ void two_groups(int *p)
+{
+	if (threadIdx.x < 64)
+		WAIT(1, 64);
+	else
+		WAIT(2, 64);
+	__syncthreads();
+	p[0] = threadIdx.x;
+}
+// prove: crossed_stay potential --block-dim=128
+__global__ void crossed_stay(int *p)
+{
+	if (threadIdx.x < 32) {
+		WAIT(1, 64);
+		WAIT(2, 64);
+	} else if (threadIdx.x < 64) {
+		WAIT(2, 64);
+		WAIT(1, 64);
+	}
+	__syncthreads();
+	p[0] = threadIdx.x;
+}
+// prove: across_a_barrier_stays potential --block-dim=128
+__global__ void across_a_barrier_stays(int *p)
+{
+	if (threadIdx.x < 32)
+		WAIT(1, 64);
+	__syncthreads();
+	if (threadIdx.x >= 32 && threadIdx.x < 64)
+		WAIT(1, 64);
+	p[0] = threadIdx.x;
+}
+// prove: handed_on true --block-dim=128
+__global__ void handed_on(int *p)
+{
+	if (threadIdx.x < 32)
+		ARRIVE(1, 64);
+	else if (threadIdx.x < 64)
+		WAIT(1, 64);
+	__syncthreads();
+	p[0] = threadIdx.x;
+}
+// prove: arrives_twice_stays potential --block-dim=128
+__global__ void arrives_twice_stays(int *p)
+{
+	if (threadIdx.x < 32) {
+		ARRIVE(1, 64);
+		ARRIVE(1, 64);
+	} else if (threadIdx.x < 64) {
+		WAIT(1, 64);
+		WAIT(1, 64);
+	}
+	__syncthreads();
+	p[0] = threadIdx.x;
+}
