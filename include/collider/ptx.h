@@ -15,7 +15,8 @@
  * (COLLIDER_PTX_BUSY). After fork the child can't use what its parent opened.
  *
  * Structures that the caller fills in begin with their size: what a later version adds at the end
- * is 0 for programs that were built with this one. 0 is the default everywhere.
+ * is 0 for programs that were built with this one. 0 is the default everywhere. A size that no
+ * version can have is refused (COLLIDER_PTX_ARGUMENT); one left to chance may look like one.
  */
 #ifndef COLLIDER_LIBPTX_H
 #define COLLIDER_LIBPTX_H

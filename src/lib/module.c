@@ -170,7 +170,7 @@ int collider_ptx_get_kernel(struct collider_ptx_kernel *k, struct collider_ptx_k
 		.most_threads = info.max_threads,
 		.refused = cpu_kernel_refused(k->kernel, NULL),
 	};
-	return lib_leave(k->module->device, lib_give(out, &t, sizeof(t)));
+	return lib_leave(k->module->device, lib_give(out, &t, LIB_FIRST(t, refused), sizeof(t)));
 }
 
 int collider_ptx_get_parameter(struct collider_ptx_kernel *k, size_t i,
@@ -192,5 +192,5 @@ int collider_ptx_get_parameter(struct collider_ptx_kernel *k, size_t i,
 					   .type = ptx_type_name((enum ptx_type)p->type),
 					   .bytes = bytes,
 					   .offset = offset};
-	return lib_leave(k->module->device, lib_give(out, &t, sizeof(t)));
+	return lib_leave(k->module->device, lib_give(out, &t, LIB_FIRST(t, offset), sizeof(t)));
 }

@@ -199,13 +199,60 @@ static void kernels_are_described(void **state)
 		assert_int_equal(par.offset, want[i].offset);
 	}
 	assert_int_equal(collider_ptx_get_parameter(k, 3, &par), COLLIDER_PTX_ARGUMENT);
-	/* A caller that was built with a version that had less. */
-	info.size = offsetof(struct collider_ptx_kernel_info, parameters);
-	info.parameters = 99;
-	assert_int_equal(collider_ptx_get_kernel(k, &info), 0);
-	assert_int_equal(info.parameters, 99);
-	info.size = 0;
-	assert_int_equal(collider_ptx_get_kernel(k, &info), COLLIDER_PTX_ARGUMENT);
+	collider_ptx_close(f.d);
+}
+
+static void is_unset(int rc)
+{
+	assert_int_equal(rc, COLLIDER_PTX_ARGUMENT);
+	assert_string_equal(collider_ptx_error(), "a structure's size is not set");
+}
+
+/* Callers that were built with other versions, and those that forgot to set a size. */
+static void sizes_are_checked(void **state)
+{
+	static const size_t garbage[] = {0, 8, SIZE_MAX, SIZE_MAX / 3 * 2};
+	struct later_totals {
+		struct collider_ptx_totals now;
+		uint64_t then[4];
+	} t = {{.size = sizeof(t)}, {1, 1, 1, 1}};
+	struct later_launch {
+		struct collider_ptx_launch now;
+		uint64_t then[4];
+	} l = {{.size = sizeof(l)}, {0}};
+	struct collider_ptx_options o = {.seed = 1};
+	struct collider_ptx_kernel *k;
+	struct collider_ptx *d;
+	struct fixture f;
+
+	(void)state;
+	open_device(&f, false);
+	void *p = f.p;
+	const void *arguments[] = {&p};
+	assert_int_equal(collider_ptx_find_kernel(f.mod, "fixed", &k), 0);
+	assert_int_equal(collider_ptx_run(k, &l.now, arguments, 1), 0);
+	assert_int_equal(collider_ptx_get_totals(f.d, &t.now), 0);
+	assert_int_equal(t.now.launches, 1);
+	assert_int_equal(t.then[0] | t.then[3], 0);
+	l.then[3] = 1;
+	assert_int_equal(collider_ptx_run(k, &l.now, arguments, 1), COLLIDER_PTX_ARGUMENT);
+	/* What lies behind the size that was given stays. */
+	memset(&t, 0xaa, sizeof(t));
+	t.now.size = sizeof(t.now);
+	assert_int_equal(collider_ptx_get_totals(f.d, &t.now), 0);
+	assert_int_equal(t.now.size, sizeof(t.now));
+	assert_true(t.then[0] == 0xaaaaaaaaaaaaaaaau);
+	for (size_t i = 0; i < sizeof(garbage) / sizeof(*garbage); i++) {
+		struct collider_ptx_kernel_info info = {.size = garbage[i]};
+		struct collider_ptx_parameter par = {.size = garbage[i]};
+		t.now.size = l.now.size = o.size = garbage[i];
+		is_unset(collider_ptx_get_totals(f.d, &t.now));
+		is_unset(collider_ptx_run(k, &l.now, arguments, 1));
+		is_unset(collider_ptx_open(&o, &d));
+		is_unset(collider_ptx_get_kernel(k, &info));
+		is_unset(collider_ptx_get_parameter(k, 0, &par));
+	}
+	scale_works(&f);
 	collider_ptx_close(f.d);
 }
 
@@ -492,17 +539,12 @@ static void modules_come_and_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernels_run),
-		cmocka_unit_test(kernels_are_described),
-		cmocka_unit_test(wrong_calls_are_refused),
-		cmocka_unit_test(launches_have_shapes),
-		cmocka_unit_test(kernels_print),
-		cmocka_unit_test(faults_are_codes),
-		cmocka_unit_test(limits_stop_launches),
-		cmocka_unit_test(races_are_found),
-		cmocka_unit_test(threads_share_devices),
-		cmocka_unit_test(children_are_refused),
-		cmocka_unit_test(modules_come_and_go),
+		cmocka_unit_test(kernels_run),		cmocka_unit_test(kernels_are_described),
+		cmocka_unit_test(sizes_are_checked),	cmocka_unit_test(wrong_calls_are_refused),
+		cmocka_unit_test(launches_have_shapes), cmocka_unit_test(kernels_print),
+		cmocka_unit_test(faults_are_codes),	cmocka_unit_test(limits_stop_launches),
+		cmocka_unit_test(races_are_found),	cmocka_unit_test(threads_share_devices),
+		cmocka_unit_test(children_are_refused), cmocka_unit_test(modules_come_and_go),
 		cmocka_unit_test(memory_runs_out),
 	};
 
