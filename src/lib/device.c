@@ -14,6 +14,8 @@
 
 #define RESERVE ((size_t)64 << 20)
 
+/* Of the list. Nothing is allocated, and no other lock taken, while it is held: when_short takes it
+ * within any allocation. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct collider_ptx *devices;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -37,11 +39,13 @@ int lib_fail(enum collider_ptx_code code, const char *fmt, ...)
 	return (int)code;
 }
 
-/* Any lock may be held, this file's is not: base/memory.c asks for flags only. */
+/* Any lock may be held but this file's, and only flags are set: base/memory.c asks for that. */
 static void when_short(void)
 {
+	pthread_mutex_lock(&lock);
 	for (struct collider_ptx *d = devices; d; d = d->next)
 		cpu_machine_short(d->machine);
+	pthread_mutex_unlock(&lock);
 }
 
 static void start(void)
