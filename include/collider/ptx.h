@@ -149,7 +149,9 @@ int collider_ptx_get_parameter(struct collider_ptx_kernel *kernel, size_t i,
 struct collider_ptx_launch {
 	size_t size;		    /* sizeof(struct collider_ptx_launch) */
 	uint32_t grid[3], block[3]; /* x, y, z; 0 counts as 1 */
-	uint32_t cluster[3];	    /* 0: none, or what the kernel requires */
+	/* In blocks. All 0: none, or what the kernel requires; beside one that isn't, 0 counts as
+	 * 1. */
+	uint32_t cluster[3];
 	size_t dynamic_shared_bytes;
 	bool is_cooperative; /* its blocks are all resident, and may meet */
 	uint32_t limit_ms;   /* of the clock on the wall; 0: none */

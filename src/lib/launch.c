@@ -130,10 +130,11 @@ int collider_ptx_run(struct collider_ptx_kernel *k, const struct collider_ptx_la
 					.shared_dyn = l.dynamic_shared_bytes,
 					.params = params,
 					.is_cooperative = l.is_cooperative}};
+	bool has_cluster = l.cluster[0] || l.cluster[1] || l.cluster[2];
 	for (unsigned i = 0; i < 3; i++) {
 		w.launch.grid[i] = l.grid[i] ? l.grid[i] : 1;
 		w.launch.block[i] = l.block[i] ? l.block[i] : 1;
-		w.launch.cluster[i] = l.cluster[0] && !l.cluster[i] ? 1 : l.cluster[i];
+		w.launch.cluster[i] = has_cluster && !l.cluster[i] ? 1 : l.cluster[i];
 	}
 	current = d;
 	struct cpu_op *op = cpu_submit(d->machine, &w, NULL, 0, &fault);

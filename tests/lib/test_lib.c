@@ -46,10 +46,11 @@ static const char text[] = HEAD
 	"st.global.u32 [%d1], %r1;\nret;\n}\n"
 	".visible .entry fixed(.param .u64 p)\n" BODY
 	"ld.param.u64 %d1, [p];\nred.relaxed.gpu.global.add.u32 [%d1], 1;\nret;\n}\n"
-	/* p[0] = the size of dynamic shared memory, p[1] = that of the cluster */
+	/* p[0] = the size of dynamic shared memory, p[1], p[2] = that of the cluster */
 	".visible .entry sizes(.param .u64 p)\n" BODY
 	"ld.param.u64 %d1, [p];\nmov.u32 %r1, %dynamic_smem_size;\nst.global.u32 [%d1], %r1;\n"
-	"mov.u32 %r1, %cluster_nctaid.x;\nst.global.u32 [%d1+4], %r1;\nret;\n}\n"
+	"mov.u32 %r1, %cluster_nctaid.x;\nst.global.u32 [%d1+4], %r1;\n"
+	"mov.u32 %r1, %cluster_nctaid.y;\nst.global.u32 [%d1+8], %r1;\nret;\n}\n"
 	".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
 	".global .align 1 .b8 words[4] = {104, 105, 10, 0};\n"
 	".visible .entry speak()\n" BODY
@@ -309,7 +310,16 @@ static void launches_have_shapes(void **state)
 	assert_int_equal(f.p[1], 2);
 	l.grid[0] = 3;
 	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), COLLIDER_PTX_REFUSED);
+	/* Without a first part it is {1,2,1}. */
 	l.cluster[0] = 0;
+	l.cluster[1] = 2;
+	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), COLLIDER_PTX_REFUSED);
+	assert_non_null(strstr(collider_ptx_error(), "no multiple of the cluster"));
+	l.grid[1] = 2;
+	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), 0);
+	assert_int_equal(f.p[1], 1);
+	assert_int_equal(f.p[2], 2);
+	l.cluster[1] = l.grid[1] = 0;
 	l.dynamic_shared_bytes = 1 << 20;
 	assert_int_equal(collider_ptx_run(k, &l, arguments, 1), COLLIDER_PTX_REFUSED);
 	l.dynamic_shared_bytes = 0;
