@@ -77,13 +77,23 @@ int lib_enter(struct collider_ptx *d)
 	return COLLIDER_PTX_OK;
 }
 
-int lib_leave(struct collider_ptx *d, int code)
+int lib_settle(int code)
 {
-	atomic_store(&d->is_owned, false);
-	pthread_mutex_unlock(&d->lock);
 	if (base_is_short())
 		return lib_fail(COLLIDER_PTX_MEMORY, "the process ran out of memory");
 	return code;
+}
+
+int lib_end(struct collider_ptx *d, int code)
+{
+	atomic_store(&d->is_owned, false);
+	pthread_mutex_unlock(&d->lock);
+	return code;
+}
+
+int lib_leave(struct collider_ptx *d, int code)
+{
+	return lib_end(d, lib_settle(code));
 }
 
 /* No version will have grown by more than this: what says so was never set. */
@@ -205,7 +215,9 @@ int collider_ptx_share(struct collider_ptx *d, void *memory, size_t bytes)
 		rc = lib_fail(COLLIDER_PTX_ARGUMENT,
 			      "some of the %zu bytes at %p are shared already, or a variable's",
 			      bytes, memory);
-	return lib_leave(d, rc);
+	else if ((rc = lib_settle(rc)))
+		cpu_mem_unregister(d->machine, memory);
+	return lib_end(d, rc);
 }
 
 int collider_ptx_forget(struct collider_ptx *d, void *memory)
@@ -217,7 +229,7 @@ int collider_ptx_forget(struct collider_ptx *d, void *memory)
 	if (!cpu_mem_unregister(d->machine, memory))
 		rc = lib_fail(COLLIDER_PTX_ARGUMENT, "%p is not the start of shared memory",
 			      memory);
-	return lib_leave(d, rc);
+	return lib_end(d, rc); /* it is done, whatever memory there is */
 }
 
 int collider_ptx_get_totals(struct collider_ptx *d, struct collider_ptx_totals *out)

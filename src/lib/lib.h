@@ -55,7 +55,10 @@ int lib_fail(enum collider_ptx_code code, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Begins a call about the device: 0, or what it is to return. */
 int lib_enter(struct collider_ptx *device);
-/* Ends it: returns `code`, or that memory ran out meanwhile. */
+/* Ends it: returns `code`, or that memory ran out meanwhile. lib_leave is both parts; what a call
+ * that failed must have undone is undone between them. */
+int lib_settle(int code);
+int lib_end(struct collider_ptx *device, int code);
 int lib_leave(struct collider_ptx *device, int code);
 /* The bytes of a structure that version 1 had, `last` being its last field then: no caller's has
  * fewer. */

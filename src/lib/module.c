@@ -65,7 +65,7 @@ int collider_ptx_load(struct collider_ptx *d, const char *name, const char *text
 	struct collider_ptx_module *mod = base_calloc(1, sizeof(*mod));
 	mod->device = d;
 	mod->name = base_strdup(&mod->arena, name);
-	rc = load(mod, base_strndup(&mod->arena, text, bytes), bytes);
+	rc = lib_settle(load(mod, base_strndup(&mod->arena, text, bytes), bytes));
 	if (rc) {
 		lib_module_free(mod);
 	} else {
@@ -73,7 +73,7 @@ int collider_ptx_load(struct collider_ptx *d, const char *name, const char *text
 		d->modules = mod;
 		*out = mod;
 	}
-	return lib_leave(d, rc);
+	return lib_end(d, rc);
 }
 
 void lib_module_free(struct collider_ptx_module *mod)

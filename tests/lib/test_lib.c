@@ -477,6 +477,22 @@ static void children_are_refused(void **state)
 	collider_ptx_close(f.d);
 }
 
+/* No memory but `more` bytes; -1: as much as there is. */
+static int limit_memory(long more)
+{
+	unsigned long pages = 0;
+	struct rlimit limit;
+
+	FILE *in = fopen("/proc/self/statm", "r");
+	if (!in || fscanf(in, "%lu", &pages) != 1)
+		return 3;
+	fclose(in);
+	getrlimit(RLIMIT_AS, &limit);
+	limit.rlim_cur =
+		more < 0 ? limit.rlim_max : pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)more;
+	return setrlimit(RLIMIT_AS, &limit) ? 3 : 0;
+}
+
 /* Without memory calls fail, what runs isn't judged, and the process goes on. */
 static int is_short(void)
 {
@@ -484,27 +500,19 @@ static int is_short(void)
 	const uint32_t words = 8u << 20;
 	uint32_t *p = calloc(words, 4), v = 2;
 	const void *arguments[] = {&p, &v};
-	struct rlimit limit;
 	struct fixture f;
-	unsigned long pages = 0;
 
 	open_device(&f, true);
 	scale_works(&f);
 	if (!p || collider_ptx_share(f.d, p, (size_t)words * 4))
 		return 2;
-	FILE *in = fopen("/proc/self/statm", "r");
-	if (!in || fscanf(in, "%lu", &pages) != 1)
+	if (limit_memory(8 << 20))
 		return 3;
-	fclose(in);
-	getrlimit(RLIMIT_AS, &limit);
-	limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (8 << 20);
-	setrlimit(RLIMIT_AS, &limit);
 	int rc = run(&f, "scale", words / 256, 256, arguments, 2);
 	for (uint32_t i = 0; i < words; i++)
 		if (p[i] != 7)
 			return 4;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_AS, &limit);
+	limit_memory(-1);
 	if (rc != COLLIDER_PTX_MEMORY || collider_ptx_get_totals(f.d, &t) || !t.is_partial)
 		return 5;
 	scale_works(&f);
@@ -512,20 +520,61 @@ static int is_short(void)
 	return 0;
 }
 
-static void memory_runs_out(void **state)
+/* The same text again and again, until it isn't loaded: then there is no module. */
+static int is_short_of_modules(void)
+{
+	struct collider_ptx_module *m;
+	struct collider_ptx_kernel *k;
+	struct fixture f;
+	int rc = 0, n = 0;
+
+	open_device(&f, true);
+	scale_works(&f);
+	if (limit_memory(4 << 20))
+		return 3;
+	for (; n < 10000 && !rc; n++) {
+		m = NULL;
+		rc = collider_ptx_load(f.d, "u.ptx", text, sizeof(text) - 1, &m);
+		if (!rc != !!m)
+			return 4;
+	}
+	limit_memory(-1);
+	if (rc != COLLIDER_PTX_MEMORY)
+		return 5;
+	if (collider_ptx_load(f.d, "u.ptx", text, sizeof(text) - 1, &m) ||
+	    collider_ptx_find_kernel(m, "scale", &k))
+		return 6;
+	scale_works(&f);
+	collider_ptx_close(f.d);
+	return 0;
+}
+
+/* The limit is a child's. */
+static void ends_well(int (*child)(void))
 {
 	int status;
 
-	(void)state;
 #ifdef LIB_IS_SANITIZED
 	skip(); /* its own memory has no limit */
 #endif
 	pid_t pid = fork();
 	if (!pid)
-		_exit(is_short());
+		_exit(child());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void memory_runs_out(void **state)
+{
+	(void)state;
+	ends_well(is_short);
+}
+
+static void modules_run_out(void **state)
+{
+	(void)state;
+	ends_well(is_short_of_modules);
 }
 
 static void modules_come_and_go(void **state)
@@ -555,7 +604,7 @@ int main(void)
 		cmocka_unit_test(faults_are_codes),	cmocka_unit_test(limits_stop_launches),
 		cmocka_unit_test(races_are_found),	cmocka_unit_test(threads_share_devices),
 		cmocka_unit_test(children_are_refused), cmocka_unit_test(modules_come_and_go),
-		cmocka_unit_test(memory_runs_out),
+		cmocka_unit_test(memory_runs_out),	cmocka_unit_test(modules_run_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
