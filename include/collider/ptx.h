@@ -103,8 +103,9 @@ int collider_ptx_get_totals(struct collider_ptx *device, struct collider_ptx_tot
 /* ---- modules and kernels ------------------------------------------------------------------ */
 
 /*
- * Loads the PTX text of `bytes` bytes, which is copied. `name` is what messages and findings call
- * it. An instruction that the device doesn't execute is no error here, but where it is executed.
+ * Loads the PTX text of `bytes` bytes, which is copied; one final NUL may be among them. `name` is
+ * what messages and findings call it. An instruction that the device doesn't execute is no error
+ * here, but where it is executed.
  * *out: freed by collider_ptx_unload, or with the device.
  */
 int collider_ptx_load(struct collider_ptx *device, const char *name, const char *text, size_t bytes,

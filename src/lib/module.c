@@ -62,6 +62,9 @@ int collider_ptx_load(struct collider_ptx *d, const char *name, const char *text
 	rc = lib_enter(d);
 	if (rc)
 		return rc;
+	/* sizeof a string literal */
+	if (bytes && !text[bytes - 1])
+		bytes--;
 	struct collider_ptx_module *mod = base_calloc(1, sizeof(*mod));
 	mod->device = d;
 	mod->name = base_strdup(&mod->arena, name);

@@ -277,6 +277,11 @@ static void wrong_calls_are_refused(void **state)
 	assert_null(m);
 	assert_int_equal(strncmp(collider_ptx_error(), "bad.ptx:6:", 10), 0);
 	assert_int_equal(collider_ptx_load(f.d, "no.ptx", "int main", 8, &m), COLLIDER_PTX_TEXT);
+	/* One NUL may end a text, two may not. */
+	static const char two[] = HEAD "\0";
+	assert_int_equal(collider_ptx_load(f.d, "two.ptx", two, sizeof(two) - 1, &m), 0);
+	assert_int_equal(collider_ptx_load(f.d, "two.ptx", two, sizeof(two), &m),
+			 COLLIDER_PTX_TEXT);
 	assert_int_equal(collider_ptx_share(f.d, f.p + 1, 4), COLLIDER_PTX_ARGUMENT);
 	assert_int_equal(collider_ptx_share(f.d, NULL, 4), COLLIDER_PTX_ARGUMENT);
 	assert_int_equal(collider_ptx_forget(f.d, f.p + 1), COLLIDER_PTX_ARGUMENT);
