@@ -12,7 +12,10 @@
  *
  * Threads: any thread may call; calls about one device wait for each other, those about different
  * devices go on at the same time. A callback may not call about its own device, on_print about none
- * (COLLIDER_PTX_BUSY). After fork the child can't use what its parent opened.
+ * (COLLIDER_PTX_BUSY; collider_ptx_unload and _close then do nothing). on_finding may call about
+ * another, but where two threads' callbacks call about each other's device, both wait for ever. A
+ * callback returns: no longjmp or C++ exception out of it. After fork the child can't use what its
+ * parent opened.
  *
  * Structures that the caller fills in begin with their size: what a later version adds at the end
  * is 0 for programs that were built with this one. 0 is the default everywhere. A size that no
@@ -77,13 +80,15 @@ struct collider_ptx_options {
 
 /* *out: the device, which collider_ptx_close frees. options: NULL for the defaults. */
 int collider_ptx_open(const struct collider_ptx_options *options, struct collider_ptx **out);
-/* With its modules. NULL: nothing. Not from a callback, nor beside another call about it. */
+/* With its modules. NULL, or within a callback of the device: nothing. Not beside another call
+ * about it. */
 void collider_ptx_close(struct collider_ptx *device);
 
 /*
  * Kernels may use these bytes, which are the caller's, at this address: until collider_ptx_forget,
  * or the device is closed. An access beyond them is a fault. They may not overlap others that the
- * device knows. The program itself doesn't access them during a launch.
+ * device knows. The program itself doesn't access them during a launch, and they stay mapped and
+ * writable all the time: where they aren't, a kernel's access is a fault of the process (SIGSEGV).
  */
 int collider_ptx_share(struct collider_ptx *device, void *memory, size_t bytes);
 int collider_ptx_forget(struct collider_ptx *device, void *memory);
@@ -110,6 +115,7 @@ int collider_ptx_get_totals(struct collider_ptx *device, struct collider_ptx_tot
  */
 int collider_ptx_load(struct collider_ptx *device, const char *name, const char *text, size_t bytes,
 		      struct collider_ptx_module **out);
+/* NULL, or within a callback of its device: nothing. */
 void collider_ptx_unload(struct collider_ptx_module *module);
 
 /* The i-th .entry function of the text, from 0. COLLIDER_PTX_NO_NAME: there are fewer. */
@@ -118,8 +124,8 @@ int collider_ptx_kernel_at(struct collider_ptx_module *module, size_t i,
 /* The one of this (mangled) name. It lives as long as the module. */
 int collider_ptx_find_kernel(struct collider_ptx_module *module, const char *name,
 			     struct collider_ptx_kernel **out);
-/* Where a variable of .global or .const space lies; the host may read and write it between
- * launches. */
+/* Where a variable of .global or .const space lies, and its size (bytes: NULL if it isn't wanted);
+ * the host may read and write it between launches. */
 int collider_ptx_find_variable(struct collider_ptx_module *module, const char *name, void **address,
 			       size_t *bytes);
 

@@ -83,6 +83,9 @@ static void on_finding(void *arg, const struct collider_ptx_finding *x)
 	f->ptx_line[1] = x->second->ptx_line;
 	assert_int_equal(x->class_of, COLLIDER_PTX_RACE);
 	f->rc_within = collider_ptx_share(f->d, f, 4);
+	/* Neither does anything here. */
+	collider_ptx_unload(f->mod);
+	collider_ptx_close(f->d);
 }
 
 static void on_print(void *arg, bool is_error, const char *said, size_t n)
@@ -155,6 +158,9 @@ static void kernels_run(void **state)
 		scale_works(&f);
 		assert_int_equal(collider_ptx_find_variable(f.mod, "level", &level, &bytes), 0);
 		assert_int_equal(bytes, 4);
+		void *again = NULL;
+		assert_int_equal(collider_ptx_find_variable(f.mod, "level", &again, NULL), 0);
+		assert_ptr_equal(again, level);
 		*(uint32_t *)level = 1;
 		uint32_t *p = f.p, v = 1;
 		const void *arguments[] = {&p, &v};
