@@ -402,10 +402,31 @@ bool cpu_mbarrier_signal(struct cpu_transfer *t, unsigned lane, uint32_t mbar,
 	return !why;
 }
 
+/* Operands that each form has. */
+static unsigned least_operands(enum ptx_op op)
+{
+	switch (op) {
+	case PTX_OP_MBARRIER_TEST_WAIT:
+	case PTX_OP_MBARRIER_TRY_WAIT:
+		return 3;
+	case PTX_OP_MBARRIER_INIT:
+	case PTX_OP_MBARRIER_EXPECT_TX:
+	case PTX_OP_MBARRIER_COMPLETE_TX:
+	case PTX_OP_MBARRIER_PENDING_COUNT:
+		return 2;
+	case PTX_OP_MBARRIER_INVAL:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 cpu_binder cpu_bind_mbarrier;
 
 enum cpu_bound cpu_bind_mbarrier(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
+	if (s->nops < least_operands(s->form->op))
+		return cpu_dec_unsupported(d, in, "operands of an mbarrier's operation");
 	switch (s->form->op) {
 	case PTX_OP_MBARRIER_INIT:
 		new_bar(d, s, in, 0);
