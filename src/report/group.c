@@ -379,18 +379,21 @@ static bool is_known_better(const struct rep_entry *h, const struct rep_entry *e
 	       is_same_pair(h, e);
 }
 
-/* Does h, of hirace or iguard, know no more than that what e found happens: the one side that it
- * kept is a side of e, a pair of the oracle or a watchpoint that is as certain? */
-static bool is_half_of(const struct rep_entry *h, const struct rep_entry *e)
+static bool is_same_access(const struct race_side *x, const struct race_side *y)
 {
-	const struct race_finding *f = &h->f;
+	return is_same_place(x, y) && x->access == y->access && x->space == y->space;
+}
 
-	if ((!is_of_history(f) && !race_has_causes(f->kind)) || !f->sides || has_both(h) ||
-	    is_of_history(&e->f) || race_has_causes(e->f.kind) || !has_both(e) ||
-	    e->ignored != h->ignored || (e->f.cls != f->cls && e->f.cls != RACE_CLASS_RACE))
-		return false;
-	return is_same_place(&f->sides[0], &e->f.sides[0]) ||
-	       is_same_place(&f->sides[0], &e->f.sides[1]);
+/* Is all that h, of hirace or iguard, has kept a side of the oracle's pair e, of the same run? */
+static bool is_half_of(const struct rep_view *v, const struct rep_entry *h,
+		       const struct rep_entry *e)
+{
+	const struct race_side *s = h->f.sides, *pair = e->f.sides;
+
+	return s && (is_of_history(&h->f) || race_has_causes(h->f.kind)) && !has_both(h) &&
+	       race_keeps(e->f.kind) == RACE_KEEPS_PAIR && has_both(e) && v->r->runs <= 1 &&
+	       e->ignored == h->ignored && (e->f.cls == h->f.cls || e->f.cls == RACE_CLASS_RACE) &&
+	       (is_same_access(s, &pair[0]) || is_same_access(s, &pair[1]));
 }
 
 /* Are iguard's findings h and e of one pair of lines? */
@@ -489,7 +492,7 @@ static void view_join(struct rep_view *v)
 		for (size_t k = 0; k < nnear && !h->is_twin; k++)
 			h->is_twin = is_known_better(h, &v->entries.v[near[k]]) ||
 				     (near[k] != i && (is_said_by(v, i, near[k]) ||
-						       is_half_of(h, &v->entries.v[near[k]]) ||
+						       is_half_of(v, h, &v->entries.v[near[k]]) ||
 						       is_host_side(h, &v->entries.v[near[k]])));
 	}
 	rep_near_free(x);

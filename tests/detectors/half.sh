@@ -1,6 +1,6 @@
 #!/bin/sh
 # half.sh COLLIDER NVCC SOURCE WORK - what hirace or iguard know by one side alone is no finding beside the oracle's of
-# that line, which has both; alone it is one. The twin has none.
+# that line, which has both; alone it is one, and so is that of another run. The twin has none.
 set -eu
 collider=$1 nvcc=$2 source=$3 work=$4
 mkdir -p "$work"
@@ -23,6 +23,14 @@ for d in hirace iguard; do
 		grep -q '^======== 1 data race' both || { echo "FAIL: $d, seed $seed: $(tail -1 both)"; bad=1; }
 		! grep 'at a place that was not kept' both || { echo "FAIL: $d, seed $seed: half of a pair"; bad=1; }
 	done
+	rm -f whole half
+	"$collider" run --device=cpu --detector=oracle --save=whole --log-file=other ./$d.race other
+	for seed in 1 2 3; do
+		"$collider" run --device=cpu --detector=$d --seed=$seed --save=half --log-file=alone ./$d.race
+		! grep -q 'at a place that was not kept' alone || break
+	done
+	"$collider" report whole half >merged
+	grep -q '^======== 2 data races' merged || { echo "FAIL: $d: two runs, two races: $(tail -1 merged)"; bad=1; }
 	"$collider" run --device=cpu --detector=oracle,$d --log-file=both ./$d.clean
 	! grep 'RACE' both || { echo "FAIL: $d: a race in right code"; bad=1; }
 done
