@@ -367,6 +367,7 @@ __global__ void some_race() { some(false); }
 __global__ void some_clean() { some(true); }
 
 // More copies than are kept, of a thread; then all are waited for.
+// 2048 accesses step aside
 __global__ void many_clean()
 {
 	__shared__ __align__(16) unsigned int tile[BLOCK * 80];

@@ -53,8 +53,12 @@ extern "C" __device__ __noinline__ void __collider_hirace_copy(uint64_t me, uint
 
 	if (at == 0xffffffffu || dev_is_aside(me))
 		return;
-	if (copies && !dev_is_published() && dev_copy_note((struct race_copies *)copies, at, words))
-		what |= RACE_COPY_ISSUED;
+	if (copies && !dev_is_published()) {
+		if (dev_copy_note((struct race_copies *)copies, at, words))
+			what |= RACE_COPY_ISSUED;
+		else
+			dev_untracked(); /* what meets it before its wait isn't seen */
+	}
 	dev_in_shared(me, stamps, table, at, what, 0);
 }
 

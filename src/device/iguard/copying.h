@@ -39,9 +39,12 @@ extern "C" __device__ __noinline__ void __collider_iguard_copy(uint64_t me, uint
 
 	if (at == 0xffffffffu || dev_is_aside(me))
 		return;
-	if (copies && !(dev_modes() & RACE_IGUARD_MODE_PUBLISHED) &&
-	    dev_copy_note((struct race_copies *)copies, kept, words))
-		what |= RACE_COPY_ISSUED;
+	if (copies && !(dev_modes() & RACE_IGUARD_MODE_PUBLISHED)) {
+		if (dev_copy_note((struct race_copies *)copies, kept, words))
+			what |= RACE_COPY_ISSUED;
+		else
+			dev_untracked(); /* what meets it before its wait isn't seen */
+	}
 	dev_in_shared(me, state, table, at, what, 0);
 }
 

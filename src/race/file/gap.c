@@ -281,7 +281,7 @@ static void find_counters(struct race_results *r)
 		{RACE_COUNTER_threads_aside, RACE_GAP_FORGOTTEN,
 		 "stepped aside: no launch number was free, or a number doesn't fit"},
 		{RACE_COUNTER_accesses_aside, RACE_GAP_FORGOTTEN,
-		 "of memory without history words"},
+		 "of memory without history words, or beyond 64 copies of a thread"},
 		{RACE_COUNTER_unboxed, RACE_GAP_NO_CHECK,
 		 "whose map is not known or whose box reaches over an edge"},
 		{RACE_COUNTER_watch_lost, RACE_GAP_UNDECIDED,

@@ -5,7 +5,8 @@
  * what any thread accesses after it was issued. Its words say so until the thread's wait, which has
  * to find them again: their addresses are a ring in the thread's own memory, oldest first, with the
  * number of the group that each is in. A copy for which there is no room counts as a write of its
- * thread at once, so that only what happens before the wait is missed.
+ * thread at once, so that only what happens before the wait is missed; it is counted
+ * (accesses_aside).
  *
  * Freestanding C, compiled by CUDA C too.
  */

@@ -123,7 +123,8 @@ struct race_history_pool {
  * What the tables of each detector with history begin with, in zeroed memory that the host owns:
  *
  *	launches	race_history_key(); 0: free
- *	threads_aside, accesses_aside	threads without numbers; accesses without words
+ *	threads_aside, accesses_aside	threads without numbers; accesses without words,
+ *			or copies for which race/layout/copies.h has no room
  *	words, bytes	the pools
  *	contexts	entries taken in iguard's table of contexts; hirace: 0
  *	ordered_at	where the host wants to see is_ordered, too; 0: nowhere. At
