@@ -5,8 +5,8 @@
  * whole warp's, of lines that follow from the form (lines.c). cp.async is a read when it is issued,
  * and a write that goes on until its thread has waited for it: commits and waits are events.
  *
- * Misses: matrices of 8-bit elements, bulk and tensor copies (counted); of a cp.async's source the
- * part, where only a register says that it is shorter than the copy.
+ * Misses: matrices of 8-bit elements, bulk and tensor copies (counted); of a cp.async's source what
+ * isn't read as a whole, where the text doesn't say how many words it is (counted).
  */
 #include "instrument/internal.h"
 
@@ -141,9 +141,49 @@ static void plan_side(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	inst_add_event(ev, e);
 }
 
+#define COPY_DEFS 4u /* of a register, and moves from register to register, that are followed */
+
+static bool is_none_or(const struct ptx_opnd *op, int64_t all)
+{
+	return op->kind == PTX_OPND_INT && (op->imm == 0 || op->imm == all);
+}
+
+/* Is the register's value 0 or `all`, by moves and choices of constants? */
+static bool is_all_or_none(struct inst_ctx *cx, uint32_t reg, int64_t all, unsigned depth)
+{
+	uint32_t n;
+	struct ptx_stmt *const *defs = flow_defs(cx->fl, reg, &n);
+
+	for (uint32_t i = 0; i < n && n <= COPY_DEFS; i++) {
+		const struct ptx_stmt *d = defs[i];
+		bool is_mov = d->kind == PTX_STMT_INST && d->form->op == PTX_OP_MOV;
+		bool is_selp = d->kind == PTX_STMT_INST && d->form->op == PTX_OP_SELP;
+		if (!(is_mov || is_selp) || d->nops < (is_mov ? 2 : 3))
+			return false;
+		for (unsigned j = 1; j <= (is_mov ? 1u : 2u); j++) {
+			const struct ptx_opnd *op = &d->ops[j];
+			bool follows = op->kind == PTX_OPND_REG && !op->comp && depth < COPY_DEFS;
+			if (!is_none_or(op, all) &&
+			    !(follows && is_all_or_none(cx, op->reg, all, depth + 1)))
+				return false;
+		}
+	}
+	return n > 0 && n <= COPY_DEFS;
+}
+
+/* Does the text say which words of the source are read? A predicate: all or none. */
+static bool is_cut_known(struct inst_ctx *cx, const struct ptx_opnd *cut, int64_t all)
+{
+	if (!cut)
+		return true;
+	if (cut->kind != PTX_OPND_REG)
+		return cut->kind == PTX_OPND_INT && cut->imm >= 0 && cut->imm % 4 == 0;
+	return cx->f->reg_type[cut->reg] == PTX_TYPE_PRED || is_all_or_none(cx, cut->reg, all, 0);
+}
+
 /* cp.async: a read when it is issued, and a write that goes on until its thread has waited for it.
- * Of a source that is shorter than the copy only a length that the text has counts, or that of the
- * whole. */
+ * Of a source that is shorter than the copy only whole words count whose number the text has; where
+ * a register has it, all of them or none. */
 static void plan_copy(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
 {
 	const struct ptx_opnd *cut = inst_copy_cut(s);
@@ -152,8 +192,12 @@ static void plan_copy(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	if (cut && cut->kind == PTX_OPND_INT)
 		read = cut->imm >= 0 && cut->imm < s->ops[2].imm ? (unsigned)cut->imm / 4u : words;
 	plan_side(cx, ev, s, false, read);
-	if (ev->last && ev->last->stmt == s && cut && cut->kind == PTX_OPND_REG)
+	bool is_followed = ev->last && ev->last->stmt == s;
+	if (is_followed && cut && cut->kind == PTX_OPND_REG)
 		ev->last->cut = cut;
+	if ((is_followed || !read) && !is_cut_known(cx, cut, s->ops[2].imm))
+		inst_unchecked(cx, PTX_STR("cp.async, the end of its source"), RACE_WHY_UNSUPPORTED,
+			       true);
 	plan_side(cx, ev, s, true, words);
 }
 
