@@ -148,15 +148,36 @@ bool inst_is_of_dependents(const struct ptx_form *fm)
 	       fm->op == PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS;
 }
 
+static bool is_of_copies(const struct ptx_form *fm)
+{
+	return fm->op == PTX_OP_CP_ASYNC || fm->op == PTX_OP_CP_ASYNC_COMMIT_GROUP ||
+	       fm->op == PTX_OP_CP_ASYNC_WAIT_GROUP || fm->op == PTX_OP_CP_ASYNC_WAIT_ALL ||
+	       fm->op == PTX_OP_CP_ASYNC_MBARRIER_ARRIVE;
+}
+
+static void join(struct inst_callee *to, struct inst_callee more)
+{
+	to->is_quiet &= more.is_quiet;
+	to->only_returns &= more.only_returns;
+	to->no_copies &= more.no_copies;
+}
+
+static bool says_anything(struct inst_callee x)
+{
+	return x.is_quiet || x.only_returns || x.no_copies;
+}
+
 /* What one instruction does, except for a call. */
 static struct inst_callee of_inst(const struct ptx_form *fm)
 {
 	const uint32_t loud = PTX_EFF_BARRIER | PTX_EFF_FENCE | PTX_EFF_WAIT | PTX_EFF_WARP_SYNC |
 			      PTX_EFF_UNKNOWN;
 
-	return (struct inst_callee){.is_quiet = !inst_is_strong(fm) && !(fm->effects & loud),
-				    .only_returns =
-					    fm->op != PTX_OP_EXIT && !inst_is_of_dependents(fm)};
+	return (struct inst_callee){
+		.is_quiet = !inst_is_strong(fm) && !(fm->effects & loud),
+		.only_returns = fm->op != PTX_OP_EXIT && !inst_is_of_dependents(fm),
+		.no_copies = !(fm->effects & PTX_EFF_UNKNOWN) && !is_of_copies(fm),
+	};
 }
 
 static struct inst_callee of_name(struct inst_ctx *cx, struct ptx_str name, unsigned depth,
@@ -166,26 +187,22 @@ static struct inst_callee of_name(struct inst_ctx *cx, struct ptx_str name, unsi
 static struct inst_callee of_function(struct inst_ctx *cx, const struct ptx_func *f, unsigned depth,
 				      bool *is_cut)
 {
-	struct inst_callee all = {true, true};
+	struct inst_callee all = {true, true, true};
 
 	ptx_each_stmt(f, s)
 	{
-		struct inst_callee one = {false, false};
+		struct inst_callee one = {false, false, false};
 		if (s->kind == PTX_STMT_INST && s->inserted)
 			continue;
 		if (s->kind != PTX_STMT_INST && s->kind != PTX_STMT_RAW)
 			continue;
 		if (s->kind == PTX_STMT_INST)
 			one = of_inst(s->form);
-		all.is_quiet &= one.is_quiet;
-		all.only_returns &= one.only_returns;
+		join(&all, one);
 		if (s->kind == PTX_STMT_INST && s->form->effects & PTX_EFF_CALL &&
-		    (all.is_quiet || all.only_returns)) {
-			one = of_name(cx, callee_of(s), depth, is_cut);
-			all.is_quiet &= one.is_quiet;
-			all.only_returns &= one.only_returns;
-		}
-		if (!all.is_quiet && !all.only_returns)
+		    says_anything(all))
+			join(&all, of_name(cx, callee_of(s), depth, is_cut));
+		if (!says_anything(all))
 			break;
 	}
 	return all;
@@ -199,7 +216,7 @@ static struct inst_callee of_name(struct inst_ctx *cx, struct ptx_str name, unsi
 	struct inst_named *x;
 
 	if (race_is_inserted_name(name.p, name.n) || is_quiet_system(name))
-		return (struct inst_callee){true, true};
+		return (struct inst_callee){true, true, true};
 	x = named_of(cx, name);
 	if (x && x->is_known)
 		return x->does;
@@ -211,7 +228,7 @@ static struct inst_callee of_name(struct inst_ctx *cx, struct ptx_str name, unsi
 		return found;
 	}
 	*is_cut |= x != NULL;
-	return (struct inst_callee){false, false};
+	return (struct inst_callee){false, false, false};
 }
 
 struct inst_callee inst_callee_of(struct inst_ctx *cx, const struct ptx_stmt *s)

@@ -18,6 +18,7 @@ struct inst_called_name {
 struct inst_callee {
 	bool is_quiet;	   /* it synchronises nothing */
 	bool only_returns; /* it always returns, and depends on no other launch */
+	bool no_copies;	   /* it has no cp.async, nor commits or waits of such */
 };
 
 struct inst_named {

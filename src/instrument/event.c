@@ -428,6 +428,16 @@ static void plan_call(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		set_unsure(cx, ev, PTX_STR("call of a function that synchronises"));
 }
 
+/* May it wait for the thread's copies, or commit some, where no event says so? What has a variant
+ * may touch their words by code that knows no copies. */
+static bool hides_waits(struct inst_ctx *cx, const struct inst_events *ev, const struct ptx_stmt *s)
+{
+	if (s->form->effects & PTX_EFF_UNKNOWN)
+		return true;
+	return s->form->effects & PTX_EFF_CALL &&
+	       (ev->ignores_calls || inst_callee(cx, s) || !inst_callee_of(cx, s).no_copies);
+}
+
 static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
 {
 	const struct ptx_form *fm = s->form;
@@ -435,7 +445,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 
 	ev->has_exit |= fm->op == PTX_OP_EXIT;
 	ev->is_apart |= inst_is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
-	ev->is_blind |= (fm->effects & (PTX_EFF_CALL | PTX_EFF_UNKNOWN)) != 0;
+	ev->is_blind |= hides_waits(cx, ev, s);
 	inst_plan_copies(cx, ev, s);
 	if (is_followed(fm, ev->follows_cluster)) {
 		plan_access(cx, ev, s);
@@ -514,6 +524,9 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 		ev->is_blind |= s->kind == PTX_STMT_RAW;
 	}
 	ev->tracks_copies = ev->has_copies && !ev->is_blind && cx->f->is_entry;
+	if (ev->has_copies && !ev->tracks_copies)
+		inst_unchecked(cx, PTX_STR("cp.async whose wait may lie in another function"),
+			       RACE_WHY_UNSUPPORTED, true);
 	if (ev->follows_calls)
 		inst_join_called(cx, ev);
 	ev->informs |= ev->is_unsure || (ev->has_release && ev->has_system);
