@@ -441,6 +441,7 @@ __global__ void mbarrier_quiet()
 		     : "memory");
 	sink[threadIdx.x] = tile[4 * (BLOCK - 1 - threadIdx.x)];
 }
+// Within a warp: what another one copies may be met before it has arrived, a certain race.
 __global__ void mbarrier_possible()
 {
 	__shared__ __align__(16) unsigned int tile[BLOCK * 4];
@@ -452,7 +453,7 @@ __global__ void mbarrier_possible()
 	__syncthreads();
 	copy<16>(tile + 4 * threadIdx.x, source + 4 * threadIdx.x);
 	asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(at) : "memory");
-	sink[threadIdx.x] = tile[4 * (BLOCK - 1 - threadIdx.x)];
+	sink[threadIdx.x] = tile[4 * (threadIdx.x ^ 31)];
 }
 
 #define LAUNCH(f)                                                                                     \
