@@ -48,8 +48,6 @@ static unsigned operations; /* that aren't sent yet */
 static unsigned waiting;    /* jobs in the list */
 static int wake = -1;	    /* for the thread: there is another job, or more haste */
 static bool is_started, is_ending;
-static CUcontext ahead;	   /* where the thread is to make the first room, or is making it */
-static CUcontext asked;	   /* the last one where it was to */
 static bool is_waited_for; /* atomic: the program waits for the judge */
 static uint64_t spent;	   /* atomic */
 
@@ -419,20 +417,6 @@ static void inform(void)
 		judge_set_off();
 }
 
-/* The first room of a context takes the driver longer than all else that a launch is held up by. */
-static void make_room(void)
-{
-	pthread_mutex_lock(&lock);
-	CUcontext ctx = ahead;
-	pthread_mutex_unlock(&lock);
-	if (!ctx)
-		return;
-	judge_room_ahead(ctx);
-	pthread_mutex_lock(&lock);
-	ahead = NULL;
-	pthread_mutex_unlock(&lock);
-}
-
 static void *run(void *arg)
 {
 	struct judge_guard g;
@@ -444,7 +428,6 @@ static void *run(void *arg)
 		struct pollfd p[2] = {
 			{.fd = wake, .events = POLLIN},
 			{.fd = judge_is_on() ? judge_socket() : -1, .events = POLLIN}};
-		make_room();
 		bool has_more = send_jobs();
 		send_operations();
 		inform();
@@ -533,24 +516,6 @@ void judge_operation_put(const struct race_judge_operation *op)
 	wake_thread();
 }
 
-void judge_room_ask(void)
-{
-	CUcontext ctx = NULL;
-	bool is_new;
-
-	if (judge_driver.ctx_get_current(&ctx) != CUDA_SUCCESS || !ctx)
-		return;
-	pthread_mutex_lock(&lock);
-	is_new = asked != ctx && !ahead && !is_ending;
-	if (is_new) {
-		asked = ahead = ctx;
-		start_once();
-	}
-	pthread_mutex_unlock(&lock);
-	if (is_new)
-		wake_thread();
-}
-
 void judge_job_put(struct judge_job *j)
 {
 	struct judge_job **at = &first;
@@ -565,11 +530,11 @@ void judge_job_put(struct judge_job *j)
 	wake_thread();
 }
 
-/* Is there a job of the context, or a room on its way, or (NULL) anything to be sent? With the lock
- * held. is_dropping: it is given up. */
+/* Is there a job of the context, or (NULL) anything to be sent? With the lock held. is_dropping: it
+ * is given up. */
 static bool has_jobs(CUcontext ctx, bool is_dropping)
 {
-	bool has = ctx ? ahead == ctx : operations || ahead;
+	bool has = !ctx && operations;
 
 	for (struct judge_job *j = first; j; j = j->next) {
 		if (!j->ctx || (ctx && j->ctx != ctx))
@@ -614,10 +579,6 @@ void judge_wait(CUcontext ctx)
 	}
 	__atomic_store_n(&is_waited_for, false, __ATOMIC_RELEASE);
 	wake_thread();
-	pthread_mutex_lock(&lock);
-	if (asked == ctx)
-		asked = NULL;
-	pthread_mutex_unlock(&lock);
 	for (size_t i = 0; ctx && i < CONTEXTS; i++)
 		if (ways[i].ctx == ctx)
 			ways[i].ctx = NULL;

@@ -404,8 +404,6 @@ struct judge_code *judge_loading(const void *image, size_t size, unsigned sm)
 	if (!c->why)
 		ask_ahead(c, sm);
 	judge_code_unlock();
-	if (!c->why)
-		judge_room_ask();
 	return c;
 }
 

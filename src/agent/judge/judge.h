@@ -386,10 +386,6 @@ void judge_rooms_forget(CUcontext ctx);
 /* With the lock of code.c: the smallest that is free, or a new one; its user takes is_used back, or
  * gives it to judge_room_put. NULL: there is no memory for it. */
 struct judge_room *judge_room_get(CUcontext ctx, uint64_t need);
-/* Code is loaded in the calling thread's context: the thread of ours makes the context's first room
- * (judge_room_ahead) while the driver loads it. */
-void judge_room_ask(void);
-void judge_room_ahead(CUcontext ctx);
 /* answer.c, code.c: what is known of contexts may be wrong. */
 void judge_ways_forget(void);
 void judge_codes_forget(void);

@@ -1,9 +1,7 @@
 /*
  * rooms.c - memory of ours on the GPU, where launches' memory is copied to.
  *
- * A room serves one launch at a time, and stays for others of its context. The first of a context
- * is made by our own thread while the driver loads code, as the driver takes longer for it than for
- * all else that a launch is held up by.
+ * A room serves one launch at a time, and stays for others of its context.
  *
  * Costs: at most ROOM_MOST or a quarter of the memory that is free.
  */
@@ -13,7 +11,6 @@
 
 #define ROOM_MOST  (2ull << 30)
 #define ROOM_LEAST (1ull << 20)
-#define ROOM_AHEAD (4ull << 20) /* a context's first */
 
 /* All under the lock of code.c. */
 static struct judge_room *rooms;
@@ -38,15 +35,19 @@ void judge_rooms_forget(CUcontext ctx)
 	judge_code_unlock();
 }
 
-/* NULL: there is no memory for it. With the lock held, or where `bytes` are counted already. */
-static struct judge_room *room_new(CUcontext ctx, uint64_t bytes)
+static struct judge_room *room_make(CUcontext ctx, uint64_t need)
 {
 	const struct judge_driver *d = &judge_driver;
+	uint64_t bytes = ROOM_LEAST;
 	size_t available = 0, total = 0;
 	struct judge_room *r;
 
-	if (d->mem_get_info(&available, &total) != CUDA_SUCCESS || bytes > available / 4 ||
-	    !(r = calloc(1, sizeof(*r))))
+	while (bytes < need)
+		bytes *= 2;
+	if (bytes > need + need / 4)
+		bytes = (need + ROOM_LEAST - 1) / ROOM_LEAST * ROOM_LEAST;
+	if (room_bytes + bytes > ROOM_MOST || d->mem_get_info(&available, &total) != CUDA_SUCCESS ||
+	    bytes > available / 4 || !(r = calloc(1, sizeof(*r))))
 		return NULL;
 	r->ctx = ctx;
 	r->bytes = bytes;
@@ -55,54 +56,10 @@ static struct judge_room *room_new(CUcontext ctx, uint64_t bytes)
 		free(r); /* memory without an event is the context's to free */
 		return NULL;
 	}
-	return r;
-}
-
-static void room_add(struct judge_room *r)
-{
+	room_bytes += bytes;
 	r->next = rooms;
 	rooms = r;
-}
-
-static struct judge_room *room_make(CUcontext ctx, uint64_t need)
-{
-	uint64_t bytes = ROOM_LEAST;
-	struct judge_room *r;
-
-	while (bytes < need)
-		bytes *= 2;
-	if (bytes > need + need / 4)
-		bytes = (need + ROOM_LEAST - 1) / ROOM_LEAST * ROOM_LEAST;
-	if (room_bytes + bytes > ROOM_MOST || !(r = room_new(ctx, bytes)))
-		return NULL;
-	room_bytes += bytes;
-	room_add(r);
 	return r;
-}
-
-void judge_room_ahead(CUcontext ctx)
-{
-	struct judge_room *r = NULL;
-	bool has_one = false;
-
-	if (judge_driver.ctx_set_current(ctx) != CUDA_SUCCESS)
-		return;
-	judge_code_lock();
-	for (r = rooms; r; r = r->next)
-		has_one |= r->ctx == ctx;
-	if (!has_one)
-		room_bytes += ROOM_AHEAD;
-	judge_code_unlock();
-	if (has_one)
-		return;
-	/* No launch waits for the driver here. */
-	r = room_new(ctx, ROOM_AHEAD);
-	judge_code_lock();
-	if (r)
-		room_add(r);
-	else
-		room_bytes -= ROOM_AHEAD;
-	judge_code_unlock();
 }
 
 struct judge_room *judge_room_get(CUcontext ctx, uint64_t need)
