@@ -145,7 +145,7 @@ static bool others_pass(struct run *r, struct thread *const *t, const struct mat
 /* The warps of a CTA, by the barriers of fewer threads that they pass. */
 struct warps {
 	uint64_t partial[MAX_WARPS];
-	uint32_t numbers[MAX_WARPS], n;
+	uint32_t numbers[MAX_WARPS], n, repeated;
 	uint16_t threads[IR_NUMBERS]; /* that a number waits for; 0: not known, or several */
 };
 
@@ -162,7 +162,11 @@ static bool is_met(const struct warps *w, uint32_t number)
 		if (w->partial[i] != w->partial[first])
 			return false;
 	}
-	return !n || (number < IR_NUMBERS && n * 32 == w->threads[number]);
+	if (!n || number == IR_NUMBERS || !w->threads[number])
+		return !n;
+	/* Once each, they may also come in several groups. */
+	return n * 32 == w->threads[number] ||
+	       (!(w->repeated >> number & 1) && n * 32 % w->threads[number] == 0);
 }
 
 static void find_counts(const struct ir *ir, struct warps *w)
@@ -195,7 +199,7 @@ static bool none_stays(struct run *r, const uint32_t *ctaid)
 	const struct smt_model *m = r->m;
 	uint32_t n = m->ntid[0] * m->ntid[1] * m->ntid[2];
 	struct warps w = {.n = (n + 31) / 32};
-	uint32_t arrived = 0, repeated = 0;
+	uint32_t arrived = 0;
 
 	find_counts(r->e->ir, &w);
 	for (uint32_t i = 0; i < n; i++) {
@@ -208,9 +212,9 @@ static bool none_stays(struct run *r, const uint32_t *ctaid)
 		w.partial[i / 32] = t->partial;
 		w.numbers[i / 32] = t->numbers;
 		arrived |= t->arrived;
-		repeated |= t->repeated;
+		w.repeated |= t->repeated;
 	}
-	if (arrived & repeated)
+	if (arrived & w.repeated)
 		return false;
 	for (uint32_t k = 0; k <= IR_NUMBERS; k++)
 		if (!is_met(&w, k))

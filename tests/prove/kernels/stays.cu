@@ -83,3 +83,18 @@ __global__ void arrives_twice_stays(int *p)
 	__syncthreads();
 	p[0] = threadIdx.x;
 }
+// prove: in_two_groups true --block-dim=128
+__global__ void in_two_groups(int *p)
+{
+	WAIT(1, 64);
+	__syncthreads();
+	p[0] = threadIdx.x;
+}
+// prove: groups_may_stay potential --block-dim=128
+__global__ void groups_may_stay(int *p)
+{
+	WAIT(1, 64);
+	WAIT(1, 64);
+	__syncthreads();
+	p[0] = threadIdx.x;
+}
