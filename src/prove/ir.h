@@ -92,6 +92,12 @@ struct ir_step {
 	uint16_t threads;
 };
 
+/* Is it a barrier to which not all threads of the CTA may come? */
+static inline bool ir_is_partial(const struct ir_step *st)
+{
+	return st->kind == IR_ORDER && st->imm >= IR_PARTIAL && st->imm <= IR_PARTIAL_ANY;
+}
+
 enum ir_object_kind {
 	IR_OBJ_LOCAL, /* .local, and .param of calls: only this thread's */
 	IR_OBJ_PARAM, /* the kernel's parameters */

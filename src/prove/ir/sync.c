@@ -158,8 +158,7 @@ void prove_ev_settle_barriers(struct ev *e)
 		if (st && number_of(e, st, ir->rpo[i]) == IR_NUMBERS)
 			is_partial[IR_NUMBERS] = true;
 		for (uint32_t k = b->first; k < b->first + b->n; k++)
-			if (ir->steps.v[k].kind == IR_ORDER && ir->steps.v[k].imm &&
-			    ir->steps.v[k].imm < IR_FENCE)
+			if (ir_is_partial(&ir->steps.v[k]))
 				is_partial[ir->steps.v[k].imm - IR_PARTIAL] = true;
 	}
 	for (uint32_t i = 0; i < ir->nrpo; i++) {

@@ -135,8 +135,7 @@ struct named *named_look(struct check *c)
 		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
 		for (uint32_t s = b->first; s < b->first + b->n; s++) {
 			const struct ir_step *st = &ir->steps.v[s];
-			if (st->kind != IR_ORDER || st->imm < IR_PARTIAL ||
-			    st->imm > IR_PARTIAL_ANY)
+			if (!ir_is_partial(st))
 				continue;
 			if (st->imm == IR_PARTIAL_ANY)
 				return NULL;

@@ -75,8 +75,7 @@ static bool find_ops(const struct check *c, uint64_t x, uint64_t y, struct paire
 		for (uint32_t s = b->first; s < b->first + b->n; s++) {
 			const struct ir_step *st = &ir->steps.v[s];
 			uint64_t n = st->imm - IR_PARTIAL;
-			if (st->kind != IR_ORDER || st->imm < IR_PARTIAL ||
-			    st->imm > IR_PARTIAL_ANY || (n != x && n != y && n != IR_NUMBERS))
+			if (!ir_is_partial(st) || (n != x && n != y && n != IR_NUMBERS))
 				continue;
 			if (n == IR_NUMBERS || p->nops == MAX_STEPS || !st->threads ||
 			    st->threads % 32 || (p->nops && st->threads != p->threads))
@@ -328,7 +327,7 @@ struct paired *paired_look(struct check *c)
 
 	for (size_t s = 0; s < ir->steps.n; s++) {
 		const struct ir_step *st = &ir->steps.v[s];
-		if (st->kind == IR_ORDER && st->imm >= IR_PARTIAL && st->imm <= IR_PARTIAL_ANY)
+		if (ir_is_partial(st))
 			has[st->imm - IR_PARTIAL] = true;
 	}
 	for (uint64_t x = 0; x < IR_NUMBERS; x++)

@@ -295,11 +295,6 @@ static void may_order(struct thread *t, uint32_t step)
 	t->order = t->order_ever = step;
 }
 
-static bool is_partial(const struct ir_step *st)
-{
-	return st->kind == IR_ORDER && st->imm >= IR_PARTIAL && st->imm <= IR_PARTIAL_ANY;
-}
-
 static void pass_partial(struct thread *t, const struct ir_step *st)
 {
 	const uint64_t parts[] = {st->imm, st->threads, t->nbars[IR_RANK_CTA]};
@@ -365,7 +360,7 @@ static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t
 		return;
 	case IR_ORDER:
 	case IR_UNKNOWN:
-		if (is_partial(st))
+		if (ir_is_partial(st))
 			pass_partial(t, st);
 		may_order(t, i);
 		return;
@@ -478,7 +473,7 @@ void prove_replay_open(struct run *r, uint64_t most)
 		for (uint32_t k = b->first; k < b->first + b->n; k++) {
 			const struct ir_step *st = &ir->steps.v[k];
 			r->has_orders |= st->kind == IR_ORDER || st->kind == IR_UNKNOWN;
-			r->has_partial |= is_partial(st);
+			r->has_partial |= ir_is_partial(st);
 			r->has_assumes |= st->kind == IR_ASSUME && may_differ(r->e, k);
 		}
 	}
