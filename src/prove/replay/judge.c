@@ -9,6 +9,14 @@
 
 #include <string.h>
 
+/* The index of the nth thread of a CTA, or of the nth CTA of a grid. */
+static void find_place(const uint32_t *dim, uint32_t n, uint32_t *at)
+{
+	at[0] = n % dim[0];
+	at[1] = n / dim[0] % dim[1];
+	at[2] = n / dim[0] / dim[1];
+}
+
 /* Some threads of a launch that must pass the first n barriers of a rank that `like` passes. */
 struct passing {
 	const struct thread *like;
@@ -27,8 +35,8 @@ static bool all_pass(struct run *r, const uint32_t *ctaid, struct passing *p)
 	uint32_t n = m->ntid[0] * m->ntid[1] * m->ntid[2];
 
 	for (uint32_t i = 0; i < n && p->n; i++) {
-		uint32_t tid[3] = {i % m->ntid[0], i / m->ntid[0] % m->ntid[1],
-				   i / m->ntid[0] / m->ntid[1]};
+		uint32_t tid[3];
+		find_place(m->ntid, i, tid);
 		if (p->warp != IR_NONE && prove_replay_warp_of(m, tid) != p->warp)
 			continue;
 		memset(t, 0, sizeof(*t));
@@ -132,8 +140,8 @@ static bool others_pass(struct run *r, struct thread *const *t, const struct mat
 	if (n > MAX_GRID_THREADS)
 		return false;
 	for (uint32_t c = 0; c < l->nctaid[0] * l->nctaid[1] * l->nctaid[2]; c++) {
-		uint32_t ctaid[3] = {c % l->nctaid[0], c / l->nctaid[0] % l->nctaid[1],
-				     c / l->nctaid[0] / l->nctaid[1]};
+		uint32_t ctaid[3];
+		find_place(l->nctaid, c, ctaid);
 		if (!all_pass(r, ctaid, &p))
 			return false;
 	}
@@ -177,8 +185,7 @@ static void find_counts(const struct ir *ir, struct warps *w)
 		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
 		for (uint32_t k = b->first; k < b->first + b->n; k++) {
 			const struct ir_step *st = &ir->steps.v[k];
-			if (st->kind != IR_ORDER || st->imm < IR_PARTIAL ||
-			    st->imm >= IR_PARTIAL_ANY)
+			if (!ir_is_partial(st) || st->imm == IR_PARTIAL_ANY)
 				continue;
 			uint16_t *of = &w->threads[st->imm - IR_PARTIAL];
 			*of = !is_seen[st->imm - IR_PARTIAL] || *of == st->threads ? st->threads
@@ -203,8 +210,8 @@ static bool none_stays(struct run *r, const uint32_t *ctaid)
 
 	find_counts(r->e->ir, &w);
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t tid[3] = {i % m->ntid[0], i / m->ntid[0] % m->ntid[1],
-				   i / m->ntid[0] / m->ntid[1]};
+		uint32_t tid[3];
+		find_place(m->ntid, i, tid);
 		memset(t, 0, sizeof(*t));
 		prove_replay_run_thread(r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
 		if (t->is_lost || t->is_trapped || (i % 32 && t->partial != w.partial[i / 32]))
@@ -236,10 +243,9 @@ static bool all_keep(struct run *r)
 		return false;
 	for (uint64_t i = 0; i < n; i++) {
 		uint32_t at = (uint32_t)(i % block), cta = (uint32_t)(i / block);
-		uint32_t tid[3] = {at % m->ntid[0], at / m->ntid[0] % m->ntid[1],
-				   at / m->ntid[0] / m->ntid[1]};
-		uint32_t ctaid[3] = {cta % m->nctaid[0], cta / m->nctaid[0] % m->nctaid[1],
-				     cta / m->nctaid[0] / m->nctaid[1]};
+		uint32_t tid[3], ctaid[3];
+		find_place(m->ntid, at, tid);
+		find_place(m->nctaid, cta, ctaid);
 		memset(t, 0, sizeof(*t));
 		prove_replay_run_thread(r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
 		if (t->is_denied || !r->budget)
