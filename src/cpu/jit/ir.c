@@ -380,15 +380,22 @@ static bool wrote(struct jit_gen *g, struct jit_slot *s, enum cpu_class cls)
 	return true;
 }
 
-bool jit_put(struct jit_gen *g, uint32_t slot, jit_val v)
+/* One vector of a class, whose value so far `get` gives. */
+static bool put_one(struct jit_gen *g, uint32_t slot, jit_val v,
+		    jit_val (*get)(struct jit_gen *g, uint32_t slot), enum cpu_class cls)
 {
-	if (slot & CPU_SLOT_CONST || slot == CPU_NOSLOT)
+	if (slot == CPU_NOSLOT)
 		return false;
 	if (g->guard)
-		v = jit_blend(g, jit_get(g, slot), v, g->guard);
+		v = jit_blend(g, get(g, slot), v, g->guard);
 	struct jit_slot *s = slot_of(g, slot);
 	s->v.lo = v;
-	return wrote(g, s, CPU_B32);
+	return wrote(g, s, cls);
+}
+
+bool jit_put(struct jit_gen *g, uint32_t slot, jit_val v)
+{
+	return !(slot & CPU_SLOT_CONST) && put_one(g, slot, v, jit_get, CPU_B32);
 }
 
 bool jit_put_f32(struct jit_gen *g, uint32_t slot, jit_val v, bool ftz, bool sat)
@@ -415,13 +422,7 @@ bool jit_put_f32(struct jit_gen *g, uint32_t slot, jit_val v, bool ftz, bool sat
 
 bool jit_put16(struct jit_gen *g, uint32_t slot, jit_val v)
 {
-	if (slot == CPU_NOSLOT)
-		return false;
-	if (g->guard)
-		v = jit_blend(g, jit_get16(g, slot), v, g->guard);
-	struct jit_slot *s = slot_of(g, slot);
-	s->v.lo = v;
-	return wrote(g, s, CPU_B16);
+	return put_one(g, slot, v, jit_get16, CPU_B16);
 }
 
 bool jit_put64(struct jit_gen *g, uint32_t slot, struct jit_pair v)
@@ -440,13 +441,7 @@ bool jit_put64(struct jit_gen *g, uint32_t slot, struct jit_pair v)
 
 bool jit_put_pred(struct jit_gen *g, uint32_t slot, jit_val v)
 {
-	if (slot == CPU_NOSLOT)
-		return false;
-	if (g->guard)
-		v = jit_blend(g, jit_get_pred(g, slot), v, g->guard);
-	struct jit_slot *s = slot_of(g, slot);
-	s->v.lo = v;
-	return wrote(g, s, CPU_PRED);
+	return put_one(g, slot, v, jit_get_pred, CPU_PRED);
 }
 
 /* ---- a run -------------------------------------------------------------------------------- */
