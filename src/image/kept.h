@@ -65,5 +65,12 @@ char *image_cache_folder(struct base_arena *a, const char *name);
 /* Where the text is kept that machine code was made of by our stand-in for ptxas, as a program that
  * runs has asked it; NULL: nowhere. */
 char *image_origin(struct base_arena *a, const void *elf, size_t size);
+/* text.c: a file with this text, which a program has made, for places in it; NULL: it has lines of
+ * a source (.loc), or can't be kept. */
+const char *image_keep_text(const char *text, size_t size, struct base_arena *a);
+/* The same for a module that was parsed from it: gives its instructions their lines in that file,
+ * as .file and .loc, which stay when it is printed. */
+struct ptx_module;
+void image_give_lines(struct ptx_module *m, const char *text, size_t size);
 
 #endif

@@ -9,6 +9,7 @@
  * Costs: a parse for each image whose kernels are launched.
  */
 #include "image/choose.h"
+#include "image/fatbin.h"
 #include "image/kept.h"
 #include "instrument/instrument.h"
 #include "judge/internal.h"
@@ -18,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *parse(struct judge_image *im, const struct image_text *t,
+/* is_source: the program has made the text itself; it is the source of what it lacks lines of. */
+static const char *parse(struct judge_image *im, const struct image_text *t, bool is_source,
 			 struct ptx_module **out)
 {
 	char *text = base_strndup(&im->arena, t->text, t->size);
@@ -32,6 +34,8 @@ static const char *parse(struct judge_image *im, const struct image_text *t,
 	else if (inst_detectors_of(m) && !inst_strip(m, &sink))
 		why = "the checks in its PTX can't be removed";
 	if (!why) {
+		if (is_source)
+			image_give_lines(m, t->text, t->size);
 		ptx_print(m, &plain);
 		base_vec_push(
 			&im->texts,
@@ -185,10 +189,11 @@ static void put_lines(struct base_buf *out, const struct ptx_module *m)
 
 /* ======================================================================== */
 
-static const char *add(struct judge_image *im, const struct image_text *t, bool is_part)
+static const char *add(struct judge_image *im, const struct image_text *t, bool is_part,
+		       bool is_source)
 {
 	struct ptx_module *m = NULL;
-	const char *why = parse(im, t, &m);
+	const char *why = parse(im, t, is_source, &m);
 
 	if (why)
 		return why;
@@ -207,7 +212,7 @@ static const char *add_origin(struct judge_image *im, const void *elf, size_t n)
 	if (!path || base_read_file(path, &text, &size) != 0)
 		return why;
 	const struct image_text t = {.text = text, .size = size};
-	why = add(im, &t, false);
+	why = add(im, &t, false, true);
 	free(text);
 	return why;
 }
@@ -222,7 +227,7 @@ const char *judge_image_add(struct judge_image *im, const void *bytes, size_t n,
 		return add_origin(im, bytes, n);
 	switch (image_choose(bytes, n, sm, false, &t)) {
 	case IMAGE_TEXT:
-		why = add(im, &t, is_part);
+		why = add(im, &t, is_part, !fatbin_is(bytes, n));
 		break;
 	case IMAGE_NONE:
 		why = is_part ? NULL : "it has no PTX for this GPU";

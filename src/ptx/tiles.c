@@ -28,9 +28,11 @@ bool ptx_has_tiles(struct ptx_module *m)
 		    !memcmp(i->func->name.p, "_Z", 2))
 			has_mangled = true;
 		if (i->kind == PTX_ITEM_FILE) {
+			/* Its own text: it has no lines of a source (image/text.c). */
+			bool is_own = ends_with(i->file_name, ".ptx");
 			bool is_python = ends_with(i->file_name, ".py");
 			has_python = has_python || is_python;
-			has_others = has_others || !is_python;
+			has_others = has_others || !(is_python || is_own);
 		}
 	}
 	if (!m->tiles)

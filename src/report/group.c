@@ -115,7 +115,7 @@ static unsigned way_of(const struct race_side *s)
 	return s->flags & RACE_SIDE_HOST ? s->flags & (RACE_SIDE_READS | RACE_SIDE_WRITES) : 0;
 }
 
-/* A compiler's text, which is its own source as it has no lines of one (tool_keep_text): each copy
+/* A compiler's text, which is its own source as it has no lines of one (image_keep_text): each copy
  * of an unrolled loop has a line. */
 static bool is_made(const char *file)
 {

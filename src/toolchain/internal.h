@@ -170,7 +170,7 @@ struct tool_job {
 	/* The text as it was assembled for its program, a file; NULL: unknown, it is assembled. */
 	const char *assembled;
 	const char
-		*text_file; /* names the text where it has no lines (text.c); NULL: nothing does */
+		*text_file; /* names the text where it has no lines (image/text.c); NULL: nothing does */
 };
 
 enum tool_outcome {
@@ -182,10 +182,6 @@ enum tool_outcome {
 
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
 			       struct base_buf *out);
-
-/* text.c: a file with this text, which a program has made, for places in it; NULL: it has lines of
- * its own, or there is no folder. */
-const char *tool_keep_text(const char *text, size_t size, struct base_arena *a);
 
 /* ---- trial.c: assembling on trial -------------------------------------------- */
 

@@ -79,7 +79,7 @@ static int take_input(const struct tool_job *job, char **arg, int index, unsigne
 		struct tool_job mine = *job;
 		mine.name = *arg;
 		if (getenv("COLLIDER_PYTHON")) /* made by a program that runs */
-			mine.text_file = tool_keep_text(text, size, a);
+			mine.text_file = image_keep_text(text, size, a);
 		*maxreg = tool_asked_maxreg(text);
 		enum tool_outcome got = tool_rewrite(&mine, text, size, &b);
 		if (got >= TOOL_FAILED && job->opt->strict)

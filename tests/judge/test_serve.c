@@ -221,6 +221,8 @@ static void launch(struct program *p, const char *kernel, uint32_t blocks, uint3
 	assert_int_equal(p->done.asked, p->pages);
 }
 
+static char place[600]; /* file:line of the last finding, as count_found saw it */
+
 static size_t count_found(const char **judged)
 {
 	struct race_results r = {0};
@@ -231,6 +233,9 @@ static size_t count_found(const char **judged)
 	*words = 0;
 	if (n && r.findings.v[n - 1].judged)
 		snprintf(words, sizeof(words), "%s", r.findings.v[n - 1].judged);
+	if (n)
+		snprintf(place, sizeof(place), "%s:%u", r.findings.v[n - 1].file,
+			 r.findings.v[n - 1].line);
 	*judged = words;
 	race_results_free(&r);
 	return n;
@@ -262,6 +267,9 @@ static void test_finds(void **state)
 	assert_int_equal(p.pages, 1);
 	assert_int_equal(count_found(&judged), 1);
 	assert_string_equal(judged, "on the CPU device: launch 17, from the GPU's memory, seed 1");
+	/* The text has no line of a source: it is its own, kept under its first kernel's name. */
+	assert_non_null(strstr(place, "/collider/text/right-"));
+	assert_non_null(strstr(place, ".ptx:24"));
 	/* Variables are where the program has them, with what they hold there. */
 	launch(&p, "follow", 1, 0);
 	assert_int_equal(p.done.end, JUDGE_WHOLE);
