@@ -169,8 +169,8 @@ struct tool_job {
 	bool leaves_others; /* a text without a kernel that is asked for is left, as TOOL_LEFT */
 	/* The text as it was assembled for its program, a file; NULL: unknown, it is assembled. */
 	const char *assembled;
-	const char
-		*text_file; /* names the text where it has no lines (image/text.c); NULL: nothing does */
+	/* Names the text where it has no lines (image/text.c); NULL: nothing does. */
+	const char *text_file;
 };
 
 enum tool_outcome {

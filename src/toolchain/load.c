@@ -146,8 +146,8 @@ static struct tool_job make_job(struct work *w)
 		.has_maxreg = w->maxreg != 0,
 		.is_debug = w->text.is_debug,
 		.has_lineinfo = w->text.has_lineinfo,
-		.text_file =
-			w->is_plain ? image_keep_text(w->text.text, w->text.size, &w->arena) : NULL};
+		.text_file = w->is_plain ? image_keep_text(w->text.text, w->text.size, &w->arena)
+					 : NULL};
 }
 
 /* The code is loaded as it is, and has the checks: the agent gets it for its tables of sites. Text
