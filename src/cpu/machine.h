@@ -400,6 +400,11 @@ uint8_t *cpu_resolve(struct cpu_warp *w, const struct cpu_inst *in, unsigned lan
  * against the copy's grid. */
 uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum ptx_space space,
 			   uint64_t addr, uint64_t bytes, uint32_t align, bool is_write);
+/* The same for units of 16 bytes of a matrix, at n addresses in .shared: where each is on the host.
+ * False: a fault was raised. */
+#define CPU_UNIT 16u
+bool cpu_resolve_units(struct cpu_cta *cta, const struct cpu_inst *in, const uint32_t *at,
+		       uint32_t n, const uint8_t **unit);
 /* Is a generic address in that space, as seen by the warp's block (isspacep)? */
 bool cpu_is_space(struct cpu_warp *w, uint64_t addr, enum ptx_space space);
 

@@ -97,6 +97,16 @@ struct bar {
 	int8_t tx_sign;
 };
 
+/* Does the whole warp mean one object, as it mostly does? */
+static bool is_one(const uint64_t addr[CPU_WARP], uint32_t mask)
+{
+	uint64_t differs = 0;
+
+	for (unsigned l = 1; l < CPU_WARP; l++)
+		differs |= addr[l] ^ addr[0];
+	return mask == UINT32_MAX && !differs;
+}
+
 /* The objects of the lanes of mask, on the host; false: a fault was raised. */
 static bool locate(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 		   uint8_t *at[CPU_WARP])
@@ -107,6 +117,13 @@ static bool locate(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 	uint64_t addr[CPU_WARP];
 
 	cpu_addresses(w, &b->addr, addr);
+	if (is_one(addr, mask)) {
+		r.addr = addr[0];
+		at[0] = cpu_resolve(w, in, 0, &r);
+		for (unsigned l = 1; l < CPU_WARP; l++)
+			at[l] = at[0];
+		return at[0] != NULL;
+	}
 	CPU_EACH_LANE (l, mask) {
 		r.addr = addr[l];
 		at[l] = cpu_resolve(w, in, l, &r);
@@ -265,12 +282,17 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 		return CPU_FAULTED;
 	if (waits_for_init(w, in, mask, at))
 		return CPU_RETRY;
+	uint64_t now = 0;
+	const uint8_t *last = NULL;
 	CPU_EACH_LANE (l, mask) {
-		uint64_t now = state_at(at[l]);
 		uint64_t asked =
 			b->is_parity ? cpu_u32(w, in->src[0])[l] : cpu_u64(w, in->src[0])[l];
-		if (!is_alive(now))
-			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", not_alive);
+		if (at[l] != last) { /* lanes of one object see one state of it */
+			last = at[l];
+			now = state_at(last);
+			if (!is_alive(now))
+				return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", not_alive);
+		}
 		if (is_over(b, now, asked))
 			done |= 1u << l;
 	}

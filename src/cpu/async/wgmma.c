@@ -65,13 +65,7 @@ static bool find_units(struct cpu_product *p, uint64_t desc, const struct cpu_ma
 {
 	uint32_t n = cpu_matrix_units(desc, shape, at);
 
-	for (uint32_t i = 0; i < n; i++) {
-		unit[i] = cpu_resolve_async(p->first->cta, p->in, PTX_SPACE_SHARED, at[i],
-					    CPU_WGMMA_UNIT, 0, false);
-		if (!unit[i])
-			return false;
-	}
-	return true;
+	return cpu_resolve_units(p->first->cta, p->in, at, n, unit);
 }
 
 static struct cpu_matrix_shape shape_a(const struct cpu_wgmma *x)

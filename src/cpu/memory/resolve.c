@@ -348,6 +348,24 @@ uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum 
 	return host;
 }
 
+bool cpu_resolve_units(struct cpu_cta *cta, const struct cpu_inst *in, const uint32_t *at,
+		       uint32_t n, const uint8_t **unit)
+{
+	uint32_t bytes = cta->shared ? cta->shared_bytes : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t offset = at[i] - CPU_SHARED_BASE;
+		if (offset < bytes && CPU_UNIT <= bytes - offset)
+			unit[i] = cta->shared + offset;
+		else
+			unit[i] = cpu_resolve_async(cta, in, PTX_SPACE_SHARED, at[i], CPU_UNIT, 0,
+						    false);
+		if (!unit[i])
+			return false;
+	}
+	return true;
+}
+
 bool cpu_is_space(struct cpu_warp *w, uint64_t addr, enum ptx_space space)
 {
 	uint64_t at = addr;
