@@ -1,7 +1,9 @@
 /*
  * bench_tiles.c - the CPU device's speed in matrix products of warpgroups, plain and judged.
  *
- *   bench_tiles TILES.ptx [ROUNDS]     m64n256k16 of f16, four products a round; best of three
+ *   bench_tiles TILES.ptx [ROUNDS [KERNEL [plain|oracle]]]
+ *
+ *   m64n256k16 of f16, four products a round; best of three
  *
  * A number is floating-point operations of the products by processor time, on one core; all other
  * instructions, copies and the judging of both are in the time.
@@ -48,7 +50,8 @@ static double seconds(struct cpu_machine *m, struct cpu_module *mod, const char 
 	return now() - start;
 }
 
-static void measure(struct ptx_module *ptx, enum cpu_oracle oracle, uint32_t rounds)
+static void measure(struct ptx_module *ptx, enum cpu_oracle oracle, uint32_t rounds,
+		    const char *only)
 {
 	static const char *const names[] = {"resident", "staged"};
 	struct cpu_options opt = {.seed = 1, .threads = 1, .devices = 1, .oracle = oracle};
@@ -70,6 +73,8 @@ static void measure(struct ptx_module *ptx, enum cpu_oracle oracle, uint32_t rou
 	params.out = (uint64_t)(uintptr_t)out;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		double best = 0;
+		if (only && strcmp(only, names[i]) != 0)
+			continue;
 		for (unsigned k = 0; k < 3; k++) {
 			double time = seconds(m, mod, names[i], &params);
 			double rate = BLOCKS * rounds * ROUND_FLOPS / time;
@@ -96,8 +101,11 @@ int main(int argc, char **argv)
 	base_sink_print(&sink, stderr);
 	if (!ptx)
 		return 1;
-	measure(ptx, CPU_ORACLE_OFF, rounds);
-	measure(ptx, CPU_ORACLE_PROGRAM, rounds);
+	const char *only = argc > 3 ? argv[3] : NULL, *how = argc > 4 ? argv[4] : NULL;
+	if (!how || !strcmp(how, "plain"))
+		measure(ptx, CPU_ORACLE_OFF, rounds, only);
+	if (!how || !strcmp(how, "oracle"))
+		measure(ptx, CPU_ORACLE_PROGRAM, rounds, only);
 	base_arena_free(&arena);
 	free(text);
 	return 0;

@@ -17,6 +17,10 @@
 #include "cpu/load/fragment.h"
 #include "cpu/wgmma.h"
 
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
 enum { WGMMA_FLOAT, WGMMA_INT, WGMMA_BITS };
 
 /* A as rows, B as columns, along k. */
@@ -31,6 +35,13 @@ static void decode16(float *out, const uint8_t *p, unsigned n, bool is_bf16)
 {
 	uint16_t v[8];
 
+#ifdef __F16C__
+	/* Only signalling NaN come out otherwise, and every NaN sum is the same one. */
+	if (!is_bf16 && n == 8) {
+		_mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128((const void *)p)));
+		return;
+	}
+#endif
 	memcpy(v, p, n * 2u);
 	if (is_bf16)
 		for (unsigned i = 0; i < n; i++)
@@ -185,6 +196,7 @@ static void decode_b(const struct cpu_wgmma *x, const struct cpu_wgmma_tile *t, 
 
 /* Eight lanes of a register. */
 typedef float oct __attribute__((vector_size(32), aligned(4), may_alias));
+typedef uint32_t oct_bits __attribute__((vector_size(32), aligned(4), may_alias));
 
 #define OCT(p) (*(oct *)(p))
 
@@ -230,19 +242,31 @@ struct block {
 	float sum[2][2][CPU_WARP];
 };
 
+/* Packed halves of row half h: [even, odd column]. */
+static void take_halves(const uint32_t *reg, float sum[2][CPU_WARP])
+{
+	for (unsigned p = 0; p < 2; p++)
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			sum[p][l] = from_f16(reg[l] >> 16 * p & 0xffff);
+}
+
 static void take_sums(const struct cpu_wgmma *x, const struct cpu_wgmma_tile *t, unsigned w,
 		      unsigned j, struct block *to)
 {
-	memset(to, 0, sizeof(*to));
-	if (!t->is_added[w] || x->kind != WGMMA_FLOAT)
-		return;
-	for (unsigned h = 0; h < 2; h++)
-		for (unsigned p = 0; p < 2; p++) {
-			const uint32_t *reg = t->acc[w][x->is_half ? j / 4 + h : j / 2 + 2 * h + p];
-			for (unsigned l = 0; l < CPU_WARP; l++)
-				to->sum[h][p][l] = x->is_half ? from_f16(reg[l] >> 16 * p & 0xffff)
-							      : as_float(reg[l]);
+	const oct zero = {0};
+	bool is_zero = !t->is_added[w] || x->kind != WGMMA_FLOAT;
+
+	for (unsigned h = 0; h < 2; h++) {
+		if (!is_zero && x->is_half) {
+			take_halves(t->acc[w][j / 4 + h], to->sum[h]);
+			continue;
 		}
+		for (unsigned p = 0; p < 2; p++) {
+			const uint32_t *reg = is_zero ? NULL : t->acc[w][j / 2 + 2 * h + p];
+			for (unsigned l = 0; l < CPU_WARP; l += 8)
+				OCT(&to->sum[h][p][l]) = is_zero ? zero : OCT(reg + l);
+		}
+	}
 }
 
 static int32_t add_int(uint32_t c, float sum, bool is_sat)
@@ -254,6 +278,21 @@ static int32_t add_int(uint32_t c, float sum, bool is_sat)
 	return (int32_t)(c + (uint32_t)(int32_t)sum);
 }
 
+/* Without a branch for each, so that compilers make vectors of it: the exponent of NaN and
+ * infinity, and no other, overflows into the sign. */
+static bool is_finite(const struct block *sums)
+{
+	const float *v = &sums->sum[0][0][0];
+	oct_bits carry = {0};
+	uint32_t any = 0;
+
+	for (unsigned i = 0; i < 4 * CPU_WARP; i += 8)
+		carry |= (*(const oct_bits *)(v + i) & 0x7f800000) + 0x00800000;
+	for (unsigned i = 0; i < 8; i++)
+		any |= carry[i];
+	return !(any >> 31);
+}
+
 /*
  * Sums that f32 can't hold on the way are made once more in double: the hardware's products and
  * sums have more exponents than f32 (bf16, tf32).
@@ -262,14 +301,8 @@ static void widen_sums(const struct cpu_wgmma *x, const struct matrices *m,
 		       const struct cpu_wgmma_tile *t, unsigned w, unsigned j, struct block *sums)
 {
 	struct block was;
-	bool is_finite = true;
 
-	for (unsigned h = 0; h < 2; h++)
-		for (unsigned p = 0; p < 2; p++)
-			for (unsigned l = 0; l < CPU_WARP; l++)
-				is_finite &=
-					(as_bits(sums->sum[h][p][l]) & 0x7f800000) != 0x7f800000;
-	if (is_finite)
+	if (is_finite(sums))
 		return;
 	take_sums(x, t, w, j, &was);
 	for (unsigned h = 0; h < 2; h++)
