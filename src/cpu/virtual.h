@@ -18,5 +18,7 @@ void cpu_mem_give(struct cpu_machine *m, unsigned device, uint64_t bytes);
 /* From now on addresses [base, base + bytes), at which no memory is, stand for the bytes at
  * `member`, too, in multimem. No kernel may run. False: there are too many. */
 bool cpu_multicast_add(struct cpu_machine *m, uint64_t base, uint64_t bytes, uint64_t member);
+/* Takes all of them away. No kernel may run. */
+void cpu_multicast_clear(struct cpu_machine *m);
 
 #endif

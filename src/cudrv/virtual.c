@@ -1,8 +1,9 @@
 /*
- * virtual.c - cuMemAddressReserve, cuMemCreate, cuMemMap and what belongs to them.
+ * virtual.c - cuMemAddressReserve, cuMemCreate, cuMemMap, multicast objects and what belongs to
+ * them.
  *
- * Misses: memory of the host, handles for other processes, compression, multicast, arrays. These
- * are refused by name.
+ * Misses: memory of the host, handles for other processes, compression, arrays. These are refused
+ * by name. A driver's cuMulticastBindMem waits until all devices are added; here it isn't ready.
  */
 #include "cudart/state/virtual.h"
 #include "cudrv/drv.h"
@@ -161,4 +162,83 @@ CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
 	if (e == CUDA_SUCCESS)
 		*flags = is_on ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	return e;
+}
+
+/* ---- multicast objects ---------- */
+
+static bool is_team(const CUmulticastObjectProp *p)
+{
+	return p && p->numDevices && p->numDevices <= RT_DEVICES && p->size &&
+	       p->size % RT_GRANULE == 0 && !p->flags;
+}
+
+static CUresult check_team(const char *name, const CUmulticastObjectProp *p)
+{
+	if (!is_team(p))
+		return drv_bad();
+	if (p->handleTypes & ~(unsigned long long)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return (CUresult)rt_refuse_use(name, "handles other than file descriptors");
+	return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectProp *prop,
+					   CUmulticastGranularity_flags option)
+{
+	DRV_ENTER_ANY();
+	if (!granularity || !prop ||
+	    (option != CU_MULTICAST_GRANULARITY_MINIMUM &&
+	     option != CU_MULTICAST_GRANULARITY_RECOMMENDED))
+		return drv_bad();
+	*granularity = RT_GRANULE;
+	return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMulticastCreate(CUmemGenericAllocationHandle *handle,
+				   const CUmulticastObjectProp *prop)
+{
+	uint64_t h;
+
+	DRV_ENTER_ANY();
+	CUresult e = handle ? check_team("cuMulticastCreate", prop) : drv_bad();
+	if (e == CUDA_SUCCESS)
+		e = (CUresult)rt_multicast_new(prop->numDevices, prop->size, &h);
+	if (e == CUDA_SUCCESS)
+		*handle = h;
+	return e;
+}
+
+CUresult CUDAAPI cuMulticastAddDevice(CUmemGenericAllocationHandle handle, CUdevice device)
+{
+	DRV_ENTER_ANY();
+	if (!rt_is_device(device))
+		return CUDA_ERROR_INVALID_DEVICE;
+	return (CUresult)rt_multicast_add_device(handle, (unsigned)device);
+}
+
+CUresult CUDAAPI cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t at,
+				    CUmemGenericAllocationHandle memory, size_t offset, size_t size,
+				    unsigned long long flags)
+{
+	DRV_ENTER_ANY();
+	if (flags)
+		return drv_bad();
+	return (CUresult)rt_multicast_bind(handle, at, memory, offset, size);
+}
+
+CUresult CUDAAPI cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t at,
+				     CUdeviceptr address, size_t size, unsigned long long flags)
+{
+	DRV_ENTER_ANY();
+	if (flags)
+		return drv_bad();
+	return (CUresult)rt_multicast_bind_address(handle, at, address, size);
+}
+
+CUresult CUDAAPI cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice device, size_t at,
+				   size_t size)
+{
+	DRV_ENTER_ANY();
+	if (!rt_is_device(device))
+		return CUDA_ERROR_INVALID_DEVICE;
+	return (CUresult)rt_multicast_unbind(handle, (unsigned)device, at, size);
 }

@@ -4,7 +4,8 @@
  * multimem (PTX ISA 9.7.9.15) accesses all of them; the ISA leaves open what other instructions do
  * there, and what multimem does elsewhere. Here an address of ordinary memory stands for itself.
  *
- * Misses: the driver's multicast objects, which cudrv refuses. Costs: a list, walked for each lane.
+ * cudart/state/virtual.c fills the list for the driver's multicast objects. Costs: a list, walked
+ * for each lane.
  */
 #include "cpu/virtual.h"
 #include "cpu/memory/resolve.h"
@@ -18,6 +19,11 @@ bool cpu_multicast_add(struct cpu_machine *m, uint64_t base, uint64_t bytes, uin
 		return false;
 	s->multicasts[s->nmulticasts++] = (struct space_multicast){base, bytes, member};
 	return true;
+}
+
+void cpu_multicast_clear(struct cpu_machine *m)
+{
+	m->space->nmulticasts = 0;
 }
 
 uint32_t cpu_multicast_lanes(const struct cpu_warp *w, uint32_t mask, const uint64_t addr[CPU_WARP],

@@ -22,6 +22,22 @@ enum rt_error rt_virtual_map(uint64_t base, uint64_t bytes, uint64_t handle);
 enum rt_error rt_virtual_unmap(uint64_t base, uint64_t bytes);
 enum rt_error rt_virtual_set_access(uint64_t base, uint64_t bytes, unsigned device, bool is_on);
 enum rt_error rt_virtual_get_access(uint64_t address, unsigned device, bool *is_on);
+
+/* ---- multicast objects: handles as those of physical memory, and mapped like it ---- */
+
+/* Of `ndevices` devices, to each of which `bytes` can be bound. */
+enum rt_error rt_multicast_new(unsigned ndevices, uint64_t bytes, uint64_t *handle);
+enum rt_error rt_multicast_add_device(uint64_t handle, unsigned device);
+/* [at, at + bytes) of the object stands for the memory from `offset` on, too, on its device. Not
+ * ready: devices are missing (a driver waits). */
+enum rt_error rt_multicast_bind(uint64_t handle, uint64_t at, uint64_t memory, uint64_t offset,
+				uint64_t bytes);
+/* The same for what is mapped at an address. */
+enum rt_error rt_multicast_bind_address(uint64_t handle, uint64_t at, uint64_t address,
+					uint64_t bytes);
+/* Bindings that lie within the range. */
+enum rt_error rt_multicast_unbind(uint64_t handle, unsigned device, uint64_t at, uint64_t bytes);
+
 /* What was mapped at once and holds the address; false: nothing. */
 bool rt_virtual_find(uint64_t address, uint64_t *base, uint64_t *bytes);
 
