@@ -1,167 +1,117 @@
 /*
- * planted.cu - races that happen at some executions only: planted PATTERN GRADE [fixed]
+ * planted.cu - kernels whose race happens at some executions only.
  *
- * A block's turn of the loop is an execution. Each of the PATTERNS races at an execution that is hit,
- * and at no other; GRADE says which are: all of every second block (0), one of 1,024 (1), one of 25,600
- * (2), one of 1,024 with 4,000 turns of an empty loop between what races (3), in the last of 100
- * launches all of every second block (4). fixed: none.
+ *	planted list                          their names
+ *	planted GRADE NAMES [fixed] [big]     runs these ("all", or names and commas)
+ *
+ * An execution is a block's turn of the kernel's loop (planted.h). GRADE says which are hit: 0 all of
+ * every second block, 1 one of 1,024, 2 one of 10,240 (big: of 1,048,576), 3 one of 1,024 with 4,000
+ * turns of an empty loop between what races, 4 those of 0 in the last of 1,000 launches, 5 all of one
+ * block of 1,024. fixed: none.
  */
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
-#define BLOCKS	 64
-#define THREADS	 64
-#define PATTERNS 12
+#include "blocks.h"
+#include "grids.h"
 
-struct plan {
-	int grade, iters, is_last, is_fixed;
-	int *a, *b, *count;
-	unsigned char *bytes;
+template <class K> __global__ void planted(plan p)
+{
+	int sum = 0;
+
+	for (int i = 0; i < p.turns; i++)
+		K::turn(p, i, is_hit(p, i), sum);
+	p.sink[ME] = sum;
+}
+
+static const struct {
+	int blocks, turns, launches;
+} grades[GRADES] = { /* in the order of enum grade */
+	{64, 16, 1}, {64, 16, 1}, {160, 64, 1}, {64, 16, 1}, {4, 2, 1000}, {1024, 2, 1}};
+
+template <class E> static void make(E **at, size_t n)
+{
+	cudaMalloc(at, n * sizeof(E));
+	cudaMemset(*at, 0, n * sizeof(E));
+}
+
+template <class K> static void run(plan p, int launches)
+{
+	size_t n = (size_t)p.blocks * THREADS;
+
+	make(&p.a, n);
+	make(&p.b, n);
+	make(&p.sink, n);
+	make(&p.bytes, n);
+	make(&p.halves, n);
+	make(&p.count, p.blocks + TURNS);
+	for (; p.launch < launches; p.launch++) {
+		p.is_last = p.launch == launches - 1;
+		planted<K><<<p.blocks, THREADS>>>(p);
+	}
+	cudaDeviceSynchronize();
+	cudaFree(p.a);
+	cudaFree(p.b);
+	cudaFree(p.sink);
+	cudaFree(p.bytes);
+	cudaFree(p.halves);
+	cudaFree(p.count);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(plan, int);
+} kernels[] = {
+#define KERNEL(name) {#name, run<name>},
+	KERNEL(tile_kept) KERNEL(tile_early) KERNEL(lanes) KERNEL(reduction_step)
+	KERNEL(wrong_buffer) KERNEL(tree) KERNEL(warp_tail) KERNEL(scan) KERNEL(scan_totals)
+	KERNEL(transpose) KERNEL(gemm) KERNEL(halo) KERNEL(in_place) KERNEL(path)
+	KERNEL(wavefront) KERNEL(bins) KERNEL(bins_cleared) KERNEL(bins_read) KERNEL(bitonic)
+	KERNEL(odd_even) KERNEL(votes) KERNEL(broadcast) KERNEL(done) KERNEL(queue)
+	KERNEL(queue_end) KERNEL(compact) KERNEL(pivot) KERNEL(dot) KERNEL(scratch) KERNEL(named)
+	KERNEL(async_early) KERNEL(async_reuse) KERNEL(reverse) KERNEL(shift)
+	KERNEL(exchange_global) KERNEL(element_written) KERNEL(element_read) KERNEL(other_array)
+	KERNEL(byte) KERNEL(half) KERNEL(vector) KERNEL(off_by_one) KERNEL(chunk) KERNEL(stencil)
+	KERNEL(gather) KERNEL(counter) KERNEL(block_atomic) KERNEL(counter_read) KERNEL(column)
+	KERNEL(maximum) KERNEL(bitmap) KERNEL(visited) KERNEL(relax) KERNEL(hash_insert)
+	KERNEL(hash_value) KERNEL(lock_missing) KERNEL(lock_wrong) KERNEL(lock_early)
+	KERNEL(flag_no_fence) KERNEL(flag_narrow) KERNEL(flag_weak) KERNEL(flag_late)
+	KERNEL(reader_no_fence) KERNEL(reader_early) KERNEL(others_data) KERNEL(last_block)
 };
 
-__device__ static bool is_hit(const plan &p, int turn)
+static bool is_wanted(const char *names, const char *name)
 {
-	int id = blockIdx.x * p.iters + turn;
+	size_t n = strlen(name);
 
-	/* Where all blocks took their neighbour's element, it would be another's no longer. */
-	if (p.grade == 0 || p.grade == 4)
-		return !p.is_fixed && blockIdx.x % 2 && (p.grade == 0 || p.is_last);
-	return !p.is_fixed && id == (p.grade == 2 ? 12517 : 517);
-}
-
-/* Time between the two accesses. */
-__device__ static void pass(const plan &p, bool hit)
-{
-	if (p.grade != 3 || !hit)
-		return;
-	for (int i = 0; i < 4000; i++)
-		asm volatile("");
-}
-
-template <int P> __global__ void planted(plan p)
-{
-	__shared__ int s[2][THREADS];
-	int t = threadIdx.x, me = blockIdx.x * THREADS + t, next = (me + THREADS) % (BLOCKS * THREADS), sum = 0;
-
-	s[0][t] = s[1][t] = t;
-	__syncthreads();
-	for (int i = 0; i < p.iters; i++) {
-		bool hit = is_hit(p, i);
-		switch (P) {
-		case 0: /* the barrier after a tile was read */
-			s[0][t] = sum + i;
-			__syncthreads();
-			sum += s[0][t ^ 32];
-			if (!hit)
-				__syncthreads();
-			pass(p, hit);
-			break;
-		case 1: /* the barrier before it is read */
-			s[0][t] = sum + i;
-			pass(p, hit);
-			if (!hit)
-				__syncthreads();
-			sum += s[0][t ^ 32];
-			__syncthreads();
-			break;
-		case 2: /* two blocks write one element */
-			p.a[hit ? next : me] = i;
-			break;
-		case 3: /* a block reads what its neighbour writes */
-			sum += p.a[hit ? next : me];
-			pass(p, hit);
-			p.a[me] = sum;
-			break;
-		case 4: /* a counter without an atomic */
-			if (t == 0) {
-				if (hit)
-					*p.count += 1;
-				else
-					atomicAdd(p.count, 1);
-			}
-			break;
-		case 5: /* lanes exchange values without __syncwarp() */
-			s[0][t] = sum + i;
-			pass(p, hit);
-			if (!hit)
-				__syncwarp();
-			sum += s[0][t ^ 1];
-			__syncwarp();
-			break;
-		case 6: /* bytes: one of another thread */
-			p.bytes[hit ? next : me] = (unsigned char)i;
-			break;
-		case 7: /* four elements at once, of which one is another thread's */
-			if ((t & 3) == 0) {
-				int at = hit ? next : me;
-				*reinterpret_cast<int4 *>(p.a + at) = make_int4(i, i, i, i);
-			}
-			break;
-		case 8: /* a step of a reduction */
-			s[0][t] = t + i;
-			__syncthreads();
-			if (t < 32)
-				s[0][t] += s[0][t + 32];
-			pass(p, hit);
-			if (!hit)
-				__syncthreads();
-			if (t >= 32)
-				sum += s[0][t - 32];
-			__syncthreads();
-			break;
-		case 9: /* an atomic of the block where blocks share the element */
-			if (t == 0) {
-				if (hit)
-					atomicAdd_block(p.count, 1);
-				else
-					atomicAdd(p.count, 1);
-			}
-			break;
-		case 10: /* the wrong one of two buffers */
-			s[i & 1][t] = sum + i;
-			pass(p, hit);
-			sum += s[(i & 1) ^ !hit][t ^ 32];
-			__syncthreads();
-			break;
-		case 11: /* the host's array while another block still writes it */
-			p.b[me] = p.a[me] + i;
-			pass(p, hit);
-			if (hit)
-				sum += p.b[next];
-			break;
-		}
-	}
-	p.a[me] += sum;
-}
-
-template <int P> static void launch(int pattern, const plan &p)
-{
-	if (pattern == P)
-		planted<P><<<BLOCKS, THREADS>>>(p);
-	else if constexpr (P + 1 < PATTERNS)
-		launch<P + 1>(pattern, p);
+	if (!strcmp(names, "all"))
+		return true;
+	for (const char *p = names; (p = strstr(p, name)); p += n)
+		if ((p == names || p[-1] == ',') && (!p[n] || p[n] == ','))
+			return true;
+	return false;
 }
 
 int main(int argc, char **argv)
 {
 	plan p = {};
-	int pattern = argc > 1 ? atoi(argv[1]) : 0, launches;
 
-	p.grade = argc > 2 ? atoi(argv[2]) : 0;
-	p.is_fixed = argc > 3;
-	p.iters = p.grade == 2 ? 400 : p.grade == 4 ? 2 : 16;
-	launches = p.grade == 4 ? 100 : 1;
-	cudaMalloc(&p.a, BLOCKS * THREADS * sizeof(int));
-	cudaMalloc(&p.b, BLOCKS * THREADS * sizeof(int));
-	cudaMalloc(&p.bytes, BLOCKS * THREADS);
-	cudaMalloc(&p.count, sizeof(int));
-	cudaMemset(p.a, 0, BLOCKS * THREADS * sizeof(int));
-	cudaMemset(p.b, 0, BLOCKS * THREADS * sizeof(int));
-	cudaMemset(p.bytes, 0, BLOCKS * THREADS);
-	cudaMemset(p.count, 0, sizeof(int));
-	for (int i = 0; i < launches; i++) {
-		p.is_last = i == launches - 1;
-		launch<0>(pattern, p);
+	if (argc < 3) {
+		for (const auto &k : kernels)
+			puts(k.name);
+		return 0;
 	}
+	p.grade = atoi(argv[1]) % GRADES;
+	p.blocks = grades[p.grade].blocks;
+	p.turns = grades[p.grade].turns;
+	for (int i = 3; i < argc; i++) {
+		p.is_fixed |= !strcmp(argv[i], "fixed");
+		if (p.grade == GRADE_RARE && !strcmp(argv[i], "big"))
+			p.blocks = 16384;
+	}
+	for (const auto &k : kernels)
+		if (is_wanted(argv[2], k.name))
+			k.run(p, grades[p.grade].launches);
 	printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+	return cudaGetLastError() != cudaSuccess;
 }
