@@ -111,6 +111,52 @@ __global__ void scatter(int *out, const int *index)
 	out[index[i]] = i;
 }
 
+/* The atomic keeps it from being proven; `turned` races unless it is kept. */
+__global__ void sums(int *out, const int *in, int is_kept)
+{
+	__shared__ int part[256], turned[256];
+	int t = threadIdx.x;
+
+	part[t] = in[t];
+	for (int d = 128; d > 0; d /= 2) {
+		__syncthreads();
+		if (t < d)
+			part[t] += part[t + d];
+	}
+	if (t == 0)
+		atomicAdd(out, part[0]);
+	turned[255 - t] = t;
+	if (is_kept)
+		__syncthreads();
+	out[1 + t] = turned[t];
+}
+
+/* A queue: which places the threads take, and whether these are within it, only the counter knows. */
+__global__ void places(int *out, int is_kept)
+{
+	__shared__ int n, entry[256], part[256];
+	int t = threadIdx.x;
+
+	if (t == 0)
+		n = 0;
+	part[t] = t;
+	__syncthreads();
+	entry[atomicAdd(&n, 1)] = t;
+	if (is_kept)
+		__syncthreads();
+	out[t] = entry[t] + part[255 - t];
+}
+
+/* A counter of 32 bits that comes around: from the 16th turn on it is where it began. */
+__global__ void around(int *out, unsigned step, int turns)
+{
+	unsigned at = threadIdx.x;
+
+	for (int i = 0; i < turns; i++, at += step)
+		if (at < 256u)
+			out[at] = i;
+}
+
 /* Two launches, on two streams that nothing orders. */
 static void streams(bool is_apart)
 {
@@ -259,6 +305,12 @@ int main(int argc, char **argv)
 		given(!is_racy);
 	if (!strcmp(k, "either"))
 		either<<<1, 256>>>(a, b, is_racy ? b - a + 1 : 0);
+	if (!strcmp(k, "partly"))
+		sums<<<1, 256>>>(a, b, !is_racy);
+	if (!strcmp(k, "places"))
+		places<<<1, 256>>>(a, !is_racy);
+	if (!strcmp(k, "wraps"))
+		around<<<1, 256>>>(a, 0x10000000u + is_racy, 32);
 	if (!strcmp(k, "input"))
 		input();
 	if (!strcmp(k, "scalars"))

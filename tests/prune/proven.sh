@@ -42,7 +42,7 @@ same() {
 }
 
 # Racy: the same is found, with the threads of both sides, in one run of the program.
-for case in streams reuse host copy overlap tiles index slip far undo given either; do
+for case in streams reuse host copy overlap tiles index slip far undo given either partly places wraps; do
 	run none $case racy
 	[ $code = 10 ] || fail "$case racy: --prune=none: expected exit code 10, found $code"
 	rm -f "$dir/runs"
@@ -79,6 +79,12 @@ run proved input < <(echo 1)
 same
 run proved input < <(echo 0)
 says 'Complete (proven)'
+
+# A counter that comes around leads to other threads' elements only with an odd step.
+for case in partly places wraps; do
+	run proved $case
+	[ $code = 0 ] || fail "$case: expected exit code 0, found $code"
+done
 
 # Not racy, and not proven: nothing tests what the code assumes, or which of two arrays was meant.
 case=either
