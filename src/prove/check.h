@@ -200,10 +200,14 @@ uint32_t prove_pins_find(const struct ev *e, struct ex_pin *out);
 /* powers.c: is the kernel proven for each value of a parameter that is assumed to be a power of
  * two? Before the pairs are asked about. */
 bool powers_are_proven(struct check *c);
+/* ... for each of the few values that the assumptions leave a parameter? Where the pairs aren't. */
+bool powers_few_are_proven(struct check *c);
 /* In place of the pairs, then. */
 void powers_skip_pairs(struct check *c);
 /* With which assumption that a parameter is a power of two would it be proven? Or NULL. */
 const char *powers_find(struct check *c);
+/* ... that it is one of few numbers, or a power of two? Costs an analysis where it doesn't help. */
+const char *powers_find_few(struct check *c, const struct names_param *p, uint64_t end);
 /* remedy.c: assumptions that take alarms away. */
 void prove_remedy_find(struct check *c);
 /* What each array is accessed with, as text. */

@@ -322,6 +322,21 @@ static void check_pairs(struct check *c)
 	c->deadline = end;
 }
 
+/* Alarms that are none, as each value of a parameter with few of them is proven by itself. */
+static void check_few(struct check *c, size_t problems)
+{
+	bool is_open = false;
+
+	for (size_t i = 0; i < c->e->accesses.n; i++)
+		is_open |= c->is_open[i];
+	if (!is_open || !powers_few_are_proven(c))
+		return;
+	c->k->alarms.n = 0;
+	c->k->problems.n = problems;
+	c->is_by_powers = true;
+	powers_skip_pairs(c);
+}
+
 static void check_kernel(struct check *c)
 {
 	prove_names_open(&c->names, c->e, c->arena);
@@ -346,10 +361,13 @@ static void check_kernel(struct check *c)
 		order_find(c);
 		benign_find_unstable(c);
 		prove_meet_own_copies(c);
+		size_t problems = c->k->problems.n;
 		if (c->is_by_powers)
 			powers_skip_pairs(c);
 		else
 			check_pairs(c);
+		if (!c->is_by_powers)
+			check_few(c, problems);
 		for (size_t i = 0; i < c->e->accesses.n && c->task->trial; i++)
 			c->task->trial->has_failed |= c->is_open[i];
 		if (c->task->trial)

@@ -51,9 +51,14 @@ static void find_pairs(struct finder *f)
 			bool is_bad = false;
 			for (size_t n = 0; n < f->c->k->alarms.n; n++) {
 				const struct race_alarm *al = &f->c->k->alarms.v[n];
-				is_bad |= !al->is_benign && al->cls != RACE_CLASS_LOCKSTEP &&
-					  al->side[0].ptx_line == a->step->at->line &&
-					  al->side[1].ptx_line == b->step->at->line;
+				bool is_step = al->cls == RACE_CLASS_LOCKSTEP;
+				bool is_its = al->side[0].ptx_line == a->step->at->line &&
+					      al->side[1].ptx_line == b->step->at->line;
+				/* of lanes: one that stands for many */
+				if (is_step)
+					is_its = f->c->is_open[i] && f->c->is_open[k] &&
+						 ((a->mem->kind | b->mem->kind) & RACE_OP_WRITE);
+				is_bad |= !al->is_benign && is_its;
 			}
 			struct remedy_pair p = {a, b};
 			is_bad |= has_late && f->c->is_open[i] && f->c->is_open[k] &&
@@ -110,6 +115,8 @@ static bool is_kept(struct finder *f)
 	x.npins = prove_pins_find(c->e, x.pin);
 	if (!prove_contract_has_launch(&x, NULL))
 		return false;
+	if (!f->pairs.n) /* of the kernel as a whole */
+		return true;
 	for (size_t i = 0; i < f->pairs.n; i++)
 		if (prove_contract_has_launch(&x, f->pairs.v[i].a))
 			return true;
@@ -405,6 +412,11 @@ static void try_param(struct finder *f, const struct names_param *p)
 		">= blockDim.x * gridDim.x",
 	};
 
+	/* rows of this many elements, one for each block in y */
+	if (f->c->pool->launch.max[4] > 1 &&
+	    remedy_try(f, base_printf(f->c->arena, "%s >= 0 && %s * gridDim.y <= %d", p->name,
+				      p->name, INT32_MAX)))
+		return;
 	for (size_t i = 0; i < BASE_COUNTOF(tails); i++)
 		if (remedy_try(f, base_printf(f->c->arena, "%s %s", p->name, tails[i])))
 			return;
@@ -476,6 +488,54 @@ static void add_powers(struct finder *f)
 	f->has_all = true;
 }
 
+#define FEW_MS 2500
+
+/* Numbers of steps, and powers of two that a loop hides: proven case by case. Other assumptions may
+ * be as good. */
+static void try_few(struct finder *f)
+{
+	struct check *c = f->c;
+	uint64_t end = prove_now_ms() + FEW_MS;
+
+	end = end < f->end ? end : f->end;
+	for (uint32_t i = 0; i < c->names.nparams && !f->has_all; i++) {
+		if (!remedy_is_scalar(&c->names.param[i]))
+			continue;
+		const char *text = powers_find_few(c, &c->names.param[i], end);
+		if (text && remedy_add(f, text))
+			f->has_few = true;
+	}
+	f->has_all = false;
+}
+
+/* Is a copy under way at the thread's end, or while it reads, all that isn't proven? */
+static bool has_late_copy(const struct check *c)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < c->k->problems.n; i++) {
+		const struct race_problem *p = &c->k->problems.v[i];
+		if (p->kind == RACE_PROBLEM_UNPROVEN && !strstr(p->text, "under way"))
+			return false;
+		has |= p->kind == RACE_PROBLEM_UNPROVEN;
+	}
+	return has && !c->k->alarms.n;
+}
+
+/* A pipeline of which at least one stage runs has waited for all its copies. */
+static void try_stages(struct finder *f)
+{
+	struct check *c = f->c;
+
+	for (uint32_t i = 0; i < c->names.nparams && !f->has_all; i++) {
+		const struct names_param *p = &c->names.param[i];
+		const char *text = base_printf(c->arena, "%s > 0", p->name);
+		if (remedy_is_scalar(p) &&
+		    kernel_try_with(c->task, text, f->end, false) == KERNEL_PROVEN)
+			remedy_add(f, text);
+	}
+}
+
 void prove_remedy_find(struct check *c)
 {
 	struct finder f = {.c = c};
@@ -491,6 +551,8 @@ void prove_remedy_find(struct check *c)
 	c->deadline = f.deadline;
 	if (f.pairs.n && c->powers)
 		add_powers(&f);
+	if (has_late_copy(c))
+		try_stages(&f);
 	if (f.pairs.n && f.pairs.n <= 64 && !f.has_all) {
 		try_values(&f);
 		bool has_pitch = false;
@@ -502,6 +564,13 @@ void prove_remedy_find(struct check *c)
 			try_tiles(&f);
 		if (!f.has_all && !has_pitch)
 			remedy_try_needs(&f);
+		if (!f.has_all)
+			try_few(&f);
+		if (f.has_few) { /* others have little time */
+			now = prove_now_ms();
+			f.end = now + FEW_MS / 2 < f.end ? now + FEW_MS / 2 : f.end;
+			f.deadline = now;
+		}
 		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)
 			if (remedy_is_scalar(&c->names.param[i]))
 				try_param(&f, &c->names.param[i]);
@@ -516,12 +585,13 @@ void prove_remedy_find(struct check *c)
 			try_exact(&f);
 	}
 	c->deadline = end;
-	/* one that takes all away makes the others needless */
-	for (size_t i = 0; i < c->k->remedies.n && f.has_all; i++) {
-		if (!c->k->remedies.v[i].is_all)
-			continue;
-		c->k->remedies.v[0] = c->k->remedies.v[i];
-		c->k->remedies.n = 1;
-	}
+	/* those that take all away make the others needless */
+	size_t kept = 0;
+	bool has = f.has_all || f.has_few;
+	for (size_t i = 0; i < c->k->remedies.n && has; i++)
+		if (c->k->remedies.v[i].is_all)
+			c->k->remedies.v[kept++] = c->k->remedies.v[i];
+	if (has)
+		c->k->remedies.n = kept;
 	base_vec_free(&f.pairs);
 }

@@ -18,6 +18,7 @@ struct finder {
 	unsigned tries;
 	uint64_t deadline, end; /* of the search, of the kernel */
 	bool has_all;
+	bool has_few; /* one was found that others may be as good as */
 };
 
 /* remedy.c: a parameter that an assumption may name */

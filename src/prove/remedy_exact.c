@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define MAX_EXACT    6 /* scalars */
-#define MAX_VALUES   21
+#define MAX_VALUES   22
 #define MAX_TOGETHER 3
 #define MAX_TINY     256 /* of a radius, a number of steps */
 
@@ -80,9 +80,12 @@ static void find_values(struct exact *x, const struct remedy_tiles *t)
 		  (uint64_t)g[0] * b[0] * b[1] * b[2]);
 	/* with a border, or one more block */
 	add_value(x, "(gridDim.x + 1) * blockDim.x", (uint64_t)(g[0] + 1) * b[0]);
+	if (t->wide[0] > 1 && t->wide[0] != b[0])
+		add_value(x, base_printf(a, "(gridDim.x + 1) * %u", t->wide[0]),
+			  (uint64_t)(g[0] + 1) * t->wide[0]);
 	add_value(x, "gridDim.x * blockDim.x + 1", (uint64_t)g[0] * b[0] + 1);
 	add_value(x, "gridDim.x * blockDim.x + 2", (uint64_t)g[0] * b[0] + 2);
-	if (x->nvalues < MAX_VALUES)
+	if (x->nvalues < MAX_VALUES && !x->f->has_few)
 		x->v[x->nvalues++] = (struct value){"1", 1};
 }
 

@@ -220,6 +220,44 @@ expect 10 "race-free with --assume='stride >= 1 && stride <= [0-9]+ && .stride &
 	--block-dim=64 --grid-dim=4 "$tree/powers.ptx"
 expect 0 'race-free' --assume='stride > 0 && stride <= 65536 && (stride & stride - 1) == 0' \
 	--block-dim=64 --grid-dim=4 "$tree/powers.ptx"
+# a size's logarithm; lanes that lack a barrier and a row's size; copies of which one at least is waited for
+cat >"$tree/few.cu" <<'CU'
+#include <cuda_pipeline.h>
+template <int LESS> __device__ void shifted(int *out, int log2n)
+{
+	for (int p = threadIdx.x; p < 1 << log2n; p += blockDim.x)
+		out[(blockIdx.x << (log2n - LESS)) + p] = p;
+}
+__global__ void shifted_apart(int *out, int log2n) { shifted<0>(out, log2n); }
+__global__ void shifted_overlap(int *out, int log2n) { shifted<1>(out, log2n); }
+__global__ void lanes_rows(int *m, int dim)
+{
+	for (int i = 0; i < 16; i++)
+		m[i * dim + threadIdx.x] = i;
+}
+__global__ void copy_stages(float *out, const float *in, int n)
+{
+	__shared__ float b[2][64];
+	int t = threadIdx.x;
+	__pipeline_memcpy_async(&b[0][t], &in[t], 4);
+	__pipeline_commit();
+	for (int i = 0; i < n; i++) {
+		if (i + 1 < n)
+			__pipeline_memcpy_async(&b[(i + 1) & 1][t], &in[(i + 1) * 64 + t], 4);
+		__pipeline_commit();
+		__pipeline_wait_prior(1);
+		out[i * 64 + t] = b[i & 1][t];
+	}
+}
+CU
+ptx "$tree/few.cu"
+few=(--block-dim=128 --grid-dim=8 "$tree/few.ptx")
+expect 10 "race-free with --assume='log2n >= 1 && log2n <= [0-9]*'" --kernel=shifted_apart "${few[@]}"
+expect 0 race-free --assume='log2n >= 1 && log2n <= 16' --kernel=shifted_apart "${few[@]}"
+! "$collider" prove --kernel=shifted_overlap "${few[@]}" | grep -q "race-free with --assume='log2n >= 1" ||
+	{ echo 'FAIL a remedy for rows that overlap'; failed=1; }
+expect 10 "race-free with --assume='.*16 <= dim" --kernel=lanes_rows --block-dim=16 --grid-dim=1 "$tree/few.ptx"
+expect 11 "race-free with --assume='n > 0'" --kernel=copy_stages --block-dim=64 --grid-dim=1 "$tree/few.ptx"
 sed -i 's/r \* w + x/r * w + x + 1 - threadIdx.y/' "$tree/rows.cu"
 ptx "$tree/rows.cu"
 expect 10 '' --no-remedies --assume='w * h <= 2147483647' --block-dim=16,16 --grid-dim=64,48 "$tree/rows.ptx"

@@ -1,12 +1,16 @@
 /*
- * powers.c - proofs by cases, where an assumption says that a parameter is a power of two
- * (check.h).
+ * powers.c - proofs by cases, where an assumption says that a parameter is a power of two, or one
+ * of a few numbers (check.h).
  *
  * Butterflies, sorting networks and transforms index by i & (stride - 1) and the like, with a
  * stride that is a power of two, of which there are 32. With each as a number in its expressions
  * (pins.c) the kernel is mostly decided without the solver, so all cases are asked about before the
  * pairs are. An assumption (stride & stride - 1) == 0 about every launch is what says so; where an
  * index is masked so and nothing is assumed, that is a remedy.
+ *
+ * A number of steps (a pyramid's height, the logarithm of a size) decides how loops and their
+ * guards belong together. Where an assumption leaves it at most MAX_FEW values and the pairs aren't
+ * proven for all of them at once, each is asked about as a number, too.
  *
  * Misses: two such parameters at once; kernels with counters of blocks or tickets, whose proofs
  * rest on more than the dimensions and scalars; what is proven so has no sites that need no check.
@@ -16,6 +20,8 @@
 
 #define REMEDY_MS   400
 #define LEAST_RANGE 16 /* from the least proven value to the greatest */
+#define MAX_FEW	    32
+#define LEAST_FEW   4 /* values that are worth an assumption */
 
 /* The parameter, of 32 bits and perhaps widened, or NULL. */
 static const struct ex *param_of(const struct ex *v)
@@ -131,6 +137,49 @@ bool powers_are_proven(struct check *c)
 	return proven > 0;
 }
 
+/* Without the solver where that is enough. */
+static bool is_case_proven(struct check *c, const char *text, uint64_t end)
+{
+	enum kernel_answer r = try_with(c, text, end, true);
+
+	return r == KERNEL_PROVEN ||
+	       (r == KERNEL_OPEN && try_with(c, text, end, false) == KERNEL_PROVEN);
+}
+
+/* For each value that the assumptions leave this parameter? */
+static bool is_proven_for(struct check *c, const struct ex_pin *x, uint64_t end)
+{
+	const struct names_param *p = prove_names_param_at(&c->names, x->off);
+	const struct ex *leaf = prove_ex_any_param(c->pool, x->w, x->off);
+	unsigned proven = 0;
+
+	if (!p || p->is_pointer || p->is_float || p->bytes != 4 || x->w != 32)
+		return false;
+	for (uint64_t v = x->lo; v <= x->hi; v++) {
+		if (is_denied(c, leaf, v))
+			continue;
+		if (!is_case_proven(c, powers_text(c, p, v), end))
+			return false;
+		proven++;
+	}
+	return proven > 0;
+}
+
+bool powers_few_are_proven(struct check *c)
+{
+	struct ex_pin pin[EX_MAX_PINS];
+	uint32_t n = prove_pins_find(c->e, pin);
+	uint64_t now = prove_now_ms(), end = now + (c->deadline - now) / 2;
+	bool is = false;
+
+	if (c->task->trial || now >= c->deadline || has_counters(c->e))
+		return false;
+	for (uint32_t i = 0; i < n && !is; i++)
+		if (pin[i].hi > pin[i].lo && pin[i].hi - pin[i].lo < MAX_FEW)
+			is = is_proven_for(c, &pin[i], end);
+	return is;
+}
+
 void powers_skip_pairs(struct check *c)
 {
 	for (size_t i = 0; i < c->e->accesses.n; i++) {
@@ -164,16 +213,10 @@ static const struct ex *masked_in(const struct ex *v, bool is_less, unsigned dep
 
 /* Proven for which powers, from the least one on? One of them with the solver, which knows whether
  * there are launches. */
-const char *powers_find(struct check *c)
+static const char *find_powers(struct check *c, const struct names_param *p, uint64_t end)
 {
-	const struct ex *x = NULL;
-	uint64_t now = prove_now_ms(), end = now + REMEDY_MS, lo = 0, hi = 0;
+	uint64_t lo = 0, hi = 0;
 
-	for (size_t i = 0; i < c->e->accesses.n && !x; i++)
-		x = masked_in(c->e->accesses.v[i].off, false, 0);
-	const struct names_param *p = x ? prove_names_param_at(&c->names, x->imm) : NULL;
-	if (!p || p->is_pointer || p->is_float || p->bytes != 4 || has_counters(c->e))
-		return NULL;
 	for (uint64_t v = 1; v <= 1u << 30; v *= 2) {
 		const char *text = powers_text(c, p, v);
 		bool is = try_with(c, text, end, true) == KERNEL_PROVEN;
@@ -187,4 +230,72 @@ const char *powers_find(struct check *c)
 		return NULL;
 	return base_printf(c->arena, "%s >= %u && %s <= %u && (%s & %s - 1) == 0", p->name,
 			   (unsigned)lo, p->name, (unsigned)hi, p->name, p->name);
+}
+
+const char *powers_find(struct check *c)
+{
+	const struct ex *x = NULL;
+
+	for (size_t i = 0; i < c->e->accesses.n && !x; i++)
+		x = masked_in(c->e->accesses.v[i].off, false, 0);
+	const struct names_param *p = x ? prove_names_param_at(&c->names, x->imm) : NULL;
+	if (!p || p->is_pointer || p->is_float || p->bytes != 4 || has_counters(c->e))
+		return NULL;
+	return find_powers(c, p, prove_now_ms() + REMEDY_MS);
+}
+
+/* Is this parameter in v; is_shift: by how much something is shifted? */
+static bool is_in(const struct ex *v, uint64_t off, bool is_shift, unsigned depth, unsigned *budget)
+{
+	bool found = v->op == EX_PARAM && v->imm == off && !is_shift;
+
+	if (depth > 24 || !*budget || v->op == EX_CLOAD)
+		return false;
+	--*budget;
+	bool shifts = v->op == EX_SHL || v->op == EX_LSHR || v->op == EX_ASHR;
+	for (uint32_t i = 0; i < v->n && !found; i++)
+		found = is_in(v->a[i], off, is_shift && !(shifts && i), depth + 1, budget);
+	return found;
+}
+
+/* Does it decide when a loop with barriers ends, or is something shifted by it? */
+static bool is_number_of_steps(const struct check *c, const struct names_param *p)
+{
+	const struct ev *e = c->e;
+	bool found = false;
+
+	for (uint32_t l = 0; l < e->ir->nloops && !found; l++) {
+		unsigned budget = 400;
+		const struct ex *leave = e->loops[l].leave;
+		found = leave && prove_ev_has_sync(e->ir, l) &&
+			is_in(leave, p->off, false, 0, &budget);
+	}
+	for (size_t i = 0; i < e->accesses.n && !found; i++) {
+		unsigned budget = 800;
+		found = is_in(e->accesses.v[i].off, p->off, true, 0, &budget) ||
+			is_in(e->accesses.v[i].guard, p->off, true, 0, &budget);
+	}
+	return found;
+}
+
+/* The same of a parameter that a loop or shift counts to: from 1 up to a few at once, or case by
+ * case; or the powers of two. */
+const char *powers_find_few(struct check *c, const struct names_param *p, uint64_t end)
+{
+	uint64_t hi = 0;
+
+	if (p->bytes != 4 || prove_now_ms() >= end || has_counters(c->e) ||
+	    !is_number_of_steps(c, p) || !is_case_proven(c, powers_text(c, p, 4), end))
+		return NULL;
+	const char *all = base_printf(c->arena, "%s >= 1 && %s <= %u", p->name, p->name, MAX_FEW);
+	if (try_with(c, all, end, false) == KERNEL_PROVEN)
+		return all;
+	for (uint64_t v = 1; v <= MAX_FEW; v++) {
+		if (v != 4 && !is_case_proven(c, powers_text(c, p, v), end))
+			break;
+		hi = v;
+	}
+	if (hi >= LEAST_FEW)
+		return base_printf(c->arena, "%s >= 1 && %s <= %u", p->name, p->name, (unsigned)hi);
+	return find_powers(c, p, end);
 }

@@ -53,3 +53,20 @@ __global__ void power_or_zero(float *out, unsigned n)
 	__requires(n <= 65536);
 	out[(blockIdx.x * blockDim.x + threadIdx.x) * n] = 1;
 }
+// A size that is a parameter's power of two: each of twelve is proven by itself.
+#define SHIFTED_ROWS(by)                                                                                       \
+	__requires(log2n >= 1 && log2n <= 12);                                                                 \
+	for (int p = threadIdx.x; p < 1 << log2n; p += blockDim.x)                                             \
+		out[(blockIdx.x << (by)) + p] = p;
+
+// prove: shifted_rows race-free --block-dim=64 --grid-dim=16
+__global__ void shifted_rows(float *out, int log2n)
+{
+	SHIFTED_ROWS(log2n)
+}
+// One of twelve races.
+// prove: shifted_rows_one_case true --block-dim=64 --grid-dim=16
+__global__ void shifted_rows_one_case(float *out, int log2n)
+{
+	SHIFTED_ROWS(log2n == 7 ? 6 : log2n)
+}
