@@ -30,6 +30,9 @@
  * and lies in a page of its own. For verify 1. */
 #define SHORTEST      4u
 #define SHORTEST_SOME 8u
+/* Making an instruction costs as much as some hundred handlers; a worker makes one for so many that
+ * it has executed, so that making takes a few hundredths of the time at most. */
+#define PRICE 4096u
 /* A place is compared that often; a loop of millions would take minutes. */
 #define VERIFIED 4096u
 /* A load that could so often not be done as before is no more part of runs. */
@@ -49,7 +52,8 @@ struct jit_place {
 	uint8_t pos;		     /* from its start */
 	bool is_load, is_head;	     /* is_head: a loop begins here */
 	_Atomic uint8_t misses;	     /* of a load; from MISSES on it ends runs */
-	_Atomic bool is_none[CODES]; /* can't be made */
+	_Atomic bool is_none[CODES]; /* can't be made, or is too short */
+	_Atomic bool is_idle[2];     /* has no code, and won't: for some lanes, for all */
 	_Atomic uint16_t count[CODES];
 	_Atomic(struct jit_code *) code[CODES];
 };
@@ -175,10 +179,11 @@ static uint32_t length(struct jit_gen *g, const struct cpu_func *f, const struct
 	return n;
 }
 
-static void mark(struct cpu_func *f, const struct cpu_jit_func *j, uint32_t pc)
+static void mark(struct cpu_func *f, struct cpu_jit_func *j, uint32_t pc)
 {
 	if (pc >= f->ninsts || j->at[pc].left < shortest_of(j, true))
 		return;
+	j->at[pc].is_idle[false] = j->at[pc].left < shortest_of(j, false);
 	f->code[pc].flags |= CPU_I_RUN;
 	f->code[pc].flags &= (uint16_t)~CPU_I_PLAIN;
 }
@@ -304,13 +309,30 @@ static struct jit_code *make(struct cpu_warp *w, const struct cpu_func *f, uint3
 			if (f->jit->at[pc + done].misses >= MISSES ||
 			    !jit_append(g, &in[done], entry_of(in[done].fn)->row))
 				break;
-		if (done < n)
-			n = done, done = 0;
+		if (done == n)
+			break;
+		n = done, done = 0;
+		/* Runs end at such a load from now on, so that the next one begins after it. */
+		if (!is_partial && f->jit->at[pc + n].is_load)
+			f->jit->at[pc + n].misses = MISSES;
 	}
-	if (n && jit_emit(g, &work->text))
+	if (n >= shortest_of(f->jit, !is_partial) && jit_emit(g, &work->text))
 		c = jit_code_new(&work->text, g, n);
 	pthread_mutex_unlock(&lock);
 	return c;
+}
+
+/* May the worker make code of n instructions, by what it has executed? */
+static bool affords(struct cpu_warp *w, const struct cpu_func *f, unsigned n)
+{
+	struct cpu_worker *k = w->worker;
+
+	if (f->jit->mode == CPU_JIT_VERIFY)
+		return true;
+	if ((k->jit_made + n) * PRICE > k->warp_insts)
+		return false;
+	k->jit_made += n;
+	return true;
 }
 
 static __attribute__((noinline)) struct jit_code *warm(struct cpu_warp *w, struct cpu_func *f,
@@ -326,6 +348,8 @@ static __attribute__((noinline)) struct jit_code *warm(struct cpu_warp *w, struc
 		atomic_store_explicit(&p->count[kind], (uint16_t)(count + 1), memory_order_relaxed);
 		return NULL;
 	}
+	if (!affords(w, f, n))
+		return NULL;
 	c = make(w, f, pc, n, kind == CODE_SOME);
 	if (!c)
 		atomic_store_explicit(&p->is_none[kind], true, memory_order_relaxed);
@@ -488,8 +512,24 @@ static inline struct jit_code *choose(struct cpu_warp *w, struct cpu_func *f, ui
 	return c;
 }
 
-uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
-		     int32_t *left)
+/* Nothing of the place can be made: is it asked no more? */
+static void look_idle(struct jit_place *p, bool is_all)
+{
+	bool is_idle = is_all || p->is_none[CODE_SOME];
+
+	/* After a load that ends runs later code begins here. */
+	if (is_all && p->pos && p[-1].is_load && p[-1].misses < MISSES)
+		return;
+	for (unsigned k = CODE_ALL; is_all && k < CODES; k++)
+		if (k == CODE_ALL ? !p->pos || p->left < 2 * STEP || p[-1].is_load
+				  : p->left > length_of[k] && p->pos % length_of[k] == 0)
+			is_idle = is_idle && p->is_none[k];
+	if (is_idle)
+		p->is_idle[is_all] = true;
+}
+
+static __attribute__((noinline)) uint32_t execute(struct cpu_warp *w, struct cpu_func *f,
+						  uint32_t pc, uint32_t mask, int32_t *left)
 {
 	struct cpu_jit_func *j = f->jit;
 	uint64_t host[JIT_GROUPS];
@@ -497,11 +537,16 @@ uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32
 
 	do {
 		struct jit_place *p = &j->at[pc];
-		unsigned kind;
+		unsigned kind = CODE_SOME;
 		if (p->left < shortest_of(j, mask == UINT32_MAX))
 			break;
 		struct jit_code *c = choose(w, f, pc, mask == UINT32_MAX, *left, &kind);
-		if (!c || (c->ngroups && !find_groups(w, j, p, c, host)))
+		if (!c) {
+			if (p->is_none[kind])
+				look_idle(p, mask == UINT32_MAX);
+			break;
+		}
+		if (c->ngroups && !find_groups(w, j, p, c, host))
 			break;
 		n = c->n;
 		if (__builtin_expect(j->mode == CPU_JIT_VERIFY, 0) && is_still_compared(p, kind))
@@ -514,4 +559,14 @@ uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32
 			break;
 	} while (*left > 0);
 	return pc - start;
+}
+
+uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
+		     int32_t *left)
+{
+	const struct jit_place *p = &f->jit->at[pc];
+
+	if (atomic_load_explicit(&p->is_idle[mask == UINT32_MAX], memory_order_relaxed))
+		return 0;
+	return execute(w, f, pc, mask, left);
 }
