@@ -189,8 +189,8 @@ struct cpu_worker {
 	uint64_t rng;	/* state of cpu_random */
 	uint64_t clock; /* ns of the machine, advanced as warps execute */
 	uint64_t warp_insts, thread_insts, waited; /* executed; of CPU_TRIED */
-	uint64_t jit_made; /* instructions that have become machine code (jit/run.c) */
-	struct cpu_warp *warp;			   /* being executed */
+	uint64_t jit_made;     /* instructions that have become machine code (jit/run.c) */
+	struct cpu_warp *warp; /* being executed */
 	void *priv;
 	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */

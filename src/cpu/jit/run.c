@@ -3,10 +3,11 @@
  *
  * A run is the longest sequence, up to JIT_LONGEST, of instructions with a row, without a place
  * where paths join or a loop begins but its first one, and without a load whose address it makes
- * itself. Each place that may have code is counted, and its code made at the HOT-th time: once for
- * all lanes, once for some. A turn ends where it does by the handlers, and what is drawn by seed is
- * the same: code is executed where the turn's budget has room for all of it; what is left of a turn
- * goes by code of fewer instructions, and by the handlers.
+ * itself. A place that may have code is looked at each WAIT visits, and its code made at the
+ * HOT-th look, if what has been executed pays for it: once for all lanes, once for some. A turn
+ * ends where it does by the handlers, and what is drawn by seed is the same: code is executed where
+ * the turn's budget has room for all of it; what is left of a turn goes by code of fewer
+ * instructions, and by the handlers.
  *
  * Loads are part of code for all lanes, if no observer watches them. How their lanes lie is taken
  * from the warp for which the code is made; where it isn't so later the handlers do it, and a load
@@ -14,7 +15,8 @@
  *
  * verify: each run is executed twice, by the handlers first; the frames must be equal then. Else a
  * line names the instruction that wrote the register, and the process ends with code 70.
- * Costs: 64 bytes an instruction; a run costs the handlers' time of some hundred executions.
+ * Costs: 64 bytes an instruction; a run costs the handlers' time of some hundred executions, a
+ * visit of a place without code some 60 instructions of the host.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,7 +27,9 @@
 #include "cpu/jit.h"
 #include "cpu/jit/rows.h"
 
-#define HOT 48u
+/* A place is looked at after so many visits, and its code of a kind made so many looks later. */
+#define WAIT 20u
+#define HOT  6u
 /* The least instructions for which code is faster than handlers, all lanes and some: it is called,
  * and lies in a page of its own. For verify 1. */
 #define SHORTEST      4u
@@ -33,6 +37,7 @@
 /* Making an instruction costs as much as some hundred handlers; a worker makes one for so many that
  * it has executed, so that making takes a few hundredths of the time at most. */
 #define PRICE 4096u
+#define NEVER 255u /* of visits: nothing of the place can be made */
 /* A place is compared that often; a loop of millions would take minutes. */
 #define VERIFIED 4096u
 /* A load that could so often not be done as before is no more part of runs. */
@@ -53,7 +58,7 @@ struct jit_place {
 	bool is_load, is_head;	     /* is_head: a loop begins here */
 	_Atomic uint8_t misses;	     /* of a load; from MISSES on it ends runs */
 	_Atomic bool is_none[CODES]; /* can't be made, or is too short */
-	_Atomic bool is_idle[2];     /* has no code, and won't: for some lanes, for all */
+	_Atomic uint8_t wait[2];     /* visits until it is looked at, by some lanes, by all */
 	_Atomic uint16_t count[CODES];
 	_Atomic(struct jit_code *) code[CODES];
 };
@@ -183,7 +188,9 @@ static void mark(struct cpu_func *f, struct cpu_jit_func *j, uint32_t pc)
 {
 	if (pc >= f->ninsts || j->at[pc].left < shortest_of(j, true))
 		return;
-	j->at[pc].is_idle[false] = j->at[pc].left < shortest_of(j, false);
+	j->at[pc].wait[true] = j->mode == CPU_JIT_VERIFY ? 0 : WAIT;
+	j->at[pc].wait[false] =
+		j->at[pc].left < shortest_of(j, false) ? NEVER : j->at[pc].wait[true];
 	f->code[pc].flags |= CPU_I_RUN;
 	f->code[pc].flags &= (uint16_t)~CPU_I_PLAIN;
 }
@@ -269,23 +276,26 @@ void cpu_jit_free(struct cpu_func *f)
 	f->jit = NULL;
 }
 
+static void unmark(struct cpu_inst *in)
+{
+	const unsigned special =
+		CPU_I_PARTS | CPU_I_GATHER | CPU_I_JOIN | CPU_I_NOTED | CPU_I_APART;
+
+	in->flags &= (uint16_t)~CPU_I_RUN;
+	if (in->guard == CPU_NOSLOT && !(in->flags & special))
+		in->flags |= CPU_I_PLAIN;
+}
+
 void cpu_jit_again(struct cpu_func *f)
 {
 	enum cpu_jit mode = f->jit ? f->jit->mode : CPU_JIT_OFF;
-	const unsigned special =
-		CPU_I_PARTS | CPU_I_GATHER | CPU_I_JOIN | CPU_I_NOTED | CPU_I_APART;
 
 	if (!f->jit)
 		return;
 	cpu_jit_free(f);
-	for (uint32_t pc = 0; pc < f->ninsts; pc++) {
-		struct cpu_inst *in = &f->code[pc];
-		if (!(in->flags & CPU_I_RUN))
-			continue;
-		in->flags &= (uint16_t)~CPU_I_RUN;
-		if (in->guard == CPU_NOSLOT && !(in->flags & special))
-			in->flags |= CPU_I_PLAIN;
-	}
+	for (uint32_t pc = 0; pc < f->ninsts; pc++)
+		if (f->code[pc].flags & CPU_I_RUN)
+			unmark(&f->code[pc]);
 	cpu_jit_prepare(f, mode);
 }
 
@@ -512,20 +522,28 @@ static inline struct jit_code *choose(struct cpu_warp *w, struct cpu_func *f, ui
 	return c;
 }
 
-/* Nothing of the place can be made: is it asked no more? */
-static void look_idle(struct jit_place *p, bool is_all)
+/* The place has no code for such lanes: it isn't looked at for a while, or no more. */
+static __attribute__((noinline)) void put_off(struct cpu_warp *w, struct cpu_func *f, uint32_t pc,
+					      bool is_all)
 {
-	bool is_idle = is_all || p->is_none[CODE_SOME];
+	struct jit_place *p = &f->jit->at[pc];
+	bool is_idle = is_all || p->is_none[CODE_SOME], has_code = p->code[CODE_SOME] && !is_all;
 
-	/* After a load that ends runs later code begins here. */
-	if (is_all && p->pos && p[-1].is_load && p[-1].misses < MISSES)
-		return;
-	for (unsigned k = CODE_ALL; is_all && k < CODES; k++)
+	for (unsigned k = CODE_ALL; is_all && k < CODES; k++) {
+		has_code = has_code || p->code[k];
 		if (k == CODE_ALL ? !p->pos || p->left < 2 * STEP || p[-1].is_load
 				  : p->left > length_of[k] && p->pos % length_of[k] == 0)
 			is_idle = is_idle && p->is_none[k];
-	if (is_idle)
-		p->is_idle[is_all] = true;
+	}
+	/* After a load that ends runs later code begins here. */
+	if (is_all && p->pos && p[-1].is_load && p[-1].misses < MISSES)
+		is_idle = false;
+	if (has_code || f->jit->mode == CPU_JIT_VERIFY)
+		return;
+	p->wait[is_all] = is_idle ? NEVER : WAIT;
+	/* The run loop passes by faster without the mark; other threads may be reading it. */
+	if (is_idle && is_all && !p->code[CODE_SOME] && w->grid->m->opt.threads <= 1)
+		unmark(&f->code[pc]);
 }
 
 static __attribute__((noinline)) uint32_t execute(struct cpu_warp *w, struct cpu_func *f,
@@ -542,8 +560,7 @@ static __attribute__((noinline)) uint32_t execute(struct cpu_warp *w, struct cpu
 			break;
 		struct jit_code *c = choose(w, f, pc, mask == UINT32_MAX, *left, &kind);
 		if (!c) {
-			if (p->is_none[kind])
-				look_idle(p, mask == UINT32_MAX);
+			put_off(w, f, pc, mask == UINT32_MAX);
 			break;
 		}
 		if (c->ngroups && !find_groups(w, j, p, c, host))
@@ -564,9 +581,13 @@ static __attribute__((noinline)) uint32_t execute(struct cpu_warp *w, struct cpu
 uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
 		     int32_t *left)
 {
-	const struct jit_place *p = &f->jit->at[pc];
+	struct jit_place *p = &f->jit->at[pc];
+	bool is_all = mask == UINT32_MAX;
+	uint8_t wait = atomic_load_explicit(&p->wait[is_all], memory_order_relaxed);
 
-	if (atomic_load_explicit(&p->is_idle[mask == UINT32_MAX], memory_order_relaxed))
-		return 0;
-	return execute(w, f, pc, mask, left);
+	if (!wait)
+		return execute(w, f, pc, mask, left);
+	if (wait != NEVER)
+		atomic_store_explicit(&p->wait[is_all], (uint8_t)(wait - 1), memory_order_relaxed);
+	return 0;
 }
