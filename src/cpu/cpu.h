@@ -640,6 +640,8 @@ struct cpu_tensormap_desc {
 enum { CPU_TENSOR_NOT_WIDE, CPU_TENSOR_WIDE_W, CPU_TENSOR_WIDE_W128 };
 /* Returns NULL and fills out[128], or returns what is wrong with the description. */
 const char *cpu_tensormap_encode(const struct cpu_tensormap_desc *d, void *out);
+/* Has cpu_tensormap_encode filled these 128 bytes (which a kernel may have changed since)? */
+bool cpu_tensormap_is(const void *map);
 /* Gives a map another address; NULL, or what is wrong, and then the map is as it was. */
 const char *cpu_tensormap_move(void *map, uint64_t address);
 

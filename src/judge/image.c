@@ -144,36 +144,53 @@ static bool may_wait(const struct ptx_func *f, const struct ptx_stmt *st)
 	return x.reg == PTX_NO_REG ? !(form->effects & PTX_EFF_ATOMIC) : x.is_read;
 }
 
-static bool is_sync_func(const struct ptx_func *f, bool *calls)
+/* Does the form use a tensor map? */
+static bool is_map_form(const struct ptx_form *f)
 {
-	bool is_sync = false;
+	return f->op == PTX_OP_CP_ASYNC_BULK_TENSOR || f->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR;
+}
 
+/* What functions do; `or`ed. */
+struct doings {
+	bool is_sync, has_maps, calls;
+};
+
+static void add_func(struct doings *d, const struct ptx_func *f)
+{
 	ptx_each_stmt(f, s)
 	{
 		if (s->kind != PTX_STMT_INST)
 			continue;
-		is_sync = is_sync || is_sync_form(s->form) || may_wait(f, s);
-		*calls |= (s->form->effects & PTX_EFF_CALL) != 0;
+		d->is_sync = d->is_sync || is_sync_form(s->form) || may_wait(f, s);
+		d->has_maps |= is_map_form(s->form);
+		d->calls |= (s->form->effects & PTX_EFF_CALL) != 0;
 	}
-	return is_sync;
 }
 
-/* Kernels that may order themselves with what runs beside them. A kernel that calls anything is
- * taken to call all functions that are there. */
-static void put_sync(struct base_buf *out, const struct ptx_module *m, bool is_part)
+static void put_property(struct base_buf *out, char letter, const struct ptx_func *f, bool has)
 {
-	bool has_sync = is_part, calls = false;
+	if (has)
+		base_buf_printf(out, "%c %.*s\n", letter, (int)f->name.n, f->name.p);
+}
+
+/* Kernels that may order themselves with what runs beside them, and those that may use tensor maps.
+ * A kernel that calls anything is taken to call all functions that are there. */
+static void put_properties(struct base_buf *out, const struct ptx_module *m, bool is_part)
+{
+	struct doings all = {.is_sync = is_part, .has_maps = is_part};
 
 	for (const struct ptx_item *it = m->first; it; it = it->next)
 		if (it->kind == PTX_ITEM_FUNC && !it->func->is_entry)
-			has_sync |= is_sync_func(it->func, &calls);
+			add_func(&all, it->func);
 	for (const struct ptx_item *it = m->first; it; it = it->next) {
+		struct doings d = {0};
 		if (it->kind != PTX_ITEM_FUNC || !it->func->is_entry)
 			continue;
-		calls = false;
-		if (is_sync_func(it->func, &calls) || (calls && has_sync))
-			base_buf_printf(out, "%c %.*s\n", RACE_JUDGE_LINE_SYNC,
-					(int)it->func->name.n, it->func->name.p);
+		add_func(&d, it->func);
+		put_property(out, RACE_JUDGE_LINE_SYNC, it->func,
+			     d.is_sync || (d.calls && all.is_sync));
+		put_property(out, RACE_JUDGE_LINE_MAPS, it->func,
+			     d.has_maps || (d.calls && all.has_maps));
 	}
 }
 
@@ -198,7 +215,7 @@ static const char *add(struct judge_image *im, const struct image_text *t, bool 
 	if (why)
 		return why;
 	put_lines(&im->lines, m);
-	put_sync(&im->lines, m, is_part);
+	put_properties(&im->lines, m, is_part);
 	return NULL;
 }
 

@@ -178,37 +178,6 @@ static void keep(struct judge_server *s, struct judge_launch *l)
 
 /* ---- its message -------------------------------------------------------------------------- */
 
-/* The program's maps become maps of the CPU device. */
-static void put_maps(uint8_t *params, const struct race_judge_launch *h, const char *maps)
-{
-	for (uint32_t i = 0; i < h->maps; i++) {
-		struct cpu_tensormap_desc d = {0};
-		struct race_judge_map m;
-		memcpy(&m, maps + i * sizeof(m), sizeof(m));
-		if (m.offset > h->params || h->params - m.offset < RACE_JUDGE_MAP_BYTES)
-			continue;
-		d.type = m.type;
-		d.rank = m.rank;
-		d.interleave = m.interleave;
-		d.swizzle = m.swizzle;
-		d.l2 = m.l2;
-		d.fill = m.fill;
-		d.address = m.address;
-		memcpy(d.dims, m.dims, sizeof(d.dims));
-		memcpy(d.strides, m.strides, sizeof(d.strides));
-		memcpy(d.box, m.box, sizeof(d.box));
-		memcpy(d.element_strides, m.element_strides, sizeof(d.element_strides));
-		d.is_im2col = m.is_im2col;
-		memcpy(d.lower, m.lower, sizeof(d.lower));
-		memcpy(d.upper, m.upper, sizeof(d.upper));
-		d.channels = m.channels;
-		d.pixels = m.pixels;
-		d.wide = m.wide;
-		/* (One that can't be encoded stays, and the kernel stops at it.) */
-		(void)cpu_tensormap_encode(&d, params + m.offset);
-	}
-}
-
 static void fill(struct judge_server *s, struct judge_launch *l, const char *bytes,
 		 const struct judge_module *m)
 {
@@ -230,7 +199,7 @@ static void fill(struct judge_server *s, struct judge_launch *l, const char *byt
 	c->nparam_bytes = h->params;
 	uint8_t *params = base_alloc(&c->arena, h->params + 1u);
 	memcpy(params, bytes + h->kernel, h->params);
-	put_maps(params, h, bytes + h->kernel + h->params);
+	judge_maps_put(s->maps, 0, params, h->params);
 	c->params = params;
 	for (size_t i = 0; i < m->image.texts.n; i++)
 		base_vec_push(&c->texts, m->image.texts.v[i]);
@@ -244,9 +213,7 @@ struct judge_launch *judge_launch_new(struct judge_server *s, const struct base_
 	if (b->n < sizeof(head))
 		return NULL;
 	memcpy(&head, b->p, sizeof(head));
-	if (head.maps > RACE_JUDGE_MAPS ||
-	    (uint64_t)head.kernel + head.params + head.maps * sizeof(struct race_judge_map) !=
-		    b->n - sizeof(head))
+	if ((uint64_t)head.kernel + head.params != b->n - sizeof(head))
 		return NULL;
 	struct judge_launch *l = base_calloc(1, sizeof(*l));
 	l->head = head;

@@ -89,6 +89,27 @@ static bool answer_memory(struct judge_server *s, struct judge_launch *l, const 
 	return answer(l, &m, sizeof(m));
 }
 
+/* Our maps for the program's in what it has answered, also where a map lies in two pages: these may
+ * be of different ages, but a map that was changed isn't found. */
+static void put_maps(struct judge_server *s, struct judge_launch *l, enum race_judge_op op,
+		     const struct race_judge_range *r, uint8_t *data)
+{
+	judge_maps_put(s->maps, r->addr, data, r->bytes);
+	for (unsigned at_end = 0; at_end < 2; at_end++) {
+		uint8_t other[RACE_JUDGE_MAP_ALIGN];
+		struct race_judge_range beside = {
+			at_end ? r->addr + r->bytes : r->addr - sizeof(other), sizeof(other)};
+		struct base_buf q = {.p = (char *)&beside, .n = sizeof(beside)};
+		if (beside.addr % sizeof(other) ||
+		    !judge_maps_is_cut(s->maps, data, r->bytes, at_end))
+			continue;
+		l->asked++;
+		l->asked_bytes += sizeof(other);
+		if (ask(s, l, op, &q, other, sizeof(other)))
+			judge_maps_join(s->maps, data, r->bytes, at_end, other);
+	}
+}
+
 static bool answer_page(struct judge_server *s, struct judge_launch *l, const struct base_buf *q)
 {
 	struct race_judge_range r;
@@ -106,6 +127,7 @@ static bool answer_page(struct judge_server *s, struct judge_launch *l, const st
 		l->asked_bytes += r.bytes;
 		if (k || !ask(s, l, RACE_JUDGE_ASK_PAGE, q, data, r.bytes))
 			return answer(l, NULL, 0);
+		put_maps(s, l, RACE_JUDGE_ASK_PAGE, &r, data);
 		k = BASE_NEW(&l->capsule.arena, struct judge_kept_page);
 		k->addr = r.addr;
 		k->page = (struct judge_page){r.addr, (uint32_t)r.bytes, data};
@@ -124,8 +146,10 @@ static bool answer_after(struct judge_server *s, struct judge_launch *l, const s
 	memcpy(&r, q->p, sizeof(r));
 	if (!r.bytes || r.bytes > RACE_JUDGE_PAGE)
 		return false;
-	char *data = base_calloc(r.bytes, 1);
+	uint8_t *data = base_calloc(r.bytes, 1);
 	bool is_there = ask(s, l, RACE_JUDGE_ASK_AFTER, q, data, r.bytes);
+	if (is_there)
+		put_maps(s, l, RACE_JUDGE_ASK_AFTER, &r, data);
 	bool is_sent = answer(l, data, is_there ? r.bytes : 0);
 	free(data);
 	return is_sent;

@@ -143,6 +143,8 @@ bool judge_serve_message(struct judge_server *s, const struct race_judge_message
 		is_good = do_module(s, s->fd, &b);
 	else if (is_good && msg->op == RACE_JUDGE_LAUNCH)
 		is_good = do_launch(s, &b);
+	else if (is_good && msg->op == RACE_JUDGE_MAP)
+		is_good = judge_maps_add(&s->maps, &b);
 	else if (is_good && msg->op == RACE_JUDGE_OPERATION)
 		is_good = do_operation(s, &b);
 	else
@@ -295,6 +297,7 @@ uint64_t judge_serve(int fd, const struct judge_serve *opt)
 		end_launch(&s, 0);
 	}
 	judge_past_free(&s);
+	judge_maps_free(&s.maps);
 	base_vec_free(&s.launches);
 	HASH_ITER(hh, s.modules, m, next)
 	{

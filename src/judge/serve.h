@@ -5,6 +5,7 @@
  *   launch.c     a launch from its message to what is said of it
  *   slots.c      its trials, each a child
  *   questions.c  what they ask, answered from what is known, or by the program
+ *   maps.c       the program's tensor maps, in what it hands over
  *   past.c       launches that were judged, set against others, copies, sets and frees
  */
 #ifndef COLLIDER_JUDGE_SERVE_H
@@ -68,6 +69,8 @@ struct judge_launch {
 	struct race_judge_operation operation;
 };
 
+struct judge_map;
+
 struct judge_server {
 	int fd, control; /* control: modules; -1: there is none */
 	uint64_t judged; /* launches */
@@ -75,6 +78,7 @@ struct judge_server {
 	BASE_VEC(uint64_t) held;
 	const struct judge_serve *opt;
 	struct judge_module *modules;
+	struct judge_map *maps;
 	BASE_VEC(struct judge_launch *) launches; /* in the order in which they came */
 	unsigned running;			  /* trials */
 	uint64_t spent;				  /* ns in which there were some, but for: */
@@ -127,6 +131,17 @@ void judge_past_add(struct judge_server *s, struct judge_launch *l);
 void judge_past_operation(struct judge_server *s, const struct race_judge_operation *op);
 void judge_past_ended(struct judge_launch *l);
 void judge_past_free(struct judge_server *s);
+
+/* maps.c: takes a RACE_JUDGE_MAP; false: it contradicts itself. */
+bool judge_maps_add(struct judge_map **all, const struct base_buf *b);
+void judge_maps_free(struct judge_map **all);
+/* Puts our maps where the program's are in these bytes, which lie at addr. */
+void judge_maps_put(const struct judge_map *all, uint64_t addr, uint8_t *bytes, size_t n);
+/* May a map be cut by the bytes' begin, or end? Then judge_maps_join, with the RACE_JUDGE_MAP_ALIGN
+ * bytes on the other side, makes this side ours. */
+bool judge_maps_is_cut(const struct judge_map *all, const uint8_t *bytes, size_t n, bool at_end);
+void judge_maps_join(const struct judge_map *all, uint8_t *bytes, size_t n, bool at_end,
+		     const uint8_t *other);
 
 /* idle.c: how many trials may run at once, if so many do: half of the processors that others leave
  * idle, at least one. */

@@ -48,7 +48,20 @@ static const char text[] =
 	".visible .entry follow(.param .u64 p, .param .u32 v)\n{\n"
 	".reg .pred %p;\n.reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
 	"ld.global.u64 %d2, [chain];\nld.global.u32 %r2, [%d2];\nsetp.eq.u32 %p, %r2, 41;\n"
-	"@%p bra good;\ntrap;\ngood:\nret;\n}\n";
+	"@%p bra good;\ntrap;\ngood:\nret;\n}\n"
+	/* copies 16 words by the tensor map at p + v; traps unless the first is 41 */
+	".visible .entry tensor(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<6>;\n.reg .b64 %d<4>;\n"
+	".shared .align 128 .b8 tile[64];\n.shared .align 8 .b64 full;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\ncvt.u64.u32 %d2, %r1;\n"
+	"add.u64 %d1, %d1, %d2;\nmov.u32 %r2, full;\nmov.u32 %r3, tile;\nmov.u32 %r4, 0;\n"
+	"mbarrier.init.shared.b64 [%r2], 1;\nfence.mbarrier_init.release.cluster;\n"
+	"mbarrier.arrive.expect_tx.shared.b64 %d3, [%r2], 64;\n"
+	"cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+	"[%r3], [%d1, {%r4}], [%r2];\n"
+	"again:\nmbarrier.try_wait.parity.shared.b64 %p, [%r2], 0;\n@!%p bra again;\n"
+	"ld.shared.u32 %r5, [%r3];\nsetp.eq.u32 %p, %r5, 41;\n@%p bra good;\ntrap;\n"
+	"good:\nret;\n}\n";
 
 /* The program's memory. */
 #define THERE  0x7e0000000000ull
@@ -56,12 +69,21 @@ static const char text[] =
 #define VAR    0x7e1000000000ull
 #define NUMBER 17u
 
+/* Tensor maps in it, in bytes of the driver's: one in a page, one in two, one that it never made. */
+#define TENSOR	   (THERE + 0x80000)
+#define MAP	   0x80u
+#define MAP_CUT	   (RACE_JUDGE_PAGE - 64)
+#define MAP_OTHER  0x400u
+#define MAP_BYTE   0xa0u /* and those that follow */
+#define OTHER_BYTE 0x30u
+
 struct program {
 	int fd;
 	pid_t judge;
 	uint64_t asked; /* the launch that the last question was about */
 	unsigned pages, memories;
 	bool has_lost; /* copies that can't be had */
+	bool has_maps; /* in memory; else it is all 0 */
 	struct race_judge_done done;
 	char why[600];
 };
@@ -135,9 +157,22 @@ static bool answer_memory(struct program *p, const void *question)
 	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, p->asked, &m, sizeof(m), NULL, 0);
 }
 
+/* The byte of the program's memory. */
+static uint8_t byte_at(uint64_t addr)
+{
+	static const struct {
+		uint32_t at, first;
+	} maps[] = {{MAP, MAP_BYTE}, {MAP_CUT, MAP_BYTE}, {MAP_OTHER, OTHER_BYTE}};
+
+	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		if (addr - (THERE + maps[i].at) < RACE_JUDGE_MAP_BYTES)
+			return (uint8_t)(maps[i].first + addr - (THERE + maps[i].at));
+	return addr == TENSOR ? 41 : 0;
+}
+
 static bool answer_page(struct program *p, const void *question)
 {
-	static uint8_t zero[RACE_JUDGE_PAGE];
+	static uint8_t data[RACE_JUDGE_PAGE];
 	uint64_t vars[2] = {41, VAR};
 	struct race_judge_range r;
 
@@ -146,8 +181,11 @@ static bool answer_page(struct program *p, const void *question)
 	assert_true(r.bytes <= RACE_JUDGE_PAGE);
 	if (p->has_lost)
 		return race_judge_send(p->fd, RACE_JUDGE_ANSWER, p->asked, NULL, 0, NULL, 0);
+	memset(data, 0, r.bytes);
+	for (uint64_t i = 0; p->has_maps && i < r.bytes; i++)
+		data[i] = byte_at(r.addr + i);
 	return race_judge_send(p->fd, RACE_JUDGE_ANSWER, p->asked,
-			       r.addr < VAR ? (void *)zero : vars, r.bytes, NULL, 0);
+			       r.addr < VAR ? (void *)data : vars, r.bytes, NULL, 0);
 }
 
 static bool answer_place(struct program *p, const void *question, size_t n)
@@ -408,6 +446,39 @@ static void test_haste(void **state)
 	end(&p);
 }
 
+/* A map that the driver has made is one wherever its bytes lie; what else is taken for one can't be
+ * had. */
+static void test_maps(void **state)
+{
+	struct race_judge_map m = {.type = 2, /* of 32 bits */
+				   .rank = 1,
+				   .address = TENSOR,
+				   .dims = {16},
+				   .box = {16},
+				   .element_strides = {1}};
+	uint8_t bytes[RACE_JUDGE_MAP_BYTES];
+	struct program p;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(MAP_BYTE + i);
+	begin(&p);
+	assert_non_null(strstr(lines, "m tensor\n"));
+	assert_null(strstr(lines, "m right\n"));
+	p.has_maps = true;
+	launch(&p, "tensor", 1, MAP);
+	assert_int_equal(p.done.end, JUDGE_UNKNOWN);
+	assert_true(race_judge_send(p.fd, RACE_JUDGE_MAP, 0, &m, sizeof(m), bytes, sizeof(bytes)));
+	launch(&p, "tensor", 1, MAP);
+	assert_int_equal(p.done.end, JUDGE_WHOLE);
+	launch(&p, "tensor", 1, MAP_CUT);
+	assert_int_equal(p.done.end, JUDGE_WHOLE);
+	launch(&p, "tensor", 1, MAP_OTHER);
+	assert_int_equal(p.done.end, JUDGE_UNKNOWN);
+	assert_non_null(strstr(p.why, "no tensor map is known"));
+	end(&p);
+}
+
 /* What isn't a message ends the judge, not the program. */
 static void test_noise(void **state)
 {
@@ -466,7 +537,7 @@ int main(void)
 		cmocka_unit_test(test_finds), cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_many),  cmocka_unit_test(test_haste),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_kept),  cmocka_unit_test(test_maps),
 	};
 
 	unsetenv(RACE_SHM_ENV);

@@ -327,17 +327,16 @@ static bool is_torn(const struct judge_job *j)
 static void send_launch(struct judge_job *j)
 {
 	struct race_judge_launch *h = &j->head;
-	uint32_t maps = h->maps * (uint32_t)sizeof(*j->maps);
 	const struct race_judge_message msg = {.op = RACE_JUDGE_LAUNCH,
 					       .bytes = (uint32_t)sizeof(*h) + h->kernel +
-							h->params + maps};
+							h->params};
 	int fd = judge_socket();
 
 	h->program_ns = judge_age_ns();
 	j->is_sent = true;
-	if (!race_judge_write(fd, &msg, sizeof(msg)) || !race_judge_write(fd, h, sizeof(*h)) ||
-	    !race_judge_write(fd, j->f->name, h->kernel) ||
-	    !race_judge_write(fd, j->params, h->params) || !race_judge_write(fd, j->maps, maps))
+	if (!judge_maps_send(fd) || !race_judge_write(fd, &msg, sizeof(msg)) ||
+	    !race_judge_write(fd, h, sizeof(*h)) || !race_judge_write(fd, j->f->name, h->kernel) ||
+	    !race_judge_write(fd, j->params, h->params))
 		judge_set_off();
 }
 
@@ -455,7 +454,6 @@ bool judge_has_place(void)
 void judge_job_free(struct judge_job *j)
 {
 	free(j->params);
-	free(j->maps);
 	free(j->ranges);
 	free(j);
 }

@@ -28,7 +28,7 @@
 struct judge_kernel {
 	UT_hash_handle hh;
 	uint32_t bytes, n;
-	bool is_sync;
+	bool is_sync, has_maps;
 	struct judge_param *params;
 	char name[];
 };
@@ -273,15 +273,17 @@ static bool read_kernel(struct judge_code *c, char *line)
 	return was_added || old;
 }
 
-/* Its line came before. */
-static bool read_sync(const struct judge_code *c, const char *line)
+/* A property of a kernel, whose line came before. False: it isn't one, or of no kernel. */
+static bool read_property(const struct judge_code *c, const char *line)
 {
 	struct judge_kernel *k;
 
 	HASH_FIND_STR(c->kernels, line + 2, k);
-	if (k)
-		k->is_sync = true;
-	return k != NULL;
+	if (!k)
+		return false;
+	k->is_sync |= *line == RACE_JUDGE_LINE_SYNC;
+	k->has_maps |= *line == RACE_JUDGE_LINE_MAPS;
+	return true;
 }
 
 static bool read_variable(struct judge_code *c, char *line, size_t room)
@@ -314,9 +316,12 @@ static const char *read_lines(struct judge_code *c, char *lines)
 		*end = 0;
 		if (*line == RACE_JUDGE_LINE_NOT)
 			return line + 2;
-		is_good = *line == RACE_JUDGE_LINE_KERNEL ? read_kernel(c, line)
-			  : *line == RACE_JUDGE_LINE_SYNC ? read_sync(c, line)
-							  : read_variable(c, line, n);
+		if (*line == RACE_JUDGE_LINE_KERNEL)
+			is_good = read_kernel(c, line);
+		else if (*line == RACE_JUDGE_LINE_GLOBAL || *line == RACE_JUDGE_LINE_CONST)
+			is_good = read_variable(c, line, n);
+		else
+			is_good = read_property(c, line);
 	}
 	return c->variables && is_good ? NULL : "there is no memory";
 }
@@ -458,6 +463,11 @@ const struct judge_param *judge_kernel_params(const struct judge_kernel *k, uint
 bool judge_kernel_is_sync(const struct judge_kernel *k)
 {
 	return k->is_sync;
+}
+
+bool judge_kernel_has_maps(const struct judge_kernel *k)
+{
+	return k->has_maps;
 }
 
 /* ---- variables ------------------------------------------------------------------- */

@@ -117,21 +117,17 @@ static void add_variables(struct judge_code *c, CUcontext ctx)
 	}
 }
 
-/* The tensor maps among the parameters, and what they lead to. */
-static bool take_maps(struct judge_job *j)
+/* What tensor maps lead to: those among the parameters; or, if its maps are elsewhere, those that
+ * were made last. */
+static void add_tensors(const struct judge_kernel *k, const uint8_t *params, uint32_t bytes)
 {
-	struct race_judge_map found[RACE_JUDGE_MAPS];
+	CUdeviceptr found[JUDGE_TENSORS];
+	uint32_t n = judge_maps_find(params, bytes, found);
 
-	j->head.maps = judge_maps_find(j->params, j->head.params, found);
-	if (!j->head.maps)
-		return true;
-	j->maps = malloc(j->head.maps * sizeof(*found));
-	if (!j->maps)
-		return false;
-	memcpy(j->maps, found, j->head.maps * sizeof(*found));
-	for (uint32_t i = 0; i < j->head.maps; i++)
-		add_address(found[i].address);
-	return true;
+	if (!n && judge_kernel_has_maps(k))
+		n = judge_maps_last(found);
+	for (uint32_t i = 0; i < n; i++)
+		add_address(found[i]);
 }
 
 static void make_plan(struct judge_function *f, CUcontext ctx, const uint8_t *params, uint32_t n)
@@ -146,6 +142,7 @@ static void make_plan(struct judge_function *f, CUcontext ctx, const uint8_t *pa
 		if (addr)
 			add_address(addr);
 	}
+	add_tensors(f->kernel, params, n);
 	for (unsigned i = 0; i < f->nmore; i++)
 		add_address(f->more[i]);
 }
@@ -382,8 +379,6 @@ static const char *fill(struct judge_job *j, const struct judge_dims *d, void **
 	plan.is_verified = judge_policy()->mode == RACE_JUDGE_VERIFY && !d->nodes;
 	h->flags |= plan.is_verified ? RACE_JUDGE_HAS_AFTER : 0;
 	j->stream = d->stream;
-	if (!take_maps(j))
-		return "there is no memory";
 	return copy_all(j, d);
 }
 

@@ -153,6 +153,8 @@ const struct judge_param *judge_kernel_params(const struct judge_kernel *k, uint
 
 /* May it order itself with what runs beside it, by memory? */
 bool judge_kernel_is_sync(const struct judge_kernel *k);
+/* May it use tensor maps? */
+bool judge_kernel_has_maps(const struct judge_kernel *k);
 
 /* A handle has got a name: of a module's function, a library's kernel; is another name of `same`.
  * The driver may use an old handle again. They take the lock. */
@@ -301,10 +303,16 @@ struct race_judge_operation judge_copy_3d(const CUDA_MEMCPY3D *c);
 
 /* ---- maps.c: tensor maps -------------------------------------------------------- */
 
-/* The driver has made one, as asked (m->offset isn't used). */
+#define JUDGE_TENSORS 32u
+
+/* The driver has made one, as asked. */
 void judge_map_add(const void *map, const struct race_judge_map *m);
-/* Those that are known among the parameters, RACE_JUDGE_MAPS at most: their number. */
-uint32_t judge_maps_find(const uint8_t *params, uint32_t bytes, struct race_judge_map *out);
+/* The tensors of those that are known among the parameters, and of those that were made last:
+ * addresses, JUDGE_TENSORS at most; their number. */
+uint32_t judge_maps_find(const uint8_t *params, uint32_t bytes, CUdeviceptr *out);
+uint32_t judge_maps_last(CUdeviceptr *out);
+/* Hands over those that the judge hasn't got. False: it is gone. */
+bool judge_maps_send(int fd);
 
 /* ---- operations.c: what the API orders ---------------------------------------------------- */
 
@@ -360,7 +368,6 @@ struct judge_job {
 	CUcontext ctx;
 	struct race_judge_launch head;
 	uint8_t *params;
-	struct race_judge_map *maps;
 	bool is_twice;	 /* each range was copied twice */
 	CUstream stream; /* in which its memory is to be copied after it */
 	/* Nothing in the kernel orders its reads of what others write beside it: each may find what

@@ -311,6 +311,10 @@ struct cpu_tensormap {
 _Static_assert(sizeof(struct cpu_tensormap) == 128, "what cuTensorMapEncode fills");
 /* NULL, or what is wrong with the map (replace may have broken it). */
 const char *cpu_tensormap_check(const struct cpu_tensormap *tm);
+/* On a judge's machine: are these another device's bytes, of which nothing is known? Then a fault
+ * was raised that doesn't blame the program. */
+bool cpu_tensormap_foreign(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+			   const void *map, uint64_t addr);
 unsigned cpu_tensormap_elem_bits(unsigned type); /* in global memory */
 enum cpu_bound cpu_bind_tensormap(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
 

@@ -81,6 +81,8 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 	if (cpu_event_takes(w, in))
 		judge_map(w, in, l, addr);
 	memcpy(tm, p, sizeof(*tm));
+	if (cpu_tensormap_foreign(w, in, l, p, addr))
+		return false;
 	const char *why = cpu_tensormap_check(tm);
 	if (why)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "bad tensor map: %s", why);

@@ -231,6 +231,26 @@ const char *cpu_tensormap_check(const struct cpu_tensormap *tm)
 	return check(&d);
 }
 
+bool cpu_tensormap_is(const void *map)
+{
+	struct cpu_tensormap tm;
+
+	memcpy(&tm, map, sizeof(tm));
+	return tm.magic == MAGIC;
+}
+
+bool cpu_tensormap_foreign(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+			   const void *map, uint64_t addr)
+{
+	if (!w->grid->m->opt.is_guest || cpu_tensormap_is(map))
+		return false;
+	cpu_fault(w, in, l, CPU_FAULT_UNKNOWN,
+		  "no tensor map is known at 0x%llx: the bytes there are of a GPU's making, such as "
+		  "a kernel's change leaves",
+		  (unsigned long long)addr);
+	return true;
+}
+
 const char *cpu_tensormap_move(void *map, uint64_t address)
 {
 	struct cpu_tensormap tm;
@@ -340,6 +360,8 @@ static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in,
 		watch(w, in, l, CPU_ACC_STORE, r->space, addr);
 		cpu_model_bypass(w, l, p, sizeof(tm));
 		memcpy(&tm, p, sizeof(tm));
+		if (cpu_tensormap_foreign(w, in, l, p, addr[l]))
+			return CPU_FAULTED;
 		if (tm.magic != MAGIC)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "no tensor map is there");
 		if (!set_field(&tm, r, v))

@@ -26,6 +26,7 @@ enum race_judge_op {
 	/* From the program. */
 	RACE_JUDGE_MODULE = 1, /* struct race_judge_module, sizes, images: answered by lines */
 	RACE_JUDGE_LAUNCH,     /* struct race_judge_launch, kernel, parameters */
+	RACE_JUDGE_MAP,	       /* struct race_judge_map, its bytes: before launches that use it */
 	RACE_JUDGE_OPERATION,  /* struct race_judge_operation: a copy, a set, a free */
 	RACE_JUDGE_HURRY,      /* uint32_t: the program waits for the judge now, or doesn't */
 	/* From the judge, and what is answered. */
@@ -56,6 +57,7 @@ struct race_judge_module {
 #define RACE_JUDGE_LINE_NOT    '!' /* why it can't be judged */
 #define RACE_JUDGE_LINE_KERNEL 'k' /* name, bytes of all parameters, OFFSET:BYTES of each */
 #define RACE_JUDGE_LINE_SYNC   's' /* name of a kernel that may wait for others in memory */
+#define RACE_JUDGE_LINE_MAPS   'm' /* ... that may use tensor maps */
 #define RACE_JUDGE_LINE_GLOBAL 'v' /* a variable: name, bytes */
 #define RACE_JUDGE_LINE_CONST  'c' /* one in constant memory */
 
@@ -103,23 +105,23 @@ struct race_judge_launch {
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t device, sms, flags, seed;
 	uint32_t kernel, params; /* bytes of each, after this struct; the name without a NUL */
-	uint32_t maps, reserved; /* struct race_judge_map, so many, after those */
 };
 
-/* A tensor map among the parameters, as cuTensorMapEncodeTiled, ...Im2col or ...Im2colWide was
- * asked for it. */
+/* A tensor map, as cuTensorMapEncodeTiled, ...Im2col or ...Im2colWide was asked for it; 128 bytes
+ * that only the driver understands follow. Wherever the judge sees them, in parameters or memory,
+ * they stand for it. */
 struct race_judge_map {
-	uint32_t offset; /* in the parameters: 128 bytes that only the driver understands */
 	uint32_t type, rank, interleave, swizzle, l2, fill, is_im2col;
+	uint32_t wide; /* ...Wide: its mode, plus 1; then only lower[0] and upper[0] */
 	uint64_t address, dims[5], strides[4];
 	uint32_t box[5], element_strides[5];
 	/* im2col: corners of the box of pixels, and what a copy takes. */
 	int32_t lower[3], upper[3];
 	uint32_t channels, pixels;
-	uint32_t wide, reserved; /* ...Wide: its mode, plus 1; then only lower[0] and upper[0] */
 };
 #define RACE_JUDGE_MAP_BYTES 128u
-#define RACE_JUDGE_MAPS	     32u /* of a launch, at most */
+#define RACE_JUDGE_MAP_ALIGN 64u /* of CUtensorMap (cuda.h) */
+#define RACE_JUDGE_MAPS	     4096u /* known at a time, at most */
 
 /* Its kind is enum cpu_mem_kind, plus 1; 0: there is none. */
 #define RACE_JUDGE_DEVICE   1u
