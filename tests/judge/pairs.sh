@@ -16,7 +16,7 @@ for program in "$@"; do
 		pairs=$((pairs + 1))
 		grep -q "^    .* k_$name<false>" racy.out || { echo "$name: not found"; bad=1; }
 	done
-	[ $pairs -ge 7 ] || { echo "$program: $pairs pairs"; bad=1; }
+	[ $pairs -ge 3 ] || { echo "$program: $pairs pairs"; bad=1; }
 	timeout 300 "$collider" run --device=cpu --cpu-devices=2 --detector=oracle "$program" all.fixed >fixed.out 2>&1
 	[ $? = 3 ] && grep -q '^Result *: no race seen in' fixed.out ||
 		{ echo "$program, the twins:"; grep -E '^Result| in void k_' fixed.out; bad=1; }
