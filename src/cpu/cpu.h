@@ -611,9 +611,26 @@ struct cpu_texture {
 	float border[4];
 };
 
+/* How a program wants a texture's texels, as both APIs say it. */
+struct cpu_sampling {
+	int mode[3]; /* enum cpu_tex_mode, if the program is right */
+	bool is_linear, is_normalized;
+	bool is_element;      /* integers as they are, not as fractions */
+	bool is_wide_element; /* those of 32 bits in any case (the driver's); else an error */
+	float border[4];
+};
+enum cpu_sampling_error {
+	CPU_SAMPLING_GOOD,
+	CPU_SAMPLING_NO_FRACTIONS, /* 32-bit integers as fractions */
+	CPU_SAMPLING_NO_FILTER,	   /* between integers */
+	CPU_SAMPLING_NO_MODE	   /* an unknown one */
+};
+/* Fills in what depends on it, where the rest of *t is there. */
+enum cpu_sampling_error cpu_texture_sample(struct cpu_texture *t, const struct cpu_sampling *d);
 /* The handle by which kernels know it; 0: no memory, or too many. The texels are not read. */
 uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t);
-/* The same under a handle that nothing uses here. False: it can't be had. */
+/* The same under a handle of another machine's, before a launch; a texture and a surface may have
+ * the same one. False: another object has it, or there is no memory. */
 bool cpu_texture_place(struct cpu_machine *m, uint64_t handle, const struct cpu_texture *t);
 /* Calls fn for each object that there is. */
 void cpu_texture_each(struct cpu_machine *m,

@@ -62,13 +62,13 @@ static enum rt_error resource_of(const char *name, const CUDA_RESOURCE_DESC *d,
 	return is_good ? RT_OK : RT_ERROR_INVALID_VALUE;
 }
 
-static enum rt_error sampling_of(const CUDA_TEXTURE_DESC *d, struct rt_sampling *out)
+static enum rt_error sampling_of(const CUDA_TEXTURE_DESC *d, struct cpu_sampling *out)
 {
 	const unsigned known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES |
 			       CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION |
 			       CU_TRSF_SEAMLESS_CUBEMAP;
 
-	*out = (struct rt_sampling){.is_linear = d->filterMode == CU_TR_FILTER_MODE_LINEAR,
+	*out = (struct cpu_sampling){.is_linear = d->filterMode == CU_TR_FILTER_MODE_LINEAR,
 				    .is_element = d->flags & CU_TRSF_READ_AS_INTEGER,
 				    .is_wide_element = true,
 				    .is_normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES};
@@ -91,7 +91,7 @@ CUresult CUDAAPI cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_
 				   const CUDA_TEXTURE_DESC *pTexDesc,
 				   const CUDA_RESOURCE_VIEW_DESC *pResViewDesc)
 {
-	struct rt_sampling sampling;
+	struct cpu_sampling sampling;
 	struct rt_resource res;
 	uint64_t handle;
 

@@ -131,6 +131,14 @@ static bool add_memory(void *arg, uint64_t addr)
 	return judge_map(&x->mapped, m.base, m.bytes, &clash) && cpu_mem_place(x->m, &m);
 }
 
+static bool place_textures(struct trial *x, const struct judge_capsule *c)
+{
+	for (size_t i = 0; i < c->textures.n; i++)
+		if (!cpu_texture_place(x->m, c->textures.v[i].handle, &c->textures.v[i].t))
+			return false;
+	return true;
+}
+
 /* All that the capsule holds is there from the start: no system page is touched for the rest. */
 static bool place_memory(struct trial *x)
 {
@@ -156,11 +164,10 @@ static bool place_memory(struct trial *x)
 	for (size_t i = 0; i < c->pages.n; i++)
 		memcpy((void *)(uintptr_t)c->pages.v[i].addr, c->pages.v[i].data,
 		       c->pages.v[i].bytes);
-	for (size_t i = 0; i < c->textures.n; i++)
-		if (!cpu_texture_place(x->m, c->textures.v[i].handle, &c->textures.v[i].t)) {
-			say(x, JUDGE_REFUSED, "it has more textures than there is room for");
-			return false;
-		}
+	if (!place_textures(x, c)) {
+		say(x, JUDGE_REFUSED, "it has two textures of one number, or there is no memory");
+		return false;
+	}
 	return true;
 }
 
@@ -400,7 +407,7 @@ static bool replace_memory(struct trial *x, const struct judge_capsule *c, bool 
 		if (!is_rest || !has_page(x->c, c->pages.v[i].addr, c->pages.v[i].bytes))
 			memcpy((void *)(uintptr_t)c->pages.v[i].addr, c->pages.v[i].data,
 			       c->pages.v[i].bytes);
-	return true;
+	return place_textures(x, c);
 }
 
 static bool has_same_text(const struct judge_capsule *a, const struct judge_capsule *b)

@@ -152,7 +152,7 @@ static bool is_map_form(const struct ptx_form *f)
 
 /* What functions do; `or`ed. */
 struct doings {
-	bool is_sync, has_maps, calls;
+	bool is_sync, has_maps, has_textures, calls;
 };
 
 static void add_func(struct doings *d, const struct ptx_func *f)
@@ -163,6 +163,7 @@ static void add_func(struct doings *d, const struct ptx_func *f)
 			continue;
 		d->is_sync = d->is_sync || is_sync_form(s->form) || may_wait(f, s);
 		d->has_maps |= is_map_form(s->form);
+		d->has_textures |= s->form->space == PTX_SPACE_TEX;
 		d->calls |= (s->form->effects & PTX_EFF_CALL) != 0;
 	}
 }
@@ -173,11 +174,11 @@ static void put_property(struct base_buf *out, char letter, const struct ptx_fun
 		base_buf_printf(out, "%c %.*s\n", letter, (int)f->name.n, f->name.p);
 }
 
-/* Kernels that may order themselves with what runs beside them, and those that may use tensor maps.
- * A kernel that calls anything is taken to call all functions that are there. */
+/* Kernels that may order themselves with what runs beside them, and those that may use tensor maps or
+ * textures. A kernel that calls anything is taken to call all functions that are there. */
 static void put_properties(struct base_buf *out, const struct ptx_module *m, bool is_part)
 {
-	struct doings all = {.is_sync = is_part, .has_maps = is_part};
+	struct doings all = {.is_sync = is_part, .has_maps = is_part, .has_textures = is_part};
 
 	for (const struct ptx_item *it = m->first; it; it = it->next)
 		if (it->kind == PTX_ITEM_FUNC && !it->func->is_entry)
@@ -191,6 +192,8 @@ static void put_properties(struct base_buf *out, const struct ptx_module *m, boo
 			     d.is_sync || (d.calls && all.is_sync));
 		put_property(out, RACE_JUDGE_LINE_MAPS, it->func,
 			     d.has_maps || (d.calls && all.has_maps));
+		put_property(out, RACE_JUDGE_LINE_TEX, it->func,
+			     d.has_textures || (d.calls && all.has_textures));
 	}
 }
 

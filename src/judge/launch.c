@@ -178,6 +178,41 @@ static void keep(struct judge_server *s, struct judge_launch *l)
 
 /* ---- its message -------------------------------------------------------------------------- */
 
+_Static_assert((int)RACE_JUDGE_TEX_SIGNED == CPU_TEX_SIGNED &&
+		       (int)RACE_JUDGE_TEX_UNSIGNED == CPU_TEX_UNSIGNED &&
+		       (int)RACE_JUDGE_TEX_FLOAT == CPU_TEX_FLOAT,
+	       "as the program's half numbers them");
+
+static void put_textures(struct judge_capsule *c, const char *bytes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct race_judge_texture x;
+		memcpy(&x, bytes + i * sizeof(x), sizeof(x));
+		struct cpu_texture t = {.address = x.address,
+					.width = x.width,
+					.height = x.height,
+					.depth = x.depth,
+					.pitch = x.pitch,
+					.slice = x.slice,
+					.channels = (uint8_t)x.channels,
+					.bits = (uint8_t)x.bits,
+					.type = (uint8_t)x.type,
+					.is_surface = (x.flags & RACE_JUDGE_TEX_SURFACE) != 0,
+					.is_layered = (x.flags & RACE_JUDGE_TEX_LAYERED) != 0,
+					.is_array = (x.flags & RACE_JUDGE_TEX_ARRAY) != 0};
+		struct cpu_sampling d = {
+			.mode = {x.mode[0], x.mode[1], x.mode[2]},
+			.is_linear = (x.flags & RACE_JUDGE_TEX_LINEAR) != 0,
+			.is_normalized = (x.flags & RACE_JUDGE_TEX_NORMALIZED) != 0,
+			.is_element = (x.flags & RACE_JUDGE_TEX_INTEGERS) != 0,
+			.is_wide_element = true};
+		memcpy(d.border, x.border, sizeof(d.border));
+		/* (One that the CPU device can't have is missing, and the kernel stops at it.) */
+		if (t.is_surface || cpu_texture_sample(&t, &d) == CPU_SAMPLING_GOOD)
+			base_vec_push(&c->textures, ((struct judge_texture){x.handle, t}));
+	}
+}
+
 static void fill(struct judge_server *s, struct judge_launch *l, const char *bytes,
 		 const struct judge_module *m)
 {
@@ -200,6 +235,7 @@ static void fill(struct judge_server *s, struct judge_launch *l, const char *byt
 	uint8_t *params = base_alloc(&c->arena, h->params + 1u);
 	memcpy(params, bytes + h->kernel, h->params);
 	judge_maps_put(s->maps, 0, params, h->params);
+	put_textures(c, bytes + h->kernel + h->params, h->textures);
 	c->params = params;
 	for (size_t i = 0; i < m->image.texts.n; i++)
 		base_vec_push(&c->texts, m->image.texts.v[i]);
@@ -213,7 +249,10 @@ struct judge_launch *judge_launch_new(struct judge_server *s, const struct base_
 	if (b->n < sizeof(head))
 		return NULL;
 	memcpy(&head, b->p, sizeof(head));
-	if ((uint64_t)head.kernel + head.params != b->n - sizeof(head))
+	if (head.textures > RACE_JUDGE_TEXTURES ||
+	    (uint64_t)head.kernel + head.params +
+			    head.textures * sizeof(struct race_judge_texture) !=
+		    b->n - sizeof(head))
 		return NULL;
 	struct judge_launch *l = base_calloc(1, sizeof(*l));
 	l->head = head;

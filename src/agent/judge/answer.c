@@ -167,7 +167,7 @@ static bool answer_memory(struct judge_job *j, const void *question)
 		m = (struct race_judge_memory){NOWHERE + nth * NOWHERE_EACH,
 					       j->f->code->variables[nth].bytes,
 					       RACE_JUDGE_VARIABLE, 0};
-	} else if (!r && judge_memory_at(addr, &found)) {
+	} else if (!r && (judge_array_at(addr, &found) || judge_memory_at(addr, &found))) {
 		r = &found;
 		want_more(j->f, found.base);
 	}
@@ -327,16 +327,18 @@ static bool is_torn(const struct judge_job *j)
 static void send_launch(struct judge_job *j)
 {
 	struct race_judge_launch *h = &j->head;
+	uint32_t textures = h->textures * (uint32_t)sizeof(*j->textures);
 	const struct race_judge_message msg = {.op = RACE_JUDGE_LAUNCH,
 					       .bytes = (uint32_t)sizeof(*h) + h->kernel +
-							h->params};
+							h->params + textures};
 	int fd = judge_socket();
 
 	h->program_ns = judge_age_ns();
 	j->is_sent = true;
 	if (!judge_maps_send(fd) || !race_judge_write(fd, &msg, sizeof(msg)) ||
 	    !race_judge_write(fd, h, sizeof(*h)) || !race_judge_write(fd, j->f->name, h->kernel) ||
-	    !race_judge_write(fd, j->params, h->params))
+	    !race_judge_write(fd, j->params, h->params) ||
+	    !race_judge_write(fd, j->textures, textures))
 		judge_set_off();
 }
 
@@ -454,6 +456,7 @@ bool judge_has_place(void)
 void judge_job_free(struct judge_job *j)
 {
 	free(j->params);
+	free(j->textures);
 	free(j->ranges);
 	free(j);
 }

@@ -94,7 +94,7 @@ static void add_address(CUdeviceptr addr)
 	for (uint32_t i = 0; i < plan.n; i++)
 		if (addr - plan.r[i].base < plan.r[i].bytes)
 			return;
-	if (judge_memory_at(addr, &r))
+	if (judge_array_at(addr, &r) || judge_memory_at(addr, &r))
 		add_range(&r);
 }
 
@@ -130,6 +130,40 @@ static void add_tensors(const struct judge_kernel *k, const uint8_t *params, uin
 		add_address(found[i]);
 }
 
+static bool is_param(uint64_t v, const uint8_t *params, uint32_t bytes)
+{
+	for (uint32_t i = 0; i + 8 <= bytes; i += 8)
+		if (!memcmp(params + i, &v, sizeof(v)))
+			return true;
+	return false;
+}
+
+/* The context's textures, and the memory of those whose numbers are among the parameters; if none
+ * is, of all. NULL, or why not. */
+static const char *take_textures(struct judge_job *j)
+{
+	struct race_judge_launch *h = &j->head;
+	static struct race_judge_texture found[RACE_JUDGE_TEXTURES];
+	bool has_named = false;
+
+	if (!judge_kernel_has_textures(j->f->kernel))
+		return NULL;
+	uint32_t n = judge_textures_find(j->ctx, found);
+	if (n > RACE_JUDGE_TEXTURES)
+		return "there are too many textures";
+	j->textures = malloc(n * sizeof(*found) + 1);
+	if (!j->textures)
+		return "there is no memory";
+	memcpy(j->textures, found, n * sizeof(*found));
+	h->textures = n;
+	for (uint32_t i = 0; i < n; i++)
+		has_named |= is_param(found[i].handle, j->params, h->params);
+	for (uint32_t i = 0; i < n; i++)
+		if (!has_named || is_param(found[i].handle, j->params, h->params))
+			add_address(found[i].address);
+	return NULL;
+}
+
 static void make_plan(struct judge_function *f, CUcontext ctx, const uint8_t *params, uint32_t n)
 {
 	plan.n = 0;
@@ -157,14 +191,35 @@ static uint64_t plan_bytes(void)
 	return all * (1u + plan.is_twice + plan.is_verified);
 }
 
+/* An array's texels row by row. */
+static CUresult copy_array(CUdeviceptr to, const struct judge_range *r, CUstream s)
+{
+	const CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+				 .srcArray = r->array,
+				 .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+				 .dstDevice = to,
+				 .dstPitch = r->width,
+				 .dstHeight = r->height,
+				 .WidthInBytes = r->width,
+				 .Height = r->height,
+				 .Depth = r->depth};
+
+	return judge_driver.memcpy_3d_async(&c, s);
+}
+
+static bool copy_range(CUdeviceptr to, const struct judge_range *r, CUstream s)
+{
+	return (r->array ? copy_array(to, r, s)
+			 : judge_driver.memcpy_async(to, r->base, r->bytes, s)) == CUDA_SUCCESS;
+}
+
 static bool copy_once(CUdeviceptr *at, const struct judge_dims *d, bool is_second)
 {
 	for (uint32_t i = 0; i < plan.n; i++) {
 		struct judge_range *r = &plan.r[i];
 		*(is_second ? &r->again : &r->copy) = *at;
-		if (d->nodes ? !judge_nodes_copy(d->nodes, *at, r->base, r->bytes)
-			     : judge_driver.memcpy_async(*at, r->base, r->bytes, d->stream) !=
-				       CUDA_SUCCESS)
+		if (d->nodes ? r->array || !judge_nodes_copy(d->nodes, *at, r->base, r->bytes)
+			     : !copy_range(*at, r, d->stream))
 			return false;
 		*at += (r->bytes + ALIGN - 1) / ALIGN * ALIGN;
 	}
@@ -213,8 +268,7 @@ void judge_finish(void)
 	unfinished = NULL;
 	judge_enter(&g);
 	for (uint32_t i = 0; i < j->nranges && is_good; i++)
-		is_good = judge_driver.memcpy_async(j->ranges[i].after, j->ranges[i].base,
-						    j->ranges[i].bytes, j->stream) == CUDA_SUCCESS;
+		is_good = copy_range(j->ranges[i].after, &j->ranges[i], j->stream);
 	if (!is_good)
 		j->head.flags &= ~RACE_JUDGE_HAS_AFTER;
 	is_good = judge_driver.event_record(j->room->event, j->stream) == CUDA_SUCCESS;
@@ -375,6 +429,8 @@ static const char *fill(struct judge_job *j, const struct judge_dims *d, void **
 		return "its parameters aren't all there";
 	j->may_mix = !judge_kernel_is_sync(f->kernel);
 	make_plan(f, j->ctx, j->params, bytes);
+	if ((why = take_textures(j)))
+		return why;
 	plan.is_twice &= !j->may_mix;
 	plan.is_verified = judge_policy()->mode == RACE_JUDGE_VERIFY && !d->nodes;
 	h->flags |= plan.is_verified ? RACE_JUDGE_HAS_AFTER : 0;

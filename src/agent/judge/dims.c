@@ -1,7 +1,8 @@
 /*
  * dims.c - copies of two and three dimensions, as the judge hears of them.
  *
- * Arrays have no address, so that side of a copy isn't judged.
+ * Arrays have an address if there is a texture or surface object of theirs (textures.c); of others
+ * that side of a copy isn't judged.
  */
 #include "agent/judge/judge.h"
 
@@ -10,6 +11,7 @@ struct side {
 	CUmemorytype type;
 	const void *host;
 	CUdeviceptr device;
+	CUarray array;
 	size_t pitch, height, x, y, z;
 };
 
@@ -19,7 +21,11 @@ static struct race_judge_place place(const struct side *s, size_t width, size_t 
 	uint64_t at = s->type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)s->host : s->device;
 
 	p.slice = p.pitch * (s->height ? s->height : height);
-	if (s->type == CU_MEMORYTYPE_ARRAY || !at)
+	if (s->type == CU_MEMORYTYPE_ARRAY) {
+		p = judge_array_place(s->array);
+		at = p.addr;
+	}
+	if (!at)
 		return (struct race_judge_place){0};
 	p.addr = at + s->x + s->y * p.pitch + s->z * p.slice;
 	return p;
@@ -27,10 +33,10 @@ static struct race_judge_place place(const struct side *s, size_t width, size_t 
 
 struct race_judge_operation judge_copy_2d(const CUDA_MEMCPY2D *c)
 {
-	const struct side to = {c->dstMemoryType, c->dstHost, c->dstDevice,
+	const struct side to = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
 				c->dstPitch,	  0,	      c->dstXInBytes,
 				c->dstY,	  0};
-	const struct side from = {c->srcMemoryType, c->srcHost, c->srcDevice,
+	const struct side from = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
 				  c->srcPitch,	    0,		c->srcXInBytes,
 				  c->srcY,	    0};
 
@@ -44,9 +50,9 @@ struct race_judge_operation judge_copy_2d(const CUDA_MEMCPY2D *c)
 
 struct race_judge_operation judge_copy_3d(const CUDA_MEMCPY3D *c)
 {
-	const struct side to = {c->dstMemoryType, c->dstHost,	  c->dstDevice, c->dstPitch,
+	const struct side to = {c->dstMemoryType, c->dstHost,	  c->dstDevice, c->dstArray, c->dstPitch,
 				c->dstHeight,	  c->dstXInBytes, c->dstY,	c->dstZ};
-	const struct side from = {c->srcMemoryType, c->srcHost,	    c->srcDevice, c->srcPitch,
+	const struct side from = {c->srcMemoryType, c->srcHost,	    c->srcDevice, c->srcArray, c->srcPitch,
 				  c->srcHeight,	    c->srcXInBytes, c->srcY,	  c->srcZ};
 
 	return (struct race_judge_operation){.kind = RACE_JUDGE_COPY,

@@ -289,6 +289,53 @@ static CUresult encode_wide(MAP_FIRST, int lower, int upper, cuuint32_t channels
 	return r;
 }
 
+/* ---- textures and surfaces ------------------------------------------------------- */
+
+static CUresult (*real_tex)(CUtexObject *, const CUDA_RESOURCE_DESC *, const CUDA_TEXTURE_DESC *,
+			    const CUDA_RESOURCE_VIEW_DESC *);
+static CUresult (*real_tex_end)(CUtexObject);
+static CUresult (*real_surf)(CUsurfObject *, const CUDA_RESOURCE_DESC *);
+static CUresult (*real_surf_end)(CUsurfObject);
+static CUresult (*real_array_end)(CUarray);
+
+static CUresult make_tex(CUtexObject *out, const CUDA_RESOURCE_DESC *res,
+			 const CUDA_TEXTURE_DESC *tex, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+	CUresult r = real_tex(out, res, tex, view);
+
+	if (r == CUDA_SUCCESS)
+		judge_texture_add(*out, res, tex, !view);
+	return r;
+}
+
+static CUresult make_surf(CUsurfObject *out, const CUDA_RESOURCE_DESC *res)
+{
+	CUresult r = real_surf(out, res);
+
+	if (r == CUDA_SUCCESS)
+		judge_texture_add(*out, res, NULL, true);
+	return r;
+}
+
+/* Known before the driver has it: another thread may get the number. */
+static CUresult end_tex(CUtexObject x)
+{
+	judge_texture_remove(x, false);
+	return real_tex_end(x);
+}
+
+static CUresult end_surf(CUsurfObject x)
+{
+	judge_texture_remove(x, true);
+	return real_surf_end(x);
+}
+
+static CUresult end_array(CUarray a)
+{
+	judge_array_remove(a);
+	return real_array_end(a);
+}
+
 /* ---- graphs --------------------------------------------------------------------- */
 
 #define MADE_ARGUMENTS CUgraphExec *x, CUgraph g, CUgraphNode *error, char *log, size_t n
@@ -454,12 +501,14 @@ static CUresult enable(CUgraphExec x, CUgraphNode n, unsigned is_on)
 void forward_judge_ends(CUcontext ctx)
 {
 	judge_wait(ctx);
+	judge_textures_forget(ctx);
 }
 
 /* The next primary context may have the handle of one that is gone. */
 void forward_judge_gone(void)
 {
 	judge_rooms_forget(NULL);
+	judge_textures_forget(NULL);
 	judge_ways_forget();
 	judge_codes_forget();
 }
@@ -485,6 +534,11 @@ const struct forward_hook forward_judge_hooks[] = {
 	{"cuTensorMapEncodeTiled", (void *)encode_tiled, (void **)&real_tiled},
 	{"cuTensorMapEncodeIm2col", (void *)encode_im2col, (void **)&real_im2col},
 	{"cuTensorMapEncodeIm2colWide", (void *)encode_wide, (void **)&real_wide},
+	{"cuTexObjectCreate", (void *)make_tex, (void **)&real_tex},
+	{"cuTexObjectDestroy", (void *)end_tex, (void **)&real_tex_end},
+	{"cuSurfObjectCreate", (void *)make_surf, (void **)&real_surf},
+	{"cuSurfObjectDestroy", (void *)end_surf, (void **)&real_surf_end},
+	{"cuArrayDestroy", (void *)end_array, (void **)&real_array_end},
 	{"cuGraphInstantiate", (void *)make_1, (void **)&real_make[0]},
 	{"cuGraphInstantiate_v2", (void *)make_2, (void **)&real_make[1]},
 	{"cuGraphInstantiateWithFlags", (void *)make_flags, (void **)&real_make_flags},

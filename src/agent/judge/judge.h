@@ -38,9 +38,11 @@ void judge_not_loaded(struct judge_code *c);
 	F(ctx_set_current, cuCtxSetCurrent)                                                        \
 	F(ctx_get_device, cuCtxGetDevice)                                                          \
 	F(device_get_attribute, cuDeviceGetAttribute)                                              \
+	F(array_get_descriptor, cuArray3DGetDescriptor_v2)                                         \
 	F(mem_alloc, cuMemAlloc_v2)                                                                \
 	F(mem_get_info, cuMemGetInfo_v2)                                                           \
 	F(mem_host_alloc, cuMemHostAlloc)                                                          \
+	F(memcpy_3d_async, cuMemcpy3DAsync_v2)                                                     \
 	F(memcpy_async, cuMemcpyAsync)                                                             \
 	F(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2)                                                 \
 	F(pointer_get_attributes, cuPointerGetAttributes)                                          \
@@ -155,6 +157,7 @@ const struct judge_param *judge_kernel_params(const struct judge_kernel *k, uint
 bool judge_kernel_is_sync(const struct judge_kernel *k);
 /* May it use tensor maps? */
 bool judge_kernel_has_maps(const struct judge_kernel *k);
+bool judge_kernel_has_textures(const struct judge_kernel *k);
 
 /* A handle has got a name: of a module's function, a library's kernel; is another name of `same`.
  * The driver may use an old handle again. They take the lock. */
@@ -314,6 +317,23 @@ uint32_t judge_maps_last(CUdeviceptr *out);
 /* Hands over those that the judge hasn't got. False: it is gone. */
 bool judge_maps_send(int fd);
 
+struct judge_range;
+
+/* ---- textures.c: texture and surface objects ---------------------------------------------- */
+
+/* The driver has made one; tex NULL: a surface. is_whole: nothing else describes it. */
+void judge_texture_add(uint64_t handle, const CUDA_RESOURCE_DESC *res, const CUDA_TEXTURE_DESC *tex,
+		       bool is_whole);
+/* It is about to go; so is an array, and a context (NULL: all) with all that it has. */
+void judge_texture_remove(uint64_t handle, bool is_surface);
+void judge_array_remove(CUarray a);
+void judge_textures_forget(CUcontext ctx);
+/* Those of a context, RACE_JUDGE_TEXTURES at most: their number; UINT32_MAX: there are more. */
+uint32_t judge_textures_find(CUcontext ctx, struct race_judge_texture *out);
+/* The array that has this address of ours; the one that the program knows so (0: it has none). */
+bool judge_array_at(CUdeviceptr addr, struct judge_range *out);
+struct race_judge_place judge_array_place(CUarray a);
+
 /* ---- operations.c: what the API orders ---------------------------------------------------- */
 
 /* A launch is about to be submitted. is_early: it may begin before the one before it has ended. */
@@ -345,7 +365,10 @@ struct judge_range {
 	CUdeviceptr again; /* a second copy, made after the first; 0: none */
 	CUdeviceptr after; /* one that was made after the launch; 0: none */
 	uint64_t bytes;
-	uint32_t kind; /* as in struct race_judge_memory */
+	uint32_t kind;	/* as in struct race_judge_memory */
+	CUarray array;	/* whose texels these are, and base an address of ours; NULL: memory */
+	uint64_t width; /* of an array: bytes of a row */
+	uint64_t height, depth;
 };
 #define JUDGE_RANGES 512u
 
@@ -368,6 +391,7 @@ struct judge_job {
 	CUcontext ctx;
 	struct race_judge_launch head;
 	uint8_t *params;
+	struct race_judge_texture *textures;
 	bool is_twice;	 /* each range was copied twice */
 	CUstream stream; /* in which its memory is to be copied after it */
 	/* Nothing in the kernel orders its reads of what others write beside it: each may find what

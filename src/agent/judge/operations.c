@@ -6,7 +6,7 @@
  * comes before it (struct race_judge_order), and so do the nodes of a graph (graph.c). New memory
  * (which may be old memory) and a function that isn't known order all.
  *
- * Misses: copies of arrays, which are ordered but not compared.
+ * Misses: copies of arrays of which no texture or surface object was made: ordered, not compared.
  * Costs: nothing until the program has a stream of its own; then 0.05 us for each launch and 0.1 us
  * for each call that may order something.
  */

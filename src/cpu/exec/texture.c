@@ -28,8 +28,16 @@ struct object {
 	_Atomic bool is_live;
 };
 
+/* One of another machine's; these are few, and never destroyed. */
+struct placed {
+	struct placed *next;
+	uint64_t handle;
+	struct cpu_texture t;
+};
+
 struct cpu_textures {
 	pthread_mutex_t lock;
+	_Atomic(struct placed *) placed;
 	uint32_t n;
 	_Atomic(struct object *) chunk[MAX_CHUNKS];
 };
@@ -45,9 +53,14 @@ bool cpu_textures_init(struct cpu_machine *m)
 void cpu_textures_free(struct cpu_machine *m)
 {
 	struct cpu_textures *x = m->textures;
+	struct placed *p;
 
 	for (uint32_t i = 0; x && i < MAX_CHUNKS; i++)
 		free(atomic_load(&x->chunk[i]));
+	while (x && (p = atomic_load(&x->placed))) {
+		atomic_store(&x->placed, p->next);
+		free(p);
+	}
 	free(x);
 }
 
@@ -102,18 +115,34 @@ uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t)
 	return is_made ? at + 1ull : 0;
 }
 
+static struct placed *placed_find(struct cpu_textures *x, uint64_t handle, bool is_surface)
+{
+	struct placed *p = atomic_load_explicit(&x->placed, memory_order_acquire);
+
+	while (p && (p->handle != handle || p->t.is_surface != is_surface))
+		p = p->next;
+	return p;
+}
+
 bool cpu_texture_place(struct cpu_machine *m, uint64_t handle, const struct cpu_texture *t)
 {
 	struct cpu_textures *x = m->textures;
+	const struct placed *there = placed_find(x, handle, t->is_surface);
+	struct placed *p;
 
-	if (!handle || handle > CHUNK * MAX_CHUNKS)
+	if (there)
+		return there->t.address == t->address && there->t.width == t->width &&
+		       there->t.height == t->height;
+	p = calloc(1, sizeof(*p));
+	if (!p)
 		return false;
+	p->handle = handle;
+	p->t = *t;
 	pthread_mutex_lock(&x->lock);
-	bool is_made = object_make(x, (uint32_t)(handle - 1), t);
-	if (is_made && x->n < handle)
-		x->n = (uint32_t)handle;
+	p->next = atomic_load(&x->placed);
+	atomic_store_explicit(&x->placed, p, memory_order_release);
 	pthread_mutex_unlock(&x->lock);
-	return is_made;
+	return true;
 }
 
 void cpu_texture_each(struct cpu_machine *m,
@@ -139,11 +168,41 @@ bool cpu_texture_free(struct cpu_machine *m, uint64_t handle)
 	return o && atomic_exchange(&o->is_live, false);
 }
 
-const struct cpu_texture *cpu_texture_find(struct cpu_machine *m, uint64_t handle)
+const struct cpu_texture *cpu_texture_find(struct cpu_machine *m, uint64_t handle, bool is_surface)
 {
+	const struct placed *p = placed_find(m->textures, handle, is_surface);
 	struct object *o = object_at(m->textures, handle);
 
+	if (p)
+		return &p->t;
 	return o && atomic_load_explicit(&o->is_live, memory_order_acquire) ? &o->t : NULL;
+}
+
+/* ---- descriptions ---------------------------------------------------------------- */
+
+enum cpu_sampling_error cpu_texture_sample(struct cpu_texture *t, const struct cpu_sampling *d)
+{
+	bool is_int = t->type != CPU_TEX_FLOAT, is_line = !t->is_array && !t->height;
+
+	t->is_unit = is_int && !d->is_element && !(d->is_wide_element && t->bits == 32);
+	if (t->is_unit && t->bits == 32)
+		return CPU_SAMPLING_NO_FRACTIONS;
+	t->is_filtered = !is_line && d->is_linear;
+	if (t->is_filtered && is_int && !t->is_unit)
+		return CPU_SAMPLING_NO_FILTER;
+	t->is_normalized = !is_line && d->is_normalized;
+	for (unsigned i = 0; i < 3; i++) {
+		if (d->mode[i] < CPU_TEX_WRAP || d->mode[i] > CPU_TEX_BORDER)
+			return CPU_SAMPLING_NO_MODE;
+		t->mode[i] = (uint8_t)d->mode[i];
+		/* The manual: these two are switched to clamping then. */
+		if (!t->is_normalized && t->mode[i] != CPU_TEX_BORDER)
+			t->mode[i] = CPU_TEX_CLAMP;
+	}
+	/* Beyond its end a line of memory reads as 0. */
+	if (!is_line)
+		memcpy(t->border, d->border, sizeof(t->border));
+	return CPU_SAMPLING_GOOD;
 }
 
 /* ---- addressing ------------------------------------------------------------------ */

@@ -8,8 +8,9 @@
 
 struct cpu_textures;
 
-/* The object of a handle; NULL: it doesn't exist, or no longer. Any thread. */
-const struct cpu_texture *cpu_texture_find(struct cpu_machine *m, uint64_t handle);
+/* The object of a handle, of this kind if there are two; NULL: it doesn't exist, or no longer. Any
+ * thread. */
+const struct cpu_texture *cpu_texture_find(struct cpu_machine *m, uint64_t handle, bool is_surface);
 
 #define CPU_TEX_CORNERS 8u
 

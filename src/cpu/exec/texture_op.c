@@ -48,11 +48,16 @@ static const struct cpu_texture *object_of(struct cpu_warp *w, const struct cpu_
 	const struct tex_aux *x = in->aux;
 	unsigned l = (unsigned)__builtin_ctz(mask);
 	uint64_t h = cpu_u64(w, x->object)[l];
-	const struct cpu_texture *t = cpu_texture_find(w->grid->m, h);
+	const struct cpu_texture *t = cpu_texture_find(w->grid->m, h, is_surface);
 	const char *what = is_surface ? "surface" : "texture";
 	unsigned dims = t ? 1u + (t->height != 0) + (t->depth != 0 && !t->is_layered) : 0;
 
-	if (!t || t->is_surface != is_surface)
+	if (!t && w->grid->m->opt.is_guest)
+		cpu_fault(w, in, l, CPU_FAULT_UNSUPPORTED,
+			  "%s 0x%llx, which has mipmaps, a view or another kind that isn't judged, "
+			  "or was destroyed",
+			  what, (unsigned long long)h);
+	else if (!t || t->is_surface != is_surface)
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "0x%llx is no %s object, or was destroyed",
 			  (unsigned long long)h, what);
 	else if (t->is_layered != x->is_layered || (t->is_array && dims != x->dims))

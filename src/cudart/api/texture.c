@@ -44,9 +44,9 @@ static enum rt_error resource_of(const char *name, const struct cudaResourceDesc
 	}
 }
 
-static enum rt_error sampling_of(const struct cudaTextureDesc *d, struct rt_sampling *out)
+static enum rt_error sampling_of(const struct cudaTextureDesc *d, struct cpu_sampling *out)
 {
-	*out = (struct rt_sampling){.is_linear = d->filterMode == cudaFilterModeLinear,
+	*out = (struct cpu_sampling){.is_linear = d->filterMode == cudaFilterModeLinear,
 				    .is_element = d->readMode == cudaReadModeElementType,
 				    .is_normalized = d->normalizedCoords};
 	if (d->sRGB)
@@ -70,7 +70,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
 				    const struct cudaTextureDesc *pTexDesc,
 				    const struct cudaResourceViewDesc *pResViewDesc)
 {
-	struct rt_sampling sampling;
+	struct cpu_sampling sampling;
 	struct rt_resource res;
 	uint64_t handle;
 

@@ -133,32 +133,19 @@ static enum rt_error from_memory(const struct rt_resource *res, struct cpu_textu
 
 /* ---- textures ------------------------------------------------------------------------- */
 
-static enum rt_error set_sampling(const struct rt_sampling *d, struct cpu_texture *t)
+static enum rt_error set_sampling(const struct cpu_sampling *d, struct cpu_texture *t)
 {
-	bool is_int = t->type != CPU_TEX_FLOAT, is_line = !t->is_array && !t->height;
+	static const enum rt_error errors[] = {
+		[CPU_SAMPLING_GOOD] = RT_OK,
+		[CPU_SAMPLING_NO_FRACTIONS] = RT_ERROR_INVALID_NORM_SETTING,
+		[CPU_SAMPLING_NO_FILTER] = RT_ERROR_INVALID_FILTER_SETTING,
+		[CPU_SAMPLING_NO_MODE] = RT_ERROR_INVALID_VALUE,
+	};
 
-	t->is_unit = is_int && !d->is_element && !(d->is_wide_element && t->bits == 32);
-	if (t->is_unit && t->bits == 32)
-		return RT_ERROR_INVALID_NORM_SETTING;
-	t->is_filtered = !is_line && d->is_linear;
-	if (t->is_filtered && is_int && !t->is_unit)
-		return RT_ERROR_INVALID_FILTER_SETTING;
-	t->is_normalized = !is_line && d->is_normalized;
-	for (unsigned i = 0; i < 3; i++) {
-		if (d->mode[i] < CPU_TEX_WRAP || d->mode[i] > CPU_TEX_BORDER)
-			return RT_ERROR_INVALID_VALUE;
-		t->mode[i] = (uint8_t)d->mode[i];
-		/* The manual: these two are switched to clamping then. */
-		if (!t->is_normalized && t->mode[i] != CPU_TEX_BORDER)
-			t->mode[i] = CPU_TEX_CLAMP;
-	}
-	/* Beyond its end a line of memory reads as 0. */
-	if (!is_line)
-		memcpy(t->border, d->border, sizeof(t->border));
-	return RT_OK;
+	return errors[cpu_texture_sample(t, d)];
 }
 
-enum rt_error rt_texture_new(const struct rt_resource *res, const struct rt_sampling *sampling,
+enum rt_error rt_texture_new(const struct rt_resource *res, const struct cpu_sampling *sampling,
 			     const void *kept, size_t n, uint64_t *out)
 {
 	struct cpu_texture t = {.is_surface = !sampling};

@@ -17,16 +17,8 @@ struct rt_resource {
 	bool is_strict;
 };
 
-struct rt_sampling {
-	int mode[3];
-	bool is_linear, is_normalized;
-	bool is_element;      /* integers as they are, not as fractions */
-	bool is_wide_element; /* those of 32 bits in any case (the driver's); else an error */
-	float border[4];
-};
-
 /* `kept`: what the API wants back. Sampling NULL: a surface. */
-enum rt_error rt_texture_new(const struct rt_resource *res, const struct rt_sampling *sampling,
+enum rt_error rt_texture_new(const struct rt_resource *res, const struct cpu_sampling *sampling,
 			     const void *kept, size_t n, uint64_t *out);
 enum rt_error rt_texture_free(uint64_t handle, bool is_surface);
 /* What was kept: n bytes, else it is of the other API; NULL: no such object. */

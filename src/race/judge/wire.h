@@ -58,6 +58,7 @@ struct race_judge_module {
 #define RACE_JUDGE_LINE_KERNEL 'k' /* name, bytes of all parameters, OFFSET:BYTES of each */
 #define RACE_JUDGE_LINE_SYNC   's' /* name of a kernel that may wait for others in memory */
 #define RACE_JUDGE_LINE_MAPS   'm' /* ... that may use tensor maps */
+#define RACE_JUDGE_LINE_TEX    't' /* ... that may use textures or surfaces */
 #define RACE_JUDGE_LINE_GLOBAL 'v' /* a variable: name, bytes */
 #define RACE_JUDGE_LINE_CONST  'c' /* one in constant memory */
 
@@ -105,6 +106,7 @@ struct race_judge_launch {
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t device, sms, flags, seed;
 	uint32_t kernel, params; /* bytes of each, after this struct; the name without a NUL */
+	uint32_t textures, reserved; /* struct race_judge_texture, so many, after those */
 };
 
 /* A tensor map, as cuTensorMapEncodeTiled, ...Im2col or ...Im2colWide was asked for it; 128 bytes
@@ -122,6 +124,28 @@ struct race_judge_map {
 #define RACE_JUDGE_MAP_BYTES 128u
 #define RACE_JUDGE_MAP_ALIGN 64u /* of CUtensorMap (cuda.h) */
 #define RACE_JUDGE_MAPS	     4096u /* known at a time, at most */
+
+/* A texture or surface object. Arrays have addresses of ours, at which their texels lie row by row:
+ * their memory is asked for like any other. */
+struct race_judge_texture {
+	uint64_t handle, address;
+	uint64_t width, height, depth; /* texels; depth: or layers */
+	uint64_t pitch, slice;	       /* bytes */
+	uint32_t channels, bits;
+	uint32_t type; /* enum race_judge_tex_type */
+	uint32_t flags;
+	int32_t mode[3]; /* CUaddress_mode */
+	float border[4];
+	uint32_t reserved;
+};
+enum race_judge_tex_type { RACE_JUDGE_TEX_SIGNED, RACE_JUDGE_TEX_UNSIGNED, RACE_JUDGE_TEX_FLOAT };
+#define RACE_JUDGE_TEX_SURFACE	  1u
+#define RACE_JUDGE_TEX_LAYERED	  2u
+#define RACE_JUDGE_TEX_ARRAY	  4u
+#define RACE_JUDGE_TEX_LINEAR	  8u  /* filtered */
+#define RACE_JUDGE_TEX_INTEGERS	  16u /* not as fractions */
+#define RACE_JUDGE_TEX_NORMALIZED 32u
+#define RACE_JUDGE_TEXTURES	  256u /* of a launch, at most */
 
 /* Its kind is enum cpu_mem_kind, plus 1; 0: there is none. */
 #define RACE_JUDGE_DEVICE   1u
