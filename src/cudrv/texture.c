@@ -69,9 +69,9 @@ static enum rt_error sampling_of(const CUDA_TEXTURE_DESC *d, struct cpu_sampling
 			       CU_TRSF_SEAMLESS_CUBEMAP;
 
 	*out = (struct cpu_sampling){.is_linear = d->filterMode == CU_TR_FILTER_MODE_LINEAR,
-				    .is_element = d->flags & CU_TRSF_READ_AS_INTEGER,
-				    .is_wide_element = true,
-				    .is_normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES};
+				     .is_element = d->flags & CU_TRSF_READ_AS_INTEGER,
+				     .is_wide_element = true,
+				     .is_normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES};
 	if (d->flags & CU_TRSF_SRGB)
 		return rt_refuse_use("cuTexObjectCreate", "CU_TRSF_SRGB");
 	if (d->maxAnisotropy > 1)

@@ -174,7 +174,7 @@ static void put_property(struct base_buf *out, char letter, const struct ptx_fun
 		base_buf_printf(out, "%c %.*s\n", letter, (int)f->name.n, f->name.p);
 }
 
-/* Kernels that may order themselves with what runs beside them, and those that may use tensor maps or
+/* Kernels that may order themselves with what runs beside them, that may use tensor maps, or
  * textures. A kernel that calls anything is taken to call all functions that are there. */
 static void put_properties(struct base_buf *out, const struct ptx_module *m, bool is_part)
 {

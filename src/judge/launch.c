@@ -200,12 +200,12 @@ static void put_textures(struct judge_capsule *c, const char *bytes, uint32_t n)
 					.is_surface = (x.flags & RACE_JUDGE_TEX_SURFACE) != 0,
 					.is_layered = (x.flags & RACE_JUDGE_TEX_LAYERED) != 0,
 					.is_array = (x.flags & RACE_JUDGE_TEX_ARRAY) != 0};
-		struct cpu_sampling d = {
-			.mode = {x.mode[0], x.mode[1], x.mode[2]},
-			.is_linear = (x.flags & RACE_JUDGE_TEX_LINEAR) != 0,
-			.is_normalized = (x.flags & RACE_JUDGE_TEX_NORMALIZED) != 0,
-			.is_element = (x.flags & RACE_JUDGE_TEX_INTEGERS) != 0,
-			.is_wide_element = true};
+		struct cpu_sampling d = {.mode = {x.mode[0], x.mode[1], x.mode[2]},
+					 .is_linear = (x.flags & RACE_JUDGE_TEX_LINEAR) != 0,
+					 .is_normalized =
+						 (x.flags & RACE_JUDGE_TEX_NORMALIZED) != 0,
+					 .is_element = (x.flags & RACE_JUDGE_TEX_INTEGERS) != 0,
+					 .is_wide_element = true};
 		memcpy(d.border, x.border, sizeof(d.border));
 		/* (One that the CPU device can't have is missing, and the kernel stops at it.) */
 		if (t.is_surface || cpu_texture_sample(&t, &d) == CPU_SAMPLING_GOOD)

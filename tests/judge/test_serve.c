@@ -57,8 +57,8 @@ static const char text[] =
 	"add.u64 %d1, %d1, %d2;\nmov.u32 %r2, full;\nmov.u32 %r3, tile;\nmov.u32 %r4, 0;\n"
 	"mbarrier.init.shared.b64 [%r2], 1;\nfence.mbarrier_init.release.cluster;\n"
 	"mbarrier.arrive.expect_tx.shared.b64 %d3, [%r2], 64;\n"
-	"cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-	"[%r3], [%d1, {%r4}], [%r2];\n"
+	"cp.async.bulk.tensor.1d.shared::cluster.global.tile"
+	".mbarrier::complete_tx::bytes [%r3], [%d1, {%r4}], [%r2];\n"
 	"again:\nmbarrier.try_wait.parity.shared.b64 %p, [%r2], 0;\n@!%p bra again;\n"
 	"ld.shared.u32 %r5, [%r3];\nsetp.eq.u32 %p, %r5, 41;\n@%p bra good;\ntrap;\n"
 	"good:\nret;\n}\n";
@@ -69,7 +69,7 @@ static const char text[] =
 #define VAR    0x7e1000000000ull
 #define NUMBER 17u
 
-/* Tensor maps in it, in bytes of the driver's: one in a page, one in two, one that it never made. */
+/* Tensor maps in it, in the driver's bytes: one in a page, one in two, one that it never made. */
 #define TENSOR	   (THERE + 0x80000)
 #define MAP	   0x80u
 #define MAP_CUT	   (RACE_JUDGE_PAGE - 64)

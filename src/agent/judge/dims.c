@@ -33,12 +33,12 @@ static struct race_judge_place place(const struct side *s, size_t width, size_t 
 
 struct race_judge_operation judge_copy_2d(const CUDA_MEMCPY2D *c)
 {
-	const struct side to = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
-				c->dstPitch,	  0,	      c->dstXInBytes,
-				c->dstY,	  0};
-	const struct side from = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
-				  c->srcPitch,	    0,		c->srcXInBytes,
-				  c->srcY,	    0};
+	const struct side to = {c->dstMemoryType, c->dstHost,  c->dstDevice,
+				c->dstArray,	  c->dstPitch, 0,
+				c->dstXInBytes,	  c->dstY,     0};
+	const struct side from = {c->srcMemoryType, c->srcHost,	 c->srcDevice,
+				  c->srcArray,	    c->srcPitch, 0,
+				  c->srcXInBytes,   c->srcY,	 0};
 
 	return (struct race_judge_operation){.kind = RACE_JUDGE_COPY,
 					     .dst = place(&to, c->WidthInBytes, c->Height),
@@ -50,10 +50,12 @@ struct race_judge_operation judge_copy_2d(const CUDA_MEMCPY2D *c)
 
 struct race_judge_operation judge_copy_3d(const CUDA_MEMCPY3D *c)
 {
-	const struct side to = {c->dstMemoryType, c->dstHost,	  c->dstDevice, c->dstArray, c->dstPitch,
-				c->dstHeight,	  c->dstXInBytes, c->dstY,	c->dstZ};
-	const struct side from = {c->srcMemoryType, c->srcHost,	    c->srcDevice, c->srcArray, c->srcPitch,
-				  c->srcHeight,	    c->srcXInBytes, c->srcY,	  c->srcZ};
+	const struct side to = {c->dstMemoryType, c->dstHost,  c->dstDevice,
+				c->dstArray,	  c->dstPitch, c->dstHeight,
+				c->dstXInBytes,	  c->dstY,     c->dstZ};
+	const struct side from = {c->srcMemoryType, c->srcHost,	 c->srcDevice,
+				  c->srcArray,	    c->srcPitch, c->srcHeight,
+				  c->srcXInBytes,   c->srcY,	 c->srcZ};
 
 	return (struct race_judge_operation){.kind = RACE_JUDGE_COPY,
 					     .dst = place(&to, c->WidthInBytes, c->Height),

@@ -245,8 +245,8 @@ bool cpu_tensormap_foreign(struct cpu_warp *w, const struct cpu_inst *in, unsign
 	if (!w->grid->m->opt.is_guest || cpu_tensormap_is(map))
 		return false;
 	cpu_fault(w, in, l, CPU_FAULT_UNKNOWN,
-		  "no tensor map is known at 0x%llx: the bytes there are of a GPU's making, such as "
-		  "a kernel's change leaves",
+		  "no tensor map is known at 0x%llx: a kernel may have changed it, or it was made "
+		  "before the run was followed",
 		  (unsigned long long)addr);
 	return true;
 }

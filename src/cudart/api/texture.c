@@ -47,8 +47,8 @@ static enum rt_error resource_of(const char *name, const struct cudaResourceDesc
 static enum rt_error sampling_of(const struct cudaTextureDesc *d, struct cpu_sampling *out)
 {
 	*out = (struct cpu_sampling){.is_linear = d->filterMode == cudaFilterModeLinear,
-				    .is_element = d->readMode == cudaReadModeElementType,
-				    .is_normalized = d->normalizedCoords};
+				     .is_element = d->readMode == cudaReadModeElementType,
+				     .is_normalized = d->normalizedCoords};
 	if (d->sRGB)
 		return rt_refuse_use("cudaCreateTextureObject", "sRGB");
 	if (d->maxAnisotropy > 1)

@@ -105,7 +105,7 @@ struct race_judge_launch {
 	uint64_t shared;
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t device, sms, flags, seed;
-	uint32_t kernel, params; /* bytes of each, after this struct; the name without a NUL */
+	uint32_t kernel, params;     /* bytes of each, after this struct; the name without a NUL */
 	uint32_t textures, reserved; /* struct race_judge_texture, so many, after those */
 };
 
@@ -122,7 +122,7 @@ struct race_judge_map {
 	uint32_t channels, pixels;
 };
 #define RACE_JUDGE_MAP_BYTES 128u
-#define RACE_JUDGE_MAP_ALIGN 64u /* of CUtensorMap (cuda.h) */
+#define RACE_JUDGE_MAP_ALIGN 64u   /* of CUtensorMap (cuda.h) */
 #define RACE_JUDGE_MAPS	     4096u /* known at a time, at most */
 
 /* A texture or surface object. Arrays have addresses of ours, at which their texels lie row by row:

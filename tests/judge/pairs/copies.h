@@ -1,6 +1,6 @@
 /*
- * copies.h - for programs of pairs (pairs.h): mbarriers, bulk copies and tensor maps, as the ISA and
- * the driver spell them.
+ * copies.h - for programs of pairs (pairs.h): mbarriers, bulk copies and tensor maps, as the ISA
+ * and the driver spell them.
  */
 #include "pairs.h"
 #include <cuda.h>
@@ -22,7 +22,8 @@ static __device__ void mbar_arrive(uint64_t *b)
 static __device__ void mbar_wait(uint64_t *b, unsigned parity)
 {
 	asm volatile("{\n.reg .pred p;\nagain:\n"
-		     "mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n@!p bra again;\n}" ::"r"(smem(b)),
+		     "mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n@!p bra again;\n}" ::"r"(
+			     smem(b)),
 		     "r"(parity)
 		     : "memory");
 }
@@ -33,7 +34,8 @@ static __device__ void mbar_try(uint64_t *b, unsigned parity)
 
 	for (int i = 0; i < 20 && !is_over; i++)
 		asm volatile("{\n.reg .pred p;\n"
-			     "mbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+			     "mbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, "
+			     "0, p;\n}"
 			     : "=r"(is_over)
 			     : "r"(smem(b)), "r"(parity)
 			     : "memory");
