@@ -88,7 +88,7 @@ struct ev_cell {
 	uint32_t at;	    /* which byte of v */
 };
 
-#define EV_MAX_RING 4
+#define EV_MAX_RING 8
 
 /* What is known of one cell in one loop; loop.c. */
 struct ev_phi {

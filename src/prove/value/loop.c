@@ -80,31 +80,50 @@ static const struct ex *ring_value(struct ev *e, uint32_t loop, const struct ev_
 	return v;
 }
 
+/* Does v depend on the counter by nothing but remainders, of divisors of n? (Other rings.) */
+static bool comes_back(const struct ex *v, const struct ex *ctr, unsigned n)
+{
+	if (v->op == EX_UREM && v->a[0] == ctr && v->a[1]->op == EX_CONST && v->a[1]->imm)
+		return n % v->a[1]->imm == 0;
+	if (v->op == EX_PHI || v->op == EX_VAR || v->op == EX_KEXIT || v == ctr)
+		return !prove_ex_contains(v, ctr);
+	for (uint32_t i = 0; i < v->n && v->has_ctr; i++)
+		if (!comes_back(v->a[i], ctr, n))
+			return false;
+	return true;
+}
+
 /* Is what an iteration makes of the value the ring's next one, in each place of the ring? */
 static bool keeps_ring(struct ev *e, uint32_t loop, const struct ev_phi *p, const struct ex *next)
 {
-	const struct ex *r = remainder_of(e, loop, p->nring);
+	const struct ex *r = remainder_of(e, loop, p->nring), *ctr = e->loops[loop].ctr;
+	bool is_back = comes_back(next, ctr, p->nring);
 
 	for (unsigned i = 0; i < p->nring; i++) {
 		const struct ex *x =
 			prove_ex_replace(e->pool, next, r, prove_ex_const(e->pool, r->w, i));
+		if (is_back)
+			x = prove_ex_replace(e->pool, x, ctr, prove_ex_const(e->pool, ctr->w, i));
 		if (x != p->ring[(i + 1) % p->nring])
 			return false;
 	}
 	return p->init == p->ring[0];
 }
 
-/* The value is made of itself alone: what is it in the next iterations? */
+/* The value is made of itself, and of others that have a ring: what is it in the next iterations?
+ * As a phase, that changes whenever the stage is the first one again. */
 static bool find_own_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
 {
-	const struct ex *v = p->init;
+	const struct ex *v = p->init, *ctr = e->loops[loop].ctr;
 
 	for (unsigned n = 0; n < EV_MAX_RING; n++) {
 		p->ring[n] = v;
 		v = prove_ex_replace(e->pool, next, p->leaf, v);
-		if (prove_ex_contains(v, e->loops[loop].ctr))
+		v = prove_ex_replace(e->pool, v, ctr, prove_ex_const(e->pool, ctr->w, n));
+		const struct ex *other = prove_ex_replace(e->pool, next, p->leaf, p->init);
+		if (prove_ex_contains(v, ctr) || v->op == EX_PHI)
 			return false;
-		if (v == p->init) {
+		if (v == p->init && comes_back(other, ctr, n + 1)) {
 			p->nring = (uint8_t)(n + 1);
 			return n > 0;
 		}
