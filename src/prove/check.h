@@ -190,6 +190,9 @@ bool meet_late_is_apart(struct check *c, const uint8_t *counters);
 void order_find(struct check *c);
 /* Does one of them order the pair in hand? */
 bool order_is_kept(struct check *c);
+/* What no pair says of bulk copies and mbarriers: a thread's own accesses, inits. After the
+ * pairs. */
+void order_check_copies(struct check *c);
 /* extents.c: which accesses a launch may leave unchecked, and whether those to shared memory stay
  * within their variables. After all pairs. */
 void extents_find(struct check *c);

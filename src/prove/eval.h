@@ -82,6 +82,16 @@ struct ev_touch {
 	struct ev_access copy, own;
 };
 
+/* An operation on an mbarrier, as its step comes (struct ir_mbar). */
+struct ev_mbar {
+	const struct ir_mbar *mbar;
+	const struct ir_step *step;
+	uint32_t block, index; /* index of the step */
+	struct ev_root root;
+	const struct ex *off, *guard;  /* offset from the root, in bytes; when it happens */
+	const struct ex *arg, *result; /* or NULL */
+};
+
 /* One place of a thread's private state: a register with several definitions, or a byte. */
 struct ev_cell {
 	const struct ex *v; /* NULL: anything */
@@ -134,7 +144,8 @@ struct ev {
 	BASE_VEC(struct ev_access) accesses;
 	BASE_VEC(struct ev_touch) touches;
 	BASE_VEC(struct ev_assume) assumes;
-	BASE_VEC(struct ev_assume) tickets;	  /* meet.c finds out which are distinct */
+	BASE_VEC(struct ev_assume) tickets; /* meet.c finds out which are distinct */
+	BASE_VEC(struct ev_mbar) mbars;
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
 	bool is_all_written, may_alias;
 	bool *is_from_stack;  /* by step: loads a value that isn't tracked from private memory */

@@ -70,12 +70,29 @@ struct ir_access {
 	uint8_t space;			   /* enum ir_space */
 	uint8_t strength, scope;	   /* enum race_strength, race_scope */
 	bool is_volatile, is_nc, is_async; /* async: until an IR_WAIT for it */
+	bool is_bulk; /* ... or until a phase of an mbarrier is over (IR_MBAR_COPY) */
 	/* The lanes of a warp do it together: they don't race there. is_row: any of them accesses
 	 * what one names. */
 	bool is_collective, is_row;
 	uint16_t bytes;
 	int64_t off;   /* added to the address */
 	uint32_t elem; /* which element of a vector */
+};
+
+/* What an IR_ORDER does with an mbarrier. */
+struct ir_mbar {
+	enum ir_mbar_kind {
+		IR_MBAR_INIT,	/* arg: how many arrivals are a phase */
+		IR_MBAR_ARRIVE, /* one, with release; arg: bytes of copies to await, or IR_NONE */
+		IR_MBAR_WAIT,	/* with acquire; result: is it over? arg: its parity, or a token */
+		IR_MBAR_COPY,	/* a bulk copy of `arg` bytes counts for its phase */
+		IR_MBAR_INVAL,	/* it is no mbarrier any more */
+		IR_MBAR_OTHER	/* may be anything */
+	} kind;
+	bool is_parity;
+	uint8_t space;		    /* enum ir_space */
+	uint32_t addr, arg, result; /* registers; IR_NONE: there is none */
+	int64_t off;		    /* added to the address */
 };
 
 struct ir_step {
@@ -86,6 +103,7 @@ struct ir_step {
 	uint32_t pred;	 /* guard of effects, or IR_NONE; value steps have none */
 	uint64_t imm;
 	const struct ir_access *mem;
+	const struct ir_mbar *mbar; /* ORDER, or NULL */
 	const struct ptx_stmt *at;
 	uint32_t call; /* how it came here: index of struct ir_call */
 	/* BARRIER: that it waits for; 0: all of the CTA. ORDER, IR_PARTIAL: 0: that isn't known */
@@ -200,6 +218,17 @@ struct ir_step *prove_ir_push(struct ir_frame *fr, enum ir_kind kind, uint32_t d
 uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w);
 /* memory.c: accesses, barriers, fences and the rest that has an effect. */
 void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s);
+/* ... and what they have in common with mbarrier.c. The address of [base + off]: the base's
+ * register, and the offset in *off. */
+uint32_t prove_ir_base_of(struct ir_frame *fr, const struct ptx_opnd *o, int64_t *off);
+/* A step that happens where the instruction's predicate lets it. */
+void prove_ir_guard(struct ir_frame *fr, struct ir_step *st);
+void prove_ir_unmodelled(struct ir_frame *fr, const struct ptx_stmt *s);
+void prove_ir_unknown_results(struct ir_frame *fr, const struct ptx_stmt *s);
+enum ir_space prove_ir_space_of(const struct ptx_form *f);
+/* mbarrier.c: operations on mbarriers, bulk copies. False: it isn't modelled. */
+void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s);
+bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s);
 /* What an atomic gave back (IR_NONE: nothing), and what it added, its bound or what it puts: for
  * meet.c and order/. Gives back the step. */
 struct ir_step *prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result,

@@ -31,7 +31,8 @@ static void list_sites(struct check *c)
 		const struct ev_access *x = &e->accesses.v[i];
 		struct race_proven_site s = {.ptx_line = x->step->at->line,
 					     .is_shared = x->is_shared};
-		bool is_proven = !x->step->call && x->root.kind != EV_ROOT_UNKNOWN;
+		bool is_proven =
+			!x->step->call && x->root.kind != EV_ROOT_UNKNOWN && !x->mem->is_bulk;
 		for (size_t k = 0; k < e->accesses.n && is_proven; k++)
 			is_proven = e->accesses.v[k].step->at != x->step->at || !c->is_open[k];
 		for (size_t k = 0; k < c->k->sites.n && is_proven; k++)
@@ -368,6 +369,7 @@ static void check_kernel(struct check *c)
 			check_pairs(c);
 		if (!c->is_by_powers)
 			check_few(c, problems);
+		order_check_copies(c);
 		for (size_t i = 0; i < c->e->accesses.n && c->task->trial; i++)
 			c->task->trial->has_failed |= c->is_open[i];
 		if (c->task->trial)

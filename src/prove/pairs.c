@@ -7,8 +7,8 @@
  * ordered by barriers of the grid only. Integers first, bit-vectors where they don't decide. What
  * the solver finds is replayed (replay.c); only then an alarm is true.
  *
- * Misses: order by locks, named barriers, mbarriers and barriers of a cluster is never used for a
- * proof, and makes an alarm potential; of flags, locks and fences what order/ knows is.
+ * Misses: order by barriers of a cluster is never used for a proof, and makes an alarm potential;
+ * of flags, locks, named barriers, mbarriers and fences what order/ knows is.
  */
 #include "prove/check.h"
 
@@ -193,7 +193,8 @@ static void open_replay(struct check *c, struct replay_pair *p)
 /* A copy that is under way after its instruction isn't replayed. */
 static bool is_late(const struct check *c)
 {
-	return c->pair.a->is_late || c->pair.b->is_late;
+	return c->pair.a->is_late || c->pair.b->is_late || c->pair.a->mem->is_bulk ||
+	       c->pair.b->mem->is_bulk;
 }
 
 /* REPLAY_RACES: the alarm is true. Where the model itself isn't, other launches may be tried. */
@@ -489,7 +490,10 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 		c->pair.has_failed = true;
 		return;
 	}
-	if (level == RACE_LEVEL_WARP && c->o->is_lockstep) {
+	if (c->pair.a->mem->is_bulk || c->pair.b->mem->is_bulk) {
+		/* no barrier waits for it, nor keeps it from what lies before */
+		settle_slots(c, base_zalloc(c->arena, c->e->ir->nloops + 1), false);
+	} else if (level == RACE_LEVEL_WARP && c->o->is_lockstep) {
 		/* one instruction in one iteration, or the lanes don't meet */
 		if (c->pair.a != c->pair.b || c->pair.a->mem->kind == RACE_OP_READ)
 			return;

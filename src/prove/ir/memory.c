@@ -2,11 +2,11 @@
  * memory.c - steps of instructions with an effect: accesses, barriers, fences, lanes (ir.h).
  *
  * Vectors become one access per element. Barrier 0 of all threads is a barrier; a named or partial
- * one, an mbarrier, a cluster barrier and a fence may order something, but nothing is proven by
- * them. What a lane gets from another is a new value. An effect that isn't handled here makes the
- * kernel "could not prove", with its line.
+ * one, an mbarrier (mbarrier.c), a cluster barrier and a fence may order something, of which order/
+ * knows some. What a lane gets from another is a new value. An effect that isn't handled here makes
+ * the kernel "could not prove", with its line.
  *
- * Misses: matrix accesses of 4 bits or one, conversions and atomics of surfaces, bulk and tensor
+ * Misses: matrix accesses of 4 bits or one, conversions and atomics of surfaces, tensor
  * copies: not modelled yet.
  */
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-static enum ir_space space_of(const struct ptx_form *f)
+enum ir_space prove_ir_space_of(const struct ptx_form *f)
 {
 	switch ((enum ptx_space)f->space) {
 	case PTX_SPACE_GENERIC:
@@ -35,7 +35,7 @@ static enum ir_space space_of(const struct ptx_form *f)
 	}
 }
 
-static void unmodelled(struct ir_frame *fr, const struct ptx_stmt *s)
+void prove_ir_unmodelled(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	prove_ir_push(fr, IR_UNKNOWN, IR_NONE);
 	prove_ir_problem(fr->ir, s, "the effect of %.*s is not modelled", (int)s->form->text.n,
@@ -53,7 +53,7 @@ static uint32_t unknown(struct ir_frame *fr)
 	return p;
 }
 
-static void guard(struct ir_frame *fr, struct ir_step *st)
+void prove_ir_guard(struct ir_frame *fr, struct ir_step *st)
 {
 	if (fr->at->pred == PTX_NO_REG)
 		return;
@@ -66,7 +66,7 @@ static struct ir_access *access_of(struct ir_frame *fr, const struct ptx_stmt *s
 	const struct ptx_form *f = s->form;
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
 
-	a->space = (uint8_t)space_of(f);
+	a->space = (uint8_t)prove_ir_space_of(f);
 	a->strength = (uint8_t)flow_strength(f->sem);
 	a->is_volatile = f->sem == PTX_SEM_VOLATILE;
 	a->scope = (uint8_t)flow_scope(f->sem, f->scope);
@@ -76,7 +76,7 @@ static struct ir_access *access_of(struct ir_frame *fr, const struct ptx_stmt *s
 }
 
 /* The address of [base + off]: the base's register, and the offset in *off. */
-static uint32_t base_of(struct ir_frame *fr, const struct ptx_opnd *o, int64_t *off)
+uint32_t prove_ir_base_of(struct ir_frame *fr, const struct ptx_opnd *o, int64_t *off)
 {
 	*off = o->off;
 	if (!o->nsub)
@@ -97,7 +97,7 @@ static void lower_load(struct ir_frame *fr, const struct ptx_stmt *s)
 	const struct ptx_opnd *dst = &s->ops[0];
 	bool is_signed = ptx_type_class((enum ptx_type)f->types[0]) == PTX_CLASS_SINT;
 	int64_t off;
-	uint32_t base = base_of(fr, &s->ops[1], &off);
+	uint32_t base = prove_ir_base_of(fr, &s->ops[1], &off);
 
 	for (unsigned i = 0; i < f->vec; i++) {
 		const struct ptx_opnd *to = dst->kind == PTX_OPND_VEC ? &dst->sub[i] : dst;
@@ -109,7 +109,7 @@ static void lower_load(struct ir_frame *fr, const struct ptx_stmt *s)
 		a->elem = i;
 		st->mem = a;
 		st->src[0] = base;
-		guard(fr, st);
+		prove_ir_guard(fr, st);
 		if (f->width > 8)
 			prove_ir_write_unknown(fr, to);
 		else
@@ -122,7 +122,7 @@ static void lower_store(struct ir_frame *fr, const struct ptx_stmt *s)
 	const struct ptx_form *f = s->form;
 	const struct ptx_opnd *src = &s->ops[1];
 	int64_t off;
-	uint32_t base = base_of(fr, &s->ops[0], &off);
+	uint32_t base = prove_ir_base_of(fr, &s->ops[0], &off);
 
 	for (unsigned i = 0; i < f->vec; i++) {
 		const struct ptx_opnd *from =
@@ -136,7 +136,7 @@ static void lower_store(struct ir_frame *fr, const struct ptx_stmt *s)
 		st->mem = a;
 		st->src[0] = base;
 		st->src[1] = v;
-		guard(fr, st);
+		prove_ir_guard(fr, st);
 	}
 }
 
@@ -161,10 +161,10 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 	if (!bytes && s->form->ntypes)
 		bytes = ptx_type_bytes((enum ptx_type)s->form->types[s->form->ntypes - 1]);
 	if (!bytes) {
-		unmodelled(fr, s);
+		prove_ir_unmodelled(fr, s);
 		return;
 	}
-	uint32_t base = base_of(fr, &s->ops[at], &off);
+	uint32_t base = prove_ir_base_of(fr, &s->ops[at], &off);
 	struct ir_access *a = NULL;
 	for (unsigned i = 0; i < (s->form->vec ? s->form->vec : 1u); i++) {
 		a = access_of(fr, s, bytes);
@@ -179,7 +179,7 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 		a->elem = i;
 		st->mem = a;
 		st->src[0] = base;
-		guard(fr, st);
+		prove_ir_guard(fr, st);
 	}
 	if (at)
 		prove_ir_write_unknown(fr, &s->ops[0]);
@@ -255,7 +255,7 @@ static bool lower_copy(struct ir_frame *fr, const struct ptx_stmt *s)
 	    s->ops[2].kind != PTX_OPND_INT || s->ops[2].imm < 4 || s->ops[2].imm > 16)
 		return false;
 	for (unsigned i = 0; i < 2; i++)
-		base[i] = base_of(fr, &s->ops[i], &off[i]);
+		base[i] = prove_ir_base_of(fr, &s->ops[i], &off[i]);
 	for (unsigned i = 2; i-- > 0;) {
 		struct ir_access *a = access_of(fr, s, (unsigned)s->ops[2].imm);
 		uint32_t some = IR_NONE, d = IR_NONE;
@@ -270,14 +270,14 @@ static bool lower_copy(struct ir_frame *fr, const struct ptx_stmt *s)
 		a->is_async = true;
 		st->mem = a;
 		st->src[0] = base[i];
-		guard(fr, st);
+		prove_ir_guard(fr, st);
 		if (some != IR_NONE && st->pred == IR_NONE)
 			st->pred = some;
 	}
 	return true;
 }
 
-static void unknown_results(struct ir_frame *fr, const struct ptx_stmt *s)
+void prove_ir_unknown_results(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	for (unsigned i = 0; i < s->nops; i++)
 		if (ptx_stmt_role(s, i) == PTX_ROLE_DST)
@@ -376,8 +376,8 @@ static void push_matrix(struct ir_frame *fr, const struct ptx_stmt *s, uint32_t 
 	a->is_collective = true;
 	st->mem = a;
 	st->src[0] = at;
-	guard(fr, st);
-	unknown_results(fr, s);
+	prove_ir_guard(fr, st);
+	prove_ir_unknown_results(fr, s);
 }
 
 /*
@@ -401,7 +401,7 @@ static bool lower_wmma(struct ir_frame *fr, const struct ptx_stmt *s)
 	unsigned outer = is_row ? rows : columns, inner = is_row ? columns : rows;
 	if (!outer || !inner)
 		return false;
-	uint32_t base = base_of(fr, &s->ops[at], &off), apart = number(fr, inner);
+	uint32_t base = prove_ir_base_of(fr, &s->ops[at], &off), apart = number(fr, inner);
 	if (s->nops > 2) {
 		uint32_t v = prove_ir_operand(fr, &s->ops[2], 32);
 		apart = prove_ir_value(fr, EX_ZEXT, 64, v, IR_NONE, IR_NONE);
@@ -429,7 +429,7 @@ static bool lower_rows(struct ir_frame *fr, const struct ptx_stmt *s)
 	if (!has_text(f, ".m8n8.") || !has_text(f, ".b16") || s->nops < 2 ||
 	    s->ops[at].kind != PTX_OPND_ADDR)
 		return false;
-	uint32_t base = base_of(fr, &s->ops[at], &off);
+	uint32_t base = prove_ir_base_of(fr, &s->ops[at], &off);
 	struct ir_access *a = access_of(fr, s, 16);
 	a->off = off;
 	a->is_row = true;
@@ -475,9 +475,9 @@ static bool lower_surface(struct ir_frame *fr, const struct ptx_stmt *s)
 		prove_ir_push(fr, IR_ACCESS, is_load ? prove_ir_new_reg(fr->ir, 64) : IR_NONE);
 	st->mem = a;
 	st->src[0] = at;
-	guard(fr, st);
+	prove_ir_guard(fr, st);
 	if (is_load)
-		unknown_results(fr, s);
+		prove_ir_unknown_results(fr, s);
 	return true;
 }
 
@@ -515,27 +515,27 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		uint32_t mask = prove_ir_operand(fr, &s->ops[0], 32);
 		struct ir_step *st = prove_ir_push(fr, IR_WARP_BARRIER, IR_NONE);
 		st->src[0] = mask;
-		guard(fr, st);
+		prove_ir_guard(fr, st);
 		return;
 	}
 	case PTX_OP_CP_ASYNC:
 		if (!lower_copy(fr, s))
-			unmodelled(fr, s);
+			prove_ir_unmodelled(fr, s);
 		return;
 	case PTX_OP_WMMA_LOAD:
 	case PTX_OP_WMMA_STORE:
 		if (!lower_wmma(fr, s))
-			unmodelled(fr, s);
+			prove_ir_unmodelled(fr, s);
 		return;
 	case PTX_OP_LDMATRIX:
 	case PTX_OP_STMATRIX:
 		if (!lower_rows(fr, s))
-			unmodelled(fr, s);
+			prove_ir_unmodelled(fr, s);
 		return;
 	case PTX_OP_SULD:
 	case PTX_OP_SUST:
 		if (!lower_surface(fr, s))
-			unmodelled(fr, s);
+			prove_ir_unmodelled(fr, s);
 		return;
 	case PTX_OP_CP_ASYNC_COMMIT_GROUP: /* one that a predicate may leave out: none */
 		if (s->pred == PTX_NO_REG)
@@ -558,14 +558,16 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 	case PTX_OP_MBARRIER_ARRIVE_DROP:
 	case PTX_OP_MBARRIER_TEST_WAIT:
 	case PTX_OP_MBARRIER_TRY_WAIT:
-		/* the object itself is opaque: nothing else may access it (9.7.13.15) */
-		unknown_results(fr, s);
-		prove_ir_push(fr, IR_ORDER, IR_NONE);
+		prove_ir_lower_mbarrier(fr, s);
+		return;
+	case PTX_OP_CP_ASYNC_BULK:
+		if (!prove_ir_lower_bulk(fr, s))
+			prove_ir_unmodelled(fr, s);
 		return;
 	case PTX_OP_ACTIVEMASK:
 	case PTX_OP_TEX:
 	case PTX_OP_TLD4:
-		unknown_results(fr, s);
+		prove_ir_unknown_results(fr, s);
 		return;
 	case PTX_OP_BRKPT:
 	case PTX_OP_PMEVENT:
@@ -585,9 +587,9 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 	if (!(effects & ~(uint32_t)(PTX_EFF_SLEEP | PTX_EFF_PREFETCH)))
 		return;
 	if (effects == PTX_EFF_CONVERGENT) { /* shuffles, votes, mma: registers only */
-		unknown_results(fr, s);
+		prove_ir_unknown_results(fr, s);
 		return;
 	}
 	if (!lower_memory(fr, s))
-		unmodelled(fr, s);
+		prove_ir_unmodelled(fr, s);
 }

@@ -120,6 +120,9 @@ static bool is_never_once(struct check *c, const struct order_question *q, bool 
 		prove_hold_side(c, q->other, q->other_block, 1);
 	if (q->is_first)
 		prove_smt_assert(c->smt, first_thread(c), 1);
+	for (unsigned d = EX_TID_X; d <= EX_CTAID_Z && q->is_one; d++)
+		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1),
+				 prove_ex_spec(c->pool, (enum prove_ex_spec)d), true);
 	for (unsigned t = 0; t < 2; t++)
 		if (q->denied[t])
 			prove_smt_assert(c->smt, prove_ex_not(c->pool, q->denied[t]), t);

@@ -2,9 +2,9 @@
  * order.c - what orders the pair in hand beside barriers of all threads (order.h, check.h).
  *
  * Where what memory holds at first may not count (prove_options.any_contents), nothing is: a check
- * at run time is left out by none of it. Named barriers rest on no contents, but there are
- * detectors that don't know them, and should say the same with checks left out. Where anything may
- * be one array, only named barriers are looked for.
+ * at run time is left out by none of it. Named barriers and mbarriers rest on no contents, but some
+ * detectors don't know them, and should say the same with checks left out. Where anything may be
+ * one array, only these two are looked for.
  */
 #include "prove/order/order.h"
 
@@ -15,6 +15,7 @@ struct order {
 	struct locks *locks;
 	struct named *named;
 	struct paired *paired;
+	struct mbarriers *mbarriers;
 };
 
 void order_find(struct check *c)
@@ -26,6 +27,7 @@ void order_find(struct check *c)
 		return;
 	o->named = named_look(c);
 	o->paired = paired_look(c);
+	o->mbarriers = mbarriers_look(c);
 	if (c->o->all_launches || c->o->may_alias)
 		return;
 	order_find_links(c, &o->links);
@@ -41,10 +43,20 @@ bool order_is_kept(struct check *c)
 	if (!o || c->pair.a->is_late || c->pair.b->is_late || c->pair.a->mem->is_async ||
 	    c->pair.b->mem->is_async)
 		return false;
+	if (o->mbarriers && mbarriers_order(c, o->mbarriers))
+		return true;
+	if (c->pair.a->mem->is_bulk || c->pair.b->mem->is_bulk)
+		return false;
 	return (o->named && named_order(c, o->named)) ||
 	       (o->paired && paired_order(c, o->paired)) ||
 	       (o->flags && flags_order(c, o->flags)) || (o->sent && sent_order(c, o->sent)) ||
 	       (o->locks && locks_order(c, o->locks));
+}
+
+void order_check_copies(struct check *c)
+{
+	mbarriers_own_copies(c, c->order->mbarriers);
+	mbarriers_set_up(c);
 }
 
 bool order_assume_zero(struct check *c, const struct ev_access *a, bool counts)

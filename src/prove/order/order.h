@@ -2,9 +2,9 @@
  * order.h - private to src/prove/order: what orders two accesses beside barriers of all threads.
  *
  * flags.c knows counters of blocks, sent.c flags that one block sets for others, locks.c critical
- * sections, named.c numbered barriers of some warps, paired.c two of these in loops. They share the
- * questions of ask.c: does one thing surely come before another, in the thread or by the block's
- * barriers?
+ * sections, named.c numbered barriers of some warps, paired.c two of these in loops, mbarriers.c
+ * mbarriers and the bulk copies that complete on them. They share the questions of ask.c: does one
+ * thing surely come before another, in the thread or by the block's barriers?
  */
 #ifndef COLLIDER_PROVE_ORDER_ORDER_H
 #define COLLIDER_PROVE_ORDER_ORDER_H
@@ -62,6 +62,7 @@ struct order_question {
 	const struct ex *denied[2]; /* is false of thread 0, of thread 1 */
 	bool is_first;		    /* thread 1 is the block's first one */
 	bool are_two;		    /* different threads */
+	bool is_one;		    /* the same thread */
 	bool are_apart;		    /* ... of different blocks */
 	enum smt_warp warp;
 	/* The first in thread 0, the other in thread 1: are the same, or aren't. NULL: any. */
@@ -125,6 +126,13 @@ struct named *named_look(struct check *c);
 bool named_order(struct check *c, const struct named *n);
 struct paired *paired_look(struct check *c);
 bool paired_order(struct check *c, const struct paired *p);
+struct mbarriers *mbarriers_look(struct check *c);
+bool mbarriers_order(struct check *c, const struct mbarriers *m);
+/* What a thread accesses while its own bulk copy is under way must be elsewhere, or that is a
+ * problem. m: NULL where nothing is known of mbarriers. */
+void mbarriers_own_copies(struct check *c, const struct mbarriers *m);
+/* An mbarrier that is set up while another thread uses it is a problem, where no alarm is. */
+void mbarriers_set_up(struct check *c);
 
 /* ---- named.c, for paired.c ---- */
 

@@ -35,7 +35,7 @@ static bool is_plain(const struct run *r, uint32_t i)
 	switch ((enum ir_kind)st->kind) {
 	case IR_ACCESS:
 		return st->mem->kind != RACE_OP_RMW && st->mem->strength == RACE_WEAK &&
-		       !st->mem->is_volatile && !st->mem->is_async;
+		       !st->mem->is_volatile && !st->mem->is_async && !st->mem->is_bulk;
 	case IR_BARRIER:
 	case IR_WARP_BARRIER:
 	case IR_ORDER:

@@ -245,6 +245,34 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 	base_vec_push(&e->assumes, a);
 }
 
+/* An operation on an mbarrier. */
+static void do_mbar(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
+{
+	const struct ir_mbar *m = st->mbar;
+	struct ev_mbar x = {.mbar = m, .step = st, .block = block, .index = step};
+
+	x.guard = e->guard[block];
+	if (st->pred != IR_NONE) {
+		const struct ex *g = prove_ev_read_reg(e, block, step, st->pred);
+		x.guard = prove_ex_and(e->pool, x.guard,
+				       st->is_pred_not ? prove_ex_not(e->pool, g) : g);
+	}
+	x.root.kind = EV_ROOT_UNKNOWN;
+	if (m->addr != IR_NONE) {
+		const struct ex *a = prove_ev_read_reg(e, block, step, m->addr);
+		a = prove_ex_bin(e->pool, EX_ADD, a,
+				 prove_ex_const(e->pool, a->w, (uint64_t)m->off));
+		x.root = prove_ev_find_root(e, a, (enum ir_space)m->space);
+		x.off = prove_ev_offset(e, a, &x.root);
+		x.off = prove_ex_un(e->pool, x.off->w > 32 ? EX_TRUNC : EX_ZEXT, 32, x.off);
+	}
+	if (m->arg != IR_NONE)
+		x.arg = prove_ev_read_reg(e, block, step, m->arg);
+	if (m->result != IR_NONE)
+		x.result = prove_ev_read_reg(e, block, step, m->result);
+	base_vec_push(&e->mbars, x);
+}
+
 static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
 {
 	const struct ex *x[3] = {NULL, NULL, NULL}, *v = NULL;
@@ -295,6 +323,8 @@ static void do_step(struct ev *e, uint32_t block, uint32_t step)
 		do_access(e, block, step);
 	else if (st->kind == IR_ASSUME)
 		do_assume(e, block, step, st);
+	else if (st->mbar)
+		do_mbar(e, block, step, st);
 	else if (st->dst != IR_NONE)
 		do_value(e, block, step, st);
 }
@@ -410,6 +440,7 @@ static void do_turn(struct ev *e)
 	e->accesses.n = 0;
 	e->assumes.n = 0;
 	e->tickets.n = 0;
+	e->mbars.n = 0;
 	e->writes.n = 0;
 	e->is_changed = false;
 	memset(e->val, 0, e->ir->width.n * sizeof(*e->val));
@@ -540,6 +571,7 @@ void prove_ev_free(struct ev *e)
 	base_vec_free(&e->touches);
 	base_vec_free(&e->assumes);
 	base_vec_free(&e->tickets);
+	base_vec_free(&e->mbars);
 	base_vec_free(&e->written);
 	base_vec_free(&e->writes);
 }

@@ -231,7 +231,7 @@ __global__ void block_group(float *a)
 	a[threadIdx.x] = s[63 - threadIdx.x];
 }
 
-// prove: mbarrier potential free --block-dim=64 --grid-dim=1
+// prove: mbarrier race-free --block-dim=64 --grid-dim=1
 __global__ void mbarrier(float *a)
 {
 	__shared__ float s[64];

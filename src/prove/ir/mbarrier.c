@@ -1,0 +1,157 @@
+/*
+ * mbarrier.c - steps of operations on mbarriers, and of bulk copies that they wait for (ir.h).
+ *
+ * An operation on an mbarrier is an IR_ORDER that says what it does and at which address;
+ * order/mbarriers.c knows what that orders. The object itself is opaque: nothing else may access it
+ * (PTX ISA 9.7.13.15).
+ *
+ * A bulk copy from global to shared memory (9.7.9.25) reads and writes any byte of its range, at
+ * any time from its issue to the completion of the mbarrier's phase.
+ *
+ * Misses: copies that are masked, multicast or reduce, those of other directions, tensor copies,
+ * whose box only the host knows: not modelled. Arrivals of a count, relaxed operations, those in
+ * other blocks, copies by cp.async that arrive: may be anything.
+ */
+#define _GNU_SOURCE
+#include "flow/flow.h"
+#include "prove/ir.h"
+
+#include <string.h>
+
+static bool has_text(const struct ptx_form *f, const char *part)
+{
+	return memmem(f->text.p, f->text.n, part, strlen(part)) != NULL;
+}
+
+/* The step of an operation on the mbarrier at an address. */
+static struct ir_mbar *push_mbar(struct ir_frame *fr, enum ir_mbar_kind kind,
+				 const struct ptx_opnd *addr, enum ir_space space)
+{
+	struct ir_mbar *m = BASE_NEW(fr->ir->arena, struct ir_mbar);
+	int64_t off = 0;
+
+	m->kind = kind;
+	m->space = (uint8_t)space;
+	m->arg = m->result = IR_NONE;
+	m->addr = addr ? prove_ir_base_of(fr, addr, &off) : IR_NONE;
+	m->off = off;
+	if (m->addr == IR_NONE)
+		m->kind = IR_MBAR_OTHER;
+	struct ir_step *st = prove_ir_push(fr, IR_ORDER, IR_NONE);
+	st->mbar = m;
+	prove_ir_guard(fr, st);
+	return m;
+}
+
+static enum ir_mbar_kind kind_of(const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+	bool is_own = f->space == PTX_SPACE_GENERIC || f->space == PTX_SPACE_SHARED;
+
+	if (!is_own || f->has_unknown_mod)
+		return IR_MBAR_OTHER;
+	switch (f->op) {
+	case PTX_OP_MBARRIER_INIT:
+		return IR_MBAR_INIT;
+	case PTX_OP_MBARRIER_INVAL:
+		return IR_MBAR_INVAL;
+	case PTX_OP_MBARRIER_ARRIVE:
+		return f->sem == PTX_SEM_RELEASE && !has_text(f, ".noComplete") &&
+				       (s->nops == 2 || has_text(f, ".expect_tx"))
+			       ? IR_MBAR_ARRIVE
+			       : IR_MBAR_OTHER;
+	case PTX_OP_MBARRIER_TEST_WAIT:
+	case PTX_OP_MBARRIER_TRY_WAIT:
+		return f->sem == PTX_SEM_ACQUIRE && s->ops[0].kind == PTX_OPND_REG &&
+				       s->pred == PTX_NO_REG && s->nops >= 3
+			       ? IR_MBAR_WAIT
+			       : IR_MBAR_OTHER;
+	default:
+		return IR_MBAR_OTHER;
+	}
+}
+
+void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	enum ir_mbar_kind kind = kind_of(s);
+	unsigned at = 0;
+
+	while (at < s->nops && s->ops[at].kind != PTX_OPND_ADDR)
+		at++;
+	/* a wait that isn't understood orders nothing, and changes nothing */
+	bool is_wait =
+		s->form->op == PTX_OP_MBARRIER_TEST_WAIT || s->form->op == PTX_OP_MBARRIER_TRY_WAIT;
+	uint32_t arg = IR_NONE;
+	bool is_parity = has_text(s->form, ".parity");
+	bool has_arg = kind == IR_MBAR_INIT || kind == IR_MBAR_WAIT ||
+		       (kind == IR_MBAR_ARRIVE && has_text(s->form, ".expect_tx"));
+	if (has_arg && at + 1 < s->nops)
+		arg = prove_ir_operand(fr, &s->ops[at + 1],
+				       kind == IR_MBAR_WAIT && !is_parity ? 64 : 32);
+	else if (has_arg)
+		kind = IR_MBAR_OTHER;
+	prove_ir_unknown_results(fr, s);
+	if (kind == IR_MBAR_OTHER && is_wait) {
+		prove_ir_push(fr, IR_ORDER, IR_NONE);
+		return;
+	}
+	struct ir_mbar *m =
+		push_mbar(fr, kind, at < s->nops ? &s->ops[at] : NULL, prove_ir_space_of(s->form));
+	m->arg = arg;
+	m->is_parity = is_parity;
+	if (kind != IR_MBAR_INIT && s->ops[0].kind == PTX_OPND_REG)
+		m->result = fr->reg_base + s->ops[0].reg;
+}
+
+/* Any byte of the `bytes` at an address, as 64 bits. */
+static uint32_t byte_of(struct ir_frame *fr, uint32_t base, uint32_t bytes)
+{
+	uint32_t v = prove_ir_new_reg(fr->ir, 32);
+
+	prove_ir_push(fr, IR_VAR, v)->w = 32;
+	v = prove_ir_value(fr, EX_UREM, 32, v, bytes, IR_NONE);
+	if (fr->ir->width.v[base] == 64)
+		v = prove_ir_value(fr, EX_ZEXT, 64, v, IR_NONE, IR_NONE);
+	return prove_ir_value(fr, EX_ADD, fr->ir->width.v[base], base, v, IR_NONE);
+}
+
+static void push_half(struct ir_frame *fr, uint32_t addr, int64_t off, enum race_op_kind kind)
+{
+	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+	bool is_read = kind == RACE_OP_READ;
+	struct ir_step *st =
+		prove_ir_push(fr, IR_ACCESS, is_read ? prove_ir_new_reg(fr->ir, 8) : IR_NONE);
+
+	a->kind = (uint8_t)kind;
+	a->space = is_read ? IR_GLOBAL : IR_SHARED;
+	a->bytes = 1;
+	a->off = off;
+	a->is_bulk = true;
+	st->mem = a;
+	st->src[0] = addr;
+	prove_ir_guard(fr, st);
+}
+
+bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+	bool is_plain = has_text(f, ".global.mbarrier::complete_tx::bytes") &&
+			!has_text(f, ".multicast") && !has_text(f, ".cp_mask") &&
+			!has_text(f, ".ignore_oob") && !f->has_unknown_mod;
+	int64_t off[2];
+	uint32_t base[2];
+
+	if (!is_plain || s->nops < 4 || s->ops[0].kind != PTX_OPND_ADDR ||
+	    s->ops[1].kind != PTX_OPND_ADDR || s->ops[3].kind != PTX_OPND_ADDR)
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		base[i] = prove_ir_base_of(fr, &s->ops[i], &off[i]);
+		if (base[i] == IR_NONE)
+			return false;
+	}
+	uint32_t bytes = prove_ir_operand(fr, &s->ops[2], 32);
+	push_half(fr, byte_of(fr, base[1], bytes), off[1], RACE_OP_READ);
+	push_half(fr, byte_of(fr, base[0], bytes), off[0], RACE_OP_WRITE);
+	push_mbar(fr, IR_MBAR_COPY, &s->ops[3], IR_SHARED)->arg = bytes;
+	return true;
+}

@@ -1,0 +1,251 @@
+/*
+ * mbarriers_ask.c - is one access before another, by the kernel's mbarriers (mbarriers.c)?
+ *
+ * Of two accesses in loops whose iterations are counted it is found from which number of iterations
+ * on each is after the other. What lies between is asked about one by one. A bulk copy is asked
+ * about with what its own thread accesses, too.
+ *
+ * Costs: a dozen of queries for each pair.
+ */
+#include "prove/order/rings.h"
+
+#define MAX_APART 40 /* numbers of iterations that are asked about */
+
+/* ---- which of two is first? ------------------------------------------------------------------ */
+
+/* Has the thread that does a its part in the ring's phases? */
+static bool takes_part(struct check *c, const struct mbarriers *x, const struct ring *r,
+		       const struct order_who *a)
+{
+	if (r->who == WINDOW)
+		return named_is_among(c, a, r->lo, r->lo + r->count);
+	for (uint32_t i = 0; i < x->nops; i++) {
+		struct order_who o = rings_who(&x->op[i]);
+		if (rings_is_arrival(x, i, r) &&
+		    !rings_is_one_thread(c, a, &o, r->who == WARPS ? SMT_SAME_WARP : SMT_ANY_WARP))
+			return false;
+	}
+	return r->who == ONE || named_is_among(c, a, r->lo, r->lo + 32 * r->count);
+}
+
+/* Does a barrier of all lanes of a warp end the block, once in each iteration of the loop? */
+static bool is_warp_barrier(const struct check *c, uint32_t block, uint32_t loop)
+{
+	const struct ir *ir = c->e->ir;
+	const struct ir_block *x = &ir->blocks.v[block];
+	const struct ir_step *st = x->n ? &ir->steps.v[x->first + x->n - 1] : NULL;
+	const struct ex *mask = c->e->arg[block];
+
+	return st && x->is_reached && st->kind == IR_WARP_BARRIER && st->pred == IR_NONE &&
+	       x->loop == loop && mask && mask->op == EX_CONST && mask->imm == UINT32_MAX &&
+	       prove_ir_dominates(ir, block, ir->loops[loop].latch);
+}
+
+/*
+ * One lane of each warp arrives, after a barrier of its lanes: how many iterations after a, which
+ * any of them does?
+ */
+static int arrives_by_warp(struct check *c, const struct mbarriers *x, const struct ring *r,
+			   const struct ev_access *a)
+{
+	const struct ir *ir = c->e->ir;
+	const struct op *by = NULL;
+	struct order_who who = {a->guard, a->block};
+	int n = RINGS_NEVER;
+
+	for (uint32_t i = 0; i < x->nops; i++) {
+		if (!rings_is_arrival(x, i, r))
+			continue;
+		if (by)
+			return RINGS_NEVER;
+		by = &x->op[i];
+	}
+	if (!rings_is_in(c, by->loop, a->block) || !c->phases[IR_RANK_WARP].is_used ||
+	    c->phases[IR_RANK_WARP].mask || !named_is_among(c, &who, r->lo, r->lo + 32 * r->count))
+		return RINGS_NEVER;
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		struct order_at at = {b, ir->blocks.v[b].first + ir->blocks.v[b].n};
+		if (is_warp_barrier(c, b, by->loop) && b != by->m->block &&
+		    prove_ir_dominates(ir, b, by->m->block))
+			n = rings_least(
+				n, order_leads_to(c, at, order_of(a), ir->loops[by->loop].header));
+	}
+	return n;
+}
+
+/*
+ * How many iterations after a does its thread arrive at the ring? *is_outside: a is in no iteration
+ * of the loop, but before all.
+ */
+static int arrives(struct check *c, const struct mbarriers *x, const struct ring *r,
+		   const struct ev_access *a, bool *is_outside)
+{
+	struct order_who who = {a->guard, a->block};
+	int most = 0;
+
+	*is_outside = true;
+	for (uint32_t i = 0; i < x->nops; i++) {
+		const struct op *o = &x->op[i];
+		struct order_who other = rings_who(o);
+		if (!rings_is_arrival(x, i, r) || named_is_never_both(c, &who, &other))
+			continue;
+		if (rings_is_in(c, o->loop, a->block)) {
+			uint32_t header = c->e->ir->loops[o->loop].header;
+			*is_outside = false;
+			most |= order_leads_to(c, rings_at(o), order_of(a), header);
+		} else if (order_leads_to(c, rings_at(o), order_of(a), IR_NONE)) {
+			return RINGS_NEVER;
+		}
+	}
+	if (takes_part(c, x, r, &who))
+		return most;
+	*is_outside = false;
+	return r->who == WARPS ? arrives_by_warp(c, x, r, a) : RINGS_NEVER;
+}
+
+/* The ring that a bulk copy completes on; its operation is the step after its accesses. */
+static uint32_t ring_of_copy(const struct mbarriers *x, const struct ev_access *a)
+{
+	for (uint32_t i = 0; i < x->nops; i++)
+		if (rings_is_kind(&x->op[i], IR_MBAR_COPY) && x->op[i].m->step->at == a->step->at &&
+		    x->op[i].m->step->call == a->step->call)
+			return x->op[i].ring;
+	return IR_NONE;
+}
+
+/* In how many iterations more is b surely after a? */
+static int apart(struct check *c, const struct mbarriers *x, const struct ev_access *a,
+		 const struct ev_access *b)
+{
+	uint32_t own = a->mem->is_bulk ? ring_of_copy(x, a) : IR_NONE;
+	int n = RINGS_NEVER;
+
+	/* what ordinary writes change reaches a copy by a fence of proxies */
+	if (b->mem->is_bulk && !a->mem->is_bulk && a->mem->kind != RACE_OP_READ)
+		return RINGS_NEVER;
+	for (uint32_t i = 0; i < x->nrings; i++) {
+		bool is_outside = false;
+		if (!x->ring[i].is_good || (a->mem->is_bulk && i != own))
+			continue;
+		int start = a->mem->is_bulk ? 0 : arrives(c, x, &x->ring[i], a, &is_outside);
+		is_outside |= !x->ring[i].loop_ops;
+		for (uint32_t k = 0; k < x->nrings && start < RINGS_NEVER; k++) {
+			if (!x->ring[k].is_good)
+				continue;
+			int way = k == i ? 0 : x->ring[i].follows[k];
+			int end = way < RINGS_NEVER
+					  ? rings_heard(c, x, &x->ring[k], order_of(b), b->guard)
+					  : RINGS_NEVER;
+			int all = rings_least(start + way + end, RINGS_NEVER);
+			if (is_outside && all <= 0)
+				return -RINGS_NEVER;
+			n = is_outside ? n : rings_least(n, all);
+		}
+	}
+	return n;
+}
+
+/* The outermost loop around a block: the one whose iterations are counted, if any. */
+static uint32_t outer_loop(const struct check *c, uint32_t block)
+{
+	const struct ir *ir = c->e->ir;
+	uint32_t l = ir->blocks.v[block].loop;
+
+	while (l != IR_NONE && ir->loops[l].parent != IR_NONE)
+		l = ir->loops[l].parent;
+	return l;
+}
+
+static bool is_same_copy(const struct ev_access *a, const struct ev_access *b)
+{
+	return a->step->at == b->step->at && a->step->call == b->step->call;
+}
+
+/* Where b is `more` iterations after a: can the two not meet? */
+static bool is_elsewhere(struct check *c, int more, bool are_two)
+{
+	const struct ev_access *a = c->pair.a, *b = c->pair.b;
+	struct order_question q = {.guard = a->guard, .block = a->block};
+	const struct ex *i = rings_counter(c, outer_loop(c, a->block));
+	const struct ex *k = rings_counter(c, outer_loop(c, b->block));
+	const struct ex *n = prove_ex_const(c->pool, 64, (uint64_t)(more < 0 ? -more : more));
+
+	q.are_two = are_two;
+	q.is_one = !are_two;
+	q.other = b->guard;
+	q.other_block = b->block;
+	q.value[0] = more > 0 ? prove_ex_bin(c->pool, EX_ADD, i, n) : i;
+	q.value[1] = more < 0 ? prove_ex_bin(c->pool, EX_ADD, k, n) : k;
+	q.are_same = true;
+	q.bytes[0] = a;
+	q.bytes[1] = b;
+	return order_is_never(c, &q);
+}
+
+/* In no iterations at all, of one thread? */
+static bool is_nowhere(struct check *c)
+{
+	const struct ev_access *a = c->pair.a, *b = c->pair.b;
+	struct order_question q = {.guard = a->guard, .block = a->block, .bytes = {a, b}};
+
+	q.is_one = true;
+	q.other = b->guard;
+	q.other_block = b->block;
+	return !c->pair.is_forced && !c->pair.slot[0] && order_is_never(c, &q);
+}
+
+/* Are a and b, of one thread or of two, never unordered on a common byte? */
+static bool is_kept(struct check *c, const struct mbarriers *x, bool are_two)
+{
+	const struct ev_access *a = c->pair.a, *b = c->pair.b;
+	int later = apart(c, x, a, b), sooner = apart(c, x, b, a);
+
+	if (later == -RINGS_NEVER || sooner == -RINGS_NEVER)
+		return true;
+	if (later == RINGS_NEVER || sooner == RINGS_NEVER || c->pair.is_forced || c->pair.slot[0] ||
+	    later + sooner > MAX_APART)
+		return false;
+	for (int n = 1 - sooner; n < later; n++)
+		if (!(!are_two && !n && is_same_copy(a, b)) && !is_elsewhere(c, n, are_two))
+			return false;
+	return true;
+}
+
+bool mbarriers_order(struct check *c, const struct mbarriers *x)
+{
+	return c->level.apart <= RACE_LEVEL_BLOCK && is_kept(c, x, true);
+}
+
+/* Has the copy an alarm already, of two threads? Then one of a thread alone is no news. */
+static bool has_alarm(const struct check *c, const struct ev_access *copy)
+{
+	for (size_t i = 0; i < c->k->alarms.n; i++)
+		for (unsigned t = 0; t < 2; t++)
+			if (c->k->alarms.v[i].side[t].ptx_line == copy->step->at->line)
+				return true;
+	return false;
+}
+
+void mbarriers_own_copies(struct check *c, const struct mbarriers *x)
+{
+	for (size_t i = 0; i < c->e->accesses.n; i++)
+		for (size_t k = 0; k < c->e->accesses.n; k++) {
+			const struct ev_access *a = &c->e->accesses.v[i], *b = &c->e->accesses.v[k];
+			bool is_asked = a->mem->is_bulk && (k >= i || !b->mem->is_bulk) &&
+					((a->mem->kind | b->mem->kind) & RACE_OP_WRITE);
+			c->pair = (struct check_pair){.a = a, .b = b};
+			bool is_once = c->e->ir->blocks.v[a->block].loop == IR_NONE;
+			if (!is_asked || (is_once && is_same_copy(a, b)) ||
+			    !prove_quick_may_alias(c) || has_alarm(c, a) || is_nowhere(c) ||
+			    (x && is_kept(c, x, false)))
+				continue;
+			prove_alarm_problem(
+				RACE_PROBLEM_UNPROVEN, b->step->at,
+				base_printf(c->arena,
+					    "an access while the thread's bulk copy of PTX line %u "
+					    "may be under way, perhaps to the same bytes",
+					    a->step->at->line),
+				c);
+			return;
+		}
+}

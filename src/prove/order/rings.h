@@ -1,0 +1,110 @@
+/*
+ * rings.h - private to src/prove/order: a kernel's mbarriers, as rings of stages (mbarriers.c).
+ */
+#ifndef COLLIDER_PROVE_ORDER_RINGS_H
+#define COLLIDER_PROVE_ORDER_RINGS_H
+
+#include "prove/order/order.h"
+
+#define RINGS_MAX_OPS	 24
+#define RINGS_MAX	 8
+#define RINGS_MAX_STAGES 16
+#define RINGS_NEVER	 (1 << 20)
+
+struct op {
+	const struct ev_mbar *m;
+	uint32_t ring;
+	uint32_t loop; /* whose iterations are counted, or IR_NONE */
+	/* Of a wait. */
+	int lag;
+	uint32_t spin; /* it is repeated in this loop until the phase is over; or IR_NONE */
+	const struct ex *often; /* in threads of which this holds it is in each iteration */
+};
+
+struct ring {
+	struct ev_root root;
+	uint64_t base; /* offset of the first mbarrier */
+	unsigned stages;
+	uint64_t count; /* arrivals of a phase; 0: not known */
+	uint64_t lo;	/* of WINDOW, WARPS */
+	uint32_t loop_ops, other_ops;
+	enum {
+		NOT_COUNTED,
+		ONE,	/* one thread arrives */
+		WINDOW, /* threads lo ... lo + count - 1 of the block */
+		WARPS	/* one thread of each warp from thread lo on */
+	} who;
+	bool is_good;
+	/* Arrivals here in iteration i are before those at that ring in iteration i + follows[]. */
+	int follows[RINGS_MAX];
+};
+
+struct mbarriers {
+	struct op op[RINGS_MAX_OPS];
+	uint32_t nops;
+	struct ring ring[RINGS_MAX];
+	uint32_t nrings;
+};
+
+static inline struct order_at rings_at(const struct op *o)
+{
+	return (struct order_at){o->m->block, o->m->index};
+}
+
+static inline bool rings_is_kind(const struct op *o, enum ir_mbar_kind kind)
+{
+	return o->m->mbar->kind == kind;
+}
+
+static inline int rings_least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static inline bool rings_is_in(const struct check *c, uint32_t loop, uint32_t block)
+{
+	return loop != IR_NONE && prove_ir_in_loop(&c->e->ir->loops[loop], block);
+}
+
+/* The threads that do an operation. */
+static inline struct order_who rings_who(const struct op *o)
+{
+	return (struct order_who){o->m->guard, o->m->block};
+}
+
+/* Is operation i an arrival at the ring? */
+static inline bool rings_is_arrival(const struct mbarriers *x, uint32_t i, const struct ring *r)
+{
+	return rings_is_kind(&x->op[i], IR_MBAR_ARRIVE) && &x->ring[x->op[i].ring] == r;
+}
+
+/* ---- rings.c ---- */
+
+/* The number of the iteration that is counted, 64 bits wide; 0 outside of loops. */
+const struct ex *rings_counter(const struct check *c, uint32_t loop);
+/* ... as v has it: a variable that counts from 0 by 1 and doesn't wrap; or the counter itself,
+ * which the solver needs more time to compare with. */
+const struct ex *rings_counter_in(const struct check *c, const struct ex *v, uint32_t loop);
+/* v in an iteration, if that is a number. */
+bool rings_number_in(const struct check *c, const struct ex *v, uint32_t loop, uint64_t k,
+		     uint64_t *out);
+/* In all threads that do the operation: is x the same as y? */
+bool rings_is_always(struct check *c, const struct op *o, const struct ex *x, const struct ex *y);
+/* The ring of an operation that is no init; rings of other operations may not overlap it. */
+bool rings_find(struct check *c, struct mbarriers *x, struct op *o);
+/* What an init says of the rings. False: it may be of any. */
+bool rings_add_init(struct check *c, struct mbarriers *x, const struct ev_mbar *m);
+/* May anything else write to the ring's bytes? */
+bool rings_are_touched(struct check *c, const struct ring *r);
+
+/* ---- mbarriers.c ---- */
+
+/* Do two different threads of a block never do the two? */
+bool rings_is_one_thread(struct check *c, const struct order_who *x, const struct order_who *y,
+			 enum smt_warp warp);
+/* After how many iterations has a thread that comes to a place, where `guard` lets it, waited for
+ * arrivals at a ring? RINGS_NEVER: that isn't known. */
+int rings_heard(struct check *c, const struct mbarriers *x, const struct ring *r,
+		struct order_at to, const struct ex *guard);
+
+#endif
