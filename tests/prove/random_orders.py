@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""random_orders.py - random kernels around locks, flags, counters and numbered barriers.
+"""random_orders.py - random kernels around locks, flags, counters, numbered barriers and mbarriers.
 
-    random_orders.py COLLIDER ORACLE_RUN [SEED [COUNT]]
+    random_orders.py COLLIDER ORACLE_RUN [SEED [COUNT [mbarriers]]]
+
+With the last word all kernels have mbarriers: one that all threads use, or rings of stages that a
+producer's warp (or one thread, by bulk copies) fills and a consumer's warp reads.
 
 A right kernel is made of one of some shapes, with random places, strengths and widths, and then
 changed in none to three places: a statement is deleted, doubled or moved, a guard, place, value or
@@ -17,7 +20,8 @@ COLLIDER, ORACLE = sys.argv[1:3]
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 COUNT = int(sys.argv[4]) if len(sys.argv) > 4 else 100
 PER_FILE, SEEDS = 25, 6
-BLOCK, GRID = 64, 4
+ONLY_MBARRIERS = sys.argv[5:6] == ['mbarriers']
+BLOCK, GRID, TURNS = 64, 4, 5
 
 # ---- trees: ('if', guard, [statements]), ('loop', n, [statements]), or (name, field...) ----------
 # A place is (array, expression); an expression is a key of INDEX.
@@ -27,9 +31,19 @@ INDEX = {'0': lambda k: k.const(0), '1': lambda k: k.const(1), 'block': lambda k
          'half': lambda k: k.op('shr', '%r1', 1), 'odd': lambda k: k.op('and', '%r1', 1),
          'lane': lambda k: k.op('and', '%r0', 31), 'own': lambda k: k.op('add', k.op('mul', '%r1', BLOCK), '%r0'),
          'turn': lambda k: k.loops[-1] if k.loops else k.const(0)}
+# Of mbarriers: which stage a turn uses, the parity of its phase, and places in the stage.
+STAGE = {'mod%d' % m: lambda k, m=m: k.op('rem', INDEX['turn'](k), m) for m in (1, 2, 3, 4)}
+STAGE['next'] = lambda k: k.op('rem', k.op('add', INDEX['turn'](k), 1), 2)
+PARITY = {'phase%d' % m: lambda k, m=m: k.op('and', k.op('div', INDEX['turn'](k), m), 1) for m in (1, 2, 3, 4)}
+PARITY.update({'not ' + n: lambda k, f=f: k.op('xor', f(k), 1) for n, f in PARITY.items()})
+PARITY.update({'even': lambda k: k.const(0), 'odd': lambda k: k.const(1)})
+IN_STAGE = {'%s %s' % (n, w): lambda k, f=f, g=g: k.op('add', k.op('mul', f(k), 32), g(k)) for n, f in STAGE.items()
+            for w, g in (('lane', INDEX['lane']), ('back', lambda k: k.op('xor', INDEX['lane'](k), 31)))}
+INDEX.update(IN_STAGE)
+PLAIN = [i for i in INDEX if i not in IN_STAGE]
 GUARD = {'first': ('setp.eq.u32', '%r0', 0), 'second': ('setp.eq.u32', '%r0', 1), 'warp 0': ('setp.lt.u32', '%r0', 32),
          'warp 1': ('setp.ge.u32', '%r0', 32), 'block 0': ('setp.eq.u32', '%r1', 0), 'not block 0': ('setp.ne.u32', '%r1', 0),
-         'block 1': ('setp.eq.u32', '%r1', 1), 'low blocks': ('setp.lt.u32', '%r1', 2), 'odd blocks': None, 'all': ('setp.ge.u32', '%r0', 0)}
+         'warp 0 first': ('setp.eq.u32', '%r0', 0), 'warp 1 first': ('setp.eq.u32', '%r0', 32), 'block 1': ('setp.eq.u32', '%r1', 1), 'low blocks': ('setp.lt.u32', '%r1', 2), 'odd blocks': None, 'all': ('setp.ge.u32', '%r0', 0)}
 SCOPES, VALUES = ('gpu', 'gpu', 'gpu', 'cta', 'sys'), (0, 1, 2, 3, 256)
 
 
@@ -44,7 +58,35 @@ def lock(r, what, release=True):
     return [take, ('fence', 'gpu'), *what, ('fence', 'gpu'), give]
 
 
+def with_mbarriers(r):
+    """One that all threads use in turns, or a full and an empty one for each stage."""
+    m = r.randint(1, 4)
+    stage, phase = 'mod%d' % m, 'phase%d' % m
+    mine, other = ('s', stage + ' lane'), ('s', stage + ' back')
+    def set_up(*rings):
+        return [first(*(('set up', b, n, m) for b, n in rings), *([('init fence', 0)] if r.random() < .5 else [])), ('bar', 0)]
+    kind = r.choice(('all', 'all token', 'stored', 'stored', 'copied', 'copied', 'copied', 'by warps', 'one loop', 'once'))
+    if kind in ('all', 'all token'):
+        both = [('m token', 'F', stage)] if kind == 'all token' else [('m arrive', 'F', stage), ('m wait', 'F', stage, phase)]
+        return set_up(('F', BLOCK)) + [('loop', TURNS, [('if', 'warp 0', [('store', mine)]), *both, ('if', 'warp 1', [('load', other)])])]
+    take = [('m wait', 'F', stage, phase), ('load', other), ('m arrive', 'E', stage)]
+    empty = ('m wait', 'E', stage, 'not ' + phase)
+    if kind == 'stored':
+        give = [empty, ('store', mine), ('m arrive', 'F', stage)]
+        return set_up(('F', 32), ('E', 32)) + [('if', 'warp 0', [('loop', TURNS, give)]), ('if', 'warp 1', [('loop', TURNS, take)])]
+    give = [empty, ('m expect', 'F', stage, 128), ('fill', stage, 128, 'F', stage)]
+    if kind == 'once':
+        return set_up(('F', 1)) + [first(*give[1:]), ('m wait', 'F', stage, phase), ('load', ('s', stage + ' back'))]
+    if kind == 'one loop':
+        return set_up(('F', 1), ('E', BLOCK)) + [('loop', TURNS, [first(*give), *take])]
+    if kind == 'by warps':
+        take = take[:2] + [('syncwarp', 0), ('if', 'warp 1 first', take[2:])]
+    return set_up(('F', 1), ('E', 1 if kind == 'by warps' else 32)) + [('if', 'warp 0 first', [('loop', TURNS, give)]), ('if', 'warp 1', [('loop', TURNS, take)])]
+
+
 def shape(r):
+    if ONLY_MBARRIERS or r.random() < .25:
+        return with_mbarriers(r)
     data = ('d', r.choice(('0', '0', '1', 'half', 'odd')))
     touch = [('load', data), ('store', data)]
     own = ('d', 'own')
@@ -121,14 +163,20 @@ def change(r, body):
         if where[i][0] != 'exit':
             del where[i + 1]
     elif how < .64:
-        where.insert(i, (r.choice(('load', 'store')), ('d', r.choice(list(INDEX)))))
+        where.insert(i, (r.choice(('load', 'store')), r.choice((('d', r.choice(PLAIN)), ('s', r.choice(list(IN_STAGE)))) if ONLY_MBARRIERS else (('d', r.choice(PLAIN)),))))
     else:
         k = r.choice([x for x in range(1, len(s)) if not isinstance(s[x], list)])
         f = s[k]
         if isinstance(f, tuple):
-            f = (f[0], r.choice(list(INDEX))) if r.random() < .8 else (r.choice('df') if f[0] in 'df' else 's', f[1])
+            f = (f[0], r.choice(list(IN_STAGE) if f[1] in IN_STAGE and r.random() < .8 else PLAIN)) if r.random() < .8 else (r.choice('df') if f[0] in 'df' else 's', f[1])
         elif f in GUARD:
             f = r.choice(list(GUARD))
+        elif f in STAGE or f in PARITY:
+            f = r.choice(list(STAGE if f in STAGE else PARITY))
+        elif f in ('F', 'E'):
+            f = r.choice('FE')
+        elif s[0] in ('m expect', 'fill'):
+            f = r.choice((64, 112, 128, 144))
         elif f in SCOPES:
             f = r.choice(SCOPES)
         elif isinstance(f, int):
@@ -169,7 +217,8 @@ class Text:
         return r
 
     def op(self, name, a, b):
-        r, full = self.reg(), {'sub': 'sub.u32', 'add': 'add.u32', 'shr': 'shr.u32', 'and': 'and.b32', 'mul': 'mul.lo.u32'}
+        r, full = self.reg(), {'sub': 'sub.u32', 'add': 'add.u32', 'shr': 'shr.u32', 'and': 'and.b32', 'mul': 'mul.lo.u32',
+                             'xor': 'xor.b32', 'rem': 'rem.u32', 'div': 'div.u32'}
         self.say('%s %s, %s, %s;' % (full[name], r, a, b))
         return r
 
@@ -198,6 +247,39 @@ class Text:
             self.say('red.relaxed.%s%s.add.u32 %s, %s;' % (scope, space, a, v))
         else:
             self.say('st%s%s.u32 %s, %s;' % ({'volatile': '.volatile', 'relaxed': '.relaxed.' + scope}.get(how, ''), space, a, v))
+
+    def mbarrier(self, ring, stage):
+        r = self.op('mul', STAGE[stage](self), 8)
+        return '[%s]' % self.op('add', r, '%r5' if ring == 'F' else '%r6')
+
+    def try_wait(self, form, what):
+        top, p = self.label(), self.pred()
+        self.out.append(top + ':')
+        self.say('mbarrier.try_wait%s.shared.b64 %s, %s;' % (form, p, what))
+        self.say('@!%s bra %s;' % (p, top))
+
+    def with_mbarrier(self, s):
+        if s[0] == 'set up':
+            for i in range(s[3]):
+                self.say('mbarrier.init.shared.b64 [%s+%d], %d;' % ('%r5' if s[1] == 'F' else '%r6', 8 * i, max(1, s[2])))
+        elif s[0] == 'init fence':
+            self.say('fence.mbarrier_init.release.cluster;')
+        elif s[0] == 'syncwarp':
+            self.say('bar.warp.sync -1;')
+        elif s[0] == 'm arrive':
+            self.say('mbarrier.arrive.shared.b64 %%w7, %s;' % self.mbarrier(s[1], s[2]))
+        elif s[0] == 'm expect':
+            self.say('mbarrier.arrive.expect_tx.shared.b64 %%w7, %s, %d;' % (self.mbarrier(s[1], s[2]), s[3]))
+        elif s[0] == 'm wait':
+            self.try_wait('.parity', '%s, %s' % (self.mbarrier(s[1], s[2]), PARITY[s[3]](self)))
+        elif s[0] == 'm token':
+            self.wide += 1
+            t, at = '%%w%d' % (self.wide - 1), self.mbarrier(s[1], s[2])
+            self.say('mbarrier.arrive.shared.b64 %s, %s;' % (t, at))
+            self.try_wait('', '%s, %s' % (at, t))
+        else:
+            to, n = self.op('add', '%r4', self.op('mul', STAGE[s[1]](self), 128)), self.mbarrier(s[3], s[4])
+            self.say('cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%%w0], %d, %s;' % (to, s[2], n))
 
     def guard(self, g):
         p = self.pred()
@@ -243,6 +325,8 @@ class Text:
             self.say('add.u32 %%r7, %%r7, %s;' % self.load(s[1], ''))
         elif kind == 'store':
             self.store(s[1], '', '%r7')
+        elif kind in ('set up', 'init fence', 'syncwarp', 'm arrive', 'm expect', 'm wait', 'm token', 'fill'):
+            self.with_mbarrier(s)
         elif kind == 'fence':
             self.say('fence.acq_rel.%s;' % s[1])
         elif kind == 'bar':
@@ -291,7 +375,9 @@ class Text:
         self.store(('out', 'own'), '', '%r7')  # so that what is loaded is made use of
         head = ['.visible .entry %s(.param .u64 %s_d, .param .u64 %s_f, .param .u64 %s_o)' % (4 * (self.name,)), '{',
                 '\t.reg .pred %%p<%d>;' % (self.preds + 1), '\t.reg .b32 %%r<%d>;' % self.regs, '\t.reg .b64 %%w<%d>;' % self.wide,
-                '\t.shared .align 4 .b8 %s_s[1024];' % self.name,
+                '\t.shared .align 16 .b8 %s_s[1024];' % self.name, '\t.shared .align 8 .b8 %s_F[32];' % self.name,
+                '\t.shared .align 8 .b8 %s_E[32];' % self.name, '\tmov.u32 %%r4, %s_s;' % self.name, '\tmov.u32 %%r5, %s_F;' % self.name,
+                '\tmov.u32 %%r6, %s_E;' % self.name,
                 '\tld.param.u64 %%w0, [%s_d];' % self.name, '\tld.param.u64 %%w1, [%s_f];' % self.name, '\tmov.u64 %%w2, %s_s;' % self.name,
                 '\tld.param.u64 %%w3, [%s_o];' % self.name,
                 '\tcvta.to.global.u64 %w0, %w0;', '\tcvta.to.global.u64 %w1, %w1;', '\tcvta.to.global.u64 %w3, %w3;',
