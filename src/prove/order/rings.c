@@ -265,6 +265,17 @@ static void meet(const struct phase_case *way, void *arg)
 	m->may_meet = m->may_meet || !order_is_never(m->c, &q);
 }
 
+/* May a thread use an mbarrier before its own init, or have a copy under way at its end? */
+static bool is_used_before(const struct check *c, const struct ev_mbar *x, const struct ev_mbar *y)
+{
+	struct order_at from = {y->block, y->index}, to = {x->block, x->index};
+	enum ir_mbar_kind use = y->mbar->kind;
+
+	return use != IR_MBAR_INIT && use != IR_MBAR_INVAL &&
+	       (x->mbar->kind == IR_MBAR_INIT || use == IR_MBAR_COPY) &&
+	       order_leads_to(c, from, to, IR_NONE);
+}
+
 void mbarriers_set_up(struct check *c)
 {
 	for (size_t i = 0; i < c->e->mbars.n; i++)
@@ -278,6 +289,7 @@ void mbarriers_set_up(struct check *c)
 			     prove_ev_alias(&m.x->root, &m.y->root) == EV_APART))
 				continue;
 			prove_phase_each(&c->phases[IR_RANK_CTA], m.x->block, m.y->block, meet, &m);
+			m.may_meet |= is_used_before(c, m.x, m.y);
 			if (!m.may_meet)
 				continue;
 			prove_alarm_problem(
