@@ -133,6 +133,21 @@ extern "C" __global__ void follow(const int *p, int *out, int n)
 	out[i] = p[i];
 }
 
+// An array of 64 columns, as a texture and as a surface.
+extern "C" __global__ void texels(cudaTextureObject_t t, int *out, int)
+{
+	int i = blockIdx.x * 256 + threadIdx.x;
+
+	out[i] = tex2D<int>(t, (float)(i % 64), (float)(i / 64));
+}
+
+extern "C" __global__ void paint(cudaSurfaceObject_t s, int *, int n)
+{
+	int i = blockIdx.x * 256 + threadIdx.x;
+
+	surf2Dwrite(n, s, i % 64 * 4, i / 64);
+}
+
 // No two executions leave the same.
 extern "C" __global__ void moment(int *p, int n)
 {

@@ -25,7 +25,7 @@
 #define WORDS 2048u
 #define BYTES (WORDS * sizeof(int))
 
-static CUfunction fill, take, give, await, indexed, follow;
+static CUfunction fill, take, give, await, indexed, follow, texels, paint;
 static CUstream one, two, plain; /* plain: ordered with the legacy stream */
 static CUevent event, early;
 static CUdeviceptr p, q, flag;
@@ -339,6 +339,164 @@ static void slices(int is_fixed)
 	if (is_fixed)
 		c.srcDevice = q + BYTES;
 	CHECK(cuMemcpy3DAsync(&c, two));
+}
+
+/* ---- arrays: a launch reads one as a texture or writes it as a surface ---- */
+
+#define WIDTH  64u
+#define HEIGHT (WORDS / WIDTH)
+#define ROW    (WIDTH * sizeof(int))
+
+static CUarray array;
+
+/* A kernel's parameter is 64 bits, whatever they name. */
+static CUdeviceptr object(int is_surface)
+{
+	const CUDA_ARRAY3D_DESCRIPTOR d = {.Width = WIDTH,
+					   .Height = HEIGHT,
+					   .Format = CU_AD_FORMAT_SIGNED_INT32,
+					   .NumChannels = 1,
+					   .Flags = CUDA_ARRAY3D_SURFACE_LDST};
+	const CUDA_TEXTURE_DESC t = {.flags = CU_TRSF_READ_AS_INTEGER};
+	CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY};
+	unsigned long long out;
+
+	CHECK(cuArray3DCreate(&array, &d));
+	r.res.array.hArray = array;
+	if (is_surface)
+		CHECK(cuSurfObjectCreate(&out, &r));
+	else
+		CHECK(cuTexObjectCreate(&out, &r, &t, NULL));
+	CHECK(cuMemcpyHtoA(array, 0, host, BYTES));
+	return out;
+}
+
+static CUDA_MEMCPY2D rows(int is_to_array)
+{
+	CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+			   .srcHost = host,
+			   .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+			   .dstArray = array,
+			   .WidthInBytes = ROW,
+			   .Height = HEIGHT};
+
+	if (!is_to_array)
+		c = (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+				    .srcArray = array,
+				    .dstMemoryType = CU_MEMORYTYPE_HOST,
+				    .dstHost = host,
+				    .WidthInBytes = ROW,
+				    .Height = HEIGHT};
+	return c;
+}
+
+/* The copy of the case comes after it. */
+static void read_by_texture(int is_fixed)
+{
+	launch(texels, object(0), q, two);
+	if (is_fixed)
+		CHECK(cuStreamSynchronize(two));
+}
+
+static void write_by_surface(int is_fixed)
+{
+	launch(paint, object(1), q, two);
+	if (is_fixed)
+		CHECK(cuStreamSynchronize(two));
+}
+
+static void rows_to_array(int is_fixed)
+{
+	read_by_texture(is_fixed);
+	const CUDA_MEMCPY2D c = rows(1);
+	CHECK(cuMemcpy2DAsync(&c, one));
+}
+
+static void rows_from_array(int is_fixed)
+{
+	write_by_surface(is_fixed);
+	const CUDA_MEMCPY2D c = rows(0);
+	CHECK(cuMemcpy2DUnaligned(&c));
+}
+
+static void host_to_array(int is_fixed)
+{
+	read_by_texture(is_fixed);
+	CHECK(cuMemcpyHtoAAsync(array, ROW, host, ROW, one));
+}
+
+static void host_to_array_waited(int is_fixed)
+{
+	read_by_texture(is_fixed);
+	CHECK(cuMemcpyHtoA(array, ROW, host, ROW));
+}
+
+static void array_to_host(int is_fixed)
+{
+	write_by_surface(is_fixed);
+	CHECK(cuMemcpyAtoHAsync(host, array, BYTES - 4, 4, one));
+}
+
+static void array_to_host_waited(int is_fixed)
+{
+	write_by_surface(is_fixed);
+	CHECK(cuMemcpyAtoH(host, array, BYTES - 4, 4));
+}
+
+static void device_to_array(int is_fixed)
+{
+	read_by_texture(is_fixed);
+	CHECK(cuMemcpyDtoA(array, 0, p, BYTES));
+}
+
+static void array_to_device(int is_fixed)
+{
+	write_by_surface(is_fixed);
+	CHECK(cuMemcpyAtoD(p, array, 0, BYTES));
+}
+
+/* To the array that is read, or from it, which is right. */
+static void array_to_array(int is_fixed)
+{
+	CUarray other;
+
+	object(0);
+	other = array;
+	read_by_texture(0);
+	CHECK(cuStreamSynchronize(NULL));
+	if (is_fixed)
+		CHECK(cuMemcpyAtoA(other, 0, array, 0, BYTES));
+	else
+		CHECK(cuMemcpyAtoA(array, 0, other, 0, BYTES));
+}
+
+static void array_to_peer(int is_fixed)
+{
+	CUcontext here;
+
+	write_by_surface(is_fixed);
+	CHECK(cuCtxGetCurrent(&here));
+	const CUDA_MEMCPY3D_PEER c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+				      .srcArray = array,
+				      .srcContext = here,
+				      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+				      .dstDevice = p,
+				      .dstContext = here,
+				      .dstPitch = ROW,
+				      .dstHeight = HEIGHT,
+				      .WidthInBytes = ROW,
+				      .Height = HEIGHT,
+				      .Depth = 1};
+	CHECK(cuMemcpy3DPeerAsync(&c, one));
+}
+
+/* A handle that the driver gives again is another array. */
+static void array_again(int is_fixed)
+{
+	read_by_texture(0);
+	CHECK(cuStreamSynchronize(two));
+	CHECK(cuArrayDestroy(array));
+	host_to_array(is_fixed);
 }
 
 /* ---- graphs ---- */
@@ -698,6 +856,17 @@ static const struct {
 	{"early_after_others", early_after_others, 1, 1},
 	{"columns", columns, 0, 1},
 	{"slices", slices, 0, 1},
+	{"rows_to_array", rows_to_array, 0, 1},
+	{"rows_from_array", rows_from_array, 0, 1},
+	{"host_to_array", host_to_array, 0, 1},
+	{"host_to_array_waited", host_to_array_waited, 0, 1},
+	{"array_to_host", array_to_host, 0, 1},
+	{"array_to_host_waited", array_to_host_waited, 0, 1},
+	{"device_to_array", device_to_array, 0, 1},
+	{"array_to_device", array_to_device, 0, 1},
+	{"array_to_array", array_to_array, 0, 1},
+	{"array_to_peer", array_to_peer, 0, 1},
+	{"array_again", array_again, 0, 1},
 	{"branches", branches, 0, 1},
 	{"set_beside", set_beside, 0, 1},
 	{"graph_beside", graph_beside, 0, 1},
@@ -732,6 +901,8 @@ static void start(const char *ptx)
 	CHECK(cuModuleGetFunction(&await, m, "await"));
 	CHECK(cuModuleGetFunction(&indexed, m, "indexed"));
 	CHECK(cuModuleGetFunction(&follow, m, "follow"));
+	CHECK(cuModuleGetFunction(&texels, m, "texels"));
+	CHECK(cuModuleGetFunction(&paint, m, "paint"));
 	CHECK(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
 	CHECK(cuStreamCreateWithPriority(&two, CU_STREAM_NON_BLOCKING, 0));
 	CHECK(cuStreamCreate(&plain, CU_STREAM_DEFAULT));

@@ -64,3 +64,37 @@ struct race_judge_operation judge_copy_3d(const CUDA_MEMCPY3D *c)
 					     .height = c->Height,
 					     .depth = c->Depth};
 }
+
+struct race_judge_operation judge_copy_peer(const CUDA_MEMCPY3D_PEER *c)
+{
+	const CUDA_MEMCPY3D same = {.srcXInBytes = c->srcXInBytes,
+				    .srcY = c->srcY,
+				    .srcZ = c->srcZ,
+				    .srcMemoryType = c->srcMemoryType,
+				    .srcHost = c->srcHost,
+				    .srcDevice = c->srcDevice,
+				    .srcArray = c->srcArray,
+				    .srcPitch = c->srcPitch,
+				    .srcHeight = c->srcHeight,
+				    .dstXInBytes = c->dstXInBytes,
+				    .dstY = c->dstY,
+				    .dstZ = c->dstZ,
+				    .dstMemoryType = c->dstMemoryType,
+				    .dstHost = c->dstHost,
+				    .dstDevice = c->dstDevice,
+				    .dstArray = c->dstArray,
+				    .dstPitch = c->dstPitch,
+				    .dstHeight = c->dstHeight,
+				    .WidthInBytes = c->WidthInBytes,
+				    .Height = c->Height,
+				    .Depth = c->Depth};
+
+	return judge_copy_3d(&same);
+}
+
+uint64_t judge_array_byte(CUarray a, size_t offset)
+{
+	uint64_t at = judge_array_place(a).addr;
+
+	return at ? at + offset : 0;
+}

@@ -303,6 +303,9 @@ bool judge_memory_is_freed(CUdeviceptr at);
 /* Without their order. */
 struct race_judge_operation judge_copy_2d(const CUDA_MEMCPY2D *c);
 struct race_judge_operation judge_copy_3d(const CUDA_MEMCPY3D *c);
+struct race_judge_operation judge_copy_peer(const CUDA_MEMCPY3D_PEER *c);
+/* The address of ours of an array's byte, counted row by row; 0: it has none. */
+uint64_t judge_array_byte(CUarray a, size_t offset);
 
 /* ---- maps.c: tensor maps -------------------------------------------------------- */
 

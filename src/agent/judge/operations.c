@@ -148,9 +148,7 @@ static void begin_rows(const struct agent_order_call *c, CUdeviceptr at, size_t 
 #define COPY_ROWS(made)                                                                            \
 	const struct race_judge_operation op = made(p->pCopy);                                     \
 	begin_operation(c, &op)
-#define NOT_COMPARED                                                                               \
-	(void)p;                                                                                   \
-	agent_order_carry(c->stream, c->context)
+#define IN_ARRAY(a, offset) judge_array_byte(a, offset)
 #define STREAM(f, bytes)                                                                           \
 	case ID(f):                                                                                \
 	case ID(f##_ptsz): {                                                                       \
