@@ -408,6 +408,9 @@ static void write_by_surface(int is_fixed)
 static void rows_to_array(int is_fixed)
 {
 	read_by_texture(is_fixed);
+	/* To be asked for its sizes, as CUDA's runtime does, orders nothing. */
+	CUDA_ARRAY3D_DESCRIPTOR d;
+	CHECK(cuArray3DGetDescriptor(&d, array));
 	const CUDA_MEMCPY2D c = rows(1);
 	CHECK(cuMemcpy2DAsync(&c, one));
 }
