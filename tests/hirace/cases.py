@@ -9,7 +9,8 @@
 # the list of the kernels, so that none is forgotten.
 #
 # With ONE_SIDE in the environment the earlier side isn't asked for, so that a GPU takes steps of global memory inline.
-# FLAGS in the environment are nvcc's, in place of -O2 -lineinfo.
+# FLAGS in the environment are nvcc's, in place of -O2 -lineinfo. BUILT is a folder of programs, each with the name of
+# its DETECTOR, that aren't built here (ptxas takes minutes for some).
 #
 # What is found in a function FUNC_in, or FUNC_in2, that kernel FUNC calls counts as found in FUNC, and what is
 # found in one of the toolkit's as found where the other access is.
@@ -55,12 +56,13 @@ def findings(variant):
     checks = variant.rstrip("+")
     report = os.path.join(work, checks + ".json")
     is_gpu = device == "gpu" and checks != "oracle"
-    if is_gpu:
+    built = os.path.join(os.environ["BUILT"], checks) if "BUILT" in os.environ else program + ".gpu"
+    if is_gpu and "BUILT" not in os.environ:
         subprocess.run([collider, "nvcc", "--sanitize=" + checks, *loads_of(variant), *flags, "-I", work,
-                        "-arch=native", source, "-o", program + ".gpu"], check=True)
+                        "-arch=native", source, "-o", built], check=True)
     done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
                            *(["--judge=off"] if is_gpu else loads_of(variant)), *sides, "--detector=" + checks, "--format=json",
-                           "--log-file=" + report, program + (".gpu" if is_gpu else ""),
+                           "--log-file=" + report, built if is_gpu else program,
                            "3" if checks == "oracle" else "1300"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert done.returncode in (0, 1), (done.returncode, done.stderr)
