@@ -73,6 +73,18 @@ static int arrives_by_warp(struct check *c, const struct mbarriers *x, const str
 	return n;
 }
 
+/* Does a thread that does the one, in any iteration, never do the other, in any? */
+static bool is_never_of(struct check *c, const struct order_who *x, const struct order_who *y)
+{
+	struct order_question q = {.guard = x->guard, .block = x->block, .is_one = true};
+
+	if (!x->guard->has_ctr || !y->guard->has_ctr)
+		return named_is_never_both(c, x, y);
+	q.other = y->guard;
+	q.other_block = y->block;
+	return x->guard != y->guard && order_is_never(c, &q);
+}
+
 /*
  * How many iterations after a does its thread arrive at the ring? *is_outside: a is in no iteration
  * of the loop, but before all.
@@ -87,7 +99,7 @@ static int arrives(struct check *c, const struct mbarriers *x, const struct ring
 	for (uint32_t i = 0; i < x->nops; i++) {
 		const struct op *o = &x->op[i];
 		struct order_who other = rings_who(o);
-		if (!rings_is_arrival(x, i, r) || named_is_never_both(c, &who, &other))
+		if (!rings_is_arrival(x, i, r) || is_never_of(c, &who, &other))
 			continue;
 		if (rings_is_in(c, o->loop, a->block)) {
 			uint32_t header = c->e->ir->loops[o->loop].header;

@@ -133,6 +133,17 @@ __global__ void all_one_parity(float *a, int n)
 {
 	ALL(64, s[k & 1][t] = k; arrive(b); wait(b, 0); sum += s[k & 1][63 - t])
 }
+// What an odd iteration writes is in none that arrives.
+// prove: all_every_other potential racy --block-dim=64
+__global__ void all_every_other(float *a, int n)
+{
+	ALL(64, if (k & 1) s[0][t] = k; else arrive(b); wait(b, k & 1); sum += s[0][63 - t])
+}
+// prove: all_but_last potential racy --block-dim=64
+__global__ void all_but_last(float *a, int n)
+{
+	ALL(64, if (k + 1 == n) s[0][t] = k; else arrive(b); wait(b, k & 1); sum += s[0][63 - t])
+}
 // prove: all_too_few potential racy --block-dim=64
 __global__ void all_too_few(float *a, int n)
 {
