@@ -78,7 +78,7 @@ static const char **split(const char *s, struct base_arena *a, size_t *n)
 
 static void read_levels(const struct option_set *set, struct prove_options *o)
 {
-	for (unsigned l = 0; l <= RACE_LEVEL_GRID; l++)
+	for (unsigned l = RACE_LEVEL_WARP; l <= RACE_LEVEL_GRID; l++)
 		o->level[l] = option_is(set, OPTION_LEVEL, "all") ||
 			      option_is(set, OPTION_LEVEL, race_level_name((enum race_level)l));
 }

@@ -57,7 +57,7 @@ int cli_prove_launch(int argc, char **argv)
 	int rc = prove_read_launches("/dev/fd/3", &o, &texts, &arena);
 
 	o.timeout_ms = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
-	for (unsigned l = 0; l <= RACE_LEVEL_GRID; l++)
+	for (unsigned l = RACE_LEVEL_WARP; l <= RACE_LEVEL_GRID; l++)
 		o.level[l] = true;
 	prove_use_cache(&o, &arena);
 	if (!rc && (!o.timeout_ms || texts.n != 1 || o.nlaunches != 1))

@@ -67,6 +67,9 @@ static bool is_level(const struct race_pair *p, enum race_level level)
 	bool same_block = !memcmp(p->side[0].block, p->side[1].block, sizeof(p->side[0].block));
 	bool same_warp = same_block && p->side[0].warp == p->side[1].warp;
 
+	if (level == RACE_LEVEL_THREAD)
+		return same_block &&
+		       !memcmp(p->side[0].thread, p->side[1].thread, sizeof(p->side[0].thread));
 	return level == RACE_LEVEL_WARP ? same_warp : same_block == (level == RACE_LEVEL_BLOCK);
 }
 

@@ -90,7 +90,7 @@ void benign_find_unstable(struct check *c)
 	bool *none = c->is_open;
 
 	/* what isn't asked about may write */
-	for (unsigned l = 0; l <= RACE_LEVEL_GRID; l++)
+	for (unsigned l = RACE_LEVEL_WARP; l <= RACE_LEVEL_GRID; l++)
 		if (!c->o->level[l])
 			return;
 	if (!c->o->is_same_value || c->o->is_lockstep)

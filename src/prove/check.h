@@ -40,8 +40,9 @@ struct check_level {
 	enum smt_warp warp;
 	bool is_partial; /* the same bytes are no conflict: morally strong */
 	enum race_class cls;
-	bool is_done;  /* the pair has its alarm */
-	bool is_tried; /* prove_tries_first was asked */
+	bool in_any_order; /* what orders the two doesn't count: a read-only load */
+	bool is_done;	   /* the pair has its alarm */
+	bool is_tried;	   /* prove_tries_first was asked */
 };
 
 struct check_way {
@@ -227,7 +228,7 @@ void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, un
 void prove_hold_both(struct check *c, uint32_t a, uint32_t b);
 /* All pairs; c->is_open says which accesses aren't proven. */
 void prove_all_pairs(struct check *c);
-/* Alarms that are none if the lanes of a warp execute in step become one. */
+/* lockstep.c: alarms that are none if the lanes of a warp execute in step become one. */
 void check_lockstep(struct check *c);
 
 /* kernel.c: analyses one kernel into *k; strings in arena. */

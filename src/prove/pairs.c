@@ -7,6 +7,9 @@
  * ordered by barriers of the grid only. Integers first, bit-vectors where they don't decide. What
  * the solver finds is replayed (replay.c); only then an alarm is true.
  *
+ * A read-only load (ld.global.nc) and a write are asked about without regard to order, also in one
+ * thread: its data must not change while the kernel runs (PTX ISA).
+ *
  * Misses: order by barriers of a cluster is never used for a proof, and makes an alarm potential;
  * of flags, locks, named barriers, mbarriers and fences what order/ knows is.
  */
@@ -124,6 +127,7 @@ enum question {
 static enum smt_answer ask(struct check *c, const uint8_t *counters, enum question which,
 			   bool is_unequal, struct smt_model *m)
 {
+	bool is_one = c->level.apart == RACE_LEVEL_THREAD;
 	static const unsigned rlimit[] = {[ASK_INTEGERS] = CHECK_RLIMIT_INTEGERS,
 					  [ASK_BITS] = CHECK_RLIMIT_BITS,
 					  [ASK_BETTER] = CHECK_RLIMIT_BETTER,
@@ -131,6 +135,7 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	uint64_t now = prove_now_ms();
 	struct smt_query q = {.is_same_cta = c->level.apart <= RACE_LEVEL_BLOCK,
 			      .warp = c->level.warp,
+			      .is_one = is_one,
 			      .counters = counters,
 			      .use_bits = which == ASK_BITS || which == ASK_BETTER};
 
@@ -142,13 +147,15 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	prove_smt_begin(c->smt, &q);
 	prove_hold_side(c, c->pair.a->guard, c->pair.a->block, 0);
 	prove_hold_side(c, c->pair.b->guard, c->pair.b->block, 1);
-	prove_hold_both(c, c->pair.a->block, c->pair.b->block);
+	if (!is_one) /* nothing of what differs between threads */
+		prove_hold_both(c, c->pair.a->block, c->pair.b->block);
 	hold_edges(c, c->pair.a->block, 0);
 	hold_edges(c, c->pair.b->block, 1);
 	hold_skipped(c);
 	hold_inside(c, c->pair.a, 0);
 	hold_inside(c, c->pair.b, 1);
-	prove_meet_hold(c);
+	if (!is_one)
+		prove_meet_hold(c);
 	if (c->way.tile)
 		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1),
 				 c->phases[IR_RANK_WARP].mask, c->way.tile == CHECK_ONE_TILE);
@@ -178,6 +185,7 @@ static void open_replay(struct check *c, struct replay_pair *p)
 
 	*p = (struct replay_pair){
 		.a = c->pair.a, .b = c->pair.b, .is_partial = c->level.is_partial};
+	p->in_any_order = c->level.in_any_order;
 	prove_alarm_watch(c, c->pair.a, &w[0]);
 	prove_alarm_watch(c, c->pair.b, &w[1]);
 	p->watch[0] = &w[0];
@@ -268,7 +276,8 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 	open_replay(c, &p);
 	if (!prove_tries_first(c, &p, &m, &met))
 		return false;
-	f.is_exited = c->level.apart <= RACE_LEVEL_BLOCK && met.phase[0] != met.phase[1];
+	f.is_exited = !c->level.in_any_order && c->level.apart <= RACE_LEVEL_BLOCK &&
+		      met.phase[0] != met.phase[1];
 	c->trial.is_refuted |= c->trial.is_on;
 	raise(c, counters, &f);
 	return true;
@@ -338,27 +347,34 @@ static bool is_apart_by_integers(struct check *c, const uint8_t *counters)
 	       ask(c, counters, ASK_INTEGERS, false, &m) == SMT_IMPOSSIBLE;
 }
 
+/* Two threads, as far as that is known without the solver. */
+static bool is_apart_by_arithmetic(struct check *c, const uint8_t *counters)
+{
+	return prove_quick_is_apart(c, counters) ||
+	       split_is_apart(c, counters, prove_quick_is_apart) ||
+	       rounds_are_apart(c, counters, prove_quick_is_apart) || rows_are_apart(c, counters) ||
+	       meet_late_is_apart(c, counters);
+}
+
 static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 {
 	struct smt_model m;
 	struct replay_meeting met = {.order = IR_NONE};
 	struct alarm_facts f = {.m = &m, .met = &met, .is_exited = is_exited};
 	enum replay_answer r = REPLAY_UNSURE;
+	bool is_one = c->level.apart == RACE_LEVEL_THREAD;
 
 	c->k->counts.cases++;
 	if (!c->pair.is_forced &&
-	    (prove_quick_is_apart(c, counters) ||
-	     split_is_apart(c, counters, prove_quick_is_apart) ||
-	     rounds_are_apart(c, counters, prove_quick_is_apart) || rows_are_apart(c, counters) ||
-	     meet_late_is_apart(c, counters))) {
+	    (is_one ? digits_are_apart(c, counters, true) : is_apart_by_arithmetic(c, counters))) {
 		c->k->counts.quick++;
 		return;
 	}
-	if (order_is_kept(c))
+	if (!c->level.in_any_order && order_is_kept(c))
 		return;
 	if (c->trial.needs) {
-		c->pair.has_failed |=
-			c->pair.is_forced || !rows_find_needs(c, counters, c->trial.needs);
+		c->pair.has_failed |= c->pair.is_forced || is_one ||
+				      !rows_find_needs(c, counters, c->trial.needs);
 		return;
 	}
 	if (settle_by_trying(c, counters)) {
@@ -390,7 +406,7 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		raise(c, counters, &f);
 		return;
 	}
-	if (!c->pair.is_forced && split_is_apart(c, counters, is_apart_by_integers)) {
+	if (!c->pair.is_forced && !is_one && split_is_apart(c, counters, is_apart_by_integers)) {
 		c->k->counts.by_integers++;
 		return;
 	}
@@ -468,6 +484,17 @@ static struct race_op op_of(const struct ev_access *a, uint32_t actor, uint32_t 
 	return op;
 }
 
+/*
+ * A load through the non-coherent path, and a write. Its data must be read-only for the duration of
+ * the kernel (PTX ISA, ld.global.nc), so that nothing orders the two; the same thread counts, too.
+ */
+static bool is_nc_pair(const struct check *c)
+{
+	const struct ir_access *a = c->pair.a->mem, *b = c->pair.b->mem;
+
+	return (a->is_nc && (b->kind & RACE_OP_WRITE)) || (b->is_nc && (a->kind & RACE_OP_WRITE));
+}
+
 /* The pair's threads are so far apart; which cases are there? */
 static void check_level(struct check *c, enum race_level level, enum smt_warp warp)
 {
@@ -481,6 +508,9 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 
 	c->level = (struct check_level){.apart = level, .warp = warp, .cls = RACE_CLASS_RACE};
 	c->level.is_partial = race_is_morally_strong(&x, &y);
+	c->level.in_any_order = is_nc_pair(c);
+	if (c->level.in_any_order)
+		c->level.cls = RACE_CLASS_READ_ONLY;
 	if (x.is_volatile && y.is_volatile) {
 		c->level.cls = RACE_CLASS_VOLATILE;
 		c->level.is_partial = false;
@@ -490,8 +520,8 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 		c->pair.has_failed = true;
 		return;
 	}
-	if (c->pair.a->mem->is_bulk || c->pair.b->mem->is_bulk) {
-		/* no barrier waits for it, nor keeps it from what lies before */
+	if (c->level.in_any_order || c->pair.a->mem->is_bulk || c->pair.b->mem->is_bulk) {
+		/* of a bulk copy: no barrier waits for it, nor keeps it from what lies before */
 		settle_slots(c, base_zalloc(c->arena, c->e->ir->nloops + 1), false);
 	} else if (level == RACE_LEVEL_WARP && c->o->is_lockstep) {
 		/* one instruction in one iteration, or the lanes don't meet */
@@ -524,10 +554,16 @@ static void check_levels(struct check *c)
 			a->is_collective || b->is_collective ||
 			level[RACE_LEVEL_WARP] != level[RACE_LEVEL_BLOCK];
 
-	if (is_split && level[RACE_LEVEL_WARP])
-		check_level(c, RACE_LEVEL_WARP, SMT_SAME_WARP);
-	if (level[RACE_LEVEL_BLOCK])
-		check_level(c, RACE_LEVEL_BLOCK, is_split ? SMT_OTHER_WARP : SMT_ANY_WARP);
+	if (is_nc_pair(c)) {
+		check_level(c, RACE_LEVEL_THREAD, SMT_ANY_WARP);
+		if (level[RACE_LEVEL_WARP] || level[RACE_LEVEL_BLOCK])
+			check_level(c, RACE_LEVEL_BLOCK, SMT_ANY_WARP);
+	} else {
+		if (is_split && level[RACE_LEVEL_WARP])
+			check_level(c, RACE_LEVEL_WARP, SMT_SAME_WARP);
+		if (level[RACE_LEVEL_BLOCK])
+			check_level(c, RACE_LEVEL_BLOCK, is_split ? SMT_OTHER_WARP : SMT_ANY_WARP);
+	}
 	const uint32_t *most = c->pool->launch.max + 3;
 	bool is_one_block = most[0] == 1 && most[1] == 1 && most[2] == 1;
 	if (c->pair.a->is_shared || c->pair.b->is_shared || is_one_block)
@@ -576,73 +612,4 @@ void prove_all_pairs(struct check *c)
 				return;
 		}
 	}
-}
-
-/* ---- lockstep ------------------------------------------------------------------------------ */
-
-struct lockstep {
-	struct check *c;
-	bool *is_needed; /* by alarm */
-};
-
-static bool is_of(const struct race_alarm *al, const struct ev_access *a, const struct ev_access *b)
-{
-	return al->side[0].ptx_line == a->step->at->line &&
-	       al->side[1].ptx_line == b->step->at->line;
-}
-
-static bool is_needed(const struct race_alarm *al, void *arg)
-{
-	struct lockstep *x = arg;
-
-	return x->is_needed[al - x->c->k->alarms.v];
-}
-
-/* Asks about the alarms' pairs again, in lockstep: those that still fail don't need it alone. */
-static void try_lockstep(struct lockstep *x)
-{
-	struct check *c = x->c;
-	const struct ev *e = c->e;
-
-	for (size_t i = 0; i < e->accesses.n; i++) {
-		for (size_t k = i; k < e->accesses.n; k++) {
-			const struct ev_access *a = &e->accesses.v[i], *b = &e->accesses.v[k];
-			bool has = false;
-			for (size_t n = 0; n < c->k->alarms.n; n++)
-				has |= x->is_needed[n] && is_of(&c->k->alarms.v[n], a, b);
-			if (!has || prove_one_pair(c, a, b))
-				continue;
-			for (size_t n = 0; n < c->k->alarms.n; n++)
-				x->is_needed[n] &= !is_of(&c->k->alarms.v[n], a, b);
-		}
-	}
-}
-
-void check_lockstep(struct check *c)
-{
-	struct prove_options own = *c->o;
-	const struct prove_options *was = c->o;
-	struct race_proof_counts counts = c->k->counts;
-	struct lockstep x = {.c = c};
-	uint64_t now = prove_now_ms(), end = c->deadline;
-
-	if (own.is_lockstep || !c->k->alarms.n)
-		return;
-	x.is_needed = BASE_NEWN(c->arena, bool, c->k->alarms.n);
-	for (size_t i = 0; i < c->k->alarms.n; i++)
-		x.is_needed[i] =
-			c->k->alarms.v[i].level <= RACE_LEVEL_BLOCK && !c->k->alarms.v[i].is_benign;
-	own.is_lockstep = true;
-	own.level[RACE_LEVEL_CLUSTER] = own.level[RACE_LEVEL_GRID] = false;
-	c->o = &own;
-	c->deadline = now < end ? now + (end - now) / 3 : now;
-	c->trial.is_on = true;
-	try_lockstep(&x);
-	c->trial.is_on = false;
-	c->deadline = end;
-	c->o = was;
-	uint32_t queries = c->k->counts.queries;
-	c->k->counts = counts;
-	c->k->counts.queries = queries;
-	alarm_merge(c, is_needed, &x);
 }

@@ -45,9 +45,9 @@ struct prove_options {
 	bool tries_many; /* first with several threads and blocks where the kernel reads neither */
 	const char *const *system; /* folders of libraries: nvcc's -isystem */
 	size_t nsystem;
-	bool level[RACE_LEVEL_GRID + 1];
-	unsigned timeout_ms; /* of one kernel */
-	unsigned wall_ms;    /* of all together, on the clock on the wall; 0: any */
+	bool level[RACE_LEVEL_GRID + 1]; /* from WARP on; THREAD is always asked about */
+	unsigned timeout_ms;		 /* of one kernel */
+	unsigned wall_ms;		 /* of all together, on the clock on the wall; 0: any */
 	unsigned memory_mb;
 	/* Values of scalar parameters, by index from 1, or by name where index is 0. */
 	uint32_t nparams;

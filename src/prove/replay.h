@@ -39,13 +39,14 @@ struct replay_meeting {
 struct replay_pair {
 	const struct ev_access *a, *b;
 	enum race_level level;
-	bool is_split;	  /* threads of one warp and of different ones are asked about apart */
-	bool use_warp;	  /* barriers of whole warps order lanes; else they may do so */
-	bool use_grid;	  /* there are barriers of the grid */
-	bool is_lockstep; /* the lanes of a warp meet at one instruction only */
-	bool is_partial;  /* the same bytes are no conflict: morally strong */
-	uint64_t *budget; /* steps that may be run, counted down; NULL: what is usual */
-	bool is_long;	  /* more steps than usual */
+	bool is_split;	   /* threads of one warp and of different ones are asked about apart */
+	bool use_warp;	   /* barriers of whole warps order lanes; else they may do so */
+	bool use_grid;	   /* there are barriers of the grid */
+	bool is_lockstep;  /* the lanes of a warp meet at one instruction only */
+	bool is_partial;   /* the same bytes are no conflict: morally strong */
+	bool in_any_order; /* what orders the two doesn't count: a read-only load */
+	uint64_t *budget;  /* steps that may be run, counted down; NULL: what is usual */
+	bool is_long;	   /* more steps than usual */
 	const struct replay_watch *watch[2];
 };
 

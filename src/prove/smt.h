@@ -44,6 +44,7 @@ struct smt_query {
 	bool is_same_cta;
 	enum smt_warp warp;
 	bool is_alone; /* about values only: the two threads may be one; the model is not used */
+	bool is_one;   /* the two threads are one */
 	const uint8_t *counters; /* enum smt_counter by loop */
 	unsigned rlimit;	 /* Z3's own measure of work */
 	unsigned timeout_ms;	 /* by the clock on the wall */

@@ -230,7 +230,7 @@ static bool prove_once(const struct search *x, struct prove_options *o, struct r
 	o->any_contents = true;
 	o->no_assumes = true;
 	o->wants_extents = true;
-	for (unsigned l = 0; l <= RACE_LEVEL_GRID; l++)
+	for (unsigned l = RACE_LEVEL_WARP; l <= RACE_LEVEL_GRID; l++)
 		o->level[l] = true;
 	int rc = prove_text(j->name, j->text, j->size, o, r, &sink);
 	base_sink_free(&sink);

@@ -431,31 +431,31 @@ static void item_of_alarm(struct rep_form *form, const struct race_proof *k,
 			  const struct race_alarm *al)
 {
 	static const char *const missing[] = {
+		[RACE_LEVEL_THREAD] = "",
 		[RACE_LEVEL_WARP] = "no __syncwarp() between",
 		[RACE_LEVEL_BLOCK] = "no barrier of the block between",
 		[RACE_LEVEL_CLUSTER] = "no barrier of the cluster between",
 		[RACE_LEVEL_GRID] = "nothing orders the two"};
 	struct base_arena *a = &form->arena;
+	bool is_read_only = al->cls == RACE_CLASS_READ_ONLY;
 	struct rep_form_item it = {
 		.rule = al->is_true ? "proof/true-alarm" : "proof/potential-alarm",
 		.rule_title = al->is_true ? "a race in a launch that the contract allows"
 					  : "accesses that may race for some input",
 		.level = al->is_true ? REP_FORM_ERROR : REP_FORM_WARNING,
 		.kind = al->is_true ? "TRUE ALARM" : "POTENTIAL ALARM",
-		.title = base_printf(a, "%s on %s",
-				     al->cls == RACE_CLASS_VOLATILE ? "unordered volatile conflict"
-				     : al->cls == RACE_CLASS_LOCKSTEP ? "race that lockstep hides"
-								      : "data race",
-				     al->object),
+		.title = base_printf(a, "%s on %s", rep_alarm_title(al->cls), al->object),
 		.help = "",
 		.kernel = k->name_shown,
 		.values = "",
-		.missing = missing[al->level],
+		.missing = is_read_only ? "" : missing[al->level],
 		.nsides = 2,
 		.ignored = al->is_benign ? "same-value" : "",
 	};
 
-	it.sentence = *al->reason ? al->reason : "Nothing orders these two accesses.";
+	it.sentence = *al->reason    ? al->reason
+		      : is_read_only ? "Nothing makes a read-only load of it right."
+				     : "Nothing orders these two accesses.";
 	if (al->has_launch)
 		it.values = base_printf(a, "found with blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
 					al->ntid[0], al->ntid[1], al->ntid[2], al->nctaid[0],

@@ -63,6 +63,8 @@ void rep_near_free(struct rep_near *x);
 const char *rep_kind_title(const struct race_finding *f);
 const char *rep_kind_sentence(const struct race_finding *f);
 const char *rep_class_title(enum race_class cls);
+/* "data race": what an alarm of collider prove is of. */
+const char *rep_alarm_title(enum race_class cls);
 /* "1,048,576" */
 const char *rep_number(struct base_arena *a, uint64_t n);
 /* "copy" for n = 1, else "copies"; the noun's last word is the one that changes. */

@@ -151,11 +151,14 @@ static void alarm_class_put(struct base_json *o, const char *key, const void *s)
 static const struct rep_key alarm_keys[] = {
 	KEY("true", BOOL, is_true, "a true alarm; else a potential one"),
 	KEY("benign", BOOL, is_benign, "both store the same value (`--benign=same-value`)"),
-	KEY("level", NAME, level, "how far apart the two threads are at most", NAMES(level_names)),
+	KEY("level", NAME, level,
+	    "how far apart the two threads are at most (`thread`: one thread does both)",
+	    NAMES(level_names)),
 	KEY("exited", BOOL, is_exited,
 	    "one thread has ended: no later barrier orders its accesses"),
 	KEY("class", NAME, cls,
-	    "a data race, an unordered volatile conflict, or one that needs lockstep",
+	    "a data race, an unordered volatile conflict, a read-only load of what the launch "
+	    "writes, or one that needs lockstep",
 	    NAMES(rep_class_names)),
 	KEY("stands_for", NUMBER, stands_for, "so many pairs of accesses"),
 	MADE("approximation", APPROXIMATIONS,

@@ -20,7 +20,8 @@ static const char *const verdict_words[] = {[RACE_VERDICT_FREE] = "race-free",
 					    [RACE_VERDICT_UNPROVEN] = "could not prove",
 					    [RACE_VERDICT_VACUOUS] = "error: vacuous"};
 
-static const char *const level_words[] = {[RACE_LEVEL_WARP] = "lanes of one warp",
+static const char *const level_words[] = {[RACE_LEVEL_THREAD] = "one thread",
+					  [RACE_LEVEL_WARP] = "lanes of one warp",
 					  [RACE_LEVEL_BLOCK] = "threads of one block",
 					  [RACE_LEVEL_CLUSTER] = "blocks of one cluster",
 					  [RACE_LEVEL_GRID] = "threads of different blocks"};
@@ -209,10 +210,7 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 			a->is_benign ? "excused"
 			: a->is_true ? "true"
 				     : "potential",
-			a->cls == RACE_CLASS_VOLATILE	? "unordered volatile conflict"
-			: a->cls == RACE_CLASS_LOCKSTEP ? "race that lockstep hides"
-							: "data race",
-			a->object, level_words[a->level]);
+			rep_alarm_title(a->cls), a->object, level_words[a->level]);
 	print_side(out, opt, a, 0);
 	print_side(out, opt, a, 1);
 	if (a->cls == RACE_CLASS_LOCKSTEP)
@@ -223,6 +221,11 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 				a->stands_for,
 				a->stands_for == 1 ? "pair of accesses is ordered"
 						   : "pairs of accesses are ordered");
+	if (a->cls == RACE_CLASS_READ_ONLY)
+		base_buf_puts(out,
+			      "    a read-only load (__ldg, ld.global.nc) needs memory that the "
+			      "launch doesn't write: no barrier or fence makes it right, an "
+			      "ordinary load would be ordered as usual\n");
 	if (a->is_exited)
 		base_buf_puts(out,
 			      "    one of the threads has ended: later barriers do not order it\n");

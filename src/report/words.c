@@ -47,6 +47,20 @@ const char *rep_class_title(enum race_class cls)
 	return "FINDING";
 }
 
+const char *rep_alarm_title(enum race_class cls)
+{
+	switch (cls) {
+	case RACE_CLASS_VOLATILE:
+		return "unordered volatile conflict";
+	case RACE_CLASS_READ_ONLY:
+		return "read-only load of changing memory";
+	case RACE_CLASS_LOCKSTEP:
+		return "race that lockstep hides";
+	default:
+		return "data race";
+	}
+}
+
 const char *rep_kind_title(const struct race_finding *f)
 {
 	if (f->sides)

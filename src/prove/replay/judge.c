@@ -80,8 +80,8 @@ static void find_match(const struct run *r, struct thread *const *t, struct matc
 		const struct event *x = &t[0]->events[i];
 		for (uint32_t n = 0; n < t[1]->nevents && (x->which & 1); n++) {
 			const struct event *y = &t[1]->events[n];
-			bool meets = x->phase[k] == y->phase[k] || has_left(t[0], x, y, k) ||
-				     has_left(t[1], y, x, k);
+			bool meets = r->p->in_any_order || x->phase[k] == y->phase[k] ||
+				     has_left(t[0], x, y, k) || has_left(t[1], y, x, k);
 			if (r->p->is_lockstep && x->turn != y->turn)
 				continue;
 			if (!(y->which & 2) || !meets)
@@ -93,6 +93,8 @@ static void find_match(const struct run *r, struct thread *const *t, struct matc
 			    y->addr >= x->addr + r->a->mem->bytes)
 				continue;
 			uint32_t order = order_of(x, y, r->p->level == RACE_LEVEL_GRID);
+			if (r->p->in_any_order)
+				order = IR_NONE;
 			if (out->x && order != IR_NONE)
 				continue;
 			*out = (struct match){x, y, order};
@@ -314,7 +316,7 @@ enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 		out->why = "a thread may wait for ever at a numbered barrier";
 		return REPLAY_UNSURE;
 	}
-	if (m.order != IR_NONE || (is_grid && order != IR_NONE)) {
+	if (!r->p->in_any_order && (m.order != IR_NONE || (is_grid && order != IR_NONE))) {
 		out->order = m.order != IR_NONE ? m.order : order;
 		out->why = "a fence, atomic or other synchronisation may order the two";
 		return REPLAY_ORDERED;

@@ -518,6 +518,8 @@ static bool is_apart(const struct smt_model *m, const struct replay_pair *p)
 
 	if (p->level == RACE_LEVEL_GRID)
 		return !same_cta;
+	if (p->level == RACE_LEVEL_THREAD)
+		return same_cta && !memcmp(m->tid[0], m->tid[1], sizeof(m->tid[0]));
 	return same_cta && memcmp(m->tid[0], m->tid[1], sizeof(m->tid[0])) != 0 &&
 	       (p->level == RACE_LEVEL_WARP || p->is_split
 			? (prove_replay_warp_of(m, m->tid[0]) ==

@@ -70,6 +70,7 @@ static void search_thread(struct search *s, const uint32_t *tid, const uint32_t 
 		x.phase = t->events[i].phase[k];
 		x.has_ended = !t->is_lost && !t->is_trapped && t->nbars[k] == x.phase;
 		x.is_ordered =
+			!s->r.p->in_any_order &&
 			(s->is_same_cta ? t->events[i].order : t->events[i].order_ever) != IR_NONE;
 		base_vec_push(&s->seen, x);
 	}
@@ -100,10 +101,11 @@ static bool is_pair(const struct search *s, const struct seen *x, const struct s
 {
 	const struct run *r = &s->r;
 	bool same_cta = !memcmp(x->ctaid, y->ctaid, sizeof(x->ctaid));
+	bool is_one = same_cta && !memcmp(x->tid, y->tid, sizeof(x->tid));
 
 	if (!(x->which & 1) || !(y->which & 2) || same_cta != s->is_same_cta)
 		return false;
-	if (same_cta && !memcmp(x->tid, y->tid, sizeof(x->tid)))
+	if (is_one != (r->p->level == RACE_LEVEL_THREAD))
 		return false;
 	if (s->is_same_cta && (r->p->level == RACE_LEVEL_WARP || r->p->is_split) &&
 	    (x->warp == y->warp) != (r->p->level == RACE_LEVEL_WARP))
@@ -112,7 +114,7 @@ static bool is_pair(const struct search *s, const struct seen *x, const struct s
 		return false;
 	if (r->p->is_partial && x->addr == y->addr && r->a->mem->bytes == r->b->mem->bytes)
 		return false;
-	if (x->phase != y->phase && !(x->has_ended && x->phase < y->phase) &&
+	if (!r->p->in_any_order && x->phase != y->phase && !(x->has_ended && x->phase < y->phase) &&
 	    !(y->has_ended && y->phase < x->phase))
 		return false;
 	return x->group == y->group && x->addr < y->addr + r->b->mem->bytes &&

@@ -508,6 +508,16 @@ static void learn_loads(struct smt *s)
 	s->nloads = s->atoms.n;
 }
 
+/* Both have one place in the launch. */
+static void hold_one(struct smt *s)
+{
+	struct ex_pool *p = s->e->pool;
+
+	for (unsigned i = EX_TID_X; i <= EX_CTAID_Z; i++)
+		prove_smt_across(s, prove_ex_const(p, 1, 1),
+				 prove_ex_spec(p, (enum prove_ex_spec)i), true);
+}
+
 /* The two threads differ, and gridDim.d * blockDim.d stays below 2^31. */
 static void hold_threads(struct smt *s)
 {
@@ -543,7 +553,9 @@ static void hold_threads(struct smt *s)
 						    prove_smt_unsigned(s, g, 0));
 		prove_smt_hold(s, Z3_mk_le(s->z, all.t, prove_smt_number(s, INT32_MAX)));
 	}
-	if (!s->q.is_alone)
+	if (s->q.is_one)
+		hold_one(s);
+	else if (!s->q.is_alone)
 		prove_smt_hold(s, Z3_mk_or(s->z, 3, differ));
 	if (s->q.is_same_cta && s->q.warp != SMT_ANY_WARP)
 		prove_smt_across(s, prove_ex_const(p, 1, 1), number_of_warp(p),

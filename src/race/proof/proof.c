@@ -24,9 +24,8 @@ const char *race_verdict_name(enum race_verdict v)
 const char *race_level_name(enum race_level l)
 {
 	static const char *const names[] = {
-		[RACE_LEVEL_WARP] = "warp",
-		[RACE_LEVEL_BLOCK] = "block",
-		[RACE_LEVEL_CLUSTER] = "cluster",
+		[RACE_LEVEL_THREAD] = "thread", [RACE_LEVEL_WARP] = "warp",
+		[RACE_LEVEL_BLOCK] = "block",	[RACE_LEVEL_CLUSTER] = "cluster",
 		[RACE_LEVEL_GRID] = "grid",
 	};
 

@@ -71,8 +71,15 @@ struct race_alarm_side {
 	bool is_approx_index, is_approx_path;
 };
 
-/* How far apart the two threads are at most. */
-enum race_level { RACE_LEVEL_WARP, RACE_LEVEL_BLOCK, RACE_LEVEL_CLUSTER, RACE_LEVEL_GRID };
+/* How far apart the two threads are at most. THREAD: one does both, a read-only load
+ * and a write. */
+enum race_level {
+	RACE_LEVEL_THREAD,
+	RACE_LEVEL_WARP,
+	RACE_LEVEL_BLOCK,
+	RACE_LEVEL_CLUSTER,
+	RACE_LEVEL_GRID
+};
 
 struct race_alarm_param {
 	uint64_t off, value; /* in the parameter block */
@@ -103,7 +110,7 @@ enum race_confirmed { RACE_NOT_TRIED, RACE_CONFIRMED, RACE_NOT_CONFIRMED };
 struct race_alarm {
 	bool is_true;
 	bool is_benign;	     /* both store the same value: excused by --benign=same-value */
-	enum race_class cls; /* RACE, VOLATILE or LOCKSTEP */
+	enum race_class cls; /* RACE, VOLATILE, READ_ONLY or LOCKSTEP */
 	uint32_t stands_for; /* pairs of accesses: several of LOCKSTEP are one */
 	enum race_level level;
 	bool is_exited; /* one thread has ended; no later barrier orders its accesses */
