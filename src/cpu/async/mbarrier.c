@@ -144,11 +144,14 @@ static uint64_t state_at(const uint8_t *at)
 static bool waits_for_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 			   uint8_t *const at[CPU_WARP])
 {
+	const uint8_t *last = NULL;
+
 	if (!cpu_event_takes(w, in))
 		return false;
 	CPU_EACH_LANE (l, mask) {
-		if (!is_alive(state_at(at[l])))
+		if (at[l] != last && !is_alive(state_at(at[l])))
 			return cpu_event_early(w, in, l, at[l]);
+		last = at[l]; /* mostly all lanes have one object */
 	}
 	return false;
 }

@@ -158,8 +158,6 @@ void cpu_event_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 		.bytes = (uint32_t)bytes,
 	};
 	events_lock(x);
-	if (is_write)
-		events_wrote_all(x);
 	if (is_write && t->op && bytes) {
 		/* A reduction is made of relaxed atomics of gpu scope (PTX ISA 9.7.9.25). */
 		uint32_t n = ptx_type_bytes((enum ptx_type)t->type);

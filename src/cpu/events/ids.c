@@ -207,10 +207,8 @@ void events_direct(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc,
 	bool is_strong = acc->strength != RACE_WEAK && acc->bytes <= BYTES_MAX;
 	uint32_t ids[BYTES_MAX], id = 0;
 
-	if (acc->kind & RACE_OP_WRITE && acc->bytes <= 64)
-		events_wrote(x, address);
-	else if (acc->kind & RACE_OP_WRITE)
-		events_wrote_all(x);
+	if (acc->kind & RACE_OP_WRITE)
+		events_wrote_piece(x, address, acc->bytes);
 	if (!x->ids || !is_strong) {
 		oracle_access(x->o, actor, acc, address);
 	} else {

@@ -258,6 +258,20 @@ static inline void events_wrote_all(struct cpu_events *x)
 	x->written_all++;
 }
 
+#define EVENTS_LINES_EACH 64u /* of a longer piece it isn't worth while */
+
+/* ... or to a piece of memory. */
+static inline void events_wrote_piece(struct cpu_events *x, uint64_t address, uint64_t bytes)
+{
+	uint64_t line = address >> 6, end = (address + bytes + 63) >> 6;
+
+	if (end - line > EVENTS_LINES_EACH)
+		events_wrote_all(x);
+	else
+		for (; line < end; line++)
+			events_wrote(x, line << 6);
+}
+
 /* Is the strong read of the lane a repetition? */
 bool events_is_repeated(struct cpu_events *x, const struct cpu_warp *w, const struct cpu_inst *in,
 			unsigned lane, uint64_t address, uint32_t saw);
