@@ -126,10 +126,13 @@ bool oracle_is_full(const struct oracle *o)
 
 struct oracle_group *oracle_group_of(struct oracle *o, uint32_t actor)
 {
+	struct oracle_group **near = &o->near[actor / ORACLE_MISC_GROUP % ORACLE_NEAR_GROUPS];
 	size_t low = 0, high = o->groups.n;
 
 	if (o->last && actor - o->last->first < o->last->n)
 		return o->last;
+	if (*near && actor - (*near)->first < (*near)->n)
+		return o->last = *near;
 	while (high - low > 1) {
 		size_t mid = (low + high) / 2;
 		if (o->groups.v[mid]->first <= actor)
@@ -139,7 +142,7 @@ struct oracle_group *oracle_group_of(struct oracle *o, uint32_t actor)
 	}
 	if (low == high || actor - o->groups.v[low]->first >= o->groups.v[low]->n)
 		return NULL;
-	return o->last = o->groups.v[low];
+	return o->last = *near = o->groups.v[low];
 }
 
 static struct oracle_block *block_new(struct oracle *o, struct oracle_group *g, uint32_t index)

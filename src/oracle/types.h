@@ -399,12 +399,16 @@ struct oracle_known_log {
 
 #define ORACLE_LAST_SITES 256u /* by instruction */
 
-/* The list of words (form_tile.c) that an access has made last, of which; to NULL: none. */
+#define ORACLE_NEAR_GROUPS 16u
+
+/* A list of words (form_tile.c) that an access has made lately, of which, by its serial number (0:
+ * of none); to NULL: free. */
 struct oracle_last_tile {
-	const struct oracle_tile *from;
+	uint64_t from;
 	struct oracle_tile *to;
 	uint32_t actor, epoch, site;
 };
+#define ORACLE_LAST_TILES 128u /* by a hash */
 
 /* Have all lanes of a warp one clock? True or not as long as there are only plain accesses. */
 struct oracle_one_clock {
@@ -419,9 +423,10 @@ struct oracle {
 	uint64_t races; /* reported, each sighting */
 	struct oracle_options opt;
 	struct oracle_pool pool;
-	BASE_VEC(struct oracle_group *) groups; /* by first */
-	struct oracle_group *last;		/* found last */
-	struct oracle_group *misc;		/* with room for more */
+	BASE_VEC(struct oracle_group *) groups;	       /* by first */
+	struct oracle_group *last;		       /* found last */
+	struct oracle_group *near[ORACLE_NEAR_GROUPS]; /* by actor / ORACLE_MISC_GROUP */
+	struct oracle_group *misc;		       /* with room for more */
 	uint32_t nactors;
 	bool is_full;
 	struct oracle_clock *zero;
@@ -436,7 +441,8 @@ struct oracle {
 	struct oracle_piece *pieces[ORACLE_SMALL / ORACLE_PIECE + 1];
 	uint64_t words; /* that have a shadow now */
 	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
-	struct oracle_last_tile last_tile;
+	struct oracle_last_tile last_tiles[ORACLE_LAST_TILES];
+	uint64_t ntiles; /* made or changed so far: their serial numbers */
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
 	uint64_t nforced;     /* fence.sc's that others were placed after */

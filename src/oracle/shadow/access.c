@@ -46,10 +46,10 @@ static enum order order_of(const struct oracle_now *n, uint32_t actor, uint32_t 
 		return ORDERED;
 	if (actor != n->actor && oracle_tree_get(n->clock->root[ORACLE_HB], actor) < epoch)
 		return UNORDERED;
+	if (x->a.kind == RACE_OP_READ && !is_refill(n, x))
+		return ORDERED;
 	if (x->a.proxy == n->acc->proxy && (x->a.proxy == RACE_PROXY_GENERIC ||
 					    oracle_level(n->o, actor, n->actor) == RACE_SCOPE_CTA))
-		return ORDERED;
-	if (x->a.kind == RACE_OP_READ && !is_refill(n, x))
 		return ORDERED;
 	if (x->a.kind == RACE_OP_READ &&
 	    oracle_tree_get(n->clock->root[ORACLE_HANDED], actor) >= epoch)

@@ -77,6 +77,7 @@ static void groups_retire(struct oracle *o, uint32_t host)
 	}
 	o->groups.n = kept;
 	o->last = NULL;
+	memset(o->near, 0, sizeof(o->near));
 }
 
 void oracle_retire(struct oracle *o, uint32_t host)
