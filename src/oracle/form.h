@@ -195,4 +195,13 @@ static inline uint64_t oracle_of_tile(const struct oracle_tile *t)
 	return (uintptr_t)t | ORACLE_TILE_TAG;
 }
 
+/* A list of words (form_tile.c) that an access has made lately, of which, by its serial number (0:
+ * of none); to NULL: free. */
+struct oracle_last_tile {
+	uint64_t from;
+	struct oracle_tile *to;
+	uint32_t actor, epoch, site;
+};
+#define ORACLE_LAST_TILES 128u /* by a hash */
+
 #endif

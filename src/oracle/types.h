@@ -401,15 +401,6 @@ struct oracle_known_log {
 
 #define ORACLE_NEAR_GROUPS 16u
 
-/* A list of words (form_tile.c) that an access has made lately, of which, by its serial number (0:
- * of none); to NULL: free. */
-struct oracle_last_tile {
-	uint64_t from;
-	struct oracle_tile *to;
-	uint32_t actor, epoch, site;
-};
-#define ORACLE_LAST_TILES 128u /* by a hash */
-
 /* Have all lanes of a warp one clock? True or not as long as there are only plain accesses. */
 struct oracle_one_clock {
 	const struct oracle_thread *t;
