@@ -44,6 +44,8 @@ PLAIN = [i for i in INDEX if i not in IN_STAGE]
 GUARD = {'first': ('setp.eq.u32', '%r0', 0), 'second': ('setp.eq.u32', '%r0', 1), 'warp 0': ('setp.lt.u32', '%r0', 32),
          'warp 1': ('setp.ge.u32', '%r0', 32), 'block 0': ('setp.eq.u32', '%r1', 0), 'not block 0': ('setp.ne.u32', '%r1', 0),
          'warp 0 first': ('setp.eq.u32', '%r0', 0), 'warp 1 first': ('setp.eq.u32', '%r0', 32), 'block 1': ('setp.eq.u32', '%r1', 1), 'low blocks': ('setp.lt.u32', '%r1', 2), 'odd blocks': None, 'all': ('setp.ge.u32', '%r0', 0)}
+if ONLY_MBARRIERS:
+    GUARD.update({'odd turns': ('setp.ne.u32', 'turn', 0), 'even turns': ('setp.eq.u32', 'turn', 0)})
 SCOPES, VALUES = ('gpu', 'gpu', 'gpu', 'cta', 'sys'), (0, 1, 2, 3, 256)
 
 
@@ -283,7 +285,9 @@ class Text:
 
     def guard(self, g):
         p = self.pred()
-        if GUARD[g]:
+        if GUARD[g] and GUARD[g][1] == 'turn':
+            self.say('%s %s, %s, 0;' % (GUARD[g][0], p, self.op('and', INDEX['turn'](self), 1)))
+        elif GUARD[g]:
             self.say('%s %s, %s, %d;' % (GUARD[g][0], p, *GUARD[g][1:]))
         else:
             self.say('setp.ne.u32 %s, %s, 0;' % (p, self.op('and', '%r1', 1)))
