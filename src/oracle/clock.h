@@ -50,7 +50,8 @@ struct oracle_pool {
 	struct oracle_memo memo[ORACLE_MEMOS];
 	struct oracle_node *free_inner, *free_leaf;
 	struct base_arena arena;
-	uint64_t bytes; /* in use */
+	uint64_t bytes;	 /* in use */
+	uint32_t clocks; /* made */
 };
 
 uint32_t oracle_tree_get(uint64_t root, uint32_t key);
@@ -95,6 +96,7 @@ enum oracle_root {
 struct oracle_clock {
 	uint32_t refs;
 	uint32_t actor, epoch, span; /* epoch and span 0: no name */
+	uint32_t number;	     /* of those that the pool has made */
 	uint64_t root[ORACLE_ROOTS];
 };
 
@@ -104,7 +106,7 @@ static inline struct oracle_clock *oracle_clock_ref(struct oracle_clock *c)
 	return c;
 }
 
-struct oracle_clock *oracle_clock_new(void);
+struct oracle_clock *oracle_clock_new(struct oracle_pool *p);
 void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c);
 /* Gives it the name, if it has none. */
 void oracle_clock_name(struct oracle_clock *c, uint32_t actor, uint32_t epoch);

@@ -33,7 +33,7 @@ struct oracle *oracle_new(const struct oracle_options *opt)
 		o->opt.max_records = MAX_RECORDS;
 	if (!o->opt.max_forced)
 		o->opt.max_forced = MAX_FORCED;
-	o->zero = oracle_clock_new();
+	o->zero = oracle_clock_new(&o->pool);
 	o->repeats = base_calloc(ORACLE_REPEATS, sizeof(*o->repeats));
 	return o;
 }

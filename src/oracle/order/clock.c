@@ -9,11 +9,12 @@
 
 /* ---- clocks ------------------------------------------------------------------------------ */
 
-struct oracle_clock *oracle_clock_new(void)
+struct oracle_clock *oracle_clock_new(struct oracle_pool *p)
 {
 	struct oracle_clock *c = base_calloc(1, sizeof(*c));
 
 	c->refs = 1;
+	c->number = ++p->clocks;
 	return c;
 }
 
@@ -38,12 +39,11 @@ struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock
 {
 	struct oracle_clock *n = *c;
 
-	(void)p;
 	if (n->refs == 1) {
 		n->epoch = n->span = 0;
 		return n;
 	}
-	n = oracle_clock_new();
+	n = oracle_clock_new(p);
 	for (unsigned i = 0; i < ORACLE_ROOTS; i++)
 		n->root[i] = oracle_tree_ref((*c)->root[i]);
 	(*c)->refs--;
@@ -138,9 +138,18 @@ void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct or
 
 /* ---- what was done before ------------------------------------------------------------------ */
 
+static uint64_t number_of(const struct oracle_clock *c)
+{
+	return c ? c->number : 0;
+}
+
+/* By numbers: what is forgotten, and so the memory that is used, must not depend on addresses. */
 static struct oracle_memo *memo_at(struct oracle_pool *p, const struct oracle_memo *m)
 {
-	uint64_t h = (uintptr_t)m->from * 3 + m->with * 5 + m->actor * 7ull + m->number * 11ull;
+	uint64_t with = m->kind == ORACLE_MEMO_FORCED
+				? 0
+				: number_of((const struct oracle_clock *)(uintptr_t)m->with);
+	uint64_t h = number_of(m->from) * 3 + with * 5 + m->actor * 7ull + m->number * 11ull;
 
 	return &p->memo[(h * 0x9e3779b97f4a7c15ull) >> 32 & (ORACLE_MEMOS - 1)];
 }

@@ -474,7 +474,7 @@ void oracle_init_done(struct oracle *o, struct oracle_thread *t, uint32_t init)
 	struct oracle_inits *n = &pends_of(t)->inits;
 
 	if (!n->clock)
-		n->clock = oracle_clock_new();
+		n->clock = oracle_clock_new(&o->pool);
 	oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, &n->clock)->root[ORACLE_HB], init,
 			  1);
 	oracle_forced_by(o, &n->clock, init, false);

@@ -195,7 +195,7 @@ static void cross_all(struct oracle *o, struct oracle_clock *c)
 /* What a copy did, up to an epoch, and nothing else. */
 static struct oracle_clock *copy_alone(struct oracle *o, uint32_t pseudo, uint32_t epoch)
 {
-	struct oracle_clock *c = oracle_clock_new();
+	struct oracle_clock *c = oracle_clock_new(&o->pool);
 
 	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], pseudo, epoch);
 	cross_all(o, c);
