@@ -123,30 +123,14 @@ static struct cpu_unit *unit_get(struct cpu_engine *e, struct cpu_grid *g)
 	return unit_new(g);
 }
 
-/* The multiprocessors that one worker may use: from, from + step, ... */
-struct share {
-	uint32_t from, step, n;
-};
-
-static struct share share_of(const struct cpu_worker *k, const struct cpu_grid *g)
-{
-	const struct cpu_engine *e = k->m->engine;
-	uint32_t index = (uint32_t)(k - e->workers);
-
-	if (e->nworkers == 1 || g->priv->is_single)
-		return (struct share){0, 1, e->sms};
-	return (struct share){index, e->nworkers, (e->sms - index + e->nworkers - 1) / e->nworkers};
-}
-
-static bool sm_take(struct cpu_sm *sms, struct share sh, uint32_t first, const struct cpu_grid *g,
+static bool sm_take(struct cpu_sm *sms, uint32_t n_sms, uint32_t first, const struct cpu_grid *g,
 		    uint32_t *sm)
 {
 	uint32_t threads = g->nwarps * CPU_WARP, best = UINT32_MAX;
 	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + CPU_SHARED_RESERVED;
 
-	for (uint32_t i = 0; i < sh.n; i++) {
-		uint32_t n = first + i < sh.n ? first + i : first + i - sh.n;
-		n = sh.from + n * sh.step;
+	for (uint32_t i = 0; i < n_sms; i++) {
+		uint32_t n = first + i < n_sms ? first + i : first + i - n_sms;
 		const struct cpu_sm *s = &sms[n];
 		if (s->threads + threads > CPU_SM_THREADS || s->ctas >= CPU_SM_CTAS ||
 		    s->shared + shared > CPU_SHARED_SM)
@@ -170,13 +154,13 @@ static void sm_give(struct cpu_sm *s, const struct cpu_grid *g)
 	s->ctas--;
 }
 
-static bool unit_take(struct cpu_device *dev, struct share sh, uint32_t first,
+static bool unit_take(struct cpu_device *dev, uint32_t n_sms, uint32_t first,
 		      const struct cpu_grid *g, uint32_t sm[CPU_CLUSTER_MAX])
 {
 	uint32_t size = g->cluster[0] * g->cluster[1] * g->cluster[2];
 
 	for (uint32_t r = 0; r < size; r++) {
-		if (sm_take(dev->sms, sh, first, g, &sm[r]))
+		if (sm_take(dev->sms, n_sms, first, g, &sm[r]))
 			continue;
 		while (r--)
 			sm_give(&dev->sms[sm[r]], g);
@@ -276,7 +260,7 @@ bool cpu_block_cancel(struct cpu_warp *w, uint32_t first[3])
 	struct cpu_grid_priv *p = g->priv;
 	uint64_t left;
 
-	if (g->m->engine->nworkers > 1 || g->op->chosen || g->op->work.launch.chosen ||
+	if (cpu_grid_is_apart(g->m->engine, g) || g->op->chosen || g->op->work.launch.chosen ||
 	    p->is_rest || p->is_over || g->is_cooperative || !cpu_random_below(w->worker, 4))
 		return false;
 	if (p->fetched < p->nunits) {
@@ -306,7 +290,7 @@ static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gr
 		return false;
 	u->worker = k;
 	cpu_steer_look(k);
-	u->number = next_index(k, p);
+	u->number = cpu_grid_is_apart(e, g) ? p->fetched++ : next_index(k, p);
 	u->index = g->op->chosen ? g->op->chosen[u->number] : u->number;
 	u->prev = NULL;
 	u->next = p->resident;
@@ -330,10 +314,9 @@ static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gr
 static bool place_one(struct cpu_engine *e, struct cpu_worker *k, struct cpu_grid *g)
 {
 	struct cpu_device *dev = &e->devices[g->device];
-	struct share sh = share_of(k, g);
 	uint32_t sm[CPU_CLUSTER_MAX];
 
-	if (!unit_take(dev, sh, cpu_random_below(k, sh.n), g, sm))
+	if (!unit_take(dev, e->sms, cpu_random_below(k, e->sms), g, sm))
 		return false;
 	if (unit_start(e, k, g, sm))
 		return true;
@@ -342,11 +325,26 @@ static bool place_one(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gri
 	return false;
 }
 
+void cpu_block_start_next(struct cpu_worker *k, struct cpu_grid *g, uint64_t n)
+{
+	struct cpu_engine *e = k->m->engine;
+	struct cpu_grid_priv *p = g->priv;
+	uint32_t size = cpu_grid_unit(g), sm[CPU_CLUSTER_MAX];
+
+	for (; n && p->started < p->nunits && !p->is_over; n--) {
+		for (uint32_t r = 0; r < size; r++)
+			sm[r] = (uint32_t)((p->started * size + r) % e->sms);
+		if (unit_start(e, k, g, sm))
+			continue;
+		start_failed(e, g);
+		p->is_over = true;
+	}
+}
+
 /* Would all of a cooperative grid fit now? */
 static bool fits_whole(struct cpu_engine *e, const struct cpu_grid *g)
 {
 	struct cpu_device *dev = &e->devices[g->device], trial = *dev;
-	struct share all = {0, 1, e->sms};
 	uint32_t sm[CPU_CLUSTER_MAX];
 	bool fits = true;
 
@@ -355,7 +353,7 @@ static bool fits_whole(struct cpu_engine *e, const struct cpu_grid *g)
 		return false;
 	memcpy(trial.sms, dev->sms, e->sms * sizeof(*trial.sms));
 	for (uint64_t i = 0; fits && i < g->priv->nunits; i++)
-		fits = unit_take(&trial, all, 0, g, sm);
+		fits = unit_take(&trial, e->sms, 0, g, sm);
 	free(trial.sms);
 	return fits;
 }
@@ -383,11 +381,15 @@ void cpu_block_place(struct cpu_worker *k, unsigned device)
 	uint32_t n = 0;
 	int best = INT32_MAX;
 
+	if (e->apart.grid) {
+		cpu_apart_place(k);
+		return;
+	}
+	if (k != e->workers)
+		return;
 	for (struct cpu_grid *g = e->devices[device].grids; g && n < PLACE_MAX; g = g->priv->next) {
 		struct cpu_grid_priv *p = g->priv;
 		if (p->is_over || p->started == p->nunits || !is_admitted(e, g))
-			continue;
-		if (p->is_single && k != e->workers)
 			continue;
 		if (p->priority < best)
 			best = p->priority;
@@ -418,7 +420,8 @@ static void block_stop(struct cpu_worker *k, struct cpu_device *dev, struct cpu_
 	cta->async = NULL;
 	cpu_event_block_end(cta);
 	cpu_model_cta_free(cta);
-	sm_give(&dev->sms[cta->sm], cta->grid);
+	if (!cpu_grid_is_apart(k->m->engine, cta->grid))
+		sm_give(&dev->sms[cta->sm], cta->grid);
 	((struct cpu_worker_priv *)k->priv)->nblocks--;
 }
 
@@ -448,4 +451,6 @@ void cpu_block_end(struct cpu_unit *u)
 	p->idle = u;
 	p->done++;
 	e->placing++;
+	if (cpu_grid_is_apart(e, g) && !p->is_over)
+		cpu_apart_group_ended(u->worker);
 }

@@ -45,13 +45,14 @@ enum cpu_jit { CPU_JIT_OFF, CPU_JIT_ON, CPU_JIT_VERIFY };
 
 struct cpu_options {
 	uint64_t seed;
-	unsigned threads; /* host threads that execute blocks; 1: replayable */
-	unsigned devices; /* virtual devices, at least 1 */
-	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
+	unsigned threads;    /* host threads that execute blocks of launches that are apart.c's */
+	uint32_t apart_from; /* ... with so many threads of their own; 0: as are worth it */
+	unsigned devices;    /* virtual devices, at least 1 */
+	unsigned sms;	     /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
 	uint64_t memory;	/* bytes of each device; 0: the default (CPU_MEMORY) */
 	bool prints_stats;	/* the caller prints cpu_get_stats at the end */
-	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
+	enum cpu_oracle oracle; /* whether accesses are judged, and how fence.sc orders */
 	bool sees_host;	  /* the oracle sees host code's loads and stores: events/host_access.c */
 	bool steps_aside; /* a full oracle judges no more, and the machine goes on */
 	/* sees_host, from the first managed or pinned memory on, unless the program has handlers of
@@ -483,9 +484,10 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device);
 struct cpu_stats {
 	uint64_t thread_insts, warp_insts; /* executed */
 	uint64_t launches, blocks;
-	uint64_t repeats;   /* of the launches: those that were not executed, as repeat.c says */
-	uint64_t switches;  /* decisions of the scheduler */
-	bool is_replayable; /* no decision depended on the time of day */
+	uint64_t repeats;  /* of the launches: those that were not executed, as repeat.c says */
+	uint64_t switches; /* decisions of the scheduler */
+	uint64_t beside, taken_back; /* launches by several threads; of these, repeated by one */
+	bool is_replayable;	     /* no decision depended on the time of day */
 };
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out);
 /* Checks of instrumented kernels so far, those of threads that have not ended included. */

@@ -368,9 +368,11 @@ static bool has_only_warps(const struct cpu_worker_priv *p)
 /* Is there nothing but warps that could change anything? */
 static bool is_closed(struct cpu_engine *e)
 {
-	return !e->startable.n && !e->polls.n && !e->held.n && !e->nhost &&
-	       !atomic_load(&e->has_fault) && has_only_warps(e->workers[0].priv) &&
-	       cpu_engine_all_wait(e) && count_threads() == e->nwaiters + e->has_background;
+	bool may_start = e->startable.n || e->polls.n || e->held.n || e->nhost;
+
+	return (!may_start || e->apart.grid) && !atomic_load(&e->has_fault) &&
+	       has_only_warps(e->workers[0].priv) && cpu_engine_all_wait(e) &&
+	       count_threads() == e->nwaiters + e->has_background + e->nthreads;
 }
 
 /* ---- a proof --------------------------------------------------------------------------------- */
@@ -497,7 +499,7 @@ void cpu_deadlock_look(struct cpu_engine *e)
 	uint64_t events = count_events(e);
 	struct cpu_proof *proof = k->proof;
 
-	if (e->nworkers > 1 || e->m->opt.model != CPU_MODEL_SC)
+	if (e->apart.is_beside || e->m->opt.model != CPU_MODEL_SC)
 		return;
 	if (events != p->events) {
 		p->events = events;

@@ -142,13 +142,13 @@ void cpu_engine_changed(struct cpu_engine *e)
 
 void cpu_engine_enter(struct cpu_engine *e)
 {
-	if (e->nworkers > 1)
+	if (e->apart.is_beside)
 		lock(e);
 }
 
 void cpu_engine_leave(struct cpu_engine *e)
 {
-	if (e->nworkers > 1)
+	if (e->apart.is_beside)
 		unlock(e);
 }
 
@@ -160,7 +160,8 @@ void cpu_engine_reap(struct cpu_worker *k)
 	for (size_t i = 0; i < p->ended.n; i++) {
 		struct cpu_grid *g = p->ended.v[i]->cluster.grid;
 		cpu_block_end(p->ended.v[i]);
-		if (g->priv->done == g->priv->nunits)
+		/* On several workers: cpu_apart_settle. */
+		if (g->priv->done == g->priv->nunits && !e->apart.is_beside)
 			cpu_grid_ended(g);
 	}
 	p->ended.n = 0;
@@ -197,7 +198,7 @@ static bool work(struct cpu_engine *e)
 		did = true;
 	} else if (!did && e->held.n && cpu_ops_start_held(e, true)) {
 		did = true;
-	} else if (!did && !e->startable.n && cpu_deadlock_find(e)) {
+	} else if (!did && (!e->startable.n || e->apart.grid) && cpu_deadlock_find(e)) {
 		did = true;
 	}
 	return did;

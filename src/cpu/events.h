@@ -71,6 +71,8 @@ bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const stru
  * proven. */
 bool cpu_proven_is_wrong(const struct cpu_op *op);
 void cpu_proven_undo(struct cpu_op *op);
+/* Memory is as before it, nothing has been noted, and it begins anew. */
+void cpu_proven_restart(struct cpu_op *op);
 void cpu_proven_free(struct cpu_op *op);
 
 /* ---- events/access.c: accesses and fences ------------------------------------------------- */

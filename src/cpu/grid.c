@@ -90,20 +90,6 @@ static bool make_workspace(struct cpu_grid *g)
 	return true;
 }
 
-/* With several workers each has some of the multiprocessors: clusters that don't fit there, and
- * cooperative grids of clusters, are left to the first worker, which may then use all. */
-static bool needs_one_worker(const struct cpu_engine *e, const struct cpu_grid *g, uint32_t size)
-{
-	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + CPU_SHARED_RESERVED;
-	uint64_t fit = CPU_SM_THREADS / (g->nwarps * CPU_WARP);
-
-	if (e->nworkers == 1 || size == 1)
-		return false;
-	if (CPU_SHARED_SM / shared < fit)
-		fit = CPU_SHARED_SM / shared;
-	return g->is_cooperative || fit * (e->sms / e->nworkers) < size;
-}
-
 struct cpu_grid *cpu_grid_new(struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
@@ -143,7 +129,6 @@ struct cpu_grid *cpu_grid_new(struct cpu_op *op)
 	if (!p->tids)
 		goto fail;
 	fill_tids(g, p->tids);
-	p->is_single = needs_one_worker(op->m->engine, g, (uint32_t)size);
 	if (g->is_cooperative && !make_workspace(g))
 		goto fail;
 	return g;

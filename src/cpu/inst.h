@@ -218,6 +218,8 @@ struct cpu_func *cpu_dec_func(struct cpu_dec *d);
 bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in);
 /* Is it of a text without checks, beside one with them (cpu_module_load_plain)? */
 bool cpu_dec_is_plain(struct cpu_dec *d);
+/* May several workers execute the blocks of one launch (apart.c)? */
+bool cpu_dec_has_workers(struct cpu_dec *d);
 /* Does the instruction fault as cpu_dec_unsupported made it? (Statistics, tests.) */
 bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 

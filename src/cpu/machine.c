@@ -40,7 +40,7 @@ static bool init_workers(struct cpu_engine *e)
 		k->priv = p;
 		p->k = k;
 		p->e = e;
-		p->hash = 0xcbf29ce484222325ull;
+		p->hash = i ? 0 : CPU_HASH_START;
 	}
 	return e->workers != NULL;
 }
@@ -107,6 +107,7 @@ void cpu_engine_free(struct cpu_machine *m)
 	}
 	cpu_spares_clear(e, NULL);
 	cpu_repeats_free(e);
+	cpu_apart_free(e);
 	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
 		struct cpu_worker_priv *p = e->workers[i].priv;
 		if (!p)
@@ -200,6 +201,10 @@ void cpu_machine_forked(struct cpu_machine *m)
 	e->is_working = e->has_background = e->is_asleep = false;
 	e->nhost = e->nops = e->nbusy = e->nthreads = 0;
 	e->npauses = 0;
+	if (e->repeats)
+		cpu_repeats_forked(e);
+	e->apart.grid = NULL;
+	e->apart.is_beside = false;
 	e->startable.n = e->polls.n = e->held.n = 0;
 	atomic_store(&e->is_pausing, false);
 	atomic_store(&e->has_fault, false);
@@ -253,7 +258,7 @@ void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)
 
 	pthread_mutex_lock(&e->lock);
 	*out = e->stats;
-	out->is_replayable = e->is_replayable && e->nworkers == 1;
+	out->is_replayable = e->is_replayable;
 	for (uint32_t i = 0; i < e->nworkers; i++) {
 		const struct cpu_worker_priv *p = e->workers[i].priv;
 		out->thread_insts += e->workers[i].thread_insts;

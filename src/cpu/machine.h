@@ -193,6 +193,7 @@ struct cpu_worker {
 	struct cpu_warp *warp; /* being executed */
 	void *priv;
 	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
+	struct cpu_touch *touch;       /* touch.h: what it accesses is noted; NULL: it isn't */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 	struct cpu_spread spreads[CPU_SPREADS];
 };
@@ -523,6 +524,8 @@ struct cpu_kernel {
 	uint32_t nparam_bytes;
 	uint32_t *param_offset, *param_bytes;
 	bool is_heap_known, uses_heap;		 /* kernel.c */
+	bool is_apart_known, is_apart;		 /* kernel.c */
+	uint32_t apart_misses;			 /* apart.c: launches whose blocks met */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
 };
 
@@ -532,6 +535,10 @@ struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
 const char *cpu_func_refused(const struct cpu_func *f);
 /* May the kernel call malloc or free? */
 bool cpu_kernel_uses_heap(struct cpu_kernel *k);
+/* Do the blocks of a launch not communicate, as the text says? It has neither strong accesses nor
+ * atomics of global memory, wider fences than a block's, asynchronous copies, calls of the machine
+ * or by pointers. */
+bool cpu_kernel_is_apart(struct cpu_kernel *k);
 /* Decodes the kernel and all that it can call, once, before the first block of a grid; thread-safe.
  * False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

@@ -174,6 +174,8 @@ void cpu_op_end_kernel(struct cpu_op *op)
 						&op->work.launch,
 						e->workers[0].warp_insts - op->insts_before);
 	}
+	if (cpu_grid_is_apart(e, op->grid))
+		cpu_apart_end(e);
 	op->grid->ended = e->workers[0].clock;
 	cpu_pages_end(op);
 	cpu_repeat_end(e, op);
@@ -204,6 +206,8 @@ void cpu_op_again(struct cpu_op *op)
 	op->taken_back = op->grid->id;
 	op->is_wrong = false;
 	op->grid->priv->is_over = true;
+	if (cpu_grid_is_apart(op->m->engine, op->grid))
+		cpu_apart_give_up(op->m->engine);
 	cpu_grid_free(op->grid);
 	op->grid = NULL;
 	cpu_proven_undo(op);
@@ -334,7 +338,7 @@ static void cut(struct cpu_engine *e, struct cpu_op *op)
 
 void cpu_ops_cut(struct cpu_engine *e)
 {
-	if (!e->nchecked || !e->m->listener.cut || e->nworkers > 1)
+	if (!e->nchecked || !e->m->listener.cut)
 		return;
 	cpu_time_checked(e);
 	for (unsigned d = 0; d < e->m->opt.devices; d++)
@@ -380,6 +384,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		cpu_op_end_kernel(op);
 		return;
 	}
+	cpu_apart_begin(e, op);
 	add_grid(e, op->grid);
 }
 
@@ -439,26 +444,21 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	}
 }
 
-/* The clock of what is held back: several workers have no common one, and no replay. */
-static uint64_t hold_clock(const struct cpu_engine *e)
-{
-	return e->nworkers == 1 ? e->workers[0].clock : cpu_now_ms() * 1000000;
-}
-
 /* Starts what has waited long enough; `is_idle`: nothing else can be done, so time is skipped.
  * False: nothing started. */
 bool cpu_ops_start_held(struct cpu_engine *e, bool is_idle)
 {
 	size_t kept = 0, n = e->held.n, first = 0;
-	uint64_t now = hold_clock(e);
+	uint64_t now = e->workers[0].clock;
 
+	if (e->apart.grid)
+		return false;
 	for (size_t i = 1; i < n; i++)
 		if (e->held.v[i]->due < e->held.v[first]->due)
 			first = i;
 	if (is_idle && n && e->held.v[first]->due > now) {
 		now = e->held.v[first]->due;
-		if (e->nworkers == 1)
-			e->workers[0].clock = now;
+		e->workers[0].clock = now;
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct cpu_op *op = e->held.v[i];
@@ -474,19 +474,24 @@ bool cpu_ops_start_held(struct cpu_engine *e, bool is_idle)
 /* True: something started. */
 bool cpu_ops_start(struct cpu_engine *e)
 {
+	size_t kept = 0;
 	bool any = false;
 
 	for (size_t i = 0; i < e->startable.n; i++) {
 		struct cpu_op *op = e->startable.v[i];
+		if (e->apart.grid) {
+			e->startable.v[kept++] = op; /* nothing runs beside it */
+			continue;
+		}
 		if (op->work.hold && !op->is_finishing) {
-			op->due = hold_clock(e) + op->work.hold;
+			op->due = e->workers[0].clock + op->work.hold;
 			base_vec_push(&e->held, op);
 		} else {
 			start(e, op);
 		}
 		any = true;
 	}
-	e->startable.n = 0;
+	e->startable.n = kept;
 	return any;
 }
 

@@ -94,6 +94,7 @@ struct cpu_repeats {
 	struct base_buf form;
 	struct used_vec used;
 	bool is_spoilt;
+	pthread_mutex_t use_lock; /* workers without the engine's lock (apart.c) */
 };
 
 /* ---- images ------------------------------------------------------------------------------- */
@@ -189,8 +190,8 @@ static bool may_keep(const struct cpu_engine *e, const struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
 
-	return e->nworkers == 1 && !l->is_programmatic && !op->proven &&
-	       (l->plain || is_unchecked(op)) && cpu_engine_is_alone(e);
+	return !l->is_programmatic && !op->proven && (l->plain || is_unchecked(op)) &&
+	       cpu_engine_is_alone(e);
 }
 
 /* The kernel without checks stands for both. */
@@ -367,7 +368,7 @@ void cpu_repeat_spoil(struct cpu_machine *m)
 		m->engine->repeats->is_spoilt = true;
 }
 
-void cpu_repeat_use(struct cpu_machine *m, unsigned device, uint64_t addr, enum cpu_use use)
+static void use_allocation(struct cpu_machine *m, unsigned device, uint64_t addr, enum cpu_use use)
 {
 	struct cpu_repeats *r = m->engine->repeats;
 	bool is_write = use != CPU_USE_READ;
@@ -375,7 +376,7 @@ void cpu_repeat_use(struct cpu_machine *m, unsigned device, uint64_t addr, enum 
 	struct used *u;
 	size_t i = 0;
 
-	if (!r || use == CPU_USE_INSERTED || !cpu_space_view(m, device, addr, &v))
+	if (!cpu_space_view(m, device, addr, &v))
 		return;
 	bool is_kept = r->op && !r->expected && !r->is_spoilt && v.base != r->op->grid->workspace;
 	if (is_kept && v.is_shared)
@@ -403,6 +404,17 @@ void cpu_repeat_use(struct cpu_machine *m, unsigned device, uint64_t addr, enum 
 	} else if (is_write && r->is_spoilt) {
 		cpu_space_new_content(m, v.base);
 	}
+}
+
+void cpu_repeat_use(struct cpu_machine *m, unsigned device, uint64_t addr, enum cpu_use use)
+{
+	struct cpu_repeats *r = m->engine->repeats;
+
+	if (!r || use == CPU_USE_INSERTED)
+		return;
+	pthread_mutex_lock(&r->use_lock);
+	use_allocation(m, device, addr, use);
+	pthread_mutex_unlock(&r->use_lock);
 }
 
 /* ---- its end --------------------------------------------------------------------------------- */
@@ -500,10 +512,16 @@ void cpu_repeats_init(struct cpu_engine *e)
 {
 	const struct cpu_options *o = &e->m->opt;
 
-	if (!o->repeat_bytes || o->threads > 1 || !(e->repeats = calloc(1, sizeof(*e->repeats))))
+	if (!o->repeat_bytes || !(e->repeats = calloc(1, sizeof(*e->repeats))))
 		return;
+	pthread_mutex_init(&e->repeats->use_lock, NULL);
 	e->repeats->limit = o->repeat_bytes;
 	e->repeats->is_trial = o->tries_repeats;
+}
+
+void cpu_repeats_forked(struct cpu_engine *e)
+{
+	pthread_mutex_init(&e->repeats->use_lock, NULL);
 }
 
 void cpu_repeats_forget(struct cpu_machine *m, const struct cpu_module *mod)
@@ -529,6 +547,7 @@ void cpu_repeats_free(struct cpu_engine *e)
 	cpu_repeats_forget(e->m, NULL);
 	used_free(r, &r->used);
 	base_buf_free(&r->form);
+	pthread_mutex_destroy(&r->use_lock);
 	free(r);
 	e->repeats = NULL;
 }

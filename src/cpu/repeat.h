@@ -15,6 +15,8 @@ bool cpu_repeat_start(struct cpu_engine *e, struct cpu_op *op);
 void cpu_repeat_end(struct cpu_engine *e, const struct cpu_op *op);
 void cpu_repeats_init(struct cpu_engine *e);
 void cpu_repeats_free(struct cpu_engine *e);
+/* After fork, in the child; there are some. */
+void cpu_repeats_forked(struct cpu_engine *e);
 /* Nothing is left of what a module's kernels (NULL: all) have left. */
 void cpu_repeats_forget(struct cpu_machine *m, const struct cpu_module *mod);
 

@@ -9,6 +9,7 @@
  *   transfer.c  copies, fills, values: operations that are actors themselves
  *   grid.c      grids: made of launches, cut off from judging, freed
  *   block.c     blocks and clusters: made, placed on multiprocessors, ended
+ *   apart.c     launches whose blocks don't communicate, on several workers
  *   spare.c     their memory, from one launch to the next
  *   repeat.c    launches whose results are those of an earlier one
  *   queue.c     the actors that are ready, the warps that sleep; one decision
@@ -41,6 +42,9 @@ struct cpu_queue {
 	size_t n, cap;
 };
 
+/* FNV-1a's. */
+#define CPU_HASH_START 0xcbf29ce484222325ull
+
 /* The type of struct cpu_worker.priv. A round serves each ready actor once, in random order:
  * queue[0] is still to be served in the running round, queue[1] has been or came later. */
 struct cpu_worker_priv {
@@ -57,6 +61,8 @@ struct cpu_worker_priv {
 	unsigned tries;			   /* proofs since then */
 	uint64_t placed;		   /* e->placing when it last looked for blocks to start */
 	bool is_busy;			   /* executes, without the lock */
+	uint32_t ngroup;		   /* apart.c: blocks of the group that it executes */
+	uint64_t group_start;		   /* ... and its decisions before */
 	bool is_calm;			   /* steer.c: turns are in order from now on */
 	pthread_t thread;
 };
@@ -245,7 +251,6 @@ struct cpu_grid_priv {
 	uint64_t triggered;
 	bool is_over;	  /* faulted or dropped */
 	bool had_turn;	  /* its time had come (--budget) when a block of it had begun */
-	bool is_single;	  /* all on the first worker */
 	bool is_admitted; /* cooperative: all of it fits */
 	bool is_rest; /* of a grid whose code would have turned block numbers into logical ones */
 	int priority;
@@ -276,6 +281,8 @@ void cpu_block_use_reserved(struct cpu_cluster *c);
 /* Takes a cluster that hasn't started out of the grid; *first: its first block. False: none is
  * left, or chance. */
 bool cpu_block_cancel(struct cpu_warp *w, uint32_t first[3]);
+/* Starts the next n units of a grid that is apart. */
+void cpu_block_start_next(struct cpu_worker *k, struct cpu_grid *g, uint64_t n);
 /* The unit's blocks have no live thread (or the grid is over). */
 void cpu_block_end(struct cpu_unit *u);
 /* A list of them. */
@@ -343,8 +350,22 @@ struct cpu_grace {
 	unsigned looks;		/* that counted */
 };
 
+/* apart.c: the launch whose blocks don't communicate, while it runs, alone. */
+struct cpu_apart {
+	struct cpu_grid *grid; /* NULL: there is none */
+	bool is_beside;	       /* on several workers, which execute without the lock */
+	_Atomic bool is_wrong; /* ... but must not be */
+	uint64_t rng, hash, clock, rng_after; /* the first worker's, before and after */
+	uint64_t units;			      /* of a group */
+	uint64_t ns, longest, hashes;	      /* of groups that have ended */
+	uint64_t blocks;		      /* that the engine had started before */
+	struct cpu_touches *touches;	      /* NULL: not needed yet */
+	struct cpu_apart_count *counts;	      /* of workers, before */
+};
+
 struct cpu_engine {
 	struct cpu_machine *m;
+	struct cpu_apart apart;
 	struct cpu_waiter *waiters;
 	_Atomic uint32_t nwaiters;
 	bool has_news; /* an operation has ended since waiters were last looked at */
@@ -448,6 +469,30 @@ static inline bool cpu_device_is_faulted(const struct cpu_engine *e, unsigned de
 void cpu_faults_act(struct cpu_engine *e);
 /* Nothing is ready and nothing sleeps. True: blocks are resident, so that is for ever. */
 bool cpu_deadlock_find(struct cpu_engine *e);
+
+/* apart.c */
+
+/* The kernel starts, its grid isn't listed yet. Are its blocks executed apart? */
+bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op);
+/* Starts the worker's next group of blocks, when its last one has ended. */
+void cpu_apart_place(struct cpu_worker *k);
+/* The worker's group has ended. */
+void cpu_apart_group_ended(struct cpu_worker *k);
+/* The worker has executed a batch: has its group more turns than any that ends soon? */
+void cpu_apart_look(struct cpu_worker *k);
+/* Ends the launch on several workers, or takes it back to repeat it on one. False: it goes on. Only
+ * the thread that works for the machine calls this. */
+bool cpu_apart_settle(struct cpu_engine *e);
+/* The grid is removed, to be made once more. */
+void cpu_apart_give_up(struct cpu_engine *e);
+/* The grid ends, for whatever reason. */
+void cpu_apart_end(struct cpu_engine *e);
+void cpu_apart_free(struct cpu_engine *e);
+
+static inline bool cpu_grid_is_apart(const struct cpu_engine *e, const struct cpu_grid *g)
+{
+	return e->apart.grid == g;
+}
 
 /* engine.c */
 

@@ -17,6 +17,11 @@ void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_f
 {
 	struct cpu_engine *e = m->engine;
 
+	/* Which thread's fault is the first must not depend on the host: the launch is repeated. */
+	if (e->apart.is_beside) {
+		atomic_store(&e->apart.is_wrong, true);
+		return;
+	}
 	pthread_mutex_lock(&e->fault_lock);
 	bool is_first = e->devices[device].fault.kind == CPU_FAULT_NONE;
 	if (is_first)

@@ -1,14 +1,10 @@
 /*
  * workers.c - the threads that execute blocks.
  *
- * With one worker the thread that works for the machine executes a turn and then checks for other
- * work, holding the lock. With several, each has its part of every device's multiprocessors and
- * starts blocks there; it executes BATCH turns without the lock, then ends and starts blocks with
- * it. Worker 0 is the thread that works for the machine; it also does the transfers. Clusters stay
- * on one worker, so only memory and the engine are shared between workers.
- *
- * Each worker has a clock of its own; %globaltimer of two multiprocessors may differ by how much
- * more one has executed.
+ * The thread that works for the machine is the first worker: it executes a turn and then checks for
+ * other work, holding the lock. Others take part in launches whose blocks don't communicate, and
+ * only there (apart.c): then each executes BATCH turns without the lock, and ends and starts blocks
+ * with it. Clusters stay on one worker, so only memory and the engine are shared between workers.
  */
 #include "cpu/sched.h"
 
@@ -44,17 +40,18 @@ static bool execute(struct cpu_engine *e, struct cpu_worker *k)
 	for (unsigned i = 0; i < BATCH && cpu_sched_step(k); i++) {
 		did = true;
 		if (atomic_load_explicit(&e->is_pausing, memory_order_relaxed) ||
-		    atomic_load_explicit(&e->has_fault, memory_order_relaxed))
+		    atomic_load_explicit(&e->apart.is_wrong, memory_order_relaxed))
 			break;
 	}
 	pthread_mutex_lock(&e->lock);
 	kp(k)->is_busy = false;
+	cpu_apart_look(k);
 	if (!--e->nbusy || atomic_load(&e->is_pausing))
 		pthread_cond_broadcast(&e->changed);
-	if (e->m->listener.progress)
+	if (k == e->workers && e->m->listener.progress)
 		e->m->listener.progress(e->m->listener.arg);
-	/* A faulted grid is removed as a whole, when all have stopped. */
-	if (!atomic_load(&e->has_fault))
+	/* What is to be taken back is removed as a whole, when all have stopped. */
+	if (!atomic_load(&e->apart.is_wrong))
 		cpu_engine_reap(k);
 	return did;
 }
@@ -67,8 +64,8 @@ static void *worker_main(void *arg)
 	fesetenv(FE_DFL_ENV); /* a new thread has its creator's */
 	pthread_mutex_lock(&e->lock);
 	while (!e->is_closing) {
-		if (!e->is_working || !has_work(e, k) || atomic_load(&e->is_pausing) ||
-		    atomic_load(&e->has_fault))
+		if (!e->is_working || !e->apart.is_beside || !has_work(e, k) ||
+		    atomic_load(&e->is_pausing) || atomic_load(&e->apart.is_wrong))
 			cpu_engine_wait(e, 1000);
 		else
 			execute(e, k);
@@ -113,7 +110,8 @@ void cpu_workers_resume(struct cpu_engine *e)
 	pthread_cond_broadcast(&e->changed);
 }
 
-/* The only worker: it checks for other work when something has happened that may concern others. */
+/* The first worker alone: it checks for other work when something has happened that may concern
+ * others. */
 static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 {
 	const struct cpu_worker_priv *p = kp(k);
@@ -122,7 +120,7 @@ static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 	cpu_engine_reap(k);
 	for (unsigned i = 0; i < BATCH && cpu_sched_step(k); i++) {
 		did = true;
-		if (p->ended.n || e->startable.n ||
+		if (p->ended.n || (e->startable.n && !e->apart.grid) ||
 		    atomic_load_explicit(&e->has_fault, memory_order_relaxed))
 			break;
 	}
@@ -137,8 +135,10 @@ bool cpu_workers_step(struct cpu_engine *e)
 {
 	struct cpu_worker *k = e->workers;
 
-	if (e->nworkers == 1)
+	if (!e->apart.is_beside)
 		return execute_locked(e, k);
+	if (cpu_apart_settle(e))
+		return true;
 	if (e->nthreads + 1 < e->nworkers)
 		start_threads(e);
 	for (uint32_t i = 1; i < e->nworkers; i++)
@@ -146,7 +146,7 @@ bool cpu_workers_step(struct cpu_engine *e)
 			pthread_cond_broadcast(&e->changed);
 			break;
 		}
-	if (execute(e, k))
+	if (execute(e, k) || cpu_apart_settle(e))
 		return true;
 	for (uint32_t i = 1; i < e->nworkers; i++)
 		if (has_work(e, &e->workers[i])) {

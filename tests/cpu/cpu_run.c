@@ -32,7 +32,6 @@
  *                                          buffer's 32-bit texels, clamped; as argument: its number
  *   // seeds N                             runs per model (default 3)
  *   // models sc weak a1                   default: all three
- *   // threads N                           default 1
  *
  * VALUES: numbers of the buffer's type, separated by blanks; V*N repeats; iota is 0 1 2 ... up to
  * the end; A..B counts. TYPE: u8 s8 u16 s16 u32 s32 u64 s64 f32 f64, x32 and x64 for hexadecimal
@@ -118,7 +117,7 @@ struct test {
 	struct texture textures[MAX_NAMED];
 	unsigned nraces, nmaps, ntextures;
 	bool has_verdict; /* the oracle's is expected */
-	unsigned nbuffers, nlaunches, nexpects, nseeds, threads;
+	unsigned nbuffers, nlaunches, nexpects, nseeds;
 	unsigned models; /* bit set of enum cpu_model */
 	const char *fault_kind, *fault_text;
 	enum { JUDGE_NOT, JUDGE_CLEAN, JUDGE_RACY, JUDGE_SOME } judge;
@@ -539,8 +538,6 @@ static void parse_line(struct test *t, unsigned line, char *s)
 		parse_pixels(t, line, rest);
 	} else if (n == 5 && !strncmp(s, "seeds", n)) {
 		t->nseeds = (unsigned)strtoul(rest, NULL, 0);
-	} else if (n == 7 && !strncmp(s, "threads", n)) {
-		t->threads = (unsigned)strtoul(rest, NULL, 0);
 	} else if (n == 6 && !strncmp(s, "models", n)) {
 		t->models = (strstr(rest, "sc") ? 1u << CPU_MODEL_SC : 0) |
 			    (strstr(rest, "weak") ? 1u << CPU_MODEL_WEAK : 0) |
@@ -735,14 +732,16 @@ static void capture(struct cpu_machine *m, bool is_error, const char *text, size
 
 /* One run; returns the schedule's hash. */
 static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model model,
-			 uint64_t seed, enum cpu_jit jit, bool is_dump)
+			 uint64_t seed, unsigned threads, bool is_dump)
 {
-	struct cpu_options opt = {
-		.seed = seed, .threads = t->threads, .devices = 1, .model = model, .jit = jit};
-	if (is_judged || t->judge || t->has_verdict) {
+	struct cpu_options opt = {.seed = seed,
+				  .threads = threads,
+				  .apart_from = 1,
+				  .devices = 1,
+				  .model = model,
+				  .jit = threads == 1 ? CPU_JIT_VERIFY : CPU_JIT_OFF};
+	if (is_judged || t->judge || t->has_verdict)
 		opt.oracle = CPU_ORACLE_PROGRAM;
-		opt.threads = 1;
-	}
 	struct cpu_machine *m = cpu_machine_new(&opt);
 	struct base_sink sink = {0};
 	struct cpu_fault refused = {0};
@@ -798,13 +797,12 @@ static void run_all(struct test *t, struct ptx_module *ptx, bool is_dump)
 		if (!(t->models & 1u << model))
 			continue;
 		for (uint64_t seed = 1; seed <= t->nseeds; seed++) {
-			uint64_t first = run_once(t, ptx, model, seed, CPU_JIT_VERIFY, is_dump);
+			uint64_t first = run_once(t, ptx, model, seed, 1, is_dump);
 			if (is_dump)
 				return;
 			/* The first seed twice: a replay must make the same decisions, without
-			 * machine code, too. */
-			if (seed == 1 && t->threads == 1 &&
-			    run_once(t, ptx, model, seed, CPU_JIT_OFF, false) != first) {
+			 * machine code and with several workers, too. */
+			if (seed == 1 && run_once(t, ptx, model, seed, 4, false) != first) {
 				fail(t, 1, model, seed);
 				printf(" the second run had another schedule\n");
 			}
@@ -825,7 +823,7 @@ static void run_all(struct test *t, struct ptx_module *ptx, bool is_dump)
 
 static unsigned run_file(const char *file, bool is_dump)
 {
-	struct test t = {.file = file, .nseeds = 3, .threads = 1, .models = 7};
+	struct test t = {.file = file, .nseeds = 3, .models = 7};
 	struct base_arena arena = {0};
 	struct base_sink sink = {0};
 	char *text;

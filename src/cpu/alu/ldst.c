@@ -24,6 +24,7 @@
 #include "cpu/jit/rows.h"
 #include "cpu/memory/resolve.h"
 #include "cpu/events.h"
+#include "cpu/touch.h"
 
 #include <string.h>
 
@@ -421,6 +422,28 @@ static inline bool judge_near(struct cpu_warp *w, const struct cpu_inst *in, con
 	return true;
 }
 
+/* Chosen where launches may have several workers: what is accessed is noted then (touch.h). */
+static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	struct cpu_touch *t = w->worker->touch;
+	bool is_store = m->acc.kind == CPU_ACC_STORE;
+	uint64_t addr[CPU_WARP];
+	struct near at;
+
+	if (!t)
+		return exec_ld_st(w, in, mask);
+	if (may_be_near(w, m, mask) && find_near(w, in, m, &at) && at.kind != SPREAD_GROUPS) {
+		bool is_one = at.kind == SPREAD_UNIFORM;
+		cpu_touch_row(t, at.host, is_one ? m->step : m->step * CPU_WARP, is_store);
+		move_near(w, m, at.kind, at.host, at.sh);
+		return CPU_OK;
+	}
+	cpu_addr_lanes(w, &m->addr, addr);
+	cpu_touch_lanes(t, w, mask, addr, m->step, is_store);
+	return exec_ld_st(w, in, mask);
+}
+
 /* Chosen by the binder when accesses are judged. */
 static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
@@ -432,8 +455,9 @@ static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, 
 			return CPU_OK;
 		cpu_addr_lanes(w, &m->addr, addr);
 		cpu_event_access(w, in, &m->acc, mask, addr, m->step);
+		return exec_ld_st(w, in, mask);
 	}
-	return exec_ld_st(w, in, mask);
+	return exec_noted(w, in, mask);
 }
 
 /* Chosen for the text without checks, which launches that are proven run, too. */
@@ -446,8 +470,9 @@ static enum cpu_step exec_proven(struct cpu_warp *w, const struct cpu_inst *in, 
 		cpu_addr_lanes(w, &m->addr, addr);
 		if (!cpu_proven_access(w, in, &m->acc, mask, addr, m->step))
 			return CPU_RETRY;
+		return exec_ld_st(w, in, mask);
 	}
-	return exec_ld_st(w, in, mask);
+	return exec_noted(w, in, mask);
 }
 
 /* ---- decoding -------------------------------------------------------------------------------- */
@@ -552,6 +577,8 @@ static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, st
 		in->fn = exec_judged;
 	else if (cpu_dec_is_plain(d) && in->sub && f->space != PTX_SPACE_SHARED)
 		in->fn = exec_proven;
+	else if (cpu_dec_has_workers(d) && in->sub && f->space != PTX_SPACE_SHARED)
+		in->fn = exec_noted;
 	m->access = f->space == PTX_SPACE_SHARED ? 0 : (uint8_t)(1 + cpu_use_of(in, is_store));
 	if (in->fn == exec_ld_st && m->use.first && m->is_near && m->acc.vec == 1 &&
 	    s->ops[is_store ? 1 : 0].kind != PTX_OPND_SINK)

@@ -7,6 +7,9 @@
 #include "cpu/alu/shapes.h"
 #include "cpu/jit/loads.h"
 #include "cpu/memory/resolve.h"
+#include "cpu/touch.h"
+
+#define MOST_NOTED 4096u
 
 _Static_assert((int)JIT_ONE_ADDRESS == SPREAD_UNIFORM && (int)JIT_SIDE_BY_SIDE == SPREAD_LINEAR &&
 		       (int)JIT_ANYHOW == SPREAD_GROUPS,
@@ -40,14 +43,21 @@ bool CPU_ISA_PASTE(cpu_jit_find, CPU_ISA_SUFFIX)(struct cpu_warp *w, const struc
 		bytes += (uint64_t)step * (CPU_WARP - 1);
 	if (lo & (step - 1))
 		return false;
+	/* Between the loads of a group there may be much that none of them reads. */
+	if (w->worker->touch && l->access && bytes > MOST_NOTED)
+		return false;
 	uint32_t use = l->access ? (w->grid->device << 2) + l->access : 0;
 	if (cpu_window_near(w, g->in, use, lo, bytes, &near)) {
 		*host = lo + near.delta + apart;
+		if (w->worker->touch && l->access)
+			cpu_touch_bytes(w->worker->touch, lo + near.delta, bytes, false);
 		return true;
 	}
 	if (!cpu_window_find(w, g->in, (enum ptx_space)l->space, lo, bytes, false, &win) ||
 	    win.stride)
 		return false;
 	*host = lo + win.delta + apart;
+	if (w->worker->touch && win.place == CPU_PLACE_GLOBAL)
+		cpu_touch_bytes(w->worker->touch, lo + win.delta, bytes, false);
 	return true;
 }

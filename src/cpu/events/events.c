@@ -36,9 +36,6 @@ bool cpu_event_init(struct cpu_machine *m)
 
 	if (m->opt.oracle == CPU_ORACLE_OFF)
 		return true;
-	/* Events have one order. */
-	if (m->opt.threads > 1)
-		return false;
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return false;

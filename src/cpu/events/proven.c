@@ -64,18 +64,30 @@ static bool number(const struct cpu_func *f, struct cpu_proven_run *r)
 	return pc == f->ninsts;
 }
 
-void proven_run_free(struct cpu_proven_run *r)
+/* Nothing has been accessed. */
+static void forget(struct cpu_proven_run *r)
 {
-	if (!r)
-		return;
 	for (uint32_t i = 0; i < r->proven.nextents; i++) {
-		free(r->array[i].written.bits);
-		free(r->array[i].old);
+		struct proven_array *a = &r->array[i];
+		free(a->written.bits);
+		free(a->old);
+		a->written = (struct proven_bytes){0};
+		a->old = NULL;
+		a->is_read_only = false;
 	}
 	for (uint32_t i = 0; r->touch && i < r->proven.nsites; i++) {
 		free(r->touch[i].done.bits);
 		free(r->touch[i].thread);
+		r->touch[i] = (struct proven_touch){0};
 	}
+}
+
+void proven_run_free(struct cpu_proven_run *r)
+{
+	if (!r)
+		return;
+	forget(r);
+	pthread_mutex_destroy(&r->lock);
 	free(r->touch);
 	free(r->proven.site);
 	free(r->first);
@@ -107,6 +119,7 @@ static struct cpu_proven_run *run_new(const struct cpu_op *op, const struct cpu_
 		free(p->site);
 		return NULL;
 	}
+	pthread_mutex_init(&r->lock, NULL);
 	r->proven = *p;
 	r->checked = op->work.launch.kernel;
 	r->ninsts = f->ninsts;
@@ -114,7 +127,7 @@ static struct cpu_proven_run *run_new(const struct cpu_op *op, const struct cpu_
 	r->touch = calloc(p->nsites + 1u, sizeof(*r->touch));
 	r->first = calloc(f->ninsts + 1u, sizeof(*r->first));
 	r->nth = calloc(f->ninsts + 1u, sizeof(*r->nth));
-	r->version = atomic_load(&op->m->space_version);
+	atomic_store(&r->version, atomic_load(&op->m->space_version));
 	for (uint32_t i = 0; i < p->nextents; i++) {
 		struct cpu_mem_info info = {0};
 		has_all &= cpu_mem_find(op->m, p->extent[i].base, &info);
@@ -153,8 +166,8 @@ static bool may_be_proven(const struct cpu_op *op)
 	}
 	return op->m->events && op->m->listener.proven && !l->plain && !l->chosen &&
 	       !l->is_cooperative && !l->is_programmatic && cluster == 1 && threads <= UINT32_MAX &&
-	       !l->kernel->info.cluster[0] && op->m->engine->nworkers == 1 &&
-	       op->m->opt.model == CPU_MODEL_SC && !op->m->opt.is_exact;
+	       !l->kernel->info.cluster[0] && op->m->opt.model == CPU_MODEL_SC &&
+	       !op->m->opt.is_exact;
 }
 
 bool cpu_proven_begin(struct cpu_op *op)
@@ -185,7 +198,7 @@ bool cpu_proven_begin(struct cpu_op *op)
 /* The launch isn't as it was proven: it is to be taken back. */
 static bool leave(struct cpu_op *op)
 {
-	op->proven->has_left = true;
+	atomic_store(&op->proven->has_left, true);
 	cpu_op_take_back(op);
 	return false;
 }
@@ -205,14 +218,27 @@ static uint64_t bits_of(uint64_t word, uint64_t at, uint64_t n)
 	return (end >= WORD ? UINT64_MAX : (1ull << end) - 1) & UINT64_MAX << lo;
 }
 
+/* a: the lower end (what is added lowers it) or the upper one. */
+static void move_end(uint64_t *a, uint64_t to, bool is_upper)
+{
+	uint64_t now = __atomic_load_n(a, __ATOMIC_RELAXED);
+
+	while ((is_upper ? now < to : now > to) &&
+	       !__atomic_compare_exchange_n(a, &now, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static void set(struct proven_bytes *b, uint64_t at, uint64_t n)
 {
 	uint64_t word = at / WORD, last = (at + n - 1) / WORD;
 
-	b->lo = word < b->lo ? word : b->lo;
-	b->hi = last >= b->hi ? last + 1 : b->hi;
-	for (; word <= last; word++)
-		b->bits[word] |= bits_of(word, at, n);
+	move_end(&b->lo, word, false);
+	move_end(&b->hi, last + 1, true);
+	for (; word <= last; word++) {
+		uint64_t bits = bits_of(word, at, n);
+		if (bits & ~__atomic_load_n(&b->bits[word], __ATOMIC_RELAXED))
+			__atomic_fetch_or(&b->bits[word], bits, __ATOMIC_RELAXED);
+	}
 }
 
 static bool has_all(const struct proven_bytes *b, uint64_t at, uint64_t n)
@@ -220,18 +246,21 @@ static bool has_all(const struct proven_bytes *b, uint64_t at, uint64_t n)
 	uint64_t missing = 0;
 
 	for (uint64_t word = at / WORD; word <= (at + n - 1) / WORD; word++)
-		missing |= bits_of(word, at, n) & ~b->bits[word];
+		missing |=
+			bits_of(word, at, n) & ~__atomic_load_n(&b->bits[word], __ATOMIC_RELAXED);
 	return !missing;
 }
 
-/* Bytes that are about to be written: what the launch found there is kept. */
+/* Bytes that are about to be written: what the launch found there is kept. In a proven launch one
+ * thread writes a byte, or threads that are ordered. */
 static void save(struct proven_array *a, uint64_t at, uint64_t n)
 {
 	struct proven_bytes *b = &a->written;
 	const uint8_t *now = (const uint8_t *)(uintptr_t)a->base;
 
 	for (uint64_t word = at / WORD; word <= (at + n - 1) / WORD; word++) {
-		uint64_t new = bits_of(word, at, n) & ~b->bits[word], i = word *WORD;
+		uint64_t has = __atomic_load_n(&b->bits[word], __ATOMIC_RELAXED);
+		uint64_t new = bits_of(word, at, n) & ~has, i = word *WORD;
 		if (new == UINT64_MAX)
 			memcpy(a->old + i, now + i, WORD);
 		else
@@ -254,23 +283,70 @@ static bool is_row(const uint64_t *addr, uint32_t mask, uint32_t bytes)
 	return !differ;
 }
 
-static bool touch_make(struct proven_array *a, struct proven_touch *t, const struct cpu_acc *acc,
+/* Lock held. */
+static bool make_rooms(struct proven_array *a, struct proven_touch *t, const struct cpu_acc *acc,
 		       uint32_t pc, uint32_t bytes)
 {
-	uint64_t elements;
+	struct proven_bytes done;
 
 	t->pc = pc;
 	t->shift = (uint8_t)__builtin_ctz(bytes);
 	t->is_write = acc->kind == CPU_ACC_STORE;
 	a->is_read_only |= acc->is_nc;
-	elements = (a->extent.bytes >> t->shift) + 2;
-	t->thread = calloc(elements, sizeof(*t->thread));
-	if (!t->thread || !bytes_make(&t->done, &a->extent))
+	t->thread = calloc((a->extent.bytes >> t->shift) + 2, sizeof(*t->thread));
+	if (t->is_write && !a->old) {
+		a->old = calloc(a->extent.bytes, 1);
+		if (!a->old || !bytes_make(&a->written, &a->extent))
+			return false;
+	}
+	if (!t->thread || !bytes_make(&done, &a->extent))
 		return false;
-	if (!t->is_write || a->old)
+	t->done.lo = done.lo;
+	__atomic_store_n(&t->done.bits, done.bits, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool touch_make(struct cpu_proven_run *r, uint32_t site, const struct cpu_acc *acc,
+		       uint32_t pc, uint32_t bytes)
+{
+	struct proven_touch *t = &r->touch[site];
+	struct proven_array *a = &r->array[r->proven.site[site].extent];
+	bool is_made = true;
+
+	if (__atomic_load_n(&t->done.bits, __ATOMIC_ACQUIRE))
 		return true;
-	a->old = calloc(a->extent.bytes, 1);
-	return a->old && bytes_make(&a->written, &a->extent);
+	pthread_mutex_lock(&r->lock);
+	if (!t->done.bits) {
+		t->array = r->proven.site[site].extent;
+		is_made = make_rooms(a, t, acc, pc, bytes);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return is_made;
+}
+
+/* Of the threads that access an element the least is kept: whoever comes first. */
+static void put_thread(uint32_t *at, uint32_t thread)
+{
+	uint32_t now = __atomic_load_n(at, __ATOMIC_RELAXED), to = UINT32_MAX - thread;
+
+	while (now < to &&
+	       !__atomic_compare_exchange_n(at, &now, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* Has an instruction been there by threads that aren't after these? */
+static bool has_row(const struct proven_array *a, const struct proven_touch *t, uint64_t at,
+		    uint32_t bytes, uint32_t thread)
+{
+	const uint32_t *was = &t->thread[proven_element(a, t, at)];
+	uint32_t later = 0;
+
+	if (!has_all(&t->done, at, (uint64_t)bytes * CPU_WARP))
+		return false;
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		later |= (uint32_t)(__atomic_load_n(&was[l], __ATOMIC_RELAXED) <
+				    UINT32_MAX - thread - l);
+	return !later;
 }
 
 /* False: there is no memory for it. */
@@ -283,19 +359,17 @@ static bool note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 	uint32_t thread = events_actor(w);
 	uint64_t base = a->extent.base;
 
-	t->array = r->proven.site[site].extent;
-	if (!t->done.bits && !touch_make(a, t, acc, pc, bytes))
+	if (!touch_make(r, site, acc, pc, bytes))
 		return false;
 	if (is_row(addr, mask, bytes)) {
-		uint32_t *to = &t->thread[proven_element(a, t, addr[0] - base)];
-		/* The instruction has been there: one thread is as good as another. */
-		if (has_all(&t->done, addr[0] - base, (uint64_t)bytes * CPU_WARP))
+		uint64_t at = addr[0] - base;
+		if (has_row(a, t, at, bytes, thread))
 			return true;
 		if (t->is_write)
-			save(a, addr[0] - base, (uint64_t)bytes * CPU_WARP);
-		set(&t->done, addr[0] - base, (uint64_t)bytes * CPU_WARP);
+			save(a, at, (uint64_t)bytes * CPU_WARP);
+		set(&t->done, at, (uint64_t)bytes * CPU_WARP);
 		for (unsigned l = 0; l < CPU_WARP; l++)
-			to[l] = thread + l;
+			put_thread(&t->thread[proven_element(a, t, at) + l], thread + l);
 		return true;
 	}
 	uint64_t last = UINT64_MAX;
@@ -306,7 +380,7 @@ static bool note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 		if (t->is_write)
 			save(a, last - base, bytes);
 		set(&t->done, last - base, bytes);
-		t->thread[proven_element(a, t, last - base)] = thread + l;
+		put_thread(&t->thread[proven_element(a, t, last - base)], thread + l);
 	}
 	return true;
 }
@@ -323,12 +397,12 @@ static bool are_there(struct cpu_machine *m, struct cpu_proven_run *r)
 {
 	uint64_t version = atomic_load(&m->space_version);
 
-	if (r->version == version)
+	if (atomic_load_explicit(&r->version, memory_order_relaxed) == version)
 		return true;
 	for (uint32_t i = 0; i < r->proven.nextents; i++)
 		if (!is_there(m, &r->array[i]))
 			return false;
-	r->version = version;
+	atomic_store(&r->version, version);
 	return true;
 }
 
@@ -402,14 +476,27 @@ static void restore(struct proven_array *a)
 	}
 }
 
-void cpu_proven_undo(struct cpu_op *op)
+static void restore_all(const struct cpu_op *op)
 {
-	const struct cpu_listener *to = &op->m->listener;
 	struct cpu_proven_run *r = op->proven;
 
 	for (uint32_t i = 0; i < r->proven.nextents; i++)
 		if (is_there(op->m, &r->array[i]))
 			restore(&r->array[i]);
+}
+
+void cpu_proven_restart(struct cpu_op *op)
+{
+	restore_all(op);
+	forget(op->proven);
+}
+
+void cpu_proven_undo(struct cpu_op *op)
+{
+	const struct cpu_listener *to = &op->m->listener;
+	struct cpu_proven_run *r = op->proven;
+
+	restore_all(op);
 	op->work.launch.kernel = r->checked;
 	op->work.launch.is_plain = false;
 	to->left(to->proven_arg, op->work.launch.tag, true);

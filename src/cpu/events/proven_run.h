@@ -5,11 +5,14 @@
 #ifndef COLLIDER_CPU_EVENTS_PROVEN_RUN_H
 #define COLLIDER_CPU_EVENTS_PROVEN_RUN_H
 
+#include <pthread.h>
+
 #include "cpu/events/internal.h"
 
 #define PROVEN_WORD 64u /* bytes of an array for which a word has bits */
 
-/* Bytes of an array, as a set. */
+/* Bytes of an array, as a set. Workers add to it at the same time: by atomics, where something is
+ * missing. */
 struct proven_bytes {
 	uint64_t *bits;	 /* NULL: none */
 	uint64_t lo, hi; /* words that may have bits */
@@ -27,7 +30,7 @@ struct proven_array {
 /* What one instruction has accessed. An element is what a thread accesses at once. */
 struct proven_touch {
 	struct proven_bytes done;
-	uint32_t *thread; /* by element from the array's first: one that did, as a number */
+	uint32_t *thread; /* by element from the array's first: UINT32_MAX - the least that did */
 	uint32_t pc, array;
 	uint8_t shift; /* log2 of an element's bytes */
 	bool is_write;
@@ -42,8 +45,10 @@ struct cpu_proven_run {
 	uint32_t ninsts;
 	uint32_t block_threads; /* of a block's warps */
 	struct cpu_kernel *checked;
-	uint64_t version; /* of the machine's allocations, when they were looked at last */
-	bool has_left;
+	/* Of the machine's allocations, when they were looked at last. */
+	_Atomic uint64_t version;
+	_Atomic bool has_left;
+	pthread_mutex_t lock; /* while an instruction's or an array's room is made */
 };
 
 static inline uint64_t proven_element(const struct proven_array *a, const struct proven_touch *t,

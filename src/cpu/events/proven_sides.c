@@ -230,7 +230,7 @@ static void fill_side(struct oracle_side *s, const struct events_proven *p, uint
 	}
 	const struct proven_array *a = &r->array[t->array];
 	uint64_t at = address - a->base;
-	uint32_t thread = t->thread[proven_element(a, t, at)];
+	uint32_t thread = UINT32_MAX - t->thread[proven_element(a, t, at)];
 	s->place.cta = s->place.cluster = thread / r->block_threads;
 	s->place.warp = thread % r->block_threads / CPU_WARP;
 	s->place.lane = thread % CPU_WARP;

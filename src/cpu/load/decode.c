@@ -128,6 +128,11 @@ bool cpu_dec_is_plain(struct cpu_dec *d)
 	return d->mod->m->events && d->mod->of;
 }
 
+bool cpu_dec_has_workers(struct cpu_dec *d)
+{
+	return d->mod->m->opt.threads > 1;
+}
+
 static bool is_marked(const struct cpu_dec *d, uint32_t reg)
 {
 	return reg < d->f->nregs && (d->inserted[reg >> 6] >> (reg & 63) & 1);

@@ -273,6 +273,53 @@ bool cpu_kernel_uses_heap(struct cpu_kernel *k)
 	return k->uses_heap;
 }
 
+/* Can the instruction make blocks communicate, or does it access memory that they share in another
+ * way than ld and st? */
+static bool is_common(const struct ptx_form *f)
+{
+	const uint32_t access = PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_ATOMIC;
+	const uint32_t others =
+		PTX_EFF_ASYNC | PTX_EFF_WAIT | PTX_EFF_DISCARD | PTX_EFF_SIDE | PTX_EFF_UNKNOWN;
+
+	if (f->effects & others)
+		return true;
+	if (f->effects & PTX_EFF_FENCE)
+		return f->scope != PTX_SCOPE_CTA;
+	if (f->effects & PTX_EFF_BARRIER)
+		return f->space != PTX_SPACE_NONE; /* an mbarrier */
+	if (!(f->effects & access) || f->space == PTX_SPACE_SHARED || f->space == PTX_SPACE_LOCAL ||
+	    f->space == PTX_SPACE_PARAM)
+		return false;
+	return (f->op != PTX_OP_LD && f->op != PTX_OP_LDU && f->op != PTX_OP_ST) ||
+	       f->sem != PTX_SEM_WEAK || f->space == PTX_SPACE_SHARED_CLUSTER;
+}
+
+static void note_common(struct load_func *lf, void *arg)
+{
+	bool *has_common = arg;
+
+	*has_common |= lf->why || lf->calls_system || lf->calls_pointer;
+	ptx_each_stmt(lf->f.ptx, s)
+	{
+		if (s->kind == PTX_STMT_INST)
+			*has_common |= is_common(s->form);
+	}
+}
+
+bool cpu_kernel_is_apart(struct cpu_kernel *k)
+{
+	bool has_common = false;
+
+	pthread_mutex_lock(&lock);
+	if (!k->is_apart_known) {
+		load_each_reached(k->mod, (struct load_func *)k->func, note_common, &has_common);
+		k->is_apart = !has_common;
+	}
+	k->is_apart_known = true;
+	pthread_mutex_unlock(&lock);
+	return k->is_apart;
+}
+
 bool cpu_kernel_ready(struct cpu_kernel *k)
 {
 	struct load_func *lf = (struct load_func *)k->func;

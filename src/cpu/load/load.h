@@ -79,6 +79,7 @@ struct load_func {
 	bool has_pointer; /* its address is taken */
 	bool calls_pointer, has_calls;
 	bool calls_heap;      /* malloc or free */
+	bool calls_system;    /* these, or another function of the machine's own */
 	bool is_inserted;     /* all of it, by name */
 	bool is_instrumented; /* some of it */
 	bool is_ready;

@@ -75,6 +75,7 @@ static void name_sym(struct scan *sc, const struct ptx_stmt *s, const struct ptx
 		return;
 	}
 	nm = load_find(sc->mod, sc->lf->part, o->text);
+	sc->lf->calls_system |= nm && nm->syscall;
 	sc->lf->calls_heap |= nm && nm->syscall && cpu_syscall_is_heap(nm->syscall);
 	if (nm && nm->func && !is_callee) {
 		nm->func->has_pointer = true;

@@ -1,0 +1,369 @@
+/*
+ * apart_random.c - random launches on one and on several workers: their results must be the same.
+ *
+ *   apart_random COUNT [SEED]       from SEED on; with COUNT 0 it prints the program
+ *
+ * A program has kernels whose blocks don't communicate (cpu/apart.c): loads and stores of all
+ * widths at the thread's own place, beside it and anywhere, shared memory with barriers and atomics
+ * whose results depend on the schedule, loops, branches that part warps, clocks. In half of the
+ * programs blocks write what others access, so that the result depends on the order; in some a
+ * thread leaves its array. They run with 1, 2, 3 and 5 threads: memory, faults, counts, the
+ * machine's clock and schedule must be the same. The count of launches that were taken back is
+ * printed: with none of them, or with all, the test would say little, and fails.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/cpu.h"
+#include "ptx/ptx.h"
+
+#define WORDS	16384u /* of an array */
+#define KERNELS 2u
+#define TURNS	4u /* launches */
+#define REGS	6u
+
+static uint64_t rng;
+
+static uint32_t below(uint32_t n)
+{
+	uint64_t z = (rng += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return (uint32_t)(((z ^ (z >> 31)) >> 32) * n >> 32);
+}
+
+static unsigned reg(void)
+{
+	return below(REGS);
+}
+
+/* ---- a program ------------------------------------------------------------------------------ */
+
+struct program {
+	struct base_buf text;
+	bool is_racy;	/* blocks write where others access */
+	bool has_fault; /* a thread leaves its array */
+	unsigned labels;
+	struct {
+		unsigned kernel, blocks, threads;
+	} launch[TURNS];
+};
+
+/* %i0 becomes a word's number for an access: a thread's own, or any. */
+static void index_of(struct base_buf *b, bool is_own)
+{
+	if (is_own) {
+		base_buf_printf(b, "\tmov.u32 %%i0, %%gid;\n");
+		return;
+	}
+	switch (below(4)) {
+	case 0:
+		base_buf_printf(b, "\tadd.u32 %%i0, %%gid, %u;\n", below(64));
+		break;
+	case 1:
+		base_buf_printf(b, "\tmad.lo.u32 %%i0, %%r%u, %u, %%gid;\n", reg(), below(64) * 2);
+		break;
+	case 2:
+		base_buf_printf(b, "\tmov.u32 %%i0, %u;\n", below(WORDS));
+		break;
+	default:
+		base_buf_printf(b, "\tmul.lo.u32 %%i0, %%gid, %u;\n", 1 + 2 * below(9));
+	}
+	base_buf_printf(b, "\tand.b32 %%i0, %%i0, %u;\n", WORDS - 2);
+}
+
+static const struct {
+	const char *type;
+	unsigned bytes;
+	const char *regs;
+} widths[] = {{"u8", 1, "%%r%u"},
+	      {"s16", 2, "%%r%u"},
+	      {"u32", 4, "%%r%u"},
+	      {"u32", 4, "%%r%u"},
+	      {"u64", 8, "%%l%u"}};
+
+/* A load or store of array `a`; what is stored to is the thread's own, where nothing may race. */
+static void access(struct program *p, const char *array, bool is_store, bool is_own)
+{
+	struct base_buf *b = &p->text;
+	unsigned w = below(BASE_COUNTOF(widths));
+
+	index_of(b, is_own);
+	/* Of two words a thread has those in the array's other half, too. */
+	if (is_own && widths[w].bytes == 8)
+		w = 2;
+	if (widths[w].bytes == 8)
+		base_buf_printf(b, "\tand.b32 %%i0, %%i0, %u;\n", WORDS - 2);
+	base_buf_printf(b, "\tmad.wide.u32 %%at, %%i0, 4, %%%s;\n\t%s%s.%s ", array,
+			is_store ? "st" : "ld", below(3) ? ".global" : "", widths[w].type);
+	if (is_store)
+		base_buf_printf(b, "[%%at], ");
+	base_buf_printf(b, widths[w].regs, below(REGS));
+	base_buf_printf(b, "%s;\n", is_store ? "" : ", [%at]");
+}
+
+static void shared(struct program *p)
+{
+	struct base_buf *b = &p->text;
+
+	base_buf_printf(b,
+			"\tand.b32 %%i0, %%%s%u, 63;\n\tshl.b32 %%i0, %%i0, 2;\n"
+			"\tadd.u32 %%i0, %%i0, %%sm;\n",
+			"r", reg());
+	if (below(2))
+		base_buf_printf(b, "\tatom.shared.add.u32 %%r%u, [%%i0], %%r%u;\n", reg(), reg());
+	else if (below(2))
+		base_buf_printf(b, "\tst.shared.u32 [%%i0], %%r%u;\n", reg());
+	else
+		base_buf_printf(b, "\tld.shared.u32 %%r%u, [%%i0];\n", reg());
+}
+
+static void statements(struct program *p, unsigned n, unsigned depth);
+
+static void branch(struct program *p, unsigned depth)
+{
+	unsigned label = p->labels++;
+
+	base_buf_printf(&p->text,
+			"\tand.b32 %%i1, %%r%u, %u;\n\tsetp.eq.u32 %%p0, %%i1, 0;\n"
+			"\t@%%p0 bra L%u;\n",
+			reg(), 1 + below(7), label);
+	statements(p, 1 + below(4), depth + 1);
+	base_buf_printf(&p->text, "L%u:\n", label);
+}
+
+static void loop(struct program *p, unsigned depth)
+{
+	unsigned label = p->labels++;
+
+	base_buf_printf(&p->text, "\tmov.u32 %%n%u, 0;\nL%u:\n", depth, label);
+	statements(p, 1 + below(4), depth + 1);
+	base_buf_printf(&p->text,
+			"\tadd.u32 %%n%u, %%n%u, 1;\n\tsetp.lt.u32 %%p0, %%n%u, %u;\n"
+			"\t@%%p0 bra L%u;\n",
+			depth, depth, depth, 2 + below(9), label);
+}
+
+static void statements(struct program *p, unsigned n, unsigned depth)
+{
+	struct base_buf *b = &p->text;
+
+	while (n--) {
+		switch (below(12)) {
+		case 0:
+		case 1:
+			base_buf_printf(b, "\tmad.lo.u32 %%r%u, %%r%u, 1664525, %%r%u;\n", reg(),
+					reg(), reg());
+			break;
+		case 2:
+			base_buf_printf(b, "\txor.b32 %%r%u, %%r%u, %%gid;\n", reg(), reg());
+			break;
+		case 3:
+		case 4:
+			access(p, "in", false, false);
+			break;
+		case 5:
+			access(p, "out", false, !p->is_racy || below(4));
+			break;
+		case 6:
+		case 7:
+			access(p, "out", true, !p->is_racy || below(8));
+			break;
+		case 8:
+			shared(p);
+			break;
+		case 9:
+			if (!depth)
+				base_buf_printf(b, "\tbar.sync 0;\n");
+			else
+				base_buf_printf(b, "\tcvt.u64.u32 %%l%u, %%r%u;\n", reg(), reg());
+			break;
+		case 10:
+			if (depth < 2)
+				branch(p, depth);
+			break;
+		default:
+			if (depth < 2)
+				loop(p, depth);
+			else if (!below(4))
+				base_buf_printf(b, "\tmov.u32 %%r%u, %%clock;\n", reg());
+		}
+	}
+}
+
+static void kernel(struct program *p, unsigned number)
+{
+	struct base_buf *b = &p->text;
+
+	base_buf_printf(b,
+			".visible .entry k%u(.param .u64 a, .param .u64 b)\n{\n"
+			"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%gid, %%sm, %%t;\n\t.reg .b64 "
+			"%%l<%u>, %%at, %%in, %%out;\n\t.reg .pred %%p<1>;\n\t.shared .align 4 "
+			".b8 sm[256];\n\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
+			"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
+			"%%ntid.x;\n\tmov.u32 %%i0, %%tid.x;\n\tmad.lo.u32 %%gid, %%gid, %%t, "
+			"%%i0;\n",
+			number, REGS, REGS);
+	for (unsigned i = 0; i < REGS; i++)
+		base_buf_printf(b, "\tadd.u32 %%r%u, %%gid, %u;\n\tcvt.u64.u32 %%l%u, %%r%u;\n", i,
+				below(100), i, i);
+	statements(p, 6 + below(14), 0);
+	if (p->has_fault)
+		base_buf_printf(b,
+				"\tsetp.eq.u32 %%p0, %%gid, %u;\n\t@%%p0 st.global.u32 [%%in + "
+				"-4096], %%gid;\n",
+				below(2000));
+	base_buf_printf(b, "\tmad.wide.u32 %%at, %%gid, 4, %%out;\n\tst.global.u32 [%%at], %%r0;\n"
+			   "\tret;\n}\n");
+}
+
+static void make(struct program *p, uint64_t seed)
+{
+	rng = seed;
+	*p = (struct program){.is_racy = below(2) != 0, .has_fault = !below(10)};
+	base_buf_printf(&p->text, ".version 7.8\n.target sm_80\n.address_size 64\n");
+	for (unsigned i = 0; i < KERNELS; i++)
+		kernel(p, i);
+	for (unsigned i = 0; i < TURNS; i++) {
+		p->launch[i].kernel = below(KERNELS);
+		p->launch[i].blocks = 1 + below(120);
+		p->launch[i].threads = 8 + below(120);
+	}
+}
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+struct outcome {
+	uint32_t memory[2][WORDS];
+	struct cpu_stats stats;
+	uint64_t hash, time;
+	char fault[sizeof(((struct cpu_fault *)0)->text)];
+};
+
+static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct program *p,
+		   struct outcome *out)
+{
+	void *array[2];
+	struct cpu_op *op = NULL;
+	struct cpu_fault fault = {0};
+
+	/* Before an array lies nothing: a page between. */
+	for (unsigned i = 0; i < 2; i++) {
+		array[i] = cpu_mem_alloc(m, 0, sizeof(out->memory[i]), CPU_MEM_DEVICE);
+		for (unsigned k = 0; k < WORDS; k++)
+			((uint32_t *)array[i])[k] = k * 2654435761u + i;
+	}
+	const uint64_t params[2] = {(uint64_t)(uintptr_t)array[0], (uint64_t)(uintptr_t)array[1]};
+	for (unsigned i = 0; i < TURNS; i++) {
+		struct cpu_work w = {.kind = CPU_WORK_KERNEL};
+		char name[8];
+		snprintf(name, sizeof(name), "k%u", p->launch[i].kernel);
+		w.launch = (struct cpu_launch){.kernel = cpu_module_kernel(mod, name),
+					       .grid = {p->launch[i].blocks, 1, 1},
+					       .block = {p->launch[i].threads, 1, 1},
+					       .params = params};
+		struct cpu_op *next = cpu_submit(m, &w, &op, op ? 1 : 0, &fault);
+		cpu_op_put(op);
+		op = next;
+	}
+	if (op) {
+		cpu_op_wait(op);
+		out->time = cpu_op_time(op);
+		cpu_op_put(op);
+	}
+	cpu_fault_get(m, 0, &fault);
+	memcpy(out->fault, fault.text, sizeof(out->fault));
+	for (unsigned i = 0; i < 2; i++)
+		memcpy(out->memory[i], array[i], sizeof(out->memory[i]));
+}
+
+static void run(const struct program *p, uint64_t seed, unsigned threads, struct outcome *out)
+{
+	struct cpu_options opt = {
+		.seed = seed, .threads = threads, .apart_from = 1, .devices = 1, .jit = CPU_JIT_ON};
+	struct cpu_machine *m = cpu_machine_new(&opt);
+	struct base_arena arena = {0};
+	struct base_sink sink = {0};
+	struct ptx_module *ptx = ptx_parse(&arena, "random.ptx", p->text.p, p->text.n, &sink);
+	struct cpu_module *mod = m && ptx ? cpu_module_load(m, 0, &ptx, 1, &sink) : NULL;
+
+	memset(out, 0, sizeof(*out));
+	base_sink_print(&sink, stderr);
+	if (!mod)
+		exit(2);
+	run_on(m, mod, p, out);
+	cpu_get_stats(m, &out->stats);
+	out->hash = cpu_schedule_hash(m);
+	cpu_module_unload(mod);
+	cpu_machine_free(m);
+	base_arena_free(&arena);
+	base_sink_free(&sink);
+}
+
+/* Launches that ran on several workers, and those of them that were taken back. */
+static uint64_t nbeside, ntaken;
+
+static const char *difference(const struct outcome *a, const struct outcome *b)
+{
+	if (memcmp(a->memory, b->memory, sizeof(a->memory)))
+		return "memory";
+	if (strcmp(a->fault, b->fault))
+		return "faults";
+	if (a->hash != b->hash)
+		return "schedules";
+	if (a->time != b->time)
+		return "clocks";
+	if (a->stats.warp_insts != b->stats.warp_insts ||
+	    a->stats.thread_insts != b->stats.thread_insts ||
+	    a->stats.switches != b->stats.switches || a->stats.blocks != b->stats.blocks)
+		return "counts";
+	return NULL;
+}
+
+static bool check(uint64_t seed)
+{
+	static const unsigned threads[] = {1, 2, 3, 5};
+	static struct outcome first, other;
+	struct program p;
+	bool is_same = true;
+
+	make(&p, seed);
+	for (unsigned i = 0; i < BASE_COUNTOF(threads); i++) {
+		run(&p, seed, threads[i], i ? &other : &first);
+		const char *what = i ? difference(&first, &other) : NULL;
+		nbeside += i ? other.stats.beside : 0;
+		ntaken += i ? other.stats.taken_back : 0;
+		if (!what)
+			continue;
+		is_same = false;
+		fprintf(stderr, "seed %" PRIu64 ": %s differ with %u threads%s%s\n%s%s\n", seed,
+			what, threads[i], p.is_racy ? ", racy" : "", p.has_fault ? ", faulty" : "",
+			first.fault, other.fault);
+	}
+	base_buf_free(&p.text);
+	return is_same;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	unsigned bad = 0;
+
+	if (!count) {
+		struct program p;
+		make(&p, seed);
+		fwrite(p.text.p, 1, p.text.n, stdout);
+		base_buf_free(&p.text);
+		return 0;
+	}
+	for (uint64_t i = 0; i < count; i++)
+		bad += !check(seed + i);
+	printf("%" PRIu64 " programs, %u differ; of %" PRIu64
+	       " launches on several workers %" PRIu64 " were taken back\n",
+	       count, bad, nbeside, ntaken);
+	return bad || !ntaken || ntaken == nbeside;
+}
