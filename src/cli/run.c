@@ -448,20 +448,8 @@ static void put_defaults(struct option_set *set, unsigned judges)
 /* The detectors that --detector leaves to us. */
 static void choose_detectors(struct option_set *set)
 {
-	long long threads = (long long)option_int(set, OPTION_THREADS);
-	bool has_seed = option_source(set, OPTION_SEED) != OPTION_FROM_DEFAULT;
-
-	if (option_source(set, OPTION_DETECTOR) != OPTION_FROM_DEFAULT)
-		return;
-	if (!takes_cpu(set) || (threads > 1 && !has_seed)) {
-		if (takes_cpu(set))
-			base_say("--threads=%lld: collide checks alone, as the oracle needs one "
-				 "schedule",
-				 threads);
-		put_defaults(set, 0);
-		return;
-	}
-	put_defaults(set, RACE_DETECT_JUDGE);
+	if (option_source(set, OPTION_DETECTOR) == OPTION_FROM_DEFAULT)
+		put_defaults(set, takes_cpu(set) ? RACE_DETECT_JUDGE : 0);
 }
 
 /* Does the oracle see host code where that changes nothing for the program? Whatever checks beside
@@ -486,19 +474,7 @@ static void add_prover(struct option_set *set, struct base_buf *out)
 static const char *cpu_options(struct option_set *set)
 {
 	struct base_buf more = {0};
-	long long threads = (long long)option_int(set, OPTION_THREADS);
-	const char *why = NULL;
 
-	if (threads > 1 && wants_oracle(set))
-		why = "the oracle needs one schedule";
-	else if (threads > 1 && option_source(set, OPTION_SEED) != OPTION_FROM_DEFAULT)
-		why = "--seed asks for a replay";
-	else if (threads > 1 && is_steered(set))
-		why = "the schedule is given";
-	if (why) {
-		base_say("%s: --threads=%lld is not used", why, threads);
-		option_put(set, OPTION_THREADS, "1");
-	}
 	base_buf_puts(&more, option_encode(set, OPTION_CMD_DEVICE));
 	add_prover(set, &more);
 	if (wants_oracle(set) && !option_flag(set, OPTION_VERIFY) &&

@@ -28,7 +28,7 @@ static void test_options(void)
 	struct base_sink sink = {0};
 
 	CHECK(cudart_read_options(NULL, &o, &sink));
-	CHECK(o.cpu.seed == 1 && o.cpu.threads == 1 && o.cpu.devices == 1);
+	CHECK(o.cpu.seed == 1 && o.cpu.threads >= 1 && o.cpu.devices == 1);
 	CHECK(o.cpu.sms == CPU_SMS && o.cpu.memory == CPU_MEMORY);
 	CHECK(!o.has_detectors && o.cpu.oracle == CPU_ORACLE_OFF);
 	CHECK(cudart_read_options(
@@ -43,7 +43,7 @@ static void test_options(void)
 	bad("seed=", "whole number");
 	bad("seed=1x", "whole number");
 	bad("seed=99999999999999999999999", "whole number");
-	bad("threads=0", "from 1 to 256");
+	bad("threads=257", "from 0 to 256");
 	bad("cpu-devices=17", "from 1 to 16");
 	bad("memory=1", "1048576 to");
 	bad("memory=99999999999G", "1048576 to");

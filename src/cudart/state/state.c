@@ -9,6 +9,8 @@
  * What still runs at exit is dropped, as in CUDA (collider.c first gives it some time, for the
  * report); a fault that no call has returned is reported.
  */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +86,17 @@ static uint64_t repeat_bytes(const struct option_set *s)
 	return part < REPEAT_BYTES ? part : REPEAT_BYTES;
 }
 
+/* As many as the process may use, unless the user says how many. */
+static unsigned threads_of(const struct option_set *s)
+{
+	unsigned n = (unsigned)option_int(s, OPTION_THREADS);
+	cpu_set_t set;
+
+	if (n)
+		return n;
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+}
+
 bool cudart_read_options(const char *text, struct cudart_options *opt, struct base_sink *sink)
 {
 	static struct base_arena texts; /* as long as the process */
@@ -112,7 +125,7 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 	opt->stages_copies = option_is(&s, OPTION_HOST_COPIES, "staged");
 	opt->cpu = (struct cpu_options){
 		.seed = has_seed ? (uint64_t)option_int(&s, OPTION_SEED) : 1,
-		.threads = (unsigned)option_int(&s, OPTION_THREADS),
+		.threads = threads_of(&s),
 		.devices = (unsigned)option_int(&s, OPTION_CPU_DEVICES),
 		.sms = option_int(&s, OPTION_SMS) ? (unsigned)option_int(&s, OPTION_SMS) : CPU_SMS,
 		.memory = memory ? memory : CPU_MEMORY,
@@ -270,11 +283,6 @@ static void start(void)
 	rt.stages_copies = o.stages_copies;
 	rt_launches_open(o.launches);
 	free(o.launches);
-	if (rt.options.oracle && rt.options.threads != 1) {
-		rt_say("%s: the oracle goes with threads=1 only; it is not used",
-		       CUDART_OPTIONS_ENV);
-		rt.options.oracle = CPU_ORACLE_OFF;
-	}
 	pthread_key_create(&thread_key, thread_end);
 	struct cpu_machine *m = cpu_machine_new(&rt.options);
 	if (!m) {
