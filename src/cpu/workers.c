@@ -39,7 +39,10 @@ static bool execute(struct cpu_engine *e, struct cpu_worker *k)
 	pthread_mutex_unlock(&e->lock);
 	for (unsigned i = 0; i < BATCH && cpu_sched_step(k); i++) {
 		did = true;
-		if (atomic_load_explicit(&e->is_pausing, memory_order_relaxed) ||
+		/* Blocks that have ended leave at once, as they do with one worker: the clock
+		 * depends on it. */
+		if (kp(k)->ended.n ||
+		    atomic_load_explicit(&e->is_pausing, memory_order_relaxed) ||
 		    atomic_load_explicit(&e->apart.is_wrong, memory_order_relaxed))
 			break;
 	}

@@ -229,8 +229,9 @@ static void make(struct program *p, uint64_t seed)
 		kernel(p, i);
 	for (unsigned i = 0; i < TURNS; i++) {
 		p->launch[i].kernel = below(KERNELS);
-		p->launch[i].blocks = 1 + below(120);
-		p->launch[i].threads = 8 + below(120);
+		bool are_many = below(2); /* groups of several blocks */
+		p->launch[i].blocks = are_many ? 130 + below(350) : 1 + below(120);
+		p->launch[i].threads = 8 + below(are_many ? 24 : 120);
 	}
 }
 
