@@ -7,7 +7,7 @@
  * widths at the thread's own place, beside it and anywhere, shared memory with barriers and atomics
  * whose results depend on the schedule, loops, branches that part warps, clocks. In half of the
  * programs blocks write what others access, so that the result depends on the order; in some a
- * thread leaves its array. They run with 1, 2, 3 and 5 threads: memory, faults, counts, the
+ * thread leaves its array. They run with 1, 2, 4 and 8 threads: memory, faults, counts, the
  * machine's clock and schedule must be the same. The count of launches that were taken back is
  * printed: with none of them, or with all, the test would say little, and fails.
  */
@@ -326,7 +326,7 @@ static const char *difference(const struct outcome *a, const struct outcome *b)
 
 static bool check(uint64_t seed)
 {
-	static const unsigned threads[] = {1, 2, 3, 5};
+	static const unsigned threads[] = {1, 2, 4, 8};
 	static struct outcome first, other;
 	struct program p;
 	bool is_same = true;
