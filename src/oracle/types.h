@@ -424,7 +424,7 @@ struct oracle {
 	BASE_VEC(struct oracle_site *) sites;
 	BASE_VEC(uint32_t) families; /* of each: the plain one of its line's representative */
 	struct oracle_site *site_table, *last_sites[ORACLE_LAST_SITES];
-	uint32_t nfenced;
+	uint32_t nfenced, nlogs /* made */;
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
 	uint64_t shadow_live; /* bytes of shadow now */

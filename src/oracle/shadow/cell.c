@@ -6,7 +6,8 @@
  * needed: that of the shared memory of a block that has ended, and of records that were superseded.
  * Small pieces come from lists by size, and go back to these; they stay the oracle's until its end.
  * stats.shadow_bytes is the most that was held at a time, with what the C library takes for each
- * larger piece. Costs: a look-up in a small cache of regions.
+ * larger piece. A page counts with its share of a full region's table, not the table: in how many
+ * regions memory lies depends on its address. Costs: a look-up in a small cache of regions.
  */
 #include "oracle/look.h"
 
@@ -17,11 +18,16 @@ static size_t taken_for(size_t bytes)
 				     : (bytes + 8 + 15) & ~(size_t)15;
 }
 
-static void count_taken(struct oracle *o, size_t bytes)
+static void count(struct oracle *o, size_t bytes)
 {
-	o->shadow_live += taken_for(bytes);
+	o->shadow_live += bytes;
 	if (o->shadow_live > o->stats.shadow_bytes)
 		o->stats.shadow_bytes = o->shadow_live;
+}
+
+static void count_taken(struct oracle *o, size_t bytes)
+{
+	count(o, taken_for(bytes));
 }
 
 struct oracle_piece {
@@ -94,12 +100,15 @@ static void give(struct oracle *o, void *p, size_t bytes)
 	*list = piece;
 }
 
+static void *take_zeroed(struct oracle *o, size_t bytes)
+{
+	return is_piece(bytes) ? memset(take(o, bytes), 0, bytes) : base_calloc(1, bytes);
+}
+
 void *oracle_mem_new(struct oracle *o, size_t bytes)
 {
-	void *p = is_piece(bytes) ? memset(take(o, bytes), 0, bytes) : base_calloc(1, bytes);
-
 	count_taken(o, bytes);
-	return p;
+	return take_zeroed(o, bytes);
 }
 
 void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to)
@@ -130,6 +139,9 @@ void oracle_mem_free(struct oracle *o, void *p, size_t bytes)
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
+/* A page's share of a region's table. */
+#define SHARE ((sizeof(struct oracle_region) + ORACLE_REGION_PAGES - 1) / ORACLE_REGION_PAGES)
+
 static struct oracle_region *region_at(struct oracle *o, uint64_t address, bool is_made)
 {
 	uint64_t key = address >> ORACLE_REGION_SHIFT;
@@ -139,7 +151,7 @@ static struct oracle_region *region_at(struct oracle *o, uint64_t address, bool 
 		return r;
 	HASH_FIND(hh, o->regions, &key, sizeof(key), r);
 	if (!r && is_made) {
-		r = oracle_mem_new(o, sizeof(*r));
+		r = take_zeroed(o, sizeof(*r));
 		r->key = key;
 		HASH_ADD(hh, o->regions, key, sizeof(r->key), r);
 	}
@@ -218,6 +230,7 @@ struct oracle_cell *oracle_cells_make(struct oracle *o, uint64_t address, uint32
 
 	if (!*p) {
 		bool is_full = n >= ORACLE_PAGE_WORDS / 2;
+		count(o, SHARE);
 		*p = oracle_mem_new(o, page_bytes(is_full ? UINT64_MAX : 0));
 		(*p)->words = is_full ? UINT64_MAX : 0;
 		r->pages |= 1ull << oracle_page_number(address);
@@ -237,6 +250,7 @@ void oracle_page_free(struct oracle *o, uint64_t address)
 	uint32_t at = oracle_page_number(address);
 
 	oracle_mem_free(o, r->page[at], page_bytes(r->page[at]->words));
+	o->shadow_live -= SHARE;
 	r->page[at] = NULL;
 	r->pages &= ~(1ull << at);
 	r->full &= r->pages;
@@ -244,7 +258,7 @@ void oracle_page_free(struct oracle *o, uint64_t address)
 		return;
 	HASH_DEL(o->regions, r);
 	o->region_cache[r->key % ORACLE_REGION_CACHE] = NULL;
-	oracle_mem_free(o, r, sizeof(*r));
+	give(o, r, sizeof(*r));
 }
 
 struct oracle_cell *oracle_cell_find(struct oracle *o, uint64_t address)

@@ -36,8 +36,9 @@ struct oracle_log {
 	uint32_t last;	   /* where the last run starts */
 	uint8_t device;
 	uint8_t compact_at; /* log2 of n */
-	bool has_write;	    /* an RMW: the first one's thread has written `before`, too, */
-	bool is_own;	    /* ... and so begins the chain with it */
+	uint8_t known_at;   /* in known_logs */
+	bool has_write : 1; /* an RMW: the first one's thread has written `before`, too, */
+	bool is_own : 1;    /* ... and so begins the chain with it */
 	uint16_t v[];
 };
 
@@ -78,13 +79,15 @@ static struct oracle_log *log_new(struct oracle *o, uint64_t before, uint32_t de
 
 	l->before = before;
 	l->device = (uint8_t)device;
+	l->known_at = (uint8_t)(o->nlogs++ % ORACLE_KNOWN_LOGS);
 	l->compact_at = o->opt.is_tiny ? 3 : 6;
 	return l;
 }
 
+/* By number: which clocks live on, and so the memory that is used, must not depend on addresses. */
 static struct oracle_known_log *known_log(struct oracle *o, const struct oracle_log *l)
 {
-	return &o->known_logs[(uintptr_t)l / 64 % ORACLE_KNOWN_LOGS];
+	return &o->known_logs[l->known_at];
 }
 
 /* Forgets what is known about a log that is being freed. */
