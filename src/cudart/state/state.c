@@ -86,7 +86,7 @@ static uint64_t repeat_bytes(const struct option_set *s)
 	return part < REPEAT_BYTES ? part : REPEAT_BYTES;
 }
 
-/* As many as the process may use, unless the user says how many. */
+/* 0: as many as the process has processors. */
 static unsigned threads_of(const struct option_set *s)
 {
 	unsigned n = (unsigned)option_int(s, OPTION_THREADS);
