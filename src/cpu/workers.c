@@ -41,8 +41,7 @@ static bool execute(struct cpu_engine *e, struct cpu_worker *k)
 		did = true;
 		/* Blocks that have ended leave at once, as they do with one worker: the clock
 		 * depends on it. */
-		if (kp(k)->ended.n ||
-		    atomic_load_explicit(&e->is_pausing, memory_order_relaxed) ||
+		if (kp(k)->ended.n || atomic_load_explicit(&e->is_pausing, memory_order_relaxed) ||
 		    atomic_load_explicit(&e->apart.is_wrong, memory_order_relaxed))
 			break;
 	}
