@@ -242,6 +242,21 @@ __device__ static void await(int *flag, int n)
 		;
 }
 
+/* A flag as it should be: `block` publishes its word of turn i, and another one takes it. */
+__device__ static void publish(const plan &p, int block, int i)
+{
+	p.b[block * THREADS + i] = i;
+	__threadfence();
+	atomicExch(flag_of(p, block, i), p.launch + 1);
+}
+
+__device__ static int take(const plan &p, int block, int i)
+{
+	await(flag_of(p, block, i), p.launch + 1);
+	__threadfence();
+	return p.b[block * THREADS + i];
+}
+
 PLANTED(flag_no_fence) /* published without a fence; odd blocks publish */
 {
 	if (T == 0 && B % 2) {
@@ -250,9 +265,7 @@ PLANTED(flag_no_fence) /* published without a fence; odd blocks publish */
 			__threadfence();
 		atomicExch(flag_of(p, B, i), p.launch + 1);
 	} else if (T == 0 && B) {
-		await(flag_of(p, B - 1, i), p.launch + 1);
-		__threadfence();
-		sum += p.b[(B - 1) * THREADS + i];
+		sum += take(p, B - 1, i);
 	}
 }
 
@@ -266,9 +279,7 @@ PLANTED(flag_narrow) /* ... with a fence of the block */
 			__threadfence();
 		atomicExch(flag_of(p, B, i), p.launch + 1);
 	} else if (T == 0 && B) {
-		await(flag_of(p, B - 1, i), p.launch + 1);
-		__threadfence();
-		sum += p.b[(B - 1) * THREADS + i];
+		sum += take(p, B - 1, i);
 	}
 }
 
@@ -282,9 +293,7 @@ PLANTED(flag_weak) /* ... the flag by a plain store */
 		else
 			atomicExch(flag_of(p, B, i), p.launch + 1);
 	} else if (T == 0 && B) {
-		await(flag_of(p, B - 1, i), p.launch + 1);
-		__threadfence();
-		sum += p.b[(B - 1) * THREADS + i];
+		sum += take(p, B - 1, i);
 	}
 }
 
@@ -298,18 +307,14 @@ PLANTED(flag_late) /* ... before what it publishes */
 		if (hit)
 			p.b[B * THREADS + i] = i;
 	} else if (T == 0 && B) {
-		await(flag_of(p, B - 1, i), p.launch + 1);
-		__threadfence();
-		sum += p.b[(B - 1) * THREADS + i];
+		sum += take(p, B - 1, i);
 	}
 }
 
 PLANTED(reader_no_fence) /* the reader has none; odd blocks read */
 {
 	if (T == 0 && B % 2 == 0) {
-		p.b[B * THREADS + i] = i;
-		__threadfence();
-		atomicExch(flag_of(p, B, i), p.launch + 1);
+		publish(p, B, i);
 	} else if (T == 0) {
 		await(flag_of(p, B - 1, i), p.launch + 1);
 		if (!hit)
@@ -321,9 +326,7 @@ PLANTED(reader_no_fence) /* the reader has none; odd blocks read */
 PLANTED(reader_early) /* ... doesn't wait */
 {
 	if (T == 0 && B % 2 == 0) {
-		p.b[B * THREADS + i] = i;
-		__threadfence();
-		atomicExch(flag_of(p, B, i), p.launch + 1);
+		publish(p, B, i);
 	} else if (T == 0) {
 		if (!hit)
 			await(flag_of(p, B - 1, i), p.launch + 1);
@@ -345,9 +348,7 @@ PLANTED(others_data) /* what other threads of the publishing block wrote, withou
 			atomicExch(flag_of(p, B, i), p.launch + 1);
 		}
 	} else if (T == 0 && B) {
-		await(flag_of(p, B - 1, i), p.launch + 1);
-		__threadfence();
-		sum += p.b[(B - 1) * THREADS + i];
+		sum += take(p, B - 1, i);
 	}
 }
 
