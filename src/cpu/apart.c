@@ -183,7 +183,6 @@ void cpu_apart_give_up(struct cpu_engine *e)
 	restore_counts(e);
 	a->ns = a->longest = a->hashes = 0;
 	cpu_apart_end(e);
-	e->workers[0].clock = a->clock;
 }
 
 /* As if nothing had been executed; no worker executes. */
