@@ -111,6 +111,21 @@ __global__ void scatter(int *out, const int *index)
 	out[index[i]] = i;
 }
 
+/* A load of 16 bytes, of which no path uses the last 4. */
+__global__ void three(int *out, const int4 *in)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	int4 v = in[i];
+
+	out[i] = v.x + v.y + v.z;
+}
+
+/* Element `at` of each 4. */
+__global__ void fourth(int *out, int at)
+{
+	out[4 * (blockIdx.x * blockDim.x + threadIdx.x) + at] = at;
+}
+
 /* The atomic keeps it from being proven; `turned` races unless it is kept. */
 __global__ void sums(int *out, const int *in, int is_kept)
 {
@@ -167,6 +182,13 @@ static void streams(bool is_apart)
 		add<<<N / 256, 256, 0, one>>>(a, b, 1);
 		add<<<N / 256, 256, 0, two>>>(a, b, 2);
 	}
+}
+
+/* What isn't used is only perhaps read. */
+static void unused(bool is_racy)
+{
+	three<<<N / 1024, 256, 0, one>>>(b, (const int4 *)a);
+	fourth<<<N / 1024, 256, 0, two>>>(a, is_racy ? 2 : 3);
 }
 
 /* Memory that is freed while a launch may use it, and is handed out again. */
@@ -287,6 +309,8 @@ int main(int argc, char **argv)
 		reuse(!is_racy);
 	if (!strcmp(k, "host"))
 		host(!is_racy);
+	if (!strcmp(k, "unused"))
+		unused(is_racy);
 	if (!strcmp(k, "copy"))
 		copy(!is_racy);
 	if (!strcmp(k, "overlap"))

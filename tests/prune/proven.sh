@@ -42,7 +42,7 @@ same() {
 }
 
 # Racy: the same is found, with the threads of both sides, in one run of the program.
-for case in streams reuse host copy overlap tiles index slip far undo given either partly places wraps; do
+for case in streams unused reuse host copy overlap tiles index slip far undo given either partly places wraps; do
 	run none $case racy
 	[ $code = 10 ] || fail "$case racy: --prune=none: expected exit code 10, found $code"
 	rm -f "$dir/runs"
@@ -70,6 +70,15 @@ case=tiles
 run none tiles
 [ $code = 0 ] || fail "tiles: --prune=none: expected exit code 0, found $code"
 grep -q 'proven for' "$dir/none" && fail 'tiles: --prune=none speaks of proofs'
+
+# An element of a load that no path uses is only perhaps read, with a proof, too.
+case=unused
+run none unused
+run proved unused
+[ $code = 0 ] || fail "unused: expected exit code 0, found $code"
+says '2 kernels: 2 proven for these launches (every schedule)'
+grep -q '"class":"possible"' "$dir/proved.json" || fail 'unused: nothing is possible'
+same
 
 case=input
 echo 1 >"$dir/racy"

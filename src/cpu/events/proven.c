@@ -141,7 +141,18 @@ static struct cpu_proven_run *run_new(const struct cpu_op *op, const struct cpu_
 	return NULL;
 }
 
-/* A race of a load that may be invented is one only if its value is used, which isn't followed. */
+/* Has the load bytes that no thread of the source may read, which some path uses, however? */
+static bool has_doubtful_bytes(const struct cpu_site *s)
+{
+	for (uint32_t i = 0; i < s->nelems; i++)
+		if (s->elems[i] != UINT32_MAX &&
+		    s->invented >> i * s->width & ((1ull << s->width) - 1))
+			return true;
+	return false;
+}
+
+/* A race of a load that may be invented is one only if its value is used, which isn't followed. A
+ * value that no path uses is none that is; and nothing else races in the launch's shared memory. */
 static bool has_invented(struct cpu_events *x, struct cpu_func *f)
 {
 	bool has = false;
@@ -149,7 +160,8 @@ static bool has_invented(struct cpu_events *x, struct cpu_func *f)
 	events_lock(x);
 	events_sites_make(x, f);
 	for (uint32_t pc = 0; pc < f->ninsts; pc++)
-		has |= f->sites[pc] && f->sites[pc]->invented;
+		has |= f->sites[pc] && f->stmts[pc]->form->space != PTX_SPACE_SHARED &&
+		       has_doubtful_bytes(f->sites[pc]);
 	events_unlock(x);
 	return has;
 }
