@@ -10,6 +10,7 @@
 #include "cpu/events/internal.h"
 
 #define PROVEN_WORD 64u /* bytes of an array for which a word has bits */
+#define PROVEN_ROW  32u /* elements: a warp's lanes */
 
 /* Bytes of an array, as a set. Workers add to it at the same time: by atomics, where something is
  * missing. */
@@ -30,9 +31,13 @@ struct proven_array {
 /* What one instruction has accessed. An element is what a thread accesses at once. */
 struct proven_touch {
 	struct proven_bytes done;
-	uint32_t *thread; /* by element from the array's first: UINT32_MAX - the least that did */
+	/* Which thread did: UINT32_MAX - the least, 0: none. `row`: the first lanes of warps whose
+	 * lanes lay side by side, by PROVEN_ROW elements; the first row has those before `skew`.
+	 * `thread`: by element from the array's first, of all others; NULL: there are none. */
+	uint32_t *thread, *row;
 	uint32_t pc, array;
 	uint8_t shift; /* log2 of an element's bytes */
+	uint8_t skew;
 	bool is_write;
 };
 
@@ -55,6 +60,15 @@ static inline uint64_t proven_element(const struct proven_array *a, const struct
 				      uint64_t at)
 {
 	return ((a->extent.base + at) >> t->shift) - (a->extent.base >> t->shift);
+}
+
+/* An element's row, and its place there. */
+static inline uint32_t *proven_row(const struct proven_touch *t, uint64_t element, unsigned *lane)
+{
+	uint64_t at = element + PROVEN_ROW - t->skew;
+
+	*lane = (unsigned)(at % PROVEN_ROW);
+	return &t->row[at / PROVEN_ROW];
 }
 
 static inline bool proven_has(const struct proven_bytes *b, uint64_t at)

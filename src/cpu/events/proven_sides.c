@@ -94,8 +94,9 @@ static uint64_t size_of(const struct cpu_proven_run *r)
 		const struct proven_touch *t = &r->touch[i];
 		uint64_t words =
 			t->done.bits && t->done.hi > t->done.lo ? t->done.hi - t->done.lo : 0;
-		n += sizeof(*t) + words * (sizeof(*t->done.bits) +
-					   (PROVEN_WORD >> t->shift) * sizeof(*t->thread));
+		uint64_t elements = words * (PROVEN_WORD >> t->shift);
+		n += sizeof(*t) + words * sizeof(*t->done.bits) +
+		     (elements / PROVEN_ROW + (t->thread ? elements : 0)) * sizeof(*t->row);
 	}
 	return n;
 }
@@ -218,6 +219,16 @@ static const struct proven_touch *touch_of(const struct cpu_proven_run *r,
 	return NULL;
 }
 
+/* The least thread that accessed the element. */
+static uint32_t thread_of(const struct proven_touch *t, uint64_t element)
+{
+	unsigned lane;
+	uint32_t of_row = *proven_row(t, element, &lane), own = t->thread ? t->thread[element] : 0;
+
+	of_row = of_row > lane ? of_row - lane : 0;
+	return UINT32_MAX - (own > of_row ? own : of_row);
+}
+
 static void fill_side(struct oracle_side *s, const struct events_proven *p, uint64_t address)
 {
 	const struct cpu_proven_run *r = p->run;
@@ -230,7 +241,7 @@ static void fill_side(struct oracle_side *s, const struct events_proven *p, uint
 	}
 	const struct proven_array *a = &r->array[t->array];
 	uint64_t at = address - a->base;
-	uint32_t thread = UINT32_MAX - t->thread[proven_element(a, t, at)];
+	uint32_t thread = thread_of(t, proven_element(a, t, at));
 	s->place.cta = s->place.cluster = thread / r->block_threads;
 	s->place.warp = thread % r->block_threads / CPU_WARP;
 	s->place.lane = thread % CPU_WARP;
