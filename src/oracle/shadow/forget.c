@@ -43,11 +43,25 @@ static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word,
 		oracle_fenced_drop(o, e->bytes, mask);
 }
 
+/* Has it nothing that is kept elsewhere? */
+static bool is_simple(uint64_t p)
+{
+	return !p || oracle_is_packed(p);
+}
+
+/* The page is freed next: its cells needn't be empty. */
 static void page_forget(struct oracle *o, struct oracle_page *p)
 {
-	for (uint32_t i = 0; i < oracle_page_cells(p); i++)
-		if (p->cell[i].w | p->cell[i].r)
-			cell_forget(o, &p->cell[i]);
+	uint32_t n = oracle_page_cells(p), words = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct oracle_cell *c = &p->cell[i];
+		if (is_simple(c->w) && is_simple(c->r))
+			words += (c->w | c->r) != 0;
+		else
+			cell_forget(o, c);
+	}
+	o->words -= words;
 }
 
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
