@@ -5,7 +5,8 @@
  * executed by groups of blocks, each by itself, with draws that follow from the seed, the launch
  * and the group's number. Nothing else runs on the machine meanwhile. So what a group does is the
  * same whoever executes it, and whenever: workers take groups in their order, and the launch leaves
- * the same memory, clock and schedule with any number of them.
+ * the same memory, clock and schedule with any number of them. Each worker starts and ends the
+ * blocks of its groups by itself, without a lock, and what it has counted is added up at the end.
  *
  * That is so unless a block writes what another one accesses, which is a race. Workers note what
  * they access (touch.c). If they have met, or there was a fault, a deadlock or a loop that seems to
@@ -24,7 +25,7 @@
 
 #define GROUPS	   64u	      /* about so many, so that workers end at the same time */
 #define MOST_UNITS 16u	      /* of a group */
-#define FEWEST	   (1u << 13) /* threads of a launch that is worth waking workers */
+#define FEWEST	   (1u << 14) /* instructions of warps that are worth waking workers: 0.3 ms */
 #define MISSES	   2u	      /* launches of a kernel that are repeated, until it has one worker */
 #define PATIENCE   (1ull << 22) /* turns of a group until the loop's end is doubted */
 
@@ -50,6 +51,16 @@ static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
 	       !m->steer && !m->pages && cpu_engine_is_alone(e) && cpu_kernel_is_apart(l->kernel);
 }
 
+/* Instructions of warps that the launch takes, as it seems. */
+static uint64_t guess_insts(const struct cpu_grid *g)
+{
+	const struct cpu_kernel *k = g->kernel;
+
+	if (k->apart_blocks)
+		return k->apart_insts / k->apart_blocks * g->nblocks;
+	return g->nblocks * g->nwarps * g->func->ninsts;
+}
+
 /* Is it worth it, and is there memory? */
 static bool may_be_beside(struct cpu_engine *e, const struct cpu_grid *g)
 {
@@ -57,11 +68,20 @@ static bool may_be_beside(struct cpu_engine *e, const struct cpu_grid *g)
 	uint32_t from = e->m->opt.apart_from;
 
 	if (e->nworkers == 1 || g->kernel->apart_misses >= MISSES ||
-	    g->nblocks * g->nthreads < (from ? from : FEWEST))
+	    (from ? g->nblocks * g->nthreads < from : guess_insts(g) < FEWEST))
 		return false;
-	if (!a->touches)
+	if (!a->touches && !g->proven)
 		a->touches = cpu_touches_new(e->m, e->nworkers);
-	return a->touches != NULL;
+	return a->touches || g->proven;
+}
+
+static uint64_t count_insts(const struct cpu_engine *e)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < e->nworkers; i++)
+		n += e->workers[i].warp_insts - e->apart.counts[i].warp_insts;
+	return n;
 }
 
 bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
@@ -79,9 +99,11 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 	a->hash = kp(first)->hash;
 	a->clock = first->clock;
 	a->units = !units ? 1 : units > MOST_UNITS ? MOST_UNITS : units;
-	a->ns = a->longest = a->hashes = 0;
 	a->blocks = e->stats.blocks;
+	atomic_store(&a->next, 0);
+	atomic_store(&a->done, 0);
 	atomic_store(&a->is_wrong, false);
+	atomic_store(&a->is_open, false);
 	a->is_beside = may_be_beside(e, op->grid);
 	e->stats.beside += a->is_beside;
 	if (!a->counts)
@@ -90,30 +112,36 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 		struct cpu_worker *k = &e->workers[i];
 		a->counts[i] = (struct cpu_apart_count){k->warp_insts, k->thread_insts, k->waited,
 							kp(k)->decisions};
-		k->touch = a->is_beside ? cpu_touch_of(a->touches, i) : NULL;
+		kp(k)->share = (struct cpu_apart_share){0};
+		k->touch = a->is_beside && !op->grid->proven ? cpu_touch_of(a->touches, i) : NULL;
 	}
 	return true;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-void cpu_apart_place(struct cpu_worker *k)
+/* The group of units from that one on. */
+static void start_group(struct cpu_worker *k, uint64_t first)
 {
-	struct cpu_engine *e = k->m->engine;
-	struct cpu_apart *a = &e->apart;
-	struct cpu_grid_priv *g = a->grid->priv;
+	struct cpu_apart *a = &k->m->engine->apart;
 	struct cpu_worker_priv *p = kp(k);
 
-	if (g->is_over || p->nblocks || g->started == g->nunits || atomic_load(&a->is_wrong) ||
-	    (k != e->workers && !a->is_beside))
-		return;
-	k->rng = a->rng + 0x632be59bd9b4e019ull * (g->started + 1);
+	k->rng = a->rng + 0x632be59bd9b4e019ull * (first + 1);
 	k->clock = a->clock;
 	p->hash = CPU_HASH_START;
 	p->issued = 0;
 	p->group_start = p->decisions;
-	cpu_block_start_next(k, a->grid, a->units);
+	cpu_block_start_from(k, a->grid, first, a->units);
 	p->ngroup = p->nblocks;
+}
+
+void cpu_apart_place(struct cpu_worker *k)
+{
+	const struct cpu_apart *a = &k->m->engine->apart;
+	const struct cpu_grid_priv *g = a->grid->priv;
+
+	if (!a->is_beside && !g->is_over && !kp(k)->nblocks && g->started != g->nunits)
+		start_group(k, g->started);
 }
 
 void cpu_apart_group_ended(struct cpu_worker *k)
@@ -124,24 +152,119 @@ void cpu_apart_group_ended(struct cpu_worker *k)
 
 	if (p->nblocks)
 		return;
-	a->ns += ns * p->ngroup;
-	a->longest = ns > a->longest ? ns : a->longest;
-	a->hashes += p->hash;
+	p->share.ns += ns * p->ngroup;
+	p->share.longest = ns > p->share.longest ? ns : p->share.longest;
+	p->share.hashes += p->hash;
+	if (a->is_beside)
+		atomic_fetch_add(&a->done, p->ngroup / cpu_grid_unit(a->grid));
+}
+
+uint64_t cpu_apart_groups(const struct cpu_apart *a)
+{
+	return (a->grid->priv->nunits + a->units - 1) / a->units;
+}
+
+bool cpu_apart_is_over(const struct cpu_apart *a)
+{
+	return atomic_load(&a->is_wrong) || atomic_load(&a->done) == a->grid->priv->nunits;
+}
+
+/* A launch that has taken too long, or too much memory, goes on with one worker. */
+static bool is_too_much(const struct cpu_worker *k)
+{
+	return kp(k)->decisions - kp(k)->group_start > PATIENCE ||
+	       (k->touch && cpu_touches_are_full(k->m->engine->apart.touches));
+}
+
+static bool must_stop(const struct cpu_engine *e)
+{
+	return atomic_load_explicit(&e->apart.is_wrong, memory_order_relaxed) ||
+	       atomic_load_explicit(&e->is_pausing, memory_order_relaxed);
+}
+
+/* A worker that has had none of the launch's groups has notes of an earlier one. */
+static bool take_group(struct cpu_worker *k)
+{
+	struct cpu_apart *a = &k->m->engine->apart;
+	uint64_t first = atomic_fetch_add(&a->next, a->units);
+
+	if (first >= a->grid->priv->nunits)
+		return false;
+	if (k->touch && !kp(k)->share.started)
+		cpu_touch_clear(k->touch);
+	start_group(k, first);
+	return true;
+}
+
+bool cpu_apart_turns(struct cpu_worker *k, unsigned n)
+{
+	struct cpu_engine *e = k->m->engine;
+	struct cpu_worker_priv *p = kp(k);
+
+	for (; n && !must_stop(e); n--) {
+		if (!p->nblocks && !take_group(k))
+			return false;
+		/* Blocks that nothing can wake are a deadlock: which one is found in order. */
+		if (!cpu_sched_step(k))
+			atomic_store(&e->apart.is_wrong, true);
+		/* What is to be taken back is removed as a whole, when all have stopped. */
+		if (atomic_load_explicit(&e->apart.is_wrong, memory_order_relaxed))
+			return false;
+		/* Blocks that have ended leave at once, as they do with one worker: the clock
+		 * depends on it. */
+		for (size_t i = 0; i < p->ended.n; i++)
+			cpu_block_end(p->ended.v[i]);
+		p->ended.n = 0;
+	}
+	if (p->nblocks && is_too_much(k))
+		atomic_store(&e->apart.is_wrong, true);
+	return !must_stop(e);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void leave_workers(struct cpu_engine *e)
+static void splice(struct cpu_unit **to, struct cpu_unit *list)
+{
+	struct cpu_unit *last = list;
+
+	if (!list)
+		return;
+	while (last->next)
+		last = last->next;
+	last->next = *to;
+	if (*to)
+		(*to)->prev = last;
+	*to = list;
+}
+
+void cpu_apart_gather(struct cpu_engine *e)
 {
 	struct cpu_apart *a = &e->apart;
+	uint64_t triggered = 0;
 
-	for (uint32_t i = 0; a->is_beside && i < e->nworkers; i++) {
+	if (!a->grid || !a->is_beside)
+		return;
+	struct cpu_grid_priv *g = a->grid->priv;
+	for (uint32_t i = 0; i < e->nworkers; i++) {
+		struct cpu_apart_share *s = &kp(&e->workers[i])->share;
+		splice(&g->resident, s->resident);
+		splice(&g->idle, s->idle);
+		g->started += s->started;
+		g->done += s->done;
+		e->stats.blocks += s->started * cpu_grid_unit(a->grid);
+		triggered += s->triggered;
+		s->resident = s->idle = NULL;
+		s->started = s->done = s->triggered = 0;
 		e->workers[i].touch = NULL;
+		kp(&e->workers[i])->ended.n = 0;
 		kp(&e->workers[i])->hash = 0;
 	}
-	if (a->is_beside)
-		cpu_touches_clear(a->touches);
+	atomic_store(&a->is_open, false);
 	a->is_beside = false;
+	while (triggered-- && !g->is_over)
+		cpu_grid_triggered(a->grid);
+	if (a->touches)
+		cpu_touches_end(a->touches);
 }
 
 void cpu_apart_end(struct cpu_engine *e)
@@ -149,14 +272,24 @@ void cpu_apart_end(struct cpu_engine *e)
 	struct cpu_apart *a = &e->apart;
 	struct cpu_worker *first = e->workers;
 	uint64_t sms = a->grid->nblocks < e->sms ? a->grid->nblocks : e->sms;
-	uint64_t ns = a->ns / sms;
+	uint64_t ns = 0, longest = 0, hashes = 0, insts = count_insts(e);
 
-	leave_workers(e);
+	cpu_apart_gather(e);
+	for (uint32_t i = 0; i < e->nworkers; i++) {
+		const struct cpu_apart_share *s = &kp(&e->workers[i])->share;
+		ns += s->ns;
+		hashes += s->hashes;
+		longest = s->longest > longest ? s->longest : longest;
+	}
+	if (insts) {
+		a->grid->kernel->apart_insts = insts;
+		a->grid->kernel->apart_blocks = a->grid->nblocks;
+	}
 	first->rng = a->rng_after;
-	first->clock = a->clock + (ns > a->longest ? ns : a->longest);
+	first->clock = a->clock + (ns / sms > longest ? ns / sms : longest);
 	kp(first)->issued = 0;
 	kp(first)->hash = a->hash;
-	cpu_sched_note(kp(first), a->hashes);
+	cpu_sched_note(kp(first), hashes);
 	a->grid = NULL;
 	e->placing++;
 }
@@ -172,16 +305,15 @@ static void restore_counts(struct cpu_engine *e)
 		k->thread_insts = a->counts[i].thread_insts;
 		k->waited = a->counts[i].waited;
 		kp(k)->decisions = a->counts[i].decisions;
+		kp(k)->share.ns = kp(k)->share.longest = kp(k)->share.hashes = 0;
 	}
 	e->stats.blocks = a->blocks;
 }
 
 void cpu_apart_give_up(struct cpu_engine *e)
 {
-	struct cpu_apart *a = &e->apart;
-
+	cpu_apart_gather(e);
 	restore_counts(e);
-	a->ns = a->longest = a->hashes = 0;
 	cpu_apart_end(e);
 }
 
@@ -192,16 +324,16 @@ static void take_back(struct cpu_engine *e)
 	struct cpu_grid_priv *p = a->grid->priv;
 
 	p->is_over = true;
+	if (a->grid->proven)
+		cpu_proven_restart(a->grid->op);
+	else
+		cpu_touches_undo(a->touches);
+	cpu_apart_gather(e);
 	while (p->resident)
 		cpu_block_end(p->resident);
 	cpu_units_free(p->idle);
 	p->idle = NULL;
-	cpu_touches_undo(a->touches);
-	if (a->grid->proven)
-		cpu_proven_restart(a->grid->op);
 	restore_counts(e);
-	leave_workers(e);
-	a->ns = a->longest = a->hashes = 0;
 	p->started = p->fetched = p->done = p->triggered = 0;
 	p->is_over = false;
 	a->grid->kernel->apart_misses++;
@@ -209,27 +341,16 @@ static void take_back(struct cpu_engine *e)
 	atomic_store(&a->is_wrong, false);
 }
 
-void cpu_apart_look(struct cpu_worker *k)
-{
-	const struct cpu_worker_priv *p = kp(k);
-	struct cpu_apart *a = &k->m->engine->apart;
-
-	if ((p->nblocks && p->decisions - p->group_start > PATIENCE) ||
-	    cpu_touches_are_full(a->touches))
-		atomic_store(&a->is_wrong, true);
-}
-
 bool cpu_apart_settle(struct cpu_engine *e)
 {
 	struct cpu_apart *a = &e->apart;
 
-	if (!atomic_load(&a->is_wrong) && a->grid->priv->done != a->grid->priv->nunits)
+	if (!cpu_apart_is_over(a))
 		return false;
-	/* What has ended, but isn't reaped yet, is removed with the rest. */
-	a->grid->priv->is_over = atomic_load(&a->is_wrong);
 	cpu_workers_pause(e);
-	a->grid->priv->is_over = false;
-	if (atomic_load(&a->is_wrong) || cpu_touches_meet(a->touches))
+	bool is_wrong = atomic_load(&a->is_wrong) ||
+			(!a->grid->proven && cpu_touches_meet(a->touches));
+	if (is_wrong)
 		take_back(e);
 	else
 		cpu_grid_ended(a->grid);

@@ -18,6 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct cpu_worker_priv *kp(const struct cpu_worker *k)
+{
+	return k->priv;
+}
+
 #define SHARED_FILL(m) (int)((m)->opt.seed * 0x9d + 0x5b)
 
 /* ---- memory of a cluster --------------------------------------------------------------- */
@@ -109,12 +114,24 @@ static struct cpu_unit *unit_new(struct cpu_grid *g)
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
-static struct cpu_unit *unit_get(struct cpu_engine *e, struct cpu_grid *g)
+/* Where units of the grid are listed: beside other workers each has its own. */
+static struct cpu_unit **residents(struct cpu_worker *k, struct cpu_grid *g)
 {
-	struct cpu_unit *u = g->priv->idle;
+	return k->m->engine->apart.is_beside ? &kp(k)->share.resident : &g->priv->resident;
+}
+
+static struct cpu_unit **idles(struct cpu_worker *k, struct cpu_grid *g)
+{
+	return k->m->engine->apart.is_beside ? &kp(k)->share.idle : &g->priv->idle;
+}
+
+static struct cpu_unit *unit_get(struct cpu_worker *k, struct cpu_grid *g)
+{
+	struct cpu_engine *e = k->m->engine;
+	struct cpu_unit **idle = idles(k, g), *u = *idle;
 
 	if (u) {
-		g->priv->idle = u->next;
+		*idle = u->next;
 		return u;
 	}
 	if ((u = cpu_spare_take(e, g)) || (u = unit_new(g)))
@@ -236,7 +253,7 @@ static uint64_t next_index(struct cpu_worker *k, struct cpu_grid_priv *p)
 
 	while (p->nwindow < CPU_WINDOW && p->fetched < p->nunits)
 		p->window[p->nwindow++] = p->fetched++;
-	if (p->nwindow > 1 && !((struct cpu_worker_priv *)k->priv)->is_calm &&
+	if (p->nwindow > 1 && !kp(k)->is_calm &&
 	    !cpu_random_below(k, 4))
 		at = cpu_random_below(k, p->nwindow);
 
@@ -280,25 +297,32 @@ bool cpu_block_cancel(struct cpu_warp *w, uint32_t first[3])
 	return true;
 }
 
-static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_grid *g,
+/* number: of the unit; NULL: it is drawn. */
+static bool unit_start(struct cpu_worker *k, struct cpu_grid *g, const uint64_t *number,
 		       const uint32_t *sm)
 {
 	struct cpu_grid_priv *p = g->priv;
-	struct cpu_unit *u = unit_get(e, g);
+	struct cpu_unit *u = unit_get(k, g), **list = residents(k, g);
+	struct cpu_engine *e = k->m->engine;
 
 	if (!u)
 		return false;
 	u->worker = k;
 	cpu_steer_look(k);
-	u->number = cpu_grid_is_apart(e, g) ? p->fetched++ : next_index(k, p);
+	u->number = number ? *number : next_index(k, p);
 	u->index = g->op->chosen ? g->op->chosen[u->number] : u->number;
 	u->prev = NULL;
-	u->next = p->resident;
+	u->next = *list;
 	if (u->next)
 		u->next->prev = u;
-	p->resident = u;
-	p->started++;
-	((struct cpu_worker_priv *)k->priv)->nblocks += u->cluster.size;
+	*list = u;
+	kp(k)->nblocks += u->cluster.size;
+	if (e->apart.is_beside) {
+		kp(k)->share.started++;
+	} else {
+		p->started++;
+		e->stats.blocks += u->cluster.size;
+	}
 	cpu_cluster_barrier_init(&u->cluster);
 	u->cluster.uses_reserved = false;
 	for (uint32_t r = 0; r < u->cluster.size; r++)
@@ -307,7 +331,6 @@ static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gr
 	for (uint32_t r = 0; r < u->cluster.size; r++)
 		for (uint32_t i = 0; i < g->nwarps; i++)
 			cpu_sched_push(k, &cpu_wp(&u->blocks[r].cta.warps[i])->actor);
-	e->stats.blocks += u->cluster.size;
 	return true;
 }
 
@@ -318,26 +341,29 @@ static bool place_one(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gri
 
 	if (!unit_take(dev, e->sms, cpu_random_below(k, e->sms), g, sm))
 		return false;
-	if (unit_start(e, k, g, sm))
+	if (unit_start(k, g, NULL, sm))
 		return true;
 	start_failed(e, g);
 	g->priv->is_over = true;
 	return false;
 }
 
-void cpu_block_start_next(struct cpu_worker *k, struct cpu_grid *g, uint64_t n)
+void cpu_block_start_from(struct cpu_worker *k, struct cpu_grid *g, uint64_t first, uint64_t n)
 {
 	struct cpu_engine *e = k->m->engine;
 	struct cpu_grid_priv *p = g->priv;
 	uint32_t size = cpu_grid_unit(g), sm[CPU_CLUSTER_MAX];
 
-	for (; n && p->started < p->nunits && !p->is_over; n--) {
+	for (uint64_t i = first; i < first + n && i < p->nunits; i++) {
 		for (uint32_t r = 0; r < size; r++)
-			sm[r] = (uint32_t)((p->started * size + r) % e->sms);
-		if (unit_start(e, k, g, sm))
+			sm[r] = (uint32_t)((i * size + r) % e->sms);
+		if (unit_start(k, g, &i, sm))
 			continue;
 		start_failed(e, g);
-		p->is_over = true;
+		/* On several workers the launch is repeated (cpu_engine_fault). */
+		if (!e->apart.is_beside)
+			p->is_over = true;
+		return;
 	}
 }
 
@@ -422,7 +448,22 @@ static void block_stop(struct cpu_worker *k, struct cpu_device *dev, struct cpu_
 	cpu_model_cta_free(cta);
 	if (!cpu_grid_is_apart(k->m->engine, cta->grid))
 		sm_give(&dev->sms[cta->sm], cta->grid);
-	((struct cpu_worker_priv *)k->priv)->nblocks--;
+	kp(k)->nblocks--;
+}
+
+/* It is no longer listed as one that runs. */
+static void unit_unlist(struct cpu_unit *u)
+{
+	struct cpu_unit **idle = idles(u->worker, u->cluster.grid);
+
+	if (u->prev)
+		u->prev->next = u->next;
+	else
+		*residents(u->worker, u->cluster.grid) = u->next;
+	if (u->next)
+		u->next->prev = u->prev;
+	u->next = *idle;
+	*idle = u;
 }
 
 void cpu_block_end(struct cpu_unit *u)
@@ -431,6 +472,7 @@ void cpu_block_end(struct cpu_unit *u)
 	struct cpu_grid_priv *p = g->priv;
 	struct cpu_engine *e = g->m->engine;
 	struct cpu_device *dev = &e->devices[g->device];
+	struct cpu_apart_share *mine = e->apart.is_beside ? &kp(u->worker)->share : NULL;
 
 	cpu_proof_end(u->worker);
 	for (uint32_t r = 0; r < u->cluster.size; r++) {
@@ -438,19 +480,19 @@ void cpu_block_end(struct cpu_unit *u)
 		block_stop(u->worker, dev, b);
 		if (!b->has_triggered && !p->is_over) {
 			b->has_triggered = true;
-			cpu_grid_triggered(g);
+			if (mine)
+				mine->triggered++;
+			else
+				cpu_grid_triggered(g);
 		}
 	}
-	if (u->prev)
-		u->prev->next = u->next;
-	else
-		p->resident = u->next;
-	if (u->next)
-		u->next->prev = u->prev;
-	u->next = p->idle;
-	p->idle = u;
-	p->done++;
-	e->placing++;
+	unit_unlist(u);
+	if (mine) {
+		mine->done++;
+	} else {
+		p->done++;
+		e->placing++;
+	}
 	if (cpu_grid_is_apart(e, g) && !p->is_over)
 		cpu_apart_group_ended(u->worker);
 }

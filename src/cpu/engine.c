@@ -160,8 +160,7 @@ void cpu_engine_reap(struct cpu_worker *k)
 	for (size_t i = 0; i < p->ended.n; i++) {
 		struct cpu_grid *g = p->ended.v[i]->cluster.grid;
 		cpu_block_end(p->ended.v[i]);
-		/* On several workers: cpu_apart_settle. */
-		if (g->priv->done == g->priv->nunits && !e->apart.is_beside)
+		if (g->priv->done == g->priv->nunits)
 			cpu_grid_ended(g);
 	}
 	p->ended.n = 0;
@@ -216,10 +215,15 @@ static void start_working(struct cpu_engine *e, fenv_t *own)
 	cpu_time_checked(e);
 	fegetenv(own);
 	fesetenv(FE_DFL_ENV);
+	if (e->apart.is_beside)
+		cpu_workers_resume(e);
 }
 
 static void stop_working(struct cpu_engine *e, const fenv_t *own)
 {
+	/* Others execute only while a thread works. */
+	if (e->apart.is_beside)
+		cpu_workers_pause(e);
 	fesetenv(own);
 	e->is_working = false;
 	cpu_time_checked(e);

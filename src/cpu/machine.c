@@ -16,6 +16,7 @@ static void init_sync(struct cpu_engine *e)
 
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_mutex_init(&e->fault_lock, NULL);
+	pthread_mutex_init(&e->spare_lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&e->changed, &attr);
@@ -24,16 +25,34 @@ static void init_sync(struct cpu_engine *e)
 	atomic_store(&e->wanted, 0);
 }
 
+static void init_sleep(struct cpu_worker_priv *p)
+{
+	pthread_mutex_init(&p->sleep_lock, NULL);
+	pthread_cond_init(&p->sleep, NULL);
+	p->is_asleep = false;
+}
+
+/* A worker writes to its own at each turn: none shares a line of the cache with another's. */
+static void *lines(size_t bytes)
+{
+	void *p = aligned_alloc(128, (bytes + 127) & ~(size_t)127);
+
+	if (p)
+		memset(p, 0, bytes);
+	return p;
+}
+
 static bool init_workers(struct cpu_engine *e)
 {
 	e->nworkers = e->m->opt.threads < e->sms ? e->m->opt.threads : e->sms;
-	e->workers = calloc(e->nworkers, sizeof(*e->workers));
+	e->workers = lines(e->nworkers * sizeof(*e->workers));
 	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
 		struct cpu_worker *k = &e->workers[i];
-		struct cpu_worker_priv *p = calloc(1, sizeof(*p));
+		struct cpu_worker_priv *p = lines(sizeof(*p));
 
 		if (!p)
 			return false;
+		init_sleep(p);
 		k->m = e->m;
 		k->rng = e->m->opt.seed + 0x632be59bd9b4e019ull * i;
 		k->clock = 1000000; /* %globaltimer 0 would look unset */
@@ -98,6 +117,7 @@ void cpu_engine_free(struct cpu_machine *m)
 
 	if (!e)
 		return;
+	cpu_apart_gather(e);
 	for (unsigned d = 0; e->devices && d < m->opt.devices; d++) {
 		while (e->devices[d].grids) {
 			e->devices[d].grids->priv->is_over = true;
@@ -199,12 +219,17 @@ void cpu_machine_forked(struct cpu_machine *m)
 	cpu_space_forked(m);
 	cpu_load_forked();
 	e->is_working = e->has_background = e->is_asleep = false;
-	e->nhost = e->nops = e->nbusy = e->nthreads = 0;
+	e->nhost = e->nops = e->nthreads = 0;
+	atomic_store(&e->nbusy, 0);
+	atomic_store(&e->awaits, false);
 	e->npauses = 0;
 	if (e->repeats)
 		cpu_repeats_forked(e);
 	e->apart.grid = NULL;
 	e->apart.is_beside = false;
+	atomic_store(&e->apart.is_open, false);
+	/* A worker may have changed it meanwhile. */
+	e->apart.touches = NULL;
 	e->startable.n = e->polls.n = e->held.n = 0;
 	atomic_store(&e->is_pausing, false);
 	atomic_store(&e->has_fault, false);
@@ -212,6 +237,9 @@ void cpu_machine_forked(struct cpu_machine *m)
 		struct cpu_worker_priv *p = e->workers[i].priv;
 		p->queue[0].n = p->queue[1].n = p->heap.n = p->ended.n = 0;
 		p->nblocks = 0;
+		p->share = (struct cpu_apart_share){0};
+		e->workers[i].touch = NULL;
+		init_sleep(p);
 	}
 	/* Memory of the parent's kernels stays allocated, but is not used again. */
 	memset(e->spares, 0, sizeof(e->spares));

@@ -526,6 +526,7 @@ struct cpu_kernel {
 	bool is_heap_known, uses_heap;		 /* kernel.c */
 	bool is_apart_known, is_apart;		 /* kernel.c */
 	uint32_t apart_misses;			 /* apart.c: launches whose blocks met */
+	uint64_t apart_insts, apart_blocks;	 /* ... of the last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
 };
 

@@ -45,6 +45,15 @@ struct cpu_queue {
 /* FNV-1a's. */
 #define CPU_HASH_START 0xcbf29ce484222325ull
 
+/* What a worker has done of a launch whose blocks don't communicate (apart.c): of its groups that
+ * have ended, the clock's advance times their blocks, the longest, the sum of their hashes. */
+struct cpu_apart_share {
+	uint64_t ns, longest, hashes;
+	/* With several workers, its own: units it has and has had, blocks that didn't trigger. */
+	struct cpu_unit *resident, *idle;
+	uint64_t started, done, triggered;
+};
+
 /* The type of struct cpu_worker.priv. A round serves each ready actor once, in random order:
  * queue[0] is still to be served in the running round, queue[1] has been or came later. */
 struct cpu_worker_priv {
@@ -60,11 +69,17 @@ struct cpu_worker_priv {
 	uint64_t events, quiet;		   /* deadlock.c: the last ones; decisions up to then */
 	unsigned tries;			   /* proofs since then */
 	uint64_t placed;		   /* e->placing when it last looked for blocks to start */
-	bool is_busy;			   /* executes, without the lock */
-	uint32_t ngroup;		   /* apart.c: blocks of the group that it executes */
-	uint64_t group_start;		   /* ... and its decisions before */
+	/* apart.c: blocks of the group that it executes, its decisions before. */
+	uint32_t ngroup;
+	uint64_t group_start;
+	struct cpu_apart_share share;
 	bool is_calm;			   /* steer.c: turns are in order from now on */
+	/* workers.c: its thread, and what wakes it. */
 	pthread_t thread;
+	pthread_mutex_t sleep_lock;
+	pthread_cond_t sleep;
+	bool is_asleep;
+	uint32_t first_round; /* the engine's when it was started */
 };
 
 void cpu_sched_push(struct cpu_worker *k, struct cpu_actor *a);
@@ -281,8 +296,8 @@ void cpu_block_use_reserved(struct cpu_cluster *c);
 /* Takes a cluster that hasn't started out of the grid; *first: its first block. False: none is
  * left, or chance. */
 bool cpu_block_cancel(struct cpu_warp *w, uint32_t first[3]);
-/* Starts the next n units of a grid that is apart. */
-void cpu_block_start_next(struct cpu_worker *k, struct cpu_grid *g, uint64_t n);
+/* Starts n units of a grid that is apart, from that one on. */
+void cpu_block_start_from(struct cpu_worker *k, struct cpu_grid *g, uint64_t first, uint64_t n);
 /* The unit's blocks have no live thread (or the grid is over). */
 void cpu_block_end(struct cpu_unit *u);
 /* A list of them. */
@@ -329,7 +344,7 @@ struct cpu_op {
 	bool has_triggered;    /* its programmatic dependents have been released */
 	bool is_finishing;     /* a kernel that is done, but came early */
 	bool is_finished;      /* cpu_op_finish has been called */
-	bool is_wrong;	       /* cpu_op_take_back has been called */
+	_Atomic bool is_wrong; /* cpu_op_take_back has been called */
 	_Atomic bool is_stopped; /* cpu_op_stop has been called */
 	_Atomic int how;	 /* enum cpu_end, once it has ended */
 	uint64_t *chosen;	 /* of the launch; owned */
@@ -355,9 +370,11 @@ struct cpu_apart {
 	struct cpu_grid *grid; /* NULL: there is none */
 	bool is_beside;	       /* on several workers, which execute without the lock */
 	_Atomic bool is_wrong; /* ... but must not be */
+	_Atomic bool is_open;  /* the others have been called */
+	_Atomic uint64_t next; /* unit of the next group, on several workers */
+	_Atomic uint64_t done; /* units of groups that have ended there */
 	uint64_t rng, hash, clock, rng_after; /* the first worker's, before and after */
 	uint64_t units;			      /* of a group */
-	uint64_t ns, longest, hashes;	      /* of groups that have ended */
 	uint64_t blocks;		      /* that the engine had started before */
 	struct cpu_touches *touches;	      /* NULL: not needed yet */
 	struct cpu_apart_count *counts;	      /* of workers, before */
@@ -375,7 +392,7 @@ struct cpu_engine {
 	/* A thread works: with several workers the others may execute. */
 	bool is_working;
 	bool is_replayable;
-	bool is_closing;
+	_Atomic bool is_closing;
 	bool has_background;
 	pthread_t background;
 	pthread_cond_t nudge; /* for that one alone: work came while it slept, or it shall end */
@@ -386,6 +403,7 @@ struct cpu_engine {
 	struct cpu_worker *workers;
 	struct cpu_spare spares[CPU_SPARES]; /* spare.c */
 	uint64_t spare_bytes;
+	pthread_mutex_t spare_lock;
 	uint32_t nworkers;
 	uint32_t sms;
 	BASE_VEC(struct cpu_op *) startable;
@@ -396,9 +414,12 @@ struct cpu_engine {
 	uint64_t nops; /* not ended */
 	uint64_t ids;
 	uint64_t placing;	 /* counts what may let blocks start */
-	uint32_t nbusy;		 /* workers that execute without the lock */
 	uint32_t nthreads;	 /* of workers that have been started */
+	_Atomic uint32_t nbusy;	 /* of these, that execute */
+	_Atomic uint32_t round;	 /* counts what they are called for */
 	_Atomic bool is_pausing; /* they must stop after their turn */
+	_Atomic bool awaits;	 /* the thread that works sleeps until they stop, or have ended */
+	uint32_t spins;		 /* looks before one sleeps: 0 where there are fewer processors */
 	pthread_mutex_t fault_lock;
 	_Atomic bool has_fault; /* a new one, not acted upon yet */
 	_Atomic bool has_stop;	/* a kernel is to be stopped */
@@ -474,12 +495,17 @@ bool cpu_deadlock_find(struct cpu_engine *e);
 
 /* The kernel starts, its grid isn't listed yet. Are its blocks executed apart? */
 bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op);
-/* Starts the worker's next group of blocks, when its last one has ended. */
+/* One worker: starts its next group of blocks, when its last one has ended. */
 void cpu_apart_place(struct cpu_worker *k);
 /* The worker's group has ended. */
 void cpu_apart_group_ended(struct cpu_worker *k);
-/* The worker has executed a batch: has its group more turns than any that ends soon? */
-void cpu_apart_look(struct cpu_worker *k);
+/* Several workers, without the lock: at most n turns of this one. False: it has nothing to do, or
+ * must stop. */
+bool cpu_apart_turns(struct cpu_worker *k, unsigned n);
+/* Have all groups ended there, or is it to be taken back? */
+bool cpu_apart_is_over(const struct cpu_apart *a);
+/* How many groups there are. */
+uint64_t cpu_apart_groups(const struct cpu_apart *a);
 /* Ends the launch on several workers, or takes it back to repeat it on one. False: it goes on. Only
  * the thread that works for the machine calls this. */
 bool cpu_apart_settle(struct cpu_engine *e);
@@ -487,6 +513,8 @@ bool cpu_apart_settle(struct cpu_engine *e);
 void cpu_apart_give_up(struct cpu_engine *e);
 /* The grid ends, for whatever reason. */
 void cpu_apart_end(struct cpu_engine *e);
+/* What workers have of the grid becomes the grid's. No worker executes. */
+void cpu_apart_gather(struct cpu_engine *e);
 void cpu_apart_free(struct cpu_engine *e);
 
 static inline bool cpu_grid_is_apart(const struct cpu_engine *e, const struct cpu_grid *g)

@@ -6,6 +6,8 @@
  * launch finds it as the next block of a grid does. Kernels whose last launch is the longest ago
  * give way.
  *
+ * Several workers take from here without the engine's lock (apart.c), so it has one of its own.
+ *
  * Costs: up to CPU_SPARE_BYTES of memory; it is freed where an allocation for a unit fails.
  */
 #include "cpu/sched.h"
@@ -25,9 +27,11 @@ static void spare_clear(struct cpu_engine *e, struct cpu_spare *s)
 
 void cpu_spares_clear(struct cpu_engine *e, const struct cpu_module *mod)
 {
+	pthread_mutex_lock(&e->spare_lock);
 	for (unsigned i = 0; i < CPU_SPARES; i++)
 		if (e->spares[i].units && (!mod || e->spares[i].func->mod == mod))
 			spare_clear(e, &e->spares[i]);
+	pthread_mutex_unlock(&e->spare_lock);
 }
 
 static uint64_t unit_bytes(const struct cpu_unit *u)
@@ -53,6 +57,7 @@ void cpu_spare_put(struct cpu_engine *e, const struct cpu_grid *g, struct cpu_un
 {
 	struct cpu_spare *s = &e->spares[0];
 
+	pthread_mutex_lock(&e->spare_lock);
 	for (unsigned i = 0; i < CPU_SPARES; i++) {
 		struct cpu_spare *t = &e->spares[i];
 		if (t->units && is_spare_of(t, g)) {
@@ -92,26 +97,39 @@ void cpu_spare_put(struct cpu_engine *e, const struct cpu_grid *g, struct cpu_un
 		u->next = s->units;
 		s->units = u;
 	}
+	pthread_mutex_unlock(&e->spare_lock);
+}
+
+static struct cpu_unit *take(struct cpu_engine *e, const struct cpu_grid *g)
+{
+	struct cpu_unit *u = NULL;
+
+	pthread_mutex_lock(&e->spare_lock);
+	for (unsigned i = 0; i < CPU_SPARES && !u; i++) {
+		struct cpu_spare *s = &e->spares[i];
+		if (!s->units || !is_spare_of(s, g))
+			continue;
+		u = s->units;
+		s->units = u->next;
+		s->bytes -= u->bytes;
+		e->spare_bytes -= u->bytes;
+	}
+	pthread_mutex_unlock(&e->spare_lock);
+	return u;
 }
 
 struct cpu_unit *cpu_spare_take(struct cpu_engine *e, struct cpu_grid *g)
 {
-	for (unsigned i = 0; i < CPU_SPARES; i++) {
-		struct cpu_spare *s = &e->spares[i];
-		struct cpu_unit *u = s->units;
-		if (!u || !is_spare_of(s, g))
-			continue;
-		s->units = u->next;
-		s->bytes -= u->bytes;
-		e->spare_bytes -= u->bytes;
-		u->cluster.grid = g;
-		for (uint32_t r = 0; r < u->cluster.size; r++) {
-			struct cpu_cta *cta = &u->blocks[r].cta;
-			cta->grid = g;
-			for (uint32_t j = 0; j < cta->nwarps; j++)
-				cta->warps[j].grid = g;
-		}
-		return u;
+	struct cpu_unit *u = take(e, g);
+
+	if (!u)
+		return NULL;
+	u->cluster.grid = g;
+	for (uint32_t r = 0; r < u->cluster.size; r++) {
+		struct cpu_cta *cta = &u->blocks[r].cta;
+		cta->grid = g;
+		for (uint32_t j = 0; j < cta->nwarps; j++)
+			cta->warps[j].grid = g;
 	}
-	return NULL;
+	return u;
 }

@@ -5,97 +5,199 @@
  * A launch whose blocks don't communicate leaves the same memory in whatever order they run, unless
  * one block writes what another accesses: a race. Then the result depends on the order, and the
  * launch must be repeated in one that is fixed. Blocks of one worker run in their order anyhow, so
- * it is enough to compare what workers have accessed, once, at the launch's end.
+ * it is enough to compare what workers have accessed, once, at the launch's end, and only in pages
+ * that several of them have seen.
+ *
+ * All of it is tables by page over the machine's memory, reserved as a whole: pages of the host are
+ * taken where they are touched, and given back when a launch has left many. Other memory
+ * (cudaHostRegister) isn't followed: a launch that accesses it is repeated by one worker.
  *
  * Misses: a store that is narrower than a word counts as one to all of it, which only repeats a
- * launch in vain. Costs: a few instructions for a row of lanes whose page is at hand; 330 bytes for
- * each page and worker, and a copy of each page that is written, until the launch ends.
+ * launch in vain. Costs: a few instructions for a row of lanes whose page has been seen; 257 bytes
+ * for each page and worker, and a copy of each page that is written; reserved for each worker, a
+ * sixteenth of the region of addresses.
  */
 #include "cpu/touch.h"
 #include "base/base.h"
-#include "base/table.h"
+#include "cpu/memory/space.h"
 #include "cpu/repeat.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#define SHARDS	   64u
-#define MOST_PAGES (1u << 18) /* that are kept: 1 GiB */
+#define MOST_PAGES    (1u << 18) /* that are kept in a launch: 1 GiB */
+#define MOST_RESIDENT (1u << 14) /* of the host's, between launches: 64 MiB */
+#define MOST_WORKERS  250u
+#define LEAST_BYTES   (1ull << 30)
 
-struct cpu_touch_page {
-	struct cpu_touch_bits b; /* first */
-	UT_hash_handle hh;
-};
+/* By page: which worker has seen it. */
+#define SEEN_BY_SEVERAL UINT8_MAX
+/* By page: is what it held kept? TWICE: memory that is mapped twice. */
+enum { NOT_KEPT, BEING_KEPT, KEPT, KEPT_TWICE };
 
-/* What a page held when the launch began. */
-struct saved {
-	uint64_t page;
-	uint64_t written[TOUCH_WORDS / 64]; /* by any worker */
-	UT_hash_handle hh;
-	uint32_t old[TOUCH_WORDS];
-};
-
-struct shard {
-	pthread_mutex_t lock;
-	struct saved *saved;
+/* Bytes of other memory before a store. */
+struct other {
+	uint64_t host, bytes;
+	uint8_t *old;
 };
 
 struct cpu_touches {
 	struct cpu_machine *m;
 	unsigned workers;
+	uint64_t bytes;	       /* that the tables are about */
+	_Atomic uint8_t *seen; /* 0: no worker, its number, SEEN_BY_SEVERAL */
+	_Atomic uint8_t *kept;
+	uint8_t *old; /* what pages held when the launch began */
 	_Atomic uint32_t npages;
-	struct shard shard[SHARDS];
+	_Atomic bool has_other;
+	pthread_mutex_t lock; /* of: */
+	BASE_VEC(struct other) others;
+	uint64_t resident;
 	struct cpu_touch touch[];
 };
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
+static void *reserve(uint64_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	/* Huge pages would take 2 MiB for each page that is touched. */
+	(void)madvise(p, bytes, MADV_DONTDUMP);
+	(void)madvise(p, bytes, MADV_NOHUGEPAGE);
+	return p;
+}
+
+static void unreserve(void *p, uint64_t bytes)
+{
+	if (p)
+		munmap(p, bytes);
+}
+
+static void unmap_all(struct cpu_touches *ts)
+{
+	uint64_t pages = ts->bytes / TOUCH_PAGE;
+
+	unreserve((void *)ts->seen, pages);
+	unreserve((void *)ts->kept, pages);
+	unreserve(ts->old, ts->bytes);
+	ts->seen = ts->kept = NULL;
+	ts->old = NULL;
+	for (unsigned i = 0; i < ts->workers; i++) {
+		struct cpu_touch *t = &ts->touch[i];
+		unreserve(t->seen, pages);
+		unreserve(t->page, pages * sizeof(*t->page));
+		t->seen = NULL;
+		t->page = NULL;
+	}
+}
+
+static bool map_all(struct cpu_touches *ts, uint64_t bytes)
+{
+	uint64_t pages = bytes / TOUCH_PAGE;
+	bool has_all;
+
+	ts->bytes = bytes;
+	ts->seen = reserve(pages);
+	ts->kept = reserve(pages);
+	ts->old = reserve(bytes);
+	has_all = ts->seen && ts->kept && ts->old;
+	for (unsigned i = 0; has_all && i < ts->workers; i++) {
+		struct cpu_touch *t = &ts->touch[i];
+		t->bytes = bytes;
+		t->seen = reserve(pages);
+		t->page = reserve(pages * sizeof(*t->page));
+		has_all = t->seen && t->page;
+	}
+	if (!has_all)
+		unmap_all(ts);
+	return has_all;
+}
+
 struct cpu_touches *cpu_touches_new(struct cpu_machine *m, unsigned workers)
 {
 	struct cpu_touches *ts = calloc(1, sizeof(*ts) + workers * sizeof(ts->touch[0]));
+	uint64_t first, last, bytes;
 
-	if (!ts)
+	if (!ts || workers > MOST_WORKERS) {
+		free(ts);
 		return NULL;
+	}
+	cpu_space_region(m, &first, &last);
 	ts->m = m;
 	ts->workers = workers;
 	for (unsigned i = 0; i < workers; i++)
-		ts->touch[i].all = ts;
-	for (unsigned i = 0; i < SHARDS; i++)
-		pthread_mutex_init(&ts->shard[i].lock, NULL);
+		ts->touch[i] = (struct cpu_touch){
+			.base = first, .alias = m->alias, .all = ts, .number = (uint8_t)(i + 1)};
+	/* Memory is handed out from the region's start on, so that less does, too. */
+	for (bytes = last - first + 1; bytes >= LEAST_BYTES && !map_all(ts, bytes); bytes /= 2)
+		;
+	if (!ts->old) {
+		free(ts);
+		return NULL;
+	}
+	pthread_mutex_init(&ts->lock, NULL);
 	return ts;
 }
 
-void cpu_touches_clear(struct cpu_touches *ts)
+static void forget_others(struct cpu_touches *ts)
 {
+	for (size_t i = 0; i < ts->others.n; i++)
+		free(ts->others.v[i].old);
+	ts->others.n = 0;
+	atomic_store(&ts->has_other, false);
+}
+
+void cpu_touches_end(struct cpu_touches *ts)
+{
+	ts->resident += atomic_load(&ts->npages);
 	for (unsigned i = 0; i < ts->workers; i++) {
 		struct cpu_touch *t = &ts->touch[i];
-		struct cpu_touch_page *p, *next;
-		HASH_ITER(hh, t->pages, p, next)
-		{
-			HASH_DEL(t->pages, p);
-			free(p);
+		for (size_t k = 0; k < t->pages.n && !t->is_old; k++) {
+			atomic_store_explicit(&ts->seen[t->pages.v[k]], 0, memory_order_relaxed);
+			atomic_store_explicit(&ts->kept[t->pages.v[k]], NOT_KEPT,
+					      memory_order_relaxed);
 		}
-		memset(t->way, 0, sizeof(t->way));
+		t->is_old = true;
 	}
-	for (unsigned i = 0; i < SHARDS; i++) {
-		struct saved *s, *next;
-		HASH_ITER(hh, ts->shard[i].saved, s, next)
-		{
-			HASH_DEL(ts->shard[i].saved, s);
-			free(s);
-		}
+	if (ts->resident > MOST_RESIDENT) {
+		(void)madvise(ts->old, ts->bytes, MADV_DONTNEED);
+		ts->resident = 0;
 	}
+	forget_others(ts);
 	atomic_store(&ts->npages, 0);
+}
+
+void cpu_touch_clear(struct cpu_touch *t)
+{
+	uint64_t pages = t->bytes / TOUCH_PAGE;
+
+	for (size_t i = 0; i < t->pages.n; i++)
+		t->seen[t->pages.v[i]] = TOUCH_NONE;
+	if (t->pages.n > MOST_RESIDENT)
+		(void)madvise(t->page, pages * sizeof(*t->page), MADV_DONTNEED);
+	else
+		for (size_t i = 0; i < t->pages.n; i++)
+			t->page[t->pages.v[i]] = (struct cpu_touch_bits){0};
+	t->pages.n = 0;
+	t->is_old = false;
 }
 
 void cpu_touches_free(struct cpu_touches *ts)
 {
 	if (!ts)
 		return;
-	cpu_touches_clear(ts);
-	for (unsigned i = 0; i < SHARDS; i++)
-		pthread_mutex_destroy(&ts->shard[i].lock);
+	forget_others(ts);
+	base_vec_free(&ts->others);
+	for (unsigned i = 0; i < ts->workers; i++)
+		base_vec_free(&ts->touch[i].pages);
+	unmap_all(ts);
+	pthread_mutex_destroy(&ts->lock);
 	free(ts);
 }
 
@@ -106,81 +208,86 @@ struct cpu_touch *cpu_touch_of(struct cpu_touches *ts, unsigned worker)
 
 bool cpu_touches_are_full(const struct cpu_touches *ts)
 {
-	return atomic_load_explicit(&ts->npages, memory_order_relaxed) > MOST_PAGES;
+	return atomic_load_explicit(&ts->npages, memory_order_relaxed) > MOST_PAGES ||
+	       atomic_load_explicit(&ts->has_other, memory_order_relaxed);
 }
 
 /* ---- while workers execute ------------------------------------------------------------------- */
 
-static struct shard *shard_of(struct cpu_touches *ts, uint64_t page)
+static void *host_page(const struct cpu_touch *t, uint64_t page, bool is_alias)
 {
-	return &ts->shard[page % SHARDS];
+	return (void *)(uintptr_t)(t->base + page * TOUCH_PAGE + (is_alias ? t->alias : 0));
 }
 
-static struct saved *find_saved(struct shard *sh, uint64_t page)
+/* Whichever worker writes the page comes here first, so what is there is what the launch found. */
+static void keep(struct cpu_touch *t, uint64_t page, bool is_alias)
 {
-	struct saved *s;
+	struct cpu_touches *ts = t->all;
+	uint8_t was = NOT_KEPT;
 
-	HASH_FIND(hh, sh->saved, &page, sizeof(page), s);
-	return s;
-}
-
-/* Whoever writes the page comes here first, so what is there is what the launch found. */
-static void save(struct cpu_touches *ts, struct cpu_touch_bits *b)
-{
-	struct shard *sh = shard_of(ts, b->page);
-
-	pthread_mutex_lock(&sh->lock);
-	struct saved *s = find_saved(sh, b->page);
-	if (!s) {
-		s = base_calloc(1, sizeof(*s));
-		s->page = b->page;
-		memcpy(s->old, (const void *)(uintptr_t)(b->page * TOUCH_PAGE), TOUCH_PAGE);
-		HASH_ADD(hh, sh->saved, page, sizeof(s->page), s);
+	if (atomic_compare_exchange_strong(&ts->kept[page], &was, BEING_KEPT)) {
+		memcpy(ts->old + page * TOUCH_PAGE, host_page(t, page, is_alias), TOUCH_PAGE);
+		atomic_store(&ts->kept[page], is_alias ? KEPT_TWICE : KEPT);
 		atomic_fetch_add(&ts->npages, 1);
 	}
-	pthread_mutex_unlock(&sh->lock);
-	b->is_saved = true;
+	while (atomic_load(&ts->kept[page]) == BEING_KEPT)
+		;
 }
 
-/* The worker's bits of a page; NULL: it has none. */
-static struct cpu_touch_bits *find_bits(struct cpu_touch *t, uint64_t page)
+static void see_page(struct cpu_touch *t, uint64_t page, bool is_write, bool is_alias)
 {
-	struct cpu_touch_bits *b = t->way[page % TOUCH_WAYS];
-	struct cpu_touch_page *p;
+	uint8_t by = 0;
 
-	if (b && b->page == page)
-		return b;
-	HASH_FIND(hh, t->pages, &page, sizeof(page), p);
-	return p ? (t->way[page % TOUCH_WAYS] = &p->b) : NULL;
-}
-
-/* The same; of a page that is memory. */
-static struct cpu_touch_bits *get_bits(struct cpu_touch *t, uint64_t page, bool is_write)
-{
-	struct cpu_touch_bits *b = find_bits(t, page);
-
-	if (!b) {
-		struct cpu_touch_page *p = base_calloc(1, sizeof(*p));
-		b = &p->b;
-		b->page = page;
-		HASH_ADD(hh, t->pages, b.page, sizeof(b->page), p);
-		t->way[page % TOUCH_WAYS] = b;
+	if (!t->seen[page]) {
+		t->seen[page] = TOUCH_READ;
+		base_vec_push(&t->pages, (uint32_t)page);
+		if (!atomic_compare_exchange_strong(&t->all->seen[page], &by, t->number))
+			atomic_store(&t->all->seen[page], SEEN_BY_SEVERAL);
 	}
-	if (is_write && !b->is_saved)
-		save(t->all, b);
-	return b;
+	if (is_write && t->seen[page] != TOUCH_WRITTEN) {
+		keep(t, page, is_alias);
+		t->seen[page] = TOUCH_WRITTEN;
+	}
+}
+
+/* It is to be repeated; until the worker has stopped, too, what it overwrites is kept. */
+static void note_other(struct cpu_touches *ts, uint64_t host, uint64_t bytes, bool is_write)
+{
+	struct other o = {host, bytes, NULL};
+
+	atomic_store(&ts->has_other, true);
+	if (!is_write)
+		return;
+	o.old = base_malloc(bytes);
+	pthread_mutex_lock(&ts->lock);
+	memcpy(o.old, (const void *)(uintptr_t)host, bytes);
+	base_vec_push(&ts->others, o);
+	pthread_mutex_unlock(&ts->lock);
+}
+
+static void set_bits(uint64_t *bits, uint64_t first, uint64_t n)
+{
+	for (uint64_t end = first + n; first < end;) {
+		uint64_t shift = first % 64, k = 64 - shift < end - first ? 64 - shift : end - first;
+		bits[first / 64] |= UINT64_MAX >> (64 - k) << shift;
+		first += k;
+	}
 }
 
 void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes, bool is_write)
 {
-	uint64_t word = host / 4, end = (host + bytes + 3) / 4;
+	uint64_t at = cpu_touch_at(t, host), word = at / 4, end = (at + bytes + 3) / 4;
+	bool is_alias = host - t->base >= t->bytes;
 
+	if (at >= t->bytes || bytes > t->bytes - at) {
+		note_other(t->all, host, bytes, is_write);
+		return;
+	}
 	while (word < end) {
 		uint64_t page = word / TOUCH_WORDS, first = word % TOUCH_WORDS;
 		uint64_t n = TOUCH_WORDS - first < end - word ? TOUCH_WORDS - first : end - word;
-		uint64_t *bits = get_bits(t, page, is_write)->bits[is_write];
-		for (uint64_t i = first; i < first + n; i++)
-			bits[i / 64] |= 1ull << i % 64;
+		see_page(t, page, is_write, is_alias);
+		set_bits(t->page[page].bits[is_write], first, n);
 		word += n;
 	}
 }
@@ -191,53 +298,83 @@ void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mas
 	struct cpu_machine *m = t->all->m;
 
 	CPU_EACH_LANE (l, mask) {
-		uint64_t at = m->alias ? cpu_mem_host(m, addr[l]) : addr[l];
-		struct cpu_touch_bits *b = t->way[at / TOUCH_PAGE % TOUCH_WAYS];
-		bool is_known = b && b->page == at / TOUCH_PAGE && (!is_write || b->is_saved);
+		uint64_t host = m->alias ? cpu_mem_host(m, addr[l]) : addr[l];
+		uint64_t at = cpu_touch_at(t, host);
+		bool is_known = at < t->bytes && t->seen[at / TOUCH_PAGE] > (uint8_t)is_write;
 		struct cpu_space_view v;
 		/* An access of anything else is a fault, or of shared memory and the like. */
 		if (!is_known &&
 		    (!cpu_space_view(m, w->grid->device, addr[l], &v) || bytes > v.end - addr[l]))
 			continue;
-		cpu_touch_row(t, at, bytes, is_write);
+		cpu_touch_row(t, host, bytes, is_write);
 	}
 }
 
 /* ---- when they have ended -------------------------------------------------------------------- */
 
+/* In a page that several workers have seen. */
+static bool meet_in(const struct cpu_touches *ts, uint32_t page)
+{
+	uint64_t written[TOUCH_MASKS] = {0}, both = 0;
+
+	for (unsigned i = 0; i < ts->workers; i++) {
+		const struct cpu_touch *t = &ts->touch[i];
+		if (t->is_old || t->seen[page] != TOUCH_WRITTEN)
+			continue;
+		for (unsigned k = 0; k < TOUCH_MASKS; k++) {
+			both |= written[k] & t->page[page].bits[1][k];
+			written[k] |= t->page[page].bits[1][k];
+		}
+	}
+	for (unsigned i = 0; i < ts->workers && !both; i++) {
+		const struct cpu_touch *t = &ts->touch[i];
+		const struct cpu_touch_bits *b = &t->page[page];
+		for (unsigned k = 0; !t->is_old && t->seen[page] && k < TOUCH_MASKS; k++)
+			both |= written[k] & ~b->bits[1][k] & b->bits[0][k];
+	}
+	return both != 0;
+}
+
 bool cpu_touches_meet(struct cpu_touches *ts)
 {
-	uint64_t both = 0;
-
-	for (unsigned i = 0; i < ts->workers; i++)
-		for (struct cpu_touch_page *p = ts->touch[i].pages; p; p = p->hh.next) {
-			if (!p->b.is_saved)
+	for (unsigned i = 0; i < ts->workers; i++) {
+		const struct cpu_touch *t = &ts->touch[i];
+		for (size_t k = 0; k < t->pages.n && !t->is_old; k++) {
+			uint32_t page = t->pages.v[k];
+			if (atomic_load_explicit(&ts->kept[page], memory_order_relaxed) == NOT_KEPT ||
+			    atomic_load_explicit(&ts->seen[page], memory_order_relaxed) !=
+				    SEEN_BY_SEVERAL)
 				continue;
-			struct saved *s = find_saved(shard_of(ts, p->b.page), p->b.page);
-			for (unsigned k = 0; k < TOUCH_WORDS / 64; k++) {
-				both |= s->written[k] & p->b.bits[1][k];
-				s->written[k] |= p->b.bits[1][k];
-			}
+			if (meet_in(ts, page))
+				return true;
+			/* Once for all workers. */
+			atomic_store_explicit(&ts->seen[page], t->number, memory_order_relaxed);
 		}
-	for (unsigned i = 0; i < ts->workers; i++)
-		for (struct cpu_touch_page *p = ts->touch[i].pages; p && !both; p = p->hh.next) {
-			struct saved *s = find_saved(shard_of(ts, p->b.page), p->b.page);
-			for (unsigned k = 0; s && k < TOUCH_WORDS / 64; k++)
-				both |= s->written[k] & ~p->b.bits[1][k] & p->b.bits[0][k];
-		}
-	return both != 0;
+	}
+	return false;
+}
+
+static void undo_page(const struct cpu_touches *ts, const struct cpu_touch *t, uint32_t page)
+{
+	const uint32_t *old = (const void *)(ts->old + (uint64_t)page * TOUCH_PAGE);
+	uint32_t *to = host_page(t, page, atomic_load(&ts->kept[page]) == KEPT_TWICE);
+
+	for (unsigned k = 0; k < TOUCH_WORDS; k++)
+		if (t->page[page].bits[1][k / 64] >> k % 64 & 1)
+			to[k] = old[k];
 }
 
 void cpu_touches_undo(struct cpu_touches *ts)
 {
-	for (unsigned i = 0; i < ts->workers; i++)
-		for (struct cpu_touch_page *p = ts->touch[i].pages; p; p = p->hh.next) {
-			if (!p->b.is_saved)
-				continue;
-			const struct saved *s = find_saved(shard_of(ts, p->b.page), p->b.page);
-			uint32_t *to = (uint32_t *)(uintptr_t)(p->b.page * TOUCH_PAGE);
-			for (unsigned k = 0; k < TOUCH_WORDS; k++)
-				if (p->b.bits[1][k / 64] >> k % 64 & 1)
-					to[k] = s->old[k];
-		}
+	for (unsigned i = 0; i < ts->workers; i++) {
+		const struct cpu_touch *t = &ts->touch[i];
+		for (size_t k = 0; k < t->pages.n && !t->is_old; k++)
+			if (t->seen[t->pages.v[k]] == TOUCH_WRITTEN)
+				undo_page(ts, t, t->pages.v[k]);
+	}
+	/* The last one first: of bytes that are there twice the oldest remain. */
+	for (size_t i = ts->others.n; i-- > 0;) {
+		const struct other *o = &ts->others.v[i];
+		memcpy((void *)(uintptr_t)o->host, o->old, o->bytes);
+	}
 }

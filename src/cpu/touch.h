@@ -11,36 +11,42 @@
 
 #define TOUCH_PAGE  4096u
 #define TOUCH_WORDS (TOUCH_PAGE / 4)
-#define TOUCH_WAYS  1024u
+#define TOUCH_MASKS (TOUCH_WORDS / 64) /* a bit for each word */
 
-struct cpu_touch_page;
+enum touch_seen { TOUCH_NONE, TOUCH_READ, TOUCH_WRITTEN };
+
 struct cpu_touches;
 
 /* A page's words as a worker has accessed them. */
 struct cpu_touch_bits {
-	uint64_t page;			    /* address / TOUCH_PAGE */
-	uint64_t bits[2][TOUCH_WORDS / 64]; /* read, written */
-	bool is_saved;			    /* it may be written */
+	uint64_t bits[2][TOUCH_MASKS]; /* read, written */
 };
 
-/* One worker's. */
+/* One worker's. Pages are numbered from the first of the machine's memory on. */
 struct cpu_touch {
-	struct cpu_touch_bits *way[TOUCH_WAYS]; /* those used last, by page */
-	struct cpu_touch_page *pages;		/* all, by number */
+	uint64_t base, bytes; /* of that memory */
+	uint64_t alias;	      /* machine.h: the same memory once more, so much further on */
+	uint8_t *seen;	      /* by page: enum touch_seen; WRITTEN: what was there is kept */
+	struct cpu_touch_bits *page;
 	struct cpu_touches *all;
+	BASE_VEC(uint32_t) pages; /* that have been seen */
+	uint8_t number;
+	bool is_old; /* what it has is an earlier launch's */
 };
 
 /* For so many workers. NULL: no memory. */
 struct cpu_touches *cpu_touches_new(struct cpu_machine *m, unsigned workers);
 void cpu_touches_free(struct cpu_touches *ts);
 struct cpu_touch *cpu_touch_of(struct cpu_touches *ts, unsigned worker);
-/* Nothing has been accessed. Here and below no worker executes. */
-void cpu_touches_clear(struct cpu_touches *ts);
-/* Has one worker written a word that another one has accessed? */
+/* Has one worker written a word that another one has accessed? Here and in the next ones no worker
+ * executes. */
 bool cpu_touches_meet(struct cpu_touches *ts);
 /* Puts back what was in all words that have been written. */
 void cpu_touches_undo(struct cpu_touches *ts);
-/* More is kept than a launch may cost. Thread-safe. */
+/* The launch has ended; each worker that takes part in the next one calls cpu_touch_clear first. */
+void cpu_touches_end(struct cpu_touches *ts);
+void cpu_touch_clear(struct cpu_touch *t);
+/* More is kept than a launch may cost, or cannot be followed. Thread-safe. */
 bool cpu_touches_are_full(const struct cpu_touches *ts);
 
 /* The worker is about to access [host, host + bytes), which is memory. */
@@ -50,19 +56,27 @@ void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes, bool is
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
 		     const uint64_t addr[CPU_WARP], uint32_t bytes, bool is_write);
 
-/* As cpu_touch_bytes, where the page is at hand. */
+/* The bytes from the first of the machine's memory on; at least t->bytes: it is other memory. */
+static inline uint64_t cpu_touch_at(const struct cpu_touch *t, uint64_t host)
+{
+	uint64_t at = host - t->base;
+
+	return at < t->bytes ? at : at - t->alias;
+}
+
+/* As cpu_touch_bytes, quickly where the page has been seen. */
 static inline void cpu_touch_row(struct cpu_touch *t, uint64_t host, uint64_t bytes, bool is_write)
 {
-	uint64_t page = host / TOUCH_PAGE, first = host % TOUCH_PAGE / 4;
-	uint64_t n = (host % 4 + bytes + 3) / 4, shift = first % 64;
-	struct cpu_touch_bits *p = t->way[page % TOUCH_WAYS];
+	uint64_t at = cpu_touch_at(t, host), first = at % TOUCH_PAGE / 4;
+	uint64_t n = (at % 4 + bytes + 3) / 4, shift = first % 64;
 
-	if (!p || p->page != page || n > 64 || first + n > TOUCH_WORDS ||
-	    (is_write && !p->is_saved)) {
+	if (at >= t->bytes || n > 64 || first + n > TOUCH_WORDS ||
+	    t->seen[at / TOUCH_PAGE] <= (uint8_t)is_write) {
 		cpu_touch_bytes(t, host, bytes, is_write);
 		return;
 	}
-	uint64_t words = UINT64_MAX >> (64 - n), *to = &p->bits[is_write][first / 64];
+	uint64_t words = UINT64_MAX >> (64 - n);
+	uint64_t *to = &t->page[at / TOUCH_PAGE].bits[is_write][first / 64];
 	to[0] |= words << shift;
 	if (shift + n > 64)
 		to[1] |= words >> (64 - shift);

@@ -3,84 +3,113 @@
  *
  * The thread that works for the machine is the first worker: it executes a turn and then checks for
  * other work, holding the lock. Others take part in launches whose blocks don't communicate, and
- * only there (apart.c): then each executes BATCH turns without the lock, and ends and starts blocks
- * with it. Clusters stay on one worker, so only memory and the engine are shared between workers.
+ * only there (apart.c): they are called when one begins, take groups of its blocks until none is
+ * left, without the lock, and wait for the next call, first awake. The first worker releases the
+ * lock for BATCH turns then. Clusters stay on one worker, so only memory and the engine are shared
+ * between workers.
  */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "cpu/sched.h"
 
 #include <fenv.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #define BATCH	64
 #define IDLE_MS 2
+#define SPINS	4000u /* looks of a worker that waits, before it sleeps: some 50 to 200 µs */
 
 static struct cpu_worker_priv *kp(const struct cpu_worker *k)
 {
 	return k->priv;
 }
 
-/* A worker that executes has work; its queues are then its own. */
-static bool has_work(const struct cpu_engine *e, const struct cpu_worker *k)
+static void relax(void)
 {
-	const struct cpu_worker_priv *p = kp(k);
-
-	return p->is_busy || p->queue[0].n || p->queue[1].n || p->heap.n || p->ended.n ||
-	       p->placed != e->placing;
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
 }
 
-/* Executes a batch without the lock, which is held before and after. */
-static bool execute(struct cpu_engine *e, struct cpu_worker *k)
-{
-	bool did = false;
+/* ---- the others ------------------------------------------------------------------------------ */
 
-	cpu_engine_reap(k);
-	e->nbusy++;
-	kp(k)->is_busy = true;
-	pthread_mutex_unlock(&e->lock);
-	for (unsigned i = 0; i < BATCH && cpu_sched_step(k); i++) {
-		did = true;
-		/* Blocks that have ended leave at once, as they do with one worker: the clock
-		 * depends on it. */
-		if (kp(k)->ended.n || atomic_load_explicit(&e->is_pausing, memory_order_relaxed) ||
-		    atomic_load_explicit(&e->apart.is_wrong, memory_order_relaxed))
-			break;
-	}
+/* Wakes the thread that works, if it sleeps until workers have done something. */
+static void notify(struct cpu_engine *e)
+{
+	if (!atomic_load(&e->awaits))
+		return;
 	pthread_mutex_lock(&e->lock);
-	kp(k)->is_busy = false;
-	cpu_apart_look(k);
-	if (!--e->nbusy || atomic_load(&e->is_pausing))
-		pthread_cond_broadcast(&e->changed);
-	if (k == e->workers && e->m->listener.progress)
-		e->m->listener.progress(e->m->listener.arg);
-	/* What is to be taken back is removed as a whole, when all have stopped. */
-	if (!atomic_load(&e->apart.is_wrong))
-		cpu_engine_reap(k);
-	return did;
+	pthread_cond_broadcast(&e->changed);
+	pthread_mutex_unlock(&e->lock);
+}
+
+/* Until there is another call than that one. */
+static uint32_t await_call(struct cpu_engine *e, struct cpu_worker_priv *p, uint32_t last)
+{
+	for (uint32_t i = 0; i < e->spins; i++) {
+		if (atomic_load(&e->round) != last)
+			return atomic_load(&e->round);
+		relax();
+	}
+	pthread_mutex_lock(&p->sleep_lock);
+	p->is_asleep = true;
+	while (atomic_load(&e->round) == last)
+		pthread_cond_wait(&p->sleep, &p->sleep_lock);
+	p->is_asleep = false;
+	pthread_mutex_unlock(&p->sleep_lock);
+	return atomic_load(&e->round);
+}
+
+static void call(struct cpu_engine *e, uint64_t n)
+{
+	atomic_fetch_add(&e->round, 1);
+	for (uint32_t i = 1; i <= e->nthreads && i < n; i++) {
+		struct cpu_worker_priv *p = kp(&e->workers[i]);
+		pthread_mutex_lock(&p->sleep_lock);
+		if (p->is_asleep)
+			pthread_cond_signal(&p->sleep);
+		pthread_mutex_unlock(&p->sleep_lock);
+	}
+}
+
+/* A launch that is paused or has ended since the call has nothing for it: nbusy is counted before
+ * that is looked at, and the thread that pauses looks at nbusy after it has said so. */
+static void take_part(struct cpu_engine *e, struct cpu_worker *k)
+{
+	atomic_fetch_add(&e->nbusy, 1);
+	if (!atomic_load(&e->is_pausing) && atomic_load(&e->apart.is_open))
+		while (cpu_apart_turns(k, BATCH))
+			;
+	atomic_fetch_sub(&e->nbusy, 1);
+	notify(e);
 }
 
 static void *worker_main(void *arg)
 {
 	struct cpu_worker *k = arg;
 	struct cpu_engine *e = k->m->engine;
+	uint32_t last = kp(k)->first_round;
 
 	fesetenv(FE_DFL_ENV); /* a new thread has its creator's */
-	pthread_mutex_lock(&e->lock);
-	while (!e->is_closing) {
-		if (!e->is_working || !e->apart.is_beside || !has_work(e, k) ||
-		    atomic_load(&e->is_pausing) || atomic_load(&e->apart.is_wrong))
-			cpu_engine_wait(e, 1000);
-		else
-			execute(e, k);
+	for (;;) {
+		last = await_call(e, kp(k), last);
+		if (atomic_load(&e->is_closing))
+			return NULL;
+		take_part(e, k);
 	}
-	pthread_mutex_unlock(&e->lock);
-	return NULL;
 }
 
 static void start_threads(struct cpu_engine *e)
 {
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+	/* Where there are too few processors one that waits awake keeps others from working. */
+	e->spins = n >= (int)e->nworkers ? SPINS : 0;
 	/* The part of a worker without a thread would never run. */
 	while (e->nthreads + 1 < e->nworkers) {
 		struct cpu_worker *k = &e->workers[e->nthreads + 1];
+		kp(k)->first_round = atomic_load(&e->round);
 		if (pthread_create(&kp(k)->thread, NULL, worker_main, k)) {
 			e->nworkers = e->nthreads + 1;
 			break;
@@ -89,31 +118,44 @@ static void start_threads(struct cpu_engine *e)
 	}
 }
 
+/* ---- the one that works ---------------------------------------------------------------------- */
+
+/* Waits, awake at first, until no other worker executes, or, if asked for, the launch is over or
+ * the machine is to do something else. */
+static void await_others(struct cpu_engine *e, bool may_go_on)
+{
+	for (uint32_t i = 0; i < e->spins; i++) {
+		if (!atomic_load(&e->nbusy) || (may_go_on && cpu_apart_is_over(&e->apart)))
+			return;
+		relax();
+	}
+	atomic_store(&e->awaits, true);
+	while (atomic_load(&e->nbusy)) {
+		if (may_go_on && cpu_apart_is_over(&e->apart))
+			break;
+		cpu_engine_wait(e, may_go_on ? IDLE_MS : 1000);
+		if (may_go_on)
+			break;
+	}
+	atomic_store(&e->awaits, false);
+}
+
 void cpu_workers_pause(struct cpu_engine *e)
 {
 	atomic_store(&e->is_pausing, true);
-	while (e->nbusy)
-		cpu_engine_wait(e, 1000);
-	for (uint32_t i = 0; i < e->nworkers; i++) {
-		struct cpu_worker_priv *p = kp(&e->workers[i]);
-		size_t kept = 0;
-		/* Blocks of grids that are over are removed with their grid. */
-		for (size_t j = 0; j < p->ended.n; j++)
-			if (!p->ended.v[j]->cluster.grid->priv->is_over)
-				p->ended.v[kept++] = p->ended.v[j];
-		p->ended.n = kept;
-	}
+	await_others(e, false);
 }
 
 void cpu_workers_resume(struct cpu_engine *e)
 {
 	atomic_store(&e->is_pausing, false);
 	e->placing++;
+	if (e->apart.is_beside && atomic_load(&e->apart.is_open))
+		call(e, cpu_apart_groups(&e->apart));
 	pthread_cond_broadcast(&e->changed);
 }
 
-/* The first worker alone: it checks for other work when something has happened that may concern
- * others. */
+/* Alone: it checks for other work when something has happened that may concern others. */
 static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 {
 	const struct cpu_worker_priv *p = kp(k);
@@ -133,35 +175,38 @@ static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 	return did;
 }
 
+/* Beside others: a batch without the lock, which is held before and after. */
+static void execute_beside(struct cpu_engine *e, struct cpu_worker *k)
+{
+	if (!atomic_load(&e->apart.is_open)) {
+		if (e->nthreads + 1 < e->nworkers)
+			start_threads(e);
+		atomic_store(&e->apart.is_open, true);
+		call(e, cpu_apart_groups(&e->apart));
+	}
+	pthread_mutex_unlock(&e->lock);
+	bool has_more = cpu_apart_turns(k, BATCH);
+	pthread_mutex_lock(&e->lock);
+	if (e->m->listener.progress)
+		e->m->listener.progress(e->m->listener.arg);
+	if (!has_more && !cpu_apart_is_over(&e->apart))
+		await_others(e, true);
+}
+
 bool cpu_workers_step(struct cpu_engine *e)
 {
 	struct cpu_worker *k = e->workers;
 
 	if (!e->apart.is_beside)
 		return execute_locked(e, k);
-	if (cpu_apart_settle(e))
-		return true;
-	if (e->nthreads + 1 < e->nworkers)
-		start_threads(e);
-	for (uint32_t i = 1; i < e->nworkers; i++)
-		if (has_work(e, &e->workers[i])) {
-			pthread_cond_broadcast(&e->changed);
-			break;
-		}
-	if (execute(e, k) || cpu_apart_settle(e))
-		return true;
-	for (uint32_t i = 1; i < e->nworkers; i++)
-		if (has_work(e, &e->workers[i])) {
-			cpu_engine_wait(e, IDLE_MS);
-			return true;
-		}
-	if (e->nbusy)
-		cpu_engine_wait(e, IDLE_MS);
-	return e->nbusy != 0 || has_work(e, k);
+	if (!cpu_apart_settle(e))
+		execute_beside(e, k);
+	return true;
 }
 
 void cpu_workers_join(struct cpu_engine *e)
 {
+	call(e, e->nworkers);
 	for (uint32_t i = 1; i <= e->nthreads; i++)
 		pthread_join(kp(&e->workers[i])->thread, NULL);
 	e->nthreads = 0;
