@@ -195,14 +195,18 @@ static void print_stats(void)
 {
 	struct timespec t = {0};
 	struct cpu_stats s;
+	char beside[96] = "";
 
 	if (rt.is_forked)
 		return;
 	cpu_get_stats(rt.m, &s);
+	if (s.beside)
+		snprintf(beside, sizeof(beside), ", %llu by several threads (%llu repeated by one)",
+			 (unsigned long long)s.beside, (unsigned long long)s.taken_back);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	rt_say("%llu launches (%llu copied), %llu blocks, %llu warp instructions, %llu thread "
+	rt_say("%llu launches (%llu copied)%s, %llu blocks, %llu warp instructions, %llu thread "
 	       "instructions, %.3f s",
-	       (unsigned long long)s.launches, (unsigned long long)s.repeats,
+	       (unsigned long long)s.launches, (unsigned long long)s.repeats, beside,
 	       (unsigned long long)s.blocks, (unsigned long long)s.warp_insts,
 	       (unsigned long long)s.thread_insts, (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
 }
