@@ -219,7 +219,8 @@ static bool leave(struct cpu_op *op)
 
 static bool bytes_make(struct proven_bytes *b, const struct cpu_extent *e)
 {
-	b->bits = calloc(e->bytes / WORD + 1, sizeof(*b->bits));
+	b->words = e->bytes / WORD + 1;
+	b->bits = calloc(b->words, sizeof(*b->bits));
 	b->lo = UINT64_MAX;
 	return b->bits != NULL;
 }
@@ -245,9 +246,11 @@ static void move_end(uint64_t *a, uint64_t to, bool is_upper)
 static void set(struct proven_bytes *b, uint64_t at, uint64_t n)
 {
 	uint64_t word = at / WORD, last = (at + n - 1) / WORD;
+	uint64_t end = (last / PROVEN_STEP + 1) * PROVEN_STEP;
 
-	move_end(&b->lo, word, false);
-	move_end(&b->hi, last + 1, true);
+	/* In large steps: workers that go through an array would change them at each access. */
+	move_end(&b->lo, word / PROVEN_STEP * PROVEN_STEP, false);
+	move_end(&b->hi, end < b->words ? end : b->words, true);
 	for (; word <= last; word++) {
 		uint64_t bits = bits_of(word, at, n);
 		if (bits & ~__atomic_load_n(&b->bits[word], __ATOMIC_RELAXED))
@@ -312,6 +315,7 @@ static bool make_rooms(struct proven_array *a, struct proven_touch *t, const str
 	if (!t->row || !bytes_make(&done, &a->extent))
 		return false;
 	t->done.lo = done.lo;
+	t->done.words = done.words;
 	__atomic_store_n(&t->done.bits, done.bits, __ATOMIC_RELEASE);
 	return true;
 }

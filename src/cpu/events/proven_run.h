@@ -9,6 +9,7 @@
 
 #include "cpu/events/internal.h"
 
+#define PROVEN_STEP 1024u /* words */
 #define PROVEN_WORD 64u /* bytes of an array for which a word has bits */
 #define PROVEN_ROW  32u /* elements: a warp's lanes */
 
@@ -16,7 +17,8 @@
  * missing. */
 struct proven_bytes {
 	uint64_t *bits;	 /* NULL: none */
-	uint64_t lo, hi; /* words that may have bits */
+	uint64_t lo, hi; /* words that may have bits, in steps of PROVEN_STEP */
+	uint64_t words;	 /* all */
 };
 
 struct proven_array {
