@@ -48,7 +48,8 @@ static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
 
 	return !g->events && !l->kernel->info.is_instrumented && !l->chosen && !l->is_cooperative &&
 	       !l->is_programmatic && g->priv->nunits > 1 && m->opt.model == CPU_MODEL_SC &&
-	       !m->steer && !m->pages && cpu_engine_is_alone(e) && cpu_kernel_is_apart(l->kernel);
+	       !m->steer && !m->pages && cpu_engine_is_alone(e) && cpu_kernel_is_apart(l->kernel) &&
+	       !(g->proven && l->kernel->has_updates);
 }
 
 /* Instructions of warps that the launch takes, as it seems. */

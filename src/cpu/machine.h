@@ -524,7 +524,7 @@ struct cpu_kernel {
 	uint32_t nparam_bytes;
 	uint32_t *param_offset, *param_bytes;
 	bool is_heap_known, uses_heap;		 /* kernel.c */
-	bool is_apart_known, is_apart;		 /* kernel.c */
+	bool is_apart_known, is_apart, has_updates; /* kernel.c */
 	uint32_t apart_misses;			 /* apart.c: launches whose blocks met */
 	uint64_t apart_insts, apart_blocks;	 /* ... of the last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
@@ -538,7 +538,8 @@ const char *cpu_func_refused(const struct cpu_func *f);
 bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 /* Do the blocks of a launch not communicate, as the text says? It has neither strong accesses nor
  * atomics of global memory, wider fences than a block's, asynchronous copies, calls of the machine
- * or by pointers. */
+ * or by pointers. has_updates: it has relaxed red of integers, though, all of one operation and
+ * type: no thread has their results, and they leave the same in any order. */
 bool cpu_kernel_is_apart(struct cpu_kernel *k);
 /* Decodes the kernel and all that it can call, once, before the first block of a grid; thread-safe.
  * False: host memory is exhausted or the kernel is too large. */

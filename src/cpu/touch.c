@@ -3,7 +3,8 @@
  * beside each other.
  *
  * A launch whose blocks don't communicate leaves the same memory in whatever order they run, unless
- * one block writes what another accesses: a race. Then the result depends on the order, and the
+ * one block writes what another accesses: a race. (All may update a word by one kind of atomics that
+ * commute, whose results nothing has; what reads or writes it, too, meets them.) Then the result depends on the order, and the
  * launch must be repeated in one that is fixed. Blocks of one worker run in their order anyhow, so
  * it is enough to compare what workers have accessed, once, at the launch's end, and only in pages
  * that several of them have seen.
@@ -13,9 +14,9 @@
  * (cudaHostRegister) isn't followed: a launch that accesses it is repeated by one worker.
  *
  * Misses: a store that is narrower than a word counts as one to all of it, which only repeats a
- * launch in vain. Costs: a few instructions for a row of lanes whose page has been seen; 257 bytes
+ * launch in vain. Costs: a few instructions for a row of lanes whose page has been seen; 385 bytes
  * for each page and worker, and a copy of each page that is written; reserved for each worker, a
- * sixteenth of the region of addresses.
+ * tenth of the region of addresses.
  */
 #include "cpu/touch.h"
 #include "base/base.h"
@@ -178,7 +179,7 @@ void cpu_touch_clear(struct cpu_touch *t)
 	uint64_t pages = t->bytes / TOUCH_PAGE;
 
 	for (size_t i = 0; i < t->pages.n; i++)
-		t->seen[t->pages.v[i]] = TOUCH_NONE;
+		t->seen[t->pages.v[i]] = TOUCH_NOT_SEEN;
 	if (t->pages.n > MOST_RESIDENT)
 		(void)madvise(t->page, pages * sizeof(*t->page), MADV_DONTNEED);
 	else
@@ -234,29 +235,29 @@ static void keep(struct cpu_touch *t, uint64_t page, bool is_alias)
 		;
 }
 
-static void see_page(struct cpu_touch *t, uint64_t page, bool is_write, bool is_alias)
+static void see_page(struct cpu_touch *t, uint64_t page, enum touch_kind kind, bool is_alias)
 {
 	uint8_t by = 0;
 
 	if (!t->seen[page]) {
-		t->seen[page] = TOUCH_READ;
+		t->seen[page] = TOUCH_SEEN;
 		base_vec_push(&t->pages, (uint32_t)page);
 		if (!atomic_compare_exchange_strong(&t->all->seen[page], &by, t->number))
 			atomic_store(&t->all->seen[page], SEEN_BY_SEVERAL);
 	}
-	if (is_write && t->seen[page] != TOUCH_WRITTEN) {
+	if (kind != TOUCH_READ && t->seen[page] != TOUCH_CHANGED) {
 		keep(t, page, is_alias);
-		t->seen[page] = TOUCH_WRITTEN;
+		t->seen[page] = TOUCH_CHANGED;
 	}
 }
 
 /* It is to be repeated; until the worker has stopped, too, what it overwrites is kept. */
-static void note_other(struct cpu_touches *ts, uint64_t host, uint64_t bytes, bool is_write)
+static void note_other(struct cpu_touches *ts, uint64_t host, uint64_t bytes, enum touch_kind kind)
 {
 	struct other o = {host, bytes, NULL};
 
 	atomic_store(&ts->has_other, true);
-	if (!is_write)
+	if (kind == TOUCH_READ)
 		return;
 	o.old = base_malloc(bytes);
 	pthread_mutex_lock(&ts->lock);
@@ -274,65 +275,93 @@ static void set_bits(uint64_t *bits, uint64_t first, uint64_t n)
 	}
 }
 
-void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes, bool is_write)
+void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes, enum touch_kind kind)
 {
 	uint64_t at = cpu_touch_at(t, host), word = at / 4, end = (at + bytes + 3) / 4;
 	bool is_alias = host - t->base >= t->bytes;
 
 	if (at >= t->bytes || bytes > t->bytes - at) {
-		note_other(t->all, host, bytes, is_write);
+		note_other(t->all, host, bytes, kind);
 		return;
 	}
 	while (word < end) {
 		uint64_t page = word / TOUCH_WORDS, first = word % TOUCH_WORDS;
 		uint64_t n = TOUCH_WORDS - first < end - word ? TOUCH_WORDS - first : end - word;
-		see_page(t, page, is_write, is_alias);
-		set_bits(t->page[page].bits[is_write], first, n);
+		see_page(t, page, kind, is_alias);
+		set_bits(t->page[page].bits[kind], first, n);
 		word += n;
 	}
 }
 
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
-		     const uint64_t addr[CPU_WARP], uint32_t bytes, bool is_write)
+		     const uint64_t addr[CPU_WARP], uint32_t bytes, enum touch_kind kind)
 {
 	struct cpu_machine *m = t->all->m;
 
 	CPU_EACH_LANE (l, mask) {
 		uint64_t host = m->alias ? cpu_mem_host(m, addr[l]) : addr[l];
 		uint64_t at = cpu_touch_at(t, host);
-		bool is_known = at < t->bytes && t->seen[at / TOUCH_PAGE] > (uint8_t)is_write;
+		bool is_known = at < t->bytes && cpu_touch_has(t, at, kind);
 		struct cpu_space_view v;
 		/* An access of anything else is a fault, or of shared memory and the like. */
 		if (!is_known &&
 		    (!cpu_space_view(m, w->grid->device, addr[l], &v) || bytes > v.end - addr[l]))
 			continue;
-		cpu_touch_row(t, host, bytes, is_write);
+		cpu_touch_row(t, host, bytes, kind);
 	}
 }
 
 /* ---- when they have ended -------------------------------------------------------------------- */
 
+/* By word of a page: some worker has written it; one, and several, have updated it. */
+struct changes {
+	uint64_t written[TOUCH_MASKS], updated[TOUCH_MASKS], both[TOUCH_MASKS];
+};
+
+/* False: two have written a word. */
+static bool add_changes(struct changes *c, const struct cpu_touch_bits *b)
+{
+	uint64_t two = 0;
+
+	for (unsigned k = 0; k < TOUCH_MASKS; k++) {
+		two |= c->written[k] & b->bits[TOUCH_WRITE][k];
+		c->written[k] |= b->bits[TOUCH_WRITE][k];
+		c->both[k] |= c->updated[k] & b->bits[TOUCH_UPDATE][k];
+		c->updated[k] |= b->bits[TOUCH_UPDATE][k];
+	}
+	return !two;
+}
+
+/* Has the worker accessed what others have changed? */
+static bool meets(const struct changes *c, const struct cpu_touch_bits *b)
+{
+	uint64_t all = 0;
+
+	for (unsigned k = 0; k < TOUCH_MASKS; k++) {
+		uint64_t read = b->bits[TOUCH_READ][k], mine = b->bits[TOUCH_UPDATE][k];
+		uint64_t stored = b->bits[TOUCH_WRITE][k];
+		all |= c->written[k] & ~stored & (read | mine);
+		all |= ((c->updated[k] & ~mine) | c->both[k]) & read;
+	}
+	return all != 0;
+}
+
 /* In a page that several workers have seen. */
 static bool meet_in(const struct cpu_touches *ts, uint32_t page)
 {
-	uint64_t written[TOUCH_MASKS] = {0}, both = 0;
+	struct changes c = {{0}, {0}, {0}};
 
 	for (unsigned i = 0; i < ts->workers; i++) {
 		const struct cpu_touch *t = &ts->touch[i];
-		if (t->is_old || t->seen[page] != TOUCH_WRITTEN)
-			continue;
-		for (unsigned k = 0; k < TOUCH_MASKS; k++) {
-			both |= written[k] & t->page[page].bits[1][k];
-			written[k] |= t->page[page].bits[1][k];
-		}
+		if (!t->is_old && t->seen[page] == TOUCH_CHANGED && !add_changes(&c, &t->page[page]))
+			return true;
 	}
-	for (unsigned i = 0; i < ts->workers && !both; i++) {
+	for (unsigned i = 0; i < ts->workers; i++) {
 		const struct cpu_touch *t = &ts->touch[i];
-		const struct cpu_touch_bits *b = &t->page[page];
-		for (unsigned k = 0; !t->is_old && t->seen[page] && k < TOUCH_MASKS; k++)
-			both |= written[k] & ~b->bits[1][k] & b->bits[0][k];
+		if (!t->is_old && t->seen[page] && meets(&c, &t->page[page]))
+			return true;
 	}
-	return both != 0;
+	return false;
 }
 
 bool cpu_touches_meet(struct cpu_touches *ts)
@@ -357,10 +386,11 @@ bool cpu_touches_meet(struct cpu_touches *ts)
 static void undo_page(const struct cpu_touches *ts, const struct cpu_touch *t, uint32_t page)
 {
 	const uint32_t *old = (const void *)(ts->old + (uint64_t)page * TOUCH_PAGE);
+	const struct cpu_touch_bits *b = &t->page[page];
 	uint32_t *to = host_page(t, page, atomic_load(&ts->kept[page]) == KEPT_TWICE);
 
 	for (unsigned k = 0; k < TOUCH_WORDS; k++)
-		if (t->page[page].bits[1][k / 64] >> k % 64 & 1)
+		if ((b->bits[TOUCH_WRITE][k / 64] | b->bits[TOUCH_UPDATE][k / 64]) >> k % 64 & 1)
 			to[k] = old[k];
 }
 
@@ -369,7 +399,7 @@ void cpu_touches_undo(struct cpu_touches *ts)
 	for (unsigned i = 0; i < ts->workers; i++) {
 		const struct cpu_touch *t = &ts->touch[i];
 		for (size_t k = 0; k < t->pages.n && !t->is_old; k++)
-			if (t->seen[t->pages.v[k]] == TOUCH_WRITTEN)
+			if (t->seen[t->pages.v[k]] == TOUCH_CHANGED)
 				undo_page(ts, t, t->pages.v[k]);
 	}
 	/* The last one first: of bytes that are there twice the oldest remain. */

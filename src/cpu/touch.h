@@ -13,20 +13,23 @@
 #define TOUCH_WORDS (TOUCH_PAGE / 4)
 #define TOUCH_MASKS (TOUCH_WORDS / 64) /* a bit for each word */
 
-enum touch_seen { TOUCH_NONE, TOUCH_READ, TOUCH_WRITTEN };
+/* UPDATE: by atomics that leave the same in whatever order they come, whose results nobody has. */
+enum touch_kind { TOUCH_READ, TOUCH_WRITE, TOUCH_UPDATE, TOUCH_KINDS };
+/* CHANGED: what was there is kept. */
+enum touch_seen { TOUCH_NOT_SEEN, TOUCH_SEEN, TOUCH_CHANGED };
 
 struct cpu_touches;
 
 /* A page's words as a worker has accessed them. */
 struct cpu_touch_bits {
-	uint64_t bits[2][TOUCH_MASKS]; /* read, written */
+	uint64_t bits[TOUCH_KINDS][TOUCH_MASKS];
 };
 
 /* One worker's. Pages are numbered from the first of the machine's memory on. */
 struct cpu_touch {
 	uint64_t base, bytes; /* of that memory */
 	uint64_t alias;	      /* machine.h: the same memory once more, so much further on */
-	uint8_t *seen;	      /* by page: enum touch_seen; WRITTEN: what was there is kept */
+	uint8_t *seen;	      /* by page: enum touch_seen */
 	struct cpu_touch_bits *page;
 	struct cpu_touches *all;
 	BASE_VEC(uint32_t) pages; /* that have been seen */
@@ -38,10 +41,10 @@ struct cpu_touch {
 struct cpu_touches *cpu_touches_new(struct cpu_machine *m, unsigned workers);
 void cpu_touches_free(struct cpu_touches *ts);
 struct cpu_touch *cpu_touch_of(struct cpu_touches *ts, unsigned worker);
-/* Has one worker written a word that another one has accessed? Here and in the next ones no worker
+/* Has one worker changed a word that another one has accessed, but for updates? Here and in the next ones no worker
  * executes. */
 bool cpu_touches_meet(struct cpu_touches *ts);
-/* Puts back what was in all words that have been written. */
+/* Puts back what was in all words that have been changed. */
 void cpu_touches_undo(struct cpu_touches *ts);
 /* The launch has ended; each worker that takes part in the next one calls cpu_touch_clear first. */
 void cpu_touches_end(struct cpu_touches *ts);
@@ -50,11 +53,12 @@ void cpu_touch_clear(struct cpu_touch *t);
 bool cpu_touches_are_full(const struct cpu_touches *ts);
 
 /* The worker is about to access [host, host + bytes), which is memory. */
-void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes, bool is_write);
+void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes,
+		     enum touch_kind kind);
 /* Its lanes are about to access `bytes` each, at addresses of the program, which may be anything:
  * what isn't global memory is left out. */
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
-		     const uint64_t addr[CPU_WARP], uint32_t bytes, bool is_write);
+		     const uint64_t addr[CPU_WARP], uint32_t bytes, enum touch_kind kind);
 
 /* The bytes from the first of the machine's memory on; at least t->bytes: it is other memory. */
 static inline uint64_t cpu_touch_at(const struct cpu_touch *t, uint64_t host)
@@ -64,19 +68,25 @@ static inline uint64_t cpu_touch_at(const struct cpu_touch *t, uint64_t host)
 	return at < t->bytes ? at : at - t->alias;
 }
 
+static inline bool cpu_touch_has(const struct cpu_touch *t, uint64_t at, enum touch_kind kind)
+{
+	return t->seen[at / TOUCH_PAGE] > (kind == TOUCH_READ ? TOUCH_NOT_SEEN : TOUCH_SEEN);
+}
+
 /* As cpu_touch_bytes, quickly where the page has been seen. */
-static inline void cpu_touch_row(struct cpu_touch *t, uint64_t host, uint64_t bytes, bool is_write)
+static inline void cpu_touch_row(struct cpu_touch *t, uint64_t host, uint64_t bytes,
+				 enum touch_kind kind)
 {
 	uint64_t at = cpu_touch_at(t, host), first = at % TOUCH_PAGE / 4;
 	uint64_t n = (at % 4 + bytes + 3) / 4, shift = first % 64;
 
 	if (at >= t->bytes || n > 64 || first + n > TOUCH_WORDS ||
-	    t->seen[at / TOUCH_PAGE] <= (uint8_t)is_write) {
-		cpu_touch_bytes(t, host, bytes, is_write);
+	    !cpu_touch_has(t, at, kind)) {
+		cpu_touch_bytes(t, host, bytes, kind);
 		return;
 	}
 	uint64_t words = UINT64_MAX >> (64 - n);
-	uint64_t *to = &t->page[at / TOUCH_PAGE].bits[is_write][first / 64];
+	uint64_t *to = &t->page[at / TOUCH_PAGE].bits[kind][first / 64];
 	to[0] |= words << shift;
 	if (shift + n > 64)
 		to[1] |= words >> (64 - shift);

@@ -5,7 +5,8 @@
  *
  * A program has kernels whose blocks don't communicate (cpu/apart.c): loads and stores of all
  * widths at the thread's own place, beside it and anywhere, shared memory with barriers and atomics
- * whose results depend on the schedule, loops, branches that part warps, clocks. In half of the
+ * whose results depend on the schedule, loops, branches that part warps, clocks; in half of the
+ * programs updates of an array by one kind of red, by all. In half of the
  * programs blocks write what others access, so that the result depends on the order; in some a
  * thread leaves its array. They run with 1, 2, 4 and 8 threads: memory, faults, counts, the
  * machine's clock and schedule must be the same. The count of launches that were taken back is
@@ -20,6 +21,7 @@
 #include "ptx/ptx.h"
 
 #define WORDS	16384u /* of an array */
+#define ARRAYS	3u /* read; each thread's own; updated */
 #define KERNELS 2u
 #define TURNS	4u /* launches */
 #define REGS	6u
@@ -46,6 +48,7 @@ struct program {
 	struct base_buf text;
 	bool is_racy;	/* blocks write where others access */
 	bool has_fault; /* a thread leaves its array */
+	unsigned updates; /* the number of their kind, and 1; 0: there are none */
 	unsigned labels;
 	struct {
 		unsigned kernel, blocks, threads;
@@ -105,6 +108,29 @@ static void access(struct program *p, const char *array, bool is_store, bool is_
 	base_buf_printf(b, "%s;\n", is_store ? "" : ", [%at]");
 }
 
+/* An atomic of any word, whose result nothing has: blocks may do that if all are of one kind. Where
+ * that word is read or written, too, the blocks meet. */
+static void update(struct program *p, unsigned of)
+{
+	static const struct {
+		const char *op, *regs;
+	} kinds[] = {{"add.u32", "%%r%u"}, {"max.s32", "%%r%u"}, {"xor.b32", "%%r%u"},
+		     {"add.u64", "%%l%u"}, {"min.u64", "%%l%u"}};
+	struct base_buf *b = &p->text;
+
+	index_of(b, !below(3));
+	base_buf_printf(b,
+			"\tand.b32 %%i0, %%i0, %u;\n\tmad.wide.u32 %%at, %%i0, 4, %%%s;\n"
+			"\tred%s.%s [%%at], ",
+			WORDS - 2, "sum", below(3) ? ".global" : "", kinds[of].op);
+	base_buf_printf(b, kinds[of].regs, below(REGS));
+	base_buf_printf(b, ";\n");
+	if (p->is_racy && !below(4))
+		base_buf_printf(b, "\tld.global.u32 %%r%u, [%%at];\n", reg());
+	if (p->is_racy && !below(8))
+		base_buf_printf(b, "\tst.global.u32 [%%at], %%r%u;\n", reg());
+}
+
 static void shared(struct program *p)
 {
 	struct base_buf *b = &p->text;
@@ -152,7 +178,11 @@ static void statements(struct program *p, unsigned n, unsigned depth)
 	struct base_buf *b = &p->text;
 
 	while (n--) {
-		switch (below(12)) {
+		switch (below(p->updates ? 14 : 12)) {
+		case 12:
+		case 13:
+			update(p, p->updates - 1);
+			break;
 		case 0:
 		case 1:
 			base_buf_printf(b, "\tmad.lo.u32 %%r%u, %%r%u, 1664525, %%r%u;\n", reg(),
@@ -199,10 +229,11 @@ static void kernel(struct program *p, unsigned number)
 	struct base_buf *b = &p->text;
 
 	base_buf_printf(b,
-			".visible .entry k%u(.param .u64 a, .param .u64 b)\n{\n"
+			".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
 			"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%gid, %%sm, %%t;\n\t.reg .b64 "
-			"%%l<%u>, %%at, %%in, %%out;\n\t.reg .pred %%p<1>;\n\t.shared .align 4 "
+			"%%l<%u>, %%at, %%in, %%out, %%sum;\n\t.reg .pred %%p<1>;\n\t.shared .align 4 "
 			".b8 sm[256];\n\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
+			"\tld.param.u64 %%sum, [c];\n"
 			"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
 			"%%ntid.x;\n\tmov.u32 %%i0, %%tid.x;\n\tmad.lo.u32 %%gid, %%gid, %%t, "
 			"%%i0;\n",
@@ -223,7 +254,9 @@ static void kernel(struct program *p, unsigned number)
 static void make(struct program *p, uint64_t seed)
 {
 	rng = seed;
-	*p = (struct program){.is_racy = below(2) != 0, .has_fault = !below(10)};
+	*p = (struct program){.is_racy = below(2) != 0,
+			      .has_fault = !below(10),
+			      .updates = below(2) ? 1 + below(5) : 0};
 	base_buf_printf(&p->text, ".version 7.8\n.target sm_80\n.address_size 64\n");
 	for (unsigned i = 0; i < KERNELS; i++)
 		kernel(p, i);
@@ -238,7 +271,7 @@ static void make(struct program *p, uint64_t seed)
 /* ---- a run ---------------------------------------------------------------------------------- */
 
 struct outcome {
-	uint32_t memory[2][WORDS];
+	uint32_t memory[ARRAYS][WORDS];
 	struct cpu_stats stats;
 	uint64_t hash, time;
 	char fault[sizeof(((struct cpu_fault *)0)->text)];
@@ -247,17 +280,18 @@ struct outcome {
 static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct program *p,
 		   struct outcome *out)
 {
-	void *array[2];
+	void *array[ARRAYS];
 	struct cpu_op *op = NULL;
 	struct cpu_fault fault = {0};
 
 	/* Before an array lies nothing: a page between. */
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < ARRAYS; i++) {
 		array[i] = cpu_mem_alloc(m, 0, sizeof(out->memory[i]), CPU_MEM_DEVICE);
 		for (unsigned k = 0; k < WORDS; k++)
 			((uint32_t *)array[i])[k] = k * 2654435761u + i;
 	}
-	const uint64_t params[2] = {(uint64_t)(uintptr_t)array[0], (uint64_t)(uintptr_t)array[1]};
+	const uint64_t params[] = {(uint64_t)(uintptr_t)array[0], (uint64_t)(uintptr_t)array[1],
+				   (uint64_t)(uintptr_t)array[2]};
 	for (unsigned i = 0; i < TURNS; i++) {
 		struct cpu_work w = {.kind = CPU_WORK_KERNEL};
 		char name[8];
@@ -277,7 +311,7 @@ static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct p
 	}
 	cpu_fault_get(m, 0, &fault);
 	memcpy(out->fault, fault.text, sizeof(out->fault));
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < ARRAYS; i++)
 		memcpy(out->memory[i], array[i], sizeof(out->memory[i]));
 }
 

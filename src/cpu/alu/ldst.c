@@ -427,7 +427,7 @@ static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, u
 {
 	const struct mem *m = in->aux;
 	struct cpu_touch *t = w->worker->touch;
-	bool is_store = m->acc.kind == CPU_ACC_STORE;
+	enum touch_kind kind = m->acc.kind == CPU_ACC_STORE ? TOUCH_WRITE : TOUCH_READ;
 	uint64_t addr[CPU_WARP];
 	struct near at;
 
@@ -435,12 +435,12 @@ static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, u
 		return exec_ld_st(w, in, mask);
 	if (may_be_near(w, m, mask) && find_near(w, in, m, &at) && at.kind != SPREAD_GROUPS) {
 		bool is_one = at.kind == SPREAD_UNIFORM;
-		cpu_touch_row(t, at.host, is_one ? m->step : m->step * CPU_WARP, is_store);
+		cpu_touch_row(t, at.host, is_one ? m->step : m->step * CPU_WARP, kind);
 		move_near(w, m, at.kind, at.host, at.sh);
 		return CPU_OK;
 	}
 	cpu_addr_lanes(w, &m->addr, addr);
-	cpu_touch_lanes(t, w, mask, addr, m->step, is_store);
+	cpu_touch_lanes(t, w, mask, addr, m->step, kind);
 	return exec_ld_st(w, in, mask);
 }
 

@@ -294,26 +294,60 @@ static bool is_common(const struct ptx_form *f)
 	       f->sem != PTX_SEM_WEAK || f->space == PTX_SPACE_SHARED_CLUSTER;
 }
 
+/* A red that leaves the same in whatever order blocks come to it, if all are of one kind. */
+static bool commutes(const struct ptx_form *f)
+{
+	static const enum ptx_mod ops[] = {PTX_MOD_ADD, PTX_MOD_AND, PTX_MOD_OR,
+					   PTX_MOD_XOR, PTX_MOD_MIN, PTX_MOD_MAX};
+	enum ptx_type_class class = ptx_type_class((enum ptx_type)f->types[0]);
+
+	if (f->op != PTX_OP_RED || f->sem != PTX_SEM_RELAXED || f->vec != 1 || f->ntypes != 1 ||
+	    f->has_unknown_mod || f->proxy != PTX_PROXY_GENERIC ||
+	    (class != PTX_CLASS_BITS && class != PTX_CLASS_UINT && class != PTX_CLASS_SINT))
+		return false;
+	for (size_t i = 0; i < BASE_COUNTOF(ops); i++)
+		if (ptx_form_has(f, ops[i]))
+			return true;
+	return false;
+}
+
+struct common {
+	bool is_found;
+	const struct ptx_form *update;
+};
+
+static bool are_alike(const struct ptx_form *a, const struct ptx_form *b)
+{
+	for (unsigned i = 0; i < a->nmods; i++)
+		if (i >= b->nmods || a->mods[i] != b->mods[i])
+			return false;
+	return a->nmods == b->nmods && a->types[0] == b->types[0];
+}
+
 static void note_common(struct load_func *lf, void *arg)
 {
-	bool *has_common = arg;
+	struct common *c = arg;
 
-	*has_common |= lf->why || lf->calls_system || lf->calls_pointer;
+	c->is_found |= lf->why || lf->calls_system || lf->calls_pointer;
 	ptx_each_stmt(lf->f.ptx, s)
 	{
-		if (s->kind == PTX_STMT_INST)
-			*has_common |= is_common(s->form);
+		if (s->kind != PTX_STMT_INST || !is_common(s->form))
+			continue;
+		if (!commutes(s->form) || (c->update && !are_alike(c->update, s->form)))
+			c->is_found = true;
+		c->update = s->form;
 	}
 }
 
 bool cpu_kernel_is_apart(struct cpu_kernel *k)
 {
-	bool has_common = false;
+	struct common c = {false, NULL};
 
 	pthread_mutex_lock(&lock);
 	if (!k->is_apart_known) {
-		load_each_reached(k->mod, (struct load_func *)k->func, note_common, &has_common);
-		k->is_apart = !has_common;
+		load_each_reached(k->mod, (struct load_func *)k->func, note_common, &c);
+		k->is_apart = !c.is_found;
+		k->has_updates = c.update != NULL;
 	}
 	k->is_apart_known = true;
 	pthread_mutex_unlock(&lock);
