@@ -32,9 +32,16 @@
 #define SPACE_KEEP    4096u
 #define SPACE_FILL    (1ull << 20)
 #define SPACE_MAX     (1u << 20) /* allocations, freed ones that are kept included */
+#if defined(__SANITIZE_THREAD__)
+/* It ends a program that maps memory elsewhere, or much. */
+#define SPACE_HINT    0x7e9000000000ull
+#define SPACE_GUEST   0x7ea000000000ull
+#define SPACE_RESERVE (1ull << 36)
+#else
 #define SPACE_HINT    0x200000000000ull
 #define SPACE_GUEST   0x280000000000ull /* is_guest: neither there nor where GPUs have theirs */
 #define SPACE_RESERVE (1ull << 42)
+#endif
 
 /* ---- the map -------------------------------------------------------------- */
 
