@@ -349,8 +349,8 @@ bool cpu_apart_settle(struct cpu_engine *e)
 	if (!cpu_apart_is_over(a))
 		return false;
 	cpu_workers_pause(e);
-	bool is_wrong = atomic_load(&a->is_wrong) ||
-			(!a->grid->proven && cpu_touches_meet(a->touches));
+	bool is_wrong =
+		atomic_load(&a->is_wrong) || (!a->grid->proven && cpu_touches_meet(a->touches));
 	if (is_wrong)
 		take_back(e);
 	else

@@ -253,8 +253,7 @@ static uint64_t next_index(struct cpu_worker *k, struct cpu_grid_priv *p)
 
 	while (p->nwindow < CPU_WINDOW && p->fetched < p->nunits)
 		p->window[p->nwindow++] = p->fetched++;
-	if (p->nwindow > 1 && !kp(k)->is_calm &&
-	    !cpu_random_below(k, 4))
+	if (p->nwindow > 1 && !kp(k)->is_calm && !cpu_random_below(k, 4))
 		at = cpu_random_below(k, p->nwindow);
 
 	uint64_t index = p->window[at];

@@ -523,10 +523,10 @@ struct cpu_kernel {
 	struct cpu_kernel_info info;
 	uint32_t nparam_bytes;
 	uint32_t *param_offset, *param_bytes;
-	bool is_heap_known, uses_heap;		 /* kernel.c */
+	bool is_heap_known, uses_heap;		    /* kernel.c */
 	bool is_apart_known, is_apart, has_updates; /* kernel.c */
-	uint32_t apart_misses;			 /* apart.c: launches whose blocks met */
-	uint64_t apart_insts, apart_blocks;	 /* ... of the last launch; 0: there was none */
+	uint32_t apart_misses;			    /* apart.c: launches whose blocks met */
+	uint64_t apart_insts, apart_blocks;	    /* ... of the last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
 };
 

@@ -73,7 +73,7 @@ struct cpu_worker_priv {
 	uint32_t ngroup;
 	uint64_t group_start;
 	struct cpu_apart_share share;
-	bool is_calm;			   /* steer.c: turns are in order from now on */
+	bool is_calm; /* steer.c: turns are in order from now on */
 	/* workers.c: its thread, and what wakes it. */
 	pthread_t thread;
 	pthread_mutex_t sleep_lock;

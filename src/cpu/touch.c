@@ -3,11 +3,11 @@
  * beside each other.
  *
  * A launch whose blocks don't communicate leaves the same memory in whatever order they run, unless
- * one block writes what another accesses: a race. (All may update a word by one kind of atomics that
- * commute, whose results nothing has; what reads or writes it, too, meets them.) Then the result depends on the order, and the
- * launch must be repeated in one that is fixed. Blocks of one worker run in their order anyhow, so
- * it is enough to compare what workers have accessed, once, at the launch's end, and only in pages
- * that several of them have seen.
+ * one block writes what another accesses: a race. (All may update a word by one kind of atomics
+ * that commute, whose results no thread has; what reads or writes it, too, meets them.) Then the
+ * result depends on the order, and the launch must be repeated in one that is fixed. Blocks of one
+ * worker run in their order anyhow, so it is enough to compare what workers have accessed, once, at
+ * the launch's end, and only in pages that several of them have seen.
  *
  * All of it is tables by page over the machine's memory, reserved as a whole: pages of the host are
  * taken where they are touched, and given back when a launch has left many. Other memory
@@ -20,7 +20,6 @@
  */
 #include "cpu/touch.h"
 #include "base/base.h"
-#include "cpu/memory/space.h"
 #include "cpu/repeat.h"
 
 #include <pthread.h>
@@ -123,20 +122,20 @@ static bool map_all(struct cpu_touches *ts, uint64_t bytes)
 struct cpu_touches *cpu_touches_new(struct cpu_machine *m, unsigned workers)
 {
 	struct cpu_touches *ts = calloc(1, sizeof(*ts) + workers * sizeof(ts->touch[0]));
-	uint64_t first, last, bytes;
+	uint64_t first, bytes;
 
 	if (!ts || workers > MOST_WORKERS) {
 		free(ts);
 		return NULL;
 	}
-	cpu_space_region(m, &first, &last);
+	cpu_mem_region(m, &first, &bytes);
 	ts->m = m;
 	ts->workers = workers;
 	for (unsigned i = 0; i < workers; i++)
 		ts->touch[i] = (struct cpu_touch){
 			.base = first, .alias = m->alias, .all = ts, .number = (uint8_t)(i + 1)};
 	/* Memory is handed out from the region's start on, so that less does, too. */
-	for (bytes = last - first + 1; bytes >= LEAST_BYTES && !map_all(ts, bytes); bytes /= 2)
+	for (; bytes >= LEAST_BYTES && !map_all(ts, bytes); bytes /= 2)
 		;
 	if (!ts->old) {
 		free(ts);
@@ -269,7 +268,8 @@ static void note_other(struct cpu_touches *ts, uint64_t host, uint64_t bytes, en
 static void set_bits(uint64_t *bits, uint64_t first, uint64_t n)
 {
 	for (uint64_t end = first + n; first < end;) {
-		uint64_t shift = first % 64, k = 64 - shift < end - first ? 64 - shift : end - first;
+		uint64_t shift = first % 64,
+			 k = 64 - shift < end - first ? 64 - shift : end - first;
 		bits[first / 64] |= UINT64_MAX >> (64 - k) << shift;
 		first += k;
 	}
@@ -353,7 +353,8 @@ static bool meet_in(const struct cpu_touches *ts, uint32_t page)
 
 	for (unsigned i = 0; i < ts->workers; i++) {
 		const struct cpu_touch *t = &ts->touch[i];
-		if (!t->is_old && t->seen[page] == TOUCH_CHANGED && !add_changes(&c, &t->page[page]))
+		if (!t->is_old && t->seen[page] == TOUCH_CHANGED &&
+		    !add_changes(&c, &t->page[page]))
 			return true;
 	}
 	for (unsigned i = 0; i < ts->workers; i++) {
@@ -370,7 +371,8 @@ bool cpu_touches_meet(struct cpu_touches *ts)
 		const struct cpu_touch *t = &ts->touch[i];
 		for (size_t k = 0; k < t->pages.n && !t->is_old; k++) {
 			uint32_t page = t->pages.v[k];
-			if (atomic_load_explicit(&ts->kept[page], memory_order_relaxed) == NOT_KEPT ||
+			if (atomic_load_explicit(&ts->kept[page], memory_order_relaxed) ==
+				    NOT_KEPT ||
 			    atomic_load_explicit(&ts->seen[page], memory_order_relaxed) !=
 				    SEEN_BY_SEVERAL)
 				continue;

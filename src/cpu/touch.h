@@ -13,7 +13,7 @@
 #define TOUCH_WORDS (TOUCH_PAGE / 4)
 #define TOUCH_MASKS (TOUCH_WORDS / 64) /* a bit for each word */
 
-/* UPDATE: by atomics that leave the same in whatever order they come, whose results nobody has. */
+/* UPDATE: atomics that leave the same in whatever order they come, whose results no thread has. */
 enum touch_kind { TOUCH_READ, TOUCH_WRITE, TOUCH_UPDATE, TOUCH_KINDS };
 /* CHANGED: what was there is kept. */
 enum touch_seen { TOUCH_NOT_SEEN, TOUCH_SEEN, TOUCH_CHANGED };
@@ -41,8 +41,8 @@ struct cpu_touch {
 struct cpu_touches *cpu_touches_new(struct cpu_machine *m, unsigned workers);
 void cpu_touches_free(struct cpu_touches *ts);
 struct cpu_touch *cpu_touch_of(struct cpu_touches *ts, unsigned worker);
-/* Has one worker changed a word that another one has accessed, but for updates? Here and in the next ones no worker
- * executes. */
+/* Has one worker changed a word that another one has accessed, not both by updates? Here and in the
+ * next ones no worker executes. */
 bool cpu_touches_meet(struct cpu_touches *ts);
 /* Puts back what was in all words that have been changed. */
 void cpu_touches_undo(struct cpu_touches *ts);
@@ -53,8 +53,7 @@ void cpu_touch_clear(struct cpu_touch *t);
 bool cpu_touches_are_full(const struct cpu_touches *ts);
 
 /* The worker is about to access [host, host + bytes), which is memory. */
-void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes,
-		     enum touch_kind kind);
+void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes, enum touch_kind kind);
 /* Its lanes are about to access `bytes` each, at addresses of the program, which may be anything:
  * what isn't global memory is left out. */
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
@@ -80,8 +79,7 @@ static inline void cpu_touch_row(struct cpu_touch *t, uint64_t host, uint64_t by
 	uint64_t at = cpu_touch_at(t, host), first = at % TOUCH_PAGE / 4;
 	uint64_t n = (at % 4 + bytes + 3) / 4, shift = first % 64;
 
-	if (at >= t->bytes || n > 64 || first + n > TOUCH_WORDS ||
-	    !cpu_touch_has(t, at, kind)) {
+	if (at >= t->bytes || n > 64 || first + n > TOUCH_WORDS || !cpu_touch_has(t, at, kind)) {
 		cpu_touch_bytes(t, host, bytes, kind);
 		return;
 	}

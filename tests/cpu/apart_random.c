@@ -22,7 +22,7 @@
 #include "ptx/ptx.h"
 
 #define WORDS	16384u /* of an array */
-#define ARRAYS	3u /* read; each thread's own; updated */
+#define ARRAYS	3u     /* read; each thread's own; updated */
 #define KERNELS 2u
 #define TURNS	4u /* launches */
 #define REGS	6u
@@ -47,8 +47,8 @@ static unsigned reg(void)
 
 struct program {
 	struct base_buf text;
-	bool is_racy;	/* blocks write where others access */
-	bool has_fault; /* a thread leaves its array */
+	bool is_racy;	  /* blocks write where others access */
+	bool has_fault;	  /* a thread leaves its array */
 	unsigned updates; /* the number of their kind, and 1; 0: there are none */
 	unsigned labels;
 	struct {
@@ -115,8 +115,11 @@ static void update(struct program *p, unsigned of)
 {
 	static const struct {
 		const char *op, *regs;
-	} kinds[] = {{"add.u32", "%%r%u"}, {"max.s32", "%%r%u"}, {"xor.b32", "%%r%u"},
-		     {"add.u64", "%%l%u"}, {"min.u64", "%%l%u"}};
+	} kinds[] = {{"add.u32", "%%r%u"},
+		     {"max.s32", "%%r%u"},
+		     {"xor.b32", "%%r%u"},
+		     {"add.u64", "%%l%u"},
+		     {"min.u64", "%%l%u"}};
 	struct base_buf *b = &p->text;
 
 	index_of(b, !below(3));
@@ -229,16 +232,17 @@ static void kernel(struct program *p, unsigned number)
 {
 	struct base_buf *b = &p->text;
 
-	base_buf_printf(b,
-			".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
-			"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%gid, %%sm, %%t;\n\t.reg .b64 "
-			"%%l<%u>, %%at, %%in, %%out, %%sum;\n\t.reg .pred %%p<1>;\n\t.shared .align 4 "
-			".b8 sm[256];\n\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
-			"\tld.param.u64 %%sum, [c];\n"
-			"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
-			"%%ntid.x;\n\tmov.u32 %%i0, %%tid.x;\n\tmad.lo.u32 %%gid, %%gid, %%t, "
-			"%%i0;\n",
-			number, REGS, REGS);
+	base_buf_printf(
+		b,
+		".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
+		"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%gid, %%sm, %%t;\n\t.reg .b64 "
+		"%%l<%u>, %%at, %%in, %%out, %%sum;\n\t.reg .pred %%p<1>;\n\t.shared .align 4 "
+		".b8 sm[256];\n\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
+		"\tld.param.u64 %%sum, [c];\n"
+		"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
+		"%%ntid.x;\n\tmov.u32 %%i0, %%tid.x;\n\tmad.lo.u32 %%gid, %%gid, %%t, "
+		"%%i0;\n",
+		number, REGS, REGS);
 	for (unsigned i = 0; i < REGS; i++)
 		base_buf_printf(b, "\tadd.u32 %%r%u, %%gid, %u;\n\tcvt.u64.u32 %%l%u, %%r%u;\n", i,
 				below(100), i, i);

@@ -10,8 +10,8 @@
 #include "cpu/events/internal.h"
 
 #define PROVEN_STEP 1024u /* words */
-#define PROVEN_WORD 64u /* bytes of an array for which a word has bits */
-#define PROVEN_ROW  32u /* elements: a warp's lanes */
+#define PROVEN_WORD 64u	  /* bytes of an array for which a word has bits */
+#define PROVEN_ROW  32u	  /* elements: a warp's lanes */
 
 /* Bytes of an array, as a set. Workers add to it at the same time: by atomics, where something is
  * missing. */

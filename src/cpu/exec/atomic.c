@@ -1,16 +1,13 @@
 /*
  * atomic.c - atom and red: read-modify-write, lane by lane, with the host's atomics.
  *
- * Each (operation, type) is one function on the bytes in memory; integer add,
- * and, or, xor, exch and cas are the host's own, the rest loop over compare-and-swap until that
- * succeeds. Vectors are one atomic an element (PTX ISA 9.7.13, atom). 16 bytes go through
- * cmpxchg16b, or one lock where the host has none.
+ * Each (operation, type) is one function on the bytes in memory; integer add, and, or, xor, exch,
+ * cas are the host's own, the rest loop over compare-and-swap until that succeeds. Vectors are one
+ * atomic an element (PTX ISA 9.7.13, atom). 16 bytes: by cmpxchg16b, or one lock where it isn't.
  *
  * multimem.red is a red on each memory that its address stands for (memory/multicast.c).
  *
- * Misses: without cmpxchg16b a 16-byte atomic is not atomic
- * against narrower ones.
- * Costs: 20 to 40 cycles a lane.
+ * Misses: without cmpxchg16b 16 bytes aren't atomic beside fewer. Costs: 20 to 40 cycles a lane.
  */
 #include "cpu/memory/resolve.h"
 #include "cpu/events.h"
@@ -527,7 +524,6 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	uint32_t now;
 
 	cpu_addresses(w, &a->addr, addr);
-	/* A launch on several workers: nothing but updates of global memory (load/kernel.c). */
 	if (w->worker->touch && a->acc.space != PTX_SPACE_SHARED)
 		cpu_touch_lanes(w->worker->touch, w, mask, addr, a->step, TOUCH_UPDATE);
 	if (!a->is_multimem)

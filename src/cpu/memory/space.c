@@ -28,10 +28,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SPACE_GAP     256u
-#define SPACE_KEEP    4096u
-#define SPACE_FILL    (1ull << 20)
-#define SPACE_MAX     (1u << 20) /* allocations, freed ones that are kept included */
+#define SPACE_GAP  256u
+#define SPACE_KEEP 4096u
+#define SPACE_FILL (1ull << 20)
+#define SPACE_MAX  (1u << 20) /* allocations, freed ones that are kept included */
 #if defined(__SANITIZE_THREAD__)
 /* It ends a program that maps memory elsewhere, or much. */
 #define SPACE_HINT    0x7e9000000000ull
