@@ -492,11 +492,17 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 		oracle_map_end(o, t, was);
 }
 
-void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address)
+void oracle_access_units(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
+			 uint64_t address, uint64_t bytes)
 {
 	o->stats.events++;
 	if (!(acc->flags & ORACLE_INSERTED) && !o->is_full)
-		access_one(o, actor, acc, address, acc->bytes);
+		access_one(o, actor, acc, address, bytes);
+}
+
+void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address)
+{
+	oracle_access_units(o, actor, acc, address, acc->bytes);
 }
 
 void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,

@@ -433,6 +433,7 @@ struct oracle {
 	uint64_t words; /* that have a shadow now */
 	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
 	struct oracle_last_tile last_tiles[ORACLE_LAST_TILES];
+	struct oracle_tile *same_tiles[ORACLE_SAME_TILES];
 	uint64_t ntiles; /* made or changed so far: their serial numbers */
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;

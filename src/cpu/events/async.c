@@ -23,6 +23,9 @@
 #include <stdlib.h>
 
 #define PARTS_MAX 65536
+/* A piece of a copy is so many accesses of this size, where it can be: pieces of all lengths are
+ * one kind of access then, and what the report says doesn't depend on how copies are cut. */
+#define UNIT 16u
 #define EARLY_NS  100000u /* how long a use waits for the init of its mbarrier */
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */
@@ -144,7 +147,8 @@ void cpu_event_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 {
 	struct cpu_events *x = cpu_events_of(t->warp);
 	const struct cpu_cluster *c = t->warp->cta->cluster;
-	bool is_shared = false;
+	uint64_t address = (uint64_t)(uintptr_t)host;
+	bool is_shared = false, has_units = !((address | bytes) % UNIT);
 
 	if (!t->site || !bytes)
 		return;
@@ -155,7 +159,7 @@ void cpu_event_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 		.kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
 		.proxy = t->kind == CPU_TR_COPY ? RACE_PROXY_GENERIC : RACE_PROXY_ASYNC,
 		.flags = is_shared ? ORACLE_SHARED : 0,
-		.bytes = (uint32_t)bytes,
+		.bytes = has_units ? UNIT : (uint32_t)bytes,
 	};
 	events_lock(x);
 	if (is_write && t->op && bytes) {
@@ -167,12 +171,12 @@ void cpu_event_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 		a.flags |= ORACLE_RED;
 		a.bytes = n ? n : (uint32_t)bytes;
 		for (uint64_t at = 0; at + a.bytes <= bytes; at += a.bytes)
-			events_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host + at);
+			events_direct(x, t->actor[lane], &a, address + at);
 	} else {
-		events_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host);
+		events_direct_units(x, t->actor[lane], &a, address, bytes);
 	}
 	if (is_write)
-		events_copy_wrote(x, (uint64_t)(uintptr_t)host, bytes);
+		events_copy_wrote(x, address, bytes);
 	events_unlock(x);
 }
 

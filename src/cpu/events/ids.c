@@ -201,16 +201,17 @@ void events_strong(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc,
 
 #define BYTES_MAX 32u
 
-void events_direct(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc, uint64_t address)
+void events_direct_units(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc,
+			 uint64_t address, uint64_t bytes)
 {
 	const uint8_t *host = (const uint8_t *)(uintptr_t)address;
 	bool is_strong = acc->strength != RACE_WEAK && acc->bytes <= BYTES_MAX;
 	uint32_t ids[BYTES_MAX], id = 0;
 
 	if (acc->kind & RACE_OP_WRITE)
-		events_wrote_piece(x, address, acc->bytes);
+		events_wrote_piece(x, address, bytes);
 	if (!x->ids || !is_strong) {
-		oracle_access(x->o, actor, acc, address);
+		oracle_access_units(x->o, actor, acc, address, bytes);
 	} else {
 		cpu_ids_get(x, host, acc->bytes, ids);
 		if (acc->kind & RACE_OP_WRITE)
@@ -220,6 +221,11 @@ void events_direct(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc,
 	if (!x->ids || !(acc->kind & RACE_OP_WRITE))
 		return;
 	events_unlock(x);
-	cpu_ids_mark(x, host, acc->bytes, id);
+	cpu_ids_mark(x, host, bytes, id);
 	events_lock(x);
+}
+
+void events_direct(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc, uint64_t address)
+{
+	events_direct_units(x, actor, acc, address, acc->bytes);
 }

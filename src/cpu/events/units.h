@@ -55,8 +55,9 @@ static inline void events_units_read(struct cpu_events *x, uint32_t actor,
 				       .kind = RACE_OP_READ,
 				       .proxy = RACE_PROXY_ASYNC,
 				       .flags = ORACLE_SHARED,
-				       .bytes = (to - from) * CPU_WGMMA_UNIT};
-		oracle_access(x->o, actor, &a, u->base + from * (uint64_t)CPU_WGMMA_UNIT);
+				       .bytes = CPU_WGMMA_UNIT};
+		oracle_access_units(x->o, actor, &a, u->base + from * (uint64_t)CPU_WGMMA_UNIT,
+				    (uint64_t)(to - from) * CPU_WGMMA_UNIT);
 	}
 }
 

@@ -28,15 +28,18 @@ struct oracle_tile {
 	uint32_t n, cap;
 	uint64_t serial; /* another one after each change */
 	uint16_t slot;	 /* of last_tiles, where it may be */
+	uint16_t same;	 /* ... of same_tiles */
 	uint16_t how;	 /* how_of the access that came after all that conflicts, ... */
 	uint32_t after;	 /* its actor, or ORACLE_NO_ACTOR */
 	struct oracle_tile_access v[];
 };
 
 /* How many accesses; then each word has its own records. */
+#define MOST 64u
+
 static uint32_t most(const struct oracle *o)
 {
-	return o->opt.is_tiny ? 3 : 64;
+	return o->opt.is_tiny ? 3 : MOST;
 }
 
 static size_t tile_bytes(uint32_t cap)
@@ -59,6 +62,8 @@ static void forget_last(struct oracle *o, struct oracle_tile *t)
 {
 	if (o->last_tiles[t->slot].to == t)
 		o->last_tiles[t->slot].to = NULL;
+	if (o->same_tiles[t->same] == t)
+		o->same_tiles[t->same] = NULL;
 	t->serial = ++o->ntiles;
 	t->after = ORACLE_NO_ACTOR;
 }
@@ -231,21 +236,33 @@ static bool is_own(const struct oracle_now *n, const struct oracle_tile_access *
 	return a->actor == n->actor && a->epoch == n->t->own && a->site == n->site;
 }
 
-/* Without the reads that come before the read n; true: that is there already. */
-static bool drop_reads(const struct oracle_now *n, struct oracle_tile *t)
+/*
+ * What the list becomes by the read n, to v: without the reads that come before n, with n, in the
+ * order of actors, so that lists to which the same has happened in another order are the same. (A
+ * write is the first.) Returns how many; 0: too many.
+ */
+static uint32_t with_read(const struct oracle_now *n, const struct oracle_tile *t,
+			  struct oracle_tile_access *v)
 {
-	uint32_t kept = 0;
-	bool is_there = false;
+	struct oracle_tile_access own = {n->actor, n->t->own, n->site};
+	uint32_t kept = 0, at;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct oracle_site *x = oracle_site_at(n->o, t->v[i].site);
-		is_there |= is_own(n, &t->v[i]);
-		if (x->a.kind != RACE_OP_READ || is_own(n, &t->v[i]) ||
-		    !oracle_is_ordered(n, t->v[i].actor, t->v[i].epoch, x))
-			t->v[kept++] = t->v[i];
+		if (x->a.kind != RACE_OP_READ ||
+		    (!is_own(n, &t->v[i]) &&
+		     !oracle_is_ordered(n, t->v[i].actor, t->v[i].epoch, x)))
+			v[kept++] = t->v[i];
 	}
-	t->n = kept;
-	return is_there;
+	if (kept >= most(n->o))
+		return 0;
+	for (at = kept; at && v[at - 1].actor > own.actor; at--) {
+		if (oracle_site_at(n->o, v[at - 1].site)->a.kind != RACE_OP_READ)
+			break;
+		v[at] = v[at - 1];
+	}
+	v[at] = own;
+	return kept + 1;
 }
 
 static void push(const struct oracle_now *n, struct oracle_tile *t)
@@ -274,82 +291,131 @@ static struct oracle_tile *last_made(const struct oracle_now *n, uint64_t from)
 
 static void made(const struct oracle_now *n, uint64_t from, struct oracle_tile *to)
 {
+	if (n->o->last_tiles[to->slot].to == to)
+		n->o->last_tiles[to->slot].to = NULL;
 	to->slot = (uint16_t)slot_of(n, from);
 	n->o->last_tiles[to->slot] =
 		(struct oracle_last_tile){from, to, n->actor, n->t->own, n->site};
 }
 
-/* That of this access alone. */
-static struct oracle_tile *alone(const struct oracle_now *n)
+/* ---- lists that are the same ----------------------------------------------------------------- */
+
+static uint16_t same_slot(const struct oracle_tile *t, const struct oracle_tile_access *v,
+			  uint32_t n)
+{
+	uint64_t h = t->step;
+
+	for (uint32_t i = 0; i < n; i++)
+		h = (h ^ v[i].actor ^ (uint64_t)v[i].site << 32 ^ (uint64_t)v[i].epoch << 48) *
+		    0x9e3779b97f4a7c15ull;
+	return (uint16_t)(h >> 40) % ORACLE_SAME_TILES;
+}
+
+/* A list of v after the same ordinary writes as t's, if it is remembered. */
+static struct oracle_tile *same_as(const struct oracle *o, const struct oracle_tile *t,
+				   const struct oracle_tile_access *v, uint32_t n)
+{
+	struct oracle_tile *x = o->same_tiles[same_slot(t, v, n)];
+
+	return x && x->n == n && !memcmp(x->v, v, n * sizeof(v[0])) && x->step == t->step &&
+			       !x->before == !t->before && before_of(x, t->at) == t->before
+		       ? x
+		       : NULL;
+}
+
+/* A new list of v after the same writes as t's. */
+static struct oracle_tile *list_new(const struct oracle_now *n, const struct oracle_tile *t,
+				    const struct oracle_tile_access *v, uint32_t count)
+{
+	struct oracle_tile *x = tile_new(n->o, count);
+
+	x->before = t->before;
+	x->step = t->step;
+	x->at = t->at;
+	x->n = count;
+	memcpy(x->v, v, count * sizeof(v[0]));
+	x->same = same_slot(x, v, count);
+	n->o->same_tiles[x->same] = x;
+	return x;
+}
+
+/* The list, which no other words share, becomes v; it may move. */
+static struct oracle_tile *list_set(const struct oracle_now *n, struct oracle_tile *t,
+				    const struct oracle_tile_access *v, uint32_t count)
+{
+	forget_last(n->o, t);
+	if (t->cap < count) {
+		t = oracle_mem_resize(n->o, t, tile_bytes(t->cap), tile_bytes(2 * t->cap));
+		t->cap *= 2;
+	}
+	t->n = count;
+	memcpy(t->v, v, count * sizeof(v[0]));
+	t->same = same_slot(t, v, count);
+	n->o->same_tiles[t->same] = t;
+	return t;
+}
+
+/* ---- lists of words that are accessed -------------------------------------------------------- */
+
+/* Words that have had the list `old` (NULL: none) get t. */
+static struct oracle_tile *move(struct oracle *o, struct oracle_tile *old, struct oracle_tile *t,
+				uint32_t words)
+{
+	t->refs += words;
+	if (old)
+		unref(o, old, words);
+	return t;
+}
+
+/* That of this access alone, for words that have had the list `old` or none. */
+static struct oracle_tile *alone(const struct oracle_now *n, struct oracle_tile *old,
+				 uint32_t words)
 {
 	struct oracle_tile *t = last_made(n, 0);
 
-	if (t)
-		return t;
-	t = tile_new(n->o, 2);
-	push(n, t);
-	made(n, 0, t);
-	return t;
-}
-
-/* Room for one more; NULL: there are too many. */
-static struct oracle_tile *grown(const struct oracle_now *n, struct oracle_tile *t)
-{
-	uint32_t cap = t->cap * 2;
-
-	if (t->n >= most(n->o))
-		return NULL;
-	if (t->n < t->cap)
-		return t;
-	t = oracle_mem_resize(n->o, t, tile_bytes(t->cap), tile_bytes(cap));
-	t->cap = cap;
-	return t;
-}
-
-/* The list, which no other words share, with the read n, too; it may have moved. */
-static struct oracle_tile *with_read(const struct oracle_now *n, struct oracle_tile *t)
-{
-	forget_last(n->o, t);
-	if (drop_reads(n, t))
-		return t;
-	t = grown(n, t);
-	if (t)
+	if (!t) {
+		t = tile_new(n->o, 2);
 		push(n, t);
-	return t;
+		made(n, 0, t);
+	}
+	return move(n->o, old, t, words);
 }
 
-/* A list of what is in `old`, and the read n. */
-static struct oracle_tile *copy_with_read(const struct oracle_now *n, const struct oracle_tile *old)
+/* The words' list with the read n, too. NULL: there are too many. */
+static struct oracle_tile *read_list(const struct oracle_now *n, struct oracle_tile *old,
+				     uint32_t words)
 {
-	struct oracle_tile *t = last_made(n, old->serial), *full;
+	struct oracle_tile_access v[MOST];
+	struct oracle_tile *t = last_made(n, old->serial);
+	uint32_t count;
 
 	if (t)
+		return move(n->o, old, t, words);
+	count = with_read(n, old, v);
+	if (!count)
+		return NULL;
+	t = same_as(n->o, old, v, count);
+	if (t == old)
 		return t;
-	full = t = tile_new(n->o, old->n + 1);
-	t->before = old->before;
-	t->step = old->step;
-	t->at = old->at;
-	t->n = old->n;
-	memcpy(t->v, old->v, old->n * sizeof(t->v[0]));
-	t = with_read(n, t);
-	if (t)
+	if (!t && old->refs == words)
+		return list_set(n, old, v, count);
+	if (!t)
+		t = list_new(n, old, v, count);
+	if (old->refs > words)
 		made(n, old->serial, t);
-	else
-		unref(n->o, full, 0);
-	return t;
+	return move(n->o, old, t, words);
 }
 
 /* The ordinary write of these words, and the read n after it. */
 static struct oracle_tile *after_write(const struct oracle_now *n, const struct oracle_cell *c,
 				       uint32_t word, uint32_t words)
 {
-	struct oracle_tile *t = tile_new(n->o, 2);
+	struct oracle_tile_access own = {n->actor, n->t->own, n->site};
+	struct oracle_tile head = {
+		.before = c->w, .step = words > 1 ? c[1].w - c[0].w : 0, .at = word};
+	struct oracle_tile *t = same_as(n->o, &head, &own, 1);
 
-	t->before = c->w;
-	t->step = words > 1 ? c[1].w - c[0].w : 0;
-	t->at = word;
-	push(n, t);
-	return t;
+	return move(n->o, NULL, t ? t : list_new(n, &head, &own, 1), words);
 }
 
 /* ---- an access ------------------------------------------------------------------------------- */
@@ -407,29 +473,23 @@ static bool run_access(const struct oracle_now *n, struct known *k, struct oracl
 		       uint32_t word, uint32_t len)
 {
 	struct oracle_tile *old = oracle_cell_tile(c), *t;
-	bool is_in_place = old && !is_write(n) && old->refs == len;
 
 	if (!is_run_before(n, k, c, word, len))
 		return false;
 	if (is_write(n) || !c->w)
-		t = alone(n);
+		t = alone(n, old, len);
 	else if (!old)
 		t = after_write(n, c, word, len);
 	else
-		t = is_in_place ? with_read(n, old) : copy_with_read(n, old);
-	if (!t || t == old)
-		return t;
+		t = read_list(n, old, len);
+	if (!t)
+		return false;
 	for (uint32_t i = 0; i < len; i++) {
 		n->o->words += !(c[i].w | c[i].r);
 		c[i].w = oracle_of_tile(t);
 	}
 	if (is_write(n))
 		drop_readers(n, c, len);
-	if (is_in_place)
-		return true;
-	t->refs += len;
-	if (old)
-		unref(n->o, old, len);
 	return true;
 }
 
