@@ -141,9 +141,7 @@ void cpu_event_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t ge
 enum cpu_mbar_event {
 	CPU_MBAR_INIT,
 	CPU_MBAR_ARRIVE, /* counts for the phase that is open */
-	CPU_MBAR_OTHER,	 /* expect_tx, complete_tx, inval */
-	CPU_MBAR_TEST,	 /* a wait that failed */
-	CPU_MBAR_WAIT	 /* saw the phase before the open one complete */
+	CPU_MBAR_OTHER	 /* expect_tx, complete_tx, inval */
 };
 /* What happened to an mbarrier, and how strongly (enum ptx_sem, ptx_scope). */
 struct cpu_mbar_use {
@@ -153,6 +151,10 @@ struct cpu_mbar_use {
 };
 void cpu_event_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 			const uint8_t *host, const struct cpu_mbar_use *u);
+/* Lanes wait for, or test, the mbarriers at host[lane]: those in `done` saw the phase before the open
+ * one complete. */
+void cpu_event_mbarrier_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+			     uint32_t done, uint8_t *const *host, const struct cpu_mbar_use *u);
 
 /* The mbarrier there isn't initialised, and the lane uses it. False: the time in which another
  * thread might have initialised it is over. */

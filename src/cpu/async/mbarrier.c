@@ -301,12 +301,8 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 	}
 	if (!done && b->is_try && cpu_random_below(w->worker, TRY_TURNS))
 		return CPU_RETRY;
-	if (cpu_event_takes(w, in))
-		CPU_EACH_LANE (l, mask) {
-			struct cpu_mbar_use u = {done >> l & 1 ? CPU_MBAR_WAIT : CPU_MBAR_TEST,
-						 b->sem, b->scope, false};
-			cpu_event_mbarrier(w, in, l, at[l], &u);
-		}
+	cpu_event_mbarrier_wait(w, in, mask, done, at,
+				&(struct cpu_mbar_use){.sem = b->sem, .scope = b->scope});
 	if (done && b->sem != PTX_SEM_RELAXED)
 		cpu_acquire(w, done, (enum ptx_scope)b->scope);
 	cpu_set_pred(w, in->dst[0], done, mask);

@@ -44,17 +44,50 @@ struct events_mbar *events_mbar_at(struct cpu_events *x, uint64_t address)
 	return b;
 }
 
+static struct oracle_acc acc_of(const struct cpu_site *site, enum race_op_kind kind, bool is_init)
+{
+	return (struct oracle_acc){.inst = site,
+				   .kind = (uint8_t)kind,
+				   .strength = is_init ? RACE_WEAK : RACE_RELAXED,
+				   .scope = is_init ? RACE_SCOPE_NONE : RACE_SCOPE_SYS,
+				   .flags = ORACLE_MBARRIER | ORACLE_SHARED,
+				   .bytes = 8};
+}
+
 static void touch(struct cpu_events *x, uint32_t actor, const struct cpu_site *site,
 		  uint64_t address, enum race_op_kind kind, bool is_init)
 {
-	struct oracle_acc a = {.inst = site,
-			       .kind = (uint8_t)kind,
-			       .strength = is_init ? RACE_WEAK : RACE_RELAXED,
-			       .scope = is_init ? RACE_SCOPE_NONE : RACE_SCOPE_SYS,
-			       .flags = ORACLE_MBARRIER | ORACLE_SHARED,
-			       .bytes = 8};
+	struct oracle_acc a = acc_of(site, kind, is_init);
 
 	events_direct(x, actor, &a, address);
+}
+
+/* Programs use a wait of .cta scope even for copies that other blocks have issued. No thread outside
+ * of the cluster can reach the object, so device scope is equivalent to the cluster's, and the
+ * oracle joins releases of that scope as they come, not at each wait. */
+static uint8_t scope_of(const struct cpu_mbar_use *u)
+{
+	return u->scope == PTX_SCOPE_SYS ? (uint8_t)flow_scope(PTX_SEM_RELAXED, u->scope)
+					 : RACE_SCOPE_GPU;
+}
+
+/* The reads by waits of lanes. Lock held. */
+static void touch_lanes(struct cpu_events *x, struct cpu_warp *w, const struct cpu_inst *in,
+			uint32_t mask, uint8_t *const *host)
+{
+	struct oracle_acc a = acc_of(cpu_site_of(w, in), RACE_OP_READ, false);
+	uint64_t at[CPU_WARP];
+
+	if (x->ids) { /* each sees a write of its own */
+		CPU_EACH_LANE (l, mask)
+			touch(x, events_actor(w) + l, a.inst, (uint64_t)(uintptr_t)host[l],
+			      RACE_OP_READ, false);
+		return;
+	}
+	CPU_EACH_LANE (l, mask)
+		at[l] = (uint64_t)(uintptr_t)host[l];
+	if (mask)
+		oracle_access_warp(x->o, events_actor(w), mask, &a, at);
 }
 
 void cpu_event_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
@@ -63,43 +96,60 @@ void cpu_event_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	struct cpu_events *x = cpu_events_of(w);
 	uint64_t address = (uint64_t)(uintptr_t)host;
 	uint32_t actor = events_actor(w) + lane;
-	/* Programs use a wait of .cta scope even for copies that other blocks have issued. No
-	 * thread outside of the cluster can reach the object, so device scope is equivalent to the
-	 * cluster's, and the oracle joins releases of that scope as they come, not at each wait. */
-	uint8_t rscope = u->scope == PTX_SCOPE_SYS ? (uint8_t)flow_scope(PTX_SEM_RELAXED, u->scope)
-						   : RACE_SCOPE_GPU;
+	uint8_t rscope = scope_of(u);
 	bool is_relaxed = u->sem == PTX_SEM_RELAXED;
 	enum cpu_mbar_event what = u->what;
 
 	if (!cpu_event_takes(w, in))
 		return;
 	events_lock(x);
-	if (what == CPU_MBAR_TEST && events_is_repeated(x, w, in, lane, address, 0)) {
-		events_unlock(x);
-		return;
-	}
-	w->nevents += what != CPU_MBAR_TEST;
+	w->nevents++;
 	struct events_mbar *b = events_mbar_at(x, address);
 	touch(x, actor, cpu_site_of(w, in), address,
-	      what == CPU_MBAR_INIT			       ? RACE_OP_WRITE
-	      : what == CPU_MBAR_TEST || what == CPU_MBAR_WAIT ? RACE_OP_READ
-							       : RACE_OP_RMW,
-	      what == CPU_MBAR_INIT);
+	      what == CPU_MBAR_INIT ? RACE_OP_WRITE : RACE_OP_RMW, what == CPU_MBAR_INIT);
 	if (what == CPU_MBAR_INIT) {
 		b->phase += 2; /* phases before are another object's */
 		b->early = 0;
 	} else if (what == CPU_MBAR_ARRIVE) {
 		oracle_mbarrier_arrive(x->o, actor, address, b->phase,
 				       is_relaxed ? RACE_RELAXED : RACE_RELEASE, rscope);
-	} else if (what == CPU_MBAR_WAIT || (what == CPU_MBAR_TEST && !is_relaxed)) {
-		/* A failed wait has acquired what earlier relaxed waits have seen. */
-		oracle_mbarrier_wait(x->o, actor, address,
-				     what == CPU_MBAR_WAIT ? b->phase - 1 : UINT64_MAX,
-				     is_relaxed ? RACE_RELAXED : RACE_ACQUIRE, rscope);
-		if (what == CPU_MBAR_WAIT)
-			events_phase_waited(x, actor, address, b->phase - 1);
 	}
 	b->phase += u->ended;
+	events_unlock(x);
+}
+
+void cpu_event_mbarrier_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+			     uint32_t done, uint8_t *const *host, const struct cpu_mbar_use *u)
+{
+	struct cpu_events *x = cpu_events_of(w);
+	bool is_relaxed = u->sem == PTX_SEM_RELAXED;
+	const struct events_mbar *b = NULL, *told = NULL; /* of the warp, for one object once */
+	uint32_t fresh = done;
+
+	if (!cpu_event_takes(w, in))
+		return;
+	events_lock(x);
+	w->nevents += (uint32_t)__builtin_popcount(done);
+	CPU_EACH_LANE (l, mask & ~done)
+		fresh |= (uint32_t)!events_is_repeated(x, w, in, l, (uint64_t)(uintptr_t)host[l], 0)
+			 << l;
+	touch_lanes(x, w, in, fresh, host);
+	CPU_EACH_LANE (l, fresh) {
+		uint64_t address = (uint64_t)(uintptr_t)host[l];
+		uint32_t actor = events_actor(w) + l;
+		bool is_over = done >> l & 1;
+		if (!is_over && is_relaxed)
+			continue;
+		if (!b || b->address != address)
+			b = events_mbar_at(x, address);
+		if (is_over && told != b) {
+			events_phase_waited(x, actor, address, b->phase - 1);
+			told = b;
+		}
+		/* A failed wait has acquired what earlier relaxed waits have seen. */
+		oracle_mbarrier_wait(x->o, actor, address, is_over ? b->phase - 1 : UINT64_MAX,
+				     is_relaxed ? RACE_RELAXED : RACE_ACQUIRE, scope_of(u));
+	}
 	events_unlock(x);
 }
 
