@@ -11,9 +11,12 @@
  *
  * A read makes another list of that of its words. Which list an access has made of which is
  * remembered for the last ones (last_tiles), so that a piece that is read or written in parts, as
- * the rows of a matrix are, has few lists. A list remembers, too, the last actor that came after
- * it: what an actor knows only grows. Misses: nothing. Costs: 56 bytes and 12 an access, for each
- * list.
+ * the rows of a matrix are, has few lists. A list's reads are in the order of actors, and lists are
+ * remembered by what is in them (same_tiles): words to which the same has happened in another order
+ * come to share one again. (Without that a tile that four blocks copy at the same time, each in
+ * pieces of its own, ends as a list for each 16 bytes.) A list remembers, too, the last actor that
+ * came after it: what an actor knows only grows. Misses: nothing. Costs: 56 bytes and 12 an access,
+ * for each list.
  */
 #include "oracle/shadow/row.h"
 
