@@ -151,8 +151,8 @@ struct cpu_mbar_use {
 };
 void cpu_event_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 			const uint8_t *host, const struct cpu_mbar_use *u);
-/* Lanes wait for, or test, the mbarriers at host[lane]: those in `done` saw the phase before the open
- * one complete. */
+/* Lanes wait for, or test, the mbarriers at host[lane]: those in `done` saw the phase before the
+ * open one complete. */
 void cpu_event_mbarrier_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 			     uint32_t done, uint8_t *const *host, const struct cpu_mbar_use *u);
 

@@ -202,7 +202,7 @@ struct oracle_last_tile {
 	struct oracle_tile *to;
 	uint32_t actor, epoch, site;
 };
-#define ORACLE_LAST_TILES 128u /* by a hash */
+#define ORACLE_LAST_TILES 128u	/* by a hash */
 #define ORACLE_SAME_TILES 1024u /* lists, by a hash of what is in them */
 
 #endif

@@ -193,8 +193,8 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses);
 void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 		   uint64_t address);
-/* The same of many units of acc->bytes bytes, side by side: `bytes` in all. Pieces of a copy, or of a
- * matrix, are so one kind of access, whatever their lengths. */
+/* The same of many units of acc->bytes bytes, side by side: `bytes` in all. Pieces of a copy, or of
+ * a matrix, are so one kind of access, whatever their lengths. */
 void oracle_access_units(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 			 uint64_t address, uint64_t bytes);
 /* Copies and fills: a weak generic access of any length. */

@@ -25,8 +25,8 @@
 #define PARTS_MAX 65536
 /* A piece of a copy is so many accesses of this size, where it can be: pieces of all lengths are
  * one kind of access then, and what the report says doesn't depend on how copies are cut. */
-#define UNIT 16u
-#define EARLY_NS  100000u /* how long a use waits for the init of its mbarrier */
+#define UNIT	 16u
+#define EARLY_NS 100000u /* how long a use waits for the init of its mbarrier */
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */
 
@@ -62,9 +62,9 @@ static void touch(struct cpu_events *x, uint32_t actor, const struct cpu_site *s
 	events_direct(x, actor, &a, address);
 }
 
-/* Programs use a wait of .cta scope even for copies that other blocks have issued. No thread outside
- * of the cluster can reach the object, so device scope is equivalent to the cluster's, and the
- * oracle joins releases of that scope as they come, not at each wait. */
+/* Programs use a wait of .cta scope even for copies that other blocks have issued. No thread
+ * outside of the cluster can reach the object, so device scope is equivalent to the cluster's, and
+ * the oracle joins releases of that scope as they come, not at each wait. */
 static uint8_t scope_of(const struct cpu_mbar_use *u)
 {
 	return u->scope == PTX_SCOPE_SYS ? (uint8_t)flow_scope(PTX_SEM_RELAXED, u->scope)
@@ -123,7 +123,7 @@ void cpu_event_mbarrier_wait(struct cpu_warp *w, const struct cpu_inst *in, uint
 {
 	struct cpu_events *x = cpu_events_of(w);
 	bool is_relaxed = u->sem == PTX_SEM_RELAXED;
-	const struct events_mbar *b = NULL, *told = NULL; /* of the warp, for one object once */
+	const struct events_mbar *b = NULL, *known = NULL; /* of the warp, for one object once */
 	uint32_t fresh = done;
 
 	if (!cpu_event_takes(w, in))
@@ -142,9 +142,9 @@ void cpu_event_mbarrier_wait(struct cpu_warp *w, const struct cpu_inst *in, uint
 			continue;
 		if (!b || b->address != address)
 			b = events_mbar_at(x, address);
-		if (is_over && told != b) {
+		if (is_over && known != b) {
 			events_phase_waited(x, actor, address, b->phase - 1);
-			told = b;
+			known = b;
 		}
 		/* A failed wait has acquired what earlier relaxed waits have seen. */
 		oracle_mbarrier_wait(x->o, actor, address, is_over ? b->phase - 1 : UINT64_MAX,

@@ -331,7 +331,8 @@ void events_strong(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc,
 /* Records an access that goes to memory itself, in any model; lock held, and released in
  * between. */
 void events_direct(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc, uint64_t address);
-/* The same of many units of acc->bytes bytes side by side, `bytes` in all; more than one are weak. */
+/* The same of many units of acc->bytes bytes side by side, `bytes` in all; more than one are
+ * weak. */
 void events_direct_units(struct cpu_events *x, uint32_t actor, struct oracle_acc *acc,
 			 uint64_t address, uint64_t bytes);
 /* place.c, with the lock held */
