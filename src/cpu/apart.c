@@ -13,8 +13,10 @@
  * have no end, then all stores are undone and the launch is repeated on the first worker, group by
  * group, which is what a run with one thread does in the first place.
  *
- * Costs: a group has few blocks, so fewer orders of turns between blocks are seen than with all of
- * the grid's on the machine; there is no detector then that looks. For notes see touch.c.
+ * Costs: a group has few blocks, and turns are long where threads don't wait for each other but at
+ * barriers (a warp's registers and a block's shared memory stay in a cache), so fewer orders are
+ * seen than with all of the grid's blocks on the machine; there is no detector then that looks. For
+ * notes see touch.c.
  */
 #include "base/base.h"
 #include "cpu/events.h"
@@ -25,9 +27,11 @@
 
 #define GROUPS	   64u	      /* about so many, so that workers end at the same time */
 #define MOST_UNITS 16u	      /* of a group */
+#define MOST	   1024u      /* threads of a group of several: their registers fit in a cache */
+#define LONGER	   16u	      /* times the length of turns: from barrier to barrier mostly */
 #define FEWEST	   (1u << 14) /* instructions of warps that are worth waking workers: 0.3 ms */
 #define MISSES	   2u	      /* launches of a kernel that are repeated, until it has one worker */
-#define PATIENCE   (1ull << 22) /* turns of a group until the loop's end is doubted */
+#define PATIENCE   (1ull << 29) /* a group's instructions until its end is doubted */
 
 struct cpu_apart_count {
 	uint64_t warp_insts, thread_insts, waited, decisions;
@@ -85,21 +89,31 @@ static uint64_t count_insts(const struct cpu_engine *e)
 	return n;
 }
 
+/* Clusters of a group. */
+static uint64_t units_of(const struct cpu_grid *g)
+{
+	uint64_t units = g->priv->nunits / GROUPS;
+	uint64_t most = MOST / ((uint64_t)g->nwarps * CPU_WARP * cpu_grid_unit(g));
+
+	most = most > MOST_UNITS ? MOST_UNITS : most;
+	units = units > most ? most : units;
+	return units ? units : 1;
+}
+
 bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 {
 	struct cpu_apart *a = &e->apart;
 	struct cpu_worker *first = e->workers;
-	uint64_t units;
 
 	if (!may_be_apart(e, op))
 		return false;
-	units = op->grid->priv->nunits / GROUPS;
 	a->grid = op->grid;
 	a->rng = cpu_random(first);
 	a->rng_after = first->rng;
 	a->hash = kp(first)->hash;
 	a->clock = first->clock;
-	a->units = !units ? 1 : units > MOST_UNITS ? MOST_UNITS : units;
+	a->units = units_of(op->grid);
+	a->longer = cpu_kernel_may_spin(op->grid->kernel) ? 0 : LONGER;
 	a->blocks = e->stats.blocks;
 	atomic_store(&a->next, 0);
 	atomic_store(&a->done, 0);
@@ -131,7 +145,8 @@ static void start_group(struct cpu_worker *k, uint64_t first)
 	k->clock = a->clock;
 	p->hash = CPU_HASH_START;
 	p->issued = 0;
-	p->group_start = p->decisions;
+	p->group_start = k->warp_insts;
+	p->longer = a->longer;
 	cpu_block_start_from(k, a->grid, first, a->units);
 	p->ngroup = p->nblocks;
 }
@@ -173,7 +188,7 @@ bool cpu_apart_is_over(const struct cpu_apart *a)
 /* A launch that has taken too long, or too much memory, goes on with one worker. */
 static bool is_too_much(const struct cpu_worker *k)
 {
-	return kp(k)->decisions - kp(k)->group_start > PATIENCE ||
+	return k->warp_insts - kp(k)->group_start > PATIENCE ||
 	       (k->touch && cpu_touches_are_full(k->m->engine->apart.touches));
 }
 
@@ -286,6 +301,8 @@ void cpu_apart_end(struct cpu_engine *e)
 		a->grid->kernel->apart_insts = insts;
 		a->grid->kernel->apart_blocks = a->grid->nblocks;
 	}
+	for (uint32_t i = 0; i < e->nworkers; i++)
+		kp(&e->workers[i])->longer = 0;
 	first->rng = a->rng_after;
 	first->clock = a->clock + (ns / sms > longest ? ns / sms : longest);
 	kp(first)->issued = 0;

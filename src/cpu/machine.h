@@ -525,6 +525,7 @@ struct cpu_kernel {
 	uint32_t *param_offset, *param_bytes;
 	bool is_heap_known, uses_heap;		    /* kernel.c */
 	bool is_apart_known, is_apart, has_updates; /* kernel.c */
+	bool may_spin;				    /* kernel.c */
 	uint32_t apart_misses;			    /* apart.c: launches whose blocks met */
 	uint64_t apart_insts, apart_blocks;	    /* ... of the last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
@@ -541,6 +542,9 @@ bool cpu_kernel_uses_heap(struct cpu_kernel *k);
  * or by pointers. has_updates: it has relaxed red of integers, though, all of one operation and
  * type: no thread has their results, and they leave the same in any order. */
 bool cpu_kernel_is_apart(struct cpu_kernel *k);
+/* May threads of such a block wait for each other by shared memory? It has strong loads of it, or
+ * exchanges values there. */
+bool cpu_kernel_may_spin(struct cpu_kernel *k);
 /* Decodes the kernel and all that it can call, once, before the first block of a grid; thread-safe.
  * False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

@@ -4,7 +4,8 @@
  * Ready actors are served in rounds: each once, in an order drawn by seed, so
  * that nothing ready waits for more than a round. A turn's length is drawn too:
  * mostly 20 to 400 instructions, which keeps the caches warm, at times 1 to 8,
- * so that others come between any two instructions.
+ * so that others come between any two instructions. Where nothing looks at the order and no thread
+ * waits for what another one stores (apart.c) turns are mostly longer.
  *
  * The clock counts nanoseconds: each busy multiprocessor issues one warp
  * instruction in each, so n instructions of a device that has b busy ones last
@@ -172,7 +173,8 @@ static uint32_t draw_budget(struct cpu_worker *k)
 
 	if ((r & 15) < 2)
 		return 1 + (uint32_t)(r >> 32 & 7);
-	return 20 + (uint32_t)((r >> 32) * 380 >> 32);
+	uint32_t n = 20 + (uint32_t)((r >> 32) * 380 >> 32);
+	return kp(k)->longer ? n * kp(k)->longer : n;
 }
 
 static void advance_clock(struct cpu_worker *k, uint64_t insts)

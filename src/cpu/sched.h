@@ -69,9 +69,11 @@ struct cpu_worker_priv {
 	uint64_t events, quiet;		   /* deadlock.c: the last ones; decisions up to then */
 	unsigned tries;			   /* proofs since then */
 	uint64_t placed;		   /* e->placing when it last looked for blocks to start */
-	/* apart.c: blocks of the group that it executes, its decisions before. */
+	/* apart.c: blocks of the group that it executes, its instructions before; how many times
+	 * as long turns are; 0: as ever. */
 	uint32_t ngroup;
 	uint64_t group_start;
+	uint32_t longer;
 	struct cpu_apart_share share;
 	bool is_calm; /* steer.c: turns are in order from now on */
 	/* workers.c: its thread, and what wakes it. */
@@ -375,6 +377,7 @@ struct cpu_apart {
 	_Atomic uint64_t done; /* units of groups that have ended there */
 	uint64_t rng, hash, clock, rng_after; /* the first worker's, before and after */
 	uint64_t units;			      /* of a group */
+	uint32_t longer;		      /* turns, times; 0: as ever */
 	uint64_t blocks;		      /* that the engine had started before */
 	struct cpu_touches *touches;	      /* NULL: not needed yet */
 	struct cpu_apart_count *counts;	      /* of workers, before */

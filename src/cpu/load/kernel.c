@@ -312,7 +312,7 @@ static bool commutes(const struct ptx_form *f)
 }
 
 struct common {
-	bool is_found;
+	bool is_found, may_spin;
 	const struct ptx_form *update;
 };
 
@@ -324,6 +324,15 @@ static bool are_alike(const struct ptx_form *a, const struct ptx_form *b)
 	return a->nmods == b->nmods && a->types[0] == b->types[0];
 }
 
+/* Can a loop of it wait for a value in shared memory? */
+static bool is_spin(const struct ptx_form *f)
+{
+	if (f->op == PTX_OP_ATOM)
+		return ptx_form_has(f, PTX_MOD_CAS) || ptx_form_has(f, PTX_MOD_EXCH);
+	return (f->effects & PTX_EFF_READ) && f->op != PTX_OP_RED && f->sem != PTX_SEM_WEAK &&
+	       f->sem != PTX_SEM_NONE;
+}
+
 static void note_common(struct load_func *lf, void *arg)
 {
 	struct common *c = arg;
@@ -331,7 +340,10 @@ static void note_common(struct load_func *lf, void *arg)
 	c->is_found |= lf->why || lf->calls_system || lf->calls_pointer;
 	ptx_each_stmt(lf->f.ptx, s)
 	{
-		if (s->kind != PTX_STMT_INST || !is_common(s->form))
+		if (s->kind != PTX_STMT_INST)
+			continue;
+		c->may_spin |= is_spin(s->form);
+		if (!is_common(s->form))
 			continue;
 		if (!commutes(s->form) || (c->update && !are_alike(c->update, s->form)))
 			c->is_found = true;
@@ -339,19 +351,31 @@ static void note_common(struct load_func *lf, void *arg)
 	}
 }
 
-bool cpu_kernel_is_apart(struct cpu_kernel *k)
+static void need_common(struct cpu_kernel *k)
 {
-	struct common c = {false, NULL};
+	struct common c = {.update = NULL};
 
 	pthread_mutex_lock(&lock);
 	if (!k->is_apart_known) {
 		load_each_reached(k->mod, (struct load_func *)k->func, note_common, &c);
 		k->is_apart = !c.is_found;
 		k->has_updates = c.update != NULL;
+		k->may_spin = c.may_spin;
 	}
 	k->is_apart_known = true;
 	pthread_mutex_unlock(&lock);
+}
+
+bool cpu_kernel_is_apart(struct cpu_kernel *k)
+{
+	need_common(k);
 	return k->is_apart;
+}
+
+bool cpu_kernel_may_spin(struct cpu_kernel *k)
+{
+	need_common(k);
+	return k->may_spin;
 }
 
 bool cpu_kernel_ready(struct cpu_kernel *k)
