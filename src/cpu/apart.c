@@ -121,6 +121,8 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 	atomic_store(&a->is_open, false);
 	a->is_beside = may_be_beside(e, op->grid);
 	e->stats.beside += a->is_beside;
+	if (a->is_beside)
+		cpu_kernel_is_hot(op->grid->kernel);
 	if (!a->counts)
 		a->counts = base_calloc(e->nworkers, sizeof(*a->counts));
 	for (uint32_t i = 0; i < e->nworkers; i++) {

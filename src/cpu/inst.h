@@ -5,6 +5,8 @@
 #ifndef COLLIDER_CPU_INST_H
 #define COLLIDER_CPU_INST_H
 
+#include <stdatomic.h>
+
 #include "cpu/cpu.h"
 
 struct cpu_warp;
@@ -48,11 +50,13 @@ enum {
 	CPU_I_INSERTED = 1 << 4, /* of the instrumentation, not the user's */
 	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: threads switch here */
 	CPU_I_BACK = 1 << 6,	 /* a branch to an earlier place: threads switch here, too */
-	CPU_I_PLAIN = 1 << 7,	 /* no guard, none of PARTS, GATHER, JOIN, RUN */
+	CPU_I_PLAIN = 1 << 7,	 /* no guard, none of PARTS, GATHER, JOIN, RUN, RUN_SOME */
 	CPU_I_STORE = 1 << 8,	 /* writes memory that it doesn't read (repeat.c) */
 	CPU_I_NOTED = 1 << 9,	 /* the judge follows its registers: cpu_event_noted */
 	CPU_I_APART = 1 << 10,	 /* counts on lockstep: its lanes may part (events/volatile.c) */
-	CPU_I_RUN = 1 << 11	 /* a run of arithmetic begins here (jit/run.c) */
+	/* Code of a run may begin here, for all lanes and for some (jit/run.c). */
+	CPU_I_RUN = 1 << 11,
+	CPU_I_RUN_SOME = 1 << 12
 };
 
 /* One cache line. */
@@ -60,11 +64,14 @@ struct cpu_inst {
 	cpu_exec *fn;
 	uint32_t dst[2];
 	uint32_t src[4];
-	uint32_t guard;	 /* slot of a predicate, or CPU_NOSLOT */
-	uint16_t flags;	 /* CPU_I_* */
-	uint8_t gather;	 /* index in src of the member mask, or CPU_GATHER_ALL */
-	uint8_t sub;	 /* the function's own */
-	uint32_t target; /* index of an instruction of the same function */
+	uint32_t guard; /* slot of a predicate, or CPU_NOSLOT */
+	uint16_t flags; /* CPU_I_* */
+	uint8_t gather; /* index in src of the member mask, or CPU_GATHER_ALL */
+	uint8_t sub;	/* the function's own */
+	union {
+		uint32_t target;	 /* of a branch: index of an instruction of the function */
+		_Atomic uint8_t wait[2]; /* RUN: visits by some lanes, by all, until a look */
+	};
 	uint32_t join;	 /* where the paths of a branch meet again, or CPU_NOPC */
 	uint64_t imm;	 /* the function's own */
 	const void *aux; /* the function's own (struct cpu_acc, list of slots, ...) */
@@ -117,6 +124,7 @@ struct cpu_func {
 	struct cpu_site **sites;      /* events/site.c: of each instruction, or NULL */
 	struct events_follow *follow; /* events/steps.c; NULL: no value of it is followed */
 	struct cpu_jit_func *jit;     /* jit/run.c; NULL: all of it is interpreted */
+	uint8_t jit_wait;	      /* turns until its runs are looked for; 0: no more */
 };
 
 /* ---- decode.c: what the binders use ----------------------------------------- */

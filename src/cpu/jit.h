@@ -14,9 +14,13 @@
 
 #include "cpu/machine.h"
 
-/* Finds the runs of a decoded function, and marks where they begin (CPU_I_RUN). Nothing happens
- * with CPU_JIT_OFF, on a host without AVX2, or without memory. */
+/* The runs of a decoded function are to be found, and marked where they begin (CPU_I_RUN): when it
+ * has had some turns, or now. Nothing happens with CPU_JIT_OFF, on a host without AVX2, or without
+ * memory. */
 void cpu_jit_prepare(struct cpu_func *f, enum cpu_jit mode);
+void cpu_jit_now(struct cpu_func *f, enum cpu_jit mode);
+/* A turn begins in the function, whose jit_wait isn't 0. */
+void cpu_jit_turn(const struct cpu_worker *k, struct cpu_func *f);
 /* Flags of instructions have changed: the runs are found again. No other thread executes it. */
 void cpu_jit_again(struct cpu_func *f);
 /* Executes the run that begins at pc, or as much of it as `left` of the turn's budget has room for,
@@ -36,9 +40,15 @@ static inline bool cpu_jit_go(struct cpu_warp *w, uint32_t *pc, uint32_t mask, i
 			      uint32_t *n)
 {
 	struct cpu_func *f = w->cur->func;
+	_Atomic uint8_t *wait = &f->code[*pc].wait[mask == UINT32_MAX];
+	uint8_t n_wait = atomic_load_explicit(wait, memory_order_relaxed);
+
+	if (n_wait) {
+		atomic_store_explicit(wait, (uint8_t)(n_wait - 1), memory_order_relaxed);
+		return false;
+	}
 	int32_t room = *left + cpu_inst_weight(f->code[*pc].flags);
 	uint32_t done = cpu_jit_try(w, f, *pc, mask, &room);
-
 	if (!done)
 		return false;
 	*pc += done;

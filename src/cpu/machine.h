@@ -548,6 +548,8 @@ bool cpu_kernel_may_spin(struct cpu_kernel *k);
 /* Decodes the kernel and all that it can call, once, before the first block of a grid; thread-safe.
  * False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);
+/* Many threads will execute it, on several workers: runs are found now (jit/run.c). */
+void cpu_kernel_is_hot(struct cpu_kernel *k);
 /* After fork, in the child: what was being decoded has no code and is decoded again. */
 void cpu_load_forked(void);
 

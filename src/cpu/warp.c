@@ -479,6 +479,8 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 	bool goes_on = false;
 
 	cpu_warp_focus(w, s);
+	if (__builtin_expect(s->func->jit_wait, 0))
+		cpu_jit_turn(k, s->func);
 	while (left > 0) {
 		const struct cpu_inst *in = &code[pc];
 		uint32_t flags = in->flags, m = mask;
@@ -531,7 +533,8 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 		} else if (flags & CPU_I_NOTED) {
 			cpu_event_noted(w, in);
 		}
-		if (flags & CPU_I_RUN && cpu_jit_go(w, &pc, mask, &left, &n))
+		if (flags & (mask == UINT32_MAX ? CPU_I_RUN : CPU_I_RUN_SOME) &&
+		    cpu_jit_go(w, &pc, mask, &left, &n))
 			continue;
 		if (!m) {
 			pc++;

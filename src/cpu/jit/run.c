@@ -29,15 +29,21 @@
 
 /* A place is looked at after so many visits, and its code of a kind made so many looks later. */
 #define WAIT 20u
-#define HOT  6u
+#define HOT  16u
 /* The least instructions for which code is faster than handlers, all lanes and some: it is called,
  * and lies in a page of its own. For verify 1. */
 #define SHORTEST      4u
 #define SHORTEST_SOME 8u
 /* Making an instruction costs as much as some hundred handlers; a worker makes one for so many that
- * it has executed, so that making takes a few hundredths of the time at most. */
-#define PRICE 4096u
-#define NEVER 255u /* of visits: nothing of the place can be made */
+ * it has executed, so that making takes two hundredths of the time at most. */
+#define PRICE 8192u
+/* Runs are looked for when the worker has executed so much, and the function had so many turns. */
+#define FIRST (1u << 16)
+#define TURNS 32u
+/* Places whose code is too dear so far have no mark for so many turns of the function. */
+#define LATER 128u
+/* ... and those at which only some lanes come, or only all, lose theirs after so many looks. */
+#define LOOKS 24u
 /* A place is compared that often; a loop of millions would take minutes. */
 #define VERIFIED 4096u
 /* A load that could so often not be done as before is no more part of runs. */
@@ -56,9 +62,10 @@ struct jit_place {
 	_Alignas(64) uint8_t left;   /* instructions to the run's end; 0: in none */
 	uint8_t pos;		     /* from its start */
 	bool is_load, is_head;	     /* is_head: a loop begins here */
+	bool is_dear;		     /* not affordable at the last look: has no mark */
+	uint8_t looks[2];	     /* in vain, for some lanes, for all */
 	_Atomic uint8_t misses;	     /* of a load; from MISSES on it ends runs */
 	_Atomic bool is_none[CODES]; /* can't be made, or is too short */
-	_Atomic uint8_t wait[2];     /* visits until it is looked at, by some lanes, by all */
 	_Atomic uint16_t count[CODES];
 	_Atomic(struct jit_code *) code[CODES];
 };
@@ -188,10 +195,9 @@ static void mark(struct cpu_func *f, struct cpu_jit_func *j, uint32_t pc)
 {
 	if (pc >= f->ninsts || j->at[pc].left < shortest_of(j, true))
 		return;
-	j->at[pc].wait[true] = j->mode == CPU_JIT_VERIFY ? 0 : WAIT;
-	j->at[pc].wait[false] =
-		j->at[pc].left < shortest_of(j, false) ? NEVER : j->at[pc].wait[true];
-	f->code[pc].flags |= CPU_I_RUN;
+	for (unsigned k = 0; k < 2; k++)
+		f->code[pc].wait[k] = j->mode == CPU_JIT_VERIFY ? 0 : WAIT;
+	f->code[pc].flags |= CPU_I_RUN | CPU_I_RUN_SOME;
 	f->code[pc].flags &= (uint16_t)~CPU_I_PLAIN;
 }
 
@@ -253,11 +259,12 @@ static struct cpu_jit_func *new_func(uint32_t n, enum cpu_jit mode)
 	return j;
 }
 
-void cpu_jit_prepare(struct cpu_func *f, enum cpu_jit mode)
+void cpu_jit_now(struct cpu_func *f, enum cpu_jit mode)
 {
 	struct cpu_jit_func *j = NULL;
 
-	if (mode == CPU_JIT_OFF)
+	f->jit_wait = 0;
+	if (mode == CPU_JIT_OFF || f->jit)
 		return;
 	pthread_mutex_lock(&lock);
 	if (start())
@@ -269,6 +276,37 @@ void cpu_jit_prepare(struct cpu_func *f, enum cpu_jit mode)
 	pthread_mutex_unlock(&lock);
 }
 
+void cpu_jit_prepare(struct cpu_func *f, enum cpu_jit mode)
+{
+	if (mode == CPU_JIT_VERIFY)
+		cpu_jit_now(f, mode);
+	else if (mode == CPU_JIT_ON)
+		f->jit_wait = TURNS;
+}
+
+/* Places that were too dear. */
+static void mark_again(struct cpu_func *f)
+{
+	for (uint32_t pc = 0; pc < f->ninsts; pc++)
+		if (f->jit->at[pc].is_dear) {
+			f->jit->at[pc].is_dear = false;
+			mark(f, f->jit, pc);
+		}
+}
+
+void cpu_jit_turn(const struct cpu_worker *k, struct cpu_func *f)
+{
+	/* Others execute it beside: then it has been looked at, if there was memory. */
+	if (k->touch || k->warp_insts < FIRST)
+		return;
+	if (--f->jit_wait)
+		return;
+	if (!f->jit)
+		cpu_jit_now(f, k->m->opt.jit);
+	else
+		mark_again(f);
+}
+
 void cpu_jit_free(struct cpu_func *f)
 {
 	if (f->jit)
@@ -276,12 +314,12 @@ void cpu_jit_free(struct cpu_func *f)
 	f->jit = NULL;
 }
 
-static void unmark(struct cpu_inst *in)
+static void unmark(struct cpu_inst *in, unsigned flags)
 {
-	const unsigned special =
-		CPU_I_PARTS | CPU_I_GATHER | CPU_I_JOIN | CPU_I_NOTED | CPU_I_APART;
+	const unsigned special = CPU_I_PARTS | CPU_I_GATHER | CPU_I_JOIN | CPU_I_NOTED |
+				 CPU_I_APART | CPU_I_RUN | CPU_I_RUN_SOME;
 
-	in->flags &= (uint16_t)~CPU_I_RUN;
+	in->flags &= (uint16_t)~flags;
 	if (in->guard == CPU_NOSLOT && !(in->flags & special))
 		in->flags |= CPU_I_PLAIN;
 }
@@ -294,9 +332,9 @@ void cpu_jit_again(struct cpu_func *f)
 		return;
 	cpu_jit_free(f);
 	for (uint32_t pc = 0; pc < f->ninsts; pc++)
-		if (f->code[pc].flags & CPU_I_RUN)
-			unmark(&f->code[pc]);
-	cpu_jit_prepare(f, mode);
+		if (f->code[pc].flags & (CPU_I_RUN | CPU_I_RUN_SOME))
+			unmark(&f->code[pc], CPU_I_RUN | CPU_I_RUN_SOME);
+	cpu_jit_now(f, mode);
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
@@ -358,8 +396,10 @@ static __attribute__((noinline)) struct jit_code *warm(struct cpu_warp *w, struc
 		atomic_store_explicit(&p->count[kind], (uint16_t)(count + 1), memory_order_relaxed);
 		return NULL;
 	}
-	if (!affords(w, f, n))
+	if (!affords(w, f, n)) {
+		p->is_dear = !w->worker->touch;
 		return NULL;
+	}
 	c = make(w, f, pc, n, kind == CODE_SOME);
 	if (!c)
 		atomic_store_explicit(&p->is_none[kind], true, memory_order_relaxed);
@@ -522,32 +562,63 @@ static inline struct jit_code *choose(struct cpu_warp *w, struct cpu_func *f, ui
 	return c;
 }
 
-/* The place has no code for such lanes: it isn't looked at for a while, or no more. */
+/* Has the place no code for such lanes, and never will? */
+static bool is_idle(const struct cpu_jit_func *j, const struct jit_place *p, bool is_all)
+{
+	if (!is_all)
+		return p->is_none[CODE_SOME] || p->left < shortest_of(j, false);
+	/* After a load that ends runs later code begins here. */
+	if (p->pos && p[-1].is_load && p[-1].misses < MISSES)
+		return false;
+	for (unsigned k = CODE_ALL; k < CODES; k++)
+		if ((k == CODE_ALL ? !p->pos || p->left < 2 * STEP || p[-1].is_load
+				   : p->left > length_of[k] && p->pos % length_of[k] == 0) &&
+		    !p->is_none[k])
+			return false;
+	return true;
+}
+
+static bool has_code(const struct jit_place *p, bool is_all)
+{
+	return is_all ? p->code[CODE_ALL] || p->code[CODE_LONG] || p->code[CODE_STEP]
+		      : p->code[CODE_SOME] != NULL;
+}
+
+/*
+ * The place has no code for such lanes: it isn't looked at for a while, or no more. The run loop
+ * passes by faster without the marks; but others that execute it beside may be reading them.
+ */
 static __attribute__((noinline)) void put_off(struct cpu_warp *w, struct cpu_func *f, uint32_t pc,
 					      bool is_all)
 {
-	struct jit_place *p = &f->jit->at[pc];
-	bool is_idle = is_all || p->is_none[CODE_SOME], has_code = p->code[CODE_SOME] && !is_all;
+	struct cpu_jit_func *j = f->jit;
+	struct jit_place *p = &j->at[pc];
+	unsigned flags = is_all ? CPU_I_RUN : CPU_I_RUN_SOME;
 
-	for (unsigned k = CODE_ALL; is_all && k < CODES; k++) {
-		has_code = has_code || p->code[k];
-		if (k == CODE_ALL ? !p->pos || p->left < 2 * STEP || p[-1].is_load
-				  : p->left > length_of[k] && p->pos % length_of[k] == 0)
-			is_idle = is_idle && p->is_none[k];
-	}
-	/* After a load that ends runs later code begins here. */
-	if (is_all && p->pos && p[-1].is_load && p[-1].misses < MISSES)
-		is_idle = false;
-	if (has_code || f->jit->mode == CPU_JIT_VERIFY)
+	if (has_code(p, is_all) || j->mode == CPU_JIT_VERIFY)
 		return;
-	p->wait[is_all] = is_idle ? NEVER : WAIT;
-	/* The run loop passes by faster without the mark; other threads may be reading it. */
-	if (is_idle && is_all && !p->code[CODE_SOME] && w->grid->m->opt.threads <= 1)
-		unmark(&f->code[pc]);
+	f->code[pc].wait[is_all] = WAIT;
+	if (w->worker->touch)
+		return;
+	if (p->is_dear) {
+		unmark(&f->code[pc], CPU_I_RUN | CPU_I_RUN_SOME);
+		f->jit_wait = f->jit_wait ? f->jit_wait : LATER;
+		return;
+	}
+	if (p->looks[is_all] < LOOKS)
+		p->looks[is_all]++;
+	if (!is_idle(j, p, is_all))
+		return;
+	/* The other lanes' mark goes, too, if none of them came meanwhile. */
+	if (p->looks[is_all] == LOOKS && !p->looks[!is_all] && !has_code(p, !is_all))
+		flags |= CPU_I_RUN | CPU_I_RUN_SOME;
+	else if (p->looks[is_all] < LOOKS && !p->looks[!is_all])
+		return;
+	unmark(&f->code[pc], flags);
 }
 
-static __attribute__((noinline)) uint32_t execute(struct cpu_warp *w, struct cpu_func *f,
-						  uint32_t pc, uint32_t mask, int32_t *left)
+uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
+		     int32_t *left)
 {
 	struct cpu_jit_func *j = f->jit;
 	uint64_t host[JIT_GROUPS];
@@ -556,9 +627,9 @@ static __attribute__((noinline)) uint32_t execute(struct cpu_warp *w, struct cpu
 	do {
 		struct jit_place *p = &j->at[pc];
 		unsigned kind = CODE_SOME;
-		if (p->left < shortest_of(j, mask == UINT32_MAX))
-			break;
-		struct jit_code *c = choose(w, f, pc, mask == UINT32_MAX, *left, &kind);
+		struct jit_code *c = NULL;
+		if (p->left >= shortest_of(j, mask == UINT32_MAX))
+			c = choose(w, f, pc, mask == UINT32_MAX, *left, &kind);
 		if (!c) {
 			put_off(w, f, pc, mask == UINT32_MAX);
 			break;
@@ -576,18 +647,4 @@ static __attribute__((noinline)) uint32_t execute(struct cpu_warp *w, struct cpu
 			break;
 	} while (*left > 0);
 	return pc - start;
-}
-
-uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32_t mask,
-		     int32_t *left)
-{
-	struct jit_place *p = &f->jit->at[pc];
-	bool is_all = mask == UINT32_MAX;
-	uint8_t wait = atomic_load_explicit(&p->wait[is_all], memory_order_relaxed);
-
-	if (!wait)
-		return execute(w, f, pc, mask, left);
-	if (wait != NEVER)
-		atomic_store_explicit(&p->wait[is_all], (uint8_t)(wait - 1), memory_order_relaxed);
-	return 0;
 }

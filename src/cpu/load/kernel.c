@@ -378,6 +378,20 @@ bool cpu_kernel_may_spin(struct cpu_kernel *k)
 	return k->may_spin;
 }
 
+static void find_runs(struct load_func *lf, void *arg)
+{
+	(void)arg;
+	if (lf->is_ready && lf->f.jit_wait)
+		cpu_jit_now(&lf->f, lf->f.mod->m->opt.jit);
+}
+
+void cpu_kernel_is_hot(struct cpu_kernel *k)
+{
+	pthread_mutex_lock(&lock);
+	load_each_reached(k->mod, (struct load_func *)k->func, find_runs, NULL);
+	pthread_mutex_unlock(&lock);
+}
+
 bool cpu_kernel_ready(struct cpu_kernel *k)
 {
 	struct load_func *lf = (struct load_func *)k->func;
