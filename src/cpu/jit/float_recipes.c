@@ -118,11 +118,15 @@ static bool arith64(struct jit_gen *g, const struct cpu_inst *in, uint32_t mn)
 					   arith64_half(g, mn, a.hi, b.hi)});
 }
 
+/* Where an operand is a NaN: b, else c, else a, as sums with it first give it (and quiet). */
 static jit_val fma64_half(struct jit_gen *g, jit_val a, jit_val b, jit_val c)
 {
 	jit_val r = jit_fma(g, M(VFMADD231PD), a, b, c);
+	jit_val nan = jit_2(g, M(VADDPD), b, jit_2(g, M(VADDPD), c, a));
+	jit_val is_nan = jit_2(g, M(VORPD), jit_2i(g, M(VCMPPD), a, b, UNORDERED),
+			       jit_2i(g, M(VCMPPD), c, c, UNORDERED));
 
-	return keep_nan(g, keep_nan(g, keep_nan(g, r, a), c), b);
+	return jit_blend64(g, r, nan, is_nan);
 }
 
 static bool fma64(struct jit_gen *g, const struct cpu_inst *in, uint32_t arg)
