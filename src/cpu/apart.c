@@ -130,6 +130,7 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 		a->counts[i] = (struct cpu_apart_count){k->warp_insts, k->thread_insts, k->waited,
 							kp(k)->decisions};
 		kp(k)->share = (struct cpu_apart_share){0};
+		k->is_beside = a->is_beside;
 		k->touch = a->is_beside && !op->grid->proven ? cpu_touch_of(a->touches, i) : NULL;
 	}
 	return true;
@@ -274,6 +275,7 @@ void cpu_apart_gather(struct cpu_engine *e)
 		s->resident = s->idle = NULL;
 		s->started = s->done = s->triggered = 0;
 		e->workers[i].touch = NULL;
+		e->workers[i].is_beside = false;
 		kp(&e->workers[i])->ended.n = 0;
 		kp(&e->workers[i])->hash = 0;
 	}

@@ -194,6 +194,7 @@ struct cpu_worker {
 	void *priv;
 	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
 	struct cpu_touch *touch;       /* touch.h: what it accesses is noted; NULL: it isn't */
+	bool is_beside;		       /* apart.c: others execute the same launch meanwhile */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 	struct cpu_spread spreads[CPU_SPREADS];
 };

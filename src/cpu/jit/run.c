@@ -297,7 +297,7 @@ static void mark_again(struct cpu_func *f)
 void cpu_jit_turn(const struct cpu_worker *k, struct cpu_func *f)
 {
 	/* Others execute it beside: then it has been looked at, if there was memory. */
-	if (k->touch || k->warp_insts < FIRST)
+	if (k->is_beside || k->warp_insts < FIRST)
 		return;
 	if (--f->jit_wait)
 		return;
@@ -397,7 +397,8 @@ static __attribute__((noinline)) struct jit_code *warm(struct cpu_warp *w, struc
 		return NULL;
 	}
 	if (!affords(w, f, n)) {
-		p->is_dear = !w->worker->touch;
+		if (!w->worker->is_beside)
+			p->is_dear = true;
 		return NULL;
 	}
 	c = make(w, f, pc, n, kind == CODE_SOME);
@@ -598,7 +599,7 @@ static __attribute__((noinline)) void put_off(struct cpu_warp *w, struct cpu_fun
 	if (has_code(p, is_all) || j->mode == CPU_JIT_VERIFY)
 		return;
 	f->code[pc].wait[is_all] = WAIT;
-	if (w->worker->touch)
+	if (w->worker->is_beside)
 		return;
 	if (p->is_dear) {
 		unmark(&f->code[pc], CPU_I_RUN | CPU_I_RUN_SOME);
