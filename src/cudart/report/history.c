@@ -328,11 +328,12 @@ static bool has_words(const struct history *h, uint64_t at, uint64_t bytes)
 static void look_at_shared(void)
 {
 	static bool was_accessed;
+	uint32_t n = __atomic_load_n(&nshared, __ATOMIC_RELAXED);
 	bool is_now = false;
 
 	if (was_accessed || rt_oracle_is_on())
 		return;
-	for (uint32_t i = 0; i < SHARED && !is_now; i++) {
+	for (uint32_t i = 0; i < n && i < SHARED && !is_now; i++) {
 		uint64_t bytes = __atomic_load_n(&shared[i].bytes, __ATOMIC_ACQUIRE);
 		for (unsigned k = 0; k < RACE_WORDS_COUNT && bytes; k++)
 			is_now |= all[k].tables && has_words(&all[k], shared[i].at, bytes);
