@@ -293,22 +293,48 @@ void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes, enum to
 	}
 }
 
+/* [addr, addr + n) of the program. False: it isn't all global memory. */
+static bool touch_whole(struct cpu_touch *t, const struct cpu_warp *w, uint64_t addr, uint64_t n,
+			enum touch_kind kind)
+{
+	struct cpu_machine *m = t->all->m;
+	uint64_t host = m->alias ? cpu_mem_host(m, addr) : addr;
+	uint64_t at = cpu_touch_at(t, host);
+	bool is_known =
+		at < t->bytes && at % TOUCH_PAGE + n <= TOUCH_PAGE && cpu_touch_has(t, at, kind);
+	struct cpu_space_view v;
+
+	if (!is_known && (!cpu_space_view(m, w->grid->device, addr, &v) || n > v.end - addr))
+		return false;
+	cpu_touch_row(t, host, n, kind);
+	return true;
+}
+
+void cpu_touch_run(struct cpu_touch *t, const struct cpu_warp *w, uint64_t addr, uint64_t n,
+		   uint32_t bytes, enum touch_kind kind)
+{
+	if (n && !touch_whole(t, w, addr, n, kind) && n > bytes)
+		for (uint64_t i = 0; i < n; i += bytes)
+			(void)touch_whole(t, w, addr + i, bytes, kind);
+}
+
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
 		     const uint64_t addr[CPU_WARP], uint32_t bytes, enum touch_kind kind)
 {
-	struct cpu_machine *m = t->all->m;
+	uint64_t lo = 0, n = 0;
 
+	/* Lanes that adjoin are one run. */
 	CPU_EACH_LANE (l, mask) {
-		uint64_t host = m->alias ? cpu_mem_host(m, addr[l]) : addr[l];
-		uint64_t at = cpu_touch_at(t, host);
-		bool is_known = at < t->bytes && cpu_touch_has(t, at, kind);
-		struct cpu_space_view v;
-		/* An access of anything else is a fault, or of shared memory and the like. */
-		if (!is_known &&
-		    (!cpu_space_view(m, w->grid->device, addr[l], &v) || bytes > v.end - addr[l]))
+		if (n && addr[l] - lo <= n) {
+			uint64_t end = addr[l] - lo + bytes;
+			n = end > n ? end : n;
 			continue;
-		cpu_touch_row(t, host, bytes, kind);
+		}
+		cpu_touch_run(t, w, lo, n, bytes, kind);
+		lo = addr[l];
+		n = bytes;
 	}
+	cpu_touch_run(t, w, lo, n, bytes, kind);
 }
 
 /* ---- when they have ended -------------------------------------------------------------------- */

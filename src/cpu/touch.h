@@ -54,8 +54,11 @@ bool cpu_touches_are_full(const struct cpu_touches *ts);
 
 /* The worker is about to access [host, host + bytes), which is memory. */
 void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes, enum touch_kind kind);
-/* Its lanes are about to access `bytes` each, at addresses of the program, which may be anything:
- * what isn't global memory is left out. */
+/* The same for addresses of the program, which may be anything: of what lanes access, `bytes` each,
+ * that which isn't global memory is left out: a fault, or shared memory and the like. */
+void cpu_touch_run(struct cpu_touch *t, const struct cpu_warp *w, uint64_t addr, uint64_t n,
+		   uint32_t bytes, enum touch_kind kind);
+/* ... where lanes lie anyhow. */
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
 		     const uint64_t addr[CPU_WARP], uint32_t bytes, enum touch_kind kind);
 

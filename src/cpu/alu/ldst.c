@@ -440,7 +440,11 @@ static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, u
 		return CPU_OK;
 	}
 	cpu_addr_lanes(w, &m->addr, addr);
-	cpu_touch_lanes(t, w, mask, addr, m->step, kind);
+	if (mask && are_side_by_side(addr, mask, m->step))
+		cpu_touch_run(t, w, addr[__builtin_ctz(mask)],
+			      (uint64_t)__builtin_popcount(mask) * m->step, m->step, kind);
+	else
+		cpu_touch_lanes(t, w, mask, addr, m->step, kind);
 	return exec_ld_st(w, in, mask);
 }
 

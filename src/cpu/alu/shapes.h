@@ -34,6 +34,37 @@ static inline bool are_apart(const uint64_t *addr, unsigned n, uint64_t apart)
 #endif
 }
 
+/* Has the mask no gap, and does each of its lanes lie `apart` bytes from the one before? */
+static inline bool are_side_by_side(const uint64_t *addr, uint32_t mask, uint64_t apart)
+{
+	uint32_t first = (uint32_t)__builtin_ctz(mask), lanes = mask >> first;
+	uint64_t base = addr[first] - first * apart;
+
+	if (lanes & (lanes + 1))
+		return false;
+#ifdef __AVX2__
+	int64_t a0 = (int64_t)base, d = (int64_t)apart;
+	const __m256i bits = _mm256_setr_epi64x(1, 2, 4, 8);
+	__m256i want = _mm256_setr_epi64x(a0, a0 + d, a0 + 2 * d, a0 + 3 * d);
+	__m256i diff = _mm256_setzero_si256(), step = _mm256_set1_epi64x(4 * d);
+
+	for (unsigned i = 0; i < CPU_WARP; i += 4) {
+		__m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(addr + i));
+		__m256i in = _mm256_and_si256(_mm256_set1_epi64x(mask >> i), bits);
+		in = _mm256_cmpeq_epi64(in, bits);
+		diff = _mm256_or_si256(diff, _mm256_and_si256(in, _mm256_xor_si256(a, want)));
+		want = _mm256_add_epi64(want, step);
+	}
+	return _mm256_testz_si256(diff, diff);
+#else
+	uint64_t diff = 0;
+
+	CPU_EACH_LANE (l, mask)
+		diff |= addr[l] ^ (base + l * apart);
+	return !diff;
+#endif
+}
+
 /* Lanes outside of the mask get the address of one in it. */
 static inline void fill_idle(uint64_t *addr, uint32_t mask)
 {
