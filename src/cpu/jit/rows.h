@@ -27,6 +27,10 @@ struct jit_handler {
 	enum jit_row row;
 };
 
+/* rows.c: fills the table, once; then the row of a handler, or JIT_NONE. */
+void jit_rows_start(void);
+enum jit_row jit_row_of(cpu_exec *fn);
+
 /* Of one file of alu/, in this build of it; the file defines its macro of rows.def before. */
 #ifdef CPU_ISA_SUFFIX
 #define CPU_HANDLERS(unit) CPU_ISA_PASTE(cpu_handlers_##unit, CPU_ISA_SUFFIX)

@@ -85,42 +85,6 @@ struct cpu_jit_func {
 	struct jit_place at[];
 };
 
-/* ---- rows ------------------------------------------------------------------------------ */
-
-#define HANDLERS(isa)                                                                              \
-	extern const struct jit_handler cpu_handlers_int##isa[], cpu_handlers_logic##isa[],        \
-		cpu_handlers_move##isa[], cpu_handlers_compare##isa[], cpu_handlers_float##isa[],  \
-		cpu_handlers_approx##isa[], cpu_handlers_cvt##isa[], cpu_handlers_ldst##isa[];
-#define TABLES(isa)                                                                                \
-	cpu_handlers_int##isa, cpu_handlers_logic##isa, cpu_handlers_move##isa,                    \
-		cpu_handlers_compare##isa, cpu_handlers_float##isa, cpu_handlers_approx##isa,      \
-		cpu_handlers_cvt##isa, cpu_handlers_ldst##isa
-HANDLERS(_base)
-#ifdef CPU_HAS_V3
-HANDLERS(_v3)
-#endif
-
-static const struct jit_handler *const tables[] = {TABLES(_base),
-#ifdef CPU_HAS_V3
-						   TABLES(_v3)
-#endif
-};
-
-#define HASH_ROOM 2048u
-static struct jit_handler by_fn[HASH_ROOM]; /* open addressing */
-_Static_assert(JIT_ROWS * 4 < HASH_ROOM, "two builds of each, half full");
-
-static struct jit_handler *entry_of(cpu_exec *fn)
-{
-	uintptr_t h;
-
-	memcpy(&h, &fn, sizeof(h));
-	h = h * 0x9e3779b97f4a7c15ull >> 40;
-	while (by_fn[h % HASH_ROOM].fn && by_fn[h % HASH_ROOM].fn != fn)
-		h++;
-	return &by_fn[h % HASH_ROOM];
-}
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What a run is made in. */
@@ -147,9 +111,8 @@ static bool start(void)
 	if (!is_able())
 		return false;
 	work = malloc(sizeof(*work));
-	for (size_t i = 0; work && i < BASE_COUNTOF(tables); i++)
-		for (const struct jit_handler *h = tables[i]; h->fn; h++)
-			*entry_of(h->fn) = *h;
+	if (work)
+		jit_rows_start();
 	return work != NULL;
 }
 
@@ -164,7 +127,7 @@ void cpu_jit_forked(void)
 
 static bool can_be(const struct cpu_inst *in)
 {
-	return entry_of(in->fn)->row && !(in->flags & ENDS_IT);
+	return jit_row_of(in->fn) && !(in->flags & ENDS_IT);
 }
 
 static inline uint32_t shortest_of(const struct cpu_jit_func *j, bool is_all)
@@ -186,7 +149,7 @@ static uint32_t length(struct jit_gen *g, const struct cpu_func *f, const struct
 		most++;
 	g->w = NULL;
 	jit_begin(g, f, in, most, false);
-	while (n < most && jit_append(g, &in[n], entry_of(in[n].fn)->row))
+	while (n < most && jit_append(g, &in[n], jit_row_of(in[n].fn)))
 		n++;
 	return n;
 }
@@ -355,7 +318,7 @@ static struct jit_code *make(struct cpu_warp *w, const struct cpu_func *f, uint3
 		jit_begin(g, f, in, n, is_partial);
 		for (done = 0; done < n; done++)
 			if (f->jit->at[pc + done].misses >= MISSES ||
-			    !jit_append(g, &in[done], entry_of(in[done].fn)->row))
+			    !jit_append(g, &in[done], jit_row_of(in[done].fn)))
 				break;
 		if (done == n)
 			break;
