@@ -17,3 +17,10 @@ for seed in 1 2 3; do
 	[ $rc = 9 ] || fail "seed $seed: exit code $rc" "$out"
 	echo "$out" | grep -q "1 data race found" || fail "seed $seed: not one race" "$out"
 done
+# Both faults say what is at that address.
+for kind in unmapped ordinary; do
+	rc=0
+	out=$($1 run --device=cpu --cpu-devices=2 --error-exitcode=9 -- "$2" $kind 2>&1) || rc=$?
+	[ $rc = 0 ] || fail "$kind: exit code $rc" "$out"
+	echo "$out" | grep -q "^Stopped : .*a multicast object's address" || fail "$kind: not said" "$out"
+done

@@ -4,8 +4,9 @@
  * multimem (PTX ISA 9.7.9.15) accesses all of them; the ISA leaves open what other instructions do
  * there, and what multimem does elsewhere. Here an address of ordinary memory stands for itself.
  *
- * cudart/state/virtual.c fills the list for the driver's multicast objects. Costs: a list, walked
- * for each lane.
+ * cudart/state/virtual.c fills the list for the driver's multicast objects. Memory without an
+ * address (member 0) is accessed at the object's, which faults. Costs: a list, walked for each
+ * lane.
  */
 #include "cpu/virtual.h"
 #include "cpu/memory/resolve.h"
@@ -38,7 +39,7 @@ uint32_t cpu_multicast_lanes(const struct cpu_warp *w, uint32_t mask, const uint
 			const struct space_multicast *c = &s->multicasts[i];
 			if (addr[l] - c->base >= c->bytes || n++ != k)
 				continue;
-			at[l] = c->member + (addr[l] - c->base);
+			at[l] = c->member ? c->member + (addr[l] - c->base) : addr[l];
 			found |= 1u << l;
 		}
 		if (n || k)

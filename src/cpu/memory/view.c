@@ -55,6 +55,14 @@ bool cpu_space_is_freed(struct cpu_machine *m, uint64_t addr)
 	       r.state == SPACE_FREED;
 }
 
+static bool is_multicast(const struct cpu_space *s, uint64_t addr)
+{
+	for (unsigned i = 0; i < s->nmulticasts; i++)
+		if (addr - s->multicasts[i].base < s->multicasts[i].bytes)
+			return true;
+	return false;
+}
+
 void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t bytes,
 		       char *out, size_t size)
 {
@@ -67,6 +75,10 @@ void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, ui
 	if (has && addr < r.end && r.state == SPACE_LIVE && !may_use(s, device, &r))
 		snprintf(out, size, "memory of device %u, to which device %u has no peer access",
 			 r.device, device);
+	else if (is_multicast(s, addr))
+		snprintf(out, size,
+			 "a multicast object's address, for multimem alone, and where all that is "
+			 "bound to it is mapped, too");
 	else if (has && addr < r.end && r.state == SPACE_FREED)
 		snprintf(out, size, "memory freed: allocation of %llu bytes, offset %llu",
 			 (unsigned long long)(r.end - r.base), (unsigned long long)(addr - r.base));
