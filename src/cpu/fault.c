@@ -8,6 +8,7 @@
 #include "cpu/machine.h"
 
 #include <stdarg.h>
+#include <string.h>
 #include <stdio.h>
 
 struct text {
@@ -92,11 +93,15 @@ static void put_place(struct text *t, const struct cpu_func *f, const struct cpu
 	base_buf_free(&b);
 }
 
+/* Names of template instances have hundreds of characters; the line comes after them. */
+#define NAME_MAX_SHOWN 100
+
 enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 			enum cpu_fault_kind kind, const char *fmt, ...)
 {
 	struct cpu_fault f = {.kind = kind};
 	struct text t = {f.text, 0, sizeof(f.text)};
+	const char *name = w->grid->func->name;
 	const uint32_t *c = w->cta->id;
 	uint32_t tid[3];
 	va_list ap;
@@ -106,8 +111,8 @@ enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	va_end(ap);
 	t.n = n < 0 ? 0 : (size_t)n < sizeof(f.text) - 200 ? (size_t)n : sizeof(f.text) - 201;
 	cpu_lane_tid(w, lane, tid);
-	put(&t, "; thread (%u,%u,%u) of block (%u,%u,%u) in %s", tid[0], tid[1], tid[2], c[0], c[1],
-	    c[2], w->grid->func->name);
+	put(&t, "; thread (%u,%u,%u) of block (%u,%u,%u) in %.*s%s", tid[0], tid[1], tid[2], c[0],
+	    c[1], c[2], NAME_MAX_SHOWN, name, strlen(name) > NAME_MAX_SHOWN ? "..." : "");
 	if (w->cur) {
 		put_place(&t, w->cur->func, in);
 		name_instruction(&f, w->cur->func, in);
