@@ -98,7 +98,7 @@ struct texture {
 };
 
 struct launch {
-	char kernel[96];
+	char kernel[800];
 	uint32_t grid[3], block[3], cluster[3];
 	uint64_t shared;
 	bool is_cooperative;
