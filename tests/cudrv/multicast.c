@@ -8,9 +8,9 @@
  * What is bound twice, unbound, bound by address or not mapped is asked, too.
  *
  * "unmapped" and "ordinary" end in a fault: multimem where what is bound has no address of its own
- * yet, and an ordinary store at the object's address. (The PTX ISA leaves the second undefined. On a
- * GPU the first works; the CPU device has no address for that memory, and must say so rather than
- * leave it out.)
+ * yet, and an ordinary store at the object's address. (The PTX ISA leaves the second undefined. The
+ * driver asks for no address in the first; the CPU device has none for that memory, and must say so
+ * rather than leave it out.)
  */
 #include "ask.h"
 
@@ -35,9 +35,10 @@ static const char ptx[] =
 	"setp.eq.u32 p, t, 0;\n@p multimem.st.weak.global.u32 [m + 16], 5;\n" between              \
 	"setp.eq.u32 p, t, 32;\n@p ld.global.u32 v, [d + 16];\n"                                   \
 	"@p st.global.u32 [d + 8192], v;\nret;\n}\n"
-	PAIR("right", "bar.sync 0;\n") PAIR("racy", "")
-	".visible .entry ordinary(.param .u64 all)\n{\n"
-	".reg .b64 m;\nld.param.u64 m, [all];\nst.global.u32 [m + 16], 5;\nret;\n}\n";
+	PAIR("right", "bar.sync 0;\n") PAIR(
+		"racy",
+		"") ".visible .entry ordinary(.param .u64 all)\n{\n"
+		    ".reg .b64 m;\nld.param.u64 m, [all];\nst.global.u32 [m + 16], 5;\nret;\n}\n";
 
 static CUcontext context[2];
 static CUmodule module[2];
