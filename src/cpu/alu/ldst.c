@@ -619,7 +619,8 @@ bool CPU_ISA_PASTE(cpu_jit_load, CPU_ISA_SUFFIX)(const struct cpu_inst *in, stru
 				 .space = m->acc.space,
 				 .access = m->access,
 				 .width = m->acc.width,
-				 .n = m->n};
+				 .n = m->n,
+				 .ways = m->use.is_first ? (uint8_t)(1u << m->use.way) : 0};
 	for (unsigned e = 0; e < m->n; e++) {
 		const struct mover *same = m->acc.width == 4 ? &ld_u32_32 : &ld_u64_64;
 		out->slot[e] = m->slot[e];

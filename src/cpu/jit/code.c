@@ -53,6 +53,7 @@ struct jit_code *jit_code_new(const struct jit_text *t, const struct jit_gen *g,
 	c->bytes = bytes;
 	c->n = (uint8_t)n;
 	c->ngroups = (uint8_t)g->ngroups;
+	c->ways = g->ways;
 	memcpy(c->groups, g->groups, groups);
 	if (mprotect(p, bytes, PROT_READ | PROT_EXEC)) {
 		munmap(p, bytes);

@@ -16,6 +16,7 @@ struct jit_code {
 	uint32_t bytes; /* of the pages, which begin with this structure */
 	uint8_t n;	/* instructions */
 	uint8_t ngroups;
+	uint8_t ways; /* of its loads (loads.h) */
 	struct jit_group groups[];
 };
 

@@ -475,6 +475,7 @@ void jit_begin(struct jit_gen *g, const struct cpu_func *f, const struct cpu_ins
 	g->f = f;
 	g->nops = g->nvalues = g->nslots = g->npool = g->ngroups = g->at = 0;
 	g->guard = 0;
+	g->ways = 0;
 	g->is_partial = is_partial;
 	g->is_full = false;
 	for (unsigned i = 0; i < n; i++)

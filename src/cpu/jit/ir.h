@@ -87,6 +87,7 @@ struct jit_gen {
 	jit_val guard;		  /* of the instruction at hand; 0: none */
 	bool is_partial, is_full; /* code for some lanes; no room */
 	struct jit_group groups[JIT_GROUPS];
+	uint8_t ways; /* of all loads */
 	/* Whose lanes are looked at; NULL: loads are taken as uniform (is it a run at all?). */
 	struct cpu_warp *w;
 };

@@ -101,6 +101,7 @@ static bool load(struct jit_gen *g, const struct cpu_inst *in, uint32_t arg)
 	group = group_of(g, in, &l);
 	if (group == JIT_GROUPS || (l.n > 1 && g->groups[group].kind != JIT_ONE_ADDRESS))
 		return false;
+	g->ways |= l.ways;
 	for (unsigned e = 0; e < l.n; e++)
 		if (l.slot[e] != CPU_NOSLOT && !put(g, &l, group, e))
 			return false;

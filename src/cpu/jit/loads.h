@@ -24,6 +24,7 @@ struct jit_load {
 	uint8_t access;	  /* struct cpu_near's use, without the device */
 	uint8_t width, n; /* bytes of an element and its register, 4 or 8; elements */
 	bool is_base32;
+	uint8_t ways; /* a bit: where the worker keeps the spread that it would begin; or 0 */
 };
 
 struct jit_group {

@@ -185,7 +185,7 @@ static void find(struct cpu_func *f, struct cpu_jit_func *j)
 			p->is_load = f->code[pc + i].flags & CPU_I_MEMORY;
 		}
 		for (uint32_t i = 0; i < n; i++)
-			if (i % STEP == 0 || j->at[pc + i - 1].is_load)
+			if (i % STEP == 0)
 				mark(f, j, pc + i);
 	}
 }
@@ -302,8 +302,17 @@ void cpu_jit_again(struct cpu_func *f)
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
+/* The load ends runs from now on: one may begin after it. (Others may be reading flags beside.) */
+static void begin_after(const struct cpu_warp *w, struct cpu_func *f, uint32_t load)
+{
+	struct cpu_jit_func *j = f->jit;
+
+	if (!w->worker->is_beside && load + 1 < f->ninsts && j->at[load + 1].pos)
+		mark(f, j, load + 1);
+}
+
 /* Code of the first n instructions, or of as many as can be; NULL: of none. */
-static struct jit_code *make(struct cpu_warp *w, const struct cpu_func *f, uint32_t pc, unsigned n,
+static struct jit_code *make(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, unsigned n,
 			     bool is_partial)
 {
 	const struct cpu_inst *in = &f->code[pc];
@@ -324,8 +333,10 @@ static struct jit_code *make(struct cpu_warp *w, const struct cpu_func *f, uint3
 			break;
 		n = done, done = 0;
 		/* Runs end at such a load from now on, so that the next one begins after it. */
-		if (!is_partial && f->jit->at[pc + n].is_load)
+		if (!is_partial && f->jit->at[pc + n].is_load) {
 			f->jit->at[pc + n].misses = MISSES;
+			begin_after(w, f, pc + n);
+		}
 	}
 	if (n >= shortest_of(f->jit, !is_partial) && jit_emit(g, &work->text))
 		c = jit_code_new(&work->text, g, n);
@@ -375,15 +386,19 @@ static __attribute__((noinline)) struct jit_code *warm(struct cpu_warp *w, struc
 }
 
 /* A load of the run can't be done as before. */
-static __attribute__((noinline)) void miss(struct cpu_jit_func *j, struct jit_place *p,
+static __attribute__((noinline)) void miss(struct cpu_warp *w, struct jit_place *p,
 					   const struct jit_group *g)
 {
+	struct cpu_jit_func *j = w->cur->func->jit;
 	struct jit_place *load = &j->at[g->pc];
 	uint8_t n = atomic_load_explicit(&load->misses, memory_order_relaxed);
 	struct retired *r;
 
-	if (n < MISSES)
+	if (n < MISSES) {
 		atomic_store_explicit(&load->misses, ++n, memory_order_relaxed);
+		if (n == MISSES)
+			begin_after(w, w->cur->func, g->pc);
+	}
 	for (unsigned k = 0; n >= MISSES && k < CODES; k++) {
 		struct jit_code *c = atomic_exchange(&p->code[k], NULL);
 		if (!c || !(r = malloc(sizeof(*r))))
@@ -396,8 +411,8 @@ static __attribute__((noinline)) void miss(struct cpu_jit_func *j, struct jit_pl
 }
 
 /* Where the run's groups of loads are; false: one of them can't be done here. */
-static inline bool find_groups(struct cpu_warp *w, struct cpu_jit_func *j, struct jit_place *p,
-			       const struct jit_code *c, uint64_t *host)
+static inline bool find_groups(struct cpu_warp *w, struct jit_place *p, const struct jit_code *c,
+			       uint64_t *host)
 {
 	if (w->worker->proof)
 		return false;
@@ -409,13 +424,14 @@ static inline bool find_groups(struct cpu_warp *w, struct cpu_jit_func *j, struc
 #else
 		if (!cpu_jit_find_base(w, &c->groups[i], &host[i])) {
 #endif
-			miss(j, p, &c->groups[i]);
+			miss(w, p, &c->groups[i]);
 			return false;
 		}
 	}
 	/* What handlers have kept of a load may be of an earlier turn of the loop from now on. */
-	for (unsigned i = 0; i < CPU_SPREADS; i++)
-		w->worker->spreads[i].first = NULL;
+	for (unsigned i = 0; c->ways >> i; i++)
+		if (c->ways >> i & 1)
+			w->worker->spreads[i].first = NULL;
 	return true;
 }
 
@@ -531,9 +547,6 @@ static bool is_idle(const struct cpu_jit_func *j, const struct jit_place *p, boo
 {
 	if (!is_all)
 		return p->is_none[CODE_SOME] || p->left < shortest_of(j, false);
-	/* After a load that ends runs later code begins here. */
-	if (p->pos && p[-1].is_load && p[-1].misses < MISSES)
-		return false;
 	for (unsigned k = CODE_ALL; k < CODES; k++)
 		if ((k == CODE_ALL ? !p->pos || p->left < 2 * STEP || p[-1].is_load
 				   : p->left > length_of[k] && p->pos % length_of[k] == 0) &&
@@ -598,7 +611,7 @@ uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32
 			put_off(w, f, pc, mask == UINT32_MAX);
 			break;
 		}
-		if (c->ngroups && !find_groups(w, j, p, c, host))
+		if (c->ngroups && !find_groups(w, p, c, host))
 			break;
 		n = c->n;
 		if (__builtin_expect(j->mode == CPU_JIT_VERIFY, 0) && is_still_compared(p, kind))
