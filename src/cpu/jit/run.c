@@ -38,7 +38,7 @@
  * it has executed, so that making takes two hundredths of the time at most. */
 #define PRICE 8192u
 /* Runs are looked for when the worker has executed so much, and the function had so many turns. */
-#define FIRST (1u << 16)
+#define FIRST (1u << 18)
 #define TURNS 32u
 /* Places whose code is too dear so far have no mark for so many turns of the function. */
 #define LATER 128u
