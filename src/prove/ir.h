@@ -77,6 +77,9 @@ struct ir_access {
 	uint16_t bytes;
 	int64_t off;   /* added to the address */
 	uint32_t elem; /* which element of a vector */
+	/* Bulk: registers with the first byte's address, less off, and how many there are. The step
+	 * itself accesses any of them. */
+	uint32_t base, count;
 };
 
 /* What an IR_ORDER does with an mbarrier. */

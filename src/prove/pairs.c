@@ -178,6 +178,13 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	return prove_smt_check(c->smt, m);
 }
 
+/* A copy that is under way after its instruction: only a schedule shows what it does. */
+static bool is_late(const struct check *c)
+{
+	return c->pair.a->is_late || c->pair.b->is_late || c->pair.a->mem->is_bulk ||
+	       c->pair.b->mem->is_bulk;
+}
+
 /* What is replayed of the pair in hand, with the variables that an alarm shows. */
 static void open_replay(struct check *c, struct replay_pair *p)
 {
@@ -196,13 +203,7 @@ static void open_replay(struct check *c, struct replay_pair *p)
 		      c->level.warp != SMT_ANY_WARP;
 	p->use_grid = c->phases[IR_RANK_GRID].is_used;
 	p->is_lockstep = c->o->is_lockstep && c->level.apart == RACE_LEVEL_WARP;
-}
-
-/* A copy that is under way after its instruction isn't replayed. */
-static bool is_late(const struct check *c)
-{
-	return c->pair.a->is_late || c->pair.b->is_late || c->pair.a->mem->is_bulk ||
-	       c->pair.b->mem->is_bulk;
+	p->is_copy = is_late(c);
 }
 
 /* REPLAY_RACES: the alarm is true. Where the model itself isn't, other launches may be tried. */
@@ -214,14 +215,15 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 
 	memset(met, 0, sizeof(*met));
 	met->order = IR_NONE;
-	if (c->pair.is_forced || is_late(c)) {
-		met->why = c->pair.is_forced ? "the two addresses can't be compared"
-					     : "the thread's copy may still be under way there";
+	if (c->pair.is_forced) {
+		met->why = "the two addresses can't be compared";
 		return REPLAY_UNSURE;
 	}
 	open_replay(c, &p);
 	c->k->counts.replays++;
-	enum replay_answer x = prove_replay_run(c->e, m, &p, met);
+	met->why = "the thread's copy may still be under way there";
+	enum replay_answer x =
+		p.is_copy ? REPLAY_UNSURE : prove_replay_run(c->e, m, &p, met);
 	if (x == REPLAY_UNSURE && met->is_cut && c->effort.long_left) {
 		p.budget = &c->effort.long_left;
 		p.is_long = true;
@@ -231,7 +233,8 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 	}
 	/* what may order these two is on the way in other launches, too */
 	may_search &= met->order == IR_NONE || c->effort.ordered++ < MAX_ORDERED;
-	if (x != REPLAY_RACES && x != REPLAY_ORDERED && may_search &&
+	bool is_shown = x == REPLAY_RACES || (x == REPLAY_ORDERED && !c->e->mbars.n);
+	if (!is_shown && may_search &&
 	    prove_tries_near(c, &p, m, other)) {
 		*met = *other;
 		return REPLAY_RACES;
@@ -269,7 +272,7 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 	struct alarm_facts f = {.m = &m, .met = &met, .is_true = true};
 	struct replay_pair p;
 
-	if (c->level.is_tried || c->pair.is_forced || is_late(c) || c->o->is_same_value ||
+	if (c->level.is_tried || c->pair.is_forced || c->o->is_same_value ||
 	    !c->effort.steps_left)
 		return false;
 	c->level.is_tried = true;

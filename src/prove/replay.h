@@ -47,6 +47,7 @@ struct replay_pair {
 	bool in_any_order; /* what orders the two doesn't count: a read-only load */
 	uint64_t *budget;  /* steps that may be run, counted down; NULL: what is usual */
 	bool is_long;	   /* more steps than usual */
+	bool is_copy;	   /* one is an asynchronous copy that may last: only a schedule shows it */
 	const struct replay_watch *watch[2];
 };
 
@@ -61,5 +62,14 @@ enum replay_answer prove_replay_run(struct ev *e, const struct smt_model *m,
  */
 bool prove_replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *p,
 			 struct replay_meeting *out);
+
+/*
+ * Runs all threads of the launch's first block in two schedules, with asynchronous copies and
+ * mbarriers as they are, until a and b of any two threads (of the pair's level; THREAD: of one) are
+ * unordered by happens-before. True: they race, and *m names the threads. Of threads of different
+ * blocks nothing is found.
+ */
+bool prove_replay_schedule(struct ev *e, struct smt_model *m, const struct replay_pair *p,
+			   struct replay_meeting *out);
 
 #endif

@@ -115,10 +115,13 @@ static uint32_t byte_of(struct ir_frame *fr, uint32_t base, uint32_t bytes)
 	return prove_ir_value(fr, EX_ADD, fr->ir->width.v[base], base, v, IR_NONE);
 }
 
-static void push_half(struct ir_frame *fr, uint32_t addr, int64_t off, enum race_op_kind kind)
+/* The one side of a copy of `bytes` (a register). */
+static void push_half(struct ir_frame *fr, uint32_t base, int64_t off, uint32_t bytes,
+		      enum race_op_kind kind)
 {
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
 	bool is_read = kind == RACE_OP_READ;
+	uint32_t addr = byte_of(fr, base, bytes);
 	struct ir_step *st =
 		prove_ir_push(fr, IR_ACCESS, is_read ? prove_ir_new_reg(fr->ir, 8) : IR_NONE);
 
@@ -127,6 +130,8 @@ static void push_half(struct ir_frame *fr, uint32_t addr, int64_t off, enum race
 	a->bytes = 1;
 	a->off = off;
 	a->is_bulk = true;
+	a->base = base;
+	a->count = bytes;
 	st->mem = a;
 	st->src[0] = addr;
 	prove_ir_guard(fr, st);
@@ -150,8 +155,8 @@ bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s)
 			return false;
 	}
 	uint32_t bytes = prove_ir_operand(fr, &s->ops[2], 32);
-	push_half(fr, byte_of(fr, base[1], bytes), off[1], RACE_OP_READ);
-	push_half(fr, byte_of(fr, base[0], bytes), off[0], RACE_OP_WRITE);
+	push_half(fr, base[1], off[1], bytes, RACE_OP_READ);
+	push_half(fr, base[0], off[0], bytes, RACE_OP_WRITE);
 	push_mbar(fr, IR_MBAR_COPY, &s->ops[3], IR_SHARED)->arg = bytes;
 	return true;
 }

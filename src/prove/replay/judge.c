@@ -256,6 +256,11 @@ static bool all_keep(struct run *r)
 	return true;
 }
 
+bool prove_replay_keeps(struct run *r)
+{
+	return !r->has_assumes || all_keep(r);
+}
+
 static void take_values(const struct run *r, const struct match *m, struct replay_meeting *out)
 {
 	const struct event *ev[2] = {m->x, m->y};
@@ -321,7 +326,7 @@ enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 		out->why = "a fence, atomic or other synchronisation may order the two";
 		return REPLAY_ORDERED;
 	}
-	if (r->has_assumes && !all_keep(r)) {
+	if (!prove_replay_keeps(r)) {
 		out->why = "other threads of that launch may break an assumption of the code";
 		return REPLAY_UNSURE;
 	}

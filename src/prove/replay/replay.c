@@ -123,8 +123,7 @@ void prove_replay_forget(struct run *r, uint32_t step)
 		memset(r->mem_known + r->object_at[o], 0, r->e->ir->objects.v[o].bytes);
 }
 
-/* What is watched on side i, as it is now. */
-static struct value *watch(const struct run *r, unsigned i)
+struct value *prove_replay_watch(const struct run *r, unsigned i)
 {
 	const struct replay_watch *w = r->p->watch[i];
 	struct value *v =
@@ -148,7 +147,7 @@ static void note(struct run *r, struct thread *t, uint32_t step, uint64_t addr)
 	ev.turn = t->turns[ev.which & 1 ? 0 : 1]++;
 	for (unsigned i = 0; i < 2; i++)
 		if (ev.which >> i & 1)
-			ev.seen[i] = watch(r, i);
+			ev.seen[i] = prove_replay_watch(r, i);
 	t->events[t->nevents++] = ev;
 }
 
@@ -254,8 +253,7 @@ void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32
 	r->reg[st->dst] = v;
 }
 
-/* Which way a block goes on; IR_NONE: the thread ends here, in whatever way. */
-static uint32_t next_block(struct run *r, struct thread *t, uint32_t b, struct place at)
+uint32_t prove_replay_next(struct run *r, struct thread *t, uint32_t b, struct place at)
 {
 	const struct ir_block *x = &r->e->ir->blocks.v[b];
 	struct value c = {0, true};
@@ -343,8 +341,8 @@ static bool is_denied(const struct run *r, const struct ir_step *st)
 	return (st->imm == IR_ASSUME_FACT && v.known && !v.v) || st->imm == IR_ASSUME_DISTINCT;
 }
 
-static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t *tid,
-		     const uint32_t *ctaid)
+void prove_replay_step(struct run *r, struct thread *t, uint32_t i, const uint32_t *tid,
+		       const uint32_t *ctaid)
 {
 	const struct ir_step *st = &r->e->ir->steps.v[i];
 
@@ -393,11 +391,11 @@ void prove_replay_run_thread(struct run *r, struct thread *t, const uint32_t *ti
 			t->is_lost = !r->budget;
 			r->budget -= r->budget > 0;
 			if (!t->is_lost)
-				run_step(r, t, i, tid, ctaid);
+				prove_replay_step(r, t, i, tid, ctaid);
 		}
 		if (t->is_lost)
 			return;
-		b = next_block(r, t, b, (struct place){tid, ctaid});
+		b = prove_replay_next(r, t, b, (struct place){tid, ctaid});
 	}
 }
 

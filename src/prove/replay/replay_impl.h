@@ -88,6 +88,8 @@ void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32
 uint32_t prove_replay_private_object(const struct run *r, uint64_t addr, uint64_t *at);
 /* From private memory or the parameters. */
 struct value prove_replay_load(const struct run *r, uint64_t addr, unsigned bytes);
+/* What is watched on side i, as it is now; NULL: nothing. */
+struct value *prove_replay_watch(const struct run *r, unsigned i);
 /* Private memory that a store of unknown address may reach becomes unknown. */
 void prove_replay_forget(struct run *r, uint32_t step);
 
@@ -98,7 +100,15 @@ struct place {
 };
 uint32_t prove_replay_join(struct run *r, struct thread *t, uint32_t b, struct place at);
 
-/* judge.c: r->a of t[0] and r->b of t[1]. */
+/* replay.c: one step of a thread; which block it goes to after b, IR_NONE: it ends there, in whatever
+ * way. */
+void prove_replay_step(struct run *r, struct thread *t, uint32_t i, const uint32_t *tid,
+		       const uint32_t *ctaid);
+uint32_t prove_replay_next(struct run *r, struct thread *t, uint32_t b, struct place at);
+
+/* judge.c: do all threads keep what the code assumes of each? */
+bool prove_replay_keeps(struct run *r);
+/* r->a of t[0] and r->b of t[1]. */
 enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 				      struct replay_meeting *out);
 

@@ -121,8 +121,9 @@ static bool is_pair(const struct search *s, const struct seen *x, const struct s
 	       y->addr < x->addr + r->a->mem->bytes;
 }
 
-bool prove_replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *p,
-			 struct replay_meeting *out)
+/* Threads one by one, as far as barriers alone order them. */
+static bool search_threads(struct ev *e, struct smt_model *m, const struct replay_pair *p,
+			   struct replay_meeting *out)
 {
 	struct search s = {.r = {.e = e, .m = m, .p = p, .a = p->a, .b = p->b}};
 	struct replay_pair quiet = *p;
@@ -167,6 +168,14 @@ bool prove_replay_search(struct ev *e, struct smt_model *m, const struct replay_
 	base_vec_free(&s.seen);
 	prove_replay_close(&s.r);
 	return found;
+}
+
+bool prove_replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *p,
+			 struct replay_meeting *out)
+{
+	if (!p->is_copy && search_threads(e, m, p, out))
+		return true;
+	return (p->is_copy || e->mbars.n) && prove_replay_schedule(e, m, p, out);
 }
 
 /* ---- is it within the contract? ---------------------------------------------------------- */

@@ -1,0 +1,103 @@
+/*
+ * schedule.h - private to src/prove/replay: all threads of a block in one schedule (schedule.c),
+ * and what their barriers, mbarriers and copies order (waits.c).
+ *
+ * Who knows of whom is kept in vector clocks: one number for each thread, which counts its
+ * releases, and one for each asynchronous copy, 1 where it is known to be done.
+ */
+#ifndef COLLIDER_PROVE_REPLAY_SCHEDULE_H
+#define COLLIDER_PROVE_REPLAY_SCHEDULE_H
+
+#include "prove/replay/replay_impl.h"
+
+#define SCHEDULE_COPIES	   512 /* at most in one schedule */
+#define SCHEDULE_MBARRIERS 64
+#define SCHEDULE_EVENTS	   4096
+
+enum lane_state {
+	LANE_RUNS,
+	LANE_POLLS,   /* an mbarrier said no: others first */
+	LANE_CTA,     /* waits at a barrier of the block */
+	LANE_WARP,    /* ... of its warp */
+	LANE_NUMBER,  /* ... of some warps */
+	LANE_ENDED,
+	LANE_LOST /* what it does next isn't known: nothing more, as if others were faster */
+};
+
+/* One thread of the block. */
+struct lane {
+	struct thread t;
+	struct value *reg;
+	unsigned char *mem, *mem_known;
+	uint32_t *clock;
+	uint32_t tid[3];
+	uint32_t block, step; /* what comes next */
+	enum lane_state state;
+	uint32_t number;  /* LANE_CTA, LANE_NUMBER: which barrier; LANE_WARP: its lanes */
+	uint32_t polled;  /* the step of the last wait that said no */
+	uint32_t groups;  /* of cp.async that it has made */
+	uint32_t ncopies; /* bulk copies of the instruction that it is in */
+};
+
+/* A copy, or its one half: it accesses its bytes at any time from its issue until it is done. */
+struct copy {
+	uint32_t lane, group;
+	uint64_t bytes;
+	uint32_t mbarrier; /* that it completes on; IR_NONE: none */
+	bool is_done;
+};
+
+struct mbarrier {
+	uint64_t addr;
+	uint64_t count, pending; /* arrivals of a phase; that are missing of this one */
+	int64_t bytes;		 /* that are expected and not yet there */
+	uint64_t phase;
+	/* Known to whoever arrived so far; and when the last phase was complete. */
+	uint32_t *coming, *done;
+};
+
+/* An instance of one of the two accesses. */
+struct shot {
+	uint32_t lane, copy; /* copy: IR_NONE: the thread itself */
+	uint32_t epoch, turn;
+	uint64_t addr, bytes;
+	struct event ev;
+};
+
+struct schedule {
+	struct run *r;
+	const uint32_t *ctaid;
+	struct lane *lane;
+	uint32_t nlanes, width; /* numbers of a clock */
+	struct copy copy[SCHEDULE_COPIES];
+	uint32_t ncopies;
+	struct mbarrier mbarrier[SCHEDULE_MBARRIERS];
+	uint32_t nmbarriers;
+	uint32_t *strong;	   /* what all strong operations so far have made known */
+	uint32_t *number[IR_NUMBERS]; /* ... arrivals at a numbered barrier, till it is complete */
+	uint32_t arrived[IR_NUMBERS];
+	struct shot *shot;
+	uint32_t nshots;
+	bool is_eager;	/* copies are done at once; else when nothing else goes on */
+	bool has_moved; /* something has changed in this round */
+	bool is_over;	/* what happens from here on isn't known */
+	const struct shot *x, *y; /* the race that was found: of access a, of access b */
+};
+
+/* ---- waits.c ---- */
+
+void schedule_learn(struct schedule *s, uint32_t *to, const uint32_t *from);
+/* The thread makes all that it knows known in a clock; what it does later isn't. */
+void schedule_release(struct schedule *s, struct lane *l, uint32_t *to);
+/* A step that orders, or may wait. */
+void schedule_mbarrier(struct schedule *s, struct lane *l, const struct ir_step *st);
+void schedule_numbered(struct schedule *s, struct lane *l, const struct ir_step *st);
+void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *st);
+/* A copy that begins; IR_NONE: there are too many. */
+uint32_t schedule_copy(struct schedule *s, struct lane *l);
+/* Lets threads go on that wait at barriers which are complete. */
+void schedule_open_barriers(struct schedule *s);
+/* The oldest copy that something waits for is done. False: there is none. */
+bool schedule_finish_copy(struct schedule *s);
+
+#endif

@@ -1,0 +1,312 @@
+/*
+ * waits.c - barriers, mbarriers and groups of copies in a schedule: who goes on, and knows of what
+ * (schedule.h).
+ *
+ * Of what isn't known exactly more is taken as ordered, never less: who waits for a phase of an
+ * mbarrier learns of all arrivals up to its end, and strong operations are as one lock. So what is
+ * unordered here is so in the memory model, too. Operations that are used as the ISA forbids, or
+ * of which it isn't known what they do, end the schedule.
+ *
+ * Misses: arrivals of a count, those of other blocks, of cp.async; barriers whose number or lanes
+ * aren't known.
+ */
+#include "prove/replay/schedule.h"
+
+#include <string.h>
+
+void schedule_learn(struct schedule *s, uint32_t *to, const uint32_t *from)
+{
+	uint32_t cost = s->width / 64;
+
+	for (uint32_t i = 0; i < s->width; i++)
+		to[i] = to[i] > from[i] ? to[i] : from[i];
+	s->r->budget -= s->r->budget > cost ? cost : s->r->budget;
+}
+
+void schedule_release(struct schedule *s, struct lane *l, uint32_t *to)
+{
+	schedule_learn(s, to, l->clock);
+	l->clock[l - s->lane]++;
+}
+
+static bool reads(const struct schedule *s, uint32_t reg, uint64_t *out)
+{
+	*out = 0;
+	if (reg == IR_NONE || !s->r->reg[reg].known)
+		return false;
+	*out = s->r->reg[reg].v;
+	return true;
+}
+
+/* ---- barriers -------------------------------------------------------------------------------- */
+
+static bool is_waiting(const struct lane *l, enum lane_state state, uint32_t number)
+{
+	return l->state == state && l->number == number;
+}
+
+/* Those who wait there know of each other, and of what *from says, and go on. */
+static void open(struct schedule *s, enum lane_state state, uint32_t number, uint32_t warp,
+		 const uint32_t *from)
+{
+	uint32_t *all = base_zalloc(&s->r->arena, s->width * sizeof(*all));
+
+	if (from)
+		schedule_learn(s, all, from);
+	for (uint32_t i = 0; i < s->nlanes; i++) {
+		struct lane *l = &s->lane[i];
+		if (is_waiting(l, state, number) && (warp == IR_NONE || i / 32 == warp))
+			schedule_release(s, l, all);
+	}
+	for (uint32_t i = 0; i < s->nlanes; i++) {
+		struct lane *l = &s->lane[i];
+		if (!is_waiting(l, state, number) || (warp != IR_NONE && i / 32 != warp))
+			continue;
+		schedule_learn(s, l->clock, all);
+		l->state = LANE_RUNS;
+		s->has_moved = true;
+	}
+}
+
+/* All threads that haven't ended wait at one barrier of the block. */
+static void open_cta(struct schedule *s)
+{
+	const struct lane *first = NULL;
+
+	for (uint32_t i = 0; i < s->nlanes; i++) {
+		const struct lane *l = &s->lane[i];
+		if (l->state == LANE_ENDED)
+			continue;
+		if (l->state != LANE_CTA || (first && l->number != first->number))
+			return;
+		first = first ? first : l;
+	}
+	if (first)
+		open(s, LANE_CTA, first->number, IR_NONE, NULL);
+}
+
+static void open_warp(struct schedule *s, uint32_t warp)
+{
+	for (uint32_t i = 32 * warp; i < s->nlanes && i < 32 * warp + 32; i++) {
+		uint32_t mask = s->lane[i].number, k = 32 * warp;
+		if (s->lane[i].state != LANE_WARP)
+			continue;
+		while (k < s->nlanes && k < 32 * warp + 32 &&
+		       (!(mask >> k % 32 & 1) || s->lane[k].state == LANE_ENDED ||
+			is_waiting(&s->lane[k], LANE_WARP, mask)))
+			k++;
+		if (k == s->nlanes || k == 32 * warp + 32)
+			open(s, LANE_WARP, mask, warp, NULL);
+	}
+}
+
+void schedule_open_barriers(struct schedule *s)
+{
+	open_cta(s);
+	for (uint32_t w = 0; w < (s->nlanes + 31) / 32; w++)
+		open_warp(s, w);
+}
+
+void schedule_numbered(struct schedule *s, struct lane *l, const struct ir_step *st)
+{
+	uint32_t n = (uint32_t)(st->imm - IR_PARTIAL);
+	bool only_arrives =
+		st->at && (st->at->form->op == PTX_OP_BAR_ARRIVE ||
+			   st->at->form->op == PTX_OP_BARRIER_ARRIVE);
+
+	if (n >= IR_NUMBERS || !st->threads || st->pred != IR_NONE) {
+		s->is_over = true;
+		return;
+	}
+	if (!s->number[n])
+		s->number[n] = base_zalloc(&s->r->arena, s->width * sizeof(*s->number[n]));
+	schedule_release(s, l, s->number[n]);
+	s->has_moved = true;
+	if (!only_arrives) {
+		l->state = LANE_NUMBER;
+		l->number = n;
+	}
+	if (++s->arrived[n] < st->threads)
+		return;
+	open(s, LANE_NUMBER, n, IR_NONE, s->number[n]);
+	s->arrived[n] = 0;
+}
+
+/* ---- mbarriers ------------------------------------------------------------------------------- */
+
+static struct mbarrier *mbarrier_at(struct schedule *s, uint64_t addr)
+{
+	for (uint32_t i = 0; i < s->nmbarriers; i++)
+		if (s->mbarrier[i].addr == addr)
+			return &s->mbarrier[i];
+	return NULL;
+}
+
+static void set_up(struct schedule *s, uint64_t addr, uint64_t count)
+{
+	struct mbarrier *m = mbarrier_at(s, addr);
+
+	if (m || !count || s->nmbarriers == SCHEDULE_MBARRIERS) {
+		s->is_over = true;
+		return;
+	}
+	m = &s->mbarrier[s->nmbarriers++];
+	*m = (struct mbarrier){.addr = addr, .count = count, .pending = count};
+	m->coming = base_zalloc(&s->r->arena, s->width * sizeof(*m->coming));
+	m->done = base_zalloc(&s->r->arena, s->width * sizeof(*m->done));
+}
+
+static void end_phase(struct schedule *s, struct mbarrier *m)
+{
+	if (m->pending || m->bytes)
+		return;
+	m->phase++;
+	m->pending = m->count;
+	schedule_learn(s, m->done, m->coming);
+}
+
+static void finish(struct schedule *s, uint32_t n)
+{
+	struct copy *c = &s->copy[n];
+	struct mbarrier *m = &s->mbarrier[c->mbarrier];
+
+	c->is_done = true;
+	s->has_moved = true;
+	m->coming[s->nlanes + n] = 1;
+	m->bytes -= (int64_t)c->bytes;
+	end_phase(s, m);
+}
+
+bool schedule_finish_copy(struct schedule *s)
+{
+	for (uint32_t i = 0; i < s->ncopies; i++)
+		if (!s->copy[i].is_done && s->copy[i].mbarrier != IR_NONE) {
+			finish(s, i);
+			return true;
+		}
+	return false;
+}
+
+static void arrive(struct schedule *s, struct lane *l, struct mbarrier *m, const struct ir_mbar *op)
+{
+	uint64_t bytes;
+
+	if (!m->pending || (op->arg != IR_NONE && !reads(s, op->arg, &bytes))) {
+		s->is_over = true;
+		return;
+	}
+	if (op->result != IR_NONE)
+		s->r->reg[op->result] = (struct value){m->phase, true};
+	if (op->arg != IR_NONE)
+		m->bytes += (int64_t)bytes;
+	m->pending--;
+	schedule_release(s, l, m->coming);
+	s->has_moved = true;
+	end_phase(s, m);
+}
+
+static void wait(struct schedule *s, struct lane *l, const struct mbarrier *m,
+		 const struct ir_mbar *op)
+{
+	uint64_t arg;
+
+	if (!reads(s, op->arg, &arg)) {
+		l->state = LANE_LOST;
+		return;
+	}
+	bool is_over = op->is_parity ? (m->phase & 1) != (arg & 1) : m->phase > arg;
+	if (op->result != IR_NONE)
+		s->r->reg[op->result] = (struct value){is_over, true};
+	if (is_over) {
+		schedule_learn(s, l->clock, m->done);
+		l->polled = IR_NONE;
+		s->has_moved = true;
+		return;
+	}
+	l->state = LANE_POLLS;
+	s->has_moved |= l->polled != l->step;
+	l->polled = l->step;
+}
+
+/* The halves of the thread's bulk copy, its latest ones, complete on the mbarrier: one of them with
+ * all bytes. */
+static void count_copy(struct schedule *s, struct lane *l, const struct mbarrier *m,
+		       const struct ir_mbar *op)
+{
+	uint32_t first = s->ncopies - l->ncopies;
+	uint64_t bytes;
+
+	if (!l->ncopies || !reads(s, op->arg, &bytes)) {
+		s->is_over = true;
+		return;
+	}
+	for (uint32_t i = first; i < s->ncopies; i++) {
+		s->copy[i].mbarrier = (uint32_t)(m - s->mbarrier);
+		s->copy[i].bytes = i == first ? bytes : 0;
+	}
+	for (uint32_t i = first; i < s->ncopies && s->is_eager; i++)
+		finish(s, i);
+	s->has_moved = true;
+}
+
+void schedule_mbarrier(struct schedule *s, struct lane *l, const struct ir_step *st)
+{
+	const struct ir_mbar *op = st->mbar;
+	uint64_t addr, count;
+	struct mbarrier *m;
+
+	if (!reads(s, op->addr, &addr)) {
+		s->is_over = true;
+		return;
+	}
+	addr += (uint64_t)op->off;
+	m = mbarrier_at(s, addr);
+	if (op->kind == IR_MBAR_INIT && reads(s, op->arg, &count)) {
+		set_up(s, addr, count);
+		return;
+	}
+	if (!m) {
+		s->is_over = true;
+		return;
+	}
+	switch (op->kind) {
+	case IR_MBAR_ARRIVE:
+		arrive(s, l, m, op);
+		return;
+	case IR_MBAR_WAIT:
+		wait(s, l, m, op);
+		return;
+	case IR_MBAR_COPY:
+		count_copy(s, l, m, op);
+		return;
+	default:
+		s->is_over = true;
+	}
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+uint32_t schedule_copy(struct schedule *s, struct lane *l)
+{
+	if (s->ncopies == SCHEDULE_COPIES) {
+		s->is_over = true;
+		return IR_NONE;
+	}
+	s->copy[s->ncopies] =
+		(struct copy){(uint32_t)(l - s->lane), l->groups, 0, IR_NONE, false};
+	return s->ncopies++;
+}
+
+void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *st)
+{
+	if (st->kind == IR_COMMIT) {
+		l->groups++;
+		return;
+	}
+	for (uint32_t i = 0; i < s->ncopies; i++) {
+		const struct copy *c = &s->copy[i];
+		bool is_old = c->group < l->groups && l->groups - c->group > st->imm;
+		if (c->lane == (uint32_t)(l - s->lane) && (st->imm == IR_WAIT_ALL || is_old))
+			l->clock[s->nlanes + i] = 1;
+	}
+}
