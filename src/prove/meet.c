@@ -288,6 +288,8 @@ void prove_meet_own_copies(struct check *c)
 		    ((t->own.step && digits_are_apart(c, counters, true)) ||
 		     are_elsewhere(c, t, counters, false) || are_elsewhere(c, t, counters, true)))
 			continue;
+		if (t->own.step)
+			prove_show_own_copy(c, &t->copy, &t->own);
 		const struct ptx_stmt *at = t->own.step ? t->own.step->at : t->copy.step->at;
 		prove_alarm_problem(
 			RACE_PROBLEM_UNPROVEN, at,

@@ -203,7 +203,7 @@ static void open_replay(struct check *c, struct replay_pair *p)
 		      c->level.warp != SMT_ANY_WARP;
 	p->use_grid = c->phases[IR_RANK_GRID].is_used;
 	p->is_lockstep = c->o->is_lockstep && c->level.apart == RACE_LEVEL_WARP;
-	p->is_copy = is_late(c);
+	p->is_copy = is_late(c) || (p->level == RACE_LEVEL_THREAD && !p->in_any_order);
 }
 
 /* REPLAY_RACES: the alarm is true. Where the model itself isn't, other launches may be tried. */
@@ -284,6 +284,17 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 	c->trial.is_refuted |= c->trial.is_on;
 	raise(c, counters, &f);
 	return true;
+}
+
+void prove_show_own_copy(struct check *c, const struct ev_access *copy, const struct ev_access *own)
+{
+	uint8_t *counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
+
+	if (c->trial.is_on || c->pair.is_forced)
+		return;
+	c->pair = (struct check_pair){.a = copy, .b = own};
+	c->level = (struct check_level){.apart = RACE_LEVEL_THREAD, .cls = RACE_CLASS_RACE};
+	settle_by_trying(c, counters);
 }
 
 static void settle_by_bits(struct check *c, const uint8_t *counters, struct alarm_facts *f,

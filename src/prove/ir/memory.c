@@ -195,6 +195,22 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 	prove_ir_ticket(fr, a, got, put)->src[2] = old;
 }
 
+/* Groups of copies: one more, or a wait for all but the latest N. */
+static void lower_group(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	bool is_all = s->form->op == PTX_OP_CP_ASYNC_WAIT_ALL;
+	bool is_wait = s->form->op == PTX_OP_CP_ASYNC_WAIT_GROUP;
+	struct ir_step *st = NULL;
+
+	if (is_wait && (!s->nops || s->ops[0].kind != PTX_OPND_INT || s->ops[0].imm < 0)) {
+		prove_ir_unmodelled(fr, s);
+		return;
+	}
+	st = prove_ir_push(fr, is_all || is_wait ? IR_WAIT : IR_COMMIT, IR_NONE);
+	st->imm = is_all ? IR_WAIT_ALL : is_wait ? (uint64_t)s->ops[0].imm : 0;
+	prove_ir_guard(fr, st);
+}
+
 static bool is_count(const struct ptx_opnd *o)
 {
 	return o->kind == PTX_OPND_INT && o->imm > 0 && o->imm <= UINT16_MAX;
@@ -537,18 +553,10 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		if (!lower_surface(fr, s))
 			prove_ir_unmodelled(fr, s);
 		return;
-	case PTX_OP_CP_ASYNC_COMMIT_GROUP: /* one that a predicate may leave out: none */
-		if (s->pred == PTX_NO_REG)
-			prove_ir_push(fr, IR_COMMIT, IR_NONE);
-		return;
+	case PTX_OP_CP_ASYNC_COMMIT_GROUP:
 	case PTX_OP_CP_ASYNC_WAIT_ALL:
-		if (s->pred == PTX_NO_REG)
-			prove_ir_push(fr, IR_WAIT, IR_NONE)->imm = IR_WAIT_ALL;
-		return;
-	case PTX_OP_CP_ASYNC_WAIT_GROUP: /* waits for all but the latest N groups */
-		if (s->pred == PTX_NO_REG && s->nops && s->ops[0].kind == PTX_OPND_INT &&
-		    s->ops[0].imm >= 0)
-			prove_ir_push(fr, IR_WAIT, IR_NONE)->imm = (uint64_t)s->ops[0].imm;
+	case PTX_OP_CP_ASYNC_WAIT_GROUP:
+		lower_group(fr, s);
 		return;
 	case PTX_OP_MBARRIER_INIT:
 	case PTX_OP_MBARRIER_INVAL:

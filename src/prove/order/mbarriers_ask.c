@@ -251,6 +251,7 @@ void mbarriers_own_copies(struct check *c, const struct mbarriers *x)
 			    !prove_quick_may_alias(c) || has_alarm(c, a) || is_nowhere(c) ||
 			    (x && is_kept(c, x, false)))
 				continue;
+			prove_show_own_copy(c, a, b);
 			prove_alarm_problem(
 				RACE_PROBLEM_UNPROVEN, b->step->at,
 				base_printf(c->arena,

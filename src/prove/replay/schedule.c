@@ -3,8 +3,8 @@
  * operations on mbarriers (replay.h).
  *
  * Each thread runs until it waits, or until an mbarrier says no; then the next one does. Values are
- * numbers or unknown as in replay.c. Where nothing goes on any more the oldest copy is done; in a
- * second schedule each is done at once. So what was executed is the beginning of an execution of
+ * numbers or unknown as in replay.c. Where nothing goes on any more the oldest copy is done; in
+ * other schedules each is done at once. So what was executed is the beginning of an execution of
  * the kernel. Two accesses in it that vector clocks leave unordered are a race whatever follows,
  * and whatever becomes of threads that can't be followed (those just don't go on).
  *
@@ -171,6 +171,10 @@ static void do_order(struct schedule *s, struct lane *l, const struct ir_step *s
 		schedule_mbarrier(s, l, st);
 		if (st->mbar->kind == IR_MBAR_COPY)
 			l->ncopies = 0;
+		if (s->kind == SCHEDULE_TURNS && l->state == LANE_RUNS) {
+			l->state = LANE_POLLS;
+			s->has_moved = true;
+		}
 	} else if (ir_is_partial(st)) {
 		schedule_numbered(s, l, st);
 	} else if (is_strong_operation(st)) {
@@ -300,13 +304,13 @@ static void make_lane(struct schedule *s, uint32_t i)
 }
 
 /* One schedule of the block, till two accesses race in it. */
-static struct schedule *run_block(struct run *r, bool is_eager)
+static struct schedule *run_block(struct run *r, enum schedule_kind kind)
 {
 	struct schedule *s = BASE_NEW(&r->arena, struct schedule);
 
 	s->r = r;
 	s->ctaid = r->m->ctaid[0];
-	s->is_eager = is_eager;
+	s->kind = kind;
 	s->nlanes = r->m->ntid[0] * r->m->ntid[1] * r->m->ntid[2];
 	s->width = s->nlanes + SCHEDULE_COPIES;
 	s->lane = BASE_NEWN(&r->arena, struct lane, s->nlanes);
@@ -348,12 +352,12 @@ static void take(const struct run *r, const struct schedule *s, struct smt_model
 }
 
 /* A schedule in which the two race, with a part of the steps; or NULL. */
-static struct schedule *run_with(struct run *r, uint64_t part, bool is_eager)
+static struct schedule *run_with(struct run *r, uint64_t part, enum schedule_kind kind)
 {
 	uint64_t rest = r->budget - part;
 
 	r->budget = part;
-	struct schedule *s = run_block(r, is_eager);
+	struct schedule *s = run_block(r, kind);
 	r->budget += rest;
 	return s->x ? s : NULL;
 }
@@ -376,12 +380,12 @@ bool prove_replay_schedule(struct ev *e, struct smt_model *m, const struct repla
 	if (!prove_replay_is_legal(&r))
 		return false;
 	prove_replay_open(&r, SCHEDULE_STEPS);
-	part = r.budget / 3;
-	for (unsigned i = 0; i < 2 && !s; i++)
-		s = run_with(&r, part, i == 1);
+	part = r.budget / (SCHEDULE_KINDS + 1);
+	for (unsigned i = 0; i < SCHEDULE_KINDS && !s; i++)
+		s = run_with(&r, part, (enum schedule_kind)i);
 	if (s) { /* once more, to see the variables there */
 		r.p = p;
-		s = run_with(&r, part, s->is_eager);
+		s = run_with(&r, part, s->kind);
 	}
 	found = s != NULL;
 	if (found) {

@@ -16,7 +16,7 @@
 
 enum lane_state {
 	LANE_RUNS,
-	LANE_POLLS,   /* an mbarrier said no: others first */
+	LANE_POLLS,   /* an mbarrier said no, or it is others' turn */
 	LANE_CTA,     /* waits at a barrier of the block */
 	LANE_WARP,    /* ... of its warp */
 	LANE_NUMBER,  /* ... of some warps */
@@ -78,7 +78,9 @@ struct schedule {
 	uint32_t arrived[IR_NUMBERS];
 	struct shot *shot;
 	uint32_t nshots;
-	bool is_eager;	/* copies are done at once; else when nothing else goes on */
+	/* LATE: copies are done when nothing else goes on; SOON: at once; TURNS: at once, and threads
+	 * take turns at each operation on an mbarrier. */
+	enum schedule_kind { SCHEDULE_LATE, SCHEDULE_SOON, SCHEDULE_TURNS, SCHEDULE_KINDS } kind;
 	bool has_moved; /* something has changed in this round */
 	bool is_over;	/* what happens from here on isn't known */
 	const struct shot *x, *y; /* the race that was found: of access a, of access b */

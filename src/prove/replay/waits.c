@@ -179,12 +179,17 @@ static void finish(struct schedule *s, uint32_t n)
 
 bool schedule_finish_copy(struct schedule *s)
 {
-	for (uint32_t i = 0; i < s->ncopies; i++)
-		if (!s->copy[i].is_done && s->copy[i].mbarrier != IR_NONE) {
-			finish(s, i);
-			return true;
-		}
-	return false;
+	bool has_some = false;
+
+	for (uint32_t i = 0; i < s->ncopies; i++) {
+		if (s->copy[i].is_done || s->copy[i].mbarrier == IR_NONE)
+			continue;
+		finish(s, i);
+		has_some = true;
+		if (s->copy[i].bytes) /* with its last half */
+			break;
+	}
+	return has_some;
 }
 
 static void arrive(struct schedule *s, struct lane *l, struct mbarrier *m, const struct ir_mbar *op)
@@ -228,7 +233,7 @@ static void wait(struct schedule *s, struct lane *l, const struct mbarrier *m,
 	l->polled = l->step;
 }
 
-/* The halves of the thread's bulk copy, its latest ones, complete on the mbarrier: one of them with
+/* The halves of the thread's bulk copy, its latest ones, complete on the mbarrier: the last one with
  * all bytes. */
 static void count_copy(struct schedule *s, struct lane *l, const struct mbarrier *m,
 		       const struct ir_mbar *op)
@@ -242,9 +247,9 @@ static void count_copy(struct schedule *s, struct lane *l, const struct mbarrier
 	}
 	for (uint32_t i = first; i < s->ncopies; i++) {
 		s->copy[i].mbarrier = (uint32_t)(m - s->mbarrier);
-		s->copy[i].bytes = i == first ? bytes : 0;
+		s->copy[i].bytes = i + 1 == s->ncopies ? bytes : 0;
 	}
-	for (uint32_t i = first; i < s->ncopies && s->is_eager; i++)
+	for (uint32_t i = first; i < s->ncopies && s->kind != SCHEDULE_LATE; i++)
 		finish(s, i);
 	s->has_moved = true;
 }

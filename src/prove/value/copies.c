@@ -398,9 +398,11 @@ static void follow(struct walk *w, struct at at, uint32_t i)
 
 	for (; i < x->first + x->n; i++) {
 		const struct ir_step *st = &w->e->ir->steps.v[i];
-		if (st->kind == IR_WAIT && (st->imm == IR_WAIT_ALL || at.groups > st->imm))
+		bool is_sure = st->pred == IR_NONE; /* else neither waits nor makes a group */
+		if (st->kind == IR_WAIT && is_sure &&
+		    (st->imm == IR_WAIT_ALL || at.groups > st->imm))
 			return;
-		if (st->kind == IR_COMMIT && at.groups < MOST)
+		if (st->kind == IR_COMMIT && is_sure && at.groups < MOST)
 			at.groups++;
 		if (st->kind == IR_ACCESS)
 			add_touch(w, &at, i);

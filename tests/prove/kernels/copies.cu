@@ -15,7 +15,7 @@ __global__ void once(float *out, const float *in)
 }
 
 // The barrier is before the wait.
-// prove: once_early potential racy --block-dim=256
+// prove: once_early true racy --block-dim=256
 __global__ void once_early(float *out, const float *in)
 {
 	__shared__ float b[256];
@@ -100,7 +100,7 @@ __global__ void two_stages(float *out, const float *in) { pipeline<1, true>(out,
 // prove: two_stages_one_barrier true --block-dim=128
 __global__ void two_stages_one_barrier(float *out, const float *in) { pipeline<1, false>(out, in); }
 
-// prove: in_no_group potential racy --block-dim=128
+// prove: in_no_group true racy --block-dim=128
 __global__ void in_no_group(float *out, const float *in)
 {
 	__shared__ float b[128];
@@ -113,7 +113,7 @@ __global__ void in_no_group(float *out, const float *in)
 	__pipeline_wait_prior(0);
 }
 
-// prove: own_too_early unproven racy --block-dim=128
+// prove: own_too_early true racy --block-dim=128
 __global__ void own_too_early(float *out, const float *in)
 {
 	__shared__ float b[128];

@@ -83,7 +83,7 @@ __global__ void all_once(float *a)
 	wait_token(&b, token);
 	a[blockIdx.x * 64 + t] = s[63 - t];
 }
-// prove: all_once_late potential racy --block-dim=64
+// prove: all_once_late true racy --block-dim=64
 __global__ void all_once_late(float *a)
 {
 	__shared__ float s[64];
@@ -118,33 +118,33 @@ __global__ void all_turns_parity(float *a, int n)
 {
 	ALL(64, s[k & 1][t] = k; arrive(b); wait(b, k & 1); sum += s[k & 1][63 - t])
 }
-// prove: all_one_stage potential racy --block-dim=64
+// prove: all_one_stage true racy --block-dim=64
 __global__ void all_one_stage(float *a, int n)
 {
 	ALL(64, s[0][t] = k; arrive(b); wait(b, k & 1); sum += s[0][63 - t])
 }
-// prove: all_other_parity potential racy --block-dim=64
+// prove: all_other_parity true racy --block-dim=64
 __global__ void all_other_parity(float *a, int n)
 {
 	ALL(64, s[k & 1][t] = k; arrive(b); wait(b, ~k & 1); sum += s[k & 1][63 - t])
 }
-// prove: all_one_parity potential racy --block-dim=64
+// prove: all_one_parity true racy --block-dim=64
 __global__ void all_one_parity(float *a, int n)
 {
 	ALL(64, s[k & 1][t] = k; arrive(b); wait(b, 0); sum += s[k & 1][63 - t])
 }
 // What an odd iteration writes is in none that arrives.
-// prove: all_every_other potential racy --block-dim=64
+// prove: all_every_other true racy --block-dim=64
 __global__ void all_every_other(float *a, int n)
 {
 	ALL(64, if (k & 1) s[0][t] = k; else arrive(b); wait(b, k & 1); sum += s[0][63 - t])
 }
-// prove: all_but_last potential racy --block-dim=64
+// prove: all_but_last true racy --block-dim=64
 __global__ void all_but_last(float *a, int n)
 {
 	ALL(64, if (k + 1 == n) s[0][t] = k; else arrive(b); wait(b, k & 1); sum += s[0][63 - t])
 }
-// prove: all_too_few potential racy --block-dim=64
+// prove: all_too_few true racy --block-dim=64
 __global__ void all_too_few(float *a, int n)
 {
 	ALL(63, s[k & 1][t] = k; arrive(b); wait(b, k & 1); sum += s[k & 1][63 - t])
@@ -154,7 +154,7 @@ __global__ void all_twice(float *a, int n)
 {
 	ALL(128, s[k & 1][t] = k; arrive(b); arrive(b); wait(b, k & 1); sum += s[k & 1][63 - t])
 }
-// prove: all_no_loop potential racy --block-dim=64
+// prove: all_no_loop true racy --block-dim=64
 __global__ void all_no_loop(float *a, int n)
 {
 	ALL(64, s[k & 1][t] = k; arrive(b);
@@ -182,11 +182,11 @@ __global__ void all_no_loop(float *a, int n)
 
 // prove: once race-free --block-dim=128
 __global__ void once(float *out, const float *in) { ONCE(512, , wait(b, 0), ) }
-// prove: once_no_wait potential racy --block-dim=128
+// prove: once_no_wait true racy --block-dim=128
 __global__ void once_no_wait(float *out, const float *in) { ONCE(512, , , ) }
-// prove: once_barrier potential racy --block-dim=128
+// prove: once_barrier true racy --block-dim=128
 __global__ void once_barrier(float *out, const float *in) { ONCE(512, , __syncthreads(), ) }
-// prove: once_parity potential racy --block-dim=128
+// prove: once_parity true racy --block-dim=128
 __global__ void once_parity(float *out, const float *in) { ONCE(512, , wait(b, 1), ) }
 // prove: once_part potential racy --block-dim=128
 __global__ void once_part(float *out, const float *in) { ONCE(256, , wait(b, 0), ) }
@@ -246,28 +246,28 @@ __global__ void ring_two_copies(float *out, const float *in, int n)
 	     fill(s[k % 2] + 64, in + k * 128 + 64, 256, &full[k % 2]),
 	     wait(&full[k % 2], k / 2 & 1); sum += s[k % 2][127 - t]; arrive(&empty[k % 2]))
 }
-// prove: ring_own potential racy --block-dim=160
+// prove: ring_own true racy --block-dim=160
 __global__ void ring_own(float *out, const float *in, int n)
 {
 	RING(2, 1, 128,
 	     wait(&empty[k % 2], (k / 2 & 1) ^ 1); expect(&full[k % 2], 512); fill(s[k % 2], in + k * 128, 512, &full[k % 2]),
 	     sum += s[k % 2][127 - t]; wait(&full[k % 2], k / 2 & 1); arrive(&empty[k % 2]))
 }
-// prove: ring_early_arrival potential racy --block-dim=160
+// prove: ring_early_arrival true racy --block-dim=160
 __global__ void ring_early_arrival(float *out, const float *in, int n)
 {
 	RING(2, 1, 128,
 	     wait(&empty[k % 2], (k / 2 & 1) ^ 1); expect(&full[k % 2], 512); fill(s[k % 2], in + k * 128, 512, &full[k % 2]),
 	     wait(&full[k % 2], k / 2 & 1); arrive(&empty[k % 2]); sum += s[k % 2][127 - t])
 }
-// prove: ring_never_empty potential racy --block-dim=160
+// prove: ring_never_empty true racy --block-dim=160
 __global__ void ring_never_empty(float *out, const float *in, int n)
 {
 	RING(2, 1, 128,
 	     expect(&full[k % 2], 512); fill(s[k % 2], in + k * 128, 512, &full[k % 2]),
 	     wait(&full[k % 2], k / 2 & 1); sum += s[k % 2][127 - t]; arrive(&empty[k % 2]))
 }
-// prove: ring_one_too_few potential racy --block-dim=160
+// prove: ring_one_too_few true racy --block-dim=160
 __global__ void ring_one_too_few(float *out, const float *in, int n)
 {
 	RING(2, 1, 127,
@@ -282,14 +282,14 @@ __global__ void ring_wrong_parity(float *out, const float *in, int n)
 	     wait(&empty[k % 2], (k & 1) ^ 1); expect(&full[k % 2], 512); fill(s[k % 2], in + k * 128, 512, &full[k % 2]),
 	     wait(&full[k % 2], k / 2 & 1); sum += s[k % 2][127 - t]; arrive(&empty[k % 2]))
 }
-// prove: ring_wrong_stage potential racy --block-dim=160
+// prove: ring_wrong_stage true racy --block-dim=160
 __global__ void ring_wrong_stage(float *out, const float *in, int n)
 {
 	RING(2, 1, 128,
 	     wait(&empty[k % 2], (k / 2 & 1) ^ 1); expect(&full[k % 2], 512); fill(s[k % 2], in + k * 128, 512, &full[k % 2]),
 	     wait(&full[k % 2], k / 2 & 1); sum += s[(k + 1) % 2][127 - t]; arrive(&empty[k % 2]))
 }
-// prove: ring_too_long potential racy --block-dim=160
+// prove: ring_too_long true racy --block-dim=160
 __global__ void ring_too_long(float *out, const float *in, int n)
 {
 	RING(3, 1, 128,
@@ -338,7 +338,7 @@ __global__ void state_reversed(float *out, const float *in, int n)
 
 // prove: ring_by_warps race-free --block-dim=160
 __global__ void ring_by_warps(float *out, const float *in, int n) { WARPS(__syncwarp()) }
-// prove: ring_no_warps potential racy --block-dim=160
+// prove: ring_no_warps true racy --block-dim=160
 __global__ void ring_no_warps(float *out, const float *in, int n) { WARPS() }
 
 // ---- ordinary stores of a producer's warp
@@ -370,7 +370,7 @@ __global__ void stored(float *out, const float *in, int n)
 	STORED(wait(&empty[k % 2], (k / 2 & 1) ^ 1); for (int i = t - 128; i < 128; i += 32) s[k % 2][i] = in[k * 128 + i]; arrive(&full[k % 2]),
 	       wait(&full[k % 2], k / 2 & 1); sum += s[k % 2][127 - t]; arrive(&empty[k % 2]))
 }
-// prove: stored_late potential racy --block-dim=160
+// prove: stored_late true racy --block-dim=160
 __global__ void stored_late(float *out, const float *in, int n)
 {
 	STORED(wait(&empty[k % 2], (k / 2 & 1) ^ 1); arrive(&full[k % 2]); for (int i = t - 128; i < 128; i += 32) s[k % 2][i] = in[k * 128 + i],
@@ -400,7 +400,7 @@ __global__ void one_loop(float *out, const float *in, int n)
 	}
 	out[blockIdx.x * 128 + t] = sum;
 }
-// prove: one_loop_no_empty potential racy --block-dim=128
+// prove: one_loop_no_empty true racy --block-dim=128
 __global__ void one_loop_no_empty(float *out, const float *in, int n)
 {
 	__shared__ alignas(16) float s[2][128];
