@@ -181,8 +181,9 @@ bool rounds_are_apart(struct check *c, const uint8_t *counters, split_fn *fn);
 void prove_meet_hold(struct check *c);
 /* Is there a barrier of some lanes that orders? Then the lanes of a warp are asked about apart. */
 bool prove_meet_has_lanes(const struct check *c);
-/* Is there a launch in which the two, of one thread, are surely unordered? Then it is an alarm. */
-void prove_show_own_copy(struct check *c, const struct ev_access *copy, const struct ev_access *own);
+/* Is there a launch in which the two, of one thread, are surely unordered? That is an alarm. */
+void prove_show_own_copy(struct check *c, const struct ev_access *copy,
+			 const struct ev_access *own);
 /* meet.c: what a thread accesses while its own copy is under way must be elsewhere, or that is a
  * problem. */
 void prove_meet_own_copies(struct check *c);

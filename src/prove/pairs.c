@@ -222,8 +222,7 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 	open_replay(c, &p);
 	c->k->counts.replays++;
 	met->why = "the thread's copy may still be under way there";
-	enum replay_answer x =
-		p.is_copy ? REPLAY_UNSURE : prove_replay_run(c->e, m, &p, met);
+	enum replay_answer x = p.is_copy ? REPLAY_UNSURE : prove_replay_run(c->e, m, &p, met);
 	if (x == REPLAY_UNSURE && met->is_cut && c->effort.long_left) {
 		p.budget = &c->effort.long_left;
 		p.is_long = true;
@@ -234,8 +233,7 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 	/* what may order these two is on the way in other launches, too */
 	may_search &= met->order == IR_NONE || c->effort.ordered++ < MAX_ORDERED;
 	bool is_shown = x == REPLAY_RACES || (x == REPLAY_ORDERED && !c->e->mbars.n);
-	if (!is_shown && may_search &&
-	    prove_tries_near(c, &p, m, other)) {
+	if (!is_shown && may_search && prove_tries_near(c, &p, m, other)) {
 		*met = *other;
 		return REPLAY_RACES;
 	}
@@ -272,8 +270,7 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 	struct alarm_facts f = {.m = &m, .met = &met, .is_true = true};
 	struct replay_pair p;
 
-	if (c->level.is_tried || c->pair.is_forced || c->o->is_same_value ||
-	    !c->effort.steps_left)
+	if (c->level.is_tried || c->pair.is_forced || c->o->is_same_value || !c->effort.steps_left)
 		return false;
 	c->level.is_tried = true;
 	open_replay(c, &p);

@@ -100,8 +100,8 @@ struct place {
 };
 uint32_t prove_replay_join(struct run *r, struct thread *t, uint32_t b, struct place at);
 
-/* replay.c: one step of a thread; which block it goes to after b, IR_NONE: it ends there, in whatever
- * way. */
+/* replay.c: one step of a thread; which block it goes to after b, IR_NONE: it ends there, in
+ * whatever way. */
 void prove_replay_step(struct run *r, struct thread *t, uint32_t i, const uint32_t *tid,
 		       const uint32_t *ctaid);
 uint32_t prove_replay_next(struct run *r, struct thread *t, uint32_t b, struct place at);

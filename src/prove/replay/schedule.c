@@ -8,7 +8,7 @@
  * the kernel. Two accesses in it that vector clocks leave unordered are a race whatever follows,
  * and whatever becomes of threads that can't be followed (those just don't go on).
  *
- * A copy accesses its bytes from its issue, with what its thread knew then, until someone knows
+ * A copy accesses its bytes after its issue, with what its thread knew then, until someone knows
  * that it is done: the thread that waited for its group, or whoever waited for a phase of the
  * mbarrier that it completes on.
  *

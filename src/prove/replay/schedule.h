@@ -16,10 +16,10 @@
 
 enum lane_state {
 	LANE_RUNS,
-	LANE_POLLS,   /* an mbarrier said no, or it is others' turn */
-	LANE_CTA,     /* waits at a barrier of the block */
-	LANE_WARP,    /* ... of its warp */
-	LANE_NUMBER,  /* ... of some warps */
+	LANE_POLLS,  /* an mbarrier said no, or it is others' turn */
+	LANE_CTA,    /* waits at a barrier of the block */
+	LANE_WARP,   /* ... of its warp */
+	LANE_NUMBER, /* ... of some warps */
 	LANE_ENDED,
 	LANE_LOST /* what it does next isn't known: nothing more, as if others were faster */
 };
@@ -73,16 +73,16 @@ struct schedule {
 	uint32_t ncopies;
 	struct mbarrier mbarrier[SCHEDULE_MBARRIERS];
 	uint32_t nmbarriers;
-	uint32_t *strong;	   /* what all strong operations so far have made known */
+	uint32_t *strong;	      /* what all strong operations so far have made known */
 	uint32_t *number[IR_NUMBERS]; /* ... arrivals at a numbered barrier, till it is complete */
 	uint32_t arrived[IR_NUMBERS];
 	struct shot *shot;
 	uint32_t nshots;
-	/* LATE: copies are done when nothing else goes on; SOON: at once; TURNS: at once, and threads
-	 * take turns at each operation on an mbarrier. */
+	/* LATE: copies are done when nothing else goes on; SOON: at once; TURNS: at once, and
+	 * threads take turns at each operation on an mbarrier. */
 	enum schedule_kind { SCHEDULE_LATE, SCHEDULE_SOON, SCHEDULE_TURNS, SCHEDULE_KINDS } kind;
-	bool has_moved; /* something has changed in this round */
-	bool is_over;	/* what happens from here on isn't known */
+	bool has_moved;		  /* something has changed in this round */
+	bool is_over;		  /* what happens from here on isn't known */
 	const struct shot *x, *y; /* the race that was found: of access a, of access b */
 };
 

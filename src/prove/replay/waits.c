@@ -3,7 +3,8 @@
  * (schedule.h).
  *
  * Of what isn't known exactly more is taken as ordered, never less: who waits for a phase of an
- * mbarrier learns of all arrivals up to its end, and strong operations are as one lock. So what is
+ * mbarrier learns of all arrivals up to its end, and of what came before the copies that completed
+ * there; strong operations are as one lock; a barrier stands for fences of proxies. So what is
  * unordered here is so in the memory model, too. Operations that are used as the ISA forbids, or
  * of which it isn't known what they do, end the schedule.
  *
@@ -110,9 +111,8 @@ void schedule_open_barriers(struct schedule *s)
 void schedule_numbered(struct schedule *s, struct lane *l, const struct ir_step *st)
 {
 	uint32_t n = (uint32_t)(st->imm - IR_PARTIAL);
-	bool only_arrives =
-		st->at && (st->at->form->op == PTX_OP_BAR_ARRIVE ||
-			   st->at->form->op == PTX_OP_BARRIER_ARRIVE);
+	bool only_arrives = st->at && (st->at->form->op == PTX_OP_BAR_ARRIVE ||
+				       st->at->form->op == PTX_OP_BARRIER_ARRIVE);
 
 	if (n >= IR_NUMBERS || !st->threads || st->pred != IR_NONE) {
 		s->is_over = true;
@@ -233,9 +233,9 @@ static void wait(struct schedule *s, struct lane *l, const struct mbarrier *m,
 	l->polled = l->step;
 }
 
-/* The halves of the thread's bulk copy, its latest ones, complete on the mbarrier: the last one with
- * all bytes. */
-static void count_copy(struct schedule *s, struct lane *l, const struct mbarrier *m,
+/* The halves of the thread's bulk copy, its latest ones, complete on the mbarrier: the last one
+ * with all bytes. */
+static void count_copy(struct schedule *s, struct lane *l, struct mbarrier *m,
 		       const struct ir_mbar *op)
 {
 	uint32_t first = s->ncopies - l->ncopies;
@@ -249,6 +249,8 @@ static void count_copy(struct schedule *s, struct lane *l, const struct mbarrier
 		s->copy[i].mbarrier = (uint32_t)(m - s->mbarrier);
 		s->copy[i].bytes = i + 1 == s->ncopies ? bytes : 0;
 	}
+	/* what a copy has overwritten or read came before it (docs/soundness.md, "Proxies") */
+	schedule_release(s, l, m->coming);
 	for (uint32_t i = first; i < s->ncopies && s->kind != SCHEDULE_LATE; i++)
 		finish(s, i);
 	s->has_moved = true;
@@ -297,8 +299,7 @@ uint32_t schedule_copy(struct schedule *s, struct lane *l)
 		s->is_over = true;
 		return IR_NONE;
 	}
-	s->copy[s->ncopies] =
-		(struct copy){(uint32_t)(l - s->lane), l->groups, 0, IR_NONE, false};
+	s->copy[s->ncopies] = (struct copy){(uint32_t)(l - s->lane), l->groups, 0, IR_NONE, false};
 	return s->ncopies++;
 }
 
