@@ -124,7 +124,7 @@ __global__ void copy_no_barrier(int *out, const int *in)
 }
 
 // The barrier doesn't wait for the copy.
-// prove: copy_not_waited unproven racy --block-dim=64
+// prove: copy_not_waited true racy --block-dim=64
 __global__ void copy_not_waited(int *out, const int *in)
 {
 	__shared__ int s[64];
@@ -134,7 +134,7 @@ __global__ void copy_not_waited(int *out, const int *in)
 }
 
 // The thread itself must wait, too.
-// prove: copy_own_too_early unproven racy --block-dim=64
+// prove: copy_own_too_early true racy --block-dim=64
 __global__ void copy_own_too_early(int *out, const int *in)
 {
 	__shared__ int s[64];
