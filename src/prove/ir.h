@@ -28,13 +28,14 @@ enum ir_kind {
 	IR_ACCESS,	 /* memory: see struct ir_access */
 	IR_BARRIER,	 /* imm: enum ir_rank; src[0], if any: its number, else 0; threads */
 	IR_WARP_BARRIER, /* src[0]: its mask; of all lanes where it is all ones and unguarded */
-	IR_ORDER,	 /* may order something, never surely; imm: IR_PARTIAL, IR_FENCE or 0 */
+	IR_ORDER,	 /* may order something, never surely; imm: IR_PARTIAL, IR_FENCE or 0, or
+			  * IR_FENCE_PROXY */
 	IR_ASSUME,	 /* imm: enum ir_assume; src: its arguments */
-	IR_COMMIT,	 /* the thread's asynchronous copies up to here are a group */
-	IR_WAIT,	 /* all its groups but the latest imm are done after it; or IR_WAIT_ALL */
-	IR_NOTHING,	 /* taken out */
-	IR_UNKNOWN,	 /* memory or barrier effect that isn't modelled */
-	IR_ENDLESS	 /* control may stay here for ever (a call that isn't known to return) */
+	IR_COMMIT,  /* the thread's asynchronous copies up to here are a group; op: enum ir_group */
+	IR_WAIT,    /* all its groups but the latest imm are done after it; or IR_WAIT_ALL; op */
+	IR_NOTHING, /* taken out */
+	IR_UNKNOWN, /* memory or barrier effect that isn't modelled */
+	IR_ENDLESS  /* control may stay here for ever (a call that isn't known to return) */
 };
 
 #define IR_WAIT_ALL UINT64_MAX /* and what is in no group */
@@ -43,8 +44,13 @@ enum ir_kind {
 #define IR_NUMBERS     16
 #define IR_PARTIAL     1
 #define IR_PARTIAL_ANY (IR_PARTIAL + IR_NUMBERS)
+/* Makes what the thread has written to an enum ir_space (op) known to copies: fence.proxy.async. */
+#define IR_FENCE_PROXY 24
 /* A fence of both directions: this plus its enum race_scope. */
 #define IR_FENCE 32
+
+/* Whose groups: those of cp.async; of bulk copies, a wait for all, or only for what they read. */
+enum ir_group { IR_GROUP_COPY, IR_GROUP_BULK, IR_GROUP_BULK_READ };
 
 /* Whom a barrier orders; a greater one orders all that a smaller one does. */
 enum ir_rank { IR_RANK_WARP, IR_RANK_CTA, IR_RANK_GRID, IR_RANKS };
@@ -70,15 +76,17 @@ struct ir_access {
 	uint8_t space;			   /* enum ir_space */
 	uint8_t strength, scope;	   /* enum race_strength, race_scope */
 	bool is_volatile, is_nc, is_async; /* async: until an IR_WAIT for it */
-	bool is_bulk; /* ... or until a phase of an mbarrier is over (IR_MBAR_COPY) */
+	bool is_bulk; /* ... or until a phase of an mbarrier is over (IR_MBAR_COPY, ARRIVE_ASYNC) */
+	uint8_t group; /* async: enum ir_group, COPY or BULK */
 	/* The lanes of a warp do it together: they don't race there. is_row: any of them accesses
 	 * what one names. */
 	bool is_collective, is_row;
 	uint16_t bytes;
 	int64_t off;   /* added to the address */
 	uint32_t elem; /* which element of a vector */
-	/* Bulk: registers with the first byte's address, less off, and how many there are. The step
-	 * itself accesses any of them. */
+	/* A range: registers with the first byte's address, less off, and how many there are. The
+	 * step itself accesses any of them. */
+	bool is_range;
 	uint32_t base, count;
 };
 
@@ -89,8 +97,9 @@ struct ir_mbar {
 		IR_MBAR_ARRIVE, /* one, with release; arg: bytes of copies to await, or IR_NONE */
 		IR_MBAR_WAIT,	/* with acquire; result: is it over? arg: its parity, or a token */
 		IR_MBAR_COPY,	/* a bulk copy of `arg` bytes counts for its phase */
-		IR_MBAR_INVAL,	/* it is no mbarrier any more */
-		IR_MBAR_OTHER	/* may be anything */
+		IR_MBAR_ARRIVE_ASYNC, /* one, as soon as the thread's cp.async so far are done */
+		IR_MBAR_INVAL,	      /* it is no mbarrier any more */
+		IR_MBAR_OTHER	      /* may be anything */
 	} kind;
 	bool is_parity;
 	uint8_t space;		    /* enum ir_space */
@@ -229,9 +238,12 @@ void prove_ir_guard(struct ir_frame *fr, struct ir_step *st);
 void prove_ir_unmodelled(struct ir_frame *fr, const struct ptx_stmt *s);
 void prove_ir_unknown_results(struct ir_frame *fr, const struct ptx_stmt *s);
 enum ir_space prove_ir_space_of(const struct ptx_form *f);
-/* mbarrier.c: operations on mbarriers, bulk copies. False: it isn't modelled. */
+/* mbarrier.c: operations on mbarriers, bulk copies, their groups. False: it isn't modelled. */
 void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s);
+bool prove_ir_lower_group(struct ir_frame *fr, const struct ptx_stmt *s);
+/* After lowering: cp.async that complete on mbarriers, where nothing waits for groups. */
+void prove_ir_find_arriving(struct ir *ir);
 /* What an atomic gave back (IR_NONE: nothing), and what it added, its bound or what it puts: for
  * meet.c and order/. Gives back the step. */
 struct ir_step *prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result,

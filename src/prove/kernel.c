@@ -31,8 +31,8 @@ static void list_sites(struct check *c)
 		const struct ev_access *x = &e->accesses.v[i];
 		struct race_proven_site s = {.ptx_line = x->step->at->line,
 					     .is_shared = x->is_shared};
-		bool is_proven =
-			!x->step->call && x->root.kind != EV_ROOT_UNKNOWN && !x->mem->is_bulk;
+		bool is_proven = !x->step->call && x->root.kind != EV_ROOT_UNKNOWN &&
+				 !x->mem->is_bulk && !x->mem->is_range;
 		for (size_t k = 0; k < e->accesses.n && is_proven; k++)
 			is_proven = e->accesses.v[k].step->at != x->step->at || !c->is_open[k];
 		for (size_t k = 0; k < c->k->sites.n && is_proven; k++)

@@ -181,8 +181,10 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 /* A copy that is under way after its instruction: only a schedule shows what it does. */
 static bool is_late(const struct check *c)
 {
-	return c->pair.a->is_late || c->pair.b->is_late || c->pair.a->mem->is_bulk ||
-	       c->pair.b->mem->is_bulk;
+	const struct ev_access *a = c->pair.a, *b = c->pair.b;
+
+	return a->is_late || b->is_late || a->mem->is_bulk || b->mem->is_bulk || a->mem->is_range ||
+	       b->mem->is_range;
 }
 
 /* What is replayed of the pair in hand, with the variables that an alarm shows. */

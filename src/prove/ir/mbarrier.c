@@ -6,11 +6,12 @@
  * (PTX ISA 9.7.13.15).
  *
  * A bulk copy from global to shared memory (9.7.9.25) reads and writes any byte of its range, at
- * any time from its issue to the completion of the mbarrier's phase.
+ * any time from its issue to the completion of the mbarrier's phase; one the other way until the
+ * thread's wait for its group.
  *
- * Misses: copies that are masked, multicast or reduce, those of other directions, tensor copies,
- * whose box only the host knows: not modelled. Arrivals of a count, relaxed operations, those in
- * other blocks, copies by cp.async that arrive: may be anything.
+ * Misses: copies that are masked, multicast or reduce, those between blocks, tensor copies, whose
+ * box only the host knows: not modelled. Arrivals of a count, relaxed operations, those in other
+ * blocks, cp.async that arrive without .noinc: may be anything.
  */
 #define _GNU_SOURCE
 #include "flow/flow.h"
@@ -55,6 +56,8 @@ static enum ir_mbar_kind kind_of(const struct ptx_stmt *s)
 		return IR_MBAR_INIT;
 	case PTX_OP_MBARRIER_INVAL:
 		return IR_MBAR_INVAL;
+	case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
+		return has_text(f, ".noinc") ? IR_MBAR_ARRIVE_ASYNC : IR_MBAR_OTHER;
 	case PTX_OP_MBARRIER_ARRIVE:
 		return f->sem == PTX_SEM_RELEASE && !has_text(f, ".noComplete") &&
 				       (s->nops == 2 || has_text(f, ".expect_tx"))
@@ -115,9 +118,9 @@ static uint32_t byte_of(struct ir_frame *fr, uint32_t base, uint32_t bytes)
 	return prove_ir_value(fr, EX_ADD, fr->ir->width.v[base], base, v, IR_NONE);
 }
 
-/* The one side of a copy of `bytes` (a register). */
+/* The one side of a copy of `bytes` (a register); group: COPY, as it is in none, or BULK. */
 static void push_half(struct ir_frame *fr, uint32_t base, int64_t off, uint32_t bytes,
-		      enum race_op_kind kind)
+		      enum race_op_kind kind, enum ir_group group)
 {
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
 	bool is_read = kind == RACE_OP_READ;
@@ -126,10 +129,13 @@ static void push_half(struct ir_frame *fr, uint32_t base, int64_t off, uint32_t 
 		prove_ir_push(fr, IR_ACCESS, is_read ? prove_ir_new_reg(fr->ir, 8) : IR_NONE);
 
 	a->kind = (uint8_t)kind;
-	a->space = is_read ? IR_GLOBAL : IR_SHARED;
+	a->space = is_read == (group == IR_GROUP_COPY) ? IR_GLOBAL : IR_SHARED;
 	a->bytes = 1;
 	a->off = off;
-	a->is_bulk = true;
+	a->is_bulk = group == IR_GROUP_COPY;
+	a->is_async = !a->is_bulk;
+	a->group = (uint8_t)group;
+	a->is_range = true;
 	a->base = base;
 	a->count = bytes;
 	st->mem = a;
@@ -140,14 +146,16 @@ static void push_half(struct ir_frame *fr, uint32_t base, int64_t off, uint32_t 
 bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	const struct ptx_form *f = s->form;
-	bool is_plain = has_text(f, ".global.mbarrier::complete_tx::bytes") &&
-			!has_text(f, ".multicast") && !has_text(f, ".cp_mask") &&
-			!has_text(f, ".ignore_oob") && !f->has_unknown_mod;
+	bool is_load = has_text(f, ".global.mbarrier::complete_tx::bytes");
+	bool is_store = has_text(f, ".global.shared::cta.bulk_group");
+	bool is_odd = has_text(f, ".multicast") || has_text(f, ".cp_mask") ||
+		      has_text(f, ".ignore_oob") || f->has_unknown_mod;
 	int64_t off[2];
 	uint32_t base[2];
 
-	if (!is_plain || s->nops < 4 || s->ops[0].kind != PTX_OPND_ADDR ||
-	    s->ops[1].kind != PTX_OPND_ADDR || s->ops[3].kind != PTX_OPND_ADDR)
+	if (is_odd || is_load == is_store || s->nops < 3u + is_load ||
+	    s->ops[0].kind != PTX_OPND_ADDR || s->ops[1].kind != PTX_OPND_ADDR ||
+	    (is_load && s->ops[3].kind != PTX_OPND_ADDR))
 		return false;
 	for (unsigned i = 0; i < 2; i++) {
 		base[i] = prove_ir_base_of(fr, &s->ops[i], &off[i]);
@@ -155,8 +163,60 @@ bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s)
 			return false;
 	}
 	uint32_t bytes = prove_ir_operand(fr, &s->ops[2], 32);
-	push_half(fr, base[1], off[1], bytes, RACE_OP_READ);
-	push_half(fr, base[0], off[0], bytes, RACE_OP_WRITE);
-	push_mbar(fr, IR_MBAR_COPY, &s->ops[3], IR_SHARED)->arg = bytes;
+	enum ir_group group = is_load ? IR_GROUP_COPY : IR_GROUP_BULK;
+	push_half(fr, base[1], off[1], bytes, RACE_OP_READ, group);
+	push_half(fr, base[0], off[0], bytes, RACE_OP_WRITE, group);
+	if (is_load)
+		push_mbar(fr, IR_MBAR_COPY, &s->ops[3], IR_SHARED)->arg = bytes;
 	return true;
+}
+
+/* Of copies: one more group, or a wait for all but the latest N. */
+bool prove_ir_lower_group(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	enum ptx_op op = (enum ptx_op)s->form->op;
+	bool is_all = op == PTX_OP_CP_ASYNC_WAIT_ALL;
+	bool is_bulk_wait = op == PTX_OP_CP_ASYNC_BULK_WAIT_GROUP;
+	bool is_wait = op == PTX_OP_CP_ASYNC_WAIT_GROUP || is_bulk_wait;
+
+	if (is_wait && (!s->nops || s->ops[0].kind != PTX_OPND_INT || s->ops[0].imm < 0))
+		return false;
+	struct ir_step *st = prove_ir_push(fr, is_all || is_wait ? IR_WAIT : IR_COMMIT, IR_NONE);
+	st->imm = is_all ? IR_WAIT_ALL : is_wait ? (uint64_t)s->ops[0].imm : 0;
+	if (is_bulk_wait && has_text(s->form, ".read"))
+		st->op = IR_GROUP_BULK_READ;
+	else if (is_bulk_wait || op == PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP)
+		st->op = IR_GROUP_BULK;
+	prove_ir_guard(fr, st);
+	return true;
+}
+
+/* A kernel waits for its cp.async by mbarriers, or by groups; where it does both, groups count and
+ * what such an arrival does isn't known. */
+void prove_ir_find_arriving(struct ir *ir)
+{
+	bool has_arrivals = false, has_waits = false;
+
+	for (size_t i = 0; i < ir->steps.n; i++) {
+		const struct ir_step *st = &ir->steps.v[i];
+		has_arrivals |= st->mbar && st->mbar->kind == IR_MBAR_ARRIVE_ASYNC;
+		has_waits |= st->kind == IR_WAIT && st->op == IR_GROUP_COPY;
+	}
+	for (size_t i = 0; i < ir->steps.n && has_arrivals; i++) {
+		struct ir_step *st = &ir->steps.v[i];
+		if (has_waits && st->mbar && st->mbar->kind == IR_MBAR_ARRIVE_ASYNC) {
+			struct ir_mbar *m = base_alloc(ir->arena, sizeof(*m));
+			*m = *st->mbar;
+			m->kind = IR_MBAR_OTHER;
+			st->mbar = m;
+		}
+		if (has_waits || st->kind != IR_ACCESS || !st->mem->is_async ||
+		    st->mem->group != IR_GROUP_COPY)
+			continue;
+		struct ir_access *a = base_alloc(ir->arena, sizeof(*a));
+		*a = *st->mem;
+		a->is_async = false;
+		a->is_bulk = true;
+		st->mem = a;
+	}
 }

@@ -195,22 +195,6 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 	prove_ir_ticket(fr, a, got, put)->src[2] = old;
 }
 
-/* Groups of copies: one more, or a wait for all but the latest N. */
-static void lower_group(struct ir_frame *fr, const struct ptx_stmt *s)
-{
-	bool is_all = s->form->op == PTX_OP_CP_ASYNC_WAIT_ALL;
-	bool is_wait = s->form->op == PTX_OP_CP_ASYNC_WAIT_GROUP;
-	struct ir_step *st = NULL;
-
-	if (is_wait && (!s->nops || s->ops[0].kind != PTX_OPND_INT || s->ops[0].imm < 0)) {
-		prove_ir_unmodelled(fr, s);
-		return;
-	}
-	st = prove_ir_push(fr, is_all || is_wait ? IR_WAIT : IR_COMMIT, IR_NONE);
-	st->imm = is_all ? IR_WAIT_ALL : is_wait ? (uint64_t)s->ops[0].imm : 0;
-	prove_ir_guard(fr, st);
-}
-
 static bool is_count(const struct ptx_opnd *o)
 {
 	return o->kind == PTX_OPND_INT && o->imm > 0 && o->imm <= UINT16_MAX;
@@ -508,6 +492,18 @@ static void lower_fence(struct ir_frame *fr, const struct ptx_stmt *s)
 		st->imm = IR_FENCE + (uint64_t)flow_scope(s->form->sem, s->form->scope);
 }
 
+/* Between ordinary accesses and copies, in both directions: of all memory, or of one space. */
+static void lower_proxy_fence(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	struct ir_step *st = prove_ir_push(fr, IR_ORDER, IR_NONE);
+
+	st->imm = IR_FENCE_PROXY;
+	st->op = has_text(s->form, ".shared")	? IR_SHARED
+		 : has_text(s->form, ".global") ? IR_GLOBAL
+						: IR_GENERIC;
+	prove_ir_guard(fr, st);
+}
+
 void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	uint32_t effects = s->form->effects;
@@ -556,7 +552,10 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 	case PTX_OP_CP_ASYNC_COMMIT_GROUP:
 	case PTX_OP_CP_ASYNC_WAIT_ALL:
 	case PTX_OP_CP_ASYNC_WAIT_GROUP:
-		lower_group(fr, s);
+	case PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP:
+	case PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
+		if (!prove_ir_lower_group(fr, s))
+			prove_ir_unmodelled(fr, s);
 		return;
 	case PTX_OP_MBARRIER_INIT:
 	case PTX_OP_MBARRIER_INVAL:
@@ -566,6 +565,7 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 	case PTX_OP_MBARRIER_ARRIVE_DROP:
 	case PTX_OP_MBARRIER_TEST_WAIT:
 	case PTX_OP_MBARRIER_TRY_WAIT:
+	case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
 		prove_ir_lower_mbarrier(fr, s);
 		return;
 	case PTX_OP_CP_ASYNC_BULK:
@@ -587,6 +587,11 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		return;
 	default:
 		break;
+	}
+	if (s->form->op == PTX_OP_FENCE_PROXY && s->form->proxy == PTX_PROXY_ASYNC &&
+	    !has_text(s->form, "::generic")) {
+		lower_proxy_fence(fr, s);
+		return;
 	}
 	if (effects == PTX_EFF_FENCE && s->form->proxy == PTX_PROXY_GENERIC) {
 		lower_fence(fr, s);

@@ -56,7 +56,7 @@ static int arrives_by_warp(struct check *c, const struct mbarriers *x, const str
 	for (uint32_t i = 0; i < x->nops; i++) {
 		if (!rings_is_arrival(x, i, r))
 			continue;
-		if (by)
+		if (by || !rings_is_kind(&x->op[i], IR_MBAR_ARRIVE))
 			return RINGS_NEVER;
 		by = &x->op[i];
 	}
@@ -101,6 +101,9 @@ static int arrives(struct check *c, const struct mbarriers *x, const struct ring
 		struct order_who other = rings_who(o);
 		if (!rings_is_arrival(x, i, r) || is_never_of(c, &who, &other))
 			continue;
+		/* of cp.async: what else the thread does isn't released */
+		if (!rings_is_kind(o, IR_MBAR_ARRIVE))
+			return RINGS_NEVER;
 		if (rings_is_in(c, o->loop, a->block)) {
 			uint32_t header = c->e->ir->loops[o->loop].header;
 			*is_outside = false;
@@ -115,9 +118,43 @@ static int arrives(struct check *c, const struct mbarriers *x, const struct ring
 	return r->who == WARPS ? arrives_by_warp(c, x, r, a) : RINGS_NEVER;
 }
 
-/* The ring that a bulk copy completes on; its operation is the step after its accesses. */
-static uint32_t ring_of_copy(const struct mbarriers *x, const struct ev_access *a)
+/*
+ * The ring that cp.async completes on: its thread arrives there in the same iteration, after it,
+ * and nowhere else so. In a loop within it would be several copies.
+ */
+static uint32_t ring_of_async(struct check *c, const struct mbarriers *x, const struct ev_access *a)
 {
+	const struct ir *ir = c->e->ir;
+	struct order_who who = {a->guard, a->block};
+	const struct op *found = NULL;
+
+	for (uint32_t i = 0; i < x->nops; i++) {
+		const struct op *o = &x->op[i];
+		struct order_who other = rings_who(o);
+		if (!rings_is_kind(o, IR_MBAR_ARRIVE_ASYNC) || is_never_of(c, &who, &other))
+			continue;
+		if (found)
+			return IR_NONE;
+		found = o;
+	}
+	if (!found || ir->blocks.v[a->block].loop != found->loop)
+		return IR_NONE;
+	struct order_question q = {.guard = a->guard, .block = a->block};
+	uint32_t header = found->loop == IR_NONE ? IR_NONE : ir->loops[found->loop].header;
+	q.denied[0] = found->m->guard;
+	return order_leads_to(c, order_of(a), rings_at(found), header) &&
+			       !order_leads_to(c, rings_at(found), order_of(a), header) &&
+			       order_is_never(c, &q)
+		       ? found->ring
+		       : IR_NONE;
+}
+
+/* The ring that a copy completes on; a bulk copy's operation is the step after its accesses. */
+static uint32_t ring_of_copy(struct check *c, const struct mbarriers *x, const struct ev_access *a)
+{
+	if (!a->mem->is_range)
+		return ring_of_async(c, x, a);
+
 	for (uint32_t i = 0; i < x->nops; i++)
 		if (rings_is_kind(&x->op[i], IR_MBAR_COPY) && x->op[i].m->step->at == a->step->at &&
 		    x->op[i].m->step->call == a->step->call)
@@ -129,11 +166,11 @@ static uint32_t ring_of_copy(const struct mbarriers *x, const struct ev_access *
 static int apart(struct check *c, const struct mbarriers *x, const struct ev_access *a,
 		 const struct ev_access *b)
 {
-	uint32_t own = a->mem->is_bulk ? ring_of_copy(x, a) : IR_NONE;
+	uint32_t own = a->mem->is_bulk ? ring_of_copy(c, x, a) : IR_NONE;
 	int n = RINGS_NEVER;
 
 	/* what ordinary writes change reaches a copy by a fence of proxies */
-	if (b->mem->is_bulk && !a->mem->is_bulk && a->mem->kind != RACE_OP_READ)
+	if (b->mem->is_range && !a->mem->is_bulk && a->mem->kind != RACE_OP_READ)
 		return RINGS_NEVER;
 	for (uint32_t i = 0; i < x->nrings; i++) {
 		bool is_outside = false;

@@ -57,6 +57,7 @@ void order_check_copies(struct check *c)
 {
 	mbarriers_own_copies(c, c->order->mbarriers);
 	mbarriers_set_up(c);
+	proxies_check(c);
 }
 
 bool order_assume_zero(struct check *c, const struct ev_access *a, bool counts)

@@ -3,8 +3,9 @@
  *
  * flags.c knows counters of blocks, sent.c flags that one block sets for others, locks.c critical
  * sections, named.c numbered barriers of some warps, paired.c two of these in loops, mbarriers.c
- * mbarriers and the bulk copies that complete on them. They share the questions of ask.c: does one
- * thing surely come before another, in the thread or by the block's barriers?
+ * mbarriers and the copies that complete on them, proxies.c fences of proxies. They share the
+ * questions of ask.c: does one thing surely come before another, in the thread or by the block's
+ * barriers?
  */
 #ifndef COLLIDER_PROVE_ORDER_ORDER_H
 #define COLLIDER_PROVE_ORDER_ORDER_H
@@ -131,6 +132,8 @@ bool mbarriers_order(struct check *c, const struct mbarriers *m);
 /* What a thread accesses while its own bulk copy is under way must be elsewhere, or that is a
  * problem. m: NULL where nothing is known of mbarriers. */
 void mbarriers_own_copies(struct check *c, const struct mbarriers *m);
+/* What ordinary accesses write reaches a bulk copy over fences of proxies, or that is a problem. */
+void proxies_check(struct check *c);
 /* An mbarrier that is set up while another thread uses it is a problem, where no alarm is. */
 void mbarriers_set_up(struct check *c);
 

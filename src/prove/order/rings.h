@@ -75,7 +75,10 @@ static inline struct order_who rings_who(const struct op *o)
 /* Is operation i an arrival at the ring? */
 static inline bool rings_is_arrival(const struct mbarriers *x, uint32_t i, const struct ring *r)
 {
-	return rings_is_kind(&x->op[i], IR_MBAR_ARRIVE) && &x->ring[x->op[i].ring] == r;
+	enum ir_mbar_kind kind = x->op[i].m->mbar->kind;
+
+	return (kind == IR_MBAR_ARRIVE || kind == IR_MBAR_ARRIVE_ASYNC) &&
+	       &x->ring[x->op[i].ring] == r;
 }
 
 /* ---- rings.c ---- */

@@ -100,19 +100,20 @@ static bool is_guarded(const struct run *r, const struct ir_step *st, bool *is_k
 	return st->pred == IR_NONE || (g.known && (g.v & 1) != st->is_pred_not);
 }
 
-/* Where a bulk copy's half accesses what. False: that isn't known. */
+/* What it accesses. False: that isn't known. */
 static bool find_range(const struct run *r, const struct ir_step *st, struct shot *x)
 {
 	const struct ir_access *m = st->mem;
-	struct value a = r->reg[m->is_bulk ? m->base : st->src[0]];
+	uint32_t base = m->is_range ? m->base : st->src[0];
+	struct value a = r->reg[base];
 
 	x->bytes = m->bytes;
-	if (m->is_bulk) {
+	if (m->is_range) {
 		x->bytes = r->reg[m->count].v;
 		a.known &= r->reg[m->count].known;
 	}
 	x->addr = a.v + (uint64_t)m->off;
-	if (r->e->ir->width.v[m->is_bulk ? m->base : st->src[0]] == 32)
+	if (r->e->ir->width.v[base] == 32)
 		x->addr &= UINT32_MAX;
 	return a.known;
 }
@@ -130,8 +131,8 @@ static void do_access(struct schedule *s, struct lane *l, uint32_t i)
 	if (is_strong)
 		schedule_learn(s, l->clock, s->strong);
 	if (is_done && (st->mem->is_async || st->mem->is_bulk)) {
-		x.copy = schedule_copy(s, l);
-		l->ncopies += st->mem->is_bulk;
+		x.copy = schedule_copy(s, l, st->mem);
+		l->ncopies += st->mem->is_bulk && st->mem->is_range;
 		if (s->is_over)
 			return;
 	}

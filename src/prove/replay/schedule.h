@@ -33,15 +33,16 @@ struct lane {
 	uint32_t tid[3];
 	uint32_t block, step; /* what comes next */
 	enum lane_state state;
-	uint32_t number;  /* LANE_CTA, LANE_NUMBER: which barrier; LANE_WARP: its lanes */
-	uint32_t polled;  /* the step of the last wait that said no */
-	uint32_t groups;  /* of cp.async that it has made */
-	uint32_t ncopies; /* bulk copies of the instruction that it is in */
+	uint32_t number;    /* LANE_CTA, LANE_NUMBER: which barrier; LANE_WARP: its lanes */
+	uint32_t polled;    /* the step of the last wait that said no */
+	uint32_t groups[2]; /* that it has made, of COPY and BULK */
+	uint32_t ncopies;   /* bulk copies of the instruction that it is in */
 };
 
 /* A copy, or its one half: it accesses its bytes at any time from its issue until it is done. */
 struct copy {
 	uint32_t lane, group;
+	const struct ir_access *mem;
 	uint64_t bytes;
 	uint32_t mbarrier; /* that it completes on; IR_NONE: none */
 	bool is_done;
@@ -96,7 +97,7 @@ void schedule_mbarrier(struct schedule *s, struct lane *l, const struct ir_step 
 void schedule_numbered(struct schedule *s, struct lane *l, const struct ir_step *st);
 void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *st);
 /* A copy that begins; IR_NONE: there are too many. */
-uint32_t schedule_copy(struct schedule *s, struct lane *l);
+uint32_t schedule_copy(struct schedule *s, struct lane *l, const struct ir_access *mem);
 /* Lets threads go on that wait at barriers which are complete. */
 void schedule_open_barriers(struct schedule *s);
 /* The oldest copy that something waits for is done. False: there is none. */

@@ -8,8 +8,7 @@
  * unordered here is so in the memory model, too. Operations that are used as the ISA forbids, or
  * of which it isn't known what they do, end the schedule.
  *
- * Misses: arrivals of a count, those of other blocks, of cp.async; barriers whose number or lanes
- * aren't known.
+ * Misses: arrivals of a count, those of other blocks; barriers whose number or lanes aren't known.
  */
 #include "prove/replay/schedule.h"
 
@@ -210,6 +209,24 @@ static void arrive(struct schedule *s, struct lane *l, struct mbarrier *m, const
 	end_phase(s, m);
 }
 
+/* An arrival when the thread's cp.async so far are done: they are, at once. */
+static void arrive_async(struct schedule *s, struct lane *l, struct mbarrier *m)
+{
+	if (!m->pending) {
+		s->is_over = true;
+		return;
+	}
+	for (uint32_t i = 0; i < s->ncopies; i++) {
+		const struct copy *c = &s->copy[i];
+		if (c->lane == (uint32_t)(l - s->lane) && !c->mem->is_range)
+			m->coming[s->nlanes + i] = 1;
+	}
+	m->pending--;
+	schedule_release(s, l, m->coming);
+	s->has_moved = true;
+	end_phase(s, m);
+}
+
 static void wait(struct schedule *s, struct lane *l, const struct mbarrier *m,
 		 const struct ir_mbar *op)
 {
@@ -280,6 +297,9 @@ void schedule_mbarrier(struct schedule *s, struct lane *l, const struct ir_step 
 	case IR_MBAR_ARRIVE:
 		arrive(s, l, m, op);
 		return;
+	case IR_MBAR_ARRIVE_ASYNC:
+		arrive_async(s, l, m);
+		return;
 	case IR_MBAR_WAIT:
 		wait(s, l, m, op);
 		return;
@@ -293,26 +313,36 @@ void schedule_mbarrier(struct schedule *s, struct lane *l, const struct ir_step 
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-uint32_t schedule_copy(struct schedule *s, struct lane *l)
+uint32_t schedule_copy(struct schedule *s, struct lane *l, const struct ir_access *mem)
 {
 	if (s->ncopies == SCHEDULE_COPIES) {
 		s->is_over = true;
 		return IR_NONE;
 	}
-	s->copy[s->ncopies] = (struct copy){(uint32_t)(l - s->lane), l->groups, 0, IR_NONE, false};
+	s->copy[s->ncopies] = (struct copy){.lane = (uint32_t)(l - s->lane),
+					    .group = l->groups[mem->group],
+					    .mem = mem,
+					    .mbarrier = IR_NONE};
 	return s->ncopies++;
 }
 
 void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *st)
 {
+	enum ir_group family = st->op == IR_GROUP_COPY ? IR_GROUP_COPY : IR_GROUP_BULK;
+
 	if (st->kind == IR_COMMIT) {
-		l->groups++;
+		l->groups[family]++;
 		return;
 	}
 	for (uint32_t i = 0; i < s->ncopies; i++) {
 		const struct copy *c = &s->copy[i];
-		bool is_old = c->group < l->groups && l->groups - c->group > st->imm;
-		if (c->lane == (uint32_t)(l - s->lane) && (st->imm == IR_WAIT_ALL || is_old))
+		uint32_t made = l->groups[family];
+		bool is_old = c->group < made && made - c->group > st->imm;
+		if (c->lane != (uint32_t)(l - s->lane) || c->mem->group != family ||
+		    c->mem->is_bulk ||
+		    (st->op == IR_GROUP_BULK_READ && c->mem->kind != RACE_OP_READ))
+			continue;
+		if (st->imm == IR_WAIT_ALL || is_old)
 			l->clock[s->nlanes + i] = 1;
 	}
 }

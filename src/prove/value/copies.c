@@ -390,6 +390,15 @@ static bool enter(const struct walk *w, struct at *at, uint32_t to)
 	return true;
 }
 
+/* Is it about the copy's groups? A wait for what was read isn't about what is written. */
+static bool is_for(const struct walk *w, const struct ir_step *st)
+{
+	const struct ir_access *m = w->copy->mem;
+
+	return st->op == IR_GROUP_BULK_READ ? m->group == IR_GROUP_BULK && m->kind == RACE_OP_READ
+					    : st->op == m->group;
+}
+
 /* From step i of a block on. */
 static void follow(struct walk *w, struct at at, uint32_t i)
 {
@@ -399,16 +408,18 @@ static void follow(struct walk *w, struct at at, uint32_t i)
 	for (; i < x->first + x->n; i++) {
 		const struct ir_step *st = &w->e->ir->steps.v[i];
 		bool is_sure = st->pred == IR_NONE; /* else neither waits nor makes a group */
-		if (st->kind == IR_WAIT && is_sure &&
+		if (st->kind == IR_WAIT && is_sure && is_for(w, st) &&
 		    (st->imm == IR_WAIT_ALL || at.groups > st->imm))
 			return;
-		if (st->kind == IR_COMMIT && is_sure && at.groups < MOST)
+		if (st->kind == IR_COMMIT && is_sure && is_for(w, st) && at.groups < MOST)
 			at.groups++;
 		if (st->kind == IR_ACCESS)
 			add_touch(w, &at, i);
 		is_barrier = st->kind == IR_BARRIER || st->kind == IR_WARP_BARRIER;
 	}
-	if (x->end == IR_EXIT)
+	/* what is written to global memory then is done when the kernel is */
+	bool is_store = w->copy->mem->group == IR_GROUP_BULK && w->copy->mem->kind == RACE_OP_WRITE;
+	if (x->end == IR_EXIT && !is_store)
 		add_end(w, &at);
 	for (uint32_t k = 0; k < x->nsucc && !w->is_lost; k++) {
 		struct at next = at;
