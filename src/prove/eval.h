@@ -80,6 +80,7 @@ static inline bool prove_ev_is_of_launch(const struct ev_assume *as)
 /* An access that a thread does while its own copy may be under way; own.step NULL: its end. */
 struct ev_touch {
 	struct ev_access copy, own;
+	bool is_again; /* own is the copy, in another iteration of a loop that doesn't wait */
 };
 
 /* An operation on an mbarrier, as its step comes (struct ir_mbar). */

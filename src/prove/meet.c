@@ -20,6 +20,8 @@
  */
 #include "prove/check.h"
 
+#include <string.h>
+
 /* ---- lanes -------------------------------------------------------------------------------- */
 
 static const struct ir_step *lanes_barrier(const struct ir *ir, uint32_t b)
@@ -243,8 +245,9 @@ bool meet_late_is_apart(struct check *c, const uint8_t *counters)
 	return is_apart;
 }
 
+/* other: a loop in whose iterations the two differ, or IR_NONE. */
 static bool are_elsewhere(struct check *c, const struct ev_touch *t, const uint8_t *counters,
-			  bool use_bits)
+			  uint32_t other, bool use_bits)
 {
 	uint64_t now = prove_now_ms();
 	struct smt_query q = {.is_same_cta = true, .is_alone = true, .counters = counters};
@@ -262,12 +265,35 @@ static bool are_elsewhere(struct check *c, const struct ev_touch *t, const uint8
 	if (!t->own.step)
 		return prove_smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
 	prove_hold_side(c, t->own.guard, t->own.block, 1);
+	if (other != IR_NONE)
+		prove_smt_across(c->smt, prove_ex_const(p, 1, 1), c->e->loops[other].ctr, false);
 	for (unsigned s = EX_TID_X; s <= EX_CTAID_Z; s++)
 		prove_smt_across(c->smt, prove_ex_const(p, 1, 1),
 				 prove_ex_spec(p, (enum prove_ex_spec)s), true);
 	prove_smt_conflict(c->smt, t->copy.off, t->copy.mem->bytes, t->own.off, t->own.mem->bytes,
 			   false);
 	return prove_smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
+}
+
+/*
+ * A copy that a thread does again and again without waiting: always to other bytes? Of each loop
+ * that doesn't wait: in the same iteration of those around it, in others of this one.
+ */
+static bool are_all_elsewhere(struct check *c, const struct ev_touch *t, const uint8_t *counters)
+{
+	const struct ir *ir = c->e->ir;
+	uint8_t *same = base_alloc(c->arena, ir->nloops + 1);
+
+	for (uint32_t l = ir->blocks.v[t->own.block].loop; l != IR_NONE; l = ir->loops[l].parent) {
+		if (counters[l] != SMT_FREE)
+			continue;
+		memcpy(same, counters, ir->nloops + 1);
+		for (uint32_t k = ir->loops[l].parent; k != IR_NONE; k = ir->loops[k].parent)
+			same[k] = SMT_SAME;
+		if (!are_elsewhere(c, t, same, l, false) && !are_elsewhere(c, t, same, l, true))
+			return false;
+	}
+	return true;
 }
 
 void prove_meet_own_copies(struct check *c)
@@ -285,8 +311,10 @@ void prove_meet_own_copies(struct check *c)
 		if (t->own.step && !prove_quick_may_alias(c))
 			continue;
 		if (!c->pair.is_forced && !c->pair.slot[0] &&
-		    ((t->own.step && digits_are_apart(c, counters, true)) ||
-		     are_elsewhere(c, t, counters, false) || are_elsewhere(c, t, counters, true)))
+		    (t->is_again ? are_all_elsewhere(c, t, counters)
+				 : (t->own.step && digits_are_apart(c, counters, true)) ||
+					   are_elsewhere(c, t, counters, IR_NONE, false) ||
+					   are_elsewhere(c, t, counters, IR_NONE, true)))
 			continue;
 		if (t->own.step)
 			prove_show_own_copy(c, &t->copy, &t->own);

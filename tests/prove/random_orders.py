@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """random_orders.py - random kernels around locks, flags, counters, numbered barriers and mbarriers.
 
-    random_orders.py COLLIDER ORACLE_RUN [SEED [COUNT [mbarriers]]]
+    random_orders.py COLLIDER ORACLE_RUN [SEED [COUNT [mbarriers|copies]]]
 
-With the last word all kernels have mbarriers: one that all threads use, or rings of stages that a
-producer's warp (or one thread, by bulk copies) fills and a consumer's warp reads.
+With `mbarriers` all kernels have such: one that all threads use, or rings of stages that a
+producer's warp (or one thread, by bulk copies) fills and a consumer's warp reads. With `copies` they
+have groups of cp.async in stages, cp.async that arrives on mbarriers, or bulk stores.
 
 A right kernel is made of one of some shapes, with random places, strengths and widths, and then
 changed in none to three places: a statement is deleted, doubled or moved, a guard, place, value or
@@ -20,7 +21,8 @@ COLLIDER, ORACLE = sys.argv[1:3]
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 COUNT = int(sys.argv[4]) if len(sys.argv) > 4 else 100
 PER_FILE, SEEDS = 25, 6
-ONLY_MBARRIERS = sys.argv[5:6] == ['mbarriers']
+ONLY_COPIES = sys.argv[5:6] == ['copies']
+ONLY_MBARRIERS = sys.argv[5:6] == ['mbarriers'] or ONLY_COPIES
 BLOCK, GRID, TURNS = 64, 4, 5
 
 # ---- trees: ('if', guard, [statements]), ('loop', n, [statements]), or (name, field...) ----------
@@ -33,6 +35,8 @@ INDEX = {'0': lambda k: k.const(0), '1': lambda k: k.const(1), 'block': lambda k
          'turn': lambda k: k.loops[-1] if k.loops else k.const(0)}
 # Of mbarriers: which stage a turn uses, the parity of its phase, and places in the stage.
 STAGE = {'mod%d' % m: lambda k, m=m: k.op('rem', INDEX['turn'](k), m) for m in (1, 2, 3, 4)}
+STAGE.update({'ahead%d' % m: lambda k, m=m: k.op('rem', k.op('add', INDEX['turn'](k), m - 1), m) for m in (2, 3, 4)})
+STAGE.update({'fix%d' % i: lambda k, i=i: k.const(i) for i in (0, 1, 2)})
 STAGE['next'] = lambda k: k.op('rem', k.op('add', INDEX['turn'](k), 1), 2)
 PARITY = {'phase%d' % m: lambda k, m=m: k.op('and', k.op('div', INDEX['turn'](k), m), 1) for m in (1, 2, 3, 4)}
 PARITY.update({'not ' + n: lambda k, f=f: k.op('xor', f(k), 1) for n, f in PARITY.items()})
@@ -86,7 +90,38 @@ def with_mbarriers(r):
     return set_up(('F', 1), ('E', 1 if kind == 'by warps' else 32)) + [('if', 'warp 0 first', [('loop', TURNS, give)]), ('if', 'warp 1', [('loop', TURNS, take)])]
 
 
+def with_copies(r):
+    """A pipeline of groups, a ring that cp.async arrives on, or bulk stores."""
+    m, kind = r.randint(2, 4), r.choice(('groups', 'groups', 'arrive', 'arrive', 'send', 'send loop'))
+    stage, phase = 'mod%d' % m, 'phase%d' % m
+    if kind == 'groups':
+        body = []
+        for i in range(m - 1):
+            body += [('if', 'warp 0', [('copy', 'fix%d lane' % i)]), ('commit', 0)]
+        ahead = [('if', 'warp 0', [('copy', 'ahead%d lane' % m)]), ('commit', 0)]
+        turn = [('wait group', m - 2), ('bar', 0), ('load', ('s', stage + ' back')), *ahead]
+        return body + [('loop', TURNS, turn), ('wait all', 0)]
+    if kind == 'arrive':
+        give = [('m wait', 'E', stage, 'not ' + phase), ('copy', stage + ' lane'), ('m copied', 'F', stage)]
+        take = [('m wait', 'F', stage, phase), ('load', ('s', stage + ' back')), ('m arrive', 'E', stage)]
+        return [first(('set up', 'F', 32, m), ('set up', 'E', 32, m)), ('bar', 0),
+                ('if', 'warp 0', [('loop', TURNS, give)]), ('if', 'warp 1', [('loop', TURNS, take)])]
+    where, behind = (stage, m - 1) if kind == 'send loop' else ('fix0', 0)
+    put, fence = ('if', 'warp 0', [('store', ('s', where + ' lane'))]), ('proxy fence', 0)
+    send = [('send', where, 128), ('send commit', 0), ('send taken', behind)]
+    if r.random() < .5:
+        body = [put, fence, ('bar', 0), first(*send), ('bar', 0)]
+    else:
+        body = [put, ('bar', 0), first(fence, *send), ('bar', 0)]
+    if kind == 'send loop':
+        return [('loop', TURNS, body), first(('send taken', 0))]
+    return body + [r.choice((('store', ('s', 'fix0 lane')), ('if', 'warp 1', [('store', ('s', 'fix0 lane'))]))), ('bar', 0),
+                   first(('send wait', 0)), ('bar', 0), ('load', ('d', 'block'))]
+
+
 def shape(r):
+    if ONLY_COPIES:
+        return with_copies(r)
     if ONLY_MBARRIERS or r.random() < .25:
         return with_mbarriers(r)
     data = ('d', r.choice(('0', '0', '1', 'half', 'odd')))
@@ -173,11 +208,13 @@ def change(r, body):
             f = (f[0], r.choice(list(IN_STAGE) if f[1] in IN_STAGE and r.random() < .8 else PLAIN)) if r.random() < .8 else (r.choice('df') if f[0] in 'df' else 's', f[1])
         elif f in GUARD:
             f = r.choice(list(GUARD))
+        elif f in IN_STAGE:
+            f = r.choice(list(IN_STAGE))
         elif f in STAGE or f in PARITY:
             f = r.choice(list(STAGE if f in STAGE else PARITY))
         elif f in ('F', 'E'):
             f = r.choice('FE')
-        elif s[0] in ('m expect', 'fill'):
+        elif s[0] in ('m expect', 'fill', 'send'):
             f = r.choice((64, 112, 128, 144))
         elif f in SCOPES:
             f = r.choice(SCOPES)
@@ -279,9 +316,27 @@ class Text:
             t, at = '%%w%d' % (self.wide - 1), self.mbarrier(s[1], s[2])
             self.say('mbarrier.arrive.shared.b64 %s, %s;' % (t, at))
             self.try_wait('', '%s, %s' % (at, t))
+        elif s[0] == 'm copied':
+            self.say('cp.async.mbarrier.arrive.noinc.shared.b64 %s;' % self.mbarrier(s[1], s[2]))
         else:
             to, n = self.op('add', '%r4', self.op('mul', STAGE[s[1]](self), 128)), self.mbarrier(s[3], s[4])
             self.say('cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%%w0], %d, %s;' % (to, s[2], n))
+
+    def with_copy(self, s):
+        if s[0] == 'copy':
+            place = INDEX[s[1] if s[1] in IN_STAGE else 'lane'](self)
+            to = self.op('add', '%r4', self.op('mul', place, 4))
+            self.say('cp.async.ca.shared.global [%s], [%%w0], 4;' % to)
+        elif s[0] == 'send':
+            at = self.op('add', '%r4', self.op('mul', STAGE[s[1]](self), 128))
+            self.wide += 2
+            self.say('mul.wide.u32 %%w%d, %%r1, 128;' % (self.wide - 2))
+            self.say('add.u64 %%w%d, %%w0, %%w%d;' % (self.wide - 1, self.wide - 2))
+            self.say('cp.async.bulk.global.shared::cta.bulk_group [%%w%d], [%s], %d;' % (self.wide - 1, at, s[2]))
+        else:
+            self.say({'commit': 'cp.async.commit_group;', 'wait all': 'cp.async.wait_all;', 'wait group': 'cp.async.wait_group %d;' % max(0, s[1]),
+                      'proxy fence': 'fence.proxy.async;', 'send commit': 'cp.async.bulk.commit_group;',
+                      'send taken': 'cp.async.bulk.wait_group.read %d;' % max(0, s[1]), 'send wait': 'cp.async.bulk.wait_group %d;' % max(0, s[1])}[s[0]])
 
     def guard(self, g):
         p = self.pred()
@@ -329,8 +384,10 @@ class Text:
             self.say('add.u32 %%r7, %%r7, %s;' % self.load(s[1], ''))
         elif kind == 'store':
             self.store(s[1], '', '%r7')
-        elif kind in ('set up', 'init fence', 'syncwarp', 'm arrive', 'm expect', 'm wait', 'm token', 'fill'):
+        elif kind in ('set up', 'init fence', 'syncwarp', 'm arrive', 'm expect', 'm wait', 'm token', 'fill', 'm copied'):
             self.with_mbarrier(s)
+        elif kind in ('copy', 'send', 'commit', 'wait all', 'wait group', 'proxy fence', 'send commit', 'send taken', 'send wait'):
+            self.with_copy(s)
         elif kind == 'fence':
             self.say('fence.acq_rel.%s;' % s[1])
         elif kind == 'bar':

@@ -28,9 +28,14 @@
 /* Is the one before the other, as it is known when the later of them happens? */
 static bool is_known_to(const struct schedule *s, const struct lane *l, const struct shot *x)
 {
-	if (x->copy != IR_NONE)
-		return l->clock[s->nlanes + x->copy] != 0;
-	return l->clock[x->lane] >= x->epoch;
+	const struct lane *by = &s->lane[x->lane];
+	uint32_t done = s->nlanes + x->copy;
+
+	if (x->copy == IR_NONE)
+		return l->clock[x->lane] >= x->epoch;
+	/* what a copy does after its thread's end, if nothing waits for it, the ISA doesn't say */
+	return l->clock[done] || (by->state == LANE_ENDED && !by->clock[done] &&
+				  s->copy[x->copy].mbarrier == IR_NONE);
 }
 
 static bool is_apart_enough(const struct schedule *s, const struct shot *x, const struct shot *y)

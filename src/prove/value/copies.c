@@ -11,9 +11,8 @@
  * loop that is entered later the place's iteration is a number. What the thread itself accesses
  * meanwhile is listed, and its end: no phase keeps the two apart.
  *
- * Misses: copies of one instruction that meet within one iteration of a thread (parts of a tile
- * that overlap); copies that are under way in the next iteration of a loop around the innermost
- * one, or in nested loops that are entered later: could not prove.
+ * Misses: copies that are under way in the next iteration of a loop around the innermost one, or in
+ * nested loops that are entered later: could not prove.
  * Costs: for each copy a walk over blocks, groups and iterations, each of these up to MOST.
  */
 #include "prove/eval.h"
@@ -291,10 +290,12 @@ static void add_touch(struct walk *w, const struct at *at, uint32_t step)
 		if (x->is_shared != w->copy->is_shared && !prove_ev_is_generic(e, &x->root))
 			continue;
 		/* its own other half, or a part of it */
-		if (x->step->at == w->copy->step->at && x->step->call == w->copy->step->call &&
-		    !at->behind)
+		bool is_own = x->step->at == w->copy->step->at &&
+			      x->step->call == w->copy->step->call && !at->behind;
+		if (is_own && x->index != w->copy->index)
 			continue;
 		t.own = *x;
+		t.is_again = is_own;
 		if (!move(w, at, &t.copy) || e->touches.n - w->first_touch >= MAX_TOUCHES) {
 			w->is_lost = true;
 			return;
@@ -302,6 +303,7 @@ static void add_touch(struct walk *w, const struct at *at, uint32_t step)
 		bool has = false;
 		for (size_t k = w->first_touch; k < e->touches.n; k++)
 			has |= e->touches.v[k].own.step == x->step &&
+			       e->touches.v[k].is_again == is_own &&
 			       e->touches.v[k].own.guard == x->guard &&
 			       e->touches.v[k].copy.off == t.copy.off &&
 			       e->touches.v[k].copy.guard == t.copy.guard;

@@ -144,7 +144,7 @@ __global__ void copy_own_too_early(int *out, const int *in)
 	out[threadIdx.x] = v;
 }
 
-// prove: bulk_copy unproven racy
+// prove: bulk_copy true racy
 __global__ void bulk_copy(int *g)
 {
 	__shared__ int s[4];
