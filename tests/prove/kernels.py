@@ -24,7 +24,7 @@ failed, counts, times = 0, {}, []
 
 
 def ptx_of(path, flags, out):
-    if 'cooperative_groups.h' in open(path).read(): # as users have it: with CCCL
+    if re.search('cooperative_groups.h|<cuda/', open(path).read()): # as users have it: with CCCL
         flags = ['-U_CG_LIMIT_INCLUDED_DEPENDENCIES', '-std=c++17', *flags]
     subprocess.run([nvcc, '-ptx', '-arch=sm_90', '-D__COLLIDER_PROVE__=1', '-I', root + '/include',
                     '-include', 'collider/assume.h', *flags, '-o', out, path], check=True)
