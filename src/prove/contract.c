@@ -206,7 +206,7 @@ static enum smt_answer ask_once(struct contract *c, const struct question *q, bo
 
 /* ---- small values, tried before the solver ----------------------------------------------- */
 
-static bool is_kept_in(struct contract *c, const struct question *q, const struct assume_trial *t)
+static bool is_kept_in(struct contract *c, const struct question *q, const struct ev_trial *t)
 {
 	const struct ev *e = c->e;
 
@@ -214,49 +214,67 @@ static bool is_kept_in(struct contract *c, const struct question *q, const struc
 		const struct ev_assume *as = &e->assumes.v[i];
 		if ((q->is_out && q->is_out[i]) || as->kind != IR_ASSUME_FACT)
 			continue;
-		if (as->loop == IR_NONE ? !prove_assume_holds(c->e->pool, as->fact, t)
-					: q->is_launch)
+		if ((q->is_launch || as->loop == IR_NONE ||
+		     prove_ir_in_loop(&e->ir->loops[as->loop], q->block)) &&
+		    !prove_ev_holds(t, as->fact))
 			return false;
 	}
-	return q->is_launch || (prove_assume_holds(c->e->pool, q->guard, t) &&
-				(!q->holds || prove_assume_holds(c->e->pool, q->holds, t)));
+	return q->is_launch ||
+	       (prove_ev_holds(t, q->guard) && (!q->holds || prove_ev_holds(t, q->holds)));
 }
 
-/* The smallest launch that the contract allows, its first thread or its last. */
-static void set_launch(const struct contract *c, struct assume_trial *t, bool is_last)
+/* A launch that the contract allows, its dimensions up to `size` where they are free; its first
+ * thread, the last one, or one between. False: there is none of this size. */
+static bool set_launch(const struct contract *c, struct ev_trial *t, uint32_t size, unsigned which)
 {
 	const struct ex_launch *l = &c->e->pool->launch;
+	uint64_t threads = 1;
 
-	for (unsigned d = 0; d < 3; d++) {
-		uint32_t block = l->dim[d] ? l->dim[d] : 1,
-			 grid = l->dim[3 + d] ? l->dim[3 + d] : 1;
-		t->spec[EX_NTID_X + d] = block;
-		t->spec[EX_NCTAID_X + d] = grid;
-		t->spec[EX_TID_X + d] = is_last ? block - 1 : 0;
-		t->spec[EX_CTAID_X + d] = is_last ? grid - 1 : 0;
+	for (unsigned d = 0; d < 6; d++) {
+		uint32_t n = l->dim[d] ? l->dim[d] : size > l->max[d] ? l->max[d] : size;
+		n = l->dim[d] || d % 3 == 0 ? n : 1;
+		threads *= d < 3 ? n : 1;
+		t->spec[d < 3 ? EX_NTID_X + d : EX_NCTAID_X + d - 3] = n;
+		t->spec[d < 3 ? EX_TID_X + d : EX_CTAID_X + d - 3] = which * (n - 1) / 2;
 	}
+	return threads <= prove_launch_max_threads(c->e->ir) && threads <= MAX_BLOCK_THREADS;
+}
+
+/* With these numbers? */
+static bool is_kept_by(struct contract *c, const struct question *q, struct ev_trial *t)
+{
+	static const uint32_t sizes[] = {1, 64};
+	bool is_kept[3];
+
+	for (size_t i = 0; i < BASE_COUNTOF(sizes); i++) {
+		for (unsigned which = 0; which < 3; which++) {
+			if (!set_launch(c, t, sizes[i], which))
+				return false;
+			is_kept[which] = is_kept_in(c, q, t);
+			if (!q->is_launch && is_kept[which])
+				return true;
+		}
+		if (is_kept[0] && is_kept[2])
+			return true;
+	}
+	return false;
 }
 
 /*
- * A launch that keeps to everything is often a small one with all parameters alike, and trying some
- * takes microseconds where the solver is lost in a product of 64 bits. True: there is one.
+ * A launch that keeps to everything is often a small one with all parameters alike, whose threads
+ * come to an access in the first iteration of its loops. Trying some takes microseconds. True:
+ * there is one.
  */
 static bool has_small_launch(struct contract *c, const struct question *q)
 {
 	static const uint64_t values[] = {1, 2, 3, 16, 64, 1024, 0};
-	struct assume_trial t = {.pin = c->pin, .npins = c->npins};
+	struct ev_trial t = {.e = c->e, .pin = c->pin, .npins = c->npins};
 
-	if (!q->is_launch && c->e->ir->blocks.v[q->block].loop != IR_NONE)
-		return false;
 	for (size_t i = 0; i < BASE_COUNTOF(values); i++) {
-		bool is_first, is_last;
 		t.param = values[i];
-		set_launch(c, &t, false);
-		is_first = is_kept_in(c, q, &t);
-		set_launch(c, &t, true);
-		is_last = is_kept_in(c, q, &t);
-		if (q->is_launch ? is_first && is_last : is_first || is_last)
-			return true;
+		for (t.any = 0; t.any < 2; t.any++)
+			if (is_kept_by(c, q, &t))
+				return true;
 	}
 	return false;
 }

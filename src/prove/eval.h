@@ -234,4 +234,21 @@ uint64_t prove_ev_bound_of(const struct ex *c, const struct ex *v, unsigned dept
 /* Finds `trips`, of the loop as this turn sees it. */
 void prove_ev_count_trips(struct ev *e, uint32_t loop);
 
+/* number.c */
+struct smt_model;
+/* A launch and a thread of it, in the first iteration of its loops. */
+struct ev_trial {
+	const struct ev *e;	   /* NULL: only what depends on launch, thread and parameters */
+	const struct smt_model *m; /* the parameters, or NULL: */
+	uint64_t param;		   /* all of them are this, or nearest to it within: */
+	const struct ex_pin *pin;
+	uint32_t npins;
+	uint64_t any; /* what isn't modelled is this, or nearest to it within its bounds */
+	uint32_t spec[EX_SPEC_COUNT];
+};
+/* What does v come to? False where that isn't clear. */
+bool prove_ev_number(const struct ev_trial *t, const struct ex *v, uint64_t *out);
+/* Is the condition true? False where that isn't clear. */
+bool prove_ev_holds(const struct ev_trial *t, const struct ex *v);
+
 #endif

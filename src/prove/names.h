@@ -59,16 +59,4 @@ const char *prove_names_write(struct names *n, const struct ex *v, const struct 
 const char *prove_assume_read(struct names *n, struct ev *e, const char *text,
 			      struct ev_assume *out);
 
-struct smt_model;
-/* What the launch and a thread of it are, and the parameters. */
-struct assume_trial {
-	const struct smt_model *m; /* the parameters, or NULL: */
-	uint64_t param;		   /* all of them are this, but for: */
-	const struct ex_pin *pin;
-	uint32_t npins;
-	uint32_t spec[EX_SPEC_COUNT];
-};
-/* Is the condition true with these numbers? False where that isn't clear. */
-bool prove_assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_trial *t);
-
 #endif

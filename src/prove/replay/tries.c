@@ -183,7 +183,7 @@ bool prove_replay_search(struct ev *e, struct smt_model *m, const struct replay_
 /* What the options assume of every launch; the code's own assumptions are steps of the replay. */
 static bool is_kept(const struct check *c, const struct smt_model *m)
 {
-	struct assume_trial t = {.m = m};
+	struct ev_trial t = {.m = m};
 
 	for (unsigned d = 0; d < 3; d++) {
 		t.spec[EX_NTID_X + d] = m->ntid[d];
@@ -195,7 +195,7 @@ static bool is_kept(const struct check *c, const struct smt_model *m)
 			continue;
 		if (as->kind == IR_ASSUME_DISTINCT)
 			return false;
-		if (as->kind == IR_ASSUME_FACT && !prove_assume_holds(c->pool, as->fact, &t))
+		if (as->kind == IR_ASSUME_FACT && !prove_ev_holds(&t, as->fact))
 			return false;
 	}
 	return true;
