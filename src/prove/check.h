@@ -67,6 +67,7 @@ struct check_effort {
 	unsigned ordered;    /* searches near a launch in which something may order the two */
 	uint64_t steps_left; /* of prove_tries_first */
 	uint64_t long_left;  /* of replays of launches with many steps */
+	uint64_t hasty_at; /* then a kernel with alarms has little patience for others; 0: never */
 };
 
 /* Of the kernel: what its proof had to assume, which becomes part of the contract. */
@@ -164,6 +165,8 @@ bool quick_is_shared(const struct check *c, const struct ex *v, const uint8_t *c
 bool linear_is_apart(struct check *c, const uint8_t *counters);
 /* digits.c: by numbers times digits of the positions; is_alone: of one thread, which does both. */
 bool digits_are_apart(struct check *c, const uint8_t *counters, bool is_alone);
+/* Is v, of both accesses, another in each thread? */
+bool digits_differ(struct check *c, const uint8_t *counters, const struct ex *v);
 /* split.c: does fn say so for each value of the strides that are powers of two? */
 typedef bool split_fn(struct check *c, const uint8_t *counters);
 bool split_is_apart(struct check *c, const uint8_t *counters, split_fn *fn);

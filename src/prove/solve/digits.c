@@ -475,3 +475,13 @@ bool digits_are_apart(struct check *c, const uint8_t *counters, bool is_alone)
 	q.keeps_loops = true;
 	return is_apart(c, counters, &q, 0);
 }
+
+bool digits_differ(struct check *c, const uint8_t *counters, const struct ex *v)
+{
+	struct facts fa = {.n = 0}, fb = {.n = 0};
+
+	digits_learn(c, &fa, c->pair.a->guard, false, 0);
+	digits_learn(c, &fb, c->pair.b->guard, false, 0);
+	struct question q = {v, v, &fa, &fb, 1, 1, false, false};
+	return is_apart(c, counters, &q, 0);
+}

@@ -6,7 +6,8 @@
  * where 32 bits become 64 the polynomial must be shown to fit. It is split by its strides, products
  * of what all threads share: S0 * D0 + S1 * D1 + ..., where each stride is a multiple of the one
  * before, S1 = E0 * S0. If 0 <= D0 < E0 in both threads and so on, the offsets are equal only where
- * all D are: then the positions in them are, as their factors are a mixed radix.
+ * all D are: then the positions in them are, as their factors are a mixed radix. So is a value of
+ * which both x % m and x / m are equal: it may be another in each thread (digits.c).
  *
  * That a polynomial is 0 or more is shown by taking away others that are so, times atoms that are:
  * what the guards say (x < w), the assumptions, the dimensions of the launch. What is missing can
@@ -109,6 +110,20 @@ static int64_t step_of(const struct level *l, unsigned i)
 	return n < 0 ? -n : n;
 }
 
+/* A remainder is at most `most`, where its divisor is no larger: which may be needed. */
+static int64_t most_digit(struct rows *r, const struct ex *v, int64_t most)
+{
+	struct poly q = {.n = 0}, m = {.n = 0};
+
+	if (!ROWS_IS_REMAINDER(v) || rows_is_variant(r, v->a[1]) || most < 0 ||
+	    !rows_is_at_least_0(r, 0, v) || !rows_is_at_least_0(r, 1, v))
+		return -1;
+	rows_poly_of(r, 0, v->a[1], &m, 0);
+	poly_add(&q, &m, -1);
+	poly_add_number(&q, most + 1);
+	return rows_require(r, 0, &q) && rows_require(r, 1, &q) ? most : -1;
+}
+
 /* Which positions are equal where this sum of numbers times variant atoms is? The numbers must be a
  * mixed radix; how many threads a block may have for that is needed. */
 static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
@@ -130,6 +145,8 @@ static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
 		int64_t k = step_of(l, best);
 		if (k < span)
 			return false;
+		if (r->nknown < MAX_KNOWN)
+			r->known[r->nknown++] = v;
 		if (rows_is_position(r, v, &d))
 			*bits |= 1u << (is_far ? DIMS + d : d);
 		else if (v->op == EX_SPEC && v->imm <= EX_TID_Z)
@@ -160,6 +177,8 @@ static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
 			most = (int64_t)v->hi;
 		} else {
 			most = most_known(r, v);
+			if (most < 0)
+				most = most_digit(r, v, (up - span) / k);
 		}
 		if (most < 0)
 			return false;
@@ -207,8 +226,9 @@ static bool settle_units(struct level *l, unsigned *n, int64_t *left)
 			x->first[t] -= low;
 		if (!x->own[0].n && !x->own[1].n && !x->first[0] && !x->first[1])
 			continue;
-		if (!x->unit)
-			x->unit = gcd(x->first[0], x->first[1]);
+		/* numbers that aren't multiples of the unit make it smaller */
+		if (!x->unit || (x->key.n && (x->first[0] % x->unit || x->first[1] % x->unit)))
+			x->unit = gcd(x->unit, gcd(x->first[0], x->first[1]));
 		for (unsigned t = 0; t < 2; t++) {
 			if (x->key.n && x->first[t] % x->unit)
 				return false;
@@ -286,6 +306,81 @@ static bool differs(struct rows *r, const struct level *l)
 	return false;
 }
 
+/* Is D another, as what varies goes in steps that don't lead from one thread's start to the
+ * other's? */
+static bool differs_by_part(const struct level *l)
+{
+	int64_t step = 0;
+
+	for (unsigned t = 0; t < 2; t++)
+		for (unsigned i = 0; i < l->own[t].n; i++)
+			step = gcd(step, l->own[t].m[i].times / l->unit);
+	return step > 1 && (l->first[0] - l->first[1]) % step;
+}
+
+static bool is_known(const struct rows *r, const struct ex *v)
+{
+	for (unsigned i = 0; i < r->nknown; i++)
+		if (r->known[i] == v)
+			return true;
+	return false;
+}
+
+/* The value of which q is the quotient and m the remainder, or NULL. x / (a * b) is x / a / b. */
+static const struct ex *whole_of(struct rows *r, const struct ex *q, const struct ex *m)
+{
+	bool is_signed = q->op == EX_SDIV;
+	const struct ex *x = m->a[0], *d = q->a[1];
+
+	if ((q->op != EX_SDIV && q->op != EX_UDIV) || m->op != (is_signed ? EX_SREM : EX_UREM) ||
+	    q->w != m->w || rows_is_variant(r, m->a[1]) || rows_is_variant(r, d))
+		return NULL;
+	struct poly least = {.n = 0};
+	rows_poly_of(r, 0, m->a[1], &least, 0);
+	if (!rows_are_positive(r, 0, &least)) /* else it isn't said what the machine gives */
+		return NULL;
+	if (x == q->a[0] && m->a[1] == d)
+		return x;
+	if (x->op != q->op || x->a[0] != q->a[0] || rows_is_variant(r, x->a[1]))
+		return NULL;
+	/* q = y / d, m = (y / a) % b, y from 0 on, and d = a * b as integers: then it is y / a */
+	struct poly y = {.n = 0}, a = {.n = 0}, b = {.n = 0}, all = {.n = 0}, ab = {.n = 0};
+	rows_poly_of(r, 0, x->a[1], &a, 0);
+	rows_poly_of(r, 0, m->a[1], &b, 0);
+	rows_poly_of(r, 0, d, &all, 0);
+	for (unsigned i = 0; i < b.n && !b.is_lost; i++)
+		poly_add_times(&ab, &a, &b.m[i], 1);
+	ab.is_lost |= b.is_lost;
+	bool fits = rows_are_positive(r, 0, &a) && rows_fits(r, 0, &a, 0, x->w) &&
+		    rows_fits(r, 0, &all, 0, q->w);
+	for (unsigned t = 0; t < 2 && fits; t++) {
+		y = (struct poly){.n = 0};
+		rows_poly_of(r, t, x->a[0], &y, 0);
+		fits = rows_fits(r, t, &y, 0, x->w);
+	}
+	return fits && poly_is_equal(&ab, &all) ? x : NULL;
+}
+
+/* Do the known values hold all digits of one that is another in each thread? */
+static bool has_all_digits(struct rows *r)
+{
+	for (unsigned i = 0; i < r->nknown; i++)
+		for (unsigned k = 0; k < r->nknown; k++) {
+			if (!ROWS_IS_DIGIT(r->known[i]) || !ROWS_IS_DIGIT(r->known[k]))
+				continue;
+			const struct ex *x = whole_of(r, r->known[i], r->known[k]);
+			if (!x || is_known(r, x))
+				continue;
+			if (digits_differ(r->c, r->counters, x))
+				return true;
+			if (r->nknown == MAX_KNOWN)
+				return false;
+			r->known[r->nknown++] = x; /* it may be a digit of another */
+			i = k = 0;
+		}
+	return false;
+}
+
 static bool are_sorted_out(struct rows *r)
 {
 	const struct ev_access *x[2] = {r->c->pair.a, r->c->pair.b};
@@ -311,6 +406,8 @@ static bool are_sorted_out(struct rows *r)
 		is_other |= !l[i].is_same && differs(r, &l[i]);
 		is_other |= is_gap && !l[i].own[0].n && !l[i].own[1].n;
 	}
+	for (unsigned i = 0; i < n && !is_other; i++)
+		is_other = differs_by_part(&l[i]);
 	for (unsigned i = 0; i < n && !is_other; i++)
 		if (!l[i].is_same || l[i].first[0] != l[i].first[1] ||
 		    !positions_of(r, &l[i], &bits))
@@ -343,7 +440,7 @@ static bool are_sorted_out(struct rows *r)
 			bits |= 1u << d;
 	}
 	return is_other || left[0] >= left[1] + bytes[1] || left[1] >= left[0] + bytes[0] ||
-	       (need && !(need & ~bits));
+	       (need && (!(need & ~bits) || has_all_digits(r)));
 }
 
 /* Where 64 bits hold more than sums of small products of 32 bits, they may wrap. */

@@ -12,6 +12,11 @@
 #define MAX_FACTS  48
 #define MOST	   ((int64_t)1 << 52)
 #define DIMS	   3u
+#define MAX_KNOWN  16
+
+/* The digits of a value, x % m and x / m. */
+#define ROWS_IS_REMAINDER(v) ((v)->op == EX_UREM || (v)->op == EX_SREM)
+#define ROWS_IS_DIGIT(v)     (ROWS_IS_REMAINDER(v) || (v)->op == EX_UDIV || (v)->op == EX_SDIV)
 
 struct mono {
 	int64_t times;
@@ -38,6 +43,9 @@ struct rows {
 	struct rows_needs *needs; /* what is missing goes there; NULL: then nothing is proven */
 	bool is_lost, is_learning;
 	unsigned nodes;
+	/* values that are equal in the two threads where the offsets are */
+	const struct ex *known[MAX_KNOWN];
+	unsigned nknown;
 };
 
 /* poly.c */
@@ -73,6 +81,10 @@ double rows_size_of(const struct rows *r, unsigned t, const struct mono *m);
 /* rows_values.c */
 /* out += v, as an integer that is v modulo 2^w. */
 void rows_poly_of(struct rows *r, unsigned t, const struct ex *v, struct poly *out, unsigned depth);
+/* Does p lie between lo and the largest of w bits with a sign? It may be needed. */
+bool rows_fits(struct rows *r, unsigned t, const struct poly *p, int64_t lo, unsigned w);
+/* Is p 1 or more? It may be needed. */
+bool rows_are_positive(struct rows *r, unsigned t, const struct poly *p);
 /* Bounds of block sizes that are known bound the threads' numbers. */
 void rows_know_blocks(struct rows *r, unsigned t);
 /* What assumptions and guards say. */

@@ -21,6 +21,72 @@ static void bound(struct rows *r, unsigned t, const struct ex *v, const struct e
 	rows_add_fact(r, t, &p);
 }
 
+static void add_atom(struct rows *r, unsigned t, const struct ex *v, struct poly *out);
+
+/* Of a product: each of its factors? */
+bool rows_are_positive(struct rows *r, unsigned t, const struct poly *p)
+{
+	bool is = !p->is_lost, is_product = p->n == 1 && p->m[0].times > 0;
+
+	for (unsigned i = 0; is && i < (is_product ? p->m[0].n : 1); i++) {
+		struct mono one = {.times = 1, .n = 1, .atom = {p->n ? p->m[0].atom[i] : NULL}};
+		struct poly least = {.n = 0};
+		if (is_product)
+			poly_add_mono(&least, &one, 1);
+		else
+			least = *p;
+		poly_add_number(&least, -1);
+		is = rows_require(r, t, &least);
+	}
+	return is;
+}
+
+/* Is a remainder's or quotient's divisor 1 or more, and what is divided a number from 0 on? */
+static bool divides(struct rows *r, unsigned t, const struct ex *v, struct poly *x, struct poly *m)
+{
+	rows_poly_of(r, t, v->a[0], x, 0);
+	rows_poly_of(r, t, v->a[1], m, 0);
+	return !x->is_lost && !m->is_lost && rows_fits(r, t, x, 0, v->w) &&
+	       rows_are_positive(r, t, m) && rows_fits(r, t, m, 0, v->w);
+}
+
+/*
+ * x % m is less than m, x / m * m at most x. (y % (a * b)) / b is less than a.
+ */
+static void know_digit(struct rows *r, unsigned t, const struct ex *v)
+{
+	struct poly x = {.n = 0}, m = {.n = 0}, f = {.n = 0}, y = {.n = 0}, all = {.n = 0};
+	struct mono one = {.times = 1, .n = 1, .atom = {v}}, by;
+
+	if (rows_is_variant(r, v->a[1]) || v->w != 32 || !divides(r, t, v, &x, &m))
+		return;
+	poly_add_mono(&f, &one, 1);
+	rows_add_fact(r, t, &f);
+	f = x;
+	poly_add_mono(&f, &one, -1);
+	rows_add_fact(r, t, &f);
+	if (ROWS_IS_REMAINDER(v)) {
+		f = m;
+		poly_add_mono(&f, &one, -1);
+		poly_add_number(&f, -1);
+		rows_add_fact(r, t, &f);
+		return;
+	}
+	f = x;
+	poly_add_times(&f, &m, &one, -1);
+	rows_add_fact(r, t, &f);
+	const struct ex *in = v->a[0];
+	if (ROWS_IS_REMAINDER(in) && !rows_is_variant(r, in->a[1]) && divides(r, t, in, &y, &all) &&
+	    all.n == 1 && m.n == 1 && all.m[0].times == 1 && m.m[0].times == 1 &&
+	    poly_quotient(&all.m[0], &m.m[0], &by)) {
+		f = (struct poly){.n = 0};
+		poly_add_mono(&f, &by, 1);
+		poly_add_mono(&f, &one, -1);
+		poly_add_number(&f, -1);
+		rows_add_fact(r, t, &f);
+	}
+}
+
 /* What is known of an atom by itself. */
 static void know(struct rows *r, unsigned t, const struct ex *v)
 {
@@ -30,9 +96,10 @@ static void know(struct rows *r, unsigned t, const struct ex *v)
 
 	for (unsigned i = 0; i < r->side[t].n; i++) { /* once */
 		const struct poly *f = &r->side[t].fact[i];
+		bool is_whole = ROWS_IS_DIGIT(v) && f->n == 1 && f->m[0].times == 1;
 		for (unsigned k = 0; k < f->n; k++)
-			if (f->m[k].n == 1 && f->m[k].atom[0] == v && f->m[k].times == -1 &&
-			    v->op == EX_SPEC)
+			if (f->m[k].n == 1 && f->m[k].atom[0] == v &&
+			    (is_whole || (f->m[k].times == -1 && v->op == EX_SPEC)))
 				return;
 	}
 	if (v->op == EX_SPEC && v->imm < EX_NTID_X) {
@@ -52,6 +119,8 @@ static void know(struct rows *r, unsigned t, const struct ex *v)
 	} else if ((v->op != EX_SPEC || v->imm >= EX_NTID_X) && v->hi < (uint64_t)1 << 31) {
 		bound(r, t, v, NULL, NULL, (int64_t)v->hi);
 	}
+	if (ROWS_IS_DIGIT(v))
+		know_digit(r, t, v);
 }
 
 static void add_atom(struct rows *r, unsigned t, const struct ex *v, struct poly *out)
@@ -74,7 +143,7 @@ static void add_atom(struct rows *r, unsigned t, const struct ex *v, struct poly
 }
 
 /* p lies between lo and the largest of w bits with a sign. */
-static bool fits(struct rows *r, unsigned t, const struct poly *p, int64_t lo, unsigned w)
+bool rows_fits(struct rows *r, unsigned t, const struct poly *p, int64_t lo, unsigned w)
 {
 	struct poly below = {.n = 0}, above = {.n = 0};
 
@@ -151,8 +220,9 @@ void rows_poly_of(struct rows *r, unsigned t, const struct ex *v, struct poly *o
 		if (v->a[0]->w < 32)
 			break;
 		rows_poly_of(r, t, v->a[0], &a, depth + 1);
-		if (a.is_lost || (!(is_simple(&a) && v->op == EX_SEXT) &&
-				  !fits(r, t, &a, v->op == EX_ZEXT ? 0 : INT32_MIN, v->a[0]->w))) {
+		if (a.is_lost ||
+		    (!(is_simple(&a) && v->op == EX_SEXT) &&
+		     !rows_fits(r, t, &a, v->op == EX_ZEXT ? 0 : INT32_MIN, v->a[0]->w))) {
 			out->is_lost = true;
 			return;
 		}
@@ -203,7 +273,7 @@ static void learn(struct rows *r, unsigned t, const struct ex *g, bool is_not, u
 	const struct poly *side[2] = {&a, &b};
 	for (unsigned i = 0; i < 2; i++)
 		if (g->a[0]->w == 32 && !(is_simple(side[i]) && g->op != EX_ULT) &&
-		    !fits(r, t, side[i], lo, 32))
+		    !rows_fits(r, t, side[i], lo, 32))
 			return;
 	for (unsigned i = 0; i < 2 && g->op == EX_ULT && g->a[0]->w != 32; i++)
 		for (unsigned k = 0; k < side[i]->n; k++)
