@@ -15,15 +15,19 @@
 /* --sample: is the group with this key to be checked (race/site/sample.h)? Marks its place then. */
 DEV_FN uint32_t dev_sampled(uint64_t key)
 {
-	uint32_t sample, seed, seen;
+	uint32_t sample, seed, seen, clock;
 	uint64_t rt, at;
 
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) == 16, "read below");
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "read below");
 	asm volatile("ld.const.u32 %0, [__collider_knobs+16];" : "=r"(sample));
-	if (sample < RACE_SAMPLE_SITES || sample == RACE_SAMPLE_NEVER)
-		return 0;
 	asm volatile("ld.const.u32 %0, [__collider_knobs+20];" : "=r"(seed));
+	if (sample == RACE_SAMPLE_NEVER)
+		return 0;
+	if (sample < RACE_SAMPLE_SITES) {
+		asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+		return (uint32_t)((uint64_t)((clock ^ seed) * RACE_MIX) * sample >> 32) == 0;
+	}
 	if (race_sample_number(key, seed) >= (sample & ~RACE_SAMPLE_SITES))
 		return 0;
 	rt = dev_rt();

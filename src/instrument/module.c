@@ -72,7 +72,8 @@ void inst_add_knobs(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str sym
 					inst_num(sample),
 					inst_num(flags | (cx->elects ? RACE_KNOB_ELECTS : 0)),
 					inst_num(RACE_DENSE_ALL), inst_num(RACE_WINDOW),
-					inst_num(RACE_DENSE_ALL), inst_num(cx->shuffle_id))));
+					inst_num(sample == RACE_SAMPLE_NEVER ? 0 : RACE_DENSE_ALL),
+					inst_num(cx->shuffle_id))));
 }
 
 /* The functions of our own read runtime blocks from .const, and nothing else; where those lie in

@@ -136,14 +136,42 @@ struct race_knobs {
 			  * RACE_SAMPLE_SITES on: see sample.h */
 	uint32_t seed;
 	uint32_t flags; /* RACE_KNOB_* */
-	uint32_t dense; /* a thread's first `dense` checks are all delayed, then dense of n ... */
+	/* collide: a thread's first `dense` checks are delayed, later ones in windows of time
+	 * (RACE_DELAY_*); watch: so many are drawn more often, then dense of n ... */
+	uint32_t dense;
 	/* Block shuffling (blocks.h): enum race_shuffle of kernels, and of kernels that wait. */
 	uint32_t order, shuffle_waiting;
 	uint32_t order_a[2], order_b;
-	uint32_t window;     /* bytes of a bulk copy that are checked at most, a multiple of 16 */
-	uint32_t sparse;     /* `dense` of n, with n counted up to `sparse` only */
+	uint32_t window; /* bytes of a bulk copy that are checked at most, a multiple of 16 */
+	union {
+		uint32_t sparse; /* watch: `dense` of n, with n counted up to `sparse` only */
+		/* collide: a thread's first `looks` checks are all made, then looks of as many as
+		 * it has made; 0: none, RACE_DENSE_ALL: all, or what `sample` says */
+		uint32_t looks;
+	};
 	uint32_t shuffle_id; /* of the module, as in its order table; the run doesn't change it */
 };
+
+/*
+ * How collide's checks thin out. Delays after a thread's first `dense` checks come while the
+ * block's window is open: of 2^RACE_DELAY_WINDOW cycles each, one of 2^32 / RACE_DELAY_OPEN, by a
+ * hash of the SM's clock and the block. So the warps of a block sleep at the same time, and the sum
+ * of all delays has a bound: a share of the kernel's own time. Of the first `dense` the shortest,
+ * with a draw below RACE_DELAY_LEAST, are left out.
+ *
+ * Threads of a grid's first RACE_WAVE warps start to count at 0, those of later ones further on, up
+ * to RACE_LATE_MOST: they make fewer checks, and none of theirs is delayed outside of a window.
+ * Template `seed` of collide.ptxt and dev_start of check_cold.cu compute it: detectors.thinning.
+ */
+#define RACE_DELAY_WINDOW 13u
+#define RACE_DELAY_OPEN	  0x40000000u
+#define RACE_DELAY_LEAST  0x40000000u
+#define RACE_WAVE_AT	  7u  /* counted in 2^7 warps */
+#define RACE_WAVE	  64u /* so many: the warps that a large GPU holds */
+#define RACE_LATE_MOST	  256u
+#define RACE_LATE_MASK	  511u	      /* bits of the thread's salt that hold where it started */
+#define RACE_MIX	  0x9E3779B1u /* a draw: the clock times that, and the salt */
+#define RACE_MIX_WINDOW	  0x85EBCA77u /* the same of a window, and of the count */
 
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
 #define RACE_KNOB_BESIDE  2u /* of detector watch: collide's checks are beside it, with delays */

@@ -163,7 +163,7 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 	if (v->opt->verbose && r->launches && r->dense && !r->has_history)
 		base_buf_printf(
 			out,
-			"  delays thin out: a thread's first %s, then %u of n (--dense=0: all)\n",
+			"  checks thin out: a thread's first %s, then %u of n (--dense=0: all)\n",
 			rep_count(a, r->dense, "check"), r->dense);
 	rep_holds(out, v);
 	if (v->verdict == REP_VERDICT_CLEAN && !r->has_oracle)

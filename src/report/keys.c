@@ -79,7 +79,8 @@ static const struct rep_key header_keys[] = {
 	KEY("sample", NUMBER, sample,
 	    "one execution in `sample` per warp was checked; 0 and 1: all; 4294967295: none"),
 	KEY("dense", NUMBER, dense,
-	    "a thread's checks that are all delayed, later ones ever fewer; 0: all are delayed"),
+	    "a thread's checks that are all made, later ones ever fewer; 0: all are made and "
+	    "delayed"),
 	KEY("seed", NUMBER, seed, "of the delays"),
 	KEY("contexts", LIST, contexts.v, "CUDA contexts", REP_COUNT(contexts.n),
 	    OF_OBJECT(context)),

@@ -198,12 +198,40 @@ __collider_launch(void)
 			  offsetof(struct race_counters, launches));
 }
 
+/* How far a thread's count is at its start: see RACE_WAVE. As template `seed` of collide.ptxt. */
+DEV_FN uint32_t dev_start(void)
+{
+	uint32_t block, n, y, threads;
+
+	DEV_SREG32(block, "%ctaid.z");
+	DEV_SREG32(n, "%nctaid.y");
+	DEV_SREG32(y, "%ctaid.y");
+	block = block * n + y;
+	DEV_SREG32(n, "%nctaid.x");
+	DEV_SREG32(y, "%ctaid.x");
+	block = block * n + y;
+	block = block < 0x100000u ? block : 0x100000u;
+	DEV_SREG32(threads, "%ntid.x");
+	DEV_SREG32(n, "%ntid.y");
+	threads *= n;
+	DEV_SREG32(n, "%ntid.z");
+	n = block * threads * n >> (RACE_WAVE_AT + 5);
+	n = n < RACE_WAVE ? 0 : n - RACE_WAVE;
+	return n < RACE_LATE_MOST ? n : RACE_LATE_MOST;
+}
+
+/* At a function's entry: the thread's word. */
+extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_begin(void)
+{
+	return dev_start() << RACE_STATE_COUNT_AT;
+}
+
 /* At every exit: the thread's count is added to the counter of its SM, in a single reduction if all
  * lanes have the same count. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
 __collider_flush(uint32_t state)
 {
-	uint32_t count = state >> RACE_STATE_COUNT_AT, peers;
+	uint32_t count = (state >> RACE_STATE_COUNT_AT) - dev_start(), peers;
 	uint64_t rt = dev_rt(), at;
 
 	if (count == 0 || rt == 0)

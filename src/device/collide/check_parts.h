@@ -25,7 +25,7 @@ RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) == 16, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) == 24, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) == 56, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, looks) == 56, "read below");
 
 #define KNOB(v, at) asm volatile("ld.const.u32 %0, [__collider_knobs+" #at "];" : "=r"(v))
 
@@ -40,20 +40,30 @@ DEV_FN uint32_t dev_draw(void)
 	return (clock ^ clock >> 15) * 0x2C1B3C6Du;
 }
 
-/* As template `sleep` of collide.ptxt does it. */
+/* The same in a block. */
+DEV_FN uint32_t dev_salt(void)
+{
+	uint32_t block, seed;
+
+	DEV_SREG32(block, "%ctaid.x");
+	KNOB(seed, 20);
+	return (block ^ seed) * 0x27D4EB2Fu;
+}
+
+/* As template `delay` of collide.ptxt does it. */
 DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
 {
-	uint32_t ns, most, dense, flags;
+	uint32_t ns, dense, flags, clock;
 	bool is_due = true;
 
-	random = random * 1664525u + 1013904223u;
+	random = random * RACE_MIX + count * RACE_MIX_WINDOW;
 	KNOB(flags, 24);
 	if (what & RACE_CHECK_LOADS) {
-		KNOB(most, 56);
 		KNOB(dense, 28);
 		KNOB(ns, 8);
-		is_due = __umulhi(random, count < most ? count : most) < dense;
-		random *= 0x9E3779B1u;
+		asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+		clock = (clock >> RACE_DELAY_WINDOW) * RACE_MIX_WINDOW + dev_salt();
+		is_due = (count < dense && random >= RACE_DELAY_LEAST) || clock < RACE_DELAY_OPEN;
 	} else {
 		KNOB(ns, 12);
 	}
@@ -64,15 +74,16 @@ DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
 /* Is this execution checked? `random` is also for the delay. */
 DEV_FN bool dev_is_drawn(uint32_t *state, uint32_t what, uint32_t *random)
 {
-	uint32_t sample;
+	uint32_t looks, sample;
 
 	*random = dev_draw();
-	KNOB(sample, 16);
-	if (__umulhi(*random, sample) != 0 &&
-	    !__collider_chosen(dev_table(), RACE_CHECK_SITE(what))) {
-		*state &= ~RACE_STATE_DRAWN;
+	*state &= ~RACE_STATE_DRAWN;
+	KNOB(looks, 56);
+	if (__umulhi(*random, *state >> RACE_STATE_COUNT_AT) >= looks)
 		return false;
-	}
+	KNOB(sample, 16);
+	if (sample > 1 && !__collider_chosen(dev_table(), RACE_CHECK_SITE(what)))
+		return false;
 	*state |= RACE_STATE_DRAWN;
 	return true;
 }

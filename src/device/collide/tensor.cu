@@ -51,7 +51,6 @@ RACE_STATIC_ASSERT(offsetof(struct race_knobs, rsleep) == 8, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) == 24, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, window) == 52, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) == 56, "read below");
 
 /* Both sides by generic addresses: one code for both directions. */
 DEV_FN struct word load(uint64_t at)
@@ -280,19 +279,25 @@ DEV_FN uint32_t compare(const struct copy *x, struct found *f)
 
 /* ---- delay, report ----------------------------------------------------------------- */
 
-#define NEXT(rng) ((rng)*1664525u + 1013904223u)
-
-/* As template sleep of collide.ptxt. */
-DEV_FN void delay(uint32_t rng, uint32_t count)
+DEV_FN uint32_t clock_now(void)
 {
-	uint32_t rsleep, dense, sparse, flags;
+	uint32_t clock;
+
+	asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+	return clock;
+}
+
+/* As template delay of collide.ptxt. */
+DEV_FN void delay(uint32_t salt, uint32_t count)
+{
+	uint32_t rsleep, dense, flags, clock = clock_now();
 
 	KNOB32(rsleep, 8);
 	KNOB32(flags, 24);
 	KNOB32(dense, 28);
-	KNOB32(sparse, 56);
-	if (__umulhi(rng, count < sparse ? count : sparse) < dense)
-		dev_nap(__umulhi(rng * 0x9e3779b1u, rsleep), flags);
+	if (count < dense ||
+	    (clock >> RACE_DELAY_WINDOW) * RACE_MIX_WINDOW + salt < RACE_DELAY_OPEN)
+		dev_nap(__umulhi(clock * RACE_MIX + salt, rsleep), flags);
 }
 
 /* The half of the 8 bytes that differs. If the source has changed, the destination holds its old
@@ -344,7 +349,7 @@ DEV_FN uint32_t sum_source(const struct copy *x)
 }
 
 /* A source that is only read: its sums, before and after. */
-DEV_FN void sum_twice(struct race_tensor *r, const struct copy *x, uint32_t rng, uint32_t count)
+DEV_FN void sum_twice(struct race_tensor *r, const struct copy *x, uint32_t salt, uint32_t count)
 {
 	uint32_t was, now = 0;
 
@@ -353,7 +358,7 @@ DEV_FN void sum_twice(struct race_tensor *r, const struct copy *x, uint32_t rng,
 		was = now;
 		now = sum_source(x);
 		if (i == 0)
-			delay(rng, count);
+			delay(salt, count);
 	}
 	r->head = 1;
 	if (was == now)
@@ -377,12 +382,12 @@ DEV_FN struct race_rt *runtime(void)
 
 /*
  * `map`: generic address of the tensor map; `shared`: address of the box in the cluster's shared
- * memory; c0 to c4: its coordinates, 0 above the rank; `flags`: RACE_TENSOR_*; `rng`, `count`: the
+ * memory; c0 to c4: its coordinates, 0 above the rank; `flags`: RACE_TENSOR_*; `salt`, `count`: the
  * caller's. Calls nothing and ends in one place, so that it can be spliced into its caller.
  */
 extern "C" __device__ __noinline__ __attribute__((weak)) struct race_tensor
 __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t c2, int32_t c3,
-		  int32_t c4, uint32_t flags, uint32_t rng, uint32_t count)
+		  int32_t c4, uint32_t flags, uint32_t salt, uint32_t count)
 {
 	const int32_t at[5] = {c0, c1, c2, c3, c4};
 	bool is_source = true;
@@ -403,14 +408,12 @@ __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t
 	x.is_store = flags & RACE_TENSOR_STORE;
 	x.window = shared_window(shared);
 	KNOB32(most, 52);
-	rng = NEXT(rng);
-	take_window(&x, most / WORD, rng);
-	rng = NEXT(rng);
+	take_window(&x, most / WORD, clock_now() * RACE_MIX + salt);
 	if (flags & RACE_TENSOR_SOURCE) {
-		sum_twice(&r, &x, rng, count);
+		sum_twice(&r, &x, salt, count);
 	} else {
 		uint32_t sum = emulate(&x);
-		delay(rng, count);
+		delay(salt, count);
 		is_source = compare(&x, &f) != sum;
 		/* Its guard, always true, marks it as ours. */
 		asm volatile("{\n\t.reg .pred p;\n\t"

@@ -280,7 +280,7 @@ void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *
 			H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(skip)));
 	inst_emit(cx, at, "copy", T(PTX_STR("b32")), H(size, s->ops[2]));
 	inst_emit(cx, at, "bulk_window", T(cx->k, KNOB(window)),
-		  H(inst_reg(cx, cx->rng), size, b.n, b.off, ptx_opnd_label(skip)));
+		  H(inst_random(cx, at), size, b.n, b.off, ptx_opnd_label(skip)));
 	b.src = window_address(cx, &b, b.from);
 	b.dst = b.to ? window_address(cx, &b, b.to) : b.src;
 	if (b.to)

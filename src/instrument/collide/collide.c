@@ -175,8 +175,9 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 }
 
 /*
- * Is this execution checked? Executions that the draw skips branch to code of their own, which
- * handles --sample: after the body, or (labels of an inner scope) where end_draw is.
+ * Is this execution checked? One that the draw skips goes straight on, since most are. Under
+ * --sample all are drawn, and branch to code of their own, which decides: after the body, or
+ * (labels of an inner scope) where end_draw is.
  */
 struct draw {
 	struct ptx_label *skip, *sampled, *go;
@@ -190,9 +191,11 @@ static void emit_sampled(struct inst_ctx *cx, const struct inst_group *g, const 
 	inst_emit_label(cx, at, d->sampled);
 	if (cx->call_free)
 		inst_emit(cx, at, "sampled",
-			  T(cx->k, KNOB(sample), KNOB(seed), KNOB(rt), RT(cover),
-			    inst_num((int64_t)RACE_REGION_COVER), inst_num(RACE_COVER - 1)),
-			  H(key, ptx_opnd_label(d->go), ptx_opnd_label(d->skip)));
+			  T(cx->k, KNOB(sample), KNOB(seed), inst_num(RACE_MIX), KNOB(rt),
+			    RT(cover), inst_num((int64_t)RACE_REGION_COVER),
+			    inst_num(RACE_COVER - 1)),
+			  H(key, inst_reg(cx, cx->rng), ptx_opnd_label(d->go),
+			    ptx_opnd_label(d->skip)));
 	else
 		inst_emit(cx, at, "sampled_call", NT,
 			  H(key, ptx_opnd_label(d->go), ptx_opnd_label(d->skip)));
@@ -203,8 +206,9 @@ static struct draw begin_draw(struct inst_ctx *cx, const struct inst_group *g)
 	struct draw d = {ptx_new_label(cx->m, cx->f), ptx_new_label(cx->m, cx->f),
 			 ptx_new_label(cx->m, cx->f)};
 
-	inst_emit(cx, g->flush, "draw", T(cx->k, KNOB(sample)),
-		  H(inst_reg(cx, cx->rng), ptx_opnd_label(d.sampled)));
+	inst_emit(cx, g->flush, "draw", T(cx->k, KNOB(looks), inst_num(RACE_MIX)),
+		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), ptx_opnd_label(d.skip)));
+	inst_emit(cx, g->flush, "is_sampled", T(cx->k, KNOB(sample)), H(ptx_opnd_label(d.sampled)));
 	inst_emit_label(cx, g->flush, d.go);
 	if (!cold_place(g, g->flush))
 		emit_sampled(cx, g, &d, NULL);
@@ -220,17 +224,29 @@ static void end_draw(struct inst_ctx *cx, const struct inst_group *g, const stru
 	inst_emit_label(cx, g->flush, d->skip);
 }
 
+struct ptx_opnd inst_random(struct inst_ctx *cx, struct ptx_stmt *at)
+{
+	struct ptx_opnd number = inst_fresh(cx, PTX_TYPE_B32);
+
+	inst_emit(cx, at, "random", T(inst_num(RACE_MIX)), H(number, inst_reg(cx, cx->rng)));
+	return number;
+}
+
 void inst_emit_delay(struct inst_ctx *cx, bool has_load, struct ptx_stmt *at)
 {
 	struct ptx_opnd is_due = inst_none(), ns = inst_fresh(cx, PTX_TYPE_B32);
 
 	if (has_load) {
 		is_due = inst_fresh(cx, PTX_TYPE_PRED);
-		inst_emit(cx, at, "delay", T(cx->k, KNOB(rsleep), KNOB(dense), KNOB(sparse)),
+		inst_emit(cx, at, "delay",
+			  T(cx->k, KNOB(rsleep), KNOB(dense), inst_num(RACE_MIX),
+			    inst_num(RACE_MIX_WINDOW), inst_num(RACE_DELAY_WINDOW),
+			    inst_num(RACE_DELAY_OPEN), inst_num(RACE_DELAY_LEAST)),
 			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), is_due, ns));
 	} else {
-		inst_emit(cx, at, "delay_store", T(cx->k, KNOB(wsleep)),
-			  H(inst_reg(cx, cx->rng), ns));
+		inst_emit(cx, at, "delay_store",
+			  T(cx->k, KNOB(wsleep), inst_num(RACE_MIX), inst_num(RACE_MIX_WINDOW)),
+			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), ns));
 	}
 	inst_emit_nap(cx, is_due, ns, at);
 }
@@ -263,7 +279,7 @@ static void check_tmem(struct inst_ctx *cx, struct inst_group *g)
 	inst_emit(cx, at, "set", NT, H(drawn));
 	end_draw(cx, g, &d);
 	inst_emit(cx, at, "tmem_draw", NT,
-		  H(drawn, number, inst_reg(cx, cx->rng), ptx_opnd_label(over)));
+		  H(drawn, number, inst_random(cx, at), ptx_opnd_label(over)));
 	inst_emit_tmem(cx, g, number, at);
 	count(cx, g, at);
 	for (struct inst_access *a = g->first; a; a = a->next)
@@ -321,8 +337,9 @@ static void flush_counts(struct inst_ctx *cx, struct ptx_stmt *at)
 		inst_emit(cx, at, "flush_call", NT, H(inst_reg(cx, cx->state)));
 	else
 		inst_emit(cx, at, cx->m->sm >= 80 ? "flush_redux" : "flush",
-			  T(cx->k, KNOB(rt), checked, inst_num(RACE_COUNTERS - 1)),
-			  H(inst_reg(cx, cx->cnt)));
+			  T(cx->k, KNOB(rt), checked, inst_num(RACE_COUNTERS - 1),
+			    inst_num(RACE_LATE_MASK)),
+			  H(inst_reg(cx, cx->cnt), inst_reg(cx, cx->rng)));
 	if (over)
 		inst_emit_label(cx, at, over);
 }
@@ -426,12 +443,14 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 		cx->within = inst_put_within(cx, top);
 	if (cx->by_call) {
 		inst_emit(cx, top, "params_check", NT, NH);
-		inst_emit(cx, top, "zero", NT, H(inst_reg(cx, cx->state)));
+		inst_emit(cx, top, "begin_call", NT, H(inst_reg(cx, cx->state)));
 		if (cx->f->is_entry)
 			inst_emit(cx, top, "launch_call", NT, NH);
 		return;
 	}
-	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
+	inst_emit(cx, top, "seed",
+		  T(cx->k, KNOB(seed), inst_num(RACE_WAVE_AT + 5), inst_num(RACE_WAVE),
+		    inst_num(RACE_LATE_MOST), inst_num(RACE_LATE_MASK)),
 		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	if (cx->f->is_entry)
 		count_launch(cx, top);

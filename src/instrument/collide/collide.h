@@ -74,6 +74,8 @@ struct ptx_str inst_fragment_table(struct inst_ctx *cx, unsigned bytes);
 
 /* bulk.c: cp.async.bulk and cp.reduce.async.bulk, the same. */
 struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s);
+/* A random number, the same in lanes that are together. */
+struct ptx_opnd inst_random(struct inst_ctx *cx, struct ptx_stmt *at);
 /* The delay between an access and its second reading. */
 void inst_emit_delay(struct inst_ctx *cx, bool has_load, struct ptx_stmt *at);
 void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,

@@ -4,7 +4,7 @@
  * A gap is a reason why it wasn't. Some are noted while the program runs (race_shm_gap), others
  * follow from the counters of the run: race_gaps_find. A run without kernel accesses has checked
  * nothing, whatever copies and host code did; one with a gap is partial; all others are complete.
- * What a detector leaves out by its default is no gap: the delays that thin out, a window of a
+ * What a detector leaves out by its default is no gap: the checks that thin out, a window of a
  * bulk copy, the watchpoints that are drawn.
  *
  * Where the oracle has judged every access, its verdict is the run's, and gaps of the checks in the

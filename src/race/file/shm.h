@@ -184,7 +184,7 @@ struct race_shm {
 	/* What `collider run` requests of the agent. */
 	uint32_t rdelay, wdelay, sample, seed;
 	uint32_t flags;	 /* RACE_RUN_* */
-	uint32_t dense;	 /* checks of a thread that are all delayed; 0: all its checks */
+	uint32_t dense;	 /* checks of a thread that are all made; 0: all its checks */
 	uint32_t order;	 /* enum race_shuffle | RACE_SHUFFLE_ALL: --shuffle */
 	uint32_t window; /* bytes checked of a bulk copy at most; 0: whole copies */
 	uint32_t sites;	 /* --sample: check that many sites, and note which; 0: all, not noted */
