@@ -306,8 +306,10 @@ static bool is_known_open(struct check *c)
 	return false;
 }
 
+#define HASTY_MS 600
+
 /* All pairs; where an assumption about scalars could help, the search for it has the last quarter
- * of the time. */
+ * of the time, and what a kernel with alarms has beside them isn't asked about for long. */
 static void check_pairs(struct check *c)
 {
 	uint64_t now = prove_now_ms(), end = c->deadline;
@@ -317,9 +319,12 @@ static void check_pairs(struct check *c)
 		return;
 	for (uint32_t i = 0; i < c->names.nparams; i++)
 		has_scalar |= remedy_is_scalar(&c->names.param[i]);
-	if (c->o->wants_remedies && has_scalar && now < end)
+	if (c->o->wants_remedies && has_scalar && now < end) {
 		c->deadline = now + (end - now) * 3 / 4;
+		c->effort.hasty_at = now + HASTY_MS;
+	}
 	prove_all_pairs(c);
+	c->effort.hasty_at = 0;
 	c->deadline = end;
 }
 

@@ -296,10 +296,19 @@ void prove_show_own_copy(struct check *c, const struct ev_access *copy, const st
 	settle_by_trying(c, counters);
 }
 
+/* Is the kernel not proven anyhow, and was there time to say why? */
+static bool is_hasty(const struct check *c)
+{
+	bool is_open = c->k->alarms.n > 0 || c->k->counts.gave_up > 0;
+
+	return c->trial.is_hasty ||
+	       (is_open && c->effort.hasty_at && prove_now_ms() >= c->effort.hasty_at);
+}
+
 static void settle_by_bits(struct check *c, const uint8_t *counters, struct alarm_facts *f,
 			   struct smt_model *m, struct replay_meeting *met)
 {
-	enum smt_answer x = ask(c, counters, c->trial.is_hasty ? ASK_BETTER : ASK_BITS, false, m);
+	enum smt_answer x = ask(c, counters, is_hasty(c) ? ASK_BETTER : ASK_BITS, false, m);
 
 	if (x == SMT_IMPOSSIBLE) {
 		c->k->counts.by_bits++;

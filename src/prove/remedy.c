@@ -9,7 +9,8 @@
  * with a pitch need, in planes or alone, is asked for at once, and what isn't needed left out.
  *
  * Misses: preconditions of two parts that only help together, but for a few.
- * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit.
+ * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit; where the
+ * dimensions are given at most SEARCH_MS, of which the equations may have most.
  */
 #include "prove/remedy.h"
 
@@ -199,58 +200,6 @@ bool remedy_try(struct finder *f, const char *text)
 	return f->has_all;
 }
 
-/* ---- tiles ----------------------------------------------------------------------------------- */
-
-/* By how much an offset grows with this register, where one factor says it; 0: it isn't there. */
-static uint64_t factor_of(const struct ex *v, enum prove_ex_spec spec, unsigned depth)
-{
-	if (v->op == EX_SPEC)
-		return v->imm == (uint64_t)spec;
-	if (depth > 20 || v->op == EX_ITE || v->op == EX_CLOAD)
-		return 0;
-	for (uint32_t i = 0; i < v->n; i++) {
-		uint64_t in = factor_of(v->a[i], spec, depth + 1);
-		const struct ex *other = v->n == 2 ? v->a[1 - i] : NULL;
-
-		if (in && other && v->op == EX_MUL && other->op == EX_CONST)
-			return in * other->imm;
-		if (in && i == 0 && v->op == EX_SHL && other->op == EX_CONST && other->imm < 32)
-			return in << other->imm;
-		if (in)
-			return in;
-	}
-	return 0;
-}
-
-/* The tile's size in a dimension: an index blockIdx.x * 32 + threadIdx.x is meant for blocks of at
- * most 32 threads. 0: there is none. */
-static uint32_t tile_of(const struct finder *f, unsigned d)
-{
-	for (size_t i = 0; i < f->pairs.n; i++) {
-		const struct ex *off = f->pairs.v[i].a->off;
-		uint64_t block = factor_of(off, (enum prove_ex_spec)(EX_CTAID_X + d), 0);
-		uint64_t thread = factor_of(off, (enum prove_ex_spec)(EX_TID_X + d), 0);
-
-		if (thread && block > thread && block % thread == 0 && block / thread <= 8192)
-			return (uint32_t)(block / thread);
-	}
-	return 0;
-}
-
-/* Elements between a block's and the next one's in a dimension, where an index has no threads of
- * its own factor: blockIdx.x * 128 + threadIdx.x / 16 * 8. */
-static uint32_t width_of(const struct finder *f, unsigned d)
-{
-	for (size_t i = 0; i < f->pairs.n; i++) {
-		const struct ev_access *a = f->pairs.v[i].a;
-		uint64_t block = factor_of(a->off, (enum prove_ex_spec)(EX_CTAID_X + d), 0);
-
-		if (block > a->mem->bytes && block % a->mem->bytes == 0 && block <= 65536)
-			return (uint32_t)(block / a->mem->bytes);
-	}
-	return 0;
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The scalar that an offset has in a product with something that isn't a number: the pitch of rows,
@@ -335,35 +284,43 @@ static bool try_tile(struct finder *f, const uint32_t *tile, uint32_t part, cons
 static void try_exact(struct finder *f)
 {
 	const struct names_param *p[MAX_EXACT];
-	struct remedy_tiles t = {.tile = {tile_of(f, 0), tile_of(f, 1)},
-				 .wide = {width_of(f, 0), width_of(f, 1)}};
+	struct remedy_tiles t = {.tile = {remedy_tile_of(f, 0), remedy_tile_of(f, 1)},
+				 .wide = {remedy_width_of(f, 0), remedy_width_of(f, 1)}};
 
 	unsigned npitches, n = remedy_scalars(f, p, MAX_EXACT, &npitches);
 
 	remedy_try_exact(f, &t, p, n, npitches);
 }
 
-static void try_tiles(struct finder *f)
+/* The tiles of the dimensions that may be more than 1; false: there is none. */
+static bool find_tiles(struct finder *f, uint32_t *tile)
 {
 	const uint32_t *max = f->c->pool->launch.max;
-	uint32_t tile[3];
 	bool has = false;
 
 	for (unsigned d = 0; d < 3; d++) {
-		tile[d] = tile_of(f, d);
+		tile[d] = remedy_tile_of(f, d);
 		has |= tile[d] != 0 && max[d] > 1;
 		if (max[d] <= 1)
 			tile[d] = 0;
 	}
-	bool is_within = max[0] <= tile[0] || max[1] <= tile[1] || !has;
-	if (is_within)
+	return has;
+}
+
+static void try_tiles(struct finder *f)
+{
+	const uint32_t *max = f->c->pool->launch.max;
+	uint32_t tile[3];
+	bool has = find_tiles(f, tile), is_within = max[0] <= tile[0] || max[1] <= tile[1] || !has;
+
+	if (is_within && !f->has_shapes)
 		remedy_try_shapes(f, tile);
 	/* A thread may have several elements of its tile. */
 	for (uint32_t part = 1; part <= 4 && has && !f->has_all; part *= 2)
 		if (try_tile(f, tile, part, "<=") || try_rows(f, tile, part) ||
 		    try_tile(f, tile, part, "=="))
 			return;
-	if (!is_within && !f->has_all)
+	if (!is_within && !f->has_all && !f->has_shapes)
 		remedy_try_shapes(f, tile);
 	/* a row for each warp */
 	if (max[0] > 32 && !f->has_all)
@@ -536,53 +493,111 @@ static void try_stages(struct finder *f)
 	}
 }
 
+/* What follows has so much time, as far as the search has it. */
+static void limit(struct finder *f, uint64_t ms)
+{
+	uint64_t now = prove_now_ms();
+
+	f->deadline = now + ms < f->end ? now + ms : f->end;
+	f->c->deadline = f->deadline;
+}
+
+static void try_params(struct finder *f)
+{
+	const struct check *c = f->c;
+
+	for (uint32_t i = 0; i < c->names.nparams && !f->has_all; i++)
+		if (remedy_is_scalar(&c->names.param[i]))
+			try_param(f, &c->names.param[i]);
+	for (uint32_t i = 0; i < c->names.nparams && !f->has_all; i++)
+		for (uint32_t k = 0; k < c->names.nparams && !f->has_all; k++)
+			if (i != k && remedy_is_scalar(&c->names.param[i]) &&
+			    remedy_is_scalar(&c->names.param[k]))
+				try_two(f, &c->names.param[i], &c->names.param[k]);
+}
+
+#define SEARCH_MS 4000
+#define EXACT_MS  3000
+#define PHASE_MS  700
+
+/* Where the dimensions are given: what rows need, then equations with what the dimensions show;
+ * what only bounds of dimensions would be tried for comes last. */
+static void find_given(struct finder *f, bool has_pitch)
+{
+	uint64_t now = prove_now_ms(), end = f->end;
+	uint32_t tile[3];
+
+	f->end = now + SEARCH_MS < end ? now + SEARCH_MS : end;
+	limit(f, 2 * PHASE_MS);
+	try_values(f);
+	limit(f, 2 * PHASE_MS);
+	if (!f->has_all)
+		remedy_try_needs(f);
+	limit(f, PHASE_MS);
+	find_tiles(f, tile);
+	if (!f->has_all && has_pitch)
+		remedy_try_shapes(f, tile);
+	f->has_shapes = has_pitch;
+	if (!f->has_all)
+		try_few(f);
+	end = f->end;
+	now = prove_now_ms();
+	/* others have little time where one is known */
+	uint64_t most = f->has_few ? FEW_MS / 2 : EXACT_MS;
+	f->end = now + most < end ? now + most : end;
+	if (!f->has_all)
+		try_exact(f);
+	f->end = end;
+	if (f->has_few || f->has_all)
+		return;
+	limit(f, PHASE_MS);
+	try_params(f);
+	if (!f->has_all)
+		try_tiles(f);
+	if (!f->has_all)
+		try_dims(f);
+}
+
+static void find_open(struct finder *f, bool has_pitch)
+{
+	try_values(f);
+	if (!f->has_all && has_pitch)
+		remedy_try_needs(f);
+	if (!f->has_all)
+		try_tiles(f);
+	if (!f->has_all && !has_pitch)
+		remedy_try_needs(f);
+	if (!f->has_all)
+		try_few(f);
+	if (f->has_few) /* others have little time */
+		limit(f, 0);
+	try_params(f);
+	if (!f->has_all)
+		try_dims(f);
+}
+
 void prove_remedy_find(struct check *c)
 {
 	struct finder f = {.c = c};
 	uint64_t now = prove_now_ms(), end = c->deadline;
+	bool is_given = true, has_pitch = false;
 
 	find_pairs(&f);
 	f.end = end;
-	/* equations can be asked about where the dimensions are given: they have more time then */
-	bool is_given = true;
 	for (unsigned d = 0; d < 6; d++)
 		is_given &= c->pool->launch.dim[d] || c->pool->launch.max[d] == 1;
-	f.deadline = now < end ? now + (end - now) / (is_given ? 4 : 3) : now;
-	c->deadline = f.deadline;
+	limit(&f, now < end ? (end - now) / 3 : 0);
 	if (f.pairs.n && c->powers)
 		add_powers(&f);
 	if (has_late_copy(c))
 		try_stages(&f);
+	for (size_t i = 0; i < f.pairs.n; i++)
+		has_pitch |= pitch_in(&f, f.pairs.v[i].a->off, false, 0) != NULL;
 	if (f.pairs.n && f.pairs.n <= 64 && !f.has_all) {
-		try_values(&f);
-		bool has_pitch = false;
-		for (size_t i = 0; i < f.pairs.n; i++)
-			has_pitch |= pitch_in(&f, f.pairs.v[i].a->off, false, 0) != NULL;
-		if (!f.has_all && has_pitch)
-			remedy_try_needs(&f);
-		if (!f.has_all)
-			try_tiles(&f);
-		if (!f.has_all && !has_pitch)
-			remedy_try_needs(&f);
-		if (!f.has_all)
-			try_few(&f);
-		if (f.has_few) { /* others have little time */
-			now = prove_now_ms();
-			f.end = now + FEW_MS / 2 < f.end ? now + FEW_MS / 2 : f.end;
-			f.deadline = now;
-		}
-		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)
-			if (remedy_is_scalar(&c->names.param[i]))
-				try_param(&f, &c->names.param[i]);
-		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)
-			for (uint32_t k = 0; k < c->names.nparams && !f.has_all; k++)
-				if (i != k && remedy_is_scalar(&c->names.param[i]) &&
-				    remedy_is_scalar(&c->names.param[k]))
-					try_two(&f, &c->names.param[i], &c->names.param[k]);
-		if (!f.has_all)
-			try_dims(&f);
-		if (!f.has_all)
-			try_exact(&f);
+		if (is_given)
+			find_given(&f, has_pitch);
+		else
+			find_open(&f, has_pitch);
 	}
 	c->deadline = end;
 	/* those that take all away make the others needless */

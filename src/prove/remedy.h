@@ -18,7 +18,8 @@ struct finder {
 	unsigned tries;
 	uint64_t deadline, end; /* of the search, of the kernel */
 	bool has_all;
-	bool has_few; /* one was found that others may be as good as */
+	bool has_few;	 /* one was found that others may be as good as */
+	bool has_shapes; /* remedy_try_shapes was asked */
 };
 
 /* remedy.c: a parameter that an assumption may name */
@@ -46,6 +47,9 @@ bool remedy_add(struct finder *f, const char *text);
 /* remedy_rows.c: the scalars of the offsets and conditions, sizes of rows (pitches) first */
 unsigned remedy_scalars(struct finder *f, const struct names_param **out, unsigned most,
 			unsigned *npitches);
+/* A tile's size in a dimension; the elements from one block to the next. 0: no index shows it. */
+uint32_t remedy_tile_of(const struct finder *f, unsigned d);
+uint32_t remedy_width_of(const struct finder *f, unsigned d);
 /* a shape of rows with these tiles; what rows.c lacks of all pairs */
 void remedy_try_shapes(struct finder *f, const uint32_t *tile);
 void remedy_try_needs(struct finder *f);

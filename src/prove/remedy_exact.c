@@ -376,7 +376,8 @@ static const char *try_list(struct exact *x, struct choices *list, uint64_t quic
 	return found;
 }
 
-/* The equations that leave nothing, or NULL: one alone, then several. */
+/* The equations that leave nothing, or NULL: one alone, then several; the solver is asked about
+ * what is left of all. */
 static const char *try_all(struct exact *x)
 {
 	uint64_t start = prove_now_ms(), all_time = x->deadline - start;
@@ -393,10 +394,9 @@ static const char *try_all(struct exact *x)
 		}
 		bool is_last = many == MAX_TOGETHER || many == x->nparams;
 		if (many == 1)
-			found = try_list(x, &all, start + all_time / 3,
-					 is_last ? x->deadline : start + all_time / 2);
+			found = try_list(x, &all, start + all_time / 3, is_last ? x->deadline : 0);
 		else if (is_last)
-			found = try_list(x, &all, start + all_time * 4 / 5, x->deadline);
+			found = try_list(x, &all, start + all_time * 3 / 4, x->deadline);
 	}
 	base_vec_free(&all.list);
 	return found;

@@ -6,7 +6,60 @@
  */
 #include "prove/remedy.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+/* By how much an offset grows with this register, where one factor says it; 0: it isn't there. */
+static uint64_t factor_of(const struct ex *v, enum prove_ex_spec spec, unsigned depth)
+{
+	if (v->op == EX_SPEC)
+		return v->imm == (uint64_t)spec;
+	if (depth > 20 || v->op == EX_ITE || v->op == EX_CLOAD)
+		return 0;
+	for (uint32_t i = 0; i < v->n; i++) {
+		uint64_t in = factor_of(v->a[i], spec, depth + 1);
+		const struct ex *other = v->n == 2 ? v->a[1 - i] : NULL;
+
+		if (in && other && v->op == EX_MUL && other->op == EX_CONST)
+			return in * other->imm;
+		if (in && i == 0 && v->op == EX_SHL && other->op == EX_CONST && other->imm < 32)
+			return in << other->imm;
+		if (in)
+			return in;
+	}
+	return 0;
+}
+
+/* The tile's size in a dimension: an index blockIdx.x * 32 + threadIdx.x is meant for blocks of at
+ * most 32 threads. 0: there is none. */
+uint32_t remedy_tile_of(const struct finder *f, unsigned d)
+{
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		const struct ex *off = f->pairs.v[i].a->off;
+		uint64_t block = factor_of(off, (enum prove_ex_spec)(EX_CTAID_X + d), 0);
+		uint64_t thread = factor_of(off, (enum prove_ex_spec)(EX_TID_X + d), 0);
+
+		if (thread && block > thread && block % thread == 0 && block / thread <= 8192)
+			return (uint32_t)(block / thread);
+	}
+	return 0;
+}
+
+/* Elements between a block's and the next one's in a dimension, where an index has no threads of
+ * its own factor: blockIdx.x * 128 + threadIdx.x / 16 * 8. */
+uint32_t remedy_width_of(const struct finder *f, unsigned d)
+{
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		const struct ev_access *a = f->pairs.v[i].a;
+		uint64_t block = factor_of(a->off, (enum prove_ex_spec)(EX_CTAID_X + d), 0);
+
+		if (block > a->mem->bytes && block % a->mem->bytes == 0 && block <= 65536)
+			return (uint32_t)(block / a->mem->bytes);
+	}
+	return 0;
+}
 
 /* ---- all that rows need ---------------------------------------------------------------------- */
 
@@ -40,22 +93,27 @@ static bool removes_all(struct finder *f, const struct parts *p, const char **te
 	       remedy_count_gone(f, &as) == f->pairs.n;
 }
 
-/* Tries all of it, and leaves out what isn't needed. True: it takes all alarms away. */
-static bool try_parts(struct finder *f, struct parts *p)
+/* Tries all of it, and leaves out what isn't needed: without the solver where that isn't needed for
+ * all, or is_quick. True: it takes all alarms away. */
+static bool try_parts(struct finder *f, struct parts *p, bool is_quick)
 {
 	const char *text, *best;
 
-	if (!removes_all(f, p, &best))
-		return false;
-	for (unsigned i = 0; i < p->n && remedy_may_try(f); i++) {
+	f->c->trial.is_quick = true;
+	bool is = removes_all(f, p, &best);
+	if (!is && !is_quick) {
+		f->c->trial.is_quick = false;
+		is = removes_all(f, p, &best);
+	}
+	for (unsigned i = 0; i < p->n && is && remedy_may_try(f); i++) {
 		p->is_out[i] = true;
 		if (removes_all(f, p, &text))
 			best = text;
 		else
 			p->is_out[i] = false;
 	}
-	f->tries = f->tries < MAX_TRIES ? f->tries : MAX_TRIES - 1;
-	return remedy_try(f, best);
+	f->c->trial.is_quick = false;
+	return is && remedy_add(f, best);
 }
 
 struct scalars {
@@ -197,7 +255,7 @@ static void try_one_shape(struct finder *f, const struct scalars *s, const uint3
 	for (unsigned i = 0; i < s->n; i++)
 		add_part(&p, base_printf(a, "%s >%s 0", s->v[i]->name,
 					 which & (ROWS_FIT | ROWS_GRID) ? "=" : ""));
-	try_parts(f, &p);
+	try_parts(f, &p, false);
 }
 
 /* All that rows, planes and pitches need at once; what isn't needed is left out again. */
@@ -214,6 +272,21 @@ void remedy_try_shapes(struct finder *f, const uint32_t *tile)
 	for (size_t i = 0; i < BASE_COUNTOF(shapes) && has_pitch && !f->has_all; i++)
 		try_one_shape(f, &s, tile, shapes[i] | (has_tile ? ROWS_TILE : 0));
 	f->c->trial.is_hasty = false;
+}
+
+/* Does a part of it want a size that is larger than the launch? Equations may say better, then. */
+static bool asks_much(const struct finder *f, const struct parts *p)
+{
+	const uint32_t *n = f->c->pool->launch.max;
+	uint64_t x = (uint64_t)n[0] * n[3], y = (uint64_t)n[1] * n[4];
+	bool is = false;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		char *end;
+		uint64_t least = strtoull(p->text[i], &end, 10);
+		is |= !p->is_out[i] && !strncmp(end, " <= ", 4) && least > (x > y ? x : y);
+	}
+	return is;
 }
 
 /* What rows.c lacks of all pairs, as far as it can say so. */
@@ -234,6 +307,9 @@ void remedy_try_needs(struct finder *f)
 	c->k->counts = counts;
 	for (unsigned i = 0; i < needs.n; i++)
 		add_part(&p, needs.text[i]);
-	if (p.n && !has_failed)
-		try_parts(f, &p);
+	/* each pair was shown without the solver */
+	if (p.n && !has_failed && try_parts(f, &p, true) && asks_much(f, &p)) {
+		f->has_few = true;
+		f->has_all = false;
+	}
 }
