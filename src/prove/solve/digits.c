@@ -346,6 +346,36 @@ static unsigned covered(struct check *c, const uint8_t *counters, const struct d
 		       : 0;
 }
 
+/* The number of a dimension of thread or block: which position of `wanted` is equal where it is, or
+ * 0. */
+static unsigned position_bit(const struct check *c, const struct ex *v)
+{
+	if (v->op != EX_SPEC || v->imm > EX_CTAID_Z)
+		return 0;
+	if (v->imm <= EX_TID_Z)
+		return c->level.apart >= RACE_LEVEL_CLUSTER ? 0 : 1u << v->imm;
+	return 1u << (DIMS + v->imm - EX_CTAID_X);
+}
+
+/*
+ * (x + y) % m, where x is equal as other terms are: then y is, if it is less than m. So blocks are
+ * numbered along diagonals.
+ */
+static unsigned covered_beside(const struct check *c, const struct digit_term *t, unsigned has)
+{
+	const struct ex *v = t->v;
+
+	if (t->d != 1 || !t->m || v->op != EX_ADD)
+		return 0;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned x = position_bit(c, v->a[i]), y = position_bit(c, v->a[1 - i]);
+		if (x && y && (has & x) && v->a[1 - i]->hi < (uint64_t)t->m &&
+		    v->a[i]->hi + v->a[1 - i]->hi <= (uint64_t)INT32_MAX)
+			return y;
+	}
+	return 0;
+}
+
 static void add_unknown(struct unknowns *u, int64_t times, struct span in, bool counts)
 {
 	if (times && (in.lo || in.hi))
@@ -445,14 +475,25 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 	if (a.is_lost || b.is_lost || gap > most || gap < -most ||
 	    !add_others(c, counters, &b, &a, -1, &u) || !add_others(c, counters, &a, &b, 1, &u))
 		return false;
+	unsigned bits[MAX_TERMS] = {0};
+	for (unsigned i = 0; i < a.n && !q->is_alone; i++) {
+		if (!a.term[i].is_both || is_shared(c, a.term[i].v, counters, false))
+			continue;
+		bits[i] = covered(c, counters, &a, q->fb, i, depth);
+		has |= bits[i];
+	}
+	for (unsigned i = 0; i < a.n && !q->is_alone; i++) {
+		if (bits[i] || !a.term[i].is_both)
+			continue;
+		bits[i] = covered_beside(c, &a.term[i], has);
+		has |= bits[i];
+	}
 	for (unsigned i = 0; i < a.n; i++) {
 		struct digit_term *t = &a.term[i];
 		if (!t->is_both || is_shared(c, t->v, counters, q->is_alone))
 			continue;
 		struct span x = t->in, y = find(&b, t)->in;
-		unsigned bits = q->is_alone ? 0 : covered(c, counters, &a, q->fb, i, depth);
-		has |= bits;
-		add_unknown(&u, t->times, (struct span){x.lo - y.hi, x.hi - y.lo}, bits != 0);
+		add_unknown(&u, t->times, (struct span){x.lo - y.hi, x.hi - y.lo}, bits[i] != 0);
 	}
 	/* where equal positions aren't seen they mustn't meet either */
 	bool differs = q->is_alone || !need || need & ~has;

@@ -151,3 +151,27 @@ __global__ void row_of_warps_barrier(float *a, float *b)
 	if (threadIdx.x >= 32)
 		b[blockIdx.x * 64 + threadIdx.x] = a[blockIdx.x * 32 + lane];
 }
+
+// Blocks along diagonals: each column has another row in each block of a line.
+// prove: diagonal race-free --block-dim=32 --grid-dim=16,16
+__global__ void diagonal(int *out)
+{
+	int by = blockIdx.x, bx = (blockIdx.x + blockIdx.y) % gridDim.x;
+	out[bx * 512 + by * 32 + threadIdx.x] = by;
+}
+
+// Half of them: two blocks of a line have one.
+// prove: diagonal_half true --block-dim=32 --grid-dim=16,16
+__global__ void diagonal_half(int *out)
+{
+	int by = blockIdx.x, bx = (blockIdx.x + blockIdx.y) % (gridDim.x / 2);
+	out[bx * 512 + by * 32 + threadIdx.x] = by;
+}
+
+// The line isn't part of the place.
+// prove: diagonal_only true --block-dim=32 --grid-dim=16,16
+__global__ void diagonal_only(int *out)
+{
+	int bx = (blockIdx.x + blockIdx.y) % gridDim.x;
+	out[bx * 32 + threadIdx.x] = blockIdx.x;
+}
