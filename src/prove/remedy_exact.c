@@ -28,6 +28,17 @@ struct value {
 	uint64_t n;
 };
 
+/* Values of some scalars: numbers among x->v, plus 1; 0: it may be any. */
+struct choice {
+	uint8_t v[MAX_EXACT];
+	uint32_t
+		most[MAX_EXACT]; /* its value is the least, this the largest; 0: it has just that */
+	uint8_t tiny;		 /* other scalars, by bits, that OTHERS_TINY bounds */
+	uint64_t all;		 /* their product */
+	double rank;
+	unsigned number;
+};
+
 struct exact {
 	struct finder *f;
 	const struct names_param *p[MAX_EXACT];
@@ -39,6 +50,7 @@ struct exact {
 	uint64_t side;		/* of the launch's threads in x or y, the longer */
 	uint64_t deadline;
 	uint64_t patience; /* ms for one try */
+	struct choice found;
 };
 
 static void add_value(struct exact *x, const char *text, uint64_t n)
@@ -88,17 +100,6 @@ static void find_values(struct exact *x, const struct remedy_tiles *t)
 	if (x->nvalues < MAX_VALUES && !x->f->has_few)
 		x->v[x->nvalues++] = (struct value){"1", 1};
 }
-
-/* Values of some scalars: numbers among x->v, plus 1; 0: it may be any. */
-struct choice {
-	uint8_t v[MAX_EXACT];
-	uint32_t
-		most[MAX_EXACT]; /* its value is the least, this the largest; 0: it has just that */
-	uint8_t tiny;		 /* other scalars, by bits, that OTHERS_TINY bounds */
-	uint64_t all;		 /* their product */
-	double rank;
-	unsigned number;
-};
 
 static int by_rank(const void *a, const void *b)
 {
@@ -368,6 +369,7 @@ static const char *try_list(struct exact *x, struct choices *list, uint64_t quic
 			}
 			if (found && !k.tiny)
 				found = widest(x, &k, tightest(x, &k, found));
+			x->found = k;
 			if (is_open)
 				list->list.v[open++] = k;
 		}
@@ -400,6 +402,73 @@ static const char *try_all(struct exact *x)
 	}
 	base_vec_free(&all.list);
 	return found;
+}
+
+/*
+ * What was found first isn't always what the program has: one equation of several may be enough with
+ * the solver, and of a scalar that has just one value another may do as well. At most MAX_ALSO such
+ * assumptions more, in a short time.
+ */
+#define MAX_ALSO 2
+#define ALSO_MS	 900
+
+static bool add_also(struct exact *x, const struct choice *k, bool is_quick)
+{
+	const char *text = shortest(x, k, is_quick);
+
+	return text && remedy_add(x->f, text);
+}
+
+/* One of the equations alone? It becomes the one found. */
+static unsigned try_fewer(struct exact *x, uint64_t end)
+{
+	struct choice all = x->found;
+	unsigned many = 0;
+
+	for (unsigned i = 0; i < x->nparams; i++)
+		many += all.v[i] != 0;
+	for (unsigned i = 0; i < x->nparams && many > 1; i++) {
+		struct choice k = {.all = 1};
+		if (!all.v[i] || all.most[i] || prove_now_ms() >= end)
+			continue;
+		k.v[i] = all.v[i];
+		k.all = x->v[k.v[i] - 1].n;
+		if (try_one(x, text_of(x, &k, OTHERS_SMALL), x->patience, false) != KERNEL_PROVEN)
+			continue;
+		x->found = k;
+		return add_also(x, &k, false);
+	}
+	return 0;
+}
+
+static void try_also(struct exact *x)
+{
+	uint64_t now = prove_now_ms(), end = now + ALSO_MS;
+	unsigned at = 0, found = 0;
+
+	end = end < x->deadline ? end : x->deadline;
+	x->patience = ALSO_MS / 3;
+	found = try_fewer(x, end);
+	while (at < x->nparams && (!x->found.v[at] || x->found.most[at]))
+		at++;
+	if (at == x->nparams)
+		return;
+	bool is_open[MAX_VALUES] = {false};
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (unsigned i = 0; i < x->nvalues && found < MAX_ALSO; i++) {
+			struct choice k = x->found;
+			k.all = k.all / x->v[k.v[at] - 1].n * x->v[i].n;
+			k.v[at] = (uint8_t)(i + 1);
+			if (prove_now_ms() >= end)
+				return;
+			if (k.v[at] == x->found.v[at] || k.all > x->most || x->v[i].n == 1 ||
+			    (turn && !is_open[i]))
+				continue;
+			const char *text = text_of(x, &k, OTHERS_SMALL);
+			enum kernel_answer r = try_one(x, text, x->patience, !turn);
+			is_open[i] = r == KERNEL_OPEN;
+			found += r == KERNEL_PROVEN && add_also(x, &k, !turn);
+		}
 }
 
 /* Is the scalar compared with something, or a divisor? */
@@ -448,6 +517,6 @@ void remedy_try_exact(struct finder *f, const struct remedy_tiles *t,
 	}
 	find_values(&x, t);
 	const char *found = try_all(&x);
-	if (found)
-		remedy_add(f, found);
+	if (found && remedy_add(f, found))
+		try_also(&x);
 }
