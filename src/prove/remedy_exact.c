@@ -405,9 +405,9 @@ static const char *try_all(struct exact *x)
 }
 
 /*
- * What was found first isn't always what the program has: one equation of several may be enough with
- * the solver, and of a scalar that has just one value another may do as well. At most MAX_ALSO such
- * assumptions more, in a short time.
+ * What was found first isn't always what the program has: one equation of several may be enough
+ * with the solver, and of a scalar that has just one value another may do as well. At most MAX_ALSO
+ * such assumptions more, in a short time.
  */
 #define MAX_ALSO 2
 #define ALSO_MS	 900
