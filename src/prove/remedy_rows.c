@@ -93,27 +93,47 @@ static bool removes_all(struct finder *f, const struct parts *p, const char **te
 	       remedy_count_gone(f, &as) == f->pairs.n;
 }
 
-/* Tries all of it, and leaves out what isn't needed: without the solver where that isn't needed for
- * all, or is_quick. True: it takes all alarms away. */
-static bool try_parts(struct finder *f, struct parts *p, bool is_quick)
+/* Leaves out what isn't needed. */
+static void leave_out(struct finder *f, struct parts *p, const char **best)
 {
-	const char *text, *best;
+	const char *text;
 
-	f->c->trial.is_quick = true;
-	bool is = removes_all(f, p, &best);
-	if (!is && !is_quick) {
-		f->c->trial.is_quick = false;
-		is = removes_all(f, p, &best);
-	}
-	for (unsigned i = 0; i < p->n && is && remedy_may_try(f); i++) {
+	for (unsigned i = 0; i < p->n && remedy_may_try(f); i++) {
+		if (p->is_out[i])
+			continue;
 		p->is_out[i] = true;
 		if (removes_all(f, p, &text))
-			best = text;
+			*best = text;
 		else
 			p->is_out[i] = false;
 	}
-	f->c->trial.is_quick = false;
-	return is && remedy_add(f, best);
+}
+
+#define LEAVE_MS 400
+
+/* Tries all of it, and leaves out what isn't needed: where the solver isn't needed for all, without
+ * it first; is_quick: then it is asked for a short time. True: it takes all alarms away. */
+static bool try_parts(struct finder *f, struct parts *p, bool is_quick)
+{
+	struct check *c = f->c;
+	uint64_t was = f->deadline, now;
+	const char *best;
+
+	c->trial.is_quick = true;
+	bool is = removes_all(f, p, &best);
+	if (is)
+		leave_out(f, p, &best);
+	c->trial.is_quick = false;
+	if (!is && !is_quick)
+		is = removes_all(f, p, &best);
+	if (!is)
+		return false;
+	now = prove_now_ms();
+	if (is_quick && now + LEAVE_MS < was)
+		c->deadline = f->deadline = now + LEAVE_MS;
+	leave_out(f, p, &best);
+	c->deadline = f->deadline = was;
+	return remedy_add(f, best);
 }
 
 struct scalars {
