@@ -378,8 +378,7 @@ static const char *try_list(struct exact *x, struct choices *list, uint64_t quic
 	return found;
 }
 
-/* The equations that leave nothing, or NULL: one alone, then several; the solver is asked about
- * what is left of all. */
+/* The equations that leave nothing, or NULL: one alone, then several. */
 static const char *try_all(struct exact *x)
 {
 	uint64_t start = prove_now_ms(), all_time = x->deadline - start;
@@ -396,7 +395,8 @@ static const char *try_all(struct exact *x)
 		}
 		bool is_last = many == MAX_TOGETHER || many == x->nparams;
 		if (many == 1)
-			found = try_list(x, &all, start + all_time / 3, is_last ? x->deadline : 0);
+			found = try_list(x, &all, start + all_time / 3,
+					 is_last ? x->deadline : start + all_time / 2);
 		else if (is_last)
 			found = try_list(x, &all, start + all_time * 3 / 4, x->deadline);
 	}
