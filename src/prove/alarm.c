@@ -186,48 +186,18 @@ static bool depends(const struct ex *v, const struct ex *on)
 	return v && on->is_approx && prove_ex_contains(v, on);
 }
 
-/* A number that follows from the launch and the thread, where the replay didn't come so far. */
-struct launch_thread {
-	const struct smt_model *m;
-	unsigned side, budget;
-};
-
-static bool number_of(struct launch_thread *t, const struct ex *v, uint64_t *out)
+/* The launch without the parameters that may be pointers, which have no number to show. */
+static struct smt_model *numbers_of(struct check *c, const struct smt_model *m)
 {
-	unsigned d = (unsigned)v->imm % 3;
-	uint64_t x[3] = {0, 0, 0};
+	struct smt_model *to = BASE_NEW(c->arena, struct smt_model);
+	uint32_t n = 0;
 
-	if (!t->budget--) {
-		t->budget = 0;
-		return false;
-	}
-	*out = v->imm;
-	if (v->op == EX_CONST)
-		return true;
-	if (v->op == EX_SPEC) {
-		*out = v->imm >= EX_NCTAID_X  ? t->m->nctaid[d]
-		       : v->imm >= EX_NTID_X  ? t->m->ntid[d]
-		       : v->imm >= EX_CTAID_X ? t->m->ctaid[t->side][d]
-					      : t->m->tid[t->side][d];
-		return true;
-	}
-	if (v->op == EX_PARAM) {
-		*out = 0;
-		for (uint32_t i = 0; i < t->m->nparams; i++)
-			if (t->m->param[i].off == v->imm && 8 * t->m->param[i].bytes == v->w)
-				*out = t->m->param[i].value;
-		return v->w < 64; /* one of 64 bits may be a pointer */
-	}
-	if (v->op < EX_ADD || v->op == EX_IND)
-		return false;
-	for (uint32_t i = 0; i < v->n; i++)
-		if (!number_of(t, v->a[i], &x[i]))
-			return false;
-	if (v->op == EX_ITE) {
-		*out = x[0] & 1 ? x[1] : x[2];
-		return true;
-	}
-	return prove_ex_fold((enum ex_op)v->op, v->w, v->a[0]->w, x[0], x[1], out);
+	*to = *m;
+	for (uint32_t i = 0; i < m->nparams; i++)
+		if (m->param[i].bytes < 8)
+			to->param[n++] = m->param[i];
+	to->nparams = n;
+	return to;
 }
 
 static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
@@ -236,7 +206,10 @@ static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
 	const struct replay_meeting *met = f->met;
 	struct names_var vars[RACE_ALARM_VARS];
 	uint32_t n = prove_names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+	struct ev_trial t = {0};
 
+	if (f->m)
+		t = prove_ev_trial_of(numbers_of(c, f->m), side);
 	for (uint32_t i = n; i-- > 0;) { /* in the order of the source */
 		if (prove_names_param_called(&c->names, vars[i].name, strlen(vars[i].name)) &&
 		    c->e->ir->steps.v[a->index].call == 0)
@@ -254,10 +227,10 @@ static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
 		if (v->is_known[side])
 			v->value[side] =
 				extended(met->value[side][i], vars[i].bytes, vars[i].is_signed);
-		struct launch_thread t = {f->m, side, 500};
+		/* where the replay didn't come so far: what launch and thread say */
 		uint64_t value;
 		if (v->is_known[side] || !f->m || !vars[i].value ||
-		    !number_of(&t, vars[i].value, &value))
+		    !prove_ev_number(&t, vars[i].value, &value))
 			continue;
 		v->is_known[side] = true;
 		v->value[side] = extended(value, vars[i].bytes, vars[i].is_signed);

@@ -246,6 +246,8 @@ struct ev_trial {
 	uint64_t any; /* what isn't modelled is this, or nearest to it within its bounds */
 	uint32_t spec[EX_SPEC_COUNT];
 };
+/* Thread 0 or 1 of a model, without an evaluated kernel. The model stays the caller's. */
+struct ev_trial prove_ev_trial_of(const struct smt_model *m, unsigned thread);
 /* What does v come to? False where that isn't clear. */
 bool prove_ev_number(const struct ev_trial *t, const struct ex *v, uint64_t *out);
 /* Is the condition true? False where that isn't clear. */

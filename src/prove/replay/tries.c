@@ -183,12 +183,8 @@ bool prove_replay_search(struct ev *e, struct smt_model *m, const struct replay_
 /* What the options assume of every launch; the code's own assumptions are steps of the replay. */
 static bool is_kept(const struct check *c, const struct smt_model *m)
 {
-	struct ev_trial t = {.m = m};
+	struct ev_trial t = prove_ev_trial_of(m, 0);
 
-	for (unsigned d = 0; d < 3; d++) {
-		t.spec[EX_NTID_X + d] = m->ntid[d];
-		t.spec[EX_NCTAID_X + d] = m->nctaid[d];
-	}
 	for (size_t i = 0; i < c->e->assumes.n; i++) {
 		const struct ev_assume *as = &c->e->assumes.v[i];
 		if (!as->text && !as->param)

@@ -204,6 +204,19 @@ static bool number_of(struct run *r, const struct ex *v, uint64_t *out)
 	return ok;
 }
 
+struct ev_trial prove_ev_trial_of(const struct smt_model *m, unsigned thread)
+{
+	struct ev_trial t = {.m = m};
+
+	for (unsigned d = 0; d < 3; d++) {
+		t.spec[EX_TID_X + d] = m->tid[thread][d];
+		t.spec[EX_CTAID_X + d] = m->ctaid[thread][d];
+		t.spec[EX_NTID_X + d] = m->ntid[d];
+		t.spec[EX_NCTAID_X + d] = m->nctaid[d];
+	}
+	return t;
+}
+
 bool prove_ev_number(const struct ev_trial *t, const struct ex *v, uint64_t *out)
 {
 	struct run r = {.t = t, .steps = MAX_STEPS, .turn = 1, .turns = 1};
