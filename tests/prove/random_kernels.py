@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """random_kernels.py - random small kernels, judged by prove and by running all their inputs.
 
-    random_kernels.py COLLIDER [SEED [COUNT [LIMIT]]]
+    random_kernels.py COLLIDER [SEED [COUNT [LIMIT]]] [digits]
 
 A kernel is made as a tree, printed as PTX for `collider prove`, and run by an interpreter of that
 tree that shares nothing with prove: every launch of at most 2 blocks of 4 threads and a few values
@@ -9,13 +9,24 @@ of the parameter, with three contents of an array that is only read. Race-free m
 launch races or lets threads of a block meet different barriers; a true alarm must race in the
 launch, at the lines, that it names, whatever the array holds. LIMIT is the processor
 time of one kernel ("250ms"): with it many kernels are worth more than the few that take long.
+
+With `digits`, indices are put together from quotients and remainders by three parameters, in rows
+whose sizes are parameters, too. The dimensions are given, the parameters have bounds and perhaps a
+relation, and a kernel that is proven is run for all their values.
 """
 import itertools, json, random, subprocess, sys, tempfile, os
 
 M = 0xffffffff
 PER_FILE = 50
+HEAD = ('.version 8.0', '.target sm_90', '.address_size 64')
 FILLS = (lambda i: 0, lambda i: i & 3, lambda i: (7 * i + 1) >> 1 & 3)
 LAUNCHES = [(t, c, n) for t in (1, 2, 3, 4) for c in (1, 2) for n in (0, 1, 2, 3, 5)]
+
+PARAMS = {'m': ('n',), 'n': ('more', 0), 'p': ('more', 1)}  # the three of `digits`
+RELATIONS = (('', lambda m, n, p: True),) * 3 + (
+    ('{m} <= {n}', lambda m, n, p: m <= n), ('{m} == {p}', lambda m, n, p: m == p),
+    ('{n} <= {p}', lambda m, n, p: n <= p), ('{m} * {n} <= {p}', lambda m, n, p: m * n <= p),
+    ('{n} == 2 * {m}', lambda m, n, p: n == 2 * m))
 
 
 def signed(v):
@@ -162,6 +173,30 @@ class Maker:
                 out.append(['barrier', 0])
         return out
 
+    def digit_row(self):
+        """Digits by parameters of a thread's number in the grid, each times what may be its place."""
+        def product(*choices):
+            trees = [('const', x) if isinstance(x, int) else PARAMS[x] for x in self.rng.choice(choices)]
+            return trees[0] if len(trees) == 1 else ('mul', *trees)
+
+        sign, own = self.rng.choice(('', '.s')), ('add', ('mul', ('spec', 'ctaid'), ('spec', 'ntid')), ('spec', 'tid'))
+        by, next_by = product('m', 'm', 'n', 'p'), product('n', 'p', 'm')
+        digits, rest = [('rem' + sign, own, by)], ('div' + sign, own, by)
+        if self.rng.random() < .8:
+            digits.append(('rem' + sign, rest, next_by))
+            rest = self.rng.choice((('div' + sign, rest, next_by), ('div' + sign, own, ('mul', by, next_by))))
+        digits.append(rest)
+        index = ('mul', digits[0], product([1], [1], [1], [2]))
+        if len(digits) == 3:
+            index = ('add', index, ('mul', digits[1], product('m', 'n', 'p', [1], [2], [3])))
+        place = product('n', 'p', 'm', 'nm', 'mp', 'np', [2, 'n'], [2, 'm'])
+        index = ('add', index, ('mul', rest, place))
+        body = [['access', 'st', 'global', index, 4, 0]]
+        if self.rng.random() < .5:
+            body.append(['access', 'st', 'global', ('add', index, product([1], 'm', 'n', [2, 'n'], 'nm')), 4, 0])
+        guard = self.rng.choice((None, (rest, 'n'), (rest, 'p'), (own, 'nm'), (own, 'p')))
+        return [['if', ('lt.s', guard[0], product(guard[1])), body]] if guard else body
+
     def kernel(self):
         if self.rng.random() < .2:
             return self.split()
@@ -174,11 +209,11 @@ class Maker:
 # ---- PTX ----------------------------------------------------------------------------------
 
 class Printer:
-    def __init__(self, lines, name, body):
+    def __init__(self, lines, name, body, nmore=0):
         self.l, self.name, self.nr, self.np, self.nl, self.nd = lines, name, 10, 0, 0, 1
-        start = len(lines)
-        self.put('.visible .entry %s(.param .u64 %s_p, .param .u32 %s_n, .param .u64 %s_q)' % (
-            name, name, name, name))
+        more = ''.join(', .param .u32 %s_n%d' % (name, i) for i in range(nmore))
+        self.put('.visible .entry %s(.param .u64 %s_p, .param .u32 %s_n, .param .u64 %s_q%s)' % (
+            name, name, name, name, more))
         self.put('{')
         decl = len(lines)
         self.put('')
@@ -186,6 +221,8 @@ class Printer:
         self.put('ld.param.u64 %%rd0, [%s_p];' % name)
         self.put('ld.param.u32 %%r0, [%s_n];' % name)
         self.put('ld.param.u64 %%rd1, [%s_q];' % name)
+        for i in range(nmore):
+            self.put('ld.param.u32 %%r%d, [%s_n%d];' % (8 + i, name, i))
         self.stmts(body)
         self.put('$%s_end:' % name)
         self.put('ret;')
@@ -205,6 +242,8 @@ class Printer:
         op = e[0]
         if op == 'n':
             return '%r0'
+        if op == 'more':
+            return '%%r%d' % (8 + e[1])
         if op == 'var':
             return '%%r%d' % (1 + e[1])
         d = self.reg()
@@ -227,7 +266,8 @@ class Printer:
             a, b = self.expr(e[1]), self.expr(e[2])
             name = {'add': 'add.u32', 'sub': 'sub.u32', 'mul': 'mul.lo.u32', 'and': 'and.b32',
                     'or': 'or.b32', 'xor': 'xor.b32', 'shl': 'shl.b32', 'shr': 'shr.u32',
-                    'rem': 'rem.u32', 'div': 'div.u32', 'min': 'min.s32'}[op]
+                    'rem': 'rem.u32', 'div': 'div.u32', 'rem.s': 'rem.s32', 'div.s': 'div.s32',
+                    'min': 'min.s32'}[op]
             self.put('%s %s, %s, %s;' % (name, d, a, b))
         return d
 
@@ -309,11 +349,14 @@ class Thread:
         self.fill = fill
         self.s = {'tid': tid, 'ctaid': ctaid, 'ntid': launch[0], 'nctaid': launch[1]}
         self.n, self.v, self.seen, self.bars, self.steps = launch[2], {}, [], [], 0
+        self.more = launch[3:]
 
     def ev(self, e):
         op = e[0]
         if op == 'n':
             return self.n
+        if op == 'more':
+            return self.more[e[1]]
         if op == 'var':
             return self.v[e[1]]
         if op == 'const':
@@ -329,6 +372,10 @@ class Thread:
         a, b = self.ev(e[1]), self.ev(e[2])
         if op == 'min':
             return a if signed(a) < signed(b) else b
+        if op in ('rem.s', 'div.s'):  # towards zero
+            a, b = signed(a), signed(b)
+            q = abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
+            return (q if op == 'div.s' else a - q * b) & M
         return {'add': lambda: a + b, 'sub': lambda: a - b, 'mul': lambda: a * b,
                 'and': lambda: a & b, 'or': lambda: a | b, 'xor': lambda: a ^ b,
                 'shl': lambda: a << b, 'shr': lambda: a >> b, 'rem': lambda: a % b,
@@ -429,7 +476,8 @@ def check_true_with(body, alarm, fill):
     if alarm['blockDim'][1:] != [1, 1] or alarm['gridDim'][1:] != [1, 1]:
         return None
     n = [p['value'] for p in alarm['params'] if p['offset'] == 8 and p['bytes'] == 4]
-    launch = (alarm['blockDim'][0], alarm['gridDim'][0], n[0] if n else 0)
+    more = {p['offset']: p['value'] for p in alarm['params'] if p['bytes'] == 4}
+    launch = (alarm['blockDim'][0], alarm['gridDim'][0], n[0] if n else 0, more.get(24, 0), more.get(28, 0))
     found = []
     for s in alarm['sides']:
         th = Thread(s['thread'][0], s['block'][0], launch, fill)
@@ -449,40 +497,86 @@ def check_true_with(body, alarm, fill):
         launch, alarm['sides'][0]['ptx_line'], alarm['sides'][1]['ptx_line'])
 
 
+def check_digits(body, dims, bounds, holds):
+    """All values of the three parameters; each thread only stores, so a place has one thread."""
+    for m, n, p in itertools.product(*(range(lo, hi + 1) for lo, hi in bounds)):
+        owner, launch = {}, (*dims, m, n, p)
+        if not holds(m, n, p):
+            continue
+        for c, t in itertools.product(range(dims[1]), range(dims[0])):
+            th = Thread(t, c, launch, None)
+            th.run(body)
+            for x in th.seen:
+                if owner.setdefault(x[3], (c, t)) != (c, t):
+                    return 'two threads store at line %d in %s' % (x[0], launch)
+    return None
+
+
+def prove(collider, options, lines, path):
+    """The kernels of the report."""
+    with open(path, 'w') as f:
+        f.write('\n'.join(lines) + '\n')
+    r = subprocess.run([collider, 'prove', '--format=json', '--no-remedies', '--no-cache', *options, path],
+                       capture_output=True, text=True)
+    if not r.stdout:
+        sys.exit('%s: %s' % (' '.join(options), r.stderr))
+    return json.loads(r.stdout)['kernels']
+
+
+def judge(k, body, check):
+    """What is wrong with a kernel's verdict; check says what is wrong with a proof."""
+    wrong = [check()] if k['verdict'] in ('race-free', 'race-free-single') else []
+    wrong += [check_true(body, a) for a in k['alarms'] if a['true']]
+    return [w for w in wrong if w]
+
+
+def judge_mixed(collider, limit, seed, numbers, path):
+    """Yields each kernel's part of the report, what is wrong with it, and its file's text."""
+    lines, bodies = list(HEAD), {}
+    for i in numbers:
+        bodies['k%d' % i] = Maker(random.Random(seed * 1000003 + i)).kernel()
+        Printer(lines, 'k%d' % i, bodies['k%d' % i])
+    for k in prove(collider, limit, lines, path):
+        body = bodies[k['name']]
+        yield k, judge(k, body, lambda: check_free(body, k['contract'])), lines
+
+
+def judge_digits(collider, limit, seed, numbers, path):
+    """The same of kernels with digits, each of which has assumptions of its own."""
+    for i in numbers:
+        rng, lines = random.Random(seed * 1000003 + i), list(HEAD)
+        body, dims = Maker(rng).digit_row(), rng.choice(((4, 2), (8, 1), (4, 3), (6, 2)))
+        bounds = [(rng.choice((1, 1, 2)), rng.choice((3, 5, 8, 20))) for _ in range(3)]
+        text, holds = rng.choice(RELATIONS)
+        places = {'m': '$2', 'n': '$4', 'p': '$5'}
+        says = ['%s >= %d && %s <= %d' % (at, lo, at, hi) for at, (lo, hi) in zip(places.values(), bounds)]
+        says += [text.format(**places)] if text else []
+        Printer(lines, 'k%d' % i, body, 2)
+        options = ['--block-dim=%d' % dims[0], '--grid-dim=%d' % dims[1], *('--assume=' + s for s in says)]
+        for k in prove(collider, limit + options, lines, path):
+            yield k, judge(k, body, lambda: check_digits(body, dims, bounds, holds)), lines
+
+
 def main():
-    collider = sys.argv[1]
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    count = int(sys.argv[3]) if len(sys.argv) > 3 else 100
-    limit = ['--prove-timeout=' + sys.argv[4]] if len(sys.argv) > 4 else []
+    args = [a for a in sys.argv[1:] if a != 'digits']
+    way = judge_digits if 'digits' in sys.argv else judge_mixed
+    collider = args[0]
+    seed = int(args[1]) if len(args) > 1 else 1
+    count = int(args[2]) if len(args) > 2 else 100
+    limit = ['--prove-timeout=' + args[3]] if len(args) > 3 else []
     counts, failed = {}, 0
     with tempfile.TemporaryDirectory() as tmp:
         for first in range(0, count, PER_FILE):
-            lines = ['.version 8.0', '.target sm_90', '.address_size 64']
-            bodies = {}
-            for i in range(first, min(first + PER_FILE, count)):
-                body = Maker(random.Random(seed * 1000003 + i)).kernel()
-                bodies['k%d' % i] = body
-                Printer(lines, 'k%d' % i, body)
-            path = os.path.join(tmp, 'k.ptx')
-            open(path, 'w').write('\n'.join(lines) + '\n')
-            r = subprocess.run([collider, 'prove', '--format=json', '--no-remedies', '--no-cache', *limit, path],
-                               capture_output=True, text=True)
-            if not r.stdout:
-                sys.exit('seed %d: %s' % (seed, r.stderr))
-            for k in json.loads(r.stdout)['kernels']:
-                body, v, wrong = bodies[k['name']], k['verdict'], []
-                counts[v] = counts.get(v, 0) + 1
-                if v in ('race-free', 'race-free-single'):
-                    wrong.append(check_free(body, k['contract']))
-                for a in k['alarms']:
-                    if a['true']:
-                        wrong.append(check_true(body, a))
-                for w in filter(None, wrong):
+            numbers = range(first, min(first + PER_FILE, count))
+            for k, wrong, lines in way(collider, limit, seed, numbers, os.path.join(tmp, 'k.ptx')):
+                counts[k['verdict']] = counts.get(k['verdict'], 0) + 1
+                for w in wrong:
                     failed += 1
-                    print('FAIL seed %d kernel %s (%s): %s' % (seed, k['name'], v, w))
+                    print('FAIL seed %d kernel %s (%s): %s' % (seed, k['name'], k['verdict'], w))
                     keep = os.environ.get('KEEP')
                     if keep:
-                        open(keep, 'w').write('\n'.join(lines) + '\n')
+                        with open(keep, 'w') as f:
+                            f.write('\n'.join(lines) + '\n')
     print('seed %d: %d kernels: %s' % (seed, count, ', '.join(
         '%d %s' % (v, k) for k, v in sorted(counts.items()))))
     sys.exit(1 if failed else 0)
