@@ -287,6 +287,12 @@ DEV_FN uint32_t clock_now(void)
 	return clock;
 }
 
+/* As template random of collide.ptxt. */
+DEV_FN uint32_t random_now(uint32_t salt)
+{
+	return (clock_now() * RACE_MIX + salt) * RACE_MIX_WINDOW;
+}
+
 /* As template delay of collide.ptxt. */
 DEV_FN void delay(uint32_t salt, uint32_t count)
 {
@@ -297,7 +303,7 @@ DEV_FN void delay(uint32_t salt, uint32_t count)
 	KNOB32(dense, 28);
 	if (count < dense ||
 	    (clock >> RACE_DELAY_WINDOW) * RACE_MIX_WINDOW + salt < RACE_DELAY_OPEN)
-		dev_nap(__umulhi(clock * RACE_MIX + salt, rsleep), flags);
+		dev_nap(__umulhi(random_now(salt), rsleep), flags);
 }
 
 /* The half of the 8 bytes that differs. If the source has changed, the destination holds its old
@@ -408,7 +414,7 @@ __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t
 	x.is_store = flags & RACE_TENSOR_STORE;
 	x.window = shared_window(shared);
 	KNOB32(most, 52);
-	take_window(&x, most / WORD, clock_now() * RACE_MIX + salt);
+	take_window(&x, most / WORD, random_now(salt));
 	if (flags & RACE_TENSOR_SOURCE) {
 		sum_twice(&r, &x, salt, count);
 	} else {

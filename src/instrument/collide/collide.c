@@ -228,7 +228,8 @@ struct ptx_opnd inst_random(struct inst_ctx *cx, struct ptx_stmt *at)
 {
 	struct ptx_opnd number = inst_fresh(cx, PTX_TYPE_B32);
 
-	inst_emit(cx, at, "random", T(inst_num(RACE_MIX)), H(number, inst_reg(cx, cx->rng)));
+	inst_emit(cx, at, "random", T(inst_num(RACE_MIX), inst_num(RACE_MIX_WINDOW)),
+		  H(number, inst_reg(cx, cx->rng)));
 	return number;
 }
 
