@@ -157,6 +157,15 @@ static void counters_are_reasons(void **state)
 	g = fake_region(&f, 0);
 	f.head->dense = 64; /* the default's own */
 	expect(&f, RACE_COMPLETE, "Complete: every access", NULL);
+	/* More checks than one thread makes surely: some may have been left out. */
+	g->checked = 65;
+	expect(&f, RACE_COMPLETE, " was checked, in long loops ever more rarely\n", NULL);
+	g->checked = 64;
+	expect(&f, RACE_COMPLETE, " was checked\n", "rarely");
+	f.head->dense = 0; /* --dense=0 */
+	g->checked = 65;
+	expect(&f, RACE_COMPLETE, " was checked\n", "rarely");
+	f.head->dense = 64;
 	f.head->sample = 4;
 	expect(&f, RACE_PARTIAL, "  one execution in 4 was checked (--rate)\n", NULL);
 	f.head->sample = 1;
