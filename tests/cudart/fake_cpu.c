@@ -447,6 +447,14 @@ enum rt_error rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr
 	return RT_ERROR_INVALID_SYMBOL;
 }
 
+void rt_images_lock(void)
+{
+}
+
+void rt_images_unlock(void)
+{
+}
+
 void rt_modules_reset(unsigned device)
 {
 	(void)device;

@@ -24,6 +24,7 @@
 #include "cudart/report/collider.h"
 #include "cudart/state/context.h"
 #include "cudart/state/internal.h"
+#include "cudart/state/link.h"
 #include "cudart/state/threads.h"
 #include "race/detector.h"
 #include "race/file/shm_write.h"
@@ -160,19 +161,24 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 
 /* ---- start, threads, fork ------------------------------------------------------ */
 
+/* The child has none of the other threads: what one of them was loading would never be complete,
+ * and its lock never free. */
 static void fork_prepare(void)
 {
+	rt_images_lock();
 	pthread_mutex_lock(&rt.lock);
 }
 
 static void fork_parent(void)
 {
 	pthread_mutex_unlock(&rt.lock);
+	rt_images_unlock();
 }
 
 static void fork_child(void)
 {
 	rt.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	rt_images_unlock();
 	rt.is_forked = true;
 	cpu_machine_forked(rt.m);
 }
