@@ -123,7 +123,7 @@ const char *rep_nothing_gap(struct rep_view *v)
 }
 
 /* Do collide's checks say alone what was found, and may some have been left out as they thin out?
- * Each thread's first `dense` are all made. */
+ * Each thread's first `dense` are all made (but for late warps of very large grids). */
 static bool has_thinned(const struct race_results *r)
 {
 	return !r->has_oracle && !r->has_history && !r->has_looks && r->dense &&
