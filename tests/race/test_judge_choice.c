@@ -108,6 +108,8 @@ static void test_waits(void **state)
 	p.blocks = 2;
 	expect(&p, (struct play){100000, 1, MS / 10, 0},
 	       (struct outcome){3, 3, 2, RACE_JUDGE_ENDED});
+	/* Of a small grid, too. */
+	expect(&p, (struct play){16, 1, MS / 10, 0}, (struct outcome){3, 3, 2, RACE_JUDGE_ENDED});
 	expect(&p, (struct play){100000, 1, MS / 10, 3},
 	       (struct outcome){4, 3, 8, RACE_JUDGE_ENDED});
 }

@@ -109,7 +109,7 @@ static bool is_small(const struct race_judge_question *q)
 
 static uint64_t first_units(const struct race_judge_policy *p, const struct race_judge_question *q)
 {
-	if (p->mode == RACE_JUDGE_VERIFY || p->blocks == UINT64_MAX || is_small(q))
+	if (p->mode == RACE_JUDGE_VERIFY || p->blocks == UINT64_MAX || (!p->blocks && is_small(q)))
 		return q->units;
 	return p->blocks ? units_of(q, p->blocks) : least(START, q->units);
 }
