@@ -112,7 +112,12 @@ struct cpu_func {
 	struct cpu_layout *layout;
 	uint32_t nunset, (*unset)[2]; /* kernels: place, bytes of registers read before a write */
 	uint8_t *consts;	      /* slots of constants; 64-byte aligned */
-	uint32_t local;		      /* bytes of .local variables of one thread, 16-aligned */
+	uint32_t const_bytes;
+	/* Which constants are shared addresses: off | (is of 64 bits). They differ by the block's
+	 * rank. ranked: all constants for ranks from 1, one after the other; NULL: not made yet. */
+	uint32_t nshared_consts, *shared_consts;
+	_Atomic(uint8_t *) ranked;
+	uint32_t local; /* bytes of .local variables of one thread, 16-aligned */
 	/*
 	 * .param area of a lane at this function's depth: arguments (as declared, each at its
 	 * natural alignment), then results, then the .param variables of the body. Entry functions
@@ -153,6 +158,8 @@ unsigned cpu_dec_bytes(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_ty
 bool cpu_dec_is_not(const struct ptx_opnd *op); /* !p as an operand */
 /* A constant of our own, broadcast. */
 uint32_t cpu_dec_const(struct cpu_dec *d, uint64_t value, enum cpu_class cls);
+/* A shared address, as an offset: in a block of another rank than 0 it has that rank. */
+uint32_t cpu_dec_shared(struct cpu_dec *d, uint64_t offset, enum cpu_class cls);
 /* A temporary slot, live in this one instruction only. */
 uint32_t cpu_dec_temp(struct cpu_dec *d, enum cpu_class cls);
 /* Memory that lives as long as the code, zeroed. */

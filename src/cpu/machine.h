@@ -29,8 +29,11 @@ struct cpu_worker;
 
 /*
  * Generic addresses of what is not global lie between 2^47 and 2^48, where no host address is.
- * Within .shared (32 bits used) an address below CPU_RANK is the block's own, else
- * (rank + 1) * CPU_RANK + offset is that of block `rank` in the cluster.
+ * A shared address (32 bits used) is rank * CPU_RANK + offset: the window of a block lies in that
+ * of its cluster, so the address of a block's own variable has its rank in bits 24 and up, and
+ * means the same in .shared::cta and .shared::cluster (PTX ISA, state spaces; the place of the rank
+ * is that of compute capability 9.0 and 10.0, whose programs clear bit 24 to reach the first block
+ * of a pair). An offset alone is the block's own in .shared::cta; elsewhere it is of block 0.
  */
 #define CPU_WIN_SHARED	0x900000000000ull
 #define CPU_WIN_LOCAL	0xa00000000000ull
@@ -95,6 +98,12 @@ struct cpu_cta {
 	struct cpu_l1 *l1;	       /* weak model: the block's cache; NULL otherwise */
 	struct events_copies *copies;  /* events/copies.c; NULL: none yet */
 };
+
+/* The shared address of the block's offset 0. */
+static inline uint32_t cpu_shared_start(const struct cpu_cta *cta)
+{
+	return cta->rank * CPU_RANK;
+}
 
 /* Does a host address lie in the shared memory of this block, the system's part included? */
 static inline bool cpu_is_shared_of(const struct cpu_cta *cta, const uint8_t *host)
@@ -553,6 +562,9 @@ bool cpu_kernel_ready(struct cpu_kernel *k);
 void cpu_kernel_is_hot(struct cpu_kernel *k);
 /* After fork, in the child: what was being decoded has no code and is decoded again. */
 void cpu_load_forked(void);
+
+/* decode.c: f's constants for a block of that rank, from 1, in a cluster; the module's memory. */
+uint8_t *cpu_func_ranked(struct cpu_func *f, uint32_t rank);
 
 /* decode.c: makes f->code; called by load.c once all symbols have addresses. */
 bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *sink);

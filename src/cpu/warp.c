@@ -65,6 +65,8 @@ void cpu_warp_focus(struct cpu_warp *w, struct cpu_split *s)
 	w->cur = s;
 	w->base[0] = w->frames + (size_t)s->depth * w->grid->func->layout->frame;
 	w->base[1] = s->func->consts;
+	if (w->cta->rank && s->func->nshared_consts)
+		w->base[1] = cpu_func_ranked(s->func, w->cta->rank);
 }
 
 struct cpu_split *cpu_split_off(struct cpu_warp *w, uint32_t lanes, uint32_t pc)

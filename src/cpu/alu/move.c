@@ -220,7 +220,7 @@ ALU_HEAD(isspacep)
 }
 
 /* The same offset in the block of rank b; imm: the start of the window for generic addresses. */
-#define MAP(b) (((uint64_t)(b) + 1) * CPU_RANK)
+#define MAP(b) ((uint64_t)(b)*CPU_RANK)
 ALU_HEAD(mapa_32)
 {
 	uint32_t *d = cpu_u32(w, in->dst[0]);
@@ -240,11 +240,11 @@ ALU_HEAD(mapa_64)
 	return CPU_OK;
 }
 
-#define RANK(a) ((uint32_t)(a) < CPU_RANK ? own : (uint32_t)(a) / CPU_RANK - 1)
+#define RANK(a) ((uint32_t)(a) / CPU_RANK)
 ALU_HEAD(rank_32)
 {
 	uint32_t *d = cpu_u32(w, in->dst[0]);
-	const uint32_t *a = cpu_u32(w, in->src[0]), own = w->cta->rank;
+	const uint32_t *a = cpu_u32(w, in->src[0]);
 
 	ALU_LOOP_(ALU_HINT_VECTOR, uint32_t, , RANK(a[l]))
 	return CPU_OK;
@@ -252,7 +252,7 @@ ALU_HEAD(rank_32)
 
 ALU_HEAD(rank_64)
 {
-	uint32_t *d = cpu_u32(w, in->dst[0]), own = w->cta->rank;
+	uint32_t *d = cpu_u32(w, in->dst[0]);
 	const uint64_t *a = cpu_u64(w, in->src[0]);
 
 	ALU_LOOP_(ALU_HINT_VECTOR, uint32_t, , RANK(a[l]))

@@ -95,11 +95,11 @@ static void finish(struct cpu_transfer *t)
 	cpu_async_abandon(t);
 }
 
-uint32_t cpu_shared_canonical(const struct cpu_cta *cta, uint64_t addr)
+uint32_t cpu_shared_canonical(const struct cpu_cta *cta, enum ptx_space space, uint64_t addr)
 {
 	uint32_t a = (uint32_t)addr; /* the windows start at multiples of 2^32 */
 
-	return a < CPU_RANK ? a + (cta->rank + 1) * CPU_RANK : a;
+	return space == PTX_SPACE_SHARED ? a % CPU_RANK + cpu_shared_start(cta) : a;
 }
 
 /* ---- doing a piece ---------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ static bool copy_setup(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	cpu_model_bypass(w, l, to, x->bytes);
 	p->host[l] = to;
 	p->valid[l] = (uint8_t)n;
-	p->dst[l] = cpu_shared_canonical(w->cta, dst);
+	p->dst[l] = cpu_shared_canonical(w->cta, PTX_SPACE_SHARED, dst);
 	return true;
 }
 
@@ -271,8 +271,9 @@ static enum cpu_step exec_store(struct cpu_warp *w, const struct cpu_inst *in, u
 			cpu_async_abandon(t);
 			return CPU_FAULTED;
 		}
-		t->lane.dst[l] = cpu_shared_canonical(w->cta, dst[l]);
-		t->lane.mbar[l] = cpu_shared_canonical(w->cta, mbar[l]);
+		t->lane.dst[l] = cpu_shared_canonical(w->cta, (enum ptx_space)x->dst_space, dst[l]);
+		t->lane.mbar[l] =
+			cpu_shared_canonical(w->cta, (enum ptx_space)x->mbar_space, mbar[l]);
 		for (unsigned i = 0; i < x->nvalues; i++) {
 			const uint8_t *slot = cpu_slot(w, x->values[i]);
 			memcpy((uint8_t *)t->lane.data[l] + i * x->elem, slot + l * x->elem,
@@ -308,7 +309,8 @@ static enum cpu_step exec_mbarrier_arrive(struct cpu_warp *w, const struct cpu_i
 			cpu_async_abandon(t);
 			return CPU_FAULTED;
 		}
-		t->lane.mbar[l] = cpu_shared_canonical(w->cta, mbar[l]);
+		t->lane.mbar[l] =
+			cpu_shared_canonical(w->cta, (enum ptx_space)x->mbar_space, mbar[l]);
 		struct cpu_mbar_use u = {CPU_MBAR_OTHER, PTX_SEM_RELAXED, PTX_SCOPE_CTA, false};
 		cpu_event_mbarrier(w, in, l, p, &u);
 	}
@@ -526,7 +528,7 @@ bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta)
 /* Does what the transfer writes outlive the block? */
 static bool is_seen_outside(const struct cpu_transfer *t, const struct cpu_cta *cta)
 {
-	uint32_t own = cta->rank + 1;
+	uint32_t own = cta->rank;
 
 	if (t->kind >= CPU_TR_BULK)
 		return t->bulk.dst_space == PTX_SPACE_GLOBAL || t->bulk.dst / CPU_RANK != own;

@@ -230,9 +230,9 @@ static inline unsigned cpu_transfer_lane(const struct cpu_transfer *t)
 	return t->left ? (unsigned)__builtin_ctz(t->left) : (unsigned)__builtin_ctz(t->lanes);
 }
 
-/* A shared address (of the window or generic) as one of .shared::cluster that names its block,
- * so that it means the same in every block of the cluster. */
-uint32_t cpu_shared_canonical(const struct cpu_cta *cta, uint64_t addr);
+/* An address of .shared::cta, .shared::cluster or (shared) generic as one of .shared::cluster,
+ * which means the same in every block of the cluster. */
+uint32_t cpu_shared_canonical(const struct cpu_cta *cta, enum ptx_space space, uint64_t addr);
 
 /* ---- bulk.c ------------------------------------------------------------------ */
 

@@ -170,7 +170,9 @@ static bool check_ends(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 
 static uint64_t canonical(const struct cpu_warp *w, uint8_t space, uint64_t addr)
 {
-	return space == PTX_SPACE_GLOBAL ? addr : cpu_shared_canonical(w->cta, addr);
+	return space == PTX_SPACE_GLOBAL
+		       ? addr
+		       : cpu_shared_canonical(w->cta, (enum ptx_space)space, addr);
 }
 
 static bool issue_one(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
@@ -204,7 +206,7 @@ bool cpu_bulk_issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 		return issue_one(w, in, l, job, part);
 	uint32_t ctas = cpu_u16(w, job->cta_mask)[l];
 	uint32_t dst = (uint32_t)part->dst % CPU_RANK, mbar = part->mbar % CPU_RANK;
-	uint32_t odd = (part->mbar / CPU_RANK - 1) % 2;
+	uint32_t odd = part->mbar / CPU_RANK % 2;
 	if (!ctas || ctas >> w->cta->cluster->size) {
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
 			  "multicast to blocks 0x%x of a cluster of %u", ctas,
@@ -212,8 +214,8 @@ bool cpu_bulk_issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 		return false;
 	}
 	CPU_EACH_LANE (r, ctas) {
-		part->dst = dst + (r + 1) * CPU_RANK;
-		part->mbar = mbar + ((job->is_pair ? r / 2 * 2 + odd : r) + 1) * CPU_RANK;
+		part->dst = dst + r * CPU_RANK;
+		part->mbar = mbar + (job->is_pair ? r / 2 * 2 + odd : r) * CPU_RANK;
 		if (!issue_one(w, in, l, job, part))
 			return false;
 	}
@@ -225,6 +227,9 @@ static enum cpu_step exec_bulk(struct cpu_warp *w, const struct cpu_inst *in, ui
 	const struct bulk_aux *x = in->aux;
 	uint64_t dst[CPU_WARP], src[CPU_WARP], mbar[CPU_WARP];
 	const uint32_t *size = cpu_u32(w, x->size);
+	/* As the destination: of the executing block where that is .shared::cta. */
+	enum ptx_space mbar_space =
+		x->dst_space == PTX_SPACE_SHARED ? PTX_SPACE_SHARED : PTX_SPACE_SHARED_CLUSTER;
 	struct cpu_bulk_job job = {.kind = CPU_TR_BULK,
 				   .completion =
 					   x->is_group ? CPU_DONE_BULK_GROUP : CPU_DONE_MBARRIER,
@@ -240,13 +245,12 @@ static enum cpu_step exec_bulk(struct cpu_warp *w, const struct cpu_inst *in, ui
 	CPU_EACH_LANE (l, mask) {
 		if (!check_ends(w, in, l, dst[l], src[l], size[l]))
 			return CPU_FAULTED;
-		if (!x->is_group &&
-		    !cpu_resolve(w, in, l,
-				 &(struct cpu_range){.space = PTX_SPACE_SHARED_CLUSTER,
-						     .addr = mbar[l],
-						     .bytes = 8,
-						     .align = 8,
-						     .is_write = true}))
+		if (!x->is_group && !cpu_resolve(w, in, l,
+						 &(struct cpu_range){.space = mbar_space,
+								     .addr = mbar[l],
+								     .bytes = 8,
+								     .align = 8,
+								     .is_write = true}))
 			return CPU_FAULTED;
 		struct cpu_bulk_part part = {
 			.src = canonical(w, x->src_space, src[l]),
@@ -258,7 +262,7 @@ static enum cpu_step exec_bulk(struct cpu_warp *w, const struct cpu_inst *in, ui
 			.is_staged = x->is_group,
 			.byte_mask = x->byte_mask == CPU_NOSLOT ? (uint16_t)0xffff
 								: cpu_u16(w, x->byte_mask)[l],
-			.mbar = x->is_group ? 0 : cpu_shared_canonical(w->cta, mbar[l]),
+			.mbar = x->is_group ? 0 : cpu_shared_canonical(w->cta, mbar_space, mbar[l]),
 			.units = size[l] / UNIT,
 			.unit = UNIT,
 		};

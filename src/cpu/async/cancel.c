@@ -70,13 +70,14 @@ static enum cpu_step exec_try(struct cpu_warp *w, const struct cpu_inst *in, uin
 			value[0] = 1 | (uint64_t)first[0] << 32;
 			value[1] = first[1] | (uint64_t)first[2] << 32;
 		}
-		uint32_t a = cpu_shared_canonical(w->cta, answer[l]),
-			 b = cpu_shared_canonical(w->cta, mbar[l]);
-		uint32_t own = a / CPU_RANK - 1, from = x->is_multicast ? 0 : own;
+		enum ptx_space space = (enum ptx_space)x->space;
+		uint32_t a = cpu_shared_canonical(w->cta, space, answer[l]),
+			 b = cpu_shared_canonical(w->cta, space, mbar[l]);
+		uint32_t own = a / CPU_RANK, from = x->is_multicast ? 0 : own;
 		uint32_t end = x->is_multicast ? w->cta->cluster->size : own + 1;
 		for (uint32_t r = from; r < end; r++)
-			if (!send(w, in, l, a % CPU_RANK + (r + 1) * CPU_RANK,
-				  b % CPU_RANK + (r + 1) * CPU_RANK, value))
+			if (!send(w, in, l, a % CPU_RANK + r * CPU_RANK,
+				  b % CPU_RANK + r * CPU_RANK, value))
 				return CPU_FAULTED;
 	}
 	return CPU_OK;

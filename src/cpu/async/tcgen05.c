@@ -328,7 +328,7 @@ static void execute_commit(struct cpu_tc_op *op)
 	struct cpu_cta *cta = op->warp->cta;
 
 	CPU_EACH_LANE (r, op->ctas) {
-		uint32_t mbar = op->mbar % CPU_RANK + (r + 1) * CPU_RANK;
+		uint32_t mbar = op->mbar % CPU_RANK + r * CPU_RANK;
 		uint8_t *p =
 			cpu_resolve_async(cta, op->in, PTX_SPACE_SHARED_CLUSTER, mbar, 8, 8, true);
 		bool has_ended = false;
@@ -491,8 +491,8 @@ static bool set_commit(struct cpu_tc_op *op)
 					     .align = 8,
 					     .is_write = true}))
 		return false;
-	op->mbar = cpu_shared_canonical(w->cta, addr[op->lane]);
-	op->ctas = 1u << (op->mbar / CPU_RANK - 1);
+	op->mbar = (uint32_t)addr[op->lane];
+	op->ctas = 1u << op->mbar / CPU_RANK;
 	if (x->ctas == CPU_NOSLOT)
 		return true;
 	op->ctas = cpu_u16(w, x->ctas)[op->lane];

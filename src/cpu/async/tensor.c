@@ -36,8 +36,7 @@ struct tensor_aux {
 	uint32_t offset[MAX_RANK - 2]; /* slots, of im2col loads */
 	uint8_t rank, op, shared_space;
 	uint8_t wide; /* CPU_TENSOR_WIDE_*: then offset[0] is the halo, [1] of W */
-	bool is_store, is_rows /* gather4, scatter4 */, is_im2col, is_pair,
-		is_first /* of the pair */;
+	bool is_store, is_rows /* gather4, scatter4 */, is_im2col, is_pair;
 	uint32_t cta_mask; /* slot, or CPU_NOSLOT */
 };
 
@@ -288,22 +287,12 @@ static bool set_offsets(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	return false;
 }
 
-/* The mbarrier's address in the cluster. */
-static uint32_t mbar_of(const struct cpu_warp *w, const struct tensor_aux *x, uint64_t addr)
-{
-	uint32_t mbar = cpu_shared_canonical(w->cta, addr);
-
-	if (x->is_first && addr < CPU_RANK)
-		mbar = mbar % CPU_RANK + ((mbar / CPU_RANK - 1) / 2 * 2 + 1) * CPU_RANK;
-	return mbar;
-}
-
 /* Only by .cta_group::2 the mbarrier is another block's than the destination. */
 static bool is_of_pair(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 		       const struct cpu_bulk_part *part)
 {
 	const struct tensor_aux *x = in->aux;
-	uint32_t a = (uint32_t)part->dst / CPU_RANK - 1, b = part->mbar / CPU_RANK - 1;
+	uint32_t a = (uint32_t)part->dst / CPU_RANK, b = part->mbar / CPU_RANK;
 
 	if (!x->is_pair || x->cta_mask != CPU_NOSLOT || a / 2 == b / 2)
 		return true;
@@ -324,6 +313,7 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	struct cpu_tensormap tm;
 	int32_t at[MAX_RANK] = {0};
 	unsigned n = x->is_rows ? 1 + GATHERED : x->rank;
+	enum ptx_space space = (enum ptx_space)x->shared_space;
 
 	if (!read_map(w, in, l, map, &tm))
 		return false;
@@ -342,7 +332,7 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	part.units = b->count[1] * b->count[2] * b->count[3] * b->count[4];
 	part.unit = b->inner;
 	uint8_t *p = cpu_resolve(w, in, l,
-				 &(struct cpu_range){.space = (enum ptx_space)x->shared_space,
+				 &(struct cpu_range){.space = space,
 						     .addr = shared,
 						     .bytes = (uint64_t)part.units * b->pitch,
 						     .align = 128,
@@ -351,7 +341,7 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 		return false;
 	cpu_model_bypass(w, l, p, (uint64_t)part.units * b->pitch);
 	if (!x->is_store && !cpu_resolve(w, in, l,
-					 &(struct cpu_range){.space = PTX_SPACE_SHARED_CLUSTER,
+					 &(struct cpu_range){.space = space,
 							     .addr = mbar,
 							     .bytes = 8,
 							     .align = 8,
@@ -366,9 +356,9 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	part.is_store = part.is_staged = x->is_store;
 	part.src_space = x->is_store ? PTX_SPACE_SHARED_CLUSTER : PTX_SPACE_GLOBAL;
 	part.dst_space = x->is_store ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED_CLUSTER;
-	part.src = x->is_store ? cpu_shared_canonical(w->cta, shared) : tm.address;
-	part.dst = x->is_store ? tm.address : cpu_shared_canonical(w->cta, shared);
-	part.mbar = x->is_store ? 0 : mbar_of(w, x, mbar);
+	part.src = x->is_store ? cpu_shared_canonical(w->cta, space, shared) : tm.address;
+	part.dst = x->is_store ? tm.address : cpu_shared_canonical(w->cta, space, shared);
+	part.mbar = x->is_store ? 0 : cpu_shared_canonical(w->cta, space, mbar);
 	if (!x->is_store && !is_of_pair(w, in, l, &part))
 		return false;
 	struct cpu_bulk_job job = {.kind = CPU_TR_TENSOR,
@@ -402,24 +392,6 @@ static enum cpu_step exec_tensor(struct cpu_warp *w, const struct cpu_inst *in, 
 }
 
 /* ---- binding -------------------------------------------------------------------------- */
-
-#define BLOCK_BIT 0x1000000u
-
-/* Is the address from an `and` that clears the bit of the block's number in its pair? */
-static bool is_cleared(const struct ptx_stmt *at, const struct ptx_opnd *op)
-{
-	if (op->kind != PTX_OPND_ADDR || !op->nsub || op->sub[0].kind != PTX_OPND_REG)
-		return false;
-	for (const struct ptx_stmt *s = at->prev; s; s = s->prev) {
-		if (s->kind != PTX_STMT_INST || s->form->op != PTX_OP_AND || s->nops != 3 ||
-		    s->ops[0].kind != PTX_OPND_REG || s->ops[0].reg != op->sub[0].reg ||
-		    s->ops[2].kind != PTX_OPND_INT)
-			continue;
-		if ((uint32_t)s->ops[2].imm >> 24 == (uint32_t)~BLOCK_BIT >> 24)
-			return true;
-	}
-	return false;
-}
 
 /* [map, {c0, c1}] */
 static bool bind_map(struct cpu_dec *d, const struct ptx_stmt *s, const struct ptx_opnd *op,
@@ -488,7 +460,6 @@ enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, stru
 		return cpu_dec_unsupported(d, in, "operands of a tensor copy");
 	x->shared = cpu_dec_addr(d, s, &s->ops[x->is_store ? 1 : 0]);
 	if (!x->is_store) {
-		x->is_first = x->is_pair && is_cleared(s, &s->ops[n]);
 		x->mbar = cpu_dec_addr(d, s, &s->ops[n++]);
 	}
 	if (x->is_im2col && !x->is_store && (n >= s->nops || !bind_offsets(d, &s->ops[n++], x)))

@@ -106,7 +106,8 @@ static const struct {
 /*
  * %reserved_smem_offset_*: the system's part of shared memory, begin, end, size, and two places in
  * it. The driver chooses these; cooperative groups keeps the barriers and slots of tiles
- * larger than a warp, up to 288 bytes, after the second.
+ * larger than a warp, up to 288 bytes, after the second. All but the size are shared addresses:
+ * they have the block's rank, since programs make generic ones of them.
  */
 static const uint32_t reserved[] = {0, CPU_SHARED_BASE, CPU_SHARED_BASE, 64, 512};
 
@@ -165,7 +166,8 @@ static uint64_t uniform(struct cpu_warp *w, enum special id, unsigned c)
 	case SPECIAL_RESERVED_SMEM_0:
 	case SPECIAL_RESERVED_SMEM_1:
 		cpu_block_use_reserved(cta->cluster);
-		return reserved[id - SPECIAL_RESERVED_SMEM_BEGIN];
+		return reserved[id - SPECIAL_RESERVED_SMEM_BEGIN] +
+		       (id == SPECIAL_RESERVED_SMEM_CAP ? 0 : cpu_shared_start(cta));
 	default:
 		return 0;
 	}

@@ -247,6 +247,10 @@ bool jit_const32(const struct jit_gen *g, uint32_t slot, uint32_t *v)
 {
 	if (!(slot & CPU_SLOT_CONST))
 		return false;
+	/* A shared address isn't the same in all blocks of a cluster. */
+	for (uint32_t i = 0; i < g->f->nshared_consts; i++)
+		if ((g->f->shared_consts[i] & ~1u) == (slot & ~CPU_SLOT_CONST))
+			return false;
 	memcpy(v, g->f->consts + (slot & ~CPU_SLOT_CONST), sizeof(*v));
 	return true;
 }

@@ -501,12 +501,49 @@ static void keep(struct cpu_dec *d)
 	f->consts = (uint8_t *)(f->code + n);
 	if (d->cdata.n)
 		memcpy(f->consts, d->cdata.p, d->cdata.n);
+	f->const_bytes = (uint32_t)d->cdata.n;
+	f->nshared_consts = (uint32_t)d->shared_consts.n;
+	f->shared_consts = base_alloc(d->arena, (f->nshared_consts + 1u) * sizeof(uint32_t));
+	if (f->nshared_consts)
+		memcpy(f->shared_consts, d->shared_consts.v, f->nshared_consts * sizeof(uint32_t));
 	f->stmts = base_alloc(d->arena, (n + 1) * sizeof(*f->stmts));
 	memcpy(f->stmts, d->stmts.v, n * sizeof(*f->stmts));
 	f->ninsts = (uint32_t)n;
 }
 
+static void add_rank(const struct cpu_func *f, uint8_t *consts, uint32_t rank)
+{
+	for (uint32_t i = 0; i < f->nshared_consts; i++) {
+		uint32_t at = f->shared_consts[i], bytes = at & 1 ? 8 : 4;
+		for (uint32_t l = 0; l < CPU_WARP; l++) {
+			uint32_t low;
+			memcpy(&low, consts + at - (at & 1) + l * bytes, sizeof(low));
+			low += rank * CPU_RANK;
+			memcpy(consts + at - (at & 1) + l * bytes, &low, sizeof(low));
+		}
+	}
+}
+
 /* ======================================================================== */
+
+uint8_t *cpu_func_ranked(struct cpu_func *f, uint32_t rank)
+{
+	uint8_t *all = atomic_load_explicit(&f->ranked, memory_order_acquire), *none = NULL;
+
+	if (!all) {
+		all = base_aligned(64, (CPU_CLUSTER_MAX - 1) * (size_t)f->const_bytes + 128);
+		for (uint32_t r = 1; r < CPU_CLUSTER_MAX; r++) {
+			uint8_t *of = all + (r - 1) * (size_t)f->const_bytes;
+			memcpy(of, f->consts, f->const_bytes);
+			add_rank(f, of, r);
+		}
+		if (!atomic_compare_exchange_strong(&f->ranked, &none, all)) {
+			free(all);
+			all = none;
+		}
+	}
+	return all + (rank - 1) * (size_t)f->const_bytes;
+}
 
 void load_finish_layout(struct cpu_layout *l)
 {
@@ -558,6 +595,7 @@ bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *
 	HASH_CLEAR(hh, d.places);
 	HASH_CLEAR(hh, d.consts);
 	base_buf_free(&d.cdata);
+	base_vec_free(&d.shared_consts);
 	base_vec_free(&d.code);
 	base_vec_free(&d.stmts);
 	base_vec_free(&d.tables);

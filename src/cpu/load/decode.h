@@ -21,6 +21,7 @@ struct dec_const {
 	struct {
 		uint64_t value;
 		uint64_t cls;
+		uint64_t is_shared; /* has the block's rank */
 	} key;
 	uint32_t off;
 	UT_hash_handle hh;
@@ -69,8 +70,9 @@ struct cpu_dec {
 	struct dec_place *places;
 	struct dec_const *consts;
 	struct base_buf cdata;
-	const struct ptx_stmt *at; /* being bound */
-	const char *bad;	   /* why it can't be executed */
+	BASE_VEC(uint32_t) shared_consts; /* struct cpu_func's */
+	const struct ptx_stmt *at;	  /* being bound */
+	const char *bad;		  /* why it can't be executed */
 	uint32_t ntemps[CPU_CLASSES];
 	uint32_t fake[DEC_FAKES], fake_cls[DEC_FAKES], nfakes;
 	struct cpu_inst behind[DEC_FAKES]; /* go after the instruction being bound */

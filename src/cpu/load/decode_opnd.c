@@ -136,7 +136,7 @@ static void broadcast(uint8_t *p, uint64_t value, enum cpu_class cls)
 	}
 }
 
-uint32_t cpu_dec_const(struct cpu_dec *d, uint64_t value, enum cpu_class cls)
+static uint32_t constant(struct cpu_dec *d, uint64_t value, enum cpu_class cls, bool is_shared)
 {
 	struct dec_const *c, probe;
 
@@ -148,6 +148,7 @@ uint32_t cpu_dec_const(struct cpu_dec *d, uint64_t value, enum cpu_class cls)
 		value &= UINT32_MAX;
 	probe.key.value = value;
 	probe.key.cls = (uint64_t)cls;
+	probe.key.is_shared = is_shared;
 	HASH_FIND(hh, d->consts, &probe.key, sizeof(probe.key), c);
 	if (c)
 		return c->off | CPU_SLOT_CONST;
@@ -160,7 +161,19 @@ uint32_t cpu_dec_const(struct cpu_dec *d, uint64_t value, enum cpu_class cls)
 	memset(d->cdata.p + d->cdata.n, 0, bytes);
 	broadcast((uint8_t *)d->cdata.p + d->cdata.n, value, cls);
 	d->cdata.n += bytes;
+	if (is_shared)
+		base_vec_push(&d->shared_consts, c->off | (cls == CPU_B64));
 	return c->off | CPU_SLOT_CONST;
+}
+
+uint32_t cpu_dec_const(struct cpu_dec *d, uint64_t value, enum cpu_class cls)
+{
+	return constant(d, value, cls, false);
+}
+
+uint32_t cpu_dec_shared(struct cpu_dec *d, uint64_t offset, enum cpu_class cls)
+{
+	return constant(d, offset, cls, true);
 }
 
 static uint64_t float_bits(float f)
@@ -302,6 +315,8 @@ static uint32_t symbol(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_ty
 		return bad(d, "an address in a register of this size");
 	if (pl.space == PTX_SPACE_LOCAL)
 		return local_address(d, pl.addr + (uint64_t)op->off, cls);
+	if (pl.space == PTX_SPACE_SHARED)
+		return cpu_dec_shared(d, pl.addr + (uint64_t)op->off, cls);
 	return cpu_dec_const(d, pl.addr + (uint64_t)op->off, cls);
 }
 
@@ -358,6 +373,11 @@ struct cpu_addr cpu_dec_addr(struct cpu_dec *d, const struct ptx_stmt *s, const 
 			a.off += b->off;
 		a.is_local_var = pl.space == PTX_SPACE_LOCAL;
 		a.is_param = pl.space == PTX_SPACE_PARAM;
+		/* In .shared::cta the offset alone is the block's own; this is faster. */
+		if (pl.space == PTX_SPACE_SHARED && s->form->space != PTX_SPACE_SHARED) {
+			a.base = cpu_dec_shared(d, 0, CPU_B32);
+			a.is_base32 = true;
+		}
 		if (is_generic && pl.space == PTX_SPACE_SHARED)
 			a.off += (int64_t)CPU_WIN_SHARED;
 		else if (is_generic && pl.space == PTX_SPACE_LOCAL)

@@ -415,8 +415,10 @@ void cpu_module_unload(struct cpu_module *mod)
 		return;
 	cpu_engine_forget(mod->m, mod);
 	cpu_site_unload(mod);
-	for (size_t i = 0; i < mod->funcs.n; i++)
+	for (size_t i = 0; i < mod->funcs.n; i++) {
 		cpu_jit_free(&mod->funcs.v[i]->f);
+		free(atomic_load(&mod->funcs.v[i]->f.ranked));
+	}
 	for (size_t i = 0; i < BASE_COUNTOF(mod->blocks); i++)
 		if (mod->blocks[i])
 			cpu_mem_free(mod->m, mod->blocks[i]);

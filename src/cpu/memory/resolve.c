@@ -68,14 +68,12 @@ static struct cpu_cta *shared_owner(struct cpu_cta *cta, uint64_t *addr, bool is
 {
 	uint64_t rank = *addr / CPU_RANK;
 
-	if (rank == 0)
-		return cta;
 	*addr %= CPU_RANK;
-	if (rank - 1 == cta->rank)
+	if (rank == cta->rank || (rank == 0 && !is_cluster))
 		return cta;
-	if (!is_cluster || rank > cta->cluster->size)
+	if (!is_cluster || rank >= cta->cluster->size)
 		return NULL;
-	return cta->cluster->ctas[rank - 1];
+	return cta->cluster->ctas[rank];
 }
 
 static bool shared_window(struct cpu_cta *cta, uint64_t addr, uint64_t bytes, bool is_cluster,
@@ -319,7 +317,7 @@ uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum 
 	enum ptx_space s = space_of(space, &at);
 	bool is_ok = false;
 	if (s == PTX_SPACE_SHARED || s == PTX_SPACE_SHARED_CLUSTER)
-		is_ok = shared_window(cta, at, bytes, true, &delta);
+		is_ok = shared_window(cta, at, bytes, s == PTX_SPACE_SHARED_CLUSTER, &delta);
 	else if (s == PTX_SPACE_GLOBAL || (s == PTX_SPACE_CONST && !is_write))
 		is_ok = cpu_space_range(cta->grid->m, cta->grid->device, at, &base, &end) &&
 			bytes <= end - at &&
@@ -375,8 +373,7 @@ bool cpu_is_space(struct cpu_warp *w, uint64_t addr, enum ptx_space space)
 	case PTX_SPACE_GLOBAL:
 		return s == PTX_SPACE_GLOBAL && addr < CPU_WIN_SHARED;
 	case PTX_SPACE_SHARED:
-		return s == PTX_SPACE_SHARED_CLUSTER &&
-		       (at < CPU_RANK || at / CPU_RANK - 1 == w->cta->rank);
+		return s == PTX_SPACE_SHARED_CLUSTER && at / CPU_RANK == w->cta->rank;
 	case PTX_SPACE_SHARED_CLUSTER:
 		return s == PTX_SPACE_SHARED_CLUSTER;
 	case PTX_SPACE_LOCAL:

@@ -51,10 +51,12 @@ static inline bool cpu_window_near(struct cpu_warp *w, const struct cpu_inst *in
 				   uint64_t addr, uint64_t bytes, struct cpu_near *out)
 {
 	if (!use) {
-		*out = (struct cpu_near){.base = CPU_SHARED_BASE,
+		uint64_t base = CPU_SHARED_BASE;
+		if (addr >= CPU_RANK)
+			base += cpu_shared_start(w->cta);
+		*out = (struct cpu_near){.base = base,
 					 .bytes = w->cta->shared_bytes,
-					 .delta = (uint64_t)(uintptr_t)w->cta->shared -
-						  CPU_SHARED_BASE};
+					 .delta = (uint64_t)(uintptr_t)w->cta->shared - base};
 	} else {
 		const struct cpu_hit *h = cpu_hit_of(w, in);
 		*out = (struct cpu_near){h->base, h->bytes, h->delta, h->version, h->use + 1};
