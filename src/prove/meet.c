@@ -300,11 +300,13 @@ void prove_meet_own_copies(struct check *c)
 {
 	const struct ir *ir = c->e->ir;
 	uint8_t *counters = base_zalloc(c->arena, ir->nloops + 1);
+	/* in the arena: the pair keeps its address */
+	struct ev_touch *t = BASE_NEW(c->arena, struct ev_touch);
 
 	for (uint32_t l = 0; l < ir->nloops; l++)
 		counters[l] = prove_ev_has_sync(ir, l) ? SMT_SAME : SMT_FREE;
 	for (size_t i = 0; i < c->e->touches.n; i++) {
-		struct ev_touch now = c->e->touches.v[i], *t = &now;
+		*t = c->e->touches.v[i];
 		if (t->own.step && !put_turns(c, counters, &t->copy, &t->own))
 			continue;
 		c->pair = (struct check_pair){.a = &t->copy, .b = &t->own};
