@@ -204,6 +204,7 @@ static void open_replay(struct check *c, struct replay_pair *p)
 	p->use_warp = c->phases[IR_RANK_WARP].is_used && !c->phases[IR_RANK_WARP].mask &&
 		      c->level.warp != SMT_ANY_WARP;
 	p->use_grid = c->phases[IR_RANK_GRID].is_used;
+	p->is_in_step = c->o->is_lockstep;
 	p->is_lockstep = c->o->is_lockstep && c->level.apart == RACE_LEVEL_WARP;
 	p->is_copy = is_late(c) || (p->level == RACE_LEVEL_THREAD && !p->in_any_order);
 }

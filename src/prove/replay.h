@@ -43,6 +43,7 @@ struct replay_pair {
 	bool use_warp;	   /* barriers of whole warps order lanes; else they may do so */
 	bool use_grid;	   /* there are barriers of the grid */
 	bool is_lockstep;  /* the lanes of a warp meet at one instruction only */
+	bool is_in_step;   /* by the contract lanes of a warp execute in step, the pair's or not */
 	bool is_partial;   /* the same bytes are no conflict: morally strong */
 	bool in_any_order; /* what orders the two doesn't count: a read-only load */
 	uint64_t *budget;  /* steps that may be run, counted down; NULL: what is usual */

@@ -2,8 +2,9 @@
  * judge.c - do two threads that have run alone race in that launch? (replay.h)
  *
  * Both threads must reach their access, after the same barriers when they share a CTA; all other
- * threads of their CTAs must pass those barriers or end before, and none may wait for ever at one
- * of fewer threads. Then the race happens for any contents of memory.
+ * threads of their CTAs must pass those barriers or end before, where that lets the others pass,
+ * and none may wait for ever at one of fewer threads. Then the race happens for any contents of
+ * memory.
  */
 #include "prove/replay/replay_impl.h"
 
@@ -26,7 +27,23 @@ struct passing {
 	uint32_t order;
 };
 
-/* Do all threads of a CTA pass them (or end normally before)? */
+/*
+ * Thread i of a CTA has ended without some of them: do the others pass all the same? Not one with a
+ * count of threads, which is of arrivals; nor one of the grid, where thread 0 arrives for its CTA.
+ */
+static bool may_miss(const struct run *r, const struct passing *p, uint32_t i, uint32_t passed)
+{
+	for (uint32_t k = passed; k < p->n; k++) {
+		const struct ir_step *st = &r->e->ir->steps.v[p->like->bars[p->rank][k]];
+		if (st->kind != IR_BARRIER)
+			continue;
+		if (st->threads || (st->imm == IR_RANK_GRID && !i))
+			return false;
+	}
+	return true;
+}
+
+/* Do all threads of a CTA pass them (or end normally before, where they may)? */
 static bool all_pass(struct run *r, const uint32_t *ctaid, struct passing *p)
 {
 	struct thread *t = base_alloc(&r->arena, sizeof(*t));
@@ -45,7 +62,8 @@ static bool all_pass(struct run *r, const uint32_t *ctaid, struct passing *p)
 		if (t->order_ever != IR_NONE)
 			p->order = t->order_ever;
 		if (t->is_lost || t->is_trapped ||
-		    memcmp(bars, p->like->bars[p->rank], t->nbars[p->rank] * sizeof(*bars)) != 0)
+		    memcmp(bars, p->like->bars[p->rank], t->nbars[p->rank] * sizeof(*bars)) != 0 ||
+		    !may_miss(r, p, i, t->nbars[p->rank]))
 			return false;
 	}
 	return true;

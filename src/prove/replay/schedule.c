@@ -12,8 +12,8 @@
  * that it is done: the thread that waited for its group, or whoever waited for a phase of the
  * mbarrier that it completes on.
  *
- * Misses: blocks that are ordered among each other; races that need other schedules, as a copy of
- * which only a part is done.
+ * Misses: blocks that are ordered among each other; lanes in step (--warp-lockstep); races that
+ * need other schedules, as a copy of which only a part is done.
  * Costs: 10 ns a step, and a number of each thread for a barrier or an arrival; at most
  * SCHEDULE_STEPS.
  */
@@ -203,6 +203,7 @@ static void do_barrier(struct schedule *s, struct lane *l, const struct ir_step 
 	}
 	l->state = LANE_CTA;
 	l->number = (uint32_t)n.v | (st->imm == IR_RANK_GRID ? IR_NUMBERS : 0);
+	l->threads = st->threads;
 	l->t.nbars[IR_RANK_WARP]++;
 	l->t.nbars[IR_RANK_CTA]++;
 	l->t.nbars[IR_RANK_GRID] += st->imm == IR_RANK_GRID;
@@ -378,7 +379,7 @@ bool prove_replay_schedule(struct ev *e, struct smt_model *m, const struct repla
 	bool found;
 	uint64_t part;
 
-	if (p->level > RACE_LEVEL_BLOCK || p->is_lockstep || p->in_any_order)
+	if (p->level > RACE_LEVEL_BLOCK || p->is_in_step || p->in_any_order)
 		return false;
 	quiet.watch[0] = quiet.watch[1] = NULL;
 	memset(try.ctaid, 0, sizeof(try.ctaid));

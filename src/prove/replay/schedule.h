@@ -31,9 +31,10 @@ struct lane {
 	unsigned char *mem, *mem_known;
 	uint32_t *clock;
 	uint32_t tid[3];
-	uint32_t block, step; /* what comes next */
+	uint32_t block, step; /* what comes next: at a barrier, what follows it */
 	enum lane_state state;
 	uint32_t number;    /* LANE_CTA, LANE_NUMBER: which barrier; LANE_WARP: its lanes */
+	uint32_t threads;   /* LANE_CTA: the count that it gives, or 0 */
 	uint32_t polled;    /* the step of the last wait that said no */
 	uint32_t groups[2]; /* that it has made, of COPY and BULK */
 	uint32_t ncopies;   /* bulk copies of the instruction that it is in */
@@ -57,6 +58,15 @@ struct mbarrier {
 	uint32_t *coming, *done;
 };
 
+/* A numbered barrier: one generation of it. */
+struct number {
+	uint32_t *known;  /* of its arrivals */
+	uint32_t arrived; /* threads of warps that came as a whole */
+	uint32_t threads; /* that it waits for */
+	uint32_t *came;	  /* of each warp that hasn't come as a whole: lanes */
+	uint32_t *step;	  /* ... and where */
+};
+
 /* An instance of one of the two accesses. */
 struct shot {
 	uint32_t lane, copy; /* copy: IR_NONE: the thread itself */
@@ -74,9 +84,8 @@ struct schedule {
 	uint32_t ncopies;
 	struct mbarrier mbarrier[SCHEDULE_MBARRIERS];
 	uint32_t nmbarriers;
-	uint32_t *strong;	      /* what all strong operations so far have made known */
-	uint32_t *number[IR_NUMBERS]; /* ... arrivals at a numbered barrier, till it is complete */
-	uint32_t arrived[IR_NUMBERS];
+	uint32_t *strong; /* what all strong operations so far have made known */
+	struct number number[IR_NUMBERS];
 	struct shot *shot;
 	uint32_t nshots;
 	/* LATE: copies are done when nothing else goes on; SOON: at once; TURNS: at once, and

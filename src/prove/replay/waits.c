@@ -68,19 +68,38 @@ static void open(struct schedule *s, enum lane_state state, uint32_t number, uin
 	}
 }
 
-/* All threads that haven't ended wait at one barrier of the block. */
+/* May a thread that has ended be missing there? Not where a count says how many are to arrive, nor
+ * at a barrier of the grid, where thread 0 arrives for its block. */
+static bool may_miss(const struct schedule *s, const struct lane *ended, const struct lane *waits)
+{
+	return !waits->threads && (waits->number < IR_NUMBERS || ended != s->lane);
+}
+
+/*
+ * All threads that haven't ended wait at one barrier of the block: the lanes of a warp at one
+ * instruction. At several they wait for ever (docs/cpu-device.md, "What barriers wait for"), or,
+ * where they may be apart, we take them for slow.
+ */
 static void open_cta(struct schedule *s)
 {
-	const struct lane *first = NULL;
+	const struct lane *first = NULL, *of_warp = NULL;
+	uint32_t warp = IR_NONE;
 
 	for (uint32_t i = 0; i < s->nlanes; i++) {
 		const struct lane *l = &s->lane[i];
 		if (l->state == LANE_ENDED)
 			continue;
-		if (l->state != LANE_CTA || (first && l->number != first->number))
+		if (l->state != LANE_CTA ||
+		    (first && (l->number != first->number || l->threads != first->threads)) ||
+		    (warp == i / 32 && l->step != of_warp->step))
 			return;
 		first = first ? first : l;
+		warp = i / 32;
+		of_warp = l;
 	}
+	for (uint32_t i = 0; i < s->nlanes && first; i++)
+		if (s->lane[i].state == LANE_ENDED && !may_miss(s, &s->lane[i], first))
+			return;
 	if (first)
 		open(s, LANE_CTA, first->number, IR_NONE, NULL);
 }
@@ -107,9 +126,29 @@ void schedule_open_barriers(struct schedule *s)
 		open_warp(s, w);
 }
 
+static void open_number(struct schedule *s, struct number *b, uint32_t threads)
+{
+	uint32_t warps = (s->nlanes + 31) / 32;
+
+	b->known = base_zalloc(&s->r->arena, s->width * sizeof(*b->known));
+	b->came = BASE_NEWN(&s->r->arena, uint32_t, warps);
+	b->step = BASE_NEWN(&s->r->arena, uint32_t, warps);
+	b->threads = threads;
+}
+
+/* Have all lanes of the warp come that haven't ended? */
+static bool is_whole(const struct schedule *s, uint32_t warp, uint32_t came)
+{
+	for (uint32_t i = 32 * warp; i < s->nlanes && i < 32 * warp + 32; i++)
+		if (!(came >> i % 32 & 1) && s->lane[i].state != LANE_ENDED)
+			return false;
+	return true;
+}
+
+/* Warps arrive as a whole, at one instruction, and count as 32 threads. */
 void schedule_numbered(struct schedule *s, struct lane *l, const struct ir_step *st)
 {
-	uint32_t n = (uint32_t)(st->imm - IR_PARTIAL);
+	uint32_t n = (uint32_t)(st->imm - IR_PARTIAL), i = (uint32_t)(l - s->lane), warp = i / 32;
 	bool only_arrives = st->at && (st->at->form->op == PTX_OP_BAR_ARRIVE ||
 				       st->at->form->op == PTX_OP_BARRIER_ARRIVE);
 
@@ -117,18 +156,35 @@ void schedule_numbered(struct schedule *s, struct lane *l, const struct ir_step 
 		s->is_over = true;
 		return;
 	}
-	if (!s->number[n])
-		s->number[n] = base_zalloc(&s->r->arena, s->width * sizeof(*s->number[n]));
-	schedule_release(s, l, s->number[n]);
+	struct number *b = &s->number[n];
+	if (!b->known)
+		open_number(s, b, st->threads);
+	if (b->threads != st->threads || (b->came[warp] >> i % 32 & 1) ||
+	    (b->came[warp] && b->step[warp] != l->step)) {
+		s->is_over = true;
+		return;
+	}
+	schedule_release(s, l, b->known);
 	s->has_moved = true;
 	if (!only_arrives) {
 		l->state = LANE_NUMBER;
 		l->number = n;
 	}
-	if (++s->arrived[n] < st->threads)
+	b->came[warp] |= 1u << i % 32;
+	b->step[warp] = l->step;
+	if (!is_whole(s, warp, b->came[warp]))
 		return;
-	open(s, LANE_NUMBER, n, IR_NONE, s->number[n]);
-	s->arrived[n] = 0;
+	b->came[warp] = 0;
+	b->arrived += 32;
+	if (b->arrived < b->threads)
+		return;
+	/* which generation they belong to isn't noted */
+	for (uint32_t w = 0; w < (s->nlanes + 31) / 32; w++)
+		s->is_over |= b->came[w] != 0;
+	if (s->is_over)
+		return;
+	open(s, LANE_NUMBER, n, IR_NONE, b->known);
+	b->arrived = 0;
 }
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */

@@ -178,3 +178,49 @@ __global__ void four_buffers(float *out, const float *in) { four<4>(out, in); }
 // The next copy goes where others still read.
 // prove: three_buffers true racy --block-dim=128 --grid-dim=4
 __global__ void three_buffers(float *out, const float *in) { four<3>(out, in); }
+
+// A bar.sync by one lane of a warp whose others wait at another one: they wait for ever.
+template <bool APART> __device__ void meeting(float *out, float *in)
+{
+	__shared__ float b[64];
+	int t = threadIdx.x;
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(&b[t])),
+		     "l"(&in[t])
+		     : "memory");
+	asm volatile("cp.async.commit_group;" ::: "memory");
+	if (APART && t == 0)
+		asm volatile("bar.sync 0;" ::: "memory");
+	asm volatile("bar.sync 0;" ::: "memory");
+	out[blockIdx.x * 64 + t] = b[t ^ 1];
+	asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// prove: met true racy --block-dim=64
+__global__ void met(float *out, float *in) { meeting<false>(out, in); }
+
+// prove: never_met unproven --block-dim=64
+__global__ void never_met(float *out, float *in) { meeting<true>(out, in); }
+
+// Lanes of two warps come to a barrier for one: neither warp comes as a whole.
+template <bool HALVES> __device__ void one_warp(float *out, float *in)
+{
+	__shared__ float b[64];
+	int t = threadIdx.x;
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(&b[t])),
+		     "l"(&in[t])
+		     : "memory");
+	asm volatile("cp.async.commit_group;" ::: "memory");
+	__syncthreads();
+	if (HALVES ? t % 32 < 16 : t < 32) {
+		asm volatile("bar.sync 1, 32;" ::: "memory");
+		out[t] = b[t ^ 1];
+	}
+	asm volatile("cp.async.wait_all;" ::: "memory");
+	asm volatile("bar.sync 0;" ::: "memory");
+}
+
+// prove: whole_warp true racy --block-dim=64
+__global__ void whole_warp(float *out, float *in) { one_warp<false>(out, in); }
+
+// prove: half_warps potential --block-dim=64
+__global__ void half_warps(float *out, float *in) { one_warp<true>(out, in); }

@@ -419,3 +419,30 @@ __global__ void one_loop_no_empty(float *out, const float *in, int n)
 	}
 	out[blockIdx.x * 128 + t] = sum;
 }
+
+// ---- lanes of a warp apart
+
+// 24 lanes complete the phase, each of which arrives twice: before the stores of the other eight, if these are slow.
+__device__ __forceinline__ void twice(float *a)
+{
+	__shared__ float s[32];
+	__shared__ u64 b;
+	int t = threadIdx.x;
+	if (t == 0)
+		init(&b, 48);
+	__syncthreads();
+	if (t < 32) {
+		s[t] = a[t];
+		arrive(&b);
+		arrive(&b);
+	} else {
+		wait(&b, 0);
+		a[blockIdx.x * 64 + t] = s[63 - t];
+	}
+}
+
+// prove: twice_apart true racy --block-dim=64
+__global__ void twice_apart(float *a) { twice(a); }
+
+// prove: twice_in_step potential free --block-dim=64 --warp-lockstep
+__global__ void twice_in_step(float *a) { twice(a); }

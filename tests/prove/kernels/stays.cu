@@ -1,5 +1,7 @@
 // stays.cu - races after a numbered barrier of fewer threads: sure only where none waits there for ever. The launch has
 // 128 threads in each.
+#include <cooperative_groups.h>
+
 #define WAIT(n, threads)   asm volatile("bar.sync " #n ", " #threads ";" ::: "memory")
 #define ARRIVE(n, threads) asm volatile("bar.arrive " #n ", " #threads ";" ::: "memory")
 
@@ -97,4 +99,37 @@ __global__ void groups_may_stay(int *p)
 	WAIT(1, 64);
 	__syncthreads();
 	p[0] = threadIdx.x;
+}
+// A count is of arrivals: who has ended without arriving is waited for.
+// prove: ended_before_a_count potential --block-dim=64
+__global__ void ended_before_a_count(int *p)
+{
+	if (threadIdx.x < 32) {
+		p[threadIdx.x] = 1;
+		return;
+	}
+	WAIT(1, 64);
+	p[threadIdx.x - 32] = 2;
+}
+// Without a count it isn't.
+// prove: ended_before_no_count true --block-dim=64
+__global__ void ended_before_no_count(int *p)
+{
+	if (threadIdx.x < 32) {
+		p[threadIdx.x] = 1;
+		return;
+	}
+	asm volatile("bar.sync 1;" ::: "memory");
+	p[threadIdx.x - 32] = 2;
+}
+// Thread 0 would arrive for its block.
+// prove: block_ended_before_the_grid potential --block-dim=64 --grid-dim=2
+__global__ void block_ended_before_the_grid(int *p)
+{
+	if (blockIdx.x == 0) {
+		p[threadIdx.x] = 1;
+		return;
+	}
+	cooperative_groups::this_grid().sync();
+	p[threadIdx.x] = 2;
 }
