@@ -157,6 +157,12 @@ uint32_t remedy_count_gone(struct finder *f, const struct ev_assume *as)
 	return gone;
 }
 
+/* Does it help against pairs whose alarms were left out, too? */
+static bool is_enough(struct finder *f, const char *text)
+{
+	return !f->c->is_full || kernel_try_with(f->c->task, text, f->end, false) == KERNEL_PROVEN;
+}
+
 bool remedy_add(struct finder *f, const char *text)
 {
 	struct check *c = f->c;
@@ -168,7 +174,7 @@ bool remedy_add(struct finder *f, const char *text)
 	base_vec_push(&c->e->assumes, as);
 	bool is = is_kept(f);
 	c->e->assumes.n--;
-	if (!is)
+	if (!is || !is_enough(f, text))
 		return false;
 	r.seen = remedy_is_seen(c, &as);
 	base_vec_push(&c->k->remedies, r);
@@ -190,7 +196,7 @@ bool remedy_try(struct finder *f, const char *text)
 	if (!remedy_may_try(f) || !is_new(c, text) || prove_assume_read(&c->names, c->e, text, &as))
 		return f->has_all;
 	uint32_t gone = remedy_count_gone(f, &as);
-	bool is_all = gone == f->pairs.n;
+	bool is_all = gone == f->pairs.n && is_enough(f, text);
 	if (gone && (is_all || c->k->remedies.n < MAX_REMEDIES)) {
 		struct race_remedy r = {.assume = text, .alarms = gone, .is_all = is_all};
 		r.seen = remedy_is_seen(c, &as);

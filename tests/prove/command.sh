@@ -256,6 +256,28 @@ expect 10 "race-free with --assume='log2n >= 1 && log2n <= [0-9]*'" --kernel=shi
 expect 0 race-free --assume='log2n >= 1 && log2n <= 16' --kernel=shifted_apart "${few[@]}"
 ! "$collider" prove --kernel=shifted_overlap "${few[@]}" | grep -q "race-free with --assume='log2n >= 1" ||
 	{ echo 'FAIL a remedy for rows that overlap'; failed=1; }
+# more pairs race than there is room for alarms; the last one does whatever n is
+cat >"$tree/many.cu" <<'CU'
+#define PUT(i) a[(n > 0 ? t * 16 : 0) + i] = t;
+#define SOME PUT(0) PUT(1) PUT(2) PUT(3) PUT(4) PUT(5) PUT(6) PUT(7) PUT(8) PUT(9) PUT(10)
+__global__ void many_apart(int *a, int *b, int n)
+{
+	int t = blockIdx.x * 64 + threadIdx.x;
+	SOME SOME SOME SOME
+	b[t] = t;
+}
+__global__ void many_halves(int *a, int *b, int n)
+{
+	int t = blockIdx.x * 64 + threadIdx.x;
+	SOME SOME SOME SOME
+	b[t / 2] = t;
+}
+CU
+ptx "$tree/many.cu"
+many=(--block-dim=64 --grid-dim=32 "$tree/many.ptx")
+expect 10 'race-free with' --kernel=many_apart "${many[@]}"
+! "$collider" prove --kernel=many_halves "${many[@]}" | grep -q "race-free with" ||
+	{ echo 'FAIL a remedy that leaves an alarm'; failed=1; }
 expect 10 "race-free with --assume='.*16 <= dim" --kernel=lanes_rows --block-dim=16 --grid-dim=1 "$tree/few.ptx"
 expect 11 "race-free with --assume='n > 0'" --kernel=copy_stages --block-dim=64 --grid-dim=1 "$tree/few.ptx"
 sed -i 's/r \* w + x/r * w + x + 1 - threadIdx.y/' "$tree/rows.cu"
