@@ -68,6 +68,9 @@ struct check_effort {
 	uint64_t steps_left; /* of prove_tries_first */
 	uint64_t long_left;  /* of replays of launches with many steps */
 	uint64_t hasty_at; /* then a kernel with alarms has little patience for others; 0: never */
+	/* Where a remedy is looked for, too: what a query of bit-vectors may take; from when on any
+	 * has a third of that, if the solver gave up on one before. 0: no limit */
+	uint64_t query_ms, hurried_at;
 };
 
 /* Of the kernel: what its proof had to assume, which becomes part of the contract. */

@@ -322,9 +322,11 @@ static void check_pairs(struct check *c)
 	if (c->o->wants_remedies && has_scalar && now < end) {
 		c->deadline = now + (end - now) * 3 / 4;
 		c->effort.hasty_at = now + HASTY_MS;
+		c->effort.query_ms = (end - now) / 10;
+		c->effort.hurried_at = now + (end - now) * 3 / 20;
 	}
 	prove_all_pairs(c);
-	c->effort.hasty_at = 0;
+	c->effort.hasty_at = c->effort.query_ms = c->effort.hurried_at = 0;
 	c->deadline = end;
 }
 

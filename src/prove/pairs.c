@@ -124,6 +124,17 @@ enum question {
 	ASK_SLOTS,  /* integers: can the two pointers be from different places? */
 };
 
+/* With assumptions to look for: what integers don't decide bit-vectors mostly do in a moment, and a
+ * kernel with a pair that the solver gave up on isn't proven anyhow. */
+static void limit_patience(const struct check *c, struct smt_query *q, uint64_t now)
+{
+	bool is_lost = c->k->counts.gave_up && now >= c->effort.hurried_at;
+	uint64_t most = is_lost ? c->effort.query_ms / 3 : c->effort.query_ms;
+
+	if (most && (q->use_bits || is_lost) && q->cpu_ms > most)
+		q->cpu_ms = (unsigned)most;
+}
+
 static enum smt_answer ask(struct check *c, const uint8_t *counters, enum question which,
 			   bool is_unequal, struct smt_model *m)
 {
@@ -143,6 +154,7 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 		return SMT_GAVE_UP;
 	q.rlimit = rlimit[which];
 	prove_limit_time(&q, c->deadline - now);
+	limit_patience(c, &q, now);
 	c->k->counts.queries++;
 	prove_smt_begin(c->smt, &q);
 	prove_hold_side(c, c->pair.a->guard, c->pair.a->block, 0);
