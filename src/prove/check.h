@@ -233,7 +233,7 @@ bool benign_is_same(struct check *c, benign_ask *ask, const void *arg);
 /* Which loads may see a value that is written in their phase? Before the pairs are asked about. */
 void benign_find_unstable(struct check *c);
 
-/* pairs.c: what holds in thread t at a block, where `guard` lets it come; for both threads. */
+/* hold.c: what holds in thread t at a block, where `guard` lets it come; for both threads. */
 void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t);
 void prove_hold_both(struct check *c, uint32_t a, uint32_t b);
 /* All pairs; c->is_open says which accesses aren't proven. */
