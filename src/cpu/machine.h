@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 
+#include "base/random.h"
 #include "cpu/cpu.h"
 #include "cpu/inst.h"
 #include "cpu/proven.h"
@@ -208,20 +209,16 @@ struct cpu_worker {
 	struct cpu_spread spreads[CPU_SPREADS];
 };
 
-/* splitmix64; every decision of the schedule draws from here. */
+/* Every decision of the schedule draws from here. */
 static inline uint64_t cpu_random(struct cpu_worker *k)
 {
-	uint64_t z = (k->rng += 0x9e3779b97f4a7c15ull);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
+	return base_random(&k->rng);
 }
 
 /* Uniform in 0..n-1 (n > 0). */
 static inline uint32_t cpu_random_below(struct cpu_worker *k, uint32_t n)
 {
-	return (uint32_t)(((cpu_random(k) >> 32) * n) >> 32);
+	return base_random_below(&k->rng, n);
 }
 
 /* recheck.c: how copies compare; fn NULL: they don't. */

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "cpu/cpu.h"
 #include "ptx/ptx.h"
 
@@ -31,11 +32,7 @@ static uint64_t rng;
 
 static uint32_t below(uint32_t n)
 {
-	uint64_t z = (rng += 0x9e3779b97f4a7c15ull);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return (uint32_t)(((z ^ (z >> 31)) >> 32) * n >> 32);
+	return base_random_below(&rng, n);
 }
 
 static unsigned reg(void)

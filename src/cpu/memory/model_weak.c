@@ -39,20 +39,6 @@ struct cpu_sector {
 	UT_hash_handle hh;
 };
 
-static uint64_t draw(struct cpu_l1 *l1)
-{
-	uint64_t z = (l1->rng += 0x9e3779b97f4a7c15ull);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
-static uint32_t draw_below(struct cpu_l1 *l1, uint32_t n)
-{
-	return (uint32_t)(((draw(l1) >> 32) * n) >> 32);
-}
-
 /* ---- sectors ----------------------------------------------------------------------- */
 
 static uint32_t bits(const uint8_t *host, uint64_t bytes)
@@ -142,7 +128,7 @@ static struct cpu_sector *get(struct cpu_l1 *l1, const uint8_t *host)
 	if (!l1->sectors)
 		return NULL;
 	if (l1->nsectors == MAX_SECTORS)
-		drop(l1, l1->sectors[draw_below(l1, MAX_SECTORS)]);
+		drop(l1, l1->sectors[base_random_below(&l1->rng, MAX_SECTORS)]);
 	s = aligned_alloc(SECTOR, (sizeof(*s) + SECTOR - 1) / SECTOR * SECTOR);
 	if (!s)
 		return NULL;
@@ -384,7 +370,7 @@ void cpu_weak_store(struct cpu_warp *w, const struct cpu_acc *acc, const struct 
 			}
 		drain_overlapping(w, e->lane, host, bytes);
 		if (s->n == CPU_PENDING)
-			drain(w, e->lane, draw_below(l1, CPU_PENDING));
+			drain(w, e->lane, base_random_below(&l1->rng, CPU_PENDING));
 		cpu_pending_add(w, e, data);
 		return;
 	}
@@ -454,20 +440,21 @@ void cpu_weak_bypass(struct cpu_warp *w, unsigned lane, uint8_t *host, uint64_t 
 void cpu_weak_tick(struct cpu_warp *w)
 {
 	struct cpu_l1 *l1 = w->cta->l1;
-	uint64_t r = draw(l1);
+	uint64_t r = base_random(&l1->rng);
 	uint32_t busy = l1->busy[w->index];
 
 	if (busy && !(r & 7)) {
-		uint32_t skip = draw_below(l1, (uint32_t)__builtin_popcount(busy));
+		uint32_t skip = base_random_below(&l1->rng, (uint32_t)__builtin_popcount(busy));
 		while (skip--)
 			busy &= busy - 1;
 		unsigned lane = (unsigned)__builtin_ctz(busy);
-		drain(w, lane, draw_below(l1, cpu_lane_state(w, lane)->n));
+		drain(w, lane, base_random_below(&l1->rng, cpu_lane_state(w, lane)->n));
 	}
 	r >>= 8;
 	if (l1->ndirty && !(r & 15))
-		write_back(l1, l1->sectors[draw_below(l1, l1->ndirty)], UINT32_MAX);
+		write_back(l1, l1->sectors[base_random_below(&l1->rng, l1->ndirty)], UINT32_MAX);
 	r >>= 8;
 	if (l1->nsectors > l1->ndirty && !(r & 15))
-		drop(l1, l1->sectors[l1->ndirty + draw_below(l1, l1->nsectors - l1->ndirty)]);
+		drop(l1, l1->sectors[l1->ndirty +
+				     base_random_below(&l1->rng, l1->nsectors - l1->ndirty)]);
 }
