@@ -53,8 +53,9 @@ def says(name, found, detectors):
         one, two = f["side"], f["second"]
         if one["access"] == "load" and two["access"] == "load":
             return "two loads"
-        if (one["thread"], one["block"], one["grid"]) == (two["thread"], two["block"], two["grid"]) \
-                and not two.get("some_thread"):
+        # Of an unknown side (watch: the value changed, nobody was seen) no thread is known either.
+        is_known = two["access"] != "unknown" and not two.get("some_thread")
+        if is_known and all(one[k] == two[k] for k in ("thread", "block", "grid")):
             return "a thread with itself"
         if name.startswith("within_a_vector") and detectors in (("watch",), ("oracle",)):
             at = {s["bytes"]: int(s["address"], 0) % 16 for s in (one, two)}

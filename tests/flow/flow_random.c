@@ -371,7 +371,9 @@ static bool check(uint64_t number, struct totals *t)
 		loads[r.nloads].s = s;
 		flow_demand(fl, s, s->ops[0].reg, &loads[r.nloads++].d);
 	}
-	for (unsigned n = 0; n < RUNS && is_good; n++) {
+	/* By chance one in 400,000 has the shape of code that nobody optimised, whose loads all count. */
+	unsigned runs = flow_is_unoptimised(fl) ? 0 : RUNS;
+	for (unsigned n = 0; n < runs && is_good; n++) {
 		if (!execute(&r, f))
 			continue;
 		for (uint32_t i = 0; i < r.n; i++) {

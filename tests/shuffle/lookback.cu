@@ -35,11 +35,15 @@ static __global__ void scan(const int *in, int *out, volatile int *sums, int *ti
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "ticket";
-	int sms = 0, blocks = 0;
+	int sms = 0, blocks = 0, threads = 0;
 
-	// More tiles than have a place at one time.
+	// More tiles than have a place at one time, if registers leave room for all (the CPU device
+	// doesn't count them).
 	cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);
-	cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scan, 64, 0);
+	cudaDeviceGetAttribute(&blocks, cudaDevAttrMaxBlocksPerMultiprocessor, 0);
+	cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0);
+	if (blocks > threads / 64)
+		blocks = threads / 64;
 	const int tiles = sms * blocks * 11 / 8, n = tiles * 64;
 	int *in, *out, *sums, *ticket, wrong = 0, sum = 0;
 
