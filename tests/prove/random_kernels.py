@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """random_kernels.py - random small kernels, judged by prove and by running all their inputs.
 
-    random_kernels.py COLLIDER [SEED [COUNT [LIMIT]]] [digits]
+    random_kernels.py COLLIDER [SEED [COUNT [LIMIT]]] [digits | pitches]
 
 A kernel is made as a tree, printed as PTX for `collider prove`, and run by an interpreter of that
 tree that shares nothing with prove: every launch of at most 2 blocks of 4 threads and a few values
@@ -12,11 +12,13 @@ time of one kernel ("250ms"): with it many kernels are worth more than the few t
 
 With `digits`, indices are put together from quotients and remainders by three parameters, in rows
 whose sizes are parameters, too. The dimensions are given, the parameters have bounds and perhaps a
-relation, and a kernel that is proven is run for all their values.
+relation, and a kernel that is proven is run for all their values. With `pitches` it are elements of
+rows and planes, whose pitch is in elements or bytes, in loops, with numbers before and between them.
 """
 import itertools, json, random, subprocess, sys, tempfile, os
 
 M = 0xffffffff
+SHARED = 256  # bytes
 PER_FILE = 50
 HEAD = ('.version 8.0', '.target sm_90', '.address_size 64')
 FILLS = (lambda i: 0, lambda i: i & 3, lambda i: (7 * i + 1) >> 1 & 3)
@@ -197,6 +199,53 @@ class Maker:
         guard = self.rng.choice((None, (rest, 'n'), (rest, 'p'), (own, 'nm'), (own, 'p')))
         return [['if', ('lt.s', guard[0], product(guard[1])), body]] if guard else body
 
+    def sized(self):
+        """A size of rows: a parameter, or made of some."""
+        m, n, p = PARAMS.values()
+        return self.rng.choice((m, n, p, m, n, ('mul', m, n), ('add', m, ('const', 2)), ('mul', n, ('const', 4)),
+                                ('mul', ('add', m, ('const', 1)), n), ('mul', p, ('mul', m, n)), ('const', 8)))
+
+    def pitched(self):
+        """Elements of rows, perhaps of planes, of which each thread stores some."""
+        tid, ctaid = ('spec', 'tid'), ('spec', 'ctaid')
+        own = ('add', ('mul', ctaid, ('spec', 'ntid')), tid)
+        m, n, p = PARAMS.values()
+        space = self.rng.choice(('global', 'global', 'global', 'shared'))
+        pairs = ((tid, ctaid), (ctaid, tid), (own, ('const', 0))) if space == 'global' else \
+            ((tid, ('const', 0)), (('rem', tid, m), ('div', tid, m)), (('div', tid, m), ('rem', tid, m)))
+        x, y = self.rng.choice(pairs)
+        loops, guards = self.rng.choice((0, 0, 1, 1, 2)), []
+        if self.rng.random() < .3:
+            x = ('add', ('mul', x, self.rng.choice((('const', 2), m))), self.rng.choice((('const', 1), m, p)))
+        for v in range(loops):
+            if self.rng.random() < .5:
+                y = self.rng.choice((('add', ('mul', y, n), ('var', v)), ('add', ('mul', ('var', v), n), y),
+                                     ('add', y, ('mul', ('var', v), ('const', 2)))))
+            else:
+                x = self.rng.choice((('add', ('mul', x, p), ('var', v)), ('add', x, ('mul', ('var', v), ('spec', 'ntid'))),
+                                     ('sub', ('add', x, ('const', 4)), ('var', v))))
+        pitch, width = self.sized(), self.rng.choice((4, 4, 8, 1))
+        body = []
+        for i in range(self.rng.choice((1, 1, 1, 2, 3))):
+            if i and self.rng.random() < .5:
+                x = ('add', x, ('const', self.rng.choice((1, 2, 5, 8))))
+            elif i:
+                y = ('add', y, self.rng.choice((('const', 1), m, n)))
+            if space == 'global' and self.rng.random() < .5:
+                scale = self.rng.choice((width, width, 4, 8))
+                body.append(['access', 'st', 'global', (x, scale, y, pitch), width, 0])
+            else:
+                body.append(['access', 'st', space, ('add', x, ('mul', y, pitch)), width, 0])
+        if self.rng.random() < .7:
+            body = [['if', ('lt.s', x, self.rng.choice((pitch, pitch, m, n))), body]]
+        if self.rng.random() < .5:
+            body = [['if', ('lt.s', y, self.rng.choice((m, n, p))), body]]
+        for v in range(loops):
+            start = self.rng.choice((('const', 0), ('const', 0), ('const', 1), tid))
+            step = ('add', self.rng.choice((1, 1, 2)))
+            body = [['loop', v, start, self.rng.choice((m, n, p, ('const', 3))), step, body]]
+        return body
+
     def kernel(self):
         if self.rng.random() < .2:
             return self.split()
@@ -217,7 +266,7 @@ class Printer:
         self.put('{')
         decl = len(lines)
         self.put('')
-        self.put('.shared .align 4 .b8 %s_s[256];' % name)
+        self.put('.shared .align 8 .b8 %s_s[%d];' % (name, SHARED))
         self.put('ld.param.u64 %%rd0, [%s_p];' % name)
         self.put('ld.param.u32 %%r0, [%s_n];' % name)
         self.put('ld.param.u64 %%rd1, [%s_q];' % name)
@@ -283,8 +332,19 @@ class Printer:
         self.nl += 1
         return '$%s_%d' % (self.name, self.nl)
 
+    def in_bytes(self, s):
+        """A store at x * scale + y * pitch bytes, in 64 bits."""
+        x, scale, y, pitch = s[3]
+        x, y, pitch = self.expr(x), self.expr(y), self.expr(pitch)
+        self.nd += 2
+        self.put('mad.wide.u32 %%rd%d, %s, %d, %%rd0;' % (self.nd - 1, x, scale))
+        self.put('mad.wide.u32 %%rd%d, %s, %s, %%rd%d;' % (self.nd, y, pitch, self.nd - 1))
+        s[5] = self.put('st.global.u%d [%%rd%d], %s;' % (8 * s[4], self.nd, '%rd0' if s[4] == 8 else '%r0'))
+
     def access(self, s):
         _, kind, space, index, width, _ = s
+        if not isinstance(index[0], str):
+            return self.in_bytes(s)
         i = self.expr(index)
         self.nd += 1
         d = '%%rd%d' % self.nd
@@ -301,7 +361,7 @@ class Printer:
         if kind == 'ld':
             s[5] = self.put('ld.%s.u%d %s, [%s];' % (space, 8 * width, v, addr))
         elif kind == 'st':
-            s[5] = self.put('st.%s.u%d [%s], %s;' % (space, 8 * width, addr, '%r0'))
+            s[5] = self.put('st.%s.u%d [%s], %s;' % (space, 8 * width, addr, '%rd0' if width == 8 else '%r0'))
         else:
             s[5] = self.put('red.%s.add.u32 [%s], %%r0;' % (space, addr))
 
@@ -386,10 +446,15 @@ class Thread:
         return {'lt.u': a < b, 'lt.s': signed(a) < signed(b), 'eq': a == b, 'ne': a != b,
                 'ge.s': signed(a) >= signed(b)}[c[0]]
 
+    def place(self, index, width):
+        if isinstance(index[0], str):
+            return self.ev(index) * width
+        return self.ev(index[0]) * index[1] + self.ev(index[2]) * self.ev(index[3])
+
     def run(self, body):
         for s in body:
             if s[0] == 'access':
-                self.seen.append((s[5], s[1], s[2], self.ev(s[3]) * s[4], s[4], len(self.bars)))
+                self.seen.append((s[5], s[1], s[2], self.place(s[3], s[4]), s[4], len(self.bars)))
             elif s[0] == 'barrier':
                 self.bars.append(s[1])
             elif s[0] == 'if':
@@ -498,17 +563,24 @@ def check_true_with(body, alarm, fill):
 
 
 def check_digits(body, dims, bounds, holds):
-    """All values of the three parameters; each thread only stores, so a place has one thread."""
+    """All values of the three parameters; each thread only stores, so a byte has one thread."""
     for m, n, p in itertools.product(*(range(lo, hi + 1) for lo, hi in bounds)):
         owner, launch = {}, (*dims, m, n, p)
         if not holds(m, n, p):
             continue
-        for c, t in itertools.product(range(dims[1]), range(dims[0])):
-            th = Thread(t, c, launch, None)
-            th.run(body)
-            for x in th.seen:
-                if owner.setdefault(x[3], (c, t)) != (c, t):
-                    return 'two threads store at line %d in %s' % (x[0], launch)
+        threads = [(c, t, Thread(t, c, launch, None)) for c in range(dims[1]) for t in range(dims[0])]
+        try:
+            for _, _, th in threads:
+                th.run(body)
+        except Endless:
+            continue
+        if any(x[2] == 'shared' and x[3] + x[4] > SHARED for _, _, th in threads for x in th.seen):
+            continue  # by the contract an access stays within its array
+        for c, t, th in threads:
+            for line, _, space, at, width, _ in th.seen:
+                for i in range(at, at + width):
+                    if owner.setdefault((i, c if space == 'shared' else None), (c, t)) != (c, t):
+                        return 'two threads store at line %d in %s' % (line, launch)
     return None
 
 
@@ -541,11 +613,11 @@ def judge_mixed(collider, limit, seed, numbers, path):
         yield k, judge(k, body, lambda: check_free(body, k['contract'])), lines
 
 
-def judge_digits(collider, limit, seed, numbers, path):
+def judge_digits(collider, limit, seed, numbers, path, make=Maker.digit_row):
     """The same of kernels with digits, each of which has assumptions of its own."""
     for i in numbers:
         rng, lines = random.Random(seed * 1000003 + i), list(HEAD)
-        body, dims = Maker(rng).digit_row(), rng.choice(((4, 2), (8, 1), (4, 3), (6, 2)))
+        body, dims = make(Maker(rng)), rng.choice(((4, 2), (8, 1), (4, 3), (6, 2)))
         bounds = [(rng.choice((1, 1, 2)), rng.choice((3, 5, 8, 20))) for _ in range(3)]
         text, holds = rng.choice(RELATIONS)
         places = {'m': '$2', 'n': '$4', 'p': '$5'}
@@ -557,9 +629,14 @@ def judge_digits(collider, limit, seed, numbers, path):
             yield k, judge(k, body, lambda: check_digits(body, dims, bounds, holds)), lines
 
 
+def judge_pitches(*how):
+    return judge_digits(*how, Maker.pitched)
+
+
 def main():
-    args = [a for a in sys.argv[1:] if a != 'digits']
-    way = judge_digits if 'digits' in sys.argv else judge_mixed
+    ways = {'digits': judge_digits, 'pitches': judge_pitches}
+    args = [a for a in sys.argv[1:] if a not in ways]
+    way = next((ways[a] for a in sys.argv[1:] if a in ways), judge_mixed)
     collider = args[0]
     seed = int(args[1]) if len(args) > 1 else 1
     count = int(args[2]) if len(args) > 2 else 100

@@ -458,6 +458,17 @@ static bool add_others(const struct check *c, const uint8_t *counters, struct di
 	return true;
 }
 
+/* Terms that came up and went, as n in n + 4 - (n + i): they say nothing of n. */
+static void drop_nothing(struct digit_sum *s)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->term[i].times)
+			s->term[kept++] = s->term[i];
+	s->n = kept;
+}
+
 static bool is_apart(struct check *c, const uint8_t *counters, const struct question *q,
 		     unsigned depth)
 {
@@ -469,9 +480,13 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 
 	take_apart(&a, q->a, 1, true, 0);
 	take_apart(&b, q->b, 1, true, 0);
+	drop_nothing(&a);
+	drop_nothing(&b);
 	int64_t gap = a.constant - b.constant;
 	if (!a.is_lost && !b.is_lost)
 		match_stages(c, counters, &a, &b, &gap, &u);
+	drop_nothing(&a);
+	drop_nothing(&b);
 	if (a.is_lost || b.is_lost || gap > most || gap < -most ||
 	    !add_others(c, counters, &b, &a, -1, &u) || !add_others(c, counters, &a, &b, 1, &u))
 		return false;

@@ -175,3 +175,18 @@ __global__ void diagonal_only(int *out)
 	int bx = (blockIdx.x + blockIdx.y) % gridDim.x;
 	out[bx * 32 + threadIdx.x] = blockIdx.x;
 }
+
+// The thread's number comes up in v and in what v is taken from, and goes: all have the same places.
+// prove: counted_away true --block-dim=4 --grid-dim=3
+__global__ void counted_away(int *out)
+{
+	for (int v = threadIdx.x; v < 3; v++)
+		out[blockIdx.x * 8 + threadIdx.x + 4 - v] = 1;
+}
+
+// prove: counted_away_by_two race-free --block-dim=4 --grid-dim=3
+__global__ void counted_away_by_two(int *out)
+{
+	for (int v = threadIdx.x; v < 3; v += 4)
+		out[blockIdx.x * 8 + 2 * threadIdx.x + 4 - v] = 1;
+}
