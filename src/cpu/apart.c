@@ -1,22 +1,25 @@
 /*
  * apart.c - launches whose blocks don't communicate: by groups of blocks, on one or more workers.
  *
- * Such a launch (cpu_kernel_is_apart), if it is proven, or nothing judges it or reads again, is
- * executed by groups of blocks, each by itself, with draws that follow from the seed, the launch
- * and the group's number. Nothing else runs on the machine meanwhile. So what a group does is the
- * same whoever executes it, and whenever: workers take groups in their order, and the launch leaves
- * the same memory, clock and schedule with any number of them. Each worker starts and ends the
- * blocks of its groups by itself, without a lock, and what it has counted is added up at the end.
+ * Such a launch (cpu_kernel_is_apart), if it is proven, or nothing judges it or reads again, or
+ * workers can judge it (events/judges.c), is executed by groups of blocks, each by itself, with
+ * draws that follow from the seed, the launch and the group's number. Nothing else runs on the
+ * machine meanwhile. So what a group does is the same whoever executes it, and whenever: workers
+ * take groups in their order, and the launch leaves the same memory, clock and schedule with any
+ * number of them. Each worker starts and ends the blocks of its groups by itself, without a lock,
+ * and what it has counted is added up at the end.
  *
  * That is so unless a block writes what another one accesses, which is a race. Workers note what
  * they access (touch.c). If they have met, or there was a fault, a deadlock or a loop that seems to
  * have no end, then all stores are undone and the launch is repeated on the first worker, group by
- * group, which is what a run with one thread does in the first place.
+ * group, which is what a run with one thread does in the first place. Where that worker's judge
+ * finds something, or there is a fault, the launch is taken back and judged as all others are: with
+ * any number of workers.
  *
- * Costs: a group has few blocks, and turns are long where threads don't wait for each other but at
- * barriers (a warp's registers and a block's shared memory stay in a cache), so fewer orders are
- * seen than with all of the grid's blocks on the machine; there is no detector then that looks. For
- * notes see touch.c.
+ * Costs: a group has few blocks, and where nothing is judged turns are long if threads don't wait
+ * for each other but at barriers (a warp's registers and a block's shared memory stay in a cache),
+ * so fewer orders are seen than with all of the grid's blocks on the machine. For notes see
+ * touch.c.
  */
 #include "base/base.h"
 #include "cpu/events.h"
@@ -44,16 +47,29 @@ static struct cpu_worker_priv *kp(const struct cpu_worker *k)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
+/* As the launch and the kernel's text are, and nothing else runs. */
+static bool is_apart(const struct cpu_engine *e, const struct cpu_op *op)
 {
 	const struct cpu_machine *m = op->m;
 	const struct cpu_launch *l = &op->work.launch;
+
+	return !l->kernel->info.is_instrumented && !l->chosen && !l->is_cooperative &&
+	       !l->is_programmatic && op->grid->priv->nunits > 1 && m->opt.model == CPU_MODEL_SC &&
+	       !m->steer && !m->pages && cpu_engine_is_alone(e) && cpu_kernel_is_apart(l->kernel);
+}
+
+static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
+{
 	const struct cpu_grid *g = op->grid;
 
-	return !g->events && !l->kernel->info.is_instrumented && !l->chosen && !l->is_cooperative &&
-	       !l->is_programmatic && g->priv->nunits > 1 && m->opt.model == CPU_MODEL_SC &&
-	       !m->steer && !m->pages && cpu_engine_is_alone(e) && cpu_kernel_is_apart(l->kernel) &&
-	       !(g->proven && l->kernel->has_updates);
+	return g->has_judges ||
+	       (!g->events && is_apart(e, op) && !(g->proven && g->kernel->has_updates));
+}
+
+/* Do workers note which words they access? Of what is proven the proof says it. */
+static bool has_notes(const struct cpu_grid *g)
+{
+	return !g->proven || g->has_judges;
 }
 
 /* Instructions of warps that the launch takes, as it seems. */
@@ -66,18 +82,68 @@ static uint64_t guess_insts(const struct cpu_grid *g)
 	return g->nblocks * g->nwarps * g->func->ninsts;
 }
 
+static bool is_worth_it(const struct cpu_engine *e, const struct cpu_grid *g)
+{
+	uint32_t from = e->m->opt.apart_from;
+
+	return from ? g->nblocks * g->nthreads >= from : guess_insts(g) >= FEWEST;
+}
+
 /* Is it worth it, and is there memory? */
 static bool may_be_beside(struct cpu_engine *e, const struct cpu_grid *g)
 {
 	struct cpu_apart *a = &e->apart;
-	uint32_t from = e->m->opt.apart_from;
 
-	if (e->nworkers == 1 || g->kernel->apart_misses >= MISSES ||
-	    (from ? g->nblocks * g->nthreads < from : guess_insts(g) < FEWEST))
+	if (e->nworkers == 1 || g->kernel->apart_misses >= MISSES || !is_worth_it(e, g))
 		return false;
-	if (!a->touches && !g->proven)
+	if (!a->touches && has_notes(g))
 		a->touches = cpu_touches_new(e->m, e->nworkers);
-	return a->touches || g->proven;
+	return a->touches || !has_notes(g);
+}
+
+/* All that decides is the same with any number of workers. */
+bool cpu_apart_may_have_judges(struct cpu_engine *e, const struct cpu_op *op)
+{
+	const struct cpu_grid *g = op->grid;
+
+	return g->events && op->work.launch.until_ns == UINT64_MAX &&
+	       g->kernel->judge_misses < MISSES && is_apart(e, op) && !g->kernel->has_updates &&
+	       !g->kernel->has_calls && is_worth_it(e, g);
+}
+
+static void leave(struct cpu_op *op)
+{
+	struct cpu_apart *a = &op->m->engine->apart;
+
+	if (a->is_beside)
+		atomic_store(&a->is_wrong, true);
+	else
+		cpu_op_take_back(op);
+}
+
+void cpu_apart_left(struct cpu_op *op)
+{
+	if (op->grid->has_judges)
+		leave(op);
+	else
+		cpu_op_take_back(op);
+}
+
+/* The worker is about to judge blocks of the launch. */
+static bool start_judge(struct cpu_worker *k)
+{
+	struct cpu_grid *g = k->m->engine->apart.grid;
+
+	if (!g->has_judges || cpu_judge_start(k, g))
+		return true;
+	leave(g->op);
+	return false;
+}
+
+void cpu_apart_end_judges(struct cpu_engine *e, bool counts)
+{
+	for (uint32_t i = 0; i < e->nworkers; i++)
+		cpu_judge_end(&e->workers[i], counts);
 }
 
 static uint64_t count_insts(const struct cpu_engine *e)
@@ -108,12 +174,14 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 	if (!may_be_apart(e, op))
 		return false;
 	a->grid = op->grid;
+	a->rng_before = first->rng;
 	a->rng = cpu_random(first);
 	a->rng_after = first->rng;
 	a->hash = kp(first)->hash;
 	a->clock = first->clock;
 	a->units = units_of(op->grid);
-	a->longer = cpu_kernel_may_spin(op->grid->kernel) ? 0 : LONGER;
+	/* What is judged is to be seen in as many orders as ever. */
+	a->longer = op->grid->has_judges || cpu_kernel_may_spin(op->grid->kernel) ? 0 : LONGER;
 	a->blocks = e->stats.blocks;
 	atomic_store(&a->next, 0);
 	atomic_store(&a->done, 0);
@@ -131,9 +199,9 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 							kp(k)->decisions};
 		kp(k)->share = (struct cpu_apart_share){0};
 		k->is_beside = a->is_beside;
-		k->touch = a->is_beside && !op->grid->proven ? cpu_touch_of(a->touches, i) : NULL;
+		k->touch = a->is_beside && has_notes(op->grid) ? cpu_touch_of(a->touches, i) : NULL;
 	}
-	return true;
+	return a->is_beside || start_judge(first);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -209,8 +277,12 @@ static bool take_group(struct cpu_worker *k)
 
 	if (first >= a->grid->priv->nunits)
 		return false;
-	if (k->touch && !kp(k)->share.started)
-		cpu_touch_clear(k->touch);
+	if (!kp(k)->share.started) {
+		if (k->touch)
+			cpu_touch_clear(k->touch);
+		if (!start_judge(k))
+			return false;
+	}
 	start_group(k, first);
 	return true;
 }
@@ -334,8 +406,15 @@ static void restore_counts(struct cpu_engine *e)
 
 void cpu_apart_give_up(struct cpu_engine *e)
 {
+	struct cpu_apart *a = &e->apart;
+
 	cpu_apart_gather(e);
 	restore_counts(e);
+	/* What judges didn't find clean is executed as if they had never looked at it. */
+	if (a->grid->has_judges) {
+		a->grid->kernel->judge_misses++;
+		a->rng_after = a->rng_before;
+	}
 	cpu_apart_end(e);
 }
 
@@ -348,19 +427,34 @@ static void take_back(struct cpu_engine *e)
 	p->is_over = true;
 	if (a->grid->proven)
 		cpu_proven_restart(a->grid->op);
-	else
+	if (has_notes(a->grid))
 		cpu_touches_undo(a->touches);
 	cpu_apart_gather(e);
 	while (p->resident)
 		cpu_block_end(p->resident);
 	cpu_units_free(p->idle);
 	p->idle = NULL;
+	cpu_apart_end_judges(e, false);
 	restore_counts(e);
 	p->started = p->fetched = p->done = p->triggered = 0;
 	p->is_over = false;
 	a->grid->kernel->apart_misses++;
 	e->stats.taken_back++;
 	atomic_store(&a->is_wrong, false);
+	(void)start_judge(e->workers);
+}
+
+/* Has anything been found that depends on the order, or that is to be judged as ever? */
+static bool is_wrong(const struct cpu_engine *e)
+{
+	const struct cpu_apart *a = &e->apart;
+
+	if (atomic_load(&a->is_wrong) || (has_notes(a->grid) && cpu_touches_meet(a->touches)))
+		return true;
+	for (uint32_t i = 0; a->grid->has_judges && i < e->nworkers; i++)
+		if (!cpu_judge_is_clean(&e->workers[i]))
+			return true;
+	return false;
 }
 
 bool cpu_apart_settle(struct cpu_engine *e)
@@ -370,9 +464,7 @@ bool cpu_apart_settle(struct cpu_engine *e)
 	if (!cpu_apart_is_over(a))
 		return false;
 	cpu_workers_pause(e);
-	bool is_wrong =
-		atomic_load(&a->is_wrong) || (!a->grid->proven && cpu_touches_meet(a->touches));
-	if (is_wrong)
+	if (is_wrong(e))
 		take_back(e);
 	else
 		cpu_grid_ended(a->grid);

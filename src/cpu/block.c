@@ -221,7 +221,7 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	cta->async = NULL;
 	b->has_triggered = false;
 	memset(cta->shared, SHARED_FILL(k->m), cta->shared_bytes);
-	cpu_event_block_start(cta, u->number * u->cluster.size + rank);
+	cpu_event_block_start(k, cta, u->number * u->cluster.size + rank);
 	cpu_barriers_init(cta);
 	for (uint32_t i = 0; i < cta->nwarps; i++) {
 		struct cpu_warp *w = &cta->warps[i];

@@ -17,9 +17,15 @@ struct cpu_events;
 struct cpu_async_warp;
 struct cpu_transfer;
 
+/* What judges the block: the machine's, its worker's own; or NULL. */
+static inline struct cpu_events *cpu_events_at(const struct cpu_cta *cta)
+{
+	return cta->grid->events ? cta->events : NULL;
+}
+
 static inline struct cpu_events *cpu_events_of(const struct cpu_warp *w)
 {
-	return w->grid->events;
+	return cpu_events_at(w->cta);
 }
 
 /* ---- events/events.c: the machine, grids, operations of the host ----------------------------- */
@@ -42,8 +48,8 @@ void cpu_event_waited(struct cpu_op *op);
 void cpu_event_idle(struct cpu_machine *m, unsigned device);
 /* griddepcontrol.wait has succeeded. */
 void cpu_event_grid_wait(struct cpu_warp *w, uint32_t mask);
-/* `number` of the block in its grid, clusters being contiguous. */
-void cpu_event_block_start(struct cpu_cta *cta, uint64_t number);
+/* `number` of the block in its grid, clusters being contiguous; k: its worker. */
+void cpu_event_block_start(struct cpu_worker *k, struct cpu_cta *cta, uint64_t number);
 void cpu_event_block_end(struct cpu_cta *cta);
 /* What the launch does from now on is not seen (after the end of all its blocks that began). */
 void cpu_event_cut(struct cpu_op *op);
@@ -74,6 +80,21 @@ void cpu_proven_undo(struct cpu_op *op);
 /* Memory is as before it, nothing has been noted, and it begins anew. */
 void cpu_proven_restart(struct cpu_op *op);
 void cpu_proven_free(struct cpu_op *op);
+
+/* ---- events/judges.c: launches that each worker judges for itself ---------------------------- */
+
+/* The kernel is about to start, apart (apart.c), and isn't proven. True: it is to be judged so;
+ * when it has ended it is one that is proven. */
+bool cpu_judges_begin(struct cpu_op *op);
+/* There is something that the machine's judge is to see: the launch is to be taken back. */
+void cpu_judges_leave(struct cpu_op *op);
+/* The worker is about to have blocks of the grid. False: it can't judge them. */
+bool cpu_judge_start(struct cpu_worker *k, struct cpu_grid *g);
+/* Has the worker's judge found nothing, and seen all? No worker executes, here and below. */
+bool cpu_judge_is_clean(const struct cpu_worker *k);
+/* The launch has ended; `counts`: and isn't taken back. */
+void cpu_judge_end(struct cpu_worker *k, bool counts);
+void cpu_judge_free(struct cpu_worker *k);
 
 /* ---- events/access.c: accesses and fences ------------------------------------------------- */
 

@@ -128,6 +128,8 @@ void cpu_engine_free(struct cpu_machine *m)
 	cpu_spares_clear(e, NULL);
 	cpu_repeats_free(e);
 	cpu_apart_free(e);
+	for (uint32_t i = 0; e->workers && i < e->nworkers; i++)
+		cpu_judge_free(&e->workers[i]);
 	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
 		struct cpu_worker_priv *p = e->workers[i].priv;
 		if (!p)
@@ -239,6 +241,7 @@ void cpu_machine_forked(struct cpu_machine *m)
 		p->nblocks = 0;
 		p->share = (struct cpu_apart_share){0};
 		e->workers[i].touch = NULL;
+		e->workers[i].judge = NULL;
 		init_sleep(p);
 	}
 	/* Memory of the parent's kernels stays allocated, but is not used again. */

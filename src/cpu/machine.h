@@ -69,6 +69,7 @@ struct cpu_grid {
 	uint32_t actor, actor_stride;  /* events/events.c: of its first thread; between blocks */
 	struct cpu_events *events;     /* the machine's, or NULL: this grid isn't judged */
 	struct cpu_proven_run *proven; /* events/proven.c: as a whole; NULL: it isn't */
+	bool has_judges;    /* events/judges.c: each worker judges the blocks that it executes */
 	uint64_t workspace; /* cooperative: CPU_GRID_WORKSPACE bytes of device memory, from 0 */
 	struct cpu_grid_priv *priv; /* engine.c's own */
 };
@@ -97,6 +98,7 @@ struct cpu_cta {
 	struct cpu_barriers *barriers; /* barrier.c */
 	struct cpu_async *async;       /* async.c: copies in flight, NULL when none was issued */
 	struct cpu_l1 *l1;	       /* weak model: the block's cache; NULL otherwise */
+	struct cpu_events *events;     /* that judge it, if its grid is judged: cpu_events_at */
 	struct events_copies *copies;  /* events/copies.c; NULL: none yet */
 };
 
@@ -204,6 +206,7 @@ struct cpu_worker {
 	void *priv;
 	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
 	struct cpu_touch *touch;       /* touch.h: what it accesses is noted; NULL: it isn't */
+	struct cpu_events *judge;      /* events/judges.c: of its own; NULL: none yet */
 	bool is_beside;		       /* apart.c: others execute the same launch meanwhile */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 	struct cpu_spread spreads[CPU_SPREADS];
@@ -532,9 +535,10 @@ struct cpu_kernel {
 	uint32_t *param_offset, *param_bytes;
 	bool is_heap_known, uses_heap;		    /* kernel.c */
 	bool is_apart_known, is_apart, has_updates; /* kernel.c */
-	bool may_spin;				    /* kernel.c */
+	bool may_spin, has_calls;		    /* kernel.c */
 	uint32_t apart_misses;			    /* apart.c: launches whose blocks met */
-	uint64_t apart_insts, apart_blocks;	    /* ... of the last launch; 0: there was none */
+	uint32_t judge_misses; /* apart.c: launches in which workers' judges found something */
+	uint64_t apart_insts, apart_blocks;	 /* ... of the last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
 };
 

@@ -160,10 +160,21 @@ void cpu_op_trigger(struct cpu_op *op)
 	op->after.n = kept;
 }
 
+/* Instructions of warps so far. */
+static uint64_t count_insts(const struct cpu_engine *e)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < e->nworkers; i++)
+		n += e->workers[i].warp_insts;
+	return n;
+}
+
 /* The blocks have ended. A launch that came early ends after those it came before. */
 void cpu_op_end_kernel(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
+	bool has_judges = op->grid->has_judges;
 	uint32_t n = 0;
 
 	if (!op->work.launch.is_plain) {
@@ -172,7 +183,7 @@ void cpu_op_end_kernel(struct cpu_op *op)
 		if (op->m->listener.checked)
 			op->m->listener.checked(op->m->listener.proven_arg, op->work.launch.tag,
 						&op->work.launch,
-						e->workers[0].warp_insts - op->insts_before);
+						count_insts(e) - op->insts_before);
 	}
 	if (cpu_grid_is_apart(e, op->grid))
 		cpu_apart_end(e);
@@ -181,6 +192,8 @@ void cpu_op_end_kernel(struct cpu_op *op)
 	cpu_repeat_end(e, op);
 	cpu_grid_free(op->grid);
 	op->grid = NULL;
+	if (has_judges)
+		cpu_apart_end_judges(e, true);
 	if (op->rest)
 		cpu_grid_free(op->rest);
 	op->rest = NULL;
@@ -203,15 +216,24 @@ void cpu_op_take_back(struct cpu_op *op)
 
 void cpu_op_again(struct cpu_op *op)
 {
+	struct cpu_engine *e = op->m->engine;
+	bool has_judges = op->grid->has_judges;
+
 	op->taken_back = op->grid->id;
 	op->is_wrong = false;
 	op->grid->priv->is_over = true;
-	if (cpu_grid_is_apart(op->m->engine, op->grid))
-		cpu_apart_give_up(op->m->engine);
+	if (cpu_grid_is_apart(e, op->grid))
+		cpu_apart_give_up(e);
 	cpu_grid_free(op->grid);
 	op->grid = NULL;
+	/* It starts as one that is checked, once more. */
+	if (has_judges) {
+		cpu_apart_end_judges(e, false);
+		e->nchecked--;
+		cpu_time_checked(e);
+	}
 	cpu_proven_undo(op);
-	base_vec_push(&op->m->engine->startable, op);
+	base_vec_push(&e->startable, op);
 }
 
 /* ---- host functions ---------------------------------------------------------------------- */
@@ -367,9 +389,11 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		cpu_op_end(op);
 		return;
 	}
+	if (!op->proven && !op->taken_back && cpu_apart_may_have_judges(e, op))
+		op->grid->has_judges = cpu_judges_begin(op);
 	op->grid->proven = op->proven;
 	call_if_quiet(e);
-	op->insts_before = e->workers[0].warp_insts;
+	op->insts_before = count_insts(e);
 	if (!op->work.launch.is_plain) {
 		e->nchecked++;
 		cpu_time_checked(e);

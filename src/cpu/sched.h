@@ -375,12 +375,13 @@ struct cpu_apart {
 	_Atomic bool is_open;  /* the others have been called */
 	_Atomic uint64_t next; /* unit of the next group, on several workers */
 	_Atomic uint64_t done; /* units of groups that have ended there */
-	uint64_t rng, hash, clock, rng_after; /* the first worker's, before and after */
-	uint64_t units;			      /* of a group */
-	uint32_t longer;		      /* turns, times; 0: as ever */
-	uint64_t blocks;		      /* that the engine had started before */
-	struct cpu_touches *touches;	      /* NULL: not needed yet */
-	struct cpu_apart_count *counts;	      /* of workers, before */
+	/* The first worker's, before and after. */
+	uint64_t rng, hash, clock, rng_before, rng_after;
+	uint64_t units;			/* of a group */
+	uint32_t longer;		/* turns, times; 0: as ever */
+	uint64_t blocks;		/* that the engine had started before */
+	struct cpu_touches *touches;	/* NULL: not needed yet */
+	struct cpu_apart_count *counts; /* of workers, before */
 };
 
 struct cpu_engine {
@@ -495,6 +496,13 @@ void cpu_faults_act(struct cpu_engine *e);
 bool cpu_deadlock_find(struct cpu_engine *e);
 
 /* apart.c */
+
+/* May the grid, which is to be judged and isn't listed yet, be so by each worker for itself? */
+bool cpu_apart_may_have_judges(struct cpu_engine *e, const struct cpu_op *op);
+/* The launch isn't what it was taken for: it is repeated, on one worker, or taken back. */
+void cpu_apart_left(struct cpu_op *op);
+/* The grid is freed; `counts`: and isn't made once more. */
+void cpu_apart_end_judges(struct cpu_engine *e, bool counts);
 
 /* The kernel starts, its grid isn't listed yet. Are its blocks executed apart? */
 bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op);

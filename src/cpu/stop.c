@@ -6,6 +6,7 @@
  * are resident; what host functions do cannot wake a thread at a barrier. Threads that loop for
  * ever: deadlock.c.
  */
+#include "cpu/events.h"
 #include "cpu/sched.h"
 
 #include <stdio.h>
@@ -20,6 +21,11 @@ void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_f
 	/* Which thread's fault is the first must not depend on the host: the launch is repeated. */
 	if (e->apart.is_beside) {
 		atomic_store(&e->apart.is_wrong, true);
+		return;
+	}
+	/* A race may be the reason, which the machine's judge is to see. */
+	if (e->apart.grid && e->apart.grid->has_judges) {
+		cpu_judges_leave(e->apart.grid->op);
 		return;
 	}
 	pthread_mutex_lock(&e->fault_lock);

@@ -321,8 +321,14 @@ void cpu_touch_run(struct cpu_touch *t, const struct cpu_warp *w, uint64_t addr,
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
 		     const uint64_t addr[CPU_WARP], uint32_t bytes, enum touch_kind kind)
 {
-	uint64_t lo = 0, n = 0;
+	uint64_t lo = 0, n = 0, differ = ~mask;
 
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		differ |= addr[l] ^ (addr[0] + (uint64_t)l * bytes);
+	if (!differ) {
+		cpu_touch_run(t, w, addr[0], (uint64_t)bytes * CPU_WARP, bytes, kind);
+		return;
+	}
 	/* Lanes that adjoin are one run. */
 	CPU_EACH_LANE (l, mask) {
 		if (n && addr[l] - lo <= n) {

@@ -165,7 +165,8 @@ static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 	for (unsigned i = 0; i < BATCH && cpu_sched_step(k); i++) {
 		did = true;
 		if (p->ended.n || (e->startable.n && !e->apart.grid) ||
-		    atomic_load_explicit(&e->has_fault, memory_order_relaxed))
+		    atomic_load_explicit(&e->has_fault, memory_order_relaxed) ||
+		    atomic_load_explicit(&e->has_stop, memory_order_relaxed))
 			break;
 	}
 	if (p->ended.n && !atomic_load_explicit(&e->has_fault, memory_order_relaxed))

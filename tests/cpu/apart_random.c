@@ -9,18 +9,24 @@
  * whose results depend on the schedule, loops, branches that part warps, clocks; in half of the
  * programs updates of an array by one kind of red, by all. In half of the
  * programs blocks write what others access, so that the result depends on the order; in some a
- * thread leaves its array. They run with 1, 2, 4 and 8 threads: memory, faults, counts, the
- * machine's clock and schedule must be the same. The count of launches that were taken back is
- * printed: with none of them, or with all, the test would say little, and fails.
+ * thread leaves its array. Every second program is judged by the oracle, and some of its launches
+ * don't wait for the one before. They run with 1, 2, 4 and 8 threads: memory, faults, counts, the
+ * machine's clock and schedule, and what the oracle found, in which order, must be the same. The
+ * count of launches that were taken back is printed: with none of them, or with all, the test would
+ * say little, and fails. So it does where no program that is judged has a race, or all have, or
+ * where in more than a twentieth one oracle for all blocks finds races and workers' own ones don't,
+ * or the other way round.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/random.h"
 #include "cpu/cpu.h"
 #include "ptx/ptx.h"
+#include "race/file/pair.h"
 
 #define WORDS	16384u /* of an array */
 #define ARRAYS	3u     /* read; each thread's own; updated */
@@ -44,12 +50,15 @@ static unsigned reg(void)
 
 struct program {
 	struct base_buf text;
-	bool is_racy;	  /* blocks write where others access */
+	bool is_racy; /* blocks write where others access */
+	bool is_judged;
+	bool has_order;	  /* shared memory is accessed by atomics only */
 	bool has_fault;	  /* a thread leaves its array */
 	unsigned updates; /* the number of their kind, and 1; 0: there are none */
 	unsigned labels;
 	struct {
 		unsigned kernel, blocks, threads;
+		bool is_free; /* it doesn't wait for the one before */
 	} launch[TURNS];
 };
 
@@ -118,12 +127,17 @@ static void update(struct program *p, unsigned of)
 		     {"add.u64", "%%l%u"},
 		     {"min.u64", "%%l%u"}};
 	struct base_buf *b = &p->text;
+	bool is_atom = below(2);
 
 	index_of(b, !below(3));
 	base_buf_printf(b,
 			"\tand.b32 %%i0, %%i0, %u;\n\tmad.wide.u32 %%at, %%i0, 4, %%%s;\n"
-			"\tred%s.%s [%%at], ",
-			WORDS - 2, "sum", below(3) ? ".global" : "", kinds[of].op);
+			"\t%s%s.%s %s[%%at], ",
+			WORDS - 2, "sum", is_atom ? "atom" : "red", below(3) ? ".global" : "",
+			kinds[of].op,
+			!is_atom		   ? ""
+			: kinds[of].regs[2] == 'r' ? "%none, "
+						   : "%none2, ");
 	base_buf_printf(b, kinds[of].regs, below(REGS));
 	base_buf_printf(b, ";\n");
 	if (p->is_racy && !below(4))
@@ -140,7 +154,7 @@ static void shared(struct program *p)
 			"\tand.b32 %%i0, %%%s%u, 63;\n\tshl.b32 %%i0, %%i0, 2;\n"
 			"\tadd.u32 %%i0, %%i0, %%sm;\n",
 			"r", reg());
-	if (below(2))
+	if (p->has_order || below(2))
 		base_buf_printf(b, "\tatom.shared.add.u32 %%r%u, [%%i0], %%r%u;\n", reg(), reg());
 	else if (below(2))
 		base_buf_printf(b, "\tst.shared.u32 [%%i0], %%r%u;\n", reg());
@@ -232,8 +246,9 @@ static void kernel(struct program *p, unsigned number)
 	base_buf_printf(
 		b,
 		".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
-		"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%gid, %%sm, %%t;\n\t.reg .b64 "
-		"%%l<%u>, %%at, %%in, %%out, %%sum;\n\t.reg .pred %%p<1>;\n\t.shared .align 4 "
+		"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%gid, %%sm, %%t, %%none;\n\t.reg .b64 "
+		"%%l<%u>, %%none2, %%at, %%in, %%out, %%sum;\n\t.reg .pred %%p<1>;\n\t.shared "
+		".align 4 "
 		".b8 sm[256];\n\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
 		"\tld.param.u64 %%sum, [c];\n"
 		"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
@@ -263,6 +278,11 @@ static void make(struct program *p, uint64_t seed)
 			      .has_fault = !below(10),
 			      .updates = below(2) ? 1 + below(5) : 0};
 	p->is_racy &= !only_right;
+	p->is_judged = seed & 1;
+	/* Of what is updated nothing is judged by workers. */
+	if (p->is_judged && below(4))
+		p->updates = 0;
+	p->has_order = p->is_judged && below(4);
 	base_buf_printf(&p->text, ".version 7.8\n.target sm_80\n.address_size 64\n");
 	for (unsigned i = 0; i < KERNELS; i++)
 		kernel(p, i);
@@ -271,6 +291,7 @@ static void make(struct program *p, uint64_t seed)
 		bool are_many = below(2); /* groups of several blocks */
 		p->launch[i].blocks = are_many ? 130 + below(350) : 1 + below(120);
 		p->launch[i].threads = 8 + below(are_many ? 24 : 120);
+		p->launch[i].is_free = p->is_judged && !below(4);
 	}
 }
 
@@ -279,15 +300,36 @@ static void make(struct program *p, uint64_t seed)
 struct outcome {
 	uint32_t memory[ARRAYS][WORDS];
 	struct cpu_stats stats;
-	uint64_t hash, time;
+	uint64_t hash, time, judged, races, pairs; /* pairs: a hash of them */
 	char fault[sizeof(((struct cpu_fault *)0)->text)];
 };
+
+static struct race_pair *on_pair(void *arg, const struct race_pair *p, size_t bytes)
+{
+	struct outcome *out = arg;
+	uint64_t h = base_hash(&p->kind, sizeof(p->kind), out->pairs);
+
+	(void)bytes;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct race_pair_side *s = &p->side[i];
+		const uint64_t what[] = {
+			s->grid,	   s->ptx_line, s->bytes, s->access,
+			s->flags,	   s->width,	s->space, (uint64_t)s->device,
+			s->address & 0xfff};
+		h = base_hash(what, sizeof(what), h);
+		h = base_hash(s->thread, sizeof(s->thread), h);
+		h = base_hash(s->block, sizeof(s->block), h);
+	}
+	out->pairs = h;
+	out->races++;
+	return NULL;
+}
 
 static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct program *p,
 		   struct outcome *out)
 {
 	void *array[ARRAYS];
-	struct cpu_op *op = NULL;
+	struct cpu_op *op[TURNS + 1] = {NULL};
 	struct cpu_fault fault = {0};
 
 	/* Before an array lies nothing: a page between. */
@@ -306,14 +348,15 @@ static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct p
 					       .grid = {p->launch[i].blocks, 1, 1},
 					       .block = {p->launch[i].threads, 1, 1},
 					       .params = params};
-		struct cpu_op *next = cpu_submit(m, &w, &op, op ? 1 : 0, &fault);
-		cpu_op_put(op);
-		op = next;
+		bool waits = i && op[i] && !p->launch[i].is_free;
+		op[i + 1] = cpu_submit(m, &w, &op[i], waits ? 1 : 0, &fault);
 	}
-	if (op) {
-		cpu_op_wait(op);
-		out->time = cpu_op_time(op);
-		cpu_op_put(op);
+	for (unsigned i = 1; i <= TURNS; i++) {
+		if (!op[i])
+			continue;
+		cpu_op_wait(op[i]);
+		out->time = cpu_op_time(op[i]);
+		cpu_op_put(op[i]);
 	}
 	cpu_fault_get(m, 0, &fault);
 	memcpy(out->fault, fault.text, sizeof(out->fault));
@@ -321,10 +364,17 @@ static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct p
 		memcpy(out->memory[i], array[i], sizeof(out->memory[i]));
 }
 
-static void run(const struct program *p, uint64_t seed, unsigned threads, struct outcome *out)
+/* whole: no launch is executed by groups of blocks. */
+static void run(const struct program *p, uint64_t seed, unsigned threads, bool is_whole,
+		struct outcome *out)
 {
-	struct cpu_options opt = {
-		.seed = seed, .threads = threads, .apart_from = 1, .devices = 1, .jit = CPU_JIT_ON};
+	struct cpu_options opt = {.seed = seed,
+				  .threads = threads,
+				  .apart_from = is_whole ? UINT32_MAX : 1,
+				  .devices = 1,
+				  .jit = CPU_JIT_ON,
+				  .oracle = p->is_judged ? CPU_ORACLE_PROGRAM : CPU_ORACLE_OFF};
+	struct cpu_oracle_stats oracle;
 	struct cpu_machine *m = cpu_machine_new(&opt);
 	struct base_arena arena = {0};
 	struct base_sink sink = {0};
@@ -335,7 +385,10 @@ static void run(const struct program *p, uint64_t seed, unsigned threads, struct
 	base_sink_print(&sink, stderr);
 	if (!mod)
 		exit(2);
+	cpu_on_pair(m, on_pair, out);
 	run_on(m, mod, p, out);
+	cpu_get_oracle_stats(m, &oracle);
+	out->judged = oracle.accesses;
 	cpu_get_stats(m, &out->stats);
 	out->hash = cpu_schedule_hash(m);
 	cpu_module_unload(mod);
@@ -346,6 +399,9 @@ static void run(const struct program *p, uint64_t seed, unsigned threads, struct
 
 /* Launches that ran on several workers, and those of them that were taken back. */
 static uint64_t nbeside, ntaken;
+/* Programs that were judged, those of them with races, and those that have some only if one oracle
+ * sees all blocks, in turns, or only if none does: addresses may depend on the schedule. */
+static uint64_t njudged, nraced, nalone;
 
 static const char *difference(const struct outcome *a, const struct outcome *b)
 {
@@ -361,6 +417,10 @@ static const char *difference(const struct outcome *a, const struct outcome *b)
 	    a->stats.thread_insts != b->stats.thread_insts ||
 	    a->stats.switches != b->stats.switches || a->stats.blocks != b->stats.blocks)
 		return "counts";
+	if (a->races != b->races || a->pairs != b->pairs)
+		return "races";
+	if (a->judged != b->judged)
+		return "judged accesses";
 	return NULL;
 }
 
@@ -373,8 +433,11 @@ static bool check(uint64_t seed)
 
 	make(&p, seed);
 	for (unsigned i = 0; i < BASE_COUNTOF(threads); i++) {
-		run(&p, seed, threads[i], i ? &other : &first);
+		run(&p, seed, threads[i], false, i ? &other : &first);
 		const char *what = i ? difference(&first, &other) : NULL;
+		if (!i) {
+			njudged += p.is_judged;
+		}
 		nbeside += i ? other.stats.beside : 0;
 		ntaken += i ? other.stats.taken_back : 0;
 		if (!what)
@@ -383,6 +446,11 @@ static bool check(uint64_t seed)
 		fprintf(stderr, "seed %" PRIu64 ": %s differ with %u threads%s%s\n%s%s\n", seed,
 			what, threads[i], p.is_racy ? ", racy" : "", p.has_fault ? ", faulty" : "",
 			first.fault, other.fault);
+	}
+	if (p.is_judged) {
+		run(&p, seed, 1, true, &other);
+		nraced += first.races != 0;
+		nalone += !first.races != !other.races;
 	}
 	base_buf_free(&p.text);
 	return is_same;
@@ -407,5 +475,10 @@ int main(int argc, char **argv)
 	printf("%" PRIu64 " programs, %u differ; of %" PRIu64
 	       " launches on several workers %" PRIu64 " were taken back\n",
 	       count, bad, nbeside, ntaken);
+	printf("%" PRIu64 " programs were judged, %" PRIu64 " have races"
+	       "; in %" PRIu64 " it depends on the schedule\n",
+	       njudged, nraced, nalone);
+	if (njudged > 8 && (!nraced || nraced == njudged || nalone > 1 + njudged / 20))
+		return 1;
 	return bad || !nbeside || (!only_right && (!ntaken || ntaken == nbeside));
 }

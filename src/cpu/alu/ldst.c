@@ -440,11 +440,7 @@ static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, u
 		return CPU_OK;
 	}
 	cpu_addr_lanes(w, &m->addr, addr);
-	if (mask && are_side_by_side(addr, mask, m->step))
-		cpu_touch_run(t, w, addr[__builtin_ctz(mask)],
-			      (uint64_t)__builtin_popcount(mask) * m->step, m->step, kind);
-	else
-		cpu_touch_lanes(t, w, mask, addr, m->step, kind);
+	cpu_touch_lanes(t, w, mask, addr, m->step, kind);
 	return exec_ld_st(w, in, mask);
 }
 
@@ -455,9 +451,16 @@ static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, 
 	uint64_t addr[CPU_WARP];
 
 	if (cpu_events_of(w)) {
+		bool is_noted = w->grid->has_judges && m->acc.space != PTX_SPACE_SHARED;
+		if (is_noted) {
+			cpu_addr_lanes(w, &m->addr, addr);
+			if (!cpu_proven_access(w, in, &m->acc, mask, addr, m->step))
+				return CPU_RETRY;
+		}
 		if (may_be_near(w, m, mask) && judge_near(w, in, m))
 			return CPU_OK;
-		cpu_addr_lanes(w, &m->addr, addr);
+		if (!is_noted)
+			cpu_addr_lanes(w, &m->addr, addr);
 		cpu_event_access(w, in, &m->acc, mask, addr, m->step);
 		return exec_ld_st(w, in, mask);
 	}

@@ -127,7 +127,8 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 		return;
 	events_lock(m->events);
 	struct oracle_stats s = oracle_get_stats(m->events->o);
-	uint64_t judged = s.accesses + m->events->repeated - m->events->nothers;
+	uint64_t judged =
+		s.accesses + m->events->repeated + m->events->njudged - m->events->nothers;
 	*out = (struct cpu_oracle_stats){.accesses = judged,
 					 .words = s.words,
 					 .shadow_bytes = s.shadow_bytes,
@@ -198,15 +199,20 @@ static void start_grid(struct cpu_events *x, struct cpu_op *op)
 	op->events_grid = g->id;
 }
 
-void cpu_event_block_start(struct cpu_cta *cta, uint64_t number)
+void cpu_event_block_start(struct cpu_worker *k, struct cpu_cta *cta, uint64_t number)
 {
-	struct cpu_events *x = cta->grid->events;
+	const struct cpu_grid *g = cta->grid;
+	struct cpu_events *x = g->has_judges ? k->judge : g->events;
 
-	if (cta->grid->proven)
+	cta->events = x;
+	if (g->proven && !g->has_judges)
 		cta->actor = (uint32_t)number * cta->nwarps * CPU_WARP;
 	if (!x)
 		return;
-	cta->actor = cta->grid->actor + (uint32_t)number * cta->grid->actor_stride;
+	if (g->has_judges)
+		cta->actor = x->actor + (uint32_t)number * oracle_stride(g->nthreads);
+	else
+		cta->actor = g->actor + (uint32_t)number * g->actor_stride;
 	events_lock(x);
 	events_block_add(x, cta, number);
 	events_volatile_begin(x, cta);
@@ -222,7 +228,7 @@ void cpu_event_block_start(struct cpu_cta *cta, uint64_t number)
 
 void cpu_event_block_end(struct cpu_cta *cta)
 {
-	struct cpu_events *x = cta->grid->events;
+	struct cpu_events *x = cpu_events_at(cta);
 
 	if (!x)
 		return;

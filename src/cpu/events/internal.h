@@ -158,6 +158,11 @@ struct events_host_site {
 struct cpu_events {
 	struct cpu_machine *m;
 	struct oracle *o;
+	/* judges.c. Of a worker's own: the launch, NULL between launches, its key and first actor;
+	 * accesses that have been counted. Of the machine's: accesses that those have judged. */
+	struct cpu_op *judges;
+	uint64_t judged, counted, njudged;
+	uint32_t actor;
 	/* The store that is the event now, if its values are known; NULL: another event. */
 	struct cpu_warp *storing;
 	const struct cpu_acc *stored;
@@ -318,6 +323,11 @@ const struct oracle_finding *events_proven_sides(const struct cpu_events *x,
 bool events_proven_left_same(const struct cpu_events *x, const struct oracle_side *s);
 /* Two accesses have raced: is one of a whole launch? */
 void events_proven_raced(struct cpu_events *x, const struct cpu_site *a, const struct cpu_site *b);
+
+/* proven.c: is the launch one that nothing but the API orders with others, and is no more asked for
+ * than its races? Has its kernel loads whose races count only if their values are used? */
+bool events_may_be_whole(const struct cpu_op *op);
+bool events_has_invented(struct cpu_events *x, struct cpu_func *f);
 
 /* ids.c. */
 bool events_ids_init(struct cpu_events *x);

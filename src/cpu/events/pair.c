@@ -432,6 +432,10 @@ void events_on_race(void *arg, const struct oracle_finding *f)
 	struct events_pair key = {0}, *p;
 	struct oracle_finding with_threads;
 
+	if (x->judges) {
+		cpu_judges_leave(x->judges);
+		return;
+	}
 	f = events_proven_sides(x, f, &with_threads);
 	const struct oracle_side *a = &f->second, *b = &f->first;
 	cpu_repeat_spoil(x->m);

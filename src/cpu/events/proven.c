@@ -20,6 +20,7 @@
 #include "cpu/load/load.h"
 #include "cpu/memory/resolve.h"
 #include "cpu/memory/space.h"
+#include "cpu/touch.h"
 #include "cpu/events/proven_run.h"
 
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static uint32_t block_threads(const struct cpu_launch *l)
 	return (n + CPU_WARP - 1) / CPU_WARP * CPU_WARP;
 }
 
-static struct cpu_proven_run *run_new(const struct cpu_op *op, const struct cpu_proven *p)
+struct cpu_proven_run *proven_run_new(const struct cpu_op *op, const struct cpu_proven *p)
 {
 	const struct cpu_func *f = p->kernel->func;
 	struct cpu_proven_run *r = calloc(1, sizeof(*r));
@@ -155,7 +156,7 @@ static bool has_doubtful_bytes(const struct cpu_site *s)
 
 /* A race of a load that may be invented is one only if its value is used, which isn't followed. A
  * value that no path uses is none that is; and nothing else races in the launch's shared memory. */
-static bool has_invented(struct cpu_events *x, struct cpu_func *f)
+bool events_has_invented(struct cpu_events *x, struct cpu_func *f)
 {
 	bool has = false;
 
@@ -168,8 +169,7 @@ static bool has_invented(struct cpu_events *x, struct cpu_func *f)
 	return has;
 }
 
-/* Can nothing but the API order the launch's threads with others, and is nothing else asked for? */
-static bool may_be_proven(const struct cpu_op *op)
+bool events_may_be_whole(const struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
 	uint64_t cluster = 1, threads = block_threads(l);
@@ -178,8 +178,8 @@ static bool may_be_proven(const struct cpu_op *op)
 		cluster *= l->cluster[i] ? l->cluster[i] : 1;
 		threads *= threads <= UINT32_MAX ? l->grid[i] : 1;
 	}
-	return op->m->events && op->m->listener.proven && !l->plain && !l->chosen &&
-	       !l->is_cooperative && !l->is_programmatic && cluster == 1 && threads <= UINT32_MAX &&
+	return op->m->events && !l->plain && !l->chosen && !l->is_cooperative &&
+	       !l->is_programmatic && cluster == 1 && threads <= UINT32_MAX &&
 	       !l->kernel->info.cluster[0] && op->m->opt.model == CPU_MODEL_SC &&
 	       !op->m->opt.is_exact;
 }
@@ -191,11 +191,12 @@ bool cpu_proven_begin(struct cpu_op *op)
 	struct cpu_proven p = {0};
 
 	found.params = op->copy;
-	if (!may_be_proven(op) || !to->proven(to->proven_arg, l->tag, &found, op->work.device, &p))
+	if (!to->proven || !events_may_be_whole(op) ||
+	    !to->proven(to->proven_arg, l->tag, &found, op->work.device, &p))
 		return false;
 	if (cpu_kernel_ready(p.kernel) && p.kernel->nparam_bytes == l->kernel->nparam_bytes &&
-	    !has_invented(op->m->events, p.kernel->func))
-		op->proven = run_new(op, &p);
+	    !events_has_invented(op->m->events, p.kernel->func))
+		op->proven = proven_run_new(op, &p);
 	else
 		free(p.site);
 	if (!op->proven) {
@@ -213,7 +214,7 @@ bool cpu_proven_begin(struct cpu_op *op)
 static bool leave(struct cpu_op *op)
 {
 	atomic_store(&op->proven->has_left, true);
-	cpu_op_take_back(op);
+	cpu_apart_left(op);
 	return false;
 }
 
@@ -392,6 +393,17 @@ static bool note_row(struct cpu_proven_run *r, struct proven_array *a, struct pr
 	return true;
 }
 
+/* The number of the warp's first thread in the launch. */
+static uint32_t thread_of(const struct cpu_proven_run *r, const struct cpu_warp *w)
+{
+	uint32_t n = events_actor(w);
+
+	if (!r->has_judges)
+		return n;
+	n -= w->cta->events->actor;
+	return (n >> r->stride) * r->block_threads + (n & ((1u << r->stride) - 1));
+}
+
 /* False: there is no memory for it. */
 static bool note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
 		 uint32_t mask, const uint64_t *addr, uint32_t bytes)
@@ -399,7 +411,7 @@ static bool note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 	struct cpu_proven_run *r = w->grid->proven;
 	struct proven_touch *t = &r->touch[site];
 	struct proven_array *a = &r->array[r->proven.site[site].extent];
-	uint32_t thread = events_actor(w);
+	uint32_t thread = thread_of(r, w);
 	uint64_t base = a->extent.base;
 
 	if (!touch_make(r, site, acc, pc, bytes, addr[__builtin_ctz(mask)]))
@@ -477,11 +489,24 @@ bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const stru
 			return leave(w->grid->op);
 	}
 	uint32_t site = site_of(r, pc, s.lo, s.hi + bytes);
-	return (site < r->proven.nsites && note(w, pc, site, acc, mask, addr, bytes)) ||
-	       leave(w->grid->op);
+	if (site == r->proven.nsites || !note(w, pc, site, acc, mask, addr, bytes))
+		return leave(w->grid->op);
+	if (r->has_judges && w->worker->touch)
+		cpu_touch_lanes(w->worker->touch, w, mask, addr, bytes,
+				acc->kind == CPU_ACC_STORE ? TOUCH_WRITE : TOUCH_READ);
+	return true;
 }
 
 /* ---- a launch that is taken back ---------------------------------------------------------- */
+
+static bool are_clean(const struct cpu_engine *e)
+{
+	bool are = true;
+
+	for (uint32_t i = 0; i < e->nworkers; i++)
+		are &= cpu_judge_is_clean(&e->workers[i]);
+	return are;
+}
 
 bool cpu_proven_is_wrong(const struct cpu_op *op)
 {
@@ -489,6 +514,9 @@ bool cpu_proven_is_wrong(const struct cpu_op *op)
 
 	if (!r)
 		return false;
+	/* Each byte was looked at by the judges. */
+	if (r->has_judges)
+		return r->has_left || !are_clean(op->m->engine);
 	/* ld.nc of what the launch writes is a race however it is ordered. */
 	for (uint32_t i = 0; i < r->proven.nextents; i++)
 		if (r->array[i].is_read_only && r->array[i].written.bits)
@@ -524,7 +552,10 @@ static void restore_all(const struct cpu_op *op)
 
 void cpu_proven_restart(struct cpu_op *op)
 {
-	restore_all(op);
+	/* touch.c has restored what several workers have written. */
+	if (!op->proven->has_judges)
+		restore_all(op);
+	atomic_store(&op->proven->has_left, false);
 	forget(op->proven);
 }
 
@@ -536,6 +567,7 @@ void cpu_proven_undo(struct cpu_op *op)
 	restore_all(op);
 	op->work.launch.kernel = r->checked;
 	op->work.launch.is_plain = false;
-	to->left(to->proven_arg, op->work.launch.tag, true);
+	if (!r->has_judges)
+		to->left(to->proven_arg, op->work.launch.tag, true);
 	cpu_proven_free(op);
 }

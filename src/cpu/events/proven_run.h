@@ -51,10 +51,12 @@ struct cpu_proven_run {
 	uint32_t *nth;		    /* by instruction: which of the body */
 	uint32_t ninsts;
 	uint32_t block_threads; /* of a block's warps */
+	uint8_t stride;		/* log2 of what lies between two blocks' actors; has_judges */
 	struct cpu_kernel *checked;
 	/* Of the machine's allocations, when they were looked at last. */
 	_Atomic uint64_t version;
 	_Atomic bool has_left;
+	bool has_judges;      /* judges.c: it isn't proven */
 	pthread_mutex_t lock; /* while an instruction's or an array's room is made */
 };
 
@@ -78,7 +80,8 @@ static inline bool proven_has(const struct proven_bytes *b, uint64_t at)
 	return b->bits && b->bits[at / PROVEN_WORD] >> at % PROVEN_WORD & 1;
 }
 
-/* proven.c */
+/* proven.c. NULL: no memory, or it isn't as `p` has it, whose sites are freed then. */
+struct cpu_proven_run *proven_run_new(const struct cpu_op *op, const struct cpu_proven *p);
 void proven_run_free(struct cpu_proven_run *r);
 
 #endif

@@ -159,6 +159,7 @@ void events_proven_end(struct cpu_events *x, struct cpu_op *op)
 	struct cpu_func *f = r->proven.kernel->func;
 	struct events_grid *info = events_grid_of(x, op->events_grid);
 	uint32_t actor = oracle_grid(x->o, &one);
+	uint64_t before = oracle_get_stats(x->o).accesses;
 
 	oracle_op_start(x->o, op->id, actor);
 	op->events_actor = actor;
@@ -173,6 +174,9 @@ void events_proven_end(struct cpu_events *x, struct cpu_op *op)
 			hand_over(x, actor, t, events_site_new(x, f, t->pc),
 				  r->array[t->array].base);
 	}
+	/* They have been counted by those who judged them. */
+	if (r->has_judges)
+		x->njudged -= oracle_get_stats(x->o).accesses - before;
 	for (uint32_t i = 0; i < r->proven.nextents; i++) {
 		free(r->array[i].written.bits);
 		free(r->array[i].old);
@@ -287,6 +291,6 @@ void events_proven_raced(struct cpu_events *x, const struct cpu_site *a, const s
 {
 	const struct cpu_listener *to = &x->m->listener;
 
-	if (a->is_proven || b->is_proven)
+	if (to->left && (a->is_proven || b->is_proven))
 		to->left(to->proven_arg, NULL, false);
 }

@@ -414,7 +414,7 @@ void cpu_event_noted(struct cpu_warp *w, const struct cpu_inst *in)
 	const struct cpu_func *f = w->cur->func;
 	const struct events_follow *follow = f->follow;
 
-	if (!x || !follow)
+	if (!x || !follow || x->judges)
 		return;
 	events_lock(x);
 	struct events_frame *fr = frame_of(x, w);
@@ -447,8 +447,10 @@ static void load_element(struct cpu_events *x, const struct cpu_warp *w, struct 
 void events_used_load(struct cpu_events *x, const struct cpu_warp *w, const struct cpu_site *site,
 		      uint32_t mask, const uint64_t *at)
 {
+	/* Workers' judges have no kernel whose loads are in doubt. */
+	if (x->judges)
+		return;
 	struct events_frame *fr = frame_of(x, w);
-
 	if (!fr)
 		fr = frame_add(x, w);
 	uint32_t load = fr ? events_load_begin(x->loads, w, site, mask, at) : 0;

@@ -313,6 +313,7 @@ static bool commutes(const struct ptx_form *f)
 
 struct common {
 	bool is_found, may_spin;
+	unsigned nfuncs;
 	const struct ptx_form *update;
 };
 
@@ -337,6 +338,7 @@ static void note_common(struct load_func *lf, void *arg)
 {
 	struct common *c = arg;
 
+	c->nfuncs++;
 	c->is_found |= lf->why || lf->calls_system || lf->calls_pointer;
 	ptx_each_stmt(lf->f.ptx, s)
 	{
@@ -361,6 +363,7 @@ static void need_common(struct cpu_kernel *k)
 		k->is_apart = !c.is_found;
 		k->has_updates = c.update != NULL;
 		k->may_spin = c.may_spin;
+		k->has_calls = c.nfuncs > 1;
 	}
 	k->is_apart_known = true;
 	pthread_mutex_unlock(&lock);
