@@ -12,6 +12,7 @@
 
 #include "cpu/jit.h"
 #include "cpu/load/load.h"
+#include "flow/flow.h"
 
 #define REGS_FILE      65536u
 #define REGS_RESERVE   8u    /* addresses and temporaries that ptxas adds, roughly */
@@ -294,21 +295,37 @@ static bool is_common(const struct ptx_form *f)
 	       f->sem != PTX_SEM_WEAK || f->space == PTX_SPACE_SHARED_CLUSTER;
 }
 
-/* A red that leaves the same in whatever order blocks come to it, if all are of one kind. */
+/* A red, or atom, that leaves the same in whatever order blocks come to it, if all are of one
+ * kind. */
 static bool commutes(const struct ptx_form *f)
 {
 	static const enum ptx_mod ops[] = {PTX_MOD_ADD, PTX_MOD_AND, PTX_MOD_OR,
 					   PTX_MOD_XOR, PTX_MOD_MIN, PTX_MOD_MAX};
 	enum ptx_type_class class = ptx_type_class((enum ptx_type)f->types[0]);
 
-	if (f->op != PTX_OP_RED || f->sem != PTX_SEM_RELAXED || f->vec != 1 || f->ntypes != 1 ||
-	    f->has_unknown_mod || f->proxy != PTX_PROXY_GENERIC ||
+	if ((f->op != PTX_OP_RED && f->op != PTX_OP_ATOM) || f->sem != PTX_SEM_RELAXED ||
+	    f->vec != 1 || f->ntypes != 1 || f->has_unknown_mod || f->proxy != PTX_PROXY_GENERIC ||
 	    (class != PTX_CLASS_BITS && class != PTX_CLASS_UINT && class != PTX_CLASS_SINT))
 		return false;
 	for (size_t i = 0; i < BASE_COUNTOF(ops); i++)
 		if (ptx_form_has(f, ops[i]))
 			return true;
 	return false;
+}
+
+/* Does nothing read what the statement returns? nvcc makes atom of an atomicAdd without result. */
+static bool is_unread(struct flow *fl, const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; i < s->nops; i++) {
+		uint32_t n = 0;
+		if (ptx_stmt_role(s, i) != PTX_ROLE_DST || s->ops[i].kind == PTX_OPND_SINK)
+			continue;
+		if (s->ops[i].kind == PTX_OPND_REG)
+			(void)flow_uses(fl, s->ops[i].reg, &n);
+		if (n || s->ops[i].kind != PTX_OPND_REG)
+			return false;
+	}
+	return true;
 }
 
 struct common {
@@ -337,6 +354,8 @@ static bool is_spin(const struct ptx_form *f)
 static void note_common(struct load_func *lf, void *arg)
 {
 	struct common *c = arg;
+	struct base_arena scratch = {0};
+	struct flow *fl = NULL;
 
 	c->nfuncs++;
 	c->is_found |= lf->why || lf->calls_system || lf->calls_pointer;
@@ -349,8 +368,13 @@ static void note_common(struct load_func *lf, void *arg)
 			continue;
 		if (!commutes(s->form) || (c->update && !are_alike(c->update, s->form)))
 			c->is_found = true;
+		if (!c->is_found && !fl && s->form->op == PTX_OP_ATOM)
+			fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
+		if (!c->is_found && s->form->op == PTX_OP_ATOM && !is_unread(fl, s))
+			c->is_found = true;
 		c->update = s->form;
 	}
+	base_arena_free(&scratch);
 }
 
 static void need_common(struct cpu_kernel *k)
