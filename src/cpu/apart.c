@@ -107,8 +107,8 @@ bool cpu_apart_may_have_judges(struct cpu_engine *e, const struct cpu_op *op)
 	const struct cpu_grid *g = op->grid;
 
 	return g->events && op->work.launch.until_ns == UINT64_MAX &&
-	       g->kernel->judge_misses < MISSES && is_apart(e, op) && !g->kernel->has_updates &&
-	       !g->kernel->has_calls && is_worth_it(e, g);
+	       g->kernel->judge_misses < MISSES && is_apart(e, op) &&
+	       !g->kernel->has_narrow_updates && !g->kernel->has_calls && is_worth_it(e, g);
 }
 
 static void leave(struct cpu_op *op)

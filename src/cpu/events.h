@@ -12,6 +12,7 @@
 #define COLLIDER_CPU_EVENTS_H
 
 #include "cpu/machine.h"
+#include "cpu/touch.h"
 
 struct cpu_events;
 struct cpu_async_warp;
@@ -80,6 +81,19 @@ void cpu_proven_undo(struct cpu_op *op);
 /* Memory is as before it, nothing has been noted, and it begins anew. */
 void cpu_proven_restart(struct cpu_op *op);
 void cpu_proven_free(struct cpu_op *op);
+/* The same of an atomic, one element a lane, also where only touch.h notes it. */
+static inline bool cpu_note_update(struct cpu_warp *w, const struct cpu_inst *in,
+				   const struct cpu_acc *acc, uint32_t mask,
+				   const uint64_t addr[CPU_WARP])
+{
+	uint32_t bytes = (uint32_t)acc->width * acc->vec;
+
+	if (w->grid->has_judges)
+		return cpu_proven_access(w, in, acc, mask, addr, bytes);
+	if (w->worker->touch)
+		cpu_touch_lanes(w->worker->touch, w, mask, addr, bytes, TOUCH_UPDATE);
+	return true;
+}
 
 /* ---- events/judges.c: launches that each worker judges for itself ---------------------------- */
 

@@ -536,8 +536,9 @@ struct cpu_kernel {
 	bool is_heap_known, uses_heap;		    /* kernel.c */
 	bool is_apart_known, is_apart, has_updates; /* kernel.c */
 	bool may_spin, has_calls;		    /* kernel.c */
-	uint32_t apart_misses;			    /* apart.c: launches whose blocks met */
-	uint32_t judge_misses; /* apart.c: launches in which workers' judges found something */
+	bool has_narrow_updates; /* kernel.c: of a scope in which not all blocks are */
+	uint32_t apart_misses;	 /* apart.c: launches whose blocks met */
+	uint32_t judge_misses;	 /* apart.c: launches in which workers' judges found something */
 	uint64_t apart_insts, apart_blocks;	 /* ... of the last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
 };

@@ -132,8 +132,9 @@ static void update(struct program *p, unsigned of)
 	index_of(b, !below(3));
 	base_buf_printf(b,
 			"\tand.b32 %%i0, %%i0, %u;\n\tmad.wide.u32 %%at, %%i0, 4, %%%s;\n"
-			"\t%s%s.%s %s[%%at], ",
-			WORDS - 2, "sum", is_atom ? "atom" : "red", below(3) ? ".global" : "",
+			"\t%s%s%s.%s %s[%%at], ",
+			WORDS - 2, "sum", is_atom ? "atom" : "red",
+			p->is_racy && !below(8) ? ".relaxed.cta" : "", below(3) ? ".global" : "",
 			kinds[of].op,
 			!is_atom		   ? ""
 			: kinds[of].regs[2] == 'r' ? "%none, "
@@ -279,9 +280,6 @@ static void make(struct program *p, uint64_t seed)
 			      .updates = below(2) ? 1 + below(5) : 0};
 	p->is_racy &= !only_right;
 	p->is_judged = seed & 1;
-	/* Of what is updated nothing is judged by workers. */
-	if (p->is_judged && below(4))
-		p->updates = 0;
 	p->has_order = p->is_judged && below(4);
 	base_buf_printf(&p->text, ".version 7.8\n.target sm_80\n.address_size 64\n");
 	for (unsigned i = 0; i < KERNELS; i++)

@@ -31,7 +31,8 @@ static bool is_global(const struct ptx_stmt *s)
 {
 	enum ptx_op op = s->form->op;
 
-	return (op == PTX_OP_LD || op == PTX_OP_LDU || op == PTX_OP_ST) &&
+	return (op == PTX_OP_LD || op == PTX_OP_LDU || op == PTX_OP_ST || op == PTX_OP_RED ||
+		op == PTX_OP_ATOM) &&
 	       (s->form->space == PTX_SPACE_GLOBAL || s->form->space == PTX_SPACE_GENERIC);
 }
 

@@ -21,6 +21,7 @@
 #include "cpu/memory/resolve.h"
 #include "cpu/memory/space.h"
 #include "cpu/touch.h"
+#include "flow/flow.h"
 #include "cpu/events/proven_run.h"
 
 #include <stdlib.h>
@@ -304,7 +305,9 @@ static bool make_rooms(struct proven_array *a, struct proven_touch *t, const str
 
 	t->pc = pc;
 	t->shift = (uint8_t)__builtin_ctz(bytes);
-	t->is_write = acc->kind == CPU_ACC_STORE;
+	t->is_write = acc->kind != CPU_ACC_LOAD;
+	t->is_update = acc->kind == CPU_ACC_ATOMIC;
+	t->scope = (uint8_t)flow_scope(acc->sem, acc->scope);
 	a->is_read_only |= acc->is_nc;
 	t->skew = (uint8_t)(proven_element(a, t, at) % PROVEN_ROW);
 	t->row = calloc(elements_of(a, t) / PROVEN_ROW + 3, sizeof(*t->row));
@@ -493,7 +496,9 @@ bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const stru
 		return leave(w->grid->op);
 	if (r->has_judges && w->worker->touch)
 		cpu_touch_lanes(w->worker->touch, w, mask, addr, bytes,
-				acc->kind == CPU_ACC_STORE ? TOUCH_WRITE : TOUCH_READ);
+				acc->kind == CPU_ACC_STORE    ? TOUCH_WRITE
+				: acc->kind == CPU_ACC_ATOMIC ? TOUCH_UPDATE
+							      : TOUCH_READ);
 	return true;
 }
 

@@ -41,6 +41,8 @@ struct proven_touch {
 	uint8_t shift; /* log2 of an element's bytes */
 	uint8_t skew;
 	bool is_write;
+	bool is_update; /* a relaxed atomic */
+	uint8_t scope;	/* enum race_scope */
 };
 
 struct cpu_proven_run {

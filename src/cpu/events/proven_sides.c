@@ -47,11 +47,28 @@ void events_proven_start(struct cpu_events *x, struct cpu_op *op)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
+/* One that returns nothing, of the atomics that a launch has which workers judge (judges.c). */
+static bool is_red(const struct cpu_site *s)
+{
+	return s->func->stmts[s->pc]->form->op == PTX_OP_RED;
+}
+
+/* Bytes that the instruction has accessed, side by side; of atomics, element by element. */
 static void access_range(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
 			 const struct cpu_site *site, uint64_t at, uint64_t bytes)
 {
-	oracle_access_range(x->o, actor, site, t->is_write ? RACE_OP_WRITE : RACE_OP_READ, at,
-			    bytes);
+	struct oracle_acc acc = {.inst = site,
+				 .kind = RACE_OP_RMW,
+				 .strength = RACE_RELAXED,
+				 .scope = t->scope,
+				 .flags = is_red(site) ? ORACLE_RED : 0,
+				 .bytes = 1u << t->shift};
+
+	if (!t->is_update)
+		oracle_access_range(x->o, actor, site, t->is_write ? RACE_OP_WRITE : RACE_OP_READ,
+				    at, bytes);
+	for (uint64_t i = 0; t->is_update && i < bytes; i += acc.bytes)
+		oracle_access(x->o, actor, &acc, at + i);
 }
 
 /* Hands over runs of bits. `base`: of bit 0. */

@@ -11,7 +11,6 @@
  */
 #include "cpu/memory/resolve.h"
 #include "cpu/events.h"
-#include "cpu/touch.h"
 
 #include <string.h>
 
@@ -524,8 +523,8 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	uint32_t now;
 
 	cpu_addresses(w, &a->addr, addr);
-	if (w->worker->touch && a->acc.space != PTX_SPACE_SHARED)
-		cpu_touch_lanes(w->worker->touch, w, mask, addr, a->step, TOUCH_UPDATE);
+	if (a->acc.space != PTX_SPACE_SHARED && !cpu_note_update(w, in, &a->acc, mask, addr))
+		return CPU_RETRY;
 	if (!a->is_multimem)
 		return atomic_at(w, in, mask, addr);
 	for (unsigned k = 0; (now = cpu_multicast_lanes(w, mask, addr, k, at)) != 0; k++)

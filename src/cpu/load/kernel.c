@@ -329,7 +329,7 @@ static bool is_unread(struct flow *fl, const struct ptx_stmt *s)
 }
 
 struct common {
-	bool is_found, may_spin;
+	bool is_found, may_spin, is_narrow;
 	unsigned nfuncs;
 	const struct ptx_form *update;
 };
@@ -372,6 +372,9 @@ static void note_common(struct load_func *lf, void *arg)
 			fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
 		if (!c->is_found && s->form->op == PTX_OP_ATOM && !is_unread(fl, s))
 			c->is_found = true;
+		c->is_narrow |=
+			flow_scope(s->form->sem, s->form->scope ? s->form->scope : PTX_SCOPE_GPU) <
+			RACE_SCOPE_GPU;
 		c->update = s->form;
 	}
 	base_arena_free(&scratch);
@@ -388,6 +391,7 @@ static void need_common(struct cpu_kernel *k)
 		k->has_updates = c.update != NULL;
 		k->may_spin = c.may_spin;
 		k->has_calls = c.nfuncs > 1;
+		k->has_narrow_updates = c.is_narrow;
 	}
 	k->is_apart_known = true;
 	pthread_mutex_unlock(&lock);
