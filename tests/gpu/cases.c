@@ -57,7 +57,7 @@ static void make_map(const struct tensormap *m)
 	int lower = 0, upper = 0;
 	void *at = (void *)m->of->mem;
 
-	if (m->wide)
+	if (m->wide || m->swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
 		exit(SKIPPED);
 	if (m->is_pixels)
 		CHECK(cuTensorMapEncodeIm2col(

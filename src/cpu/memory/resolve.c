@@ -63,7 +63,11 @@ static inline bool global_window(struct cpu_warp *w, const struct cpu_inst *in,
 	return global_miss(w, h, wish, (enum cpu_use)use, delta);
 }
 
-/* The block whose shared memory holds a 32-bit shared address, which becomes its offset there. */
+/*
+ * The block whose shared memory holds a 32-bit shared address, which becomes its offset there. In
+ * .shared::cta that is this block alone. There an address need not have its rank, as names that
+ * are operands of instructions don't; an H100 takes a register without it for illegal.
+ */
 static struct cpu_cta *shared_owner(struct cpu_cta *cta, uint64_t *addr, bool is_cluster)
 {
 	uint64_t rank = *addr / CPU_RANK;
@@ -212,7 +216,12 @@ static void explain(struct cpu_cta *cta, const struct cpu_range *r, char *out, s
 	case PTX_SPACE_SHARED:
 	case PTX_SPACE_SHARED_CLUSTER:
 		owner = shared_owner(cta, &addr, r->space != PTX_SPACE_SHARED);
-		if (!owner || !owner->shared)
+		if (!owner && r->space == PTX_SPACE_SHARED)
+			snprintf(out, size,
+				 "in .shared::cta it has the rank of block %" PRIu64
+				 " of the cluster, and this is block %u",
+				 r->addr / CPU_RANK, cta->rank);
+		else if (!owner || !owner->shared)
 			snprintf(out, size, "no block of the cluster has that shared memory");
 		else
 			snprintf(out, size,
@@ -238,6 +247,15 @@ static void explain(struct cpu_cta *cta, const struct cpu_range *r, char *out, s
 	}
 }
 
+/* Another block's address in .shared::cta is an illegal instruction on an H100. */
+static enum cpu_fault_kind kind_of(struct cpu_cta *cta, const struct cpu_range *r)
+{
+	uint64_t at = r->addr;
+
+	return r->space == PTX_SPACE_SHARED && !shared_owner(cta, &at, false) ? CPU_FAULT_ILLEGAL
+									     : CPU_FAULT_ADDRESS;
+}
+
 static const char *name_of(const struct cpu_range *r)
 {
 	return r->is_atomic ? "atomic" : r->is_write ? "store" : "load";
@@ -256,7 +274,7 @@ static void fault_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 			  name_of(r), r->bytes, r->addr);
 		return;
 	}
-	cpu_fault(w, in, lane, CPU_FAULT_ADDRESS, "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
+	cpu_fault(w, in, lane, kind_of(w->cta, r), "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
 		  name_of(r), r->bytes, r->addr, why);
 }
 
@@ -331,7 +349,7 @@ uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum 
 			fault_async(cta, in, CPU_FAULT_UNKNOWN, what, bytes, addr,
 				    "what is there is not known here");
 		else
-			fault_async(cta, in, CPU_FAULT_ADDRESS, what, bytes, addr, why);
+			fault_async(cta, in, kind_of(cta, &r), what, bytes, addr, why);
 		return NULL;
 	}
 	if (is_ok && (s == PTX_SPACE_GLOBAL || s == PTX_SPACE_CONST)) {
