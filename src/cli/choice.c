@@ -163,6 +163,9 @@ static void add_left_out(struct race_results *r, const struct option_set *set)
 	const char *said = NULL;
 	uint32_t all = 0, why = 0;
 
+	/* Plain kernels that were judged are in no list. */
+	if (r->judged_kernels || r->beside)
+		return;
 	for (size_t i = 0; i < BASE_COUNTOF(options); i++)
 		all |= options[i].why;
 	for (size_t i = 0; i < r->kernels.n; i++) {

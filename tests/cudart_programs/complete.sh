@@ -40,6 +40,8 @@ build -arch=sm_90 -rdc=true -DRDC "$src/complete.cu" -o cdp -lcudadevrt
 # PTX for a newer device only, as nvcc itself embeds it.
 COLLIDER_DISABLE=1 "$collider" nvcc -cudart shared -gencode arch=compute_100a,code=compute_100a -DSM100A \
 	"$src/complete.cu" -o newer
+COLLIDER_DISABLE=1 "$collider" nvcc -cudart shared -gencode arch=compute_90,code=compute_90 \
+	"$src/complete.cu" -o unbuilt
 COLLIDER_DISABLE=1 "$collider" nvcc -cudart shared -gencode arch=compute_120,code=compute_120 \
 	"$src/complete.cu" -o newest
 
@@ -108,6 +110,8 @@ run 73 --kernel-name-exclude='plain,o*' ./app plain other
 ends 'NOTHING WAS CHECKED: .*--kernel-name-exclude=plain,o\* left no launch to be checked$'
 run 73 --kernel-name-exclude=plain --launch-skip=1 ./app plain other
 ends 'NOTHING WAS CHECKED: .*--kernel-name-exclude=plain and --launch-skip=1 left no launch to be checked$'
+run 74 --kernel-name-exclude=plain ./unbuilt plain other
+ends 'no race seen in 32 judged accesses; PARTIAL: kernel plain.int\*. left out$'
 run 74 --launch-skip=1 ./app plain other
 gap left-out _Z5plainPi
 run 74 --launch-count=1 ./app plain other
