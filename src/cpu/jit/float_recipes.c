@@ -186,56 +186,92 @@ static bool by_halves(struct jit_gen *g, const struct cpu_inst *in, uint32_t how
 	return out32(g, in, jit_concat(g, r[0], r[1]), how);
 }
 
-static jit_val ex2_half(struct jit_gen *g, jit_val x, uint32_t arg)
+/* The same with one rounding for each product and sum. */
+static jit_val fused_poly(struct jit_gen *g, jit_val x, const double *c, unsigned n)
 {
-	static const double c[] = {
-		0x1.e8cac7351bb22p-32, 0x1.e4cf5158b8ec7p-28, 0x1.b5253d395e7c1p-24,
-		0x1.62c0223a5c822p-20, 0x1.ffcbfc588b0c5p-17, 0x1.430912f86c786p-13,
-		0x1.5d87fe78a6730p-10, 0x1.3b2ab6fba4e77p-7,  0x1.c6b08d704a0bfp-5,
-		0x1.ebfbdff82c58ep-3,  0x1.62e42fefa39efp-1,  1.0};
-	jit_val rounder = num(g, 0x1.8p52);
+	jit_val p = num(g, c[0]);
 
-	(void)arg;
-	/* The constant first: a NaN comes second and stays. */
-	x = jit_2(g, M(VMINPD), num(g, 400.0), x);
-	x = jit_2(g, M(VMAXPD), num(g, -400.0), x);
-	jit_val shifted = add(g, x, rounder), f = sub(g, x, sub(g, shifted, rounder));
-	jit_val scale = jit_1i(g, M(VPSLLQ), jit_2(g, M(VPADDQ), shifted, jit_dword(g, 1023)), 52);
-	return mul(g, poly(g, f, c, BASE_COUNTOF(c)), scale);
+	for (unsigned i = 1; i < n; i++)
+		p = jit_fma(g, M(VFMADD231PD), p, x, num(g, c[i]));
+	return p;
+}
+
+/*
+ * ex2 and lg2 are fp_exp2 and fp_log2 by fewer operations: products and sums are fused, the power
+ * of two is added to the exponent, and what is exact in float is done for all eight lanes at once.
+ * The floats are the same for every argument (tried, all 2^32: tests/cpu/jit_approx.c).
+ */
+static jit_val ex2_half(struct jit_gen *g, jit_val x)
+{
+	/* fp_exp2's polynomial, whose highest term T11(2f) has made one of lower ones. */
+	static const double c[] = {0x1.e4cf5158b8ec7p-28,
+				   0x1.b67548a252ff2p-24,
+				   0x1.62c0223a5c822p-20,
+				   0x1.ffcb5452d6921p-17,
+				   0x1.430912f86c786p-13,
+				   0x1.5d87fe9d67b28p-10,
+				   0x1.3b2ab6fba4e77p-7,
+				   0x1.c6b08d703ceb8p-5,
+				   0x1.ebfbdff82c58ep-3,
+				   0x1.62e42fefa3a19p-1,
+				   1.0};
+	jit_val rounder = num(g, 0x1.8p52), shifted = add(g, x, rounder);
+	jit_val f = sub(g, x, sub(g, shifted, rounder));
+
+	/* The low bits of a NaN that was a float are 0: it stays one. */
+	return jit_2(g, M(VPADDQ), fused_poly(g, f, c, BASE_COUNTOF(c)),
+		     jit_1i(g, M(VPSLLQ), shifted, 52));
 }
 
 static bool ex2(struct jit_gen *g, const struct cpu_inst *in, uint32_t how)
 {
-	return by_halves(g, in, how, ex2_half);
+	/* The constant first: a NaN comes second and stays. */
+	jit_val a = jit_2(g, M(VMINPS), jit_word(g, 0x43c80000u), in32(g, in, 0, how)), r[2];
+
+	a = jit_2(g, M(VMAXPS), jit_word(g, 0xc3c80000u), a); /* -400 to 400 */
+	for (unsigned i = 0; i < 2; i++) {
+		jit_val x = jit_grow(g, M(VCVTPS2PD), i ? jit_upper(g, a) : a);
+		r[i] = jit_shrink(g, M(VCVTPD2PS), ex2_half(g, x));
+	}
+	return out32(g, in, jit_concat(g, r[0], r[1]), how);
 }
 
-static jit_val lg2_half(struct jit_gen *g, jit_val x, uint32_t arg)
+/* Of a significand between the roots of 1/2 and 2, and an exponent. */
+static jit_val lg2_half(struct jit_gen *g, jit_val m, jit_val e)
 {
-	static const double c[] = {1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0,
-				   1.0 / 9.0,  1.0 / 7.0,  1.0 / 5.0,  1.0 / 3.0,  1.0};
-	jit_val one = num(g, 1.0);
-	jit_val m = jit_2(g, M(VPOR), jit_2(g, M(VPAND), x, jit_dword(g, 0xfffffffffffffull)),
-			  jit_dword(g, 0x3ff0000000000000ull));
-	jit_val e =
-		jit_2(g, M(VPOR), jit_1i(g, M(VPSRLQ), x, 52), jit_dword(g, 0x4330000000000000ull));
+	/* Of fp_log2's series, in 2 / ln 2, the polynomial that is nearest up to s * s = 0.0295. */
+	static const double c[] = {0x1.f17dfd13ae0efp-3, 0x1.0bb80a92c80ccp-2, 0x1.484fa9965bc9cp-2,
+				   0x1.a61756810b0f8p-2, 0x1.2776c516a083cp-1, 0x1.ec709dc39ca40p-1,
+				   0x1.71547652b82ffp+1};
+	jit_val one = num(g, 1.0), s = jit_2(g, M(VDIVPD), sub(g, m, one), add(g, m, one));
 
-	(void)arg;
-	e = sub(g, sub(g, e, num(g, 0x1p52)), num(g, 1023.0));
-	jit_val big = jit_2i(g, M(VCMPPD), m, num(g, 0x1.6a09e667f3bcdp+0), GT);
-	m = jit_blend64(g, m, mul(g, m, num(g, 0.5)), big);
-	e = jit_blend64(g, e, add(g, e, one), big);
-	jit_val s = jit_2(g, M(VDIVPD), sub(g, m, one), add(g, m, one)), z = mul(g, s, s);
-	jit_val p = poly(g, z, c, BASE_COUNTOF(c));
-	jit_val r = add(g, e, mul(g, mul(g, s, p), num(g, 0x1.71547652b82fep+1)));
-	jit_val inf = jit_2i(g, M(VCMPPD), x, num(g, 0x1.fffffep127), GT);
-	r = jit_blend64(g, r, num(g, HUGE_VAL), inf);
-	r = jit_blend64(g, r, num(g, -HUGE_VAL), jit_2i(g, M(VCMPPD), x, num(g, 0.0), EQ));
-	return jit_blend64(g, num(g, NAN), r, jit_2i(g, M(VCMPPD), x, num(g, 0.0), GE));
+	return jit_fma(g, M(VFMADD231PD), s, fused_poly(g, mul(g, s, s), c, BASE_COUNTOF(c)), e);
 }
 
 static bool lg2(struct jit_gen *g, const struct cpu_inst *in, uint32_t how)
 {
-	return by_halves(g, in, how, lg2_half);
+	jit_val a = in32(g, in, 0, how), x = a, zero = jit_word(g, 0), r[2], from = 0;
+
+	if (!(how & FTZ)) { /* subnormal ones times 2^24 */
+		jit_val small = jit_2i(g, M(VCMPPS), a, jit_word(g, 0x00800000u), LT);
+		x = jit_blend(g, a, jit_2(g, M(VMULPS), a, jit_word(g, 0x4b800000u)), small);
+		from = jit_2(g, M(VPAND), small, jit_word(g, 24));
+	}
+	/* 0x3f3504f4: the least float above the root of 1/2 */
+	jit_val e = jit_1i(g, M(VPSRAD), jit_2(g, M(VPSUBD), x, jit_word(g, 0x3f3504f4u)), 23);
+	jit_val m = jit_2(g, M(VPSUBD), x, jit_1i(g, M(VPSLLD), e, 23));
+	if (from)
+		e = jit_2(g, M(VPSUBD), e, from);
+	for (unsigned i = 0; i < 2; i++) {
+		jit_val half = jit_grow(g, M(VCVTPS2PD), i ? jit_upper(g, m) : m);
+		jit_val by = jit_grow(g, M(VCVTDQ2PD), i ? jit_upper(g, e) : e);
+		r[i] = jit_shrink(g, M(VCVTPD2PS), lg2_half(g, half, by));
+	}
+	jit_val all = jit_concat(g, r[0], r[1]);
+	all = jit_blend(g, all, a, jit_2i(g, M(VCMPPS), a, jit_word(g, 0x7f800000u), EQ));
+	all = jit_blend(g, all, jit_word(g, 0xff800000u), jit_2i(g, M(VCMPPS), a, zero, EQ));
+	all = jit_blend(g, jit_word(g, 0x7fffffffu), all, jit_2i(g, M(VCMPPS), a, zero, GE));
+	return out32(g, in, all, how);
 }
 
 /* Two steps in double from y, which is right to 2^-11: to 2^-34, then to half a unit or so. */
