@@ -30,15 +30,19 @@
 /* A place is looked at after so many visits, and its code of a kind made so many looks later. */
 #define WAIT 20u
 #define HOT  16u
-/* The least instructions for which code is faster than handlers, all lanes and some: it is called,
- * and lies in a page of its own. For verify 1. */
+/* The least instructions for which code is faster than handlers, for all lanes and for some: it is
+ * called, and lies in a page of its own. It is at hand in a loop of at most NEAR instructions;
+ * elsewhere other code has taken its place in the cache before it is called again, whereas handlers
+ * are used by all instructions. For verify 1. */
 #define SHORTEST      4u
 #define SHORTEST_SOME 8u
+#define SHORTEST_FAR  16u
+#define NEAR	      64u
 /* Making an instruction costs as much as some hundred handlers; a worker makes one for so many that
  * it has executed, so that making takes two hundredths of the time at most. */
 #define PRICE 8192u
 /* Runs are looked for when the worker has executed so much, and the function had so many turns. */
-#define FIRST (1u << 18)
+#define FIRST (1u << 20)
 #define TURNS 32u
 /* Places whose code is too dear so far have no mark for so many turns of the function. */
 #define LATER 128u
@@ -62,6 +66,7 @@ struct jit_place {
 	_Alignas(64) uint8_t left;   /* instructions to the run's end; 0: in none */
 	uint8_t pos;		     /* from its start */
 	bool is_load, is_head;	     /* is_head: a loop begins here */
+	bool is_near;		     /* in a loop of at most NEAR instructions */
 	bool is_dear;		     /* not affordable at the last look: has no mark */
 	uint8_t looks[2];	     /* in vain, for some lanes, for all */
 	_Atomic uint8_t misses;	     /* of a load; from MISSES on it ends runs */
@@ -130,10 +135,13 @@ static bool can_be(const struct cpu_inst *in)
 	return jit_row_of(in->fn) && !(in->flags & ENDS_IT);
 }
 
-static inline uint32_t shortest_of(const struct cpu_jit_func *j, bool is_all)
+static inline uint32_t shortest_of(const struct cpu_jit_func *j, const struct jit_place *p,
+				   bool is_all)
 {
 	if (__builtin_expect(j->mode == CPU_JIT_VERIFY, 0))
 		return 1;
+	if (!p->is_near)
+		return SHORTEST_FAR;
 	return is_all ? SHORTEST : SHORTEST_SOME;
 }
 
@@ -156,7 +164,7 @@ static uint32_t length(struct jit_gen *g, const struct cpu_func *f, const struct
 
 static void mark(struct cpu_func *f, struct cpu_jit_func *j, uint32_t pc)
 {
-	if (pc >= f->ninsts || j->at[pc].left < shortest_of(j, true))
+	if (pc >= f->ninsts || j->at[pc].left < shortest_of(j, &j->at[pc], true))
 		return;
 	for (unsigned k = 0; k < 2; k++)
 		f->code[pc].wait[k] = j->mode == CPU_JIT_VERIFY ? 0 : WAIT;
@@ -173,8 +181,11 @@ static void find(struct cpu_func *f, struct cpu_jit_func *j)
 		const struct cpu_inst *in = &f->code[pc];
 		j->weight[pc + 1] = j->weight[pc] + (uint32_t)cpu_inst_weight(in->flags);
 		/* The decoder marks joins, not all labels. */
-		if (in->flags & CPU_I_BACK && in->target < f->ninsts)
-			j->at[in->target].is_head = true;
+		if (!(in->flags & CPU_I_BACK) || in->target >= f->ninsts)
+			continue;
+		j->at[in->target].is_head = true;
+		for (uint32_t i = in->target; i <= pc && pc - in->target < NEAR; i++)
+			j->at[i].is_near = true;
 	}
 	for (uint32_t pc = 0; pc < f->ninsts; pc += n ? n : 1) {
 		n = length(&work->g, f, j, pc);
@@ -338,7 +349,7 @@ static struct jit_code *make(struct cpu_warp *w, struct cpu_func *f, uint32_t pc
 			begin_after(w, f, pc + n);
 		}
 	}
-	if (n >= shortest_of(f->jit, !is_partial) && jit_emit(g, &work->text))
+	if (n >= shortest_of(f->jit, &f->jit->at[pc], !is_partial) && jit_emit(g, &work->text))
 		c = jit_code_new(&work->text, g, n);
 	pthread_mutex_unlock(&lock);
 	return c;
@@ -546,7 +557,7 @@ static inline struct jit_code *choose(struct cpu_warp *w, struct cpu_func *f, ui
 static bool is_idle(const struct cpu_jit_func *j, const struct jit_place *p, bool is_all)
 {
 	if (!is_all)
-		return p->is_none[CODE_SOME] || p->left < shortest_of(j, false);
+		return p->is_none[CODE_SOME] || p->left < shortest_of(j, p, false);
 	for (unsigned k = CODE_ALL; k < CODES; k++)
 		if ((k == CODE_ALL ? !p->pos || p->left < 2 * STEP || p[-1].is_load
 				   : p->left > length_of[k] && p->pos % length_of[k] == 0) &&
@@ -605,7 +616,7 @@ uint32_t cpu_jit_try(struct cpu_warp *w, struct cpu_func *f, uint32_t pc, uint32
 		struct jit_place *p = &j->at[pc];
 		unsigned kind = CODE_SOME;
 		struct jit_code *c = NULL;
-		if (p->left >= shortest_of(j, mask == UINT32_MAX))
+		if (p->left >= shortest_of(j, p, mask == UINT32_MAX))
 			c = choose(w, f, pc, mask == UINT32_MAX, *left, &kind);
 		if (!c) {
 			put_off(w, f, pc, mask == UINT32_MAX);
