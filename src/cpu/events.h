@@ -214,12 +214,12 @@ void cpu_event_async_free(struct cpu_async_warp *aw);
 /* ---- events/product.c: matrix products of warpgroups ----------------------------------------- */
 
 struct cpu_product;
-struct cpu_matrix_shape;
+struct ptx_matrix_shape;
 
 /* Warp `m` of the group issues its share. */
 void cpu_event_product_issue(struct cpu_product *p, unsigned m, uint32_t mask);
 /* It reads units of 16 bytes: of A, each share its rows; of B, each share all n. */
-void cpu_event_product_a(struct cpu_product *p, const struct cpu_matrix_shape *s,
+void cpu_event_product_a(struct cpu_product *p, const struct ptx_matrix_shape *s,
 			 const uint8_t *const *unit);
 void cpu_event_product_b(struct cpu_product *p, const uint8_t *const *unit, uint32_t n);
 /* The warp has waited for those before `end` that it hadn't waited for. */

@@ -12,6 +12,7 @@
 
 #include "cpu/machine.h"
 #include "cpu/tmem.h"
+#include "ptx/matrix.h"
 
 /* An operation that has ended, of whatever kind; its memory is kept for the next one of its list.
  * In each kind .next comes first, so that a list under way can be freed as one, too. */
@@ -332,19 +333,6 @@ bool cpu_products_pending(const struct cpu_async *as, uint32_t nwarps);
 /* Executes such a one; false: there is none. */
 bool cpu_products_step(struct cpu_worker *k, struct cpu_cta *cta);
 void cpu_products_free(struct cpu_cta *cta);
-
-/* ---- descriptor.c ------------------------------------------------------------------------ */
-
-/* `rows` of A or columns of B, `k` elements each; units along k, if it isn't transposed. */
-struct cpu_matrix_shape {
-	uint32_t rows, k, units;
-	uint32_t per; /* rows of a unit, transposed; 0: 8 */
-	bool is_transposed;
-};
-/* Addresses in .shared of its units of 16 bytes: of a row after the other, transposed of a k after
- * the other; their number. */
-uint32_t cpu_matrix_units(uint64_t desc, const struct cpu_matrix_shape *s, uint32_t *at);
-uint32_t cpu_matrix_count(const struct cpu_matrix_shape *s);
 
 /* ---- tcgen05.c, tmem.c ------------------------------------------------------------------- */
 

@@ -50,9 +50,9 @@ static bool resolve_unit(struct cpu_tc_op *op, struct cpu_cta *cta, uint32_t at,
 }
 
 static bool find_units(struct cpu_tc_op *op, struct cpu_cta *cta, uint64_t desc,
-		       const struct cpu_matrix_shape *shape, const uint8_t **unit, uint32_t *at)
+		       const struct ptx_matrix_shape *shape, const uint8_t **unit, uint32_t *at)
 {
-	uint32_t n = cpu_matrix_units(desc, shape, at);
+	uint32_t n = ptx_matrix_units(desc, shape, at);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (!resolve_unit(op, cta, at[i], &unit[i]))
@@ -62,7 +62,7 @@ static bool find_units(struct cpu_tc_op *op, struct cpu_cta *cta, uint64_t desc,
 }
 
 /* Is a column that the i-th unit of B belongs to multiplied? */
-static bool is_used(const struct cpu_tc_op *op, const struct cpu_matrix_shape *b, uint32_t i)
+static bool is_used(const struct cpu_tc_op *op, const struct ptx_matrix_shape *b, uint32_t i)
 {
 	const struct cpu_tc_zeros *z = &op->zeros;
 	uint32_t groups = b->is_transposed ? b->rows / b->per : 0;
@@ -77,11 +77,11 @@ static bool is_used(const struct cpu_tc_op *op, const struct cpu_matrix_shape *b
 
 /* B with columns that are zero by their mask: these aren't read. */
 static bool find_masked(struct cpu_tc_op *op, struct cpu_cta *cta,
-			const struct cpu_matrix_shape *shape, const uint8_t **unit, uint32_t *at)
+			const struct ptx_matrix_shape *shape, const uint8_t **unit, uint32_t *at)
 {
 	static const uint8_t zero[UNIT];
 	const uint8_t *used[CPU_TC_UNITS_B];
-	uint32_t n = cpu_matrix_units(op->desc_b, shape, at), nused = 0;
+	uint32_t n = ptx_matrix_units(op->desc_b, shape, at), nused = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		unit[i] = zero;
@@ -95,10 +95,10 @@ static bool find_masked(struct cpu_tc_op *op, struct cpu_cta *cta,
 	return true;
 }
 
-static struct cpu_matrix_shape shape_of(const struct cpu_tc_shape *s, uint32_t rows, uint32_t k,
+static struct ptx_matrix_shape shape_of(const struct cpu_tc_shape *s, uint32_t rows, uint32_t k,
 					bool is_trans)
 {
-	return (struct cpu_matrix_shape){.rows = rows,
+	return (struct ptx_matrix_shape){.rows = rows,
 					 .k = k,
 					 .units = k * s->bits / 128,
 					 .per = 128u / s->bits,
@@ -204,8 +204,8 @@ static void execute_mma(struct cpu_tc_op *op)
 	const struct cpu_tc *x = op->x;
 	const struct cpu_tc_shape *s = &op->shape;
 	uint32_t stored = s->k / (x->is_sparse ? 2u : 1u);
-	struct cpu_matrix_shape sa = shape_of(s, s->rows, stored, s->is_trans_a);
-	struct cpu_matrix_shape sb =
+	struct ptx_matrix_shape sa = shape_of(s, s->rows, stored, s->is_trans_a);
+	struct ptx_matrix_shape sb =
 		shape_of(s, cpu_tc_cols(s, x->blocks, op->zeros.shift), s->k, s->is_trans_b);
 	struct units u;
 
@@ -280,7 +280,7 @@ static void copy_row(const struct cpu_tc_op *op, struct cpu_tmem *tm, uint32_t r
 static void execute_copy(struct cpu_tc_op *op)
 {
 	const struct cpu_tc *x = op->x;
-	struct cpu_matrix_shape shape = {.rows = x->copy_rows, .units = x->copy_bytes / UNIT};
+	struct ptx_matrix_shape shape = {.rows = x->copy_rows, .units = x->copy_bytes / UNIT};
 	uint32_t at[CPU_TC_UNITS_A], lanes[4], all[4];
 	const uint8_t *unit[CPU_TC_UNITS_A];
 

@@ -60,25 +60,25 @@ static uint32_t *register_at(const struct cpu_product *p, unsigned m, uint32_t s
 	return (uint32_t *)(void *)(w->frames + frame + slot);
 }
 
-static bool find_units(struct cpu_product *p, uint64_t desc, const struct cpu_matrix_shape *shape,
+static bool find_units(struct cpu_product *p, uint64_t desc, const struct ptx_matrix_shape *shape,
 		       const uint8_t **unit, uint32_t *at)
 {
-	uint32_t n = cpu_matrix_units(desc, shape, at);
+	uint32_t n = ptx_matrix_units(desc, shape, at);
 
 	return cpu_resolve_units(p->first->cta, p->in, at, n, unit);
 }
 
-static struct cpu_matrix_shape shape_a(const struct cpu_wgmma *x)
+static struct ptx_matrix_shape shape_a(const struct cpu_wgmma *x)
 {
-	return (struct cpu_matrix_shape){.rows = CPU_WGMMA_ROWS,
+	return (struct ptx_matrix_shape){.rows = CPU_WGMMA_ROWS,
 					 .k = x->is_sparse ? x->k / 2u : x->k,
 					 .units = x->units_a,
 					 .is_transposed = x->is_trans_a};
 }
 
-static struct cpu_matrix_shape shape_b(const struct cpu_wgmma *x)
+static struct ptx_matrix_shape shape_b(const struct cpu_wgmma *x)
 {
-	return (struct cpu_matrix_shape){
+	return (struct ptx_matrix_shape){
 		.rows = x->n, .k = x->k, .units = x->units_b, .is_transposed = x->is_trans_b};
 }
 
@@ -88,7 +88,7 @@ static bool execute(struct cpu_product *p)
 	const struct cpu_wgmma *x = p->x;
 	uint32_t at[CPU_WGMMA_UNITS_B];
 	struct cpu_wgmma_tile t;
-	struct cpu_matrix_shape sa = shape_a(x), sb = shape_b(x);
+	struct ptx_matrix_shape sa = shape_a(x), sb = shape_b(x);
 
 	p->is_done = true;
 	if (!x->is_a_reg) {
@@ -98,7 +98,7 @@ static bool execute(struct cpu_product *p)
 	}
 	if (!find_units(p, p->desc_b, &sb, t.b, at))
 		return false;
-	cpu_event_product_b(p, t.b, cpu_matrix_count(&sb));
+	cpu_event_product_b(p, t.b, ptx_matrix_count(&sb));
 	for (unsigned m = 0; m < CPU_GROUP_WARPS; m++) {
 		for (unsigned i = 0; i < x->naccs; i++)
 			t.acc[m][i] = register_at(p, m, x->acc[i]);

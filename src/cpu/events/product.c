@@ -48,10 +48,10 @@ void cpu_event_product_issue(struct cpu_product *p, unsigned m, uint32_t mask)
 	events_unlock(x);
 }
 
-void cpu_event_product_a(struct cpu_product *p, const struct cpu_matrix_shape *s,
+void cpu_event_product_a(struct cpu_product *p, const struct ptx_matrix_shape *s,
 			 const uint8_t *const *unit)
 {
-	uint32_t n = cpu_matrix_count(s), across = s->rows / 8;
+	uint32_t n = ptx_matrix_count(s), across = s->rows / 8;
 	struct events_units u;
 
 	if (!is_judged(p))

@@ -1,5 +1,5 @@
 /*
- * descriptor.c - which units of 16 bytes a descriptor of a matrix in shared memory means.
+ * matrix.c - which units of 16 bytes a descriptor of a matrix in shared memory means (matrix.h).
  *
  * A descriptor holds, in units of 16 bytes, where the matrix starts and two offsets, and how it is
  * swizzled (PTX ISA 9.7.15.5.1). Rows along k lie 16, 32, 64 or 128 bytes apart, by swizzle,
@@ -12,8 +12,7 @@
  * of which groups are of 4 k. And its leading offset may be an address (9.7.16.3.1.2): where a row
  * of 48 bytes leaves the 128 bytes that it begins in, the rest is there.
  */
-#include "cpu/async/async.h"
-#include "cpu/wgmma.h"
+#include "ptx/matrix.h"
 
 #define FIELD(desc, at) ((uint32_t)((desc) >> (at)&0x3fff) << 4)
 
@@ -48,12 +47,12 @@ static uint32_t swizzled(const struct layout *l, uint32_t at)
 
 static uint32_t unit_along_k(const struct layout *l, uint32_t row, uint32_t u)
 {
-	uint32_t at = l->start + row / 8 * l->stride + row % 8 * l->width * CPU_WGMMA_UNIT;
-	uint32_t inside = l->width - l->start / CPU_WGMMA_UNIT % l->width; /* units of a row */
+	uint32_t at = l->start + row / 8 * l->stride + row % 8 * l->width * PTX_MATRIX_UNIT;
+	uint32_t inside = l->width - l->start / PTX_MATRIX_UNIT % l->width; /* units of a row */
 
 	if (l->is_address && u >= inside)
-		return swizzled(l, at + (l->leading - l->start) + (u - inside) * CPU_WGMMA_UNIT);
-	at += u / l->width * l->leading + u % l->width * CPU_WGMMA_UNIT;
+		return swizzled(l, at + (l->leading - l->start) + (u - inside) * PTX_MATRIX_UNIT);
+	at += u / l->width * l->leading + u % l->width * PTX_MATRIX_UNIT;
 	return swizzled(l, at);
 }
 
@@ -61,27 +60,25 @@ static uint32_t unit_along_k(const struct layout *l, uint32_t row, uint32_t u)
 static uint32_t unit_along_rows(const struct layout *l, uint32_t k, uint32_t u)
 {
 	uint32_t group = l->is_32 ? 4 : 8;
-	uint32_t at = l->start + k % group * l->width * CPU_WGMMA_UNIT;
+	uint32_t at = l->start + k % group * l->width * PTX_MATRIX_UNIT;
 
 	if (l->width == 1)
 		return at + u * l->stride + k / group * l->leading;
-	at += u / l->width * l->leading + u % l->width * CPU_WGMMA_UNIT + k / group * l->stride;
+	at += u / l->width * l->leading + u % l->width * PTX_MATRIX_UNIT + k / group * l->stride;
 	return swizzled(l, at);
 }
 
-/* ======================================================================== */
-
-static uint32_t across(const struct cpu_matrix_shape *s)
+static uint32_t across(const struct ptx_matrix_shape *s)
 {
 	return s->rows / (s->per ? s->per : 8);
 }
 
-uint32_t cpu_matrix_count(const struct cpu_matrix_shape *s)
+uint32_t ptx_matrix_count(const struct ptx_matrix_shape *s)
 {
 	return s->is_transposed ? s->k * across(s) : s->rows * s->units;
 }
 
-uint32_t cpu_matrix_units(uint64_t desc, const struct cpu_matrix_shape *s, uint32_t *at)
+uint32_t ptx_matrix_units(uint64_t desc, const struct ptx_matrix_shape *s, uint32_t *at)
 {
 	struct layout l = layout_of(desc);
 	uint32_t n = 0;
@@ -96,4 +93,9 @@ uint32_t cpu_matrix_units(uint64_t desc, const struct cpu_matrix_shape *s, uint3
 		for (uint32_t u = 0; u < s->units; u++)
 			at[n++] = unit_along_k(&l, row, u);
 	return n;
+}
+
+uint32_t ptx_matrix_line(uint64_t desc)
+{
+	return layout_of(desc).width * PTX_MATRIX_UNIT;
 }
