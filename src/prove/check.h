@@ -201,6 +201,8 @@ bool meet_late_is_apart(struct check *c, const uint8_t *counters);
 void order_find(struct check *c);
 /* Does one of them order the pair in hand? */
 bool order_is_kept(struct check *c);
+/* order/products.c: is one of the pair a matrix product, and the other surely after a wait for it? */
+bool products_are_over(struct check *c, const uint8_t *counters);
 /* What no pair says of bulk copies and mbarriers: a thread's own accesses, inits. After the
  * pairs. */
 void order_check_copies(struct check *c);

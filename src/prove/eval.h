@@ -41,6 +41,7 @@ struct ev_access {
 	struct ev_root root;
 	bool is_shared;
 	bool is_late; /* a copy of an earlier step that is under way where `block` begins */
+	uint8_t behind; /* ... of so many iterations before, of the copy's own loop */
 	const struct ex *off, *guard; /* offset from the root, in bytes; when it happens */
 	const struct ex *whole;	      /* the offset before it is cut to a shared address's width */
 	const struct ex *value;	      /* what is stored, or NULL */
@@ -193,6 +194,15 @@ void prove_ev_settle_barriers(struct ev *e);
 void prove_ev_find_copies(struct ev *e);
 /* Does a loop wait for copies, make groups of them, or have a barrier? */
 bool prove_ev_has_sync(const struct ir *ir, uint32_t loop);
+
+/* matrix.c: the units of 16 bytes of which a descriptor's matrix is a part, as a range. */
+struct ev_matrix {
+	const struct ex *start; /* of the first, an address of 32 bits */
+	uint32_t units;
+};
+/* NULL: it was found; else what isn't known of it, in words. */
+const char *prove_ev_find_matrix(struct ev *e, const struct ex *desc,
+				 const struct ptx_matrix_shape *shape, struct ev_matrix *out);
 
 /* condition.c */
 /* v, made in block `from`, as it is seen in block `to` after loops: counters become last ones. */

@@ -11,6 +11,7 @@
 #define COLLIDER_PROVE_IR_H
 
 #include "prove/expr.h"
+#include "ptx/matrix.h"
 #include "ptx/ptx.h"
 #include "race/race.h"
 
@@ -33,6 +34,7 @@ enum ir_kind {
 	IR_ASSUME,	 /* imm: enum ir_assume; src: its arguments */
 	IR_COMMIT,  /* the thread's asynchronous copies up to here are a group; op: enum ir_group */
 	IR_WAIT,    /* all its groups but the latest imm are done after it; or IR_WAIT_ALL; op */
+	IR_TOGETHER, /* imm threads, whole warps, come here at once; for schedules alone */
 	IR_NOTHING, /* taken out */
 	IR_UNKNOWN, /* memory or barrier effect that isn't modelled */
 	IR_ENDLESS  /* control may stay here for ever (a call that isn't known to return) */
@@ -49,8 +51,15 @@ enum ir_kind {
 /* A fence of both directions: this plus its enum race_scope. */
 #define IR_FENCE 32
 
-/* Whose groups: those of cp.async; of bulk copies, a wait for all, or only for what they read. */
-enum ir_group { IR_GROUP_COPY, IR_GROUP_BULK, IR_GROUP_BULK_READ };
+/* Whose groups: those of cp.async; of bulk copies, a wait for all; of wgmma; of bulk copies, only for
+ * what they read. */
+enum ir_group {
+	IR_GROUP_COPY,
+	IR_GROUP_BULK,
+	IR_GROUP_PRODUCT,
+	IR_GROUPS,
+	IR_GROUP_BULK_READ = IR_GROUPS
+};
 
 /* Whom a barrier orders; a greater one orders all that a smaller one does. */
 enum ir_rank { IR_RANK_WARP, IR_RANK_CTA, IR_RANK_GRID, IR_RANKS };
@@ -77,7 +86,7 @@ struct ir_access {
 	uint8_t strength, scope;	   /* enum race_strength, race_scope */
 	bool is_volatile, is_nc, is_async; /* async: until an IR_WAIT for it */
 	bool is_bulk; /* ... or until a phase of an mbarrier is over (IR_MBAR_COPY, ARRIVE_ASYNC) */
-	uint8_t group; /* async: enum ir_group, COPY or BULK */
+	uint8_t group; /* async: enum ir_group, COPY, BULK or PRODUCT */
 	/* The lanes of a warp do it together: they don't race there. is_row: any of them accesses
 	 * what one names. */
 	bool is_collective, is_row;
@@ -88,6 +97,10 @@ struct ir_access {
 	 * step itself accesses any of them. */
 	bool is_range;
 	uint32_t base, count;
+	/* PRODUCT: its address is a descriptor of this matrix, of which the step accesses any unit.
+	 * is_left: matrix A, of whose rows each warp reads 16. */
+	const struct ptx_matrix_shape *matrix;
+	bool is_left;
 };
 
 /* What an IR_ORDER does with an mbarrier. */
@@ -242,6 +255,10 @@ enum ir_space prove_ir_space_of(const struct ptx_form *f);
 void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_group(struct ir_frame *fr, const struct ptx_stmt *s);
+/* products.c: matrix products of warpgroups. False: it isn't modelled. */
+bool prove_ir_lower_product(struct ir_frame *fr, const struct ptx_stmt *s);
+/* memory.c: the numbers of ".m16n8k16" in a form's text; 0: there is none. */
+bool prove_ir_shape(const struct ptx_form *f, unsigned shape[3]);
 /* After lowering: cp.async that complete on mbarriers, where nothing waits for groups. */
 void prove_ir_find_arriving(struct ir *ir);
 /* What an atomic gave back (IR_NONE: nothing), and what it added, its bound or what it puts: for

@@ -373,7 +373,7 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->k->counts.quick++;
 		return;
 	}
-	if (!c->level.in_any_order && order_is_kept(c))
+	if (!c->level.in_any_order && (products_are_over(c, counters) || order_is_kept(c)))
 		return;
 	if (c->trial.needs) {
 		c->pair.has_failed |= c->pair.is_forced || is_one ||

@@ -24,9 +24,11 @@ failed, counts, times = 0, {}, []
 
 
 def ptx_of(path, flags, out):
-    if re.search('cooperative_groups.h|<cuda/', open(path).read()): # as users have it: with CCCL
+    text = open(path).read()
+    arch = 'sm_90a' if 'wgmma' in text else 'sm_90'
+    if re.search('cooperative_groups.h|<cuda/', text): # as users have it: with CCCL
         flags = ['-U_CG_LIMIT_INCLUDED_DEPENDENCIES', '-std=c++17', *flags]
-    subprocess.run([nvcc, '-ptx', '-arch=sm_90', '-D__COLLIDER_PROVE__=1', '-I', root + '/include',
+    subprocess.run([nvcc, '-ptx', '-arch=' + arch, '-D__COLLIDER_PROVE__=1', '-I', root + '/include',
                     '-include', 'collider/assume.h', *flags, '-o', out, path], check=True)
 
 

@@ -7,7 +7,7 @@
  * the kernel "could not prove", with its line.
  *
  * Misses: matrix accesses of 4 bits or one, conversions and atomics of surfaces, tensor
- * copies: not modelled yet.
+ * copies, tcgen05: not modelled yet.
  */
 #define _GNU_SOURCE
 #include "flow/flow.h"
@@ -316,8 +316,7 @@ static bool lower_memory(struct ir_frame *fr, const struct ptx_stmt *s)
 
 /* ---- matrices ----------------------------------------------------------------------------- */
 
-/* The numbers of ".m16n8k16" in a form's text. */
-static bool read_shape(const struct ptx_form *f, unsigned shape[3])
+bool prove_ir_shape(const struct ptx_form *f, unsigned shape[3])
 {
 	static const char letters[] = "mnk";
 	uint32_t at = 0;
@@ -393,7 +392,7 @@ static bool lower_wmma(struct ir_frame *fr, const struct ptx_stmt *s)
 
 	if (f->ntypes)
 		bytes = ptx_type_bytes((enum ptx_type)f->types[f->ntypes - 1]);
-	if (!read_shape(f, shape) || !bytes || has_text(f, ".s4") || has_text(f, ".u4") ||
+	if (!prove_ir_shape(f, shape) || !bytes || has_text(f, ".s4") || has_text(f, ".u4") ||
 	    has_text(f, ".b1") || s->nops < 2 || s->ops[at].kind != PTX_OPND_ADDR)
 		return false;
 	bool is_a = has_text(f, ".load.a"), is_b = has_text(f, ".load.b");
@@ -571,6 +570,15 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 	case PTX_OP_CP_ASYNC_BULK:
 		if (!prove_ir_lower_bulk(fr, s))
 			prove_ir_unmodelled(fr, s);
+		return;
+	case PTX_OP_WGMMA_MMA_ASYNC:
+	case PTX_OP_WGMMA_MMA_ASYNC_SP:
+	case PTX_OP_WGMMA_COMMIT_GROUP:
+	case PTX_OP_WGMMA_WAIT_GROUP:
+		if (!prove_ir_lower_product(fr, s))
+			prove_ir_unmodelled(fr, s);
+		return;
+	case PTX_OP_WGMMA_FENCE: /* of registers */
 		return;
 	case PTX_OP_ACTIVEMASK:
 	case PTX_OP_TEX:

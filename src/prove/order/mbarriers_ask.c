@@ -85,6 +85,37 @@ static bool is_never_of(struct check *c, const struct order_who *x, const struct
 	return x->guard != y->guard && order_is_never(c, &q);
 }
 
+/* A product is over where its thread has waited for it: how many iterations later is that sure at an
+ * arrival? */
+static int arrives_after(struct check *c, const struct op *o, const struct ev_access *a)
+{
+	int most;
+
+	if (!products_is_one(a))
+		return 0;
+	return products_until(c, a, o->m->index, &most) ? most + 1 : RINGS_NEVER;
+}
+
+/* Is each of the threads that do the product in one warpgroup, or warp, with one that arrives? */
+static bool takes_part_by_group(struct check *c, const struct mbarriers *x, const struct ring *r,
+				const struct order_who *a)
+{
+	uint64_t lo = 0;
+
+	if (r->who == WARPS)
+		return named_is_among(c, a, r->lo, r->lo + 32 * r->count);
+	if (r->who != ONE)
+		return false;
+	while (lo < MAX_BLOCK_THREADS && !named_is_among(c, a, lo, lo + 128))
+		lo += 128;
+	for (uint32_t i = 0; i < x->nops; i++) {
+		struct order_who o = rings_who(&x->op[i]);
+		if (rings_is_arrival(x, i, r) && !named_is_among(c, &o, lo, lo + 128))
+			return false;
+	}
+	return lo < MAX_BLOCK_THREADS;
+}
+
 /*
  * How many iterations after a does its thread arrive at the ring? *is_outside: a is in no iteration
  * of the loop, but before all.
@@ -107,12 +138,17 @@ static int arrives(struct check *c, const struct mbarriers *x, const struct ring
 		if (rings_is_in(c, o->loop, a->block)) {
 			uint32_t header = c->e->ir->loops[o->loop].header;
 			*is_outside = false;
-			most |= order_leads_to(c, rings_at(o), order_of(a), header);
-		} else if (order_leads_to(c, rings_at(o), order_of(a), IR_NONE)) {
+			int n = order_leads_to(c, rings_at(o), order_of(a), header);
+			int over = arrives_after(c, o, a);
+			most = n > most ? n : most;
+			most = over > most ? over : most;
+		} else if (order_leads_to(c, rings_at(o), order_of(a), IR_NONE) ||
+			   arrives_after(c, o, a) > 0) {
 			return RINGS_NEVER;
 		}
 	}
-	if (takes_part(c, x, r, &who))
+	if (takes_part(c, x, r, &who) ||
+	    (products_is_one(a) && takes_part_by_group(c, x, r, &who)))
 		return most;
 	*is_outside = false;
 	return r->who == WARPS ? arrives_by_warp(c, x, r, a) : RINGS_NEVER;
@@ -170,7 +206,8 @@ static int apart(struct check *c, const struct mbarriers *x, const struct ev_acc
 	int n = RINGS_NEVER;
 
 	/* what ordinary writes change reaches a copy by a fence of proxies */
-	if (b->mem->is_range && !a->mem->is_bulk && a->mem->kind != RACE_OP_READ)
+	if (b->mem->is_range && !a->mem->is_bulk && a->mem->kind != RACE_OP_READ &&
+	    !(products_is_one(b) && proxies_are_fenced(c, a)))
 		return RINGS_NEVER;
 	for (uint32_t i = 0; i < x->nrings; i++) {
 		bool is_outside = false;
@@ -194,17 +231,6 @@ static int apart(struct check *c, const struct mbarriers *x, const struct ev_acc
 	return n;
 }
 
-/* The outermost loop around a block: the one whose iterations are counted, if any. */
-static uint32_t outer_loop(const struct check *c, uint32_t block)
-{
-	const struct ir *ir = c->e->ir;
-	uint32_t l = ir->blocks.v[block].loop;
-
-	while (l != IR_NONE && ir->loops[l].parent != IR_NONE)
-		l = ir->loops[l].parent;
-	return l;
-}
-
 static bool is_same_copy(const struct ev_access *a, const struct ev_access *b)
 {
 	return a->step->at == b->step->at && a->step->call == b->step->call;
@@ -215,8 +241,8 @@ static bool is_elsewhere(struct check *c, int more, bool are_two)
 {
 	const struct ev_access *a = c->pair.a, *b = c->pair.b;
 	struct order_question q = {.guard = a->guard, .block = a->block};
-	const struct ex *i = rings_counter(c, outer_loop(c, a->block));
-	const struct ex *k = rings_counter(c, outer_loop(c, b->block));
+	const struct ex *i = rings_counter(c, order_outer_loop(c, a->block));
+	const struct ex *k = rings_counter(c, order_outer_loop(c, b->block));
 	const struct ex *n = prove_ex_const(c->pool, 64, (uint64_t)(more < 0 ? -more : more));
 
 	q.are_two = are_two;

@@ -36,16 +36,23 @@ void order_find(struct check *c)
 	o->locks = locks_look(c);
 }
 
+/* Is it a copy of a group, which only barriers are asked about? */
+static bool is_waited_for(const struct ev_access *a)
+{
+	return a->mem->is_async && !products_is_one(a);
+}
+
 bool order_is_kept(struct check *c)
 {
 	struct order *o = c->order;
 
-	if (!o || c->pair.a->is_late || c->pair.b->is_late || c->pair.a->mem->is_async ||
-	    c->pair.b->mem->is_async)
+	if (!o || c->pair.a->is_late || c->pair.b->is_late || is_waited_for(c->pair.a) ||
+	    is_waited_for(c->pair.b))
 		return false;
 	if (o->mbarriers && mbarriers_order(c, o->mbarriers))
 		return true;
-	if (c->pair.a->mem->is_bulk || c->pair.b->mem->is_bulk)
+	if (c->pair.a->mem->is_bulk || c->pair.b->mem->is_bulk || c->pair.a->mem->is_async ||
+	    c->pair.b->mem->is_async)
 		return false;
 	return (o->named && named_order(c, o->named)) ||
 	       (o->paired && paired_order(c, o->paired)) ||

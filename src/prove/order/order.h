@@ -134,8 +134,20 @@ bool mbarriers_order(struct check *c, const struct mbarriers *m);
 void mbarriers_own_copies(struct check *c, const struct mbarriers *m);
 /* What ordinary accesses write reaches a bulk copy over fences of proxies, or that is a problem. */
 void proxies_check(struct check *c);
+/* Has each way from a write a fence of proxies, before anything hands the write on? */
+bool proxies_are_fenced(struct check *c, const struct ev_access *write);
 /* An mbarrier that is set up while another thread uses it is a problem, where no alarm is. */
 void mbarriers_set_up(struct check *c);
+
+/* ---- products.c ---- */
+
+/* Is it what a matrix product reads? */
+bool products_is_one(const struct ev_access *a);
+/* So many iterations of the outermost loop around the product after its own a thread may come to a
+ * step before it has waited for it; -1: it never does. False: that isn't known. */
+bool products_until(const struct check *c, const struct ev_access *a, uint32_t target, int *most);
+/* The outermost loop around a block, or IR_NONE. */
+uint32_t order_outer_loop(const struct check *c, uint32_t block);
 
 /* ---- named.c, for paired.c ---- */
 

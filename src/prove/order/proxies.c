@@ -1,7 +1,7 @@
 /*
- * proxies.c - fences between what threads write and the bulk copies that access it (order.h).
+ * proxies.c - fences between what threads write and what copies and products read (order.h).
  *
- * What ordinary accesses write reaches a bulk copy over fence.proxy.async only (docs/soundness.md,
+ * What ordinary accesses write reaches a bulk copy, or a matrix product, over fence.proxy.async only (docs/soundness.md,
  * "Proxies"). Barriers order the two as any others, which pairs.c asks about. Here a fence is
  * looked for: in the writing thread before anything else can hand the write on, or in the thread
  * that copies, since anything was handed on to it.
@@ -28,7 +28,7 @@ static bool is_fence(const struct ir_step *st, bool is_shared)
 
 static bool is_bulk(const struct ir_step *st)
 {
-	return st->kind == IR_ACCESS && st->mem->is_async && st->mem->group == IR_GROUP_BULK;
+	return st->kind == IR_ACCESS && st->mem->is_async && st->mem->group != IR_GROUP_COPY;
 }
 
 struct search {
@@ -99,6 +99,13 @@ static bool are_elsewhere(struct check *c, const struct ev_access *x, const stru
 	return order_is_never(c, &q);
 }
 
+bool proxies_are_fenced(struct check *c, const struct ev_access *write)
+{
+	struct search s = {.c = c, .write = write->index, .is_shared = write->is_shared};
+
+	return has_fence(&s, order_of(write));
+}
+
 static bool is_kept(struct check *c, const struct ev_access *write, const struct ev_access *copy)
 {
 	struct search s = {.c = c, .write = write->index, .is_shared = write->is_shared};
@@ -107,7 +114,7 @@ static bool is_kept(struct check *c, const struct ev_access *write, const struct
 	/* barriers are the same steps for all, so that these are then in this order, too */
 	if (!order_leads_to(c, order_of(write), order_of(copy), IR_NONE))
 		return true;
-	is_fenced = has_fence(&s, order_of(write));
+	is_fenced = proxies_are_fenced(c, write);
 	s.is_back = true;
 	return is_fenced || has_fence(&s, order_of(copy)) || are_elsewhere(c, write, copy);
 }

@@ -41,6 +41,7 @@ static bool is_plain(const struct run *r, uint32_t i)
 	case IR_ORDER:
 	case IR_COMMIT:
 	case IR_WAIT:
+	case IR_TOGETHER:
 	case IR_UNKNOWN:
 	case IR_ENDLESS:
 		return false;

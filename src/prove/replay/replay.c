@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Objects and pointers lie far apart: an address says what it points into. */
-static uint64_t object_base(const struct run *r, uint32_t o)
+uint64_t prove_replay_object_base(const struct run *r, uint32_t o)
 {
 	bool is_shared = r->e->ir->objects.v[o].kind == IR_OBJ_SHARED ||
 			 r->e->ir->objects.v[o].kind == IR_OBJ_DYNAMIC;
@@ -65,9 +65,9 @@ uint32_t prove_replay_private_object(const struct run *r, uint64_t addr, uint64_
 {
 	uint64_t o = (addr >> 44) - 1;
 
-	if (addr >> 44 == 0 || o >= r->e->ir->objects.n || object_base(r, (uint32_t)o) > addr)
+	if (addr >> 44 == 0 || o >= r->e->ir->objects.n || prove_replay_object_base(r, (uint32_t)o) > addr)
 		return IR_NONE;
-	*at = addr - object_base(r, (uint32_t)o);
+	*at = addr - prove_replay_object_base(r, (uint32_t)o);
 	uint8_t kind = r->e->ir->objects.v[o].kind;
 	return kind == IR_OBJ_LOCAL || kind == IR_OBJ_PARAM ? (uint32_t)o : IR_NONE;
 }
@@ -157,6 +157,8 @@ static void do_access(struct run *r, struct thread *t, uint32_t index)
 	struct value a = r->reg[st->src[0]], guard = {1, true}, got = {0, false};
 	uint64_t at = 0;
 
+	if (st->mem->matrix) /* no address: schedule.c */
+		return;
 	if (st->pred != IR_NONE) {
 		guard = r->reg[st->pred];
 		guard.v ^= st->is_pred_not;
@@ -193,7 +195,7 @@ static struct value is_in(const struct run *r, struct value a, enum ir_space spa
 	enum ir_space is = a.v >> 63 ? IR_GLOBAL : IR_GENERIC;
 
 	for (uint32_t o = 0; o < ir->objects.n && is == IR_GENERIC; o++) {
-		uint64_t base = object_base(r, o);
+		uint64_t base = prove_replay_object_base(r, o);
 		uint8_t kind = ir->objects.v[o].kind;
 		if (a.v < base || a.v - base >= 1u << 20)
 			continue;
@@ -223,8 +225,8 @@ void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32
 		v = special(r, st->imm, tid, ctaid);
 		break;
 	case IR_ADDR:
-		v = (struct value){object_base(r, (uint32_t)st->imm) & prove_ex_mask(st->w), true};
-		if (st->w < 64 && object_base(r, (uint32_t)st->imm) >> 32)
+		v = (struct value){prove_replay_object_base(r, (uint32_t)st->imm) & prove_ex_mask(st->w), true};
+		if (st->w < 64 && prove_replay_object_base(r, (uint32_t)st->imm) >> 32)
 			v.known = false;
 		break;
 	case IR_COPY:
@@ -441,7 +443,7 @@ bool prove_replay_is_inside(const struct run *r, const struct ev_access *x, uint
 	if (x->root.kind != EV_ROOT_OBJECT)
 		return false;
 	const struct ir_object *o = &r->e->ir->objects.v[x->root.id];
-	*off = addr - object_base(r, (uint32_t)x->root.id);
+	*off = addr - prove_replay_object_base(r, (uint32_t)x->root.id);
 	return *off < (o->bytes && o->kind != IR_OBJ_DYNAMIC ? o->bytes : 1ull << 19);
 }
 

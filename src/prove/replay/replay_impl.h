@@ -83,6 +83,8 @@ enum ir_rank prove_replay_rank_of(const struct replay_pair *p);
 bool prove_replay_is_inside(const struct run *r, const struct ev_access *x, uint64_t addr,
 			    uint64_t *off);
 
+/* Where a variable lies: a multiple of 2^20 in shared memory. */
+uint64_t prove_replay_object_base(const struct run *r, uint32_t object);
 void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32_t *tid,
 			   const uint32_t *ctaid);
 uint32_t prove_replay_private_object(const struct run *r, uint64_t addr, uint64_t *at);

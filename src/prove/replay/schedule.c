@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-#define SCHEDULE_STEPS (1u << 20)
+#define SCHEDULE_STEPS (1u << 21)
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
@@ -50,8 +50,26 @@ static bool is_apart_enough(const struct schedule *s, const struct shot *x, cons
 	return !p->is_split || is_one || !is_same_warp;
 }
 
+/* A byte that both access; false: there is none. */
+static bool find_common(const struct shot *x, const struct shot *y, uint64_t *byte)
+{
+	if (!x->unit && y->unit)
+		return find_common(y, x, byte);
+	for (uint32_t i = 0; i < x->nunits; i++) {
+		struct shot part = *x;
+		part.addr += x->unit[i];
+		part.bytes = PTX_MATRIX_UNIT;
+		part.unit = NULL;
+		part.nunits = 0;
+		if (find_common(&part, y, byte))
+			return true;
+	}
+	*byte = x->addr > y->addr ? x->addr : y->addr;
+	return !x->unit && x->addr < y->addr + y->bytes && y->addr < x->addr + x->bytes;
+}
+
 /* x is of access a, y of access b. */
-static bool is_conflict(const struct schedule *s, const struct shot *x, const struct shot *y)
+static bool is_conflict(struct schedule *s, const struct shot *x, const struct shot *y)
 {
 	bool is_one_copy = x->copy != IR_NONE && x->copy == y->copy;
 
@@ -59,7 +77,7 @@ static bool is_conflict(const struct schedule *s, const struct shot *x, const st
 		return false;
 	if (s->r->p->is_partial && x->addr == y->addr && x->bytes == y->bytes)
 		return false;
-	return x->addr < y->addr + y->bytes && y->addr < x->addr + x->bytes;
+	return find_common(x, y, &s->byte);
 }
 
 /* The access that has just been added, with all before it. */
@@ -123,16 +141,49 @@ static bool find_range(const struct run *r, const struct ir_step *st, struct sho
 	return a.known;
 }
 
+/*
+ * The units of a descriptor's matrix; its first thread stands for a warp, which reads 16 rows of A.
+ * Of an address a descriptor has the lower 18 bits, which are the place in its object here. False:
+ * they aren't known, or no access in hand.
+ */
+static bool find_matrix(const struct run *r, const struct ir_step *st, uint32_t i, uint32_t warp,
+			struct shot *x)
+{
+	const struct ptx_matrix_shape *m = st->mem->matrix;
+	const struct ev_access *a = r->a->index == i ? r->a : r->b;
+	struct value desc = r->reg[st->src[0]];
+	uint32_t n = ptx_matrix_count(m), *unit;
+
+	if (a->index != i || a->root.kind != EV_ROOT_OBJECT || !desc.known ||
+	    n > PTX_MATRIX_MAX_UNITS)
+		return false;
+	unit = BASE_NEWN((struct base_arena *)&r->arena, uint32_t, n);
+	x->addr = prove_replay_object_base(r, (uint32_t)a->root.id);
+	n = ptx_matrix_units(desc.v & ~(1ull << 52), m, unit);
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t row = m->is_transposed ? k % (m->rows / 8) * 8 : k / m->units;
+		if (!st->mem->is_left || row / 16 == warp % 4)
+			unit[x->nunits++] = unit[k];
+	}
+	x->unit = unit;
+	return true;
+}
+
 static void do_access(struct schedule *s, struct lane *l, uint32_t i)
 {
 	struct run *r = s->r;
 	const struct ir_step *st = &r->e->ir->steps.v[i];
 	struct shot x = {.copy = IR_NONE};
 	uint64_t at = 0;
-	bool is_known, is_done = is_guarded(r, st, &is_known), has_place = find_range(r, st, &x);
+	uint32_t number = (uint32_t)(l - s->lane);
+	bool is_known, is_done = is_guarded(r, st, &is_known);
+	bool has_place = st->mem->matrix ? find_matrix(r, st, i, number / 32, &x)
+					 : find_range(r, st, &x);
 	bool is_strong = st->mem->strength != RACE_WEAK || st->mem->is_volatile ||
 			 st->mem->kind == RACE_OP_RMW;
 
+	if (st->mem->matrix && number % 32)
+		return;
 	if (is_strong)
 		schedule_learn(s, l->clock, s->strong);
 	if (is_done && (st->mem->is_async || st->mem->is_bulk)) {
@@ -241,6 +292,9 @@ static void do_step(struct schedule *s, struct lane *l, uint32_t i)
 		return;
 	case IR_ORDER:
 		do_order(s, l, st);
+		return;
+	case IR_TOGETHER:
+		schedule_together(s, l, (uint32_t)st->imm);
 		return;
 	case IR_COMMIT:
 	case IR_WAIT:
@@ -396,7 +450,7 @@ bool prove_replay_schedule(struct ev *e, struct smt_model *m, const struct repla
 	}
 	found = s != NULL;
 	if (found) {
-		uint64_t at = s->x->addr > s->y->addr ? s->x->addr : s->y->addr;
+		uint64_t at = s->byte;
 		memset(out, 0, sizeof(*out));
 		out->order = IR_NONE;
 		take(&r, s, &try, out);

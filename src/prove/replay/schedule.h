@@ -20,6 +20,7 @@ enum lane_state {
 	LANE_CTA,    /* waits at a barrier of the block */
 	LANE_WARP,   /* ... of its warp */
 	LANE_NUMBER, /* ... of some warps */
+	LANE_TOGETHER, /* until all of its warp, or warpgroup, have come to the same step */
 	LANE_ENDED,
 	LANE_LOST /* what it does next isn't known: nothing more, as if others were faster */
 };
@@ -33,10 +34,11 @@ struct lane {
 	uint32_t tid[3];
 	uint32_t block, step; /* what comes next: at a barrier, what follows it */
 	enum lane_state state;
-	uint32_t number;    /* LANE_CTA, LANE_NUMBER: which barrier; LANE_WARP: its lanes */
-	uint32_t threads;   /* LANE_CTA: the count that it gives, or 0 */
+	/* LANE_CTA, LANE_NUMBER: which barrier; LANE_WARP: its lanes; LANE_TOGETHER: who it is. */
+	uint32_t number;
+	uint32_t threads;   /* LANE_CTA: the count that it gives, or 0; LANE_TOGETHER: how many */
 	uint32_t polled;    /* the step of the last wait that said no */
-	uint32_t groups[2]; /* that it has made, of COPY and BULK */
+	uint32_t groups[IR_GROUPS]; /* that it has made, by family */
 	uint32_t ncopies;   /* bulk copies of the instruction that it is in */
 };
 
@@ -72,6 +74,9 @@ struct shot {
 	uint32_t lane, copy; /* copy: IR_NONE: the thread itself */
 	uint32_t epoch, turn;
 	uint64_t addr, bytes;
+	/* Of a matrix: its units that are accessed, from addr on. NULL: all bytes are. */
+	const uint32_t *unit;
+	uint32_t nunits;
 	struct event ev;
 };
 
@@ -94,6 +99,7 @@ struct schedule {
 	bool has_moved;		  /* something has changed in this round */
 	bool is_over;		  /* what happens from here on isn't known */
 	const struct shot *x, *y; /* the race that was found: of access a, of access b */
+	uint64_t byte;		  /* ... and where */
 };
 
 /* ---- waits.c ---- */
@@ -105,6 +111,8 @@ void schedule_release(struct schedule *s, struct lane *l, uint32_t *to);
 void schedule_mbarrier(struct schedule *s, struct lane *l, const struct ir_step *st);
 void schedule_numbered(struct schedule *s, struct lane *l, const struct ir_step *st);
 void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *st);
+/* Has a thread come to where it goes on with so many only? */
+void schedule_together(struct schedule *s, struct lane *l, uint32_t threads);
 /* A copy that begins; IR_NONE: there are too many. */
 uint32_t schedule_copy(struct schedule *s, struct lane *l, const struct ir_access *mem);
 /* Lets threads go on that wait at barriers which are complete. */

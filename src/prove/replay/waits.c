@@ -119,9 +119,37 @@ static void open_warp(struct schedule *s, uint32_t warp)
 	}
 }
 
+void schedule_together(struct schedule *s, struct lane *l, uint32_t threads)
+{
+	l->state = LANE_TOGETHER;
+	l->threads = threads;
+	/* a number that no other warp or warpgroup has */
+	l->number = (uint32_t)(l - s->lane) / threads * threads + (threads > 32);
+	s->has_moved = true;
+}
+
+/* All threads of a warp, or of four, have come to one step: none may have ended before. */
+static void open_together(struct schedule *s, uint32_t i)
+{
+	const struct lane *l = &s->lane[i];
+	uint32_t first, end;
+
+	if (l->state != LANE_TOGETHER)
+		return;
+	first = i / l->threads * l->threads;
+	end = first + l->threads;
+	for (uint32_t k = first; k < end; k++)
+		if (k >= s->nlanes || !is_waiting(&s->lane[k], LANE_TOGETHER, l->number) ||
+		    s->lane[k].block != l->block || s->lane[k].step != l->step)
+			return;
+	open(s, LANE_TOGETHER, l->number, IR_NONE, NULL);
+}
+
 void schedule_open_barriers(struct schedule *s)
 {
 	open_cta(s);
+	for (uint32_t i = 0; i < s->nlanes; i += 32)
+		open_together(s, i);
 	for (uint32_t w = 0; w < (s->nlanes + 31) / 32; w++)
 		open_warp(s, w);
 }
@@ -384,7 +412,11 @@ uint32_t schedule_copy(struct schedule *s, struct lane *l, const struct ir_acces
 
 void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *st)
 {
-	enum ir_group family = st->op == IR_GROUP_COPY ? IR_GROUP_COPY : IR_GROUP_BULK;
+	enum ir_group family =
+		st->op == IR_GROUP_BULK_READ ? IR_GROUP_BULK : (enum ir_group)st->op;
+	/* a wait for a product covers what all of the warpgroup have issued */
+	uint32_t threads = family == IR_GROUP_PRODUCT ? 128 : 1;
+	uint32_t own = (uint32_t)(l - s->lane) / threads;
 
 	if (st->kind == IR_COMMIT) {
 		l->groups[family]++;
@@ -392,9 +424,9 @@ void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *s
 	}
 	for (uint32_t i = 0; i < s->ncopies; i++) {
 		const struct copy *c = &s->copy[i];
-		uint32_t made = l->groups[family];
+		uint32_t made = s->lane[c->lane].groups[family];
 		bool is_old = c->group < made && made - c->group > st->imm;
-		if (c->lane != (uint32_t)(l - s->lane) || c->mem->group != family ||
+		if (c->lane / threads != own || c->mem->group != family ||
 		    c->mem->is_bulk ||
 		    (st->op == IR_GROUP_BULK_READ && c->mem->kind != RACE_OP_READ))
 			continue;

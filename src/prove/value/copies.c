@@ -254,6 +254,7 @@ static bool move(const struct walk *w, const struct at *at, struct ev_access *ou
 	out->value = NULL;
 	out->block = at->block;
 	out->is_late = true;
+	out->behind = at->behind;
 	return true;
 }
 

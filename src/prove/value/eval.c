@@ -180,11 +180,36 @@ static const struct ex *choose(struct ev *e, struct ev_access *a, const struct e
 	return v[0] && v[1] ? prove_ex_ite(e->pool, choice->a[0], v[0], v[1]) : NULL;
 }
 
+#define ANY_UNIT ((uint64_t)1 << 60) /* identities of other values are below */
+
+/* The address of any unit of a descriptor's matrix; NULL: it isn't known. */
+static const struct ex *find_unit(struct ev *e, uint32_t step, const struct ex *desc)
+{
+	const struct ir_step *st = &e->ir->steps.v[step];
+	struct ex_pool *p = e->pool;
+	struct ev_matrix m;
+	const char *why = prove_ev_find_matrix(e, desc, st->mem->matrix, &m);
+
+	if (why) {
+		prove_ir_problem(e->ir, st->at, "%s", why);
+		return NULL;
+	}
+	/* whichever, so that a place in another iteration has it, too (copies.c) */
+	const struct ex *n = prove_ex_leaf(p, EX_VAR, 32, ANY_UNIT | step, EX_THREAD,
+					   prove_ex_full(32), EX_NO_ARGS);
+	n = prove_ex_bin(p, EX_UREM, n, prove_ex_const(p, 32, m.units));
+	n = prove_ex_bin(p, EX_MUL, n, prove_ex_const(p, 32, PTX_MATRIX_UNIT));
+	return prove_ex_bin(p, EX_ADD, m.start, n);
+}
+
 static void do_access(struct ev *e, uint32_t block, uint32_t step)
 {
 	const struct ir_step *st = &e->ir->steps.v[step];
 	struct ev_access a = {.step = st, .mem = st->mem, .block = block, .index = step};
 	const struct ex *addr = prove_ev_read_reg(e, block, step, st->src[0]), *guard = NULL;
+
+	if (st->mem->matrix && !(addr = find_unit(e, step, addr)))
+		return;
 
 	if (st->pred != IR_NONE) {
 		guard = prove_ev_read_reg(e, block, step, st->pred);
