@@ -198,13 +198,51 @@ static uint32_t ring_of_copy(struct check *c, const struct mbarriers *x, const s
 	return IR_NONE;
 }
 
+/*
+ * A product, a barrier of the block after the wait for it, a bulk copy: no fence of proxies is needed,
+ * as the product is over. In how many iterations more does the copy surely come after such a barrier,
+ * which all threads come to once in each?
+ */
+static int apart_by_barrier(struct check *c, const struct ev_access *a, const struct ev_access *b)
+{
+	const struct ir *ir = c->e->ir;
+	uint32_t loop = order_outer_loop(c, b->block);
+	int least = RINGS_NEVER, most;
+
+	if (!products_is_one(a) || !b->mem->is_bulk || !c->phases[IR_RANK_CTA].is_used)
+		return RINGS_NEVER;
+	for (uint32_t k = 0; k < ir->blocks.n; k++) {
+		const struct ir_block *x = &ir->blocks.v[k];
+		struct order_at at = {k, x->first + x->n - 1};
+		uint32_t end = loop == IR_NONE ? b->block : ir->loops[loop].latch;
+		if (!x->is_reached || !x->n || ir->steps.v[at.step].kind != IR_BARRIER ||
+		    x->loop != loop || end == IR_NONE || !prove_ir_dominates(ir, k, end) ||
+		    !products_until(c, a, at.step, &most))
+			continue;
+		if (loop == IR_NONE) {
+			if (k != b->block && most < 0 &&
+			    !order_leads_to(c, at, order_of(a), IR_NONE))
+				return -RINGS_NEVER;
+		} else if (rings_is_in(c, loop, a->block)) {
+			uint32_t header = ir->loops[loop].header;
+			int over = order_leads_to(c, at, order_of(a), header);
+			over = most + 1 > over ? most + 1 : over;
+			least = rings_least(least,
+					    over + order_leads_to(c, order_of(b), at, header));
+		}
+	}
+	return least;
+}
+
 /* In how many iterations more is b surely after a? */
 static int apart(struct check *c, const struct mbarriers *x, const struct ev_access *a,
 		 const struct ev_access *b)
 {
 	uint32_t own = a->mem->is_bulk ? ring_of_copy(c, x, a) : IR_NONE;
-	int n = RINGS_NEVER;
+	int n = apart_by_barrier(c, a, b);
 
+	if (n == -RINGS_NEVER)
+		return n;
 	/* what ordinary writes change reaches a copy by a fence of proxies */
 	if (b->mem->is_range && !a->mem->is_bulk && a->mem->kind != RACE_OP_READ &&
 	    !(products_is_one(b) && proxies_are_fenced(c, a)))
