@@ -196,12 +196,17 @@ void prove_show_own_copy(struct check *c, const struct ev_access *copy,
 void prove_meet_own_copies(struct check *c);
 /* Is a copy that is under way in one iteration of a loop apart from the other access there? */
 bool meet_late_is_apart(struct check *c, const uint8_t *counters);
+/* value/boxes.c: finds bytes of tensor copies' boxes; true: some more, so that the kernel is to be
+ * evaluated again. Says which weren't found; names in the contract what was. */
+bool prove_boxes_find(struct ev *e);
+void prove_boxes_check(struct ev *e);
+void prove_boxes_say(struct check *c);
 /* order/order.c: which counters, flags, locks and named barriers are there? Before the pairs are
  * asked about. */
 void order_find(struct check *c);
 /* Does one of them order the pair in hand? */
 bool order_is_kept(struct check *c);
-/* order/products.c: is one of the pair a matrix product, and the other surely after a wait for it? */
+/* order/products.c: is one of the pair a matrix product, and the other after a wait for it? */
 bool products_are_over(struct check *c, const uint8_t *counters);
 /* What no pair says of bulk copies and mbarriers: a thread's own accesses, inits. After the
  * pairs. */

@@ -636,5 +636,6 @@ void prove_say_contract(struct check *c)
 		say(c, "no atomic counter comes around to a number that it gave before");
 	if (c->e->ir->has_pointer_calls)
 		say(c, "calls through pointers lead to functions of this text");
+	prove_boxes_say(c);
 	say_assumes(c);
 }

@@ -40,7 +40,7 @@ struct ev_access {
 	uint32_t block, index; /* index of the step */
 	struct ev_root root;
 	bool is_shared;
-	bool is_late; /* a copy of an earlier step that is under way where `block` begins */
+	bool is_late;	/* a copy of an earlier step that is under way where `block` begins */
 	uint8_t behind; /* ... of so many iterations before, of the copy's own loop */
 	const struct ex *off, *guard; /* offset from the root, in bytes; when it happens */
 	const struct ex *whole;	      /* the offset before it is cut to a shared address's width */
@@ -184,6 +184,8 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool,
 		  const struct ev_limits *limits);
 void prove_ev_free(struct ev *e);
 
+/* eval.c: what a register holds at a step; of one with several definitions, as the block ends. */
+const struct ex *prove_ev_read_reg(struct ev *e, uint32_t block, uint32_t step, uint32_t r);
 /* eval.c: what the load of a step gives, of memory that the kernel writes. */
 const struct ex *prove_ev_fresh_load(struct ev *e, uint32_t block, uint32_t step, unsigned w);
 

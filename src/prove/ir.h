@@ -24,6 +24,7 @@ enum ir_kind {
 	IR_ADDR,	 /* dst = address of object imm */
 	IR_COPY,	 /* dst = src[0], of one width */
 	IR_PURE,	 /* dst = unmodelled function imm of src */
+	IR_BOX,		 /* dst = bytes of a tensor map's box: imm, or 0; op: IR_MOST */
 	IR_VAR,		 /* dst = anything */
 	IR_IS_IN,	 /* dst = is the address src[0] in the enum ir_space imm? */
 	IR_ACCESS,	 /* memory: see struct ir_access */
@@ -32,12 +33,12 @@ enum ir_kind {
 	IR_ORDER,	 /* may order something, never surely; imm: IR_PARTIAL, IR_FENCE or 0, or
 			  * IR_FENCE_PROXY */
 	IR_ASSUME,	 /* imm: enum ir_assume; src: its arguments */
-	IR_COMMIT,  /* the thread's asynchronous copies up to here are a group; op: enum ir_group */
-	IR_WAIT,    /* all its groups but the latest imm are done after it; or IR_WAIT_ALL; op */
+	IR_COMMIT, /* the thread's asynchronous copies up to here are a group; op: enum ir_group */
+	IR_WAIT,   /* all its groups but the latest imm are done after it; or IR_WAIT_ALL; op */
 	IR_TOGETHER, /* imm threads, whole warps, come here at once; for schedules alone */
-	IR_NOTHING, /* taken out */
-	IR_UNKNOWN, /* memory or barrier effect that isn't modelled */
-	IR_ENDLESS  /* control may stay here for ever (a call that isn't known to return) */
+	IR_NOTHING,  /* taken out */
+	IR_UNKNOWN,  /* memory or barrier effect that isn't modelled */
+	IR_ENDLESS   /* control may stay here for ever (a call that isn't known to return) */
 };
 
 #define IR_WAIT_ALL UINT64_MAX /* and what is in no group */
@@ -51,8 +52,11 @@ enum ir_kind {
 /* A fence of both directions: this plus its enum race_scope. */
 #define IR_FENCE 32
 
-/* Whose groups: those of cp.async; of bulk copies, a wait for all; of wgmma; of bulk copies, only for
- * what they read. */
+/* Of an IR_BOX, which boxes.c finds: it is no greater than imm. */
+#define IR_MOST 1
+
+/* Whose groups: those of cp.async; of bulk copies, a wait for all; of wgmma; of bulk copies, only
+ * for what they read. */
 enum ir_group {
 	IR_GROUP_COPY,
 	IR_GROUP_BULK,
@@ -254,6 +258,7 @@ enum ir_space prove_ir_space_of(const struct ptx_form *f);
 /* mbarrier.c: operations on mbarriers, bulk copies, their groups. False: it isn't modelled. */
 void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s);
+bool prove_ir_lower_tensor(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_group(struct ir_frame *fr, const struct ptx_stmt *s);
 /* products.c: matrix products of warpgroups. False: it isn't modelled. */
 bool prove_ir_lower_product(struct ir_frame *fr, const struct ptx_stmt *s);

@@ -63,13 +63,15 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 			if (ir->blocks.v[b].is_reached && e->cond[b] && e->cond[b]->op == EX_CONST)
 				pruned |= prove_ir_prune(ir, b, e->cond[b]->imm & 1);
 		}
-		if (pruned) {
-			ir->problems.n = problems;
+		if (pruned)
 			prove_ir_graph(ir);
-		}
+		pruned |= prove_boxes_find(e);
+		if (pruned)
+			ir->problems.n = problems;
 	}
 	if (!e->cond)
 		return;
+	prove_boxes_check(e);
 	prove_ev_settle_barriers(e);
 	prove_ev_find_copies(e);
 }

@@ -321,13 +321,16 @@ void prove_meet_own_copies(struct check *c)
 		if (t->own.step)
 			prove_show_own_copy(c, &t->copy, &t->own);
 		const struct ptx_stmt *at = t->own.step ? t->own.step->at : t->copy.step->at;
+		const char *what = t->copy.mem->matrix ? "matrix product" : "copy";
 		prove_alarm_problem(
 			RACE_PROBLEM_UNPROVEN, at,
 			t->own.step ? base_printf(c->arena,
-						  "an access while the thread's copy of PTX line "
-						  "%u may be under way, perhaps to the same bytes",
-						  t->copy.step->at->line)
-				    : "a copy that may be under way when the thread ends",
+						  "an access while the thread's %s of PTX line %u "
+						  "may be under way, perhaps to the same bytes",
+						  what, t->copy.step->at->line)
+				    : base_printf(c->arena,
+						  "a %s that may be under way when the thread ends",
+						  what),
 			c);
 		return;
 	}

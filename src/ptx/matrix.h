@@ -1,8 +1,8 @@
 /*
  * matrix.h - matrices in shared memory that descriptors name (PTX ISA 9.7.15.5.1, 9.7.16.4).
  *
- * One place for what wgmma and tcgen05 read there: the CPU device reads these units, the prover asks
- * how far they reach.
+ * One place for what wgmma and tcgen05 read there: the CPU device reads these units, the prover
+ * asks how far they reach.
  */
 #ifndef COLLIDER_PTX_MATRIX_H
 #define COLLIDER_PTX_MATRIX_H

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """random_orders.py - random kernels around locks, flags, counters, numbered barriers and mbarriers.
 
-    random_orders.py COLLIDER ORACLE_RUN [SEED [COUNT [mbarriers|copies]]]
+    random_orders.py COLLIDER ORACLE_RUN [SEED [COUNT [mbarriers|copies|products]]]
 
 With `mbarriers` all kernels have such: one that all threads use, or rings of stages that a
 producer's warp (or one thread, by bulk copies) fills and a consumer's warp reads. With `copies` they
-have groups of cp.async in stages, cp.async that arrives on mbarriers, or bulk stores.
+have groups of cp.async in stages, cp.async that arrives on mbarriers, or bulk stores. With `products`
+a warpgroup multiplies what it has stored, or what bulk copies bring (wgmma).
 
 A right kernel is made of one of some shapes, with random places, strengths and widths, and then
 changed in none to three places: a statement is deleted, doubled or moved, a guard, place, value or
@@ -22,8 +23,10 @@ SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 COUNT = int(sys.argv[4]) if len(sys.argv) > 4 else 100
 PER_FILE, SEEDS = 25, 6
 ONLY_COPIES = sys.argv[5:6] == ['copies']
-ONLY_MBARRIERS = sys.argv[5:6] == ['mbarriers'] or ONLY_COPIES
-BLOCK, GRID, TURNS = 64, 4, 5
+ONLY_PRODUCTS = sys.argv[5:6] == ['products']
+ONLY_MBARRIERS = sys.argv[5:6] == ['mbarriers'] or ONLY_COPIES or ONLY_PRODUCTS
+BLOCK, GRID, TURNS = (128 if SEED % 2 else 160, 2, 5) if ONLY_PRODUCTS else (64, 4, 5)
+WORDS = 576 if ONLY_PRODUCTS else 32  # of a stage: 2048 bytes of A, 256 of B
 
 # ---- trees: ('if', guard, [statements]), ('loop', n, [statements]), or (name, field...) ----------
 # A place is (array, expression); an expression is a key of INDEX.
@@ -41,7 +44,7 @@ STAGE['next'] = lambda k: k.op('rem', k.op('add', INDEX['turn'](k), 1), 2)
 PARITY = {'phase%d' % m: lambda k, m=m: k.op('and', k.op('div', INDEX['turn'](k), m), 1) for m in (1, 2, 3, 4)}
 PARITY.update({'not ' + n: lambda k, f=f: k.op('xor', f(k), 1) for n, f in PARITY.items()})
 PARITY.update({'even': lambda k: k.const(0), 'odd': lambda k: k.const(1)})
-IN_STAGE = {'%s %s' % (n, w): lambda k, f=f, g=g: k.op('add', k.op('mul', f(k), 32), g(k)) for n, f in STAGE.items()
+IN_STAGE = {'%s %s' % (n, w): lambda k, f=f, g=g: k.op('add', k.op('mul', f(k), WORDS), g(k)) for n, f in STAGE.items()
             for w, g in (('lane', INDEX['lane']), ('back', lambda k: k.op('xor', INDEX['lane'](k), 31)))}
 INDEX.update(IN_STAGE)
 PLAIN = [i for i in INDEX if i not in IN_STAGE]
@@ -50,6 +53,9 @@ GUARD = {'first': ('setp.eq.u32', '%r0', 0), 'second': ('setp.eq.u32', '%r0', 1)
          'warp 0 first': ('setp.eq.u32', '%r0', 0), 'warp 1 first': ('setp.eq.u32', '%r0', 32), 'block 1': ('setp.eq.u32', '%r1', 1), 'low blocks': ('setp.lt.u32', '%r1', 2), 'odd blocks': None, 'all': ('setp.ge.u32', '%r0', 0)}
 if ONLY_MBARRIERS:
     GUARD.update({'odd turns': ('setp.ne.u32', 'turn', 0), 'even turns': ('setp.eq.u32', 'turn', 0)})
+if ONLY_PRODUCTS:
+    GUARD = {n: g for n, g in GUARD.items() if 'block' not in n}
+    GUARD.update({'group': ('setp.lt.u32', '%r0', 128), 'producer': ('setp.eq.u32', '%r0', 128 % BLOCK), 'leaders': ('setp.eq.u32', 'lane', 0)})
 SCOPES, VALUES = ('gpu', 'gpu', 'gpu', 'cta', 'sys'), (0, 1, 2, 3, 256)
 
 
@@ -119,7 +125,33 @@ def with_copies(r):
                    first(('send wait', 0)), ('bar', 0), ('load', ('d', 'block'))]
 
 
+def with_products(r):
+    """A warpgroup stores tiles and multiplies them, or multiplies what bulk copies bring."""
+    m, kind = r.randint(1, 4), r.choice(('stored', 'stored', 'stored', 'ring', 'ring', 'ring', 'ring by warps', 'ring by one', 'one loop', 'barrier', 'once'))
+    stage, phase = 'mod%d' % m, 'phase%d' % m
+    product = [('mma', stage), *([('mma', stage)] if r.random() < .3 else []), ('w commit', 0)]
+    if kind == 'stored':
+        put = ('if', 'group', [('put', stage), *([('put right', stage)] if r.random() < .5 else []), ('proxy fence', 0)])
+        late = r.random() < .4  # one product is under way while the next tile is stored
+        body = [put, ('bar', 0), ('if', 'group', product + [('w wait', 1 if late else 0)])]
+        return [('loop', TURNS, body + ([('bar', 0)] if r.random() < .6 else [])), ('if', 'group', [('w wait', 0)])]
+    by = {'ring by warps': ('leaders', 4), 'ring by one': ('first', 1)}.get(kind, ('all', 128))
+    set_up = [first(('set up', 'F', 1, m), ('set up', 'E', by[1], m)), ('bar', 0)]
+    give = [('m wait', 'E', stage, 'not ' + phase), ('m expect', 'F', stage, 4 * WORDS), ('fill', stage, 4 * WORDS, 'F', stage)]
+    take = [('m wait', 'F', stage, phase), *product, ('w wait', 0)]
+    back = ('if', by[0], [('m arrive', 'E', stage)]) if by[0] != 'all' else ('m arrive', 'E', stage)
+    if kind == 'once':
+        return set_up + [first(*give[1:]), ('if', 'group', take), ('bar', 0), ('store', ('s', stage + ' lane'))]
+    if kind == 'barrier':
+        return set_up + [('loop', TURNS, [first(*give[1:]), ('if', 'group', take), ('bar', 0)])]
+    if kind == 'one loop' or BLOCK == 128:
+        return set_up + [('if', 'group', [('loop', TURNS, [first(*give), *take, back])])]
+    return set_up + [('if', 'producer', [('loop', TURNS, give)]), ('if', 'group', [('loop', TURNS, take + [back]), ('w wait', 0)])]
+
+
 def shape(r):
+    if ONLY_PRODUCTS:
+        return with_products(r)
     if ONLY_COPIES:
         return with_copies(r)
     if ONLY_MBARRIERS or r.random() < .25:
@@ -215,7 +247,7 @@ def change(r, body):
         elif f in ('F', 'E'):
             f = r.choice('FE')
         elif s[0] in ('m expect', 'fill', 'send'):
-            f = r.choice((64, 112, 128, 144))
+            f = r.choice([x * WORDS // 2 for x in (4, 7, 8, 9)])
         elif f in SCOPES:
             f = r.choice(SCOPES)
         elif isinstance(f, int):
@@ -232,7 +264,7 @@ def change(r, body):
 
 class Text:
     def __init__(self, name):
-        self.name, self.out, self.regs, self.wide, self.preds, self.labels = name, [], 8, 8, 0, 0
+        self.name, self.out, self.regs, self.wide, self.preds, self.labels = name, [], 8, 8, 1, 0  # %p0: of products
         self.loops, self.ticket = [], None
 
     def say(self, s):
@@ -319,7 +351,7 @@ class Text:
         elif s[0] == 'm copied':
             self.say('cp.async.mbarrier.arrive.noinc.shared.b64 %s;' % self.mbarrier(s[1], s[2]))
         else:
-            to, n = self.op('add', '%r4', self.op('mul', STAGE[s[1]](self), 128)), self.mbarrier(s[3], s[4])
+            to, n = self.op('add', '%r4', self.op('mul', STAGE[s[1]](self), 4 * WORDS)), self.mbarrier(s[3], s[4])
             self.say('cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%%w0], %d, %s;' % (to, s[2], n))
 
     def with_copy(self, s):
@@ -338,9 +370,30 @@ class Text:
                       'proxy fence': 'fence.proxy.async;', 'send commit': 'cp.async.bulk.commit_group;',
                       'send taken': 'cp.async.bulk.wait_group.read %d;' % max(0, s[1]), 'send wait': 'cp.async.bulk.wait_group %d;' % max(0, s[1])}[s[0]])
 
+    def with_product(self, s):
+        if s[0] in ('w commit', 'w wait'):
+            self.say('wgmma.commit_group.sync.aligned;' if s[0] == 'w commit' else 'wgmma.wait_group.sync.aligned %d;' % max(0, s[1]))
+            return
+        at = self.op('add', '%r4', self.op('mul', STAGE[s[1] if s[1] in STAGE else 'fix0'](self), 4 * WORDS))
+        if s[0] != 'mma':
+            to, p = self.op('add', at, self.op('mul', '%r0', 16)), self.pred()
+            self.say('setp.lt.u32 %s, %%r0, %d;' % (p, 128 if s[0] == 'put' else 16))
+            self.say('@%s st.shared.v4.b32 [%s+%d], {%%r7, %%r7, %%r7, %%r7};' % (p, to, 0 if s[0] == 'put' else 2048))
+            return
+        # no swizzle: 128 bytes between the halves of k, 256 between groups of 8 rows
+        x, self.wide = self.op('shr', at, 4), self.wide + 3
+        a, b, c = ('%%w%d' % (self.wide - i) for i in (1, 2, 3))
+        self.say('cvt.u64.u32 %s, %s;' % (c, x))
+        self.say('add.u64 %s, %s, 0x1000080000;' % (a, c))
+        self.say('add.u64 %s, %s, 128;' % (b, a))
+        self.say('wgmma.fence.sync.aligned;')
+        self.say('wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%%f0, %%f1, %%f2, %%f3}, %s, %s, %%p0, 1, 1, 0, 0;' % (a, b))
+
     def guard(self, g):
         p = self.pred()
-        if GUARD[g] and GUARD[g][1] == 'turn':
+        if GUARD[g] and GUARD[g][1] == 'lane':
+            self.say('%s %s, %s, 0;' % (GUARD[g][0], p, INDEX['lane'](self)))
+        elif GUARD[g] and GUARD[g][1] == 'turn':
             self.say('%s %s, %s, 0;' % (GUARD[g][0], p, self.op('and', INDEX['turn'](self), 1)))
         elif GUARD[g]:
             self.say('%s %s, %s, %d;' % (GUARD[g][0], p, *GUARD[g][1:]))
@@ -388,6 +441,8 @@ class Text:
             self.with_mbarrier(s)
         elif kind in ('copy', 'send', 'commit', 'wait all', 'wait group', 'proxy fence', 'send commit', 'send taken', 'send wait'):
             self.with_copy(s)
+        elif kind in ('mma', 'put', 'put right', 'w commit', 'w wait'):
+            self.with_product(s)
         elif kind == 'fence':
             self.say('fence.acq_rel.%s;' % s[1])
         elif kind == 'bar':
@@ -436,7 +491,8 @@ class Text:
         self.store(('out', 'own'), '', '%r7')  # so that what is loaded is made use of
         head = ['.visible .entry %s(.param .u64 %s_d, .param .u64 %s_f, .param .u64 %s_o)' % (4 * (self.name,)), '{',
                 '\t.reg .pred %%p<%d>;' % (self.preds + 1), '\t.reg .b32 %%r<%d>;' % self.regs, '\t.reg .b64 %%w<%d>;' % self.wide,
-                '\t.shared .align 16 .b8 %s_s[1024];' % self.name, '\t.shared .align 8 .b8 %s_F[32];' % self.name,
+                '\t.reg .f32 %f<4>;', '\tsetp.eq.u32 %p0, 0, 0;', *('\tmov.f32 %%f%d, 0f00000000;' % i for i in range(4)),
+                '\t.shared .align 128 .b8 %s_s[%d];' % (self.name, 32 * WORDS), '\t.shared .align 8 .b8 %s_F[32];' % self.name,
                 '\t.shared .align 8 .b8 %s_E[32];' % self.name, '\tmov.u32 %%r4, %s_s;' % self.name, '\tmov.u32 %%r5, %s_F;' % self.name,
                 '\tmov.u32 %%r6, %s_E;' % self.name,
                 '\tld.param.u64 %%w0, [%s_d];' % self.name, '\tld.param.u64 %%w1, [%s_f];' % self.name, '\tmov.u64 %%w2, %s_s;' % self.name,
@@ -449,7 +505,7 @@ class Text:
 def judge(seed, kernels, tmp, counts):
     path = os.path.join(tmp, 'k.ptx')
     with open(path, 'w') as f:
-        f.write('.version 8.3\n.target sm_90\n.address_size 64\n\n' + '\n'.join(Text('k%d' % i).ptx(k) for i, k in enumerate(kernels)))
+        f.write('.version 8.3\n.target sm_90a\n.address_size 64\n\n' + '\n'.join(Text('k%d' % i).ptx(k) for i, k in enumerate(kernels)))
     r = subprocess.run([COLLIDER, 'prove', '--format=json', '--no-cache', '--no-remedies', '--block-dim=%d' % BLOCK, '--grid-dim=%d' % GRID,
                         '--prove-timeout=2', path], capture_output=True, text=True)
     if not r.stdout:

@@ -9,8 +9,11 @@
  * any time from its issue to the completion of the mbarrier's phase; one the other way until the
  * thread's wait for its group.
  *
- * Misses: copies that are masked, multicast or reduce, those between blocks, tensor copies, whose
- * box only the host knows: not modelled. Arrivals of a count, relaxed operations, those in other
+ * A tensor copy's box only the host's map says: its bytes are an IR_BOX, which boxes.c finds. In
+ * global memory it accesses what the map names, which is apart from all else by the contract.
+ *
+ * Misses: copies that are masked, multicast or of im2col, those that reduce into shared memory or
+ * between blocks: not modelled. Arrivals of a count, relaxed operations, those in other
  * blocks, cp.async that arrive without .noinc: may be anything.
  */
 #define _GNU_SOURCE
@@ -168,6 +171,42 @@ bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s)
 	push_half(fr, base[0], off[0], bytes, RACE_OP_WRITE, group);
 	if (is_load)
 		push_mbar(fr, IR_MBAR_COPY, &s->ops[3], IR_SHARED)->arg = bytes;
+	return true;
+}
+
+/* The bytes of a tensor map's box. */
+static uint32_t push_box(struct ir_frame *fr, bool is_most)
+{
+	uint32_t v = prove_ir_new_reg(fr->ir, 32);
+	struct ir_step *st = prove_ir_push(fr, IR_BOX, v);
+
+	st->w = 32;
+	st->op = is_most ? IR_MOST : 0;
+	return v;
+}
+
+/* The shared half of a tensor copy, or of one that reduces what a map names. */
+bool prove_ir_lower_tensor(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+	bool is_load = has_text(f, ".mbarrier::complete_tx::bytes");
+	bool is_store = has_text(f, ".global.shared::cta") && has_text(f, ".bulk_group");
+	unsigned at = is_load ? 0 : 1;
+	int64_t off;
+
+	if (is_load == is_store || has_text(f, ".multicast") || has_text(f, ".im2col") ||
+	    has_text(f, ".cta_group") || has_text(f, "::gather") || has_text(f, "::scatter") ||
+	    f->has_unknown_mod || s->nops < 2u + is_load || s->ops[at].kind != PTX_OPND_ADDR ||
+	    (is_load && s->ops[2].kind != PTX_OPND_ADDR))
+		return false;
+	uint32_t base = prove_ir_base_of(fr, &s->ops[at], &off);
+	if (base == IR_NONE)
+		return false;
+	uint32_t bytes = push_box(fr, is_store);
+	push_half(fr, base, off, bytes, is_load ? RACE_OP_WRITE : RACE_OP_READ,
+		  is_load ? IR_GROUP_COPY : IR_GROUP_BULK);
+	if (is_load)
+		push_mbar(fr, IR_MBAR_COPY, &s->ops[2], IR_SHARED)->arg = bytes;
 	return true;
 }
 

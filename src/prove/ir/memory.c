@@ -6,8 +6,8 @@
  * knows some. What a lane gets from another is a new value. An effect that isn't handled here makes
  * the kernel "could not prove", with its line.
  *
- * Misses: matrix accesses of 4 bits or one, conversions and atomics of surfaces, tensor
- * copies, tcgen05: not modelled yet.
+ * Misses: matrix accesses of 4 bits or one, conversions and atomics of surfaces, tcgen05:
+ * not modelled yet.
  */
 #define _GNU_SOURCE
 #include "flow/flow.h"
@@ -570,6 +570,14 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 	case PTX_OP_CP_ASYNC_BULK:
 		if (!prove_ir_lower_bulk(fr, s))
 			prove_ir_unmodelled(fr, s);
+		return;
+	case PTX_OP_CP_ASYNC_BULK_TENSOR:
+	case PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR:
+		if (!prove_ir_lower_tensor(fr, s))
+			prove_ir_unmodelled(fr, s);
+		return;
+	case PTX_OP_CP_ASYNC_BULK_PREFETCH:
+	case PTX_OP_CP_ASYNC_BULK_PREFETCH_TENSOR:
 		return;
 	case PTX_OP_WGMMA_MMA_ASYNC:
 	case PTX_OP_WGMMA_MMA_ASYNC_SP:

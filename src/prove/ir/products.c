@@ -1,11 +1,11 @@
 /*
  * products.c - steps of matrix products of a warpgroup (ir.h).
  *
- * wgmma.mma_async (PTX ISA 9.7.15) reads the matrices in shared memory that its descriptors name, at
- * any time from its issue to the wait for its group: so it is as a copy that reads, of a family of
- * groups of its own. Each thread is held to read all of both matrices, though a warp reads 16 rows of
- * A alone: more reads than there are. Accumulators are no memory, and what is in them afterwards isn't
- * known; wgmma.fence is about registers.
+ * wgmma.mma_async (PTX ISA 9.7.15) reads the matrices in shared memory that its descriptors name,
+ * at any time from its issue to the wait for its group: so it is as a copy that reads, of a family
+ * of groups of its own. Each thread is held to read all of both matrices, though a warp reads 16
+ * rows of A alone: more reads than there are. Accumulators are no memory, and what is in them
+ * afterwards isn't known; wgmma.fence is about registers.
  *
  * Misses: which registers are used too early, for which the CPU device has findings of its own.
  */
@@ -46,7 +46,7 @@ static void push_matrix(struct ir_frame *fr, const struct ptx_opnd *desc,
 	prove_ir_guard(fr, st);
 }
 
-/* The last operands, where there are such: scales of A and B, then of 16 bits what is transposed. */
+/* What is transposed: the last operands, of 16 bits alone. */
 static bool find_transposed(const struct ptx_stmt *s, bool is_left_here, uint32_t bits,
 			    bool is_transposed[2])
 {
@@ -100,8 +100,7 @@ bool prove_ir_lower_product(struct ir_frame *fr, const struct ptx_stmt *s)
 
 	if (!is_commit && s->form->op != PTX_OP_WGMMA_WAIT_GROUP)
 		return lower_mma(fr, s);
-	if (!is_commit &&
-	    (s->nops != 1 || s->ops[0].kind != PTX_OPND_INT || s->ops[0].imm < 0))
+	if (!is_commit && (s->nops != 1 || s->ops[0].kind != PTX_OPND_INT || s->ops[0].imm < 0))
 		return false;
 	/* it waits for the other warps' shares, too (docs/soundness.md) */
 	if (!is_commit)

@@ -85,8 +85,8 @@ static bool is_never_of(struct check *c, const struct order_who *x, const struct
 	return x->guard != y->guard && order_is_never(c, &q);
 }
 
-/* A product is over where its thread has waited for it: how many iterations later is that sure at an
- * arrival? */
+/* A product is over where its thread has waited for it: how many iterations later is that sure at
+ * an arrival? */
 static int arrives_after(struct check *c, const struct op *o, const struct ev_access *a)
 {
 	int most;
@@ -147,8 +147,7 @@ static int arrives(struct check *c, const struct mbarriers *x, const struct ring
 			return RINGS_NEVER;
 		}
 	}
-	if (takes_part(c, x, r, &who) ||
-	    (products_is_one(a) && takes_part_by_group(c, x, r, &who)))
+	if (takes_part(c, x, r, &who) || (products_is_one(a) && takes_part_by_group(c, x, r, &who)))
 		return most;
 	*is_outside = false;
 	return r->who == WARPS ? arrives_by_warp(c, x, r, a) : RINGS_NEVER;
@@ -199,9 +198,9 @@ static uint32_t ring_of_copy(struct check *c, const struct mbarriers *x, const s
 }
 
 /*
- * A product, a barrier of the block after the wait for it, a bulk copy: no fence of proxies is needed,
- * as the product is over. In how many iterations more does the copy surely come after such a barrier,
- * which all threads come to once in each?
+ * A product, a barrier of the block after the wait for it, a bulk copy: no fence of proxies is
+ * needed, as the product is over. In how many iterations more does the copy surely come after such
+ * a barrier, which all threads come to once in each?
  */
 static int apart_by_barrier(struct check *c, const struct ev_access *a, const struct ev_access *b)
 {

@@ -1,10 +1,10 @@
 /*
  * products.c - until when matrix products of a warpgroup are under way (order.h).
  *
- * A product reads its matrices up to a wgmma.wait_group for its group. The wait of one thread covers
- * the shares of all four warps (docs/soundness.md, "Matrix products of a warpgroup"), and each thread
- * of the warpgroup executes the same products and waits. So what any of them does after its own wait
- * comes after the product.
+ * A product reads its matrices up to a wgmma.wait_group for its group. The wait of one thread
+ * covers the shares of all four warps (docs/soundness.md, "Matrix products of a warpgroup"), and
+ * each thread of the warpgroup executes the same products and waits. So what any of them does
+ * after its own wait comes after the product.
  *
  * From the product each way through the graph is followed, with the groups that were made since and
  * the iterations of the outermost loop around it: where a step is reached before a wait surely was
@@ -15,7 +15,7 @@
  */
 #include "prove/order/order.h"
 
-#define MOST 8u /* groups and iterations that are told apart */
+#define MOST 8u /* groups and iterations that are distinguished */
 
 struct walk {
 	const struct check *c;
@@ -116,12 +116,10 @@ bool products_are_over(struct check *c, const uint8_t *counters)
 	if (loop != IR_NONE && prove_ir_in_loop(&c->e->ir->loops[loop], y->block)) {
 		if (counters[loop] == SMT_FREE)
 			return false;
-		later = (counters[loop] == SMT_SECOND_AHEAD) -
-			(counters[loop] == SMT_FIRST_AHEAD);
+		later = (counters[loop] == SMT_SECOND_AHEAD) - (counters[loop] == SMT_FIRST_AHEAD);
 		later = (is_second ? -later : later) + a->behind;
 		header = c->e->ir->loops[loop].header;
 	}
-	return later > most &&
-	       (later > 0 || (order_leads_to(c, from, order_of(y), header) &&
-			      !order_leads_to(c, order_of(y), from, header)));
+	return later > most && (later > 0 || (order_leads_to(c, from, order_of(y), header) &&
+					      !order_leads_to(c, order_of(y), from, header)));
 }

@@ -1,10 +1,10 @@
 /*
  * proxies.c - fences between what threads write and what copies and products read (order.h).
  *
- * What ordinary accesses write reaches a bulk copy, or a matrix product, over fence.proxy.async only (docs/soundness.md,
- * "Proxies"). Barriers order the two as any others, which pairs.c asks about. Here a fence is
- * looked for: in the writing thread before anything else can hand the write on, or in the thread
- * that copies, since anything was handed on to it.
+ * What ordinary accesses write reaches a bulk copy, or a matrix product, over fence.proxy.async
+ * only (docs/soundness.md, "Proxies"). Barriers order the two as any others, which pairs.c asks
+ * about. Here a fence is looked for: in the writing thread before anything else can hand the write
+ * on, or in the thread that copies, since anything was handed on to it.
  *
  * Misses: fences of third threads; copies that complete on mbarriers, for which no barrier counts.
  */
@@ -130,12 +130,14 @@ void proxies_check(struct check *c)
 			    x->mem->is_bulk || !(x->mem->kind & RACE_OP_WRITE) ||
 			    is_kept(c, x, copy))
 				continue;
-			prove_alarm_problem(RACE_PROBLEM_UNPROVEN, x->step->at,
-					    base_printf(c->arena,
-							"no fence.proxy.async is seen between this "
-							"and the bulk copy of PTX line %u",
-							copy->step->at->line),
-					    c);
+			prove_alarm_problem(
+				RACE_PROBLEM_UNPROVEN, x->step->at,
+				base_printf(c->arena,
+					    "no fence.proxy.async is seen between this "
+					    "and the %s of PTX line %u",
+					    copy->mem->matrix ? "matrix product" : "bulk copy",
+					    copy->step->at->line),
+				c);
 			return;
 		}
 }

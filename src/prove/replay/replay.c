@@ -65,7 +65,8 @@ uint32_t prove_replay_private_object(const struct run *r, uint64_t addr, uint64_
 {
 	uint64_t o = (addr >> 44) - 1;
 
-	if (addr >> 44 == 0 || o >= r->e->ir->objects.n || prove_replay_object_base(r, (uint32_t)o) > addr)
+	if (addr >> 44 == 0 || o >= r->e->ir->objects.n ||
+	    prove_replay_object_base(r, (uint32_t)o) > addr)
 		return IR_NONE;
 	*at = addr - prove_replay_object_base(r, (uint32_t)o);
 	uint8_t kind = r->e->ir->objects.v[o].kind;
@@ -221,11 +222,16 @@ void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32
 	case IR_CONST:
 		v = (struct value){st->imm, true};
 		break;
+	case IR_BOX:
+		v = (struct value){st->imm, st->imm && st->op != IR_MOST};
+		break;
 	case IR_SPEC:
 		v = special(r, st->imm, tid, ctaid);
 		break;
 	case IR_ADDR:
-		v = (struct value){prove_replay_object_base(r, (uint32_t)st->imm) & prove_ex_mask(st->w), true};
+		v = (struct value){prove_replay_object_base(r, (uint32_t)st->imm) &
+					   prove_ex_mask(st->w),
+				   true};
 		if (st->w < 64 && prove_replay_object_base(r, (uint32_t)st->imm) >> 32)
 			v.known = false;
 		break;

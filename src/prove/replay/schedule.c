@@ -177,8 +177,8 @@ static void do_access(struct schedule *s, struct lane *l, uint32_t i)
 	uint64_t at = 0;
 	uint32_t number = (uint32_t)(l - s->lane);
 	bool is_known, is_done = is_guarded(r, st, &is_known);
-	bool has_place = st->mem->matrix ? find_matrix(r, st, i, number / 32, &x)
-					 : find_range(r, st, &x);
+	bool has_place =
+		st->mem->matrix ? find_matrix(r, st, i, number / 32, &x) : find_range(r, st, &x);
 	bool is_strong = st->mem->strength != RACE_WEAK || st->mem->is_volatile ||
 			 st->mem->kind == RACE_OP_RMW;
 

@@ -16,10 +16,10 @@
 
 enum lane_state {
 	LANE_RUNS,
-	LANE_POLLS,  /* an mbarrier said no, or it is others' turn */
-	LANE_CTA,    /* waits at a barrier of the block */
-	LANE_WARP,   /* ... of its warp */
-	LANE_NUMBER, /* ... of some warps */
+	LANE_POLLS,    /* an mbarrier said no, or it is others' turn */
+	LANE_CTA,      /* waits at a barrier of the block */
+	LANE_WARP,     /* ... of its warp */
+	LANE_NUMBER,   /* ... of some warps */
 	LANE_TOGETHER, /* until all of its warp, or warpgroup, have come to the same step */
 	LANE_ENDED,
 	LANE_LOST /* what it does next isn't known: nothing more, as if others were faster */
@@ -36,10 +36,10 @@ struct lane {
 	enum lane_state state;
 	/* LANE_CTA, LANE_NUMBER: which barrier; LANE_WARP: its lanes; LANE_TOGETHER: who it is. */
 	uint32_t number;
-	uint32_t threads;   /* LANE_CTA: the count that it gives, or 0; LANE_TOGETHER: how many */
-	uint32_t polled;    /* the step of the last wait that said no */
+	uint32_t threads; /* LANE_CTA: the count that it gives, or 0; LANE_TOGETHER: how many */
+	uint32_t polled;  /* the step of the last wait that said no */
 	uint32_t groups[IR_GROUPS]; /* that it has made, by family */
-	uint32_t ncopies;   /* bulk copies of the instruction that it is in */
+	uint32_t ncopies;	    /* bulk copies of the instruction that it is in */
 };
 
 /* A copy, or its one half: it accesses its bytes at any time from its issue until it is done. */

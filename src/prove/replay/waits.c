@@ -412,8 +412,7 @@ uint32_t schedule_copy(struct schedule *s, struct lane *l, const struct ir_acces
 
 void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *st)
 {
-	enum ir_group family =
-		st->op == IR_GROUP_BULK_READ ? IR_GROUP_BULK : (enum ir_group)st->op;
+	enum ir_group family = st->op == IR_GROUP_BULK_READ ? IR_GROUP_BULK : (enum ir_group)st->op;
 	/* a wait for a product covers what all of the warpgroup have issued */
 	uint32_t threads = family == IR_GROUP_PRODUCT ? 128 : 1;
 	uint32_t own = (uint32_t)(l - s->lane) / threads;
@@ -426,8 +425,7 @@ void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *s
 		const struct copy *c = &s->copy[i];
 		uint32_t made = s->lane[c->lane].groups[family];
 		bool is_old = c->group < made && made - c->group > st->imm;
-		if (c->lane / threads != own || c->mem->group != family ||
-		    c->mem->is_bulk ||
+		if (c->lane / threads != own || c->mem->group != family || c->mem->is_bulk ||
 		    (st->op == IR_GROUP_BULK_READ && c->mem->kind != RACE_OP_READ))
 			continue;
 		if (st->imm == IR_WAIT_ALL || is_old)

@@ -475,8 +475,9 @@ void prove_ev_find_copies(struct ev *e)
 		if (!w.is_lost)
 			continue;
 		prove_ir_problem(ir, copy.step->at,
-				 "a copy that is under way across barriers in ways that aren't "
-				 "modelled");
+				 "a %s that is under way across barriers in ways that aren't "
+				 "modelled",
+				 copy.mem->matrix ? "matrix product" : "copy");
 		return;
 	}
 }

@@ -309,6 +309,10 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 	case IR_CONST:
 		v = prove_ex_const(e->pool, st->w, st->imm);
 		break;
+	case IR_BOX:
+		if (st->imm && !e->no_assumes)
+			v = prove_ex_const(e->pool, st->w, st->imm);
+		break;
 	case IR_SPEC:
 		v = prove_ex_spec(e->pool, (enum prove_ex_spec)st->imm);
 		break;

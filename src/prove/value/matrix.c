@@ -1,11 +1,12 @@
 /*
  * matrix.c - where the matrix lies that a descriptor of wgmma names (eval.h).
  *
- * A descriptor is a sum: the matrix's address in units of 16 bytes, in its low 14 bits, and offsets and
- * a swizzle above (PTX ISA 9.7.15.5.1). Here it is taken apart again: the address as an expression,
- * and the rest, which must be numbers. What the matrix's units may reach is one range, from the least
- * to the greatest of them, rounded to the lines in which a swizzle exchanges units. By the contract
- * the matrix lies in its array, so that what is added to an address doesn't carry into the rest.
+ * A descriptor is a sum: the matrix's address in units of 16 bytes, in its low 14 bits, and
+ * offsets and a swizzle above (PTX ISA 9.7.15.5.1). Here it is taken apart again: the address as
+ * an expression, and the rest, which must be numbers. What the matrix's units may reach is one
+ * range, from the least to the greatest of them, rounded to the lines in which a swizzle exchanges
+ * units. By the contract the matrix lies in its array, so that what is added to an address doesn't
+ * carry into the rest.
  *
  * Misses: descriptors from memory, offsets that aren't numbers, gaps between rows.
  */
@@ -45,12 +46,16 @@ static uint64_t may_have(const struct ex *v, unsigned depth)
 		if (v->a[1]->op == EX_CONST && v->a[1]->imm)
 			return all & ~(((uint64_t)1 << __builtin_ctzll(v->a[1]->imm)) - 1);
 		return all;
+	case EX_UDIV:
+		if (v->a[1]->op == EX_CONST && v->a[1]->imm && !(v->a[1]->imm & (v->a[1]->imm - 1)))
+			return all & may_have(v->a[0], depth - 1) >> __builtin_ctzll(v->a[1]->imm);
+		return all;
 	default:
 		return all;
 	}
 }
 
-/* v modulo m, a power of two up to 128; -1: that isn't known. */
+/* v modulo m, a power of two up to 1024; -1: that isn't known. */
 static int rest_of(const struct ev *e, const struct ex *v, unsigned m, unsigned depth)
 {
 	int a, b;
@@ -127,14 +132,26 @@ static bool add_parts(struct ev *e, const struct ex *v, unsigned depth, struct p
 	return true;
 }
 
+/* What a mask leaves as it is: an address of shared memory whose low bits are 0. */
+static const struct ex *unmasked(const struct ev *e, const struct ex *a)
+{
+	uint64_t mask, low;
+
+	if ((a->op != EX_UREM && a->op != EX_AND) || a->a[1]->op != EX_CONST || !a->a[1]->imm)
+		return a;
+	mask = a->op == EX_UREM ? a->a[1]->imm - 1 : a->a[1]->imm;
+	low = mask & (0 - mask);
+	bool is_whole = !((mask | (low - 1)) & ((mask | (low - 1)) + 1)) &&
+			(mask | (low - 1)) >> (START_BITS + 3);
+	return is_whole && low <= 1024 && !rest_of(e, a->a[0], (unsigned)low, MAX_DEPTH) ? a->a[0]
+											 : a;
+}
+
 /* An address by 16, which its own low bits don't reach. */
 static bool take_address(struct ev *e, const struct ex *v, struct part *out)
 {
-	const struct ex *a = v->a[0];
+	const struct ex *a = unmasked(e, v->a[0]);
 
-	if (a->op == EX_UREM && a->a[1]->op == EX_CONST &&
-	    a->a[1]->imm >= 1ull << (START_BITS + 4) && !(a->a[1]->imm & (a->a[1]->imm - 1)))
-		a = a->a[0];
 	int rest = rest_of(e, a, PTX_MATRIX_UNIT, MAX_DEPTH);
 	if (rest < 0)
 		return false;
@@ -209,7 +226,8 @@ static bool take_apart(struct ev *e, const struct ex *v, unsigned depth, struct 
 		out->at = prove_ex_bin(p, EX_MUL, out->at, prove_ex_const(p, 32, v->a[1]->imm));
 		return true;
 	case EX_OR:
-		return !(may_have(v->a[0], 8) & may_have(v->a[1], 8)) && add_parts(e, v, depth, out);
+		return !(may_have(v->a[0], 8) & may_have(v->a[1], 8)) &&
+		       add_parts(e, v, depth, out);
 	case EX_ZEXT:
 	case EX_SEXT:
 		return take_apart(e, v->a[0], depth, out);
@@ -243,8 +261,8 @@ static bool take_apart(struct ev *e, const struct ex *v, unsigned depth, struct 
 	return take_number(e, v, out);
 }
 
-/* From the least to the greatest line that units of the matrix are in, which begins `rest` bytes into
- * a line. */
+/* From the least to the greatest line that units of the matrix are in, which begins `rest` bytes
+ * into a line. */
 static void find_reach(uint64_t above, const struct ptx_matrix_shape *shape, uint32_t rest,
 		       uint32_t *lo, uint32_t *hi)
 {
@@ -267,8 +285,7 @@ const char *prove_ev_find_matrix(struct ev *e, const struct ex *desc,
 	uint32_t lo = UINT32_MAX, hi = 0, apart;
 	int rest = -1;
 
-	if (ptx_matrix_count(shape) > PTX_MATRIX_MAX_UNITS ||
-	    !take_apart(e, desc, MAX_DEPTH, &x))
+	if (ptx_matrix_count(shape) > PTX_MATRIX_MAX_UNITS || !take_apart(e, desc, MAX_DEPTH, &x))
 		return "a descriptor whose offsets and swizzle aren't known numbers";
 	uint32_t line = ptx_matrix_line(x.above);
 	struct ev_root root = prove_ev_find_root(e, x.at, IR_SHARED);
@@ -284,7 +301,8 @@ const char *prove_ev_find_matrix(struct ev *e, const struct ex *desc,
 		find_reach(x.above, shape, r, &lo, &hi);
 	const struct ex *off = as_32(p, prove_ev_offset(e, x.at, &root));
 	const struct ex *n = prove_ex_const(p, 32, line);
-	off = apart == line ? prove_ex_const(p, 32, (uint32_t)rest) : prove_ex_bin(p, EX_UREM, off, n);
+	off = apart == line ? prove_ex_const(p, 32, (uint32_t)rest)
+			    : prove_ex_bin(p, EX_UREM, off, n);
 	out->start = prove_ex_bin(p, EX_ADD, prove_ex_bin(p, EX_SUB, x.at, off),
 				  prove_ex_const(p, 32, lo));
 	out->units = (hi - lo) / PTX_MATRIX_UNIT;

@@ -9,7 +9,6 @@
 /* eval.c: a value of which nothing is known; `which` distinguishes several of one step. */
 const struct ex *prove_ev_fresh(struct ev *e, uint32_t block, uint32_t step, unsigned which,
 				unsigned w);
-const struct ex *prove_ev_read_reg(struct ev *e, uint32_t block, uint32_t step, uint32_t r);
 
 /* private.c: does an access to the thread's own memory. What is read, or NULL where that isn't
  * known. */
