@@ -45,6 +45,7 @@ struct ev_access {
 	const struct ex *off, *guard; /* offset from the root, in bytes; when it happens */
 	const struct ex *whole;	      /* the offset before it is cut to a shared address's width */
 	const struct ex *value;	      /* what is stored, or NULL */
+	uint64_t above;		      /* of a product: as in struct ev_matrix */
 };
 
 struct ev_assume {
@@ -201,6 +202,7 @@ bool prove_ev_has_sync(const struct ir *ir, uint32_t loop);
 struct ev_matrix {
 	const struct ex *start; /* of the first, an address of 32 bits */
 	uint32_t units;
+	uint64_t above; /* all bits of the descriptor but the address */
 };
 /* NULL: it was found; else what isn't known of it, in words. */
 const char *prove_ev_find_matrix(struct ev *e, const struct ex *desc,

@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PTX_MATRIX_UNIT	     16u   /* bytes */
-#define PTX_MATRIX_MAX_UNITS 1024u /* of one operand of wgmma: 256 columns of 64 bytes (sparse) */
+#define PTX_MATRIX_UNIT	     16u     /* bytes */
+#define PTX_MATRIX_START     0x3fffu /* of a descriptor: where it starts, in units */
+#define PTX_MATRIX_MAX_UNITS 1024u   /* of one operand of wgmma: 256 columns of 64 bytes (sparse) */
 
 /* `rows` of A or columns of B, `k` elements each; units along k, if it isn't transposed. */
 struct ptx_matrix_shape {

@@ -142,9 +142,10 @@ static bool find_range(const struct run *r, const struct ir_step *st, struct sho
 }
 
 /*
- * The units of a descriptor's matrix; its first thread stands for a warp, which reads 16 rows of A.
- * Of an address a descriptor has the lower 18 bits, which are the place in its object here. False:
- * they aren't known, or no access in hand.
+ * The units of a descriptor's matrix; its first thread stands for a warp, which reads 16 rows of
+ * A. Of an address a descriptor has the lower 18 bits, which are the place in its object here; the
+ * upper ones of these addresses, which are greater than the machine's, aren't looked at. False:
+ * the units aren't known, or it is no access in hand.
  */
 static bool find_matrix(const struct run *r, const struct ir_step *st, uint32_t i, uint32_t warp,
 			struct shot *x)
@@ -159,7 +160,7 @@ static bool find_matrix(const struct run *r, const struct ir_step *st, uint32_t 
 		return false;
 	unit = BASE_NEWN((struct base_arena *)&r->arena, uint32_t, n);
 	x->addr = prove_replay_object_base(r, (uint32_t)a->root.id);
-	n = ptx_matrix_units(desc.v & ~(1ull << 52), m, unit);
+	n = ptx_matrix_units((desc.v & PTX_MATRIX_START) | a->above, m, unit);
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t row = m->is_transposed ? k % (m->rows / 8) * 8 : k / m->units;
 		if (!st->mem->is_left || row / 16 == warp % 4)

@@ -183,7 +183,8 @@ static const struct ex *choose(struct ev *e, struct ev_access *a, const struct e
 #define ANY_UNIT ((uint64_t)1 << 60) /* identities of other values are below */
 
 /* The address of any unit of a descriptor's matrix; NULL: it isn't known. */
-static const struct ex *find_unit(struct ev *e, uint32_t step, const struct ex *desc)
+static const struct ex *find_unit(struct ev *e, uint32_t step, const struct ex *desc,
+				  uint64_t *above)
 {
 	const struct ir_step *st = &e->ir->steps.v[step];
 	struct ex_pool *p = e->pool;
@@ -194,6 +195,7 @@ static const struct ex *find_unit(struct ev *e, uint32_t step, const struct ex *
 		prove_ir_problem(e->ir, st->at, "%s", why);
 		return NULL;
 	}
+	*above = m.above;
 	/* whichever, so that a place in another iteration has it, too (copies.c) */
 	const struct ex *n = prove_ex_leaf(p, EX_VAR, 32, ANY_UNIT | step, EX_THREAD,
 					   prove_ex_full(32), EX_NO_ARGS);
@@ -208,7 +210,7 @@ static void do_access(struct ev *e, uint32_t block, uint32_t step)
 	struct ev_access a = {.step = st, .mem = st->mem, .block = block, .index = step};
 	const struct ex *addr = prove_ev_read_reg(e, block, step, st->src[0]), *guard = NULL;
 
-	if (st->mem->matrix && !(addr = find_unit(e, step, addr)))
+	if (st->mem->matrix && !(addr = find_unit(e, step, addr, &a.above)))
 		return;
 
 	if (st->pred != IR_NONE) {

@@ -13,7 +13,6 @@
 #include "prove/eval.h"
 
 #define START_BITS 14
-#define START_MASK ((1u << START_BITS) - 1)
 #define MAX_DEPTH  40
 
 /* A part of a descriptor: bytes, 32 bits wide, and all bits above the address's. */
@@ -164,7 +163,7 @@ static bool take_address(struct ev *e, const struct ex *v, struct part *out)
 /* Neither bits above nor an address: so many units. */
 static bool take_number(struct ev *e, const struct ex *v, struct part *out)
 {
-	if (v->hi > START_MASK)
+	if (v->hi > PTX_MATRIX_START)
 		return false;
 	out->above = 0;
 	out->at = prove_ex_bin(e->pool, EX_MUL, as_32(e->pool, v),
@@ -176,21 +175,21 @@ static bool take_number(struct ev *e, const struct ex *v, struct part *out)
 static bool mask_part(struct ev *e, uint64_t mask, struct part *x)
 {
 	x->above &= mask;
-	if (!(mask & START_MASK))
+	if (!(mask & PTX_MATRIX_START))
 		x->at = prove_ex_const(e->pool, 32, 0);
-	return !(mask & START_MASK) || (mask & START_MASK) == START_MASK;
+	return !(mask & PTX_MATRIX_START) || (mask & PTX_MATRIX_START) == PTX_MATRIX_START;
 }
 
 /* What is taken from an address is a small negative number. */
 static bool take_constant(struct ev *e, const struct ex *v, struct part *out)
 {
 	uint64_t less = (0 - v->imm) & prove_ex_mask(v->w);
-	bool is_less = less && less <= START_MASK;
+	bool is_less = less && less <= PTX_MATRIX_START;
 
-	out->above = is_less ? 0 : v->imm & ~(uint64_t)START_MASK;
+	out->above = is_less ? 0 : v->imm & ~(uint64_t)PTX_MATRIX_START;
 	out->at = prove_ex_const(e->pool, 32,
 				 is_less ? 0 - less * PTX_MATRIX_UNIT
-					 : (v->imm & START_MASK) * PTX_MATRIX_UNIT);
+					 : (v->imm & PTX_MATRIX_START) * PTX_MATRIX_UNIT);
 	return true;
 }
 
@@ -198,7 +197,7 @@ static bool take_turns(struct ev *e, const struct ex *v, unsigned depth, struct 
 {
 	struct ex_pool *p = e->pool;
 
-	if (v->a[1]->op != EX_CONST || v->a[1]->imm > START_MASK ||
+	if (v->a[1]->op != EX_CONST || v->a[1]->imm > PTX_MATRIX_START ||
 	    !take_apart(e, v->a[0], depth, out))
 		return false;
 	out->at = prove_ex_ind(p, (enum prove_ex_ind)v->imm, out->at,
@@ -220,7 +219,7 @@ static bool take_apart(struct ev *e, const struct ex *v, unsigned depth, struct 
 	case EX_ADD:
 		return add_parts(e, v, depth, out);
 	case EX_MUL: /* of a counter, such as the step along k */
-		if (v->a[1]->op != EX_CONST || v->a[1]->imm > START_MASK ||
+		if (v->a[1]->op != EX_CONST || v->a[1]->imm > PTX_MATRIX_START ||
 		    !take_apart(e, v->a[0], depth, out) || out->above)
 			break;
 		out->at = prove_ex_bin(p, EX_MUL, out->at, prove_ex_const(p, 32, v->a[1]->imm));
@@ -241,7 +240,7 @@ static bool take_apart(struct ev *e, const struct ex *v, unsigned depth, struct 
 			return take_address(e, v, out);
 		break;
 	case EX_UREM:
-		if (v->a[1]->op != EX_CONST || v->a[1]->imm <= START_MASK ||
+		if (v->a[1]->op != EX_CONST || v->a[1]->imm <= PTX_MATRIX_START ||
 		    (v->a[1]->imm & (v->a[1]->imm - 1)))
 			break;
 		return take_apart(e, v->a[0], depth, out) && mask_part(e, v->a[1]->imm - 1, out);
@@ -306,5 +305,7 @@ const char *prove_ev_find_matrix(struct ev *e, const struct ex *desc,
 	out->start = prove_ex_bin(p, EX_ADD, prove_ex_bin(p, EX_SUB, x.at, off),
 				  prove_ex_const(p, 32, lo));
 	out->units = (hi - lo) / PTX_MATRIX_UNIT;
+	/* bit 52 is tcgen05's */
+	out->above = x.above & ~((uint64_t)1 << 52);
 	return NULL;
 }
