@@ -28,7 +28,7 @@ static void test_options(void)
 	struct base_sink sink = {0};
 
 	CHECK(cudart_read_options(NULL, &o, &sink));
-	CHECK(o.cpu.seed == 1 && o.cpu.threads == 1 && o.cpu.devices == 1);
+	CHECK(o.cpu.seed == 1 && o.cpu.threads >= 1 && o.cpu.devices == 1);
 	CHECK(o.cpu.sms == CPU_SMS && o.cpu.memory == CPU_MEMORY);
 	CHECK(!o.has_detectors && o.cpu.oracle == CPU_ORACLE_OFF);
 	CHECK(cudart_read_options(
