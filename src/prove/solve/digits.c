@@ -476,7 +476,8 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 			 b = {.c = c, .facts = q->fb, .keeps_loops = q->keeps_loops};
 	struct unknowns u = {.na = q->na, .nb = q->nb};
 	unsigned need = wanted(c), has = 0;
-	int64_t most = q->a->w < 64 ? INT64_MAX >> (65 - q->a->w) : INT64_MAX >> 3;
+	/* within it a difference is 0, as machine words, only where it is 0 */
+	int64_t most = q->a->w <= 60 ? ((int64_t)1 << q->a->w) - q->na - q->nb : INT64_MAX >> 3;
 
 	take_apart(&a, q->a, 1, true, 0);
 	take_apart(&b, q->b, 1, true, 0);
@@ -487,7 +488,7 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 		match_stages(c, counters, &a, &b, &gap, &u);
 	drop_nothing(&a);
 	drop_nothing(&b);
-	if (a.is_lost || b.is_lost || gap > most || gap < -most ||
+	if (a.is_lost || b.is_lost || gap > most / 2 || gap < -(most / 2) ||
 	    !add_others(c, counters, &b, &a, -1, &u) || !add_others(c, counters, &a, &b, 1, &u))
 		return false;
 	unsigned bits[MAX_TERMS] = {0};
@@ -512,6 +513,7 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 	}
 	/* where equal positions aren't seen they mustn't meet either */
 	bool differs = q->is_alone || !need || need & ~has;
+	most -= gap < 0 ? -gap : gap;
 	return order(&u, most) && !can_meet(&u, 0, gap, differs);
 }
 
