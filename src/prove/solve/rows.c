@@ -9,9 +9,13 @@
  * all D are: then the positions in them are, as their factors are a mixed radix. So is a value of
  * which both x % m and x / m are equal: it may be another in each thread (digits.c).
  *
+ * Of elements in rows whose pitch is in bytes it is asked whether the last byte of each lies in its
+ * row. An offset that may wrap (32 bits, or a pitch of 64) must be shown not to.
+ *
  * That a polynomial is 0 or more is shown by taking away others that are so, times atoms that are:
  * what the guards say (x < w), the assumptions, the dimensions of the launch. What is missing can
- * be collected instead: that is what remedy.c offers.
+ * be collected instead: that is what remedy.c offers; first without what the guards need to say
+ * something, then with it.
  *
  * Misses: strides that aren't multiples of each other, neighbours that the next row may have.
  * Costs: some ten microseconds.
@@ -78,28 +82,12 @@ static bool split(struct rows *r, unsigned t, const struct poly *p, struct level
 	return true;
 }
 
-/* The largest that facts of one atom let it be in either thread; -1: they don't say. */
+/* The largest that facts let an atom be in either thread; -1: they don't say. */
 static int64_t most_known(struct rows *r, const struct ex *v)
 {
-	int64_t most[2] = {-1, -1};
+	int64_t one = rows_most_in(r, 0, v), other = rows_most_in(r, 1, v);
 
-	for (unsigned t = 0; t < 2; t++) {
-		if (!rows_is_at_least_0(r, t, v))
-			return -1;
-		for (unsigned i = 0; i < r->side[t].n; i++) {
-			const struct poly *f = &r->side[t].fact[i];
-			unsigned at = f->n && f->m[0].n == 0;
-			if (f->n != 2 || f->m[!at].n || f->m[at].n != 1 || f->m[at].atom[0] != v ||
-			    f->m[at].times >= 0 || f->m[!at].times < 0)
-				continue;
-			int64_t n = f->m[!at].times / -f->m[at].times;
-			if (most[t] < 0 || n < most[t])
-				most[t] = n;
-		}
-		if (most[t] < 0)
-			return -1;
-	}
-	return most[0] > most[1] ? most[0] : most[1];
+	return one < 0 || other < 0 ? -1 : one > other ? one : other;
 }
 
 /* By how much atom i moves the level's factor, up or down. */
@@ -173,8 +161,6 @@ static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
 				most = tile - 1;
 			for (unsigned t = 0; t < 2 && r->needs; t++)
 				rows_know_blocks(r, t);
-		} else if (v->hi < (uint64_t)1 << 31) {
-			most = (int64_t)v->hi;
 		} else {
 			most = most_known(r, v);
 			if (most < 0)
@@ -189,8 +175,22 @@ static bool positions_of(struct rows *r, struct level *l, unsigned *bits)
 	return true;
 }
 
-/* In order of their strides, each a multiple of the one before; per: how often. */
-static bool chain(struct level *l, unsigned n, struct mono *per)
+/* A smaller unit does as well. */
+static void make_finer(struct level *x, int64_t unit, int64_t *left)
+{
+	for (unsigned t = 0; t < 2; t++) {
+		x->first[t] *= x->unit / unit;
+		if (!x->key.n) {
+			x->first[t] += left[t] / unit;
+			left[t] %= unit;
+		}
+	}
+	x->unit = unit;
+}
+
+/* In order of their strides, each a multiple of the one before; per: how often. Of elements in
+ * rows whose pitch is in bytes: times 0. */
+static bool chain(struct level *l, unsigned n, struct mono *per, int64_t *left)
 {
 	for (unsigned i = 1; i < n; i++)
 		for (unsigned k = i; k && l[k].key.n < l[k - 1].key.n; k--) {
@@ -198,11 +198,14 @@ static bool chain(struct level *l, unsigned n, struct mono *per)
 			l[k] = l[k - 1];
 			l[k - 1] = x;
 		}
+	bool is_row = n > 1 && !l[0].key.n && (l[0].own[0].n || l[0].own[1].n);
+	for (unsigned i = n; i-- > 1;)
+		if (l[i].unit % l[i - 1].unit && !(i == 1 && is_row))
+			make_finer(&l[i - 1], gcd(l[i].unit, l[i - 1].unit), left);
 	for (unsigned i = 0; i + 1 < n; i++) {
-		if (!poly_quotient(&l[i + 1].key, &l[i].key, &per[i]) || !per[i].n ||
-		    l[i + 1].unit % l[i].unit)
+		if (!poly_quotient(&l[i + 1].key, &l[i].key, &per[i]) || !per[i].n)
 			return false;
-		per[i].times = l[i + 1].unit / l[i].unit;
+		per[i].times = l[i + 1].unit % l[i].unit ? 0 : l[i + 1].unit / l[i].unit;
 	}
 	return true;
 }
@@ -262,29 +265,38 @@ static struct poly factor(const struct level *l, unsigned t)
 }
 
 /* The largest that D may be in thread t, of atoms that have a largest value; -1: it isn't known. */
-static int64_t largest(const struct level *l, unsigned t)
+static int64_t largest(struct rows *r, const struct level *l, unsigned t)
 {
 	int64_t all = l->first[t];
 
 	for (unsigned i = 0; i < l->own[t].n; i++) {
 		const struct mono *m = &l->own[t].m[i];
-		int64_t one;
-		if (m->atom[0]->hi > INT32_MAX ||
-		    __builtin_mul_overflow(m->times / l->unit, (int64_t)m->atom[0]->hi, &one) ||
+		int64_t one, most = rows_most_in(r, t, m->atom[0]);
+		if (most < 0 || __builtin_mul_overflow(m->times / l->unit, most, &one) ||
 		    __builtin_add_overflow(all, one, &all) || all > MOST)
 			return -1;
 	}
 	return all;
 }
 
-/* 0 <= D < E in thread t. */
-static bool is_within(struct rows *r, unsigned t, const struct level *l, const struct mono *per)
+/* 0 <= D < E in thread t. Where E is no multiple of the unit: what is accessed, up to `end` bytes
+ * from a unit's start on, ends within E. */
+static bool is_within(struct rows *r, unsigned t, const struct level *l, const struct mono *per,
+		      int64_t end)
 {
 	struct poly d = factor(l, t), q = {.n = 0};
 
-	poly_add(&q, &d, -1);
-	poly_add_mono(&q, per, 1);
-	poly_add_number(&q, -1);
+	if (per->times) {
+		poly_add(&q, &d, -1);
+		poly_add_mono(&q, per, 1);
+		poly_add_number(&q, -1);
+	} else {
+		struct mono next = l[1].key;
+		poly_add(&q, &d, -l->unit);
+		next.times = l[1].unit;
+		poly_add_mono(&q, &next, 1);
+		poly_add_number(&q, -end);
+	}
 	return rows_require(r, t, &d) && rows_require(r, t, &q);
 }
 
@@ -293,7 +305,7 @@ static bool differs(struct rows *r, const struct level *l)
 {
 	for (unsigned t = 0; t < 2; t++) {
 		struct poly d = factor(l, t), up = {.n = 0}, down = {.n = 0};
-		int64_t most = largest(l, !t);
+		int64_t most = largest(r, l, !t);
 		poly_add(&up, &d, 1);
 		poly_add_number(&up, -most - 1);
 		poly_add(&down, &d, -1);
@@ -381,6 +393,48 @@ static bool has_all_digits(struct rows *r)
 	return false;
 }
 
+/* Where 64 bits hold more than sums of small products of 32 bits, they may wrap. */
+static bool is_small(const struct ex *v, unsigned depth)
+{
+	if (depth > MAX_DEPTH || v->w < 64)
+		return false;
+	switch ((enum ex_op)v->op) {
+	case EX_CONST:
+		return v->imm < 1u << 20 || ~v->imm < 1u << 20;
+	case EX_SEXT:
+	case EX_ZEXT:
+		return v->a[0]->w <= 32;
+	case EX_ADD:
+	case EX_SUB:
+		return is_small(v->a[0], depth + 1) && is_small(v->a[1], depth + 1);
+	case EX_MUL:
+		return is_small(v->a[0], depth + 1) && v->a[1]->op == EX_CONST &&
+		       v->a[1]->imm <= 4096;
+	default:
+		return false;
+	}
+}
+
+/* Do both offsets differ as machine words where the polynomials do? */
+static bool is_exact(struct rows *r, const struct poly *p)
+{
+	const struct ex *off[2] = {r->c->pair.a->off, r->c->pair.b->off};
+	bool is = true;
+
+	for (unsigned t = 0; t < 2 && is; t++) {
+		struct poly above = {.n = 0}, below = {.n = 0};
+		bool is_wide = off[t]->w == 64;
+		if (is_small(off[t], 0))
+			continue;
+		poly_add(&above, &p[t], 1);
+		poly_add_number(&above, is_wide ? MOST / 2 : 0);
+		poly_add(&below, &p[t], -1);
+		poly_add_number(&below, is_wide ? MOST / 2 : INT32_MAX - 64);
+		is = rows_require(r, t, &above) && rows_require(r, t, &below);
+	}
+	return is;
+}
+
 static bool are_sorted_out(struct rows *r)
 {
 	const struct ev_access *x[2] = {r->c->pair.a, r->c->pair.b};
@@ -393,12 +447,12 @@ static bool are_sorted_out(struct rows *r)
 
 	for (unsigned t = 0; t < 2; t++)
 		rows_poly_of(r, t, x[t]->off, &p[t], 0);
-	if (p[0].is_lost || p[1].is_lost || !split(r, 0, &p[0], l, &n) ||
+	if (p[0].is_lost || p[1].is_lost || !is_exact(r, p) || !split(r, 0, &p[0], l, &n) ||
 	    !split(r, 1, &p[1], l, &n))
 		return false;
 	for (unsigned i = 0; i < n; i++)
 		l[i].is_same = poly_is_equal(&l[i].own[0], &l[i].own[1]);
-	if (!settle_units(l, &n, left) || !chain(l, n, per) || n < 1)
+	if (!settle_units(l, &n, left) || !chain(l, n, per, left) || n < 1)
 		return false;
 	/* positions first: what they need of the blocks bounds the rest */
 	for (unsigned i = 0; i < n; i++) {
@@ -414,7 +468,7 @@ static bool are_sorted_out(struct rows *r)
 			return false;
 	for (unsigned i = 0; i + 1 < n; i++)
 		for (unsigned t = 0; t < 2; t++)
-			if (!is_within(r, t, &l[i], &per[i]))
+			if (!is_within(r, t, &l[i], &per[i], left[t] + bytes[t]))
 				return false;
 	/* what is left over fits below the smallest stride */
 	for (unsigned t = 0; t < 2; t++) {
@@ -443,29 +497,7 @@ static bool are_sorted_out(struct rows *r)
 	       (need && (!(need & ~bits) || has_all_digits(r)));
 }
 
-/* Where 64 bits hold more than sums of small products of 32 bits, they may wrap. */
-static bool is_small(const struct ex *v, unsigned depth)
-{
-	if (depth > MAX_DEPTH || v->w < 64)
-		return depth <= MAX_DEPTH;
-	switch ((enum ex_op)v->op) {
-	case EX_CONST:
-		return v->imm < 1u << 20 || ~v->imm < 1u << 20;
-	case EX_SEXT:
-	case EX_ZEXT:
-		return v->a[0]->w <= 32;
-	case EX_ADD:
-	case EX_SUB:
-		return is_small(v->a[0], depth + 1) && is_small(v->a[1], depth + 1);
-	case EX_MUL:
-		return is_small(v->a[0], depth + 1) && v->a[1]->op == EX_CONST &&
-		       v->a[1]->imm <= 4096;
-	default:
-		return false;
-	}
-}
-
-static bool run(struct check *c, const uint8_t *counters, struct rows_needs *needs)
+static bool run(struct check *c, const uint8_t *counters, struct rows_needs *needs, bool is_eager)
 {
 	struct rows *r = base_zalloc(c->arena, sizeof(*r));
 	unsigned was = needs ? needs->n : 0;
@@ -473,8 +505,8 @@ static bool run(struct check *c, const uint8_t *counters, struct rows_needs *nee
 	r->c = c;
 	r->counters = counters;
 	r->needs = needs;
-	if (c->pair.a->off->w != 64 || c->pair.b->off->w != 64 || !is_small(c->pair.a->off, 0) ||
-	    !is_small(c->pair.b->off, 0))
+	r->is_eager = is_eager;
+	if (c->pair.a->off->w < 32 || c->pair.a->off->w != c->pair.b->off->w)
 		return false;
 	rows_learn_all(r);
 	if (are_sorted_out(r))
@@ -486,10 +518,10 @@ static bool run(struct check *c, const uint8_t *counters, struct rows_needs *nee
 
 bool rows_are_apart(struct check *c, const uint8_t *counters)
 {
-	return run(c, counters, NULL);
+	return run(c, counters, NULL, false);
 }
 
 bool rows_find_needs(struct check *c, const uint8_t *counters, struct rows_needs *needs)
 {
-	return run(c, counters, needs);
+	return run(c, counters, needs, false) || run(c, counters, needs, true);
 }

@@ -132,6 +132,28 @@ static const struct mono *worst(struct rows *r, unsigned t, const struct poly *p
 	return found;
 }
 
+/* Has p a term like this one, that makes it larger? */
+static bool has_more(const struct poly *p, const struct mono *m)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->m[i].times > 0 && poly_is_alike(&p->m[i], m))
+			return true;
+	return false;
+}
+
+/* May a fact's number, as the 64 in m - 64, take a term away? Only times that term, where p has
+ * what the fact's other term then is. */
+static bool is_number_of_use(const struct poly *p, const struct mono *m, const struct poly *fact)
+{
+	struct mono x;
+
+	for (unsigned k = 0; k < fact->n && fact->n == 2; k++)
+		if (fact->m[k].n && fact->m[k].times > 0 && poly_product(m, &fact->m[k], &x) &&
+		    has_more(p, &x))
+			return true;
+	return false;
+}
+
 /* Takes a fact, times what makes its term f of the one at fault, away from p; is_whole: with all
  * that an assumption can't name in f. */
 static bool take_away(struct rows *r, unsigned t, struct poly *p, const struct mono *m,
@@ -141,7 +163,9 @@ static bool take_away(struct rows *r, unsigned t, struct poly *p, const struct m
 		struct mono by;
 		const struct mono *f = &fact->m[k];
 		if (f->times >= 0 || m->times >= 0 || !poly_quotient(m, f, &by) ||
-		    !rows_are_at_least_0(r, t, &by) || (m->n && !f->n))
+		    !rows_are_at_least_0(r, t, &by))
+			continue;
+		if (m->n && !f->n && !is_number_of_use(p, m, fact))
 			continue;
 		if (is_whole && is_inner(r, &by))
 			continue;
@@ -156,11 +180,93 @@ static bool take_away(struct rows *r, unsigned t, struct poly *p, const struct m
 	return false;
 }
 
+int64_t rows_most_in(struct rows *r, unsigned t, const struct ex *v)
+{
+	int64_t most = v->hi <= INT32_MAX ? (int64_t)v->hi : -1;
+
+	for (unsigned i = 0; i < r->side[t].n; i++) {
+		const struct poly *f = &r->side[t].fact[i];
+		unsigned at = f->n && f->m[0].n == 0;
+		if (f->n != 2 || f->m[!at].n || f->m[at].n != 1 || f->m[at].atom[0] != v ||
+		    f->m[at].times >= 0 || f->m[!at].times < 0)
+			continue;
+		int64_t n = f->m[!at].times / -f->m[at].times;
+		if (most < 0 || n < most)
+			most = n;
+	}
+	return rows_is_at_least_0(r, t, v) ? most : -1;
+}
+
+/* The largest that it may be with a sign, and 1. */
+static double most_of(struct rows *r, unsigned t, const struct ex *v)
+{
+	uint64_t half = prove_ex_mask(v->w) >> 1;
+	struct rows_needs *needs = r->needs;
+
+	r->needs = NULL; /* nothing becomes one here */
+	int64_t known = rows_most_in(r, t, v);
+	r->needs = needs;
+	if (known >= 0)
+		return (double)known + 1;
+	return (double)(v->hi < half ? v->hi : half) + 1;
+}
+
+/* How large a term of thread t's may be; where a fact bounds some of its factors, by that. */
+double rows_size_of(struct rows *r, unsigned t, const struct mono *m)
+{
+	double all = m->times < 0 ? -(double)m->times : (double)m->times, least;
+
+	for (unsigned i = 0; i < m->n; i++)
+		all *= most_of(r, t, m->atom[i]);
+	least = all;
+	for (unsigned k = 0; k < r->side[t].n; k++) {
+		const struct poly *f = &r->side[t].fact[k];
+		const struct mono *some = NULL;
+		struct mono by;
+		double most = 0;
+		for (unsigned x = 0; x < f->n && f->n == 2; x++) {
+			if (!f->m[x].n)
+				most = (double)f->m[x].times;
+			else if (f->m[x].n >= 2 && f->m[x].times < 0)
+				some = &f->m[x];
+		}
+		if (!some || most <= 0 || !poly_quotient(m, some, &by))
+			continue;
+		double x = most * (m->times < 0 ? -(double)m->times : (double)m->times);
+		for (unsigned i = 0; i < by.n; i++)
+			x *= most_of(r, t, by.atom[i]);
+		least = x < least ? x : least;
+	}
+	return least;
+}
+
+/* Is p 0 or more in thread t, as its number is more than all other terms can take away? Of numbers
+ * that are what a word can hold. */
+static bool is_bounded(struct rows *r, unsigned t, const struct poly *p)
+{
+	struct rows_needs *needs = r->needs;
+	double number = 0, all = 0;
+	bool is = true;
+
+	for (unsigned i = 0; i < p->n; i++)
+		number = p->m[i].n ? number : (double)p->m[i].times;
+	if (number < INT32_MAX / 2)
+		return false;
+	r->needs = NULL; /* nothing becomes one here */
+	for (unsigned i = 0; i < p->n && is; i++) {
+		is = rows_are_at_least_0(r, t, &p->m[i]);
+		if (p->m[i].times < 0)
+			all += rows_size_of(r, t, &p->m[i]);
+	}
+	r->needs = needs;
+	return is && number > all * (1 + 1e-9); /* what numbers of this size lose is less */
+}
+
 bool rows_is_shown(struct rows *r, unsigned t, const struct poly *p, unsigned depth)
 {
 	const struct mono *m = worst(r, t, p);
 
-	if (!m)
+	if (!m || is_bounded(r, t, p))
 		return true;
 	if (!depth || ++r->nodes > MAX_NODES)
 		return false;
@@ -218,7 +324,7 @@ static const char *side_of(const struct rows *r, const struct poly *p, int sign)
 		const char *one = NULL;
 		if (k <= 0)
 			continue;
-		if (!p->m[i].n && k > INT32_MAX)
+		if (!p->m[i].n && k > INT32_MAX && k <= UINT32_MAX)
 			k = INT32_MAX;
 		for (unsigned a = 0; a < p->m[i].n; a++) {
 			const char *n = name_of(r, p->m[i].atom[a]);
@@ -235,52 +341,50 @@ static const char *side_of(const struct rows *r, const struct poly *p, int sign)
 	return text ? text : "0";
 }
 
-/* How large a term of thread t's may be; where a fact bounds two of its factors, by that. */
-double rows_size_of(const struct rows *r, unsigned t, const struct mono *m)
+/* A factor of 64 bits, as a pitch in bytes, is no larger than others. */
+static void need_narrow(struct rows *r, const struct ex *v)
 {
-	double all = m->times < 0 ? -(double)m->times : (double)m->times, least;
+	struct mono one = {.times = -1, .n = 1, .atom = {v}};
+	struct poly q = {.n = 0};
 
-	for (unsigned i = 0; i < m->n; i++) {
-		uint64_t half = prove_ex_mask(m->atom[i]->w) >> 1;
-		all *= (double)(m->atom[i]->hi < half ? m->atom[i]->hi : half) + 1;
-	}
-	least = all;
-	for (unsigned k = 0; k < r->side[t].n; k++) {
-		const struct poly *f = &r->side[t].fact[k];
-		const struct mono *two = NULL;
-		struct mono by;
-		double most = 0;
-		for (unsigned x = 0; x < f->n && f->n == 2; x++) {
-			if (!f->m[x].n)
-				most = (double)f->m[x].times;
-			else if (f->m[x].n == 2 && f->m[x].times < 0)
-				two = &f->m[x];
-		}
-		if (!two || most <= 0 || !poly_quotient(m, two, &by))
-			continue;
-		double x = most * (m->times < 0 ? -(double)m->times : (double)m->times);
-		for (unsigned i = 0; i < by.n; i++) {
-			uint64_t half = prove_ex_mask(by.atom[i]->w) >> 1;
-			x *= (double)(by.atom[i]->hi < half ? by.atom[i]->hi : half) + 1;
-		}
-		least = x < least ? x : least;
-	}
-	return least;
+	if (v->w < 64)
+		return;
+	poly_add_mono(&q, &one, 1);
+	note_need(r, base_printf(r->c->arena, "%s <= %d", side_of(r, &q, -1), INT32_MAX));
+	poly_add_number(&q, INT32_MAX);
+	for (unsigned t = 0; t < 2; t++)
+		rows_add_fact(r, t, &q);
 }
 
-/* Products are exact in 64 bits where two of their factors are bounded. */
+/* Products are exact in 64 bits where those of their first factors are bounded, one by one: a * b,
+ * then a * b * c. */
 static void need_products(struct rows *r, const struct poly *p)
 {
+	double share = ROWS_EXACT / (p->n ? p->n : 1);
+
 	for (unsigned i = 0; i < p->n; i++) {
 		const struct mono *m = &p->m[i];
-		struct mono two = {.times = -1, .n = 2};
-		if (m->n < 2 || rows_size_of(r, 0, m) < ROWS_EXACT)
-			continue;
-		memcpy(two.atom, m->atom, 2 * sizeof(*m->atom));
-		struct poly q = {.n = 0};
-		poly_add_mono(&q, &two, 1);
-		poly_add_number(&q, INT32_MAX);
-		note_need(r, base_printf(r->c->arena, "%s <= %d", side_of(r, &q, -1), INT32_MAX));
+		for (unsigned k = 0; k < m->n && m->n > 1; k++)
+			need_narrow(r, m->atom[k]);
+		for (unsigned k = 2; k < (m->n > 2 ? m->n : 3) && k <= m->n; k++) {
+			struct mono first = {.times = -1, .n = k};
+			double size = rows_size_of(r, 0, m), most = INT32_MAX;
+			struct poly q = {.n = 0};
+			if (size < share)
+				break;
+			memcpy(first.atom, m->atom, k * sizeof(*m->atom));
+			if (k + 1 == m->n) { /* the last leaves the number and the others room */
+				double times = m->times < 0 ? -(double)m->times : (double)m->times;
+				most = share / times / most_of(r, 0, m->atom[k]);
+				most = most < INT32_MAX ? most : INT32_MAX;
+			}
+			poly_add_mono(&q, &first, 1);
+			note_need(r, base_printf(r->c->arena, "%s <= %d", side_of(r, &q, -1),
+						 (int)most));
+			poly_add_number(&q, (int64_t)most);
+			for (unsigned t = 0; t < 2; t++)
+				rows_add_fact(r, t, &q);
+		}
 	}
 }
 

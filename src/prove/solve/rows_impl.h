@@ -7,7 +7,7 @@
 
 #include "prove/check.h"
 
-#define MAX_DEGREE 4
+#define MAX_DEGREE 6
 #define MAX_MONOS  28
 #define MAX_FACTS  48
 #define MOST	   ((int64_t)1 << 52)
@@ -42,6 +42,7 @@ struct rows {
 	struct side side[2];
 	struct rows_needs *needs; /* what is missing goes there; NULL: then nothing is proven */
 	bool is_lost, is_learning;
+	bool is_eager; /* what a guard needs to say something is missing, too */
 	unsigned nodes;
 	/* values that are equal in the two threads where the offsets are */
 	const struct ex *known[MAX_KNOWN];
@@ -70,12 +71,14 @@ bool rows_is_position(const struct rows *r, const struct ex *v, unsigned *d);
 void rows_add_fact(struct rows *r, unsigned t, const struct poly *p);
 bool rows_is_at_least_0(struct rows *r, unsigned t, const struct ex *v);
 bool rows_are_at_least_0(struct rows *r, unsigned t, const struct mono *m);
+/* The largest that facts of one atom, or its own bound, let it be; -1: they don't say. */
+int64_t rows_most_in(struct rows *r, unsigned t, const struct ex *v);
 /* Is p 0 or more? */
 bool rows_is_shown(struct rows *r, unsigned t, const struct poly *p, unsigned depth);
 /* The same; where needs are collected, what is missing for it becomes one. */
 bool rows_require(struct rows *r, unsigned t, const struct poly *p);
 /* How large a term may be; where a fact bounds two of its factors, by that. */
-double rows_size_of(const struct rows *r, unsigned t, const struct mono *m);
+double rows_size_of(struct rows *r, unsigned t, const struct mono *m);
 #define ROWS_EXACT 9e18 /* below 2^63 */
 
 /* rows_values.c */

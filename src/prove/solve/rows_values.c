@@ -241,6 +241,8 @@ static bool is_exact(struct rows *r, unsigned t, const struct poly *p)
 {
 	double all = 0;
 
+	if (is_simple(p))
+		return true;
 	for (unsigned i = 0; i < p->n; i++) {
 		all += rows_size_of(r, t, &p->m[i]);
 		if (p->m[i].n > 2 && !rows_are_at_least_0(r, t, &p->m[i]))
@@ -327,12 +329,18 @@ void rows_learn_all(struct rows *r)
 
 	r->is_learning = true;
 	for (unsigned t = 0; t < 2; t++) {
-		for (unsigned turn = 0; turn < 2; turn++)
+		/* what one says may need another, or a guard: a factor is no less than 0 */
+		for (unsigned turn = 0; turn < 3; turn++) {
 			for (size_t i = 0; i < e->assumes.n; i++)
 				if (prove_ev_is_of_launch(&e->assumes.v[i]))
 					learn(r, t, e->assumes.v[i].fact, false, 0);
-		rows_know_blocks(r, t);
-		learn(r, t, x[t]->guard, false, 0);
+			if (!turn)
+				continue;
+			rows_know_blocks(r, t);
+			r->is_learning = !r->is_eager;
+			learn(r, t, x[t]->guard, false, 0);
+			r->is_learning = true;
+		}
 	}
 	r->is_learning = false;
 }
