@@ -267,14 +267,15 @@ static bool is_kept_by(struct contract *c, const struct question *q, struct ev_t
  */
 static bool has_small_launch(struct contract *c, const struct question *q)
 {
-	static const uint64_t values[] = {1, 2, 3, 16, 64, 1024, 0};
+	static const uint64_t values[] = {1, 2, 3, 16, 64, 128, 1024, 0};
 	struct ev_trial t = {.e = c->e, .pin = c->pin, .npins = c->npins};
 
 	for (size_t i = 0; i < BASE_COUNTOF(values); i++) {
 		t.param = values[i];
-		for (t.any = 0; t.any < 2; t.any++)
-			if (is_kept_by(c, q, &t))
-				return true;
+		for (t.times = 1; t.times <= 16; t.times *= 16)
+			for (t.any = 0; t.any < 2; t.any++)
+				if (is_kept_by(c, q, &t))
+					return true;
 	}
 	return false;
 }

@@ -255,6 +255,7 @@ struct ev_trial {
 	const struct ev *e;	   /* NULL: only what depends on launch, thread and parameters */
 	const struct smt_model *m; /* the parameters, or NULL: */
 	uint64_t param;		   /* all of them are this, or nearest to it within: */
+	uint64_t times;		   /* ... of 64 bits so many times this, as sizes in bytes are */
 	const struct ex_pin *pin;
 	uint32_t npins;
 	uint64_t any; /* what isn't modelled is this, or nearest to it within its bounds */

@@ -451,7 +451,7 @@ static void add_powers(struct finder *f)
 	f->has_all = true;
 }
 
-#define FEW_MS 2500
+#define FEW_MS 3000
 
 /* Numbers of steps, and powers of two that a loop hides: proven case by case. Other assumptions may
  * be as good. */

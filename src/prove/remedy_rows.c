@@ -71,6 +71,7 @@ struct parts {
 	const char *text[MAX_PARTS];
 	bool is_out[MAX_PARTS];
 	unsigned n;
+	bool is_anew; /* the kernel is analysed with them in its expressions (pins.c) */
 };
 
 static void add_part(struct parts *p, const char *text)
@@ -88,8 +89,13 @@ static bool removes_all(struct finder *f, const struct parts *p, const char **te
 		if (!p->is_out[i])
 			*text = *text ? base_printf(f->c->arena, "%s && %s", *text, p->text[i])
 				      : p->text[i];
-	return *text && remedy_may_try(f) &&
-	       !prove_assume_read(&f->c->names, f->c->e, *text, &as) &&
+	if (!*text || !remedy_may_try(f))
+		return false;
+	if (p->is_anew) {
+		f->tries++;
+		return kernel_try_with(f->c->task, *text, f->deadline, true) == KERNEL_PROVEN;
+	}
+	return !prove_assume_read(&f->c->names, f->c->e, *text, &as) &&
 	       remedy_count_gone(f, &as) == f->pairs.n;
 }
 
@@ -121,6 +127,10 @@ static bool try_parts(struct finder *f, struct parts *p, bool is_quick)
 
 	c->trial.is_quick = true;
 	bool is = removes_all(f, p, &best);
+	if (!is && is_quick) {
+		p->is_anew = true;
+		is = removes_all(f, p, &best);
+	}
 	if (is)
 		leave_out(f, p, &best);
 	c->trial.is_quick = false;
@@ -131,7 +141,8 @@ static bool try_parts(struct finder *f, struct parts *p, bool is_quick)
 	now = prove_now_ms();
 	if (is_quick && now + LEAVE_MS < was)
 		c->deadline = f->deadline = now + LEAVE_MS;
-	leave_out(f, p, &best);
+	if (!p->is_anew)
+		leave_out(f, p, &best);
 	c->deadline = f->deadline = was;
 	return remedy_add(f, best);
 }

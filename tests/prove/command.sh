@@ -256,6 +256,39 @@ expect 10 "race-free with --assume='log2n >= 1 && log2n <= [0-9]*'" --kernel=shi
 expect 0 race-free --assume='log2n >= 1 && log2n <= 16' --kernel=shifted_apart "${few[@]}"
 ! "$collider" prove --kernel=shifted_overlap "${few[@]}" | grep -q "race-free with --assume='log2n >= 1" ||
 	{ echo 'FAIL a remedy for rows that overlap'; failed=1; }
+# sizes that no dimension shows: a pitch in bytes, digits in shared memory, four sizes in a product,
+# places of a row
+cat >"$tree/sizes.cu" <<'CU'
+__global__ void in_bytes(float2 *v, int w, int lines, size_t pitch)
+{
+	int x = blockIdx.x * 32 + threadIdx.x, y = (blockIdx.y * 4 + threadIdx.y) * lines;
+	for (int i = 0; i < lines && x < w; i++)
+		((float2 *)((char *)v + (y + i) * pitch))[x] = make_float2(x, y);
+}
+__global__ void in_words(int *out, int n)
+{
+	__shared__ int s[128 * 17];
+	for (int i = threadIdx.x; i < 128 * n; i += 128)
+		s[i / n * 17 + i % n] = i;
+	__syncthreads();
+	out[blockIdx.x * 128 + threadIdx.x] = s[threadIdx.x * 17];
+}
+__global__ void in_heads(float *out, int seq, int n, int dim)
+{
+	out[((blockIdx.z * n + blockIdx.y) * seq + blockIdx.x) * dim + threadIdx.x] = seq;
+}
+__global__ void in_places(float *out, int rows, int n)
+{
+	int id = blockIdx.x * 32 + threadIdx.x;
+	if (id < rows)
+		out[id * n] = out[id * n + 38] = 1;
+}
+CU
+ptx "$tree/sizes.cu"
+expect 10 "race-free with --assume='.*w . 8 <= pitch'" --kernel=in_bytes --block-dim=32,4 --grid-dim=4,8 "$tree/sizes.ptx"
+expect 10 "race-free with --assume='1 <= n && n <= 17'" --kernel=in_words --block-dim=128 --grid-dim=4 "$tree/sizes.ptx"
+expect 10 "race-free with --assume='.*64 <= dim && 128 <= seq && 12 <= n'" --kernel=in_heads --block-dim=64 --grid-dim=128,12,8 "$tree/sizes.ptx"
+expect 10 "race-free with --assume='.*39 <= n'" --kernel=in_places --block-dim=32 --grid-dim=4 "$tree/sizes.ptx"
 # more pairs race than there is room for alarms; the last one does whatever n is
 cat >"$tree/many.cu" <<'CU'
 #define PUT(i) a[(n > 0 ? t * 16 : 0) + i] = t;

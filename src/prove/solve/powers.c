@@ -278,24 +278,66 @@ static bool is_number_of_steps(const struct check *c, const struct names_param *
 	return found;
 }
 
+/* What else may wrap: the other scalars are sizes of at most MAX_SIZE, or "". */
+#define MAX_SIZE 32768
+static const char *small_others(struct check *c, const struct names_param *p)
+{
+	const char *text = "";
+
+	for (uint32_t i = 0; i < c->names.nparams; i++) {
+		const struct names_param *q = &c->names.param[i];
+		if (q != p && !q->is_pointer && !q->is_float && q->is_known && q->bytes == 4)
+			text = base_printf(c->arena, "%s && %s >= 0 && %s <= %d", text, q->name,
+					   q->name, MAX_SIZE);
+	}
+	return text;
+}
+
+#define FIRST_FEW 4
+
+/* From which value (1 to FIRST_FEW, which is proven) up to which one is it proven, with what else
+ * is assumed? Of less than the first some accesses may not be reached. */
+static uint64_t find_range(struct check *c, const struct names_param *p, const char *others,
+			   uint64_t end, uint64_t *lo)
+{
+	uint64_t hi = FIRST_FEW;
+
+	for (*lo = FIRST_FEW; *lo > 1; --*lo)
+		if (!is_case_proven(
+			    c, base_printf(c->arena, "%s%s", powers_text(c, p, *lo - 1), others),
+			    end))
+			break;
+	while (hi < MAX_FEW &&
+	       is_case_proven(c, base_printf(c->arena, "%s%s", powers_text(c, p, hi + 1), others),
+			      end))
+		hi++;
+	return hi;
+}
+
 /* The same of a parameter that a loop or shift counts to: from 1 up to a few at once, or case by
  * case; or the powers of two. */
 const char *powers_find_few(struct check *c, const struct names_param *p, uint64_t end)
 {
-	uint64_t hi = 0;
+	const char *few = powers_text(c, p, FIRST_FEW), *others = "";
+	uint64_t now = prove_now_ms(), lo;
 
-	if (p->bytes != 4 || prove_now_ms() >= end || has_counters(c->e) ||
-	    !is_number_of_steps(c, p) || !is_case_proven(c, powers_text(c, p, 4), end))
+	if (p->bytes != 4 || now >= end || has_counters(c->e) || !is_number_of_steps(c, p))
 		return NULL;
-	const char *all = base_printf(c->arena, "%s >= 1 && %s <= %u", p->name, p->name, MAX_FEW);
-	if (try_with(c, all, end, false) == KERNEL_PROVEN)
-		return all;
-	for (uint64_t v = 1; v <= MAX_FEW; v++) {
-		if (v != 4 && !is_case_proven(c, powers_text(c, p, v), end))
-			break;
-		hi = v;
+	if (!is_case_proven(c, few, now + (end - now) / 4)) {
+		others = small_others(c, p);
+		if (!*others || !is_case_proven(c, base_printf(c->arena, "%s%s", few, others), end))
+			return NULL;
 	}
-	if (hi >= LEAST_FEW)
-		return base_printf(c->arena, "%s >= 1 && %s <= %u", p->name, p->name, (unsigned)hi);
-	return find_powers(c, p, end);
+	const char *all = base_printf(c->arena, "%s >= 1 && %s <= %u", p->name, p->name, MAX_FEW);
+	now = prove_now_ms();
+	if (!*others && now < end &&
+	    try_with(c, all, now + (end - now) / 3, false) == KERNEL_PROVEN)
+		return all;
+	uint64_t hi = find_range(c, p, others, end, &lo);
+	/* the first few of them are perhaps all that is proven of others than powers of two */
+	const char *powers = hi < LEAST_RANGE && !*others ? find_powers(c, p, end) : NULL;
+	if (powers || hi - lo + 1 < LEAST_FEW)
+		return powers;
+	return base_printf(c->arena, "%s >= %u && %s <= %u%s", p->name, (unsigned)lo, p->name,
+			   (unsigned)hi, others);
 }

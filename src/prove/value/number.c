@@ -36,7 +36,7 @@ static bool number_of(struct run *r, const struct ex *v, uint64_t *out);
 /* A parameter's number; a scalar that the model doesn't have is 0, as in a replay. */
 static bool param_of(const struct ev_trial *t, const struct ex *leaf, uint64_t *n)
 {
-	*n = t->m ? 0 : t->param;
+	*n = t->m ? 0 : leaf->w == 64 && t->times ? t->param * t->times : t->param;
 	for (uint32_t i = 0; i < t->npins; i++) {
 		const struct ex_pin *x = &t->pin[i];
 		if (x->off == leaf->imm && x->w == leaf->w)
