@@ -126,9 +126,9 @@ ptx "$tree/shapes.cu"
 proposes tiled 'blockDim.x <= 256 && gridDim.x <= 8388607'
 proposes pairs 'blockDim.x <= 256 && gridDim.x <= 4194303'
 proposes rows 'blockDim.x % 32 == 0'
-proposes inner 'blockDim.x <= 32 && blockDim.y <= 8 && n >= 0 && n * n <= 2147483647 && gridDim.x <= 67108863'
+proposes inner 'gridDim.x * 32 + blockDim.x <= 2147483647 && n >= 0 && n * n <= n + 2147483647 && blockDim.x <= 32 && blockDim.y <= 8'
 proposes whole 'blockDim.x <= 16 && blockDim.y <= 16 && n >= 0 && n * n <= 2147483647 && gridDim.x * 16 <= n && gridDim.y * 16 <= n'
-proposes oblong 'blockDim.x <= 32 && blockDim.y <= 8 && width >= 0 && width * height <= 2147483647 && height >= 0 && gridDim.x <= 67108863'
+proposes oblong 'gridDim.x * 32 + blockDim.x <= 2147483647 && width >= 0 && width * height <= 2147483647 && blockDim.x <= 32 && blockDim.y <= 8'
 proposes column none
 expect 10 'because gridDim.x may be anything' --block-dim=512 "$tree/tile.ptx"
 expect 11 'assume.cu:3: this assumption contradicts the others' --param=2=2 "$tree/assume.ptx"

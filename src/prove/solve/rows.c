@@ -521,7 +521,25 @@ bool rows_are_apart(struct check *c, const uint8_t *counters)
 	return run(c, counters, NULL, false);
 }
 
+/* Does one of them want a grid that is no larger than something? */
+static bool asks_for_grid(const struct rows_needs *needs, unsigned from)
+{
+	for (unsigned i = from; i < needs->n; i++)
+		if (strstr(needs->text[i], "gridDim"))
+			return true;
+	return false;
+}
+
+/* Where a guard keeps columns in their row the grid may be larger than that: what the guard needs
+ * to say so is the lesser need. */
 bool rows_find_needs(struct check *c, const uint8_t *counters, struct rows_needs *needs)
 {
-	return run(c, counters, needs, false) || run(c, counters, needs, true);
+	struct rows_needs first = *needs;
+	bool is = run(c, counters, &first, false);
+
+	if ((!is || asks_for_grid(&first, needs->n)) && run(c, counters, needs, true))
+		return true;
+	if (is)
+		*needs = first;
+	return is;
 }
