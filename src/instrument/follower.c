@@ -353,7 +353,7 @@ void inst_follow(struct inst_ctx *cx, struct inst_follow *k, const struct inst_f
 	plan(k, has_words);
 	inst_end_body(cx);
 	if (has_words && !k->frame.called && inst_is_all_pruned(cx, &k->ev))
-		k->unchecked = inst_copy_body(cx);
+		k->unchecked = inst_copy_body(cx, NULL, NULL);
 	struct ptx_stmt *top = inst_body_start(cx->f);
 	if (has_words) {
 		begin_words(k, top);

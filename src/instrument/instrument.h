@@ -9,6 +9,7 @@
 
 #include "ptx/ptx.h"
 #include "race/detector.h"
+#include "race/plain.h"
 
 /* Functions of the size of a radix sort's kernels stay inlined: a call costs more at run time. In a
  * module with more than INST_LARGE_MODULE loads and stores the time of ptxas matters more. */
@@ -77,12 +78,24 @@ struct inst_prune_site {
 	bool is_conditional; /* only where all terms hold */
 };
 
+/* Instruction `nth` of the body, from 0, accesses memory behind pointer `array` of the kernel. */
+struct inst_prune_test {
+	uint32_t nth, array;
+};
+
 /* One kernel. */
 struct inst_prune {
 	const char *kernel; /* its name in the PTX */
 	uint32_t nterms;
 	struct inst_prune_term term[INST_PRUNE_TERMS];
 	BASE_VEC(struct inst_prune_site) sites;
+	/* Where all terms hold and accesses stay in their arrays, nothing of it needs a check.
+	 * Then its pointers, by their place in the parameter block, and its accesses to global
+	 * memory. */
+	bool is_whole;
+	uint32_t narrays;
+	uint64_t array[RACE_PLAIN_ARRAYS];
+	BASE_VEC(struct inst_prune_test) tests;
 };
 
 struct inst_prunes {
@@ -118,6 +131,7 @@ struct inst_options {
 	size_t nprunes;
 	bool all_loads;	  /* check loads of shared memory that barriers keep apart, too */
 	bool prune_alone; /* global ones only while the launch runs alone (--prune=proved-alone) */
+	bool plain;	  /* detector collide: each kernel's own code once more (race/plain.h) */
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;

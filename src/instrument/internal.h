@@ -159,6 +159,8 @@ struct inst_ctx {
 	uint32_t rng, cnt;		 /* registers */
 	uint32_t state;			 /* by call: one register in place of these */
 	uint32_t within;		 /* predicate: the launch keeps to prune's contract */
+	uint32_t plain_bytes;		 /* in .const, of variables for collide/plain.c */
+	struct ptx_str plain_space;	 /* of that of the function at work */
 	uint32_t used_base;		 /* by call: the mapped records, or PTX_NO_REG */
 	bool waits;			 /* one of its loops waits for another block */
 	const struct ptx_func *flags_of; /* site.c: the function that has_flags is about */
@@ -535,11 +537,17 @@ struct ptx_label *inst_skip_within(struct inst_ctx *cx, struct ptx_stmt *at);
 /* The same up to a label that is there. */
 void inst_put_skip_within(struct inst_ctx *cx, struct ptx_stmt *at, struct ptx_label *to);
 
+/* What is proven of the function at work; NULL: nothing. */
+const struct inst_prune *inst_prunes_of(const struct inst_ctx *cx);
+
 /* prune/plain.c. Are all accesses of the kernel left out within the contract, and is one detector
  * at work? Then: a copy of the body after it, without checks, and its label; NULL: it can't be
- * copied. And the ways out of a copy, one after the other (from: NULL, or the last one). */
+ * copied. `before` (or NULL) hears of each instruction, and may put some at the body's end. And
+ * the ways out of a copy, one after the other (from: NULL, or the last one). */
 bool inst_is_all_pruned(const struct inst_ctx *cx, const struct inst_events *ev);
-struct ptx_label *inst_copy_body(struct inst_ctx *cx);
+bool inst_can_copy(const struct inst_ctx *cx);
+typedef void inst_copied_fn(struct inst_ctx *cx, const struct ptx_stmt *s, void *arg);
+struct ptx_label *inst_copy_body(struct inst_ctx *cx, inst_copied_fn *before, void *arg);
 struct ptx_stmt *inst_next_way_out(const struct ptx_label *copy, struct ptx_stmt *from);
 
 /* nap/nap.c. Once for a module; and `ns` nanoseconds of delay for the lanes for which it is_due

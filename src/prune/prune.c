@@ -15,8 +15,13 @@
  * memory isn't proven to stay within its variable, in blocks of some size at least, none of the
  * kernel's is left out: it may reach any other variable.
  *
+ * With wants_whole it also says which kernels have nothing else than what is proven in the second
+ * and third turn, and to which pointer each of their accesses to global memory belongs: who runs
+ * them unchecked tests that each stays in its array, and that no two arrays overlap.
+ *
  * Misses: functions that kernels call, accesses other than plain loads and stores, assumptions that
- * aren't comparisons. That accesses to global memory stay within their arrays is not tested.
+ * aren't comparisons. Without wants_whole nothing tests that accesses to global memory stay within
+ * their arrays.
  * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn, or what the job
  * has: then the second turn, which proves most, comes first. None for a module that was analysed
  * before, whose results that command keeps.
@@ -183,6 +188,37 @@ static void add_sites(struct inst_prune *k, const struct race_proof *proof, bool
 	}
 }
 
+static bool add_pointer(struct inst_prune *k, uint64_t param, uint32_t *at)
+{
+	for (*at = 0; *at < k->narrays; ++*at)
+		if (k->array[*at] == param)
+			return true;
+	if (k->narrays == RACE_PLAIN_ARRAYS)
+		return false;
+	k->array[k->narrays++] = param;
+	return true;
+}
+
+/* Where nothing else of the kernel needs a check: its accesses to global memory, each with its
+ * pointer. Variables aren't arrays of a launch. */
+static void add_whole(struct inst_prune *k, const struct race_proof *proof)
+{
+	struct inst_prune more = *k;
+
+	if (k->is_whole || proof->verdict != RACE_VERDICT_FREE || !proof->is_whole ||
+	    proof->problems.n)
+		return;
+	for (size_t i = 0; i < proof->frees.n; i++) {
+		const struct race_free_site *s = &proof->frees.v[i];
+		struct inst_prune_test t = {.nth = s->nth};
+		if (*s->variable || !add_pointer(&more, s->param, &t.array))
+			return;
+		base_vec_push(&more.tests, t);
+	}
+	*k = more;
+	k->is_whole = true;
+}
+
 /* What is asked, and until when (now_ms; 0: LIMIT_MS for each kernel and turn). */
 struct search {
 	const struct tool_prover_job *j;
@@ -260,6 +296,8 @@ static void use_remedy(const struct search *x, const struct race_proof *proof, s
 				continue;
 			*k = more;
 			add_sites(k, &r.kernels.v[n], j->wants_global, true);
+			if (j->wants_whole)
+				add_whole(k, &r.kernels.v[n]);
 		}
 		race_proofs_free(&r);
 		return;
@@ -284,6 +322,8 @@ static void add_some(const struct search *x, const struct race_proofs *r, struct
 			continue;
 		}
 		add_sites(k, proof, x->j->wants_global, true);
+		if (x->j->wants_whole)
+			add_whole(k, proof);
 		use_remedy(x, proof, k);
 	}
 }

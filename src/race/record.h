@@ -120,6 +120,8 @@ struct race_rt {
 	uint64_t mirror;     /* device address of a struct race_mirror (layout/mirror.h), or 0 */
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
+	uint64_t left; /* threads that left an array of a proof (race/plain.h) */
+	uint64_t unused;
 	uint8_t cover[RACE_COVER];		 /* sample.h: 1 where a group was checked */
 	uint32_t joined[RACE_SLOTS];		 /* detector watch: the record has its checker */
 	struct race_watch_table watch;		 /* of this context, if it shares none */

@@ -44,11 +44,13 @@ void tool_find_prunes(struct tool_work *w)
 				    .text = w->text,
 				    .size = w->size,
 				    .wants_global = o->prune_global || o->inst.prune_alone,
+				    .wants_whole = o->inst.plain,
 				    .wall_ms = o->prune_timed ? wall_ms(w) : 0};
 	BASE_VEC(const char *) names = {0};
 
 	/* The accesses to shared memory of a text that declares none are its callers'. */
-	if (!o->prune || !prover || (!j.wants_global && !strstr(w->text, ".shared")))
+	if (!o->prune || !prover ||
+	    (!j.wants_global && !j.wants_whole && !strstr(w->text, ".shared")))
 		return;
 	for (size_t i = 0; i < w->funcs.n; i++)
 		if (w->funcs.v[i].is_entry && !w->funcs.v[i].is_left_out)

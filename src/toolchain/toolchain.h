@@ -61,6 +61,7 @@ struct tool_prover_job {
 	const char *name, *text; /* the file the user knows; the PTX, of `size` bytes */
 	size_t size;
 	bool wants_global;	    /* --prune=proved-global, or proved-alone */
+	bool wants_whole;	    /* kernels of which nothing is left (inst_prune.is_whole) */
 	unsigned wall_ms;	    /* what isn't found by then isn't found; 0: any */
 	const char *const *kernels; /* those of interest, nkernels; 0: all */
 	size_t nkernels;

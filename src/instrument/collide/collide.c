@@ -433,19 +433,24 @@ static void one_group(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 	inst_end_skip(cx, over, g->flush);
 }
 
-/* The state of the draws, and the launch's count. */
-static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, struct ptx_stmt *top)
+/* The state of the draws, and the launch's count, also of one that goes on in plain code. */
+static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, struct ptx_stmt *top,
+			   struct ptx_label *plain)
 {
 	if (!cx->call_free)
 		inst_emit(cx, top, "params", NT, NH);
 	if (has_tensor(plan))
 		inst_emit(cx, top, "params_tensor", NT, NH);
+	if (plain) {
+		count_launch(cx, top);
+		inst_plain_enter(cx, plain, top);
+	}
 	if (plan->has_pruned)
 		cx->within = inst_put_within(cx, top);
 	if (cx->by_call) {
 		inst_emit(cx, top, "params_check", NT, NH);
 		inst_emit(cx, top, "begin_call", NT, H(inst_reg(cx, cx->state)));
-		if (cx->f->is_entry)
+		if (cx->f->is_entry && !plain)
 			inst_emit(cx, top, "launch_call", NT, NH);
 		return;
 	}
@@ -453,7 +458,7 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 		  T(cx->k, KNOB(seed), inst_num(RACE_WAVE_AT + 5), inst_num(RACE_WAVE),
 		    inst_num(RACE_LATE_MOST), inst_num(RACE_LATE_MASK)),
 		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
-	if (cx->f->is_entry)
+	if (cx->f->is_entry && !plain)
 		count_launch(cx, top);
 }
 
@@ -494,8 +499,9 @@ void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan)
 	bool falls_off = !last;
 	if (falls_off)
 		ptx_insert_before(f, NULL, end);
+	struct ptx_label *plain = inst_wants_plain(cx) ? inst_plain_copy(cx) : NULL;
 	struct ptx_stmt *top = inst_body_start(f);
-	begin_function(cx, plan, top);
+	begin_function(cx, plan, top, plain);
 	for (struct inst_group *g = plan->first; g; g = g->next) {
 		/* Code that belongs at the end of the body is placed before the last ret. */
 		if (!g->flush)

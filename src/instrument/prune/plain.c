@@ -39,7 +39,7 @@ static struct ptx_opnd operand(struct copier *x, const struct ptx_opnd *op)
 		       : *op;
 }
 
-static void copy(struct copier *x, const struct ptx_stmt *s)
+static void copy(struct copier *x, const struct ptx_stmt *s, inst_copied_fn *before, void *arg)
 {
 	struct ptx_stmt *c;
 
@@ -47,6 +47,8 @@ static void copy(struct copier *x, const struct ptx_stmt *s)
 		inst_emit_label(x->cx, NULL, our_label(x, s->label));
 		return;
 	}
+	if (s->kind == PTX_STMT_INST && before)
+		before(x->cx, s, arg);
 	c = ptx_new_stmt(x->cx->m, (enum ptx_stmt_kind)s->kind);
 	*c = *s;
 	c->prev = c->next = NULL;
@@ -75,8 +77,9 @@ static bool can_copy(const struct ptx_stmt *s, unsigned depth)
 	}
 }
 
-static bool can_copy_all(const struct ptx_func *f)
+bool inst_can_copy(const struct inst_ctx *cx)
 {
+	const struct ptx_func *f = cx->f;
 	unsigned depth = 0;
 
 	for (const struct ptx_stmt *s = f->first; s; s = s->next) {
@@ -107,14 +110,14 @@ bool inst_is_all_pruned(const struct inst_ctx *cx, const struct inst_events *ev)
 	return true;
 }
 
-struct ptx_label *inst_copy_body(struct inst_ctx *cx)
+struct ptx_label *inst_copy_body(struct inst_ctx *cx, inst_copied_fn *before, void *arg)
 {
 	const struct ptx_stmt *last = cx->f->last;
 	struct copier x = {.cx = cx, .nlabels = cx->f->nlabels};
 	struct ptx_label *begin;
 	unsigned depth = 0;
 
-	if (!can_copy_all(cx->f))
+	if (!inst_can_copy(cx))
 		return NULL;
 	x.labels = BASE_NEWN(&cx->scratch, struct ptx_label *, x.nlabels + 1);
 	begin = named(cx, PTX_STR(RACE_PLAIN_BEGIN));
@@ -124,7 +127,7 @@ struct ptx_label *inst_copy_body(struct inst_ctx *cx)
 
 		depth += s->kind == PTX_STMT_OPEN;
 		if (depth || !is_declared)
-			copy(&x, s);
+			copy(&x, s, before, arg);
 		depth -= s->kind == PTX_STMT_CLOSE;
 		if (s == last)
 			break;

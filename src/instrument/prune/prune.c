@@ -14,7 +14,7 @@
 #include "instrument/internal.h"
 #include "instrument/templates.h"
 
-static const struct inst_prune *list_of(const struct inst_ctx *cx)
+const struct inst_prune *inst_prunes_of(const struct inst_ctx *cx)
 {
 	for (size_t i = 0; i < cx->opt->nprunes && cx->f->is_entry; i++)
 		if (ptx_str_is(cx->f->name, cx->opt->prunes[i].kernel))
@@ -31,7 +31,7 @@ static enum race_unchecked_why why_of(const struct inst_ctx *cx, const struct in
 
 enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s, enum inst_sees sees)
 {
-	const struct inst_prune *k = list_of(cx);
+	const struct inst_prune *k = inst_prunes_of(cx);
 
 	for (size_t i = 0; k && i < k->sites.n; i++) {
 		const struct inst_prune_site *x = &k->sites.v[i];
@@ -188,7 +188,7 @@ void inst_put_skip_within(struct inst_ctx *cx, struct ptx_stmt *at, struct ptx_l
 uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top)
 {
 	static const char cmps[INST_PRUNE_CMPS][3] = {"eq", "ne", "lt", "le", "gt", "ge"};
-	const struct inst_prune *k = list_of(cx);
+	const struct inst_prune *k = inst_prunes_of(cx);
 	struct ptx_opnd ok = inst_fresh(cx, PTX_TYPE_PRED);
 
 	put(cx, top, "within_begin", NT, H(ok));
