@@ -68,6 +68,7 @@ static void after_fork_child(void)
 	agent_launch_reset();
 	agent_unordered_reset();
 	agent_memory_reset();
+	agent_plain_reset();
 	agent_host_forget();
 	agent_copies_reset();
 	agent_holds_reset();

@@ -224,6 +224,8 @@ bool agent_kernel_is_known(CUkernel kernel);
 void agent_module_switch(struct agent_context *c);
 /* The state of the module that `f` (a CUfunction or a CUkernel) belongs to, patched if needed. */
 enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction f);
+/* The module that `f` (either kind) belongs to in the context, once it was patched; or NULL. */
+CUmodule agent_function_module(struct agent_context *c, CUfunction f);
 /* Unloading: the handles may be reused for something else. One of the two is NULL. */
 void agent_module_forget(CUmodule module, CUlibrary library);
 /* After fork, in the child; the lock is held. */
@@ -359,6 +361,21 @@ void agent_choice_begin(struct agent_context *c, struct agent_choice *h,
 			struct agent_launch_set *set, CUstream stream);
 void agent_choice_end(CUstream stream);
 
+/* ---- plain.c: launches without checks, as proven or as clean a thousand times -------------- */
+
+/* Around a call that launches a kernel, not into a capture: says which code it runs, and counts.
+ * data: CUPTI's CUpti_CallbackData; the stream is agent_own_stream's. */
+void agent_plain_begin(struct agent_context *c, struct agent_kernel *k, uint32_t id,
+		       const void *data, CUstream stream, bool is_programmatic);
+void agent_plain_end(struct agent_kernel *k, bool is_launched);
+/* A context was set up; a module is about to be unloaded. */
+void agent_plain_context(void);
+void agent_plain_unload(void);
+/* race_rt.left isn't 0. */
+void agent_plain_left(void);
+/* After fork, in the child; the lock is held. */
+void agent_plain_reset(void);
+
 /* ---- hold.c: --shuffle-streams --------------------------------------------- */
 
 struct agent_holds; /* of one context; never freed */
@@ -411,6 +428,8 @@ void agent_runtime_heard(void);
 void agent_runtime_enable(agent_enable_fn *enable, void *arg);
 void agent_runtime_call(const void *data);
 /* As agent_host_enable and agent_host_call. */
+void agent_plain_enable(agent_enable_fn *enable, void *arg);
+void agent_plain_call(uint32_t id, const void *data);
 void agent_memory_enable(agent_enable_fn *enable, void *arg);
 void agent_memory_call(uint32_t id, const void *data);
 /* Is there managed memory, which kernels of several contexts may access? */

@@ -281,6 +281,9 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		agent_context_launch(c);
 		hold(c, stream_of(a, id, d->functionParams), is_programmatic(a, d->functionParams),
 		     d);
+		if (!agent_is_captured(stream))
+			agent_plain_begin(c, k, id, d, stream,
+					  is_programmatic(a, d->functionParams));
 	} else if (result_of(d) == CUDA_SUCCESS &&
 		   !agent_is_captured(stream_of(a, id, d->functionParams))) {
 		agent_launch_count(c, k, 1);
@@ -296,6 +299,7 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		agent_context_synced(c, result_of(d), UINT64_MAX); /* a dead context? */
 	}
 	if (d->callbackSite == CUPTI_API_EXIT) {
+		agent_plain_end(k, result_of(d) == CUDA_SUCCESS);
 		agent_history_launch_end();
 		agent_choice_end(stream);
 	}
@@ -474,10 +478,12 @@ static void on_enter_only(enum action a, const CUpti_CallbackData *d)
 
 	switch (a) {
 	case ON_MODULE_UNLOAD:
+		agent_plain_unload();
 		agent_launch_forget();
 		agent_module_forget(((const cuModuleUnload_params *)p)->hmod, NULL);
 		break;
 	case ON_LIBRARY_UNLOAD:
+		agent_plain_unload();
 		agent_launch_forget();
 		agent_module_forget(NULL, ((const cuLibraryUnload_params *)p)->library);
 		break;
@@ -588,6 +594,7 @@ void CUPTIAPI agent_callback(void *user, CUpti_CallbackDomain domain, CUpti_Call
 		on_driver(id, data);
 		agent_host_call(id, data);
 		agent_memory_call(id, data);
+		agent_plain_call(id, data);
 		agent_unordered_call(id, data);
 	} else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
 		agent_runtime_call(data);
@@ -632,6 +639,7 @@ bool agent_enable(const struct agent_cupti *cupti, CUpti_SubscriberHandle sub)
 	struct enabling driver = {cupti, sub, CUPTI_CB_DOMAIN_DRIVER_API};
 	agent_host_enable(enable_one, &driver);
 	agent_memory_enable(enable_one, &driver);
+	agent_plain_enable(enable_one, &driver);
 	agent_unordered_enable(enable_one, &driver);
 	agent_runtime_enable(enable_one,
 			     &(struct enabling){cupti, sub, CUPTI_CB_DOMAIN_RUNTIME_API});

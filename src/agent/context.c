@@ -178,6 +178,7 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 	CUresult r;
 
 	agent_count_process();
+	agent_plain_context();
 	c->copy = malloc(sizeof(*c->copy));
 	if (!c->region || !c->copy) {
 		race_shm_gap_note(
@@ -229,6 +230,8 @@ static CUresult copy_counters(struct agent_context *c)
 	region->launches = launches;
 	region->overflow = c->copy->overflow;
 	region->unboxed = c->copy->unboxed;
+	if (c->copy->left)
+		agent_plain_left();
 	region->watches = watches;
 	region->watch_busy = c->copy->watch_busy;
 	region->watch_lost = c->copy->watch_lost;

@@ -403,6 +403,38 @@ enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction
 	return library ? agent_library_patch(c, library) : AGENT_MODULE_UNKNOWN;
 }
 
+CUmodule agent_function_module(struct agent_context *c, CUfunction f)
+{
+	CUkernel handle = (CUkernel)(void *)f;
+	CUlibrary library = NULL;
+	CUmodule module = NULL;
+	struct agent_guard g;
+	struct library *l;
+	struct kernel *k;
+
+	agent_lock();
+	HASH_FIND_PTR(kernels, &handle, k);
+	if (k)
+		library = k->library;
+	agent_unlock();
+	agent_enter(&g);
+	if (!library && (!agent_driver.func_get_module ||
+			 agent_driver.func_get_module(&module, f) != CUDA_SUCCESS))
+		module = NULL;
+	if (!library && !module &&
+	    (!agent_driver.kernel_get_library ||
+	     agent_driver.kernel_get_library(&library, handle) != CUDA_SUCCESS))
+		library = NULL;
+	agent_leave(&g);
+	struct pair key = pair_of(c, library);
+	agent_lock();
+	HASH_FIND(hh, libraries, &key, sizeof(key), l);
+	if (library && l)
+		module = l->module;
+	agent_unlock();
+	return module;
+}
+
 void agent_module_switch(struct agent_context *c)
 {
 	struct module *m, *tmp;

@@ -267,6 +267,7 @@ void race_kernel_add(struct race_results *r, const struct race_kernel *k)
 			old->why |= k->why;
 			old->proven += k->proven;
 			old->left += k->left;
+			old->sampled += k->sampled;
 			return;
 		}
 	}

@@ -64,6 +64,7 @@ struct race_kernel {
 	/* Launches that were proven free of races and judged as a whole; how often that was not
 	 * enough. */
 	uint64_t proven, left;
+	uint64_t sampled; /* launches left out, after many that were clean */
 };
 
 /* What stopped a device. */

@@ -40,7 +40,7 @@ static struct race_shm *shm;
 static char out[65536], err[65536];
 static int status;
 static uint64_t heap_bytes = RACE_SHM_HEAP_BYTES;
-static uint32_t sample = 32;
+static uint32_t sample = 32, dense;
 static bool unset_path;
 static uint32_t window = 1024;
 static uint32_t run_flags;
@@ -128,6 +128,7 @@ static void start(const char *name, const char *env, int has_file)
 	shm->rdelay = 5001;
 	shm->wdelay = 1;
 	shm->sample = sample;
+	shm->dense = dense;
 	shm->seed = 7;
 	shm->window = window;
 	shm->flags = run_flags;
@@ -969,6 +970,69 @@ static void unloadable_code_is_told(void **state)
 			 *forwarded ? 1 : UINT64_MAX);
 }
 
+/* ---- launches without checks (agent/plain.c) ------------------------------------------------- */
+
+static void expect_proven(const char *scenario, uint64_t count, uint64_t proven)
+{
+	play(scenario);
+	assert_int_equal(count_of("proven").count, count);
+	assert_int_equal(count_of("proven").proven, proven);
+	assert_int_equal(region(0)->checked, (count - proven) * 32);
+}
+
+static void what_is_proven_runs_without_checks(void **state)
+{
+	(void)state;
+	expect_proven("proven", 19, 12);
+	assert_null(chunk(RACE_CHUNK_GAP, 0));
+}
+
+static void what_may_be_under_way_is_a_gap(void **state)
+{
+	(void)state;
+	expect_proven("proven_late", 11, 10);
+	assert_int_equal(gap(RACE_GAP_LAUNCHES, "proven",
+			     "unchecked, as proven, and perhaps under way when other work could "
+			     "begin beside it (--prune=none: checked)"),
+			 1);
+}
+
+static void graphs_and_threads_end_it(void **state)
+{
+	(void)state;
+	expect_proven("proven_graph", 12, 10);
+	teardown(NULL);
+	expect_proven("proven_threads", 12, 10);
+}
+
+static void what_leaves_its_arrays_is_a_gap(void **state)
+{
+	(void)state;
+	expect_proven("proven_leaves", 12, 11);
+	assert_int_equal(gap(RACE_GAP_LAUNCHES, "",
+			     "unchecked, as proven, but an access was in none of its arrays "
+			     "(--prune=none: checked)"),
+			 1);
+}
+
+static void clean_kernels_are_sampled(void **state)
+{
+	(void)state;
+	dense = 64;
+	play("often");
+	/* One of sixteen of the second thousand is checked, by chance. */
+	uint64_t sampled = count_of("often").sampled;
+	assert_true(sampled > 1000 - 120 && sampled < 1000 - 20);
+	assert_int_equal(region(0)->checked, (2000 - sampled) * 32);
+	teardown(NULL);
+	play("often_racy");
+	assert_int_equal(count_of("often").sampled, 0);
+	teardown(NULL);
+	dense = 0; /* all are to be checked */
+	play("often");
+	assert_int_equal(count_of("often").sampled, 0);
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(int argc, char **argv)
@@ -1026,6 +1090,11 @@ int main(int argc, char **argv)
 		TEST(checks_change_only_when_nothing_runs),
 		TEST(a_graph_is_checked_as_a_whole),
 		TEST(words_are_taken_away_and_come_back),
+		TEST(what_is_proven_runs_without_checks),
+		TEST(what_may_be_under_way_is_a_gap),
+		TEST(graphs_and_threads_end_it),
+		TEST(what_leaves_its_arrays_is_a_gap),
+		TEST(clean_kernels_are_sampled),
 	};
 
 	if (argc != 5 && argc != 9)

@@ -45,6 +45,13 @@ size_t fake_mapped(void);
 void fake_branch(CUgraph g);
 /* From now on the card has so many bytes left. */
 void fake_leave(size_t bytes);
+/* Launches so far that ran their kernel's own code, without checks: `proven`, which has a proof for
+ * blocks of 32 threads and one array, its first parameter; and `often`, which has none. */
+unsigned fake_plain(void);
+/* May the next launches of `proven` do so? */
+bool fake_plain_is_on(CUmodule m);
+/* From now on they access memory outside of their array. */
+void fake_leaves(void);
 /* How often pinned memory was asked for, by the agent as well. */
 unsigned fake_pinned(void);
 

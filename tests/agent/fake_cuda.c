@@ -34,6 +34,7 @@
 #include "fake.h"
 #include "race/layout/iguard.h"
 #include "race/layout/history.h"
+#include "race/plain.h"
 
 #define MAX_CTX	 128
 #define MAX_NODE 16
@@ -52,7 +53,23 @@ struct CUmod_st {
 	struct race_knobs knobs;
 	bool has_iguard;
 	struct race_history history, guard;
+	struct race_plain_state proven; /* with one array */
+	uint64_t often[2];		/* without arrays */
 };
+
+/* What the module says of kernel `proven`. */
+static const struct {
+	struct race_plain_proof head;
+	struct race_plain_pointer pointer;
+	struct race_plain_term term;
+} proof = {{1, 1},
+	   {0, 0},
+	   {RACE_PLAIN_EQ,
+	    0,
+	    {RACE_PLAIN_DIM, 0},
+	    {RACE_PLAIN_CONST, 1},
+	    {RACE_PLAIN_CONST, 32},
+	    {RACE_PLAIN_CONST, 1}}};
 
 /* CUfunction and CUkernel may be passed for each other, so both start with a tag. */
 enum tag { TAG_FUNCTION = 0x66, TAG_KERNEL = 0x6b };
@@ -102,7 +119,8 @@ static int captures;
 static unsigned char *unruly;
 static unsigned reads;	/* copies to the host, the agent's included */
 static unsigned pinned; /* calls for pinned memory, the same */
-static bool is_late, is_busy;
+static bool is_late, is_busy, leaves;
+static unsigned plains;
 static CUevent events;
 static struct {
 	uintptr_t base, end;
@@ -473,18 +491,49 @@ CUresult cuMemFreeHost(void *p)
 
 CUresult cuPointerGetAttribute(void *value, CUpointer_attribute what, CUdeviceptr p)
 {
-	if (what != CU_POINTER_ATTRIBUTE_MEMORY_TYPE && what != CU_POINTER_ATTRIBUTE_IS_MANAGED)
-		return CUDA_ERROR_NOT_SUPPORTED;
 	for (int i = 0; i < nmemory; i++) {
 		if (p < memory[i].base || p >= memory[i].end)
 			continue;
-		if (what == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+		switch ((int)what) {
+		case CU_POINTER_ATTRIBUTE_IS_MANAGED:
 			*(unsigned char *)value = memory[i].type == CU_MEMORYTYPE_UNIFIED;
-		else
+			break;
+		case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 			*(unsigned *)value = memory[i].type;
+			break;
+		case CU_POINTER_ATTRIBUTE_CONTEXT:
+			*(CUcontext *)value = top();
+			break;
+		case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+			*(unsigned char *)value = memory[i].type == CU_MEMORYTYPE_DEVICE;
+			break;
+		case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+			*(CUdeviceptr *)value = memory[i].base;
+			break;
+		case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+			*(size_t *)value = memory[i].end - memory[i].base;
+			break;
+		default:
+			return CUDA_ERROR_NOT_SUPPORTED;
+		}
 		return check(false);
 	}
 	return CUDA_ERROR_INVALID_VALUE;
+}
+
+unsigned fake_plain(void)
+{
+	return plains;
+}
+
+bool fake_plain_is_on(CUmodule m)
+{
+	return m->proven.on > m->proven.over;
+}
+
+void fake_leaves(void)
+{
+	leaves = true;
 }
 
 void fake_unruly(CUdeviceptr p)
@@ -863,6 +912,21 @@ static CUresult give_global(CUdeviceptr *p, size_t *bytes, CUmodule m, const cha
 		*bytes = FAKE_VARIABLE;
 		return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 	}
+	if (strcmp(name, RACE_PLAIN_STATE "proven") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&m->proven;
+		*bytes = offsetof(struct race_plain_state, array[1]);
+		return CUDA_SUCCESS;
+	}
+	if (strcmp(name, RACE_PLAIN_PROOF "proven") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&proof;
+		*bytes = sizeof(proof);
+		return CUDA_SUCCESS;
+	}
+	if (strcmp(name, RACE_PLAIN_STATE "often") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)m->often;
+		*bytes = sizeof(m->often);
+		return CUDA_SUCCESS;
+	}
 	if (m->has_history && strcmp(name, RACE_HISTORY_SYMBOL) == 0) {
 		*p = (CUdeviceptr)(uintptr_t)&m->history;
 		*bytes = sizeof(m->history);
@@ -1001,8 +1065,14 @@ static CUresult run(CUfunction f)
 	rt = (struct race_rt *)(uintptr_t)m->knobs.rt;
 	if (!rt)
 		return CUDA_SUCCESS;
-	__atomic_fetch_add(&rt->counters[3].checked, 32, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&rt->counters[250].launches, 1, __ATOMIC_RELAXED);
+	if ((strcmp(name, "proven") == 0 && m->proven.on > m->proven.over) ||
+	    (strcmp(name, "often") == 0 && m->often[1] > m->often[0])) {
+		plains++;
+		rt->left += leaves;
+		return CUDA_SUCCESS;
+	}
+	__atomic_fetch_add(&rt->counters[3].checked, 32, __ATOMIC_RELAXED);
 	if (strcmp(name, "race") == 0)
 		report_race(&m->knobs);
 	return CUDA_SUCCESS;

@@ -1061,6 +1061,150 @@ static void chosen_graph(void)
 		MUST(cuGraphLaunch(exec, s));
 }
 
+/* ---- launches without checks ----------------------------------------------------------------- */
+
+/* `n` launches of a kernel that gets one pointer; so many of all before ran without checks then. */
+static void launch_with(CUfunction f, CUdeviceptr p, unsigned threads, CUstream s, int n,
+			unsigned plains)
+{
+	void *params[] = {&p};
+
+	for (int i = 0; i < n; i++)
+		MUST(cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, s, params, NULL));
+	if (fake_plain() != plains) {
+		printf("%u without checks, expected %u\n", fake_plain(), plains);
+		_exit(7);
+	}
+}
+
+static CUmodule proven_module;
+
+static CUfunction proven_begin(CUdeviceptr *p)
+{
+	context();
+	proven_module = module("instrumented");
+	MUST(cuMemAlloc(p, 4096));
+	CUfunction f = function(proven_module, "proven");
+	launch_with(f, *p, 32, NULL, 10, 10);
+	return f;
+}
+
+/* What a launch must be like, and what may be beside it. */
+static void proven(void)
+{
+	CUdeviceptr p, managed;
+	CUfunction f = proven_begin(&p);
+	CUstream s;
+
+	launch_with(f, p, 64, NULL, 1, 10); /* not what the proof is about */
+	launch_with(f, p + 4095, 32, CU_STREAM_LEGACY, 1, 11);
+	launch_with(f, p + 4096, 32, NULL, 1, 11); /* in no allocation */
+	MUST(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+	launch_with(f, managed, 32, NULL, 1, 11);
+	MUST(cuStreamCreate(&s, CU_STREAM_DEFAULT)); /* waits for the default stream */
+	launch_with(f, p, 32, s, 1, 11);
+	launch_with(f, p, 32, NULL, 1, 12);
+	MUST(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	launch_with(f, p, 32, NULL, 1, 12);
+	launch_with(f, p, 32, s, 1, 12);
+	launch_with(f, p, 32, NULL, 1, 12);
+}
+
+/* A launch may be under way when a second stream comes. */
+static void proven_late(void)
+{
+	CUdeviceptr p;
+	CUfunction f = proven_begin(&p);
+	CUstream s;
+
+	fake_busy(true);
+	MUST(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	fake_busy(false);
+	launch_with(f, p, 32, NULL, 1, 10);
+}
+
+/* An executable graph may launch the kernel at any time. */
+static void proven_graph(void)
+{
+	CUdeviceptr p;
+	CUfunction f = proven_begin(&p);
+	CUgraphExec exec;
+	CUgraph g;
+	CUstream s;
+
+	MUST(cuStreamCreate(&s, 0));
+	MUST(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	launch_with(f, p, 32, s, 1, 10);
+	MUST(cuStreamEndCapture(s, &g));
+	if (!fake_plain_is_on(proven_module))
+		_exit(6);
+	MUST(cuGraphInstantiateWithFlags(&exec, g, 0));
+	if (fake_plain_is_on(proven_module))
+		_exit(6);
+	MUST(cuGraphLaunch(exec, s));
+	launch_with(f, p, 32, NULL, 1, 10);
+}
+
+static CUdeviceptr thread_memory;
+static CUfunction thread_kernel;
+static CUcontext thread_context;
+
+static void *another_thread(void *unused)
+{
+	MUST(cuCtxPushCurrent(thread_context));
+	launch_with(thread_kernel, thread_memory, 32, NULL, 1, 10);
+	return unused;
+}
+
+static void proven_threads(void)
+{
+	pthread_t t;
+
+	thread_kernel = proven_begin(&thread_memory);
+	MUST(cuCtxGetCurrent(&thread_context));
+	if (pthread_create(&t, NULL, another_thread, NULL) || pthread_join(t, NULL))
+		_exit(7);
+	launch_with(thread_kernel, thread_memory, 32, NULL, 1, 10);
+}
+
+/* Seen when the counters are read. */
+static void proven_leaves(void)
+{
+	CUdeviceptr p;
+	CUfunction f = proven_begin(&p);
+
+	fake_leaves();
+	launch_with(f, p, 32, NULL, 1, 11);
+	/* From one snapshot to the next. */
+	nanosleep(&(struct timespec){.tv_nsec = 250000000}, NULL);
+	MUST(cuCtxSynchronize());
+	launch_with(f, p, 32, NULL, 1, 11);
+}
+
+/* Clean a thousand times. */
+static void often(void)
+{
+	CUfunction f = simple("instrumented", "often", 1000);
+
+	if (fake_plain())
+		_exit(6);
+	for (int i = 0; i < 1000; i++)
+		MUST(launch(f, NULL));
+	MUST(cuCtxSynchronize());
+}
+
+/* Beside a race nothing is left out. */
+static void often_racy(void)
+{
+	MUST(launch(simple("instrumented", "race", 1), NULL));
+	CUmodule m = module("instrumented");
+	CUfunction f = function(m, "often");
+	for (int i = 0; i < 2000; i++)
+		MUST(launch(f, NULL));
+	if (fake_plain())
+		_exit(6);
+}
+
 static const struct scenario {
 	const char *name;
 	void (*run)(void);
@@ -1115,6 +1259,13 @@ static const struct scenario {
 	{"global_managed", global_managed},
 	{"global_device", global_device},
 	{"chosen_graph", chosen_graph},
+	{"proven", proven},
+	{"proven_late", proven_late},
+	{"proven_graph", proven_graph},
+	{"proven_threads", proven_threads},
+	{"proven_leaves", proven_leaves},
+	{"often", often},
+	{"often_racy", often_racy},
 };
 
 int main(int argc, char **argv)

@@ -123,7 +123,8 @@ static void chunk_take_kernel(struct race_reader *rd, const struct race_chunk *c
 				  .cut_blocks = k.cut_blocks,
 				  .cut_of = k.cut_of,
 				  .proven = k.proven,
-				  .left = k.left};
+				  .left = k.left,
+				  .sampled = k.sampled};
 	out.name =
 		race_text(&rd->out->arena, (const char *)payload + sizeof(k), c->bytes - sizeof(k));
 	out.name_shown = race_demangle(&rd->out->arena, out.name);

@@ -62,6 +62,7 @@ struct race_kernel_count {
 	/* Launches that a proof speaks of, so that they were judged as a whole; those of them, and
 	 * races with them, that should have been judged access by access. Atomic. */
 	uint64_t proven, left;
+	uint64_t sampled; /* launches left out after a thousand that were clean; atomic */
 };
 /* Appends a kernel's counter; NULL: the heap is full. */
 struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented);

@@ -1,0 +1,649 @@
+/*
+ * plain.c - launches that run a kernel's own code, without checks: of what is proven, and of
+ * kernels that have run clean a thousand times (race/plain.h).
+ *
+ * A launch is *proven* where the kernel's proof holds for it and nothing else can access its memory
+ * from its beginning to its end. The proof says that no two of its own accesses race in any
+ * schedule; here is tested what it takes for granted: the terms on dimensions and scalars, and that
+ * its pointers lead to different allocations of cuMemAlloc in the launch's own context. That its
+ * accesses stay within these the copy of the code tests itself. Nothing else reaches the memory
+ * while the launch runs: it is in the legacy default stream, which all streams but non-blocking
+ * ones wait for, and which waits for them; no stream is non-blocking, no launch may begin before
+ * the one before it has ended, there is one context, no memory of another process. Managed, pinned
+ * and mapped memory isn't of cuMemAlloc, so no host code is beside it either. Once one of these
+ * fails no launch is proven any more (in company); one that may be under way then is a gap.
+ *
+ * Of a kernel that has been launched CLEAN times with checks, in a run without any finding, one
+ * launch of SPARSE is checked, chosen by a hash; the report names it.
+ *
+ * The kernel's state is written in the launch's stream before it, where it changes, by the one
+ * thread that launches; a word of it that ends this, at once. With graphs, a second thread that
+ * launches or a second context nothing runs without checks from then on (is_over): who launches
+ * when isn't known, or not in one order.
+ *
+ * Misses: races of launches that aren't chosen; memory that other devices reach by RDMA. Costs: for
+ * each launch of a kernel with a proof a question to the driver for each pointer, some 0.1 us, and
+ * a small copy where the answer changes.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stdlib.h>
+#include <string.h>
+
+#include <cupti.h>
+
+/* Out of memory: the kernel is checked. */
+#include "agent/table.h"
+
+#include "agent/agent.h"
+#include "agent/rows.h"
+#include "base/base.h"
+#include "base/random.h"
+#include "race/plain.h"
+
+#define CLEAN  1000u
+#define SPARSE 16u
+#define NAME   (sizeof(RACE_PLAIN_STATE) + 4096)
+
+struct key {
+	const void *context; /* struct agent_context */
+	const void *f;
+};
+
+struct kernel {
+	struct key key;
+	CUdeviceptr at; /* of its state; 0: none */
+	size_t bytes;
+	struct race_plain_proof proof; /* narrays and nterms 0: none */
+	bool has_proof;
+	struct race_plain_pointer pointer[RACE_PLAIN_ARRAYS];
+	struct race_plain_term term[RACE_PLAIN_TERMS];
+	struct race_plain_state now; /* as its last launch found it, where that is_known */
+	bool is_known, was_proven;
+	uint64_t launches, hash; /* that weren't proven */
+	UT_hash_handle hh;
+};
+
+struct launch {
+	CUcontext context; /* current */
+	CUfunction f;
+	CUstream stream; /* agent_own_stream's */
+	unsigned grid[3], block[3];
+	void *const *params; /* NULL: not known */
+	bool is_simple;	     /* by cuLaunchKernel or its like, without attributes */
+	bool is_programmatic;
+};
+
+/* Under the agent's lock; a kernel's fields are its thread's. Kernels are never freed. */
+static struct kernel *kernels;
+static CUcontext context;
+static struct agent_context *owner;
+static pthread_t launcher;
+static bool has_launcher;
+static unsigned ncontexts;
+/* Atomic. */
+static bool is_over, has_company, is_launching; /* a proven launch */
+static const char *last_proven;			/* the kernel */
+static bool was_found;				/* of the thread that launches */
+
+/* The launch that this thread is in. */
+static __thread struct {
+	struct kernel *k;
+	bool is_proven, is_sampled;
+} begun;
+
+/* ---- what a launch is like ------------------------------------------------------------------- */
+
+static const void *param(const struct launch *l, uint32_t index)
+{
+	return l->params ? l->params[index] : NULL;
+}
+
+static bool read_number(const struct launch *l, const struct race_plain_number *n, uint64_t *out)
+{
+	const void *p;
+	int32_t v;
+
+	if (n->kind == RACE_PLAIN_CONST) {
+		*out = n->n;
+		return true;
+	}
+	if (n->kind == RACE_PLAIN_DIM) {
+		*out = n->n < 3 ? l->block[n->n] : l->grid[n->n % 3];
+		return n->n < 6;
+	}
+	p = param(l, (uint32_t)n->n);
+	if (!p)
+		return false;
+	memcpy(&v, p, sizeof(v));
+	*out = (uint64_t)(int64_t)v;
+	return v >= 0;
+}
+
+static bool holds(const struct launch *l, const struct race_plain_term *t)
+{
+	uint64_t a, b, c, d;
+
+	if (!read_number(l, &t->a, &a) || !read_number(l, &t->b, &b) ||
+	    !read_number(l, &t->c, &c) || !read_number(l, &t->d, &d) || (t->is_rem && !b))
+		return false;
+	uint64_t x = t->is_rem ? a % b : a * b, y = c * d;
+	switch (t->cmp) {
+	case RACE_PLAIN_EQ:
+		return x == y;
+	case RACE_PLAIN_NE:
+		return x != y;
+	case RACE_PLAIN_LT:
+		return x < y;
+	case RACE_PLAIN_LE:
+		return x <= y;
+	case RACE_PLAIN_GT:
+		return x > y;
+	case RACE_PLAIN_GE:
+		return x >= y;
+	default:
+		return false;
+	}
+}
+
+/* The allocation that a pointer leads to; false: none of cuMemAlloc in this context. */
+static bool find_array(uint64_t at, struct race_plain_array *out)
+{
+	CUcontext of = NULL;
+	CUmemorytype type = 0;
+	unsigned is_managed = 1, is_linear = 0; /* the driver writes a byte or four */
+	CUpointer_attribute what[] = {CU_POINTER_ATTRIBUTE_CONTEXT,
+				      CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+				      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+				      CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+				      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+				      CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+	void *to[] = {&of, &type, &is_managed, &is_linear, &out->from, &out->bytes};
+
+	*out = (struct race_plain_array){0, 0};
+	is_managed = 0;
+	for (size_t i = 0; i < BASE_COUNTOF(what); i++)
+		if (agent_driver.pointer_get_attribute(to[i], what[i], at) != CUDA_SUCCESS)
+			return false;
+	return of == context && type == CU_MEMORYTYPE_DEVICE && !is_managed && is_linear &&
+	       out->bytes && at >= out->from && at < out->from + out->bytes;
+}
+
+/* Inside a guard. */
+static bool find_arrays(const struct kernel *k, const struct launch *l,
+			struct race_plain_state *out)
+{
+	for (uint32_t i = 0; i < k->proof.narrays; i++) {
+		const char *p = param(l, k->pointer[i].index);
+		uint64_t at;
+		if (!p)
+			return false;
+		memcpy(&at, p + k->pointer[i].inner, sizeof(at));
+		if (!find_array(at, &out->array[i]))
+			return false;
+		for (uint32_t j = 0; j < i; j++)
+			if (out->array[j].from == out->array[i].from)
+				return false;
+	}
+	return true;
+}
+
+static bool is_set(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
+}
+
+static bool is_proven(const struct kernel *k, const struct launch *l, struct race_plain_state *out)
+{
+	if (!k->has_proof || is_set(&has_company) || !l->is_simple ||
+	    (l->stream && l->stream != CU_STREAM_LEGACY))
+		return false;
+	for (uint32_t i = 0; i < k->proof.nterms; i++)
+		if (!holds(l, &k->term[i]))
+			return false;
+	return find_arrays(k, l, out);
+}
+
+/* Has anything been found in this process? */
+static bool has_findings(void)
+{
+	const struct race_region *region = agent_context_region(owner);
+
+	for (unsigned i = 0; region && i < RACE_SLOTS; i++)
+		if (__atomic_load_n(&region->records[i].valid, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+/* Is this launch left out, as all of the kernel's were clean so far? Whether they were is looked up
+ * with those that are checked, for its cost. */
+static bool is_sampled(const struct kernel *k)
+{
+	uint64_t state = k->hash + k->launches * 0x9e3779b97f4a7c15ull + race_shm_get()->seed;
+	bool is_chosen = base_random(&state) % SPARSE == 0;
+
+	/* What of its arrays is in a stream yet isn't known, if it was proven before. */
+	if (!race_shm_get()->dense || k->launches < CLEAN || k->was_proven)
+		return false;
+	if (!was_found && (is_chosen || k->launches == CLEAN))
+		was_found = has_findings();
+	return !was_found && !is_chosen;
+}
+
+/* ---- what a launch finds --------------------------------------------------------------------- */
+
+#define AFTER_OVER offsetof(struct race_plain_state, on)
+
+/* In the launch's stream. False: it may be any. */
+static bool write_state(struct kernel *k, const struct race_plain_state *s, CUstream stream)
+{
+	const void *from = &s->on;
+	size_t n = k->bytes - AFTER_OVER;
+
+	if (k->is_known && !memcmp(from, &k->now.on, n))
+		return true;
+	k->now = *s;
+	k->is_known =
+		agent_driver.memcpy_htod_async(k->at + AFTER_OVER, from, n, stream) == CUDA_SUCCESS;
+	return k->is_known;
+}
+
+/* The arrays stay: a launch in another stream may be at them. */
+static bool switch_off(struct kernel *k, CUstream stream)
+{
+	struct race_plain_state s = k->now;
+
+	s.on = RACE_PLAIN_CHECKED;
+	return write_state(k, &s, stream);
+}
+
+/* At once, whatever is in the program's streams, by one of our own; inside a guard. */
+static void write_over(const struct kernel *k)
+{
+	uint64_t over = is_set(&is_over)       ? RACE_PLAIN_SAMPLED
+			: is_set(&has_company) ? RACE_PLAIN_PROVEN
+					       : RACE_PLAIN_CHECKED;
+
+	(void)agent_driver.memcpy_htod_async(k->at, &over, sizeof(over),
+					     agent_context_stream(owner));
+}
+
+/* ---- a kernel's variables -------------------------------------------------------------------- */
+
+static bool find_variable(CUmodule m, const char *prefix, const char *name, CUdeviceptr *at,
+			  size_t *bytes)
+{
+	char text[NAME];
+	int n = snprintf(text, sizeof(text), "%s%s", prefix, name);
+
+	return n > 0 && (size_t)n < sizeof(text) &&
+	       agent_driver.module_get_global(at, bytes, m, text) == CUDA_SUCCESS;
+}
+
+static bool read_proof(struct kernel *k, CUmodule m, const char *name, CUstream stream)
+{
+	unsigned char text[sizeof(k->proof) + sizeof(k->pointer) + sizeof(k->term)];
+	CUdeviceptr at;
+	size_t bytes;
+
+	if (!find_variable(m, RACE_PLAIN_PROOF, name, &at, &bytes) || bytes > sizeof(text) ||
+	    bytes < sizeof(k->proof) ||
+	    agent_driver.memcpy_dtoh_async(text, at, bytes, stream) != CUDA_SUCCESS ||
+	    agent_driver.stream_synchronize(stream) != CUDA_SUCCESS)
+		return false;
+	memcpy(&k->proof, text, sizeof(k->proof));
+	if (k->proof.narrays > RACE_PLAIN_ARRAYS || k->proof.nterms > RACE_PLAIN_TERMS)
+		return false;
+	size_t pointers = k->proof.narrays * sizeof(k->pointer[0]);
+	size_t terms = k->proof.nterms * sizeof(k->term[0]);
+	if (bytes < sizeof(k->proof) + pointers + terms)
+		return false;
+	memcpy(k->pointer, text + sizeof(k->proof), pointers);
+	memcpy(k->term, text + sizeof(k->proof) + pointers, terms);
+	return k->bytes == offsetof(struct race_plain_state, array) +
+				   k->proof.narrays * sizeof(k->now.array[0]);
+}
+
+/* Without the lock, the context current. NULL: no memory. */
+static struct kernel *kernel_make(struct key key, const char *name, CUfunction f)
+{
+	struct kernel *k = calloc(1, sizeof(*k));
+	CUstream stream = agent_context_stream(owner);
+	struct agent_guard g;
+
+	if (!k) {
+		AGENT_NO_MEMORY("a kernel is checked that needs no checks");
+		return NULL;
+	}
+	k->key = key;
+	k->hash = base_hash(name, strlen(name), BASE_FNV_INIT);
+	CUmodule m = agent_function_module(owner, f);
+	agent_enter(&g);
+	if (m && find_variable(m, RACE_PLAIN_STATE, name, &k->at, &k->bytes) &&
+	    k->bytes <= sizeof(k->now) && k->bytes > AFTER_OVER)
+		k->has_proof = read_proof(k, m, name, stream);
+	else
+		k->at = 0;
+	agent_leave(&g);
+	agent_lock();
+	AGENT_TABLE_ADD(kernels, key, k);
+	agent_unlock();
+	if (!k || !k->at)
+		return k;
+	/* Who ends it from now on finds the kernel in the table. */
+	agent_enter(&g);
+	write_over(k);
+	(void)agent_driver.stream_synchronize(stream);
+	agent_leave(&g);
+	return k;
+}
+
+static struct kernel *kernel_of(const char *name, CUfunction f)
+{
+	struct key key = {owner, f};
+	struct kernel *k;
+
+	agent_lock();
+	HASH_FIND(hh, kernels, &key, sizeof(key), k);
+	agent_unlock();
+	return k ? k : kernel_make(key, name, f);
+}
+
+/* ---- when it ends ---------------------------------------------------------------------------- */
+
+/* Does the run leave launches out by more than their kernels' names? Those have no checks. */
+static bool has_choice(const struct race_choice *c)
+{
+	return c->is_on && (c->skip || c->count != UINT64_MAX || c->budget_ns != UINT64_MAX ||
+			    c->root || race_choice_list(RACE_CHOICE_PROCESSES) ||
+			    race_choice_list(RACE_CHOICE_NVTX_INCLUDE) ||
+			    race_choice_list(RACE_CHOICE_NVTX_EXCLUDE));
+}
+
+static bool is_wanted(void)
+{
+	const struct race_shm *shm = race_shm_get();
+
+	return shm && !shm->order && !has_choice(&shm->choice) &&
+	       agent_driver.pointer_get_attribute;
+}
+
+/* The kernels that may run without checks now; the caller frees the array. */
+static struct kernel **list(size_t *n)
+{
+	struct kernel *k, *tmp, **v;
+
+	*n = 0;
+	agent_lock();
+	v = calloc(HASH_COUNT(kernels) + 1, sizeof(struct kernel *));
+	HASH_ITER(hh, kernels, k, tmp)
+	{
+		if (v && k->at)
+			v[(*n)++] = k;
+	}
+	agent_unlock();
+	if (!v)
+		AGENT_NO_MEMORY("launches may be left unchecked that aren't counted so");
+	return v;
+}
+
+/* What is over is over for all kernels, whoever launches them, and whatever waits in a stream to be
+ * written. Inside a guard. */
+static void end_at_once(void)
+{
+	struct kernel **v;
+	size_t n;
+
+	v = list(&n);
+	for (size_t i = 0; i < n; i++)
+		write_over(v[i]);
+	(void)agent_driver.stream_synchronize(agent_context_stream(owner));
+	free(v);
+}
+
+/* All launches are checked from here on. */
+static void end_all(void)
+{
+	struct agent_guard g;
+	CUcontext old;
+
+	if (__atomic_exchange_n(&is_over, true, __ATOMIC_SEQ_CST) || !owner)
+		return;
+	agent_enter(&g);
+	if (agent_driver.ctx_push_current(context) == CUDA_SUCCESS) {
+		end_at_once();
+		agent_driver.ctx_pop_current(&old);
+	}
+	agent_leave(&g);
+}
+
+/* From now on something may access a launch's memory while it runs. */
+static void begin_company(void)
+{
+	struct agent_guard g;
+	bool is_idle = false;
+	CUcontext old;
+
+	if (__atomic_exchange_n(&has_company, true, __ATOMIC_SEQ_CST) || !owner)
+		return;
+	const char *name = __atomic_load_n(&last_proven, __ATOMIC_SEQ_CST);
+	agent_enter(&g);
+	if (agent_driver.ctx_push_current(context) == CUDA_SUCCESS) {
+		end_at_once();
+		is_idle = !name || agent_becomes_idle(context, 0);
+		agent_driver.ctx_pop_current(&old);
+	}
+	agent_leave(&g);
+	if (name && (!is_idle || is_set(&is_launching)))
+		race_shm_gap(RACE_GAP_LAUNCHES, name,
+			     "unchecked, as proven, and perhaps under way when other work could "
+			     "begin beside it (--prune=none: checked)",
+			     1);
+}
+
+void agent_plain_context(void)
+{
+	agent_lock();
+	bool is_second = ++ncontexts > 1;
+	agent_unlock();
+	if (is_second)
+		begin_company();
+}
+
+/* ---- a launch -------------------------------------------------------------------------------- */
+
+/* Is this thread the one that launches, in the one context? */
+static bool is_ours(struct agent_context *c, CUcontext handle)
+{
+	agent_lock();
+	if (!has_launcher) {
+		has_launcher = true;
+		launcher = pthread_self();
+		owner = c;
+		context = handle;
+	}
+	bool is = owner == c && pthread_equal(launcher, pthread_self());
+	agent_unlock();
+	if (!is)
+		end_all();
+	return is;
+}
+
+/* In a guard. What the launch finds; false: it may find anything. */
+static bool decide(struct kernel *k, const struct launch *l)
+{
+	struct race_plain_state s = {0};
+
+	begun.is_proven = is_proven(k, l, &s);
+	begun.is_sampled = !begun.is_proven && is_sampled(k);
+	k->was_proven |= begun.is_proven;
+	if (!begun.is_proven)
+		s = k->now;
+	for (uint32_t i = 0; begun.is_sampled && i < RACE_PLAIN_ARRAYS; i++)
+		s.array[i] = (struct race_plain_array){0, UINT64_MAX};
+	s.on = begun.is_proven	  ? RACE_PLAIN_PROVEN
+	       : begun.is_sampled ? RACE_PLAIN_SAMPLED
+				  : RACE_PLAIN_CHECKED;
+	__atomic_store_n(&is_launching, begun.is_proven, __ATOMIC_SEQ_CST);
+	/* Another thread may have ended it all since. */
+	return write_state(k, &s, l->stream) && !is_set(&is_over) &&
+	       !(begun.is_proven && is_set(&has_company));
+}
+
+static void begin(struct agent_context *c, struct agent_kernel *k, const struct launch *l)
+{
+	struct agent_guard g;
+
+	begun.k = NULL;
+	if (!is_wanted())
+		return;
+	if (l->is_programmatic)
+		begin_company();
+	if (is_set(&is_over) || !is_ours(c, l->context) || !agent_kernel_is_instrumented(k))
+		return;
+	struct kernel *x = kernel_of(agent_kernel_name(k), l->f);
+	if (!x || !x->at)
+		return;
+	agent_enter(&g);
+	bool is_good = decide(x, l);
+	if (!is_good) {
+		begun.is_proven = begun.is_sampled = false;
+		is_good = switch_off(x, l->stream);
+	}
+	agent_leave(&g);
+	if (!is_good)
+		end_all();
+	begun.k = x;
+}
+
+void agent_plain_begin(struct agent_context *c, struct agent_kernel *k, uint32_t id,
+		       const void *data, CUstream stream, bool is_programmatic)
+{
+	const CUpti_CallbackData *d = data;
+	const cuLaunchKernel_params *p = d->functionParams;
+	const cuLaunchKernelEx_params *ex = d->functionParams;
+	bool is_ex = id == ID(cuLaunchKernelEx) || id == ID(cuLaunchKernelEx_ptsz);
+	struct launch l = {.context = d->context,
+			   .stream = stream,
+			   .f = is_ex ? ex->f : p->f,
+			   .is_programmatic = is_programmatic};
+
+	if (is_ex && ex->config) {
+		const CUlaunchConfig *x = ex->config;
+		l.is_simple = !x->numAttrs;
+		l.params = ex->kernelParams;
+		memcpy(l.grid, (unsigned[]){x->gridDimX, x->gridDimY, x->gridDimZ}, sizeof(l.grid));
+		memcpy(l.block, (unsigned[]){x->blockDimX, x->blockDimY, x->blockDimZ},
+		       sizeof(l.block));
+	} else if (id == ID(cuLaunchKernel) || id == ID(cuLaunchKernel_ptsz)) {
+		l.is_simple = true;
+		l.params = p->kernelParams;
+		memcpy(l.grid, (unsigned[]){p->gridDimX, p->gridDimY, p->gridDimZ}, sizeof(l.grid));
+		memcpy(l.block, (unsigned[]){p->blockDimX, p->blockDimY, p->blockDimZ},
+		       sizeof(l.block));
+	}
+	begin(c, k, &l);
+}
+
+void agent_plain_end(struct agent_kernel *k, bool is_launched)
+{
+	struct race_kernel_count *count = agent_kernel_count(k);
+	struct kernel *x = begun.k;
+
+	begun.k = NULL;
+	if (!x)
+		return;
+	x->launches += is_launched && !begun.is_proven;
+	if (is_launched && begun.is_proven)
+		__atomic_store_n(&last_proven, agent_kernel_name(k), __ATOMIC_SEQ_CST);
+	if (is_launched && count && (begun.is_proven || begun.is_sampled))
+		__atomic_fetch_add(begun.is_proven ? &count->proven : &count->sampled, 1,
+				   __ATOMIC_RELAXED);
+	if (begun.is_proven)
+		__atomic_store_n(&is_launching, false, __ATOMIC_SEQ_CST);
+}
+
+void agent_plain_left(void)
+{
+	static int was_said;
+
+	if (__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED))
+		return;
+	race_shm_gap(RACE_GAP_LAUNCHES, "",
+		     "unchecked, as proven, but an access was in none of its arrays "
+		     "(--prune=none: checked)",
+		     1);
+	end_all();
+}
+
+void agent_plain_unload(void)
+{
+	if (kernels)
+		end_all();
+}
+
+void agent_plain_reset(void)
+{
+	kernels = NULL;
+	owner = NULL;
+	last_proven = NULL;
+	ncontexts = 0;
+	has_launcher = is_over = has_company = is_launching = was_found = false;
+}
+
+/* ---- what is listened to --------------------------------------------------------------------- */
+
+enum way { STREAM, PRIORITY, COMPANY, GRAPH };
+
+static const struct {
+	CUpti_CallbackId id;
+	enum way way;
+} rows[] = {
+	ROW(cuStreamCreate, STREAM),
+	ROW(cuStreamCreateWithPriority, PRIORITY),
+	ROW(cuGreenCtxStreamCreate, COMPANY),
+	ROW(cuIpcGetMemHandle, COMPANY),
+	ROW(cuIpcOpenMemHandle, COMPANY),
+	ROW(cuIpcOpenMemHandle_v2, COMPANY),
+	ROW(cuMemGetHandleForAddressRange, COMPANY),
+	ROW(cuGraphInstantiate, GRAPH),
+	ROW(cuGraphInstantiate_v2, GRAPH),
+	ROW(cuGraphInstantiateWithFlags, GRAPH),
+	BOTH(cuGraphInstantiateWithParams, GRAPH),
+};
+
+static unsigned char row_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* its row + 1; 0: none */
+
+void agent_plain_enable(agent_enable_fn *enable, void *arg)
+{
+	for (size_t i = 0; i < BASE_COUNTOF(rows); i++) {
+		row_of[rows[i].id] = (unsigned char)(i + 1);
+		enable(arg, rows[i].id);
+	}
+}
+
+void agent_plain_call(uint32_t id, const void *data)
+{
+	const CUpti_CallbackData *d = data;
+
+	if (id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !row_of[id] ||
+	    d->callbackSite != CUPTI_API_ENTER || !is_wanted())
+		return;
+	switch (rows[row_of[id] - 1].way) {
+	case STREAM:
+		if (PARAMS(cuStreamCreate)->Flags & CU_STREAM_NON_BLOCKING)
+			begin_company();
+		break;
+	case PRIORITY:
+		if (PARAMS(cuStreamCreateWithPriority)->flags & CU_STREAM_NON_BLOCKING)
+			begin_company();
+		break;
+	case COMPANY:
+		begin_company();
+		break;
+	case GRAPH:
+		end_all();
+		break;
+	}
+}
