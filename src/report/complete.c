@@ -122,6 +122,14 @@ const char *rep_nothing_gap(struct rep_view *v)
 	return NULL;
 }
 
+static bool has_sampled(const struct race_results *r)
+{
+	for (size_t i = 0; i < r->kernels.n; i++)
+		if (r->kernels.v[i].sampled)
+			return true;
+	return false;
+}
+
 /* Do collide's checks say alone what was found, and may some have been left out as they thin out?
  * Each thread's first `dense` are all made (but for late warps of very large grids). */
 static bool has_thinned(const struct race_results *r)
@@ -145,6 +153,10 @@ void rep_completeness(struct base_buf *out, struct rep_view *v)
 	else if (is_proven)
 		base_buf_puts(out, "Complete: each launch is proven by itself, and judged with all "
 				   "others\n");
+	else if (v->completeness == RACE_COMPLETE && has_sampled(v->r))
+		base_buf_puts(out,
+			      "Complete but for kernels that ran clean a thousand times: one of "
+			      "16 of their later launches was checked\n");
 	else if (v->completeness == RACE_COMPLETE && has_thinned(v->r))
 		base_buf_puts(out, "Complete: every access of the kernels that ran was checked, in "
 				   "long loops ever more rarely\n");

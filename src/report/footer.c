@@ -166,7 +166,7 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 			"  checks thin out: a thread's first %s, then %u of n (--dense=0: all)\n",
 			rep_count(a, r->dense, "check"), r->dense);
 	rep_holds(out, v);
-	if (v->verdict == REP_VERDICT_CLEAN && !r->has_oracle)
+	if (v->verdict == REP_VERDICT_CLEAN && !r->has_oracle && !rep_is_all_proven(r))
 		base_buf_puts(out, "  no proof: only what ran, in the order in which it ran, was "
 				   "seen\n");
 }
@@ -184,6 +184,21 @@ static void proven_name(struct base_buf *out, struct rep_view *v, const struct r
 				rep_number(a, k->proven), launches);
 	else
 		base_buf_printf(out, "    %s: %s checked\n", rep_name(v, k->name_shown), launches);
+}
+
+/* Launches that were left out, as the kernel was clean so far. */
+static void sampled_put(struct base_buf *out, struct rep_view *v)
+{
+	for (size_t i = 0; i < v->r->kernels.n; i++) {
+		const struct race_kernel *k = &v->r->kernels.v[i];
+		if (k->sampled)
+			base_buf_printf(
+				out,
+				"  %s: clean a thousand times, then SAMPLED: %s of %s not checked "
+				"(--dense=0: all are)\n",
+				rep_name(v, k->name_shown), rep_number(&v->arena, k->sampled),
+				rep_count(&v->arena, k->launches, "launch"));
+	}
 }
 
 static void proven_put(struct base_buf *out, struct rep_view *v)
@@ -210,8 +225,11 @@ static void proven_put(struct base_buf *out, struct rep_view *v)
 	}
 	if (named < kernels)
 		base_buf_printf(out, "    %s more (--verbose)\n", rep_number(a, kernels - named));
-	base_buf_puts(out, "    each of them is one operation to other launches, copies and the "
-			   "host, with the bytes that it accesses\n");
+	base_buf_puts(out,
+		      r->has_oracle
+			      ? "    each of them is one operation to other launches, copies "
+				"and the host, with the bytes that it accesses\n"
+			      : "    nothing else could access their memory while these ran\n");
 }
 
 /* The basis of the oracle's verdict. */
@@ -445,6 +463,9 @@ void rep_text_footer(struct base_buf *out, struct rep_view *v)
 	if ((v->verdict != REP_VERDICT_NOTHING || v->r->launches) && !is_judged_only &&
 	    (!v->r->has_oracle || v->r->launches))
 		checked_put(out, v);
+	if (!v->r->has_oracle)
+		proven_put(out, v);
+	sampled_put(out, v);
 	beside_put(out, v);
 	if (!is_judged_only) {
 		skips_put(out, v);

@@ -124,6 +124,10 @@ static const struct rep_key kernel_keys[] = {
 	KEY("launches", NUMBER, launches, "so many were seen"),
 	KEY("proven", NUMBER, proven,
 	    "of them, where there are any: proven race-free in every schedule", IF_SET),
+	KEY("sampled", NUMBER, sampled,
+	    "of them, where there are any: not checked, as the kernel had run clean a thousand "
+	    "times (on a GPU)",
+	    IF_SET),
 };
 REP_OBJECT(kernel, S);
 #undef S

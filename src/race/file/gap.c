@@ -393,10 +393,19 @@ bool race_is_judged(const struct race_results *r)
 	return r->has_oracle && (r->judged_kernels || !r->checked);
 }
 
+static bool has_proven(const struct race_results *r)
+{
+	for (size_t i = 0; i < r->kernels.n; i++)
+		if (r->kernels.v[i].proven)
+			return true;
+	return false;
+}
+
 enum race_completeness race_completeness(const struct race_results *r)
 {
 	/* A finding shows that accesses were checked whose count was never read. */
-	bool has_checked = race_kernel_accesses(r) || (r->is_inexact && r->findings.n);
+	bool has_checked =
+		race_kernel_accesses(r) || (r->is_inexact && r->findings.n) || has_proven(r);
 
 	if (r->is_oracle_full || !has_checked)
 		return RACE_NOTHING;
