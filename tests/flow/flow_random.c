@@ -371,7 +371,7 @@ static bool check(uint64_t number, struct totals *t)
 		loads[r.nloads].s = s;
 		flow_demand(fl, s, s->ops[0].reg, &loads[r.nloads++].d);
 	}
-	/* By chance one in 400,000 has the shape of code that nobody optimised, whose loads all count. */
+	/* By chance one in 400,000 looks like code that nobody optimised: all its loads count. */
 	unsigned runs = flow_is_unoptimised(fl) ? 0 : RUNS;
 	for (unsigned n = 0; n < runs && is_good; n++) {
 		if (!execute(&r, f))
