@@ -83,10 +83,11 @@ static bool find_sites(const struct cpu_func *f, struct cpu_proven *p)
 	return v.n && v.n <= MOST_SITES;
 }
 
-/* All sites are there before several workers look for them. */
+/* All that is made at its first use is there before several workers look for it. */
 static void make_sites(struct cpu_events *x, struct cpu_func *f)
 {
 	events_lock(x);
+	(void)ptx_has_tiles(f->part);
 	events_sites_make(x, f);
 	for (uint32_t pc = 0; pc < f->ninsts; pc++)
 		(void)events_site_new(x, f, pc);
