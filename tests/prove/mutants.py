@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mutants.py - kernels with a barrier, guard or stride taken out, by prove and by the oracle.
 
-    [JOBS=2] mutants.py COLLIDER ORACLE_RUN NVCC ROOT COUNT FILE.cu...
+    [JOBS=2] [MISSED=1] mutants.py COLLIDER ORACLE_RUN NVCC ROOT COUNT FILE.cu...
 
 Of each labelled kernel (kernels.py) COUNT mutants are made in its unoptimised PTX: one barrier is
 deleted, one forward branch goes one way or the other way round, or one stride is lost: a
@@ -14,7 +14,8 @@ run under the oracle on the CPU device in a few launches that keep to the contra
 the contract says are 1 are, what collider_assume() says traps where it doesn't hold, and launches
 that trap or leave their arrays don't count. Where the contract says that something holds 0 before
 the launch, all arrays do. A mutant that races and has a potential alarm is asked about with
---confirm. A mutant that is proven and races in one of its launches is the only failure.
+--confirm. A mutant that is proven and races in one of its launches is the only failure. With MISSED
+set, those that race and have no true or confirmed alarm are listed, with what prove says of them.
 
 Misses: the oracle sees a few launches and two contents of memory; a mutant that it finds clean may
 be racy in others.
@@ -249,6 +250,7 @@ def judge(job):
     out = {'name': name, 'kind': kind, 'verdict': SHORT[k['verdict']], 'race': race, 'at': at,
            'ran': sum(not a.startswith('fault') for a in answers), 'new': new.strip(), 'old': lines[at].strip()}
     out['confirmed'] = out['verdict'] == 'true'
+    out['why'] = '; '.join(sorted({a['reason'] for a in k['alarms']} | {p['text'] for p in k['problems']}))
     if race and out['verdict'] == 'potential':
         r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--confirm',
                             '--kernel=' + mangled, *options, path], capture_output=True, text=True)
@@ -305,6 +307,10 @@ for r in rows:
         print('FAIL %s: proven without %s (PTX line %d, "%s" became "%s"), but %s in %s' % (
             r['name'], r['kind'], r['at'] + 1, r['old'], r['new'], *r['race']))
 racy = [r for r in rows if r['race']]
+for r in racy if os.environ.get('MISSED') else []:
+    if not r['confirmed']:
+        print('missed %s, line %d, "%s" became "%s": %s, %s; %s in %s' % (
+            r['name'], r['at'] + 1, r['old'], r['new'], r['verdict'], r['why'][:200], *r['race']))
 print('%d kernels, %d mutants; of %d that race %d have a true alarm, %d a true or confirmed one; refused %d, vacuous %d' % (
     len({r['name'] for r in rows}), len(rows), len(racy), sum(r['verdict'] == 'true' for r in racy),
     sum(r['confirmed'] for r in racy),
