@@ -9,7 +9,7 @@
  * text (DWARF 2 to 4, sections 2.5, 2.6, 7.5).
  *
  * Misses: values made by an expression, parts of registers, and what nvcc gives no place.
- * Costs: linear in the sections for each function queried.
+ * Costs: linear in the sections for each function queried; the answer is kept for the next time.
  */
 #include "ptx/ptx.h"
 
@@ -488,8 +488,16 @@ static void read_units(struct reader *r)
 	}
 }
 
-const struct ptx_debug_var *ptx_debug_vars(struct ptx_module *m, const struct ptx_func *f,
-					   size_t *n)
+/* The variables of a function that was asked about. */
+struct ptx_debug_known {
+	const struct ptx_func *f;
+	const struct ptx_debug_var *v;
+	size_t n;
+	struct ptx_debug_known *next;
+};
+
+static const struct ptx_debug_var *read_vars(struct ptx_module *m, const struct ptx_func *f,
+					     size_t *n)
 {
 	struct reader r = {.m = m, .f = f};
 	struct ptx_debug_var *out;
@@ -519,4 +527,21 @@ const struct ptx_debug_var *ptx_debug_vars(struct ptx_module *m, const struct pt
 	base_vec_free(&r.abbrev.relocs);
 	base_vec_free(&r.loc.relocs);
 	return out;
+}
+
+const struct ptx_debug_var *ptx_debug_vars(struct ptx_module *m, const struct ptx_func *f,
+					   size_t *n)
+{
+	struct ptx_debug_known *k = m->debug_vars;
+
+	while (k && k->f != f)
+		k = k->next;
+	if (!k) {
+		k = base_alloc(m->arena, sizeof(*k));
+		*k = (struct ptx_debug_known){.f = f, .next = m->debug_vars};
+		k->v = read_vars(m, f, &k->n);
+		m->debug_vars = k;
+	}
+	*n = k->n;
+	return k->v;
 }

@@ -417,6 +417,7 @@ struct ptx_module {
 	struct ptx_forms *forms;	 /* the intern table of forms */
 	struct ptx_str header;		 /* comments before .version, verbatim */
 	struct ptx_debug *debug_strings; /* made by the first ptx_debug_string */
+	struct ptx_debug_known *debug_vars; /* what ptx_debug_vars has answered */
 	uint8_t tiles;			 /* ptx_has_tiles: 0 not asked yet, 1 no, 2 yes */
 };
 
