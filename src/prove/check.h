@@ -15,6 +15,9 @@
 /* For a model that the integers have already, but can't be replayed. */
 #define CHECK_RLIMIT_BETTER 150000
 
+/* Steps of long replays where the kernel has a true alarm. */
+#define CHECK_LONG_MORE (8u << 20)
+
 /* Pairs of parameters that the contract names. */
 #define CHECK_DISJOINT 8
 #define CHECK_COUNTERS 8
@@ -56,6 +59,7 @@ struct check_trial {
 	bool is_on;
 	bool is_hasty;		  /* little patience for bit-vectors */
 	bool is_quick;		  /* the solver isn't asked */
+	bool has_more;		  /* only assumptions were added: what raced in a launch races */
 	bool is_refuted;	  /* a launch that races was found */
 	struct rows_needs *needs; /* NULL, or asks only what rows.c lacks */
 };
@@ -66,10 +70,11 @@ struct check_effort {
 	unsigned refusals;   /* bit-vectors that gave up on a better model */
 	unsigned ordered;    /* searches near a launch in which something may order the two */
 	uint64_t steps_left; /* of prove_tries_first */
+	uint64_t near_left;  /* of prove_tries_near */
 	uint64_t long_left;  /* of replays of launches with many steps */
 	uint64_t hasty_at; /* then a kernel with alarms has little patience for others; 0: never */
-	/* Where a remedy is looked for, too: what a query of bit-vectors may take; from when on any
-	 * has a third of that, if the solver gave up on one before. 0: no limit */
+	/* Where a remedy is looked for, too (limit_patience): what a query may take; from when on
+	 * it is a third, if the solver gave up on one before. 0: no limit */
 	uint64_t query_ms, hurried_at;
 };
 
@@ -85,6 +90,13 @@ struct check_assumed {
 		const struct ev_access *at;
 		bool counts;
 	} zero[CHECK_COUNTERS];
+};
+
+/* Launches in which a pair surely races: an assumption that one of them keeps doesn't help. */
+#define CHECK_RACES 24
+struct check_race {
+	const struct ev_access *a, *b;
+	const struct smt_model *m;
 };
 
 struct kernel_task;
@@ -111,6 +123,8 @@ struct check {
 	struct check_assumed assumed;
 	struct check_effort effort;
 	struct check_trial trial;
+	struct check_race race[CHECK_RACES]; /* the latest ones */
+	unsigned nraces;		     /* in all */
 	struct check_pair pair;
 	struct check_level level;
 	struct check_way way;
@@ -158,6 +172,10 @@ bool prove_tries_first(struct check *c, const struct replay_pair *p, struct smt_
 		       struct replay_meeting *met);
 bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
 		      struct replay_meeting *met);
+/* The pair in hand races in *m. */
+void prove_tries_note(struct check *c, const struct smt_model *m);
+/* Does one of the launches in which it was seen to race keep to the assumptions as they are now? */
+bool prove_tries_known(const struct check *c);
 
 /* quick.c: can the pair touch the same memory, by its roots? Sets how c->pair is compared. */
 bool prove_quick_may_alias(struct check *c);

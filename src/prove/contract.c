@@ -180,7 +180,6 @@ static enum smt_answer ask_once(struct contract *c, const struct question *q, bo
 {
 	struct smt_query sq = {.is_alone = true, .use_bits = use_bits, .is_exact = true};
 	uint64_t now = prove_now_ms();
-	struct smt_model m;
 
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
@@ -201,7 +200,7 @@ static enum smt_answer ask_once(struct contract *c, const struct question *q, bo
 		for (; l != IR_NONE; l = c->e->ir->loops[l].parent)
 			prove_smt_in_loop(c->smt, l, 0);
 	}
-	return prove_smt_check(c->smt, &m);
+	return prove_smt_check(c->smt, NULL);
 }
 
 /* ---- small values, tried before the solver ----------------------------------------------- */
@@ -445,7 +444,6 @@ static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *
 	struct ex_pool *p = c->e->pool;
 	const struct ex *x = prove_ex_spec(p, EX_TID_X);
 	uint64_t now = prove_now_ms();
-	struct smt_model m;
 
 	if (now >= c->deadline || p->launch.max[0] < 2)
 		return false;
@@ -464,7 +462,7 @@ static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *
 				t);
 	}
 	prove_smt_differ(c->smt, as->guard, as->value);
-	if (prove_smt_check(c->smt, &m) != SMT_IMPOSSIBLE)
+	if (prove_smt_check(c->smt, NULL) != SMT_IMPOSSIBLE)
 		return false;
 	/* they don't come there both, or they have one value: only the latter contradicts */
 	prove_smt_begin(c->smt, &sq);
@@ -472,7 +470,7 @@ static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *
 		prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, x, prove_ex_const(p, 32, t)), t);
 		prove_smt_assert(c->smt, as->guard, t);
 	}
-	return prove_smt_check(c->smt, &m) != SMT_IMPOSSIBLE;
+	return prove_smt_check(c->smt, NULL) != SMT_IMPOSSIBLE;
 }
 
 static bool check_distinct(struct contract *c)

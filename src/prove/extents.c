@@ -63,7 +63,6 @@ static bool is_outside_possible(struct check *c, const struct ev_access *x, cons
 				struct limit l)
 {
 	struct smt_query q = {.is_alone = true, .is_same_cta = true, .is_exact = true};
-	struct smt_model m;
 
 	q.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 	for (unsigned turn = 0; turn < 2; turn++) {
@@ -78,7 +77,7 @@ static bool is_outside_possible(struct check *c, const struct ev_access *x, cons
 		prove_hold_side(c, x->guard, x->block, 0);
 		prove_smt_assert(c->smt, prove_ex_not(c->pool, inside), 0);
 		hold_limit(c, l);
-		if (prove_smt_check(c->smt, &m) == SMT_IMPOSSIBLE)
+		if (prove_smt_check(c->smt, NULL) == SMT_IMPOSSIBLE)
 			return false;
 	}
 	return true;

@@ -82,7 +82,6 @@ static bool may_differ(struct check *c, uint32_t b, struct smt_query q, uint8_t 
 {
 	uint8_t *counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 	uint64_t now = prove_now_ms();
-	struct smt_model m;
 
 	memset(counters, counter, c->e->ir->nloops + 1);
 	q.counters = counters;
@@ -96,7 +95,7 @@ static bool may_differ(struct check *c, uint32_t b, struct smt_query q, uint8_t 
 	prove_hold_side(c, c->e->guard[b], b, 1);
 	prove_hold_both(c, b, b);
 	prove_smt_differ(c->smt, c->e->guard[b], c->e->cond[b]);
-	return prove_smt_check(c->smt, &m) != SMT_IMPOSSIBLE;
+	return prove_smt_check(c->smt, NULL) != SMT_IMPOSSIBLE;
 }
 
 /* Does the branch that ends a block go one way in all lanes of a warp that come to it together? */
@@ -325,7 +324,7 @@ static void check_pairs(struct check *c)
 		c->deadline = now + (end - now) * 3 / 4;
 		c->effort.hasty_at = now + HASTY_MS;
 		c->effort.query_ms = (end - now) / 10;
-		c->effort.hurried_at = now + (end - now) * 3 / 20;
+		c->effort.hurried_at = now + (end - now) / 20;
 	}
 	prove_all_pairs(c);
 	c->effort.hasty_at = c->effort.query_ms = c->effort.hurried_at = 0;

@@ -252,7 +252,6 @@ static bool are_elsewhere(struct check *c, const struct ev_touch *t, const uint8
 	uint64_t now = prove_now_ms();
 	struct smt_query q = {.is_same_cta = true, .is_alone = true, .counters = counters};
 	struct ex_pool *p = c->pool;
-	struct smt_model m;
 
 	if (now >= c->deadline)
 		return false;
@@ -263,7 +262,7 @@ static bool are_elsewhere(struct check *c, const struct ev_touch *t, const uint8
 	prove_smt_begin(c->smt, &q);
 	prove_hold_side(c, t->copy.guard, t->copy.block, 0);
 	if (!t->own.step)
-		return prove_smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
+		return prove_smt_check(c->smt, NULL) == SMT_IMPOSSIBLE;
 	prove_hold_side(c, t->own.guard, t->own.block, 1);
 	if (other != IR_NONE)
 		prove_smt_across(c->smt, prove_ex_const(p, 1, 1), c->e->loops[other].ctr, false);
@@ -272,7 +271,7 @@ static bool are_elsewhere(struct check *c, const struct ev_touch *t, const uint8
 				 prove_ex_spec(p, (enum prove_ex_spec)s), true);
 	prove_smt_conflict(c->smt, t->copy.off, t->copy.mem->bytes, t->own.off, t->own.mem->bytes,
 			   false);
-	return prove_smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
+	return prove_smt_check(c->smt, NULL) == SMT_IMPOSSIBLE;
 }
 
 /*

@@ -92,17 +92,35 @@ enum question {
 	ASK_SLOTS,  /* integers: can the two pointers be from different places? */
 };
 
-/* With assumptions to look for: what integers don't decide bit-vectors mostly do in a moment, and a
- * kernel with a pair that the solver gave up on isn't proven anyhow. */
-static void limit_patience(const struct check *c, struct smt_query *q, uint64_t now)
-{
-	bool is_lost = c->k->counts.gave_up && now >= c->effort.hurried_at;
-	uint64_t most = is_lost ? c->effort.query_ms / 3 : c->effort.query_ms;
+#define MAX_GIVE_UPS 4
 
-	if (most && (q->use_bits || is_lost) && q->cpu_ms > most)
+/* With assumptions to look for: what integers don't decide bit-vectors mostly do in a moment, and a
+ * kernel that isn't proven anyhow, with a pair that has an alarm or that the solver gave up on,
+ * needs no answer that takes long. False: there are so many of the latter that it isn't asked. */
+static bool limit_patience(const struct check *c, struct smt_query *q, uint64_t now)
+{
+	bool is_late = now >= c->effort.hurried_at, is_lost = c->k->counts.gave_up && is_late;
+	bool is_open = c->k->alarms.n || c->k->counts.gave_up;
+	uint64_t most = c->effort.query_ms;
+
+	if (!most || (!q->use_bits && !is_open))
+		return true;
+	if (is_open)
+		most = (q->use_bits ? most / 2 : most) / (is_lost ? 3 : 1);
+	if (q->cpu_ms > most)
 		q->cpu_ms = (unsigned)most;
+	return c->k->counts.gave_up < MAX_GIVE_UPS || !is_late;
 }
 
+/* Is the kernel not proven anyhow, and was there time to say why? */
+static bool is_hasty(const struct check *c, uint64_t now)
+{
+	bool is_open = c->k->alarms.n > 0 || c->k->counts.gave_up > 0;
+
+	return c->trial.is_hasty || (is_open && c->effort.hasty_at && now >= c->effort.hasty_at);
+}
+
+/* m: NULL where only the answer counts, as in trials */
 static enum smt_answer ask(struct check *c, const uint8_t *counters, enum question which,
 			   bool is_unequal, struct smt_model *m)
 {
@@ -122,7 +140,9 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 		return SMT_GAVE_UP;
 	q.rlimit = rlimit[which];
 	prove_limit_time(&q, c->deadline - now);
-	limit_patience(c, &q, now);
+	if (!limit_patience(c, &q, now))
+		return SMT_GAVE_UP;
+	q.is_hasty = is_hasty(c, now);
 	c->k->counts.queries++;
 	prove_smt_begin(c->smt, &q);
 	prove_hold_side(c, c->pair.a->guard, c->pair.a->block, 0);
@@ -155,7 +175,7 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	if (is_unequal)
 		prove_smt_unequal(c->smt, c->pair.a->off, c->pair.a->value, c->pair.b->off,
 				  c->pair.b->value);
-	return prove_smt_check(c->smt, m);
+	return prove_smt_check(c->smt, c->trial.is_on ? NULL : m);
 }
 
 /* A copy that is under way after its instruction: only a schedule shows what it does. */
@@ -206,6 +226,8 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 	c->k->counts.replays++;
 	met->why = "the thread's copy may still be under way there";
 	enum replay_answer x = p.is_copy ? REPLAY_UNSURE : prove_replay_run(c->e, m, &p, met);
+	if (c->nraces && c->effort.long_left > CHECK_LONG_MORE)
+		c->effort.long_left = CHECK_LONG_MORE;
 	if (x == REPLAY_UNSURE && met->is_cut && c->effort.long_left) {
 		p.budget = &c->effort.long_left;
 		p.is_long = true;
@@ -230,15 +252,16 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 static bool has_equal_values(struct check *c, const void *arg)
 {
 	const uint8_t *counters = arg;
-	struct smt_model m;
 
-	return ask(c, counters, ASK_INTEGERS, true, &m) == SMT_IMPOSSIBLE ||
-	       ask(c, counters, ASK_BITS, true, &m) == SMT_IMPOSSIBLE;
+	return ask(c, counters, ASK_INTEGERS, true, NULL) == SMT_IMPOSSIBLE ||
+	       ask(c, counters, ASK_BITS, true, NULL) == SMT_IMPOSSIBLE;
 }
 
 static void raise(struct check *c, const uint8_t *counters, struct alarm_facts *f)
 {
 	c->pair.has_failed = true;
+	if (f->is_true)
+		prove_tries_note(c, f->m);
 	if (c->trial.is_on)
 		return;
 	f->is_benign = benign_is_same(c, has_equal_values, counters);
@@ -253,6 +276,10 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 	struct alarm_facts f = {.m = &m, .met = &met, .is_true = true};
 	struct replay_pair p;
 
+	if (c->trial.has_more && prove_tries_known(c)) {
+		c->trial.is_refuted = c->pair.has_failed = true;
+		return true;
+	}
 	if (c->level.is_tried || c->pair.is_forced || c->o->is_same_value || !c->effort.steps_left)
 		return false;
 	c->level.is_tried = true;
@@ -277,19 +304,11 @@ void prove_show_own_copy(struct check *c, const struct ev_access *copy, const st
 	settle_by_trying(c, counters);
 }
 
-/* Is the kernel not proven anyhow, and was there time to say why? */
-static bool is_hasty(const struct check *c)
-{
-	bool is_open = c->k->alarms.n > 0 || c->k->counts.gave_up > 0;
-
-	return c->trial.is_hasty ||
-	       (is_open && c->effort.hasty_at && prove_now_ms() >= c->effort.hasty_at);
-}
-
 static void settle_by_bits(struct check *c, const uint8_t *counters, struct alarm_facts *f,
 			   struct smt_model *m, struct replay_meeting *met)
 {
-	enum smt_answer x = ask(c, counters, is_hasty(c) ? ASK_BETTER : ASK_BITS, false, m);
+	enum question which = is_hasty(c, prove_now_ms()) ? ASK_BETTER : ASK_BITS;
+	enum smt_answer x = ask(c, counters, which, false, m);
 
 	if (x == SMT_IMPOSSIBLE) {
 		c->k->counts.by_bits++;
@@ -344,10 +363,8 @@ static bool refine(struct check *c, const uint8_t *counters, struct alarm_facts 
 /* For one value of a stride. */
 static bool is_apart_by_integers(struct check *c, const uint8_t *counters)
 {
-	struct smt_model m;
-
 	return prove_quick_is_apart(c, counters) ||
-	       ask(c, counters, ASK_INTEGERS, false, &m) == SMT_IMPOSSIBLE;
+	       ask(c, counters, ASK_INTEGERS, false, NULL) == SMT_IMPOSSIBLE;
 }
 
 /* Two threads, as far as that is known without the solver. */
@@ -447,7 +464,6 @@ static bool is_one_instance(const struct check *c, const uint8_t *counters, uint
 static void settle_slots(struct check *c, const uint8_t *counters, bool is_exited)
 {
 	bool was = c->pair.is_forced;
-	struct smt_model m;
 
 	if (is_one_instance(c, counters, &c->way.other_loop))
 		return;
@@ -456,7 +472,7 @@ static void settle_slots(struct check *c, const uint8_t *counters, bool is_exite
 			     c->pair.a->mem != c->pair.b->mem &&
 			     (c->pair.a->mem->is_row || c->pair.b->mem->is_row);
 	if (c->pair.slot[0] && !c->pair.are_slots_apart)
-		c->pair.is_forced |= ask(c, counters, ASK_SLOTS, false, &m) != SMT_IMPOSSIBLE;
+		c->pair.is_forced |= ask(c, counters, ASK_SLOTS, false, NULL) != SMT_IMPOSSIBLE;
 	settle(c, counters, is_exited);
 	c->pair.is_forced = was;
 }

@@ -141,13 +141,13 @@ uint32_t remedy_count_gone(struct finder *f, const struct ev_assume *as)
 	f->tries++;
 	base_vec_push(&c->e->assumes, *as);
 	struct race_proof_counts counts = c->k->counts;
-	c->trial.is_on = true;
+	c->trial.is_on = c->trial.has_more = true;
 	for (size_t i = 0; i < f->pairs.n; i++) {
 		gone += prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
 		if (i > 3 && !gone)
 			break;
 	}
-	c->trial.is_on = false;
+	c->trial.is_on = c->trial.has_more = false;
 	if (gone && !is_kept(f))
 		gone = 0;
 	uint32_t queries = c->k->counts.queries;

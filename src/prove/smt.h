@@ -51,6 +51,7 @@ struct smt_query {
 	unsigned cpu_ms;	 /* of this process; 0: any */
 	bool use_bits;
 	bool is_exact; /* bit-vectors without shortcuts: a model is one */
+	bool is_hasty; /* any launch will do for the model */
 };
 
 /* Parameters that the pool has pinned get a value of theirs, in the model, too. */
@@ -88,6 +89,8 @@ void prove_smt_conflict(struct smt *s, const struct ex *a, unsigned na, const st
 /* Different places (offset a of thread 0, b of thread 1), or different values there. */
 void prove_smt_unequal(struct smt *s, const struct ex *a, const struct ex *va, const struct ex *b,
 		       const struct ex *vb);
+/* *m is the launch that was found, a small one if there is one; m is NULL where only the answer
+ * counts, which saves up to three checks. */
 enum smt_answer prove_smt_check(struct smt *s, struct smt_model *m);
 
 #endif

@@ -104,7 +104,6 @@ static bool is_never_once(struct check *c, const struct order_question *q, bool 
 {
 	uint64_t now = prove_now_ms();
 	struct smt_query s = {.is_same_cta = !q->are_apart, .use_bits = use_bits, .warp = q->warp};
-	struct smt_model m;
 
 	if (now >= c->deadline)
 		return false;
@@ -134,7 +133,7 @@ static bool is_never_once(struct check *c, const struct order_question *q, bool 
 	for (uint32_t i = 0; q->links && i < q->links->n; i++)
 		prove_smt_same(c->smt, order_loaded(c, q->links->v[i].get),
 			       q->links->v[i].set->value, true);
-	return prove_smt_check(c->smt, &m) == SMT_IMPOSSIBLE;
+	return prove_smt_check(c->smt, NULL) == SMT_IMPOSSIBLE;
 }
 
 bool order_is_never(struct check *c, const struct order_question *q)

@@ -12,8 +12,8 @@
  *
  * Misses: with --assume='distinct(...)' nothing is tried, and neither where parts of one parameter
  * are read in several widths; pairs beyond 64 neighbours, blocks after the first 16 of a launch.
- * Costs: FIRST_STEPS steps for a kernel before the solver (some 10 ms), MAX_SEARCHES searches
- * after it.
+ * Costs: FIRST_STEPS steps for a kernel before the solver (some 10 ms), MAX_SEARCHES searches and
+ * NEAR_STEPS steps after it.
  */
 #include "prove/check.h"
 #include "prove/replay/replay_impl.h"
@@ -22,6 +22,8 @@
 #include <string.h>
 
 #define FIRST_STEPS  (1u << 20)
+#define TRIAL_STEPS  (1u << 20)   /* of an analysis that only a remedy is tried with */
+#define NEAR_STEPS   (8u << 20)
 #define LONG_ALL     (160u << 20) /* some 2 s */
 #define MAX_SEARCHES 60
 
@@ -325,7 +327,8 @@ bool prove_tries_first(struct check *c, const struct replay_pair *pair, struct s
 
 void prove_tries_open(struct check *c)
 {
-	c->effort.steps_left = FIRST_STEPS;
+	c->effort.steps_left = c->task->trial ? TRIAL_STEPS : FIRST_STEPS;
+	c->effort.near_left = NEAR_STEPS;
 	c->effort.long_left = LONG_ALL;
 }
 
@@ -333,7 +336,8 @@ void prove_tries_open(struct check *c)
 
 static bool may_go_on(const struct check *c)
 {
-	return c->deadline >= prove_now_ms() + 50 && c->effort.searches < MAX_SEARCHES;
+	return c->effort.near_left && c->deadline >= prove_now_ms() + 50 &&
+	       c->effort.searches < MAX_SEARCHES;
 }
 
 /* The model's launch with other scalars. */
@@ -365,7 +369,7 @@ static bool try_scalars(struct check *c, const struct replay_pair *p, struct smt
 	return false;
 }
 
-bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
+bool prove_tries_near(struct check *c, const struct replay_pair *pair, struct smt_model *m,
 		      struct replay_meeting *met)
 {
 	static const struct shape shapes[] = {
@@ -374,6 +378,9 @@ bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_m
 		{{128, 4, 4}, {2, 2, 2}}, {{320, 4, 4}, {2, 2, 2}}, {{4, 4, 4}, {16, 1, 1}},
 	};
 
+	struct replay_pair p = *pair;
+
+	p.budget = &c->effort.near_left;
 	if (c->pair.is_split_cluster)
 		return false;
 	for (size_t i = 0; i < BASE_COUNTOF(shapes); i++) {
@@ -386,10 +393,30 @@ bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_m
 		if (i)
 			set_launch(c, &try_it, &s);
 		c->effort.searches++;
-		if (try(c, p, &try_it, met)) {
+		if (try(c, &p, &try_it, met)) {
 			*m = try_it;
 			return true;
 		}
 	}
-	return try_scalars(c, p, m, met);
+	return try_scalars(c, &p, m, met);
+}
+
+/* ---- launches that are known -------------------------------------------------------------- */
+
+void prove_tries_note(struct check *c, const struct smt_model *m)
+{
+	struct smt_model *kept = BASE_NEW(c->arena, struct smt_model);
+
+	*kept = *m;
+	c->race[c->nraces++ % CHECK_RACES] = (struct check_race){c->pair.a, c->pair.b, kept};
+}
+
+bool prove_tries_known(const struct check *c)
+{
+	for (unsigned i = 0; i < c->nraces && i < CHECK_RACES; i++) {
+		const struct check_race *r = &c->race[i];
+		if (r->a == c->pair.a && r->b == c->pair.b && is_kept(c, r->m))
+			return true;
+	}
+	return false;
 }

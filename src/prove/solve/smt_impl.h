@@ -130,8 +130,8 @@ bool prove_smt_is_modest(const struct ex *v, unsigned depth);
 /* blockIdx.d * blockDim.d + threadIdx.d, which the contract keeps below 2^31: d; else 3. */
 unsigned prove_smt_position(const struct smt *s, const struct ex *v);
 /*
- * smt_model.c: the answer that was kept for the query as it stands, with its model in *m; *k names
- * it then for smt_keep. False: there is none.
+ * smt_model.c: the answer that was kept for the query as it stands, with its model in *m (NULL:
+ * none is wanted); *k names it then for smt_keep. False: there is none.
  */
 bool prove_smt_recall(struct smt *s, struct smt_key *k, enum smt_answer *x, struct smt_model *m);
 /* Keeps an answer, where it may be kept. Fails silently. */

@@ -7,7 +7,8 @@
  * potential alarm concrete (--confirm), never a true one.
  *
  * Misses: contents of arrays that the kernel writes, and what is loaded through loaded pointers.
- * Costs: up to three more checks for a model, each bounded like the first.
+ * Costs: up to three more checks for a model, each of SMALLER_MS or HASTY_MS: what is small is
+ * found soon.
  */
 #include "prove/solve/smt_impl.h"
 
@@ -18,6 +19,9 @@
 
 /* Loads up to here in one model; deeper expressions than this have no number. */
 #define MAX_DEPTH 64
+/* Milliseconds of processor time for a smaller launch: another launch is there already. */
+#define SMALLER_MS 80
+#define HASTY_MS   10
 /* What an array is asked to hold at most, so that an index into another one stays small. */
 #define SMALL_CONTENT 1000
 
@@ -199,16 +203,18 @@ static bool prefer_small(struct smt *s, struct smt_model *m, unsigned most, unsi
 
 void prove_smt_read_model(struct smt *s, struct smt_model *m)
 {
+	unsigned was = s->q.cpu_ms, most = s->q.is_hasty ? HASTY_MS : SMALLER_MS;
 	bool has_loads = false;
 
 	for (size_t i = 0; i < s->atoms.n; i++)
 		has_loads |= s->atoms.v[i].v->op == EX_CLOAD;
 	read_model(s, m);
+	if (!was || was > most)
+		s->q.cpu_ms = most;
 	/* what a loop runs to had better be very small: the model is replayed */
-	if (has_loads && prefer_small(s, m, 16, SMALL_CONTENT))
-		return;
-	if (!prefer_small(s, m, 16, 0))
+	if (!(has_loads && prefer_small(s, m, 16, SMALL_CONTENT)) && !prefer_small(s, m, 16, 0))
 		prefer_small(s, m, 4096, 0);
+	s->q.cpu_ms = was;
 }
 
 /* ---- answers that are kept ------------------------------------------------------------- */
@@ -314,13 +320,14 @@ static void mix_query(struct smt_store *st, struct smt_key *k, const char *text)
 }
 
 /* The query as it stands, and how a model of it would be read. */
-static struct smt_key key_of(struct smt *s)
+static struct smt_key key_of(struct smt *s, bool has_model)
 {
 	struct smt_store *st = &s->store;
 	struct smt_key k = {BASE_FNV_INIT, BASE_FNV_INIT, 0};
 	uint64_t facts[] = {st->program,      s->q.rlimit,   s->q.use_bits,
 			    s->q.is_same_cta, s->q.is_alone, s->q.is_one,
-			    s->is_loose,      s->q.is_exact, s->atoms.n};
+			    s->is_loose,      s->q.is_exact, s->atoms.n,
+			    has_model};
 
 	memset(st->place, 0, st->nplaces * sizeof(*st->place));
 	st->nseen = 0;
@@ -359,7 +366,9 @@ bool prove_smt_recall(struct smt *s, struct smt_key *k, enum smt_answer *x, stru
 
 	if (!s->store.folder)
 		return false;
-	*k = key_of(s);
+	bool has_model = m && !s->q.is_alone;
+
+	*k = key_of(s, has_model);
 	ok = !base_read_file(path_of(&a, &s->store, k), &p, &n);
 	base_arena_free(&a);
 	if (!ok)
@@ -368,7 +377,7 @@ bool prove_smt_recall(struct smt *s, struct smt_key *k, enum smt_answer *x, stru
 	if (ok)
 		memcpy(&h, p, sizeof(h));
 	ok = ok && !memcmp(&h.key, k, sizeof(*k)) && n == sizeof(h) + h.model_bytes &&
-	     h.model_bytes == (h.is_possible && !s->q.is_alone ? sizeof(*m) : 0);
+	     h.model_bytes == (h.is_possible && has_model ? sizeof(*m) : 0);
 	if (ok && h.model_bytes)
 		memcpy(m, p + sizeof(h), sizeof(*m));
 	free(p);
@@ -391,7 +400,7 @@ void prove_smt_keep(struct smt *s, const struct smt_key *k, enum smt_answer x,
 	for (size_t i = 0; h.is_possible && i < s->atoms.n; i++)
 		if (s->atoms.v[i].v->op == EX_CLOAD)
 			return;
-	if (h.is_possible && !s->q.is_alone)
+	if (h.is_possible && m && !s->q.is_alone)
 		h.model_bytes = sizeof(*m);
 	base_buf_put(&b, &h, sizeof(h));
 	if (h.model_bytes)

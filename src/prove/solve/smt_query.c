@@ -22,8 +22,10 @@ static void on_error(Z3_context z, Z3_error_code code)
 	abort(); /* in the child: its kernel becomes "could not prove" */
 }
 
-/* A context made before the children were forked, or NULL. */
+/* A context that the next solver may use: made before the children were forked, or left by one that
+ * was closed. Fresh pages are what a new one costs. NULL: there is none. */
 static Z3_context warm;
+static unsigned warm_queries; /* that it has had */
 
 static Z3_context new_context(void)
 {
@@ -38,6 +40,7 @@ static Z3_context new_context(void)
 static void open_context(struct smt *s)
 {
 	s->z = warm ? warm : new_context();
+	s->nqueries = warm ? warm_queries : 0;
 	warm = NULL;
 	s->integer = Z3_mk_int_sort(s->z);
 	s->solver = NULL;
@@ -51,6 +54,7 @@ void prove_smt_warm(void)
 	if (warm)
 		return;
 	warm = new_context();
+	warm_queries = 0;
 	for (unsigned i = 0; i < 2; i++) {
 		s = i ? Z3_mk_solver(warm) : Z3_mk_simple_solver(warm);
 		Z3_solver_inc_ref(warm, s);
@@ -83,8 +87,12 @@ static void drop_solver(struct smt *s)
 void prove_smt_close(struct smt *s)
 {
 	drop_solver(s);
-	if (s->z)
+	if (s->z && !warm) {
+		warm = s->z;
+		warm_queries = s->nqueries;
+	} else if (s->z) {
 		Z3_del_context(s->z);
+	}
 	free(s->memo);
 	free(s->store.place);
 	base_vec_free(&s->instances);
@@ -98,12 +106,13 @@ void prove_smt_close(struct smt *s)
 void prove_smt_begin(struct smt *s, const struct smt_query *q)
 {
 	drop_solver(s);
-	if (s->z && ++s->nqueries % QUERIES_PER_CONTEXT == 0) {
+	if (s->z && s->nqueries >= QUERIES_PER_CONTEXT) {
 		Z3_del_context(s->z);
 		s->z = NULL;
 	}
 	if (!s->z)
 		open_context(s);
+	s->nqueries++;
 	s->q = *q;
 	s->solver = q->use_bits ? Z3_mk_solver(s->z) : Z3_mk_simple_solver(s->z);
 	Z3_solver_inc_ref(s->z, s->solver);
@@ -601,7 +610,7 @@ static enum smt_answer answer(struct smt *s, struct smt_model *m)
 	case Z3_L_FALSE:
 		return SMT_IMPOSSIBLE;
 	case Z3_L_TRUE:
-		if (!s->q.is_alone)
+		if (m && !s->q.is_alone)
 			prove_smt_read_model(s, m);
 		return s->is_loose ? SMT_MAYBE : SMT_POSSIBLE;
 	default:
