@@ -10,7 +10,7 @@
 
 struct lockstep {
 	struct check *c;
-	bool *is_needed; /* by alarm */
+	bool *is_needed, *is_asked; /* by alarm */
 };
 
 static bool is_of(const struct race_alarm *al, const struct ev_access *a, const struct ev_access *b)
@@ -36,8 +36,11 @@ static void try_lockstep(struct lockstep *x)
 		for (size_t k = i; k < e->accesses.n; k++) {
 			const struct ev_access *a = &e->accesses.v[i], *b = &e->accesses.v[k];
 			bool has = false;
-			for (size_t n = 0; n < c->k->alarms.n; n++)
-				has |= x->is_needed[n] && is_of(&c->k->alarms.v[n], a, b);
+			for (size_t n = 0; n < c->k->alarms.n; n++) {
+				bool is_its = is_of(&c->k->alarms.v[n], a, b);
+				x->is_asked[n] |= is_its;
+				has |= x->is_needed[n] && is_its;
+			}
 			if (!has || prove_one_pair(c, a, b))
 				continue;
 			for (size_t n = 0; n < c->k->alarms.n; n++)
@@ -57,6 +60,7 @@ void check_lockstep(struct check *c)
 	if (own.is_lockstep || !c->k->alarms.n)
 		return;
 	x.is_needed = BASE_NEWN(c->arena, bool, c->k->alarms.n);
+	x.is_asked = BASE_NEWN(c->arena, bool, c->k->alarms.n);
 	for (size_t i = 0; i < c->k->alarms.n; i++)
 		x.is_needed[i] = c->k->alarms.v[i].level <= RACE_LEVEL_BLOCK &&
 				 c->k->alarms.v[i].cls != RACE_CLASS_READ_ONLY &&
@@ -67,6 +71,9 @@ void check_lockstep(struct check *c)
 	c->deadline = now < end ? now + (end - now) / 3 : now;
 	c->trial.is_on = true;
 	try_lockstep(&x);
+	/* an mbarrier's set-up is no pair of accesses */
+	for (size_t i = 0; i < c->k->alarms.n; i++)
+		x.is_needed[i] &= x.is_asked[i];
 	c->trial.is_on = false;
 	c->deadline = end;
 	c->o = was;

@@ -276,6 +276,49 @@ static bool is_used_before(const struct check *c, const struct ev_mbar *x, const
 	       order_leads_to(c, from, to, IR_NONE);
 }
 
+/* An operation on an mbarrier as an access to its word, which is 8 bytes. */
+static void as_access(const struct ev_mbar *m, struct ir_access *mem, struct ev_access *a)
+{
+	bool is_set = m->mbar->kind == IR_MBAR_INIT || m->mbar->kind == IR_MBAR_INVAL;
+
+	*mem = (struct ir_access){.kind = is_set ? RACE_OP_WRITE : RACE_OP_RMW,
+				  .space = m->mbar->space,
+				  .strength = is_set ? RACE_WEAK : RACE_RELAXED,
+				  .scope = RACE_SCOPE_CTA,
+				  .bytes = 8};
+	*a = (struct ev_access){.step = m->step,
+				.mem = mem,
+				.block = m->block,
+				.index = m->index,
+				.root = m->root,
+				.is_shared = true,
+				.off = m->off,
+				.guard = m->guard,
+				.whole = m->off};
+}
+
+/* As an alarm, whose launch can be run: true where there is one now. Then nothing of the kernel
+ * counts as proven, as its mbarriers may do anything. */
+static bool raise_alarm(struct check *c, const struct ev_mbar *x, const struct ev_mbar *y)
+{
+	struct ir_access *mem = BASE_NEWN(c->arena, struct ir_access, 2);
+	struct ev_access *a = BASE_NEWN(c->arena, struct ev_access, 2);
+	size_t alarms = c->k->alarms.n;
+
+	if (c->trial.is_on || !x->off || !y->off || y->mbar->kind == IR_MBAR_OTHER ||
+	    x->root.kind != EV_ROOT_OBJECT || y->root.kind != EV_ROOT_OBJECT)
+		return false;
+	as_access(x, &mem[0], &a[0]);
+	as_access(y, &mem[1], &a[1]);
+	prove_one_pair(c, &a[0], &a[1]);
+	if (c->k->alarms.n == alarms)
+		return false;
+	for (size_t i = 0; i < c->e->accesses.n; i++)
+		c->is_open[i] = true;
+	c->is_set_up_open = true;
+	return true;
+}
+
 void mbarriers_set_up(struct check *c)
 {
 	for (size_t i = 0; i < c->e->mbars.n; i++)
@@ -284,13 +327,15 @@ void mbarriers_set_up(struct check *c)
 			enum ir_mbar_kind x = m.x->mbar->kind, y = m.y->mbar->kind;
 			bool is_asked = x == IR_MBAR_INIT || x == IR_MBAR_INVAL;
 			bool is_other = (y == IR_MBAR_INIT || y == IR_MBAR_INVAL) && k < i;
-			if (!is_asked || is_other || c->k->alarms.n ||
-			    (m.x->off && m.y->off &&
-			     prove_ev_alias(&m.x->root, &m.y->root) == EV_APART))
+			bool is_apart = m.x->off && m.y->off &&
+					prove_ev_alias(&m.x->root, &m.y->root) == EV_APART;
+			if (!is_asked || is_other || is_apart)
 				continue;
 			prove_phase_each(&c->phases[IR_RANK_CTA], m.x->block, m.y->block, meet, &m);
+			if (m.may_meet && raise_alarm(c, m.x, m.y))
+				return;
 			m.may_meet |= is_used_before(c, m.x, m.y);
-			if (!m.may_meet)
+			if (!m.may_meet || c->k->alarms.n)
 				continue;
 			prove_alarm_problem(
 				RACE_PROBLEM_UNPROVEN, m.x->step->at,

@@ -98,7 +98,7 @@ __global__ void all_once_late(float *a)
 	a[blockIdx.x * 64 + t] = s[63 - t];
 }
 // Some other thread may arrive before the init.
-// prove: all_no_barrier unproven racy --block-dim=64
+// prove: all_no_barrier potential racy --block-dim=64
 __global__ void all_no_barrier(float *a)
 {
 	__shared__ u64 b;
