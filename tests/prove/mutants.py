@@ -12,10 +12,11 @@ up for places that a small kernel doesn't have. Each is judged by `collider prov
 preconditions of the label (without --level and --warp-lockstep, which the oracle doesn't know), and
 run under the oracle on the CPU device in a few launches that keep to the contract: dimensions that
 the contract says are 1 are, what collider_assume() says traps where it doesn't hold, and launches
-that trap or leave their arrays don't count. Where the contract says that something holds 0 before
-the launch, all arrays do. A mutant that races and has a potential alarm is asked about with
---confirm. A mutant that is proven and races in one of its launches is the only failure. With MISSED
-set, those that race and have no true or confirmed alarm are listed, with what prove says of them.
+that trap or leave their arrays don't count (of a mutant that is proven: it must race with its shared
+arrays apart, too). Where the contract says that something holds 0 before the launch, all arrays do.
+A mutant that races and has a potential alarm is asked about with --confirm. A mutant that is proven
+and races in one of its launches is the only failure. With MISSED set, those that race and have no
+true or confirmed alarm are listed, with what prove says of them.
 
 Misses: the oracle sees a few launches and two contents of memory; a mutant that it finds clean may
 be racy in others.
@@ -172,6 +173,19 @@ def with_assumes(lines):
     return text.replace('.address_size 64', '.address_size 64\n.global .align 4 .b8 seen_before[262144];', 1)
 
 
+def with_space(text, mangled):
+    """A kernel's shared arrays lie apart, the largest last: what leaves one reaches no other."""
+    lines = text.split('\n')
+    _, start, end = body_of(lines, mangled)
+    at = [i for i in range(start, end) if re.match(r'\s*\.shared .*;$', lines[i])]
+    size = [int((re.findall(r'\[(\d+)\];', lines[i]) or ['8'])[0]) for i in at]
+    moved = [re.sub(r'\[(\d+)\];', lambda m: '[%d];' % (int(m.group(1)) + 1024), lines[i])
+             for _, i in sorted(zip(size, at))]
+    for i, line in zip(at, moved):
+        lines[i] = line
+    return '\n'.join(lines)
+
+
 def dims(options, which, default):
     for o in options:
         if o.startswith('--%s=' % which):
@@ -247,6 +261,11 @@ def judge(job):
         print(name, kind, r.stdout, r.stderr)
     answers = r.stdout.strip().split('\n') if r.stdout.strip() else []
     race = next(((a, l) for a, l in zip(answers, runs) if a.startswith('race')), None)
+    if race and SHORT[k['verdict']] == 'free':
+        with open(run_path, 'w') as f:
+            f.write(with_space(with_assumes(text), mangled))
+        r = subprocess.run([oracle, run_path], input=race[1] + '\n', capture_output=True, text=True)
+        race = race if r.stdout.startswith('race') else None
     out = {'name': name, 'kind': kind, 'verdict': SHORT[k['verdict']], 'race': race, 'at': at,
            'ran': sum(not a.startswith('fault') for a in answers), 'new': new.strip(), 'old': lines[at].strip()}
     out['confirmed'] = out['verdict'] == 'true'
