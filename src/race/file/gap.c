@@ -283,7 +283,8 @@ static void find_counters(struct race_results *r)
 		{RACE_COUNTER_accesses_aside, RACE_GAP_FORGOTTEN,
 		 "of memory without history words, or beyond 64 copies of a thread"},
 		{RACE_COUNTER_unboxed, RACE_GAP_NO_CHECK,
-		 "whose map is not known or whose box reaches over an edge"},
+		 "whose map is not known or whose box reaches over an edge (of those that were "
+		 "drawn)"},
 		{RACE_COUNTER_watch_lost, RACE_GAP_UNDECIDED,
 		 "whose other side had gone on before it was noted"},
 		{RACE_COUNTER_overflow, RACE_GAP_FORGOTTEN,
