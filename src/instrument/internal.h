@@ -157,7 +157,9 @@ struct inst_ctx {
 	bool no_calls;			 /* nothing is called where that can be avoided */
 	bool is_called;			 /* ... and the check of the current group is one */
 	uint32_t rng, cnt;		 /* registers */
-	uint32_t state;			 /* by call: one register in place of these */
+	uint32_t mask, clock, always;	 /* registers of the draw */
+	uint32_t state;			 /* by call: cnt alone */
+	uint32_t nlaunched;		 /* kernels so far, with this one */
 	uint32_t within;		 /* predicate: the launch keeps to prune's contract */
 	uint32_t plain_bytes;		 /* in .const, of variables for collide/plain.c */
 	struct ptx_str plain_space;	 /* of that of the function at work */

@@ -147,31 +147,54 @@ struct race_knobs {
 	uint32_t window; /* bytes of a bulk copy that are checked at most, a multiple of 16 */
 	union {
 		uint32_t sparse; /* watch: `dense` of n, with n counted up to `sparse` only */
-		/* collide: a thread's first `looks` checks are all made, then looks of as many as
-		 * it has made; 0: none, RACE_DENSE_ALL: all, or what `sample` says */
+		/* collide: 1 + the logarithm of the checks of a thread that are all made, before
+		 * they thin out; 0: none are, RACE_DENSE_ALL: all, or what `sample` says */
 		uint32_t looks;
 	};
 	uint32_t shuffle_id; /* of the module, as in its order table; the run doesn't change it */
 };
 
 /*
- * How collide's checks thin out. Delays after a thread's first `dense` checks come while the
- * block's window is open: of 2^RACE_DELAY_WINDOW cycles each, one of 2^32 / RACE_DELAY_OPEN, by a
- * hash of the SM's clock and the block. So the warps of a block sleep at the same time, and the sum
- * of all delays has a bound: a share of the kernel's own time. Of the first `dense` the shortest,
- * with a draw below RACE_DELAY_LEAST, are left out.
+ * How collide's checks thin out. A thread that has counted n accesses makes a check with a
+ * chance of 2^-b, b being the logarithm of n / looks: in template `draw` of collide.ptxt, where b
+ * bits of the SM's clock, from RACE_DRAW_AT on, equal those of the thread's salt.
  *
- * Threads of a grid's first RACE_WAVE warps start to count at 0, those of later ones further on, up
- * to RACE_LATE_MOST: they make fewer checks, and none of theirs is delayed outside of a window.
- * Template `seed` of collide.ptxt and dev_start of check_cold.cu compute it: detectors.thinning.
+ * Delays after a thread's first `dense` checks come while the block's window is open: of
+ * 2^RACE_DELAY_WINDOW cycles each, one of 2^32 / RACE_DELAY_OPEN, by a hash of the SM's clock and
+ * the block. So the warps of a block sleep at the same time, and the sum of all delays has a bound:
+ * a share of the kernel's own time. Of the first `dense` the shortest, with a draw below
+ * RACE_DELAY_LEAST, are left out; in grids of 2^RACE_SPARE_FROM blocks and more each block delays
+ * half of them, of 16 times as many a quarter, by a hash of the block and the count.
+ *
+ * A thread's word (RACE_STATE_*) has its count and its class, the same in a block: how late it
+ * is (where its count starts, RACE_START), how many of its first delays are spared, and whether
+ * its windows stay closed. Late are warps after a grid's first 2^RACE_WAVE_AT, by the logarithm of
+ * their place, and all in launches of a kernel after the first RACE_LAUNCHES, by that of the
+ * launch's number. Such a launch n is as an early one with a chance of RACE_LAUNCHES in n (at most
+ * RACE_LAUNCHES_MOST); of the others one in four has windows. So launches that find nothing cost
+ * ever less, and each is looked at.
+ *
+ * Templates `place`, `launched` and `begin` of collide.ptxt and __collider_begin of check_cold.cu
+ * compute it, template `thin` and dev_is_drawn of check_parts.h the chance: detectors.thinning.
  */
-#define RACE_DELAY_WINDOW 13u
-#define RACE_DELAY_OPEN	  0x40000000u
-#define RACE_DELAY_LEAST  0x40000000u
-#define RACE_WAVE_AT	  7u  /* counted in 2^7 warps */
-#define RACE_WAVE	  64u /* so many: the warps that a large GPU holds */
-#define RACE_LATE_MOST	  256u
-#define RACE_LATE_MASK	  511u	      /* bits of the thread's salt that hold where it started */
+#define RACE_DELAY_WINDOW  13u
+#define RACE_DELAY_OPEN	   0x40000000u
+#define RACE_DELAY_LEAST   0x40000000u
+#define RACE_WAVE_AT	   13u /* 2^13 warps, which a large GPU holds */
+#define RACE_WAVE_WARPS	   2u  /* a block counts as so many, as an SM holds so many blocks */
+#define RACE_LAUNCHES	   2u
+#define RACE_LAUNCHES_MOST 128u
+#define RACE_LATE_MOST	   7u
+#define RACE_SPARE_FROM	   6u
+#define RACE_SPARE_MOST	   2u
+/* Bits of a class. */
+#define RACE_LATE_MASK	  7u
+#define RACE_SPARE_AT	  3u
+#define RACE_CLOSED_AT	  5u
+#define RACE_CLASS_BITS	  6u
+#define RACE_DRAW_AT	  4u
+#define RACE_START_STEP	  128u
+#define RACE_START(class) ((RACE_START_STEP << ((class) & RACE_LATE_MASK)) - RACE_START_STEP)
 #define RACE_MIX	  0x9E3779B1u /* a draw: the clock times that, and the salt */
 #define RACE_MIX_WINDOW	  0x85EBCA77u /* the same of a window, and of the count */
 
@@ -333,10 +356,11 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
 #define RACE_FOUND_HAPPENED(f)		 ((f) >> 4 & 15u)
 #define RACE_FOUND_ITEMS(f)		 ((f) >> 8)
 
-/* A thread's word. */
-#define RACE_STATE_DRAWN    1u /* the last group was drawn */
-#define RACE_STATE_COUNT    2u /* one checked access */
-#define RACE_STATE_COUNT_AT 1u
+/* A thread's word, inlined or by call. */
+#define RACE_STATE_DRAWN    1u /* by call: the last group was drawn */
+#define RACE_STATE_CLASS_AT 1u /* RACE_LATE_MASK, ... */
+#define RACE_STATE_COUNT_AT (RACE_STATE_CLASS_AT + RACE_CLASS_BITS)
+#define RACE_STATE_COUNT    (1u << RACE_STATE_COUNT_AT) /* one checked access */
 
 /* The record's kind for an item's. */
 RACE_FN uint32_t race_item_kind(uint32_t item)

@@ -159,7 +159,7 @@ void rep_completeness(struct base_buf *out, struct rep_view *v)
 			      "16 of their later launches was checked\n");
 	else if (v->completeness == RACE_COMPLETE && has_thinned(v->r))
 		base_buf_puts(out, "Complete: every access of the kernels that ran was checked, in "
-				   "long loops ever more rarely\n");
+				   "long loops and repeated launches ever more rarely\n");
 	else if (v->completeness == RACE_NOTHING && v->ngaps)
 		base_buf_printf(out, "%s:\n", texts[RACE_NOTHING]);
 	else

@@ -1,8 +1,9 @@
 /*
- * thinning.cu - thinning loop N | race N | late: how collide's checks thin out
+ * thinning.cu - thinning loop N | race N | late | launches N: how collide's checks thin out
  *
  * loop: one warp reads one word N times. race: two warps each read a word N times and write one, with
  * -DRACY that which the other reads. late: the first warp of each of 1,280 blocks of 32 reads once.
+ * launches: N times one warp reads four words.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -64,6 +65,9 @@ int main(int argc, char **argv)
 		loop<<<1, 32>>>(n);
 	else if (!strcmp(mode, "race"))
 		race<<<1, 64>>>(n);
+	else if (!strcmp(mode, "launches"))
+		for (int i = 0; i < n; i++)
+			loop<<<1, 32>>>(4);
 	else
 		late<<<1280, 1024>>>();
 	puts(cudaGetErrorName(cudaDeviceSynchronize()));

@@ -159,7 +159,8 @@ static void counters_are_reasons(void **state)
 	expect(&f, RACE_COMPLETE, "Complete: every access", NULL);
 	/* More checks than one thread makes surely: some may have been left out. */
 	g->checked = 65;
-	expect(&f, RACE_COMPLETE, " was checked, in long loops ever more rarely\n", NULL);
+	expect(&f, RACE_COMPLETE,
+	       " was checked, in long loops and repeated launches ever more rarely\n", NULL);
 	g->checked = 64;
 	expect(&f, RACE_COMPLETE, " was checked\n", "rarely");
 	f.head->dense = 0; /* --dense=0 */

@@ -318,7 +318,7 @@ static void see_checks(struct cpu_warp *w, const uint32_t *n, uint32_t mask)
 	atomic_fetch_add_explicit(&w->grid->m->checked[w->grid->device], sum, memory_order_relaxed);
 }
 
-/* By call (dev_count of src/device/collide/check_parts.h): state += n * 2. */
+/* By call (dev_count of src/device/collide/check_parts.h): state += n * RACE_STATE_COUNT. */
 static enum cpu_step count_called(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const uint32_t *n = cpu_slot(w, in->src[0]);

@@ -117,7 +117,7 @@ DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
 
 		if (!dev_is_drawn(&state, what, &random))
 			return state;
-		dev_sleep(random, what, state >> RACE_STATE_COUNT_AT);
+		dev_sleep(random, what, state);
 	}
 #pragma unroll
 	for (int i = 0; i < N; i++) {

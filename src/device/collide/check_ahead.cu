@@ -114,7 +114,7 @@ template <int S> DEV_FN uint64_t dev_rows(uint32_t state, uint64_t what64, uint6
 	bool ok = at != (S == 's' ? RACE_CHECK_NO_SHARED : RACE_AHEAD_NONE) &&
 		  dev_lane() < RACE_AHEAD_LANES(what64);
 	dev_load16<S>(was, at, ok);
-	dev_sleep(random, what, state >> RACE_STATE_COUNT_AT);
+	dev_sleep(random, what, state);
 	dev_reload16<S>(now, at, ok);
 	dev_count(&state, ok);
 	ITEM(item, 0, at, was[0], now[0]);
@@ -165,7 +165,7 @@ DEV_FN uint64_t dev_matrices(uint32_t state, uint64_t what64, const uint64_t (&b
 		dev_load16<S>(was[i], at[i], ok[i] && is_whole);
 		dev_load8<S>(&was[i][0], at[i], ok[i] && !is_whole);
 	}
-	dev_sleep(random, what, state >> RACE_STATE_COUNT_AT);
+	dev_sleep(random, what, state);
 #pragma unroll
 	for (int i = 0; i < 2 * M; i++) {
 		dev_reload16<S>(now[i], at[i], ok[i] && is_whole);
@@ -234,7 +234,7 @@ DEV_FN uint64_t dev_copy(uint32_t state, uint64_t what64, uint32_t to, uint64_t 
 		STORE1("", ".shared", "b32", word[i], "r", "r", to + 4 * i, is_copied);
 		now[i] = back[i] = word[i];
 	}
-	dev_sleep(random, what, state >> RACE_STATE_COUNT_AT);
+	dev_sleep(random, what, state);
 #pragma unroll
 	for (int i = 0; i < W; i++)
 		LOAD1(".relaxed.sys", ".global", "b32", now[i], "r", "l", from + 4 * i,
@@ -331,7 +331,7 @@ DEV_FN uint64_t dev_fragment(uint32_t state, uint64_t what64, uint64_t base, uin
 		else
 			dev_store_elem<B>(was[i], at[i], ok);
 	}
-	dev_sleep(random, what, state >> RACE_STATE_COUNT_AT);
+	dev_sleep(random, what, state);
 #pragma unroll
 	for (int i = 0; i < N; i++) {
 		now[i] = was[i];

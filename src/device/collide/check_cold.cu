@@ -172,9 +172,10 @@ __collider_items(uint64_t table, uint64_t what, uint32_t found, const uint64_t *
 		dev_items(table, what, RACE_FOUND_CHANGED(found), item);
 }
 
-/* At a kernel's entry: the first thread of a grid counts the launch. */
+/* At a kernel's entry: the first thread of a grid counts the launch, also where the kernel's are
+ * counted. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
-__collider_launch(void)
+__collider_launch(uint64_t launched)
 {
 	uint32_t v, any;
 	uint64_t rt;
@@ -192,16 +193,17 @@ __collider_launch(void)
 	any |= v;
 	if (any)
 		return;
+	asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(launched) : "memory");
 	rt = dev_rt();
 	if (rt)
 		DEV_INC64(rt + offsetof(struct race_rt, counters) +
 			  offsetof(struct race_counters, launches));
 }
 
-/* How far a thread's count is at its start: see RACE_WAVE. As template `seed` of collide.ptxt. */
-DEV_FN uint32_t dev_start(void)
+/* How late the block is in its grid. As template `seed` of collide.ptxt. */
+DEV_FN uint32_t dev_late_in_grid(void)
 {
-	uint32_t block, n, y, threads;
+	uint32_t block, n, y, warps;
 
 	DEV_SREG32(block, "%ctaid.z");
 	DEV_SREG32(n, "%nctaid.y");
@@ -211,19 +213,52 @@ DEV_FN uint32_t dev_start(void)
 	DEV_SREG32(y, "%ctaid.x");
 	block = block * n + y;
 	block = block < 0x100000u ? block : 0x100000u;
-	DEV_SREG32(threads, "%ntid.x");
+	DEV_SREG32(warps, "%ntid.x");
 	DEV_SREG32(n, "%ntid.y");
-	threads *= n;
+	warps *= n;
 	DEV_SREG32(n, "%ntid.z");
-	n = block * threads * n >> (RACE_WAVE_AT + 5);
-	n = n < RACE_WAVE ? 0 : n - RACE_WAVE;
-	return n < RACE_LATE_MOST ? n : RACE_LATE_MOST;
+	warps = (warps * n + 31u) >> 5;
+	warps = warps < RACE_WAVE_WARPS ? RACE_WAVE_WARPS : warps;
+	return 31u - (uint32_t)__clz((int)((block * warps >> RACE_WAVE_AT) + 1u));
 }
 
-/* At a function's entry: the thread's word. */
-extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_begin(void)
+/* How many of the block's first delays are spared. As template `seed`, too. */
+DEV_FN uint32_t dev_spared(void)
 {
-	return dev_start() << RACE_STATE_COUNT_AT;
+	uint32_t blocks, n, log2;
+
+	DEV_SREG32(blocks, "%nctaid.x");
+	DEV_SREG32(n, "%nctaid.y");
+	blocks |= n;
+	DEV_SREG32(n, "%nctaid.z");
+	blocks |= n;
+	log2 = 31u - (uint32_t)__clz((int)blocks);
+	log2 = log2 < RACE_SPARE_FROM - 2u ? 0 : (log2 - (RACE_SPARE_FROM - 2u)) >> 2;
+	return log2 < RACE_SPARE_MOST ? log2 : RACE_SPARE_MOST;
+}
+
+/* At a function's entry: the thread's word. `launches`: those that the kernel has had. As templates
+ * `seed`, `launched` and `begin`. */
+extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t
+__collider_begin(uint32_t launches)
+{
+	uint32_t late = dev_late_in_grid(), closed = 0, seed, looks;
+	uint32_t most = launches < RACE_LAUNCHES_MOST ? launches : RACE_LAUNCHES_MOST;
+
+	asm volatile("ld.const.u32 %0, [__collider_knobs+56];" : "=r"(looks));
+	if (looks > 32)
+		return 0;
+	asm volatile("ld.const.u32 %0, [__collider_knobs+20];" : "=r"(seed));
+	seed = (seed ^ launches) * RACE_MIX;
+	seed = (seed ^ seed >> 15) * 0x2C1B3C6Du;
+	if (__umulhi(seed, most) >= RACE_LAUNCHES) {
+		late += 31u - (uint32_t)__clz((int)most);
+		closed = (seed & 3u) != 0;
+	}
+	late = late < RACE_LATE_MOST ? late : RACE_LATE_MOST;
+	return (late | dev_spared() << RACE_SPARE_AT | closed << RACE_CLOSED_AT)
+		       << RACE_STATE_CLASS_AT |
+	       RACE_START(late) << RACE_STATE_COUNT_AT;
 }
 
 /* At every exit: the thread's count is added to the counter of its SM, in a single reduction if all
@@ -231,7 +266,9 @@ extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_beg
 extern "C" __device__ __noinline__ __attribute__((weak)) void
 __collider_flush(uint32_t state)
 {
-	uint32_t count = (state >> RACE_STATE_COUNT_AT) - dev_start(), peers;
+	uint32_t count = (state >> RACE_STATE_COUNT_AT) -
+			 RACE_START(state >> RACE_STATE_CLASS_AT);
+	uint32_t peers;
 	uint64_t rt = dev_rt(), at;
 
 	if (count == 0 || rt == 0)

@@ -50,10 +50,17 @@ DEV_FN uint32_t dev_salt(void)
 	return (block ^ seed) * 0x27D4EB2Fu;
 }
 
-/* As template `delay` of collide.ptxt does it. */
-DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
+/* Does the block spare this delay? */
+DEV_FN bool dev_spares(uint32_t thread_class, uint32_t count)
 {
-	uint32_t ns, dense, flags, clock;
+	return count * RACE_MIX + dev_salt() > 0xffffffffu >> (thread_class >> RACE_SPARE_AT & 3u);
+}
+
+/* As template `delay` of collide.ptxt does it. */
+DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t state)
+{
+	uint32_t ns, dense, flags, clock, count = state >> RACE_STATE_COUNT_AT;
+	uint32_t thread_class = state >> RACE_STATE_CLASS_AT;
 	bool is_due = true;
 
 	random = random * RACE_MIX + count * RACE_MIX_WINDOW;
@@ -63,7 +70,9 @@ DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
 		KNOB(ns, 8);
 		asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
 		clock = (clock >> RACE_DELAY_WINDOW) * RACE_MIX_WINDOW + dev_salt();
-		is_due = (count < dense && random >= RACE_DELAY_LEAST) || clock < RACE_DELAY_OPEN;
+		is_due = (count < dense && random >= RACE_DELAY_LEAST &&
+			  !dev_spares(thread_class, count)) ||
+			 (clock < RACE_DELAY_OPEN && !(thread_class >> RACE_CLOSED_AT & 1u));
 	} else {
 		KNOB(ns, 12);
 	}
@@ -71,15 +80,17 @@ DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
 		dev_nap(__umulhi(random, ns), flags);
 }
 
-/* Is this execution checked? `random` is also for the delay. */
+/* Is this execution checked? `random` is also for the delay. The chance is that of template
+ * `thin`. */
 DEV_FN bool dev_is_drawn(uint32_t *state, uint32_t what, uint32_t *random)
 {
-	uint32_t looks, sample;
+	uint32_t looks, sample, rest;
 
 	*random = dev_draw();
 	*state &= ~RACE_STATE_DRAWN;
 	KNOB(looks, 56);
-	if (__umulhi(*random, *state >> RACE_STATE_COUNT_AT) >= looks)
+	rest = looks > 31 ? 0 : *state >> RACE_STATE_COUNT_AT >> looks;
+	if (looks == 0 || (rest && *random >> __clz((int)rest)))
 		return false;
 	KNOB(sample, 16);
 	if (sample > 1 && !__collider_chosen(dev_table(), RACE_CHECK_SITE(what)))
@@ -92,8 +103,8 @@ DEV_FN bool dev_is_drawn(uint32_t *state, uint32_t what, uint32_t *random)
  * threads that have not ended. */
 DEV_FN void dev_count(uint32_t *state, uint32_t n)
 {
-	RACE_STATIC_ASSERT(RACE_STATE_COUNT == 2, "multiplied below");
-	asm volatile("mad.lo.s32 %0, %1, 2, %0;" : "+r"(*state) : "r"(n));
+	RACE_STATIC_ASSERT(RACE_STATE_COUNT == 128, "multiplied below");
+	asm volatile("mad.lo.s32 %0, %1, 128, %0;" : "+r"(*state) : "r"(n));
 }
 
 #endif

@@ -294,15 +294,17 @@ DEV_FN uint32_t random_now(uint32_t salt)
 }
 
 /* As template delay of collide.ptxt. */
-DEV_FN void delay(uint32_t salt, uint32_t count)
+DEV_FN void delay(uint32_t salt, uint32_t state)
 {
-	uint32_t rsleep, dense, flags, clock = clock_now();
+	uint32_t rsleep, dense, flags, clock = clock_now(), count = state >> RACE_STATE_COUNT_AT;
+	uint32_t spared = state >> (RACE_STATE_CLASS_AT + RACE_SPARE_AT) & 3u;
+	uint32_t is_closed = state >> (RACE_STATE_CLASS_AT + RACE_CLOSED_AT) & 1u;
 
 	KNOB32(rsleep, 8);
 	KNOB32(flags, 24);
 	KNOB32(dense, 28);
-	if (count < dense ||
-	    (clock >> RACE_DELAY_WINDOW) * RACE_MIX_WINDOW + salt < RACE_DELAY_OPEN)
+	if ((count < dense && count * RACE_MIX + salt <= 0xffffffffu >> spared) ||
+	    (!is_closed && (clock >> RACE_DELAY_WINDOW) * RACE_MIX_WINDOW + salt < RACE_DELAY_OPEN))
 		dev_nap(__umulhi(random_now(salt), rsleep), flags);
 }
 
@@ -355,7 +357,7 @@ DEV_FN uint32_t sum_source(const struct copy *x)
 }
 
 /* A source that is only read: its sums, before and after. */
-DEV_FN void sum_twice(struct race_tensor *r, const struct copy *x, uint32_t salt, uint32_t count)
+DEV_FN void sum_twice(struct race_tensor *r, const struct copy *x, uint32_t salt, uint32_t state)
 {
 	uint32_t was, now = 0;
 
@@ -364,7 +366,7 @@ DEV_FN void sum_twice(struct race_tensor *r, const struct copy *x, uint32_t salt
 		was = now;
 		now = sum_source(x);
 		if (i == 0)
-			delay(salt, count);
+			delay(salt, state);
 	}
 	r->head = 1;
 	if (was == now)
@@ -388,12 +390,12 @@ DEV_FN struct race_rt *runtime(void)
 
 /*
  * `map`: generic address of the tensor map; `shared`: address of the box in the cluster's shared
- * memory; c0 to c4: its coordinates, 0 above the rank; `flags`: RACE_TENSOR_*; `salt`, `count`: the
+ * memory; c0 to c4: its coordinates, 0 above the rank; `flags`: RACE_TENSOR_*; `salt`, `state`: the
  * caller's. Calls nothing and ends in one place, so that it can be spliced into its caller.
  */
 extern "C" __device__ __noinline__ __attribute__((weak)) struct race_tensor
 __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t c2, int32_t c3,
-		  int32_t c4, uint32_t flags, uint32_t salt, uint32_t count)
+		  int32_t c4, uint32_t flags, uint32_t salt, uint32_t state)
 {
 	const int32_t at[5] = {c0, c1, c2, c3, c4};
 	bool is_source = true;
@@ -416,10 +418,10 @@ __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t
 	KNOB32(most, 52);
 	take_window(&x, most / WORD, random_now(salt));
 	if (flags & RACE_TENSOR_SOURCE) {
-		sum_twice(&r, &x, salt, count);
+		sum_twice(&r, &x, salt, state);
 	} else {
 		uint32_t sum = emulate(&x);
-		delay(salt, count);
+		delay(salt, state);
 		is_source = compare(&x, &f) != sum;
 		/* Its guard, always true, marks it as ours. */
 		asm volatile("{\n\t.reg .pred p;\n\t"

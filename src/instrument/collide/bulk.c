@@ -162,7 +162,8 @@ static void emit_window(struct inst_ctx *cx, struct bulk *b, struct ptx_opnd siz
 		inst_emit(cx, b->at, "bulk_fence", T(ptx_mod_suffix(PTX_MOD_SHARED_CTA)), H(b->n));
 	else
 		inst_emit(cx, b->at, "bulk_fence", T(PTX_STR("")), H(b->n));
-	inst_emit(cx, b->at, "count", T(PTX_STR("2")), H(inst_reg(cx, cx->cnt), inst_none()));
+	inst_emit(cx, b->at, "count", T(PTX_STR("2"), inst_num(RACE_STATE_COUNT)),
+		  H(inst_reg(cx, cx->cnt), inst_none()));
 }
 
 /* A source that is only read: its sum twice. */
@@ -172,7 +173,8 @@ static void emit_sums(struct inst_ctx *cx, struct bulk *b)
 	inst_emit_delay(cx, true, b->at);
 	inst_emit(cx, b->at, "bulk_sum", T(space_of(b->from)), H(b->src, b->n, b->again));
 	inst_emit(cx, b->at, "differ_first", T(PTX_STR("32")), H(b->hit, b->sum, b->again));
-	inst_emit(cx, b->at, "count", T(PTX_STR("1")), H(inst_reg(cx, cx->cnt), inst_none()));
+	inst_emit(cx, b->at, "count", T(PTX_STR("1"), inst_num(RACE_STATE_COUNT)),
+		  H(inst_reg(cx, cx->cnt), inst_none()));
 }
 
 static struct ptx_opnd either(struct inst_ctx *cx, const struct inst_found *f,

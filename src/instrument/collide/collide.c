@@ -107,11 +107,11 @@ static void count(struct inst_ctx *cx, const struct inst_group *g, struct ptx_st
 		if (a->guard.kind == PTX_OPND_SINK)
 			unguarded++;
 		else
-			inst_emit(cx, at, "count", T(PTX_STR("1")),
+			inst_emit(cx, at, "count", T(PTX_STR("1"), inst_num(RACE_STATE_COUNT)),
 				  H(inst_reg(cx, cx->cnt), a->guard));
 	}
 	if (unguarded)
-		inst_emit(cx, at, "count", T(inst_num(unguarded)),
+		inst_emit(cx, at, "count", T(inst_num(unguarded), inst_num(RACE_STATE_COUNT)),
 			  H(inst_reg(cx, cx->cnt), inst_none()));
 }
 
@@ -201,13 +201,32 @@ static void emit_sampled(struct inst_ctx *cx, const struct inst_group *g, const 
 			  H(key, ptx_opnd_label(d->go), ptx_opnd_label(d->skip)));
 }
 
+/* After checks are counted. */
+static void thin(struct inst_ctx *cx, struct ptx_stmt *at)
+{
+	inst_emit(cx, at, "thin",
+		  T(cx->k, KNOB(looks), inst_num(RACE_STATE_COUNT_AT), inst_num(RACE_DRAW_AT)),
+		  H(inst_reg(cx, cx->mask), inst_reg(cx, cx->cnt)));
+}
+
+/* The first draw's. */
+static void begin_thin(struct inst_ctx *cx, struct ptx_stmt *at)
+{
+	thin(cx, at);
+	inst_emit(cx, at, "none", T(cx->k, KNOB(looks), inst_num(RACE_DRAW_AT)),
+		  H(inst_reg(cx, cx->mask)));
+	inst_emit(cx, at, "always", NT,
+		  H(inst_reg(cx, cx->always), inst_reg(cx, cx->clock), inst_reg(cx, cx->cnt)));
+}
+
 static struct draw begin_draw(struct inst_ctx *cx, const struct inst_group *g)
 {
 	struct draw d = {ptx_new_label(cx->m, cx->f), ptx_new_label(cx->m, cx->f),
 			 ptx_new_label(cx->m, cx->f)};
 
-	inst_emit(cx, g->flush, "draw", T(cx->k, KNOB(looks), inst_num(RACE_MIX)),
-		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), ptx_opnd_label(d.skip)));
+	inst_emit(cx, g->flush, "draw", NT,
+		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->mask), inst_reg(cx, cx->always),
+		    inst_reg(cx, cx->clock), ptx_opnd_label(d.skip)));
 	inst_emit(cx, g->flush, "is_sampled", T(cx->k, KNOB(sample)), H(ptx_opnd_label(d.sampled)));
 	inst_emit_label(cx, g->flush, d.go);
 	if (!cold_place(g, g->flush))
@@ -217,6 +236,7 @@ static struct draw begin_draw(struct inst_ctx *cx, const struct inst_group *g)
 
 static void end_draw(struct inst_ctx *cx, const struct inst_group *g, const struct draw *d)
 {
+	thin(cx, g->flush);
 	if (cold_place(g, g->flush)) {
 		inst_emit(cx, g->flush, "branch", NT, H(ptx_opnd_label(d->skip)));
 		emit_sampled(cx, g, d, g->flush);
@@ -242,11 +262,15 @@ void inst_emit_delay(struct inst_ctx *cx, bool has_load, struct ptx_stmt *at)
 		inst_emit(cx, at, "delay",
 			  T(cx->k, KNOB(rsleep), KNOB(dense), inst_num(RACE_MIX),
 			    inst_num(RACE_MIX_WINDOW), inst_num(RACE_DELAY_WINDOW),
-			    inst_num(RACE_DELAY_OPEN), inst_num(RACE_DELAY_LEAST)),
+			    inst_num(RACE_DELAY_OPEN), inst_num(RACE_DELAY_LEAST),
+			    inst_num(RACE_STATE_CLASS_AT + RACE_SPARE_AT),
+			    inst_num(RACE_STATE_CLASS_AT + RACE_CLOSED_AT),
+			    inst_num(RACE_STATE_COUNT_AT)),
 			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), is_due, ns));
 	} else {
 		inst_emit(cx, at, "delay_store",
-			  T(cx->k, KNOB(wsleep), inst_num(RACE_MIX), inst_num(RACE_MIX_WINDOW)),
+			  T(cx->k, KNOB(wsleep), inst_num(RACE_MIX_WINDOW),
+			    inst_num(RACE_STATE_COUNT_AT)),
 			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), ns));
 	}
 	inst_emit_nap(cx, is_due, ns, at);
@@ -283,6 +307,7 @@ static void check_tmem(struct inst_ctx *cx, struct inst_group *g)
 		  H(drawn, number, inst_random(cx, at), ptx_opnd_label(over)));
 	inst_emit_tmem(cx, g, number, at);
 	count(cx, g, at);
+	thin(cx, at);
 	for (struct inst_access *a = g->first; a; a = a->next)
 		differ(cx, a, q, &first, at);
 	branch_cold(cx, g, inst_reg(cx, q), at, NULL, inst_none());
@@ -339,8 +364,9 @@ static void flush_counts(struct inst_ctx *cx, struct ptx_stmt *at)
 	else
 		inst_emit(cx, at, cx->m->sm >= 80 ? "flush_redux" : "flush",
 			  T(cx->k, KNOB(rt), checked, inst_num(RACE_COUNTERS - 1),
-			    inst_num(RACE_LATE_MASK)),
-			  H(inst_reg(cx, cx->cnt), inst_reg(cx, cx->rng)));
+			    inst_num(RACE_STATE_CLASS_AT), inst_num(RACE_LATE_MASK),
+			    inst_num(RACE_START_STEP), inst_num(RACE_STATE_COUNT_AT)),
+			  H(inst_reg(cx, cx->cnt)));
 	if (over)
 		inst_emit_label(cx, at, over);
 }
@@ -380,10 +406,15 @@ static bool has_tensor(const struct inst_plan *plan)
 
 static void count_launch(struct inst_ctx *cx, struct ptx_stmt *top)
 {
+	if (cx->by_call) {
+		inst_emit(cx, top, "launch_call", T(inst_launched_at(cx)), NH);
+		return;
+	}
 	inst_emit(cx, top, "launch",
 		  T(cx->k, KNOB(rt),
 		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
-				       offsetof(struct race_counters, launches)))),
+				       offsetof(struct race_counters, launches))),
+		    inst_launched_at(cx)),
 		  NH);
 }
 
@@ -399,18 +430,16 @@ static bool has_call(const struct ptx_func *f)
 /* One group, inlined. */
 static void inline_group(struct inst_ctx *cx, struct inst_group *g)
 {
-	if (cx->by_call)
-		inst_emit(cx, g->flush, "unpack_state", T(cx->k, KNOB(seed)),
-			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), inst_reg(cx, cx->state)));
+	if (cx->by_call) { /* four registers while the check runs */
+		inst_emit(cx, g->flush, "salt", T(cx->k, KNOB(seed)), H(inst_reg(cx, cx->rng)));
+		begin_thin(cx, g->flush);
+	}
 	if (g->ahead == INST_AHEAD_BULK || g->ahead == INST_AHEAD_TENSOR)
 		check_bulk(cx, g);
 	else if (g->ahead == INST_AHEAD_TMEM)
 		check_tmem(cx, g);
 	else
 		check_group(cx, g);
-	if (cx->by_call)
-		inst_emit(cx, g->flush, "pack_state", NT,
-			  H(inst_reg(cx, cx->state), inst_reg(cx, cx->cnt)));
 }
 
 static void one_group(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *top)
@@ -433,6 +462,43 @@ static void one_group(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 	inst_end_skip(cx, over, g->flush);
 }
 
+/* How many launches the kernel has had, in a register; of a function that is called that isn't
+ * known. */
+static struct ptx_opnd launches(struct inst_ctx *cx, struct ptx_stmt *top)
+{
+	struct ptx_opnd n = inst_fresh(cx, PTX_TYPE_B32);
+
+	if (cx->f->is_entry)
+		inst_emit(cx, top, "launches", T(inst_launched_at(cx)), H(n));
+	else
+		inst_emit(cx, top, "no_launches", NT, H(n));
+	return n;
+}
+
+/* The registers that hold a thread's state where checks are inlined. */
+static void seed(struct inst_ctx *cx, struct ptx_stmt *top)
+{
+	struct ptx_opnd late = inst_fresh(cx, PTX_TYPE_B32), spared = inst_fresh(cx, PTX_TYPE_B32);
+
+	inst_emit(cx, top, "salt", T(cx->k, KNOB(seed)), H(inst_reg(cx, cx->rng)));
+	inst_emit(cx, top, "place",
+		  T(inst_num(RACE_WAVE_AT), inst_num(RACE_WAVE_WARPS),
+		    inst_num(RACE_SPARE_FROM - 2), inst_num(RACE_SPARE_MOST)),
+		  H(late, spared));
+	if (cx->f->is_entry)
+		inst_emit(cx, top, "launched",
+			  T(cx->k, KNOB(seed), inst_num(RACE_LAUNCHES),
+			    inst_num(RACE_LAUNCHES_MOST),
+			    inst_num(1 << (RACE_CLOSED_AT - RACE_SPARE_AT))),
+			  H(late, spared, launches(cx, top)));
+	inst_emit(cx, top, "begin",
+		  T(cx->k, KNOB(looks), inst_num(RACE_LATE_MOST), inst_num(RACE_START_STEP),
+		    inst_num(RACE_STATE_CLASS_AT + RACE_SPARE_AT), inst_num(RACE_STATE_CLASS_AT),
+		    inst_num(RACE_STATE_COUNT_AT)),
+		  H(inst_reg(cx, cx->cnt), late, spared));
+	begin_thin(cx, top);
+}
+
 /* The state of the draws, and the launch's count, also of one that goes on in plain code. */
 static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, struct ptx_stmt *top,
 			   struct ptx_label *plain)
@@ -441,23 +507,18 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 		inst_emit(cx, top, "params", NT, NH);
 	if (has_tensor(plan))
 		inst_emit(cx, top, "params_tensor", NT, NH);
+	if (cx->by_call)
+		inst_emit(cx, top, "params_check", NT, NH);
 	if (plain) {
 		count_launch(cx, top);
 		inst_plain_enter(cx, plain, top);
 	}
 	if (plan->has_pruned)
 		cx->within = inst_put_within(cx, top);
-	if (cx->by_call) {
-		inst_emit(cx, top, "params_check", NT, NH);
-		inst_emit(cx, top, "begin_call", NT, H(inst_reg(cx, cx->state)));
-		if (cx->f->is_entry && !plain)
-			inst_emit(cx, top, "launch_call", NT, NH);
-		return;
-	}
-	inst_emit(cx, top, "seed",
-		  T(cx->k, KNOB(seed), inst_num(RACE_WAVE_AT + 5), inst_num(RACE_WAVE),
-		    inst_num(RACE_LATE_MOST), inst_num(RACE_LATE_MASK)),
-		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
+	if (cx->by_call)
+		inst_emit(cx, top, "begin_call", NT, H(inst_reg(cx, cx->state), launches(cx, top)));
+	else
+		seed(cx, top);
 	if (cx->f->is_entry && !plain)
 		count_launch(cx, top);
 }
@@ -485,12 +546,13 @@ void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan)
 		return;
 	}
 	cx->rng = new_reg(cx, PTX_TYPE_B32);
-	cx->cnt = new_reg(cx, PTX_TYPE_B32);
+	cx->cnt = cx->state = new_reg(cx, PTX_TYPE_B32);
+	cx->mask = new_reg(cx, PTX_TYPE_B32);
+	cx->clock = new_reg(cx, PTX_TYPE_B32);
+	cx->always = new_reg(cx, PTX_TYPE_PRED);
 	cx->used_base = PTX_NO_REG;
-	if (cx->by_call) {
-		cx->state = new_reg(cx, PTX_TYPE_B32);
+	if (cx->by_call)
 		inst_join_matrices(plan);
-	}
 	/* Falling off the end acts as a ret: cold code is placed after it. */
 	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
 	end->form = ptx_form_of(cx->m, PTX_OP_RET, PTX_TYPE_NONE);

@@ -122,7 +122,9 @@ uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struc
 bool inst_is_integer(const struct inst_ctx *cx, uint32_t reg);
 uint32_t inst_value_reg(struct inst_ctx *cx, unsigned bits);
 
-/* detector.c: notes that __collider_check<suffix> is called. */
+/* detector.c: where the kernel's launches are counted, from __collider_launched on, in bytes. */
+struct ptx_str inst_launched_at(const struct inst_ctx *cx);
+/* Notes that __collider_check<suffix> is called. */
 void inst_want_check(struct inst_ctx *cx, const char *suffix);
 /* call.c: groups that are checked by calls. Plan; before the accesses; at the flush. */
 struct inst_call;

@@ -49,12 +49,28 @@ static bool has_tensor_copies(const struct ptx_module *m)
 	return false;
 }
 
+static void put_launched(struct inst_ctx *cx, struct ptx_item *at)
+{
+	int64_t n = 0;
+
+	ptx_each_item(cx->m, it) if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto) n +=
+		it->func->is_entry;
+	if (n)
+		inst_add_raw(cx, at, inst_module_text(cx, "launched", T(inst_num(n))));
+}
+
+struct ptx_str inst_launched_at(const struct inst_ctx *cx)
+{
+	return inst_num(4 * ((int64_t)cx->nlaunched - 1));
+}
+
 /* Knobs, report functions, tables of numbers. */
 static bool begin_module(struct inst_ctx *cx)
 {
 	struct ptx_item *at = inst_first_code(cx->m);
 
 	put_block(cx, at);
+	put_launched(cx, at);
 	bool has_tensor = has_tensor_copies(cx->m);
 	unsigned tables = inst_fragment_tables(cx->m);
 	for (unsigned bytes = 2; bytes <= 8; bytes *= 2)
@@ -172,6 +188,7 @@ static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	struct inst_plan plan = {0};
 
+	cx->nlaunched += f->is_entry;
 	if (!inst_begin_function(cx, f)) {
 		cx->shuffle_flags |= RACE_SHUFFLE_SKIPPED;
 		return true;

@@ -134,7 +134,7 @@ static void emit_cold(struct inst_ctx *cx, const struct inst_access *from,
 
 	inst_emit(cx, at, "tensor_found",
 		  T(inst_num(RACE_TENSOR_SIDES), inst_num(RACE_TENSOR_FOUND),
-		    inst_num(RACE_TENSOR_IN_SOURCE)),
+		    inst_num(RACE_TENSOR_IN_SOURCE), inst_num(RACE_STATE_COUNT)),
 		  H(f.hit, f.is_source, outs[0], inst_reg(cx, cx->cnt)));
 	inst_emit(cx, at, "branch_if", NT, H(inst_sense(f.hit, false), ptx_opnd_label(same)));
 	inst_report_side(cx, &f);

@@ -174,7 +174,12 @@ void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill)
 	const struct race_shm *shm = race_shm_get();
 
 	set_rates(k, fill, sample_knob());
-	k->looks = k->sample == RACE_SAMPLE_NEVER ? 0 : k->sample > 1 ? RACE_DENSE_ALL : k->dense;
+	if (k->sample == RACE_SAMPLE_NEVER)
+		k->looks = 0;
+	else if (k->sample > 1 || k->dense == RACE_DENSE_ALL)
+		k->looks = RACE_DENSE_ALL;
+	else
+		k->looks = 32u - (uint32_t)__builtin_clz(k->dense);
 	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
 	set_order(k, fill->order(k->shuffle_id, fill->arg));
 }
