@@ -236,6 +236,8 @@ void race_context_add(struct race_results *r, const struct race_context *c);
 /* The C++ name in the arena; `name` itself when it isn't mangled, or when the machine has no
  * C++ runtime library (it is looked up at run time: a C tool shouldn't need it to start). */
 const char *race_demangle(struct base_arena *a, const char *name);
+/* The name for a line of text (short.c), demangled or not; in the arena, or `name` itself. */
+const char *race_short_name(struct base_arena *a, const char *name);
 /*
  * Is the kernel in the list, patterns joined by commas? A pattern with * for any text
  * matches a whole name: the mangled one, the programmer's, or that without parameters. One that
