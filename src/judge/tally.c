@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_CHARS 160 /* of a kernel's name, in lines */
+
 struct judge_tally {
 	char *kernel;
 	uint64_t launches, trials, blocks, of; /* blocks: the most of one launch, which has `of` */
@@ -74,9 +76,17 @@ bool judge_tally_has(struct judge_tally *all, const char *kernel)
 	return t && t->of;
 }
 
+/* Short enough that what is said of it fits into the line after it. */
+static const char *name_of(struct base_arena *a, const struct judge_tally *t)
+{
+	const char *name = race_short_name(a, race_demangle(a, t->kernel));
+
+	return strlen(name) > NAME_CHARS ? base_printf(a, "%.*s...", NAME_CHARS, name) : name;
+}
+
 static void say(struct base_arena *a, const struct judge_tally *t)
 {
-	const char *name = race_demangle(a, t->kernel);
+	const char *name = name_of(a, t);
 
 	if (!t->of) {
 		race_shm_remark("not judged beside the GPU: %s: %s", name,
@@ -102,7 +112,7 @@ static void note(const struct judge_tally *t)
 static void say_compared(struct base_arena *a, const struct judge_tally *t)
 {
 	const struct judge_compared *c = &t->compared;
-	const char *name = race_demangle(a, t->kernel);
+	const char *name = name_of(a, t);
 
 	if (!c->bytes)
 		return;

@@ -21,11 +21,13 @@
 #include "agent/judge/judge.h"
 #include "agent/order.h"
 #include "race/file/shm_write.h"
+#include "race/race.h"
 
 #define ALIGN	    512ull
 #define LOW_ADDRESS 65536u
 #define VARIABLES   256u /* of a module, at most: each is a copy */
 #define DEVICES	    64
+#define NAME_CHARS  160 /* of a kernel's name, in lines */
 #define AGAIN	    64u /* launches of a kernel that can't be judged, until it is tried again */
 
 /* All under the lock of code.c. */
@@ -440,10 +442,14 @@ static const char *fill(struct judge_job *j, const struct judge_dims *d, void **
 
 static void say_not(struct judge_function *f, const char *why)
 {
+	struct base_arena a = {0};
+
 	if (f->is_said || why == captured)
 		return;
 	f->is_said = true;
-	race_shm_remark("not judged beside the GPU: a launch of %s: %s", f->name, why);
+	race_shm_remark("not judged beside the GPU: a launch of %.*s: %s", NAME_CHARS,
+			race_short_name(&a, f->name), why);
+	base_arena_free(&a);
 }
 
 /* With the lock held. NULL: it isn't taken; *again: for how many launches it needn't be asked. */
