@@ -37,6 +37,7 @@ struct trial {
 	cpu_pair_fn *fn; /* for pairs, of which there were so many */
 	void *arg;
 	uint64_t pairs;
+	bool has_gone; /* memory that it reached, before it was asked for */
 };
 
 static uint64_t now_ns(void)
@@ -122,12 +123,12 @@ static bool add_memory(void *arg, uint64_t addr)
 {
 	struct trial *x = arg;
 	const struct judge_source *live = x->t->live;
-	struct cpu_mem_info m;
+	struct cpu_mem_info m = {0};
 	uint64_t clash;
 
-	if (!live->memory(live->arg, addr, &m) || addr - m.base >= m.bytes)
+	x->has_gone |= live->memory(live->arg, addr, &m) && !m.bytes;
+	if (addr - m.base >= m.bytes)
 		return false;
-	m.device = 0;
 	return judge_map(&x->mapped, m.base, m.bytes, &clash) && cpu_mem_place(x->m, &m);
 }
 
@@ -341,7 +342,9 @@ static void wait_for(struct trial *x, struct cpu_op *op)
 		x->out->end = JUDGE_UNKNOWN;
 	if (x->out->end == JUDGE_FAULT && fault.kind == CPU_FAULT_UNSUPPORTED)
 		x->out->end = JUDGE_REFUSED;
-	if (x->out->end == JUDGE_WAITS)
+	if (x->out->end == JUDGE_FAULT && x->has_gone)
+		say(x, JUDGE_UNKNOWN, "memory that it reaches was freed before it was asked for");
+	else if (x->out->end == JUDGE_WAITS)
 		say(x, JUDGE_WAITS, "%s", cpu_op_why(op));
 	else if (x->out->end == JUDGE_LATE)
 		say(x, JUDGE_LATE, "the time was over");

@@ -121,7 +121,8 @@ struct judge_record_counts judge_record_count(struct judge_recorder *rec);
 
 /* Memory that the capsule doesn't hold, as it was before the launch, and what lies where. */
 struct judge_source {
-	/* The allocation with this address; false: there is none. */
+	/* The allocation with this address; false: there is none; bytes 0: it was made after the
+	 * launch. */
 	bool (*memory)(void *arg, uint64_t addr, struct cpu_mem_info *out);
 	/* Puts the content of these bytes, of one allocation, to `to`. False: it can't be had. */
 	bool (*page)(void *arg, uint64_t addr, uint64_t bytes, void *to);

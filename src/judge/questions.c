@@ -71,6 +71,18 @@ static void keep_memory(struct judge_launch *l, const struct race_judge_memory *
 	base_vec_push(&l->capsule.memory, info);
 }
 
+/* Memory that was allocated after the launch may lie where the launch's own was: it is none of the
+ * launch's. */
+static bool is_later(const struct judge_launch *l, const struct race_judge_memory *m)
+{
+	for (size_t i = 0; i < l->capsule.memory.n; i++) {
+		const struct cpu_mem_info *k = &l->capsule.memory.v[i];
+		if (m->base < k->base + k->bytes && k->base < m->base + m->bytes)
+			return true;
+	}
+	return false;
+}
+
 static bool answer_memory(struct judge_server *s, struct judge_launch *l, const struct base_buf *q)
 {
 	struct race_judge_memory m = {0};
@@ -84,8 +96,12 @@ static bool answer_memory(struct judge_server *s, struct judge_launch *l, const 
 		if (addr - k->base < k->bytes)
 			m = (struct race_judge_memory){k->base, k->bytes, k->kind + 1u, 0};
 	}
-	if (!m.kind && ask(s, l, RACE_JUDGE_ASK_MEMORY, q, &m, sizeof(m)) && m.kind)
-		keep_memory(l, &m);
+	if (!m.kind && ask(s, l, RACE_JUDGE_ASK_MEMORY, q, &m, sizeof(m)) && m.kind) {
+		if (is_later(l, &m))
+			m.bytes = 0;
+		if (m.bytes)
+			keep_memory(l, &m);
+	}
 	return answer(l, &m, sizeof(m));
 }
 

@@ -20,6 +20,10 @@
 #include "race/judge/wire.h"
 #include "race/race.h"
 
+/* As long as a kernel's name in a template library. */
+#define TEN(x) x x x x x x x x x x
+#define LONG   "_ZN7cutlass13device_kernelINS_4gemm" TEN(TEN("4longE"))
+
 static const char text[] =
 	".version 9.0\n.target sm_90\n.address_size 64\n"
 	".visible .global .align 4 .u32 level;\n"
@@ -61,7 +65,8 @@ static const char text[] =
 	".mbarrier::complete_tx::bytes [%r3], [%d1, {%r4}], [%r2];\n"
 	"again:\nmbarrier.try_wait.parity.shared.b64 %p, [%r2], 0;\n@!%p bra again;\n"
 	"ld.shared.u32 %r5, [%r3];\nsetp.eq.u32 %p, %r5, 41;\n@%p bra good;\ntrap;\n"
-	"good:\nret;\n}\n";
+	"good:\nret;\n}\n"
+	".visible .entry " LONG "(.param .u64 p, .param .u32 v)\n{\nret;\n}\n";
 
 /* The program's memory. */
 #define THERE  0x7e0000000000ull
@@ -82,14 +87,15 @@ struct program {
 	pid_t judge;
 	uint64_t asked; /* the launch that the last question was about */
 	unsigned pages, memories;
-	bool has_lost; /* copies that can't be had */
-	bool has_maps; /* in memory; else it is all 0 */
+	bool has_lost;	/* copies that can't be had */
+	bool is_remade; /* other memory lies in a part of it by the second question */
+	bool has_maps;	/* in memory; else it is all 0 */
 	struct race_judge_done done;
 	char why[600];
 };
 
 static struct race_judge_policy policy;
-static char folder[64], lines[1000]; /* what the judge has said of the module */
+static char folder[64], lines[2000]; /* what the judge has said of the module */
 
 /* The default's choices, on a machine that is busy with others. */
 static struct race_judge_policy patient(void)
@@ -150,7 +156,12 @@ static bool answer_memory(struct program *p, const void *question)
 
 	memcpy(&addr, question, sizeof(addr));
 	p->memories++;
-	if (addr - THERE < BYTES)
+	if (p->is_remade && addr - THERE < RACE_JUDGE_PAGE)
+		m = (struct race_judge_memory){THERE, RACE_JUDGE_PAGE, CPU_MEM_DEVICE + 1, 0};
+	else if (p->is_remade && addr - THERE < BYTES)
+		m = (struct race_judge_memory){THERE + RACE_JUDGE_PAGE / 2, BYTES / 2,
+					       CPU_MEM_DEVICE + 1, 0};
+	else if (addr - THERE < BYTES)
 		m = (struct race_judge_memory){THERE, BYTES, CPU_MEM_DEVICE + 1, 0};
 	else if (addr - VAR < 16)
 		m = (struct race_judge_memory){VAR, 16, CPU_MEM_MODULE + 1, 0};
@@ -230,7 +241,7 @@ static struct race_judge_order order; /* of the next launch */
 static void send_launch(struct program *p, const char *kernel, uint64_t number, uint32_t blocks,
 			uint32_t value)
 {
-	unsigned char bytes[64] = {0};
+	unsigned char bytes[sizeof(LONG) + 64] = {0};
 	uint64_t there = THERE;
 	size_t n = strlen(kernel);
 	struct race_judge_launch l = {.module = 7,
@@ -531,13 +542,75 @@ static void test_kept(void **state)
 	judge_capsule_free(&c);
 }
 
+/* Memory that was made after the launch, where memory of it was, is none of the launch's. */
+static void test_remade(void **state)
+{
+	struct judge_capsule c;
+	struct program p;
+	char path[100];
+	size_t n = 0;
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "/tmp/collider-serve-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	begin(&p);
+	p.is_remade = true;
+	/* Its first blocks are in the one, its last ones in the other. */
+	launch(&p, "right", 100000, 0);
+	assert_int_equal(p.done.end, JUDGE_UNKNOWN);
+	assert_non_null(strstr(p.why, "freed before it was asked for"));
+	end(&p);
+	snprintf(path, sizeof(path), "%s/0001-right.capsule", folder);
+	assert_null(judge_capsule_read(&c, path));
+	unlink(path);
+	rmdir(folder);
+	*folder = 0;
+	for (size_t i = 0; i < c.memory.n; i++)
+		n += c.memory.v[i].base - THERE < BYTES;
+	assert_int_equal(n, 1);
+	judge_capsule_free(&c);
+}
+
+/* The lines about a kernel whose name is longer than a line have their ends. */
+static void test_names(void **state)
+{
+	static const char *const starts[] = {
+		"judged beside the GPU: cutlass::device_kernel<...>(...): 4 of 4 blocks, 1 launch",
+		"not judged beside the GPU: cutlass::device_kernel<...>(...): "};
+	struct race_results r = {0};
+	struct program p;
+	unsigned found = 0;
+
+	(void)state;
+	begin(&p);
+	launch(&p, LONG, 4, 0);
+	assert_int_equal(p.done.end, JUDGE_WHOLE);
+	end(&p);
+	begin(&p);
+	launch(&p, LONG "0", 4, 0);
+	assert_int_equal(p.done.end, JUDGE_REFUSED);
+	end(&p);
+	assert_int_equal(race_shm_read(race_shm_get(), RACE_SHM_BYTES, &r), 0);
+	for (size_t i = 0; i < r.notes.n; i++) {
+		const char *line = r.notes.v[i];
+		size_t last = strlen(line) - 1;
+		if (!strncmp(line, starts[0], strlen(starts[0])))
+			found |= strstr(line, " s") ? 1 : 0;
+		if (!strncmp(line, starts[1], strlen(starts[1])))
+			found |= last > strlen(starts[1]) ? 2 : 0;
+	}
+	race_results_free(&r);
+	assert_int_equal(found, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_finds), cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_many),  cmocka_unit_test(test_haste),
-		cmocka_unit_test(test_order), cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_kept),  cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_finds),  cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_many),   cmocka_unit_test(test_haste),
+		cmocka_unit_test(test_order),  cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_kept),   cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_remade), cmocka_unit_test(test_names),
 	};
 
 	unsetenv(RACE_SHM_ENV);

@@ -154,6 +154,17 @@ static void want_more(struct judge_function *f, uint64_t base)
 	judge_code_unlock();
 }
 
+/* What was allocated after the launch may lie where memory of it was, of which there is a copy. */
+static bool is_later(const struct judge_job *j, const struct judge_range *found)
+{
+	for (uint32_t i = 0; i < j->nranges; i++) {
+		const struct judge_range *r = &j->ranges[i];
+		if (found->base < r->base + r->bytes && r->base < found->base + found->bytes)
+			return true;
+	}
+	return false;
+}
+
 static bool answer_memory(struct judge_job *j, const void *question)
 {
 	struct race_judge_memory m = {0};
@@ -170,6 +181,8 @@ static bool answer_memory(struct judge_job *j, const void *question)
 	} else if (!r && (judge_array_at(addr, &found) || judge_memory_at(addr, &found))) {
 		r = &found;
 		want_more(j->f, found.base);
+		if (is_later(j, &found))
+			found.bytes = 0;
 	}
 	if (r)
 		m = (struct race_judge_memory){r->base, r->bytes, r->kind, 0};

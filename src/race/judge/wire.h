@@ -153,7 +153,7 @@ enum race_judge_tex_type { RACE_JUDGE_TEX_SIGNED, RACE_JUDGE_TEX_UNSIGNED, RACE_
 #define RACE_JUDGE_HOST	    3u
 #define RACE_JUDGE_VARIABLE 4u
 struct race_judge_memory {
-	uint64_t base, bytes;
+	uint64_t base, bytes; /* bytes 0: what lies there was allocated after the launch */
 	uint32_t kind, reserved;
 };
 
