@@ -166,6 +166,7 @@ struct tool_job {
 	bool is_debug;	    /* -G */
 	bool has_lineinfo;  /* -lineinfo */
 	bool is_waited_for; /* by a program that runs: ptxas may have all processors */
+	int waiters;	    /* a descriptor for a line to them; 0: none */
 	bool leaves_others; /* a text without a kernel that is asked for is left, as TOOL_LEFT */
 	/* The text as it was assembled for its program, a file; NULL: unknown, it is assembled. */
 	const char *assembled;
@@ -227,6 +228,8 @@ double tool_sizes_seconds(const struct tool_sizes *s);
 double tool_sizes_wall(const struct tool_sizes *s);
 /* Says so, once, where it is more than --long-build. Sorts the list. */
 void tool_slow_say(const struct tool_job *job, struct tool_sizes *s);
+/* Says so to who waits for the code (job->waiters), once, where it is expected to take long. */
+void tool_wait_say(const struct tool_job *job, struct tool_sizes *s);
 /* tool_run of argv[0], with a line on a terminal while it works. */
 int tool_run_shown(const struct tool_job *job, const struct tool_sizes *sizes, char **argv,
 		   const char *messages);

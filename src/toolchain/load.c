@@ -47,6 +47,7 @@ struct work {
 	unsigned maxreg, sm;
 	struct image_text text;
 	const char *said_file, *trial;
+	int waiters;	/* the program's standard error */
 	unsigned asked; /* the cap that device functions need */
 	bool keep;	/* the result */
 	bool is_part;	/* an object of an -rdc program */
@@ -150,6 +151,7 @@ static struct tool_job make_job(struct work *w)
 		.arch = w->arch,
 		.relocatable = has_flag(w, 'l') || w->is_part,
 		.is_waited_for = true,
+		.waiters = w->waiters,
 		.leaves_others = true,
 		.has_maxreg = w->maxreg != 0,
 		.is_debug = w->text.is_debug,
@@ -393,6 +395,9 @@ int tool_load(int argc, char **argv)
 	w.said_file = tool_temp("load.said");
 	if (!rc && !w.said_file)
 		rc = BASE_EXIT_ENV;
+	w.waiters = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, RESULT_FD + 1);
+	if (w.waiters < 0)
+		w.waiters = 0;
 	/* Everything from here on that prints does so into the result. */
 	if (!rc && !freopen(w.said_file, "a", stderr))
 		rc = BASE_EXIT_ENV;

@@ -129,8 +129,10 @@ static bool assemble(struct tool_work *w, const char *text, size_t n, struct too
 	w->is_object = is_object;
 	trial_line(w, is_original, in, is_object ? object : out, &argv);
 	double began = tool_seconds_of(RUSAGE_CHILDREN);
-	if (!is_original)
+	if (!is_original) {
 		tool_slow_say(w->job, &w->sizes);
+		tool_wait_say(w->job, &w->sizes);
+	}
 	int rc = is_original ? tool_run(w->job->ptxas, argv.v, log)
 			     : tool_run_shown(w->job, &w->sizes, argv.v, log);
 	if (is_original) {

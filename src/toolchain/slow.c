@@ -5,7 +5,7 @@
  * docs/results, 2026-11-22): the lengths of all functions with their checks give an estimate before
  * ptxas starts. Where that is above --long-build, one line names the functions that cost most, and
  * how to leave them out. On a terminal a line counts the seconds after a tenth of that time, and
- * goes away.
+ * goes away. A program that waits for the code that it loads gets one line, on a terminal or not.
  *
  * Misses: what makes one function three times as slow as another of its length; a slower machine.
  * The line of one of several compilations at the same time is overwritten by the others'.
@@ -28,6 +28,8 @@
 #define SLOW_PART  0.1
 /* The line comes after so much of --long-build. */
 #define SHOWN_PART 0.1
+/* Seconds that a program may wait without a word about why. */
+#define WAITED_LEAST 10
 /* Functions with more sites than that have a line of their own under --collider-verbose. */
 #define SAID_SITES 200
 
@@ -99,6 +101,22 @@ static int by_size(const void *a, const void *b)
 	return (x->n < y->n) - (x->n > y->n);
 }
 
+/* How many functions take most of the time, the first ones then; and patterns for them. */
+static size_t find_costly(struct tool_sizes *s, double all, struct base_buf *patterns)
+{
+	size_t n = 0;
+
+	qsort(s->list.v, s->list.n, sizeof(*s->list.v), by_size);
+	for (; n < s->list.n && n < SLOW_NAMED; n++) {
+		const struct tool_size *one = &s->list.v[n];
+		if (n && seconds_for(one->n) < SLOW_PART * all)
+			break;
+		base_buf_printf(patterns, "%s%s", n ? "," : "",
+				inst_pattern_of(s->arena, one->name));
+	}
+	return n;
+}
+
 void tool_slow_say(const struct tool_job *job, struct tool_sizes *s)
 {
 	double all = tool_sizes_seconds(s);
@@ -107,18 +125,29 @@ void tool_slow_say(const struct tool_job *job, struct tool_sizes *s)
 	if (s->is_said || !job->opt->long_build_ms || all * 1000 < (double)job->opt->long_build_ms)
 		return;
 	s->is_said = true;
-	qsort(s->list.v, s->list.n, sizeof(*s->list.v), by_size);
-	for (size_t i = 0; i < s->list.n && i < SLOW_NAMED; i++) {
-		const struct tool_size *one = &s->list.v[i];
-		if (i && seconds_for(one->n) < SLOW_PART * all)
-			break;
+	size_t n = find_costly(s, all, &list);
+	for (size_t i = 0; i < n; i++)
 		base_say("%s: %s has %u instructions with its checks", job->name,
-			 race_demangle(s->arena, one->name), one->n);
-		base_buf_printf(&list, "%s%s", i ? "," : "", inst_pattern_of(s->arena, one->name));
-	}
+			 race_demangle(s->arena, s->list.v[i].name), s->list.v[i].n);
 	base_say("%s: ptxas is expected to take about %.0f s; --kernel-name-exclude='%s' builds "
 		 "without these checks",
 		 job->name, all < 1 ? 1 : all, list.p);
+	base_buf_free(&list);
+}
+
+void tool_wait_say(const struct tool_job *job, struct tool_sizes *s)
+{
+	double wall = tool_sizes_wall(s);
+	struct base_buf list = {0};
+
+	if (s->is_said || !job->waiters || wall < WAITED_LEAST)
+		return;
+	s->is_said = true;
+	(void)find_costly(s, tool_sizes_seconds(s), &list);
+	dprintf(job->waiters,
+		"collider: %s: its GPU code gets checks before it runs, once: ptxas is expected to "
+		"take about %.0f s; --kernel-name-exclude='%s' leaves out what takes longest\n",
+		job->name, wall, list.p);
 	base_buf_free(&list);
 }
 

@@ -39,6 +39,25 @@ rc_of 0 "$nvcc" $arch --collider-verbose '--kernel-name-exclude=_ZN*,small<int>'
 grep -q 'accesses in 1 kernels' log || fail "expected big alone under -rdc, found: $(cat log)"
 has two.o
 
+# A program that waits for what it loads gets a line before ptxas starts, if that will take long.
+text_of() { # text_of N: a kernel with N stores
+	printf '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry long_one(.param .u64 p)\n{\n'
+	printf '.reg .b32 %%r1;\n.reg .b64 %%d1;\nld.param.u64 %%d1, [p];\nmov.u32 %%r1, %%tid.x;\n'
+	for ((i = 0; i < $1; i++)); do echo "st.global.u32 [%d1+$((i * 132))], %r1;"; done
+	printf 'ret;\n}\n'
+}
+ln -s "$tool" bin/collider-load
+text_of 20 >short.ptx && text_of 4000 >long.ptx
+COLLIDER_TOOL_OPTIONS=long-build=0ms bin/collider-load 90 '' 0 a.out '' 3<short.ptx 4>short.code 2>short.log
+test -s short.code && test ! -s short.log || fail "expected code and no word: $(cat short.log)"
+COLLIDER_TOOL_OPTIONS=long-build=0ms setsid bin/collider-load 90 '' 0 a.out '' 3<long.ptx 4>long.code 2>long.log &
+waits=$!
+while kill -0 $waits 2>/dev/null && [ ! -s long.log ]; do sleep 0.1; done
+kill -- -$waits 2>/dev/null || true
+wait $waits 2>/dev/null || true
+grep -q "^collider: a.out: its GPU code gets checks .* about [0-9]* s; --kernel-name-exclude='long_one' leaves" long.log ||
+	fail "expected a word to who waits, found: $(cat long.log)"
+
 # The left out kernel has the code that it has without Collider; the other one has not.
 rc_of 0 "$real/bin/nvcc" $arch -lineinfo -cubin two.cu -o want.cubin
 code() { readelf -x ".text.$2" "$1" | grep '^ *0x' || fail "$1: no code of $2"; }
