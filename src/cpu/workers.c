@@ -8,11 +8,10 @@
  * lock for BATCH turns then. Clusters stay on one worker, so only memory and the engine are shared
  * between workers.
  */
-#define _GNU_SOURCE /* sched_getaffinity */
+#include "base/processors.h"
 #include "cpu/sched.h"
 
 #include <fenv.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #define BATCH	64
@@ -101,11 +100,8 @@ static void *worker_main(void *arg)
 
 static void start_threads(struct cpu_engine *e)
 {
-	cpu_set_t set;
-	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
-
 	/* Where there are too few processors one that waits awake keeps others from working. */
-	e->spins = n >= (int)e->nworkers ? SPINS : 0;
+	e->spins = base_processors() >= e->nworkers ? SPINS : 0;
 	/* The part of a worker without a thread would never run. */
 	while (e->nthreads + 1 < e->nworkers) {
 		struct cpu_worker *k = &e->workers[e->nthreads + 1];

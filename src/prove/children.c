@@ -7,6 +7,7 @@
  * Costs: a fork per kernel; the parsed text is shared by copy-on-write.
  */
 #define _GNU_SOURCE
+#include "base/processors.h"
 #include "prove/check.h"
 #include "ptx/ptx.h"
 
@@ -202,8 +203,7 @@ static bool is_wanted(const struct ptx_func *f, const struct prove_options *o,
 static void run_all(struct race_proofs *r, struct ptx_module *m, const struct prove_options *o,
 		    struct wire_job wire)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned width = cpus < 1 ? 1 : cpus > MAX_CHILDREN ? MAX_CHILDREN : (unsigned)cpus;
+	unsigned cpus = base_processors(), width = cpus > MAX_CHILDREN ? MAX_CHILDREN : cpus;
 	struct job jobs[MAX_CHILDREN] = {0};
 	struct ptx_item *next = m->first;
 	uint64_t end = o->wall_ms ? now_ms() + o->wall_ms : 0;

@@ -9,9 +9,8 @@
  * What still runs at exit is dropped, as in CUDA (collider.c first gives it some time, for the
  * report); a fault that no call has returned is reported.
  */
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/option.h"
+#include "base/processors.h"
 #include "cudart/state/capture.h"
 #include "cudart/entries/entries.h"
 #include "cudart/report/collider.h"
@@ -92,14 +92,11 @@ static uint64_t repeat_bytes(const struct option_set *s)
 static unsigned threads_of(const struct option_set *s)
 {
 	unsigned n = (unsigned)option_int(s, OPTION_THREADS);
-	cpu_set_t set;
 
 	/* ThreadSanitizer ends a process that starts threads after a fork, as for a proof. */
 	if (dlsym(RTLD_DEFAULT, "__tsan_init"))
 		return 1;
-	if (n)
-		return n;
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+	return n ? n : base_processors();
 }
 
 bool cudart_read_options(const char *text, struct cudart_options *opt, struct base_sink *sink)
