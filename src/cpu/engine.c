@@ -383,7 +383,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	if (!e->is_working)
 		e->last_worked = cpu_now_ms();
 	if (!e->has_background)
-		e->has_background = !pthread_create(&e->background, NULL, background_main, e);
+		e->has_background = !cpu_thread_start(&e->background, background_main, e);
 	cpu_engine_changed(e);
 	unlock(e);
 	return op;

@@ -562,6 +562,8 @@ bool cpu_workers_step(struct cpu_engine *e);
 void cpu_workers_pause(struct cpu_engine *e);
 void cpu_workers_resume(struct cpu_engine *e);
 void cpu_workers_join(struct cpu_engine *e);
+/* A thread of the machine's own, which takes no signals of the program. 0, or an errno value. */
+int cpu_thread_start(pthread_t *t, void *(*fn)(void *), void *arg);
 void cpu_engine_wait(struct cpu_engine *e, uint64_t ms);
 /* An operation came or ended; the lock is held. */
 void cpu_engine_changed(struct cpu_engine *e);

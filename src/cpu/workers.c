@@ -12,6 +12,7 @@
 #include "cpu/sched.h"
 
 #include <fenv.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #define BATCH	64
@@ -28,6 +29,23 @@ static void relax(void)
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
 #endif
+}
+
+/* Of the program's signals the machine's threads take none: one that all of the program's own
+ * threads block, to wait for it, would end the process. Faults stay open (events/host_signal.c). */
+int cpu_thread_start(pthread_t *t, void *(*fn)(void *), void *arg)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+	sigset_t all, own;
+	int rc;
+
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&all, faults[i]);
+	pthread_sigmask(SIG_BLOCK, &all, &own);
+	rc = pthread_create(t, NULL, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &own, NULL);
+	return rc;
 }
 
 /* ---- the others ------------------------------------------------------------------------------ */
@@ -106,7 +124,7 @@ static void start_threads(struct cpu_engine *e)
 	while (e->nthreads + 1 < e->nworkers) {
 		struct cpu_worker *k = &e->workers[e->nthreads + 1];
 		kp(k)->first_round = atomic_load(&e->round);
-		if (pthread_create(&kp(k)->thread, NULL, worker_main, k)) {
+		if (cpu_thread_start(&kp(k)->thread, worker_main, k)) {
 			e->nworkers = e->nthreads + 1;
 			break;
 		}
