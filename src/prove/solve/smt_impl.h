@@ -97,6 +97,8 @@ struct smt {
 /* smt_query.c */
 /* Z3's answer, within q.cpu_ms. */
 Z3_lbool prove_smt_solve(struct smt *s);
+/* Of the last check, which found that there is one. NULL: it was interrupted before it was made. */
+Z3_model prove_smt_get_model(struct smt *s);
 struct memo *prove_smt_memo(struct smt *s, const struct ex *v, unsigned t);
 bool prove_smt_is_shared(struct smt *s, const struct ex *v);
 /* Which unknown a leaf is: equal keys are one unknown. */
@@ -137,8 +139,9 @@ bool prove_smt_recall(struct smt *s, struct smt_key *k, enum smt_answer *x, stru
 /* Keeps an answer, where it may be kept. Fails silently. */
 void prove_smt_keep(struct smt *s, const struct smt_key *k, enum smt_answer x,
 		    const struct smt_model *m);
-/* smt_model.c: the launch that the latest check found, a small one if there is one. */
-void prove_smt_read_model(struct smt *s, struct smt_model *m);
+/* smt_model.c: the launch that the latest check found, a small one if there is one. False: it has
+ * no model (prove_smt_get_model). */
+bool prove_smt_read_model(struct smt *s, struct smt_model *m);
 /* smt_bits.c */
 Z3_ast prove_smt_bits_one(struct smt *s);
 Z3_ast prove_smt_bits_instance(struct smt *s, uint64_t key, const struct ex *v, unsigned t);

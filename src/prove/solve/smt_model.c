@@ -131,11 +131,14 @@ static void put_content(struct smt *s, Z3_model zm, const struct atom *a, struct
 	m->content[m->ncontents++].value = number_of(s, zm, a->ast);
 }
 
-static void read_model(struct smt *s, struct smt_model *m)
+/* False: there is none, and *m is as it was. */
+static bool read_model(struct smt *s, struct smt_model *m)
 {
-	Z3_model zm = Z3_solver_get_model(s->z, s->solver);
+	Z3_model zm = prove_smt_get_model(s);
 	const struct ex_launch *l = &s->e->pool->launch;
 
+	if (!zm)
+		return false;
 	Z3_model_inc_ref(s->z, zm);
 	memset(m, 0, sizeof(*m));
 	for (size_t i = 0; i < s->atoms.n; i++) {
@@ -168,6 +171,7 @@ static void read_model(struct smt *s, struct smt_model *m)
 			put_content(s, zm, &a, m);
 	}
 	Z3_model_dec_ref(s->z, zm);
+	return true;
 }
 
 /* Asks again for a small launch: parameters up to `most`, contents up to `most_content` where that
@@ -193,28 +197,28 @@ static bool prefer_small(struct smt *s, struct smt_model *m, unsigned most, unsi
 		prove_smt_hold(s, s->q.use_bits ? Z3_mk_bvule(s->z, a->ast, n)
 						: Z3_mk_le(s->z, a->ast, n));
 	}
-	if (prove_smt_solve(s) == Z3_L_TRUE) {
-		read_model(s, m);
-		is_found = true;
-	}
+	if (prove_smt_solve(s) == Z3_L_TRUE)
+		is_found = read_model(s, m);
 	Z3_solver_pop(s->z, s->solver, 1);
 	return is_found;
 }
 
-void prove_smt_read_model(struct smt *s, struct smt_model *m)
+bool prove_smt_read_model(struct smt *s, struct smt_model *m)
 {
 	unsigned was = s->q.cpu_ms, most = s->q.is_hasty ? HASTY_MS : SMALLER_MS;
 	bool has_loads = false;
 
 	for (size_t i = 0; i < s->atoms.n; i++)
 		has_loads |= s->atoms.v[i].v->op == EX_CLOAD;
-	read_model(s, m);
+	if (!read_model(s, m))
+		return false;
 	if (!was || was > most)
 		s->q.cpu_ms = most;
 	/* what a loop runs to had better be very small: the model is replayed */
 	if (!(has_loads && prefer_small(s, m, 16, SMALL_CONTENT)) && !prefer_small(s, m, 16, 0))
 		prefer_small(s, m, 4096, 0);
 	s->q.cpu_ms = was;
+	return true;
 }
 
 /* ---- answers that are kept ------------------------------------------------------------- */

@@ -16,8 +16,13 @@
 /* Z3 keeps every term of a context; a new context every so often keeps memory flat. */
 #define QUERIES_PER_CONTEXT 100
 
+/* A check that the timer interrupts may have found that there is a model, and not have made it. */
+static bool may_lack_model;
+
 static void on_error(Z3_context z, Z3_error_code code)
 {
+	if (may_lack_model && code == Z3_INVALID_USAGE)
+		return;
 	base_say("error: Z3: %s", Z3_get_error_msg(z, code));
 	abort(); /* in the child: its kernel becomes "could not prove" */
 }
@@ -604,18 +609,23 @@ Z3_lbool prove_smt_solve(struct smt *s)
 	return x;
 }
 
+Z3_model prove_smt_get_model(struct smt *s)
+{
+	may_lack_model = true;
+	Z3_model zm = Z3_solver_get_model(s->z, s->solver);
+	may_lack_model = false;
+	return zm;
+}
+
 static enum smt_answer answer(struct smt *s, struct smt_model *m)
 {
-	switch (prove_smt_solve(s)) {
-	case Z3_L_FALSE:
+	Z3_lbool x = prove_smt_solve(s);
+
+	if (x == Z3_L_FALSE)
 		return SMT_IMPOSSIBLE;
-	case Z3_L_TRUE:
-		if (m && !s->q.is_alone)
-			prove_smt_read_model(s, m);
-		return s->is_loose ? SMT_MAYBE : SMT_POSSIBLE;
-	default:
+	if (x != Z3_L_TRUE || (m && !s->q.is_alone && !prove_smt_read_model(s, m)))
 		return SMT_GAVE_UP;
-	}
+	return s->is_loose ? SMT_MAYBE : SMT_POSSIBLE;
 }
 
 enum smt_answer prove_smt_check(struct smt *s, struct smt_model *m)
