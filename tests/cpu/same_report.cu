@@ -1,0 +1,182 @@
+/*
+ * Launches that may be executed by several threads, and some that may not: what they print, leave and are
+ * reported for must not depend on it (same_report.sh).
+ */
+#include <cstdio>
+#include <cstring>
+
+#include <cuda_runtime.h>
+
+static const int blocks = 200, threads = 256, n = blocks * threads;
+
+__device__ int index()
+{
+	return blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+/* Enough to be worth several threads, and machine code. */
+__device__ int work(int v)
+{
+	for (int k = 0; k < 40; k++)
+		v = v * 17 + 3;
+	return v;
+}
+
+/* Each block reads the same elements. */
+__global__ void reads(const int *a, int *b)
+{
+	int sum = 0;
+
+	for (int k = 0; k < 64; k++)
+		sum += a[k];
+	b[index()] = sum;
+}
+
+/* What depends on where a block runs, and when. */
+__global__ void places(long long *a, unsigned *b)
+{
+	unsigned sm, warp;
+	unsigned long long global;
+	long long t = clock64();
+
+	asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+	asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(global));
+	for (int k = 0; k < 50; k++)
+		t = t * 3 + clock64();
+	a[index()] = t ^ (long long)global;
+	b[index()] = sm * 64 + warp;
+}
+
+/* The order of additions shows. */
+__global__ void float_sums(float *a)
+{
+	atomicAdd(a + index() % 7, work(index()) * 0.1f);
+}
+
+__global__ void histogram(int *a, int *b)
+{
+	int v = work(index());
+
+	atomicAdd(a + (unsigned)v % 31, 1);
+	b[index()] = v;
+}
+
+/* The result of an atomic is used. */
+__global__ void tickets(int *a, int *b)
+{
+	b[index()] = atomicAdd(a, 1) + work(index());
+}
+
+/* Blocks store to the same words. */
+__global__ void racy(int *a)
+{
+	a[index() * 13 % (n / 3)] = work(index());
+}
+
+/* Blocks share words, but no bytes. */
+__global__ void bytes(unsigned char *a)
+{
+	a[index()] = (unsigned char)work(index());
+}
+
+/* It accesses what no parameter points to. */
+__global__ void indirect(int **a)
+{
+	a[0][index()] = work(index());
+}
+
+__global__ void prints(int *a)
+{
+	if (!threadIdx.x)
+		printf("block %d\n", blockIdx.x);
+	a[index()] = index();
+}
+
+__global__ void faults(int *a)
+{
+	a[index()] = work(index());
+	if (index() == n - 300)
+		a[1l << 40] = 1;
+}
+
+static int *p, *q;
+
+static unsigned long sum(const void *from)
+{
+	static unsigned char h[n * 8];
+	unsigned long s = 1469598103934665603ul;
+
+	cudaMemcpy(h, from, sizeof(h), cudaMemcpyDefault);
+	for (unsigned char c : h)
+		s = (s ^ c) * 1099511628211ul;
+	return s;
+}
+
+static void show(const char *name)
+{
+	cudaError_t e = cudaDeviceSynchronize();
+
+	printf("%s: %s %lx %lx\n", name, cudaGetErrorName(e), sum(p), sum(q));
+}
+
+static void start()
+{
+	cudaMalloc(&p, n * 8);
+	cudaMalloc(&q, n * 8);
+	cudaMemset(p, 0, n * 8);
+	cudaMemset(q, 0, n * 8);
+}
+
+int main()
+{
+	cudaStream_t s[3];
+	int **address, *managed;
+
+	start();
+	for (int i = 0; i < 3; i++) {
+		reads<<<blocks, threads>>>(p, q);
+		show("reads");
+		places<<<blocks, threads>>>((long long *)p, (unsigned *)q);
+		show("places");
+	}
+	cudaMemset(p, 0, n * 8);
+	float_sums<<<blocks, threads>>>((float *)p);
+	show("float sums");
+	cudaMemset(p, 0, n * 8);
+	histogram<<<blocks, threads>>>(p, q);
+	show("histogram");
+	tickets<<<blocks, threads>>>(p, q);
+	show("tickets");
+	for (int i = 0; i < 4; i++) { /* twice in vain, then as ever */
+		racy<<<blocks, threads>>>(p);
+		show("racy");
+	}
+	bytes<<<blocks, threads - 6>>>((unsigned char *)p + 1);
+	show("bytes");
+	for (cudaStream_t &x : s)
+		cudaStreamCreate(&x);
+	for (int i = 0; i < 3; i++) /* they race */
+		histogram<<<blocks / 2, threads, 0, s[i]>>>(p + i * 1000, q + i * 10000);
+	show("streams");
+	prints<<<blocks, 32>>>(p);
+	show("prints");
+	cudaMalloc(&address, sizeof(*address));
+	cudaMemcpy(address, &q, sizeof(q), cudaMemcpyDefault);
+	indirect<<<blocks, threads>>>(address);
+	show("indirect");
+	/* The host writes beside a launch that is repeated, to other words of the same pages. */
+	cudaMallocManaged(&managed, n * 8);
+	memset(managed, 0, n * 8);
+	bytes<<<blocks, threads - 6>>>((unsigned char *)managed);
+	for (int i = n / 4; i < n; i++)
+		managed[i] = i;
+	show("managed");
+	printf("%lx\n", sum(managed));
+	cudaDeviceReset();
+	start();
+	histogram<<<blocks, threads>>>(p, q);
+	show("after a reset");
+	faults<<<blocks, threads>>>(q);
+	show("faults");
+}
