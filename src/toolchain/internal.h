@@ -216,6 +216,7 @@ struct tool_sizes {
 	})
 	list;
 	bool is_said;
+	double waits_said; /* the seconds in the last line of tool_wait_say */
 };
 
 /* For inst_options.on_size; the argument is a struct tool_sizes. */
@@ -228,7 +229,8 @@ double tool_sizes_seconds(const struct tool_sizes *s);
 double tool_sizes_wall(const struct tool_sizes *s);
 /* Says so, once, where it is more than --long-build. Sorts the list. */
 void tool_slow_say(const struct tool_job *job, struct tool_sizes *s);
-/* Says so to who waits for the code (job->waiters), once, where it is expected to take long. */
+/* Says so to who waits for the code (job->waiters), where it is expected to take long; again where
+ * a later form of the code takes twice as long. */
 void tool_wait_say(const struct tool_job *job, struct tool_sizes *s);
 /* tool_run of argv[0], with a line on a terminal while it works. */
 int tool_run_shown(const struct tool_job *job, const struct tool_sizes *sizes, char **argv,

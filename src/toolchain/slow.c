@@ -140,9 +140,9 @@ void tool_wait_say(const struct tool_job *job, struct tool_sizes *s)
 	double wall = tool_sizes_wall(s);
 	struct base_buf list = {0};
 
-	if (s->is_said || !job->waiters || wall < WAITED_LEAST)
+	if (!job->waiters || wall < WAITED_LEAST || wall < 2 * s->waits_said)
 		return;
-	s->is_said = true;
+	s->waits_said = wall;
 	(void)find_costly(s, tool_sizes_seconds(s), &list);
 	dprintf(job->waiters,
 		"collider: %s: its GPU code gets checks before it runs, once: ptxas is expected to "
