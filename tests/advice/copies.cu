@@ -207,9 +207,10 @@ int main()
 	copy_refill<<<1, 64>>>(out, p);
 	bulk_wait<<<1, 64>>>(out, p);
 	bulk_first<<<1, 64>>>(out, p);
-	bulk_phase<<<1, 64>>>(out, p);
 	bulk_refill<<<1, 64>>>(out, p);
 	bulk_source<<<1, 64>>>(out, p);
 	bulk_proxy<<<1, 64>>>(out, p);
+	// In some schedules it misses a phase and waits for ever: nothing comes after it.
+	bulk_phase<<<1, 64>>>(out, p);
 	return cudaDeviceSynchronize() != cudaSuccess;
 }

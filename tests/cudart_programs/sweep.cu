@@ -4,12 +4,12 @@
 
 __global__ void sometimes(int *counter, int *p)
 {
-	// Which block comes first is the schedule's choice; only block 2 does it wrong.
+	// Which block comes first is the schedule's choice; only block 2 does it wrong, by two threads.
 	__shared__ int turn;
 	if (threadIdx.x == 0)
 		turn = atomicAdd(counter, 1);
 	__syncthreads();
-	if (turn == 0 && blockIdx.x == 2)
+	if (turn == 0 && blockIdx.x == 2 && threadIdx.x < 2)
 		p[threadIdx.x / 2] = threadIdx.x;
 }
 

@@ -115,7 +115,7 @@ waves)
 				found=$((found + 1))
 				grep -q 'waves.cu:17' "$T/report" || fail "another line: $(cat "$T/report")"
 				grep -Eq 'Block \((0|[1-9][0-9]*),0,0\)' "$T/report" || fail "no block"
-				last=$((waves * 512 - 1))
+				last=$(($(sed -n 's/^blocks //p' "$T/err") - 1))
 				grep -Eq "Block \((0|$last),0,0\)" "$T/report" ||
 					fail "not a logical block: $(grep Block "$T/report")"
 			fi
@@ -131,7 +131,8 @@ waves)
 	done
 	more="--wdelay=1000000 --verify"
 	run 1 fold ./waves 3 || fail "the oracle: exit code $?: $(cat "$T/err")"
-	grep -q '(1535,0,0)' "$T/report" || fail "the oracle shows no logical block: $(cat "$T/report")"
+	last=$(($(sed -n 's/^blocks //p' "$T/err") - 1))
+	grep -q "($last,0,0)" "$T/report" || fail "the oracle shows no logical block: $(cat "$T/report")"
 	;;
 waits)
 	make_program lookback
@@ -172,13 +173,15 @@ sites)
 	make_program sites
 	rm -f "$T/cov"
 	number() { sed -n "s/^Note: .*checked \([0-9]*\) of \([0-9]*\) sites in \([0-9]*\) runs*\$/\\$1/p" "$T/report"; }
-	# All sites: what is never reached is never covered. Found and counted as without --coverage.
+	# All sites: what is never reached is never covered. A site that was chosen is checked at each
+	# execution, so no fewer checks than without --coverage.
 	more="--wdelay=5000"
 	run 1 off ./sites || fail "exit code $?"
-	want=$(grep 'read again' "$T/report")
+	reread() { sed -n 's/^  \([0-9,]*\) accesses read again.*/\1/p' "$T/report" | tr -d ,; }
+	want=$(reread)
 	more="--wdelay=5000 --coverage=$T/all"
 	run 1 off ./sites || fail "exit code $?"
-	[ "$(grep 'read again' "$T/report")" = "$want" ] || fail "--coverage checks something else"
+	[ "$want" -gt 0 ] && [ "$(reread)" -ge "$want" ] || fail "--coverage checks less: $want, $(reread)"
 	[ "$(races)" != 0 ] || fail "no race with --coverage: $(cat "$T/report")"
 	reached=$(number 1)
 	all=$(number 2)

@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 	cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 64, 0);
 	int grid = waves * sms * blocks, n = grid * 64, wrong = 0;
 	size_t bytes = n * sizeof(float);
+	fprintf(stderr, "blocks %d\n", grid); // how many have a place depends on the registers
 	std::vector<float> numbers(n), ones(n, 1.0f);
 	float *a, *b, *c;
 	cudaMalloc(&a, bytes);
