@@ -207,6 +207,9 @@ struct ev_matrix {
 /* NULL: it was found; else what isn't known of it, in words. */
 const char *prove_ev_find_matrix(struct ev *e, const struct ex *desc,
 				 const struct ptx_matrix_shape *shape, struct ev_matrix *out);
+/* Once the values are settled: a start's field holds 2^18 bytes, after which it begins again, so
+ * that what is added may come back into the array. Where that isn't ruled out it is a problem. */
+void prove_ev_check_matrices(struct ev *e);
 
 /* condition.c */
 /* v, made in block `from`, as it is seen in block `to` after loops: counters become last ones. */

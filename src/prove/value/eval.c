@@ -592,6 +592,7 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struc
 	} while (e->is_changed && ++e->turn < MAX_TURNS);
 	for (uint32_t l = 0; l < ir->nloops; l++)
 		prove_ev_bound_counter(e, l);
+	prove_ev_check_matrices(e);
 	if (e->is_changed)
 		prove_ir_problem(ir, NULL, "the values of its loops could not be settled");
 }

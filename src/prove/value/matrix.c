@@ -8,11 +8,14 @@
  * units. By the contract the matrix lies in its array, so that what is added to an address doesn't
  * carry into the rest.
  *
- * Misses: descriptors from memory, offsets that aren't numbers, gaps between rows.
+ * Misses: descriptors from memory, offsets that aren't numbers, gaps between rows, starts that
+ * loops of unknown length move on.
  */
 #include "prove/eval.h"
 
 #define START_BITS 14
+#define START_TURN (1 << (START_BITS + 4)) /* bytes */
+#define MOST_SHARED (227 << 10)		   /* bytes of a block: an array has no more */
 #define MAX_DEPTH  40
 
 /* A part of a descriptor: bytes, 32 bits wide, and all bits above the address's. */
@@ -205,6 +208,16 @@ static bool take_turns(struct ev *e, const struct ex *v, unsigned depth, struct 
 	return true;
 }
 
+/* The bits that an extension of x puts above it. False: its sign is one of the address's bits. */
+static bool copy_sign(const struct ex *v, struct part *x)
+{
+	unsigned w = v->a[0]->w;
+
+	if (x->above >> (w - 1) & 1)
+		x->above |= prove_ex_mask(v->w) & ~prove_ex_mask(w);
+	return w > START_BITS;
+}
+
 static bool take_apart(struct ev *e, const struct ex *v, unsigned depth, struct part *out)
 {
 	struct ex_pool *p = e->pool;
@@ -228,8 +241,9 @@ static bool take_apart(struct ev *e, const struct ex *v, unsigned depth, struct 
 		return !(may_have(v->a[0], 8) & may_have(v->a[1], 8)) &&
 		       add_parts(e, v, depth, out);
 	case EX_ZEXT:
-	case EX_SEXT:
 		return take_apart(e, v->a[0], depth, out);
+	case EX_SEXT:
+		return take_apart(e, v->a[0], depth, out) && copy_sign(v, out);
 	case EX_TRUNC:
 		if (!take_apart(e, v->a[0], depth, out))
 			return false;
@@ -308,4 +322,91 @@ const char *prove_ev_find_matrix(struct ev *e, const struct ex *desc,
 	/* bit 52 is tcgen05's */
 	out->above = x.above & ~((uint64_t)1 << 52);
 	return NULL;
+}
+
+/* Numbers with a sign, of 32 bits. */
+struct span {
+	int64_t lo, hi;
+};
+
+static bool span_of(const struct ev *e, const struct ex *v, unsigned depth, struct span *out);
+
+static bool is_small(const struct span *s)
+{
+	return s->lo >= INT32_MIN && s->hi <= INT32_MAX;
+}
+
+static struct span join(struct span x, struct span y)
+{
+	return (struct span){x.lo < y.lo ? x.lo : y.lo, x.hi > y.hi ? x.hi : y.hi};
+}
+
+/* The first value and so many times the second. */
+static bool add_span(const struct ev *e, const struct ex *const *v, const struct span *times,
+		     unsigned depth, struct span *out)
+{
+	struct span x, y;
+
+	if (!span_of(e, v[0], depth, &x) || !span_of(e, v[1], depth, &y) || !is_small(times))
+		return false;
+	int64_t end[4] = {times->lo * y.lo, times->lo * y.hi, times->hi * y.lo, times->hi * y.hi};
+	struct span sum = {end[0], end[0]};
+	for (unsigned i = 1; i < 4; i++)
+		sum = join((struct span){end[i], end[i]}, sum);
+	*out = (struct span){x.lo + sum.lo, x.hi + sum.hi};
+	return is_small(out);
+}
+
+/* What v can be, modulo 2^32. False: that isn't known. */
+static bool span_of(const struct ev *e, const struct ex *v, unsigned depth, struct span *out)
+{
+	const struct ex *zero = prove_ex_const(e->pool, 32, 0);
+	bool is_counter = v->op == EX_CTR || v->op == EX_KEXIT;
+	uint64_t hi = is_counter ? e->loops[v->imm].last : v->hi;
+	bool is_known = hi <= INT32_MAX;
+	const struct span one = {1, 1}, less = {-1, -1};
+	struct span n;
+
+	if (is_known)
+		*out = (struct span){(int64_t)v->lo, (int64_t)hi};
+	if (!depth || v->w < 32)
+		return is_known;
+	depth--;
+	switch ((enum ex_op)v->op) {
+	case EX_CONST:
+		*out = (struct span){(int32_t)(uint32_t)v->imm, (int32_t)(uint32_t)v->imm};
+		return true;
+	case EX_ADD:
+		return add_span(e, v->a, &one, depth, out);
+	case EX_SUB:
+		return add_span(e, v->a, &less, depth, out);
+	case EX_MUL:
+		return span_of(e, v->a[0], depth, &n) &&
+		       add_span(e, (const struct ex *const[]){zero, v->a[1]}, &n, depth, out);
+	case EX_IND:
+		return span_of(e, v->a[2], depth, &n) && add_span(e, v->a, &n, depth, out);
+	case EX_ITE:
+		if (!span_of(e, v->a[1], depth, out) || !span_of(e, v->a[2], depth, &n))
+			return false;
+		*out = join(*out, n);
+		return true;
+	case EX_TRUNC:
+		return span_of(e, v->a[0], depth, out);
+	default:
+		return is_known;
+	}
+}
+
+void prove_ev_check_matrices(struct ev *e)
+{
+	for (size_t i = 0; i < e->accesses.n; i++) {
+		const struct ev_access *a = &e->accesses.v[i];
+		struct span s;
+		if (a->mem->matrix &&
+		    (!span_of(e, a->off, MAX_DEPTH, &s) || s.lo < MOST_SHARED - START_TURN ||
+		     s.hi >= START_TURN))
+			prove_ir_problem(e->ir, a->step->at,
+					 "a descriptor whose start isn't known to stay within 2^18 "
+					 "bytes of its array");
+	}
 }

@@ -149,6 +149,37 @@ __global__ void strided(float *out, int stride)
 	out[blockIdx.x * 128 + threadIdx.x] = c[0];
 }
 
+// The start's field holds 2^18 bytes: what is added comes back, to the half before.
+#define TURNED(more)                                                                                           \
+	__shared__ alignas(1024) half16 a[2 * TILE], b[512];                                                   \
+	int t = threadIdx.x;                                                                                   \
+	float c[4] = {0, 0, 0, 0};                                                                             \
+	fence();                                                                                               \
+	mma(c, (matrix(a + TILE) & ~0x3fffull) | ((matrix(a + TILE) + (more)) & 0x3fff), matrix(b));           \
+	commit();                                                                                              \
+	a[t] = in[t];                                                                                          \
+	WAIT(0);                                                                                               \
+	out[blockIdx.x * 128 + t] = c[0];
+// prove: turned unproven racy --block-dim=128
+__global__ void turned(float *out, const half16 *in) { TURNED(0x3e00) }
+// prove: turned_none race-free --block-dim=128
+__global__ void turned_none(float *out, const half16 *in) { TURNED(0) }
+// A sign that is extended sets the swizzle: rows are 128 bytes apart.
+#define SIGNED_HALF(sign)                                                                                      \
+	__shared__ alignas(1024) half16 a[TILE], b[1024];                                                      \
+	int t = threadIdx.x;                                                                                   \
+	float c[4] = {0, 0, 0, 0};                                                                             \
+	fence();                                                                                               \
+	mma(c, matrix(a), (u64)(long long)(int)(((at(b) & 0x3ffff) >> 4) | (sign)));                           \
+	commit();                                                                                              \
+	b[64 + t] = in[t];                                                                                     \
+	WAIT(0);                                                                                               \
+	out[blockIdx.x * 128 + t] = c[0];
+// prove: with_sign true racy --block-dim=128
+__global__ void with_sign(float *out, const half16 *in) { SIGNED_HALF(1u << 31) }
+// prove: without_sign race-free --block-dim=128
+__global__ void without_sign(float *out, const half16 *in) { SIGNED_HALF(0) }
+
 // ---- bulk copies fill the tiles, and say so by mbarriers
 
 __device__ __forceinline__ void init(u64 *b, unsigned n)
