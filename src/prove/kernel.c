@@ -63,11 +63,12 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 			if (ir->blocks.v[b].is_reached && e->cond[b] && e->cond[b]->op == EX_CONST)
 				pruned |= prove_ir_prune(ir, b, e->cond[b]->imm & 1);
 		}
-		if (pruned)
-			prove_ir_graph(ir);
+		bool is_cut = pruned;
 		pruned |= prove_boxes_find(e);
 		if (pruned)
 			ir->problems.n = problems;
+		if (is_cut) /* what is wrong with the new graph stays */
+			prove_ir_graph(ir);
 	}
 	if (!e->cond)
 		return;
