@@ -375,6 +375,11 @@ void agent_plain_unload(void);
 void agent_plain_left(void);
 /* After fork, in the child; the lock is held. */
 void agent_plain_reset(void);
+/* For company.c. May launches be left unchecked in this run? From now on: all launches are checked;
+ * something may access a launch's memory while it runs. */
+bool agent_plain_is_wanted(void);
+void agent_plain_end_all(void);
+void agent_plain_begin_company(void);
 
 /* ---- hold.c: --shuffle-streams --------------------------------------------- */
 

@@ -53,7 +53,8 @@ struct key {
 
 struct kernel {
 	struct key key;
-	CUdeviceptr at; /* of its state; 0: none */
+	struct kernel *same; /* the one with that state: another handle of the kernel; or NULL */
+	CUdeviceptr at;	     /* of its state; 0: none */
 	size_t bytes;
 	struct race_plain_proof proof; /* narrays and nterms 0: none */
 	bool has_proof;
@@ -305,6 +306,20 @@ static bool read_proof(struct kernel *k, CUmodule m, const char *name, CUstream 
 				   k->proof.narrays * sizeof(k->now.array[0]);
 }
 
+/* A kernel may be launched by a CUfunction and by a CUkernel: what its state is must be known of
+ * both at once. Under the lock. */
+static struct kernel *find_same(const struct kernel *of)
+{
+	struct kernel *k, *tmp;
+
+	HASH_ITER(hh, kernels, k, tmp)
+	{
+		if (of->at && k->at == of->at && k->key.context == of->key.context)
+			return k->same ? k->same : k;
+	}
+	return NULL;
+}
+
 /* Without the lock, the context current. NULL: no memory. */
 static struct kernel *kernel_make(struct key key, const char *name, CUfunction f)
 {
@@ -327,9 +342,10 @@ static struct kernel *kernel_make(struct key key, const char *name, CUfunction f
 		k->at = 0;
 	agent_leave(&g);
 	agent_lock();
+	k->same = find_same(k);
 	AGENT_TABLE_ADD(kernels, key, k);
 	agent_unlock();
-	if (!k || !k->at)
+	if (!k || !k->at || k->same)
 		return k;
 	/* Who ends it from now on finds the kernel in the table. */
 	agent_enter(&g);
@@ -347,7 +363,9 @@ static struct kernel *kernel_of(const char *name, CUfunction f)
 	agent_lock();
 	HASH_FIND(hh, kernels, &key, sizeof(key), k);
 	agent_unlock();
-	return k ? k : kernel_make(key, name, f);
+	if (!k)
+		k = kernel_make(key, name, f);
+	return k && k->same ? k->same : k;
 }
 
 /* ---- when it ends ---------------------------------------------------------------------------- */
@@ -361,7 +379,7 @@ static bool has_choice(const struct race_choice *c)
 			    race_choice_list(RACE_CHOICE_NVTX_EXCLUDE));
 }
 
-static bool is_wanted(void)
+bool agent_plain_is_wanted(void)
 {
 	const struct race_shm *shm = race_shm_get();
 
@@ -402,8 +420,7 @@ static void end_at_once(void)
 	free(v);
 }
 
-/* All launches are checked from here on. */
-static void end_all(void)
+void agent_plain_end_all(void)
 {
 	struct agent_guard g;
 	CUcontext old;
@@ -418,8 +435,7 @@ static void end_all(void)
 	agent_leave(&g);
 }
 
-/* From now on something may access a launch's memory while it runs. */
-static void begin_company(void)
+void agent_plain_begin_company(void)
 {
 	struct agent_guard g;
 	bool is_idle = false;
@@ -448,7 +464,7 @@ void agent_plain_context(void)
 	bool is_second = ++ncontexts > 1;
 	agent_unlock();
 	if (is_second)
-		begin_company();
+		agent_plain_begin_company();
 }
 
 /* ---- a launch -------------------------------------------------------------------------------- */
@@ -466,12 +482,12 @@ static bool is_ours(struct agent_context *c, CUcontext handle)
 	bool is = owner == c && pthread_equal(launcher, pthread_self());
 	agent_unlock();
 	if (!is)
-		end_all();
+		agent_plain_end_all();
 	return is;
 }
 
 /* In a guard. What the launch finds; false: it may find anything. */
-static bool decide(struct kernel *k, const struct launch *l)
+static bool decide(struct kernel *k, const struct launch *l, const char *name)
 {
 	struct race_plain_state s = {0};
 
@@ -485,6 +501,9 @@ static bool decide(struct kernel *k, const struct launch *l)
 	s.on = begun.is_proven	  ? RACE_PLAIN_PROVEN
 	       : begun.is_sampled ? RACE_PLAIN_SAMPLED
 				  : RACE_PLAIN_CHECKED;
+	/* Who begins company beside the first one names it, too. */
+	if (begun.is_proven)
+		__atomic_store_n(&last_proven, name, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&is_launching, begun.is_proven, __ATOMIC_SEQ_CST);
 	/* Another thread may have ended it all since. */
 	return write_state(k, &s, l->stream) && !is_set(&is_over) &&
@@ -496,24 +515,24 @@ static void begin(struct agent_context *c, struct agent_kernel *k, const struct 
 	struct agent_guard g;
 
 	begun.k = NULL;
-	if (!is_wanted())
+	if (!agent_plain_is_wanted())
 		return;
 	if (l->is_programmatic)
-		begin_company();
+		agent_plain_begin_company();
 	if (is_set(&is_over) || !is_ours(c, l->context) || !agent_kernel_is_instrumented(k))
 		return;
 	struct kernel *x = kernel_of(agent_kernel_name(k), l->f);
 	if (!x || !x->at)
 		return;
 	agent_enter(&g);
-	bool is_good = decide(x, l);
+	bool is_good = decide(x, l, agent_kernel_name(k));
 	if (!is_good) {
 		begun.is_proven = begun.is_sampled = false;
 		is_good = switch_off(x, l->stream);
 	}
 	agent_leave(&g);
 	if (!is_good)
-		end_all();
+		agent_plain_end_all();
 	begun.k = x;
 }
 
@@ -555,8 +574,6 @@ void agent_plain_end(struct agent_kernel *k, bool is_launched)
 	if (!x)
 		return;
 	x->launches += is_launched && !begun.is_proven;
-	if (is_launched && begun.is_proven)
-		__atomic_store_n(&last_proven, agent_kernel_name(k), __ATOMIC_SEQ_CST);
 	if (is_launched && count && (begun.is_proven || begun.is_sampled))
 		__atomic_fetch_add(begun.is_proven ? &count->proven : &count->sampled, 1,
 				   __ATOMIC_RELAXED);
@@ -574,13 +591,13 @@ void agent_plain_left(void)
 		     "unchecked, as proven, but an access was in none of its arrays "
 		     "(--prune=none: checked)",
 		     1);
-	end_all();
+	agent_plain_end_all();
 }
 
 void agent_plain_unload(void)
 {
 	if (kernels)
-		end_all();
+		agent_plain_end_all();
 }
 
 void agent_plain_reset(void)
@@ -590,60 +607,4 @@ void agent_plain_reset(void)
 	last_proven = NULL;
 	ncontexts = 0;
 	has_launcher = is_over = has_company = is_launching = was_found = false;
-}
-
-/* ---- what is listened to --------------------------------------------------------------------- */
-
-enum way { STREAM, PRIORITY, COMPANY, GRAPH };
-
-static const struct {
-	CUpti_CallbackId id;
-	enum way way;
-} rows[] = {
-	ROW(cuStreamCreate, STREAM),
-	ROW(cuStreamCreateWithPriority, PRIORITY),
-	ROW(cuGreenCtxStreamCreate, COMPANY),
-	ROW(cuIpcGetMemHandle, COMPANY),
-	ROW(cuIpcOpenMemHandle, COMPANY),
-	ROW(cuIpcOpenMemHandle_v2, COMPANY),
-	ROW(cuMemGetHandleForAddressRange, COMPANY),
-	ROW(cuGraphInstantiate, GRAPH),
-	ROW(cuGraphInstantiate_v2, GRAPH),
-	ROW(cuGraphInstantiateWithFlags, GRAPH),
-	BOTH(cuGraphInstantiateWithParams, GRAPH),
-};
-
-static unsigned char row_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* its row + 1; 0: none */
-
-void agent_plain_enable(agent_enable_fn *enable, void *arg)
-{
-	for (size_t i = 0; i < BASE_COUNTOF(rows); i++) {
-		row_of[rows[i].id] = (unsigned char)(i + 1);
-		enable(arg, rows[i].id);
-	}
-}
-
-void agent_plain_call(uint32_t id, const void *data)
-{
-	const CUpti_CallbackData *d = data;
-
-	if (id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !row_of[id] ||
-	    d->callbackSite != CUPTI_API_ENTER || !is_wanted())
-		return;
-	switch (rows[row_of[id] - 1].way) {
-	case STREAM:
-		if (PARAMS(cuStreamCreate)->Flags & CU_STREAM_NON_BLOCKING)
-			begin_company();
-		break;
-	case PRIORITY:
-		if (PARAMS(cuStreamCreateWithPriority)->flags & CU_STREAM_NON_BLOCKING)
-			begin_company();
-		break;
-	case COMPANY:
-		begin_company();
-		break;
-	case GRAPH:
-		end_all();
-		break;
-	}
 }

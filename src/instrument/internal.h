@@ -161,7 +161,8 @@ struct inst_ctx {
 	uint32_t state;			 /* by call: cnt alone */
 	uint32_t nlaunched;		 /* kernels so far, with this one */
 	uint32_t within;		 /* predicate: the launch keeps to prune's contract */
-	uint32_t plain_bytes;		 /* in .const, of variables for collide/plain.c */
+	uint32_t const_left;		 /* bytes, in .const, that nothing of the module needs */
+	uint32_t plain_bytes;		 /* of those, of variables for collide/plain.c */
 	struct ptx_str plain_space;	 /* of that of the function at work */
 	uint32_t used_base;		 /* by call: the mapped records, or PTX_NO_REG */
 	bool waits;			 /* one of its loops waits for another block */
@@ -567,7 +568,8 @@ bool inst_add_sites(struct inst_ctx *cx);
 struct ptx_item *inst_first_code(struct ptx_module *m);
 void inst_add_raw(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str text);
 void inst_add_mark(struct inst_ctx *cx, struct ptx_item *at, const char *symbol);
-/* Where .const has no room for that many more bytes, runtime blocks lie in .global (cx->k). */
+/* Where .const has no room for that many more bytes, runtime blocks lie in .global (cx->k). What
+ * room is left then: cx->const_left. */
 void inst_choose_space(struct inst_ctx *cx, size_t bytes);
 /* A runtime block that begins with knobs, so many bytes; that of a detector with history. */
 void inst_add_knobs(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str symbol, size_t bytes,

@@ -140,8 +140,10 @@ void inst_add_mark(struct inst_ctx *cx, struct ptx_item *at, const char *symbol)
 
 void inst_choose_space(struct inst_ctx *cx, size_t bytes)
 {
-	cx->k = const_bytes(cx->m) + bytes + 64 <= CONST_BYTES ? PTX_STR("const")
-							       : PTX_STR("global");
+	uint64_t used = const_bytes(cx->m) + bytes + 64;
+
+	cx->k = used <= CONST_BYTES ? PTX_STR("const") : PTX_STR("global");
+	cx->const_left = used <= CONST_BYTES ? (uint32_t)(CONST_BYTES - used) : 0;
 }
 
 static bool has_managed(const struct ptx_module *m)

@@ -987,6 +987,12 @@ static void what_is_proven_runs_without_checks(void **state)
 	assert_null(chunk(RACE_CHUNK_GAP, 0));
 }
 
+static void both_handles_have_one_state(void **state)
+{
+	(void)state;
+	expect_proven("proven_handles", 4, 2);
+}
+
 static void what_may_be_under_way_is_a_gap(void **state)
 {
 	(void)state;
@@ -1091,6 +1097,7 @@ int main(int argc, char **argv)
 		TEST(a_graph_is_checked_as_a_whole),
 		TEST(words_are_taken_away_and_come_back),
 		TEST(what_is_proven_runs_without_checks),
+		TEST(both_handles_have_one_state),
 		TEST(what_may_be_under_way_is_a_gap),
 		TEST(graphs_and_threads_end_it),
 		TEST(what_leaves_its_arrays_is_a_gap),

@@ -1110,6 +1110,26 @@ static void proven(void)
 	launch_with(f, p, 32, NULL, 1, 12);
 }
 
+/* A kernel by both of its handles, which have one state. */
+static void proven_handles(void)
+{
+	CUlibrary lib;
+	CUdeviceptr p;
+	CUmodule m;
+	CUkernel k;
+
+	context();
+	MUST(cuMemAlloc(&p, 4096));
+	MUST(cuLibraryLoadData(&lib, image("instrumented"), NULL, NULL, 0, NULL, NULL, 0));
+	MUST(cuLibraryGetKernel(&k, lib, "proven"));
+	launch_with((CUfunction)(void *)k, p, 64, NULL, 1, 0);
+	MUST(cuLibraryGetModule(&m, lib));
+	CUfunction f = function(m, "proven");
+	launch_with(f, p, 32, NULL, 1, 1);
+	launch_with((CUfunction)(void *)k, p, 64, NULL, 1, 1);
+	launch_with((CUfunction)(void *)k, p, 32, NULL, 1, 2);
+}
+
 /* A launch may be under way when a second stream comes. */
 static void proven_late(void)
 {
@@ -1260,6 +1280,7 @@ static const struct scenario {
 	{"global_device", global_device},
 	{"chosen_graph", chosen_graph},
 	{"proven", proven},
+	{"proven_handles", proven_handles},
 	{"proven_late", proven_late},
 	{"proven_graph", proven_graph},
 	{"proven_threads", proven_threads},

@@ -37,12 +37,14 @@ static struct inst_prune proof(void)
 	return k;
 }
 
-/* With checks, as a text; the caller frees it. */
-static char *instrumented(const struct inst_prune *k, bool is_relocatable)
+/* With checks, as a text; the caller frees it. inline_groups: as in inst_options. */
+static char *instrumented_so(const char *ptx, const struct inst_prune *k, bool is_relocatable,
+			     int inline_groups)
 {
 	struct inst_options opt = {.sanitize = RACE_DETECT(COLLIDE),
 				   .plain = true,
 				   .relocatable = is_relocatable,
+				   .inline_groups = inline_groups,
 				   .prunes = k,
 				   .nprunes = k != NULL};
 	struct base_sink sink = {0};
@@ -50,10 +52,15 @@ static char *instrumented(const struct inst_prune *k, bool is_relocatable)
 	struct inst_stats stats;
 
 	setenv("COLLIDER_VERIFY", "1", 1);
-	assert_int_equal(inst_text("k.ptx", text, sizeof(text) - 1, &opt, &out, &stats, &sink), 0);
+	assert_int_equal(inst_text("k.ptx", ptx, strlen(ptx), &opt, &out, &stats, &sink), 0);
 	base_sink_free(&sink);
 	base_buf_put(&out, "", 1);
 	return out.p;
+}
+
+static char *instrumented(const struct inst_prune *k, bool is_relocatable)
+{
+	return instrumented_so(text, k, is_relocatable, 0);
 }
 
 static unsigned count(const char *in, const char *what)
@@ -128,6 +135,68 @@ static void others_have_a_copy_without_tests(void **state)
 	base_vec_free(&k.tests);
 }
 
+/* The checks of a large kernel are calls: its copy would take long to assemble, for a sample. */
+static void a_large_kernel_has_a_copy_where_it_is_proven(void **state)
+{
+	struct inst_prune k = proof();
+	char *out = instrumented_so(text, NULL, false, -1);
+
+	(void)state;
+	assert_null(copy_in(out));
+	assert_null(strstr(out, "__collider_state_k"));
+	free(out);
+	out = instrumented_so(text, &k, false, -1);
+	assert_non_null(copy_in(out));
+	free(out);
+	base_vec_free(&k.tests);
+}
+
+/* Nor has one with much code that isn't checked, which takes the time of ptxas. */
+static void a_copy_for_a_sample_is_short(void **state)
+{
+	struct base_buf ptx = {0};
+	const char *end = strstr(text, "\tret;");
+	struct inst_prune k = proof();
+
+	(void)state;
+	base_buf_printf(&ptx, "%.*s", (int)(end - text), text);
+	for (unsigned i = 0; i < 200; i++)
+		base_buf_printf(&ptx, "\tadd.u32 %%r1, %%r1, %u;\n", i);
+	base_buf_printf(&ptx, "%s", end);
+	char *out = instrumented_so(ptx.p, NULL, false, 0);
+	assert_null(copy_in(out));
+	free(out);
+	out = instrumented_so(ptx.p, &k, false, 0);
+	assert_non_null(copy_in(out));
+	free(out);
+	base_buf_free(&ptx);
+	base_vec_free(&k.tests);
+}
+
+/* ptxas refuses more than 64 KiB of .const: the program's come first. */
+static void states_are_where_there_is_room(void **state)
+{
+	static const struct {
+		unsigned bytes;
+		const char *space;
+	} of[] = {{61440, ".const"}, {65536 - 64 - sizeof(struct race_knobs), ".global"}};
+	struct base_arena arena = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const char *code = strstr(text, ".visible");
+		char *ptx = base_printf(&arena, "%.*s.const .align 4 .b8 c[%u];\n%s",
+					(int)(code - text), text, of[i].bytes, code);
+		char *out = instrumented_so(ptx, NULL, false, 0);
+		char *what = base_printf(&arena, "%s .align 16 .b64 __collider_state_k[2];",
+					 of[i].space);
+		assert_non_null(strstr(out, ".const .align 16 .b32 " RACE_KNOBS_SYMBOL));
+		assert_non_null(strstr(out, what));
+		free(out);
+	}
+	base_arena_free(&arena);
+}
+
 static void it_can_be_taken_out(void **state)
 {
 	struct base_buf was = {0}, now = {0};
@@ -160,6 +229,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accesses_of_a_proven_kernel_are_tested),
 		cmocka_unit_test(others_have_a_copy_without_tests),
+		cmocka_unit_test(a_large_kernel_has_a_copy_where_it_is_proven),
+		cmocka_unit_test(a_copy_for_a_sample_is_short),
+		cmocka_unit_test(states_are_where_there_is_room),
 		cmocka_unit_test(it_can_be_taken_out),
 	};
 

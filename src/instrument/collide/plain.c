@@ -7,7 +7,8 @@
  * (race_rt.left): the report says that such a launch was more than its proof.
  *
  * needs: called before anything is put into the body. Misses: kernels that can't be copied
- * (prune/plain.c), parameters of other sizes than 8 bytes as pointers.
+ * (prune/plain.c), those that it would make much slower to load unless they are proven (pays),
+ * parameters of other sizes than 8 bytes as pointers.
  * Costs: the kernel's size once more, a load and a branch at the entry; in the copy two or three
  * SASS instructions for each access to global memory that is tested.
  */
@@ -18,8 +19,13 @@
 
 #include <string.h>
 
-/* The variables of all kernels, in .const, have so many bytes at most. */
+/* The variables of all kernels, in .const, have so many bytes at most, and never more than the
+ * module leaves there (inst_ctx.const_left). */
 #define CONST_MOST 8192u
+
+/* Measured with ptxas 13.0, whose time for arithmetic alone grew by 41%. */
+#define SAMPLE_LINES	  100u
+#define SAMPLE_SITE_LINES 5u
 
 struct tests {
 	const struct inst_prune *k; /* NULL: none */
@@ -200,16 +206,28 @@ static const struct inst_prune *proof_of(struct inst_ctx *cx)
 	return k && k->is_whole && are_testable(cx, k) && put_proof(cx, k) ? k : NULL;
 }
 
+/* For a sample only: does the copy take at most about 15% of the time that the code with checks
+ * takes to assemble? That has 40 lines and more for each access, unless its checks are calls, and
+ * what any kernel costs. */
+static bool pays(const struct inst_ctx *cx)
+{
+	return !cx->by_call &&
+	       cx->size.lines <= SAMPLE_LINES + SAMPLE_SITE_LINES * inst_accesses_of(cx->f);
+}
+
 struct ptx_label *inst_plain_copy(struct inst_ctx *cx)
 {
 	if (!inst_can_copy(cx))
 		return NULL;
 	struct tests t = {.k = proof_of(cx), .state = variable(cx, RACE_PLAIN_STATE)};
+	if (!t.k && !pays(cx))
+		return NULL;
 	size_t words = 2 + (t.k ? t.k->narrays * sizeof(struct race_plain_array) / 8 : 0);
-	bool fits = cx->plain_bytes + 8 * words <= CONST_MOST;
+	uint32_t bytes = cx->plain_bytes + (uint32_t)(8 * words + 15) / 16 * 16; /* its alignment */
+	bool fits = bytes <= CONST_MOST && bytes <= cx->const_left;
 
-	t.space = ptx_str_is(cx->k, "const") && fits ? PTX_STR("const") : PTX_STR("global");
-	cx->plain_bytes += fits ? (uint32_t)(8 * words) : 0;
+	t.space = fits ? PTX_STR("const") : PTX_STR("global");
+	cx->plain_bytes = fits ? bytes : cx->plain_bytes;
 	cx->plain_space = t.space;
 	inst_add_raw(
 		cx, inst_first_code(cx->m),
