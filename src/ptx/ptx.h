@@ -413,12 +413,12 @@ struct ptx_module {
 	bool has_address_size;	       /* .address_size is written (else it is 32) */
 	struct ptx_str target_text;    /* verbatim after ".target" */
 	struct ptx_item *first, *last;
-	uint32_t ninsts, nunknown;	 /* instructions; those of unknown opcode or modifier */
-	struct ptx_forms *forms;	 /* the intern table of forms */
-	struct ptx_str header;		 /* comments before .version, verbatim */
-	struct ptx_debug *debug_strings; /* made by the first ptx_debug_string */
+	uint32_t ninsts, nunknown;	    /* instructions; those of unknown opcode or modifier */
+	struct ptx_forms *forms;	    /* the intern table of forms */
+	struct ptx_str header;		    /* comments before .version, verbatim */
+	struct ptx_debug *debug_strings;    /* made by the first ptx_debug_string */
 	struct ptx_debug_known *debug_vars; /* what ptx_debug_vars has answered */
-	uint8_t tiles;			 /* ptx_has_tiles: 0 not asked yet, 1 no, 2 yes */
+	uint8_t tiles;			    /* ptx_has_tiles: 0 not asked yet, 1 no, 2 yes */
 };
 
 /* ---- tiles.c ------------------------------------------------------------ */

@@ -46,15 +46,15 @@
 #include "base/base.h"
 #include "race/file/pair.h"
 
-#define MAX_NAMED    32
-#define MAX_LINES    256
-#define MAX_MEMBERS  4
+#define MAX_NAMED   32
+#define MAX_LINES   256
+#define MAX_MEMBERS 4
 
 struct buffer {
 	char name[32], type[8];
 	size_t count, size;
-	unsigned char *init; /* what it holds before each run */
-	unsigned char *mem;  /* where it is in this run, perhaps on a GPU */
+	unsigned char *init;		/* what it holds before each run */
+	unsigned char *mem;		/* where it is in this run, perhaps on a GPU */
 	struct buffer *of[MAX_MEMBERS]; /* multicast; NULL: no more */
 };
 

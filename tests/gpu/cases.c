@@ -31,7 +31,7 @@
 		}                                                                                  \
 	} while (0)
 
-#define SKIPPED     77
+#define SKIPPED	    77
 #define ARG_BYTES   128
 #define SHARED_FREE 49152 /* bytes a launch gets unasked */
 

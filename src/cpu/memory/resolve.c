@@ -253,7 +253,7 @@ static enum cpu_fault_kind kind_of(struct cpu_cta *cta, const struct cpu_range *
 	uint64_t at = r->addr;
 
 	return r->space == PTX_SPACE_SHARED && !shared_owner(cta, &at, false) ? CPU_FAULT_ILLEGAL
-									     : CPU_FAULT_ADDRESS;
+									      : CPU_FAULT_ADDRESS;
 }
 
 static const char *name_of(const struct cpu_range *r)

@@ -13,10 +13,10 @@
  */
 #include "prove/eval.h"
 
-#define START_BITS 14
-#define START_TURN (1 << (START_BITS + 4)) /* bytes */
-#define MOST_SHARED (227 << 10)		   /* bytes of a block: an array has no more */
-#define MAX_DEPTH  40
+#define START_BITS  14
+#define START_TURN  (1 << (START_BITS + 4)) /* bytes */
+#define MOST_SHARED (227 << 10)		    /* bytes of a block: an array has no more */
+#define MAX_DEPTH   40
 
 /* A part of a descriptor: bytes, 32 bits wide, and all bits above the address's. */
 struct part {
@@ -402,9 +402,8 @@ void prove_ev_check_matrices(struct ev *e)
 	for (size_t i = 0; i < e->accesses.n; i++) {
 		const struct ev_access *a = &e->accesses.v[i];
 		struct span s;
-		if (a->mem->matrix &&
-		    (!span_of(e, a->off, MAX_DEPTH, &s) || s.lo < MOST_SHARED - START_TURN ||
-		     s.hi >= START_TURN))
+		if (a->mem->matrix && (!span_of(e, a->off, MAX_DEPTH, &s) ||
+				       s.lo < MOST_SHARED - START_TURN || s.hi >= START_TURN))
 			prove_ir_problem(e->ir, a->step->at,
 					 "a descriptor whose start isn't known to stay within 2^18 "
 					 "bytes of its array");
