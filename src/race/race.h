@@ -349,9 +349,9 @@ const char *race_hold_skip_name(unsigned why);
 /*
  * The findings of `collide` that no pair of the oracle confirms: no pair has a side in the same
  * place (file and line; without lines, the same function) that is the same instruction, or one of
- * the same direction on the same object that represents it. Possible races need no confirmation,
- * nor do findings in host code, whose lines the oracle does not know. Returns how many; the indexes
- * of the first `max` go to `out`.
+ * the same direction on the same object that represents it; of a transfer, no pair has its place
+ * and direction. Possible races need no confirmation, nor do findings in host code, whose lines the
+ * oracle does not know. Returns how many; the indexes of the first `max` go to `out`.
  */
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);
 /* Removes the findings of `collide` whose place some pair of the oracle names as a data race or, if

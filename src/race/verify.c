@@ -12,7 +12,11 @@
  * both. So an access that it doesn't name is confirmed by another one of the same line and
  * direction, if that raced in the same object (variable or allocation).
  *
- * Misses: a wrong report where another access to the same object on the same line really races.
+ * Of a transfer its place and direction are enough: one line of the host copies several buffers in
+ * turn, and a pair names the one where it was first met.
+ *
+ * Misses: a wrong report where another access to the same object on the same line really races, or
+ * where a transfer of the same place does, in any object.
  */
 #include "race/race.h"
 
@@ -78,7 +82,7 @@ static bool is_there(const struct race_finding *f, const struct race_finding *pa
 	if (!is_place(f, s))
 		return false;
 	if (f->transfer)
-		return s->flags & way && is_object(f, &pair->met);
+		return s->flags & way;
 	if (is_instruction(f, s))
 		return true;
 	if (!f->line && !s->line)

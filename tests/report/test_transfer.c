@@ -142,9 +142,38 @@ static void both_formats_tell_it_and_json_comes_back(void **state)
 	race_results_free(&back);
 }
 
+/* The copy of place 7 beside a pair, of which place `place` does `way`: is it confirmed? */
+static bool is_confirmed_by(uint32_t place, unsigned way)
+{
+	struct chunk c = chunk_of(RACE_KIND_CLOBBERED_READ, 4096);
+	struct race_side sides[2] = {{.flags = RACE_SIDE_HOST | way, .ptx_line = place},
+				     {.file = "a.cu", .line = 5}};
+	struct race_finding pair = {.cls = RACE_CLASS_RACE, .sides = sides};
+	struct race_results r = {0};
+	size_t which;
+
+	c.t.origin = 7;
+	pair.met = (struct race_object){.memory = RACE_MEMORY_DEVICE, .base = 0x90000, .bytes = 64};
+	assert_true(race_transfer_read(&r, &c, sizeof(c), 42));
+	base_vec_push(&r.findings, pair);
+	bool is_confirmed = !race_unconfirmed(&r, &which, 1);
+	race_results_free(&r);
+	return is_confirmed;
+}
+
+/* One line copies several buffers in turn; the pair names the first in which it was met. */
+static void a_pair_in_another_buffer_confirms_a_copy(void **state)
+{
+	(void)state;
+	assert_true(is_confirmed_by(7, RACE_SIDE_READS));
+	assert_false(is_confirmed_by(7, RACE_SIDE_WRITES));
+	assert_false(is_confirmed_by(8, RACE_SIDE_READS));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pair_in_another_buffer_confirms_a_copy),
 		cmocka_unit_test(a_chunk_becomes_a_finding),
 		cmocka_unit_test(small_ones_are_only_possible),
 		cmocka_unit_test(damaged_chunks_are_refused),
