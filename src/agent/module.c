@@ -373,31 +373,39 @@ bool agent_kernel_is_known(CUkernel handle)
 	return k != NULL;
 }
 
-enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction f)
+/* What holds the kernel: a library, or the module that the driver names; both NULL: not known. */
+static void find_holder(CUfunction f, CUmodule *module, CUlibrary *library)
 {
 	CUkernel handle = (CUkernel)(void *)f;
-	CUlibrary library = NULL;
-	CUmodule module = NULL;
 	struct agent_guard g;
 	struct kernel *k;
 
+	*module = NULL;
+	*library = NULL;
 	agent_lock();
 	HASH_FIND_PTR(kernels, &handle, k);
 	if (k)
-		library = k->library;
+		*library = k->library;
 	agent_unlock();
-	if (library)
-		return agent_library_patch(c, library);
-
+	if (*library)
+		return;
 	agent_enter(&g);
 	if (!agent_driver.func_get_module ||
-	    agent_driver.func_get_module(&module, f) != CUDA_SUCCESS)
-		module = NULL;
+	    agent_driver.func_get_module(module, f) != CUDA_SUCCESS)
+		*module = NULL;
 	/* A kernel handle that came from a call we do not watch. */
-	if (!module && (!agent_driver.kernel_get_library ||
-			agent_driver.kernel_get_library(&library, handle) != CUDA_SUCCESS))
-		library = NULL;
+	if (!*module && (!agent_driver.kernel_get_library ||
+			 agent_driver.kernel_get_library(library, handle) != CUDA_SUCCESS))
+		*library = NULL;
 	agent_leave(&g);
+}
+
+enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction f)
+{
+	CUlibrary library;
+	CUmodule module;
+
+	find_holder(f, &module, &library);
 	if (module)
 		return agent_module_patch(c, module, false);
 	return library ? agent_library_patch(c, library) : AGENT_MODULE_UNKNOWN;
@@ -405,27 +413,11 @@ enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction
 
 CUmodule agent_function_module(struct agent_context *c, CUfunction f)
 {
-	CUkernel handle = (CUkernel)(void *)f;
-	CUlibrary library = NULL;
-	CUmodule module = NULL;
-	struct agent_guard g;
+	CUlibrary library;
+	CUmodule module;
 	struct library *l;
-	struct kernel *k;
 
-	agent_lock();
-	HASH_FIND_PTR(kernels, &handle, k);
-	if (k)
-		library = k->library;
-	agent_unlock();
-	agent_enter(&g);
-	if (!library && (!agent_driver.func_get_module ||
-			 agent_driver.func_get_module(&module, f) != CUDA_SUCCESS))
-		module = NULL;
-	if (!library && !module &&
-	    (!agent_driver.kernel_get_library ||
-	     agent_driver.kernel_get_library(&library, handle) != CUDA_SUCCESS))
-		library = NULL;
-	agent_leave(&g);
+	find_holder(f, &module, &library);
 	struct pair key = pair_of(c, library);
 	agent_lock();
 	HASH_FIND(hh, libraries, &key, sizeof(key), l);

@@ -153,7 +153,7 @@ static bool find_array(uint64_t at, struct race_plain_array *out)
 {
 	CUcontext of = NULL;
 	CUmemorytype type = 0;
-	unsigned is_managed = 1, is_linear = 0; /* the driver writes a byte or four */
+	unsigned is_managed = 0, is_linear = 0; /* the driver writes a byte or four */
 	CUpointer_attribute what[] = {CU_POINTER_ATTRIBUTE_CONTEXT,
 				      CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
 				      CU_POINTER_ATTRIBUTE_IS_MANAGED,
@@ -163,7 +163,6 @@ static bool find_array(uint64_t at, struct race_plain_array *out)
 	void *to[] = {&of, &type, &is_managed, &is_linear, &out->from, &out->bytes};
 
 	*out = (struct race_plain_array){0, 0};
-	is_managed = 0;
 	for (size_t i = 0; i < BASE_COUNTOF(what); i++)
 		if (agent_driver.pointer_get_attribute(to[i], what[i], at) != CUDA_SUCCESS)
 			return false;

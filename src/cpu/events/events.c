@@ -21,40 +21,57 @@
 
 /* ---- the machine ------------------------------------------------------------------------- */
 
-bool cpu_event_init(struct cpu_machine *m)
+struct cpu_events *events_new(struct cpu_machine *m, struct oracle_options opt)
 {
-	struct oracle_options opt = {.sc = m->opt.oracle == CPU_ORACLE_EXECUTION
-						   ? ORACLE_SC_EXECUTION
-						   : ORACLE_SC_PROGRAM,
-				     .is_one_host = !m->opt.is_host_apart,
-				     .has_late_writes = m->opt.model != CPU_MODEL_SC,
-				     /* A run that asks whether a report is a race has no bound. */
-				     .max_forced = m->opt.is_exact ? UINT32_MAX : 0,
-				     .max_actors = m->opt.oracle_actors,
-				     .max_records = m->opt.oracle_records};
-	struct cpu_events *x;
+	struct cpu_events *x = calloc(1, sizeof(*x));
 
-	if (m->opt.oracle == CPU_ORACLE_OFF)
-		return true;
-	x = calloc(1, sizeof(*x));
+	opt.sc = m->opt.oracle == CPU_ORACLE_EXECUTION ? ORACLE_SC_EXECUTION : ORACLE_SC_PROGRAM;
+	opt.max_actors = m->opt.oracle_actors;
+	opt.max_records = m->opt.oracle_records;
 	if (!x)
-		return false;
+		return NULL;
 	x->o = oracle_new(&opt);
 	if (!x->o) {
 		free(x);
-		return false;
+		return NULL;
 	}
 	pthread_mutex_init(&x->lock, NULL);
 	x->m = m;
 	x->range_limit = UINT64_MAX;
+	oracle_on_race(x->o, events_on_race, x);
+	return x;
+}
+
+void events_free(struct cpu_events *x)
+{
+	oracle_free(x->o);
+	events_volatile_free(x);
+	events_used_free(x);
+	free(x->handovers);
+	base_vec_free(&x->blocks);
+	base_arena_free(&x->arena);
+	pthread_mutex_destroy(&x->lock);
+	free(x);
+}
+
+bool cpu_event_init(struct cpu_machine *m)
+{
+	struct oracle_options opt = {.is_one_host = !m->opt.is_host_apart,
+				     .has_late_writes = m->opt.model != CPU_MODEL_SC,
+				     /* A run that asks whether a report is a race has no bound. */
+				     .max_forced = m->opt.is_exact ? UINT32_MAX : 0};
+	struct cpu_events *x;
+
+	if (m->opt.oracle == CPU_ORACLE_OFF)
+		return true;
+	x = events_new(m, opt);
+	if (!x)
+		return false;
 	if (!events_host_init(x) || !events_ids_init(x)) {
 		free(x->idle);
-		pthread_mutex_destroy(&x->lock);
-		oracle_free(x->o);
-		free(x);
+		events_free(x);
 		return false;
 	}
-	oracle_on_race(x->o, events_on_race, x);
 	oracle_count_repeats(x->o, events_count_repeats);
 	if (!m->opt.is_exact)
 		oracle_group_lines(x->o, events_line_of);
@@ -79,9 +96,6 @@ void cpu_event_free(struct cpu_machine *m)
 	if (!x)
 		return;
 	cpu_host_stop(m);
-	oracle_free(x->o);
-	events_volatile_free(x);
-	events_used_free(x);
 	HASH_ITER(hh, x->mbars, b, next_b)
 	{
 		HASH_DEL(x->mbars, b);
@@ -92,7 +106,6 @@ void cpu_event_free(struct cpu_machine *m)
 		HASH_DEL(x->pairs, p);
 		free(p);
 	}
-	free(x->handovers);
 	HASH_CLEAR(hh, x->op_sites);
 	events_proven_free(x);
 	HASH_CLEAR(hh, x->host_sites);
@@ -101,12 +114,9 @@ void cpu_event_free(struct cpu_machine *m)
 	base_vec_free(&x->plains);
 	events_host_free(x);
 	events_ids_free(x);
-	base_vec_free(&x->blocks);
 	base_vec_free(&x->tensors);
 	base_vec_free(&x->modules);
-	base_arena_free(&x->arena);
-	pthread_mutex_destroy(&x->lock);
-	free(x);
+	events_free(x);
 	m->events = NULL;
 }
 

@@ -414,6 +414,11 @@ uint32_t events_apart(struct cpu_events *x, const struct oracle_finding *f);
 
 /* site.c: called for every racing pair (oracle_on_race). */
 void events_on_race(void *arg, const struct oracle_finding *f);
+/* events.c: with an oracle of those options, of which the machine's own decide the rest;
+ * events_on_race gets its races. NULL: no memory. events_free frees the oracle and what every such
+ * holds; cpu_event_free frees the machine's. */
+struct cpu_events *events_new(struct cpu_machine *m, struct oracle_options opt);
+void events_free(struct cpu_events *x);
 /* Where the pair's sightings are counted, if that is all there is to do (oracle_count_repeats). */
 uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f);
 /* A thread uses registers of a matrix product (first) that is not finished. Lock held. */

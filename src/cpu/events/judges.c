@@ -119,44 +119,18 @@ bool cpu_judges_begin(struct cpu_op *op)
 
 static struct cpu_events *judge_new(struct cpu_machine *m)
 {
-	struct oracle_options opt = {.sc = m->opt.oracle == CPU_ORACLE_EXECUTION
-						   ? ORACLE_SC_EXECUTION
-						   : ORACLE_SC_PROGRAM,
-				     .is_one_host = true,
-				     .max_actors = m->opt.oracle_actors,
-				     .max_records = m->opt.oracle_records};
-	struct cpu_events *x = calloc(1, sizeof(*x));
+	struct cpu_events *x = events_new(m, (struct oracle_options){.is_one_host = true});
 
-	if (!x)
-		return NULL;
-	x->o = oracle_new(&opt);
-	if (!x->o) {
-		free(x);
-		return NULL;
-	}
-	pthread_mutex_init(&x->lock, NULL);
-	x->m = m;
-	x->host = oracle_host(x->o);
-	x->range_limit = UINT64_MAX;
-	oracle_on_race(x->o, events_on_race, x);
+	if (x)
+		x->host = oracle_host(x->o);
 	return x;
 }
 
 void cpu_judge_free(struct cpu_worker *k)
 {
-	struct cpu_events *x = k->judge;
-
+	if (k->judge)
+		events_free(k->judge);
 	k->judge = NULL;
-	if (!x)
-		return;
-	oracle_free(x->o);
-	events_volatile_free(x);
-	events_used_free(x);
-	free(x->handovers);
-	base_vec_free(&x->blocks);
-	base_arena_free(&x->arena);
-	pthread_mutex_destroy(&x->lock);
-	free(x);
 }
 
 bool cpu_judge_start(struct cpu_worker *k, struct cpu_grid *g)
