@@ -368,8 +368,9 @@ void agent_choice_end(CUstream stream);
 void agent_plain_begin(struct agent_context *c, struct agent_kernel *k, uint32_t id,
 		       const void *data, CUstream stream, bool is_programmatic);
 void agent_plain_end(struct agent_kernel *k, bool is_launched);
-/* A context was set up; a module is about to be unloaded. */
+/* A context was set up; it is about to go; a module is about to be unloaded. */
 void agent_plain_context(void);
+void agent_plain_context_end(struct agent_context *c);
 void agent_plain_unload(void);
 /* race_rt.left isn't 0. */
 void agent_plain_left(void);

@@ -457,6 +457,7 @@ void agent_context_close(CUcontext handle)
 		return;
 	finish(c);
 	leave_watch(c);
+	agent_plain_context_end(c);
 	agent_lock();
 	HASH_FIND_PTR(contexts, &handle, c);
 	if (c)

@@ -466,6 +466,20 @@ void agent_plain_context(void)
 		agent_plain_begin_company();
 }
 
+void agent_plain_context_end(struct agent_context *c)
+{
+	agent_lock();
+	bool is_owner = owner && owner == c;
+	agent_unlock();
+	if (!is_owner)
+		return;
+	agent_plain_end_all();
+	/* Its stream and its kernels' states go with it. */
+	agent_lock();
+	owner = NULL;
+	agent_unlock();
+}
+
 /* ---- a launch -------------------------------------------------------------------------------- */
 
 /* Is this thread the one that launches, in the one context? */

@@ -1003,6 +1003,17 @@ static void what_may_be_under_way_is_a_gap(void **state)
 			 1);
 }
 
+static void a_context_takes_its_proofs_along(void **state)
+{
+	(void)state;
+	play("proven_reset");
+	assert_int_equal(count_of("proven").count, 11);
+	assert_int_equal(count_of("proven").proven, 10);
+	assert_int_equal(region(0)->checked, 0);
+	assert_int_equal(region(1)->checked, 32);
+	assert_null(chunk(RACE_CHUNK_GAP, 0));
+}
+
 static void graphs_and_threads_end_it(void **state)
 {
 	(void)state;
@@ -1099,6 +1110,7 @@ int main(int argc, char **argv)
 		TEST(what_is_proven_runs_without_checks),
 		TEST(both_handles_have_one_state),
 		TEST(what_may_be_under_way_is_a_gap),
+		TEST(a_context_takes_its_proofs_along),
 		TEST(graphs_and_threads_end_it),
 		TEST(what_leaves_its_arrays_is_a_gap),
 		TEST(clean_kernels_are_sampled),

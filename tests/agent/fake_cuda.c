@@ -42,6 +42,7 @@
 struct CUctx_st {
 	CUresult error;
 	bool is_alive;
+	unsigned life; /* how often it came to be */
 	int number;
 	CUdevice device;
 };
@@ -94,6 +95,7 @@ struct CUlib_st {
 struct CUstream_st {
 	CUgraph capture;
 	CUcontext context;
+	unsigned life; /* of the context: it goes with it */
 };
 
 struct CUevent_st {
@@ -246,6 +248,7 @@ static CUcontext new_ctx(CUdevice dev)
 		abort();
 	c->error = CUDA_SUCCESS;
 	c->is_alive = true;
+	c->life++;
 	c->device = dev;
 	c->number = (int)(c - ctxs);
 	pthread_mutex_unlock(&driver_lock);
@@ -556,11 +559,21 @@ unsigned fake_reads(void)
 	return reads;
 }
 
+/* What the real driver makes of a stream whose context is gone is undefined: here it is seen. */
+static void expect_alive(CUstream s)
+{
+	if (s > CU_STREAM_PER_THREAD && (!s->context->is_alive || s->life != s->context->life)) {
+		fputs("fake: a stream of a context that is gone\n", stderr);
+		abort();
+	}
+}
+
 /* What all copies do, unless they are captured. */
 static CUresult copy(void *to, const void *from, size_t n, CUstream s, bool is_read)
 {
 	CUresult r = check(true);
 
+	expect_alive(s);
 	if (r != CUDA_SUCCESS || (s && s > CU_STREAM_PER_THREAD && s->capture))
 		return r;
 	memcpy(to, from, n);
@@ -747,6 +760,7 @@ CUresult cuStreamCreate(CUstream *s, unsigned flags)
 	begin(&c, ID(cuStreamCreate), &params, NULL);
 	*s = calloc(1, sizeof(**s));
 	(*s)->context = top();
+	(*s)->life = top() ? top()->life : 0;
 	return end(&c, r);
 }
 
@@ -762,6 +776,7 @@ CUresult cuStreamSynchronize(CUstream s)
 	struct call c;
 
 	begin(&c, ID(cuStreamSynchronize), &p, NULL);
+	expect_alive(s);
 	complete_events();
 	return end(&c, check(true));
 }

@@ -1143,6 +1143,21 @@ static void proven_late(void)
 	launch_with(f, p, 32, NULL, 1, 10);
 }
 
+/* The context goes, with the kernel's state in it. */
+static void proven_reset(void)
+{
+	CUcontext c;
+	CUdeviceptr p;
+
+	(void)proven_begin(&p);
+	MUST(cuCtxGetCurrent(&c));
+	MUST(cuCtxDestroy_v2(c));
+	context();
+	CUfunction f = function(module("instrumented"), "proven");
+	MUST(cuMemAlloc(&p, 4096));
+	launch_with(f, p, 32, NULL, 1, 10);
+}
+
 /* An executable graph may launch the kernel at any time. */
 static void proven_graph(void)
 {
@@ -1282,6 +1297,7 @@ static const struct scenario {
 	{"proven", proven},
 	{"proven_handles", proven_handles},
 	{"proven_late", proven_late},
+	{"proven_reset", proven_reset},
 	{"proven_graph", proven_graph},
 	{"proven_threads", proven_threads},
 	{"proven_leaves", proven_leaves},
