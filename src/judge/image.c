@@ -150,13 +150,94 @@ static bool is_map_form(const struct ptx_form *f)
 	return f->op == PTX_OP_CP_ASYNC_BULK_TENSOR || f->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR;
 }
 
+/* ---- pointers in memory ------------------------------------------------------------ */
+
+/* Registers with a whole number of 64 bits that was read in memory, or with what was made of it. */
+struct far {
+	bool *has; /* by register */
+	bool is_read, is_new;
+};
+
+static void find_far(uint32_t reg, bool is_write, void *arg)
+{
+	struct far *x = arg;
+
+	x->is_read |= !is_write && x->has[reg];
+}
+
+static void set_far(uint32_t reg, bool is_write, void *arg)
+{
+	struct far *x = arg;
+
+	if (!is_write || x->has[reg])
+		return;
+	x->has[reg] = x->is_new = true;
+}
+
+/* Parameters and local memory have what the thread was given, or has had in a register. */
+static bool loads_number(const struct ptx_form *f)
+{
+	return f->effects & PTX_EFF_READ && f->space != PTX_SPACE_PARAM &&
+	       f->space != PTX_SPACE_LOCAL && f->width == 8 && f->ntypes &&
+	       f->types[0] != PTX_TYPE_F64;
+}
+
+static bool has_far(const struct ptx_opnd *o, const struct far *x)
+{
+	bool has = o->kind == PTX_OPND_REG && x->has[o->reg];
+
+	for (unsigned i = 0; i < o->nsub && !has; i++)
+		has = has_far(&o->sub[i], x);
+	return has;
+}
+
+/* Does such a number lead to memory, as an address or as a tensor map's? */
+static bool leads_far(const struct ptx_stmt *s, const struct far *x)
+{
+	const struct ptx_form *f = s->form;
+	bool leads = false;
+
+	if (!(f->effects & (PTX_EFF_READ | PTX_EFF_WRITE)) || f->space == PTX_SPACE_PARAM ||
+	    f->space == PTX_SPACE_LOCAL)
+		return false;
+	for (unsigned i = 0; i < s->nops && !leads; i++)
+		leads = (f->op == PTX_OP_TENSORMAP_REPLACE || s->ops[i].kind == PTX_OPND_ADDR) &&
+			has_far(&s->ops[i], x);
+	return leads;
+}
+
+/* May the function use pointers that it has read in memory? */
+static bool is_far(const struct ptx_func *f)
+{
+	struct far x = {.has = base_calloc(f->nregs + 1u, sizeof(bool)), .is_new = true};
+	bool is = false;
+
+	while (x.is_new && !is) {
+		x.is_new = false;
+		ptx_each_stmt(f, s)
+		{
+			if (s->kind != PTX_STMT_INST)
+				continue;
+			is |= leads_far(s, &x);
+			x.is_read = loads_number(s->form);
+			if (!(s->form->effects & PTX_EFF_READ))
+				ptx_each_reg(s, find_far, &x);
+			if (x.is_read)
+				ptx_each_reg(s, set_far, &x);
+		}
+	}
+	free(x.has);
+	return is;
+}
+
 /* What functions do; `or`ed. */
 struct doings {
-	bool is_sync, has_maps, has_textures, calls;
+	bool is_sync, has_maps, has_textures, is_far, calls;
 };
 
 static void add_func(struct doings *d, const struct ptx_func *f)
 {
+	d->is_far |= is_far(f);
 	ptx_each_stmt(f, s)
 	{
 		if (s->kind != PTX_STMT_INST)
@@ -174,11 +255,15 @@ static void put_property(struct base_buf *out, char letter, const struct ptx_fun
 		base_buf_printf(out, "%c %.*s\n", letter, (int)f->name.n, f->name.p);
 }
 
-/* Kernels that may order themselves with what runs beside them, that may use tensor maps, or
- * textures. A kernel that calls anything is taken to call all functions that are there. */
+/* Kernels that may order themselves with what runs beside them, that may use tensor maps, textures,
+ * or pointers in memory. A kernel that calls anything is taken to call all functions that are
+ * there. */
 static void put_properties(struct base_buf *out, const struct ptx_module *m, bool is_part)
 {
-	struct doings all = {.is_sync = is_part, .has_maps = is_part, .has_textures = is_part};
+	struct doings all = {.is_sync = is_part,
+			     .has_maps = is_part,
+			     .has_textures = is_part,
+			     .is_far = is_part};
 
 	for (const struct ptx_item *it = m->first; it; it = it->next)
 		if (it->kind == PTX_ITEM_FUNC && !it->func->is_entry)
@@ -194,6 +279,8 @@ static void put_properties(struct base_buf *out, const struct ptx_module *m, boo
 			     d.has_maps || (d.calls && all.has_maps));
 		put_property(out, RACE_JUDGE_LINE_TEX, it->func,
 			     d.has_textures || (d.calls && all.has_textures));
+		put_property(out, RACE_JUDGE_LINE_FAR, it->func,
+			     d.is_far || (d.calls && all.is_far));
 	}
 }
 

@@ -3,15 +3,15 @@
  *
  * It launches the kernel by the driver's API, three times unless a word is a number. Other words:
  * then=KERNEL: that one is launched as often, afterwards; chain: the parameter is a pointer to a
- * pointer; ramp: memory holds rising numbers, otherwise zeros; pool: its memory is a pool's, and
- * freed at the end, when the kernel is launched once more with a size of its own; map: a tensor map
- * of it is the parameter (with columns: an im2col one, with wide: of im2col::w), and right: n is 0;
- * wait: after each launch it gives up its context once more, for which the judge is waited; abort:
- * it ends so; child: a
- * forked child ends first; late: its memory is cleared at the end, and it is launched once more
- * with a size of its own; reset: the device is reset by the name that CUDA's runtime uses; loads:
- * the module is loaded three times, and the second one is used; range: the first kernel is launched
- * in the NVTX range "step". Otherwise it ends with 3.
+ * pointer (far: to memory of 65 MiB); ramp: memory holds rising numbers, otherwise zeros; pool:
+ * its memory is a pool's, and freed at the end, when the kernel is launched once more with a
+ * size of its own; map: a tensor map of it is the parameter (with columns: an im2col one, with
+ * wide: of im2col::w), and right: n is 0; wait: after each launch it gives up its context once
+ * more, for which the judge is waited; abort: it ends so; child: a forked child ends first;
+ * late: its memory is cleared at the end, and it is launched once more with a size of its own;
+ * reset: the device is reset by the name that CUDA's runtime uses; loads: the module is loaded
+ * three times, and the second one is used; range: the first kernel is launched in the NVTX range
+ * "step". Otherwise it ends with 3.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 		CHECK(cuMemAllocAsync(&p, sizeof(ramp), 0));
 	else
 		CHECK(cuMemAlloc(&p, sizeof(ramp)));
-	CHECK(cuMemAlloc(&q, sizeof(ramp)));
+	CHECK(cuMemAlloc(&q, has("far") ? 65u << 20 : sizeof(ramp)));
 	for (int i = 0; i < 8192 && has("ramp"); i++)
 		ramp[i] = i;
 	CHECK(cuMemcpyHtoD(p, ramp, sizeof(ramp)));

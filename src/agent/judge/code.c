@@ -28,7 +28,7 @@
 struct judge_kernel {
 	UT_hash_handle hh;
 	uint32_t bytes, n;
-	bool is_sync, has_maps, has_textures;
+	bool is_sync, has_maps, has_textures, is_far;
 	struct judge_param *params;
 	char name[];
 };
@@ -284,6 +284,7 @@ static bool read_property(const struct judge_code *c, const char *line)
 	k->is_sync |= *line == RACE_JUDGE_LINE_SYNC;
 	k->has_maps |= *line == RACE_JUDGE_LINE_MAPS;
 	k->has_textures |= *line == RACE_JUDGE_LINE_TEX;
+	k->is_far |= *line == RACE_JUDGE_LINE_FAR;
 	return true;
 }
 
@@ -469,6 +470,11 @@ bool judge_kernel_is_sync(const struct judge_kernel *k)
 bool judge_kernel_has_maps(const struct judge_kernel *k)
 {
 	return k->has_maps;
+}
+
+bool judge_kernel_is_far(const struct judge_kernel *k)
+{
+	return k->is_far;
 }
 
 bool judge_kernel_has_textures(const struct judge_kernel *k)

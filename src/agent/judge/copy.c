@@ -9,7 +9,8 @@
  * the two, and other bytes are not used (answer.c). A kernel without any strong read or fence for
  * the whole GPU needs one copy: it may find each word as it was before or after.
  *
- * Misses: what is reached through pointers in memory, until a launch of the kernel asked for it;
+ * Misses: what is reached through pointers in memory, if the program has allocated much
+ * (allocated.c), until a launch of the kernel asked for it;
  * a value that was changed and changed back between the two copies.
  * Costs: the time of the copies in the stream; memory (rooms.c); a few driver calls of the
  * launching thread for each allocation.
@@ -27,7 +28,8 @@
 #define LOW_ADDRESS 65536u
 #define VARIABLES   256u /* of a module, at most: each is a copy */
 #define DEVICES	    64
-#define NAME_CHARS  160 /* of a kernel's name, in lines */
+#define NAME_CHARS  160		  /* of a kernel's name, in lines */
+#define FAR_MOST    (64ull << 20) /* bytes that are copied as pointers in memory may lead there */
 #define AGAIN	    64u /* launches of a kernel that can't be judged, until it is tried again */
 
 /* All under the lock of code.c. */
@@ -37,7 +39,7 @@ static bool has_streams; /* atomic */
 
 struct plan {
 	struct judge_range r[JUDGE_RANGES];
-	uint32_t n;
+	uint32_t n, sure; /* the first `sure` of them are reached, if anything is */
 	bool is_full, is_twice, is_verified;
 };
 static struct plan plan;
@@ -166,6 +168,20 @@ static const char *take_textures(struct judge_job *j)
 	return NULL;
 }
 
+/* What pointers in memory may lead to. */
+static void add_far(CUcontext ctx)
+{
+	static struct judge_allocation found[JUDGE_ALLOCATIONS];
+	const uint32_t n = judge_allocations(ctx, found);
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < n && plan.n < JUDGE_RANGES; i++)
+		if (found[i].bytes <= FAR_MOST - bytes) {
+			bytes += found[i].bytes;
+			add_address(found[i].at);
+		}
+}
+
 static void make_plan(struct judge_function *f, CUcontext ctx, const uint8_t *params, uint32_t n)
 {
 	plan.n = 0;
@@ -231,11 +247,13 @@ static bool copy_once(CUdeviceptr *at, const struct judge_dims *d, bool is_secon
 /* NULL, or why it can't be done. */
 static const char *copy_all(struct judge_job *j, const struct judge_dims *d)
 {
-	uint64_t need = plan_bytes();
-
 	if (plan.is_full)
 		return "it can reach too many allocations or variables";
-	j->room = judge_room_get(j->ctx, need);
+	j->room = judge_room_get(j->ctx, plan_bytes());
+	if (!j->room && plan.n > plan.sure) {
+		plan.n = plan.sure;
+		j->room = judge_room_get(j->ctx, plan_bytes());
+	}
 	if (!j->room)
 		return "there is no room on the GPU for a copy of what it can reach";
 	CUdeviceptr at = j->room->at;
@@ -433,6 +451,9 @@ static const char *fill(struct judge_job *j, const struct judge_dims *d, void **
 	make_plan(f, j->ctx, j->params, bytes);
 	if ((why = take_textures(j)))
 		return why;
+	plan.sure = plan.n;
+	if (judge_kernel_is_far(f->kernel))
+		add_far(j->ctx);
 	plan.is_twice &= !j->may_mix;
 	plan.is_verified = judge_policy()->mode == RACE_JUDGE_VERIFY && !d->nodes;
 	h->flags |= plan.is_verified ? RACE_JUDGE_HAS_AFTER : 0;

@@ -150,6 +150,30 @@ static CUresult launch_ex_1(const CUlaunchConfig *c, CUfunction f, void **params
 	return real_launch_ex[1](c, f, params, extra);
 }
 
+/* ---- memory --------------------------------------------------------------------- */
+
+static CUresult (*real_alloc)(CUdeviceptr *, size_t);
+static CUresult (*real_alloc_rows)(CUdeviceptr *, size_t *, size_t, size_t, unsigned);
+
+static CUresult alloc(CUdeviceptr *at, size_t n)
+{
+	CUresult r = real_alloc(at, n);
+
+	if (r == CUDA_SUCCESS)
+		judge_allocated(*at, n);
+	return r;
+}
+
+static CUresult alloc_rows(CUdeviceptr *at, size_t *pitch, size_t width, size_t height,
+			   unsigned element)
+{
+	CUresult r = real_alloc_rows(at, pitch, width, height, element);
+
+	if (r == CUDA_SUCCESS)
+		judge_allocated(*at, *pitch * height);
+	return r;
+}
+
 /* ---- memory of pools ------------------------------------------------------------ */
 
 static CUresult (*real_free[2])(CUdeviceptr, CUstream);
@@ -169,31 +193,33 @@ static CUresult free_1(CUdeviceptr at, CUstream s)
 	return real_free[1](at, s);
 }
 
-static CUresult got(CUresult r, const CUdeviceptr *at)
+static CUresult got(CUresult r, const CUdeviceptr *at, size_t n)
 {
-	if (r == CUDA_SUCCESS)
-		judge_memory_got(*at);
+	if (r != CUDA_SUCCESS)
+		return r;
+	judge_memory_got(*at);
+	judge_allocated(*at, n);
 	return r;
 }
 
 static CUresult get_0(CUdeviceptr *at, size_t n, CUstream s)
 {
-	return got(real_get[0](at, n, s), at);
+	return got(real_get[0](at, n, s), at, n);
 }
 
 static CUresult get_1(CUdeviceptr *at, size_t n, CUstream s)
 {
-	return got(real_get[1](at, n, s), at);
+	return got(real_get[1](at, n, s), at, n);
 }
 
 static CUresult get_pool_0(CUdeviceptr *at, size_t n, CUmemoryPool pool, CUstream s)
 {
-	return got(real_get_pool[0](at, n, pool, s), at);
+	return got(real_get_pool[0](at, n, pool, s), at, n);
 }
 
 static CUresult get_pool_1(CUdeviceptr *at, size_t n, CUmemoryPool pool, CUstream s)
 {
-	return got(real_get_pool[1](at, n, pool, s), at);
+	return got(real_get_pool[1](at, n, pool, s), at, n);
 }
 
 /* ---- tensor maps ---------------------------------------------------------------- */
@@ -525,6 +551,8 @@ const struct forward_hook forward_judge_hooks[] = {
 	{"cuLaunchKernelEx_ptsz", (void *)launch_ex_1, (void **)&real_launch_ex[1]},
 	{"cuLaunchCooperativeKernel", (void *)cooperative_0, (void **)&real_cooperative[0]},
 	{"cuLaunchCooperativeKernel_ptsz", (void *)cooperative_1, (void **)&real_cooperative[1]},
+	{"cuMemAlloc_v2", (void *)alloc, (void **)&real_alloc},
+	{"cuMemAllocPitch_v2", (void *)alloc_rows, (void **)&real_alloc_rows},
 	{"cuMemFreeAsync", (void *)free_0, (void **)&real_free[0]},
 	{"cuMemFreeAsync_ptsz", (void *)free_1, (void **)&real_free[1]},
 	{"cuMemAllocAsync", (void *)get_0, (void **)&real_get[0]},

@@ -157,6 +157,8 @@ const struct judge_param *judge_kernel_params(const struct judge_kernel *k, uint
 bool judge_kernel_is_sync(const struct judge_kernel *k);
 /* May it use tensor maps? */
 bool judge_kernel_has_maps(const struct judge_kernel *k);
+/* May it use pointers that it finds in memory? */
+bool judge_kernel_is_far(const struct judge_kernel *k);
 bool judge_kernel_has_textures(const struct judge_kernel *k);
 
 /* A handle has got a name: of a module's function, a library's kernel; is another name of `same`.
@@ -297,6 +299,20 @@ void judge_memory_freed(CUdeviceptr at);
 void judge_memory_got(CUdeviceptr at);
 /* Does the program have the allocation that begins here no more? */
 bool judge_memory_is_freed(CUdeviceptr at);
+
+/* ---- allocated.c: the latest allocations ------------------------------------------- */
+
+#define JUDGE_ALLOCATIONS 256u
+struct judge_allocation {
+	CUdeviceptr at;
+	uint64_t bytes;
+	CUcontext ctx; /* that was current */
+};
+/* The program has got memory of the device. */
+void judge_allocated(CUdeviceptr at, uint64_t bytes);
+/* Those of a context, the latest first, JUDGE_ALLOCATIONS at most: their number. Some may have been
+ * freed since. */
+uint32_t judge_allocations(CUcontext ctx, struct judge_allocation *out);
 
 /* ---- dims.c: copies of several dimensions ----------------------------------------------- */
 

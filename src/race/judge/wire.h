@@ -59,6 +59,7 @@ struct race_judge_module {
 #define RACE_JUDGE_LINE_SYNC   's' /* name of a kernel that may wait for others in memory */
 #define RACE_JUDGE_LINE_MAPS   'm' /* ... that may use tensor maps */
 #define RACE_JUDGE_LINE_TEX    't' /* ... that may use textures or surfaces */
+#define RACE_JUDGE_LINE_FAR    'p' /* ... that may use pointers that it has read in memory */
 #define RACE_JUDGE_LINE_GLOBAL 'v' /* a variable: name, bytes */
 #define RACE_JUDGE_LINE_CONST  'c' /* one in constant memory */
 
