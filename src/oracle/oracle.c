@@ -12,6 +12,7 @@
  * for a word with plain accesses of one writer and one reader, 50 and 2 a thread for one with
  * relaxed atomics, 250 to 600 for others.
  */
+#include "oracle/late.h"
 #include "oracle/shadow.h"
 
 #define MAX_RECORDS (1u << 20)
@@ -35,6 +36,7 @@ struct oracle *oracle_new(const struct oracle_options *opt)
 		o->opt.max_forced = MAX_FORCED;
 	o->zero = oracle_clock_new(&o->pool);
 	o->repeats = base_calloc(ORACLE_REPEATS, sizeof(*o->repeats));
+	oracle_late_init(o);
 	return o;
 }
 
@@ -91,6 +93,7 @@ void oracle_free(struct oracle *o)
 
 	if (!o)
 		return;
+	oracle_late_free(o);
 	HASH_ITER(hh, o->named, x, tmp)
 	oracle_drop_id(o, x->id);
 	oracle_shadow_free(o);
@@ -467,19 +470,22 @@ static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 		       uint64_t address, uint64_t bytes)
 {
-	struct oracle_thread *t = oracle_thread_of(o, actor);
+	struct oracle_thread *t =
+		o->lates->current ? &o->lates->current->thread : oracle_thread_of(o, actor);
 
 	if (!t || !bytes)
 		return;
 	o->stats.accesses++;
-	if (is_init(acc) && !oracle_misc_of(o, actor)) {
+	const struct oracle_misc *m = oracle_misc_of(o, actor);
+	o->lates->nhost += m && m->kind == ORACLE_MISC_HOST;
+	if (is_init(acc) && !m) {
 		init_one(o, t, actor, acc, address);
 		return;
 	}
 	if (o->gone)
 		oracle_gone_look(o, t, actor, acc, address, bytes);
 	/* One can wait for the reads of a copy alone. */
-	if (oracle_is_pseudo(o, actor))
+	if (m && m->kind == ORACLE_MISC_PSEUDO)
 		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
 	uint64_t was;
 	bool is_map =
@@ -496,6 +502,8 @@ void oracle_access_units(struct oracle *o, uint32_t actor, const struct oracle_a
 			 uint64_t address, uint64_t bytes)
 {
 	o->stats.events++;
+	if (o->nlate)
+		oracle_flush_late(o);
 	if (!(acc->flags & ORACLE_INSERTED) && !o->is_full)
 		access_one(o, actor, acc, address, bytes);
 }
@@ -511,6 +519,8 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 	o->stats.events++;
 	if ((acc->flags & ORACLE_INSERTED) || o->is_full)
 		return;
+	if (o->nlate)
+		oracle_flush_late(o);
 	struct oracle_thread *t = oracle_thread_of(o, warp);
 	/* Readings of tensor maps are checked one by one: each has crossings of its own. */
 	if (t && acc->bytes && o->last->is_grid && !is_init(acc) &&
@@ -537,8 +547,11 @@ void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uin
 		.inst = inst, .kind = kind, .bytes = bytes > UINT32_MAX ? 0 : (uint32_t)bytes};
 
 	o->stats.events++;
-	if (!o->is_full)
-		access_one(o, actor, &acc, address, bytes);
+	if (o->is_full || oracle_late_range(o, actor, &acc, address, bytes))
+		return;
+	if (o->nlate)
+		oracle_flush_late(o);
+	access_one(o, actor, &acc, address, bytes);
 }
 
 struct oracle_stats oracle_get_stats(const struct oracle *o)

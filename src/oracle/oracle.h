@@ -200,6 +200,16 @@ void oracle_access_units(struct oracle *o, uint32_t actor, const struct oracle_a
 /* Copies and fills: a weak generic access of any length. */
 void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uint8_t kind,
 			 uint64_t address, uint64_t bytes);
+/*
+ * All accesses of an operation that has started, weak and within [address, address + bytes), which
+ * `make` makes by oracle_access_range: later, before another access takes effect, or never, if
+ * nothing can race with them. False: they must be made now, as the operation doesn't come after
+ * all that was done, or something runs beside it. `arg` must live until the oracle has forgotten
+ * the operation (oracle_has_op), or oracle_flush_late, by which they are made at once.
+ */
+bool oracle_access_late(struct oracle *o, uint32_t actor, uint64_t address, uint64_t bytes,
+			void (*make)(void *arg, uint32_t actor), void *arg);
+void oracle_flush_late(struct oracle *o);
 /* No copy of the named write is left: no later event will name it in `saw`. */
 void oracle_drop_id(struct oracle *o, uint64_t id);
 void oracle_forget(struct oracle *o, uint64_t address, uint64_t bytes);

@@ -6,9 +6,8 @@
  * shadow/  access.c: accesses by word, race checks; write.c: reads-from, strong writes; split.c: an
  *          access in parts; row.c: plain accesses by row; alike.c: words alike; word.c: records;
  *          spent.c, strong.c: of some; cell.c: where words are, and their memory; forget.c: memory
- *          that is new; retire.c: what can't race any more; form_*.c: one form each
- * here     oracle.c: actors, events, findings; place.c: where actors are; chain.c: what has been
- *          seen
+ *          that is new; late.c, retire.c: what nothing races with; form_*.c: one form each
+ * here     oracle.c: actors, events, findings; place.c: where actors are; chain.c: what was seen
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
  * publication (release, arrival, fork ...) passes on the clock with that epoch and starts the next.
@@ -374,7 +373,8 @@ struct oracle_opn {
 	struct oracle_clock *start, *end;
 	BASE_VEC(uint64_t) after; /* operations that end before it starts */
 	uint32_t actor;		  /* or ORACLE_NO_ACTOR: not started */
-	bool is_ended;
+	bool is_ended, is_running;
+	uint64_t nhost; /* late.h, when it was submitted */
 	UT_hash_handle hh;
 };
 
@@ -465,7 +465,9 @@ struct oracle {
 	uint32_t nhosts;
 	uint64_t nopen;
 	struct oracle_opn *unknown;
-	uint64_t clock_peak; /* of the stats, before the last time */
+	uint64_t clock_peak;	    /* of the stats, before the last time */
+	struct oracle_lates *lates; /* late.h */
+	uint64_t nlate;		    /* of their accesses */
 };
 
 /* oracle.c */

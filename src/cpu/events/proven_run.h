@@ -38,7 +38,8 @@ struct proven_touch {
 	 * `thread`: by element from the array's first, of all others; NULL: there are none. */
 	uint32_t *thread, *row;
 	uint32_t pc, array;
-	uint8_t shift; /* log2 of an element's bytes */
+	const struct cpu_site *site; /* when the launch has ended */
+	uint8_t shift;		     /* log2 of an element's bytes */
 	uint8_t skew;
 	bool is_write;
 	bool is_update; /* a relaxed atomic */
@@ -55,6 +56,7 @@ struct cpu_proven_run {
 	uint32_t block_threads; /* of a block's warps */
 	uint8_t stride;		/* log2 of what lies between two blocks' actors; has_judges */
 	struct cpu_kernel *checked;
+	struct cpu_events *events; /* when the launch has ended */
 	/* Of the machine's allocations, when they were looked at last. */
 	_Atomic uint64_t version;
 	_Atomic bool has_left;

@@ -55,28 +55,32 @@ static bool is_red(const struct cpu_site *s)
 
 /* Bytes that the instruction has accessed, side by side; of atomics, element by element. */
 static void access_range(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
-			 const struct cpu_site *site, uint64_t at, uint64_t bytes)
+			 uint64_t at, uint64_t bytes)
 {
-	struct oracle_acc acc = {.inst = site,
+	struct oracle_acc acc = {.inst = t->site,
 				 .kind = RACE_OP_RMW,
 				 .strength = RACE_RELAXED,
 				 .scope = t->scope,
-				 .flags = is_red(site) ? ORACLE_RED : 0,
+				 .flags = is_red(t->site) ? ORACLE_RED : 0,
 				 .bytes = 1u << t->shift};
 
 	if (!t->is_update)
-		oracle_access_range(x->o, actor, site, t->is_write ? RACE_OP_WRITE : RACE_OP_READ,
-				    at, bytes);
+		oracle_access_range(x->o, actor, t->site,
+				    t->is_write ? RACE_OP_WRITE : RACE_OP_READ, at, bytes);
 	for (uint64_t i = 0; t->is_update && i < bytes; i += acc.bytes)
 		oracle_access(x->o, actor, &acc, at + i);
 }
 
-/* Hands over runs of bits. `base`: of bit 0. */
-static void hand_over(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
-		      const struct cpu_site *site, uint64_t base)
+typedef void range_fn(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
+		      uint64_t at, uint64_t bytes);
+
+/* Calls fn for runs of bits; returns how many there are. fn: or NULL. `base`: of bit 0. */
+static uint64_t each_range(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
+			   uint64_t base, range_fn *fn)
 {
 	const struct proven_bytes *b = &t->done;
 	uint64_t from = UINT64_MAX; /* of the run that is open */
+	uint64_t n = 0;
 
 	for (uint64_t w = b->lo; w < b->hi; w++) {
 		uint64_t v = b->bits[w];
@@ -89,17 +93,20 @@ static void hand_over(struct cpu_events *x, uint32_t actor, const struct proven_
 					break;
 				i += (unsigned)__builtin_ctzll(rest);
 				from = w * PROVEN_WORD + i;
+				n++;
 				continue;
 			}
 			if (!~(rest | (i ? UINT64_MAX << (PROVEN_WORD - i) : 0)))
 				break;
 			i += (unsigned)__builtin_ctzll(~rest);
-			access_range(x, actor, t, site, base + from, w * PROVEN_WORD + i - from);
+			if (fn)
+				fn(x, actor, t, base + from, w * PROVEN_WORD + i - from);
 			from = UINT64_MAX;
 		}
 	}
-	if (from != UINT64_MAX)
-		access_range(x, actor, t, site, base + from, b->hi * PROVEN_WORD - from);
+	if (from != UINT64_MAX && fn)
+		fn(x, actor, t, base + from, b->hi * PROVEN_WORD - from);
+	return n;
 }
 
 /* Bytes that are really used. */
@@ -138,8 +145,10 @@ static void drop(struct cpu_events *x)
 		HASH_DEL(x->proven, p);
 		free(p);
 	}
-	while (x->nproven > 1 && (x->nproven > KEPT_RUNS || x->proven_bytes > KEPT_BYTES))
+	while (x->nproven > 1 && (x->nproven > KEPT_RUNS || x->proven_bytes > KEPT_BYTES)) {
+		oracle_flush_late(x->o);
 		drop_first(x);
+	}
 }
 
 /* The launch's notes become the machine's. */
@@ -164,7 +173,44 @@ static void keep(struct cpu_events *x, struct cpu_op *op)
 	x->proven_bytes += p->bytes;
 }
 
-/* For findings that the last step makes, too: it is the notes' first use. */
+/* What has been accessed; it has been counted. */
+static void make_all(void *arg, uint32_t actor)
+{
+	const struct cpu_proven_run *r = arg;
+	struct cpu_events *x = r->events;
+	uint64_t before = oracle_get_stats(x->o).accesses;
+
+	for (uint32_t i = 0; i < r->proven.nsites; i++)
+		(void)each_range(x, actor, &r->touch[i], r->array[r->touch[i].array].base,
+				 access_range);
+	x->njudged -= oracle_get_stats(x->o).accesses - before;
+}
+
+/* All of it, by one call each. */
+struct summary {
+	uint64_t ranges, lo, end;
+	bool has_updates;
+};
+
+static struct summary gather(struct cpu_events *x, struct cpu_proven_run *r, uint32_t actor)
+{
+	struct summary all = {.lo = UINT64_MAX};
+
+	for (uint32_t i = 0; i < r->proven.nsites; i++) {
+		struct proven_touch *t = &r->touch[i];
+		const struct proven_array *a = &r->array[t->array];
+		if (!t->done.bits)
+			continue;
+		t->site = events_site_new(x, r->proven.kernel->func, t->pc);
+		all.ranges += each_range(x, actor, t, a->base, NULL);
+		all.lo = a->base < all.lo ? a->base : all.lo;
+		all.end = a->base + a->extent.bytes > all.end ? a->base + a->extent.bytes : all.end;
+		all.has_updates |= t->is_update;
+	}
+	return all;
+}
+
+/* For findings that are made later, too: it is the notes' first use. */
 void events_proven_end(struct cpu_events *x, struct cpu_op *op)
 {
 	struct oracle_grid one = {.grid = op->events_grid,
@@ -173,27 +219,24 @@ void events_proven_end(struct cpu_events *x, struct cpu_op *op)
 				  .block_threads = 1,
 				  .cluster_blocks = 1};
 	struct cpu_proven_run *r = op->proven;
-	struct cpu_func *f = r->proven.kernel->func;
 	struct events_grid *info = events_grid_of(x, op->events_grid);
 	uint32_t actor = oracle_grid(x->o, &one);
-	uint64_t before = oracle_get_stats(x->o).accesses;
 
 	oracle_op_start(x->o, op->id, actor);
 	op->events_actor = actor;
 	if (info)
 		info->is_doubtful = events_grid_is_doubtful(x, actor);
 	events_wrote_all(x);
+	r->events = x;
+	struct summary all = gather(x, r, actor);
 	drop(x);
 	keep(x, op);
-	for (uint32_t i = 0; i < r->proven.nsites; i++) {
-		const struct proven_touch *t = &r->touch[i];
-		if (t->done.bits)
-			hand_over(x, actor, t, events_site_new(x, f, t->pc),
-				  r->array[t->array].base);
-	}
-	/* They have been counted by those who judged them. */
-	if (r->has_judges)
-		x->njudged -= oracle_get_stats(x->o).accesses - before;
+	/* Judges have counted what they judged. */
+	if (!r->has_judges && !oracle_is_full(x->o))
+		x->njudged += all.ranges;
+	if (all.ranges && (all.has_updates ||
+			   !oracle_access_late(x->o, actor, all.lo, all.end - all.lo, make_all, r)))
+		make_all(r, actor);
 	for (uint32_t i = 0; i < r->proven.nextents; i++) {
 		free(r->array[i].written.bits);
 		free(r->array[i].old);

@@ -12,7 +12,7 @@
  * Costs: nothing for words and threads without a fence.sc before them; otherwise 48 bytes a word,
  * and 32 for each fence of a thread until its block ends (wider ones: until the end).
  */
-#include "oracle/types.h"
+#include "oracle/late.h"
 
 /* ---- the fences of a thread ------------------------------------------------------------------ */
 
@@ -532,6 +532,8 @@ static void fence_warp(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t s
 void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope)
 {
 	o->stats.events++;
+	if (o->nlate)
+		oracle_flush_late(o);
 	if (is_too_many(o))
 		coarsen(o);
 	if (o->stats.is_sc_coarse && strength == RACE_SC && mask) {

@@ -7,7 +7,7 @@
  * one clock and the same next epoch, so they stay alike. A copy has two epochs: 1 for its reads, 2
  * for its writes.
  */
-#include "oracle/types.h"
+#include "oracle/late.h"
 
 /* ---- barriers ------------------------------------------------------------------------------ */
 
@@ -331,6 +331,7 @@ void oracle_op_submit(struct oracle *o, uint32_t host, uint64_t key)
 
 	o->stats.events++;
 	struct oracle_opn *p = op_at(o, key, true);
+	p->nhost = o->lates->nhost;
 	if (!t)
 		return;
 	struct oracle_pub pub = oracle_publish(o, t, host);
@@ -354,6 +355,7 @@ uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first)
 			oracle_clock_join(&o->pool, &p->start, before->end);
 	base_vec_free(&p->after);
 	cross_all(o, oracle_clock_own(&o->pool, &p->start));
+	oracle_late_started(o, p);
 	if (first == ORACLE_NO_ACTOR) {
 		p->actor = oracle_misc_new(o, ORACLE_MISC_OP, ORACLE_NO_ACTOR,
 					   oracle_clock_ref(p->start));
@@ -418,6 +420,7 @@ void oracle_op_end(struct oracle *o, uint64_t key)
 		return;
 	p->is_ended = true;
 	o->nopen--;
+	oracle_late_ended(o, p);
 	struct oracle_group *g = p->actor == ORACLE_NO_ACTOR ? NULL : oracle_group_of(o, p->actor);
 	struct oracle_thread *t = g && !g->is_grid ? oracle_thread_of(o, p->actor) : NULL;
 	if (g && g->is_grid) {
@@ -478,6 +481,8 @@ static void forget(struct oracle *o, uint64_t address, uint64_t bytes)
 {
 	struct oracle_mbar *m, *tmp;
 
+	if (o->nlate)
+		oracle_late_forget(o, address, bytes);
 	oracle_shadow_forget(o, address, bytes);
 	HASH_ITER(hh, o->mbars, m, tmp)
 	{

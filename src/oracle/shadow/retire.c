@@ -8,7 +8,7 @@
  * Misses: nothing is forgotten while host threads are distinguished, nor before a wait: a launch
  * costs about 2 KB until then. Costs: a pass over the pages that were accessed since the last time.
  */
-#include "oracle/types.h"
+#include "oracle/late.h"
 
 /* Does the host thread know the end of all operations? Those that are known are not tested
  * again. */
@@ -90,6 +90,7 @@ void oracle_retire(struct oracle *o, uint32_t host)
 		return;
 	if (o->pool.bytes > o->clock_peak)
 		o->clock_peak = o->pool.bytes;
+	oracle_late_drop(o);
 	HASH_ITER(hh, o->named, x, tmp)
 	oracle_drop_id(o, x->id);
 	oracle_shadow_retire(o);
