@@ -9,6 +9,9 @@
  * number of them. Each worker starts and ends the blocks of its groups by itself, without a lock,
  * and what it has counted is added up at the end.
  *
+ * A launch whose judging is cut off (grid.c) has a rest: blocks that hadn't begun then. They are
+ * executed so, too, from the `first` one on, when those before have ended.
+ *
  * That is so unless a block writes what another one accesses, which is a race. Workers note what
  * they access (touch.c). If they have met, or there was a fault, a deadlock or a loop that seems to
  * have no end, then all stores are undone and the launch is repeated on the first worker, group by
@@ -53,9 +56,10 @@ static bool is_apart(const struct cpu_engine *e, const struct cpu_op *op)
 	const struct cpu_machine *m = op->m;
 	const struct cpu_launch *l = &op->work.launch;
 
-	return !l->kernel->info.is_instrumented && !l->chosen && !l->is_cooperative &&
-	       !l->is_programmatic && op->grid->priv->nunits > 1 && m->opt.model == CPU_MODEL_SC &&
-	       !m->steer && !m->pages && cpu_engine_is_alone(e) && cpu_kernel_is_apart(l->kernel);
+	return !op->grid->kernel->info.is_instrumented && !l->chosen && !l->is_cooperative &&
+	       !l->is_programmatic && op->grid->priv->nunits > op->grid->priv->started + 1 &&
+	       m->opt.model == CPU_MODEL_SC && !m->steer && !m->pages && cpu_engine_is_alone(e) &&
+	       cpu_kernel_is_apart(op->grid->kernel);
 }
 
 static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
@@ -72,21 +76,27 @@ static bool has_notes(const struct cpu_grid *g)
 	return !g->proven || g->has_judges;
 }
 
-/* Instructions of warps that the launch takes, as it seems. */
+/* Blocks that haven't begun. */
+static uint64_t blocks_left(const struct cpu_grid *g)
+{
+	return g->nblocks - g->priv->started * cpu_grid_unit(g);
+}
+
+/* Instructions of warps that these take, as it seems. */
 static uint64_t guess_insts(const struct cpu_grid *g)
 {
 	const struct cpu_kernel *k = g->kernel;
 
 	if (k->apart_blocks)
-		return k->apart_insts / k->apart_blocks * g->nblocks;
-	return g->nblocks * g->nwarps * g->func->ninsts;
+		return k->apart_insts / k->apart_blocks * blocks_left(g);
+	return blocks_left(g) * g->nwarps * g->func->ninsts;
 }
 
 static bool is_worth_it(const struct cpu_engine *e, const struct cpu_grid *g)
 {
 	uint32_t from = e->m->opt.apart_from;
 
-	return from ? g->nblocks * g->nthreads >= from : guess_insts(g) >= FEWEST;
+	return from ? blocks_left(g) * g->nthreads >= from : guess_insts(g) >= FEWEST;
 }
 
 /* Is it worth it, and is there memory? */
@@ -158,7 +168,7 @@ static uint64_t count_insts(const struct cpu_engine *e)
 /* Clusters of a group. */
 static uint64_t units_of(const struct cpu_grid *g)
 {
-	uint64_t units = g->priv->nunits / GROUPS;
+	uint64_t units = (g->priv->nunits - g->priv->started) / GROUPS;
 	uint64_t most = MOST / ((uint64_t)g->nwarps * CPU_WARP * cpu_grid_unit(g));
 
 	most = most > MOST_UNITS ? MOST_UNITS : most;
@@ -183,7 +193,8 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 	/* What is judged is to be seen in as many orders as ever. */
 	a->longer = op->grid->has_judges || cpu_kernel_may_spin(op->grid->kernel) ? 0 : LONGER;
 	a->blocks = e->stats.blocks;
-	atomic_store(&a->next, 0);
+	a->first = op->grid->priv->started;
+	atomic_store(&a->next, a->first);
 	atomic_store(&a->done, 0);
 	atomic_store(&a->is_wrong, false);
 	atomic_store(&a->is_open, false);
@@ -248,12 +259,13 @@ void cpu_apart_group_ended(struct cpu_worker *k)
 
 uint64_t cpu_apart_groups(const struct cpu_apart *a)
 {
-	return (a->grid->priv->nunits + a->units - 1) / a->units;
+	return (a->grid->priv->nunits - a->first + a->units - 1) / a->units;
 }
 
 bool cpu_apart_is_over(const struct cpu_apart *a)
 {
-	return atomic_load(&a->is_wrong) || atomic_load(&a->done) == a->grid->priv->nunits;
+	return atomic_load(&a->is_wrong) ||
+	       atomic_load(&a->done) == a->grid->priv->nunits - a->first;
 }
 
 /* A launch that has taken too long, or too much memory, goes on with one worker. */
@@ -375,7 +387,8 @@ void cpu_apart_end(struct cpu_engine *e)
 	}
 	if (insts) {
 		a->grid->kernel->apart_insts = insts;
-		a->grid->kernel->apart_blocks = a->grid->nblocks;
+		a->grid->kernel->apart_blocks =
+			a->grid->nblocks - a->first * cpu_grid_unit(a->grid);
 	}
 	for (uint32_t i = 0; i < e->nworkers; i++)
 		kp(&e->workers[i])->longer = 0;
@@ -436,7 +449,8 @@ static void take_back(struct cpu_engine *e)
 	p->idle = NULL;
 	cpu_apart_end_judges(e, false);
 	restore_counts(e);
-	p->started = p->fetched = p->done = p->triggered = 0;
+	p->started = p->done = a->first;
+	p->triggered = 0;
 	p->is_over = false;
 	a->grid->kernel->apart_misses++;
 	e->stats.taken_back++;

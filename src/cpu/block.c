@@ -23,6 +23,9 @@ static struct cpu_worker_priv *kp(const struct cpu_worker *k)
 	return k->priv;
 }
 
+/* Resident threads of a launch that is checked for a limited time: some blocks side by side. */
+#define FEW_THREADS 4096u
+
 #define SHARED_FILL(m) (int)((m)->opt.seed * 0x9d + 0x5b)
 
 /* ---- memory of a cluster --------------------------------------------------------------- */
@@ -347,6 +350,12 @@ static bool place_one(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gri
 	return false;
 }
 
+/* The i-th unit to start. Of a launch's rest the first are those that were to start next. */
+static uint64_t unit_at(const struct cpu_grid_priv *p, uint64_t i)
+{
+	return i < p->fetched ? p->window[p->nwindow - (p->fetched - i)] : i;
+}
+
 void cpu_block_start_from(struct cpu_worker *k, struct cpu_grid *g, uint64_t first, uint64_t n)
 {
 	struct cpu_engine *e = k->m->engine;
@@ -354,9 +363,10 @@ void cpu_block_start_from(struct cpu_worker *k, struct cpu_grid *g, uint64_t fir
 	uint32_t size = cpu_grid_unit(g), sm[CPU_CLUSTER_MAX];
 
 	for (uint64_t i = first; i < first + n && i < p->nunits; i++) {
+		uint64_t number = unit_at(p, i);
 		for (uint32_t r = 0; r < size; r++)
 			sm[r] = (uint32_t)((i * size + r) % e->sms);
-		if (unit_start(k, g, &i, sm))
+		if (unit_start(k, g, &number, sm))
 			continue;
 		start_failed(e, g);
 		/* On several workers the launch is repeated (cpu_engine_fault). */
@@ -397,6 +407,18 @@ static bool is_admitted(struct cpu_engine *e, struct cpu_grid *g)
 	return g->priv->is_admitted;
 }
 
+/* A launch that is checked for a limited time has few blocks at once, where these don't
+ * communicate: those that have begun are executed to their end by one worker, the others by all. */
+static bool has_enough(const struct cpu_grid *g)
+{
+	const struct cpu_launch *l = &g->op->work.launch;
+	const struct cpu_grid_priv *p = g->priv;
+
+	return !l->is_plain && l->until_ns != UINT64_MAX &&
+	       (p->started - p->done) * cpu_grid_unit(g) * g->nwarps * CPU_WARP >= FEW_THREADS &&
+	       cpu_grid_may_wait(g->op);
+}
+
 #define PLACE_MAX 64 /* grids considered at a time; hardware runs at most 128 */
 
 void cpu_block_place(struct cpu_worker *k, unsigned device)
@@ -414,7 +436,7 @@ void cpu_block_place(struct cpu_worker *k, unsigned device)
 		return;
 	for (struct cpu_grid *g = e->devices[device].grids; g && n < PLACE_MAX; g = g->priv->next) {
 		struct cpu_grid_priv *p = g->priv;
-		if (p->is_over || p->started == p->nunits || !is_admitted(e, g))
+		if (p->is_over || p->started == p->nunits || has_enough(g) || !is_admitted(e, g))
 			continue;
 		if (p->priority < best)
 			best = p->priority;
@@ -426,7 +448,8 @@ void cpu_block_place(struct cpu_worker *k, unsigned device)
 		if (some[i]->priv->priority > best && cpu_random_below(k, 8))
 			for (i = 0; some[i]->priv->priority > best && i + 1 < n; i++)
 				;
-		if (!place_one(e, k, some[i]) || some[i]->priv->started == some[i]->priv->nunits)
+		if (!place_one(e, k, some[i]) || some[i]->priv->started == some[i]->priv->nunits ||
+		    has_enough(some[i]))
 			some[i] = some[--n];
 	}
 }

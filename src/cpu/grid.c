@@ -2,7 +2,9 @@
  * grid.c - grids: the launches that are refused, made of a launch, cut off from judging, freed.
  *
  * A launch whose time is over (--budget) is judged no more: what runs goes on without events, what
- * has not begun becomes a grid of the kernel without checks, if there is one.
+ * has not begun becomes a grid of the kernel without checks. Where its blocks don't communicate,
+ * none of those that run can wait for one of them: then it starts when these have ended, as a
+ * launch that may be executed by several workers (apart.c).
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"
@@ -165,14 +167,22 @@ bool cpu_grid_cut(struct cpu_grid *g)
 	return true;
 }
 
+bool cpu_grid_may_wait(const struct cpu_op *op)
+{
+	const struct cpu_launch *l = &op->work.launch;
+
+	return l->plain && cpu_kernel_is_apart(l->plain);
+}
+
 bool cpu_grid_has_rest(const struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
 	const struct cpu_grid_priv *p = op->grid->priv;
 
-	return l->plain && l->kernel->info.is_instrumented && !op->grid->is_cooperative &&
-	       !l->is_programmatic && p->started != p->nunits &&
-	       l->plain->nparam_bytes == l->kernel->nparam_bytes && cpu_kernel_ready(l->plain);
+	return l->plain && !op->grid->is_cooperative && !l->is_programmatic &&
+	       p->started != p->nunits && l->plain->nparam_bytes == l->kernel->nparam_bytes &&
+	       cpu_kernel_ready(l->plain) &&
+	       (l->kernel->info.is_instrumented || cpu_grid_may_wait(op));
 }
 
 struct cpu_grid *cpu_grid_rest(struct cpu_op *op)
@@ -213,10 +223,13 @@ void cpu_grid_ended(struct cpu_grid *g)
 			cpu_op_end_kernel(op);
 		return;
 	}
-	if (op->grid == g)
+	bool was_first = op->grid == g;
+	if (was_first)
 		op->grid = op->rest;
 	op->rest = NULL;
 	cpu_grid_free(g);
+	if (was_first && cpu_grid_may_wait(op))
+		cpu_op_start_rest(op);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */

@@ -335,6 +335,14 @@ static void add_grid(struct cpu_engine *e, struct cpu_grid *g)
 	e->placing++;
 }
 
+void cpu_op_start_rest(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+
+	cpu_apart_begin(e, op);
+	add_grid(e, op->grid);
+}
+
 /* From now on the launch counts as a plain one. */
 static void cut(struct cpu_engine *e, struct cpu_op *op)
 {
@@ -353,7 +361,8 @@ static void cut(struct cpu_engine *e, struct cpu_op *op)
 		op->grid->nblocks);
 	if (!(op->rest = cpu_grid_rest(op)))
 		return;
-	add_grid(e, op->rest);
+	if (!cpu_grid_may_wait(op))
+		add_grid(e, op->rest);
 	if (op->grid->priv->done == op->grid->priv->nunits)
 		cpu_grid_ended(op->grid);
 }

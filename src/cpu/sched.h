@@ -373,6 +373,7 @@ struct cpu_apart {
 	bool is_beside;	       /* on several workers, which execute without the lock */
 	_Atomic bool is_wrong; /* ... but must not be */
 	_Atomic bool is_open;  /* the others have been called */
+	uint64_t first;	       /* units before it have ended as another grid */
 	_Atomic uint64_t next; /* unit of the next group, on several workers */
 	_Atomic uint64_t done; /* units of groups that have ended there */
 	/* The first worker's, before and after. */
@@ -445,6 +446,9 @@ void cpu_ops_cut(struct cpu_engine *e);
 bool cpu_grid_cut(struct cpu_grid *g);
 /* Has the launch blocks that have not begun, and a plain kernel that they can take? */
 bool cpu_grid_has_rest(const struct cpu_op *op);
+/* Do its blocks not communicate, so that blocks of the kernel without checks can wait for others'
+ * ends (grid.c)? */
+bool cpu_grid_may_wait(const struct cpu_op *op);
 /* The blocks of a cut launch that have not begun, as a grid of its plain kernel; NULL: they remain
  * where they are. */
 struct cpu_grid *cpu_grid_rest(struct cpu_op *op);
@@ -469,6 +473,8 @@ void cpu_op_depend(struct cpu_op *op, struct cpu_op *dep);
 void cpu_op_end(struct cpu_op *op);
 /* A kernel's blocks have ended. A launch that came early ends after those it came before. */
 void cpu_op_end_kernel(struct cpu_op *op);
+/* Blocks of the launch that waited for others' ends can begin: its grid is that of the rest. */
+void cpu_op_start_rest(struct cpu_op *op);
 /* A proven launch isn't what was proven (events/proven.c): its threads are stopped before the next
  * turn. Then it starts again. */
 void cpu_op_take_back(struct cpu_op *op);

@@ -176,6 +176,9 @@ static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 	bool did = false;
 
 	cpu_engine_reap(k);
+	/* The rest of a launch has begun that has several workers. */
+	if (e->apart.is_beside)
+		return true;
 	for (unsigned i = 0; i < BATCH && cpu_sched_step(k); i++) {
 		did = true;
 		if (p->ended.n || (e->startable.n && !e->apart.grid) ||

@@ -55,6 +55,23 @@ for skip in 0 1 2 3; do
 	done
 done
 
+# Blocks that don't communicate: those that begin later are executed by several threads, each once, in each order.
+for skip in 0 1 2 3; do
+	for threads in 1 4; do
+		for program in apart meet; do
+			"$collider" run --device=cpu --budget=1ms --threads=$threads --launch-skip=$skip \
+				-- ./rest $program >out 2>report ||
+				fail "rest $program, launch $skip, $threads threads: exit code $?"
+			grep -q done out || fail "rest $program, launch $skip, $threads threads: $(cat out)"
+			grep -q 'launch judged in part' report ||
+				fail "rest $program, launch $skip, $threads threads: not in part"
+			# (The race of the others is at their end: mostly it comes after the budget's.)
+			[ $program = meet ] || grep -q 'no race seen' report ||
+				fail "rest $program, launch $skip, $threads threads: findings"
+		done
+	done
+done
+
 # The checks in the code alone: blocks that begin later run without, and what these may order is no finding.
 for detector in hirace iguard collide watch; do
 	"$collider" run --device=cpu --budget=1ms --detector=$detector -- ./rest >out 2>report ||

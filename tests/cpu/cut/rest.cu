@@ -3,8 +3,12 @@
 //
 // Ends well if each block ran once, whatever the order of blocks that the checks bring. Launch n has the
 // number n, which chooses the order: plain, a prime, folded, rotated.
+//
+// `rest apart` launches a kernel whose blocks don't communicate: their rest is executed by several threads.
+// `rest meet`: all of its blocks store one word, so that the rest is taken back and repeated by one thread.
 #include <cooperative_groups.h>
 #include <cstdio>
+#include <cstring>
 #include <cuda_runtime.h>
 
 #define BLOCK 128
@@ -43,20 +47,40 @@ __global__ void __cluster_dims__(2, 1, 1) paired(unsigned *count, int *out)
 		work(count, out, blockIdx.x + gridDim.x * blockIdx.y);
 }
 
-int main()
+__global__ void apart(unsigned *count, int *out, unsigned *last)
+{
+	unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+	int sum = 0;
+
+	for (int i = 0; i < LOOPS; i++)
+		sum += in[(threadIdx.x + i) % BLOCK];
+	out[block * BLOCK + threadIdx.x] = sum + (int)block;
+	if (threadIdx.x == 0) {
+		count[block]++;
+		if (last)
+			*last = block;
+	}
+}
+
+int main(int argc, char **argv)
 {
 	const unsigned n = 1000;
+	bool is_apart = argc > 1, meet = is_apart && !strcmp(argv[1], "meet");
 	static unsigned count[n];
 	static int out[n * BLOCK];
 	unsigned *c;
 	int *o;
+	unsigned *last;
 
+	cudaMalloc(&last, sizeof(*last));
 	cudaMalloc(&c, sizeof(count));
 	cudaMalloc(&o, sizeof(out));
 	for (int i = 0; i < 8; i++) {
 		cudaMemset(c, 0, sizeof(count));
 		cudaMemset(o, 0, sizeof(out));
-		if (i < 4)
+		if (is_apart)
+			apart<<<dim3(20, 25, 2), BLOCK>>>(c, o, meet ? last : nullptr);
+		else if (i < 4)
 			single<<<dim3(20, 25, 2), BLOCK>>>(c, o);
 		else
 			paired<<<dim3(100, 10), BLOCK>>>(c, o);
