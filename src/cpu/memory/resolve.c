@@ -66,7 +66,7 @@ static inline bool global_window(struct cpu_warp *w, const struct cpu_inst *in,
 /*
  * The block whose shared memory holds a 32-bit shared address, which becomes its offset there. In
  * .shared::cta that is this block alone. There an address need not have its rank, as names that
- * are operands of instructions don't; an H100 takes a register without it for illegal.
+ * are operands of instructions don't (decode_opnd.c).
  */
 static struct cpu_cta *shared_owner(struct cpu_cta *cta, uint64_t *addr, bool is_cluster)
 {
@@ -98,6 +98,22 @@ static bool shared_window(struct cpu_cta *cta, uint64_t addr, uint64_t bytes, bo
 		return false;
 	*delta = (uint64_t)(uintptr_t)owner->shared + at - CPU_SHARED_BASE - addr;
 	return true;
+}
+
+/* Is it an address in .shared::cta that a register gives, without the block's rank? An H100 takes
+ * loads and stores of it for illegal; of other instructions that isn't known. */
+static bool lacks_rank(const struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+		       uint64_t addr)
+{
+	if (!w->cta->rank || addr >= CPU_RANK || space != PTX_SPACE_SHARED)
+		return false;
+	const struct cpu_func *f = w->cur->func;
+	uint64_t nth = f ? (uint64_t)(in - f->code) : UINT64_MAX;
+	const struct ptx_stmt *s = f && nth < f->ninsts ? f->stmts[nth] : NULL;
+	if (!s || (s->form->op != PTX_OP_LD && s->form->op != PTX_OP_ST))
+		return false;
+	const struct ptx_opnd *at = ptx_address(s);
+	return at && at->kind == PTX_OPND_ADDR && at->nsub && at->sub[0].kind == PTX_OPND_REG;
 }
 
 static bool param_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, bool is_write,
@@ -163,7 +179,8 @@ static inline bool window_find(struct cpu_warp *w, const struct cpu_inst *in, en
 	case PTX_SPACE_SHARED:
 	case PTX_SPACE_SHARED_CLUSTER:
 		out->place = CPU_PLACE_SHARED;
-		return shared_window(w->cta, addr, bytes, space == PTX_SPACE_SHARED_CLUSTER,
+		return !lacks_rank(w, in, space, addr) &&
+		       shared_window(w->cta, addr, bytes, space == PTX_SPACE_SHARED_CLUSTER,
 				     &out->delta);
 	case PTX_SPACE_LOCAL:
 		return local_window(w, addr, bytes, out);
@@ -266,6 +283,13 @@ static void fault_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 {
 	char why[160];
 
+	if (lacks_rank(w, in, r->space, r->addr)) {
+		cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL,
+			  "%s of %" PRIu64 " bytes at 0x%" PRIx64
+			  ": in .shared::cta it has no rank in the cluster, and this is block %u",
+			  name_of(r), r->bytes, r->addr, w->cta->rank);
+		return;
+	}
 	explain(w->cta, r, why, sizeof(why));
 	if (cpu_pages_refused(w->grid->m)) {
 		cpu_fault(w, in, lane, CPU_FAULT_UNKNOWN,

@@ -44,16 +44,15 @@ static inline uint64_t cpu_map_version(const struct cpu_warp *w)
 
 /*
  * cpu_window_find where little is to be asked: [addr, addr + bytes) is in the block's own shared
- * memory (`use` 0), or where the instruction's last access was (1 + struct cpu_hit's use). False:
- * ask cpu_window_find. Not while worker->proof is set, which wants to know of each access.
+ * memory (`use` 0; with its rank), or where the instruction's last access was (1 + struct cpu_hit's
+ * use). False: ask cpu_window_find. Not while worker->proof is set, which wants to know of each
+ * access.
  */
 static inline bool cpu_window_near(struct cpu_warp *w, const struct cpu_inst *in, uint32_t use,
 				   uint64_t addr, uint64_t bytes, struct cpu_near *out)
 {
 	if (!use) {
-		uint64_t base = CPU_SHARED_BASE;
-		if (addr >= CPU_RANK)
-			base += cpu_shared_start(w->cta);
+		uint64_t base = CPU_SHARED_BASE + cpu_shared_start(w->cta);
 		*out = (struct cpu_near){.base = base,
 					 .bytes = w->cta->shared_bytes,
 					 .delta = (uint64_t)(uintptr_t)w->cta->shared - base};
