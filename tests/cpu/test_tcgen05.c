@@ -127,6 +127,14 @@ static const struct form forms[] = {
 	 .blocks = 1, .zeros = 0x0203028301020100},
 	{".ws.cta_group::1.kind::f16", 32, 64, 16, F16, F16, F32, NONE, NONE, .is_ws = true,
 	 .is_tb = true, .blocks = 1, .zeros = 0x0b07008502010705},
+	{".ws.sp.cta_group::1.kind::f16", 32, 64, 32, F16, BF16, F32, NONE, NONE, .is_ws = true,
+	 .is_sparse = true, .blocks = 1},
+	{".ws.sp.cta_group::1.kind::tf32", 64, 64, 16, TF32, TF32, F32, S32B, S64B, .is_ws = true,
+	 .is_sparse = true, .blocks = 1},
+	{".ws.sp.cta_group::1.kind::f8f6f4", 128, 64, 64, E5M2, E4M3, F32, NONE, S128B,
+	 .is_ws = true, .is_sparse = true, .blocks = 1},
+	{".ws.sp.cta_group::1.kind::i8", 128, 128, 64, S8, S8, S32, NONE, NONE, .is_ws = true,
+	 .is_sparse = true, .blocks = 1},
 };
 
 /* ---- numbers ---------- */
@@ -337,7 +345,8 @@ static unsigned whole(const struct form *f, unsigned row, unsigned i)
 	return f->a == TF32 ? 2 * i + chosen(f, row, i) : i / 2 * 4 + chosen(f, row, i);
 }
 
-static void put_metadata(const struct form *f, unsigned block)
+/* For the part of D that begins at column n, in whose lanes it lies, as A in tensor memory does. */
+static void put_metadata_of(const struct form *f, unsigned block, unsigned n)
 {
 	unsigned rows = f->m / f->blocks, col;
 
@@ -346,7 +355,7 @@ static void put_metadata(const struct form *f, unsigned block)
 		for (unsigned i = 0; i < f->k / 2; i++)
 			bits |= f->a == TF32 ? (uint64_t)(chosen(f, r, i) ? 14 : 4) << 4 * i
 					     : (uint64_t)chosen(f, r, i) << 2 * i;
-		unsigned lane = lane_of(f, r, 0, &col);
+		unsigned lane = lane_of(f, r, n, &col);
 		if (container(f, f->a) == 8) {
 			in->tmem[block][E_COL][lane] = (uint32_t)bits;
 			in->tmem[block][E_COL + 1][lane] = (uint32_t)(bits >> 32);
@@ -360,6 +369,14 @@ static void put_metadata(const struct form *f, unsigned block)
 								  << shift;
 		}
 	}
+}
+
+static void put_metadata(const struct form *f, unsigned block)
+{
+	unsigned n = f->is_ws ? 128 / f->m : 1;
+
+	for (unsigned i = 0; i < n; i++)
+		put_metadata_of(f, block, i * f->n / n);
 }
 
 /* ---- scales ---------- */
