@@ -472,8 +472,14 @@ static enum cpu_step exec_proven(struct cpu_warp *w, const struct cpu_inst *in, 
 {
 	const struct mem *m = in->aux;
 	uint64_t addr[CPU_WARP];
+	struct near at;
 
 	if (w->grid->proven) {
+		if (may_be_near(w, m, mask) && find_near(w, in, m, &at) &&
+		    at.kind == SPREAD_LINEAR && cpu_proven_row(w, in, at.host, m->step)) {
+			move_near(w, m, at.kind, at.host, at.sh);
+			return CPU_OK;
+		}
 		cpu_addr_lanes(w, &m->addr, addr);
 		if (!cpu_proven_access(w, in, &m->acc, mask, addr, m->step))
 			return CPU_RETRY;

@@ -12,10 +12,9 @@
  * and it starts once more, with the code that is checked.
  *
  * Misses: nothing. Where such a launch has raced with others their writes may be taken back, too.
- * Costs: for each instruction and element of 4 bytes, of what is touched, 0.6 bytes until the host
- * knows that the launch has ended, 4.6 where a warp's lanes don't lie side by side at multiples of
- * a warp; 1.1 for each byte that is written until it ends. Some operations for each warp's access;
- * at the end a look at the bits between the first and the last.
+ * Costs: for each instruction and element of 4 bytes, of what is touched, 0.13 to 0.5 bytes until
+ * the host knows that the launch has ended, 4.6 where lanes don't lie side by side at multiples of
+ * a row; 1.1 for each byte that is written until it ends. Some operations for each warp's access.
  */
 #include "cpu/load/load.h"
 #include "cpu/memory/resolve.h"
@@ -245,24 +244,37 @@ static void move_end(uint64_t *a, uint64_t to, bool is_upper)
 		;
 }
 
-static void set(struct proven_bytes *b, uint64_t at, uint64_t n)
+/* In large steps: workers that go through an array would change them at each access. */
+static void move_ends(uint64_t *lo, uint64_t *hi, uint64_t first, uint64_t last, uint64_t all)
 {
-	uint64_t word = at / WORD, last = (at + n - 1) / WORD;
 	uint64_t end = (last / PROVEN_STEP + 1) * PROVEN_STEP;
 
-	/* In large steps: workers that go through an array would change them at each access. */
-	move_end(&b->lo, word / PROVEN_STEP * PROVEN_STEP, false);
-	move_end(&b->hi, end < b->words ? end : b->words, true);
+	move_end(lo, first / PROVEN_STEP * PROVEN_STEP, false);
+	move_end(hi, end < all ? end : all, true);
+}
+
+static void set(struct proven_bytes *b, uint64_t at, uint64_t n, bool is_beside)
+{
+	uint64_t word = at / WORD, last = (at + n - 1) / WORD;
+
+	move_ends(&b->lo, &b->hi, word, last, b->words);
 	for (; word <= last; word++) {
 		uint64_t bits = bits_of(word, at, n);
-		if (bits & ~__atomic_load_n(&b->bits[word], __ATOMIC_RELAXED))
+		if (!is_beside)
+			b->bits[word] |= bits;
+		else if (bits & ~__atomic_load_n(&b->bits[word], __ATOMIC_RELAXED))
 			__atomic_fetch_or(&b->bits[word], bits, __ATOMIC_RELAXED);
 	}
 }
 
+void proven_add(struct proven_bytes *b, uint64_t at, uint64_t n)
+{
+	set(b, at, n, false);
+}
+
 /* Bytes that are about to be written: what the launch found there is kept. In a proven launch one
  * thread writes a byte, or threads that are ordered. */
-static void save(struct proven_array *a, uint64_t at, uint64_t n)
+static void save(struct proven_array *a, uint64_t at, uint64_t n, bool is_beside)
 {
 	struct proven_bytes *b = &a->written;
 	const uint8_t *now = (const uint8_t *)(uintptr_t)a->base;
@@ -278,18 +290,21 @@ static void save(struct proven_array *a, uint64_t at, uint64_t n)
 				a->old[k] = now[k];
 			}
 	}
-	set(b, at, n);
+	set(b, at, n, is_beside);
 }
 
-static bool is_row(const uint64_t *addr, uint32_t mask, uint32_t bytes)
+/* The least log2 of lanes that lie side by side, from 8 on; 0: fewer do. */
+static unsigned width_of(const uint64_t *addr, uint32_t mask, uint32_t bytes)
 {
-	uint64_t differ = 0;
+	uint64_t differ[3] = {0};
 
 	if (mask != UINT32_MAX)
-		return false;
-	for (unsigned l = 0; l < CPU_WARP; l++)
-		differ |= addr[l] ^ (addr[0] + (uint64_t)l * bytes);
-	return !differ;
+		return 0;
+	for (unsigned k = 0; k < 3; k++)
+		for (unsigned l = 0, per = 8u << k; l < CPU_WARP; l++)
+			differ[k] |= addr[l] ^
+				     (addr[l & ~(per - 1)] + (uint64_t)(l & (per - 1)) * bytes);
+	return !differ[2] ? 5 : !differ[1] ? 4 : !differ[0] ? 3 : 0;
 }
 
 static uint64_t elements_of(const struct proven_array *a, const struct proven_touch *t)
@@ -297,56 +312,64 @@ static uint64_t elements_of(const struct proven_array *a, const struct proven_to
 	return (a->extent.bytes >> t->shift) + 2;
 }
 
-/* at: an address of the first lane that accesses anything. Lock held. */
-static bool make_rooms(struct proven_array *a, struct proven_touch *t, const struct cpu_acc *acc,
-		       uint32_t pc, uint32_t bytes, uint64_t at)
+static uint64_t rows_of(const struct proven_array *a, const struct proven_touch *t)
 {
-	struct proven_bytes done;
+	return (elements_of(a, t) >> t->wide) + 3;
+}
+
+/* What the first access is. Lock held. */
+static bool make_rows(struct proven_array *a, struct proven_touch *t, const struct cpu_acc *acc,
+		      uint32_t pc, uint32_t mask, const uint64_t *addr, uint32_t bytes)
+{
+	unsigned wide = width_of(addr, mask, bytes);
+	uint64_t at = addr[__builtin_ctz(mask)] - a->extent.base;
 
 	t->pc = pc;
 	t->shift = (uint8_t)__builtin_ctz(bytes);
+	t->wide = (uint8_t)(wide ? wide : 5);
 	t->is_write = acc->kind != CPU_ACC_LOAD;
 	t->is_update = acc->kind == CPU_ACC_ATOMIC;
 	t->scope = (uint8_t)flow_scope(acc->sem, acc->scope);
 	a->is_read_only |= acc->is_nc;
-	t->skew = (uint8_t)(proven_element(a, t, at) % PROVEN_ROW);
-	t->row = calloc(elements_of(a, t) / PROVEN_ROW + 3, sizeof(*t->row));
+	t->skew = (uint8_t)(proven_element(a, t, at) & ((1u << t->wide) - 1));
+	t->row_lo = UINT64_MAX;
 	if (t->is_write && !a->old) {
-		a->old = calloc(a->extent.bytes, 1);
+		a->old = malloc(a->extent.bytes);
 		if (!a->old || !bytes_make(&a->written, &a->extent))
 			return false;
 	}
-	if (!t->row || !bytes_make(&done, &a->extent))
-		return false;
-	t->done.lo = done.lo;
-	t->done.words = done.words;
-	__atomic_store_n(&t->done.bits, done.bits, __ATOMIC_RELEASE);
-	return true;
+	uint32_t *row = calloc(rows_of(a, t), sizeof(*row));
+	__atomic_store_n(&t->row, row, __ATOMIC_RELEASE);
+	return row != NULL;
 }
 
 static bool touch_make(struct cpu_proven_run *r, uint32_t site, const struct cpu_acc *acc,
-		       uint32_t pc, uint32_t bytes, uint64_t addr)
+		       uint32_t pc, uint32_t mask, const uint64_t *addr, uint32_t bytes)
 {
 	struct proven_touch *t = &r->touch[site];
 	struct proven_array *a = &r->array[r->proven.site[site].extent];
 	bool is_made = true;
 
-	if (__atomic_load_n(&t->done.bits, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&t->row, __ATOMIC_ACQUIRE))
 		return true;
 	pthread_mutex_lock(&r->lock);
-	if (!t->done.bits) {
+	if (!t->row) {
 		t->array = r->proven.site[site].extent;
-		is_made = make_rooms(a, t, acc, pc, bytes, addr - a->extent.base);
+		is_made = make_rows(a, t, acc, pc, mask, addr, bytes);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return is_made;
 }
 
 /* Of the threads that access an element the least is kept: whoever comes first. */
-static void put_thread(uint32_t *at, uint32_t thread)
+static void put_thread(uint32_t *at, uint32_t thread, bool is_beside)
 {
 	uint32_t now = __atomic_load_n(at, __ATOMIC_RELAXED), to = UINT32_MAX - thread;
 
+	if (!is_beside) {
+		*at = now < to ? to : now;
+		return;
+	}
 	while (now < to &&
 	       !__atomic_compare_exchange_n(at, &now, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
@@ -362,7 +385,7 @@ static uint32_t *threads_make(struct cpu_proven_run *r, const struct proven_arra
 		return all;
 	pthread_mutex_lock(&r->lock);
 	all = t->thread;
-	if (!all) {
+	if (!all && bytes_make(&t->done, &a->extent)) {
 		all = calloc(elements_of(a, t), sizeof(*all));
 		__atomic_store_n(&t->thread, all, __ATOMIC_RELEASE);
 	}
@@ -370,29 +393,40 @@ static uint32_t *threads_make(struct cpu_proven_run *r, const struct proven_arra
 	return all;
 }
 
-/* Notes a warp all of whose lanes lie side by side. False: there is no memory for it. */
-static bool note_row(struct cpu_proven_run *r, struct proven_array *a, struct proven_touch *t,
-		     uint64_t at, uint32_t bytes, uint32_t thread)
+/* Notes elements side by side, of threads from that one on. False: there is no memory for it. */
+static bool note_elements(struct cpu_proven_run *r, struct proven_array *a, struct proven_touch *t,
+			  uint64_t at, uint32_t n, uint32_t thread, bool is_beside)
 {
-	uint64_t element = proven_element(a, t, at), n = (uint64_t)bytes * CPU_WARP;
-	unsigned lane;
-	uint32_t *row = proven_row(t, element, &lane);
-
-	/* Often an instruction has been there, by threads that aren't after these. */
-	if (!lane && __atomic_load_n(row, __ATOMIC_RELAXED) >= UINT32_MAX - thread)
-		return true;
-	if (t->is_write)
-		save(a, at, n);
-	set(&t->done, at, n);
-	if (!lane) {
-		put_thread(row, thread);
-		return true;
-	}
 	uint32_t *all = threads_make(r, a, t);
+	uint64_t element = proven_element(a, t, at);
+
 	if (!all)
 		return false;
-	for (unsigned l = 0; l < CPU_WARP; l++)
-		put_thread(&all[element + l], thread + l);
+	if (t->is_write)
+		save(a, at, (uint64_t)n << t->shift, is_beside);
+	set(&t->done, at, (uint64_t)n << t->shift, is_beside);
+	for (uint32_t l = 0; l < n; l++)
+		put_thread(&all[element + l], thread + l, is_beside);
+	return true;
+}
+
+/* The same of a row's. False: it is none, nothing was noted. */
+static inline bool note_row(struct proven_array *a, struct proven_touch *t, uint64_t at,
+			    uint32_t thread, bool is_beside)
+{
+	unsigned lane;
+	uint32_t *row = proven_row(t, proven_element(a, t, at), &lane);
+
+	if (lane)
+		return false;
+	/* Often an instruction has been there, by threads that aren't after these. */
+	if (__atomic_load_n(row, __ATOMIC_RELAXED) >= UINT32_MAX - thread)
+		return true;
+	if (t->is_write)
+		save(a, at, 1ull << (t->shift + t->wide), is_beside);
+	uint64_t i = (uint64_t)(row - t->row);
+	move_ends(&t->row_lo, &t->row_hi, i, i, rows_of(a, t));
+	put_thread(row, thread, is_beside);
 	return true;
 }
 
@@ -407,6 +441,32 @@ static uint32_t thread_of(const struct cpu_proven_run *r, const struct cpu_warp 
 	return (n >> r->stride) * r->block_threads + (n & ((1u << r->stride) - 1));
 }
 
+/* Lanes that lie anyhow. False: there is no memory for it. */
+static bool note_lanes(struct cpu_warp *w, struct proven_array *a, struct proven_touch *t,
+		       uint32_t mask, const uint64_t *addr, uint32_t thread)
+{
+	uint64_t first = 0, bytes = 1ull << t->shift;
+	uint32_t n = 0, from = 0; /* lanes side by side from `from` on */
+
+	CPU_EACH_LANE (l, mask) {
+		if (n && l == from + n && addr[l] == first + n * bytes) {
+			n++;
+			continue;
+		}
+		/* One element by many lanes has the first one's thread. */
+		if (n == 1 && addr[l] == first)
+			continue;
+		if (n && !note_elements(w->grid->proven, a, t, first - a->extent.base, n,
+					thread + from, w->worker->is_beside))
+			return false;
+		first = addr[l];
+		from = l;
+		n = 1;
+	}
+	return note_elements(w->grid->proven, a, t, first - a->extent.base, n, thread + from,
+			     w->worker->is_beside);
+}
+
 /* False: there is no memory for it. */
 static bool note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
 		 uint32_t mask, const uint64_t *addr, uint32_t bytes)
@@ -414,26 +474,18 @@ static bool note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 	struct cpu_proven_run *r = w->grid->proven;
 	struct proven_touch *t = &r->touch[site];
 	struct proven_array *a = &r->array[r->proven.site[site].extent];
-	uint32_t thread = thread_of(r, w);
+	uint32_t thread = thread_of(r, w), per;
 	uint64_t base = a->extent.base;
 
-	if (!touch_make(r, site, acc, pc, bytes, addr[__builtin_ctz(mask)]))
+	if (!touch_make(r, site, acc, pc, mask, addr, bytes))
 		return false;
-	if (is_row(addr, mask, bytes))
-		return note_row(r, a, t, addr[0] - base, bytes, thread);
-	uint64_t last = UINT64_MAX;
-	uint32_t *all = threads_make(r, a, t);
-	if (!all)
-		return false;
-	CPU_EACH_LANE (l, mask) {
-		if (addr[l] == last)
-			continue;
-		last = addr[l];
-		if (t->is_write)
-			save(a, last - base, bytes);
-		set(&t->done, last - base, bytes);
-		put_thread(&all[proven_element(a, t, last - base)], thread + l);
-	}
+	if (width_of(addr, mask, bytes) < t->wide)
+		return note_lanes(w, a, t, mask, addr, thread);
+	per = 1u << t->wide;
+	for (uint32_t l = 0; l < CPU_WARP; l += per)
+		if (!note_row(a, t, addr[l] - base, thread + l, w->worker->is_beside) &&
+		    !note_elements(r, a, t, addr[l] - base, per, thread + l, w->worker->is_beside))
+			return false;
 	return true;
 }
 
@@ -500,6 +552,26 @@ bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const stru
 				: acc->kind == CPU_ACC_ATOMIC ? TOUCH_UPDATE
 							      : TOUCH_READ);
 	return true;
+}
+
+bool cpu_proven_row(struct cpu_warp *w, const struct cpu_inst *in, uint64_t host, uint32_t bytes)
+{
+	struct cpu_proven_run *r = w->grid->proven;
+	const struct cpu_proven *p = &r->proven;
+	uint64_t n = (uint64_t)bytes * CPU_WARP, pc = (uint64_t)(in - w->cur->func->code);
+
+	if (r->has_left || r->has_judges || w->cur->func != p->kernel->func ||
+	    !are_there(w->grid->m, r) || host & (bytes - 1))
+		return false;
+	for (uint32_t i = r->first[pc]; i < p->nsites && p->site[i].nth == r->nth[pc]; i++) {
+		struct proven_array *a = &r->array[p->site[i].extent];
+		struct proven_touch *t = &r->touch[i];
+		uint64_t at = host - a->base;
+		if (at < a->extent.bytes && n <= a->extent.bytes - at)
+			return __atomic_load_n(&t->row, __ATOMIC_ACQUIRE) && t->wide == 5 &&
+			       note_row(a, t, at, thread_of(r, w), w->worker->is_beside);
+	}
+	return false;
 }
 
 /* ---- a launch that is taken back ---------------------------------------------------------- */

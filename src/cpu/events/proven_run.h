@@ -11,7 +11,6 @@
 
 #define PROVEN_STEP 1024u /* words */
 #define PROVEN_WORD 64u	  /* bytes of an array for which a word has bits */
-#define PROVEN_ROW  32u	  /* elements: a warp's lanes */
 
 /* Bytes of an array, as a set. Workers add to it at the same time: by atomics, where something is
  * missing. */
@@ -30,16 +29,24 @@ struct proven_array {
 	bool is_read_only;	     /* some load expects that the launch doesn't write there */
 };
 
-/* What one instruction has accessed. An element is what a thread accesses at once. */
+/*
+ * What one instruction has accessed. An element is what a thread accesses at once. Lanes that lie
+ * side by side, a whole warp or each 16 or 8 of it, as the first access has them, access a row of
+ * elements. For the rows it is enough to know which thread did; for all other elements a set of
+ * bytes says whether any did.
+ */
 struct proven_touch {
-	struct proven_bytes done;
-	/* Which thread did: UINT32_MAX - the least, 0: none. `row`: the first lanes of warps whose
-	 * lanes lay side by side, by PROVEN_ROW elements; the first row has those before `skew`.
-	 * `thread`: by element from the array's first, of all others; NULL: there are none. */
-	uint32_t *thread, *row;
+	/* The least thread: UINT32_MAX - it, 0: none. By row, that of its first lane; the first row
+	 * has the elements before `skew`. NULL: nothing has been accessed. */
+	uint32_t *row;
+	uint64_t row_lo, row_hi; /* that may have been accessed, in steps of PROVEN_STEP */
+	/* By element from the array's first, of those that no whole row had; NULL: none. */
+	uint32_t *thread;
+	struct proven_bytes done; /* ... and which these are; at the launch's end of rows, too */
 	uint32_t pc, array;
 	const struct cpu_site *site; /* when the launch has ended */
 	uint8_t shift;		     /* log2 of an element's bytes */
+	uint8_t wide;		     /* log2 of a row's elements */
 	uint8_t skew;
 	bool is_write;
 	bool is_update; /* a relaxed atomic */
@@ -70,20 +77,37 @@ static inline uint64_t proven_element(const struct proven_array *a, const struct
 	return ((a->extent.base + at) >> t->shift) - (a->extent.base >> t->shift);
 }
 
+/* Where an element is in the array. */
+static inline uint64_t proven_at(const struct proven_array *a, const struct proven_touch *t,
+				 uint64_t element)
+{
+	return (((a->extent.base >> t->shift) + element) << t->shift) - a->extent.base;
+}
+
 /* An element's row, and its place there. */
 static inline uint32_t *proven_row(const struct proven_touch *t, uint64_t element, unsigned *lane)
 {
-	uint64_t at = element + PROVEN_ROW - t->skew;
+	uint64_t at = element + (1u << t->wide) - t->skew;
 
-	*lane = (unsigned)(at % PROVEN_ROW);
-	return &t->row[at / PROVEN_ROW];
+	*lane = (unsigned)(at & ((1u << t->wide) - 1));
+	return &t->row[at >> t->wide];
 }
 
-static inline bool proven_has(const struct proven_bytes *b, uint64_t at)
+/* Has the instruction accessed the byte? */
+static inline bool proven_has(const struct proven_array *a, const struct proven_touch *t,
+			      uint64_t at)
 {
-	return b->bits && b->bits[at / PROVEN_WORD] >> at % PROVEN_WORD & 1;
+	const uint64_t *bits = t->done.bits;
+	unsigned lane;
+
+	if (!t->row)
+		return false;
+	return *proven_row(t, proven_element(a, t, at), &lane) ||
+	       (bits && bits[at / PROVEN_WORD] >> at % PROVEN_WORD & 1);
 }
 
+/* Adds [at, at + n); no worker does, too. */
+void proven_add(struct proven_bytes *b, uint64_t at, uint64_t n);
 /* proven.c. NULL: no memory, or it isn't as `p` has it, whose sites are freed then. */
 struct cpu_proven_run *proven_run_new(const struct cpu_op *op, const struct cpu_proven *p);
 void proven_run_free(struct cpu_proven_run *r);

@@ -74,14 +74,47 @@ static void access_range(struct cpu_events *x, uint32_t actor, const struct prov
 typedef void range_fn(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
 		      uint64_t at, uint64_t bytes);
 
-/* Calls fn for runs of bits; returns how many there are. fn: or NULL. `base`: of bit 0. */
+/* Calls fn for runs of rows; returns how many there are. */
+static uint64_t each_run(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
+			 const struct proven_array *a, range_fn *fn)
+{
+	uint64_t n = 0, bytes = 1ull << (t->shift + t->wide);
+
+	for (uint64_t i = t->row_lo, end; i < t->row_hi; i = end + 1) {
+		for (end = i; end < t->row_hi && t->row[end]; end++)
+			;
+		if (end == i)
+			continue;
+		uint64_t element = (i << t->wide) + t->skew - (1u << t->wide);
+		n++;
+		if (fn)
+			fn(x, actor, t, a->base + proven_at(a, t, element), (end - i) * bytes);
+	}
+	return n;
+}
+
+/* Where there are other elements, too: rows as bytes. */
+static void join_rows(struct proven_touch *t, const struct proven_array *a)
+{
+	uint64_t bytes = 1ull << (t->shift + t->wide);
+
+	for (uint64_t i = t->row_lo; t->thread && i < t->row_hi; i++) {
+		uint64_t element = (i << t->wide) + t->skew - (1u << t->wide);
+		if (t->row[i])
+			proven_add(&t->done, proven_at(a, t, element), bytes);
+	}
+}
+
+/* Calls fn, or NULL, for all that is accessed, side by side; returns how many pieces there are. */
 static uint64_t each_range(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
-			   uint64_t base, range_fn *fn)
+			   const struct proven_array *a, range_fn *fn)
 {
 	const struct proven_bytes *b = &t->done;
 	uint64_t from = UINT64_MAX; /* of the run that is open */
-	uint64_t n = 0;
+	uint64_t n = 0, base = a->base;
 
+	if (!t->thread)
+		return each_run(x, actor, t, a, fn);
 	for (uint64_t w = b->lo; w < b->hi; w++) {
 		uint64_t v = b->bits[w];
 		if (v == (from == UINT64_MAX ? 0 : UINT64_MAX))
@@ -116,11 +149,10 @@ static uint64_t size_of(const struct cpu_proven_run *r)
 
 	for (uint32_t i = 0; i < r->proven.nsites; i++) {
 		const struct proven_touch *t = &r->touch[i];
-		uint64_t words =
-			t->done.bits && t->done.hi > t->done.lo ? t->done.hi - t->done.lo : 0;
-		uint64_t elements = words * (PROVEN_WORD >> t->shift);
-		n += sizeof(*t) + words * sizeof(*t->done.bits) +
-		     (elements / PROVEN_ROW + (t->thread ? elements : 0)) * sizeof(*t->row);
+		uint64_t rows = t->row && t->row_hi > t->row_lo ? t->row_hi - t->row_lo : 0;
+		uint64_t words = t->thread && t->done.hi > t->done.lo ? t->done.hi - t->done.lo : 0;
+		n += sizeof(*t) + rows * sizeof(*t->row) + words * sizeof(*t->done.bits) +
+		     words * (PROVEN_WORD >> t->shift) * sizeof(*t->thread);
 	}
 	return n;
 }
@@ -181,7 +213,7 @@ static void make_all(void *arg, uint32_t actor)
 	uint64_t before = oracle_get_stats(x->o).accesses;
 
 	for (uint32_t i = 0; i < r->proven.nsites; i++)
-		(void)each_range(x, actor, &r->touch[i], r->array[r->touch[i].array].base,
+		(void)each_range(x, actor, &r->touch[i], &r->array[r->touch[i].array],
 				 access_range);
 	x->njudged -= oracle_get_stats(x->o).accesses - before;
 }
@@ -199,10 +231,11 @@ static struct summary gather(struct cpu_events *x, struct cpu_proven_run *r, uin
 	for (uint32_t i = 0; i < r->proven.nsites; i++) {
 		struct proven_touch *t = &r->touch[i];
 		const struct proven_array *a = &r->array[t->array];
-		if (!t->done.bits)
+		if (!t->row)
 			continue;
+		join_rows(t, a);
 		t->site = events_site_new(x, r->proven.kernel->func, t->pc);
-		all.ranges += each_range(x, actor, t, a->base, NULL);
+		all.ranges += each_range(x, actor, t, a, NULL);
 		all.lo = a->base < all.lo ? a->base : all.lo;
 		all.end = a->base + a->extent.bytes > all.end ? a->base + a->extent.bytes : all.end;
 		all.has_updates |= t->is_update;
@@ -275,9 +308,9 @@ static const struct proven_touch *touch_of(const struct cpu_proven_run *r,
 
 	for (uint32_t i = 0; i < r->proven.nsites; i++) {
 		const struct proven_touch *t = &r->touch[i];
-		uint64_t at = address - r->array[t->array].base;
-		if (t->done.bits && t->pc == site->pc && at < r->array[t->array].extent.bytes &&
-		    proven_has(&t->done, at))
+		const struct proven_array *a = &r->array[t->array];
+		uint64_t at = address - a->base;
+		if (t->row && t->pc == site->pc && at < a->extent.bytes && proven_has(a, t, at))
 			return t;
 	}
 	return NULL;
