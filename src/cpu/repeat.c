@@ -10,7 +10,9 @@
  * The contents of an allocation have a number (struct space_range), a new one whenever a kernel, a
  * copy or a fill may write there. Equal numbers are equal contents; with different ones bytes are
  * compared. A launch that wrote what was there already leaves the number, and what is only written
- * may be found as it was left: so most repeated launches are a comparison of a few numbers.
+ * may be found as it was left: so most repeated launches are a comparison of a few numbers. That is
+ * all that is left for allocations whose contents are too large to keep: neither are their bytes
+ * compared, nor put there.
  *
  * Not kept: launches beside other work, those that read a clock or %gridid, call printf or malloc,
  * or use memory that host code may write meanwhile (managed, pinned). One that is checked is kept
@@ -45,8 +47,9 @@ struct image {
 /* An allocation that a launch used. */
 struct used {
 	uint64_t base, end;
-	uint64_t before, after;	 /* numbers of contents */
-	struct image *was, *now; /* now: NULL if it left what it found */
+	uint64_t before, after; /* numbers of contents */
+	/* NULL if there was no room; now: also if it left what it found. */
+	struct image *was, *now;
 	bool is_written, is_read;
 };
 struct used_vec {
@@ -238,15 +241,30 @@ static bool is_input(const struct used *u, uint64_t content)
 	return content == u->before || (!u->is_read && content == u->after);
 }
 
-/* The same by comparing bytes; the contents get their number. */
-static bool has_input(struct cpu_machine *m, const struct used *u)
+/* Is what the launch left there, or can it be put there? */
+static bool has_results(const struct used *u, uint64_t content)
 {
-	if (is_as(u->was, u))
-		cpu_space_set_content(m, u->base, u->before);
-	else if (!u->is_read && u->now && is_as(u->now, u))
-		cpu_space_set_content(m, u->base, u->after);
-	else
+	return content == u->after || u->after == u->before || u->now;
+}
+
+/* Are these the bytes that it found, or may find? */
+static bool has_input(const struct used *u, uint64_t *content)
+{
+	*content = u->before;
+	if (u->was && is_as(u->was, u))
+		return true;
+	*content = u->after;
+	return !u->is_read && u->now && is_as(u->now, u);
+}
+
+/* The same by comparing bytes; the contents get their number. */
+static bool finds_bytes(struct cpu_machine *m, const struct used *u)
+{
+	uint64_t content;
+
+	if (!has_input(u, &content) || !has_results(u, content))
 		return false;
+	cpu_space_set_content(m, u->base, content);
 	return true;
 }
 
@@ -258,14 +276,14 @@ static bool finds(struct cpu_machine *m, const struct kept *k, unsigned device, 
 		struct cpu_space_view v;
 		if (!cpu_space_view(m, device, u->base, &v) || v.base != u->base || v.end != u->end)
 			return false;
-		if (!compare && !is_input(u, v.content))
+		if (!compare && !(is_input(u, v.content) && has_results(u, v.content)))
 			return false;
 	}
 	for (size_t i = 0; compare && i < k->used.n; i++) {
 		const struct used *u = &k->used.v[i];
 		struct cpu_space_view v;
 		if (!cpu_space_view(m, device, u->base, &v) ||
-		    (!is_input(u, v.content) && !has_input(m, u)))
+		    (!(is_input(u, v.content) && has_results(u, v.content)) && !finds_bytes(m, u)))
 			return false;
 	}
 	return true;
@@ -300,10 +318,16 @@ __attribute__((format(printf, 2, 0))) static void say(const struct cpu_op *op, c
 /* --repeats=try: equal numbers must be equal contents. */
 static void check_numbers(const struct kept *k, const struct cpu_op *op)
 {
-	for (size_t i = 0; i < k->used.n; i++)
-		if (!has_input(op->m, &k->used.v[i]))
+	for (size_t i = 0; i < k->used.n; i++) {
+		const struct used *u = &k->used.v[i];
+		uint64_t content;
+		bool is_known = u->was && (u->now || u->after == u->before);
+		if (is_known && !has_input(u, &content))
 			say(op, "the input of %s is not that of the launch whose results would "
 				"have been copied");
+		else if (is_known)
+			cpu_space_set_content(op->m, u->base, content);
+	}
 }
 
 static void put_results(struct cpu_engine *e, const struct kept *k, unsigned device)
@@ -393,7 +417,7 @@ static void use_allocation(struct cpu_machine *m, unsigned device, uint64_t addr
 				   .end = v.end,
 				   .before = v.content,
 				   .was = image_get(r, v.content, v.base, v.end)};
-		r->is_spoilt = !new.was || i == MAX_USED;
+		r->is_spoilt = i == MAX_USED;
 		base_vec_push(&r->used, new);
 	}
 	u = &r->used.v[i];
@@ -428,11 +452,11 @@ static bool number_results(struct cpu_machine *m, struct cpu_repeats *r, unsigne
 		if (!cpu_space_view(m, device, u->base, &v) || v.base != u->base ||
 		    v.end != u->end || v.content != (u->is_written ? u->after : u->before))
 			return false;
-		if (!u->is_written || is_as(u->was, u)) {
+		if (!u->is_written || (u->was && is_as(u->was, u))) {
 			cpu_space_set_content(m, u->base, u->before);
 			u->after = u->before;
-		} else if (!(u->now = image_get(r, u->after, u->base, u->end))) {
-			return false;
+		} else {
+			u->now = image_get(r, u->after, u->base, u->end);
 		}
 	}
 	return true;
@@ -472,9 +496,10 @@ static void check_results(struct cpu_engine *e, const struct cpu_op *op, const s
 {
 	for (size_t i = 0; i < k->used.n; i++) {
 		const struct used *u = &k->used.v[i];
-		if (is_as(u->now ? u->now : u->was, u))
+		const struct image *left = u->after == u->before ? u->was : u->now;
+		if (left && is_as(left, u))
 			cpu_space_set_content(e->m, u->base, u->after);
-		else
+		else if (left)
 			say(op, "%s left other results than those that would have been copied");
 	}
 }

@@ -85,6 +85,8 @@ static uint64_t repeat_bytes(const struct option_set *s)
 	if (option_is(s, OPTION_REPEATS, "run") ||
 	    (!option_list(s, OPTION_DETECTOR) && !option_text(s, OPTION_REPEATS)))
 		return 0;
+	if (option_int(s, OPTION_REPEAT_BYTES))
+		return (uint64_t)option_int(s, OPTION_REPEAT_BYTES);
 	return part < REPEAT_BYTES ? part : REPEAT_BYTES;
 }
 
