@@ -50,8 +50,11 @@ static struct object sum(struct object a, struct object b)
 		return b.kind == OBJ_FOUND ? unknown : a;
 	if (b.kind == OBJ_FOUND)
 		return b;
+	/* A pointer that a loop moves on is what it was before the loop. */
 	if (a.kind == OBJ_TOP || b.kind == OBJ_TOP)
-		return a.kind == OBJ_TOP ? b : a;
+		return a.kind == OBJ_UNKNOWN || b.kind == OBJ_UNKNOWN
+			       ? unknown
+			       : (struct object){.kind = OBJ_TOP};
 	return a.kind == OBJ_NUMBER && b.kind == OBJ_NUMBER ? number : unknown;
 }
 
