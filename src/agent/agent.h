@@ -19,6 +19,7 @@
 #include <cuda.h>
 
 #include "race/gap.h"
+#include "race/plain.h"
 #include "race/file/shm_write.h"
 
 /* ---- driver.c: the driver's functions, found at run time --------------- */
@@ -381,6 +382,32 @@ void agent_plain_reset(void);
 bool agent_plain_is_wanted(void);
 void agent_plain_end_all(void);
 void agent_plain_begin_company(void);
+
+/* ---- proven.c: a kernel's proof, as its module has it, and a launch that may keep to it ----- */
+
+struct agent_proof {
+	struct race_plain_proof head; /* flags 0: none */
+	struct race_plain_pointer pointer[RACE_PLAIN_ARRAYS];
+	struct race_plain_term term[RACE_PLAIN_TERMS];
+};
+#define AGENT_PROOF_BYTES sizeof(struct agent_proof)
+
+struct agent_launch_call {
+	CUcontext context; /* current */
+	CUfunction f;
+	CUstream stream; /* agent_own_stream's */
+	unsigned grid[3], block[3];
+	void *const *params; /* NULL: not known */
+	bool is_simple;	     /* by cuLaunchKernel or its like, without attributes */
+	bool is_programmatic;
+};
+
+/* From the bytes of the variable; false: they are none. */
+bool agent_proof_read(struct agent_proof *k, const unsigned char *text, size_t bytes);
+/* What the launch needs if nothing else is beside it, with its arrays in `out`; inside a guard, the
+ * launch's context current. */
+enum race_plain_on agent_proven(const struct agent_proof *k, const struct agent_launch_call *l,
+				struct race_plain_state *out);
 
 /* ---- hold.c: --shuffle-streams --------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /*
  * plain.c - launches that run a kernel's own code, without checks: of what is proven, and of
- * kernels that have run clean a thousand times (race/plain.h).
+ * kernels that have run clean a thousand times (race/plain.h). And those of which a part is proven.
  *
  * A launch is *proven* where the kernel's proof holds for it and nothing else can access its memory
  * from its beginning to its end. The proof says that no two of its own accesses race in any
@@ -12,6 +12,10 @@
  * the one before it has ended, there is one context, no memory of another process. Managed, pinned
  * and mapped memory isn't of cuMemAlloc, so no host code is beside it either. Once one of these
  * fails no launch is proven any more (in company); one that may be under way then is a gap.
+ *
+ * A launch is proven *in part* where the same is so of what is beside it, but the kernel has no
+ * proof: reads of arrays that are of cuMemAlloc, and of another allocation than all that it writes,
+ * race with nothing. That its writes stay within theirs the checked code tests itself.
  *
  * Of a kernel that has been launched CLEAN times with checks, in a run without any finding, one
  * launch of SPARSE is checked, chosen by a hash; the report names it.
@@ -56,24 +60,11 @@ struct kernel {
 	struct kernel *same; /* the one with that state: another handle of the kernel; or NULL */
 	CUdeviceptr at;	     /* of its state; 0: none */
 	size_t bytes;
-	struct race_plain_proof proof; /* narrays and nterms 0: none */
-	bool has_proof;
-	struct race_plain_pointer pointer[RACE_PLAIN_ARRAYS];
-	struct race_plain_term term[RACE_PLAIN_TERMS];
+	struct agent_proof proof;
 	struct race_plain_state now; /* as its last launch found it, where that is_known */
-	bool is_known, was_proven;
+	bool is_known, was_proven, never_sampled;
 	uint64_t launches, hash; /* that weren't proven */
 	UT_hash_handle hh;
-};
-
-struct launch {
-	CUcontext context; /* current */
-	CUfunction f;
-	CUstream stream; /* agent_own_stream's */
-	unsigned grid[3], block[3];
-	void *const *params; /* NULL: not known */
-	bool is_simple;	     /* by cuLaunchKernel or its like, without attributes */
-	bool is_programmatic;
 };
 
 /* Under the agent's lock; a kernel's fields are its thread's. Kernels are never freed. */
@@ -84,125 +75,28 @@ static pthread_t launcher;
 static bool has_launcher;
 static unsigned ncontexts;
 /* Atomic. */
-static bool is_over, has_company, is_launching; /* a proven launch */
+static bool is_over, has_company, is_launching; /* a launch that is proven, in part or as a whole */
 static const char *last_proven;			/* the kernel */
 static bool was_found;				/* of the thread that launches */
 
 /* The launch that this thread is in. */
 static __thread struct {
 	struct kernel *k;
-	bool is_proven, is_sampled;
+	enum race_plain_on on;
 } begun;
-
-/* ---- what a launch is like ------------------------------------------------------------------- */
-
-static const void *param(const struct launch *l, uint32_t index)
-{
-	return l->params ? l->params[index] : NULL;
-}
-
-static bool read_number(const struct launch *l, const struct race_plain_number *n, uint64_t *out)
-{
-	const void *p;
-	int32_t v;
-
-	if (n->kind == RACE_PLAIN_CONST) {
-		*out = n->n;
-		return true;
-	}
-	if (n->kind == RACE_PLAIN_DIM) {
-		*out = n->n < 3 ? l->block[n->n] : l->grid[n->n % 3];
-		return n->n < 6;
-	}
-	p = param(l, (uint32_t)n->n);
-	if (!p)
-		return false;
-	memcpy(&v, p, sizeof(v));
-	*out = (uint64_t)(int64_t)v;
-	return v >= 0;
-}
-
-static bool holds(const struct launch *l, const struct race_plain_term *t)
-{
-	uint64_t a, b, c, d;
-
-	if (!read_number(l, &t->a, &a) || !read_number(l, &t->b, &b) ||
-	    !read_number(l, &t->c, &c) || !read_number(l, &t->d, &d) || (t->is_rem && !b))
-		return false;
-	uint64_t x = t->is_rem ? a % b : a * b, y = c * d;
-	switch (t->cmp) {
-	case RACE_PLAIN_EQ:
-		return x == y;
-	case RACE_PLAIN_NE:
-		return x != y;
-	case RACE_PLAIN_LT:
-		return x < y;
-	case RACE_PLAIN_LE:
-		return x <= y;
-	case RACE_PLAIN_GT:
-		return x > y;
-	case RACE_PLAIN_GE:
-		return x >= y;
-	default:
-		return false;
-	}
-}
-
-/* The allocation that a pointer leads to; false: none of cuMemAlloc in this context. */
-static bool find_array(uint64_t at, struct race_plain_array *out)
-{
-	CUcontext of = NULL;
-	CUmemorytype type = 0;
-	unsigned is_managed = 0, is_linear = 0; /* the driver writes a byte or four */
-	CUpointer_attribute what[] = {CU_POINTER_ATTRIBUTE_CONTEXT,
-				      CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-				      CU_POINTER_ATTRIBUTE_IS_MANAGED,
-				      CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-				      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-				      CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-	void *to[] = {&of, &type, &is_managed, &is_linear, &out->from, &out->bytes};
-
-	*out = (struct race_plain_array){0, 0};
-	for (size_t i = 0; i < BASE_COUNTOF(what); i++)
-		if (agent_driver.pointer_get_attribute(to[i], what[i], at) != CUDA_SUCCESS)
-			return false;
-	return of == context && type == CU_MEMORYTYPE_DEVICE && !is_managed && is_linear &&
-	       out->bytes && at >= out->from && at < out->from + out->bytes;
-}
-
-/* Inside a guard. */
-static bool find_arrays(const struct kernel *k, const struct launch *l,
-			struct race_plain_state *out)
-{
-	for (uint32_t i = 0; i < k->proof.narrays; i++) {
-		const char *p = param(l, k->pointer[i].index);
-		uint64_t at;
-		if (!p)
-			return false;
-		memcpy(&at, p + k->pointer[i].inner, sizeof(at));
-		if (!find_array(at, &out->array[i]))
-			return false;
-		for (uint32_t j = 0; j < i; j++)
-			if (out->array[j].from == out->array[i].from)
-				return false;
-	}
-	return true;
-}
 
 static bool is_set(const bool *flag)
 {
 	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
 }
 
-static bool is_proven(const struct kernel *k, const struct launch *l, struct race_plain_state *out)
+/* Inside a guard. */
+static enum race_plain_on what_is_proven(const struct kernel *k, const struct agent_launch_call *l,
+					 struct race_plain_state *out)
 {
-	if (!k->has_proof || is_set(&has_company) || !l->is_simple ||
-	    (l->stream && l->stream != CU_STREAM_LEGACY))
-		return false;
-	for (uint32_t i = 0; i < k->proof.nterms; i++)
-		if (!holds(l, &k->term[i]))
-			return false;
-	return find_arrays(k, l, out);
+	if (is_set(&has_company) || (l->stream && l->stream != CU_STREAM_LEGACY))
+		return RACE_PLAIN_CHECKED;
+	return agent_proven(&k->proof, l, out);
 }
 
 /* Has anything been found in this process? */
@@ -224,7 +118,7 @@ static bool is_sampled(const struct kernel *k)
 	bool is_chosen = base_random(&state) % SPARSE == 0;
 
 	/* What of its arrays is in a stream yet isn't known, if it was proven before. */
-	if (!race_shm_get()->dense || k->launches < CLEAN || k->was_proven)
+	if (!race_shm_get()->dense || k->launches < CLEAN || k->was_proven || k->never_sampled)
 		return false;
 	if (!was_found && (is_chosen || k->launches == CLEAN))
 		was_found = has_findings();
@@ -283,26 +177,20 @@ static bool find_variable(CUmodule m, const char *prefix, const char *name, CUde
 
 static bool read_proof(struct kernel *k, CUmodule m, const char *name, CUstream stream)
 {
-	unsigned char text[sizeof(k->proof) + sizeof(k->pointer) + sizeof(k->term)];
+	unsigned char text[AGENT_PROOF_BYTES];
 	CUdeviceptr at;
 	size_t bytes;
 
 	if (!find_variable(m, RACE_PLAIN_PROOF, name, &at, &bytes) || bytes > sizeof(text) ||
-	    bytes < sizeof(k->proof) ||
 	    agent_driver.memcpy_dtoh_async(text, at, bytes, stream) != CUDA_SUCCESS ||
 	    agent_driver.stream_synchronize(stream) != CUDA_SUCCESS)
 		return false;
-	memcpy(&k->proof, text, sizeof(k->proof));
-	if (k->proof.narrays > RACE_PLAIN_ARRAYS || k->proof.nterms > RACE_PLAIN_TERMS)
+	k->never_sampled = true;
+	if (!agent_proof_read(&k->proof, text, bytes))
 		return false;
-	size_t pointers = k->proof.narrays * sizeof(k->pointer[0]);
-	size_t terms = k->proof.nterms * sizeof(k->term[0]);
-	if (bytes < sizeof(k->proof) + pointers + terms)
-		return false;
-	memcpy(k->pointer, text + sizeof(k->proof), pointers);
-	memcpy(k->term, text + sizeof(k->proof) + pointers, terms);
+	k->never_sampled = k->proof.head.flags & RACE_PLAIN_NO_SAMPLE;
 	return k->bytes == offsetof(struct race_plain_state, array) +
-				   k->proof.narrays * sizeof(k->now.array[0]);
+				   k->proof.head.narrays * sizeof(k->now.array[0]);
 }
 
 /* A kernel may be launched by a CUfunction and by a CUkernel: what its state is must be known of
@@ -336,7 +224,7 @@ static struct kernel *kernel_make(struct key key, const char *name, CUfunction f
 	agent_enter(&g);
 	if (m && find_variable(m, RACE_PLAIN_STATE, name, &k->at, &k->bytes) &&
 	    k->bytes <= sizeof(k->now) && k->bytes > AFTER_OVER)
-		k->has_proof = read_proof(k, m, name, stream);
+		k->proof.head.flags = read_proof(k, m, name, stream) ? k->proof.head.flags : 0;
 	else
 		k->at = 0;
 	agent_leave(&g);
@@ -500,30 +388,31 @@ static bool is_ours(struct agent_context *c, CUcontext handle)
 }
 
 /* In a guard. What the launch finds; false: it may find anything. */
-static bool decide(struct kernel *k, const struct launch *l, const char *name)
+static bool decide(struct kernel *k, const struct agent_launch_call *l, const char *name)
 {
 	struct race_plain_state s = {0};
+	enum race_plain_on on = what_is_proven(k, l, &s);
+	bool is_proven = on != RACE_PLAIN_CHECKED;
 
-	begun.is_proven = is_proven(k, l, &s);
-	begun.is_sampled = !begun.is_proven && is_sampled(k);
-	k->was_proven |= begun.is_proven;
-	if (!begun.is_proven)
+	if (!is_proven) {
 		s = k->now;
-	for (uint32_t i = 0; begun.is_sampled && i < RACE_PLAIN_ARRAYS; i++)
+		on = is_sampled(k) ? RACE_PLAIN_SAMPLED : RACE_PLAIN_CHECKED;
+	}
+	k->was_proven |= on == RACE_PLAIN_PROVEN;
+	for (uint32_t i = 0; on == RACE_PLAIN_SAMPLED && i < RACE_PLAIN_ARRAYS; i++)
 		s.array[i] = (struct race_plain_array){0, UINT64_MAX};
-	s.on = begun.is_proven	  ? RACE_PLAIN_PROVEN
-	       : begun.is_sampled ? RACE_PLAIN_SAMPLED
-				  : RACE_PLAIN_CHECKED;
+	s.on = begun.on = on;
 	/* Who begins company beside the first one names it, too. */
-	if (begun.is_proven)
+	if (is_proven)
 		__atomic_store_n(&last_proven, name, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&is_launching, begun.is_proven, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&is_launching, is_proven, __ATOMIC_SEQ_CST);
 	/* Another thread may have ended it all since. */
 	return write_state(k, &s, l->stream) && !is_set(&is_over) &&
-	       !(begun.is_proven && is_set(&has_company));
+	       !(is_proven && is_set(&has_company));
 }
 
-static void begin(struct agent_context *c, struct agent_kernel *k, const struct launch *l)
+static void begin(struct agent_context *c, struct agent_kernel *k,
+		  const struct agent_launch_call *l)
 {
 	struct agent_guard g;
 
@@ -540,7 +429,7 @@ static void begin(struct agent_context *c, struct agent_kernel *k, const struct 
 	agent_enter(&g);
 	bool is_good = decide(x, l, agent_kernel_name(k));
 	if (!is_good) {
-		begun.is_proven = begun.is_sampled = false;
+		begun.on = RACE_PLAIN_CHECKED;
 		is_good = switch_off(x, l->stream);
 	}
 	agent_leave(&g);
@@ -556,10 +445,10 @@ void agent_plain_begin(struct agent_context *c, struct agent_kernel *k, uint32_t
 	const cuLaunchKernel_params *p = d->functionParams;
 	const cuLaunchKernelEx_params *ex = d->functionParams;
 	bool is_ex = id == ID(cuLaunchKernelEx) || id == ID(cuLaunchKernelEx_ptsz);
-	struct launch l = {.context = d->context,
-			   .stream = stream,
-			   .f = is_ex ? ex->f : p->f,
-			   .is_programmatic = is_programmatic};
+	struct agent_launch_call l = {.context = d->context,
+				      .stream = stream,
+				      .f = is_ex ? ex->f : p->f,
+				      .is_programmatic = is_programmatic};
 
 	if (is_ex && ex->config) {
 		const CUlaunchConfig *x = ex->config;
@@ -586,11 +475,11 @@ void agent_plain_end(struct agent_kernel *k, bool is_launched)
 	begun.k = NULL;
 	if (!x)
 		return;
-	x->launches += is_launched && !begun.is_proven;
-	if (is_launched && count && (begun.is_proven || begun.is_sampled))
-		__atomic_fetch_add(begun.is_proven ? &count->proven : &count->sampled, 1,
-				   __ATOMIC_RELAXED);
-	if (begun.is_proven)
+	x->launches += is_launched && begun.on != RACE_PLAIN_PROVEN;
+	if (is_launched && count && begun.on > RACE_PLAIN_PARTLY)
+		__atomic_fetch_add(begun.on == RACE_PLAIN_PROVEN ? &count->proven : &count->sampled,
+				   1, __ATOMIC_RELAXED);
+	if (begun.on == RACE_PLAIN_PARTLY || begun.on == RACE_PLAIN_PROVEN)
 		__atomic_store_n(&is_launching, false, __ATOMIC_SEQ_CST);
 }
 

@@ -8,6 +8,7 @@
  * only a kernel has.
  */
 #include "instrument/follower.h"
+#include "instrument/launches.h"
 
 #include "race/layout/copies.h"
 #include "race/layout/held.h"
@@ -194,8 +195,11 @@ static void begin_counted(struct inst_follow *k, struct ptx_stmt *top)
 		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
 				       offsetof(struct race_counters, launches)))),
 		  NH);
+	if (k->plain)
+		inst_plain_enter(cx, k->launches, k->plain, top);
 	if (k->ev.has_pruned)
 		cx->within = inst_put_within(cx, top);
+	inst_begin_part(cx, k->launches, top);
 	k->by->begin_kernel(k, top);
 	if (k->ev.tracks_copies)
 		inst_emit(cx, top, "begin_copies", T(inst_num((int64_t)sizeof(struct race_copies))),
@@ -322,7 +326,9 @@ static void put_events(struct inst_follow *k)
 {
 	for (const struct inst_event *e = k->ev.first; e; e = e->next) {
 		struct ptx_label *over = e->is_pruned ? inst_skip_within(k->cx, e->stmt) : NULL;
+		struct ptx_label *read = inst_skip_part(k->cx, k->launches, e);
 		put_event(k, e);
+		inst_end_skip(k->cx, read, e->stmt);
 		inst_end_skip(k->cx, over, e->stmt);
 	}
 }
@@ -351,9 +357,12 @@ void inst_follow(struct inst_ctx *cx, struct inst_follow *k, const struct inst_f
 	k->cx = cx;
 	k->by = by;
 	plan(k, has_words);
+	k->launches = has_words && !k->is_variant ? inst_plan_launches(cx) : NULL;
 	inst_end_body(cx);
 	if (has_words && !k->frame.called && inst_is_all_pruned(cx, &k->ev))
 		k->unchecked = inst_copy_body(cx, NULL, NULL);
+	if (!k->unchecked)
+		k->plain = inst_plain_copy(cx, k->launches);
 	struct ptx_stmt *top = inst_body_start(cx->f);
 	if (has_words) {
 		begin_words(k, top);

@@ -64,9 +64,11 @@ struct inst_follow {
 	/* Registers: the thread's numbers; the address of its stamps or state; that of the block's
 	 * table, where it has one; accesses checked. */
 	uint32_t me, state, table, cnt;
-	bool has_scratch;	     /* words of shared memory in global memory */
-	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
-	struct inst_frame frame;     /* of kernels that call variants, and of these */
+	bool has_scratch;		/* words of shared memory in global memory */
+	struct ptx_label *unchecked;	/* the code without checks (prune/plain.c), or NULL */
+	struct inst_launches *launches; /* which launches need it all (prune/launch.c), or NULL */
+	struct ptx_label *plain;	/* what those that need none run, or NULL */
+	struct inst_frame frame;	/* of kernels that call variants, and of these */
 	bool is_variant;
 	bool is_beside; /* another detector counts launches and accesses */
 	struct inst_doubt doubt;

@@ -1,9 +1,9 @@
 /*
- * plain.h - the program's own code of a kernel, once more in its module without checks: which
- * launches run it, and what these have to be like.
+ * plain.h - launches that need no checks, or not all: what a kernel's module says of them, and what
+ * the agent says to the kernel.
  *
- * The instrumenter puts it in where code is instrumented as a GPU loads it (instrument/collide/
- * plain.c), with two variables for each kernel, named by a prefix and the kernel's name. The agent
+ * The instrumenter puts it in where code is instrumented as a GPU loads it (instrument/prune/
+ * launch.c): two variables for each kernel, named by a prefix and the kernel's name. The agent
  * reads one and writes the other before a launch, in its stream (agent/plain.c).
  */
 #ifndef COLLIDER_RACE_PLAIN_H
@@ -12,19 +12,23 @@
 #include <stdint.h>
 
 #define RACE_PLAIN_STATE  "__collider_state_" /* struct race_plain_state */
-#define RACE_PLAIN_PROOF  "__collider_proof_" /* struct race_plain_proof; none: not proven */
-#define RACE_PLAIN_ARRAYS 8u
+#define RACE_PLAIN_PROOF  "__collider_proof_" /* struct race_plain_proof; none: a sample only */
+#define RACE_PLAIN_ARRAYS 16u
 
 /* Every access of one pointer's is tested to be in these bytes. */
 struct race_plain_array {
 	uint64_t from, bytes;
 };
 
-/* Which launches run without checks: those with a greater number than `over`. */
-enum race_plain_on { RACE_PLAIN_CHECKED, RACE_PLAIN_PROVEN, RACE_PLAIN_SAMPLED };
+/*
+ * What a launch runs, where the number is greater than `over`: all checks; all but those of reads
+ * of arrays that it doesn't write; the program's own code, once more in the module, as it is proven
+ * or as it is not among those that are chosen.
+ */
+enum race_plain_on { RACE_PLAIN_CHECKED, RACE_PLAIN_PARTLY, RACE_PLAIN_PROVEN, RACE_PLAIN_SAMPLED };
 
 /* What a launch finds. `over` is written at any time, what follows it in the launch's stream. The
- * module has as many arrays as the kernel's proof. */
+ * module has as many arrays as the kernel's proof; one of no bytes has no access in it. */
 struct race_plain_state {
 	uint64_t over, on; /* enum race_plain_on */
 	struct race_plain_array array[RACE_PLAIN_ARRAYS];
@@ -54,20 +58,32 @@ struct race_plain_term {
 	struct race_plain_number a, b, c, d;
 };
 
-/* A pointer: the parameter's index, and where in it. */
+/* A pointer: the parameter's index, where in it, and what for: RACE_PLAIN_OF_*. */
+#define RACE_PLAIN_OF_PROOF 1u /* accesses that are proven */
+#define RACE_PLAIN_READ	    2u /* reads, and the kernel has no write by it */
+#define RACE_PLAIN_WRITTEN  4u /* each write of the kernel is of such a one */
+
 struct race_plain_pointer {
-	uint32_t index, inner;
+	uint32_t index;
+	uint16_t inner, uses;
 };
 
 #define RACE_PLAIN_TERMS 24u
 
 /*
- * The proof: where all terms hold, the pointers lead to different allocations, and each access
- * stays within its own, no two accesses of the launch race in any schedule. Followed by `narrays`
- * pointers and `nterms` terms.
+ * RACE_PLAIN_WHOLE: where all terms hold, the pointers OF_PROOF lead to different allocations, and
+ * each access stays within its own, no two accesses of the launch race in any schedule.
+ * RACE_PLAIN_PART: reads by pointers READ race with nothing where no pointer WRITTEN leads to the
+ * same allocation, and each write stays within its own. RACE_PLAIN_NO_SAMPLE: no launch is left out
+ * for a sample. Followed by `narrays` pointers and `nterms` terms.
  */
+#define RACE_PLAIN_WHOLE     1u
+#define RACE_PLAIN_PART	     2u
+#define RACE_PLAIN_NO_SAMPLE 4u
+
 struct race_plain_proof {
-	uint32_t narrays, nterms;
+	uint16_t narrays, nterms;
+	uint32_t flags;
 };
 
 #endif

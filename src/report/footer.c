@@ -337,8 +337,8 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 		 "to shared memory, proven race-free for some launches; in all others they are "
 		 "checked"},
 		{RACE_WHY_PROVEN_ALONE, false, true,
-		 "to global memory, proven race-free within a launch; followed where another "
-		 "kernel runs when the launch begins"},
+		 "to global memory, proven race-free within a launch; followed where something "
+		 "else may run beside it"},
 	};
 	const char *head = "No check needed (instructions): ";
 

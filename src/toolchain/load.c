@@ -136,7 +136,7 @@ static bool assemble(struct work *w, const struct tool_job *job, const struct ba
 static bool wants_plain(const struct tool_options *o, const char *flags)
 {
 	return o->prune && !o->prune_global && !o->inst.prune_alone && !strchr(flags, 'l') &&
-	       !strchr(flags, 'r') && !(o->inst.sanitize & ~race_detectors_with(RACE_DEFAULT));
+	       !strchr(flags, 'r');
 }
 
 static struct tool_job make_job(struct work *w)

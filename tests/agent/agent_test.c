@@ -1032,6 +1032,17 @@ static void what_leaves_its_arrays_is_a_gap(void **state)
 			 1);
 }
 
+static void reads_alone_may_need_no_check(void **state)
+{
+	(void)state;
+	dense = 64;
+	play("partly");
+	assert_int_equal(count_of("partly").count, 1110);
+	assert_int_equal(count_of("partly").proven, 0);
+	assert_int_equal(count_of("partly").sampled, 0);
+	assert_null(chunk(RACE_CHUNK_GAP, 0));
+}
+
 static void clean_kernels_are_sampled(void **state)
 {
 	(void)state;
@@ -1108,6 +1119,7 @@ int main(int argc, char **argv)
 		TEST(a_graph_is_checked_as_a_whole),
 		TEST(words_are_taken_away_and_come_back),
 		TEST(what_is_proven_runs_without_checks),
+		TEST(reads_alone_may_need_no_check),
 		TEST(both_handles_have_one_state),
 		TEST(what_may_be_under_way_is_a_gap),
 		TEST(a_context_takes_its_proofs_along),

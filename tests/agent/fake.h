@@ -50,6 +50,8 @@ void fake_leave(size_t bytes);
 unsigned fake_plain(void);
 /* May the next launches of `proven` do so? */
 bool fake_plain_is_on(CUmodule m);
+/* What kernel `partly` of the module finds at its next launch. */
+const struct race_plain_state *fake_partly(CUmodule m);
 /* From now on they access memory outside of their array. */
 void fake_leaves(void);
 /* How often pinned memory was asked for, by the agent as well. */

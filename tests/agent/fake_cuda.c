@@ -56,6 +56,7 @@ struct CUmod_st {
 	struct race_history history, guard;
 	struct race_plain_state proven; /* with one array */
 	uint64_t often[2];		/* without arrays */
+	struct race_plain_state partly; /* with two */
 };
 
 /* What the module says of kernel `proven`. */
@@ -63,14 +64,21 @@ static const struct {
 	struct race_plain_proof head;
 	struct race_plain_pointer pointer;
 	struct race_plain_term term;
-} proof = {{1, 1},
-	   {0, 0},
+} proof = {{1, 1, RACE_PLAIN_WHOLE},
+	   {0, 0, RACE_PLAIN_OF_PROOF},
 	   {RACE_PLAIN_EQ,
 	    0,
 	    {RACE_PLAIN_DIM, 0},
 	    {RACE_PLAIN_CONST, 1},
 	    {RACE_PLAIN_CONST, 32},
 	    {RACE_PLAIN_CONST, 1}}};
+
+/* And of kernel `partly`: it writes by its first parameter, and reads by its second. */
+static const struct {
+	struct race_plain_proof head;
+	struct race_plain_pointer pointer[2];
+} part = {{2, 0, RACE_PLAIN_PART | RACE_PLAIN_NO_SAMPLE},
+	  {{0, 0, RACE_PLAIN_WRITTEN}, {1, 0, RACE_PLAIN_READ}}};
 
 /* CUfunction and CUkernel may be passed for each other, so both start with a tag. */
 enum tag { TAG_FUNCTION = 0x66, TAG_KERNEL = 0x6b };
@@ -534,6 +542,11 @@ bool fake_plain_is_on(CUmodule m)
 	return m->proven.on > m->proven.over;
 }
 
+const struct race_plain_state *fake_partly(CUmodule m)
+{
+	return &m->partly;
+}
+
 void fake_leaves(void)
 {
 	leaves = true;
@@ -935,6 +948,16 @@ static CUresult give_global(CUdeviceptr *p, size_t *bytes, CUmodule m, const cha
 	if (strcmp(name, RACE_PLAIN_PROOF "proven") == 0) {
 		*p = (CUdeviceptr)(uintptr_t)&proof;
 		*bytes = sizeof(proof);
+		return CUDA_SUCCESS;
+	}
+	if (strcmp(name, RACE_PLAIN_STATE "partly") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&m->partly;
+		*bytes = offsetof(struct race_plain_state, array[2]);
+		return CUDA_SUCCESS;
+	}
+	if (strcmp(name, RACE_PLAIN_PROOF "partly") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&part;
+		*bytes = sizeof(part);
 		return CUDA_SUCCESS;
 	}
 	if (strcmp(name, RACE_PLAIN_STATE "often") == 0) {

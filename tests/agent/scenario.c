@@ -24,6 +24,7 @@ CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev); /* the stand-i
 
 #include "fake.h"
 #include "race/file/host.h"
+#include "race/plain.h"
 #include "race/layout/iguard.h"
 #include "race/layout/history.h"
 #include "race/file/shm_write.h"
@@ -1216,6 +1217,53 @@ static void proven_leaves(void)
 	launch_with(f, p, 32, NULL, 1, 11);
 }
 
+/* A launch that writes by p and reads by q: how many bytes of q need no check? */
+static void launch_partly(CUmodule m, CUdeviceptr p, CUdeviceptr q, CUstream s, uint64_t bytes)
+{
+	const struct race_plain_state *is = fake_partly(m);
+	void *params[] = {&p, &q};
+
+	MUST(cuLaunchKernel(function(m, "partly"), 1, 1, 1, 32, 1, 1, 0, s, params, NULL));
+	bool is_on = is->on == RACE_PLAIN_PARTLY && is->on > is->over;
+	if (is_on != (bytes != 0) || (is_on && is->array[1].bytes != bytes) ||
+	    (is_on && p && (is->array[0].from > p || !is->array[0].bytes))) {
+		printf("%d, %llu bytes, expected %llu\n", is_on,
+		       (unsigned long long)is->array[1].bytes, (unsigned long long)bytes);
+		_exit(7);
+	}
+}
+
+/* Which reads need no check, and when. */
+static void partly(void)
+{
+	CUdeviceptr p, q, managed;
+	CUstream s;
+	CUmodule m;
+
+	context();
+	m = module("instrumented");
+	MUST(cuMemAlloc(&p, 4096));
+	MUST(cuMemAlloc(&q, 512));
+	MUST(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+	launch_partly(m, p, q, NULL, 512);
+	launch_partly(m, p + 4095, q + 511, CU_STREAM_LEGACY, 512);
+	launch_partly(m, q, q + 256, NULL, 0); /* one allocation */
+	launch_partly(m, 0, q, NULL, 512);     /* it writes nothing */
+	launch_partly(m, managed, q, NULL, 512);
+	launch_partly(m, p, managed, NULL, 0); /* the host may write */
+	launch_partly(m, p, q + 512, NULL, 0); /* in no allocation */
+	launch_partly(m, p + 4096, q, NULL, 0);
+	MUST(cuStreamCreate(&s, CU_STREAM_DEFAULT));
+	launch_partly(m, p, q, s, 0);
+	/* Never left out, however often it was clean. */
+	for (int i = 0; i < 1100; i++)
+		launch_partly(m, p, q, NULL, 512);
+	MUST(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	if (fake_partly(m)->over < RACE_PLAIN_PARTLY)
+		_exit(6);
+	launch_partly(m, p, q, NULL, 0);
+}
+
 /* Clean a thousand times. */
 static void often(void)
 {
@@ -1301,6 +1349,7 @@ static const struct scenario {
 	{"proven_graph", proven_graph},
 	{"proven_threads", proven_threads},
 	{"proven_leaves", proven_leaves},
+	{"partly", partly},
 	{"often", often},
 	{"often_racy", often_racy},
 };

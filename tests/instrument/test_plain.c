@@ -92,7 +92,8 @@ static void accesses_of_a_proven_kernel_are_tested(void **state)
 	assert_non_null(strstr(out, ".const .align 16 .b64 __collider_state_k[6];"));
 	/* Two arrays and a term: parameters 1 and 2, then n * 1 <= gridDim.x * 64. */
 	assert_non_null(strstr(out, "__collider_proof_k[12] = "
-				    "{0x100000002,0x1,0x2,0x3,0x2,0x0,0x0,0x1,0x1,0x3,0x0,0x40}"));
+				    "{0x100010002,0x1000000000001,0x1000000000002,0x3,0x2,0x0,0x0,"
+				    "0x1,0x1,0x3,0x0,0x40}"));
 	const char *copy = copy_in(out);
 	assert_non_null(copy);
 	assert_int_equal(count(copy, "setp.ge.u64"), 2);

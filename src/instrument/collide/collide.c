@@ -10,6 +10,7 @@
  * Costs per group: see the count above the templates in collide.ptxt.
  */
 #include "instrument/collide/collide.h"
+#include "instrument/launches.h"
 
 #include <string.h>
 
@@ -511,7 +512,7 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 		inst_emit(cx, top, "params_check", NT, NH);
 	if (plain) {
 		count_launch(cx, top);
-		inst_plain_enter(cx, plain, top);
+		inst_plain_enter(cx, inst_plan_launches(cx), plain, top);
 	}
 	if (plan->has_pruned)
 		cx->within = inst_put_within(cx, top);
@@ -561,7 +562,7 @@ void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan)
 	bool falls_off = !last;
 	if (falls_off)
 		ptx_insert_before(f, NULL, end);
-	struct ptx_label *plain = inst_wants_plain(cx) ? inst_plain_copy(cx) : NULL;
+	struct ptx_label *plain = inst_plain_copy(cx, inst_plan_launches(cx));
 	struct ptx_stmt *top = inst_body_start(f);
 	begin_function(cx, plan, top, plain);
 	for (struct inst_group *g = plan->first; g; g = g->next) {

@@ -106,12 +106,6 @@ void inst_emit_tmem(struct inst_ctx *cx, struct inst_group *g, struct ptx_opnd d
 /* collide.c: the fast path. */
 void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan);
 
-/* plain.c: does the function get its own code once more, for launches without checks? Then: the
- * copy, after the body, NULL if it can't be copied; and the branch to it, before `top`. */
-bool inst_wants_plain(const struct inst_ctx *cx);
-struct ptx_label *inst_plain_copy(struct inst_ctx *cx);
-void inst_plain_enter(struct inst_ctx *cx, struct ptx_label *copy, struct ptx_stmt *top);
-
 /* capture.c: copies beside an access of a group that is checked at `flush`; `top`: where the
  * function begins. */
 void inst_capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,

@@ -6,10 +6,12 @@
  * body is the checked one. So a launch that keeps to the contract pays for the contract alone, not
  * for a branch beside each access, nor for the numbers and tables that the checks need.
  *
- * The copy has the body's registers, variables and parameters and labels of its own. It stands
- * between two labels of reserved names, by which strip.c finds it.
+ * The copy has the body's registers, variables and parameters and labels of its own, and nothing
+ * that other detectors have put into the body. It stands between two labels of reserved names, by
+ * which strip.c finds it.
  *
- * needs: called before anything is put into the body, after inst_end_body.
+ * needs: called after inst_end_body, before anything else of the detector at work is put into the
+ * body; nothing of the program's statements has changed (shuffle/ does that).
  * Misses: kernels with indirect branches or calls, or storage declared inside of a scope: they keep
  * the branches. Costs: the kernel's size once more.
  */
@@ -122,11 +124,12 @@ struct ptx_label *inst_copy_body(struct inst_ctx *cx, inst_copied_fn *before, vo
 	x.labels = BASE_NEWN(&cx->scratch, struct ptx_label *, x.nlabels + 1);
 	begin = named(cx, PTX_STR(RACE_PLAIN_BEGIN));
 	inst_emit_label(cx, NULL, begin);
+	/* The last of ours is a way out, where control may fall off the end. */
 	for (const struct ptx_stmt *s = cx->f->first;; s = s->next) {
 		bool is_declared = s->kind == PTX_STMT_REG || s->kind == PTX_STMT_VAR;
 
 		depth += s->kind == PTX_STMT_OPEN;
-		if (depth || !is_declared)
+		if ((depth || !is_declared) && (!s->inserted || s == last))
 			copy(&x, s, before, arg);
 		depth -= s->kind == PTX_STMT_CLOSE;
 		if (s == last)

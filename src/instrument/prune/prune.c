@@ -13,6 +13,7 @@
  */
 #include "instrument/internal.h"
 #include "instrument/templates.h"
+#include "instrument/launches.h"
 
 const struct inst_prune *inst_prunes_of(const struct inst_ctx *cx)
 {
@@ -52,8 +53,8 @@ enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s, en
 	return INST_PRUNED_NOT;
 }
 
-static void put(struct inst_ctx *cx, struct ptx_stmt *at, const char *name, unsigned ntexts,
-		const struct ptx_str *texts, unsigned nholes, const struct ptx_opnd *holes)
+void inst_put_pruned(struct inst_ctx *cx, struct ptx_stmt *at, const char *name, unsigned ntexts,
+		     const struct ptx_str *texts, unsigned nholes, const struct ptx_opnd *holes)
 {
 	ptx_emit(ptx_template_get(cx->prune_ts, name, ntexts, texts), cx->f, at, NULL, nholes,
 		 holes);
@@ -90,18 +91,18 @@ static struct ptx_opnd number(struct inst_ctx *cx, const struct inst_prune_numbe
 
 	switch (x->kind) {
 	case INST_PRUNE_CONST:
-		put(cx, at, "within_const", T(inst_num((int64_t)x->n)), H(v));
+		inst_put_pruned(cx, at, "within_const", T(inst_num((int64_t)x->n)), H(v));
 		break;
 	case INST_PRUNE_DIM:
-		put(cx, at, "within_dim", T(dim_name(x), dim_axis(x)), H(v));
+		inst_put_pruned(cx, at, "within_dim", T(dim_name(x), dim_axis(x)), H(v));
 		break;
 	case INST_PRUNE_PARAM:
 		name = scalar_name(cx->f, x->n);
 		if (name.n) {
-			put(cx, at, "within_param", T(name), H(v, ok));
+			inst_put_pruned(cx, at, "within_param", T(name), H(v, ok));
 		} else {
-			put(cx, at, "never", NT, H(ok));
-			put(cx, at, "within_const", T(inst_num(1)), H(v));
+			inst_put_pruned(cx, at, "never", NT, H(ok));
+			inst_put_pruned(cx, at, "within_const", T(inst_num(1)), H(v));
 		}
 		break;
 	}
@@ -117,7 +118,7 @@ static struct ptx_opnd side(struct inst_ctx *cx, const struct inst_prune_number 
 	if (b->kind == INST_PRUNE_CONST && b->n == 1 && !is_rem)
 		return x;
 	struct ptx_opnd y = number(cx, b, ok, at), v = inst_fresh(cx, PTX_TYPE_B64);
-	put(cx, at, is_rem ? "within_rem" : "within_times", NT, H(v, x, y));
+	inst_put_pruned(cx, at, is_rem ? "within_rem" : "within_times", NT, H(v, x, y));
 	return v;
 }
 
@@ -160,9 +161,9 @@ static struct ptx_opnd short_number(struct inst_ctx *cx, const struct inst_prune
 	struct ptx_opnd v = inst_fresh(cx, PTX_TYPE_B32);
 
 	if (x->kind == INST_PRUNE_CONST)
-		put(cx, at, "within_short", T(inst_num((int64_t)x->n)), H(v));
+		inst_put_pruned(cx, at, "within_short", T(inst_num((int64_t)x->n)), H(v));
 	else
-		put(cx, at, "within_short_dim", T(dim_name(x), dim_axis(x)), H(v));
+		inst_put_pruned(cx, at, "within_short_dim", T(dim_name(x), dim_axis(x)), H(v));
 	return v;
 }
 
@@ -182,7 +183,7 @@ struct ptx_label *inst_skip_within(struct inst_ctx *cx, struct ptx_stmt *at)
 
 void inst_put_skip_within(struct inst_ctx *cx, struct ptx_stmt *at, struct ptx_label *to)
 {
-	put(cx, at, "within_skip", NT, H(inst_reg(cx, cx->within), ptx_opnd_label(to)));
+	inst_put_pruned(cx, at, "within_skip", NT, H(inst_reg(cx, cx->within), ptx_opnd_label(to)));
 }
 
 uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top)
@@ -191,7 +192,7 @@ uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top)
 	const struct inst_prune *k = inst_prunes_of(cx);
 	struct ptx_opnd ok = inst_fresh(cx, PTX_TYPE_PRED);
 
-	put(cx, top, "within_begin", NT, H(ok));
+	inst_put_pruned(cx, top, "within_begin", NT, H(ok));
 	for (uint32_t i = 0; i < k->nterms; i++) {
 		const struct inst_prune_term *t = &k->term[i];
 		if (is_always(t))
@@ -199,14 +200,15 @@ uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top)
 		if (is_short_test(t)) {
 			struct ptx_opnd a = short_number(cx, &t->a, top);
 			struct ptx_opnd c = short_number(cx, &t->c, top);
-			put(cx, top, "within_test",
-			    T((struct ptx_str){cmps[t->cmp], 2}, PTX_STR("32")), H(ok, a, c));
+			inst_put_pruned(cx, top, "within_test",
+					T((struct ptx_str){cmps[t->cmp], 2}, PTX_STR("32")),
+					H(ok, a, c));
 			continue;
 		}
 		struct ptx_opnd x = side(cx, &t->a, &t->b, t->is_rem, ok, top);
 		struct ptx_opnd y = side(cx, &t->c, &t->d, false, ok, top);
-		put(cx, top, "within_test", T((struct ptx_str){cmps[t->cmp], 2}, PTX_STR("64")),
-		    H(ok, x, y));
+		inst_put_pruned(cx, top, "within_test",
+				T((struct ptx_str){cmps[t->cmp], 2}, PTX_STR("64")), H(ok, x, y));
 	}
 	return ok.reg;
 }

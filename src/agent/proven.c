@@ -1,0 +1,186 @@
+/*
+ * proven.c - what is proven of a launch by its kernel's proof (race/plain.h): the terms on
+ * dimensions and scalars, and where its pointers lead. What is beside it is plain.c's to know.
+ *
+ * Costs: a question to the driver for each pointer, some 0.1 us.
+ */
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/base.h"
+
+bool agent_proof_read(struct agent_proof *k, const unsigned char *text, size_t bytes)
+{
+	if (bytes < sizeof(k->head))
+		return false;
+	memcpy(&k->head, text, sizeof(k->head));
+	if (k->head.narrays > RACE_PLAIN_ARRAYS || k->head.nterms > RACE_PLAIN_TERMS)
+		return false;
+	size_t pointers = k->head.narrays * sizeof(k->pointer[0]);
+	size_t terms = k->head.nterms * sizeof(k->term[0]);
+	if (bytes < sizeof(k->head) + pointers + terms)
+		return false;
+	memcpy(k->pointer, text + sizeof(k->head), pointers);
+	memcpy(k->term, text + sizeof(k->head) + pointers, terms);
+	return true;
+}
+
+static const void *param(const struct agent_launch_call *l, uint32_t index)
+{
+	return l->params ? l->params[index] : NULL;
+}
+
+static bool read_number(const struct agent_launch_call *l, const struct race_plain_number *n,
+			uint64_t *out)
+{
+	const void *p;
+	int32_t v;
+
+	if (n->kind == RACE_PLAIN_CONST) {
+		*out = n->n;
+		return true;
+	}
+	if (n->kind == RACE_PLAIN_DIM) {
+		*out = n->n < 3 ? l->block[n->n] : l->grid[n->n % 3];
+		return n->n < 6;
+	}
+	p = param(l, (uint32_t)n->n);
+	if (!p)
+		return false;
+	memcpy(&v, p, sizeof(v));
+	*out = (uint64_t)(int64_t)v;
+	return v >= 0;
+}
+
+static bool holds(const struct agent_launch_call *l, const struct race_plain_term *t)
+{
+	uint64_t a, b, c, d;
+
+	if (!read_number(l, &t->a, &a) || !read_number(l, &t->b, &b) ||
+	    !read_number(l, &t->c, &c) || !read_number(l, &t->d, &d) || (t->is_rem && !b))
+		return false;
+	uint64_t x = t->is_rem ? a % b : a * b, y = c * d;
+	switch (t->cmp) {
+	case RACE_PLAIN_EQ:
+		return x == y;
+	case RACE_PLAIN_NE:
+		return x != y;
+	case RACE_PLAIN_LT:
+		return x < y;
+	case RACE_PLAIN_LE:
+		return x <= y;
+	case RACE_PLAIN_GT:
+		return x > y;
+	case RACE_PLAIN_GE:
+		return x >= y;
+	default:
+		return false;
+	}
+}
+
+/* What the memory is that a pointer leads to: not known, known, of cuMemAlloc in this context. */
+enum memory { MEMORY_UNKNOWN, MEMORY_KNOWN, MEMORY_OURS };
+
+static enum memory find_array(CUcontext context, uint64_t at, struct race_plain_array *out)
+{
+	CUcontext of = NULL;
+	CUmemorytype type = 0;
+	unsigned is_managed = 0, is_linear = 0; /* the driver writes a byte or four */
+	CUpointer_attribute what[] = {CU_POINTER_ATTRIBUTE_CONTEXT,
+				      CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+				      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+				      CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+				      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+				      CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+	void *to[] = {&of, &type, &is_managed, &is_linear, &out->from, &out->bytes};
+
+	*out = (struct race_plain_array){0, 0};
+	/* Nothing is accessed there. */
+	if (!at)
+		return MEMORY_KNOWN;
+	for (size_t i = 0; i < BASE_COUNTOF(what); i++)
+		if (agent_driver.pointer_get_attribute(to[i], what[i], at) != CUDA_SUCCESS)
+			return MEMORY_UNKNOWN;
+	if (!out->bytes || at < out->from || at >= out->from + out->bytes)
+		return MEMORY_UNKNOWN;
+	return of == context && type == CU_MEMORYTYPE_DEVICE && !is_managed && is_linear
+		       ? MEMORY_OURS
+		       : MEMORY_KNOWN;
+}
+
+/* False: a parameter isn't known. */
+static bool find_arrays(const struct agent_proof *k, const struct agent_launch_call *l,
+			struct race_plain_state *out, enum memory *of)
+{
+	for (uint32_t i = 0; i < k->head.narrays; i++) {
+		const char *p = param(l, k->pointer[i].index);
+		uint64_t at;
+		if (!p)
+			return false;
+		memcpy(&at, p + k->pointer[i].inner, sizeof(at));
+		of[i] = find_array(l->context, at, &out->array[i]);
+	}
+	return true;
+}
+
+static bool is_for(const struct agent_proof *k, uint32_t i, uint16_t use)
+{
+	return k->pointer[i].uses & use;
+}
+
+static bool are_apart(const struct race_plain_array *a, const struct race_plain_array *b)
+{
+	return a->from != b->from || !a->bytes || !b->bytes;
+}
+
+/* Do all pointers of the proof lead to memory of its own? */
+static bool is_whole(const struct agent_proof *k, const struct agent_launch_call *l,
+		     const struct race_plain_state *s, const enum memory *of)
+{
+	bool holds_all = k->head.flags & RACE_PLAIN_WHOLE;
+
+	for (uint32_t i = 0; i < k->head.nterms && holds_all; i++)
+		holds_all = holds(l, &k->term[i]);
+	for (uint32_t i = 0; i < k->head.narrays && holds_all; i++) {
+		if (!is_for(k, i, RACE_PLAIN_OF_PROOF))
+			continue;
+		holds_all = of[i] == MEMORY_OURS;
+		for (uint32_t j = 0; j < i && holds_all; j++)
+			holds_all = !is_for(k, j, RACE_PLAIN_OF_PROOF) ||
+				    are_apart(&s->array[j], &s->array[i]);
+	}
+	return holds_all;
+}
+
+/* Which arrays does the launch only read? Others have no bytes then, and no access in them. False:
+ * none, or it isn't known where it writes. */
+static bool is_part(const struct agent_proof *k, struct race_plain_state *s, const enum memory *of)
+{
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < k->head.narrays; i++)
+		if (is_for(k, i, RACE_PLAIN_WRITTEN) && of[i] == MEMORY_UNKNOWN)
+			return false;
+	for (uint32_t i = 0; i < k->head.narrays; i++) {
+		bool is_good = is_for(k, i, RACE_PLAIN_READ) && of[i] == MEMORY_OURS;
+		for (uint32_t j = 0; j < k->head.narrays && is_good; j++)
+			is_good = !is_for(k, j, RACE_PLAIN_WRITTEN) ||
+				  are_apart(&s->array[j], &s->array[i]);
+		if (!is_good && !is_for(k, i, RACE_PLAIN_WRITTEN))
+			s->array[i] = (struct race_plain_array){0, 0};
+		is_any |= is_good;
+	}
+	return is_any && k->head.flags & RACE_PLAIN_PART;
+}
+
+enum race_plain_on agent_proven(const struct agent_proof *k, const struct agent_launch_call *l,
+				struct race_plain_state *out)
+{
+	enum memory of[RACE_PLAIN_ARRAYS];
+
+	if (!k->head.flags || !l->is_simple || !find_arrays(k, l, out, of))
+		return RACE_PLAIN_CHECKED;
+	if (is_whole(k, l, out, of))
+		return RACE_PLAIN_PROVEN;
+	return is_part(k, out, of) ? RACE_PLAIN_PARTLY : RACE_PLAIN_CHECKED;
+}

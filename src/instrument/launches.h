@@ -1,0 +1,65 @@
+/*
+ * launches.h - which launches of a kernel need no checks, or not all, for the detectors that put
+ * them in (prune/launch.c, prune/part.c).
+ */
+#ifndef COLLIDER_INST_LAUNCHES_H
+#define COLLIDER_INST_LAUNCHES_H
+
+#include "instrument/internal.h"
+
+/* A read that race_plain_state may leave without a check, or a write that is tested for that: the
+ * array that it must stay in. */
+struct inst_part {
+	struct inst_part *next;
+	struct ptx_stmt *stmt;
+	uint32_t array;
+	bool is_write;
+};
+
+/* What the agent may leave out of a kernel's launches (race/plain.h). */
+struct inst_launches {
+	struct inst_launches *next;
+	const struct ptx_func *f;
+	const struct inst_prune *proof; /* NULL: it isn't proven as a whole */
+	bool has_copy;
+	struct ptx_str state, space; /* the variable */
+	uint32_t narrays;
+	struct race_plain_pointer array[RACE_PLAIN_ARRAYS]; /* the proof's first */
+	struct inst_part *parts;
+	uint32_t partly; /* predicate: the launch leaves reads out; PTX_NO_REG: not put in yet */
+	const struct inst_detector *by; /* which put it in */
+};
+
+/* prune/launch.c. That of the function at work; NULL: none. needs: flow, the body of the detector
+ * at work not begun. */
+struct inst_launches *inst_plan_launches(struct inst_ctx *cx);
+/* Does it have that array for the use, RACE_PLAIN_*? Adds it; false: there are too many. */
+bool inst_has_array(const struct inst_launches *l, struct race_plain_pointer p, uint16_t use);
+bool inst_add_array(struct inst_launches *l, struct race_plain_pointer p, uint16_t use,
+		    uint32_t *at);
+/* Is its address in a register of 64 bits? */
+bool inst_is_testable(const struct inst_ctx *cx, const struct ptx_stmt *s);
+/* The kernel's own code once more, after the body; NULL: it has none, or another detector makes it.
+ * Then the branch to it, before `top`. */
+struct ptx_label *inst_plain_copy(struct inst_ctx *cx, const struct inst_launches *l);
+void inst_plain_enter(struct inst_ctx *cx, const struct inst_launches *l, struct ptx_label *copy,
+		      struct ptx_stmt *top);
+
+/* prune/part.c. Fills in the parts, and their arrays; the code at the entry, at each write and way
+ * out, once for all detectors; the end of what a launch that leaves the read out skips, or NULL:
+ * nothing. */
+void inst_plan_part(struct inst_ctx *cx, struct inst_launches *l);
+void inst_begin_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt *top);
+struct ptx_label *inst_skip_part(struct inst_ctx *cx, const struct inst_launches *l,
+				 const struct inst_event *e);
+/* Before `at`: `left` becomes true where the access isn't in its array; at a way out: that is
+ * counted. */
+void inst_put_test(struct inst_ctx *cx, const struct inst_launches *l, const struct ptx_stmt *s,
+		   uint32_t array, struct ptx_opnd left, struct ptx_stmt *at);
+void inst_put_left(struct inst_ctx *cx, struct ptx_opnd left, struct ptx_stmt *at);
+
+/* Code of prune's templates, as inst_emit. */
+void inst_put_pruned(struct inst_ctx *cx, struct ptx_stmt *at, const char *name, unsigned ntexts,
+		     const struct ptx_str *texts, unsigned nholes, const struct ptx_opnd *holes);
+
+#endif

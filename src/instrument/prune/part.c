@@ -1,0 +1,239 @@
+/*
+ * part.c - reads of arrays that a launch doesn't write, which need no check.
+ *
+ * A kernel's reads by a pointer that it is given, and by which it writes nothing, race with no
+ * access of the launch where none of its writes goes to the allocation that the pointer leads to.
+ * So all writes of the kernel, atomics too, must be by pointers that it is given, and each is
+ * tested to stay in its allocation; each read is tested, too, and keeps its check where it leaves
+ * its own. That the allocations differ, and that nothing else runs beside the launch, the agent
+ * finds out before it (agent/plain.c). What the pointers are called here is no proof of anything:
+ * it says which allocation to test for.
+ *
+ * needs: flow. Misses: kernels that call functions, write through pointers from memory or to
+ * variables, or copy asynchronously to global memory; reads that are strong, or whose check isn't
+ * where they are (uses, doubt, groups). Costs: two or three SASS instructions for each read and
+ * write, a predicate for the launch and one for what left its array; no solver.
+ */
+#include "instrument/detector.h"
+#include "instrument/launches.h"
+
+#include "race/detector.h"
+
+#include <string.h>
+
+enum effect { EFFECT_NONE, EFFECT_READS, EFFECT_WRITES, EFFECT_ANY };
+
+/* Can't it be global memory's? */
+static bool is_elsewhere(struct inst_ctx *cx, const struct ptx_stmt *s)
+{
+	enum flow_origin origin;
+
+	switch ((enum ptx_space)s->form->space) {
+	case PTX_SPACE_GLOBAL:
+		return false;
+	case PTX_SPACE_GENERIC:
+		origin = flow_address_origin(cx->fl, s);
+		return origin == FLOW_ORIGIN_SHARED || origin == FLOW_ORIGIN_PRIVATE;
+	case PTX_SPACE_SHARED:
+	case PTX_SPACE_SHARED_CLUSTER:
+	case PTX_SPACE_LOCAL:
+	case PTX_SPACE_CONST:
+	case PTX_SPACE_PARAM:
+	case PTX_SPACE_TMEM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What an instruction does to global memory. */
+static enum effect effect_of(struct inst_ctx *cx, const struct ptx_stmt *s)
+{
+	const uint32_t any = PTX_EFF_CALL | PTX_EFF_DISCARD | PTX_EFF_UNKNOWN;
+	const uint32_t writes = PTX_EFF_WRITE | PTX_EFF_ATOMIC;
+	const struct ptx_form *fm = s->form;
+
+	if (fm->effects & any)
+		return EFFECT_ANY;
+	if (!(fm->effects & writes))
+		return fm->op == PTX_OP_LD && fm->sem == PTX_SEM_WEAK && !is_elsewhere(cx, s)
+			       ? EFFECT_READS
+			       : EFFECT_NONE;
+	/* Their global side is read. */
+	if (fm->op == PTX_OP_CP_ASYNC || fm->op == PTX_OP_STMATRIX)
+		return EFFECT_NONE;
+	if (fm->op == PTX_OP_ST || fm->op == PTX_OP_ATOM || fm->op == PTX_OP_RED)
+		return is_elsewhere(cx, s) ? EFFECT_NONE : EFFECT_WRITES;
+	return fm->effects & PTX_EFF_ASYNC || !is_elsewhere(cx, s) ? EFFECT_ANY : EFFECT_NONE;
+}
+
+/* The parameter that the address is computed from, whose address can be tested; false: none. */
+static bool find_pointer(struct inst_ctx *cx, const struct ptx_stmt *s,
+			 struct race_plain_pointer *out)
+{
+	struct flow_object o;
+	uint32_t index = 0;
+
+	if (!inst_is_testable(cx, s) || !flow_address_object(cx->fl, s, &o) || !o.is_param)
+		return false;
+	for (const struct ptx_param *p = cx->f->params; p; p = p->next, index++) {
+		if (p->bytes != 8 || !ptx_str_eq(p->name, o.name))
+			continue;
+		*out = (struct race_plain_pointer){.index = index};
+		return true;
+	}
+	return false;
+}
+
+static void add_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt *s,
+		     uint32_t array, bool is_write)
+{
+	struct inst_part *p = BASE_NEW(cx->m->arena, struct inst_part);
+
+	*p = (struct inst_part){.next = l->parts, .stmt = s, .array = array, .is_write = is_write};
+	l->parts = p;
+}
+
+/* Are all writes by pointers of the kernel? Then these are among its arrays. */
+static bool find_writes(struct inst_ctx *cx, struct inst_launches *l)
+{
+	struct race_plain_pointer p;
+	uint32_t array;
+
+	ptx_each_stmt(cx->f, s)
+	{
+		if (s->kind == PTX_STMT_RAW || s->kind == PTX_STMT_TARGETS ||
+		    s->kind == PTX_STMT_PROTO)
+			return false;
+		if (s->kind != PTX_STMT_INST || s->inserted)
+			continue;
+		enum effect e = effect_of(cx, s);
+		if (e == EFFECT_ANY)
+			return false;
+		if (e != EFFECT_WRITES)
+			continue;
+		if (!find_pointer(cx, s, &p) || !inst_add_array(l, p, RACE_PLAIN_WRITTEN, &array))
+			return false;
+		add_part(cx, l, s, array, true);
+	}
+	return true;
+}
+
+static bool find_reads(struct inst_ctx *cx, struct inst_launches *l)
+{
+	struct race_plain_pointer p;
+	uint32_t array;
+	bool is_any = false;
+
+	ptx_each_stmt(cx->f, s)
+	{
+		if (s->kind != PTX_STMT_INST || s->inserted || effect_of(cx, s) != EFFECT_READS ||
+		    !find_pointer(cx, s, &p) || inst_has_array(l, p, RACE_PLAIN_WRITTEN) ||
+		    !inst_add_array(l, p, RACE_PLAIN_READ, &array))
+			continue;
+		add_part(cx, l, s, array, false);
+		is_any = true;
+	}
+	return is_any;
+}
+
+void inst_plan_part(struct inst_ctx *cx, struct inst_launches *l)
+{
+	struct inst_launches was = *l;
+
+	if (!find_writes(cx, l) || !find_reads(cx, l))
+		*l = was;
+}
+
+/* ---- the code -------------------------------------------------------------------------------- */
+
+/* How far the access's last byte is from what its address register holds. */
+static int64_t last_of(const struct ptx_stmt *s)
+{
+	return ptx_address(s)->off + (int64_t)s->form->vec * s->form->width - 1;
+}
+
+static size_t from_at(uint32_t array)
+{
+	return offsetof(struct race_plain_state, array[0]) +
+	       array * sizeof(struct race_plain_array);
+}
+
+void inst_put_test(struct inst_ctx *cx, const struct inst_launches *l, const struct ptx_stmt *s,
+		   uint32_t array, struct ptx_opnd left, struct ptx_stmt *at)
+{
+	struct ptx_opnd fails = inst_fresh(cx, PTX_TYPE_PRED);
+	size_t from = from_at(array);
+
+	inst_put_pruned(cx, at, "plain_test",
+			T(l->space, l->state, inst_num((int64_t)from),
+			  inst_num((int64_t)(from + offsetof(struct race_plain_array, bytes))),
+			  inst_num(last_of(s))),
+			H(fails, ptx_address(s)->sub[0]));
+	if (s->pred != PTX_NO_REG)
+		inst_put_pruned(cx, at, s->is_pred_not ? "plain_fails_unless" : "plain_fails_if",
+				NT, H(left, fails, inst_reg(cx, s->pred)));
+	else
+		inst_put_pruned(cx, at, "plain_fails", NT, H(left, fails));
+}
+
+static struct ptx_str block_of(const struct inst_ctx *cx)
+{
+	const char *symbol = race_detectors[cx->detector->id].marker;
+
+	return (struct ptx_str){symbol, (uint32_t)strlen(symbol)};
+}
+
+void inst_put_left(struct inst_ctx *cx, struct ptx_opnd left, struct ptx_stmt *at)
+{
+	inst_put_pruned(cx, at, "plain_left", T(cx->k, block_of(cx), KNOB(rt), RT(left)), H(left));
+}
+
+/* The first detector that asks puts in what all need: it is at work when `partly` isn't set. */
+void inst_begin_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt *top)
+{
+	if (!l || !l->parts || l->partly != PTX_NO_REG)
+		return;
+	l->partly = inst_fresh(cx, PTX_TYPE_PRED).reg;
+	l->by = cx->detector;
+	struct ptx_opnd left = inst_fresh(cx, PTX_TYPE_PRED);
+	inst_put_pruned(cx, top, "part_enter", T(l->space, l->state, inst_num(RACE_PLAIN_PARTLY)),
+			H(inst_reg(cx, l->partly)));
+	inst_put_pruned(cx, top, "plain_begin", NT, H(left));
+	for (const struct inst_part *p = l->parts; p; p = p->next)
+		if (p->is_write)
+			inst_put_test(cx, l, p->stmt, p->array, left, p->stmt);
+	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
+		if (!inst_leaves(s))
+			continue;
+		inst_put_pruned(cx, s, "part_left", NT, H(left, inst_reg(cx, l->partly)));
+		inst_put_left(cx, left, s);
+	}
+}
+
+struct ptx_label *inst_skip_part(struct inst_ctx *cx, const struct inst_launches *l,
+				 const struct inst_event *e)
+{
+	const struct inst_part *p = l ? l->parts : NULL;
+	bool is_here = e->kind == INST_EVENT_ACCESS && !e->writes && e->strength == RACE_WEAK &&
+		       !e->is_pruned && !e->uses && !e->held && !e->is_noted && !e->is_selected &&
+		       !e->with && !e->is_grouped && !e->lines && !e->is_copy;
+
+	while (is_here && p && (p->stmt != e->stmt || p->is_write))
+		p = p->next;
+	if (!is_here || !p || l->partly == PTX_NO_REG)
+		return NULL;
+	if (l->by == cx->detector) {
+		cx->stats->pruned++;
+		inst_unchecked(cx, PTX_STR("access to global memory"), RACE_WHY_PROVEN_ALONE, true);
+	}
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+	size_t from = from_at(p->array);
+	inst_put_pruned(
+		cx, e->stmt, "part_skip",
+		T(l->space, l->state, inst_num((int64_t)from),
+		  inst_num((int64_t)(from + offsetof(struct race_plain_array, bytes))),
+		  inst_num(last_of(e->stmt))),
+		H(ptx_address(e->stmt)->sub[0], inst_reg(cx, l->partly), ptx_opnd_label(over)));
+	return over;
+}

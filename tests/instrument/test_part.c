@@ -1,0 +1,210 @@
+/*
+ * test_part.c - reads of arrays that a launch doesn't write (instrument/prune/part.c): which keep
+ * their check in any launch, which lose it in some, and what is tested for that.
+ */
+#include "instrument/internal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define BOTH (RACE_DETECT(HIRACE) | RACE_DETECT(IGUARD))
+
+/* A kernel of two pointers p, q in %rd1, %rd2 and a number in %r1. */
+#define KERNEL(body)                                                                               \
+	".version 8.0\n.target sm_80\n.address_size 64\n"                                          \
+	".global .align 4 .b8 v[64];\n"                                                            \
+	".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n{\n"                      \
+	"\t.reg .pred %p<2>;\n\t.reg .b32 %r<4>;\n\t.reg .b64 %rd<5>;\n"                           \
+	"\tld.param.u64 %rd1, [p];\n\tld.param.u64 %rd2, [q];\n\tld.param.u32 %r1, [n];\n"         \
+	"\tsetp.ne.s32 %p1, %r1, 0;\n" body "\tret;\n}\n"
+
+static char *instrumented(const char *ptx, unsigned sanitize, bool plain)
+{
+	struct inst_options opt = {.sanitize = sanitize, .plain = plain};
+	struct base_sink sink = {0};
+	struct base_buf out = {0};
+	struct inst_stats stats;
+
+	setenv("COLLIDER_VERIFY", "1", 1);
+	assert_int_equal(inst_text("k.ptx", ptx, strlen(ptx), &opt, &out, &stats, &sink), 0);
+	base_sink_free(&sink);
+	base_buf_put(&out, "", 1);
+	return out.p;
+}
+
+static unsigned count(const char *in, const char *what)
+{
+	unsigned n = 0;
+
+	for (const char *p = in; (p = strstr(p, what)); p++)
+		n++;
+	return n;
+}
+
+/* The kernel, after our functions. */
+static const char *kernel_in(const char *out)
+{
+	const char *at = strstr(out, ".entry k(");
+
+	assert_non_null(at);
+	return at;
+}
+
+/* How many reads the text leaves out in some launches, and how many writes it tests. */
+static void expect(const char *ptx, unsigned sanitize, unsigned reads, unsigned writes)
+{
+	char *out = instrumented(ptx, sanitize, true);
+
+	assert_int_equal(count(kernel_in(out), "setp.lt.and.u64"), reads + (reads != 0));
+	assert_int_equal(count(kernel_in(out), "setp.ge.u64"), writes);
+	assert_int_equal(count(out, " __collider_state_k["), reads != 0);
+	assert_int_equal(count(out, " __collider_proof_k["), reads != 0);
+	free(out);
+}
+
+static const char copy[] = KERNEL("\tld.global.u32 %r2, [%rd1+4];\n"
+				  "\t@!%p1 st.global.u32 [%rd2+12], %r1;\n"
+				  "\tst.global.u32 [%rd2], %r2;\n");
+
+static void what_is_only_read_needs_no_check(void **state)
+{
+	char *out = instrumented(copy, RACE_DETECT(HIRACE), true);
+
+	(void)state;
+	/* The write's pointer first, then the read's; no sample. */
+	assert_non_null(strstr(out, ".const .align 16 .b64 __collider_state_k[6];"));
+	assert_non_null(strstr(out, "__collider_proof_k[3] = "
+				    "{0x600000002,0x4000000000001,0x2000000000000}"));
+	assert_int_equal(count(out, "[__collider_state_k+16]"), 2);
+	assert_int_equal(count(out, "[__collider_state_k+32]"), 1);
+	assert_non_null(strstr(out, ", 15;")); /* the last of 4 bytes at 12 */
+	assert_non_null(strstr(out, ", 7;"));
+	assert_int_equal(count(kernel_in(out), "not.pred"), 1); /* the write's guard */
+	assert_non_null(strstr(out, "[__collider_hirace+"));
+	free(out);
+	expect(copy, RACE_DETECT(HIRACE), 1, 2);
+	/* Each detector skips; the first one tests. */
+	expect(copy, BOTH, 2, 2);
+	expect(copy, RACE_DETECT(IGUARD) | RACE_DETECT(WATCH), 1, 2);
+	out = instrumented(copy, RACE_DETECT(HIRACE), false);
+	assert_null(strstr(out, "__collider_state_k"));
+	free(out);
+}
+
+static void what_may_be_written_keeps_it(void **state)
+{
+	(void)state;
+	/* By the same pointer, also where that was moved on. */
+	expect(KERNEL("\tld.global.u32 %r2, [%rd1];\n\tadd.s64 %rd3, %rd1, 4;\n"
+		      "\tst.global.u32 [%rd3], %r2;\n"),
+	       BOTH, 0, 0);
+	/* By an atomic. */
+	expect(KERNEL("\tld.global.u32 %r2, [%rd1];\n\tred.relaxed.gpu.global.add.u32 [%rd1], 1;\n"
+		      "\tst.global.u32 [%rd2], %r2;\n"),
+	       RACE_DETECT(HIRACE), 0, 0);
+	/* Through a pointer from memory; to a variable; by either of two. */
+	expect(KERNEL("\tld.global.u64 %rd3, [%rd1];\n\tst.global.u32 [%rd3], %r1;\n"),
+	       RACE_DETECT(HIRACE), 0, 0);
+	expect(KERNEL("\tld.global.u32 %r2, [%rd1];\n\tst.global.u32 [v], %r2;\n"),
+	       RACE_DETECT(HIRACE), 0, 0);
+	expect(KERNEL("\tselp.b64 %rd3, %rd1, %rd2, %p1;\n\tld.global.u32 %r2, [%rd1];\n"
+		      "\tst.global.u32 [%rd3], %r2;\n"),
+	       RACE_DETECT(HIRACE), 0, 0);
+	/* The compiler may have invented it: it is checked where it is used. */
+	char *out = instrumented(KERNEL("\tld.global.u32 %r2, [%rd1];\n"
+					"\t@%p1 st.global.u32 [%rd2], %r2;\n"),
+				 RACE_DETECT(HIRACE), true);
+	assert_int_equal(count(kernel_in(out), "[__collider_state_k+32]"), 0);
+	free(out);
+	/* A strong read orders. */
+	expect(KERNEL("\tld.relaxed.gpu.global.u32 %r2, [%rd1];\n\tst.global.u32 [%rd2], %r2;\n"),
+	       RACE_DETECT(HIRACE), 0, 0);
+}
+
+static void what_writes_elsewhere_matters_not(void **state)
+{
+	(void)state;
+	expect(KERNEL("\t.shared .align 4 .b8 s[64];\n\tld.global.u32 %r2, [%rd1];\n"
+		      "\tst.shared.u32 [s], %r2;\n\tbar.sync 0;\n\tld.shared.u32 %r3, [s+4];\n"
+		      "\tatom.relaxed.gpu.global.add.u32 %r2, [%rd2], %r3;\n"),
+	       RACE_DETECT(HIRACE), 1, 1);
+	/* By a pointer that a loop moves on. */
+	expect(KERNEL("\tmov.b64 %rd3, %rd1;\n$L1:\n\tld.global.u32 %r2, [%rd3];\n"
+		      "\tadd.s64 %rd3, %rd3, 4;\n\tst.global.u32 [%rd2], %r2;\n"
+		      "\tadd.u32 %r1, %r1, 1;\n\tsetp.ne.u32 %p1, %r1, 0;\n\t@%p1 bra $L1;\n"),
+	       BOTH, 2, 1);
+	/* Nothing is written at all. */
+	expect(KERNEL("\tld.global.v2.u32 {%r2, %r3}, [%rd1+8];\n\tadd.u32 %r2, %r2, %r3;\n"
+		      "\tsetp.eq.u32 %p1, %r2, 7;\n\t@%p1 trap;\n"),
+	       RACE_DETECT(IGUARD), 1, 0);
+}
+
+static void it_can_be_taken_out(void **state)
+{
+	struct base_buf was = {0}, now = {0};
+	struct base_arena arena = {0};
+	struct base_sink sink = {0};
+	char *out = instrumented(copy, BOTH, true);
+	struct ptx_module *m = ptx_parse(&arena, "k.ptx", copy, sizeof(copy) - 1, &sink);
+
+	(void)state;
+	assert_non_null(m);
+	ptx_print(m, &was);
+	m = ptx_parse(&arena, "k.ptx", out, strlen(out), &sink);
+	assert_non_null(m);
+	assert_true(inst_strip(m, &sink));
+	ptx_print(m, &now);
+	base_buf_put(&was, "", 1);
+	base_buf_put(&now, "", 1);
+	assert_string_equal(strstr(was.p, ".entry"), strstr(now.p, ".entry"));
+	free(out);
+	base_buf_free(&was);
+	base_buf_free(&now);
+	base_sink_free(&sink);
+	base_arena_free(&arena);
+}
+
+/* Of a kernel that is proven for all its accesses hirace and iguard make one copy. */
+static void a_proven_kernel_has_one_copy(void **state)
+{
+	struct inst_prune k = {.kernel = "k", .is_whole = true, .narrays = 2, .array = {0, 8}};
+	struct inst_options opt = {.sanitize = BOTH, .plain = true, .prunes = &k, .nprunes = 1};
+	struct base_sink sink = {0};
+	struct base_buf out = {0};
+	struct inst_stats stats;
+
+	(void)state;
+	base_vec_push(&k.tests, ((struct inst_prune_test){4, 0}));
+	base_vec_push(&k.tests, ((struct inst_prune_test){5, 1}));
+	base_vec_push(&k.tests, ((struct inst_prune_test){6, 1}));
+	assert_int_equal(inst_text("k.ptx", copy, sizeof(copy) - 1, &opt, &out, &stats, &sink), 0);
+	base_buf_put(&out, "", 1);
+	/* Both for the proof and for a part of it, in the proof's order. */
+	assert_non_null(strstr(out.p, "__collider_proof_k[3] = "
+				      "{0x700000002,0x3000000000000,0x5000000000001}"));
+	assert_int_equal(count(out.p, "\n" RACE_PLAIN_BEGIN ":"), 1);
+	const char *begin = strstr(out.p, "\n" RACE_PLAIN_BEGIN ":");
+	assert_non_null(begin);
+	assert_int_equal(count(begin, "setp.ge.u64"), 3);
+	assert_int_equal(count(begin, "call"), 0);
+	assert_int_equal(count(out.p, "max.u64"), 1);
+	base_sink_free(&sink);
+	base_buf_free(&out);
+	base_vec_free(&k.tests);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_only_read_needs_no_check),
+		cmocka_unit_test(what_may_be_written_keeps_it),
+		cmocka_unit_test(what_writes_elsewhere_matters_not),
+		cmocka_unit_test(it_can_be_taken_out),
+		cmocka_unit_test(a_proven_kernel_has_one_copy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
