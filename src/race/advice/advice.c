@@ -43,7 +43,9 @@
 #define SEVERAL		(1ull << 30) /* times, of which only the first is known */
 #define LOADS_READ_ONLY (1ull << 31) /* a side is ld.global.nc */
 #define KNOWN_STREAMS	(1ull << 32) /* of both launches */
-#define PRODUCT		(1ull << 34) /* a side is a wgmma */
+#define PRODUCT		(1ull << 34) /* a side is a wgmma or tcgen05.mma */
+#define TCGEN05		(1ull << 35) /* a side is an instruction of tcgen05 */
+#define DEALLOC		(1ull << 36) /* a tcgen05.ld, and columns that are given back */
 #define SEED		(1ull << 33) /* of a compare-and-swap loop */
 
 struct row {
@@ -223,6 +225,21 @@ static uint64_t traits_of_values(const struct race_finding *f)
 	return has;
 }
 
+/* By the text: tcgen05's loads, stores and products are accesses as others are. */
+static bool is_form(const struct race_side *s, const char *name)
+{
+	return s->text && strstr(s->text, name);
+}
+
+static uint64_t traits_of_tcgen05(const struct race_side *a, const struct race_side *b)
+{
+	if (!is_form(a, "tcgen05.") && !is_form(b, "tcgen05."))
+		return 0;
+	bool is_given = (is_form(a, "tcgen05.dealloc") && is_form(b, "tcgen05.ld")) ||
+			(is_form(b, "tcgen05.dealloc") && is_form(a, "tcgen05.ld"));
+	return TCGEN05 | (is_given ? DEALLOC : 0);
+}
+
 static uint64_t traits_of_pair(const struct race_finding *f)
 {
 	const struct race_side *a = &f->sides[0], *b = &f->sides[1];
@@ -235,6 +252,7 @@ static uint64_t traits_of_pair(const struct race_finding *f)
 		has |= TENSOR;
 	if (a->access == RACE_ACCESS_PRODUCT || b->access == RACE_ACCESS_PRODUCT)
 		has |= PRODUCT;
+	has |= traits_of_tcgen05(a, b);
 	if (a->proxy == RACE_PROXY_TENSORMAP || b->proxy == RACE_PROXY_TENSORMAP)
 		has |= TENSORMAP;
 	if (a->proxy == RACE_PROXY_TEXTURE || b->proxy == RACE_PROXY_TEXTURE)
