@@ -61,6 +61,7 @@ struct kernel {
 	CUdeviceptr at;	     /* of its state; 0: none */
 	size_t bytes;
 	struct agent_proof proof;
+	bool is_read;
 	struct race_plain_state now; /* as its last launch found it, where that is_known */
 	bool is_known, was_proven, never_sampled;
 	uint64_t launches, hash; /* that weren't proven */
@@ -201,18 +202,16 @@ static struct kernel *find_same(const struct kernel *of)
 
 	HASH_ITER(hh, kernels, k, tmp)
 	{
-		if (of->at && k->at == of->at && k->key.context == of->key.context)
+		if (k != of && of->at && k->at == of->at && k->key.context == of->key.context)
 			return k->same ? k->same : k;
 	}
 	return NULL;
 }
 
-/* Without the lock, the context current. NULL: no memory. */
-static struct kernel *kernel_make(struct key key, const char *name, CUfunction f)
+/* Without the lock. NULL: no memory. */
+static struct kernel *kernel_make(struct key key, const char *name)
 {
 	struct kernel *k = calloc(1, sizeof(*k));
-	CUstream stream = agent_context_stream(owner);
-	struct agent_guard g;
 
 	if (!k) {
 		AGENT_NO_MEMORY("a kernel is checked that needs no checks");
@@ -220,28 +219,46 @@ static struct kernel *kernel_make(struct key key, const char *name, CUfunction f
 	}
 	k->key = key;
 	k->hash = base_hash(name, strlen(name), BASE_FNV_INIT);
+	agent_lock();
+	AGENT_TABLE_ADD(kernels, key, k);
+	agent_unlock();
+	return k;
+}
+
+/* Its variables, and that nothing is left out yet. Without the lock, the context current. */
+static void kernel_read(struct kernel *k, const char *name, CUfunction f)
+{
+	CUstream stream = agent_context_stream(owner);
 	CUmodule m = agent_function_module(owner, f);
+	CUdeviceptr at = 0;
+	struct agent_guard g;
+
+	k->is_read = true;
 	agent_enter(&g);
-	if (m && find_variable(m, RACE_PLAIN_STATE, name, &k->at, &k->bytes) &&
+	if (m && find_variable(m, RACE_PLAIN_STATE, name, &at, &k->bytes) &&
 	    k->bytes <= sizeof(k->now) && k->bytes > AFTER_OVER)
 		k->proof.head.flags = read_proof(k, m, name, stream) ? k->proof.head.flags : 0;
 	else
-		k->at = 0;
+		at = 0;
 	agent_leave(&g);
 	agent_lock();
+	k->at = at;
 	k->same = find_same(k);
-	AGENT_TABLE_ADD(kernels, key, k);
 	agent_unlock();
-	if (!k || !k->at || k->same)
-		return k;
+	if (!at || k->same)
+		return;
 	/* Who ends it from now on finds the kernel in the table. */
 	agent_enter(&g);
 	write_over(k);
 	(void)agent_driver.stream_synchronize(stream);
 	agent_leave(&g);
-	return k;
 }
 
+/*
+ * A kernel that can't be proven is read when it could be left out for the first time: reading takes
+ * longer than many a kernel, and two kernels that the program starts one after the other in two
+ * streams would no longer meet.
+ */
 static struct kernel *kernel_of(const char *name, CUfunction f)
 {
 	struct key key = {owner, f};
@@ -251,7 +268,9 @@ static struct kernel *kernel_of(const char *name, CUfunction f)
 	HASH_FIND(hh, kernels, &key, sizeof(key), k);
 	agent_unlock();
 	if (!k)
-		k = kernel_make(key, name, f);
+		k = kernel_make(key, name);
+	if (k && !k->is_read && (!is_set(&has_company) || k->launches >= CLEAN))
+		kernel_read(k, name, f);
 	return k && k->same ? k->same : k;
 }
 
@@ -424,8 +443,13 @@ static void begin(struct agent_context *c, struct agent_kernel *k,
 	if (is_set(&is_over) || !is_ours(c, l->context) || !agent_kernel_is_instrumented(k))
 		return;
 	struct kernel *x = kernel_of(agent_kernel_name(k), l->f);
-	if (!x || !x->at)
+	if (!x)
 		return;
+	if (!x->at) { /* as its code is until it has been read */
+		begun.k = x;
+		begun.on = RACE_PLAIN_CHECKED;
+		return;
+	}
 	agent_enter(&g);
 	bool is_good = decide(x, l, agent_kernel_name(k));
 	if (!is_good) {
