@@ -50,18 +50,21 @@ struct agent_driver {
 	AGENT_DRIVER_NEEDED(F)
 #undef F
 	/* Newer than the oldest supported driver (NULL there). */
-	CUresult (*library_get_module)(CUmodule *, CUlibrary);			 /* 12.0 */
-	CUresult (*kernel_get_function)(CUfunction *, CUkernel);		 /* 12.0 */
-	CUresult (*func_get_module)(CUmodule *, CUfunction);			 /* 11.0 */
-	CUresult (*kernel_get_library)(CUlibrary *, CUkernel);			 /* 12.5 */
-	CUresult (*ctx_record_event)(CUcontext, CUevent);			 /* 12.5 */
-	CUresult (*graph_get_nodes)(CUgraph, CUgraphNode *, size_t *);		 /* 10.0 */
-	CUresult (*graph_node_get_type)(CUgraphNode, CUgraphNodeType *);	 /* 10.0 */
-	CUresult (*graph_child_get_graph)(CUgraphNode, CUgraph *);		 /* 10.0 */
-	CUresult (*graph_dependencies)(CUgraphNode, CUgraphNode *, size_t *);	 /* 10.0 */
-	CUresult (*graph_kernel_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *); /* 12.0 */
-	CUresult (*func_get_name)(const char **, CUfunction);			 /* 12.3 */
-	CUresult (*kernel_get_name)(const char **, CUkernel);			 /* 12.3 */
+	CUresult (*library_get_module)(CUmodule *, CUlibrary);			  /* 12.0 */
+	CUresult (*kernel_get_function)(CUfunction *, CUkernel);		  /* 12.0 */
+	CUresult (*func_get_module)(CUmodule *, CUfunction);			  /* 11.0 */
+	CUresult (*func_load)(CUfunction);					  /* 12.4 */
+	CUresult (*module_get_function_count)(unsigned *, CUmodule);		  /* 12.4 */
+	CUresult (*module_enumerate_functions)(CUfunction *, unsigned, CUmodule); /* 12.4 */
+	CUresult (*kernel_get_library)(CUlibrary *, CUkernel);			  /* 12.5 */
+	CUresult (*ctx_record_event)(CUcontext, CUevent);			  /* 12.5 */
+	CUresult (*graph_get_nodes)(CUgraph, CUgraphNode *, size_t *);		  /* 10.0 */
+	CUresult (*graph_node_get_type)(CUgraphNode, CUgraphNodeType *);	  /* 10.0 */
+	CUresult (*graph_child_get_graph)(CUgraphNode, CUgraph *);		  /* 10.0 */
+	CUresult (*graph_dependencies)(CUgraphNode, CUgraphNode *, size_t *);	  /* 10.0 */
+	CUresult (*graph_kernel_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);  /* 12.0 */
+	CUresult (*func_get_name)(const char **, CUfunction);			  /* 12.3 */
+	CUresult (*kernel_get_name)(const char **, CUkernel);			  /* 12.3 */
 	/* For copies.c, in all supported drivers; without them copies go unchecked. */
 	CUresult (*event_record)(CUevent, CUstream);
 	CUresult (*stream_get_ctx)(CUstream, CUcontext *);

@@ -68,6 +68,9 @@ static const char *load_all(void)
 	SET(library_get_module, "cuLibraryGetModule");
 	SET(kernel_get_function, "cuKernelGetFunction");
 	SET(func_get_module, "cuFuncGetModule");
+	SET(func_load, "cuFuncLoad");
+	SET(module_get_function_count, "cuModuleGetFunctionCount");
+	SET(module_enumerate_functions, "cuModuleEnumerateFunctions");
 	SET(kernel_get_library, "cuKernelGetLibrary");
 	SET(ctx_record_event, "cuCtxRecordEvent");
 	SET(graph_get_nodes, "cuGraphGetNodes");

@@ -22,6 +22,7 @@
 #include "race/layout/history.h"
 
 #define PATCH_WAIT_S 10
+#define LOADED_MOST  256u /* kernels of a module */
 
 /* A pair of handles that mean something in one context (or, with context NULL, everywhere). */
 struct pair {
@@ -240,6 +241,32 @@ static enum agent_module_state settled(struct pair key)
 
 /* ------------------------------------------------------------------------ */
 
+/*
+ * Kernels of checked code at once, not each at its first launch: that takes longer than many a
+ * kernel, and two that the program starts one after the other in two streams would not meet.
+ * Libraries, of which a program launches little, have more kernels. Who asks for lazy loading gets
+ * it.
+ */
+static void load_kernels(CUmodule module)
+{
+	const char *asked = getenv("CUDA_MODULE_LOADING");
+	CUfunction *f;
+	unsigned n;
+
+	if ((asked && *asked) || !agent_driver.func_load ||
+	    !agent_driver.module_get_function_count || !agent_driver.module_enumerate_functions ||
+	    agent_driver.module_get_function_count(&n, module) != CUDA_SUCCESS || n > LOADED_MOST)
+		return;
+	f = n ? calloc(n, sizeof(CUfunction)) : NULL;
+	if (!f) /* they are loaded later */
+		return;
+	if (agent_driver.module_enumerate_functions(f, n, module) != CUDA_SUCCESS)
+		n = 0;
+	for (unsigned i = 0; i < n; i++)
+		(void)agent_driver.func_load(f[i]);
+	free(f);
+}
+
 enum agent_module_state agent_module_patch(struct agent_context *c, CUmodule module, bool is_fresh)
 {
 	struct pair key = pair_of(c, module);
@@ -262,6 +289,8 @@ enum agent_module_state agent_module_patch(struct agent_context *c, CUmodule mod
 	agent_choice_hold(agent_context_choice(c));
 	agent_enter(&g);
 	state = patch(c, module);
+	if (state == AGENT_MODULE_PATCHED)
+		load_kernels(module);
 	agent_leave(&g);
 	agent_choice_release(agent_context_choice(c));
 

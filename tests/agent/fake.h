@@ -54,6 +54,9 @@ bool fake_plain_is_on(CUmodule m);
 const struct race_plain_state *fake_partly(CUmodule m);
 /* From now on they access memory outside of their array. */
 void fake_leaves(void);
+/* Each module has so many kernels; those that were loaded before they were launched. */
+#define FAKE_KERNELS 2u
+unsigned fake_loaded(void);
 /* How often pinned memory was asked for, by the agent as well. */
 unsigned fake_pinned(void);
 

@@ -1043,6 +1043,38 @@ CUresult cuFuncGetModule(CUmodule *m, CUfunction f)
 	return check(true);
 }
 
+static unsigned loaded;
+
+unsigned fake_loaded(void)
+{
+	return loaded;
+}
+
+CUresult cuModuleGetFunctionCount(unsigned *n, CUmodule m)
+{
+	*n = m ? FAKE_KERNELS : 0;
+	return check(true);
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *f, unsigned n, CUmodule m)
+{
+	static struct CUfunc_st kernels[FAKE_KERNELS];
+
+	for (unsigned i = 0; i < n && i < FAKE_KERNELS; i++) {
+		kernels[i] = (struct CUfunc_st){.tag = TAG_FUNCTION, .module = m};
+		f[i] = &kernels[i];
+	}
+	return check(true);
+}
+
+CUresult cuFuncLoad(CUfunction f)
+{
+	if (f->tag != TAG_FUNCTION)
+		return CUDA_ERROR_INVALID_HANDLE;
+	loaded++;
+	return check(true);
+}
+
 CUresult cuFuncGetName(const char **name, CUfunction f)
 {
 	if (f->tag != TAG_FUNCTION)
