@@ -166,6 +166,10 @@ struct race_knobs {
  * RACE_DELAY_LEAST, are left out; in grids of 2^RACE_SPARE_FROM blocks and more each block delays
  * half of them, of 16 times as many a quarter, by a hash of the block and the count.
  *
+ * In one part between barriers of 2^32 / RACE_SKEW_BLOCKS, by a hash of the block and the count,
+ * one warp of 2^32 / RACE_SKEW_WARPS is delayed where the part begins, under the same conditions,
+ * so that it comes late (src/instrument/collide/skew.c).
+ *
  * A thread's word (RACE_STATE_*) has its count and its class, the same in a block: how late it
  * is (where its count starts, RACE_START), how many of its first delays are spared, and whether
  * its windows stay closed. Late are warps after a grid's first 2^RACE_WAVE_AT, by the logarithm of
@@ -180,6 +184,8 @@ struct race_knobs {
 #define RACE_DELAY_WINDOW  13u
 #define RACE_DELAY_OPEN	   0x40000000u
 #define RACE_DELAY_LEAST   0x40000000u
+#define RACE_SKEW_BLOCKS   0x40000000u
+#define RACE_SKEW_WARPS	   0x80000000u
 #define RACE_WAVE_AT	   13u /* 2^13 warps, which a large GPU holds */
 #define RACE_WAVE_WARPS	   2u  /* a block counts as so many, as an SM holds so many blocks */
 #define RACE_LAUNCHES	   2u

@@ -23,8 +23,9 @@ for sm in sm_75 sm_80 sm_90 sm_100; do
 	grep -E '^(BAR|MEMBAR|ERRBAR|CCTL|FENCE)' "$T/plain" | sort | uniq -c >"$T/a"
 	grep -E '^(BAR|MEMBAR|ERRBAR|CCTL|FENCE)' "$T/checked" | sort | uniq -c >"$T/b"
 	cmp -s "$T/a" "$T/b" || fail "$sm: ordering instructions differ: $(diff "$T/a" "$T/b")"
-	# the count of launches; loads, sleep, strong re-reads; the store, sleep, strong re-read
-	want='LDG LDG LDG NANOSLEEP LDG.STRONG LDG.STRONG BAR STG NANOSLEEP LDG.STRONG'
+	# the count of launches; late warps; loads, sleep, strong re-reads; late warps after the barrier; the
+	# store, sleep, strong re-read
+	want='LDG NANOSLEEP LDG LDG NANOSLEEP LDG.STRONG LDG.STRONG BAR NANOSLEEP STG NANOSLEEP LDG.STRONG'
 	have=$(sed -e 's/^LDG.*STRONG.*/LDG.STRONG/' -e 's/^LDG\.E.*/LDG/' -e 's/^STG.*/STG/' \
 		-e 's/^BAR.*/BAR/' -e 's/^NANOSLEEP.*/NANOSLEEP/' "$T/checked" | grep -E '^(LDG|STG|BAR|NANOSLEEP)' | tr '\n' ' ')
 	case $have in

@@ -9,6 +9,7 @@
 
 #include "device/report_parts.h"
 
+#include "check_parts.h"
 
 /* report.cu */
 extern "C" __device__ void __collider_changed(uint64_t table, uint32_t what, uint64_t address,
@@ -259,6 +260,24 @@ __collider_begin(uint32_t launches)
 	return (late | dev_spared() << RACE_SPARE_AT | closed << RACE_CLOSED_AT)
 		       << RACE_STATE_CLASS_AT |
 	       RACE_START(late) << RACE_STATE_COUNT_AT;
+}
+
+/* Where a part between barriers begins: is the warp late (src/instrument/collide/skew.c)? As
+ * template `skew`. */
+extern "C" __device__ __noinline__ __attribute__((weak)) void __collider_skew(uint32_t state)
+{
+	uint32_t random, ns, flags, sample;
+
+	KNOB(sample, 16);
+	if (sample > 1 || !dev_is_drawn(&state, 0, &random))
+		return;
+	random *= RACE_MIX;
+	if (random >= RACE_SKEW_WARPS || !dev_is_due(state, true) ||
+	    (state >> RACE_STATE_COUNT_AT) * RACE_MIX_WINDOW + dev_salt() >= RACE_SKEW_BLOCKS)
+		return;
+	KNOB(flags, 24);
+	KNOB(ns, 8);
+	dev_nap(__umulhi(random * RACE_MIX, ns), flags);
 }
 
 /* At every exit: the thread's count is added to the counter of its SM, in a single reduction if all

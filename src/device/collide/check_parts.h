@@ -32,11 +32,12 @@ RACE_STATIC_ASSERT(offsetof(struct race_knobs, looks) == 56, "read below");
 /* Equal in lanes that arrive together, different from warp to warp and from call to call. */
 DEV_FN uint32_t dev_draw(void)
 {
-	uint32_t clock, seed;
+	uint32_t clock, seed, warp;
 
 	asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+	DEV_SREG32(warp, "%warpid");
 	KNOB(seed, 20);
-	clock = (clock ^ seed) * 0x9E3779B1u;
+	clock = ((clock + warp * RACE_MIX_WINDOW) ^ seed) * 0x9E3779B1u;
 	return (clock ^ clock >> 15) * 0x2C1B3C6Du;
 }
 
@@ -56,23 +57,30 @@ DEV_FN bool dev_spares(uint32_t thread_class, uint32_t count)
 	return count * RACE_MIX + dev_salt() > 0xffffffffu >> (thread_class >> RACE_SPARE_AT & 3u);
 }
 
+/* Does the thread delay now: one of its first, if `is_first` lets it, or in a window? */
+DEV_FN bool dev_is_due(uint32_t state, bool is_first)
+{
+	uint32_t thread_class = state >> RACE_STATE_CLASS_AT, count = state >> RACE_STATE_COUNT_AT;
+	uint32_t dense, clock;
+
+	KNOB(dense, 28);
+	asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+	clock = (clock >> RACE_DELAY_WINDOW) * RACE_MIX_WINDOW + dev_salt();
+	return (is_first && count < dense && !dev_spares(thread_class, count)) ||
+	       (clock < RACE_DELAY_OPEN && !(thread_class >> RACE_CLOSED_AT & 1u));
+}
+
 /* As template `delay` of collide.ptxt does it. */
 DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t state)
 {
-	uint32_t ns, dense, flags, clock, count = state >> RACE_STATE_COUNT_AT;
-	uint32_t thread_class = state >> RACE_STATE_CLASS_AT;
+	uint32_t ns, flags;
 	bool is_due = true;
 
-	random = random * RACE_MIX + count * RACE_MIX_WINDOW;
+	random = random * RACE_MIX + (state >> RACE_STATE_COUNT_AT) * RACE_MIX_WINDOW;
 	KNOB(flags, 24);
 	if (what & RACE_CHECK_LOADS) {
-		KNOB(dense, 28);
 		KNOB(ns, 8);
-		asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
-		clock = (clock >> RACE_DELAY_WINDOW) * RACE_MIX_WINDOW + dev_salt();
-		is_due = (count < dense && random >= RACE_DELAY_LEAST &&
-			  !dev_spares(thread_class, count)) ||
-			 (clock < RACE_DELAY_OPEN && !(thread_class >> RACE_CLOSED_AT & 1u));
+		is_due = dev_is_due(state, random >= RACE_DELAY_LEAST);
 	} else {
 		KNOB(ns, 12);
 	}

@@ -565,6 +565,7 @@ void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan)
 	struct ptx_label *plain = inst_plain_copy(cx, inst_plan_launches(cx));
 	struct ptx_stmt *top = inst_body_start(f);
 	begin_function(cx, plan, top, plain);
+	inst_emit_skews(cx, plan, top);
 	for (struct inst_group *g = plan->first; g; g = g->next) {
 		/* Code that belongs at the end of the body is placed before the last ret. */
 		if (!g->flush)

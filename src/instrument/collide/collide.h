@@ -106,6 +106,9 @@ void inst_emit_tmem(struct inst_ctx *cx, struct inst_group *g, struct ptx_opnd d
 /* collide.c: the fast path. */
 void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan);
 
+/* skew.c: delays some warps at a kernel's entry, before `top`, and after barriers. */
+void inst_emit_skews(struct inst_ctx *cx, const struct inst_plan *plan, struct ptx_stmt *top);
+
 /* capture.c: copies beside an access of a group that is checked at `flush`; `top`: where the
  * function begins. */
 void inst_capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,
