@@ -259,6 +259,7 @@ struct judge_launch *judge_launch_new(struct judge_server *s, const struct base_
 	l->done = (struct race_judge_done){.why = RACE_JUDGE_FAILED, .end = JUDGE_REFUSED};
 	l->o.end = JUDGE_REFUSED;
 	l->q.units = units_of(&head, &l->q.unit_blocks);
+	l->q.block_threads = head.block[0] * head.block[1] * head.block[2];
 	l->q.earlier = head.earlier;
 	l->q.is_proven = (head.flags & RACE_JUDGE_IS_PROVEN) != 0;
 	HASH_FIND(hh, s->modules, &head.module, sizeof(head.module), m);

@@ -129,6 +129,14 @@ static void test_limits(void **state)
 	p.mode = RACE_JUDGE_VERIFY;
 	p.blocks = 0;
 	assert_int_equal(race_judge_decide(&p, &q).units, 64);
+	/* A grid of few threads is small, too, however many blocks it has. */
+	p.mode = RACE_JUDGE_AUTO;
+	q.block_threads = 64;
+	assert_int_equal(race_judge_decide(&p, &q).units, 64);
+	q.block_threads = 65;
+	assert_int_equal(race_judge_decide(&p, &q).units, 6);
+	q.block_threads = 0;
+	assert_int_equal(race_judge_decide(&p, &q).units, 6);
 	/* A trial that ended early is not made again. */
 	q.trials = 1;
 	q.last_failed = true;

@@ -16,10 +16,11 @@
 #include <stddef.h>
 
 #define FIRST_LAUNCHES 2u
-#define SMALL	       16u  /* blocks of a grid that is taken whole at once */
-#define START	       6u   /* units */
-#define GROWS	       4u   /* times */
-#define MOST	       256u /* blocks */
+#define SMALL	       16u   /* blocks of a grid that is taken whole at once */
+#define SMALL_THREADS  4096u /* or threads: what so many blocks of 256 have */
+#define START	       6u    /* units */
+#define GROWS	       4u    /* times */
+#define MOST	       256u  /* blocks */
 #define SEEDS	       3u
 #define CHEAP_NS       100000000ull /* a trial after which there may be more blocks */
 #define SEED_NS	       30000000ull  /* after which there may be another seed */
@@ -104,7 +105,9 @@ static uint64_t units_of(const struct race_judge_question *q, uint64_t blocks)
 
 static bool is_small(const struct race_judge_question *q)
 {
-	return q->units <= SMALL / q->unit_blocks;
+	return q->units <= SMALL / q->unit_blocks ||
+	       (q->block_threads &&
+		q->units <= SMALL_THREADS / ((uint64_t)q->unit_blocks * q->block_threads));
 }
 
 static uint64_t first_units(const struct race_judge_policy *p, const struct race_judge_question *q)

@@ -34,6 +34,7 @@ struct race_judge_policy race_judge_policy_default(void); /* of AUTO */
 struct race_judge_question {
 	uint64_t units; /* of the grid */
 	uint32_t unit_blocks;
+	uint32_t block_threads; /* 0: not known */
 	uint64_t
 		earlier; /* launches of this kernel with these dimensions and sizes, taken before */
 	bool is_proven;	 /* free of races, by collider prove */
