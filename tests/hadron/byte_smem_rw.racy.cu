@@ -1,6 +1,7 @@
 // byte_smem_rw.racy.cu - the same with an index slip: both warps use the even bytes.
 // scenario: Byte granularity SMEM RW
 // detector: collide
+// options: dense=256
 // delays: 5000/1
 // expect collide: clobbered-read at takes
 // expect oracle: unordered at gives

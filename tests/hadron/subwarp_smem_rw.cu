@@ -3,6 +3,7 @@
 // scenario: Inter-subwarp SMEM RW
 // table 3: race, found
 // detector: collide
+// options: dense=256
 // expect collide: clobbered-read at takes
 // expect oracle: unordered at gives
 // expect oracle: unordered at takes
