@@ -18,5 +18,6 @@ says() { # says FILE LAUNCH TEXT...: the report of that launch has each text
 }
 says race_tcgen05_stages 1 'before the tcgen05.mma: the phase of the mbarrier that the copy completes'
 says race_tcgen05 3 'after a tcgen05.mma: tcgen05.commit'
+says race_tcgen05 10 'matrix product, in the thread that made the ordinary access, before the barrier.'
 says race_tcgen05 13 'tcgen05.wait::ld (fence_view_async_tmem_load() of CUTLASS)' 'tcgen05.dealloc, tensor memory'
 exit $bad
