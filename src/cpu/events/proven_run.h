@@ -1,6 +1,6 @@
 /*
- * proven_run.h - a launch that is proven, between its accesses (proven.c) and what the oracle and
- * findings get of it (proven_sides.c).
+ * proven_run.h - a launch that is proven, between its accesses (proven.c), the notes of these
+ * (proven_notes.c) and what the oracle and findings get of it (proven_sides.c).
  */
 #ifndef COLLIDER_CPU_EVENTS_PROVEN_RUN_H
 #define COLLIDER_CPU_EVENTS_PROVEN_RUN_H
@@ -31,16 +31,17 @@ struct proven_array {
 
 /*
  * What one instruction has accessed. An element is what a thread accesses at once. Lanes that lie
- * side by side, a whole warp or each 16 or 8 of it, as the first access has them, access a row of
- * elements. For the rows it is enough to know which thread did; for all other elements a set of
- * bytes says whether any did.
+ * side by side, those of a warp or each 16 or 8 of it, as the first access has them, access a row
+ * of elements, or a part of it, where others do nothing. A word has which part, and by which
+ * threads; for all other elements a set of bytes says whether any did.
  */
 struct proven_touch {
-	/* The least thread: UINT32_MAX - it, 0: none. By row, that of its first lane; the first row
-	 * has the elements before `skew`. NULL: nothing has been accessed. */
-	uint32_t *row;
+	/* By row: UINT32_MAX - the thread of lane 0, its first lane, and that after the last;
+	 * 0: none. The first row has the elements before `skew`. NULL: nothing was accessed. */
+	uint64_t *row;
 	uint64_t row_lo, row_hi; /* that may have been accessed, in steps of PROVEN_STEP */
-	/* By element from the array's first, of those that no whole row had; NULL: none. */
+	/* By element from the array's first, of all others UINT32_MAX - the least thread; NULL:
+	 * there are none. */
 	uint32_t *thread;
 	struct proven_bytes done; /* ... and which these are; at the launch's end of rows, too */
 	uint32_t pc, array;
@@ -84,13 +85,37 @@ static inline uint64_t proven_at(const struct proven_array *a, const struct prov
 	return (((a->extent.base >> t->shift) + element) << t->shift) - a->extent.base;
 }
 
+/* A row's word. */
+static inline uint64_t proven_word(uint32_t thread, unsigned first, unsigned end)
+{
+	return (uint64_t)(UINT32_MAX - thread) << 32 | first << 8 | end;
+}
+static inline uint32_t proven_thread(uint64_t word)
+{
+	return UINT32_MAX - (uint32_t)(word >> 32);
+}
+static inline unsigned proven_first(uint64_t word)
+{
+	return word >> 8 & 0xff;
+}
+static inline unsigned proven_end(uint64_t word)
+{
+	return word & 0xff;
+}
+
 /* An element's row, and its place there. */
-static inline uint32_t *proven_row(const struct proven_touch *t, uint64_t element, unsigned *lane)
+static inline uint64_t *proven_row(const struct proven_touch *t, uint64_t element, unsigned *lane)
 {
 	uint64_t at = element + (1u << t->wide) - t->skew;
 
 	*lane = (unsigned)(at & ((1u << t->wide) - 1));
 	return &t->row[at >> t->wide];
+}
+
+/* The first element of the row. */
+static inline uint64_t proven_start(const struct proven_touch *t, uint64_t row)
+{
+	return (row << t->wide) + t->skew - (1u << t->wide);
 }
 
 /* Has the instruction accessed the byte? */
@@ -102,10 +127,16 @@ static inline bool proven_has(const struct proven_array *a, const struct proven_
 
 	if (!t->row)
 		return false;
-	return *proven_row(t, proven_element(a, t, at), &lane) ||
+	uint64_t row = *proven_row(t, proven_element(a, t, at), &lane);
+	return (lane >= proven_first(row) && lane < proven_end(row)) ||
 	       (bits && bits[at / PROVEN_WORD] >> at % PROVEN_WORD & 1);
 }
 
+/* proven_notes.c. Lanes are about to access the site's array. False: there is no memory for it. */
+bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
+		 uint32_t mask, const uint64_t *addr, uint32_t bytes);
+/* The same of all lanes, side by side from there on, often. False: nothing was noted. */
+bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at);
 /* Adds [at, at + n); no worker does, too. */
 void proven_add(struct proven_bytes *b, uint64_t at, uint64_t n);
 /* proven.c. NULL: no memory, or it isn't as `p` has it, whose sites are freed then. */

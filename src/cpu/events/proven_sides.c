@@ -78,17 +78,19 @@ typedef void range_fn(struct cpu_events *x, uint32_t actor, const struct proven_
 static uint64_t each_run(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
 			 const struct proven_array *a, range_fn *fn)
 {
-	uint64_t n = 0, bytes = 1ull << (t->shift + t->wide);
+	uint64_t n = 0, from = 0, end = 0; /* elements of the run that is open */
 
-	for (uint64_t i = t->row_lo, end; i < t->row_hi; i = end + 1) {
-		for (end = i; end < t->row_hi && t->row[end]; end++)
-			;
-		if (end == i)
+	for (uint64_t i = t->row_lo; i <= t->row_hi; i++) {
+		uint64_t row = i < t->row_hi ? t->row[i] : 0, start = proven_start(t, i);
+		if (row && from != end && start + proven_first(row) == end) {
+			end = start + proven_end(row);
 			continue;
-		uint64_t element = (i << t->wide) + t->skew - (1u << t->wide);
-		n++;
-		if (fn)
-			fn(x, actor, t, a->base + proven_at(a, t, element), (end - i) * bytes);
+		}
+		if (fn && from != end)
+			fn(x, actor, t, a->base + proven_at(a, t, from), (end - from) << t->shift);
+		n += from != end;
+		from = start + proven_first(row);
+		end = start + proven_end(row);
 	}
 	return n;
 }
@@ -96,12 +98,11 @@ static uint64_t each_run(struct cpu_events *x, uint32_t actor, const struct prov
 /* Where there are other elements, too: rows as bytes. */
 static void join_rows(struct proven_touch *t, const struct proven_array *a)
 {
-	uint64_t bytes = 1ull << (t->shift + t->wide);
-
 	for (uint64_t i = t->row_lo; t->thread && i < t->row_hi; i++) {
-		uint64_t element = (i << t->wide) + t->skew - (1u << t->wide);
-		if (t->row[i])
-			proven_add(&t->done, proven_at(a, t, element), bytes);
+		uint64_t row = t->row[i], first = proven_start(t, i) + proven_first(row);
+		if (row)
+			proven_add(&t->done, proven_at(a, t, first),
+				   (uint64_t)(proven_end(row) - proven_first(row)) << t->shift);
 	}
 }
 
@@ -320,10 +321,12 @@ static const struct proven_touch *touch_of(const struct cpu_proven_run *r,
 static uint32_t thread_of(const struct proven_touch *t, uint64_t element)
 {
 	unsigned lane;
-	uint32_t of_row = *proven_row(t, element, &lane), own = t->thread ? t->thread[element] : 0;
+	uint64_t row = *proven_row(t, element, &lane);
+	bool is_of_row = lane >= proven_first(row) && lane < proven_end(row);
+	uint32_t of_row = is_of_row ? proven_thread(row) + lane : UINT32_MAX;
+	uint32_t own = t->thread ? UINT32_MAX - t->thread[element] : UINT32_MAX;
 
-	of_row = of_row > lane ? of_row - lane : 0;
-	return UINT32_MAX - (own > of_row ? own : of_row);
+	return own < of_row ? own : of_row;
 }
 
 static void fill_side(struct oracle_side *s, const struct events_proven *p, uint64_t address)

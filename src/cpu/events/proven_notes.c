@@ -1,0 +1,330 @@
+/*
+ * proven_notes.c - what the instructions of a proven launch access, as they do: sets of bytes, rows
+ * of elements and their threads, and what was there before stores (proven_run.h).
+ *
+ * Several workers note at the same time: by atomics, where something is missing; one alone needs
+ * none. Costs: proven.c.
+ */
+#include "flow/flow.h"
+#include "cpu/events/proven_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD PROVEN_WORD
+
+static bool bytes_make(struct proven_bytes *b, const struct cpu_extent *e)
+{
+	b->words = e->bytes / WORD + 1;
+	b->bits = calloc(b->words, sizeof(*b->bits));
+	b->lo = UINT64_MAX;
+	return b->bits != NULL;
+}
+
+/* The bits of [at, at + n) that the word has. */
+static uint64_t bits_of(uint64_t word, uint64_t at, uint64_t n)
+{
+	uint64_t lo = at > word * WORD ? at - word * WORD : 0, end = at + n - word * WORD;
+
+	return (end >= WORD ? UINT64_MAX : (1ull << end) - 1) & UINT64_MAX << lo;
+}
+
+/* a: the lower end (what is added lowers it) or the upper one. */
+static void move_end(uint64_t *a, uint64_t to, bool is_upper)
+{
+	uint64_t now = __atomic_load_n(a, __ATOMIC_RELAXED);
+
+	while ((is_upper ? now < to : now > to) &&
+	       !__atomic_compare_exchange_n(a, &now, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* In large steps: workers that go through an array would change them at each access. */
+static void move_ends(uint64_t *lo, uint64_t *hi, uint64_t first, uint64_t last, uint64_t all)
+{
+	uint64_t end = (last / PROVEN_STEP + 1) * PROVEN_STEP;
+
+	move_end(lo, first / PROVEN_STEP * PROVEN_STEP, false);
+	move_end(hi, end < all ? end : all, true);
+}
+
+static void set(struct proven_bytes *b, uint64_t at, uint64_t n, bool is_beside)
+{
+	uint64_t word = at / WORD, last = (at + n - 1) / WORD;
+
+	move_ends(&b->lo, &b->hi, word, last, b->words);
+	for (; word <= last; word++) {
+		uint64_t bits = bits_of(word, at, n);
+		if (!is_beside)
+			b->bits[word] |= bits;
+		else if (bits & ~__atomic_load_n(&b->bits[word], __ATOMIC_RELAXED))
+			__atomic_fetch_or(&b->bits[word], bits, __ATOMIC_RELAXED);
+	}
+}
+
+void proven_add(struct proven_bytes *b, uint64_t at, uint64_t n)
+{
+	set(b, at, n, false);
+}
+
+/* Bytes that are about to be written: what the launch found there is kept. In a proven launch one
+ * thread writes a byte, or threads that are ordered. */
+static void save(struct proven_array *a, uint64_t at, uint64_t n, bool is_beside)
+{
+	struct proven_bytes *b = &a->written;
+	const uint8_t *now = (const uint8_t *)(uintptr_t)a->base;
+
+	for (uint64_t word = at / WORD; word <= (at + n - 1) / WORD; word++) {
+		uint64_t has = __atomic_load_n(&b->bits[word], __ATOMIC_RELAXED);
+		uint64_t new = bits_of(word, at, n) & ~has, i = word *WORD;
+		if (new == UINT64_MAX)
+			memcpy(a->old + i, now + i, WORD);
+		else
+			for (; new; new &= new - 1) {
+				uint64_t k = i + (unsigned)__builtin_ctzll(new);
+				a->old[k] = now[k];
+			}
+	}
+	set(b, at, n, is_beside);
+}
+
+/* How lanes lie: log2 of how many are side by side, 0: anyhow; which take part; and where lane 0
+ * is, or would be. */
+struct shape {
+	unsigned wide, first, end;
+	uint64_t base;
+};
+
+/* The lanes of a whole warp. */
+static unsigned width_of(const uint64_t *addr, uint32_t bytes)
+{
+	for (unsigned wide = 5; wide >= 3; wide--) {
+		unsigned low = (1u << wide) - 1;
+		uint64_t differ = 0;
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			differ |= addr[l] ^ (addr[l & ~low] + (uint64_t)(l & low) * bytes);
+		if (!differ)
+			return wide;
+	}
+	return 0;
+}
+
+static struct shape shape_of(const uint64_t *addr, uint32_t mask, uint32_t bytes)
+{
+	unsigned first = (unsigned)__builtin_ctz(mask), end = 32u - (unsigned)__builtin_clz(mask);
+	struct shape s = {0, first, end, addr[first] - (uint64_t)first * bytes};
+	uint64_t differ = 0;
+
+	if (mask == UINT32_MAX) {
+		s.wide = width_of(addr, bytes);
+		return s;
+	}
+	for (unsigned l = first; l < end; l++)
+		differ |= (addr[l] ^ (s.base + (uint64_t)l * bytes)) | !(mask >> l & 1);
+	s.wide = differ ? 0 : 5;
+	return s;
+}
+
+static uint64_t elements_of(const struct proven_array *a, const struct proven_touch *t)
+{
+	return (a->extent.bytes >> t->shift) + 2;
+}
+
+static uint64_t rows_of(const struct proven_array *a, const struct proven_touch *t)
+{
+	return (elements_of(a, t) >> t->wide) + 3;
+}
+
+/* What the first access is. Lock held. */
+static bool make_rows(struct proven_array *a, struct proven_touch *t, const struct cpu_acc *acc,
+		      uint32_t pc, const struct shape *s, uint32_t bytes)
+{
+	t->pc = pc;
+	t->shift = (uint8_t)__builtin_ctz(bytes);
+	t->wide = (uint8_t)(s->wide ? s->wide : 5);
+	t->is_write = acc->kind != CPU_ACC_LOAD;
+	t->is_update = acc->kind == CPU_ACC_ATOMIC;
+	t->scope = (uint8_t)flow_scope(acc->sem, acc->scope);
+	a->is_read_only |= acc->is_nc;
+	t->skew = (uint8_t)(proven_element(a, t, s->base - a->extent.base) & ((1u << t->wide) - 1));
+	t->row_lo = UINT64_MAX;
+	if (t->is_write && !a->old) {
+		a->old = malloc(a->extent.bytes);
+		if (!a->old || !bytes_make(&a->written, &a->extent))
+			return false;
+	}
+	uint64_t *row = calloc(rows_of(a, t), sizeof(*row));
+	__atomic_store_n(&t->row, row, __ATOMIC_RELEASE);
+	return row != NULL;
+}
+
+static bool touch_make(struct cpu_proven_run *r, uint32_t site, const struct cpu_acc *acc,
+		       uint32_t pc, const struct shape *s, uint32_t bytes)
+{
+	struct proven_touch *t = &r->touch[site];
+	struct proven_array *a = &r->array[r->proven.site[site].extent];
+	bool is_made = true;
+
+	if (__atomic_load_n(&t->row, __ATOMIC_ACQUIRE))
+		return true;
+	pthread_mutex_lock(&r->lock);
+	if (!t->row) {
+		t->array = r->proven.site[site].extent;
+		is_made = make_rows(a, t, acc, pc, s, bytes);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return is_made;
+}
+
+/* Of the threads that access an element the least is kept: whoever comes first. */
+static void put_thread(uint32_t *at, uint32_t thread, bool is_beside)
+{
+	uint32_t now = __atomic_load_n(at, __ATOMIC_RELAXED), to = UINT32_MAX - thread;
+
+	if (!is_beside) {
+		*at = now < to ? to : now;
+		return;
+	}
+	while (now < to &&
+	       !__atomic_compare_exchange_n(at, &now, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* By element; NULL: there is no memory for it. */
+static uint32_t *threads_make(struct cpu_proven_run *r, const struct proven_array *a,
+			      struct proven_touch *t)
+{
+	uint32_t *all = __atomic_load_n(&t->thread, __ATOMIC_ACQUIRE);
+
+	if (all)
+		return all;
+	pthread_mutex_lock(&r->lock);
+	all = t->thread;
+	if (!all && bytes_make(&t->done, &a->extent)) {
+		all = calloc(elements_of(a, t), sizeof(*all));
+		__atomic_store_n(&t->thread, all, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return all;
+}
+
+/* Notes elements side by side, of threads from that one on. False: there is no memory for it. */
+static bool note_elements(struct cpu_proven_run *r, struct proven_array *a, struct proven_touch *t,
+			  uint64_t at, uint32_t n, uint32_t thread, bool is_beside)
+{
+	uint32_t *all = threads_make(r, a, t);
+	uint64_t element = proven_element(a, t, at);
+
+	if (!all)
+		return false;
+	if (t->is_write)
+		save(a, at, (uint64_t)n << t->shift, is_beside);
+	set(&t->done, at, (uint64_t)n << t->shift, is_beside);
+	for (uint32_t l = 0; l < n; l++)
+		put_thread(&all[element + l], thread + l, is_beside);
+	return true;
+}
+
+/* The same of a row's lanes [first, end), of which lane 0 would be at `at`. False: they lie across
+ * rows, or other threads had others of the row; nothing was noted. */
+static inline bool note_row(struct proven_array *a, struct proven_touch *t, uint64_t at,
+			    uint32_t thread, unsigned first, unsigned end, bool is_beside)
+{
+	unsigned lane;
+	uint64_t *row = proven_row(t, proven_element(a, t, at), &lane);
+
+	if (lane)
+		return false;
+	uint64_t now = __atomic_load_n(row, __ATOMIC_RELAXED), i = (uint64_t)(row - t->row);
+	do {
+		uint32_t by = proven_thread(now);
+		unsigned from = proven_first(now), until = proven_end(now);
+		/* Often an instruction has been there, by threads that aren't after these. */
+		if (by <= thread && from <= first && until >= end)
+			return true;
+		if (now && (by < thread || first > from || end < until))
+			return false;
+		if (t->is_write)
+			save(a, at + ((uint64_t)first << t->shift),
+			     (uint64_t)(end - first) << t->shift, is_beside);
+		move_ends(&t->row_lo, &t->row_hi, i, i, rows_of(a, t));
+		if (!is_beside)
+			*row = proven_word(thread, first, end);
+	} while (is_beside &&
+		 !__atomic_compare_exchange_n(row, &now, proven_word(thread, first, end), true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return true;
+}
+
+/* The number of the warp's first thread in the launch. */
+static uint32_t thread_of(const struct cpu_proven_run *r, const struct cpu_warp *w)
+{
+	uint32_t n = events_actor(w);
+
+	if (!r->has_judges)
+		return n;
+	n -= w->cta->events->actor;
+	return (n >> r->stride) * r->block_threads + (n & ((1u << r->stride) - 1));
+}
+
+/* Lanes that lie anyhow. False: there is no memory for it. */
+static bool note_lanes(struct cpu_warp *w, struct proven_array *a, struct proven_touch *t,
+		       uint32_t mask, const uint64_t *addr, uint32_t thread)
+{
+	uint64_t first = 0, bytes = 1ull << t->shift;
+	uint32_t n = 0, from = 0; /* lanes side by side from `from` on */
+
+	CPU_EACH_LANE (l, mask) {
+		if (n && l == from + n && addr[l] == first + n * bytes) {
+			n++;
+			continue;
+		}
+		/* One element by many lanes has the first one's thread. */
+		if (n == 1 && addr[l] == first)
+			continue;
+		if (n && !note_elements(w->grid->proven, a, t, first - a->extent.base, n,
+					thread + from, w->worker->is_beside))
+			return false;
+		first = addr[l];
+		from = l;
+		n = 1;
+	}
+	return note_elements(w->grid->proven, a, t, first - a->extent.base, n, thread + from,
+			     w->worker->is_beside);
+}
+
+bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
+		 uint32_t mask, const uint64_t *addr, uint32_t bytes)
+{
+	struct cpu_proven_run *r = w->grid->proven;
+	struct proven_touch *t = &r->touch[site];
+	struct proven_array *a = &r->array[r->proven.site[site].extent];
+	uint32_t thread = thread_of(r, w), per;
+	struct shape s = shape_of(addr, mask, bytes);
+	uint64_t base = a->extent.base;
+
+	if (!touch_make(r, site, acc, pc, &s, bytes))
+		return false;
+	if (s.wide < t->wide)
+		return note_lanes(w, a, t, mask, addr, thread);
+	if (mask != UINT32_MAX)
+		return (t->wide == 5 && note_row(a, t, s.base - base, thread, s.first, s.end,
+						 w->worker->is_beside)) ||
+		       note_lanes(w, a, t, mask, addr, thread);
+	per = 1u << t->wide;
+	for (uint32_t l = 0; l < CPU_WARP; l += per)
+		if (!note_row(a, t, addr[l] - base, thread + l, 0, per, w->worker->is_beside) &&
+		    !note_elements(r, a, t, addr[l] - base, per, thread + l, w->worker->is_beside))
+			return false;
+	return true;
+}
+
+bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at)
+{
+	struct cpu_proven_run *r = w->grid->proven;
+	struct proven_touch *t = &r->touch[site];
+
+	return __atomic_load_n(&t->row, __ATOMIC_ACQUIRE) && t->wide == 5 &&
+	       note_row(&r->array[r->proven.site[site].extent], t, at, thread_of(r, w), 0, CPU_WARP,
+			w->worker->is_beside);
+}
