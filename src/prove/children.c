@@ -122,9 +122,9 @@ static void unproven(struct race_proofs *r, struct job *j, const char *text)
 
 /* Would another run say the same? Not where time ran out, which isn't always said: what is looked
  * for besides the verdict just isn't found then. */
-static bool is_settled(const struct race_proof *k, const struct prove_options *o)
+bool prove_is_settled(const struct race_proof *k, unsigned timeout_ms)
 {
-	if (k->ms + k->ms / 8 >= o->timeout_ms)
+	if (k->ms + k->ms / 8 >= timeout_ms)
 		return false;
 	for (size_t i = 0; i < k->problems.n; i++)
 		if (k->problems.v[i].cause != RACE_CAUSE_OTHER)
@@ -146,7 +146,8 @@ static void finish(struct race_proofs *r, struct job *j)
 		unproven(r, j,
 			 j->is_killed ? OUT_OF_TIME
 				      : "the analysis died, perhaps at its memory limit");
-	else if (j->wire.o->cache && is_settled(&r->kernels.v[j->kernel], j->wire.o))
+	else if (j->wire.o->cache &&
+		 prove_is_settled(&r->kernels.v[j->kernel], j->wire.o->timeout_ms))
 		prove_wire_keep(&j->wire, j->got.p, j->got.n);
 	base_buf_free(&j->got);
 	j->pid = 0;

@@ -75,6 +75,8 @@ struct prove_options {
  */
 int prove_text(const char *file, const char *text, size_t size, const struct prove_options *o,
 	       struct race_proofs *out, struct base_sink *sink);
+/* Would more time say the same of it? Its limit was timeout_ms. */
+bool prove_is_settled(const struct race_proof *k, unsigned timeout_ms);
 /* Sets cache to the user's folder of results, and what they depend on besides the kernel: this
  * program itself. The name is in the arena. */
 void prove_use_cache(struct prove_options *o, struct base_arena *arena);

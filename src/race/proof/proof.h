@@ -184,8 +184,8 @@ struct race_proof {
 	BASE_VEC(struct race_proven_site) sites; /* none where anything couldn't be analysed */
 	/* With prove_options.wants_extents. Is every access to shared memory proven to stay within
 	 * its variable? Is the kernel no more than weak accesses and barriers of its own, all of
-	 * whose pairs are proven, and its contract what a launch can be tested for? Then frees are
-	 * its accesses to global memory; else why not. */
+	 * whose pairs are proven, and its contract, with stays_if, what a launch can be tested
+	 * for? Then frees are its accesses to global memory; else why not. */
 	bool stays_shared, is_whole;
 	const char *stays_if; /* they do where this holds (--assume); NULL, "": always */
 	const char *why_checked;
