@@ -128,6 +128,8 @@ void cli_load_note(struct race_results *r, const struct race_shm *shm,
 			l->replaced, l->images, 1e-9 * (double)l->ns);
 	if (l->kept)
 		base_buf_printf(&b, ", %u kept from earlier runs", l->kept);
+	if (l->late)
+		base_buf_printf(&b, "; more of %u is being proven for later runs", l->late);
 	race_note_add(r, b.p, b.n);
 	base_buf_free(&b);
 }

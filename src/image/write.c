@@ -36,6 +36,14 @@ void image_kept_make(struct base_buf *out, enum image_outcome outcome, unsigned 
 	k->sum = image_kept_sum(k, out->n);
 }
 
+void image_kept_set_late(struct base_buf *entry)
+{
+	struct image_kept *k = (struct image_kept *)(void *)entry->p;
+
+	k->is_late = 1;
+	k->sum = image_kept_sum(k, entry->n);
+}
+
 struct file {
 	char *path;
 	struct timespec used;

@@ -100,6 +100,7 @@ struct inst_prune {
 
 struct inst_prunes {
 	struct base_arena arena;
+	bool is_late; /* with more time more may be found */
 	BASE_VEC(struct inst_prune) kernels;
 };
 

@@ -23,8 +23,8 @@
  * aren't comparisons. Without wants_whole nothing tests that accesses to global memory stay within
  * their arrays.
  * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn, or what the job
- * has: then the second turn, which proves most, comes first. None for a module that was analysed
- * before, whose results that command keeps.
+ * has: then the second turn, which proves most, comes first, and is_late says whether more time
+ * could prove more. None for a module that was analysed before, whose results that command keeps.
  */
 #include "prune/prune.h"
 #include "prove/prove.h"
@@ -222,6 +222,7 @@ static void add_whole(struct inst_prune *k, const struct race_proof *proof)
 /* What is asked, and until when (now_ms; 0: LIMIT_MS for each kernel and turn). */
 struct search {
 	const struct tool_prover_job *j;
+	struct inst_prunes *out;
 	uint64_t end;
 };
 
@@ -254,11 +255,14 @@ static bool set_limits(const struct search *x, struct prove_options *o)
 static bool prove_once(const struct search *x, struct prove_options *o, struct race_proofs *r)
 {
 	const struct tool_prover_job *j = x->j;
+	struct inst_prunes *out = x->out;
 	struct base_sink sink = {0};
 	struct base_arena arena = {0};
 
-	if (!set_limits(x, o))
+	if (!set_limits(x, o)) {
+		out->is_late = true;
 		return false;
+	}
 	prove_use_cache(o, &arena);
 	o->only = j->kernels;
 	o->nonly = j->nkernels;
@@ -269,6 +273,9 @@ static bool prove_once(const struct search *x, struct prove_options *o, struct r
 	for (unsigned l = RACE_LEVEL_WARP; l <= RACE_LEVEL_GRID; l++)
 		o->level[l] = true;
 	int rc = prove_text(j->name, j->text, j->size, o, r, &sink);
+	for (size_t i = 0; i < r->kernels.n && !rc; i++)
+		out->is_late |= !r->kernels.v[i].is_cached &&
+				!prove_is_settled(&r->kernels.v[i], o->timeout_ms);
 	base_sink_free(&sink);
 	base_arena_free(&arena);
 	return !rc;
@@ -332,7 +339,7 @@ void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 {
 	struct prove_options any = {.all_launches = true},
 			     some = {.wants_remedies = true, .of_many_blocks = true};
-	struct search x = {j, j->wall_ms ? now_ms() + j->wall_ms : 0};
+	struct search x = {j, out, j->wall_ms ? now_ms() + j->wall_ms : 0};
 	struct race_proofs of_any, of_some;
 	bool has_some = x.end && prove_once(&x, &some, &of_some);
 	bool has_any = prove_once(&x, &any, &of_any);

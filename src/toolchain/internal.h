@@ -7,6 +7,8 @@
 #include "base/base.h"
 #include "instrument/instrument.h"
 
+#include <sys/types.h>
+
 /* ---- options.c -------------------------------------------------------- */
 
 /* Collider's own options, as they travel from nvcc to cicc and ptxas. */
@@ -119,6 +121,12 @@ int tool_call(int (*fn)(void *arg), void *arg);
 /* Ends as the child did (the code of tool_run): by a signal if it was one. */
 int tool_finish(int code);
 
+/* ---- later.c: proofs after a load -------------------------------------------- */
+
+/* In a process that is to prove what this entry lacks: true in a new one, which does so while
+ * `program` runs and a little longer, unseen by it; false in the caller's, which then ends. */
+bool tool_detach(const char *entry, pid_t program);
+
 /* ---- cubin.c ------------------------------------------------------------- */
 
 struct tool_regs {
@@ -172,6 +180,8 @@ struct tool_job {
 	const char *assembled;
 	/* Names the text where it has no lines (image/text.c); NULL: nothing does. */
 	const char *text_file;
+	/* A file that is made where time ran out for proofs; NULL: that isn't asked. */
+	const char *late_file;
 };
 
 enum tool_outcome {

@@ -1,14 +1,16 @@
 /*
  * load.c - `collider-load`: instrumented code for one image that a program is about to load.
  *
- *     collider-load SM FLAGS MAXREG NAME ENTRY 3<IMAGE 4>RESULT
+ *     collider-load SM FLAGS MAXREG NAME ENTRY PROGRAM 3<IMAGE 4>RESULT
  *
  * Started by the library in the user's process (agent/load/child.c), never by hand. The image, a
  * fat binary or PTX, is descriptor 3; the result, an entry of image/kept.h, goes to descriptor 4
  * and, under the name ENTRY, into the folder of such entries. FLAGS: a: text of another
  * architecture than the machine code is taken, too; d: the detectors were asked for; l: the
  * driver's linker wants text; r: an -rdc program, what the device linker made of it and then its
- * objects' fat binaries, one after the other. What would be printed is part of the result.
+ * objects' fat binaries, one after the other; b: ENTRY is there, but for proofs that took too long:
+ * they are made in the background, while the process PROGRAM runs (later.c), and nothing goes to
+ * RESULT. What would be printed is part of the result.
  *
  *	choose	  which text the device would run (image/choose.c)
  *	strip	  checks that are there, if they aren't those asked for
@@ -52,6 +54,7 @@ struct work {
 	bool keep;	/* the result */
 	bool is_part;	/* an object of an -rdc program */
 	bool is_plain;	/* the image is a text */
+	bool is_late;	/* time ran out for proofs */
 	char *arch;	/* of the last text: "sm_90a" */
 	struct base_arena arena;
 };
@@ -187,11 +190,13 @@ static enum image_outcome instrument(struct work *w, struct base_buf *code)
 
 	if (was && base_write_file(was, w->text.code, w->text.code_size) == 0)
 		job.assembled = was;
+	job.late_file = w->opt->prune_timed ? tool_temp("load.late") : NULL;
 	w->trial = tool_temp("trial.cubin"); /* what rewrite.c's last trial will have made */
 	if (!w->trial)
 		return IMAGE_FAILED;
 	enum tool_outcome got = tool_rewrite(&job, w->text.text, w->text.size, &text);
 	w->keep = got != TOOL_FAILED;
+	w->is_late |= job.late_file && access(job.late_file, F_OK) == 0;
 	if (got == TOOL_LEFT)
 		return IMAGE_AS_IT_IS;
 	if (got != TOOL_CHANGED)
@@ -381,9 +386,12 @@ int tool_load(int argc, char **argv)
 	char *image;
 	size_t size;
 
-	if (argc != 6)
+	if (argc != 7)
 		return BASE_EXIT_USAGE;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	bool is_later = strchr(argv[2], 'b') != NULL;
+	if (is_later && !tool_detach(argv[5], (pid_t)strtol(argv[6], NULL, 10)))
+		return BASE_EXIT_OK;
 	w = (struct work){.opt = &opt,
 			  .kit = &kit,
 			  .sm = (unsigned)strtoul(argv[1], NULL, 10),
@@ -392,10 +400,11 @@ int tool_load(int argc, char **argv)
 			  .name = argv[4]};
 	int rc = tool_begin(&opt, &kit, &w.arena);
 	opt.inst.plain = !rc && wants_plain(&opt, w.flags);
+	opt.prune_timed &= !is_later;
 	w.said_file = tool_temp("load.said");
 	if (!rc && !w.said_file)
 		rc = BASE_EXIT_ENV;
-	w.waiters = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, RESULT_FD + 1);
+	w.waiters = is_later ? 0 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, RESULT_FD + 1);
 	if (w.waiters < 0)
 		w.waiters = 0;
 	/* Everything from here on that prints does so into the result. */
@@ -411,9 +420,12 @@ int tool_load(int argc, char **argv)
 							   : process(&w, image, size, &code);
 		image_kept_make(&entry, got, has_flag(&w, 'l') ? w.asked : 0, said(&w), code.p,
 				code.n);
-		if (*argv[5] && w.keep)
+		if (w.is_late)
+			image_kept_set_late(&entry);
+		/* What the program has is no worse than nothing. */
+		if (*argv[5] && w.keep && (!is_later || got == IMAGE_REPLACED))
 			keep(argv[5], &entry, &w.arena);
-		rc = send(&entry) ? BASE_EXIT_OK : BASE_EXIT_ENV;
+		rc = is_later || send(&entry) ? BASE_EXIT_OK : BASE_EXIT_ENV;
 	}
 	tool_cleanup();
 	return rc;

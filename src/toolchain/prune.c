@@ -3,7 +3,8 @@
  *
  * A build may wait for it. A program that loads its code (load.c) gets what is proven in a part of
  * the time that ptxas will need for the text with checks, by the estimate of slow.c; the rest is
- * checked. What was proven is kept by the prover, and the code that was made by load.c.
+ * checked, and proven later (later.c). What was proven is kept by the prover, and the code that was
+ * made by load.c.
  */
 #include "toolchain/rewrite.h"
 #include "toolchain/toolchain.h"
@@ -60,5 +61,7 @@ void tool_find_prunes(struct tool_work *w)
 	double began = seconds_now();
 	prover(&j, &w->prunes);
 	w->costs.proofs = seconds_now() - began;
+	if (w->prunes.is_late && w->job->late_file)
+		(void)base_write_file(w->job->late_file, "", 0);
 	base_vec_free(&names);
 }

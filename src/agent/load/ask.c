@@ -7,6 +7,8 @@
  * the image, the device, the options and the versions of everything involved. An image without
  * any PTX is left alone at once.
  *
+ * Where time ran out for proofs the tool goes on with them, and nothing waits (toolchain/later.c).
+ *
  * Misses: machine code alone; a library for GPUs of several architectures. What is left alone is
  * counted; the report names the kernels of it that ran. Costs: see docs/load-time.md.
  */
@@ -292,28 +294,38 @@ static bool write_all(int fd, const struct piece *p)
 	return ok && lseek(fd, 0, SEEK_SET) == 0;
 }
 
-static const struct image_kept *make_now(const struct load_image *im, const struct piece *p,
-					 unsigned sm, const char *path, size_t *size)
+/* `more`: its flags beside those of the image. Does it succeed? */
+static bool run_tool(const struct load_image *im, const struct piece *p, unsigned sm,
+		     const char *path, const char *more, int out)
 {
 	const struct agent_given *g = agent_given();
-	char version[16], cap[16], flags[16];
-	const struct image_kept *k = NULL;
+	char version[16], cap[16], flags[16], program[16];
 	int in = memfd_create("collider-image", MFD_CLOEXEC);
-	int out = memfd_create("collider-code", MFD_CLOEXEC);
 	char **env = make_environment(g->options);
 
 	snprintf(version, sizeof(version), "%u", sm);
 	snprintf(cap, sizeof(cap), "%u", im->maxreg);
-	snprintf(flags, sizeof(flags), "%s%s%s", g->flags, im->is_linked ? "l" : "",
-		 p->parts ? "r" : "");
-	char *argv[] = {"collider-load",	version,      flags, cap,
-			(char *)name_of(im, p), (char *)path, NULL};
-	if (in >= 0 && out >= 0 && env && write_all(in, p) &&
-	    base_child_run(g->tool, argv, env, in, out) == 0)
-		k = image_kept_map(out, size);
+	snprintf(flags, sizeof(flags), "%s%s%s%s", g->flags, im->is_linked ? "l" : "",
+		 p->parts ? "r" : "", more);
+	snprintf(program, sizeof(program), "%d", (int)getpid());
+	char *argv[] = {"collider-load",	version,      flags,   cap,
+			(char *)name_of(im, p), (char *)path, program, NULL};
+	bool ok = in >= 0 && env && write_all(in, p) &&
+		  base_child_run(g->tool, argv, env, in, out < 0 ? in : out) == 0;
 	free_environment(env);
 	if (in >= 0)
 		close(in);
+	return ok;
+}
+
+static const struct image_kept *make_now(const struct load_image *im, const struct piece *p,
+					 unsigned sm, const char *path, size_t *size)
+{
+	const struct image_kept *k = NULL;
+	int out = memfd_create("collider-code", MFD_CLOEXEC);
+
+	if (out >= 0 && run_tool(im, p, sm, path, "", out))
+		k = image_kept_map(out, size);
 	if (out >= 0)
 		close(out);
 	return k;
@@ -334,13 +346,15 @@ static const struct image_kept *find_or_make(const struct load_image *im, const 
 	if (k) {
 		if (k->outcome == IMAGE_REPLACED)
 			count(&counts->kept);
-		return k;
+	} else {
+		count(&counts->busy);
+		k = make_now(im, p, sm, path, &size);
+		__atomic_fetch_sub(&counts->busy, 1, __ATOMIC_RELAXED);
 	}
-	count(&counts->busy);
-	k = make_now(im, p, sm, path, &size);
-	__atomic_fetch_sub(&counts->busy, 1, __ATOMIC_RELAXED);
 	if (!k)
 		say_as_it_was(im, p, "it could not be instrumented when it was loaded");
+	else if (k->is_late && *path && run_tool(im, p, sm, path, "b", -1))
+		count(&counts->late);
 	return k;
 }
 

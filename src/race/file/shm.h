@@ -169,8 +169,8 @@ struct race_load {
 	uint32_t kept;	   /* of these: from an earlier run */
 	uint32_t failed;   /* that should have been replaced; the notes say why */
 	uint32_t busy;	   /* being made now */
-	uint32_t reserved;
-	uint64_t ns; /* the time that it took, of all threads */
+	uint32_t late;	   /* of which more is being proven, for later runs */
+	uint64_t ns;	   /* the time that it took, of all threads */
 };
 
 struct race_shm {
