@@ -47,6 +47,33 @@ grep -vE '^(mirror|shared_by_all|no_barrier) proven(-within)? [12]$|^[a-z_]* pro
 grep -q '^shared_by_all proven-alone 1$' p.proven || fail "a read of what isn't written: $(cat p.proven)"
 grep -q '^mirror ' p.proven || fail "what is kept of a proof isn't used: $(cat p.proven)"
 
+# What wasn't proven in time is proven after it, by a process that nothing waits for, and the next load
+# has it. The kernel's proof needs a bound on its blocks, which is looked for: longer than a small load waits.
+cat >later.cu <<'C'
+__global__ void tiles(const float *a, float *c, int n)
+{
+	__shared__ float s[16][17];
+	int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+	s[threadIdx.y][threadIdx.x] = a[y * n + x];
+	__syncthreads();
+	c[y * n + x] = s[threadIdx.x][threadIdx.y];
+}
+C
+nvcc -fatbin -lineinfo -arch=sm_90 later.cu -o later.fatbin || exit 2
+rm -rf cache/collider/prove-* cache/collider/answers
+go l --prune=auto -- "$program" . wrapper:later.fatbin || fail "l: $(cat l.err)"
+says l.err ' 1 of 1 images in [0-9.]+ s'
+entry=$(ls -t cache/collider/loaded/* | head -1)
+for ((i = 0; i < 600; i++)); do
+	go l --prune=auto -- "$program" . wrapper:later.fatbin || fail "l: $(cat l.err)"
+	grep -q 'being proven' l.err || break
+	sleep 0.2
+done
+says l.err ' 1 of 1 images in [0-9.]+ s, 1 kept from earlier runs$'
+nm l.0 | grep -q ' __collider_proof_.*tiles' || fail "what was proven later isn't there"
+ls cache/collider/loaded/*.* 2>/dev/null && fail "leftovers beside $entry"
+[ -z "$(ls "$TMPDIR")" ] || fail "temporary files: $(ls "$TMPDIR")"
+
 # A kernel that is proven has its own code once more, with its proof: one pointer, and the terms. Under
 # hirace and iguard only such a kernel has, and one that reads by a pointer and writes by another has a
 # proof for that, which takes no prover.
@@ -55,6 +82,17 @@ nvcc -fatbin -lineinfo -arch=sm_90 -x cu - -o plain.fatbin <<'C' || exit 2
 __global__ void add(int *p) { p[threadIdx.x + blockIdx.x * blockDim.x] += 1; }
 __global__ void all(int *p) { p[threadIdx.x & 7] += 1; }
 __global__ void cpy(int *p, const int *q) { p[threadIdx.x & 7] = q[threadIdx.x]; }
+C
+# Accesses to shared memory that stay in their array in blocks of 64 threads at most: such launches are proven.
+nvcc -fatbin -lineinfo -arch=sm_90 -x cu - -o tile.fatbin <<'C' || exit 2
+__global__ void rev(int *p)
+{
+	__shared__ int s[64];
+	int i = threadIdx.x + blockIdx.x * blockDim.x;
+	s[threadIdx.x] = p[i];
+	__syncthreads();
+	p[i] = s[blockDim.x - 1 - threadIdx.x];
+}
 C
 variables() { # variables IMAGE PREFIX: the kernels that have one
 	nm "$1" | sed -n "s/^.* $2_Z3\(...\)P.*/\1/p" | sort | tr '\n' ' '
@@ -69,6 +107,8 @@ go p --detector=hirace --prune=none -- "$program" . wrapper:plain.fatbin || fail
 go p --prune=proved -- "$program" . wrapper:plain.fatbin || fail "p: $(cat p.err)"
 [ "$(variables p.0 __collider_state_)" = "add all cpy " ] || fail "state: $(variables p.0 __collider_state_)"
 [ "$(variables p.0 __collider_proof_)" = "add " ] || fail "proof: $(variables p.0 __collider_proof_)"
+go p --prune=proved -- "$program" . wrapper:tile.fatbin || fail "p: $(cat p.err)"
+[ "$(variables p.0 __collider_proof_)" = "rev " ] || fail "proof: $(variables p.0 __collider_proof_)"
 go p --prune=none -- "$program" . wrapper:plain.fatbin || fail "p: $(cat p.err)"
 [ -z "$(variables p.0 __collider_state_)" ] || fail "--prune=none: code without checks"
 exit $bad
