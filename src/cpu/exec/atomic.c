@@ -130,8 +130,8 @@ static uint32_t sum_f32(uint32_t a, uint32_t b, bool is_ftz)
 	return is_ftz ? flush(bits_of(s)) : bits_of(s);
 }
 
-/* A NaN passes through, quieted, the one in memory before the operand's: the compiler may not
- * choose. As seen on an H100. */
+/* A NaN passes through, quieted, the one in memory before the operand's, and one that the sum makes
+ * is negative: neither the compiler nor the host's kind may choose. As seen on an H100. */
 static uint64_t sum_f64(uint64_t a, uint64_t b)
 {
 	const uint64_t body = UINT64_MAX >> 1, inf = 0x7ffull << 52, quiet = 1ull << 51;
@@ -145,7 +145,7 @@ static uint64_t sum_f64(uint64_t a, uint64_t b)
 	memcpy(&y, &b, sizeof(y));
 	x += y;
 	memcpy(&a, &x, sizeof(a));
-	return a;
+	return x != x ? ~0ull << 51 : a;
 }
 
 LOOP(add_f32, uint32_t, u32, sum_f32(was, b->u32, is_ftz))
