@@ -3,6 +3,7 @@
 // scenario: Inter-kernel GMEM RW
 // table 3: race, found
 // detector: collide
+// delays: 20000/20000
 // expect collide: clobbered-read at takes
 // expect oracle: unordered at gives
 // expect oracle: unordered at takes

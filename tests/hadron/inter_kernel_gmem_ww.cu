@@ -3,6 +3,7 @@
 // scenario: Inter-kernel GMEM WW
 // table 3: race, found
 // detector: collide
+// delays: 20000/20000
 // expect collide: lost-update at fill
 // expect oracle: unordered at fill
 // twin: inter_kernel_gmem_ww.fixed.cu

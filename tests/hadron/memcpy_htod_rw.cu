@@ -2,6 +2,7 @@
 // scenario: cudaMemcpyAsync (HtoD) RW
 // table 3: race, found
 // detector: collide
+// delays: 20000/20000
 // expect collide: clobbered-read at takes
 // expect oracle: unordered at takes
 // twin: memcpy_htod_rw.fixed.cu
