@@ -161,8 +161,8 @@ static void host_writes(int *m)
 	for (int i = 0; i < 2 * N; i++)
 		m[i] = 0;
 	v = m + (is_apart ? N : 0);
-	add<1><<<BLOCKS, THREADS, 0, s>>>(m, 0, 1, rounds);
-	for (int r = 0; r < 2000 && cudaStreamQuery(s) == cudaErrorNotReady; r++)
+	add<1><<<BLOCKS, THREADS, 0, s>>>(m, 0, 1, 4 * rounds);
+	for (int r = 0; r < 200000 && cudaStreamQuery(s) == cudaErrorNotReady; r++)
 		for (int i = 0; i < N; i += 7)
 			v[i] = r << 16;
 	TRY(cudaStreamSynchronize(s));
