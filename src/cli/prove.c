@@ -174,6 +174,7 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 	} else {
 		rc = prove_read_header(&src, &o, &j->set->arena);
 		prove_find_system(&src, &o, &j->set->arena);
+		src.adds = tool_ptx_adds(src.args, src.nargs);
 		if (!rc)
 			rc = compile(j, from, src.args, src.nargs, &text, &size);
 	}

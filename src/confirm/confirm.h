@@ -14,6 +14,7 @@ struct confirm_source {
 	const char *path;
 	char *const *args; /* options for nvcc */
 	size_t nargs;
+	const char *adds; /* those that stood before them, for a shell */
 };
 
 /*

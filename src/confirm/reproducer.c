@@ -32,21 +32,22 @@ static const char *signature(const char *shown, const char **args)
 	return NULL;
 }
 
-/* The options of nvcc that make of the source the code that was analysed, quoted for a shell. */
+/*
+ * The options of collider nvcc that make of the source the code that was confirmed, quoted for a
+ * shell. Without checks, since a seed is another schedule in code that has more instructions.
+ */
 static const char *build_options(struct base_arena *arena, const struct confirm_source *src)
 {
 	struct base_buf b = {0};
-	bool is_optimised = false;
 
+	base_buf_printf(&b, " --sanitize=none%s%s", *src->adds ? " " : "", src->adds);
 	for (size_t i = 0; i < src->nargs; i++) {
-		is_optimised |= !strncmp(src->args[i], "-O", 2);
 		base_buf_puts(&b, " '");
 		for (const char *p = src->args[i]; *p; p++)
 			base_buf_printf(&b, *p == '\'' ? "'\\''" : "%c", *p);
 		base_buf_puts(&b, "'");
 	}
-	const char *text = base_printf(arena, "%s%.*s", is_optimised ? "" : " --keep-races",
-				       (int)b.n, b.n ? b.p : "");
+	const char *text = base_strndup(arena, b.p, b.n);
 	base_buf_free(&b);
 	return text;
 }

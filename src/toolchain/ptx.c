@@ -38,6 +38,15 @@ static bool has_option(char *const *extra, size_t n, const char *prefix)
 	return false;
 }
 
+const char *tool_ptx_adds(char *const *extra, size_t nextra)
+{
+	bool is_chosen = has_option(extra, nextra, "-O") || has_option(extra, nextra, "-G");
+
+	if (says_target(extra, nextra))
+		return is_chosen ? "" : "-G";
+	return is_chosen ? "-arch=sm_90" : "-G -arch=sm_90";
+}
+
 int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text, size_t *size)
 {
 	struct base_arena arena = {0};
@@ -55,11 +64,11 @@ int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text,
 			base_strndup(&arena, self ? self : "", slash ? (size_t)(slash - self) : 0);
 		add(&args, kit.nvcc, &arena);
 		add(&args, "-ptx", &arena);
-		/* With an option of the user's, optimised PTX is analysed instead. */
-		if (!has_option(extra, nextra, "-O") && !has_option(extra, nextra, "-G"))
-			add(&args, "-G", &arena);
-		if (!says_target(extra, nextra))
-			add(&args, "-arch=sm_90", &arena);
+		const char *adds = tool_ptx_adds(extra, nextra);
+		for (const char *end; *adds; adds = end + (*end == ' ')) {
+			end = adds + strcspn(adds, " ");
+			base_vec_push(&args, base_strndup(&arena, adds, (size_t)(end - adds)));
+		}
 		add(&args, "-D__COLLIDER_PROVE__=1", &arena);
 		add(&args, base_printf(&arena, "-I%s/../include", dir), &arena);
 		add(&args, "-include", &arena);

@@ -52,6 +52,10 @@ bool tool_kit_show(struct base_arena *a, const char **root, const char **version
  */
 int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text, size_t *size);
 
+/* What tool_ptx puts before these options, where they don't say it: no optimiser, and a target.
+ * Words with a space between; a constant. */
+const char *tool_ptx_adds(char *const *extra, size_t nextra);
+
 /*
  * Finds accesses of a PTX text that need no check (inst_prune), for --prune. The toolchain knows
  * no prover: main() sets one before it calls a tool. Without one nothing is left out.
