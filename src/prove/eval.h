@@ -112,9 +112,10 @@ struct ev_phi {
 	struct ex_range range;
 	const struct ex *step, *init, *next, *leaf;
 	const struct ex *closed; /* its value in iteration `ctr` of its loop, or NULL */
-	/* It is ring[counter % nring]: the start comes back. 0: that isn't known. */
+	/* It is ring[counter % nring]: the start comes back. 0: that isn't known. With a lead that
+	 * is the first iteration's, and doesn't come back. */
 	uint8_t nring, ring_failures;
-	const struct ex *ring[EV_MAX_RING];
+	const struct ex *ring[EV_MAX_RING], *lead;
 };
 
 #define EV_MAX_COUNTER (1ull << 62)

@@ -94,7 +94,7 @@ template <int BEHIND, bool BARRIER> __device__ __forceinline__ void triton(float
 	out[blockIdx.x * 128 + t] = sum;
 }
 
-// prove: masked potential free --block-dim=128
+// prove: masked race-free --block-dim=128
 __global__ void masked(float *out, const float4 *in, int n) { triton<1, true>(out, in, n); }
 // prove: masked_late true racy --block-dim=128
 __global__ void masked_late(float *out, const float4 *in, int n) { triton<2, true>(out, in, n); }
