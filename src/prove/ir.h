@@ -259,6 +259,8 @@ enum ir_space prove_ir_space_of(const struct ptx_form *f);
 void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_tensor(struct ir_frame *fr, const struct ptx_stmt *s);
+/* elect.sync: which lane is unknown, but one for each mask. False: not in a form that is known. */
+bool prove_ir_lower_elect(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_group(struct ir_frame *fr, const struct ptx_stmt *s);
 /* products.c: matrix products of warpgroups. False: it isn't modelled. */
 bool prove_ir_lower_product(struct ir_frame *fr, const struct ptx_stmt *s);
@@ -273,6 +275,8 @@ struct ir_step *prove_ir_ticket(struct ir_frame *fr, const struct ir_access *a, 
 uint32_t prove_ir_value(struct ir_frame *fr, enum ex_op op, unsigned w, uint32_t a, uint32_t b,
 			uint32_t c);
 void prove_ir_write(struct ir_frame *fr, const struct ptx_opnd *dst, uint32_t v, bool is_signed);
+/* The number of the thread in its warp. */
+uint32_t prove_ir_lane(struct ir_frame *fr);
 void prove_ir_write_unknown(struct ir_frame *fr, const struct ptx_opnd *o);
 uint32_t prove_ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v);
 /* effects.c: a function without a body whose effect is known by its name. False: it isn't. */

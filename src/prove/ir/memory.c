@@ -529,6 +529,10 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		prove_ir_guard(fr, st);
 		return;
 	}
+	case PTX_OP_ELECT_SYNC:
+		if (!prove_ir_lower_elect(fr, s))
+			prove_ir_unknown_results(fr, s);
+		return;
 	case PTX_OP_CP_ASYNC:
 		if (!lower_copy(fr, s))
 			prove_ir_unmodelled(fr, s);

@@ -93,7 +93,7 @@ static uint32_t spec(struct ir_frame *fr, enum prove_ex_spec s)
 }
 
 /* The lane: the linear number of the thread, modulo 32 (CUDA guide, "SIMT architecture"). */
-static uint32_t lane(struct ir_frame *fr)
+uint32_t prove_ir_lane(struct ir_frame *fr)
 {
 	uint32_t yz = bin(fr, EX_ADD, bin(fr, EX_MUL, spec(fr, EX_TID_Z), spec(fr, EX_NTID_Y)),
 			  spec(fr, EX_TID_Y));
@@ -120,7 +120,7 @@ static uint32_t special(struct ir_frame *fr, struct ptx_str s)
 	if (ptx_str_is(s, "WARP_SZ"))
 		return constant(fr, 32, 32);
 	if (ptx_str_is(s, "%laneid"))
-		return lane(fr);
+		return prove_ir_lane(fr);
 	return unknown(fr, 32);
 }
 

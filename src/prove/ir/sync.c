@@ -1,10 +1,13 @@
 /*
- * sync.c - barriers with numbers or made of atomics (ir.h).
+ * sync.c - barriers with numbers or made of atomics, and elect.sync (ir.h).
  *
  * cooperative_groups' grid_group::sync() is inlined even without optimisation: barrier 0, one
  * atomic operation of thread 0, a loop that reads until all blocks have come, barrier 0. It is
  * recognised by its place in CUDA's header, which .loc names: the second barrier is one of the
  * whole grid, and the accesses to the counter between the two are the library's.
+ *
+ * elect.sync chooses one lane of a warp, the same one for the same mask each time (PTX ISA 9.7.13):
+ * an unknown function of the mask, to which the thread's lane is equal or not.
  *
  * Misses: grid.sync() without line numbers (its pairs are then potential alarms, for the atomics).
  */
@@ -12,6 +15,28 @@
 #include "prove/eval.h"
 
 #include <string.h>
+
+#define ELECTED 0xe1ec7ull /* that function's number, among the hashes of instructions */
+
+bool prove_ir_lower_elect(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	if (s->nops != 2 || s->ops[0].kind != PTX_OPND_PAIR || s->ops[0].nsub != 2)
+		return false;
+	uint32_t mask = prove_ir_operand(fr, &s->ops[1], 32), d = prove_ir_new_reg(fr->ir, 32);
+	uint32_t warp_size = prove_ir_new_reg(fr->ir, 32);
+	struct ir_step *st = prove_ir_push(fr, IR_PURE, d);
+	st->w = 32;
+	st->imm = ELECTED;
+	st->src[0] = mask;
+	prove_ir_push(fr, IR_CONST, warp_size)->imm = 32;
+	d = prove_ir_value(fr, EX_UREM, 32, d, warp_size, IR_NONE);
+	uint32_t is_it = prove_ir_value(fr, EX_EQ, 1, prove_ir_lane(fr), d, IR_NONE);
+	if (s->ops[0].sub[0].kind == PTX_OPND_REG)
+		prove_ir_write(fr, &s->ops[0].sub[0], d, false);
+	if (s->ops[0].sub[1].kind == PTX_OPND_REG)
+		prove_ir_write(fr, &s->ops[0].sub[1], is_it, false);
+	return true;
+}
 
 static bool is_at(const struct ir *ir, const struct ir_step *st, const char *file)
 {
