@@ -29,6 +29,7 @@
  */
 struct check_pair {
 	const struct ev_access *a, *b;
+	bool is_unfenced; /* a write and a copy that lack a fence of proxies, whatever orders them */
 	bool is_forced; /* no offsets to compare */
 	/* The pointers were read from these places (ev_root), or NULL: it is one array where the
 	 * places are one. are_slots_apart: and only there. */
@@ -43,7 +44,7 @@ struct check_level {
 	enum smt_warp warp;
 	bool is_partial; /* the same bytes are no conflict: morally strong */
 	enum race_class cls;
-	bool in_any_order; /* what orders the two doesn't count: a read-only load */
+	bool in_any_order; /* what orders the two doesn't count: a read-only load, no fence */
 	bool is_done;	   /* the pair has its alarm */
 	bool is_tried;	   /* prove_tries_first was asked */
 };
@@ -146,6 +147,10 @@ static inline void prove_limit_time(struct smt_query *q, uint64_t left)
 }
 /* Is the pair proven, at all levels and in all ways? Alarms are raised unless c->trial.is_on. */
 bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
+/* Raises an alarm where a write and a copy after it, that lack a fence of proxies, may meet. */
+void prove_unfenced_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
+/* An alarm that nothing replays concerns all: no access of the kernel counts as proven. */
+void prove_nothing_is_proven(struct check *c);
 
 /* alarm.c: what to say. */
 void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **file,

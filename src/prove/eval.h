@@ -147,6 +147,7 @@ struct ev {
 	struct ev_loop *loops;
 	BASE_VEC(struct ev_access) accesses;
 	BASE_VEC(struct ev_touch) touches;
+	struct ev_access lost; /* a copy whose ways aren't followed to the end; step: NULL if none */
 	BASE_VEC(struct ev_assume) assumes;
 	BASE_VEC(struct ev_assume) tickets; /* meet.c finds out which are distinct */
 	BASE_VEC(struct ev_mbar) mbars;

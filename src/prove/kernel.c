@@ -347,6 +347,29 @@ static void check_few(struct check *c, size_t problems)
 	powers_skip_pairs(c);
 }
 
+void prove_nothing_is_proven(struct check *c)
+{
+	for (size_t i = 0; i < c->e->accesses.n; i++)
+		c->is_open[i] = true;
+}
+
+/* A copy whose ways aren't followed to their end: what was found of it may be an alarm, else the
+ * kernel isn't proven for it. */
+static void check_lost_copies(struct check *c)
+{
+	const struct ev_access *x = &c->e->lost;
+
+	if (!x->step)
+		return;
+	prove_nothing_is_proven(c);
+	prove_alarm_problem(RACE_PROBLEM_UNPROVEN, x->step->at,
+			    base_printf(c->arena,
+					"a %s that is under way across barriers in ways that "
+					"aren't modelled",
+					x->mem->matrix ? "matrix product" : "copy"),
+			    c);
+}
+
 static void check_kernel(struct check *c)
 {
 	prove_names_open(&c->names, c->e, c->arena);
@@ -379,6 +402,7 @@ static void check_kernel(struct check *c)
 		if (!c->is_by_powers)
 			check_few(c, problems);
 		order_check_copies(c);
+		check_lost_copies(c);
 		for (size_t i = 0; i < c->e->accesses.n && c->task->trial; i++)
 			c->task->trial->has_failed |= c->is_open[i];
 		if (c->task->trial)
@@ -386,9 +410,9 @@ static void check_kernel(struct check *c)
 		check_lockstep(c);
 		if (!c->e->ir->problems.n)
 			list_sites(c);
-		if (!c->e->ir->problems.n && c->o->wants_extents)
+		if (!c->e->ir->problems.n && !c->e->lost.step && c->o->wants_extents)
 			extents_find(c);
-		if (c->o->wants_remedies)
+		if (c->o->wants_remedies && !c->e->lost.step)
 			prove_remedy_find(c);
 	}
 	if (c->o->wants_protocol)

@@ -218,8 +218,9 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 
 	memset(met, 0, sizeof(*met));
 	met->order = IR_NONE;
-	if (c->pair.is_forced) {
-		met->why = "the two addresses can't be compared";
+	if (c->pair.is_forced || c->pair.is_unfenced) {
+		met->why = c->pair.is_forced ? "the two addresses can't be compared"
+					     : "no fence.proxy.async is seen between the two";
 		return REPLAY_UNSURE;
 	}
 	open_replay(c, &p);
@@ -280,7 +281,7 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 		c->trial.is_refuted = c->pair.has_failed = true;
 		return true;
 	}
-	if (c->level.is_tried || c->pair.is_forced || c->o->is_same_value || !c->effort.steps_left)
+	if (c->level.is_tried || c->pair.is_forced || c->pair.is_unfenced || c->o->is_same_value || !c->effort.steps_left)
 		return false;
 	c->level.is_tried = true;
 	open_replay(c, &p);
@@ -527,8 +528,8 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 
 	c->level = (struct check_level){.apart = level, .warp = warp, .cls = RACE_CLASS_RACE};
 	c->level.is_partial = race_is_morally_strong(&x, &y);
-	c->level.in_any_order = is_nc_pair(c);
-	if (c->level.in_any_order)
+	c->level.in_any_order = is_nc_pair(c) || c->pair.is_unfenced;
+	if (is_nc_pair(c))
 		c->level.cls = RACE_CLASS_READ_ONLY;
 	if (x.is_volatile && y.is_volatile) {
 		c->level.cls = RACE_CLASS_VOLATILE;
@@ -605,6 +606,15 @@ bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_
 	c->k->counts.pairs++;
 	check_levels(c);
 	return !c->pair.has_failed;
+}
+
+void prove_unfenced_pair(struct check *c, const struct ev_access *a, const struct ev_access *b)
+{
+	c->pair = (struct check_pair){.a = a, .b = b, .is_unfenced = true};
+	if (prove_quick_may_alias(c))
+		check_level(c, RACE_LEVEL_BLOCK, SMT_ANY_WARP);
+	if (!c->pair.has_failed && prove_quick_may_alias(c))
+		check_level(c, RACE_LEVEL_THREAD, SMT_ANY_WARP);
 }
 
 /* Both orders count where the two are different instructions: which thread does which. */

@@ -119,6 +119,21 @@ static bool is_kept(struct check *c, const struct ev_access *write, const struct
 	return is_fenced || has_fence(&s, order_of(copy)) || are_elsewhere(c, write, copy);
 }
 
+/* As an alarm, whose launch can be run: true where there is one now. */
+static bool raise_alarm(struct check *c, const struct ev_access *write,
+			const struct ev_access *copy)
+{
+	size_t alarms = c->k->alarms.n;
+
+	if (c->trial.is_on)
+		return false;
+	prove_unfenced_pair(c, write, copy);
+	if (c->k->alarms.n == alarms)
+		return false;
+	prove_nothing_is_proven(c);
+	return true;
+}
+
 void proxies_check(struct check *c)
 {
 	const struct ev *e = c->e;
@@ -130,6 +145,8 @@ void proxies_check(struct check *c)
 			    x->mem->is_bulk || !(x->mem->kind & RACE_OP_WRITE) ||
 			    is_kept(c, x, copy))
 				continue;
+			if (raise_alarm(c, x, copy))
+				return;
 			prove_alarm_problem(
 				RACE_PROBLEM_UNPROVEN, x->step->at,
 				base_printf(c->arena,

@@ -313,8 +313,7 @@ static bool raise_alarm(struct check *c, const struct ev_mbar *x, const struct e
 	prove_one_pair(c, &a[0], &a[1]);
 	if (c->k->alarms.n == alarms)
 		return false;
-	for (size_t i = 0; i < c->e->accesses.n; i++)
-		c->is_open[i] = true;
+	prove_nothing_is_proven(c);
 	c->is_set_up_open = true;
 	return true;
 }

@@ -12,7 +12,8 @@
  * meanwhile is listed, and its end: no phase keeps the two apart.
  *
  * Misses: copies that are under way in the next iteration of a loop around the innermost one, or in
- * nested loops that are entered later: could not prove.
+ * nested loops that are entered later: could not prove, but what was found up to there may be an
+ * alarm.
  * Costs: for each copy a walk over blocks, groups and iterations, each of these up to MOST.
  */
 #include "prove/eval.h"
@@ -455,6 +456,7 @@ void prove_ev_find_copies(struct ev *e)
 	size_t n = e->accesses.n;
 	bool *syncs = NULL;
 
+	e->lost.step = NULL;
 	e->touches.n = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct ev_access copy = e->accesses.v[i];
@@ -472,12 +474,7 @@ void prove_ev_find_copies(struct ev *e)
 		w.own = loop_of(&w, copy.block, true);
 		find_ways(&w);
 		base_vec_free(&w.todo);
-		if (!w.is_lost)
-			continue;
-		prove_ir_problem(ir, copy.step->at,
-				 "a %s that is under way across barriers in ways that aren't "
-				 "modelled",
-				 copy.mem->matrix ? "matrix product" : "copy");
-		return;
+		if (w.is_lost && !e->lost.step)
+			e->lost = copy;
 	}
 }

@@ -154,7 +154,7 @@ __global__ void ring_part(half16 *out, const __grid_constant__ Map map, const __
 
 // prove: stored race-free --block-dim=128
 __global__ void stored(const half16 *in, const __grid_constant__ Map map, int n) { STORED(proxy(), __syncthreads(), WAIT_READ, __syncthreads()) }
-// prove: stored_no_fence unproven racy --block-dim=128
+// prove: stored_no_fence potential racy --block-dim=128
 __global__ void stored_no_fence(const half16 *in, const __grid_constant__ Map map, int n) { STORED(, __syncthreads(), WAIT_READ, __syncthreads()) }
 // prove: stored_again_early potential racy --block-dim=128
 __global__ void stored_again_early(const half16 *in, const __grid_constant__ Map map, int n) { STORED(proxy(), __syncthreads(), WAIT_READ, ) }

@@ -64,7 +64,7 @@ __global__ void multi_no_barrier(float *out, const float4 *in, int n) { multista
 // prove: multi_same_stage true racy --block-dim=128
 __global__ void multi_same_stage(float *out, const float4 *in, int n) { multistage<3, 1, true, 0, true>(out, in, n); }
 // The last tiles have no groups after them, so that one group behind is theirs.
-// prove: multi_last_groups unproven racy --block-dim=128
+// prove: multi_last_groups true racy --block-dim=128
 __global__ void multi_last_groups(float *out, const float4 *in, int n) { multistage<3, 1, true, 2, false>(out, in, n); }
 
 // ---- Triton's loop: masked copies, wait for the tile that comes next, barrier
@@ -228,10 +228,10 @@ __global__ void given_read_back(float *out, const float *in)
 {
 	STORE(proxy_fence(); __syncthreads(), , wait_given(), __syncthreads(); out[blockIdx.x * 128 + t] += 1)
 }
-// prove: given_no_fence unproven racy --block-dim=128
+// prove: given_no_fence potential racy --block-dim=128
 __global__ void given_no_fence(float *out, const float *in) { STORE(__syncthreads(), , wait_taken(), ) }
 // The fence is before the write of others.
-// prove: given_fence_too_soon unproven racy --block-dim=128
+// prove: given_fence_too_soon potential racy --block-dim=128
 __global__ void given_fence_too_soon(float *out, const float *in) { STORE(proxy_fence(); s[t] += 1; __syncthreads(), , wait_taken(), ) }
 // prove: given_no_barrier true racy --block-dim=128
 __global__ void given_no_barrier(float *out, const float *in) { STORE(proxy_fence(), , wait_taken(), ) }

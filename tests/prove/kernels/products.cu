@@ -54,7 +54,7 @@ __global__ void stored(float *out, const half16 *in) { STORED(proxy(), __syncthr
 // The fence is in the threads that multiply, which are all.
 // prove: stored_then_fenced race-free --block-dim=128
 __global__ void stored_then_fenced(float *out, const half16 *in) { STORED(__syncthreads(), proxy(), WAIT(0), ) }
-// prove: stored_no_fence unproven racy --block-dim=128
+// prove: stored_no_fence potential racy --block-dim=128
 __global__ void stored_no_fence(float *out, const half16 *in) { STORED(, __syncthreads(), WAIT(0), ) }
 // prove: stored_no_barrier true racy --block-dim=128
 __global__ void stored_no_barrier(float *out, const half16 *in) { STORED(proxy(), , WAIT(0), ) }
@@ -284,7 +284,7 @@ __global__ void ring_by_one(float *out, const half16 *in, int n)
 {
 	RING(3, 1, wait(&empty[s], p ^ 1); FILL, wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(0); if (t == 0) arrive(&empty[s]))
 }
-// prove: ring_no_wait unproven racy --block-dim=160
+// prove: ring_no_wait true racy --block-dim=160
 __global__ void ring_no_wait(float *out, const half16 *in, int n)
 {
 	RING(2, 128, wait(&empty[s], p ^ 1); FILL, wait(&full[s], p); multiply(c, a[s], b[s]); arrive(&empty[s]))
