@@ -29,8 +29,8 @@
  */
 struct check_pair {
 	const struct ev_access *a, *b;
-	bool is_unfenced; /* a write and a copy that lack a fence of proxies, whatever orders them */
-	bool is_forced; /* no offsets to compare */
+	bool is_unfenced; /* a write and a copy without a fence of proxies: nothing orders them */
+	bool is_forced;	  /* no offsets to compare */
 	/* The pointers were read from these places (ev_root), or NULL: it is one array where the
 	 * places are one. are_slots_apart: and only there. */
 	const struct ex *slot[2];

@@ -101,7 +101,8 @@ struct ev_cell {
 	uint32_t at;	    /* which byte of v */
 };
 
-#define EV_MAX_RING 8
+#define EV_MAX_RING	     8
+#define EV_MAX_RING_FAILURES 3 /* the start may not have settled */
 
 /* What is known of one cell in one loop; loop.c. */
 struct ev_phi {
@@ -147,7 +148,7 @@ struct ev {
 	struct ev_loop *loops;
 	BASE_VEC(struct ev_access) accesses;
 	BASE_VEC(struct ev_touch) touches;
-	struct ev_access lost; /* a copy whose ways aren't followed to the end; step: NULL if none */
+	struct ev_access lost; /* a copy whose ways aren't followed to the end; or step: NULL */
 	BASE_VEC(struct ev_assume) assumes;
 	BASE_VEC(struct ev_assume) tickets; /* meet.c finds out which are distinct */
 	BASE_VEC(struct ev_mbar) mbars;
@@ -252,6 +253,18 @@ void prove_ev_bound_counter(struct ev *e, uint32_t loop);
 uint64_t prove_ev_bound_of(const struct ex *c, const struct ex *v, unsigned depth);
 /* Finds `trips`, of the loop as this turn sees it. */
 void prove_ev_count_trips(struct ev *e, uint32_t loop);
+
+/* cycle.c; what is known of a cell in a loop, and `next`, which an iteration makes of it */
+static inline struct ev_phi *prove_ev_phi_of(struct ev *e, uint32_t loop, uint32_t cell)
+{
+	return &e->phi[(size_t)loop * e->ncells + cell];
+}
+/* Guesses a ring. True: p has one, for the next turn. */
+bool prove_ev_try_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next);
+bool prove_ev_keeps_ring(struct ev *e, uint32_t loop, const struct ev_phi *p,
+			 const struct ex *next);
+/* The ring's value in iteration `counter`. */
+const struct ex *prove_ev_ring_value(struct ev *e, uint32_t loop, const struct ev_phi *p);
 
 /* number.c */
 struct smt_model;

@@ -281,7 +281,8 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 		c->trial.is_refuted = c->pair.has_failed = true;
 		return true;
 	}
-	if (c->level.is_tried || c->pair.is_forced || c->pair.is_unfenced || c->o->is_same_value || !c->effort.steps_left)
+	if (c->level.is_tried || c->pair.is_forced || c->pair.is_unfenced || c->o->is_same_value ||
+	    !c->effort.steps_left)
 		return false;
 	c->level.is_tried = true;
 	open_replay(c, &p);

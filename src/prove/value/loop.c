@@ -11,10 +11,8 @@
  * integers need for their facts, and has a closed form beside it for the bit-vectors: the start
  * shifted by a multiple of the counter.
  *
- * One that comes back to its start after a few iterations (buffers that are exchanged,
- * stage = (stage + 1) % 3) is a choice by the counter's remainder. So is one that goes around from
- * its second value on (a stage that is -1 before the first iteration), which is its start in the
- * first iteration, its lead.
+ * One that comes back to its start after a few iterations is a choice by the counter's remainder
+ * (cycle.c).
  *
  * The last iteration's number is one where the loop ends for the same number whatever the rest: a
  * loop around it has an induction then, whose step is a multiple.
@@ -25,15 +23,9 @@
 #include "prove/eval.h"
 
 #define MAX_WIDENED	   4
-#define MAX_RING_FAILURES  3 /* the start may not have settled */
 #define TURNS_BEFORE_GUESS 2
 #define MAX_TRIPS	   64
 #define MAX_TRIP_CHANGES   3 /* what ends it may not have settled */
-
-static struct ev_phi *phi_of(struct ev *e, uint32_t loop, uint32_t cell)
-{
-	return &e->phi[(size_t)loop * e->ncells + cell];
-}
 
 static bool is_byte(const struct ev *e, uint32_t cell)
 {
@@ -62,177 +54,9 @@ static unsigned reg_width(const struct ev *e, uint32_t cell)
 	return 8;
 }
 
-/* ---- values that come back ----------------------------------------------------------------- */
-
-static const struct ex *remainder_of(struct ev *e, uint32_t loop, unsigned n)
-{
-	const struct ex *ctr = e->loops[loop].ctr;
-
-	return prove_ex_bin(e->pool, EX_UREM, ctr, prove_ex_const(e->pool, ctr->w, n));
-}
-
-static const struct ex *ring_value(struct ev *e, uint32_t loop, const struct ev_phi *p)
-{
-	const struct ex *v = p->ring[p->nring - 1], *r = remainder_of(e, loop, p->nring);
-
-	for (unsigned i = p->nring - 1u; i-- > 0;)
-		v = prove_ex_ite(e->pool,
-				 prove_ex_bin(e->pool, EX_EQ, r, prove_ex_const(e->pool, r->w, i)),
-				 p->ring[i], v);
-	return p->lead ? prove_ex_ite(e->pool,
-				      prove_ex_bin(e->pool, EX_EQ, r->a[0],
-						   prove_ex_const(e->pool, r->a[0]->w, 0)),
-				      p->lead, v)
-		       : v;
-}
-
-/* Does v depend on the counter by nothing but remainders, of divisors of n? (Other rings.) With a
- * lead it may do something else in the first iteration. */
-static bool comes_back(const struct ex *v, const struct ex *ctr, unsigned n, bool has_lead)
-{
-	if (v->op == EX_UREM && v->a[0] == ctr && v->a[1]->op == EX_CONST && v->a[1]->imm)
-		return n % v->a[1]->imm == 0;
-	if (has_lead && v->op == EX_EQ && v->a[0] == ctr && v->a[1]->op == EX_CONST)
-		return !v->a[1]->imm;
-	if (v->op == EX_PHI || v->op == EX_VAR || v->op == EX_KEXIT || v == ctr)
-		return !prove_ex_contains(v, ctr);
-	for (uint32_t i = 0; i < v->n && v->has_ctr; i++)
-		if (!comes_back(v->a[i], ctr, n, has_lead))
-			return false;
-	return true;
-}
-
-static const struct ex *in_iteration(struct ev *e, const struct ex *v, const struct ex *ctr,
-				     uint64_t n)
-{
-	return prove_ex_replace(e->pool, v, ctr, prove_ex_const(e->pool, ctr->w, n));
-}
-
-/* The same with a lead: iterations n to 2n - 1 stand for all but the first. */
-static bool keeps_lead(struct ev *e, const struct ev_phi *p, const struct ex *next,
-		       const struct ex *ctr)
-{
-	if (p->init != p->lead || !comes_back(next, ctr, p->nring, true) ||
-	    in_iteration(e, next, ctr, 0) != p->ring[1 % p->nring])
-		return false;
-	for (unsigned i = 0; i < p->nring; i++)
-		if (in_iteration(e, next, ctr, p->nring + i) != p->ring[(i + 1) % p->nring])
-			return false;
-	return true;
-}
-
-/* Is what an iteration makes of the value the ring's next one, in each place of the ring? */
-static bool keeps_ring(struct ev *e, uint32_t loop, const struct ev_phi *p, const struct ex *next)
-{
-	const struct ex *r = remainder_of(e, loop, p->nring), *ctr = e->loops[loop].ctr;
-	bool is_back = comes_back(next, ctr, p->nring, false);
-
-	if (p->lead)
-		return keeps_lead(e, p, next, ctr);
-	for (unsigned i = 0; i < p->nring; i++) {
-		const struct ex *x =
-			prove_ex_replace(e->pool, next, r, prove_ex_const(e->pool, r->w, i));
-		if (is_back)
-			x = in_iteration(e, x, ctr, i);
-		if (x != p->ring[(i + 1) % p->nring])
-			return false;
-	}
-	return p->init == p->ring[0];
-}
-
-/* From the second value on it goes around: the ring begins with the last of them, since that is what
- * the counter's multiples have. */
-static bool find_lead(struct ev *e, struct ev_phi *p, const struct ex *next, const struct ex *ctr)
-{
-	const struct ex *v[EV_MAX_RING + 1] = {p->init};
-
-	for (unsigned n = 0; n < EV_MAX_RING; n++)
-		v[n + 1] = in_iteration(e, prove_ex_replace(e->pool, next, p->leaf, v[n]), ctr, n);
-	for (unsigned n = 2; n <= EV_MAX_RING; n++) {
-		bool goes_around = true;
-		for (unsigned i = 0; i < n && goes_around; i++) {
-			const struct ex *x = prove_ex_replace(e->pool, next, p->leaf, v[1 + i]);
-			goes_around = comes_back(x, ctr, n, true) &&
-				      in_iteration(e, x, ctr, n + 1 + i) == v[1 + (i + 1) % n];
-		}
-		if (!goes_around)
-			continue;
-		p->nring = (uint8_t)n;
-		p->lead = p->init;
-		p->ring[0] = v[n];
-		for (unsigned i = 1; i < n; i++)
-			p->ring[i] = v[i];
-		return true;
-	}
-	return false;
-}
-
-/* The value is made of itself, and of others that have a ring: what is it in the next iterations?
- * As a phase, that changes whenever the stage is the first one again. */
-static bool find_own_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
-{
-	const struct ex *v = p->init, *ctr = e->loops[loop].ctr;
-
-	p->lead = NULL;
-	for (unsigned n = 0; n < EV_MAX_RING; n++) {
-		p->ring[n] = v;
-		v = in_iteration(e, prove_ex_replace(e->pool, next, p->leaf, v), ctr, n);
-		const struct ex *other = prove_ex_replace(e->pool, next, p->leaf, p->init);
-		if (prove_ex_contains(v, ctr) || v->op == EX_PHI)
-			return false;
-		if (v == p->init && comes_back(other, ctr, n + 1, false)) {
-			p->nring = (uint8_t)(n + 1);
-			return n > 0;
-		}
-	}
-	return find_lead(e, p, next, ctr);
-}
-
-/* The value becomes another cell's, that one a third's, until this one comes back. All of them get
- * their rings at once: what holds of one rests on the others. */
-static bool find_exchange(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
-{
-	struct ev_phi *member[EV_MAX_RING + 1] = {p};
-	unsigned n = 0;
-
-	do {
-		struct ev_phi *to = NULL;
-		if (n == EV_MAX_RING || !member[n]->init || member[n]->init->w != p->init->w)
-			return false;
-		for (uint32_t c = 0; c < e->ncells && !to; c++) {
-			struct ev_phi *x = phi_of(e, loop, c);
-			if (x->is_modified && !x->is_null && x->leaf == next)
-				to = x;
-		}
-		if (!to || to->is_solved || to->nring || to->ring_failures >= MAX_RING_FAILURES ||
-		    !to->next)
-			return false;
-		next = to->next;
-		member[++n] = to;
-	} while (member[n] != p);
-	for (unsigned i = 0; i < n && n > 1; i++) {
-		member[i]->nring = (uint8_t)n;
-		member[i]->lead = NULL;
-		for (unsigned k = 0; k < n; k++)
-			member[i]->ring[k] = member[(i + k) % n]->init;
-	}
-	return n > 1;
-}
-
-static bool try_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
-{
-	p->next = next;
-	if (!p->init || p->leaf->op != EX_PHI || p->init->w != next->w ||
-	    (!find_own_ring(e, loop, p, next) && !find_exchange(e, loop, p, next))) {
-		p->nring = 0;
-		return false;
-	}
-	return true;
-}
-
 struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init)
 {
-	struct ev_phi *p = phi_of(e, loop, cell);
+	struct ev_phi *p = prove_ev_phi_of(e, loop, cell);
 	const struct ex *a[8];
 
 	if (!p->is_modified)
@@ -241,7 +65,7 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, 
 		return (struct ev_cell){NULL, 0};
 	unsigned w = init.v ? init.v->w : reg_width(e, cell);
 	if (init.at) { /* a byte inside a value: the first byte decides */
-		struct ev_phi *b = phi_of(e, loop, cell - init.at);
+		struct ev_phi *b = prove_ev_phi_of(e, loop, cell - init.at);
 		if (init.at > cell || !b->leaf || b->leaf->w != w || b->is_null) {
 			p->is_null = true;
 			return (struct ev_cell){NULL, 0};
@@ -250,7 +74,7 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, 
 	}
 	p->init = init.v;
 	if (p->nring && init.v == (p->lead ? p->lead : p->ring[0])) {
-		p->leaf = ring_value(e, loop, p);
+		p->leaf = prove_ev_ring_value(e, loop, p);
 	} else if (p->is_solved && init.v && init.v->w == p->step->w) {
 		p->leaf = prove_ex_ind(e->pool, (enum prove_ex_ind)p->kind, init.v, p->step,
 				       e->loops[loop].ctr);
@@ -495,7 +319,7 @@ static void check_unsolved(struct ev *e, uint32_t loop, struct ev_phi *p, const 
 static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell head,
 		       struct ev_cell next)
 {
-	struct ev_phi *p = phi_of(e, loop, cell);
+	struct ev_phi *p = prove_ev_phi_of(e, loop, cell);
 
 	if (!p->is_modified) {
 		if (head.v == next.v && (head.at == next.at || !head.v))
@@ -516,7 +340,7 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 	if (head.at)
 		return;
 	if (p->nring) {
-		if (fits && keeps_ring(e, loop, p, next.v))
+		if (fits && prove_ev_keeps_ring(e, loop, p, next.v))
 			return;
 		p->nring = 0;
 		p->ring_failures++;
@@ -529,7 +353,8 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		e->is_changed = true;
 	} else if (!p->is_failed && fits && try_solve(e, loop, p, next.v)) {
 		e->is_changed = true;
-	} else if (p->ring_failures < MAX_RING_FAILURES && fits && try_ring(e, loop, p, next.v)) {
+	} else if (p->ring_failures < EV_MAX_RING_FAILURES && fits &&
+		   prove_ev_try_ring(e, loop, p, next.v)) {
 		e->is_changed = true;
 	} else {
 		check_unsolved(e, loop, p, fits ? next.v : NULL);
@@ -542,7 +367,7 @@ static const struct ex *goes_on(struct ev *e, uint32_t loop, uint64_t n)
 	const struct ex *at = prove_ex_const(e->pool, 64, n), *c = e->loops[loop].back;
 
 	for (uint32_t i = 0; i < e->ncells; i++) {
-		const struct ev_phi *p = phi_of(e, loop, i);
+		const struct ev_phi *p = prove_ev_phi_of(e, loop, i);
 		if (p->closed && p->leaf && p->leaf->op == EX_PHI && prove_ex_contains(c, p->leaf))
 			c = prove_ex_replace(
 				e->pool, c, p->leaf,
@@ -624,7 +449,8 @@ void prove_ev_bound_counter(struct ev *e, uint32_t loop)
 		return;
 	}
 	for (uint32_t i = 0; i < e->ncells; i++)
-		has_closed |= phi_of(e, loop, i)->closed && !phi_of(e, loop, i)->is_solved;
+		has_closed |= prove_ev_phi_of(e, loop, i)->closed &&
+			      !prove_ev_phi_of(e, loop, i)->is_solved;
 	/* shifted by 64 bits it is what it will always be */
 	for (uint64_t n = 0; n < 64 && has_closed; n++) {
 		const struct ex *c = goes_on(e, loop, n);
