@@ -40,8 +40,11 @@ INDEX = {'0': lambda k: k.const(0), '1': lambda k: k.const(1), 'block': lambda k
 STAGE = {'mod%d' % m: lambda k, m=m: k.op('rem', INDEX['turn'](k), m) for m in (1, 2, 3, 4)}
 STAGE.update({'ahead%d' % m: lambda k, m=m: k.op('rem', k.op('add', INDEX['turn'](k), m - 1), m) for m in (2, 3, 4)})
 STAGE.update({'fix%d' % i: lambda k, i=i: k.const(i) for i in (0, 1, 2)})
+# ... as Triton carries them around the loop: -1, then 0, 1, ... and 0 again; the parity changes there.
+STAGE.update({'roll%d' % m: lambda k, m=m: k.rolls[-1].get(m, (0, 0))[0] or k.const(0) for m in (2, 3, 4)})
 STAGE['next'] = lambda k: k.op('rem', k.op('add', INDEX['turn'](k), 1), 2)
 PARITY = {'phase%d' % m: lambda k, m=m: k.op('and', k.op('div', INDEX['turn'](k), m), 1) for m in (1, 2, 3, 4)}
+PARITY.update({'rolled%d' % m: lambda k, m=m: k.rolls[-1].get(m, (0, 0))[1] or k.const(0) for m in (2, 3, 4)})
 PARITY.update({'not ' + n: lambda k, f=f: k.op('xor', f(k), 1) for n, f in PARITY.items()})
 PARITY.update({'even': lambda k: k.const(0), 'odd': lambda k: k.const(1)})
 IN_STAGE = {'%s %s' % (n, w): lambda k, f=f, g=g: k.op('add', k.op('mul', f(k), WORDS), g(k)) for n, f in STAGE.items()
@@ -52,6 +55,7 @@ GUARD = {'first': ('setp.eq.u32', '%r0', 0), 'second': ('setp.eq.u32', '%r0', 1)
          'warp 1': ('setp.ge.u32', '%r0', 32), 'block 0': ('setp.eq.u32', '%r1', 0), 'not block 0': ('setp.ne.u32', '%r1', 0),
          'warp 0 first': ('setp.eq.u32', '%r0', 0), 'warp 1 first': ('setp.eq.u32', '%r0', 32), 'block 1': ('setp.eq.u32', '%r1', 1), 'low blocks': ('setp.lt.u32', '%r1', 2), 'odd blocks': None, 'all': ('setp.ge.u32', '%r0', 0)}
 if ONLY_MBARRIERS:
+    GUARD.update({'elected': ('elect', '%r0', 0, 1024), 'elected 0': ('elect', '%r0', 0, 32), 'elected 1': ('elect', '%r0', 32, 1024)})
     GUARD.update({'odd turns': ('setp.ne.u32', 'turn', 0), 'even turns': ('setp.eq.u32', 'turn', 0)})
 if ONLY_PRODUCTS:
     GUARD = {n: g for n, g in GUARD.items() if 'block' not in n}
@@ -73,7 +77,8 @@ def lock(r, what, release=True):
 def with_mbarriers(r):
     """One that all threads use in turns, or a full and an empty one for each stage."""
     m = r.randint(1, 4)
-    stage, phase = 'mod%d' % m, 'phase%d' % m
+    stage, phase = ('roll%d' % m, 'rolled%d' % m) if m > 1 and r.random() < .3 else ('mod%d' % m, 'phase%d' % m)
+    one = 'elected' if r.random() < .4 else 'warp'  # who copies, or gives a stage back
     mine, other = ('s', stage + ' lane'), ('s', stage + ' back')
     def set_up(*rings):
         return [first(*(('set up', b, n, m) for b, n in rings), *([('init fence', 0)] if r.random() < .5 else [])), ('bar', 0)]
@@ -92,14 +97,15 @@ def with_mbarriers(r):
     if kind == 'one loop':
         return set_up(('F', 1), ('E', BLOCK)) + [('loop', TURNS, [first(*give), *take])]
     if kind == 'by warps':
-        take = take[:2] + [('syncwarp', 0), ('if', 'warp 1 first', take[2:])]
-    return set_up(('F', 1), ('E', 1 if kind == 'by warps' else 32)) + [('if', 'warp 0 first', [('loop', TURNS, give)]), ('if', 'warp 1', [('loop', TURNS, take)])]
+        back = 'warp 1 first' if one == 'warp' else r.choice(('elected', 'elected 1'))
+        take = take[:2] + [('syncwarp', 0), ('if', back, take[2:])]
+    return set_up(('F', 1), ('E', 1 if kind == 'by warps' else 32)) + [('if', 'elected 0' if one == 'elected' else 'warp 0 first', [('loop', TURNS, give)]), ('if', 'warp 1', [('loop', TURNS, take)])]
 
 
 def with_copies(r):
     """A pipeline of groups, a ring that cp.async arrives on, or bulk stores."""
     m, kind = r.randint(2, 4), r.choice(('groups', 'groups', 'arrive', 'arrive', 'send', 'send loop'))
-    stage, phase = 'mod%d' % m, 'phase%d' % m
+    stage, phase = ('roll%d' % m, 'rolled%d' % m) if r.random() < .3 else ('mod%d' % m, 'phase%d' % m)
     if kind == 'groups':
         body = []
         for i in range(m - 1):
@@ -210,6 +216,15 @@ def lists_of(body):
     return out
 
 
+def words_of(body):
+    """All words in the fields of statements."""
+    out = []
+    for s in body:
+        for f in s[1:]:
+            out += words_of(f) if isinstance(f, list) else [w for w in (f if isinstance(f, tuple) else (f,)) if isinstance(w, str)]
+    return out
+
+
 def copy(body):
     return [tuple(copy(f) if isinstance(f, list) else f for f in s) for s in body]
 
@@ -265,7 +280,7 @@ def change(r, body):
 class Text:
     def __init__(self, name):
         self.name, self.out, self.regs, self.wide, self.preds, self.labels = name, [], 8, 8, 1, 0  # %p0: of products
-        self.loops, self.ticket = [], None
+        self.loops, self.rolls, self.ticket = [], [{}], None
 
     def say(self, s):
         self.out.append('\t' + s)
@@ -391,7 +406,12 @@ class Text:
 
     def guard(self, g):
         p = self.pred()
-        if GUARD[g] and GUARD[g][1] == 'lane':
+        if GUARD[g] and GUARD[g][0] == 'elect':
+            q, lo, hi = self.pred(), *GUARD[g][2:]
+            self.say('elect.sync _|%s, -1;' % q)
+            self.say('setp.ge.and.u32 %s, %%r0, %d, %s;' % (p, lo, q))
+            self.say('setp.lt.and.u32 %s, %%r0, %d, %s;' % (p, hi, p))
+        elif GUARD[g] and GUARD[g][1] == 'lane':
             self.say('%s %s, %s, 0;' % (GUARD[g][0], p, INDEX['lane'](self)))
         elif GUARD[g] and GUARD[g][1] == 'turn':
             self.say('%s %s, %s, 0;' % (GUARD[g][0], p, self.op('and', INDEX['turn'](self), 1)))
@@ -425,10 +445,19 @@ class Text:
             self.out.append(end + ':')
         elif kind == 'loop':
             i, top, p = self.const(0), self.label(), None
+            rolls = {m: (self.const(-1), self.const(0)) for m in (2, 3, 4) if any('roll%d' % m in w or 'rolled%d' % m in w for w in words_of(s[2]))}
             self.out.append(top + ':')
+            for m, (stage, phase) in rolls.items():
+                p, more, back = self.pred(), self.op('add', stage, 1), self.reg()
+                self.say('setp.gt.s32 %s, %s, %d;' % (p, more, m - 1))
+                self.say('selp.b32 %s, 0, %s, %s;' % (stage, more, p))
+                self.say('selp.b32 %s, 1, 0, %s;' % (back, p))
+                self.say('xor.b32 %s, %s, %s;' % (phase, phase, back))
             self.loops.append(i)
+            self.rolls.append(rolls)
             self.body(s[2])
             self.loops.pop()
+            self.rolls.pop()
             p = self.pred()
             self.say('add.u32 %s, %s, 1;' % (i, i))
             self.say('setp.lt.u32 %s, %s, %d;' % (p, i, s[1]))
