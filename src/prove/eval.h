@@ -207,6 +207,9 @@ struct ev_matrix {
 	uint32_t units;
 	uint64_t above; /* all bits of the descriptor but the address */
 };
+/* Is it dynamic shared memory with no other before it? By the contract it is aligned to any
+ * swizzle's line then, as a block's shared memory is. */
+bool prove_ev_is_all_dynamic(const struct ir *ir, uint64_t object);
 /* NULL: it was found; else what isn't known of it, in words. */
 const char *prove_ev_find_matrix(struct ev *e, const struct ex *desc,
 				 const struct ptx_matrix_shape *shape, struct ev_matrix *out);

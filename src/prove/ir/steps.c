@@ -381,10 +381,15 @@ static bool lower_bfe(struct ir_frame *fr, const struct ptx_stmt *s)
 	uint64_t at = (uint64_t)s->ops[2].imm & 255, len = (uint64_t)s->ops[3].imm & 255;
 	if (!len || at + len > w)
 		return false;
-	uint32_t v =
-		bin(fr, EX_SHL, prove_ir_operand(fr, &s->ops[1], w), constant(fr, w, w - at - len));
-	v = bin(fr, ptx_type_class(t) == PTX_CLASS_SINT ? EX_ASHR : EX_LSHR, v,
-		constant(fr, w, w - len));
+	uint32_t v = prove_ir_operand(fr, &s->ops[1], w);
+	if (ptx_type_class(t) == PTX_CLASS_SINT) {
+		v = bin(fr, EX_SHL, v, constant(fr, w, w - at - len));
+		v = bin(fr, EX_ASHR, v, constant(fr, w, w - len));
+	} else { /* quotient and remainder, as digits are */
+		v = bin(fr, EX_LSHR, v, constant(fr, w, at));
+		v = at + len < w ? bin(fr, EX_AND, v, constant(fr, w, ((uint64_t)1 << len) - 1))
+				 : v;
+	}
 	prove_ir_write(fr, &s->ops[0], v, false);
 	return true;
 }

@@ -4,7 +4,8 @@
  * What ordinary accesses write reaches a bulk copy, or a matrix product, over fence.proxy.async
  * only (docs/soundness.md, "Proxies"). Barriers order the two as any others, which pairs.c asks
  * about. Here a fence is looked for: in the writing thread before anything else can hand the write
- * on, or in the thread that copies, since anything was handed on to it.
+ * on, or in the thread that copies, since anything was handed on to it, or since a barrier that
+ * comes after the write.
  *
  * Misses: fences of third threads; copies that complete on mbarriers, for which no barrier counts.
  */
@@ -106,6 +107,32 @@ bool proxies_are_fenced(struct check *c, const struct ev_access *write)
 	return has_fence(&s, order_of(write));
 }
 
+/*
+ * Has the thread that copies surely come to a fence, which a barrier puts after the write? More
+ * barriers may lie between that fence and the copy.
+ */
+static bool has_fence_between(struct check *c, const struct ev_access *write,
+			      const struct ev_access *copy)
+{
+	const struct ir *ir = c->e->ir;
+
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		const struct ir_block *x = &ir->blocks.v[b];
+		if (!x->is_reached || !prove_ir_dominates(ir, b, copy->block))
+			continue;
+		for (uint32_t i = x->first; i < x->first + x->n; i++) {
+			struct order_at at = {b, i};
+			if (is_fence(&ir->steps.v[i], write->is_shared) &&
+			    (b != copy->block || i < copy->index) &&
+			    order_leads_to(c, order_of(write), at, IR_NONE) &&
+			    !order_leads_to(c, at, order_of(write), IR_NONE) &&
+			    !order_may_meet(c, write, b))
+				return true;
+		}
+	}
+	return false;
+}
+
 static bool is_kept(struct check *c, const struct ev_access *write, const struct ev_access *copy)
 {
 	struct search s = {.c = c, .write = write->index, .is_shared = write->is_shared};
@@ -116,7 +143,8 @@ static bool is_kept(struct check *c, const struct ev_access *write, const struct
 		return true;
 	is_fenced = proxies_are_fenced(c, write);
 	s.is_back = true;
-	return is_fenced || has_fence(&s, order_of(copy)) || are_elsewhere(c, write, copy);
+	return is_fenced || has_fence(&s, order_of(copy)) || has_fence_between(c, write, copy) ||
+	       are_elsewhere(c, write, copy);
 }
 
 /* As an alarm, whose launch can be run: true where there is one now. */

@@ -13,7 +13,8 @@
  */
 #include "prove/check.h"
 
-#define MAX_COPIES 8 /* on one mbarrier */
+#define MAX_COPIES    8	   /* on one mbarrier */
+#define DYNAMIC_ALIGN 1024 /* of dynamic shared memory that is all of it */
 
 struct copy {
 	const struct ev_mbar *op;
@@ -171,10 +172,26 @@ void prove_boxes_check(struct ev *e)
 	}
 }
 
+static void say_dynamic(struct check *c)
+{
+	for (size_t i = 0; i < c->e->accesses.n; i++) {
+		const struct ev_access *a = &c->e->accesses.v[i];
+		const struct ptx_var *var =
+			a->root.kind == EV_ROOT_OBJECT ? c->e->ir->objects.v[a->root.id].var : NULL;
+		if (!a->mem->matrix || !var || var->align >= DYNAMIC_ALIGN ||
+		    !prove_ev_is_all_dynamic(c->e->ir, a->root.id))
+			continue;
+		base_vec_push(&c->k->contract,
+			      "dynamic shared memory begins at a multiple of 1024 bytes");
+		return;
+	}
+}
+
 void prove_boxes_say(struct check *c)
 {
 	bool has_some = false, has_stores = false;
 
+	say_dynamic(c);
 	for (size_t i = 0; i < c->e->ir->steps.n; i++) {
 		const struct ir_step *st = &c->e->ir->steps.v[i];
 		const char *file;

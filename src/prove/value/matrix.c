@@ -57,6 +57,14 @@ static uint64_t may_have(const struct ex *v, unsigned depth)
 	}
 }
 
+bool prove_ev_is_all_dynamic(const struct ir *ir, uint64_t object)
+{
+	for (size_t i = 0; i < ir->objects.n; i++)
+		if (ir->objects.v[i].kind == IR_OBJ_SHARED)
+			return false;
+	return ir->objects.v[object].kind == IR_OBJ_DYNAMIC;
+}
+
 /* v modulo m, a power of two up to 1024; -1: that isn't known. */
 static int rest_of(const struct ev *e, const struct ex *v, unsigned m, unsigned depth)
 {
@@ -71,7 +79,10 @@ static int rest_of(const struct ev *e, const struct ex *v, unsigned m, unsigned 
 		return (int)(v->imm % m);
 	case EX_SYM: {
 		const struct ptx_var *var = e->ir->objects.v[v->imm].var;
-		return var && var->align && var->align % m == 0 ? 0 : -1;
+		return (var && var->align && var->align % m == 0) ||
+				       (!e->no_assumes && prove_ev_is_all_dynamic(e->ir, v->imm))
+			       ? 0
+			       : -1;
 	}
 	case EX_ADD:
 	case EX_SUB:

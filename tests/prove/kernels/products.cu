@@ -56,6 +56,13 @@ __global__ void stored(float *out, const half16 *in) { STORED(proxy(), __syncthr
 __global__ void stored_then_fenced(float *out, const half16 *in) { STORED(__syncthreads(), proxy(), WAIT(0), ) }
 // prove: stored_no_fence potential racy --block-dim=128
 __global__ void stored_no_fence(float *out, const half16 *in) { STORED(, __syncthreads(), WAIT(0), ) }
+// As Triton has it: the fence is behind a barrier, and another one before the product.
+// prove: stored_fence_between race-free --block-dim=128
+__global__ void stored_fence_between(float *out, const half16 *in) { STORED(__syncthreads(); proxy(), __syncthreads(), WAIT(0), ) }
+// prove: stored_fence_of_some potential racy --block-dim=128
+__global__ void stored_fence_of_some(float *out, const half16 *in) { STORED(__syncthreads(); if (t < 32) proxy(), __syncthreads(), WAIT(0), ) }
+// prove: stored_after_fence potential racy --block-dim=128
+__global__ void stored_after_fence(float *out, const half16 *in) { STORED(__syncthreads(); proxy(); a[t] = in[t], __syncthreads(), WAIT(0), ) }
 // prove: stored_no_barrier true racy --block-dim=128
 __global__ void stored_no_barrier(float *out, const half16 *in) { STORED(proxy(), , WAIT(0), ) }
 // prove: stored_again race-free --block-dim=128
