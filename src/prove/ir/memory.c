@@ -35,11 +35,27 @@ enum ir_space prove_ir_space_of(const struct ptx_form *f)
 	}
 }
 
+#define TENSOR "tensor memory and its products (tcgen05) aren't modelled"
+
+/* Of a kernel with tensor memory, which has dozens of such instructions, that is said once. */
+static void say_unmodelled(struct ir *ir, const struct ptx_stmt *s)
+{
+	const struct ptx_str *t = &s->form->text;
+	bool is_tensor = t->n > 8 && !memcmp(t->p, "tcgen05.", 8);
+
+	for (size_t i = 0; i < ir->problems.n && is_tensor; i++)
+		if (!strcmp(ir->problems.v[i].text, TENSOR))
+			return;
+	if (is_tensor)
+		prove_ir_problem(ir, s, "%s", TENSOR);
+	else
+		prove_ir_problem(ir, s, "the effect of %.*s is not modelled", (int)t->n, t->p);
+}
+
 void prove_ir_unmodelled(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	prove_ir_push(fr, IR_UNKNOWN, IR_NONE);
-	prove_ir_problem(fr->ir, s, "the effect of %.*s is not modelled", (int)s->form->text.n,
-			 s->form->text.p);
+	say_unmodelled(fr->ir, s);
 	for (unsigned i = 0; i < s->nops; i++)
 		if (ptx_stmt_role(s, i) == PTX_ROLE_DST || ptx_stmt_role(s, i) == PTX_ROLE_INOUT)
 			prove_ir_write_unknown(fr, &s->ops[i]);
