@@ -480,8 +480,10 @@ enum kernel_answer kernel_try_with(const struct kernel_task *t, const char *assu
 	struct race_proof k;
 	struct kernel_task now = *t;
 	struct kernel_trial trial = {.is_quick = is_quick, .alarms = t->k};
-	const char **all = BASE_NEWN(&arena, const char *, o.nassumes + 1);
 
+	if (prove_now_ms() >= deadline)
+		return KERNEL_OPEN;
+	const char **all = BASE_NEWN(&arena, const char *, o.nassumes + 1);
 	for (size_t i = 0; i < o.nassumes; i++)
 		all[i] = o.assumes[i];
 	all[o.nassumes++] = assume;

@@ -10,7 +10,7 @@
  *
  * Misses: preconditions of two parts that only help together, but for a few.
  * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit; where the
- * dimensions are given at most SEARCH_MS, of which the equations may have most.
+ * dimensions are given a share of it (find_given), of which the equations may have most.
  */
 #include "prove/remedy.h"
 
@@ -134,29 +134,48 @@ static bool is_new(const struct check *c, const char *text)
 	return true;
 }
 
-/* From how many pairs does an assumption take their alarms? 0 where no launch keeps to it. */
-uint32_t remedy_count_gone(struct finder *f, const struct ev_assume *as)
+/* From how many pairs does an assumption take their alarms? 0 where no launch keeps to it.
+ * wants_all: one that keeps its alarm ends the search. */
+static uint32_t count_gone(struct finder *f, const struct ev_assume *as, bool wants_all)
 {
 	struct check *c = f->c;
+	struct race_proof_counts counts = c->k->counts;
+	uint64_t most = f->try_ms ? prove_now_ms() + f->try_ms : f->deadline;
 	uint32_t gone = 0;
 
 	f->tries++;
 	base_vec_push(&c->e->assumes, *as);
-	struct race_proof_counts counts = c->k->counts;
+	c->deadline = most < f->deadline ? most : f->deadline;
 	c->trial.is_on = c->trial.has_more = true;
-	for (size_t i = 0; i < f->pairs.n; i++) {
-		gone += prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
-		if (i > 3 && !gone)
+	c->trial.is_refuted = false;
+	/* the pair that the last one didn't help against comes first */
+	size_t first = f->failed;
+	for (size_t n = 0; n < f->pairs.n; n++) {
+		size_t i = n == 0 ? first : n <= first ? n - 1 : n;
+		bool is = prove_one_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
+		gone += is;
+		if (!is)
+			f->failed = i;
+		if ((!is && wants_all) || (n > 3 && !gone))
 			break;
 	}
 	c->trial.is_on = c->trial.has_more = false;
-	if (gone && !is_kept(f))
+	c->deadline = f->deadline;
+	if (gone && !(wants_all && gone < f->pairs.n) && !is_kept(f))
 		gone = 0;
 	uint32_t queries = c->k->counts.queries;
 	c->k->counts = counts; /* the trials are no part of the kernel's proof */
 	c->k->counts.queries = queries;
 	c->e->assumes.n--;
 	return gone;
+}
+
+bool remedy_removes_all(struct finder *f, const struct ev_assume *as, bool *is_refuted)
+{
+	bool is = count_gone(f, as, true) == f->pairs.n;
+
+	*is_refuted = f->c->trial.is_refuted;
+	return is;
 }
 
 /* Does it help against pairs whose alarms were left out, too? */
@@ -197,7 +216,7 @@ bool remedy_try(struct finder *f, const char *text)
 
 	if (!remedy_may_try(f) || !is_new(c, text) || prove_assume_read(&c->names, c->e, text, &as))
 		return f->has_all;
-	uint32_t gone = remedy_count_gone(f, &as);
+	uint32_t gone = count_gone(f, &as, false);
 	bool is_all = gone == f->pairs.n && is_enough(f, text);
 	if (gone && (is_all || c->k->remedies.n < MAX_REMEDIES)) {
 		struct race_remedy r = {.assume = text, .alarms = gone, .is_all = is_all};
@@ -208,64 +227,7 @@ bool remedy_try(struct finder *f, const char *text)
 	return f->has_all;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-/* The scalar that an offset has in a product with something that isn't a number: the pitch of rows,
- * as in y * n + x. */
-static const struct names_param *pitch_in(const struct finder *f, const struct ex *v,
-					  bool is_factor, unsigned depth)
-{
-	const struct names_param *found = NULL;
-	bool is_product = v->op == EX_MUL && v->a[0]->op != EX_CONST && v->a[1]->op != EX_CONST;
-
-	if (v->op == EX_PARAM && is_factor)
-		found = prove_names_param_at(&f->c->names, v->imm);
-	if (v->op == EX_PARAM || depth > 20)
-		return found && remedy_is_scalar(found) && found->bytes == 4 ? found : NULL;
-	for (uint32_t i = 0; i < v->n && !found; i++)
-		found = pitch_in(f, v->a[i], is_factor || is_product, depth + 1);
-	return found;
-}
-
-/* Rows that don't overlap, as no index wraps: a matrix of less than 2^31 elements. Where no
- * condition of the kernel keeps the columns in their row (`is_whole`), the grid does. Blocks may be
- * a part of the tile high. */
-static bool try_matrix(struct finder *f, const uint32_t *tile, uint32_t part, bool is_whole)
-{
-	struct base_arena *a = f->c->arena;
-	const struct names_param *pitch = NULL, *rows;
-	const char *all = base_printf(a, "blockDim.x <= %u", tile[0]), *s;
-
-	if (tile[1] / part > 1)
-		all = base_printf(a, "%s && blockDim.y <= %u", all, tile[1] / part);
-	for (size_t i = 0; i < f->pairs.n && !pitch; i++)
-		pitch = pitch_in(f, f->pairs.v[i].a->off, false, 0);
-	for (uint32_t i = 0; pitch && i <= f->c->names.nparams; i++) {
-		rows = i ? &f->c->names.param[i - 1] : pitch; /* a square first */
-		if ((i && rows == pitch) || !remedy_is_scalar(rows) || rows->bytes != 4)
-			continue;
-		s = base_printf(a, "%s && %s >= 0 && %s * %s <= %d", all, pitch->name, pitch->name,
-				rows->name, INT32_MAX);
-		if (rows != pitch)
-			s = base_printf(a, "%s && %s >= 0", s, rows->name);
-		if (!is_whole)
-			s = base_printf(a, "%s && gridDim.x <= %u", s, INT32_MAX / tile[0]);
-		else
-			s = base_printf(a, "%s && gridDim.x * %u <= %s", s, tile[0], pitch->name);
-		if (is_whole && tile[1])
-			s = base_printf(a, "%s && gridDim.y * %u <= %s", s, tile[1], rows->name);
-		if (remedy_try(f, s))
-			return true;
-	}
-	return f->has_all;
-}
-
-static bool try_rows(struct finder *f, const uint32_t *tile, uint32_t part)
-{
-	if (tile[0] < 2 || (part > 1 && tile[1] / part < 2))
-		return false;
-	return try_matrix(f, tile, part, false) || try_matrix(f, tile, part, true);
-}
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* Blocks of at most (or just) a part of the tile, in a grid whose indices don't wrap. */
 static bool try_tile(struct finder *f, const uint32_t *tile, uint32_t part, const char *cmp)
@@ -325,7 +287,7 @@ static void try_tiles(struct finder *f)
 		remedy_try_shapes(f, tile);
 	/* A thread may have several elements of its tile. */
 	for (uint32_t part = 1; part <= 4 && has && !f->has_all; part *= 2)
-		if (try_tile(f, tile, part, "<=") || try_rows(f, tile, part) ||
+		if (try_tile(f, tile, part, "<=") || remedy_try_rows(f, tile, part) ||
 		    try_tile(f, tile, part, "=="))
 			return;
 	if (!is_within && !f->has_all && !f->has_shapes)
@@ -453,16 +415,13 @@ static void add_powers(struct finder *f)
 	f->has_all = true;
 }
 
-#define FEW_MS 3000
-
 /* Numbers of steps, and powers of two that a loop hides: proven case by case. Other assumptions may
  * be as good. */
 static void try_few(struct finder *f)
 {
 	struct check *c = f->c;
-	uint64_t end = prove_now_ms() + FEW_MS;
+	uint64_t end = f->end;
 
-	end = end < f->end ? end : f->end;
 	for (uint32_t i = 0; i < c->names.nparams && !f->has_all; i++) {
 		if (!remedy_is_scalar(&c->names.param[i]))
 			continue;
@@ -524,41 +483,68 @@ static void try_params(struct finder *f)
 				try_two(f, &c->names.param[i], &c->names.param[k]);
 }
 
-#define SEARCH_MS 4000
-#define EXACT_MS  3000
-#define PHASE_MS  700
+/*
+ * Hundredths of the kernel's time limit: the search ends so long after the kernel's start, but has
+ * at least so long; a part of it has so long, what is asked for beside a remedy that was found has
+ * so long.
+ */
+#define SEARCH_SHARE 18
+#define LEAST_SHARE  10
+#define PHASE_SHARE  3
+#define BESIDE_SHARE 6
+
+static uint64_t share_of(const struct check *c, unsigned hundredths)
+{
+	return (uint64_t)c->o->timeout_ms * hundredths / 100;
+}
+
+static void limit_share(struct finder *f, unsigned hundredths)
+{
+	limit(f, share_of(f->c, hundredths));
+}
+
+/* When a search that begins now has to end. */
+static uint64_t end_of_search(const struct check *c, uint64_t now, uint64_t end)
+{
+	uint64_t all = c->task->deadline - c->o->timeout_ms + share_of(c, SEARCH_SHARE);
+	uint64_t least = now + share_of(c, LEAST_SHARE);
+
+	all = all > least ? all : least;
+	return all < end ? all : end;
+}
 
 /* Where the dimensions are given: what rows need, then equations with what the dimensions show;
  * what only bounds of dimensions would be tried for comes last. */
 static void find_given(struct finder *f, bool has_pitch)
 {
-	uint64_t now = prove_now_ms(), end = f->end;
+	uint64_t now = prove_now_ms(), end;
 	uint32_t tile[3];
 
-	f->end = now + SEARCH_MS < end ? now + SEARCH_MS : end;
-	limit(f, 2 * PHASE_MS);
+	f->try_ms = REMEDY_TRY_MS;
+	end = f->last = f->end = end_of_search(f->c, now, f->end);
+	limit_share(f, PHASE_SHARE);
 	try_values(f);
-	limit(f, 2 * PHASE_MS);
+	limit_share(f, PHASE_SHARE);
 	if (!f->has_all)
 		remedy_try_needs(f);
-	limit(f, PHASE_MS);
 	find_tiles(f, tile);
-	if (!f->has_all && has_pitch)
+	limit_share(f, PHASE_SHARE);
+	if (!f->has_all && !f->has_few)
+		try_few(f);
+	limit_share(f, PHASE_SHARE);
+	if (!f->has_all && !f->has_few && has_pitch)
 		remedy_try_shapes(f, tile);
 	f->has_shapes = has_pitch;
-	if (!f->has_all)
-		try_few(f);
-	end = f->end;
 	now = prove_now_ms();
-	/* others have little time where one is known */
-	uint64_t most = f->has_few ? FEW_MS / 2 : EXACT_MS;
-	f->end = now + most < end ? now + most : end;
+	/* others have little time where one is known; a part of it is left to what comes last */
+	uint64_t most = f->has_few ? share_of(f->c, BESIDE_SHARE) : (end - now) * 9 / 10;
+	f->end = now >= end ? end : now + most < end ? now + most : end;
 	if (!f->has_all)
 		try_exact(f);
 	f->end = end;
 	if (f->has_few || f->has_all)
 		return;
-	limit(f, PHASE_MS);
+	limit_share(f, PHASE_SHARE);
 	try_params(f);
 	if (!f->has_all)
 		try_tiles(f);
@@ -600,7 +586,7 @@ void prove_remedy_find(struct check *c)
 	if (has_late_copy(c))
 		try_stages(&f);
 	for (size_t i = 0; i < f.pairs.n; i++)
-		has_pitch |= pitch_in(&f, f.pairs.v[i].a->off, false, 0) != NULL;
+		has_pitch |= remedy_pitch_in(&f, f.pairs.v[i].a->off, false, 0) != NULL;
 	if (f.pairs.n && f.pairs.n <= 64 && !f.has_all) {
 		if (is_given)
 			find_given(&f, has_pitch);

@@ -7,6 +7,8 @@
 #include "prove/check.h"
 
 #define MAX_TRIES 64
+/* Milliseconds of processor time for one try: what helps is mostly proven in 200. */
+#define REMEDY_TRY_MS 400
 
 struct remedy_pair {
 	const struct ev_access *a, *b;
@@ -15,8 +17,11 @@ struct remedy_pair {
 struct finder {
 	struct check *c;
 	BASE_VEC(struct remedy_pair) pairs;
+	size_t failed; /* the pair that kept its alarm at the latest try */
 	unsigned tries;
 	uint64_t deadline, end; /* of the search, of the kernel */
+	uint64_t try_ms;	/* of one try; 0: no limit */
+	uint64_t last;		/* of what makes a remedy that was found a better one; 0: end */
 	bool has_all;
 	bool has_few;	 /* one was found that others may be as good as */
 	bool has_shapes; /* remedy_try_shapes was asked */
@@ -26,8 +31,9 @@ struct finder {
 bool remedy_is_scalar(const struct names_param *p);
 /* Is there time, and reason, for one more? */
 bool remedy_may_try(const struct finder *f);
-/* From how many pairs does an assumption take their alarms? 0 where no launch keeps to it. */
-uint32_t remedy_count_gone(struct finder *f, const struct ev_assume *as);
+/* Does an assumption, which some launch keeps to, take the alarms from all pairs? *is_refuted:
+ * there is a launch that keeps to it and races, so that no weaker one helps. */
+bool remedy_removes_all(struct finder *f, const struct ev_assume *as, bool *is_refuted);
 /* Tries an assumption. True: with it nothing is left to find. */
 bool remedy_try(struct finder *f, const char *text);
 
@@ -47,6 +53,11 @@ bool remedy_add(struct finder *f, const char *text);
 /* remedy_rows.c: the scalars of the offsets and conditions, sizes of rows (pitches) first */
 unsigned remedy_scalars(struct finder *f, const struct names_param **out, unsigned most,
 			unsigned *npitches);
+/* The scalar that an offset has in a product with something that isn't a number; NULL: none. */
+const struct names_param *remedy_pitch_in(const struct finder *f, const struct ex *v,
+					  bool is_factor, unsigned depth);
+/* Rows of a matrix with blocks that are a part of the tile high. True: nothing is left to find. */
+bool remedy_try_rows(struct finder *f, const uint32_t *tile, uint32_t part);
 /* A tile's size in a dimension; the elements from one block to the next. 0: no index shows it. */
 uint32_t remedy_tile_of(const struct finder *f, unsigned d);
 uint32_t remedy_width_of(const struct finder *f, unsigned d);

@@ -39,6 +39,15 @@ struct choice {
 	unsigned number;
 };
 
+/* An assumption that was tried; `ms`: with the solver, for so long; 0: without it. */
+struct answer {
+	const char *text;
+	uint64_t ms;
+	enum kernel_answer r;
+};
+
+#define MAX_KNOWN 128
+
 struct exact {
 	struct finder *f;
 	const struct names_param *p[MAX_EXACT];
@@ -51,6 +60,8 @@ struct exact {
 	uint64_t deadline;
 	uint64_t patience; /* ms for one try */
 	struct choice found;
+	struct answer known[MAX_KNOWN]; /* what was asked, the latest */
+	unsigned nknown;
 };
 
 static void add_value(struct exact *x, const char *text, uint64_t n)
@@ -204,18 +215,38 @@ static const char *text_of(const struct exact *x, const struct choice *k, enum o
 	return text;
 }
 
-static enum kernel_answer try_one(const struct exact *x, const char *text, uint64_t ms,
-				  bool is_quick)
+/* Is the answer known? One that is open is asked about again where there is much more time. */
+static const struct answer *recall(const struct exact *x, const char *text, uint64_t ms,
+				   bool is_quick)
 {
-	uint64_t most = prove_now_ms() + ms;
+	for (unsigned i = 0; i < x->nknown && i < MAX_KNOWN; i++) {
+		const struct answer *k = &x->known[i];
+		bool is_same = !k->ms == is_quick || k->r == KERNEL_REFUTED ||
+			       (k->r == KERNEL_PROVEN && k->ms);
+		if (!strcmp(k->text, text) && is_same &&
+		    (is_quick || k->r != KERNEL_OPEN || ms < 2 * k->ms))
+			return k;
+	}
+	return NULL;
+}
 
-	return kernel_try_with(x->f->c->task, text, most < x->deadline ? most : x->deadline,
-			       is_quick);
+static enum kernel_answer try_one(struct exact *x, const char *text, uint64_t ms, bool is_quick)
+{
+	uint64_t now = prove_now_ms(), left = x->deadline > now ? x->deadline - now : 0;
+
+	ms = !is_quick && ms > REMEDY_TRY_MS ? REMEDY_TRY_MS : ms;
+	ms = ms < left ? ms : left;
+	const struct answer *k = recall(x, text, ms, is_quick);
+	if (k)
+		return k->r;
+	enum kernel_answer r = kernel_try_with(x->f->c->task, text, now + ms, is_quick);
+	x->known[x->nknown++ % MAX_KNOWN] = (struct answer){text, is_quick ? 0 : ms + 1, r};
+	return r;
 }
 
 /* Proven by the solver too, which knows whether the assumptions contradict each other: the least of
  * all that the equations need of the other scalars. NULL: it isn't. */
-static const char *shortest(const struct exact *x, const struct choice *k, bool is_quick)
+static const char *shortest(struct exact *x, const struct choice *k, bool is_quick)
 {
 	const char *all = text_of(x, k, OTHERS_SMALL);
 
@@ -246,7 +277,7 @@ static uint8_t next_value(const struct exact *x, uint64_t n)
 /* Rows that are longer than the grid needs are proven, too: the least sizes are what it just
  * fills. (Those that conditions compare with are no shorter than that: fewer threads would
  * prove little.) */
-static const char *tightest(const struct exact *x, struct choice *k, const char *found)
+static const char *tightest(struct exact *x, struct choice *k, const char *found)
 {
 	for (unsigned i = 0; i < x->nparams; i++) {
 		uint64_t was = k->v[i] ? x->v[k->v[i] - 1].n : 0;
@@ -277,7 +308,7 @@ static const char *tightest(const struct exact *x, struct choice *k, const char 
 #define SPREAD	 16
 #define MAX_NEAR 1024
 
-static const char *widest(const struct exact *x, struct choice *k, const char *found)
+static const char *widest(struct exact *x, struct choice *k, const char *found)
 {
 	bool is_alone = x->nparams == 1;
 
@@ -306,7 +337,7 @@ static const char *widest(const struct exact *x, struct choice *k, const char *f
 }
 
 /* Proven where all other scalars are tiny: which need to be? */
-static const char *fewest_tiny(const struct exact *x, struct choice k)
+static const char *fewest_tiny(struct exact *x, struct choice k)
 {
 	const char *found = text_of(x, &k, OTHERS_TINY);
 
@@ -334,6 +365,8 @@ static const char *try_solver(struct exact *x, struct choice *k, bool *is_open)
 		    (how == OTHERS_TINY && !strcmp(text, text_of(x, k, OTHERS_SMALL))))
 			return NULL;
 		x->patience = (x->deadline - now) / 2;
+		if (x->patience < REMEDY_TRY_MS)
+			x->patience = REMEDY_TRY_MS;
 		enum kernel_answer r = try_one(x, text, x->patience, false);
 		if (r == KERNEL_PROVEN)
 			return how == OTHERS_TINY ? fewest_tiny(x, *k) : shortest(x, k, false);
@@ -367,6 +400,8 @@ static const char *try_list(struct exact *x, struct choices *list, uint64_t quic
 				is_open = r == KERNEL_OPEN;
 				found = r == KERNEL_PROVEN ? shortest(x, &k, true) : NULL;
 			}
+			if (found && x->f->last > x->deadline)
+				x->deadline = x->f->last;
 			if (found && !k.tiny)
 				found = widest(x, &k, tightest(x, &k, found));
 			x->found = k;
@@ -447,7 +482,7 @@ static void try_also(struct exact *x)
 	unsigned at = 0, found = 0;
 
 	end = end < x->deadline ? end : x->deadline;
-	x->patience = ALSO_MS / 3;
+	x->patience = REMEDY_TRY_MS;
 	found = try_fewer(x, end);
 	while (at < x->nparams && (!x->found.v[at] || x->found.most[at]))
 		at++;

@@ -61,6 +61,65 @@ uint32_t remedy_width_of(const struct finder *f, unsigned d)
 	return 0;
 }
 
+/* ---- a matrix -------------------------------------------------------------------------------- */
+
+/* The scalar that an offset has in a product with something that isn't a number: the pitch of rows,
+ * as in y * n + x. */
+const struct names_param *remedy_pitch_in(const struct finder *f, const struct ex *v,
+					  bool is_factor, unsigned depth)
+{
+	const struct names_param *found = NULL;
+	bool is_product = v->op == EX_MUL && v->a[0]->op != EX_CONST && v->a[1]->op != EX_CONST;
+
+	if (v->op == EX_PARAM && is_factor)
+		found = prove_names_param_at(&f->c->names, v->imm);
+	if (v->op == EX_PARAM || depth > 20)
+		return found && remedy_is_scalar(found) && found->bytes == 4 ? found : NULL;
+	for (uint32_t i = 0; i < v->n && !found; i++)
+		found = remedy_pitch_in(f, v->a[i], is_factor || is_product, depth + 1);
+	return found;
+}
+
+/* Rows that don't overlap, as no index wraps: a matrix of less than 2^31 elements. Where no
+ * condition of the kernel keeps the columns in their row (`is_whole`), the grid does. Blocks may be
+ * a part of the tile high. */
+static bool try_matrix(struct finder *f, const uint32_t *tile, uint32_t part, bool is_whole)
+{
+	struct base_arena *a = f->c->arena;
+	const struct names_param *pitch = NULL, *rows;
+	const char *all = base_printf(a, "blockDim.x <= %u", tile[0]), *s;
+
+	if (tile[1] / part > 1)
+		all = base_printf(a, "%s && blockDim.y <= %u", all, tile[1] / part);
+	for (size_t i = 0; i < f->pairs.n && !pitch; i++)
+		pitch = remedy_pitch_in(f, f->pairs.v[i].a->off, false, 0);
+	for (uint32_t i = 0; pitch && i <= f->c->names.nparams; i++) {
+		rows = i ? &f->c->names.param[i - 1] : pitch; /* a square first */
+		if ((i && rows == pitch) || !remedy_is_scalar(rows) || rows->bytes != 4)
+			continue;
+		s = base_printf(a, "%s && %s >= 0 && %s * %s <= %d", all, pitch->name, pitch->name,
+				rows->name, INT32_MAX);
+		if (rows != pitch)
+			s = base_printf(a, "%s && %s >= 0", s, rows->name);
+		if (!is_whole)
+			s = base_printf(a, "%s && gridDim.x <= %u", s, INT32_MAX / tile[0]);
+		else
+			s = base_printf(a, "%s && gridDim.x * %u <= %s", s, tile[0], pitch->name);
+		if (is_whole && tile[1])
+			s = base_printf(a, "%s && gridDim.y * %u <= %s", s, tile[1], rows->name);
+		if (remedy_try(f, s))
+			return true;
+	}
+	return f->has_all;
+}
+
+bool remedy_try_rows(struct finder *f, const uint32_t *tile, uint32_t part)
+{
+	if (tile[0] < 2 || (part > 1 && tile[1] / part < 2))
+		return false;
+	return try_matrix(f, tile, part, false) || try_matrix(f, tile, part, true);
+}
+
 /* ---- all that rows need ---------------------------------------------------------------------- */
 
 #define MAX_SCALARS 5
@@ -69,7 +128,7 @@ uint32_t remedy_width_of(const struct finder *f, unsigned d)
 /* A conjunction, the parts that are missed least first. */
 struct parts {
 	const char *text[MAX_PARTS];
-	bool is_out[MAX_PARTS];
+	bool is_out[MAX_PARTS], is_needed[MAX_PARTS]; /* the others alone let a launch race */
 	unsigned n;
 	bool is_anew; /* the kernel is analysed with them in its expressions (pins.c) */
 };
@@ -80,10 +139,12 @@ static void add_part(struct parts *p, const char *text)
 		p->text[p->n++] = text;
 }
 
-static bool removes_all(struct finder *f, const struct parts *p, const char **text)
+static bool removes_all(struct finder *f, const struct parts *p, const char **text,
+			bool *is_refuted)
 {
 	struct ev_assume as;
 
+	*is_refuted = false;
 	*text = NULL;
 	for (unsigned i = 0; i < p->n; i++)
 		if (!p->is_out[i])
@@ -96,7 +157,7 @@ static bool removes_all(struct finder *f, const struct parts *p, const char **te
 		return kernel_try_with(f->c->task, *text, f->deadline, true) == KERNEL_PROVEN;
 	}
 	return !prove_assume_read(&f->c->names, f->c->e, *text, &as) &&
-	       remedy_count_gone(f, &as) == f->pairs.n;
+	       remedy_removes_all(f, &as, is_refuted);
 }
 
 /* Leaves out what isn't needed. */
@@ -105,10 +166,10 @@ static void leave_out(struct finder *f, struct parts *p, const char **best)
 	const char *text;
 
 	for (unsigned i = 0; i < p->n && remedy_may_try(f); i++) {
-		if (p->is_out[i])
+		if (p->is_out[i] || p->is_needed[i])
 			continue;
 		p->is_out[i] = true;
-		if (removes_all(f, p, &text))
+		if (removes_all(f, p, &text, &p->is_needed[i]))
 			*best = text;
 		else
 			p->is_out[i] = false;
@@ -123,19 +184,20 @@ static bool try_parts(struct finder *f, struct parts *p, bool is_quick)
 {
 	struct check *c = f->c;
 	uint64_t was = f->deadline, now;
+	bool is_refuted;
 	const char *best;
 
 	c->trial.is_quick = true;
-	bool is = removes_all(f, p, &best);
+	bool is = removes_all(f, p, &best, &is_refuted);
 	if (!is && is_quick) {
 		p->is_anew = true;
-		is = removes_all(f, p, &best);
+		is = removes_all(f, p, &best, &is_refuted);
 	}
 	if (is)
 		leave_out(f, p, &best);
 	c->trial.is_quick = false;
-	if (!is && !is_quick)
-		is = removes_all(f, p, &best);
+	if (!is && !is_quick && !is_refuted)
+		is = removes_all(f, p, &best, &is_refuted);
 	if (!is)
 		return false;
 	now = prove_now_ms();

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define FIRST_STEPS  (1u << 20)
-#define TRIAL_STEPS  (1u << 20) /* of an analysis that only a remedy is tried with */
+#define TRIAL_STEPS  (1u << 17) /* of an analysis that only a remedy is tried with */
 #define NEAR_STEPS   (8u << 20)
 #define LONG_ALL     (160u << 20) /* some 2 s */
 #define MAX_SEARCHES 60

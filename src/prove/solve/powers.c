@@ -294,6 +294,15 @@ static const char *small_others(struct check *c, const struct names_param *p)
 }
 
 #define FIRST_FEW 4
+#define CASE_MS	  400 /* of one value; what is proven mostly is in half of it */
+#define MORE_MS	  1500
+
+static bool is_case_soon(struct check *c, const char *text, uint64_t end)
+{
+	uint64_t most = prove_now_ms() + CASE_MS;
+
+	return is_case_proven(c, text, most < end ? most : end);
+}
 
 /* From which value (1 to FIRST_FEW, which is proven) up to which one is it proven, with what else
  * is assumed? Of less than the first some accesses may not be reached. */
@@ -303,13 +312,13 @@ static uint64_t find_range(struct check *c, const struct names_param *p, const c
 	uint64_t hi = FIRST_FEW;
 
 	for (*lo = FIRST_FEW; *lo > 1; --*lo)
-		if (!is_case_proven(
+		if (!is_case_soon(
 			    c, base_printf(c->arena, "%s%s", powers_text(c, p, *lo - 1), others),
 			    end))
 			break;
 	while (hi < MAX_FEW &&
-	       is_case_proven(c, base_printf(c->arena, "%s%s", powers_text(c, p, hi + 1), others),
-			      end))
+	       is_case_soon(c, base_printf(c->arena, "%s%s", powers_text(c, p, hi + 1), others),
+			    end))
 		hi++;
 	return hi;
 }
@@ -323,15 +332,20 @@ const char *powers_find_few(struct check *c, const struct names_param *p, uint64
 
 	if (p->bytes != 4 || now >= end || has_counters(c->e) || !is_number_of_steps(c, p))
 		return NULL;
-	if (!is_case_proven(c, few, now + (end - now) / 4)) {
+	if (!is_case_soon(c, few, end)) {
 		others = small_others(c, p);
-		if (!*others || !is_case_proven(c, base_printf(c->arena, "%s%s", few, others), end))
+		if (!*others || prove_now_ms() >= now + CASE_MS ||
+		    !is_case_soon(c, base_printf(c->arena, "%s%s", few, others), end))
 			return NULL;
 	}
-	const char *all = base_printf(c->arena, "%s >= 1 && %s <= %u", p->name, p->name, MAX_FEW);
+	/* where one is proven more mostly are, which is worth some time */
 	now = prove_now_ms();
-	if (!*others && now < end &&
-	    try_with(c, all, now + (end - now) / 3, false) == KERNEL_PROVEN)
+	end = end > now + MORE_MS ? end : now + MORE_MS;
+	end = end < c->task->deadline ? end : c->task->deadline;
+	const char *all = base_printf(c->arena, "%s >= 1 && %s <= %u", p->name, p->name, MAX_FEW);
+	if (!*others &&
+	    try_with(c, all, now + 2 * CASE_MS < end ? now + 2 * CASE_MS : end, false) ==
+		    KERNEL_PROVEN)
 		return all;
 	uint64_t hi = find_range(c, p, others, end, &lo);
 	/* the first few of them are perhaps all that is proven of others than powers of two */
