@@ -97,6 +97,8 @@ struct smt {
 /* smt_query.c */
 /* Z3's answer, within q.cpu_ms. */
 Z3_lbool prove_smt_solve(struct smt *s);
+/* A state to go back to. False: there is none, as the last check was cut off. */
+bool prove_smt_push(struct smt *s);
 /* Of the last check, which found that there is one. NULL: it was interrupted before it was made. */
 Z3_model prove_smt_get_model(struct smt *s);
 struct memo *prove_smt_memo(struct smt *s, const struct ex *v, unsigned t);

@@ -180,7 +180,8 @@ static bool prefer_small(struct smt *s, struct smt_model *m, unsigned most, unsi
 {
 	bool is_found = false;
 
-	Z3_solver_push(s->z, s->solver);
+	if (!prove_smt_push(s))
+		return false;
 	for (size_t i = 0; i < s->atoms.n; i++) {
 		const struct atom *a = &s->atoms.v[i];
 		unsigned top = 0;

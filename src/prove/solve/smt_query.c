@@ -18,10 +18,12 @@
 
 /* A check that the timer interrupts may have found that there is a model, and not have made it. */
 static bool may_lack_model;
+/* One that was interrupted, or has done all its work, may leave that to the next call. */
+static bool may_be_cut;
 
 static void on_error(Z3_context z, Z3_error_code code)
 {
-	if (may_lack_model && code == Z3_INVALID_USAGE)
+	if ((may_lack_model && code == Z3_INVALID_USAGE) || (may_be_cut && code == Z3_EXCEPTION))
 		return;
 	base_say("error: Z3: %s", Z3_get_error_msg(z, code));
 	abort(); /* in the child: its kernel becomes "could not prove" */
@@ -604,9 +606,22 @@ static void set_timer(Z3_context z, unsigned ms)
 Z3_lbool prove_smt_solve(struct smt *s)
 {
 	set_timer(s->z, s->q.cpu_ms);
+	may_be_cut = true;
 	Z3_lbool x = Z3_solver_check(s->z, s->solver);
+	may_be_cut = false;
 	set_timer(NULL, 0);
 	return x;
+}
+
+bool prove_smt_push(struct smt *s)
+{
+	may_be_cut = true;
+	Z3_solver_push(s->z, s->solver);
+	may_be_cut = false;
+	if (Z3_get_error_code(s->z) == Z3_OK)
+		return true;
+	s->nqueries = QUERIES_PER_CONTEXT; /* the next query has another context */
+	return false;
 }
 
 Z3_model prove_smt_get_model(struct smt *s)
