@@ -48,16 +48,15 @@ static struct value param(const struct run *r, uint64_t off, unsigned bytes)
 	return (struct value){0, true};
 }
 
-static struct value special(const struct run *r, uint64_t which, const uint32_t *tid,
-			    const uint32_t *ctaid)
+static uint32_t special(const struct run *r, uint64_t which, const uint32_t *tid,
+			const uint32_t *ctaid)
 {
 	unsigned d = (unsigned)which % 3;
-	uint32_t v = which >= EX_NCTAID_X  ? r->m->nctaid[d]
-		     : which >= EX_NTID_X  ? r->m->ntid[d]
-		     : which >= EX_CTAID_X ? ctaid[d]
-					   : tid[d];
 
-	return (struct value){v, true};
+	return which >= EX_NCTAID_X  ? r->m->nctaid[d]
+	       : which >= EX_NTID_X  ? r->m->ntid[d]
+	       : which >= EX_CTAID_X ? ctaid[d]
+				     : tid[d];
 }
 
 /* The object of private memory or of the parameters that an address points into. */
@@ -208,57 +207,69 @@ static struct value is_in(const struct run *r, struct value a, enum ir_space spa
 	return (struct value){is == space, a.known && is != IR_GENERIC};
 }
 
+/* Values go through registers here, field by field: a copy of 16 bytes right after the stores of its
+ * parts waits for them, which took a quarter of an analysis. */
 void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32_t *tid,
 			   const uint32_t *ctaid)
 {
-	struct value x[3] = {{0, true}, {0, true}, {0, true}}, v = {0, false};
+	uint64_t x[3] = {0, 0, 0}, v = 0;
+	bool is_known[3] = {true, true, true}, known = false;
+	struct value got;
 	unsigned wa = st->w;
 
-	for (unsigned i = 0; i < 3 && st->src[i] != IR_NONE; i++)
-		x[i] = r->reg[st->src[i]];
+	for (unsigned i = 0; i < 3 && st->src[i] != IR_NONE; i++) {
+		x[i] = r->reg[st->src[i]].v;
+		is_known[i] = r->reg[st->src[i]].known;
+	}
 	if (st->src[0] != IR_NONE)
 		wa = r->e->ir->width.v[st->src[0]];
 	switch ((enum ir_kind)st->kind) {
 	case IR_CONST:
-		v = (struct value){st->imm, true};
+		v = st->imm;
+		known = true;
 		break;
 	case IR_BOX:
-		v = (struct value){st->imm, st->imm && st->op != IR_MOST};
+		v = st->imm;
+		known = st->imm && st->op != IR_MOST;
 		break;
 	case IR_SPEC:
 		v = special(r, st->imm, tid, ctaid);
+		known = true;
 		break;
 	case IR_ADDR:
-		v = (struct value){prove_replay_object_base(r, (uint32_t)st->imm) &
-					   prove_ex_mask(st->w),
-				   true};
-		if (st->w < 64 && prove_replay_object_base(r, (uint32_t)st->imm) >> 32)
-			v.known = false;
+		v = prove_replay_object_base(r, (uint32_t)st->imm);
+		known = st->w == 64 || !(v >> 32);
+		v &= prove_ex_mask(st->w);
 		break;
 	case IR_COPY:
 		v = x[0];
+		known = is_known[0];
 		break;
 	case IR_IS_IN:
-		v = is_in(r, x[0], (enum ir_space)st->imm);
+		got = is_in(r, (struct value){x[0], is_known[0]}, (enum ir_space)st->imm);
+		v = got.v;
+		known = got.known;
 		break;
 	case IR_VALUE:
 		if (st->op == EX_ITE) {
-			v = x[0].v & 1 ? x[1] : x[2];
-			v.known &= x[0].known;
+			v = x[0] & 1 ? x[1] : x[2];
+			known = is_known[0] && is_known[x[0] & 1 ? 1 : 2];
 		} else {
-			v.known =
-				x[0].known && x[1].known &&
-				prove_ex_fold((enum ex_op)st->op, st->w, wa, x[0].v, x[1].v, &v.v);
+			known = is_known[0] && is_known[1] &&
+				prove_ex_fold((enum ex_op)st->op, st->w, wa, x[0], x[1], &v);
 			/* a zero decides an and whatever the other side is */
 			if (st->op == EX_AND &&
-			    ((x[0].known && !x[0].v) || (x[1].known && !x[1].v)))
-				v = (struct value){0, true};
+			    ((is_known[0] && !x[0]) || (is_known[1] && !x[1]))) {
+				v = 0;
+				known = true;
+			}
 		}
 		break;
 	default:
 		break;
 	}
-	r->reg[st->dst] = v;
+	r->reg[st->dst].v = v;
+	r->reg[st->dst].known = known;
 }
 
 uint32_t prove_replay_next(struct run *r, struct thread *t, uint32_t b, struct place at)
