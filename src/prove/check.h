@@ -49,11 +49,19 @@ struct check_level {
 	bool is_tried;	   /* prove_tries_first was asked */
 };
 
+/* Sums, of 64 bits and without wrapping, that are all equal where the pair's offsets overlap. */
+#define CHECK_LEVELS 10
+struct check_equal {
+	const struct ex *sum[CHECK_LEVELS][2]; /* of each thread */
+	unsigned n;
+};
+
 struct check_way {
 	const struct phase_case *phase; /* NULL: no phases are compared */
 	/* Lanes of one tile, or of two (prove_phase_tile): their masks are equal, or not. */
 	enum { CHECK_NO_TILE, CHECK_ONE_TILE, CHECK_TWO_TILES } tile;
 	uint32_t other_loop; /* the two are in different iterations of this one; or IR_NONE */
+	const struct check_equal *equal; /* asked about instead of the offsets; or NULL */
 };
 
 struct check_trial {
@@ -151,6 +159,9 @@ bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_
 void prove_unfenced_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
 /* An alarm that nothing replays concerns all: no access of the kernel counts as proven. */
 void prove_nothing_is_proven(struct check *c);
+
+/* Does the solver say, soon, that these sums are never all equal in two threads? */
+bool prove_are_never_equal(struct check *c, const uint8_t *counters, const struct check_equal *e);
 
 /* alarm.c: what to say. */
 void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **file,
@@ -267,6 +278,8 @@ void benign_find_unstable(struct check *c);
 /* hold.c: what holds in thread t at a block, where `guard` lets it come; for both threads. */
 void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t);
 void prove_hold_both(struct check *c, uint32_t a, uint32_t b);
+/* By the contract an access stays within its array, whose size is known of variables. */
+void prove_hold_inside(struct check *c, const struct ev_access *x, unsigned t);
 /* All pairs; c->is_open says which accesses aren't proven. */
 void prove_all_pairs(struct check *c);
 /* lockstep.c: alarms that are none if the lanes of a warp execute in step become one. */

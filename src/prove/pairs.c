@@ -54,19 +54,6 @@ static void hold_skipped(struct check *c)
 				prove_ex_not(c->pool, c->e->guard[c->way.phase->skipped[t][i]]), t);
 }
 
-/* By the contract an access stays within its array, whose size is known of variables. */
-static void hold_inside(struct check *c, const struct ev_access *x, unsigned t)
-{
-	const struct ir_object *o =
-		x->root.kind == EV_ROOT_OBJECT ? &c->e->ir->objects.v[x->root.id] : NULL;
-
-	if (!o || o->kind == IR_OBJ_DYNAMIC || o->bytes < x->mem->bytes)
-		return;
-	const struct ex *last = prove_ex_const(c->pool, x->whole->w, o->bytes - x->mem->bytes);
-	prove_smt_assert(c->smt,
-			 prove_ex_not(c->pool, prove_ex_bin(c->pool, EX_ULT, last, x->whole)), t);
-}
-
 /* The number of a CTA's cluster; the kernel says how many CTAs it has in each dimension. */
 static const struct ex *cluster_of(struct check *c)
 {
@@ -90,9 +77,11 @@ enum question {
 	ASK_BITS,
 	ASK_BETTER, /* bit-vectors, with little patience */
 	ASK_SLOTS,  /* integers: can the two pointers be from different places? */
+	ASK_EQUAL,  /* integers: can the sums of c->way.equal be equal? */
 };
 
 #define MAX_GIVE_UPS 4
+#define EQUAL_MS     100 /* a linear question takes some milliseconds */
 
 /* With assumptions to look for: what integers don't decide bit-vectors mostly do in a moment, and a
  * kernel that isn't proven anyhow, with a pair that has an alarm or that the solver gave up on,
@@ -128,7 +117,8 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	static const unsigned rlimit[] = {[ASK_INTEGERS] = CHECK_RLIMIT_INTEGERS,
 					  [ASK_BITS] = CHECK_RLIMIT_BITS,
 					  [ASK_BETTER] = CHECK_RLIMIT_BETTER,
-					  [ASK_SLOTS] = CHECK_RLIMIT_INTEGERS};
+					  [ASK_SLOTS] = CHECK_RLIMIT_INTEGERS,
+					  [ASK_EQUAL] = CHECK_RLIMIT_BETTER};
 	uint64_t now = prove_now_ms();
 	struct smt_query q = {.is_same_cta = c->level.apart <= RACE_LEVEL_BLOCK,
 			      .warp = c->level.warp,
@@ -140,6 +130,8 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 		return SMT_GAVE_UP;
 	q.rlimit = rlimit[which];
 	prove_limit_time(&q, c->deadline - now);
+	if (which == ASK_EQUAL && q.cpu_ms > EQUAL_MS)
+		q.cpu_ms = EQUAL_MS;
 	if (!limit_patience(c, &q, now))
 		return SMT_GAVE_UP;
 	q.is_hasty = is_hasty(c, now);
@@ -152,8 +144,8 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	hold_edges(c, c->pair.a->block, 0);
 	hold_edges(c, c->pair.b->block, 1);
 	hold_skipped(c);
-	hold_inside(c, c->pair.a, 0);
-	hold_inside(c, c->pair.b, 1);
+	prove_hold_inside(c, c->pair.a, 0);
+	prove_hold_inside(c, c->pair.b, 1);
 	if (!is_one)
 		prove_meet_hold(c);
 	if (c->way.tile)
@@ -169,13 +161,24 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 	if (c->pair.is_split_cluster)
 		prove_smt_across(c->smt, prove_ex_const(c->pool, 1, 1), cluster_of(c),
 				 c->level.apart == RACE_LEVEL_CLUSTER);
-	if (!c->pair.is_forced && which != ASK_SLOTS)
+	for (unsigned i = 0; which == ASK_EQUAL && i < c->way.equal->n; i++)
+		prove_smt_same(c->smt, c->way.equal->sum[i][0], c->way.equal->sum[i][1], true);
+	if (!c->pair.is_forced && which < ASK_SLOTS)
 		prove_smt_conflict(c->smt, c->pair.a->off, c->pair.a->mem->bytes, c->pair.b->off,
 				   c->pair.b->mem->bytes, c->level.is_partial);
 	if (is_unequal)
 		prove_smt_unequal(c->smt, c->pair.a->off, c->pair.a->value, c->pair.b->off,
 				  c->pair.b->value);
 	return prove_smt_check(c->smt, c->trial.is_on ? NULL : m);
+}
+
+bool prove_are_never_equal(struct check *c, const uint8_t *counters, const struct check_equal *e)
+{
+	c->way.equal = e;
+	bool is = !c->pair.is_forced &&
+		  ask(c, counters, ASK_EQUAL, false, NULL) == SMT_IMPOSSIBLE;
+	c->way.equal = NULL;
+	return is;
 }
 
 /* A copy that is under way after its instruction: only a schedule shows what it does. */

@@ -12,6 +12,9 @@
  * Of elements in rows whose pitch is in bytes it is asked whether the last byte of each lies in its
  * row. An offset that may wrap (32 bits, or a pitch of 64) must be shown not to.
  *
+ * Where it isn't the same D in both threads, or no mixed radix, the solver is asked whether all can
+ * be equal at once: without products of parameters that is a linear question.
+ *
  * That a polynomial is 0 or more is shown by taking away others that are so, times atoms that are:
  * what the guards say (x < w), the assumptions, the dimensions of the launch. What is missing can
  * be collected instead: that is what remedy.c offers; first without what the guards need to say
@@ -24,7 +27,7 @@
 
 #include <string.h>
 
-#define MAX_LEVELS 10
+#define MAX_LEVELS CHECK_LEVELS
 #define MAX_DEPTH  24
 
 /* ---- levels ---------------------------------------------------------------------------------- */
@@ -210,6 +213,14 @@ static bool chain(struct level *l, unsigned n, struct mono *per, int64_t *left)
 	return true;
 }
 
+static bool has_term(const struct poly *p, const struct mono *m)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->m[i].times == m->times && poly_is_alike(&p->m[i], m))
+			return true;
+	return false;
+}
+
 /* The number that each level begins with becomes that of the earlier thread, and units. */
 static bool settle_units(struct level *l, unsigned *n, int64_t *left)
 {
@@ -221,7 +232,8 @@ static bool settle_units(struct level *l, unsigned *n, int64_t *left)
 		for (unsigned t = 0; t < 2; t++)
 			for (unsigned k = 0; k < x->own[t].n; k++) {
 				/* one that goes down goes up from its least, in both threads */
-				if (x->own[t].m[k].times < 0 && !x->is_same)
+				if (x->own[t].m[k].times < 0 && !x->is_same &&
+				    !has_term(&x->own[!t], &x->own[t].m[k]))
 					return false;
 				x->unit = gcd(x->unit, x->own[t].m[k].times);
 			}
@@ -435,6 +447,39 @@ static bool is_exact(struct rows *r, const struct poly *p)
 	return is;
 }
 
+/* The same as an expression of thread t, of 64 bits. */
+static const struct ex *sum_of(struct rows *r, const struct level *l, unsigned t)
+{
+	struct ex_pool *p = r->c->pool;
+	const struct ex *all = prove_ex_const(p, 64, (uint64_t)l->first[t]);
+
+	for (unsigned i = 0; i < l->own[t].n; i++) {
+		const struct mono *m = &l->own[t].m[i];
+		const struct ex *v = m->atom[0];
+		int64_t k = m->times / l->unit;
+		if (v->w < 64)
+			v = prove_ex_un(p, EX_SEXT, 64, v);
+		if (k < 0)
+			v = prove_ex_bin(p, EX_SUB, prove_ex_const(p, 64, m->atom[0]->hi), v);
+		v = prove_ex_bin(p, EX_MUL, v, prove_ex_const(p, 64, (uint64_t)(k < 0 ? -k : k)));
+		all = prove_ex_bin(p, EX_ADD, all, v);
+	}
+	return all;
+}
+
+/* Can't all levels be equal at once, in two threads? They are linear, which the solver knows. */
+static bool are_never_equal(struct rows *r, const struct level *l, unsigned n)
+{
+	struct check_equal e = {.n = 0};
+
+	for (unsigned i = 0; i < n; i++) {
+		for (unsigned t = 0; t < 2; t++)
+			e.sum[i][t] = sum_of(r, &l[i], t);
+		e.n++;
+	}
+	return n > 1 && prove_are_never_equal(r->c, r->counters, &e);
+}
+
 static bool are_sorted_out(struct rows *r)
 {
 	const struct ev_access *x[2] = {r->c->pair.a, r->c->pair.b};
@@ -442,7 +487,7 @@ static bool are_sorted_out(struct rows *r)
 	struct mono per[MAX_LEVELS];
 	unsigned n = 0, bits = 0, need = 0;
 	int64_t left[2] = {0, 0}, bytes[2] = {x[0]->mem->bytes, x[1]->mem->bytes};
-	bool is_far = r->c->level.apart >= RACE_LEVEL_CLUSTER, is_other = false;
+	bool is_far = r->c->level.apart >= RACE_LEVEL_CLUSTER, is_other = false, is_open = false;
 	struct poly p[2] = {{.n = 0}, {.n = 0}};
 
 	for (unsigned t = 0; t < 2; t++)
@@ -462,10 +507,9 @@ static bool are_sorted_out(struct rows *r)
 	}
 	for (unsigned i = 0; i < n && !is_other; i++)
 		is_other = differs_by_part(&l[i]);
-	for (unsigned i = 0; i < n && !is_other; i++)
-		if (!l[i].is_same || l[i].first[0] != l[i].first[1] ||
-		    !positions_of(r, &l[i], &bits))
-			return false;
+	for (unsigned i = 0; i < n && !is_other && !is_open; i++)
+		is_open = !l[i].is_same || l[i].first[0] != l[i].first[1] ||
+			  !positions_of(r, &l[i], &bits);
 	for (unsigned i = 0; i + 1 < n; i++)
 		for (unsigned t = 0; t < 2; t++)
 			if (!is_within(r, t, &l[i], &per[i], left[t] + bytes[t]))
@@ -480,6 +524,8 @@ static bool are_sorted_out(struct rows *r)
 		if (!rows_require(r, t, &q))
 			return false;
 	}
+	if (is_open)
+		return are_never_equal(r, l, n);
 	for (unsigned d = 0; d < DIMS; d++)
 		need |= (unsigned)(r->c->pool->launch.max[d + (is_far ? DIMS : 0)] > 1)
 			<< (d + (is_far ? DIMS : 0));

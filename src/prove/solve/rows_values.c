@@ -165,6 +165,19 @@ static bool is_plain(const struct poly *p)
 	return !p->is_lost && (!p->n || is_simple(p) || (p->n == 1 && !p->m[0].n));
 }
 
+/* The same of a sum that is known to fit, as blockIdx.x * 256 + threadIdx.x. */
+static bool is_exact_start(struct rows *r, unsigned t, const struct poly *p)
+{
+	struct rows_needs *needs = r->needs;
+
+	if (is_plain(p))
+		return true;
+	r->needs = NULL; /* nothing becomes one here */
+	bool is = rows_fits(r, t, p, INT32_MIN, 32);
+	r->needs = needs;
+	return is;
+}
+
 /* What doesn't wrap lies within 32 bits with a sign. */
 static void know_range(struct rows *r, unsigned t, const struct poly *p)
 {
@@ -210,8 +223,8 @@ void rows_poly_of(struct rows *r, unsigned t, const struct ex *v, struct poly *o
 		all.is_lost |= a.is_lost;
 		for (unsigned i = 0; i < a.n; i++)
 			poly_add_times(&all, &b, &a.m[i], 1);
-		if (v->op == EX_IND && v->imm == EX_IND_SIGNED && v->w == 32 && is_plain(&start) &&
-		    is_plain(&a))
+		if (v->op == EX_IND && v->imm == EX_IND_SIGNED && v->w == 32 && is_plain(&a) &&
+		    is_exact_start(r, t, &start))
 			know_range(r, t, &all);
 		poly_add(out, &all, 1);
 		return;

@@ -130,3 +130,47 @@ __global__ void rows_within(float *a, int pitch)
 	__requires(pitch >= 16 && pitch <= 65536);
 	a[((blockIdx.x + 1) * 15 + threadIdx.y) * pitch + threadIdx.x] = a[threadIdx.y * pitch + threadIdx.x];
 }
+
+// Tiles of a diagonal, each further right and up than the one before; what lies above a tile is
+// read. That is nobody's tile, as neither rows nor columns alone say.
+#define DIAGONAL(width)                                                                            \
+	__requires(cols >= 257 && cols <= 8192 && i >= 1 && i <= 8192);                            \
+	int bx = blockIdx.x, at = cols * 16 * (i - 1 - bx) + width * bx + threadIdx.x + 1;         \
+	int up = a[at];                                                                            \
+	for (int y = 1; y <= 16; y++)                                                              \
+	a[at + y * cols] = up
+
+// prove: diagonal race-free --block-dim=16 --grid-dim=16
+__global__ void diagonal(int *a, int cols, int i)
+{
+	DIAGONAL(16);
+}
+
+// prove: diagonal_narrow true --block-dim=16 --grid-dim=16
+__global__ void diagonal_narrow(int *a, int cols, int i)
+{
+	DIAGONAL(15);
+}
+
+// Planes of a pixel, nine for each, which two loops put down; the thread's first pixel is a sum.
+#define PLANES(step)                                                                               \
+	__requires(w >= 1 && h >= 1 && (long)w * h <= 65536 && n <= 100000);                       \
+	for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += 256 * gridDim.x) {                \
+		int x = i % w, t = i / w, y = t % h, c = t / h;                                    \
+		float *p = out + (c * step * h + y) * w + x;                                       \
+		for (int k = 0; k < 3; k++)                                                        \
+			for (int j = 0; j < 3; j++, p += h * w)                                    \
+				*p = i;                                                            \
+	}
+
+// prove: put_down race-free --block-dim=256 --grid-dim=64
+__global__ void put_down(float *out, int n, int h, int w)
+{
+	PLANES(9)
+}
+
+// prove: put_near potential racy --block-dim=256 --grid-dim=64
+__global__ void put_near(float *out, int n, int h, int w)
+{
+	PLANES(8)
+}
