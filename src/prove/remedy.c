@@ -530,11 +530,16 @@ static void find_given(struct finder *f, bool has_pitch)
 	find_tiles(f, tile);
 	limit_share(f, PHASE_SHARE);
 	if (!f->has_all && !f->has_few)
+		remedy_try_small(f, true);
+	if (!f->has_all && !f->has_few)
 		try_few(f);
 	limit_share(f, PHASE_SHARE);
 	if (!f->has_all && !f->has_few && has_pitch)
 		remedy_try_shapes(f, tile);
 	f->has_shapes = has_pitch;
+	limit_share(f, PHASE_SHARE);
+	if (!f->has_all && !f->has_few)
+		remedy_try_small(f, false);
 	now = prove_now_ms();
 	/* others have little time where one is known; a part of it is left to what comes last */
 	uint64_t most = f->has_few ? share_of(f->c, BESIDE_SHARE) : (end - now) * 9 / 10;

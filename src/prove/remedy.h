@@ -64,5 +64,7 @@ uint32_t remedy_width_of(const struct finder *f, unsigned d);
 /* a shape of rows with these tiles; what rows.c lacks of all pairs */
 void remedy_try_shapes(struct finder *f, const uint32_t *tile);
 void remedy_try_needs(struct finder *f);
+/* bounds of all scalars, which let no product of them wrap; is_quick: without the solver */
+void remedy_try_small(struct finder *f, bool is_quick);
 
 #endif

@@ -406,3 +406,59 @@ void remedy_try_needs(struct finder *f)
 		f->has_all = false;
 	}
 }
+
+/* ---- small sizes ----------------------------------------------------------------------------- */
+
+/* "0 to most" of the scalars that aren't left out. NULL: there is none. */
+static const char *bounds_of(struct finder *f, const struct scalars *s, const bool *is_out,
+			     unsigned most)
+{
+	const char *text = NULL;
+
+	for (unsigned i = 0; i < s->n; i++) {
+		if (is_out[i])
+			continue;
+		const char *one = base_printf(f->c->arena, "%s >= 0 && %s <= %u", s->v[i]->name,
+					      s->v[i]->name, most);
+		text = text ? base_printf(f->c->arena, "%s && %s", text, one) : one;
+	}
+	return text;
+}
+
+#define SMALL_MS 200 /* what is proven of small sizes is so soon */
+
+static enum kernel_answer try_bounds(struct finder *f, const char *text, bool is_quick)
+{
+	uint64_t most = prove_now_ms() + SMALL_MS;
+
+	return kernel_try_with(f->c->task, text, most < f->deadline ? most : f->deadline, is_quick);
+}
+
+/*
+ * Where no product of sizes wraps, nor a sum that a loop counts up, much is proven that no needs of
+ * rows say: all scalars from 0 to a number that leaves room for their product. Which need to be?
+ */
+void remedy_try_small(struct finder *f, bool is_quick)
+{
+	static const unsigned most[MAX_SCALARS] = {1 << 20, 16384, 1024, 128, 64};
+	struct scalars s = {.n = 0};
+	bool is_out[MAX_SCALARS] = {false};
+
+	find_scalars(f, &s);
+	if (!s.n)
+		return;
+	unsigned bound = most[s.n - 1];
+	const char *found = bounds_of(f, &s, is_out, bound);
+	if (try_bounds(f, found, is_quick) != KERNEL_PROVEN)
+		return;
+	for (unsigned i = 0; i < s.n; i++) {
+		is_out[i] = true;
+		const char *text = bounds_of(f, &s, is_out, bound);
+		if (text && try_bounds(f, text, is_quick) == KERNEL_PROVEN)
+			found = text;
+		else
+			is_out[i] = false;
+	}
+	f->has_few |= remedy_add(f, found);
+	f->has_all = false; /* the program's sizes may be others */
+}
