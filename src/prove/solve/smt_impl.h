@@ -94,13 +94,19 @@ struct smt {
 	struct smt_store store;
 };
 
-/* smt_query.c */
+/* Z3 keeps every term of a context; a new context every so often keeps memory flat. */
+#define SMT_QUERIES_PER_CONTEXT 100
+
+/* smt_check.c */
+/* Is an error what a check that was cut off leaves? */
+bool prove_smt_is_expected(Z3_error_code code);
 /* Z3's answer, within q.cpu_ms. */
 Z3_lbool prove_smt_solve(struct smt *s);
 /* A state to go back to. False: there is none, as the last check was cut off. */
 bool prove_smt_push(struct smt *s);
 /* Of the last check, which found that there is one. NULL: it was interrupted before it was made. */
 Z3_model prove_smt_get_model(struct smt *s);
+/* smt_query.c */
 struct memo *prove_smt_memo(struct smt *s, const struct ex *v, unsigned t);
 bool prove_smt_is_shared(struct smt *s, const struct ex *v);
 /* Which unknown a leaf is: equal keys are one unknown. */

@@ -8,22 +8,12 @@
  */
 #include "prove/solve/smt_impl.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-
-/* Z3 keeps every term of a context; a new context every so often keeps memory flat. */
-#define QUERIES_PER_CONTEXT 100
-
-/* A check that the timer interrupts may have found that there is a model, and not have made it. */
-static bool may_lack_model;
-/* One that was interrupted, or has done all its work, may leave that to the next call. */
-static bool may_be_cut;
 
 static void on_error(Z3_context z, Z3_error_code code)
 {
-	if ((may_lack_model && code == Z3_INVALID_USAGE) || (may_be_cut && code == Z3_EXCEPTION))
+	if (prove_smt_is_expected(code))
 		return;
 	base_say("error: Z3: %s", Z3_get_error_msg(z, code));
 	abort(); /* in the child: its kernel becomes "could not prove" */
@@ -113,7 +103,7 @@ void prove_smt_close(struct smt *s)
 void prove_smt_begin(struct smt *s, const struct smt_query *q)
 {
 	drop_solver(s);
-	if (s->z && s->nqueries >= QUERIES_PER_CONTEXT) {
+	if (s->z && s->nqueries >= SMT_QUERIES_PER_CONTEXT) {
 		Z3_del_context(s->z);
 		s->z = NULL;
 	}
@@ -576,60 +566,6 @@ static void hold_threads(struct smt *s)
 	if (s->q.is_same_cta && s->q.warp != SMT_ANY_WARP)
 		prove_smt_across(s, prove_ex_const(p, 1, 1), number_of_warp(p),
 				 s->q.warp == SMT_SAME_WARP);
-}
-
-/*
- * Z3's measure of work doesn't see all of it: some simplifications and cuts take seconds uncounted.
- * A timer of this process's time interrupts those, so that what else the machine does changes
- * nothing.
- */
-static Z3_context interrupted;
-
-static void on_timer(int number)
-{
-	(void)number;
-	if (interrupted)
-		Z3_interrupt(interrupted);
-}
-
-static void set_timer(Z3_context z, unsigned ms)
-{
-	struct itimerval t = {.it_value = {ms / 1000, (suseconds_t)(ms % 1000) * 1000}};
-	struct sigaction sa = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
-
-	interrupted = z;
-	if (ms)
-		sigaction(SIGPROF, &sa, NULL);
-	setitimer(ITIMER_PROF, &t, NULL);
-}
-
-Z3_lbool prove_smt_solve(struct smt *s)
-{
-	set_timer(s->z, s->q.cpu_ms);
-	may_be_cut = true;
-	Z3_lbool x = Z3_solver_check(s->z, s->solver);
-	may_be_cut = false;
-	set_timer(NULL, 0);
-	return x;
-}
-
-bool prove_smt_push(struct smt *s)
-{
-	may_be_cut = true;
-	Z3_solver_push(s->z, s->solver);
-	may_be_cut = false;
-	if (Z3_get_error_code(s->z) == Z3_OK)
-		return true;
-	s->nqueries = QUERIES_PER_CONTEXT; /* the next query has another context */
-	return false;
-}
-
-Z3_model prove_smt_get_model(struct smt *s)
-{
-	may_lack_model = true;
-	Z3_model zm = Z3_solver_get_model(s->z, s->solver);
-	may_lack_model = false;
-	return zm;
 }
 
 static enum smt_answer answer(struct smt *s, struct smt_model *m)
