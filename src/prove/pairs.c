@@ -175,8 +175,7 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 bool prove_are_never_equal(struct check *c, const uint8_t *counters, const struct check_equal *e)
 {
 	c->way.equal = e;
-	bool is = !c->pair.is_forced &&
-		  ask(c, counters, ASK_EQUAL, false, NULL) == SMT_IMPOSSIBLE;
+	bool is = !c->pair.is_forced && ask(c, counters, ASK_EQUAL, false, NULL) == SMT_IMPOSSIBLE;
 	c->way.equal = NULL;
 	return is;
 }

@@ -207,8 +207,8 @@ static struct value is_in(const struct run *r, struct value a, enum ir_space spa
 	return (struct value){is == space, a.known && is != IR_GENERIC};
 }
 
-/* Values go through registers here, field by field: a copy of 16 bytes right after the stores of its
- * parts waits for them, which took a quarter of an analysis. */
+/* Values go through registers here, field by field: a copy of 16 bytes right after the stores of
+ * its parts waits for them, which took a quarter of an analysis. */
 void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32_t *tid,
 			   const uint32_t *ctaid)
 {

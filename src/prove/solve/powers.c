@@ -312,9 +312,9 @@ static uint64_t find_range(struct check *c, const struct names_param *p, const c
 	uint64_t hi = FIRST_FEW;
 
 	for (*lo = FIRST_FEW; *lo > 1; --*lo)
-		if (!is_case_soon(
-			    c, base_printf(c->arena, "%s%s", powers_text(c, p, *lo - 1), others),
-			    end))
+		if (!is_case_soon(c,
+				  base_printf(c->arena, "%s%s", powers_text(c, p, *lo - 1), others),
+				  end))
 			break;
 	while (hi < MAX_FEW &&
 	       is_case_soon(c, base_printf(c->arena, "%s%s", powers_text(c, p, hi + 1), others),
@@ -343,9 +343,8 @@ const char *powers_find_few(struct check *c, const struct names_param *p, uint64
 	end = end > now + MORE_MS ? end : now + MORE_MS;
 	end = end < c->task->deadline ? end : c->task->deadline;
 	const char *all = base_printf(c->arena, "%s >= 1 && %s <= %u", p->name, p->name, MAX_FEW);
-	if (!*others &&
-	    try_with(c, all, now + 2 * CASE_MS < end ? now + 2 * CASE_MS : end, false) ==
-		    KERNEL_PROVEN)
+	if (!*others && try_with(c, all, now + 2 * CASE_MS < end ? now + 2 * CASE_MS : end,
+				 false) == KERNEL_PROVEN)
 		return all;
 	uint64_t hi = find_range(c, p, others, end, &lo);
 	/* the first few of them are perhaps all that is proven of others than powers of two */
