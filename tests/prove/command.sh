@@ -206,7 +206,7 @@ CU
 ptx "$tree/strips.cu"
 strips=(--prove-timeout=4s --block-dim=16,8 --grid-dim=12,3 "$tree/strips.ptx")
 expect 10 "race-free with --assume='pitch . 135 <= 2147483456 && 192 <= pitch'" --kernel=strips64 "${strips[@]}"
-expect 12 "race-free with --assume='n >= gridDim.x . 32 && n <= 2048 " --kernel=colour --block-dim=16,16 --grid-dim=4,8 "$tree/strips.ptx"
+expect 12 "race-free with --assume='n >= 0 && n . n <= n . 2147483647'" --kernel=colour --block-dim=16,16 --grid-dim=4,8 "$tree/strips.ptx"
 ! "$collider" prove --kernel=strips32 "${strips[@]}" | grep -q 'race-free with' ||
 	{ echo 'FAIL a remedy for strips that overlap'; failed=1; }
 # a stride that is a power of two
