@@ -63,8 +63,9 @@ struct kernel {
 	struct agent_proof proof;
 	bool is_read;
 	struct race_plain_state now; /* as its last launch found it, where that is_known */
-	bool is_known, was_proven, never_sampled;
-	uint64_t launches, hash; /* that weren't proven */
+	CUstream written_in;	     /* what is known is so in this stream and those behind it */
+	bool is_known, was_on, was_proven, never_sampled; /* was_on: it was more than checked */
+	uint64_t launches, hash;			  /* that weren't proven */
 	UT_hash_handle hh;
 };
 
@@ -91,11 +92,16 @@ static bool is_set(const bool *flag)
 	return __atomic_load_n(flag, __ATOMIC_SEQ_CST);
 }
 
+static bool is_default(CUstream s)
+{
+	return !s || s == CU_STREAM_LEGACY;
+}
+
 /* Inside a guard. */
 static enum race_plain_on what_is_proven(const struct kernel *k, const struct agent_launch_call *l,
 					 struct race_plain_state *out)
 {
-	if (is_set(&has_company) || (l->stream && l->stream != CU_STREAM_LEGACY))
+	if (is_set(&has_company) || !is_default(l->stream))
 		return RACE_PLAIN_CHECKED;
 	return agent_proven(&k->proof, l, out);
 }
@@ -130,15 +136,26 @@ static bool is_sampled(const struct kernel *k)
 
 #define AFTER_OVER offsetof(struct race_plain_state, on)
 
+/* Has what was written for an earlier launch reached the memory before one in this stream? The
+ * default stream waits for all others, and they for it; two others don't wait for each other. With
+ * a non-blocking stream there is company, and `over` counts. */
+static bool is_written(const struct kernel *k, CUstream stream)
+{
+	return k->is_known && (!k->was_on || k->written_in == stream || is_default(stream) ||
+			       is_default(k->written_in));
+}
+
 /* In the launch's stream. False: it may be any. */
 static bool write_state(struct kernel *k, const struct race_plain_state *s, CUstream stream)
 {
 	const void *from = &s->on;
 	size_t n = k->bytes - AFTER_OVER;
 
-	if (k->is_known && !memcmp(from, &k->now.on, n))
+	if (is_written(k, stream) && !memcmp(from, &k->now.on, n))
 		return true;
 	k->now = *s;
+	k->was_on |= s->on != RACE_PLAIN_CHECKED;
+	k->written_in = stream;
 	k->is_known =
 		agent_driver.memcpy_htod_async(k->at + AFTER_OVER, from, n, stream) == CUDA_SUCCESS;
 	return k->is_known;

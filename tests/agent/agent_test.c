@@ -1043,6 +1043,14 @@ static void reads_alone_may_need_no_check(void **state)
 	assert_null(chunk(RACE_CHUNK_GAP, 0));
 }
 
+static void streams_are_written_each(void **state)
+{
+	(void)state;
+	play("partly_streams");
+	assert_int_equal(count_of("partly").count, 4);
+	assert_null(chunk(RACE_CHUNK_GAP, 0));
+}
+
 static void clean_kernels_are_sampled(void **state)
 {
 	(void)state;
@@ -1120,6 +1128,7 @@ int main(int argc, char **argv)
 		TEST(words_are_taken_away_and_come_back),
 		TEST(what_is_proven_runs_without_checks),
 		TEST(reads_alone_may_need_no_check),
+		TEST(streams_are_written_each),
 		TEST(both_handles_have_one_state),
 		TEST(what_may_be_under_way_is_a_gap),
 		TEST(a_context_takes_its_proofs_along),

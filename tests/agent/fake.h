@@ -34,6 +34,8 @@ void fake_unruly(CUdeviceptr p);
 void fake_late(void);
 /* The context never becomes idle. */
 void fake_busy(bool is_on);
+/* What is copied to the device in this stream doesn't get there yet; NULL: in none. */
+void fake_wait(CUstream s);
 /* How long streams were held back by the agent's kernel so far, in ns; how often. */
 unsigned long long fake_held_ns(void);
 unsigned fake_held(void);

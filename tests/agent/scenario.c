@@ -1268,6 +1268,28 @@ static void partly(void)
 	launch_partly(m, p, q, NULL, 0);
 }
 
+/* Two streams that don't wait for each other: what is written in one isn't yet so for the other. */
+static void partly_streams(void)
+{
+	CUstream s, t;
+	CUmodule m;
+	CUdeviceptr p, q;
+	void *params[] = {&p, &q};
+
+	context();
+	m = module("instrumented");
+	MUST(cuMemAlloc(&p, 4096));
+	MUST(cuMemAlloc(&q, 512));
+	MUST(cuStreamCreate(&s, CU_STREAM_DEFAULT));
+	MUST(cuStreamCreate(&t, CU_STREAM_DEFAULT));
+	launch_partly(m, p, q, NULL, 512);
+	fake_wait(s);
+	MUST(cuLaunchKernel(function(m, "partly"), 1, 1, 1, 32, 1, 1, 0, s, params, NULL));
+	launch_partly(m, p, q, t, 0);
+	fake_wait(NULL);
+	launch_partly(m, p, q, NULL, 512); /* it waits for both */
+}
+
 /* Clean a thousand times. */
 static void often(void)
 {
@@ -1354,6 +1376,7 @@ static const struct scenario {
 	{"proven_threads", proven_threads},
 	{"proven_leaves", proven_leaves},
 	{"partly", partly},
+	{"partly_streams", partly_streams},
 	{"often", often},
 	{"often_racy", often_racy},
 };
