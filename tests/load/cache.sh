@@ -12,6 +12,11 @@ says b.err ' 2 of 2 images in [0-9.]+ s, 2 kept from earlier runs$'
 cmp a.0 b.0 && cmp a.0 b.1 || fail "kept code differs"
 [ "$(ls "$kept" | wc -l)" -eq 1 ] || fail "one entry expected: $(ls "$kept")"
 
+# A program that ignores the ends of its children: ptxas' is waited for nevertheless.
+XDG_CACHE_HOME=$work/i.cache go i -- perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' "$program" . wrapper:sum.fatbin ||
+	fail "i: $(cat i.err)"
+says i.err ' 1 of 1 images in [0-9.]+ s$'
+
 # Other options, another device and another detector are another code.
 STANDIN_SM=80 go b -- "$program" . wrapper:sum.fatbin || fail "b: $(cat b.err)"
 go b --detector=collide,watch -- "$program" . wrapper:sum.fatbin || fail "b: $(cat b.err)"
