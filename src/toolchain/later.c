@@ -12,6 +12,8 @@
  *	detach	  one process watches another, which does the work in a process group of its own
  *	lock	  a socket with the entry's name, which ends with its process: of many processes
  *		  that load the same code one makes proofs, also where each has replaced the entry
+ *	turns	  a socket with the user's name: one works at a time, with all processors; a program
+ *		  with a hundred modules would have a hundred provers' memory else
  *
  * Misses: the launches of this run; kernels that take longer than LATER_S in each of many short
  * runs. Costs: the start of a process, some 10 ms, at each load until all is proven.
@@ -23,6 +25,7 @@
 #include "image/kept.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -33,6 +36,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -42,18 +46,28 @@
 #define ENDING_S 2  /* to remove temporary files */
 #define PAUSE_MS 50
 
-/* Is no other process of this user at the entry? None will be, as long as this one lives. */
-static bool lock_entry(const char *path)
+/* Has no other process of this user the name? None will have it, as long as this one lives. */
+static bool lock(const char *of)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX}; /* sun_path[0] is 0: it is no file */
-	const char *slash = strrchr(path, '/');
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "collider-later-%u-%s",
-			 (unsigned)getuid(), slash ? slash + 1 : path);
+			 (unsigned)getuid(), of);
+	bool is_ours =
+		fd >= 0 && n > 0 && (size_t)n < sizeof(name.sun_path) - 1 &&
+		bind(fd, (struct sockaddr *)&name,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0;
 
-	return fd >= 0 && n > 0 && (size_t)n < sizeof(name.sun_path) - 1 &&
-	       bind(fd, (struct sockaddr *)&name,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0;
+	if (!is_ours && fd >= 0)
+		close(fd);
+	return is_ours;
+}
+
+static bool lock_entry(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return lock(slash ? slash + 1 : path);
 }
 
 static bool is_left_to_do(const char *path)
@@ -76,8 +90,13 @@ static void give_way(void)
 {
 	const struct sched_param none = {0};
 	int null = open("/dev/null", O_RDWR);
+	sigset_t none_blocked;
 
 	setsid();
+	/* As the program's thread had them blocked. */
+	sigemptyset(&none_blocked);
+	sigprocmask(SIG_SETMASK, &none_blocked, NULL);
+	signal(SIGTERM, SIG_DFL);
 	/* Where that is refused it is only less polite. */
 	(void)setpriority(PRIO_PROCESS, 0, 19);
 	(void)sched_setscheduler(0, SCHED_IDLE, &none);
@@ -94,32 +113,74 @@ static time_t now_s(void)
 	return t.tv_sec;
 }
 
-static bool ends_within(pid_t worker, time_t seconds, pid_t program)
+/* The program that loads the code. Its number may be another process's once it has ended, and it may
+ * be a zombie: a descriptor tells; -1: there are none (Linux before 5.3). */
+struct program {
+	pid_t pid;
+	int fd;
+};
+
+static struct program find_program(pid_t pid)
+{
+	return (struct program){pid, pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0u) : -1};
+}
+
+static bool is_running(const struct program *p)
+{
+	struct pollfd ends = {.fd = p->fd, .events = POLLIN};
+
+	return p->fd >= 0 ? poll(&ends, 1, 0) == 0 : p->pid > 0 && kill(p->pid, 0) == 0;
+}
+
+static void wait_a_little(void)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
-	time_t end = now_s() + seconds;
 
+	nanosleep(&pause, NULL);
+}
+
+/* The time that is left: it begins when the program has ended. */
+static bool is_time_over(const struct program *p, time_t *end)
+{
+	if (is_running(p))
+		*end = now_s() + LATER_S;
+	return now_s() >= *end;
+}
+
+static bool ends_within(pid_t worker, time_t end, const struct program *p)
+{
 	while (waitpid(worker, NULL, WNOHANG) == 0) {
-		if (program > 0 && kill(program, 0) == 0)
-			end = now_s() + seconds;
-		if (now_s() >= end)
+		if (p ? is_time_over(p, &end) : now_s() >= end)
 			return false;
-		nanosleep(&pause, NULL);
+		wait_a_little();
 	}
 	return true;
 }
 
-static void watch(pid_t worker, pid_t program)
+static void watch(pid_t worker, time_t end, const struct program *p)
 {
-	if (ends_within(worker, LATER_S, program))
+	if (ends_within(worker, end, p))
 		return;
 	kill(-worker, SIGTERM);
-	(void)ends_within(worker, ENDING_S, 0);
+	(void)ends_within(worker, now_s() + ENDING_S, NULL);
 	kill(-worker, SIGKILL);
 }
 
-bool tool_detach(const char *entry, pid_t program)
+static bool takes_turn(time_t *end, const struct program *p)
 {
+	while (!lock("turn")) {
+		if (is_time_over(p, end))
+			return false;
+		wait_a_little();
+	}
+	return true;
+}
+
+bool tool_detach(const char *entry, pid_t pid_of_program)
+{
+	struct program program = find_program(pid_of_program);
+	time_t end = now_s() + LATER_S;
+
 	/* Signals of the program's terminal and its end are none of ours. */
 	prctl(PR_SET_PDEATHSIG, 0);
 	pid_t pid = fork();
@@ -129,14 +190,21 @@ bool tool_detach(const char *entry, pid_t program)
 	if (!lock_entry(entry) || !is_left_to_do(entry))
 		_exit(BASE_EXIT_OK);
 	give_way();
+	if (!takes_turn(&end, &program))
+		_exit(BASE_EXIT_OK);
+	pid_t watcher = getpid();
 	pid = fork();
 	if (pid == 0) {
 		setpgid(0, 0);
+		/* Who kills the one means both. */
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != watcher)
+			_exit(BASE_EXIT_OK);
 		return true;
 	}
 	if (pid > 0) {
 		setpgid(pid, pid);
-		watch(pid, program);
+		watch(pid, end, &program);
 	}
 	_exit(BASE_EXIT_OK);
 }

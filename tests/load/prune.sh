@@ -71,6 +71,18 @@ for ((i = 0; i < 600; i++)); do
 done
 says l.err ' 1 of 1 images in [0-9.]+ s, 1 kept from earlier runs$'
 nm l.0 | grep -q ' __collider_proof_.*tiles' || fail "what was proven later isn't there"
+# Of two images one is worked at, with all processors: so much memory a program takes, no more.
+for i in 1 2; do nvcc -fatbin -arch=sm_90 -Dtiles=tiles$i later.cu -o later$i.fatbin || exit 2; done
+rm -rf cache/collider/prove-* cache/collider/answers
+go l --prune=auto -- "$program" . wrapper:later1.fatbin wrapper:later2.fatbin || fail "l: $(cat l.err)"
+says l.err ' more of 2 is being proven for later runs$'
+for ((i = 0; i < 600; i++)); do
+	# Sessions of two process groups: who watches, and who works.
+	ps -eo sid,pgid,args | grep "[c]ollider-load.*$work" | awk '$1 != $2 { print $1 }' | sort -u >at_work
+	[ "$(wc -l <at_work)" -le 1 ] || fail "several at a time: $(cat at_work)"
+	ps -eo args | grep -q "[c]ollider-load.*$work" || break
+	sleep 0.1
+done
 ls cache/collider/loaded/*.* 2>/dev/null && fail "leftovers beside $entry"
 [ -z "$(ls "$TMPDIR")" ] || fail "temporary files: $(ls "$TMPDIR")"
 
