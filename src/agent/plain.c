@@ -63,7 +63,7 @@ struct kernel {
 	struct agent_proof proof;
 	bool is_read;
 	struct race_plain_state now; /* as its last launch found it, where that is_known */
-	CUstream written_in;	     /* what is known is so in this stream and those behind it */
+	CUstream written_in;	     /* `now` is so there, and in what waits for it */
 	bool is_known, was_on, was_proven, never_sampled; /* was_on: it was more than checked */
 	uint64_t launches, hash;			  /* that weren't proven */
 	UT_hash_handle hh;

@@ -26,7 +26,7 @@ struct image_kept {
 	uint64_t said;	  /* bytes of text, lines, after this head */
 	uint64_t code;	  /* bytes, from image_kept_code_at on */
 	uint32_t maxreg;  /* text: the cap that its functions need; 0: none */
-	uint32_t is_late; /* more will be proven: to be made again (toolchain/later.c) */
+	uint32_t late;	  /* more will be proven: to be made again for the n-th time (later.c) */
 	uint64_t sum;	  /* image_sum of all before and after it */
 };
 
@@ -53,8 +53,8 @@ const struct image_kept *image_kept_map(int fd, size_t *size);
 struct base_buf;
 void image_kept_make(struct base_buf *out, enum image_outcome outcome, unsigned maxreg,
 		     const char *said, const void *code, size_t ncode);
-/* Marks it: with more time more would have been proven. */
-void image_kept_set_late(struct base_buf *entry);
+/* Marks it: with more time more would have been proven; `nth`: which process tries, from 1. */
+void image_kept_set_late(struct base_buf *entry, unsigned nth);
 /* The sum of an entry of `size` bytes. */
 uint64_t image_kept_sum(const struct image_kept *k, size_t size);
 /* Removes the entries of a folder that were used longest ago while all take more than `most`. */

@@ -36,11 +36,11 @@ void image_kept_make(struct base_buf *out, enum image_outcome outcome, unsigned 
 	k->sum = image_kept_sum(k, out->n);
 }
 
-void image_kept_set_late(struct base_buf *entry)
+void image_kept_set_late(struct base_buf *entry, unsigned nth)
 {
 	struct image_kept *k = (struct image_kept *)(void *)entry->p;
 
-	k->is_late = 1;
+	k->late = nth;
 	k->sum = image_kept_sum(k, entry->n);
 }
 

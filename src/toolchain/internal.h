@@ -123,9 +123,12 @@ int tool_finish(int code);
 
 /* ---- later.c: proofs after a load -------------------------------------------- */
 
-/* In a process that is to prove what this entry lacks: true in a new one, which does so while
- * `program` runs and a little longer, unseen by it; false in the caller's, which then ends. */
-bool tool_detach(const char *entry, pid_t program);
+#define TOOL_LATER_MOST 3u /* processes that try to prove the same */
+
+/* In a process that is to prove what this entry lacks: 0 in the caller's, which then ends. In a
+ * new one, which proves while `program` runs and a little longer, unseen by it: which of those
+ * that have tried it is, from 1. */
+unsigned tool_detach(const char *entry, pid_t program);
 
 /* ---- cubin.c ------------------------------------------------------------- */
 

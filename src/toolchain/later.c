@@ -15,6 +15,9 @@
  *	turns	  a socket with the user's name: one works at a time, with all processors; a program
  *		  with a hundred modules would have a hundred provers' memory else
  *
+ * A solver's clock runs on where a busy machine leaves the process no time: what then isn't proven
+ * is tried again in a later run, TOOL_LATER_MOST times in all.
+ *
  * Misses: the launches of this run; kernels that take longer than LATER_S in each of many short
  * runs. Costs: the start of a process, some 10 ms, at each load until all is proven.
  */
@@ -70,7 +73,8 @@ static bool lock_entry(const char *path)
 	return lock(slash ? slash + 1 : path);
 }
 
-static bool is_left_to_do(const char *path)
+/* Which is this of the processes that try to prove what the entry lacks? 0: it lacks nothing. */
+static unsigned find_nth(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const struct image_kept *k = NULL;
@@ -80,10 +84,10 @@ static bool is_left_to_do(const char *path)
 		k = image_kept_map(fd, &size);
 		close(fd);
 	}
-	bool is_late = k && k->is_late;
+	unsigned nth = k ? k->late : 0;
 	if (k)
 		munmap((void *)(uintptr_t)k, size);
-	return is_late;
+	return nth;
 }
 
 static void give_way(void)
@@ -113,8 +117,8 @@ static time_t now_s(void)
 	return t.tv_sec;
 }
 
-/* The program that loads the code. Its number may be another process's once it has ended, and it may
- * be a zombie: a descriptor tells; -1: there are none (Linux before 5.3). */
+/* The program that loads the code. Once it has ended its number may be another process's, or it may
+ * be a zombie: a descriptor says so; -1: there are none (Linux before 5.3). */
 struct program {
 	pid_t pid;
 	int fd;
@@ -176,7 +180,7 @@ static bool takes_turn(time_t *end, const struct program *p)
 	return true;
 }
 
-bool tool_detach(const char *entry, pid_t pid_of_program)
+unsigned tool_detach(const char *entry, pid_t pid_of_program)
 {
 	struct program program = find_program(pid_of_program);
 	time_t end = now_s() + LATER_S;
@@ -186,8 +190,9 @@ bool tool_detach(const char *entry, pid_t pid_of_program)
 	pid_t pid = fork();
 
 	if (pid != 0)
-		return false;
-	if (!lock_entry(entry) || !is_left_to_do(entry))
+		return 0;
+	unsigned nth = lock_entry(entry) ? find_nth(entry) : 0;
+	if (!nth)
 		_exit(BASE_EXIT_OK);
 	give_way();
 	if (!takes_turn(&end, &program))
@@ -200,7 +205,7 @@ bool tool_detach(const char *entry, pid_t pid_of_program)
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != watcher)
 			_exit(BASE_EXIT_OK);
-		return true;
+		return nth;
 	}
 	if (pid > 0) {
 		setpgid(pid, pid);

@@ -55,6 +55,7 @@ struct work {
 	bool is_part;	/* an object of an -rdc program */
 	bool is_plain;	/* the image is a text */
 	bool is_late;	/* time ran out for proofs */
+	unsigned nth;	/* process that goes on with them, from 1; 0: a program waits */
 	char *arch;	/* of the last text: "sm_90a" */
 	struct base_arena arena;
 };
@@ -190,7 +191,7 @@ static enum image_outcome instrument(struct work *w, struct base_buf *code)
 
 	if (was && base_write_file(was, w->text.code, w->text.code_size) == 0)
 		job.assembled = was;
-	job.late_file = w->opt->prune_timed ? tool_temp("load.late") : NULL;
+	job.late_file = w->opt->prune_timed || w->nth ? tool_temp("load.late") : NULL;
 	w->trial = tool_temp("trial.cubin"); /* what rewrite.c's last trial will have made */
 	if (!w->trial)
 		return IMAGE_FAILED;
@@ -390,12 +391,14 @@ int tool_load(int argc, char **argv)
 		return BASE_EXIT_USAGE;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	bool is_later = strchr(argv[2], 'b') != NULL;
-	if (is_later && !tool_detach(argv[5], (pid_t)strtol(argv[6], NULL, 10)))
+	unsigned nth = is_later ? tool_detach(argv[5], (pid_t)strtol(argv[6], NULL, 10)) : 0;
+	if (is_later && !nth)
 		return BASE_EXIT_OK;
 	w = (struct work){.opt = &opt,
 			  .kit = &kit,
 			  .sm = (unsigned)strtoul(argv[1], NULL, 10),
 			  .flags = argv[2],
+			  .nth = nth,
 			  .maxreg = (unsigned)strtoul(argv[3], NULL, 10),
 			  .name = argv[4]};
 	int rc = tool_begin(&opt, &kit, &w.arena);
@@ -420,8 +423,8 @@ int tool_load(int argc, char **argv)
 							   : process(&w, image, size, &code);
 		image_kept_make(&entry, got, has_flag(&w, 'l') ? w.asked : 0, said(&w), code.p,
 				code.n);
-		if (w.is_late)
-			image_kept_set_late(&entry);
+		if (w.is_late && nth < TOOL_LATER_MOST)
+			image_kept_set_late(&entry, nth + 1);
 		/* What the program has is no worse than nothing. */
 		if (*argv[5] && w.keep && (!is_later || got == IMAGE_REPLACED))
 			keep(argv[5], &entry, &w.arena);

@@ -353,7 +353,7 @@ static const struct image_kept *find_or_make(const struct load_image *im, const 
 	}
 	if (!k)
 		say_as_it_was(im, p, "it could not be instrumented when it was loaded");
-	else if (k->is_late && *path && run_tool(im, p, sm, path, "b", -1))
+	else if (k->late && *path && run_tool(im, p, sm, path, "b", -1))
 		count(&counts->late);
 	return k;
 }
