@@ -100,6 +100,23 @@ static bool shared_window(struct cpu_cta *cta, uint64_t addr, uint64_t bytes, bo
 	return true;
 }
 
+/* Shared memory lives as long as its block: others of the cluster must not use it later (CUDA
+ * programming guide, distributed shared memory). Copies that come later aren't looked at. */
+static bool is_gone(struct cpu_cta *cta, uint64_t addr, bool is_cluster)
+{
+	const struct cpu_cta *owner = shared_owner(cta, &addr, is_cluster);
+
+	return owner && owner != cta && !owner->nlive;
+}
+
+/* As shared_window, for a thread. */
+static bool live_window(struct cpu_cta *cta, uint64_t addr, uint64_t bytes, bool is_cluster,
+			uint64_t *delta)
+{
+	return shared_window(cta, addr, bytes, is_cluster, delta) &&
+	       !is_gone(cta, addr, is_cluster);
+}
+
 /* Is it an address in .shared::cta that a register gives, without the block's rank? An H100 takes
  * loads and stores of it for illegal; of other instructions that isn't known. */
 static bool lacks_rank(const struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
@@ -157,8 +174,8 @@ static inline bool window_find(struct cpu_warp *w, const struct cpu_inst *in, en
 		}
 		if (addr < CPU_WIN_SHARED + CPU_WIN_SIZE) {
 			out->place = CPU_PLACE_SHARED;
-			is_found = shared_window(w->cta, addr - CPU_WIN_SHARED, bytes, true,
-						 &out->delta);
+			is_found = live_window(w->cta, addr - CPU_WIN_SHARED, bytes, true,
+					       &out->delta);
 			out->delta -= CPU_WIN_SHARED;
 			return is_found;
 		}
@@ -180,8 +197,8 @@ static inline bool window_find(struct cpu_warp *w, const struct cpu_inst *in, en
 	case PTX_SPACE_SHARED_CLUSTER:
 		out->place = CPU_PLACE_SHARED;
 		return !lacks_rank(w, in, space, addr) &&
-		       shared_window(w->cta, addr, bytes, space == PTX_SPACE_SHARED_CLUSTER,
-				     &out->delta);
+		       live_window(w->cta, addr, bytes, space == PTX_SPACE_SHARED_CLUSTER,
+				   &out->delta);
 	case PTX_SPACE_LOCAL:
 		return local_window(w, addr, bytes, out);
 	case PTX_SPACE_PARAM:
@@ -227,11 +244,12 @@ static enum ptx_space space_of(enum ptx_space space, uint64_t *addr)
 static void explain(struct cpu_cta *cta, const struct cpu_range *r, char *out, size_t size)
 {
 	struct cpu_cta *owner;
-	uint64_t addr = r->addr;
+	uint64_t addr = r->addr, whole, delta;
 
 	switch (space_of(r->space, &addr)) {
 	case PTX_SPACE_SHARED:
 	case PTX_SPACE_SHARED_CLUSTER:
+		whole = addr;
 		owner = shared_owner(cta, &addr, r->space != PTX_SPACE_SHARED);
 		if (!owner && r->space == PTX_SPACE_SHARED)
 			snprintf(out, size,
@@ -240,6 +258,11 @@ static void explain(struct cpu_cta *cta, const struct cpu_range *r, char *out, s
 				 r->addr / CPU_RANK, cta->rank);
 		else if (!owner || !owner->shared)
 			snprintf(out, size, "no block of the cluster has that shared memory");
+		else if (shared_window(cta, whole, r->bytes, r->space != PTX_SPACE_SHARED, &delta))
+			snprintf(out, size,
+				 "block %u of the cluster has exited, its shared memory is gone "
+				 "(each block: cluster.sync() before it exits)",
+				 owner->rank);
 		else
 			snprintf(out, size,
 				 "offset %" PRId64 " of the block's %u bytes of shared memory",
