@@ -85,6 +85,13 @@ static bool is_poll(const struct ptx_form *f)
 	       f->op == PTX_OP_WGMMA_WAIT_GROUP || f->op == PTX_OP_SETMAXNREG;
 }
 
+static bool is_mbarrier_wait(const struct ptx_stmt *st)
+{
+	return st && st->kind == PTX_STMT_INST &&
+	       (st->form->op == PTX_OP_MBARRIER_TEST_WAIT ||
+		st->form->op == PTX_OP_MBARRIER_TRY_WAIT);
+}
+
 /* May the instruction be part of a loop that changes nothing? Atomics are examined as they run. */
 static bool is_harmless(const struct cpu_split *s, const struct cpu_inst *in,
 			const struct ptx_form *f)
@@ -278,11 +285,15 @@ bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in)
 	const struct ptx_stmt *st = s->func->stmts[s->pc];
 
 	if (p->is_proven && x && (!x->poll || x->poll == in)) {
+		char lacks[256] = "a value that no remaining thread can write";
+		if (x->poll && is_mbarrier_wait(st))
+			cpu_mbarrier_lacks(w, in, (unsigned)__builtin_ctz(s->mask), lacks,
+					   sizeof(lacks));
 		cpu_fault(
 			w, in, (unsigned)__builtin_ctz(s->mask), CPU_FAULT_DEADLOCK,
 			"deadlock: this loop waits for %s; of the threads that run, %u are in such "
 			"loops and %u wait for others",
-			x->poll ? "a value that no remaining thread can write"
+			x->poll ? lacks
 			: st && st->kind == PTX_STMT_INST && st->form->op == PTX_OP_SETMAXNREG
 				? "registers that no warp of its block gives back"
 				: "something that can't come",

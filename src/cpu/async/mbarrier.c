@@ -17,11 +17,16 @@
  */
 #include "cpu/async/async.h"
 #include "cpu/events.h"
+#include "cpu/memory/resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 #define COUNT_BITS 20
 #define COUNT_MAX  ((1u << COUNT_BITS) - 1)
 #define TX_MAX	   ((int32_t)COUNT_MAX)
 #define TRY_TURNS  12
+#define MAX_STATE  160 /* bytes; put_state's text is shorter */
 
 struct state {
 	uint32_t pending, expected, parity;
@@ -78,6 +83,23 @@ static const char *change(uint64_t *word, const struct cpu_mbar_change *c)
 	}
 	*word = pack(s);
 	return NULL;
+}
+
+/* "is in a phase of parity 0: 1 of 2 arrivals missing": what a wait for it lacks. */
+static void put_state(struct state s, char *out, size_t size)
+{
+	int n = snprintf(out, size, "is in a phase of parity %u: ", s.parity);
+
+	if (s.pending)
+		n += snprintf(out + n, size - (size_t)n, "%u of %u arrivals missing", s.pending,
+			      s.expected);
+	else
+		n += snprintf(out + n, size - (size_t)n, "no arrival of %u missing", s.expected);
+	if (s.tx)
+		snprintf(out + n, size - (size_t)n,
+			 s.tx > 0 ? ", %d bytes of copies expected that haven't come"
+				  : ", %d bytes of copies more than expect_tx said",
+			 abs(s.tx));
 }
 
 /* Did the change after state `was` end the phase? */
@@ -200,7 +222,11 @@ static bool change_at(struct cpu_warp *w, const struct cpu_inst *in, unsigned la
 	const char *why = cpu_mbarrier_apply(at, c, was);
 
 	if (why) {
-		cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL, "%s", why);
+		char state[MAX_STATE] = "";
+		if (is_alive(*was))
+			put_state(unpack(*was), state, sizeof(state));
+		cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL, "%s%s%s", why,
+			  is_alive(*was) ? ": it " : "", state);
 		return false;
 	}
 	cpu_event_mbarrier(w, in, lane, at,
@@ -380,6 +406,26 @@ static enum cpu_bound bind_tx(struct cpu_dec *d, const struct ptx_stmt *s, struc
 
 /* ---- public ------------------------------------------------------------------------ */
 
+void cpu_mbarrier_lacks(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, char *out,
+			size_t size)
+{
+	const struct bar *b = in->aux;
+	uint64_t addr[CPU_WARP];
+	struct cpu_window win;
+	char state[MAX_STATE];
+
+	snprintf(out, size, "a value that no remaining thread can write");
+	cpu_addresses(w, &b->addr, addr);
+	if (addr[lane] % 8 ||
+	    !cpu_window_find(w, in, (enum ptx_space)b->space, addr[lane], 8, false, &win))
+		return;
+	uint64_t word = state_at((const uint8_t *)(uintptr_t)(addr[lane] + win.delta));
+	if (!is_alive(word))
+		return;
+	put_state(unpack(word), state, sizeof(state));
+	snprintf(out, size, "a value that no remaining thread can write (its mbarrier %s)", state);
+}
+
 const char *cpu_mbarrier_apply(uint8_t *at, const struct cpu_mbar_change *c, uint64_t *was)
 {
 	uint64_t *word = (uint64_t *)(void *)at;
@@ -388,6 +434,8 @@ const char *cpu_mbarrier_apply(uint8_t *at, const struct cpu_mbar_change *c, uin
 	do {
 		now = old;
 		const char *why = change(&now, c);
+		if (why && was)
+			*was = old;
 		if (why)
 			return why;
 	} while (!__atomic_compare_exchange_n(word, &old, now, false, __ATOMIC_ACQ_REL,
