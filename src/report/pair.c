@@ -19,6 +19,13 @@ static bool is_product(const struct race_finding *f)
 	       f->sides[1].access == RACE_ACCESS_PRODUCT;
 }
 
+/* Is it the initialisation of an mbarrier, and a copy that completes on it? */
+static bool is_early_mbarrier(const struct race_finding *f)
+{
+	return is_async(f) && f->sides[0].flags & f->sides[1].flags & RACE_SIDE_MBARRIER &&
+	       (f->sides[0].strength == RACE_WEAK) != (f->sides[1].strength == RACE_WEAK);
+}
+
 /* Did the copy come before the other access had to be over? */
 static bool is_early(const struct race_finding *f)
 {
@@ -71,6 +78,8 @@ const char *rep_pair_title(const struct race_finding *f)
 	case RACE_KIND_UNORDERED:
 		if (is_product(f))
 			return "matrix product that nothing orders with another access";
+		if (is_early_mbarrier(f))
+			return "copy that completes on an mbarrier that may not be initialised";
 		if (is_async(f))
 			return is_early(f) ? "asynchronous copy that came too early"
 					   : "asynchronous copy that was not waited for";
@@ -119,6 +128,11 @@ const char *rep_pair_sentence(const struct race_finding *f)
 			       "the wait for it: what\n"
 			       "it reads wasn't there for certain when it was issued, or is used "
 			       "before it was waited for.";
+		if (is_early_mbarrier(f))
+			return "An asynchronous copy signals this mbarrier when it is done, and "
+			       "nothing orders the\n"
+			       "initialisation before that: the signal may be lost, or wait for "
+			       "ever.";
 		if (is_async(f) && is_early(f))
 			return "An asynchronous copy was issued while another thread still "
 			       "accessed the memory:\n"
