@@ -24,6 +24,7 @@ says race_tcgen05_stages 1 'before the tcgen05.mma: the phase of the mbarrier th
 says race_tcgen05 3 'after a tcgen05.mma: tcgen05.commit'
 says race_tcgen05 10 'matrix product, in the thread that made the ordinary access, before the barrier.'
 says race_tcgen05 13 'tcgen05.wait::ld (fence_view_async_tmem_load() of CUTLASS)' 'tcgen05.dealloc, tensor memory'
+says race_tcgen05_issuer 3 'one thread issues both or a' 'A commit covers what its own thread has issued'
 has race_multicast_init 1 'an mbarrier that may not be initialised' 'fence.mbarrier_init, then cluster.sync() in all blocks'
 has race_wgmma_stages 21 'must wait for the readers of all blocks that it writes to'
 exit $bad
