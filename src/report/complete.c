@@ -117,7 +117,7 @@ const char *rep_nothing_gap(struct rep_view *v)
 			return v->gaps[i]->why == RACE_GAP_STOPPED ? gap_short(v, v->gaps[i])
 								   : rep_gap_text(v, v->gaps[i]);
 	for (size_t i = 0; i < v->ngaps; i++)
-		if (v->gaps[i]->why == RACE_GAP_CUT_OFF)
+		if (v->gaps[i]->why == RACE_GAP_CUT_OFF || v->gaps[i]->why == RACE_GAP_BUDGET)
 			return rep_gap_text(v, v->gaps[i]);
 	return NULL;
 }

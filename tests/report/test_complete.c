@@ -234,6 +234,32 @@ static void chosen_launches(void **state)
 	fake_close(&f);
 }
 
+/* The time was over before a thread had accessed anything: that is the reason, not the kernel. */
+static void no_time_at_all(void **state)
+{
+	struct race_oracle o = {.accesses = 41, .launches = 1};
+	struct {
+		struct race_kernel_count k;
+		char name[8];
+	} c = {{.count = 3, .instrumented = 1, .started = 3, .checked = 3}, "scan"};
+	struct fake f;
+
+	(void)state;
+	fake_open(&f);
+	struct race_region *g = fake_region(&f, 0);
+	g->checked = g->launches = g->host_launches = 0;
+	struct race_kernel_count *k =
+		(void *)(fake_chunk(&f, RACE_CHUNK_KERNEL, &c, sizeof(c.k) + 4) + 1);
+	fake_chunk(&f, RACE_CHUNK_ORACLE, &o, sizeof(o));
+	expect(&f, RACE_NOTHING, "NOTHING WAS CHECKED: no kernel ran that accesses memory",
+	       "budget");
+	k->cuts = 1;
+	expect(&f, RACE_NOTHING,
+	       "NOTHING WAS CHECKED: kernel scan, 1 of 3 launches: judged in part (--budget)",
+	       "accesses memory");
+	fake_close(&f);
+}
+
 static void damaged_gaps_are_counted(void **state)
 {
 	struct {
@@ -404,6 +430,7 @@ int main(void)
 		cmocka_unit_test(host_copies_do_not_count),
 		cmocka_unit_test(counters_are_reasons),
 		cmocka_unit_test(chosen_launches),
+		cmocka_unit_test(no_time_at_all),
 		cmocka_unit_test(damaged_gaps_are_counted),
 		cmocka_unit_test(gaps_have_the_judges_word),
 		cmocka_unit_test(reports_are_read_back),
