@@ -75,7 +75,7 @@ nm l.0 | grep -q ' __collider_proof_.*tiles' || fail "what was proven later isn'
 for i in 1 2; do nvcc -fatbin -arch=sm_90 -Dtiles=tiles$i later.cu -o later$i.fatbin || exit 2; done
 rm -rf cache/collider/prove-* cache/collider/answers
 go l --prune=auto -- "$program" . wrapper:later1.fatbin wrapper:later2.fatbin || fail "l: $(cat l.err)"
-says l.err ' more of 2 is being proven for later runs$'
+says l.err ' 2 of 2 images in [0-9.]+ s'
 for ((i = 0; i < 600; i++)); do
 	# Sessions of two process groups: who watches, and who works.
 	ps -eo sid,pgid,args | grep "[c]ollider-load.*$work" | awk '$1 != $2 { print $1 }' | sort -u >at_work
