@@ -78,7 +78,7 @@ def with_mbarriers(r):
     """One that all threads use in turns, or a full and an empty one for each stage."""
     m = r.randint(1, 4)
     stage, phase = ('roll%d' % m, 'rolled%d' % m) if m > 1 and r.random() < .3 else ('mod%d' % m, 'phase%d' % m)
-    one = 'elected' if r.random() < .4 else 'warp'  # who copies, or gives a stage back
+    one = 'elected' if 'elected' in GUARD and r.random() < .4 else 'warp'  # who copies, or gives a stage back
     mine, other = ('s', stage + ' lane'), ('s', stage + ' back')
     def set_up(*rings):
         return [first(*(('set up', b, n, m) for b, n in rings), *([('init fence', 0)] if r.random() < .5 else [])), ('bar', 0)]

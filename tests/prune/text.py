@@ -48,7 +48,7 @@ def load(collider, prune, ptx, out):
     """Writes the text with checks."""
     options = 'sanitize=hirace:no-fit=1' + (':prune=' + prune if prune else '')
     env = dict(os.environ, COLLIDER_TOOL_OPTIONS=options)
-    subprocess.run(['bash', '-c', 'exec -a collider-load "$0" 90 dl 0 random "" 3<"$1" 4>"$2"', collider, ptx,
+    subprocess.run(['bash', '-c', 'exec -a collider-load "$0" 90 dl 0 random "" 0 3<"$1" 4>"$2"', collider, ptx,
                     out + '.entry'], env=env, check=True, stdin=subprocess.DEVNULL)
     entry = open(out + '.entry', 'rb').read()
     _, _, outcome, said, code, _, _, _ = HEAD.unpack(entry[:HEAD.size])

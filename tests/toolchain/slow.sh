@@ -48,9 +48,9 @@ text_of() { # text_of N: a kernel with N stores
 }
 ln -s "$tool" bin/collider-load
 text_of 20 >short.ptx && text_of 4000 >long.ptx
-COLLIDER_TOOL_OPTIONS=long-build=0ms bin/collider-load 90 '' 0 a.out '' 3<short.ptx 4>short.code 2>short.log
+COLLIDER_TOOL_OPTIONS=long-build=0ms bin/collider-load 90 '' 0 a.out '' 0 3<short.ptx 4>short.code 2>short.log
 test -s short.code && test ! -s short.log || fail "expected code and no word: $(cat short.log)"
-COLLIDER_TOOL_OPTIONS=long-build=0ms setsid bin/collider-load 90 '' 0 a.out '' 3<long.ptx 4>long.code 2>long.log &
+COLLIDER_TOOL_OPTIONS=long-build=0ms setsid bin/collider-load 90 '' 0 a.out '' 0 3<long.ptx 4>long.code 2>long.log &
 waits=$!
 while kill -0 $waits 2>/dev/null && [ ! -s long.log ]; do sleep 0.1; done
 kill -- -$waits 2>/dev/null || true
