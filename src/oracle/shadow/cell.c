@@ -7,7 +7,8 @@
  * Small pieces come from lists by size, and go back to these; they stay the oracle's until its end.
  * stats.shadow_bytes is the most that was held at a time, with what the C library takes for each
  * larger piece. A page counts with its share of a full region's table, not the table: in how many
- * regions memory lies depends on its address. Costs: a look-up in a small cache of regions.
+ * regions memory lies depends on its address. So does in how many pages: of host memory, which lies
+ * elsewhere in each run, the bytes differ a little. Costs: a look-up in a small cache of regions.
  */
 #include "oracle/look.h"
 
