@@ -132,6 +132,14 @@ bool prove_is_settled(const struct race_proof *k, unsigned timeout_ms)
 	return !k->counts.gave_up;
 }
 
+/* Remedies that a query of a short search was too short for aren't missed in the result, so who is
+ * waited for keeps what lacks none. */
+static bool may_keep(const struct race_proof *k, const struct prove_options *o)
+{
+	return prove_is_settled(k, o->timeout_ms) &&
+	       (!o->wall_ms || k->verdict == RACE_VERDICT_FREE);
+}
+
 static void finish(struct race_proofs *r, struct job *j)
 {
 	int status = 0;
@@ -146,8 +154,7 @@ static void finish(struct race_proofs *r, struct job *j)
 		unproven(r, j,
 			 j->is_killed ? OUT_OF_TIME
 				      : "the analysis died, perhaps at its memory limit");
-	else if (j->wire.o->cache &&
-		 prove_is_settled(&r->kernels.v[j->kernel], j->wire.o->timeout_ms))
+	else if (j->wire.o->cache && may_keep(&r->kernels.v[j->kernel], j->wire.o))
 		prove_wire_keep(&j->wire, j->got.p, j->got.n);
 	base_buf_free(&j->got);
 	j->pid = 0;
