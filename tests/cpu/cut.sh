@@ -72,6 +72,25 @@ for skip in 0 1 2 3; do
 	done
 done
 
+# Blocks that wait for a later one by weak loads run beside it, with a budget and without.
+for program in racy fixed; do
+	define=
+	[ $program = racy ] || define=-DFIXED
+	"$nvcc" $define -gencode arch=compute_90,code=compute_90 -lineinfo -cudart shared -o waits \
+		"${source%/*}/waits.cu" || exit 2
+	for how in "--threads=1" "--threads=4" "--threads=4 --detector=oracle" "--threads=4 --budget=1ms"; do
+		for kernel in all one; do
+			timeout 100 "$collider" run --device=cpu $how -- ./waits $kernel >out 2>report ||
+				fail "waits, $program $kernel $how: exit code $?"
+			grep -q done out || fail "waits, $program $kernel $how: it didn't end"
+			grep -q 'DATA RACE' report && found=racy || found=fixed
+			# (With so small a budget the race may come when nothing is judged any more.)
+			case $how in *budget*) [ $found = fixed ] && found=$program ;; esac
+			[ "$found" = "$program" ] || fail "waits, $program $kernel $how: findings"
+		done
+	done
+done
+
 # The checks in the code alone: blocks that begin later run without, and what these may order is no finding.
 for detector in hirace iguard collide watch; do
 	"$collider" run --device=cpu --budget=1ms --detector=$detector -- ./rest >out 2>report ||

@@ -377,6 +377,9 @@ static void note_common(struct load_func *lf, void *arg)
 			RACE_SCOPE_GPU;
 		c->update = s->form;
 	}
+	if (!c->is_found && !fl)
+		fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
+	c->is_found = c->is_found || load_waits(&scratch, fl);
 	base_arena_free(&scratch);
 }
 
