@@ -337,7 +337,7 @@ static void test_ends(void **state)
 	launch(&p, "meet", 64, 64);
 	assert_int_equal(p.done.end, JUDGE_WHOLE);
 	assert_int_equal(p.done.blocks, 64);
-	launch(&p, "meet", 1000, 1000);
+	launch(&p, "meet", 5000, 5000);
 	assert_int_equal(p.done.end, JUDGE_WAITS);
 	assert_int_equal(p.done.blocks, 256);
 	assert_non_null(strstr(p.why, "deadlock"));
