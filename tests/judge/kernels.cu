@@ -80,8 +80,7 @@ template <bool is_right> __device__ void swap_halves(int *p)
 	if (is_right)
 		c.sync();
 	int other = c.map_shared_rank(s, c.block_rank() ^ 1)[threadIdx.x]; // race
-	if (is_right)
-		c.sync();
+	c.sync(); /* a block that has exited has no shared memory */
 	p[blockIdx.x * 32 + threadIdx.x] = other;
 }
 
