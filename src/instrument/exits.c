@@ -21,7 +21,7 @@
 struct exits {
 	struct inst_ctx *cx;
 	bool *of_thread; /* by register: computed from the thread's number */
-	bool changed, is_of_thread;
+	bool changed;
 	/* By block. open: an access has no barrier after it, at the block's end; leaves: from its
 	 * start there is a way out without a barrier; waits: one to a barrier. */
 	bool *has_barrier, *open, *leaves, *waits;
@@ -47,22 +47,6 @@ static bool names_thread(const struct ptx_opnd *o)
 	return inst_names_special(o, names, BASE_COUNTOF(names));
 }
 
-static void read_one(uint32_t reg, bool is_write, void *arg)
-{
-	struct exits *x = arg;
-
-	x->is_of_thread |= !is_write && x->of_thread[reg];
-}
-
-static void write_one(uint32_t reg, bool is_write, void *arg)
-{
-	struct exits *x = arg;
-
-	if (!is_write || x->of_thread[reg])
-		return;
-	x->of_thread[reg] = x->changed = true;
-}
-
 static void find_registers(struct exits *x)
 {
 	for (unsigned i = 0; i == 0 || (x->changed && i < PASSES); i++) {
@@ -72,12 +56,11 @@ static void find_registers(struct exits *x)
 			if (s->kind != PTX_STMT_INST || s->inserted ||
 			    s->form->effects & (PTX_EFF_READ | PTX_EFF_CALL))
 				continue;
-			x->is_of_thread = false;
-			ptx_each_reg(s, read_one, x);
+			bool is_of_thread = ptx_reads_of(s, x->of_thread);
 			for (unsigned k = 0; k < s->nops; k++)
-				x->is_of_thread |= names_thread(&s->ops[k]);
-			if (x->is_of_thread)
-				ptx_each_reg(s, write_one, x);
+				is_of_thread |= names_thread(&s->ops[k]);
+			if (is_of_thread)
+				x->changed |= ptx_add_written(s, x->of_thread);
 		}
 	}
 }

@@ -67,30 +67,14 @@ static bool names_thread(const struct ptx_opnd *o)
 	return inst_names_special(o, names, BASE_COUNTOF(names));
 }
 
-static void read_one(uint32_t reg, bool is_write, void *arg)
-{
-	struct unequal *x = arg;
-
-	x->is_found |= !is_write && x->differs[reg];
-}
-
-static void write_one(uint32_t reg, bool is_write, void *arg)
-{
-	struct unequal *x = arg;
-
-	if (!is_write || x->differs[reg])
-		return;
-	x->differs[reg] = x->changed = true;
-}
-
 /* After a branch that differs: of a register that is written elsewhere, too. */
 static void write_either(uint32_t reg, bool is_write, void *arg)
 {
 	struct unequal *x = arg;
 	uint32_t n;
 
-	if (is_write && flow_defs(x->cx->fl, reg, &n) && n > 1)
-		write_one(reg, true, x);
+	if (is_write && !x->differs[reg] && flow_defs(x->cx->fl, reg, &n) && n > 1)
+		x->differs[reg] = x->changed = true;
 }
 
 /* Does it give each thread a value of its own? */
@@ -99,20 +83,13 @@ static bool draws(const struct ptx_form *fm)
 	return fm->effects & (PTX_EFF_ATOMIC | PTX_EFF_CALL) || fm->op == PTX_OP_ELECT_SYNC;
 }
 
-static bool reads_different(struct unequal *x, const struct ptx_stmt *s)
-{
-	x->is_found = false;
-	ptx_each_reg(s, read_one, x);
-	return x->is_found;
-}
-
 /* Do threads of a block go different ways at its end? */
 static bool is_parting(struct unequal *x, const struct flow_block *b)
 {
 	const struct ptx_stmt *s = b->last;
 
 	return s->kind == PTX_STMT_INST && (b->nsucc > 1 || (b->exits && b->nsucc)) &&
-	       reads_different(x, s);
+	       ptx_reads_of(s, x->differs);
 }
 
 /* Calls what(x, block) for each that is reached from the branch before its ways meet. */
@@ -161,11 +138,11 @@ static void find_registers(struct unequal *x)
 			/* What a reduction of the block gives is the same for all. */
 			if (s->kind != PTX_STMT_INST || s->inserted || flow_is_block_barrier(s))
 				continue;
-			bool is = draws(s->form) || reads_different(x, s);
+			bool is = draws(s->form) || ptx_reads_of(s, x->differs);
 			for (unsigned k = 0; k < s->nops && !is; k++)
 				is = names_thread(&s->ops[k]);
 			if (is)
-				ptx_each_reg(s, write_one, x);
+				x->changed |= ptx_add_written(s, x->differs);
 		}
 		for (uint32_t k = 0; k < fl->nrpo; k++)
 			if (is_parting(x, &fl->blocks[fl->rpo[k]]))

@@ -152,29 +152,8 @@ static bool is_map_form(const struct ptx_form *f)
 
 /* ---- pointers in memory ------------------------------------------------------------ */
 
-/* Registers with a whole number of 64 bits that was read in memory, or with what was made of it. */
-struct far {
-	bool *has; /* by register */
-	bool is_read, is_new;
-};
-
-static void find_far(uint32_t reg, bool is_write, void *arg)
-{
-	struct far *x = arg;
-
-	x->is_read |= !is_write && x->has[reg];
-}
-
-static void set_far(uint32_t reg, bool is_write, void *arg)
-{
-	struct far *x = arg;
-
-	if (!is_write || x->has[reg])
-		return;
-	x->has[reg] = x->is_new = true;
-}
-
-/* Parameters and local memory have what the thread was given, or has had in a register. */
+/* Is a whole number of 64 bits read in memory? Parameters and local memory have what the thread was
+ * given, or has had in a register. */
 static bool loads_number(const struct ptx_form *f)
 {
 	return f->effects & PTX_EFF_READ && f->space != PTX_SPACE_PARAM &&
@@ -182,17 +161,18 @@ static bool loads_number(const struct ptx_form *f)
 	       f->types[0] != PTX_TYPE_F64;
 }
 
-static bool has_far(const struct ptx_opnd *o, const struct far *x)
+/* `far`, by register: has it such a number, or what was made of one? */
+static bool has_far(const struct ptx_opnd *o, const bool *far)
 {
-	bool has = o->kind == PTX_OPND_REG && x->has[o->reg];
+	bool has = o->kind == PTX_OPND_REG && far[o->reg];
 
 	for (unsigned i = 0; i < o->nsub && !has; i++)
-		has = has_far(&o->sub[i], x);
+		has = has_far(&o->sub[i], far);
 	return has;
 }
 
 /* Does such a number lead to memory, as an address or as a tensor map's? */
-static bool leads_far(const struct ptx_stmt *s, const struct far *x)
+static bool leads_far(const struct ptx_stmt *s, const bool *far)
 {
 	const struct ptx_form *f = s->form;
 	bool leads = false;
@@ -202,31 +182,28 @@ static bool leads_far(const struct ptx_stmt *s, const struct far *x)
 		return false;
 	for (unsigned i = 0; i < s->nops && !leads; i++)
 		leads = (f->op == PTX_OP_TENSORMAP_REPLACE || s->ops[i].kind == PTX_OPND_ADDR) &&
-			has_far(&s->ops[i], x);
+			has_far(&s->ops[i], far);
 	return leads;
 }
 
 /* May the function use pointers that it has read in memory? */
 static bool is_far(const struct ptx_func *f)
 {
-	struct far x = {.has = base_calloc(f->nregs + 1u, sizeof(bool)), .is_new = true};
-	bool is = false;
+	bool *far = base_calloc(f->nregs + 1u, sizeof(*far)), is_new = true, is = false;
 
-	while (x.is_new && !is) {
-		x.is_new = false;
+	while (is_new && !is) {
+		is_new = false;
 		ptx_each_stmt(f, s)
 		{
 			if (s->kind != PTX_STMT_INST)
 				continue;
-			is |= leads_far(s, &x);
-			x.is_read = loads_number(s->form);
-			if (!(s->form->effects & PTX_EFF_READ))
-				ptx_each_reg(s, find_far, &x);
-			if (x.is_read)
-				ptx_each_reg(s, set_far, &x);
+			is |= leads_far(s, far);
+			if (loads_number(s->form) ||
+			    (!(s->form->effects & PTX_EFF_READ) && ptx_reads_of(s, far)))
+				is_new |= ptx_add_written(s, far);
 		}
 	}
-	free(x.has);
+	free(far);
 	return is;
 }
 

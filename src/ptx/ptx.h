@@ -502,6 +502,10 @@ const struct ptx_loc *ptx_near_loc(const struct ptx_stmt *s);
  * s->pred. Vector elements are visited one by one, sinks not at all. */
 typedef void ptx_reg_fn(uint32_t reg, bool is_write, void *arg);
 void ptx_each_reg(const struct ptx_stmt *s, ptx_reg_fn *fn, void *arg);
+/* A set of registers, true by number, that values are followed with. Does the statement read one of
+ * them? Adds those that it writes; was any new? */
+bool ptx_reads_of(const struct ptx_stmt *s, const bool *set);
+bool ptx_add_written(const struct ptx_stmt *s, bool *set);
 
 /* The role of operand i of an instruction. Unlike ptx_form_role this knows calls: lists are
  * PARAMS (written before the callee, read after it), the callee and the prototype LABEL. */

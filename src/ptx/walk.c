@@ -87,6 +87,44 @@ void ptx_each_reg(const struct ptx_stmt *s, ptx_reg_fn *fn, void *arg)
 	}
 }
 
+/* is: one of them is read; one was added. */
+struct set {
+	const bool *of;
+	bool *to;
+	bool is;
+};
+
+static void look_in(uint32_t reg, bool is_write, void *arg)
+{
+	struct set *x = arg;
+
+	x->is |= !is_write && x->of[reg];
+}
+
+static void add_to(uint32_t reg, bool is_write, void *arg)
+{
+	struct set *x = arg;
+
+	if (is_write && !x->to[reg])
+		x->to[reg] = x->is = true;
+}
+
+bool ptx_reads_of(const struct ptx_stmt *s, const bool *set)
+{
+	struct set x = {.of = set};
+
+	ptx_each_reg(s, look_in, &x);
+	return x.is;
+}
+
+bool ptx_add_written(const struct ptx_stmt *s, bool *set)
+{
+	struct set x = {.to = set};
+
+	ptx_each_reg(s, add_to, &x);
+	return x.is;
+}
+
 int ptx_find_role(const struct ptx_stmt *s, enum ptx_role role)
 {
 	for (unsigned i = 0; s->kind == PTX_STMT_INST && i < s->nops; i++)
