@@ -285,19 +285,18 @@ bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in)
 	const struct ptx_stmt *st = s->func->stmts[s->pc];
 
 	if (p->is_proven && x && (!x->poll || x->poll == in)) {
-		char lacks[256] = "a value that no remaining thread can write";
+		char lacks[256] = "";
 		if (x->poll && is_mbarrier_wait(st))
 			cpu_mbarrier_lacks(w, in, (unsigned)__builtin_ctz(s->mask), lacks,
 					   sizeof(lacks));
-		cpu_fault(
-			w, in, (unsigned)__builtin_ctz(s->mask), CPU_FAULT_DEADLOCK,
-			"deadlock: this loop waits for %s; of the threads that run, %u are in such "
-			"loops and %u wait for others",
-			x->poll ? lacks
-			: st && st->kind == PTX_STMT_INST && st->form->op == PTX_OP_SETMAXNREG
-				? "registers that no warp of its block gives back"
-				: "something that can't come",
-			p->spin, p->wait);
+		cpu_fault(w, in, (unsigned)__builtin_ctz(s->mask), CPU_FAULT_DEADLOCK,
+			  "deadlock: this loop waits for %s%s; of the threads that run, %u are in "
+			  "such loops and %u wait for others",
+			  x->poll ? "a value that no remaining thread can write"
+			  : st && st->kind == PTX_STMT_INST && st->form->op == PTX_OP_SETMAXNREG
+				  ? "registers that no warp of its block gives back"
+				  : "something that can't come",
+			  lacks, p->spin, p->wait);
 		return false;
 	}
 	if (!x || !st || st->kind != PTX_STMT_INST || !is_harmless(s, in, st->form)) {

@@ -485,8 +485,8 @@ void cpu_cluster_barrier_free(struct cpu_cluster *c);
 
 /* Copies in flight of this block? */
 bool cpu_async_pending(const struct cpu_cta *cta);
-/* What the wait `in` of a lane can't have, for a message: "a value that no remaining thread can
- * write (its mbarrier is in a phase of parity 0: 1 of 1 arrivals missing)". */
+/* What keeps the wait `in` of a lane from its end, for a message: " (its mbarrier is in a phase of
+ * parity 0: 1 of 1 arrivals missing)"; "" where that isn't known. */
 void cpu_mbarrier_lacks(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, char *out,
 			size_t size);
 /* Does a piece of one copy, chosen by seed; false when there is none. The engine calls it between

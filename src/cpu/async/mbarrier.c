@@ -414,7 +414,7 @@ void cpu_mbarrier_lacks(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	struct cpu_window win;
 	char state[MAX_STATE];
 
-	snprintf(out, size, "a value that no remaining thread can write");
+	*out = 0;
 	cpu_addresses(w, &b->addr, addr);
 	if (addr[lane] % 8 ||
 	    !cpu_window_find(w, in, (enum ptx_space)b->space, addr[lane], 8, false, &win))
@@ -423,7 +423,7 @@ void cpu_mbarrier_lacks(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	if (!is_alive(word))
 		return;
 	put_state(unpack(word), state, sizeof(state));
-	snprintf(out, size, "a value that no remaining thread can write (its mbarrier %s)", state);
+	snprintf(out, size, " (its mbarrier %s)", state);
 }
 
 const char *cpu_mbarrier_apply(uint8_t *at, const struct cpu_mbar_change *c, uint64_t *was)
