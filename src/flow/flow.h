@@ -311,6 +311,11 @@ bool flow_is_seed(struct flow *fl, const struct ptx_stmt *load);
 /* Does the loaded value only go into what the thread stores, so that nothing is decided on it? */
 bool flow_is_data(struct flow *fl, const struct ptx_stmt *load);
 
+/* ---- waits.c ------------------------------------------------------------------------------ */
+
+/* Does a loop of the function seem to wait for a weak load of global memory? */
+bool flow_waits_weakly(struct flow *fl);
+
 /* ---- manner.c ------------------------------------------------------------------------- */
 
 /* How an access or fence is performed; the memory model's words for what a

@@ -191,6 +191,8 @@ static bool answer(struct run *r, const char *what, const char *arg, struct base
 		base_buf_puts(b, flow_is_uniform(r->fl, find_reg(r, arg)) ? "yes" : "no");
 	} else if (!strcmp(what, "undisturbed")) {
 		base_buf_puts(b, flow_is_undisturbed(r->fl, r->s) ? "yes" : "no");
+	} else if (!strcmp(what, "waits")) {
+		base_buf_puts(b, flow_waits_weakly(r->fl) ? "yes" : "no");
 	} else if (!strcmp(what, "live")) {
 		put_live(r, b);
 	} else if (!strcmp(what, "succ")) {

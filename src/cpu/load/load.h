@@ -185,9 +185,4 @@ void load_need_slots(struct load_func *lf);
 /* Completes a layout from counts: starts and frame. */
 void load_finish_layout(struct cpu_layout *l);
 
-/* ---- waits.c ------------------------------------------------------------------- */
-
-/* Does a loop of the function seem to wait for a weak load of global memory? */
-bool load_waits(struct base_arena *scratch, struct flow *fl);
-
 #endif

@@ -2,16 +2,17 @@
  * waits.c - does a loop wait for what another block writes, by a weak load of global memory?
  *
  * Such a loop (`while (!*flag) __syncthreads();`) is a race, and never ends where blocks are
- * executed group after group: its launch isn't apart.c's. Sought is a load in a loop whose address
- * stays the same in it, and whose value decides, with nothing else that changes there, whether the
- * loop is left. A loop over a row that reads its end each time isn't one: its counter changes.
+ * executed group after group (cpu/apart.c). Sought is a load in a loop whose address stays the same
+ * in it, and whose value decides, with nothing else that changes there, whether the loop is left. A
+ * loop over a row that reads its end each time isn't one: its counter changes. Loops that wait by
+ * strong loads, or weak ones beside a fence, are for instrument/shuffle/waits.c.
  *
  * Misses: values that go through local memory, or through a called function. Taken for one, which
  * costs threads only: a bound that a loop reads again and compares with what stays.
  */
 #include <string.h>
 
-#include "cpu/load/load.h"
+#include "flow/flow.h"
 
 struct waits {
 	struct flow *fl;
@@ -136,7 +137,7 @@ static bool is_load(const struct ptx_stmt *s)
 	       (s->form->space == PTX_SPACE_GLOBAL || s->form->space == PTX_SPACE_GENERIC);
 }
 
-bool load_waits(struct base_arena *scratch, struct flow *fl)
+bool flow_waits_weakly(struct flow *fl)
 {
 	struct waits w = {.fl = fl};
 
@@ -145,8 +146,8 @@ bool load_waits(struct base_arena *scratch, struct flow *fl)
 		if (!is_load(s) || !(w.depth = depth_of(&w, s)))
 			continue;
 		if (!w.state) {
-			w.state = base_alloc(scratch, fl->f->nregs);
-			w.found = base_alloc(scratch, fl->f->nregs * sizeof(*w.found));
+			w.state = base_alloc(fl->arena, fl->f->nregs);
+			w.found = base_alloc(fl->arena, fl->f->nregs * sizeof(*w.found));
 		}
 		if (waits_for(&w, s))
 			return true;
