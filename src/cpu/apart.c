@@ -397,6 +397,9 @@ void cpu_apart_end(struct cpu_engine *e)
 	kp(first)->issued = 0;
 	kp(first)->hash = a->hash;
 	cpu_sched_note(kp(first), hashes);
+	/* Blocks that are stopped leave while it is known that they hold no multiprocessor. */
+	while (a->grid->priv->resident)
+		cpu_block_end(a->grid->priv->resident);
 	a->grid = NULL;
 	e->placing++;
 }

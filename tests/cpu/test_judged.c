@@ -273,6 +273,27 @@ static void test_stopped(void **state)
 	close_machine(&f);
 }
 
+/* Groups of 16 blocks, one for each multiprocessor, are stopped in their midst: by a race that one
+ * worker's judge has seen, and by a fault. What comes after finds the multiprocessors free. */
+static void test_taken_back(void **state)
+{
+	struct cpu_stats st;
+	struct fixture f;
+
+	(void)state;
+	open_here(&f);
+	assert_int_equal(run(&f, "clash", (struct shape){8192, 0, 0, NULL, 0}), CPU_END_WHOLE);
+	assert_true(f.npairs > 0);
+	cpu_get_stats(f.m, &st);
+	assert_int_equal(st.blocks, 8192);
+	/* Its last blocks store past the end. */
+	assert_int_equal(run(&f, "who", (struct shape){8192, 0, 0, NULL, 0}), CPU_END_FAULT);
+	assert_int_equal(fault_of(&f), CPU_FAULT_ADDRESS);
+	cpu_fault_clear(f.m, 0);
+	assert_int_equal(run(&f, "clash", (struct shape){64, 0, 0, NULL, 0}), CPU_END_WHOLE);
+	close_machine(&f);
+}
+
 /* ---- memory of another machine --------------------------------------------------------------- */
 
 static bool missing(void *arg, uint64_t addr)
@@ -409,10 +430,10 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chosen),	cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_waits),	cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_places),	cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_chosen),	   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_waits),	   cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_taken_back), cmocka_unit_test(test_places),
+		cmocka_unit_test(test_pages),	   cmocka_unit_test(test_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
