@@ -20,6 +20,9 @@
 #include "race/file/shm_write.h"
 #include "race/file/transfer.h"
 
+#define KNOWN	  8u   /* files whose paths are kept */
+#define NAME_MOST 512u /* bytes of such a name and of its path */
+
 struct writer {
 	struct race_transfer t;
 	struct race_transfer_frame frames[RACE_TRANSFER_FRAMES];
@@ -49,19 +52,54 @@ static bool is_plumbing(const char *path)
 	       !strncmp(name, "libcollider", 11);
 }
 
+/*
+ * The whole path of a file that code lies in. It is looked up once: a call of the system for each
+ * of its folders takes as long as many a kernel runs, and two kernels that the program launches one
+ * after the other would not meet.
+ */
+static uint32_t put_path(struct writer *wr, const Dl_info *info)
+{
+	static struct {
+		const void *base;
+		char name[NAME_MOST], path[NAME_MOST];
+	} known[KNOWN];
+	static bool is_taken; /* atomic; in a child of fork it may be so for ever */
+	static unsigned nknown;
+	unsigned i = 0;
+	char path[PATH_MAX];
+
+	bool is_ours = !__atomic_exchange_n(&is_taken, true, __ATOMIC_ACQUIRE);
+	while (is_ours && i < nknown && i < KNOWN &&
+	       (known[i].base != info->dli_fbase || strcmp(known[i].name, info->dli_fname) != 0))
+		i++;
+	bool is_known = is_ours && i < nknown && i < KNOWN;
+	const char *found = is_known ? known[i].path : realpath(info->dli_fname, path);
+	if (!found)
+		found = info->dli_fname;
+	uint32_t at = put_string(wr, found);
+	if (is_ours && !is_known && strlen(info->dli_fname) < NAME_MOST &&
+	    strlen(found) < NAME_MOST) {
+		i = nknown++ % KNOWN;
+		known[i].base = info->dli_fbase;
+		memcpy(known[i].name, info->dli_fname, strlen(info->dli_fname) + 1);
+		memcpy(known[i].path, found, strlen(found) + 1);
+	}
+	if (is_ours)
+		__atomic_store_n(&is_taken, false, __ATOMIC_RELEASE);
+	return at;
+}
+
 static void put_frames(struct writer *wr, void *const *pcs, int n)
 {
 	const char *last = "";
 	uint32_t module = 0;
-	char path[PATH_MAX];
 	Dl_info info;
 
 	for (int i = 0; i < n && wr->t.nframes < RACE_TRANSFER_FRAMES; i++) {
 		if (!dladdr(pcs[i], &info) || !info.dli_fname || is_plumbing(info.dli_fname))
 			continue;
 		if (strcmp(last, info.dli_fname) != 0)
-			module = put_string(wr,
-					    realpath(info.dli_fname, path) ? path : info.dli_fname);
+			module = put_path(wr, &info);
 		last = info.dli_fname;
 		wr->frames[wr->t.nframes++] = (struct race_transfer_frame){
 			.offset = (uint64_t)((char *)pcs[i] - (char *)info.dli_fbase),
