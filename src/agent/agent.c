@@ -62,6 +62,7 @@ static void after_fork_child(void)
 {
 	agent.pid = getpid();
 	agent.captures = 0;
+	agent.has_streams = false;
 	agent_context_forget_all();
 	agent_module_reset();
 	agent_watch_reset();

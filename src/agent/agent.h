@@ -123,6 +123,7 @@ struct agent {
 	uint32_t captures;	/* streams being captured; atomic */
 	uint64_t forgotten;	/* how often handles were, so what threads keep is old; atomic */
 	int is_counted;		/* in race_shm.nprocesses; atomic */
+	bool has_streams;	/* the program has made one: kernels may overlap; atomic */
 };
 extern struct agent agent;
 
@@ -230,6 +231,8 @@ void agent_module_switch(struct agent_context *c);
 enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction f);
 /* The module that `f` (either kind) belongs to in the context, once it was patched; or NULL. */
 CUmodule agent_function_module(struct agent_context *c, CUfunction f);
+/* Loads all kernels of that module, if it has checks and few enough kernels; once. */
+void agent_module_load_kernels(struct agent_context *c, CUfunction f);
 /* Unloading: the handles may be reused for something else. One of the two is NULL. */
 void agent_module_forget(CUmodule module, CUlibrary library);
 /* After fork, in the child; the lock is held. */
@@ -248,6 +251,12 @@ struct agent_launch_set {
 
 /* Before a launch: makes sure that the module is patched. `name` may be NULL. */
 struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f, const char *name);
+/* Before a launch of `k` in `stream` (agent_own_stream's), which isn't captured: the driver loads a
+ * kernel at its first launch, which takes longer than many a kernel runs; two that are launched one
+ * after the other in two streams would never meet. So where kernels may overlap at all, those of
+ * its module are loaded at once. */
+void agent_launch_load(struct agent_context *c, struct agent_kernel *k, CUfunction f,
+		       CUstream stream);
 /* At a launch: notes which call of the program makes it. */
 void agent_launch_note(struct agent_kernel *k);
 bool agent_kernel_is_instrumented(const struct agent_kernel *k);

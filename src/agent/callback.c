@@ -274,8 +274,10 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		agent_launch_note(k);
 		if (!agent_kernel_is_instrumented(k))
 			agent_context_unseen(c, RACE_HISTORY_GRID_ORDERS);
-		if (!agent_is_captured(stream))
+		if (!agent_is_captured(stream)) {
+			agent_launch_load(c, k, f, stream);
 			choose(c, k, stream);
+		}
 		agent_history_launch_begin(agent_context_history(c), 1);
 		*d->correlationData = (uint64_t)(uintptr_t)k;
 		agent_context_launch(c);

@@ -1,6 +1,6 @@
 /*
  * company.c - calls after which something may access a launch's memory while it runs: plain.c then
- * checks all launches, or takes none for proven any more.
+ * checks all launches, or takes none for proven any more. And whether the program makes streams.
  *
  * Memory of other processes and of graphics (external memory, mapped resources) is accessed by
  * what no stream orders. What launches the kernels of an executable graph doesn't ask plain.c.
@@ -50,10 +50,14 @@ void agent_plain_call(uint32_t id, const void *data)
 {
 	const CUpti_CallbackData *d = data;
 
-	if (id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !row_of[id] ||
-	    d->callbackSite != CUPTI_API_ENTER || !agent_plain_is_wanted())
+	if (id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !row_of[id] || d->callbackSite != CUPTI_API_ENTER)
 		return;
-	switch (rows[row_of[id] - 1].way) {
+	enum way way = rows[row_of[id] - 1].way;
+	if (way == STREAM || way == PRIORITY || id == ID(cuGreenCtxStreamCreate))
+		__atomic_store_n(&agent.has_streams, true, __ATOMIC_RELAXED);
+	if (!agent_plain_is_wanted())
+		return;
+	switch (way) {
 	case STREAM:
 		if (PARAMS(cuStreamCreate)->Flags & CU_STREAM_NON_BLOCKING)
 			agent_plain_begin_company();

@@ -27,6 +27,7 @@
 struct agent_kernel {
 	struct race_kernel_count *chunk; /* NULL: the heap is full */
 	bool is_instrumented;
+	const struct agent_context *loaded_in; /* its module's kernels, last; atomic */
 	struct race_launches launches;
 	UT_hash_handle hh;
 	char key[]; /* "0" or "1" for instrumented, then the name */
@@ -86,6 +87,7 @@ static struct agent_kernel *kernel_entry(const char *name, bool is_instrumented)
 		return old;
 	}
 	k->is_instrumented = is_instrumented;
+	k->loaded_in = NULL;
 	memset(&k->launches, 0, sizeof(k->launches));
 	AGENT_TABLE_ADD_KEY(by_name, k->key, n, k);
 	if (!k) {
@@ -219,6 +221,17 @@ struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f,
 		func_add(key, k);
 	agent_unlock();
 	return k;
+}
+
+void agent_launch_load(struct agent_context *c, struct agent_kernel *k, CUfunction f,
+		       CUstream stream)
+{
+	bool may_overlap = (stream && stream != CU_STREAM_LEGACY) ||
+			   __atomic_load_n(&agent.has_streams, __ATOMIC_RELAXED);
+
+	if (may_overlap && agent_kernel_is_instrumented(k) &&
+	    __atomic_exchange_n(&k->loaded_in, c, __ATOMIC_RELAXED) != c)
+		agent_module_load_kernels(c, f);
 }
 
 void agent_launch_note(struct agent_kernel *k)

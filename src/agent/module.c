@@ -33,6 +33,7 @@ struct pair {
 struct module {
 	struct pair key; /* context, CUmodule */
 	enum agent_module_state state;
+	bool is_loaded; /* all of its kernels */
 	UT_hash_handle hh;
 };
 
@@ -241,32 +242,6 @@ static enum agent_module_state settled(struct pair key)
 
 /* ------------------------------------------------------------------------ */
 
-/*
- * Kernels of checked code at once, not each at its first launch: that takes longer than many a
- * kernel, and two that the program starts one after the other in two streams would not meet.
- * Libraries, of which a program launches little, have more kernels. Who asks for lazy loading gets
- * it.
- */
-static void load_kernels(CUmodule module)
-{
-	const char *asked = getenv("CUDA_MODULE_LOADING");
-	CUfunction *f;
-	unsigned n;
-
-	if ((asked && *asked) || !agent_driver.func_load ||
-	    !agent_driver.module_get_function_count || !agent_driver.module_enumerate_functions ||
-	    agent_driver.module_get_function_count(&n, module) != CUDA_SUCCESS || n > LOADED_MOST)
-		return;
-	f = n ? calloc(n, sizeof(CUfunction)) : NULL;
-	if (!f) /* they are loaded later */
-		return;
-	if (agent_driver.module_enumerate_functions(f, n, module) != CUDA_SUCCESS)
-		n = 0;
-	for (unsigned i = 0; i < n; i++)
-		(void)agent_driver.func_load(f[i]);
-	free(f);
-}
-
 enum agent_module_state agent_module_patch(struct agent_context *c, CUmodule module, bool is_fresh)
 {
 	struct pair key = pair_of(c, module);
@@ -282,15 +257,15 @@ enum agent_module_state agent_module_patch(struct agent_context *c, CUmodule mod
 		agent_unlock();
 		return state;
 	}
-	if (m)
+	if (m) {
 		m->state = AGENT_MODULE_BUSY;
+		m->is_loaded = false; /* another one may have had the handle */
+	}
 	agent_unlock();
 
 	agent_choice_hold(agent_context_choice(c));
 	agent_enter(&g);
 	state = patch(c, module);
-	if (state == AGENT_MODULE_PATCHED)
-		load_kernels(module);
 	agent_leave(&g);
 	agent_choice_release(agent_context_choice(c));
 
@@ -455,6 +430,52 @@ CUmodule agent_function_module(struct agent_context *c, CUfunction f)
 	agent_unlock();
 	return module;
 }
+
+/* ---- kernels that may meet ----------------------------------------------------------------- */
+
+/* Who asks for lazy loading gets it. Libraries, of which a program launches little, have more
+ * kernels. */
+static void load_kernels(CUmodule module)
+{
+	const char *asked = getenv("CUDA_MODULE_LOADING");
+	CUfunction *f;
+	unsigned n;
+
+	if ((asked && *asked) || !agent_driver.func_load ||
+	    !agent_driver.module_get_function_count || !agent_driver.module_enumerate_functions ||
+	    agent_driver.module_get_function_count(&n, module) != CUDA_SUCCESS || n > LOADED_MOST)
+		return;
+	f = n ? calloc(n, sizeof(CUfunction)) : NULL;
+	if (!f) /* they are loaded later */
+		return;
+	if (agent_driver.module_enumerate_functions(f, n, module) != CUDA_SUCCESS)
+		n = 0;
+	for (unsigned i = 0; i < n; i++)
+		(void)agent_driver.func_load(f[i]);
+	free(f);
+}
+
+void agent_module_load_kernels(struct agent_context *c, CUfunction f)
+{
+	CUmodule module = agent_function_module(c, f);
+	struct pair key = pair_of(c, module);
+	struct agent_guard g;
+	struct module *m;
+
+	agent_lock();
+	HASH_FIND(hh, modules, &key, sizeof(key), m);
+	bool is_first = m && m->state == AGENT_MODULE_PATCHED && !m->is_loaded;
+	if (is_first)
+		m->is_loaded = true;
+	agent_unlock();
+	if (!is_first)
+		return;
+	agent_enter(&g);
+	load_kernels(module);
+	agent_leave(&g);
+}
+
+/* ------------------------------------------------------------------------ */
 
 void agent_module_switch(struct agent_context *c)
 {

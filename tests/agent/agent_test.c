@@ -304,6 +304,15 @@ static void plain_program_is_told_apart(void **state)
 	assert_null(chunk(RACE_CHUNK_SITES, 0));
 }
 
+static void kernels_that_may_overlap_are_loaded_together(void **state)
+{
+	(void)state;
+	play("loaded");
+	expect_kernel("clean", 1, 4);
+	play("loaded_thread");
+	expect_kernel("clean", 1, 2);
+}
+
 static void library_loaded_before_the_context_is_patched(void **state)
 {
 	(void)state;
@@ -1079,6 +1088,7 @@ int main(int argc, char **argv)
 		TEST(refused_launches_are_told),
 		TEST(unloadable_code_is_told),
 		TEST(plain_program_is_told_apart),
+		TEST(kernels_that_may_overlap_are_loaded_together),
 		TEST(library_loaded_before_the_context_is_patched),
 		TEST(reset_keeps_what_was_found),
 		TEST(destroyed_context_is_closed),

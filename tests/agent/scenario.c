@@ -108,8 +108,6 @@ static void refused(void)
 {
 	CUfunction f = simple("instrumented", "race", 0);
 
-	if (fake_loaded() != FAKE_KERNELS)
-		_exit(6);
 	if (cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, NULL, NULL, NULL) !=
 		    CUDA_ERROR_INVALID_VALUE ||
 	    fake_runtime_launch(f, "race", 2048) != 9 || fake_runtime_launch(f, "race", 0) != 9)
@@ -149,8 +147,45 @@ static void clean(void)
 
 static void plain(void)
 {
-	simple("plain", "plain", 5);
+	CUfunction f = simple("plain", "plain", 4);
+	CUstream s;
+
+	MUST(cuStreamCreate(&s, 0));
+	MUST(launch(f, s));
 	if (fake_loaded())
+		_exit(6);
+}
+
+/* A module's kernels are loaded together, once, where they could run beside each other: with a
+ * second stream. */
+static void loaded(void)
+{
+	CUmodule m;
+	CUfunction f;
+	CUstream s;
+
+	context();
+	m = module("instrumented");
+	f = function(m, "clean");
+	MUST(launch(f, NULL));
+	MUST(launch(f, CU_STREAM_LEGACY));
+	if (fake_loaded())
+		_exit(6);
+	MUST(cuStreamCreate(&s, 0));
+	MUST(launch(f, NULL));
+	if (fake_loaded() != FAKE_KERNELS)
+		_exit(6);
+	MUST(launch(f, s));
+	MUST(launch(function(m, "race"), s));
+	if (fake_loaded() != FAKE_KERNELS)
+		_exit(6);
+}
+
+/* The stream that each thread has needs no making. */
+static void loaded_thread(void)
+{
+	MUST(launch(simple("instrumented", "clean", 1), CU_STREAM_PER_THREAD));
+	if (fake_loaded() != FAKE_KERNELS)
 		_exit(6);
 }
 
@@ -1323,6 +1358,8 @@ static const struct scenario {
 	{"unloadable", unloadable},
 	{"clean", clean},
 	{"plain", plain},
+	{"loaded", loaded},
+	{"loaded_thread", loaded_thread},
 	{"library_before_context", library_before_context},
 	{"reset", reset},
 	{"destroy", destroy},
