@@ -69,6 +69,8 @@ struct agent_driver {
 	CUresult (*event_record)(CUevent, CUstream);
 	CUresult (*stream_get_ctx)(CUstream, CUcontext *);
 	CUresult (*pointer_get_attribute)(void *, CUpointer_attribute, CUdeviceptr);
+	/* For proven.c, in all supported drivers; without it every launch is checked. */
+	CUresult (*pointer_get_attributes)(unsigned, CUpointer_attribute *, void **, CUdeviceptr);
 	CUresult (*mem_host_alloc)(void **, size_t, unsigned);
 	/* For hold.c, in all supported drivers; without them streams keep their order. */
 	CUresult (*module_load_data)(CUmodule *, const void *);
@@ -111,6 +113,8 @@ struct agent_guard {
 	bool is_swapped;
 };
 void agent_enter(struct agent_guard *g);
+/* For calls that are legal anyway: it makes none of its own. */
+void agent_enter_safe(struct agent_guard *g);
 void agent_leave(struct agent_guard *g);
 bool agent_is_inside(void);
 

@@ -83,6 +83,7 @@ static const char *load_all(void)
 	SET(event_record, "cuEventRecord");
 	SET(stream_get_ctx, "cuStreamGetCtx");
 	SET(pointer_get_attribute, "cuPointerGetAttribute");
+	SET(pointer_get_attributes, "cuPointerGetAttributes");
 	SET(mem_host_alloc, "cuMemHostAlloc");
 	SET(module_load_data, "cuModuleLoadData");
 	SET(module_get_function, "cuModuleGetFunction");
@@ -135,6 +136,12 @@ void agent_enter(struct agent_guard *g)
 	g->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	g->is_swapped = agent_driver.thread_exchange_capture_mode &&
 			agent_driver.thread_exchange_capture_mode(&g->mode) == CUDA_SUCCESS;
+}
+
+void agent_enter_safe(struct agent_guard *g)
+{
+	enter(1);
+	g->is_swapped = false;
 }
 
 void agent_leave(struct agent_guard *g)

@@ -150,14 +150,17 @@ static bool write_state(struct kernel *k, const struct race_plain_state *s, CUst
 {
 	const void *from = &s->on;
 	size_t n = k->bytes - AFTER_OVER;
+	struct agent_guard g;
 
 	if (is_written(k, stream) && !memcmp(from, &k->now.on, n))
 		return true;
 	k->now = *s;
 	k->was_on |= s->on != RACE_PLAIN_CHECKED;
 	k->written_in = stream;
+	agent_enter(&g);
 	k->is_known =
 		agent_driver.memcpy_htod_async(k->at + AFTER_OVER, from, n, stream) == CUDA_SUCCESS;
+	agent_leave(&g);
 	return k->is_known;
 }
 
@@ -307,7 +310,7 @@ bool agent_plain_is_wanted(void)
 	const struct race_shm *shm = race_shm_get();
 
 	return shm && !shm->order && !has_choice(&shm->choice) &&
-	       agent_driver.pointer_get_attribute;
+	       agent_driver.pointer_get_attributes;
 }
 
 /* The kernels that may run without checks now; the caller frees the array. */
@@ -467,7 +470,7 @@ static void begin(struct agent_context *c, struct agent_kernel *k,
 		begun.on = RACE_PLAIN_CHECKED;
 		return;
 	}
-	agent_enter(&g);
+	agent_enter_safe(&g);
 	bool is_good = decide(x, l, agent_kernel_name(k));
 	if (!is_good) {
 		begun.on = RACE_PLAIN_CHECKED;

@@ -98,9 +98,10 @@ static enum memory find_array(CUcontext context, uint64_t at, struct race_plain_
 	/* Nothing is accessed there. */
 	if (!at)
 		return MEMORY_KNOWN;
-	for (size_t i = 0; i < BASE_COUNTOF(what); i++)
-		if (agent_driver.pointer_get_attribute(to[i], what[i], at) != CUDA_SUCCESS)
-			return MEMORY_UNKNOWN;
+	/* Of what isn't the driver's all answers are 0. */
+	if (agent_driver.pointer_get_attributes((unsigned)BASE_COUNTOF(what), what, to, at) !=
+	    CUDA_SUCCESS)
+		return MEMORY_UNKNOWN;
 	if (!out->bytes || at < out->from || at >= out->from + out->bytes)
 		return MEMORY_UNKNOWN;
 	return of == context && type == CU_MEMORYTYPE_DEVICE && !is_managed && is_linear

@@ -996,6 +996,13 @@ static void what_is_proven_runs_without_checks(void **state)
 	assert_null(chunk(RACE_CHUNK_GAP, 0));
 }
 
+static void launches_cost_few_calls(void **state)
+{
+	(void)state;
+	play("launch_calls");
+	expect_kernel("clean", 1, 11);
+}
+
 static void both_handles_have_one_state(void **state)
 {
 	(void)state;
@@ -1139,6 +1146,7 @@ int main(int argc, char **argv)
 		TEST(what_is_proven_runs_without_checks),
 		TEST(reads_alone_may_need_no_check),
 		TEST(streams_are_written_each),
+		TEST(launches_cost_few_calls),
 		TEST(both_handles_have_one_state),
 		TEST(what_may_be_under_way_is_a_gap),
 		TEST(a_context_takes_its_proofs_along),

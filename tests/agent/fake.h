@@ -59,6 +59,8 @@ void fake_leaves(void);
 /* Each module has so many kernels; those that were loaded before they were launched. */
 #define FAKE_KERNELS 2u
 unsigned fake_loaded(void);
+/* Calls of the stand-in so far, whoever made them; a launch isn't counted. */
+unsigned fake_calls(void);
 /* How often pinned memory was asked for, by the agent as well. */
 unsigned fake_pinned(void);
 

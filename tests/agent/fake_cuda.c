@@ -156,9 +156,17 @@ static CUcontext top(void)
 	return depth ? stack[depth - 1] : NULL;
 }
 
+static unsigned calls;
+
+unsigned fake_calls(void)
+{
+	return calls;
+}
+
 /* Every entry point passes here. */
 static CUresult check(bool needs_context)
 {
+	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
 	if (in_locked_callback) {
 		fprintf(stderr, "fake: driver call from inside a locked callback\n");
 		abort();
@@ -501,36 +509,63 @@ CUresult cuMemFreeHost(void *p)
 	return end(&c, check(true));
 }
 
+/* What memory[i] says of itself; i < 0: of what isn't the driver's. */
+static bool write_attribute(void *value, CUpointer_attribute what, int i)
+{
+	uintptr_t base = i < 0 ? 0 : memory[i].base, end = i < 0 ? 0 : memory[i].end;
+	unsigned type = i < 0 ? 0 : memory[i].type;
+
+	switch ((int)what) {
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		*(unsigned char *)value = type == CU_MEMORYTYPE_UNIFIED;
+		return true;
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		*(unsigned *)value = type;
+		return true;
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+		*(CUcontext *)value = i < 0 ? NULL : top();
+		return true;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		*(unsigned char *)value = type == CU_MEMORYTYPE_DEVICE;
+		return true;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*(CUdeviceptr *)value = base;
+		return true;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)value = end - base;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int find_memory(CUdeviceptr p)
+{
+	int i = nmemory - 1;
+
+	while (i >= 0 && (p < memory[i].base || p >= memory[i].end))
+		i--;
+	return i;
+}
+
 CUresult cuPointerGetAttribute(void *value, CUpointer_attribute what, CUdeviceptr p)
 {
-	for (int i = 0; i < nmemory; i++) {
-		if (p < memory[i].base || p >= memory[i].end)
-			continue;
-		switch ((int)what) {
-		case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-			*(unsigned char *)value = memory[i].type == CU_MEMORYTYPE_UNIFIED;
-			break;
-		case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-			*(unsigned *)value = memory[i].type;
-			break;
-		case CU_POINTER_ATTRIBUTE_CONTEXT:
-			*(CUcontext *)value = top();
-			break;
-		case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-			*(unsigned char *)value = memory[i].type == CU_MEMORYTYPE_DEVICE;
-			break;
-		case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-			*(CUdeviceptr *)value = memory[i].base;
-			break;
-		case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-			*(size_t *)value = memory[i].end - memory[i].base;
-			break;
-		default:
+	int i = find_memory(p);
+	CUresult r = check(false);
+
+	if (i < 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	return write_attribute(value, what, i) ? r : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *what, void **values, CUdeviceptr p)
+{
+	CUresult r = check(false);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!write_attribute(values[i], what[i], find_memory(p)))
 			return CUDA_ERROR_NOT_SUPPORTED;
-		}
-		return check(false);
-	}
-	return CUDA_ERROR_INVALID_VALUE;
+	return r;
 }
 
 unsigned fake_plain(void)

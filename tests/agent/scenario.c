@@ -1150,6 +1150,35 @@ static void proven(void)
 	launch_with(f, p, 32, NULL, 1, 12);
 }
 
+static void expect_calls(CUfunction f, CUdeviceptr p, unsigned threads, unsigned calls)
+{
+	unsigned before, plains;
+
+	/* The first one may write the kernel's state. */
+	launch_with(f, p, threads, NULL, 1, fake_plain() + (threads == 32));
+	before = fake_calls();
+	plains = fake_plain();
+	launch_with(f, p, threads, NULL, 10, plains + (threads == 32 ? 10 : 0));
+	if (fake_calls() - before != calls * 10) {
+		printf("%u calls for 10 launches, expected %u each\n", fake_calls() - before,
+		       calls);
+		_exit(6);
+	}
+}
+
+/* What a launch costs in calls of the driver, once its kernel is known: one for each pointer of a
+ * proof, whether that holds or not. */
+static void launch_calls(void)
+{
+	CUdeviceptr p;
+	CUfunction f = proven_begin(&p);
+
+	expect_calls(f, p, 32, 1);
+	expect_calls(f, p, 64, 1);
+	expect_calls(f, p, 32, 1);
+	expect_calls(function(proven_module, "clean"), p, 64, 0);
+}
+
 /* A kernel by both of its handles, which have one state. */
 static void proven_handles(void)
 {
@@ -1406,6 +1435,7 @@ static const struct scenario {
 	{"global_device", global_device},
 	{"chosen_graph", chosen_graph},
 	{"proven", proven},
+	{"launch_calls", launch_calls},
 	{"proven_handles", proven_handles},
 	{"proven_late", proven_late},
 	{"proven_reset", proven_reset},
