@@ -41,6 +41,8 @@ struct job {
 	uint64_t deadline;
 	bool is_killed;
 	size_t kernel;
+	struct prove_options own; /* what is asked of this kernel */
+	bool is_hasty;		  /* it has less time than was meant */
 	struct wire_job wire;
 };
 
@@ -80,12 +82,24 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 	_exit(0);
 }
 
+/* A kernel ends its queries before it would be killed at `end` (now_ms; 0: never). */
+static void limit(struct job *j, uint64_t end)
+{
+	uint64_t now = now_ms(), left = end > now ? end - now : 0;
+
+	j->is_hasty = end && left / 4 * 3 < j->own.timeout_ms;
+	if (j->is_hasty)
+		j->own.timeout_ms = (unsigned)(left / 4 * 3 + 1);
+}
+
 /* Starts the child of one kernel, which is killed at `end` (now_ms; 0: never). False: no process or
  * pipe to be had. */
-static bool start(struct job *j, struct ptx_module *m, const struct prove_options *o, uint64_t end)
+static bool start(struct job *j, struct ptx_module *m, uint64_t end)
 {
+	const struct prove_options *o = &j->own;
 	int fds[2];
 
+	limit(j, end);
 	if (pipe2(fds, O_CLOEXEC))
 		return false;
 	fflush(NULL);
@@ -122,7 +136,7 @@ static void unproven(struct race_proofs *r, struct job *j, const char *text)
 
 /* Would another run say the same? Not where time ran out, which isn't always said: what is looked
  * for besides the verdict just isn't found then. */
-bool prove_is_settled(const struct race_proof *k, unsigned timeout_ms)
+static bool is_settled(const struct race_proof *k, unsigned timeout_ms)
 {
 	if (k->ms + k->ms / 8 >= timeout_ms)
 		return false;
@@ -132,16 +146,16 @@ bool prove_is_settled(const struct race_proof *k, unsigned timeout_ms)
 	return !k->counts.gave_up;
 }
 
-/* Remedies that a query of a short search was too short for aren't missed in the result, so who is
- * waited for keeps what lacks none. */
-static bool may_keep(const struct race_proof *k, const struct prove_options *o)
+/* Remedies that a query of a short search was too short for aren't missed in the result, so of one
+ * that had less time than was meant is kept what lacks none. */
+static bool may_keep(const struct race_proof *k, const struct job *j)
 {
-	return prove_is_settled(k, o->timeout_ms) &&
-	       (!o->wall_ms || k->verdict == RACE_VERDICT_FREE);
+	return j->own.cache && k->is_settled && (!j->is_hasty || k->verdict == RACE_VERDICT_FREE);
 }
 
 static void finish(struct race_proofs *r, struct job *j)
 {
+	struct race_proof *k = &r->kernels.v[j->kernel];
 	int status = 0;
 
 	close(j->fd);
@@ -150,11 +164,13 @@ static void finish(struct race_proofs *r, struct job *j)
 	/* At its limit of processor time a process gets a signal, SIGKILL at the hard one. */
 	j->is_killed |=
 		WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
-	if (!prove_wire_read(&r->arena, j->got.p, j->got.n, &r->kernels.v[j->kernel]))
+	bool is_there = prove_wire_read(&r->arena, j->got.p, j->got.n, k);
+	k->is_settled = is_there && is_settled(k, j->own.timeout_ms);
+	if (!is_there)
 		unproven(r, j,
 			 j->is_killed ? OUT_OF_TIME
 				      : "the analysis died, perhaps at its memory limit");
-	else if (j->wire.o->cache && may_keep(&r->kernels.v[j->kernel], j->wire.o))
+	else if (may_keep(k, j))
 		prove_wire_keep(&j->wire, j->got.p, j->got.n);
 	base_buf_free(&j->got);
 	j->pid = 0;
@@ -208,6 +224,20 @@ static bool is_wanted(const struct ptx_func *f, const struct prove_options *o,
 	return strstr(name, o->kernel) || strstr(race_demangle(arena, name), o->kernel);
 }
 
+/* What is asked of one kernel. */
+static void make_job(struct job *j, const struct prove_options *o, struct wire_job wire)
+{
+	j->own = *o;
+	j->wire = wire;
+	j->wire.o = &j->own;
+	for (size_t i = 0; i < o->neach; i++) {
+		if (strcmp(o->each[i].kernel, wire.kernel) != 0)
+			continue;
+		j->own.assumes = &o->each[i].assume;
+		j->own.nassumes = 1;
+	}
+}
+
 static void run_all(struct race_proofs *r, struct ptx_module *m, const struct prove_options *o,
 		    struct wire_job wire)
 {
@@ -226,9 +256,9 @@ static void run_all(struct race_proofs *r, struct ptx_module *m, const struct pr
 					continue;
 				struct race_proof k = {0};
 				jobs[i] = (struct job){.f = it->func, .kernel = r->kernels.n};
-				jobs[i].wire = wire;
-				jobs[i].wire.kernel =
+				wire.kernel =
 					base_strndup(&r->arena, it->func->name.p, it->func->name.n);
+				make_job(&jobs[i], o, wire);
 				bool is_known = prove_wire_recall(&r->arena, &jobs[i].wire, &k);
 				base_vec_push(&r->kernels, k);
 				if (is_known)
@@ -241,7 +271,7 @@ static void run_all(struct race_proofs *r, struct ptx_module *m, const struct pr
 				/* where one is, more will be */
 				if (r->kernels.n > 1)
 					prove_smt_warm();
-				if (!start(&jobs[i], m, o, end)) {
+				if (!start(&jobs[i], m, end)) {
 					jobs[i].pid = 0;
 					unproven(r, &jobs[i], "no process could be started");
 				}

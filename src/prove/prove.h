@@ -47,7 +47,9 @@ struct prove_options {
 	size_t nsystem;
 	bool level[RACE_LEVEL_GRID + 1]; /* from WARP on; THREAD is always asked about */
 	unsigned timeout_ms;		 /* of one kernel */
-	unsigned wall_ms;		 /* of all together, on the clock on the wall; 0: any */
+	/* Of all together, on the clock on the wall; 0: any. A kernel that this would cut off gets
+	 * less than timeout_ms, so that what is proven by then counts. */
+	unsigned wall_ms;
 	unsigned memory_mb;
 	/* Values of scalar parameters, by index from 1, or by name where index is 0. */
 	uint32_t nparams;
@@ -58,6 +60,11 @@ struct prove_options {
 	} param[64];
 	const char *const *assumes; /* --assume: expressions, docs/prove.md */
 	size_t nassumes;
+	/* Or for each kernel, by its mangled name, one of its own: neach of them; 0: none. */
+	const struct prove_assume_of {
+		const char *kernel, *assume;
+	} * each;
+	size_t neach;
 	const struct prove_launch *launches; /* NULL: any */
 	size_t nlaunches;
 	bool only_launched; /* kernels that none of the launches is of are left out */
@@ -75,8 +82,6 @@ struct prove_options {
  */
 int prove_text(const char *file, const char *text, size_t size, const struct prove_options *o,
 	       struct race_proofs *out, struct base_sink *sink);
-/* Would more time say the same of it? Its limit was timeout_ms. */
-bool prove_is_settled(const struct race_proof *k, unsigned timeout_ms);
 /* Sets cache to the user's folder of results, and what they depend on besides the kernel: this
  * program itself. The name is in the arena. */
 void prove_use_cache(struct prove_options *o, struct base_arena *arena);

@@ -312,7 +312,7 @@ bool prove_wire_recall(struct base_arena *arena, const struct wire_job *j, struc
 		     h.sum == base_hash(rest, n, BASE_FNV_INIT) &&
 		     prove_wire_read(arena, rest, n, k);
 	}
-	k->is_cached = ok;
+	k->is_cached = k->is_settled = ok;
 	free(p);
 	return ok;
 }

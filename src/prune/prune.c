@@ -234,8 +234,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* False: the search is at its end. A kernel ends its queries before it would be killed: what is
- * proven by then counts. */
+/* False: the search is at its end. */
 static bool set_limits(const struct search *x, struct prove_options *o)
 {
 	uint64_t now = x->end ? now_ms() : 0;
@@ -247,8 +246,6 @@ static bool set_limits(const struct search *x, struct prove_options *o)
 	if (now >= x->end)
 		return false;
 	o->wall_ms = (unsigned)(x->end - now);
-	if (o->wall_ms / 4 * 3 < LIMIT_MS)
-		o->timeout_ms = o->wall_ms / 4 * 3 + 1;
 	return true;
 }
 
@@ -264,8 +261,10 @@ static bool prove_once(const struct search *x, struct prove_options *o, struct r
 		return false;
 	}
 	prove_use_cache(o, &arena);
-	o->only = j->kernels;
-	o->nonly = j->nkernels;
+	if (!o->nonly) {
+		o->only = j->kernels;
+		o->nonly = j->nkernels;
+	}
 	o->counters_wrap = true;
 	o->any_contents = true;
 	o->no_assumes = true;
@@ -274,41 +273,10 @@ static bool prove_once(const struct search *x, struct prove_options *o, struct r
 		o->level[l] = true;
 	int rc = prove_text(j->name, j->text, j->size, o, r, &sink);
 	for (size_t i = 0; i < r->kernels.n && !rc; i++)
-		out->is_late |= !r->kernels.v[i].is_cached &&
-				!prove_is_settled(&r->kernels.v[i], o->timeout_ms);
+		out->is_late |= !r->kernels.v[i].is_settled;
 	base_sink_free(&sink);
 	base_arena_free(&arena);
 	return !rc;
-}
-
-/* What one more assumption proves, for a kernel that has alarms without it. */
-static void use_remedy(const struct search *x, const struct race_proof *proof, struct inst_prune *k)
-{
-	const struct tool_prover_job *j = x->j;
-
-	for (size_t i = 0; i < proof->remedies.n; i++) {
-		const char *assume = proof->remedies.v[i].assume;
-		struct prove_options o = {.kernel = proof->name, .assumes = &assume, .nassumes = 1};
-		struct inst_prune more = *k;
-		struct race_proofs r;
-		if (!proof->remedies.v[i].is_all || !add_assume(&more, assume) ||
-		    !prove_once(x, &o, &r))
-			continue;
-		for (size_t n = 0; n < r.kernels.n; n++) {
-			if (strcmp(r.kernels.v[n].name, proof->name) != 0 ||
-			    !r.kernels.v[n].sites.n)
-				continue;
-			if (has_stays_if(&r.kernels.v[n]) &&
-			    !add_assume(&more, r.kernels.v[n].stays_if))
-				continue;
-			*k = more;
-			add_sites(k, &r.kernels.v[n], j->wants_global, true);
-			if (j->wants_whole)
-				add_whole(k, &r.kernels.v[n]);
-		}
-		race_proofs_free(&r);
-		return;
-	}
 }
 
 static void add_any(const struct search *x, const struct race_proofs *r, struct inst_prunes *out)
@@ -318,8 +286,63 @@ static void add_any(const struct search *x, const struct race_proofs *r, struct 
 			  x->j->wants_global, false);
 }
 
+/* ---- one more assumption ------------------------------------------------------------------- */
+
+/* Of kernels that have alarms without it: what is tried, all at once. */
+struct remedies {
+	BASE_VEC(struct prove_assume_of) each;
+	BASE_VEC(const char *) names;
+};
+
+/* The first that takes all alarms away and that the kernel's entry can test. */
+static void choose_remedy(struct remedies *m, const struct race_proof *proof,
+			  const struct inst_prune *k)
+{
+	for (size_t i = 0; i < proof->remedies.n; i++) {
+		struct prove_assume_of a = {proof->name, proof->remedies.v[i].assume};
+		struct inst_prune more = *k;
+		if (!proof->remedies.v[i].is_all || !add_assume(&more, a.assume))
+			continue;
+		base_vec_push(&m->each, a);
+		base_vec_push(&m->names, a.kernel);
+		return;
+	}
+}
+
+static void use_remedy(const struct search *x, const struct race_proof *proof, const char *assume,
+		       struct inst_prune *k)
+{
+	struct inst_prune more = *k;
+
+	if (!proof->sites.n || !add_assume(&more, assume) ||
+	    (has_stays_if(proof) && !add_assume(&more, proof->stays_if)))
+		return;
+	*k = more;
+	add_sites(k, proof, x->j->wants_global, true);
+	if (x->j->wants_whole)
+		add_whole(k, proof);
+}
+
+static void use_remedies(const struct search *x, const struct remedies *m)
+{
+	struct prove_options o = {
+		.only = m->names.v, .nonly = m->names.n, .each = m->each.v, .neach = m->each.n};
+	struct race_proofs r;
+
+	if (!m->each.n || !prove_once(x, &o, &r))
+		return;
+	for (size_t i = 0; i < r.kernels.n; i++)
+		for (size_t a = 0; a < m->each.n; a++)
+			if (!strcmp(m->each.v[a].kernel, r.kernels.v[i].name))
+				use_remedy(x, &r.kernels.v[i], m->each.v[a].assume,
+					   kernel_of(x->out, r.kernels.v[i].name));
+	race_proofs_free(&r);
+}
+
 static void add_some(const struct search *x, const struct race_proofs *r, struct inst_prunes *out)
 {
+	struct remedies m = {0};
+
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_proof *proof = &r->kernels.v[i];
 		struct inst_prune *k = kernel_of(out, proof->name);
@@ -331,8 +354,11 @@ static void add_some(const struct search *x, const struct race_proofs *r, struct
 		add_sites(k, proof, x->j->wants_global, true);
 		if (x->j->wants_whole)
 			add_whole(k, proof);
-		use_remedy(x, proof, k);
+		choose_remedy(&m, proof, k);
 	}
+	use_remedies(x, &m);
+	base_vec_free(&m.each);
+	base_vec_free(&m.names);
 }
 
 void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)

@@ -185,6 +185,7 @@ struct tool_job {
 	const char *text_file;
 	/* A file that is made where time ran out for proofs; NULL: that isn't asked. */
 	const char *late_file;
+	bool is_later; /* nothing waits for the proofs, but they must be made in time (later.c) */
 };
 
 enum tool_outcome {

@@ -4,10 +4,10 @@
  * A load waits for proofs for a part of ptxas's time only (prune.c); where that was too little
  * its entry in the cache says so. The library in the program's process then starts collider-load
  * once more, which leaves a process behind and ends at once: nothing of the program waits. That
- * process proves for as long as a build may, assembles, and replaces the entry, so the next load of
- * the code has all proofs. It runs only where a processor is idle. It may go on while the program
- * runs and LATER_S longer, and is ended then; each proof is kept by the prover, and the next run
- * takes it up.
+ * process proves for LATER_MS (prune.c), assembles, and replaces the entry, so the next load of the
+ * code has what was proven by then, mostly all. It runs only where a processor is idle. It may go
+ * on while the program runs and LATER_S longer, and is ended then; each proof is kept by the
+ * prover, and the next run takes it up.
  *
  *	detach	  one process watches another, which does the work in a process group of its own
  *	lock	  a socket with the entry's name, which ends with its process: of many processes
@@ -15,11 +15,11 @@
  *	turns	  a socket with the user's name: one works at a time, with all processors; a program
  *		  with a hundred modules would have a hundred provers' memory else
  *
- * A solver's clock runs on where a busy machine leaves the process no time: what then isn't proven
- * is tried again in a later run, TOOL_LATER_MOST times in all.
+ * What isn't proven by then, as there are many kernels or a busy machine leaves the process no
+ * time, is tried again in a later run, TOOL_LATER_MOST times in all.
  *
- * Misses: the launches of this run; kernels that take longer than LATER_S in each of many short
- * runs. Costs: the start of a process, some 10 ms, at each load until all is proven.
+ * Misses: the launches of this run; code that takes ptxas so long that it isn't done LATER_S after
+ * short runs. Costs: the start of a process, some 10 ms, at each load until all is proven.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

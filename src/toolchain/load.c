@@ -191,6 +191,7 @@ static enum image_outcome instrument(struct work *w, struct base_buf *code)
 
 	if (was && base_write_file(was, w->text.code, w->text.code_size) == 0)
 		job.assembled = was;
+	job.is_later = w->nth != 0;
 	job.late_file = w->opt->prune_timed || w->nth ? tool_temp("load.late") : NULL;
 	w->trial = tool_temp("trial.cubin"); /* what rewrite.c's last trial will have made */
 	if (!w->trial)

@@ -3,8 +3,8 @@
  *
  * A build may wait for it. A program that loads its code (load.c) gets what is proven in a part of
  * the time that ptxas will need for the text with checks, by the estimate of slow.c; the rest is
- * checked, and proven later (later.c). What was proven is kept by the prover, and the code that was
- * made by load.c.
+ * checked, and proven later (later.c), in LATER_MS. What was proven is kept by the prover, and the
+ * code that was made by load.c.
  */
 #include "toolchain/rewrite.h"
 #include "toolchain/toolchain.h"
@@ -12,6 +12,9 @@
 #include <string.h>
 #include <time.h>
 
+/* After the load. The process that proves then lives so long and ptxas's time after the program, or
+ * what it has made is lost (later.c). */
+#define LATER_MS 40000
 /* Of ptxas's time, and at least so long: starting ptxas alone takes a good part of that. */
 #define TIMED_PART  0.15
 #define TIMED_LEAST 0.1
@@ -33,6 +36,8 @@ static double seconds_now(void)
 
 static unsigned wall_ms(const struct tool_work *w)
 {
+	if (!w->job->opt->prune_timed)
+		return w->job->is_later ? LATER_MS : 0;
 	double s = TIMED_PART * tool_sizes_wall(&w->sizes);
 
 	return (unsigned)(1e3 * (s < TIMED_LEAST ? TIMED_LEAST : s));
@@ -46,7 +51,7 @@ void tool_find_prunes(struct tool_work *w)
 				    .size = w->size,
 				    .wants_global = o->prune_global || o->inst.prune_alone,
 				    .wants_whole = o->inst.plain,
-				    .wall_ms = o->prune_timed ? wall_ms(w) : 0};
+				    .wall_ms = wall_ms(w)};
 	BASE_VEC(const char *) names = {0};
 
 	/* The accesses to shared memory of a text that declares none are its callers'. */

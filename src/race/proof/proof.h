@@ -202,6 +202,7 @@ struct race_proof {
 	struct race_proof_counts counts;
 	uint64_t ms; /* processor time, for the user only */
 	bool is_cached;
+	bool is_settled; /* with more time it would be the same */
 };
 
 struct race_proofs {
