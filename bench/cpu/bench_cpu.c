@@ -9,16 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cpu/cpu.h"
 
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return 1e-9 * (double)base_clock_ns(CLOCK_MONOTONIC);
 }
 
 static double run(struct cpu_machine *m, struct cpu_module *mod, void *out, uint32_t blocks,

@@ -10,8 +10,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cpu/cpu.h"
 
 #define BLOCKS	    4u
@@ -20,10 +20,7 @@
 
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return 1e-9 * (double)base_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static double seconds(struct cpu_machine *m, struct cpu_module *mod, const char *name,

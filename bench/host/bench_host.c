@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "loops.h"
+#include "base/clock.h"
 #include "race/file/host.h"
 #include "race/file/shm_write.h"
 
@@ -33,10 +33,7 @@
 
 static double now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+	return (double)base_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static uint32_t rng = 12345;

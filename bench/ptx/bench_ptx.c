@@ -6,20 +6,17 @@
  * so that other work on the machine counts little; freeing the memory is part of "both". Output: a
  * table, or JSON with --json.
  */
+#include "base/clock.h"
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define RUNS 9
 
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return 1e-9 * (double)base_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static int by_value(const void *a, const void *b)

@@ -96,23 +96,6 @@ bool agent_wait(const struct timespec *deadline)
 	return pthread_cond_timedwait(&agent.changed, &agent.lock, deadline) != ETIMEDOUT;
 }
 
-struct timespec agent_deadline(int seconds)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += seconds;
-	return t;
-}
-
-uint64_t agent_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void agent_count_process(void)
 {
 	if (!__atomic_exchange_n(&agent.is_counted, 1, __ATOMIC_RELAXED))

@@ -143,11 +143,9 @@ extern struct agent agent;
 
 void agent_lock(void);
 void agent_unlock(void);
-/* Waits for agent.changed at most until `deadline`; the lock is held. False: the time is up. */
+/* Waits for agent.changed at most until `deadline` of CLOCK_MONOTONIC; the lock is held. False:
+ * the time is up. */
 bool agent_wait(const struct timespec *deadline);
-/* Now + seconds, for agent_wait. */
-struct timespec agent_deadline(int seconds);
-uint64_t agent_now_ns(void);
 /* This process uses CUDA: counted once. */
 void agent_count_process(void);
 

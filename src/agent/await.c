@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #endif
 #include "agent/await.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,14 +23,6 @@
 #define POLL_MS	  100
 #define TICK_MS	  500
 #define NS_PER_MS 1000000ull
-
-uint64_t spawn_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
 
 /* Kills all children of this process except the keeper, until none is left. Orphans of the program
  * become our children one generation after the other. */
@@ -84,14 +77,14 @@ static void pass_deadline(struct deadline *d, pid_t pid)
 	if (d->shm) {
 		stop_kernels(d->shm);
 		d->shm = NULL;
-		d->at = spawn_now_ns() + STOP_MS * NS_PER_MS;
+		d->at = base_now_ns() + STOP_MS * NS_PER_MS;
 		return;
 	}
 	if (!d->is_term_sent) {
 		kill(pid, SIGTERM);
 		kill(pid, SIGCONT);
 		d->is_term_sent = true;
-		d->at = spawn_now_ns() + GRACE_MS * NS_PER_MS;
+		d->at = base_now_ns() + GRACE_MS * NS_PER_MS;
 		return;
 	}
 	kill(pid, SIGKILL);
@@ -105,14 +98,14 @@ static void halt(struct deadline *d, pid_t pid)
 	d->poll = 0;
 	kill(pid, SIGTERM);
 	kill(pid, SIGCONT);
-	d->at = spawn_now_ns() + HALT_MS * NS_PER_MS;
+	d->at = base_now_ns() + HALT_MS * NS_PER_MS;
 }
 
 /* Does what is due: the time limit, or the call of is_over. */
 static void pass_time(struct deadline *d, pid_t pid, const struct spawn_request *req,
 		      const struct race_shm *shm)
 {
-	uint64_t start = spawn_now_ns(), cost;
+	uint64_t start = base_now_ns(), cost;
 
 	if (d->at && start >= d->at) {
 		pass_deadline(d, pid);
@@ -129,8 +122,8 @@ static void pass_time(struct deadline *d, pid_t pid, const struct spawn_request 
 		d->ticked = start;
 	}
 	/* If the call takes long, it may take a fifth of the time. */
-	cost = (spawn_now_ns() - start) * 4;
-	d->poll = spawn_now_ns() + (cost > POLL_MS * NS_PER_MS ? cost : POLL_MS * NS_PER_MS);
+	cost = (base_now_ns() - start) * 4;
+	d->poll = base_now_ns() + (cost > POLL_MS * NS_PER_MS ? cost : POLL_MS * NS_PER_MS);
 }
 
 /* Waits for one of the signals until something is due. Returns the signal, or 0. */
@@ -142,7 +135,7 @@ static int wait_signal(const sigset_t *set, const struct deadline *d, siginfo_t 
 		int sig = sigwaitinfo(set, info);
 		return sig < 0 ? SIGCHLD : sig;
 	}
-	uint64_t now = spawn_now_ns();
+	uint64_t now = base_now_ns();
 	uint64_t left = at > now ? at - now : 0;
 	struct timespec t = {.tv_sec = (time_t)(left / 1000000000ull),
 			     .tv_nsec = (long)(left % 1000000000ull)};
@@ -156,9 +149,9 @@ int spawn_await(pid_t pid, const sigset_t *set, const struct spawn_request *req,
 		struct race_shm *shm, pid_t keeper, struct spawn_result *res)
 {
 	struct deadline d = {
-		.at = req->timeout_ms ? spawn_now_ns() + req->timeout_ms * NS_PER_MS : 0,
-		.poll = req->is_over || req->tick ? spawn_now_ns() + POLL_MS * NS_PER_MS : 0,
-		.began = spawn_now_ns(),
+		.at = req->timeout_ms ? base_now_ns() + req->timeout_ms * NS_PER_MS : 0,
+		.poll = req->is_over || req->tick ? base_now_ns() + POLL_MS * NS_PER_MS : 0,
+		.began = base_now_ns(),
 		.shm = req->order & RACE_SHUFFLE_ALL ? shm : NULL};
 	int status = 0;
 

@@ -10,7 +10,6 @@
 #include "agent/spawn.h"
 #include "race/race.h"
 
-uint64_t spawn_now_ns(void);
 /* Until the program `pid` has ended; `set` has the signals that are passed on, blocked. The keeper
  * is a child that stays. -1: it can't be waited for. */
 int spawn_await(pid_t pid, const sigset_t *set, const struct spawn_request *req,

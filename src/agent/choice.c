@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "agent/agent.h"
+#include "base/clock.h"
 #include "race/file/nvtx.h"
 
 #define TIMINGS	       16
@@ -33,7 +34,7 @@
 /* A checked launch; is_open while its call is under way. */
 struct timing {
 	CUevent start, end;
-	uint64_t begun; /* agent_now_ns */
+	uint64_t begun; /* base_now_ns */
 	bool is_used, is_open;
 };
 
@@ -98,7 +99,7 @@ static struct timing *give_up(struct agent_choice *h)
 			oldest = t;
 	}
 	if (oldest)
-		h->spent_ns += agent_now_ns() - oldest->begun;
+		h->spent_ns += base_now_ns() - oldest->begun;
 	return oldest;
 }
 
@@ -106,10 +107,10 @@ static struct timing *give_up(struct agent_choice *h)
 static struct timing *wait_for_timing(struct agent_choice *h)
 {
 	static const struct timespec pause = {.tv_nsec = 20000};
-	uint64_t end = agent_now_ns() + TIMING_WAIT_US * 1000ull;
+	uint64_t end = base_now_ns() + TIMING_WAIT_US * 1000ull;
 	struct timing *t;
 
-	while (!(t = collect(h)) && agent_now_ns() < end)
+	while (!(t = collect(h)) && base_now_ns() < end)
 		nanosleep(&pause, NULL);
 	return t ? t : give_up(h);
 }
@@ -161,7 +162,7 @@ static void note(const struct agent_launch_set *set, bool is_off)
 /* The lock is held, and is_busy is ours: no other call launches until it is given back. */
 static bool is_alone(struct agent_choice *h)
 {
-	struct timespec deadline = agent_deadline(LAUNCH_WAIT_S);
+	struct timespec deadline = base_clock_after(CLOCK_MONOTONIC, 1000 * LAUNCH_WAIT_S);
 
 	while (h->launching && agent_wait(&deadline))
 		;
@@ -189,7 +190,7 @@ static void change(struct agent_context *c, struct agent_choice *h, bool is_off)
 
 static void wait_for_others(struct agent_choice *h)
 {
-	struct timespec deadline = agent_deadline(4 * SWITCH_WAIT_S);
+	struct timespec deadline = base_clock_after(CLOCK_MONOTONIC, 4000 * SWITCH_WAIT_S);
 
 	while (h->is_busy && agent_wait(&deadline))
 		;
@@ -290,7 +291,7 @@ void agent_choice_begin(struct agent_context *c, struct agent_choice *h,
 		t = NULL;
 	agent_leave(&g);
 	if (t) {
-		t->begun = agent_now_ns();
+		t->begun = base_now_ns();
 		t->is_used = t->is_open = true;
 	}
 	begun = h;

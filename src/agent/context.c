@@ -22,6 +22,7 @@
 
 #include "agent/agent.h"
 #include "agent/table.h"
+#include "base/clock.h"
 #include "race/file/host.h"
 
 #define EARLY	     256
@@ -264,7 +265,7 @@ static void snapshot(struct agent_context *c, uint64_t seq)
 			set_exact(c, 0);
 	} else if (is_fatal(r))
 		mark_dead(c, r);
-	__atomic_store_n(&c->taken, agent_now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&c->taken, base_now_ns(), __ATOMIC_RELAXED);
 	__atomic_store_n(&c->is_snapping, 0, __ATOMIC_RELEASE);
 }
 
@@ -272,7 +273,7 @@ static void snapshot(struct agent_context *c, uint64_t seq)
 static bool wait_idle(CUcontext handle)
 {
 	static const struct timespec pause = {.tv_nsec = 1000000};
-	uint64_t end = agent_now_ns() + LAST_WAIT_S * 1000000000ull;
+	uint64_t end = base_now_ns() + LAST_WAIT_S * 1000000000ull;
 	CUevent event;
 	CUresult r;
 
@@ -286,7 +287,7 @@ static bool wait_idle(CUcontext handle)
 	if (r != CUDA_SUCCESS)
 		return !is_fatal(r) && agent_driver.ctx_synchronize() == CUDA_SUCCESS;
 	while ((r = agent_driver.event_query(event)) == CUDA_ERROR_NOT_READY) {
-		if (agent_now_ns() > end)
+		if (base_now_ns() > end)
 			return false;
 		nanosleep(&pause, NULL);
 	}
@@ -361,7 +362,8 @@ struct agent_context *agent_context_get(CUcontext handle)
 		c->state = state;
 		pthread_cond_broadcast(&agent.changed);
 	}
-	deadline = agent_deadline(c && c->state == AGENT_CTX_BUILDING ? BUILD_WAIT_S : 0);
+	bool waits = c && c->state == AGENT_CTX_BUILDING;
+	deadline = base_clock_after(CLOCK_MONOTONIC, waits ? 1000 * BUILD_WAIT_S : 0);
 	while (c && c->state == AGENT_CTX_BUILDING && agent_wait(&deadline))
 		;
 	if (c && c->state != AGENT_CTX_BUILDING) {
@@ -610,7 +612,7 @@ void agent_context_synced(struct agent_context *c, CUresult result, uint64_t seq
 	if (result != CUDA_SUCCESS || !c->region || is_exact(c))
 		return;
 	taken = __atomic_load_n(&c->taken, __ATOMIC_RELAXED);
-	if (taken && agent_now_ns() - taken < SNAPSHOT_NS)
+	if (taken && base_now_ns() - taken < SNAPSHOT_NS)
 		return;
 	snapshot(c, seq);
 }

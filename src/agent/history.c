@@ -33,6 +33,7 @@
 #include <time.h>
 
 #include "agent/history.h"
+#include "base/clock.h"
 
 _Static_assert(RACE_WORDS_COUNT * sizeof(uint32_t) <= sizeof(((struct race_region *)0)->ordered),
 	       "the region has a flag for each");
@@ -63,7 +64,7 @@ static bool has_functions(void)
 bool agent_becomes_idle(CUcontext context, uint64_t us)
 {
 	static const struct timespec pause = {.tv_nsec = 20000};
-	uint64_t begin = agent_now_ns();
+	uint64_t begin = base_now_ns();
 	CUevent event;
 	CUresult r;
 
@@ -75,7 +76,7 @@ bool agent_becomes_idle(CUcontext context, uint64_t us)
 		r = agent_driver.event_query(event);
 		if (r != CUDA_ERROR_NOT_READY)
 			break;
-		uint64_t waited = agent_now_ns() - begin;
+		uint64_t waited = base_now_ns() - begin;
 		if (waited > us * 1000u)
 			break;
 		if (waited > MOMENT_US * 1000u)
@@ -150,7 +151,7 @@ static bool sweep(struct agent_history *h)
  * thread's call doesn't end. */
 static bool begin_work(struct agent_history *h)
 {
-	struct timespec deadline = agent_deadline(LAUNCH_WAIT_S);
+	struct timespec deadline = base_clock_after(CLOCK_MONOTONIC, 1000 * LAUNCH_WAIT_S);
 
 	h->is_busy = true;
 	while (h->launching)
@@ -172,7 +173,7 @@ static void end_work(struct agent_history *h)
 
 static void wait_for_others(struct agent_history *h)
 {
-	struct timespec deadline = agent_deadline(10 * LAUNCH_WAIT_S);
+	struct timespec deadline = base_clock_after(CLOCK_MONOTONIC, 10000 * LAUNCH_WAIT_S);
 
 	while (h->is_busy && agent_wait(&deadline))
 		;

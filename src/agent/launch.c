@@ -17,6 +17,7 @@
 #include "agent/table.h"
 
 #include "base/base.h"
+#include "base/clock.h"
 
 #include "agent/agent.h"
 
@@ -393,7 +394,7 @@ struct agent_launch_set agent_graph_set(CUgraphExec exec)
 
 bool agent_graph_begin(CUgraphExec exec, CUevent *last)
 {
-	struct timespec deadline = agent_deadline(LAUNCH_WAIT_S);
+	struct timespec deadline = base_clock_after(CLOCK_MONOTONIC, 1000 * LAUNCH_WAIT_S);
 	bool is_good = false;
 	struct graph *g;
 

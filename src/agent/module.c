@@ -19,6 +19,7 @@
 #include "agent/table.h"
 
 #include "agent/agent.h"
+#include "base/clock.h"
 #include "race/layout/history.h"
 
 #define PATCH_WAIT_S 10
@@ -225,7 +226,7 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 /* The state of an entry that another thread may be working on; the lock is held. */
 static enum agent_module_state settled(struct pair key)
 {
-	struct timespec deadline = agent_deadline(PATCH_WAIT_S);
+	struct timespec deadline = base_clock_after(CLOCK_MONOTONIC, 1000 * PATCH_WAIT_S);
 	struct module *m;
 
 	for (;;) {

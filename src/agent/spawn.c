@@ -13,6 +13,7 @@
 #include "agent/await.h"
 #include "agent/given.h"
 #include "agent/keeper.h"
+#include "base/clock.h"
 #include "race/layout/history.h"
 #include "race/file/nvtx.h"
 
@@ -459,7 +460,7 @@ static int spawn_in(const struct spawn_request *req, struct spawn_result *res,
 	sigprocmask(SIG_BLOCK, &set, &old_mask);
 	if (req->beside)
 		req->beside(req->arg, fd);
-	uint64_t start = spawn_now_ns();
+	uint64_t start = base_now_ns();
 	int rc = start_app(req, fd, &old_mask, &res->pid, sink);
 	if (!rc)
 		keeper_watch(&keeper, res->pid);
@@ -469,7 +470,7 @@ static int spawn_in(const struct spawn_request *req, struct spawn_result *res,
 	}
 	keeper_end(&keeper);
 	close(fd); /* kept until here for children without it: RACE_SHM_PATH_ENV */
-	res->wall_ns = spawn_now_ns() - start;
+	res->wall_ns = base_now_ns() - start;
 	/* A further Ctrl-C that came too late for the program must not end us before the report. */
 	struct timespec none = {0};
 	while (sigtimedwait(&set, NULL, &none) > 0)

@@ -8,6 +8,7 @@
  * engine's own continues, and the run is no longer replayable. What may start and what has ended is
  * op.c's.
  */
+#include "base/clock.h"
 #include "cpu/sched.h"
 #include "cpu/repeat.h"
 #include "cpu/events.h"
@@ -24,14 +25,6 @@
 #define IDLE_LOOKS  20
 
 /* ---- time and the lock ------------------------------------------------------------- */
-
-uint64_t cpu_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* Does the calling thread hold the lock (of whichever machine)? */
 static _Thread_local bool holds_lock;
@@ -117,12 +110,8 @@ static void breathe(struct cpu_engine *e)
 
 static void wait_for(struct cpu_engine *e, pthread_cond_t *cond, uint64_t ms)
 {
-	struct timespec t;
+	struct timespec t = base_clock_after(CLOCK_MONOTONIC, ms);
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += (long)(ms % 1000) * 1000000;
-	t.tv_sec += (time_t)(ms / 1000) + t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
 	pthread_cond_timedwait(cond, &e->lock, &t);
 }
 
@@ -227,7 +216,7 @@ static void stop_working(struct cpu_engine *e, const fenv_t *own)
 	fesetenv(own);
 	e->is_working = false;
 	cpu_time_checked(e);
-	e->last_worked = cpu_now_ms();
+	e->last_worked = base_now_ms();
 	pthread_cond_broadcast(&e->changed);
 }
 
@@ -267,14 +256,14 @@ static bool op_is_done(struct cpu_engine *e, const void *arg)
 
 struct bounded {
 	const struct cpu_op *op;
-	uint64_t until; /* cpu_now_ms */
+	uint64_t until; /* base_now_ms */
 };
 
 static bool op_is_done_or_late(struct cpu_engine *e, const void *arg)
 {
 	const struct bounded *b = arg;
 
-	return op_is_done(e, b->op) || cpu_now_ms() >= b->until;
+	return op_is_done(e, b->op) || base_now_ms() >= b->until;
 }
 
 static bool device_is_idle(struct cpu_engine *e, const void *arg)
@@ -381,7 +370,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	else if (!op->npending)
 		base_vec_push(&e->startable, op);
 	if (!e->is_working)
-		e->last_worked = cpu_now_ms();
+		e->last_worked = base_now_ms();
 	if (!e->has_background)
 		e->has_background = !cpu_thread_start(&e->background, background_main, e);
 	cpu_engine_changed(e);
@@ -462,7 +451,7 @@ void cpu_op_wait(struct cpu_op *op)
 bool cpu_op_wait_for(struct cpu_op *op, uint64_t ms)
 {
 	struct cpu_engine *e = op->m->engine;
-	struct bounded b = {op, cpu_now_ms() + ms};
+	struct bounded b = {op, base_now_ms() + ms};
 
 	if (!cpu_op_is_ended(op)) {
 		lock(e);
@@ -483,7 +472,7 @@ void cpu_grace_resume(struct cpu_machine *m)
 {
 	lock(m->engine);
 	m->engine->npauses--;
-	m->engine->last_worked = cpu_now_ms();
+	m->engine->last_worked = base_now_ms();
 	unlock(m->engine);
 }
 

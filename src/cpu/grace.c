@@ -10,6 +10,7 @@
  * Misses: a thread that waits for a pipe or a disk looks like one that sleeps; without /proc all
  * threads seem to. Costs: a file of /proc for each thread, at a look.
  */
+#include "base/clock.h"
 #include "cpu/sched.h"
 
 #include <dirent.h>
@@ -17,25 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOKS	 4u
 #define LOOK_MS	 (CPU_GRACE_MS / LOOKS)
 #define LIMIT_MS 20000u /* whatever the program does: it may wait for a stopped thread */
 
-static uint64_t time_of(clockid_t clock)
-{
-	struct timespec t = {0};
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Of all threads but the calling one. */
 static uint64_t others_ns(void)
 {
-	return time_of(CLOCK_PROCESS_CPUTIME_ID) - time_of(CLOCK_THREAD_CPUTIME_ID);
+	return base_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - base_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static bool is_asleep(int tasks, const char *tid)
@@ -78,7 +70,7 @@ void cpu_grace_begin(struct cpu_grace *g, uint64_t since)
 
 bool cpu_grace_is_over(struct cpu_engine *e, struct cpu_grace *g)
 {
-	uint64_t now = cpu_now_ms(), spent = others_ns();
+	uint64_t now = base_now_ms(), spent = others_ns();
 
 	if (g->looks >= LOOKS || now < g->looked + LOOK_MS)
 		return g->looks >= LOOKS;

@@ -9,6 +9,7 @@
  *
  * Operations on a device that has had a fault end when they would start (stop.c).
  */
+#include "base/clock.h"
 #include "cpu/sched.h"
 #include "cpu/pages.h"
 #include "cpu/repeat.h"
@@ -17,7 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -273,7 +273,7 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 		cpu_engine_hold(e->m);
 	}
 	pthread_attr_destroy(&attr);
-	cpu_grace_begin(&grace, cpu_now_ms());
+	cpu_grace_begin(&grace, base_now_ms());
 	while (!cpu_op_is_ended(op)) {
 		if (cpu_grace_is_over(e, &grace)) {
 			e->is_replayable = false;
@@ -299,13 +299,11 @@ static void call_if_quiet(const struct cpu_engine *e)
 
 void cpu_time_checked(struct cpu_engine *e)
 {
-	struct timespec t;
 	uint64_t now;
 
 	if (!e->m->listener.choose)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	now = base_now_ns();
 	if (e->is_timed)
 		e->spent_ns += now - e->timed_since;
 	e->timed_since = now;

@@ -541,7 +541,6 @@ static inline bool cpu_grid_is_apart(const struct cpu_engine *e, const struct cp
 
 /* engine.c */
 
-uint64_t cpu_now_ms(void);
 /* For faults of host code: stops the machine between two instructions of its threads; may not be
  * called by a thread that holds the lock. */
 void cpu_engine_hold(struct cpu_machine *m);

@@ -6,6 +6,7 @@
  * from the capsule when the launch first uses them. One that it reads and the capsule doesn't have
  * ends the trial: whatever stood there, it would be another program's execution.
  */
+#include "base/clock.h"
 #include "base/table.h"
 #include "judge/internal.h"
 #include "race/judge/choice.h"
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #define SLICE_MS 5	      /* between looks at whether it is to stop */
 #define HEAP	 (1ull << 36) /* for malloc in kernels: the program may have raised it */
@@ -39,14 +39,6 @@ struct trial {
 	uint64_t pairs;
 	bool has_gone; /* memory that it reached, before it was asked for */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 __attribute__((format(printf, 3, 4))) static void say(struct trial *x, enum judge_end end,
 						      const char *fmt, ...)
@@ -313,10 +305,10 @@ static struct cpu_op *submit(struct trial *x, struct cpu_kernel *k, uint64_t wan
 static void wait_until_end(const struct trial *x, struct cpu_op *op)
 {
 	const struct judge_trial *t = x->t;
-	uint64_t began = now_ns() / 1000000, ran = 0;
+	uint64_t began = base_now_ns() / 1000000, ran = 0;
 
 	while (!cpu_op_wait_for(op, SLICE_MS)) {
-		ran = now_ns() / 1000000 - began;
+		ran = base_now_ns() / 1000000 - began;
 		if ((t->limit_ms && ran >= t->limit_ms) ||
 		    (t->is_stopped && __atomic_load_n(t->is_stopped, __ATOMIC_RELAXED))) {
 			cpu_op_stop(op);
@@ -630,7 +622,7 @@ void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
 						(t->second && !t->is_early) || t->operation,
 					.is_guest = true};
 	struct trial x = {.t = t, .c = t->capsule, .out = out, .fn = fn, .arg = arg};
-	uint64_t start = now_ns();
+	uint64_t start = base_now_ns();
 
 	*out = (struct judge_outcome){.end = JUDGE_REFUSED};
 	x.m = cpu_machine_new(&opt);
@@ -645,6 +637,6 @@ void judge_execute(const struct judge_trial *t, cpu_pair_fn *fn, void *arg,
 	compare(&x);
 	cpu_get_stats(x.m, &out->stats);
 	cpu_get_oracle_stats(x.m, &out->oracle);
-	out->ns = now_ns() - start;
+	out->ns = base_now_ns() - start;
 	/* (The process ends now: its memory is the system's to free.) */
 }

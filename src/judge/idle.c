@@ -6,6 +6,7 @@
  *
  * Costs: a file of the system's is read 20 times a second at most.
  */
+#include "base/clock.h"
 #include "judge/serve.h"
 
 #include <sched.h>
@@ -46,7 +47,7 @@ unsigned judge_jobs(unsigned running)
 	static struct counts last;
 	static uint64_t looked;
 	static unsigned others; /* processors that others use */
-	uint64_t now = judge_now_ns();
+	uint64_t now = base_now_ns();
 	cpu_set_t own;
 	unsigned n = 1;
 

@@ -4,6 +4,7 @@
  * Which trials there are is race/judge/choice.c's to decide, one after the other: each is asked for
  * when the one before has ended.
  */
+#include "base/clock.h"
 #include "judge/serve.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ static uint64_t units_of(const struct race_judge_launch *h, uint32_t *unit_block
 static void ask_now(const struct judge_server *s, struct judge_launch *l)
 {
 	struct race_judge_question *q = &l->q;
-	uint64_t now = judge_now_ns();
+	uint64_t now = base_now_ns();
 
 	q->spent_ns = s->spent + (s->running ? now - s->busy_since : 0);
 	q->program_ns = now - s->program_began;
@@ -79,13 +80,12 @@ uint64_t judge_launch_latest(const struct judge_launch *l)
  * process has had of a processor, and a share of the rest, so that there is an end. */
 static uint64_t counted_ns(const struct judge_launch *l, uint64_t ns)
 {
-	struct timespec t = {0};
 	clockid_t clock;
 	uint64_t ran;
 
-	if (clock_getcpuclockid(l->pid, &clock) || clock_gettime(clock, &t))
+	if (clock_getcpuclockid(l->pid, &clock) || !(ran = base_clock_ns(clock)))
 		return ns;
-	ran = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + ns / BUSY_SHARE;
+	ran += ns / BUSY_SHARE;
 	return ran < ns ? ran : ns;
 }
 
@@ -118,7 +118,7 @@ void judge_launch_tried(struct judge_launch *l)
 
 	l->accesses += o->oracle.accesses;
 	compare(l, &o->compared);
-	q->last_ns = judge_now_ns() - l->began;
+	q->last_ns = base_now_ns() - l->began;
 	q->last_seeds = l->units == q->last_units ? q->last_seeds + 1 : 1;
 	q->last_units = l->units;
 	q->last_waits = o->end == JUDGE_WAITS;

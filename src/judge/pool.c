@@ -9,6 +9,7 @@
  *
  * Costs: a fork and a machine for each trial, 3 to 5 ms.
  */
+#include "base/clock.h"
 #include "judge/internal.h"
 #include "race/file/pair.h"
 #include "race/file/shm_write.h"
@@ -21,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GRACE_MS 5000 /* from a trial's limit to the end of its child */
@@ -34,14 +34,6 @@ struct slot {
 	uint64_t began; /* ms */
 	bool is_late;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* ---- what a trial finds, in its child ----------------------------------------------- */
 
@@ -202,7 +194,7 @@ static bool start(struct slot *s, const struct judge_trial *t)
 		close(fd[0]);
 		return false;
 	}
-	*s = (struct slot){.t = t, .pid = pid, .fd = fd[0], .began = now_ms()};
+	*s = (struct slot){.t = t, .pid = pid, .fd = fd[0], .began = base_now_ms()};
 	return true;
 }
 
@@ -233,7 +225,7 @@ static void finish(struct slot *s, struct judge_outcome *o)
 
 static void end_late(struct slot *slots, unsigned n)
 {
-	uint64_t now = now_ms();
+	uint64_t now = base_now_ms();
 
 	for (unsigned i = 0; i < n; i++) {
 		struct slot *s = &slots[i];

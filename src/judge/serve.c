@@ -8,6 +8,7 @@
  * Misses: static variables of one name in several objects (-rdc), which the program's half can't
  * distinguish.
  */
+#include "base/clock.h"
 #include "judge/serve.h"
 #include "race/file/shm_write.h"
 
@@ -15,19 +16,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define WAKE_NS 50000000ull   /* while a launch waits for a processor */
 #define LAST_NS 2000000000ull /* after the program's end, for what doesn't need it */
-
-uint64_t judge_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- modules ---------------------------------------------------------------------------- */
 
@@ -106,7 +98,7 @@ static bool do_launch(struct judge_server *s, const struct base_buf *b)
 
 	if (!l)
 		return false;
-	s->program_began = judge_now_ns() - l->head.program_ns;
+	s->program_began = base_now_ns() - l->head.program_ns;
 	base_vec_push(&s->launches, l);
 	return true;
 }
@@ -129,7 +121,7 @@ static bool do_hurry(struct judge_server *s, const struct base_buf *b)
 	if (b->n != sizeof(is_on))
 		return false;
 	memcpy(&is_on, b->p, sizeof(is_on));
-	s->waits_since = is_on ? judge_now_ns() : 0;
+	s->waits_since = is_on ? base_now_ns() : 0;
 	return true;
 }
 
@@ -206,7 +198,7 @@ static bool schedule(struct judge_server *s)
 /* When something must be done though no message comes, in ms; -1: never. */
 static int watch(struct judge_server *s)
 {
-	uint64_t least = UINT64_MAX, now = judge_now_ns();
+	uint64_t least = UINT64_MAX, now = base_now_ns();
 
 	for (size_t i = 0; i < s->launches.n; i++) {
 		struct judge_launch *l = s->launches.v[i];
@@ -289,8 +281,8 @@ uint64_t judge_serve(int fd, const struct judge_serve *opt)
 		serve_next(&s);
 	drop(&s);
 	/* What needs no program is tried all the same, as long as that may take at its end. */
-	s.waits_since = judge_now_ns();
-	while (s.launches.n && judge_now_ns() - s.waits_since < LAST_NS)
+	s.waits_since = base_now_ns();
+	while (s.launches.n && base_now_ns() - s.waits_since < LAST_NS)
 		serve_next(&s);
 	while (s.launches.n) {
 		judge_slot_kill(&s, s.launches.v[0]);

@@ -93,8 +93,6 @@ struct judge_server {
 	uint64_t past_bytes;
 };
 
-uint64_t judge_now_ns(void);
-
 /* serve.c: the program's next message over the socket for modules, or the other one, which may be
  * one that isn't an answer. */
 void judge_serve_control(struct judge_server *s);

@@ -6,6 +6,7 @@
  *
  * Costs: a fork for each trial.
  */
+#include "base/clock.h"
 #include "judge/live.h"
 #include "judge/serve.h"
 
@@ -79,7 +80,7 @@ bool judge_slot_start(struct judge_server *s, struct judge_launch *l)
 	}
 	l->pid = pid;
 	l->fd = fd[0];
-	l->began = judge_now_ns();
+	l->began = base_now_ns();
 	l->until = judge_launch_latest(l);
 	l->is_stopped = false;
 	if (!s->running++)
@@ -99,7 +100,7 @@ static void end(struct judge_server *s, struct judge_launch *l, bool is_done)
 		;
 	l->pid = 0;
 	if (!--s->running)
-		s->spent += judge_now_ns() - s->busy_since;
+		s->spent += base_now_ns() - s->busy_since;
 	if (is_done && o->end < JUDGE_ENDS && memchr(o->why, 0, sizeof(o->why)))
 		return;
 	*o = (struct judge_outcome){.end = l->is_stopped ? JUDGE_LATE : JUDGE_DIED};

@@ -6,6 +6,7 @@
  * when it can't be reached, or when its run is out for too long (hand.h); the files of finished
  * runs are there whatever happens.
  */
+#include "base/clock.h"
 #include "mpi/rank.h"
 #include "mpi/hand.h"
 
@@ -27,14 +28,6 @@
 #define MOST_PRINTS 400u
 
 extern char **environ;
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* ---- the worker --------------------------------------------------------------------------- */
 
@@ -208,7 +201,7 @@ static void take(struct giver *g, int rank, const char *line)
 			prints[n++] = print;
 			at += more;
 		}
-		hand_done(&g->hand, run, now_ms(), prints, n);
+		hand_done(&g->hand, run, base_now_ms(), prints, n);
 	} else if (!strcmp(line, "bye")) {
 		g->is_gone[rank] = true;
 		return;
@@ -225,7 +218,7 @@ static bool is_over(const struct giver *g)
 static void give(struct giver *g, int rank)
 {
 	char line[64];
-	uint32_t run = is_over(g) ? HAND_NONE : hand_next(&g->hand, now_ms(), PATIENCE_MS);
+	uint32_t run = is_over(g) ? HAND_NONE : hand_next(&g->hand, base_now_ms(), PATIENCE_MS);
 
 	if (run == HAND_NONE)
 		return;
@@ -274,13 +267,13 @@ static bool list(struct giver *g)
 /* All ranks that answer end; those that make a run have more time. False: some don't. */
 static bool say_end(struct giver *g)
 {
-	uint64_t until = now_ms() + FAREWELL_MS + 3 * g->hand.longest;
+	uint64_t until = base_now_ms() + FAREWELL_MS + 3 * g->hand.longest;
 	bool is_all = false;
 
 	for (int r = 1; r < g->c->size; r++)
 		if (!g->is_gone[r] && !g->c->send(g->c->arg, r, "end"))
 			g->is_gone[r] = g->has_lost = true;
-	while (!is_all && now_ms() < until) {
+	while (!is_all && base_now_ms() < until) {
 		hear(g);
 		is_all = true;
 		for (int r = 1; r < g->c->size; r++)

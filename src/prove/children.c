@@ -7,6 +7,7 @@
  * Costs: a fork per kernel; the parsed text is shared by copy-on-write.
  */
 #define _GNU_SOURCE
+#include "base/clock.h"
 #include "base/processors.h"
 #include "prove/check.h"
 #include "ptx/ptx.h"
@@ -19,7 +20,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MAX_CHILDREN 64
@@ -45,14 +45,6 @@ struct job {
 	bool is_hasty;		  /* it has less time than was meant */
 	struct wire_job wire;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void run_child(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
 		      int fd)
@@ -82,18 +74,18 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 	_exit(0);
 }
 
-/* A kernel ends its queries before it would be killed at `end` (now_ms; 0: never). */
+/* A kernel ends its queries before it would be killed at `end` (base_now_ms; 0: never). */
 static void limit(struct job *j, uint64_t end)
 {
-	uint64_t now = now_ms(), left = end > now ? end - now : 0;
+	uint64_t now = base_now_ms(), left = end > now ? end - now : 0;
 
 	j->is_hasty = end && left / 4 * 3 < j->own.timeout_ms;
 	if (j->is_hasty)
 		j->own.timeout_ms = (unsigned)(left / 4 * 3 + 1);
 }
 
-/* Starts the child of one kernel, which is killed at `end` (now_ms; 0: never). False: no process or
- * pipe to be had. */
+/* Starts the child of one kernel, which is killed at `end` (base_now_ms; 0: never). False: there
+ * is no process or pipe to be had. */
 static bool start(struct job *j, struct ptx_module *m, uint64_t end)
 {
 	const struct prove_options *o = &j->own;
@@ -115,7 +107,7 @@ static bool start(struct job *j, struct ptx_module *m, uint64_t end)
 	}
 	close(fds[1]);
 	j->fd = fds[0];
-	j->deadline = now_ms() + MAX_WAIT * (uint64_t)o->timeout_ms + GRACE_MS;
+	j->deadline = base_now_ms() + MAX_WAIT * (uint64_t)o->timeout_ms + GRACE_MS;
 	if (end && end < j->deadline)
 		j->deadline = end;
 	return true;
@@ -189,7 +181,7 @@ static void serve(struct race_proofs *r, struct job *jobs, unsigned n)
 		struct job *j = &jobs[i];
 		if (!j->pid)
 			continue;
-		if (!j->is_killed && now_ms() > j->deadline) {
+		if (!j->is_killed && base_now_ms() > j->deadline) {
 			kill(j->pid, SIGKILL);
 			j->is_killed = true;
 		}
@@ -244,7 +236,7 @@ static void run_all(struct race_proofs *r, struct ptx_module *m, const struct pr
 	unsigned cpus = base_processors(), width = cpus > MAX_CHILDREN ? MAX_CHILDREN : cpus;
 	struct job jobs[MAX_CHILDREN] = {0};
 	struct ptx_item *next = m->first;
-	uint64_t end = o->wall_ms ? now_ms() + o->wall_ms : 0;
+	uint64_t end = o->wall_ms ? base_now_ms() + o->wall_ms : 0;
 
 	for (;;) {
 		unsigned busy = 0;
@@ -263,7 +255,7 @@ static void run_all(struct race_proofs *r, struct ptx_module *m, const struct pr
 				base_vec_push(&r->kernels, k);
 				if (is_known)
 					continue;
-				if (end && now_ms() >= end) {
+				if (end && base_now_ms() >= end) {
 					jobs[i].is_killed = true;
 					unproven(r, &jobs[i], OUT_OF_TIME);
 					continue;

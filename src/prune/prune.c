@@ -26,13 +26,13 @@
  * has: then the second turn, which proves most, comes first, and is_late says whether more time
  * could prove more. None for a module that was analysed before, whose results that command keeps.
  */
+#include "base/clock.h"
 #include "prune/prune.h"
 #include "prove/prove.h"
 #include "toolchain/toolchain.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define LIMIT_MS 10000
 #define LIMIT_MB 1024
@@ -219,25 +219,17 @@ static void add_whole(struct inst_prune *k, const struct race_proof *proof)
 	k->is_whole = true;
 }
 
-/* What is asked, and until when (now_ms; 0: LIMIT_MS for each kernel and turn). */
+/* What is asked, and until when (base_now_ms; 0: LIMIT_MS for each kernel and turn). */
 struct search {
 	const struct tool_prover_job *j;
 	struct inst_prunes *out;
 	uint64_t end;
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* False: the search is at its end. */
 static bool set_limits(const struct search *x, struct prove_options *o)
 {
-	uint64_t now = x->end ? now_ms() : 0;
+	uint64_t now = x->end ? base_now_ms() : 0;
 
 	o->timeout_ms = LIMIT_MS;
 	o->memory_mb = LIMIT_MB;
@@ -365,7 +357,7 @@ void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 {
 	struct prove_options any = {.all_launches = true},
 			     some = {.wants_remedies = true, .of_many_blocks = true};
-	struct search x = {j, out, j->wall_ms ? now_ms() + j->wall_ms : 0};
+	struct search x = {j, out, j->wall_ms ? base_now_ms() + j->wall_ms : 0};
 	struct race_proofs of_any, of_some;
 	bool has_some = x.end && prove_once(&x, &some, &of_some);
 	bool has_any = prove_once(&x, &any, &of_any);

@@ -24,6 +24,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "base/clock.h"
 #include "toolchain/internal.h"
 #include "image/kept.h"
 
@@ -45,8 +46,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LATER_S	 60 /* after the program's end */
-#define ENDING_S 2  /* to remove temporary files */
+#define LATER_S	 60u /* after the program's end */
+#define ENDING_S 2u  /* to remove temporary files */
 #define PAUSE_MS 50
 
 /* Has no other process of this user the name? None will have it, as long as this one lives. */
@@ -109,14 +110,6 @@ static void give_way(void)
 		dup2(null, fd);
 }
 
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
-
 /* The program that loads the code. Once it has ended its number may be another process's, or it may
  * be a zombie: a descriptor says so; -1: there are none (Linux before 5.3). */
 struct program {
@@ -144,33 +137,33 @@ static void wait_a_little(void)
 }
 
 /* The time that is left: it begins when the program has ended. */
-static bool is_time_over(const struct program *p, time_t *end)
+static bool is_time_over(const struct program *p, uint64_t *end)
 {
 	if (is_running(p))
-		*end = now_s() + LATER_S;
-	return now_s() >= *end;
+		*end = base_now_ms() + 1000 * LATER_S;
+	return base_now_ms() >= *end;
 }
 
-static bool ends_within(pid_t worker, time_t end, const struct program *p)
+static bool ends_within(pid_t worker, uint64_t end, const struct program *p)
 {
 	while (waitpid(worker, NULL, WNOHANG) == 0) {
-		if (p ? is_time_over(p, &end) : now_s() >= end)
+		if (p ? is_time_over(p, &end) : base_now_ms() >= end)
 			return false;
 		wait_a_little();
 	}
 	return true;
 }
 
-static void watch(pid_t worker, time_t end, const struct program *p)
+static void watch(pid_t worker, uint64_t end, const struct program *p)
 {
 	if (ends_within(worker, end, p))
 		return;
 	kill(-worker, SIGTERM);
-	(void)ends_within(worker, now_s() + ENDING_S, NULL);
+	(void)ends_within(worker, base_now_ms() + 1000 * ENDING_S, NULL);
 	kill(-worker, SIGKILL);
 }
 
-static bool takes_turn(time_t *end, const struct program *p)
+static bool takes_turn(uint64_t *end, const struct program *p)
 {
 	while (!lock("turn")) {
 		if (is_time_over(p, end))
@@ -183,7 +176,7 @@ static bool takes_turn(time_t *end, const struct program *p)
 unsigned tool_detach(const char *entry, pid_t pid_of_program)
 {
 	struct program program = find_program(pid_of_program);
-	time_t end = now_s() + LATER_S;
+	uint64_t end = base_now_ms() + 1000 * LATER_S;
 
 	/* Signals of the program's terminal and its end are none of ours. */
 	prctl(PR_SET_PDEATHSIG, 0);

@@ -6,6 +6,7 @@
  * meet). It is removed at the end and from the signal handler, which therefore only uses
  * async-signal-safe calls on names fixed beforehand. SIGKILL leaves the folder behind.
  */
+#include "base/clock.h"
 #include "toolchain/internal.h"
 
 #include <errno.h>
@@ -140,25 +141,17 @@ static pid_t fork_child(void)
 	return pid;
 }
 
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* waitpid, with a function called while it lasts. */
 static pid_t wait_ticking(pid_t pid, int *status, tool_tick *tick, void *arg)
 {
 	const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
-	double began = seconds_now();
+	uint64_t began = base_now_ns();
 	pid_t got;
 
 	if (!tick)
 		return waitpid(pid, status, 0);
 	while ((got = waitpid(pid, status, WNOHANG)) == 0) {
-		tick(arg, seconds_now() - began);
+		tick(arg, 1e-9 * (double)(base_now_ns() - began));
 		nanosleep(&pause, NULL);
 	}
 	return got;

@@ -6,11 +6,11 @@
  * checked, and proven later (later.c), in LATER_MS. What was proven is kept by the prover, and the
  * code that was made by load.c.
  */
+#include "base/clock.h"
 #include "toolchain/rewrite.h"
 #include "toolchain/toolchain.h"
 
 #include <string.h>
-#include <time.h>
 
 /* After the load. The process that proves then lives so long and ptxas's time after the program, or
  * what it has made is lost (later.c). */
@@ -24,14 +24,6 @@ static tool_prover *prover;
 void tool_set_prover(tool_prover *fn)
 {
 	prover = fn;
-}
-
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static unsigned wall_ms(const struct tool_work *w)
@@ -63,9 +55,9 @@ void tool_find_prunes(struct tool_work *w)
 			base_vec_push(&names, w->funcs.v[i].name);
 	j.kernels = names.v;
 	j.nkernels = names.n;
-	double began = seconds_now();
+	uint64_t began = base_now_ns();
 	prover(&j, &w->prunes);
-	w->costs.proofs = seconds_now() - began;
+	w->costs.proofs = 1e-9 * (double)(base_now_ns() - began);
 	if (w->prunes.is_late && w->job->late_file)
 		(void)base_write_file(w->job->late_file, "", 0);
 	base_vec_free(&names);

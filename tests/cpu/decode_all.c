@@ -12,8 +12,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cpu/load/load.h"
 
 #define MAX_PARTS 8
@@ -30,10 +30,7 @@ static double worst_ns;
 
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+	return (double)base_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void count(const struct ptx_stmt *s, const char *why)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "cpu/cpu.h"
 
 static const char text[] =
@@ -396,10 +397,7 @@ static void polling_ends(void **state)
 
 static uint64_t my_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return base_clock_ns(CLOCK_THREAD_CPUTIME_ID) / 1000000;
 }
 
 /* A program that is kept from running between a launch and its wait. Then it is busy for a moment,

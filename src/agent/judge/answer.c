@@ -22,6 +22,7 @@
 
 #include "agent/judge/judge.h"
 #include "agent/order.h"
+#include "base/clock.h"
 #include "race/file/shm_write.h"
 
 #define PLACES	   64
@@ -571,7 +572,7 @@ void judge_wait(CUcontext ctx)
 	const struct race_judge_policy *p = judge_policy();
 	uint64_t all =
 		p->mode == RACE_JUDGE_AUTO ? p->at_least_ns + p->limit_ns : PLACES * p->limit_ns;
-	uint64_t until = judge_now_ns() + all + WAIT_NS;
+	uint64_t until = base_now_ns() + all + WAIT_NS;
 	bool has;
 
 	judge_finish();
@@ -582,7 +583,7 @@ void judge_wait(CUcontext ctx)
 	if (has)
 		wake_thread();
 	while (has && judge_is_on()) {
-		bool is_late = judge_now_ns() > until;
+		bool is_late = base_now_ns() > until;
 		pthread_mutex_lock(&lock);
 		has = has_jobs(ctx, is_late);
 		pthread_mutex_unlock(&lock);

@@ -21,6 +21,7 @@
 #include "agent/forward/forward.h"
 #include "agent/judge/judge.h"
 #include "agent/order.h"
+#include "base/clock.h"
 #include "race/file/shm_write.h"
 #include "race/race.h"
 
@@ -480,7 +481,7 @@ static struct judge_job *make(struct judge_function *f, int shape, const struct 
 {
 	struct race_judge_question q = question_of(f, shape, d);
 	struct race_judge_decision what = race_judge_decide(judge_policy(), &q);
-	uint64_t began = judge_now_ns();
+	uint64_t began = base_now_ns();
 	struct judge_guard g;
 	struct judge_job *j;
 
@@ -508,7 +509,7 @@ static struct judge_job *make(struct judge_function *f, int shape, const struct 
 	}
 	if (shape >= 0)
 		f->taken[shape]++;
-	j->head.held_ns = judge_now_ns() - began;
+	j->head.held_ns = base_now_ns() - began;
 	return j;
 }
 

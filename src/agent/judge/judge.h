@@ -76,8 +76,6 @@ void judge_enter(struct judge_guard *g);
 void judge_leave(struct judge_guard *g);
 bool judge_is_inside(void);
 
-uint64_t judge_now_ns(void);
-
 /* ---- link.c: the way to the judge ------------------------------------------------ */
 
 /* Is there a judge for this process? Connects on the first call. */

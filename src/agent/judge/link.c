@@ -15,11 +15,11 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/forward/forward.h"
 #include "agent/judge/judge.h"
+#include "base/clock.h"
 #include "race/file/shm_write.h"
 
 #define ANSWER_S 5 /* for a module, at most */
@@ -34,14 +34,6 @@ static char given[160]; /* RACE_JUDGE_ENV, as it was at the start */
 static uint64_t began;
 static struct race_judge_policy policy;
 static __thread int inside;
-
-uint64_t judge_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void judge_enter(struct judge_guard *g)
 {
@@ -162,7 +154,7 @@ static void start(void)
 	policy = race_judge_policy_of((enum race_judge_mode)mode);
 	policy.blocks = blocks;
 	policy.budget = budget;
-	began = judge_now_ns();
+	began = base_now_ns();
 	data_fd = connect_to(name);
 	control_fd = data_fd >= 0 ? send_control(data_fd) : -1;
 	if (control_fd < 0) {
@@ -206,7 +198,7 @@ int judge_socket(void)
 
 uint64_t judge_age_ns(void)
 {
-	return judge_now_ns() - began;
+	return base_now_ns() - began;
 }
 
 static uint64_t bytes_of(const struct race_judge_module *head, const uint64_t *sizes)

@@ -23,11 +23,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/given.h"
 #include "base/child.h"
+#include "base/clock.h"
 #include "agent/forward/forward.h"
 #include "agent/load/load.h"
 #include "image/fatbin.h"
@@ -51,14 +51,6 @@ bool load_is_on(void)
 {
 	pthread_once(&once, start);
 	return is_on;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void count(uint32_t *counter)
@@ -397,12 +389,13 @@ static bool find_other(const struct load_image *im, struct load_other *other)
 bool load_find_other(const struct load_image *im, struct load_other *other)
 {
 	memset(other, 0, sizeof(*other));
-	uint64_t began = now_ns();
+	uint64_t began = base_now_ns();
 	bool found = load_is_on() && find_other(im, other);
 	if (!other->code && !im->is_linked && forward_is_heard())
 		load_find_code(im, load_device(im->is_library), other);
 	if (load_is_on())
-		__atomic_fetch_add(&race_shm_get()->load.ns, now_ns() - began, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&race_shm_get()->load.ns, base_now_ns() - began,
+				   __ATOMIC_RELAXED);
 	return found;
 }
 

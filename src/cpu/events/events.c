@@ -11,13 +11,13 @@
  * owner may reuse it at any time. Loads and stores of host code are handled in host_access.c.
  * Costs: a lock and an unlock for each event; 96 bytes for each launch of the run.
  */
+#include "base/clock.h"
 #include "cpu/events/host_access.h"
 #include "cpu/memory/space.h"
 #include "cpu/events/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- the machine ------------------------------------------------------------------------- */
 
@@ -320,14 +320,6 @@ void cpu_event_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 	events_unlock(x);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /*
  * An operation's access, if there is time left for them (--budget). What isn't judged orders
  * nothing, so that no later report is wrong: earlier accesses are as unordered with later ones as
@@ -340,11 +332,11 @@ static void events_range(struct cpu_events *x, const struct cpu_op *op, uint32_t
 		x->has_ranges_left = true;
 		return;
 	}
-	uint64_t start = x->range_limit == UINT64_MAX ? 0 : now_ns();
+	uint64_t start = x->range_limit == UINT64_MAX ? 0 : base_now_ns();
 	x->nop_accesses += bytes && !oracle_is_full(x->o);
 	oracle_access_range(x->o, actor, cpu_site_of_op(x, op, is_write),
 			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
-	x->range_ns += start ? now_ns() - start : 0;
+	x->range_ns += start ? base_now_ns() - start : 0;
 }
 
 void cpu_event_limit(struct cpu_machine *m, uint64_t ns)

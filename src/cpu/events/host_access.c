@@ -20,6 +20,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "base/clock.h"
 #include "cpu/events/host_access.h"
 #include "cpu/memory/space.h"
 #include "cpu/events/internal.h"
@@ -29,7 +30,6 @@
 #include <stdlib.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 
 /* With is_host_auto: so many accesses cost some seconds, and the program shall not wait longer. */
 #define AUTO_MAX 200000u
@@ -152,10 +152,8 @@ void cpu_event_host_off(struct cpu_machine *m, bool has_handlers)
 /* The time that accesses of host code take. Lock held. */
 static void add_time(struct cpu_events *x)
 {
-	struct timespec t;
+	uint64_t now = base_now_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	if (now - x->host_last < GAP_NS)
 		x->host_ns += now - x->host_last;
 	x->host_last = now;

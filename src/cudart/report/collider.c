@@ -17,9 +17,9 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cudart/report/collider.h"
 #include "race/file/host.h"
 #include "race/file/pair.h"
@@ -47,14 +47,6 @@ static struct race_watch_table *watch;
 static struct race_mirror *mirror; /* NULL: host code has no checks, or no detector asks for it */
 static bool is_open;
 static pid_t owner;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- after each batch of work ---------------------------------------------------------- */
 
@@ -501,7 +493,7 @@ static bool work_on(unsigned device, uint64_t deadline)
 
 	for (size_t i = 0; i < n; i++) {
 		bool is_ended = cpu_op_time(ops[i]) != 0;
-		while (!is_ended && now_ns() < deadline)
+		while (!is_ended && base_now_ns() < deadline)
 			is_ended = cpu_op_query(ops[i]);
 		is_all = is_all && is_ended;
 		cpu_op_put(ops[i]);
@@ -584,7 +576,7 @@ static void note_repeats(void)
 
 static void at_exit(void)
 {
-	uint64_t deadline = now_ns() + LAST_WAIT_S * 1000000000ull;
+	uint64_t deadline = base_now_ns() + LAST_WAIT_S * 1000000000ull;
 
 	if (owner != getpid())
 		return;

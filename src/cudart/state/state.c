@@ -14,9 +14,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/option.h"
 #include "base/processors.h"
 #include "cudart/state/capture.h"
@@ -202,7 +202,6 @@ static void thread_end(void *p)
 /* stats=1: what was executed, and the processor time of the whole process for it. */
 static void print_stats(void)
 {
-	struct timespec t = {0};
 	struct cpu_stats s;
 	char beside[96] = "";
 
@@ -212,12 +211,12 @@ static void print_stats(void)
 	if (s.beside)
 		snprintf(beside, sizeof(beside), ", %llu by several threads (%llu repeated by one)",
 			 (unsigned long long)s.beside, (unsigned long long)s.taken_back);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	rt_say("%llu launches (%llu copied)%s, %llu blocks, %llu warp instructions, %llu thread "
 	       "instructions, %.3f s",
 	       (unsigned long long)s.launches, (unsigned long long)s.repeats, beside,
 	       (unsigned long long)s.blocks, (unsigned long long)s.warp_insts,
-	       (unsigned long long)s.thread_insts, (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+	       (unsigned long long)s.thread_insts,
+	       1e-9 * (double)base_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 /* Reports faults that no call of the program has returned. */

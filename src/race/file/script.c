@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "race/race.h"
 #include "race/file/shm_write.h"
 
@@ -186,10 +187,7 @@ static void let_look(char *text, void *thread)
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->done, NULL);
 	l->thread = thread;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WAIT_MS * 1000000l;
-	until.tv_sec += until.tv_nsec / 1000000000l;
-	until.tv_nsec %= 1000000000l;
+	until = base_clock_after(CLOCK_REALTIME, WAIT_MS);
 	pthread_mutex_lock(&l->lock);
 	if (!start(l))
 		l->is_left = true;
