@@ -313,8 +313,25 @@ bool flow_is_data(struct flow *fl, const struct ptx_stmt *load);
 
 /* ---- waits.c ------------------------------------------------------------------------------ */
 
-/* Does a loop of the function seem to wait for a weak load of global memory? */
-bool flow_waits_weakly(struct flow *fl);
+/* How a loop loads what it waits for. */
+enum {
+	FLOW_WAIT_STRONG = 1, /* by a strong load or atomic, or beside a fence or a sleep */
+	FLOW_WAIT_WEAK = 2,   /* by a weak load: a race */
+};
+
+/* May a function that a loop calls load strongly what the loop waits for? */
+struct flow_wait_calls {
+	bool (*waits)(const struct ptx_stmt *call, void *arg);
+	void *arg;
+};
+
+typedef void flow_on_wait(struct ptx_stmt *head, void *arg);
+
+/* Which of `kinds` are loops of the function that seem to wait for what another block writes to
+ * global memory. `found` (may be NULL) gets each one's first statement, once for each edge back to
+ * it; without `calls` (NULL) no function loads strongly. */
+unsigned flow_find_waits(struct flow *fl, unsigned kinds, const struct flow_wait_calls *calls,
+			 flow_on_wait *found, void *arg);
 
 /* ---- manner.c ------------------------------------------------------------------------- */
 

@@ -1,156 +1,483 @@
 /*
- * waits.c - does a loop wait for what another block writes, by a weak load of global memory?
+ * waits.c - does a loop wait for what another block writes to global memory?
  *
- * Such a loop (`while (!*flag) __syncthreads();`) is a race, and never ends where blocks are
- * executed group after group (cpu/apart.c). Sought is a load in a loop whose address stays the same
- * in it, and whose value decides, with nothing else that changes there, whether the loop is left. A
- * loop over a row that reads its end each time isn't one: its counter changes. Loops that wait by
- * strong loads, or weak ones beside a fence, are for instrument/shuffle/waits.c.
+ * Looked at are the natural loops of all backward edges. What decides whether a loop is left is
+ * followed backwards from the conditions of its exits, in two ways.
  *
- * Misses: values that go through local memory, or through a called function. Taken for one, which
- * costs threads only: a bound that a loop reads again and compares with what stays.
+ * Strong: a strong load (or an atomic that changes nothing by itself) of global memory decides. Its
+ * value reaches the condition through registers, or through the branches that choose between
+ * them. A weak load counts if the loop also contains a fence or a sleep, which a mere search would
+ * not. So do atomics, except for those that make progress by themselves: a ticket (addition of a
+ * non-zero value) and a compare-and-swap against what the loop has just read. If the dependence
+ * passes through the thread's stack or shared memory, any strong load in the loop is enough.
+ * Accesses to shared memory and scopes within the cluster don't count. A loop that calls a function
+ * which may load strongly counts, too, if the caller says so.
+ *
+ * Weak: `while (!*flag) __syncthreads();` is a race, and never ends where blocks are executed group
+ * after group. A load decides whose address stays the same in the loop, with nothing else that
+ * changes there: the end of a row that is read each time isn't one, as the row's counter changes.
+ * The value may come by way of shared or local memory that the loop stores it to, or from a called
+ * function whose arguments stay the same.
+ *
+ * Misses: recursion; a function that reads another flag in each of its calls. Taken for one: a
+ * bound that a loop reads again and compares with what stays. Costs: linear in the loop's
+ * statements for each loop, and once more its blocks for each branch that the value has to do with;
+ * where that is more than STEPS and 64 for each block of the function, all further loops count as
+ * waiting.
  */
 #include <string.h>
 
 #include "flow/flow.h"
 
-struct waits {
-	struct flow *fl;
-	uint8_t *state;	 /* by register */
-	uint32_t *found; /* registers that have the loaded value in them */
-	uint32_t n, depth, deep;
-	bool is_steady; /* of the statement that is looked at */
+#define STEPS	    (1u << 20)
+#define TRACE_DEPTH 8
+#define DEEP	    200u /* steps from a register to what it is made of */
+
+/* What a register is in the loop, for weak loads, and where it comes from. */
+enum {
+	UNKNOWN,
+	UNDER_WAY = 1,
+	CHANGES = 2,
+	STEADY = 4,
+	LOADED = 8,  /* from global memory */
+	LOST = 16,   /* from shared or local memory */
+	CALLED = 32, /* from a function */
 };
 
-enum { UNKNOWN, UNDER_WAY, STEADY, CHANGES, LOADED };
+struct walk {
+	struct flow *fl;
+	const struct flow_wait_calls *calls;
+	uint64_t left; /* steps */
+	uint32_t head;
+	bool *in;	  /* by block */
+	uint32_t *blocks; /* those of the loop */
+	uint32_t nblocks;
+	/* strong */
+	uint32_t *set; /* registers that are wanted */
+	uint32_t nset;
+	bool *has_choosers; /* by block: want_choosers has been there */
+	bool *wanted;	    /* by register: its value decides */
+	uint32_t *todo;	    /* registers, a stack */
+	uint32_t ntodo;
+	bool has_pause; /* a fence or a sleep */
+	bool has_wait;	/* something that waits_on, wherever its value goes */
+	bool is_lost;	/* the value went through memory */
+	/* weak */
+	uint8_t *state; /* by register */
+	uint32_t *seen; /* those with a state */
+	uint32_t nseen, deep;
+	unsigned what; /* of the registers that are looked at */
+	bool has_weak; /* a weak load, or a call */
+};
 
-#define DEEP 200u /* steps from a register to what it is made of */
-
-static bool is_steady(struct waits *w, uint32_t reg);
-
-static uint32_t depth_of(const struct waits *w, const struct ptx_stmt *s)
+static bool is_inst(const struct ptx_stmt *s)
 {
-	return s->mark < w->fl->nblocks ? w->fl->blocks[s->mark].loop : 0;
+	return s->kind == PTX_STMT_INST && !s->inserted;
 }
+
+static void spend(struct walk *w, uint32_t steps)
+{
+	w->left -= steps < w->left ? steps : w->left;
+}
+
+/* A branch that chooses whether `block` runs. */
+static bool is_chooser(const struct walk *w, uint32_t b, uint32_t block)
+{
+	const struct flow *fl = w->fl;
+
+	return fl->blocks[b].nsucc > 1 && b != block && is_inst(fl->blocks[b].last) &&
+	       flow_dominates(fl, b, block) && !flow_postdominates(fl, block, b);
+}
+
+static bool may_leave(const struct walk *w, const struct flow_block *b)
+{
+	bool leaves = b->exits;
+
+	for (uint32_t i = 0; i < b->nsucc; i++)
+		leaves |= !w->in[b->succ[i]];
+	return leaves && is_inst(b->last);
+}
+
+/* ---- strong ------------------------------------------------------------------------------- */
+
+static void want(uint32_t reg, bool is_write, void *arg)
+{
+	struct walk *w = arg;
+
+	if (is_write || reg == PTX_NO_REG || w->wanted[reg])
+		return;
+	w->wanted[reg] = true;
+	w->set[w->nset++] = reg;
+	w->todo[w->ntodo++] = reg;
+}
+
+static bool is_global(struct flow *fl, const struct ptx_stmt *s)
+{
+	if (s->form->space != PTX_SPACE_GLOBAL && s->form->space != PTX_SPACE_GENERIC)
+		return false;
+	enum flow_origin o = flow_address_origin(fl, s);
+	return o != FLOW_ORIGIN_PRIVATE && o != FLOW_ORIGIN_SHARED && o != FLOW_ORIGIN_CONST;
+}
+
+/* Memory that another cluster can write, in a scope that reaches it. */
+static bool is_far(struct flow *fl, const struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+
+	return fm->scope != PTX_SCOPE_CTA && fm->scope != PTX_SCOPE_CLUSTER && is_global(fl, s);
+}
+
+struct trace {
+	struct walk *w;
+	unsigned depth;
+	bool is_found;
+};
+
+/* Does the register hold what the loop has read from memory (through copies and arithmetic)? */
+static void trace_read(uint32_t reg, bool is_write, void *arg)
+{
+	struct trace *t = arg;
+	uint32_t n;
+
+	if (is_write || t->is_found || t->depth == TRACE_DEPTH)
+		return;
+	struct ptx_stmt *const *defs = flow_defs(t->w->fl, reg, &n);
+	t->depth++;
+	for (uint32_t i = 0; i < n && !t->is_found; i++) {
+		if (!t->w->in[defs[i]->mark] || !is_inst(defs[i]))
+			continue;
+		if (defs[i]->form->effects & PTX_EFF_READ)
+			t->is_found = true;
+		else
+			ptx_each_reg(defs[i], trace_read, t);
+	}
+	t->depth--;
+}
+
+static bool is_read_in_loop(struct walk *w, const struct ptx_opnd *op)
+{
+	struct trace t = {.w = w};
+
+	if (op->kind == PTX_OPND_REG)
+		trace_read(op->reg, false, &t);
+	return t.is_found;
+}
+
+/* An atomic that finds another value in the next iteration because of this one. */
+static bool gets_on(struct walk *w, const struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	bool is_add = ptx_form_has(fm, PTX_MOD_ADD) || ptx_form_has(fm, PTX_MOD_INC) ||
+		      ptx_form_has(fm, PTX_MOD_DEC);
+
+	if (is_add && s->nops > 2)
+		return s->ops[2].kind != PTX_OPND_INT || s->ops[2].imm != 0;
+	return ptx_form_has(fm, PTX_MOD_CAS) && s->nops > 3 && is_read_in_loop(w, &s->ops[2]);
+}
+
+static bool waits_on(struct walk *w, const struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+
+	if (!(fm->effects & PTX_EFF_READ) || !is_far(w->fl, s))
+		return false;
+	if (fm->effects & PTX_EFF_ATOMIC)
+		return !gets_on(w, s);
+	if (fm->effects & (PTX_EFF_WRITE | PTX_EFF_ASYNC))
+		return false;
+	return fm->sem != PTX_SEM_WEAK || w->has_pause;
+}
+
+static void want_choosers(struct walk *w, uint32_t block)
+{
+	if (w->has_choosers[block])
+		return;
+	w->has_choosers[block] = true;
+	spend(w, w->nblocks);
+	for (uint32_t i = 0; i < w->nblocks; i++)
+		if (is_chooser(w, w->blocks[i], block))
+			ptx_each_reg(w->fl->blocks[w->blocks[i]].last, want, w);
+}
+
+/* Follows the values that decide, backwards through the loop. */
+static bool waits_strongly(struct walk *w)
+{
+	for (uint32_t i = 0; i < w->nblocks; i++) {
+		const struct flow_block *b = &w->fl->blocks[w->blocks[i]];
+		if (may_leave(w, b))
+			ptx_each_reg(b->last, want, w);
+	}
+	while (w->ntodo && w->left) {
+		uint32_t n, reg = w->todo[--w->ntodo];
+		struct ptx_stmt *const *defs = flow_defs(w->fl, reg, &n);
+
+		spend(w, n);
+		for (uint32_t i = 0; i < n; i++) {
+			struct ptx_stmt *s = defs[i];
+			if (!w->in[s->mark] || !is_inst(s))
+				continue;
+			if (waits_on(w, s))
+				return true;
+			w->is_lost |= (s->form->effects & PTX_EFF_READ) &&
+				      s->form->space != PTX_SPACE_PARAM &&
+				      s->form->space != PTX_SPACE_CONST;
+			ptx_each_reg(s, want, w);
+			want_choosers(w, s->mark);
+		}
+	}
+	return !w->left || (w->is_lost && w->has_wait);
+}
+
+/* ---- weak --------------------------------------------------------------------------------- */
+
+static unsigned what_is(struct walk *w, uint32_t reg);
 
 static void note_read(uint32_t reg, bool is_write, void *arg)
 {
-	struct waits *w = arg;
+	struct walk *w = arg;
 
-	if (!is_write && w->state[reg] != LOADED && !is_steady(w, reg))
-		w->is_steady = false;
+	if (!is_write && reg != PTX_NO_REG)
+		w->what |= what_is(w, reg);
 }
 
-/* Does all that the statement reads stay the same in the loop, or come from the load? */
-static bool reads_steady(struct waits *w, const struct ptx_stmt *s)
+/* What the statement reads, as a whole. */
+static unsigned what_reads(struct walk *w, const struct ptx_stmt *s)
 {
-	bool before = w->is_steady;
+	unsigned before = w->what, is;
 
-	w->is_steady = true;
+	w->what = STEADY;
 	ptx_each_reg(s, note_read, w);
-	bool is = w->is_steady;
-	w->is_steady = before;
+	is = w->what;
+	w->what = before;
+	return is & (CHANGES | UNDER_WAY) ? CHANGES : is;
+}
+
+static bool is_own_param(const struct walk *w, const struct ptx_stmt *s)
+{
+	const struct ptx_func *f = w->fl->f;
+	const struct ptx_opnd *at = ptx_address(s);
+
+	for (uint32_t i = 0; at && i < f->nparams; i++)
+		if (ptx_str_eq(f->params[i].name, at->text))
+			return true;
+	return false;
+}
+
+/* What the statement adds to what it reads. */
+static unsigned what_makes(struct walk *w, const struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+
+	if (!is_inst(s) || (fm->effects & (PTX_EFF_ATOMIC | PTX_EFF_UNKNOWN)))
+		return CHANGES;
+	if (fm->effects & PTX_EFF_CALL)
+		return CALLED;
+	if (!(fm->effects & PTX_EFF_READ) || fm->space == PTX_SPACE_CONST)
+		return 0;
+	if (fm->space == PTX_SPACE_PARAM)
+		return is_own_param(w, s) ? 0 : CALLED;
+	if (!is_global(w->fl, s))
+		return LOST;
+	if (fm->op != PTX_OP_LD && fm->op != PTX_OP_LDU)
+		return CHANGES;
+	return fm->sem == PTX_SEM_WEAK ? LOADED : 0;
+}
+
+/* The branches that choose whether the block runs. */
+static unsigned what_chooses(struct walk *w, uint32_t block)
+{
+	unsigned is = 0;
+
+	spend(w, w->nblocks);
+	for (uint32_t i = 0; i < w->nblocks; i++)
+		if (is_chooser(w, w->blocks[i], block))
+			is |= what_reads(w, w->fl->blocks[w->blocks[i]].last);
 	return is;
 }
 
-static bool is_steady(struct waits *w, uint32_t reg)
+static unsigned what_is(struct walk *w, uint32_t reg)
 {
-	const uint32_t others = PTX_EFF_ATOMIC | PTX_EFF_CALL | PTX_EFF_BARRIER |
-				PTX_EFF_CONVERGENT | PTX_EFF_UNKNOWN;
 	struct ptx_stmt *const *defs;
-	uint32_t n = 0, inside = 0;
+	unsigned is = STEADY;
+	uint32_t n = 0;
 
 	if (w->state[reg] != UNKNOWN)
-		return w->state[reg] == STEADY;
+		return w->state[reg];
 	w->state[reg] = UNDER_WAY;
+	w->seen[w->nseen++] = reg;
 	defs = flow_defs(w->fl, reg, &n);
-	bool is = w->deep++ < DEEP;
-	for (uint32_t i = 0; i < n && is; i++) {
-		if (depth_of(w, defs[i]) < w->depth)
+	spend(w, n + 1);
+	w->deep++;
+	for (uint32_t i = 0; i < n && !(is & CHANGES); i++) {
+		if (!w->in[defs[i]->mark])
 			continue;
-		/* A counter, or one of several values. */
-		is = ++inside == 1 && n == 1 && defs[i]->kind == PTX_STMT_INST &&
-		     !(defs[i]->form->effects & others) && reads_steady(w, defs[i]);
+		is |= w->deep > DEEP || !w->left ? CHANGES : what_makes(w, defs[i]);
+		if (!(is & CHANGES))
+			is |= what_reads(w, defs[i]);
+		if (!(is & CHANGES) && n > 1)
+			is |= what_chooses(w, defs[i]->mark);
 	}
 	w->deep--;
-	w->state[reg] = is ? STEADY : CHANGES;
-	return is;
+	w->state[reg] = (uint8_t)(is & CHANGES ? CHANGES : is);
+	return w->state[reg];
 }
 
-static void note_loaded(uint32_t reg, bool is_write, void *arg)
+/* Does a statement of the loop do that? */
+static bool any(struct walk *w, bool (*does)(struct walk *, const struct ptx_stmt *))
 {
-	struct waits *w = arg;
-
-	if (!is_write || w->state[reg] == LOADED)
-		return;
-	w->state[reg] = LOADED;
-	w->found[w->n++] = reg;
-}
-
-static bool leaves_loop(const struct waits *w, const struct ptx_stmt *s)
-{
-	const struct flow_block *b = &w->fl->blocks[s->mark];
-
-	for (uint32_t i = 0; i < b->nsucc; i++)
-		if (w->fl->blocks[b->succ[i]].loop < b->loop)
-			return true;
-	return b->exits;
-}
-
-/* The statement reads the value. */
-static bool decides(struct waits *w, const struct ptx_stmt *s)
-{
-	const uint32_t ends = PTX_EFF_BRANCH | PTX_EFF_EXIT;
-
-	if (s->kind != PTX_STMT_INST || depth_of(w, s) < w->depth || !reads_steady(w, s))
-		return false;
-	if (s->form->effects & ends)
-		return leaves_loop(w, s);
-	if (s->form->effects & PTX_EFF_WRITE)
-		return s->form->space == PTX_SPACE_SHARED; /* for the block's other threads */
-	ptx_each_reg(s, note_loaded, w);
-	return false;
-}
-
-static bool waits_for(struct waits *w, const struct ptx_stmt *load)
-{
-	memset(w->state, UNKNOWN, w->fl->f->nregs);
-	w->n = 0;
-	if (!reads_steady(w, load))
-		return false;
-	ptx_each_reg(load, note_loaded, w);
-	for (uint32_t i = 0; i < w->n; i++) {
-		uint32_t n = 0;
-		struct ptx_stmt *const *uses = flow_uses(w->fl, w->found[i], &n);
-
-		for (uint32_t k = 0; k < n; k++)
-			if (decides(w, uses[k]))
+	for (uint32_t i = 0; i < w->nblocks; i++) {
+		const struct flow_block *b = &w->fl->blocks[w->blocks[i]];
+		for (const struct ptx_stmt *s = b->first;; s = s->next) {
+			if (is_inst(s) && does(w, s))
 				return true;
+			if (s == b->last)
+				break;
+		}
 	}
 	return false;
 }
 
-static bool is_load(const struct ptx_stmt *s)
+/* It stores what has been loaded, for the block's other threads or for later. */
+static bool passes_on(struct walk *w, const struct ptx_stmt *s)
 {
-	return s->kind == PTX_STMT_INST &&
-	       (s->form->op == PTX_OP_LD || s->form->op == PTX_OP_LDU) &&
-	       (s->form->space == PTX_SPACE_GLOBAL || s->form->space == PTX_SPACE_GENERIC);
+	const struct ptx_form *fm = s->form;
+
+	return (fm->effects & PTX_EFF_WRITE) && !(fm->effects & (PTX_EFF_ATOMIC | PTX_EFF_READ)) &&
+	       fm->space != PTX_SPACE_PARAM && !is_global(w->fl, s) && (what_reads(w, s) & LOADED);
 }
 
-bool flow_waits_weakly(struct flow *fl)
+static bool is_changing_argument(struct walk *w, const struct ptx_stmt *s)
 {
-	struct waits w = {.fl = fl};
+	return (s->form->effects & PTX_EFF_WRITE) && s->form->space == PTX_SPACE_PARAM &&
+	       (what_reads(w, s) & CHANGES);
+}
 
-	ptx_each_stmt(fl->f, s)
-	{
-		if (!is_load(s) || !(w.depth = depth_of(&w, s)))
+static bool waits_weakly(struct walk *w)
+{
+	for (uint32_t i = 0; i < w->nblocks; i++) {
+		const struct flow_block *b = &w->fl->blocks[w->blocks[i]];
+		unsigned is = may_leave(w, b) ? what_reads(w, b->last) : CHANGES;
+
+		if (is & CHANGES)
 			continue;
-		if (!w.state) {
-			w.state = base_alloc(fl->arena, fl->f->nregs);
-			w.found = base_alloc(fl->arena, fl->f->nregs * sizeof(*w.found));
-		}
-		if (waits_for(&w, s))
+		if ((is & LOADED) || ((is & LOST) && any(w, passes_on)) ||
+		    ((is & CALLED) && !any(w, is_changing_argument)))
 			return true;
 	}
+	return !w->left;
+}
+
+/* ---- loops -------------------------------------------------------------------------------- */
+
+static void enter(struct walk *w, uint32_t block)
+{
+	w->in[block] = true;
+	w->blocks[w->nblocks++] = block;
+}
+
+/* Everything from which the backward edge's source is reached without passing the head. */
+static void fill(struct walk *w, uint32_t from, uint32_t *stack)
+{
+	const struct flow *fl = w->fl;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->nblocks; i++)
+		w->in[w->blocks[i]] = w->has_choosers[w->blocks[i]] = false;
+	w->nblocks = 0;
+	enter(w, w->head);
+	if (!w->in[from]) {
+		enter(w, from);
+		stack[n++] = from;
+	}
+	while (n) {
+		const struct flow_block *b = &fl->blocks[stack[--n]];
+		for (uint32_t i = 0; i < b->npred; i++)
+			if (!w->in[b->pred[i]] && fl->blocks[b->pred[i]].rpo != UINT32_MAX) {
+				enter(w, b->pred[i]);
+				stack[n++] = b->pred[i];
+			}
+	}
+	spend(w, w->nblocks);
+}
+
+static bool note_pause(struct walk *w, const struct ptx_stmt *s)
+{
+	w->has_pause |= (s->form->effects & (PTX_EFF_FENCE | PTX_EFF_SLEEP)) != 0;
 	return false;
+}
+
+/* What may make the loop one that waits. True: a function that it calls. */
+static bool note_wait(struct walk *w, const struct ptx_stmt *s)
+{
+	bool is_call = (s->form->effects & PTX_EFF_CALL) != 0;
+
+	w->has_wait |= s->form->sem != PTX_SEM_WEAK && waits_on(w, s);
+	w->has_weak |= is_call || s->form->op == PTX_OP_LD || s->form->op == PTX_OP_LDU;
+	return is_call && w->calls && w->calls->waits(s, w->calls->arg);
+}
+
+static unsigned loop_waits(struct walk *w, unsigned kinds)
+{
+	unsigned found = 0;
+
+	for (uint32_t i = 0; i < w->nset; i++)
+		w->wanted[w->set[i]] = false;
+	for (uint32_t i = 0; i < w->nseen; i++)
+		w->state[w->seen[i]] = UNKNOWN;
+	w->nset = w->ntodo = w->nseen = 0;
+	w->has_pause = w->has_wait = w->is_lost = w->has_weak = false;
+	(void)any(w, note_pause);
+	if (any(w, note_wait))
+		found |= kinds & FLOW_WAIT_STRONG;
+	if ((kinds & FLOW_WAIT_STRONG) && !found && waits_strongly(w))
+		found |= FLOW_WAIT_STRONG;
+	if ((kinds & FLOW_WAIT_WEAK) && w->has_weak && waits_weakly(w))
+		found |= FLOW_WAIT_WEAK;
+	return found;
+}
+
+static void open_walk(struct walk *w)
+{
+	struct base_arena *arena = w->fl->arena;
+	size_t nregs = w->fl->f->nregs + 1u;
+
+	w->in = BASE_NEWN(arena, bool, w->fl->nblocks);
+	w->has_choosers = BASE_NEWN(arena, bool, w->fl->nblocks);
+	w->blocks = BASE_NEWN(arena, uint32_t, w->fl->nblocks);
+	w->set = BASE_NEWN(arena, uint32_t, nregs);
+	w->wanted = BASE_NEWN(arena, bool, nregs);
+	w->todo = BASE_NEWN(arena, uint32_t, nregs);
+	w->state = BASE_NEWN(arena, uint8_t, nregs);
+	w->seen = BASE_NEWN(arena, uint32_t, nregs);
+}
+
+unsigned flow_find_waits(struct flow *fl, unsigned kinds, const struct flow_wait_calls *calls,
+			 flow_on_wait *found, void *arg)
+{
+	struct walk w = {.fl = fl, .calls = calls, .left = STEPS + 64ull * fl->nblocks};
+	uint32_t *stack = NULL;
+	unsigned all = 0;
+
+	for (uint32_t t = 0; t < fl->nblocks; t++) {
+		const struct flow_block *b = &fl->blocks[t];
+		for (uint32_t i = 0; i < b->nsucc; i++) {
+			const struct flow_block *h = &fl->blocks[b->succ[i]];
+			unsigned is = kinds;
+			if (b->rpo == UINT32_MAX || h->rpo > b->rpo)
+				continue;
+			if (!stack) {
+				open_walk(&w);
+				stack = BASE_NEWN(fl->arena, uint32_t, fl->nblocks);
+			}
+			w.head = b->succ[i];
+			if (w.left) {
+				fill(&w, t, stack);
+				is = loop_waits(&w, kinds);
+			}
+			all |= is;
+			if (is && found)
+				found(h->first, arg);
+		}
+	}
+	return all;
 }

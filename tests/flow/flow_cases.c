@@ -192,7 +192,11 @@ static bool answer(struct run *r, const char *what, const char *arg, struct base
 	} else if (!strcmp(what, "undisturbed")) {
 		base_buf_puts(b, flow_is_undisturbed(r->fl, r->s) ? "yes" : "no");
 	} else if (!strcmp(what, "waits")) {
-		base_buf_puts(b, flow_waits_weakly(r->fl) ? "yes" : "no");
+		unsigned is =
+			flow_find_waits(r->fl, FLOW_WAIT_STRONG | FLOW_WAIT_WEAK, NULL, NULL, NULL);
+		base_buf_puts(b, is & FLOW_WAIT_STRONG ? is & FLOW_WAIT_WEAK ? "both" : "strong"
+				 : is & FLOW_WAIT_WEAK ? "weak"
+						       : "no");
 	} else if (!strcmp(what, "live")) {
 		put_live(r, b);
 	} else if (!strcmp(what, "succ")) {

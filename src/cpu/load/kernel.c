@@ -379,7 +379,7 @@ static void note_common(struct load_func *lf, void *arg)
 	}
 	if (!c->is_found && !fl)
 		fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
-	c->is_found = c->is_found || flow_waits_weakly(fl);
+	c->is_found = c->is_found || flow_find_waits(fl, FLOW_WAIT_WEAK, NULL, NULL, NULL);
 	base_arena_free(&scratch);
 }
 

@@ -57,18 +57,53 @@ __global__ void one(int *flag, int *out)
 	out[blockIdx.x * BLOCK + threadIdx.x] = 1;
 }
 
+__device__ __noinline__ int look(int *flag)
+{
+	return get(flag);
+}
+
+// A called function does.
+__global__ void called(int *flag, int *out)
+{
+	if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0)
+		set(flag);
+	while (blockIdx.x == 0) {
+		__syncthreads();
+		if (__syncthreads_or(look(flag)))
+			break;
+	}
+	out[blockIdx.x * BLOCK + threadIdx.x] = 1;
+}
+
+// By way of the thread's stack.
+__global__ void stack(int *flag, int *out)
+{
+	volatile int seen;
+
+	if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0)
+		set(flag);
+	while (blockIdx.x == 0) {
+		seen = get(flag);
+		__syncthreads();
+		if (__syncthreads_or(seen))
+			break;
+	}
+	out[blockIdx.x * BLOCK + threadIdx.x] = 1;
+}
+
 int main(int argc, char **argv)
 {
+	void (*const kernels[])(int *, int *) = {all, one, called, stack};
+	const char *const names = "aocs";
 	const int blocks = 64;
 	int *flag, *out, sum = 0, host[64 * BLOCK];
 
 	cudaMalloc(&flag, sizeof(*flag));
 	cudaMalloc(&out, sizeof(host));
 	cudaMemset(flag, 0, sizeof(*flag));
-	if (argc > 1 && argv[1][0] == 'a')
-		all<<<blocks, BLOCK>>>(flag, out);
-	else
-		one<<<blocks, BLOCK>>>(flag, out);
+	for (int i = 0; i < 4; i++)
+		if (argc > 1 && argv[1][0] == names[i])
+			kernels[i]<<<blocks, BLOCK>>>(flag, out);
 	cudaMemcpy(host, out, sizeof(host), cudaMemcpyDeviceToHost);
 	for (int v : host)
 		sum += v;
