@@ -20,10 +20,10 @@ static void say_not(const char *why)
 /* COLLIDER_TOOL_OPTIONS for the process that puts the checks in; NULL with a message. */
 static const char *options_of(struct option_set *set)
 {
-	return tool_load_options((unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,
-				 option_text(set, OPTION_KERNEL_NAME),
-				 option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
-				 option_text(set, OPTION_PRUNE), &set->arena);
+	return tool_load_options(
+		(unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,
+		option_text(set, OPTION_KERNEL_NAME), option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
+		option_text(set, OPTION_PRUNE), option_int(set, OPTION_LOAD_LIMIT), &set->arena);
 }
 
 /* What the library is handed. NULL: a message has said why not. */

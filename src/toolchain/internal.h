@@ -24,6 +24,7 @@ struct tool_options {
 	bool no_lineinfo, gpu_only, host; /* for nvcc only */
 	const char *host_filter;	  /* likewise; NULL: all files */
 	int64_t long_build_ms;		  /* say so when ptxas will need more; 0: never */
+	int64_t load_limit_ms;		  /* of what a program loads; 0: none */
 	char *root;			  /* the real toolkit, or NULL: look for it */
 };
 

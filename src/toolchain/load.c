@@ -436,7 +436,7 @@ int tool_load(int argc, char **argv)
 }
 
 char *tool_load_options(unsigned detectors, const char *kernels, const char *others,
-			const char *prune, struct base_arena *a)
+			const char *prune, int64_t limit_ms, struct base_arena *a)
 {
 	struct tool_options o;
 
@@ -448,6 +448,7 @@ char *tool_load_options(unsigned detectors, const char *kernels, const char *oth
 		o.inst.kernel_name = kernels;
 	if (others)
 		o.inst.kernel_name_exclude = others;
+	o.load_limit_ms = limit_ms;
 	tool_options_prune(&o, prune);
 	return tool_options_encode(&o, a);
 }

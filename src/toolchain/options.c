@@ -56,6 +56,8 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 	}
 	if (option_source(s, OPTION_LONG_BUILD) != OPTION_FROM_DEFAULT)
 		o->long_build_ms = option_int(s, OPTION_LONG_BUILD);
+	if (s->cmd == OPTION_CMD_TOOL)
+		o->load_limit_ms = option_int(s, OPTION_LOAD_LIMIT);
 	if (option_text(s, OPTION_ROOT))
 		o->root = base_strdup(a, option_text(s, OPTION_ROOT));
 	if (option_text(s, OPTION_HOST_FILTER))
@@ -136,6 +138,9 @@ char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 							: "proved");
 	option_encode_one(&b, OPTION_LONG_BUILD,
 			  base_printf(a, "%lldms", (long long)o->long_build_ms));
+	if (o->load_limit_ms)
+		option_encode_one(&b, OPTION_LOAD_LIMIT,
+				  base_printf(a, "%lldms", (long long)o->load_limit_ms));
 	if (o->root)
 		option_encode_one(&b, OPTION_ROOT, o->root);
 	char *text = base_strndup(a, b.p, b.n);

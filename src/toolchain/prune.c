@@ -51,7 +51,7 @@ void tool_find_prunes(struct tool_work *w)
 	    (!j.wants_global && !j.wants_whole && !strstr(w->text, ".shared")))
 		return;
 	for (size_t i = 0; i < w->funcs.n; i++)
-		if (w->funcs.v[i].is_entry && !w->funcs.v[i].is_left_out)
+		if (w->funcs.v[i].is_entry && !w->funcs.v[i].is_left_out && !w->funcs.v[i].skip)
 			base_vec_push(&names, w->funcs.v[i].name);
 	j.kernels = names.v;
 	j.nkernels = names.n;

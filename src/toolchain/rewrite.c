@@ -328,6 +328,8 @@ static bool attempts(struct tool_work *w, struct base_buf *out, struct base_sink
 		if (w->stats.already || w->stats.too_old || w->stats.idle || w->job->opt->no_fit ||
 		    !w->job->arch)
 			return true;
+		if (tool_skip_slow(w))
+			continue;
 		if (assemble(w, out->p, out->n, &w->after, &said)) {
 			if (tool_skip_refused(w)) {
 				*why = "ptxas refuses its kernels alone";
@@ -427,8 +429,11 @@ static enum tool_outcome rewrite(struct tool_work *w, struct base_buf *out, stru
 	}
 	tool_first_limits(w, &before);
 	/* Once without proofs, for the lengths: they say how long proofs may take. */
-	if (!w->is_idle && w->job->opt->prune_timed && instrument(w, out, sink) != 0)
-		return failed(w, reason(w, sink, why));
+	if (!w->is_idle && w->job->opt->prune_timed) {
+		if (instrument(w, out, sink) != 0)
+			return failed(w, reason(w, sink, why));
+		(void)tool_skip_slow(w);
+	}
 	if (!w->is_idle)
 		tool_find_prunes(w);
 	w->io.prunes = w->prunes.kernels.v;

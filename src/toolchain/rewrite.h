@@ -1,7 +1,7 @@
 /*
  * rewrite.h - what rewrite.c knows of a text while it looks for checks that fit: its functions and
- * their limits, the last trial, and what it has cost. Only rewrite.c, limits.c, scan.c and
- * refused.c use it.
+ * their limits, the last trial, and what it has cost. Only rewrite.c, limits.c, scan.c, refused.c,
+ * prune.c and slow.c use it.
  */
 #ifndef COLLIDER_TOOLCHAIN_REWRITE_H
 #define COLLIDER_TOOLCHAIN_REWRITE_H
@@ -76,6 +76,8 @@ bool tool_tighten(struct tool_work *w, struct tool_func *f, const char *why);
 bool tool_scan(struct tool_work *w, struct base_sink *sink);
 /* prune.c: adds the accesses that need no check to w->prunes, where --prune asks for it. */
 void tool_find_prunes(struct tool_work *w);
+/* slow.c: leaves out the kernels that cost most, as --load-limit says; false: none. */
+bool tool_skip_slow(struct tool_work *w);
 /* refused.c: leaves out the kernels that only an object can hold; false: there are none. */
 bool tool_skip_refused(struct tool_work *w);
 

@@ -5,14 +5,14 @@
  * docs/results, 2026-11-22): the lengths of all functions with their checks give an estimate before
  * ptxas starts. Where that is above --long-build, one line names the functions that cost most, and
  * how to leave them out. On a terminal a line counts the seconds after a tenth of that time, and
- * goes away. A program that waits for the code that it loads gets one line, on a terminal or not.
+ * goes away. A program that waits for the code that it loads gets one line, on a terminal or not;
+ * with --load-limit it waits no longer: the kernels that cost most are left unchecked then.
  *
  * Misses: what makes one function three times as slow as another of its length; a slower machine.
  * The line of one of several compilations at the same time is overwritten by the others'.
  * Costs: ten short sleeps a second on a terminal, else nothing.
  */
-#include "toolchain/internal.h"
-#include "instrument/instrument.h"
+#include "toolchain/rewrite.h"
 #include "race/race.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@
 /* The line comes after so much of --long-build. */
 #define SHOWN_PART 0.1
 /* Seconds that a program may wait without a word about why. */
-#define WAITED_LEAST 10
+#define WAITED_LEAST 5
 /* Functions with more sites than that have a line of their own under --collider-verbose. */
 #define SAID_SITES 200
 
@@ -146,9 +146,50 @@ void tool_wait_say(const struct tool_job *job, struct tool_sizes *s)
 	(void)find_costly(s, tool_sizes_seconds(s), &list);
 	dprintf(job->waiters,
 		"collider: %s: its GPU code gets checks before it runs, once: ptxas is expected to "
-		"take about %.0f s; --kernel-name-exclude='%s' leaves out what takes longest\n",
+		"take about %.0f s; --kernel-name-exclude='%s' leaves out what takes longest, "
+		"--load-limit=S what would take longer than S seconds\n",
 		job->name, wall, list.p);
 	base_buf_free(&list);
+}
+
+/* The kernel that ptxas would take longest for; NULL: none is left. */
+static struct tool_func *find_costliest(struct tool_work *w, struct tool_size **size)
+{
+	struct tool_func *found = NULL;
+
+	for (size_t i = 0; i < w->sizes.list.n; i++) {
+		struct tool_size *s = &w->sizes.list.v[i];
+		for (size_t k = 0; k < w->funcs.n; k++) {
+			struct tool_func *f = &w->funcs.v[k];
+			if (!f->is_entry || f->skip || strcmp(f->name, s->name) != 0 ||
+			    (found && (*size)->n >= s->n))
+				continue;
+			found = f;
+			*size = s;
+		}
+	}
+	return found;
+}
+
+bool tool_skip_slow(struct tool_work *w)
+{
+	double limit = 1e-3 * (double)w->job->opt->load_limit_ms, wall;
+	struct tool_func *f;
+	struct tool_size *s;
+	bool is_changed = false;
+
+	if (!w->job->is_waited_for || limit <= 0)
+		return false;
+	while ((wall = tool_sizes_wall(&w->sizes)) > limit && (f = find_costliest(w, &s))) {
+		f->skip = is_changed = true;
+		f->maxnreg = 0;
+		f->why = base_printf(&w->arena,
+				     "ptxas would take about %.0f s for it and others with checks "
+				     "(--load-limit)",
+				     wall < 1 ? 1 : wall);
+		s->n = 0;
+	}
+	return is_changed;
 }
 
 struct shown {

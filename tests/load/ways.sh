@@ -103,6 +103,21 @@ expect k "cuLibraryLoadData wrapper 0"
 go k --kernel-name-exclude='block*,nothing' -- "$program" . wrapper:size.fatbin || fail "k: $(cat k.err)"
 expect k "cuLibraryLoadData wrapper 0"
 
+# What ptxas would take too long for stays as it was, and is named; with more time all have checks.
+cat >two.cu <<'C'
+__global__ void one(int *p) { p[threadIdx.x] += p[threadIdx.x + 1]; }
+__global__ void two(int *p) { p[threadIdx.x] += 1; }
+C
+nvcc -fatbin -lineinfo -arch=sm_90 two.cu -o two.fatbin || exit 2
+go l --load-limit=1ms -- "$program" . wrapper:two.fatbin || fail "l: $(cat l.err)"
+for kernel in _Z3onePi _Z3twoPi; do
+	says l.err "$kernel runs as it was: ptxas would take about [0-9]+ s .*--load-limit"
+	"$built/load_sites" l.0 | grep -qxF "unchecked $kernel kernel-as-it-was 1" || fail "$kernel: its checks aren't missed"
+done
+go l --load-limit=100 -- "$program" . wrapper:two.fatbin || fail "l: $(cat l.err)"
+grep -q 'runs as it was' l.err && fail "left out in time: $(cat l.err)"
+"$built/load_sites" l.0 | grep -q 'kernel-as-it-was' && fail "left out in time"
+
 # A driver that refuses it gets the program's own.
 STANDIN_REFUSES=1 go e -- "$program" . data:sum.ptx wrapper:size.fatbin || fail "e: $(cat e.err)"
 cat >want <<'L'

@@ -57,6 +57,12 @@ kill -- -$waits 2>/dev/null || true
 wait $waits 2>/dev/null || true
 grep -q "^collider: a.out: its GPU code gets checks .* about [0-9]* s; --kernel-name-exclude='long_one' leaves" long.log ||
 	fail "expected a word to who waits, found: $(cat long.log)"
+# Or the kernel that costs most stays as it was, and only it.
+{ text_of 4000; text_of 20 | sed '1,3d; s/long_one/short_one/'; } >both.ptx
+COLLIDER_TOOL_OPTIONS=long-build=0ms:load-limit=2s bin/collider-load 90 '' 0 a.out '' 0 3<both.ptx 4>both.code 2>both.log
+test ! -s both.log || fail "expected no word where nobody waits: $(cat both.log)"
+grep -aq 'a.out: long_one runs as it was: ptxas would take about [0-9]* s .*--load-limit' both.code || fail "expected the costly kernel's name"
+grep -aq 'short_one runs as it was' both.code && fail "expected checks in the other kernel"
 
 # The left out kernel has the code that it has without Collider; the other one has not.
 rc_of 0 "$real/bin/nvcc" $arch -lineinfo -cubin two.cu -o want.cubin
