@@ -23,8 +23,9 @@
  * aren't comparisons. Without wants_whole nothing tests that accesses to global memory stay within
  * their arrays.
  * Costs: the time of `collider prove`, at most LIMIT_MS for each kernel and turn, or what the job
- * has: then the second turn, which proves most, comes first, and is_late says whether more time
- * could prove more. None for a module that was analysed before, whose results that command keeps.
+ * has: the second turn, which proves most, comes first, then the third, each with three quarters of
+ * what is left; is_late says whether more time could prove more. None for a module that was
+ * analysed before, whose results that command keeps.
  */
 #include "base/clock.h"
 #include "prune/prune.h"
@@ -226,6 +227,9 @@ struct search {
 	uint64_t end;
 };
 
+/* Of the time that is left: the first turns prove most. */
+#define TURN_SHARE(ms) ((ms) / 4 * 3)
+
 /* False: the search is at its end. */
 static bool set_limits(const struct search *x, struct prove_options *o)
 {
@@ -237,7 +241,7 @@ static bool set_limits(const struct search *x, struct prove_options *o)
 		return true;
 	if (now >= x->end)
 		return false;
-	o->wall_ms = (unsigned)(x->end - now);
+	o->wall_ms = 1 + (unsigned)TURN_SHARE(x->end - now);
 	return true;
 }
 
@@ -271,11 +275,32 @@ static bool prove_once(const struct search *x, struct prove_options *o, struct r
 	return !rc;
 }
 
-static void add_any(const struct search *x, const struct race_proofs *r, struct inst_prunes *out)
+static void add_any(const struct search *x, const struct race_proofs *r)
 {
 	for (size_t i = 0; i < r->kernels.n; i++)
-		add_sites(kernel_of(out, r->kernels.v[i].name), &r->kernels.v[i],
+		add_sites(kernel_of(x->out, r->kernels.v[i].name), &r->kernels.v[i],
 			  x->j->wants_global, false);
+}
+
+/* False: the kernel's entry can't test it. */
+static bool add_terms(struct inst_prune *k, const struct race_proof *proof)
+{
+	return add_contract(k, proof) && (!has_stays_if(proof) || add_assume(k, proof->stays_if));
+}
+
+static void add_some(const struct search *x, const struct race_proofs *r)
+{
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		const struct race_proof *proof = &r->kernels.v[i];
+		struct inst_prune *k = kernel_of(x->out, proof->name);
+		if (!add_terms(k, proof)) {
+			k->nterms = 0;
+			continue;
+		}
+		add_sites(k, proof, x->j->wants_global, true);
+		if (x->j->wants_whole)
+			add_whole(k, proof);
+	}
 }
 
 /* ---- one more assumption ------------------------------------------------------------------- */
@@ -287,13 +312,13 @@ struct remedies {
 };
 
 /* The first that takes all alarms away and that the kernel's entry can test. */
-static void choose_remedy(struct remedies *m, const struct race_proof *proof,
-			  const struct inst_prune *k)
+static void choose_remedy(struct remedies *m, const struct race_proof *proof)
 {
 	for (size_t i = 0; i < proof->remedies.n; i++) {
 		struct prove_assume_of a = {proof->name, proof->remedies.v[i].assume};
-		struct inst_prune more = *k;
-		if (!proof->remedies.v[i].is_all || !add_assume(&more, a.assume))
+		struct inst_prune k = {0};
+		if (!proof->remedies.v[i].is_all || !add_terms(&k, proof) ||
+		    !add_assume(&k, a.assume))
 			continue;
 		base_vec_push(&m->each, a);
 		base_vec_push(&m->names, a.kernel);
@@ -301,10 +326,17 @@ static void choose_remedy(struct remedies *m, const struct race_proof *proof,
 	}
 }
 
-static void use_remedy(const struct search *x, const struct race_proof *proof, const char *assume,
-		       struct inst_prune *k)
+static bool prove_remedies(const struct search *x, const struct remedies *m, struct race_proofs *r)
 {
-	struct inst_prune more = *k;
+	struct prove_options o = {
+		.only = m->names.v, .nonly = m->names.n, .each = m->each.v, .neach = m->each.n};
+
+	return m->each.n && prove_once(x, &o, r);
+}
+
+static void add_remedy(const struct search *x, const struct race_proof *proof, const char *assume)
+{
+	struct inst_prune *k = kernel_of(x->out, proof->name), more = *k;
 
 	if (!proof->sites.n || !add_assume(&more, assume) ||
 	    (has_stays_if(proof) && !add_assume(&more, proof->stays_if)))
@@ -315,42 +347,13 @@ static void use_remedy(const struct search *x, const struct race_proof *proof, c
 		add_whole(k, proof);
 }
 
-static void use_remedies(const struct search *x, const struct remedies *m)
+static void add_remedies(const struct search *x, const struct race_proofs *r,
+			 const struct remedies *m)
 {
-	struct prove_options o = {
-		.only = m->names.v, .nonly = m->names.n, .each = m->each.v, .neach = m->each.n};
-	struct race_proofs r;
-
-	if (!m->each.n || !prove_once(x, &o, &r))
-		return;
-	for (size_t i = 0; i < r.kernels.n; i++)
+	for (size_t i = 0; i < r->kernels.n; i++)
 		for (size_t a = 0; a < m->each.n; a++)
-			if (!strcmp(m->each.v[a].kernel, r.kernels.v[i].name))
-				use_remedy(x, &r.kernels.v[i], m->each.v[a].assume,
-					   kernel_of(x->out, r.kernels.v[i].name));
-	race_proofs_free(&r);
-}
-
-static void add_some(const struct search *x, const struct race_proofs *r, struct inst_prunes *out)
-{
-	struct remedies m = {0};
-
-	for (size_t i = 0; i < r->kernels.n; i++) {
-		const struct race_proof *proof = &r->kernels.v[i];
-		struct inst_prune *k = kernel_of(out, proof->name);
-		if (!add_contract(k, proof) ||
-		    (has_stays_if(proof) && !add_assume(k, proof->stays_if))) {
-			k->nterms = 0;
-			continue;
-		}
-		add_sites(k, proof, x->j->wants_global, true);
-		if (x->j->wants_whole)
-			add_whole(k, proof);
-		choose_remedy(&m, proof, k);
-	}
-	use_remedies(x, &m);
-	base_vec_free(&m.each);
-	base_vec_free(&m.names);
+			if (!strcmp(m->each.v[a].kernel, r->kernels.v[i].name))
+				add_remedy(x, &r->kernels.v[i], m->each.v[a].assume);
 }
 
 void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
@@ -358,17 +361,28 @@ void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 	struct prove_options any = {.all_launches = true},
 			     some = {.wants_remedies = true, .of_many_blocks = true};
 	struct search x = {j, out, j->wall_ms ? base_now_ms() + j->wall_ms : 0};
-	struct race_proofs of_any, of_some;
-	bool has_some = x.end && prove_once(&x, &some, &of_some);
+	struct race_proofs of_any, of_some, of_more;
+	struct remedies m = {0};
+	bool has_some = prove_once(&x, &some, &of_some);
+
+	for (size_t i = 0; has_some && i < of_some.kernels.n; i++)
+		choose_remedy(&m, &of_some.kernels.v[i]);
+	bool has_more = prove_remedies(&x, &m, &of_more);
 	bool has_any = prove_once(&x, &any, &of_any);
 
-	has_some = has_some || (!x.end && prove_once(&x, &some, &of_some));
+	/* What holds for any launch needs no test; then what the first found is tested. */
 	if (has_any) {
-		add_any(&x, &of_any, out);
+		add_any(&x, &of_any);
 		race_proofs_free(&of_any);
 	}
-	if (has_some) {
-		add_some(&x, &of_some, out);
-		race_proofs_free(&of_some);
+	if (has_some)
+		add_some(&x, &of_some);
+	if (has_more) {
+		add_remedies(&x, &of_more, &m);
+		race_proofs_free(&of_more);
 	}
+	if (has_some)
+		race_proofs_free(&of_some);
+	base_vec_free(&m.each);
+	base_vec_free(&m.names);
 }
