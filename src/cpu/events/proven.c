@@ -250,6 +250,32 @@ static uint32_t site_of(const struct cpu_proven_run *r, uint32_t pc, uint64_t lo
 	return p->nsites;
 }
 
+static bool is_row(const uint64_t *addr, uint32_t mask, uint32_t bytes)
+{
+	unsigned first = (unsigned)__builtin_ctz(mask), end = 32u - (unsigned)__builtin_clz(mask);
+	uint64_t base = addr[first] - (uint64_t)first * bytes, differ = 0;
+
+	if ((mask >> first) & ((mask >> first) + 1))
+		return false;
+	/* Lanes that do nothing mostly lie so, too. */
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		differ |= addr[l] ^ (base + (uint64_t)l * bytes);
+	if (!differ || mask == UINT32_MAX)
+		return !differ;
+	differ = 0;
+	for (unsigned l = first; l < end; l++)
+		differ |= addr[l] ^ (base + (uint64_t)l * bytes);
+	return !differ;
+}
+
+static struct cpu_span span_of(const struct proven_lanes *a)
+{
+	uint64_t lo = a->addr[__builtin_ctz(a->mask)];
+
+	return a->is_row ? (struct cpu_span){lo, a->addr[31 - __builtin_clz(a->mask)], lo}
+			 : cpu_span_of(a->addr, a->mask);
+}
+
 bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		       uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes)
 {
@@ -258,7 +284,8 @@ bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const stru
 
 	if (!mask)
 		return true;
-	struct cpu_span s = cpu_span_of(addr, mask);
+	const struct proven_lanes lanes = {addr, mask, bytes, is_row(addr, mask, bytes)};
+	struct cpu_span s = span_of(&lanes);
 	/* Generic addresses of shared and local memory: the proof is about them, too. */
 	if (acc->space == PTX_SPACE_GENERIC && s.lo >= CPU_WIN_SHARED &&
 	    s.hi < CPU_WIN_SHARED + CPU_WIN_SIZE + CPU_WIN_SIZE)
@@ -266,12 +293,10 @@ bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const stru
 	if (r->has_left || w->cur->func != r->proven.kernel->func || !are_there(w->grid->m, r))
 		return leave(w->grid->op);
 	/* An element that isn't at a multiple of its bytes is a fault; the other run has it. */
-	CPU_EACH_LANE (l, mask) {
-		if (addr[l] & (bytes - 1))
-			return leave(w->grid->op);
-	}
+	if (s.all & (bytes - 1))
+		return leave(w->grid->op);
 	uint32_t site = site_of(r, pc, s.lo, s.hi + bytes);
-	if (site == r->proven.nsites || !proven_note(w, pc, site, acc, mask, addr, bytes))
+	if (site == r->proven.nsites || !proven_note(w, pc, site, acc, &lanes))
 		return leave(w->grid->op);
 	if (r->has_judges && w->worker->touch)
 		cpu_touch_lanes(w->worker->touch, w, mask, addr, bytes,

@@ -48,18 +48,22 @@ static void move_ends(uint64_t *lo, uint64_t *hi, uint64_t first, uint64_t last,
 	move_end(hi, end < all ? end : all, true);
 }
 
+/* Puts bits into a word. */
+static inline void put(uint64_t *word, uint64_t bits, bool is_beside)
+{
+	if (!is_beside)
+		*word |= bits;
+	else if (bits & ~__atomic_load_n(word, __ATOMIC_RELAXED))
+		__atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+}
+
 static void set(struct proven_bytes *b, uint64_t at, uint64_t n, bool is_beside)
 {
 	uint64_t word = at / WORD, last = (at + n - 1) / WORD;
 
 	move_ends(&b->lo, &b->hi, word, last, b->words);
-	for (; word <= last; word++) {
-		uint64_t bits = bits_of(word, at, n);
-		if (!is_beside)
-			b->bits[word] |= bits;
-		else if (bits & ~__atomic_load_n(&b->bits[word], __ATOMIC_RELAXED))
-			__atomic_fetch_or(&b->bits[word], bits, __ATOMIC_RELAXED);
-	}
+	for (; word <= last; word++)
+		put(&b->bits[word], bits_of(word, at, n), is_beside);
 }
 
 void proven_add(struct proven_bytes *b, uint64_t at, uint64_t n)
@@ -73,10 +77,12 @@ static void save(struct proven_array *a, uint64_t at, uint64_t n, bool is_beside
 {
 	struct proven_bytes *b = &a->written;
 	const uint8_t *now = (const uint8_t *)(uintptr_t)a->base;
+	uint64_t last = (at + n - 1) / WORD;
 
-	for (uint64_t word = at / WORD; word <= (at + n - 1) / WORD; word++) {
+	move_ends(&b->lo, &b->hi, at / WORD, last, b->words);
+	for (uint64_t word = at / WORD; word <= last; word++) {
 		uint64_t has = __atomic_load_n(&b->bits[word], __ATOMIC_RELAXED);
-		uint64_t new = bits_of(word, at, n) & ~has, i = word *WORD;
+		uint64_t bits = bits_of(word, at, n), new = bits & ~has, i = word *WORD;
 		if (new == UINT64_MAX)
 			memcpy(a->old + i, now + i, WORD);
 		else
@@ -84,8 +90,8 @@ static void save(struct proven_array *a, uint64_t at, uint64_t n, bool is_beside
 				uint64_t k = i + (unsigned)__builtin_ctzll(new);
 				a->old[k] = now[k];
 			}
+		put(&b->bits[word], bits, is_beside);
 	}
-	set(b, at, n, is_beside);
 }
 
 /* How lanes lie: log2 of how many are side by side, 0: anyhow; which take part; and where lane 0
@@ -95,10 +101,10 @@ struct shape {
 	uint64_t base;
 };
 
-/* The lanes of a whole warp. */
+/* The lanes of a whole warp, not all side by side. */
 static unsigned width_of(const uint64_t *addr, uint32_t bytes)
 {
-	for (unsigned wide = 5; wide >= 3; wide--) {
+	for (unsigned wide = 4; wide >= 3; wide--) {
 		unsigned low = (1u << wide) - 1;
 		uint64_t differ = 0;
 		for (unsigned l = 0; l < CPU_WARP; l++)
@@ -109,19 +115,16 @@ static unsigned width_of(const uint64_t *addr, uint32_t bytes)
 	return 0;
 }
 
-static struct shape shape_of(const uint64_t *addr, uint32_t mask, uint32_t bytes)
+static struct shape shape_of(const struct proven_lanes *a)
 {
-	unsigned first = (unsigned)__builtin_ctz(mask), end = 32u - (unsigned)__builtin_clz(mask);
-	struct shape s = {0, first, end, addr[first] - (uint64_t)first * bytes};
-	uint64_t differ = 0;
+	unsigned first = (unsigned)__builtin_ctz(a->mask),
+		 end = 32u - (unsigned)__builtin_clz(a->mask);
+	struct shape s = {0, first, end, a->addr[first] - (uint64_t)first * a->bytes};
 
-	if (mask == UINT32_MAX) {
-		s.wide = width_of(addr, bytes);
-		return s;
-	}
-	for (unsigned l = first; l < end; l++)
-		differ |= (addr[l] ^ (s.base + (uint64_t)l * bytes)) | !(mask >> l & 1);
-	s.wide = differ ? 0 : 5;
+	if (a->is_row)
+		s.wide = 5;
+	else if (a->mask == UINT32_MAX)
+		s.wide = width_of(a->addr, a->bytes);
 	return s;
 }
 
@@ -294,23 +297,24 @@ static bool note_lanes(struct cpu_warp *w, struct proven_array *a, struct proven
 }
 
 bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
-		 uint32_t mask, const uint64_t *addr, uint32_t bytes)
+		 const struct proven_lanes *lanes)
 {
 	struct cpu_proven_run *r = w->grid->proven;
 	struct proven_touch *t = &r->touch[site];
 	struct proven_array *a = &r->array[r->proven.site[site].extent];
 	uint32_t thread = thread_of(r, w), per;
-	struct shape s = shape_of(addr, mask, bytes);
+	struct shape s = shape_of(lanes);
+	const uint64_t *addr = lanes->addr;
 	uint64_t base = a->extent.base;
 
-	if (!touch_make(r, site, acc, pc, &s, bytes))
+	if (!touch_make(r, site, acc, pc, &s, lanes->bytes))
 		return false;
 	if (s.wide < t->wide)
-		return note_lanes(w, a, t, mask, addr, thread);
-	if (mask != UINT32_MAX)
+		return note_lanes(w, a, t, lanes->mask, addr, thread);
+	if (lanes->mask != UINT32_MAX)
 		return (t->wide == 5 && note_row(a, t, s.base - base, thread, s.first, s.end,
 						 w->worker->is_beside)) ||
-		       note_lanes(w, a, t, mask, addr, thread);
+		       note_lanes(w, a, t, lanes->mask, addr, thread);
 	per = 1u << t->wide;
 	for (uint32_t l = 0; l < CPU_WARP; l += per)
 		if (!note_row(a, t, addr[l] - base, thread + l, 0, per, w->worker->is_beside) &&

@@ -132,9 +132,16 @@ static inline bool proven_has(const struct proven_array *a, const struct proven_
 	       (bits && bits[at / PROVEN_WORD] >> at % PROVEN_WORD & 1);
 }
 
+/* What lanes access, `bytes` each. */
+struct proven_lanes {
+	const uint64_t *addr;
+	uint32_t mask, bytes;
+	bool is_row; /* one after the other, none left out, and side by side */
+};
+
 /* proven_notes.c. Lanes are about to access the site's array. False: there is no memory for it. */
 bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
-		 uint32_t mask, const uint64_t *addr, uint32_t bytes);
+		 const struct proven_lanes *lanes);
 /* The same of all lanes, side by side from there on, often. False: nothing was noted. */
 bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at);
 /* Adds [at, at + n); no worker does, too. */
