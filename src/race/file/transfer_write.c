@@ -12,6 +12,8 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <limits.h>
+#include <link.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +22,8 @@
 #include "race/file/shm_write.h"
 #include "race/file/transfer.h"
 
-#define KNOWN	  8u   /* files whose paths are kept */
-#define NAME_MOST 512u /* bytes of such a name and of its path */
+#define KNOWN	    128u   /* return addresses that are kept */
+#define KNOWN_BYTES 16384u /* of their names */
 
 struct writer {
 	struct race_transfer t;
@@ -52,60 +54,125 @@ static bool is_plumbing(const char *path)
 	       !strncmp(name, "libcollider", 11);
 }
 
-/*
- * The whole path of a file that code lies in. It is looked up once: a call of the system for each
- * of its folders takes as long as many a kernel runs, and two kernels that the program launches one
- * after the other would not meet.
- */
-static uint32_t put_path(struct writer *wr, const Dl_info *info)
-{
-	static struct {
-		const void *base;
-		char name[NAME_MOST], path[NAME_MOST];
-	} known[KNOWN];
-	static bool is_taken; /* atomic; in a child of fork it may be so for ever */
-	static unsigned nknown;
-	unsigned i = 0;
-	char path[PATH_MAX];
+/* ---- what a return address is --------------------------------------------------------------- */
 
-	bool is_ours = !__atomic_exchange_n(&is_taken, true, __ATOMIC_ACQUIRE);
-	while (is_ours && i < nknown && i < KNOWN &&
-	       (known[i].base != info->dli_fbase || strcmp(known[i].name, info->dli_fname) != 0))
-		i++;
-	bool is_known = is_ours && i < nknown && i < KNOWN;
-	const char *found = is_known ? known[i].path : realpath(info->dli_fname, path);
-	if (!found)
-		found = info->dli_fname;
-	uint32_t at = put_string(wr, found);
-	if (is_ours && !is_known && strlen(info->dli_fname) < NAME_MOST &&
-	    strlen(found) < NAME_MOST) {
-		i = nknown++ % KNOWN;
-		known[i].base = info->dli_fbase;
-		memcpy(known[i].name, info->dli_fname, strlen(info->dli_fname) + 1);
-		memcpy(known[i].path, found, strlen(found) + 1);
+/*
+ * To look one up takes as long as many a kernel runs: a search in its file's table of symbols, and
+ * a call of the system for each folder of the file's path. Two kernels that the program launches
+ * one after the other would not meet. So what has been looked up is kept, until a file is unloaded.
+ */
+struct place {
+	const void *pc, *base; /* base: where its file is loaded */
+	const char *path;      /* the whole path of the file; NULL: it says nothing */
+	const char *symbol;
+};
+
+/* One thread at a time has it, others look up; a child of fork may never have it. */
+static struct {
+	bool is_taken; /* atomic */
+	unsigned long long unloads;
+	unsigned n;
+	size_t used; /* bytes of strings */
+	struct place v[KNOWN];
+	char strings[KNOWN_BYTES];
+} known;
+
+static int read_unloads(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	unsigned long long *n = arg;
+
+	*n = size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)
+		     ? info->dlpi_subs
+		     : *n + 1;
+	return 1; /* each file says the same */
+}
+
+static bool take_known(void)
+{
+	unsigned long long unloads;
+
+	if (__atomic_exchange_n(&known.is_taken, true, __ATOMIC_ACQUIRE))
+		return false;
+	unloads = known.unloads;
+	dl_iterate_phdr(read_unloads, &unloads);
+	if (unloads != known.unloads) {
+		known.unloads = unloads;
+		known.n = 0;
+		known.used = 0;
+	}
+	return true;
+}
+
+static const char *keep_string(const char *s)
+{
+	size_t n = strlen(s) + 1;
+	char *to = known.strings + known.used;
+
+	if (n > sizeof(known.strings) - known.used)
+		return NULL;
+	known.used += n;
+	return memcpy(to, s, n);
+}
+
+/* What isn't kept is looked up again: there is room for the calls of most programs. */
+static void keep_place(struct place p)
+{
+	const char *path = p.path;
+
+	for (unsigned i = 0; path && i < known.n; i++)
+		if (known.v[i].path && !strcmp(known.v[i].path, path)) {
+			path = known.v[i].path;
+			break;
+		}
+	if (path == p.path && path)
+		path = keep_string(path);
+	const char *symbol = p.symbol ? keep_string(p.symbol) : NULL;
+	if (known.n == KNOWN || (p.path && !path) || (p.symbol && !symbol))
+		return;
+	known.v[known.n++] = (struct place){p.pc, p.base, path, symbol};
+}
+
+/* room: PATH_MAX bytes for the path. is_ours: `known` is. */
+static struct place find_place(const void *pc, bool is_ours, char *room)
+{
+	struct place p = {.pc = pc};
+	Dl_info info;
+
+	for (unsigned i = 0; is_ours && i < known.n; i++)
+		if (known.v[i].pc == pc)
+			return known.v[i];
+	if (dladdr(pc, &info) && info.dli_fname && !is_plumbing(info.dli_fname)) {
+		p.base = info.dli_fbase;
+		p.symbol = info.dli_sname;
+		for (unsigned i = 0; is_ours && i < known.n && !p.path; i++)
+			p.path = known.v[i].base == p.base ? known.v[i].path : NULL;
+		if (!p.path)
+			p.path = realpath(info.dli_fname, room) ? room : info.dli_fname;
 	}
 	if (is_ours)
-		__atomic_store_n(&is_taken, false, __ATOMIC_RELEASE);
-	return at;
+		keep_place(p);
+	return p;
 }
 
 static void put_frames(struct writer *wr, void *const *pcs, int n)
 {
-	const char *last = "";
+	bool is_ours = take_known();
 	uint32_t module = 0;
-	Dl_info info;
+	char room[PATH_MAX];
 
 	for (int i = 0; i < n && wr->t.nframes < RACE_TRANSFER_FRAMES; i++) {
-		if (!dladdr(pcs[i], &info) || !info.dli_fname || is_plumbing(info.dli_fname))
+		struct place p = find_place(pcs[i], is_ours, room);
+		if (!p.path)
 			continue;
-		if (strcmp(last, info.dli_fname) != 0)
-			module = put_path(wr, &info);
-		last = info.dli_fname;
+		if (!module || strcmp(wr->strings + module, p.path) != 0)
+			module = put_string(wr, p.path);
 		wr->frames[wr->t.nframes++] = (struct race_transfer_frame){
-			.offset = (uint64_t)((char *)pcs[i] - (char *)info.dli_fbase),
+			.offset = (uint64_t)((char *)pcs[i] - (const char *)p.base),
 			.module = module,
-			.symbol = put_string(wr, info.dli_sname)};
+			.symbol = put_string(wr, p.symbol)};
 	}
+	if (is_ours)
+		__atomic_store_n(&known.is_taken, false, __ATOMIC_RELEASE);
 }
 
 /* Lines of "file TAB line TAB function". */
