@@ -139,7 +139,8 @@ struct ev {
 	struct base_arena *arena;
 	uint32_t ncells;
 	uint32_t *cell_of_reg;
-	struct ev_cell **in, **out; /* by block */
+	struct ev_cell *cells;	    /* all of them */
+	struct ev_cell **in, **out; /* by block that is reached; in: of headers only */
 	const struct ex **val;	    /* by register with one definition */
 	const struct ex **cond;	    /* by block: the branch is taken; the index of a switch */
 	const struct ex **arg; /* by block that ends in a barrier: its number or mask, or NULL */

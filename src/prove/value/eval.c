@@ -417,8 +417,10 @@ static void enter_block(struct ev *e, uint32_t b)
 		struct ev_cell v = merge_cell(e, b, c, conds);
 		if (loop != IR_NONE)
 			v = prove_ev_header_cell(e, loop, c, v);
-		e->in[b][c] = e->out[b][c] = v;
+		e->out[b][c] = v;
 	}
+	if (e->in[b])
+		memcpy(e->in[b], e->out[b], e->ncells * sizeof(*e->in[b]));
 }
 
 static void do_block(struct ev *e, uint32_t b)
@@ -505,6 +507,23 @@ static void number_cells(struct ev *e)
 	}
 }
 
+/* For the blocks that are reached, and what comes into the headers of loops: in large kernels of
+ * many cells, most of whose blocks aren't, fresh pages were most of the time. */
+static void make_cells(struct ev *e)
+{
+	const struct ir *ir = e->ir;
+	size_t row = e->ncells + 1;
+	struct ev_cell *at = base_calloc((ir->nrpo + (size_t)ir->nloops) * row, sizeof(*at));
+
+	e->cells = at;
+	e->in = BASE_NEWN(e->arena, struct ev_cell *, ir->blocks.n);
+	e->out = BASE_NEWN(e->arena, struct ev_cell *, ir->blocks.n);
+	for (uint32_t i = 0; i < ir->nrpo; i++, at += row)
+		e->out[ir->rpo[i]] = at;
+	for (uint32_t l = 0; l < ir->nloops; l++, at += row)
+		e->in[ir->loops[l].header] = at;
+}
+
 /* Some instruction of the header that has a line. */
 static const struct ptx_stmt *place_of_loop(const struct ir *ir, const struct ir_block *h)
 {
@@ -569,12 +588,7 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struc
 				 e->ncells);
 		return;
 	}
-	e->in = BASE_NEWN(e->arena, struct ev_cell *, n);
-	e->out = BASE_NEWN(e->arena, struct ev_cell *, n);
-	for (uint32_t b = 0; b < n; b++) {
-		e->in[b] = BASE_NEWN(e->arena, struct ev_cell, e->ncells + 1);
-		e->out[b] = BASE_NEWN(e->arena, struct ev_cell, e->ncells + 1);
-	}
+	make_cells(e);
 	e->val = BASE_NEWN(e->arena, const struct ex *, ir->width.n + 1);
 	e->cond = BASE_NEWN(e->arena, const struct ex *, n);
 	e->arg = BASE_NEWN(e->arena, const struct ex *, n);
@@ -599,6 +613,8 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struc
 
 void prove_ev_free(struct ev *e)
 {
+	free(e->cells);
+	e->cells = NULL;
 	base_vec_free(&e->accesses);
 	base_vec_free(&e->touches);
 	base_vec_free(&e->assumes);
