@@ -79,6 +79,7 @@ struct check_effort {
 	unsigned refusals;   /* bit-vectors that gave up on a better model */
 	unsigned ordered;    /* searches near a launch in which something may order the two */
 	uint64_t steps_left; /* of prove_tries_first */
+	uint64_t eager_left; /* of these, before the solver is asked */
 	uint64_t near_left;  /* of prove_tries_near */
 	uint64_t long_left;  /* of replays of launches with many steps */
 	uint64_t hasty_at; /* then a kernel with alarms has little patience for others; 0: never */
@@ -185,8 +186,8 @@ void alarm_merge(struct check *c, bool (*fn)(const struct race_alarm *, void *),
 /* tries.c: small launches before the solver is asked, and near to its model. True: the pair races
  * in *m, within the contract. */
 void prove_tries_open(struct check *c);
-bool prove_tries_first(struct check *c, const struct replay_pair *p, struct smt_model *m,
-		       struct replay_meeting *met);
+bool prove_tries_first(struct check *c, const struct replay_pair *p, bool is_eager,
+		       struct smt_model *m, struct replay_meeting *met);
 bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
 		      struct replay_meeting *met);
 /* The pair in hand races in *m. */

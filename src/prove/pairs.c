@@ -271,8 +271,9 @@ static void raise(struct check *c, const uint8_t *counters, struct alarm_facts *
 	prove_alarm_raise(c, f);
 }
 
-/* Does the pair race in one of a few small launches? Asked once for each level. */
-static bool settle_by_trying(struct check *c, const uint8_t *counters)
+/* Does the pair race in one of a few small launches? Asked once for each level; is_eager: before
+ * the solver, with few steps, as most pairs are apart. */
+static bool settle_by_trying(struct check *c, const uint8_t *counters, bool is_eager)
 {
 	struct smt_model m;
 	struct replay_meeting met;
@@ -284,11 +285,10 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters)
 		return true;
 	}
 	if (c->level.is_tried || c->pair.is_forced || c->pair.is_unfenced || c->o->is_same_value ||
-	    !c->effort.steps_left)
+	    !(is_eager ? c->effort.eager_left : c->effort.steps_left))
 		return false;
-	c->level.is_tried = true;
 	open_replay(c, &p);
-	if (!prove_tries_first(c, &p, &m, &met))
+	if (!prove_tries_first(c, &p, is_eager, &m, &met))
 		return false;
 	f.is_exited = !c->level.in_any_order && c->level.apart <= RACE_LEVEL_BLOCK &&
 		      met.phase[0] != met.phase[1];
@@ -305,7 +305,7 @@ void prove_show_own_copy(struct check *c, const struct ev_access *copy, const st
 		return;
 	c->pair = (struct check_pair){.a = copy, .b = own};
 	c->level = (struct check_level){.apart = RACE_LEVEL_THREAD, .cls = RACE_CLASS_RACE};
-	settle_by_trying(c, counters);
+	settle_by_trying(c, counters, false);
 }
 
 static void settle_by_bits(struct check *c, const uint8_t *counters, struct alarm_facts *f,
@@ -401,7 +401,7 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 				      !rows_find_needs(c, counters, c->trial.needs);
 		return;
 	}
-	if (settle_by_trying(c, counters)) {
+	if (settle_by_trying(c, counters, true)) {
 		c->k->counts.by_trying++;
 		return;
 	}
@@ -412,6 +412,10 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	enum smt_answer x = ask(c, counters, ASK_INTEGERS, false, &m);
 	if (x == SMT_IMPOSSIBLE) {
 		c->k->counts.by_integers++;
+		return;
+	}
+	if (settle_by_trying(c, counters, false)) {
+		c->k->counts.by_trying++;
 		return;
 	}
 	if (c->trial.is_on && x == SMT_POSSIBLE) {

@@ -12,8 +12,8 @@
  *
  * Misses: with --assume='distinct(...)' nothing is tried, and neither where parts of one parameter
  * are read in several widths; pairs beyond 64 neighbours, blocks after the first 16 of a launch.
- * Costs: FIRST_STEPS steps for a kernel before the solver (some 10 ms), MAX_SEARCHES searches and
- * NEAR_STEPS steps after it.
+ * Costs: EAGER_STEPS steps for a kernel before the solver (some 3 ms), FIRST_STEPS (20 ms),
+ * MAX_SEARCHES searches and NEAR_STEPS steps after it.
  */
 #include "prove/check.h"
 #include "prove/replay/replay_impl.h"
@@ -22,6 +22,7 @@
 #include <string.h>
 
 #define FIRST_STEPS  (1u << 20)
+#define EAGER_STEPS  (1u << 17) /* before the solver; as many again after each race */
 #define TRIAL_STEPS  (1u << 17) /* of an analysis that only a remedy is tried with */
 #define NEAR_STEPS   (8u << 20)
 #define LONG_ALL     (160u << 20) /* some 2 s */
@@ -288,8 +289,8 @@ static void set_launch(const struct check *c, struct smt_model *m, const struct 
 	}
 }
 
-bool prove_tries_first(struct check *c, const struct replay_pair *pair, struct smt_model *m,
-		       struct replay_meeting *met)
+static bool try_first(struct check *c, const struct replay_pair *pair, struct smt_model *m,
+		      struct replay_meeting *met)
 {
 	/* scalars: as many as threads, or so many; blocks side by side, or in all dimensions */
 	static const struct {
@@ -325,9 +326,26 @@ bool prove_tries_first(struct check *c, const struct replay_pair *pair, struct s
 	return false;
 }
 
+/* Where the steps end before all was tried, the pair is tried again when the solver was asked. */
+bool prove_tries_first(struct check *c, const struct replay_pair *p, bool is_eager,
+		       struct smt_model *m, struct replay_meeting *met)
+{
+	struct check_effort *e = &c->effort;
+	uint64_t kept = is_eager && e->steps_left > e->eager_left ? e->steps_left - e->eager_left : 0;
+
+	e->steps_left -= kept;
+	bool found = try_first(c, p, m, met);
+	c->level.is_tried = e->steps_left > 0 || !kept;
+	if (is_eager || found)
+		e->eager_left = found ? EAGER_STEPS : e->steps_left;
+	e->steps_left += kept;
+	return found;
+}
+
 void prove_tries_open(struct check *c)
 {
 	c->effort.steps_left = c->task->trial ? TRIAL_STEPS : FIRST_STEPS;
+	c->effort.eager_left = EAGER_STEPS;
 	c->effort.near_left = NEAR_STEPS;
 	c->effort.long_left = LONG_ALL;
 }
