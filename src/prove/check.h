@@ -9,11 +9,7 @@
 #include "prove/phase.h"
 #include "prove/prove.h"
 #include "prove/replay.h"
-
-#define CHECK_RLIMIT_INTEGERS 3000000
-#define CHECK_RLIMIT_BITS     8000000
-/* For a model that the integers have already, but can't be replayed. */
-#define CHECK_RLIMIT_BETTER 150000
+#include "prove/work.h"
 
 /* Steps of long replays where the kernel has a true alarm. */
 #define CHECK_LONG_MORE (8u << 20)
@@ -141,18 +137,23 @@ struct check {
 	struct check_way way;
 };
 
-/* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
-uint64_t prove_now_ms(void);
-/* A query's limits, of so many milliseconds of processor time that are left: on the clock on the
- * wall it gets much more. An option that gives a kernel more time gives its queries more: on a busy
- * machine the same work takes more processor time, too. */
-#define CHECK_QUERY_MS 3000
-static inline void prove_limit_time(struct smt_query *q, uint64_t left)
+/*
+ * A query's limit. Those of integers that prove something do it in half of their milliseconds, of
+ * bit-vectors in a quarter (docs/results/prover.md). CHECK_BETTER: for a model that the integers
+ * have already, but can't be replayed. An option that gives a kernel more than CHECK_USUAL_MS gives
+ * its queries more. False: the deadline has passed.
+ */
+#define CHECK_USUAL_MS 10000
+enum check_patience { CHECK_QUERY, CHECK_BETTER };
+static inline bool check_limit(struct smt_query *q, enum check_patience how, uint64_t deadline)
 {
-	uint64_t most = left / 3 > CHECK_QUERY_MS ? left / 3 : CHECK_QUERY_MS;
+	uint64_t now = prove_now_ms(), left = deadline > now ? deadline - now : 0;
+	uint64_t most = how == CHECK_BETTER ? 50 : q->use_bits ? 2750 : 550;
 
-	q->timeout_ms = (unsigned)(8 * left);
-	q->cpu_ms = (unsigned)(left < most ? left : most);
+	if (left > CHECK_USUAL_MS)
+		most = most * left / CHECK_USUAL_MS;
+	q->work_ms = (unsigned)(left < most ? left : most);
+	return left > 0;
 }
 /* Is the pair proven, at all levels and in all ways? Alarms are raised unless c->trial.is_on. */
 bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
@@ -385,7 +386,6 @@ struct contract {
 	struct names *names;
 	struct race_proof_counts *counts;
 	uint64_t deadline; /* of prove_now_ms */
-	unsigned rlimit;
 	struct ex_pin pin[EX_MAX_PINS]; /* what the assumptions say of parameters */
 	uint32_t npins;
 	contract_fn *say;

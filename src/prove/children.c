@@ -130,7 +130,7 @@ static void unproven(struct race_proofs *r, struct job *j, const char *text)
  * for besides the verdict just isn't found then. */
 static bool is_settled(const struct race_proof *k, unsigned timeout_ms)
 {
-	if (k->ms + k->ms / 8 >= timeout_ms)
+	if (!k->is_settled || k->ms + k->ms / 8 >= timeout_ms)
 		return false;
 	for (size_t i = 0; i < k->problems.n; i++)
 		if (k->problems.v[i].cause != RACE_CAUSE_OTHER)

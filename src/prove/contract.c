@@ -179,13 +179,10 @@ static void hold_launch(struct contract *c)
 static enum smt_answer ask_once(struct contract *c, const struct question *q, bool use_bits)
 {
 	struct smt_query sq = {.is_alone = true, .use_bits = use_bits, .is_exact = true};
-	uint64_t now = prove_now_ms();
 
-	if (now >= c->deadline)
+	if (!check_limit(&sq, CHECK_QUERY, c->deadline))
 		return SMT_GAVE_UP;
-	sq.rlimit = use_bits ? CHECK_RLIMIT_BITS : c->rlimit;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	prove_limit_time(&sq, c->deadline - now);
 	c->counts->queries++;
 	prove_smt_begin(c->smt, &sq);
 	hold_assumes(c, q, 0);
@@ -440,15 +437,13 @@ bool prove_contract_has_launch(struct contract *c, const struct ev_access *a)
  */
 static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *as)
 {
-	struct smt_query sq = {.is_same_cta = true, .rlimit = c->rlimit};
+	struct smt_query sq = {.is_same_cta = true};
 	struct ex_pool *p = c->e->pool;
 	const struct ex *x = prove_ex_spec(p, EX_TID_X);
-	uint64_t now = prove_now_ms();
 
-	if (now >= c->deadline || p->launch.max[0] < 2)
+	if (!check_limit(&sq, CHECK_QUERY, c->deadline) || p->launch.max[0] < 2)
 		return false;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	prove_limit_time(&sq, c->deadline - now);
 	c->counts->queries++;
 	prove_smt_begin(c->smt, &sq);
 	for (unsigned t = 0; t < 2; t++) {

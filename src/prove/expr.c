@@ -10,6 +10,8 @@
  */
 #include "prove/expr.h"
 
+#include "prove/work.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +75,7 @@ static const struct ex *make(struct ex_pool *p, const struct ex *k, const struct
 {
 	if (2 * (p->n + 1) > p->cap)
 		grow(p);
+	work_add(WORK_NODE, 1);
 	uint64_t h = hash_key(k, a);
 	for (;; h++) {
 		const struct ex *x = p->table[h & (p->cap - 1)];

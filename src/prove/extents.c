@@ -66,12 +66,9 @@ static bool is_outside_possible(struct check *c, const struct ev_access *x, cons
 
 	q.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 	for (unsigned turn = 0; turn < 2; turn++) {
-		uint64_t now = prove_now_ms();
-		if (now >= c->deadline)
-			return true;
 		q.use_bits = turn;
-		q.rlimit = turn ? CHECK_RLIMIT_BITS : CHECK_RLIMIT_INTEGERS;
-		prove_limit_time(&q, c->deadline - now);
+		if (!check_limit(&q, CHECK_QUERY, c->deadline))
+			return true;
 		c->k->counts.queries++;
 		prove_smt_begin(c->smt, &q);
 		prove_hold_side(c, x->guard, x->block, 0);

@@ -3,17 +3,11 @@
  *
  * Costs: what pairs.c asks the solver; the rest takes some milliseconds.
  */
-#include "base/clock.h"
 #include "prove/check.h"
 #include "prove/remedy.h"
 
 #include <string.h>
 #include <sys/resource.h>
-
-uint64_t prove_now_ms(void)
-{
-	return base_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000000;
-}
 
 /* Instructions of the kernel's own body whose every pair is proven: a function may have other
  * callers. */
@@ -79,14 +73,11 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 static bool may_differ(struct check *c, uint32_t b, struct smt_query q, uint8_t counter)
 {
 	uint8_t *counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	uint64_t now = prove_now_ms();
 
 	memset(counters, counter, c->e->ir->nloops + 1);
 	q.counters = counters;
-	q.rlimit = CHECK_RLIMIT_INTEGERS;
-	if (now >= c->deadline)
+	if (!check_limit(&q, CHECK_QUERY, c->deadline))
 		return true;
-	prove_limit_time(&q, c->deadline - now);
 	c->k->counts.queries++;
 	prove_smt_begin(c->smt, &q);
 	prove_hold_side(c, c->e->guard[b], b, 0);
@@ -175,7 +166,6 @@ static struct contract contract_of(struct check *c)
 	x.names = &c->names;
 	x.counts = &c->k->counts;
 	x.deadline = c->deadline;
-	x.rlimit = CHECK_RLIMIT_INTEGERS;
 	x.say = prove_alarm_problem;
 	x.arg = c;
 	return x;
@@ -575,10 +565,11 @@ void prove_kernel(struct ptx_module *m, struct ptx_func *f, const struct prove_o
 {
 	struct ir ir;
 	struct rusage used;
-	uint64_t start = prove_now_ms();
+	uint64_t start = work_cpu_ms(), begun = prove_now_ms();
 	struct kernel_task t = {.m = m, .f = f, .o = o, .arena = arena, .k = k};
 
-	t.deadline = start + o->timeout_ms;
+	work_limit(start + o->timeout_ms);
+	t.deadline = begun + o->timeout_ms;
 	kernel_open_proof(&t);
 	prove_ir_build(&ir, arena, m, f);
 	prove_launch_reads_of(&ir, o, &t.reads);
@@ -589,7 +580,8 @@ void prove_kernel(struct ptx_module *m, struct ptx_func *f, const struct prove_o
 		check_single(&t);
 	else
 		kernel_analyse(&t, NULL);
-	k->ms = prove_now_ms() - start;
+	k->ms = work_cpu_ms() - start;
+	k->is_settled = prove_now_ms() + o->timeout_ms / 8 < t.deadline;
 	if (!getrusage(RUSAGE_SELF, &used))
 		k->counts.memory_kb = (uint32_t)used.ru_maxrss;
 }

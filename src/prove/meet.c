@@ -249,15 +249,12 @@ bool meet_late_is_apart(struct check *c, const uint8_t *counters)
 static bool are_elsewhere(struct check *c, const struct ev_touch *t, const uint8_t *counters,
 			  uint32_t other, bool use_bits)
 {
-	uint64_t now = prove_now_ms();
 	struct smt_query q = {.is_same_cta = true, .is_alone = true, .counters = counters};
 	struct ex_pool *p = c->pool;
 
-	if (now >= c->deadline)
-		return false;
-	q.rlimit = use_bits ? CHECK_RLIMIT_BITS : CHECK_RLIMIT_INTEGERS;
 	q.use_bits = use_bits;
-	prove_limit_time(&q, c->deadline - now);
+	if (!check_limit(&q, CHECK_QUERY, c->deadline))
+		return false;
 	c->k->counts.queries++;
 	prove_smt_begin(c->smt, &q);
 	prove_hold_side(c, t->copy.guard, t->copy.block, 0);

@@ -96,8 +96,8 @@ static bool limit_patience(const struct check *c, struct smt_query *q, uint64_t 
 		return true;
 	if (is_open)
 		most = (q->use_bits ? most / 2 : most) / (is_lost ? 3 : 1);
-	if (q->cpu_ms > most)
-		q->cpu_ms = (unsigned)most;
+	if (q->work_ms > most)
+		q->work_ms = (unsigned)most;
 	return c->k->counts.gave_up < MAX_GIVE_UPS || !is_late;
 }
 
@@ -114,11 +114,6 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 			   bool is_unequal, struct smt_model *m)
 {
 	bool is_one = c->level.apart == RACE_LEVEL_THREAD;
-	static const unsigned rlimit[] = {[ASK_INTEGERS] = CHECK_RLIMIT_INTEGERS,
-					  [ASK_BITS] = CHECK_RLIMIT_BITS,
-					  [ASK_BETTER] = CHECK_RLIMIT_BETTER,
-					  [ASK_SLOTS] = CHECK_RLIMIT_INTEGERS,
-					  [ASK_EQUAL] = CHECK_RLIMIT_BETTER};
 	uint64_t now = prove_now_ms();
 	struct smt_query q = {.is_same_cta = c->level.apart <= RACE_LEVEL_BLOCK,
 			      .warp = c->level.warp,
@@ -126,12 +121,10 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 			      .counters = counters,
 			      .use_bits = which == ASK_BITS || which == ASK_BETTER};
 
-	if (now >= c->deadline)
+	if (!check_limit(&q, which == ASK_BETTER ? CHECK_BETTER : CHECK_QUERY, c->deadline))
 		return SMT_GAVE_UP;
-	q.rlimit = rlimit[which];
-	prove_limit_time(&q, c->deadline - now);
-	if (which == ASK_EQUAL && q.cpu_ms > EQUAL_MS)
-		q.cpu_ms = EQUAL_MS;
+	if (which == ASK_EQUAL && q.work_ms > EQUAL_MS)
+		q.work_ms = EQUAL_MS;
 	if (!limit_patience(c, &q, now))
 		return SMT_GAVE_UP;
 	q.is_hasty = is_hasty(c, now);

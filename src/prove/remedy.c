@@ -114,7 +114,6 @@ static bool is_kept(struct finder *f)
 	x.names = &c->names;
 	x.counts = &c->k->counts;
 	x.deadline = c->deadline;
-	x.rlimit = CHECK_RLIMIT_INTEGERS;
 	x.npins = prove_pins_find(c->e, x.pin);
 	if (!prove_contract_has_launch(&x, NULL))
 		return false;

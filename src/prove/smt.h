@@ -46,9 +46,7 @@ struct smt_query {
 	bool is_alone; /* about values only: the two threads may be one; the model is not used */
 	bool is_one;   /* the two threads are one */
 	const uint8_t *counters; /* enum smt_counter by loop */
-	unsigned rlimit;	 /* Z3's own measure of work */
-	unsigned timeout_ms;	 /* by the clock on the wall */
-	unsigned cpu_ms;	 /* of this process; 0: any */
+	unsigned work_ms;	 /* the most that each check may take, of work.h's */
 	bool use_bits;
 	bool is_exact; /* bit-vectors without shortcuts: a model is one */
 	bool is_hasty; /* any launch will do for the model */

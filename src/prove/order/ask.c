@@ -102,15 +102,12 @@ static const struct ex *first_thread(struct check *c)
 
 static bool is_never_once(struct check *c, const struct order_question *q, bool use_bits)
 {
-	uint64_t now = prove_now_ms();
 	struct smt_query s = {.is_same_cta = !q->are_apart, .use_bits = use_bits, .warp = q->warp};
 
-	if (now >= c->deadline)
+	if (!check_limit(&s, use_bits ? CHECK_BETTER : CHECK_QUERY, c->deadline))
 		return false;
 	s.is_alone = !q->are_two && !q->are_apart;
 	s.counters = q->way ? q->way->counters : base_zalloc(c->arena, c->e->ir->nloops + 1);
-	s.rlimit = use_bits ? CHECK_RLIMIT_BETTER : CHECK_RLIMIT_INTEGERS;
-	prove_limit_time(&s, c->deadline - now);
 	c->k->counts.queries++;
 	prove_smt_begin(c->smt, &s);
 	if (q->guard)

@@ -11,6 +11,7 @@
  * Costs: 10 ns a step; at most MAX_STEPS, or LONG_STEPS where the solver's launch needs more.
  */
 #include "prove/replay/replay_impl.h"
+#include "prove/work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -514,6 +515,7 @@ void prove_replay_open(struct run *r, uint64_t most)
 
 void prove_replay_close(struct run *r)
 {
+	work_add(WORK_STEP, r->granted - r->budget);
 	if (r->p->budget)
 		*r->p->budget -= r->granted - r->budget;
 	base_arena_free(&r->arena);

@@ -620,6 +620,7 @@ bool linear_is_apart(struct check *c, const uint8_t *counters)
 	struct space *s = base_zalloc(&tmp, sizeof(*s));
 	bool is_apart = false;
 
+	work_add(WORK_LINEAR, 1);
 	s->c = c;
 	s->counters = counters;
 	if (c->pair.a->off->w == c->pair.b->off->w && hold_overlap(s)) {

@@ -5,6 +5,7 @@
 #define COLLIDER_PROVE_SOLVE_SMT_IMPL_H
 
 #include "prove/smt.h"
+#include "prove/work.h"
 
 #include <z3.h>
 
@@ -89,6 +90,7 @@ struct smt {
 	size_t nloads;	/* atoms among which loads were compared */
 	unsigned depth; /* of facts about leaves of facts */
 	unsigned nqueries;
+	unsigned limit; /* that the solver has, of Z3's measure of work; 0: none */
 	BASE_VEC(Z3_ast) held; /* what was asserted, as it was: Z3 may show it rewritten */
 	bool is_loose;
 	struct smt_store store;
@@ -100,7 +102,7 @@ struct smt {
 /* smt_check.c */
 /* Is an error what a check that was cut off leaves? */
 bool prove_smt_is_expected(Z3_error_code code);
-/* Z3's answer, within q.cpu_ms. */
+/* Z3's answer, within q.work_ms. */
 Z3_lbool prove_smt_solve(struct smt *s);
 /* A state to go back to. False: there is none, as the last check was cut off. */
 bool prove_smt_push(struct smt *s);

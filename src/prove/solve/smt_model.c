@@ -206,19 +206,19 @@ static bool prefer_small(struct smt *s, struct smt_model *m, unsigned most, unsi
 
 bool prove_smt_read_model(struct smt *s, struct smt_model *m)
 {
-	unsigned was = s->q.cpu_ms, most = s->q.is_hasty ? HASTY_MS : SMALLER_MS;
+	unsigned was = s->q.work_ms, most = s->q.is_hasty ? HASTY_MS : SMALLER_MS;
 	bool has_loads = false;
 
 	for (size_t i = 0; i < s->atoms.n; i++)
 		has_loads |= s->atoms.v[i].v->op == EX_CLOAD;
 	if (!read_model(s, m))
 		return false;
-	if (!was || was > most)
-		s->q.cpu_ms = most;
+	if (was > most)
+		s->q.work_ms = most;
 	/* what a loop runs to had better be very small: the model is replayed */
 	if (!(has_loads && prefer_small(s, m, 16, SMALL_CONTENT)) && !prefer_small(s, m, 16, 0))
 		prefer_small(s, m, 4096, 0);
-	s->q.cpu_ms = was;
+	s->q.work_ms = was;
 	return true;
 }
 
@@ -227,8 +227,8 @@ bool prove_smt_read_model(struct smt *s, struct smt_model *m)
 /*
  * A query is named by its own text: what Z3 prints of all that was asserted, its unknowns numbered
  * in the order in which they come up, for their own numbers depend on the queries before. So the
- * contract (which is asserted) and the encoding are in the name; Z3's version, this program and the
- * bound of work are put to it. An answer is found again as long as the query is the same: after
+ * contract (which is asserted) and the encoding are in the name; Z3's version and this program are
+ * put to it. An answer is found again as long as the query is the same: after
  * other kernels of the file were edited, or this one elsewhere.
  *
  * Misses: queries that Z3 gave up on are not kept, as another bound may answer them; nor are models
@@ -329,9 +329,8 @@ static struct smt_key key_of(struct smt *s, bool has_model)
 {
 	struct smt_store *st = &s->store;
 	struct smt_key k = {BASE_FNV_INIT, BASE_FNV_INIT, 0};
-	uint64_t facts[] = {st->program,   s->q.rlimit, s->q.use_bits, s->q.is_same_cta,
-			    s->q.is_alone, s->q.is_one, s->is_loose,   s->q.is_exact,
-			    s->atoms.n,	   has_model};
+	uint64_t facts[] = {st->program, s->q.use_bits, s->q.is_same_cta, s->q.is_alone, s->q.is_one,
+			    s->is_loose, s->q.is_exact, s->atoms.n,	  has_model};
 
 	memset(st->place, 0, st->nplaces * sizeof(*st->place));
 	st->nseen = 0;

@@ -113,12 +113,7 @@ void prove_smt_begin(struct smt *s, const struct smt_query *q)
 	s->q = *q;
 	s->solver = q->use_bits ? Z3_mk_solver(s->z) : Z3_mk_simple_solver(s->z);
 	Z3_solver_inc_ref(s->z, s->solver);
-	Z3_params p = Z3_mk_params(s->z);
-	Z3_params_inc_ref(s->z, p);
-	Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "rlimit"), q->rlimit);
-	Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "timeout"), q->timeout_ms);
-	Z3_solver_set_params(s->z, s->solver, p);
-	Z3_params_dec_ref(s->z, p);
+	s->limit = 0;
 	if (s->memo)
 		memset(s->memo, 0, 2 * (size_t)s->nmemo * sizeof(*s->memo));
 	s->nproducts = s->ndivisions = s->nthresholds = 0;

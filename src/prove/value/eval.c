@@ -16,6 +16,7 @@
  * Costs: a turn is linear in steps plus blocks times cells; three to six turns are usual.
  */
 #include "prove/value/private.h"
+#include "prove/work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -413,6 +414,7 @@ static void enter_block(struct ev *e, uint32_t b)
 	for (uint32_t l = 0; l < e->ir->nloops; l++)
 		if (e->ir->loops[l].header == b)
 			loop = l;
+	work_add(WORK_CELL, e->ncells);
 	for (uint32_t c = 0; c < e->ncells; c++) {
 		struct ev_cell v = merge_cell(e, b, c, conds);
 		if (loop != IR_NONE)
