@@ -277,7 +277,7 @@ bool benign_is_same(struct check *c, benign_ask *ask, const void *arg);
 /* Which loads may see a value that is written in their phase? Before the pairs are asked about. */
 void benign_find_unstable(struct check *c);
 
-/* hold.c: what holds in thread t at a block, where `guard` lets it come; for both threads. */
+/* solve/hold.c: what holds in thread t at a block, where `guard` lets it come; for both threads. */
 void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t);
 void prove_hold_both(struct check *c, uint32_t a, uint32_t b);
 /* By the contract an access stays within its array, whose size is known of variables. */
@@ -385,7 +385,7 @@ struct contract {
 	struct base_arena *arena;
 	struct names *names;
 	struct race_proof_counts *counts;
-	uint64_t deadline; /* of prove_now_ms */
+	uint64_t deadline;		/* of prove_now_ms */
 	struct ex_pin pin[EX_MAX_PINS]; /* what the assumptions say of parameters */
 	uint32_t npins;
 	contract_fn *say;

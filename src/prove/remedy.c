@@ -487,9 +487,10 @@ static void try_params(struct finder *f)
  * at least so long; a part of it has so long, what is asked for beside a remedy that was found has
  * so long.
  */
-#define SEARCH_SHARE 18
+#define SEARCH_SHARE 24
 #define LEAST_SHARE  10
 #define PHASE_SHARE  3
+#define SMALL_SHARE  6
 #define BESIDE_SHARE 6
 
 static uint64_t share_of(const struct check *c, unsigned hundredths)
@@ -536,7 +537,7 @@ static void find_given(struct finder *f, bool has_pitch)
 	if (!f->has_all && !f->has_few && has_pitch)
 		remedy_try_shapes(f, tile);
 	f->has_shapes = has_pitch;
-	limit_share(f, PHASE_SHARE);
+	limit_share(f, SMALL_SHARE);
 	if (!f->has_all && !f->has_few)
 		remedy_try_small(f, false);
 	now = prove_now_ms();

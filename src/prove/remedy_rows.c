@@ -425,7 +425,7 @@ static const char *bounds_of(struct finder *f, const struct scalars *s, const bo
 	return text;
 }
 
-#define SMALL_MS 200 /* what is proven of small sizes is so soon */
+#define SMALL_MS 400 /* what is proven of small sizes is so soon */
 
 static enum kernel_answer try_bounds(struct finder *f, const char *text, bool is_quick)
 {

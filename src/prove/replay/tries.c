@@ -331,7 +331,8 @@ bool prove_tries_first(struct check *c, const struct replay_pair *p, bool is_eag
 		       struct smt_model *m, struct replay_meeting *met)
 {
 	struct check_effort *e = &c->effort;
-	uint64_t kept = is_eager && e->steps_left > e->eager_left ? e->steps_left - e->eager_left : 0;
+	uint64_t kept =
+		is_eager && e->steps_left > e->eager_left ? e->steps_left - e->eager_left : 0;
 
 	e->steps_left -= kept;
 	bool found = try_first(c, p, m, met);

@@ -294,8 +294,8 @@ static const char *small_others(struct check *c, const struct names_param *p)
 }
 
 #define FIRST_FEW 4
-#define CASE_MS	  400 /* of one value; what is proven mostly is in half of it */
-#define MORE_MS	  1500
+#define CASE_MS	  800 /* of one value; what is proven mostly is in half of it */
+#define MORE_MS	  3000
 
 static bool is_case_soon(struct check *c, const char *text, uint64_t end)
 {

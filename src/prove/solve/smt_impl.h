@@ -90,7 +90,7 @@ struct smt {
 	size_t nloads;	/* atoms among which loads were compared */
 	unsigned depth; /* of facts about leaves of facts */
 	unsigned nqueries;
-	unsigned limit; /* that the solver has, of Z3's measure of work; 0: none */
+	unsigned limit;	       /* that the solver has, of Z3's measure of work; 0: none */
 	BASE_VEC(Z3_ast) held; /* what was asserted, as it was: Z3 may show it rewritten */
 	bool is_loose;
 	struct smt_store store;

@@ -329,8 +329,9 @@ static struct smt_key key_of(struct smt *s, bool has_model)
 {
 	struct smt_store *st = &s->store;
 	struct smt_key k = {BASE_FNV_INIT, BASE_FNV_INIT, 0};
-	uint64_t facts[] = {st->program, s->q.use_bits, s->q.is_same_cta, s->q.is_alone, s->q.is_one,
-			    s->is_loose, s->q.is_exact, s->atoms.n,	  has_model};
+	uint64_t facts[] = {st->program,   s->q.use_bits, s->q.is_same_cta,
+			    s->q.is_alone, s->q.is_one,	  s->is_loose,
+			    s->q.is_exact, s->atoms.n,	  has_model};
 
 	memset(st->place, 0, st->nplaces * sizeof(*st->place));
 	st->nseen = 0;

@@ -11,9 +11,8 @@
 
 /* Nanoseconds. Of Z3's measure, as of all, these are averages. */
 static const uint32_t cost[WORK_KINDS] = {
-	[WORK_NODE] = 180,	[WORK_CELL] = 14,  [WORK_STEP] = 12,
-	[WORK_LINEAR] = 20000,
-	[WORK_INTEGERS] = 2500, [WORK_BITS] = 360,
+	[WORK_NODE] = 180,     [WORK_CELL] = 14,       [WORK_STEP] = 12,
+	[WORK_LINEAR] = 20000, [WORK_INTEGERS] = 2500, [WORK_BITS] = 360,
 };
 
 /* Deadlines are sums of times: this is later than all, and may be added to. */
