@@ -23,8 +23,9 @@ struct exits {
 	bool *of_thread; /* by register: computed from the thread's number */
 	bool changed;
 	/* By block. open: an access has no barrier after it, at the block's end; leaves: from its
-	 * start there is a way out without a barrier; waits: one to a barrier. */
-	bool *has_barrier, *open, *leaves, *waits;
+	 * start there is a way out without a barrier; touches: one with an access; waits: one to a
+	 * barrier. */
+	bool *has_barrier, *has_access, *open, *leaves, *touches, *waits;
 };
 
 bool inst_names_special(const struct ptx_opnd *o, const char *const *names, size_t n)
@@ -69,6 +70,7 @@ static void find_registers(struct exits *x)
 static bool look(struct exits *x, struct flow_block *b)
 {
 	bool open = x->open[b->id], leaves = x->leaves[b->id], waits = x->waits[b->id];
+	bool touches = x->touches[b->id];
 
 	for (uint32_t i = 0; i < b->npred && !x->has_barrier[b->id]; i++)
 		open |= x->open[b->pred[i]];
@@ -76,12 +78,15 @@ static bool look(struct exits *x, struct flow_block *b)
 	waits |= x->has_barrier[b->id];
 	for (uint32_t i = 0; i < b->nsucc; i++) {
 		leaves |= x->leaves[b->succ[i]] && !x->has_barrier[b->id];
+		touches |= x->touches[b->succ[i]] && !x->has_barrier[b->id];
 		waits |= x->waits[b->succ[i]];
 	}
-	bool is_new =
-		open != x->open[b->id] || leaves != x->leaves[b->id] || waits != x->waits[b->id];
+	touches |= leaves && x->has_access[b->id];
+	bool is_new = open != x->open[b->id] || leaves != x->leaves[b->id] ||
+		      touches != x->touches[b->id] || waits != x->waits[b->id];
 	x->open[b->id] = open;
 	x->leaves[b->id] = leaves;
+	x->touches[b->id] = touches;
 	x->waits[b->id] = waits;
 	return is_new;
 }
@@ -94,6 +99,7 @@ static void find_ways(struct exits *x, const struct inst_events *ev)
 	for (const struct inst_event *e = ev->first; e; e = e->next) {
 		bool is_barrier = e->kind == INST_EVENT_BLOCK;
 		x->has_barrier[e->stmt->mark] |= is_barrier;
+		x->has_access[e->stmt->mark] |= e->kind == INST_EVENT_ACCESS;
 		if (is_barrier || e->kind == INST_EVENT_ACCESS)
 			x->open[e->stmt->mark] = !is_barrier;
 	}
@@ -117,7 +123,7 @@ static bool parts(const struct exits *x, const struct flow_block *b)
 		return false;
 	for (uint32_t i = 0; i < b->nsucc; i++) {
 		leaves |= x->leaves[b->succ[i]];
-		has_access |= x->leaves[b->succ[i]] && x->open[b->succ[i]];
+		has_access |= x->touches[b->succ[i]];
 		waits |= x->waits[b->succ[i]];
 	}
 	return leaves && waits && has_access;
@@ -134,8 +140,10 @@ bool inst_parts_at_exits(struct inst_ctx *cx, const struct inst_events *ev)
 	if (!cx->f->is_entry || !ev->has_barrier || ev->is_unsure)
 		return false;
 	x.has_barrier = BASE_NEWN(a, bool, n);
+	x.has_access = BASE_NEWN(a, bool, n);
 	x.open = BASE_NEWN(a, bool, n);
 	x.leaves = BASE_NEWN(a, bool, n);
+	x.touches = BASE_NEWN(a, bool, n);
 	x.waits = BASE_NEWN(a, bool, n);
 	x.of_thread = BASE_NEWN(a, bool, cx->f->nregs);
 	find_registers(&x);
