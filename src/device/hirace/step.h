@@ -9,8 +9,8 @@
  * have a power of two of thread numbers (hirace_block_stride), so the relation of two threads is
  * seen in the difference of two words: above bit 32 nothing differs within a warp and one interval
  * between barriers, and less than `span` within a block. What is left to hirace.cu: races, states
- * beyond the table, threads that are aside, words with sites beside them in global memory. It
- * judges the access again, which is safe: a word that has this access stays as it is.
+ * beyond the table, threads that are aside. It judges the access again, which is safe: a word that
+ * has this access stays as it is.
  *
  * Costs: some 60 instructions and a compare-and-swap for each word that moves on; no memory of the
  * thread's own.
@@ -174,39 +174,54 @@ DEV_FN enum step dev_step_peers(const struct step_actor *a, uint32_t peers, uint
 	return peers ? STEP_ASK : now == was ? STEP_STAYS : STEP_MOVES;
 }
 
-/* One word at `at`, for this lane. STEP_MOVES: *next is there now. */
+/* What lies beside a word that has moved on from `was` to `next`; left: where, or 0. Of shared
+ * memory it has the last access alone. */
 template <bool is_shared>
-DEV_FN enum step dev_step_word(const struct step_actor *a, uint64_t at, uint64_t *next)
+DEV_FN void dev_step_left(const struct step_actor *a, uint64_t left, uint64_t what, uint64_t was,
+			  uint64_t next)
 {
-	uint64_t was = dev_word_load<is_shared>(at), found;
+	uint32_t older = 0, now;
+
+	if (!left)
+		return;
+	if (!is_shared && !((was ^ a->me) >> HIRACE_LAUNCH_AT & HIRACE_LAUNCH_LAST)) {
+		older = dev_word32((const void *)left);
+		older = race_history_is_of(older, was) ? older : 0;
+	}
+	now = race_history_mix(next) |
+	      race_history_sites(RACE_HISTORY_SITE(what), RACE_HISTORY_ACCESS(what) == HIRACE_W,
+				 RACE_HISTORY_ACCESS(what) > HIRACE_W, older);
+	if (is_shared)
+		asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"((uint32_t)left), "r"(now));
+	else
+		asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(left), "r"(now));
+}
+
+/* One word at `at`, for this lane, and what lies beside it at `left`, or 0. */
+template <bool is_shared>
+DEV_FN enum step dev_step_word(const struct step_actor *a, uint64_t at, uint64_t left,
+			       uint64_t what)
+{
+	uint64_t was = dev_word_load<is_shared>(at), found, next;
 
 #pragma unroll 1
 	for (;;) {
-		enum step s = dev_step(a, was, next);
+		enum step s = dev_step(a, was, &next);
 		if (s != STEP_MOVES)
 			return s;
-		found = dev_word_cas<is_shared>(at, was, *next);
-		if (found == was)
+		found = dev_word_cas<is_shared>(at, was, next);
+		if (found == was) {
+			dev_step_left<is_shared>(a, left, what, was, next);
 			return s;
+		}
 		was = found;
 	}
-}
-
-/* What lies beside a word of shared memory that has moved on. */
-DEV_FN void dev_step_left(uint32_t left, uint64_t what, uint64_t next)
-{
-	if (left)
-		asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(left),
-			     "r"(race_history_mix(next) |
-				 race_history_sites(RACE_HISTORY_SITE(what),
-						    RACE_HISTORY_ACCESS(what) == HIRACE_W,
-						    RACE_HISTORY_ACCESS(what) > HIRACE_W, 0)));
 }
 
 /* The words of an access, or of several; `peers` share them out. shape: RACE_STEP_SHAPE. */
 template <bool is_shared>
 DEV_FN bool dev_step_shared_out(const struct step_actor *a, uint32_t peers, uint64_t word,
-				uint32_t left, uint64_t what, uint32_t shape)
+				uint64_t left, uint64_t what, uint32_t shape)
 {
 	uint32_t n = RACE_STEP_WORDS(shape), far = RACE_STEP_FAR(shape), below;
 	bool asks = false;
@@ -228,22 +243,39 @@ DEV_FN bool dev_step_shared_out(const struct step_actor *a, uint32_t peers, uint
 			was = found;
 		}
 		asks |= s == STEP_ASK;
-		if (is_shared && s == STEP_MOVES)
-			dev_step_left(left ? left + 4u * far * i : 0, what, next);
+		if (s == STEP_MOVES)
+			dev_step_left<is_shared>(a, left ? left + 4u * far * i : 0, what, was,
+						 next);
 	}
 	return asks;
 }
 
 /* The two for all lanes together: functions of their own, so that others don't pay in registers. */
 extern "C" __device__ __noinline__ uint32_t __collider_hirace_peers(uint64_t me, uint32_t peers,
-								    uint64_t word, uint64_t what,
-								    uint32_t span)
+								    uint64_t word, uint64_t left,
+								    uint64_t what, uint32_t span)
 {
 	struct step_actor a = dev_step_actor(me, 0, what, span);
 
 	return (uint32_t)__any_sync(
-		peers, dev_step_shared_out<false>(&a, peers, word, 0, what,
+		peers, dev_step_shared_out<false>(&a, peers, word, left, what,
 						  RACE_STEP_SHAPE(dev_step_words(what), 1u)));
+}
+
+/* Where the sites of a word of global memory are, or of a byte's; 0: the run keeps none. */
+DEV_FN uint64_t dev_step_beside(uint64_t word, uint64_t what)
+{
+	uint64_t sites, pool;
+
+	FIELD(sites, 80);
+	if (!sites)
+		return 0;
+	FIELD(pool, 72);
+	if (RACE_HISTORY_NARROW((uint32_t)what)) {
+		FIELD(sites, 104);
+		FIELD(pool, 96);
+	}
+	return dev_beside(word, pool, sites);
 }
 
 extern "C" __device__ __noinline__ uint32_t __collider_hirace_peers_s(uint64_t me, uint32_t peers,
@@ -263,19 +295,19 @@ extern "C" __device__ __noinline__ uint32_t __collider_hirace_step(uint64_t me, 
 {
 	struct step_actor a;
 	uint32_t n = dev_step_words(what), peers;
-	uint64_t sites, next;
+	uint64_t left;
 
-	FIELD(sites, 80);
-	if (span & RACE_HISTORY_ASKS || sites || at >> RACE_HISTORY_ADDRESS_BITS ||
+	if (span & RACE_HISTORY_ASKS || at >> RACE_HISTORY_ADDRESS_BITS ||
 	    RACE_ACTOR_HAS(me) == 0 || me & (RACE_ACTOR_ASIDE | RACE_ACTOR_BESIDE))
 		return 1;
+	left = dev_step_beside(word, what);
 	peers = dev_step_peers_of(me, word, what, stamps);
 	if (peers)
-		return __collider_hirace_peers(me, peers, word, what, span);
+		return __collider_hirace_peers(me, peers, word, left, what, span);
 	a = dev_step_actor(me, stamps, what, span);
 #pragma unroll 1
-	for (uint32_t i = 0; i < n; i++, word += 8)
-		if (dev_step_word<false>(&a, word, &next) == STEP_ASK)
+	for (uint32_t i = 0; i < n; i++, word += 8, left += left ? 4 : 0)
+		if (dev_step_word<false>(&a, word, left, what) == STEP_ASK)
 			return 1;
 	return 0;
 }
@@ -288,7 +320,6 @@ extern "C" __device__ __noinline__ uint32_t __collider_hirace_step_s(uint64_t me
 {
 	struct step_actor a;
 	uint32_t n = RACE_STEP_WORDS(shape), far = RACE_STEP_FAR(shape), peers;
-	uint64_t next;
 
 	if (span & RACE_HISTORY_ASKS || RACE_ACTOR_HAS(me) == 0 || me & RACE_ACTOR_ASIDE)
 		return 1;
@@ -298,11 +329,9 @@ extern "C" __device__ __noinline__ uint32_t __collider_hirace_step_s(uint64_t me
 	a = dev_step_actor(me, stamps, what, span);
 #pragma unroll 1
 	for (uint32_t i = 0; i < n; i++, word += 8u * far) {
-		enum step s = dev_step_word<true>(&a, word, &next);
+		enum step s = dev_step_word<true>(&a, word, left ? left + 4u * far * i : 0, what);
 		if (s == STEP_ASK)
 			return 1;
-		if (s == STEP_MOVES)
-			dev_step_left(left ? left + 4u * far * i : 0, what, next);
 	}
 	return 0;
 }

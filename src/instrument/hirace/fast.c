@@ -9,8 +9,9 @@
  *
  * Misses: several words, and groups of reads, that don't all stay are called.
  * Costs on sm_90, in SASS instructions: a word of global memory that stays 34, with two loads; the
- * first access of a launch 35 with a compare-and-swap, another common step 71; a word of shared
- * memory that stays 26 (convolution and triad of bench/overhead, spills not counted).
+ * first access of a launch 35 with a compare-and-swap, another common step 71, in code that has
+ * iguard, too, 32 more for the sites beside it; a word of shared memory that stays 26 (convolution
+ * and triad of bench/overhead, spills not counted).
  */
 #include "instrument/hirace/hirace.h"
 
@@ -208,6 +209,37 @@ struct next {
 	struct ptx_opnd to; /* the next state */
 };
 
+/* The sites beside a word of global memory that was w and is now n, in a run that keeps them. Where
+ * one lane has changed it for others, these found another x. */
+static void put_left(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd w,
+		     struct ptx_opnd word, struct ptx_opnd n, struct ptx_opnd x,
+		     struct ptx_label *over)
+{
+	struct inst_ctx *cx = k->f.cx;
+	uint32_t a = inst_hirace_access(e), site = e->access->site;
+	struct ptx_opnd left = inst_fresh(cx, PTX_TYPE_B64), older = inst_int(cx, 0);
+	int64_t own = race_history_sites(site, a == HIRACE_W, false, 0);
+	int64_t writes = (int64_t)RACE_LEFT_SITES << RACE_LEFT_WRITE_AT;
+
+	inst_emit(cx, e->stmt, "left_of",
+		  T(cx->k, e->narrow ? BLOCK(bytes) : BLOCK(words),
+		    e->narrow ? BLOCK(byte_sites) : BLOCK(sites)),
+		  H(w, word, n, x, left, ptx_opnd_label(over)));
+	if (a != HIRACE_W) {
+		older = inst_fresh(cx, PTX_TYPE_B32);
+		inst_emit(cx, e->stmt, "left_older",
+			  T(inst_num(LAUNCH_BITS), inst_num(RACE_LEFT_HASH_SHIFT),
+			    inst_num(RACE_LEFT_HASH), inst_num(writes)),
+			  H(inst_reg(cx, k->f.me), w, left, older));
+	}
+	if (a > HIRACE_W)
+		inst_emit(cx, e->stmt, "left_first",
+			  T(inst_num((int64_t)race_history_sites(site, true, true, 0) & writes)),
+			  H(older));
+	inst_emit(cx, e->stmt, "left_store", T(inst_num(RACE_LEFT_HASH_SHIFT), inst_num(own)),
+		  H(n, left, older, ptx_opnd_label(over)));
+}
+
 /*
  * A word of global memory that moves on: the first access of a launch; else by the other thread's
  * relation. Only in kernels without release stamps, so that all stamps are 0.
@@ -217,8 +249,11 @@ static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, s
 {
 	struct inst_ctx *cx = k->f.cx;
 	uint32_t a = inst_hirace_access(e), u = ONLY(HIRACE_SYNC_U);
-	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
+	struct ptx_label *slow = ptx_new_label(cx->m, cx->f), *done = over;
+	struct ptx_opnd now = inst_fresh(cx, PTX_TYPE_B64), found = inst_fresh(cx, PTX_TYPE_B64);
 
+	if (k->has_left)
+		done = ptx_new_label(cx->m, cx->f);
 	inst_emit(cx, e->stmt, "fast_step",
 		  T(inst_num(step_of(a, u, ONLY(HIRACE_SELF))),
 		    inst_num(step_of(a, u, ONLY(HIRACE_WARP))),
@@ -232,8 +267,13 @@ static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, s
 	inst_emit(cx, e->stmt, "fast_swap",
 		  T(inst_num(0xffffffff - ((1 << HIRACE_WARP_AT) - 1)), inst_num(first_state(a)),
 		    inst_num(by_lanes(first_state(a), a)), inst_num(closed_under(a))),
-		  H(inst_reg(cx, k->f.me), w, word, inst_reg(cx, k->fresh), n->to,
-		    ptx_opnd_label(over), ptx_opnd_label(n->again)));
+		  H(inst_reg(cx, k->f.me), w, word, inst_reg(cx, k->fresh), n->to, now, found,
+		    ptx_opnd_label(done), ptx_opnd_label(n->again)));
+	if (k->has_left) {
+		inst_emit(cx, e->stmt, "go", NT, H(ptx_opnd_label(slow)));
+		inst_emit_label(cx, e->stmt, done);
+		put_left(k, e, w, word, now, found, over);
+	}
 	inst_emit_label(cx, e->stmt, slow);
 }
 

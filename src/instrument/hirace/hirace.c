@@ -143,7 +143,11 @@ static void begin_kernel(struct inst_follow *f, struct ptx_stmt *top)
 	inst_emit(cx, top, "span",
 		  T(cx->k, BLOCK(machine), inst_num(k->f.ev.has_lanes ? RACE_HISTORY_ASKS : 0)),
 		  H(inst_reg(cx, k->f.me), inst_reg(cx, k->span)));
-	if (k->has_fresh)
+	if (k->has_fresh && k->has_left)
+		inst_emit(cx, top, "fresh_left",
+			  T(inst_num(RACE_ACTOR_BESIDE), inst_num(LAUNCH_BITS)),
+			  H(inst_reg(cx, k->f.me), inst_reg(cx, k->span), inst_reg(cx, k->fresh)));
+	else if (k->has_fresh)
 		inst_emit(
 			cx, top, "fresh",
 			T(cx->k, BLOCK(sites), inst_num(RACE_ACTOR_BESIDE), inst_num(LAUNCH_BITS)),
@@ -527,6 +531,8 @@ static void plan(struct inst_follow *f)
 	/* At bar.warp.sync it may step aside. */
 	k->has_fresh =
 		!k->f.is_variant && (!k->has_stamps || k->f.ev.only_observes) && !k->f.ev.has_warp;
+	/* Beside iguard, which has both lines of what hirace judges alone there (iguard.c). */
+	k->has_left = (f->cx->opt->sanitize & RACE_DETECT(IGUARD)) != 0;
 }
 
 static int64_t what(struct inst_follow *f, const struct inst_event *e)

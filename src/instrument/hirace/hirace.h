@@ -13,6 +13,7 @@ struct inst_hirace_kernel {
 	struct inst_follow f;	     /* its state: release stamps */
 	uint32_t span, first, fresh; /* registers */
 	bool has_fresh;		     /* words of other launches are replaced by inlined code */
+	bool has_left;		     /* ... which leaves the site beside them, if the run asks */
 	bool has_stamps, has_table, has_sites;
 	uint32_t tracked;
 };
