@@ -22,6 +22,7 @@ static const char *options_of(struct option_set *set)
 {
 	return tool_load_options(
 		(unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,
+		option_is(set, OPTION_IGUARD_KERNELS, "strong"),
 		option_text(set, OPTION_KERNEL_NAME), option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
 		option_text(set, OPTION_PRUNE), option_int(set, OPTION_LOAD_LIMIT), &set->arena);
 }

@@ -452,6 +452,24 @@ static void choose_detectors(struct option_set *set)
 		put_defaults(set, takes_cpu(set) ? RACE_DETECT_JUDGE : 0);
 }
 
+/* --iguard-kernels=auto. The published rules and machine are to be seen by themselves. */
+static void choose_kernels(struct option_set *set)
+{
+	bool is_published = option_is(set, OPTION_IGUARD, "published") ||
+			    option_is(set, OPTION_HIRACE, "published");
+
+	if (option_is(set, OPTION_IGUARD_KERNELS, "auto"))
+		option_put(set, OPTION_IGUARD_KERNELS, is_published ? "all" : "strong");
+}
+
+/* May kernels be judged by one detector for another, which would know the lines of both sides? */
+static bool wants_lines(const struct option_set *set)
+{
+	return option_flag(set, OPTION_BOTH_SIDES) ||
+	       (option_is(set, OPTION_IGUARD_KERNELS, "strong") &&
+		option_list(set, OPTION_DETECTOR) & race_detectors_with(RACE_CAUSES));
+}
+
 /* Does the oracle see host code where that changes nothing for the program? Whatever checks beside
  * it: what it says must not depend on that. */
 static bool is_host_auto(const struct option_set *set)
@@ -513,6 +531,7 @@ int cli_run(struct option_set *set)
 		rc = check_device(set);
 	if (!rc)
 		choose_detectors(set);
+	choose_kernels(set);
 	if (!rc)
 		rc = check_files(set);
 	if (!rc)
@@ -536,8 +555,7 @@ int cli_run(struct option_set *set)
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
 			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0) |
 			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0) |
-			 (option_flag(set, OPTION_BOTH_SIDES) ? RACE_RUN_BOTH : 0) |
-			 iguard_modes(set) |
+			 (wants_lines(set) ? RACE_RUN_BOTH : 0) | iguard_modes(set) |
 			 (uint32_t)(option_list(set, OPTION_DETECTOR) | 1u << RACE_DETECTORS)
 				 << RACE_RUN_DETECTORS_AT,
 		.order = choose_order(set),

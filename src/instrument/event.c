@@ -533,6 +533,18 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 	ev->only_observes = ev->has_order && !ev->follows_calls && only_observes(ev);
 }
 
+bool inst_is_plain_kernel(struct inst_ctx *cx, const struct inst_events *ev)
+{
+	if (!cx->f->is_entry || inst_called_here(cx) || ev->is_unsure || ev->has_order ||
+	    ev->has_copies || inst_parts_at_exits(cx, ev))
+		return false;
+	for (const struct inst_event *e = ev->first; e; e = e->next)
+		if (e->kind != INST_EVENT_BLOCK &&
+		    !(e->kind == INST_EVENT_ACCESS && e->strength == RACE_WEAK))
+			return false;
+	return true;
+}
+
 /* iguard takes no lock without a fence or an acquire. */
 void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at,
 		  bool is_flagged)

@@ -357,6 +357,8 @@ void inst_follow(struct inst_ctx *cx, struct inst_follow *k, const struct inst_f
 	k->cx = cx;
 	k->by = by;
 	plan(k, has_words);
+	if (k->is_left)
+		return;
 	k->launches = has_words && !k->is_variant ? inst_plan_launches(cx) : NULL;
 	inst_end_body(cx);
 	if (has_words && !k->frame.called && inst_is_all_pruned(cx, &k->ev))

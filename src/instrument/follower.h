@@ -70,6 +70,7 @@ struct inst_follow {
 	struct ptx_label *plain;	/* what those that need none run, or NULL */
 	struct inst_frame frame;	/* of kernels that call variants, and of these */
 	bool is_variant;
+	bool is_left;	/* by plan: another detector has all that this one would find here */
 	bool is_beside; /* another detector counts launches and accesses */
 	struct inst_doubt doubt;
 };

@@ -130,9 +130,10 @@ struct inst_options {
 	void *on_size_arg;
 	const struct inst_prune *prunes; /* accesses that need no check, by kernel */
 	size_t nprunes;
-	bool all_loads;	  /* check loads of shared memory that barriers keep apart, too */
-	bool prune_alone; /* global ones only while the launch runs alone (--prune=proved-alone) */
-	bool plain;	  /* detector collide: each kernel's own code once more (race/plain.h) */
+	bool all_loads;	   /* check loads of shared memory that barriers keep apart, too */
+	bool leaves_plain; /* iguard leaves kernels to hirace that the two judge alike (iguard.c) */
+	bool prune_alone;  /* global ones only while the launch runs alone (--prune=proved-alone) */
+	bool plain;	   /* detector collide: each kernel's own code once more (race/plain.h) */
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;

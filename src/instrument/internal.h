@@ -289,6 +289,9 @@ struct inst_events {
 bool inst_names_special(const struct ptx_opnd *o, const char *const *names, size_t n);
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
+/* Has a kernel with these events nothing but weak accesses and barriers of the whole block, which
+ * each thread waits at or ends without an access since its last one? */
+bool inst_is_plain_kernel(struct inst_ctx *cx, const struct inst_events *ev);
 /* For wide.c: an event of a statement, without more; after the others; is a plain access followed
  * (not where --prune has proven that no other access races with it); may memory of the space be
  * another thread's, too? */

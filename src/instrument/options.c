@@ -58,6 +58,8 @@ void inst_options_read(struct inst_options *o, const struct option_set *s, struc
 	}
 	if (is_given(s, OPTION_PRUNE))
 		o->prune_alone = option_is(s, OPTION_PRUNE, "proved-alone");
+	if (is_given(s, OPTION_IGUARD_KERNELS))
+		o->leaves_plain = option_is(s, OPTION_IGUARD_KERNELS, "strong");
 }
 
 static void put_detectors(struct base_buf *out, unsigned set)
@@ -87,6 +89,8 @@ void inst_options_write(struct base_buf *out, const struct inst_options *o)
 		if (text)
 			option_encode_one(out, rows[i].id, text);
 	}
+	if (o->leaves_plain)
+		option_encode_one(out, OPTION_IGUARD_KERNELS, "strong");
 	snprintf(number, sizeof(number), "%d", o->inline_groups < 0 ? 0 : o->inline_groups);
 	if (o->inline_groups)
 		option_encode_one(out, OPTION_INLINE_CHECKS, number);

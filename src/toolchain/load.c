@@ -435,14 +435,16 @@ int tool_load(int argc, char **argv)
 	return rc;
 }
 
-char *tool_load_options(unsigned detectors, const char *kernels, const char *others,
-			const char *prune, int64_t limit_ms, struct base_arena *a)
+char *tool_load_options(unsigned detectors, bool leaves_plain, const char *kernels,
+			const char *others, const char *prune, int64_t limit_ms,
+			struct base_arena *a)
 {
 	struct tool_options o;
 
 	if (tool_options_init(&o, a) != 0)
 		return NULL;
 	o.inst.sanitize = detectors;
+	o.inst.leaves_plain = leaves_plain;
 	o.long_build_ms = 0;
 	if (kernels)
 		o.inst.kernel_name = kernels;

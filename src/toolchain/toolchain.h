@@ -79,12 +79,14 @@ void tool_set_prover(tool_prover *fn);
  */
 int tool_load(int argc, char **argv);
 /* What `collider run` hands to that library: COLLIDER_TOOL_OPTIONS for these detectors (a set),
- * the lists of --kernel-name and --kernel-name-exclude (or NULL), --prune and --load-limit (in ms),
- * NULL with a message if the user's own are wrong; and what the result depends on beside them, of
- * this executable, NULL with a message where there is no CUDA toolkit. */
+ * whether iguard leaves plain kernels to hirace, the lists of --kernel-name and
+ * --kernel-name-exclude (or NULL), --prune and --load-limit (in ms), NULL with a message if the
+ * user's own are wrong; and what the result depends on beside them, of this executable, NULL with a
+ * message where there is no CUDA toolkit. */
 struct base_arena;
-char *tool_load_options(unsigned detectors, const char *kernels, const char *others,
-			const char *prune, int64_t limit_ms, struct base_arena *a);
+char *tool_load_options(unsigned detectors, bool leaves_plain, const char *kernels,
+			const char *others, const char *prune, int64_t limit_ms,
+			struct base_arena *a);
 char *tool_load_key(const char *self, struct base_arena *a);
 /* For programs that call ptxas themselves: a folder like the toolkit's, with ours in its bin; NULL
  * with a message. And a sum that other options, or another version of ours, change (caller.c). */

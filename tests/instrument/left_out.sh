@@ -1,0 +1,59 @@
+# left_out.sh COLLIDER DIR SITES_DUMP - which kernels iguard leaves to hirace: --iguard-kernels=strong does so where
+# all accesses are plain and nothing but barriers of the block orders threads; all and auto leave none, nor does iguard
+# alone. Each access is checked once then, and the text is legal.
+collider=$1
+name=left_out.sh
+. "$2/lib.sh"
+needs ptxas
+
+# kernel NAME TEXT: one that stores, does TEXT, and loads what another thread may have stored.
+kernel() {
+	printf '.visible .entry %s(.param .u64 p)\n{\n\t.reg .pred %%p<2>;\n\t.reg .b32 %%r<6>;\n\t.reg .b64 %%rd<4>;\n' "$1"
+	printf '\t.shared .align 4 .b8 s_%s[512];\n' "$1"
+	printf '\tld.param.u64 %%rd1, [p];\n\tmov.u32 %%r1, %%tid.x;\n\tmul.wide.u32 %%rd2, %%r1, 4;\n'
+	printf '\tadd.s64 %%rd3, %%rd1, %%rd2;\n\tsetp.lt.u32 %%p1, %%r1, 32;\n\tmov.u32 %%r4, s_%s;\n' "$1"
+	printf '\tst.global.u32 [%%rd3], %%r1;\n\tst.shared.u32 [%%r4], %%r1;\n\t%s\n' "$2"
+	printf '\tld.global.u32 %%r2, [%%rd1];\n\tst.global.u32 [%%rd3+4096], %%r2;\n\tret;\n}\n'
+}
+
+{
+	printf '.version 8.4\n.target sm_90\n.address_size 64\n'
+	kernel left_barrier 'bar.sync 0;'
+	kernel left_nothing ''
+	kernel left_shuffle 'shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;'
+	kernel kept_warp 'bar.warp.sync -1;'
+	kernel kept_fence 'membar.gl;'
+	kernel kept_sum 'red.relaxed.gpu.global.add.u32 [%rd1], 1;'
+	kernel kept_flag 'ld.volatile.global.u32 %r3, [%rd1];'
+	kernel kept_named 'barrier.sync 1, 64;'
+	kernel kept_exit '@%p1 ret; bar.sync 0;'
+} >"$T/in.ptx"
+
+# Kernels with a check of iguard's.
+checked() {
+	awk '/\.entry/ { split($3, part, "("); kernel = part[1] }
+	     /^}/ { kernel = "" }
+	     kernel && /call .*__collider_iguard_/ { print kernel }' "$T/out.ptx" | sort -u | tr '\n' ' '
+}
+
+every="kept_exit kept_fence kept_flag kept_named kept_sum kept_warp left_barrier left_nothing left_shuffle "
+while read -r set which want; do
+	"$collider" instrument --sanitize=$set --iguard-kernels=$which "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
+		fail "$set $which: $(cat "$T/err")"
+	# Machine code takes minutes; whether the text is legal doesn't.
+	[ "$want" = all ] || ptxas -c -arch=compute_90 "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
+		fail "$set $which: $(head -3 "$T/err")"
+	expected=$every
+	[ "$want" = all ] || expected="kept_exit kept_fence kept_flag kept_named kept_sum kept_warp "
+	[ "$(checked)" = "$expected" ] || fail "$set $which: iguard checks $(checked)"
+	# left_barrier's four accesses: hirace's calls are there in any case.
+	n=$(awk '/\.entry left_barrier/ { is = 1 } /^}/ { is = 0 } is && /call .*__collider_hirace_[gs],/' "$T/out.ptx" | wc -l)
+	case $set,$n in iguard,0 | *hirace*,4) ;; *) fail "$set $which: $n checks of hirace" ;; esac
+done <<END
+hirace,iguard strong some
+collide,hirace,iguard strong some
+hirace,iguard all all
+hirace,iguard auto all
+iguard strong all
+END
+exit $bad
