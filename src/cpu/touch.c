@@ -28,7 +28,7 @@
 #include <sys/mman.h>
 
 #define MOST_PAGES    (1u << 18) /* that are kept in a launch: 1 GiB */
-#define MOST_RESIDENT (1u << 14) /* of the host's, between launches: 64 MiB */
+#define MOST_RESIDENT (1u << 16) /* of the host's, between launches: 256 MiB */
 #define MOST_WORKERS  250u
 #define LEAST_BYTES   (1ull << 30)
 
@@ -49,12 +49,12 @@ struct cpu_touches {
 	uint64_t bytes;	       /* that the tables are about */
 	_Atomic uint8_t *seen; /* 0: no worker, its number, SEEN_BY_SEVERAL */
 	_Atomic uint8_t *kept;
-	uint8_t *old; /* what pages held when the launch began */
-	_Atomic uint32_t npages;
+	uint8_t *old;  /* what pages held when the launch began */
+	uint8_t *held; /* by page: has `old` one of the host's, from this launch or before? */
+	_Atomic uint32_t npages, nheld;
 	_Atomic bool has_other;
 	pthread_mutex_t lock; /* of: */
 	BASE_VEC(struct other) others;
-	uint64_t resident;
 	struct cpu_touch touch[];
 };
 
@@ -86,8 +86,9 @@ static void unmap_all(struct cpu_touches *ts)
 	unreserve((void *)ts->seen, pages);
 	unreserve((void *)ts->kept, pages);
 	unreserve(ts->old, ts->bytes);
+	unreserve(ts->held, pages);
 	ts->seen = ts->kept = NULL;
-	ts->old = NULL;
+	ts->old = ts->held = NULL;
 	for (unsigned i = 0; i < ts->workers; i++) {
 		struct cpu_touch *t = &ts->touch[i];
 		unreserve(t->seen, pages);
@@ -106,7 +107,8 @@ static bool map_all(struct cpu_touches *ts, uint64_t bytes)
 	ts->seen = reserve(pages);
 	ts->kept = reserve(pages);
 	ts->old = reserve(bytes);
-	has_all = ts->seen && ts->kept && ts->old;
+	ts->held = reserve(pages);
+	has_all = ts->seen && ts->kept && ts->old && ts->held;
 	for (unsigned i = 0; has_all && i < ts->workers; i++) {
 		struct cpu_touch *t = &ts->touch[i];
 		t->bytes = bytes;
@@ -155,7 +157,6 @@ static void forget_others(struct cpu_touches *ts)
 
 void cpu_touches_end(struct cpu_touches *ts)
 {
-	ts->resident += atomic_load(&ts->npages);
 	for (unsigned i = 0; i < ts->workers; i++) {
 		struct cpu_touch *t = &ts->touch[i];
 		for (size_t k = 0; k < t->pages.n && !t->is_old; k++) {
@@ -165,9 +166,10 @@ void cpu_touches_end(struct cpu_touches *ts)
 		}
 		t->is_old = true;
 	}
-	if (ts->resident > MOST_RESIDENT) {
+	if (atomic_load(&ts->nheld) > MOST_RESIDENT) {
 		(void)madvise(ts->old, ts->bytes, MADV_DONTNEED);
-		ts->resident = 0;
+		(void)madvise(ts->held, ts->bytes / TOUCH_PAGE, MADV_DONTNEED);
+		atomic_store(&ts->nheld, 0);
 	}
 	forget_others(ts);
 	atomic_store(&ts->npages, 0);
@@ -229,6 +231,8 @@ static void keep(struct cpu_touch *t, uint64_t page, bool is_alias)
 		memcpy(ts->old + page * TOUCH_PAGE, host_page(t, page, is_alias), TOUCH_PAGE);
 		atomic_store(&ts->kept[page], is_alias ? KEPT_TWICE : KEPT);
 		atomic_fetch_add(&ts->npages, 1);
+		atomic_fetch_add(&ts->nheld, !ts->held[page]);
+		ts->held[page] = 1;
 	}
 	while (atomic_load(&ts->kept[page]) == BEING_KEPT)
 		;

@@ -50,7 +50,7 @@ bool CPU_ISA_PASTE(cpu_jit_find, CPU_ISA_SUFFIX)(struct cpu_warp *w, const struc
 	if (cpu_window_near(w, g->in, use, lo, bytes, &near)) {
 		*host = lo + near.delta + apart;
 		if (w->worker->touch && l->access)
-			cpu_touch_bytes(w->worker->touch, lo + near.delta, bytes, TOUCH_READ);
+			cpu_touch_row(w->worker->touch, lo + near.delta, bytes, TOUCH_READ);
 		return true;
 	}
 	if (!cpu_window_find(w, g->in, (enum ptx_space)l->space, lo, bytes, false, &win) ||
@@ -58,6 +58,6 @@ bool CPU_ISA_PASTE(cpu_jit_find, CPU_ISA_SUFFIX)(struct cpu_warp *w, const struc
 		return false;
 	*host = lo + win.delta + apart;
 	if (w->worker->touch && win.place == CPU_PLACE_GLOBAL)
-		cpu_touch_bytes(w->worker->touch, lo + win.delta, bytes, TOUCH_READ);
+		cpu_touch_row(w->worker->touch, lo + win.delta, bytes, TOUCH_READ);
 	return true;
 }
