@@ -316,6 +316,7 @@ static void begin_words(struct inst_follow *k, struct ptx_stmt *top)
 	else
 		begin_counted(k, top);
 	inst_begin_doubt(cx, &k->doubt, top);
+	inst_note_parts(k->launches, &k->ev);
 	inst_put_uses(cx, &k->ev, top, put_taken, k);
 	inst_put_doubt(cx, &k->ev, &k->doubt);
 	if (!k->is_variant && k->by->plan_groups)

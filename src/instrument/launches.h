@@ -46,10 +46,12 @@ void inst_plain_enter(struct inst_ctx *cx, const struct inst_launches *l, struct
 		      struct ptx_stmt *top);
 
 /* prune/part.c. Fills in the parts, and their arrays; the code at the entry, at each write and way
- * out, once for all detectors; the end of what a launch that leaves the read out skips, or NULL:
+ * out, once for all detectors; before inst_put_uses: reads that may be left out are noted, those
+ * that are have no note; the end of what a launch that leaves the read out skips, or NULL:
  * nothing. */
 void inst_plan_part(struct inst_ctx *cx, struct inst_launches *l);
 void inst_begin_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt *top);
+void inst_note_parts(const struct inst_launches *l, struct inst_events *ev);
 struct ptx_label *inst_skip_part(struct inst_ctx *cx, const struct inst_launches *l,
 				 const struct inst_event *e);
 /* Before `at`: `left` becomes true where the access isn't in its array; at a way out: that is

@@ -90,6 +90,13 @@ static struct ptx_opnd as_bits(struct inst_ctx *cx, struct ptx_opnd v, enum ptx_
 	return to;
 }
 
+static bool can_execute_again(const struct inst_ctx *cx, const struct ptx_stmt *s, unsigned i)
+{
+	return bits_of(cx, &s->ops[i]) != PTX_TYPE_NONE &&
+	       bits_of(cx, &s->ops[0]) != PTX_TYPE_NONE && !ptx_form_has(s->form, PTX_MOD_CC) &&
+	       !s->ops[i].flags;
+}
+
 /* is_bool: the operand is a condition, thus has two values, one of which is among those tried: each
  * must change the result. */
 static struct ptx_opnd executed_again(struct inst_ctx *cx, struct ptx_stmt *s, unsigned i,
@@ -99,8 +106,7 @@ static struct ptx_opnd executed_again(struct inst_ctx *cx, struct ptx_stmt *s, u
 	static const char *const ways[] = {"tried_inverted", "tried_disturbed"};
 	struct ptx_opnd first, any = inst_none();
 
-	if (from == PTX_TYPE_NONE || to == PTX_TYPE_NONE || ptx_form_has(s->form, PTX_MOD_CC) ||
-	    s->ops[i].flags)
+	if (!can_execute_again(cx, s, i))
 		return any;
 	first = as_bits(cx, once_more(cx, s, 0, inst_none()), to, s);
 	for (unsigned way = 0; way < (from == PTX_TYPE_PRED ? 1u : 2u); way++) {
@@ -126,28 +132,44 @@ static bool is_low_product(const struct ptx_form *fm)
 	       !ptx_form_has(fm, PTX_MOD_CC);
 }
 
-/* By the other operand alone; nothing: not known. */
-static struct ptx_opnd by_other(struct inst_ctx *cx, struct ptx_stmt *s, unsigned i)
+enum other { OTHER_UNKNOWN, OTHER_IS_SHIFT, OTHER_IS_FACTOR, OTHER_IS_OR };
+
+/* What the other operand alone says of operand i. */
+static enum other other_of(const struct ptx_stmt *s, unsigned i)
 {
 	const struct ptx_form *fm = s->form;
 	enum ptx_type_class c = ptx_type_class((enum ptx_type)fm->types[0]);
 	bool is_shift = (fm->op == PTX_OP_SHL || fm->op == PTX_OP_SHR) && c != PTX_CLASS_SINT;
 	bool is_product = is_low_product(fm) && (c == PTX_CLASS_UINT || c == PTX_CLASS_SINT);
-	struct ptx_opnd p;
 
 	if (i < 1 || i > 2 || s->nops < 3 || s->ops[3 - i].kind != PTX_OPND_REG ||
 	    s->ops[3 - i].flags || s->ops[1].reg == s->ops[2].reg)
-		return inst_none();
-	if (is_shift && i == 1) {
+		return OTHER_UNKNOWN;
+	if (is_shift && i == 1)
+		return OTHER_IS_SHIFT;
+	if (is_product || fm->op == PTX_OP_AND)
+		return OTHER_IS_FACTOR;
+	return fm->op == PTX_OP_OR ? OTHER_IS_OR : OTHER_UNKNOWN;
+}
+
+/* By the other operand alone; nothing: not known. */
+static struct ptx_opnd by_other(struct inst_ctx *cx, struct ptx_stmt *s, unsigned i)
+{
+	struct ptx_opnd p;
+
+	switch (other_of(s, i)) {
+	case OTHER_IS_SHIFT:
 		p = inst_fresh(cx, PTX_TYPE_PRED);
-		int64_t width = 8 * (int64_t)ptx_type_bytes((enum ptx_type)fm->types[0]);
+		int64_t width = 8 * (int64_t)ptx_type_bytes((enum ptx_type)s->form->types[0]);
 		emit(cx, s, "tried_below", T(inst_num(width)), H(p, s->ops[2]));
 		return p;
-	}
-	if (is_product || fm->op == PTX_OP_AND)
+	case OTHER_IS_FACTOR:
 		return inst_compared(cx, &s->ops[3 - i], 0, false, s);
-	if (fm->op == PTX_OP_OR)
+	case OTHER_IS_OR:
 		return inst_compared(cx, &s->ops[3 - i], -1, false, s);
+	case OTHER_UNKNOWN:
+		break;
+	}
 	return inst_none();
 }
 
@@ -172,6 +194,16 @@ struct ptx_opnd inst_tried(struct inst_ctx *cx, struct ptx_stmt *s, unsigned i, 
 	struct ptx_opnd p = is_bool ? inst_none() : by_other(cx, s, i);
 
 	return p.kind == PTX_OPND_REG ? p : executed_again(cx, s, i, is_bool);
+}
+
+enum inst_trying inst_how_tried(const struct inst_ctx *cx, const struct ptx_stmt *s, unsigned i)
+{
+	enum ptx_type other = other_of(s, i) == OTHER_UNKNOWN ? PTX_TYPE_NONE
+							      : bits_of(cx, &s->ops[3 - i]);
+
+	if (other != PTX_TYPE_NONE && other != PTX_TYPE_PRED)
+		return INST_TRY_EXACTLY;
+	return can_execute_again(cx, s, i) ? INST_TRY_AGAIN : INST_TRY_NOT;
 }
 
 struct ptx_opnd inst_differ(struct inst_ctx *cx, const struct ptx_opnd *a, const struct ptx_opnd *b,

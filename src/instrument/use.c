@@ -7,11 +7,11 @@
  * as a sure one. The address is kept in a register, the note. It is dropped at whatever may order
  * threads, as the check would be of a later interval; so no order of the load with another access
  * is changed (docs/soundness.md). A select in the load's own block with nothing between that orders
- * has the whole condition: then nothing is checked at the load.
+ * has the whole condition: then nothing is checked at the load. So has a product there, or another
+ * operation whose other operand says alone whether the value matters (tried.c).
  *
- * Misses: vectors, guarded loads, uses after what orders, among arguments of calls, where another
- * operand may mask the value, and those that flow_demand doesn't list: these loads are left to
- * doubt/doubt.c.
+ * Misses: vectors, guarded loads, uses after what orders, among arguments of calls, and those that
+ * flow_demand doesn't list: these loads are left to doubt/doubt.c.
  * Costs: a register from the load to the use, a branch and a check at the use; nothing for others.
  */
 #include "instrument/internal.h"
@@ -43,9 +43,17 @@ static struct inst_use *use_of(const struct inst_event *e, const struct ptx_stmt
 	return NULL;
 }
 
-static void add_use(struct inst_ctx *cx, struct inst_event *e, struct ptx_stmt *at, uint32_t pred,
-		    bool sense)
+/* Where and when a value is taken. */
+struct taken {
+	struct ptx_stmt *at;
+	uint32_t pred;
+	bool sense;
+	uint8_t tried;
+};
+
+static void add_use(struct inst_ctx *cx, struct inst_event *e, const struct taken *t)
 {
+	struct ptx_stmt *at = t->at;
 	bool is_inst = at->kind == PTX_STMT_INST;
 
 	/* Code with branches can't come between a call and its arguments. */
@@ -58,8 +66,9 @@ static void add_use(struct inst_ctx *cx, struct inst_event *e, struct ptx_stmt *
 	u->check.stmt = at;
 	u->check.sure = e->maybe;
 	u->check.maybe = 0;
-	u->pred = pred;
-	u->sense = sense;
+	u->pred = t->pred;
+	u->sense = t->sense;
+	u->tried = t->tried;
 	u->next = e->uses;
 	e->uses = u;
 }
@@ -135,6 +144,22 @@ static bool is_near(const struct inst_event *e, const struct ptx_stmt *at)
 	return false;
 }
 
+/* Is this the only use of the value, in the load's own block, and does another operand of it say
+ * alone whether the value matters? Then that is the whole condition. */
+static bool is_only_tried(struct inst_ctx *cx, const struct inst_event *e,
+			  const struct flow_demand_info *info)
+{
+	const struct flow_cond_use *c = info->conds;
+	uint32_t reg = e->stmt->ops[0].reg, ndefs, nuses;
+
+	if (info->nuses || info->nconds != 1 || !c->tried ||
+	    inst_how_tried(cx, c->at, c->tried) != INST_TRY_EXACTLY || !is_near(e, c->at))
+		return false;
+	flow_defs(cx->fl, reg, &ndefs);
+	flow_uses(cx->fl, reg, &nuses);
+	return ndefs == 1 && nuses == 1;
+}
+
 static void plan_load(struct inst_ctx *cx, struct inst_event *e)
 {
 	const struct ptx_stmt *s = e->stmt;
@@ -144,7 +169,7 @@ static void plan_load(struct inst_ctx *cx, struct inst_event *e)
 	if (info.demand == FLOW_DEMAND_SELECT) {
 		if (!is_near(e, info.at))
 			return;
-		add_use(cx, e, info.at, info.pred, info.sense);
+		add_use(cx, e, &(struct taken){info.at, info.pred, info.sense, 0});
 		e->is_selected = e->uses != NULL;
 		return;
 	}
@@ -152,12 +177,18 @@ static void plan_load(struct inst_ctx *cx, struct inst_event *e)
 		return;
 	unsigned n = info.nuses + info.nconds;
 	for (uint32_t i = 0; i < info.nuses; i++)
-		add_use(cx, e, info.uses[i], PTX_NO_REG, true);
-	for (uint32_t i = 0; i < info.nconds; i++)
-		if (!info.conds[i].tried)
-			add_use(cx, e, info.conds[i].at, info.conds[i].pred, info.conds[i].sense);
+		add_use(cx, e, &(struct taken){info.uses[i], PTX_NO_REG, true, 0});
+	for (uint32_t i = 0; i < info.nconds; i++) {
+		const struct flow_cond_use *c = &info.conds[i];
+		if (!c->tried || inst_how_tried(cx, c->at, c->tried) != INST_TRY_NOT)
+			add_use(cx, e, &(struct taken){c->at, c->pred, c->sense, c->tried});
+	}
 	if (!e->uses)
 		return;
+	if (is_only_tried(cx, e, &info)) {
+		e->is_selected = true;
+		return;
+	}
 	keep_reached(cx, e, n);
 	e->is_noted = e->uses != NULL;
 }
@@ -175,7 +206,7 @@ void inst_plan_uses(struct inst_ctx *cx, struct inst_events *ev)
 		    s->ops[0].kind != PTX_OPND_REG || s->ops[0].comp)
 			continue;
 		plan_load(cx, e);
-		n += e->uses != NULL;
+		n += e->uses != NULL && !e->is_selected;
 	}
 }
 
@@ -204,9 +235,14 @@ static void begin_notes(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 			continue;
 		e->note = ptx_new_reg(cx->m, cx->f,
 				      e->space == INST_IN_SHARED ? PTX_TYPE_B32 : PTX_TYPE_B64);
-		if (e->is_noted)
+		if (e->is_noted && !e->is_selected)
 			drop_note(cx, e, top);
 	}
+}
+
+void inst_note_nothing(struct inst_ctx *cx, const struct inst_event *e)
+{
+	drop_note(cx, e, e->stmt);
 }
 
 void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at)
@@ -228,6 +264,9 @@ static struct ptx_label *begin_use(struct inst_ctx *cx, const struct inst_event 
 		inst_emit(cx, s, "unless", NT, H(inst_sense(inst_reg(cx, u->pred), !u->sense), to));
 	if (e->is_noted)
 		inst_emit(cx, s, "unless_noted", T(width_of(e)), H(note, none_of(cx, e), to));
+	if (u->tried)
+		inst_emit(cx, s, "unless", NT,
+			  H(inst_sense(inst_tried(cx, s, u->tried, false), false), to));
 	*at = inst_fresh(cx, e->space == INST_IN_SHARED ? PTX_TYPE_B32 : PTX_TYPE_B64);
 	inst_emit(cx, s, "copy", T(width_of(e)), H(*at, note));
 	if (e->is_noted) /* once for each load */
@@ -242,7 +281,7 @@ static void end_notes(struct inst_ctx *cx, const struct inst_events *ev)
 	unsigned n = 0;
 
 	for (const struct inst_event *e = ev->first; e; e = e->next)
-		if (e->uses && e->is_noted)
+		if (e->uses && e->is_noted && !e->is_selected)
 			noted[n++] = e;
 	for (struct ptx_stmt *s = cx->f->first; s && n; s = s->next)
 		for (unsigned i = 0; inst_may_order(s) && i < n; i++)

@@ -94,6 +94,42 @@ static void what_is_only_read_needs_no_check(void **state)
 	free(out);
 }
 
+/* What the text has of the read's own: checks by call, products that are asked about, and notes
+ * that are dropped. */
+static void expect_use(const char *ptx, bool plain, unsigned asked, unsigned dropped)
+{
+	char *out = instrumented(ptx, RACE_DETECT(HIRACE), plain);
+	unsigned none = 0;
+
+	for (const char *p = kernel_in(out); (p = strstr(p, "mov.u64 %collider_")); p++)
+		none += strncmp(strchr(p, ','), ", 0;", 4) == 0;
+	assert_int_equal(none, dropped);
+	assert_int_equal(count(kernel_in(out), "setp.ne.b32"), asked);
+	/* One where it is used, and the write's. */
+	assert_int_equal(count(kernel_in(out), " __collider_hirace_g,"), 2);
+	assert_int_equal(count(kernel_in(out), " __collider_hirace_hold,"), 0);
+	free(out);
+}
+
+/* The compiler may have invented the read. One that is left out has no note, so that nothing is
+ * checked where it is used. */
+static void what_is_checked_at_its_use_needs_none(void **state)
+{
+	const char *guarded = KERNEL("\tld.global.u32 %r2, [%rd1];\n"
+				     "\t@%p1 st.global.u32 [%rd2], %r2;\n");
+	const char *product = KERNEL("\tld.global.u32 %r2, [%rd1];\n"
+				     "\tmul.lo.s32 %r3, %r2, %r1;\n"
+				     "\tst.global.u32 [%rd2], %r3;\n");
+
+	(void)state;
+	expect(guarded, RACE_DETECT(HIRACE), 1, 1);
+	expect(product, BOTH, 2, 1);
+	/* At the product alone, where the other factor isn't 0. */
+	expect_use(product, false, 1, 0);
+	/* Before the branch that leaves it out, and after its check. */
+	expect_use(product, true, 1, 2);
+}
+
 static void what_may_be_written_keeps_it(void **state)
 {
 	(void)state;
@@ -113,12 +149,6 @@ static void what_may_be_written_keeps_it(void **state)
 	expect(KERNEL("\tselp.b64 %rd3, %rd1, %rd2, %p1;\n\tld.global.u32 %r2, [%rd1];\n"
 		      "\tst.global.u32 [%rd3], %r2;\n"),
 	       RACE_DETECT(HIRACE), 0, 0);
-	/* The compiler may have invented it: it is checked where it is used. */
-	char *out = instrumented(KERNEL("\tld.global.u32 %r2, [%rd1];\n"
-					"\t@%p1 st.global.u32 [%rd2], %r2;\n"),
-				 RACE_DETECT(HIRACE), true);
-	assert_int_equal(count(kernel_in(out), "[__collider_state_k+32]"), 0);
-	free(out);
 	/* A strong read orders. */
 	expect(KERNEL("\tld.relaxed.gpu.global.u32 %r2, [%rd1];\n\tst.global.u32 [%rd2], %r2;\n"),
 	       RACE_DETECT(HIRACE), 0, 0);
@@ -200,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_only_read_needs_no_check),
+		cmocka_unit_test(what_is_checked_at_its_use_needs_none),
 		cmocka_unit_test(what_may_be_written_keeps_it),
 		cmocka_unit_test(what_writes_elsewhere_matters_not),
 		cmocka_unit_test(it_can_be_taken_out),
