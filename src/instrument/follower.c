@@ -154,6 +154,13 @@ static int64_t held_what(void *arg, const struct inst_event *e)
 	return k->by->what(k, e);
 }
 
+static struct ptx_label *held_skip(void *arg, const struct inst_event *e)
+{
+	struct inst_follow *k = arg;
+
+	return inst_skip_part(k->cx, k->launches, e);
+}
+
 static void plan_doubt(struct inst_follow *k)
 {
 	k->doubt = (struct inst_doubt){
@@ -162,6 +169,7 @@ static void plan_doubt(struct inst_follow *k)
 		.what = held_what,
 		.address = held_address,
 		.table = held_table,
+		.skip = held_skip,
 	};
 	inst_plan_doubt(k->cx, &k->ev, &k->doubt);
 }

@@ -340,7 +340,8 @@ bool inst_writes_bytes(struct inst_ctx *cx, const struct ptx_stmt *load);
 bool inst_is_whole(struct inst_ctx *cx, const struct ptx_stmt *load, uint32_t reg);
 /* doubt/doubt.c: races of such loads are held until their values are used. Of a detector: its
  * letter, the registers with the thread's number and state, what a check of an event is given, its
- * address before it, and the block's table. */
+ * address before it, the block's table, and the end of what a launch that leaves the read out skips
+ * (or NULL). */
 struct inst_doubt {
 	char detector;
 	uint32_t me, state;
@@ -348,6 +349,7 @@ struct inst_doubt {
 	int64_t (*what)(void *arg, const struct inst_event *e);
 	struct ptx_opnd (*address)(void *arg, const struct inst_event *e);
 	struct ptx_opnd (*table)(void *arg, struct ptx_stmt *at);
+	struct ptx_label *(*skip)(void *arg, const struct inst_event *e);
 	/* doubt.c's: NULL: nothing is held; registers: places with a read, uses that are due, where
 	 * the places are. */
 	struct inst_doubt_plan *plan;

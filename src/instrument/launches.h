@@ -14,6 +14,7 @@ struct inst_part {
 	struct ptx_stmt *stmt;
 	uint32_t array;
 	bool is_write;
+	bool is_counted; /* among what is pruned: a vector's elements may be held one by one */
 };
 
 /* What the agent may leave out of a kernel's launches (race/plain.h). */

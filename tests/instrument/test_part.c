@@ -128,6 +128,10 @@ static void what_is_checked_at_its_use_needs_none(void **state)
 	expect_use(product, false, 1, 0);
 	/* Before the branch that leaves it out, and after its check. */
 	expect_use(product, true, 1, 2);
+	/* Used beyond a barrier: it is held and counted, but for where it is left out. */
+	expect(KERNEL("\tld.global.u32 %r2, [%rd1];\n\tbar.sync 0;\n"
+		      "\t@%p1 st.global.u32 [%rd2], %r2;\n"),
+	       BOTH, 4, 1);
 }
 
 static void what_may_be_written_keeps_it(void **state)

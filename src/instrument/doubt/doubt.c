@@ -542,11 +542,14 @@ static void put_hold(struct inst_ctx *cx, const struct inst_doubt *d, const stru
 		struct inst_event part = *e;
 		part.sure = 0;
 		part.maybe = h->words;
-		struct ptx_opnd table = d->table(d->arg, e->stmt);
 		int64_t what = d->what(d->arg, &part) | (int64_t)e->space << RACE_HELD_SPACE_AT;
+		inst_doubt_emit(cx, e->stmt, "zero_mask", NT, H(w.m));
+		struct ptx_label *over = d->skip(d->arg, e);
+		struct ptx_opnd table = d->table(d->arg, e->stmt);
 		inst_emit(cx, e->stmt, "hold", T(inst_num(what)),
 			  H(inst_reg(cx, d->me), inst_reg(cx, d->state), table,
 			    inst_reg(cx, d->places), at, inst_reg(cx, d->live), w.m));
+		inst_end_skip(cx, over, e->stmt);
 		if (d->plan->lost != PTX_NO_REG) { /* another execution */
 			struct ptx_opnd lost = inst_reg(cx, d->plan->lost);
 			inst_doubt_emit(cx, e->stmt, "without_mask", NT, H(lost, lost, w.m));

@@ -10,8 +10,7 @@
  * it says which allocation to test for.
  *
  * needs: flow. Misses: kernels that call functions, write through pointers from memory or to
- * variables, or copy asynchronously to global memory; reads that are strong, or that are held or
- * grouped (their checks aren't where they are). Costs: two or three SASS instructions for each read and
+ * variables, or copy asynchronously to global memory; reads that are strong. Costs: two or three SASS instructions for each read and
  * write, a predicate for the launch and one for what left its array; no solver.
  */
 #include "instrument/detector.h"
@@ -212,12 +211,11 @@ void inst_begin_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_st
 }
 
 /* The part that the read of an event may be left out by; NULL: none. */
-static const struct inst_part *part_of(const struct inst_launches *l, const struct inst_event *e)
+static struct inst_part *part_of(const struct inst_launches *l, const struct inst_event *e)
 {
-	const struct inst_part *p = l ? l->parts : NULL;
+	struct inst_part *p = l ? l->parts : NULL;
 	bool is_here = e->kind == INST_EVENT_ACCESS && !e->writes && e->strength == RACE_WEAK &&
-		       !e->is_pruned && !e->held && !e->with && !e->is_grouped && !e->lines &&
-		       !e->is_copy;
+		       !e->is_pruned && !e->with && !e->is_grouped && !e->lines && !e->is_copy;
 
 	while (is_here && p && (p->stmt != e->stmt || p->is_write))
 		p = p->next;
@@ -233,11 +231,12 @@ void inst_note_parts(const struct inst_launches *l, struct inst_events *ev)
 struct ptx_label *inst_skip_part(struct inst_ctx *cx, const struct inst_launches *l,
 				 const struct inst_event *e)
 {
-	const struct inst_part *p = part_of(l, e);
+	struct inst_part *p = part_of(l, e);
 
 	if (!p)
 		return NULL;
-	if (l->by == cx->detector) {
+	if (l->by == cx->detector && !p->is_counted) {
+		p->is_counted = true;
 		cx->stats->pruned++;
 		inst_unchecked(cx, PTX_STR("access to global memory"), RACE_WHY_PROVEN_ALONE, true);
 	}
