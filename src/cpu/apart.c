@@ -87,9 +87,17 @@ static uint64_t guess_insts(const struct cpu_grid *g)
 {
 	const struct cpu_kernel *k = g->kernel;
 
-	if (k->apart_blocks)
-		return k->apart_insts / k->apart_blocks * blocks_left(g);
-	return blocks_left(g) * g->nwarps * g->func->ninsts;
+	if (k->last_blocks)
+		return k->last_insts / k->last_blocks * blocks_left(g);
+	return blocks_left(g) * g->nwarps * k->weight;
+}
+
+void cpu_apart_note(struct cpu_kernel *k, uint64_t insts, uint64_t blocks)
+{
+	if (!insts)
+		return;
+	k->last_insts = insts;
+	k->last_blocks = blocks;
 }
 
 static bool is_worth_it(const struct cpu_engine *e, const struct cpu_grid *g)
@@ -385,11 +393,8 @@ void cpu_apart_end(struct cpu_engine *e)
 		hashes += s->hashes;
 		longest = s->longest > longest ? s->longest : longest;
 	}
-	if (insts) {
-		a->grid->kernel->apart_insts = insts;
-		a->grid->kernel->apart_blocks =
-			a->grid->nblocks - a->first * cpu_grid_unit(a->grid);
-	}
+	cpu_apart_note(a->grid->kernel, insts,
+		       a->grid->nblocks - a->first * cpu_grid_unit(a->grid));
 	for (uint32_t i = 0; i < e->nworkers; i++)
 		kp(&e->workers[i])->longer = 0;
 	first->rng = a->rng_after;

@@ -187,6 +187,9 @@ void cpu_op_end_kernel(struct cpu_op *op)
 	}
 	if (cpu_grid_is_apart(e, op->grid))
 		cpu_apart_end(e);
+	else
+		cpu_apart_note(op->grid->kernel, count_insts(e) - op->insts_before,
+			       op->grid->nblocks);
 	op->grid->ended = e->workers[0].clock;
 	cpu_pages_end(op);
 	cpu_repeat_end(e, op);

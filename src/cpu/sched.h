@@ -530,6 +530,9 @@ bool cpu_apart_settle(struct cpu_engine *e);
 void cpu_apart_give_up(struct cpu_engine *e);
 /* The grid ends, for whatever reason. */
 void cpu_apart_end(struct cpu_engine *e);
+/* A launch of the kernel took so many instructions of warps: whether the next is worth waking
+ * workers follows from it. */
+void cpu_apart_note(struct cpu_kernel *k, uint64_t insts, uint64_t blocks);
 /* What workers have of the grid becomes the grid's. No worker executes. */
 void cpu_apart_gather(struct cpu_engine *e);
 void cpu_apart_free(struct cpu_engine *e);

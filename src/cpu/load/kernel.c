@@ -331,6 +331,7 @@ static bool is_unread(struct flow *fl, const struct ptx_stmt *s)
 struct common {
 	bool is_found, may_spin, is_narrow;
 	unsigned nfuncs;
+	uint64_t weight;
 	const struct ptx_form *update;
 };
 
@@ -358,6 +359,7 @@ static void note_common(struct load_func *lf, void *arg)
 	struct flow *fl = NULL;
 
 	c->nfuncs++;
+	c->weight += flow_weight(lf->f.ptx);
 	c->is_found |= lf->why || lf->calls_system || lf->calls_pointer;
 	ptx_each_stmt(lf->f.ptx, s)
 	{
@@ -395,6 +397,7 @@ static void need_common(struct cpu_kernel *k)
 		k->may_spin = c.may_spin;
 		k->has_calls = c.nfuncs > 1;
 		k->has_narrow_updates = c.is_narrow;
+		k->weight = c.weight;
 	}
 	k->is_apart_known = true;
 	pthread_mutex_unlock(&lock);
