@@ -295,8 +295,10 @@ static bool take_group(struct cpu_worker *k)
 	struct cpu_apart *a = &k->m->engine->apart;
 	uint64_t first = atomic_fetch_add(&a->next, a->units);
 
-	if (first >= a->grid->priv->nunits)
+	if (first >= a->grid->priv->nunits) {
+		cpu_judge_done(k);
 		return false;
+	}
 	if (!kp(k)->share.started) {
 		if (k->touch)
 			cpu_touch_clear(k->touch);

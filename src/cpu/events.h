@@ -107,6 +107,8 @@ bool cpu_judges_begin(struct cpu_op *op);
 void cpu_judges_leave(struct cpu_op *op);
 /* The worker is about to have blocks of the grid. False: it can't judge them. */
 bool cpu_judge_start(struct cpu_worker *k, struct cpu_grid *g);
+/* The launch has no blocks for the worker any more: by this worker, as others execute. */
+void cpu_judge_done(struct cpu_worker *k);
 /* Has the worker's judge found nothing, and seen all? No worker executes, here and below. */
 bool cpu_judge_is_clean(const struct cpu_worker *k);
 /* The launch has ended; `counts`: and isn't taken back. */

@@ -148,6 +148,7 @@ bool cpu_judge_start(struct cpu_worker *k, struct cpu_grid *g)
 	if (!x)
 		return false;
 	x->judges = g->op;
+	x->is_done_judging = false;
 	x->judged = ++x->serial;
 	oracle_op_submit(x->o, x->host, x->judged);
 	x->actor = oracle_grid(x->o, &og);
@@ -175,6 +176,18 @@ bool cpu_judge_is_clean(const struct cpu_worker *k)
 	return !k->judge || !k->judge->judges || is_clean(k->judge);
 }
 
+/* The shadow is forgotten here: a pass over all pages that the launch has accessed. */
+void cpu_judge_done(struct cpu_worker *k)
+{
+	struct cpu_events *x = k->judge;
+
+	if (!x || !x->judges || x->is_done_judging || !is_clean(x))
+		return;
+	x->is_done_judging = true;
+	oracle_op_end(x->o, x->judged);
+	oracle_host_wait(x->o, x->host, x->judged);
+}
+
 void cpu_judge_end(struct cpu_worker *k, bool counts)
 {
 	struct cpu_events *x = k->judge;
@@ -185,8 +198,7 @@ void cpu_judge_end(struct cpu_worker *k, bool counts)
 		cpu_judge_free(k);
 		return;
 	}
-	oracle_op_end(x->o, x->judged);
-	oracle_host_wait(x->o, x->host, x->judged);
+	cpu_judge_done(k);
 	struct cpu_events *all = k->m->events;
 	events_lock(all);
 	all->njudged += count_of(x) - x->counted;
