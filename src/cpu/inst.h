@@ -70,7 +70,7 @@ struct cpu_inst {
 	uint8_t sub;	/* the function's own */
 	union {
 		uint32_t target;	 /* of a branch: index of an instruction of the function */
-		_Atomic uint8_t wait[2]; /* RUN: visits by some lanes, by all, until a look */
+		_Atomic bool waits[2];	 /* RUN: it has no code for some lanes, for all */
 	};
 	uint32_t join;	 /* where the paths of a branch meet again, or CPU_NOPC */
 	uint64_t imm;	 /* the function's own */

@@ -35,22 +35,30 @@ static inline int32_t cpu_inst_weight(uint32_t flags)
 	_Static_assert(CPU_I_MEMORY == 1 << 5 && CPU_I_BACK == 1 << 6, "weight of an instruction");
 	return 1 + (int32_t)(flags >> 5 & 3) * 4;
 }
+/* A place that may have code is looked at each so many visits of such places by a worker: of a loop
+ * with several all have their turn, unless they are as many. Workers don't write what others read
+ * at each visit. */
+#define CPU_JIT_WAIT 19u
 /* The same for the run loop, which has counted the first instruction: moves *pc on, and counts. */
 static inline bool cpu_jit_go(struct cpu_warp *w, uint32_t *pc, uint32_t mask, int32_t *left,
 			      uint32_t *n)
 {
 	struct cpu_func *f = w->cur->func;
-	_Atomic uint8_t *wait = &f->code[*pc].wait[mask == UINT32_MAX];
-	uint8_t n_wait = atomic_load_explicit(wait, memory_order_relaxed);
+	_Atomic bool *waits = &f->code[*pc].waits[mask == UINT32_MAX];
+	bool is_look = atomic_load_explicit(waits, memory_order_relaxed);
 
-	if (n_wait) {
-		atomic_store_explicit(wait, (uint8_t)(n_wait - 1), memory_order_relaxed);
+	if (is_look && w->worker->jit_wait) {
+		w->worker->jit_wait--;
 		return false;
 	}
 	int32_t room = *left + cpu_inst_weight(f->code[*pc].flags);
 	uint32_t done = cpu_jit_try(w, f, *pc, mask, &room);
+	if (is_look)
+		w->worker->jit_wait = CPU_JIT_WAIT;
 	if (!done)
 		return false;
+	if (is_look)
+		atomic_store_explicit(waits, false, memory_order_relaxed);
 	*pc += done;
 	*n += done - 1;
 	*left = room;

@@ -202,6 +202,7 @@ struct cpu_worker {
 	uint64_t clock; /* ns of the machine, advanced as warps execute */
 	uint64_t warp_insts, thread_insts, waited; /* executed; of CPU_TRIED */
 	uint64_t jit_made;     /* instructions that have become machine code (jit/run.c) */
+	uint32_t jit_wait;     /* visits of places without code until one is looked at */
 	struct cpu_warp *warp; /* being executed */
 	void *priv;
 	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */

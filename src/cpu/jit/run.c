@@ -3,11 +3,11 @@
  *
  * A run is the longest sequence, up to JIT_LONGEST, of instructions with a row, without a place
  * where paths join or a loop begins but its first one, and without a load whose address it makes
- * itself. A place that may have code is looked at each WAIT visits, and its code made at the
- * HOT-th look, if what has been executed pays for it: once for all lanes, once for some. A turn
- * ends where it does by the handlers, and what is drawn by seed is the same: code is executed where
- * the turn's budget has room for all of it; what is left of a turn goes by code of fewer
- * instructions, and by the handlers.
+ * itself. A place that may have code is looked at each CPU_JIT_WAIT visits of such places, and its
+ * code made at the HOT-th look, if what has been executed pays for it: once for all lanes, once for
+ * some. A turn ends where it does by the handlers, and what is drawn by seed is the same: code is
+ * executed where the turn's budget has room for all of it; what is left of a turn goes by code of
+ * fewer instructions, and by the handlers.
  *
  * Loads are part of code for all lanes, if no observer watches them. How their lanes lie is taken
  * from the warp for which the code is made; where it isn't so later the handlers do it, and a load
@@ -27,9 +27,8 @@
 #include "cpu/jit.h"
 #include "cpu/jit/rows.h"
 
-/* A place is looked at after so many visits, and its code of a kind made so many looks later. */
-#define WAIT 20u
-#define HOT  16u
+/* The code of a place, of a kind, is made after so many looks. */
+#define HOT 16u
 /* The least instructions for which code is faster than handlers, for all lanes and for some: it is
  * called, and lies in a page of its own. It is at hand in a loop of at most NEAR instructions;
  * elsewhere other code has taken its place in the cache before it is called again, whereas handlers
@@ -167,7 +166,7 @@ static void mark(struct cpu_func *f, struct cpu_jit_func *j, uint32_t pc)
 	if (pc >= f->ninsts || j->at[pc].left < shortest_of(j, &j->at[pc], true))
 		return;
 	for (unsigned k = 0; k < 2; k++)
-		f->code[pc].wait[k] = j->mode == CPU_JIT_VERIFY ? 0 : WAIT;
+		f->code[pc].waits[k] = j->mode != CPU_JIT_VERIFY;
 	f->code[pc].flags |= CPU_I_RUN | CPU_I_RUN_SOME;
 	f->code[pc].flags &= (uint16_t)~CPU_I_PLAIN;
 }
@@ -585,7 +584,8 @@ static __attribute__((noinline)) void put_off(struct cpu_warp *w, struct cpu_fun
 
 	if (has_code(p, is_all) || j->mode == CPU_JIT_VERIFY)
 		return;
-	f->code[pc].wait[is_all] = WAIT;
+	if (!f->code[pc].waits[is_all])
+		f->code[pc].waits[is_all] = true;
 	if (w->worker->is_beside)
 		return;
 	if (p->is_dear) {
