@@ -69,8 +69,8 @@ struct cpu_inst {
 	uint8_t gather; /* index in src of the member mask, or CPU_GATHER_ALL */
 	uint8_t sub;	/* the function's own */
 	union {
-		uint32_t target;	 /* of a branch: index of an instruction of the function */
-		_Atomic bool waits[2];	 /* RUN: it has no code for some lanes, for all */
+		uint32_t target;       /* of a branch: index of an instruction of the function */
+		_Atomic bool waits[2]; /* RUN: it has no code for some lanes, for all */
 	};
 	uint32_t join;	 /* where the paths of a branch meet again, or CPU_NOPC */
 	uint64_t imm;	 /* the function's own */

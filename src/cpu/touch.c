@@ -322,6 +322,14 @@ void cpu_touch_run(struct cpu_touch *t, const struct cpu_warp *w, uint64_t addr,
 			(void)touch_whole(t, w, addr + i, bytes, kind);
 }
 
+/* As cpu_touch_run, mostly in a page that has been seen. */
+static inline void touch_near(struct cpu_touch *t, const struct cpu_warp *w, uint64_t addr,
+			      uint64_t n, uint32_t bytes, enum touch_kind kind)
+{
+	if (t->alias || !cpu_touch_again(t, addr - t->base, n, kind))
+		cpu_touch_run(t, w, addr, n, bytes, kind);
+}
+
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
 		     const uint64_t addr[CPU_WARP], uint32_t bytes, enum touch_kind kind)
 {
@@ -330,7 +338,7 @@ void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mas
 	for (unsigned l = 0; l < CPU_WARP; l++)
 		differ |= addr[l] ^ (addr[0] + (uint64_t)l * bytes);
 	if (!differ) {
-		cpu_touch_run(t, w, addr[0], (uint64_t)bytes * CPU_WARP, bytes, kind);
+		touch_near(t, w, addr[0], (uint64_t)bytes * CPU_WARP, bytes, kind);
 		return;
 	}
 	/* Lanes that adjoin are one run. */
@@ -340,11 +348,13 @@ void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mas
 			n = end > n ? end : n;
 			continue;
 		}
-		cpu_touch_run(t, w, lo, n, bytes, kind);
+		if (n)
+			touch_near(t, w, lo, n, bytes, kind);
 		lo = addr[l];
 		n = bytes;
 	}
-	cpu_touch_run(t, w, lo, n, bytes, kind);
+	if (n)
+		touch_near(t, w, lo, n, bytes, kind);
 }
 
 /* ---- when they have ended -------------------------------------------------------------------- */

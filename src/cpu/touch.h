@@ -75,22 +75,28 @@ static inline bool cpu_touch_has(const struct cpu_touch *t, uint64_t at, enum to
 	return t->seen[at / TOUCH_PAGE] > (kind == TOUCH_READ ? TOUCH_NOT_SEEN : TOUCH_SEEN);
 }
 
-/* As cpu_touch_bytes, quickly where the page has been seen. */
-static inline void cpu_touch_row(struct cpu_touch *t, uint64_t host, uint64_t bytes,
-				 enum touch_kind kind)
+/* Notes `bytes` from `at` on, if that is in one page, which has been seen so. */
+static inline bool cpu_touch_again(struct cpu_touch *t, uint64_t at, uint64_t bytes,
+				   enum touch_kind kind)
 {
-	uint64_t at = cpu_touch_at(t, host), first = at % TOUCH_PAGE / 4;
-	uint64_t n = (at % 4 + bytes + 3) / 4, shift = first % 64;
+	uint64_t first = at % TOUCH_PAGE / 4, n = (at % 4 + bytes + 3) / 4, shift = first % 64;
 
-	if (at >= t->bytes || n > 64 || first + n > TOUCH_WORDS || !cpu_touch_has(t, at, kind)) {
-		cpu_touch_bytes(t, host, bytes, kind);
-		return;
-	}
+	if (at >= t->bytes || n > 64 || first + n > TOUCH_WORDS || !cpu_touch_has(t, at, kind))
+		return false;
 	uint64_t words = UINT64_MAX >> (64 - n);
 	uint64_t *to = &t->page[at / TOUCH_PAGE].bits[kind][first / 64];
 	to[0] |= words << shift;
 	if (shift + n > 64)
 		to[1] |= words >> (64 - shift);
+	return true;
+}
+
+/* As cpu_touch_bytes, quickly where the page has been seen. */
+static inline void cpu_touch_row(struct cpu_touch *t, uint64_t host, uint64_t bytes,
+				 enum touch_kind kind)
+{
+	if (!cpu_touch_again(t, cpu_touch_at(t, host), bytes, kind))
+		cpu_touch_bytes(t, host, bytes, kind);
 }
 
 #endif

@@ -433,15 +433,18 @@ static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, u
 
 	if (!t)
 		return exec_ld_st(w, in, mask);
-	if (may_be_near(w, m, mask) && find_near(w, in, m, &at) && at.kind != SPREAD_GROUPS) {
+	if (may_be_near(w, m, mask) && find_near(w, in, m, &at)) {
 		bool is_one = at.kind == SPREAD_UNIFORM;
-		cpu_touch_row(t, at.host, is_one ? m->step : m->step * CPU_WARP, kind);
+		if (at.kind == SPREAD_GROUPS)
+			note_groups(t, at.sh, at.host, m->step, kind);
+		else
+			cpu_touch_row(t, at.host, is_one ? m->step : m->step * CPU_WARP, kind);
 		move_near(w, m, at.kind, at.host, at.sh);
 		return CPU_OK;
 	}
 	cpu_addr_lanes(w, &m->addr, addr);
 	cpu_touch_lanes(t, w, mask, addr, m->step, kind);
-	return exec_ld_st(w, in, mask);
+	return exec_any(w, in, mask);
 }
 
 /* Chosen by the binder when accesses are judged. */

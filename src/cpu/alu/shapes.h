@@ -6,6 +6,7 @@
 #define COLLIDER_CPU_ALU_SHAPES_H
 
 #include "cpu/alu/movers.h"
+#include "cpu/touch.h"
 
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -157,6 +158,21 @@ static inline bool find_groups(const uint64_t *addr, uint32_t mask, uint64_t sid
 		s->all |= first | last;
 	}
 	return is_known;
+}
+
+/* Notes that the lanes of the spread, in groups, access `step` bytes each; `host`: the least of
+ * their addresses. */
+static inline void note_groups(struct cpu_touch *t, const struct cpu_spread *sh, uint64_t host,
+			       uint32_t step, enum touch_kind kind)
+{
+	uint32_t kinds = sh->groups;
+
+	for (unsigned i = 0; i < CPU_WARP; i += GROUP, kinds >>= 8) {
+		unsigned n = (kinds & 0xff) == GROUP_ANY ? GROUP : 1;
+		uint32_t bytes = (kinds & 0xff) == GROUP_SIDE_BY_SIDE ? step * GROUP : step;
+		for (unsigned l = i; l < i + n; l++)
+			cpu_touch_row(t, host + (sh->addr[l] - sh->lo), bytes, kind);
+	}
 }
 
 /* SPREAD_UNIFORM or SPREAD_LINEAR where lanes with these bases and elements of `step` bytes lie so,
