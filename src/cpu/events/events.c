@@ -151,7 +151,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .unreported = m->events->nunreported,
 					 .registered = m->events->nregistered,
 					 .registered_bytes = m->events->registered_bytes,
-					 .actors = s.actors,
+					 .actors = s.actors + m->events->nthreads,
 					 .running = m->events->inflight,
 					 .sees_host = events_sees_host(m->events),
 					 .has_handlers = m->events->has_handlers,

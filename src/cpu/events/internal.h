@@ -162,6 +162,7 @@ struct cpu_events {
 	 * accesses that have been counted. Of the machine's: accesses that those have judged. */
 	struct cpu_op *judges;
 	uint64_t judged, counted, njudged;
+	uint32_t nthreads;    /* the machine's: threads of such launches, except for one each */
 	bool is_done_judging; /* its blocks of the launch have ended, and the oracle knows that */
 	uint32_t actor;
 	/* The store that is the event now, if its values are known; NULL: another event. */

@@ -244,6 +244,16 @@ static struct summary gather(struct cpu_events *x, struct cpu_proven_run *r, uin
 	return all;
 }
 
+static uint32_t threads_of(const struct cpu_op *op)
+{
+	const struct cpu_launch *l = &op->work.launch;
+	uint32_t n = 1; /* that it fits has been tested (events_may_be_whole) */
+
+	for (unsigned i = 0; i < 3; i++)
+		n *= l->grid[i] * l->block[i];
+	return n;
+}
+
 /* For findings that are made later, too: it is the notes' first use. */
 void events_proven_end(struct cpu_events *x, struct cpu_op *op)
 {
@@ -268,6 +278,8 @@ void events_proven_end(struct cpu_events *x, struct cpu_op *op)
 	/* Judges have counted what they judged. */
 	if (!r->has_judges && !oracle_is_full(x->o))
 		x->njudged += all.ranges;
+	if (r->has_judges)
+		x->nthreads += threads_of(op) - 1u;
 	if (all.ranges && (all.has_updates ||
 			   !oracle_access_late(x->o, actor, all.lo, all.end - all.lo, make_all, r)))
 		make_all(r, actor);
