@@ -106,6 +106,7 @@ struct check_race {
 };
 
 struct kernel_task;
+struct contract;
 
 struct check {
 	const struct kernel_task *task;
@@ -251,6 +252,9 @@ void order_check_copies(struct check *c);
 /* extents.c: which accesses a launch may leave unchecked, and whether those to shared memory stay
  * within their variables. After all pairs. */
 void extents_find(struct check *c);
+/* outside.c: accesses that the contract rules out, as they can't be within their array. Says
+ * so, as proofs that take it for inside are worth nothing. After all pairs. */
+void prove_find_outside(struct check *c, const struct contract *contract);
 /* contract.c */
 void prove_say_contract(struct check *c);
 /* pins.c: parameters that the assumptions give a number or bounds, for ex_pool. */
@@ -280,7 +284,9 @@ void benign_find_unstable(struct check *c);
 /* solve/hold.c: what holds in thread t at a block, where `guard` lets it come; for both threads. */
 void prove_hold_side(struct check *c, const struct ex *guard, uint32_t block, unsigned t);
 void prove_hold_both(struct check *c, uint32_t a, uint32_t b);
-/* By the contract an access stays within its array, whose size is known of variables. */
+/* Is an access within its array? NULL: the array's size isn't known; it is of variables. */
+const struct ex *prove_is_inside(struct check *c, const struct ev_access *x);
+/* By the contract it is. */
 void prove_hold_inside(struct check *c, const struct ev_access *x, unsigned t);
 /* All pairs; c->is_open says which accesses aren't proven. */
 void prove_all_pairs(struct check *c);
@@ -392,6 +398,15 @@ struct contract {
 	void *arg;
 };
 
+/* contract_ask.c: a launch whose first and last threads keep to all, or one thread at a place. */
+struct contract_question {
+	const bool *is_out; /* assumptions left out, or NULL */
+	bool is_launch, use_none;
+	uint32_t block;
+	const struct ex *guard, *holds; /* one thread: control comes there, and this holds */
+};
+/* SMT_IMPOSSIBLE, SMT_POSSIBLE or SMT_GAVE_UP. */
+enum smt_answer prove_contract_ask(struct contract *c, const struct contract_question *q);
 /* Dimensions of the options that no launch of this kernel can have are reported. True: none. */
 bool prove_contract_check_launch(struct contract *c, const struct ir *ir);
 /* --param as assumptions. False: a value that its parameter can't hold was reported. */

@@ -390,6 +390,8 @@ static void check_kernel(struct check *c)
 			check_few(c, problems);
 		order_check_copies(c);
 		check_lost_copies(c);
+		if (!c->trial.is_quick && !c->k->alarms.n)
+			prove_find_outside(c, &x);
 		for (size_t i = 0; i < c->e->accesses.n && c->task->trial; i++)
 			c->task->trial->has_failed |= c->is_open[i];
 		if (c->task->trial)

@@ -37,9 +37,11 @@ DISTINCT = ('{ .reg .pred %p; .reg .b32 %r; .reg .b64 %a, %b; ld.param.u64 %a, [
 
 
 def ptx_of(path, out):
-    has_groups = re.search('cooperative_groups.h|<cuda/', open(path).read())
+    source = open(path).read()
+    arch = 'sm_90a' if 'wgmma' in source else 'sm_90'
+    has_groups = re.search('cooperative_groups.h|<cuda/', source)
     flags = ['-U_CG_LIMIT_INCLUDED_DEPENDENCIES', '-std=c++17'] if has_groups else []
-    subprocess.run([nvcc, '-ptx', '-arch=sm_90', '-D__COLLIDER_PROVE__=1', '-I', root + '/include',
+    subprocess.run([nvcc, '-ptx', '-arch=' + arch, '-D__COLLIDER_PROVE__=1', '-I', root + '/include',
                     '-include', 'collider/assume.h', '-G', *flags, '-o', out, path], check=True,
                    stderr=subprocess.DEVNULL)
     # debug sections are half of the text, and say nothing about races

@@ -36,14 +36,21 @@ void prove_hold_both(struct check *c, uint32_t a, uint32_t b)
 	}
 }
 
-void prove_hold_inside(struct check *c, const struct ev_access *x, unsigned t)
+const struct ex *prove_is_inside(struct check *c, const struct ev_access *x)
 {
 	const struct ir_object *o =
 		x->root.kind == EV_ROOT_OBJECT ? &c->e->ir->objects.v[x->root.id] : NULL;
 
 	if (!o || o->kind == IR_OBJ_DYNAMIC || o->bytes < x->mem->bytes)
-		return;
+		return NULL;
 	const struct ex *last = prove_ex_const(c->pool, x->whole->w, o->bytes - x->mem->bytes);
-	prove_smt_assert(c->smt,
-			 prove_ex_not(c->pool, prove_ex_bin(c->pool, EX_ULT, last, x->whole)), t);
+	return prove_ex_not(c->pool, prove_ex_bin(c->pool, EX_ULT, last, x->whole));
+}
+
+void prove_hold_inside(struct check *c, const struct ev_access *x, unsigned t)
+{
+	const struct ex *inside = prove_is_inside(c, x);
+
+	if (inside)
+		prove_smt_assert(c->smt, inside, t);
 }

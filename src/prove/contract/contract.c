@@ -127,174 +127,6 @@ bool prove_contract_add_assumes(struct contract *c)
 	return ok;
 }
 
-/* ---- can it be? ------------------------------------------------------------------------ */
-
-/* What is asked: a launch whose first and last threads keep to all, or one thread at a place. */
-struct question {
-	const bool *is_out; /* assumptions left out, or NULL */
-	bool is_launch, use_none;
-	uint32_t block;
-	const struct ex *guard, *holds; /* one thread: control comes there, and this holds */
-};
-
-static void hold_assumes(struct contract *c, const struct question *q, unsigned t)
-{
-	const struct ev *e = c->e;
-
-	for (size_t i = 0; i < e->assumes.n && !q->use_none; i++) {
-		const struct ev_assume *as = &e->assumes.v[i];
-		if ((q->is_out && q->is_out[i]) || as->kind != IR_ASSUME_FACT)
-			continue;
-		if (q->is_launch || as->loop == IR_NONE ||
-		    prove_ir_in_loop(&e->ir->loops[as->loop], q->block))
-			prove_smt_assert(c->smt, as->fact, t);
-	}
-}
-
-/* Thread 0 is the launch's first, thread 1 its last; a block has at most 1024 threads. */
-static void hold_launch(struct contract *c)
-{
-	struct ex_pool *p = c->e->pool;
-	const struct ex *n = prove_ex_const(p, 32, 1);
-
-	for (unsigned d = 0; d < 3; d++) {
-		const struct ex *size = prove_ex_spec(p, (enum prove_ex_spec)(EX_NTID_X + d));
-		const struct ex *grid = prove_ex_spec(p, (enum prove_ex_spec)(EX_NCTAID_X + d));
-		const struct ex *x = prove_ex_spec(p, (enum prove_ex_spec)(EX_TID_X + d));
-		const struct ex *y = prove_ex_spec(p, (enum prove_ex_spec)(EX_CTAID_X + d));
-		const struct ex *one = prove_ex_const(p, 32, 1), *zero = prove_ex_const(p, 32, 0);
-		n = prove_ex_bin(p, EX_MUL, n, size);
-		prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, x, zero), 0);
-		prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, y, zero), 0);
-		prove_smt_assert(c->smt,
-				 prove_ex_bin(p, EX_EQ, prove_ex_bin(p, EX_ADD, x, one), size), 1);
-		prove_smt_assert(c->smt,
-				 prove_ex_bin(p, EX_EQ, prove_ex_bin(p, EX_ADD, y, one), grid), 1);
-	}
-	prove_smt_assert(c->smt,
-			 prove_ex_bin(p, EX_ULT, n, prove_ex_const(p, 32, MAX_BLOCK_THREADS + 1)),
-			 0);
-}
-
-static enum smt_answer ask_once(struct contract *c, const struct question *q, bool use_bits)
-{
-	struct smt_query sq = {.is_alone = true, .use_bits = use_bits, .is_exact = true};
-
-	if (!check_limit(&sq, CHECK_QUERY, c->deadline))
-		return SMT_GAVE_UP;
-	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	c->counts->queries++;
-	prove_smt_begin(c->smt, &sq);
-	hold_assumes(c, q, 0);
-	if (q->is_launch) {
-		hold_assumes(c, q, 1);
-		hold_launch(c);
-	} else {
-		uint32_t l = c->e->ir->blocks.v[q->block].loop;
-		prove_smt_assert(c->smt, q->guard, 0);
-		if (q->holds)
-			prove_smt_assert(c->smt, q->holds, 0);
-		for (; l != IR_NONE; l = c->e->ir->loops[l].parent)
-			prove_smt_in_loop(c->smt, l, 0);
-	}
-	return prove_smt_check(c->smt, NULL);
-}
-
-/* ---- small values, tried before the solver ----------------------------------------------- */
-
-static bool is_kept_in(struct contract *c, const struct question *q, const struct ev_trial *t)
-{
-	const struct ev *e = c->e;
-
-	for (size_t i = 0; i < e->assumes.n && !q->use_none; i++) {
-		const struct ev_assume *as = &e->assumes.v[i];
-		if ((q->is_out && q->is_out[i]) || as->kind != IR_ASSUME_FACT)
-			continue;
-		if ((q->is_launch || as->loop == IR_NONE ||
-		     prove_ir_in_loop(&e->ir->loops[as->loop], q->block)) &&
-		    !prove_ev_holds(t, as->fact))
-			return false;
-	}
-	return q->is_launch ||
-	       (prove_ev_holds(t, q->guard) && (!q->holds || prove_ev_holds(t, q->holds)));
-}
-
-/* A launch that the contract allows, its dimensions up to `size` where they are free; its first
- * thread, the last one, or one between. False: there is none of this size. */
-static bool set_launch(const struct contract *c, struct ev_trial *t, uint32_t size, unsigned which)
-{
-	const struct ex_launch *l = &c->e->pool->launch;
-	uint64_t threads = 1;
-
-	for (unsigned d = 0; d < 6; d++) {
-		uint32_t n = l->dim[d] ? l->dim[d] : size > l->max[d] ? l->max[d] : size;
-		n = l->dim[d] || d % 3 == 0 ? n : 1;
-		threads *= d < 3 ? n : 1;
-		t->spec[d < 3 ? EX_NTID_X + d : EX_NCTAID_X + d - 3] = n;
-		t->spec[d < 3 ? EX_TID_X + d : EX_CTAID_X + d - 3] = which * (n - 1) / 2;
-	}
-	return threads <= prove_launch_max_threads(c->e->ir) && threads <= MAX_BLOCK_THREADS;
-}
-
-/* With these numbers? */
-static bool is_kept_by(struct contract *c, const struct question *q, struct ev_trial *t)
-{
-	static const uint32_t sizes[] = {1, 64};
-	bool is_kept[3];
-
-	for (size_t i = 0; i < BASE_COUNTOF(sizes); i++) {
-		for (unsigned which = 0; which < 3; which++) {
-			if (!set_launch(c, t, sizes[i], which))
-				return false;
-			is_kept[which] = is_kept_in(c, q, t);
-			if (!q->is_launch && is_kept[which])
-				return true;
-		}
-		if (is_kept[0] && is_kept[2])
-			return true;
-	}
-	return false;
-}
-
-/*
- * A launch that keeps to everything is often a small one with all parameters alike, whose threads
- * come to an access in the first iteration of its loops. Trying some takes microseconds. True:
- * there is one.
- */
-static bool has_small_launch(struct contract *c, const struct question *q)
-{
-	static const uint64_t values[] = {1, 2, 3, 16, 64, 128, 1024, 0};
-	struct ev_trial t = {.e = c->e, .pin = c->pin, .npins = c->npins};
-
-	for (size_t i = 0; i < BASE_COUNTOF(values); i++) {
-		t.param = values[i];
-		for (t.times = 1; t.times <= 16; t.times *= 16)
-			for (t.any = 0; t.any < 2; t.any++)
-				if (is_kept_by(c, q, &t))
-					return true;
-	}
-	return false;
-}
-
-/* SMT_IMPOSSIBLE, SMT_POSSIBLE or SMT_GAVE_UP. */
-static enum smt_answer ask(struct contract *c, const struct question *q)
-{
-	if (has_small_launch(c, q))
-		return SMT_POSSIBLE;
-	enum smt_answer x = ask_once(c, q, false);
-
-	if (x == SMT_IMPOSSIBLE) {
-		c->counts->by_integers++;
-		return x;
-	}
-	x = ask_once(c, q, true);
-	if (x == SMT_GAVE_UP)
-		c->counts->gave_up++;
-	else
-		c->counts->by_bits++;
-	return x;
-}
-
 /* ---- the assumptions ---------------------------------------------------------------- */
 
 static const char *param_text(struct base_arena *a, const struct prove_options *o, uint32_t i)
@@ -319,11 +151,11 @@ static void name_contradiction(struct contract *c)
 {
 	size_t n = c->e->assumes.n, left = n;
 	bool *is_out = base_zalloc(c->arena, n + 1);
-	struct question q = {.is_launch = true, .is_out = is_out};
+	struct contract_question q = {.is_launch = true, .is_out = is_out};
 
 	for (size_t i = 0; i < n; i++) {
 		is_out[i] = true;
-		if (ask(c, &q) == SMT_IMPOSSIBLE)
+		if (prove_contract_ask(c, &q) == SMT_IMPOSSIBLE)
 			left--;
 		else
 			is_out[i] = false;
@@ -377,8 +209,8 @@ static void check_assume(struct contract *c, size_t i)
 {
 	const struct ev_assume *as = &c->e->assumes.v[i];
 	bool *is_out = base_zalloc(c->arena, c->e->assumes.n + 1);
-	struct question q = {.block = as->block, .guard = as->guard, .holds = as->holds};
-	enum smt_answer x = ask(c, &q);
+	struct contract_question q = {.block = as->block, .guard = as->guard, .holds = as->holds};
+	enum smt_answer x = prove_contract_ask(c, &q);
 
 	if (x == SMT_GAVE_UP)
 		c->say(RACE_PROBLEM_UNPROVEN, as->at,
@@ -389,15 +221,15 @@ static void check_assume(struct contract *c, size_t i)
 	is_out[i] = true;
 	q.is_out = is_out;
 	q.holds = NULL;
-	if (ask(c, &q) != SMT_IMPOSSIBLE)
+	if (prove_contract_ask(c, &q) != SMT_IMPOSSIBLE)
 		c->say(RACE_PROBLEM_VACUOUS, as->at,
 		       "this assumption never holds where control reaches it", c->arg);
 }
 
 static void check_access(struct contract *c, const struct ev_access *a)
 {
-	struct question q = {.block = a->block, .guard = a->guard};
-	enum smt_answer x = ask(c, &q);
+	struct contract_question q = {.block = a->block, .guard = a->guard};
+	enum smt_answer x = prove_contract_ask(c, &q);
 
 	if (x == SMT_GAVE_UP)
 		c->say(RACE_PROBLEM_EXCLUDED, a->step->at,
@@ -406,7 +238,7 @@ static void check_access(struct contract *c, const struct ev_access *a)
 	if (x != SMT_IMPOSSIBLE)
 		return;
 	q.use_none = true;
-	if (ask(c, &q) != SMT_IMPOSSIBLE)
+	if (prove_contract_ask(c, &q) != SMT_IMPOSSIBLE)
 		c->say(RACE_PROBLEM_EXCLUDED, a->step->at, CONTRACT_EXCLUDED, c->arg);
 }
 
@@ -425,10 +257,12 @@ static bool is_known(const struct ev *e, size_t i)
 
 bool prove_contract_has_launch(struct contract *c, const struct ev_access *a)
 {
-	struct question launch = {.is_launch = true}, reached = {.block = a ? a->block : 0};
+	struct contract_question launch = {.is_launch = true},
+				 reached = {.block = a ? a->block : 0};
 
 	reached.guard = a ? a->guard : NULL;
-	return a ? ask(c, &reached) != SMT_IMPOSSIBLE : ask(c, &launch) == SMT_POSSIBLE;
+	return a ? prove_contract_ask(c, &reached) != SMT_IMPOSSIBLE
+		 : prove_contract_ask(c, &launch) == SMT_POSSIBLE;
 }
 
 /*
@@ -487,14 +321,14 @@ static bool check_distinct(struct contract *c)
 
 bool prove_contract_check(struct contract *c)
 {
-	struct question q = {.is_launch = true};
+	struct contract_question q = {.is_launch = true};
 
 	if (!c->e->assumes.n)
 		return true;
 	c->npins = prove_pins_find(c->e, c->pin);
 	if (!check_distinct(c))
 		return false;
-	enum smt_answer x = ask(c, &q);
+	enum smt_answer x = prove_contract_ask(c, &q);
 	if (x == SMT_IMPOSSIBLE) {
 		name_contradiction(c);
 		return false;

@@ -1,0 +1,137 @@
+/*
+ * outside.c - accesses that can't be within their array (check.h).
+ *
+ * By the contract each access stays within its array, and pairs are asked about as if it did. An
+ * access that never does would so be proven apart from everything, and a kernel whose every launch
+ * leaves an array would be proven for no launch at all. Both are findings, and nothing of the
+ * kernel counts as proven. The sizes of shared memory and of variables are known; of arrays that
+ * the caller hands over they are only in the contract.
+ *
+ * An access is always outside where no values let a thread come to it and be inside. Some thread of
+ * every launch is outside where thread and block decide alone whether it comes there, and where:
+ * then a thread that the solver finds is one of each launch, if its numbers are below the
+ * dimensions that are fixed, and 0 or 1 in others (but for launches of one thread or block).
+ *
+ * Misses: launches that are all left by different threads of a free dimension; what depends on
+ * parameters, or on what a loop carries; dynamic shared memory; the thread's own arrays.
+ * Costs: nothing for accesses whose bounds show that they are inside; for others a few small
+ * launches on numbers, seldom the solver, by a twentieth of the time that is left.
+ */
+#include "prove/check.h"
+
+#define MAX_NODES 4000 /* of an expression that is looked at */
+
+/* Do thread and block alone decide about the value, wherever the launch has its free dimensions? */
+static bool is_of_thread(const struct check *c, const struct ex *v, unsigned *budget)
+{
+	if (!*budget || v->is_approx)
+		return false;
+	--*budget;
+	if (v->op == EX_SPEC && v->imm >= EX_NTID_X)
+		return c->pool->launch.dim[v->imm - EX_NTID_X] != 0;
+	if (v->op == EX_PARAM || v->op == EX_SYM || v->op == EX_VAR || v->op == EX_PHI ||
+	    v->op == EX_KEXIT || v->op == EX_PURE || v->op == EX_CLOAD)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (!is_of_thread(c, v->a[i], budget))
+			return false;
+	return true;
+}
+
+/* ... also about the iterations of the loops around the access. */
+static bool is_decided(const struct check *c, const struct ev_access *x)
+{
+	unsigned budget = MAX_NODES;
+
+	if (!is_of_thread(c, x->whole, &budget) || !is_of_thread(c, x->guard, &budget))
+		return false;
+	for (uint32_t l = c->e->ir->blocks.v[x->block].loop; l != IR_NONE;
+	     l = c->e->ir->loops[l].parent)
+		if (!is_of_thread(c, c->e->loops[l].back, &budget))
+			return false;
+	return true;
+}
+
+/* The numbers that each launch has, but those of one thread or block. */
+static const struct ex *is_in_each_launch(struct check *c)
+{
+	const struct ex_launch *l = &c->pool->launch;
+	const struct ex *all = prove_ex_const(c->pool, 1, 1), *two = prove_ex_const(c->pool, 32, 2);
+
+	for (unsigned d = 0; d < 6; d++) {
+		const struct ex *at = prove_ex_spec(
+			c->pool, (enum prove_ex_spec)(d < 3 ? EX_TID_X + d : EX_CTAID_X + d - 3));
+		if (!l->dim[d])
+			all = prove_ex_and(c->pool, all, prove_ex_bin(c->pool, EX_ULT, at, two));
+	}
+	return all;
+}
+
+/* NULL: nothing is known against it. */
+static const char *why_outside(struct check *c, struct contract *contract,
+			       const struct ev_access *x)
+{
+	const struct ex *inside = prove_is_inside(c, x);
+	struct contract_question q = {.block = x->block, .guard = x->guard};
+
+	if (!inside || (inside->op == EX_CONST && (inside->imm & 1)))
+		return NULL;
+	q.holds = inside;
+	if (prove_contract_ask(contract, &q) == SMT_IMPOSSIBLE) {
+		q.holds = NULL;
+		return prove_contract_ask(contract, &q) == SMT_IMPOSSIBLE
+			       ? NULL
+			       : "each thread that comes here";
+	}
+	if (!is_decided(c, x))
+		return NULL;
+	q.guard = prove_ex_and(c->pool, x->guard, is_in_each_launch(c));
+	q.holds = prove_ex_not(c->pool, inside);
+	return prove_contract_ask(contract, &q) == SMT_POSSIBLE ? "some thread of every launch"
+								: NULL;
+}
+
+/* Of an earlier access the same was asked. */
+static bool is_known(const struct check *c, size_t i)
+{
+	const struct ev_access *a = &c->e->accesses.v[i];
+
+	for (size_t k = 0; k < i; k++) {
+		const struct ev_access *b = &c->e->accesses.v[k];
+		if (a->block == b->block && a->guard == b->guard && a->whole == b->whole &&
+		    a->mem->bytes == b->mem->bytes && prove_ev_same_root(&a->root, &b->root))
+			return true;
+	}
+	return false;
+}
+
+void prove_find_outside(struct check *c, const struct contract *contract)
+{
+	struct contract mine = *contract;
+	uint64_t now = prove_now_ms();
+
+	if (now >= c->deadline)
+		return;
+	mine.deadline = now + (c->deadline - now) / 20;
+	mine.npins = prove_pins_find(c->e, mine.pin);
+	for (size_t i = 0; i < c->e->accesses.n; i++) {
+		const struct ev_access *x = &c->e->accesses.v[i];
+		/* a product's lines are in its descriptor (matrix.c) */
+		if (x->is_late || x->mem->matrix || is_known(c, i))
+			continue;
+		const char *who = why_outside(c, &mine, x);
+		if (!who)
+			continue;
+		prove_nothing_is_proven(c);
+		prove_alarm_problem(
+			RACE_PROBLEM_UNPROVEN, x->step->at,
+			base_printf(
+				c->arena,
+				"%s accesses memory outside of %s, which has %llu bytes: by the "
+				"contract there is no such launch, so that nothing is proven",
+				who, prove_alarm_object(c, x),
+				(unsigned long long)c->e->ir->objects.v[x->root.id].bytes),
+			c);
+		return;
+	}
+}

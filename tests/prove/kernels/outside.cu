@@ -1,0 +1,141 @@
+/*
+ * outside.cu - accesses that can't be within their array, which the contract takes for granted: of
+ * such a kernel nothing is proven. Each has a twin that stays within.
+ */
+
+// Each thread is outside, in the array beside it.
+// prove: shifted unproven racy --block-dim=32
+__global__ void shifted(float *out, const float *in)
+{
+	__shared__ float s[32];
+	__shared__ float beside[32];
+	s[threadIdx.x + 32] = in[threadIdx.x];
+	beside[31 - threadIdx.x % 32] = in[threadIdx.x];
+	__syncthreads();
+	out[blockIdx.x * blockDim.x + threadIdx.x] = beside[threadIdx.x % 32];
+}
+
+// prove: shifted_twin race-free --block-dim=32
+__global__ void shifted_twin(float *out, const float *in)
+{
+	__shared__ float s[64];
+	__shared__ float beside[32];
+	s[threadIdx.x + 32] = in[threadIdx.x];
+	beside[31 - threadIdx.x % 32] = in[threadIdx.x];
+	__syncthreads();
+	out[blockIdx.x * blockDim.x + threadIdx.x] = beside[threadIdx.x % 32] + s[63];
+}
+
+// The last thread of each block is outside.
+// prove: next unproven free --block-dim=32
+__global__ void next(float *out, const float *in)
+{
+	__shared__ float s[32];
+	s[threadIdx.x] = in[threadIdx.x];
+	__syncthreads();
+	out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x + 1];
+}
+
+// prove: next_twin race-free --block-dim=32
+// prove: next_twin race-free
+__global__ void next_twin(float *out, const float *in)
+{
+	__shared__ float s[32];
+	s[threadIdx.x] = in[threadIdx.x];
+	__syncthreads();
+	if (threadIdx.x < 31)
+		out[blockIdx.x * blockDim.x + threadIdx.x] = s[threadIdx.x + 1];
+}
+
+// In a loop: 32 rows of 32 where there are 31.
+// prove: rows unproven free --block-dim=32
+__global__ void rows(float *out, const float *in)
+{
+	__shared__ float s[31 * 32];
+	for (int i = 0; i < 32; i++)
+		s[i * 32 + threadIdx.x] = in[i];
+	__syncthreads();
+	out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];
+}
+
+// prove: rows_twin race-free --block-dim=32
+__global__ void rows_twin(float *out, const float *in)
+{
+	__shared__ float s[31 * 32];
+	for (int i = 0; i < 31; i++)
+		s[i * 32 + threadIdx.x] = in[i];
+	__syncthreads();
+	out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];
+}
+
+// Only launches of blocks of one thread are within: the second thread isn't.
+// prove: second unproven free
+__global__ void second(float *out, const float *in)
+{
+	__shared__ float s[64];
+	s[threadIdx.x + 63] = in[threadIdx.x];
+	out[blockIdx.x * blockDim.x + threadIdx.x] = in[threadIdx.x];
+}
+
+// prove: second_twin race-free
+__global__ void second_twin(float *out, const float *in)
+{
+	__shared__ float s[64];
+	s[threadIdx.x + 62] = in[threadIdx.x];
+	out[blockIdx.x * blockDim.x + threadIdx.x] = in[threadIdx.x];
+}
+
+// A variable in global memory; what the caller gives, n, decides whether the other is inside.
+__device__ int table[16];
+
+// prove: variable unproven racy --block-dim=16 --grid-dim=1
+__global__ void variable(int n)
+{
+	table[threadIdx.x + 16] = n;
+}
+
+// prove: variable_twin race-free --block-dim=16 --grid-dim=1
+__global__ void variable_twin(int n)
+{
+	table[threadIdx.x + n] = n;
+}
+
+// A number of the caller's that makes each launch leave the array.
+// prove: given unproven free --block-dim=16 --grid-dim=1 --param=1=16
+// prove: given race-free --block-dim=16 --grid-dim=1 --param=1=0
+__global__ void given(int n)
+{
+	table[threadIdx.x + n] = n;
+}
+
+// No thread comes to what is outside.
+// prove: unreached race-free --block-dim=32
+__global__ void unreached(float *out)
+{
+	__shared__ float s[32];
+	s[threadIdx.x] = 0;
+	if (threadIdx.x >= 32)
+		s[threadIdx.x + 32] = 1;
+	out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];
+}
+
+// Memory decides who comes to it, but whoever does is outside.
+// prove: chosen unproven racy --block-dim=32
+__global__ void chosen(float *out, const int *in)
+{
+	__shared__ float s[32];
+	s[threadIdx.x] = 0;
+	if (in[threadIdx.x] > 5)
+		s[threadIdx.x + 32] = 1;
+	out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];
+}
+
+// prove: chosen_twin race-free --block-dim=32
+__global__ void chosen_twin(float *out, const int *in)
+{
+	__shared__ float s[64];
+	s[threadIdx.x] = 0;
+	if (in[threadIdx.x] > 5)
+		s[threadIdx.x + 32] = 1;
+	out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];
+}
