@@ -39,12 +39,16 @@ INDEX = {'0': lambda k: k.const(0), '1': lambda k: k.const(1), 'block': lambda k
 # Of mbarriers: which stage a turn uses, the parity of its phase, and places in the stage.
 STAGE = {'mod%d' % m: lambda k, m=m: k.op('rem', INDEX['turn'](k), m) for m in (1, 2, 3, 4)}
 STAGE.update({'ahead%d' % m: lambda k, m=m: k.op('rem', k.op('add', INDEX['turn'](k), m - 1), m) for m in (2, 3, 4)})
+STAGE.update({'plus%d' % m: lambda k, m=m: k.op('rem', k.op('add', INDEX['turn'](k), 1), m) for m in (2, 3, 4)})
 STAGE.update({'fix%d' % i: lambda k, i=i: k.const(i) for i in (0, 1, 2)})
 # ... as Triton carries them around the loop: -1, then 0, 1, ... and 0 again; the parity changes there.
 STAGE.update({'roll%d' % m: lambda k, m=m: k.rolls[-1].get(m, (0, 0))[0] or k.const(0) for m in (2, 3, 4)})
 STAGE['next'] = lambda k: k.op('rem', k.op('add', INDEX['turn'](k), 1), 2)
 PARITY = {'phase%d' % m: lambda k, m=m: k.op('and', k.op('div', INDEX['turn'](k), m), 1) for m in (1, 2, 3, 4)}
 PARITY.update({'rolled%d' % m: lambda k, m=m: k.rolls[-1].get(m, (0, 0))[1] or k.const(0) for m in (2, 3, 4)})
+PARITY.update({'plus phase%d' % m: lambda k, m=m: k.op('and', k.op('div', k.op('add', INDEX['turn'](k), 1), m), 1) for m in (2, 3, 4)})
+# ... of the turn before, for a stage 'ahead': of turn 0 what is over at once
+PARITY.update({'behind%d' % m: lambda k, m=m: k.op('xor', k.op('and', k.op('div', k.op('add', INDEX['turn'](k), m - 1), m), 1), 1) for m in (2, 3, 4)})
 PARITY.update({'not ' + n: lambda k, f=f: k.op('xor', f(k), 1) for n, f in PARITY.items()})
 PARITY.update({'even': lambda k: k.const(0), 'odd': lambda k: k.const(1)})
 IN_STAGE = {'%s %s' % (n, w): lambda k, f=f, g=g: k.op('add', k.op('mul', f(k), WORDS), g(k)) for n, f in STAGE.items()
@@ -56,7 +60,7 @@ GUARD = {'first': ('setp.eq.u32', '%r0', 0), 'second': ('setp.eq.u32', '%r0', 1)
          'warp 0 first': ('setp.eq.u32', '%r0', 0), 'warp 1 first': ('setp.eq.u32', '%r0', 32), 'block 1': ('setp.eq.u32', '%r1', 1), 'low blocks': ('setp.lt.u32', '%r1', 2), 'odd blocks': None, 'all': ('setp.ge.u32', '%r0', 0)}
 if ONLY_MBARRIERS:
     GUARD.update({'elected': ('elect', '%r0', 0, 1024), 'elected 0': ('elect', '%r0', 0, 32), 'elected 1': ('elect', '%r0', 32, 1024)})
-    GUARD.update({'odd turns': ('setp.ne.u32', 'turn', 0), 'even turns': ('setp.eq.u32', 'turn', 0)})
+    GUARD.update({'later turns': ('setp.ge.u32', 'turns', 1), 'odd turns': ('setp.ne.u32', 'turn', 0), 'even turns': ('setp.eq.u32', 'turn', 0)})
 if ONLY_PRODUCTS:
     GUARD = {n: g for n, g in GUARD.items() if 'block' not in n}
     GUARD.update({'group': ('setp.lt.u32', '%r0', 128), 'producer': ('setp.eq.u32', '%r0', 128 % BLOCK), 'leaders': ('setp.eq.u32', 'lane', 0)})
@@ -74,8 +78,30 @@ def lock(r, what, release=True):
     return [take, ('fence', 'gpu'), *what, ('fence', 'gpu'), give]
 
 
+def shifted(r, take, give):
+    """A reader that takes its first stage in front of its loop, gives stages back a turn late, or has
+    one more filled in each turn than in front; take(stage, phase) and give(stage)."""
+    m, kind = r.randint(2, 4), r.choice(('ahead', 'ahead', 'behind', 'filled'))
+    mod, phase = 'mod%d' % m, 'phase%d' % m
+    if kind == 'ahead':
+        return m, kind, [*take('fix0', 'even'), ('loop', TURNS - 1, [*take('plus%d' % m, 'plus phase%d' % m), ('m arrive', 'E', mod)])]
+    if kind == 'behind':
+        return m, kind, [('loop', TURNS, [*take(mod, phase), ('if', 'later turns', [('m arrive', 'E', 'ahead%d' % m)])])]
+    front = [s for i in range(m - 1) for s in give('fix%d' % i)]
+    again = [('m wait', 'E', 'ahead%d' % m, 'behind%d' % m), *give('ahead%d' % m)]
+    return m, kind, [first(*front), ('loop', TURNS, [*take(mod, phase), ('m arrive', 'E', mod), first(*again)])]
+
+
 def with_mbarriers(r):
     """One that all threads use in turns, or a full and an empty one for each stage."""
+    if r.random() < .3:
+        give = lambda s: [('m expect', 'F', s, 128), ('fill', s, 128, 'F', s)]
+        m, kind, body = shifted(r, lambda s, p: [('m wait', 'F', s, p), ('load', ('s', s + ' back'))], give)
+        up = [first(('set up', 'F', 1, m), ('set up', 'E', BLOCK if kind == 'filled' else 32, m)), ('bar', 0)]
+        if kind == 'filled':
+            return up + body
+        fill = [('loop', TURNS, [('m wait', 'E', 'mod%d' % m, 'not phase%d' % m), *give('mod%d' % m)])]
+        return up + [('if', 'warp 0 first', fill), ('if', 'warp 1', body)]
     m = r.randint(1, 4)
     stage, phase = ('roll%d' % m, 'rolled%d' % m) if m > 1 and r.random() < .3 else ('mod%d' % m, 'phase%d' % m)
     one = 'elected' if 'elected' in GUARD and r.random() < .4 else 'warp'  # who copies, or gives a stage back
@@ -133,6 +159,14 @@ def with_copies(r):
 
 def with_products(r):
     """A warpgroup stores tiles and multiplies them, or multiplies what bulk copies bring."""
+    if r.random() < .3:
+        give = lambda s: [('m expect', 'F', s, 4 * WORDS), ('fill', s, 4 * WORDS, 'F', s)]
+        m, kind, body = shifted(r, lambda s, p: [('m wait', 'F', s, p), ('mma', s), ('w commit', 0), ('w wait', 1)], give)
+        body = ('if', 'group', body + [('w wait', 0)])
+        up = [first(('set up', 'F', 1, m), ('set up', 'E', 128, m)), ('bar', 0)]
+        if kind == 'filled' or BLOCK == 128:
+            return up + [body]
+        return up + [('if', 'producer', [('loop', TURNS, [('m wait', 'E', 'mod%d' % m, 'not phase%d' % m), *give('mod%d' % m)])]), body]
     m, kind = r.randint(1, 4), r.choice(('stored', 'stored', 'stored', 'ring', 'ring', 'ring', 'ring by warps', 'ring by one', 'one loop', 'barrier', 'once'))
     stage, phase = 'mod%d' % m, 'phase%d' % m
     product = [('mma', stage), *([('mma', stage)] if r.random() < .3 else []), ('w commit', 0)]
@@ -413,6 +447,8 @@ class Text:
             self.say('setp.lt.and.u32 %s, %%r0, %d, %s;' % (p, hi, p))
         elif GUARD[g] and GUARD[g][1] == 'lane':
             self.say('%s %s, %s, 0;' % (GUARD[g][0], p, INDEX['lane'](self)))
+        elif GUARD[g] and GUARD[g][1] == 'turns':
+            self.say('%s %s, %s, %d;' % (GUARD[g][0], p, INDEX['turn'](self), GUARD[g][2]))
         elif GUARD[g] and GUARD[g][1] == 'turn':
             self.say('%s %s, %s, 0;' % (GUARD[g][0], p, self.op('and', INDEX['turn'](self), 1)))
         elif GUARD[g]:

@@ -70,7 +70,8 @@ static int arrives_by_warp(struct check *c, const struct mbarriers *x, const str
 			n = rings_least(
 				n, order_leads_to(c, at, order_of(a), ir->loops[by->loop].header));
 	}
-	return n;
+	n = rings_sum(n, by->shift);
+	return n > 0 ? n : 0;
 }
 
 /* Does a thread that does the one, in any iteration, never do the other, in any? */
@@ -117,14 +118,15 @@ static bool takes_part_by_group(struct check *c, const struct mbarriers *x, cons
 }
 
 /*
- * How many iterations after a does its thread arrive at the ring? *is_outside: a is in no iteration
- * of the loop, but before all.
+ * a in iteration k comes before its thread's arrivals at the ring for number k + arrives() and all
+ * later ones, which is no less than 0. *is_outside: a is in no iteration of the loop, but before
+ * all; then it is the number.
  */
 static int arrives(struct check *c, const struct mbarriers *x, const struct ring *r,
 		   const struct ev_access *a, bool *is_outside)
 {
 	struct order_who who = {a->guard, a->block};
-	int most = 0;
+	int most = 0, front = 0;
 
 	*is_outside = true;
 	for (uint32_t i = 0; i < x->nops; i++) {
@@ -135,7 +137,11 @@ static int arrives(struct check *c, const struct mbarriers *x, const struct ring
 		/* of cp.async: what else the thread does isn't released */
 		if (!rings_is_kind(o, IR_MBAR_ARRIVE))
 			return RINGS_NEVER;
-		if (rings_is_in(c, o->loop, a->block)) {
+		if (rings_is_apart(x, o)) {
+			if (order_leads_to(c, rings_at(o), order_of(a), IR_NONE) ||
+			    arrives_after(c, o, a) > 0)
+				front = o->shift >= front ? o->shift + 1 : front;
+		} else if (rings_is_in(c, o->loop, a->block)) {
 			uint32_t header = c->e->ir->loops[o->loop].header;
 			*is_outside = false;
 			int n = order_leads_to(c, rings_at(o), order_of(a), header);
@@ -148,16 +154,17 @@ static int arrives(struct check *c, const struct mbarriers *x, const struct ring
 		}
 	}
 	if (takes_part(c, x, r, &who) || (products_is_one(a) && takes_part_by_group(c, x, r, &who)))
-		return most;
+		return *is_outside ? front : most + r->shift > 0 ? most + r->shift : 0;
 	*is_outside = false;
 	return r->who == WARPS ? arrives_by_warp(c, x, r, a) : RINGS_NEVER;
 }
 
 /*
- * The ring that cp.async completes on: its thread arrives there in the same iteration, after it,
- * and nowhere else so. In a loop within it would be several copies.
+ * The arrival that cp.async completes with: its thread arrives there in the same iteration, after
+ * it, and nowhere else so. In a loop within it would be several copies.
  */
-static uint32_t ring_of_async(struct check *c, const struct mbarriers *x, const struct ev_access *a)
+static const struct op *op_of_async(struct check *c, const struct mbarriers *x,
+				    const struct ev_access *a)
 {
 	const struct ir *ir = c->e->ir;
 	struct order_who who = {a->guard, a->block};
@@ -169,32 +176,34 @@ static uint32_t ring_of_async(struct check *c, const struct mbarriers *x, const 
 		if (!rings_is_kind(o, IR_MBAR_ARRIVE_ASYNC) || is_never_of(c, &who, &other))
 			continue;
 		if (found)
-			return IR_NONE;
+			return NULL;
 		found = o;
 	}
 	if (!found || ir->blocks.v[a->block].loop != found->loop)
-		return IR_NONE;
+		return NULL;
 	struct order_question q = {.guard = a->guard, .block = a->block};
 	uint32_t header = found->loop == IR_NONE ? IR_NONE : ir->loops[found->loop].header;
 	q.denied[0] = found->m->guard;
 	return order_leads_to(c, order_of(a), rings_at(found), header) &&
 			       !order_leads_to(c, rings_at(found), order_of(a), header) &&
 			       order_is_never(c, &q)
-		       ? found->ring
-		       : IR_NONE;
+		       ? found
+		       : NULL;
 }
 
-/* The ring that a copy completes on; a bulk copy's operation is the step after its accesses. */
-static uint32_t ring_of_copy(struct check *c, const struct mbarriers *x, const struct ev_access *a)
+/* Which says with what number of which ring a copy completes; a bulk copy's operation is the step
+ * after its accesses. */
+static const struct op *op_of_copy(struct check *c, const struct mbarriers *x,
+				   const struct ev_access *a)
 {
 	if (!a->mem->is_range)
-		return ring_of_async(c, x, a);
+		return op_of_async(c, x, a);
 
 	for (uint32_t i = 0; i < x->nops; i++)
 		if (rings_is_kind(&x->op[i], IR_MBAR_COPY) && x->op[i].m->step->at == a->step->at &&
 		    x->op[i].m->step->call == a->step->call)
-			return x->op[i].ring;
-	return IR_NONE;
+			return &x->op[i];
+	return NULL;
 }
 
 /*
@@ -237,7 +246,8 @@ static int apart_by_barrier(struct check *c, const struct ev_access *a, const st
 static int apart(struct check *c, const struct mbarriers *x, const struct ev_access *a,
 		 const struct ev_access *b)
 {
-	uint32_t own = a->mem->is_bulk ? ring_of_copy(c, x, a) : IR_NONE;
+	const struct op *own = a->mem->is_bulk ? op_of_copy(c, x, a) : NULL;
+	bool is_once = rings_loop_of(c, x, a->block) == IR_NONE;
 	int n = apart_by_barrier(c, a, b);
 
 	if (n == -RINGS_NEVER)
@@ -248,9 +258,9 @@ static int apart(struct check *c, const struct mbarriers *x, const struct ev_acc
 		return RINGS_NEVER;
 	for (uint32_t i = 0; i < x->nrings; i++) {
 		bool is_outside = false;
-		if (!x->ring[i].is_good || (a->mem->is_bulk && i != own))
+		if (!x->ring[i].is_good || (a->mem->is_bulk && (!own || i != own->ring)))
 			continue;
-		int start = a->mem->is_bulk ? 0 : arrives(c, x, &x->ring[i], a, &is_outside);
+		int start = own ? own->shift : arrives(c, x, &x->ring[i], a, &is_outside);
 		is_outside |= !x->ring[i].loop_ops;
 		for (uint32_t k = 0; k < x->nrings && start < RINGS_NEVER; k++) {
 			if (!x->ring[k].is_good)
@@ -259,10 +269,11 @@ static int apart(struct check *c, const struct mbarriers *x, const struct ev_acc
 			int end = way < RINGS_NEVER
 					  ? rings_heard(c, x, &x->ring[k], order_of(b), b->guard)
 					  : RINGS_NEVER;
-			int all = rings_least(start + way + end, RINGS_NEVER);
+			int all = rings_sum(rings_sum(start, way), end);
 			if (is_outside && all <= 0)
 				return -RINGS_NEVER;
-			n = is_outside ? n : rings_least(n, all);
+			if (!is_outside || (is_once && x->ring[i].loop_ops))
+				n = rings_least(n, all);
 		}
 	}
 	return n;
@@ -274,12 +285,12 @@ static bool is_same_copy(const struct ev_access *a, const struct ev_access *b)
 }
 
 /* Where b is `more` iterations after a: can the two not meet? */
-static bool is_elsewhere(struct check *c, int more, bool are_two)
+static bool is_elsewhere(struct check *c, const struct mbarriers *x, int more, bool are_two)
 {
 	const struct ev_access *a = c->pair.a, *b = c->pair.b;
 	struct order_question q = {.guard = a->guard, .block = a->block};
-	const struct ex *i = rings_counter(c, order_outer_loop(c, a->block));
-	const struct ex *k = rings_counter(c, order_outer_loop(c, b->block));
+	const struct ex *i = rings_counter(c, rings_loop_of(c, x, a->block));
+	const struct ex *k = rings_counter(c, rings_loop_of(c, x, b->block));
 	const struct ex *n = prove_ex_const(c->pool, 64, (uint64_t)(more < 0 ? -more : more));
 
 	q.are_two = are_two;
@@ -314,11 +325,18 @@ static bool is_kept(struct check *c, const struct mbarriers *x, bool are_two)
 
 	if (later == -RINGS_NEVER || sooner == -RINGS_NEVER)
 		return true;
+	if (later == RINGS_NEVER && sooner == RINGS_NEVER)
+		return false;
+	/* what is in iteration 0 alone has no earlier ones beside it */
+	if (rings_loop_of(c, x, a->block) == IR_NONE)
+		sooner = rings_least(sooner, 1);
+	if (rings_loop_of(c, x, b->block) == IR_NONE)
+		later = rings_least(later, 1);
 	if (later == RINGS_NEVER || sooner == RINGS_NEVER || c->pair.is_forced || c->pair.slot[0] ||
 	    later + sooner > MAX_APART)
 		return false;
 	for (int n = 1 - sooner; n < later; n++)
-		if (!(!are_two && !n && is_same_copy(a, b)) && !is_elsewhere(c, n, are_two))
+		if (!(!are_two && !n && is_same_copy(a, b)) && !is_elsewhere(c, x, n, are_two))
 			return false;
 	return true;
 }

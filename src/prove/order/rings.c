@@ -1,9 +1,10 @@
 /*
  * rings.c - which mbarriers an operation uses in turn, and how they are set up (mbarriers.c).
  *
- * An operation in iteration k is of the mbarrier at base + 8 * (k % S): the first iterations show
- * base and S, and the solver that it is so in all. Inits come before all other operations by a
- * barrier of the block.
+ * An operation in iteration k is of the mbarrier at base + 8 * ((k + shift) % S): the first
+ * iterations show base, shift and S, and the solver that it is so in all. One outside of loops at
+ * such an mbarrier is of the ring, too: for the number that is the mbarrier's. Inits come before
+ * all other operations by a barrier of the block.
  *
  * Misses: operations in loops within loops; mbarriers chosen by the thread, of several objects.
  */
@@ -38,6 +39,16 @@ const struct ex *rings_counter_in(const struct check *c, const struct ex *v, uin
 	const struct ex *k = loop == IR_NONE ? NULL : counted_in(v, rings_counter(c, loop), 12);
 
 	return k ? k : rings_counter(c, loop);
+}
+
+uint32_t rings_loop_of(const struct check *c, const struct mbarriers *x, uint32_t block)
+{
+	uint32_t loop = order_outer_loop(c, block);
+
+	for (uint32_t i = 0; i < x->nops; i++)
+		if (x->op[i].loop == loop)
+			return loop;
+	return IR_NONE;
 }
 
 /* v in an iteration, if that is a number. */
@@ -89,7 +100,7 @@ static bool is_spin(const struct check *c, const struct op *o, uint32_t loop)
 }
 
 /* The loop whose iterations are counted. False: it is in loops within loops. */
-static bool find_loop(const struct check *c, struct op *o)
+bool rings_find_loop(const struct check *c, struct op *o)
 {
 	const struct ir *ir = c->e->ir;
 
@@ -103,12 +114,27 @@ static bool find_loop(const struct check *c, struct op *o)
 	       (ir->loops[o->loop].parent == IR_NONE && ir->loops[o->loop].latch != IR_NONE);
 }
 
-/* base + 8 * (k % stages), as wide as an offset. */
-static const struct ex *place_of(const struct check *c, const struct op *o, uint64_t base,
+/* In narrow arithmetic where nothing wraps, as that is what v has, too. */
+const struct ex *rings_number(struct check *c, const struct op *o, const struct ex *v)
+{
+	struct ex_pool *p = c->pool;
+	const struct ex *k = rings_counter_in(c, v, o->loop), *top;
+
+	if (!o->shift)
+		return k;
+	top = prove_ex_const(p, k->w, prove_ex_mask(k->w) - (uint64_t)o->shift);
+	if (k->w < 64 &&
+	    !rings_is_always(c, o, prove_ex_bin(p, EX_ULT, k, top), prove_ex_const(p, 1, 1)))
+		k = prove_ex_un(p, EX_ZEXT, 64, k);
+	return prove_ex_bin(p, EX_ADD, k, prove_ex_const(p, k->w, (uint64_t)o->shift));
+}
+
+/* base + 8 * ((k + shift) % stages), as wide as an offset. */
+static const struct ex *place_of(struct check *c, const struct op *o, uint64_t base,
 				 unsigned stages)
 {
 	struct ex_pool *p = c->pool;
-	const struct ex *k = rings_counter_in(c, o->m->off, o->loop);
+	const struct ex *k = rings_number(c, o, o->m->off);
 
 	k = prove_ex_bin(p, EX_UREM, k, prove_ex_const(p, k->w, stages));
 	k = prove_ex_un(p, EX_TRUNC, 32, k);
@@ -116,23 +142,53 @@ static const struct ex *place_of(const struct check *c, const struct op *o, uint
 	return prove_ex_bin(p, EX_ADD, k, prove_ex_const(p, 32, base));
 }
 
-/* The mbarriers that the operation uses in turn. False: they aren't. */
-static bool find_turn(struct check *c, const struct op *o, uint64_t *base, unsigned *stages)
+/* The mbarriers that the operation uses in turn, as iterations from this one (0 or 1) on show:
+ * `shift` is the one of iteration 0. False: they aren't. */
+static bool find_turn_from(struct check *c, struct op *o, unsigned from, uint64_t *base,
+			   unsigned *stages)
 {
-	uint64_t v;
+	uint64_t first, v, last;
 
-	if (!rings_number_in(c, o->m->off, o->loop, 0, base))
+	if (!rings_number_in(c, o->m->off, o->loop, from, &first))
 		return false;
+	*base = last = first;
 	for (*stages = 1; *stages <= RINGS_MAX_STAGES && o->loop != IR_NONE; ++*stages) {
-		if (!rings_number_in(c, o->m->off, o->loop, *stages, &v))
+		if (!rings_number_in(c, o->m->off, o->loop, from + *stages, &v))
 			return false;
-		if (v == *base)
+		if (v == first)
 			break;
-		if (v != *base + 8ull * *stages)
+		if (v != last + 8 && (*base != first || v > first))
 			return false;
+		*base = v < *base ? v : *base;
+		last = v;
 	}
-	return *stages <= RINGS_MAX_STAGES &&
-	       rings_is_always(c, o, o->m->off, place_of(c, o, *base, *stages));
+	if (*stages > RINGS_MAX_STAGES || (*base != first && last + 8 != first) ||
+	    (first - *base) % 8 || first - *base >= 8ull * *stages)
+		return false;
+	o->shift = (int)(((first - *base) / 8 + *stages - from) % *stages);
+	return rings_is_always(c, o, o->m->off, place_of(c, o, *base, *stages));
+}
+
+/* Iteration 0 may be left out, and have a place that is none. */
+static bool find_turn(struct check *c, struct op *o, uint64_t *base, unsigned *stages)
+{
+	return find_turn_from(c, o, 0, base, stages) ||
+	       (o->loop != IR_NONE && find_turn_from(c, o, 1, base, stages));
+}
+
+/* One of a ring's mbarriers that is used outside of the ring's loops. */
+static bool find_apart(const struct mbarriers *x, struct op *o, uint64_t at)
+{
+	for (o->ring = 0; o->loop == IR_NONE && o->ring < x->nrings; o->ring++) {
+		const struct ring *r = &x->ring[o->ring];
+		uint64_t from = at - r->base;
+		if (!r->loop_ops || !prove_ev_same_root(&r->root, &o->m->root) || from % 8 ||
+		    from >= 8ull * r->stages)
+			continue;
+		o->shift = (int)(from / 8);
+		return true;
+	}
+	return false;
 }
 
 /* The ring of an operation that is no init; rings of other operations may not overlap it. */
@@ -140,9 +196,10 @@ bool rings_find(struct check *c, struct mbarriers *x, struct op *o)
 {
 	struct ring r = {.root = o->m->root};
 
-	if (r.root.kind != EV_ROOT_OBJECT || !o->m->off || !find_loop(c, o) ||
-	    !find_turn(c, o, &r.base, &r.stages))
+	if (r.root.kind != EV_ROOT_OBJECT || !o->m->off || !find_turn(c, o, &r.base, &r.stages))
 		return false;
+	if (find_apart(x, o, r.base))
+		return true;
 	for (o->ring = 0; o->ring < x->nrings; o->ring++) {
 		const struct ring *y = &x->ring[o->ring];
 		if (!prove_ev_same_root(&y->root, &r.root) ||

@@ -15,6 +15,8 @@ struct op {
 	const struct ev_mbar *m;
 	uint32_t ring;
 	uint32_t loop; /* whose iterations are counted, or IR_NONE */
+	/* It is for number k + shift of its ring in iteration k; outside of loops for this one. */
+	int shift;
 	/* Of a wait. */
 	int lag;
 	uint32_t spin; /* it is repeated in this loop until the phase is over; or IR_NONE */
@@ -25,9 +27,10 @@ struct ring {
 	struct ev_root root;
 	uint64_t base; /* offset of the first mbarrier */
 	unsigned stages;
-	uint64_t count; /* arrivals of a phase; 0: not known */
-	uint64_t lo;	/* of WINDOW, WARPS */
-	uint32_t loop_ops, other_ops;
+	uint64_t count;		      /* arrivals of a phase; 0: not known */
+	uint64_t lo;		      /* of WINDOW, WARPS */
+	uint32_t loop_ops, other_ops; /* the latter: none in loops, the ring is used once */
+	int shift;		      /* of the arrivals in loops */
 	enum {
 		NOT_COUNTED,
 		ONE,	/* one thread arrives */
@@ -35,7 +38,7 @@ struct ring {
 		WARPS	/* one thread of each warp from thread lo on */
 	} who;
 	bool is_good;
-	/* Arrivals here in iteration i are before those at that ring in iteration i + follows[]. */
+	/* Arrivals here for number i are before those at that ring for i + follows[]. */
 	int follows[RINGS_MAX];
 };
 
@@ -61,6 +64,11 @@ static inline int rings_least(int a, int b)
 	return a < b ? a : b;
 }
 
+static inline int rings_sum(int a, int b)
+{
+	return a >= RINGS_NEVER || b >= RINGS_NEVER ? RINGS_NEVER : a + b;
+}
+
 static inline bool rings_is_in(const struct check *c, uint32_t loop, uint32_t block)
 {
 	return loop != IR_NONE && prove_ir_in_loop(&c->e->ir->loops[loop], block);
@@ -70,6 +78,12 @@ static inline bool rings_is_in(const struct check *c, uint32_t loop, uint32_t bl
 static inline struct order_who rings_who(const struct op *o)
 {
 	return (struct order_who){o->m->guard, o->m->block};
+}
+
+/* Is it in front of the loop whose iterations use the ring, or what follows it? */
+static inline bool rings_is_apart(const struct mbarriers *x, const struct op *o)
+{
+	return o->loop == IR_NONE && x->ring[o->ring].loop_ops;
 }
 
 /* Is operation i an arrival at the ring? */
@@ -88,12 +102,20 @@ const struct ex *rings_counter(const struct check *c, uint32_t loop);
 /* ... as v has it: a variable that counts from 0 by 1 and doesn't wrap; or the counter itself,
  * which the solver needs more time to compare with. */
 const struct ex *rings_counter_in(const struct check *c, const struct ex *v, uint32_t loop);
+/* The operation's number k + shift, of the iteration's number k that v has; shift is 0 or more. */
+const struct ex *rings_number(struct check *c, const struct op *o, const struct ex *v);
+/* The loop around a block whose iterations are counted; IR_NONE: what is done there is iteration 0,
+ * as often as that is. */
+uint32_t rings_loop_of(const struct check *c, const struct mbarriers *x, uint32_t block);
 /* v in an iteration, if that is a number. */
 bool rings_number_in(const struct check *c, const struct ex *v, uint32_t loop, uint64_t k,
 		     uint64_t *out);
 /* In all threads that do the operation: is x the same as y? */
 bool rings_is_always(struct check *c, const struct op *o, const struct ex *x, const struct ex *y);
-/* The ring of an operation that is no init; rings of other operations may not overlap it. */
+/* The loop whose iterations are counted for an operation. False: it is in loops within loops. */
+bool rings_find_loop(const struct check *c, struct op *o);
+/* The ring of an operation that is no init, after rings_find_loop; those in loops first. Rings of
+ * other operations may not overlap it. */
 bool rings_find(struct check *c, struct mbarriers *x, struct op *o);
 /* What an init says of the rings. False: it may be of any. */
 bool rings_add_init(struct check *c, struct mbarriers *x, const struct ev_mbar *m);
@@ -105,8 +127,8 @@ bool rings_are_touched(struct check *c, const struct ring *r);
 /* Do two different threads of a block never do the two? */
 bool rings_is_one_thread(struct check *c, const struct order_who *x, const struct order_who *y,
 			 enum smt_warp warp);
-/* After how many iterations has a thread that comes to a place, where `guard` lets it, waited for
- * arrivals at a ring? RINGS_NEVER: that isn't known. */
+/* A thread that comes to a place in iteration k, where `guard` lets it, has waited for arrivals at
+ * a ring up to which number? That is k less the result. RINGS_NEVER: that isn't known. */
 int rings_heard(struct check *c, const struct mbarriers *x, const struct ring *r,
 		struct order_at to, const struct ex *guard);
 

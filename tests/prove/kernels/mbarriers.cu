@@ -446,3 +446,43 @@ __global__ void twice_apart(float *a) { twice(a); }
 
 // prove: twice_in_step potential free --block-dim=64 --warp-lockstep
 __global__ void twice_in_step(float *a) { twice(a); }
+
+// ---- stages that are filled in front of the loop, as Triton has it
+
+#define FILLED(front, again)                                                                                   \
+	__shared__ alignas(16) float s[3][128];                                                                \
+	__shared__ u64 full[3], empty[3];                                                                      \
+	int t = threadIdx.x;                                                                                   \
+	float sum = 0;                                                                                         \
+	set_up(full, 1, empty, 128, 3);                                                                        \
+	if (t == 0) {                                                                                          \
+		front;                                                                                         \
+	}                                                                                                      \
+	_Pragma("unroll 1")                                                                                    \
+	for (unsigned k = 0; k < n; k++) {                                                                     \
+		wait(&full[k % 3], k / 3 & 1);                                                                 \
+		sum += s[k % 3][127 - t];                                                                      \
+		arrive(&empty[k % 3]);                                                                         \
+		if (t == 0 && n - k > 2) {                                                                     \
+			unsigned r = (k + 2) % 3;                                                              \
+			again;                                                                                 \
+		}                                                                                              \
+	}                                                                                                      \
+	out[blockIdx.x * 128 + t] = sum;
+#define PUT(r, k) expect(&full[r], 512); fill(s[r], in + (k) * 128, 512, &full[r])
+#define TAKEN wait(&empty[r], ((k + 2) / 3 & 1) ^ 1)
+
+// prove: filled race-free --block-dim=128
+__global__ void filled(float *out, const float *in, unsigned n) { FILLED(PUT(0, 0); PUT(1, 1), TAKEN; PUT(r, k + 2)) }
+// Of other warps nobody knows whether they have read it.
+// prove: filled_untaken true racy --block-dim=128
+__global__ void filled_untaken(float *out, const float *in, unsigned n) { FILLED(PUT(0, 0); PUT(1, 1), PUT(r, k + 2)) }
+// Two copies in front are for one stage.
+// prove: filled_twice potential racy --block-dim=128
+__global__ void filled_twice(float *out, const float *in, unsigned n) { FILLED(PUT(0, 0); fill(s[1], in, 512, &full[0]); PUT(1, 1), TAKEN; PUT(r, k + 2)) }
+// The second stage is never filled, nor waited for.
+// prove: filled_one race-free --block-dim=128
+__global__ void filled_one(float *out, const float *in, unsigned n) { FILLED(PUT(0, 0), TAKEN; PUT(r, k + 2)) }
+// One stage more than there are: the third is filled again at once.
+// prove: filled_all true racy --block-dim=128
+__global__ void filled_all(float *out, const float *in, unsigned n) { FILLED(PUT(0, 0); PUT(1, 1); PUT(2, 2), TAKEN; PUT(r, k + 2)) }

@@ -368,3 +368,105 @@ __global__ void one_loop_barrier_early(float *out, const half16 *in, int n) { ON
 __global__ void one_loop_of_two(float *out, const half16 *in, int n) { ONE_LOOP(, WAIT(0)) }
 // prove: one_loop_of_two_barrier race-free --block-dim=256
 __global__ void one_loop_of_two_barrier(float *out, const half16 *in, int n) { ONE_LOOP(, WAIT(0); __syncthreads()) }
+
+// ---- stages that are given back late, as CUTLASS has it
+
+// The first product is in front of the loop, which waits for the stage after, and gives the stage
+// before back once its product is over.
+#define AHEAD(stages, front, consume)                                                                          \
+	__shared__ alignas(1024) half16 a[stages][TILE], b[stages][512];                                       \
+	__shared__ u64 full[stages], empty[stages];                                                            \
+	int t = threadIdx.x;                                                                                   \
+	if (t == 0)                                                                                            \
+		for (int i = 0; i < stages; i++) {                                                             \
+			init(&full[i], 1);                                                                     \
+			init(&empty[i], 128);                                                                  \
+		}                                                                                              \
+	__syncthreads();                                                                                       \
+	if (t >= 128) {                                                                                        \
+		if (t == 128)                                                                                  \
+			_Pragma("unroll 1")                                                                    \
+			for (unsigned k = 0; k < n; k++) {                                                     \
+				unsigned s = k % stages, p = k / stages & 1;                                   \
+				wait(&empty[s], p ^ 1);                                                        \
+				FILL;                                                                          \
+			}                                                                                      \
+	} else {                                                                                               \
+		float c[4] = {0, 0, 0, 0};                                                                     \
+		front;                                                                                         \
+		_Pragma("unroll 1")                                                                            \
+		for (unsigned k = 0; k + 1 < n; k++) {                                                         \
+			unsigned s = (k + 1) % stages, p = (k + 1) / stages & 1, r = k % stages;               \
+			consume;                                                                               \
+		}                                                                                              \
+		WAIT(0);                                                                                       \
+		out[blockIdx.x * 128 + t] = c[0] + c[1] + c[2] + c[3];                                         \
+	}
+#define FIRST wait(&full[0], 0); multiply(c, a[0], b[0])
+
+// prove: ahead race-free --block-dim=160
+__global__ void ahead(float *out, const half16 *in, unsigned n)
+{
+	AHEAD(3, FIRST, wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(1); arrive(&empty[r]))
+}
+// prove: ahead_of_two race-free --block-dim=160
+__global__ void ahead_of_two(float *out, const half16 *in, unsigned n)
+{
+	AHEAD(2, FIRST, wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(1); arrive(&empty[r]))
+}
+// Two products are under way where the stage of the first is given back.
+// prove: ahead_unfinished true racy --block-dim=160
+__global__ void ahead_unfinished(float *out, const half16 *in, unsigned n)
+{
+	AHEAD(3, FIRST, wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(2); arrive(&empty[r]))
+}
+// The stage that is being read is given back.
+// prove: ahead_too_early potential racy --block-dim=160
+__global__ void ahead_too_early(float *out, const half16 *in, unsigned n)
+{
+	AHEAD(3, FIRST, wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(1); arrive(&empty[s + 0 * r]))
+}
+// Nobody has waited for the first stage.
+// prove: ahead_no_first true racy --block-dim=160
+__global__ void ahead_no_first(float *out, const half16 *in, unsigned n)
+{
+	AHEAD(3, multiply(c, a[0], b[0]), wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(1); arrive(&empty[r]))
+}
+// Without it in front, the wait for the same mbarrier's second phase ends at once.
+// prove: ahead_skips potential racy --block-dim=160
+__global__ void ahead_skips(float *out, const half16 *in, unsigned n)
+{
+	AHEAD(2, , wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(1); arrive(&empty[r]))
+}
+// prove: ahead_other_first true racy --block-dim=160
+__global__ void ahead_other_first(float *out, const half16 *in, unsigned n)
+{
+	AHEAD(3, wait(&full[1], 0); multiply(c, a[0], b[0]), wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(1); arrive(&empty[r]))
+}
+
+// One loop whose first iteration gives nothing back.
+// prove: behind race-free --block-dim=160
+__global__ void behind(float *out, const half16 *in, int n)
+{
+	RING(3, 128, wait(&empty[s], p ^ 1); FILL,
+	     wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(1); if (k > 0) arrive(&empty[(k - 1) % 3]))
+}
+// prove: behind_of_two race-free --block-dim=160
+__global__ void behind_of_two(float *out, const half16 *in, int n)
+{
+	RING(2, 128, wait(&empty[s], p ^ 1); FILL,
+	     wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(1); if (k > 0) arrive(&empty[(k + 1) & 1]))
+}
+// prove: behind_unfinished true racy --block-dim=160
+__global__ void behind_unfinished(float *out, const half16 *in, int n)
+{
+	RING(3, 128, wait(&empty[s], p ^ 1); FILL,
+	     wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(2); if (k > 0) arrive(&empty[(k - 1) % 3]))
+}
+// The first iteration gives back what it hasn't read: the last stage, one too early for ever.
+// prove: behind_always true racy --block-dim=160
+__global__ void behind_always(float *out, const half16 *in, int n)
+{
+	RING(3, 128, wait(&empty[s], p ^ 1); FILL,
+	     wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(1); arrive(&empty[(k + 2) % 3]))
+}
