@@ -12,8 +12,8 @@
  * A tensor copy's box only the host's map says: its bytes are an IR_BOX, which boxes.c finds. In
  * global memory it accesses what the map names, which is apart from all else by the contract.
  *
- * Misses: copies that are masked, multicast or of im2col, those that reduce into shared memory or
- * between blocks: not modelled. Arrivals of a count, relaxed operations, those in other
+ * Misses: copies that are masked, multicast or of im2col::w, that reduce into shared memory or go
+ * to another block: not modelled. Arrivals of a count, relaxed operations, those in other
  * blocks, cp.async that arrive without .noinc: may be anything.
  */
 #define _GNU_SOURCE
@@ -185,7 +185,8 @@ static uint32_t push_box(struct ir_frame *fr, bool is_most)
 	return v;
 }
 
-/* The shared half of a tensor copy, or of one that reduces what a map names. */
+/* The shared half of a tensor copy, or of one that reduces what a map names. With im2col the map
+ * says otherwise which elements the box has, which are as many in shared memory. */
 bool prove_ir_lower_tensor(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	const struct ptx_form *f = s->form;
@@ -194,7 +195,7 @@ bool prove_ir_lower_tensor(struct ir_frame *fr, const struct ptx_stmt *s)
 	unsigned at = is_load ? 0 : 1;
 	int64_t off;
 
-	if (is_load == is_store || has_text(f, ".multicast") || has_text(f, ".im2col") ||
+	if (is_load == is_store || has_text(f, ".multicast") || has_text(f, ".im2col::w") ||
 	    has_text(f, ".cta_group") || has_text(f, "::gather") || has_text(f, "::scatter") ||
 	    f->has_unknown_mod || s->nops < 2u + is_load || s->ops[at].kind != PTX_OPND_ADDR ||
 	    (is_load && s->ops[2].kind != PTX_OPND_ADDR))

@@ -33,6 +33,12 @@ __device__ __forceinline__ void load(void *to, const Map *map, int x, int y, u64
 			     at(to)),
 		     "l"(map), "r"(x), "r"(y), "r"(at(b)) : "memory");
 }
+__device__ __forceinline__ void load_columns(void *to, const Map *map, int x, int y, u64 *b)
+{
+	asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %3}], [%4], {%5};" ::"r"(
+			     at(to)),
+		     "l"(map), "r"(x), "r"(y), "r"(at(b)), "h"((short)0) : "memory");
+}
 __device__ __forceinline__ void store(const Map *map, int x, int y, const void *from)
 {
 	asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x), "r"(y),
@@ -44,7 +50,8 @@ __device__ __forceinline__ void proxy() { asm volatile("fence.proxy.async.shared
 
 // ---- one box
 
-#define ONCE(bytes, ready, last)                                                                               \
+#define ONCE(bytes, ready, last) ONCE_BY(load, bytes, ready, last)
+#define ONCE_BY(load, bytes, ready, last)                                                                               \
 	__shared__ alignas(128) half16 s[2 * TILE];                                                            \
 	__shared__ u64 b;                                                                                      \
 	int t = threadIdx.x;                                                                                   \
@@ -72,6 +79,14 @@ __global__ void once_within(half16 *out, const __grid_constant__ Map map) { ONCE
 // Nothing says how many bytes.
 // prove: once_any unproven free --block-dim=128
 __global__ void once_any(half16 *out, const __grid_constant__ Map map, int bytes) { ONCE(bytes, wait(&b, 0), ) }
+
+// Elements that a map of im2col says are as many in shared memory.
+// prove: columns race-free --block-dim=128
+__global__ void columns(half16 *out, const __grid_constant__ Map map) { ONCE_BY(load_columns, 8192, s[TILE + t] = 1; wait(&b, 0), ) }
+// prove: columns_no_wait true racy --block-dim=128
+__global__ void columns_no_wait(half16 *out, const __grid_constant__ Map map) { ONCE_BY(load_columns, 8192, , ) }
+// prove: columns_within true racy --block-dim=128
+__global__ void columns_within(half16 *out, const __grid_constant__ Map map) { ONCE_BY(load_columns, 8192, s[TILE + t - 1] = 1; wait(&b, 0), ) }
 
 // ---- rings: two boxes for each stage
 
