@@ -9,6 +9,7 @@
  * between workers.
  */
 #include "base/processors.h"
+#include "cpu/arch.h"
 #include "cpu/sched.h"
 
 #include <fenv.h>
@@ -22,13 +23,6 @@
 static struct cpu_worker_priv *kp(const struct cpu_worker *k)
 {
 	return k->priv;
-}
-
-static void relax(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#endif
 }
 
 /* Of the program's signals the machine's threads take none: one that all of the program's own
@@ -66,7 +60,7 @@ static uint32_t await_call(struct cpu_engine *e, struct cpu_worker_priv *p, uint
 	for (uint32_t i = 0; i < e->spins; i++) {
 		if (atomic_load(&e->round) != last)
 			return atomic_load(&e->round);
-		relax();
+		cpu_arch_relax();
 	}
 	pthread_mutex_lock(&p->sleep_lock);
 	p->is_asleep = true;
@@ -141,7 +135,7 @@ static void await_others(struct cpu_engine *e, bool may_go_on)
 	for (uint32_t i = 0; i < e->spins; i++) {
 		if (!atomic_load(&e->nbusy) || (may_go_on && cpu_apart_is_over(&e->apart)))
 			return;
-		relax();
+		cpu_arch_relax();
 	}
 	atomic_store(&e->awaits, true);
 	while (atomic_load(&e->nbusy)) {

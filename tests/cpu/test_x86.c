@@ -12,10 +12,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cpu/events/x86.h"
-
-#if X86_HAS
 #include <ucontext.h>
+
+#include "cpu/arch/x86.h"
 
 #define RAX 0x1000u
 #define RBX 0x2000u
@@ -171,9 +170,3 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
-#else
-int main(void)
-{
-	return 0;
-}
-#endif

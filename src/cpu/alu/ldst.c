@@ -17,93 +17,13 @@
  * they change no value. Costs: some 50 instructions of the host for an access of a group; a vector
  * of n elements is n passes over the lanes where vectors.h doesn't have it.
  */
-#include "cpu/alu/movers.h"
-#include "cpu/alu/shapes.h"
-#include "cpu/alu/vectors.h"
+#include "cpu/alu/ldst.h"
 #include "cpu/jit/loads.h"
 #include "cpu/jit/rows.h"
-#include "cpu/memory/resolve.h"
 #include "cpu/events.h"
 #include "cpu/touch.h"
 
 #include <string.h>
-
-#define MAX_VEC 8
-
-/* One access, decoded. */
-struct mem {
-	struct cpu_acc acc;
-	struct cpu_addr addr;
-	uint32_t step; /* bytes of a lane: width * vec */
-	uint8_t n;     /* elements */
-	bool is_uniform;
-	bool is_near;	/* shared by threads, at a register's address: exec_near may do it */
-	uint8_t access; /* 1 + enum cpu_use; 0: shared memory */
-	uint32_t slot[MAX_VEC];
-	const struct mover *mover[MAX_VEC];
-	vector_fn *const *vector; /* all elements at once, by SPREAD_*; NULL: each by its mover */
-	struct cpu_spread_use use;
-};
-
-/* False: not aligned, or not an address. The lanes outside of the mask get the address of one in
- * it. */
-static bool find_spread(const struct mem *m, uint32_t mask, struct cpu_spread *sh)
-{
-	uint64_t *addr = sh->addr;
-	struct span s;
-
-	if (mask != UINT32_MAX)
-		fill_idle(addr, mask);
-	s.lo = s.hi = s.all = (int64_t)addr[0];
-	if (m->is_uniform || (addr[0] == addr[1] && are_apart(addr, CPU_WARP, 0))) {
-		sh->kind = SPREAD_UNIFORM;
-		sh->groups = GROUPS_ALL(GROUP_SAME);
-	} else if (mask == UINT32_MAX && addr[1] == addr[0] + m->step &&
-		   are_apart(addr, CPU_WARP, m->step)) {
-		sh->kind = SPREAD_LINEAR;
-		s.hi += (int64_t)m->step * (CPU_WARP - 1);
-	} else {
-		sh->kind = SPREAD_GROUPS;
-		uint64_t side = m->step <= 8 && m->n == 1 ? m->step : 0;
-		if (!find_groups(addr, mask, side, &sh->groups, &s))
-			s = find_span(addr);
-	}
-	sh->lo = (uint64_t)s.lo;
-	sh->bytes = (uint64_t)(s.hi - s.lo) + m->step;
-	sh->mask = mask;
-	sh->has_addr = true;
-	return s.all >= 0 && !((uint64_t)s.all & (m->step - 1));
-}
-
-/* Moves between registers and the addresses of the spread + apart; false: in no common window. */
-static bool move_spread(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_spread *sh,
-			uint64_t apart)
-{
-	const struct mem *m = in->aux;
-	bool is_store = m->acc.kind == CPU_ACC_STORE;
-	struct cpu_window win;
-
-	if (!cpu_window_find(w, in, (enum ptx_space)m->acc.space, sh->lo + apart, sh->bytes,
-			     is_store, &win))
-		return false;
-	win.delta += apart;
-	for (unsigned e = 0; e < m->n; e++, win.delta += m->acc.width) {
-		const struct mover *mv = m->mover[e];
-		if (m->slot[e] == CPU_NOSLOT)
-			continue;
-		void *slot = cpu_slot(w, m->slot[e]);
-		if (win.stride)
-			mv->each(slot, sh->addr, win.delta, win.stride, sh->mask);
-		else if (sh->kind == SPREAD_UNIFORM)
-			mv->uniform(slot, (uint8_t *)(uintptr_t)(sh->lo + win.delta), sh->mask);
-		else if (sh->kind == SPREAD_LINEAR)
-			mv->linear(slot, (uint8_t *)(uintptr_t)(sh->lo + win.delta), m->step);
-		else
-			mv->groups(slot, sh->addr, win.delta,
-				   &(struct groups){sh->mask, sh->groups});
-	}
-	return true;
-}
 
 static inline bool is_kept(const struct cpu_warp *w, const struct mem *m,
 			   const struct cpu_spread *kept, uint32_t mask)
@@ -399,6 +319,20 @@ static enum cpu_step exec_next(struct cpu_warp *w, const struct cpu_inst *in, ui
 	return exec_ld_st(w, in, mask);
 }
 
+/* ld.acquire, st.release: what the host's threads exchange with the kernel by it (memory of both)
+ * is ordered on the host's processor, too. */
+static enum cpu_step exec_ordered(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+
+	if (m->acc.sem == PTX_SEM_RELEASE)
+		atomic_thread_fence(memory_order_release);
+	enum cpu_step step = m->plain(w, in, mask);
+	if (m->acc.sem == PTX_SEM_ACQUIRE)
+		atomic_thread_fence(memory_order_acquire);
+	return step;
+}
+
 /* A judged access whose lanes are at one address or side by side. False: nothing was done. */
 static inline bool judge_near(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m)
 {
@@ -599,6 +533,11 @@ static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, st
 	if (in->fn == exec_ld_st && m->use.first && m->is_near && m->acc.vec == 1 &&
 	    s->ops[is_store ? 1 : 0].kind != PTX_OPND_SINK)
 		in->fn = exec_next;
+	if (in->sub && f->space != PTX_SPACE_SHARED &&
+	    (m->acc.sem == PTX_SEM_ACQUIRE || m->acc.sem == PTX_SEM_RELEASE)) {
+		m->plain = in->fn;
+		in->fn = exec_ordered;
+	}
 	return bind_elements(d, in, m, &s->ops[is_store ? 1 : 0], (enum ptx_type)f->types[0]);
 }
 

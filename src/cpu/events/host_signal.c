@@ -17,8 +17,9 @@
  * those addresses; it needs no_new_privs, so set-user-id programs that are started this way run
  * without privileges.
  *
- * Only on Linux on x86-64. The program's own handlers of the three signals are called for what is
- * not ours (src/cudart/state/signals.c keeps them from replacing ours).
+ * On x86-64; for other processors CMakeLists.txt chooses host_unwatched.c. The program's own
+ * handlers of the three signals are called for what is not ours (src/cudart/state/signals.c keeps
+ * them from replacing ours).
  * Costs: one signal for an access, two with a step: 3 to 40 us.
  */
 #ifndef _GNU_SOURCE
@@ -27,11 +28,21 @@
 #include "cpu/events/host_access.h"
 #include "cpu/sched.h"
 #include "cpu/memory/space.h"
-#include "cpu/events/x86.h"
+#include "cpu/arch/x86.h"
 #include "race/rules.h"
 
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 static struct cpu_machine *_Atomic machine; /* whose memory it is; one in a process */
 static _Atomic bool has_threads;
@@ -48,19 +59,6 @@ void *cpu_host_pointer(const void *p)
 
 	return (void *)(uintptr_t)(m ? cpu_space_machine(m, a) : a);
 }
-
-#if defined(__x86_64__) && defined(__linux__)
-
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <ucontext.h>
-#include <unistd.h>
 
 static const int signals[] = {SIGSEGV, SIGTRAP, SIGSYS};
 #define SIGNALS ((int)(sizeof(signals) / sizeof(signals[0])))
@@ -529,35 +527,3 @@ void cpu_host_stop(struct cpu_machine *m)
 
 	atomic_compare_exchange_strong(&machine, &was, NULL);
 }
-
-#else
-
-bool cpu_host_has_handlers(void)
-{
-	return false;
-}
-
-bool cpu_host_start(struct cpu_machine *m)
-{
-	(void)m;
-	return false;
-}
-
-void cpu_host_stop(struct cpu_machine *m)
-{
-	(void)m;
-}
-
-bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
-{
-	(void)sig, (void)act, (void)old;
-	return false;
-}
-
-bool cpu_host_needs_signal(int sig)
-{
-	(void)sig;
-	return false;
-}
-
-#endif

@@ -10,6 +10,7 @@
  * Misses: without cmpxchg16b 16 bytes aren't atomic beside fewer. Costs: 20 to 40 cycles a lane.
  */
 #include "cpu/memory/resolve.h"
+#include "cpu/arch.h"
 #include "cpu/events.h"
 
 #include <string.h>
@@ -258,39 +259,13 @@ LOOP(max_bf16x2, uint32_t, u32, both(max_16b, was, b->u32))
 
 /* ---- 16 bytes ------------------------------------------------------------------------------ */
 
-static bool swap_128(void *p, uint64_t was[2], const uint64_t to[2])
-{
-#if defined(__x86_64__)
-	bool is_done;
-
-	__asm__ volatile("lock cmpxchg16b %1"
-			 : "=@ccz"(is_done), "+m"(*(char(*)[16])p), "+a"(was[0]), "+d"(was[1])
-			 : "b"(to[0]), "c"(to[1])
-			 : "memory");
-	return is_done;
-#else
-	static atomic_flag lock = ATOMIC_FLAG_INIT;
-	uint64_t now[2];
-
-	while (atomic_flag_test_and_set(&lock))
-		;
-	memcpy(now, p, 16);
-	bool is_done = now[0] == was[0] && now[1] == was[1];
-	if (is_done)
-		memcpy(p, to, 16);
-	memcpy(was, now, 16);
-	atomic_flag_clear(&lock);
-	return is_done;
-#endif
-}
-
 static void cas_128(void *p, const union value *b, const union value *c, union value *old,
 		    bool is_ftz)
 {
 	uint64_t was[2] = {b->half[0], b->half[1]};
 
 	(void)is_ftz;
-	swap_128(p, was, c->half);
+	cpu_arch_swap_128(p, was, c->half);
 	memcpy(old->half, was, sizeof(was));
 }
 
@@ -300,7 +275,7 @@ static void exch_128(void *p, const union value *b, const union value *c, union 
 	uint64_t was[2] = {0, 0};
 
 	(void)c, (void)is_ftz;
-	while (!swap_128(p, was, b->half))
+	while (!cpu_arch_swap_128(p, was, b->half))
 		;
 	memcpy(old->half, was, sizeof(was));
 }

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cpu/arch.h"
 #include "cpu/jit/code.h"
 #include "cpu/jit.h"
 #include "cpu/jit/rows.h"
@@ -97,22 +98,11 @@ static struct work {
 	struct jit_text text;
 } * work;
 
-static bool is_able(void)
-{
-#if defined(__x86_64__)
-	__builtin_cpu_init();
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	       __builtin_cpu_supports("bmi2"); /* of x86-64-v3 (alu/run_loads.c) */
-#else
-	return false;
-#endif
-}
-
 static bool start(void)
 {
 	if (work)
 		return true;
-	if (!is_able())
+	if (!cpu_arch_is_v3())
 		return false;
 	work = malloc(sizeof(*work));
 	if (work)

@@ -16,11 +16,8 @@
 
 #include <string.h>
 
+#include "cpu/arch.h"
 #include "race/detector.h"
-
-#ifdef CPU_HAS_V3
-#include <cpuid.h>
-#endif
 
 /* ---- binders ---------------------------------------------------------------------- */
 
@@ -66,17 +63,7 @@ static cpu_binder *const binders_v3[CPU_UNITS] = {
 
 static cpu_binder *const *best_binders(void)
 {
-	unsigned a, b, c = 0, d, ext = 0;
-
-	__builtin_cpu_init();
-	__get_cpuid(1, &a, &b, &c, &d);
-	__get_cpuid(0x80000001u, &a, &b, &ext, &d);
-	/* what x86-64-v3 has beyond the names that every compiler knows here */
-	bool has_rest = (c & bit_F16C) && (c & bit_MOVBE) && (ext & bit_LZCNT);
-	bool has_all = has_rest && __builtin_cpu_supports("avx2") &&
-		       __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-		       __builtin_cpu_supports("bmi2");
-	return has_all ? binders_v3 : binders;
+	return cpu_arch_is_v3() ? binders_v3 : binders;
 }
 #else
 static cpu_binder *const *best_binders(void)

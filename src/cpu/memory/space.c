@@ -49,6 +49,8 @@ void cpu_space_begin_change(struct cpu_space *s)
 {
 	pthread_mutex_lock(&s->lock);
 	atomic_fetch_add(s->version, 1);
+	/* Whoever sees a part of the change sees that it has begun. */
+	atomic_thread_fence(memory_order_release);
 }
 
 void cpu_space_end_change(struct cpu_space *s)

@@ -1,9 +1,9 @@
 /*
- * x86.h - one instruction of host code that accesses memory: what it accesses, and its emulation at
- * another address.
+ * x86.h - one instruction of host code that accesses memory, on x86-64: what it accesses, and its
+ * emulation at another address.
  */
-#ifndef COLLIDER_CPU_EVENTS_X86_H
-#define COLLIDER_CPU_EVENTS_X86_H
+#ifndef COLLIDER_CPU_ARCH_X86_H
+#define COLLIDER_CPU_ARCH_X86_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ struct x86_inst {
 	int64_t imm;
 };
 
-/* Reads the instruction at the context's program counter. False: not x86-64, or not understood at
+/* Reads the instruction at the context's program counter. False: not understood at
  * all. */
 bool x86_decode(const void *ucontext, struct x86_inst *out);
 /* Emulates a load or store with `at` in place of its address, and advances past it. False: the
@@ -67,10 +67,4 @@ void x86_slot_leave(void *ucontext, struct x86_slot *s);
 bool x86_is_write(const void *ucontext);
 /* Lets the processor stop after the next instruction, or not. */
 void x86_step(void *ucontext, bool is_on);
-#if defined(__x86_64__) && defined(__linux__)
-#define X86_HAS 1
-#else
-#define X86_HAS 0
-#endif
-
 #endif

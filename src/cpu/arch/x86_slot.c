@@ -16,10 +16,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* mremap */
 #endif
-#include "cpu/events/x86.h"
-
-#if X86_HAS
-#include "cpu/events/x86_decoded.h"
+#include "cpu/arch/x86.h"
+#include "cpu/arch/x86_decoded.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -209,4 +207,3 @@ void x86_slot_leave(void *ucontext, struct x86_slot *s)
 		g[REG_RIP] = (greg_t)s->pc;
 	memset(s, 0, sizeof(*s));
 }
-#endif

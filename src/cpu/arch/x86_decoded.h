@@ -1,8 +1,8 @@
 /*
  * x86_decoded.h - an instruction as Zydis decodes it, between x86.c and x86_slot.c.
  */
-#ifndef COLLIDER_CPU_EVENTS_X86_DECODED_H
-#define COLLIDER_CPU_EVENTS_X86_DECODED_H
+#ifndef COLLIDER_CPU_ARCH_X86_DECODED_H
+#define COLLIDER_CPU_ARCH_X86_DECODED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,12 +10,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "cpu/events/x86.h"
+#include "cpu/arch/x86.h"
+
+#include "cpu/arch/x86_decoded.h"
 
 #include <string.h>
-
-#if defined(__x86_64__) && defined(__linux__)
-#include "cpu/events/x86_decoded.h"
 #include <ucontext.h>
 
 static const int gregs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
@@ -404,4 +403,3 @@ void x86_step(void *ucontext, bool is_on)
 
 	*flags = is_on ? *flags | 0x100 : *flags & ~0x100ll;
 }
-#endif
