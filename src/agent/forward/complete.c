@@ -47,13 +47,15 @@ static const Elf64_Shdr *section(const struct table *t, const Elf64_Ehdr *e, siz
 	return s;
 }
 
+extern const Elf64_Ehdr own __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+
 /* Finds the parts; false: it is no library of this machine's kind. */
 static bool find_parts(struct table *t)
 {
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)(const void *)t->file;
 
 	if (t->size < sizeof(*e) || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != EM_X86_64 ||
+	    e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_machine != own.e_machine ||
 	    e->e_shentsize != sizeof(Elf64_Shdr) || e->e_shoff > t->size ||
 	    (size_t)e->e_shnum * sizeof(Elf64_Shdr) > t->size - e->e_shoff)
 		return false;

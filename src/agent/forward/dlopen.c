@@ -24,24 +24,10 @@
 
 static char asked[PATH_MAX]; /* a driver's path that the program has asked for first */
 
-/* The C library's, or that of a sanitizer's runtime before it. */
+/* dlopen itself is in jumps_*.c: it calls forward_dlopen_name, and goes on to the real one: the C
+ * library's, or that of a sanitizer's runtime before it. */
 __attribute__((visibility("hidden"))) void *(*forward_real_dlopen)(const char *, int);
 __attribute__((visibility("hidden"))) const char *forward_dlopen_name(const char *name);
-
-/* clang-format off */
-	__asm__("	.text\n"
-	"	.globl	dlopen\n"
-	"	.type	dlopen, @function\n"
-	"	.p2align 4\n"
-	"dlopen:\n"
-	"	endbr64\n"
-	"	push	%rsi\n"
-	"	call	forward_dlopen_name\n"
-	"	pop	%rsi\n"
-	"	mov	%rax, %rdi\n"
-	"	jmp	*forward_real_dlopen(%rip)\n"
-	"	.size	dlopen, .-dlopen\n");
-/* clang-format on */
 
 static bool is_driver(const char *name)
 {

@@ -1,142 +1,25 @@
 /*
- * trampolines.c - the functions of the driver's library: each jumps to where the table says.
+ * trampolines.c - calls of functions that can't be listened to are counted, if they may order
+ * something.
  *
- * At first that is the lazy half below, which saves what a caller may have put into registers, has
- * the driver opened (forward_resolve fills the whole table) and jumps on. Nothing is known here of
- * what the functions take. A jump costs about 3 ns. x86-64 only.
- *
- * The entry of a function is endbr64 and the jump: forward_slot reads which place of the table
- * that one uses, so names and places may be assigned after linking (complete.c).
- *
- * Of a function that can't be listened to the calls are counted, if it may order something
- * (forward_count): its place leads to a second jump then, by a table of its own.
+ * The place of such a function leads to a second jump, by a table of its own (jumps_*.c).
  */
-#include <stdint.h>
-#include <string.h>
-
 #include "agent/forward/forward.h"
 
-/* clang-format off */
-	__asm__("	.text\n"
-#define EXPORT(name, i) \
-	"	.globl	" name "\n" \
-	"	.type	" name ", @function\n" \
-	"	.p2align 4\n" name ":\n" \
-	"	endbr64\n" \
-	"	jmp	*forward_table+8*" #i "(%rip)\n" \
-	"	.size	" name ", .-" name "\n"
-#include "agent/forward/exports.inc"
-#undef EXPORT
-	"	.hidden	forward_lazy\n"
-	"	.globl	forward_lazy\n"
-	"forward_lazy:\n"
-#define EXPORT(name, i) \
-	".Llazy" #i ":\n" \
-	"	push	$" #i "\n" \
-	"	jmp	.Llazy\n"
-#include "agent/forward/exports.inc"
-#undef EXPORT
-	".Llazy:\n"
-	"	push	%rdi\n"
-	"	push	%rsi\n"
-	"	push	%rdx\n"
-	"	push	%rcx\n"
-	"	push	%r8\n"
-	"	push	%r9\n"
-	"	push	%rax\n"
-	"	sub	$136, %rsp\n"
-	"	movups	%xmm0, (%rsp)\n"
-	"	movups	%xmm1, 16(%rsp)\n"
-	"	movups	%xmm2, 32(%rsp)\n"
-	"	movups	%xmm3, 48(%rsp)\n"
-	"	movups	%xmm4, 64(%rsp)\n"
-	"	movups	%xmm5, 80(%rsp)\n"
-	"	movups	%xmm6, 96(%rsp)\n"
-	"	movups	%xmm7, 112(%rsp)\n"
-	"	mov	192(%rsp), %rdi\n" /* what .LlazyN has pushed */
-	"	call	forward_resolve\n"
-	"	mov	%rax, %r11\n"
-	"	movups	(%rsp), %xmm0\n"
-	"	movups	16(%rsp), %xmm1\n"
-	"	movups	32(%rsp), %xmm2\n"
-	"	movups	48(%rsp), %xmm3\n"
-	"	movups	64(%rsp), %xmm4\n"
-	"	movups	80(%rsp), %xmm5\n"
-	"	movups	96(%rsp), %xmm6\n"
-	"	movups	112(%rsp), %xmm7\n"
-	"	add	$136, %rsp\n"
-	"	pop	%rax\n"
-	"	pop	%r9\n"
-	"	pop	%r8\n"
-	"	pop	%rcx\n"
-	"	pop	%rdx\n"
-	"	pop	%rsi\n"
-	"	pop	%rdi\n"
-	"	add	$8, %rsp\n"
-	"	jmp	*%r11\n"
-	"	.hidden	forward_lazy_end\n"
-	"	.globl	forward_lazy_end\n"
-	"forward_lazy_end:\n"
-	"	.p2align 4\n"
-	".Lcounted:\n"
-#define EXPORT(name, i) \
-	"	.p2align 4\n" \
-	"	incl	forward_calls(%rip)\n" \
-	"	jmp	*.Lcounted_table+8*" #i "(%rip)\n"
-#include "agent/forward/exports.inc"
-#undef EXPORT
-	"	.section .data.rel.local, \"aw\"\n"
-	"	.p2align 6\n"
-	"	.hidden	forward_table\n"
-	"	.globl	forward_table\n"
-	"forward_table:\n"
-#define EXPORT(name, i) "	.quad	.Llazy" #i "\n"
-#include "agent/forward/exports.inc"
-#undef EXPORT
-	"	.hidden	forward_table_end\n"
-	"	.globl	forward_table_end\n"
-	"forward_table_end:\n"
-	".Lcounted_table:\n"
-#define EXPORT(name, i) "	.quad	0\n"
-#include "agent/forward/exports.inc"
-#undef EXPORT
-	"	.hidden	forward_counted\n"
-	"	.globl	forward_counted\n"
-	"forward_counted:\n"
-	"	.quad	.Lcounted, .Lcounted_table\n"
-	"	.text\n");
-/* clang-format on */
-
-#define JUMP_AT 4 /* after endbr64: ff 25, and the distance from its own end */
-
-void **forward_slot(const void *entry)
-{
-	const unsigned char *p = entry;
-	int32_t distance;
-	uintptr_t at;
-
-	if (p[JUMP_AT] != 0xff || p[JUMP_AT + 1] != 0x25)
-		return NULL;
-	memcpy(&distance, p + JUMP_AT + 2, sizeof(distance));
-	at = (uintptr_t)p + JUMP_AT + 6 + (uintptr_t)(intptr_t)distance;
-	if (at < (uintptr_t)forward_table || at >= (uintptr_t)forward_table_end)
-		return NULL;
-	return (void **)at;
-}
-
-#define COUNTED_BYTES 16 /* of each second jump */
-
-extern char *const forward_counted[2]; /* the code, and its table */
-extern unsigned forward_calls;	       /* hidden, as all that isn't exported by name */
+/* The code of the second jumps, its end, and their table. */
+extern char *const forward_counted[3];
+extern unsigned forward_calls; /* hidden, as all that isn't exported by name */
 unsigned forward_calls;
 
 void forward_count(void **slot)
 {
 	size_t at = (size_t)(slot - forward_table);
-	void **table = (void **)(void *)forward_counted[1];
+	void **table = (void **)(void *)forward_counted[2];
+	size_t each = (size_t)(forward_counted[1] - forward_counted[0]) /
+		      (size_t)(forward_table_end - forward_table);
 
 	table[at] = *slot;
-	__atomic_store_n(slot, forward_counted[0] + COUNTED_BYTES * at, __ATOMIC_RELEASE);
+	__atomic_store_n(slot, forward_counted[0] + each * at, __ATOMIC_RELEASE);
 }
 
 unsigned forward_unheard(void)

@@ -138,7 +138,7 @@ static const void *refusal(const char *name)
 	static unsigned char *at, *end;
 	const size_t room = 1u << 16;
 	int (*refuse)(const char *) = rt_refuse_entry;
-	size_t n = strlen(name) + 1, bytes = (10 + ENTRIES_JUMP + n + 15) & ~(size_t)15;
+	size_t n = strlen(name) + 1, bytes = (ENTRIES_CALL + n + 15) & ~(size_t)15;
 	void *to;
 
 	if ((size_t)(end - at) < bytes) {
@@ -150,12 +150,10 @@ static const void *refusal(const char *name)
 		end = at + room;
 	}
 	unsigned char *code = at;
-	char *kept = (char *)code + 10 + ENTRIES_JUMP;
+	char *kept = (char *)code + ENTRIES_CALL;
 	memcpy(kept, name, n);
-	code[0] = 0x48, code[1] = 0xbf; /* mov rdi, name */
-	memcpy(code + 2, &kept, sizeof(kept));
 	memcpy(&to, &refuse, sizeof(to));
-	entries_put_jump(code + 10, to);
+	entries_put_call(code, kept, to);
 	at += bytes;
 	return code;
 }
@@ -165,7 +163,7 @@ static bool replace(void *ctx, const char *name, uint64_t at, uint64_t bytes)
 	struct object *o = ctx;
 	const void *to = our_function(name);
 
-	if (bytes < ENTRIES_JUMP || !entries_file_is_code(&o->file, at, ENTRIES_JUMP))
+	if (bytes < entries_jump || !entries_file_is_code(&o->file, at, entries_jump))
 		return true;
 	if (!to)
 		to = refusal(name);

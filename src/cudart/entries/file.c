@@ -55,6 +55,8 @@ static void find_sections(struct entries_file *f, const Elf64_Ehdr *e)
 	}
 }
 
+extern const Elf64_Ehdr own __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+
 bool entries_file_open(struct entries_file *f, const char *path)
 {
 	*f = (struct entries_file){0};
@@ -63,7 +65,7 @@ bool entries_file_open(struct entries_file *f, const char *path)
 		return false;
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)(const void *)f->p;
 	if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    e->e_machine != EM_X86_64 || e->e_phentsize != sizeof(Elf64_Phdr) ||
+	    e->e_machine != own.e_machine || e->e_phentsize != sizeof(Elf64_Phdr) ||
 	    e->e_phoff % _Alignof(Elf64_Phdr) ||
 	    !is_inside(f, e->e_phoff, (uint64_t)e->e_phnum * sizeof(Elf64_Phdr))) {
 		entries_file_close(f);

@@ -54,9 +54,14 @@ bool entries_known(const struct entries_file *f,
 /* Makes the pages of n bytes at p writable and executable, or executable only again. */
 bool entries_unlock(void *p, size_t n);
 void entries_lock(void *p, size_t n);
-#define ENTRIES_JUMP 12u /* bytes */
-/* Writes a jump to `to` at p, whose page is unlocked. */
+/* jump_x86_64.c, jump_aarch64.c: writes a jump to `to` at p, whose page is unlocked; its bytes. */
+extern const size_t entries_jump;
 void entries_put_jump(void *p, const void *to);
+/* Writes a call of `to` with `text` that returns to the caller's caller: 32 bytes at most. */
+#define ENTRIES_CALL 32u
+void entries_put_call(void *p, const char *text, const void *to);
+/* The loader's empty function at p becomes a jump to `to`. False: it can't, and stays as it is. */
+bool entries_put_listener(unsigned char *p, const void *to);
 
 /* Lets `seen` be called after the loader has mapped new objects, before it relocates and
  * initialises them, and after it has removed some. False: this loader has another form. */

@@ -3,28 +3,29 @@
  *
  * Each function jumps to where the table of the runtime's library says (entries.c), which this
  * library needs and finds by its name: it was preloaded before. Nothing is known here of what the
- * functions take. x86-64 only.
+ * functions take. The assembler counts the places of the table.
  */
-#define SLOT(fn) SLOT_##fn
+/* clang-format off */
+#if defined(__x86_64__)
+#define LEAD \
+	"	endbr64\n" \
+	"	movq	collider_cpu_driver@GOTPCREL(%rip), %r11\n" \
+	"	jmp	*8*place(%r11)\n"
+#else /* aarch64 */
+#define LEAD \
+	"	adrp	x16, :got:collider_cpu_driver\n" \
+	"	ldr	x16, [x16, :got_lo12:collider_cpu_driver]\n" \
+	"	ldr	x16, [x16, #8*place]\n" \
+	"	br	x16\n"
+#endif
 
-enum {
-#define F(fn, name, since)	   SLOT(fn),
-#define FP(fn, pt, name, since)	   SLOT(fn), SLOT(pt),
-#define A(symbol, fn, name, since) SLOT(symbol),
-#define N(fn, name, since)
-#define R(fn, name, since)	SLOT(fn),
-#define RP(fn, pt, name, since) SLOT(fn), SLOT(pt),
-#include "cudrv/entries.def"
-};
-
-#define JUMP(fn)                                                                                   \
-	__attribute__((visibility("default"), naked)) void fn(void);                               \
-	void fn(void)                                                                              \
-	{                                                                                          \
-		__asm__("endbr64\n\t"                                                              \
-			"movq collider_cpu_driver@GOTPCREL(%%rip), %%r11\n\t"                      \
-			"jmp *%c0(%%r11)" ::"i"(8 * SLOT(fn)));                                    \
-	}
+#define JUMP(fn) \
+	"	.globl	" #fn "\n" \
+	"	.type	" #fn ", @function\n" \
+	"	.p2align 4\n" #fn ":\n" LEAD \
+	"	.size	" #fn ", .-" #fn "\n" \
+	"	.set	place, place+1\n"
+/* clang-format on */
 
 #define F(fn, name, since)	   JUMP(fn)
 #define FP(fn, pt, name, since)	   JUMP(fn) JUMP(pt)
@@ -32,4 +33,8 @@ enum {
 #define N(fn, name, since)
 #define R(fn, name, since)	JUMP(fn)
 #define RP(fn, pt, name, since) JUMP(fn) JUMP(pt)
+
+__asm__("	.text\n"
+	"	.set	place, 0\n"
 #include "cudrv/entries.def"
+);
