@@ -70,9 +70,9 @@ make_toolkit() {
 }
 [ -d "$cuda" ] || make_toolkit || skip "no CUDA runtime for aarch64 from pip"
 
-# What follows runs in a namespace in which the kernel hands aarch64's programs to qemu. It gets little room:
-# it keeps a record for each page that is reserved, and the CPU device reserves all that it can.
-export COLLIDER_AARCH64=$root QEMU_LD_PREFIX=$root QEMU_RESERVED_VA=0xa0000000
+# What follows runs in a namespace in which the kernel hands aarch64's programs to qemu. 4 GiB of addresses:
+# it keeps a record for each page that is reserved, and the CPU device reserves half of all that there are.
+export COLLIDER_AARCH64=$root QEMU_LD_PREFIX=$root QEMU_RESERVED_VA=0x100000000
 inside() {
 	# shellcheck disable=SC2016
 	unshare --user --map-root-user --mount bash -c '
