@@ -228,8 +228,7 @@ struct inst_event {
 	struct inst_use *uses;
 	uint32_t note;	  /* register: the address of a load that has no check yet, or none */
 	bool is_selected; /* the only use has the whole condition: the load itself has no check */
-	bool is_noted;	  /* a use may be reached without a note: without the load, or later than
-			   * what orders, or the launch leaves the read out */
+	bool is_noted;	  /* a use may be reached without a note that is still good */
 	bool is_lost;	  /* some use is reached only past what orders */
 	struct inst_held *held; /* elements of a load that are held (doubt/doubt.c) */
 };
@@ -242,14 +241,13 @@ struct inst_held {
 	bool is_high; /* the high half of a register that is taken apart */
 };
 
-/* A use that takes the loaded value, if register pred (or PTX_NO_REG) is `sense`, and if nothing
- * masks operand `tried` (0: none is asked about). */
+/* A use that takes the loaded value, if register pred (or PTX_NO_REG) is `sense`. */
 struct inst_use {
 	struct inst_use *next;
 	struct inst_event check; /* the load as a sure access, before the statement */
 	uint32_t pred;
 	bool sense;
-	uint8_t tried;
+	uint8_t tried; /* an operand, if nothing masks it; 0: always */
 };
 
 /* What a detector sees besides the launch at work; INST_SEES_OVERLAP: launches that overlap, and it
@@ -320,7 +318,6 @@ void inst_plan_uses(struct inst_ctx *cx, struct inst_events *ev);
 typedef void inst_put_check(void *arg, const struct inst_event *e, struct ptx_opnd at);
 void inst_put_uses(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *top,
 		   inst_put_check *put, void *arg);
-/* At the load: its address, or nothing. */
 void inst_note_load(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at);
 void inst_note_nothing(struct inst_ctx *cx, const struct inst_event *e);
 /* lockstep.c: marks the loads that may count on lockstep (is_lockstep). needs: flow. */
@@ -603,8 +600,7 @@ void inst_late_offset(struct inst_ctx *cx, int64_t *off, uint32_t site, enum rac
  * result change with operand i (is_bool: a condition as a number)? And does it leave what its
  * register doesn't hold, if the guard is true? */
 struct ptx_opnd inst_tried(struct inst_ctx *cx, struct ptx_stmt *s, unsigned i, bool is_bool);
-/* How inst_tried finds that out: not at all, by executing it again, which may miss a change, or by
- * the other operand alone. */
+/* How: not at all; by executing it again, which may miss a change; by the other operand. */
 enum inst_trying { INST_TRY_NOT, INST_TRY_AGAIN, INST_TRY_EXACTLY };
 enum inst_trying inst_how_tried(const struct inst_ctx *cx, const struct ptx_stmt *s, unsigned i);
 enum inst_half { INST_WHOLE, INST_LOW, INST_HIGH }; /* of 8 bytes, but for whole */

@@ -198,8 +198,8 @@ struct ptx_opnd inst_tried(struct inst_ctx *cx, struct ptx_stmt *s, unsigned i, 
 
 enum inst_trying inst_how_tried(const struct inst_ctx *cx, const struct ptx_stmt *s, unsigned i)
 {
-	enum ptx_type other = other_of(s, i) == OTHER_UNKNOWN ? PTX_TYPE_NONE
-							      : bits_of(cx, &s->ops[3 - i]);
+	enum ptx_type other =
+		other_of(s, i) == OTHER_UNKNOWN ? PTX_TYPE_NONE : bits_of(cx, &s->ops[3 - i]);
 
 	if (other != PTX_TYPE_NONE && other != PTX_TYPE_PRED)
 		return INST_TRY_EXACTLY;

@@ -10,8 +10,9 @@
  * it says which allocation to test for.
  *
  * needs: flow. Misses: kernels that call functions, write through pointers from memory or to
- * variables, or copy asynchronously to global memory; reads that are strong. Costs: two or three SASS instructions for each read and
- * write, a predicate for the launch and one for what left its array; no solver.
+ * variables, or copy asynchronously to global memory; reads that are strong. Costs: two or three
+ * SASS instructions for each read and write, a predicate for the launch and one for what left its
+ * array; no solver.
  */
 #include "instrument/detector.h"
 #include "instrument/launches.h"
