@@ -403,6 +403,7 @@ struct agent_proof {
 	struct race_plain_proof head; /* flags 0: none */
 	struct race_plain_pointer pointer[RACE_PLAIN_ARRAYS];
 	struct race_plain_term term[RACE_PLAIN_TERMS];
+	struct race_plain_own own[RACE_PLAIN_OWN_TERMS];
 };
 #define AGENT_PROOF_BYTES sizeof(struct agent_proof)
 

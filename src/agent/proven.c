@@ -14,14 +14,17 @@ bool agent_proof_read(struct agent_proof *k, const unsigned char *text, size_t b
 	if (bytes < sizeof(k->head))
 		return false;
 	memcpy(&k->head, text, sizeof(k->head));
-	if (k->head.narrays > RACE_PLAIN_ARRAYS || k->head.nterms > RACE_PLAIN_TERMS)
+	if (k->head.narrays > RACE_PLAIN_ARRAYS || k->head.nterms > RACE_PLAIN_TERMS ||
+	    k->head.nown > RACE_PLAIN_OWN_TERMS)
 		return false;
 	size_t pointers = k->head.narrays * sizeof(k->pointer[0]);
 	size_t terms = k->head.nterms * sizeof(k->term[0]);
-	if (bytes < sizeof(k->head) + pointers + terms)
+	size_t own = k->head.nown * sizeof(k->own[0]);
+	if (bytes < sizeof(k->head) + pointers + terms + own)
 		return false;
 	memcpy(k->pointer, text + sizeof(k->head), pointers);
 	memcpy(k->term, text + sizeof(k->head) + pointers, terms);
+	memcpy(k->own, text + sizeof(k->head) + pointers + terms, own);
 	return true;
 }
 
@@ -109,6 +112,12 @@ static enum memory find_array(CUcontext context, uint64_t at, struct race_plain_
 		       : MEMORY_KNOWN;
 }
 
+static bool is_same_pointer(const struct agent_proof *k, uint32_t i, uint32_t j)
+{
+	return k->pointer[j].index == k->pointer[i].index &&
+	       k->pointer[j].inner == k->pointer[i].inner;
+}
+
 /* False: a parameter isn't known. */
 static bool find_arrays(const struct agent_proof *k, const struct agent_launch_call *l,
 			struct race_plain_state *out, enum memory *of)
@@ -118,8 +127,12 @@ static bool find_arrays(const struct agent_proof *k, const struct agent_launch_c
 		uint64_t at;
 		if (!p)
 			return false;
+		uint32_t j = 0; /* the same pointer may be for two things */
+		while (!is_same_pointer(k, i, j))
+			j++;
 		memcpy(&at, p + k->pointer[i].inner, sizeof(at));
-		of[i] = find_array(l->context, at, &out->array[i]);
+		of[i] = j < i ? of[j] : find_array(l->context, at, &out->array[i]);
+		out->array[i] = out->array[j];
 	}
 	return true;
 }
@@ -153,24 +166,75 @@ static bool is_whole(const struct agent_proof *k, const struct agent_launch_call
 	return holds_all;
 }
 
-/* Which arrays does the launch only read? Others have no bytes then, and no access in them. False:
- * none, or it isn't known where it writes. */
-static bool is_part(const struct agent_proof *k, struct race_plain_state *s, const enum memory *of)
+/* Does an array have nothing in common with those that are for one of these uses? Its own pointer
+ * doesn't count. */
+static bool is_apart_from(const struct agent_proof *k, const struct race_plain_state *s, uint32_t i,
+			  uint16_t uses)
+{
+	for (uint32_t j = 0; j < k->head.narrays; j++)
+		if (!is_same_pointer(k, i, j) && is_for(k, j, uses) &&
+		    !are_apart(&s->array[j], &s->array[i]))
+			return false;
+	return true;
+}
+
+/* Is it known where the kernel reads? */
+static bool are_reads_known(const struct agent_proof *k, const enum memory *of)
+{
+	for (uint32_t i = 0; i < k->head.narrays; i++)
+		if (is_for(k, i, RACE_PLAIN_TESTED) && of[i] == MEMORY_UNKNOWN)
+			return false;
+	return true;
+}
+
+/* Has each thread its own part of array i, as far as dimensions and scalars say? */
+static bool is_own(const struct agent_proof *k, const struct agent_launch_call *l, uint32_t i)
 {
 	bool is_any = false;
+
+	for (uint32_t t = 0; t < k->head.nown; t++) {
+		if (k->own[t].pointer != i)
+			continue;
+		if (!holds(l, &k->own[t].term))
+			return false;
+		is_any = true;
+	}
+	return is_any;
+}
+
+/* Which arrays does the launch only read, and of which has each thread its own part? Others have no
+ * bytes then, and no access in them. False: none, or it isn't known where it writes. *is_all: there
+ * is nothing else. */
+static bool is_part(const struct agent_proof *k, const struct agent_launch_call *l,
+		    struct race_plain_state *s, const enum memory *of, bool *is_all)
+{
+	const uint16_t any = RACE_PLAIN_WRITTEN | RACE_PLAIN_TESTED;
+	bool is_any = false, has_own = false, may_own = are_reads_known(k, of);
+
+	*is_all = k->head.flags & RACE_PLAIN_ALL;
 
 	for (uint32_t i = 0; i < k->head.narrays; i++)
 		if (is_for(k, i, RACE_PLAIN_WRITTEN) && of[i] == MEMORY_UNKNOWN)
 			return false;
 	for (uint32_t i = 0; i < k->head.narrays; i++) {
-		bool is_good = is_for(k, i, RACE_PLAIN_READ) && of[i] == MEMORY_OURS;
-		for (uint32_t j = 0; j < k->head.narrays && is_good; j++)
-			is_good = !is_for(k, j, RACE_PLAIN_WRITTEN) ||
-				  are_apart(&s->array[j], &s->array[i]);
-		if (!is_good && !is_for(k, i, RACE_PLAIN_WRITTEN))
+		bool is_good = of[i] == MEMORY_OURS;
+		if (is_for(k, i, any))
+			continue;
+		if (is_for(k, i, RACE_PLAIN_OWN))
+			has_own |= is_good = is_good && may_own && is_own(k, l, i) &&
+					     is_apart_from(k, s, i, any);
+		else
+			is_good = is_good && is_for(k, i, RACE_PLAIN_READ) &&
+				  is_apart_from(k, s, i, RACE_PLAIN_WRITTEN);
+		if (!is_good)
 			s->array[i] = (struct race_plain_array){0, 0};
 		is_any |= is_good;
+		*is_all &= is_good;
 	}
+	/* Where reads are checked all the same, they may be anywhere. */
+	for (uint32_t i = 0; i < k->head.narrays && !has_own; i++)
+		if (is_for(k, i, RACE_PLAIN_TESTED) && !is_for(k, i, RACE_PLAIN_WRITTEN))
+			s->array[i] = (struct race_plain_array){0, UINT64_MAX};
 	return is_any && k->head.flags & RACE_PLAIN_PART;
 }
 
@@ -178,10 +242,13 @@ enum race_plain_on agent_proven(const struct agent_proof *k, const struct agent_
 				struct race_plain_state *out)
 {
 	enum memory of[RACE_PLAIN_ARRAYS];
+	bool is_all;
 
 	if (!k->head.flags || !l->is_simple || !find_arrays(k, l, out, of))
 		return RACE_PLAIN_CHECKED;
 	if (is_whole(k, l, out, of))
 		return RACE_PLAIN_PROVEN;
-	return is_part(k, out, of) ? RACE_PLAIN_PARTLY : RACE_PLAIN_CHECKED;
+	if (!is_part(k, l, out, of, &is_all))
+		return RACE_PLAIN_CHECKED;
+	return is_all ? RACE_PLAIN_PROVEN : RACE_PLAIN_PARTLY;
 }

@@ -8,8 +8,8 @@
  * answers); the next pass builds a new struct flow.
  *
  * cfg.c defuse.c solve.c live.c use.c demand.c select.c sum.c trace.c addr.c object.c affine.c
- * uniform.c interval.c update.c place.c manner.c known.c unoptimised.c text.c; what they share
- * among themselves is in priv.h.
+ * own.c uniform.c interval.c update.c place.c manner.c known.c unoptimised.c text.c; what they
+ * share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
@@ -255,6 +255,54 @@ struct flow_affine {
 };
 void flow_affine_of(struct flow *fl, const struct ptx_stmt *at, const struct ptx_opnd *op,
 		    struct flow_affine *out);
+
+/* ---- own.c -------------------------------------------------------------------------------- */
+
+#define FLOW_ATOMS    3u
+#define FLOW_PRODUCTS 8u
+#define FLOW_BOUNDS   12u
+
+/* by * atoms: %tid.x y z, %ctaid, %ntid, %nctaid from 1 on, then the kernel's parameters; in order,
+ * 0: no more. */
+struct flow_product {
+	int64_t by;
+	uint8_t atom[FLOW_ATOMS];
+};
+
+struct flow_sum {
+	bool known; /* modulo 2^32 */
+	uint32_t n;
+	struct flow_product p[FLOW_PRODUCTS];
+};
+
+/* An address as a parameter's pointer + scale * index, and the bytes from there. */
+struct flow_own {
+	uint32_t param; /* its index */
+	bool is_signed; /* how the index is widened */
+	int64_t scale;	/* 0: there is no index */
+	struct flow_sum index;
+	int64_t low, high;
+};
+
+/* A constant; blockDim x y z gridDim x y z by 0 to 5; a parameter of 32 bits, which must not be
+ * negative. */
+struct flow_factor {
+	enum { FLOW_FACTOR_CONST, FLOW_FACTOR_DIM, FLOW_FACTOR_PARAM } kind;
+	uint64_t n;
+};
+
+/* a * b <= c * d */
+struct flow_bound {
+	struct flow_factor a, b, c, d;
+};
+
+/* False: the address isn't of that form. */
+bool flow_own_address(struct flow *fl, const struct ptx_stmt *mem, struct flow_own *out);
+/* Takes the bytes of the other access in; false: its index, or its parameter, is another one. */
+bool flow_own_join(struct flow_own *a, const struct flow_own *b);
+/* In a launch that keeps to these bounds, no byte of it is accessed by two threads. Their number;
+ * 0: none are known. */
+uint32_t flow_own_bounds(const struct flow_own *o, struct flow_bound bound[FLOW_BOUNDS]);
 
 /* Is the register's value the same in every thread of the block (at its only definition)? */
 bool flow_is_uniform(struct flow *fl, uint32_t reg);

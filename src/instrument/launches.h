@@ -7,13 +7,13 @@
 
 #include "instrument/internal.h"
 
-/* A read that race_plain_state may leave without a check, or a write that is tested for that: the
+/* An access that race_plain_state may leave without a check, or one that is tested for that: the
  * array that it must stay in. */
 struct inst_part {
 	struct inst_part *next;
 	struct ptx_stmt *stmt;
 	uint32_t array;
-	bool is_write;
+	bool is_test;
 	bool is_counted; /* among what is pruned: a vector's elements may be held one by one */
 };
 
@@ -27,6 +27,9 @@ struct inst_launches {
 	uint32_t narrays;
 	struct race_plain_pointer array[RACE_PLAIN_ARRAYS]; /* the proof's first */
 	struct inst_part *parts;
+	bool is_all; /* the kernel accesses nothing else that threads share */
+	uint32_t nown;
+	struct race_plain_own own[RACE_PLAIN_OWN_TERMS];
 	uint32_t partly; /* predicate: the launch leaves reads out; PTX_NO_REG: not put in yet */
 	const struct inst_detector *by; /* which put it in */
 };
@@ -46,11 +49,23 @@ struct ptx_label *inst_plain_copy(struct inst_ctx *cx, const struct inst_launche
 void inst_plain_enter(struct inst_ctx *cx, const struct inst_launches *l, struct ptx_label *copy,
 		      struct ptx_stmt *top);
 
-/* prune/part.c. Fills in the parts, and their arrays; the code at the entry, at each write and way
+/* prune/part.c. Fills in the parts, and their arrays; the code at the entry, at each test and way
  * out, once for all detectors; before inst_put_uses: reads that may be left out are noted, those
- * that are have no note; the end of what a launch that leaves the read out skips, or NULL:
+ * that are have no note; the end of what a launch that leaves the access out skips, or NULL:
  * nothing. */
 void inst_plan_part(struct inst_ctx *cx, struct inst_launches *l);
+/* What own.c asks. What an instruction does to global memory; the parameter that its address is
+ * computed from, where that can be tested (false: none); one more access of the array. */
+enum inst_effect { INST_EFFECT_NONE, INST_EFFECT_READS, INST_EFFECT_WRITES, INST_EFFECT_ANY };
+enum inst_effect inst_effect_of(struct inst_ctx *cx, const struct ptx_stmt *s);
+bool inst_is_global(struct inst_ctx *cx, const struct ptx_stmt *s);
+bool inst_find_pointer(struct inst_ctx *cx, const struct ptx_stmt *s,
+		       struct race_plain_pointer *out);
+void inst_add_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt *s, uint32_t array,
+		   bool is_test);
+/* prune/own.c. Adds the arrays of which each thread has its own part, with the terms on which that
+ * rests; false: there are none, and *l is as it was. needs: all writes are among the parts. */
+bool inst_plan_own(struct inst_ctx *cx, struct inst_launches *l);
 void inst_begin_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt *top);
 void inst_note_parts(const struct inst_launches *l, struct inst_events *ev);
 struct ptx_label *inst_skip_part(struct inst_ctx *cx, const struct inst_launches *l,

@@ -21,9 +21,9 @@ struct race_plain_array {
 };
 
 /*
- * What a launch runs, where the number is greater than `over`: all checks; all but those of reads
- * of arrays that it doesn't write; the program's own code, once more in the module, as it is proven
- * or as it is not among those that are chosen.
+ * What a launch runs, where the number is greater than `over`: all checks; all but those of arrays
+ * that it doesn't write, or of which each thread has its own part; the program's own code, once
+ * more in the module, as it is proven or as it is not among those that are chosen.
  */
 enum race_plain_on { RACE_PLAIN_CHECKED, RACE_PLAIN_PARTLY, RACE_PLAIN_PROVEN, RACE_PLAIN_SAMPLED };
 
@@ -59,31 +59,44 @@ struct race_plain_term {
 };
 
 /* A pointer: the parameter's index, where in it, and what for: RACE_PLAIN_OF_*. */
-#define RACE_PLAIN_OF_PROOF 1u /* accesses that are proven */
-#define RACE_PLAIN_READ	    2u /* reads, and the kernel has no write by it */
-#define RACE_PLAIN_WRITTEN  4u /* each write of the kernel is of such a one */
+#define RACE_PLAIN_OF_PROOF 1u	/* accesses that are proven */
+#define RACE_PLAIN_READ	    2u	/* reads, and the kernel has no write by it */
+#define RACE_PLAIN_WRITTEN  4u	/* each write of the kernel is of such a one */
+#define RACE_PLAIN_OWN	    8u	/* where its terms hold, each thread has its own bytes there */
+#define RACE_PLAIN_TESTED   16u /* each read of a kernel that has OWN ones is of such, or WRITTEN */
 
 struct race_plain_pointer {
 	uint32_t index;
 	uint16_t inner, uses;
 };
 
-#define RACE_PLAIN_TERMS 24u
+#define RACE_PLAIN_TERMS     24u
+#define RACE_PLAIN_OWN_TERMS 32u
+
+/* On what a pointer OWN, by its place among the pointers, rests. */
+struct race_plain_own {
+	struct race_plain_term term;
+	uint64_t pointer;
+};
 
 /*
  * RACE_PLAIN_WHOLE: where all terms hold, the pointers OF_PROOF lead to different allocations, and
  * each access stays within its own, no two accesses of the launch race in any schedule.
  * RACE_PLAIN_PART: reads by pointers READ race with nothing where no pointer WRITTEN leads to the
- * same allocation, and each write stays within its own. RACE_PLAIN_NO_SAMPLE: no launch is left out
- * for a sample. Followed by `narrays` pointers and `nterms` terms.
+ * same allocation, and each write stays within its own. What is accessed by a pointer OWN races
+ * with nothing where its terms hold, no other pointer of the kernel leads to the same allocation,
+ * and each access stays within its own. RACE_PLAIN_ALL: the kernel has no other accesses to memory
+ * that threads share, and all are tested: a launch with all arrays so is proven.
+ * RACE_PLAIN_NO_SAMPLE: no launch is left out for a sample. Followed by `narrays` pointers,
+ * `nterms` terms and `nown` own terms.
  */
 #define RACE_PLAIN_WHOLE     1u
 #define RACE_PLAIN_PART	     2u
 #define RACE_PLAIN_NO_SAMPLE 4u
+#define RACE_PLAIN_ALL	     8u
 
 struct race_plain_proof {
-	uint16_t narrays, nterms;
-	uint32_t flags;
+	uint16_t narrays, nterms, flags, nown;
 };
 
 #endif

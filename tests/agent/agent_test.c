@@ -1059,6 +1059,15 @@ static void reads_alone_may_need_no_check(void **state)
 	assert_null(chunk(RACE_CHUNK_GAP, 0));
 }
 
+static void threads_may_have_parts_of_their_own(void **state)
+{
+	(void)state;
+	play("own");
+	assert_int_equal(count_of("own").count, 8);
+	assert_int_equal(count_of("own").proven, 2);
+	assert_null(chunk(RACE_CHUNK_GAP, 0));
+}
+
 static void streams_are_written_each(void **state)
 {
 	(void)state;
@@ -1145,6 +1154,7 @@ int main(int argc, char **argv)
 		TEST(words_are_taken_away_and_come_back),
 		TEST(what_is_proven_runs_without_checks),
 		TEST(reads_alone_may_need_no_check),
+		TEST(threads_may_have_parts_of_their_own),
 		TEST(streams_are_written_each),
 		TEST(launches_cost_few_calls),
 		TEST(both_handles_have_one_state),

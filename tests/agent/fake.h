@@ -54,6 +54,7 @@ unsigned fake_plain(void);
 bool fake_plain_is_on(CUmodule m);
 /* What kernel `partly` of the module finds at its next launch. */
 const struct race_plain_state *fake_partly(CUmodule m);
+const struct race_plain_state *fake_own(CUmodule m);
 /* From now on they access memory outside of their array. */
 void fake_leaves(void);
 /* Each module has so many kernels; those that were loaded before they were launched. */

@@ -57,6 +57,7 @@ struct CUmod_st {
 	struct race_plain_state proven; /* with one array */
 	uint64_t often[2];		/* without arrays */
 	struct race_plain_state partly; /* with two */
+	struct race_plain_state own;	/* with four */
 };
 
 /* What the module says of kernel `proven`. */
@@ -64,7 +65,7 @@ static const struct {
 	struct race_plain_proof head;
 	struct race_plain_pointer pointer;
 	struct race_plain_term term;
-} proof = {{1, 1, RACE_PLAIN_WHOLE},
+} proof = {{1, 1, RACE_PLAIN_WHOLE, 0},
 	   {0, 0, RACE_PLAIN_OF_PROOF},
 	   {RACE_PLAIN_EQ,
 	    0,
@@ -77,8 +78,26 @@ static const struct {
 static const struct {
 	struct race_plain_proof head;
 	struct race_plain_pointer pointer[2];
-} part = {{2, 0, RACE_PLAIN_PART | RACE_PLAIN_NO_SAMPLE},
+} part = {{2, 0, RACE_PLAIN_PART | RACE_PLAIN_NO_SAMPLE, 0},
 	  {{0, 0, RACE_PLAIN_WRITTEN}, {1, 0, RACE_PLAIN_READ}}};
+
+/* And of kernel `own`: each thread has its own part of the first one, in a block of at most 32. */
+static const struct {
+	struct race_plain_proof head;
+	struct race_plain_pointer pointer[4];
+	struct race_plain_own own;
+} parts = {{4, 0, RACE_PLAIN_PART | RACE_PLAIN_NO_SAMPLE | RACE_PLAIN_ALL, 1},
+	   {{0, 0, RACE_PLAIN_WRITTEN},
+	    {1, 0, RACE_PLAIN_READ},
+	    {0, 0, RACE_PLAIN_OWN},
+	    {1, 0, RACE_PLAIN_TESTED}},
+	   {{RACE_PLAIN_LE,
+	     0,
+	     {RACE_PLAIN_DIM, 0},
+	     {RACE_PLAIN_CONST, 1},
+	     {RACE_PLAIN_CONST, 32},
+	     {RACE_PLAIN_CONST, 1}},
+	    2}};
 
 /* CUfunction and CUkernel may be passed for each other, so both start with a tag. */
 enum tag { TAG_FUNCTION = 0x66, TAG_KERNEL = 0x6b };
@@ -583,6 +602,11 @@ const struct race_plain_state *fake_partly(CUmodule m)
 	return &m->partly;
 }
 
+const struct race_plain_state *fake_own(CUmodule m)
+{
+	return &m->own;
+}
+
 void fake_leaves(void)
 {
 	leaves = true;
@@ -999,6 +1023,16 @@ static CUresult give_global(CUdeviceptr *p, size_t *bytes, CUmodule m, const cha
 	if (strcmp(name, RACE_PLAIN_PROOF "partly") == 0) {
 		*p = (CUdeviceptr)(uintptr_t)&part;
 		*bytes = sizeof(part);
+		return CUDA_SUCCESS;
+	}
+	if (strcmp(name, RACE_PLAIN_STATE "own") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&m->own;
+		*bytes = offsetof(struct race_plain_state, array[4]);
+		return CUDA_SUCCESS;
+	}
+	if (strcmp(name, RACE_PLAIN_PROOF "own") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&parts;
+		*bytes = sizeof(parts);
 		return CUDA_SUCCESS;
 	}
 	if (strcmp(name, RACE_PLAIN_STATE "often") == 0) {

@@ -1332,6 +1332,52 @@ static void partly(void)
 	launch_partly(m, p, q, NULL, 0);
 }
 
+/* The bytes of arrays WRITTEN, READ, OWN, TESTED; all ones: any access is in it. */
+static void launch_own(CUmodule m, CUdeviceptr p, CUdeviceptr q, unsigned threads,
+		       const uint64_t bytes[4])
+{
+	const struct race_plain_state *is = fake_own(m);
+	void *params[] = {&p, &q};
+
+	MUST(cuLaunchKernel(function(m, "own"), 1, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
+	enum race_plain_on on = bytes[1] && bytes[2] ? RACE_PLAIN_PROVEN : RACE_PLAIN_PARTLY;
+	bool is_on = is->on == on && is->on > is->over;
+	for (unsigned i = 0; i < 4; i++)
+		if (is_on != (bytes[1] || bytes[2]) || (is_on && is->array[i].bytes != bytes[i])) {
+			printf("%d, array %u: %llu bytes, expected %llu\n", is_on, i,
+			       (unsigned long long)is->array[i].bytes,
+			       (unsigned long long)bytes[i]);
+			_exit(7);
+		}
+}
+
+/* When each thread has its own part of an array. */
+static void own(void)
+{
+	const uint64_t any = UINT64_MAX;
+	CUdeviceptr p, q, managed;
+	CUmodule m;
+
+	context();
+	m = module("instrumented");
+	MUST(cuMemAlloc(&p, 4096));
+	MUST(cuMemAlloc(&q, 512));
+	MUST(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+	launch_own(m, p, q, 32, (const uint64_t[]){4096, 512, 4096, 512});
+	/* Its term doesn't hold: reads may be anywhere. */
+	launch_own(m, p, q, 33, (const uint64_t[]){4096, 512, 0, any});
+	launch_own(m, p + 64, q, 1, (const uint64_t[]){4096, 512, 4096, 512});
+	/* It reads what it writes, by the other pointer. */
+	launch_own(m, q, q + 256, 32, (const uint64_t[]){512, 0, 0, any});
+	/* The host may access either. */
+	launch_own(m, managed, q, 32, (const uint64_t[]){64, 512, 0, any});
+	launch_own(m, p, managed, 32, (const uint64_t[]){4096, 0, 4096, 64});
+	/* Where it reads isn't known. */
+	launch_own(m, p, q + 512, 32, (const uint64_t[]){4096, 0, 0, any});
+	/* It reads nothing. */
+	launch_own(m, p, 0, 32, (const uint64_t[]){4096, 0, 4096, 0});
+}
+
 /* Two streams that don't wait for each other: what is written in one isn't yet so for the other. */
 static void partly_streams(void)
 {
@@ -1443,6 +1489,7 @@ static const struct scenario {
 	{"proven_threads", proven_threads},
 	{"proven_leaves", proven_leaves},
 	{"partly", partly},
+	{"own", own},
 	{"partly_streams", partly_streams},
 	{"often", often},
 	{"often_racy", often_racy},

@@ -176,6 +176,31 @@ static void what_writes_elsewhere_matters_not(void **state)
 	       RACE_DETECT(IGUARD), 1, 0);
 }
 
+/* Each thread has its own part of q, in some launches. */
+static void what_each_thread_has_for_itself_needs_none(void **state)
+{
+	const char *own =
+		KERNEL("\t.reg .b32 %x<4>;\n\tmov.u32 %x1, %ctaid.x;\n\tmov.u32 %x2, %ntid.x;\n"
+		       "\tmov.u32 %x3, %tid.x;\n\tmad.lo.s32 %x0, %x1, %x2, %x3;\n"
+		       "\tmul.wide.s32 %rd3, %x0, 4;\n\tadd.s64 %rd4, %rd2, %rd3;\n"
+		       "\tld.global.u32 %r2, [%rd1];\n\tst.global.u32 [%rd4], %r2;\n");
+	const char *by_block = KERNEL(
+		"\t.reg .b32 %x<4>;\n\tmov.u32 %x1, %ctaid.x;\n\tmul.wide.u32 %rd3, %x1, 4;\n"
+		"\tadd.s64 %rd4, %rd2, %rd3;\n\tld.global.u32 %r2, [%rd4];\n"
+		"\tst.global.u32 [%rd2], %r2;\n");
+	char *out;
+
+	(void)state;
+	/* The read and the write are skipped, and both are tested, in the copy, too. */
+	expect(own, RACE_DETECT(HIRACE), 2, 4);
+	out = instrumented(own, RACE_DETECT(HIRACE), true);
+	/* WRITTEN, READ, OWN, TESTED; five terms: four dimensions of 1, and all within 2^32. */
+	assert_non_null(strstr(out, "__collider_proof_k[55] = {0x5000e00000004"));
+	free(out);
+	/* Two indices: nothing is known. */
+	expect(by_block, RACE_DETECT(HIRACE), 0, 0);
+}
+
 static void it_can_be_taken_out(void **state)
 {
 	struct base_buf was = {0}, now = {0};
@@ -237,6 +262,7 @@ int main(void)
 		cmocka_unit_test(what_is_checked_at_its_use_needs_none),
 		cmocka_unit_test(what_may_be_written_keeps_it),
 		cmocka_unit_test(what_writes_elsewhere_matters_not),
+		cmocka_unit_test(what_each_thread_has_for_itself_needs_none),
 		cmocka_unit_test(it_can_be_taken_out),
 		cmocka_unit_test(a_proven_kernel_has_one_copy),
 	};

@@ -62,10 +62,16 @@ static struct ptx_str variable(struct inst_ctx *cx, const char *prefix)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static bool find_array(const struct inst_launches *l, struct race_plain_pointer p, uint32_t *at)
+/* One that is OWN or TESTED is apart from what the same pointer is for besides: the agent gives it
+ * other bytes. */
+static bool find_array(const struct inst_launches *l, struct race_plain_pointer p, uint16_t use,
+		       uint32_t *at)
 {
+	const uint16_t apart = RACE_PLAIN_OWN | RACE_PLAIN_TESTED;
+
 	for (*at = 0; *at < l->narrays; ++*at)
-		if (l->array[*at].index == p.index && l->array[*at].inner == p.inner)
+		if (l->array[*at].index == p.index && l->array[*at].inner == p.inner &&
+		    !((l->array[*at].uses ^ use) & apart))
 			return true;
 	return false;
 }
@@ -74,13 +80,13 @@ bool inst_has_array(const struct inst_launches *l, struct race_plain_pointer p, 
 {
 	uint32_t at;
 
-	return find_array(l, p, &at) && l->array[at].uses & use;
+	return find_array(l, p, use, &at) && l->array[at].uses & use;
 }
 
 bool inst_add_array(struct inst_launches *l, struct race_plain_pointer p, uint16_t use,
 		    uint32_t *at)
 {
-	if (!find_array(l, p, at)) {
+	if (!find_array(l, p, use, at)) {
 		if (l->narrays == RACE_PLAIN_ARRAYS)
 			return false;
 		p.uses = 0;
@@ -174,9 +180,11 @@ static void put_proof(struct inst_ctx *cx, const struct inst_launches *l)
 	_Static_assert(RACE_PLAIN_CMPS == (int)INST_PRUNE_CMPS, "the same order");
 	uint32_t nterms = l->proof ? l->proof->nterms : 0;
 	struct race_plain_proof head = {(uint16_t)l->narrays, (uint16_t)nterms,
-					(l->proof ? RACE_PLAIN_WHOLE : 0) |
-						(l->parts ? RACE_PLAIN_PART : 0) |
-						(is_for_sample(cx) ? 0 : RACE_PLAIN_NO_SAMPLE)};
+					(uint16_t)((l->proof ? RACE_PLAIN_WHOLE : 0) |
+						   (l->parts ? RACE_PLAIN_PART : 0) |
+						   (l->is_all ? RACE_PLAIN_ALL : 0) |
+						   (is_for_sample(cx) ? 0 : RACE_PLAIN_NO_SAMPLE)),
+					(uint16_t)l->nown};
 	struct base_buf text = {0};
 
 	put_words(&text, &head, sizeof(head));
@@ -187,7 +195,9 @@ static void put_proof(struct inst_ctx *cx, const struct inst_launches *l)
 					      number_of(&t->b), number_of(&t->c), number_of(&t->d)};
 		put_words(&text, &out, sizeof(out));
 	}
-	size_t words = 1 + l->narrays + nterms * sizeof(struct race_plain_term) / 8;
+	put_words(&text, l->own, l->nown * sizeof(l->own[0]));
+	size_t words = 1 + l->narrays + nterms * sizeof(struct race_plain_term) / 8 +
+		       l->nown * sizeof(l->own[0]) / 8;
 	inst_add_raw(cx, inst_first_code(cx->m),
 		     inst_module_text(cx, "words",
 				      T(variable(cx, RACE_PLAIN_PROOF), inst_num((int64_t)words),
@@ -273,9 +283,10 @@ struct inst_launches *inst_plan_launches(struct inst_ctx *cx)
 	bool can_copy = can_have_copy(cx);
 	if (can_copy && k && k->is_whole && are_testable(cx, k) && take_proof(cx, l, k))
 		l->proof = k;
-	l->has_copy = can_copy && (l->proof || pays(cx));
 	if (cx->opt->sanitize & with_words)
 		inst_plan_part(cx, l);
+	l->is_all &= can_copy;
+	l->has_copy = can_copy && (l->proof || l->is_all || pays(cx));
 	if (l->has_copy || l->parts)
 		put_state(cx, l);
 	if (l->proof || l->parts)
@@ -300,6 +311,9 @@ static void before(struct inst_ctx *cx, const struct ptx_stmt *s, void *arg)
 	for (size_t i = 0; k && i < k->tests.n; i++)
 		if (k->tests.v[i].nth == nth)
 			inst_put_test(cx, t->l, s, k->tests.v[i].array, t->left, NULL);
+	for (const struct inst_part *p = t->l->is_all ? t->l->parts : NULL; p; p = p->next)
+		if (p->is_test && p->stmt == s)
+			inst_put_test(cx, t->l, s, p->array, t->left, NULL);
 }
 
 struct ptx_label *inst_plain_copy(struct inst_ctx *cx, const struct inst_launches *l)
@@ -309,10 +323,11 @@ struct ptx_label *inst_plain_copy(struct inst_ctx *cx, const struct inst_launche
 	if (!l || !l->has_copy || !is_last)
 		return NULL;
 	struct tests t = {.l = l};
-	if (l->proof)
+	bool is_tested = l->proof || l->is_all;
+	if (is_tested)
 		t.left = inst_fresh(cx, PTX_TYPE_PRED);
 	struct ptx_label *copy = inst_copy_body(cx, before, &t);
-	if (!copy || !l->proof)
+	if (!copy || !is_tested)
 		return copy;
 	inst_put_pruned(cx, copy->at->next, "plain_begin", NT, H(t.left));
 	for (struct ptx_stmt *s = NULL; (s = inst_next_way_out(copy, s)) != NULL;)

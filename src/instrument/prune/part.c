@@ -1,5 +1,6 @@
 /*
- * part.c - reads of arrays that a launch doesn't write, which need no check.
+ * part.c - accesses that need no check in a launch: reads of arrays that it doesn't write, and of
+ * arrays of which each thread has its own part (own.c).
  *
  * A kernel's reads by a pointer that it is given, and by which it writes nothing, race with no
  * access of the launch where none of its writes goes to the allocation that the pointer leads to.
@@ -20,8 +21,6 @@
 #include "race/detector.h"
 
 #include <string.h>
-
-enum effect { EFFECT_NONE, EFFECT_READS, EFFECT_WRITES, EFFECT_ANY };
 
 /* Can't it be global memory's? */
 static bool is_elsewhere(struct inst_ctx *cx, const struct ptx_stmt *s)
@@ -46,30 +45,37 @@ static bool is_elsewhere(struct inst_ctx *cx, const struct ptx_stmt *s)
 	}
 }
 
-/* What an instruction does to global memory. */
-static enum effect effect_of(struct inst_ctx *cx, const struct ptx_stmt *s)
+bool inst_is_global(struct inst_ctx *cx, const struct ptx_stmt *s)
+{
+	const uint32_t any = PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_ATOMIC | PTX_EFF_ASYNC;
+
+	return s->form->effects & any && !is_elsewhere(cx, s);
+}
+
+enum inst_effect inst_effect_of(struct inst_ctx *cx, const struct ptx_stmt *s)
 {
 	const uint32_t any = PTX_EFF_CALL | PTX_EFF_DISCARD | PTX_EFF_UNKNOWN;
 	const uint32_t writes = PTX_EFF_WRITE | PTX_EFF_ATOMIC;
 	const struct ptx_form *fm = s->form;
 
 	if (fm->effects & any)
-		return EFFECT_ANY;
+		return INST_EFFECT_ANY;
 	if (!(fm->effects & writes))
 		return fm->op == PTX_OP_LD && fm->sem == PTX_SEM_WEAK && !is_elsewhere(cx, s)
-			       ? EFFECT_READS
-			       : EFFECT_NONE;
+			       ? INST_EFFECT_READS
+			       : INST_EFFECT_NONE;
 	/* Their global side is read. */
 	if (fm->op == PTX_OP_CP_ASYNC || fm->op == PTX_OP_STMATRIX)
-		return EFFECT_NONE;
+		return INST_EFFECT_NONE;
 	if (fm->op == PTX_OP_ST || fm->op == PTX_OP_ATOM || fm->op == PTX_OP_RED)
-		return is_elsewhere(cx, s) ? EFFECT_NONE : EFFECT_WRITES;
-	return fm->effects & PTX_EFF_ASYNC || !is_elsewhere(cx, s) ? EFFECT_ANY : EFFECT_NONE;
+		return is_elsewhere(cx, s) ? INST_EFFECT_NONE : INST_EFFECT_WRITES;
+	return fm->effects & PTX_EFF_ASYNC || !is_elsewhere(cx, s) ? INST_EFFECT_ANY
+								   : INST_EFFECT_NONE;
 }
 
 /* The parameter that the address is computed from, whose address can be tested; false: none. */
-static bool find_pointer(struct inst_ctx *cx, const struct ptx_stmt *s,
-			 struct race_plain_pointer *out)
+bool inst_find_pointer(struct inst_ctx *cx, const struct ptx_stmt *s,
+		       struct race_plain_pointer *out)
 {
 	struct flow_object o;
 	uint32_t index = 0;
@@ -85,12 +91,12 @@ static bool find_pointer(struct inst_ctx *cx, const struct ptx_stmt *s,
 	return false;
 }
 
-static void add_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt *s,
-		     uint32_t array, bool is_write)
+void inst_add_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt *s, uint32_t array,
+		   bool is_test)
 {
 	struct inst_part *p = BASE_NEW(cx->m->arena, struct inst_part);
 
-	*p = (struct inst_part){.next = l->parts, .stmt = s, .array = array, .is_write = is_write};
+	*p = (struct inst_part){.next = l->parts, .stmt = s, .array = array, .is_test = is_test};
 	l->parts = p;
 }
 
@@ -107,14 +113,15 @@ static bool find_writes(struct inst_ctx *cx, struct inst_launches *l)
 			return false;
 		if (s->kind != PTX_STMT_INST || s->inserted)
 			continue;
-		enum effect e = effect_of(cx, s);
-		if (e == EFFECT_ANY)
+		enum inst_effect e = inst_effect_of(cx, s);
+		if (e == INST_EFFECT_ANY)
 			return false;
-		if (e != EFFECT_WRITES)
+		if (e != INST_EFFECT_WRITES)
 			continue;
-		if (!find_pointer(cx, s, &p) || !inst_add_array(l, p, RACE_PLAIN_WRITTEN, &array))
+		if (!inst_find_pointer(cx, s, &p) ||
+		    !inst_add_array(l, p, RACE_PLAIN_WRITTEN, &array))
 			return false;
-		add_part(cx, l, s, array, true);
+		inst_add_part(cx, l, s, array, true);
 	}
 	return true;
 }
@@ -127,22 +134,50 @@ static bool find_reads(struct inst_ctx *cx, struct inst_launches *l)
 
 	ptx_each_stmt(cx->f, s)
 	{
-		if (s->kind != PTX_STMT_INST || s->inserted || effect_of(cx, s) != EFFECT_READS ||
-		    !find_pointer(cx, s, &p) || inst_has_array(l, p, RACE_PLAIN_WRITTEN) ||
+		if (s->kind != PTX_STMT_INST || s->inserted ||
+		    inst_effect_of(cx, s) != INST_EFFECT_READS || !inst_find_pointer(cx, s, &p) ||
+		    inst_has_array(l, p, RACE_PLAIN_WRITTEN) ||
 		    !inst_add_array(l, p, RACE_PLAIN_READ, &array))
 			continue;
-		add_part(cx, l, s, array, false);
+		inst_add_part(cx, l, s, array, false);
 		is_any = true;
 	}
 	return is_any;
+}
+
+/* Does the kernel access nothing else that threads share? */
+static bool is_all_left_out(struct inst_ctx *cx, const struct inst_launches *l)
+{
+	const uint32_t any = PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_ATOMIC | PTX_EFF_ASYNC;
+
+	ptx_each_stmt(cx->f, s)
+	{
+		const struct inst_part *p = l->parts;
+		if (s->kind != PTX_STMT_INST || s->inserted || !(s->form->effects & any) ||
+		    s->form->space == PTX_SPACE_PARAM || s->form->space == PTX_SPACE_CONST ||
+		    s->form->space == PTX_SPACE_LOCAL)
+			continue;
+		while (p && (p->stmt != s || p->is_test))
+			p = p->next;
+		if (!p)
+			return false;
+	}
+	return true;
 }
 
 void inst_plan_part(struct inst_ctx *cx, struct inst_launches *l)
 {
 	struct inst_launches was = *l;
 
-	if (!find_writes(cx, l) || !find_reads(cx, l))
+	if (!find_writes(cx, l)) {
 		*l = was;
+		return;
+	}
+	bool is_read = find_reads(cx, l), is_own = inst_plan_own(cx, l);
+	if (!is_read && !is_own)
+		*l = was;
+	/* One proof is enough. */
+	l->is_all = is_own && !l->proof && is_all_left_out(cx, l);
 }
 
 /* ---- the code -------------------------------------------------------------------------------- */
@@ -201,7 +236,7 @@ void inst_begin_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_st
 			H(inst_reg(cx, l->partly)));
 	inst_put_pruned(cx, top, "plain_begin", NT, H(left));
 	for (const struct inst_part *p = l->parts; p; p = p->next)
-		if (p->is_write)
+		if (p->is_test)
 			inst_put_test(cx, l, p->stmt, p->array, left, p->stmt);
 	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
 		if (!inst_leaves(s))
@@ -211,14 +246,14 @@ void inst_begin_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_st
 	}
 }
 
-/* The part that the read of an event may be left out by; NULL: none. */
+/* The part that the access of an event may be left out by; NULL: none. */
 static struct inst_part *part_of(const struct inst_launches *l, const struct inst_event *e)
 {
 	struct inst_part *p = l ? l->parts : NULL;
-	bool is_here = e->kind == INST_EVENT_ACCESS && !e->writes && e->strength == RACE_WEAK &&
-		       !e->is_pruned && !e->with && !e->is_grouped && !e->lines && !e->is_copy;
+	bool is_here = e->kind == INST_EVENT_ACCESS && e->strength == RACE_WEAK && !e->is_pruned &&
+		       !e->with && !e->is_grouped && !e->lines && !e->is_copy;
 
-	while (is_here && p && (p->stmt != e->stmt || p->is_write))
+	while (is_here && p && (p->stmt != e->stmt || p->is_test))
 		p = p->next;
 	return is_here && p && l->partly != PTX_NO_REG ? p : NULL;
 }
