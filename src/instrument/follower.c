@@ -193,11 +193,10 @@ static void begin_variant(struct inst_follow *k, struct ptx_stmt *top)
 	inst_frame_of_variant(cx, &k->frame, inst_reg(cx, k->state), inst_reg(cx, k->table), top);
 }
 
-static void begin_counted(struct inst_follow *k, struct ptx_stmt *top)
+static void begin_launch(struct inst_follow *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 
-	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
 	inst_emit(cx, top, "launch",
 		  T(cx->k, KNOB(rt),
 		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
@@ -205,6 +204,14 @@ static void begin_counted(struct inst_follow *k, struct ptx_stmt *top)
 		  NH);
 	if (k->plain)
 		inst_plain_enter(cx, k->launches, k->plain, top);
+}
+
+static void begin_counted(struct inst_follow *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
+	begin_launch(k, top);
 	if (k->ev.has_pruned)
 		cx->within = inst_put_within(cx, top);
 	inst_begin_part(cx, k->launches, top);
@@ -359,6 +366,16 @@ static void put_statements(struct inst_follow *k)
 	}
 }
 
+/* What the last detector puts in is wanted where it leaves the kernel to another, too. */
+static void put_plain(struct inst_follow *k)
+{
+	k->plain = inst_plain_copy(k->cx, k->launches);
+	if (!k->plain)
+		return;
+	begin_launch(k, inst_body_start(k->cx->f));
+	ptx_declare_new_regs(k->cx->m, k->cx->f);
+}
+
 void inst_follow(struct inst_ctx *cx, struct inst_follow *k, const struct inst_follower *by)
 {
 	bool has_words = !by->put_statement;
@@ -366,10 +383,12 @@ void inst_follow(struct inst_ctx *cx, struct inst_follow *k, const struct inst_f
 	k->cx = cx;
 	k->by = by;
 	plan(k, has_words);
-	if (k->is_left)
-		return;
 	k->launches = has_words && !k->is_variant ? inst_plan_launches(cx) : NULL;
 	inst_end_body(cx);
+	if (k->is_left) {
+		put_plain(k);
+		return;
+	}
 	if (has_words && !k->frame.called && inst_is_all_pruned(cx, &k->ev))
 		k->unchecked = inst_copy_body(cx, NULL, NULL);
 	if (!k->unchecked)
