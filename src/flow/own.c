@@ -372,14 +372,14 @@ static struct flow_factor factor_of(unsigned atom)
 				   : (struct flow_factor){FLOW_FACTOR_DIM, atom - FIRST_DIM};
 }
 
-/* The product as two factors; false: it has more. */
+/* The product as two factors, whose product is below 2^64; false: it has more. */
 static bool two_factors(const struct flow_product *p, struct flow_factor out[2])
 {
 	const struct flow_factor one = {FLOW_FACTOR_CONST, 1};
 	uint32_t n = 0;
 
 	out[0] = out[1] = one;
-	if (p->by <= 0)
+	if (p->by <= 0 || p->by > (int64_t)1 << 32)
 		return false;
 	if (p->by != 1)
 		out[n++] = (struct flow_factor){FLOW_FACTOR_CONST, (uint64_t)p->by};

@@ -337,12 +337,34 @@ static unsigned check(uint64_t number, struct counts *c)
 	return wrong;
 }
 
+/* A stride of 2^54: 1,024 threads reach 2^64, and all of them have index 0. */
+static unsigned check_large(void)
+{
+	struct launch l = {.special = {[6] = 1024, 1, 1, 1, 1, 1}};
+	struct program p = {.scale = {4, 4}, .width = {4, 4}};
+	struct flow_bound bound[FLOW_BOUNDS];
+	struct base_arena arena = {0};
+	struct base_buf text = {0};
+	uint32_t at = add(&p, OP_SPECIAL, 0, 0, 0), by = add(&p, OP_NUMBER, 1 << 27, 0, 0);
+
+	at = add(&p, OP_MUL, add(&p, OP_MUL, at, by, 0), by, 0);
+	p.index[0] = p.index[1] = at;
+	put_program(&text, &p);
+	uint32_t n = bounds_of(&arena, text.p, text.n, bound);
+	unsigned wrong = n && keeps_to(&l, bound, n);
+	if (wrong)
+		printf("a stride of 2^54: a launch of 1,024 threads keeps to the bounds\n");
+	base_buf_free(&text);
+	base_arena_free(&arena);
+	return wrong;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
 	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	struct counts c = {0};
-	unsigned wrong = 0;
+	unsigned wrong = check_large();
 
 	for (uint64_t i = 0; i < n && wrong < 5; i++)
 		wrong += check(first + i, &c);
