@@ -57,10 +57,11 @@ INDEX.update(IN_STAGE)
 PLAIN = [i for i in INDEX if i not in IN_STAGE]
 GUARD = {'first': ('setp.eq.u32', '%r0', 0), 'second': ('setp.eq.u32', '%r0', 1), 'warp 0': ('setp.lt.u32', '%r0', 32),
          'warp 1': ('setp.ge.u32', '%r0', 32), 'block 0': ('setp.eq.u32', '%r1', 0), 'not block 0': ('setp.ne.u32', '%r1', 0),
-         'warp 0 first': ('setp.eq.u32', '%r0', 0), 'warp 1 first': ('setp.eq.u32', '%r0', 32), 'block 1': ('setp.eq.u32', '%r1', 1), 'low blocks': ('setp.lt.u32', '%r1', 2), 'odd blocks': None, 'all': ('setp.ge.u32', '%r0', 0)}
+         'warp 0 first': ('setp.eq.u32', '%r0', 0), 'warp 1 first': ('setp.eq.u32', '%r0', 32), 'block 1': ('setp.eq.u32', '%r1', 1), 'low blocks': ('setp.lt.u32', '%r1', 2), 'odd blocks': None, 'all': ('setp.ge.u32', '%r0', 0),
+         'later turns': ('setp.ge.u32', 'turns', 1)}
 if ONLY_MBARRIERS:
     GUARD.update({'elected': ('elect', '%r0', 0, 1024), 'elected 0': ('elect', '%r0', 0, 32), 'elected 1': ('elect', '%r0', 32, 1024)})
-    GUARD.update({'later turns': ('setp.ge.u32', 'turns', 1), 'odd turns': ('setp.ne.u32', 'turn', 0), 'even turns': ('setp.eq.u32', 'turn', 0)})
+    GUARD.update({'odd turns': ('setp.ne.u32', 'turn', 0), 'even turns': ('setp.eq.u32', 'turn', 0)})
 if ONLY_PRODUCTS:
     GUARD = {n: g for n, g in GUARD.items() if 'block' not in n}
     GUARD.update({'group': ('setp.lt.u32', '%r0', 128), 'producer': ('setp.eq.u32', '%r0', 128 % BLOCK), 'leaders': ('setp.eq.u32', 'lane', 0)})
