@@ -62,6 +62,8 @@ struct cpu_proof {
 	uint64_t limit;				   /* instructions that it may take */
 	bool is_failed, is_proven, reads_host;
 	unsigned spin, wait; /* lanes */
+	struct cpu_split at; /* whose instruction is executed */
+	uint32_t beside;     /* the lanes at its place before that */
 };
 
 /* ---- what the instructions may do ------------------------------------------------- */
@@ -277,6 +279,30 @@ static uint32_t same_lanes(const struct cpu_warp *w, const struct anchor *a, uin
 
 /* ---- one instruction --------------------------------------------------------------------- */
 
+/* The lanes of the splits at the place of `at`, without those of `but`. */
+static uint32_t lanes_at(const struct cpu_warp *w, const struct cpu_split *at,
+			 const struct cpu_split *but)
+{
+	uint32_t lanes = 0;
+
+	CPU_EACH_LANE (i, cpu_wp(w)->used) {
+		const struct cpu_split *s = &w->split[i];
+		if (s != but && s->pc == at->pc && s->func == at->func && s->depth == at->depth)
+			lanes |= s->mask;
+	}
+	return lanes;
+}
+
+/* The lanes that have executed the instruction. Those that have only come to wait there, for others
+ * to merge with or to exchange values with, have not: they may have the lock that the others try,
+ * and go on later. Nor have those to which the executing ones have come. */
+static uint32_t find_executed(const struct cpu_warp *w, const struct cpu_proof *p)
+{
+	const struct cpu_split *cur = w->cur->state == CPU_SPLIT_READY ? w->cur : NULL;
+
+	return p->beside & ~lanes_at(w, &p->at, cur);
+}
+
 bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in)
 {
 	struct cpu_proof *p = w->worker->proof;
@@ -303,6 +329,8 @@ bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in)
 		p->is_failed = true;
 		return true;
 	}
+	p->at = *s;
+	p->beside = lanes_at(w, s, NULL);
 	if (st->form->effects & PTX_EFF_CONVERGENT && !(st->form->effects & PTX_EFF_WARP_SYNC) &&
 	    !x->has_exchanged) {
 		x->has_exchanged = true;
@@ -312,10 +340,10 @@ bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in)
 	return true;
 }
 
-void cpu_proof_after(struct cpu_warp *w, uint32_t lanes)
+void cpu_proof_after(struct cpu_warp *w)
 {
 	struct cpu_proof_warp *x = cpu_wp(w)->proof;
-	uint32_t used = cpu_wp(w)->used;
+	uint32_t used = cpu_wp(w)->used, lanes = find_executed(w, w->worker->proof);
 
 	for (uint32_t i = 0; x && i < x->nanchors; i++) {
 		struct anchor *a = &x->anchors[i];

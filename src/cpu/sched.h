@@ -197,10 +197,9 @@ void cpu_stack_free(struct cpu_warp *w);
 /* Between two batches of turns: begins a proof that all that runs waits forever, or evaluates
  * one. */
 void cpu_deadlock_look(struct cpu_engine *e);
-/* Around each instruction of w->cur while worker->proof isn't NULL. False: it has faulted. `lanes`:
- * that have executed it. */
+/* Around each instruction of w->cur while worker->proof isn't NULL. False: it has faulted. */
 bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in);
-void cpu_proof_after(struct cpu_warp *w, uint32_t lanes);
+void cpu_proof_after(struct cpu_warp *w);
 /* A proof that has failed needs neither. worker->proof isn't NULL. */
 bool cpu_proof_goes_on(const struct cpu_worker *k);
 /* Blocks are about to end. */

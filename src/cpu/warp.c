@@ -585,14 +585,13 @@ static void run_proving(struct cpu_worker *k, struct cpu_warp *w, struct cpu_spl
 	cpu_warp_focus(w, s);
 	while (goes_on && left > 0 && cpu_proof_goes_on(k)) {
 		const struct cpu_inst *in = &w->cur->func->code[w->cur->pc];
-		uint32_t lanes = w->cur->mask;
 		left -= cpu_inst_weight(in->flags);
 		if (!cpu_proof_before(w, in)) {
 			goes_on = false;
 			break;
 		}
 		goes_on = run_split(k, w, w->cur, 1);
-		cpu_proof_after(w, lanes | w->cur->mask);
+		cpu_proof_after(w);
 		done += p->insts - start;
 		p->insts = start;
 	}
