@@ -19,8 +19,8 @@
 
 /* Loads up to here in one model; deeper expressions than this have no number. */
 #define MAX_DEPTH 64
-/* Milliseconds of processor time for a smaller launch: another launch is there already. */
-#define SMALLER_MS 80
+/* Milliseconds of work for a smaller launch: another launch is there already. */
+#define SMALLER_MS 45
 #define HASTY_MS   10
 /* What an array is asked to hold at most, so that an index into another one stays small. */
 #define SMALL_CONTENT 1000
