@@ -63,6 +63,10 @@ bool inst_find_pointer(struct inst_ctx *cx, const struct ptx_stmt *s,
 		       struct race_plain_pointer *out);
 void inst_add_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt *s, uint32_t array,
 		   bool is_test);
+/* Each access of that effect gets its array, for the use, and a test that it stays there; false:
+ * not all have a parameter as pointer, or there are too many arrays. */
+bool inst_test_all(struct inst_ctx *cx, struct inst_launches *l, enum inst_effect effect,
+		   uint16_t use);
 /* prune/own.c. Adds the arrays of which each thread has its own part, with the terms on which that
  * rests; false: there are none, and *l is as it was. needs: all writes are among the parts. */
 bool inst_plan_own(struct inst_ctx *cx, struct inst_launches *l);

@@ -111,25 +111,6 @@ static bool add_own(struct inst_ctx *cx, struct inst_launches *l, struct race_pl
 	return true;
 }
 
-/* Reads are tested, too: none may leave its array for one of which threads have parts. */
-static bool test_reads(struct inst_ctx *cx, struct inst_launches *l)
-{
-	struct race_plain_pointer p;
-	uint32_t array;
-
-	ptx_each_stmt(cx->f, s)
-	{
-		if (s->kind != PTX_STMT_INST || s->inserted ||
-		    inst_effect_of(cx, s) != INST_EFFECT_READS)
-			continue;
-		if (!inst_find_pointer(cx, s, &p) ||
-		    !inst_add_array(l, p, RACE_PLAIN_TESTED, &array))
-			return false;
-		inst_add_part(cx, l, s, array, true);
-	}
-	return true;
-}
-
 /* ======================================================================== */
 
 bool inst_plan_own(struct inst_ctx *cx, struct inst_launches *l)
@@ -142,7 +123,8 @@ bool inst_plan_own(struct inst_ctx *cx, struct inst_launches *l)
 	for (uint32_t i = 0; i < was.narrays; i++)
 		if (was.array[i].uses & RACE_PLAIN_WRITTEN)
 			is_any |= add_own(cx, l, was.array[i]);
-	if (is_any && test_reads(cx, l))
+	/* No read may leave its array for one of which threads have parts. */
+	if (is_any && inst_test_all(cx, l, INST_EFFECT_READS, RACE_PLAIN_TESTED))
 		return true;
 	*l = was;
 	return false;

@@ -100,26 +100,32 @@ void inst_add_part(struct inst_ctx *cx, struct inst_launches *l, struct ptx_stmt
 	l->parts = p;
 }
 
-/* Are all writes by pointers of the kernel? Then these are among its arrays. */
-static bool find_writes(struct inst_ctx *cx, struct inst_launches *l)
+/* Is it known of each statement what it does to global memory? */
+static bool are_effects_known(struct inst_ctx *cx)
+{
+	ptx_each_stmt(cx->f, s)
+	{
+		if (s->kind == PTX_STMT_RAW || s->kind == PTX_STMT_TARGETS ||
+		    s->kind == PTX_STMT_PROTO)
+			return false;
+		if (s->kind == PTX_STMT_INST && !s->inserted &&
+		    inst_effect_of(cx, s) == INST_EFFECT_ANY)
+			return false;
+	}
+	return true;
+}
+
+bool inst_test_all(struct inst_ctx *cx, struct inst_launches *l, enum inst_effect effect,
+		   uint16_t use)
 {
 	struct race_plain_pointer p;
 	uint32_t array;
 
 	ptx_each_stmt(cx->f, s)
 	{
-		if (s->kind == PTX_STMT_RAW || s->kind == PTX_STMT_TARGETS ||
-		    s->kind == PTX_STMT_PROTO)
-			return false;
-		if (s->kind != PTX_STMT_INST || s->inserted)
+		if (s->kind != PTX_STMT_INST || s->inserted || inst_effect_of(cx, s) != effect)
 			continue;
-		enum inst_effect e = inst_effect_of(cx, s);
-		if (e == INST_EFFECT_ANY)
-			return false;
-		if (e != INST_EFFECT_WRITES)
-			continue;
-		if (!inst_find_pointer(cx, s, &p) ||
-		    !inst_add_array(l, p, RACE_PLAIN_WRITTEN, &array))
+		if (!inst_find_pointer(cx, s, &p) || !inst_add_array(l, p, use, &array))
 			return false;
 		inst_add_part(cx, l, s, array, true);
 	}
@@ -169,7 +175,8 @@ void inst_plan_part(struct inst_ctx *cx, struct inst_launches *l)
 {
 	struct inst_launches was = *l;
 
-	if (!find_writes(cx, l)) {
+	if (!are_effects_known(cx) ||
+	    !inst_test_all(cx, l, INST_EFFECT_WRITES, RACE_PLAIN_WRITTEN)) {
 		*l = was;
 		return;
 	}
