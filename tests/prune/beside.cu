@@ -152,19 +152,22 @@ static void reuse(int *)
 	add<1><<<BLOCKS, THREADS, 0, t>>>(q, 0, 2, rounds);
 }
 
-// The host writes while the launch runs, what it writes or the other half.
+// The host writes while the launch runs, what it writes or the other half: once before it asks
+// whether the launch is over, which would order what comes after.
 static void host_writes(int *m)
 {
 	static volatile int *v;
 	cudaStream_t s = stream();
+	int r = 0;
 
 	for (int i = 0; i < 2 * N; i++)
 		m[i] = 0;
 	v = m + (is_apart ? N : 0);
 	add<1><<<BLOCKS, THREADS, 0, s>>>(m, 0, 1, 4 * rounds);
-	for (int r = 0; r < 200000 && cudaStreamQuery(s) == cudaErrorNotReady; r++)
+	do
 		for (int i = 0; i < N; i += 7)
 			v[i] = r << 16;
+	while (r++ < 200000 && cudaStreamQuery(s) == cudaErrorNotReady);
 	TRY(cudaStreamSynchronize(s));
 }
 
