@@ -335,6 +335,7 @@ static bool run_detector(struct inst_ctx *cx, const struct inst_detector *d)
 	const struct ptx_item *last = cx->m->last;
 
 	cx->detector = d;
+	race_sites_begin_detector(cx->sites);
 	cx->ts = ptx_templates_read(cx->m, d->templates, cx->sink);
 	return cx->ts && one_pass(cx, INST_PASS_RUNTIME) && each_function(cx, last) &&
 	       one_pass(cx, INST_PASS_CHECKS);

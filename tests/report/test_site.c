@@ -86,6 +86,35 @@ static void strings_and_frames_are_entered_once(void **state)
 	race_sites_free(b);
 }
 
+static void detectors_count_the_same_instructions_once(void **state)
+{
+	struct race_site_builder *b = race_sites_new();
+	struct race_sites t;
+	struct race_unchecked u;
+	uint64_t hash;
+	void *blob;
+	size_t n;
+	uint32_t f = race_sites_string(b, "f", 1), g = race_sites_string(b, "g", 1);
+
+	(void)state;
+	race_sites_begin_detector(b);
+	race_sites_unchecked(b, 0, RACE_WHY_PROVEN, f, 2);
+	race_sites_unchecked(b, 0, RACE_WHY_PROVEN, f, 1);
+	race_sites_begin_detector(b);
+	race_sites_unchecked(b, 0, RACE_WHY_PROVEN, f, 1);
+	race_sites_unchecked(b, 0, RACE_WHY_PROVEN, f, 3);
+	race_sites_unchecked(b, 0, RACE_WHY_PROVEN, g, 1);
+	assert_true(race_sites_finish(b, NULL, NULL, &blob, &n, &hash));
+	assert_null(race_sites_decode(blob, n, &t));
+	assert_true(race_sites_get_unchecked(&t, 0, &u));
+	assert_int_equal(u.count, 4);
+	assert_true(race_sites_get_unchecked(&t, 1, &u));
+	assert_int_equal(u.count, 1);
+	race_sites_close(&t);
+	free(blob);
+	race_sites_free(b);
+}
+
 static void empty_table_is_valid(void **state)
 {
 	struct race_site_builder *b = race_sites_new();
@@ -209,6 +238,7 @@ int main(void)
 		cmocka_unit_test(table_is_read_back),
 		cmocka_unit_test(equal_calls_give_equal_bytes),
 		cmocka_unit_test(strings_and_frames_are_entered_once),
+		cmocka_unit_test(detectors_count_the_same_instructions_once),
 		cmocka_unit_test(empty_table_is_valid),
 		cmocka_unit_test(many_sites_are_read_back),
 		cmocka_unit_test(flipped_bytes_are_refused),

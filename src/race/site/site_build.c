@@ -37,6 +37,12 @@ struct unchecked_key {
 	uint32_t what, why, func;
 };
 
+/* What the detector at work has counted of one reason. */
+struct unchecked_now {
+	uint32_t count;
+	unsigned detector;
+};
+
 struct race_site_builder {
 	struct base_arena arena; /* nodes and copies of their keys */
 	struct entry *strings, *frames, *unchecked;
@@ -44,6 +50,8 @@ struct race_site_builder {
 	BASE_VEC(struct race_site) sites;
 	BASE_VEC(struct race_frame) frame;
 	BASE_VEC(struct race_unchecked) skip;
+	BASE_VEC(struct unchecked_now) now; /* one for each of skip */
+	unsigned detector;		    /* how many have begun */
 	uint16_t flags;
 };
 
@@ -118,9 +126,20 @@ void race_sites_unchecked(struct race_site_builder *b, uint32_t what, uint32_t w
 	uint32_t at = (uint32_t)b->skip.n;
 	uint32_t found = entry_intern(b, &b->unchecked, &key, sizeof(key), at);
 
-	if (found == at)
+	if (found == at) {
 		base_vec_push(&b->skip, fresh);
-	b->skip.v[found].count += count;
+		base_vec_push(&b->now, (struct unchecked_now){0});
+	}
+	struct unchecked_now *now = &b->now.v[found];
+	now->count = now->detector == b->detector ? now->count + count : count;
+	now->detector = b->detector;
+	if (b->skip.v[found].count < now->count)
+		b->skip.v[found].count = now->count;
+}
+
+void race_sites_begin_detector(struct race_site_builder *b)
+{
+	b->detector++;
 }
 
 void race_sites_flags(struct race_site_builder *b, uint16_t flags)
@@ -222,6 +241,7 @@ void race_sites_free(struct race_site_builder *b)
 	base_vec_free(&b->sites);
 	base_vec_free(&b->frame);
 	base_vec_free(&b->skip);
+	base_vec_free(&b->now);
 	struct base_arena arena = b->arena; /* b itself lies in it */
 	base_arena_free(&arena);
 }

@@ -30,9 +30,13 @@ uint32_t race_sites_add(struct race_site_builder *b, const struct race_site *sit
  * equal frames are entered once. An outer frame is entered before the inner one that names it. */
 uint32_t race_sites_frame(struct race_site_builder *b, const struct race_frame *frame);
 
-/* Counts `count` instructions that are not checked; equal (what, why, func) are summed. */
+/* Counts `count` instructions that are not checked; equal (what, why, func) are summed, over the
+ * instructions that one detector sees: the next one sees the same, so the largest sum stands. */
 void race_sites_unchecked(struct race_site_builder *b, uint32_t what, uint32_t why, uint32_t func,
 			  uint32_t count);
+
+/* Another detector begins its way through the module. */
+void race_sites_begin_detector(struct race_site_builder *b);
 
 /* Of the module: RACE_SITES_*. */
 void race_sites_flags(struct race_site_builder *b, uint16_t flags);
