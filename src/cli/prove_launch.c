@@ -53,6 +53,8 @@ int cli_prove_launch(int argc, char **argv)
 				  .any_contents = true,
 				  .wants_extents = true,
 				  .only_launched = true,
+				  .is_of_launches_alone = true,
+				  .keeps_late = true,
 				  .memory_mb = LIMIT_MB};
 	struct prove_texts texts = {0};
 	struct base_arena arena = {0};

@@ -347,8 +347,9 @@ struct wire_job {
 };
 /* The result of an earlier run; false: there is none, or o->cache is NULL. */
 bool prove_wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k);
-/* Keeps a result as prove_wire_write made it. Fails silently. */
-void prove_wire_keep(const struct wire_job *j, const char *p, size_t n);
+/* Keeps a result as prove_wire_write made it; limit_ms: one that more than that time might change,
+ * or 0. Fails silently. */
+void prove_wire_keep(const struct wire_job *j, const char *p, size_t n, unsigned limit_ms);
 bool prove_wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k);
 
 /* ---- launch.c: the dimensions ---- */

@@ -38,7 +38,7 @@ struct job {
 	pid_t pid;
 	int fd;
 	struct base_buf got;
-	uint64_t deadline;
+	uint64_t begun, deadline; /* base_now_ms */
 	bool is_killed;
 	size_t kernel;
 	struct prove_options own; /* what is asked of this kernel */
@@ -107,7 +107,8 @@ static bool start(struct job *j, struct ptx_module *m, uint64_t end)
 	}
 	close(fds[1]);
 	j->fd = fds[0];
-	j->deadline = base_now_ms() + MAX_WAIT * (uint64_t)o->timeout_ms + GRACE_MS;
+	j->begun = base_now_ms();
+	j->deadline = j->begun + MAX_WAIT * (uint64_t)o->timeout_ms + GRACE_MS;
 	if (end && end < j->deadline)
 		j->deadline = end;
 	return true;
@@ -139,10 +140,16 @@ static bool is_settled(const struct race_proof *k, unsigned timeout_ms)
 }
 
 /* Remedies that a query of a short search was too short for aren't missed in the result, so of one
- * that had less time than was meant is kept what lacks none. */
+ * that had less time than was meant is kept what lacks none. What more time might change is kept if
+ * asked for, but not where the child had to share its processor, which makes it slow. */
 static bool may_keep(const struct race_proof *k, const struct job *j)
 {
-	return j->own.cache && k->is_settled && (!j->is_hasty || k->verdict == RACE_VERDICT_FREE);
+	if (!j->own.cache)
+		return false;
+	if (k->is_settled)
+		return !j->is_hasty || k->verdict == RACE_VERDICT_FREE;
+	return j->own.keeps_late && !j->is_hasty &&
+	       base_now_ms() - j->begun <= k->ms + k->ms / 2 + GRACE_MS / 16;
 }
 
 static void finish(struct race_proofs *r, struct job *j)
@@ -163,7 +170,8 @@ static void finish(struct race_proofs *r, struct job *j)
 			 j->is_killed ? OUT_OF_TIME
 				      : "the analysis died, perhaps at its memory limit");
 	else if (may_keep(k, j))
-		prove_wire_keep(&j->wire, j->got.p, j->got.n);
+		prove_wire_keep(&j->wire, j->got.p, j->got.n,
+				k->is_settled ? 0 : j->own.timeout_ms);
 	base_buf_free(&j->got);
 	j->pid = 0;
 }

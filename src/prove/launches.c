@@ -382,7 +382,8 @@ static void ask_about_others(const struct kernel_task *t)
 
 void launches_check(const struct kernel_task *t)
 {
-	uint64_t end = t->deadline - t->o->timeout_ms / 4;
+	bool has_others = !t->o->is_of_launches_alone;
+	uint64_t end = t->deadline - (has_others ? t->o->timeout_ms / 4 : 0);
 	struct shapes s;
 	size_t from = 0;
 
@@ -397,5 +398,6 @@ void launches_check(const struct kernel_task *t)
 		join(t->k, &one, !i);
 		from = s.end[i];
 	}
-	ask_about_others(t);
+	if (has_others)
+		ask_about_others(t);
 }

@@ -67,11 +67,13 @@ struct prove_options {
 	size_t neach;
 	const struct prove_launch *launches; /* NULL: any */
 	size_t nlaunches;
-	bool only_launched; /* kernels that none of the launches is of are left out */
+	bool only_launched;	   /* kernels that none of the launches is of are left out */
+	bool is_of_launches_alone; /* nor is it asked what other launches would do */
 	/* Kernels by their mangled names, nonly of them; 0: all. No part of what is kept. */
 	const char *const *only;
 	size_t nonly;
 	const char *cache;  /* folder for results, or NULL */
+	bool keeps_late;    /* there, what more time might change, too */
 	uint64_t cache_key; /* what else the results depend on: the program */
 };
 

@@ -232,6 +232,7 @@ struct wire_key {
 struct wire_head {
 	struct wire_key key;
 	uint64_t bytes, sum; /* of what follows */
+	uint64_t limit_ms;   /* with more time than that another one is possible; 0: it isn't */
 };
 
 static void mix(struct wire_key *k, const void *p, size_t n)
@@ -249,10 +250,23 @@ static struct wire_key key_of(const struct wire_job *j)
 {
 	const struct prove_options *o = j->o;
 	struct wire_key k = {BASE_FNV_INIT, BASE_FNV_INIT ^ 0x9e3779b97f4a7c15ull};
-	bool flags[] = {o->may_alias,	   o->all_launches,   o->is_lockstep,	o->is_same_value,
-			o->wants_protocol, o->wants_remedies, o->level[0],	o->level[1],
-			o->level[2],	   o->level[3],	      o->counters_wrap, o->of_many_blocks,
-			o->any_contents,   o->tries_many,     o->no_assumes,	o->wants_extents};
+	bool flags[] = {o->may_alias,
+			o->all_launches,
+			o->is_lockstep,
+			o->is_same_value,
+			o->wants_protocol,
+			o->wants_remedies,
+			o->level[0],
+			o->level[1],
+			o->level[2],
+			o->level[3],
+			o->counters_wrap,
+			o->of_many_blocks,
+			o->any_contents,
+			o->tries_many,
+			o->no_assumes,
+			o->wants_extents,
+			o->is_of_launches_alone};
 
 	mix(&k, &o->cache_key, sizeof(o->cache_key));
 	mix(&k, j->text, j->size);
@@ -310,21 +324,26 @@ bool prove_wire_recall(struct base_arena *arena, const struct wire_job *j, struc
 		n -= sizeof(h);
 		ok = h.key.check == key.check && h.bytes == n &&
 		     h.sum == base_hash(rest, n, BASE_FNV_INIT) &&
+		     (!h.limit_ms || j->o->timeout_ms <= h.limit_ms) &&
 		     prove_wire_read(arena, rest, n, k);
 	}
-	k->is_cached = k->is_settled = ok;
+	k->is_cached = ok;
+	k->is_settled = ok && !h.limit_ms;
 	free(p);
 	return ok;
 }
 
-void prove_wire_keep(const struct wire_job *j, const char *p, size_t n)
+void prove_wire_keep(const struct wire_job *j, const char *p, size_t n, unsigned limit_ms)
 {
 	struct base_arena a = {0};
 	struct wire_key key = key_of(j);
 	const char *path = path_of(j, &key, &a), *part = base_printf(&a, "%s.%d", path, getpid());
 	struct base_buf b = {0};
 
-	const struct wire_head h = {.key = key, .bytes = n, .sum = base_hash(p, n, BASE_FNV_INIT)};
+	const struct wire_head h = {.key = key,
+				    .bytes = n,
+				    .sum = base_hash(p, n, BASE_FNV_INIT),
+				    .limit_ms = limit_ms};
 	base_buf_put(&b, &h, sizeof(h));
 	base_buf_put(&b, p, n);
 	mkdir(j->o->cache, 0777); /* the folder above it is the user's */

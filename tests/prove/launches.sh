@@ -167,6 +167,16 @@ expect 0 'launch .* w = 100, h = 70: race-free' "$collider" prove --no-cache --k
 expect 10 '"launches":\[\{"blockDim":\[64,1,1\],"gridDim":\[1,1,1\],"count":20' \
 	"$collider" prove --no-cache --format=json --kernel=strides --launches=seen
 expect 11 'no launch of this kernel was recorded' "$collider" prove --no-cache --kernel=never --launches=seen app.cu
+
+# What the CPU device asks about one launch: an answer that time cut short isn't one for more time,
+# and one that is found is one for less.
+{ grep -m1 '^{"ptx"' seen; grep -m1 '"kernel":"[^"]*transpose' seen; } >one
+rm -rf "$tree/collider"
+for x in 1:late 1:late 10000:proven 1:proven; do
+	bash -c "exec -a collider-prove-launch $collider ${x%:*} 3<one 4>answer"
+	[ "$(head -1 answer)" = "${x#*:}" ] || { echo "FAIL $x: $(cat answer)"; failed=1; }
+done
+
 # what can't be
 expect 1 'launched no kernel' "$collider" prove --run -- ./app none
 expect 2 'takes a program' "$collider" prove --run
