@@ -74,6 +74,19 @@ static void access_range(struct cpu_events *x, uint32_t actor, const struct prov
 typedef void range_fn(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
 		      uint64_t at, uint64_t bytes);
 
+/* The last of the rows from that one on that follow one another whole. One thread goes through all
+ * rows of a launch when it has ended, while others wait. */
+static uint64_t last_whole(const struct proven_touch *t, uint64_t i)
+{
+	const uint64_t whole = proven_word(UINT32_MAX, 0, 1u << t->wide);
+
+	if ((uint32_t)t->row[i] != whole)
+		return i;
+	while (i + 1 < t->row_hi && (uint32_t)t->row[i + 1] == whole)
+		i++;
+	return i;
+}
+
 /* Calls fn for runs of rows; returns how many there are. */
 static uint64_t each_run(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
 			 const struct proven_array *a, range_fn *fn)
@@ -83,7 +96,8 @@ static uint64_t each_run(struct cpu_events *x, uint32_t actor, const struct prov
 	for (uint64_t i = t->row_lo; i <= t->row_hi; i++) {
 		uint64_t row = i < t->row_hi ? t->row[i] : 0, start = proven_start(t, i);
 		if (row && from != end && start + proven_first(row) == end) {
-			end = start + proven_end(row);
+			i = last_whole(t, i);
+			end = proven_start(t, i) + proven_end(t->row[i]);
 			continue;
 		}
 		if (fn && from != end)
