@@ -32,14 +32,38 @@ const struct ex *prove_ev_ring_value(struct ev *e, uint32_t loop, const struct e
 		       : v;
 }
 
+static bool is_const(const struct ex *v, uint64_t imm)
+{
+	return v->op == EX_CONST && v->imm == imm;
+}
+
+/* Does it count from 0 by 1, without wrapping, as numbers that `op` compares? */
+static bool is_counted(const struct ex *v, const struct ex *ctr, enum ex_op op)
+{
+	bool is_kept = v->imm != EX_IND_WRAPS &&
+		       (op == EX_EQ || v->imm == (op == EX_SLT ? EX_IND_SIGNED : EX_IND_UNSIGNED));
+
+	return v == ctr || (v->op == EX_IND && v->a[2] == ctr && is_kept && is_const(v->a[0], 0) &&
+			    is_const(v->a[1], 1));
+}
+
+/* Is it asked whether this is the first iteration, or that it isn't? */
+static bool is_of_first(const struct ex *v, const struct ex *ctr)
+{
+	if (v->op == EX_EQ)
+		return is_const(v->a[1], 0) && is_counted(v->a[0], ctr, EX_EQ);
+	return (v->op == EX_SLT || v->op == EX_ULT) && is_const(v->a[0], 0) &&
+	       is_counted(v->a[1], ctr, (enum ex_op)v->op);
+}
+
 /* Does v depend on the counter by nothing but remainders, of divisors of n? (Other rings.) With a
  * lead it may do something else in the first iteration. */
 static bool comes_back(const struct ex *v, const struct ex *ctr, unsigned n, bool has_lead)
 {
 	if (v->op == EX_UREM && v->a[0] == ctr && v->a[1]->op == EX_CONST && v->a[1]->imm)
 		return n % v->a[1]->imm == 0;
-	if (has_lead && v->op == EX_EQ && v->a[0] == ctr && v->a[1]->op == EX_CONST)
-		return !v->a[1]->imm;
+	if (has_lead && is_of_first(v, ctr))
+		return true;
 	if (v->op == EX_PHI || v->op == EX_VAR || v->op == EX_KEXIT || v == ctr)
 		return !prove_ex_contains(v, ctr);
 	for (uint32_t i = 0; i < v->n && v->has_ctr; i++)
