@@ -79,11 +79,21 @@ static bool find_window(struct check *c, const struct mbarriers *x, struct ring 
 	return false;
 }
 
-/* May the two be for one number? */
+static bool follows(const struct op *a, const struct op *b)
+{
+	return a->after != IR_NONE && a->after == b->loop;
+}
+
+/* May the two be for one number? What follows a loop is for a later one than any there, or in
+ * front. */
 static bool is_one_number(const struct mbarriers *x, const struct op *a, const struct op *b)
 {
-	return rings_is_apart(x, a) == rings_is_apart(x, b) &&
-	       (!rings_is_apart(x, a) || a->shift == b->shift);
+	bool is_apart = rings_is_apart(x, a);
+
+	if (follows(a, b) || follows(b, a) || is_apart != rings_is_apart(x, b))
+		return false;
+	return is_apart || (a->after != IR_NONE && a->after == b->after) ? a->shift == b->shift
+									 : true;
 }
 
 /* No more threads arrive than are counted, each at one place for a number. */
@@ -226,19 +236,16 @@ static bool is_wait(struct check *c, const struct mbarriers *x, struct op *o)
 	       find_often(c, x, o);
 }
 
-/*
- * A thread that comes to a place, where `guard` lets it, has waited: in the same iteration (0), the
- * one before it (1), or that isn't known.
- */
-static int waited(struct check *c, const struct mbarriers *x, const struct op *o,
-		  struct order_at to, const struct ex *guard)
+int rings_waited(struct check *c, const struct mbarriers *x, const struct op *o, struct order_at to,
+		 const struct ex *guard)
 {
 	const struct ir *ir = c->e->ir;
 	struct order_question q = {.guard = guard, .block = to.block};
 
 	if (rings_is_in(c, o->spin, to.block))
 		return RINGS_NEVER;
-	if (o->m->block != to.block && prove_ir_dominates(ir, o->m->block, to.block) &&
+	if ((o->m->block == to.block ? o->m->index < to.step
+				     : prove_ir_dominates(ir, o->m->block, to.block)) &&
 	    (o->loop == IR_NONE || rings_is_in(c, o->loop, to.block)))
 		return 0;
 	if (!rings_is_in(c, o->loop, to.block))
@@ -266,7 +273,7 @@ int rings_heard(struct check *c, const struct mbarriers *x, const struct ring *r
 		if (!rings_is_kind(o, IR_MBAR_WAIT) || &x->ring[o->ring] != r ||
 		    (rings_is_apart(x, o) && rings_loop_of(c, x, to.block) != IR_NONE))
 			continue;
-		int since = waited(c, x, o, to, guard);
+		int since = rings_waited(c, x, o, to, guard);
 		n = rings_least(n, rings_sum(o->lag * (int)r->stages - o->shift, since));
 	}
 	return n;
@@ -285,9 +292,9 @@ static int link_of(struct check *c, const struct mbarriers *x, const struct ring
 		const struct op *o = &x->op[i];
 		if (!rings_is_arrival(x, i, y))
 			continue;
-		int n = !r->loop_ops != !y->loop_ops
-				? RINGS_NEVER
-				: rings_heard(c, x, r, rings_at(o), o->m->guard);
+		int n = !r->loop_ops != !y->loop_ops ? RINGS_NEVER
+			: o->after != IR_NONE	     ? rings_heard_after(c, x, r, o)
+					      : rings_heard(c, x, r, rings_at(o), o->m->guard);
 		n = rings_sum(n, o->shift);
 		if (rings_is_apart(x, o))
 			n = rings_least(n, o->shift + 1);
@@ -418,10 +425,10 @@ static bool find_shift(struct check *c, struct mbarriers *x, struct ring *r)
 		const struct op *o = &x->op[i];
 		if (!rings_is_arrival(x, i, r))
 			continue;
-		if (rings_is_apart(x, o)) {
+		if (rings_is_apart(x, o))
 			has_front = true;
+		if (rings_is_apart(x, o) || o->after != IR_NONE)
 			continue;
-		}
 		if (in && in->shift != o->shift)
 			return false;
 		in = o;
@@ -435,13 +442,15 @@ static bool find_shift(struct check *c, struct mbarriers *x, struct ring *r)
 		struct op *o = &x->op[i];
 		if (&x->ring[o->ring] != r || rings_is_kind(o, IR_MBAR_WAIT))
 			continue;
-		if (!rings_is_apart(x, o) && o->shift == was)
+		if (!rings_is_apart(x, o) && o->after == IR_NONE && o->shift == was)
 			o->shift = r->shift;
 	}
 	for (uint32_t i = 0; i < x->nops; i++) {
-		const struct op *o = &x->op[i];
-		if (&x->ring[o->ring] == r && !rings_is_kind(o, IR_MBAR_WAIT) &&
-		    rings_is_apart(x, o) && !is_in_front(c, x, r, o))
+		struct op *o = &x->op[i];
+		if (&x->ring[o->ring] != r || rings_is_kind(o, IR_MBAR_WAIT))
+			continue;
+		if ((rings_is_apart(x, o) && !is_in_front(c, x, r, o)) ||
+		    (o->after != IR_NONE && !rings_number_after(c, x, o)))
 			return false;
 	}
 	return true;
@@ -454,7 +463,7 @@ static bool find_ops(struct check *c, struct mbarriers *x)
 	/* those in loops first, which say what rings there are */
 	for (size_t i = 0; i < 2 * c->e->mbars.n; i++) {
 		const struct ev_mbar *m = &c->e->mbars.v[i % c->e->mbars.n];
-		struct op o = {.m = m};
+		struct op o = {.m = m, .after = IR_NONE};
 		if (m->mbar->kind == IR_MBAR_INIT)
 			continue;
 		if (m->mbar->kind >= IR_MBAR_INVAL || x->nops == RINGS_MAX_OPS)
@@ -470,19 +479,22 @@ static bool find_ops(struct check *c, struct mbarriers *x)
 	return x->nops > 0;
 }
 
-/* Of a wait that is ahead: has each thread waited for the first numbers in front of the loop? */
-static bool has_front(const struct check *c, const struct mbarriers *x, const struct op *o)
+bool rings_has_front(struct check *c, const struct mbarriers *x, const struct op *o,
+		     struct order_at to, const struct ex *guard)
 {
-	const struct ir *ir = c->e->ir;
 	int n = 0;
 
 	if (o->loop == IR_NONE || o->lag || o->shift <= 0)
 		return true;
 	for (uint32_t i = 0; i < x->nops && n < o->shift; i++) {
 		const struct op *y = &x->op[i];
+		struct order_question q = {.guard = guard, .block = to.block};
 		if (!rings_is_kind(y, IR_MBAR_WAIT) || y->ring != o->ring || y->lag ||
 		    !rings_is_apart(x, y) || y->shift != n ||
-		    !prove_ir_dominates(ir, y->m->block, ir->loops[o->loop].header))
+		    order_leads_to(c, to, rings_at(y), IR_NONE))
+			continue;
+		q.denied[0] = y->m->guard;
+		if (!prove_ir_dominates(c->e->ir, y->m->block, to.block) && !order_is_never(c, &q))
 			continue;
 		n++;
 		i = UINT32_MAX; /* from the first one on, for the next number */
@@ -495,12 +507,15 @@ static void keep_waits(struct check *c, struct mbarriers *x)
 	bool is_kept[RINGS_MAX_OPS];
 	uint32_t n = 0;
 
+	rings_join_tries(c, x);
 	for (uint32_t i = 0; i < x->nops; i++)
 		if (!rings_is_kind(&x->op[i], IR_MBAR_WAIT) || is_wait(c, x, &x->op[i]))
 			x->op[n++] = x->op[i];
 	x->nops = n;
 	for (uint32_t i = 0; i < n; i++)
-		is_kept[i] = !rings_is_kind(&x->op[i], IR_MBAR_WAIT) || has_front(c, x, &x->op[i]);
+		is_kept[i] =
+			!rings_is_kind(&x->op[i], IR_MBAR_WAIT) ||
+			rings_has_front(c, x, &x->op[i], rings_at(&x->op[i]), x->op[i].m->guard);
 	x->nops = 0;
 	for (uint32_t i = 0; i < n; i++)
 		if (is_kept[i])

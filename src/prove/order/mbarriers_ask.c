@@ -28,7 +28,8 @@ static bool takes_part(struct check *c, const struct mbarriers *x, const struct 
 	return r->who == ONE || named_is_among(c, a, r->lo, r->lo + 32 * r->count);
 }
 
-/* Does a barrier of all lanes of a warp end the block, once in each iteration of the loop? */
+/* Does a barrier of all lanes of a warp end the block, once in each iteration of the loop, or
+ * outside of loops? */
 static bool is_warp_barrier(const struct check *c, uint32_t block, uint32_t loop)
 {
 	const struct ir *ir = c->e->ir;
@@ -38,7 +39,33 @@ static bool is_warp_barrier(const struct check *c, uint32_t block, uint32_t loop
 
 	return st && x->is_reached && st->kind == IR_WARP_BARRIER && st->pred == IR_NONE &&
 	       x->loop == loop && mask && mask->op == EX_CONST && mask->imm == UINT32_MAX &&
-	       prove_ir_dominates(ir, block, ir->loops[loop].latch);
+	       (loop == IR_NONE || prove_ir_dominates(ir, block, ir->loops[loop].latch));
+}
+
+/* As arrives_by_warp(), before one arrival: RINGS_NEVER, or a number of iterations. */
+static int by_warp_before(const struct check *c, const struct op *by, const struct ev_access *a)
+{
+	const struct ir *ir = c->e->ir;
+	uint32_t loop = by->after != IR_NONE ? by->after : by->loop;
+	uint32_t header = loop == IR_NONE ? IR_NONE : ir->loops[loop].header;
+	int n = RINGS_NEVER;
+
+	if (!rings_is_in(c, loop, a->block))
+		return RINGS_NEVER;
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		struct order_at at = {b, ir->blocks.v[b].first + ir->blocks.v[b].n};
+		if (b == by->m->block || !prove_ir_dominates(ir, b, by->m->block))
+			continue;
+		if (is_warp_barrier(c, b, loop)) {
+			int late = order_leads_to(c, at, order_of(a), header);
+			/* what the last iteration does after it isn't before what follows the loop */
+			n = late && by->after != IR_NONE ? n : rings_least(n, late);
+		} else if (by->after != IR_NONE && is_warp_barrier(c, b, IR_NONE) &&
+			   !order_leads_to(c, at, order_of(a), IR_NONE)) {
+			n = 0;
+		}
+	}
+	return n;
 }
 
 /*
@@ -48,30 +75,26 @@ static bool is_warp_barrier(const struct check *c, uint32_t block, uint32_t loop
 static int arrives_by_warp(struct check *c, const struct mbarriers *x, const struct ring *r,
 			   const struct ev_access *a)
 {
-	const struct ir *ir = c->e->ir;
-	const struct op *by = NULL;
 	struct order_who who = {a->guard, a->block};
-	int n = RINGS_NEVER;
+	bool is_in = false;
+	int n = 0;
 
+	if (!c->phases[IR_RANK_WARP].is_used || c->phases[IR_RANK_WARP].mask ||
+	    !named_is_among(c, &who, r->lo, r->lo + 32 * r->count))
+		return RINGS_NEVER;
 	for (uint32_t i = 0; i < x->nops; i++) {
+		const struct op *by = &x->op[i];
 		if (!rings_is_arrival(x, i, r))
 			continue;
-		if (by || !rings_is_kind(&x->op[i], IR_MBAR_ARRIVE))
+		int before =
+			rings_is_kind(by, IR_MBAR_ARRIVE) ? by_warp_before(c, by, a) : RINGS_NEVER;
+		if (before == RINGS_NEVER || (is_in && by->after == IR_NONE))
 			return RINGS_NEVER;
-		by = &x->op[i];
+		is_in |= by->after == IR_NONE;
+		n = before > n ? before : n;
 	}
-	if (!rings_is_in(c, by->loop, a->block) || !c->phases[IR_RANK_WARP].is_used ||
-	    c->phases[IR_RANK_WARP].mask || !named_is_among(c, &who, r->lo, r->lo + 32 * r->count))
-		return RINGS_NEVER;
-	for (uint32_t b = 0; b < ir->blocks.n; b++) {
-		struct order_at at = {b, ir->blocks.v[b].first + ir->blocks.v[b].n};
-		if (is_warp_barrier(c, b, by->loop) && b != by->m->block &&
-		    prove_ir_dominates(ir, b, by->m->block))
-			n = rings_least(
-				n, order_leads_to(c, at, order_of(a), ir->loops[by->loop].header));
-	}
-	n = rings_sum(n, by->shift);
-	return n > 0 ? n : 0;
+	n += r->shift;
+	return !is_in ? RINGS_NEVER : n > 0 ? n : 0;
 }
 
 /* Does a thread that does the one, in any iteration, never do the other, in any? */
@@ -137,7 +160,11 @@ static int arrives(struct check *c, const struct mbarriers *x, const struct ring
 		/* of cp.async: what else the thread does isn't released */
 		if (!rings_is_kind(o, IR_MBAR_ARRIVE))
 			return RINGS_NEVER;
-		if (rings_is_apart(x, o)) {
+		if (o->after != IR_NONE) {
+			if (order_leads_to(c, rings_at(o), order_of(a), IR_NONE) ||
+			    arrives_after(c, o, a) > 0)
+				return RINGS_NEVER;
+		} else if (rings_is_apart(x, o)) {
 			if (order_leads_to(c, rings_at(o), order_of(a), IR_NONE) ||
 			    arrives_after(c, o, a) > 0)
 				front = o->shift >= front ? o->shift + 1 : front;

@@ -196,7 +196,11 @@ bool rings_find(struct check *c, struct mbarriers *x, struct op *o)
 {
 	struct ring r = {.root = o->m->root};
 
-	if (r.root.kind != EV_ROOT_OBJECT || !o->m->off || !find_turn(c, o, &r.base, &r.stages))
+	if (r.root.kind != EV_ROOT_OBJECT || !o->m->off)
+		return false;
+	if (rings_find_after(c, x, o))
+		return true;
+	if (!find_turn(c, o, &r.base, &r.stages))
 		return false;
 	if (find_apart(x, o, r.base))
 		return true;

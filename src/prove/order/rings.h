@@ -17,6 +17,8 @@ struct op {
 	uint32_t loop; /* whose iterations are counted, or IR_NONE */
 	/* It is for number k + shift of its ring in iteration k; outside of loops for this one. */
 	int shift;
+	/* An arrival that follows this loop, or IR_NONE: k is the iteration that leaves it. */
+	uint32_t after;
 	/* Of a wait. */
 	int lag;
 	uint32_t spin; /* it is repeated in this loop until the phase is over; or IR_NONE */
@@ -80,10 +82,10 @@ static inline struct order_who rings_who(const struct op *o)
 	return (struct order_who){o->m->guard, o->m->block};
 }
 
-/* Is it in front of the loop whose iterations use the ring, or what follows it? */
+/* Is it in front of the loop whose iterations use the ring, or a wait that follows it? */
 static inline bool rings_is_apart(const struct mbarriers *x, const struct op *o)
 {
-	return o->loop == IR_NONE && x->ring[o->ring].loop_ops;
+	return o->loop == IR_NONE && o->after == IR_NONE && x->ring[o->ring].loop_ops;
 }
 
 /* Is operation i an arrival at the ring? */
@@ -122,6 +124,21 @@ bool rings_add_init(struct check *c, struct mbarriers *x, const struct ev_mbar *
 /* May anything else write to the ring's bytes? */
 bool rings_are_touched(struct check *c, const struct ring *r);
 
+/* ---- tails.c ---- */
+
+/* Is the operation an arrival that follows the loop whose arrivals are its ring's? Finds which. */
+bool rings_find_after(struct check *c, const struct mbarriers *x, struct op *o);
+/* With the ring's shift known: is its number greater than the loop's? Finds it. */
+bool rings_number_after(struct check *c, const struct mbarriers *x, struct op *o);
+/* As rings_heard, at such an arrival, of number k less the result. */
+int rings_heard_after(struct check *c, const struct mbarriers *x, const struct ring *r,
+		      const struct op *o);
+
+/* ---- tried.c ---- */
+
+/* Puts each wait together with its first try, where it is repeated only if that failed. */
+void rings_join_tries(struct check *c, struct mbarriers *x);
+
 /* ---- mbarriers.c ---- */
 
 /* Do two different threads of a block never do the two? */
@@ -131,5 +148,15 @@ bool rings_is_one_thread(struct check *c, const struct order_who *x, const struc
  * a ring up to which number? That is k less the result. RINGS_NEVER: that isn't known. */
 int rings_heard(struct check *c, const struct mbarriers *x, const struct ring *r,
 		struct order_at to, const struct ex *guard);
+/*
+ * A thread that comes to a place, where `guard` lets it, has waited: in the same iteration (0), the
+ * one before it (1), or that isn't known.
+ */
+int rings_waited(struct check *c, const struct mbarriers *x, const struct op *o, struct order_at to,
+		 const struct ex *guard);
+/* Of a wait in a loop that is ahead: has each thread that comes to a place, where `guard` lets it,
+ * waited for the first numbers in front of the loop? */
+bool rings_has_front(struct check *c, const struct mbarriers *x, const struct op *o,
+		     struct order_at to, const struct ex *guard);
 
 #endif
