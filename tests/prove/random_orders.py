@@ -26,6 +26,7 @@ ONLY_COPIES = sys.argv[5:6] == ['copies']
 ONLY_PRODUCTS = sys.argv[5:6] == ['products']
 ONLY_MBARRIERS = sys.argv[5:6] == ['mbarriers'] or ONLY_COPIES or ONLY_PRODUCTS
 BLOCK, GRID, TURNS = (128 if SEED % 2 else 160, 2, 5) if ONLY_PRODUCTS else (64, 4, 5)
+MORE = 100  # from this on a loop has so many turns less, and one more in odd blocks
 WORDS = 576 if ONLY_PRODUCTS else 32  # of a stage: 2048 bytes of A, 256 of B
 
 # ---- trees: ('if', guard, [statements]), ('loop', n, [statements]), or (name, field...) ----------
@@ -43,6 +44,9 @@ STAGE.update({'plus%d' % m: lambda k, m=m: k.op('rem', k.op('add', INDEX['turn']
 STAGE.update({'fix%d' % i: lambda k, i=i: k.const(i) for i in (0, 1, 2)})
 # ... as Triton carries them around the loop: -1, then 0, 1, ... and 0 again; the parity changes there.
 STAGE.update({'roll%d' % m: lambda k, m=m: k.rolls[-1].get(m, (0, 0))[0] or k.const(0) for m in (2, 3, 4)})
+# ... behind a loop: of the number of its turns, or of the last one.
+STAGE.update({'gone%d' % m: lambda k, m=m: k.op('rem', k.done or k.const(0), m) for m in (2, 3, 4)})
+STAGE.update({'gone before%d' % m: lambda k, m=m: k.op('rem', k.op('add', k.done or k.const(0), m - 1), m) for m in (2, 3, 4)})
 STAGE['next'] = lambda k: k.op('rem', k.op('add', INDEX['turn'](k), 1), 2)
 PARITY = {'phase%d' % m: lambda k, m=m: k.op('and', k.op('div', INDEX['turn'](k), m), 1) for m in (1, 2, 3, 4)}
 PARITY.update({'rolled%d' % m: lambda k, m=m: k.rolls[-1].get(m, (0, 0))[1] or k.const(0) for m in (2, 3, 4)})
@@ -79,15 +83,34 @@ def lock(r, what, release=True):
     return [take, ('fence', 'gpu'), *what, ('fence', 'gpu'), give]
 
 
-def shifted(r, take, give):
-    """A reader that takes its first stage in front of its loop, gives stages back a turn late, or has
-    one more filled in each turn than in front; take(stage, phase) and give(stage)."""
-    m, kind = r.randint(2, 4), r.choice(('ahead', 'ahead', 'behind', 'filled'))
+def more(r, n):
+    """Turns, or what counts as these and one more in odd blocks."""
+    return n + (MORE if r.random() < .5 else 0)
+
+
+def tried(r, body):
+    """With some of its waits as those that are tried once before."""
+    return [(('m try',) + s[1:]) if s[0] == 'm wait' and r.random() < .5 else
+            tuple(tried(r, f) if isinstance(f, list) else f for f in s) for s in body]
+
+
+def shifted(r, take, give, others=()):
+    """A reader that takes its first stage in front of its loop, gives stages back a turn late (then
+    perhaps the last one behind it; by one lane), or has one more filled in each turn than in front;
+    take(stage, phase) and give(stage)."""
+    m, kind = r.randint(2, 4), r.choice(('ahead', 'ahead', 'behind', 'filled', *others))
     mod, phase = 'mod%d' % m, 'phase%d' % m
+    tail = r.random() < .5  # the last stage is given back behind the loop
     if kind == 'ahead':
-        return m, kind, [*take('fix0', 'even'), ('loop', TURNS - 1, [*take('plus%d' % m, 'plus phase%d' % m), ('m arrive', 'E', mod)])]
+        return m, kind, [*take('fix0', 'even'), ('loop', more(r, TURNS - 1), [*take('plus%d' % m, 'plus phase%d' % m), ('m arrive', 'E', mod)]),
+                         *([('w wait', 0)] * ONLY_PRODUCTS + [('m arrive', 'E', 'gone%d' % m)]) * tail]
+    if kind == 'by lane':
+        late = ('if', 'later turns', [('if', 'warp 1 first', [('m arrive', 'E', 'ahead%d' % m)])])
+        return m, kind, [('loop', more(r, TURNS), [*take(mod, phase), ('syncwarp', 0), late]),
+                         *[('syncwarp', 0), ('if', 'warp 1 first', [('m arrive', 'E', 'gone before%d' % m)])] * tail]
     if kind == 'behind':
-        return m, kind, [('loop', TURNS, [*take(mod, phase), ('if', 'later turns', [('m arrive', 'E', 'ahead%d' % m)])])]
+        return m, kind, [('loop', more(r, TURNS), [*take(mod, phase), ('if', 'later turns', [('m arrive', 'E', 'ahead%d' % m)])]),
+                         *([('w wait', 0)] * ONLY_PRODUCTS + [('m arrive', 'E', 'gone before%d' % m)]) * tail]
     front = [s for i in range(m - 1) for s in give('fix%d' % i)]
     again = [('m wait', 'E', 'ahead%d' % m, 'behind%d' % m), *give('ahead%d' % m)]
     return m, kind, [first(*front), ('loop', TURNS, [*take(mod, phase), ('m arrive', 'E', mod), first(*again)])]
@@ -97,11 +120,12 @@ def with_mbarriers(r):
     """One that all threads use in turns, or a full and an empty one for each stage."""
     if r.random() < .3:
         give = lambda s: [('m expect', 'F', s, 128), ('fill', s, 128, 'F', s)]
-        m, kind, body = shifted(r, lambda s, p: [('m wait', 'F', s, p), ('load', ('s', s + ' back'))], give)
-        up = [first(('set up', 'F', 1, m), ('set up', 'E', BLOCK if kind == 'filled' else 32, m)), ('bar', 0)]
+        m, kind, body = shifted(r, lambda s, p: [('m wait', 'F', s, p), ('load', ('s', s + ' back'))], give, ('by lane',) * 2)
+        of_empty = {'filled': BLOCK, 'by lane': 1}.get(kind, 32)
+        up = [first(('set up', 'F', 1, m), ('set up', 'E', of_empty, m)), ('bar', 0)]
         if kind == 'filled':
             return up + body
-        fill = [('loop', TURNS, [('m wait', 'E', 'mod%d' % m, 'not phase%d' % m), *give('mod%d' % m)])]
+        fill = [('loop', TURNS + MORE, [('m wait', 'E', 'mod%d' % m, 'not phase%d' % m), *give('mod%d' % m)])]
         return up + [('if', 'warp 0 first', fill), ('if', 'warp 1', body)]
     m = r.randint(1, 4)
     stage, phase = ('roll%d' % m, 'rolled%d' % m) if m > 1 and r.random() < .3 else ('mod%d' % m, 'phase%d' % m)
@@ -167,7 +191,7 @@ def with_products(r):
         up = [first(('set up', 'F', 1, m), ('set up', 'E', 128, m)), ('bar', 0)]
         if kind == 'filled' or BLOCK == 128:
             return up + [body]
-        return up + [('if', 'producer', [('loop', TURNS, [('m wait', 'E', 'mod%d' % m, 'not phase%d' % m), *give('mod%d' % m)])]), body]
+        return up + [('if', 'producer', [('loop', TURNS + MORE, [('m wait', 'E', 'mod%d' % m, 'not phase%d' % m), *give('mod%d' % m)])]), body]
     m, kind = r.randint(1, 4), r.choice(('stored', 'stored', 'stored', 'ring', 'ring', 'ring', 'ring by warps', 'ring by one', 'one loop', 'barrier', 'once'))
     stage, phase = 'mod%d' % m, 'phase%d' % m
     product = [('mma', stage), *([('mma', stage)] if r.random() < .3 else []), ('w commit', 0)]
@@ -191,6 +215,11 @@ def with_products(r):
 
 
 def shape(r):
+    body = plain_shape(r)
+    return tried(r, body) if r.random() < .3 else body
+
+
+def plain_shape(r):
     if ONLY_PRODUCTS:
         return with_products(r)
     if ONLY_COPIES:
@@ -244,11 +273,7 @@ def shape(r):
 
 def lists_of(body):
     """All lists of statements."""
-    out = [body]
-    for s in body:
-        if isinstance(s[-1], list):
-            out += lists_of(s[-1])
-    return out
+    return [body] + [x for s in body if isinstance(s[-1], list) for x in lists_of(s[-1])]
 
 
 def words_of(body):
@@ -315,7 +340,7 @@ def change(r, body):
 class Text:
     def __init__(self, name):
         self.name, self.out, self.regs, self.wide, self.preds, self.labels = name, [], 8, 8, 1, 0  # %p0: of products
-        self.loops, self.rolls, self.ticket = [], [{}], None
+        self.loops, self.rolls, self.ticket, self.done = [], [{}], None, None
 
     def say(self, s):
         self.out.append('\t' + s)
@@ -373,11 +398,15 @@ class Text:
         r = self.op('mul', STAGE[stage](self), 8)
         return '[%s]' % self.op('add', r, '%r5' if ring == 'F' else '%r6')
 
-    def try_wait(self, form, what):
-        top, p = self.label(), self.pred()
+    def try_wait(self, form, what, is_tried=False):
+        top, p, end = self.label(), self.pred(), self.label()
+        if is_tried:
+            self.say('mbarrier.try_wait%s.shared.b64 %s, %s;' % (form, p, what))
+            self.say('@%s bra %s;' % (p, end))
         self.out.append(top + ':')
         self.say('mbarrier.try_wait%s.shared.b64 %s, %s;' % (form, p, what))
         self.say('@!%s bra %s;' % (p, top))
+        self.out.append(end + ':')
 
     def with_mbarrier(self, s):
         if s[0] == 'set up':
@@ -391,8 +420,8 @@ class Text:
             self.say('mbarrier.arrive.shared.b64 %%w7, %s;' % self.mbarrier(s[1], s[2]))
         elif s[0] == 'm expect':
             self.say('mbarrier.arrive.expect_tx.shared.b64 %%w7, %s, %d;' % (self.mbarrier(s[1], s[2]), s[3]))
-        elif s[0] == 'm wait':
-            self.try_wait('.parity', '%s, %s' % (self.mbarrier(s[1], s[2]), PARITY[s[3]](self)))
+        elif s[0] in ('m wait', 'm try'):
+            self.try_wait('.parity', '%s, %s' % (self.mbarrier(s[1], s[2]), PARITY[s[3]](self)), s[0] == 'm try')
         elif s[0] == 'm token':
             self.wide += 1
             t, at = '%%w%d' % (self.wide - 1), self.mbarrier(s[1], s[2])
@@ -481,7 +510,8 @@ class Text:
             self.body(s[2])
             self.out.append(end + ':')
         elif kind == 'loop':
-            i, top, p = self.const(0), self.label(), None
+            i, top, p, turns = self.const(0), self.label(), None, str(s[1])
+            turns = self.op('add', INDEX['odd'](self), s[1] - MORE) if s[1] >= MORE else turns
             rolls = {m: (self.const(-1), self.const(0)) for m in (2, 3, 4) if any('roll%d' % m in w or 'rolled%d' % m in w for w in words_of(s[2]))}
             self.out.append(top + ':')
             for m, (stage, phase) in rolls.items():
@@ -497,13 +527,14 @@ class Text:
             self.rolls.pop()
             p = self.pred()
             self.say('add.u32 %s, %s, 1;' % (i, i))
-            self.say('setp.lt.u32 %s, %s, %d;' % (p, i, s[1]))
+            self.say('setp.lt.u32 %s, %s, %s;' % (p, i, turns))
             self.say('@%s bra %s;' % (p, top))
+            self.done = i
         elif kind == 'load':
             self.say('add.u32 %%r7, %%r7, %s;' % self.load(s[1], ''))
         elif kind == 'store':
             self.store(s[1], '', '%r7')
-        elif kind in ('set up', 'init fence', 'syncwarp', 'm arrive', 'm expect', 'm wait', 'm token', 'fill', 'm copied'):
+        elif kind in ('set up', 'init fence', 'syncwarp', 'm arrive', 'm expect', 'm wait', 'm try', 'm token', 'fill', 'm copied'):
             self.with_mbarrier(s)
         elif kind in ('copy', 'send', 'commit', 'wait all', 'wait group', 'proxy fence', 'send commit', 'send taken', 'send wait'):
             self.with_copy(s)
