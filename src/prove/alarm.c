@@ -57,6 +57,8 @@ const char *prove_alarm_object(struct check *c, const struct ev_access *a)
 		return base_printf(c->arena, "the array of parameter %u",
 				   p ? (unsigned)(p - c->names.param) + 1 : 0);
 	}
+	if (a->root.kind == EV_ROOT_PRIVATE)
+		return "the thread's own memory";
 	return a->root.kind == EV_ROOT_LOADED ? "an array whose address was loaded"
 					      : "an address that is not understood";
 }

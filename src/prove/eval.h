@@ -148,6 +148,7 @@ struct ev {
 	struct ev_phi *phi; /* [loop][cell] */
 	struct ev_loop *loops;
 	BASE_VEC(struct ev_access) accesses;
+	BASE_VEC(struct ev_access) own; /* to the thread's own arrays */
 	BASE_VEC(struct ev_touch) touches;
 	struct ev_access lost; /* a copy whose ways aren't followed to the end; or step: NULL */
 	BASE_VEC(struct ev_assume) assumes;

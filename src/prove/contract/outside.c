@@ -13,7 +13,8 @@
  * dimensions that are fixed, and 0 or 1 in others (but for launches of one thread or block).
  *
  * Misses: launches that are all left by different threads of a free dimension; what depends on
- * parameters, or on what a loop carries; dynamic shared memory; the thread's own arrays.
+ * parameters, or on what a loop carries; dynamic shared memory. A thread's own arrays are one, as
+ * the compiler lays them side by side on its stack.
  * Costs: nothing for accesses whose bounds show that they are inside; for others a few small
  * launches on numbers, seldom the solver, by a twentieth of the time that is left.
  */
@@ -91,16 +92,41 @@ static const char *why_outside(struct check *c, struct contract *contract,
 								: NULL;
 }
 
-/* Of an earlier access the same was asked. */
-static bool is_known(const struct check *c, size_t i)
+/* Of an earlier access of the list the same was asked. */
+static bool is_known(const struct ev_access *list, size_t i)
 {
-	const struct ev_access *a = &c->e->accesses.v[i];
+	const struct ev_access *a = &list[i];
 
 	for (size_t k = 0; k < i; k++) {
-		const struct ev_access *b = &c->e->accesses.v[k];
+		const struct ev_access *b = &list[k];
 		if (a->block == b->block && a->guard == b->guard && a->whole == b->whole &&
 		    a->mem->bytes == b->mem->bytes && prove_ev_same_root(&a->root, &b->root))
 			return true;
+	}
+	return false;
+}
+
+static bool look_at(struct check *c, struct contract *mine, const struct ev_access *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct ev_access *x = &list[i];
+		/* a product's lines are in its descriptor (matrix.c) */
+		if (x->is_late || x->mem->matrix || is_known(list, i))
+			continue;
+		const char *who = why_outside(c, mine, x);
+		if (!who)
+			continue;
+		prove_nothing_is_proven(c);
+		prove_alarm_problem(
+			RACE_PROBLEM_UNPROVEN, x->step->at,
+			base_printf(
+				c->arena,
+				"%s accesses memory outside of %s, which has %llu bytes: by the "
+				"contract there is no such launch, so that nothing is proven",
+				who, prove_alarm_object(c, x),
+				(unsigned long long)c->e->ir->objects.v[x->root.id].bytes),
+			c);
+		return true;
 	}
 	return false;
 }
@@ -114,24 +140,6 @@ void prove_find_outside(struct check *c, const struct contract *contract)
 		return;
 	mine.deadline = now + (c->deadline - now) / 20;
 	mine.npins = prove_pins_find(c->e, mine.pin);
-	for (size_t i = 0; i < c->e->accesses.n; i++) {
-		const struct ev_access *x = &c->e->accesses.v[i];
-		/* a product's lines are in its descriptor (matrix.c) */
-		if (x->is_late || x->mem->matrix || is_known(c, i))
-			continue;
-		const char *who = why_outside(c, &mine, x);
-		if (!who)
-			continue;
-		prove_nothing_is_proven(c);
-		prove_alarm_problem(
-			RACE_PROBLEM_UNPROVEN, x->step->at,
-			base_printf(
-				c->arena,
-				"%s accesses memory outside of %s, which has %llu bytes: by the "
-				"contract there is no such launch, so that nothing is proven",
-				who, prove_alarm_object(c, x),
-				(unsigned long long)c->e->ir->objects.v[x->root.id].bytes),
-			c);
-		return;
-	}
+	if (!look_at(c, &mine, c->e->accesses.v, c->e->accesses.n))
+		look_at(c, &mine, c->e->own.v, c->e->own.n);
 }

@@ -38,8 +38,8 @@ void prove_hold_both(struct check *c, uint32_t a, uint32_t b)
 
 const struct ex *prove_is_inside(struct check *c, const struct ev_access *x)
 {
-	const struct ir_object *o =
-		x->root.kind == EV_ROOT_OBJECT ? &c->e->ir->objects.v[x->root.id] : NULL;
+	bool is_known = x->root.kind == EV_ROOT_OBJECT || x->root.kind == EV_ROOT_PRIVATE;
+	const struct ir_object *o = is_known ? &c->e->ir->objects.v[x->root.id] : NULL;
 
 	if (!o || o->kind == IR_OBJ_DYNAMIC || o->bytes < x->mem->bytes)
 		return NULL;

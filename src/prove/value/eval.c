@@ -138,8 +138,15 @@ static const struct ex *access_at(struct ev *e, struct ev_access *a, const struc
 	if (a->root.kind == EV_ROOT_OBJECT)
 		a->is_shared = e->ir->objects.v[a->root.id].kind == IR_OBJ_SHARED ||
 			       e->ir->objects.v[a->root.id].kind == IR_OBJ_DYNAMIC;
-	if (a->root.kind == EV_ROOT_PRIVATE)
+	a->guard = e->guard[a->block];
+	if (guard)
+		a->guard = prove_ex_and(e->pool, a->guard, guard);
+	if (a->root.kind == EV_ROOT_PRIVATE) {
+		a->whole = a->off;
+		if (e->ir->objects.v[a->root.id].kind == IR_OBJ_LOCAL)
+			base_vec_push(&e->own, *a);
 		return prove_ev_private(e, a, guard);
+	}
 	if (st->mem->space == IR_LOCAL ||
 	    (a->root.kind == EV_ROOT_UNKNOWN && prove_ev_is_private(e, addr))) {
 		prove_ir_problem(e->ir, st->at, "a local address that is not understood");
@@ -155,9 +162,6 @@ static const struct ex *access_at(struct ev *e, struct ev_access *a, const struc
 		return v;
 	if (st->mem->kind != RACE_OP_READ)
 		note_write(e, &a->root);
-	a->guard = e->guard[a->block];
-	if (guard)
-		a->guard = prove_ex_and(e->pool, a->guard, guard);
 	if (a->guard->op != EX_CONST || a->guard->imm)
 		base_vec_push(&e->accesses, *a);
 	return v;
@@ -473,6 +477,7 @@ static void check_writes(struct ev *e)
 static void do_turn(struct ev *e)
 {
 	e->accesses.n = 0;
+	e->own.n = 0;
 	e->assumes.n = 0;
 	e->tickets.n = 0;
 	e->mbars.n = 0;
@@ -618,6 +623,7 @@ void prove_ev_free(struct ev *e)
 	free(e->cells);
 	e->cells = NULL;
 	base_vec_free(&e->accesses);
+	base_vec_free(&e->own);
 	base_vec_free(&e->touches);
 	base_vec_free(&e->assumes);
 	base_vec_free(&e->tickets);

@@ -139,3 +139,43 @@ __global__ void chosen_twin(float *out, const int *in)
 		s[threadIdx.x + 32] = 1;
 	out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];
 }
+
+// The thread's own array: the last place is behind it, which may be anything.
+// prove: own unproven free --block-dim=32
+__global__ void own(float *out, const float *in)
+{
+	float a[8];
+	for (int i = 0; i < 8; i++)
+		a[i] = in[i];
+	out[blockIdx.x * 32 + threadIdx.x] = a[threadIdx.x / 2];
+}
+
+// prove: own_twin race-free --block-dim=32
+__global__ void own_twin(float *out, const float *in)
+{
+	float a[8];
+	for (int i = 0; i < 8; i++)
+		a[i] = in[i];
+	out[blockIdx.x * 32 + threadIdx.x] = a[threadIdx.x / 4];
+}
+
+// Where each thread that writes is outside: to a place that memory decides.
+// prove: own_written unproven free --block-dim=32
+__global__ void own_written(int *out, const int *in)
+{
+	int a[4] = {0, 1, 2, 3};
+	int k = in[threadIdx.x];
+	if (k >= 256 && k < 1000)
+		a[k] = 1;
+	out[blockIdx.x * 32 + threadIdx.x] = a[in[0] & 3];
+}
+
+// prove: own_written_twin race-free --block-dim=32
+__global__ void own_written_twin(int *out, const int *in)
+{
+	int a[4] = {0, 1, 2, 3};
+	int k = in[threadIdx.x];
+	if (k >= 0 && k < 1000)
+		a[k & 3] = 1;
+	out[blockIdx.x * 32 + threadIdx.x] = a[in[0] & 3];
+}
