@@ -44,7 +44,7 @@ STAGE.update({'plus%d' % m: lambda k, m=m: k.op('rem', k.op('add', INDEX['turn']
 STAGE.update({'fix%d' % i: lambda k, i=i: k.const(i) for i in (0, 1, 2)})
 # ... as Triton carries them around the loop: -1, then 0, 1, ... and 0 again; the parity changes there.
 STAGE.update({'roll%d' % m: lambda k, m=m: k.rolls[-1].get(m, (0, 0))[0] or k.const(0) for m in (2, 3, 4)})
-# ... behind a loop: of the number of its turns, or of the last one.
+# ... after a loop: of the number of its turns, or of the last one.
 STAGE.update({'gone%d' % m: lambda k, m=m: k.op('rem', k.done or k.const(0), m) for m in (2, 3, 4)})
 STAGE.update({'gone before%d' % m: lambda k, m=m: k.op('rem', k.op('add', k.done or k.const(0), m - 1), m) for m in (2, 3, 4)})
 STAGE['next'] = lambda k: k.op('rem', k.op('add', INDEX['turn'](k), 1), 2)
@@ -96,11 +96,11 @@ def tried(r, body):
 
 def shifted(r, take, give, others=()):
     """A reader that takes its first stage in front of its loop, gives stages back a turn late (then
-    perhaps the last one behind it; by one lane), or has one more filled in each turn than in front;
+    perhaps the last one after it; by one lane), or has one more filled in each turn than in front;
     take(stage, phase) and give(stage)."""
     m, kind = r.randint(2, 4), r.choice(('ahead', 'ahead', 'behind', 'filled', *others))
     mod, phase = 'mod%d' % m, 'phase%d' % m
-    tail = r.random() < .5  # the last stage is given back behind the loop
+    tail = r.random() < .5  # the last stage is given back after the loop
     if kind == 'ahead':
         return m, kind, [*take('fix0', 'even'), ('loop', more(r, TURNS - 1), [*take('plus%d' % m, 'plus phase%d' % m), ('m arrive', 'E', mod)]),
                          *([('w wait', 0)] * ONLY_PRODUCTS + [('m arrive', 'E', 'gone%d' % m)]) * tail]

@@ -58,7 +58,7 @@ static int by_warp_before(const struct check *c, const struct op *by, const stru
 			continue;
 		if (is_warp_barrier(c, b, loop)) {
 			int late = order_leads_to(c, at, order_of(a), header);
-			/* what the last iteration does after it isn't before what follows the loop */
+			/* what the last iteration does after it isn't before by */
 			n = late && by->after != IR_NONE ? n : rings_least(n, late);
 		} else if (by->after != IR_NONE && is_warp_barrier(c, b, IR_NONE) &&
 			   !order_leads_to(c, at, order_of(a), IR_NONE)) {

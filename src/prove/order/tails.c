@@ -1,13 +1,13 @@
 /*
  * tails.c - arrivals that follow the loop of a ring, for its last stages (mbarriers.c).
  *
- * CUTLASS gives a stage back an iteration late, and the last ones behind the loop. Such an arrival
+ * CUTLASS gives a stage back an iteration late, and the last ones after the loop. Such an arrival
  * is for number k + shift, where k is the iteration in which the loop was left, or, where the loop
  * wasn't entered, what comes before iteration 0. The shift is the least with which the number is
  * greater than those of the thread's arrivals in the loop and in front of it. Any numbers do for
  * which docs/soundness.md, "Mbarriers in proofs", holds.
  *
- * Misses: loops that are left in several places, arrivals in a second loop, waits behind a loop.
+ * Misses: loops that are left in several places, arrivals in a second loop, waits after a loop.
  */
 #include "prove/order/rings.h"
 

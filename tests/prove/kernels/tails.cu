@@ -1,5 +1,5 @@
 /*
- * tails.cu - rings whose last stages are given back behind the loop, or by one lane a turn late, and
+ * tails.cu - rings whose last stages are given back after the loop, or by one lane a turn late, and
  * waits that are tried once before they are repeated, as CUTLASS has them; each with what takes the
  * order away.
  */
@@ -47,7 +47,7 @@ __device__ __forceinline__ void next(State &x, int stages)
 		__VA_ARGS__;                                                                                   \
 	}
 
-// ---- the first stage is taken in front of the loop, and the last one given back behind it
+// ---- the first stage is taken in front of the loop, and the last one given back after it
 
 // prove: tail race-free --block-dim=160
 __global__ void tail(float *out, const float *in, int n)
@@ -93,7 +93,7 @@ __global__ void tail_too_early(float *out, const float *in, int n)
 	State g = {0, 0};
 	RING(2, 128, GIVEN, TAKE; next(r, 2); next(g, 2); LOOP(1, arrive(&empty[g.stage]); next(g, 2); TAKE; next(r, 2)) arrive(&empty[0]))
 }
-// The first stage is given back twice, the second time behind the loop: too few others need arrive.
+// The first stage is given back twice, the second time after the loop: too few others need arrive.
 // prove: tail_twice potential free --block-dim=160
 __global__ void tail_twice(float *out, const float *in, int n)
 {
