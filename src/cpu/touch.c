@@ -359,56 +359,46 @@ void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mas
 
 /* ---- when they have ended -------------------------------------------------------------------- */
 
-/* By word of a page: some worker has written it; one, and several, have updated it. */
-struct changes {
-	uint64_t written[TOUCH_MASKS], updated[TOUCH_MASKS], both[TOUCH_MASKS];
+/* Of the words of a page: those that some worker, and several, have written or updated; those that
+ * one has read, or accessed without writing it, or read without updating it. */
+struct accesses {
+	uint64_t written[TOUCH_MASKS], updated[TOUCH_MASKS];
+	uint64_t written_twice[TOUCH_MASKS], updated_twice[TOUCH_MASKS];
+	uint64_t read[TOUCH_MASKS], not_written[TOUCH_MASKS], not_updated[TOUCH_MASKS];
 };
 
-/* False: two have written a word. */
-static bool add_changes(struct changes *c, const struct cpu_touch_bits *b)
+static void add_accesses(struct accesses *a, const struct cpu_touch_bits *b)
 {
-	uint64_t two = 0;
-
 	for (unsigned k = 0; k < TOUCH_MASKS; k++) {
-		two |= c->written[k] & b->bits[TOUCH_WRITE][k];
-		c->written[k] |= b->bits[TOUCH_WRITE][k];
-		c->both[k] |= c->updated[k] & b->bits[TOUCH_UPDATE][k];
-		c->updated[k] |= b->bits[TOUCH_UPDATE][k];
+		uint64_t read = b->bits[TOUCH_READ][k], stored = b->bits[TOUCH_WRITE][k];
+		uint64_t mine = b->bits[TOUCH_UPDATE][k];
+		a->written_twice[k] |= a->written[k] & stored;
+		a->written[k] |= stored;
+		a->updated_twice[k] |= a->updated[k] & mine;
+		a->updated[k] |= mine;
+		a->read[k] |= read;
+		a->not_written[k] |= (read | mine) & ~stored;
+		a->not_updated[k] |= read & ~mine;
 	}
-	return !two;
 }
 
-/* Has the worker accessed what others have changed? */
-static bool meets(const struct changes *c, const struct cpu_touch_bits *b)
-{
-	uint64_t all = 0;
-
-	for (unsigned k = 0; k < TOUCH_MASKS; k++) {
-		uint64_t read = b->bits[TOUCH_READ][k], mine = b->bits[TOUCH_UPDATE][k];
-		uint64_t stored = b->bits[TOUCH_WRITE][k];
-		all |= c->written[k] & ~stored & (read | mine);
-		all |= ((c->updated[k] & ~mine) | c->both[k]) & read;
-	}
-	return all != 0;
-}
-
-/* In a page that several workers have seen. */
+/* In a page that several workers have seen. One thread looks at it while all others wait, and what
+ * workers have noted lies in other caches: once is enough. */
 static bool meet_in(const struct cpu_touches *ts, uint32_t page)
 {
-	struct changes c = {{0}, {0}, {0}};
+	struct accesses a = {0};
+	uint64_t all = 0;
 
 	for (unsigned i = 0; i < ts->workers; i++) {
 		const struct cpu_touch *t = &ts->touch[i];
-		if (!t->is_old && t->seen[page] == TOUCH_CHANGED &&
-		    !add_changes(&c, &t->page[page]))
-			return true;
+		if (!t->is_old && t->seen[page])
+			add_accesses(&a, &t->page[page]);
 	}
-	for (unsigned i = 0; i < ts->workers; i++) {
-		const struct cpu_touch *t = &ts->touch[i];
-		if (!t->is_old && t->seen[page] && meets(&c, &t->page[page]))
-			return true;
-	}
-	return false;
+	/* Who accesses a word that it hasn't written, where one is written, isn't the one. */
+	for (unsigned k = 0; k < TOUCH_MASKS; k++)
+		all |= a.written_twice[k] | (a.written[k] & a.not_written[k]) |
+		       (a.updated[k] & a.not_updated[k]) | (a.updated_twice[k] & a.read[k]);
+	return all != 0;
 }
 
 bool cpu_touches_meet(struct cpu_touches *ts)
