@@ -71,6 +71,25 @@ void proven_add(struct proven_bytes *b, uint64_t at, uint64_t n)
 	set(b, at, n, false);
 }
 
+/* The bytes of a word that have bits, by runs of them. */
+static void copy(uint8_t *to, const uint8_t *from, uint64_t bits)
+{
+	unsigned at = 0;
+
+	if (bits == UINT64_MAX) {
+		memcpy(to, from, WORD);
+		return;
+	}
+	while (bits) {
+		at += (unsigned)__builtin_ctzll(bits);
+		bits >>= __builtin_ctzll(bits);
+		unsigned n = (unsigned)__builtin_ctzll(~bits);
+		memcpy(to + at, from + at, n);
+		bits >>= n;
+		at += n;
+	}
+}
+
 /* Bytes that are about to be written: what the launch found there is kept. In a proven launch one
  * thread writes a byte, or threads that are ordered. */
 static void save(struct proven_array *a, uint64_t at, uint64_t n, bool is_beside)
@@ -83,13 +102,7 @@ static void save(struct proven_array *a, uint64_t at, uint64_t n, bool is_beside
 	for (uint64_t word = at / WORD; word <= last; word++) {
 		uint64_t has = __atomic_load_n(&b->bits[word], __ATOMIC_RELAXED);
 		uint64_t bits = bits_of(word, at, n), new = bits & ~has, i = word *WORD;
-		if (new == UINT64_MAX)
-			memcpy(a->old + i, now + i, WORD);
-		else
-			for (; new; new &= new - 1) {
-				uint64_t k = i + (unsigned)__builtin_ctzll(new);
-				a->old[k] = now[k];
-			}
+		copy(a->old + i, now + i, new);
 		put(&b->bits[word], bits, is_beside);
 	}
 }
@@ -139,12 +152,14 @@ static uint64_t rows_of(const struct proven_array *a, const struct proven_touch 
 }
 
 /* What the first access is. Lock held. */
-static bool make_rows(struct proven_array *a, struct proven_touch *t, const struct cpu_acc *acc,
+static bool make_rows(struct cpu_proven_run *r, struct proven_touch *t, const struct cpu_acc *acc,
 		      uint32_t pc, const struct shape *s, uint32_t bytes)
 {
+	struct proven_array *a = &r->array[t->array];
+
 	t->pc = pc;
 	t->shift = (uint8_t)__builtin_ctz(bytes);
-	t->wide = (uint8_t)(s->wide ? s->wide : 5);
+	t->wide = (uint8_t)(s->wide && r->nthreads < PROVEN_ROWS << s->wide ? s->wide : 5);
 	t->is_write = acc->kind != CPU_ACC_LOAD;
 	t->is_update = acc->kind == CPU_ACC_ATOMIC;
 	t->scope = (uint8_t)flow_scope(acc->sem, acc->scope);
@@ -156,7 +171,7 @@ static bool make_rows(struct proven_array *a, struct proven_touch *t, const stru
 		if (!a->old || !bytes_make(&a->written, &a->extent))
 			return false;
 	}
-	uint64_t *row = calloc(rows_of(a, t), sizeof(*row));
+	uint32_t *row = calloc(rows_of(a, t), sizeof(*row));
 	__atomic_store_n(&t->row, row, __ATOMIC_RELEASE);
 	return row != NULL;
 }
@@ -165,7 +180,6 @@ static bool touch_make(struct cpu_proven_run *r, uint32_t site, const struct cpu
 		       uint32_t pc, const struct shape *s, uint32_t bytes)
 {
 	struct proven_touch *t = &r->touch[site];
-	struct proven_array *a = &r->array[r->proven.site[site].extent];
 	bool is_made = true;
 
 	if (__atomic_load_n(&t->row, __ATOMIC_ACQUIRE))
@@ -173,7 +187,7 @@ static bool touch_make(struct cpu_proven_run *r, uint32_t site, const struct cpu
 	pthread_mutex_lock(&r->lock);
 	if (!t->row) {
 		t->array = r->proven.site[site].extent;
-		is_made = make_rows(a, t, acc, pc, s, bytes);
+		is_made = make_rows(r, t, acc, pc, s, bytes);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return is_made;
@@ -234,13 +248,14 @@ static inline bool note_row(struct proven_array *a, struct proven_touch *t, uint
 			    uint32_t thread, unsigned first, unsigned end, bool is_beside)
 {
 	unsigned lane;
-	uint64_t *row = proven_row(t, proven_element(a, t, at), &lane);
+	uint32_t *row = proven_row(t, proven_element(a, t, at), &lane);
 
 	if (lane)
 		return false;
-	uint64_t now = __atomic_load_n(row, __ATOMIC_RELAXED), i = (uint64_t)(row - t->row);
+	uint32_t now = __atomic_load_n(row, __ATOMIC_RELAXED);
+	uint64_t i = (uint64_t)(row - t->row);
 	do {
-		uint32_t by = proven_thread(now);
+		uint32_t by = proven_thread(t, now);
 		unsigned from = proven_first(now), until = proven_end(now);
 		/* Often an instruction has been there, by threads that aren't after these. */
 		if (by <= thread && from <= first && until >= end)
@@ -252,9 +267,9 @@ static inline bool note_row(struct proven_array *a, struct proven_touch *t, uint
 			     (uint64_t)(end - first) << t->shift, is_beside);
 		move_ends(&t->row_lo, &t->row_hi, i, i, rows_of(a, t));
 		if (!is_beside)
-			*row = proven_word(thread, first, end);
+			*row = proven_word(t, thread, first, end);
 	} while (is_beside &&
-		 !__atomic_compare_exchange_n(row, &now, proven_word(thread, first, end), true,
+		 !__atomic_compare_exchange_n(row, &now, proven_word(t, thread, first, end), true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return true;
 }

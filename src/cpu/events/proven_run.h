@@ -36,9 +36,9 @@ struct proven_array {
  * threads; for all other elements a set of bytes says whether any did.
  */
 struct proven_touch {
-	/* By row: UINT32_MAX - the thread of lane 0, its first lane, and that after the last;
-	 * 0: none. The first row has the elements before `skew`. NULL: nothing was accessed. */
-	uint64_t *row;
+	/* By row, proven_word(); 0: none. The first row has the elements before `skew`. NULL:
+	 * nothing was accessed. */
+	uint32_t *row;
 	uint64_t row_lo, row_hi; /* that may have been accessed, in steps of PROVEN_STEP */
 	/* By element from the array's first, of all others UINT32_MAX - the least thread; NULL:
 	 * there are none. */
@@ -62,6 +62,7 @@ struct cpu_proven_run {
 	uint32_t *nth;		    /* by instruction: which of the body */
 	uint32_t ninsts;
 	uint32_t block_threads; /* of a block's warps */
+	uint32_t nthreads;	/* of all blocks' */
 	uint8_t stride;		/* log2 of what lies between two blocks' actors; has_judges */
 	struct cpu_kernel *checked;
 	struct cpu_events *events; /* when the launch has ended */
@@ -85,26 +86,36 @@ static inline uint64_t proven_at(const struct proven_array *a, const struct prov
 	return (((a->extent.base >> t->shift) + element) << t->shift) - a->extent.base;
 }
 
-/* A row's word. */
-static inline uint64_t proven_word(uint32_t thread, unsigned first, unsigned end)
+/* A row's word has the thread of lane 0, counted down in rows, its first lane, and that after the
+ * last. In 32 bits: a stencil's words are as much memory as its arrays, and miss the caches. */
+#define PROVEN_ROWS    ((1u << 22) - 1)
+#define PROVEN_THREADS (PROVEN_ROWS << 5) /* a launch has less */
+static inline uint32_t proven_word(const struct proven_touch *t, uint32_t thread, unsigned first,
+				   unsigned end)
 {
-	return (uint64_t)(UINT32_MAX - thread) << 32 | first << 8 | end;
+	return (PROVEN_ROWS - (thread >> t->wide)) << 10 | first << 5 | (end - 1);
 }
-static inline uint32_t proven_thread(uint64_t word)
+/* No thread of the launch: the word is 0. */
+static inline uint32_t proven_thread(const struct proven_touch *t, uint32_t word)
 {
-	return UINT32_MAX - (uint32_t)(word >> 32);
+	return (PROVEN_ROWS - (word >> 10)) << t->wide;
 }
-static inline unsigned proven_first(uint64_t word)
+static inline unsigned proven_first(uint32_t word)
 {
-	return word >> 8 & 0xff;
+	return word >> 5 & 31;
 }
-static inline unsigned proven_end(uint64_t word)
+static inline unsigned proven_end(uint32_t word)
 {
-	return word & 0xff;
+	return (word & 31) + (word != 0);
+}
+
+static inline bool proven_is_whole(const struct proven_touch *t, uint32_t word)
+{
+	return (word & 1023) == (1u << t->wide) - 1;
 }
 
 /* An element's row, and its place there. */
-static inline uint64_t *proven_row(const struct proven_touch *t, uint64_t element, unsigned *lane)
+static inline uint32_t *proven_row(const struct proven_touch *t, uint64_t element, unsigned *lane)
 {
 	uint64_t at = element + (1u << t->wide) - t->skew;
 
@@ -127,7 +138,7 @@ static inline bool proven_has(const struct proven_array *a, const struct proven_
 
 	if (!t->row)
 		return false;
-	uint64_t row = *proven_row(t, proven_element(a, t, at), &lane);
+	uint32_t row = *proven_row(t, proven_element(a, t, at), &lane);
 	return (lane >= proven_first(row) && lane < proven_end(row)) ||
 	       (bits && bits[at / PROVEN_WORD] >> at % PROVEN_WORD & 1);
 }

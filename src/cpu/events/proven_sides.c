@@ -78,11 +78,9 @@ typedef void range_fn(struct cpu_events *x, uint32_t actor, const struct proven_
  * rows of a launch when it has ended, while others wait. */
 static uint64_t last_whole(const struct proven_touch *t, uint64_t i)
 {
-	const uint64_t whole = proven_word(UINT32_MAX, 0, 1u << t->wide);
-
-	if ((uint32_t)t->row[i] != whole)
+	if (!proven_is_whole(t, t->row[i]))
 		return i;
-	while (i + 1 < t->row_hi && (uint32_t)t->row[i + 1] == whole)
+	while (i + 1 < t->row_hi && proven_is_whole(t, t->row[i + 1]))
 		i++;
 	return i;
 }
@@ -94,7 +92,8 @@ static uint64_t each_run(struct cpu_events *x, uint32_t actor, const struct prov
 	uint64_t n = 0, from = 0, end = 0; /* elements of the run that is open */
 
 	for (uint64_t i = t->row_lo; i <= t->row_hi; i++) {
-		uint64_t row = i < t->row_hi ? t->row[i] : 0, start = proven_start(t, i);
+		uint32_t row = i < t->row_hi ? t->row[i] : 0;
+		uint64_t start = proven_start(t, i);
 		if (row && from != end && start + proven_first(row) == end) {
 			i = last_whole(t, i);
 			end = proven_start(t, i) + proven_end(t->row[i]);
@@ -113,7 +112,8 @@ static uint64_t each_run(struct cpu_events *x, uint32_t actor, const struct prov
 static void join_rows(struct proven_touch *t, const struct proven_array *a)
 {
 	for (uint64_t i = t->row_lo; t->thread && i < t->row_hi; i++) {
-		uint64_t row = t->row[i], first = proven_start(t, i) + proven_first(row);
+		uint32_t row = t->row[i];
+		uint64_t first = proven_start(t, i) + proven_first(row);
 		if (row)
 			proven_add(&t->done, proven_at(a, t, first),
 				   (uint64_t)(proven_end(row) - proven_first(row)) << t->shift);
@@ -347,9 +347,9 @@ static const struct proven_touch *touch_of(const struct cpu_proven_run *r,
 static uint32_t thread_of(const struct proven_touch *t, uint64_t element)
 {
 	unsigned lane;
-	uint64_t row = *proven_row(t, element, &lane);
+	uint32_t row = *proven_row(t, element, &lane);
 	bool is_of_row = lane >= proven_first(row) && lane < proven_end(row);
-	uint32_t of_row = is_of_row ? proven_thread(row) + lane : UINT32_MAX;
+	uint32_t of_row = is_of_row ? proven_thread(t, row) + lane : UINT32_MAX;
 	uint32_t own = t->thread ? UINT32_MAX - t->thread[element] : UINT32_MAX;
 
 	return own < of_row ? own : of_row;
