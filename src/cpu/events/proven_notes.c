@@ -1,6 +1,7 @@
 /*
  * proven_notes.c - what the instructions of a proven launch access, as they do: sets of bytes, rows
- * of elements and their threads, and what was there before stores (proven_run.h).
+ * of elements and their threads, and what was there before stores (proven_run.h); and all of it
+ * again, side by side.
  *
  * Several workers note at the same time: by atomics, where something is missing; one alone needs
  * none. Costs: proven.c.
@@ -66,46 +67,51 @@ static void set(struct proven_bytes *b, uint64_t at, uint64_t n, bool is_beside)
 		put(&b->bits[word], bits_of(word, at, n), is_beside);
 }
 
-void proven_add(struct proven_bytes *b, uint64_t at, uint64_t n)
+/* ---- what stores overwrite --------------------------------------------------------------- */
+
+static bool old_make(struct proven_array *a)
 {
-	set(b, at, n, false);
+	if (!a->old)
+		a->old = malloc(a->extent.bytes);
+	if (a->old && !a->kept)
+		a->kept = calloc(a->extent.bytes / PROVEN_PART + 1, sizeof(*a->kept));
+	return a->kept != NULL;
 }
 
-/* The bytes of a word that have bits, by runs of them. */
-static void copy(uint8_t *to, const uint8_t *from, uint64_t bits)
+__attribute__((noinline)) static void keep_part(struct cpu_proven_run *r, struct proven_array *a,
+						uint64_t part)
 {
-	unsigned at = 0;
+	uint64_t at = part * PROVEN_PART, rest = a->extent.bytes - at;
 
-	if (bits == UINT64_MAX) {
-		memcpy(to, from, WORD);
-		return;
+	pthread_mutex_lock(&r->lock);
+	if (!a->kept[part]) {
+		memcpy(a->old + at, (const uint8_t *)(uintptr_t)a->base + at,
+		       rest < PROVEN_PART ? rest : PROVEN_PART);
+		__atomic_store_n(&a->kept[part], 1, __ATOMIC_RELEASE);
 	}
-	while (bits) {
-		at += (unsigned)__builtin_ctzll(bits);
-		bits >>= __builtin_ctzll(bits);
-		unsigned n = (unsigned)__builtin_ctzll(~bits);
-		memcpy(to + at, from + at, n);
-		bits >>= n;
-		at += n;
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* Bytes that are about to be written: what the launch found there is kept. Whoever of it writes to
+ * the part first keeps all of it before. */
+static inline void save(struct cpu_proven_run *r, struct proven_array *a, uint64_t at, uint64_t n)
+{
+	for (uint64_t part = at / PROVEN_PART; part <= (at + n - 1) / PROVEN_PART; part++)
+		if (!__atomic_load_n(&a->kept[part], __ATOMIC_ACQUIRE))
+			keep_part(r, a, part);
+}
+
+void proven_drop_old(struct cpu_proven_run *r)
+{
+	for (uint32_t i = 0; i < r->proven.nextents; i++) {
+		struct proven_array *a = &r->array[i];
+		free(a->old);
+		free(a->kept);
+		a->old = a->kept = NULL;
 	}
 }
 
-/* Bytes that are about to be written: what the launch found there is kept. In a proven launch one
- * thread writes a byte, or threads that are ordered. */
-static void save(struct proven_array *a, uint64_t at, uint64_t n, bool is_beside)
-{
-	struct proven_bytes *b = &a->written;
-	const uint8_t *now = (const uint8_t *)(uintptr_t)a->base;
-	uint64_t last = (at + n - 1) / WORD;
-
-	move_ends(&b->lo, &b->hi, at / WORD, last, b->words);
-	for (uint64_t word = at / WORD; word <= last; word++) {
-		uint64_t has = __atomic_load_n(&b->bits[word], __ATOMIC_RELAXED);
-		uint64_t bits = bits_of(word, at, n), new = bits & ~has, i = word *WORD;
-		copy(a->old + i, now + i, new);
-		put(&b->bits[word], bits, is_beside);
-	}
-}
+/* ---- notes ------------------------------------------------------------------------------- */
 
 /* How lanes lie: log2 of how many are side by side, 0: anyhow; which take part; and where lane 0
  * is, or would be. */
@@ -166,11 +172,8 @@ static bool make_rows(struct cpu_proven_run *r, struct proven_touch *t, const st
 	a->is_read_only |= acc->is_nc;
 	t->skew = (uint8_t)(proven_element(a, t, s->base - a->extent.base) & ((1u << t->wide) - 1));
 	t->row_lo = UINT64_MAX;
-	if (t->is_write && !a->old) {
-		a->old = malloc(a->extent.bytes);
-		if (!a->old || !bytes_make(&a->written, &a->extent))
-			return false;
-	}
+	if (t->is_write && !old_make(a))
+		return false;
 	uint32_t *row = calloc(rows_of(a, t), sizeof(*row));
 	__atomic_store_n(&t->row, row, __ATOMIC_RELEASE);
 	return row != NULL;
@@ -235,7 +238,7 @@ static bool note_elements(struct cpu_proven_run *r, struct proven_array *a, stru
 	if (!all)
 		return false;
 	if (t->is_write)
-		save(a, at, (uint64_t)n << t->shift, is_beside);
+		save(r, a, at, (uint64_t)n << t->shift);
 	set(&t->done, at, (uint64_t)n << t->shift, is_beside);
 	for (uint32_t l = 0; l < n; l++)
 		put_thread(&all[element + l], thread + l, is_beside);
@@ -244,9 +247,10 @@ static bool note_elements(struct cpu_proven_run *r, struct proven_array *a, stru
 
 /* The same of a row's lanes [first, end), of which lane 0 would be at `at`. False: they lie across
  * rows, or other threads had others of the row; nothing was noted. */
-static inline bool note_row(struct proven_array *a, struct proven_touch *t, uint64_t at,
+static inline bool note_row(struct cpu_proven_run *r, struct proven_touch *t, uint64_t at,
 			    uint32_t thread, unsigned first, unsigned end, bool is_beside)
 {
+	struct proven_array *a = &r->array[t->array];
 	unsigned lane;
 	uint32_t *row = proven_row(t, proven_element(a, t, at), &lane);
 
@@ -263,8 +267,8 @@ static inline bool note_row(struct proven_array *a, struct proven_touch *t, uint
 		if (now && (by < thread || first > from || end < until))
 			return false;
 		if (t->is_write)
-			save(a, at + ((uint64_t)first << t->shift),
-			     (uint64_t)(end - first) << t->shift, is_beside);
+			save(r, a, at + ((uint64_t)first << t->shift),
+			     (uint64_t)(end - first) << t->shift);
 		move_ends(&t->row_lo, &t->row_hi, i, i, rows_of(a, t));
 		if (!is_beside)
 			*row = proven_word(t, thread, first, end);
@@ -327,12 +331,12 @@ bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 	if (s.wide < t->wide)
 		return note_lanes(w, a, t, lanes->mask, addr, thread);
 	if (lanes->mask != UINT32_MAX)
-		return (t->wide == 5 && note_row(a, t, s.base - base, thread, s.first, s.end,
+		return (t->wide == 5 && note_row(r, t, s.base - base, thread, s.first, s.end,
 						 w->worker->is_beside)) ||
 		       note_lanes(w, a, t, lanes->mask, addr, thread);
 	per = 1u << t->wide;
 	for (uint32_t l = 0; l < CPU_WARP; l += per)
-		if (!note_row(a, t, addr[l] - base, thread + l, 0, per, w->worker->is_beside) &&
+		if (!note_row(r, t, addr[l] - base, thread + l, 0, per, w->worker->is_beside) &&
 		    !note_elements(r, a, t, addr[l] - base, per, thread + l, w->worker->is_beside))
 			return false;
 	return true;
@@ -344,6 +348,92 @@ bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at)
 	struct proven_touch *t = &r->touch[site];
 
 	return __atomic_load_n(&t->row, __ATOMIC_ACQUIRE) && t->wide == 5 &&
-	       note_row(&r->array[r->proven.site[site].extent], t, at, thread_of(r, w), 0, CPU_WARP,
-			w->worker->is_beside);
+	       note_row(r, t, at, thread_of(r, w), 0, CPU_WARP, w->worker->is_beside);
+}
+
+/* ---- what was noted ---------------------------------------------------------------------- */
+
+/* The last of the rows from that one on that follow one another whole. One thread goes through all
+ * rows of a launch when it has ended, while others wait. */
+static uint64_t last_whole(const struct proven_touch *t, uint64_t i)
+{
+	if (!proven_is_whole(t, t->row[i]))
+		return i;
+	while (i + 1 < t->row_hi && proven_is_whole(t, t->row[i + 1]))
+		i++;
+	return i;
+}
+
+/* Calls fn for runs of rows; returns how many there are. */
+static uint64_t each_run(const struct proven_touch *t, const struct proven_array *a,
+			 proven_range_fn *fn, void *arg)
+{
+	uint64_t n = 0, from = 0, end = 0; /* elements of the run that is open */
+
+	for (uint64_t i = t->row_lo; i <= t->row_hi; i++) {
+		uint32_t row = i < t->row_hi ? t->row[i] : 0;
+		uint64_t start = proven_start(t, i);
+		if (row && from != end && start + proven_first(row) == end) {
+			i = last_whole(t, i);
+			end = proven_start(t, i) + proven_end(t->row[i]);
+			continue;
+		}
+		if (fn && from != end)
+			fn(arg, t, a->base + proven_at(a, t, from), (end - from) << t->shift);
+		n += from != end;
+		from = start + proven_first(row);
+		end = start + proven_end(row);
+	}
+	return n;
+}
+
+/* Where there are other elements, too: rows as bytes. */
+static void join_rows(struct proven_touch *t, const struct proven_array *a)
+{
+	for (uint64_t i = t->row_lo; i < t->row_hi; i++) {
+		uint32_t row = t->row[i];
+		uint64_t first = proven_start(t, i) + proven_first(row);
+		if (row)
+			set(&t->done, proven_at(a, t, first),
+			    (uint64_t)(proven_end(row) - proven_first(row)) << t->shift, false);
+	}
+}
+
+uint64_t proven_each(struct proven_touch *t, const struct proven_array *a, proven_range_fn *fn,
+		     void *arg)
+{
+	const struct proven_bytes *b = &t->done;
+	uint64_t from = UINT64_MAX; /* of the run that is open */
+	uint64_t n = 0, base = a->base;
+
+	if (!t->row)
+		return 0;
+	if (!t->thread)
+		return each_run(t, a, fn, arg);
+	join_rows(t, a);
+	for (uint64_t w = b->lo; w < b->hi; w++) {
+		uint64_t v = b->bits[w];
+		if (v == (from == UINT64_MAX ? 0 : UINT64_MAX))
+			continue;
+		for (unsigned i = 0; i < PROVEN_WORD;) {
+			uint64_t rest = v >> i;
+			if (from == UINT64_MAX) {
+				if (!rest)
+					break;
+				i += (unsigned)__builtin_ctzll(rest);
+				from = w * PROVEN_WORD + i;
+				n++;
+				continue;
+			}
+			if (!~(rest | (i ? UINT64_MAX << (PROVEN_WORD - i) : 0)))
+				break;
+			i += (unsigned)__builtin_ctzll(~rest);
+			if (fn)
+				fn(arg, t, base + from, w * PROVEN_WORD + i - from);
+			from = UINT64_MAX;
+		}
+	}
+	if (from != UINT64_MAX && fn)
+		fn(arg, t, base + from, b->hi * PROVEN_WORD - from);
+	return n;
 }

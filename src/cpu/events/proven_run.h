@@ -11,6 +11,7 @@
 
 #define PROVEN_STEP 1024u /* words */
 #define PROVEN_WORD 64u	  /* bytes of an array for which a word has bits */
+#define PROVEN_PART 1024u /* bytes of an array that are kept at once before they are written */
 
 /* Bytes of an array, as a set. Workers add to it at the same time: by atomics, where something is
  * missing. */
@@ -22,11 +23,13 @@ struct proven_bytes {
 
 struct proven_array {
 	struct cpu_extent extent;
-	uint64_t base;		     /* of the machine's address */
-	uint64_t generation;	     /* of the allocation */
-	struct proven_bytes written; /* by any instruction */
-	uint8_t *old;		     /* of these bytes, what they were when the launch began */
-	bool is_read_only;	     /* some load expects that the launch doesn't write there */
+	uint64_t base;	     /* of the machine's address */
+	uint64_t generation; /* of the allocation */
+	/* What the array was when the launch began, where `kept` says so by PROVEN_PART; NULL: the
+	 * launch hasn't written there. Of other bytes there than it has written it may be garbage,
+	 * where something else writes them meanwhile. */
+	uint8_t *old, *kept;
+	bool is_read_only; /* some load expects that the launch doesn't write there */
 };
 
 /*
@@ -155,8 +158,14 @@ bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 		 const struct proven_lanes *lanes);
 /* The same of all lanes, side by side from there on, often. False: nothing was noted. */
 bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at);
-/* Adds [at, at + n); no worker does, too. */
-void proven_add(struct proven_bytes *b, uint64_t at, uint64_t n);
+typedef void proven_range_fn(void *arg, const struct proven_touch *t, uint64_t address,
+			     uint64_t bytes);
+/* Calls fn, or NULL, for all that an instruction has accessed, side by side, addresses being the
+ * machine's; returns how many pieces there are. No worker notes anything meanwhile. */
+uint64_t proven_each(struct proven_touch *t, const struct proven_array *a, proven_range_fn *fn,
+		     void *arg);
+/* What stores are about to overwrite isn't needed any more. */
+void proven_drop_old(struct cpu_proven_run *r);
 /* proven.c. NULL: no memory, or it isn't as `p` has it, whose sites are freed then. */
 struct cpu_proven_run *proven_run_new(const struct cpu_op *op, const struct cpu_proven *p);
 void proven_run_free(struct cpu_proven_run *r);

@@ -53,10 +53,16 @@ static bool is_red(const struct cpu_site *s)
 	return s->func->stmts[s->pc]->form->op == PTX_OP_RED;
 }
 
+/* For whom a launch accesses what its notes say. */
+struct accessor {
+	struct cpu_events *x;
+	uint32_t actor;
+};
+
 /* Bytes that the instruction has accessed, side by side; of atomics, element by element. */
-static void access_range(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
-			 uint64_t at, uint64_t bytes)
+static void access_range(void *arg, const struct proven_touch *t, uint64_t at, uint64_t bytes)
 {
+	const struct accessor *by = arg;
 	struct oracle_acc acc = {.inst = t->site,
 				 .kind = RACE_OP_RMW,
 				 .strength = RACE_RELAXED,
@@ -65,96 +71,10 @@ static void access_range(struct cpu_events *x, uint32_t actor, const struct prov
 				 .bytes = 1u << t->shift};
 
 	if (!t->is_update)
-		oracle_access_range(x->o, actor, t->site,
+		oracle_access_range(by->x->o, by->actor, t->site,
 				    t->is_write ? RACE_OP_WRITE : RACE_OP_READ, at, bytes);
 	for (uint64_t i = 0; t->is_update && i < bytes; i += acc.bytes)
-		oracle_access(x->o, actor, &acc, at + i);
-}
-
-typedef void range_fn(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
-		      uint64_t at, uint64_t bytes);
-
-/* The last of the rows from that one on that follow one another whole. One thread goes through all
- * rows of a launch when it has ended, while others wait. */
-static uint64_t last_whole(const struct proven_touch *t, uint64_t i)
-{
-	if (!proven_is_whole(t, t->row[i]))
-		return i;
-	while (i + 1 < t->row_hi && proven_is_whole(t, t->row[i + 1]))
-		i++;
-	return i;
-}
-
-/* Calls fn for runs of rows; returns how many there are. */
-static uint64_t each_run(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
-			 const struct proven_array *a, range_fn *fn)
-{
-	uint64_t n = 0, from = 0, end = 0; /* elements of the run that is open */
-
-	for (uint64_t i = t->row_lo; i <= t->row_hi; i++) {
-		uint32_t row = i < t->row_hi ? t->row[i] : 0;
-		uint64_t start = proven_start(t, i);
-		if (row && from != end && start + proven_first(row) == end) {
-			i = last_whole(t, i);
-			end = proven_start(t, i) + proven_end(t->row[i]);
-			continue;
-		}
-		if (fn && from != end)
-			fn(x, actor, t, a->base + proven_at(a, t, from), (end - from) << t->shift);
-		n += from != end;
-		from = start + proven_first(row);
-		end = start + proven_end(row);
-	}
-	return n;
-}
-
-/* Where there are other elements, too: rows as bytes. */
-static void join_rows(struct proven_touch *t, const struct proven_array *a)
-{
-	for (uint64_t i = t->row_lo; t->thread && i < t->row_hi; i++) {
-		uint32_t row = t->row[i];
-		uint64_t first = proven_start(t, i) + proven_first(row);
-		if (row)
-			proven_add(&t->done, proven_at(a, t, first),
-				   (uint64_t)(proven_end(row) - proven_first(row)) << t->shift);
-	}
-}
-
-/* Calls fn, or NULL, for all that is accessed, side by side; returns how many pieces there are. */
-static uint64_t each_range(struct cpu_events *x, uint32_t actor, const struct proven_touch *t,
-			   const struct proven_array *a, range_fn *fn)
-{
-	const struct proven_bytes *b = &t->done;
-	uint64_t from = UINT64_MAX; /* of the run that is open */
-	uint64_t n = 0, base = a->base;
-
-	if (!t->thread)
-		return each_run(x, actor, t, a, fn);
-	for (uint64_t w = b->lo; w < b->hi; w++) {
-		uint64_t v = b->bits[w];
-		if (v == (from == UINT64_MAX ? 0 : UINT64_MAX))
-			continue;
-		for (unsigned i = 0; i < PROVEN_WORD;) {
-			uint64_t rest = v >> i;
-			if (from == UINT64_MAX) {
-				if (!rest)
-					break;
-				i += (unsigned)__builtin_ctzll(rest);
-				from = w * PROVEN_WORD + i;
-				n++;
-				continue;
-			}
-			if (!~(rest | (i ? UINT64_MAX << (PROVEN_WORD - i) : 0)))
-				break;
-			i += (unsigned)__builtin_ctzll(~rest);
-			if (fn)
-				fn(x, actor, t, base + from, w * PROVEN_WORD + i - from);
-			from = UINT64_MAX;
-		}
-	}
-	if (from != UINT64_MAX && fn)
-		fn(x, actor, t, base + from, b->hi * PROVEN_WORD - from);
-	return n;
+		oracle_access(by->x->o, by->actor, &acc, at + i);
 }
 
 /* Bytes that are really used. */
@@ -225,11 +145,11 @@ static void make_all(void *arg, uint32_t actor)
 {
 	const struct cpu_proven_run *r = arg;
 	struct cpu_events *x = r->events;
+	struct accessor by = {x, actor};
 	uint64_t before = oracle_get_stats(x->o).accesses;
 
 	for (uint32_t i = 0; i < r->proven.nsites; i++)
-		(void)each_range(x, actor, &r->touch[i], &r->array[r->touch[i].array],
-				 access_range);
+		(void)proven_each(&r->touch[i], &r->array[r->touch[i].array], access_range, &by);
 	x->njudged -= oracle_get_stats(x->o).accesses - before;
 }
 
@@ -239,7 +159,7 @@ struct summary {
 	bool has_updates;
 };
 
-static struct summary gather(struct cpu_events *x, struct cpu_proven_run *r, uint32_t actor)
+static struct summary gather(struct cpu_events *x, struct cpu_proven_run *r)
 {
 	struct summary all = {.lo = UINT64_MAX};
 
@@ -248,9 +168,8 @@ static struct summary gather(struct cpu_events *x, struct cpu_proven_run *r, uin
 		const struct proven_array *a = &r->array[t->array];
 		if (!t->row)
 			continue;
-		join_rows(t, a);
 		t->site = events_site_new(x, r->proven.kernel->func, t->pc);
-		all.ranges += each_range(x, actor, t, a, NULL);
+		all.ranges += proven_each(t, a, NULL, NULL);
 		all.lo = a->base < all.lo ? a->base : all.lo;
 		all.end = a->base + a->extent.bytes > all.end ? a->base + a->extent.bytes : all.end;
 		all.has_updates |= t->is_update;
@@ -286,7 +205,7 @@ void events_proven_end(struct cpu_events *x, struct cpu_op *op)
 		info->is_doubtful = events_grid_is_doubtful(x, actor);
 	events_wrote_all(x);
 	r->events = x;
-	struct summary all = gather(x, r, actor);
+	struct summary all = gather(x, r);
 	drop(x);
 	keep(x, op);
 	/* Judges have counted what they judged. */
@@ -297,12 +216,7 @@ void events_proven_end(struct cpu_events *x, struct cpu_op *op)
 	if (all.ranges && (all.has_updates ||
 			   !oracle_access_late(x->o, actor, all.lo, all.end - all.lo, make_all, r)))
 		make_all(r, actor);
-	for (uint32_t i = 0; i < r->proven.nextents; i++) {
-		free(r->array[i].written.bits);
-		free(r->array[i].old);
-		r->array[i].written.bits = NULL;
-		r->array[i].old = NULL;
-	}
+	proven_drop_old(r);
 }
 
 void events_proven_free(struct cpu_events *x)
