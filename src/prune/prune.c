@@ -200,14 +200,19 @@ static bool add_pointer(struct inst_prune *k, uint64_t param, uint32_t *at)
 	return true;
 }
 
+/* Is each access proven, with each other one, and to stay in its shared variable? */
+static bool is_free(const struct race_proof *proof)
+{
+	return proof->verdict == RACE_VERDICT_FREE && proof->is_whole && !proof->problems.n;
+}
+
 /* Where nothing else of the kernel needs a check: its accesses to global memory, each with its
  * pointer. Variables aren't arrays of a launch. */
 static void add_whole(struct inst_prune *k, const struct race_proof *proof)
 {
 	struct inst_prune more = *k;
 
-	if (k->is_whole || proof->verdict != RACE_VERDICT_FREE || !proof->is_whole ||
-	    proof->problems.n)
+	if (k->is_whole || !is_free(proof))
 		return;
 	for (size_t i = 0; i < proof->frees.n; i++) {
 		const struct race_free_site *s = &proof->frees.v[i];
@@ -338,6 +343,13 @@ static void add_remedy(const struct search *x, const struct race_proof *proof, c
 {
 	struct inst_prune *k = kernel_of(x->out, proof->name), more = *k;
 
+	/* All that the kernel accesses is proven by these terms alone: what kept shared memory in
+	 * place without the assumption (one row of threads, say) isn't needed any more. */
+	if (is_free(proof)) {
+		more.nterms = 0;
+		if (!add_contract(&more, proof))
+			return;
+	}
 	if (!proof->sites.n || !add_assume(&more, assume) ||
 	    (has_stays_if(proof) && !add_assume(&more, proof->stays_if)))
 		return;

@@ -33,6 +33,17 @@ __global__ void folded(unsigned *out, unsigned *counter)
 	atomicAdd(&out[threadIdx.x], s[63 - threadIdx.x % 64]);
 }
 
+/* Proven for blocks of at most 16 by 16 threads and a row as wide as the grid: without that only
+ * blocks of one row are seen to stay in the array. */
+__global__ void tile(unsigned *out, int n)
+{
+	__shared__ unsigned s[16][16];
+	int x = (int)(blockIdx.x * 16 + threadIdx.x), y = (int)(blockIdx.y * 16 + threadIdx.y);
+	s[threadIdx.y][threadIdx.x] = out[y * n + x] + (unsigned)(y * n + x);
+	__syncthreads();
+	out[y * n + x] = s[threadIdx.y][15 - threadIdx.x];
+}
+
 /* Proven for any launch: one thread of the block writes. */
 __global__ void shared_by_all(unsigned *out, const unsigned *in)
 {
@@ -147,6 +158,8 @@ int main(int argc, char **argv)
 		no_barrier<<<1, block>>>(out, in);
 	if (!strcmp(k, "folded"))
 		folded<<<1, block>>>(out, in);
+	if (!strcmp(k, "tile"))
+		tile<<<dim3(2, 2), block>>>(out, 32);
 	if (!strcmp(k, "shared_by_all"))
 		shared_by_all<<<1, block>>>(out, in);
 	if (!strcmp(k, "last"))

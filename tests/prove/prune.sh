@@ -80,6 +80,12 @@ is "$checked" 0 'checks of folded with 64 threads'
 run proved 10 folded 128
 says 's[threadIdx.x % 64] = atomicAdd'
 
+run none 0 tile 16 16
+is "$checked" 4096 'checks of tile without --prune'
+run proved 0 tile 16 16
+is "$checked" 2048 'checks of tile with 16 by 16 threads: those of global memory'
+run proved 10 tile 32 8
+
 run none 10 no_barrier 64
 all=$checked
 run proved 10 no_barrier 64
@@ -113,7 +119,7 @@ for detector in hirace iguard; do
 	"$nvcc" --prune=proved --sanitize=$detector $ptx -o "$dir/$detector" "$source" || exit 1
 	run $detector 0 mirror 64
 	is "$checked" 128 "accesses of mirror that $detector judges: the atomics"
-	says '4 to shared memory, proven race-free for some launches; in all others they are checked'
+	says '5 to shared memory, proven race-free for some launches; in all others they are checked'
 	run $detector 10 mirror 64 2
 	is "$checked" 384 "accesses of mirror that $detector judges outside of its contract"
 	says 's[threadIdx.x] = atomicAdd'
