@@ -47,7 +47,7 @@ static bool may_miss(const struct run *r, const struct passing *p, uint32_t i, u
 static bool all_pass(struct run *r, const uint32_t *ctaid, struct passing *p)
 {
 	struct thread *t = base_alloc(&r->arena, sizeof(*t));
-	uint32_t *bars = BASE_NEWN(&r->arena, uint32_t, MAX_BARS);
+	uint32_t *bars = base_alloc(&r->arena, MAX_BARS * sizeof(*bars));
 	const struct smt_model *m = r->m;
 	uint32_t n = m->ntid[0] * m->ntid[1] * m->ntid[2];
 

@@ -525,10 +525,11 @@ struct thread *prove_replay_thread(struct run *r, uint32_t max_events, bool has_
 {
 	struct thread *t = BASE_NEW(&r->arena, struct thread);
 
-	t->events = BASE_NEWN(&r->arena, struct event, max_events);
+	/* Not cleared: few are used, each is written as a whole, and zeros cost more than the run. */
+	t->events = base_alloc(&r->arena, max_events * sizeof(*t->events));
 	t->max_events = max_events;
 	for (unsigned i = 0; i < IR_RANKS && has_bars; i++)
-		t->bars[i] = BASE_NEWN(&r->arena, uint32_t, MAX_BARS);
+		t->bars[i] = base_alloc(&r->arena, MAX_BARS * sizeof(*t->bars[i]));
 	return t;
 }
 

@@ -52,6 +52,7 @@ static int by_address(const void *x, const void *y)
 
 struct search {
 	struct run r;
+	struct thread *thread; /* the one that runs: each begins anew in it */
 	BASE_VEC(struct seen) seen;
 	bool is_same_cta;
 };
@@ -59,9 +60,10 @@ struct search {
 static void search_thread(struct search *s, const uint32_t *tid, const uint32_t *ctaid,
 			  uint32_t cta)
 {
-	struct thread *t = prove_replay_thread(&s->r, SEARCH_EVENTS, false);
+	struct thread *t = s->thread;
 	enum ir_rank k = prove_replay_rank_of(s->r.p);
 
+	*t = (struct thread){.events = t->events, .max_events = t->max_events};
 	prove_replay_run_thread(&s->r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
 	for (uint32_t i = 0; i < t->nevents; i++) {
 		struct seen x = {.addr = t->events[i].addr, .which = t->events[i].which};
@@ -144,6 +146,7 @@ static bool search_threads(struct ev *e, struct smt_model *m, const struct repla
 	if (!prove_replay_is_legal(&s.r))
 		return false;
 	prove_replay_open(&s.r, SEARCH_STEPS);
+	s.thread = prove_replay_thread(&s.r, SEARCH_EVENTS, false);
 	search_launch(&s);
 	if (s.seen.n)
 		qsort(s.seen.v, s.seen.n, sizeof(*s.seen.v), by_address);

@@ -401,12 +401,28 @@ static struct ev_cell merge_cell(struct ev *e, uint32_t b, uint32_t cell,
 	return r;
 }
 
+/* The one block that leads to b, from which no loop is left on the way; IR_NONE: there is none. */
+static uint32_t only_way_in(const struct ev *e, uint32_t b)
+{
+	const struct ir_block *x = &e->ir->blocks.v[b];
+
+	if (x->npred != 1 || is_back_edge(e, x->pred[0], b))
+		return IR_NONE;
+	uint32_t l = e->ir->blocks.v[x->pred[0]].loop;
+	return l == IR_NONE || prove_ir_in_loop(&e->ir->loops[l], b) ? x->pred[0] : IR_NONE;
+}
+
 static void enter_block(struct ev *e, uint32_t b)
 {
 	const struct ir_block *x = &e->ir->blocks.v[b];
 	const struct ex **conds = BASE_NEWN(e->arena, const struct ex *, x->npred + 1);
-	uint32_t loop = IR_NONE;
+	uint32_t loop = IR_NONE, only = only_way_in(e, b);
 
+	work_add(WORK_CELL, e->ncells);
+	if (only != IR_NONE) { /* most blocks: nothing to merge, and it is no header */
+		memcpy(e->out[b], e->out[only], e->ncells * sizeof(*e->out[b]));
+		return;
+	}
 	for (uint32_t k = 0; k < x->npred; k++) {
 		uint32_t p = x->pred[k];
 		if (is_back_edge(e, p, b))
@@ -418,7 +434,6 @@ static void enter_block(struct ev *e, uint32_t b)
 	for (uint32_t l = 0; l < e->ir->nloops; l++)
 		if (e->ir->loops[l].header == b)
 			loop = l;
-	work_add(WORK_CELL, e->ncells);
 	for (uint32_t c = 0; c < e->ncells; c++) {
 		struct ev_cell v = merge_cell(e, b, c, conds);
 		if (loop != IR_NONE)
