@@ -101,6 +101,21 @@ struct ev_cell {
 	uint32_t at;	    /* which byte of v */
 };
 
+#define EV_PAGE 64
+struct ev_page {
+	struct ev_cell cell[EV_PAGE];
+};
+
+/* What one block has: pages that may be other blocks', and those that are its own (cells.c). */
+struct ev_row {
+	struct ev_page **page, **own;
+};
+
+static inline struct ev_cell prove_ev_cell(const struct ev_row *r, uint32_t cell)
+{
+	return r->page[cell / EV_PAGE]->cell[cell % EV_PAGE];
+}
+
 #define EV_MAX_RING	     8
 #define EV_MAX_RING_FAILURES 3 /* the start may not have settled */
 
@@ -139,11 +154,11 @@ struct ev {
 	struct base_arena *arena;
 	uint32_t ncells;
 	uint32_t *cell_of_reg;
-	struct ev_cell *cells;	    /* all of them */
-	struct ev_cell **in, **out; /* by block that is reached; in: of headers only */
-	const struct ex **val;	    /* by register with one definition */
-	const struct ex **cond;	    /* by block: the branch is taken; the index of a switch */
-	const struct ex **arg; /* by block that ends in a barrier: its number or mask, or NULL */
+	uint32_t npages;
+	struct ev_row *in, *out; /* by block that is reached; in: of headers only */
+	const struct ex **val;	 /* by register with one definition */
+	const struct ex **cond;	 /* by block: the branch is taken; the index of a switch */
+	const struct ex **arg;	 /* by block that ends in a barrier: its number or mask, or NULL */
 	const struct ex **local, **guard;
 	struct ev_phi *phi; /* [loop][cell] */
 	struct ev_loop *loops;

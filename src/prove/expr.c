@@ -562,9 +562,9 @@ static bool contains(const struct ex *v, const struct ex *part, unsigned char *s
 {
 	if (v == part)
 		return true;
-	if (v->id < part->id || seen[v->id])
+	if (v->id < part->id || seen[v->id - part->id] || (part->op == EX_CTR && !v->has_ctr))
 		return false;
-	seen[v->id] = 1;
+	seen[v->id - part->id] = 1;
 	for (uint32_t i = 0; i < v->n; i++)
 		if (contains(v->a[i], part, seen))
 			return true;
@@ -573,8 +573,10 @@ static bool contains(const struct ex *v, const struct ex *part, unsigned char *s
 
 bool prove_ex_contains(const struct ex *v, const struct ex *part)
 {
+	if (v == part || v->id < part->id || (part->op == EX_CTR && !v->has_ctr))
+		return v == part; /* mostly: without memory for all nodes between the two */
 	struct base_arena tmp = {0};
-	unsigned char *seen = base_zalloc(&tmp, v->id + 1u);
+	unsigned char *seen = base_zalloc(&tmp, v->id - part->id + 1u);
 	bool r = contains(v, part, seen);
 
 	base_arena_free(&tmp);

@@ -91,8 +91,8 @@ static const struct ex *value_of(const struct names *n, const struct names_var *
 		cell = o->cell + (uint32_t)v->off;
 	}
 	if (cell != IR_NONE) {
-		const struct ev_cell *c = &e->out[block][cell];
-		return c->at ? NULL : c->v;
+		struct ev_cell c = prove_ev_cell(&e->out[block], cell);
+		return c.at ? NULL : c.v;
 	}
 	return prove_ir_dominates(e->ir, e->ir->def_block[v->reg], block) ? e->val[v->reg] : NULL;
 }

@@ -525,7 +525,7 @@ struct thread *prove_replay_thread(struct run *r, uint32_t max_events, bool has_
 {
 	struct thread *t = BASE_NEW(&r->arena, struct thread);
 
-	/* Not cleared: few are used, each is written as a whole, and zeros cost more than the run. */
+	/* Not cleared: few are used, each is written as a whole, zeros cost more than the run. */
 	t->events = base_alloc(&r->arena, max_events * sizeof(*t->events));
 	t->max_events = max_events;
 	for (unsigned i = 0; i < IR_RANKS && has_bars; i++)

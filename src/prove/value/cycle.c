@@ -56,6 +56,15 @@ static bool is_of_first(const struct ex *v, const struct ex *ctr)
 	       is_counted(v->a[1], ctr, (enum ex_op)v->op);
 }
 
+/* Is a counter among what a leaf depends on? Those are mostly counters themselves, a few. */
+static bool rests_on(const struct ex *leaf, const struct ex *ctr)
+{
+	for (uint32_t i = 0; i < leaf->n && leaf->has_ctr; i++)
+		if (leaf->a[i] == ctr || (leaf->a[i]->n && prove_ex_contains(leaf->a[i], ctr)))
+			return true;
+	return leaf == ctr;
+}
+
 /* Does v depend on the counter by nothing but remainders, of divisors of n? (Other rings.) With a
  * lead it may do something else in the first iteration. */
 static bool comes_back(const struct ex *v, const struct ex *ctr, unsigned n, bool has_lead)
@@ -65,7 +74,7 @@ static bool comes_back(const struct ex *v, const struct ex *ctr, unsigned n, boo
 	if (has_lead && is_of_first(v, ctr))
 		return true;
 	if (v->op == EX_PHI || v->op == EX_VAR || v->op == EX_KEXIT || v == ctr)
-		return !prove_ex_contains(v, ctr);
+		return !rests_on(v, ctr);
 	for (uint32_t i = 0; i < v->n && v->has_ctr; i++)
 		if (!comes_back(v->a[i], ctr, n, has_lead))
 			return false;

@@ -23,7 +23,9 @@
 
 #define MAX_TRACKED 4352 /* parameters, at most 4,096 bytes, and some more */
 #define MAX_CELLS   16384
-#define MAX_TURNS   40
+/* Beyond so many cells of all blocks the values of loops take the whole time. */
+#define MAX_CELLS_OF_BLOCKS (24u << 20)
+#define MAX_TURNS	    40
 
 static uint32_t counters_of(const struct ev *e, uint32_t block, const struct ex **a)
 {
@@ -58,7 +60,7 @@ const struct ex *prove_ev_read_reg(struct ev *e, uint32_t block, uint32_t step, 
 	const struct ex *v;
 
 	if (e->cell_of_reg[r] != IR_NONE) {
-		v = e->out[block][e->cell_of_reg[r]].v;
+		v = prove_ev_cell(&e->out[block], e->cell_of_reg[r]).v;
 	} else {
 		uint32_t d = e->ir->def_block[r];
 		v = e->ir->ndefs[r] && prove_ir_dominates(e->ir, d, block) ? e->val[r] : NULL;
@@ -70,7 +72,7 @@ const struct ex *prove_ev_read_reg(struct ev *e, uint32_t block, uint32_t step, 
 static void write_reg(struct ev *e, uint32_t block, uint32_t r, const struct ex *v)
 {
 	if (e->cell_of_reg[r] != IR_NONE)
-		e->out[block][e->cell_of_reg[r]] = (struct ev_cell){v, 0};
+		prove_ev_set_cell(e, block, e->cell_of_reg[r], (struct ev_cell){v, 0});
 	else
 		e->val[r] = v;
 }
@@ -367,90 +369,12 @@ static void do_step(struct ev *e, uint32_t block, uint32_t step)
 
 /* ---- blocks -------------------------------------------------------------------------------- */
 
-static bool is_back_edge(const struct ev *e, uint32_t from, uint32_t to)
-{
-	return e->ir->blocks.v[from].rpo >= e->ir->blocks.v[to].rpo;
-}
-
-/* One cell where edges meet: its values, chosen by the edges' conditions. */
-static struct ev_cell merge_cell(struct ev *e, uint32_t b, uint32_t cell,
-				 const struct ex *const *conds)
-{
-	const struct ir_block *x = &e->ir->blocks.v[b];
-	struct ev_cell r = {NULL, 0};
-	bool first = true;
-
-	for (uint32_t k = 0; k < x->npred; k++) {
-		uint32_t p = x->pred[k];
-		if (is_back_edge(e, p, b))
-			continue;
-		struct ev_cell c = e->out[p][cell];
-		c.v = prove_ev_leave(e, c.v, p, b);
-		if (first)
-			r = c;
-		else if (c.v == r.v && c.at == r.at)
-			continue;
-		else if (!c.v || !r.v || c.at != r.at || c.v->w != r.v->w)
-			r = (struct ev_cell){NULL, 0};
-		else
-			r.v = prove_ex_ite(e->pool, conds[k], c.v, r.v);
-		first = false;
-		if (!r.v)
-			return r;
-	}
-	return r;
-}
-
-/* The one block that leads to b, from which no loop is left on the way; IR_NONE: there is none. */
-static uint32_t only_way_in(const struct ev *e, uint32_t b)
-{
-	const struct ir_block *x = &e->ir->blocks.v[b];
-
-	if (x->npred != 1 || is_back_edge(e, x->pred[0], b))
-		return IR_NONE;
-	uint32_t l = e->ir->blocks.v[x->pred[0]].loop;
-	return l == IR_NONE || prove_ir_in_loop(&e->ir->loops[l], b) ? x->pred[0] : IR_NONE;
-}
-
-static void enter_block(struct ev *e, uint32_t b)
-{
-	const struct ir_block *x = &e->ir->blocks.v[b];
-	const struct ex **conds = BASE_NEWN(e->arena, const struct ex *, x->npred + 1);
-	uint32_t loop = IR_NONE, only = only_way_in(e, b);
-
-	work_add(WORK_CELL, e->ncells);
-	if (only != IR_NONE) { /* most blocks: nothing to merge, and it is no header */
-		memcpy(e->out[b], e->out[only], e->ncells * sizeof(*e->out[b]));
-		return;
-	}
-	for (uint32_t k = 0; k < x->npred; k++) {
-		uint32_t p = x->pred[k];
-		if (is_back_edge(e, p, b))
-			continue;
-		const struct ex *t =
-			prove_ex_and(e->pool, prove_ev_path(e, x->idom, p), prove_ev_edge(e, p, b));
-		conds[k] = prove_ev_leave(e, t, p, b);
-	}
-	for (uint32_t l = 0; l < e->ir->nloops; l++)
-		if (e->ir->loops[l].header == b)
-			loop = l;
-	for (uint32_t c = 0; c < e->ncells; c++) {
-		struct ev_cell v = merge_cell(e, b, c, conds);
-		if (loop != IR_NONE)
-			v = prove_ev_header_cell(e, loop, c, v);
-		e->out[b][c] = v;
-	}
-	if (e->in[b])
-		memcpy(e->in[b], e->out[b], e->ncells * sizeof(*e->in[b]));
-}
-
 static void do_block(struct ev *e, uint32_t b)
 {
 	const struct ir_block *x = &e->ir->blocks.v[b];
 
 	prove_ev_find_guard(e, b);
-	if (x->rpo)
-		enter_block(e, b);
+	prove_ev_enter(e, b);
 	for (uint32_t i = 0; i < x->n; i++)
 		do_step(e, b, x->first + i);
 	const struct ir_step *last = x->n ? &e->ir->steps.v[x->first + x->n - 1] : NULL;
@@ -529,23 +453,6 @@ static void number_cells(struct ev *e)
 	}
 }
 
-/* For the blocks that are reached, and what comes into the headers of loops: in large kernels of
- * many cells, most of whose blocks aren't, fresh pages were most of the time. */
-static void make_cells(struct ev *e)
-{
-	const struct ir *ir = e->ir;
-	size_t row = e->ncells + 1;
-	struct ev_cell *at = base_calloc((ir->nrpo + (size_t)ir->nloops) * row, sizeof(*at));
-
-	e->cells = at;
-	e->in = BASE_NEWN(e->arena, struct ev_cell *, ir->blocks.n);
-	e->out = BASE_NEWN(e->arena, struct ev_cell *, ir->blocks.n);
-	for (uint32_t i = 0; i < ir->nrpo; i++, at += row)
-		e->out[ir->rpo[i]] = at;
-	for (uint32_t l = 0; l < ir->nloops; l++, at += row)
-		e->in[ir->loops[l].header] = at;
-}
-
 /* Some instruction of the header that has a line. */
 static const struct ptx_stmt *place_of_loop(const struct ir *ir, const struct ir_block *h)
 {
@@ -604,13 +511,14 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struc
 	e->arena = pool->arena;
 	e->cell_of_reg = BASE_NEWN(e->arena, uint32_t, ir->width.n + 1);
 	number_cells(e);
-	if ((size_t)n * e->ncells > 8u << 20 || (size_t)ir->nloops * e->ncells > 1u << 20) {
+	if ((size_t)n * e->ncells > MAX_CELLS_OF_BLOCKS ||
+	    (size_t)ir->nloops * e->ncells > 1u << 20) {
 		prove_ir_problem(ir, NULL,
 				 "the kernel is too large: %u blocks with %u private cells", n,
 				 e->ncells);
 		return;
 	}
-	make_cells(e);
+	prove_ev_make_cells(e);
 	e->val = BASE_NEWN(e->arena, const struct ex *, ir->width.n + 1);
 	e->cond = BASE_NEWN(e->arena, const struct ex *, n);
 	e->arg = BASE_NEWN(e->arena, const struct ex *, n);
@@ -635,8 +543,6 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struc
 
 void prove_ev_free(struct ev *e)
 {
-	free(e->cells);
-	e->cells = NULL;
 	base_vec_free(&e->accesses);
 	base_vec_free(&e->own);
 	base_vec_free(&e->touches);

@@ -475,13 +475,13 @@ void prove_ev_check_loop(struct ev *e, uint32_t loop)
 		for (uint32_t k = 0; k < h->npred; k++) {
 			if (!prove_ir_in_loop(l, h->pred[k]))
 				continue;
-			struct ev_cell v = e->out[h->pred[k]][c];
+			struct ev_cell v = prove_ev_cell(&e->out[h->pred[k]], c);
 			v.v = prove_ev_leave(e, v.v, h->pred[k], l->header);
 			if (!first && (v.v != next.v || v.at != next.at))
 				v.v = NULL; /* several ways around that differ */
 			next = v;
 			first = false;
 		}
-		check_cell(e, loop, c, e->in[l->header][c], next);
+		check_cell(e, loop, c, prove_ev_cell(&e->in[l->header], c), next);
 	}
 }

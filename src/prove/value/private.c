@@ -21,7 +21,7 @@ static const struct ex *read_byte(struct ev *e, uint32_t block, uint32_t step, u
 /* Cell `at` of private memory is a byte of a parameter: which, or UINT64_MAX. */
 static uint64_t param_byte(const struct ev *e, uint32_t block, uint64_t at)
 {
-	struct ev_cell c = e->out[block][at];
+	struct ev_cell c = prove_ev_cell(&e->out[block], (uint32_t)at);
 
 	return c.v && c.v->op == EX_PARAM ? c.v->imm + c.at : UINT64_MAX;
 }
@@ -29,17 +29,20 @@ static uint64_t param_byte(const struct ev *e, uint32_t block, uint64_t at)
 static const struct ex *read_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t cell,
 				   unsigned n)
 {
-	const struct ev_cell *c = &e->out[block][cell];
+	const struct ev_row *row = &e->out[block];
+	struct ev_cell first = prove_ev_cell(row, cell);
 	const struct ex *r = NULL;
-	bool is_one = c[0].v && c[0].v->w >= 8 * (c[0].at + n);
+	bool is_one = first.v && first.v->w >= 8 * (first.at + n);
 
-	for (unsigned i = 1; i < n && is_one; i++)
-		is_one = c[i].v == c[0].v && c[i].at == c[0].at + i;
+	for (unsigned i = 1; i < n && is_one; i++) {
+		struct ev_cell c = prove_ev_cell(row, cell + i);
+		is_one = c.v == first.v && c.at == first.at + i;
+	}
 	if (is_one) {
-		const struct ex *v = c[0].v;
-		if (c[0].at)
+		const struct ex *v = first.v;
+		if (first.at)
 			v = prove_ex_bin(e->pool, EX_LSHR, v,
-					 prove_ex_const(e->pool, v->w, 8 * c[0].at));
+					 prove_ex_const(e->pool, v->w, 8 * first.at));
 		return prove_ex_un(e->pool, EX_TRUNC, 8 * n, v);
 	}
 	uint64_t param = param_byte(e, block, cell);
@@ -50,7 +53,8 @@ static const struct ex *read_bytes(struct ev *e, uint32_t block, uint32_t step, 
 		return prove_ex_param(e->pool, 8 * n, param);
 	for (unsigned i = 0; i < n; i++) {
 		const struct ex *b =
-			prove_ex_un(e->pool, EX_ZEXT, 8 * n, read_byte(e, block, step, i, c[i]));
+			prove_ex_un(e->pool, EX_ZEXT, 8 * n,
+				    read_byte(e, block, step, i, prove_ev_cell(row, cell + i)));
 		if (i)
 			b = prove_ex_bin(e->pool, EX_SHL, b, prove_ex_const(e->pool, 8 * n, 8 * i));
 		r = i ? prove_ex_bin(e->pool, EX_OR, r, b) : b;
@@ -67,7 +71,7 @@ static void write_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t ce
 	if (v && !is_sure)
 		v = prove_ex_ite(e->pool, guard, v, read_bytes(e, block, step, cell, n));
 	for (unsigned i = 0; i < n; i++)
-		e->out[block][cell + i] = (struct ev_cell){v, v ? i : 0};
+		prove_ev_set_cell(e, block, cell + i, (struct ev_cell){v, v ? i : 0});
 }
 
 #define MAX_ELEMENTS 16
@@ -201,7 +205,7 @@ static void write_private(struct ev *e, const struct ev_access *a, const struct 
 		write_bytes(e, a->block, a->index, o->cell + (uint32_t)(first + i * n), n, v, c);
 	}
 	for (uint64_t i = 0; i < o->bytes && !count && o->cell != IR_NONE; i++)
-		e->out[a->block][o->cell + i] = (struct ev_cell){NULL, 0};
+		prove_ev_set_cell(e, a->block, o->cell + (uint32_t)i, (struct ev_cell){NULL, 0});
 }
 
 const struct ex *prove_ev_private(struct ev *e, const struct ev_access *a, const struct ex *guard)
