@@ -246,7 +246,8 @@ static bool note_elements(struct cpu_proven_run *r, struct proven_array *a, stru
 }
 
 /* The same of a row's lanes [first, end), of which lane 0 would be at `at`. False: they lie across
- * rows, or other threads had others of the row; nothing was noted. */
+ * rows, or other threads had others of the row; nothing was noted. Who sees a row that is noted may
+ * write to it: what was there has been kept by then. */
 static inline bool note_row(struct cpu_proven_run *r, struct proven_touch *t, uint64_t at,
 			    uint32_t thread, unsigned first, unsigned end, bool is_beside)
 {
@@ -256,7 +257,7 @@ static inline bool note_row(struct cpu_proven_run *r, struct proven_touch *t, ui
 
 	if (lane)
 		return false;
-	uint32_t now = __atomic_load_n(row, __ATOMIC_RELAXED);
+	uint32_t now = __atomic_load_n(row, __ATOMIC_ACQUIRE);
 	uint64_t i = (uint64_t)(row - t->row);
 	do {
 		uint32_t by = proven_thread(t, now);
@@ -274,7 +275,7 @@ static inline bool note_row(struct cpu_proven_run *r, struct proven_touch *t, ui
 			*row = proven_word(t, thread, first, end);
 	} while (is_beside &&
 		 !__atomic_compare_exchange_n(row, &now, proven_word(t, thread, first, end), true,
-					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+					      __ATOMIC_RELEASE, __ATOMIC_ACQUIRE));
 	return true;
 }
 
