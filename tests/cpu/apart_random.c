@@ -357,7 +357,9 @@ static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct p
 		cpu_op_put(op[i]);
 	}
 	cpu_fault_get(m, 0, &fault);
-	memcpy(out->fault, fault.text, sizeof(out->fault));
+	/* Where it is; what lies beside a machine's memory is another thing for the next one. */
+	const char *where = strchr(fault.text, ';');
+	snprintf(out->fault, sizeof(out->fault), "%s", where ? where : fault.text);
 	for (unsigned i = 0; i < ARRAYS; i++)
 		memcpy(out->memory[i], array[i], sizeof(out->memory[i]));
 }
