@@ -343,15 +343,13 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 			  struct cpu_op *const *deps, size_t n, struct cpu_fault *fault)
 {
 	struct cpu_engine *e = m->engine;
-	const char *why = NULL;
+	struct cpu_fault why;
 	struct cpu_op *op;
 
 	if (work->device >= m->opt.devices)
 		return refuse(fault, CPU_FAULT_ILLEGAL, "there is no such device");
-	if (work->kind == CPU_WORK_KERNEL)
-		why = cpu_grid_refuses(e, &work->launch);
-	if (why)
-		return refuse(fault, CPU_FAULT_ILLEGAL, why);
+	if (work->kind == CPU_WORK_KERNEL && cpu_grid_refuses(e, &work->launch, &why))
+		return refuse(fault, why.kind, why.text);
 	op = cpu_op_new(m, work);
 	if (!op)
 		return refuse(fault, CPU_FAULT_RESOURCES, "host memory is exhausted");

@@ -9,6 +9,9 @@
 #include "cpu/sched.h"
 #include "cpu/events.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,52 +25,107 @@ static void cluster_dims(const struct cpu_launch *l, uint32_t out[3])
 		out[i] = c[i] ? c[i] : 1;
 }
 
-const char *cpu_grid_refuses(struct cpu_engine *e, const struct cpu_launch *l)
+__attribute__((format(printf, 2, 3))) static bool refuse(struct cpu_fault *fault, const char *fmt,
+							 ...)
+{
+	va_list ap;
+
+	fault->kind = CPU_FAULT_ILLEGAL;
+	va_start(ap, fmt);
+	vsnprintf(fault->text, sizeof(fault->text), fmt, ap);
+	va_end(ap);
+	return true;
+}
+
+/* A size of three parts, and what it is compared with: of these a part that isn't written is 1. */
+#define PARTS		  "%ux%ux%u"
+#define PARTS_OF(n)	  (n)[0], (n)[1], (n)[2]
+#define PARTS_REQUIRED(n) (n)[0], (n)[1] ? (n)[1] : 1, (n)[2] ? (n)[2] : 1
+
+/* The size of the grid, of its blocks and clusters, by part. */
+static bool refuses_shape(const struct cpu_launch *l, const uint32_t c[3], struct cpu_fault *fault)
 {
 	const struct cpu_kernel_info *info = &l->kernel->info;
 	static const uint32_t grid_max[3] = {0x7fffffff, 65535, 65535};
 	static const uint32_t block_max[3] = {1024, 1024, 64};
-	uint64_t threads = 1, blocks = 1, size = 1;
-	uint32_t c[3];
 
-	const char *why = cpu_kernel_refused(l->kernel, NULL);
-
-	if (why)
-		return why;
-	cluster_dims(l, c);
 	for (unsigned i = 0; i < 3; i++) {
 		if (!l->grid[i] || l->grid[i] > grid_max[i])
-			return "the grid is empty or too large";
+			return refuse(fault, "a grid of " PARTS " blocks, expected 1 to " PARTS,
+				      PARTS_OF(l->grid), PARTS_OF(grid_max));
 		if (!l->block[i] || l->block[i] > block_max[i])
-			return "the block is empty or too large";
+			return refuse(fault,
+				      "a block of " PARTS " threads, expected 1 to " PARTS
+				      ", and 1024 in all",
+				      PARTS_OF(l->block), PARTS_OF(block_max));
 		if (info->reqntid[0] && l->block[i] != (info->reqntid[i] ? info->reqntid[i] : 1))
-			return "the block is not what the kernel's .reqntid says";
+			return refuse(fault,
+				      "a block of " PARTS
+				      " threads, the kernel's .reqntid is " PARTS,
+				      PARTS_OF(l->block), PARTS_REQUIRED(info->reqntid));
 		if (info->cluster[0] && c[i] != (info->cluster[i] ? info->cluster[i] : 1))
-			return "the cluster is not what the kernel's .reqnctapercluster says";
+			return refuse(fault,
+				      "a cluster of " PARTS " blocks, the kernel's "
+				      ".reqnctapercluster is " PARTS,
+				      PARTS_OF(c), PARTS_REQUIRED(info->cluster));
 		if (l->grid[i] % c[i])
-			return "the grid is no multiple of the cluster";
+			return refuse(fault,
+				      "a grid of " PARTS " blocks is no multiple of the cluster "
+				      "of " PARTS,
+				      PARTS_OF(l->grid), PARTS_OF(c));
+	}
+	return false;
+}
+
+bool cpu_grid_refuses(struct cpu_engine *e, const struct cpu_launch *l, struct cpu_fault *fault)
+{
+	const struct cpu_kernel_info *info = &l->kernel->info;
+	const char *why = cpu_kernel_refused(l->kernel, NULL);
+	uint64_t threads = 1, blocks = 1, size = 1, bytes = info->shared_static + l->shared_dyn;
+	uint32_t c[3];
+
+	if (why)
+		return refuse(fault, "%s", why);
+	cluster_dims(l, c);
+	if (refuses_shape(l, c, fault))
+		return true;
+	for (unsigned i = 0; i < 3; i++) {
 		threads *= l->block[i];
 		blocks *= l->grid[i];
 		size *= c[i];
 	}
-	if (threads > 1024 || (info->max_threads && threads > info->max_threads))
-		return "the block has too many threads";
+	uint32_t most = info->max_threads && info->max_threads < 1024 ? info->max_threads : 1024;
+	if (threads > most)
+		return refuse(fault, "a block of %" PRIu64 " threads, expected %u at most", threads,
+			      most);
 	if (size > CPU_CLUSTER_MAX)
-		return "the cluster has too many blocks";
-	if (info->shared_static + l->shared_dyn > CPU_SHARED_OPTIN)
-		return "the block asks for too much shared memory";
+		return refuse(fault, "a cluster of %" PRIu64 " blocks, expected %u at most", size,
+			      (unsigned)CPU_CLUSTER_MAX);
+	if (l->shared_dyn > CPU_SHARED_OPTIN || bytes > CPU_SHARED_OPTIN)
+		return refuse(fault,
+			      "a block with %" PRIu64 " bytes of shared memory of its text and "
+			      "%" PRIu64 " of the launch, expected %u at most",
+			      (uint64_t)info->shared_static, (uint64_t)l->shared_dyn,
+			      (unsigned)CPU_SHARED_OPTIN);
 	if (l->chosen && (!l->nchosen || l->nchosen > blocks / size || l->plain))
-		return "the chosen blocks are none, or more than the grid's";
+		return refuse(fault, "the chosen blocks are none, or more than the grid's");
 	for (uint64_t i = 0; l->chosen && i < l->nchosen; i++)
 		if (l->chosen[i] >= blocks / size || (i && l->chosen[i] <= l->chosen[i - 1]))
-			return "the chosen blocks are not rising numbers of the grid's";
+			return refuse(fault,
+				      "the chosen blocks are not rising numbers of the grid's");
 	if (l->chosen)
 		blocks = l->nchosen * size;
-	if (l->is_cooperative &&
-	    blocks > (uint64_t)e->sms *
-			     cpu_kernel_occupancy(l->kernel, (uint32_t)threads, l->shared_dyn))
-		return "the cooperative grid does not fit on the device";
-	return NULL;
+	uint64_t fit =
+		l->is_cooperative
+			? (uint64_t)e->sms *
+				  cpu_kernel_occupancy(l->kernel, (uint32_t)threads, l->shared_dyn)
+			: UINT64_MAX;
+	if (blocks > fit)
+		return refuse(fault,
+			      "a cooperative grid of %" PRIu64 " blocks, expected %" PRIu64
+			      " at most, which fit on the device together",
+			      blocks, fit);
+	return false;
 }
 
 static void fill_tids(struct cpu_grid *g, uint32_t *tids)

@@ -285,8 +285,8 @@ struct cpu_device {
 	uint64_t nops; /* that have not ended */
 };
 
-/* grid.c: the text of what is wrong with a launch, or NULL. */
-const char *cpu_grid_refuses(struct cpu_engine *e, const struct cpu_launch *l);
+/* grid.c: is something wrong with a launch? *fault says what was found and expected. */
+bool cpu_grid_refuses(struct cpu_engine *e, const struct cpu_launch *l, struct cpu_fault *fault);
 struct cpu_grid *cpu_grid_new(struct cpu_op *op);
 void cpu_grid_free(struct cpu_grid *g);
 

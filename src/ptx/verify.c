@@ -329,8 +329,12 @@ static void check_inst(struct check *c)
 		return;
 	ptx_op_arity(s->form->op, &min, &max);
 	if (s->nops < min || s->nops > max) {
-		PROBLEM(c, "found %u operands of '%.*s', expected %u to %u", (unsigned)s->nops,
-			STR(s->form->text), min, max);
+		if (min == max)
+			PROBLEM(c, "found %u operands of '%.*s', expected %u", (unsigned)s->nops,
+				STR(s->form->text), min);
+		else
+			PROBLEM(c, "found %u operands of '%.*s', expected %u to %u",
+				(unsigned)s->nops, STR(s->form->text), min, max);
 		return;
 	}
 	for (unsigned i = 0; i < s->nops; i++)

@@ -76,8 +76,8 @@ static cpu_binder *const *best_binders(void)
 
 static enum cpu_step exec_unsupported(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	return cpu_fault(w, in, (unsigned)__builtin_ctz(mask), CPU_FAULT_UNSUPPORTED, "%s",
-			 (const char *)in->aux);
+	return cpu_fault(w, in, (unsigned)__builtin_ctz(mask), CPU_FAULT_UNSUPPORTED,
+			 "not supported: %s", (const char *)in->aux);
 }
 
 enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const char *why)

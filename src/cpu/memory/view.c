@@ -63,10 +63,18 @@ static bool is_multicast(const struct cpu_space *s, uint64_t addr)
 	return false;
 }
 
+/* What the program gave us is no allocation. */
+static const char *name_of(const struct space_range *r)
+{
+	static const char *const names[] = {"device allocation", "managed allocation",
+					    "pinned host allocation", "module allocation"};
+
+	return r->is_registered ? "registered host memory" : names[r->kind];
+}
+
 void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t bytes,
 		       char *out, size_t size)
 {
-	static const char *const kinds[] = {"device", "managed", "pinned host", "module"};
 	struct cpu_space *s = m->space;
 	struct space_range r = {0}, next;
 	unsigned char in_core;
@@ -83,18 +91,17 @@ void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, ui
 		snprintf(out, size, "memory freed: allocation of %llu bytes, offset %llu",
 			 (unsigned long long)(r.end - r.base), (unsigned long long)(addr - r.base));
 	else if (has && addr < r.end && addr + bytes > r.end)
-		snprintf(out, size,
-			 "%llu bytes at offset %llu cross the end of %s allocation of %llu bytes",
+		snprintf(out, size, "%llu bytes at offset %llu cross the end of %s of %llu bytes",
 			 (unsigned long long)bytes, (unsigned long long)(addr - r.base),
-			 kinds[r.kind], (unsigned long long)(r.end - r.base));
+			 name_of(&r), (unsigned long long)(r.end - r.base));
 	else if (has && addr - r.end < r.end - r.base + CPU_SPACE_ALIGN && addr < s->region_end)
-		snprintf(out, size, "%llu bytes past the end of %s allocation of %llu bytes%s",
-			 (unsigned long long)(addr - r.end), kinds[r.kind],
+		snprintf(out, size, "%llu bytes past the end of %s of %llu bytes%s",
+			 (unsigned long long)(addr - r.end), name_of(&r),
 			 (unsigned long long)(r.end - r.base),
 			 r.state == SPACE_FREED ? " (freed)" : "");
 	else if (next.base != UINT64_MAX && next.base - addr <= CPU_SPACE_ALIGN)
-		snprintf(out, size, "%llu bytes before %s allocation of %llu bytes",
-			 (unsigned long long)(next.base - addr), kinds[next.kind],
+		snprintf(out, size, "%llu bytes before %s of %llu bytes",
+			 (unsigned long long)(next.base - addr), name_of(&next),
 			 (unsigned long long)(next.end - next.base));
 	else if (addr < SPACE_PAGE)
 		snprintf(out, size, "null pointer");
