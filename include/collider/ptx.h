@@ -44,7 +44,7 @@ enum collider_ptx_code {
 	COLLIDER_PTX_ARGUMENT = 1, /* the call itself is wrong */
 	COLLIDER_PTX_BUSY = 2,	   /* a callback called */
 	COLLIDER_PTX_MEMORY = 3,   /* the process has none left */
-	COLLIDER_PTX_TEXT = 4,	   /* no PTX, or it can't be linked */
+	COLLIDER_PTX_TEXT = 4,	   /* no PTX for 64-bit addresses, or no memory for its variables */
 	COLLIDER_PTX_NO_NAME = 5,  /* the module has no kernel or variable of that name */
 	COLLIDER_PTX_REFUSED = 6,  /* the device can't execute the launch, or the instruction */
 	COLLIDER_PTX_TIME = 7,	   /* the launch was stopped at its limit */

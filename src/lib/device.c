@@ -99,21 +99,24 @@ int lib_leave(struct collider_ptx *d, int code)
 /* No version will have grown by more than this: what says so was never set. */
 #define GROWTH_MOST ((size_t)4096)
 
-static int read_size(const void *of, size_t first, size_t have, size_t *size)
+static int read_size(const char *name, const void *of, size_t first, size_t have, size_t *size)
 {
 	memcpy(size, of, sizeof(*size));
 	if (*size < first || *size > have + GROWTH_MOST)
-		return lib_fail(COLLIDER_PTX_ARGUMENT, "a structure's size is not set");
+		return lib_fail(COLLIDER_PTX_ARGUMENT,
+				"the size of struct collider_ptx_%s is %zu, expected its sizeof, "
+				"%zu in this version",
+				name, *size, have);
 	return COLLIDER_PTX_OK;
 }
 
-int lib_give(void *to, const void *from, size_t first, size_t have)
+int lib_give(const char *name, void *to, const void *from, size_t first, size_t have)
 {
 	size_t size;
 
 	if (!to)
 		return lib_fail(COLLIDER_PTX_ARGUMENT, "NULL was given for a result");
-	int rc = read_size(to, first, have, &size);
+	int rc = read_size(name, to, first, have, &size);
 	if (rc)
 		return rc;
 	/* Its own size stays. */
@@ -124,22 +127,23 @@ int lib_give(void *to, const void *from, size_t first, size_t have)
 	return COLLIDER_PTX_OK;
 }
 
-int lib_take(void *to, const void *from, size_t first, size_t have)
+int lib_take(const char *name, void *to, const void *from, size_t first, size_t have)
 {
 	size_t size;
 
 	memset(to, 0, have);
 	if (!from)
 		return COLLIDER_PTX_OK;
-	int rc = read_size(from, first, have, &size);
+	int rc = read_size(name, from, first, have, &size);
 	if (rc)
 		return rc;
 	memcpy(to, from, size < have ? size : have);
 	for (size_t i = have; i < size; i++)
 		if (((const char *)from)[i])
 			return lib_fail(COLLIDER_PTX_ARGUMENT,
-					"a structure has a field that this version of the library "
-					"doesn't know");
+					"struct collider_ptx_%s has a field that this version of "
+					"the library doesn't know",
+					name);
 	return COLLIDER_PTX_OK;
 }
 
@@ -152,7 +156,7 @@ int collider_ptx_open(const struct collider_ptx_options *options, struct collide
 	*out = NULL;
 	if (lib_is_printing())
 		return lib_fail(COLLIDER_PTX_BUSY, "a callback called about a device");
-	if (lib_take(&o, options, LIB_FIRST(o, on_print), sizeof(o)))
+	if (lib_take("options", &o, options, LIB_FIRST(o, on_print), sizeof(o)))
 		return COLLIDER_PTX_ARGUMENT;
 	pthread_once(&once, start);
 	struct collider_ptx *d = has_memory() ? calloc(1, sizeof(*d)) : NULL;
@@ -248,5 +252,5 @@ int collider_ptx_get_totals(struct collider_ptx *d, struct collider_ptx_totals *
 					.findings = d->pairs.n,
 					.races = d->races,
 					.is_partial = o.is_full || o.dropped};
-	return lib_leave(d, lib_give(out, &t, LIB_FIRST(t, is_partial), sizeof(t)));
+	return lib_leave(d, lib_give("totals", out, &t, LIB_FIRST(t, is_partial), sizeof(t)));
 }

@@ -120,7 +120,7 @@ int collider_ptx_run(struct collider_ptx_kernel *k, const struct collider_ptx_la
 	if (!launch)
 		rc = lib_fail(COLLIDER_PTX_ARGUMENT, "NULL was given for a launch");
 	if (!rc)
-		rc = lib_take(&l, launch, LIB_FIRST(l, limit_ms), sizeof(l));
+		rc = lib_take("launch", &l, launch, LIB_FIRST(l, limit_ms), sizeof(l));
 	if (!rc)
 		rc = gather(k, arguments, n, params);
 	if (rc)

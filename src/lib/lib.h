@@ -63,10 +63,11 @@ int lib_leave(struct collider_ptx *device, int code);
 /* The bytes of a structure that version 1 had, `last` being its last field then: no caller's has
  * fewer. */
 #define LIB_FIRST(s, last) ((size_t)((const char *)(&(s).last + 1) - (const char *)&(s)))
-/* Copies a structure of ours, of `have` bytes, to the caller's, which begins with its size. */
-int lib_give(void *to, const void *from, size_t first, size_t have);
+/* Copies a structure of ours, of `have` bytes, to the caller's, which begins with its size; name:
+ * for messages, what follows collider_ptx_. */
+int lib_give(const char *name, void *to, const void *from, size_t first, size_t have);
 /* Takes the caller's: what it doesn't have is 0. NULL: all is. */
-int lib_take(void *to, const void *from, size_t first, size_t have);
+int lib_take(const char *name, void *to, const void *from, size_t first, size_t have);
 
 /* launch.c: text of a kernel, of a device's machine. */
 void lib_print(struct cpu_machine *m, bool is_error, const char *text, size_t n);

@@ -30,9 +30,13 @@ static int load(struct collider_ptx_module *mod, const char *text, size_t bytes)
 	int rc = COLLIDER_PTX_OK;
 
 	struct ptx_module *m = ptx_parse(&mod->arena, mod->name, text, bytes, &sink);
-	if (m && !sink.errors && !ptx_verify(m, &sink))
+	/* ptxas takes a text that says nothing as one of 64 bits, too. */
+	if (m && m->has_address_size && m->address_size != 64)
+		rc = lib_fail(COLLIDER_PTX_TEXT, "%s: found .address_size %u, expected 64",
+			      mod->name, m->address_size);
+	else if (m && !sink.errors && !ptx_verify(m, &sink))
 		mod->module = cpu_module_load(mod->device->machine, 0, &m, 1, &sink);
-	if (!mod->module) {
+	if (!rc && !mod->module) {
 		const struct base_diag *d = sink.diags.n ? &sink.diags.v[0] : NULL;
 		rc = lib_fail(COLLIDER_PTX_TEXT, "%s:%u:%u: %s", mod->name, d ? d->at.line : 0,
 			      d ? d->at.col : 0, d ? d->text : "no reason is known");
@@ -104,6 +108,8 @@ void collider_ptx_unload(struct collider_ptx_module *mod)
 int collider_ptx_kernel_at(struct collider_ptx_module *mod, size_t i,
 			   struct collider_ptx_kernel **out)
 {
+	if (out)
+		*out = NULL;
 	int rc = out ? lib_enter(mod ? mod->device : NULL)
 		     : lib_fail(COLLIDER_PTX_ARGUMENT, "NULL was given for a result");
 
@@ -121,6 +127,8 @@ int collider_ptx_kernel_at(struct collider_ptx_module *mod, size_t i,
 int collider_ptx_find_kernel(struct collider_ptx_module *mod, const char *name,
 			     struct collider_ptx_kernel **out)
 {
+	if (out)
+		*out = NULL;
 	int rc = out && name
 			 ? lib_enter(mod ? mod->device : NULL)
 			 : lib_fail(COLLIDER_PTX_ARGUMENT, "NULL was given for a name or a result");
@@ -173,7 +181,8 @@ int collider_ptx_get_kernel(struct collider_ptx_kernel *k, struct collider_ptx_k
 		.most_threads = info.max_threads,
 		.refused = cpu_kernel_refused(k->kernel, NULL),
 	};
-	return lib_leave(k->module->device, lib_give(out, &t, LIB_FIRST(t, refused), sizeof(t)));
+	return lib_leave(k->module->device,
+			 lib_give("kernel_info", out, &t, LIB_FIRST(t, refused), sizeof(t)));
 }
 
 int collider_ptx_get_parameter(struct collider_ptx_kernel *k, size_t i,
@@ -195,5 +204,6 @@ int collider_ptx_get_parameter(struct collider_ptx_kernel *k, size_t i,
 					   .type = ptx_type_name((enum ptx_type)p->type),
 					   .bytes = bytes,
 					   .offset = offset};
-	return lib_leave(k->module->device, lib_give(out, &t, LIB_FIRST(t, offset), sizeof(t)));
+	return lib_leave(k->module->device,
+			 lib_give("parameter", out, &t, LIB_FIRST(t, offset), sizeof(t)));
 }
