@@ -80,7 +80,8 @@ for program in "${programs[@]}"; do
 				fi
 				echo "FAILED: $name $detector --threads=$threads --jit=$jit:" $what
 				for f in $what; do
-					diff "$work/first.$f" "$work/other.$f" | cut -c1-400 | head -6
+					diff <(sed 's/,"/\n"/g' "$work/first.$f") <(sed 's/,"/\n"/g' "$work/other.$f") |
+						cut -c1-400 | head -6
 				done
 				failed=1
 			done
