@@ -321,6 +321,25 @@ DEV_FN uint32_t dev_kind(uint32_t mode, uint64_t was, const struct hirace_actor 
 	return mode & MODE_MAYBE ? RACE_KIND_HISTORY_INVENTED : RACE_KIND_HISTORY;
 }
 
+/* What lies beside a word that another thread has just changed comes a moment later. */
+#define LATE_TRIES 16
+#define LATE_NS	   200u
+
+/* Of a race with the access that left `was`. */
+DEV_FN uint32_t dev_beside_race(uint64_t left, uint64_t was, uint32_t launch)
+{
+	uint32_t beside = dev_word32((const void *)left);
+
+#pragma unroll 1
+	for (int i = 0; i < LATE_TRIES && RACE_ACTOR_HAS(was) == launch &&
+			!race_history_is_of(beside, was);
+	     i++) {
+		__nanosleep(LATE_NS);
+		beside = dev_word32((const void *)left);
+	}
+	return beside;
+}
+
 /* One word. `left`: what lies beside it, or 0; what: the low word; bit: of the location. */
 extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint64_t stamps,
 								uint64_t word, uint64_t left,
@@ -335,8 +354,9 @@ extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint
 	bit = dev_asked(me, &a, at, what, bit);
 	verdict = hirace_access_at((uint64_t *)word, bit, dev_machine(), &a,
 				   RACE_HISTORY_ACCESS(what), (enum hirace_how)(mode & 3u), &seen);
-	if (left &&
-	    (verdict == HIRACE_IS_RACE || verdict == HIRACE_POSSIBLE || seen.next != seen.was))
+	if (left && (verdict == HIRACE_IS_RACE || verdict == HIRACE_POSSIBLE))
+		beside = dev_beside_race(left, seen.was, a.launch);
+	else if (left && seen.next != seen.was)
 		beside = dev_word32((const void *)left);
 	if (left && seen.next != seen.was) {
 		bool is_known = RACE_ACTOR_HAS(seen.was) == a.launch &&
