@@ -103,9 +103,29 @@ static enum race_shuffle_verdict order_of(uint32_t id, void *arg)
 	return agent_shuffle_of(id);
 }
 
+static bool has_symbol(CUmodule module, const char *name)
+{
+	CUdeviceptr at;
+	size_t bytes;
+
+	return agent_driver.module_get_global(&at, &bytes, module, name) == CUDA_SUCCESS;
+}
+
+/* Does the run want a detector's words for the module? Those of one that works for others, if they
+ * are asked for. */
+static bool wants_words(CUmodule module, const struct race_words *w)
+{
+	uint32_t flags = race_shm_get()->flags;
+
+	if (!has_symbol(module, w->part))
+		return RACE_RUN_WANTS(flags, w->detector);
+	return w->traits & RACE_WORDS_LENT &&
+	       RACE_RUN_DETECTORS(flags) & race_detectors_with(RACE_CAUSES);
+}
+
 /* Writes the runtime block of a detector at `at`, context current and guard entered. */
-static CUresult write_block(struct agent_context *c, enum race_detector_id id, CUdeviceptr at,
-			    bool wants_scratch)
+static CUresult write_block(struct agent_context *c, enum race_detector_id id, CUmodule module,
+			    CUdeviceptr at)
 {
 	struct race_fill fill = {.rt = agent_context_rt(c), .order = order_of};
 	const struct race_words *words = race_words_of(id);
@@ -124,9 +144,9 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 	/* Without tables a detector does nothing. */
 	if (words && is_off) {
 		agent_history_clear((struct race_history *)(void *)block);
-	} else if (words && RACE_RUN_WANTS(race_shm_get()->flags, id)) {
+	} else if (words && wants_words(module, words)) {
 		struct agent_history *h = agent_context_history_make(c, race_words_id(words));
-		if (h && wants_scratch)
+		if (h && has_symbol(module, words->scratch))
 			agent_history_scratch(h);
 		if (h)
 			agent_history_fill(h, (struct race_history *)(void *)block);
@@ -149,13 +169,9 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 					   enum race_detector_id id)
 {
 	const struct race_detector *d = &race_detectors[id];
-	CUdeviceptr at = 0, mark = 0;
-	size_t bytes = 0, mark_bytes;
+	CUdeviceptr at = 0;
+	size_t bytes = 0;
 	CUresult r = agent_driver.module_get_global(&at, &bytes, module, d->marker);
-	const char *scratch = race_words_of(id) ? race_words_of(id)->scratch : NULL;
-	bool wants_scratch =
-		r == CUDA_SUCCESS && scratch &&
-		agent_driver.module_get_global(&mark, &mark_bytes, module, scratch) == CUDA_SUCCESS;
 
 	if (r == CUDA_ERROR_NOT_FOUND)
 		return AGENT_MODULE_PLAIN;
@@ -169,7 +185,7 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 		return AGENT_MODULE_FAILED;
 	}
 	if (r == CUDA_SUCCESS)
-		r = write_block(c, id, at, wants_scratch);
+		r = write_block(c, id, module, at);
 	if (r != CUDA_SUCCESS) {
 		race_shm_gap_note(
 			RACE_GAP_NOT_INSTRUMENTED,
@@ -183,16 +199,11 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 /* What a module orders is followed by the detectors that it has, a set. */
 static void note_unseen(struct agent_context *c, CUmodule module, unsigned found)
 {
-	CUdeviceptr at;
-	size_t bytes;
-
-	if (agent_driver.module_get_global(&at, &bytes, module, RACE_HISTORY_HOST_SYMBOL) ==
-	    CUDA_SUCCESS)
+	if (has_symbol(module, RACE_HISTORY_HOST_SYMBOL))
 		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
 	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++) {
 		const struct race_words *w = &race_words[i];
-		if (w->narrow &&
-		    agent_driver.module_get_global(&at, &bytes, module, w->narrow) == CUDA_SUCCESS)
+		if (w->narrow && has_symbol(module, w->narrow))
 			agent_context_unseen_by(c, RACE_HISTORY_HAS_BYTES, race_words_id(w));
 		if (found && !(found >> w->detector & 1u))
 			agent_context_unseen_by(c, RACE_HISTORY_GRID_ORDERS, race_words_id(w));

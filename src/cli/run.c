@@ -452,14 +452,16 @@ static void choose_detectors(struct option_set *set)
 		put_defaults(set, takes_cpu(set) ? RACE_DETECT_JUDGE : 0);
 }
 
-/* --iguard-kernels=auto. The published rules and machine are to be seen by themselves. */
+/* --iguard-kernels=auto. What is for research is to be seen by itself. */
 static void choose_kernels(struct option_set *set)
 {
-	bool is_published = option_is(set, OPTION_IGUARD, "published") ||
-			    option_is(set, OPTION_HIRACE, "published");
+	bool is_own = option_is(set, OPTION_IGUARD, "published") ||
+		      option_is(set, OPTION_HIRACE, "published") ||
+		      option_is(set, OPTION_IGUARD_LANES, "alone") ||
+		      option_is(set, OPTION_IGUARD_SWAPS, "patient");
 
 	if (option_is(set, OPTION_IGUARD_KERNELS, "auto"))
-		option_put(set, OPTION_IGUARD_KERNELS, is_published ? "all" : "strong");
+		option_put(set, OPTION_IGUARD_KERNELS, is_own ? "all" : "strong");
 }
 
 /* May kernels be judged by one detector for another, which would know the lines of both sides? */

@@ -92,8 +92,17 @@ bool inst_has_op(const struct ptx_func *f, enum ptx_op op)
 	return false;
 }
 
+/* It wasn't asked for, and checks kernels that another leaves: each is seen twice then. */
+static bool works_for_other(const struct inst_ctx *cx)
+{
+	return cx->lent >> cx->detector->id & 1;
+}
+
 bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f)
 {
+	/* What kernels call is followed by the one that was asked for. */
+	if (works_for_other(cx) && !f->is_entry)
+		return true;
 	if (f->is_entry || race_called_name(f->name.p, f->name.n))
 		return inst_follow_function(cx, f);
 	if (inst_begin_function(cx, f))
@@ -112,7 +121,7 @@ bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f)
 	bool is_good = inst_function_pass(cx, cx->detector->pass) &&
 		       inst_function_pass(cx, INST_PASS_FRAME);
 	inst_forget_locs(cx);
-	cx->stats->kernels += f->is_entry;
+	cx->stats->kernels += f->is_entry && !works_for_other(cx);
 	base_arena_reset(&cx->scratch);
 	return is_good;
 }

@@ -303,6 +303,8 @@ static void put_returns(struct inst_follow *k)
 static void plan(struct inst_follow *k, bool has_words)
 {
 	struct inst_ctx *cx = k->cx;
+	const struct inst_stats stats = *cx->stats;
+	const uint32_t nsites = race_sites_count(cx->sites);
 
 	if (has_words) {
 		k->is_variant = !cx->f->is_entry;
@@ -315,7 +317,11 @@ static void plan(struct inst_follow *k, bool has_words)
 		k->by->choose(k);
 	inst_plan_events(cx, &k->ev);
 	k->by->plan(k);
-	if (!has_words)
+	if (k->is_left) {
+		*cx->stats = stats;
+		race_sites_cut(cx->sites, nsites);
+	}
+	if (!has_words || k->is_left)
 		return;
 	inst_plan_uses(cx, &k->ev);
 	plan_doubt(k);
@@ -389,6 +395,7 @@ void inst_follow(struct inst_ctx *cx, struct inst_follow *k, const struct inst_f
 		put_plain(k);
 		return;
 	}
+	cx->is_followed = true;
 	if (has_words && !k->frame.called && inst_is_all_pruned(cx, &k->ev))
 		k->unchecked = inst_copy_body(cx, NULL, NULL);
 	if (!k->unchecked)

@@ -121,10 +121,7 @@ struct inst_ctx {
 	const struct ptx_func *tensor; /* __collider_tensor, in modules with tensor copies */
 	bool reads_ids;		       /* some function reads %ctaid or %clusterid */
 	const struct ptx_func *block;  /* __collider_block, in such modules */
-	struct ptx_templates *prune_ts;
-	struct ptx_templates *doubt_ts;
-	struct ptx_templates *shuffle_ts;
-	struct ptx_templates *nap_ts;
+	struct ptx_templates *prune_ts, *doubt_ts, *shuffle_ts, *nap_ts;
 	bool elects;			    /* some function has elect.sync: nap/nap.c */
 	uint32_t shuffle_flags, shuffle_id; /* race/shuffle/blocks.h */
 	bool is_large;			    /* the module: see INST_LARGE_MODULE */
@@ -132,6 +129,8 @@ struct inst_ctx {
 	bool verifies;			    /* each pass: see inst_verifies */
 	bool wants_scratch;  /* some kernel: words of shared memory in global memory */
 	bool is_host_marked; /* RACE_HISTORY_HOST_SYMBOL was considered */
+	unsigned lent;	     /* detectors at work for others (race_detectors_for), as a set */
+	bool is_followed;    /* some function has checks of the detector at work */
 	struct ptx_templates *called_ts;
 	BASE_VEC(struct inst_called) called;
 	BASE_VEC(struct inst_called_name) called_names; /* called.c, to find them by name */

@@ -329,16 +329,51 @@ const struct inst_detector *const inst_detectors[RACE_DETECTORS_PUT] = {
 #include "base/detectors.def"
 };
 
+/* May a detector be without any function of the module? Another object that is linked to this one
+ * shares its symbols. */
+static bool may_have_none(const struct inst_ctx *cx)
+{
+	unsigned sharing = cx->lent ? cx->lent | race_detectors_with(RACE_CAUSES) : 0;
+
+	return sharing >> cx->detector->id & 1 && !cx->opt->relocatable;
+}
+
+/* Takes back what the detector put in at the module's begin. What says which module has its checks
+ * stays where it was asked for, with a mark that it needs no words. */
+static void take_back(struct inst_ctx *cx, struct ptx_item *const *items, size_t n, bool was_marked)
+{
+	for (size_t i = 0; i < n; i++)
+		ptx_remove_item(cx->m, items[i]);
+	cx->is_host_marked = was_marked;
+	if (cx->lent >> cx->detector->id & 1)
+		return;
+	cx->detector->put_block(cx, inst_first_code(cx->m));
+	inst_add_mark(cx, inst_first_code(cx->m), race_words_of(cx->detector->id)->part);
+}
+
 /* All that one detector puts in. */
 static bool run_detector(struct inst_ctx *cx, const struct inst_detector *d)
 {
-	const struct ptx_item *last = cx->m->last;
+	const struct ptx_item *last = cx->m->last, *at = inst_first_code(cx->m);
+	struct ptx_item *before = at ? at->prev : NULL;
+	bool was_marked = cx->is_host_marked, is_good;
+	BASE_VEC(struct ptx_item *) put = {0};
 
 	cx->detector = d;
 	race_sites_begin_detector(cx->sites);
+	cx->is_followed = false;
 	cx->ts = ptx_templates_read(cx->m, d->templates, cx->sink);
-	return cx->ts && one_pass(cx, INST_PASS_RUNTIME) && each_function(cx, last) &&
-	       one_pass(cx, INST_PASS_CHECKS);
+	is_good = cx->ts && one_pass(cx, INST_PASS_RUNTIME);
+	for (struct ptx_item *it = before ? before->next : cx->m->first; it && it != at;
+	     it = it->next)
+		base_vec_push(&put, it);
+	is_good = is_good && each_function(cx, last);
+	if (is_good && !cx->is_followed && may_have_none(cx))
+		take_back(cx, put.v, put.n, was_marked);
+	else
+		is_good = is_good && one_pass(cx, INST_PASS_CHECKS);
+	base_vec_free(&put);
+	return is_good;
 }
 
 /* What happens to a module, in this order: the detectors in that of their rows, between the steps
@@ -440,6 +475,10 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 		return rc;
 	if (inst_is_idle(m, opt->relocatable))
 		return mark_idle(&cx);
+	struct inst_options both = *opt;
+	cx.lent = opt->leaves_plain ? race_detectors_for(opt->sanitize) : 0;
+	both.sanitize |= cx.lent;
+	cx.opt = &both;
 	cx.verifies = inst_verifies() && inst_is_sound(m);
 	cx.sites = race_sites_new();
 	rc = run_passes(&cx);

@@ -259,14 +259,16 @@ static bool strip_function(struct strip *x)
 
 unsigned inst_detectors_of(const struct ptx_module *m)
 {
-	unsigned set = 0;
+	unsigned set = 0, lent = 0;
 
 	ptx_each_item(m, it)
 	{
-		if (it->kind == PTX_ITEM_VAR)
-			set |= race_detector_marked(it->var->name.p, it->var->name.n);
+		if (it->kind != PTX_ITEM_VAR)
+			continue;
+		set |= race_detector_marked(it->var->name.p, it->var->name.n);
+		lent |= race_detector_lent(it->var->name.p, it->var->name.n);
 	}
-	return set;
+	return set & ~lent;
 }
 
 bool inst_strip(struct ptx_module *m, struct base_sink *sink)

@@ -61,7 +61,8 @@ enum race_words_trait {
 	RACE_WORDS_BESIDE = 1,
 	RACE_WORDS_MACHINE = 2,
 	RACE_WORDS_PAST = 4,
-	RACE_WORDS_MODES = 8
+	RACE_WORDS_MODES = 8,
+	RACE_WORDS_LENT = 16
 };
 
 struct race_words {
@@ -72,6 +73,7 @@ struct race_words {
 	size_t stamps_at, stamps_end;
 	const char *scratch; /* the mark of a module that wants words in global memory */
 	const char *narrow;  /* the mark of one that accesses bytes; NULL: words don't say so */
+	const char *part;    /* the mark of one where not all kernels have its checks */
 	unsigned traits;
 };
 
@@ -108,7 +110,12 @@ const char *race_called_name(const char *name, size_t n);
 
 /* The detector that a symbol of a module marks, as a set; 0: none. */
 unsigned race_detector_marked(const char *symbol, size_t n);
-/* The detectors whose mark a PTX text contains, as a set. */
+/* The detectors of which a symbol says that a module has them for another one only, as a set. */
+unsigned race_detector_lent(const char *symbol, size_t n);
+/* The detectors that check kernels for those that are asked for, a set, and aren't asked for
+ * themselves, as a set. */
+unsigned race_detectors_for(unsigned asked);
+/* The detectors whose mark a PTX text contains, but for those it has for others, as a set. */
 unsigned race_detectors_in(const char *text);
 
 #endif

@@ -37,6 +37,7 @@ enum race_kind {
 #define RACE_REC_TWO_SIDES 4u  /* was and now describe the earlier access (history.h) */
 #define RACE_REC_ONE_BLOCK 8u  /* a finding only if both sides are of one block (layout/watch.h) */
 #define RACE_REC_ONE_OWNER 16u /* ... only if both accessed the memory of the same block */
+#define RACE_REC_OF_WORD   32u /* hirace's, for iguard: was is a word, whatever the kind */
 /* As RACE_REC_USED; alone in its byte, so that threads which didn't write the record may set it. */
 #define RACE_REC_USED_LATER 0x100u
 

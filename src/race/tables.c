@@ -25,6 +25,7 @@
 #define SLEEPS		RACE_SLEEPS
 #define REPLAYS		RACE_REPLAYS
 #define CAUSES		RACE_CAUSES
+#define LENT		RACE_WORDS_LENT
 #define BESIDE		RACE_WORDS_BESIDE
 #define MACHINE		RACE_WORDS_MACHINE
 #define PAST		RACE_WORDS_PAST
@@ -46,7 +47,7 @@ const struct race_detector race_detectors[RACE_DETECTORS] = {
 };
 
 const struct race_words race_words[RACE_WORDS_COUNT] = {
-#define WORDS(id, tables, end, size, spare, in_scratch, bytes_mark, trait) \
+#define WORDS(id, tables, end, size, spare, in_scratch, bytes_mark, part_mark, trait) \
 	[RACE_WORDS_##id] = {.detector = RACE_DETECTOR_##id,                                       \
 			     .bytes = size,                                                        \
 			     .pieces = spare,                                                      \
@@ -55,6 +56,7 @@ const struct race_words race_words[RACE_WORDS_COUNT] = {
 			     .stamps_end = offsetof(struct tables, end),                           \
 			     .scratch = in_scratch,                                                \
 			     .narrow = bytes_mark,                                                 \
+			     .part = part_mark,                                                    \
 			     .traits = trait},
 #include "base/detectors.def"
 };
@@ -141,12 +143,35 @@ unsigned race_detector_marked(const char *symbol, size_t n)
 	return 0;
 }
 
+unsigned race_detector_lent(const char *symbol, size_t n)
+{
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
+		if (race_words[i].traits & RACE_WORDS_LENT && strlen(race_words[i].part) == n &&
+		    !memcmp(race_words[i].part, symbol, n))
+			return 1u << race_words[i].detector;
+	return 0;
+}
+
+unsigned race_detectors_for(unsigned asked)
+{
+	unsigned set = 0;
+
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
+		if (race_words[i].traits & RACE_WORDS_LENT &&
+		    asked & race_detectors_with(RACE_CAUSES))
+			set |= 1u << race_words[i].detector;
+	return set & ~asked;
+}
+
 unsigned race_detectors_in(const char *text)
 {
 	unsigned set = 0;
 
 	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
 		set |= strstr(text, race_detectors[i].marker) ? 1u << i : 0;
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
+		if (race_words[i].traits & RACE_WORDS_LENT && strstr(text, race_words[i].part))
+			set &= ~(1u << race_words[i].detector);
 	return set;
 }
 

@@ -911,6 +911,17 @@ static void two_detectors_have_tables_of_their_own(void **state)
 	assert_int_equal(region(0)->modules, 2);
 }
 
+static void hirace_works_for_iguard(void **state)
+{
+	(void)state;
+	run_flags = RACE_DETECT(IGUARD) << RACE_RUN_DETECTORS_AT;
+	play("split_asked");
+	assert_int_equal(region(0)->has_history, 1);
+	run_flags = RACE_DETECT(HIRACE) << RACE_RUN_DETECTORS_AT;
+	play("split_unasked");
+	run_flags = 0;
+}
+
 static void scarce_memory_is_shared(void **state)
 {
 	(void)state;
@@ -1143,6 +1154,7 @@ int main(int argc, char **argv)
 		TEST(launches_without_an_order_are_a_gap),
 		TEST(managed_variables_are_a_gap),
 		TEST(two_detectors_have_tables_of_their_own),
+		TEST(hirace_works_for_iguard),
 		TEST(scarce_memory_is_shared),
 		TEST(launches_of_a_plain_kernel_count),
 		TEST(python_launches_have_lines),

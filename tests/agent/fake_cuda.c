@@ -52,8 +52,9 @@ struct CUmod_st {
 	bool is_instrumented;
 	bool has_history;
 	struct race_knobs knobs;
-	bool has_iguard;
+	bool has_iguard, has_split;
 	struct race_history history, guard;
+	uint64_t mark;			/* what says which of the two a module needs */
 	struct race_plain_state proven; /* with one array */
 	uint64_t often[2];		/* without arrays */
 	struct race_plain_state partly; /* with two */
@@ -954,6 +955,9 @@ static CUmodule new_module(const char *image)
 	m->has_history = memmem(image, size, RACE_HISTORY_SYMBOL, sizeof(RACE_HISTORY_SYMBOL));
 	memset(&m->guard, 0, sizeof(m->guard));
 	m->has_iguard = memmem(image, size, RACE_IGUARD_SYMBOL, sizeof(RACE_IGUARD_SYMBOL));
+	m->has_split =
+		memmem(image, size, RACE_HISTORY_FOR_SYMBOL, sizeof(RACE_HISTORY_FOR_SYMBOL)) &&
+		memmem(image, size, RACE_IGUARD_IDLE_SYMBOL, sizeof(RACE_IGUARD_IDLE_SYMBOL));
 	m->is_instrumented = memmem(image, size, RACE_KNOBS_SYMBOL, sizeof(RACE_KNOBS_SYMBOL));
 	resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, top(), &d, true);
 	return m;
@@ -1048,6 +1052,12 @@ static CUresult give_global(CUdeviceptr *p, size_t *bytes, CUmodule m, const cha
 	if (m->has_iguard && strcmp(name, RACE_IGUARD_SYMBOL) == 0) {
 		*p = (CUdeviceptr)(uintptr_t)&m->guard;
 		*bytes = sizeof(m->guard);
+		return CUDA_SUCCESS;
+	}
+	if (m->has_split && (strcmp(name, RACE_HISTORY_FOR_SYMBOL) == 0 ||
+			     strcmp(name, RACE_IGUARD_IDLE_SYMBOL) == 0)) {
+		*p = (CUdeviceptr)(uintptr_t)&m->mark;
+		*bytes = sizeof(m->mark);
 		return CUDA_SUCCESS;
 	}
 	if (!m->is_instrumented || strcmp(name, RACE_KNOBS_SYMBOL) != 0)

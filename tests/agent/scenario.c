@@ -939,6 +939,33 @@ static void newer(void)
 	MUST(cuCtxSynchronize());
 }
 
+/* Whose words does a module get of which hirace checks all kernels for iguard? */
+static void split(bool is_asked)
+{
+	CUdeviceptr at = 0;
+	size_t bytes = 0;
+
+	context();
+	CUmodule m = module("split");
+	const struct race_history *h = history_of(m);
+	MUST(cuModuleGetGlobal(&at, &bytes, m, RACE_IGUARD_SYMBOL));
+	const struct race_history *g = (const struct race_history *)(uintptr_t)at;
+	expect(!g->tables && !g->knobs.rt, "iguard, which has no kernel, has none");
+	expect(!h->tables == !is_asked && !h->knobs.rt == !is_asked,
+	       "hirace, if iguard is asked for");
+	MUST(launch(function(m, "clean"), NULL));
+}
+
+static void split_asked(void)
+{
+	split(true);
+}
+
+static void split_unasked(void)
+{
+	split(false);
+}
+
 /* Two detectors with history in one module: tables of their own, entries twice as large, contexts
  * that are swept, and nothing of the other's is touched. */
 static void guard(void)
@@ -1466,6 +1493,8 @@ static const struct scenario {
 	{"unordered", unordered},
 	{"newer", newer},
 	{"guard", guard},
+	{"split_asked", split_asked},
+	{"split_unasked", split_unasked},
 	{"scarce", scarce},
 	{"again", again},
 	{"chosen_history", chosen_history},

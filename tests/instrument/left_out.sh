@@ -1,6 +1,7 @@
 # left_out.sh COLLIDER DIR SITES_DUMP - which kernels iguard leaves to hirace: --iguard-kernels=strong does so where
-# all accesses are plain and nothing but barriers of the block orders threads; all and auto leave none, nor does iguard
-# alone. Each access is checked once then, and the text is legal.
+# all accesses are plain and nothing but barriers of the block orders threads; all and auto leave none. Each access is
+# checked once then, and the text is legal. Where iguard alone is asked for, hirace checks those kernels and no other;
+# which of the two a module doesn't need isn't in it.
 collider=$1
 name=left_out.sh
 . "$2/lib.sh"
@@ -48,12 +49,37 @@ while read -r set which want; do
 	[ "$(checked)" = "$expected" ] || fail "$set $which: iguard checks $(checked)"
 	# left_barrier's four accesses: hirace's calls are there in any case.
 	n=$(awk '/\.entry left_barrier/ { is = 1 } /^}/ { is = 0 } is && /call .*__collider_hirace_[gs],/' "$T/out.ptx" | wc -l)
-	case $set,$n in iguard,0 | *hirace*,4) ;; *) fail "$set $which: $n checks of hirace" ;; esac
+	case ${set#collide,},$which,$n in iguard,strong,4 | iguard,all,0 | *hirace*,4) ;; *) fail "$set $which: $n checks of hirace" ;; esac
+	# Kernels that iguard keeps have hirace's checks where it is asked for, and never twice the same.
+	n=$(awk '/\.entry kept_/ { is = 1 } /^}/ { is = 0 } is && /call .*__collider_hirace_/' "$T/out.ptx" | wc -l)
+	case ${set#collide,},$((n > 0)) in iguard,0 | *hirace*,1) ;; *) fail "$set $which: $n calls of hirace's in iguard's kernels" ;; esac
 done <<END
 hirace,iguard strong some
 collide,hirace,iguard strong some
 hirace,iguard all all
 hirace,iguard auto all
-iguard strong all
+iguard strong some
+collide,iguard strong some
+iguard all all
+END
+
+# A module that has kernels of one kind only. hirace's functions, iguard's, the mark that iguard needs no words.
+while read -r only hirace iguard idle; do
+	awk -v only="$only" '/^\.visible/ { is = index($0, only) } !/^\.visible/ && !inside { is = is || /^\.(version|target|address)/ }
+	     /^\.visible/ { inside = 1 } is || !inside { print } /^}/ { inside = 0 }' "$T/in.ptx" >"$T/one.ptx"
+	"$collider" instrument --sanitize=iguard --iguard-kernels=strong "$T/one.ptx" -o "$T/out.ptx" 2>"$T/err" ||
+		fail "$only: $(cat "$T/err")"
+	ptxas -c -arch=compute_90 "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" || fail "$only: $(head -3 "$T/err")"
+	got="$(grep -c 'func.*__collider_hirace_word' "$T/out.ptx") $(grep -c 'func.*__collider_iguard_g\b' "$T/out.ptx") $(
+		grep -c '__collider_iguard_idle' "$T/out.ptx")"
+	got=$(for n in $got; do echo $((n > 0)); done | tr '\n' ' ')
+	[ "$got" = "$hirace $iguard $idle " ] || fail "$only: $got"
+	grep -q '__collider_iguard\[' "$T/out.ptx" || fail "$only: iguard's mark is missing"
+	# What was put in is taken out again.
+	"$collider" instrument --strip "$T/out.ptx" -o "$T/back.ptx" 2>"$T/err" || fail "$only: $(cat "$T/err")"
+	grep -q '__collider_hirace\|__collider_iguard' "$T/back.ptx" && fail "$only: checks stay"
+done <<END
+left_ 1 0 1
+kept_ 0 1 0
 END
 exit $bad

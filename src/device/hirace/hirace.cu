@@ -223,6 +223,38 @@ struct where {
 	uint64_t bytes, bytes_left;
 };
 
+/* Does it work for iguard, which was asked for (--iguard-kernels)? */
+DEV_FN bool dev_is_for_iguard(void)
+{
+	uint64_t v;
+
+	FIELD(v, 120);
+	return (v & RACE_HISTORY_FOR_IGUARD) != 0;
+}
+
+/* The kind that iguard's rules give to two weak accesses (iguard/kind.h). Of two launches they say
+ * nothing. */
+DEV_FN uint32_t dev_kind_of_iguard(uint32_t kind, uint64_t me, uint64_t was)
+{
+	struct hirace_actor a = dev_actor(me, 0);
+	struct hirace_word w = hirace_decode(was, a.thread_bits);
+	uint32_t relation = hirace_relation_of(&a, w.thread);
+
+	if (w.launch != a.launch)
+		return kind;
+	if (kind == RACE_KIND_HISTORY_POSSIBLE)
+		return RACE_KIND_IGUARD_POSSIBLE;
+	if (kind == RACE_KIND_HISTORY_INVENTED)
+		return RACE_KIND_IGUARD_INVENTED;
+	if (kind != RACE_KIND_HISTORY)
+		return kind;
+	if (relation == HIRACE_GRID || w.state == HIRACE_GREAD)
+		return RACE_KIND_IGUARD_GRID;
+	if (relation == HIRACE_BLOCK || w.state == HIRACE_BREAD || w.state == HIRACE_B_MR_BSYNC)
+		return RACE_KIND_IGUARD_BLOCK;
+	return RACE_KIND_IGUARD_WARP;
+}
+
 /* Rare, so a function of its own. earlier_site: race_history_who(). */
 extern "C" __device__ __noinline__ void __collider_hirace_record(uint64_t me, uint64_t at,
 								uint64_t was, uint32_t earlier_site,
@@ -231,12 +263,17 @@ extern "C" __device__ __noinline__ void __collider_hirace_record(uint64_t me, ui
 	uint64_t shape = RACE_HISTORY_SHAPE(blockDim.x, blockDim.y, blockDim.z, 0);
 	uint64_t earlier = earlier_site;
 
+	uint32_t kind = (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16;
+
 	me &= ~(uint64_t)RACE_ACTOR_LANES;
+	if (dev_is_for_iguard())
+		kind = dev_kind_of_iguard(kind_width & 0xffu, me, was) |
+		       (RACE_REC_TWO_SIDES | RACE_REC_OF_WORD) << 16;
 	if (RACE_ACTOR_HAS(was) != RACE_ACTOR_HAS(me))
 		dev_of_other(was, &me, &earlier, &shape);
 	struct dev_found f = {dev_table(),
 			      site,
-			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
+			      kind,
 			      at,
 			      {was, me},
 			      {earlier, shape},

@@ -35,7 +35,8 @@ static unsigned find_letters(const struct inst_ctx *cx, char out[RACE_DETECTORS_
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
-		if (cx->opt->sanitize & 1u << i && inst_detectors[i]->letter)
+		if (cx->opt->sanitize & 1u << i && inst_detectors[i]->letter &&
+		    !(cx->lent >> i & 1))
 			out[n++] = inst_detectors[i]->letter;
 	return n;
 }

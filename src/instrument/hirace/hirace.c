@@ -524,6 +524,9 @@ static void plan(struct inst_follow *f)
 {
 	struct inst_hirace_kernel *k = of(f);
 
+	f->is_left = f->cx->lent && !inst_is_plain_kernel(f->cx, &f->ev);
+	if (f->is_left)
+		return;
 	inst_find_lockstep(f->cx, &f->ev);
 	plan_seeds(k);
 	inst_note_unequal(f->cx, &f->ev);
@@ -582,6 +585,13 @@ static bool begin_module(struct inst_ctx *cx)
 	return inst_begin_follower(cx, race_device_hirace, race_device_hirace_size);
 }
 
+static bool end_module(struct inst_ctx *cx)
+{
+	if (cx->lent)
+		inst_add_mark(cx, inst_first_code(cx->m), RACE_HISTORY_FOR_SYMBOL);
+	return inst_end_follower(cx);
+}
+
 const struct inst_detector inst_detector_hirace = {
 	.id = RACE_DETECTOR_HIRACE,
 	.pass = INST_PASS_HIRACE,
@@ -592,5 +602,5 @@ const struct inst_detector inst_detector_hirace = {
 	.begin_module = begin_module,
 	.function = inst_follow_kernel,
 	.put_checks = put_checks,
-	.end_module = inst_end_follower,
+	.end_module = end_module,
 };

@@ -418,7 +418,8 @@ static void sides_of_watch(const struct race_record *rec, struct race_side side[
 static void sides_of_history(const struct race_record *rec, struct race_side side[2])
 {
 	uint64_t shape = rec->now[1];
-	bool is_entry = race_keeps(rec->kind) == RACE_KEEPS_ENTRY;
+	bool is_entry =
+		race_keeps(rec->kind) == RACE_KEEPS_ENTRY && !(rec->flags & RACE_REC_OF_WORD);
 	bool is_other = !is_entry && rec->was[1] & RACE_EARLIER_IS_OTHER;
 	const uint32_t threads[3] = {(uint32_t)(shape & 0xffff), (uint32_t)(shape >> 16 & 0xffff),
 				     (uint32_t)(shape >> 32 & 0xffff)};

@@ -195,7 +195,12 @@ const void *race_shm_machine(void)
 /* Only the caller knows where the words are; without words no check may count. */
 void race_shm_history(struct race_history *h, const struct race_fill *fill)
 {
-	h->modes = RACE_RUN_IGUARD(race_shm_get()->flags);
+	uint32_t flags = race_shm_get()->flags;
+
+	if (!(race_words_of(fill->detector)->traits & RACE_WORDS_LENT))
+		h->modes = RACE_RUN_IGUARD(flags);
+	else
+		h->modes = RACE_RUN_WANTS(flags, fill->detector) ? 0 : RACE_HISTORY_FOR_IGUARD;
 	if (h->tables)
 		h->knobs.rt = fill->rt;
 }

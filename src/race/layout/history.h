@@ -32,6 +32,10 @@
 #define RACE_HISTORY_SYMBOL "__collider_hirace"
 /* A module with managed variables has this one, too: host code may order its threads. */
 #define RACE_HISTORY_HOST_SYMBOL "__collider_hirace_host"
+/* One that iguard was asked for: hirace judges those of its kernels that the two judge alike. */
+#define RACE_HISTORY_FOR_SYMBOL "__collider_hirace_for_iguard"
+/* One with iguard of whose kernels none has its checks: it wants no words. */
+#define RACE_IGUARD_IDLE_SYMBOL "__collider_iguard_idle"
 /* One with iguard whose kernels may access bytes or halfwords: they need entries of their own. */
 #define RACE_IGUARD_BYTES_SYMBOL "__collider_iguard_bytes"
 
@@ -204,10 +208,13 @@ struct race_history {
 	uint64_t pages;		    /* RACE_HISTORY_PAGES addresses for each block, or 0 */
 	uint64_t bytes, byte_sites; /* the pool of pages */
 	uint64_t tables;	    /* struct race_history_tables, race_iguard_tables */
-	uint64_t modes;		    /* of iguard: RACE_IGUARD_MODE_* */
+	uint64_t modes;		    /* of iguard: RACE_IGUARD_MODE_*; of hirace: the next one */
 	uint64_t machine;	    /* the machine's table in place of the module's own, or 0 */
 	uint64_t scratch;	    /* RACE_SCRATCH_*, or 0 */
 };
+
+/* hirace wasn't asked for, and works for iguard: races have iguard's kinds. */
+#define RACE_HISTORY_FOR_IGUARD 1u
 
 /*
  * What a check is given in one word: the site, the access, and by words of 4 bytes from the address

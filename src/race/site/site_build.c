@@ -108,6 +108,12 @@ uint32_t race_sites_add(struct race_site_builder *b, const struct race_site *sit
 	return (uint32_t)(b->sites.n - 1);
 }
 
+void race_sites_cut(struct race_site_builder *b, uint32_t n)
+{
+	if (n < b->sites.n)
+		b->sites.n = n;
+}
+
 uint32_t race_sites_frame(struct race_site_builder *b, const struct race_frame *frame)
 {
 	uint32_t at = (uint32_t)b->frame.n;

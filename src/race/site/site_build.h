@@ -26,6 +26,9 @@ uint32_t race_sites_string(struct race_site_builder *b, const char *s, size_t n)
 /* Appends a site and returns its index, the number that a record carries. Copied. */
 uint32_t race_sites_add(struct race_site_builder *b, const struct race_site *site);
 
+/* Forgets all sites but the first n: no record will carry the others. */
+void race_sites_cut(struct race_site_builder *b, uint32_t n);
+
 /* Enters a frame and returns its index + 1, as race_site.frame and race_frame.next want it;
  * equal frames are entered once. An outer frame is entered before the inner one that names it. */
 uint32_t race_sites_frame(struct race_site_builder *b, const struct race_frame *frame);
