@@ -25,6 +25,7 @@
  * touch.c.
  */
 #include "base/base.h"
+#include "cpu/deferred.h"
 #include "cpu/events.h"
 #include "cpu/sched.h"
 #include "cpu/touch.h"
@@ -116,7 +117,10 @@ static bool may_be_beside(struct cpu_engine *e, const struct cpu_grid *g)
 		return false;
 	if (!a->touches && has_notes(g))
 		a->touches = cpu_touches_new(e->m, e->nworkers);
-	return a->touches || !has_notes(g);
+	if (!a->deferreds && g->kernel->has_ordered_updates)
+		a->deferreds = cpu_deferreds_new(e);
+	return (a->touches || !has_notes(g)) &&
+	       (a->deferreds || !g->kernel->has_ordered_updates);
 }
 
 /* All that decides is the same with any number of workers. */
@@ -126,7 +130,8 @@ bool cpu_apart_may_have_judges(struct cpu_engine *e, const struct cpu_op *op)
 
 	return g->events && op->work.launch.until_ns == UINT64_MAX &&
 	       g->kernel->judge_misses < MISSES && is_apart(e, op) &&
-	       !g->kernel->has_narrow_updates && !g->kernel->has_calls && is_worth_it(e, g);
+	       !g->kernel->has_narrow_updates && !g->kernel->has_ordered_updates &&
+	       !g->kernel->has_calls && is_worth_it(e, g);
 }
 
 static void leave(struct cpu_op *op)
@@ -210,6 +215,9 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 	e->stats.beside += a->is_beside;
 	if (a->is_beside)
 		cpu_kernel_is_hot(op->grid->kernel);
+	bool defers = a->is_beside && op->grid->kernel->has_ordered_updates;
+	if (defers)
+		cpu_deferreds_start(a->deferreds, a->first);
 	if (!a->counts)
 		a->counts = base_calloc(e->nworkers, sizeof(*a->counts));
 	for (uint32_t i = 0; i < e->nworkers; i++) {
@@ -219,6 +227,7 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 		kp(k)->share = (struct cpu_apart_share){0};
 		k->is_beside = a->is_beside;
 		k->touch = a->is_beside && has_notes(op->grid) ? cpu_touch_of(a->touches, i) : NULL;
+		k->deferred = defers ? cpu_deferred_of(a->deferreds, i) : NULL;
 	}
 	return a->is_beside || start_judge(first);
 }
@@ -239,6 +248,8 @@ static void start_group(struct cpu_worker *k, uint64_t first)
 	p->longer = a->longer;
 	cpu_block_start_from(k, a->grid, first, a->units);
 	p->ngroup = p->nblocks;
+	if (k->deferred)
+		cpu_deferred_begin(k->deferred, first, first + a->units);
 }
 
 void cpu_apart_place(struct cpu_worker *k)
@@ -261,6 +272,8 @@ void cpu_apart_group_ended(struct cpu_worker *k)
 	p->share.ns += ns * p->ngroup;
 	p->share.longest = ns > p->share.longest ? ns : p->share.longest;
 	p->share.hashes += p->hash;
+	if (k->deferred)
+		cpu_deferred_end(k->deferred);
 	if (a->is_beside)
 		atomic_fetch_add(&a->done, p->ngroup / cpu_grid_unit(a->grid));
 }
@@ -283,7 +296,7 @@ static bool is_too_much(const struct cpu_worker *k)
 	       (k->touch && cpu_touches_are_full(k->m->engine->apart.touches));
 }
 
-static bool must_stop(const struct cpu_engine *e)
+bool cpu_apart_must_stop(const struct cpu_engine *e)
 {
 	return atomic_load_explicit(&e->apart.is_wrong, memory_order_relaxed) ||
 	       atomic_load_explicit(&e->is_pausing, memory_order_relaxed);
@@ -314,7 +327,7 @@ bool cpu_apart_turns(struct cpu_worker *k, unsigned n)
 	struct cpu_engine *e = k->m->engine;
 	struct cpu_worker_priv *p = kp(k);
 
-	for (; n && !must_stop(e); n--) {
+	for (; n && !cpu_apart_must_stop(e); n--) {
 		if (!p->nblocks && !take_group(k))
 			return false;
 		/* Blocks that nothing can wake are a deadlock: which one is found in order. */
@@ -331,7 +344,7 @@ bool cpu_apart_turns(struct cpu_worker *k, unsigned n)
 	}
 	if (p->nblocks && is_too_much(k))
 		atomic_store(&e->apart.is_wrong, true);
-	return !must_stop(e);
+	return !cpu_apart_must_stop(e);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -369,6 +382,7 @@ void cpu_apart_gather(struct cpu_engine *e)
 		s->resident = s->idle = NULL;
 		s->started = s->done = s->triggered = 0;
 		e->workers[i].touch = NULL;
+		e->workers[i].deferred = NULL;
 		e->workers[i].is_beside = false;
 		kp(&e->workers[i])->ended.n = 0;
 		kp(&e->workers[i])->hash = 0;
@@ -379,6 +393,8 @@ void cpu_apart_gather(struct cpu_engine *e)
 		cpu_grid_triggered(a->grid);
 	if (a->touches)
 		cpu_touches_end(a->touches);
+	if (a->deferreds)
+		cpu_deferreds_start(a->deferreds, 0);
 }
 
 void cpu_apart_end(struct cpu_engine *e)
@@ -473,7 +489,9 @@ static bool is_wrong(const struct cpu_engine *e)
 {
 	const struct cpu_apart *a = &e->apart;
 
-	if (atomic_load(&a->is_wrong) || (has_notes(a->grid) && cpu_touches_meet(a->touches)))
+	if (atomic_load(&a->is_wrong) ||
+	    (has_notes(a->grid) &&
+	     cpu_touches_meet(a->touches, a->grid->kernel->has_ordered_updates)))
 		return true;
 	for (uint32_t i = 0; a->grid->has_judges && i < e->nworkers; i++)
 		if (!cpu_judge_is_clean(&e->workers[i]))
@@ -499,5 +517,6 @@ bool cpu_apart_settle(struct cpu_engine *e)
 void cpu_apart_free(struct cpu_engine *e)
 {
 	cpu_touches_free(e->apart.touches);
+	cpu_deferreds_free(e->apart.deferreds);
 	free(e->apart.counts);
 }

@@ -207,6 +207,7 @@ struct cpu_worker {
 	void *priv;
 	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
 	struct cpu_touch *touch;       /* touch.h: what it accesses is noted; NULL: it isn't */
+	struct cpu_deferred *deferred; /* deferred.h: its updates are; NULL: they aren't */
 	struct cpu_events *judge;      /* events/judges.c: of its own; NULL: none yet */
 	bool is_beside;		       /* apart.c: others execute the same launch meanwhile */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
@@ -542,6 +543,7 @@ struct cpu_kernel {
 	bool is_apart_known, is_apart, has_updates; /* kernel.c */
 	bool may_spin, has_calls;		    /* kernel.c */
 	bool has_narrow_updates; /* kernel.c: of a scope in which not all blocks are */
+	bool has_ordered_updates; /* kernel.c: that don't leave the same in any order */
 	uint32_t apart_misses;	 /* apart.c: launches whose blocks met */
 	uint32_t judge_misses;	 /* apart.c: launches in which workers' judges found something */
 	uint64_t weight;	 /* kernel.c: of its text (flow_weight) */
@@ -557,8 +559,9 @@ const char *cpu_func_refused(const struct cpu_func *f);
 bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 /* Do the blocks of a launch not communicate, as the text says? It has neither strong accesses nor
  * atomics of global memory, wider fences than a block's, asynchronous copies, calls of the machine
- * or by pointers. has_updates: it has relaxed red of integers, though, all of one operation and
- * type: no thread has their results, and they leave the same in any order. */
+ * or by pointers. has_updates: it has relaxed red, though: no thread has their results. They leave
+ * the same in any order if all are of integers, of one operation and type; has_ordered_updates:
+ * they don't. */
 bool cpu_kernel_is_apart(struct cpu_kernel *k);
 /* May threads of such a block wait for each other by shared memory? It has strong loads of it, or
  * exchanges values there. */

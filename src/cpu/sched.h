@@ -381,6 +381,7 @@ struct cpu_apart {
 	uint32_t longer;		/* turns, times; 0: as ever */
 	uint64_t blocks;		/* that the engine had started before */
 	struct cpu_touches *touches;	/* NULL: not needed yet */
+	struct cpu_deferreds *deferreds; /* likewise */
 	struct cpu_apart_count *counts; /* of workers, before */
 };
 
@@ -520,6 +521,8 @@ void cpu_apart_group_ended(struct cpu_worker *k);
 bool cpu_apart_turns(struct cpu_worker *k, unsigned n);
 /* Have all groups ended there, or is it to be taken back? */
 bool cpu_apart_is_over(const struct cpu_apart *a);
+/* Is a worker to leave the launch as it is, for now or for ever? */
+bool cpu_apart_must_stop(const struct cpu_engine *e);
 /* How many groups there are. */
 uint64_t cpu_apart_groups(const struct cpu_apart *a);
 /* Ends the launch on several workers, or takes it back to repeat it on one. False: it goes on. Only

@@ -384,7 +384,7 @@ static void add_accesses(struct accesses *a, const struct cpu_touch_bits *b)
 
 /* In a page that several workers have seen. One thread looks at it while all others wait, and what
  * workers have noted lies in other caches: once is enough. */
-static bool meet_in(const struct cpu_touches *ts, uint32_t page)
+static bool meet_in(const struct cpu_touches *ts, uint32_t page, bool are_deferred)
 {
 	struct accesses a = {0};
 	uint64_t all = 0;
@@ -395,13 +395,16 @@ static bool meet_in(const struct cpu_touches *ts, uint32_t page)
 			add_accesses(&a, &t->page[page]);
 	}
 	/* Who accesses a word that it hasn't written, where one is written, isn't the one. */
-	for (unsigned k = 0; k < TOUCH_MASKS; k++)
+	for (unsigned k = 0; k < TOUCH_MASKS; k++) {
 		all |= a.written_twice[k] | (a.written[k] & a.not_written[k]) |
 		       (a.updated[k] & a.not_updated[k]) | (a.updated_twice[k] & a.read[k]);
+		if (are_deferred)
+			all |= a.updated[k] & (a.read[k] | a.written[k]);
+	}
 	return all != 0;
 }
 
-bool cpu_touches_meet(struct cpu_touches *ts)
+bool cpu_touches_meet(struct cpu_touches *ts, bool are_deferred)
 {
 	for (unsigned i = 0; i < ts->workers; i++) {
 		const struct cpu_touch *t = &ts->touch[i];
@@ -409,10 +412,11 @@ bool cpu_touches_meet(struct cpu_touches *ts)
 			uint32_t page = t->pages.v[k];
 			if (atomic_load_explicit(&ts->kept[page], memory_order_relaxed) ==
 				    NOT_KEPT ||
-			    atomic_load_explicit(&ts->seen[page], memory_order_relaxed) !=
-				    SEEN_BY_SEVERAL)
+			    (!are_deferred &&
+			     atomic_load_explicit(&ts->seen[page], memory_order_relaxed) !=
+				     SEEN_BY_SEVERAL))
 				continue;
-			if (meet_in(ts, page))
+			if (meet_in(ts, page, are_deferred))
 				return true;
 			/* Once for all workers. */
 			atomic_store_explicit(&ts->seen[page], t->number, memory_order_relaxed);

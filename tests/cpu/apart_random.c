@@ -7,8 +7,8 @@
  * A program has kernels whose blocks don't communicate (cpu/apart.c): loads and stores of all
  * widths at the thread's own place, beside it and anywhere, shared memory with barriers and atomics
  * whose results depend on the schedule, loops, branches that part warps, clocks; in half of the
- * programs updates of an array by one kind of red, by all. In half of the
- * programs blocks write what others access, so that the result depends on the order; in some a
+ * programs updates of an array by red, of one kind, or of several, which don't leave the same in any
+ * order, as those of floats. In half of the programs blocks write what others access, so that the result depends on the order; in some a
  * thread leaves its array. Every second program is judged by the oracle, and some of its launches
  * don't wait for the one before. They run with 1, 2, 4 and 8 threads: memory, faults, counts, the
  * machine's clock and schedule, and what the oracle found, in which order, must be the same. The
@@ -54,7 +54,7 @@ struct program {
 	bool is_judged;
 	bool has_order;	  /* shared memory is accessed by atomics only */
 	bool has_fault;	  /* a thread leaves its array */
-	unsigned updates; /* the number of their kind, and 1; 0: there are none */
+	unsigned updates; /* the number of their kind, and 1; more than ALIKE: any; 0: there are none */
 	unsigned labels;
 	struct {
 		unsigned kernel, blocks, threads;
@@ -115,18 +115,19 @@ static void access(struct program *p, const char *array, bool is_store, bool is_
 	base_buf_printf(b, "%s;\n", is_store ? "" : ", [%at]");
 }
 
-/* An atomic of any word, whose result nothing has: blocks may do that if all are of one kind. Where
- * that word is read or written, too, the blocks meet. */
-static void update(struct program *p, unsigned of)
+static const struct {
+	const char *op, *regs;
+} kinds[] = {{"add.u32", "%%r%u"}, {"max.s32", "%%r%u"}, {"xor.b32", "%%r%u"},
+	     {"add.u64", "%%l%u"}, {"min.u64", "%%l%u"}, {"add.f32", "%%r%u"},
+	     {"inc.u32", "%%r%u"}, {"add.f64", "%%l%u"}};
+#define ALIKE (unsigned)BASE_COUNTOF(kinds)
+
+/* An atomic of any word, whose result nothing has: blocks may do that. Where that word is read or
+ * written, too, the blocks meet. */
+static void update(struct program *p)
 {
-	static const struct {
-		const char *op, *regs;
-	} kinds[] = {{"add.u32", "%%r%u"},
-		     {"max.s32", "%%r%u"},
-		     {"xor.b32", "%%r%u"},
-		     {"add.u64", "%%l%u"},
-		     {"min.u64", "%%l%u"}};
 	struct base_buf *b = &p->text;
+	unsigned of = p->updates <= ALIKE ? p->updates - 1 : below(ALIKE);
 	bool is_atom = below(2);
 
 	index_of(b, !below(3));
@@ -197,7 +198,7 @@ static void statements(struct program *p, unsigned n, unsigned depth)
 		switch (below(p->updates ? 14 : 12)) {
 		case 12:
 		case 13:
-			update(p, p->updates - 1);
+			update(p);
 			break;
 		case 0:
 		case 1:
@@ -277,7 +278,7 @@ static void make(struct program *p, uint64_t seed)
 	rng = seed;
 	*p = (struct program){.is_racy = below(2) != 0,
 			      .has_fault = !below(10),
-			      .updates = below(2) ? 1 + below(5) : 0};
+			      .updates = below(2) ? 1 + below(ALIKE + 2) : 0};
 	p->is_racy &= !only_right;
 	p->is_judged = seed & 1;
 	p->has_order = p->is_judged && below(4);

@@ -11,6 +11,7 @@
  */
 #include "cpu/memory/resolve.h"
 #include "cpu/arch.h"
+#include "cpu/deferred.h"
 #include "cpu/events.h"
 
 #include <string.h>
@@ -418,6 +419,29 @@ static bool find_all(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 	       win->place != CPU_PLACE_PRIVATE;
 }
 
+/* Of an atomic without a result: it is written down, and counts as a change. */
+static void defer_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint8_t *host)
+{
+	const struct atomic *a = in->aux;
+
+	for (unsigned e = 0; e < a->n; e++, host += a->acc.width) {
+		union value b = {.u64 = 0};
+		get(w, a->b[e], a->acc.width, lane, &b);
+		cpu_deferred_add(w->worker->deferred, (struct cpu_update){host, a, b.u64});
+	}
+	if (w->worker->proof)
+		cpu_proof_fail(w->worker);
+}
+
+void cpu_updates_do(const struct cpu_update *u, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct atomic *a = u[i].what;
+		union value b = {.u64 = u[i].value}, old;
+		a->fn(u[i].to, &b, &b, &old, true);
+	}
+}
+
 /* Has it changed memory? */
 static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint8_t *host,
 		    enum cpu_place place, struct lanes *all)
@@ -481,6 +505,11 @@ static enum cpu_step atomic_at(struct cpu_warp *w, const struct cpu_inst *in, ui
 		is_done = host != NULL;
 		if (!is_done)
 			break;
+		if (w->worker->deferred && win.place == CPU_PLACE_GLOBAL) {
+			defer_lane(w, in, l, host);
+			is_changed = true;
+			continue;
+		}
 		is_changed |= do_lane(w, in, l, host, win.place, &all);
 	}
 	watch_lanes(w, in, &all);

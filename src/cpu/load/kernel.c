@@ -295,22 +295,30 @@ static bool is_common(const struct ptx_form *f)
 	       f->sem != PTX_SEM_WEAK || f->space == PTX_SPACE_SHARED_CLUSTER;
 }
 
-/* A red, or atom, that leaves the same in whatever order blocks come to it, if all are of one
- * kind. */
-static bool commutes(const struct ptx_form *f)
+/* A red, or atom, that may be carried out later if nothing has its result: it has an effect each
+ * time that it is executed, unlike an exchange of equal values. */
+static bool is_update(const struct ptx_form *f)
 {
-	static const enum ptx_mod ops[] = {PTX_MOD_ADD, PTX_MOD_AND, PTX_MOD_OR,
-					   PTX_MOD_XOR, PTX_MOD_MIN, PTX_MOD_MAX};
-	enum ptx_type_class class = ptx_type_class((enum ptx_type)f->types[0]);
+	static const enum ptx_mod ops[] = {PTX_MOD_ADD, PTX_MOD_AND, PTX_MOD_OR,  PTX_MOD_XOR,
+					   PTX_MOD_MIN, PTX_MOD_MAX, PTX_MOD_INC, PTX_MOD_DEC};
 
 	if ((f->op != PTX_OP_RED && f->op != PTX_OP_ATOM) || f->sem != PTX_SEM_RELAXED ||
-	    f->vec != 1 || f->ntypes != 1 || f->has_unknown_mod || f->proxy != PTX_PROXY_GENERIC ||
-	    (class != PTX_CLASS_BITS && class != PTX_CLASS_UINT && class != PTX_CLASS_SINT))
+	    f->ntypes != 1 || f->has_unknown_mod || f->proxy != PTX_PROXY_GENERIC ||
+	    f->width > sizeof(uint64_t))
 		return false;
 	for (size_t i = 0; i < BASE_COUNTOF(ops); i++)
 		if (ptx_form_has(f, ops[i]))
 			return true;
 	return false;
+}
+
+/* Does it leave the same in whatever order blocks come to it, if all are of one kind? */
+static bool commutes(const struct ptx_form *f)
+{
+	enum ptx_type_class class = ptx_type_class((enum ptx_type)f->types[0]);
+
+	return f->vec == 1 && !ptx_form_has(f, PTX_MOD_INC) && !ptx_form_has(f, PTX_MOD_DEC) &&
+	       (class == PTX_CLASS_BITS || class == PTX_CLASS_UINT || class == PTX_CLASS_SINT);
 }
 
 /* Does nothing read what the statement returns? nvcc makes atom of an atomicAdd without result. */
@@ -329,7 +337,7 @@ static bool is_unread(struct flow *fl, const struct ptx_stmt *s)
 }
 
 struct common {
-	bool is_found, may_spin, is_narrow;
+	bool is_found, may_spin, is_narrow, is_ordered;
 	unsigned nfuncs;
 	uint64_t weight;
 	const struct ptx_form *update;
@@ -368,8 +376,9 @@ static void note_common(struct load_func *lf, void *arg)
 		c->may_spin |= is_spin(s->form);
 		if (!is_common(s->form))
 			continue;
-		if (!commutes(s->form) || (c->update && !are_alike(c->update, s->form)))
-			c->is_found = true;
+		c->is_found |= !is_update(s->form);
+		c->is_ordered |=
+			!commutes(s->form) || (c->update && !are_alike(c->update, s->form));
 		if (!c->is_found && !fl && s->form->op == PTX_OP_ATOM)
 			fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
 		if (!c->is_found && s->form->op == PTX_OP_ATOM && !is_unread(fl, s))
@@ -397,6 +406,7 @@ static void need_common(struct cpu_kernel *k)
 		k->may_spin = c.may_spin;
 		k->has_calls = c.nfuncs > 1;
 		k->has_narrow_updates = c.is_narrow;
+		k->has_ordered_updates = c.is_ordered;
 		k->weight = c.weight;
 	}
 	k->is_apart_known = true;
