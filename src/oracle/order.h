@@ -21,7 +21,7 @@ void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		    const struct oracle_release *r, uint8_t scope);
 /* ... or keeps it for an acquire that may follow; `taken`: the scope acquired already, or 0. */
 void oracle_acquire_later(struct oracle *o, struct oracle_thread *t, uint32_t actor,
-			  const struct oracle_release *r, uint64_t address, uint64_t bytes,
+			  struct oracle_release *r, uint64_t address, uint64_t bytes,
 			  uint8_t taken);
 void oracle_acquire_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
 		       uint8_t scope);

@@ -56,6 +56,15 @@ uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope)
 	return (g && g->is_grid ? g->grid.device + 1 : ORACLE_PLACE_BLOCK - 1);
 }
 
+uint64_t oracle_near_key(struct oracle *o, uint32_t actor)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	if (!g || !g->is_grid)
+		return (uint64_t)actor << 32 | UINT32_MAX;
+	return (uint64_t)g->first << 32 | cluster_of(g, (actor - g->first) >> g->shift);
+}
+
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
 {
 	const struct oracle_group *g = place_group(o, &a), *h = place_group(o, &b);

@@ -106,6 +106,7 @@ void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle
 #define SUM_FROM     5u /* entries, below which none is kept */
 #define LOOK_BACK    8u
 #define COMPACT_FROM 8u
+#define NEAR_FROM    16u /* entries, of which those that are near are looked for in a table */
 
 static void sum_add(struct oracle *o, struct oracle_release *r, const struct oracle_pub *pub)
 {
@@ -154,17 +155,56 @@ static size_t compact(struct oracle *o, struct oracle_entry *v, size_t n,
 	return kept;
 }
 
+/* Where entries of a thread's neighbours are is found anew. */
+static void near_forget(struct oracle_release *r)
+{
+	struct oracle_near *x, *next;
+
+	HASH_ITER(hh, r->near, x, next)
+	{
+		HASH_DEL(r->near, x);
+		free(x);
+	}
+	r->nnear = 0;
+}
+
+/* The last entry in `wide` of a thread in the actor's cluster, and 1; 0: there is none. */
+static uint32_t near_last(struct oracle *o, struct oracle_release *r, uint32_t actor)
+{
+	struct oracle_near *x;
+	uint64_t key;
+
+	for (; r->nnear < r->wide.n; r->nnear++) {
+		struct oracle_entry *e = &r->wide.v[r->nnear];
+		key = oracle_near_key(o, e->pub.actor);
+		HASH_FIND(hh, r->near, &key, sizeof(key), x);
+		if (!x) {
+			x = base_calloc(1, sizeof(*x));
+			x->key = key;
+			HASH_ADD(hh, r->near, key, sizeof(x->key), x);
+		}
+		e->before = x->last;
+		x->last = (uint32_t)r->nnear + 1;
+	}
+	key = oracle_near_key(o, actor);
+	HASH_FIND(hh, r->near, &key, sizeof(key), x);
+	return x ? x->last : 0;
+}
+
 void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
 			const struct oracle_pub *pub)
 {
 	bool is_wide = scope >= RACE_SCOPE_GPU;
-	size_t *count = is_wide ? &r->wide.n : &r->narrow.n, n;
+	size_t *count = is_wide ? &r->wide.n : &r->narrow.n, n = *count;
 	struct oracle_entry *v = is_wide ? r->wide.v : r->narrow.v;
-	struct oracle_entry e = {*pub, scope};
+	struct oracle_entry e = {*pub, scope, 0};
 
 	if (is_wide)
 		sum_add(o, r, pub);
-	n = *count = compact(o, v, *count, &e);
+	*count = compact(o, v, n, &e);
+	if (is_wide && *count != n)
+		near_forget(r);
+	n = *count;
 	for (size_t i = n; i-- > 0 && n - i <= LOOK_BACK;) {
 		if (v[i].pub.actor != pub->actor || v[i].scope != scope)
 			continue;
@@ -209,6 +249,7 @@ void oracle_release_free(struct oracle *o, struct oracle_release *r)
 	base_vec_free(&r->narrow);
 	oracle_clock_unref(&o->pool, r->sum);
 	r->sum = NULL;
+	near_forget(r);
 }
 
 /* Do the scopes of a publication and of an acquire (s) include each other's thread? */
@@ -326,8 +367,7 @@ static void later(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 }
 
 void oracle_acquire_later(struct oracle *o, struct oracle_thread *t, uint32_t actor,
-			  const struct oracle_release *r, uint64_t address, uint64_t bytes,
-			  uint8_t taken)
+			  struct oracle_release *r, uint64_t address, uint64_t bytes, uint8_t taken)
 {
 	bool is_summed = has_sum_for(o, r, actor);
 
@@ -336,9 +376,17 @@ void oracle_acquire_later(struct oracle *o, struct oracle_thread *t, uint32_t ac
 	struct oracle_pend *at = pend_at(t, address, bytes);
 	for (size_t i = 0; i < r->narrow.n; i++)
 		later(o, t, actor, &r->narrow.v[i], false, at);
-	for (size_t i = 0; i < r->wide.n; i++)
-		later(o, t, actor, &r->wide.v[i], is_summed, at);
-	if (!is_summed || taken >= RACE_SCOPE_GPU)
+	/* All of a sum that was taken is known. */
+	if (is_summed && taken >= RACE_SCOPE_GPU)
+		return;
+	/* What the sum has of threads that aren't near is the same for each scope that reaches them. */
+	if (is_summed && r->wide.n >= (o->opt.is_tiny ? 1 : NEAR_FROM))
+		for (uint32_t i = near_last(o, r, actor); i; i = r->wide.v[i - 1].before)
+			later(o, t, actor, &r->wide.v[i - 1], true, at);
+	else
+		for (size_t i = 0; i < r->wide.n; i++)
+			later(o, t, actor, &r->wide.v[i], is_summed, at);
+	if (!is_summed)
 		return;
 	struct oracle_clock **to[2] = {&t->pends->fence.acquire[RACE_SCOPE_GPU],
 				       &at->acquire[RACE_SCOPE_GPU]};
