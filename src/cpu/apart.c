@@ -152,6 +152,13 @@ void cpu_apart_left(struct cpu_op *op)
 		cpu_op_take_back(op);
 }
 
+bool cpu_apart_may_print(const struct cpu_worker *k)
+{
+	if (k->is_beside)
+		atomic_store(&k->m->engine->apart.is_wrong, true);
+	return !k->is_beside;
+}
+
 /* The worker is about to judge blocks of the launch. */
 static bool start_judge(struct cpu_worker *k)
 {

@@ -23,8 +23,9 @@ static struct cpu_worker_priv *kp(const struct cpu_worker *k)
 	return k->priv;
 }
 
-/* Resident threads of a launch that is checked for a limited time: some blocks side by side. */
-#define FEW_THREADS 4096u
+/* Of a launch that is checked for a limited time, so many are resident: several side by side. */
+#define FEW_THREADS 1024u
+#define FEW_UNITS   2u
 
 #define SHARED_FILL(m) (int)((m)->opt.seed * 0x9d + 0x5b)
 
@@ -415,6 +416,7 @@ static bool has_enough(const struct cpu_grid *g)
 	const struct cpu_grid_priv *p = g->priv;
 
 	return !l->is_plain && l->until_ns != UINT64_MAX &&
+	       p->started - p->done >= FEW_UNITS &&
 	       (p->started - p->done) * cpu_grid_unit(g) * g->nwarps * CPU_WARP >= FEW_THREADS &&
 	       cpu_grid_may_wait(g->op);
 }

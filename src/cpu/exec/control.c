@@ -93,6 +93,8 @@ static enum cpu_step call_system(struct cpu_warp *w, const struct cpu_inst *in,
 	uint32_t depth = w->cur->depth;
 	enum cpu_step step;
 
+	if (!cpu_apart_may_print(w->worker))
+		return CPU_RETRY;
 	copy_args(w, c->args, c->nargs, depth, false, mask);
 	cpu_repeat_spoil(w->grid->m);
 	step = c->syscall(w, in, mask, area(w, depth + 1), w->grid->func->layout->param);

@@ -337,7 +337,7 @@ static bool is_unread(struct flow *fl, const struct ptx_stmt *s)
 }
 
 struct common {
-	bool is_found, may_spin, is_narrow, is_ordered;
+	bool is_found, may_spin, is_narrow, is_ordered, has_system;
 	unsigned nfuncs;
 	uint64_t weight;
 	const struct ptx_form *update;
@@ -368,7 +368,8 @@ static void note_common(struct load_func *lf, void *arg)
 
 	c->nfuncs++;
 	c->weight += flow_weight(lf->f.ptx);
-	c->is_found |= lf->why || lf->calls_system || lf->calls_pointer;
+	c->is_found |= lf->why || lf->calls_heap || lf->calls_pointer;
+	c->has_system |= lf->calls_system;
 	ptx_each_stmt(lf->f.ptx, s)
 	{
 		if (s->kind != PTX_STMT_INST)
@@ -404,7 +405,7 @@ static void need_common(struct cpu_kernel *k)
 		k->is_apart = !c.is_found;
 		k->has_updates = c.update != NULL;
 		k->may_spin = c.may_spin;
-		k->has_calls = c.nfuncs > 1;
+		k->has_calls = c.nfuncs > 1 || c.has_system;
 		k->has_narrow_updates = c.is_narrow;
 		k->has_ordered_updates = c.is_ordered;
 		k->weight = c.weight;
