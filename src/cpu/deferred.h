@@ -13,7 +13,7 @@
 struct cpu_engine;
 struct cpu_deferreds;
 
-/* An element that an atomic without a result updates: `what` is the atomic's own (exec/atomic.c). */
+/* An element that an atomic without a result updates: `what` is its own (exec/atomic.c). */
 struct cpu_update {
 	uint8_t *to;
 	const void *what;

@@ -559,9 +559,9 @@ const char *cpu_func_refused(const struct cpu_func *f);
 bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 /* Do the blocks of a launch not communicate, as the text says? It has neither strong accesses nor
  * atomics of global memory, wider fences than a block's, asynchronous copies, nor malloc, free or
- * calls by pointers. Where it prints, a launch on several workers is taken back. has_updates: it has relaxed red, though: no thread has their results. They leave
- * the same in any order if all are of integers, of one operation and type; has_ordered_updates:
- * they don't. */
+ * calls by pointers. Where it prints, a launch on several workers is taken back. has_updates: it
+ * has relaxed red, though: no thread has their results. They leave the same in any order if all
+ * are of integers, of one operation and type; has_ordered_updates: they don't. */
 bool cpu_kernel_is_apart(struct cpu_kernel *k);
 /* apart.c: a thread does what no other worker may do beside it, and that can't be undone. False: it
  * is not to, as the launch is taken back and repeated on one worker. */

@@ -6,6 +6,8 @@
 #ifndef COLLIDER_ORACLE_ORDER_H
 #define COLLIDER_ORACLE_ORDER_H
 
+/* place.c. Equal of actors that a scope narrower than a device's may include both: of a cluster. */
+uint64_t oracle_near_key(struct oracle *o, uint32_t actor);
 struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);
 void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub);
 void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,

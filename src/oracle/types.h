@@ -141,28 +141,17 @@ struct oracle_sc_sum {
 struct oracle_entry {
 	struct oracle_pub pub;
 	uint8_t scope;
-	uint32_t before; /* struct oracle_near: the one before it, and 1; 0: none */
 };
 
-/* Of entries the last one whose thread has that oracle_near_key. */
-struct oracle_near {
-	uint64_t key;
-	uint32_t last; /* its place, and 1 */
-	UT_hash_handle hh;
-};
-
-/*
- * What an acquire gets from here: release patterns by their first operation. Those of gpu and sys
- * scope are in `wide`, and joined in `sum` as long as all are of one device.
- */
+/* What an acquire gets from here: release patterns by their first operation. Those of gpu and sys
+ * scope are in `wide`, and joined in `sum` as long as all are of one device. */
 struct oracle_release {
 	BASE_VEC(struct oracle_entry) wide;
 	BASE_VEC(struct oracle_entry) narrow;
 	struct oracle_clock *sum;
 	uint32_t device;
 	bool is_mixed; /* of several devices: no sum */
-	struct oracle_near *near; /* of the first `nnear` of `wide`, when someone has looked */
-	size_t nnear;
+	struct oracle_nears *near; /* of `wide`; NULL: not needed yet */
 };
 
 /* ---- writes ---------------------------------------------------------------------------------- */
@@ -500,8 +489,6 @@ uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
 /* Accesses with the same key, not 0, include each other in their scopes: from gpu scope on it is
  * the device's, otherwise the block's. */
 uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
-/* Equal of actors that a scope narrower than a device's may include both: of a cluster's. */
-uint64_t oracle_near_key(struct oracle *o, uint32_t actor);
 #define ORACLE_PLACE_BLOCK (1u << 30)
 /* As oracle_site (look.h), for one that isn't the last. */
 uint32_t oracle_site_find(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);

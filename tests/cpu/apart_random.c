@@ -7,10 +7,10 @@
  * A program has kernels whose blocks don't communicate (cpu/apart.c): loads and stores of all
  * widths at the thread's own place, beside it and anywhere, shared memory with barriers and atomics
  * whose results depend on the schedule, loops, branches that part warps, clocks; in half of the
- * programs updates of an array by red, of one kind, or of several, which don't leave the same in any
- * order, as those of floats. In half of the programs blocks write what others access, so that the result depends on the order; in some a
- * thread leaves its array. Every second program is judged by the oracle, and some of its launches
- * don't wait for the one before. They run with 1, 2, 4 and 8 threads: memory, faults, counts, the
+ * programs updates of an array by red, of one kind, or of several, which don't leave the same in
+ * any order, as those of floats. In half of the programs blocks write what others access, so that
+ * the result depends on the order; in some a thread leaves its array. Every second program is
+ * judged by the oracle, and some of its launches don't wait for the one before. They run with 1, 2, 4 and 8 threads: memory, faults, counts, the
  * machine's clock and schedule, and what the oracle found, in which order, must be the same. The
  * count of launches that were taken back is printed: with none of them, or with all, the test would
  * say little, and fails. So it does where no program that is judged has a race, or all have, or
@@ -54,7 +54,7 @@ struct program {
 	bool is_judged;
 	bool has_order;	  /* shared memory is accessed by atomics only */
 	bool has_fault;	  /* a thread leaves its array */
-	unsigned updates; /* the number of their kind, and 1; more than ALIKE: any; 0: there are none */
+	unsigned updates; /* the number of their kind, and 1; above ALIKE: any; 0: none */
 	unsigned labels;
 	struct {
 		unsigned kernel, blocks, threads;

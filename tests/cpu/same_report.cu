@@ -2,6 +2,7 @@
  * Launches that may be executed by several threads, and some that may not: what they print, leave and are
  * reported for must not depend on it (same_report.sh).
  */
+#include <cassert>
 #include <cstdio>
 #include <cstring>
 
@@ -54,6 +55,21 @@ __global__ void float_sums(float *a)
 	atomicAdd(a + index() % 7, work(index()) * 0.1f);
 }
 
+/* So does that of updates of several kinds. */
+__global__ void mixed(unsigned *a)
+{
+	atomicAdd(a + index() % 7, 3);
+	atomicMax(a + index() % 5, (unsigned)work(index()) % 100000);
+	atomicInc(a + index() % 3, 1u << 30);
+}
+
+/* A sum is read beside that. */
+__global__ void sums_read(float *a, float *b)
+{
+	atomicAdd(a + index() % 7, work(index()) * 0.1f);
+	b[index()] = a[blockIdx.x % 7];
+}
+
 __global__ void histogram(int *a, int *b)
 {
 	int v = work(index());
@@ -91,6 +107,15 @@ __global__ void prints(int *a)
 	if (!threadIdx.x)
 		printf("block %d\n", blockIdx.x);
 	a[index()] = index();
+}
+
+/* An assert that holds, and a thread that prints if it is to. */
+__global__ void asserts(int *a, bool has_text)
+{
+	assert(index() < n);
+	a[index()] = work(index());
+	if (has_text && index() == n - 3)
+		printf("thread %d\n", index());
 }
 
 __global__ void faults(int *a)
@@ -144,6 +169,12 @@ int main()
 	float_sums<<<blocks, threads>>>((float *)p);
 	show("float sums");
 	cudaMemset(p, 0, n * 8);
+	mixed<<<blocks, threads>>>((unsigned *)p);
+	show("mixed");
+	cudaMemset(p, 0, n * 8);
+	sums_read<<<blocks, threads>>>((float *)p, (float *)q);
+	show("sums that are read");
+	cudaMemset(p, 0, n * 8);
 	histogram<<<blocks, threads>>>(p, q);
 	show("histogram");
 	tickets<<<blocks, threads>>>(p, q);
@@ -161,6 +192,10 @@ int main()
 	show("streams");
 	prints<<<blocks, 32>>>(p);
 	show("prints");
+	for (int i = 0; i < 4; i++) {
+		asserts<<<blocks, threads>>>(p, i == 2);
+		show("asserts");
+	}
 	cudaMalloc(&address, sizeof(*address));
 	cudaMemcpy(address, &q, sizeof(q), cudaMemcpyDefault);
 	indirect<<<blocks, threads>>>(address);

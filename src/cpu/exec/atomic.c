@@ -420,7 +420,7 @@ static bool find_all(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 }
 
 /* Of an atomic without a result: it is written down, and counts as a change. */
-static void defer_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint8_t *host)
+static bool defer_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint8_t *host)
 {
 	const struct atomic *a = in->aux;
 
@@ -431,14 +431,14 @@ static void defer_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	}
 	if (w->worker->proof)
 		cpu_proof_fail(w->worker);
+	return true;
 }
 
 void cpu_updates_do(const struct cpu_update *u, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct atomic *a = u[i].what;
-		union value b = {.u64 = u[i].value}, old;
-		a->fn(u[i].to, &b, &b, &old, true);
+	for (const struct cpu_update *end = u + n; u < end; u++) {
+		union value b = {.u64 = u->value}, old;
+		((const struct atomic *)u->what)->fn(u->to, &b, &b, &old, true);
 	}
 }
 
@@ -451,6 +451,8 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 	struct cpu_elem x = {.lane = lane, .bytes = a->acc.width, .host = host, .place = place};
 	bool is_changed = !a->is_attempt;
 
+	if (w->worker->deferred && place == CPU_PLACE_GLOBAL)
+		return defer_lane(w, in, lane, host);
 	for (unsigned e = 0; e < a->n; e++, x.host += x.bytes) {
 		uint8_t *p = x.host;
 		if (cpu_model_is_on(w))
@@ -505,11 +507,6 @@ static enum cpu_step atomic_at(struct cpu_warp *w, const struct cpu_inst *in, ui
 		is_done = host != NULL;
 		if (!is_done)
 			break;
-		if (w->worker->deferred && win.place == CPU_PLACE_GLOBAL) {
-			defer_lane(w, in, l, host);
-			is_changed = true;
-			continue;
-		}
 		is_changed |= do_lane(w, in, l, host, win.place, &all);
 	}
 	watch_lanes(w, in, &all);

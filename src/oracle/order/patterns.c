@@ -155,39 +155,62 @@ static size_t compact(struct oracle *o, struct oracle_entry *v, size_t n,
 	return kept;
 }
 
-/* Where entries of a thread's neighbours are is found anew. */
+/* Entries of a cluster: the last one's place, and 1. */
+struct near {
+	uint64_t key; /* oracle_near_key */
+	uint32_t last;
+	UT_hash_handle hh;
+};
+
+/* Of those in `wide` which are of one cluster: made when someone looks. */
+struct oracle_nears {
+	struct near *of;
+	BASE_VEC(uint32_t) before; /* by entry: the one of its cluster before it, and 1; 0: none */
+};
+
 static void near_forget(struct oracle_release *r)
 {
-	struct oracle_near *x, *next;
+	struct near *x, *next;
 
-	HASH_ITER(hh, r->near, x, next)
+	if (!r->near)
+		return;
+	HASH_ITER(hh, r->near->of, x, next)
 	{
-		HASH_DEL(r->near, x);
+		HASH_DEL(r->near->of, x);
 		free(x);
 	}
-	r->nnear = 0;
+	base_vec_free(&r->near->before);
+	free(r->near);
+	r->near = NULL;
+}
+
+static struct near *near_at(struct oracle_nears *near, uint64_t key)
+{
+	struct near *x;
+
+	HASH_FIND(hh, near->of, &key, sizeof(key), x);
+	return x;
 }
 
 /* The last entry in `wide` of a thread in the actor's cluster, and 1; 0: there is none. */
 static uint32_t near_last(struct oracle *o, struct oracle_release *r, uint32_t actor)
 {
-	struct oracle_near *x;
-	uint64_t key;
+	struct near *x;
 
-	for (; r->nnear < r->wide.n; r->nnear++) {
-		struct oracle_entry *e = &r->wide.v[r->nnear];
-		key = oracle_near_key(o, e->pub.actor);
-		HASH_FIND(hh, r->near, &key, sizeof(key), x);
+	if (!r->near)
+		r->near = base_calloc(1, sizeof(*r->near));
+	for (size_t i = r->near->before.n; i < r->wide.n; i++) {
+		uint64_t key = oracle_near_key(o, r->wide.v[i].pub.actor);
+		x = near_at(r->near, key);
 		if (!x) {
 			x = base_calloc(1, sizeof(*x));
 			x->key = key;
-			HASH_ADD(hh, r->near, key, sizeof(x->key), x);
+			HASH_ADD(hh, r->near->of, key, sizeof(x->key), x);
 		}
-		e->before = x->last;
-		x->last = (uint32_t)r->nnear + 1;
+		base_vec_push(&r->near->before, x->last);
+		x->last = (uint32_t)i + 1;
 	}
-	key = oracle_near_key(o, actor);
-	HASH_FIND(hh, r->near, &key, sizeof(key), x);
+	x = near_at(r->near, oracle_near_key(o, actor));
 	return x ? x->last : 0;
 }
 
@@ -197,7 +220,7 @@ void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scop
 	bool is_wide = scope >= RACE_SCOPE_GPU;
 	size_t *count = is_wide ? &r->wide.n : &r->narrow.n, n = *count;
 	struct oracle_entry *v = is_wide ? r->wide.v : r->narrow.v;
-	struct oracle_entry e = {*pub, scope, 0};
+	struct oracle_entry e = {*pub, scope};
 
 	if (is_wide)
 		sum_add(o, r, pub);
@@ -379,9 +402,9 @@ void oracle_acquire_later(struct oracle *o, struct oracle_thread *t, uint32_t ac
 	/* All of a sum that was taken is known. */
 	if (is_summed && taken >= RACE_SCOPE_GPU)
 		return;
-	/* What the sum has of threads that aren't near is the same for each scope that reaches them. */
+	/* The sum has what threads of other clusters released. */
 	if (is_summed && r->wide.n >= (o->opt.is_tiny ? 1 : NEAR_FROM))
-		for (uint32_t i = near_last(o, r, actor); i; i = r->wide.v[i - 1].before)
+		for (uint32_t i = near_last(o, r, actor); i; i = r->near->before.v[i - 1])
 			later(o, t, actor, &r->wide.v[i - 1], true, at);
 	else
 		for (size_t i = 0; i < r->wide.n; i++)
