@@ -10,12 +10,12 @@
  * programs updates of an array by red, of one kind, or of several, which don't leave the same in
  * any order, as those of floats. In half of the programs blocks write what others access, so that
  * the result depends on the order; in some a thread leaves its array. Every second program is
- * judged by the oracle, and some of its launches don't wait for the one before. They run with 1, 2, 4 and 8 threads: memory, faults, counts, the
- * machine's clock and schedule, and what the oracle found, in which order, must be the same. The
- * count of launches that were taken back is printed: with none of them, or with all, the test would
- * say little, and fails. So it does where no program that is judged has a race, or all have, or
- * where in more than a twentieth one oracle for all blocks finds races and workers' own ones don't,
- * or the other way round.
+ * judged by the oracle, and some of its launches don't wait for the one before. They run with 1, 2,
+ * 4 and 8 threads: memory, faults, counts, the machine's clock and schedule, and what the oracle
+ * found, in which order, must be the same. The count of launches that were taken back is printed:
+ * with none of them, or with all, the test would say little, and fails. So it does where no program
+ * that is judged has a race, or all have, or where in more than a twentieth one oracle for all
+ * blocks finds races and workers' own ones don't, or the other way round.
  */
 #include <inttypes.h>
 #include <stdio.h>
