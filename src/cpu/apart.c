@@ -119,8 +119,7 @@ static bool may_be_beside(struct cpu_engine *e, const struct cpu_grid *g)
 		a->touches = cpu_touches_new(e->m, e->nworkers);
 	if (!a->deferreds && g->kernel->has_ordered_updates)
 		a->deferreds = cpu_deferreds_new(e);
-	return (a->touches || !has_notes(g)) &&
-	       (a->deferreds || !g->kernel->has_ordered_updates);
+	return (a->touches || !has_notes(g)) && (a->deferreds || !g->kernel->has_ordered_updates);
 }
 
 /* All that decides is the same with any number of workers. */

@@ -415,8 +415,7 @@ static bool has_enough(const struct cpu_grid *g)
 	const struct cpu_launch *l = &g->op->work.launch;
 	const struct cpu_grid_priv *p = g->priv;
 
-	return !l->is_plain && l->until_ns != UINT64_MAX &&
-	       p->started - p->done >= FEW_UNITS &&
+	return !l->is_plain && l->until_ns != UINT64_MAX && p->started - p->done >= FEW_UNITS &&
 	       (p->started - p->done) * cpu_grid_unit(g) * g->nwarps * CPU_WARP >= FEW_THREADS &&
 	       cpu_grid_may_wait(g->op);
 }

@@ -113,8 +113,7 @@ static bool is_next(const struct cpu_deferred *d)
 /* The group that is next never waits, nor does a worker that is to stop, so this ends. */
 static void await_others(const struct cpu_deferred *d)
 {
-	while (atomic_load(&d->all->held) > MOST && !is_next(d) &&
-	       !cpu_apart_must_stop(d->all->e))
+	while (atomic_load(&d->all->held) > MOST && !is_next(d) && !cpu_apart_must_stop(d->all->e))
 		sched_yield();
 }
 

@@ -542,11 +542,11 @@ struct cpu_kernel {
 	bool is_heap_known, uses_heap;		    /* kernel.c */
 	bool is_apart_known, is_apart, has_updates; /* kernel.c */
 	bool may_spin, has_calls;		    /* kernel.c */
-	bool has_narrow_updates; /* kernel.c: of a scope in which not all blocks are */
+	bool has_narrow_updates;  /* kernel.c: of a scope in which not all blocks are */
 	bool has_ordered_updates; /* kernel.c: that don't leave the same in any order */
-	uint32_t apart_misses;	 /* apart.c: launches whose blocks met */
-	uint32_t judge_misses;	 /* apart.c: launches in which workers' judges found something */
-	uint64_t weight;	 /* kernel.c: of its text (flow_weight) */
+	uint32_t apart_misses;	  /* apart.c: launches whose blocks met */
+	uint32_t judge_misses;	  /* apart.c: launches in which workers' judges found something */
+	uint64_t weight;	  /* kernel.c: of its text (flow_weight) */
 	uint64_t last_insts, last_blocks;	 /* apart.c: its last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
 };

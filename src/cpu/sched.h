@@ -377,12 +377,12 @@ struct cpu_apart {
 	_Atomic uint64_t done; /* units of groups that have ended there */
 	/* The first worker's, before and after. */
 	uint64_t rng, hash, clock, rng_before, rng_after;
-	uint64_t units;			/* of a group */
-	uint32_t longer;		/* turns, times; 0: as ever */
-	uint64_t blocks;		/* that the engine had started before */
-	struct cpu_touches *touches;	/* NULL: not needed yet */
+	uint64_t units;			 /* of a group */
+	uint32_t longer;		 /* turns, times; 0: as ever */
+	uint64_t blocks;		 /* that the engine had started before */
+	struct cpu_touches *touches;	 /* NULL: not needed yet */
 	struct cpu_deferreds *deferreds; /* likewise */
-	struct cpu_apart_count *counts; /* of workers, before */
+	struct cpu_apart_count *counts;	 /* of workers, before */
 };
 
 struct cpu_engine {

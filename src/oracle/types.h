@@ -150,7 +150,7 @@ struct oracle_release {
 	BASE_VEC(struct oracle_entry) narrow;
 	struct oracle_clock *sum;
 	uint32_t device;
-	bool is_mixed; /* of several devices: no sum */
+	bool is_mixed;		   /* of several devices: no sum */
 	struct oracle_nears *near; /* of `wide`; NULL: not needed yet */
 };
 
