@@ -51,12 +51,15 @@ static void note_unheard(void)
 		agent_order_unheard(unheard());
 }
 
+/* One that works for another detector sees pairs of its own kernels only. */
 static const char *what_is_judged(const struct agent_history *h)
 {
+	uint32_t flags = race_shm_get()->flags;
 	bool has_past = false;
 
 	for (; h; h = h->next)
-		has_past = has_past || h->kind->traits & RACE_WORDS_PAST;
+		has_past = has_past || (h->kind->traits & RACE_WORDS_PAST &&
+					RACE_RUN_WANTS(flags, h->kind->detector));
 	return has_past ? RACE_GAP_OVERLAPPING : RACE_GAP_UNORDERED;
 }
 

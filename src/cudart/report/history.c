@@ -44,6 +44,9 @@ struct history {
 static struct history all[RACE_WORDS_COUNT];	/* by enum race_words_id */
 static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* by %gridid; NULL: launches are ordered */
 static uint32_t unseen;				/* before there are tables; atomic */
+/* The rows are filled in. Not for a detector that works for another one: it doesn't see the kernels
+ * that may order two of its own. */
+static bool is_past_judged;
 
 /* The row of the detector that has them. */
 static const struct race_words *row_of(const struct history *h)
@@ -87,15 +90,16 @@ static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HIS
 	const uint64_t me = grid % RACE_HISTORY_ROW, bit = 1ull << me % 64;
 
 	(void)arg;
-	if (!rows)
+	if (!is_past_judged) {
 		note_unordered(unordered);
-	for (uint64_t i = 0; rows && i < RACE_HISTORY_ROW; i++) {
+		return;
+	}
+	for (uint64_t i = 0; i < RACE_HISTORY_ROW; i++) {
 		uint64_t *word = &rows[i][me / 64];
 		bool is_set = unordered[i / 64] >> i % 64 & 1;
 		__atomic_store_n(word, is_set ? *word | bit : *word & ~bit, __ATOMIC_RELAXED);
 	}
-	if (rows)
-		memcpy(rows[me], unordered, sizeof(rows[me]));
+	memcpy(rows[me], unordered, sizeof(rows[me]));
 }
 
 /* Address and bytes are of one piece; `pages`: its entries of the pages' table. */
@@ -188,6 +192,7 @@ static void set_up_past(struct history *h)
 
 	rows = rt_reserve(RACE_HISTORY_ROW * sizeof(*rows));
 	t->rows = (uint64_t)(uintptr_t)rows;
+	is_past_judged = rows && RACE_RUN_WANTS(race_shm_get()->flags, row_of(h)->detector);
 	if (!rows)
 		t->unseen |= RACE_HISTORY_BLIND;
 }
