@@ -406,6 +406,9 @@ static bool meet_in(const struct cpu_touches *ts, uint32_t page, bool are_deferr
 
 bool cpu_touches_meet(struct cpu_touches *ts, bool are_deferred)
 {
+	/* It can't be seen. A short launch ends before a worker asks cpu_touches_are_full. */
+	if (atomic_load(&ts->has_other))
+		return true;
 	for (unsigned i = 0; i < ts->workers; i++) {
 		const struct cpu_touch *t = &ts->touch[i];
 		for (size_t k = 0; k < t->pages.n && !t->is_old; k++) {

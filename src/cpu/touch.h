@@ -42,8 +42,8 @@ struct cpu_touches *cpu_touches_new(struct cpu_machine *m, unsigned workers);
 void cpu_touches_free(struct cpu_touches *ts);
 struct cpu_touch *cpu_touch_of(struct cpu_touches *ts, unsigned worker);
 /* Has one worker changed a word that another one has accessed, not both by updates? are_deferred:
- * or has any accessed a word otherwise that is updated? Here and in the next ones no worker
- * executes. */
+ * or has any accessed a word otherwise that is updated? Also true if there were accesses that can't
+ * be followed. Here and in the next ones no worker executes. */
 bool cpu_touches_meet(struct cpu_touches *ts, bool are_deferred);
 /* Puts back what was in all words that have been changed. */
 void cpu_touches_undo(struct cpu_touches *ts);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <cuda_runtime.h>
+#include <sys/mman.h>
 
 static const int blocks = 200, threads = 256, n = blocks * threads;
 
@@ -125,16 +126,29 @@ __global__ void faults(int *a)
 		a[1l << 40] = 1;
 }
 
+/* Each block adds to the same words, in so short a launch that a thread has several of its blocks
+ * before it looks up. */
+__global__ void counts(int *a)
+{
+	int w = threadIdx.x, v;
+
+	for (int k = 0; k < 60; k++)
+		w = w * 17 ^ w >> 3;
+	v = a[threadIdx.x % 7];
+	a[100 + index()] = v ^ w;
+	a[threadIdx.x % 7] = v + 1;
+}
+
 static int *p, *q;
 
-static unsigned long sum(const void *from)
+static unsigned long sum(const void *from, size_t bytes = n * 8)
 {
 	static unsigned char h[n * 8];
 	unsigned long s = 1469598103934665603ul;
 
-	cudaMemcpy(h, from, sizeof(h), cudaMemcpyDefault);
-	for (unsigned char c : h)
-		s = (s ^ c) * 1099511628211ul;
+	cudaMemcpy(h, from, bytes, cudaMemcpyDefault);
+	for (size_t i = 0; i < bytes; i++)
+		s = (s ^ h[i]) * 1099511628211ul;
 	return s;
 }
 
@@ -208,6 +222,14 @@ int main()
 		managed[i] = i;
 	show("managed");
 	printf("%lx\n", sum(managed));
+	/* Memory of the host's, at an address that is the same in each run: reports have it. */
+	void *host = mmap((void *)0x510000000000, n, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	printf("registered: %s\n", cudaGetErrorName(cudaHostRegister(host, n, 0)));
+	for (int i = 0; i < 4; i++)
+		counts<<<100, 32>>>((int *)host);
+	cudaDeviceSynchronize();
+	printf("%lx\n", sum(host, n));
 	cudaDeviceReset();
 	start();
 	histogram<<<blocks, threads>>>(p, q);
