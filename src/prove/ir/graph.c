@@ -155,6 +155,9 @@ static void find_postdominators(struct ir *ir)
 	for (uint32_t b = 0; b < n; b++)
 		is_end[b] = !ir->blocks.v[b].nsucc;
 	const uint64_t *set = prove_ir_postdominators(ir, ir->arena, words, NULL, is_end);
+	unsigned *size = BASE_NEWN(ir->arena, unsigned, n + 1u);
+	for (size_t i = 0; i < (size_t)n * words; i++)
+		size[i / words] += (unsigned)__builtin_popcountll(set[i]);
 	/* The nearest one is that with the most post-dominators of its own. */
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		uint32_t id = ir->rpo[i], best = IR_NONE;
@@ -163,11 +166,8 @@ static void find_postdominators(struct ir *ir)
 			if (p == id || !ir->blocks.v[p].is_reached ||
 			    !(set[(size_t)id * words + p / 64] >> (p % 64) & 1))
 				continue;
-			unsigned c = 0;
-			for (uint32_t w = 0; w < words; w++)
-				c += (unsigned)__builtin_popcountll(set[(size_t)p * words + w]);
-			if (c > most) {
-				most = c;
+			if (size[p] > most) {
+				most = size[p];
 				best = p;
 			}
 		}
