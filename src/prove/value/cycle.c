@@ -65,20 +65,44 @@ static bool rests_on(const struct ex *leaf, const struct ex *ctr)
 	return leaf == ctr;
 }
 
+/* What comes_back asks of each node once: values share most of theirs. */
+struct back {
+	const struct ex *ctr;
+	unsigned n;
+	bool has_lead;
+	unsigned char *seen; /* by id, from the counter's on: it does */
+};
+
+static bool node_comes_back(const struct back *b, const struct ex *v)
+{
+	if (v->op == EX_UREM && v->a[0] == b->ctr && v->a[1]->op == EX_CONST && v->a[1]->imm)
+		return b->n % v->a[1]->imm == 0;
+	if (b->has_lead && is_of_first(v, b->ctr))
+		return true;
+	if (v->op == EX_PHI || v->op == EX_VAR || v->op == EX_KEXIT || v == b->ctr)
+		return !rests_on(v, b->ctr);
+	/* What was made before the counter doesn't have it. */
+	if (!v->has_ctr || v->id < b->ctr->id || b->seen[v->id - b->ctr->id])
+		return true;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (!node_comes_back(b, v->a[i]))
+			return false;
+	b->seen[v->id - b->ctr->id] = 1;
+	return true;
+}
+
 /* Does v depend on the counter by nothing but remainders, of divisors of n? (Other rings.) With a
  * lead it may do something else in the first iteration. */
 static bool comes_back(const struct ex *v, const struct ex *ctr, unsigned n, bool has_lead)
 {
-	if (v->op == EX_UREM && v->a[0] == ctr && v->a[1]->op == EX_CONST && v->a[1]->imm)
-		return n % v->a[1]->imm == 0;
-	if (has_lead && is_of_first(v, ctr))
-		return true;
-	if (v->op == EX_PHI || v->op == EX_VAR || v->op == EX_KEXIT || v == ctr)
-		return !rests_on(v, ctr);
-	for (uint32_t i = 0; i < v->n && v->has_ctr; i++)
-		if (!comes_back(v->a[i], ctr, n, has_lead))
-			return false;
-	return true;
+	struct base_arena tmp = {0};
+	struct back b = {.ctr = ctr, .n = n, .has_lead = has_lead};
+
+	if (v->has_ctr && v->id >= ctr->id)
+		b.seen = base_zalloc(&tmp, v->id - ctr->id + 1u);
+	bool r = node_comes_back(&b, v);
+	base_arena_free(&tmp);
+	return r;
 }
 
 static const struct ex *in_iteration(struct ev *e, const struct ex *v, const struct ex *ctr,

@@ -23,8 +23,8 @@
 
 #define MAX_TRACKED 4352 /* parameters, at most 4,096 bytes, and some more */
 #define MAX_CELLS   16384
-/* Beyond so many cells of all blocks the values of loops take the whole time. */
-#define MAX_CELLS_OF_BLOCKS (24u << 20)
+/* So many cells of all blocks take some 350 MB, where most blocks change theirs. */
+#define MAX_CELLS_OF_BLOCKS (64u << 20)
 #define MAX_TURNS	    40
 
 static uint32_t counters_of(const struct ev *e, uint32_t block, const struct ex **a)
