@@ -15,7 +15,7 @@ for d in hirace iguard; do
 done
 bad=0 halves=0
 for d in hirace iguard; do
-	for seed in 1 4 7 8 9 12; do
+	for seed in 1 4 7 8; do
 		"$collider" run --device=cpu --detector=$d --seed=$seed --log-file=alone ./$d.race
 		"$collider" run --device=cpu --detector=oracle,$d --seed=$seed --log-file=both ./$d.race
 		! grep -q 'at a place that was not kept' alone || halves=$((halves + 1))
@@ -25,7 +25,7 @@ for d in hirace iguard; do
 	done
 	rm -f whole half
 	"$collider" run --device=cpu --detector=oracle --save=whole --log-file=other ./$d.race other
-	for seed in 1 4 7 8 9 12; do
+	for seed in 1 4 7 8; do
 		"$collider" run --device=cpu --detector=$d --seed=$seed --save=half --log-file=alone ./$d.race
 		! grep -q 'at a place that was not kept' alone || break
 	done
