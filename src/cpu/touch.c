@@ -413,11 +413,10 @@ bool cpu_touches_meet(struct cpu_touches *ts, bool are_deferred)
 		const struct cpu_touch *t = &ts->touch[i];
 		for (size_t k = 0; k < t->pages.n && !t->is_old; k++) {
 			uint32_t page = t->pages.v[k];
+			uint8_t by = atomic_load_explicit(&ts->seen[page], memory_order_relaxed);
 			if (atomic_load_explicit(&ts->kept[page], memory_order_relaxed) ==
 				    NOT_KEPT ||
-			    (!are_deferred &&
-			     atomic_load_explicit(&ts->seen[page], memory_order_relaxed) !=
-				     SEEN_BY_SEVERAL))
+			    (by != SEEN_BY_SEVERAL && !(are_deferred && by == t->number)))
 				continue;
 			if (meet_in(ts, page, are_deferred))
 				return true;
