@@ -4,8 +4,8 @@
 # (tools/setup.sh). The others take the machine as it is.
 BUILD ?= build
 JOBS  ?= $(shell nproc 2>/dev/null || echo 2)
-# One more test at once than there are processors: some of them wait for a while.
-TESTS ?= $(shell expr $(JOBS) + 1)
+# Two more tests at once than there are processors: some of them wait for a while.
+TESTS ?= $(shell expr $(JOBS) + 2)
 # A test without its own limit may take this long (seconds).
 LIMIT ?= 300
 FUZZ_TIME ?= 600

@@ -286,7 +286,7 @@ static void stray_stores_are_survived(void **state)
 				   {RACE_SHM_REGION0, 160},
 				   {RACE_SHM_REGION0 + offsetof(struct race_region, records), 1024},
 				   {RACE_SHM_HEAP, f.head->heap_used}};
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		size_t at[4];
 		unsigned char old[4];
 		for (int k = 0; k < 4; k++) {
