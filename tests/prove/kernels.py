@@ -60,7 +60,8 @@ with tempfile.TemporaryDirectory() as tmp:
             ptx_of(path, ['-O3', '-lineinfo'], fast)
         for name, expected, rest in labels:
             words = rest.split()
-            options = ['--kernel=' + name] + [w for w in words if w.startswith('--')]
+            # as it is mangled: not also each kernel whose name begins so
+            options = ['--kernel=%d%s' % (len(name), name)] + [w for w in words if w.startswith('--')]
             cls = [w for w in words if re.fullmatch('C[ID]D[ID]', w)]
             k, code = verdict_of(plain, name, options)
             got = VERDICTS[k['verdict']]
