@@ -156,11 +156,13 @@ void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, cpu_cut_fn 
 /*
  * How the API orders launches (past.c), whether or not anything is judged: `start` when a kernel
  * starts, with a bit for each of the CPU_PAST last grids, by %gridid: neither this one nor that one
- * is ordered before the other; `forget` when memory begins to be used for something new. From the
- * call on, operations are followed. With locks held, too; arg is shared.
+ * is ordered before the other, and of these, other kernels or functions of the host perhaps ordered
+ * that one before this one, through memory; `forget` when memory begins to be used for something
+ * new. From the call on, operations are followed. With locks held, too; arg is shared.
  */
 #define CPU_PAST 1024u
-typedef void cpu_past_fn(void *arg, uint64_t grid, const uint64_t unordered[CPU_PAST / 64]);
+typedef void cpu_past_fn(void *arg, uint64_t grid, const uint64_t unordered[CPU_PAST / 64],
+			 const uint64_t perhaps[CPU_PAST / 64]);
 typedef void cpu_forget_fn(void *arg, uint64_t address, uint64_t bytes);
 void cpu_listen_past(struct cpu_machine *m, cpu_past_fn *start, cpu_forget_fn *forget, void *arg);
 
@@ -360,6 +362,9 @@ struct cpu_launch {
 	/* The kernel of the text without checks, run instead if the listener `choose` says so.
 	 * NULL: there is no choice. */
 	struct cpu_kernel *plain;
+	/* For cpu_listen_past, of an instrumented kernel: that of the text without checks. NULL: it
+	 * may do anything. */
+	struct cpu_kernel *text;
 	/*
 	 * Only these run, of the grid's blocks or, where there are clusters, clusters: numbers in
 	 * the grid, x first, rising; copied by cpu_submit. NULL: all. Every prefix of an execution

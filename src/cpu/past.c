@@ -6,9 +6,16 @@
  * threads are taken as one, as the oracle does by default. Two kernels are unordered if neither is
  * in the other's set. A programmatic launch counts as after what it depends on from its beginning.
  *
- * A set holds the last CPU_PAST kernels; older ones count as ordered, as does everything once a
- * stream waits for a value in memory. Costs, only with a listener: 136 bytes for each
- * operation, some 1,000 steps for each dependency.
+ * Others may order two that the API doesn't, through memory: X, D after X in its stream releases,
+ * C acquires that, and Y comes after C. So Y is perhaps ordered after an earlier X if Y's set has a
+ * C that X's lacks and whose text may acquire, and a D whose text may release has begun that is X,
+ * or has X in its set. No D is asked for where C acquires from the system's scope (the host may
+ * release), or is a function of the host in a stream. Y itself is no such C: what it acquires, a
+ * detector can see. Where sets have forgotten a C, all pairs of X are perhaps ordered.
+ *
+ * A set holds the last CPU_PAST kernels and functions of the host; older ones count as ordered, as
+ * does everything once a stream waits for a value in memory. Costs, only with a listener: 136 bytes
+ * for each operation, some 1,000 steps for each dependency, 16 for each unordered pair.
  */
 #include "cpu/past.h"
 #include "cpu/sched.h"
@@ -25,7 +32,14 @@ struct cpu_past {
 struct cpu_pasts {
 	pthread_mutex_t lock;
 	struct cpu_past host;
-	uint64_t kernels;	   /* submitted */
+	struct cpu_past past[CPU_PAST]; /* of kernel n % CPU_PAST */
+	struct cpu_past hears;		/* those that may acquire what others release */
+	struct cpu_past hears_host;	/* of these: what the host releases, too */
+	struct cpu_past known;		/* those whose accesses others may know of, by releases */
+	struct cpu_past forgot; /* those whose set lacks one that hears and is too old for sets */
+	bool forgets;		/* so will those to come, until the machine is idle */
+	bool is_early;	  /* programmatic launches begin before the ends of what is in their sets */
+	uint64_t kernels; /* submitted, with functions of the host */
 	uint64_t number[CPU_PAST]; /* the kernel of grid i % CPU_PAST; 0: none */
 	uint64_t grid[CPU_PAST];   /* that grid */
 	unsigned device[CPU_PAST]; /* of kernel n % CPU_PAST */
@@ -35,6 +49,11 @@ struct cpu_pasts {
 static bool has_bit(const struct cpu_past *p, uint64_t n)
 {
 	return p->bits[n % CPU_PAST / 64] >> n % 64 & 1;
+}
+
+static bool has(const struct cpu_past *p, uint64_t n)
+{
+	return n <= p->upto && n + CPU_PAST > p->upto && has_bit(p, n);
 }
 
 static void set_bit(struct cpu_past *p, uint64_t n, bool is_set)
@@ -84,25 +103,84 @@ static bool is_before(const struct cpu_pasts *x, const struct cpu_past *p, uint6
 {
 	if (x->is_blind || n + CPU_PAST <= x->kernels)
 		return true;
-	return p && n <= p->upto && n + CPU_PAST > p->upto && has_bit(p, n);
+	return p && has(p, n);
+}
+
+/* May memory have ordered kernel `later`, with that set, after the unordered kernel n? */
+static bool is_perhaps_before(struct cpu_pasts *x, uint64_t n, uint64_t later,
+			      const struct cpu_past *set)
+{
+	struct cpu_past *p = &x->past[n % CPU_PAST];
+	uint64_t any = 0, host = 0;
+
+	if (has_bit(&x->forgot, n) || has_bit(&x->forgot, later))
+		return true;
+	advance(p, x->kernels);
+	for (unsigned i = 0; i < CPU_PAST / 64; i++) {
+		uint64_t between = set->bits[i] & ~p->bits[i];
+		/* The earlier kernel may begin to hear when the later one has ended. */
+		if (x->is_early)
+			between |= p->bits[i] & ~set->bits[i];
+		any |= between & x->hears.bits[i];
+		host |= between & x->hears_host.bits[i];
+	}
+	return host || (any && (x->is_early || has_bit(&x->known, n)));
+}
+
+/* Does the program's text, without inserted checks, show that nothing in it acquires? */
+static bool is_deaf(const struct cpu_launch *l, bool *is_deaf_to_host)
+{
+	struct cpu_kernel *text = l->kernel->info.is_instrumented ? l->text : l->kernel;
+
+	*is_deaf_to_host = text && !cpu_kernel_has_system(text);
+	return text && cpu_kernel_is_apart(text);
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
 
+/* Kernel n becomes too old for sets. */
+static void drop(struct cpu_pasts *x, uint64_t n)
+{
+	if (!has_bit(&x->hears, n))
+		return;
+	for (uint64_t i = n + 1; i <= x->kernels; i++)
+		if (!has(&x->past[i % CPU_PAST], n))
+			set_bit(&x->forgot, i, true);
+	x->forgets |= !has(&x->host, n);
+}
+
+/* Gives it a number. */
+static void note(struct cpu_pasts *x, struct cpu_op *op, bool hears, bool hears_host)
+{
+	if (x->kernels >= CPU_PAST)
+		drop(x, x->kernels + 1 - CPU_PAST);
+	op->number = ++x->kernels;
+	x->device[op->number % CPU_PAST] = op->work.device;
+	advance(&x->hears, op->number);
+	advance(&x->hears_host, op->number);
+	advance(&x->known, op->number);
+	advance(&x->forgot, op->number);
+	set_bit(&x->hears, op->number, hears);
+	set_bit(&x->hears_host, op->number, hears && hears_host);
+	set_bit(&x->forgot, op->number, x->forgets);
+}
+
 void cpu_past_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 {
 	struct cpu_pasts *x = op->m->pasts;
+	bool is_kernel = op->work.kind == CPU_WORK_KERNEL, hears = true, is_deaf_to_host = false;
 
 	if (!x)
 		return;
+	if (is_kernel)
+		hears = !is_deaf(&op->work.launch, &is_deaf_to_host);
 	op->past = calloc(1, sizeof(*op->past));
 	pthread_mutex_lock(&x->lock);
 	x->is_blind |= !op->past || op->work.kind == CPU_WORK_WAIT_VALUE ||
 		       op->work.kind == CPU_WORK_EXTERNAL;
-	if (op->work.kind == CPU_WORK_KERNEL) {
-		op->number = ++x->kernels;
-		x->device[op->number % CPU_PAST] = op->work.device;
-	}
+	x->is_early |= is_kernel && op->work.launch.is_programmatic;
+	if (is_kernel || op->work.kind == CPU_WORK_HOST)
+		note(x, op, hears, !is_deaf_to_host);
 	if (op->past) {
 		join(op->past, &x->host);
 		for (size_t i = 0; i < n; i++) {
@@ -113,6 +191,11 @@ void cpu_past_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 			if (deps[i]->number)
 				add(op->past, deps[i]->number);
 		}
+		if (op->number)
+			x->past[op->number % CPU_PAST] = *op->past;
+		/* What a stream writes for others to wait for is a release. */
+		if (op->work.kind == CPU_WORK_WRITE_VALUE)
+			join(&x->known, op->past);
 	}
 	pthread_mutex_unlock(&x->lock);
 }
@@ -120,21 +203,33 @@ void cpu_past_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 void cpu_past_start(struct cpu_op *op)
 {
 	struct cpu_pasts *x = op->m->pasts;
-	uint64_t unordered[CPU_PAST / 64] = {0}, grid = op->grid->id;
+	uint64_t unordered[CPU_PAST / 64] = {0}, perhaps[CPU_PAST / 64] = {0}, grid = op->grid->id;
 	const struct cpu_listener *to = &op->m->listener;
+	struct cpu_past past = {0};
 
 	if (!x)
 		return;
 	pthread_mutex_lock(&x->lock);
+	if (op->past)
+		join(&past, op->past);
+	advance(&past, x->kernels);
 	x->number[grid % CPU_PAST] = op->number;
 	x->grid[grid % CPU_PAST] = grid;
 	for (uint64_t i = 0; i < CPU_PAST && op->number; i++) {
 		bool is_other = x->number[i] && x->grid[i] != grid && x->grid[i] + CPU_PAST > grid;
-		if (is_other && !is_before(x, op->past, x->number[i]))
-			unordered[i / 64] |= 1ull << i % 64;
+		if (!is_other || is_before(x, op->past, x->number[i]))
+			continue;
+		unordered[i / 64] |= 1ull << i % 64;
+		if (is_perhaps_before(x, x->number[i], op->number, &past))
+			perhaps[i / 64] |= 1ull << i % 64;
+	}
+	/* What hears may release, too. */
+	if (op->number && op->number + CPU_PAST > x->kernels && has_bit(&x->hears, op->number)) {
+		join(&x->known, &past);
+		add(&x->known, op->number);
 	}
 	pthread_mutex_unlock(&x->lock);
-	to->past(to->past_arg, grid, unordered);
+	to->past(to->past_arg, grid, unordered, perhaps);
 }
 
 void cpu_past_waited(struct cpu_op *op, bool has_ended)
@@ -162,6 +257,8 @@ void cpu_past_idle(struct cpu_machine *m, unsigned device)
 	for (; n <= x->kernels; n++)
 		if (device >= m->opt.devices || x->device[n % CPU_PAST] == device)
 			add(&x->host, n);
+	if (device >= m->opt.devices || m->opt.devices == 1)
+		x->forgets = false;
 	pthread_mutex_unlock(&x->lock);
 }
 

@@ -339,7 +339,7 @@ struct cpu_op {
 	BASE_VEC(uint64_t)
 	events_before;	       /* events/events.c: ids of what a programmatic launch came before */
 	struct cpu_past *past; /* past.c; NULL: nothing is before it */
-	uint64_t number;       /* of a kernel, in the order of submission */
+	uint64_t number;       /* past.c: in the order of submission, from 1; 0: it has none */
 	uint64_t insts_before; /* of a kernel: its first worker's when it started */
 	bool is_watched;       /* events/events.c: has been started */
 	bool has_triggered;    /* its programmatic dependents have been released */

@@ -52,7 +52,7 @@ enum race_kind {
 	MAY(MASK, "partial-mask", "a __syncwarp() of some lanes of the warp")                      \
 	MAY(KERNEL, "kernel",                                                                      \
 	    "an mbarrier, named barrier, cluster barrier or call in this kernel")                  \
-	MAY(HOST, "host", "host code between the two launches")                                    \
+	MAY(HOST, "host", "host code or kernels between the two")                                  \
 	MAY(EARLIER, "earlier-pair", "what may order an earlier undecided pair of this memory")    \
 	MAY(MIXED, "mixed-readers", "weak and strong loads are kept as one here")                  \
 	MAY(COPY, "copies", "nothing has to, if they store equal copies of a tensor's element")

@@ -1,4 +1,5 @@
-// launches.cu - pairs of two launches of plain kernels: launches together|chain|stream
+// launches.cu - pairs of two launches of plain kernels: launches together|stream|chain|own|host|unheard
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -28,6 +29,35 @@ __global__ void acquire(int *flag)
 	__threadfence();
 }
 
+// As fill, and hands over what it wrote by itself.
+__global__ void give(int *x, int *flag)
+{
+	x[blockIdx.x * blockDim.x + threadIdx.x] = (int)threadIdx.x;
+	__threadfence();
+	atomicAdd(flag, 1);
+}
+
+__global__ void acquire_all(int *flag)
+{
+	while (atomicAdd(flag, 0) != 64)
+		;
+	__threadfence();
+}
+
+// Functions of the host in streams.
+static std::atomic<int> is_set;
+
+static void CUDART_CB set(void *)
+{
+	is_set = 1;
+}
+
+static void CUDART_CB wait(void *)
+{
+	while (!is_set)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -43,10 +73,21 @@ int main(int argc, char **argv)
 	cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
 	if (!strcmp(way, "stream"))
 		b = a;
-	fill<<<2, 32, 0, a>>>(x);
+	if (!strcmp(way, "own"))
+		give<<<2, 32, 0, a>>>(x, flag);
+	else
+		fill<<<2, 32, 0, a>>>(x);
 	if (!strcmp(way, "chain")) {
 		release<<<1, 1, 0, a>>>(flag);
 		acquire<<<1, 1, 0, b>>>(flag);
+	} else if (!strcmp(way, "own")) {
+		acquire_all<<<1, 1, 0, b>>>(flag);
+	} else if (!strcmp(way, "host")) {
+		cudaLaunchHostFunc(a, set, NULL);
+		cudaLaunchHostFunc(b, wait, NULL);
+	} else if (!strcmp(way, "unheard")) {
+		// It could acquire, but nothing after fill releases.
+		release<<<1, 1, 0, b>>>(flag);
 	}
 	take<<<2, 32, 0, b>>>(x, y);
 	return cudaDeviceSynchronize() == cudaSuccess ? EXIT_SUCCESS : EXIT_FAILURE;

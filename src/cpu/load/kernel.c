@@ -337,7 +337,7 @@ static bool is_unread(struct flow *fl, const struct ptx_stmt *s)
 }
 
 struct common {
-	bool is_found, may_spin, is_narrow, is_ordered, has_system;
+	bool is_found, may_spin, is_narrow, is_ordered, calls_system, has_system;
 	unsigned nfuncs;
 	uint64_t weight;
 	const struct ptx_form *update;
@@ -365,11 +365,13 @@ static void note_common(struct load_func *lf, void *arg)
 	struct common *c = arg;
 	struct base_arena scratch = {0};
 	struct flow *fl = NULL;
+	bool is_unknown = lf->why || lf->calls_heap || lf->calls_pointer;
 
 	c->nfuncs++;
 	c->weight += flow_weight(lf->f.ptx);
-	c->is_found |= lf->why || lf->calls_heap || lf->calls_pointer;
-	c->has_system |= lf->calls_system;
+	c->is_found |= is_unknown;
+	c->calls_system |= lf->calls_system;
+	c->has_system |= is_unknown || lf->calls_system;
 	ptx_each_stmt(lf->f.ptx, s)
 	{
 		if (s->kind != PTX_STMT_INST)
@@ -378,6 +380,8 @@ static void note_common(struct load_func *lf, void *arg)
 		if (!is_common(s->form))
 			continue;
 		c->is_found |= !is_update(s->form);
+		c->has_system |=
+			s->form->scope == PTX_SCOPE_SYS || s->form->effects & PTX_EFF_UNKNOWN;
 		c->is_ordered |=
 			!commutes(s->form) || (c->update && !are_alike(c->update, s->form));
 		if (!c->is_found && !fl && s->form->op == PTX_OP_ATOM)
@@ -405,7 +409,8 @@ static void need_common(struct cpu_kernel *k)
 		k->is_apart = !c.is_found;
 		k->has_updates = c.update != NULL;
 		k->may_spin = c.may_spin;
-		k->has_calls = c.nfuncs > 1 || c.has_system;
+		k->has_calls = c.nfuncs > 1 || c.calls_system;
+		k->has_system = c.has_system;
 		k->has_narrow_updates = c.is_narrow;
 		k->has_ordered_updates = c.is_ordered;
 		k->weight = c.weight;
@@ -418,6 +423,12 @@ bool cpu_kernel_is_apart(struct cpu_kernel *k)
 {
 	need_common(k);
 	return k->is_apart;
+}
+
+bool cpu_kernel_has_system(struct cpu_kernel *k)
+{
+	need_common(k);
+	return k->has_system;
 }
 
 bool cpu_kernel_may_spin(struct cpu_kernel *k)

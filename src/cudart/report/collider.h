@@ -48,6 +48,8 @@ bool rt_oracle_is_on(void);
  * threads of a kernel without being seen (RACE_HISTORY_*_ORDERS); counts what stepped aside. */
 struct race_history;
 void rt_history_module(struct race_history *block, enum race_words_id id);
+/* Is the text without checks asked for, which says whether its launches may order others? */
+bool rt_history_asks_text(const struct rt_kern *k);
 void rt_note_unseen(uint32_t who);
 /* Memory that host code and kernels share. */
 void rt_history_shared(uint64_t at, uint64_t bytes);

@@ -12,7 +12,8 @@
  * numbers; later launches then step aside, and the report counts their threads.
  *
  * A kernel that starts finds the API's order of launches in rows of bits (cpu_listen_past): the
- * words of launches that nothing orders with it are judged. Memory that is allocated again begins
+ * words of launches that nothing orders with it are judged; those that memory may have ordered are
+ * possible races at most. Memory that is allocated again begins
  * with empty words, since two such launches may have had it one after the other.
  *
  * Misses: copies and fills of the host.
@@ -42,7 +43,7 @@ struct history {
 };
 
 static struct history all[RACE_WORDS_COUNT];	/* by enum race_words_id */
-static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* by %gridid; NULL: launches are ordered */
+static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* two tables by %gridid; NULL: all are ordered */
 static uint32_t unseen;				/* before there are tables; atomic */
 /* The rows are filled in. Not for a detector that works for another one: it doesn't see the kernels
  * that may order two of its own. */
@@ -84,22 +85,31 @@ static void note_unordered(const uint64_t unordered[RACE_HISTORY_ROW / 64])
 		noted = race_shm_gap(RACE_GAP_LAUNCHES, "", RACE_GAP_UNORDERED, 1);
 }
 
-/* A kernel starts: its row, and its bit in those of the others. */
-static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HISTORY_ROW / 64])
+/* Its row in a table, and its bit in those of the others. */
+static void set_row(uint64_t (*table)[RACE_HISTORY_ROW / 64], uint64_t grid,
+		    const uint64_t bits[RACE_HISTORY_ROW / 64])
 {
 	const uint64_t me = grid % RACE_HISTORY_ROW, bit = 1ull << me % 64;
 
+	for (uint64_t i = 0; i < RACE_HISTORY_ROW; i++) {
+		uint64_t *word = &table[i][me / 64];
+		bool is_set = bits[i / 64] >> i % 64 & 1;
+		__atomic_store_n(word, is_set ? *word | bit : *word & ~bit, __ATOMIC_RELAXED);
+	}
+	memcpy(table[me], bits, sizeof(table[me]));
+}
+
+/* A kernel starts. */
+static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HISTORY_ROW / 64],
+		     const uint64_t perhaps[RACE_HISTORY_ROW / 64])
+{
 	(void)arg;
 	if (!is_past_judged) {
 		note_unordered(unordered);
 		return;
 	}
-	for (uint64_t i = 0; i < RACE_HISTORY_ROW; i++) {
-		uint64_t *word = &rows[i][me / 64];
-		bool is_set = unordered[i / 64] >> i % 64 & 1;
-		__atomic_store_n(word, is_set ? *word | bit : *word & ~bit, __ATOMIC_RELAXED);
-	}
-	memcpy(rows[me], unordered, sizeof(rows[me]));
+	set_row(rows + RACE_HISTORY_ROW, grid, perhaps);
+	set_row(rows, grid, unordered);
 }
 
 /* Address and bytes are of one piece; `pages`: its entries of the pages' table. */
@@ -190,7 +200,7 @@ static void set_up_past(struct history *h)
 {
 	struct race_history_tables *t = h->tables;
 
-	rows = rt_reserve(RACE_HISTORY_ROW * sizeof(*rows));
+	rows = rt_reserve(2 * RACE_HISTORY_ROW * sizeof(*rows));
 	t->rows = (uint64_t)(uintptr_t)rows;
 	is_past_judged = rows && RACE_RUN_WANTS(race_shm_get()->flags, row_of(h)->detector);
 	if (!rows)
@@ -278,6 +288,11 @@ void rt_history_module(struct race_history *block, enum race_words_id id)
 		block->scratch = address(h->scratch + race_scratch_heads(SCRATCH_SMS));
 	if (has(h, RACE_WORDS_MACHINE) && race_shm_machine())
 		block->machine = address(h->tables->machine);
+}
+
+bool rt_history_asks_text(const struct rt_kern *k)
+{
+	return is_past_judged && k->image->is_instrumented;
 }
 
 void rt_note_unseen(uint32_t who)

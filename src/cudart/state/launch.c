@@ -221,6 +221,8 @@ static enum rt_error prepare(const struct rt_launch *l, struct rt_shape *shape, 
 	rt_images_lock();
 	if (race_choice_concerns(k->name))
 		out->cpu.launch.plain = rt_kern_plain(k, l->device);
+	if (rt_history_asks_text(k))
+		out->cpu.launch.text = rt_kern_plain(k, l->device);
 	out->cpu.launch.tag = k;
 	rt_collider_shuffle(k, l->device, &out->cpu.launch);
 	rt_images_unlock();

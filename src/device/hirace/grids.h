@@ -101,26 +101,35 @@ DEV_FN void dev_leave(struct race_history_tables *t, uint32_t launch)
 		dev_red64((uint64_t)&t->left[part][launch - 1u], (uint64_t)__popc(peers));
 }
 
-/* By the rows of the CPU device. */
+/* The bit of two grids in table `n` of the CPU device's rows. */
+DEV_FN bool dev_row_bit(const struct race_history_tables *t, uint64_t n, uint64_t a, uint64_t b)
+{
+	uint64_t row = n * RACE_HISTORY_ROW + a % RACE_HISTORY_ROW;
+	const uint64_t *words = (const uint64_t *)(t->rows + row * (RACE_HISTORY_ROW / 8u));
+
+	return dev_word(words + b % RACE_HISTORY_ROW / 64u) >> b % 64u & 1u;
+}
+
 DEV_FN bool dev_is_unordered(const struct race_history_tables *t, uint64_t a, uint64_t b)
 {
-	uint64_t row = t->rows + a % RACE_HISTORY_ROW * (RACE_HISTORY_ROW / 8u);
 	uint64_t far = a > b ? a - b : b - a;
 
-	return far && far < RACE_HISTORY_ROW &&
-	       dev_word((const void *)(row + b % RACE_HISTORY_ROW / 64u * 8u)) >> b % 64u & 1u;
+	return far && far < RACE_HISTORY_ROW && dev_row_bit(t, 0, a, b);
 }
 
 DEV_FN uint32_t dev_overlap(uint32_t mine, uint32_t other)
 {
 	struct race_history_tables *t = dev_tables();
 	uint64_t a = dev_word(&t->launches[mine - 1u]), b = dev_word(&t->launches[other - 1u]);
-	bool is_unordered;
+	bool is_unordered, is_informed = dev_word32(&t->informs);
 
 	if (a == 0 || b == 0)
 		return HIRACE_ORDERED;
 	if (t->rows) {
-		is_unordered = dev_is_unordered(t, race_history_grid(a), race_history_grid(b));
+		a = race_history_grid(a);
+		b = race_history_grid(b);
+		is_unordered = dev_is_unordered(t, a, b);
+		is_informed |= is_unordered && dev_row_bit(t, 1, a, b);
 	} else {
 		if ((a | b) & RACE_HISTORY_APART || dev_word(&t->epoch))
 			return HIRACE_ORDERED;
@@ -128,7 +137,7 @@ DEV_FN uint32_t dev_overlap(uint32_t mine, uint32_t other)
 	}
 	if (!is_unordered)
 		return HIRACE_ORDERED;
-	return dev_word32(&t->informs) ? HIRACE_PERHAPS_ORDERED : HIRACE_OVERLAPPING;
+	return is_informed ? HIRACE_PERHAPS_ORDERED : HIRACE_OVERLAPPING;
 }
 
 /* For a report, the earlier side `was` of another launch; see RACE_EARLIER_IS_OTHER. */

@@ -102,7 +102,8 @@ struct race_history_run {
 #define RACE_HISTORY_SHAPE_BITS(s) ((uint32_t)((s) >> 48) & 31u)
 
 /* The CPU device knows the API's order of all launches: rows of RACE_HISTORY_ROW bits by %gridid,
- * 1 where neither is ordered before the other. */
+ * 1 where neither is ordered before the other; after them as many, 1 where memory may have ordered
+ * them. */
 #define RACE_HISTORY_ROW 1024u
 
 /* L and B of a location (struct hirace_side), and the launch that wrote L. */
@@ -154,7 +155,7 @@ struct race_history_pool {
 /* The tables of hirace. */
 struct race_history_tables {
 	RACE_HISTORY_HEAD;
-	uint64_t rows;	  /* RACE_HISTORY_ROW rows of the CPU device, or 0: by `runs` */
+	uint64_t rows;	  /* two tables of RACE_HISTORY_ROW rows, or 0: by `runs` */
 	uint32_t informs; /* not 0: host code may have learned from a running kernel */
 	uint32_t reserved32;
 	/* The machine's table that --hirace asked for; it fills a page. */
