@@ -8,16 +8,21 @@
  * The site of a graph's node is the call that added or last changed it. Of a Python program it is
  * Python's lines (race_script) instead of the addresses.
  *
- * Costs: a walk of up to 32 frames (a library's launches lie deep) and a look-up for each launch,
- * copy or fill, only while races are looked for.
+ * A walk up the stack takes some microseconds, and loops launch from one place: a thread remembers
+ * its last walks with the words of the stack that held the return addresses. Where all of these
+ * are as they were, so are the frames, one after the other from the innermost outwards (but where
+ * a frame's size varies, by alloca, and an old address was left just there).
+ *
+ * Costs: a comparison of up to 32 words for each launch, copy or fill, only while races are looked
+ * for; else a walk of as many frames (a library's launches lie deep), and a look-up.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <execinfo.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unwind.h>
 
 #define HASH_NONFATAL_OOM      1
 #define uthash_nonfatal_oom(e) ((e)->number = 0)
@@ -49,18 +54,76 @@ static _Thread_local char script[RACE_SCRIPT_BYTES];
 static bool is_on;			    /* copies are checked, or judged */
 static struct race_transfer_counts *counts; /* in the shared file; NULL: nothing is checked */
 
+/* ---- walks ------------------------------------------------------------------------------- */
+
+#define WALKS 8u
+
+struct walk {
+	const void *frame;	  /* rt_origin's; NULL: none is remembered here */
+	void *const *slot[DEPTH]; /* where each return address was found */
+	void *pcs[DEPTH];
+	int n;
+	bool is_whole; /* all of them were found on the stack */
+	uint32_t number;
+};
+static _Thread_local struct walk walks[WALKS];
+static _Thread_local unsigned next_walk;
+
+static _Unwind_Reason_Code on_frame(struct _Unwind_Context *c, void *arg)
+{
+	struct walk *w = arg;
+	void *pc = (void *)_Unwind_GetIP(c), *const *end = (void *const *)_Unwind_GetCFA(c);
+
+	if (w->n == DEPTH || !pc)
+		return _URC_END_OF_STACK;
+	/* The first is rt_origin's own. x86-64 pushes a return address just below the frame that
+	 * it leads to. */
+	if (w->n && (const void *)end > w->frame && end[-1] == pc)
+		w->slot[w->n] = end - 1;
+	else if (w->n)
+		w->is_whole = false;
+	w->pcs[w->n++] = pc;
+	return _URC_NO_REASON;
+}
+
+static bool is_as_it_was(const struct walk *w, const void *frame)
+{
+	if (w->frame != frame)
+		return false;
+	for (int i = 1; i < w->n; i++)
+		if (*w->slot[i] != w->pcs[i])
+			return false;
+	return true;
+}
+
+static void remember(const struct walk *w, uint32_t number)
+{
+	if (!w->is_whole || !number)
+		return;
+	walks[next_walk] = *w;
+	walks[next_walk].number = number;
+	next_walk = (next_walk + 1) % WALKS;
+}
+
 uint32_t rt_origin(void)
 {
+	struct walk w = {.frame = __builtin_frame_address(0), .is_whole = true};
 	struct origin key = {0}, *o;
 	uint32_t number = 0;
 
 	if (!is_on)
 		return 0;
 	bool is_script = race_script(script);
-	if (is_script)
+	for (unsigned i = 0; i < WALKS && !is_script; i++)
+		if (is_as_it_was(&walks[i], w.frame))
+			return walks[i].number;
+	if (is_script) {
 		key.pcs[0] = (void *)(uintptr_t)base_hash(script, strlen(script), BASE_FNV_INIT);
-	else
-		key.n = backtrace(key.pcs, DEPTH);
+	} else {
+		_Unwind_Backtrace(on_frame, &w);
+		key.n = w.n;
+		memcpy(key.pcs, w.pcs, sizeof(key.pcs));
+	}
 	pthread_mutex_lock(&lock);
 	HASH_FIND(hh, origins, key.pcs, sizeof(key.pcs), o);
 	if (!o && by_number.n < ORIGINS_MAX && (o = malloc(sizeof(*o)))) {
@@ -74,6 +137,8 @@ uint32_t rt_origin(void)
 	if (o)
 		number = o->number;
 	pthread_mutex_unlock(&lock);
+	if (!is_script)
+		remember(&w, number);
 	return number;
 }
 
