@@ -178,6 +178,19 @@ enum cpu_step cpu_exec_bra(struct cpu_warp *w, const struct cpu_inst *in, uint32
 /* collective.c, barrier.c: can this function work with w->priv->parts? */
 bool cpu_exec_takes_parts(cpu_exec *fn);
 enum cpu_step cpu_exec_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
+/* Are all lanes of a whole warp here, and named? Then nothing is to be waited for. */
+static inline bool cpu_is_gathered(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	if (mask != UINT32_MAX || in->gather == CPU_GATHER_ALL)
+		return mask == UINT32_MAX;
+
+	const uint32_t *v = cpu_u32(w, in->src[in->gather]);
+	uint32_t all = UINT32_MAX;
+
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		all &= v[l];
+	return all == UINT32_MAX;
+}
 
 /* barrier.c. Rises with each barrier of the block that completes. */
 uint64_t cpu_barrier_phase(const struct cpu_cta *cta);

@@ -508,7 +508,8 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 		if (in->guard != CPU_NOSLOT)
 			m &= *cpu_pred(w, in->guard) ^ (0u - (flags & CPU_I_GUARD_NOT));
 		if (flags & (CPU_I_JOIN | CPU_I_PARTS | CPU_I_GATHER | CPU_I_APART)) {
-			if (w->nsplits > 1 || flags & (CPU_I_GATHER | CPU_I_APART) ||
+			if (w->nsplits > 1 || flags & CPU_I_APART ||
+			    (flags & CPU_I_GATHER && !cpu_is_gathered(w, in, m)) ||
 			    (m != mask && m && flags & CPU_I_PARTS)) {
 				s->pc = pc;
 				enum go go = prepare(w, in);

@@ -50,16 +50,23 @@ static uint32_t all_lanes(const struct side *s, uint32_t n)
 	return mask;
 }
 
-/* Brings operand `src` of all sides together. Lanes of no side keep the first side's value. */
-static void collect32(const struct side *s, uint32_t n, unsigned src, uint32_t v[CPU_WARP])
+/* Brings operand `src` of all sides together, in `v` where there are several. Lanes of no side keep
+ * the first side's value. */
+static const uint32_t *collect32(const struct side *s, uint32_t n, unsigned src,
+				 uint32_t v[CPU_WARP])
 {
-	memcpy(v, side_slot(s, s->in->src[src]), CPU_WARP * sizeof(*v));
+	const uint32_t *first = side_slot(s, s->in->src[src]);
+
+	if (n == 1)
+		return first;
+	memcpy(v, first, CPU_WARP * sizeof(*v));
 	for (uint32_t i = 1; i < n; i++) {
 		const uint32_t *from = side_slot(&s[i], s[i].in->src[src]);
 		CPU_EACH_LANE (l, s[i].mask) {
 			v[l] = from[l];
 		}
 	}
+	return v;
 }
 
 static void collect64(const struct side *s, uint32_t n, unsigned src, uint64_t v[CPU_WARP])
@@ -119,43 +126,79 @@ static void spread_pred(const struct side *s, uint32_t n, unsigned dst, uint32_t
 
 enum shfl_mode { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
-/* The source lane, or -1 when it is outside of the segment. */
-static int shfl_source(enum shfl_mode mode, unsigned lane, uint32_t b, uint32_t c)
+/* A lane's source, and where the segment ends that it must not pass. */
+static inline int shfl_source(enum shfl_mode mode, int lane, int b, int c)
 {
-	uint32_t bval = b & 31, cval = c & 31, seg = c >> 8 & 31;
-	int max = (int)((lane & seg) | (cval & ~seg)), min = (int)(lane & seg), j;
+	int seg = c >> 8 & 31;
 
 	switch (mode) {
 	case SHFL_UP:
-		j = (int)lane - (int)bval;
-		return j >= max ? j : -1;
+		return lane - (b & 31);
 	case SHFL_DOWN:
-		j = (int)(lane + bval);
-		break;
+		return lane + (b & 31);
 	case SHFL_BFLY:
-		j = (int)(lane ^ bval);
-		break;
+		return lane ^ (b & 31);
 	default:
-		j = min | (int)(bval & ~seg);
-		break;
+		return (lane & seg) | (b & 31 & ~seg);
 	}
-	return j <= max ? j : -1;
+}
+
+static inline bool shfl_passes(enum shfl_mode mode, int lane, int c, int source)
+{
+	int seg = c >> 8 & 31, end = (lane & seg) | (c & 31 & ~seg);
+
+	return mode == SHFL_UP ? source < end : source > end;
+}
+
+#define BITS(l) 1u << (l), 2u << (l), 4u << (l), 8u << (l)
+static const uint32_t bit_of[CPU_WARP] = {BITS(0),  BITS(4),  BITS(8),	BITS(12),
+					  BITS(16), BITS(20), BITS(24), BITS(28)};
+
+/* Where each lane's value comes from; outside of its segment from itself. Returns those inside. */
+static inline uint32_t shfl_sources(enum shfl_mode mode, const uint32_t *b, const uint32_t *c,
+				    int from[CPU_WARP])
+{
+	int inside[CPU_WARP];
+	uint32_t valid = 0;
+
+	CPU_VECTORIZE
+	for (int l = 0; l < (int)CPU_WARP; l++) {
+		int j = shfl_source(mode, l, (int)b[l], (int)c[l]);
+		inside[l] = shfl_passes(mode, l, (int)c[l], j) ? 0 : -1;
+		from[l] = (j & inside[l]) | (l & ~inside[l]);
+	}
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		valid |= (uint32_t)inside[l] & bit_of[l];
+	return valid;
+}
+
+static uint32_t shfl_sources_of(enum shfl_mode mode, const uint32_t *b, const uint32_t *c,
+				int from[CPU_WARP])
+{
+	switch (mode) {
+	case SHFL_UP:
+		return shfl_sources(SHFL_UP, b, c, from);
+	case SHFL_DOWN:
+		return shfl_sources(SHFL_DOWN, b, c, from);
+	case SHFL_BFLY:
+		return shfl_sources(SHFL_BFLY, b, c, from);
+	default:
+		return shfl_sources(SHFL_IDX, b, c, from);
+	}
 }
 
 static enum cpu_step exec_shfl(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	struct side s[CPU_WARP];
-	uint32_t n = sides_of(w, in, mask, s), lanes = all_lanes(s, n), valid = 0;
-	uint32_t a[CPU_WARP], b[CPU_WARP], c[CPU_WARP], d[CPU_WARP] = {0};
+	uint32_t n = sides_of(w, in, mask, s), valid;
+	uint32_t a[CPU_WARP], b[CPU_WARP], c[CPU_WARP], d[CPU_WARP];
+	int from[CPU_WARP];
 
-	collect32(s, n, 0, a);
-	collect32(s, n, 1, b);
-	collect32(s, n, 2, c);
-	CPU_EACH_LANE (l, lanes) {
-		int j = shfl_source((enum shfl_mode)in->sub, l, b[l], c[l]);
-		d[l] = a[j < 0 ? (int)l : j & 31];
-		valid |= (uint32_t)(j >= 0) << l;
-	}
+	const uint32_t *v = collect32(s, n, 0, a);
+	valid = shfl_sources_of((enum shfl_mode)in->sub, collect32(s, n, 1, b),
+				collect32(s, n, 2, c), from);
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		d[l] = v[from[l] & 31];
 	spread32(s, n, d);
 	spread_pred(s, n, 1, valid);
 	return CPU_OK;
@@ -192,9 +235,9 @@ static enum cpu_step exec_match(struct cpu_warp *w, const struct cpu_inst *in, u
 	if (is_64) {
 		collect64(s, n, 0, a);
 	} else {
-		collect32(s, n, 0, a32);
+		const uint32_t *v = collect32(s, n, 0, a32);
 		for (unsigned l = 0; l < CPU_WARP; l++)
-			a[l] = a32[l];
+			a[l] = v[l];
 	}
 	while (left) {
 		uint64_t key = a[__builtin_ctz(left)];
@@ -272,18 +315,15 @@ static enum cpu_step exec_redux(struct cpu_warp *w, const struct cpu_inst *in, u
 	uint32_t n = sides_of(w, in, mask, s), lanes = all_lanes(s, n), a[CPU_WARP];
 	unsigned sub = in->sub, first = (unsigned)__builtin_ctz(lanes);
 
-	collect32(s, n, 0, a);
-	if (sub & REDUX_ABS) {
-		for (unsigned l = 0; l < CPU_WARP; l++)
-			a[l] &= 0x7fffffff;
-	}
-	uint32_t x = a[first], others = lanes & (lanes - 1);
+	const uint32_t *v = collect32(s, n, 0, a);
+	uint32_t kept = sub & REDUX_ABS ? 0x7fffffff : UINT32_MAX;
+	uint32_t x = v[first] & kept, others = lanes & (lanes - 1);
 	if (sub & REDUX_F32 && is_nan32(x))
 		x = 0x7fffffff;
 	CPU_EACH_LANE (l, others) {
-		x = sub & REDUX_F32
-			    ? redux_float(sub, x, a[l])
-			    : redux_int((enum redux_op)(sub & 7), sub & REDUX_SIGNED, x, a[l]);
+		uint32_t y = v[l] & kept;
+		x = sub & REDUX_F32 ? redux_float(sub, x, y)
+				    : redux_int((enum redux_op)(sub & 7), sub & REDUX_SIGNED, x, y);
 	}
 	spread_all(s, n, x);
 	return CPU_OK;
