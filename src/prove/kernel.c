@@ -95,10 +95,40 @@ static bool is_uniform_in_warp(struct check *c, uint32_t b)
 	return !may_differ(c, b, q, SMT_SAME);
 }
 
-/* May two threads of one block (of different ones) that come to the branch go different ways? */
-static bool may_part(struct check *c, uint32_t b, bool is_same_cta)
+/*
+ * The phases of a block. Most branches that part its threads show it by their form; of the others,
+ * as the ends of loops that begin at the thread's number and end so much later, the solver is
+ * asked. Threads are compared in the same iteration: the first branch on the way to a barrier at
+ * which they part is one that they come to with the same counters.
+ */
+static void find_phases_of_block(struct check *c)
 {
-	struct smt_query q = {.is_same_cta = is_same_cta};
+	const struct ir *ir = c->e->ir;
+	struct phases *p = &c->phases[IR_RANK_CTA];
+	struct smt_query q = {.is_same_cta = true};
+	bool *is_uniform = BASE_NEWN(c->arena, bool, ir->blocks.n), is_new = true;
+	bool *is_asked = BASE_NEWN(c->arena, bool, ir->blocks.n);
+
+	while (is_new) {
+		is_new = false;
+		prove_phase_find(p, c->e, IR_RANK_CTA, is_uniform);
+		for (uint32_t i = 0; i < ir->nrpo; i++) {
+			uint32_t b = ir->rpo[i];
+			if (is_asked[b] || (p->divided[b] == IR_NONE &&
+					    (!p->is_exit_split[b] || p->skipped[b] == IR_NONE)))
+				continue;
+			is_asked[b] = true;
+			is_uniform[b] = !may_differ(c, b, q, SMT_SAME);
+			is_new |= is_uniform[b];
+		}
+	}
+	prove_phase_say_divergent(p);
+}
+
+/* May two threads of different blocks that come to the branch go different ways? */
+static bool may_part_blocks(struct check *c, uint32_t b)
+{
+	struct smt_query q = {0};
 
 	return may_differ(c, b, q, 0);
 }
@@ -117,7 +147,7 @@ static void say_skipped(struct check *c, enum ir_rank rank)
 		uint32_t b = ir->rpo[i], line;
 		const char *file;
 		if (!p->is_exit_split[b] || p->skipped[b] == IR_NONE ||
-		    !may_part(c, b, rank == IR_RANK_CTA))
+		    (rank == IR_RANK_GRID && !may_part_blocks(c, b)))
 			continue;
 		const struct ir_block *y = &ir->blocks.v[p->skipped[b]];
 		prove_alarm_place(c, ir->blocks.v[b].at, &file, &line);
@@ -140,8 +170,9 @@ static void find_phases(struct check *c)
 	const struct ir *ir = c->e->ir;
 	bool *is_uniform = BASE_NEWN(c->arena, bool, ir->blocks.n), has_warp = false;
 
-	prove_phase_find(&c->phases[IR_RANK_CTA], c->e, IR_RANK_CTA, NULL);
+	find_phases_of_block(c);
 	prove_phase_find(&c->phases[IR_RANK_GRID], c->e, IR_RANK_GRID, NULL);
+	prove_phase_say_divergent(&c->phases[IR_RANK_GRID]);
 	say_skipped(c, IR_RANK_CTA);
 	if (c->phases[IR_RANK_GRID].is_used)
 		say_skipped(c, IR_RANK_GRID);

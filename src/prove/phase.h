@@ -18,18 +18,21 @@ struct phases {
 	 * doesn't leave it; or IR_NONE */
 	uint32_t *entry;
 	const struct ex *mask; /* rank IR_RANK_WARP: of the lanes whose barriers count; NULL: all */
-	const bool *is_uniform; /* by block, rank IR_RANK_WARP: its branch goes one way in a warp */
+	const bool *is_uniform; /* by block: its branch goes one way in a warp (CTA); grids: NULL */
 	bool *is_exit_split; /* by block: some threads end here while others meet a barrier again */
 	uint32_t *skipped;   /* ... by block: the barrier that they miss */
-	uint64_t *leavers;   /* blocks whose accesses a thread may do as its last phase, alone */
+	uint32_t *divided; /* by block: its branch leads some threads to this barrier, or IR_NONE */
+	uint64_t *leavers; /* blocks whose accesses a thread may do as its last phase, alone */
 	bool has_leavers;
 };
 
 /*
  * Finds them among the threads that barriers of a rank order: of a warp, a CTA, the grid. Barriers
- * that only some of them may reach become problems, those of a warp make p->is_used false.
+ * that only some of them may reach make p->is_used false.
  */
 void prove_phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *is_uniform);
+/* Such barriers become problems. */
+void prove_phase_say_divergent(const struct phases *p);
 /* The mask that all barriers of lanes have, where it is one value of the thread (the tiles of
  * cooperative groups), or NULL. */
 const struct ex *prove_phase_tile(const struct ev *e);

@@ -143,7 +143,7 @@ static bool divides(const struct phases *p, uint32_t b)
 		return false;
 	if (p->rank == IR_RANK_GRID)
 		return true;
-	return c->level < EX_CTA && !(p->rank == IR_RANK_WARP && p->is_uniform[b]);
+	return c->level < EX_CTA && !p->is_uniform[b];
 }
 
 /*
@@ -344,17 +344,20 @@ static void find_barriers(struct phases *p)
 	}
 }
 
-static void divergent(struct phases *p, uint32_t branch, uint32_t barrier)
+void prove_phase_say_divergent(const struct phases *p)
 {
 	struct ir *ir = p->e->ir;
-	const struct ir_block *y = &ir->blocks.v[barrier], *x = &ir->blocks.v[branch];
 
-	p->is_used = false;
-	if (p->rank != IR_RANK_WARP)
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
+		const struct ir_block *x = &ir->blocks.v[ir->rpo[i]];
+		if (p->divided[ir->rpo[i]] == IR_NONE)
+			continue;
+		const struct ir_block *y = &ir->blocks.v[p->divided[ir->rpo[i]]];
 		prove_ir_problem(ir, ir->steps.v[y->first + y->n - 1].at,
 				 "possible barrier divergence: the branch at PTX line %u may go "
 				 "different ways in threads of one %s",
 				 x->at ? x->at->line : 0, p->rank == IR_RANK_CTA ? "CTA" : "grid");
+	}
 }
 
 void prove_phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *is_uniform)
@@ -372,6 +375,8 @@ void prove_phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const b
 	memset(p->entry, 0xff, (ir->nloops + 1) * sizeof(*p->entry));
 	p->is_exit_split = BASE_NEWN(e->arena, bool, n);
 	p->skipped = BASE_NEWN(e->arena, uint32_t, n);
+	p->divided = BASE_NEWN(e->arena, uint32_t, n);
+	memset(p->divided, 0xff, n * sizeof(*p->divided));
 	p->ends = BASE_NEWN(e->arena, bool, n);
 	p->behind = BASE_NEWN(e->arena, bool, n);
 	p->is_alive = BASE_NEWN(e->arena, bool, n);
@@ -395,11 +400,10 @@ void prove_phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const b
 		if (p->is_exit_split[b])
 			p->skipped[b] = divided_barrier(p, b, NULL);
 		bool skips = p->is_exit_split[b] && share_code(p, b);
-		uint32_t at = IR_NONE;
 		if (alive > 1 || skips)
-			at = divided_barrier(p, b, skips ? NULL : post);
-		if (at != IR_NONE)
-			divergent(p, b, at);
+			p->divided[b] = divided_barrier(p, b, skips ? NULL : post);
+		if (p->divided[b] != IR_NONE)
+			p->is_used = false;
 	}
 	find_leavers(p);
 }

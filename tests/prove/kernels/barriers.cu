@@ -415,3 +415,98 @@ __global__ void stages_one(int *p, int n)
 			at = 0;
 	}
 }
+
+/*
+ * A loop with barriers that begins at the thread's number and ends so much later: all threads make
+ * as many rounds, though each of its branches has the thread's number in it.
+ */
+// prove: walks_along race-free --block-dim=64 --grid-dim=8 --param=n=2048
+__global__ void walks_along(float *out, const float *in, int n)
+{
+	__shared__ float s[64];
+	int t0 = blockIdx.x * n + threadIdx.x;
+	for (int t = t0; t < n + t0; t += 64) {
+		__syncthreads();
+		s[threadIdx.x] = in[t];
+		__syncthreads();
+		out[t] = s[63 - threadIdx.x];
+	}
+}
+// prove: walks_along_one_barrier true --block-dim=64 --grid-dim=8 --param=n=2048
+__global__ void walks_along_one_barrier(float *out, const float *in, int n)
+{
+	__shared__ float s[64];
+	int t0 = blockIdx.x * n + threadIdx.x;
+	for (int t = t0; t < n + t0; t += 64) {
+		s[threadIdx.x] = in[t];
+		__syncthreads();
+		out[t] = s[63 - threadIdx.x];
+	}
+}
+// Some threads make a round more.
+// prove: walks_to_one_end true --block-dim=64 --grid-dim=8 --param=n=2000
+__global__ void walks_to_one_end(float *out, const float *in, int n)
+{
+	__shared__ float s[64];
+	int t0 = blockIdx.x * n;
+	for (int t = t0 + threadIdx.x; t < n + t0; t += 64) {
+		__syncthreads();
+		s[threadIdx.x] = in[t];
+		__syncthreads();
+		out[t] = s[63 - threadIdx.x];
+	}
+}
+// ... or have longer steps,
+// prove: walks_in_other_steps true --block-dim=64 --grid-dim=8 --param=n=2048
+__global__ void walks_in_other_steps(float *out, const float *in, int n)
+{
+	__shared__ float s[64];
+	int t0 = blockIdx.x * n + threadIdx.x;
+	for (int t = t0; t < n + t0; t += 64 + threadIdx.x) {
+		__syncthreads();
+		s[threadIdx.x] = in[t];
+		__syncthreads();
+		out[blockIdx.x * n + threadIdx.x] = s[63 - threadIdx.x];
+	}
+}
+// leave early by what they read,
+// prove: walks_and_leaves potential racy --block-dim=64 --grid-dim=8 --param=n=2048
+__global__ void walks_and_leaves(float *out, const float *in, int n)
+{
+	__shared__ float s[64];
+	int t0 = blockIdx.x * n + threadIdx.x;
+	for (int t = t0; t < n + t0; t += 64) {
+		__syncthreads();
+		s[threadIdx.x] = in[t];
+		if (in[t] < 0)
+			break;
+		__syncthreads();
+		out[t] = s[63 - threadIdx.x];
+	}
+}
+// make none, as the start wraps below 0,
+// prove: walks_from_below potential racy --block-dim=64 --grid-dim=8 --param=n=2048
+__global__ void walks_from_below(float *out, const float *in, unsigned n)
+{
+	__shared__ float s[64];
+	for (unsigned t = threadIdx.x - 8; t < n + threadIdx.x - 8; t += 64) {
+		__syncthreads();
+		s[threadIdx.x] = in[t];
+		__syncthreads();
+		out[blockIdx.x * n + threadIdx.x] = s[63 - threadIdx.x];
+	}
+}
+// or walk more often.
+// prove: walks_more_often true --block-dim=64 --grid-dim=8 --param=n=2048
+__global__ void walks_more_often(float *out, const float *in, int n)
+{
+	__shared__ float s[64];
+	int t0 = blockIdx.x * n + threadIdx.x;
+	for (int k = 0; k <= (threadIdx.x & 1); k++)
+		for (int t = t0; t < n + t0; t += 64) {
+			__syncthreads();
+			s[threadIdx.x] = in[t];
+			__syncthreads();
+			out[t] = s[63 - threadIdx.x];
+		}
+}
