@@ -569,6 +569,7 @@ void inst_stay_awake(struct ptx_func *f);
 
 /* module.c */
 bool inst_add_sites(struct inst_ctx *cx);
+void inst_drop_unused(struct inst_ctx *cx); /* unused.c */
 /* The first variable or function; inserts before `at`: a declaration; one that only marks a module,
  * by its name. */
 struct ptx_item *inst_first_code(struct ptx_module *m);
