@@ -226,6 +226,8 @@ void prove_ir_problem(struct ir *ir, const struct ptx_stmt *at, const char *fmt,
 
 /* unroll.c: writes out the loops that copy parameters. Needs the counts of definitions. */
 void prove_ir_unroll_copies(struct ir *ir);
+/* join.c: blocks that always follow each other become one. Blocks and steps have new numbers. */
+void prove_ir_join_blocks(struct ir *ir);
 
 /* The object that a name means in a call's function, or IR_NONE. */
 uint32_t prove_ir_name_object(const struct ir *ir, uint32_t call, struct ptx_str name);

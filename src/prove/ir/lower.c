@@ -543,6 +543,8 @@ void prove_ir_build(struct ir *ir, struct base_arena *arena, struct ptx_module *
 	}
 	prove_ir_find_grid_syncs(ir);
 	prove_ir_find_arriving(ir);
+	prove_ir_join_blocks(ir);
+	count_defs(ir);
 	prove_ir_graph(ir);
 }
 

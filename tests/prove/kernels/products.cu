@@ -464,7 +464,7 @@ __global__ void behind_unfinished(float *out, const half16 *in, int n)
 	     wait(&full[s], p); multiply(c, a[s], b[s]); WAIT(2); if (k > 0) arrive(&empty[(k - 1) % 3]))
 }
 // The first iteration gives back what it hasn't read: the last stage, one too early for ever.
-// prove: behind_always potential racy --block-dim=160
+// prove: behind_always true racy --block-dim=160
 __global__ void behind_always(float *out, const half16 *in, int n)
 {
 	RING(3, 128, wait(&empty[s], p ^ 1); FILL,
