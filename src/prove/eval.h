@@ -121,7 +121,7 @@ static inline struct ev_cell prove_ev_cell(const struct ev_row *r, uint32_t cell
 
 /* What is known of one cell in one loop; loop.c. */
 struct ev_phi {
-	bool is_modified, is_null, is_solved, is_failed, is_wide;
+	bool is_null, is_solved, is_failed, is_wide;
 	uint8_t level; /* enum ex_level */
 	uint8_t kind;  /* enum prove_ex_ind */
 	uint8_t turns;
@@ -153,14 +153,15 @@ struct ev {
 	struct ex_pool *pool;
 	struct base_arena *arena;
 	uint32_t ncells;
-	uint32_t *cell_of_reg;
+	uint32_t *cell_of_reg, *reg_of_cell; /* the cells of registers come first */
+	uint32_t nregcells;
 	uint32_t npages;
 	struct ev_row *in, *out; /* by block that is reached; in: of headers only */
 	const struct ex **val;	 /* by register with one definition */
 	const struct ex **cond;	 /* by block: the branch is taken; the index of a switch */
 	const struct ex **arg;	 /* by block that ends in a barrier: its number or mask, or NULL */
 	const struct ex **local, **guard;
-	struct ev_phi *phi; /* [loop][cell] */
+	struct ev_phi **phi; /* [loop][cell]; NULL: the loop doesn't change the cell */
 	struct ev_loop *loops;
 	BASE_VEC(struct ev_access) accesses;
 	BASE_VEC(struct ev_access) own; /* to the thread's own arrays */
@@ -274,11 +275,15 @@ uint64_t prove_ev_bound_of(const struct ex *c, const struct ex *v, unsigned dept
 /* Finds `trips`, of the loop as this turn sees it. */
 void prove_ev_count_trips(struct ev *e, uint32_t loop);
 
-/* cycle.c; what is known of a cell in a loop, and `next`, which an iteration makes of it */
-static inline struct ev_phi *prove_ev_phi_of(struct ev *e, uint32_t loop, uint32_t cell)
+/* loop.c; what is known of a cell in a loop. NULL: the loop doesn't change it. */
+static inline struct ev_phi *prove_ev_phi_of(const struct ev *e, uint32_t loop, uint32_t cell)
 {
-	return &e->phi[(size_t)loop * e->ncells + cell];
+	return e->phi[(size_t)loop * e->ncells + cell];
 }
+/* Does the loop change a cell of this page? */
+bool prove_ev_changes_page(const struct ev *e, uint32_t loop, uint32_t page);
+
+/* cycle.c; `next` is what an iteration makes of the cell */
 /* Guesses a ring. True: p has one, for the next turn. */
 bool prove_ev_try_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next);
 bool prove_ev_keeps_ring(struct ev *e, uint32_t loop, const struct ev_phi *p,

@@ -14,6 +14,7 @@ struct phases {
 	bool *ends, *behind; /* by block: ends in a barrier, begins after one */
 	bool *is_alive;	     /* by block: a barrier is reachable from its start */
 	bool *has_barrier;   /* by loop */
+	uint32_t *heads;     /* by block: the loop that begins with it, or IR_NONE */
 	/* by loop that runs its body once at least: the block whose branch, in the first iteration,
 	 * doesn't leave it; or IR_NONE */
 	uint32_t *entry;

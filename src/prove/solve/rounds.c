@@ -61,7 +61,7 @@ static void walk(struct check *c, uint32_t loop, const struct ex *v, unsigned ch
 		walk(c, loop, v->a[i], seen, out);
 	if (v->op != EX_PHI || v->imm / c->e->ncells != loop)
 		return;
-	const struct ev_phi *p = &c->e->phi[v->imm];
+	const struct ev_phi *p = c->e->phi[v->imm];
 	bool is_old = p->leaf != v || p->is_null || !p->init || !p->next || p->init->w != v->w ||
 		      p->next->w != v->w || out->n == MAX_CARRY;
 	for (unsigned k = 0; k < out->n; k++)
@@ -104,7 +104,7 @@ static void follow(struct rounds *r, uint32_t loop, unsigned t, struct carried *
 	find_carried(c, loop, r->whole[t]->guard, x);
 	for (unsigned k = 0; k < x->n; k++) {
 		x->value[k] = BASE_NEWN(c->arena, const struct ex *, MAX_ROUNDS + 1);
-		x->value[k][0] = put_in(c, &r->put[t], c->e->phi[x->leaf[k]->imm].init);
+		x->value[k][0] = put_in(c, &r->put[t], c->e->phi[x->leaf[k]->imm]->init);
 		x->leaf[k] = put_in(c, &r->put[t], x->leaf[k]);
 		x->next[k] = put_in(c, &r->put[t], x->next[k]);
 	}

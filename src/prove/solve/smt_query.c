@@ -241,7 +241,7 @@ static const struct ex *reached(struct smt *s, uint32_t loop, const struct ex *c
 const struct ex *prove_smt_closed(struct smt *s, const struct ex *v)
 {
 	uint32_t loop = (uint32_t)(v->imm / s->e->ncells);
-	const struct ex *closed = v->n ? s->e->phi[v->imm].closed : NULL;
+	const struct ex *closed = v->n ? s->e->phi[v->imm]->closed : NULL;
 
 	return closed && closed->w == v->w ? instantiate(s, closed, loop, v->a[0], v, 1) : NULL;
 }
@@ -264,7 +264,7 @@ void prove_smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t)
 		const struct ex *over = instantiate(s, s->e->loops[loop].leave, loop, v, v, 0);
 		later(s, prove_ex_or(p, out, prove_ex_and(p, over, reached(s, loop, v, v, 0))), t);
 	}
-	if (v->op == EX_PHI && v->n && s->q.use_bits && s->e->phi[v->imm].closed) {
+	if (v->op == EX_PHI && v->n && s->q.use_bits && s->e->phi[v->imm]->closed) {
 		/* "the iteration before" of the first one: there is none, and nothing is known */
 		const struct ex *none =
 			prove_ex_bin(p, EX_ULT, prove_ex_const(p, 64, EV_MAX_COUNTER), v->a[0]);
@@ -272,7 +272,7 @@ void prove_smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t)
 		      t);
 	}
 	if (v->op == EX_PHI && v->n && v->a[0]->op == EX_CTR) {
-		const struct ev_phi *f = &s->e->phi[v->imm];
+		const struct ev_phi *f = s->e->phi[v->imm];
 		uint8_t c = s->q.counters[v->a[0]->imm];
 		bool is_ahead = (c == SMT_SECOND_AHEAD && t) || (c == SMT_FIRST_AHEAD && !t);
 		if (is_ahead && f->next && f->next->w == v->w)
@@ -298,7 +298,7 @@ struct term prove_smt_leaf(struct smt *s, const struct ex *v, unsigned t)
 		return r;
 	}
 	/* integers can't say what a shift by the counter makes of it: the bit-vectors can */
-	s->is_loose |= v->op == EX_PHI && s->e->phi[v->imm].closed;
+	s->is_loose |= v->op == EX_PHI && s->e->phi[v->imm]->closed;
 	size_t n = s->instances.n;
 	wide hi = v->op == EX_KEXIT ? (wide)s->e->loops[v->imm].last : (wide)v->hi;
 	struct term r = prove_smt_instance(s, prove_smt_leaf_key(s, v, t), (wide)v->lo, hi);

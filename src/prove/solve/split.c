@@ -28,7 +28,7 @@ static bool is_power(const struct ev *e, const struct ex *v, struct assumed *as,
 static bool is_power_in_loop(const struct ev *e, const struct ex *v, struct assumed *as,
 			     unsigned depth)
 {
-	const struct ev_phi *p = &e->phi[v->imm];
+	const struct ev_phi *p = e->phi[v->imm];
 
 	for (unsigned i = 0; i < as->n; i++)
 		if (as->phi[i] == v->imm)
@@ -179,7 +179,7 @@ static bool split_at(struct split *s, unsigned depth)
 			continue;
 		}
 		if (how != SMT_FREE)
-			next = prove_ex_replace(c->pool, c->e->phi[v->imm].next, v, at);
+			next = prove_ex_replace(c->pool, c->e->phi[v->imm]->next, v, at);
 		if (how != SMT_FREE && next->op == EX_CONST) {
 			if (!is_apart_at(s, v, how == SMT_FIRST_AHEAD ? next : at,
 					 how == SMT_FIRST_AHEAD ? at : next, depth))

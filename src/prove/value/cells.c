@@ -106,10 +106,7 @@ static struct ev_page *common_page(struct ev *e, uint32_t b, uint32_t loop, uint
 			return NULL;
 		all = page;
 	}
-	for (uint32_t c = k * EV_PAGE; loop != IR_NONE && c < (k + 1) * EV_PAGE; c++)
-		if (c < e->ncells && prove_ev_phi_of(e, loop, c)->is_modified)
-			return NULL;
-	return all;
+	return loop != IR_NONE && prove_ev_changes_page(e, loop, k) ? NULL : all;
 }
 
 /* All cells of a page, from what the blocks before b leave. */

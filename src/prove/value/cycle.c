@@ -204,7 +204,7 @@ static bool find_exchange(struct ev *e, uint32_t loop, struct ev_phi *p, const s
 			return false;
 		for (uint32_t c = 0; c < e->ncells && !to; c++) {
 			struct ev_phi *x = prove_ev_phi_of(e, loop, c);
-			if (x->is_modified && !x->is_null && x->leaf == next)
+			if (x && !x->is_null && x->leaf == next)
 				to = x;
 		}
 		if (!to || to->is_solved || to->nring ||

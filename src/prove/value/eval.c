@@ -442,6 +442,11 @@ static void number_cells(struct ev *e)
 
 	for (uint32_t r = 0; r < ir->width.n; r++)
 		e->cell_of_reg[r] = ir->ndefs[r] > 1 ? e->ncells++ : IR_NONE;
+	e->nregcells = e->ncells;
+	e->reg_of_cell = BASE_NEWN(e->arena, uint32_t, e->nregcells + 1);
+	for (uint32_t r = 0; r < ir->width.n; r++)
+		if (e->cell_of_reg[r] != IR_NONE)
+			e->reg_of_cell[e->cell_of_reg[r]] = r;
 	for (size_t i = 0; i < ir->objects.n; i++) {
 		struct ir_object *o = &ir->objects.v[i];
 		o->cell = IR_NONE;
@@ -467,7 +472,7 @@ static void make_loops(struct ev *e)
 	struct ir *ir = e->ir;
 
 	e->loops = BASE_NEWN(e->arena, struct ev_loop, ir->nloops + 1);
-	e->phi = BASE_NEWN(e->arena, struct ev_phi, (size_t)ir->nloops * e->ncells + 1);
+	e->phi = BASE_NEWN(e->arena, struct ev_phi *, (size_t)ir->nloops * e->ncells + 1);
 	for (uint32_t l = 0; l < ir->nloops; l++) {
 		e->loops[l].ctr = prove_ex_leaf(e->pool, EX_CTR, 64, l, EX_GRID, prove_ex_full(64),
 						EX_NO_ARGS);

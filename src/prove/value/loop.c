@@ -29,11 +29,15 @@
 
 static bool is_byte(const struct ev *e, uint32_t cell)
 {
-	uint32_t nregs = 0;
+	return cell >= e->nregcells;
+}
 
-	for (uint32_t r = 0; r < e->ir->width.n; r++)
-		nregs += e->cell_of_reg[r] != IR_NONE;
-	return cell >= nregs;
+bool prove_ev_changes_page(const struct ev *e, uint32_t loop, uint32_t page)
+{
+	for (uint32_t c = page * EV_PAGE; c < (page + 1) * EV_PAGE && c < e->ncells; c++)
+		if (prove_ev_phi_of(e, loop, c))
+			return true;
+	return false;
 }
 
 /* The counters that a value made in `loop` depends on, innermost first. */
@@ -48,10 +52,7 @@ static uint32_t counters(const struct ev *e, uint32_t loop, const struct ex **a)
 
 static unsigned reg_width(const struct ev *e, uint32_t cell)
 {
-	for (uint32_t r = 0; r < e->ir->width.n; r++)
-		if (e->cell_of_reg[r] == cell)
-			return e->ir->width.v[r];
-	return 8;
+	return is_byte(e, cell) ? 8 : e->ir->width.v[e->reg_of_cell[cell]];
 }
 
 struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init)
@@ -59,14 +60,14 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, 
 	struct ev_phi *p = prove_ev_phi_of(e, loop, cell);
 	const struct ex *a[8];
 
-	if (!p->is_modified)
+	if (!p)
 		return init;
 	if (p->is_null || (!init.v && is_byte(e, cell)))
 		return (struct ev_cell){NULL, 0};
 	unsigned w = init.v ? init.v->w : reg_width(e, cell);
 	if (init.at) { /* a byte inside a value: the first byte decides */
 		struct ev_phi *b = prove_ev_phi_of(e, loop, cell - init.at);
-		if (init.at > cell || !b->leaf || b->leaf->w != w || b->is_null) {
+		if (init.at > cell || !b || !b->leaf || b->leaf->w != w || b->is_null) {
 			p->is_null = true;
 			return (struct ev_cell){NULL, 0};
 		}
@@ -321,11 +322,12 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 {
 	struct ev_phi *p = prove_ev_phi_of(e, loop, cell);
 
-	if (!p->is_modified) {
+	if (!p) {
 		if (head.v == next.v && (head.at == next.at || !head.v))
 			return;
-		p->is_modified = true;
+		p = BASE_NEW(e->arena, struct ev_phi);
 		p->level = EX_GRID;
+		e->phi[(size_t)loop * e->ncells + cell] = p;
 		e->is_changed = true;
 		return;
 	}
@@ -368,7 +370,8 @@ static const struct ex *goes_on(struct ev *e, uint32_t loop, uint64_t n)
 
 	for (uint32_t i = 0; i < e->ncells; i++) {
 		const struct ev_phi *p = prove_ev_phi_of(e, loop, i);
-		if (p->closed && p->leaf && p->leaf->op == EX_PHI && prove_ex_contains(c, p->leaf))
+		if (p && p->closed && p->leaf && p->leaf->op == EX_PHI &&
+		    prove_ex_contains(c, p->leaf))
 			c = prove_ex_replace(
 				e->pool, c, p->leaf,
 				prove_ex_replace(e->pool, p->closed, e->loops[loop].ctr, at));
@@ -449,7 +452,7 @@ void prove_ev_bound_counter(struct ev *e, uint32_t loop)
 		return;
 	}
 	for (uint32_t i = 0; i < e->ncells; i++)
-		has_closed |= prove_ev_phi_of(e, loop, i)->closed &&
+		has_closed |= prove_ev_phi_of(e, loop, i) && prove_ev_phi_of(e, loop, i)->closed &&
 			      !prove_ev_phi_of(e, loop, i)->is_solved;
 	/* shifted by 64 bits it is what it will always be */
 	for (uint64_t n = 0; n < 64 && has_closed; n++) {
@@ -464,6 +467,19 @@ void prove_ev_bound_counter(struct ev *e, uint32_t loop)
 	}
 }
 
+/* Do all ways around the loop leave this page as its header has it? */
+static bool keeps_page(const struct ev *e, uint32_t loop, uint32_t page)
+{
+	const struct ir_loop *l = &e->ir->loops[loop];
+	const struct ir_block *h = &e->ir->blocks.v[l->header];
+
+	for (uint32_t k = 0; k < h->npred; k++)
+		if (prove_ir_in_loop(l, h->pred[k]) &&
+		    e->out[h->pred[k]].page[page] != e->in[l->header].page[page])
+			return false;
+	return !prove_ev_changes_page(e, loop, page);
+}
+
 void prove_ev_check_loop(struct ev *e, uint32_t loop)
 {
 	const struct ir_loop *l = &e->ir->loops[loop];
@@ -472,6 +488,10 @@ void prove_ev_check_loop(struct ev *e, uint32_t loop)
 	for (uint32_t c = 0; c < e->ncells; c++) {
 		struct ev_cell next = {NULL, 0};
 		bool first = true;
+		if (c % EV_PAGE == 0 && keeps_page(e, loop, c / EV_PAGE)) {
+			c += EV_PAGE - 1;
+			continue;
+		}
 		for (uint32_t k = 0; k < h->npred; k++) {
 			if (!prove_ir_in_loop(l, h->pred[k]))
 				continue;

@@ -104,7 +104,7 @@ static bool within(const struct run *r, const struct ex *v, uint64_t *out)
 static bool carried(struct run *r, const struct ex *v, uint64_t *out)
 {
 	const struct ev *e = r->t->e;
-	const struct ex *closed = e && v->n ? e->phi[v->imm].closed : NULL;
+	const struct ex *closed = e && v->n ? e->phi[v->imm]->closed : NULL;
 	uint64_t ctr;
 
 	if (!closed || closed->w != v->w)

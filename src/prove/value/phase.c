@@ -44,8 +44,8 @@ static uint32_t find_entry(const struct phases *p, uint32_t loop)
 	if (h->end != IR_BRANCH || !c || e->ir->blocks.v[at].loop != loop)
 		return IR_NONE;
 	for (uint32_t i = 0; i < e->ncells; i++) {
-		const struct ev_phi *f = &e->phi[(size_t)loop * e->ncells + i];
-		if (f->is_modified && !f->is_null && f->leaf && f->leaf->op == EX_PHI && f->init &&
+		const struct ev_phi *f = prove_ev_phi_of(e, loop, i);
+		if (f && !f->is_null && f->leaf && f->leaf->op == EX_PHI && f->init &&
 		    f->init->w == f->leaf->w && prove_ex_contains(c, f->leaf))
 			c = prove_ex_replace(e->pool, c, f->leaf, f->init);
 	}
@@ -58,20 +58,16 @@ static bool is_passing_by(const struct phases *p, uint32_t b, uint32_t s, uint32
 			  const uint64_t *seen)
 {
 	const struct ir *ir = p->e->ir;
+	uint32_t in = ir->blocks.v[b].loop;
 
-	for (uint32_t i = 0; i < ir->nloops; i++) {
-		const struct ir_loop *l = &ir->loops[i];
-		if (p->entry[i] != b || prove_ir_in_loop(l, s) || prove_ir_in_loop(l, from))
-			continue;
-		const struct ir_block *h = &ir->blocks.v[l->header];
-		bool is_around = false;
-		for (uint32_t k = 0; k < h->npred; k++)
-			is_around |= prove_ir_in_loop(l, h->pred[k]) &&
-				     prove_phase_has(seen, h->pred[k]);
-		if (!is_around)
-			return true;
-	}
-	return false;
+	if (in == IR_NONE || p->entry[in] != b)
+		return false;
+	const struct ir_loop *l = &ir->loops[in];
+	const struct ir_block *h = &ir->blocks.v[l->header];
+	bool is_around = prove_ir_in_loop(l, s) || prove_ir_in_loop(l, from);
+	for (uint32_t k = 0; k < h->npred; k++)
+		is_around |= prove_ir_in_loop(l, h->pred[k]) && prove_phase_has(seen, h->pred[k]);
+	return !is_around;
 }
 
 /* A block is looked at again when what decides about one of its edges was reached since. */
@@ -90,14 +86,12 @@ void prove_phase_reach(const struct phases *p, uint32_t from, const uint64_t *fi
 		if (!through && p->ends[b])
 			continue;
 		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc; k++) {
-			uint32_t s = ir->blocks.v[b].succ[k];
+			uint32_t s = ir->blocks.v[b].succ[k], l = p->heads[s];
 			bool is_around = false;
-			for (uint32_t l = 0; l < ir->nloops; l++) {
-				bool is_latch = ir->loops[l].header == s &&
-						prove_ir_in_loop(&ir->loops[l], b);
-				is_around |= fixed && prove_phase_has(fixed, l) && is_latch;
+			if (l != IR_NONE && prove_ir_in_loop(&ir->loops[l], b)) {
+				is_around = fixed && prove_phase_has(fixed, l);
 				/* around once: now the loop may be left, too */
-				if (is_latch && !is_around && p->entry[l] != IR_NONE &&
+				if (!is_around && p->entry[l] != IR_NONE &&
 				    prove_phase_has(out, p->entry[l]) &&
 				    !prove_phase_has(again, p->entry[l])) {
 					prove_phase_put(again, p->entry[l]);
@@ -373,6 +367,10 @@ void prove_phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const b
 	p->words = (n + ir->nloops + 63) / 64 + 1;
 	p->entry = BASE_NEWN(e->arena, uint32_t, ir->nloops + 1);
 	memset(p->entry, 0xff, (ir->nloops + 1) * sizeof(*p->entry));
+	p->heads = BASE_NEWN(e->arena, uint32_t, n);
+	memset(p->heads, 0xff, n * sizeof(*p->heads));
+	for (uint32_t l = 0; l < ir->nloops; l++)
+		p->heads[ir->loops[l].header] = l;
 	p->is_exit_split = BASE_NEWN(e->arena, bool, n);
 	p->skipped = BASE_NEWN(e->arena, uint32_t, n);
 	p->divided = BASE_NEWN(e->arena, uint32_t, n);

@@ -52,7 +52,7 @@ static void collect(const struct ev *e, const struct ex *a, struct bases *b, uns
 		break;
 	}
 	case EX_PHI: { /* a pointer that a loop moves on keeps its object */
-		const struct ev_phi *p = &e->phi[a->imm];
+		const struct ev_phi *p = e->phi[a->imm];
 		if (a->w == 64 && p->init && p->init != a && p->init->w == 64)
 			collect(e, p->init, b, depth + 8);
 		break;
@@ -76,7 +76,7 @@ static bool keeps_base(const struct ev *e, const struct ex *a, const struct ex *
 	if (depth > 64)
 		return false;
 	if (a->op == EX_PHI && a->w == 64) {
-		const struct ev_phi *p = &e->phi[a->imm];
+		const struct ev_phi *p = e->phi[a->imm];
 		struct bases b = {0};
 		if (!p->next || !p->init)
 			return false;
@@ -307,7 +307,7 @@ static bool holds_address(const struct ev *e, const struct ex *v, unsigned kinds
 		return v->id >= nseen;
 	seen[v->id] = 1;
 	if (v->op == EX_PHI) {
-		const struct ev_phi *p = &e->phi[v->imm];
+		const struct ev_phi *p = e->phi[v->imm];
 		return (p->init && holds_address(e, p->init, kinds, seen, nseen)) ||
 		       (p->next && holds_address(e, p->next, kinds, seen, nseen));
 	}
