@@ -132,6 +132,9 @@ struct ev_phi {
 	 * is the first iteration's, and doesn't come back. */
 	uint8_t nring, ring_failures;
 	const struct ex *ring[EV_MAX_RING], *lead;
+	/* It moves by `step` until it is this, and stays there (stop.c); or NULL. */
+	const struct ex *stop, *moving;
+	uint8_t stop_failures;
 };
 
 #define EV_MAX_COUNTER (1ull << 62)
@@ -178,6 +181,7 @@ struct ev {
 	bool may_wrap;	      /* the counters of loops may come around */
 	bool no_assumes;      /* what the code assumes counts for nothing */
 	bool any_grid;	      /* gridDim * blockDim may be 2^31 and more */
+	bool has_stops;	      /* some value has a bit of stop.c */
 	bool is_changed;
 	unsigned turn;
 };
@@ -290,6 +294,22 @@ bool prove_ev_keeps_ring(struct ev *e, uint32_t loop, const struct ev_phi *p,
 			 const struct ex *next);
 /* The ring's value in iteration `counter`. */
 const struct ex *prove_ev_ring_value(struct ev *e, uint32_t loop, const struct ev_phi *p);
+
+/* stop.c: v where the condition holds. */
+const struct ex *prove_ev_under(struct ev *e, const struct ex *v, const struct ex *cond);
+/* a where the condition holds, else b; whether a and b are equal. */
+const struct ex *prove_ev_choose(struct ev *e, const struct ex *cond, const struct ex *a,
+				 const struct ex *b);
+const struct ex *prove_ev_equal(struct ev *e, const struct ex *a, const struct ex *b);
+/* Does an iteration that makes `next` of phi leave it as it is once it is *end, and make *moved of
+ * it before? */
+bool prove_ev_find_stop(struct ev *e, uint32_t loop, const struct ex *phi, const struct ex *next,
+			const struct ex **end, const struct ex **moved);
+/* What moves in a start that may have come to its end before. */
+const struct ex *prove_ev_start_of(const struct ex *init, const struct ex *end);
+/* The value that moves, or the end. */
+const struct ex *prove_ev_stopped(struct ev *e, uint64_t id, const struct ex *moving,
+				  const struct ex *end, struct ex_args counters);
 
 /* number.c */
 struct smt_model;

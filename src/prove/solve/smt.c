@@ -349,6 +349,25 @@ static struct term disjoint_or(struct smt *s, const struct ex *v, unsigned t)
 	return opaque(s, v);
 }
 
+static bool is_of_numbers(const struct ex *v)
+{
+	return v->op == EX_ITE && v->a[1]->op == EX_CONST && v->a[2]->op == EX_CONST;
+}
+
+/* A choice between two numbers, times k: a choice between two multiples of k, which are known. */
+static struct term chosen_times(struct smt *s, const struct ex *v, bool is_signed, struct term k,
+				unsigned t)
+{
+	struct term x[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ex *n = v->a[1 + i];
+		x[i] = constant(s, is_signed ? prove_ex_signed(n->imm, n->w) : (wide)n->imm);
+		x[i] = prove_smt_product(s, x[i], k);
+	}
+	return either(s, prove_smt_bool(s, v->a[0], t), x[0], x[1]);
+}
+
 static struct term induction(struct smt *s, const struct ex *v, unsigned t)
 {
 	bool is_pointer = v->imm == EX_IND_WRAPS && v->w == 64 && !s->e->may_wrap &&
@@ -362,7 +381,9 @@ static struct term induction(struct smt *s, const struct ex *v, unsigned t)
 	struct term d = back		 ? prove_smt_unsigned(s, back, t)
 			: is_step_signed ? prove_smt_signed(s, v->a[1], t)
 					 : prove_smt_unsigned(s, v->a[1], t);
-	struct term k = prove_smt_value(s, v->a[2], t), p = prove_smt_product(s, d, k);
+	struct term k = prove_smt_value(s, v->a[2], t);
+	struct term p = is_of_numbers(v->a[1]) ? chosen_times(s, v->a[1], is_step_signed, k, t)
+					       : prove_smt_product(s, d, k);
 	if (back) /* the facts about products are about factors of 0 and more */
 		p = (struct term){minus(s, prove_smt_number(s, 0), p.t), -p.hi, -p.lo};
 	struct term r = {prove_smt_sum(s, i.t, p.t), clamp(i.lo + p.lo), clamp(i.hi + p.hi)};

@@ -83,7 +83,7 @@ static struct ev_cell merge_cell(struct ev *e, uint32_t b, uint32_t cell,
 		else if (!c.v || !r.v || c.at != r.at || c.v->w != r.v->w)
 			r = (struct ev_cell){NULL, 0};
 		else
-			r.v = prove_ex_ite(e->pool, conds[k], c.v, r.v);
+			r.v = prove_ev_choose(e, conds[k], c.v, r.v);
 		first = false;
 		if (!r.v)
 			return r;

@@ -143,6 +143,7 @@ static const struct ex *access_at(struct ev *e, struct ev_access *a, const struc
 	a->guard = e->guard[a->block];
 	if (guard)
 		a->guard = prove_ex_and(e->pool, a->guard, guard);
+	a->off = prove_ev_under(e, a->off, a->guard);
 	if (a->root.kind == EV_ROOT_PRIVATE) {
 		a->whole = a->off;
 		if (e->ir->objects.v[a->root.id].kind == IR_OBJ_LOCAL)
@@ -341,7 +342,9 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 		break;
 	case IR_VALUE:
 		if (st->op == EX_ITE)
-			v = prove_ex_ite(e->pool, x[0], x[1], x[2]);
+			v = prove_ev_choose(e, x[0], x[1], x[2]);
+		else if (st->op == EX_EQ)
+			v = prove_ev_equal(e, x[0], x[1]);
 		else if (n == 1)
 			v = prove_ex_un(e->pool, (enum ex_op)st->op, st->w, x[0]);
 		else

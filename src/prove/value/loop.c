@@ -11,6 +11,8 @@
  * integers need for their facts, and has a closed form beside it for the bit-vectors: the start
  * shifted by a multiple of the counter.
  *
+ * One that moves until it is something, and stays there, is one of both (stop.c).
+ *
  * One that comes back to its start after a few iterations is a choice by the counter's remainder
  * (cycle.c).
  *
@@ -25,6 +27,7 @@
 #define MAX_WIDENED	   4
 #define TURNS_BEFORE_GUESS 2
 #define MAX_TRIPS	   64
+#define MAX_STOP_FAILURES  3
 #define MAX_TRIP_CHANGES   3 /* what ends it may not have settled */
 
 static bool is_byte(const struct ev *e, uint32_t cell)
@@ -76,6 +79,11 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, 
 	p->init = init.v;
 	if (p->nring && init.v == (p->lead ? p->lead : p->ring[0])) {
 		p->leaf = prove_ev_ring_value(e, loop, p);
+	} else if (p->stop && init.v && init.v->w == p->stop->w) {
+		const struct ex *start = prove_ev_start_of(init.v, p->stop);
+		p->moving = prove_ex_ind(e->pool, EX_IND_WRAPS, start, p->step, e->loops[loop].ctr);
+		p->leaf = prove_ev_stopped(e, (uint64_t)loop * e->ncells + cell, p->moving, p->stop,
+					   (struct ex_args){.n = counters(e, loop, a), .a = a});
 	} else if (p->is_solved && init.v && init.v->w == p->step->w) {
 		p->leaf = prove_ex_ind(e->pool, (enum prove_ex_ind)p->kind, init.v, p->step,
 				       e->loops[loop].ctr);
@@ -171,6 +179,30 @@ static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struc
 	p->step = step;
 	p->kind = (uint8_t)bound.kind;
 	return true;
+}
+
+/* Guesses that the value is an induction until it comes to an end. */
+static bool try_stop(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	const struct ex *end, *moved, *step;
+
+	if (p->stop_failures == MAX_STOP_FAILURES || p->leaf->op != EX_PHI || !p->init ||
+	    p->init->w != next->w || !prove_ev_find_stop(e, loop, p->leaf, next, &end, &moved))
+		return false;
+	step = difference(e, moved, p->leaf);
+	if (!step || prove_ex_contains(step, e->loops[loop].ctr))
+		return false;
+	p->stop = end;
+	p->step = step;
+	return true;
+}
+
+/* Is what an iteration makes of the value the end, or what moves, one step on? */
+static bool keeps_stop(struct ev *e, const struct ev_phi *p, const struct ex *next)
+{
+	if (next->op == EX_ITE && next->a[2] == p->stop)
+		next = next->a[1];
+	return next == p->stop || difference(e, next, p->moving) == p->step;
 }
 
 uint64_t prove_ev_bound_of(const struct ex *c, const struct ex *v, unsigned depth)
@@ -347,6 +379,13 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		p->nring = 0;
 		p->ring_failures++;
 		e->is_changed = true;
+	} else if (p->stop) {
+		if (fits && p->leaf->op == EX_ITE && p->leaf->a[1] == p->moving &&
+		    keeps_stop(e, p, next.v))
+			return;
+		p->stop = NULL;
+		p->stop_failures++;
+		e->is_changed = true;
 	} else if (p->is_solved) {
 		if (fits && difference(e, next.v, p->leaf) == p->step)
 			return;
@@ -354,6 +393,8 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		p->is_failed = true;
 		e->is_changed = true;
 	} else if (!p->is_failed && fits && try_solve(e, loop, p, next.v)) {
+		e->is_changed = true;
+	} else if (fits && try_stop(e, loop, p, next.v)) {
 		e->is_changed = true;
 	} else if (p->ring_failures < EV_MAX_RING_FAILURES && fits &&
 		   prove_ev_try_ring(e, loop, p, next.v)) {

@@ -500,3 +500,93 @@ __global__ void named_barrier_half(float *y)
 	asm volatile("barrier.sync 1, 64;" ::: "memory");
 	y[threadIdx.x] = s[127 - threadIdx.x];
 }
+
+// ---- values that move until they have come to an end, and stay there
+#define COLUMNS 48
+#define ROWS	50
+
+struct writer {
+	int next, end, stride;
+
+	__device__ void open(int x, int y, int stride_)
+	{
+		bool is_in = x < COLUMNS;
+		next = is_in ? x + COLUMNS * y : 0;
+		end = is_in ? x + COLUMNS * ROWS : 0;
+		stride = is_in ? stride_ : 0;
+	}
+	__device__ void put(int *out, int v)
+	{
+		if (next != end) {
+			out[next] = v;
+			next += stride;
+		}
+	}
+};
+
+__device__ void write_column(int *out, int rows, int stride)
+{
+	writer w;
+
+	w.open((int)(blockIdx.x * blockDim.x + threadIdx.x), (int)blockIdx.y * rows, stride);
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < 8; i++)
+			w.put(out, i);
+}
+
+// prove: column race-free --block-dim=32 --grid-dim=2,3
+__global__ void column(int *out)
+{
+	write_column(out, 24, COLUMNS);
+}
+// Blocks begin before the rows of those above end.
+// prove: column_over true racy --block-dim=32 --grid-dim=2,3
+__global__ void column_over(int *out)
+{
+	write_column(out, 16, COLUMNS);
+}
+// prove: column_askew true racy --block-dim=32 --grid-dim=2,3
+__global__ void column_askew(int *out)
+{
+	write_column(out, 24, COLUMNS - 1);
+}
+// What has come to the end goes to the first row.
+// prove: column_again true racy --block-dim=32 --grid-dim=2,3
+__global__ void column_again(int *out)
+{
+	int x = (int)threadIdx.x, next = x + COLUMNS * 24 * (int)blockIdx.y;
+
+	for (int k = 0; k < 28 && blockIdx.x == 0; k++) {
+		out[next] = k;
+		next = next != x + COLUMNS * ROWS ? next + COLUMNS : x;
+	}
+}
+
+// ---- columns that are split by parity
+__device__ void halves(int *out, int odd, int next)
+{
+	__shared__ int s[128];
+	int x = (int)threadIdx.x, at = x / 2 + (x & 1) * odd;
+
+	s[at] = x;
+	__syncthreads();
+	if (x < 31)
+		s[odd + x] += s[x] + s[x + next];
+	__syncthreads();
+	out[x] = s[at];
+}
+// prove: parity race-free --block-dim=64 --grid-dim=1
+__global__ void parity(int *out)
+{
+	halves(out, 50, 1);
+}
+// prove: parity_close true racy --block-dim=64 --grid-dim=1
+__global__ void parity_close(int *out)
+{
+	halves(out, 31, 1);
+}
+// prove: parity_far true racy --block-dim=64 --grid-dim=1
+__global__ void parity_far(int *out)
+{
+	halves(out, 50, 24);
+}
