@@ -226,10 +226,9 @@ static void check_assume(struct contract *c, size_t i)
 		       "this assumption never holds where control reaches it", c->arg);
 }
 
-static void check_access(struct contract *c, const struct ev_access *a)
+static void say_access(struct contract *c, const struct ev_access *a, enum smt_answer x)
 {
 	struct contract_question q = {.block = a->block, .guard = a->guard};
-	enum smt_answer x = prove_contract_ask(c, &q);
 
 	if (x == SMT_GAVE_UP)
 		c->say(RACE_PROBLEM_EXCLUDED, a->step->at,
@@ -242,16 +241,25 @@ static void check_access(struct contract *c, const struct ev_access *a)
 		c->say(RACE_PROBLEM_EXCLUDED, a->step->at, CONTRACT_EXCLUDED, c->arg);
 }
 
-/* Was an access of the same block and condition asked about already, on the same line? */
+/* Was an access of the same block and condition asked about already? */
 static bool is_known(const struct ev *e, size_t i)
 {
 	const struct ev_access *a = &e->accesses.v[i];
 
-	for (size_t k = 0; k < i; k++) {
+	for (size_t k = i + 1; k < e->accesses.n; k++) {
 		const struct ev_access *b = &e->accesses.v[k];
 		if (a->block == b->block && a->guard == b->guard)
 			return true;
 	}
+	return false;
+}
+
+/* Is control there, wherever it comes to a block that is known to be reached? */
+static bool is_before(const struct ev *e, const struct ev_access *a, const bool *is_reached)
+{
+	for (uint32_t i = 0; i < e->ir->nrpo && a->guard == e->guard[a->block]; i++)
+		if (is_reached[e->ir->rpo[i]] && prove_ir_dominates(e->ir, a->block, e->ir->rpo[i]))
+			return true;
 	return false;
 }
 
@@ -352,12 +360,24 @@ bool prove_contract_check(struct contract *c)
 
 void prove_contract_check_accesses(struct contract *c)
 {
-	if (!c->e->assumes.n)
+	const struct ev *e = c->e;
+	bool *is_reached = BASE_NEWN(c->arena, bool, e->ir->blocks.n + 1);
+	enum smt_answer *x = BASE_NEWN(c->arena, enum smt_answer, e->accesses.n + 1);
+
+	if (!e->assumes.n)
 		return;
-	c->npins = prove_pins_find(c->e, c->pin);
-	for (size_t i = 0; i < c->e->accesses.n; i++)
-		if (!is_known(c->e, i) && !c->e->accesses.v[i].is_late)
-			check_access(c, &c->e->accesses.v[i]);
+	c->npins = prove_pins_find(e, c->pin);
+	for (size_t i = e->accesses.n; i-- > 0;) {
+		const struct ev_access *a = &e->accesses.v[i];
+		x[i] = SMT_POSSIBLE;
+		if (a->is_late || is_known(e, i) || is_before(e, a, is_reached))
+			continue;
+		struct contract_question q = {.block = a->block, .guard = a->guard};
+		x[i] = prove_contract_ask(c, &q);
+		is_reached[a->block] |= x[i] == SMT_POSSIBLE;
+	}
+	for (size_t i = 0; i < e->accesses.n; i++)
+		say_access(c, &e->accesses.v[i], x[i]);
 }
 
 /* ---- the contract as text ------------------------------------------------------------- */
