@@ -120,6 +120,8 @@ struct check {
 	struct race_proof *k;
 	struct base_arena *arena;
 	uint64_t deadline;
+	struct places **places; /* by access, as far as asked for: places.c; or NULL */
+
 	bool has_lanes;	     /* prove_meet_has_lanes */
 	bool *is_open;	     /* by access: some pair with it isn't proven */
 	bool is_set_up_open; /* an alarm says that an mbarrier may be used before it is set up */
@@ -205,6 +207,8 @@ bool prove_quick_is_apart(struct check *c, const uint8_t *counters);
 bool quick_is_shared(const struct check *c, const struct ex *v, const uint8_t *counters);
 /* linear.c: the same by the bits of the offsets and guards. */
 bool linear_is_apart(struct check *c, const uint8_t *counters);
+/* places.c: ... by all bytes that the threads of a block of known size touch. */
+bool places_are_apart(struct check *c, const uint8_t *counters);
 /* digits.c: by numbers times digits of the positions; is_alone: of one thread, which does both. */
 bool digits_are_apart(struct check *c, const uint8_t *counters, bool is_alone);
 /* Is v, of both accesses, another in each thread? */
