@@ -210,46 +210,143 @@ static const struct ex *expression(struct reader *r, unsigned level)
 	}
 }
 
-/* distinct(NAME): a variable of the kernel that is set once. */
-static void read_distinct(struct reader *r, struct ev_assume *out)
+static size_t word(struct reader *r, const char **from)
 {
 	skip(r);
-	const char *from = r->p;
+	*from = r->p;
 	while (is_word(*r->p))
 		r->p++;
-	size_t len = (size_t)(r->p - from), n = 0;
-	if (!len || !take(r, ")")) {
-		fail(r, "expected distinct(VARIABLE)");
-		return;
-	}
-	if (!r->e)
-		return;
+	return (size_t)(r->p - *from);
+}
+
+/* A variable of the kernel that is set once; *block: where. NULL: there is none of that name. */
+static const struct ex *variable(struct reader *r, const char *name, size_t len, uint32_t *block)
+{
+	size_t n = 0;
 	const struct ptx_debug_var *v = ptx_debug_vars(r->e->ir->m, r->e->ir->f, &n);
+
 	for (size_t i = 0; i < n; i++) {
-		bool is_it = strlen(v[i].name) == len && !memcmp(v[i].name, from, len);
+		bool is_it = strlen(v[i].name) == len && !memcmp(v[i].name, name, len);
 		uint32_t reg = v[i].nplaces ? v[i].places[0].reg : 0;
 		if (!is_it || v[i].nplaces != 1 || v[i].places[0].kind != PTX_DEBUG_REG ||
 		    r->e->ir->ndefs[reg] != 1 || !r->e->val[reg])
 			continue;
-		out->kind = IR_ASSUME_DISTINCT;
-		out->block = r->e->ir->def_block[reg];
-		out->loop = r->e->ir->blocks.v[out->block].loop;
-		out->guard = r->e->guard[out->block];
-		out->value = r->e->val[reg];
-		return;
+		*block = r->e->ir->def_block[reg];
+		return r->e->val[reg];
 	}
 	fail(r, base_printf(r->n->arena, "the kernel has no variable '%.*s' that is set once",
-			    (int)len, from));
+			    (int)len, name));
+	return NULL;
+}
+
+/* distinct(VARIABLE) */
+static void read_distinct(struct reader *r, struct ev_assume *out)
+{
+	const char *from;
+	size_t len = word(r, &from);
+
+	if (!len || !take(r, ")"))
+		fail(r, "expected distinct(VARIABLE)");
+	else if (r->e && (out->value = variable(r, from, len, &out->block))) {
+		out->kind = IR_ASSUME_DISTINCT;
+		out->loop = r->e->ir->blocks.v[out->block].loop;
+		out->guard = r->e->guard[out->block];
+	}
+}
+
+/* apart(VARIABLE, VARIABLE): they are set in one loop, or in none. */
+static void read_apart(struct reader *r, struct ev_assume *out)
+{
+	const char *name[2];
+	size_t len[2] = {word(r, &name[0]), 0};
+	uint32_t block[2] = {0, 0};
+	const struct ex *v[2], *end;
+
+	if (take(r, ","))
+		len[1] = word(r, &name[1]);
+	if (!len[0] || !len[1] || !take(r, ")"))
+		fail(r, "expected apart(VARIABLE, VARIABLE)");
+	if (!r->e || r->wrong)
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		v[i] = variable(r, name[i], len[i], &block[i]);
+		if (!v[i])
+			return;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (v[i]->w < v[!i]->w)
+			v[i] = prove_ex_un(r->e->pool, EX_SEXT, v[!i]->w, v[i]);
+	end = prove_ex_bin(r->e->pool, EX_ADD, v[0], v[1]);
+	out->loop = r->e->ir->blocks.v[block[0]].loop;
+	if (out->loop != r->e->ir->blocks.v[block[1]].loop) {
+		fail(r, "the two variables are set in different loops");
+		return;
+	}
+	out->kind = IR_ASSUME_APART;
+	out->guard = prove_ex_and(r->e->pool, r->e->guard[block[0]], r->e->guard[block[1]]);
+	out->value = prove_ex_un(r->e->pool, EX_SEXT, 64, v[0]);
+	out->count = prove_ex_un(r->e->pool, EX_SEXT, 64, v[1]);
+	out->off = prove_ex_un(r->e->pool, EX_SEXT, 64, end);
+}
+
+/* The array behind a parameter, or a variable of the module, by name. */
+static bool find_array(struct reader *r, const char *name, size_t len, struct ev_root *out)
+{
+	const struct names_param *p = prove_names_param_called(r->n, name, len);
+	const struct ir *ir = r->e->ir;
+
+	if (p && p->bytes == 8) {
+		*out = (struct ev_root){.kind = EV_ROOT_PARAM, .id = p->off};
+		out->base = prove_ex_any_param(r->e->pool, 64, p->off);
+		return true;
+	}
+	for (uint32_t i = 0; i < ir->objects.n && !p; i++) {
+		const struct ptx_str *raw = &ir->objects.v[i].name;
+		const char *is =
+			race_demangle(r->n->arena, base_strndup(r->n->arena, raw->p, raw->n));
+		if (!ir->objects.v[i].var || strlen(is) != len || memcmp(is, name, len) != 0)
+			continue;
+		bool is_const = ir->objects.v[i].kind == IR_OBJ_CONST;
+		*out = (struct ev_root){.kind = is_const ? EV_ROOT_CONST : EV_ROOT_OBJECT, .id = i};
+		return true;
+	}
+	return false;
+}
+
+/* The bytes that are loaded from an array whose loads aren't accesses (constants), in v; or 0. */
+static unsigned bytes_in(struct ev *e, const struct ev_root *root, const struct ex *v,
+			 unsigned depth)
+{
+	unsigned bytes = 0;
+
+	if (v->op == EX_CLOAD) {
+		struct ev_root is = prove_ev_find_root(e, v->a[0], IR_GENERIC);
+		if (prove_ev_same_root(&is, root))
+			return v->w / 8;
+	}
+	for (uint32_t i = 0; i < v->n && depth < 20 && !bytes; i++)
+		bytes = bytes_in(e, root, v->a[i], depth + 1);
+	return bytes;
+}
+
+/* The size of an array's elements, as the kernel loads them; 0: it doesn't. */
+static unsigned bytes_of(struct ev *e, const struct ev_root *root)
+{
+	unsigned bytes = 0;
+
+	for (size_t i = 0; i < e->accesses.n; i++)
+		if (prove_ev_same_root(&e->accesses.v[i].root, root))
+			bytes = e->accesses.v[i].mem->bytes;
+	for (size_t i = 0; i < e->accesses.n && !bytes; i++)
+		bytes = bytes_in(e, root, e->accesses.v[i].off, 0);
+	return bytes;
 }
 
 /* injective(NAME[, COUNT]), sorted(NAME[, COUNT]) */
 static void read_elements(struct reader *r, enum ir_assume kind, struct ev_assume *out)
 {
-	skip(r);
-	const char *from = r->p;
-	while (is_word(*r->p))
-		r->p++;
-	size_t len = (size_t)(r->p - from);
+	const char *from;
+	size_t len = word(r, &from);
 	const struct ex *n = number(r, UINT64_MAX >> 8);
 	if (take(r, ","))
 		n = expression(r, 0);
@@ -259,20 +356,14 @@ static void read_elements(struct reader *r, enum ir_assume kind, struct ev_assum
 				: "expected injective(PARAMETER) or injective(PARAMETER, COUNT)");
 	if (!r->e || r->wrong)
 		return;
-	const struct names_param *p = prove_names_param_called(r->n, from, len);
-	if (!p || p->bytes != 8) {
+	if (!find_array(r, from, len, &out->root)) {
 		fail(r, base_printf(r->n->arena, "the kernel has no array '%.*s'", (int)len, from));
 		return;
 	}
 	out->kind = (uint8_t)kind;
-	out->root = (struct ev_root){.kind = EV_ROOT_PARAM, .id = p->off};
-	out->root.base = prove_ex_any_param(r->e->pool, 64, p->off);
 	out->off = number(r, 0);
 	out->count = n;
-	out->bytes = 0; /* of what is loaded: see assume_element */
-	for (size_t i = 0; i < r->e->accesses.n; i++)
-		if (prove_ev_same_root(&r->e->accesses.v[i].root, &out->root))
-			out->bytes = r->e->accesses.v[i].mem->bytes;
+	out->bytes = bytes_of(r->e, &out->root);
 }
 
 const char *prove_assume_read(struct names *n, struct ev *e, const char *text,
@@ -290,6 +381,9 @@ const char *prove_assume_read(struct names *n, struct ev *e, const char *text,
 	if (!strncmp(r.p, "distinct(", 9)) {
 		r.p += 9;
 		read_distinct(&r, out);
+	} else if (!strncmp(r.p, "apart(", 6)) {
+		r.p += 6;
+		read_apart(&r, out);
 	} else if (!strncmp(r.p, "injective(", 10)) {
 		r.p += 10;
 		read_elements(&r, IR_ASSUME_INJECTIVE, out);

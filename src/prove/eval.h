@@ -57,13 +57,14 @@ struct ev_assume {
 	uint32_t param;			/* number among the options' --param from 1, or 0 */
 	const char *text;		/* of --assume, or NULL */
 	const struct ptx_stmt *at;
-	const struct ex *value; /* DISTINCT, TICKET (NULL: it is not taken) */
+	const struct ex *value; /* DISTINCT, APART, TICKET (NULL: it is not taken) */
 	const struct ex *step;	/* TICKET: what is added, the bound, or what is put */
 	const struct ex *old;	/* TICKET: what a CAS compares with; else NULL */
 	const struct ir_access *mem;
 	struct ev_root
 		root; /* INJECTIVE, SORTED: elements of `bytes` at offset `off`, `count` of them */
-	const struct ex *off, *count;
+	const struct ex *off,
+		*count; /* APART: `count` numbers from `value` on, which end before `off` */
 	unsigned bytes;
 };
 

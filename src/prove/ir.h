@@ -71,6 +71,7 @@ enum ir_rank { IR_RANK_WARP, IR_RANK_CTA, IR_RANK_GRID, IR_RANKS };
 enum ir_assume {
 	IR_ASSUME_FACT,	     /* src[0] isn't 0 */
 	IR_ASSUME_DISTINCT,  /* src[0] is another value in each thread */
+	IR_ASSUME_APART,     /* the src[1] numbers from src[0] on, up to src[2], are so */
 	IR_ASSUME_INJECTIVE, /* the src[1] elements of src[2] bytes at src[0] are all different */
 	IR_ASSUME_SORTED,    /* ... and none is less than one before it, as signed numbers */
 	IR_ASSUME_TICKET     /* src[0]: what the atomic `mem` of src[1] gave back, or IR_NONE;

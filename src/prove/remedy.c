@@ -374,6 +374,23 @@ static const struct ex *find_load(const struct ex *v, unsigned depth)
 	return NULL;
 }
 
+/* The name of the array that something is loaded from, as --assume takes it; or NULL. */
+static const char *array_of(struct check *c, const struct ex *load)
+{
+	struct ev_root r = prove_ev_find_root(c->e, load->a[0], IR_GENERIC);
+
+	if (r.kind == EV_ROOT_OBJECT || r.kind == EV_ROOT_CONST) {
+		const struct ptx_str *n = &c->e->ir->objects.v[r.id].name;
+		return race_demangle(c->arena, base_strndup(c->arena, n->p, n->n));
+	}
+	const struct names_param *p =
+		r.kind == EV_ROOT_PARAM ? prove_names_param_at(&c->names, r.id) : NULL;
+	return p ? p->name : NULL;
+}
+
+/* Of so many variables from memory each two may be a place and a count. */
+#define MAX_COUNTED 3
+
 static void try_values(struct finder *f)
 {
 	struct check *c = f->c;
@@ -381,21 +398,23 @@ static void try_values(struct finder *f)
 	for (size_t i = 0; i < f->pairs.n; i++) {
 		const struct ev_access *a = f->pairs.v[i].a;
 		const struct ex *load = find_load(a->off, 0);
-		if (load) {
-			struct ev_root r = prove_ev_find_root(c->e, load->a[0], IR_GENERIC);
-			const struct names_param *p =
-				r.kind == EV_ROOT_PARAM ? prove_names_param_at(&c->names, r.id)
-							: NULL;
-			if (p && (remedy_try(f, base_printf(c->arena, "injective(%s)", p->name)) ||
-				  remedy_try(f, base_printf(c->arena, "sorted(%s)", p->name))))
-				return;
-		}
+		const char *array = load ? array_of(c, load) : NULL;
+		if (array && (remedy_try(f, base_printf(c->arena, "injective(%s)", array)) ||
+			      remedy_try(f, base_printf(c->arena, "sorted(%s)", array))))
+			return;
 		struct names_var vars[RACE_ALARM_VARS];
-		uint32_t n = prove_names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+		uint32_t all = prove_names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+		uint32_t n = 0;
+		for (uint32_t k = 0; k < all && c->e->ir->steps.v[a->index].call == 0; k++)
+			if (vars[k].value && vars[k].value->is_approx)
+				vars[n++] = vars[k];
 		for (uint32_t k = 0; k < n; k++)
-			if (vars[k].value && vars[k].value->is_approx &&
-			    c->e->ir->steps.v[a->index].call == 0 &&
-			    remedy_try(f, base_printf(c->arena, "distinct(%s)", vars[k].name)))
+			if (remedy_try(f, base_printf(c->arena, "distinct(%s)", vars[k].name)))
+				return;
+		for (uint32_t k = 0; k < n * n && n <= MAX_COUNTED; k++)
+			if (k / n != k % n &&
+			    remedy_try(f, base_printf(c->arena, "apart(%s, %s)", vars[k / n].name,
+						      vars[k % n].name)))
 				return;
 	}
 }

@@ -75,6 +75,8 @@ void prove_smt_across(struct smt *s, const struct ex *guard, const struct ex *v,
 void prove_smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool is_equal);
 /* The opposite of a fact: v differs, and both threads come there. */
 void prove_smt_differ(struct smt *s, const struct ex *guard, const struct ex *v);
+/* Where both threads come to the assumption (IR_ASSUME_APART), their numbers are apart. */
+void prove_smt_apart(struct smt *s, const struct ev_assume *as);
 /* The elements at the assumption's place are all different (IR_ASSUME_INJECTIVE) or rise
  * (IR_ASSUME_SORTED). It must live until smt_check. */
 void prove_smt_elements(struct smt *s, const struct ev_assume *as);

@@ -100,7 +100,7 @@ def fits(expr, options, pins):
         if m:
             d = (m.group(2).split(',') + ['1', '1'])[:3]
             values.update({'%sDim.%s' % (m.group(1), 'xyz'[i]): d[i] for i in range(3)})
-    if re.search(r'injective|distinct|sorted', expr):
+    if re.search(r'injective|distinct|sorted|apart', expr):
         return True  # of contents: the label says that they are right
     e = re.sub(r'[a-zA-Z_][\w.]*', lambda m: values.get(m.group(0), m.group(0)), expr)
     e = e.replace('&&', ' and ').replace('||', ' or ').replace('/', '//')

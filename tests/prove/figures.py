@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as tmp, \
             truth = truth or next((w for w in words if w in ('free', 'racy')), 'other')
             options = [w for w in words if w.startswith('--')]
             jobs.append((name, truth, options, plain, fast))
-            if re.search('collider_(assume|distinct|injective|sorted)', body):
+            if re.search('collider_(assume|distinct|apart|injective|sorted)', body):
                 jobs[-1] = (name, truth, options + ['--level=all'], plain, fast)
     rows = list(pool.map(one, jobs))
 

@@ -170,7 +170,7 @@ def with_assumes(lines):
     """What is assumed gets bodies that trap; injective() holds by what the arrays have."""
     text = '\n'.join(lines)
     for name, body in (('__collider_assume', TRAP),
-                       ('__collider_distinct', DISTINCT), ('__collider_injective', '{ ret; }'), ('__collider_sorted', '{ ret; }')):
+                       ('__collider_distinct', DISTINCT), ('__collider_apart', '{ ret; }'), ('__collider_injective', '{ ret; }'), ('__collider_sorted', '{ ret; }')):
         text = re.sub(r'\.extern (\.func\s+%s\s*\([^)]*\))\s*;' % name, r'\1 ' + body, text)
     return text.replace('.address_size 64', '.address_size 64\n.global .align 4 .b8 seen_before[262144];', 1)
 
@@ -249,7 +249,7 @@ def judge(job):
         return {'name': name, 'kind': kind, 'verdict': 'refused', 'race': None, 'ran': 0, 'at': at}
     k = ks[0]
     ones = [c['text'] for c in k['contract'] if c['text'].startswith('1: ')]
-    has_unsaid = bool(re.search(r'collider_(distinct|injective|sorted)|injective|distinct|sorted', source + ' '.join(options)))
+    has_unsaid = bool(re.search(r'collider_(distinct|apart|injective|sorted)|injective|distinct|sorted|apart\(', source + ' '.join(options)))
     # flags and locks hold 0 at first, by the contract
     is_zero = any('holds 0 before the launch' in c['text'] for c in k['contract'])
     fills = ['ramp'] if has_unsaid else ['zeros'] if is_zero else ['zeros', 'ramp']

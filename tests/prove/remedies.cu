@@ -170,3 +170,19 @@ __global__ void counted(float *a, int n)
 		b += 64 * gridDim.x;
 	}
 }
+
+// places of a table of the module
+__constant__ int places[1024];
+__global__ void through_table(float *out)
+{
+	int i = blockIdx.x * 256 + threadIdx.x;
+	out[places[i]] = i;
+}
+
+// so many places from one that memory gives
+__global__ void counted_parts(float *out, const int *first, const int *count)
+{
+	int i = blockIdx.x * 256 + threadIdx.x, from = first[i], n = count[i];
+	for (int k = 0; k < n; k++)
+		out[from + k] = i;
+}

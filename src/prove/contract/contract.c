@@ -274,8 +274,9 @@ bool prove_contract_has_launch(struct contract *c, const struct ev_access *a)
 }
 
 /*
- * "x is another value in each thread": do the first two threads of a block have one value in every
- * launch with two threads? Then only blocks of one thread keep to it.
+ * "x is another value in each thread", or its numbers are apart: do the first two threads of a
+ * block have one in common in every launch with two threads? Then only blocks of one thread keep to
+ * it.
  */
 static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *as)
 {
@@ -298,7 +299,13 @@ static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *
 					     prove_ex_const(p, 32, 0)),
 				t);
 	}
-	prove_smt_differ(c->smt, as->guard, as->value);
+	if (as->kind == IR_ASSUME_DISTINCT) {
+		prove_smt_differ(c->smt, as->guard, as->value);
+	} else {
+		prove_smt_assert(c->smt, as->guard, 0);
+		prove_smt_assert(c->smt, as->guard, 1);
+		prove_smt_apart(c->smt, as);
+	}
 	if (prove_smt_check(c->smt, NULL) != SMT_IMPOSSIBLE)
 		return false;
 	/* they don't come there both, or they have one value: only the latter contradicts */
@@ -316,11 +323,15 @@ static bool check_distinct(struct contract *c)
 
 	for (size_t i = 0; i < c->e->assumes.n; i++) {
 		const struct ev_assume *as = &c->e->assumes.v[i];
-		if (as->kind != IR_ASSUME_DISTINCT || !is_denied_by_neighbours(c, as))
+		bool is_distinct = as->kind == IR_ASSUME_DISTINCT;
+		if ((!is_distinct && as->kind != IR_ASSUME_APART) ||
+		    !is_denied_by_neighbours(c, as))
 			continue;
 		c->say(RACE_PROBLEM_VACUOUS, as->at,
-		       "the first two threads of a block have one value here, which is to be "
-		       "distinct",
+		       is_distinct ? "the first two threads of a block have one value here, which "
+				     "is to be distinct"
+				   : "the first two threads of a block have a number in common "
+				     "here, which is to be apart",
 		       c->arg);
 		ok = false;
 	}
@@ -447,6 +458,7 @@ static void say_assumes(struct check *c)
 {
 	static const char *const words[] = {[IR_ASSUME_FACT] = "what collider_assume says",
 					    [IR_ASSUME_DISTINCT] = "what collider_distinct says",
+					    [IR_ASSUME_APART] = "what collider_apart says",
 					    [IR_ASSUME_INJECTIVE] = "what collider_injective says",
 					    [IR_ASSUME_SORTED] = "what collider_sorted says"};
 

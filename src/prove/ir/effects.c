@@ -35,6 +35,7 @@ static const struct {
 	{"vprintf", NOTHING, 0},
 	{"__collider_assume", ASSUMES, IR_ASSUME_FACT},
 	{"__collider_distinct", ASSUMES, IR_ASSUME_DISTINCT},
+	{"__collider_apart", ASSUMES, IR_ASSUME_APART},
 	{"__collider_injective", ASSUMES, IR_ASSUME_INJECTIVE},
 	{"__collider_sorted", ASSUMES, IR_ASSUME_SORTED},
 	{"memcpy", COPY, 0},
@@ -185,6 +186,7 @@ static bool lower_assume(struct ir_frame *fr, const struct ptx_stmt *s, uint64_t
 {
 	static const uint8_t widths[][3] = {[IR_ASSUME_FACT] = {32},
 					    [IR_ASSUME_DISTINCT] = {64},
+					    [IR_ASSUME_APART] = {64, 64, 64},
 					    [IR_ASSUME_INJECTIVE] = {64, 64, 32},
 					    [IR_ASSUME_SORTED] = {64, 64, 32}};
 	uint32_t v[3] = {IR_NONE, IR_NONE, IR_NONE};

@@ -358,7 +358,8 @@ static bool is_denied(const struct run *r, const struct ir_step *st)
 {
 	struct value v = r->reg[st->src[0]];
 
-	return (st->imm == IR_ASSUME_FACT && v.known && !v.v) || st->imm == IR_ASSUME_DISTINCT;
+	return (st->imm == IR_ASSUME_FACT && v.known && !v.v) || st->imm == IR_ASSUME_DISTINCT ||
+	       st->imm == IR_ASSUME_APART;
 }
 
 void prove_replay_step(struct run *r, struct thread *t, uint32_t i, const uint32_t *tid,
@@ -481,7 +482,7 @@ static bool may_differ(const struct ev *e, uint32_t step)
 	for (size_t i = 0; i < e->assumes.n; i++)
 		if (e->assumes.v[i].index == step && prove_ev_is_of_launch(&e->assumes.v[i]))
 			return false;
-	return kind == IR_ASSUME_FACT || kind == IR_ASSUME_DISTINCT;
+	return kind == IR_ASSUME_FACT || kind == IR_ASSUME_DISTINCT || kind == IR_ASSUME_APART;
 }
 
 void prove_replay_open(struct run *r, uint64_t most)

@@ -195,7 +195,7 @@ static bool is_kept(const struct check *c, const struct smt_model *m)
 		const struct ev_assume *as = &c->e->assumes.v[i];
 		if (!as->text && !as->param)
 			continue;
-		if (as->kind == IR_ASSUME_DISTINCT)
+		if (as->kind == IR_ASSUME_DISTINCT || as->kind == IR_ASSUME_APART)
 			return false;
 		if (as->kind == IR_ASSUME_FACT && !prove_ev_holds(&t, as->fact))
 			return false;

@@ -446,6 +446,23 @@ static Z3_ast is_less(struct smt *s, const struct ex *x, unsigned t, const struc
 	return Z3_mk_lt(s->z, prove_smt_signed(s, x, t).t, prove_smt_signed(s, y, u).t);
 }
 
+void prove_smt_apart(struct smt *s, const struct ev_assume *as)
+{
+	struct ex_pool *p = s->e->pool;
+	const struct ex *lo = as->value, *n = as->count;
+	const struct ex *end = prove_ex_bin(p, EX_ADD, lo, n), *none = prove_ex_const(p, n->w, 0);
+	const struct ex *comes = prove_ex_and(p, as->guard, prove_ex_bin(p, EX_SLT, none, n));
+	const struct ex *wraps = prove_ex_not(p, prove_ex_bin(p, EX_EQ, end, as->off));
+	Z3_ast meet[4];
+
+	for (unsigned t = 0; t < 2; t++) {
+		prove_smt_hold(s, Z3_mk_not(s->z, truth(s, prove_ex_and(p, comes, wraps), t)));
+		meet[t] = truth(s, comes, t);
+		meet[2 + t] = is_less(s, lo, t, end, !t);
+	}
+	prove_smt_hold(s, Z3_mk_not(s->z, Z3_mk_and(s->z, 4, meet)));
+}
+
 /*
  * Loads x of thread t and y of thread u from memory that the kernel doesn't write: the same address
  * has the same value; another element of an injective array another one, a later one of a sorted

@@ -260,6 +260,11 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 	case IR_ASSUME_DISTINCT:
 		a.value = v;
 		break;
+	case IR_ASSUME_APART:
+		a.value = v;
+		a.count = prove_ev_read_reg(e, block, step, st->src[1]);
+		a.off = prove_ev_read_reg(e, block, step, st->src[2]);
+		break;
 	case IR_ASSUME_INJECTIVE:
 	case IR_ASSUME_SORTED:
 		a.root = prove_ev_find_root(e, v, IR_GENERIC);

@@ -332,3 +332,94 @@ __global__ void rows_sorted_too_far(float *val, const int *ptr, int rows)
 		for (int i = ptr[r]; i <= ptr[r + 1]; i++)
 			val[i] *= 2;
 }
+
+// The same by a table of the module,
+__constant__ int places[1024];
+// prove: through_table race-free --block-dim=256 --grid-dim=4 --assume=injective(places)
+__global__ void through_table(float *out)
+{
+	int i = blockIdx.x * 256 + threadIdx.x;
+	out[places[i]] = i;
+}
+// prove: through_table_unsaid potential --block-dim=256 --grid-dim=4
+__global__ void through_table_unsaid(float *out)
+{
+	int i = blockIdx.x * 256 + threadIdx.x;
+	out[places[i]] = i;
+}
+// prove: through_table_twice potential racy --block-dim=256 --grid-dim=4 --assume=injective(places)
+__global__ void through_table_twice(float *out)
+{
+	int i = blockIdx.x * 256 + threadIdx.x;
+	out[places[i / 2]] = i;
+}
+// and one that the kernel itself writes: what it holds then nobody said.
+__device__ int own_table[1024];
+// prove: through_own_table potential racy --block-dim=256 --grid-dim=1 --assume=injective(own_table)
+__global__ void through_own_table(float *out, const int *at)
+{
+	own_table[threadIdx.x] = at[threadIdx.x];
+	__syncthreads();
+	out[own_table[threadIdx.x]] = 1;
+}
+
+// Places that a scan of counts gives: each thread has so many from its place on.
+// prove: counted_parts race-free
+__global__ void counted_parts(float *out, const int *first, const int *count, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= n)
+		return;
+	collider_apart(first[i], count[i]);
+	for (int k = 0; k < count[i]; k++)
+		out[first[i] + k] = i;
+}
+// prove: counted_parts_unsaid potential
+__global__ void counted_parts_unsaid(float *out, const int *first, const int *count, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= n)
+		return;
+	for (int k = 0; k < count[i]; k++)
+		out[first[i] + k] = i;
+}
+// One too many, one too early, two for one part, threads of which nothing is said:
+// prove: counted_parts_and_one potential racy
+__global__ void counted_parts_and_one(float *out, const int *first, const int *count, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= n)
+		return;
+	collider_apart(first[i], count[i]);
+	for (int k = 0; k <= count[i]; k++)
+		out[first[i] + k] = i;
+}
+// prove: counted_parts_early potential racy
+__global__ void counted_parts_early(float *out, const int *first, const int *count, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= n)
+		return;
+	collider_apart(first[i], count[i]);
+	for (int k = -1; k < count[i]; k++)
+		out[first[i] + k] = i;
+}
+// prove: counted_parts_shared vacuous --block-dim=256
+__global__ void counted_parts_shared(float *out, const int *first)
+{
+	int i = threadIdx.x / 2;
+	collider_apart(first[i], 2);
+	for (int k = 0; k < 2; k++)
+		out[first[i] + k] = i;
+}
+// prove: counted_parts_of_some potential racy
+__global__ void counted_parts_of_some(float *out, const int *first, const int *count, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= n)
+		return;
+	if (i & 1)
+		collider_apart(first[i], count[i]);
+	for (int k = 0; k < count[i]; k++)
+		out[first[i] + k] = i;
+}
