@@ -39,6 +39,15 @@ static bool is_of_thread(const struct check *c, const struct ex *v, unsigned *bu
 	return true;
 }
 
+/* Where "the loop goes on" is all comparisons by order, it was so in the iterations before, too;
+ * counting down until a number is met goes on after it, if only one iteration is looked at. */
+static bool is_by_order(const struct ex *back)
+{
+	if (back->op == EX_NOT || (back->op == EX_AND && back->w == 1))
+		return is_by_order(back->a[0]) && (back->n == 1 || is_by_order(back->a[1]));
+	return back->op == EX_CONST || back->op == EX_ULT || back->op == EX_SLT;
+}
+
 /* ... also about the iterations of the loops around the access. */
 static bool is_decided(const struct check *c, const struct ev_access *x)
 {
@@ -48,7 +57,8 @@ static bool is_decided(const struct check *c, const struct ev_access *x)
 		return false;
 	for (uint32_t l = c->e->ir->blocks.v[x->block].loop; l != IR_NONE;
 	     l = c->e->ir->loops[l].parent)
-		if (!is_of_thread(c, c->e->loops[l].back, &budget))
+		if (!is_of_thread(c, c->e->loops[l].back, &budget) ||
+		    (!c->e->loops[l].trips && !is_by_order(c->e->loops[l].back)))
 			return false;
 	return true;
 }

@@ -179,3 +179,20 @@ __global__ void own_written_twin(int *out, const int *in)
 		a[k & 3] = 1;
 	out[blockIdx.x * 32 + threadIdx.x] = a[in[0] & 3];
 }
+
+// A loop that counts down until it is at 0, where thread and block decide about the rest.
+// prove: countdown race-free --block-dim=32
+__global__ void countdown(int *out)
+{
+	int a[64], t = (int)threadIdx.x, n = (63 / (t + 1) + 1) & ~3, k = 0, sum = 0;
+	for (int i = 0; i < 64; i++)
+		a[i] = i * t;
+	if (n) {
+		do {
+			sum += a[k] + a[k + t + 1];
+			k += 4 * (t + 1);
+			n -= 4;
+		} while (n != 0);
+	}
+	out[blockIdx.x * 32 + t] = sum;
+}
