@@ -522,8 +522,10 @@ static const struct ex *replace(struct ex_pool *p, const struct ex *v)
 		return v;
 	if (v->id < m->n && m->e[v->id].turn == m->turn)
 		return m->e[v->id].v;
-	const struct ex **a = base_alloc(p->arena, v->n * sizeof(*a));
+	const struct ex *some[8], **a = some; /* most replaced nothing: nothing is kept of them */
 	bool same = true;
+	if (v->n > BASE_COUNTOF(some))
+		a = base_alloc(p->arena, v->n * sizeof(*a));
 	for (uint32_t i = 0; i < v->n; i++) {
 		a[i] = replace(p, v->a[i]);
 		same &= a[i] == v->a[i];
