@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void init_sync(struct cpu_engine *e)
 {
@@ -32,23 +33,22 @@ static void init_sleep(struct cpu_worker_priv *p)
 	p->is_asleep = false;
 }
 
-/* A worker writes to its own at each turn: none shares a line of the cache with another's. */
-static void *lines(size_t bytes)
+/* A worker writes to its own at each turn: none shares a line of the cache with another's. They are
+ * not on the C heap, where what the program allocates would lie elsewhere with more of them. */
+static void *pages(size_t bytes)
 {
-	void *p = aligned_alloc(128, (bytes + 127) & ~(size_t)127);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p)
-		memset(p, 0, bytes);
-	return p;
+	return p == MAP_FAILED ? NULL : p;
 }
 
 static bool init_workers(struct cpu_engine *e)
 {
 	e->nworkers = e->m->opt.threads < e->sms ? e->m->opt.threads : e->sms;
-	e->workers = lines(e->nworkers * sizeof(*e->workers));
+	e->workers = pages(e->nworkers * sizeof(*e->workers));
 	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
 		struct cpu_worker *k = &e->workers[i];
-		struct cpu_worker_priv *p = lines(sizeof(*p));
+		struct cpu_worker_priv *p = pages(sizeof(*p));
 
 		if (!p)
 			return false;
@@ -138,10 +138,11 @@ void cpu_engine_free(struct cpu_machine *m)
 		base_vec_free(&p->queue[1]);
 		base_vec_free(&p->heap);
 		base_vec_free(&p->ended);
-		free(p);
+		munmap(p, sizeof(*p));
 	}
 	drop_waiting(e);
-	free(e->workers);
+	if (e->workers)
+		munmap(e->workers, e->nworkers * sizeof(*e->workers));
 	free(e->devices);
 	free(m->checked);
 	free(e);
