@@ -34,6 +34,12 @@ TRAP = ('{ .reg .pred %p; .reg .b32 %r; ld.param.u32 %r, [__collider_assume_para
 DISTINCT = ('{ .reg .pred %p; .reg .b32 %r; .reg .b64 %a, %b; ld.param.u64 %a, [__collider_distinct_param_0];'
             ' and.b64 %a, %a, 65535; shl.b64 %a, %a, 2; mov.u64 %b, seen_before; add.s64 %a, %a, %b;'
             ' atom.relaxed.gpu.global.exch.b32 %r, [%a], 1; setp.ne.u32 %p, %r, 0; @%p trap; ret; }')
+# the same of each of n values; so many that the table would be full only lose a launch, too
+APART = ('{ .reg .pred %p; .reg .b32 %r; .reg .b64 %a, %b, %c, %n; ld.param.u64 %a, [__collider_apart_param_0];'
+         ' ld.param.u64 %n, [__collider_apart_param_1]; mov.u64 %c, seen_before; setp.gt.s64 %p, %n, 4096; @%p trap;'
+         ' again: setp.lt.s64 %p, %n, 1; @%p ret; and.b64 %b, %a, 65535; shl.b64 %b, %b, 2; add.s64 %b, %b, %c;'
+         ' atom.relaxed.gpu.global.exch.b32 %r, [%b], 1; setp.ne.u32 %p, %r, 0; @%p trap;'
+         ' add.s64 %a, %a, 1; sub.s64 %n, %n, 1; bra again; }')
 
 
 def ptx_of(path, out):
@@ -170,7 +176,7 @@ def with_assumes(lines):
     """What is assumed gets bodies that trap; injective() holds by what the arrays have."""
     text = '\n'.join(lines)
     for name, body in (('__collider_assume', TRAP),
-                       ('__collider_distinct', DISTINCT), ('__collider_apart', '{ ret; }'), ('__collider_injective', '{ ret; }'), ('__collider_sorted', '{ ret; }')):
+                       ('__collider_distinct', DISTINCT), ('__collider_apart', APART), ('__collider_injective', '{ ret; }'), ('__collider_sorted', '{ ret; }')):
         text = re.sub(r'\.extern (\.func\s+%s\s*\([^)]*\))\s*;' % name, r'\1 ' + body, text)
     return text.replace('.address_size 64', '.address_size 64\n.global .align 4 .b8 seen_before[262144];', 1)
 
