@@ -123,6 +123,8 @@ void tool_first_limits(struct tool_work *w, const struct tool_reglist *before)
 		struct tool_func *f = &w->funcs.v[i];
 		if (f->has_wgmma && w->job->relocatable)
 			f->call_free = true;
+		if (f->is_left_out && f->is_entry)
+			f->cap = f->is_bounded ? f->bound : tool_fit_cap(f->before);
 		if (!f->before || f->is_left_out || w->job->has_maxreg)
 			continue;
 		if (f->is_entry)

@@ -32,13 +32,17 @@
 
 /* ---- ptxas on trial -------------------------------------------------------- */
 
-/* Is the text with checks assembled as an object (trial.c)? Not where functions of the user's would
- * share the cap; nor where wgmma or setmaxnreg is: a call to another section serialises the one,
- * and the other is ignored. */
+/* Is the text with checks assembled as an object (trial.c)? hirace keeps much across calls, which
+ * are rare; what iguard calls is too slow with the tightest cap. Not where functions of the user's
+ * would share the cap; nor where wgmma or setmaxnreg is: a call to another section serialises the
+ * one, and the other is ignored. */
 static bool takes_object(struct tool_work *w)
 {
-	if (w->stats.by_call < OBJECT_KERNELS || w->is_whole || w->only || w->maxreg ||
-	    w->job->relocatable || w->job->is_debug || w->job->has_maxreg)
+	unsigned slow = race_detectors_with(RACE_HOLDS_REGISTERS);
+	bool has_words = (w->io.sanitize & race_detectors_with_words()) && !(w->io.sanitize & slow);
+
+	if ((!has_words && w->stats.by_call < OBJECT_KERNELS) || w->is_whole || w->only ||
+	    w->maxreg || w->job->relocatable || w->job->is_debug || w->job->has_maxreg)
 		return false;
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		const struct tool_func *f = &w->funcs.v[i];
@@ -71,7 +75,9 @@ static bool link_object(struct tool_work *w, const char *object, struct tool_reg
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		const struct tool_func *f = &w->funcs.v[i];
 		unsigned n = tool_reglist_get(regs, f->name);
-		if (!n || (n > f->cap && f->before && !f->skip && !f->is_left_out))
+		bool is_known = f->before || f->is_bounded;
+		/* ptxas may give code that has no checks more registers, too. */
+		if (!n || (is_known ? n > f->cap : f->is_left_out))
 			return false;
 	}
 	return true;

@@ -2,13 +2,15 @@
  * trial.c - how ptxas assembles a text on trial: its options, and the way by an object.
  *
  * Of a whole program ptxas makes a copy of every function that a kernel calls for that kernel. In a
- * module with many kernels whose checks are calls, the copies are most of its time. There the text
- * is assembled as an object (--compile-only), in which each function exists once, and nvlink links
- * that object alone: all symbols stay, local ones included, and each kernel counts the most
+ * module with many kernels whose checks are calls, the copies are most of its time. And a copy
+ * keeps no register of its caller: with the checks of hirace, which call in rare cases only, the
+ * kernel stores and loads at each check what lives across the call. There the text is assembled as
+ * an object (--compile-only), in which each function exists once and saves what it uses, and nvlink
+ * links that object alone: all symbols stay, local ones included, and each kernel counts the most
  * registers of all that it calls. So the functions get the tightest cap of the kernels.
  *
  * Misses: the code that the driver makes of embedded PTX has the copies. Costs: nvlink takes some
- * hundredths of a second; a function saves the registers of its caller that it uses.
+ * hundredths of a second.
  */
 #include "toolchain/internal.h"
 

@@ -116,7 +116,7 @@ kernels_of()
 	echo 'int main() { int v = 0; cudaMemcpyToSymbol(hidden, &v, 4); cudaMemcpyToSymbol(seen, &v, 4);'
 	echo 'return k1 == nullptr; }'
 }
-functions() { readelf -sW "$1" 2>/dev/null | awk '$4 == "FUNC" { print $8 }' | grep -c '__collider_items$'; }
+functions() { readelf -sW "$1" 2>/dev/null | awk '$4 == "FUNC" { print $8 }' | grep -c "${2:-__collider_items}\$"; }
 for n in 15 16; do
 	kernels_of $n >many.cu
 	rc_of 0 "$nvcc" --inline-checks=0 $arch -cubin many.cu -o many.cubin
@@ -130,6 +130,11 @@ for n in 15 16; do
 	# shellcheck disable=SC2046
 	"$regs" plain.cubin many.cubin $(for i in $(seq $n); do echo "_Z$((1 + ${#i}))k${i}Pi"; done) >log || fail "$(cat log)"
 done
+# With hirace always: its rare cases are calls, across which a kernel keeps much.
+kernels_of 2 >two.cu
+rc_of 0 "$nvcc" --sanitize=hirace $arch -cubin two.cu -o two.cubin
+found=$(functions two.cubin __collider_hirace_step)
+test "$found" -eq 1 || fail "hirace: found __collider_hirace_step $found times, expected it once"
 # The way by an object fails: the text is assembled as a whole.
 printf '#!/bin/sh\nexit 1\n' >nvlink
 chmod +x nvlink
