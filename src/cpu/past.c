@@ -127,13 +127,13 @@ static bool is_perhaps_before(struct cpu_pasts *x, uint64_t n, uint64_t later,
 	return host || (any && (x->is_early || has_bit(&x->known, n)));
 }
 
-/* Does the program's text, without inserted checks, show that nothing in it acquires? */
+/* Does the program's text, without inserted checks, show that nothing in it orders kernels? */
 static bool is_deaf(const struct cpu_launch *l, bool *is_deaf_to_host)
 {
 	struct cpu_kernel *text = l->kernel->info.is_instrumented ? l->text : l->kernel;
 
 	*is_deaf_to_host = text && !cpu_kernel_has_system(text);
-	return text && cpu_kernel_is_apart(text);
+	return text && !cpu_kernel_may_order(text);
 }
 
 /* ---- events ------------------------------------------------------------------------------ */

@@ -295,6 +295,17 @@ static bool is_common(const struct ptx_form *f)
 	       f->sem != PTX_SEM_WEAK || f->space == PTX_SPACE_SHARED_CLUSTER;
 }
 
+/* Can it be one end of an order between kernels? What is relaxed orders nothing without a fence,
+ * and no scope below the device's has threads of two kernels. */
+static bool is_ordering(const struct ptx_form *f)
+{
+	if (f->scope == PTX_SCOPE_CTA || f->scope == PTX_SCOPE_CLUSTER ||
+	    f->space == PTX_SPACE_SHARED || f->space == PTX_SPACE_SHARED_CLUSTER)
+		return false;
+	return f->effects & (PTX_EFF_FENCE | PTX_EFF_UNKNOWN) || f->sem == PTX_SEM_ACQUIRE ||
+	       f->sem == PTX_SEM_RELEASE || f->sem == PTX_SEM_ACQ_REL || f->sem == PTX_SEM_SC;
+}
+
 /* A red, or atom, that may be carried out later if nothing has its result: it has an effect each
  * time that it is executed, unlike an exchange of equal values. */
 static bool is_update(const struct ptx_form *f)
@@ -337,7 +348,7 @@ static bool is_unread(struct flow *fl, const struct ptx_stmt *s)
 }
 
 struct common {
-	bool is_found, may_spin, is_narrow, is_ordered, calls_system, has_system;
+	bool is_found, may_spin, is_narrow, is_ordered, calls_system, has_system, may_order;
 	unsigned nfuncs;
 	uint64_t weight;
 	const struct ptx_form *update;
@@ -372,6 +383,7 @@ static void note_common(struct load_func *lf, void *arg)
 	c->is_found |= is_unknown;
 	c->calls_system |= lf->calls_system;
 	c->has_system |= is_unknown || lf->calls_system;
+	c->may_order |= is_unknown;
 	ptx_each_stmt(lf->f.ptx, s)
 	{
 		if (s->kind != PTX_STMT_INST)
@@ -380,6 +392,7 @@ static void note_common(struct load_func *lf, void *arg)
 		if (!is_common(s->form))
 			continue;
 		c->is_found |= !is_update(s->form);
+		c->may_order |= is_ordering(s->form);
 		c->has_system |=
 			s->form->scope == PTX_SCOPE_SYS || s->form->effects & PTX_EFF_UNKNOWN;
 		c->is_ordered |=
@@ -411,6 +424,7 @@ static void need_common(struct cpu_kernel *k)
 		k->may_spin = c.may_spin;
 		k->has_calls = c.nfuncs > 1 || c.calls_system;
 		k->has_system = c.has_system;
+		k->may_order = c.may_order;
 		k->has_narrow_updates = c.is_narrow;
 		k->has_ordered_updates = c.is_ordered;
 		k->weight = c.weight;
@@ -429,6 +443,12 @@ bool cpu_kernel_has_system(struct cpu_kernel *k)
 {
 	need_common(k);
 	return k->has_system;
+}
+
+bool cpu_kernel_may_order(struct cpu_kernel *k)
+{
+	need_common(k);
+	return k->may_order;
 }
 
 bool cpu_kernel_may_spin(struct cpu_kernel *k)
