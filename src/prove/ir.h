@@ -25,7 +25,7 @@ enum ir_kind {
 	IR_COPY,	 /* dst = src[0], of one width */
 	IR_PURE,	 /* dst = unmodelled function imm of src */
 	IR_BOX,		 /* dst = bytes of a tensor map's box: imm, or 0; op: IR_MOST */
-	IR_VAR,		 /* dst = anything */
+	IR_VAR,		 /* dst = anything; op: EX_CTA: the same in all threads of a block */
 	IR_IS_IN,	 /* dst = is the address src[0] in the enum ir_space imm? */
 	IR_ACCESS,	 /* memory: see struct ir_access */
 	IR_BARRIER,	 /* imm: enum ir_rank; src[0], if any: its number, else 0; threads */
@@ -281,6 +281,12 @@ void prove_ir_write(struct ir_frame *fr, const struct ptx_opnd *dst, uint32_t v,
 /* The number of the thread in its warp. */
 uint32_t prove_ir_lane(struct ir_frame *fr);
 void prove_ir_write_unknown(struct ir_frame *fr, const struct ptx_opnd *o);
+/* ... that all threads of the block are given. */
+void prove_ir_write_common(struct ir_frame *fr, const struct ptx_opnd *o);
+uint32_t prove_ir_const(struct ir_frame *fr, unsigned w, uint64_t v);
+uint32_t prove_ir_resize(struct ir_frame *fr, uint32_t v, unsigned w, bool is_signed);
+/* bits.c: bfe, bfi, lop3, prmt, shf. False: not in a form that is known. */
+bool prove_ir_lower_bits(struct ir_frame *fr, const struct ptx_stmt *s);
 uint32_t prove_ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v);
 /* effects.c: a function without a body whose effect is known by its name. False: it isn't. */
 bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name,

@@ -241,15 +241,17 @@ static void lower_barrier(struct ir_frame *fr, const struct ptx_stmt *s)
 	bool has_count = s->nops == want + 1;
 	uint32_t number = IR_NONE;
 
-	if (is_red)
-		prove_ir_write_unknown(fr, &s->ops[0]);
 	const struct ptx_opnd *count = has_count ? &s->ops[at + 1] : NULL;
 	bool is_odd = count && !is_count(count);
 	if ((s->nops != want && !has_count) || s->pred != PTX_NO_REG || is_odd ||
 	    (s->ops[at].kind != PTX_OPND_INT && s->ops[at].kind != PTX_OPND_REG)) {
+		if (is_red)
+			prove_ir_write_unknown(fr, &s->ops[0]);
 		lower_partial(fr, s, at);
 		return;
 	}
+	if (is_red) /* as all that take part are given (9.7.13.1) */
+		prove_ir_write_common(fr, &s->ops[0]);
 	if (s->ops[at].kind == PTX_OPND_REG || s->ops[at].imm)
 		number = prove_ir_operand(fr, &s->ops[at], 32);
 	struct ir_step *st = prove_ir_push(fr, IR_BARRIER, IR_NONE);

@@ -3,8 +3,8 @@
  *
  * Integer instructions are taken apart into the operations of expr.h with the exact widths of the
  * PTX manual (9.7.1, 9.7.6, 9.7.8, 9.7.9). Everything else without an effect (floating point, bit
- * counting, permutations) becomes an unmodelled function of its operands: equal operands, equal
- * result. What reads the carry flag, a clock or other lanes becomes a new value at each execution.
+ * counting) becomes an unmodelled function of its operands: equal operands, equal result. What
+ * reads the carry flag, a clock or other lanes becomes a new value at each execution.
  *
  * Misses: nothing; what isn't taken apart is approximated.
  */
@@ -57,7 +57,7 @@ static uint32_t un(struct ir_frame *fr, enum ex_op op, unsigned w, uint32_t a)
 	return prove_ir_value(fr, op, w, a, IR_NONE, IR_NONE);
 }
 
-static uint32_t constant(struct ir_frame *fr, unsigned w, uint64_t v)
+uint32_t prove_ir_const(struct ir_frame *fr, unsigned w, uint64_t v)
 {
 	uint32_t d = prove_ir_new_reg(fr->ir, w);
 
@@ -73,7 +73,7 @@ static uint32_t unknown(struct ir_frame *fr, unsigned w)
 	return d;
 }
 
-static uint32_t resize(struct ir_frame *fr, uint32_t v, unsigned w, bool is_signed)
+uint32_t prove_ir_resize(struct ir_frame *fr, uint32_t v, unsigned w, bool is_signed)
 {
 	unsigned from = fr->ir->width.v[v];
 
@@ -99,7 +99,7 @@ uint32_t prove_ir_lane(struct ir_frame *fr)
 			  spec(fr, EX_TID_Y));
 	uint32_t t = bin(fr, EX_ADD, bin(fr, EX_MUL, yz, spec(fr, EX_NTID_X)), spec(fr, EX_TID_X));
 
-	return bin(fr, EX_UREM, t, constant(fr, 32, 32));
+	return bin(fr, EX_UREM, t, prove_ir_const(fr, 32, 32));
 }
 
 static uint32_t special(struct ir_frame *fr, struct ptx_str s)
@@ -118,7 +118,7 @@ static uint32_t special(struct ir_frame *fr, struct ptx_str s)
 			return spec(fr, dims[i].first + (enum prove_ex_spec)(s.p[n] - 'x'));
 	}
 	if (ptx_str_is(s, "WARP_SZ"))
-		return constant(fr, 32, 32);
+		return prove_ir_const(fr, 32, 32);
 	if (ptx_str_is(s, "%laneid"))
 		return prove_ir_lane(fr);
 	return unknown(fr, 32);
@@ -133,7 +133,7 @@ static uint32_t address(struct ir_frame *fr, const struct ptx_opnd *o, unsigned 
 	uint32_t d = prove_ir_new_reg(fr->ir, w);
 	prove_ir_push(fr, IR_ADDR, d)->imm = obj;
 	if (o->off)
-		d = bin(fr, EX_ADD, d, constant(fr, w, (uint64_t)o->off));
+		d = bin(fr, EX_ADD, d, prove_ir_const(fr, w, (uint64_t)o->off));
 	return d;
 }
 
@@ -145,9 +145,9 @@ static uint32_t packed(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w
 	if (!part || part * o->nsub != w)
 		return unknown(fr, w);
 	for (unsigned i = 0; i < o->nsub; i++) {
-		uint32_t v = resize(fr, prove_ir_operand(fr, &o->sub[i], part), w, false);
+		uint32_t v = prove_ir_resize(fr, prove_ir_operand(fr, &o->sub[i], part), w, false);
 		if (i)
-			v = bin(fr, EX_SHL, v, constant(fr, w, i * part));
+			v = bin(fr, EX_SHL, v, prove_ir_const(fr, w, i * part));
 		r = i ? bin(fr, EX_OR, r, v) : v;
 	}
 	return r;
@@ -161,18 +161,18 @@ uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigne
 	case PTX_OPND_REG:
 		if (o->comp)
 			return unknown(fr, w);
-		v = resize(fr, fr->reg_base + o->reg, w, false);
+		v = prove_ir_resize(fr, fr->reg_base + o->reg, w, false);
 		if (o->flags & PTX_OPND_NOT)
 			v = un(fr, EX_NOT, w, v);
 		else if (o->flags & PTX_OPND_NEG)
-			v = bin(fr, EX_SUB, constant(fr, w, 0), v);
+			v = bin(fr, EX_SUB, prove_ir_const(fr, w, 0), v);
 		return v;
 	case PTX_OPND_INT:
 	case PTX_OPND_F32:
 	case PTX_OPND_F64:
-		return constant(fr, w, (uint64_t)o->imm);
+		return prove_ir_const(fr, w, (uint64_t)o->imm);
 	case PTX_OPND_SPECIAL:
-		return resize(fr, special(fr, o->text), w, false);
+		return prove_ir_resize(fr, special(fr, o->text), w, false);
 	case PTX_OPND_SYM:
 		return address(fr, o, w);
 	case PTX_OPND_VEC:
@@ -187,7 +187,7 @@ static void write_reg(struct ir_frame *fr, uint32_t reg, uint32_t v, bool is_sig
 	const struct ptx_stmt *s = fr->at;
 	uint32_t d = fr->reg_base + reg;
 
-	v = resize(fr, v, fr->ir->width.v[d], is_signed);
+	v = prove_ir_resize(fr, v, fr->ir->width.v[d], is_signed);
 	if (s->pred == PTX_NO_REG) {
 		prove_ir_push(fr, IR_COPY, d)->src[0] = v;
 		return;
@@ -209,12 +209,23 @@ void prove_ir_write(struct ir_frame *fr, const struct ptx_opnd *o, uint32_t v, b
 	} else if (o->kind == PTX_OPND_VEC && o->nsub && w % o->nsub == 0) {
 		unsigned part = w / o->nsub;
 		for (unsigned i = 0; i < o->nsub; i++) {
-			uint32_t x = i ? bin(fr, EX_LSHR, v, constant(fr, w, i * part)) : v;
-			prove_ir_write(fr, &o->sub[i], resize(fr, x, part, false), false);
+			uint32_t x = i ? bin(fr, EX_LSHR, v, prove_ir_const(fr, w, i * part)) : v;
+			prove_ir_write(fr, &o->sub[i], prove_ir_resize(fr, x, part, false), false);
 		}
 	} else {
 		prove_ir_write_unknown(fr, o);
 	}
+}
+
+void prove_ir_write_common(struct ir_frame *fr, const struct ptx_opnd *o)
+{
+	if (o->kind != PTX_OPND_REG) {
+		prove_ir_write_unknown(fr, o);
+		return;
+	}
+	uint32_t v = unknown(fr, fr->ir->width.v[fr->reg_base + o->reg]);
+	fr->ir->steps.v[fr->ir->steps.n - 1].op = EX_CTA;
+	write_reg(fr, o->reg, v, false);
 }
 
 void prove_ir_write_unknown(struct ir_frame *fr, const struct ptx_opnd *o)
@@ -345,11 +356,11 @@ static bool lower_mul(struct ir_frame *fr, const struct ptx_stmt *s)
 		return false;
 	uint32_t a = prove_ir_operand(fr, &s->ops[1], w), b = prove_ir_operand(fr, &s->ops[2], w);
 	unsigned at = is_high ? 2 * w : to;
-	a = resize(fr, a, at, is_signed);
-	b = resize(fr, b, at, is_signed);
+	a = prove_ir_resize(fr, a, at, is_signed);
+	b = prove_ir_resize(fr, b, at, is_signed);
 	uint32_t v = bin(fr, EX_MUL, a, b);
 	if (is_high)
-		v = resize(fr, bin(fr, EX_LSHR, v, constant(fr, at, w)), w, false);
+		v = prove_ir_resize(fr, bin(fr, EX_LSHR, v, prove_ir_const(fr, at, w)), w, false);
 	if (f->op == PTX_OP_MAD)
 		v = bin(fr, EX_ADD, v, prove_ir_operand(fr, &s->ops[3], to));
 	prove_ir_write(fr, &s->ops[0], v, is_signed);
@@ -365,53 +376,8 @@ static bool lower_cvt(struct ir_frame *fr, const struct ptx_stmt *s)
 	    s->nops != 2)
 		return false;
 	uint32_t v = prove_ir_operand(fr, &s->ops[1], bits_of(from));
-	v = resize(fr, v, bits_of(to), ptx_type_class(from) == PTX_CLASS_SINT);
+	v = prove_ir_resize(fr, v, bits_of(to), ptx_type_class(from) == PTX_CLASS_SINT);
 	prove_ir_write(fr, &s->ops[0], v, ptx_type_class(to) == PTX_CLASS_SINT);
-	return true;
-}
-
-/* bfe with constant position and length */
-static bool lower_bfe(struct ir_frame *fr, const struct ptx_stmt *s)
-{
-	enum ptx_type t = (enum ptx_type)s->form->types[0];
-	unsigned w = bits_of(t);
-
-	if (s->ops[2].kind != PTX_OPND_INT || s->ops[3].kind != PTX_OPND_INT)
-		return false;
-	uint64_t at = (uint64_t)s->ops[2].imm & 255, len = (uint64_t)s->ops[3].imm & 255;
-	if (!len || at + len > w)
-		return false;
-	uint32_t v = prove_ir_operand(fr, &s->ops[1], w);
-	if (ptx_type_class(t) == PTX_CLASS_SINT) {
-		v = bin(fr, EX_SHL, v, constant(fr, w, w - at - len));
-		v = bin(fr, EX_ASHR, v, constant(fr, w, w - len));
-	} else { /* quotient and remainder, as digits are */
-		v = bin(fr, EX_LSHR, v, constant(fr, w, at));
-		v = at + len < w ? bin(fr, EX_AND, v, constant(fr, w, ((uint64_t)1 << len) - 1))
-				 : v;
-	}
-	prove_ir_write(fr, &s->ops[0], v, false);
-	return true;
-}
-
-/* lop3: the sum of the table's minterms */
-static bool lower_lop3(struct ir_frame *fr, const struct ptx_stmt *s)
-{
-	uint32_t x[3], n[3], r = constant(fr, 32, 0);
-
-	if (s->nops != 5 || s->ops[4].kind != PTX_OPND_INT || s->ops[0].kind != PTX_OPND_REG)
-		return false;
-	for (int i = 0; i < 3; i++) {
-		x[i] = prove_ir_operand(fr, &s->ops[1 + i], 32);
-		n[i] = un(fr, EX_NOT, 32, x[i]);
-	}
-	for (unsigned k = 0; k < 8; k++) {
-		if (!(s->ops[4].imm >> k & 1))
-			continue;
-		uint32_t t = bin(fr, EX_AND, k & 4 ? x[0] : n[0], k & 2 ? x[1] : n[1]);
-		r = bin(fr, EX_OR, r, bin(fr, EX_AND, t, k & 1 ? x[2] : n[2]));
-	}
-	prove_ir_write(fr, &s->ops[0], r, false);
 	return true;
 }
 
@@ -432,11 +398,12 @@ static void lower_shift(struct ir_frame *fr, const struct ptx_stmt *s, enum ex_o
 
 	if (w < 32) { /* a big amount must stay big */
 		bool is_signed = op == EX_ASHR;
-		uint32_t v = prove_ir_value(fr, op, 32, resize(fr, a, 32, is_signed), n, IR_NONE);
-		prove_ir_write(fr, &s->ops[0], resize(fr, v, w, false), false);
+		uint32_t v = prove_ir_value(fr, op, 32, prove_ir_resize(fr, a, 32, is_signed), n,
+					    IR_NONE);
+		prove_ir_write(fr, &s->ops[0], prove_ir_resize(fr, v, w, false), false);
 		return;
 	}
-	prove_ir_write(fr, &s->ops[0], bin(fr, op, a, resize(fr, n, w, false)), false);
+	prove_ir_write(fr, &s->ops[0], bin(fr, op, a, prove_ir_resize(fr, n, w, false)), false);
 }
 
 static bool lower_two(struct ir_frame *fr, const struct ptx_stmt *s, enum ptx_type t)
@@ -487,7 +454,7 @@ static bool lower_one(struct ir_frame *fr, const struct ptx_stmt *s, enum ptx_ty
 		return true;
 	}
 	a = prove_ir_operand(fr, &s->ops[1], w);
-	zero = constant(fr, w, 0);
+	zero = prove_ir_const(fr, w, 0);
 	switch (s->form->op) {
 	case PTX_OP_NOT:
 		v = un(fr, EX_NOT, w, a);
@@ -557,9 +524,11 @@ static bool lower_value(struct ir_frame *fr, const struct ptx_stmt *s)
 	case PTX_OP_CVT:
 		return lower_cvt(fr, s);
 	case PTX_OP_BFE:
-		return lower_bfe(fr, s);
+	case PTX_OP_BFI:
 	case PTX_OP_LOP3:
-		return lower_lop3(fr, s);
+	case PTX_OP_PRMT:
+	case PTX_OP_SHF:
+		return prove_ir_lower_bits(fr, s);
 	case PTX_OP_NOT:
 	case PTX_OP_BREV:
 	case PTX_OP_NEG:

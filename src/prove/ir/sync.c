@@ -192,6 +192,11 @@ void prove_ev_settle_barriers(struct ev *e)
 		    (is_partial[IR_NUMBERS] || is_partial[number_of(e, st, ir->rpo[i])])) {
 			st->kind = IR_ORDER;
 			st->imm = IR_PARTIAL + number_of(e, st, ir->rpo[i]);
+			if (st->at->form->op == PTX_OP_BAR_RED ||
+			    st->at->form->op == PTX_OP_BARRIER_RED) /* one result was assumed */
+				prove_ir_problem(ir, st->at,
+						 "a reduction at a barrier that isn't surely for "
+						 "all threads");
 		}
 	}
 }

@@ -37,14 +37,20 @@ static uint32_t counters_of(const struct ev *e, uint32_t block, const struct ex 
 	return n;
 }
 
-const struct ex *prove_ev_fresh(struct ev *e, uint32_t block, uint32_t step, unsigned which,
-				unsigned w)
+static const struct ex *fresh(struct ev *e, uint32_t block, uint64_t id, unsigned w,
+			      enum ex_level level)
 {
 	const struct ex *a[8];
 	uint32_t n = counters_of(e, block, a);
 
-	return prove_ex_leaf(e->pool, EX_VAR, w, (uint64_t)which << 32 | step, EX_THREAD,
-			     prove_ex_full(w), (struct ex_args){.n = n, .a = a});
+	return prove_ex_leaf(e->pool, EX_VAR, w, id, level, prove_ex_full(w),
+			     (struct ex_args){.n = n, .a = a});
+}
+
+const struct ex *prove_ev_fresh(struct ev *e, uint32_t block, uint32_t step, unsigned which,
+				unsigned w)
+{
+	return fresh(e, block, (uint64_t)which << 32 | step, w, EX_THREAD);
 }
 
 const struct ex *prove_ev_fresh_load(struct ev *e, uint32_t block, uint32_t step, unsigned w)
@@ -334,6 +340,9 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 	case IR_ADDR:
 		v = prove_ex_leaf(e->pool, EX_SYM, st->w, st->imm, EX_GRID, prove_ex_full(st->w),
 				  EX_NO_ARGS);
+		break;
+	case IR_VAR:
+		v = fresh(e, block, step, st->w, (enum ex_level)st->op);
 		break;
 	case IR_COPY:
 		v = x[0];
