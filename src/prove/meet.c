@@ -9,14 +9,16 @@
  * What an atomic addition gives back differs between threads when all that is written to its one
  * place in global memory is written by this very instruction, with an odd number, and it counts
  * fewer times than there are values: once by a thread, of which there are fewer, or in a loop, by
- * the contract. The contract also says that no host code or other kernel writes to it.
+ * the contract. The contract also says that no host code or other kernel writes to it. In shared
+ * memory the threads of one block differ, and what else is written there may be in other phases:
+ * before all of the additions, or after all.
  *
  * A thread's asynchronous copy and what it accesses itself meanwhile aren't ordered: one query
  * about one thread, in which loops that order copies are in one iteration, says that they don't
  * meet.
  *
  * Misses: masks that several barriers have or that a register holds (but for tiles, phase.c),
- * counters in shared memory (which the kernel must set first).
+ * counters in shared memory that a loop with barriers sets again.
  */
 #include "prove/check.h"
 
@@ -135,6 +137,45 @@ static bool is_countable(const struct check *c)
 	return x < UINT32_MAX;
 }
 
+static void note_meeting(const struct phase_case *way, void *arg)
+{
+	bool *is_met = arg;
+
+	(void)way;
+	*is_met = true;
+}
+
+/* Is the write of a variable of the block's surely in another phase than the addition, which is in
+ * one only? */
+static bool is_other_phase(const struct check *c, const struct ev_access *x,
+			   const struct ev_access *at)
+{
+	const struct phases *p = &c->phases[IR_RANK_CTA];
+	bool is_met = false;
+
+	if (!at->is_shared || !p->is_used || x->root.kind != EV_ROOT_OBJECT || x->mem->is_async)
+		return false;
+	prove_phase_each(p, x->block, at->block, note_meeting, &is_met);
+	prove_phase_each(p, at->block, x->block, note_meeting, &is_met);
+	return !is_met;
+}
+
+/* Is the counter one for all threads that are asked about? Of a block: and its threads add to it in
+ * one phase. */
+static bool is_one_counter(const struct check *c, const struct ev_access *at)
+{
+	const struct ir *ir = c->e->ir;
+
+	if (at->off->has_ctr || at->off->level < (at->is_shared ? EX_CTA : EX_GRID))
+		return false;
+	if (!at->is_shared)
+		return at->root.kind == EV_ROOT_PARAM || at->root.kind == EV_ROOT_OBJECT;
+	for (uint32_t l = ir->blocks.v[at->block].loop; l != IR_NONE; l = ir->loops[l].parent)
+		if (prove_ev_has_sync(ir, l))
+			return false;
+	return at->root.kind == EV_ROOT_OBJECT && c->level.apart <= RACE_LEVEL_BLOCK;
+}
+
 static bool is_distinct(const struct check *c, const struct ev_assume *t)
 {
 	const struct ev_access *at = NULL;
@@ -142,19 +183,19 @@ static bool is_distinct(const struct check *c, const struct ev_assume *t)
 	for (size_t i = 0; i < c->e->accesses.n; i++)
 		if (c->e->accesses.v[i].mem == t->mem)
 			at = &c->e->accesses.v[i];
-	if (!at || !t->value || t->mem->rmw != IR_RMW_ADD || at->is_shared ||
-	    (t->loop != IR_NONE && c->e->may_wrap) || at->off->level != EX_GRID ||
-	    at->off->has_ctr || t->step->op != EX_CONST || !(t->step->imm & 1) ||
-	    (t->mem->scope != RACE_SCOPE_GPU && t->mem->scope != RACE_SCOPE_SYS) ||
-	    (at->root.kind != EV_ROOT_PARAM && at->root.kind != EV_ROOT_OBJECT) ||
-	    t->mem->bytes < 4 || (t->mem->bytes < 8 && !is_countable(c)))
+	if (!at || !t->value || t->mem->rmw != IR_RMW_ADD || t->step->op != EX_CONST ||
+	    !(t->step->imm & 1) || (t->loop != IR_NONE && c->e->may_wrap) ||
+	    !is_one_counter(c, at) ||
+	    t->mem->scope < (at->is_shared ? RACE_SCOPE_CTA : RACE_SCOPE_GPU) ||
+	    t->mem->bytes < 4 || (t->mem->bytes < 8 && !at->is_shared && !is_countable(c)))
 		return false;
 	for (size_t i = 0; i < c->e->accesses.n; i++) {
 		const struct ev_access *x = &c->e->accesses.v[i];
 		if (x == at || !(x->mem->kind & RACE_OP_WRITE))
 			continue;
 		/* the same addition elsewhere: its address is a choice */
-		if (x->mem == at->mem || prove_ev_alias(&x->root, &at->root) != EV_APART)
+		if (x->mem == at->mem ||
+		    (prove_ev_alias(&x->root, &at->root) != EV_APART && !is_other_phase(c, x, at)))
 			return false;
 	}
 	return true;
