@@ -1,4 +1,4 @@
-// launches.cu - pairs of two launches of plain kernels: launches together|stream|chain|own|host|unheard
+// launches.cu - pairs of two launches of plain kernels: launches together|stream|chain|own|loose|host|unheard
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -44,6 +44,13 @@ __global__ void acquire_all(int *flag)
 	__threadfence();
 }
 
+// It orders no kernels: a fence of one thread's proxies, and what is relaxed.
+__global__ void loosely(int *flag)
+{
+	asm volatile("fence.proxy.async;" ::: "memory");
+	atomicAdd(flag, 1);
+}
+
 // Functions of the host in streams.
 static std::atomic<int> is_set;
 
@@ -82,6 +89,9 @@ int main(int argc, char **argv)
 		acquire<<<1, 1, 0, b>>>(flag);
 	} else if (!strcmp(way, "own")) {
 		acquire_all<<<1, 1, 0, b>>>(flag);
+	} else if (!strcmp(way, "loose")) {
+		loosely<<<1, 1, 0, a>>>(flag);
+		loosely<<<1, 1, 0, b>>>(flag);
 	} else if (!strcmp(way, "host")) {
 		cudaLaunchHostFunc(a, set, NULL);
 		cudaLaunchHostFunc(b, wait, NULL);

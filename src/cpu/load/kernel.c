@@ -296,13 +296,14 @@ static bool is_common(const struct ptx_form *f)
 }
 
 /* Can it be one end of an order between kernels? What is relaxed orders nothing without a fence,
- * and no scope below the device's has threads of two kernels. */
+ * a fence without semantics only proxies of one thread, and no scope below the device's has threads
+ * of two kernels. */
 static bool is_ordering(const struct ptx_form *f)
 {
 	if (f->scope == PTX_SCOPE_CTA || f->scope == PTX_SCOPE_CLUSTER ||
 	    f->space == PTX_SPACE_SHARED || f->space == PTX_SPACE_SHARED_CLUSTER)
 		return false;
-	return f->effects & (PTX_EFF_FENCE | PTX_EFF_UNKNOWN) || f->sem == PTX_SEM_ACQUIRE ||
+	return f->effects & PTX_EFF_UNKNOWN || f->sem == PTX_SEM_ACQUIRE ||
 	       f->sem == PTX_SEM_RELEASE || f->sem == PTX_SEM_ACQ_REL || f->sem == PTX_SEM_SC;
 }
 
