@@ -169,6 +169,8 @@ void cpu_past_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 {
 	struct cpu_pasts *x = op->m->pasts;
 	bool is_kernel = op->work.kind == CPU_WORK_KERNEL, hears = true, is_deaf_to_host = false;
+	/* What frees memory is the runtime's own. */
+	bool is_function = op->work.kind == CPU_WORK_HOST && !op->work.frees;
 
 	if (!x)
 		return;
@@ -179,7 +181,7 @@ void cpu_past_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 	x->is_blind |= !op->past || op->work.kind == CPU_WORK_WAIT_VALUE ||
 		       op->work.kind == CPU_WORK_EXTERNAL;
 	x->is_early |= is_kernel && op->work.launch.is_programmatic;
-	if (is_kernel || op->work.kind == CPU_WORK_HOST)
+	if (is_kernel || is_function)
 		note(x, op, hears, !is_deaf_to_host);
 	if (op->past) {
 		join(op->past, &x->host);

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
 	cudaStream_t a, b;
-	int *x, *y, *flag;
+	int *x, *y, *flag, *passing;
 
 	cudaMalloc(&x, 64 * sizeof(int));
 	cudaMalloc(&y, 64 * sizeof(int));
@@ -92,6 +92,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(way, "loose")) {
 		loosely<<<1, 1, 0, a>>>(flag);
 		loosely<<<1, 1, 0, b>>>(flag);
+		// Memory is freed by a function in the stream, but not one of the program's.
+		cudaMallocAsync(&passing, sizeof(int), b);
+		cudaFreeAsync(passing, b);
 	} else if (!strcmp(way, "host")) {
 		cudaLaunchHostFunc(a, set, NULL);
 		cudaLaunchHostFunc(b, wait, NULL);
