@@ -1,4 +1,4 @@
-// launches.cu - pairs of two launches of plain kernels: launches together|stream|chain|own|loose|host|unheard
+// launches.cu - pairs of two launches of plain kernels: launches together|stream|chain|own|loose|host|unheard|apart
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -102,6 +102,9 @@ int main(int argc, char **argv)
 		// It could acquire, but nothing after fill releases.
 		release<<<1, 1, 0, b>>>(flag);
 	}
+	// What comes first in its stream ends after fill, beside which nothing runs then.
+	if (!strcmp(way, "apart"))
+		cudaMemsetAsync(y, 0, sizeof(int), b);
 	take<<<2, 32, 0, b>>>(x, y);
 	return cudaDeviceSynchronize() == cudaSuccess ? EXIT_SUCCESS : EXIT_FAILURE;
 }

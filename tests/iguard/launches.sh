@@ -30,6 +30,7 @@ iguard stream ^Complete:
 iguard+ stream ^Complete:
 hirace together 1 data race found
 hirace loose 1 data race found
+hirace apart 1 data race found
 hirace unheard 1 data race found
 hirace chain no race seen
 hirace own no race seen

@@ -99,6 +99,14 @@ static void set_row(uint64_t (*table)[RACE_HISTORY_ROW / 64], uint64_t grid,
 	memcpy(table[me], bits, sizeof(table[me]));
 }
 
+/* From now on threads look for the words of launches that nothing orders with theirs. */
+static void note_beside(void)
+{
+	for (unsigned i = 0; i < RACE_WORDS_COUNT; i++)
+		if (all[i].tables && has(&all[i], RACE_WORDS_PAST))
+			__atomic_store_n(&all[i].tables->unordered, 1, __ATOMIC_RELAXED);
+}
+
 /* A kernel starts. */
 static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HISTORY_ROW / 64],
 		     const uint64_t perhaps[RACE_HISTORY_ROW / 64])
@@ -108,6 +116,9 @@ static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HIS
 		note_unordered(unordered);
 		return;
 	}
+	for (unsigned i = 0; i < RACE_HISTORY_ROW / 64; i++)
+		if (unordered[i])
+			note_beside();
 	set_row(rows + RACE_HISTORY_ROW, grid, perhaps);
 	set_row(rows, grid, unordered);
 }

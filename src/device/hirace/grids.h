@@ -86,6 +86,9 @@ DEV_FN uint32_t dev_beside(const struct race_history_tables *t)
 			   "read at once");
 	if (dev_word_near(&t->epoch))
 		return 0;
+	/* Of launches that nothing orders one may have ended before the other begins. */
+	if (dev_word32(&t->unordered))
+		return RACE_ACTOR_BESIDE;
 	counts = dev_word(&t->begins);
 	return (uint32_t)counts - (uint32_t)(counts >> 32) > 1u ? RACE_ACTOR_BESIDE : 0;
 }

@@ -155,9 +155,9 @@ struct race_history_pool {
 /* The tables of hirace. */
 struct race_history_tables {
 	RACE_HISTORY_HEAD;
-	uint64_t rows;	  /* two tables of RACE_HISTORY_ROW rows, or 0: by `runs` */
-	uint32_t informs; /* not 0: host code may have learned from a running kernel */
-	uint32_t reserved32;
+	uint64_t rows;	    /* two tables of RACE_HISTORY_ROW rows, or 0: by `runs` */
+	uint32_t informs;   /* not 0: host code may have learned from a running kernel */
+	uint32_t unordered; /* not 0: a row has had a bit */
 	/* The machine's table that --hirace asked for; it fills a page. */
 	uint8_t machine[RACE_HISTORY_MACHINE];
 	uint64_t to_page[310];
