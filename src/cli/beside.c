@@ -132,12 +132,12 @@ static void serve(int fd)
 		judge_serve(fd, &opt);
 }
 
-static void accept_one(void)
+static bool accept_one(void)
 {
 	int fd = accept4(beside.listener, NULL, NULL, SOCK_CLOEXEC);
 
 	if (fd < 0)
-		return;
+		return false;
 	pid_t pid = is_own(fd) ? fork() : -1;
 	if (pid == 0) {
 		close(beside.listener);
@@ -145,6 +145,7 @@ static void accept_one(void)
 		_exit(0);
 	}
 	close(fd);
+	return true;
 }
 
 static _Noreturn void judge(int life, int shm_fd)
@@ -170,8 +171,11 @@ static _Noreturn void judge(int life, int shm_fd)
 		if (p[0].revents)
 			break;
 		if (p[1].revents)
-			accept_one();
+			(void)accept_one();
 	}
+	/* A short program may have begun and ended before this process came to run. */
+	while (poll(&p[1], 1, 0) > 0 && accept_one())
+		;
 	close(beside.listener);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
