@@ -284,6 +284,8 @@ void prove_ir_write_unknown(struct ir_frame *fr, const struct ptx_opnd *o);
 /* ... that all threads of the block are given. */
 void prove_ir_write_common(struct ir_frame *fr, const struct ptx_opnd *o);
 uint32_t prove_ir_const(struct ir_frame *fr, unsigned w, uint64_t v);
+/* An operation of two values; a comparison has one bit, others are as wide as a. */
+uint32_t prove_ir_bin(struct ir_frame *fr, enum ex_op op, uint32_t a, uint32_t b);
 uint32_t prove_ir_resize(struct ir_frame *fr, uint32_t v, unsigned w, bool is_signed);
 /* bits.c: bfe, bfi, lop3, prmt, shf. False: not in a form that is known. */
 bool prove_ir_lower_bits(struct ir_frame *fr, const struct ptx_stmt *s);

@@ -8,19 +8,14 @@
  */
 #include "prove/ir.h"
 
-static uint32_t bin(struct ir_frame *fr, enum ex_op op, uint32_t a, uint32_t b)
-{
-	return prove_ir_value(fr, op, fr->ir->width.v[a], a, b, IR_NONE);
-}
-
 static uint32_t shifted(struct ir_frame *fr, enum ex_op op, uint32_t v, uint64_t by)
 {
-	return by ? bin(fr, op, v, prove_ir_const(fr, fr->ir->width.v[v], by)) : v;
+	return by ? prove_ir_bin(fr, op, v, prove_ir_const(fr, fr->ir->width.v[v], by)) : v;
 }
 
 static uint32_t masked(struct ir_frame *fr, uint32_t v, uint64_t mask)
 {
-	return bin(fr, EX_AND, v, prove_ir_const(fr, fr->ir->width.v[v], mask));
+	return prove_ir_bin(fr, EX_AND, v, prove_ir_const(fr, fr->ir->width.v[v], mask));
 }
 
 /* The low 8 bits of an operand that says a place or a length, w bits wide. */
@@ -49,10 +44,13 @@ static bool lower_bfe(struct ir_frame *fr, const struct ptx_stmt *s, unsigned w,
 		if (!is_signed && at + n < w)
 			v = masked(fr, v, prove_ex_mask((unsigned)n));
 	} else { /* a shift by the width or more is 0, so that all of it is the mask */
-		v = bin(fr, EX_LSHR, prove_ir_operand(fr, &s->ops[1], w), place(fr, &s->ops[2], w));
+		v = prove_ir_bin(fr, EX_LSHR, prove_ir_operand(fr, &s->ops[1], w),
+				 place(fr, &s->ops[2], w));
 		one = prove_ir_const(fr, w, 1);
-		v = bin(fr, EX_AND, v,
-			bin(fr, EX_SUB, bin(fr, EX_SHL, one, place(fr, &s->ops[3], w)), one));
+		v = prove_ir_bin(
+			fr, EX_AND, v,
+			prove_ir_bin(fr, EX_SUB,
+				     prove_ir_bin(fr, EX_SHL, one, place(fr, &s->ops[3], w)), one));
 	}
 	prove_ir_write(fr, &s->ops[0], v, false);
 	return true;
@@ -70,7 +68,7 @@ static bool lower_bfi(struct ir_frame *fr, const struct ptx_stmt *s, unsigned w)
 	uint32_t a = prove_ir_operand(fr, &s->ops[1], w), b = prove_ir_operand(fr, &s->ops[2], w);
 	a = shifted(fr, EX_SHL, n < w ? masked(fr, a, low) : a, at);
 	b = masked(fr, b, ~(low << at));
-	prove_ir_write(fr, &s->ops[0], bin(fr, EX_OR, a, b), false);
+	prove_ir_write(fr, &s->ops[0], prove_ir_bin(fr, EX_OR, a, b), false);
 	return true;
 }
 
@@ -88,8 +86,8 @@ static bool lower_lop3(struct ir_frame *fr, const struct ptx_stmt *s)
 	for (unsigned k = 0; k < 8; k++) {
 		if (!(s->ops[4].imm >> k & 1))
 			continue;
-		uint32_t t = bin(fr, EX_AND, k & 4 ? x[0] : n[0], k & 2 ? x[1] : n[1]);
-		r = bin(fr, EX_OR, r, bin(fr, EX_AND, t, k & 1 ? x[2] : n[2]));
+		uint32_t t = prove_ir_bin(fr, EX_AND, k & 4 ? x[0] : n[0], k & 2 ? x[1] : n[1]);
+		r = prove_ir_bin(fr, EX_OR, r, prove_ir_bin(fr, EX_AND, t, k & 1 ? x[2] : n[2]));
 	}
 	prove_ir_write(fr, &s->ops[0], r, false);
 	return true;
@@ -101,7 +99,7 @@ static uint32_t both(struct ir_frame *fr, const struct ptx_stmt *s)
 	uint32_t a = prove_ir_operand(fr, &s->ops[1], 32), b = prove_ir_operand(fr, &s->ops[2], 32);
 
 	b = shifted(fr, EX_SHL, prove_ir_resize(fr, b, 64, false), 32);
-	return bin(fr, EX_OR, prove_ir_resize(fr, a, 64, false), b);
+	return prove_ir_bin(fr, EX_OR, prove_ir_resize(fr, a, 64, false), b);
 }
 
 /* prmt d, a, b, selector: each of its low four nibbles names a byte of both, or that byte's sign */
@@ -113,11 +111,11 @@ static bool lower_prmt(struct ir_frame *fr, const struct ptx_stmt *s)
 	for (unsigned i = 0; i < 4; i++) {
 		uint32_t which = masked(fr, shifted(fr, EX_LSHR, sel, 4 * i), 7);
 		uint32_t by = prove_ir_resize(fr, shifted(fr, EX_SHL, which, 3), 64, false);
-		uint32_t byte = prove_ir_resize(fr, bin(fr, EX_LSHR, v, by), 8, false);
+		uint32_t byte = prove_ir_resize(fr, prove_ir_bin(fr, EX_LSHR, v, by), 8, false);
 		uint32_t sign = prove_ir_resize(fr, shifted(fr, EX_LSHR, sel, 4 * i + 3), 1, false);
 		byte = prove_ir_value(fr, EX_ITE, 8, sign, shifted(fr, EX_ASHR, byte, 7), byte);
 		byte = shifted(fr, EX_SHL, prove_ir_resize(fr, byte, 32, false), 8 * i);
-		r = i ? bin(fr, EX_OR, r, byte) : byte;
+		r = i ? prove_ir_bin(fr, EX_OR, r, byte) : byte;
 	}
 	prove_ir_write(fr, &s->ops[0], r, false);
 	return true;
@@ -134,11 +132,11 @@ static bool lower_shf(struct ir_frame *fr, const struct ptx_stmt *s)
 		n = masked(fr, n, 31);
 	} else {
 		uint32_t most = prove_ir_const(fr, 32, 32);
-		uint32_t is_less = prove_ir_value(fr, EX_ULT, 1, n, most, IR_NONE);
+		uint32_t is_less = prove_ir_bin(fr, EX_ULT, n, most);
 		n = prove_ir_value(fr, EX_ITE, 32, is_less, n, most);
 	}
-	uint32_t v =
-		bin(fr, is_left ? EX_SHL : EX_LSHR, both(fr, s), prove_ir_resize(fr, n, 64, false));
+	uint32_t v = prove_ir_bin(fr, is_left ? EX_SHL : EX_LSHR, both(fr, s),
+				  prove_ir_resize(fr, n, 64, false));
 	if (is_left)
 		v = shifted(fr, EX_LSHR, v, 32);
 	prove_ir_write(fr, &s->ops[0], prove_ir_resize(fr, v, 32, false), false);

@@ -45,7 +45,7 @@ uint32_t prove_ir_value(struct ir_frame *fr, enum ex_op op, unsigned w, uint32_t
 	return d;
 }
 
-static uint32_t bin(struct ir_frame *fr, enum ex_op op, uint32_t a, uint32_t b)
+uint32_t prove_ir_bin(struct ir_frame *fr, enum ex_op op, uint32_t a, uint32_t b)
 {
 	bool is_test = op == EX_EQ || op == EX_ULT || op == EX_SLT;
 
@@ -95,11 +95,13 @@ static uint32_t spec(struct ir_frame *fr, enum prove_ex_spec s)
 /* The lane: the linear number of the thread, modulo 32 (CUDA guide, "SIMT architecture"). */
 uint32_t prove_ir_lane(struct ir_frame *fr)
 {
-	uint32_t yz = bin(fr, EX_ADD, bin(fr, EX_MUL, spec(fr, EX_TID_Z), spec(fr, EX_NTID_Y)),
-			  spec(fr, EX_TID_Y));
-	uint32_t t = bin(fr, EX_ADD, bin(fr, EX_MUL, yz, spec(fr, EX_NTID_X)), spec(fr, EX_TID_X));
+	uint32_t yz = prove_ir_bin(
+		fr, EX_ADD, prove_ir_bin(fr, EX_MUL, spec(fr, EX_TID_Z), spec(fr, EX_NTID_Y)),
+		spec(fr, EX_TID_Y));
+	uint32_t t = prove_ir_bin(fr, EX_ADD, prove_ir_bin(fr, EX_MUL, yz, spec(fr, EX_NTID_X)),
+				  spec(fr, EX_TID_X));
 
-	return bin(fr, EX_UREM, t, prove_ir_const(fr, 32, 32));
+	return prove_ir_bin(fr, EX_UREM, t, prove_ir_const(fr, 32, 32));
 }
 
 static uint32_t special(struct ir_frame *fr, struct ptx_str s)
@@ -133,7 +135,7 @@ static uint32_t address(struct ir_frame *fr, const struct ptx_opnd *o, unsigned 
 	uint32_t d = prove_ir_new_reg(fr->ir, w);
 	prove_ir_push(fr, IR_ADDR, d)->imm = obj;
 	if (o->off)
-		d = bin(fr, EX_ADD, d, prove_ir_const(fr, w, (uint64_t)o->off));
+		d = prove_ir_bin(fr, EX_ADD, d, prove_ir_const(fr, w, (uint64_t)o->off));
 	return d;
 }
 
@@ -147,8 +149,8 @@ static uint32_t packed(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w
 	for (unsigned i = 0; i < o->nsub; i++) {
 		uint32_t v = prove_ir_resize(fr, prove_ir_operand(fr, &o->sub[i], part), w, false);
 		if (i)
-			v = bin(fr, EX_SHL, v, prove_ir_const(fr, w, i * part));
-		r = i ? bin(fr, EX_OR, r, v) : v;
+			v = prove_ir_bin(fr, EX_SHL, v, prove_ir_const(fr, w, i * part));
+		r = i ? prove_ir_bin(fr, EX_OR, r, v) : v;
 	}
 	return r;
 }
@@ -165,7 +167,7 @@ uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigne
 		if (o->flags & PTX_OPND_NOT)
 			v = un(fr, EX_NOT, w, v);
 		else if (o->flags & PTX_OPND_NEG)
-			v = bin(fr, EX_SUB, prove_ir_const(fr, w, 0), v);
+			v = prove_ir_bin(fr, EX_SUB, prove_ir_const(fr, w, 0), v);
 		return v;
 	case PTX_OPND_INT:
 	case PTX_OPND_F32:
@@ -209,7 +211,9 @@ void prove_ir_write(struct ir_frame *fr, const struct ptx_opnd *o, uint32_t v, b
 	} else if (o->kind == PTX_OPND_VEC && o->nsub && w % o->nsub == 0) {
 		unsigned part = w / o->nsub;
 		for (unsigned i = 0; i < o->nsub; i++) {
-			uint32_t x = i ? bin(fr, EX_LSHR, v, prove_ir_const(fr, w, i * part)) : v;
+			uint32_t x =
+				i ? prove_ir_bin(fr, EX_LSHR, v, prove_ir_const(fr, w, i * part))
+				  : v;
 			prove_ir_write(fr, &o->sub[i], prove_ir_resize(fr, x, part, false), false);
 		}
 	} else {
@@ -295,25 +299,25 @@ static uint32_t compare(struct ir_frame *fr, const struct ptx_form *f, uint32_t 
 	for (unsigned i = 0; i < f->nmods; i++) {
 		switch (f->mods[i]) {
 		case PTX_MOD_EQ:
-			return bin(fr, EX_EQ, a, b);
+			return prove_ir_bin(fr, EX_EQ, a, b);
 		case PTX_MOD_NE:
-			return un(fr, EX_NOT, 1, bin(fr, EX_EQ, a, b));
+			return un(fr, EX_NOT, 1, prove_ir_bin(fr, EX_EQ, a, b));
 		case PTX_MOD_LT:
-			return bin(fr, lt, a, b);
+			return prove_ir_bin(fr, lt, a, b);
 		case PTX_MOD_LO:
-			return bin(fr, EX_ULT, a, b);
+			return prove_ir_bin(fr, EX_ULT, a, b);
 		case PTX_MOD_GT:
-			return bin(fr, lt, b, a);
+			return prove_ir_bin(fr, lt, b, a);
 		case PTX_MOD_HI:
-			return bin(fr, EX_ULT, b, a);
+			return prove_ir_bin(fr, EX_ULT, b, a);
 		case PTX_MOD_LE:
-			return un(fr, EX_NOT, 1, bin(fr, lt, b, a));
+			return un(fr, EX_NOT, 1, prove_ir_bin(fr, lt, b, a));
 		case PTX_MOD_LS:
-			return un(fr, EX_NOT, 1, bin(fr, EX_ULT, b, a));
+			return un(fr, EX_NOT, 1, prove_ir_bin(fr, EX_ULT, b, a));
 		case PTX_MOD_GE:
-			return un(fr, EX_NOT, 1, bin(fr, lt, a, b));
+			return un(fr, EX_NOT, 1, prove_ir_bin(fr, lt, a, b));
 		case PTX_MOD_HS:
-			return un(fr, EX_NOT, 1, bin(fr, EX_ULT, a, b));
+			return un(fr, EX_NOT, 1, prove_ir_bin(fr, EX_ULT, a, b));
 		default:
 			break;
 		}
@@ -337,7 +341,7 @@ static bool lower_setp(struct ir_frame *fr, const struct ptx_stmt *s)
 		enum ex_op op = ptx_form_has(f, PTX_MOD_OR)    ? EX_OR
 				: ptx_form_has(f, PTX_MOD_XOR) ? EX_XOR
 							       : EX_AND;
-		p = bin(fr, op, p, c);
+		p = prove_ir_bin(fr, op, p, c);
 	}
 	prove_ir_write(fr, &s->ops[0], p, false);
 	return true;
@@ -358,11 +362,12 @@ static bool lower_mul(struct ir_frame *fr, const struct ptx_stmt *s)
 	unsigned at = is_high ? 2 * w : to;
 	a = prove_ir_resize(fr, a, at, is_signed);
 	b = prove_ir_resize(fr, b, at, is_signed);
-	uint32_t v = bin(fr, EX_MUL, a, b);
+	uint32_t v = prove_ir_bin(fr, EX_MUL, a, b);
 	if (is_high)
-		v = prove_ir_resize(fr, bin(fr, EX_LSHR, v, prove_ir_const(fr, at, w)), w, false);
+		v = prove_ir_resize(fr, prove_ir_bin(fr, EX_LSHR, v, prove_ir_const(fr, at, w)), w,
+				    false);
 	if (f->op == PTX_OP_MAD)
-		v = bin(fr, EX_ADD, v, prove_ir_operand(fr, &s->ops[3], to));
+		v = prove_ir_bin(fr, EX_ADD, v, prove_ir_operand(fr, &s->ops[3], to));
 	prove_ir_write(fr, &s->ops[0], v, is_signed);
 	return true;
 }
@@ -403,7 +408,8 @@ static void lower_shift(struct ir_frame *fr, const struct ptx_stmt *s, enum ex_o
 		prove_ir_write(fr, &s->ops[0], prove_ir_resize(fr, v, w, false), false);
 		return;
 	}
-	prove_ir_write(fr, &s->ops[0], bin(fr, op, a, prove_ir_resize(fr, n, w, false)), false);
+	prove_ir_write(fr, &s->ops[0], prove_ir_bin(fr, op, a, prove_ir_resize(fr, n, w, false)),
+		       false);
 }
 
 static bool lower_two(struct ir_frame *fr, const struct ptx_stmt *s, enum ptx_type t)
@@ -433,11 +439,11 @@ static bool lower_two(struct ir_frame *fr, const struct ptx_stmt *s, enum ptx_ty
 	uint32_t a = prove_ir_operand(fr, &s->ops[1], w), b = prove_ir_operand(fr, &s->ops[2], w),
 		 v;
 	if (f->op == PTX_OP_MIN)
-		v = prove_ir_value(fr, EX_ITE, w, bin(fr, op, a, b), a, b);
+		v = prove_ir_value(fr, EX_ITE, w, prove_ir_bin(fr, op, a, b), a, b);
 	else if (f->op == PTX_OP_MAX)
-		v = prove_ir_value(fr, EX_ITE, w, bin(fr, op, a, b), b, a);
+		v = prove_ir_value(fr, EX_ITE, w, prove_ir_bin(fr, op, a, b), b, a);
 	else
-		v = bin(fr, op, a, b);
+		v = prove_ir_bin(fr, op, a, b);
 	prove_ir_write(fr, &s->ops[0], v, is_signed);
 	return true;
 }
@@ -463,14 +469,14 @@ static bool lower_one(struct ir_frame *fr, const struct ptx_stmt *s, enum ptx_ty
 		v = un(fr, EX_BREV, w, a);
 		break;
 	case PTX_OP_NEG:
-		v = bin(fr, EX_SUB, zero, a);
+		v = prove_ir_bin(fr, EX_SUB, zero, a);
 		break;
 	case PTX_OP_CNOT:
-		v = un(fr, EX_ZEXT, w, bin(fr, EX_EQ, a, zero));
+		v = un(fr, EX_ZEXT, w, prove_ir_bin(fr, EX_EQ, a, zero));
 		break;
 	case PTX_OP_ABS:
-		v = prove_ir_value(fr, EX_ITE, w, bin(fr, EX_SLT, a, zero),
-				   bin(fr, EX_SUB, zero, a), a);
+		v = prove_ir_value(fr, EX_ITE, w, prove_ir_bin(fr, EX_SLT, a, zero),
+				   prove_ir_bin(fr, EX_SUB, zero, a), a);
 		break;
 	default: /* cvta: generic addresses are the spaces' own here, see docs/prove.md */
 		v = a;
