@@ -372,11 +372,11 @@ bool prove_contract_check(struct contract *c)
 void prove_contract_check_accesses(struct contract *c)
 {
 	const struct ev *e = c->e;
-	bool *is_reached = BASE_NEWN(c->arena, bool, e->ir->blocks.n + 1);
-	enum smt_answer *x = BASE_NEWN(c->arena, enum smt_answer, e->accesses.n + 1);
 
 	if (!e->assumes.n)
 		return;
+	bool *is_reached = BASE_NEWN(c->arena, bool, e->ir->blocks.n + 1);
+	enum smt_answer *x = BASE_NEWN(c->arena, enum smt_answer, e->accesses.n + 1);
 	c->npins = prove_pins_find(e, c->pin);
 	for (size_t i = e->accesses.n; i-- > 0;) {
 		const struct ev_access *a = &e->accesses.v[i];
