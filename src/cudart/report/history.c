@@ -74,14 +74,11 @@ static bool is_half_full(const struct history *h)
 }
 
 /* No detector of the run judges two launches: that there were such is said, once. */
-static void note_unordered(const uint64_t unordered[RACE_HISTORY_ROW / 64])
+static void note_unordered(void)
 {
 	static uint64_t *noted;
-	uint64_t any = 0;
 
-	for (unsigned i = 0; i < RACE_HISTORY_ROW / 64; i++)
-		any |= unordered[i];
-	if (any && !noted && !rt_oracle_is_on())
+	if (!noted && !rt_oracle_is_on())
 		noted = race_shm_gap(RACE_GAP_LAUNCHES, "", RACE_GAP_UNORDERED, 1);
 }
 
@@ -111,14 +108,17 @@ static void note_beside(void)
 static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HISTORY_ROW / 64],
 		     const uint64_t perhaps[RACE_HISTORY_ROW / 64])
 {
+	uint64_t any = 0;
+
 	(void)arg;
-	if (!is_past_judged) {
-		note_unordered(unordered);
-		return;
-	}
 	for (unsigned i = 0; i < RACE_HISTORY_ROW / 64; i++)
-		if (unordered[i])
-			note_beside();
+		any |= unordered[i];
+	if (any && is_past_judged)
+		note_beside();
+	else if (any)
+		note_unordered();
+	if (!is_past_judged)
+		return;
 	set_row(rows + RACE_HISTORY_ROW, grid, perhaps);
 	set_row(rows, grid, unordered);
 }
