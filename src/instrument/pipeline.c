@@ -396,10 +396,8 @@ static int run_passes(struct inst_ctx *cx)
 	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
 		if (cx->opt->sanitize & 1u << i && !run_detector(cx, inst_detectors[i]))
 			return BASE_EXIT_INTERNAL;
-	if (!one_pass(cx, INST_PASS_SITES))
-		return BASE_EXIT_INTERNAL;
-	inst_drop_unused(cx);
-	return 0;
+	inst_drop_unused(cx); /* what it leaves is verified with the tables of sites */
+	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
 }
 
 static bool is_shared_access(const struct ptx_stmt *s)
