@@ -1,41 +1,28 @@
 /*
- * atomic.c - atom and red: read-modify-write, lane by lane, with the host's atomics.
+ * atomic.c - atom and red: read-modify-write, with the host's atomics (atomic_ops.c).
  *
- * Each (operation, type) is one function on the bytes in memory; integer add, and, or, xor, exch,
- * cas are the host's own, the rest loop over compare-and-swap until that succeeds. Vectors are one
+ * Lanes whose atomics nothing follows are one batch: at one address they are one atomic of the
+ * host, and in the block's shared memory none is needed. Others go lane by lane. Vectors are one
  * atomic an element (PTX ISA 9.7.13, atom). 16 bytes: by cmpxchg16b, or one lock where it isn't.
  *
  * multimem.red is a red on each memory that its address stands for (memory/multicast.c).
  *
- * Misses: without cmpxchg16b 16 bytes aren't atomic beside fewer. Costs: 20 to 40 cycles a lane.
+ * Misses: without cmpxchg16b 16 bytes aren't atomic beside fewer. Costs: 20 to 40 cycles a lane,
+ * 5 to 20 in a batch.
  */
-#include "cpu/memory/resolve.h"
-#include "cpu/arch.h"
 #include "cpu/deferred.h"
 #include "cpu/events.h"
+#include "cpu/exec/atomic_ops.h"
+#include "cpu/memory/resolve.h"
 
 #include <string.h>
 
 #define MAX_VEC 8
 
-union value {
-	uint16_t u16;
-	uint32_t u32;
-	uint64_t u64;
-	uint64_t half[2];
-	float f32;
-	double f64;
-};
-
-/* Does the operation on the bytes at p; *old gets the previous value. is_ftz: f32 additions flush
- * subnormals (global memory only, as the ISA says of its implementations). */
-typedef void rmw_fn(void *p, const union value *b, const union value *c, union value *old,
-		    bool is_ftz);
-
 struct atomic {
 	struct cpu_acc acc;
 	struct cpu_addr addr;
-	rmw_fn *fn;
+	const struct atomic_op *op;
 	uint8_t n;
 	bool has_dst, is_cas, is_packed, is_multimem;
 	bool is_attempt; /* compare-and-swap, exchange: it may be tried until it succeeds */
@@ -43,248 +30,10 @@ struct atomic {
 	uint32_t dst[MAX_VEC], b[MAX_VEC], c[MAX_VEC];
 };
 
-/* ---- integers --------------------------------------------------------------------------- */
-
-#define HOST(name, T, field, builtin)                                                              \
-	static void name(void *p, const union value *b, const union value *c, union value *old,    \
-			 bool is_ftz)                                                              \
-	{                                                                                          \
-		(void)c, (void)is_ftz;                                                             \
-		old->field = builtin((T *)p, b->field, __ATOMIC_SEQ_CST);                          \
-	}
-HOST(add_32, uint32_t, u32, __atomic_fetch_add)
-HOST(add_64, uint64_t, u64, __atomic_fetch_add)
-HOST(and_32, uint32_t, u32, __atomic_fetch_and)
-HOST(and_64, uint64_t, u64, __atomic_fetch_and)
-HOST(or_32, uint32_t, u32, __atomic_fetch_or)
-HOST(or_64, uint64_t, u64, __atomic_fetch_or)
-HOST(xor_32, uint32_t, u32, __atomic_fetch_xor)
-HOST(xor_64, uint64_t, u64, __atomic_fetch_xor)
-HOST(exch_32, uint32_t, u32, __atomic_exchange_n)
-HOST(exch_64, uint64_t, u64, __atomic_exchange_n)
-
-#define CAS(name, T, field)                                                                        \
-	static void name(void *p, const union value *b, const union value *c, union value *old,    \
-			 bool is_ftz)                                                              \
-	{                                                                                          \
-		(void)is_ftz;                                                                      \
-		T was = b->field;                                                                  \
-		__atomic_compare_exchange_n((T *)p, &was, c->field, false, __ATOMIC_SEQ_CST,       \
-					    __ATOMIC_SEQ_CST);                                     \
-		old->field = was;                                                                  \
-	}
-CAS(cas_16, uint16_t, u16)
-CAS(cas_32, uint32_t, u32)
-CAS(cas_64, uint64_t, u64)
-
-/* `next` is an expression of was (T), b. */
-#define LOOP(name, T, field, next)                                                                 \
-	static void name(void *p, const union value *b, const union value *c, union value *old,    \
-			 bool is_ftz)                                                              \
-	{                                                                                          \
-		(void)c, (void)is_ftz;                                                             \
-		T was = __atomic_load_n((T *)p, __ATOMIC_RELAXED);                                 \
-		while (!__atomic_compare_exchange_n((T *)p, &was, (T)(next), true,                 \
-						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))           \
-			;                                                                          \
-		old->field = was;                                                                  \
-	}
-LOOP(min_u32, uint32_t, u32, was < b->u32 ? was : b->u32)
-LOOP(max_u32, uint32_t, u32, was > b->u32 ? was : b->u32)
-LOOP(min_s32, uint32_t, u32, (int32_t)was < (int32_t)b->u32 ? was : b->u32)
-LOOP(max_s32, uint32_t, u32, (int32_t)was > (int32_t)b->u32 ? was : b->u32)
-LOOP(min_u64, uint64_t, u64, was < b->u64 ? was : b->u64)
-LOOP(max_u64, uint64_t, u64, was > b->u64 ? was : b->u64)
-LOOP(min_s64, uint64_t, u64, (int64_t)was < (int64_t)b->u64 ? was : b->u64)
-LOOP(max_s64, uint64_t, u64, (int64_t)was > (int64_t)b->u64 ? was : b->u64)
-LOOP(inc_u32, uint32_t, u32, was >= b->u32 ? 0 : was + 1)
-LOOP(dec_u32, uint32_t, u32, was == 0 || was > b->u32 ? b->u32 : was - 1)
-
-/* ---- floating point ------------------------------------------------------------------------ */
-
-static uint32_t bits_of(float f)
-{
-	uint32_t u;
-
-	memcpy(&u, &f, sizeof(u));
-	return u;
-}
-
-static float float_of(uint32_t u)
-{
-	float f;
-
-	memcpy(&f, &u, sizeof(f));
-	return f;
-}
-
-static uint32_t flush(uint32_t u)
-{
-	return u & 0x7f800000u ? u : u & 0x80000000u;
-}
-
-static uint32_t sum_f32(uint32_t a, uint32_t b, bool is_ftz)
-{
-	float s = is_ftz ? float_of(flush(a)) + float_of(flush(b)) : float_of(a) + float_of(b);
-
-	if (s != s)
-		return 0x7fffffffu;
-	return is_ftz ? flush(bits_of(s)) : bits_of(s);
-}
-
-/* A NaN passes through, quieted, the one in memory before the operand's, and one that the sum makes
- * is negative: neither the compiler nor the host's kind may choose. As seen on an H100. */
-static uint64_t sum_f64(uint64_t a, uint64_t b)
-{
-	const uint64_t body = UINT64_MAX >> 1, inf = 0x7ffull << 52, quiet = 1ull << 51;
-	double x, y;
-
-	if ((a & body) > inf)
-		return a | quiet;
-	if ((b & body) > inf)
-		return b | quiet;
-	memcpy(&x, &a, sizeof(x));
-	memcpy(&y, &b, sizeof(y));
-	x += y;
-	memcpy(&a, &x, sizeof(a));
-	return x != x ? ~0ull << 51 : a;
-}
-
-LOOP(add_f32, uint32_t, u32, sum_f32(was, b->u32, is_ftz))
-LOOP(add_f64, uint64_t, u64, sum_f64(was, b->u64))
-
-static float from_f16(uint16_t h)
-{
-	uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h >> 10 & 31u, f = h & 0x3ffu;
-
-	if (e == 31)
-		return float_of(sign | 0x7f800000u | f << 13);
-	if (e)
-		return float_of(sign | (e + 112) << 23 | f << 13);
-	float v = (float)f * 0x1p-24f;
-	return sign ? -v : v;
-}
-
-static uint16_t to_f16(float v)
-{
-	uint32_t u = bits_of(v), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
-
-	if (a > 0x7f800000u)
-		return 0x7fff;
-	if (a >= 0x477ff000u) /* 65520 and above round to infinity */
-		return (uint16_t)(sign | 0x7c00u);
-	if (a < 0x38800000u) {
-		/* Subnormal: the addition rounds at 2^-24. */
-		uint32_t r = bits_of(float_of(a) + 0.5f);
-		return (uint16_t)(sign | (r - 0x3f000000u));
-	}
-	a += 0xfffu + (a >> 13 & 1u);
-	return (uint16_t)(sign | (a - 0x38000000u) >> 13);
-}
-
-static float from_bf16(uint16_t h)
-{
-	return float_of((uint32_t)h << 16);
-}
-
-static uint16_t to_bf16(float v)
-{
-	uint32_t u = bits_of(v);
-
-	if ((u & 0x7fffffffu) > 0x7f800000u)
-		return 0x7fff;
-	return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
-}
-
-/* The sum of two 16-bit floats rounded to f32 first rounds the same: 24 >= 2 * 11 + 2. */
-static uint16_t sum_f16(uint16_t a, uint16_t b)
-{
-	return to_f16(from_f16(a) + from_f16(b));
-}
-
-static uint16_t sum_bf16(uint16_t a, uint16_t b)
-{
-	return to_bf16(from_bf16(a) + from_bf16(b));
-}
-
-/* As min and max of the type: a number wins over NaN, -0 is below +0. */
-static uint16_t pick_16(uint16_t a, uint16_t b, float x, float y, bool is_max)
-{
-	if (x != x)
-		return y != y ? 0x7fff : b;
-	if (y != y)
-		return a;
-	if (x == y)
-		return (a & 0x8000u) != 0 ? (is_max ? b : a) : (is_max ? a : b);
-	return (x < y) == is_max ? b : a;
-}
-
-static uint16_t min_16f(uint16_t a, uint16_t b)
-{
-	return pick_16(a, b, from_f16(a), from_f16(b), false);
-}
-
-static uint16_t max_16f(uint16_t a, uint16_t b)
-{
-	return pick_16(a, b, from_f16(a), from_f16(b), true);
-}
-
-static uint16_t min_16b(uint16_t a, uint16_t b)
-{
-	return pick_16(a, b, from_bf16(a), from_bf16(b), false);
-}
-
-static uint16_t max_16b(uint16_t a, uint16_t b)
-{
-	return pick_16(a, b, from_bf16(a), from_bf16(b), true);
-}
-
-static uint32_t both(uint16_t (*fn)(uint16_t, uint16_t), uint32_t a, uint32_t b)
-{
-	return (uint32_t)fn((uint16_t)(a >> 16), (uint16_t)(b >> 16)) << 16 |
-	       fn((uint16_t)a, (uint16_t)b);
-}
-
-LOOP(add_f16, uint16_t, u16, sum_f16(was, b->u16))
-LOOP(add_bf16, uint16_t, u16, sum_bf16(was, b->u16))
-LOOP(min_f16, uint16_t, u16, min_16f(was, b->u16))
-LOOP(max_f16, uint16_t, u16, max_16f(was, b->u16))
-LOOP(min_bf16, uint16_t, u16, min_16b(was, b->u16))
-LOOP(max_bf16, uint16_t, u16, max_16b(was, b->u16))
-LOOP(add_f16x2, uint32_t, u32, both(sum_f16, was, b->u32))
-LOOP(add_bf16x2, uint32_t, u32, both(sum_bf16, was, b->u32))
-LOOP(min_f16x2, uint32_t, u32, both(min_16f, was, b->u32))
-LOOP(max_f16x2, uint32_t, u32, both(max_16f, was, b->u32))
-LOOP(min_bf16x2, uint32_t, u32, both(min_16b, was, b->u32))
-LOOP(max_bf16x2, uint32_t, u32, both(max_16b, was, b->u32))
-
-/* ---- 16 bytes ------------------------------------------------------------------------------ */
-
-static void cas_128(void *p, const union value *b, const union value *c, union value *old,
-		    bool is_ftz)
-{
-	uint64_t was[2] = {b->half[0], b->half[1]};
-
-	(void)is_ftz;
-	cpu_arch_swap_128(p, was, c->half);
-	memcpy(old->half, was, sizeof(was));
-}
-
-static void exch_128(void *p, const union value *b, const union value *c, union value *old,
-		     bool is_ftz)
-{
-	uint64_t was[2] = {0, 0};
-
-	(void)c, (void)is_ftz;
-	while (!cpu_arch_swap_128(p, was, b->half))
-		;
-	memcpy(old->half, was, sizeof(was));
-}
-
 /* ---- execution ------------------------------------------------------------------------------- */
 
 static inline void get(struct cpu_warp *w, uint32_t slot, unsigned width, unsigned lane,
-		       union value *v)
+		       union atomic_value *v)
 {
 	switch (width) {
 	case 2:
@@ -304,7 +53,7 @@ static inline void get(struct cpu_warp *w, uint32_t slot, unsigned width, unsign
 }
 
 static inline void put(struct cpu_warp *w, uint32_t slot, unsigned width, unsigned lane,
-		       const union value *v)
+		       const union atomic_value *v)
 {
 	switch (width) {
 	case 2:
@@ -324,7 +73,8 @@ static inline void put(struct cpu_warp *w, uint32_t slot, unsigned width, unsign
 }
 
 /* A compare-and-swap that failed is a read (8.2.2). */
-static bool is_write(const struct atomic *a, const union value *b, const union value *old)
+static bool is_write(const struct atomic *a, const union atomic_value *b,
+		     const union atomic_value *old)
 {
 	if (!a->is_cas)
 		return true;
@@ -408,11 +158,12 @@ static uint8_t *find_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigne
 
 /* One window that holds all lanes, aligned; false: they are to be found one by one. */
 static bool find_all(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
-		     const uint64_t *addr, struct cpu_window *win)
+		     const uint64_t *addr, struct cpu_window *win, bool *is_one)
 {
 	const struct atomic *a = in->aux;
 	struct cpu_span s = cpu_span_of(addr, mask);
 
+	*is_one = s.lo == s.hi;
 	return !(s.all & (a->step - 1)) && s.hi <= UINT64_MAX - a->step &&
 	       cpu_window_find(w, in, (enum ptx_space)a->acc.space, s.lo, s.hi - s.lo + a->step,
 			       true, win) &&
@@ -425,7 +176,7 @@ static bool defer_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	const struct atomic *a = in->aux;
 
 	for (unsigned e = 0; e < a->n; e++, host += a->acc.width) {
-		union value b = {.u64 = 0};
+		union atomic_value b = {.u64 = 0};
 		get(w, a->b[e], a->acc.width, lane, &b);
 		cpu_deferred_add(w->worker->deferred, (struct cpu_update){host, a, b.u64});
 	}
@@ -437,8 +188,8 @@ static bool defer_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 void cpu_updates_do(const struct cpu_update *u, size_t n)
 {
 	for (const struct cpu_update *end = u + n; u < end; u++) {
-		union value b = {.u64 = u->value}, old;
-		((const struct atomic *)u->what)->fn(u->to, &b, &b, &old, true);
+		union atomic_value b = {.u64 = u->value}, old;
+		((const struct atomic *)u->what)->op->one(u->to, &b, &b, &old, true);
 	}
 }
 
@@ -447,7 +198,7 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 		    enum cpu_place place, struct lanes *all)
 {
 	const struct atomic *a = in->aux;
-	union value b, c, old;
+	union atomic_value b, c, old;
 	struct cpu_elem x = {.lane = lane, .bytes = a->acc.width, .host = host, .place = place};
 	bool is_changed = !a->is_attempt;
 
@@ -461,7 +212,7 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 		get(w, a->b[e], x.bytes, lane, &b);
 		if (a->c[e] != CPU_NOSLOT)
 			get(w, a->c[e], x.bytes, lane, &c);
-		a->fn(p, &b, &c, &old, x.place == CPU_PLACE_GLOBAL);
+		a->op->one(p, &b, &c, &old, x.place == CPU_PLACE_GLOBAL);
 		bool is_written = is_write(a, &b, &old);
 		if (a->is_attempt || w->worker->proof) {
 			bool differs = memcmp(p, &old, x.bytes) != 0;
@@ -481,6 +232,15 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 	return is_changed;
 }
 
+/* Is it one element that always writes, and neither model, judge nor proof asks for each lane? */
+static bool is_batch(const struct cpu_warp *w, const struct cpu_inst *in, enum cpu_place place)
+{
+	const struct atomic *a = in->aux;
+
+	return a->op->batch && a->n == 1 && !cpu_model_is_on(w) && !cpu_event_takes(w, in) &&
+	       !w->worker->proof && !(w->worker->deferred && place == CPU_PLACE_GLOBAL);
+}
+
 /* An exchange or compare-and-swap that changed nothing for any lane is most often a lock that is
  * held. It takes what a device's would, hundreds of instructions' time: otherwise thousands of
  * attempts are made, and judged, while a check delays the lock's holder. */
@@ -492,14 +252,26 @@ static enum cpu_step atomic_at(struct cpu_warp *w, const struct cpu_inst *in, ui
 	bool is_model = cpu_model_is_on(w);
 	enum ptx_sem sem = (enum ptx_sem)a->acc.sem;
 	struct lanes all;
-	bool is_done = true, is_changed = false;
+	bool is_done = true, is_changed = false, is_one;
 
 	all.is_wanted =
 		!is_model && !a->is_cas && !a->is_packed && a->n == 1 && cpu_event_takes(w, in);
 	all.mask = 0;
 	if (is_model && (sem == PTX_SEM_RELEASE || sem == PTX_SEM_ACQ_REL))
 		cpu_release(w, mask, (enum ptx_scope)a->acc.scope);
-	bool is_common = find_all(w, in, mask, addr, &win);
+	bool is_common = find_all(w, in, mask, addr, &win, &is_one);
+	if (is_common && is_batch(w, in, win.place)) {
+		bool has_dst = a->has_dst && a->dst[0] != CPU_NOSLOT;
+		a->op->batch(&(struct atomic_batch){.addr = addr,
+						    .delta = win.delta,
+						    .b = cpu_slot(w, a->b[0]),
+						    .d = has_dst ? cpu_slot(w, a->dst[0]) : NULL,
+						    .mask = mask,
+						    .is_one = is_one,
+						    .is_own = win.place == CPU_PLACE_SHARED,
+						    .is_ftz = win.place == CPU_PLACE_GLOBAL});
+		return CPU_OK;
+	}
 	CPU_EACH_LANE (l, mask) {
 		uint8_t *host = (uint8_t *)(uintptr_t)(addr[l] + win.delta);
 		if (!is_common)
@@ -536,52 +308,6 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-struct row {
-	enum ptx_mod op;
-	enum ptx_type type;
-	rmw_fn *fn;
-};
-
-static const struct row rows[] = {
-	{PTX_MOD_ADD, PTX_TYPE_U32, add_32},	  {PTX_MOD_ADD, PTX_TYPE_S32, add_32},
-	{PTX_MOD_ADD, PTX_TYPE_U64, add_64},	  {PTX_MOD_ADD, PTX_TYPE_S64, add_64},
-	{PTX_MOD_ADD, PTX_TYPE_F32, add_f32},	  {PTX_MOD_ADD, PTX_TYPE_F64, add_f64},
-	{PTX_MOD_ADD, PTX_TYPE_F16, add_f16},	  {PTX_MOD_ADD, PTX_TYPE_BF16, add_bf16},
-	{PTX_MOD_ADD, PTX_TYPE_F16X2, add_f16x2}, {PTX_MOD_ADD, PTX_TYPE_BF16X2, add_bf16x2},
-	{PTX_MOD_MIN, PTX_TYPE_F16, min_f16},	  {PTX_MOD_MIN, PTX_TYPE_BF16, min_bf16},
-	{PTX_MOD_MIN, PTX_TYPE_F16X2, min_f16x2}, {PTX_MOD_MIN, PTX_TYPE_BF16X2, min_bf16x2},
-	{PTX_MOD_MAX, PTX_TYPE_F16, max_f16},	  {PTX_MOD_MAX, PTX_TYPE_BF16, max_bf16},
-	{PTX_MOD_MAX, PTX_TYPE_F16X2, max_f16x2}, {PTX_MOD_MAX, PTX_TYPE_BF16X2, max_bf16x2},
-	{PTX_MOD_MIN, PTX_TYPE_U32, min_u32},	  {PTX_MOD_MIN, PTX_TYPE_S32, min_s32},
-	{PTX_MOD_MIN, PTX_TYPE_U64, min_u64},	  {PTX_MOD_MIN, PTX_TYPE_S64, min_s64},
-	{PTX_MOD_MAX, PTX_TYPE_U32, max_u32},	  {PTX_MOD_MAX, PTX_TYPE_S32, max_s32},
-	{PTX_MOD_MAX, PTX_TYPE_U64, max_u64},	  {PTX_MOD_MAX, PTX_TYPE_S64, max_s64},
-	{PTX_MOD_INC, PTX_TYPE_U32, inc_u32},	  {PTX_MOD_DEC, PTX_TYPE_U32, dec_u32},
-	{PTX_MOD_AND, PTX_TYPE_B32, and_32},	  {PTX_MOD_AND, PTX_TYPE_B64, and_64},
-	{PTX_MOD_OR, PTX_TYPE_B32, or_32},	  {PTX_MOD_OR, PTX_TYPE_B64, or_64},
-	{PTX_MOD_XOR, PTX_TYPE_B32, xor_32},	  {PTX_MOD_XOR, PTX_TYPE_B64, xor_64},
-	{PTX_MOD_EXCH, PTX_TYPE_B32, exch_32},	  {PTX_MOD_EXCH, PTX_TYPE_B64, exch_64},
-	{PTX_MOD_EXCH, PTX_TYPE_B128, exch_128},  {PTX_MOD_CAS, PTX_TYPE_B16, cas_16},
-	{PTX_MOD_CAS, PTX_TYPE_B32, cas_32},	  {PTX_MOD_CAS, PTX_TYPE_B64, cas_64},
-	{PTX_MOD_CAS, PTX_TYPE_B128, cas_128},	  {PTX_MOD_EXCH, PTX_TYPE_U32, exch_32},
-	{PTX_MOD_EXCH, PTX_TYPE_S32, exch_32},	  {PTX_MOD_EXCH, PTX_TYPE_F32, exch_32},
-	{PTX_MOD_EXCH, PTX_TYPE_U64, exch_64},	  {PTX_MOD_EXCH, PTX_TYPE_S64, exch_64},
-	{PTX_MOD_EXCH, PTX_TYPE_F64, exch_64},	  {PTX_MOD_CAS, PTX_TYPE_U32, cas_32},
-	{PTX_MOD_CAS, PTX_TYPE_S32, cas_32},	  {PTX_MOD_CAS, PTX_TYPE_U64, cas_64},
-	{PTX_MOD_CAS, PTX_TYPE_S64, cas_64},	  {PTX_MOD_AND, PTX_TYPE_U32, and_32},
-	{PTX_MOD_AND, PTX_TYPE_S32, and_32},	  {PTX_MOD_OR, PTX_TYPE_U32, or_32},
-	{PTX_MOD_OR, PTX_TYPE_S32, or_32},	  {PTX_MOD_XOR, PTX_TYPE_U32, xor_32},
-	{PTX_MOD_XOR, PTX_TYPE_S32, xor_32},
-};
-
-static rmw_fn *find_fn(const struct ptx_form *f)
-{
-	for (size_t i = 0; i < BASE_COUNTOF(rows); i++)
-		if (rows[i].type == f->types[0] && ptx_form_has(f, rows[i].op))
-			return rows[i].fn;
-	return NULL;
-}
-
 /* The slots of an operand with n elements; false: it has another number. */
 static bool slots_of(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t, bool is_dst,
 		     unsigned n, uint32_t *slots)
@@ -613,9 +339,9 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 		f->op == PTX_OP_RED_ASYNC && !ptx_form_has(f, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES);
 	if (!is_atom && f->op != PTX_OP_RED && !is_async && f->op != PTX_OP_MULTIMEM_RED)
 		return CPU_NOT_MINE;
-	rmw_fn *fn = f->ntypes ? find_fn(f) : NULL;
+	const struct atomic_op *op = atomic_op_of(f);
 	bool is_cas = ptx_form_has(f, PTX_MOD_CAS);
-	if (!fn || f->has_unknown_mod || f->vec > MAX_VEC)
+	if (!op || f->has_unknown_mod || f->vec > MAX_VEC)
 		return cpu_dec_unsupported(d, in, "no such operation or type");
 	if (s->nops < at + 2u + is_cas)
 		return cpu_dec_unsupported(d, in, "operands missing");
@@ -628,7 +354,7 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 				  .proxy = f->proxy,
 				  .width = f->width,
 				  .vec = f->vec};
-	a->fn = fn;
+	a->op = op;
 	a->n = f->vec;
 	a->step = (uint32_t)f->width * f->vec;
 	a->has_dst = is_atom;
