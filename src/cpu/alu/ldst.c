@@ -319,6 +319,20 @@ static enum cpu_step exec_next(struct cpu_warp *w, const struct cpu_inst *in, ui
 	return exec_ld_st(w, in, mask);
 }
 
+/* A parameter of the kernel by its name: one place for all lanes. */
+static enum cpu_step exec_param(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	uint8_t *p = (uint8_t *)(uintptr_t)w->grid->params + m->addr.off;
+
+	if ((uint64_t)m->addr.off + m->step > w->grid->nparam_bytes)
+		return exec_any(w, in, mask);
+	for (unsigned e = 0; e < m->n; e++, p += m->acc.width)
+		if (m->slot[e] != CPU_NOSLOT)
+			m->mover[e]->uniform(cpu_slot(w, m->slot[e]), p, mask);
+	return CPU_OK;
+}
+
 /* ld.acquire, st.release: what the host's threads exchange with the kernel by it (memory of both)
  * is ordered on the host's processor, too. */
 static enum cpu_step exec_ordered(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
@@ -478,6 +492,12 @@ static enum cpu_bound bind_elements(struct cpu_dec *d, struct cpu_inst *in, stru
 	return CPU_BOUND;
 }
 
+static bool is_kernel_param(const struct mem *m)
+{
+	return m->acc.space == PTX_SPACE_PARAM && m->acc.kind == CPU_ACC_LOAD && m->is_uniform &&
+	       (uint64_t)m->addr.off < CPU_PARAM_AREA && !((uint64_t)m->addr.off & (m->step - 1));
+}
+
 static struct mem *new_mem(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in,
 			   const struct ptx_opnd *address, bool is_store)
 {
@@ -529,6 +549,8 @@ static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, st
 		in->fn = exec_proven;
 	else if (cpu_dec_has_workers(d) && in->sub && f->space != PTX_SPACE_SHARED)
 		in->fn = exec_noted;
+	else if (is_kernel_param(m))
+		in->fn = exec_param;
 	m->access = f->space == PTX_SPACE_SHARED ? 0 : (uint8_t)(1 + cpu_use_of(in, is_store));
 	if (in->fn == exec_ld_st && m->use.first && m->is_near && m->acc.vec == 1 &&
 	    s->ops[is_store ? 1 : 0].kind != PTX_OPND_SINK)
@@ -559,16 +581,17 @@ enum cpu_bound CPU_BINDER(ldst)(struct cpu_dec *d, const struct ptx_stmt *s, str
 bool CPU_ISA_PASTE(cpu_jit_load, CPU_ISA_SUFFIX)(const struct cpu_inst *in, struct jit_load *out)
 {
 	const struct mem *m = in->aux;
+	bool is_param = in->fn == exec_param;
 
-	if (m->acc.kind != CPU_ACC_LOAD || !(m->is_near || m->is_uniform) || !in->sub ||
-	    m->acc.space == PTX_SPACE_SHARED_CLUSTER || (m->acc.width != 4 && m->acc.width != 8) ||
-	    m->n > BASE_COUNTOF(out->slot))
+	if (m->acc.kind != CPU_ACC_LOAD || !(m->is_near || m->is_uniform) ||
+	    !(in->sub || is_param) || m->acc.space == PTX_SPACE_SHARED_CLUSTER ||
+	    (m->acc.width != 4 && m->acc.width != 8) || m->n > BASE_COUNTOF(out->slot))
 		return false;
 	*out = (struct jit_load){.off = m->addr.off,
 				 .base = m->addr.base,
 				 .is_base32 = m->addr.is_base32,
 				 .space = m->acc.space,
-				 .access = m->access,
+				 .access = is_param ? 0 : m->access,
 				 .width = m->acc.width,
 				 .n = m->n,
 				 .ways = m->use.is_first ? (uint8_t)(1u << m->use.way) : 0};

@@ -35,6 +35,10 @@ bool CPU_ISA_PASTE(cpu_jit_find, CPU_ISA_SUFFIX)(struct cpu_warp *w, const struc
 	struct cpu_near near;
 	struct cpu_window win;
 
+	if (l->space == PTX_SPACE_PARAM) {
+		*host = (uint64_t)(uintptr_t)w->grid->params + (uint64_t)g->first;
+		return lo + bytes <= w->grid->nparam_bytes;
+	}
 	if (CPU_ISA_PASTE(cpu_jit_kind, CPU_ISA_SUFFIX)(w, l) != (enum jit_kind)g->kind)
 		return false;
 	if (l->base != CPU_NOSLOT)
