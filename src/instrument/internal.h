@@ -157,7 +157,6 @@ struct inst_ctx {
 	bool is_called;			 /* ... and the check of the current group is one */
 	uint32_t rng, cnt;		 /* registers */
 	uint32_t mask, clock, always;	 /* registers of the draw */
-	uint32_t state;			 /* by call: cnt alone */
 	uint32_t nlaunched;		 /* kernels so far, with this one */
 	uint32_t within;		 /* predicate: the launch keeps to prune's contract */
 	uint32_t const_left;		 /* bytes, in .const, that nothing of the module needs */

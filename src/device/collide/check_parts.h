@@ -25,7 +25,6 @@ RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) == 16, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) == 24, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_knobs, looks) == 56, "read below");
 
 #define KNOB(v, at) asm volatile("ld.const.u32 %0, [__collider_knobs+" #at "];" : "=r"(v))
 
@@ -88,18 +87,14 @@ DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t state)
 		dev_nap(__umulhi(random, ns), flags);
 }
 
-/* Is this execution checked? `random` is also for the delay. The chance is that of template
- * `thin`. */
+/* Is this execution checked? The caller has drawn it already (template `draw`), but for --sample.
+ * `random` is for the delay. */
 DEV_FN bool dev_is_drawn(uint32_t *state, uint32_t what, uint32_t *random)
 {
-	uint32_t looks, sample, rest;
+	uint32_t sample;
 
 	*random = dev_draw();
 	*state &= ~RACE_STATE_DRAWN;
-	KNOB(looks, 56);
-	rest = looks > 31 ? 0 : *state >> RACE_STATE_COUNT_AT >> looks;
-	if (looks == 0 || (rest && *random >> __clz((int)rest)))
-		return false;
 	KNOB(sample, 16);
 	if (sample > 1 && !__collider_chosen(dev_table(), RACE_CHECK_SITE(what)))
 		return false;

@@ -55,8 +55,7 @@ static void put_head(struct inst_ctx *cx, const struct inst_group *g, uint64_t s
 {
 	uint64_t what = g->first->site | (g->has_load ? RACE_CHECK_LOADS : 0) | shape;
 
-	inst_emit(cx, at, "check_head", NT,
-		  H(inst_reg(cx, cx->state), inst_int(cx, (int64_t)what)));
+	inst_emit(cx, at, "check_head", NT, H(inst_reg(cx, cx->cnt), inst_int(cx, (int64_t)what)));
 }
 
 /* The call of a function whose parameters are those of template `call`. */
@@ -64,7 +63,7 @@ static void put_call(struct inst_ctx *cx, const char *call, const char *name, st
 {
 	inst_want_check(cx, name);
 	inst_emit(cx, at, call, T((struct ptx_str){name, (uint32_t)strlen(name)}), NH);
-	inst_emit(cx, at, "check_state", NT, H(inst_reg(cx, cx->state)));
+	inst_emit(cx, at, "check_state", NT, H(inst_reg(cx, cx->cnt)));
 }
 
 static char *name_of(struct inst_ctx *cx, const char *what, const char *end)
@@ -72,7 +71,7 @@ static char *name_of(struct inst_ctx *cx, const char *what, const char *end)
 	return base_printf(cx->m->arena, "_%s_%s", what, end);
 }
 
-static bool call_rows(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
+static void call_rows(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
 {
 	struct inst_access *a = g->first;
 	bool is_wide = a->space != PTX_SPACE_SHARED;
@@ -83,10 +82,9 @@ static bool call_rows(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 	inst_put_argument(cx, at, is_wide ? 'a' : 's', 0, is_wide, place);
 	put_call(cx, is_wide ? "check_rows_x" : "check_rows_s",
 		 name_of(cx, "rows", is_wide ? "x" : "s"), at);
-	return true;
 }
 
-static bool call_copy(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
+static void call_copy(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
 {
 	struct inst_access *from = g->first, *to = g->last;
 	const struct ptx_opnd *cut = inst_copy_cut(to->stmt);
@@ -117,7 +115,6 @@ static bool call_copy(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 			 : bytes == 8 ? "8"
 				      : "16"),
 		 at);
-	return true;
 }
 
 /* ---- matrices ------------------------------------------------------------------------ */
@@ -233,7 +230,7 @@ static unsigned put_matrix(struct inst_ctx *cx, struct inst_group *g, uint64_t s
 	return n;
 }
 
-static bool call_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
+static void call_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
 {
 	unsigned stride;
 	uint64_t shape = inst_matrix_words(g->first->stmt->form, &stride);
@@ -243,10 +240,9 @@ static bool call_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_st
 		put_call(cx, "check_matrices", name_of(cx, "matrices", space), at);
 	else
 		put_call(cx, "check_matrix", name_of(cx, "matrix", space), at);
-	return true;
 }
 
-static bool call_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
+static void call_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
 {
 	struct inst_fragment x;
 	struct ptx_str type = inst_type_of((enum ptx_type)g->first->stmt->form->types[0]);
@@ -264,22 +260,31 @@ static bool call_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_
 	char *name = base_printf(cx->m->arena, "_%s_%.*s_%.*s", g->has_load ? "load" : "store",
 				 (int)x.shape.n, x.shape.p, (int)type.n, type.p);
 	put_call(cx, call, name, at);
-	return true;
 }
 
-/* needs: by_call.  keeps: the basic block.  False: this group must be inlined. */
-bool inst_call_ahead(struct inst_ctx *cx, struct inst_group *g)
+bool inst_is_called_ahead(const struct inst_group *g)
+{
+	return g->ahead == INST_AHEAD_ROWS || g->ahead == INST_AHEAD_COPY ||
+	       g->ahead == INST_AHEAD_MATRIX || g->ahead == INST_AHEAD_FRAGMENT;
+}
+
+/* needs: by_call, inst_is_called_ahead.  keeps: the user's instructions. */
+void inst_call_ahead(struct inst_ctx *cx, struct inst_group *g)
 {
 	switch (g->ahead) {
 	case INST_AHEAD_ROWS:
-		return call_rows(cx, g, g->flush);
+		call_rows(cx, g, g->flush);
+		break;
 	case INST_AHEAD_COPY:
-		return call_copy(cx, g, g->flush);
+		call_copy(cx, g, g->flush);
+		break;
 	case INST_AHEAD_MATRIX:
-		return call_matrix(cx, g, g->flush);
+		call_matrix(cx, g, g->flush);
+		break;
 	case INST_AHEAD_FRAGMENT:
-		return call_fragment(cx, g, g->flush);
+		call_fragment(cx, g, g->flush);
+		break;
 	default:
-		return false;
+		break;
 	}
 }

@@ -3,9 +3,10 @@
  * code.
  *
  * In a function with many groups, inlined blocks would dominate the time of ptxas and the
- * registers. There a group becomes straight-line code: addresses (a null address where the guard is
- * false), values, and a call for every four items. The call returns which second readings differed;
- * only uses of speculated values test that, and a use that counts is one predicated store.
+ * registers. There a group becomes the draw (template `draw`) and straight-line code: addresses (a
+ * null address where the guard is false), values, and a call for every four items. The call returns
+ * which second readings differed; only uses of speculated values test that, and a use that counts
+ * is one predicated store.
  *
  * Misses nothing that inlined code finds; what has another shape (shared::cluster, more than four
  * pieces) stays inlined; for groups of ahead.c see ahead_call.c. Costs: see
@@ -381,7 +382,7 @@ static void emit_call(struct inst_ctx *cx, struct inst_call *c, bool follows, bo
 		value[i] = value_of(cx, c, &c->item[i], at);
 	}
 	inst_emit(cx, at, "check_head", NT,
-		  H(inst_reg(cx, cx->state), inst_int(cx, what_of_call(c, follows, has_load))));
+		  H(inst_reg(cx, cx->cnt), inst_int(cx, what_of_call(c, follows, has_load))));
 	for (unsigned i = 0; i < n; i++) {
 		bool is_none = i >= c->n;
 		inst_put_argument(cx, at, is_shared ? 's' : 'a', i, !is_shared,
@@ -396,12 +397,20 @@ static void emit_call(struct inst_ctx *cx, struct inst_call *c, bool follows, bo
 		  NH);
 	if (c->mask != PTX_NO_REG)
 		inst_emit(cx, at, "check_result", NT,
-			  H(inst_reg(cx, cx->state), inst_reg(cx, c->mask)));
+			  H(inst_reg(cx, cx->cnt), inst_reg(cx, c->mask)));
 	else
-		inst_emit(cx, at, "check_state", NT, H(inst_reg(cx, cx->state)));
+		inst_emit(cx, at, "check_state", NT, H(inst_reg(cx, cx->cnt)));
 }
 
-/* needs: captured accesses.  keeps: the basic block. */
+/* What an earlier execution found is over where the draw skips this one. */
+void inst_clear_hits(struct inst_ctx *cx, const struct inst_call *c, struct ptx_stmt *at)
+{
+	for (; c; c = c->next)
+		if (c->mask != PTX_NO_REG)
+			inst_emit(cx, at, "zero", NT, H(inst_reg(cx, c->mask)));
+}
+
+/* needs: captured accesses, the draw.  keeps: the user's instructions. */
 void inst_emit_calls(struct inst_ctx *cx, const struct inst_group *g, struct inst_call *calls)
 {
 	struct ptx_stmt *at = g->flush;

@@ -220,14 +220,19 @@ static void begin_thin(struct inst_ctx *cx, struct ptx_stmt *at)
 		  H(inst_reg(cx, cx->always), inst_reg(cx, cx->clock), inst_reg(cx, cx->cnt)));
 }
 
+void inst_emit_draw(struct inst_ctx *cx, struct ptx_label *skip, struct ptx_stmt *at)
+{
+	inst_emit(cx, at, "draw", NT,
+		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->mask), inst_reg(cx, cx->always),
+		    inst_reg(cx, cx->clock), ptx_opnd_label(skip)));
+}
+
 static struct draw begin_draw(struct inst_ctx *cx, const struct inst_group *g)
 {
 	struct draw d = {ptx_new_label(cx->m, cx->f), ptx_new_label(cx->m, cx->f),
 			 ptx_new_label(cx->m, cx->f)};
 
-	inst_emit(cx, g->flush, "draw", NT,
-		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->mask), inst_reg(cx, cx->always),
-		    inst_reg(cx, cx->clock), ptx_opnd_label(d.skip)));
+	inst_emit_draw(cx, d.skip, g->flush);
 	inst_emit(cx, g->flush, "is_sampled", T(cx->k, KNOB(sample)), H(ptx_opnd_label(d.sampled)));
 	inst_emit_label(cx, g->flush, d.go);
 	if (!cold_place(g, g->flush))
@@ -361,7 +366,7 @@ static void flush_counts(struct inst_ctx *cx, struct ptx_stmt *at)
 		inst_emit(cx, at, "branch_if", NT, H(p, ptx_opnd_label(over)));
 	}
 	if (cx->by_call)
-		inst_emit(cx, at, "flush_call", NT, H(inst_reg(cx, cx->state)));
+		inst_emit(cx, at, "flush_call", NT, H(inst_reg(cx, cx->cnt)));
 	else
 		inst_emit(cx, at, cx->m->sm >= 80 ? "flush_redux" : "flush",
 			  T(cx->k, KNOB(rt), checked, inst_num(RACE_COUNTERS - 1),
@@ -431,10 +436,6 @@ static bool has_call(const struct ptx_func *f)
 /* One group, inlined. */
 static void inline_group(struct inst_ctx *cx, struct inst_group *g)
 {
-	if (cx->by_call) { /* four registers while the check runs */
-		inst_emit(cx, g->flush, "salt", T(cx->k, KNOB(seed)), H(inst_reg(cx, cx->rng)));
-		begin_thin(cx, g->flush);
-	}
 	if (g->ahead == INST_AHEAD_BULK || g->ahead == INST_AHEAD_TENSOR)
 		check_bulk(cx, g);
 	else if (g->ahead == INST_AHEAD_TMEM)
@@ -443,21 +444,38 @@ static void inline_group(struct inst_ctx *cx, struct inst_group *g)
 		check_group(cx, g);
 }
 
+/* One group: the draw, and calls, or one ahead of the instruction (calls is NULL). */
+static void call_group(struct inst_ctx *cx, struct inst_group *g, struct inst_call *calls)
+{
+	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
+
+	inst_clear_hits(cx, calls, g->flush);
+	inst_emit_draw(cx, skip, g->flush);
+	if (calls)
+		inst_emit_calls(cx, g, calls);
+	else
+		inst_call_ahead(cx, g);
+	thin(cx, g->flush);
+	inst_emit_label(cx, g->flush, skip);
+}
+
 static void one_group(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *top)
 {
 	struct inst_call *calls = cx->by_call ? inst_plan_calls(cx, g) : NULL;
 	struct ptx_label *over;
 
 	cx->stats->groups++;
-	if (cx->by_call && !g->is_pruned && inst_call_ahead(cx, g))
+	if (cx->by_call && !g->is_pruned && inst_is_called_ahead(g)) {
+		call_group(cx, g, NULL);
 		return;
+	}
 	cx->is_called = calls != NULL;
 	inst_begin_calls(cx, calls, top);
 	for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
 		inst_capture(cx, a, top, g->flush);
 	over = g->is_pruned ? inst_skip_within(cx, g->flush) : NULL;
 	if (calls)
-		inst_emit_calls(cx, g, calls);
+		call_group(cx, g, calls);
 	else
 		inline_group(cx, g);
 	inst_end_skip(cx, over, g->flush);
@@ -476,12 +494,18 @@ static struct ptx_opnd launches(struct inst_ctx *cx, struct ptx_stmt *top)
 	return n;
 }
 
-/* The registers that hold a thread's state where checks are inlined. */
+/* The registers that hold a thread's state. */
 static void seed(struct inst_ctx *cx, struct ptx_stmt *top)
 {
 	struct ptx_opnd late = inst_fresh(cx, PTX_TYPE_B32), spared = inst_fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd word = inst_reg(cx, cx->cnt);
 
 	inst_emit(cx, top, "salt", T(cx->k, KNOB(seed)), H(inst_reg(cx, cx->rng)));
+	if (cx->by_call) {
+		inst_emit(cx, top, "begin_call", NT, H(word, launches(cx, top)));
+		begin_thin(cx, top);
+		return;
+	}
 	inst_emit(cx, top, "place",
 		  T(inst_num(RACE_WAVE_AT), inst_num(RACE_WAVE_WARPS),
 		    inst_num(RACE_SPARE_FROM - 2), inst_num(RACE_SPARE_MOST)),
@@ -496,7 +520,7 @@ static void seed(struct inst_ctx *cx, struct ptx_stmt *top)
 		  T(cx->k, KNOB(looks), inst_num(RACE_LATE_MOST), inst_num(RACE_START_STEP),
 		    inst_num(RACE_STATE_CLASS_AT + RACE_SPARE_AT), inst_num(RACE_STATE_CLASS_AT),
 		    inst_num(RACE_STATE_COUNT_AT)),
-		  H(inst_reg(cx, cx->cnt), late, spared));
+		  H(word, late, spared));
 	begin_thin(cx, top);
 }
 
@@ -516,10 +540,7 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 	}
 	if (plan->has_pruned)
 		cx->within = inst_put_within(cx, top);
-	if (cx->by_call)
-		inst_emit(cx, top, "begin_call", NT, H(inst_reg(cx, cx->state), launches(cx, top)));
-	else
-		seed(cx, top);
+	seed(cx, top);
 	if (cx->f->is_entry && !plain)
 		count_launch(cx, top);
 }
@@ -547,7 +568,7 @@ void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan)
 		return;
 	}
 	cx->rng = new_reg(cx, PTX_TYPE_B32);
-	cx->cnt = cx->state = new_reg(cx, PTX_TYPE_B32);
+	cx->cnt = new_reg(cx, PTX_TYPE_B32);
 	cx->mask = new_reg(cx, PTX_TYPE_B32);
 	cx->clock = new_reg(cx, PTX_TYPE_B32);
 	cx->always = new_reg(cx, PTX_TYPE_PRED);

@@ -30,10 +30,11 @@ struct ptx_opnd inst_guard_and(struct inst_ctx *cx, const struct ptx_stmt *s, st
 			       struct ptx_stmt *at);
 void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a);
 
-/* ahead_call.c: joins loads of matrices that are checked by call; such a group by call. False: it
- * must be inlined. */
+/* ahead_call.c: joins loads of matrices that are checked by call; can a group of ahead.c be checked
+ * so? and the call. */
 void inst_join_matrices(struct inst_plan *plan);
-bool inst_call_ahead(struct inst_ctx *cx, struct inst_group *g);
+bool inst_is_called_ahead(const struct inst_group *g);
+void inst_call_ahead(struct inst_ctx *cx, struct inst_group *g);
 
 /* matrix.c: wmma.load, the same. */
 struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s);
@@ -103,8 +104,10 @@ struct inst_group *inst_plan_tmem(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_tmem(struct inst_ctx *cx, struct inst_group *g, struct ptx_opnd draw,
 		    struct ptx_stmt *at);
 
-/* collide.c: the fast path. */
+/* collide.c: the fast path; its first instructions, which go to `skip` unless this execution is
+ * drawn. */
 void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan);
+void inst_emit_draw(struct inst_ctx *cx, struct ptx_label *skip, struct ptx_stmt *at);
 
 /* skew.c: delays some warps at a kernel's entry, before `top`, and after barriers. */
 void inst_emit_skews(struct inst_ctx *cx, const struct inst_plan *plan, struct ptx_stmt *top);
@@ -123,10 +126,12 @@ uint32_t inst_value_reg(struct inst_ctx *cx, unsigned bits);
 struct ptx_str inst_launched_at(const struct inst_ctx *cx);
 /* Notes that __collider_check<suffix> is called. */
 void inst_want_check(struct inst_ctx *cx, const char *suffix);
-/* call.c: groups that are checked by calls. Plan; before the accesses; at the flush. */
+/* call.c: groups that are checked by calls. Plan; before the accesses; at the flush: before the
+ * draw, and after it. */
 struct inst_call;
 struct inst_call *inst_plan_calls(struct inst_ctx *cx, struct inst_group *g);
 void inst_begin_calls(struct inst_ctx *cx, struct inst_call *c, struct ptx_stmt *top);
+void inst_clear_hits(struct inst_ctx *cx, const struct inst_call *c, struct ptx_stmt *at);
 void inst_emit_calls(struct inst_ctx *cx, const struct inst_group *g, struct inst_call *calls);
 /* One argument of such a call: number i of the parameters of that name, 32 or 64 bits. */
 void inst_put_argument(struct inst_ctx *cx, struct ptx_stmt *at, char name, unsigned i,

@@ -45,16 +45,15 @@ static bool waits(const struct ptx_stmt *s)
 
 static void put_skew(struct inst_ctx *cx, struct ptx_stmt *at)
 {
-	if (cx->by_call) {
-		inst_emit(cx, at, "skew_call", NT, H(inst_reg(cx, cx->state)));
-		return;
-	}
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd is_late = inst_fresh(cx, PTX_TYPE_PRED), ns = inst_fresh(cx, PTX_TYPE_B32);
 
-	inst_emit(cx, at, "draw", NT,
-		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->mask), inst_reg(cx, cx->always),
-		    inst_reg(cx, cx->clock), ptx_opnd_label(over)));
+	inst_emit_draw(cx, over, at);
+	if (cx->by_call) {
+		inst_emit(cx, at, "skew_call", NT, H(inst_reg(cx, cx->cnt)));
+		inst_emit_label(cx, at, over);
+		return;
+	}
 	inst_emit(cx, at, "is_sampled", T(cx->k, KNOB(sample)), H(ptx_opnd_label(over)));
 	inst_emit(cx, at, "skew",
 		  T(cx->k, KNOB(rsleep), KNOB(dense), inst_num(RACE_MIX), inst_num(RACE_MIX_WINDOW),
