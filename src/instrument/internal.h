@@ -162,7 +162,8 @@ struct inst_ctx {
 	uint32_t const_left;		 /* bytes, in .const, that nothing of the module needs */
 	uint32_t plain_bytes;		 /* of those, of variables for prune/launch.c */
 	struct inst_launches *launches;	 /* prune/launch.c, of each kernel so far */
-	uint32_t used_base;		 /* by call: the mapped records, or PTX_NO_REG */
+	uint32_t used_base, found;	 /* or PTX_NO_REG: call.c, capture.c */
+	struct inst_uses *uses;		 /* of values that the compiler may have read early */
 	bool waits;			 /* one of its loops waits for another block */
 	const struct ptx_func *flags_of; /* site.c: the function that has_flags is about */
 	bool has_flags;

@@ -395,11 +395,14 @@ static void emit_call(struct inst_ctx *cx, struct inst_call *c, bool follows, bo
 		  T(suffix, is_shared ? PTX_STR("s") : PTX_STR("a"),
 		    is_wide ? PTX_STR("w") : PTX_STR("v")),
 		  NH);
-	if (c->mask != PTX_NO_REG)
+	if (c->mask != PTX_NO_REG) {
 		inst_emit(cx, at, "check_result", NT,
 			  H(inst_reg(cx, cx->cnt), inst_reg(cx, c->mask)));
-	else
+		inst_emit(cx, at, "found_in", NT,
+			  H(inst_reg(cx, cx->found), inst_reg(cx, c->mask)));
+	} else {
 		inst_emit(cx, at, "check_state", NT, H(inst_reg(cx, cx->cnt)));
+	}
 }
 
 /* What an earlier execution found is over where the draw skips this one. */

@@ -6,6 +6,7 @@
  */
 #include "instrument/collide/collide.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct ptx_str bits_suffix(unsigned bits)
@@ -150,6 +151,51 @@ struct taken {
 	uint8_t tried;
 };
 
+/* From so many uses in one statement on, one branch goes past them. */
+#define MANY_USES 3u
+
+/* A use after the check. */
+struct later_use {
+	struct inst_access *a;
+	struct inst_elem *e;
+	struct taken t;
+	size_t number, first; /* its own, and that of the statement's first one */
+};
+
+struct inst_uses {
+	BASE_VEC(struct later_use) list;
+};
+
+/* needs: nothing of the function was checked yet. */
+void inst_collide_begin_uses(struct inst_ctx *cx)
+{
+	cx->uses = BASE_NEW(&cx->scratch, struct inst_uses);
+	cx->found = PTX_NO_REG;
+}
+
+/* The register that is 0 until the thread has found a speculated value changed. */
+static void begin_found(struct inst_ctx *cx, struct ptx_stmt *top)
+{
+	if (cx->found != PTX_NO_REG)
+		return;
+	cx->found = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, cx->found)));
+}
+
+/* The predicate under which the value is used, PTX_NO_REG: always. False: it never is. */
+static bool take_condition(struct inst_ctx *cx, const struct taken *t, uint32_t *cond)
+{
+	*cond = PTX_NO_REG;
+	if (t->tried) {
+		struct ptx_opnd p = inst_tried(cx, t->at, t->tried, false);
+		*cond = p.reg;
+		return p.kind == PTX_OPND_REG;
+	}
+	if (t->pred != PTX_NO_REG)
+		*cond = inst_condition(cx, t->pred, t->sense, t->at);
+	return true;
+}
+
 /*
  * A use of a speculated value: before the check (same block) it only notes whether the value is
  * really used; after the check it confirms the check's finding.
@@ -158,17 +204,11 @@ static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_
 			const struct taken *t, const struct ptx_stmt *flush)
 {
 	struct ptx_stmt *use = t->at;
-	uint32_t cond = PTX_NO_REG;
+	uint32_t cond;
 
-	if (t->tried) {
-		struct ptx_opnd p = inst_tried(cx, use, t->tried, false);
-		if (p.kind != PTX_OPND_REG)
-			return;
-		cond = p.reg;
-	} else if (t->pred != PTX_NO_REG) {
-		cond = inst_condition(cx, t->pred, t->sense, use);
-	}
 	if (stands_before(a->stmt, use, flush)) {
+		if (!take_condition(cx, t, &cond))
+			return;
 		if (e->early == PTX_NO_REG) {
 			e->early = ptx_new_reg(cx->m, cx->f, PTX_TYPE_PRED);
 			inst_emit(cx, a->stmt, "clear", NT, H(inst_reg(cx, e->early)));
@@ -181,17 +221,88 @@ static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_
 				    inst_reg(cx, cond)));
 		return;
 	}
-	uint32_t seen = e->mask_bits ? inst_take_hit(cx, e, use) : e->spec, hit = seen;
+	struct later_use u = {.a = a, .e = e, .t = *t, .number = cx->uses->list.n};
+	base_vec_push(&cx->uses->list, u);
+}
+
+/* ---- uses after the check ---------------------------------------------------- */
+
+static void put_use(struct inst_ctx *cx, const struct later_use *u)
+{
+	struct ptx_stmt *at = u->t.at;
+	uint32_t cond, hit;
+
+	if (!take_condition(cx, &u->t, &cond))
+		return;
+	uint32_t seen = hit = u->e->mask_bits ? inst_take_hit(cx, u->e, at) : u->e->spec;
 	if (cond != PTX_NO_REG) {
 		hit = ptx_new_reg(cx->m, cx->f, PTX_TYPE_PRED);
-		inst_emit(cx, use, "and", NT,
+		inst_emit(cx, at, "and", NT,
 			  H(inst_reg(cx, hit), inst_reg(cx, cond), inst_reg(cx, seen)));
 	}
-	if (e->mask_bits)
-		inst_put_used(cx, a, hit, use);
+	if (u->e->mask_bits)
+		inst_put_used(cx, u->a, hit, at);
 	else
-		inst_cold_used(cx, a, hit, use);
+		inst_cold_used(cx, u->a, hit, at);
 }
+
+static int by_place(const void *a, const void *b)
+{
+	const struct later_use *u = a, *v = b;
+	uintptr_t p = (uintptr_t)u->t.at, q = (uintptr_t)v->t.at;
+
+	return p != q ? (p > q) - (p < q) : (u->number > v->number) - (u->number < v->number);
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct later_use *u = a, *v = b;
+
+	return u->first != v->first ? (u->first > v->first) - (u->first < v->first)
+				    : (u->number > v->number) - (u->number < v->number);
+}
+
+/* Puts the uses of each statement beside one another; the order doesn't depend on addresses. */
+static void sort_uses(struct later_use *u, size_t n)
+{
+	if (!n)
+		return;
+	qsort(u, n, sizeof(*u), by_place);
+	for (size_t i = 0; i < n; i++)
+		u[i].first = i && u[i].t.at == u[i - 1].t.at ? u[i - 1].first : u[i].number;
+	qsort(u, n, sizeof(*u), by_first);
+}
+
+/*
+ * Tests at the uses whether the value's second reading differed. A loop may use a hundred values
+ * that were loaded before it, in one statement: in a thread that has found none so far one branch
+ * goes past them all.
+ */
+void inst_collide_uses(struct inst_ctx *cx)
+{
+	struct later_use *u = cx->uses->list.v;
+	size_t n = cx->uses->list.n, next;
+
+	sort_uses(u, n);
+	for (size_t i = 0; i < n; i = next) {
+		struct ptx_label *over = NULL;
+
+		for (next = i + 1; next < n && u[next].first == u[i].first;)
+			next++;
+		if (next - i >= MANY_USES) {
+			over = ptx_new_label(cx->m, cx->f);
+			inst_emit(cx, u[i].t.at, "unless_found", NT,
+				  H(inst_reg(cx, cx->found), ptx_opnd_label(over)));
+		}
+		for (size_t j = i; j < next; j++)
+			put_use(cx, &u[j]);
+		if (over)
+			inst_emit_label(cx, u[i].t.at, over);
+	}
+	base_vec_free(&cx->uses->list);
+}
+
+/* ---- where the uses are ------------------------------------------------------ */
 
 /* Is `what` after `from` in its block? */
 static bool is_after(const struct ptx_stmt *from, const struct ptx_stmt *what)
@@ -252,6 +363,7 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 	/* The read-only path is a separate kind, never a data race: it stays "possible". */
 	if (a->kind == RACE_ACCESS_NC_LOAD)
 		return;
+	begin_found(cx, top);
 	if (!e->mask_bits) {
 		e->spec = ptx_new_reg(cx->m, cx->f, PTX_TYPE_PRED);
 		inst_emit(cx, top, "clear", NT, H(inst_reg(cx, e->spec)));

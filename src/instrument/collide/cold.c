@@ -293,6 +293,7 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 		return;
 	struct ptx_opnd spec = inst_reg(cx, e->spec);
 	inst_emit(cx, at, "or", NT, H(spec, spec, hit));
+	inst_emit(cx, at, "found", NT, H(inst_reg(cx, cx->found), spec));
 	if (e->early != PTX_NO_REG) {
 		struct ptx_opnd both = inst_fresh(cx, PTX_TYPE_PRED);
 		inst_emit(cx, at, "and", NT, H(both, hit, inst_reg(cx, e->early)));

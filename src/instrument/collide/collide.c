@@ -573,6 +573,7 @@ void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan)
 	cx->clock = new_reg(cx, PTX_TYPE_B32);
 	cx->always = new_reg(cx, PTX_TYPE_PRED);
 	cx->used_base = PTX_NO_REG;
+	inst_collide_begin_uses(cx);
 	if (cx->by_call)
 		inst_join_matrices(plan);
 	/* Falling off the end acts as a ret: cold code is placed after it. */
@@ -593,6 +594,7 @@ void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan)
 			g->flush = falls_off ? end : last;
 		one_group(cx, g, top);
 	}
+	inst_collide_uses(cx);
 	/* After the checks that are placed before the same ret, since they count too. */
 	for (struct ptx_stmt *s = f->first; s; s = s->next)
 		if (leaves(s))

@@ -116,6 +116,9 @@ void inst_emit_skews(struct inst_ctx *cx, const struct inst_plan *plan, struct p
  * function begins. */
 void inst_capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,
 		  const struct ptx_stmt *flush);
+/* Before all groups, and after them: the uses of values that the compiler may have read early. */
+void inst_collide_begin_uses(struct inst_ctx *cx);
+void inst_collide_uses(struct inst_ctx *cx);
 /* p or !p (inst_sense) as a register of its own, where PTX takes no negated predicate. */
 uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
 /* Does cvt accept this register as an integer? And a new register for values of that many bits. */
