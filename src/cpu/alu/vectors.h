@@ -174,6 +174,37 @@ static void store_128(struct cpu_warp *w, const uint32_t *slots, uint8_t *p)
 	store_64_pairs(low, low + CPU_WARP, p);
 }
 
+/* Elements of 8 or 16 bits: a lane's are parts of one word in memory, and have registers of 16. */
+#define PARTS_OF(word, name, PART, mover, store, n)                                                \
+	static void load_##name(struct cpu_warp *w, const uint32_t *slots, uint8_t *p)             \
+	{                                                                                          \
+		const word *restrict from = (const word *)(const void *)p;                         \
+		for (unsigned e = 0; e < (n); e++) {                                               \
+			uint16_t *restrict r = cpu_u16(w, slots[e]);                               \
+			CPU_VECTORIZE                                                              \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				r[l] = (PART)(from[l] >> 8 * sizeof(PART) * e);                    \
+		}                                                                                  \
+	}                                                                                          \
+	static void store_##name(struct cpu_warp *w, const uint32_t *slots, uint8_t *p)            \
+	{                                                                                          \
+		word v[CPU_WARP] = {0};                                                            \
+		for (unsigned e = 0; e < (n); e++) {                                               \
+			const uint16_t *r = cpu_u16(w, slots[e]);                                  \
+			CPU_VECTORIZE                                                              \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				v[l] |= (word)((word)(PART)r[l] << 8 * sizeof(PART) * e);          \
+		}                                                                                  \
+		memcpy(p, v, sizeof(v));                                                           \
+	}                                                                                          \
+	SAME(load_##name##_same, mover, n, sizeof(PART))                                           \
+	SAME(store_##name##_same, store, n, sizeof(PART))
+
+PARTS_OF(mu32, 4x8, uint8_t, ld_u8_16, st_8_16, 4)
+PARTS_OF(mu16, 2x8, uint8_t, ld_u8_16, st_8_16, 2)
+PARTS_OF(mu64, 4x16, uint16_t, ld_u16_16, st_16_16, 4)
+PARTS_OF(mu32, 2x16, uint16_t, ld_u16_16, st_16_16, 2)
+
 /* The functions for n elements of `width` bytes, or NULL: there is none, or an element is left out,
  * or its register is wider. */
 static vector_fn *const *pick_vector(bool is_store, unsigned width,
@@ -201,6 +232,22 @@ static vector_fn *const *pick_vector(bool is_store, unsigned width,
 		 1,
 		 {&ld_128, &st_128},
 		 {{load_128_same, load_128}, {store_128_same, store_128}}},
+		{1,
+		 4,
+		 {&ld_u8_16, &st_8_16},
+		 {{load_4x8_same, load_4x8}, {store_4x8_same, store_4x8}}},
+		{1,
+		 2,
+		 {&ld_u8_16, &st_8_16},
+		 {{load_2x8_same, load_2x8}, {store_2x8_same, store_2x8}}},
+		{2,
+		 4,
+		 {&ld_u16_16, &st_16_16},
+		 {{load_4x16_same, load_4x16}, {store_4x16_same, store_4x16}}},
+		{2,
+		 2,
+		 {&ld_u16_16, &st_16_16},
+		 {{load_2x16_same, load_2x16}, {store_2x16_same, store_2x16}}},
 	};
 
 	for (unsigned i = 0; i < BASE_COUNTOF(table); i++) {
