@@ -74,9 +74,10 @@ bool cpu_proven_begin(struct cpu_op *op);
  * not to, as the launch isn't what was proven; it is taken back. */
 bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		       uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
-/* The same of all lanes of a launch that no worker judges, side by side from `host` on. False:
- * nothing was noted, and cpu_proven_access must. */
-bool cpu_proven_row(struct cpu_warp *w, const struct cpu_inst *in, uint64_t host, uint32_t bytes);
+/* The same of all lanes of a launch that no worker judges, at one address or side by side from
+ * `host` on. False: nothing was noted, and cpu_proven_access must. */
+bool cpu_proven_near(struct cpu_warp *w, const struct cpu_inst *in, uint64_t host, uint32_t bytes,
+		     bool is_one);
 /* Its blocks are over. Is it to be taken back? Then memory is as before it, and it is no longer
  * proven. */
 bool cpu_proven_is_wrong(const struct cpu_op *op);

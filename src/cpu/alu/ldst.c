@@ -427,7 +427,8 @@ static enum cpu_step exec_proven(struct cpu_warp *w, const struct cpu_inst *in, 
 
 	if (w->grid->proven) {
 		if (may_be_near(w, m, mask) && find_near(w, in, m, &at) &&
-		    at.kind == SPREAD_LINEAR && cpu_proven_row(w, in, at.host, m->step)) {
+		    at.kind != SPREAD_GROUPS &&
+		    cpu_proven_near(w, in, at.host, m->step, at.kind == SPREAD_UNIFORM)) {
 			move_near(w, m, at.kind, at.host, at.sh);
 			return CPU_OK;
 		}

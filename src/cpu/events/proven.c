@@ -310,11 +310,13 @@ bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const stru
 	return true;
 }
 
-bool cpu_proven_row(struct cpu_warp *w, const struct cpu_inst *in, uint64_t host, uint32_t bytes)
+bool cpu_proven_near(struct cpu_warp *w, const struct cpu_inst *in, uint64_t host, uint32_t bytes,
+		     bool is_one)
 {
 	struct cpu_proven_run *r = w->grid->proven;
 	const struct cpu_proven *p = &r->proven;
-	uint64_t n = (uint64_t)bytes * CPU_WARP, pc = (uint64_t)(in - w->cur->func->code);
+	uint64_t n = is_one ? bytes : (uint64_t)bytes * CPU_WARP;
+	uint64_t pc = (uint64_t)(in - w->cur->func->code);
 
 	if (r->has_left || r->has_judges || w->cur->func != p->kernel->func ||
 	    !are_there(w->grid->m, r) || host & (bytes - 1))
@@ -323,7 +325,7 @@ bool cpu_proven_row(struct cpu_warp *w, const struct cpu_inst *in, uint64_t host
 		const struct proven_array *a = &r->array[p->site[i].extent];
 		uint64_t at = host - a->base;
 		if (at < a->extent.bytes && n <= a->extent.bytes - at)
-			return proven_note_warp(w, i, at);
+			return proven_note_warp(w, i, at, is_one);
 	}
 	return false;
 }

@@ -134,7 +134,7 @@ static unsigned width_of(const uint64_t *addr, uint32_t bytes)
 	return 0;
 }
 
-static struct shape shape_of(const struct proven_lanes *a)
+static struct shape shape_of(const struct proven_lanes *a, const struct proven_touch *t)
 {
 	unsigned first = (unsigned)__builtin_ctz(a->mask),
 		 end = 32u - (unsigned)__builtin_clz(a->mask);
@@ -142,7 +142,9 @@ static struct shape shape_of(const struct proven_lanes *a)
 
 	if (a->is_row)
 		s.wide = 5;
-	else if (a->mask == UINT32_MAX)
+	/* Only rows of a warp are kept: shorter ones are asked for in vain. */
+	else if (a->mask == UINT32_MAX &&
+		 !(__atomic_load_n(&t->row, __ATOMIC_ACQUIRE) && t->wide == 5))
 		s.wide = width_of(a->addr, a->bytes);
 	return s;
 }
@@ -196,18 +198,21 @@ static bool touch_make(struct cpu_proven_run *r, uint32_t site, const struct cpu
 	return is_made;
 }
 
-/* Of the threads that access an element the least is kept: whoever comes first. */
-static void put_thread(uint32_t *at, uint32_t thread, bool is_beside)
+/* Of the threads that access an element the least is kept: whoever comes first. Here elements side
+ * by side, of threads from that one on. */
+static void put_threads(uint32_t *at, uint32_t n, uint32_t thread, bool is_beside)
 {
-	uint32_t now = __atomic_load_n(at, __ATOMIC_RELAXED), to = UINT32_MAX - thread;
+	uint32_t to = UINT32_MAX - thread;
 
-	if (!is_beside) {
-		*at = now < to ? to : now;
-		return;
+	for (uint32_t l = 0; l < n && !is_beside; l++)
+		at[l] = at[l] < to - l ? to - l : at[l];
+	for (uint32_t l = 0; l < n && is_beside; l++) {
+		uint32_t now = __atomic_load_n(&at[l], __ATOMIC_RELAXED);
+		while (now < to - l &&
+		       !__atomic_compare_exchange_n(&at[l], &now, to - l, true, __ATOMIC_RELEASE,
+						    __ATOMIC_RELAXED))
+			;
 	}
-	while (now < to &&
-	       !__atomic_compare_exchange_n(at, &now, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
 }
 
 /* By element; NULL: there is no memory for it. */
@@ -240,8 +245,7 @@ static bool note_elements(struct cpu_proven_run *r, struct proven_array *a, stru
 	if (t->is_write)
 		save(r, a, at, (uint64_t)n << t->shift);
 	set(&t->done, at, (uint64_t)n << t->shift, is_beside);
-	for (uint32_t l = 0; l < n; l++)
-		put_thread(&all[element + l], thread + l, is_beside);
+	put_threads(&all[element], n, thread, is_beside);
 	return true;
 }
 
@@ -296,8 +300,16 @@ static bool note_lanes(struct cpu_warp *w, struct proven_array *a, struct proven
 {
 	uint64_t first = 0, bytes = 1ull << t->shift;
 	uint32_t n = 0, from = 0; /* lanes side by side from `from` on */
+	uint32_t *all = threads_make(w->grid->proven, a, t);
 
+	if (!all)
+		return false;
 	CPU_EACH_LANE (l, mask) {
+		/* An element that many gather is mostly noted, for a thread before this one; then
+		 * what was there has been kept, too. */
+		uint64_t element = proven_element(a, t, addr[l] - a->extent.base);
+		if (__atomic_load_n(&all[element], __ATOMIC_ACQUIRE) >= UINT32_MAX - thread - l)
+			continue;
 		if (n && l == from + n && addr[l] == first + n * bytes) {
 			n++;
 			continue;
@@ -312,8 +324,8 @@ static bool note_lanes(struct cpu_warp *w, struct proven_array *a, struct proven
 		from = l;
 		n = 1;
 	}
-	return note_elements(w->grid->proven, a, t, first - a->extent.base, n, thread + from,
-			     w->worker->is_beside);
+	return !n || note_elements(w->grid->proven, a, t, first - a->extent.base, n, thread + from,
+				   w->worker->is_beside);
 }
 
 bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
@@ -323,33 +335,36 @@ bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 	struct proven_touch *t = &r->touch[site];
 	struct proven_array *a = &r->array[r->proven.site[site].extent];
 	uint32_t thread = thread_of(r, w), per;
-	struct shape s = shape_of(lanes);
+	struct shape s = shape_of(lanes, t);
 	const uint64_t *addr = lanes->addr;
 	uint64_t base = a->extent.base;
+	bool is_beside = w->worker->is_beside;
 
 	if (!touch_make(r, site, acc, pc, &s, lanes->bytes))
 		return false;
-	if (s.wide < t->wide)
+	if (t->wide == 5 && s.wide == 5)
+		return note_row(r, t, s.base - base, thread, s.first, s.end, is_beside) ||
+		       note_elements(r, a, t, addr[s.first] - base, s.end - s.first,
+				     thread + s.first, is_beside);
+	if (lanes->mask != UINT32_MAX || s.wide < t->wide)
 		return note_lanes(w, a, t, lanes->mask, addr, thread);
-	if (lanes->mask != UINT32_MAX)
-		return (t->wide == 5 && note_row(r, t, s.base - base, thread, s.first, s.end,
-						 w->worker->is_beside)) ||
-		       note_lanes(w, a, t, lanes->mask, addr, thread);
 	per = 1u << t->wide;
 	for (uint32_t l = 0; l < CPU_WARP; l += per)
-		if (!note_row(r, t, addr[l] - base, thread + l, 0, per, w->worker->is_beside) &&
-		    !note_elements(r, a, t, addr[l] - base, per, thread + l, w->worker->is_beside))
+		if (!note_row(r, t, addr[l] - base, thread + l, 0, per, is_beside) &&
+		    !note_elements(r, a, t, addr[l] - base, per, thread + l, is_beside))
 			return false;
 	return true;
 }
 
-bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at)
+bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at, bool is_one)
 {
 	struct cpu_proven_run *r = w->grid->proven;
 	struct proven_touch *t = &r->touch[site];
+	uint32_t n = is_one ? 1 : CPU_WARP, thread = thread_of(r, w);
 
 	return __atomic_load_n(&t->row, __ATOMIC_ACQUIRE) && t->wide == 5 &&
-	       note_row(r, t, at, thread_of(r, w), 0, CPU_WARP, w->worker->is_beside);
+	       ((!is_one && note_row(r, t, at, thread, 0, CPU_WARP, w->worker->is_beside)) ||
+		note_elements(r, &r->array[t->array], t, at, n, thread, w->worker->is_beside));
 }
 
 /* ---- what was noted ---------------------------------------------------------------------- */

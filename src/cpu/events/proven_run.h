@@ -156,8 +156,9 @@ struct proven_lanes {
 /* proven_notes.c. Lanes are about to access the site's array. False: there is no memory for it. */
 bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
 		 const struct proven_lanes *lanes);
-/* The same of all lanes, side by side from there on, often. False: nothing was noted. */
-bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at);
+/* The same of all lanes, of one element, or side by side from there on; often. False: nothing was
+ * noted. */
+bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at, bool is_one);
 typedef void proven_range_fn(void *arg, const struct proven_touch *t, uint64_t address,
 			     uint64_t bytes);
 /* Calls fn, or NULL, for all that an instruction has accessed, side by side, addresses being the
