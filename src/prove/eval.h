@@ -125,6 +125,9 @@ struct ev_phi {
 	bool is_null, is_solved, is_failed, is_wide;
 	uint8_t level; /* enum ex_level */
 	uint8_t kind;  /* enum prove_ex_ind */
+	/* Solved, by its low bits alone, as many as the step has: EX_SEXT, EX_ZEXT, or 0 where the
+	 * rest isn't known. */
+	uint8_t widening;
 	uint8_t turns;
 	struct ex_range range;
 	const struct ex *step, *init, *next, *leaf;

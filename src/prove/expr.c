@@ -327,6 +327,21 @@ static const struct ex *simplify_bool(struct ex_pool *p, enum ex_op op, const st
 	return NULL;
 }
 
+/* (x << k) >> c with the sign, where c is at most k: the low bits of x, widened, times 2^(k - c).
+ * NULL: it isn't one. */
+static const struct ex *sign_of_low(struct ex_pool *p, const struct ex *a, uint64_t c)
+{
+	if (a->op != EX_MUL || a->a[1]->op != EX_CONST || !a->a[1]->imm)
+		return NULL;
+	unsigned w = a->w, k = (unsigned)__builtin_ctzll(a->a[1]->imm);
+	if (c > k || w - k < 8)
+		return NULL;
+	const struct ex *x =
+		prove_ex_bin(p, EX_MUL, a->a[0], prove_ex_const(p, w, a->a[1]->imm >> k));
+	x = prove_ex_un(p, EX_SEXT, w, prove_ex_un(p, EX_TRUNC, w - k, x));
+	return prove_ex_bin(p, EX_MUL, x, prove_ex_const(p, w, 1ull << (k - c)));
+}
+
 /* Rules with a constant b on the right. */
 static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const struct ex *a,
 				       const struct ex *b)
@@ -372,7 +387,7 @@ static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const s
 	case EX_ASHR:
 		if (!c) return a;
 		if (a->hi <= m >> 1) return prove_ex_bin(p, EX_LSHR, a, b);
-		break;
+		return sign_of_low(p, a, c);
 	case EX_SDIV:
 		if (c == 1) return a;
 		if (a->hi <= m >> 1 && c <= m >> 1) return prove_ex_bin(p, EX_UDIV, a, b);

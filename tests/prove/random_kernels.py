@@ -355,6 +355,12 @@ class Printer:
             t = self.reg()
             self.put('mad.lo.u32 %s, %s, %d, %s;' % (t, i, width, a))
             addr = t
+        elif width == 4 and self.nd % 3 == 0:  # as an int that was kept in 64 bits
+            self.put('cvt.u64.u32 %s, %s;' % (d, i))
+            self.put('shl.b64 %s, %s, 32;' % (d, d))
+            self.put('shr.s64 %s, %s, 30;' % (d, d))
+            self.put('add.s64 %s, %s, %%rd0;' % (d, d))
+            addr = d
         else:
             self.put('mad.wide.u32 %s, %s, %d, %%rd0;' % (d, i, width))
             addr = d
@@ -364,6 +370,21 @@ class Printer:
             s[5] = self.put('st.%s.u%d [%s], %s;' % (space, 8 * width, addr, '%rd0' if width == 8 else '%r0'))
         else:
             s[5] = self.put('red.%s.add.u32 [%s], %%r0;' % (space, addr))
+
+    @staticmethod
+    def above(s):
+        """What a loop's step has above its 32 bits."""
+        return 0 if len(s[5]) % 2 else 3 << 32
+
+    def wide(self, s, start, v):
+        """The register of a loop's counter that is kept in 64 bits, as an int with a step of size_t is."""
+        if s[4][0] != 'add' or self.nl % 3 == 0:
+            self.put('mov.u32 %s, %s;' % (v, start))
+            return None
+        self.nd += 1
+        wide = '%%rd%d' % self.nd
+        self.put('cvt.u64.u32 %s, %s;' % (wide, start))
+        return wide
 
     def stmts(self, body):
         for s in body:
@@ -378,13 +399,18 @@ class Printer:
                 self.put(end + ':')
             elif s[0] == 'loop':
                 v = '%%r%d' % (1 + s[1])
-                self.put('mov.u32 %s, %s;' % (v, self.expr(s[2])))
+                wide = self.wide(s, self.expr(s[2]), v)
                 top, end = self.label(), self.label()
                 self.put(top + ':')
+                if wide:
+                    self.put('cvt.u32.u64 %s, %s;' % (v, wide))
                 p = self.cond(('lt.s', ('var', s[1]), s[3]))
                 self.put('@!%s bra %s;' % (p, end))
                 self.stmts(s[5])
-                if s[4][0] == 'add':
+                if wide:
+                    self.put('cvt.s64.s32 %s, %s;' % (wide, v))
+                    self.put('add.s64 %s, %s, %d;' % (wide, wide, s[4][1] + self.above(s)))
+                elif s[4][0] == 'add':
                     self.put('add.u32 %s, %s, %d;' % (v, v, s[4][1]))
                 else:
                     self.put('shl.b32 %s, %s, %d;' % (v, v, s[4][1]))

@@ -7,6 +7,9 @@
  * Everything is guessed first and checked at the end of the turn: a wrong guess is taken back and
  * the kernel evaluated anew (prove_ev_run).
  *
+ * Its low bits may be one alone, as those of an int that is kept in 64 bits and gets a step of
+ * size_t: the bits above are unknown then, or widen it.
+ *
  * One that is multiplied or divided by a power of two in each iteration keeps its leaf, which the
  * integers need for their facts, and has a closed form beside it for the bit-vectors: the start
  * shifted by a multiple of the counter.
@@ -58,6 +61,31 @@ static unsigned reg_width(const struct ev *e, uint32_t cell)
 	return is_byte(e, cell) ? 8 : e->ir->width.v[e->reg_of_cell[cell]];
 }
 
+#define HIGH_BITS (1ull << 62) /* identities of what lies above an induction's bits */
+
+static const struct ex *low_of(struct ev *e, const struct ex *v, const struct ev_phi *p)
+{
+	return prove_ex_un(e->pool, EX_TRUNC, p->step->w, v);
+}
+
+/* The induction that p is, or that its low bits are. */
+static const struct ex *solved(struct ev *e, uint64_t id, const struct ev_phi *p,
+			       struct ex_args counters, uint32_t loop)
+{
+	struct ex_pool *pool = e->pool;
+	unsigned w = p->init->w, n = p->step->w;
+	const struct ex *low = prove_ex_ind(pool, (enum prove_ex_ind)p->kind, low_of(e, p->init, p),
+					    p->step, e->loops[loop].ctr);
+
+	if (w == n || p->widening)
+		return prove_ex_un(pool, w == n ? EX_TRUNC : (enum ex_op)p->widening, w, low);
+	const struct ex *high = prove_ex_leaf(pool, EX_VAR, w - n, HIGH_BITS | id, EX_THREAD,
+					      prove_ex_full(w - n), counters);
+	high = prove_ex_bin(pool, EX_MUL, prove_ex_un(pool, EX_ZEXT, w, high),
+			    prove_ex_const(pool, w, 1ull << n));
+	return prove_ex_bin(pool, EX_ADD, prove_ex_un(pool, EX_ZEXT, w, low), high);
+}
+
 struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init)
 {
 	struct ev_phi *p = prove_ev_phi_of(e, loop, cell);
@@ -84,9 +112,9 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, 
 		p->moving = prove_ex_ind(e->pool, EX_IND_WRAPS, start, p->step, e->loops[loop].ctr);
 		p->leaf = prove_ev_stopped(e, (uint64_t)loop * e->ncells + cell, p->moving, p->stop,
 					   (struct ex_args){.n = counters(e, loop, a), .a = a});
-	} else if (p->is_solved && init.v && init.v->w == p->step->w) {
-		p->leaf = prove_ex_ind(e->pool, (enum prove_ex_ind)p->kind, init.v, p->step,
-				       e->loops[loop].ctr);
+	} else if (p->is_solved && init.v && init.v->w >= p->step->w) {
+		p->leaf = solved(e, (uint64_t)loop * e->ncells + cell, p,
+				 (struct ex_args){.n = counters(e, loop, a), .a = a}, loop);
 	} else {
 		uint32_t n = counters(e, loop, a);
 		if (p->turns <= TURNS_BEFORE_GUESS || p->range.hi > prove_ex_mask(w))
@@ -157,18 +185,21 @@ static bool bounded_by(const struct ex *c, const struct ex *v, const struct ex *
 	return true;
 }
 
-/* Guesses that the value is an induction. */
-static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+/* Guesses that the value's low w bits are an induction. */
+static bool try_solve_low(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next,
+			  unsigned w)
 {
-	const struct ex *step = difference(e, next, p->leaf);
+	const struct ex *low = prove_ex_un(e->pool, EX_TRUNC, w, p->leaf);
+	next = prove_ex_un(e->pool, EX_TRUNC, w, next);
+	const struct ex *step = difference(e, next, low);
 	struct bound bound = {EX_IND_WRAPS, false};
 
-	if (!step || !p->init || prove_ex_contains(step, e->loops[loop].ctr))
+	if (!step || prove_ex_contains(step, e->loops[loop].ctr))
 		return false;
 	bool is_down = prove_ex_is_down(step);
 	bool is_one =
 		step->op == EX_CONST && (step->imm == 1 || step->imm == prove_ex_mask(step->w));
-	if (bounded_by(e->loops[loop].back, p->leaf, next, is_down, &bound)) {
+	if (bounded_by(e->loops[loop].back, low, next, is_down, &bound)) {
 		bool is_fact = is_one && bound.is_sure;
 		if (!is_fact && e->may_wrap)
 			bound.kind = EX_IND_WRAPS;
@@ -179,6 +210,42 @@ static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struc
 	p->step = step;
 	p->kind = (uint8_t)bound.kind;
 	return true;
+}
+
+static bool is_widened(struct ev *e, const struct ex *v, unsigned from, enum ex_op op)
+{
+	const struct ex *low = prove_ex_un(e->pool, EX_TRUNC, from, v);
+
+	return v == prove_ex_un(e->pool, op, v->w, low);
+}
+
+/* The same of all of it, or of half of it and so on. */
+static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	static const uint8_t widenings[] = {EX_ZEXT, EX_SEXT};
+
+	unsigned w = next->w;
+
+	if (!p->init || p->init->w != w)
+		return false;
+	for (bool is_first = true; is_first || w >= 8; w /= 2, is_first = false) {
+		if (!try_solve_low(e, loop, p, next, w))
+			continue;
+		p->widening = 0;
+		for (unsigned i = 0; i < BASE_COUNTOF(widenings) && w < next->w; i++)
+			if (is_widened(e, p->init, w, (enum ex_op)widenings[i]) &&
+			    is_widened(e, next, w, (enum ex_op)widenings[i]))
+				p->widening = widenings[i];
+		return true;
+	}
+	return false;
+}
+
+/* Does an iteration still make of it what was guessed? */
+static bool keeps_step(struct ev *e, const struct ev_phi *p, const struct ex *next)
+{
+	return difference(e, low_of(e, next, p), low_of(e, p->leaf, p)) == p->step &&
+	       (!p->widening || is_widened(e, next, p->step->w, (enum ex_op)p->widening));
 }
 
 /* Guesses that the value is an induction until it comes to an end. */
@@ -387,7 +454,7 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		p->stop_failures++;
 		e->is_changed = true;
 	} else if (p->is_solved) {
-		if (fits && difference(e, next.v, p->leaf) == p->step)
+		if (fits && keeps_step(e, p, next.v))
 			return;
 		p->is_solved = false;
 		p->is_failed = true;
