@@ -240,6 +240,9 @@ struct ptx_opnd {
 	int64_t off; /* ADDR: byte offset beside the base; SYM: sym+off */
 };
 
+/* Half of the address of the grid's workspace, which cooperative_groups reads from the driver. */
+bool ptx_opnd_is_workspace(const struct ptx_opnd *o);
+
 enum ptx_stmt_kind {
 	PTX_STMT_INST,
 	PTX_STMT_LABEL,

@@ -176,3 +176,9 @@ const struct ptx_loc *ptx_near_loc(const struct ptx_stmt *s)
 	}
 	return s->loc;
 }
+
+bool ptx_opnd_is_workspace(const struct ptx_opnd *o)
+{
+	return o->kind == PTX_OPND_SPECIAL &&
+	       (ptx_str_is(o->text, "%envreg1") || ptx_str_is(o->text, "%envreg2"));
+}

@@ -4,14 +4,6 @@
  */
 #include "toolchain/rewrite.h"
 
-static bool names_grid(const struct ptx_opnd *o)
-{
-	/* cooperative_groups reads the address of the grid's workspace from these two. */
-	if (o->kind == PTX_OPND_SPECIAL)
-		return ptx_str_is(o->text, "%envreg1") || ptx_str_is(o->text, "%envreg2");
-	return false;
-}
-
 static void scan_stmt(struct tool_func *f, const struct ptx_stmt *s)
 {
 	if (s->kind != PTX_STMT_INST)
@@ -22,7 +14,7 @@ static void scan_stmt(struct tool_func *f, const struct ptx_stmt *s)
 		s->form->op == PTX_OP_WGMMA_MMA_ASYNC || s->form->op == PTX_OP_WGMMA_MMA_ASYNC_SP;
 	f->is_specialised |= s->form->op == PTX_OP_SETMAXNREG;
 	for (unsigned i = 0; i < s->nops; i++)
-		f->has_grid_sync |= names_grid(&s->ops[i]);
+		f->has_grid_sync |= ptx_opnd_is_workspace(&s->ops[i]);
 }
 
 static unsigned product(const uint32_t d[3])

@@ -3,13 +3,15 @@
  *
  * cooperative_groups' grid_group::sync() is inlined even without optimisation: barrier 0, one
  * atomic operation of thread 0, a loop that reads until all blocks have come, barrier 0. It is
- * recognised by its place in CUDA's header, which .loc names: the second barrier is one of the
- * whole grid, and the accesses to the counter between the two are the library's.
+ * recognised by its place in CUDA's header, which .loc names, or, in optimised text, by the address
+ * of the counter: that of the grid's workspace, which only the library reads. The second barrier is
+ * one of the whole grid, and the accesses to the counter between the two are the library's.
  *
  * elect.sync chooses one lane of a warp, the same one for the same mask each time (PTX ISA 9.7.13):
  * an unknown function of the mask, to which the thread's lane is equal or not.
  *
- * Misses: grid.sync() without line numbers (its pairs are then potential alarms, for the atomics).
+ * Misses: grid.sync() without line numbers where its counter's address goes through memory (its
+ * pairs are then potential alarms, for the atomics).
  */
 #define _GNU_SOURCE
 #include "prove/eval.h"
@@ -85,17 +87,114 @@ static bool leads_to_trap(const struct ir *ir, uint32_t b)
 	return ir->blocks.v[b].end == IR_TRAP;
 }
 
+/* The step that defines each register once; NULL: none, or several do. */
+static const struct ir_step **definitions(const struct ir *ir)
+{
+	const struct ir_step **def = BASE_NEWN(ir->arena, const struct ir_step *, ir->width.n);
+
+	for (size_t i = 0; i < ir->steps.n; i++) {
+		const struct ir_step *st = &ir->steps.v[i];
+		if (st->dst != IR_NONE && ir->ndefs[st->dst] == 1)
+			def[st->dst] = st;
+	}
+	return def;
+}
+
+#define MAX_DEPTH 24
+
+/* Is a register made of constants and of the workspace's address alone? Counts reads of that. */
+static bool is_of_workspace(const struct ir_step *const *def, uint32_t reg, unsigned depth,
+			    unsigned *reads)
+{
+	const struct ir_step *st = reg == IR_NONE ? NULL : def[reg];
+
+	if (!st || depth == MAX_DEPTH)
+		return false;
+	if (st->kind == IR_VAR) {
+		++*reads;
+		return st->at && st->at->nops == 2 && ptx_opnd_is_workspace(&st->at->ops[1]);
+	}
+	if (st->kind != IR_VALUE && st->kind != IR_COPY)
+		return st->kind == IR_CONST;
+	for (unsigned i = 0; i < BASE_COUNTOF(st->src); i++)
+		if (st->src[i] != IR_NONE && !is_of_workspace(def, st->src[i], depth + 1, reads))
+			return false;
+	return true;
+}
+
+static bool is_workspace(const struct ir_step *const *def, uint32_t reg)
+{
+	unsigned reads = 0;
+
+	return is_of_workspace(def, reg, 0, &reads) && reads;
+}
+
 /* grid_group::sync() traps where the launch isn't cooperative: the contract says that it is. */
-static void leave_check(struct ir *ir)
+static void leave_check(struct ir *ir, const struct ir_step *const *def)
 {
 	for (uint32_t b = 0; b < ir->blocks.n; b++) {
 		struct ir_block *x = &ir->blocks.v[b];
 		struct ir_step at = {.at = x->at};
-		if (x->end != IR_BRANCH || !is_at(ir, &at, "/cooperative_groups.h"))
+		if (x->end != IR_BRANCH ||
+		    (!is_at(ir, &at, "/cooperative_groups.h") && !is_workspace(def, x->cond)))
 			continue;
 		for (unsigned k = 0; k < 2 && x->nsucc == 2; k++)
 			if (leads_to_trap(ir, x->succ[k]))
 				take_way(x, !k);
+	}
+}
+
+static uint32_t block_of(const struct ir *ir, size_t step)
+{
+	uint32_t b = 0;
+
+	while (b + 1 < ir->blocks.n && ir->blocks.v[b + 1].first <= step)
+		b++;
+	return b;
+}
+
+/* Do all ways from the barrier of step `first` lead to that of step `last`, which has no other way
+ * to it, and are the accesses between them to the workspace (or a parameter)? */
+static bool is_closed(const struct ir *ir, const struct ir_step *const *def, size_t first,
+		      size_t last)
+{
+	const struct ir_step *v = ir->steps.v;
+	uint32_t from = block_of(ir, first), to = block_of(ir, last);
+
+	if (v[first].pred != IR_NONE || v[last].pred != IR_NONE || v[first].threads ||
+	    v[last].threads)
+		return false;
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		bool is_inside = b >= from && b < to;
+		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc; k++) {
+			uint32_t s = ir->blocks.v[b].succ[k];
+			if (is_inside != (s > from && s <= to))
+				return false;
+		}
+		if (is_inside && !ir->blocks.v[b].nsucc)
+			return false;
+	}
+	for (size_t i = first + 1; i < last; i++)
+		if (v[i].kind == IR_UNKNOWN ||
+		    (v[i].kind == IR_ACCESS && v[i].mem->space != IR_PARAM &&
+		     (v[i].mem->strength == RACE_WEAK || !is_workspace(def, v[i].src[0]))))
+			return false;
+	return true;
+}
+
+/* The barrier of step `last` is one of the whole grid. */
+static void make_grid_sync(struct ir *ir, const struct ir_step *const *def, size_t first,
+			   size_t last)
+{
+	ir->steps.v[last].imm = IR_RANK_GRID;
+	leave_waiting(ir, first, last);
+	leave_check(ir, def);
+	for (size_t k = first + 1; k < last; k++) {
+		struct ir_step *x = &ir->steps.v[k];
+		if (x->kind == IR_ORDER)
+			x->kind = IR_NOTHING;
+		if (x->kind == IR_ACCESS && x->mem->strength != RACE_WEAK)
+			x->kind = x->dst == IR_NONE ? IR_NOTHING : IR_VAR;
 	}
 }
 
@@ -104,36 +203,27 @@ void prove_ir_find_grid_syncs(struct ir *ir)
 {
 	static const char header[] = "cooperative_groups/details/sync.h";
 	size_t first = SIZE_MAX, atomic = SIZE_MAX;
+	const struct ir_step **def = NULL;
 
 	for (size_t i = 0; i < ir->steps.n; i++) {
-		struct ir_step *st = &ir->steps.v[i];
-		bool is_barrier = st->kind == IR_BARRIER && st->imm == IR_RANK_CTA;
-		bool is_atomic = st->kind == IR_ACCESS && st->mem->kind == RACE_OP_RMW;
-		if ((!is_barrier && !is_atomic) || !is_at(ir, st, header)) {
-			if (is_barrier)
-				first = atomic = SIZE_MAX;
-			continue;
-		}
-		if (is_atomic && first != SIZE_MAX && st->mem->strength == RACE_RELEASE &&
-		    st->mem->scope == RACE_SCOPE_GPU)
+		const struct ir_step *st = &ir->steps.v[i];
+		if (st->kind == IR_ACCESS && st->mem->kind == RACE_OP_RMW && first != SIZE_MAX &&
+		    st->mem->strength == RACE_RELEASE && st->mem->scope == RACE_SCOPE_GPU)
 			atomic = i;
-		if (!is_barrier)
+		if (st->kind != IR_BARRIER || st->imm != IR_RANK_CTA)
 			continue;
-		if (atomic != SIZE_MAX) {
-			st->imm = IR_RANK_GRID;
-			leave_waiting(ir, first, i);
-			leave_check(ir);
-			for (size_t k = first + 1; k < i; k++) {
-				struct ir_step *x = &ir->steps.v[k];
-				if (x->kind == IR_ORDER)
-					x->kind = IR_NOTHING;
-				if (x->kind == IR_ACCESS && x->mem->strength != RACE_WEAK)
-					x->kind = x->dst == IR_NONE ? IR_NOTHING : IR_VAR;
-			}
-			first = atomic = SIZE_MAX;
+		if (atomic != SIZE_MAX && !def)
+			def = definitions(ir);
+		if (atomic != SIZE_MAX &&
+		    ((is_at(ir, &ir->steps.v[first], header) &&
+		      is_at(ir, &ir->steps.v[atomic], header) && is_at(ir, st, header)) ||
+		     is_closed(ir, def, first, i))) {
+			make_grid_sync(ir, def, first, i);
+			first = SIZE_MAX;
 		} else {
 			first = i;
 		}
+		atomic = SIZE_MAX;
 	}
 }
 
