@@ -122,6 +122,7 @@ struct ir_mbar {
 	bool is_parity;
 	uint8_t space;		    /* enum ir_space */
 	uint32_t addr, arg, result; /* registers; IR_NONE: there is none */
+	uint32_t count;		    /* ARRIVE: register with how many arrivals it is; or 1 */
 	int64_t off;		    /* added to the address */
 };
 

@@ -13,8 +13,8 @@
  * global memory it accesses what the map names, which is apart from all else by the contract.
  *
  * Misses: copies that are masked, multicast or of im2col::w, that reduce into shared memory or go
- * to another block: not modelled. Arrivals of a count, relaxed operations, those in other
- * blocks, cp.async that arrive without .noinc: may be anything.
+ * to another block: not modelled. Arrivals of a count other than 1, relaxed operations, those in
+ * other blocks, cp.async that arrive without .noinc: may be anything.
  */
 #define _GNU_SOURCE
 #include "flow/flow.h"
@@ -36,7 +36,7 @@ static struct ir_mbar *push_mbar(struct ir_frame *fr, enum ir_mbar_kind kind,
 
 	m->kind = kind;
 	m->space = (uint8_t)space;
-	m->arg = m->result = IR_NONE;
+	m->arg = m->result = m->count = IR_NONE;
 	m->addr = addr ? prove_ir_base_of(fr, addr, &off) : IR_NONE;
 	m->off = off;
 	if (m->addr == IR_NONE)
@@ -62,10 +62,8 @@ static enum ir_mbar_kind kind_of(const struct ptx_stmt *s)
 	case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
 		return has_text(f, ".noinc") ? IR_MBAR_ARRIVE_ASYNC : IR_MBAR_OTHER;
 	case PTX_OP_MBARRIER_ARRIVE:
-		return f->sem == PTX_SEM_RELEASE && !has_text(f, ".noComplete") &&
-				       (s->nops == 2 || has_text(f, ".expect_tx"))
-			       ? IR_MBAR_ARRIVE
-			       : IR_MBAR_OTHER;
+		return f->sem == PTX_SEM_RELEASE && !has_text(f, ".noComplete") ? IR_MBAR_ARRIVE
+										: IR_MBAR_OTHER;
 	case PTX_OP_MBARRIER_TEST_WAIT:
 	case PTX_OP_MBARRIER_TRY_WAIT:
 		return f->sem == PTX_SEM_ACQUIRE && s->ops[0].kind == PTX_OPND_REG &&
@@ -96,6 +94,9 @@ void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s)
 				       kind == IR_MBAR_WAIT && !is_parity ? 64 : 32);
 	else if (has_arg)
 		kind = IR_MBAR_OTHER;
+	uint32_t count = kind == IR_MBAR_ARRIVE && !has_arg && at + 1 < s->nops
+				 ? prove_ir_operand(fr, &s->ops[at + 1], 32)
+				 : IR_NONE;
 	prove_ir_unknown_results(fr, s);
 	if (kind == IR_MBAR_OTHER && is_wait) {
 		prove_ir_push(fr, IR_ORDER, IR_NONE);
@@ -104,6 +105,7 @@ void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s)
 	struct ir_mbar *m =
 		push_mbar(fr, kind, at < s->nops ? &s->ops[at] : NULL, prove_ir_space_of(s->form));
 	m->arg = arg;
+	m->count = count;
 	m->is_parity = is_parity;
 	if (kind != IR_MBAR_INIT && s->ops[0].kind == PTX_OPND_REG)
 		m->result = fr->reg_base + s->ops[0].reg;

@@ -277,9 +277,10 @@ bool schedule_finish_copy(struct schedule *s)
 
 static void arrive(struct schedule *s, struct lane *l, struct mbarrier *m, const struct ir_mbar *op)
 {
-	uint64_t bytes;
+	uint64_t bytes, count = 1;
 
-	if (!m->pending || (op->arg != IR_NONE && !reads(s, op->arg, &bytes))) {
+	if ((op->count != IR_NONE && !reads(s, op->count, &count)) || !count ||
+	    m->pending < count || (op->arg != IR_NONE && !reads(s, op->arg, &bytes))) {
 		s->is_over = true;
 		return;
 	}
@@ -287,7 +288,7 @@ static void arrive(struct schedule *s, struct lane *l, struct mbarrier *m, const
 		s->r->reg[op->result] = (struct value){m->phase, true};
 	if (op->arg != IR_NONE)
 		m->bytes += (int64_t)bytes;
-	m->pending--;
+	m->pending -= count;
 	schedule_release(s, l, m->coming);
 	s->has_moved = true;
 	end_phase(s, m);

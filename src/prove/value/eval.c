@@ -291,11 +291,24 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 	base_vec_push(&e->assumes, a);
 }
 
+/* Is it one arrival, if it is one? */
+static bool arrives_once(struct ev *e, uint32_t block, uint32_t step, const struct ir_mbar *m)
+{
+	const struct ex *n =
+		m->count == IR_NONE ? NULL : prove_ev_read_reg(e, block, step, m->count);
+
+	return !n || (n->op == EX_CONST && n->imm == 1);
+}
+
 /* An operation on an mbarrier. */
 static void do_mbar(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
 {
+	static const struct ir_mbar other = {.kind = IR_MBAR_OTHER};
 	const struct ir_mbar *m = st->mbar;
 	struct ev_mbar x = {.mbar = m, .step = st, .block = block, .index = step};
+
+	if (!arrives_once(e, block, step, m))
+		x.mbar = &other;
 
 	x.guard = e->guard[block];
 	if (st->pred != IR_NONE) {
