@@ -157,6 +157,27 @@ static int compile(struct job *j, const char *from, char *const *args, size_t na
 	return tool_ptx(from, args, nargs, text, size);
 }
 
+/* The kernels of a source that aren't proven as they are written, as they are optimised; unless the
+ * options say how to compile. */
+static void prove_optimised(struct job *j, struct prove_source_text written,
+			    const struct confirm_source *src, const struct prove_options *o,
+			    struct race_proofs *r)
+{
+	static char *const more[] = {"-O3", "-lineinfo", "-w"};
+	struct prove_source_text text[2] = {written, {0}};
+	size_t n = src->nargs;
+	char **args;
+
+	if (!strstr(src->adds, "-G") || !prove_wants_optimised(r))
+		return;
+	args = BASE_NEWN(&j->set->arena, char *, n + BASE_COUNTOF(more));
+	memcpy(args, src->args, n * sizeof(*args));
+	memcpy(args + n, more, sizeof(more));
+	if (!compile(j, src->path, args, n + BASE_COUNTOF(more), &text[1].text, &text[1].size))
+		prove_take_optimised(src->path, text, o, r);
+	free(text[1].text);
+}
+
 /* One source or PTX text, into *r. */
 static int prove_one(struct job *j, const char *from, char *const *args, size_t nargs,
 		     struct race_proofs *r)
@@ -181,6 +202,8 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 	if (!rc)
 		rc = prove_text(from, text, size, &o, r, &sink);
 	cli_flush(&sink);
+	if (!rc && !is_ptx)
+		prove_optimised(j, (struct prove_source_text){text, size}, &src, &o, r);
 	if (!rc && option_flag(j->set, OPTION_CONFIRM))
 		confirm_alarms(r, text, size, is_ptx ? NULL : &src,
 			       option_text(j->set, OPTION_REPRODUCER));

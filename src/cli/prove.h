@@ -39,6 +39,21 @@ typedef int prove_file_fn(const char *file, char *const *args, size_t nargs, siz
 			  void *arg);
 int prove_each_file(const char *dir, prove_file_fn *fn, void *arg);
 
+/*
+ * prove_optimised.c: asks again about the kernels that aren't proven, and have no true alarm, in
+ * the text that nvcc optimises, with a share of their time. Where that is proven, and has each
+ * access that matters, *r gets the proof; and so with its true alarms of stores. text: as it is
+ * written, and optimised. Returns 0 or an exit code.
+ */
+struct prove_source_text {
+	char *text;
+	size_t size;
+};
+#define PROVE_OPTIMISED_SHARE 10 /* one in so many of a kernel's time limit */
+bool prove_wants_optimised(const struct race_proofs *r);
+int prove_take_optimised(const char *from, const struct prove_source_text text[2],
+			 const struct prove_options *options, struct race_proofs *r);
+
 /* prove_template.c: a source that includes `source` and uses the instances ("k<float>;..."), in a
  * new file under dir. NULL after saying why not. */
 const char *prove_instantiate(const char *source, const char *instances, const char *dir,

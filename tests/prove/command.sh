@@ -450,6 +450,15 @@ expect 12 '"name":"scale","offset":16,"bytes":4,"value":7' --format=json $rows "
 # shellcheck disable=SC2086
 expect 12 '"filled":null' --format=json $rows "$tree/rows.ptx"
 
+# what isn't proven as written is asked about as optimised
+out=$("$collider" prove --no-cache "$dir/optimised.cu" 2>&1)
+for line in 'through_pointer(int*): race-free' 'through_pointer_racy(int*): true alarm' \
+	'left_out_racy(int*, int const*): potential alarms only'; do
+	grep -qxF "$line" <<<"$out" || { echo "FAIL prove optimised.cu: expected $line, found:"; echo "$out"; failed=1; }
+done
+grep -q 'what runs is the text that nvcc optimises' <<<"$out" || { echo "FAIL prove optimised.cu: the contract"; failed=1; }
+expect 12 'potential alarms only' --kernel='through_pointer(' --no-remedies "$dir/optimised.cu" -- -G
+
 # the tables over several kernels
 # shellcheck disable=SC2086
 expect 10 '^ *DRF P-racy T-racy  coverage timeout crash' $one --no-remedies "$tree/index.ptx"

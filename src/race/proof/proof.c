@@ -85,5 +85,7 @@ void race_proofs_free(struct race_proofs *r)
 	for (size_t i = 0; i < r->kernels.n; i++)
 		race_proof_free(&r->kernels.v[i]);
 	base_vec_free(&r->kernels);
+	if (r->also)
+		race_proofs_free(r->also);
 	base_arena_free(&r->arena);
 }

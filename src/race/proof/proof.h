@@ -209,6 +209,7 @@ struct race_proofs {
 	struct base_arena arena;
 	const char *file;
 	BASE_VEC(struct race_proof) kernels;
+	struct race_proofs *also; /* others whose strings these have, too, in the arena; or NULL */
 };
 
 const char *race_verdict_name(enum race_verdict v); /* "race-free", "true-alarm", ... */

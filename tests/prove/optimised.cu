@@ -1,0 +1,29 @@
+// optimised.cu - kernels that are decided only in the text that nvcc optimises (command.sh).
+//--blockDim=64 --gridDim=2
+typedef int (*way)(int);
+__device__ int itself(int x) { return x; }
+__device__ int half(int x) { return x / 2; }
+
+// Race-free: the call through a pointer is gone.
+__global__ void through_pointer(int *p)
+{
+	way f = itself;
+	p[f(blockIdx.x * blockDim.x + threadIdx.x)] = 1;
+}
+
+// Two threads store to each element.
+__global__ void through_pointer_racy(int *p)
+{
+	way f = half;
+	p[f(blockIdx.x * blockDim.x + threadIdx.x)] = threadIdx.x;
+}
+
+// The load races, and the optimiser leaves it out, as nothing uses its value.
+__global__ void left_out_racy(int *p, const int *q)
+{
+	__shared__ int s[64];
+	way f = itself;
+	s[f(threadIdx.x)] = 1;
+	int unused = q[f(threadIdx.x)] > 3 ? s[threadIdx.x ^ 1] : 0;
+	p[f(blockIdx.x * blockDim.x + threadIdx.x)] = 1;
+}
