@@ -63,6 +63,18 @@ static bool is_decided(const struct check *c, const struct ev_access *x)
 	return true;
 }
 
+/* Does the value depend on a function that isn't modelled (floating-point numbers)? */
+static bool has_unmodelled(const struct ex *v, unsigned *budget)
+{
+	if (v->op == EX_PURE || !*budget)
+		return true;
+	--*budget;
+	for (uint32_t i = 0; i < v->n && v->is_approx; i++)
+		if (has_unmodelled(v->a[i], budget))
+			return true;
+	return false;
+}
+
 /* The numbers that each launch has, but those of one thread or block. */
 static const struct ex *is_in_each_launch(struct check *c)
 {
@@ -80,12 +92,16 @@ static const struct ex *is_in_each_launch(struct check *c)
 
 /* NULL: nothing is known against it. */
 static const char *why_outside(struct check *c, struct contract *contract,
-			       const struct ev_access *x)
+			       const struct ev_access *x, bool is_own)
 {
 	const struct ex *inside = prove_is_inside(c, x);
 	struct contract_question q = {.block = x->block, .guard = x->guard};
+	unsigned budget = MAX_NODES;
 
 	if (!inside || (inside->op == EX_CONST && (inside->imm & 1)))
+		return NULL;
+	/* the way there may be none: sine and cosine have one for large numbers */
+	if (is_own && has_unmodelled(x->guard, &budget))
 		return NULL;
 	q.holds = inside;
 	if (prove_contract_ask(contract, &q) == SMT_IMPOSSIBLE) {
@@ -116,14 +132,15 @@ static bool is_known(const struct ev_access *list, size_t i)
 	return false;
 }
 
-static bool look_at(struct check *c, struct contract *mine, const struct ev_access *list, size_t n)
+static bool look_at(struct check *c, struct contract *mine, const struct ev_access *list, size_t n,
+		    bool is_own)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct ev_access *x = &list[i];
 		/* a product's lines are in its descriptor (matrix.c) */
 		if (x->is_late || x->mem->matrix || is_known(list, i))
 			continue;
-		const char *who = why_outside(c, mine, x);
+		const char *who = why_outside(c, mine, x, is_own);
 		if (!who)
 			continue;
 		prove_nothing_is_proven(c);
@@ -150,6 +167,6 @@ void prove_find_outside(struct check *c, const struct contract *contract)
 		return;
 	mine.deadline = now + (c->deadline - now) / 20;
 	mine.npins = prove_pins_find(c->e, mine.pin);
-	if (!look_at(c, &mine, c->e->accesses.v, c->e->accesses.n))
-		look_at(c, &mine, c->e->own.v, c->e->own.n);
+	if (!look_at(c, &mine, c->e->accesses.v, c->e->accesses.n, false))
+		look_at(c, &mine, c->e->own.v, c->e->own.n, true);
 }
