@@ -266,13 +266,14 @@ __collider_begin(uint32_t launches)
  * template `skew`. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void __collider_skew(uint32_t state)
 {
-	uint32_t random = dev_draw() * RACE_MIX, ns, flags, sample;
+	uint32_t random, ns, flags, sample;
 
 	KNOB(sample, 16);
-	if (sample > 1)
-		return;
-	if (random >= RACE_SKEW_WARPS || !dev_is_due(state, true) ||
+	if (sample > 1 ||
 	    (state >> RACE_STATE_COUNT_AT) * RACE_MIX_WINDOW + dev_salt() >= RACE_SKEW_BLOCKS)
+		return;
+	random = dev_draw() * RACE_MIX;
+	if (random >= RACE_SKEW_WARPS || !dev_is_due(state, true))
 		return;
 	KNOB(flags, 24);
 	KNOB(ns, 8);
