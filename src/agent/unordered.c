@@ -224,6 +224,9 @@ void agent_unordered_call(uint32_t id, const void *data)
 		return;
 	if (d->callbackSite == CUPTI_API_ENTER) {
 		note_unheard();
+		/* A stream acquires what a kernel releases. */
+		if (call.way == AGENT_ORDER_OPENS)
+			agent_context_unseen_all(RACE_HISTORY_GRID_ORDERS);
 		agent_order_begin(&call);
 		if (call.way == AGENT_ORDER_WORK || call.way == AGENT_ORDER_COPY)
 			agent_order_carry(call.stream, call.context);

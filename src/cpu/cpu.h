@@ -157,12 +157,13 @@ void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, cpu_cut_fn 
  * How the API orders launches (past.c), whether or not anything is judged: `start` when a kernel
  * starts, with a bit for each of the CPU_PAST last grids, by %gridid: neither this one nor that one
  * is ordered before the other, and of these, other kernels or functions of the host perhaps ordered
- * that one before this one, through memory; `forget` when memory begins to be used for something
- * new. From the call on, operations are followed. With locks held, too; arg is shared.
+ * that one before this one, or its strong writes only, through memory; `forget` when memory begins
+ * to be used for something new. From the call on, operations are followed. With locks held, too;
+ * arg is shared.
  */
 #define CPU_PAST 1024u
-typedef void cpu_past_fn(void *arg, uint64_t grid, const uint64_t unordered[CPU_PAST / 64],
-			 const uint64_t perhaps[CPU_PAST / 64]);
+enum cpu_order { CPU_ORDER_NONE, CPU_ORDER_PERHAPS, CPU_ORDER_SEEN, CPU_ORDERS };
+typedef void cpu_past_fn(void *arg, uint64_t grid, const uint64_t rows[CPU_ORDERS][CPU_PAST / 64]);
 typedef void cpu_forget_fn(void *arg, uint64_t address, uint64_t bytes);
 void cpu_listen_past(struct cpu_machine *m, cpu_past_fn *start, cpu_forget_fn *forget, void *arg);
 

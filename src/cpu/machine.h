@@ -542,7 +542,8 @@ struct cpu_kernel {
 	bool is_heap_known, uses_heap;		    /* kernel.c */
 	bool is_apart_known, is_apart, has_updates; /* kernel.c */
 	bool may_spin, has_calls;		    /* kernel.c */
-	bool has_system, may_order;		    /* kernel.c */
+	bool has_system;			    /* kernel.c */
+	bool may_order, may_observe, may_show;	    /* kernel.c */
 	bool has_narrow_updates;  /* kernel.c: of a scope in which not all blocks are */
 	bool has_ordered_updates; /* kernel.c: that don't leave the same in any order */
 	uint32_t apart_misses;	  /* apart.c: launches whose blocks met */
@@ -566,6 +567,9 @@ bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 bool cpu_kernel_is_apart(struct cpu_kernel *k);
 /* May it acquire or release what it shares with other kernels? Relaxed operations alone don't. */
 bool cpu_kernel_may_order(struct cpu_kernel *k);
+/* Or may it see what they write strongly? And may others see that of it? */
+bool cpu_kernel_may_observe(struct cpu_kernel *k);
+bool cpu_kernel_may_show(struct cpu_kernel *k);
 /* May it acquire what the host releases? It has a scope of the system, or what isn't known. */
 bool cpu_kernel_has_system(struct cpu_kernel *k);
 /* apart.c: a thread does what no other worker may do beside it, and that can't be undone. False: it

@@ -11,7 +11,9 @@
  * C that X's lacks and whose text may acquire, and a D whose text may release has begun that is X,
  * or has X in its set. No D is asked for where C acquires from the system's scope (the host may
  * release), or is a function of the host in a stream. Y itself is no such C: what it acquires, a
- * detector can see. Where sets have forgotten a C, all pairs of X are perhaps ordered.
+ * detector can see. A strong write of X is also ordered if C, or a kernel from which C acquires,
+ * has read what it wrote (PTX: observation); then C may only read strongly, and no D is asked for.
+ * Where sets have forgotten a C, all pairs of X are perhaps ordered.
  *
  * A set holds the last CPU_PAST kernels and functions of the host; older ones count as ordered, as
  * does everything once a stream waits for a value in memory. Costs, only with a listener: 136 bytes
@@ -29,15 +31,22 @@ struct cpu_past {
 	uint64_t bits[CPU_PAST / 64];
 };
 
+/* Kernels that may learn something of others. */
+struct hearers {
+	struct cpu_past who;
+	struct cpu_past forgot; /* those whose set lacks one of these that is too old for sets */
+	bool forgets;		/* so will those to come, until the machine is idle */
+};
+
 struct cpu_pasts {
 	pthread_mutex_t lock;
 	struct cpu_past host;
 	struct cpu_past past[CPU_PAST]; /* of kernel n % CPU_PAST */
-	struct cpu_past hears;		/* those that may acquire what others release */
-	struct cpu_past hears_host;	/* of these: what the host releases, too */
+	struct hearers hear;		/* what others release */
+	struct hearers see;		/* or what they write strongly */
+	struct cpu_past hear_host;	/* of `hear`: what the host releases, too */
 	struct cpu_past known;		/* those whose accesses others may know of, by releases */
-	struct cpu_past forgot; /* those whose set lacks one that hears and is too old for sets */
-	bool forgets;		/* so will those to come, until the machine is idle */
+	struct cpu_past shows;		/* those that write strongly what others may see */
 	bool is_early;	  /* programmatic launches begin before the ends of what is in their sets */
 	uint64_t kernels; /* submitted, with functions of the host */
 	uint64_t number[CPU_PAST]; /* the kernel of grid i % CPU_PAST; 0: none */
@@ -106,83 +115,110 @@ static bool is_before(const struct cpu_pasts *x, const struct cpu_past *p, uint6
 	return p && has(p, n);
 }
 
-/* May memory have ordered kernel `later`, with that set, after the unordered kernel n? */
-static bool is_perhaps_before(struct cpu_pasts *x, uint64_t n, uint64_t later,
-			      const struct cpu_past *set)
+static bool has_forgotten(const struct hearers *h, uint64_t n, uint64_t later)
+{
+	return has_bit(&h->forgot, n) || has_bit(&h->forgot, later);
+}
+
+/* How may memory have ordered kernel `later`, with that set, after the unordered kernel n? A set of
+ * 1 << enum cpu_order. */
+static unsigned perhaps_before(struct cpu_pasts *x, uint64_t n, uint64_t later,
+			       const struct cpu_past *set)
 {
 	struct cpu_past *p = &x->past[n % CPU_PAST];
-	uint64_t any = 0, host = 0;
+	uint64_t hear = 0, host = 0, see = 0;
 
-	if (has_bit(&x->forgot, n) || has_bit(&x->forgot, later))
-		return true;
 	advance(p, x->kernels);
 	for (unsigned i = 0; i < CPU_PAST / 64; i++) {
 		uint64_t between = set->bits[i] & ~p->bits[i];
 		/* The earlier kernel may begin to hear when the later one has ended. */
 		if (x->is_early)
 			between |= p->bits[i] & ~set->bits[i];
-		any |= between & x->hears.bits[i];
-		host |= between & x->hears_host.bits[i];
+		hear |= between & x->hear.who.bits[i];
+		host |= between & x->hear_host.bits[i];
+		see |= between & x->see.who.bits[i];
 	}
-	return host || (any && (x->is_early || has_bit(&x->known, n)));
+	bool is_heard = host || (hear && (x->is_early || has_bit(&x->known, n))) ||
+			has_forgotten(&x->hear, n, later);
+	bool is_seen = has_bit(&x->shows, n) && (see || has_forgotten(&x->see, n, later));
+	return (is_heard ? 1u << CPU_ORDER_PERHAPS : 0) | (is_seen ? 1u << CPU_ORDER_SEEN : 0);
 }
 
-/* Does the program's text, without inserted checks, show that nothing in it orders kernels? */
-static bool is_deaf(const struct cpu_launch *l, bool *is_deaf_to_host)
+/* What threads may learn from others, and others see of them, by the program's text without
+ * inserted checks. */
+struct manner {
+	bool hears, hears_host, sees, shows;
+};
+
+static struct manner manner_of(const struct cpu_launch *l)
 {
 	struct cpu_kernel *text = l->kernel->info.is_instrumented ? l->text : l->kernel;
 
-	*is_deaf_to_host = text && !cpu_kernel_has_system(text);
-	return text && !cpu_kernel_may_order(text);
+	if (!text)
+		return (struct manner){true, true, true, true};
+	return (struct manner){cpu_kernel_may_order(text), cpu_kernel_has_system(text),
+			       cpu_kernel_may_observe(text), cpu_kernel_may_show(text)};
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
 
 /* Kernel n becomes too old for sets. */
-static void drop(struct cpu_pasts *x, uint64_t n)
+static void drop(struct cpu_pasts *x, struct hearers *h, uint64_t n)
 {
-	if (!has_bit(&x->hears, n))
+	if (!has_bit(&h->who, n))
 		return;
 	for (uint64_t i = n + 1; i <= x->kernels; i++)
 		if (!has(&x->past[i % CPU_PAST], n))
-			set_bit(&x->forgot, i, true);
-	x->forgets |= !has(&x->host, n);
+			set_bit(&h->forgot, i, true);
+	h->forgets |= !has(&x->host, n);
+}
+
+static void note_hearer(struct cpu_pasts *x, struct hearers *h, bool hears)
+{
+	uint64_t n = x->kernels;
+
+	if (n > CPU_PAST)
+		drop(x, h, n - CPU_PAST);
+	advance(&h->who, n);
+	advance(&h->forgot, n);
+	set_bit(&h->who, n, hears);
+	set_bit(&h->forgot, n, h->forgets);
 }
 
 /* Gives it a number. */
-static void note(struct cpu_pasts *x, struct cpu_op *op, bool hears, bool hears_host)
+static void note(struct cpu_pasts *x, struct cpu_op *op, struct manner how)
 {
-	if (x->kernels >= CPU_PAST)
-		drop(x, x->kernels + 1 - CPU_PAST);
-	op->number = ++x->kernels;
-	x->device[op->number % CPU_PAST] = op->work.device;
-	advance(&x->hears, op->number);
-	advance(&x->hears_host, op->number);
-	advance(&x->known, op->number);
-	advance(&x->forgot, op->number);
-	set_bit(&x->hears, op->number, hears);
-	set_bit(&x->hears_host, op->number, hears && hears_host);
-	set_bit(&x->forgot, op->number, x->forgets);
+	uint64_t n = op->number = ++x->kernels;
+
+	x->device[n % CPU_PAST] = op->work.device;
+	note_hearer(x, &x->hear, how.hears);
+	note_hearer(x, &x->see, how.sees);
+	advance(&x->hear_host, n);
+	advance(&x->known, n);
+	advance(&x->shows, n);
+	set_bit(&x->shows, n, how.shows);
+	set_bit(&x->hear_host, n, how.hears && how.hears_host);
 }
 
 void cpu_past_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 {
 	struct cpu_pasts *x = op->m->pasts;
-	bool is_kernel = op->work.kind == CPU_WORK_KERNEL, hears = true, is_deaf_to_host = false;
+	bool is_kernel = op->work.kind == CPU_WORK_KERNEL;
+	struct manner how = {true, true, true, true};
 	/* What frees memory is the runtime's own. */
 	bool is_function = op->work.kind == CPU_WORK_HOST && !op->work.frees;
 
 	if (!x)
 		return;
 	if (is_kernel)
-		hears = !is_deaf(&op->work.launch, &is_deaf_to_host);
+		how = manner_of(&op->work.launch);
 	op->past = calloc(1, sizeof(*op->past));
 	pthread_mutex_lock(&x->lock);
 	x->is_blind |= !op->past || op->work.kind == CPU_WORK_WAIT_VALUE ||
 		       op->work.kind == CPU_WORK_EXTERNAL;
 	x->is_early |= is_kernel && op->work.launch.is_programmatic;
 	if (is_kernel || is_function)
-		note(x, op, hears, !is_deaf_to_host);
+		note(x, op, how);
 	if (op->past) {
 		join(op->past, &x->host);
 		for (size_t i = 0; i < n; i++) {
@@ -205,7 +241,7 @@ void cpu_past_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 void cpu_past_start(struct cpu_op *op)
 {
 	struct cpu_pasts *x = op->m->pasts;
-	uint64_t unordered[CPU_PAST / 64] = {0}, perhaps[CPU_PAST / 64] = {0}, grid = op->grid->id;
+	uint64_t rows[CPU_ORDERS][CPU_PAST / 64] = {{0}}, grid = op->grid->id;
 	const struct cpu_listener *to = &op->m->listener;
 	struct cpu_past past = {0};
 
@@ -221,17 +257,18 @@ void cpu_past_start(struct cpu_op *op)
 		bool is_other = x->number[i] && x->grid[i] != grid && x->grid[i] + CPU_PAST > grid;
 		if (!is_other || is_before(x, op->past, x->number[i]))
 			continue;
-		unordered[i / 64] |= 1ull << i % 64;
-		if (is_perhaps_before(x, x->number[i], op->number, &past))
-			perhaps[i / 64] |= 1ull << i % 64;
+		unsigned how = 1u << CPU_ORDER_NONE;
+		how |= perhaps_before(x, x->number[i], op->number, &past);
+		for (unsigned k = 0; k < CPU_ORDERS; k++)
+			rows[k][i / 64] |= (uint64_t)(how >> k & 1) << i % 64;
 	}
 	/* What hears may release, too. */
-	if (op->number && op->number + CPU_PAST > x->kernels && has_bit(&x->hears, op->number)) {
+	if (op->number && op->number + CPU_PAST > x->kernels && has_bit(&x->hear.who, op->number)) {
 		join(&x->known, &past);
 		add(&x->known, op->number);
 	}
 	pthread_mutex_unlock(&x->lock);
-	to->past(to->past_arg, grid, unordered, perhaps);
+	to->past(to->past_arg, grid, rows);
 }
 
 void cpu_past_waited(struct cpu_op *op, bool has_ended)
@@ -260,7 +297,7 @@ void cpu_past_idle(struct cpu_machine *m, unsigned device)
 		if (device >= m->opt.devices || x->device[n % CPU_PAST] == device)
 			add(&x->host, n);
 	if (device >= m->opt.devices || m->opt.devices == 1)
-		x->forgets = false;
+		x->hear.forgets = x->see.forgets = false;
 	pthread_mutex_unlock(&x->lock);
 }
 

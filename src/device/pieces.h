@@ -55,20 +55,24 @@ DEV_FN struct place dev_place(void)
  * asks for all: when a grid begins no thread finds it, and each compare-and-swap at this one place
  * waits for all others.
  */
-DEV_FN uint64_t dev_claim_at(uint64_t *place, uint64_t grid, bool *is_first)
+DEV_FN uint64_t dev_claim_at(uint64_t *place, uint64_t grid, bool *is_first, const uint32_t *count,
+			     uint32_t *was)
 {
 	uint32_t peers = dev_active();
 	uint64_t found = 0;
 
 	if (dev_is_leader(peers)) {
-		found = dev_swap(place, 0, grid);
+		*was = count ? dev_word32(count) : 0;
+		found = dev_swap(place, *was == ~0u, grid); /* so that it comes after the load */
 		*is_first = found == 0;
 	}
 	return __shfl_sync(peers, found, __ffs((int)peers) - 1);
 }
 
-/* A launch's place in the table, from 1; 0: there is none. is_first: this thread has taken it. */
-DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is_first)
+/* A launch's place in the table, from 1; 0: there is none. is_first: this thread has taken it; then
+ * *was is what stood at `count` (NULL: nothing) before any other thread of the launch went on. */
+DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is_first,
+			  const uint32_t *count, uint32_t *was)
 {
 	/* Grids have numbers in a row; launches of one graph have one, and epochs above it. */
 	uint32_t low = (uint32_t)grid, high;
@@ -84,7 +88,7 @@ DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is
 		uint64_t found = dev_word_near(&t->launches[at]);
 
 		if (found == 0)
-			found = dev_claim_at(&t->launches[at], grid, is_first);
+			found = dev_claim_at(&t->launches[at], grid, is_first, count, was);
 		if (found == 0 || found == grid)
 			return at + 1u;
 		at = at + 1u < RACE_HISTORY_LAUNCHES ? at + 1u : 0u;
@@ -96,11 +100,13 @@ DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is
 DEV_FN uint32_t dev_launch(void)
 {
 	struct race_history_tables *t = dev_head();
+	uint32_t was;
 	bool is_first;
 
 	if (t->unseen & RACE_HISTORY_BLIND)
 		return 0;
-	return dev_claim(t, race_history_key(dev_grid(), dev_word_near(&t->epoch)), &is_first);
+	return dev_claim(t, race_history_key(dev_grid(), dev_word_near(&t->epoch)), &is_first, 0,
+			 &was);
 }
 
 /* ---- where the words are ------------------------------------------------------------------- */

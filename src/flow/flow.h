@@ -387,6 +387,14 @@ unsigned flow_find_waits(struct flow *fl, unsigned kinds, const struct flow_wait
  * form or access has as .sem and .scope (enum ptx_sem, ptx_scope). */
 enum race_strength flow_strength(uint8_t sem);
 enum race_scope flow_scope(uint8_t sem, uint8_t scope);
+/* Does anything read what the statement returns? nvcc makes atom of an atomicAdd without result. */
+bool flow_is_result_used(struct flow *fl, const struct ptx_stmt *s);
+/* May the instruction be one end of an order between threads of two kernels? It acquires, releases,
+ * or isn't known. Or does it write strongly what another kernel may see, which orders that write
+ * before what comes after, without more? And may it be what sees it? */
+bool flow_orders_kernels(const struct ptx_form *f);
+bool flow_shows_kernels(const struct ptx_form *f);
+bool flow_observes_kernels(struct flow *fl, const struct ptx_stmt *s);
 
 /* ---- text.c: questions about a text, which needs no flow_build ---------------------------- */
 

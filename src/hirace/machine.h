@@ -39,6 +39,14 @@ enum hirace_sync { HIRACE_SYNC_U, HIRACE_SYNC_W, HIRACE_SYNC_B, HIRACE_SYNCS };
 /* The same thread; another lane of its warp; another warp of its block; another block. */
 enum hirace_relation { HIRACE_SELF, HIRACE_WARP, HIRACE_BLOCK, HIRACE_GRID, HIRACE_RELATIONS };
 
+/* How two launches are ordered. */
+enum hirace_overlap {
+	HIRACE_ORDERED, /* or nothing is known */
+	HIRACE_OVERLAPPING,
+	HIRACE_PERHAPS_SEEN,   /* another kernel, or host code, may have seen strong writes */
+	HIRACE_PERHAPS_ORDERED /* or ordered all that the two did */
+};
+
 #define HIRACE_TRANSITIONS (HIRACE_STATES * HIRACE_ACCESSES * HIRACE_SYNCS * HIRACE_RELATIONS)
 #define HIRACE_TABLE_SIZE  (HIRACE_STATES * 64u)
 

@@ -53,13 +53,6 @@ enum hirace_verdict {
 	HIRACE_ASIDE	 /* not judged: a number doesn't fit the word */
 };
 
-/* How two launches are ordered. */
-enum hirace_overlap {
-	HIRACE_ORDERED, /* or nothing is known */
-	HIRACE_OVERLAPPING,
-	HIRACE_PERHAPS_ORDERED /* they overlap, but host code may have ordered what they did */
-};
-
 /* What an access makes of a word. */
 struct hirace_result {
 	uint64_t word;
@@ -186,7 +179,7 @@ HIRACE_FN struct hirace_result hirace_judge(uint64_t old, const uint8_t *table,
 	uint32_t stamp =
 		me->stamps.own.now < HIRACE_STAMP_FULL ? me->stamps.own.now : HIRACE_STAMP_FULL;
 	struct hirace_step s;
-	bool is_copying;
+	bool is_copying, has_weak_side;
 
 	if (is_foreign && w.launch && w.state != HIRACE_INIT)
 		overlap = HIRACE_OVERLAPS(me->launch, w.launch);
@@ -201,12 +194,14 @@ HIRACE_FN struct hirace_result hirace_judge(uint64_t old, const uint8_t *table,
 	/* Whatever the access's stamp is: the history without it is shorter, and judged rightly. */
 	if (s.can_keep && !is_foreign)
 		return r;
-	if (hirace_has_weak_side(w.state, access))
+	has_weak_side = hirace_has_weak_side(w.state, access);
+	if (has_weak_side)
 		bit = 0;
 	if (is_foreign)
 		w.stamp = 0; /* T begins anew in each launch; A = 0 has acquired nothing */
 	if (s.is_race && !is_copying &&
 	    (overlap == HIRACE_PERHAPS_ORDERED ||
+	     (overlap == HIRACE_PERHAPS_SEEN && !has_weak_side) ||
 	     !hirace_is_unordered(w.stamp, bit, &me->stamps))) {
 		s.is_race = false;
 		s.is_possible = true;

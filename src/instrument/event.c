@@ -167,20 +167,6 @@ bool inst_is_whole(struct inst_ctx *cx, const struct ptx_stmt *load, uint32_t re
 	return true;
 }
 
-static bool is_result_used(struct inst_ctx *cx, const struct ptx_stmt *s)
-{
-	int dst = ptx_find_role(s, PTX_ROLE_DST);
-	uint32_t n;
-
-	if (dst < 0 || s->ops[dst].kind == PTX_OPND_SINK)
-		return false;
-	if (s->ops[dst].kind == PTX_OPND_REG && !s->ops[dst].comp) {
-		flow_uses(cx->fl, s->ops[dst].reg, &n);
-		return n > 0;
-	}
-	return true;
-}
-
 static bool is_only_place(struct inst_ctx *cx, const struct ptx_stmt *s)
 {
 	int dst = ptx_find_role(s, PTX_ROLE_DST);
@@ -343,7 +329,7 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 		   : fm->space == PTX_SPACE_SHARED	   ? INST_IN_SHARED
 		   : fm->space == PTX_SPACE_SHARED_CLUSTER ? INST_IN_GENERIC_SHARED
 							   : INST_IN_GENERIC;
-	e->is_seen = e->reads && (!e->writes || is_result_used(cx, s));
+	e->is_seen = e->reads && (!e->writes || flow_is_result_used(cx->fl, s));
 	e->is_place = e->is_seen && e->strength != RACE_WEAK && is_only_place(cx, s);
 	e->is_seed = e->strength == RACE_WEAK && !e->writes && flow_is_seed(cx->fl, s);
 	e->access = access_of(cx, e, where);
@@ -424,6 +410,8 @@ static void plan_call(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	if (to)
 		inst_add_event(ev, inst_new_event(cx, INST_EVENT_CALL, s));
 	ev->is_apart |= of.is_apart;
+	if (!to && of.is_unsure)
+		ev->orders_kernels = ev->shows_kernels = true;
 	if (of.is_unsure)
 		set_unsure(cx, ev, PTX_STR("call of a function that synchronises"));
 }
@@ -446,6 +434,9 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	ev->has_exit |= fm->op == PTX_OP_EXIT;
 	ev->is_apart |= inst_is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
 	ev->is_blind |= hides_waits(cx, ev, s);
+	ev->orders_kernels |= flow_orders_kernels(fm);
+	ev->observes_kernels |= flow_observes_kernels(cx->fl, s);
+	ev->shows_kernels |= flow_shows_kernels(fm);
 	inst_plan_copies(cx, ev, s);
 	if (is_followed(fm, ev->follows_cluster)) {
 		plan_access(cx, ev, s);
@@ -512,7 +503,7 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 				   .sees = ev->sees};
 	if (inst_may_launch(cx)) {
 		set_unsure(cx, ev, PTX_STR("launch of a kernel by a kernel"));
-		ev->is_apart = true;
+		ev->is_apart = ev->orders_kernels = ev->shows_kernels = true;
 	}
 	ptx_each_stmt(cx->f, s)
 	{
@@ -521,6 +512,8 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 		if (s->kind == PTX_STMT_INST && !s->inserted)
 			plan_inst(cx, ev, s);
 		ev->is_apart |= s->kind == PTX_STMT_RAW;
+		ev->orders_kernels |= s->kind == PTX_STMT_RAW;
+		ev->shows_kernels |= s->kind == PTX_STMT_RAW;
 		ev->is_blind |= s->kind == PTX_STMT_RAW;
 	}
 	ev->tracks_copies = ev->has_copies && !ev->is_blind && cx->f->is_entry;

@@ -266,13 +266,13 @@ struct inst_events {
 	bool is_apart;	/* launches of it say nothing about order in time: RACE_HISTORY_APART */
 	bool informs;	/* host code may learn from it while it runs */
 	bool has_release, has_system; /* fences or releases; strong writes of system scope */
+	bool orders_kernels, observes_kernels, shows_kernels; /* flow.h; or it isn't known */
 	/* has_order by relaxed accesses of global and shared memory alone, and no barriers: of what
 	 * orders threads, only the strong writes that strong reads have seen are ordered. */
 	bool only_observes;
-	bool has_fence, has_warp; /* fences; bar.warp.sync */
-	bool has_exit;		  /* `exit`, also in what it calls */
-	bool has_generic;	  /* accesses of generic addresses that may be shared memory's */
-	bool has_update;	  /* atomics whose result is used */
+	bool has_fence, has_warp, has_exit; /* bar.warp.sync; `exit`, also in what it calls */
+	bool has_generic; /* accesses of generic addresses that may be shared memory's */
+	bool has_update;  /* atomics whose result is used */
 	/* cp.async's writes are under way until they are waited for: all that may wait for them is
 	 * seen. Else they count as the thread's own at once. */
 	bool has_copies, is_blind, tracks_copies;

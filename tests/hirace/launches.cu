@@ -89,6 +89,76 @@ __global__ void by_flag_quiet(unsigned int *p, how what)
 	}
 }
 
+// A launch that still runs hands its word over to a kernel that ends before the reader begins, by a flag, or by the
+// word itself, which it writes strongly; or to none.
+__device__ unsigned int handed, done[4];
+
+#define LINGER(nth)                                                                                  \
+	for (int n = 0; atomicAdd(&done[nth], 0) == 0 && n < 2000; n++)                               \
+		__nanosleep(20000);
+#define GIVE(nth)                                                                                    \
+	{                                                                                             \
+		p[0] = 1;                                                                             \
+		__threadfence();                                                                      \
+		atomicExch(&handed, 1);                                                               \
+		LINGER(nth)                                                                           \
+	}
+#define SHOW(nth)                                                                                    \
+	{                                                                                             \
+		atomicExch(p, 1);                                                                     \
+		LINGER(nth)                                                                           \
+	}
+#define TAKE(nth)                                                                                    \
+	{                                                                                             \
+		sink[nth] = p[0];                                                                     \
+		atomicExch(&done[nth], 1);                                                            \
+	}
+
+__global__ void handed_race(unsigned int *p, how what)
+{
+	if (what == WRITE)
+		GIVE(0)
+	else
+		TAKE(0)
+}
+
+__global__ void handed_quiet(unsigned int *p, how what)
+{
+	if (what == WRITE)
+		GIVE(1)
+	else
+		TAKE(1)
+}
+
+__global__ void shown_race(unsigned int *p, how what)
+{
+	if (what == WRITE)
+		SHOW(2)
+	else
+		TAKE(2)
+}
+
+__global__ void shown_quiet(unsigned int *p, how what)
+{
+	if (what == WRITE)
+		SHOW(3)
+	else
+		TAKE(3)
+}
+
+__global__ void acquire_clean(unsigned int *flag)
+{
+	while (atomicAdd(flag, 0) == 0)
+		;
+	__threadfence();
+}
+
+__global__ void see_clean(unsigned int *p)
+{
+	while (*(volatile unsigned int *)p == 0)
+		;
+}
+
 static int graph(unsigned int *p, cudaStream_t s)
 {
 	cudaGraph_t g;
@@ -194,6 +264,27 @@ int main()
 	ENDS
 	both_atomic_clean<<<2, WORDS / 2, 0, a>>>(p, ADD);
 	both_atomic_clean<<<2, WORDS / 2, 0, b>>>(p, ADD);
+	ENDS
+	// What a GPU has seen to end since the launch before counts as ended beside the next one: a plain launch comes
+	// before each that races.
+	handed_race<<<1, 1, 0, a>>>(p, WRITE);
+	handed_race<<<1, 1, 0, b>>>(p, READ);
+	ENDS
+	both_read_clean<<<2, WORDS / 2, 0, a>>>(p, READ);
+	ENDS
+	shown_race<<<1, 1, 0, a>>>(p, WRITE);
+	shown_race<<<1, 1, 0, b>>>(p, READ);
+	ENDS
+	CHECK(cudaGetSymbolAddress((void **)&q, handed));
+	CHECK(cudaMemset(q, 0, sizeof(*q)));
+	CHECK(cudaDeviceSynchronize());
+	handed_quiet<<<1, 1, 0, a>>>(p, WRITE);
+	acquire_clean<<<1, 1, 0, b>>>(q);
+	handed_quiet<<<1, 1, 0, b>>>(p, READ);
+	ENDS
+	shown_quiet<<<1, 1, 0, a>>>(p, WRITE);
+	see_clean<<<1, 1, 0, b>>>(p);
+	shown_quiet<<<1, 1, 0, b>>>(p, READ);
 	ENDS
 	by_flag_quiet<<<1, 1, 0, a>>>(p, WRITE);
 	by_flag_quiet<<<1, 1, 0, b>>>(p, READ);

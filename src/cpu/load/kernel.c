@@ -295,18 +295,6 @@ static bool is_common(const struct ptx_form *f)
 	       f->sem != PTX_SEM_WEAK || f->space == PTX_SPACE_SHARED_CLUSTER;
 }
 
-/* Can it be one end of an order between kernels? What is relaxed orders nothing without a fence,
- * a fence without semantics only proxies of one thread, and no scope below the device's has threads
- * of two kernels. */
-static bool is_ordering(const struct ptx_form *f)
-{
-	if (f->scope == PTX_SCOPE_CTA || f->scope == PTX_SCOPE_CLUSTER ||
-	    f->space == PTX_SPACE_SHARED || f->space == PTX_SPACE_SHARED_CLUSTER)
-		return false;
-	return f->effects & PTX_EFF_UNKNOWN || f->sem == PTX_SEM_ACQUIRE ||
-	       f->sem == PTX_SEM_RELEASE || f->sem == PTX_SEM_ACQ_REL || f->sem == PTX_SEM_SC;
-}
-
 /* A red, or atom, that may be carried out later if nothing has its result: it has an effect each
  * time that it is executed, unlike an exchange of equal values. */
 static bool is_update(const struct ptx_form *f)
@@ -333,23 +321,9 @@ static bool commutes(const struct ptx_form *f)
 	       (class == PTX_CLASS_BITS || class == PTX_CLASS_UINT || class == PTX_CLASS_SINT);
 }
 
-/* Does nothing read what the statement returns? nvcc makes atom of an atomicAdd without result. */
-static bool is_unread(struct flow *fl, const struct ptx_stmt *s)
-{
-	for (unsigned i = 0; i < s->nops; i++) {
-		uint32_t n = 0;
-		if (ptx_stmt_role(s, i) != PTX_ROLE_DST || s->ops[i].kind == PTX_OPND_SINK)
-			continue;
-		if (s->ops[i].kind == PTX_OPND_REG)
-			(void)flow_uses(fl, s->ops[i].reg, &n);
-		if (n || s->ops[i].kind != PTX_OPND_REG)
-			return false;
-	}
-	return true;
-}
-
 struct common {
-	bool is_found, may_spin, is_narrow, is_ordered, calls_system, has_system, may_order;
+	bool is_found, may_spin, is_narrow, is_ordered, calls_system, has_system;
+	bool may_order, may_observe, may_show;
 	unsigned nfuncs;
 	uint64_t weight;
 	const struct ptx_form *update;
@@ -385,6 +359,8 @@ static void note_common(struct load_func *lf, void *arg)
 	c->calls_system |= lf->calls_system;
 	c->has_system |= is_unknown || lf->calls_system;
 	c->may_order |= is_unknown;
+	c->may_observe |= is_unknown;
+	c->may_show |= is_unknown;
 	ptx_each_stmt(lf->f.ptx, s)
 	{
 		if (s->kind != PTX_STMT_INST)
@@ -393,15 +369,16 @@ static void note_common(struct load_func *lf, void *arg)
 		if (!is_common(s->form))
 			continue;
 		c->is_found |= !is_update(s->form);
-		c->may_order |= is_ordering(s->form);
+		if (!fl && s->form->op == PTX_OP_ATOM)
+			fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
+		c->may_order |= flow_orders_kernels(s->form);
+		c->may_observe |= flow_observes_kernels(fl, s);
+		c->may_show |= flow_shows_kernels(s->form);
 		c->has_system |=
 			s->form->scope == PTX_SCOPE_SYS || s->form->effects & PTX_EFF_UNKNOWN;
 		c->is_ordered |=
 			!commutes(s->form) || (c->update && !are_alike(c->update, s->form));
-		if (!c->is_found && !fl && s->form->op == PTX_OP_ATOM)
-			fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
-		if (!c->is_found && s->form->op == PTX_OP_ATOM && !is_unread(fl, s))
-			c->is_found = true;
+		c->is_found |= s->form->op == PTX_OP_ATOM && flow_is_result_used(fl, s);
 		c->is_narrow |=
 			flow_scope(s->form->sem, s->form->scope ? s->form->scope : PTX_SCOPE_GPU) <
 			RACE_SCOPE_GPU;
@@ -426,6 +403,8 @@ static void need_common(struct cpu_kernel *k)
 		k->has_calls = c.nfuncs > 1 || c.calls_system;
 		k->has_system = c.has_system;
 		k->may_order = c.may_order;
+		k->may_observe = c.may_order || c.may_observe;
+		k->may_show = c.may_show;
 		k->has_narrow_updates = c.is_narrow;
 		k->has_ordered_updates = c.is_ordered;
 		k->weight = c.weight;
@@ -450,6 +429,18 @@ bool cpu_kernel_may_order(struct cpu_kernel *k)
 {
 	need_common(k);
 	return k->may_order;
+}
+
+bool cpu_kernel_may_observe(struct cpu_kernel *k)
+{
+	need_common(k);
+	return k->may_observe;
+}
+
+bool cpu_kernel_may_show(struct cpu_kernel *k)
+{
+	need_common(k);
+	return k->may_show;
 }
 
 bool cpu_kernel_may_spin(struct cpu_kernel *k)

@@ -43,7 +43,7 @@ struct history {
 };
 
 static struct history all[RACE_WORDS_COUNT];	/* by enum race_words_id */
-static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* two tables by %gridid; NULL: all are ordered */
+static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* tables by %gridid; NULL: all are ordered */
 static uint32_t unseen;				/* before there are tables; atomic */
 /* The rows are filled in. Not for a detector that works for another one: it doesn't see the kernels
  * that may order two of its own. */
@@ -105,22 +105,20 @@ static void note_beside(void)
 }
 
 /* A kernel starts. */
-static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HISTORY_ROW / 64],
-		     const uint64_t perhaps[RACE_HISTORY_ROW / 64])
+static void on_start(void *arg, uint64_t grid, const uint64_t bits[CPU_ORDERS][CPU_PAST / 64])
 {
 	uint64_t any = 0;
 
 	(void)arg;
-	for (unsigned i = 0; i < RACE_HISTORY_ROW / 64; i++)
-		any |= unordered[i];
+	for (unsigned i = 0; i < CPU_PAST / 64; i++)
+		any |= bits[CPU_ORDER_NONE][i];
 	if (any && is_past_judged)
 		note_beside();
 	else if (any)
 		note_unordered();
-	if (!is_past_judged)
-		return;
-	set_row(rows + RACE_HISTORY_ROW, grid, perhaps);
-	set_row(rows, grid, unordered);
+	/* The first table last: who finds its bit finds the others. */
+	for (unsigned i = CPU_ORDERS; is_past_judged && i-- > 0;)
+		set_row(rows + i * RACE_HISTORY_ROW, grid, bits[i]);
 }
 
 /* Address and bytes are of one piece; `pages`: its entries of the pages' table. */
@@ -211,7 +209,7 @@ static void set_up_past(struct history *h)
 {
 	struct race_history_tables *t = h->tables;
 
-	rows = rt_reserve(2 * RACE_HISTORY_ROW * sizeof(*rows));
+	rows = rt_reserve(RACE_HISTORY_TABLES * RACE_HISTORY_ROW * sizeof(*rows));
 	t->rows = (uint64_t)(uintptr_t)rows;
 	is_past_judged = rows && RACE_RUN_WANTS(race_shm_get()->flags, row_of(h)->detector);
 	if (!rows)

@@ -7,15 +7,16 @@
  * for, device-side ones run beside their parents, and a function that is called may end a thread
  * where it isn't counted. Nor once a graph was launched: of kernels that run beside that, threads
  * may get two numbers. Host code can learn from a running kernel and launch another one, so pairs
- * are only possible once a kernel has run that may release to the system.
+ * are only possible once a kernel has run that may release to the system; and so are pairs between
+ * whose launches a kernel has ended that may have learned from the earlier one (overlap.h).
  *
  * On the CPU device the host has written down the API's order (race_history_tables.rows).
  *
  * Misses: grids that nothing orders and that ran one after the other (on a GPU). Costs: three loads
- * for each warp that begins, one of them past the L1 cache; for each warp that leaves a reduction
- * at one of RACE_HISTORY_RUN_PARTS places, for which no thread waits; for a grid's first thread a
- * chain of some eight loads and atomics, and up to RACE_HISTORY_RUN_PARTS loads for each launch
- * that was not seen to be over.
+ * for each warp that begins, one of them past the L1 cache (and one more in the first wave); for
+ * each warp that leaves a reduction at one of RACE_HISTORY_RUN_PARTS places, for which no thread
+ * waits; for a grid's first thread a chain of some eight loads and atomics, and up to
+ * RACE_HISTORY_RUN_PARTS loads for each launch that was not seen to be over.
  */
 #ifndef COLLIDER_DEVICE_HIRACE_GRIDS_H
 #define COLLIDER_DEVICE_HIRACE_GRIDS_H
@@ -46,8 +47,10 @@ DEV_FN uint32_t dev_thread_bits(struct place p)
 #define HIRACE_RAISE64(p, n)	 dev_add64((uint64_t)(p), n)
 #include "hirace/overlap.h"
 
-/* The first thread of a launch. A call: what it needs must cost the others no register. */
-extern "C" __device__ __noinline__ void __collider_hirace_start(uint32_t launch, uint32_t flags)
+/* The first thread of a launch, when `before` had begun. A call: what it needs must cost the others
+ * no register. */
+extern "C" __device__ __noinline__ void __collider_hirace_start(uint32_t launch, uint32_t flags,
+								uint32_t before)
 {
 	struct race_history_tables *t = dev_tables();
 	struct race_history_run *run = &t->runs[launch - 1u];
@@ -55,23 +58,26 @@ extern "C" __device__ __noinline__ void __collider_hirace_start(uint32_t launch,
 
 	run->table = dev_table();
 	run->shape = RACE_HISTORY_SHAPE(blockDim.x, blockDim.y, blockDim.z, dev_thread_bits(p));
-	hirace_start(t, launch, p.blocks * p.block_size, flags & RACE_ACTOR_APART);
+	hirace_start(t, launch, p.blocks * p.block_size | RACE_ENTER_RUN(flags), before,
+		     flags & RACE_ACTOR_APART);
 }
 
-/* This launch's place in the table, from 1; 0: there is none. flags: RACE_ACTOR_*. */
+/* This launch's place in the table, from 1; 0: there is none. flags: RACE_ACTOR_*, RACE_ENTER_*. */
 DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags)
 {
 	uint64_t grid = race_history_key(dev_grid(), dev_word_near(&t->epoch));
-	uint32_t at;
+	uint32_t at, before, informs = flags & (RACE_ENTER_INFORMS | RACE_ENTER_APPEARS);
 	bool is_first;
 
 	if (flags & RACE_ACTOR_APART)
 		grid |= RACE_HISTORY_APART;
-	if (flags & RACE_ACTOR_INFORMS && dev_word32(&t->informs) == 0)
-		dev_store32(&t->informs, 1u);
-	at = dev_claim(t, grid, &is_first);
+	if (informs & ~dev_word32(&t->informs))
+		dev_or32(&t->informs, informs);
+	at = dev_claim(t, grid, &is_first, &t->begins, &before);
 	if (is_first)
-		__collider_hirace_start(at, flags);
+		__collider_hirace_start(at, flags, before);
+	else if (at == 0)
+		hirace_note_learner(t, RACE_ENTER_RUN(flags), ~0u);
 	return at;
 }
 
@@ -113,34 +119,38 @@ DEV_FN bool dev_row_bit(const struct race_history_tables *t, uint64_t n, uint64_
 	return dev_word(words + b % RACE_HISTORY_ROW / 64u) >> b % 64u & 1u;
 }
 
-DEV_FN bool dev_is_unordered(const struct race_history_tables *t, uint64_t a, uint64_t b)
+/* By the CPU device's rows. */
+DEV_FN enum hirace_overlap dev_row_overlap(const struct race_history_tables *t, uint64_t a,
+					   uint64_t b)
 {
 	uint64_t far = a > b ? a - b : b - a;
 
-	return far && far < RACE_HISTORY_ROW && dev_row_bit(t, 0, a, b);
+	if (far == 0 || far >= RACE_HISTORY_ROW || !dev_row_bit(t, 0, a, b))
+		return HIRACE_ORDERED;
+	if (dev_row_bit(t, 1, a, b))
+		return HIRACE_PERHAPS_ORDERED;
+	return dev_row_bit(t, 2, a, b) ? HIRACE_PERHAPS_SEEN : HIRACE_OVERLAPPING;
 }
 
 DEV_FN uint32_t dev_overlap(uint32_t mine, uint32_t other)
 {
 	struct race_history_tables *t = dev_tables();
 	uint64_t a = dev_word(&t->launches[mine - 1u]), b = dev_word(&t->launches[other - 1u]);
-	bool is_unordered, is_informed = dev_word32(&t->informs);
+	uint32_t informs = dev_word32(&t->informs);
+	enum hirace_overlap how;
 
 	if (a == 0 || b == 0)
 		return HIRACE_ORDERED;
-	if (t->rows) {
-		a = race_history_grid(a);
-		b = race_history_grid(b);
-		is_unordered = dev_is_unordered(t, a, b);
-		is_informed |= is_unordered && dev_row_bit(t, 1, a, b);
-	} else {
-		if ((a | b) & RACE_HISTORY_APART || dev_word(&t->epoch))
-			return HIRACE_ORDERED;
-		is_unordered = hirace_ran_together(t, mine, other);
-	}
-	if (!is_unordered)
+	if (t->rows)
+		how = dev_row_overlap(t, race_history_grid(a), race_history_grid(b));
+	else if ((a | b) & RACE_HISTORY_APART || dev_word(&t->epoch))
 		return HIRACE_ORDERED;
-	return is_informed ? HIRACE_PERHAPS_ORDERED : HIRACE_OVERLAPPING;
+	else
+		how = hirace_overlap_of(t, mine, other,
+					dev_word32(&t->unseen) & RACE_HISTORY_GRID_ORDERS);
+	if (how == HIRACE_ORDERED || how == HIRACE_PERHAPS_ORDERED || !informs)
+		return how;
+	return informs & RACE_ENTER_INFORMS ? HIRACE_PERHAPS_ORDERED : HIRACE_PERHAPS_SEEN;
 }
 
 /* For a report, the earlier side `was` of another launch; see RACE_EARLIER_IS_OTHER. */

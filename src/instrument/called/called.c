@@ -345,10 +345,14 @@ static bool join_needs(struct inst_events *to, const struct inst_events *of)
 /* What a kernel must not say for certain. */
 static bool join_doubts(struct inst_events *to, const struct inst_events *of)
 {
-	bool *const doubts[] = {&to->is_unsure,	 &to->is_apart,	   &to->informs, &to->has_release,
-				&to->has_system, &to->has_barrier, &to->has_exit};
-	const bool more[] = {of->is_unsure,  of->is_apart,    of->informs, of->has_release,
-			     of->has_system, of->has_barrier, of->has_exit};
+	bool *const doubts[] = {&to->is_unsure,	       &to->is_apart,	   &to->informs,
+				&to->has_release,      &to->has_system,	   &to->orders_kernels,
+				&to->observes_kernels, &to->shows_kernels, &to->has_barrier,
+				&to->has_exit};
+	const bool more[] = {of->is_unsure,	   of->is_apart,      of->informs,
+			     of->has_release,	   of->has_system,    of->orders_kernels,
+			     of->observes_kernels, of->shows_kernels, of->has_barrier,
+			     of->has_exit};
 
 	return join(doubts, more, BASE_COUNTOF(doubts));
 }

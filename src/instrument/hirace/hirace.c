@@ -126,14 +126,18 @@ static void begin_kernel(struct inst_follow *f, struct ptx_stmt *top)
 	struct inst_block_table t;
 	uint32_t flags = (k->f.ev.is_unsure ? RACE_ACTOR_UNSURE : 0) |
 			 (k->f.ev.is_apart ? RACE_ACTOR_APART : 0) |
-			 (k->f.ev.informs ? RACE_ACTOR_INFORMS : 0) |
 			 (k->f.ev.has_lanes ? RACE_ACTOR_LANES : 0);
+	uint32_t enter = flags | (k->f.ev.informs ? RACE_ENTER_INFORMS : 0) |
+			 (k->f.ev.has_system ? RACE_ENTER_APPEARS : 0) |
+			 (k->f.ev.shows_kernels ? RACE_ENTER_SHOWS : 0) |
+			 (k->f.ev.orders_kernels ? RACE_ENTER_ORDERS : 0) |
+			 (k->f.ev.observes_kernels ? RACE_ENTER_SEES : 0);
 
 	/* "enter" counts the thread among those of its launch. One that goes to the unchecked code
 	 * needs that only where the kernel asks whether its launch runs alone. */
 	if (k->f.unchecked && !k->f.ev.has_alone)
 		begin_plain(k, top);
-	inst_emit(cx, top, "enter", T(inst_num(flags)), H(inst_reg(cx, k->f.me)));
+	inst_emit(cx, top, "enter", T(inst_num(enter)), H(inst_reg(cx, k->f.me)));
 	if (k->f.unchecked && k->f.ev.has_alone)
 		begin_plain(k, top);
 	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->f.me)));

@@ -76,12 +76,21 @@
  * RACE_HISTORY_APART in the key: no such conclusion is drawn (RACE_ACTOR_APART).
  */
 struct race_history_run {
-	uint64_t threads; /* it has so many; 0: not known yet, or it has no place in `live` */
-	uint32_t began;	  /* launches that had begun, this one included; 0: not known yet */
-	uint32_t over;	  /* launches that had begun when it was seen to be over; 0: not seen yet */
+	/* It has so many, and what its text may do, RACE_RUN_*; 0: not known yet, or it has no
+	 * place in `live`. */
+	uint64_t threads;
+	uint32_t began;	 /* launches that had begun, this one included; 0: not known yet */
+	uint32_t before; /* those that had begun before any thread of this one went on */
+	uint32_t over;	 /* launches that had begun when it was seen to be over; 0: not seen yet */
+	uint32_t reserved;
 	/* For reports: the hash of its module's site table, and RACE_HISTORY_SHAPE. */
 	uint64_t table, shape;
 };
+
+#define RACE_RUN_SHOWS	    (1ull << 61) /* write strongly what other kernels may read */
+#define RACE_RUN_ORDERS	    (1ull << 62) /* acquire or release what other kernels have, too */
+#define RACE_RUN_SEES	    (1ull << 63) /* or read strongly what they write */
+#define RACE_RUN_THREADS(n) ((n) & (RACE_RUN_SHOWS - 1u))
 
 /* Places of launches that were not seen to be over. Where all are taken, nothing is concluded about
  * a launch. */
@@ -103,8 +112,9 @@ struct race_history_run {
 
 /* The CPU device knows the API's order of all launches: rows of RACE_HISTORY_ROW bits by %gridid,
  * 1 where neither is ordered before the other; after them as many, 1 where memory may have ordered
- * them. */
-#define RACE_HISTORY_ROW 1024u
+ * them; and as many, 1 where it may have ordered strong writes of the earlier one. */
+#define RACE_HISTORY_ROW    1024u
+#define RACE_HISTORY_TABLES 3u
 
 /* L and B of a location (struct hirace_side), and the launch that wrote L. */
 struct race_history_side {
@@ -155,8 +165,8 @@ struct race_history_pool {
 /* The tables of hirace. */
 struct race_history_tables {
 	RACE_HISTORY_HEAD;
-	uint64_t rows;	    /* two tables of RACE_HISTORY_ROW rows, or 0: by `runs` */
-	uint32_t informs;   /* not 0: host code may have learned from a running kernel */
+	uint64_t rows;	    /* RACE_HISTORY_TABLES of RACE_HISTORY_ROW rows, or 0: by `runs` */
+	uint32_t informs;   /* RACE_ENTER_INFORMS, _APPEARS of kernels that have begun */
 	uint32_t unordered; /* not 0: a row has had a bit */
 	/* The machine's table that --hirace asked for; it fills a page. */
 	uint8_t machine[RACE_HISTORY_MACHINE];
@@ -169,7 +179,10 @@ struct race_history_tables {
 	uint32_t live_places;	/* a bit for each place that is taken */
 	uint32_t reserved_too;
 	uint32_t live[RACE_HISTORY_LIVE]; /* places in the launches' table, from 1; 0: not yet */
-	uint64_t to_page_too[510 - RACE_HISTORY_LIVE / 2];
+	/* When the last launch with RACE_RUN_ORDERS, and with RACE_RUN_SEES, was seen to be over:
+	 * one more than the launches that had begun. ~0: an end isn't known. */
+	uint32_t orderer, seer;
+	uint64_t to_page_too[509 - RACE_HISTORY_LIVE / 2];
 	uint64_t left[RACE_HISTORY_RUN_PARTS][RACE_HISTORY_LAUNCHES + 1u]; /* threads */
 };
 
@@ -254,13 +267,22 @@ struct race_history {
 #define RACE_ACTOR_BITS(me) (((uint32_t)(me)&31u) + HIRACE_THREAD_BITS_MIN)
 #define RACE_ACTOR_UNSURE   (1u << 5) /* all its findings are only possible */
 #define RACE_ACTOR_ASIDE    (1u << 6) /* until the next barrier of its block */
-/* Of the kernel: RACE_HISTORY_APART; it may release to host code; other launches run beside it. */
-#define RACE_ACTOR_APART   (1u << 7)
-#define RACE_ACTOR_INFORMS (1u << 8)
-#define RACE_ACTOR_BESIDE  (1u << 9)
+/* Of the kernel: RACE_HISTORY_APART; other launches run beside it. */
+#define RACE_ACTOR_APART  (1u << 7)
+#define RACE_ACTOR_BESIDE (1u << 9)
 /* The kernel has masks that may be partial: after the stamps comes the lane's row. */
 #define RACE_ACTOR_LANES  (1u << 10)
 #define RACE_LANES_ROW_AT 40u
+/* Of the kernel, for its launch's beginning alone: it may release to host code; writes strongly
+ * what host code may read; and from bit RACE_ENTER_RUN_AT on the three of RACE_RUN_*. */
+#define RACE_ENTER_INFORMS (1u << 16)
+#define RACE_ENTER_APPEARS (1u << 17)
+#define RACE_ENTER_RUN_AT  29u
+#define RACE_ENTER_SHOWS   (1u << 29)
+#define RACE_ENTER_ORDERS  (1u << 30)
+#define RACE_ENTER_SEES	   (1u << 31)
+#define RACE_ENTER_RUN(flags)                                                                      \
+	((uint64_t)((flags) >> RACE_ENTER_RUN_AT) << (32u + RACE_ENTER_RUN_AT))
 /* In the stamps of a thread, hirace's and iguard's: the bits of the locations that it has read
  * strongly. Where the bit of an address comes from, here and in inlined code:
  * ((at >> 2) * RACE_READ_HASH) >> 59. */
@@ -450,7 +472,7 @@ RACE_FN uint64_t race_scratch_units(uint64_t sms, uint32_t word)
 RACE_STATIC_ASSERT(sizeof(struct race_history) == 144, "read by offset in device/hirace/hirace.cu");
 RACE_STATIC_ASSERT(sizeof(struct race_scratch_sm) == 2064, "whole 16 bytes");
 RACE_STATIC_ASSERT(RACE_SCRATCH_UNIT_OF(8u) % 16u == 0, "units are set to 0 by 16 bytes");
-RACE_STATIC_ASSERT(sizeof(struct race_history_run) == 32, "run layout");
+RACE_STATIC_ASSERT(sizeof(struct race_history_run) == 40, "run layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_side) == 16, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_block) == 48, "block layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_tables) % 4096 == 0, "tables are whole pages");

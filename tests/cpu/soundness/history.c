@@ -23,14 +23,13 @@ static void *zeroes(struct cpu_machine *m, uint64_t bytes)
 }
 
 /* Launches are given slots by %gridid. */
-static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HISTORY_ROW / 64],
-		     const uint64_t perhaps[RACE_HISTORY_ROW / 64])
+static void on_start(void *arg, uint64_t grid, const uint64_t bits[CPU_ORDERS][CPU_PAST / 64])
 {
 	uint64_t(*rows)[RACE_HISTORY_ROW / 64] = arg;
 
-	for (uint64_t i = 0; i < 2 * RACE_HISTORY_ROW; i++) {
+	for (uint64_t i = 0; i < RACE_HISTORY_TABLES * RACE_HISTORY_ROW; i++) {
 		uint64_t to = i % RACE_HISTORY_ROW, of = i - to + grid % RACE_HISTORY_ROW;
-		bool is_set = (i < RACE_HISTORY_ROW ? unordered : perhaps)[to / 64] >> to % 64 & 1;
+		bool is_set = bits[i / RACE_HISTORY_ROW][to / 64] >> to % 64 & 1;
 		rows[of][to / 64] |= (uint64_t)is_set << to % 64;
 		rows[i][grid / 64] |= (uint64_t)is_set << grid % 64;
 	}
@@ -78,7 +77,8 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	block->scratch = (uint64_t)(uintptr_t)h->part[8] + heads;
 	if (is_guard || is_by_marks)
 		return true;
-	h->bytes[7] = sizeof(uint64_t[2 * RACE_HISTORY_ROW][RACE_HISTORY_ROW / 64]);
+	h->bytes[7] =
+		sizeof(uint64_t[RACE_HISTORY_TABLES * RACE_HISTORY_ROW][RACE_HISTORY_ROW / 64]);
 	h->part[7] = zeroes(m, h->bytes[7]);
 	t->rows = (uint64_t)(uintptr_t)h->part[7];
 	if (h->part[7])
