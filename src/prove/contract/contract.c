@@ -230,15 +230,31 @@ static void say_access(struct contract *c, const struct ev_access *a, enum smt_a
 {
 	struct contract_question q = {.block = a->block, .guard = a->guard};
 
-	if (x == SMT_GAVE_UP)
-		c->say(RACE_PROBLEM_EXCLUDED, a->step->at,
-		       "the solver gave up on whether the assumptions leave this access reachable",
-		       c->arg);
 	if (x != SMT_IMPOSSIBLE)
 		return;
 	q.use_none = true;
 	if (prove_contract_ask(c, &q) != SMT_IMPOSSIBLE)
 		c->say(RACE_PROBLEM_EXCLUDED, a->step->at, CONTRACT_EXCLUDED, c->arg);
+}
+
+static void say_unanswered(struct contract *c, const enum smt_answer *x)
+{
+	const struct ev_access *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = c->e->accesses.n; i-- > 0;)
+		if (x[i] == SMT_GAVE_UP) {
+			first = &c->e->accesses.v[i];
+			n++;
+		}
+	if (!first)
+		return;
+	c->say(RACE_PROBLEM_EXCLUDED, first->step->at,
+	       base_printf(c->arena,
+			   "the solver gave up on whether the assumptions leave this access%s "
+			   "reachable",
+			   n > 1 ? base_printf(c->arena, " and %zu others", n - 1) : ""),
+	       c->arg);
 }
 
 /* Was an access of the same block and condition asked about already? */
@@ -389,6 +405,7 @@ void prove_contract_check_accesses(struct contract *c)
 	}
 	for (size_t i = 0; i < e->accesses.n; i++)
 		say_access(c, &e->accesses.v[i], x[i]);
+	say_unanswered(c, x);
 }
 
 /* ---- the contract as text ------------------------------------------------------------- */
