@@ -87,31 +87,26 @@ static bool may_differ(struct check *c, uint32_t b, struct smt_query q, uint8_t 
 	return prove_smt_check(c->smt, NULL) != SMT_IMPOSSIBLE;
 }
 
-/* Does the branch that ends a block go one way in all lanes of a warp that come to it together? */
-static bool is_uniform_in_warp(struct check *c, uint32_t b)
-{
-	struct smt_query q = {.is_same_cta = true, .warp = SMT_SAME_WARP};
-
-	return !may_differ(c, b, q, SMT_SAME);
-}
-
 /*
- * The phases of a block. Most branches that part its threads show it by their form; of the others,
- * as the ends of loops that begin at the thread's number and end so much later, the solver is
- * asked. Threads are compared in the same iteration: the first branch on the way to a barrier at
- * which they part is one that they come to with the same counters.
+ * The phases of a block or a warp. Most branches that part its threads show it by their form; of
+ * the others, as the ends of loops that begin at the thread's number and end so much later, the
+ * solver is asked, in a quarter of the time that is left. Threads are compared in the same
+ * iteration: the first branch on the way to a barrier at which they part is one that they come to
+ * with the same counters.
  */
-static void find_phases_of_block(struct check *c)
+static void find_phases_of(struct check *c, enum ir_rank rank, enum smt_warp warp)
 {
 	const struct ir *ir = c->e->ir;
-	struct phases *p = &c->phases[IR_RANK_CTA];
-	struct smt_query q = {.is_same_cta = true};
+	struct phases *p = &c->phases[rank];
+	struct smt_query q = {.is_same_cta = true, .warp = warp};
 	bool *is_uniform = BASE_NEWN(c->arena, bool, ir->blocks.n), is_new = true;
 	bool *is_asked = BASE_NEWN(c->arena, bool, ir->blocks.n);
+	uint64_t now = prove_now_ms(), end = c->deadline;
 
+	c->deadline = now < end ? now + (end - now) / 4 : now;
 	while (is_new) {
 		is_new = false;
-		prove_phase_find(p, c->e, IR_RANK_CTA, is_uniform);
+		prove_phase_find(p, c->e, rank, is_uniform);
 		for (uint32_t i = 0; i < ir->nrpo; i++) {
 			uint32_t b = ir->rpo[i];
 			if (is_asked[b] || (p->divided[b] == IR_NONE &&
@@ -122,7 +117,7 @@ static void find_phases_of_block(struct check *c)
 			is_new |= is_uniform[b];
 		}
 	}
-	prove_phase_say_divergent(p);
+	c->deadline = end;
 }
 
 /* May two threads of different blocks that come to the branch go different ways? */
@@ -168,9 +163,10 @@ static void say_skipped(struct check *c, enum ir_rank rank)
 static void find_phases(struct check *c)
 {
 	const struct ir *ir = c->e->ir;
-	bool *is_uniform = BASE_NEWN(c->arena, bool, ir->blocks.n), has_warp = false;
+	bool has_warp = false;
 
-	find_phases_of_block(c);
+	find_phases_of(c, IR_RANK_CTA, SMT_ANY_WARP);
+	prove_phase_say_divergent(&c->phases[IR_RANK_CTA]);
 	prove_phase_find(&c->phases[IR_RANK_GRID], c->e, IR_RANK_GRID, NULL);
 	prove_phase_say_divergent(&c->phases[IR_RANK_GRID]);
 	say_skipped(c, IR_RANK_CTA);
@@ -180,14 +176,8 @@ static void find_phases(struct check *c)
 		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
 		has_warp |= b->n && ir->steps.v[b->first + b->n - 1].kind == IR_WARP_BARRIER;
 	}
-	if (!has_warp)
-		return;
-	for (uint32_t i = 0; i < ir->nrpo; i++) {
-		const struct ex *cond = c->e->cond[ir->rpo[i]];
-		if (cond && cond->level < EX_CTA)
-			is_uniform[ir->rpo[i]] = is_uniform_in_warp(c, ir->rpo[i]);
-	}
-	prove_phase_find(&c->phases[IR_RANK_WARP], c->e, IR_RANK_WARP, is_uniform);
+	if (has_warp)
+		find_phases_of(c, IR_RANK_WARP, SMT_SAME_WARP);
 }
 
 static struct contract contract_of(struct check *c)
