@@ -139,6 +139,9 @@ struct ev_phi {
 	/* It moves by `step` until it is this, and stays there (stop.c); or NULL. */
 	const struct ex *stop, *moving;
 	uint8_t stop_failures;
+	/* It has the low bits of this induction, another value's, in each iteration; or NULL. */
+	const struct ex *twin;
+	uint8_t twin_failures;
 };
 
 #define EV_MAX_COUNTER (1ull << 62)
@@ -290,6 +293,17 @@ static inline struct ev_phi *prove_ev_phi_of(const struct ev *e, uint32_t loop, 
 }
 /* Does the loop change a cell of this page? */
 bool prove_ev_changes_page(const struct ev *e, uint32_t loop, uint32_t page);
+
+/* v - x where v is a sum with x in it once; NULL: it isn't. */
+const struct ex *prove_ev_difference(struct ev *e, const struct ex *v, const struct ex *x);
+
+/* twin.c */
+const struct ex *prove_ev_low_bits(struct ev *e, const struct ex *v, unsigned w);
+/* Guesses the induction whose low bits the value has. True: p has one, for the next turn. */
+bool prove_ev_try_twin(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next);
+/* Is it that of x at the start, and in the next iteration? */
+bool prove_ev_keeps_twin(struct ev *e, const struct ev_phi *p, const struct ex *x,
+			 const struct ex *next);
 
 /* cycle.c; `next` is what an iteration makes of the cell */
 /* Guesses a ring. True: p has one, for the next turn. */

@@ -16,6 +16,8 @@
  *
  * One that moves until it is something, and stays there, is one of both (stop.c).
  *
+ * One that is set anew from an induction is that one, or its low bits (twin.c).
+ *
  * One that comes back to its start after a few iterations is a choice by the counter's remainder
  * (cycle.c).
  *
@@ -112,6 +114,8 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, 
 		p->moving = prove_ex_ind(e->pool, EX_IND_WRAPS, start, p->step, e->loops[loop].ctr);
 		p->leaf = prove_ev_stopped(e, (uint64_t)loop * e->ncells + cell, p->moving, p->stop,
 					   (struct ex_args){.n = counters(e, loop, a), .a = a});
+	} else if (p->twin && w <= p->twin->w && init.v == prove_ev_low_bits(e, p->twin->a[0], w)) {
+		p->leaf = prove_ev_low_bits(e, p->twin, w);
 	} else if (p->is_solved && init.v && init.v->w >= p->step->w) {
 		p->leaf = solved(e, (uint64_t)loop * e->ncells + cell, p,
 				 (struct ex_args){.n = counters(e, loop, a), .a = a}, loop);
@@ -127,8 +131,7 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, 
 	return (struct ev_cell){p->leaf, 0};
 }
 
-/* v - phi where v is a sum with phi in it once; NULL: it isn't. */
-static const struct ex *difference(struct ev *e, const struct ex *v, const struct ex *phi)
+const struct ex *prove_ev_difference(struct ev *e, const struct ex *v, const struct ex *phi)
 {
 	const struct ex *d;
 
@@ -136,10 +139,10 @@ static const struct ex *difference(struct ev *e, const struct ex *v, const struc
 		return prove_ex_const(e->pool, v->w, 0);
 	if (v->op != EX_ADD && v->op != EX_SUB)
 		return NULL;
-	d = difference(e, v->a[0], phi);
+	d = prove_ev_difference(e, v->a[0], phi);
 	if (d)
 		return prove_ex_bin(e->pool, (enum ex_op)v->op, d, v->a[1]);
-	d = v->op == EX_ADD ? difference(e, v->a[1], phi) : NULL;
+	d = v->op == EX_ADD ? prove_ev_difference(e, v->a[1], phi) : NULL;
 	return d ? prove_ex_bin(e->pool, EX_ADD, d, v->a[0]) : NULL;
 }
 
@@ -191,7 +194,7 @@ static bool try_solve_low(struct ev *e, uint32_t loop, struct ev_phi *p, const s
 {
 	const struct ex *low = prove_ex_un(e->pool, EX_TRUNC, w, p->leaf);
 	next = prove_ex_un(e->pool, EX_TRUNC, w, next);
-	const struct ex *step = difference(e, next, low);
+	const struct ex *step = prove_ev_difference(e, next, low);
 	struct bound bound = {EX_IND_WRAPS, false};
 
 	if (!step || prove_ex_contains(step, e->loops[loop].ctr))
@@ -244,7 +247,7 @@ static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struc
 /* Does an iteration still make of it what was guessed? */
 static bool keeps_step(struct ev *e, const struct ev_phi *p, const struct ex *next)
 {
-	return difference(e, low_of(e, next, p), low_of(e, p->leaf, p)) == p->step &&
+	return prove_ev_difference(e, low_of(e, next, p), low_of(e, p->leaf, p)) == p->step &&
 	       (!p->widening || is_widened(e, next, p->step->w, (enum ex_op)p->widening));
 }
 
@@ -256,7 +259,7 @@ static bool try_stop(struct ev *e, uint32_t loop, struct ev_phi *p, const struct
 	if (p->stop_failures == MAX_STOP_FAILURES || p->leaf->op != EX_PHI || !p->init ||
 	    p->init->w != next->w || !prove_ev_find_stop(e, loop, p->leaf, next, &end, &moved))
 		return false;
-	step = difference(e, moved, p->leaf);
+	step = prove_ev_difference(e, moved, p->leaf);
 	if (!step || prove_ex_contains(step, e->loops[loop].ctr))
 		return false;
 	p->stop = end;
@@ -269,7 +272,7 @@ static bool keeps_stop(struct ev *e, const struct ev_phi *p, const struct ex *ne
 {
 	if (next->op == EX_ITE && next->a[2] == p->stop)
 		next = next->a[1];
-	return next == p->stop || difference(e, next, p->moving) == p->step;
+	return next == p->stop || prove_ev_difference(e, next, p->moving) == p->step;
 }
 
 uint64_t prove_ev_bound_of(const struct ex *c, const struct ex *v, unsigned depth)
@@ -453,6 +456,13 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		p->stop = NULL;
 		p->stop_failures++;
 		e->is_changed = true;
+	} else if (p->twin) {
+		if (fits && p->leaf == prove_ev_low_bits(e, p->twin, p->leaf->w) &&
+		    prove_ev_keeps_twin(e, p, p->twin, next.v))
+			return;
+		p->twin = NULL;
+		p->twin_failures++;
+		e->is_changed = true;
 	} else if (p->is_solved) {
 		if (fits && keeps_step(e, p, next.v))
 			return;
@@ -461,7 +471,8 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		e->is_changed = true;
 	} else if (!p->is_failed && fits && try_solve(e, loop, p, next.v)) {
 		e->is_changed = true;
-	} else if (fits && try_stop(e, loop, p, next.v)) {
+	} else if (fits &&
+		   (prove_ev_try_twin(e, loop, p, next.v) || try_stop(e, loop, p, next.v))) {
 		e->is_changed = true;
 	} else if (p->ring_failures < EV_MAX_RING_FAILURES && fits &&
 		   prove_ev_try_ring(e, loop, p, next.v)) {
