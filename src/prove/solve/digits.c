@@ -73,10 +73,17 @@ static void add_term(struct digit_sum *s, const struct ex *v, int64_t times, int
 	add_within(s, v, times, d, m, digits_whole(64));
 }
 
+/* Are the upper bits that are cut off nothing but the sign? */
+static bool is_kept_whole(const struct digit_sum *s, const struct ex *v)
+{
+	return digits_is_inside(digits_span(s->c, s->facts, v->a[0], 0), digits_whole(v->w));
+}
+
 static const struct ex *bare(const struct digit_sum *s, const struct ex *v)
 {
 	while (v->op == EX_SEXT ||
-	       (v->op == EX_ZEXT && digits_span(s->c, s->facts, v->a[0], 0).lo >= 0))
+	       (v->op == EX_ZEXT && digits_span(s->c, s->facts, v->a[0], 0).lo >= 0) ||
+	       (v->op == EX_TRUNC && is_kept_whole(s, v)))
 		v = v->a[0];
 	return v;
 }
@@ -122,7 +129,7 @@ static bool add_induction(struct digit_sum *s, const struct ex *v, int64_t times
 	bool is_kept = v->imm == EX_IND_SIGNED ||
 		       (v->imm == EX_IND_UNSIGNED && all.lo >= 0 && from.lo >= 0);
 
-	if (!is_kept || v->a[1]->op != EX_CONST || step <= 0 || v->w > 32 ||
+	if (!is_kept || v->a[1]->op != EX_CONST || step <= 0 || all.hi >= LIMIT ||
 	    __builtin_mul_overflow(times, step, &k))
 		return false;
 	n.hi = (all.hi - from.lo) / step;
@@ -183,9 +190,9 @@ static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 		take_apart(s, v->a[0], times, false, depth + 1);
 		return;
 	case EX_TRUNC:
-		if (!is_top)
+		if (!is_top && !is_kept_whole(s, v))
 			break;
-		take_apart(s, v->a[0], times, true, depth + 1);
+		take_apart(s, v->a[0], times, is_top, depth + 1);
 		return;
 	case EX_IND:
 		if (s->keeps_loops || !add_induction(s, v, times))

@@ -14,7 +14,7 @@ static struct span span_of_parts(const struct check *c, const struct facts *f, c
 {
 	struct span any = digits_whole(v->w), x, y, r = any;
 
-	if (v->n != 2 && v->op != EX_SEXT && v->op != EX_ZEXT)
+	if (v->n != 2 && v->op != EX_SEXT && v->op != EX_ZEXT && v->op != EX_TRUNC)
 		return any;
 	x = digits_span(c, f, v->a[0], depth + 1);
 	y = v->n == 2 ? digits_span(c, f, v->a[1], depth + 1) : x;
@@ -23,6 +23,8 @@ static struct span span_of_parts(const struct check *c, const struct facts *f, c
 		return x;
 	case EX_ZEXT:
 		return x.lo >= 0 ? x : any;
+	case EX_TRUNC:
+		return digits_is_inside(x, any) ? x : any;
 	case EX_ADD:
 		r = (struct span){x.lo + y.lo, x.hi + y.hi};
 		break;
@@ -83,10 +85,11 @@ struct span digits_span(const struct check *c, const struct facts *f, const stru
 	for (unsigned i = 0; i < f->n; i++)
 		if (digits_are_in_step(v, f->v[i].v, &gap))
 			r = digits_both(r, (struct span){f->v[i].in.lo + gap, f->v[i].in.hi + gap});
-	if (v->op == EX_IND && v->imm == EX_IND_SIGNED && v->a[0]->op == EX_CONST &&
-	    v->a[1]->op == EX_CONST && !prove_ex_is_down(v->a[1]) &&
-	    prove_ex_signed(v->a[0]->imm, v->w) > r.lo)
-		r.lo = prove_ex_signed(v->a[0]->imm, v->w);
+	if (v->op == EX_IND && v->imm == EX_IND_SIGNED && v->a[1]->op == EX_CONST &&
+	    !prove_ex_is_down(v->a[1]) && depth < MAX_DEPTH) {
+		int64_t from = digits_span(c, f, v->a[0], depth + 1).lo;
+		r.lo = from > r.lo ? from : r.lo;
+	}
 	return depth < MAX_DEPTH ? digits_both(r, span_of_parts(c, f, v, depth)) : r;
 }
 

@@ -447,3 +447,36 @@ __global__ void half_warp_sync_racy(int *out) { HALF_WARP_SYNC(16) }
 __global__ void in_nested(int *out, int n) { IN_NESTED(1 + (i & 1)) }
 // prove: in_nested_racy true racy --block-dim=64 --grid-dim=4
 __global__ void in_nested_racy(int *out, int n) { IN_NESTED((i & 1)) }
+
+// A value that is set anew from a counter of 64 bits in each iteration, as PyTorch's loops do.
+#define TWIN_LOW(X)                                                                                \
+	long long k = g;                                                                           \
+	for (int i = k; k < n; k += X, i = k)                                                      \
+		out[i] = i;
+// prove: twin_low race-free --block-dim=64 --grid-dim=4 --param=n=2000
+__global__ void twin_low(int *out, int n) { TWIN_LOW(256) }
+// prove: twin_low_racy true racy --block-dim=64 --grid-dim=4 --param=n=2000
+__global__ void twin_low_racy(int *out, int n) { TWIN_LOW(64) }
+
+#define TWIN_OF_TWO(X)                                                                             \
+	int k = g, m = g, i = g;                                                                   \
+	while (k < n) {                                                                            \
+		out[i] = k;                                                                        \
+		k += 256;                                                                          \
+		m += 64;                                                                           \
+		i = X;                                                                             \
+	}
+// prove: twin_of_two race-free --block-dim=64 --grid-dim=4 --param=n=2000
+__global__ void twin_of_two(int *out, int n) { TWIN_OF_TWO(k) }
+// prove: twin_of_two_racy true racy --block-dim=64 --grid-dim=4 --param=n=2000
+__global__ void twin_of_two_racy(int *out, int n) { TWIN_OF_TWO(m) }
+
+#define LOW_DIGITS(X)                                                                              \
+	for (long long k = g; k < 1372; k += 256) {                                                \
+		int i = k;                                                                         \
+		out[i / 14 / 7 * 98 + i / 14 % 7 * 14 + i % (X)] = i;                              \
+	}
+// prove: low_digits race-free --block-dim=64 --grid-dim=4
+__global__ void low_digits(int *out, int n) { LOW_DIGITS(14) }
+// prove: low_digits_racy true racy --block-dim=64 --grid-dim=4
+__global__ void low_digits_racy(int *out, int n) { LOW_DIGITS(13) }
