@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define BUSY_SHARE 8u /* of the time in which others have the processor: this part counts */
@@ -34,6 +35,35 @@ static uint64_t units_of(const struct race_judge_launch *h, uint32_t *unit_block
 	return n ? n : 1;
 }
 
+/* Of a time what counts as such on a machine that is busy with other things: what trials have had
+ * of a processor in it, and a share of the rest, so that there is an end. */
+static uint64_t counted_ns(uint64_t ns, uint64_t had)
+{
+	had += ns / BUSY_SHARE;
+	return had < ns ? had : ns;
+}
+
+/* What the launch's trial has had of a processor. */
+static uint64_t had_of(const struct judge_launch *l)
+{
+	clockid_t clock;
+
+	return l->pid && !clock_getcpuclockid(l->pid, &clock) ? base_clock_ns(clock) : 0;
+}
+
+uint64_t judge_launch_had(const struct judge_server *s)
+{
+	struct rusage r;
+	uint64_t had = 0;
+
+	if (!getrusage(RUSAGE_CHILDREN, &r))
+		had = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000000 +
+		      (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000;
+	for (size_t i = 0; i < s->launches.n; i++)
+		had += had_of(s->launches.v[i]);
+	return had;
+}
+
 /* What the choice goes by: times, and what others have shown. */
 static void ask_now(const struct judge_server *s, struct judge_launch *l)
 {
@@ -42,7 +72,10 @@ static void ask_now(const struct judge_server *s, struct judge_launch *l)
 
 	q->spent_ns = s->spent + (s->running ? now - s->busy_since : 0);
 	q->program_ns = now - s->program_began;
-	q->waited_ns = s->waits_since ? now - s->waits_since + 1 : 0;
+	q->waited_ns = 0;
+	if (s->waits_since)
+		q->waited_ns =
+			1 + counted_ns(now - s->waits_since, judge_launch_had(s) - s->had_before);
 	/* (Two of the past are worth what a kernel's first trial is.) */
 	q->is_known = !l->first && judge_tally_has(s->tally, l->capsule.kernel);
 }
@@ -76,28 +109,15 @@ uint64_t judge_launch_latest(const struct judge_launch *l)
 	return l->began + l->t.limit_ms * 1000000;
 }
 
-/* Of a trial's time what counts as such on a machine that is busy with other things: what its
- * process has had of a processor, and a share of the rest, so that there is an end. */
-static uint64_t counted_ns(const struct judge_launch *l, uint64_t ns)
-{
-	clockid_t clock;
-	uint64_t ran;
-
-	if (clock_getcpuclockid(l->pid, &clock) || !(ran = base_clock_ns(clock)))
-		return ns;
-	ran += ns / BUSY_SHARE;
-	return ran < ns ? ran : ns;
-}
-
 void judge_launch_hurry(const struct judge_server *s, struct judge_launch *l, uint64_t now)
 {
-	uint64_t until, latest = judge_launch_latest(l);
+	uint64_t until, ran, latest = judge_launch_latest(l);
 
 	if (s->opt->policy->mode != RACE_JUDGE_AUTO)
 		return;
 	ask_now(s, l);
-	l->q.waited_ns = counted_ns(l, l->q.waited_ns);
-	until = now + race_judge_left_at_end(s->opt->policy, &l->q, counted_ns(l, now - l->began));
+	ran = counted_ns(now - l->began, had_of(l));
+	until = now + race_judge_left_at_end(s->opt->policy, &l->q, ran);
 	l->until = latest < until ? latest : until;
 }
 

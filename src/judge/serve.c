@@ -122,6 +122,7 @@ static bool do_hurry(struct judge_server *s, const struct base_buf *b)
 		return false;
 	memcpy(&is_on, b->p, sizeof(is_on));
 	s->waits_since = is_on ? base_now_ns() : 0;
+	s->had_before = judge_launch_had(s);
 	return true;
 }
 
@@ -282,6 +283,7 @@ uint64_t judge_serve(int fd, const struct judge_serve *opt)
 	drop(&s);
 	/* What needs no program is tried all the same, as long as that may take at its end. */
 	s.waits_since = base_now_ns();
+	s.had_before = judge_launch_had(&s);
 	while (s.launches.n && base_now_ns() - s.waits_since < LAST_NS)
 		serve_next(&s);
 	while (s.launches.n) {

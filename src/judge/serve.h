@@ -84,6 +84,7 @@ struct judge_server {
 	uint64_t spent;				  /* ns in which there were some, but for: */
 	uint64_t busy_since;			  /* if there are some now */
 	uint64_t program_began, waits_since;	  /* 0: it doesn't wait for us */
+	uint64_t had_before;			  /* judge_launch_had() then */
 	bool is_gone;				  /* the program's half */
 	unsigned files;				  /* the last one's number */
 	unsigned kept;				  /* files that were written */
@@ -105,6 +106,8 @@ bool judge_answer(struct judge_server *s, struct judge_launch *l, uint32_t op, s
 struct judge_launch *judge_launch_new(struct judge_server *s, const struct base_buf *b);
 /* Asks the choice for its next trial; false: there is none, and it is over. */
 bool judge_launch_next(struct judge_server *s, struct judge_launch *l);
+/* What all trials have had of a processor so far, ns. */
+uint64_t judge_launch_had(const struct judge_server *s);
 /* When its trial ends at the latest, whoever waits for it. */
 uint64_t judge_launch_latest(const struct judge_launch *l);
 /* The program waits for its trial: it gets no more time than it is worth. */

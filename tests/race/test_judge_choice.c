@@ -189,6 +189,12 @@ static void test_end(void **state)
 	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 400 * MS);
 	assert_int_equal(race_judge_left_at_end(&p, &q, 60 * MS), 340 * MS);
 	assert_int_equal(race_judge_left_at_end(&p, &q, 3000 * MS), 300 * MS);
+	/* All first trials together: no more than two of them. */
+	q.waited_ns = 700 * MS;
+	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 100 * MS);
+	q.waited_ns = 800 * MS;
+	assert_int_equal(race_judge_decide(&p, &q).why, RACE_JUDGE_HASTE);
+	q.waited_ns = 100 * MS;
 	q.is_known = true;
 	assert_int_equal(race_judge_left_at_end(&p, &q, 0), 50 * MS);
 	q.waited_ns = 200 * MS;

@@ -7,7 +7,8 @@
  * threads comes first, and so whether a wait for the wrong phase passes, is drawn by the seed.
  *
  * While the program runs, a trial costs it little. What its user notices is the wait at its end:
- * there only the first trial of each kernel is waited for, and the rest for a moment.
+ * there only the first trial of each kernel is waited for, all of these together twice as long as
+ * one, and the rest for a moment.
  *
  * Misses: what only later launches do, or only blocks that aren't chosen.
  */
@@ -64,31 +65,38 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* 0, where b is more. */
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 static uint64_t budget_ns(const struct race_judge_policy *p, uint64_t program_ns)
 {
-	uint64_t share = program_ns / 100 * p->budget;
-
-	return share > p->at_least_ns ? share : p->at_least_ns;
+	return most(program_ns / 100 * p->budget, p->at_least_ns);
 }
 
 uint64_t race_judge_left_at_end(const struct race_judge_policy *p,
 				const struct race_judge_question *q, uint64_t ran_ns)
 {
-	uint64_t all = q->program_ns / 10, ran = q->waited_ns;
+	uint64_t tenth = q->program_ns / 10, all = most(tenth, p->grace_ns);
 
-	if (all < p->grace_ns)
-		all = p->grace_ns;
-	if (!q->trials && !q->is_known) {
-		all = all > p->first_ns ? all : p->first_ns;
-		ran = least(ran, ran_ns);
-	}
-	return all > ran ? all - ran : 0;
+	if (q->trials || q->is_known)
+		return minus(all, q->waited_ns);
+	/* A program of many short kernels would wait for each of them. */
+	return least(minus(most(tenth, p->first_ns), least(q->waited_ns, ran_ns)),
+		     minus(most(tenth, 2 * p->first_ns), q->waited_ns));
 }
 
 /* Until when the next trial may last; 0: it isn't worth its start. */
 static uint64_t limit_of(const struct race_judge_policy *p, const struct race_judge_question *q)
 {
-	uint64_t limit = q->launch_ns < p->limit_ns ? p->limit_ns - q->launch_ns : 0;
+	uint64_t limit = minus(p->limit_ns, q->launch_ns);
 
 	if (p->mode != RACE_JUDGE_AUTO)
 		return limit;
@@ -121,11 +129,11 @@ static uint64_t first_units(const struct race_judge_policy *p, const struct race
 static uint64_t next_units(const struct race_judge_policy *p, const struct race_judge_question *q)
 {
 	bool is_wanted = q->last_waits || (!p->blocks && q->last_ns < CHEAP_NS);
-	uint64_t most = units_of(q, MOST);
+	uint64_t end = units_of(q, MOST);
 
-	if (!is_wanted || q->last_units >= most)
+	if (!is_wanted || q->last_units >= end)
 		return q->last_units;
-	return least(q->last_units * GROWS, most);
+	return least(q->last_units * GROWS, end);
 }
 
 bool race_judge_is_seen(const struct race_judge_policy *p, uint64_t earlier)

@@ -25,7 +25,7 @@ struct race_judge_policy {
 	uint64_t limit_ns;    /* of one launch, all its trials */
 	uint64_t at_least_ns; /* of all launches, however short the program is */
 	uint64_t grace_ns;    /* after the program's end, for more than a kernel's first trial */
-	uint64_t first_ns;    /* after the program's end, for that */
+	uint64_t first_ns;    /* after the program's end, for that; for all kernels' twice that */
 };
 struct race_judge_policy race_judge_policy_of(enum race_judge_mode mode);
 struct race_judge_policy race_judge_policy_default(void); /* of AUTO */
@@ -61,7 +61,7 @@ enum race_judge_why {
 	RACE_JUDGE_ENDED,   /* all blocks, or as many as are taken, with all seeds */
 	RACE_JUDGE_DEAR,    /* more would take too long */
 	RACE_JUDGE_FAILED,  /* a trial ended early: another one would, too */
-	RACE_JUDGE_HASTE,   /* the program has ended, and the kernel was judged */
+	RACE_JUDGE_HASTE,   /* the program has ended, and has waited long enough */
 	RACE_JUDGE_WHYS
 };
 /* "all chosen blocks were judged": why no trial follows, for the report. */
@@ -78,7 +78,7 @@ struct race_judge_decision race_judge_decide(const struct race_judge_policy *p,
 					     const struct race_judge_question *q);
 
 /* How long the program waits, at its end, for a trial that has run for ran_ns: for a kernel's first
- * one longer than for others. */
+ * one longer than for others, but for all first ones no longer than for two. */
 uint64_t race_judge_left_at_end(const struct race_judge_policy *p,
 				const struct race_judge_question *q, uint64_t ran_ns);
 
