@@ -251,7 +251,10 @@ static void explain(struct cpu_cta *cta, const struct cpu_range *r, char *out, s
 	case PTX_SPACE_SHARED_CLUSTER:
 		whole = addr;
 		owner = shared_owner(cta, &addr, r->space != PTX_SPACE_SHARED);
-		if (!owner && r->space == PTX_SPACE_SHARED)
+		if (whole / CPU_RANK >= cta->cluster->size)
+			snprintf(out, size, "outside of the block's %u bytes of shared memory",
+				 cta->shared_bytes);
+		else if (!owner && r->space == PTX_SPACE_SHARED)
 			snprintf(out, size,
 				 "in .shared::cta it has the rank of block %" PRIu64
 				 " of the cluster, and this is block %u",
