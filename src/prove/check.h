@@ -122,6 +122,9 @@ struct check {
 	uint64_t deadline;
 	struct places **places; /* by access, as far as asked for: places.c; or NULL */
 
+	struct ranks *ranks; /* ranks/: the block, run with letters; NULL: not asked for yet */
+	bool has_ranks;	     /* something is proven by that, if all other pairs are */
+
 	bool has_lanes;	     /* prove_meet_has_lanes */
 	bool *is_open;	     /* by access: some pair with it isn't proven */
 	bool is_set_up_open; /* an alarm says that an mbarrier may be used before it is set up */
@@ -216,6 +219,11 @@ bool digits_differ(struct check *c, const uint8_t *counters, const struct ex *v)
 /* split.c: does fn say so for each value of the strides that are powers of two? */
 typedef bool split_fn(struct check *c, const uint8_t *counters);
 bool split_is_apart(struct check *c, const uint8_t *counters, split_fn *fn);
+/* ranks/: by places that a block's threads work out together? Holds where all pairs are proven. */
+bool ranks_are_apart(struct check *c);
+/* meet.c: is the counter, to which this atomic operation of the kernel adds, one for all threads of
+ * the level, that nothing else writes to? By the contract it doesn't come around. */
+bool meet_has_own_counter(struct check *c, const struct ir_access *mem);
 /* rows.c: by strides that parameters give; or what is missing for that, as assumptions. */
 #define ROWS_MAX_NEEDS 24
 struct rows_needs {

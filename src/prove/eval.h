@@ -219,6 +219,8 @@ void prove_ev_free(struct ev *e);
 
 /* eval.c: what a register holds at a step; of one with several definitions, as the block ends. */
 const struct ex *prove_ev_read_reg(struct ev *e, uint32_t block, uint32_t step, uint32_t r);
+/* eval.c: may the kernel write to its memory? */
+bool prove_ev_is_written(const struct ev *e, const struct ev_root *r);
 /* eval.c: what the load of a step gives, of memory that the kernel writes. */
 const struct ex *prove_ev_fresh_load(struct ev *e, uint32_t block, uint32_t step, unsigned w);
 

@@ -25,7 +25,8 @@ enum ir_kind {
 	IR_COPY,	 /* dst = src[0], of one width */
 	IR_PURE,	 /* dst = unmodelled function imm of src */
 	IR_BOX,		 /* dst = bytes of a tensor map's box: imm, or 0; op: IR_MOST */
-	IR_VAR,		 /* dst = anything; op: EX_CTA: the same in all threads of a block */
+	IR_VAR,		 /* dst = anything; op: EX_CTA: the same in all threads of a block; imm:
+			  * what lanes make of src (enum ir_lanes), or 0 */
 	IR_IS_IN,	 /* dst = is the address src[0] in the enum ir_space imm? */
 	IR_ACCESS,	 /* memory: see struct ir_access */
 	IR_BARRIER,	 /* imm: enum ir_rank; src[0], if any: its number, else 0; threads */
@@ -63,6 +64,17 @@ enum ir_group {
 	IR_GROUP_PRODUCT,
 	IR_GROUPS,
 	IR_GROUP_BULK_READ = IR_GROUPS
+};
+
+/* What a warp's lanes give each other (lanes.c). src: the value, lane or distance, the mask; of a
+ * shuffle, above the mask's 32 bits, its segments ("c" of the PTX manual). */
+enum ir_lanes {
+	IR_LANES_NONE,
+	IR_LANES_UP,
+	IR_LANES_DOWN,
+	IR_LANES_XOR,
+	IR_LANES_OF,
+	IR_LANES_VOTE
 };
 
 /* Whom a barrier orders; a greater one orders all that a smaller one does. */
@@ -263,6 +275,10 @@ enum ir_space prove_ir_space_of(const struct ptx_form *f);
 void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_tensor(struct ir_frame *fr, const struct ptx_stmt *s);
+/* lanes.c: shuffles and votes. False: it isn't in a form that is known. */
+bool prove_ir_lower_lanes(struct ir_frame *fr, const struct ptx_stmt *s);
+/* %lanemask_lt and its like. IR_NONE: it is no such register. */
+uint32_t prove_ir_lanemask(struct ir_frame *fr, struct ptx_str name);
 /* elect.sync: which lane is unknown, but one for each mask. False: not in a form that is known. */
 bool prove_ir_lower_elect(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_group(struct ir_frame *fr, const struct ptx_stmt *s);

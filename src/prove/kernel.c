@@ -18,6 +18,9 @@ static void list_sites(struct check *c)
 	for (size_t i = 0; i < c->k->problems.n; i++)
 		if (c->k->problems.v[i].kind < RACE_PROBLEM_EXCLUDED)
 			return;
+	for (size_t i = 0; i < e->accesses.n && c->has_ranks; i++)
+		if (c->is_open[i])
+			return;
 	for (size_t i = 0; i < e->accesses.n; i++) {
 		const struct ev_access *x = &e->accesses.v[i];
 		struct race_proven_site s = {.ptx_line = x->step->at->line,

@@ -176,19 +176,18 @@ static bool is_one_counter(const struct check *c, const struct ev_access *at)
 	return at->root.kind == EV_ROOT_OBJECT && c->level.apart <= RACE_LEVEL_BLOCK;
 }
 
-static bool is_distinct(const struct check *c, const struct ev_assume *t)
+/* Is the counter of an addition written to by nothing else? Gives back its access, or NULL. */
+static const struct ev_access *own_counter(const struct check *c, const struct ir_access *mem)
 {
 	const struct ev_access *at = NULL;
 
 	for (size_t i = 0; i < c->e->accesses.n; i++)
-		if (c->e->accesses.v[i].mem == t->mem)
+		if (c->e->accesses.v[i].mem == mem)
 			at = &c->e->accesses.v[i];
-	if (!at || !t->value || t->mem->rmw != IR_RMW_ADD || t->step->op != EX_CONST ||
-	    !(t->step->imm & 1) || (t->loop != IR_NONE && c->e->may_wrap) ||
+	if (!at || mem->rmw != IR_RMW_ADD || mem->bytes < 4 || c->o->may_alias ||
 	    !is_one_counter(c, at) ||
-	    t->mem->scope < (at->is_shared ? RACE_SCOPE_CTA : RACE_SCOPE_GPU) ||
-	    t->mem->bytes < 4 || (t->mem->bytes < 8 && !at->is_shared && !is_countable(c)))
-		return false;
+	    mem->scope < (at->is_shared ? RACE_SCOPE_CTA : RACE_SCOPE_GPU))
+		return NULL;
 	for (size_t i = 0; i < c->e->accesses.n; i++) {
 		const struct ev_access *x = &c->e->accesses.v[i];
 		if (x == at || !(x->mem->kind & RACE_OP_WRITE))
@@ -196,14 +195,31 @@ static bool is_distinct(const struct check *c, const struct ev_assume *t)
 		/* the same addition elsewhere: its address is a choice */
 		if (x->mem == at->mem ||
 		    (prove_ev_alias(&x->root, &at->root) != EV_APART && !is_other_phase(c, x, at)))
-			return false;
+			return NULL;
 	}
+	return at;
+}
+
+bool meet_has_own_counter(struct check *c, const struct ir_access *mem)
+{
+	if (c->e->may_wrap || !own_counter(c, mem))
+		return false;
+	c->assumed.has_counts = true;
 	return true;
+}
+
+static bool is_distinct(const struct check *c, const struct ev_assume *t)
+{
+	const struct ev_access *at = own_counter(c, t->mem);
+
+	return at && t->value && t->step->op == EX_CONST && (t->step->imm & 1) &&
+	       (t->loop == IR_NONE || !c->e->may_wrap) &&
+	       (t->mem->bytes == 8 || at->is_shared || is_countable(c));
 }
 
 static void hold_tickets(struct check *c)
 {
-	for (size_t i = 0; i < c->e->tickets.n && !c->o->may_alias; i++) {
+	for (size_t i = 0; i < c->e->tickets.n; i++) {
 		const struct ev_assume *t = &c->e->tickets.v[i];
 		if (prove_ir_dominates(c->e->ir, t->block, c->pair.a->block) &&
 		    prove_ir_dominates(c->e->ir, t->block, c->pair.b->block) && is_distinct(c, t)) {

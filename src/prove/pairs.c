@@ -389,6 +389,10 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	}
 	if (!c->level.in_any_order && (products_are_over(c, counters) || order_is_kept(c)))
 		return;
+	if (!c->pair.is_forced && !is_one && ranks_are_apart(c)) {
+		c->k->counts.quick++;
+		return;
+	}
 	if (c->trial.needs) {
 		c->pair.has_failed |= c->pair.is_forced || is_one ||
 				      !rows_find_needs(c, counters, c->trial.needs);

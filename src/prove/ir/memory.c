@@ -638,7 +638,8 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 	if (!(effects & ~(uint32_t)(PTX_EFF_SLEEP | PTX_EFF_PREFETCH)))
 		return;
 	if (effects == PTX_EFF_CONVERGENT) { /* shuffles, votes, mma: registers only */
-		prove_ir_unknown_results(fr, s);
+		if (!prove_ir_lower_lanes(fr, s))
+			prove_ir_unknown_results(fr, s);
 		return;
 	}
 	if (!lower_memory(fr, s))

@@ -123,7 +123,8 @@ static uint32_t special(struct ir_frame *fr, struct ptx_str s)
 		return prove_ir_const(fr, 32, 32);
 	if (ptx_str_is(s, "%laneid"))
 		return prove_ir_lane(fr);
-	return unknown(fr, 32);
+	uint32_t mask = prove_ir_lanemask(fr, s);
+	return mask != IR_NONE ? mask : unknown(fr, 32);
 }
 
 static uint32_t address(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w)

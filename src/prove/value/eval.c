@@ -85,7 +85,7 @@ static void write_reg(struct ev *e, uint32_t block, uint32_t r, const struct ex 
 
 /* ---- accesses --------------------------------------------------------------------------- */
 
-static bool is_written(const struct ev *e, const struct ev_root *r)
+bool prove_ev_is_written(const struct ev *e, const struct ev_root *r)
 {
 	if (e->is_all_written || e->may_alias)
 		return e->is_all_written || e->written.n > 0;
@@ -117,7 +117,7 @@ static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step,
 	bool is_fixed =
 		a->root.kind == EV_ROOT_CONST ||
 		(!a->is_shared && a->mem->space != IR_SHARED && a->mem->kind == RACE_OP_READ &&
-		 a->mem->strength == RACE_WEAK && !is_written(e, &a->root));
+		 a->mem->strength == RACE_WEAK && !prove_ev_is_written(e, &a->root));
 	if (!is_fixed)
 		return prove_ev_fresh(e, block, step, 0, w);
 	return prove_ex_cload(e->pool, w, addr);
