@@ -431,6 +431,8 @@ bool prove_contract_add_launches(struct contract *c, const char *kernel);
 /* Is there surely a launch that keeps to all assumptions? With an access: may some thread come to
  * it? Reports nothing. */
 bool prove_contract_has_launch(struct contract *c, const struct ev_access *a);
+/* Is it of every two threads, and surely broken by two neighbours where both come to it? */
+bool prove_contract_denies(struct contract *c, const struct ev_assume *as);
 /*
  * Reports assumptions that contradict each other or the launch, and assumptions that never hold
  * where control reaches them. False: no launch keeps to the contract, so nothing can be proven.

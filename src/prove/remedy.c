@@ -115,7 +115,8 @@ static bool is_kept(struct finder *f)
 	x.counts = &c->k->counts;
 	x.deadline = c->deadline;
 	x.npins = prove_pins_find(c->e, x.pin);
-	if (!prove_contract_has_launch(&x, NULL))
+	if (!prove_contract_has_launch(&x, NULL) ||
+	    prove_contract_denies(&x, &c->e->assumes.v[c->e->assumes.n - 1]))
 		return false;
 	if (!f->pairs.n) /* of the kernel as a whole */
 		return true;
@@ -388,6 +389,16 @@ static const char *array_of(struct check *c, const struct ex *load)
 	return p ? p->name : NULL;
 }
 
+/* May the value be another in each thread of the launch, as far as that is given? A flag can't. */
+static bool has_enough(const struct check *c, const struct ex *v)
+{
+	uint64_t threads = 1;
+
+	for (unsigned d = 0; d < 6; d++)
+		threads *= c->pool->launch.dim[d] ? c->pool->launch.dim[d] : 1;
+	return v->hi - v->lo >= threads - 1;
+}
+
 /* Of so many variables from memory each two may be a place and a count. */
 #define MAX_COUNTED 3
 
@@ -409,7 +420,8 @@ static void try_values(struct finder *f)
 			if (vars[k].value && vars[k].value->is_approx)
 				vars[n++] = vars[k];
 		for (uint32_t k = 0; k < n; k++)
-			if (remedy_try(f, base_printf(c->arena, "distinct(%s)", vars[k].name)))
+			if (has_enough(c, vars[k].value) &&
+			    remedy_try(f, base_printf(c->arena, "distinct(%s)", vars[k].name)))
 				return;
 		for (uint32_t k = 0; k < n * n && n <= MAX_COUNTED; k++)
 			if (k / n != k % n &&

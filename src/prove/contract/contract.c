@@ -289,32 +289,36 @@ bool prove_contract_has_launch(struct contract *c, const struct ev_access *a)
 		 : prove_contract_ask(c, &launch) == SMT_POSSIBLE;
 }
 
-/*
- * "x is another value in each thread", or its numbers are apart: do the first two threads of a
- * block have one in common in every launch with two threads? Then only blocks of one thread keep to
- * it.
- */
-static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *as)
+/* Two threads that differ in one dimension, of thread or block, where they are its first two. */
+static void hold_neighbours(struct contract *c, enum prove_ex_spec spec)
 {
-	struct smt_query sq = {.is_same_cta = true};
 	struct ex_pool *p = c->e->pool;
-	const struct ex *x = prove_ex_spec(p, EX_TID_X);
 
-	if (!check_limit(&sq, CHECK_QUERY, c->deadline) || p->launch.max[0] < 2)
+	for (unsigned t = 0; t < 2; t++)
+		for (unsigned s = EX_TID_X; s <= EX_CTAID_Z; s++) {
+			const struct ex *at = prove_ex_spec(p, (enum prove_ex_spec)s);
+			const struct ex *is = prove_ex_const(p, 32, s == spec ? t : 0);
+			prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, at, is), t);
+		}
+}
+
+/*
+ * "x is another value in each thread", or its numbers are apart: have two such neighbours one in
+ * common in every launch that has them? Then only launches without them keep to it.
+ */
+static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *as,
+				    enum prove_ex_spec spec)
+{
+	bool is_block = spec >= EX_CTAID_X;
+	struct smt_query sq = {.is_same_cta = !is_block};
+
+	if (!check_limit(&sq, CHECK_QUERY, c->deadline) ||
+	    c->e->pool->launch.max[spec - EX_TID_X] < 2)
 		return false;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 	c->counts->queries++;
 	prove_smt_begin(c->smt, &sq);
-	for (unsigned t = 0; t < 2; t++) {
-		prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, x, prove_ex_const(p, 32, t)), t);
-		for (unsigned d = 1; d < 3; d++)
-			prove_smt_assert(
-				c->smt,
-				prove_ex_bin(p, EX_EQ,
-					     prove_ex_spec(p, (enum prove_ex_spec)(EX_TID_X + d)),
-					     prove_ex_const(p, 32, 0)),
-				t);
-	}
+	hold_neighbours(c, spec);
 	if (as->kind == IR_ASSUME_DISTINCT) {
 		prove_smt_differ(c->smt, as->guard, as->value);
 	} else {
@@ -326,11 +330,27 @@ static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *
 		return false;
 	/* they don't come there both, or they have one value: only the latter contradicts */
 	prove_smt_begin(c->smt, &sq);
-	for (unsigned t = 0; t < 2; t++) {
-		prove_smt_assert(c->smt, prove_ex_bin(p, EX_EQ, x, prove_ex_const(p, 32, t)), t);
+	hold_neighbours(c, spec);
+	for (unsigned t = 0; t < 2; t++)
 		prove_smt_assert(c->smt, as->guard, t);
-	}
 	return prove_smt_check(c->smt, NULL) != SMT_IMPOSSIBLE;
+}
+
+/* In which dimension, or EX_SPEC_COUNT. */
+static unsigned denied_in(struct contract *c, const struct ev_assume *as)
+{
+	unsigned s = EX_TID_X;
+
+	if (as->kind != IR_ASSUME_DISTINCT && as->kind != IR_ASSUME_APART)
+		return EX_SPEC_COUNT;
+	while (s <= EX_CTAID_Z && !is_denied_by_neighbours(c, as, (enum prove_ex_spec)s))
+		s++;
+	return s <= EX_CTAID_Z ? s : EX_SPEC_COUNT;
+}
+
+bool prove_contract_denies(struct contract *c, const struct ev_assume *as)
+{
+	return denied_in(c, as) != EX_SPEC_COUNT;
 }
 
 static bool check_distinct(struct contract *c)
@@ -340,14 +360,15 @@ static bool check_distinct(struct contract *c)
 	for (size_t i = 0; i < c->e->assumes.n; i++) {
 		const struct ev_assume *as = &c->e->assumes.v[i];
 		bool is_distinct = as->kind == IR_ASSUME_DISTINCT;
-		if ((!is_distinct && as->kind != IR_ASSUME_APART) ||
-		    !is_denied_by_neighbours(c, as))
+		unsigned s = denied_in(c, as);
+		if (s == EX_SPEC_COUNT)
 			continue;
 		c->say(RACE_PROBLEM_VACUOUS, as->at,
-		       is_distinct ? "the first two threads of a block have one value here, which "
-				     "is to be distinct"
-				   : "the first two threads of a block have a number in common "
-				     "here, which is to be apart",
+		       base_printf(c->arena, "%s have %s here, which is to be %s",
+				   s >= EX_CTAID_X ? "the first threads of two blocks"
+						   : "the first two threads of a block",
+				   is_distinct ? "one value" : "a number in common",
+				   is_distinct ? "distinct" : "apart"),
 		       c->arg);
 		ok = false;
 	}

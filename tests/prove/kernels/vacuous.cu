@@ -208,3 +208,43 @@ __global__ void dead(float *y, int n)
 	if (n * 2 % 2 == 1)
 		y[0] = 2.0f;
 }
+
+// prove: distinct_in_a_block vacuous --block-dim=64 --grid-dim=2
+__global__ void distinct_in_a_block(float *y)
+{
+	unsigned i = threadIdx.x;
+	collider_distinct(i);
+	y[i] = 1.0f;
+}
+
+// prove: distinct_in_the_grid race-free --block-dim=64 --grid-dim=2
+__global__ void distinct_in_the_grid(float *y)
+{
+	unsigned i = blockIdx.x * 64 + threadIdx.x;
+	collider_distinct(i);
+	y[i] = 1.0f;
+}
+
+// prove: apart_in_a_block vacuous --block-dim=64 --grid-dim=2
+__global__ void apart_in_a_block(float *y)
+{
+	unsigned i = 4 * threadIdx.x;
+	collider_apart(i, 4);
+	y[i] = y[i + 3] = 1.0f;
+}
+
+// prove: apart_in_a_row vacuous --block-dim=16,4 --grid-dim=1
+__global__ void apart_in_a_row(float *y)
+{
+	unsigned i = 4 * threadIdx.x + 64 * (threadIdx.y / 2);
+	collider_apart(i, 4);
+	y[i] = 1.0f;
+}
+
+// prove: apart_in_the_grid race-free --block-dim=64 --grid-dim=2
+__global__ void apart_in_the_grid(float *y)
+{
+	unsigned i = 4 * (blockIdx.x * 64 + threadIdx.x);
+	collider_apart(i, 4);
+	y[i] = y[i + 3] = 1.0f;
+}
