@@ -67,8 +67,8 @@ static bool rests_on(const struct ex *leaf, const struct ex *ctr)
 
 /* What comes_back asks of each node once: values share most of theirs. */
 struct back {
-	const struct ex *ctr;
-	unsigned n;
+	const struct ex *ctr, *own; /* own: not asked about, or NULL */
+	unsigned n;		    /* 0: some divisor */
 	bool has_lead;
 	unsigned char *seen; /* by id, from the counter's on: it does */
 };
@@ -77,7 +77,7 @@ static bool node_comes_back(const struct back *b, const struct ex *v)
 {
 	if (v->op == EX_UREM && v->a[0] == b->ctr && v->a[1]->op == EX_CONST && v->a[1]->imm)
 		return b->n % v->a[1]->imm == 0;
-	if (b->has_lead && is_of_first(v, b->ctr))
+	if (v == b->own || (b->has_lead && is_of_first(v, b->ctr)))
 		return true;
 	if (v->op == EX_PHI || v->op == EX_VAR || v->op == EX_KEXIT || v == b->ctr)
 		return !rests_on(v, b->ctr);
@@ -91,18 +91,22 @@ static bool node_comes_back(const struct back *b, const struct ex *v)
 	return true;
 }
 
+static bool all_comes_back(struct back b, const struct ex *v)
+{
+	struct base_arena tmp = {0};
+
+	if (v->has_ctr && v->id >= b.ctr->id)
+		b.seen = base_zalloc(&tmp, v->id - b.ctr->id + 1u);
+	bool r = node_comes_back(&b, v);
+	base_arena_free(&tmp);
+	return r;
+}
+
 /* Does v depend on the counter by nothing but remainders, of divisors of n? (Other rings.) With a
  * lead it may do something else in the first iteration. */
 static bool comes_back(const struct ex *v, const struct ex *ctr, unsigned n, bool has_lead)
 {
-	struct base_arena tmp = {0};
-	struct back b = {.ctr = ctr, .n = n, .has_lead = has_lead};
-
-	if (v->has_ctr && v->id >= ctr->id)
-		b.seen = base_zalloc(&tmp, v->id - ctr->id + 1u);
-	bool r = node_comes_back(&b, v);
-	base_arena_free(&tmp);
-	return r;
+	return all_comes_back((struct back){.ctr = ctr, .n = n, .has_lead = has_lead}, v);
 }
 
 static const struct ex *in_iteration(struct ev *e, const struct ex *v, const struct ex *ctr,
@@ -176,6 +180,9 @@ static bool find_own_ring(struct ev *e, uint32_t loop, struct ev_phi *p, const s
 {
 	const struct ex *v = p->init, *ctr = e->loops[loop].ctr;
 
+	/* what is unknown anew in each iteration, as most values are, doesn't come back */
+	if (!all_comes_back((struct back){.ctr = ctr, .own = p->leaf, .has_lead = true}, next))
+		return false;
 	p->lead = NULL;
 	for (unsigned n = 0; n < EV_MAX_RING; n++) {
 		p->ring[n] = v;
