@@ -130,9 +130,10 @@ static enum cpu_step same_value(struct cpu_warp *w, const struct cpu_inst *in, u
 	uint32_t differ = 0;
 
 	*value = v[__builtin_ctz(mask)];
+	if (slot & CPU_SLOT_CONST) /* most of them */
+		return CPU_OK;
 	for (unsigned l = 0; l < CPU_WARP; l++)
 		differ |= v[l] ^ *value;
-	/* Most of them are constants. */
 	if (!differ)
 		return CPU_OK;
 	CPU_EACH_LANE (l, mask) {
