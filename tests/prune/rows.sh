@@ -36,9 +36,13 @@ yes 40 8 85
 yes 34 16 250
 yes 33 32 400
 yes 100 32 4321
+yes 300 0 1
+yes 300 0 299
+yes 64 0 33
 no 64 32 64
 no 64 16 63
 no 34 16 33
 no 33 8 1088
+no 300 0 300
 CASES
 exit $failed
