@@ -164,8 +164,9 @@ struct race_knobs {
  * 2^RACE_DELAY_WINDOW cycles each, one of 2^32 / RACE_DELAY_OPEN, by a hash of the SM's clock and
  * the block. So the warps of a block sleep at the same time, and the sum of all delays has a bound:
  * a share of the kernel's own time. Of the first `dense` the shortest, with a draw below
- * RACE_DELAY_LEAST, are left out; in grids of 2^RACE_SPARE_FROM blocks and more each block delays
- * half of them, of 16 times as many a quarter, by a hash of the block and the count.
+ * RACE_DELAY_LEAST, are left out; in grids of 2^RACE_SPARE_FROM blocks and more in one direction
+ * each block delays half of them, of 16 times as many a quarter, by a hash of the block and the
+ * count.
  *
  * In one part between barriers of 2^32 / RACE_SKEW_BLOCKS, by a hash of the block and the count,
  * one warp of 2^32 / RACE_SKEW_WARPS is delayed where the part begins, under the same conditions,
@@ -192,7 +193,7 @@ struct race_knobs {
 #define RACE_LAUNCHES	   2u
 #define RACE_LAUNCHES_MOST 128u
 #define RACE_LATE_MOST	   7u
-#define RACE_SPARE_FROM	   6u
+#define RACE_SPARE_FROM	   8u
 #define RACE_SPARE_MOST	   2u
 /* Bits of a class. */
 #define RACE_LATE_MASK	  7u

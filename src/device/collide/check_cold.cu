@@ -234,7 +234,7 @@ DEV_FN uint32_t dev_spared(void)
 	DEV_SREG32(n, "%nctaid.z");
 	blocks |= n;
 	log2 = 31u - (uint32_t)__clz((int)blocks);
-	log2 = log2 < RACE_SPARE_FROM - 2u ? 0 : (log2 - (RACE_SPARE_FROM - 2u)) >> 2;
+	log2 = log2 < RACE_SPARE_FROM - 4u ? 0 : (log2 - (RACE_SPARE_FROM - 4u)) >> 2;
 	return log2 < RACE_SPARE_MOST ? log2 : RACE_SPARE_MOST;
 }
 

@@ -513,7 +513,7 @@ static void seed(struct inst_ctx *cx, struct ptx_stmt *top)
 	}
 	inst_emit(cx, top, "place",
 		  T(inst_num(RACE_WAVE_AT), inst_num(RACE_WAVE_WARPS),
-		    inst_num(RACE_SPARE_FROM - 2), inst_num(RACE_SPARE_MOST)),
+		    inst_num(RACE_SPARE_FROM - 4), inst_num(RACE_SPARE_MOST)),
 		  H(late, spared));
 	if (cx->f->is_entry)
 		inst_emit(cx, top, "launched",
