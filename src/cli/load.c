@@ -20,11 +20,15 @@ static void say_not(const char *why)
 /* COLLIDER_TOOL_OPTIONS for the process that puts the checks in; NULL with a message. */
 static const char *options_of(struct option_set *set)
 {
-	return tool_load_options(
-		(unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,
-		option_is(set, OPTION_IGUARD_KERNELS, "strong"),
-		option_text(set, OPTION_KERNEL_NAME), option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
-		option_text(set, OPTION_PRUNE), option_int(set, OPTION_LOAD_LIMIT), &set->arena);
+	struct tool_load_asked asked = {
+		.detectors = (unsigned)option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT,
+		.leaves_plain = option_is(set, OPTION_IGUARD_KERNELS, "strong"),
+		.kernels = option_text(set, OPTION_KERNEL_NAME),
+		.others = option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
+		.prune = option_text(set, OPTION_PRUNE),
+		.limit_ms = option_int(set, OPTION_LOAD_LIMIT)};
+
+	return tool_load_options(&asked, &set->arena);
 }
 
 /* What the library is handed. NULL: a message has said why not. */

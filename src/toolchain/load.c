@@ -435,23 +435,21 @@ int tool_load(int argc, char **argv)
 	return rc;
 }
 
-char *tool_load_options(unsigned detectors, bool leaves_plain, const char *kernels,
-			const char *others, const char *prune, int64_t limit_ms,
-			struct base_arena *a)
+char *tool_load_options(const struct tool_load_asked *asked, struct base_arena *a)
 {
 	struct tool_options o;
 
 	if (tool_options_init(&o, a) != 0)
 		return NULL;
-	o.inst.sanitize = detectors;
-	o.inst.leaves_plain = leaves_plain;
+	o.inst.sanitize = asked->detectors;
+	o.inst.leaves_plain = asked->leaves_plain;
 	o.long_build_ms = 0;
-	if (kernels)
-		o.inst.kernel_name = kernels;
-	if (others)
-		o.inst.kernel_name_exclude = others;
-	o.load_limit_ms = limit_ms;
-	tool_options_prune(&o, prune);
+	if (asked->kernels)
+		o.inst.kernel_name = asked->kernels;
+	if (asked->others)
+		o.inst.kernel_name_exclude = asked->others;
+	o.load_limit_ms = asked->limit_ms;
+	tool_options_prune(&o, asked->prune);
 	return tool_options_encode(&o, a);
 }
 

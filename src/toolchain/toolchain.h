@@ -78,15 +78,20 @@ void tool_set_prover(tool_prover *fn);
  * process calls it by the name collider-load.
  */
 int tool_load(int argc, char **argv);
-/* What `collider run` hands to that library: COLLIDER_TOOL_OPTIONS for these detectors (a set),
- * whether iguard leaves plain kernels to hirace, the lists of --kernel-name and
- * --kernel-name-exclude (or NULL), --prune and --load-limit (in ms), NULL with a message if the
- * user's own are wrong; and what the result depends on beside them, of this executable, NULL with a
- * message where there is no CUDA toolkit. */
+/* What `collider run` asks for of that library. */
+struct tool_load_asked {
+	unsigned detectors; /* a set */
+	bool leaves_plain;  /* iguard leaves plain kernels to hirace */
+	const char *kernels,
+		*others; /* lists of --kernel-name and --kernel-name-exclude, or NULL */
+	const char *prune;
+	int64_t limit_ms; /* --load-limit */
+};
+/* That as COLLIDER_TOOL_OPTIONS, NULL with a message if the user's own are wrong; and what the
+ * result depends on beside them, of this executable, NULL with a message where there is no CUDA
+ * toolkit. */
 struct base_arena;
-char *tool_load_options(unsigned detectors, bool leaves_plain, const char *kernels,
-			const char *others, const char *prune, int64_t limit_ms,
-			struct base_arena *a);
+char *tool_load_options(const struct tool_load_asked *asked, struct base_arena *a);
 char *tool_load_key(const char *self, struct base_arena *a);
 /* For programs that call ptxas themselves: a folder like the toolkit's, with ours in its bin; NULL
  * with a message. And a sum that other options, or another version of ours, change (caller.c). */
