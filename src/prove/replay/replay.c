@@ -516,9 +516,11 @@ void prove_replay_open(struct run *r, uint64_t most)
 
 void prove_replay_close(struct run *r)
 {
-	work_add(WORK_STEP, r->granted - r->budget);
-	if (r->p->budget)
-		*r->p->budget -= r->granted - r->budget;
+	uint64_t used = r->granted - r->budget;
+
+	work_add(WORK_STEP, used);
+	if (r->p->budget) /* another replay may have run since it was opened */
+		*r->p->budget -= used < *r->p->budget ? used : *r->p->budget;
 	base_arena_free(&r->arena);
 }
 

@@ -134,7 +134,7 @@ static bool search_threads(struct ev *e, struct smt_model *m, const struct repla
 	struct replay_pair quiet = *p;
 	struct smt_model try = *m;
 	unsigned tries = 0;
-	bool found = false;
+	bool found = false, is_cut = false; /* the replay had too few steps */
 
 	memset(out, 0, sizeof(*out));
 	memset(try.tid, 0, sizeof(try.tid));
@@ -151,8 +151,8 @@ static bool search_threads(struct ev *e, struct smt_model *m, const struct repla
 	if (s.seen.n)
 		qsort(s.seen.v, s.seen.n, sizeof(*s.seen.v), by_address);
 	/* Equal or overlapping addresses are neighbours; widths are at most 16 bytes. */
-	for (size_t i = 0; i < s.seen.n && !found && tries < 8; i++) {
-		for (size_t k = i; k-- > 0 && i - k < 64 && !found && tries < 8;) {
+	for (size_t i = 0; i < s.seen.n && !found && !is_cut && tries < 8; i++) {
+		for (size_t k = i; k-- > 0 && i - k < 64 && !found && !is_cut && tries < 8;) {
 			const struct seen *x = &s.seen.v[i], *y = &s.seen.v[k];
 			if (!is_pair(&s, x, y)) {
 				const struct seen *t = x;
@@ -167,9 +167,10 @@ static bool search_threads(struct ev *e, struct smt_model *m, const struct repla
 			memcpy(try.ctaid[1], y->ctaid, sizeof(y->ctaid));
 			tries++;
 			found = prove_replay_run(e, &try, p, out) == REPLAY_RACES;
+			is_cut = !found && out->is_cut; /* so would the others be */
 		}
 	}
-	if (found)
+	if (found || is_cut)
 		*m = try;
 	base_vec_free(&s.seen);
 	prove_replay_close(&s.r);
@@ -362,6 +363,23 @@ static bool may_go_on(const struct check *c)
 	       c->effort.searches < MAX_SEARCHES;
 }
 
+/* A launch; two threads of it whose replay needs more steps than are usual may have them. */
+static bool try_near(struct check *c, const struct replay_pair *pair, struct smt_model *m,
+		     struct replay_meeting *met)
+{
+	struct replay_pair p = *pair;
+
+	c->effort.searches++;
+	met->is_cut = false;
+	p.budget = &c->effort.near_left;
+	if (try(c, &p, m, met))
+		return true;
+	p.budget = &c->effort.long_left;
+	p.is_long = true;
+	return met->is_cut && c->effort.long_left &&
+	       prove_replay_run(c->e, m, &p, met) == REPLAY_RACES;
+}
+
 /* The model's launch with other scalars. */
 static bool try_scalars(struct check *c, const struct replay_pair *p, struct smt_model *m,
 			struct replay_meeting *met)
@@ -382,8 +400,7 @@ static bool try_scalars(struct check *c, const struct replay_pair *p, struct smt
 		if (!has_scalar)
 			return false;
 		prove_smt_pin_model(&try_it, c->pool);
-		c->effort.searches++;
-		if (try(c, p, &try_it, met)) {
+		if (try_near(c, p, &try_it, met)) {
 			*m = try_it;
 			return true;
 		}
@@ -391,7 +408,7 @@ static bool try_scalars(struct check *c, const struct replay_pair *p, struct smt
 	return false;
 }
 
-bool prove_tries_near(struct check *c, const struct replay_pair *pair, struct smt_model *m,
+bool prove_tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
 		      struct replay_meeting *met)
 {
 	static const struct shape shapes[] = {
@@ -400,9 +417,6 @@ bool prove_tries_near(struct check *c, const struct replay_pair *pair, struct sm
 		{{128, 4, 4}, {2, 2, 2}}, {{320, 4, 4}, {2, 2, 2}}, {{4, 4, 4}, {16, 1, 1}},
 	};
 
-	struct replay_pair p = *pair;
-
-	p.budget = &c->effort.near_left;
 	if (c->pair.is_split_cluster)
 		return false;
 	for (size_t i = 0; i < BASE_COUNTOF(shapes); i++) {
@@ -414,13 +428,12 @@ bool prove_tries_near(struct check *c, const struct replay_pair *pair, struct sm
 			return false;
 		if (i)
 			set_launch(c, &try_it, &s);
-		c->effort.searches++;
-		if (try(c, &p, &try_it, met)) {
+		if (try_near(c, p, &try_it, met)) {
 			*m = try_it;
 			return true;
 		}
 	}
-	return try_scalars(c, &p, m, met);
+	return try_scalars(c, p, m, met);
 }
 
 /* ---- launches that are known -------------------------------------------------------------- */
