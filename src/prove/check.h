@@ -132,7 +132,6 @@ struct check {
 	bool *is_unstable;   /* ... as benign.c found before; NULL: that isn't known */
 	struct order *order; /* order.c; NULL: not looked for yet */
 	bool is_by_powers;   /* powers_are_proven */
-	const char *powers;  /* powers_find */
 	struct check_assumed assumed;
 	struct check_effort effort;
 	struct check_trial trial;

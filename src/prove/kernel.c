@@ -401,8 +401,6 @@ static void check_kernel(struct check *c)
 		memset(c->cluster, 0, sizeof(c->cluster));
 	classify(c);
 	bool is_kept = is_contract_kept(c);
-	if (is_kept && c->o->wants_remedies && !c->is_by_powers)
-		c->powers = powers_find(c);
 	if (is_kept)
 		pin_params(c);
 	if (is_kept && !c->e->ir->problems.n) {

@@ -431,13 +431,13 @@ static void try_values(struct finder *f)
 	}
 }
 
-/* What powers.c has proven. */
+/* What powers.c proves. */
 static void add_powers(struct finder *f)
 {
-	struct race_remedy r = {.assume = f->c->powers, .is_all = true};
+	struct race_remedy r = {.assume = powers_find(f->c), .is_all = true};
 	struct ev_assume as;
 
-	if (prove_assume_read(&f->c->names, f->c->e, r.assume, &as))
+	if (!r.assume || prove_assume_read(&f->c->names, f->c->e, r.assume, &as))
 		return;
 	r.alarms = (uint32_t)f->pairs.n;
 	r.seen = remedy_is_seen(f->c, &as);
@@ -617,7 +617,7 @@ void prove_remedy_find(struct check *c)
 	for (unsigned d = 0; d < 6; d++)
 		is_given &= c->pool->launch.dim[d] || c->pool->launch.max[d] == 1;
 	limit(&f, now < end ? (end - now) / 3 : 0);
-	if (f.pairs.n && c->powers)
+	if (f.pairs.n && !c->is_by_powers)
 		add_powers(&f);
 	if (has_late_copy(c))
 		try_stages(&f);
