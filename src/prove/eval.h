@@ -138,6 +138,7 @@ struct ev_phi {
 	const struct ex *ring[EV_MAX_RING], *lead;
 	/* It moves by `step` until it is this, and stays there (stop.c); or NULL. */
 	const struct ex *stop, *moving;
+	uint32_t moves; /* of an iteration, each after a look whether it is the end; 0: not each */
 	uint8_t stop_failures;
 	/* It has the low bits of this induction, another value's, in each iteration; or NULL. */
 	const struct ex *twin;
@@ -325,11 +326,11 @@ const struct ex *prove_ev_equal(struct ev *e, const struct ex *a, const struct e
  * it before? */
 bool prove_ev_find_stop(struct ev *e, uint32_t loop, const struct ex *phi, const struct ex *next,
 			const struct ex **end, const struct ex **moved);
-/* What moves in a start that may have come to its end before. */
-const struct ex *prove_ev_start_of(const struct ex *init, const struct ex *end);
-/* The value that moves, or the end. */
-const struct ex *prove_ev_stopped(struct ev *e, uint64_t id, const struct ex *moving,
-				  const struct ex *end, struct ex_args counters);
+/* As p->moves. */
+uint32_t prove_ev_count_moves(struct ev *e, const struct ev_phi *p, const struct ex *next);
+/* Sets p->moving and p->leaf: the value that moves, or the end. */
+void prove_ev_stopped(struct ev *e, uint32_t loop, uint32_t cell, struct ev_phi *p,
+		      struct ex_args counters);
 
 /* number.c */
 struct smt_model;

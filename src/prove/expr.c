@@ -233,6 +233,11 @@ static bool is_widened(const struct ex *v)
 	return v->op == EX_ZEXT || v->op == EX_SEXT;
 }
 
+static bool is_choice_of_numbers(const struct ex *v)
+{
+	return v->op == EX_ITE && v->a[1]->op == EX_CONST && v->a[2]->op == EX_CONST;
+}
+
 const struct ex *prove_ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struct ex *a)
 {
 	uint64_t v;
@@ -241,7 +246,7 @@ const struct ex *prove_ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const
 		return a;
 	if (a->op == EX_CONST && prove_ex_fold(op, w, a->w, a->imm, 0, &v))
 		return prove_ex_const(p, w, v);
-	if (a->op == EX_ITE && a->a[1]->op == EX_CONST && a->a[2]->op == EX_CONST)
+	if (is_choice_of_numbers(a))
 		return prove_ex_ite(p, a->a[0], prove_ex_un(p, op, w, a->a[1]),
 				    prove_ex_un(p, op, w, a->a[2]));
 	if ((op == EX_NOT || op == EX_BREV) && a->op == op)
@@ -349,7 +354,7 @@ static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const s
 	unsigned w = a->w;
 	uint64_t c = b->imm, m = prove_ex_mask(w);
 
-	if (a->op == EX_ITE && a->a[1]->op == EX_CONST && a->a[2]->op == EX_CONST)
+	if (is_choice_of_numbers(a))
 		return prove_ex_ite(p, a->a[0], prove_ex_bin(p, op, a->a[1], b),
 				    prove_ex_bin(p, op, a->a[2], b));
 	/* clang-format off */
@@ -446,10 +451,12 @@ const struct ex *prove_ex_bin(struct ex_pool *p, enum ex_op op, const struct ex 
 	/* a factor that integers and strides know */
 	if (!r && op == EX_SHL && a->op != EX_CONST)
 		r = prove_ex_bin(p, EX_MUL, a, prove_ex_bin(p, EX_SHL, prove_ex_const(p, w, 1), b));
-	if (!r && a->op == EX_CONST && b->op == EX_ITE && b->a[1]->op == EX_CONST &&
-	    b->a[2]->op == EX_CONST)
+	if (!r && a->op == EX_CONST && is_choice_of_numbers(b))
 		r = prove_ex_ite(p, b->a[0], prove_ex_bin(p, op, a, b->a[1]),
 				 prove_ex_bin(p, op, a, b->a[2]));
+	if (!r && is_choice_of_numbers(a) && is_choice_of_numbers(b) && a->a[0] == b->a[0])
+		r = prove_ex_ite(p, a->a[0], prove_ex_bin(p, op, a->a[1], b->a[1]),
+				 prove_ex_bin(p, op, a->a[2], b->a[2]));
 	const struct ex *args[2] = {a, b};
 	return r ? r : node(p, op, w, 0, 2, args);
 }
@@ -491,6 +498,8 @@ const struct ex *prove_ex_ind(struct ex_pool *p, enum prove_ex_ind kind, const s
 {
 	const struct ex *args[3] = {init, step, ctr};
 
+	if (step->op == EX_CONST && !step->imm)
+		return init;
 	if (ctr->op == EX_CONST && ctr->imm <= UINT32_MAX) /* not the one before the first */
 		return prove_ex_bin(
 			p, EX_ADD, init,

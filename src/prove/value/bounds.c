@@ -64,6 +64,45 @@ static void bounds_of_binary(struct ex *k, const struct ex *x, const struct ex *
 	}
 }
 
+#define MAX_DEPTH  6
+#define MAX_VALUES 1024
+
+/* What v comes to where threadIdx.d is x. False: it rests on something else, too. */
+static bool compute(const struct ex *v, unsigned d, uint64_t x, unsigned depth, uint64_t *out)
+{
+	uint64_t a = 0, b = 0;
+
+	*out = v->op == EX_CONST ? v->imm : x;
+	if (v->op == EX_CONST || prove_ex_is_spec(v, EX_TID_X + d))
+		return true;
+	return v->op >= EX_ADD && v->n && v->n <= 2 && depth < MAX_DEPTH &&
+	       compute(v->a[0], d, x, depth + 1, &a) &&
+	       (v->n == 1 || compute(v->a[1], d, x, depth + 1, &b)) &&
+	       prove_ex_fold((enum ex_op)v->op, v->w, v->a[0]->w, a, b, out);
+}
+
+/* A difference by one position in a block, as t * 2 - t / 32 * 63: all that it can be. */
+static void bounds_of_difference(const struct ex_pool *p, struct ex *k, const struct ex *x,
+				 const struct ex *y)
+{
+	uint64_t a, b, lo = UINT64_MAX, hi = 0;
+
+	for (unsigned d = 0; d < 3; d++) {
+		bool is_all = p->launch.max[d] > 1 && p->launch.max[d] <= MAX_VALUES;
+		for (uint64_t i = 0; is_all && i < p->launch.max[d]; i++) {
+			is_all = compute(x, d, i, 0, &a) && compute(y, d, i, 0, &b);
+			a = (a - b) & prove_ex_mask(k->w);
+			lo = a < lo ? a : lo;
+			hi = a > hi ? a : hi;
+		}
+		if (is_all) {
+			k->lo = lo;
+			k->hi = hi;
+			return;
+		}
+	}
+}
+
 void prove_ex_find_bounds(struct ex_pool *p, struct ex *k, const struct ex *const *a)
 {
 	uint64_t half = prove_ex_mask(k->w) >> 1;
@@ -117,6 +156,8 @@ void prove_ex_find_bounds(struct ex_pool *p, struct ex *k, const struct ex *cons
 	default:
 		if (k->n == 2)
 			bounds_of_binary(k, a[0], a[1]);
+		if (k->op == EX_SUB && a[0]->lo < a[1]->hi && !a[0]->level && !a[1]->level)
+			bounds_of_difference(p, k, a[0], a[1]);
 		break;
 	}
 }

@@ -110,10 +110,8 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, 
 	if (p->nring && init.v == (p->lead ? p->lead : p->ring[0])) {
 		p->leaf = prove_ev_ring_value(e, loop, p);
 	} else if (p->stop && init.v && init.v->w == p->stop->w) {
-		const struct ex *start = prove_ev_start_of(init.v, p->stop);
-		p->moving = prove_ex_ind(e->pool, EX_IND_WRAPS, start, p->step, e->loops[loop].ctr);
-		p->leaf = prove_ev_stopped(e, (uint64_t)loop * e->ncells + cell, p->moving, p->stop,
-					   (struct ex_args){.n = counters(e, loop, a), .a = a});
+		prove_ev_stopped(e, loop, cell, p,
+				 (struct ex_args){.n = counters(e, loop, a), .a = a});
 	} else if (p->twin && w <= p->twin->w && init.v == prove_ev_low_bits(e, p->twin->a[0], w)) {
 		p->leaf = prove_ev_low_bits(e, p->twin, w);
 	} else if (p->is_solved && init.v && init.v->w >= p->step->w) {
@@ -270,9 +268,14 @@ static bool try_stop(struct ev *e, uint32_t loop, struct ev_phi *p, const struct
 /* Is what an iteration makes of the value the end, or what moves, one step on? */
 static bool keeps_stop(struct ev *e, const struct ev_phi *p, const struct ex *next)
 {
-	if (next->op == EX_ITE && next->a[2] == p->stop)
-		next = next->a[1];
-	return next == p->stop || prove_ev_difference(e, next, p->moving) == p->step;
+	const struct ex *moving = p->moving, *step = p->step;
+
+	if (next->op == EX_ITE && next->a[2] == p->stop) {
+		moving = prove_ev_under(e, moving, next->a[0]);
+		step = prove_ev_under(e, step, next->a[0]);
+		next = prove_ev_under(e, next->a[1], next->a[0]);
+	}
+	return next == p->stop || prove_ev_difference(e, next, moving) == step;
 }
 
 uint64_t prove_ev_bound_of(const struct ex *c, const struct ex *v, unsigned depth)
@@ -451,9 +454,15 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		e->is_changed = true;
 	} else if (p->stop) {
 		if (fits && p->leaf->op == EX_ITE && p->leaf->a[1] == p->moving &&
-		    keeps_stop(e, p, next.v))
-			return;
+		    keeps_stop(e, p, next.v)) {
+			uint32_t was = p->moves;
+			p->moves = prove_ev_count_moves(e, p, next.v);
+			e->is_changed |= p->moves != was;
+			if (p->moves == was || !was)
+				return;
+		}
 		p->stop = NULL;
+		p->moves = 0;
 		p->stop_failures++;
 		e->is_changed = true;
 	} else if (p->twin) {

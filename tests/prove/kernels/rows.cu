@@ -174,3 +174,110 @@ __global__ void put_near(float *out, int n, int h, int w)
 {
 	PLANES(8)
 }
+
+// ---- two bands, one behind the other: who writes past a band's last row is in the next one
+#define BAND 16 /* columns */
+
+struct band {
+	int next, end, stride;
+
+	__device__ void open(int first, int rows)
+	{
+		int x = (int)threadIdx.x, at = x / 2 + (x & 1) * BAND * rows;
+		bool is_in = x < 2 * BAND;
+		next = is_in ? at + BAND * first : 0;
+		end = is_in ? at + BAND * rows : 0;
+		stride = is_in ? BAND : 0;
+	}
+	__device__ void put(int *out, bool looks)
+	{
+		if (!looks || next != end) {
+			out[next] = 1;
+			next += stride;
+		}
+	}
+};
+
+// prove: band_ends race-free --block-dim=64 --grid-dim=1,3
+__global__ void band_ends(int *out)
+{
+	band w;
+	w.open(24 * (int)blockIdx.y, 64);
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < 8; i++)
+			w.put(out, true);
+}
+// Blocks that begin behind the end never come to it.
+// prove: band_behind true racy --block-dim=64 --grid-dim=1,4
+__global__ void band_behind(int *out)
+{
+	band w;
+	w.open(24 * (int)blockIdx.y, 64);
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < 8; i++)
+			w.put(out, true);
+}
+// One row in two, from the second on: the end is another row.
+// prove: band_skips true racy --block-dim=64 --grid-dim=1,2
+__global__ void band_skips(int *out)
+{
+	band w;
+	w.open(48 * (int)blockIdx.y + 1, 64);
+	w.stride *= 2;
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < 8; i++)
+			w.put(out, true);
+}
+// prove: band_two_a_look race-free --block-dim=64 --grid-dim=1,3
+__global__ void band_two_a_look(int *out)
+{
+	band w;
+	w.open(24 * (int)blockIdx.y, 64);
+	for (int k = 0; k < 12; k++)
+		if (w.next != w.end)
+			for (int i = 0; i < 2; i++)
+				w.put(out, false);
+}
+// The end is after the first of the two.
+// prove: band_two_a_late_look true racy --block-dim=64 --grid-dim=1,3
+__global__ void band_two_a_late_look(int *out)
+{
+	band w;
+	w.open(24 * (int)blockIdx.y, 63);
+	for (int k = 0; k < 12; k++)
+		if (w.next != w.end)
+			for (int i = 0; i < 2; i++)
+				w.put(out, false);
+}
+// A row between two loops isn't looked at, and is the end.
+// prove: band_hops true racy --block-dim=64 --grid-dim=1,3
+__global__ void band_hops(int *out)
+{
+	band w;
+	w.open(27 * (int)blockIdx.y, 62);
+	for (int k = 0; k < 3; k++) {
+		for (int i = 0; i < 8; i++)
+			w.put(out, true);
+		w.next += w.stride;
+	}
+}
+// prove: band_looks_away true racy --block-dim=64 --grid-dim=1,3
+__global__ void band_looks_away(int *out)
+{
+	band w;
+	w.open(24 * (int)blockIdx.y, 64);
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < 8; i++)
+			w.put(out, i & 1);
+}
+// prove: band_after_all true racy --block-dim=64 --grid-dim=1,3
+__global__ void band_after_all(int *out)
+{
+	band w;
+	w.open(24 * (int)blockIdx.y, 64);
+	for (int k = 0; k < 3; k++) {
+		for (int i = 0; i < 8; i++)
+			w.put(out, true);
+		w.end += BAND;
+	}
+}
