@@ -206,6 +206,7 @@ bool prove_ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t 
 	case EX_XOR: v = a ^ b; break;
 	case EX_NOT: v = ~a; break;
 	case EX_BREV: for (unsigned i = 0; i < w; i++) v |= (a >> i & 1) << (w - 1 - i); break;
+	case EX_CLZ: v = a ? (uint64_t)__builtin_clzll(a) - (64 - w) : w; break;
 	case EX_SHL: v = b >= w ? 0 : a << b; break;
 	case EX_LSHR: v = b >= w ? 0 : a >> b; break;
 	case EX_ASHR: v = (uint64_t)(sa >> (b >= w ? w - 1 : b)); break;
@@ -242,7 +243,7 @@ const struct ex *prove_ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const
 {
 	uint64_t v;
 
-	if (op != EX_NOT && op != EX_BREV && w == a->w)
+	if (op != EX_NOT && op != EX_BREV && op != EX_CLZ && w == a->w)
 		return a;
 	if (a->op == EX_CONST && prove_ex_fold(op, w, a->w, a->imm, 0, &v))
 		return prove_ex_const(p, w, v);
@@ -517,6 +518,7 @@ static const struct ex *rebuild(struct ex_pool *p, const struct ex *v, const str
 	case EX_TRUNC:
 	case EX_NOT:
 	case EX_BREV:
+	case EX_CLZ:
 		return prove_ex_un(p, (enum ex_op)v->op, v->w, a[0]);
 	case EX_ITE:
 		return prove_ex_ite(p, a[0], a[1], a[2]);

@@ -37,6 +37,7 @@ enum ex_op {
 	EX_XOR,
 	EX_NOT,
 	EX_BREV, /* its bits, the last one first */
+	EX_CLZ,	 /* the zeros before its first bit that is set; of 0 its width */
 	EX_SHL,	 /* by the width or more: 0, as PTX has it; ASHR fills with the sign */
 	EX_LSHR,
 	EX_ASHR,

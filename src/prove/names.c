@@ -239,7 +239,8 @@ static void write_value(struct writer *w, const struct ex *v, unsigned depth)
 		base_buf_puts(&w->out, ")");
 		return;
 	case EX_BREV:
-		base_buf_puts(&w->out, "__brev(");
+	case EX_CLZ:
+		base_buf_puts(&w->out, b->op == EX_BREV ? "__brev(" : "__clz(");
 		write_value(w, b->a[0], 0);
 		base_buf_puts(&w->out, ")");
 		return;

@@ -469,6 +469,20 @@ static bool lower_one(struct ir_frame *fr, const struct ptx_stmt *s, enum ptx_ty
 	case PTX_OP_BREV:
 		v = un(fr, EX_BREV, w, a);
 		break;
+	case PTX_OP_CLZ:
+		v = prove_ir_resize(fr, un(fr, EX_CLZ, w, a), 32, false);
+		break;
+	case PTX_OP_BFIND:
+		if (ptx_type_class(t) == PTX_CLASS_SINT)
+			return false;
+		v = un(fr, EX_CLZ, w, a);
+		if (!ptx_form_has(s->form, PTX_MOD_SHIFTAMT))
+			v = prove_ir_bin(fr, EX_SUB, prove_ir_const(fr, w, w - 1), v);
+		/* of 0 it is all ones */
+		v = prove_ir_value(fr, EX_ITE, w, prove_ir_bin(fr, EX_EQ, a, zero),
+				   prove_ir_const(fr, w, UINT64_MAX), v);
+		v = prove_ir_resize(fr, v, 32, false);
+		break;
 	case PTX_OP_NEG:
 		v = prove_ir_bin(fr, EX_SUB, zero, a);
 		break;
@@ -538,6 +552,8 @@ static bool lower_value(struct ir_frame *fr, const struct ptx_stmt *s)
 		return prove_ir_lower_bits(fr, s);
 	case PTX_OP_NOT:
 	case PTX_OP_BREV:
+	case PTX_OP_CLZ:
+	case PTX_OP_BFIND:
 	case PTX_OP_NEG:
 	case PTX_OP_CNOT:
 	case PTX_OP_ABS:

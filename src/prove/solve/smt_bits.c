@@ -199,6 +199,18 @@ static Z3_ast reversed(struct smt *s, Z3_ast x, unsigned w)
 	return r;
 }
 
+static Z3_ast leading_zeros(struct smt *s, Z3_ast x, unsigned w)
+{
+	Z3_sort sort = Z3_get_sort(s->z, x);
+	Z3_ast n = Z3_mk_unsigned_int64(s->z, w, sort);
+
+	for (unsigned i = 0; i < w; i++)
+		n = Z3_mk_ite(s->z,
+			      Z3_mk_eq(s->z, Z3_mk_extract(s->z, i, i, x), prove_smt_bits_one(s)),
+			      Z3_mk_unsigned_int64(s->z, w - 1 - i, sort), n);
+	return n;
+}
+
 static Z3_ast fresh_bits(struct smt *s, const struct ex *v, unsigned t)
 {
 	unsigned d = s->q.is_exact ? 3 : prove_smt_position(s, v);
@@ -222,6 +234,8 @@ static Z3_ast fresh_bits(struct smt *s, const struct ex *v, unsigned t)
 		return Z3_mk_bvnot(s->z, prove_smt_bits(s, v->a[0], t));
 	case EX_BREV:
 		return reversed(s, prove_smt_bits(s, v->a[0], t), v->w);
+	case EX_CLZ:
+		return leading_zeros(s, prove_smt_bits(s, v->a[0], t), v->w);
 	case EX_ITE:
 		return Z3_mk_ite(
 			s->z, Z3_mk_eq(s->z, prove_smt_bits(s, v->a[0], t), prove_smt_bits_one(s)),

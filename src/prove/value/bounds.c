@@ -108,6 +108,9 @@ void prove_ex_find_bounds(struct ex_pool *p, struct ex *k, const struct ex *cons
 	uint64_t half = prove_ex_mask(k->w) >> 1;
 
 	switch ((enum ex_op)k->op) {
+	case EX_CLZ:
+		k->hi = k->w;
+		break;
 	case EX_CONST:
 		k->lo = k->hi = k->imm;
 		break;

@@ -197,3 +197,68 @@ __global__ void butterfly_unordered(float *out, const float *in)
 	__syncthreads();
 	out[blockIdx.x * 128 + t] = s[t];
 }
+
+// Where the first and the last bit that is set are.
+// prove: rows_by_ffs race-free --block-dim=64 --grid-dim=4 --param=n=64
+__global__ void rows_by_ffs(float *out, unsigned n)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, s = __ffs(n) - 1;
+	out[(i >> s) * n + (i & (n - 1))] = i;
+}
+
+// prove: rows_by_ffs_short true --block-dim=64 --grid-dim=4 --param=n=64
+__global__ void rows_by_ffs_short(float *out, unsigned n)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, s = __ffs(n);
+	out[(i >> s) * n + (i & (n - 1))] = i;
+}
+
+// prove: powers_by_clz race-free --block-dim=64 --grid-dim=1
+__global__ void powers_by_clz(float *out)
+{
+	unsigned t = threadIdx.x;
+	if (!(t & (t - 1)))
+		out[32 - __clz(t)] = t;
+}
+
+// prove: powers_by_clz_all true --block-dim=64 --grid-dim=1
+__global__ void powers_by_clz_all(float *out)
+{
+	out[32 - __clz(threadIdx.x)] = threadIdx.x;
+}
+
+// prove: wide_zeros race-free --block-dim=64 --grid-dim=1
+__global__ void wide_zeros(float *out)
+{
+	unsigned long long m = 1ull << threadIdx.x;
+	out[__clzll(m)] = threadIdx.x;
+	out[(__ffsll(m) - 1) ^ 63] = threadIdx.x;
+}
+
+// prove: wide_zeros_clash true --block-dim=64 --grid-dim=1
+__global__ void wide_zeros_clash(float *out)
+{
+	unsigned long long m = 1ull << threadIdx.x;
+	out[__clzll(m) >> 1] = threadIdx.x;
+}
+
+// Of 0, and of nothing else, __ffs is 0.
+// prove: none_is_set race-free --block-dim=64 --grid-dim=1
+__global__ void none_is_set(float *out)
+{
+	unsigned t = threadIdx.x;
+	if (!__ffs(t))
+		out[0] = t;
+	else
+		out[t] = __ffs(t);
+}
+
+// prove: none_or_first_is_set true --block-dim=64 --grid-dim=1
+__global__ void none_or_first_is_set(float *out)
+{
+	unsigned t = threadIdx.x;
+	if (__ffs(t) < 2)
+		out[0] = t;
+	else
+		out[t] = __ffs(t);
+}
