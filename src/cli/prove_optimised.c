@@ -215,7 +215,7 @@ static void take_alarms(struct race_proof *k, const struct race_proof *p)
 }
 
 static void take(struct race_proofs *r, struct race_proof *k, struct race_proofs *more,
-		 const struct ptx_module *const m[2])
+		 struct ptx_module *const m[2])
 {
 	for (size_t i = 0; i < more->kernels.n; i++) {
 		struct race_proof *p = &more->kernels.v[i];
@@ -237,7 +237,7 @@ int prove_take_optimised(const char *from, const struct prove_source_text text[2
 	struct base_sink sink = {0};
 	struct race_proofs *more = BASE_NEW(&r->arena, struct race_proofs);
 	const char **only = BASE_NEWN(&arena, const char *, r->kernels.n);
-	const struct ptx_module *m[2];
+	struct ptx_module *m[2];
 	int rc = 0;
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -250,6 +250,8 @@ int prove_take_optimised(const char *from, const struct prove_source_text text[2
 	for (size_t i = 0; i < r->kernels.n; i++)
 		if (is_open(&r->kernels.v[i]))
 			only[o.nonly++] = r->kernels.v[i].name;
+	o.named = m[0];
+	o.cache_key = base_hash(text[0].text, text[0].size, o.cache_key);
 	o.wants_remedies = false;
 	o.timeout_ms /= PROVE_OPTIMISED_SHARE;
 	if (!rc)

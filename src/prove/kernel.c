@@ -251,7 +251,7 @@ static void pin_params(struct check *c)
 	memcpy(c->pool->pin, pin, sizeof(pin));
 	c->pool->npins = npins;
 	evaluate(c->e, ir, c->pool, c->o);
-	prove_names_open(&c->names, c->e, c->arena);
+	prove_names_open(&c->names, c->e, c->o->named, c->arena);
 	open_solver(c);
 	struct contract x = contract_of(c);
 	add_assumptions(c, &x);
@@ -393,7 +393,7 @@ static void check_reached(struct check *c, struct contract x)
 
 static void check_kernel(struct check *c)
 {
-	prove_names_open(&c->names, c->e, c->arena);
+	prove_names_open(&c->names, c->e, c->o->named, c->arena);
 	prove_tries_open(c);
 	open_solver(c);
 	c->k->counts.accesses = (uint32_t)c->e->accesses.n;

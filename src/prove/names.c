@@ -24,7 +24,23 @@ static const struct names_call *vars_of(struct names *n, uint32_t call)
 	return c;
 }
 
-void prove_names_open(struct names *n, const struct ev *e, struct base_arena *arena)
+static const struct ptx_debug_var *vars_elsewhere(struct ptx_module *m, const struct ptx_func *f,
+						  size_t *n)
+{
+	*n = 0;
+	if (!m)
+		return NULL;
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_FUNC && it->func->is_entry && !it->func->is_proto &&
+		    ptx_str_eq(it->func->name, f->name))
+			return ptx_debug_vars(m, it->func, n);
+	}
+	return NULL;
+}
+
+void prove_names_open(struct names *n, const struct ev *e, struct ptx_module *named,
+		      struct base_arena *arena)
 {
 	const struct ir *ir = e->ir;
 	uint32_t i = 0;
@@ -44,8 +60,12 @@ void prove_names_open(struct names *n, const struct ev *e, struct base_arena *ar
 		p->name = base_printf(arena, "$%u", n->nparams);
 	}
 	const struct names_call *c = vars_of(n, 0);
-	for (size_t k = 0; k < c->n; k++) {
-		const struct ptx_debug_var *v = &c->v[k];
+	const struct ptx_debug_var *vars = c->v;
+	size_t nvars = c->n;
+	if (!nvars)
+		vars = vars_elsewhere(named, ir->calls.v[0].f, &nvars);
+	for (size_t k = 0; k < nvars; k++) {
+		const struct ptx_debug_var *v = &vars[k];
 		if (!v->is_param || i == n->nparams)
 			continue;
 		struct names_param *p = &n->param[i++];

@@ -25,7 +25,9 @@ struct names {
 	} * calls; /* by index of struct ir_call */
 };
 
-void prove_names_open(struct names *n, const struct ev *e, struct base_arena *arena);
+/* named: where parameters have names if the kernel's own text has none, or NULL. */
+void prove_names_open(struct names *n, const struct ev *e, struct ptx_module *named,
+		      struct base_arena *arena);
 /* The parameter at a place of the parameter block, or NULL. */
 const struct names_param *prove_names_param_at(const struct names *n, uint64_t off);
 const struct names_param *prove_names_param_called(const struct names *n, const char *name,

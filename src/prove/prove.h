@@ -75,6 +75,8 @@ struct prove_options {
 	const char *cache;  /* folder for results, or NULL */
 	bool keeps_late;    /* there, what more time might change, too */
 	uint64_t cache_key; /* what else the results depend on: the program */
+	/* The same kernels with their DWARF: names of parameters, for a text that has none. */
+	struct ptx_module *named;
 };
 
 /*

@@ -451,8 +451,10 @@ expect 12 '"name":"scale","offset":16,"bytes":4,"value":7' --format=json $rows "
 expect 12 '"filled":null' --format=json $rows "$tree/rows.ptx"
 
 # what isn't proven as written is asked about as optimised
-out=$("$collider" prove --no-cache "$dir/optimised.cu" 2>&1)
+out=$("$collider" prove --no-cache "$dir/optimised.cu" 2>&1
+	"$collider" prove --no-cache --kernel=rows_ --param=pitch=64 "$dir/optimised.cu" 2>&1)
 for line in 'through_pointer(int*): race-free' 'through_pointer_racy(int*): true alarm' \
+	'rows_through_pointer(int*, int): race-free' 'rows_through_pointer_racy(int*, int): true alarm' \
 	'left_out_racy(int*, int const*): potential alarms only'; do
 	grep -qxF "$line" <<<"$out" || { echo "FAIL prove optimised.cu: expected $line, found:"; echo "$out"; failed=1; }
 done

@@ -27,3 +27,17 @@ __global__ void left_out_racy(int *p, const int *q)
 	int unused = q[f(threadIdx.x)] > 3 ? s[threadIdx.x ^ 1] : 0;
 	p[f(blockIdx.x * blockDim.x + threadIdx.x)] = 1;
 }
+
+// Race-free where a row has 64 elements: the names of parameters are those of the text as written.
+__global__ void rows_through_pointer(int *p, int pitch)
+{
+	way f = itself;
+	p[f(blockIdx.x * pitch + threadIdx.x)] = 1;
+}
+
+// Rows of half as many.
+__global__ void rows_through_pointer_racy(int *p, int pitch)
+{
+	way f = itself;
+	p[f(blockIdx.x * (pitch / 2) + threadIdx.x)] = threadIdx.x;
+}
