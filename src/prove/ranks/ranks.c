@@ -25,8 +25,10 @@
 #include <string.h>
 
 #define MAX_SUMS   (8u << 20)
+#define SUM_STEPS  3 /* what one takes, in instructions of a replay */
 #define MAX_PIECES 8
 #define MAX_ITEMS  8192
+#define MAX_MS	   2000 /* of a kernel, in all */
 
 /* A place: some units from `start` on, where the facts hold. */
 struct item {
@@ -52,6 +54,7 @@ struct question {
 	int64_t constant;     /* of the form */
 	int64_t first, last;  /* the least constant, and the end of the bytes from the largest on */
 	int64_t bytes, units; /* that an access has; a place */
+	BASE_VEC(const struct ranks_touch *) touches;
 	BASE_VEC(struct item) items;
 	bool is_lost;
 	bool is_split; /* choices are two places, though their sum is known */
@@ -228,19 +231,34 @@ static void collect(struct question *q, uint32_t phase)
 	q->items.n = 0;
 	q->last = INT64_MIN;
 	for (unsigned turn = 0; turn < 2; turn++) {
-		for (size_t i = 0; i < r->touches.n && !q->is_lost; i++) {
-			const struct ranks_touch *t = &r->touches.v[i];
-			bool is_a = t->step == q->a->index, is_b = t->step == q->b->index;
+		for (size_t i = 0; i < q->touches.n && !q->is_lost; i++) {
+			const struct ranks_touch *t = q->touches.v[i];
 			struct form f;
 			int64_t constant;
-			if ((!is_a && !is_b) || (phase != UINT32_MAX && !is_in(r, t, phase)))
+			if (phase != UINT32_MAX && !is_in(r, t, phase))
 				continue;
 			if (turn)
-				add_touch(q, t, is_a ? q->a->mem->bytes : q->b->mem->bytes);
+				add_touch(q, t,
+					  t->step == q->a->index ? q->a->mem->bytes
+								 : q->b->mem->bytes);
 			else
 				look_at(q, t, &f, &constant);
 		}
 	}
+	work_add(WORK_STEP, q->touches.n);
+}
+
+/* The touches of the two accesses. */
+static void find_touches(struct question *q)
+{
+	const struct ranks *r = q->r;
+
+	for (size_t i = 0; i < r->touches.n; i++) {
+		const struct ranks_touch *t = &r->touches.v[i];
+		if (t->step == q->a->index || t->step == q->b->index)
+			base_vec_push(&q->touches, t);
+	}
+	work_add(WORK_STEP, r->touches.n);
 }
 
 /* ---- in an order --------------------------------------------------------------------------- */
@@ -551,14 +569,17 @@ static bool open_question(struct question *q, uint32_t phase)
 
 static bool are_apart_in_phase(struct question *q, uint32_t phase)
 {
-	for (unsigned turn = 0; turn < 2; turn++) {
+	uint64_t sums = q->r->sums_left;
+	bool is_apart = false;
+
+	for (unsigned turn = 0; turn < 2 && !is_apart; turn++) {
 		q->is_split = turn > 0;
 		if (!open_question(q, phase))
-			return false;
-		if (are_apart_in_block(q))
-			return true;
+			break;
+		is_apart = are_apart_in_block(q);
 	}
-	return false;
+	work_add(WORK_STEP, SUM_STEPS * (sums - q->r->sums_left));
+	return is_apart;
 }
 
 static bool ask(struct ranks *r)
@@ -568,10 +589,12 @@ static bool ask(struct ranks *r)
 
 	q.bytes = q.a->mem->bytes > q.b->mem->bytes ? q.a->mem->bytes : q.b->mem->bytes;
 	r->sums_left = MAX_SUMS;
+	find_touches(&q);
 	for (uint32_t phase = 0; phase <= r->phase && is_apart && !is_far; phase++)
-		is_apart = are_apart_in_phase(&q, phase);
+		is_apart = prove_now_ms() < r->end && are_apart_in_phase(&q, phase);
 	if (is_far)
 		is_apart = open_question(&q, UINT32_MAX) && are_apart_in_grid(&q);
+	base_vec_free(&q.touches);
 	base_vec_free(&q.items);
 	base_arena_free(&r->tmp);
 	return is_apart;
@@ -600,13 +623,20 @@ bool ranks_are_apart(struct check *c)
 	    !c->o->level[RACE_LEVEL_WARP] || !c->o->level[RACE_LEVEL_BLOCK] ||
 	    c->level.in_any_order || c->pair.slot[0] || a->is_late || b->is_late)
 		return false;
-	if (!c->ranks) {
+	bool is_first = !c->ranks;
+	if (is_first) {
 		c->ranks = BASE_NEW(c->arena, struct ranks);
 		c->ranks->c = c;
-		if (has_ranks(c))
-			ranks_run(c->ranks);
+		c->ranks->left_ms = MAX_MS;
 	}
-	if (!c->ranks->is_run || !ask(c->ranks))
+	uint64_t from = prove_now_ms(), left = c->ranks->left_ms;
+	c->ranks->end = from + left < c->deadline ? from + left : c->deadline;
+	if (is_first && has_ranks(c))
+		ranks_run(c->ranks);
+	bool is_apart = c->ranks->is_run && from < c->ranks->end && ask(c->ranks);
+	uint64_t spent = prove_now_ms() - from;
+	c->ranks->left_ms -= spent < left ? spent : left;
+	if (!is_apart)
 		return false;
 	c->has_ranks = true;
 	return true;

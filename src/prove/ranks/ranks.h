@@ -77,6 +77,7 @@ struct ranks {
 	uint32_t n;	       /* threads */
 	uint32_t phase, *turn; /* turn: by warp */
 	uint64_t nvars, left;  /* steps that may still be taken */
+	uint64_t left_ms, end; /* of work, for all questions; when this one has to end */
 	uint64_t sums_left;    /* values that may still be taken apart in this question */
 	struct base_arena tmp; /* of a question */
 	struct ranks_thread *thread;

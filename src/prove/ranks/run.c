@@ -478,7 +478,7 @@ void ranks_run(struct ranks *r)
 				return;
 			is_over &= r->thread[i].state == RANKS_ENDED;
 		}
-		if ((!is_over && !pass(r)) || r->is_torn || prove_now_ms() >= r->c->deadline)
+		if ((!is_over && !pass(r)) || r->is_torn || prove_now_ms() >= r->end)
 			return;
 	}
 	r->is_run = true;
