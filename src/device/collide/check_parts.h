@@ -82,7 +82,6 @@ DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t state)
 		is_due = dev_is_due(state, random >= RACE_DELAY_LEAST);
 	} else {
 		KNOB(ns, 12);
-		is_due = ns > 1;
 	}
 	if (is_due)
 		dev_nap(__umulhi(random, ns), flags);

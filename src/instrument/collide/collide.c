@@ -262,7 +262,6 @@ struct ptx_opnd inst_random(struct inst_ctx *cx, struct ptx_stmt *at)
 void inst_emit_delay(struct inst_ctx *cx, bool has_load, struct ptx_stmt *at)
 {
 	struct ptx_opnd is_due = inst_none(), ns = inst_fresh(cx, PTX_TYPE_B32);
-	struct ptx_label *over = NULL;
 
 	if (has_load) {
 		is_due = inst_fresh(cx, PTX_TYPE_PRED);
@@ -275,16 +274,12 @@ void inst_emit_delay(struct inst_ctx *cx, bool has_load, struct ptx_stmt *at)
 			    inst_num(RACE_STATE_COUNT_AT)),
 			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), is_due, ns));
 	} else {
-		over = ptx_new_label(cx->m, cx->f);
-		inst_emit(cx, at, "delays_stores", T(cx->k, KNOB(wsleep)), H(ptx_opnd_label(over)));
 		inst_emit(cx, at, "delay_store",
 			  T(cx->k, KNOB(wsleep), inst_num(RACE_MIX_WINDOW),
 			    inst_num(RACE_STATE_COUNT_AT)),
 			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), ns));
 	}
 	inst_emit_nap(cx, is_due, ns, at);
-	if (over)
-		inst_emit_label(cx, at, over);
 }
 
 static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
