@@ -163,10 +163,14 @@ static void note_read(struct ranks *r, const struct ranks_thread *t, struct rank
 /*
  * Another thread has read what was there before, or has written there, and no barrier is between
  * the two: whatever orders them, if anything does, may be the other way round than they were run.
+ * Two atomic operations leave a letter either way.
  */
-static void check_write(struct ranks *r, const struct ranks_thread *t, const struct ranks_byte *x)
+static void check_write(struct ranks *r, const struct ranks_thread *t, const struct ranks_byte *x,
+			bool is_atomic)
 {
-	r->is_torn |= !is_before(r, &x->written, t) || !is_before(r, &x->read, t) ||
+	bool is_alike = is_atomic && x->written.thread == RANKS_ANYBODY;
+
+	r->is_torn |= (!is_alike && !is_before(r, &x->written, t)) || !is_before(r, &x->read, t) ||
 		      !is_before(r, &x->read_before, t);
 }
 
@@ -177,10 +181,16 @@ static void wipe(struct ranks *r, const struct ranks_thread *t, struct ranks_obj
 	o->wiped_in = r->phase;
 }
 
-static void wipe_all(struct ranks *r, const struct ranks_thread *t)
+/* A store that may go anywhere: the thread's own memory, too. */
+static void wipe_all(struct ranks *r, struct ranks_thread *t)
 {
-	for (size_t i = 0; i < r->c->e->ir->objects.n; i++)
+	const struct ir *ir = r->c->e->ir;
+
+	for (size_t i = 0; i < ir->objects.n; i++) {
 		wipe(r, t, &r->object[i]);
+		if (ir->objects.v[i].kind == IR_OBJ_LOCAL)
+			forget_own(r, t, &ir->objects.v[i]);
+	}
 }
 
 /* Does the thread surely see what the byte holds, or was nothing written in this phase? */
@@ -240,12 +250,13 @@ static void store_shared(struct ranks *r, struct ranks_thread *t, struct ranks_o
 	}
 	for (unsigned i = 0; i < n; i++) {
 		struct ranks_byte *x = &o->byte[off->imm + i];
-		if (!is_anybodys || x->written.thread != RANKS_ANYBODY)
-			check_write(r, t, x);
-		x->v = v;
-		x->at = v ? i : 0;
-		x->wiped = o->wiped;
+		check_write(r, t, x, is_anybodys);
 		x->written = now(r, t);
+		if (o->wiped_in < r->phase) { /* else a store may be here that happens later */
+			x->v = v;
+			x->at = v ? i : 0;
+			x->wiped = o->wiped;
+		}
 		if (is_anybodys)
 			x->written.thread = x->written.warp = RANKS_ANYBODY;
 	}

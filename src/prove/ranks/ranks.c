@@ -430,13 +430,11 @@ static bool are_in_order(const struct question *q, const struct item *v, size_t 
 static bool is_in_ticket(const struct question *q, const struct item *i)
 {
 	const struct ranks_ticket *t = i->ticket;
-	const struct sum_facts none = {.n = 0};
 	struct sum count, answer = sum_of_letter(q->r, t->answer), before;
 	struct sum_range at;
 
 	if (t->answer->w != t->count->w || t->answer->w != q->form.width ||
-	    !sum_exact(q->r, &none, t->count, &count) || !sum_range(&count, &at) ||
-	    at.hi > INT32_MAX)
+	    !ranks_find_count(q->r, t, &count))
 		return false;
 	/* before + units + after is the count itself, and not so and a turn more */
 	before = sum_add(q->r, &i->start, &answer, -1);
@@ -458,7 +456,8 @@ static bool are_in_tickets(const struct question *q)
 		    !is_in_ticket(q, x))
 			return false;
 	}
-	return meet_has_own_counter(c, q->items.v[0].ticket->mem);
+	return ranks_counts_up(q->r, q->items.v[0].ticket->mem) &&
+	       meet_has_own_counter(c, q->items.v[0].ticket->mem);
 }
 
 /* tie: what is added where the last fact is true, false. Of places in two rows, of those for which

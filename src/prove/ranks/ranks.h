@@ -87,6 +87,7 @@ struct ranks {
 	BASE_VEC(struct ranks_touch) touches;
 	BASE_VEC(struct ranks_ticket) tickets;
 	BASE_VEC(struct ranks_vote) votes;
+	const struct ir_access *counter; /* that is known to count up */
 };
 
 /* run.c: runs the block; r->is_run says whether it came to its end. */
@@ -133,8 +134,6 @@ int sum_decide(struct ranks *r, const struct sum_facts *f, const struct ex *cond
  * be made a fact; else such a value is a letter. */
 struct sum sum_of(struct ranks *r, const struct sum_facts *f, const struct ex *v,
 		  const struct ex **choice);
-/* Of v itself, of 32 bits at most. False: its sum may be less than 0, or wrap. */
-bool sum_exact(struct ranks *r, const struct sum_facts *f, const struct ex *v, struct sum *out);
 /* x + times * y */
 struct sum sum_add(struct ranks *r, const struct sum *x, const struct sum *y, int64_t times);
 struct sum sum_of_letter(struct ranks *r, const struct ex *v);
@@ -145,5 +144,9 @@ struct sum_range {
 bool sum_range(const struct sum *s, struct sum_range *out);
 /* How often v is in it. */
 int64_t sum_times(const struct sum *s, const struct ex *v);
+/* What an addition to a counter adds. False: that isn't known, or may be negative. */
+bool ranks_find_count(struct ranks *r, const struct ranks_ticket *t, struct sum *count);
+/* Does each addition to the counter, whether its thread stores anything or not, count up? */
+bool ranks_counts_up(struct ranks *r, const struct ir_access *counter);
 
 #endif

@@ -375,7 +375,23 @@ struct sum sum_of(struct ranks *r, const struct sum_facts *f, const struct ex *v
 	return sum_under(r, f, v, choice, 0);
 }
 
-bool sum_exact(struct ranks *r, const struct sum_facts *f, const struct ex *v, struct sum *out)
+bool ranks_find_count(struct ranks *r, const struct ranks_ticket *t, struct sum *count)
 {
-	return find_exact(r, f, v, false, 0, out);
+	const struct sum_facts none = {.n = 0};
+	struct sum_range at;
+
+	return find_exact(r, &none, t->count, false, 0, count) && sum_range(count, &at) &&
+	       at.hi <= INT32_MAX;
+}
+
+bool ranks_counts_up(struct ranks *r, const struct ir_access *counter)
+{
+	struct sum count;
+
+	for (size_t i = 0; i < r->tickets.n && r->counter != counter; i++)
+		if (r->tickets.v[i].mem == counter &&
+		    !ranks_find_count(r, &r->tickets.v[i], &count))
+			return false;
+	r->counter = counter;
+	return true;
 }

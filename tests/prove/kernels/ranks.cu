@@ -1,5 +1,5 @@
 // ranks.cu - places that the threads of a block work out together: scans, votes, counters; X is what differs.
-#pragma nv_diag_suppress 177 // not all kernels use all variables
+#pragma nv_diag_suppress 177,550 // not all kernels use all variables
 #define ALL 0xffffffffu
 #define t threadIdx.x
 #define lane (threadIdx.x % 32)
@@ -255,3 +255,64 @@ __global__ void cut_byte(unsigned *out, const int *in) { CUT(unsigned char) }
 __global__ void cut_short(unsigned *out, const int *in) { CUT(unsigned short) }
 // prove: cut_away potential racy --block-dim=512 --grid-dim=2
 __global__ void cut_away(unsigned *out, const int *in) { CUT(unsigned char) }
+
+// A thread that counts down gives places back that others have, even if it stores nothing itself.
+#define COUNTS(STEP)                                                                               \
+	unsigned at = atomicAdd(count, t == 5 ? STEP : 1u);                                        \
+	if (t != 5)                                                                                \
+		out[at] = t;
+// prove: counts_up race-free --block-dim=64 --grid-dim=2
+__global__ void counts_up(unsigned *out, unsigned *count) { COUNTS(3u) }
+// prove: counts_down potential racy --block-dim=64 --grid-dim=2
+__global__ void counts_down(unsigned *out, unsigned *count) { COUNTS(-1u) }
+
+// A counter that is read while a thread changes it is no one number.
+#define READS_COUNTER(BETWEEN)                                                                     \
+	__shared__ unsigned c;                                                                     \
+	if (t == 0)                                                                                \
+		c = 0;                                                                             \
+	__syncthreads();                                                                           \
+	atomicAdd(&c, 1);                                                                          \
+	__syncthreads();                                                                           \
+	if (t == 0 || t == 33)                                                                     \
+		out[*(volatile unsigned *)&c + t % 2] = t;                                         \
+	BETWEEN;                                                                                   \
+	if (t == 64)                                                                               \
+		atomicSub(&c, 1);
+// prove: counter_is_over race-free --block-dim=96 --grid-dim=1
+__global__ void counter_is_over(unsigned *out) { READS_COUNTER(__syncthreads()) }
+// prove: counter_goes_on potential racy --block-dim=96 --grid-dim=1
+__global__ void counter_goes_on(unsigned *out) { READS_COUNTER() }
+
+// A store by one pointer of several, which may lead to the flag.
+#define BY_POINTER(OTHER)                                                                          \
+	bool p = in[g] > 0;                                                                        \
+	unsigned flag = p, y = 0, *to[2] = {&y, OTHER};                                            \
+	*to[in[g] / 2 & 1] = 0;                                                                    \
+	unsigned m = __ballot_sync(ALL, flag);                                                     \
+	if (p)                                                                                     \
+		out[t / 32 * 32 + __popc(m & below)] = t;
+// prove: pointer_beside race-free --block-dim=64 --grid-dim=1
+__global__ void pointer_beside(unsigned *out, const int *in) { BY_POINTER(&y) }
+// prove: pointer_to_flag potential racy --block-dim=64 --grid-dim=1
+__global__ void pointer_to_flag(unsigned *out, const int *in) { BY_POINTER(&flag) }
+
+// A relaxed store, and an exchange somewhere in the same phase: either may be the later one.
+#define EXCHANGES(ARRAY)                                                                           \
+	__shared__ unsigned s[64], other[64];                                                      \
+	s[t] = other[t] = 0;                                                                       \
+	__syncthreads();                                                                           \
+	if (t < 32)                                                                                \
+		atomicExch(&ARRAY[in[t] & 63], 0);                                                 \
+	else                                                                                       \
+		asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(                          \
+				     (unsigned)__cvta_generic_to_shared(&s[t])),                   \
+			     "r"(t)                                                                \
+			     : "memory");                                                          \
+	__syncthreads();                                                                           \
+	if (t >= 32)                                                                               \
+		out[s[t]] = t;
+// prove: exchange_elsewhere race-free --block-dim=64 --grid-dim=1
+__global__ void exchange_elsewhere(unsigned *out, const int *in) { EXCHANGES(other) }
+// prove: exchange_here potential racy --block-dim=64 --grid-dim=1
+__global__ void exchange_here(unsigned *out, const int *in) { EXCHANGES(s) }
