@@ -10,8 +10,9 @@
  * elect.sync chooses one lane of a warp, the same one for the same mask each time (PTX ISA 9.7.13):
  * an unknown function of the mask, to which the thread's lane is equal or not.
  *
- * Misses: grid.sync() without line numbers where its counter's address goes through memory (its
- * pairs are then potential alarms, for the atomics).
+ * Misses: barrier_arrive() and barrier_wait() with any access between them; grid.sync() without
+ * line numbers where its counter's address goes through memory (the pairs are then potential
+ * alarms, for the atomics).
  */
 #define _GNU_SOURCE
 #include "prove/eval.h"
@@ -182,6 +183,22 @@ static bool is_closed(const struct ir *ir, const struct ir_step *const *def, siz
 	return true;
 }
 
+/* Are both barriers, the atomic operation and all accesses between the two the library's? Between
+ * barrier_arrive() and barrier_wait() the program's own may be, which the grid doesn't wait for. */
+static bool is_library(const struct ir *ir, size_t first, size_t atomic, size_t last)
+{
+	static const char header[] = "cooperative_groups/details/sync.h";
+	const struct ir_step *v = ir->steps.v;
+
+	for (size_t i = first; i <= last; i++)
+		if (v[i].kind == IR_ACCESS && v[i].mem->space != IR_PARAM &&
+		    v[i].mem->space != IR_LOCAL && !is_at(ir, &v[i], header) &&
+		    !is_at(ir, &v[i], "/cooperative_groups.h"))
+			return false;
+	return is_at(ir, &v[first], header) && is_at(ir, &v[atomic], header) &&
+	       is_at(ir, &v[last], header);
+}
+
 /* The barrier of step `last` is one of the whole grid. */
 static void make_grid_sync(struct ir *ir, const struct ir_step *const *def, size_t first,
 			   size_t last)
@@ -201,7 +218,6 @@ static void make_grid_sync(struct ir *ir, const struct ir_step *const *def, size
 /* Steps in the order of the text: that is the library's own order. */
 void prove_ir_find_grid_syncs(struct ir *ir)
 {
-	static const char header[] = "cooperative_groups/details/sync.h";
 	size_t first = SIZE_MAX, atomic = SIZE_MAX;
 	const struct ir_step **def = NULL;
 
@@ -215,9 +231,7 @@ void prove_ir_find_grid_syncs(struct ir *ir)
 		if (atomic != SIZE_MAX && !def)
 			def = definitions(ir);
 		if (atomic != SIZE_MAX &&
-		    ((is_at(ir, &ir->steps.v[first], header) &&
-		      is_at(ir, &ir->steps.v[atomic], header) && is_at(ir, st, header)) ||
-		     is_closed(ir, def, first, i))) {
+		    (is_library(ir, first, atomic, i) || is_closed(ir, def, first, i))) {
 			make_grid_sync(ir, def, first, i);
 			first = SIZE_MAX;
 		} else {

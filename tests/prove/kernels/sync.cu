@@ -176,6 +176,7 @@ __global__ void handed_on(unsigned *message, unsigned *f, unsigned *heard)
 }
 
 #include <cooperative_groups.h>
+#include <utility>
 namespace cg = cooperative_groups;
 
 // prove: grid_sync race-free --block-dim=64 --assume=gridDim.y==1&&gridDim.z==1
@@ -195,6 +196,19 @@ __global__ void grid_sync_missing(float *a, float *b)
 	__syncthreads();
 	b[i] = a[n - 1 - i];
 }
+
+// The grid waits for what comes before the arrival; kept apart from the wait it isn't known as one.
+#define SPLIT(BEFORE, BETWEEN)                                                                     \
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;            \
+	BEFORE;                                                                                    \
+	cg::grid_group::arrival_token token = cg::this_grid().barrier_arrive();                    \
+	BETWEEN;                                                                                   \
+	cg::this_grid().barrier_wait(std::move(token));                                            \
+	b[i] = a[n - 1 - i];
+// prove: grid_split potential free --block-dim=64 --assume=gridDim.y==1&&gridDim.z==1
+__global__ void grid_split(float *a, float *b) { SPLIT(a[i] = 1.0f, ) }
+// prove: grid_split_late potential racy --block-dim=64 --assume=gridDim.y==1&&gridDim.z==1
+__global__ void grid_split_late(float *a, float *b) { SPLIT(, a[i] = 1.0f) }
 
 // prove: grid_sync_loop race-free --block-dim=64 --assume=gridDim.y==1&&gridDim.z==1
 __global__ void grid_sync_loop(float *a, float *b, int n)
