@@ -188,12 +188,17 @@ struct cpu_spread_use {
 void cpu_dec_spread(struct cpu_dec *d, const struct ptx_stmt *s, const struct ptx_opnd *address,
 		    uint32_t vec, uint32_t width, struct cpu_spread_use *use);
 /*
- * Addresses in .param space, as cpu_addr.off has them and as a register holds them after mov: those
- * below CPU_PARAM_AREA are offsets in the grid's parameter block (an entry's parameters), others
- * lie in the lane's .param area at the depth of the running function, CPU_PARAM_AREA being its
- * first byte.
+ * Addresses in .param space, as cpu_addr.off has them: those below CPU_PARAM_AREA are offsets in
+ * the grid's parameter block (an entry's parameters), others lie in the lane's .param area at the
+ * depth of the running function, CPU_PARAM_AREA being its first byte. Where mov takes the address
+ * of a function's parameter, which is local memory then, callees may use it: there the areas of all
+ * depths lie one after the other from CPU_PARAM_STACK on.
  */
-#define CPU_PARAM_AREA 0x1000000u
+#define CPU_PARAM_AREA	0x1000000u
+#define CPU_PARAM_STACK 0x2000000u
+/* A constant, or a temporary that the code before the instruction writes: the address in a
+ * register, `by` further. */
+uint32_t cpu_dec_param_address(struct cpu_dec *d, uint64_t addr, uint64_t by, enum cpu_class cls);
 /* A .param variable of the body, or a parameter or result of the function: its address in .param
  * space (as above) and size. False: the operand names none. */
 bool cpu_dec_param(struct cpu_dec *d, const struct ptx_opnd *op, uint32_t *addr, uint32_t *bytes);

@@ -314,7 +314,7 @@ static bool bind_variable(struct cpu_dec *d, const struct ptx_stmt *s, struct cp
 		in->fn = bytes == 4 ? local_32 : local_64;
 		return true;
 	}
-	in->src[0] = cpu_dec_const(d, in->imm, alu_class(bytes));
+	in->src[0] = cpu_dec_param_address(d, (uint64_t)a.off, by, alu_class(bytes));
 	in->fn = bytes == 4 ? mov_32 : mov_64;
 	return true;
 }

@@ -304,6 +304,39 @@ static uint32_t local_address(struct cpu_dec *d, uint64_t off, enum cpu_class cl
 	return in.dst[0];
 }
 
+static enum cpu_step exec_param_address(struct cpu_warp *w, const struct cpu_inst *in,
+					uint32_t mask)
+{
+	uint64_t at = in->imm + (uint64_t)w->cur->depth * w->grid->func->layout->param;
+	uint64_t *out = cpu_u64(w, in->dst[0]);
+
+	CPU_LANES(l, mask, out[l] = at);
+	return CPU_OK;
+}
+
+static enum cpu_step exec_param_address32(struct cpu_warp *w, const struct cpu_inst *in,
+					  uint32_t mask)
+{
+	uint32_t at = (uint32_t)in->imm + w->cur->depth * w->grid->func->layout->param;
+	uint32_t *out = cpu_u32(w, in->dst[0]);
+
+	CPU_LANES(l, mask, out[l] = at);
+	return CPU_OK;
+}
+
+uint32_t cpu_dec_param_address(struct cpu_dec *d, uint64_t addr, uint64_t by, enum cpu_class cls)
+{
+	struct cpu_inst in = dec_new_inst(d, d->at);
+
+	if (addr < CPU_PARAM_AREA)
+		return cpu_dec_const(d, addr + by, cls);
+	in.fn = cls == CPU_B64 ? exec_param_address : exec_param_address32;
+	in.dst[0] = cpu_dec_temp(d, cls == CPU_B64 ? CPU_B64 : CPU_B32);
+	in.imm = CPU_PARAM_STACK + (addr - CPU_PARAM_AREA) + by;
+	dec_push(d, d->at, &in);
+	return in.dst[0];
+}
+
 static uint32_t symbol(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t)
 {
 	struct place pl = sym_place(d, op);
@@ -317,6 +350,8 @@ static uint32_t symbol(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_ty
 		return local_address(d, pl.addr + (uint64_t)op->off, cls);
 	if (pl.space == PTX_SPACE_SHARED)
 		return cpu_dec_shared(d, pl.addr + (uint64_t)op->off, cls);
+	if (pl.space == PTX_SPACE_PARAM)
+		return cpu_dec_param_address(d, pl.addr, (uint64_t)op->off, cls);
 	return cpu_dec_const(d, pl.addr + (uint64_t)op->off, cls);
 }
 

@@ -133,24 +133,38 @@ static bool lacks_rank(const struct cpu_warp *w, const struct cpu_inst *in, enum
 	return at && at->kind == PTX_OPND_ADDR && at->nsub && at->sub[0].kind == PTX_OPND_REG;
 }
 
-static bool param_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, bool is_write,
-			 struct cpu_window *out)
+/* A lane's .param area (inst.h). */
+static bool area_window(const struct cpu_warp *w, uint64_t addr, uint64_t bytes,
+			struct cpu_window *out)
 {
 	uint64_t limit = w->grid->func->layout->param, at = addr - CPU_PARAM_AREA;
+	uint64_t depth = w->cur->depth;
 
-	if (addr < CPU_PARAM_AREA) {
-		out->delta = (uint64_t)(uintptr_t)w->grid->params;
-		return !is_write && addr <= w->grid->nparam_bytes &&
-		       bytes <= w->grid->nparam_bytes - addr;
+	if (addr >= CPU_PARAM_STACK && limit) {
+		depth = (addr - CPU_PARAM_STACK) / limit;
+		at = (addr - CPU_PARAM_STACK) % limit;
 	}
-	out->delta =
-		(uint64_t)(uintptr_t)w->params + w->cur->depth * CPU_WARP * limit - CPU_PARAM_AREA;
 	out->stride = limit;
-	return at <= limit && bytes <= limit - at;
+	out->delta = (uint64_t)(uintptr_t)w->params + depth * CPU_WARP * limit + at - addr;
+	return depth <= w->cur->depth && at <= limit && bytes <= limit - at;
 }
 
-static bool local_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, struct cpu_window *out)
+static bool param_window(const struct cpu_warp *w, uint64_t addr, uint64_t bytes, bool is_write,
+			 struct cpu_window *out)
 {
+	if (addr >= CPU_PARAM_AREA)
+		return area_window(w, addr, bytes, out);
+	out->delta = (uint64_t)(uintptr_t)w->grid->params;
+	return !is_write && addr <= w->grid->nparam_bytes && bytes <= w->grid->nparam_bytes - addr;
+}
+
+static bool local_window(const struct cpu_warp *w, uint64_t addr, uint64_t bytes,
+			 struct cpu_window *out)
+{
+	/* A function's parameter whose address was taken is local memory (PTX ISA, device
+	 * function parameters). */
+	if (addr >= CPU_PARAM_STACK)
+		return area_window(w, addr, bytes, out);
 	if (!w->local || addr > w->local_stride || bytes > w->local_stride - addr)
 		return false;
 	out->delta = (uint64_t)(uintptr_t)w->local;
