@@ -49,16 +49,6 @@ static uint32_t kinds_of(const struct ptx_stmt *s)
 	       (e & PTX_EFF_ATOMIC ? 1u << RACE_OP_RMW : 0);
 }
 
-static struct ptx_str file_name(const struct ptx_module *m, uint32_t id)
-{
-	ptx_each_item(m, it)
-	{
-		if (it->kind == PTX_ITEM_FILE && it->file_id == id)
-			return it->file_name;
-	}
-	return (struct ptx_str){"", 0};
-}
-
 /* A function's registers with addresses of the thread's own memory, as unoptimised text makes
  * them. */
 static bool *find_own(const struct ptx_func *f)
@@ -107,7 +97,7 @@ static void find_lines(const struct ptx_module *m, const char *kernel, struct ac
 			const struct ptx_loc *at = kinds ? ptx_near_loc(s) : NULL;
 			if (!at || is_to_own(s, is_own))
 				continue;
-			struct access_line l = {file_name(m, at->file), at->line, kinds};
+			struct access_line l = {ptx_file_name(m, at->file), at->line, kinds};
 			base_vec_push(&out->list, l);
 		}
 		free(is_own);
@@ -229,8 +219,8 @@ static void take(struct race_proofs *r, struct race_proof *k, struct race_proofs
 	}
 }
 
-int prove_take_optimised(const char *from, const struct prove_source_text text[2],
-			 const struct prove_options *options, struct race_proofs *r)
+void prove_take_optimised(const char *from, const struct prove_source_text text[2],
+			  const struct prove_options *options, struct race_proofs *r)
 {
 	struct prove_options o = *options;
 	struct base_arena arena = {0};
@@ -238,12 +228,11 @@ int prove_take_optimised(const char *from, const struct prove_source_text text[2
 	struct race_proofs *more = BASE_NEW(&r->arena, struct race_proofs);
 	const char **only = BASE_NEWN(&arena, const char *, r->kernels.n);
 	struct ptx_module *m[2];
-	int rc = 0;
+	bool is_read = true;
 
 	for (unsigned i = 0; i < 2; i++) {
 		m[i] = ptx_parse(&arena, from, text[i].text, text[i].size, &sink);
-		if (!m[i] || sink.errors)
-			rc = BASE_EXIT_INPUT;
+		is_read &= m[i] && !sink.errors;
 	}
 	o.nonly = 0;
 	o.only = only;
@@ -254,13 +243,12 @@ int prove_take_optimised(const char *from, const struct prove_source_text text[2
 	o.cache_key = base_hash(text[0].text, text[0].size, o.cache_key);
 	o.wants_remedies = false;
 	o.timeout_ms /= PROVE_OPTIMISED_SHARE;
-	if (!rc)
-		rc = prove_text(from, text[1].text, text[1].size, &o, more, &sink);
-	for (size_t i = 0; i < r->kernels.n && !rc; i++)
+	if (is_read)
+		is_read = !prove_text(from, text[1].text, text[1].size, &o, more, &sink);
+	for (size_t i = 0; i < r->kernels.n && is_read; i++)
 		if (is_open(&r->kernels.v[i]))
 			take(r, &r->kernels.v[i], more, m);
 	r->also = more;
 	base_sink_free(&sink);
 	base_arena_free(&arena);
-	return rc;
 }

@@ -37,14 +37,6 @@ void cpu_lane_tid(const struct cpu_warp *w, unsigned lane, uint32_t tid[3])
 	tid[2] = i / block[0] / block[1];
 }
 
-static struct ptx_str file_name(const struct ptx_module *part, uint32_t id)
-{
-	for (const struct ptx_item *it = part->first; it; it = it->next)
-		if (it->kind == PTX_ITEM_FILE && it->file_id == id)
-			return it->file_name;
-	return (struct ptx_str){NULL, 0};
-}
-
 static const struct ptx_stmt *statement_of(const struct cpu_func *f, const struct cpu_inst *in)
 {
 	if (in && f && f->code && in >= f->code && in < f->code + f->ninsts && f->stmts)
@@ -73,7 +65,7 @@ static void put_place(struct text *t, const struct cpu_func *f, const struct cpu
 		return;
 	const struct ptx_loc *loc = ptx_near_loc(s);
 	if (loc)
-		name = file_name(f->part, loc->file);
+		name = ptx_file_name(f->part, loc->file);
 	if (name.n)
 		put(t, ", %.*s:%u", (int)name.n, name.p, loc->line);
 	else if (s->line)

@@ -18,10 +18,9 @@ void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **f
 	const struct ptx_loc *l = s ? ptx_near_loc(s) : NULL;
 	if (!l)
 		return;
+	struct ptx_str name = ptx_file_name(c->e->ir->m, l->file);
+	*file = base_strndup(c->arena, name.p, name.n);
 	*line = l->line;
-	ptx_each_item(c->e->ir->m,
-		      it) if (it->kind == PTX_ITEM_FILE && it->file_id == l->file) *file =
-		base_strndup(c->arena, it->file_name.p, it->file_name.n);
 }
 
 /* The call in the program's own code by which control came to a statement of a library. */

@@ -177,6 +177,16 @@ const struct ptx_loc *ptx_near_loc(const struct ptx_stmt *s)
 	return s->loc;
 }
 
+struct ptx_str ptx_file_name(const struct ptx_module *m, uint32_t id)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_FILE && it->file_id == id)
+			return it->file_name;
+	}
+	return PTX_STR("");
+}
+
 bool ptx_opnd_is_workspace(const struct ptx_opnd *o)
 {
 	return o->kind == PTX_OPND_SPECIAL &&

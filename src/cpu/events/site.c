@@ -36,14 +36,6 @@ static const char *copy_str(struct cpu_events *x, struct ptx_str s)
 	return base_strndup(&x->arena, s.p ? s.p : "", s.n);
 }
 
-static const char *file_of(struct cpu_events *x, const struct ptx_module *part, uint32_t id)
-{
-	for (const struct ptx_item *it = part->first; it; it = it->next)
-		if (it->kind == PTX_ITEM_FILE && it->file_id == id)
-			return copy_str(x, it->file_name);
-	return "";
-}
-
 /* The .loc of the place that l was inlined at, when that was inlined, too. is_unsure: the lines of
  * several calls lead there. */
 static const struct ptx_loc *outer_of(const struct ptx_func *f, const struct ptx_loc *l,
@@ -77,7 +69,7 @@ static void fill_frames(struct cpu_events *x, struct cpu_site *s, const struct p
 		chain[n++] = (struct race_inlined_site){
 			.func = copy_str(x,
 					 ptx_debug_string(s->func->part, l->func_sym, l->func_off)),
-			.file = file_of(x, s->func->part, l->in_file),
+			.file = copy_str(x, ptx_file_name(s->func->part, l->in_file)),
 			.line = l->in_line,
 			.col = l->in_col | (is_unsure ? RACE_FRAME_UNSURE : 0)};
 		is_unsure = false;
@@ -165,7 +157,7 @@ void events_site_fill(struct cpu_events *x, struct cpu_site *s)
 	if (!loc)
 		return;
 	s->is_near = loc != st->loc;
-	s->file = file_of(x, s->func->part, loc->file);
+	s->file = copy_str(x, ptx_file_name(s->func->part, loc->file));
 	s->line = loc->line;
 	s->col = loc->col;
 	fill_frames(x, s, loc);

@@ -48,13 +48,9 @@ static bool is_at(const struct ir *ir, const struct ir_step *st, const char *fil
 
 	/* the barrier may be in a function of its own: where that is called counts */
 	for (uint32_t c = st->call; l; c = ir->calls.v[c].outer) {
-		ptx_each_item(ir->m, it)
-		{
-			if (it->kind == PTX_ITEM_FILE && it->file_id == l->file &&
-			    it->file_name.n >= n &&
-			    !memcmp(it->file_name.p + it->file_name.n - n, file, n))
-				return true;
-		}
+		struct ptx_str at = ptx_file_name(ir->m, l->file);
+		if (at.n >= n && !memcmp(at.p + at.n - n, file, n))
+			return true;
 		l = c && ir->calls.v[c].at ? ptx_near_loc(ir->calls.v[c].at) : NULL;
 	}
 	return false;

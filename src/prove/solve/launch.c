@@ -131,16 +131,6 @@ void prove_launch_reads_of(const struct ir *ir, const struct prove_options *o,
 
 /* ---- libraries ---------------------------------------------------------------------------- */
 
-static const char *file_of(const struct ir *ir, uint32_t id, struct base_arena *a)
-{
-	ptx_each_item(ir->m, it)
-	{
-		if (it->kind == PTX_ITEM_FILE && it->file_id == id)
-			return base_strndup(a, it->file_name.p, it->file_name.n);
-	}
-	return "";
-}
-
 bool prove_launch_is_library(const struct ir *ir, const struct prove_options *o,
 			     const struct ptx_stmt *at)
 {
@@ -150,7 +140,8 @@ bool prove_launch_is_library(const struct ir *ir, const struct prove_options *o,
 
 	if (!l)
 		return false;
-	const char *file = file_of(ir, l->file, &tmp);
+	struct ptx_str name = ptx_file_name(ir->m, l->file);
+	const char *file = base_strndup(&tmp, name.p, name.n);
 	is = race_library(file) != NULL;
 	for (size_t i = 0; i < o->nsystem && !is; i++) {
 		size_t n = strlen(o->system[i]);

@@ -67,7 +67,7 @@ static unsigned reg_width(const struct ev *e, uint32_t cell)
 
 static const struct ex *low_of(struct ev *e, const struct ex *v, const struct ev_phi *p)
 {
-	return prove_ex_un(e->pool, EX_TRUNC, p->step->w, v);
+	return prove_ev_low_bits(e, v, p->step->w);
 }
 
 /* The induction that p is, or that its low bits are. */
@@ -190,8 +190,8 @@ static bool bounded_by(const struct ex *c, const struct ex *v, const struct ex *
 static bool try_solve_low(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next,
 			  unsigned w)
 {
-	const struct ex *low = prove_ex_un(e->pool, EX_TRUNC, w, p->leaf);
-	next = prove_ex_un(e->pool, EX_TRUNC, w, next);
+	const struct ex *low = prove_ev_low_bits(e, p->leaf, w);
+	next = prove_ev_low_bits(e, next, w);
 	const struct ex *step = prove_ev_difference(e, next, low);
 	struct bound bound = {EX_IND_WRAPS, false};
 
@@ -215,7 +215,7 @@ static bool try_solve_low(struct ev *e, uint32_t loop, struct ev_phi *p, const s
 
 static bool is_widened(struct ev *e, const struct ex *v, unsigned from, enum ex_op op)
 {
-	const struct ex *low = prove_ex_un(e->pool, EX_TRUNC, from, v);
+	const struct ex *low = prove_ev_low_bits(e, v, from);
 
 	return v == prove_ex_un(e->pool, op, v->w, low);
 }
