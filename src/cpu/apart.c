@@ -1,7 +1,7 @@
 /*
  * apart.c - launches whose blocks don't communicate: by groups of blocks, on one or more workers.
  *
- * Such a launch (cpu_kernel_is_apart), if it is proven, or nothing judges it or reads again, or
+ * Such a launch (cpu_traits.is_apart), if it is proven, or nothing judges it or reads again, or
  * workers can judge it (events/judges.c), is executed by groups of blocks, each by itself, with
  * draws that follow from the seed, the launch and the group's number. Nothing else runs on the
  * machine meanwhile. So what a group does is the same whoever executes it, and whenever: workers
@@ -60,7 +60,7 @@ static bool is_apart(const struct cpu_engine *e, const struct cpu_op *op)
 	return !op->grid->kernel->info.is_instrumented && !l->chosen && !l->is_cooperative &&
 	       !l->is_programmatic && op->grid->priv->nunits > op->grid->priv->started + 1 &&
 	       m->opt.model == CPU_MODEL_SC && !m->steer && !m->pages && cpu_engine_is_alone(e) &&
-	       cpu_kernel_is_apart(op->grid->kernel);
+	       cpu_kernel_traits(op->grid->kernel)->is_apart;
 }
 
 static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
@@ -68,7 +68,7 @@ static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
 	const struct cpu_grid *g = op->grid;
 
 	return g->has_judges ||
-	       (!g->events && is_apart(e, op) && !(g->proven && g->kernel->has_updates));
+	       (!g->events && is_apart(e, op) && !(g->proven && g->kernel->traits.has_updates));
 }
 
 /* Do workers note which words they access? Of what is proven the proof says it. */
@@ -90,7 +90,7 @@ static uint64_t guess_insts(const struct cpu_grid *g)
 
 	if (k->last_blocks)
 		return k->last_insts / k->last_blocks * blocks_left(g);
-	return blocks_left(g) * g->nwarps * k->weight;
+	return blocks_left(g) * g->nwarps * k->traits.weight;
 }
 
 void cpu_apart_note(struct cpu_kernel *k, uint64_t insts, uint64_t blocks)
@@ -117,9 +117,10 @@ static bool may_be_beside(struct cpu_engine *e, const struct cpu_grid *g)
 		return false;
 	if (!a->touches && has_notes(g))
 		a->touches = cpu_touches_new(e->m, e->nworkers);
-	if (!a->deferreds && g->kernel->has_ordered_updates)
+	if (!a->deferreds && g->kernel->traits.has_ordered_updates)
 		a->deferreds = cpu_deferreds_new(e);
-	return (a->touches || !has_notes(g)) && (a->deferreds || !g->kernel->has_ordered_updates);
+	return (a->touches || !has_notes(g)) &&
+	       (a->deferreds || !g->kernel->traits.has_ordered_updates);
 }
 
 /* All that decides is the same with any number of workers. */
@@ -129,8 +130,8 @@ bool cpu_apart_may_have_judges(struct cpu_engine *e, const struct cpu_op *op)
 
 	return g->events && op->work.launch.until_ns == UINT64_MAX &&
 	       g->kernel->judge_misses < MISSES && is_apart(e, op) &&
-	       !g->kernel->has_narrow_updates && !g->kernel->has_ordered_updates &&
-	       !g->kernel->has_calls && is_worth_it(e, g);
+	       !g->kernel->traits.has_narrow_updates && !g->kernel->traits.has_ordered_updates &&
+	       !g->kernel->traits.has_calls && is_worth_it(e, g);
 }
 
 static void leave(struct cpu_op *op)
@@ -210,7 +211,8 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 	a->clock = first->clock;
 	a->units = units_of(op->grid);
 	/* What is judged is to be seen in as many orders as ever. */
-	a->longer = op->grid->has_judges || cpu_kernel_may_spin(op->grid->kernel) ? 0 : LONGER;
+	a->longer =
+		op->grid->has_judges || cpu_kernel_traits(op->grid->kernel)->may_spin ? 0 : LONGER;
 	a->blocks = e->stats.blocks;
 	a->first = op->grid->priv->started;
 	atomic_store(&a->next, a->first);
@@ -221,7 +223,7 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 	e->stats.beside += a->is_beside;
 	if (a->is_beside)
 		cpu_kernel_is_hot(op->grid->kernel);
-	bool defers = a->is_beside && op->grid->kernel->has_ordered_updates;
+	bool defers = a->is_beside && op->grid->kernel->traits.has_ordered_updates;
 	if (defers)
 		cpu_deferreds_start(a->deferreds, a->first);
 	if (!a->counts)
@@ -497,7 +499,7 @@ static bool is_wrong(const struct cpu_engine *e)
 
 	if (atomic_load(&a->is_wrong) ||
 	    (has_notes(a->grid) &&
-	     cpu_touches_meet(a->touches, a->grid->kernel->has_ordered_updates)))
+	     cpu_touches_meet(a->touches, a->grid->kernel->traits.has_ordered_updates)))
 		return true;
 	for (uint32_t i = 0; a->grid->has_judges && i < e->nworkers; i++)
 		if (!cpu_judge_is_clean(&e->workers[i]))

@@ -229,7 +229,7 @@ bool cpu_grid_may_wait(const struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
 
-	return l->plain && cpu_kernel_is_apart(l->plain);
+	return l->plain && cpu_kernel_traits(l->plain)->is_apart;
 }
 
 bool cpu_grid_has_rest(const struct cpu_op *op)

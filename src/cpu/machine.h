@@ -533,22 +533,39 @@ bool cpu_engine_dependencies_done(const struct cpu_grid *g);
 
 /* ---- load.c: modules ------------------------------------------------------------------------ */
 
+/* What a kernel may do, as its text says (load/traits.c). */
+struct cpu_traits {
+	/* The blocks of a launch don't communicate: it has neither strong accesses nor atomics of
+	 * global memory but updates, wider fences than a block's, asynchronous copies, nor malloc,
+	 * free or calls by pointers. Where it prints, a launch on several workers is taken back. */
+	bool is_apart;
+	/* It has relaxed red of global memory, whose results no thread has. They leave the same in
+	 * any order if all are of integers, of one operation and type; ordered: they don't. Narrow:
+	 * of a scope in which not all blocks are. */
+	bool has_updates, has_ordered_updates, has_narrow_updates;
+	/* Threads of a block may wait for each other by shared memory: it has strong loads of it,
+	 * or exchanges values there. */
+	bool may_spin;
+	bool has_calls;
+	/* It may acquire what the host releases: it has a scope of the system. */
+	bool has_system;
+	/* It may acquire or release what it shares with other kernels (relaxed operations alone
+	 * don't); or may see what they write strongly; others may see that of it. */
+	bool may_order, may_observe, may_show;
+	uint64_t weight; /* of its text (flow_weight) */
+};
+
 struct cpu_kernel {
 	struct cpu_module *mod;
 	struct cpu_func *func;
 	struct cpu_kernel_info info;
 	uint32_t nparam_bytes;
 	uint32_t *param_offset, *param_bytes;
-	bool is_heap_known, uses_heap;		    /* kernel.c */
-	bool is_apart_known, is_apart, has_updates; /* kernel.c */
-	bool may_spin, has_calls;		    /* kernel.c */
-	bool has_system;			    /* kernel.c */
-	bool may_order, may_observe, may_show;	    /* kernel.c */
-	bool has_narrow_updates;  /* kernel.c: of a scope in which not all blocks are */
-	bool has_ordered_updates; /* kernel.c: that don't leave the same in any order */
-	uint32_t apart_misses;	  /* apart.c: launches whose blocks met */
-	uint32_t judge_misses;	  /* apart.c: launches in which workers' judges found something */
-	uint64_t weight;	  /* kernel.c: of its text (flow_weight) */
+	bool is_heap_known, uses_heap; /* kernel.c */
+	bool has_traits;	       /* kernel.c */
+	struct cpu_traits traits;
+	uint32_t apart_misses; /* apart.c: launches whose blocks met */
+	uint32_t judge_misses; /* apart.c: launches in which workers' judges found something */
 	uint64_t last_insts, last_blocks;	 /* apart.c: its last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
 };
@@ -559,25 +576,11 @@ struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
 const char *cpu_func_refused(const struct cpu_func *f);
 /* May the kernel call malloc or free? */
 bool cpu_kernel_uses_heap(struct cpu_kernel *k);
-/* Do the blocks of a launch not communicate, as the text says? It has neither strong accesses nor
- * atomics of global memory, wider fences than a block's, asynchronous copies, nor malloc, free or
- * calls by pointers. Where it prints, a launch on several workers is taken back. has_updates: it
- * has relaxed red, though: no thread has their results. They leave the same in any order if all
- * are of integers, of one operation and type; has_ordered_updates: they don't. */
-bool cpu_kernel_is_apart(struct cpu_kernel *k);
-/* May it acquire or release what it shares with other kernels? Relaxed operations alone don't. */
-bool cpu_kernel_may_order(struct cpu_kernel *k);
-/* Or may it see what they write strongly? And may others see that of it? */
-bool cpu_kernel_may_observe(struct cpu_kernel *k);
-bool cpu_kernel_may_show(struct cpu_kernel *k);
-/* May it acquire what the host releases? It has a scope of the system, or what isn't known. */
-bool cpu_kernel_has_system(struct cpu_kernel *k);
+/* What it may do, found in its text at the first call; thread-safe. The kernel's. */
+const struct cpu_traits *cpu_kernel_traits(struct cpu_kernel *k);
 /* apart.c: a thread does what no other worker may do beside it, and that can't be undone. False: it
  * is not to, as the launch is taken back and repeated on one worker. */
 bool cpu_apart_may_print(const struct cpu_worker *k);
-/* May threads of such a block wait for each other by shared memory? It has strong loads of it, or
- * exchanges values there. */
-bool cpu_kernel_may_spin(struct cpu_kernel *k);
 /* Decodes the kernel and all that it can call, once, before the first block of a grid; thread-safe.
  * False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

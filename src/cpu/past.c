@@ -55,6 +55,10 @@ struct cpu_pasts {
 	bool is_blind;		   /* streams wait for memory */
 };
 
+/* What may do all of that: functions of the host, and kernels without the program's text. */
+static const struct cpu_traits ANYTHING = {
+	.may_order = true, .has_system = true, .may_observe = true, .may_show = true};
+
 static bool has_bit(const struct cpu_past *p, uint64_t n)
 {
 	return p->bits[n % CPU_PAST / 64] >> n % 64 & 1;
@@ -144,20 +148,13 @@ static unsigned perhaps_before(struct cpu_pasts *x, uint64_t n, uint64_t later,
 	return (is_heard ? 1u << CPU_ORDER_PERHAPS : 0) | (is_seen ? 1u << CPU_ORDER_SEEN : 0);
 }
 
-/* What threads may learn from others, and others see of them, by the program's text without
+/* What its threads may learn from others, and others see of them, by the program's text without
  * inserted checks. */
-struct manner {
-	bool hears, hears_host, sees, shows;
-};
-
-static struct manner manner_of(const struct cpu_launch *l)
+static struct cpu_traits traits_of(const struct cpu_launch *l)
 {
 	struct cpu_kernel *text = l->kernel->info.is_instrumented ? l->text : l->kernel;
 
-	if (!text)
-		return (struct manner){true, true, true, true};
-	return (struct manner){cpu_kernel_may_order(text), cpu_kernel_has_system(text),
-			       cpu_kernel_may_observe(text), cpu_kernel_may_show(text)};
+	return text ? *cpu_kernel_traits(text) : ANYTHING;
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
@@ -186,39 +183,39 @@ static void note_hearer(struct cpu_pasts *x, struct hearers *h, bool hears)
 }
 
 /* Gives it a number. */
-static void note(struct cpu_pasts *x, struct cpu_op *op, struct manner how)
+static void note(struct cpu_pasts *x, struct cpu_op *op, struct cpu_traits may)
 {
 	uint64_t n = op->number = ++x->kernels;
 
 	x->device[n % CPU_PAST] = op->work.device;
-	note_hearer(x, &x->hear, how.hears);
-	note_hearer(x, &x->see, how.sees);
+	note_hearer(x, &x->hear, may.may_order);
+	note_hearer(x, &x->see, may.may_observe);
 	advance(&x->hear_host, n);
 	advance(&x->known, n);
 	advance(&x->shows, n);
-	set_bit(&x->shows, n, how.shows);
-	set_bit(&x->hear_host, n, how.hears && how.hears_host);
+	set_bit(&x->shows, n, may.may_show);
+	set_bit(&x->hear_host, n, may.may_order && may.has_system);
 }
 
 void cpu_past_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 {
 	struct cpu_pasts *x = op->m->pasts;
 	bool is_kernel = op->work.kind == CPU_WORK_KERNEL;
-	struct manner how = {true, true, true, true};
+	struct cpu_traits may = ANYTHING;
 	/* What frees memory is the runtime's own. */
 	bool is_function = op->work.kind == CPU_WORK_HOST && !op->work.frees;
 
 	if (!x)
 		return;
 	if (is_kernel)
-		how = manner_of(&op->work.launch);
+		may = traits_of(&op->work.launch);
 	op->past = calloc(1, sizeof(*op->past));
 	pthread_mutex_lock(&x->lock);
 	x->is_blind |= !op->past || op->work.kind == CPU_WORK_WAIT_VALUE ||
 		       op->work.kind == CPU_WORK_EXTERNAL;
 	x->is_early |= is_kernel && op->work.launch.is_programmatic;
 	if (is_kernel || is_function)
-		note(x, op, how);
+		note(x, op, may);
 	if (op->past) {
 		join(op->past, &x->host);
 		for (size_t i = 0; i < n; i++) {

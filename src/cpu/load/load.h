@@ -175,6 +175,9 @@ void load_make_kernels(struct cpu_module *mod);
 void load_each_reached(struct cpu_module *mod, struct load_func *lf,
 		       void (*fn)(struct load_func *lf, void *arg), void *arg);
 
+/* traits.c: of the kernel `lf` and all that it may reach; under kernel.c's lock. */
+void load_find_traits(struct cpu_module *mod, struct load_func *lf, struct cpu_traits *out);
+
 /* decode.c */
 static inline bool load_is_inserted_name(struct ptx_str name)
 {

@@ -1,0 +1,137 @@
+/*
+ * traits.c - what a kernel may do, as its text and that of all functions that it can call say.
+ *
+ * Can its blocks run side by side (apart.c), may it learn from other kernels and they from it
+ * (past.c)? What isn't known, as a call by pointer, may be anything. The text is read once.
+ */
+#include "cpu/load/load.h"
+#include "flow/flow.h"
+
+/* Can the instruction make blocks communicate, or does it access memory that they share in another
+ * way than ld and st? */
+static bool is_common(const struct ptx_form *f)
+{
+	const uint32_t access = PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_ATOMIC;
+	const uint32_t others =
+		PTX_EFF_ASYNC | PTX_EFF_WAIT | PTX_EFF_DISCARD | PTX_EFF_SIDE | PTX_EFF_UNKNOWN;
+
+	if (f->effects & others)
+		return true;
+	if (f->effects & PTX_EFF_FENCE)
+		return f->scope != PTX_SCOPE_CTA;
+	if (f->effects & PTX_EFF_BARRIER)
+		return f->space != PTX_SPACE_NONE; /* an mbarrier */
+	if (!(f->effects & access) || f->space == PTX_SPACE_SHARED || f->space == PTX_SPACE_LOCAL ||
+	    f->space == PTX_SPACE_PARAM)
+		return false;
+	return (f->op != PTX_OP_LD && f->op != PTX_OP_LDU && f->op != PTX_OP_ST) ||
+	       f->sem != PTX_SEM_WEAK || f->space == PTX_SPACE_SHARED_CLUSTER;
+}
+
+/* A red, or atom, that may be carried out later if nothing has its result: it has an effect each
+ * time that it is executed, unlike an exchange of equal values. */
+static bool is_update(const struct ptx_form *f)
+{
+	static const enum ptx_mod ops[] = {PTX_MOD_ADD, PTX_MOD_AND, PTX_MOD_OR,  PTX_MOD_XOR,
+					   PTX_MOD_MIN, PTX_MOD_MAX, PTX_MOD_INC, PTX_MOD_DEC};
+
+	if ((f->op != PTX_OP_RED && f->op != PTX_OP_ATOM) || f->sem != PTX_SEM_RELAXED ||
+	    f->ntypes != 1 || f->has_unknown_mod || f->proxy != PTX_PROXY_GENERIC ||
+	    f->width > sizeof(uint64_t))
+		return false;
+	for (size_t i = 0; i < BASE_COUNTOF(ops); i++)
+		if (ptx_form_has(f, ops[i]))
+			return true;
+	return false;
+}
+
+/* Does it leave the same in whatever order blocks come to it, if all are of one kind? */
+static bool commutes(const struct ptx_form *f)
+{
+	enum ptx_type_class class = ptx_type_class((enum ptx_type)f->types[0]);
+
+	return f->vec == 1 && !ptx_form_has(f, PTX_MOD_INC) && !ptx_form_has(f, PTX_MOD_DEC) &&
+	       (class == PTX_CLASS_BITS || class == PTX_CLASS_UINT || class == PTX_CLASS_SINT);
+}
+
+/* What was found in the functions so far. is_found: blocks may communicate. */
+struct common {
+	struct cpu_traits *out;
+	bool is_found, calls_system;
+	unsigned nfuncs;
+	const struct ptx_form *update;
+};
+
+static bool are_alike(const struct ptx_form *a, const struct ptx_form *b)
+{
+	for (unsigned i = 0; i < a->nmods; i++)
+		if (i >= b->nmods || a->mods[i] != b->mods[i])
+			return false;
+	return a->nmods == b->nmods && a->types[0] == b->types[0];
+}
+
+/* Can a loop of it wait for a value in shared memory? */
+static bool is_spin(const struct ptx_form *f)
+{
+	if (f->op == PTX_OP_ATOM)
+		return ptx_form_has(f, PTX_MOD_CAS) || ptx_form_has(f, PTX_MOD_EXCH);
+	return (f->effects & PTX_EFF_READ) && f->op != PTX_OP_RED && f->sem != PTX_SEM_WEAK &&
+	       f->sem != PTX_SEM_NONE;
+}
+
+static void note_common(struct load_func *lf, void *arg)
+{
+	struct common *c = arg;
+	struct cpu_traits *out = c->out;
+	struct base_arena scratch = {0};
+	struct flow *fl = NULL;
+	bool is_unknown = lf->why || lf->calls_heap || lf->calls_pointer;
+
+	c->nfuncs++;
+	out->weight += flow_weight(lf->f.ptx);
+	c->is_found |= is_unknown;
+	c->calls_system |= lf->calls_system;
+	out->has_system |= is_unknown || lf->calls_system;
+	out->may_order |= is_unknown;
+	out->may_observe |= is_unknown;
+	out->may_show |= is_unknown;
+	ptx_each_stmt(lf->f.ptx, s)
+	{
+		if (s->kind != PTX_STMT_INST)
+			continue;
+		out->may_spin |= is_spin(s->form);
+		if (!is_common(s->form))
+			continue;
+		c->is_found |= !is_update(s->form);
+		if (!fl && s->form->op == PTX_OP_ATOM)
+			fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
+		out->may_order |= flow_orders_kernels(s->form);
+		out->may_observe |= flow_observes_kernels(fl, s);
+		out->may_show |= flow_shows_kernels(s->form);
+		out->has_system |=
+			s->form->scope == PTX_SCOPE_SYS || s->form->effects & PTX_EFF_UNKNOWN;
+		out->has_ordered_updates |=
+			!commutes(s->form) || (c->update && !are_alike(c->update, s->form));
+		c->is_found |= s->form->op == PTX_OP_ATOM && flow_is_result_used(fl, s);
+		out->has_narrow_updates |=
+			flow_scope(s->form->sem, s->form->scope ? s->form->scope : PTX_SCOPE_GPU) <
+			RACE_SCOPE_GPU;
+		c->update = s->form;
+	}
+	if (!c->is_found && !fl)
+		fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
+	c->is_found = c->is_found || flow_find_waits(fl, FLOW_WAIT_WEAK, NULL, NULL, NULL);
+	base_arena_free(&scratch);
+}
+
+void load_find_traits(struct cpu_module *mod, struct load_func *lf, struct cpu_traits *out)
+{
+	struct common c = {.out = out};
+
+	*out = (struct cpu_traits){0};
+	load_each_reached(mod, lf, note_common, &c);
+	out->is_apart = !c.is_found;
+	out->has_updates = c.update != NULL;
+	out->has_calls = c.nfuncs > 1 || c.calls_system;
+	out->may_observe |= out->may_order;
+}
