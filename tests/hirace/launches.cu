@@ -24,7 +24,7 @@ __device__ unsigned int sink[WORDS], flag;
 enum how { WRITE, READ, ADD, BLOCK_ADD, SAME };
 
 #define EACH(statement)                                                                              \
-	for (int r = 0; r < ROUNDS; r++) {                                                            \
+	_Pragma("unroll 1") for (int r = 0; r < ROUNDS; r++) {                                        \
 		statement;                                                                            \
 		__nanosleep(20000);                                                                   \
 	}
