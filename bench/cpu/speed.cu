@@ -1,12 +1,14 @@
 /*
  * speed.cu - three kernels whose speed on the CPU device is followed: where its time goes differs.
  *
- *   speed sgemm|nbody|options [N]     one launch; prints a sum of the results
+ *   speed sgemm|nbody|options [N]     one launch; prints a sum of the results, and on stderr
+ *                                     "launches KERNEL s SECONDS", the host's time of it
  *
  * sgemm: tiles of 32 by 32 in shared memory, one thread an element (memory, and a barrier for each
  * tile). nbody: all pairs, bodies by tiles in shared memory (arithmetic, few loads). options:
  * Black-Scholes, 16 rounds an option (arithmetic without memory).
  */
+#include <chrono>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,12 +104,16 @@ int main(int argc, char **argv)
 	cudaMalloc(&in, sizeof(float) * nin);
 	cudaMalloc(&out, sizeof(float) * nout);
 	cudaMemcpy(in, host, sizeof(float) * nin, cudaMemcpyHostToDevice);
+	auto start = std::chrono::steady_clock::now();
 	if (is_sgemm)
 		sgemm<<<dim3(n / TILE, n / TILE), dim3(TILE, TILE)>>>(in, in + n * n, out, n);
 	else if (is_nbody)
 		nbody<<<n / BODIES, BODIES>>>((float4 *)in, (float4 *)out, n);
 	else
 		options<<<n / 128, 128>>>(in, out, n);
+	cudaDeviceSynchronize();
+	std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+	fprintf(stderr, "launches %s s %.6f\n", what, all.count());
 	cudaMemcpy(host, out, sizeof(float) * nout, cudaMemcpyDeviceToHost);
 	for (int i = 0; i < nout; i++)
 		sum += host[i];

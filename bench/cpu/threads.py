@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""threads.py - how much sooner programs end with several threads: plain, and with the oracle.
+"""threads.py - how much sooner launches end with several threads: plain, and with the oracle.
 
   threads.py [--threads=8] [--seconds=2] [--runs=1] [--mode=MODE] DIR COLLIDER NVCC [NAME ...]
 
 The three kernels of speed.cu and the sixteen of bench/overhead (size small), which are built in
-DIR. Each is launched so often, or made so large, that one thread takes about that many seconds: the
-start of a process, 0.05 s, isn't what is asked about. Then seconds of the whole process, with one
-thread and with N, the least of the runs in turn; what it prints must be the same. No program is
-left out: those that one thread executes (bfs: its atomics' results are used) count in the mean.
+DIR. Sizes are chosen first, for many programs at once, then each is measured with nothing beside
+it: launched so often, or made so large, that its launches take one thread at least that many
+seconds. For one thread and for N, the least of the runs in turn, it prints seconds of the launches
+and of the whole process, which has a start of 0.05 s and the program's own work, too. What it
+prints must be the same. No program is left out: those that one thread executes (bfs: its atomics'
+results are used) count in the means.
 """
 import argparse
+import concurrent.futures
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +27,7 @@ OVERHEAD = ("triad matmul reduction scan histogram stencil2d stencil3d bfs radix
 SPEED = {"sgemm": (256, 3), "nbody": (2048, 2), "options": (65536, 1)}
 BEGIN = 4  # repeats of the others
 STEP = 128  # all sizes are multiples of it
+SPARE = 1.15  # times the size that seems to be enough
 
 
 def build(directory, nvcc):
@@ -42,38 +47,44 @@ def command(args, name, size):
 
 
 def run(args, mode, name, size, threads):
-    """Seconds, and what it printed."""
+    """Seconds of the launches and of the process, and what it printed."""
     start = time.monotonic()
     p = subprocess.run([args.collider, "run", "--device=cpu", "--seed=1", "--repeats=run",
                         f"--detector={'none' if mode == 'plain' else mode}",
-                        f"--threads={threads}", "--", *command(args, name, size)],
-                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    return time.monotonic() - start, p.stdout
+                        f"--threads={threads}", "--log-file=/dev/null", "--",
+                        *command(args, name, size)],
+                       capture_output=True, text=True, check=False)
+    took = time.monotonic() - start
+    return float(re.search(r"^launches \S+ s ([0-9.]+)$", p.stderr, re.M)[1]), took, p.stdout
+
+
+def larger(args, name, size, took):
+    """A size at which launches that took so long with this one should take long enough."""
+    power, step = (SPEED[name[6:]][1], STEP) if name.startswith("speed.") else (1, 1)
+    times = min(args.seconds * SPARE / max(took, 0.001), 300)
+    return math.ceil(size * times ** (1 / power) / step) * step
 
 
 def choose_size(args, mode, name):
-    """Twice, as the first run is short."""
-    size, power = SPEED[name[6:]] if name.startswith("speed.") else (BEGIN, 1)
-    step = STEP if name.startswith("speed.") else 1
-    start = run(args, mode, name, step, 1)[0]
-    for _ in range(2):
-        took = max(run(args, mode, name, size, 1)[0] - start, 0.005)
-        if took > args.seconds / 2:
-            break
-        size = max(int(size * (args.seconds / took) ** (1 / power) / step), 1) * step
-    return size
+    size = SPEED[name[6:]][0] if name.startswith("speed.") else BEGIN
+    while (took := run(args, mode, name, size, 1)[0]) < args.seconds / 2:
+        size = larger(args, name, size, took)
+    return larger(args, name, size, took)
 
 
-def measure(args, mode, name):
-    size = choose_size(args, mode, name)
-    best, said = {}, set()
-    for _ in range(args.runs):
-        for threads in (1, args.threads):
-            took, out = run(args, mode, name, size, threads)
-            best[threads] = min(took, best.get(threads, took))
+def measure(args, mode, name, size):
+    while (one := run(args, mode, name, size, 1))[0] < args.seconds:
+        size = larger(args, name, size, one[0])
+    best, said = {1: one[:2]}, {one[2]}
+    for i in range(args.runs):
+        for threads in (1, args.threads) if i else (args.threads,):
+            *took, out = run(args, mode, name, size, threads)
+            best[threads] = [min(a, b) for a, b in zip(took, best.get(threads, took))]
             said.add(out)
-    times = best[1] / best[args.threads]
-    print(f"{mode:6} {name:14} {size:9} {best[1]:8.3f} {best[args.threads]:8.3f} {times:6.2f}"
+    times = [a / b for a, b in zip(best[1], best[args.threads])]
+    print(f"{mode:6} {name:14} {size:9} "
+          + " ".join(f"{best[1][i]:8.3f} {best[args.threads][i]:8.3f} {times[i]:6.2f}"
+                     for i in range(2))
           + ("" if len(said) == 1 else "  OTHER OUTPUT"), flush=True)
     return times
 
@@ -91,11 +102,17 @@ def main():
     args = parser.parse_args()
     build(args.dir, args.nvcc)
     names = args.names or [f"speed.{n}" for n in SPEED] + OVERHEAD
-    print(f"{'mode':6} {'program':14} {'size':>9} {'1':>8} {args.threads:8} {'times':>6}")
-    for mode in (args.mode,) if args.mode else ("plain", "oracle"):
-        times = [measure(args, mode, n) for n in names]
-        mean = math.exp(sum(map(math.log, times)) / len(times))
-        print(f"{mode:6} geometric mean of {len(times)}: {mean:.2f}", flush=True)
+    modes = (args.mode,) if args.mode else ("oracle", "plain")
+    all_ = [(mode, n) for mode in modes for n in names]
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        sizes = dict(zip(all_, pool.map(lambda x: choose_size(args, *x), all_)))
+    print(f"{'':31} {'launches':24} process\n{'mode':6} {'program':14} {'size':>9} "
+          + f"{'1':>8} {args.threads:8} {'times':>6} " * 2)
+    for mode in modes:
+        times = [measure(args, mode, n, sizes[mode, n]) for n in names]
+        means = [math.exp(sum(map(math.log, t)) / len(t)) for t in zip(*times)]
+        print(f"{mode:6} geometric mean of {len(times)}: launches {means[0]:.2f}, "
+              f"process {means[1]:.2f}", flush=True)
     return 0
 
 

@@ -5,12 +5,14 @@
  *
  * Prints "kernel NAME ms MEDIAN sum CHECKSUM" for each: the median GPU time (CUDA events) of N
  * repeats after two for warming up, and a checksum of the result, which must not depend on how the
- * program was built. Nothing here races. `small` is for tools that are hundreds of times
+ * program was built; and on stderr "launches NAME s SECONDS", the host's time of the N repeats.
+ * Nothing here races. `small` is for tools that are hundreds of times
  * slower; ratios are only taken between runs of the same size.
  */
 #include "example.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -29,6 +31,7 @@ static void measure(const char *name, const void *result, size_t bytes,
 		    const std::function<void()> &launch)
 {
 	std::vector<float> ms((size_t)repeat);
+	std::chrono::steady_clock::time_point start;
 	cudaEvent_t from, to;
 
 	CHECK(cudaEventCreate(&from));
@@ -36,6 +39,8 @@ static void measure(const char *name, const void *result, size_t bytes,
 	for (int i = -2; i < repeat; i++) {
 		float t = 0;
 
+		if (i == 0)
+			start = std::chrono::steady_clock::now();
 		CHECK(cudaEventRecord(from));
 		launch();
 		CHECK(cudaGetLastError());
@@ -45,6 +50,8 @@ static void measure(const char *name, const void *result, size_t bytes,
 		if (i >= 0)
 			ms[(size_t)i] = t;
 	}
+	std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+	fprintf(stderr, "launches %s s %.6f\n", name, all.count());
 	std::sort(ms.begin(), ms.end());
 	uint64_t sum = example_checksum(
 		example_download((const uint32_t *)result, bytes / sizeof(uint32_t)));
