@@ -405,6 +405,22 @@ __global__ void __cluster_dims__(2, 1, 1) remote(int *out, int *)
 	asm volatile("barrier.cluster.arrive;\n\tbarrier.cluster.wait;" ::: "memory");
 }
 
+// case warp_volatile by oracle: __syncwarp\(\) not: atomicExch, atomic_ref, event
+__global__ void warp_volatile(int *out, int *)
+{
+	__shared__ int s[32];
+	s[threadIdx.x] = out[threadIdx.x];
+	out[threadIdx.x] = *(volatile int *)&s[threadIdx.x ^ 1];
+}
+
+// case block_volatile by oracle: volatile orders nothing: __syncthreads\(\) not: atomicExch, event
+__global__ void block_volatile(int *out, int *)
+{
+	__shared__ int s[64];
+	s[threadIdx.x] = out[threadIdx.x];
+	out[threadIdx.x] = *(volatile int *)&s[63 - threadIdx.x];
+}
+
 // case early_use by oracle: after initialising an mbarrier not: atomicAdd, event
 __global__ void early_use(int *out, int *)
 {
@@ -454,6 +470,8 @@ int main()
 	RUN(read_only, 2, 32);
 	RUN(remote, 2, 32);
 	RUN(lock_check, 6, 32);
+	RUN(warp_volatile, 1, 32);
+	RUN(block_volatile, 1, 64);
 	RUN(early_use, 1, 64); /* last: some schedules stop it, and the device with it */
 	return cudaDeviceSynchronize() != cudaSuccess;
 }

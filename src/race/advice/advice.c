@@ -35,7 +35,7 @@
 #define HALF_UPDATE	(1ull << 22) /* the known side is */
 #define CHECK		(1ull << 23)
 #define MBARRIER	(1ull << 24)
-#define VOLATILE	(1ull << 25)
+#define VOLATILE	(1ull << 25) /* no side is strong otherwise */
 #define HALF_STRONG	(1ull << 26)
 #define PLAIN_LOAD	(1ull << 27)
 #define ONE_PLACE	(1ull << 28)
@@ -203,6 +203,12 @@ static enum race_update update_of(const struct race_finding *f)
 	return a == b ? a : RACE_UPDATE_OTHER;
 }
 
+/* By the text: volatile accesses and tcgen05's are else as others are. */
+static bool is_form(const struct race_side *s, const char *name)
+{
+	return s->text && strstr(s->text, name);
+}
+
 static uint64_t traits_of_values(const struct race_finding *f)
 {
 	const struct race_side *s = f->sides;
@@ -221,14 +227,10 @@ static uint64_t traits_of_values(const struct race_finding *f)
 			has |= PLAIN_LOAD;
 		if (strong->flags & RACE_SIDE_MBARRIER)
 			has |= MBARRIER;
+		if (is_form(strong, ".volatile"))
+			has |= VOLATILE;
 	}
 	return has;
-}
-
-/* By the text: tcgen05's loads, stores and products are accesses as others are. */
-static bool is_form(const struct race_side *s, const char *name)
-{
-	return s->text && strstr(s->text, name);
 }
 
 static uint64_t traits_of_tcgen05(const struct race_side *a, const struct race_side *b)
