@@ -504,12 +504,21 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 	}
 }
 
-static bool is_explained(const struct rep_view *v, const struct race_stop *stop)
+/* What may have led the stopped instruction there: its own race, or one in its function. */
+static const char *why_stopped(const struct rep_view *v, const struct race_stop *stop)
 {
-	for (size_t i = 0; i < v->nshown; i++)
-		if (v->entries.v[i].explains && race_explains(&v->entries.v[i].f, stop))
-			return true;
-	return false;
+	bool is_near = false;
+
+	for (size_t i = 0; i < v->nshown; i++) {
+		const struct race_finding *f = &v->entries.v[i].f;
+		if (v->entries.v[i].explains && race_explains(f, stop))
+			return "          by the data race that is shown first\n";
+		for (unsigned k = 0; f->sides && f->cls == RACE_CLASS_RACE && k < 2; k++)
+			is_near |= *stop->func && !strcmp(f->sides[k].func, stop->func);
+	}
+	return is_near ? "          perhaps by a data race of this function, below: what threads "
+			 "read there may be wrong\n"
+		       : "";
 }
 
 /* Is context i of a device that none before it has? */
@@ -552,9 +561,7 @@ static void head_put(struct base_buf *out, struct rep_view *v)
 							     : COLOR_WARN;
 	for (size_t i = 0; i < r->stops.n; i++)
 		base_buf_printf(out, "Stopped : %s\n%s", r->stops.v[i].text,
-				is_explained(v, &r->stops.v[i])
-					? "          by the data race that is shown first\n"
-					: "");
+				why_stopped(v, &r->stops.v[i]));
 	/* It is the last line, too: of one finding that is on the same screen. */
 	if (v->nshown != 1 || v->opt->verbose)
 		base_buf_printf(out, "Result  : %s%s%s\n\n", color(v, tint), rep_result_sentence(v),

@@ -58,10 +58,15 @@ has '^Stopped : store of 4 bytes at .*memory freed'
 has 'by the data race that is shown first'
 has '^1. DATA RACE: memory freed while it was still used'
 has 'RACES WITH cudaFreeAsync on stream'
-has 'told_stop.cu:48'
+has 'told_stop.cu:65'
 run 0 --detector=oracle ./told_stop free-ordered
 has '======== no race seen'
 hasnt Stopped
+run 0 --detector=oracle --seed=1 ./told_stop index
+has '^Stopped : store of 4 bytes'
+has 'perhaps by a data race of this function, below'
+run 0 --detector=oracle ./told_stop index-ordered
+has '======== no race seen'
 for seed in 1 2 3 4; do
 	run 0 --detector=oracle --seed=$seed ./told_stop mbarrier
 	has '^1. DATA RACE: unordered writes'

@@ -1,6 +1,7 @@
 // told_stop.cu - what stops a kernel, or would: memory freed too early (argument free), an mbarrier used
-// before its init (mbarrier). Their twins are ordered: free-ordered, mbarrier-ordered. loop: a kernel
-// that never ends, with a race; loop-quiet: without one. abort: the program ends with work under way.
+// before its init (mbarrier), an index read without a barrier (index). Their twins are ordered: free-ordered,
+// mbarrier-ordered, index-ordered. loop: a kernel that never ends, with a race; loop-quiet: without one.
+// abort: the program ends with work under way.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +27,22 @@ __global__ void arrive(unsigned long long *out, bool is_ordered)
 	out[threadIdx.x] = state;
 }
 
+__global__ void index_of(int *p, bool is_ordered)
+{
+	__shared__ long long at;
+	int late = 0;
+
+	if (threadIdx.x == 32)
+		at = is_ordered ? 5 : 1ll << 40;
+	if (is_ordered)
+		__syncthreads();
+	if (threadIdx.x < 32) {
+		for (int i = 0; i < 900; i++)
+			late += p[i + 100];
+		p[at + late + threadIdx.x] = 1;
+	}
+}
+
 __global__ void loop(int *p, const volatile int *stop, int step)
 {
 	while (!*stop)
@@ -48,6 +65,8 @@ int main(int argc, char **argv)
 		cudaFreeAsync(p, what[4] ? a : b);
 	} else if (!strncmp(what, "mbarrier", 8)) {
 		arrive<<<1, 64>>>((unsigned long long *)p, what[8] != 0);
+	} else if (!strncmp(what, "index", 5)) {
+		index_of<<<1, 64>>>((int *)p, what[5] != 0);
 	} else {
 		loop<<<1, 64>>>((int *)p, (int *)p + 1000, !strcmp(what, "loop") ? 0 : 4);
 		cudaStreamQuery(0);
