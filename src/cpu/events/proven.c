@@ -14,8 +14,8 @@
  * Misses: nothing. Where such a launch has raced with others their writes may be taken back, too.
  * Costs: for each instruction and element of 4 bytes, of what is touched, 0.13 to 0.5 bytes
  * until the host knows that the launch has ended, 4.5 where lanes don't lie side by side at
- * multiples of a row; until it ends a copy of each array's kilobytes that it writes to. Some
- * operations for each warp's access.
+ * multiples of a row; until it ends a copy of each array's kilobytes that it writes to; what
+ * proven_room.c keeps of that for later launches. Some operations for each warp's access.
  */
 #include "cpu/load/load.h"
 #include "cpu/memory/resolve.h"
@@ -65,25 +65,11 @@ static bool number(const struct cpu_func *f, struct cpu_proven_run *r)
 	return pc == f->ninsts;
 }
 
-/* Nothing has been accessed. */
-static void forget(struct cpu_proven_run *r)
-{
-	proven_drop_old(r);
-	for (uint32_t i = 0; i < r->proven.nextents; i++)
-		r->array[i].is_read_only = false;
-	for (uint32_t i = 0; r->touch && i < r->proven.nsites; i++) {
-		free(r->touch[i].done.bits);
-		free(r->touch[i].thread);
-		free(r->touch[i].row);
-		r->touch[i] = (struct proven_touch){0};
-	}
-}
-
 void proven_run_free(struct cpu_proven_run *r)
 {
 	if (!r)
 		return;
-	forget(r);
+	proven_forget(r);
 	pthread_mutex_destroy(&r->lock);
 	free(r->touch);
 	free(r->proven.site);
@@ -383,7 +369,7 @@ void cpu_proven_restart(struct cpu_op *op)
 	if (!op->proven->has_judges)
 		restore_all(op);
 	atomic_store(&op->proven->has_left, false);
-	forget(op->proven);
+	proven_forget(op->proven);
 }
 
 void cpu_proven_undo(struct cpu_op *op)

@@ -6,6 +6,7 @@
  * Several workers note at the same time: by atomics, where something is missing; one alone needs
  * none. Costs: proven.c.
  */
+#include "cpu/arch.h"
 #include "flow/flow.h"
 #include "cpu/events/proven_run.h"
 
@@ -17,9 +18,20 @@
 static bool bytes_make(struct proven_bytes *b, const struct cpu_extent *e)
 {
 	b->words = e->bytes / WORD + 1;
-	b->bits = calloc(b->words, sizeof(*b->bits));
+	b->bits = proven_room_take(b->words * sizeof(*b->bits), true);
 	b->lo = UINT64_MAX;
 	return b->bits != NULL;
+}
+
+/* The first of the words [w, end) that isn't as that; at least end: there is none. */
+static uint64_t next_other(const uint64_t *v, uint64_t w, uint64_t end, uint64_t that)
+{
+	while (w + 4 <= end &&
+	       !((v[w] ^ that) | (v[w + 1] ^ that) | (v[w + 2] ^ that) | (v[w + 3] ^ that)))
+		w += 4;
+	while (w < end && v[w] == that)
+		w++;
+	return w;
 }
 
 /* The bits of [at, at + n) that the word has. */
@@ -69,44 +81,54 @@ static void set(struct proven_bytes *b, uint64_t at, uint64_t n, bool is_beside)
 
 /* ---- what stores overwrite --------------------------------------------------------------- */
 
+static uint64_t parts_of(const struct proven_array *a)
+{
+	return a->extent.bytes / PROVEN_PART + 1;
+}
+
 static bool old_make(struct proven_array *a)
 {
 	if (!a->old)
-		a->old = malloc(a->extent.bytes);
+		a->old = proven_room_take(a->extent.bytes, false);
 	if (a->old && !a->kept)
-		a->kept = calloc(a->extent.bytes / PROVEN_PART + 1, sizeof(*a->kept));
+		a->kept = proven_room_take(parts_of(a), true);
 	return a->kept != NULL;
 }
 
-__attribute__((noinline)) static void keep_part(struct cpu_proven_run *r, struct proven_array *a,
-						uint64_t part)
+/* Who comes first does it, others wait. */
+__attribute__((noinline)) static void keep_part(struct proven_array *a, uint64_t part)
 {
 	uint64_t at = part * PROVEN_PART, rest = a->extent.bytes - at;
+	uint8_t was = PROVEN_NOT_KEPT;
 
-	pthread_mutex_lock(&r->lock);
-	if (!a->kept[part]) {
+	if (__atomic_compare_exchange_n(&a->kept[part], &was, PROVEN_BEING_KEPT, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
 		memcpy(a->old + at, (const uint8_t *)(uintptr_t)a->base + at,
 		       rest < PROVEN_PART ? rest : PROVEN_PART);
-		__atomic_store_n(&a->kept[part], 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&a->kept[part], PROVEN_KEPT, __ATOMIC_RELEASE);
 	}
-	pthread_mutex_unlock(&r->lock);
+	while (__atomic_load_n(&a->kept[part], __ATOMIC_ACQUIRE) != PROVEN_KEPT)
+		cpu_arch_relax();
 }
 
 /* Bytes that are about to be written: what the launch found there is kept. Whoever of it writes to
  * the part first keeps all of it before. */
-static inline void save(struct cpu_proven_run *r, struct proven_array *a, uint64_t at, uint64_t n)
+static inline void save(struct proven_array *a, uint64_t at, uint64_t n)
 {
 	for (uint64_t part = at / PROVEN_PART; part <= (at + n - 1) / PROVEN_PART; part++)
-		if (!__atomic_load_n(&a->kept[part], __ATOMIC_ACQUIRE))
-			keep_part(r, a, part);
+		if (__atomic_load_n(&a->kept[part], __ATOMIC_ACQUIRE) != PROVEN_KEPT)
+			keep_part(a, part);
 }
 
 void proven_drop_old(struct cpu_proven_run *r)
 {
 	for (uint32_t i = 0; i < r->proven.nextents; i++) {
 		struct proven_array *a = &r->array[i];
-		free(a->old);
-		free(a->kept);
+		uint64_t parts = parts_of(a);
+		if (a->kept)
+			memset(a->kept, PROVEN_NOT_KEPT, parts);
+		proven_room_give(a->kept, parts, true);
+		proven_room_give(a->old, a->extent.bytes, false);
 		a->old = a->kept = NULL;
 	}
 }
@@ -176,7 +198,7 @@ static bool make_rows(struct cpu_proven_run *r, struct proven_touch *t, const st
 	t->row_lo = UINT64_MAX;
 	if (t->is_write && !old_make(a))
 		return false;
-	uint32_t *row = calloc(rows_of(a, t), sizeof(*row));
+	uint32_t *row = proven_room_take(rows_of(a, t) * sizeof(*row), true);
 	__atomic_store_n(&t->row, row, __ATOMIC_RELEASE);
 	return row != NULL;
 }
@@ -226,7 +248,7 @@ static uint32_t *threads_make(struct cpu_proven_run *r, const struct proven_arra
 	pthread_mutex_lock(&r->lock);
 	all = t->thread;
 	if (!all && bytes_make(&t->done, &a->extent)) {
-		all = calloc(elements_of(a, t), sizeof(*all));
+		all = proven_room_take(elements_of(a, t) * sizeof(*all), true);
 		__atomic_store_n(&t->thread, all, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -243,7 +265,7 @@ static bool note_elements(struct cpu_proven_run *r, struct proven_array *a, stru
 	if (!all)
 		return false;
 	if (t->is_write)
-		save(r, a, at, (uint64_t)n << t->shift);
+		save(a, at, (uint64_t)n << t->shift);
 	set(&t->done, at, (uint64_t)n << t->shift, is_beside);
 	put_threads(&all[element], n, thread, is_beside);
 	return true;
@@ -272,7 +294,7 @@ static inline bool note_row(struct cpu_proven_run *r, struct proven_touch *t, ui
 		if (now && (by < thread || first > from || end < until))
 			return false;
 		if (t->is_write)
-			save(r, a, at + ((uint64_t)first << t->shift),
+			save(a, at + ((uint64_t)first << t->shift),
 			     (uint64_t)(end - first) << t->shift);
 		move_ends(&t->row_lo, &t->row_hi, i, i, rows_of(a, t));
 		if (!is_beside)
@@ -367,6 +389,53 @@ bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at, bool is_on
 		note_elements(r, &r->array[t->array], t, at, n, thread, w->worker->is_beside));
 }
 
+/* ---- the end of notes --------------------------------------------------------------------- */
+
+/* Of the elements of which some byte is in a set's words [from, to). */
+static void zero_threads(const struct proven_array *a, const struct proven_touch *t, uint64_t from,
+			 uint64_t to)
+{
+	uint64_t first = proven_element(a, t, from * WORD), last = to * WORD - 1;
+
+	last = proven_element(a, t, last < a->extent.bytes ? last : a->extent.bytes - 1);
+	memset(&t->thread[first], 0, (last - first + 1) * sizeof(*t->thread));
+}
+
+/* What the launch has written there: it is less than all. */
+static void zero(const struct proven_array *a, struct proven_touch *t)
+{
+	struct proven_bytes *b = &t->done;
+	bool has_threads = t->thread && proven_room_is_kept(elements_of(a, t) * sizeof(*t->thread));
+
+	if (t->row_hi > t->row_lo)
+		memset(&t->row[t->row_lo], 0, (t->row_hi - t->row_lo) * sizeof(*t->row));
+	for (uint64_t w = b->lo, to; (w = next_other(b->bits, w, b->hi, 0)) < b->hi; w = to) {
+		for (to = w; to < b->hi && b->bits[to]; to++)
+			b->bits[to] = 0;
+		if (has_threads)
+			zero_threads(a, t, w, to);
+	}
+}
+
+void proven_forget(struct cpu_proven_run *r)
+{
+	proven_drop_old(r);
+	for (uint32_t i = 0; i < r->proven.nextents; i++)
+		r->array[i].is_read_only = false;
+	for (uint32_t i = 0; r->touch && i < r->proven.nsites; i++) {
+		struct proven_touch *t = &r->touch[i];
+		const struct proven_array *a = &r->array[t->array];
+		if (!t->row)
+			continue;
+		zero(a, t);
+		proven_room_give(t->row, rows_of(a, t) * sizeof(*t->row), true);
+		if (t->thread)
+			proven_room_give(t->thread, elements_of(a, t) * sizeof(*t->thread), true);
+		proven_room_give(t->done.bits, t->done.words * sizeof(*t->done.bits), true);
+		*t = (struct proven_touch){0};
+	}
+}
+
 /* ---- what was noted ---------------------------------------------------------------------- */
 
 /* The last of the rows from that one on that follow one another whole. One thread goes through all
@@ -428,11 +497,9 @@ uint64_t proven_each(struct proven_touch *t, const struct proven_array *a, prove
 		return each_run(t, a, fn, arg);
 	join_rows(t, a);
 	for (uint64_t w = b->lo; w < b->hi; w++) {
-		uint64_t v = b->bits[w];
-		if (v == (from == UINT64_MAX ? 0 : UINT64_MAX))
-			continue;
-		for (unsigned i = 0; i < PROVEN_WORD;) {
-			uint64_t rest = v >> i;
+		w = next_other(b->bits, w, b->hi, from == UINT64_MAX ? 0 : UINT64_MAX);
+		for (unsigned i = 0; w < b->hi && i < PROVEN_WORD;) {
+			uint64_t rest = b->bits[w] >> i;
 			if (from == UINT64_MAX) {
 				if (!rest)
 					break;

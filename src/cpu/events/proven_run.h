@@ -1,6 +1,7 @@
 /*
  * proven_run.h - a launch that is proven, between its accesses (proven.c), the notes of these
- * (proven_notes.c) and what the oracle and findings get of it (proven_sides.c).
+ * (proven_notes.c) in memory that is kept for later launches (proven_room.c), and what the oracle
+ * and findings get of it (proven_sides.c).
  */
 #ifndef COLLIDER_CPU_EVENTS_PROVEN_RUN_H
 #define COLLIDER_CPU_EVENTS_PROVEN_RUN_H
@@ -12,6 +13,9 @@
 #define PROVEN_STEP 1024u /* words */
 #define PROVEN_WORD 64u	  /* bytes of an array for which a word has bits */
 #define PROVEN_PART 1024u /* bytes of an array that are kept at once before they are written */
+
+/* Is a PROVEN_PART of an array kept? */
+enum proven_kept { PROVEN_NOT_KEPT, PROVEN_BEING_KEPT, PROVEN_KEPT };
 
 /* Bytes of an array, as a set. Workers add to it at the same time: by atomics, where something is
  * missing. */
@@ -28,8 +32,8 @@ struct proven_array {
 	/* What the array was when the launch began, where `kept` says so by PROVEN_PART; NULL: the
 	 * launch hasn't written there. Of other bytes there than it has written it may be garbage,
 	 * where something else writes them meanwhile. */
-	uint8_t *old, *kept;
-	bool is_read_only; /* some load expects that the launch doesn't write there */
+	uint8_t *old, *kept; /* kept: enum proven_kept */
+	bool is_read_only;   /* some load expects that the launch doesn't write there */
 };
 
 /*
@@ -167,6 +171,13 @@ uint64_t proven_each(struct proven_touch *t, const struct proven_array *a, prove
 		     void *arg);
 /* What stores are about to overwrite isn't needed any more. */
 void proven_drop_old(struct cpu_proven_run *r);
+/* Nothing has been accessed. */
+void proven_forget(struct cpu_proven_run *r);
+/* proven_room.c. Memory as large as that, zeroed or as it comes; NULL: there is none. Who gives it
+ * back has zeroed it again, if it was and if it is kept. Thread-safe. */
+void *proven_room_take(uint64_t bytes, bool is_zero);
+bool proven_room_is_kept(uint64_t bytes);
+void proven_room_give(void *p, uint64_t bytes, bool is_zero);
 /* proven.c. NULL: no memory, or it isn't as `p` has it, whose sites are freed then. */
 struct cpu_proven_run *proven_run_new(const struct cpu_op *op, const struct cpu_proven *p);
 void proven_run_free(struct cpu_proven_run *r);
