@@ -5,6 +5,7 @@
 #include "cli/prove.h"
 #include "cli/view.h"
 #include "prove/prove.h"
+#include "ptx/ptx.h"
 #include "report/report.h"
 #include "toolchain/toolchain.h"
 
@@ -163,17 +164,29 @@ static void prove_optimised(struct job *j, struct prove_source_text written,
 			    const struct confirm_source *src, const struct prove_options *o,
 			    struct race_proofs *r)
 {
-	static char *const more[] = {"-O3", "-lineinfo", "-w"};
+	static char *const more[] = {"-O3", "-lineinfo", "-w", "-Xcicc",
+				     /* copies, moves or widens accesses (prove_optimised.c) */
+				     "--Xopt,-disable-GVNPass,--Xopt,-disable-LICMPass,"
+				     "--Xopt,-disable-LoopUnrollPass,"
+				     "--Xopt,-disable-LoopUnswitchPass,"
+				     "--Xopt,-disable-JumpThreadingPass,"
+				     "--Xopt,-disable-GlobalOptimizerPass,"
+				     "--Xopt,-disable-AggressiveDCEPass,"
+				     "--Xopt,-disable-LoadStoreVectorizerPass"};
 	struct prove_source_text text[2] = {written, {0}};
-	size_t n = src->nargs;
-	char **args;
+	size_t n = src->nargs, nmore = BASE_COUNTOF(more);
+	unsigned sm = 0;
+	char suffix, **args;
 
 	if (!strstr(src->adds, "-G") || !prove_wants_optimised(r))
 		return;
-	args = BASE_NEWN(&j->set->arena, char *, n + BASE_COUNTOF(more));
+	/* nvcc's code generator for compute_100 and above has no such switches */
+	if (!ptx_read_head(written.text, &sm, &suffix) || sm >= 100)
+		nmore -= 2;
+	args = BASE_NEWN(&j->set->arena, char *, n + nmore);
 	memcpy(args, src->args, n * sizeof(*args));
-	memcpy(args + n, more, sizeof(more));
-	if (!compile(j, src->path, args, n + BASE_COUNTOF(more), &text[1].text, &text[1].size))
+	memcpy(args + n, more, nmore * sizeof(*args));
+	if (!compile(j, src->path, args, n + nmore, &text[1].text, &text[1].size))
 		prove_take_optimised(src->path, text, o, r);
 	free(text[1].text);
 }

@@ -1,12 +1,17 @@
 /*
  * prove_optimised.c - kernels that aren't proven as they are written, but as nvcc optimises them.
  *
- * The text that runs is the optimised one, and it is often simpler: what was a call through a
- * pointer, a value in the thread's own memory or a branch of a template is gone. But the optimiser
- * also leaves out accesses that race. So its proof is taken only where each access of the alarms is
- * still there, by its line and what it does; pairs that were proven before are proven anyway. Of a
- * kernel that couldn't be analysed each access of the program's own code must be there, other than
- * those to the thread's own memory.
+ * The optimised text is often simpler: what was a call through a pointer, a value in the thread's
+ * own memory or a branch of a template is gone. But the optimiser also leaves out accesses that
+ * race: loads whose value isn't needed, stores to what is never read, the rest of a bit-field. So
+ * its proof is taken only where each access of the alarms is still there; pairs that were proven
+ * before are proven anyway. Of a kernel that couldn't be analysed, or whose alarms stand for
+ * others, each access of the program's own code must be there, other than those to the thread's own
+ * memory, and each barrier.
+ *
+ * A line may have several accesses, and one that is left out in one copy of a loop's body is
+ * there in another. So what copies and moves accesses is switched off, and they are counted: by
+ * line, kind and size, each as often as the calls on the way to it. The counts must be equal.
  *
  * An alarm that is potential as written and true as optimised is true, if both sides store: the
  * optimiser invents reads, but no stores.
@@ -17,15 +22,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line with accesses, and of which kinds: bits by enum race_op_kind. */
-struct access_line {
+/* Accesses of one line, kind (bits by enum race_op_kind; 0: barriers) and size: how many calls of
+ * the kernel's and its callees lead to one. */
+struct access_count {
 	struct ptx_str file;
-	uint32_t line, kinds;
+	uint32_t line, kinds, bytes, n;
 };
 
-struct access_lines {
-	BASE_VEC(struct access_line) list;
+struct access_counts {
+	BASE_VEC(struct access_count) list;
+	uint32_t visits; /* of functions */
+	bool is_unsure;	 /* recursion, or too many calls */
 };
+
+#define MAX_DEPTH  32
+#define MAX_VISITS 4096
 
 static bool is_open(const struct race_proof *k)
 {
@@ -49,24 +60,40 @@ static uint32_t kinds_of(const struct ptx_stmt *s)
 	       (e & PTX_EFF_ATOMIC ? 1u << RACE_OP_RMW : 0);
 }
 
-/* A function's registers with addresses of the thread's own memory, as unoptimised text makes
- * them. */
+static bool is_own_copy(const struct ptx_stmt *s, const bool *is_own)
+{
+	if (s->form->op != PTX_OP_MOV && s->form->op != PTX_OP_ADD && s->form->op != PTX_OP_CVTA)
+		return false;
+	for (unsigned i = 1; i < s->nops; i++) {
+		const struct ptx_opnd *o = &s->ops[i];
+		if ((o->kind == PTX_OPND_REG && is_own[o->reg]) ||
+		    (o->flags & PTX_OPND_VAR && o->var->space == PTX_SPACE_LOCAL))
+			return true;
+	}
+	return false;
+}
+
+/* A function's registers with nothing but addresses of the thread's own memory, as unoptimised text
+ * makes them. */
 static bool *find_own(const struct ptx_func *f)
 {
-	bool *is_own = base_calloc(f->nregs + 1, sizeof(*is_own));
+	bool *is_own = base_calloc(f->nregs + 1, sizeof(*is_own)), changes = true;
 
 	ptx_each_stmt(f, s)
 	{
-		bool is_copy = s->kind == PTX_STMT_INST &&
-			       (s->form->op == PTX_OP_MOV || s->form->op == PTX_OP_ADD ||
-				s->form->op == PTX_OP_CVTA);
-		if (!is_copy || !s->nops || s->ops[0].kind != PTX_OPND_REG)
-			continue;
-		for (unsigned i = 1; i < s->nops; i++) {
-			const struct ptx_opnd *o = &s->ops[i];
-			if ((o->kind == PTX_OPND_REG && is_own[o->reg]) ||
-			    (o->flags & PTX_OPND_VAR && o->var->space == PTX_SPACE_LOCAL))
-				is_own[s->ops[0].reg] = true;
+		if (s->kind == PTX_STMT_INST && s->nops && s->ops[0].kind == PTX_OPND_REG)
+			is_own[s->ops[0].reg] |= is_own_copy(s, is_own);
+	}
+	while (changes) {
+		changes = false;
+		ptx_each_stmt(f, s)
+		{
+			if (s->kind != PTX_STMT_INST || !s->nops ||
+			    s->ops[0].kind != PTX_OPND_REG || !is_own[s->ops[0].reg] ||
+			    is_own_copy(s, is_own))
+				continue;
+			is_own[s->ops[0].reg] = false;
+			changes = true;
 		}
 	}
 	return is_own;
@@ -82,80 +109,185 @@ static bool is_to_own(const struct ptx_stmt *s, const bool *is_own)
 	return false;
 }
 
-/* The lines of a kernel and of what it may call with accesses to memory that threads share. */
-static void find_lines(const struct ptx_module *m, const char *kernel, struct access_lines *out)
+static void count_one(struct access_counts *out, struct access_count c)
+{
+	for (size_t i = 0; i < out->list.n; i++) {
+		struct access_count *o = &out->list.v[i];
+		if (o->line == c.line && o->kinds == c.kinds && o->bytes == c.bytes &&
+		    ptx_str_eq(o->file, c.file)) {
+			o->n++;
+			return;
+		}
+	}
+	base_vec_push(&out->list, c);
+}
+
+static bool names(const struct ptx_stmt *s, struct ptx_str name)
+{
+	for (unsigned i = 0; s->kind == PTX_STMT_INST && i < s->nops; i++)
+		if (s->ops[i].kind == PTX_OPND_SYM && ptx_str_eq(s->ops[i].text, name))
+			return true;
+	return false;
+}
+
+/* May a pointer lead to the function? Something else than a call names it, or no call does. */
+static bool may_be_pointed_to(const struct ptx_module *m, const struct ptx_func *f)
+{
+	bool is_called = false;
+
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC)
+			continue;
+		ptx_each_stmt(it->func, s)
+		{
+			if (!names(s, f->name))
+				continue;
+			if (s->form->op != PTX_OP_CALL)
+				return true;
+			is_called = true;
+		}
+	}
+	return !is_called;
+}
+
+static void count_func(const struct ptx_module *m, const struct ptx_func *f, unsigned depth,
+		       struct access_counts *out);
+
+/* What a call leads to: the function that it names, or each that a pointer may lead to. */
+static void count_call(const struct ptx_module *m, const struct ptx_stmt *call, unsigned depth,
+		       struct access_counts *out)
+{
+	bool is_named = false;
+
+	for (unsigned pass = 0; pass < 2 && !is_named; pass++)
+		ptx_each_item(m, it)
+		{
+			if (it->kind != PTX_ITEM_FUNC || it->func->is_entry)
+				continue;
+			is_named |= !pass && names(call, it->func->name);
+			if (!it->func->is_proto &&
+			    (pass ? may_be_pointed_to(m, it->func) : names(call, it->func->name)))
+				count_func(m, it->func, depth + 1, out);
+		}
+}
+
+static void count_func(const struct ptx_module *m, const struct ptx_func *f, unsigned depth,
+		       struct access_counts *out)
+{
+	if (depth > MAX_DEPTH || ++out->visits > MAX_VISITS) {
+		out->is_unsure = true;
+		return;
+	}
+	bool *is_own = find_own(f);
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind != PTX_STMT_INST || out->is_unsure)
+			continue;
+		if (s->form->op == PTX_OP_CALL)
+			count_call(m, s, depth, out);
+		uint32_t kinds = kinds_of(s);
+		const struct ptx_loc *at =
+			kinds || s->form->effects & PTX_EFF_BARRIER ? ptx_near_loc(s) : NULL;
+		if (!at || is_to_own(s, is_own))
+			continue;
+		count_one(out, (struct access_count){.file = ptx_file_name(m, at->file),
+						     .line = at->line,
+						     .kinds = kinds,
+						     .bytes = (uint32_t)s->form->width *
+							      (s->form->vec ? s->form->vec : 1u),
+						     .n = 1});
+	}
+	free(is_own);
+}
+
+/* Accesses to memory that threads share, and barriers, of a kernel and of what it may call. */
+static void count_kernel(const struct ptx_module *m, const char *kernel, struct access_counts *out)
 {
 	ptx_each_item(m, it)
 	{
-		if (it->kind != PTX_ITEM_FUNC ||
-		    (it->func->is_entry && !ptx_str_is(it->func->name, kernel)))
-			continue;
-		bool *is_own = find_own(it->func);
-		ptx_each_stmt(it->func, s)
-		{
-			uint32_t kinds = s->kind == PTX_STMT_INST ? kinds_of(s) : 0;
-			const struct ptx_loc *at = kinds ? ptx_near_loc(s) : NULL;
-			if (!at || is_to_own(s, is_own))
-				continue;
-			struct access_line l = {ptx_file_name(m, at->file), at->line, kinds};
-			base_vec_push(&out->list, l);
-		}
-		free(is_own);
+		if (it->kind == PTX_ITEM_FUNC && it->func->is_entry &&
+		    ptx_str_is(it->func->name, kernel))
+			count_func(m, it->func, 0, out);
 	}
 }
 
-static bool has_line(const struct access_lines *lines, struct ptx_str file, uint32_t line,
-		     uint32_t kinds)
+static uint32_t count_of(const struct access_counts *counts, const struct access_count *like)
 {
-	uint32_t found = 0;
+	for (size_t i = 0; i < counts->list.n; i++) {
+		const struct access_count *c = &counts->list.v[i];
+		if (c->line == like->line && c->kinds == like->kinds && c->bytes == like->bytes &&
+		    ptx_str_eq(c->file, like->file))
+			return c->n;
+	}
+	return 0;
+}
 
-	for (size_t i = 0; i < lines->list.n; i++)
-		if (lines->list.v[i].line == line && ptx_str_eq(lines->list.v[i].file, file))
-			found |= lines->list.v[i].kinds;
-	return !(kinds & ~found);
+/* Has a line the same accesses of a kind in both texts, and any? */
+static bool keeps_side(const struct race_alarm_side *s, const struct access_counts counts[2])
+{
+	struct ptx_str file = {s->file, (uint32_t)strlen(s->file)};
+	bool is_there = false;
+
+	for (unsigned n = 0; n < 2; n++)
+		for (size_t i = 0; i < counts[n].list.n; i++) {
+			const struct access_count *c = &counts[n].list.v[i];
+			if (c->line != s->line || !(c->kinds & 1u << s->kind) ||
+			    !ptx_str_eq(c->file, file))
+				continue;
+			if (count_of(&counts[!n], c) != c->n)
+				return false;
+			is_there = true;
+		}
+	return is_there;
 }
 
 /* Is each access of its alarms in the optimised text, too? */
-static bool keeps_alarms(const struct race_proof *k, const struct access_lines *optimised)
+static bool keeps_alarms(const struct race_proof *k, const struct access_counts counts[2])
 {
 	for (size_t i = 0; i < k->alarms.n; i++)
-		for (unsigned n = 0; n < 2; n++) {
-			const struct race_alarm_side *s = &k->alarms.v[i].side[n];
-			struct ptx_str file = {s->file, (uint32_t)strlen(s->file)};
-			if (!has_line(optimised, file, s->line, 1u << s->kind))
+		for (unsigned n = 0; n < 2; n++)
+			if (!keeps_side(&k->alarms.v[i].side[n], counts))
 				return false;
-		}
 	return true;
 }
 
 /* Is each access of the program's own code? */
-static bool keeps_all(const struct race_proof *k, const struct ptx_module *written,
-		      const struct access_lines *optimised)
+static bool keeps_all(const struct access_counts counts[2])
 {
-	struct access_lines lines = {0};
 	struct base_arena tmp = {0};
 	bool keeps = true;
 
-	find_lines(written, k->name, &lines);
-	for (size_t i = 0; i < lines.list.n && keeps; i++) {
-		const struct access_line *l = &lines.list.v[i];
-		keeps = race_library(base_strndup(&tmp, l->file.p, l->file.n)) ||
-			has_line(optimised, l->file, l->line, l->kinds);
+	for (size_t i = 0; i < counts[0].list.n && keeps; i++) {
+		const struct access_count *c = &counts[0].list.v[i];
+		keeps = race_library(base_strndup(&tmp, c->file.p, c->file.n)) ||
+			count_of(&counts[1], c) == c->n;
 	}
-	base_vec_free(&lines.list);
 	base_arena_free(&tmp);
 	return keeps;
 }
 
-static bool may_be_taken(const struct race_proof *k, const struct ptx_module *written,
-			 const struct ptx_module *optimised)
+/* Do its alarms name all pairs that are open? */
+static bool has_all_alarms(const struct race_proof *k)
 {
-	struct access_lines lines = {0};
+	bool has = k->verdict == RACE_VERDICT_POTENTIAL && !k->problems.n &&
+		   k->alarms.n < RACE_PROOF_ALARMS;
 
-	find_lines(optimised, k->name, &lines);
-	bool may = k->verdict == RACE_VERDICT_POTENTIAL ? keeps_alarms(k, &lines)
-							: keeps_all(k, written, &lines);
-	base_vec_free(&lines.list);
+	for (size_t i = 0; i < k->alarms.n; i++)
+		has &= k->alarms.v[i].stands_for == 1;
+	return has;
+}
+
+static bool may_be_taken(const struct race_proof *k, struct ptx_module *const m[2])
+{
+	struct access_counts counts[2] = {{.visits = 0}};
+
+	for (unsigned i = 0; i < 2; i++)
+		count_kernel(m[i], k->name, &counts[i]);
+	bool may = !counts[0].is_unsure && !counts[1].is_unsure &&
+		   (has_all_alarms(k) ? keeps_alarms(k, counts) : keeps_all(counts));
+	for (unsigned i = 0; i < 2; i++)
+		base_vec_free(&counts[i].list);
 	return may;
 }
 
@@ -167,9 +299,9 @@ static void take_proof(struct race_proofs *r, struct race_proof *k, struct race_
 	*k = *p;
 	k->ms += was.ms;
 	*p = was;
-	base_vec_push(&k->contract, base_strdup(&r->arena, "what runs is the text that nvcc "
-							   "optimises: as it is written it wasn't "
-							   "proven"));
+	base_vec_push(&k->contract,
+		      base_strdup(&r->arena, "as written it isn't proven, but as nvcc "
+					     "optimises it, with the same accesses"));
 }
 
 static bool is_same_side(const struct race_alarm_side *a, const struct race_alarm_side *b)
@@ -213,7 +345,7 @@ static void take(struct race_proofs *r, struct race_proof *k, struct race_proofs
 			continue;
 		if (p->verdict == RACE_VERDICT_TRUE)
 			take_alarms(k, p);
-		else if (p->verdict == RACE_VERDICT_FREE && may_be_taken(k, m[0], m[1]))
+		else if (p->verdict == RACE_VERDICT_FREE && may_be_taken(k, m))
 			take_proof(r, k, p);
 		return;
 	}

@@ -240,8 +240,6 @@ static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
 
 /* ---- alarms ------------------------------------------------------------------------------- */
 
-#define MAX_ALARMS 64
-
 struct race_alarm *prove_alarm_find(struct check *c)
 {
 	for (size_t i = 0; i < c->k->alarms.n; i++) {
@@ -317,7 +315,7 @@ void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 	add_locals(c, &al, 1, c->pair.b, f);
 	if (old)
 		*old = al;
-	else if (c->k->alarms.n < MAX_ALARMS)
+	else if (c->k->alarms.n < RACE_PROOF_ALARMS)
 		base_vec_push(&c->k->alarms, al);
 	else
 		c->is_full = true;

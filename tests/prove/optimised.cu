@@ -41,3 +41,48 @@ __global__ void rows_through_pointer_racy(int *p, int pitch)
 	way f = itself;
 	p[f(blockIdx.x * (pitch / 2) + threadIdx.x)] = threadIdx.x;
 }
+
+// What the optimiser leaves out shares its line with what it keeps: a store to what is never read,
+// a store of what was there, a load that one of two uses doesn't need, and all but the last of a
+// loop's loads.
+__device__ __noinline__ int element(const int *p, int i)
+{
+	return p[i];
+}
+
+__global__ void never_read_racy(int *p, const int *q)
+{
+	__shared__ int s[64];
+	s[q[threadIdx.x]] = 1, p[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+
+__global__ void put_back_racy(int *p, const int *q)
+{
+	__shared__ int s[64];
+	s[threadIdx.x] = 1;
+	__syncthreads();
+	if (q[threadIdx.x] > 3)
+		s[q[threadIdx.x]] = s[q[threadIdx.x]], p[blockIdx.x * blockDim.x + threadIdx.x] = s[threadIdx.x];
+}
+
+__global__ void one_of_two_racy(int *p, const int *q)
+{
+	__shared__ int s[65];
+	s[threadIdx.x] = 1;
+	if (q[threadIdx.x] > 3)
+		s[threadIdx.x] = element(s, threadIdx.x) + element(s, threadIdx.x + 1) * 0;
+}
+
+__global__ void last_of_loop_racy(int *p, const int *q)
+{
+	__shared__ int s[128];
+	int x = 0;
+	s[threadIdx.x] = 1;
+	__syncthreads();
+	if (q[threadIdx.x] > 3) {
+		s[threadIdx.x] = 2;
+		for (int k = 3; k >= 0; k--)
+			x = s[threadIdx.x + 3 * k];
+	}
+	p[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}

@@ -131,6 +131,9 @@ struct race_alarm {
 	const char *reproducer;	 /* a file, or "" */
 };
 
+/* A kernel has at most so many alarms; what is found beyond is left out. */
+#define RACE_PROOF_ALARMS 64
+
 struct race_proof_counts {
 	uint32_t accesses, pairs; /* that may conflict */
 	uint32_t cases;		  /* of pairs: ways to be concurrent */
