@@ -91,6 +91,7 @@ struct check_assumed {
 	unsigned ndisjoint;
 	bool has_others_disjoint, has_slots_disjoint;
 	bool has_counts; /* tickets that are taken in a loop differ */
+	bool has_claims; /* what threads claim nothing else writes to */
 	/* what holds 0 before the launch: counters of blocks, flags, locks; at is NULL: no more */
 	struct check_zero {
 		const struct ev_access *at;
@@ -223,6 +224,11 @@ bool ranks_are_apart(struct check *c);
 /* meet.c: is the counter, to which this atomic operation of the kernel adds, one for all threads of
  * the level, that nothing else writes to? By the contract it doesn't come around. */
 bool meet_has_own_counter(struct check *c, const struct ir_access *mem);
+/* Is the write of a variable of the block's surely in another phase than the atomic operation? */
+bool meet_is_other_phase(const struct check *c, const struct ev_access *x,
+			 const struct ev_access *at);
+/* ... whose phase is one of several, as a loop with barriers is around it? */
+bool meet_is_set_again(const struct check *c, const struct ev_access *at);
 /* rows.c: by strides that parameters give; or what is missing for that, as assumptions. */
 #define ROWS_MAX_NEEDS 24
 struct rows_needs {
@@ -255,6 +261,8 @@ void prove_boxes_say(struct check *c);
 void order_find(struct check *c);
 /* Does one of them order the pair in hand? */
 bool order_is_kept(struct check *c);
+/* In the open query, which threads have places for themselves. */
+void order_hold(struct check *c);
 /* order/products.c: is one of the pair a matrix product, and the other after a wait for it? */
 bool products_are_over(struct check *c, const uint8_t *counters);
 /* What no pair says of bulk copies and mbarriers: a thread's own accesses, inits. After the

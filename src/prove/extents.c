@@ -170,6 +170,8 @@ static const char *why_contract(const struct check *c)
 		return "the proof takes arrays for disjoint whose pointers are in memory";
 	if (c->assumed.has_counts)
 		return "the proof takes for granted that a counter doesn't come around";
+	if (c->assumed.has_claims)
+		return "the proof takes for granted that nothing else writes to what threads claim";
 	if (c->phases[IR_RANK_GRID].is_used)
 		return "it has barriers of the grid";
 	for (uint32_t i = 0; i < c->e->ir->nloops; i++)

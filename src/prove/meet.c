@@ -145,10 +145,8 @@ static void note_meeting(const struct phase_case *way, void *arg)
 	*is_met = true;
 }
 
-/* Is the write of a variable of the block's surely in another phase than the addition, which is in
- * one only? */
-static bool is_other_phase(const struct check *c, const struct ev_access *x,
-			   const struct ev_access *at)
+bool meet_is_other_phase(const struct check *c, const struct ev_access *x,
+			 const struct ev_access *at)
 {
 	const struct phases *p = &c->phases[IR_RANK_CTA];
 	bool is_met = false;
@@ -160,20 +158,26 @@ static bool is_other_phase(const struct check *c, const struct ev_access *x,
 	return !is_met;
 }
 
+bool meet_is_set_again(const struct check *c, const struct ev_access *at)
+{
+	const struct ir *ir = c->e->ir;
+
+	for (uint32_t l = ir->blocks.v[at->block].loop; l != IR_NONE; l = ir->loops[l].parent)
+		if (prove_ev_has_sync(ir, l))
+			return true;
+	return false;
+}
+
 /* Is the counter one for all threads that are asked about? Of a block: and its threads add to it in
  * one phase. */
 static bool is_one_counter(const struct check *c, const struct ev_access *at)
 {
-	const struct ir *ir = c->e->ir;
-
 	if (at->off->has_ctr || at->off->level < (at->is_shared ? EX_CTA : EX_GRID))
 		return false;
 	if (!at->is_shared)
 		return at->root.kind == EV_ROOT_PARAM || at->root.kind == EV_ROOT_OBJECT;
-	for (uint32_t l = ir->blocks.v[at->block].loop; l != IR_NONE; l = ir->loops[l].parent)
-		if (prove_ev_has_sync(ir, l))
-			return false;
-	return at->root.kind == EV_ROOT_OBJECT && c->level.apart <= RACE_LEVEL_BLOCK;
+	return !meet_is_set_again(c, at) && at->root.kind == EV_ROOT_OBJECT &&
+	       c->level.apart <= RACE_LEVEL_BLOCK;
 }
 
 /* Is the counter of an addition written to by nothing else? Gives back its access, or NULL. */
@@ -193,8 +197,8 @@ static const struct ev_access *own_counter(const struct check *c, const struct i
 		if (x == at || !(x->mem->kind & RACE_OP_WRITE))
 			continue;
 		/* the same addition elsewhere: its address is a choice */
-		if (x->mem == at->mem ||
-		    (prove_ev_alias(&x->root, &at->root) != EV_APART && !is_other_phase(c, x, at)))
+		if (x->mem == at->mem || (prove_ev_alias(&x->root, &at->root) != EV_APART &&
+					  !meet_is_other_phase(c, x, at)))
 			return NULL;
 	}
 	return at;
@@ -234,6 +238,7 @@ void prove_meet_hold(struct check *c)
 	if (c->has_lanes && c->level.apart == RACE_LEVEL_WARP)
 		hold_lanes(c);
 	hold_tickets(c);
+	order_hold(c);
 }
 
 /* ---- copies that are under way ------------------------------------------------------------- */

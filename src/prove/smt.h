@@ -71,6 +71,11 @@ void prove_smt_begin(struct smt *s, const struct smt_query *q);
 void prove_smt_assert(struct smt *s, const struct ex *fact, unsigned t);
 /* Where `guard` holds in both threads, v is the same in both, or isn't. */
 void prove_smt_across(struct smt *s, const struct ex *guard, const struct ex *v, bool is_equal);
+/* No two threads have one place (and number; NULL: whatever that is) where theirs hold. */
+struct smt_claim {
+	const struct ex *when, *place, *number;
+};
+void prove_smt_claims(struct smt *s, const struct smt_claim *first, const struct smt_claim *second);
 /* a in thread 0 is b in thread 1, or isn't. */
 void prove_smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool is_equal);
 /* The opposite of a fact: v differs, and both threads come there. */

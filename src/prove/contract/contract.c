@@ -532,6 +532,8 @@ void prove_say_contract(struct check *c)
 				   c->assumed.zero[i].counts ? "counts blocks and " : ""));
 	if (c->assumed.has_counts)
 		say(c, "no atomic counter comes around to a number that it gave before");
+	if (c->assumed.has_claims)
+		say(c, "nothing else writes meanwhile to what threads claim or count");
 	if (c->e->ir->has_pointer_calls)
 		say(c, "calls through pointers lead to functions of this text");
 	prove_boxes_say(c);

@@ -13,6 +13,7 @@ struct order {
 	struct flags *flags;
 	struct sent *sent;
 	struct locks *locks;
+	struct claims *claims;
 	struct named *named;
 	struct paired *paired;
 	struct mbarriers *mbarriers;
@@ -34,6 +35,7 @@ void order_find(struct check *c)
 	o->flags = flags_look(c, &o->links);
 	o->sent = sent_look(c, &o->links);
 	o->locks = locks_look(c);
+	o->claims = claims_look(c);
 }
 
 /* Is it a copy of a group, which only barriers are asked about? */
@@ -58,6 +60,12 @@ bool order_is_kept(struct check *c)
 	       (o->paired && paired_order(c, o->paired)) ||
 	       (o->flags && flags_order(c, o->flags)) || (o->sent && sent_order(c, o->sent)) ||
 	       (o->locks && locks_order(c, o->locks));
+}
+
+void order_hold(struct check *c)
+{
+	if (c->order && c->order->claims && !c->pair.a->is_late && !c->pair.b->is_late)
+		claims_hold(c, c->order->claims);
 }
 
 void order_check_copies(struct check *c)

@@ -395,6 +395,16 @@ void prove_smt_across(struct smt *s, const struct ex *guard, const struct ex *v,
 					is_equal ? eq : Z3_mk_not(s->z, eq)));
 }
 
+void prove_smt_claims(struct smt *s, const struct smt_claim *first, const struct smt_claim *second)
+{
+	Z3_ast all[4] = {truth(s, first->when, 0), truth(s, second->when, 1),
+			 same(s, first->place, 0, second->place, 1)};
+
+	if (first->number)
+		all[3] = same(s, first->number, 0, second->number, 1);
+	prove_smt_hold(s, Z3_mk_not(s->z, Z3_mk_and(s->z, first->number ? 4 : 3, all)));
+}
+
 void prove_smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool is_equal)
 {
 	Z3_ast eq = same(s, a, 0, b, 1);

@@ -1,0 +1,122 @@
+// claims.cu - places that a compare-and-swap, an exchange or a counter gives to one thread.
+#pragma nv_diag_suppress 177,550 // not all kernels use all variables
+#define t threadIdx.x
+#define b blockIdx.x
+#define g (blockIdx.x * blockDim.x + threadIdx.x)
+#define ARGS int *out, int *slot, const int *in
+#define PLACES                                                                                     \
+	int i = in[g] & 63, j = in[g + 256] & 63;                                                  \
+	(void)j;
+
+// Who finds E has the place, if nobody puts E.
+#define CAS(E, PUTS, WON, AT)                                                                      \
+	PLACES int was = atomicCAS(&slot[i], E, PUTS);                                             \
+	if (WON)                                                                                   \
+		out[AT] = t;
+// prove: cas race-free --block-dim=64 --grid-dim=4
+__global__ void cas(ARGS) { CAS(0, g + 1, was == 0, i) }
+// prove: cas_puts_it potential racy --block-dim=64 --grid-dim=4
+__global__ void cas_puts_it(ARGS) { CAS(0, in[g] & 1, was == 0, i) }
+// prove: cas_of_minus_1 race-free --block-dim=64 --grid-dim=4
+__global__ void cas_of_minus_1(ARGS) { CAS(-1, g, was == -1, i) }
+// prove: cas_puts_minus_1 potential racy --block-dim=64 --grid-dim=4
+__global__ void cas_puts_minus_1(ARGS) { CAS(-1, (int)g - 1, was == -1, i) }
+// prove: cas_elsewhere potential racy --block-dim=64 --grid-dim=4
+__global__ void cas_elsewhere(ARGS) { CAS(0, 7, was == 0, j) }
+// prove: cas_or_found potential racy --block-dim=64 --grid-dim=4
+__global__ void cas_or_found(ARGS) { CAS(0, 7, was == 0 || was == 7, i) }
+// prove: cas_lost potential racy --block-dim=64 --grid-dim=4
+__global__ void cas_lost(ARGS) { CAS(0, 7, was != 0, i) }
+// prove: cas_halves potential racy --block-dim=64 --grid-dim=4
+__global__ void cas_halves(ARGS) { CAS(0, 7, was == 0, i / 2) }
+
+// All put one number, so that one finds another; nobody may put a third one.
+#define EXCHANGE(PUTS, ALSO)                                                                       \
+	PLACES if (atomicExch(&slot[i], PUTS) == 0)                                                \
+	{                                                                                          \
+		out[2 * i] = t;                                                                    \
+		out[2 * i + 1] = t;                                                                \
+		ALSO;                                                                              \
+	}
+// prove: exchange race-free --block-dim=64 --grid-dim=4
+__global__ void exchange(ARGS) { EXCHANGE(1, ) }
+// prove: exchange_zero potential racy --block-dim=64 --grid-dim=4
+__global__ void exchange_zero(ARGS) { EXCHANGE(0, ) }
+// prove: exchange_any potential racy --block-dim=64 --grid-dim=4
+__global__ void exchange_any(ARGS) { EXCHANGE(in[g] & 1, ) }
+// prove: exchange_back potential racy --block-dim=64 --grid-dim=4
+__global__ void exchange_back(ARGS) { EXCHANGE(1, atomicExch(&slot[i], 0)) }
+// prove: exchange_other_back potential racy --block-dim=64 --grid-dim=4
+__global__ void exchange_other_back(ARGS) { EXCHANGE(1, slot[j] = 0) }
+// prove: exchange_and_next potential racy --block-dim=64 --grid-dim=4
+__global__ void exchange_and_next(ARGS) { EXCHANGE(1, out[2 * i + 2] = t) }
+// prove: exchange_of_block potential racy --block-dim=64 --grid-dim=4
+__global__ void exchange_of_block(ARGS)
+{
+	PLACES if (atomicExch_block(&slot[i], 1) == 0)
+		out[i] = t;
+}
+
+// A table: the next place is tried until one is free.
+#define TABLE(KEY, WON)                                                                            \
+	int k = KEY;                                                                               \
+	unsigned h = k * 2654435761u >> 26;                                                        \
+	for (;;) {                                                                                 \
+		int was = atomicCAS(&slot[h], 0, k);                                               \
+		if (WON)                                                                           \
+			break;                                                                     \
+		h = (h + 1) & 63;                                                                  \
+	}                                                                                          \
+	out[h] = t;
+// prove: table race-free --block-dim=64 --grid-dim=4
+__global__ void table(ARGS) { TABLE((in[g] & 1023) + 1, was == 0) }
+// prove: table_key_0 potential racy --block-dim=64 --grid-dim=4
+__global__ void table_key_0(ARGS) { TABLE(in[g] & 1023, was == 0) }
+// prove: table_same_key potential racy --block-dim=64 --grid-dim=4
+__global__ void table_same_key(ARGS) { TABLE((in[g] & 1023) + 1, was == 0 || was == k) }
+
+// What the last of some tries says; or any of them.
+#define TRIES(OK, AT)                                                                              \
+	int i, won = 0, n = 0;                                                                     \
+	do {                                                                                       \
+		i = in[g + 256 * n] & 63;                                                          \
+		won OK atomicExch(&slot[i], 1) == 0;                                               \
+	} while (++n < 5);                                                                         \
+	if (won)                                                                                   \
+		out[AT] = t;
+// prove: tries_last race-free --block-dim=64 --grid-dim=4
+__global__ void tries_last(ARGS) { TRIES(=, i) }
+// prove: tries_any potential racy --block-dim=64 --grid-dim=4
+__global__ void tries_any(ARGS) { TRIES(|=, i) }
+// prove: tries_first potential racy --block-dim=64 --grid-dim=4
+__global__ void tries_first(ARGS) { TRIES(=, in[g] & 63) }
+
+// A block's own places, which are free before all claims.
+#define OF_BLOCK(AT, LATER)                                                                        \
+	__shared__ int s[64];                                                                      \
+	s[t] = 0;                                                                                  \
+	__syncthreads();                                                                           \
+	int i = in[g] & 63;                                                                        \
+	if (atomicExch(&s[i], 1) == 0)                                                             \
+		out[AT] = t;                                                                       \
+	LATER;
+// prove: of_block race-free --block-dim=64 --grid-dim=4
+__global__ void of_block(ARGS) { OF_BLOCK(b * 64 + i, ) }
+// prove: of_block_again race-free --block-dim=64 --grid-dim=4
+__global__ void of_block_again(ARGS) { OF_BLOCK(b * 64 + i, __syncthreads(); s[t] = 0) }
+// prove: of_blocks potential racy --block-dim=64 --grid-dim=4
+__global__ void of_blocks(ARGS) { OF_BLOCK(i, ) }
+// prove: of_block_freed potential racy --block-dim=64 --grid-dim=4
+__global__ void of_block_freed(ARGS) { OF_BLOCK(b * 64 + i, if (t == 5) atomicExch(&s[3], 0)) }
+
+// A counter of each cell, and so many places.
+#define CELLS(STEP, SIZE, LIMIT)                                                                   \
+	PLACES unsigned n = atomicAdd(&((unsigned *)slot)[i], STEP);                               \
+	if (n < LIMIT)                                                                             \
+		out[i * SIZE + n] = t;
+// prove: cells race-free --block-dim=64 --grid-dim=4
+__global__ void cells(ARGS) { CELLS(1, 40, 40) }
+// prove: cells_full potential racy --block-dim=64 --grid-dim=4
+__global__ void cells_full(ARGS) { CELLS(1, 40, 41) }
+// prove: cells_even potential racy --block-dim=64 --grid-dim=4
+__global__ void cells_even(ARGS) { CELLS(in[g], 40, 40) }
