@@ -274,14 +274,19 @@ void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 				.stands_for = 1,
 				.is_exited = f->is_exited};
 	struct race_alarm *old = prove_alarm_find(c);
+	bool has_equal_values = benign_would_be(c);
 
-	c->level.is_done |= f->is_true && !f->is_benign;
+	/* whether all cases are of equal values is to be known */
+	c->level.is_done |= f->is_true && !f->is_benign && !has_equal_values;
+	if (old)
+		old->has_equal_values &= has_equal_values;
 	if (old && !old->is_benign && (old->is_true || !f->is_true || f->is_benign))
 		return;
 	if (old && old->is_benign && f->is_benign)
 		return;
 	al.level = c->level.apart;
 	al.is_benign = f->is_benign;
+	al.has_equal_values = has_equal_values;
 	al.object = prove_alarm_object(c, c->pair.a);
 	al.reason = f->reason ? f->reason : "";
 	al.order = f->is_true ? "" : order_of(c, f->met);

@@ -59,16 +59,34 @@ static const struct ex *settled(struct check *c, const struct ex *all, const str
 	return prove_ex_replace(c->pool, all, v, f);
 }
 
+/* Two stores of as many bytes, whose values are known as expressions. */
+static bool are_stores(const struct ev_access *a, const struct ev_access *b)
+{
+	return a->mem->kind == RACE_OP_WRITE && b->mem->kind == RACE_OP_WRITE && a->value &&
+	       b->value && a->mem->bytes == b->mem->bytes && a->value->w == b->value->w;
+}
+
+/* One value for all threads in question, without looking further than its expression. */
+static bool is_one_value(const struct check *c, const struct ex *v)
+{
+	return v->level >= (c->level.apart > RACE_LEVEL_BLOCK ? EX_GRID : EX_CTA) && !v->has_ctr;
+}
+
+bool benign_would_be(const struct check *c)
+{
+	const struct ev_access *a = c->pair.a, *b = c->pair.b;
+
+	return !c->o->is_same_value && !c->pair.is_forced && are_stores(a, b) &&
+	       a->value == b->value && is_one_value(c, a->value);
+}
+
 bool benign_is_same(struct check *c, benign_ask *ask, const void *arg)
 {
 	const struct ev_access *was[2] = {c->pair.a, c->pair.b};
 	struct ev_access now[2] = {*c->pair.a, *c->pair.b};
 	bool is_same;
 
-	if (!c->o->is_same_value || c->pair.is_forced || c->pair.a->mem->kind != RACE_OP_WRITE ||
-	    c->pair.b->mem->kind != RACE_OP_WRITE || !c->pair.a->value || !c->pair.b->value ||
-	    c->pair.a->mem->bytes != c->pair.b->mem->bytes ||
-	    c->pair.a->value->w != c->pair.b->value->w)
+	if (!c->o->is_same_value || c->pair.is_forced || !are_stores(c->pair.a, c->pair.b))
 		return false;
 	if (ask(c, arg))
 		return true;

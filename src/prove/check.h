@@ -297,6 +297,8 @@ void prove_write_protocol(struct check *c);
 /* benign.c: are both stores of the same bytes, with values that are proven equal? */
 typedef bool benign_ask(struct check *c, const void *arg);
 bool benign_is_same(struct check *c, benign_ask *ask, const void *arg);
+/* Would that option excuse them, as one value for all threads shows at once? */
+bool benign_would_be(const struct check *c);
 /* Which loads may see a value that is written in their phase? Before the pairs are asked about. */
 void benign_find_unstable(struct check *c);
 

@@ -540,7 +540,7 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 		c->level.is_partial = false;
 	}
 	struct race_alarm *old = c->trial.is_on ? NULL : prove_alarm_find(c);
-	if (old && old->is_true && !old->is_benign) {
+	if (old && old->is_true && !old->is_benign && !old->has_equal_values) {
 		c->pair.has_failed = true;
 		return;
 	}

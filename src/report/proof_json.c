@@ -151,6 +151,8 @@ static void alarm_class_put(struct base_json *o, const char *key, const void *s)
 static const struct rep_key alarm_keys[] = {
 	KEY("true", BOOL, is_true, "a true alarm; else a potential one"),
 	KEY("benign", BOOL, is_benign, "both store the same value (`--benign=same-value`)"),
+	KEY("equal_values", BOOL, has_equal_values,
+	    "stores of one value for all threads, which that option would excuse"),
 	KEY("level", NAME, level,
 	    "how far apart the two threads are at most (`thread`: one thread does both)",
 	    NAMES(level_names)),

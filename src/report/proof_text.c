@@ -28,7 +28,7 @@ static const char *const level_words[] = {[RACE_LEVEL_THREAD] = "one thread",
 
 static const char *access_name(const struct race_alarm_side *s)
 {
-	return s->kind == RACE_OP_READ ? "reads" : s->kind == RACE_OP_WRITE ? "writes" : "updates";
+	return s->kind == RACE_OP_READ ? "read" : s->kind == RACE_OP_WRITE ? "write" : "update";
 }
 
 static void print_place(struct base_buf *out, const char *file, uint32_t line, uint32_t ptx_line)
@@ -39,19 +39,30 @@ static void print_place(struct base_buf *out, const char *file, uint32_t line, u
 		base_buf_printf(out, "PTX line %u", ptx_line);
 }
 
+/* who: "A" or "B", or of one access that both threads make "A, B" */
 static void print_side(struct base_buf *out, const struct rep_options *opt,
-		       const struct race_alarm *a, unsigned i)
+		       const struct race_alarm_side *s, const char *who)
 {
-	const struct race_alarm_side *s = &a->side[i];
-
-	base_buf_printf(out, "    %c  %s %u byte%s at ", 'A' + (int)i, access_name(s), s->bytes,
-			s->bytes == 1 ? "" : "s");
+	base_buf_printf(out, "    %s  %s%s %u byte%s at ", who, access_name(s), who[1] ? "" : "s",
+			s->bytes, s->bytes == 1 ? "" : "s");
 	print_place(out, s->file, s->line, s->ptx_line);
 	if (*s->index)
 		base_buf_printf(out, ", byte %s", s->index);
 	base_buf_puts(out, "\n");
 	rep_source(out, opt, s->file, s->line, s->col, REP_SOURCE_AROUND, "    ");
 	base_buf_printf(out, "       %s\n", s->text);
+}
+
+static void print_sides(struct base_buf *out, const struct rep_options *opt,
+			const struct race_alarm *a)
+{
+	const struct race_alarm_side *s = a->side;
+	bool is_one = s[0].ptx_line && s[0].ptx_line == s[1].ptx_line &&
+		      !strcmp(s[0].text, s[1].text) && !strcmp(s[0].index, s[1].index);
+
+	print_side(out, opt, &s[0], is_one ? "A, B" : "A");
+	if (!is_one)
+		print_side(out, opt, &s[1], "B");
 }
 
 static const char *value_text(const struct race_alarm_var *v, unsigned side, char *to, size_t n)
@@ -198,6 +209,11 @@ static void print_report(struct base_buf *out, const struct race_alarm *a)
 		base_buf_printf(out, "    what may order them: %s\n", a->order);
 }
 
+static const char *surety(const struct race_alarm *a, bool is_true)
+{
+	return a->is_benign ? "excused" : is_true ? "true" : "potential";
+}
+
 static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 			const struct race_alarm *a, const struct race_proof *k)
 {
@@ -206,13 +222,9 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 		[RACE_FILLED_CONTENTS] = ", memory as above and zeros elsewhere",
 		[RACE_FILLED_MIXED] = ", with mixed numbers in its arrays (see docs/prove.md)"};
 
-	base_buf_printf(out, "  %s %s on %s, %s\n",
-			a->is_benign ? "excused"
-			: a->is_true ? "true"
-				     : "potential",
-			rep_alarm_title(a->cls), a->object, level_words[a->level]);
-	print_side(out, opt, a, 0);
-	print_side(out, opt, a, 1);
+	base_buf_printf(out, "  %s %s on %s, %s\n", surety(a, a->is_true), rep_alarm_title(a->cls),
+			a->object, level_words[a->level]);
+	print_sides(out, opt, a);
 	if (a->cls == RACE_CLASS_LOCKSTEP)
 		base_buf_printf(out,
 				"    needs lockstep: %u %s only as long as the lanes of a warp "
@@ -247,14 +259,19 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 		base_buf_printf(out, "    reproducer: %s\n", a->reproducer);
 }
 
-/* Alarms of one pair of source lines are one to the reader: of other levels, instructions that an
- * unrolled loop repeats, and either order of the two sides. */
+/* Alarms on one array mostly have one cause, and are one block to the reader. */
+static bool are_of_one_array(const struct race_alarm *a, const struct race_alarm *b)
+{
+	return a->cls == b->cls && a->is_benign == b->is_benign && !strcmp(a->object, b->object);
+}
+
+/* Those of one pair of source lines are one anyhow: of other levels, instructions that an unrolled
+ * loop repeats, and either order of the two sides. */
 static bool are_of_one_pair(const struct race_alarm *a, const struct race_alarm *b)
 {
 	bool is_same = false;
 
-	if (a->cls != b->cls || a->is_benign != b->is_benign || !a->side[0].line ||
-	    !a->side[1].line)
+	if (!are_of_one_array(a, b) || !a->side[0].line || !a->side[1].line)
 		return false;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct race_alarm_side *x = &b->side[i], *y = &b->side[!i];
@@ -271,60 +288,118 @@ static unsigned worth(const struct race_alarm *a)
 	       (RACE_LEVEL_GRID - a->level);
 }
 
-/* The alarm of i's pair of lines that is printed; *n: how many there are. */
-static size_t chosen_of(const struct race_proof *k, size_t i, size_t *n)
+/* Is none of the alarms before k->alarms.v[i] of its array, or pair? */
+static bool is_first(const struct race_proof *k, size_t i,
+		     bool (*fn)(const struct race_alarm *, const struct race_alarm *))
 {
-	size_t best = i;
+	for (size_t x = 0; x < i; x++)
+		if (fn(&k->alarms.v[i], &k->alarms.v[x]))
+			return false;
+	return true;
+}
 
-	*n = 0;
-	for (size_t x = 0; x < k->alarms.n; x++) {
-		if (x != i && !are_of_one_pair(&k->alarms.v[i], &k->alarms.v[x]))
-			continue;
-		++*n;
-		if (worth(&k->alarms.v[x]) > worth(&k->alarms.v[best]) ||
-		    (worth(&k->alarms.v[x]) == worth(&k->alarms.v[best]) && x < best))
-			best = x;
-	}
+/* The alarm of an array that is printed. */
+static const struct race_alarm *chosen_of(const struct race_proof *k, const struct race_alarm *a)
+{
+	const struct race_alarm *best = a;
+
+	for (size_t x = 0; x < k->alarms.n; x++)
+		if (are_of_one_array(a, &k->alarms.v[x]) && worth(&k->alarms.v[x]) > worth(best))
+			best = &k->alarms.v[x];
 	return best;
 }
 
 /* "and 3 more alarms of these lines: lanes of one warp, threads of different blocks". */
-static void print_more(struct base_buf *out, const struct race_proof *k, size_t chosen, size_t n)
+static void print_more(struct base_buf *out, const struct race_proof *k, const struct race_alarm *a)
 {
-	const struct race_alarm *a = &k->alarms.v[chosen];
+	size_t n = 0;
 
-	base_buf_printf(out, "    and %zu more alarm%s of these lines:", n - 1, n == 2 ? "" : "s");
+	for (size_t x = 0; x < k->alarms.n; x++)
+		n += &k->alarms.v[x] != a && are_of_one_pair(a, &k->alarms.v[x]);
+	if (!n)
+		return;
+	base_buf_printf(out, "    and %zu more alarm%s of these lines:", n, n == 1 ? "" : "s");
 	for (unsigned l = 0, next = 0; l <= RACE_LEVEL_GRID; l++) {
 		bool is_true = false, is_there = false;
 		for (size_t x = 0; x < k->alarms.n; x++) {
 			const struct race_alarm *b = &k->alarms.v[x];
-			if (x == chosen || b->level != l || !are_of_one_pair(a, b))
+			if (b == a || b->level != l || !are_of_one_pair(a, b))
 				continue;
 			is_there = true;
 			is_true |= b->is_true;
 		}
 		if (is_there)
 			base_buf_printf(out, "%s %s (%s)", next++ ? "," : "", level_words[l],
-					a->is_benign ? "excused"
-					: is_true    ? "true"
-						     : "potential");
+					surety(a, is_true));
 	}
 	base_buf_puts(out, "\n");
+}
+
+/* A line's number, with its file where that isn't the shown alarm's. */
+static void print_line(struct base_buf *out, const struct race_alarm_side *s, const char *file)
+{
+	const char *slash = strrchr(s->file, '/');
+
+	if (!s->line)
+		base_buf_printf(out, "PTX line %u", s->ptx_line);
+	else if (strcmp(s->file, file) != 0)
+		base_buf_printf(out, "%s:%u", slash ? slash + 1 : s->file, s->line);
+	else
+		base_buf_printf(out, "%u", s->line);
+}
+
+#define MAX_SHOWN 40 /* pairs of lines: more of them say nothing new */
+
+/* The other pairs of lines of an array: first those with a true alarm. */
+static void print_pairs(struct base_buf *out, const struct race_proof *k,
+			const struct race_alarm *shown)
+{
+	size_t n = 0, nshown = 0;
+
+	for (unsigned potential = 0; potential < 2; potential++) {
+		for (size_t i = 0; i < k->alarms.n; i++) {
+			const struct race_alarm *a = &k->alarms.v[i];
+			bool is_true = a->is_true;
+			if (!are_of_one_array(shown, a) || a == shown ||
+			    are_of_one_pair(shown, a) || !is_first(k, i, are_of_one_pair))
+				continue;
+			for (size_t x = i + 1; x < k->alarms.n; x++)
+				is_true |= k->alarms.v[x].is_true &&
+					   are_of_one_pair(a, &k->alarms.v[x]);
+			if (is_true == potential || n++ >= MAX_SHOWN)
+				continue;
+			const char *lead = nshown % 8 ? ", " : ",\n      ";
+			base_buf_puts(out,
+				      nshown++ ? lead : "    and on this array at lines\n      ");
+			print_line(out, &a->side[0], shown->side[0].file);
+			base_buf_puts(out, " and ");
+			print_line(out, &a->side[1], shown->side[0].file);
+			base_buf_printf(out, " (%s)", surety(a, is_true));
+		}
+	}
+	if (n > nshown)
+		base_buf_printf(out, ",\n      and %zu more pairs (--format=json has all)",
+				n - nshown);
+	base_buf_puts(out, n ? "\n" : "");
 }
 
 static void print_alarms(struct base_buf *out, const struct rep_options *opt,
 			 const struct race_proof *k)
 {
 	for (size_t i = 0; i < k->alarms.n; i++) {
-		size_t n, best = chosen_of(k, i, &n);
-		bool is_new = true;
-		for (size_t x = 0; x < i && is_new && n > 1; x++)
-			is_new = !are_of_one_pair(&k->alarms.v[i], &k->alarms.v[x]);
-		if (!is_new)
+		if (!is_first(k, i, are_of_one_array))
 			continue;
-		print_alarm(out, opt, &k->alarms.v[best], k);
-		if (n > 1)
-			print_more(out, k, best, n);
+		const struct race_alarm *a = chosen_of(k, &k->alarms.v[i]);
+		bool is_equal = !a->is_benign;
+		for (size_t x = i; x < k->alarms.n; x++)
+			is_equal &= !are_of_one_array(a, &k->alarms.v[x]) ||
+				    k->alarms.v[x].has_equal_values;
+		print_alarm(out, opt, a, k);
+		print_more(out, k, a);
+		print_pairs(out, k, a);
+		if (is_equal)
+			base_buf_puts(out, "    all stores are of equal values: "
+					   "--benign=same-value excuses them\n");
 	}
 }
 
@@ -418,11 +493,35 @@ static void print_problems(struct base_buf *out, const struct race_proof *k)
 	}
 }
 
+/* How it was decided; what didn't occur isn't named. */
+static void print_counts(struct base_buf *out, const struct race_proof *k)
+{
+	const struct race_proof_counts *c = &k->counts;
+	const struct {
+		uint32_t n;
+		const char *what;
+	} parts[] = {{c->quick, "decided without the solver"},
+		     {c->by_trying, "by trying"},
+		     {c->by_integers, "by integers"},
+		     {c->by_bits, "by bit-vectors"},
+		     {c->gave_up, "not answered"},
+		     {c->queries, "queries"},
+		     {c->recalled, "of them known from before"},
+		     {c->replays, "replays"},
+		     {c->failed_replays, "of them failed"}};
+
+	base_buf_printf(out, "  %u accesses, %u pairs in %u cases", c->accesses, c->pairs,
+			c->cases);
+	for (size_t i = 0; i < BASE_COUNTOF(parts); i++)
+		if (parts[i].n)
+			base_buf_printf(out, ", %u %s", parts[i].n, parts[i].what);
+	base_buf_printf(out, "; %" PRIu64 " ms%s\n", k->ms,
+			k->is_cached ? " (from the cache)" : "");
+}
+
 static void print_kernel(struct base_buf *out, const struct rep_options *opt,
 			 const struct race_proof *k)
 {
-	const struct race_proof_counts *c = &k->counts;
-
 	base_buf_printf(out, "%s: %s\n", k->name_shown,
 			k->verdict == RACE_VERDICT_SINGLE && k->single == RACE_SINGLE_THREAD
 				? "race-free for one thread only"
@@ -437,15 +536,7 @@ static void print_kernel(struct base_buf *out, const struct rep_options *opt,
 				i + 1 == k->contract.n ? "\n" : "");
 	for (size_t i = 0; i < k->protocol.n; i++)
 		base_buf_printf(out, "  %s%s\n", i ? "  " : "protocol:\n    ", k->protocol.v[i]);
-	base_buf_printf(out,
-			"  %u accesses, %u pairs in %u cases, %u decided without the solver, %u by "
-			"trying; %u queries: %u by integers, %u by bit-vectors, %u not answered, "
-			"%u known from before; "
-			"%u replays, "
-			"%u failed; %" PRIu64 " ms%s\n",
-			c->accesses, c->pairs, c->cases, c->quick, c->by_trying, c->queries,
-			c->by_integers, c->by_bits, c->gave_up, c->recalled, c->replays,
-			c->failed_replays, k->ms, k->is_cached ? " (from the cache)" : "");
+	print_counts(out, k);
 }
 
 /* Of the kernels that were analysed, in percent: "12.5%". */

@@ -109,9 +109,10 @@ enum race_confirmed { RACE_NOT_TRIED, RACE_CONFIRMED, RACE_NOT_CONFIRMED };
 
 struct race_alarm {
 	bool is_true;
-	bool is_benign;	     /* both store the same value: excused by --benign=same-value */
-	enum race_class cls; /* RACE, VOLATILE, READ_ONLY or LOCKSTEP */
-	uint32_t stands_for; /* pairs of accesses: several of LOCKSTEP are one */
+	bool is_benign;	       /* both store the same value: excused by --benign=same-value */
+	bool has_equal_values; /* it would be, as far as the stores show by themselves */
+	enum race_class cls;   /* RACE, VOLATILE, READ_ONLY or LOCKSTEP */
+	uint32_t stands_for;   /* pairs of accesses: several of LOCKSTEP are one */
 	enum race_level level;
 	bool is_exited; /* one thread has ended; no later barrier orders its accesses */
 	bool has_launch;
