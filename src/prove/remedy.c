@@ -217,8 +217,10 @@ bool remedy_try(struct finder *f, const char *text)
 	if (!remedy_may_try(f) || !is_new(c, text) || prove_assume_read(&c->names, c->e, text, &as))
 		return f->has_all;
 	uint32_t gone = count_gone(f, &as, false);
-	bool is_all = gone == f->pairs.n && is_enough(f, text);
-	if (gone && (is_all || c->k->remedies.n < MAX_REMEDIES)) {
+	bool is_all = gone == f->pairs.n && is_enough(f, text), is_more = true;
+	for (size_t i = 0; i < c->k->remedies.n; i++)
+		is_more &= gone > c->k->remedies.v[i].alarms;
+	if (gone && (is_all || (is_more && c->k->remedies.n < MAX_REMEDIES))) {
 		struct race_remedy r = {.assume = text, .alarms = gone, .is_all = is_all};
 		r.seen = remedy_is_seen(c, &as);
 		base_vec_push(&c->k->remedies, r);
