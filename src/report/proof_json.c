@@ -246,6 +246,11 @@ static bool has_others(const void *s)
 	return k->launches.n && k->others;
 }
 
+static void has_remedy_put(struct base_json *o, const char *key, const void *s)
+{
+	base_json_bool(o, key, race_proof_has_remedy(s));
+}
+
 static void proof_class_put(struct base_json *o, const char *key, const void *s)
 {
 	base_json_text(o, key, race_proof_class(s));
@@ -264,6 +269,8 @@ static const struct rep_key proven_keys[] = {
 	     problem),
 	LIST("contract", contract, "what was assumed", contract),
 	LIST("remedies", remedies, "assumptions that would help", remedy),
+	MADE("proven_with_remedy", "{\"type\": \"boolean\"}", "one of them takes all alarms away",
+	     .put = has_remedy_put),
 	KEY("protocol", TEXTS, protocol.v, "lines, with `--protocol`", REP_COUNT(protocol.n),
 	    IF_SET),
 	LIST("launches", launches, "with `--run`, `--launches`: each shape", proof_launch, IF_SET),

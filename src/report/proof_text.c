@@ -558,12 +558,14 @@ static void print_tables(struct base_buf *out, const struct race_proofs *r)
 {
 	static const char *const classes[] = {"CIDI", "CIDD", "CDDI", "CDDD"};
 	size_t n[RACE_VERDICT_COUNT] = {0}, timeout = 0, crash = 0, right = 0, maybe = 0, total = 0;
+	size_t helped = 0;
 	size_t by_class[BASE_COUNTOF(classes)] = {0};
 
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_proof *k = &r->kernels.v[i];
 		bool is_bad = k->verdict == RACE_VERDICT_UNPROVEN;
 		n[k->verdict]++;
+		helped += race_proof_has_remedy(k);
 		timeout += is_bad && has_cause(k, RACE_CAUSE_TIMEOUT);
 		crash += is_bad && has_cause(k, RACE_CAUSE_CRASH);
 		for (size_t a = 0; a < k->alarms.n; a++) {
@@ -575,10 +577,11 @@ static void print_tables(struct base_buf *out, const struct race_proofs *r)
 		total += k->has_class;
 	}
 	size_t analysed = r->kernels.n - n[RACE_VERDICT_UNPROVEN] - n[RACE_VERDICT_VACUOUS];
-	base_buf_printf(out, "%6s %6s %6s %9s %7s %5s | %6s %9s\n%6zu %6zu %6zu ", "DRF", "P-racy",
-			"T-racy", "coverage", "timeout", "crash", "true", "potential",
+	base_buf_printf(out, "%6s %6s %6s %6s %9s %7s %5s | %6s %9s\n%6zu %6zu %6zu %6zu ", "DRF",
+			"P-racy", "T-racy", "remedy", "coverage", "timeout", "crash", "true",
+			"potential",
 			n[RACE_VERDICT_FREE] + n[RACE_VERDICT_SINGLE] + n[RACE_VERDICT_BENIGN],
-			n[RACE_VERDICT_POTENTIAL], n[RACE_VERDICT_TRUE]);
+			n[RACE_VERDICT_POTENTIAL], n[RACE_VERDICT_TRUE], helped);
 	base_buf_printf(out, "%8.1f%% %7zu %5zu | %6zu %9zu\n",
 			r->kernels.n ? 100.0 * (double)analysed / (double)r->kernels.n : 0.0,
 			timeout, crash, right, maybe);
@@ -592,9 +595,10 @@ static void print_tables(struct base_buf *out, const struct race_proofs *r)
 void rep_proof_text(const struct race_proofs *r, const struct rep_options *opt,
 		    struct base_buf *out)
 {
-	size_t n[RACE_VERDICT_COUNT] = {0};
+	size_t n[RACE_VERDICT_COUNT] = {0}, helped = 0;
 
 	for (size_t i = 0; i < r->kernels.n; i++) {
+		helped += race_proof_has_remedy(&r->kernels.v[i]);
 		print_kernel(out, opt, &r->kernels.v[i]);
 		n[r->kernels.v[i].verdict]++;
 	}
@@ -608,6 +612,8 @@ void rep_proof_text(const struct race_proofs *r, const struct rep_options *opt,
 		base_buf_printf(out, ", %zu for one thread or block only", n[RACE_VERDICT_SINGLE]);
 	if (n[RACE_VERDICT_BENIGN])
 		base_buf_printf(out, ", %zu up to equal values", n[RACE_VERDICT_BENIGN]);
+	if (helped)
+		base_buf_printf(out, "; %zu proven with an assumption that was found", helped);
 	base_buf_puts(out, "\n");
 	if (r->kernels.n > 1)
 		print_tables(out, r);

@@ -483,7 +483,7 @@ expect 12 'potential alarms only' --kernel='through_pointer(' --no-remedies "$di
 
 # the tables over several kernels
 # shellcheck disable=SC2086
-expect 10 '^ *DRF P-racy T-racy  coverage timeout crash' $one --no-remedies "$tree/index.ptx"
+expect 10 '^ *DRF P-racy T-racy remedy  coverage timeout crash' $one --no-remedies "$tree/index.ptx"
 # shellcheck disable=SC2086
 expect 10 '^CIDI [0-9.]*%, CIDD [0-9.]*%, CDDI [0-9.]*%, CDDD [0-9.]*% of 7' $one --no-remedies "$tree/index.ptx"
 exit $failed

@@ -47,6 +47,14 @@ const char *race_proof_class(const struct race_proof *k)
 	return k->has_class ? class_names[2 * k->is_approx_path + k->is_approx_index] : "";
 }
 
+bool race_proof_has_remedy(const struct race_proof *k)
+{
+	for (size_t i = 0; i < k->remedies.n; i++)
+		if (k->remedies.v[i].is_all)
+			return true;
+	return false;
+}
+
 int race_proof_exit_code(const struct race_proofs *r)
 {
 	static const int codes[] = {

@@ -222,6 +222,8 @@ const char *race_level_name(enum race_level l);	    /* "warp", "block", ... */
 const char *race_alarm_class(const struct race_alarm *a);
 /* The same of a whole kernel (the paper's table 4); "" when it was not analysed. */
 const char *race_proof_class(const struct race_proof *k);
+/* Is it proven with an assumption that was found? */
+bool race_proof_has_remedy(const struct race_proof *k);
 /* The exit code for the results: 10 before 11 before 12 before 13 before 14 before 0. */
 int race_proof_exit_code(const struct race_proofs *r);
 void race_proof_free(struct race_proof *k);
