@@ -7,8 +7,9 @@ The three kernels of speed.cu and the sixteen of bench/overhead (size small), wh
 DIR. Sizes are chosen first, for many programs at once, then each is measured with nothing beside
 it: launched so often, or made so large, that its launches take one thread at least that many
 seconds. For one thread and for N, the least of the runs in turn, it prints seconds of the launches
-and of the whole process, which has a start of 0.05 s and the program's own work, too. What it
-prints must be the same. No program is left out: those that one thread executes (bfs: its atomics'
+and of the whole process, which has a start of 0.05 s and the program's own work, too, and the
+processor seconds that this took: more with N is work that one thread doesn't have, or memory that
+is waited for. What it prints must be the same. No program is left out: those that one thread executes (bfs: its atomics'
 results are used) count in the means.
 """
 import argparse
@@ -16,6 +17,7 @@ import concurrent.futures
 import math
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -47,15 +49,19 @@ def command(args, name, size):
 
 
 def run(args, mode, name, size, threads):
-    """Seconds of the launches and of the process, and what it printed."""
-    start = time.monotonic()
+    """Seconds of the launches, of the process and of processors, and what it printed. Of processors
+    it is right while nothing else is run."""
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     p = subprocess.run([args.collider, "run", "--device=cpu", "--seed=1", "--repeats=run",
                         f"--detector={'none' if mode == 'plain' else mode}",
                         f"--threads={threads}", "--log-file=/dev/null", "--",
                         *command(args, name, size)],
                        capture_output=True, text=True, check=False)
     took = time.monotonic() - start
-    return float(re.search(r"^launches \S+ s ([0-9.]+)$", p.stderr, re.M)[1]), took, p.stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    launches = re.search(r"^launches \S+ s ([0-9.]+)$", p.stderr, re.M)
+    return (float(launches[1]), took,
+            after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, p.stdout)
 
 
 def larger(args, name, size, took):
@@ -75,16 +81,17 @@ def choose_size(args, mode, name):
 def measure(args, mode, name, size):
     while (one := run(args, mode, name, size, 1))[0] < args.seconds:
         size = larger(args, name, size, one[0])
-    best, said = {1: one[:2]}, {one[2]}
+    best, said = {1: one[:3]}, {one[3]}
     for i in range(args.runs):
         for threads in (1, args.threads) if i else (args.threads,):
             *took, out = run(args, mode, name, size, threads)
             best[threads] = [min(a, b) for a, b in zip(took, best.get(threads, took))]
             said.add(out)
-    times = [a / b for a, b in zip(best[1], best[args.threads])]
+    times = [best[1][i] / best[args.threads][i] for i in range(2)]
     print(f"{mode:6} {name:14} {size:9} "
           + " ".join(f"{best[1][i]:8.3f} {best[args.threads][i]:8.3f} {times[i]:6.2f}"
                      for i in range(2))
+          + f" {best[1][2]:8.3f} {best[args.threads][2]:8.3f}"
           + ("" if len(said) == 1 else "  OTHER OUTPUT"), flush=True)
     return times
 
@@ -106,8 +113,9 @@ def main():
     all_ = [(mode, n) for mode in modes for n in names]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         sizes = dict(zip(all_, pool.map(lambda x: choose_size(args, *x), all_)))
-    print(f"{'':31} {'launches':24} process\n{'mode':6} {'program':14} {'size':>9} "
-          + f"{'1':>8} {args.threads:8} {'times':>6} " * 2)
+    print(f"{'':31} {'launches':24} {'process':24} processors\n"
+          + f"{'mode':6} {'program':14} {'size':>9} " + f"{'1':>8} {args.threads:8} {'times':>6} " * 2
+          + f"{'1':>8} {args.threads:8}")
     for mode in modes:
         times = [measure(args, mode, n, sizes[mode, n]) for n in names]
         means = [math.exp(sum(map(math.log, t)) / len(t)) for t in zip(*times)]
