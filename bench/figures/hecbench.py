@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # hecbench.py - what checking costs programs of HeCBench on a GPU: kernel times and whole processes.
 #
-#   hecbench.py [-n PROGRAMS] [-s SEED] [-t SECONDS] [-T SECONDS] [-j JOBS] [-o FILE.csv]
-#               HECBENCH COLLIDER [OPTION...]
+#   hecbench.py [-n PROGRAMS] [-s SEED] [-t SECONDS] [-T SECONDS] [-w SECONDS] [-j JOBS] [-a]
+#               [-o FILE.csv] HECBENCH COLLIDER [OPTION...]
 #
 # HECBENCH is a checkout of zjin-lcf/HeCBench. Its CUDA programs that need no library beyond the
 # runtime are drawn by chance (SEED) and built as they are (nvcc -lineinfo, sm_90) by JOBS at once.
 # Then each runs alone: natively, and if it ends well within SECONDS (4), under `collider run
-# OPTION...` once to fill the cache of checked code, once with the judge off and once with it on,
-# until there are PROGRAMS (60) or the time in all (-T) is over. All but the first of the checked runs
-# are under CUPTI (kernel_times.c), whose records make the kernels' time: of 23 programs (2026-11-28)
-# the processes' ratio is 1.16 with it and 1.18 without. A row of FILE.csv each run, a line each
-# program, and geometric means at the end.
+# OPTION...` in each of the ways below, until there are PROGRAMS (60) or the time in all (-T) is
+# over. The cache is empty at the start; after a run that fills it proofs have up to SECONDS (-w,
+# 60) to end. With -a hirace,iguard and racecheck run as well, each up to 20 s. All are under CUPTI
+# (kernel_times.c) but racecheck, whose kernels have no records; of 23 programs (2026-11-28) the
+# processes' ratio was 1.16 with it and 1.18 without. A row of FILE.csv each run, of FILE.csv.kernels
+# each kernel (nanoseconds, launches, the first's, the name), a line each program, and geometric
+# means at the end.
 import argparse
 import csv
 import math
@@ -28,7 +30,14 @@ LIBRARIES = re.compile(
     r'-l(cublas|cufft|cusparse|cusolver|curand|cudnn|nccl|mpi|nvjpeg|npp|nvrtc|cuda\b|gomp|boost|gsl'
     r'|z\b|omp|tbb|nvshmem|cutensor|GL)|mpicc|mpicxx|nvc\+\+|\.\./data|wget|openmp|-rdc', re.I)
 HERE = os.path.dirname(os.path.abspath(__file__))
-RUNS = [('off', 'off'), ('on', 'auto')]  # the way's name, and the judge
+# Each way's name and the options of `collider run`.
+OFF = ['--judge=off']
+BOTH = ['--judge=off', '--detector=hirace,iguard']
+WAYS = [('first', OFF), ('second', OFF), ('judge', ['--judge=auto'])]
+ALL_WAYS = [('both fills', BOTH), ('both', BOTH), ('none fills', BOTH + ['--prune=none']),
+            ('none', BOTH + ['--prune=none']), ('racecheck', 'racecheck')]
+ALL_LIMIT = 20  # seconds
+LATER = 'collider-later-'  # sockets of those who prove after a load (toolchain/later.c)
 
 
 def candidates(src):
@@ -63,52 +72,78 @@ def build(folder):
     return lines[0] if lines and os.path.exists(os.path.join(folder, 'main')) else None
 
 
+def prove_on():
+    """Does a process of this user still prove what was loaded?"""
+    with open('/proc/net/unix') as sockets:
+        return f'@{LATER}{os.getuid()}-' in sockets.read()
+
+
 class Bench:
     def __init__(self, args, work):
         self.args, self.work, self.preload = args, work, build_preload(work)
         self.end = time.time() + args.in_all
+        os.environ['XDG_CACHE_HOME'] = os.path.join(work, 'cache')
 
-    def under(self, folder, judge):
-        """What stands in front of the program, and the file of its report."""
-        if judge is None:
-            return [], None
-        report = os.path.join(self.work, os.path.basename(folder) + '.txt')
-        return [os.path.abspath(self.args.collider), 'run', '--device=gpu', f'--log-file={report}',
-                f'--judge={judge}', *self.args.option, '--'], report
+    def front(self, tool, report):
+        """What stands in front of the program: nothing, racecheck, or `collider run` with options."""
+        if tool is None:
+            return []
+        if tool == 'racecheck':
+            return ['compute-sanitizer', '--tool=racecheck', f'--log-file={report}']
+        return [os.path.abspath(self.args.collider), 'run', '--device=gpu', f'--log-file={report}', *tool,
+                *self.args.option, '--']
 
-    def run(self, folder, line, judge, cupti, limit):
+    def read_sums(self, row, path):
+        """The kernels' times into the row; a row for each kernel."""
+        lines = open(path, errors='replace').read().splitlines()
+        row['kernels_ms'], row['launches'] = (int(x) for x in lines[0].split())
+        row['kernels_ms'] /= 1e6
+        for line in lines[1:]:
+            self.kernels.writerow([row['program'], row['way'], *line.split(' ', 3)])
+
+    def run(self, folder, line, way, tool, limit):
         """One run, as a row of the table."""
-        front, report = self.under(folder, judge)
-        sums = os.path.join(self.work, os.path.basename(folder))
+        row = {'program': os.path.basename(folder)[:-5], 'way': way}
+        report, sums = (os.path.join(self.work, row['program'] + end) for end in ('.txt', '.sums'))
         inner = f'exec {line}'
-        if cupti:
+        if tool != 'racecheck':
             inner = f'LD_PRELOAD={self.preload}${{LD_PRELOAD:+:$LD_PRELOAD}} KERNEL_TIMES={sums} {inner}'
         for path in (sums, report):
-            if path and os.path.exists(path):
+            if os.path.exists(path):
                 os.unlink(path)
         start = time.time()
-        rc = subprocess.run(['timeout', '-k', '1', str(limit), *front, 'sh', '-c', inner], cwd=folder,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-        row = {'program': os.path.basename(folder)[:-5], 'exit': rc, 'seconds': round(time.time() - start, 3)}
-        if cupti and os.path.exists(sums):
-            row['kernels_ms'], row['launches'] = (int(x) for x in open(sums).read().split())
-            row['kernels_ms'] /= 1e6
-        if report and os.path.exists(report):
-            notes = re.findall(r'^(?:Note|Summary|Verdict).*', open(report, errors='replace').read(), re.M)
+        row['exit'] = subprocess.run(
+            ['timeout', '-k', '1', str(limit), *self.front(tool, report), 'sh', '-c', inner], cwd=folder,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+        row['seconds'] = round(time.time() - start, 3)
+        if os.path.exists(sums):
+            self.read_sums(row, sums)
+        if os.path.exists(report):
+            notes = re.findall(r'^(?:Note|Result|===* RACECHECK).*', open(report, errors='replace').read(), re.M)
             row['notes'] = ' | '.join(notes)[:600]
         return row
 
+    def wait_for_proofs(self):
+        end = time.time() + self.args.proofs
+        while time.time() < end and prove_on():
+            time.sleep(0.1)
+
     def measure(self, folder, line):
         """The rows of one program, by way; an empty dictionary where it isn't kept."""
-        plain = self.run(folder, line, None, True, self.args.seconds)
+        plain = self.run(folder, line, 'plain', None, self.args.seconds)
         if plain['exit'] or not plain.get('kernels_ms'):
             why = 'late' if plain['exit'] == 124 else f'exit code {plain["exit"]}' if plain['exit'] else 'no kernels'
             print(f'{plain["program"]:24} left out: {why}', flush=True)
             return {}
         rows, limit = {'plain': plain}, 6 + 6 * plain['seconds']
-        self.run(folder, line, 'off', False, 2 * limit)
-        for name, judge in RUNS:
-            rows[name] = self.run(folder, line, judge, True, limit)
+        for way, tool in WAYS:
+            rows[way] = self.run(folder, line, way, tool, limit)
+            if way == 'first':
+                self.wait_for_proofs()
+        for way, tool in ALL_WAYS if self.args.all else []:
+            rows[way] = self.run(folder, line, way, tool, 3 * ALL_LIMIT if 'fills' in way else ALL_LIMIT)
+            if 'fills' in way:
+                self.wait_for_proofs()
         return rows
 
 
@@ -116,51 +151,70 @@ def geomean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else 0
 
 
+RATIOS = [  # their name, what is measured, of which way over which
+    ('kernels', 'kernels_ms', 'second', 'plain'), ('processes', 'seconds', 'second', 'plain'),
+    ('first processes', 'seconds', 'first', 'plain'), ('with the judge over without', 'seconds', 'judge', 'second'),
+    ('kernels, both', 'kernels_ms', 'both', 'plain'), ('kernels, both, none', 'kernels_ms', 'none', 'plain'),
+    ('processes, racecheck', 'seconds', 'racecheck', 'plain')]
+
+
 def show(rows, ratios):
     """One program's line; its ratios join those of the others."""
-    if any(r['exit'] or not r.get('kernels_ms') for r in rows.values()):
-        return 'exit codes ' + ', '.join(f'{w} {r["exit"]}' for w, r in rows.items())
-    plain, off, on = rows['plain'], rows['off'], rows['on']
-    new = (off['kernels_ms'] / plain['kernels_ms'], off['seconds'] / plain['seconds'], on['seconds'] / off['seconds'])
-    for ratio, value in zip(ratios.values(), new):
-        ratio.append(value)
-    return f'{plain["kernels_ms"]:9.2f} ms {new[0]:6.2f}   {plain["seconds"]:5.2f} s {new[1]:5.2f}   {new[2]:5.2f}'
+    text = f'{rows["plain"]["kernels_ms"]:9.2f} ms {rows["plain"]["seconds"]:5.2f} s'
+    for name, what, above, below in RATIOS:
+        row = rows.get(above, {})
+        if row.get('exit') or not row.get(what):
+            text += '     - '
+            continue
+        ratios[name].append(row[what] / rows[below][what])
+        text += f' {ratios[name][-1]:6.2f}'
+    return text
 
 
-def main():
+def read_arguments():
     p = argparse.ArgumentParser()
     p.add_argument('-n', dest='programs', type=int, default=60)
     p.add_argument('-s', dest='seed', type=int, default=20261128)
     p.add_argument('-t', dest='seconds', type=float, default=4)
     p.add_argument('-T', dest='in_all', type=float, default=1e5)
+    p.add_argument('-w', dest='proofs', type=float, default=60)
     p.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
+    p.add_argument('-a', dest='all', action='store_true')
     p.add_argument('-o', dest='table', default=os.devnull)
     p.add_argument('hecbench')
     p.add_argument('collider')
     p.add_argument('option', nargs=argparse.REMAINDER)
-    args = p.parse_args()
+    return p.parse_args()
+
+
+def main():
+    args = read_arguments()
     src = os.path.join(args.hecbench, 'src')
     names = list(candidates(src))
     random.Random(args.seed).shuffle(names)
     folders = [os.path.join(src, n) for n in names[:3 * args.programs]]
-    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(args.jobs) as pool, open(args.table, 'w') as table:
+    ratios, kept = {r[0]: [] for r in RATIOS}, 0
+    of_kernels = os.devnull if args.table == os.devnull else args.table + '.kernels'
+    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(args.jobs) as pool, \
+            open(args.table, 'w') as table, open(of_kernels, 'w') as kernels:
         bench = Bench(args, work)
+        bench.kernels = csv.writer(kernels)
         out = csv.DictWriter(table, ['program', 'way', 'exit', 'seconds', 'kernels_ms', 'launches', 'notes'])
         out.writeheader()
-        ratios = {'kernels': [], 'processes': [], 'with the judge over without': []}
+        print(f'{"":24} plain; ' + '; '.join(ratios))
         for folder, line in [x for x in zip(folders, pool.map(build, folders)) if x[1]]:
-            if time.time() > bench.end - args.seconds or len(ratios['kernels']) == args.programs:
+            if time.time() > bench.end - args.seconds or kept == args.programs:
                 break
             rows = bench.measure(folder, line)
-            out.writerows({'way': way, **row} for way, row in rows.items())
+            out.writerows(rows.values())
             table.flush()
             if rows:
+                kept += 1
                 print(f'{rows["plain"]["program"]:24} {show(rows, ratios)}', flush=True)
-    if not ratios['kernels']:
-        return 1
-    print(f'{len(ratios["kernels"])} programs: ' + '; '.join(
-        f'{what} {geomean(values):.2f}, at worst {max(values):.2f}' for what, values in ratios.items()))
-    return 0
+    print(f'{kept} programs: ' + '; '.join(
+        f'{what} {geomean(values):.2f}, at worst {max(values):.2f} ({len(values)})'
+        for what, values in ratios.items() if values))
+    return 0 if kept else 1
 
 
 if __name__ == '__main__':
