@@ -307,6 +307,8 @@ uint32_t prove_ir_resize(struct ir_frame *fr, uint32_t v, unsigned w, bool is_si
 /* bits.c: bfe, bfi, lop3, prmt, shf. False: not in a form that is known. */
 bool prove_ir_lower_bits(struct ir_frame *fr, const struct ptx_stmt *s);
 uint32_t prove_ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v);
+/* effects.c: what an atomic instruction does, as far as proofs make use of it. */
+enum ir_rmw prove_ir_rmw(const struct ptx_form *f);
 /* effects.c: a function without a body whose effect is known by its name. False: it isn't. */
 bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name,
 			 bool *never_returns);

@@ -93,6 +93,21 @@ static enum ir_rmw rmw_of(struct ptx_str s)
 	return IR_RMW_OTHER;
 }
 
+/* As an instruction does it. A sum of floats may stay what it was, and halves of a packed one carry
+ * nothing: neither counts. */
+enum ir_rmw prove_ir_rmw(const struct ptx_form *f)
+{
+	enum ptx_type_class c =
+		f->ntypes ? ptx_type_class((enum ptx_type)f->types[0]) : PTX_CLASS_NONE;
+
+	if (ptx_form_has(f, PTX_MOD_ADD))
+		return c == PTX_CLASS_UINT || c == PTX_CLASS_SINT ? IR_RMW_ADD : IR_RMW_OTHER;
+	return ptx_form_has(f, PTX_MOD_INC)    ? IR_RMW_INC
+	       : ptx_form_has(f, PTX_MOD_EXCH) ? IR_RMW_EXCH
+	       : ptx_form_has(f, PTX_MOD_CAS)  ? IR_RMW_CAS
+					       : IR_RMW_OTHER;
+}
+
 /* What a .param object of the caller holds. */
 static uint32_t argument(struct ir_frame *fr, const struct ptx_stmt *s, unsigned index, unsigned w)
 {

@@ -186,11 +186,7 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 		a = access_of(fr, s, bytes);
 		struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
 		a->kind = RACE_OP_RMW;
-		a->rmw = ptx_form_has(s->form, PTX_MOD_ADD)    ? IR_RMW_ADD
-			 : ptx_form_has(s->form, PTX_MOD_INC)  ? IR_RMW_INC
-			 : ptx_form_has(s->form, PTX_MOD_EXCH) ? IR_RMW_EXCH
-			 : ptx_form_has(s->form, PTX_MOD_CAS)  ? IR_RMW_CAS
-							       : IR_RMW_OTHER;
+		a->rmw = prove_ir_rmw(s->form);
 		a->off = off + (int64_t)(i * bytes);
 		a->elem = i;
 		st->mem = a;

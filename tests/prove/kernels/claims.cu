@@ -1,4 +1,5 @@
 // claims.cu - places that a compare-and-swap, an exchange or a counter gives to one thread.
+#include <cuda_fp16.h>
 #pragma nv_diag_suppress 177,550 // not all kernels use all variables
 #define t threadIdx.x
 #define b blockIdx.x
@@ -120,3 +121,22 @@ __global__ void cells(ARGS) { CELLS(1, 40, 40) }
 __global__ void cells_full(ARGS) { CELLS(1, 40, 41) }
 // prove: cells_even potential racy --block-dim=64 --grid-dim=4
 __global__ void cells_even(ARGS) { CELLS(in[g], 40, 40) }
+
+// A sum of floats may stay what it was, so that two threads are given one number: 1e9f + 0.1f. Of a
+// packed sum each half may.
+#define SUMS(TYPE, STEP, BITS, AT)                                                                 \
+	PLACES TYPE one = STEP, was = atomicAdd((TYPE *)slot + i, one);                            \
+	if (*(unsigned *)&was == BITS)                                                             \
+		out[AT] = t;
+// prove: sums potential racy --block-dim=64 --grid-dim=4
+__global__ void sums(ARGS) { SUMS(float, .1f, 0x4e6e6b28, i) }
+// prove: sums_packed potential racy --block-dim=64 --grid-dim=4
+__global__ void sums_packed(ARGS) { SUMS(__half2, __floats2half2_rn(.1f, 1), 0x7bff7bff, i) }
+// prove: sums_of_one potential racy --block-dim=64 --grid-dim=4
+__global__ void sums_of_one(ARGS)
+{
+	if (__float_as_uint(atomicAdd((float *)slot, .1f)) == 0x4e6e6b28)
+		out[0] = t;
+}
+// prove: sums_apart race-free --block-dim=64 --grid-dim=4
+__global__ void sums_apart(ARGS) { SUMS(float, .1f, 0x4e6e6b28, g) }
