@@ -168,6 +168,7 @@ static void prove_optimised(struct job *j, struct prove_source_text written,
 				     /* copies, moves or widens accesses (prove_optimised.c) */
 				     "--Xopt,-disable-GVNPass,--Xopt,-disable-LICMPass,"
 				     "--Xopt,-disable-LoopUnrollPass,"
+				     "--Xopt,-disable-LoopRotatePass,"
 				     "--Xopt,-disable-LoopUnswitchPass,"
 				     "--Xopt,-disable-JumpThreadingPass,"
 				     "--Xopt,-disable-GlobalOptimizerPass,"

@@ -86,3 +86,13 @@ __global__ void last_of_loop_racy(int *p, const int *q)
 	}
 	p[blockIdx.x * blockDim.x + threadIdx.x] = x;
 }
+
+// ... or a copy of a loop's head makes up for it.
+__global__ void head_copied_racy(int *p, const int *q)
+{
+	__shared__ int s[64];
+	int j = q[threadIdx.x] & 63, at = (blockIdx.x * blockDim.x + threadIdx.x) * 9;
+	s[threadIdx.x] = 1;
+	for (int i = s[j] * 0; i < q[at]; i++) { p[at + (i & 7)] = 1; if (q[at + i] == 5) { p[at + 2] = 1; i++; } }
+	p[at + 8] = j;
+}
