@@ -166,8 +166,9 @@ def main():
     forms = option.get('form', 'literal,pinned').split(',')
     wanted = re.compile(option.get('kernel', ''))
     failed, table, racy = 0, {}, set()
-    with tempfile.TemporaryDirectory() as tmp:
-        jobs = []
+    with tempfile.TemporaryDirectory() as tmp, \
+            concurrent.futures.ThreadPoolExecutor(int(os.environ.get('JOBS', '2'))) as pool:
+        asked = []
         for path in (a for a in sys.argv[4:] if not a.startswith('--')):
             text = open(path).read()
             labels, pins = labels_of(text)
@@ -175,31 +176,37 @@ def main():
             labels = [x for x in labels if wanted.search(x[0])]
             weak = {(n, f): v for n, f, v in re.findall(r'^// weak: (\w+) (\w+) (\S+)', text, re.M)}
             weak.update({(n, 'pinned'): v for (n, f), v in weak.items() if f == 'literal'} | weak)
-            for form in forms:
-                ptx = compile_form(path, form, labels, pins, tmp, nvcc, root) if labels else None
-                jobs += [(ptx, form, name, want, weak.get((name, form), want), options, pins.get(name, ''))
-                         for name, want, options in labels]
+            asked += [(path, form, labels, pins, weak) for form in forms if labels]
+
+        def jobs_of(source):
+            path, form, labels, pins, weak = source
+            ptx = compile_form(path, form, labels, pins, tmp, nvcc, root)
+            return [(ptx, form, name, want, weak.get((name, form), want), options, pins.get(name, ''))
+                    for name, want, options in labels]
+
+        jobs = [job for jobs in pool.map(jobs_of, asked) for job in jobs]
 
         def run(job):
             ptx, form, name, _, _, options, _ = job
             return job, analyse(collider, ptx, name, options + ([] if form == 'free' else ['--no-remedies']))
 
-        with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('JOBS', '2'))) as pool:
-            for (ptx, form, name, want, today, options, pin), (k, got) in pool.map(run, jobs):
-                for line in (form, form + ', and those that race'):
-                    t = table.setdefault(line, dict({c: 0 for c in COLUMNS}, ms=[]))
-                    if line != form or name not in racy:
-                        bad = count(t, k, got, want, form, options, pin) or (form != 'free' and got != today)
-                failed += bad
-                if bad or ('show' in option and got != want):
-                    print('%s %s %s %s: expected %s, found %s, %d ms' % (
-                        'FAIL' if bad else 'weak', os.path.basename(ptx).split('.')[0], form, name, today, got,
-                        t['ms'][-1]))
-                    if k:
-                        show(k)
-                    if form == 'free' and k and not is_helped(k, options, pin):
-                        print('     no remedy that its host keeps to')
-                    sys.stdout.flush()
+        for (ptx, form, name, want, today, options, pin), (k, got) in pool.map(run, jobs):
+            for line in (form, form + ', and those that race', 'all forms'):
+                t = table.setdefault(line, dict({c: 0 for c in COLUMNS}, ms=[]))
+                if line != form or name not in racy:
+                    bad = count(t, k, got, want, form, options, pin) or (form != 'free' and got != today)
+            failed += bad
+            if bad or ('show' in option and got != want):
+                print('%s %s %s %s: expected %s, found %s, %d ms' % (
+                    'FAIL' if bad else 'weak', os.path.basename(ptx).split('.')[0], form, name, today, got,
+                    t['ms'][-1]))
+                if k:
+                    show(k)
+                if form == 'free' and k and not is_helped(k, options, pin):
+                    print('     no remedy that its host keeps to')
+                sys.stdout.flush()
+    if table:
+        table['all forms'] = table.pop('all forms')
     print_table(table)
     sys.exit(1 if failed else 0)
 

@@ -127,7 +127,7 @@ __global__ void radix_digits(unsigned *counts, const unsigned *keys, int n, int 
 		counts[threadIdx.x * gridDim.x + blockIdx.x] = s[threadIdx.x];
 }
 
-// prove: radix_split potential --block-dim=256 --grid-dim=64
+// prove: radix_split race-free --block-dim=256 --grid-dim=64
 // pin: radix_split bit=3
 __global__ void radix_split(unsigned *keys, int bit)
 {
