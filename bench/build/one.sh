@@ -1,6 +1,7 @@
 #!/bin/bash
 # one.sh - builds one program twice for run.sh and prints a line of its table: one.sh "GROUP<TAB>PATH<TAB>OPTIONS".
 set -u
+[ -z "$BENCH_ENDS" ] || [ "$(date +%s)" -lt "$BENCH_ENDS" ] || exit 0
 IFS=$'\t' read -r group path options <<<"$1"
 target=
 case $path in *:*) target=${path##*:} path=${path%:*} ;; esac
@@ -90,12 +91,13 @@ said=$(cat "$work/collide.log" 2>/dev/null | sed -n 's/^collider: [^:]*: //p' | 
 		modules++; groups += $1; lines += $3; after += $7; pass += $10
 		original += $16; trial += $21; trials += substr($25, 2)
 	}
-	END { print lines + 0, after + 0, kernels + 0, sites + 0, groups + 0, pass + 0, original + 0, trial + 0, trials + 0, modules + 0 }')
-read -r lines after kernels sites groups pass original trial trials modules <<<"$said"
+	/ s for proofs/ { proofs += $4 }
+	END { print lines + 0, after + 0, kernels + 0, sites + 0, groups + 0, pass + 0, original + 0, trial + 0, trials + 0, modules + 0, proofs + 0 }')
+read -r lines after kernels sites groups pass original trial trials modules proofs <<<"$said"
 printf '%s\t' "$group" "$name" "$plain_rc" "$rc" "$(seconds plain)" "$(seconds collide)" "$lines" "$after" \
 	"$kernels" "$sites" "$groups" "$(sum_of "$work/plain.csv" ptxas)" "$pass" "$original" "$trial" "$trials" \
 	"$(sum_of "$work/collide.csv" ptxas)"
-printf '%s\n' "$modules"
+printf '%s\t%s\n' "$modules" "$proofs"
 # Functions with more than 200 sites: what their PTX became.
 sed -n 's/^collider: .*: function \([^ ]*\): \([0-9]*\) sites, \([0-9]*\) groups, \([0-9]*\) lines, \([0-9]*\) .*/\1\t\2\t\3\t\4\t\5/p' \
 	"$work/collide.log" 2>/dev/null | sed "s,^,$group/$name\t," >>"$BENCH_TMP/functions"

@@ -2,13 +2,14 @@
 # run.sh - what `collider nvcc` costs at build time, as a table: each program is built by nvcc and by
 # collider nvcc, one after the other, on one core.
 #
-#   run.sh COLLIDER [-a ARCH] [-j JOBS] [-t SECONDS] [-f LIST]... [-o FILE.tsv] [-b FOLDER] [PROGRAM...]
+#   run.sh COLLIDER [-a ARCH] [-j JOBS] [-t SECONDS] [-f LIST]... [-o FILE.tsv] [-b FOLDER] [-c OPTIONS] [-e SECONDS] [PROGRAM...]
 #
 # PROGRAM is a folder with a Makefile that takes ARCH= and finds nvcc on the PATH (a name of a target may
 # follow after a colon), a folder of .cu and .cpp files that make one program, or one .cu file. LIST has
 # lines "GROUP PROGRAM [OPTIONS OF NVCC]", paths relative to LIST's folder; # begins a comment. The
 # program's own folder is copied, its neighbours are linked, so nothing is written beside the sources.
-# With -b the built programs stay as FOLDER/{plain,collide}/GROUP.NAME.
+# With -b the built programs stay as FOLDER/{plain,collide}/GROUP.NAME; -c adds options to collider nvcc;
+# after -e SECONDS no other program is begun.
 #
 # JOBS programs at once, each on a core of its own. Seconds are those of the processor, all processes of
 # a build together; a ratio is of one run. A program that nvcc itself can't build is counted apart; one
@@ -16,7 +17,7 @@
 # each function with more than 200 sites is with its checks; FILE.functions.tsv has all of them.
 set -u
 
-usage="usage: $0 COLLIDER [-a ARCH] [-j JOBS] [-t SECONDS] [-f LIST]... [-o FILE.tsv] [-b FOLDER] [PROGRAM...]"
+usage="usage: $0 COLLIDER [-a ARCH] [-j JOBS] [-t SECONDS] [-f LIST]... [-o FILE.tsv] [-b FOLDER] [-c OPTIONS] [-e SECONDS] [PROGRAM...]"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 collider=$(readlink -f "$1") && [ -x "$collider" ] || { echo "$usage" >&2; exit 2; }
@@ -26,8 +27,10 @@ jobs=1
 limit=600
 tsv=build.tsv
 built=
+asked=
+ends=
 lists=()
-while getopts a:j:t:f:o:b: o; do
+while getopts a:j:t:f:o:b:c:e: o; do
 	case $o in
 	a) arch=$OPTARG ;;
 	j) jobs=$OPTARG ;;
@@ -35,6 +38,8 @@ while getopts a:j:t:f:o:b: o; do
 	f) lists+=("$OPTARG") ;;
 	o) tsv=$OPTARG ;;
 	b) built=$OPTARG ;;
+	c) asked=$OPTARG ;;
+	e) ends=$(($(date +%s) + OPTARG)) ;;
 	*) echo "$usage" >&2; exit 2 ;;
 	esac
 done
@@ -61,10 +66,10 @@ done >>"$tmp/programs"
 # The two compilers, under the name that makefiles use.
 mkdir -p "$tmp/plain" "$tmp/collide"
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$nvcc" >"$tmp/plain/nvcc"
-printf '#!/bin/sh\nexec "%s" nvcc --collider-verbose "$@"\n' "$collider" >"$tmp/collide/nvcc"
+printf '#!/bin/sh\nexec "%s" nvcc --collider-verbose %s "$@"\n' "$collider" "$asked" >"$tmp/collide/nvcc"
 chmod +x "$tmp/plain/nvcc" "$tmp/collide/nvcc"
 export CUDA_HOME=${CUDA_HOME:-$(dirname "$(dirname "$nvcc")")}
-export BENCH_TMP=$tmp BENCH_ARCH=$arch BENCH_LIMIT=$limit BENCH_BUILT=$built
+export BENCH_TMP=$tmp BENCH_ARCH=$arch BENCH_LIMIT=$limit BENCH_BUILT=$built BENCH_ENDS=$ends
 "$tmp/collide/nvcc" --version >"$tmp/version" || exit 2
 
 tr '\n' '\0' <"$tmp/programs" |
