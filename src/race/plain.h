@@ -2,9 +2,9 @@
  * plain.h - launches that need no checks, or not all: what a kernel's module says of them, and what
  * the agent says to the kernel.
  *
- * The instrumenter puts it in where code is instrumented as a GPU loads it (instrument/prune/
- * launch.c): two variables for each kernel, named by a prefix and the kernel's name. The agent
- * reads one and writes the other before a launch, in its stream (agent/plain.c).
+ * The instrumenter puts it in (instrument/prune/launch.c): two variables for each kernel, named by
+ * a prefix and the kernel's name. The agent reads one and writes the other before a launch, in its
+ * stream (agent/plain.c); without an agent all launches are checked.
  */
 #ifndef COLLIDER_RACE_PLAIN_H
 #define COLLIDER_RACE_PLAIN_H

@@ -135,14 +135,6 @@ static bool assemble(struct work *w, const struct tool_job *job, const struct ba
 	return true;
 }
 
-/* Is each kernel to have its own code once more? Not what is linked: kernels that a device launches
- * would run it whatever goes on beside them. */
-static bool wants_plain(const struct tool_options *o, const char *flags)
-{
-	return o->prune && !o->prune_global && !o->inst.prune_alone && !strchr(flags, 'l') &&
-	       !strchr(flags, 'r');
-}
-
 static struct tool_job make_job(struct work *w)
 {
 	char suffix[2] = {w->text.suffix, 0};
@@ -403,7 +395,6 @@ int tool_load(int argc, char **argv)
 			  .maxreg = (unsigned)strtoul(argv[3], NULL, 10),
 			  .name = argv[4]};
 	int rc = tool_begin(&opt, &kit, &w.arena);
-	opt.inst.plain = !rc && wants_plain(&opt, w.flags);
 	opt.prune_timed &= !is_later;
 	w.said_file = tool_temp("load.said");
 	if (!rc && !w.said_file)

@@ -49,11 +49,8 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 		if (option_source(s, switches[i].id) != OPTION_FROM_DEFAULT)
 			*switch_at(o, i) = option_flag(s, switches[i].id);
 	inst_options_read(&o->inst, s, a);
-	/* What is built has the proofs that were asked for; auto is for what is loaded. */
-	if (option_source(s, OPTION_PRUNE) != OPTION_FROM_DEFAULT) {
+	if (option_source(s, OPTION_PRUNE) != OPTION_FROM_DEFAULT)
 		tool_options_prune(o, option_text(s, OPTION_PRUNE));
-		o->prune &= !o->prune_timed || s->cmd == OPTION_CMD_TOOL;
-	}
 	if (option_source(s, OPTION_LONG_BUILD) != OPTION_FROM_DEFAULT)
 		o->long_build_ms = option_int(s, OPTION_LONG_BUILD);
 	if (s->cmd == OPTION_CMD_TOOL)
@@ -112,6 +109,7 @@ int tool_options_init(struct tool_options *o, struct base_arena *a)
 	option_init(&s, OPTION_CMD_TOOL);
 	o->inst.sanitize = option_list(&s, OPTION_SANITIZE);
 	o->long_build_ms = option_int(&s, OPTION_LONG_BUILD);
+	tool_options_prune(o, option_text(&s, OPTION_PRUNE));
 	int rc = env ? option_read_own(&s, TOOL_ENV_OPTIONS, env, &sink) : BASE_EXIT_OK;
 	if (!rc)
 		take_given(o, &s, a);
@@ -130,12 +128,12 @@ char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 	for (size_t i = 0; i < BASE_COUNTOF(switches); i++)
 		if (*switch_at(&copy, i))
 			option_encode_one(&b, switches[i].id, "1");
-	if (o->prune)
-		option_encode_one(&b, OPTION_PRUNE,
-				  o->prune_global	? "proved-global"
-				  : o->inst.prune_alone ? "proved-alone"
-				  : o->prune_timed	? "auto"
-							: "proved");
+	option_encode_one(&b, OPTION_PRUNE,
+			  !o->prune		? "none"
+			  : o->prune_global	? "proved-global"
+			  : o->inst.prune_alone ? "proved-alone"
+			  : o->prune_timed	? "auto"
+						: "proved");
 	option_encode_one(&b, OPTION_LONG_BUILD,
 			  base_printf(a, "%lldms", (long long)o->long_build_ms));
 	if (o->load_limit_ms)

@@ -1,10 +1,10 @@
 /*
  * prune.c - --prune: the prover that finds the accesses that need no check (toolchain.h).
  *
- * A build may wait for it. A program that loads its code (load.c) gets what is proven in a part of
- * the time that ptxas will need for the text with checks, by the estimate of slow.c; the rest is
- * checked, and proven later (later.c), in LATER_MS. What was proven is kept by the prover, and the
- * code that was made by load.c.
+ * Unless all proofs are asked for, code gets what is proven in a part of the time that ptxas will
+ * need for the text with checks, by the estimate of slow.c; the rest is checked. Of a program that
+ * loads its code (load.c) it is proven later (later.c), in LATER_MS. What was proven is kept by the
+ * prover, and the code that was made by load.c.
  */
 #include "base/clock.h"
 #include "toolchain/rewrite.h"
@@ -42,7 +42,7 @@ void tool_find_prunes(struct tool_work *w)
 				    .text = w->text,
 				    .size = w->size,
 				    .wants_global = o->prune_global || o->inst.prune_alone,
-				    .wants_whole = o->inst.plain,
+				    .wants_whole = w->io.plain,
 				    .wall_ms = wall_ms(w)};
 	BASE_VEC(const char *) names = {0};
 

@@ -474,6 +474,15 @@ struct call {
 	const char *result; /* file for the text */
 };
 
+/* Is a kernel to have its own code once more? Not what is linked: kernels that a device launches
+ * would run it whatever goes on beside them. */
+static bool wants_plain(const struct tool_job *job)
+{
+	const struct tool_options *o = job->opt;
+
+	return o->prune && !o->prune_global && !o->inst.prune_alone && !job->relocatable;
+}
+
 static int rewrite_call(void *arg)
 {
 	const struct call *c = arg;
@@ -483,6 +492,8 @@ static int rewrite_call(void *arg)
 	w.sizes.arena = &w.arena;
 	w.io = c->job->opt->inst;
 	w.io.relocatable = c->job->relocatable;
+	w.io.plain = wants_plain(c->job);
+	w.io.samples = c->job->is_waited_for;
 	w.io.on_size = tool_sizes_note;
 	w.io.on_size_arg = &w.sizes;
 	w.io.text_file = c->job->text_file;

@@ -12,10 +12,10 @@
  * analysis sees the code twice.
  *
  * needs: called before anything of that detector is put into the body. Misses: kernels that can't
- * be copied (prune/plain.c), those that it would make much slower to load unless they are proven
- * (pays), parameters of other sizes than 8 bytes as pointers. Costs: the kernel's size once more, a
- * load and a branch at the entry; in the copy two or three SASS instructions for each access to
- * global memory that is tested.
+ * be copied (prune/plain.c), those without a proof that it would make much slower to load, and all
+ * of these in a build (pays), parameters of other sizes than 8 bytes as pointers. Costs: the
+ * kernel's size once more, a load and a branch at the entry; in the copy two or three SASS
+ * instructions for each access to global memory that is tested.
  */
 #include "instrument/detector.h"
 #include "instrument/launches.h"
@@ -242,7 +242,7 @@ static bool are_testable(const struct inst_ctx *cx, const struct inst_prune *k)
  * what any kernel costs. */
 static bool pays(const struct inst_ctx *cx)
 {
-	return is_for_sample(cx) && !cx->by_call &&
+	return cx->opt->samples && is_for_sample(cx) && !cx->by_call &&
 	       cx->size.lines <= SAMPLE_LINES + SAMPLE_SITE_LINES * inst_accesses_of(cx->f);
 }
 
