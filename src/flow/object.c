@@ -9,6 +9,7 @@
  * are parameters, sums of two parameters. Costs: at most STEPS_MAX definitions for each question.
  */
 #include "flow/priv.h"
+#include "ptx/debug.h"
 
 #define STEPS_MAX 256
 

@@ -53,8 +53,7 @@ const char *prove_alarm_object(struct check *c, const struct ev_access *a)
 		const struct names_param *p = prove_names_param_at(&c->names, a->root.id);
 		if (p && p->is_known)
 			return base_printf(c->arena, "the array of parameter %s", p->name);
-		return base_printf(c->arena, "the array of parameter %u",
-				   p ? (unsigned)(p - c->names.param) + 1 : 0);
+		return base_printf(c->arena, "the array of parameter %u", p ? p->number : 0);
 	}
 	if (a->root.kind == EV_ROOT_PRIVATE)
 		return "the thread's own memory";

@@ -5,7 +5,7 @@
  * are widened to 64 bits by the signedness that the DWARF says, or as signed without one, so that
  * nothing wraps that the programmer didn't think of; a comparison gives 0 or 1.
  *
- * Misses: members of structures, array elements, floats.
+ * Misses: elements of arrays behind pointers, floats.
  */
 #include "prove/names.h"
 #include "prove/prove.h"
@@ -53,9 +53,44 @@ static bool is_word(char c)
 	       c == '_' || c == '$';
 }
 
+/* A name, with the members that follow it: "p.size.w", "p.dims[1]". */
+static void take_name(struct reader *r)
+{
+	for (;;) {
+		while (is_word(*r->p))
+			r->p++;
+		size_t n = *r->p == '[' ? strspn(r->p + 1, "0123456789") : 0;
+		if (n && r->p[n + 1] == ']')
+			r->p += n + 2;
+		else if (*r->p == '.' && is_word(r->p[1]))
+			r->p++;
+		else
+			return;
+	}
+}
+
 static const struct ex *number(struct reader *r, uint64_t v)
 {
 	return r->e ? prove_ex_const(r->e->pool, 64, v) : NULL;
+}
+
+/* A word of the parameters, as a part of a wider one where the kernel reads that alone. */
+static const struct ex *as_read(struct ex_pool *p, unsigned w, uint64_t off)
+{
+	const struct ex_read *wider = NULL;
+
+	for (uint32_t i = 0; i < p->nreads; i++) {
+		const struct ex_read *r = &p->read[i];
+		if (r->off == off && r->w == w)
+			return prove_ex_param(p, w, off);
+		if (r->off <= off && off + w / 8 <= r->off + r->w / 8)
+			wider = r;
+	}
+	if (!wider)
+		return prove_ex_param(p, w, off);
+	const struct ex *v = prove_ex_param(p, wider->w, wider->off);
+	v = prove_ex_bin(p, EX_LSHR, v, prove_ex_const(p, wider->w, 8 * (off - wider->off)));
+	return prove_ex_un(p, EX_TRUNC, w, v);
 }
 
 /* A parameter's value, widened. */
@@ -66,7 +101,7 @@ static const struct ex *parameter(struct reader *r, const struct names_param *p)
 
 	if (p->bytes > 8 || (p->bytes & (p->bytes - 1)) || p->is_float)
 		return fail(r, base_printf(r->n->arena, "%s is no integer", p->name));
-	const struct ex *v = prove_ex_param(pool, w, p->off);
+	const struct ex *v = as_read(pool, w, p->off);
 	return prove_ex_un(pool, p->is_signed ? EX_SEXT : EX_ZEXT, 64, v);
 }
 
@@ -85,8 +120,7 @@ static const struct ex *name(struct reader *r)
 					  prove_ex_spec(r->e->pool, (enum prove_ex_spec)d))
 			    : NULL;
 	}
-	while (is_word(*r->p))
-		r->p++;
+	take_name(r);
 	if (r->p == from)
 		return fail(r, *r->p ? "expected a number or a name" : "the expression ends here");
 	if (!r->e)
@@ -214,8 +248,7 @@ static size_t word(struct reader *r, const char **from)
 {
 	skip(r);
 	*from = r->p;
-	while (is_word(*r->p))
-		r->p++;
+	take_name(r);
 	return (size_t)(r->p - *from);
 }
 
@@ -257,7 +290,7 @@ static void read_distinct(struct reader *r, struct ev_assume *out)
 /* apart(VARIABLE, VARIABLE): they are set in one loop, or in none. */
 static void read_apart(struct reader *r, struct ev_assume *out)
 {
-	const char *name[2];
+	const char *name[2] = {NULL, NULL};
 	size_t len[2] = {word(r, &name[0]), 0};
 	uint32_t block[2] = {0, 0};
 	const struct ex *v[2], *end;

@@ -331,7 +331,7 @@ static void check_pairs(struct check *c)
 	if (c->task->trial && is_known_open(c))
 		return;
 	for (uint32_t i = 0; i < c->names.nparams; i++)
-		has_scalar |= remedy_is_scalar(&c->names.param[i]);
+		has_scalar |= prove_names_is_scalar(&c->names.param[i]);
 	if (c->o->wants_remedies && has_scalar && now < end) {
 		c->deadline = now + (end - now) * 3 / 4;
 		c->effort.hasty_at = now + HASTY_MS;

@@ -175,8 +175,7 @@ static int64_t signed_of(const struct prove_word *w)
 
 static const char *name_of(const struct names *n, const struct names_param *p)
 {
-	return p->is_known ? p->name
-			   : base_printf(n->arena, "parameter %u", (unsigned)(p - n->param) + 1);
+	return p->is_known ? p->name : base_printf(n->arena, "parameter %u", p->number);
 }
 
 /* "in = out + 4 bytes": a pointer into the array of an earlier parameter. */

@@ -6,7 +6,8 @@
  * analysis has for the register at an access says whether it is exact, and whether the index or the
  * way there depends on it.
  *
- * Misses: arrays and structures; variables of functions that are inlined by the compiler.
+ * Misses: arrays and structures, but for parameters' members; variables of functions that are
+ * inlined by the compiler.
  * Costs: the DWARF is read once for each function with an alarm.
  */
 #include "prove/names.h"
@@ -39,50 +40,91 @@ static const struct ptx_debug_var *vars_elsewhere(struct ptx_module *m, const st
 	return NULL;
 }
 
+static void take_type(struct names_param *p, const struct ptx_debug_type *t)
+{
+	p->is_pointer = t->is_pointer;
+	p->is_signed = t->is_signed;
+	p->is_float = t->is_float;
+	p->is_known = true;
+}
+
 void prove_names_open(struct names *n, const struct ev *e, struct ptx_module *named,
 		      struct base_arena *arena)
 {
 	const struct ir *ir = e->ir;
-	uint32_t i = 0;
+	uint32_t i = 0, nmembers = 0;
+	size_t nvars;
 
 	memset(n, 0, sizeof(*n));
 	n->e = e;
 	n->arena = arena;
 	n->calls = BASE_NEWN(arena, struct names_call, ir->calls.n + 1);
-	n->param = BASE_NEWN(arena, struct names_param, ir->objects.n + 1);
+	const struct names_call *c = vars_of(n, 0);
+	const struct ptx_debug_var *vars = c->v;
+	nvars = c->n;
+	if (!nvars)
+		vars = vars_elsewhere(named, ir->calls.v[0].f, &nvars);
+	for (size_t k = 0; k < nvars; k++)
+		nmembers += (uint32_t)vars[k].nmembers;
+	n->param = BASE_NEWN(arena, struct names_param, ir->objects.n + nmembers + 1);
 	for (size_t o = 0; o < ir->objects.n; o++) {
 		if (ir->objects.v[o].kind != IR_OBJ_PARAM)
 			continue;
 		struct names_param *p = &n->param[n->nparams++];
 		p->off = ir->objects.v[o].off;
 		p->bytes = ir->objects.v[o].bytes;
-		p->is_signed = true;
+		p->is_signed = p->is_read = true;
+		p->number = n->nparams;
 		p->name = base_printf(arena, "$%u", n->nparams);
 	}
-	const struct names_call *c = vars_of(n, 0);
-	const struct ptx_debug_var *vars = c->v;
-	size_t nvars = c->n;
-	if (!nvars)
-		vars = vars_elsewhere(named, ir->calls.v[0].f, &nvars);
+	uint32_t nown = n->nparams;
 	for (size_t k = 0; k < nvars; k++) {
 		const struct ptx_debug_var *v = &vars[k];
-		if (!v->is_param || i == n->nparams)
+		if (!v->is_param || i == nown)
 			continue;
 		struct names_param *p = &n->param[i++];
 		p->name = v->name;
-		p->is_pointer = v->is_pointer;
-		p->is_signed = v->is_signed;
-		p->is_float = v->is_float;
-		p->is_known = true;
+		take_type(p, &v->type);
+		p->is_struct = !v->type.bytes;
+		for (size_t m = 0; m < v->nmembers; m++) {
+			const struct ptx_debug_member *from = &v->members[m];
+			struct names_param *to = &n->param[n->nparams];
+			if (from->off + from->type.bytes > p->bytes || !from->type.bytes)
+				continue;
+			to->name = from->name;
+			to->off = p->off + from->off;
+			to->bytes = from->type.bytes;
+			to->number = i;
+			to->is_member = true;
+			for (uint32_t r = 0; r < e->pool->nreads; r++)
+				to->is_read |=
+					e->pool->read[r].off < to->off + to->bytes &&
+					to->off < e->pool->read[r].off + e->pool->read[r].w / 8;
+			take_type(to, &from->type);
+			n->nparams++;
+		}
 	}
 }
 
 const struct names_param *prove_names_param_at(const struct names *n, uint64_t off)
 {
-	for (uint32_t i = 0; i < n->nparams; i++)
+	for (uint32_t i = n->nparams; i-- > 0;) /* members are a part of their parameter */
 		if (off >= n->param[i].off && off < n->param[i].off + n->param[i].bytes)
 			return &n->param[i];
 	return NULL;
+}
+
+const struct names_param *prove_names_param_of(const struct names *n, const struct ex *v)
+{
+	const struct names_param *p = v->op == EX_PARAM ? prove_names_param_at(n, v->imm) : NULL;
+
+	return p && p->off == v->imm && 8 * p->bytes == v->w ? p : NULL;
+}
+
+bool prove_names_is_scalar(const struct names_param *p)
+{
+	return p->is_read && !p->is_struct && !p->is_pointer && !p->is_float &&
+	       (p->bytes == 4 || (p->bytes == 8 && p->is_known));
 }
 
 const struct names_param *prove_names_param_called(const struct names *n, const char *name,
@@ -92,7 +134,7 @@ const struct names_param *prove_names_param_called(const struct names *n, const 
 		const char *p = n->param[i].name;
 		const char *number = base_printf(n->arena, "$%u", i + 1);
 		if ((strlen(p) == len && !memcmp(p, name, len)) ||
-		    (strlen(number) == len && !memcmp(number, name, len)))
+		    (!n->param[i].is_member && strlen(number) == len && !memcmp(number, name, len)))
 			return &n->param[i];
 	}
 	return NULL;
@@ -146,14 +188,14 @@ uint32_t prove_names_at(struct names *n, uint32_t step, uint32_t block, struct n
 
 	for (size_t i = c->n; i-- > 0 && count < max;) { /* inner scopes stand after */
 		const struct ptx_debug_var *v = &c->v[i];
-		struct names_var x = {.name = v->name, .is_signed = v->is_signed};
-		bool is_hidden = v->is_pointer || v->is_float || !v->bytes || line < v->from ||
-				 line >= v->to;
+		struct names_var x = {.name = v->name, .is_signed = v->type.is_signed};
+		bool is_hidden = v->type.is_pointer || v->type.is_float || !v->type.bytes ||
+				 line < v->from || line >= v->to;
 		for (uint32_t k = 0; k < count; k++)
 			is_hidden |= !strcmp(out[k].name, v->name);
 		if (is_hidden || !find_place(n, v, st->call, line, &x))
 			continue;
-		x.bytes = v->bytes;
+		x.bytes = v->type.bytes;
 		x.value = value_of(n, &x, block);
 		out[count++] = x;
 	}
@@ -208,7 +250,7 @@ static void write_leaf(struct writer *w, const struct ex *v)
 		base_buf_printf(&w->out, "%s.%c", dims[v->imm / 3], (char)('x' + v->imm % 3));
 		return;
 	case EX_PARAM:
-		p = prove_names_param_at(w->n, v->imm);
+		p = prove_names_param_of(w->n, v);
 		if (p) {
 			base_buf_puts(&w->out, p->name);
 			return;

@@ -5,18 +5,22 @@
 #define COLLIDER_PROVE_NAMES_H
 
 #include "prove/replay.h"
+#include "ptx/debug.h"
 
-/* A parameter of the kernel; its name is from the DWARF, or made of its number. */
+/* A parameter of the kernel, or a scalar member of one that is a structure ("p.width"); its name is
+ * from the DWARF, or made of its number. */
 struct names_param {
 	const char *name;
 	uint64_t off, bytes;				/* in the parameter block */
+	unsigned number;				/* of the parameter, from 1 on */
 	bool is_pointer, is_signed, is_float, is_known; /* known: the DWARF says so */
+	bool is_struct, is_member, is_read;		/* read: the kernel does */
 };
 
 struct names {
 	const struct ev *e;
 	struct base_arena *arena;
-	struct names_param *param;
+	struct names_param *param; /* parameters, then members */
 	uint32_t nparams;
 	struct names_call {
 		const struct ptx_debug_var *v;
@@ -28,8 +32,13 @@ struct names {
 /* named: where parameters have names if the kernel's own text has none, or NULL. */
 void prove_names_open(struct names *n, const struct ev *e, struct ptx_module *named,
 		      struct base_arena *arena);
-/* The parameter at a place of the parameter block, or NULL. */
+/* The member, or the parameter, at a place of the parameter block, or NULL. */
 const struct names_param *prove_names_param_at(const struct names *n, uint64_t off);
+/* The one that an expression is, whole; NULL: it is none, or a part of one. */
+const struct names_param *prove_names_param_of(const struct names *n, const struct ex *v);
+/* A number that an assumption may name, and that the kernel reads. */
+bool prove_names_is_scalar(const struct names_param *p);
+/* By name, "p.width", or number, "$2". */
 const struct names_param *prove_names_param_called(const struct names *n, const char *name,
 						   size_t len);
 

@@ -18,11 +18,6 @@
 
 #define MAX_REMEDIES 3
 
-bool remedy_is_scalar(const struct names_param *p)
-{
-	return !p->is_pointer && !p->is_float && (p->bytes == 4 || (p->bytes == 8 && p->is_known));
-}
-
 /* Was all analysed but for pairs that took too long? Are there such? */
 static bool is_analysed(const struct check *c, bool *has_late)
 {
@@ -455,7 +450,7 @@ static void try_few(struct finder *f)
 	uint64_t end = f->end;
 
 	for (uint32_t i = 0; i < c->names.nparams && !f->has_all; i++) {
-		if (!remedy_is_scalar(&c->names.param[i]))
+		if (!prove_names_is_scalar(&c->names.param[i]))
 			continue;
 		const char *text = powers_find_few(c, &c->names.param[i], end);
 		if (text && remedy_add(f, text))
@@ -486,7 +481,7 @@ static void try_stages(struct finder *f)
 	for (uint32_t i = 0; i < c->names.nparams && !f->has_all; i++) {
 		const struct names_param *p = &c->names.param[i];
 		const char *text = base_printf(c->arena, "%s > 0", p->name);
-		if (remedy_is_scalar(p) &&
+		if (prove_names_is_scalar(p) &&
 		    kernel_try_with(c->task, text, f->end, false) == KERNEL_PROVEN)
 			remedy_add(f, text);
 	}
@@ -506,12 +501,12 @@ static void try_params(struct finder *f)
 	const struct check *c = f->c;
 
 	for (uint32_t i = 0; i < c->names.nparams && !f->has_all; i++)
-		if (remedy_is_scalar(&c->names.param[i]))
+		if (prove_names_is_scalar(&c->names.param[i]))
 			try_param(f, &c->names.param[i]);
 	for (uint32_t i = 0; i < c->names.nparams && !f->has_all; i++)
 		for (uint32_t k = 0; k < c->names.nparams && !f->has_all; k++)
-			if (i != k && remedy_is_scalar(&c->names.param[i]) &&
-			    remedy_is_scalar(&c->names.param[k]))
+			if (i != k && prove_names_is_scalar(&c->names.param[i]) &&
+			    prove_names_is_scalar(&c->names.param[k]))
 				try_two(f, &c->names.param[i], &c->names.param[k]);
 }
 

@@ -27,8 +27,6 @@ struct finder {
 	bool has_shapes; /* remedy_try_shapes was asked */
 };
 
-/* remedy.c: a parameter that an assumption may name */
-bool remedy_is_scalar(const struct names_param *p);
 /* Is there time, and reason, for one more? */
 bool remedy_may_try(const struct finder *f);
 /* Does an assumption, which some launch keeps to, take the alarms from all pairs? *is_refuted:

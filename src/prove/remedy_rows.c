@@ -71,10 +71,10 @@ const struct names_param *remedy_pitch_in(const struct finder *f, const struct e
 	const struct names_param *found = NULL;
 	bool is_product = v->op == EX_MUL && v->a[0]->op != EX_CONST && v->a[1]->op != EX_CONST;
 
-	if (v->op == EX_PARAM && is_factor)
-		found = prove_names_param_at(&f->c->names, v->imm);
+	if (is_factor)
+		found = prove_names_param_of(&f->c->names, v);
 	if (v->op == EX_PARAM || depth > 20)
-		return found && remedy_is_scalar(found) && found->bytes == 4 ? found : NULL;
+		return found && prove_names_is_scalar(found) && found->bytes == 4 ? found : NULL;
 	for (uint32_t i = 0; i < v->n && !found; i++)
 		found = remedy_pitch_in(f, v->a[i], is_factor || is_product, depth + 1);
 	return found;
@@ -95,7 +95,7 @@ static bool try_matrix(struct finder *f, const uint32_t *tile, uint32_t part, bo
 		pitch = remedy_pitch_in(f, f->pairs.v[i].a->off, false, 0);
 	for (uint32_t i = 0; pitch && i <= f->c->names.nparams; i++) {
 		rows = i ? &f->c->names.param[i - 1] : pitch; /* a square first */
-		if ((i && rows == pitch) || !remedy_is_scalar(rows) || rows->bytes != 4)
+		if ((i && rows == pitch) || !prove_names_is_scalar(rows) || rows->bytes != 4)
 			continue;
 		s = base_printf(a, "%s && %s >= 0 && %s * %s <= %d", all, pitch->name, pitch->name,
 				rows->name, INT32_MAX);
@@ -223,9 +223,8 @@ static void add_scalars(struct finder *f, const struct ex *v, bool is_factor, un
 	if (depth > 20 || !*budget)
 		return;
 	--*budget;
-	const struct names_param *p =
-		v->op == EX_PARAM ? prove_names_param_at(&f->c->names, v->imm) : NULL;
-	if (p && remedy_is_scalar(p)) {
+	const struct names_param *p = prove_names_param_of(&f->c->names, v);
+	if (p && prove_names_is_scalar(p)) {
 		unsigned i = 0;
 		while (i < s->n && s->v[i] != p)
 			i++;

@@ -463,33 +463,6 @@ struct ptx_str ptx_reg_name(const struct ptx_func *f, uint32_t reg);
  * empty string; for the function names of inlined .loc lines. */
 struct ptx_str ptx_debug_string(struct ptx_module *m, struct ptx_str sym, uint32_t off);
 
-/* ---- dwarf.c: the programmer's variables, in PTX of nvcc -G ---------------- */
-
-enum ptx_debug_kind { PTX_DEBUG_REG, PTX_DEBUG_OBJECT };
-
-/* Where a variable is stored between two lines of the PTX text. */
-struct ptx_debug_place {
-	enum ptx_debug_kind kind;
-	uint32_t from, to;  /* lines; `to` isn't one of them */
-	uint32_t reg;	    /* REG */
-	struct ptx_str sym; /* OBJECT: a parameter, a variable, the stack */
-	uint64_t off;	    /* in it */
-};
-
-struct ptx_debug_var {
-	const char *name;
-	bool is_param, is_pointer, is_signed, is_float;
-	uint8_t bytes;	   /* of a scalar, else 0 */
-	uint32_t from, to; /* lines in which the name denotes it */
-	struct ptx_debug_place *places;
-	size_t nplaces;
-};
-
-/* The parameters and variables of a function that have a place, in the order of their declaration,
- * in the module's arena. None where the text has no DWARF. */
-const struct ptx_debug_var *ptx_debug_vars(struct ptx_module *m, const struct ptx_func *f,
-					   size_t *n);
-
 /* ---- walking ------------------------------------------------------------ */
 
 #define ptx_each_item(m, it) for (struct ptx_item *it = (m)->first; it; it = it->next)

@@ -67,45 +67,83 @@ bool prove_contract_check_launch(struct contract *c, const struct ir *ir)
 
 /* ---- parameters ----------------------------------------------------------------------- */
 
+/* What a word that the kernel reads is, where it lies in a parameter (or member) of that value, or
+ * the other way round: the bytes that both have. */
+static const struct ex *is_value(struct ex_pool *p, const struct ex_read *r, uint64_t off,
+				 uint64_t bytes, uint64_t value)
+{
+	uint64_t lo = r->off > off ? r->off : off;
+	uint64_t end = r->off + r->w / 8 < off + bytes ? r->off + r->w / 8 : off + bytes;
+	const struct ex *v = prove_ex_any_param(p, r->w, r->off);
+	unsigned w = (unsigned)(8 * (end - lo));
+
+	if (lo > r->off)
+		v = prove_ex_bin(p, EX_LSHR, v, prove_ex_const(p, r->w, 8 * (lo - r->off)));
+	if (w < r->w)
+		v = prove_ex_un(p, EX_TRUNC, w, v);
+	value = value >> (8 * (lo - off)) & prove_ex_mask(w);
+	return prove_ex_bin(p, EX_EQ, v, prove_ex_const(p, w, value));
+}
+
+/* "It has this value", for each word of it that the kernel reads. */
+static const struct ex *has_value(struct ex_pool *p, const struct names_param *n, uint64_t value)
+{
+	struct ex_read own = {.off = n->off, .w = (unsigned)(8 * n->bytes)};
+	const struct ex *all = is_value(p, &own, n->off, n->bytes, value);
+
+	for (uint32_t i = 0; i < p->nreads; i++) {
+		const struct ex_read *r = &p->read[i];
+		if (r->off < n->off + n->bytes && n->off < r->off + r->w / 8 &&
+		    (r->off != own.off || r->w != own.w))
+			all = prove_ex_and(p, all, is_value(p, r, n->off, n->bytes, value));
+	}
+	return all;
+}
+
+/* By name or number; what is wrong with it is said. NULL: none. */
+static const struct names_param *find_param(struct contract *c, uint32_t i, bool *ok)
+{
+	const char *name = c->o->param[i].name;
+	const struct names_param *p = NULL;
+
+	if (name)
+		p = prove_names_param_called(c->names, name, strlen(name));
+	else if (c->o->param[i].index <= c->names->nparams &&
+		 !c->names->param[c->o->param[i].index - 1].is_member)
+		p = &c->names->param[c->o->param[i].index - 1];
+	if (name && !p)
+		*ok = deny(c, base_printf(c->arena, "the kernel has no parameter '%s'", name));
+	if (p && p->is_struct)
+		*ok = deny(c, base_printf(c->arena, "%s is a structure: name a member, %s.NAME",
+					  p->name, p->name));
+	return p && !p->is_struct ? p : NULL;
+}
+
 bool prove_contract_add_params(struct contract *c)
 {
-	const struct ir *ir = c->e->ir;
 	struct ex_pool *pool = c->e->pool;
 	bool ok = true;
 
 	for (uint32_t i = 0; i < c->o->nparams; i++) {
-		const char *name = c->o->param[i].name;
-		const struct names_param *called =
-			name ? prove_names_param_called(c->names, name, strlen(name)) : NULL;
-		uint32_t index =
-			called ? (uint32_t)(called - c->names->param) + 1 : c->o->param[i].index;
-		uint64_t o = (uint64_t)ir->param_object + index - 1;
+		const struct names_param *p = find_param(c, i, &ok);
 		uint64_t value = c->o->param[i].value;
-		if (name && !called) {
-			ok = deny(c,
-				  base_printf(c->arena, "the kernel has no parameter '%s'", name));
-			continue;
-		}
-		if (o >= ir->objects.n || ir->objects.v[o].kind != IR_OBJ_PARAM)
-			continue;
-		const struct ir_object *obj = &ir->objects.v[o];
-		unsigned w = (unsigned)(8 * obj->bytes);
+		unsigned w = p ? (unsigned)(8 * p->bytes) : 0;
 		if (w > 64 || !w)
 			continue;
 		bool is_negative = value >> (w - 1) == UINT64_MAX >> (w - 1);
 		if ((value & prove_ex_mask(w)) != value && !is_negative) {
+			const char *which = c->o->param[i].name
+						    ? p->name
+						    : base_printf(c->arena, "%u", p->number);
 			ok = deny(c, base_printf(c->arena,
-						 "parameter %u has %llu bytes and can't be %llu",
-						 index, (unsigned long long)obj->bytes,
+						 "parameter %s has %llu bytes and can't be %llu",
+						 which, (unsigned long long)p->bytes,
 						 (unsigned long long)value));
 			continue;
 		}
-		const struct ex *p = prove_ex_any_param(pool, w, obj->off);
 		struct ev_assume as = {.loop = IR_NONE, .index = IR_NONE, .param = i + 1};
 		as.guard = prove_ex_const(pool, 1, 1);
-		as.holds = prove_ex_bin(pool, EX_EQ, p,
-					prove_ex_const(pool, w, value & prove_ex_mask(w)));
-		as.fact = as.holds;
+		as.holds = as.fact = has_value(pool, p, value);
 		base_vec_push(&c->e->assumes, as);
 	}
 	return ok;
@@ -460,9 +498,9 @@ static void say_dims(struct check *c)
 static const char *array_name(struct check *c, uint64_t param)
 {
 	const struct names_param *p = prove_names_param_at(&c->names, param);
-	unsigned number = p ? (unsigned)(p - c->names.param) + 1 : 0;
 
-	return p && p->is_known ? p->name : base_printf(c->arena, "parameter %u", number);
+	return p && p->is_known ? p->name
+				: base_printf(c->arena, "parameter %u", p ? p->number : 0);
 }
 
 static void say_disjoint(struct check *c)

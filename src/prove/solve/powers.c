@@ -120,7 +120,7 @@ static enum kernel_answer try_with(struct check *c, const char *assume, uint64_t
 bool powers_are_proven(struct check *c)
 {
 	const struct ex *x = find_power(c->e);
-	const struct names_param *p = x ? prove_names_param_at(&c->names, x->imm) : NULL;
+	const struct names_param *p = x ? prove_names_param_of(&c->names, x) : NULL;
 	uint64_t now = prove_now_ms(), end = now + (c->deadline - now) / 2;
 	unsigned proven = 0;
 
@@ -153,7 +153,8 @@ static bool is_proven_for(struct check *c, const struct ex_pin *x, uint64_t end)
 	const struct ex *leaf = prove_ex_any_param(c->pool, x->w, x->off);
 	unsigned proven = 0;
 
-	if (!p || p->is_pointer || p->is_float || p->bytes != 4 || x->w != 32)
+	if (!p || p->off != x->off || p->is_struct || p->is_pointer || p->is_float ||
+	    p->bytes != 4 || x->w != 32)
 		return false;
 	for (uint64_t v = x->lo; v <= x->hi; v++) {
 		if (is_denied(c, leaf, v))
@@ -238,8 +239,9 @@ const char *powers_find(struct check *c)
 
 	for (size_t i = 0; i < c->e->accesses.n && !x; i++)
 		x = masked_in(c->e->accesses.v[i].off, false, 0);
-	const struct names_param *p = x ? prove_names_param_at(&c->names, x->imm) : NULL;
-	if (!p || p->is_pointer || p->is_float || p->bytes != 4 || has_counters(c->e))
+	const struct names_param *p = x ? prove_names_param_of(&c->names, x) : NULL;
+	if (!p || p->is_struct || p->is_pointer || p->is_float || p->bytes != 4 ||
+	    has_counters(c->e))
 		return NULL;
 	return find_powers(c, p, prove_now_ms() + REMEDY_MS);
 }
@@ -286,7 +288,7 @@ static const char *small_others(struct check *c, const struct names_param *p)
 
 	for (uint32_t i = 0; i < c->names.nparams; i++) {
 		const struct names_param *q = &c->names.param[i];
-		if (q != p && !q->is_pointer && !q->is_float && q->is_known && q->bytes == 4)
+		if (q != p && prove_names_is_scalar(q) && q->is_known && q->bytes == 4)
 			text = base_printf(c->arena, "%s && %s >= 0 && %s <= %d", text, q->name,
 					   q->name, MAX_SIZE);
 	}
@@ -330,7 +332,8 @@ const char *powers_find_few(struct check *c, const struct names_param *p, uint64
 	const char *few = powers_text(c, p, FIRST_FEW), *others = "";
 	uint64_t now = prove_now_ms(), lo;
 
-	if (p->bytes != 4 || now >= end || has_counters(c->e) || !is_number_of_steps(c, p))
+	if (p->bytes != 4 || p->is_struct || now >= end || has_counters(c->e) ||
+	    !is_number_of_steps(c, p))
 		return NULL;
 	if (!is_case_soon(c, few, end)) {
 		others = small_others(c, p);

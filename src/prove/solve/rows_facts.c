@@ -46,8 +46,7 @@ static const char *name_of(const struct rows *r, const struct ex *v)
 {
 	static const char *const dims[] = {"blockDim.x", "blockDim.y", "blockDim.z",
 					   "gridDim.x",	 "gridDim.y",  "gridDim.z"};
-	const struct names_param *p =
-		v->op == EX_PARAM ? prove_names_param_at(&r->c->names, v->imm) : NULL;
+	const struct names_param *p = prove_names_param_of(&r->c->names, v);
 
 	if (v->op == EX_SPEC && v->imm >= EX_NTID_X)
 		return dims[v->imm - EX_NTID_X];
