@@ -526,6 +526,13 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 	ev->only_observes = ev->has_order && !ev->follows_calls && only_observes(ev);
 }
 
+/* An atomic that orders nothing, as its result isn't used, and whose scope has all threads. */
+static bool is_sum(const struct inst_event *e)
+{
+	return e->strength == RACE_RELAXED && e->reads && e->writes && !e->is_seen &&
+	       (e->space == INST_IN_SHARED || e->scope >= RACE_SCOPE_GPU);
+}
+
 bool inst_is_plain_kernel(struct inst_ctx *cx, const struct inst_events *ev)
 {
 	if (!cx->f->is_entry || inst_called_here(cx) || ev->is_unsure || ev->has_order ||
@@ -533,7 +540,7 @@ bool inst_is_plain_kernel(struct inst_ctx *cx, const struct inst_events *ev)
 		return false;
 	for (const struct inst_event *e = ev->first; e; e = e->next)
 		if (e->kind != INST_EVENT_BLOCK &&
-		    !(e->kind == INST_EVENT_ACCESS && e->strength == RACE_WEAK))
+		    !(e->kind == INST_EVENT_ACCESS && (e->strength == RACE_WEAK || is_sum(e))))
 			return false;
 	return true;
 }

@@ -1,5 +1,5 @@
 # left_out.sh COLLIDER DIR SITES_DUMP - which kernels iguard leaves to hirace: --iguard-kernels=strong does so where
-# all accesses are plain and nothing but barriers of the block orders threads; all and auto leave none. Each access is
+# all accesses are plain, or sums of which no access is out of scope, and nothing but barriers of the block orders threads; all and auto leave none. Each access is
 # checked once then, and the text is legal. Where iguard alone is asked for, hirace checks those kernels and no other;
 # which of the two a module doesn't need isn't in it.
 collider=$1
@@ -24,7 +24,12 @@ kernel() {
 	kernel left_shuffle 'shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;'
 	kernel kept_warp 'bar.warp.sync -1;'
 	kernel kept_fence 'membar.gl;'
-	kernel kept_sum 'red.relaxed.gpu.global.add.u32 [%rd1], 1;'
+	kernel left_sum 'red.relaxed.gpu.global.add.u32 [%rd1], 1; bar.sync 0; red.relaxed.cta.shared.add.u32 [%r4], 1;'
+	kernel left_unused 'atom.relaxed.gpu.global.exch.b32 %r3, [%rd1], 1;'
+	kernel kept_block 'red.relaxed.cta.global.add.u32 [%rd1], 1;'
+	kernel kept_drawn 'atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1; st.global.u32 [%rd3], %r3;'
+	kernel kept_released 'red.release.gpu.global.add.u32 [%rd1], 1;'
+	kernel kept_store 'st.relaxed.gpu.global.u32 [%rd1], 1;'
 	kernel kept_flag 'ld.volatile.global.u32 %r3, [%rd1];'
 	kernel kept_named 'barrier.sync 1, 64;'
 	kernel kept_exit '@%p1 ret; bar.sync 0;'
@@ -37,7 +42,8 @@ checked() {
 	     kernel && /call .*__collider_iguard_/ { print kernel }' "$T/out.ptx" | sort -u | tr '\n' ' '
 }
 
-every="kept_exit kept_fence kept_flag kept_named kept_sum kept_warp left_barrier left_nothing left_shuffle "
+kept="kept_block kept_drawn kept_exit kept_fence kept_flag kept_named kept_released kept_store kept_warp "
+every="${kept}left_barrier left_nothing left_shuffle left_sum left_unused "
 while read -r set which want; do
 	"$collider" instrument --sanitize=$set --iguard-kernels=$which "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
 		fail "$set $which: $(cat "$T/err")"
@@ -45,7 +51,7 @@ while read -r set which want; do
 	[ "$want" = all ] || ptxas -c -arch=compute_90 "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
 		fail "$set $which: $(head -3 "$T/err")"
 	expected=$every
-	[ "$want" = all ] || expected="kept_exit kept_fence kept_flag kept_named kept_sum kept_warp "
+	[ "$want" = all ] || expected=$kept
 	[ "$(checked)" = "$expected" ] || fail "$set $which: iguard checks $(checked)"
 	# left_barrier's four accesses: hirace's calls are there in any case.
 	n=$(awk '/\.entry left_barrier/ { is = 1 } /^}/ { is = 0 } is && /call .*__collider_hirace_[gs],/' "$T/out.ptx" | wc -l)

@@ -232,9 +232,33 @@ DEV_FN bool dev_is_for_iguard(void)
 	return (v & RACE_HISTORY_FOR_IGUARD) != 0;
 }
 
-/* The kind that iguard's rules give to two weak accesses (iguard/kind.h). Of two launches they say
- * nothing. */
-DEV_FN uint32_t dev_kind_of_iguard(uint32_t kind, uint64_t me, uint64_t was)
+/* Of what the word stands for, are all that race with a weak access of this thread atomics? */
+DEV_FN bool dev_meets_atomics(uint64_t was, const struct hirace_actor *a)
+{
+	struct hirace_word w = hirace_decode(was, a->thread_bits);
+	uint32_t relation = w.launch == a->launch ? hirace_relation_of(a, w.thread) : HIRACE_GRID;
+
+	switch (hirace_base(w.state)) {
+	case HIRACE_BATOM:
+	case HIRACE_BATOM_W:
+	case HIRACE_BATOM_B:
+	case HIRACE_GATOM:
+	case HIRACE_GATOM_W:
+	case HIRACE_GATOM_B:
+	case HIRACE_GATOM_G:
+		return true;
+	case HIRACE_BSYNC_ATOM:
+	case HIRACE_BSYNC_ATOM_B:
+	case HIRACE_BSYNC_ATOM_W: /* a barrier that this thread has passed is before them */
+		return relation != HIRACE_GRID && w.block_clock == a->block_clock;
+	default:
+		return false;
+	}
+}
+
+/* The kind that iguard's rules give to two accesses of which one is weak (iguard/kind.h). Of two
+ * launches they say nothing. */
+DEV_FN uint32_t dev_kind_of_iguard(uint32_t kind, uint64_t me, uint64_t was, bool is_strong)
 {
 	struct hirace_actor a = dev_actor(me, 0);
 	struct hirace_word w = hirace_decode(was, a.thread_bits);
@@ -248,12 +272,16 @@ DEV_FN uint32_t dev_kind_of_iguard(uint32_t kind, uint64_t me, uint64_t was)
 		return RACE_KIND_IGUARD_INVENTED;
 	if (kind != RACE_KIND_HISTORY)
 		return kind;
+	if (is_strong || dev_meets_atomics(was, &a))
+		return RACE_KIND_IGUARD_MIXED;
 	if (relation == HIRACE_GRID || w.state == HIRACE_GREAD)
 		return RACE_KIND_IGUARD_GRID;
 	if (relation == HIRACE_BLOCK || w.state == HIRACE_BREAD || w.state == HIRACE_B_MR_BSYNC)
 		return RACE_KIND_IGUARD_BLOCK;
 	return RACE_KIND_IGUARD_WARP;
 }
+
+#define RECORD_STRONG 0x80000000u /* beside kind and width: the access is an atomic */
 
 /* Rare, so a function of its own. earlier_site: race_history_who(). */
 extern "C" __device__ __noinline__ void __collider_hirace_record(uint64_t me, uint64_t at,
@@ -267,7 +295,7 @@ extern "C" __device__ __noinline__ void __collider_hirace_record(uint64_t me, ui
 
 	me &= ~(uint64_t)RACE_ACTOR_LANES;
 	if (dev_is_for_iguard())
-		kind = dev_kind_of_iguard(kind_width & 0xffu, me, was) |
+		kind = dev_kind_of_iguard(kind & 0xffu, me, was, kind_width & RECORD_STRONG) |
 		       (RACE_REC_TWO_SIDES | RACE_REC_OF_WORD) << 16;
 	if (RACE_ACTOR_HAS(was) != RACE_ACTOR_HAS(me))
 		dev_of_other(was, &me, &earlier, &shape);
@@ -277,7 +305,7 @@ extern "C" __device__ __noinline__ void __collider_hirace_record(uint64_t me, ui
 			      at,
 			      {was, me},
 			      {earlier, shape},
-			      kind_width >> 16,
+			      kind_width >> 16 & 0x7fffu,
 			      kind_width >> 8 & 0xffu};
 	dev_report(&f, dev_rt());
 }
@@ -324,30 +352,6 @@ DEV_FN uint32_t dev_who(uint32_t beside, uint64_t was, uint32_t what, uint32_t t
 		beside, was, RACE_HISTORY_ACCESS(what) == HIRACE_R || (what & RACE_HISTORY_STRONG),
 		RACE_HISTORY_ACCESS(what) != HIRACE_W &&
 			hirace_has_plain(hirace_decode(was, thread_bits).state));
-}
-
-/* Of what the word stands for, are all that race with a load of this thread atomics? */
-DEV_FN bool dev_meets_atomics(uint64_t was, const struct hirace_actor *a)
-{
-	struct hirace_word w = hirace_decode(was, a->thread_bits);
-	uint32_t relation = w.launch == a->launch ? hirace_relation_of(a, w.thread) : HIRACE_GRID;
-
-	switch (hirace_base(w.state)) {
-	case HIRACE_BATOM:
-	case HIRACE_BATOM_W:
-	case HIRACE_BATOM_B:
-	case HIRACE_GATOM:
-	case HIRACE_GATOM_W:
-	case HIRACE_GATOM_B:
-	case HIRACE_GATOM_G:
-		return true;
-	case HIRACE_BSYNC_ATOM:
-	case HIRACE_BSYNC_ATOM_B:
-	case HIRACE_BSYNC_ATOM_W: /* a barrier that this thread has passed is before them */
-		return relation != HIRACE_GRID && w.block_clock == a->block_clock;
-	default:
-		return false;
-	}
 }
 
 /* A race that is certain. */
@@ -421,6 +425,8 @@ extern "C" __device__ __noinline__ void __collider_hirace_word(uint64_t me, uint
 	beside = kind == RACE_KIND_HISTORY_SEED
 			 ? race_history_who(beside, seen.was, false, false)
 			 : dev_who(beside, seen.was, what, a.thread_bits);
+	if (RACE_HISTORY_ACCESS(what) > HIRACE_W)
+		kind |= RECORD_STRONG;
 	__collider_hirace_record(me, at, seen.was, beside, site, kind | mode / MODE_WIDTH << 8);
 }
 
