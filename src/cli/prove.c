@@ -192,6 +192,16 @@ static void prove_optimised(struct job *j, struct prove_source_text written,
 	free(text[1].text);
 }
 
+/* What the launches of alarms show when they run: of all, or of what is only potential. */
+static void confirm(const struct job *j, struct race_proofs *r, const char *text, size_t size,
+		    const struct confirm_source *src)
+{
+	if (option_flag(j->set, OPTION_CONFIRM))
+		confirm_alarms(r, text, size, src, option_text(j->set, OPTION_REPRODUCER));
+	else if (!option_flag(j->set, OPTION_NO_CONFIRM))
+		confirm_potential(r, text, size, j->o.timeout_ms);
+}
+
 /* One source or PTX text, into *r. */
 static int prove_one(struct job *j, const char *from, char *const *args, size_t nargs,
 		     struct race_proofs *r)
@@ -218,9 +228,8 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 	cli_flush(&sink);
 	if (!rc && !is_ptx)
 		prove_optimised(j, (struct prove_source_text){text, size}, &src, &o, r);
-	if (!rc && option_flag(j->set, OPTION_CONFIRM))
-		confirm_alarms(r, text, size, is_ptx ? NULL : &src,
-			       option_text(j->set, OPTION_REPRODUCER));
+	if (!rc)
+		confirm(j, r, text, size, is_ptx ? NULL : &src);
 	if (!rc && !is_ptx && !o.kernel)
 		prove_name_templates(from, r);
 	free(text);
@@ -305,9 +314,8 @@ static int prove_texts(struct job *j, const struct prove_texts *texts, const cha
 		size_t size = strlen(texts->v[i]);
 		rc = prove_text(from, texts->v[i], size, &j->o, r, &sink);
 		cli_flush(&sink);
-		if (!rc && option_flag(j->set, OPTION_CONFIRM))
-			confirm_alarms(r, texts->v[i], size, NULL,
-				       option_text(j->set, OPTION_REPRODUCER));
+		if (!rc)
+			confirm(j, r, texts->v[i], size, NULL);
 		join(j, r);
 	}
 	return rc;

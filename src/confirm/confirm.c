@@ -15,6 +15,8 @@
  * MAX_THREADS threads.
  *
  * Misses: structures as parameters (they are zero); launches that need clusters or cooperation.
+ * Without being asked for it is tried of potential alarms alone, and in less time.
+ *
  * Costs: a process and a CPU device for each alarm and each contents, until one confirms it; at
  * most KERNEL_SECONDS of processor time for a kernel, and what the last run needs.
  */
@@ -27,6 +29,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +55,7 @@ struct trial {
 	bool is_chosen; /* a few blocks only */
 	bool *is_found; /* by alarm of the kernel, shared with the child */
 	bool may_choose;
+	bool is_brief;	/* it ends when they are over */
 	double seconds; /* that are left */
 };
 
@@ -335,6 +339,18 @@ static void confirm_others(const struct trial *t)
 	}
 }
 
+/* A run's time in its process: of the processor where it is to be brief. */
+static void limit(const struct trial *t)
+{
+	time_t whole = (time_t)t->seconds;
+	suseconds_t rest = (suseconds_t)((t->seconds - (double)whole) * 1e6) + 1;
+	struct itimerval left = {.it_value = {whole, rest < 1000000 ? rest : 999999}};
+
+	alarm(SECONDS);
+	if (t->is_brief)
+		setitimer(ITIMER_PROF, &left, NULL);
+}
+
 static enum race_confirmed confirm(struct trial *t)
 {
 	struct rusage used;
@@ -348,7 +364,7 @@ static enum race_confirmed confirm(struct trial *t)
 	if (pid < 0)
 		return RACE_NOT_TRIED;
 	if (!pid) {
-		alarm(SECONDS);
+		limit(t);
 		_exit(run_launch(t));
 	}
 	while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR)
@@ -397,6 +413,12 @@ static void try_contents(struct trial *t, struct race_alarm *a)
 	}
 }
 
+/* Is a race that its launch shows, whatever arrays hold, one within the contract? */
+static bool is_conclusive(const struct race_alarm *a)
+{
+	return a->is_within && !a->is_benign;
+}
+
 static bool can_run(const struct race_alarm *a)
 {
 	uint64_t blocks = 1;
@@ -407,6 +429,21 @@ static bool can_run(const struct race_alarm *a)
 	return a->has_launch && blocks && a->ntid[0] && a->ntid[1] && a->ntid[2];
 }
 
+/* True: *t is ready for a kernel's alarms. */
+static bool open_trial(struct trial *t, struct race_proof *k, const char *text, size_t size,
+		       double seconds)
+{
+	*t = (struct trial){.text = text, .size = size, .k = k, .seconds = seconds};
+	t->is_found = mmap(NULL, k->alarms.n + 1, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return t->is_found != MAP_FAILED;
+}
+
+static void close_trial(struct trial *t)
+{
+	munmap(t->is_found, t->k->alarms.n + 1);
+}
+
 void confirm_alarms(struct race_proofs *r, const char *text, size_t size,
 		    const struct confirm_source *src, const char *dir)
 {
@@ -414,11 +451,8 @@ void confirm_alarms(struct race_proofs *r, const char *text, size_t size,
 
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		struct race_proof *k = &r->kernels.v[i];
-		struct trial t = {.text = text, .size = size, .k = k, .seconds = KERNEL_SECONDS};
-		size_t bytes = k->alarms.n + 1;
-		t.is_found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-				  -1, 0);
-		if (t.is_found == MAP_FAILED)
+		struct trial t;
+		if (!open_trial(&t, k, text, size, KERNEL_SECONDS))
 			return;
 		/* a reproducer launches all blocks */
 		t.may_choose = !dir;
@@ -433,6 +467,35 @@ void confirm_alarms(struct race_proofs *r, const char *text, size_t size,
 			if (confirm_reproduce(k, a, src, path, &r->arena))
 				a->reproducer = path;
 		}
-		munmap(t.is_found, bytes);
+		close_trial(&t);
+	}
+}
+
+/* Hundredths of the time limit that potential alarms have. */
+#define POTENTIAL_SHARE 10
+
+void confirm_potential(struct race_proofs *r, const char *text, size_t size, unsigned timeout_ms)
+{
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		struct race_proof *k = &r->kernels.v[i];
+		uint64_t most = (uint64_t)timeout_ms * POTENTIAL_SHARE / 100;
+		uint64_t left = timeout_ms > k->ms ? timeout_ms - k->ms : 0;
+		bool has_true = !k->may_hold_any;
+		struct trial t;
+		for (size_t j = 0; j < k->alarms.n; j++)
+			has_true |= k->alarms.v[j].is_true;
+		if (has_true || !k->alarms.n ||
+		    !open_trial(&t, k, text, size, (double)(most < left ? most : left) / 1000))
+			continue;
+		t.may_choose = t.is_brief = true;
+		for (size_t j = 0; j < k->alarms.n; j++) {
+			struct race_alarm *a = &k->alarms.v[j];
+			t.a = a;
+			if (is_conclusive(a) && can_run(a) && a->confirmed != RACE_CONFIRMED)
+				try_contents(&t, a);
+			if (a->confirmed == RACE_NOT_CONFIRMED)
+				a->confirmed = RACE_NOT_TRIED;
+		}
+		close_trial(&t);
 	}
 }

@@ -23,6 +23,12 @@ struct confirm_source {
  */
 void confirm_alarms(struct race_proofs *r, const char *text, size_t size,
 		    const struct confirm_source *src, const char *dir);
+/*
+ * The same of potential alarms, in kernels that have no true one, where a race that is found is one
+ * within the contract: in a tenth of timeout_ms of processor time, and what the kernel's analysis
+ * has left of it. What isn't confirmed stays not tried.
+ */
+void confirm_potential(struct race_proofs *r, const char *text, size_t size, unsigned timeout_ms);
 
 /* What each pointer of a launch gets. */
 #define CONFIRM_ARRAY_BYTES ((size_t)16 << 20)

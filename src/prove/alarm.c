@@ -266,6 +266,22 @@ static const char *order_of(struct check *c, const struct replay_meeting *met)
 	return base_printf(c->arena, "line %u: %s", line ? line : st->at->line, instruction(c, st));
 }
 
+/* Does the launch keep to what is assumed, as far as its numbers say? What code assumes on its way
+ * or of contents they don't. */
+static bool is_within(const struct check *c, const struct smt_model *m)
+{
+	struct ev_trial t = prove_ev_trial_of(m, 0);
+
+	for (size_t i = 0; i < c->e->assumes.n; i++) {
+		const struct ev_assume *as = &c->e->assumes.v[i];
+		if (as->kind == IR_ASSUME_TICKET)
+			continue; /* what atomics do, whatever is assumed */
+		if (!prove_ev_is_of_launch(as) || !prove_ev_holds(&t, as->fact))
+			return false;
+	}
+	return true;
+}
+
 void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 {
 	struct race_alarm al = {.is_true = f->is_true,
@@ -294,6 +310,7 @@ void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 	fill_side(c, &al.side[1], c->pair.b);
 	if (f->m) {
 		al.has_launch = true;
+		al.is_within = is_within(c, f->m);
 		memcpy(al.ntid, f->m->ntid, sizeof(al.ntid));
 		memcpy(al.nctaid, f->m->nctaid, sizeof(al.nctaid));
 		for (unsigned i = 0; i < 2; i++) {

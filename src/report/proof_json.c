@@ -169,7 +169,10 @@ static const struct rep_key alarm_keys[] = {
 	KEY("object", TEXT, object, "what both access"),
 	KEY("reason", TEXT, reason, "why it is only potential, or `\"\"`"),
 	KEY("order", TEXT, order, "the operation that may order the two, or `\"\"`"),
-	KEY("confirmed", NAME, confirmed, "by a run (`--confirm`)", NAMES(confirmed_names)),
+	KEY("confirmed", NAME, confirmed,
+	    "by a run; without `--confirm` of potential alarms only, and never "
+	    "`not-confirmed`",
+	    NAMES(confirmed_names)),
 	KEY("filled", NAME, filled, "what arrays held then, or null", NAMES(filled_names),
 	    OR_NULL(is_confirmed)),
 	KEY("seed", NUMBER, seed, "of the schedule of that run, or null", OR_NULL(is_confirmed)),

@@ -209,6 +209,12 @@ static void print_report(struct base_buf *out, const struct race_alarm *a)
 		base_buf_printf(out, "    what may order them: %s\n", a->order);
 }
 
+/* Do other contents of memory perhaps lead the threads elsewhere? */
+static bool rests_on_memory(const struct race_alarm *a)
+{
+	return !a->is_true && strcmp(race_alarm_class(a), "CIDI") != 0;
+}
+
 static const char *surety(const struct race_alarm *a, bool is_true)
 {
 	return a->is_benign ? "excused" : is_true ? "true" : "potential";
@@ -250,8 +256,9 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 		base_buf_puts(out,
 			      "    both store the same value: excused by --benign=same-value\n");
 	if (a->confirmed == RACE_CONFIRMED)
-		base_buf_printf(out, "    confirmed: the launch raced on the CPU device%s\n",
-				a->is_true ? "" : filled[a->filled]);
+		base_buf_printf(out, "    confirmed: the launch raced on the CPU device%s%s\n",
+				a->is_true ? "" : filled[a->filled],
+				rests_on_memory(a) ? "; with other contents it may not" : "");
 	if (a->confirmed == RACE_NOT_CONFIRMED)
 		base_buf_puts(out,
 			      "    not confirmed: the launch did not race on the CPU device\n");

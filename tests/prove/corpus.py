@@ -83,7 +83,7 @@ def compile_form(path, form, labels, pins, tmp, nvcc, root):
 def analyse(collider, ptx, name, options):
     """The kernel's part of the report, and its verdict in the label's words."""
     mangled = '%d%s' % (len(name), name)  # not also each kernel whose name begins so
-    r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--kernel=' + mangled, *options, ptx],
+    r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-confirm', '--kernel=' + mangled, *options, ptx],
                        capture_output=True, text=True)
     if r.stdout:
         for k in json.loads(r.stdout)['kernels']:

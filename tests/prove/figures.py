@@ -23,7 +23,7 @@ def ptx_of(path, flags, out):
 
 
 def prove(ptx, name, options):
-    r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies',
+    r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--no-confirm',
                         '--kernel=%d%s' % (len(name), name), *options, ptx], capture_output=True, text=True)
     for k in json.loads(r.stdout)['kernels']:
         if re.split(r'[<( ]', k['name'].replace('void ', ''))[0] == name:

@@ -26,7 +26,7 @@ with tempfile.TemporaryDirectory() as tmp:
         ptx = os.path.join(tmp, name + '.ptx')
         subprocess.run([nvcc, '-ptx', '-arch=sm_90', '-std=c++17', '-G', '-rdc=true', '-I', tmp, '-I', root + '/include',
                         '-o', ptx, '%s/tests/iguard/%s.cu' % (root, name)], check=True, stderr=subprocess.DEVNULL)
-        r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--block-dim=64',
+        r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--no-confirm', '--block-dim=64',
                             '--grid-dim=2', ptx], capture_output=True, text=True)
         for k in json.loads(r.stdout)['kernels']:
             kernel = re.split(r'[<( ]', k['name'].replace('void ', ''))[0]

@@ -33,7 +33,7 @@ def ptx_of(path, flags, out):
 
 
 def verdict_of(ptx, name, options):
-    r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', *options, ptx],
+    r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--no-confirm', *options, ptx],
                        capture_output=True, text=True)
     if not r.stdout:
         sys.exit('%s: %s' % (name, r.stderr))

@@ -247,7 +247,7 @@ def judge(job):
     path = os.path.join(tmp, '%s.%d.ptx' % (name, serial))
     with open(path, 'w') as f:
         f.write('\n'.join(text))
-    r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--kernel=' + mangled,
+    r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--no-confirm', '--kernel=' + mangled,
                         *options, path], capture_output=True, text=True)
     ks = [k for k in json.loads(r.stdout)['kernels'] if k['mangled'] == mangled] if r.stdout else []
     if not ks:

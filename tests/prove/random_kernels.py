@@ -614,7 +614,7 @@ def prove(collider, options, lines, path):
     """The kernels of the report."""
     with open(path, 'w') as f:
         f.write('\n'.join(lines) + '\n')
-    r = subprocess.run([collider, 'prove', '--format=json', '--no-remedies', '--no-cache', *options, path],
+    r = subprocess.run([collider, 'prove', '--format=json', '--no-remedies', '--no-confirm', '--no-cache', *options, path],
                        capture_output=True, text=True)
     if not r.stdout:
         sys.exit('%s: %s' % (' '.join(options), r.stderr))

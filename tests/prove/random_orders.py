@@ -603,7 +603,7 @@ def judge(seed, kernels, tmp, counts):
     path = os.path.join(tmp, 'k.ptx')
     with open(path, 'w') as f:
         f.write('.version 8.3\n.target sm_90a\n.address_size 64\n\n' + '\n'.join(Text('k%d' % i).ptx(k) for i, k in enumerate(kernels)))
-    r = subprocess.run([COLLIDER, 'prove', '--format=json', '--no-cache', '--no-remedies', '--block-dim=%d' % BLOCK, '--grid-dim=%d' % GRID,
+    r = subprocess.run([COLLIDER, 'prove', '--format=json', '--no-cache', '--no-remedies', '--no-confirm', '--block-dim=%d' % BLOCK, '--grid-dim=%d' % GRID,
                         '--prove-timeout=2', path], capture_output=True, text=True)
     if not r.stdout:
         sys.exit('%s: %s' % (path, r.stderr))

@@ -79,6 +79,13 @@ if "$nvcc" --sanitize=none -G -o race race1.cu -arch=compute_90 >log 2>&1; then
 else
 	echo 'FAIL the reproducer with contents does not compile'; cat race1.cu log; failed=1
 fi
+# of a potential alarm without being asked for, where nothing is assumed of contents
+expect 12 'confirmed: .* memory as above and zeros elsewhere; with other contents it may not$' \
+	"$collider" prove --no-cache --no-remedies --block-dim=32 --grid-dim=1 held.cu
+for options in --no-confirm '--assume=sorted(flag)'; do
+	"$collider" prove --no-cache --no-remedies "$options" --block-dim=32 --grid-dim=1 held.cu >log
+	! grep confirmed log || { echo "FAIL $options: confirmed"; cat log; failed=1; }
+done
 sed 's|x / 2|x * 2|' held.cu >held_twin.cu
 expect 0 'race-free' "$collider" prove --no-cache --confirm --block-dim=32 --grid-dim=1 held_twin.cu
 # a kernel that races only if a sort's input isn't sorted: mixed numbers

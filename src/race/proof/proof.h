@@ -116,6 +116,7 @@ struct race_alarm {
 	enum race_level level;
 	bool is_exited; /* one thread has ended; no later barrier orders its accesses */
 	bool has_launch;
+	bool is_within; /* the launch keeps to all that is assumed, and nothing is of contents */
 	const char *object; /* what both access */
 	const char *reason; /* why it is only potential, or "" */
 	const char *order;  /* the operation that may order the two ("line 12: atom..."), or "" */
@@ -206,7 +207,9 @@ struct race_proof {
 	struct race_proof_counts counts;
 	uint64_t ms; /* processor time, for the user only */
 	bool is_cached;
-	bool is_settled; /* with more time it would be the same */
+	bool is_settled;   /* with more time it would be the same */
+	bool may_hold_any; /* a run of its launches that shows a race is of the contract, where the
+			    * alarm's launch is: whatever arrays hold */
 };
 
 struct race_proofs {
