@@ -496,10 +496,10 @@ bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 bool oracle_is_plain(const struct oracle_now *n);
 /* Checks and stores a plain access of whole words. */
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row);
-/* Accesses of the lanes of `mask`, a word each; of reads no two of the same word. row->t and actor
- * are lane 0's, own and clock those of the first of `mask`. Returns the lanes that are done, the
- * first ones of `mask`; the next lane needs oracle_row_access. */
-uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
+/* Accesses of the lanes of `mask`, row->nwords each; of reads no two of the same words. row->t and
+ * actor are lane 0's, own and clock those of the first of `mask`. Returns the lanes that are done,
+ * the first ones of `mask`; the next lane needs oracle_row_access. */
+uint32_t oracle_lanes_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
 			     const uint64_t *addresses);
 
 #endif

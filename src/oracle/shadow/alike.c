@@ -238,9 +238,9 @@ bool oracle_read_at_once(struct oracle_now *n, const struct oracle_row *row, str
 	return true;
 }
 
-/* ---- one word a lane ---------------------------------------------------------------------- */
+/* ---- a lane's words alone ------------------------------------------------------------------ */
 
-/* The lane's word has records: it goes there at once. */
+/* The lane's only word has records: it goes there at once. */
 static void full_word(struct oracle_now *n, struct oracle_cell *c, uint64_t address)
 {
 	n->address = n->word = address;
@@ -249,13 +249,29 @@ static void full_word(struct oracle_now *n, struct oracle_cell *c, uint64_t addr
 	oracle_forget_pairs(n);
 }
 
-uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
+/* Words of one lane. */
+static void lane_access(struct oracle_now *n, struct oracle_row *row, uint64_t address)
+{
+	uint32_t word = oracle_word_number(address), len = row->nwords, alike;
+	struct oracle_cell *c = oracle_cells_at(n->o, address, len);
+
+	bool is_read = n->acc->kind == RACE_OP_READ;
+
+	if (len == 1 && oracle_cell_ext(c)) {
+		full_word(n, c, address);
+		return;
+	}
+	oracle_alike_run(c, len, &alike);
+	if (alike != len || !(is_read ? oracle_read_at_once(n, row, c, word, len)
+				      : oracle_write_at_once(n, row, c, word, len)))
+		oracle_row_access(n, row);
+}
+
+uint32_t oracle_lanes_access(struct oracle_now *n, struct oracle_row *row, uint32_t mask,
 			     const uint64_t *addresses)
 {
-	uint32_t done = 0, warp = row->actor, word;
-	bool is_read = n->acc->kind == RACE_OP_READ;
+	uint32_t done = 0, warp = row->actor;
 	struct oracle_thread *t = row->t;
-	struct oracle_cell *c;
 
 	oracle_row_prepare(n, row);
 	ORACLE_EACH (l, mask) {
@@ -264,19 +280,14 @@ uint32_t oracle_words_access(struct oracle_now *n, struct oracle_row *row, uint3
 			row->own = t[l].own;
 			oracle_row_prepare(n, row);
 		}
-		if (!n->can_be_at_once)
+		/* Words of one page. */
+		if (!n->can_be_at_once || addresses[l] % n->acc->bytes)
 			break;
 		row->t = &t[l];
 		row->actor = warp + l;
 		row->address = row->start = addresses[l];
 		oracle_row_use(n, row);
-		word = oracle_word_number(addresses[l]);
-		c = oracle_cells_at(n->o, addresses[l], 1);
-		if (oracle_cell_ext(c))
-			full_word(n, c, addresses[l]);
-		else if (!(is_read ? oracle_read_at_once(n, row, c, word, 1)
-				   : oracle_write_at_once(n, row, c, word, 1)))
-			oracle_row_access(n, row);
+		lane_access(n, row, addresses[l]);
 		done |= 1u << l;
 	}
 	return done;

@@ -289,7 +289,8 @@ static uint32_t twins_of(uint32_t mask, const uint64_t *addresses)
 	uint32_t twins = 0;
 
 	ORACLE_EACH (l, mask) {
-		uint8_t *at = &first[(addresses[l] >> 2 ^ addresses[l] >> 10) & 255];
+		/* Addresses may differ in any of their bits, in high ones only, too. */
+		uint8_t *at = &first[(addresses[l] >> 2) * 0x9e3779b97f4a7c15u >> 56];
 		if (*at)
 			twins |= 1u << l | 1u << (*at - 1);
 		else
@@ -298,18 +299,24 @@ static uint32_t twins_of(uint32_t mask, const uint64_t *addresses)
 	return twins;
 }
 
-/* The first lanes of `mask` that are done as single words, each without a twin. */
+/* The first lanes of `mask` that are done alone, each without a twin. */
 static uint32_t access_singles(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
 			       uint32_t mask, uint32_t twins, const uint64_t *addresses)
 {
 	uint32_t l = (uint32_t)__builtin_ctz(mask);
 	struct oracle_row row = {
-		.t = t, .actor = warp, .own = t[l].own, .clock = t[l].clock, .nwords = 1};
+		.t = t,
+		.actor = warp,
+		.own = t[l].own,
+		.clock = t[l].clock,
+		.shift = (uint32_t)__builtin_ctz(n->acc->bytes / 4),
+		.nwords = n->acc->bytes / 4,
+	};
 
 	twins &= mask;
 	if (twins)
 		mask &= (twins & -twins) - 1;
-	return oracle_words_access(n, &row, mask, addresses);
+	return oracle_lanes_access(n, &row, mask, addresses);
 }
 
 /* The lanes of `lanes`, whose first one is l, read the same words. */
@@ -366,7 +373,7 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 			twins = twins_of(mask, addresses);
 			has_twins = true;
 		}
-		if (lanes == 1 && words == 1 && !(twins & took)) {
+		if (lanes == 1 && !(twins & took)) {
 			uint32_t done = access_singles(n, t, warp, mask, twins, addresses);
 			mask &= ~done;
 			if (done)
