@@ -308,7 +308,7 @@ struct oracle_readers {
 #define ORACLE_PAGE_WORDS   (1u << (ORACLE_PAGE_SHIFT - 2))
 #define ORACLE_REGION_SHIFT 14
 #define ORACLE_REGION_PAGES (1u << (ORACLE_REGION_SHIFT - ORACLE_PAGE_SHIFT))
-#define ORACLE_REGION_CACHE 64u
+#define ORACLE_REGION_CACHE 512u
 
 /* The cells of the words that were accessed, in order; if more than half of the words were, all
  * cells. */
