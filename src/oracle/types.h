@@ -300,7 +300,8 @@ struct oracle_readers {
 	uint32_t refs; /* words */
 	uint32_t n, cap;
 	uint32_t has_nc : 1, is_single : 1 /* of one word: lanes are masks */;
-	uint32_t is_packed : 1; /* ... each of one lane: in place of v are packed reads */
+	uint32_t is_packed : 1;	 /* ... each of one lane: in place of v are packed reads */
+	uint32_t compact_at : 6; /* log2 of n */
 	struct oracle_reader v[];
 };
 

@@ -140,20 +140,25 @@ static bool is_alike_nc(const struct oracle_now *n, const struct oracle_reader *
 static int by_actor(const void *a, const void *b)
 {
 	const struct oracle_reader *x = a, *y = b;
-	const uint32_t v[2][6] = {{x->actor, x->is_mask, x->warps, x->at, x->shift, x->epoch},
-				  {y->actor, y->is_mask, y->warps, y->at, y->shift, y->epoch}};
+	const uint32_t v[2][5] = {{x->is_mask, x->warps, x->at, x->shift, x->epoch},
+				  {y->is_mask, y->warps, y->at, y->shift, y->epoch}};
 
-	for (unsigned i = 0; i < 6; i++)
+	if (x->actor != y->actor) /* mostly */
+		return x->actor < y->actor ? -1 : 1;
+	for (unsigned i = 0; i < 5; i++)
 		if (v[0][i] != v[1][i])
 			return v[0][i] < v[1][i] ? -1 : 1;
 	return 0;
 }
 
-/* Drops the readers that the row's access, or a later one of the same actors, represents. */
+/* Drops the readers that the row's access, or a later one of the same actors, represents; of many
+ * not before there are two to four times as many as were kept last. */
 static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t word, uint32_t len)
 {
 	uint32_t kept = 0;
 
+	if (s->n >> s->compact_at == 0)
+		return;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct oracle_reader *r = &s->v[i];
 		uint32_t actor = r->is_mask ? r->actor : oracle_reader_actor(r, word);
@@ -171,6 +176,7 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t
 		    !is_alike_nc(n, &s->v[i], &s->v[i + 1]))
 			s->v[kept++] = s->v[i];
 	s->n = kept;
+	s->compact_at = (33u - (uint32_t)__builtin_clz(kept)) & 63;
 }
 
 /* ---- readers of several lanes and warps ------------------------------------------------------ */
