@@ -32,7 +32,12 @@ static struct oracle_pair *pair_of(struct oracle *o, enum oracle_kind kind, cons
 	probe->key.a = is_turned ? b : a;
 	probe->key.b = is_turned ? a : b;
 	probe->key.kind = (uint64_t)kind;
+	p = o->pair_last; /* most often */
+	if (p && !memcmp(&p->key, &probe->key, sizeof(p->key)))
+		return p;
 	HASH_FIND(hh, o->pairs, &probe->key, sizeof(probe->key), p);
+	if (p)
+		o->pair_last = p;
 	return p;
 }
 
@@ -106,6 +111,7 @@ void oracle_pairs_free(struct oracle *o)
 {
 	struct oracle_pair *pair, *tmp;
 
+	o->pair_last = NULL;
 	HASH_ITER(hh, o->pairs, pair, tmp)
 	{
 		HASH_DEL(o->pairs, pair);

@@ -446,7 +446,7 @@ struct oracle {
 	struct oracle_opn *ops;
 	BASE_VEC(struct oracle_freed) freed;
 	BASE_VEC(struct oracle_finding) findings;
-	struct oracle_pair *pairs;
+	struct oracle_pair *pairs, *pair_last;
 	void (*on_race)(void *arg, const struct oracle_finding *f);
 	void *race_arg;
 	const void *(*line_of)(void *arg, const void *inst);

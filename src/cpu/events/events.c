@@ -101,6 +101,7 @@ void cpu_event_free(struct cpu_machine *m)
 		HASH_DEL(x->mbars, b);
 		free(b);
 	}
+	x->pair_last = NULL;
 	HASH_ITER(hh, x->pairs, p, next_p)
 	{
 		HASH_DEL(x->pairs, p);

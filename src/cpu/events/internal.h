@@ -215,7 +215,7 @@ struct cpu_events {
 	struct events_loads *loads; /* loads.c; NULL: none was in doubt */
 	struct events_mbar *mbars;
 	struct events_handovers *handovers; /* handover.c; NULL: none yet */
-	struct events_pair *pairs;
+	struct events_pair *pairs, *pair_last;
 	struct events_op_site *op_sites;
 	struct events_proven *proven; /* proven_sides.c: by grid; the first ended first */
 	struct events_proven *proven_first, *proven_last;

@@ -324,10 +324,12 @@ void events_pair_sure(struct cpu_events *x, struct events_pair *p, const struct 
 static void ask_for_use(struct cpu_events *x, struct events_pair *p, const struct oracle_side *a,
 			const struct oracle_side *b)
 {
+	if (!p->is_possible)
+		return;
 	const struct oracle_side *load = is_written_down(a, b) ? b : a;
 	struct events_sighting seen = {p, bytes_met(load, load == a ? b : a), {*a, *b}};
 
-	if (p->is_possible && events_is_used(x, load, &seen))
+	if (events_is_used(x, load, &seen))
 		events_pair_sure(x, p, a, b);
 }
 
@@ -389,6 +391,19 @@ static void set_key(struct events_pair *p, const struct oracle_finding *f, bool 
 	p->key.kind = (uint64_t)f->kind << 1 | is_possible;
 }
 
+/* NULL: it wasn't found before. Often it is the one that was found last. */
+static struct events_pair *pair_of(struct cpu_events *x, const struct events_pair *key)
+{
+	struct events_pair *p = x->pair_last;
+
+	if (p && !memcmp(&p->key, &key->key, sizeof(key->key)))
+		return p;
+	HASH_FIND(hh, x->pairs, &key->key, sizeof(key->key), p);
+	if (p)
+		x->pair_last = p;
+	return p;
+}
+
 uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f)
 {
 	struct cpu_events *x = arg;
@@ -402,11 +417,11 @@ uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f)
 	if (!x->fn || !s || !t || s->is_host_code || t->is_host_code || x->has_plain)
 		return NULL;
 	set_key(&key, f, false);
-	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
+	p = pair_of(x, &key);
 	/* For an invented load each sighting may be the one whose value is used, until one was. */
 	if (!p && (s->invented || t->invented)) {
 		set_key(&key, f, true);
-		HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
+		p = pair_of(x, &key);
 	}
 	/* Of equal stores each sighting may be the one with another value. */
 	return p && p->kept && !p->is_possible && !p->is_same && p->asked > ASK_MAX
@@ -442,17 +457,21 @@ void events_on_race(void *arg, const struct oracle_finding *f)
 	if (!x->fn || !a->inst || !b->inst || !is_to_report(x, f, a->inst, b->inst))
 		return;
 	events_proven_raced(x, a->inst, b->inst);
-	/* The oracle has its sites as pointers to const; here their words may be filled in. */
-	events_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
-	events_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
 	bool is_possible = !is_written_down(a, b) || !is_written_down(b, a);
-	if (!is_first(a, b)) {
-		const struct oracle_side *other = a;
-		a = b;
-		b = other;
-	}
 	set_key(&key, f, is_possible);
-	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
+	p = pair_of(x, &key);
+	/* Of millions of sightings the order of the two matters only where they may be shown. */
+	if (!p || p->is_possible) {
+		/* The oracle has its sites as pointers to const; here their words may be
+		 * filled in. */
+		events_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
+		events_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
+		if (!is_first(a, b)) {
+			const struct oracle_side *other = a;
+			a = b;
+			b = other;
+		}
+	}
 	if (p) {
 		if (p->kept) {
 			p->kept->count++;
