@@ -134,6 +134,9 @@ struct cpu_warp_priv {
 	struct cpu_part *parts;
 	struct cpu_proof_warp *proof; /* deadlock.c */
 	uint32_t delayed;	      /* steer.c: lanes that have been */
+	/* events/used.c: registers that hold values in doubt; the frame that was looked at last */
+	uint32_t nheld;
+	struct events_frame *frame;
 };
 
 static inline struct cpu_warp_priv *cpu_wp(const struct cpu_warp *w)

@@ -103,6 +103,8 @@ void cpu_warp_start(struct cpu_warp *w, struct cpu_func *f)
 	p->ready = p->asleep = p->joining = p->gathering = p->round = 0;
 	p->nmeets = p->nparts = 0;
 	p->insts = 0;
+	p->nheld = 0;
+	p->frame = NULL;
 	p->patience = PATIENCE_MAX / 4;
 	cpu_split_state(w, s, CPU_SPLIT_READY);
 	cpu_warp_focus(w, s);

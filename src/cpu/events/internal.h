@@ -83,7 +83,6 @@ struct events_memory {
  * Threads and lines of memory are hashed; in a collision the read is an event again.
  */
 #define EVENTS_POLLS 65536u
-#define EVENTS_NEAR  256u
 #define EVENTS_LINES 4096u
 
 struct events_poll {
@@ -203,14 +202,13 @@ struct cpu_events {
 	BASE_VEC(struct events_block) blocks, tensors; /* tensors: their tensor memory */
 	BASE_VEC(struct cpu_module *) modules;
 	struct events_poll polls[EVENTS_POLLS];
-	uint64_t written[EVENTS_LINES];		/* writes to lines of this hash */
-	uint64_t written_all;			/* writes of unknown place */
-	uint64_t patterns;			/* asked.c: those that matched */
-	uint64_t nothers;			/* events of accesses that weren't asked for */
-	bool has_fence_sc;			/* some thread has executed one */
-	uint64_t repeated;			/* reads that were no event again */
-	struct events_frame *frames;		/* used.c */
-	struct events_frame *near[EVENTS_NEAR]; /* looked up last, by a hash */
+	uint64_t written[EVENTS_LINES]; /* writes to lines of this hash */
+	uint64_t written_all;		/* writes of unknown place */
+	uint64_t patterns;		/* asked.c: those that matched */
+	uint64_t nothers;		/* events of accesses that weren't asked for */
+	bool has_fence_sc;		/* some thread has executed one */
+	uint64_t repeated;		/* reads that were no event again */
+	struct events_frame *frames;	/* used.c */
 	struct events_frames *blocks_frames;
 	struct events_loads *loads; /* loads.c; NULL: none was in doubt */
 	struct events_mbar *mbars;

@@ -49,6 +49,12 @@ static inline uint32_t taint_lanes(const struct taint_graph *g, uint32_t node)
 	return node ? g->v[node].lanes[0] | g->v[node].lanes[1] : 0;
 }
 
+/* Is anything in the node that a new one would have, too: not used yet, or `maybe`? */
+static inline bool taint_is_open(const struct taint_graph *g, uint32_t node)
+{
+	return node && (taint_lanes(g, node) & ~g->v[node].used || g->v[node].holds_maybe);
+}
+
 static inline uint32_t taint_keep(struct taint_graph *g, uint32_t node)
 {
 	if (node)

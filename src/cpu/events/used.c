@@ -16,6 +16,7 @@
  * statement, and a few nodes where its registers hold something.
  */
 #include "cpu/events/follow.h"
+#include "cpu/sched.h"
 #include "flow/flow.h"
 
 #include <stdlib.h>
@@ -52,15 +53,14 @@ struct events_frames {
 static struct events_frame *frame_of(struct cpu_events *x, const struct cpu_warp *w)
 {
 	const struct cpu_split *s = w->cur;
-	struct events_frame **near = &x->near[((uintptr_t)w / sizeof(*w) + s->depth) % EVENTS_NEAR];
-	struct events_frame *fr = *near;
+	struct events_frame *fr = cpu_wp(w)->frame;
 	struct frame_key key = {w, s->func, s->depth};
 
-	if (fr && fr->key.warp == w && fr->key.func == key.func && fr->key.depth == key.depth)
+	if (fr && fr->key.func == key.func && fr->key.depth == key.depth)
 		return fr;
 	HASH_FIND(hh, x->frames, &key, sizeof(key), fr);
 	if (fr)
-		*near = fr;
+		cpu_wp(w)->frame = fr;
 	return fr;
 }
 
@@ -93,7 +93,6 @@ static struct events_frame *frame_add(struct cpu_events *x, const struct cpu_war
 
 static void frames_drop(struct cpu_events *x, struct events_frames *all)
 {
-	memset(x->near, 0, sizeof(x->near));
 	while (all->first) {
 		struct events_frame *fr = all->first;
 		all->first = fr->next;
@@ -336,6 +335,9 @@ static void set_node(struct taint_graph *g, struct events_frame *fr, uint32_t sl
 {
 	uint32_t was = fr->node[slot];
 
+	if (!was && !node)
+		return;
+	cpu_wp(fr->key.warp)->nheld += (node != 0) - (uint32_t)(was != 0);
 	fr->node[slot] = node;
 	taint_drop(g, was);
 }
@@ -364,6 +366,22 @@ static void write_results(struct taint_graph *g, const struct cpu_warp *w,
 	for (uint32_t i = 0; i < st->nwrites; i++)
 		for (unsigned k = 0; k < st->writes[i].n && j < MAX_SLOTS; k++, j++)
 			set_node(g, fr, st->writes[i].slot + k, node[j]);
+}
+
+/* Is nothing in doubt of what the statement reads, and does nothing remain of what it overwrites?
+ * Then it changes nothing. */
+static bool is_over(const struct taint_graph *g, const struct events_step *st,
+		    const struct events_frame *fr)
+{
+	bool is_open = st->guard != NONE && taint_is_open(g, fr->node[st->guard_slot]);
+
+	for (uint32_t i = 0; i < st->nreads; i++)
+		for (unsigned k = 0; k < st->reads[i].n; k++)
+			is_open |= taint_is_open(g, fr->node[st->reads[i].slot + k]);
+	for (uint32_t i = 0; i < st->nwrites; i++)
+		for (unsigned k = 0; k < st->writes[i].n; k++)
+			is_open |= fr->node[st->writes[i].slot + k] != 0;
+	return !is_open;
 }
 
 static bool holds_any(const struct events_step *st, const struct events_frame *fr)
@@ -414,13 +432,15 @@ void cpu_event_noted(struct cpu_warp *w, const struct cpu_inst *in)
 	const struct cpu_func *f = w->cur->func;
 	const struct events_follow *follow = f->follow;
 
-	if (!x || !follow || x->judges)
+	/* What a warp holds is changed by its worker alone: it may look without the lock. */
+	if (!cpu_wp(w)->nheld || !x || !follow || x->judges)
+		return;
+	uint32_t step = follow->step_of[in - f->code];
+	struct events_frame *fr = step ? frame_of(x, w) : NULL;
+	if (!fr || is_over(events_graph(x->loads), &follow->steps[step - 1], fr))
 		return;
 	events_lock(x);
-	struct events_frame *fr = frame_of(x, w);
-	uint32_t step = follow->step_of[in - f->code];
-	if (fr && step)
-		take_step(x, w, in, &follow->steps[step - 1], fr);
+	take_step(x, w, in, &follow->steps[step - 1], fr);
 	events_unlock(x);
 }
 
