@@ -213,6 +213,12 @@ struct prove_ir_problem {
 	const char *text;
 };
 
+/* Does the text take the function's address? */
+struct ir_taken {
+	const struct ptx_func *f;
+	bool is_taken;
+};
+
 struct ir {
 	struct base_arena *arena;
 	struct ptx_module *m;
@@ -223,6 +229,7 @@ struct ir {
 	BASE_VEC(struct ir_call) calls;
 	BASE_VEC(uint8_t) width; /* of registers, bits */
 	BASE_VEC(struct prove_ir_problem) problems;
+	BASE_VEC(struct ir_taken) taken; /* of which that was asked */
 	struct ir_loop *loops;
 	uint32_t nloops, *rpo, nrpo;
 	uint32_t *ndefs, *def_block; /* by register */
@@ -309,6 +316,8 @@ bool prove_ir_lower_bits(struct ir_frame *fr, const struct ptx_stmt *s);
 uint32_t prove_ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v);
 /* effects.c: what an atomic instruction does, as far as proofs make use of it. */
 enum ir_rmw prove_ir_rmw(const struct ptx_form *f);
+/* taken.c: may a pointer lead to it? */
+bool prove_ir_is_taken(struct ir *ir, const struct ptx_func *f);
 /* effects.c: a function without a body whose effect is known by its name. False: it isn't. */
 bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name,
 			 bool *never_returns);

@@ -575,7 +575,8 @@ void prove_say_contract(struct check *c)
 	if (c->assumed.has_claims)
 		say(c, "nothing else writes meanwhile to what threads claim or count");
 	if (c->e->ir->has_pointer_calls)
-		say(c, "calls through pointers lead to functions of this text");
+		say(c, "calls through pointers lead to functions of this text, whose address it "
+		       "takes");
 	prove_boxes_say(c);
 	say_assumes(c);
 }

@@ -342,8 +342,8 @@ static bool is_callee(struct ir_frame *fr, const struct ptx_func *f, const struc
 	return true;
 }
 
-/* A call through a pointer calls one of the functions whose parameters fit; which one is not
- * known. False: there is none, or too many. */
+/* A call through a pointer calls one of the functions whose parameters fit and whose address is
+ * taken; which one is not known. False: there is none, or too many. */
 static bool lower_pointer_call(struct frame_state *st, const struct ptx_stmt *s,
 			       const struct ptx_opnd *rets, const struct ptx_opnd *args)
 {
@@ -354,7 +354,7 @@ static bool lower_pointer_call(struct frame_state *st, const struct ptx_stmt *s,
 	ptx_each_item(ir->m, it)
 	{
 		if (it->kind != PTX_ITEM_FUNC || it->func->is_entry || it->func->is_proto ||
-		    !is_callee(&st->fr, it->func, rets, args))
+		    !is_callee(&st->fr, it->func, rets, args) || !prove_ir_is_taken(ir, it->func))
 			continue;
 		for (uint32_t c = st->fr.call; c; c = ir->calls.v[c].outer)
 			if (ir->calls.v[c].f == it->func)
@@ -556,4 +556,5 @@ void prove_ir_free(struct ir *ir)
 	base_vec_free(&ir->calls);
 	base_vec_free(&ir->width);
 	base_vec_free(&ir->problems);
+	base_vec_free(&ir->taken);
 }
