@@ -31,6 +31,8 @@ struct check_pair {
 	 * places are one. are_slots_apart: and only there. */
 	const struct ex *slot[2];
 	bool are_slots_apart;
+	bool is_new;	       /* malloc gave both, to threads of the block that uses them */
+	bool is_of_block;      /* the pointer is one in each block, where places are compared */
 	bool is_split_cluster; /* GRID: of different clusters only; CLUSTER: of one */
 	bool has_failed;       /* it isn't proven */
 };
@@ -204,6 +206,8 @@ bool prove_tries_known(const struct check *c);
 
 /* quick.c: can the pair touch the same memory, by its roots? Sets how c->pair is compared. */
 bool prove_quick_may_alias(struct check *c);
+/* ... in threads so far apart as c->level says? */
+bool prove_quick_may_at_level(struct check *c);
 /* Can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
 bool prove_quick_is_apart(struct check *c, const uint8_t *counters);
 /* Do both threads have the same value? */

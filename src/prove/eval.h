@@ -28,6 +28,9 @@ struct ev_root {
 	const struct ex *slot;
 	uint64_t in;   /* 0: the parameters; else a name of the array or variable */
 	bool is_apart; /* by the contract other slots point to other arrays */
+	/* Memory that malloc gave a thread: no thread has another one's, and nothing from before
+	 * the launch leads to it. LOADED */
+	bool is_new;
 };
 
 /* Of two roots, by the contract: different memory, the same, the same where the slots are one
@@ -41,11 +44,13 @@ struct ev_access {
 	struct ev_root root;
 	bool is_shared;
 	bool is_late;	/* a copy of an earlier step that is under way where `block` begins */
+	bool is_way;	/* one of several objects that the address chooses from */
 	uint8_t behind; /* ... of so many iterations before, of the copy's own loop */
 	const struct ex *off, *guard; /* offset from the root, in bytes; when it happens */
 	const struct ex *whole;	      /* the offset before it is cut to a shared address's width */
 	const struct ex *value;	      /* what is stored, or NULL */
-	uint64_t above;		      /* of a product: as in struct ev_matrix */
+	const struct ex *loaded; /* one value for a block, or the grid, that it gives; or NULL */
+	uint64_t above;		 /* of a product: as in struct ev_matrix */
 };
 
 struct ev_assume {
@@ -186,11 +191,13 @@ struct ev {
 	bool *is_from_stack;  /* by step: loads a value that isn't tracked from private memory */
 	uint32_t *private_at; /* by step: prove_ev_private_of */
 	bool is_shared_known; /* an address of shared memory was stored in memory */
+	bool is_new_known;    /* ... one that malloc gave */
 	bool may_wrap;	      /* the counters of loops may come around */
 	bool no_assumes;      /* what the code assumes counts for nothing */
 	bool any_grid;	      /* gridDim * blockDim may be 2^31 and more */
 	bool has_stops;	      /* some value has a bit of stop.c */
 	bool is_changed;
+	struct ev_common *common; /* common.c */
 	unsigned turn;
 };
 
@@ -266,6 +273,12 @@ const struct ex *prove_ev_is_in(struct ev *e, const struct ex *addr, enum ir_spa
 /* addr without its base. */
 const struct ex *prove_ev_offset(struct ev *e, const struct ex *addr, const struct ev_root *r);
 bool prove_ev_same_root(const struct ev_root *a, const struct ev_root *b);
+/* Is it one array for the grid, whose pointer is in memory that the kernel doesn't write? */
+static inline bool prove_ev_is_one_loaded(const struct ev_root *r)
+{
+	return r->kind == EV_ROOT_LOADED && r->slot && r->base->level == EX_GRID &&
+	       !r->base->has_ctr;
+}
 enum prove_ev_alias prove_ev_alias(const struct ev_root *a, const struct ev_root *b);
 /* The choice (EX_ITE) in an address between pointers into different objects, or NULL. */
 const struct ex *prove_ev_find_choice(const struct ev *e, const struct ex *addr);
@@ -276,6 +289,11 @@ bool prove_ev_is_array(const struct ev *e, uint64_t param);
 /* May a value be an address of the thread's own stack, or of shared memory? */
 bool prove_ev_is_private(const struct ev *e, const struct ex *v);
 bool prove_ev_is_shared_address(const struct ev *e, const struct ex *v);
+/* ... or one that malloc gave? */
+bool prove_ev_is_new_address(const struct ev *e, const struct ex *v);
+
+/* common.c: does it come from a cell that holds only what malloc gave? */
+bool prove_ev_is_new_cell(const struct ev *e, const struct ex *v);
 
 /* loop.c */
 struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell,

@@ -27,6 +27,7 @@ enum ir_kind {
 	IR_BOX,		 /* dst = bytes of a tensor map's box: imm, or 0; op: IR_MOST */
 	IR_VAR,		 /* dst = anything; op: EX_CTA: the same in all threads of a block; imm:
 			  * what lanes make of src (enum ir_lanes), or 0 */
+	IR_HEAP,	 /* dst = address of new memory, which malloc gives the thread */
 	IR_IS_IN,	 /* dst = is the address src[0] in the enum ir_space imm? */
 	IR_ACCESS,	 /* memory: see struct ir_access */
 	IR_BARRIER,	 /* imm: enum ir_rank; src[0], if any: its number, else 0; threads */
@@ -275,6 +276,8 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s);
 uint32_t prove_ir_base_of(struct ir_frame *fr, const struct ptx_opnd *o, int64_t *off);
 /* A step that happens where the instruction's predicate lets it. */
 void prove_ir_guard(struct ir_frame *fr, struct ir_step *st);
+/* The address of any of the bytes at a base, of which a register holds the number. */
+uint32_t prove_ir_byte_of(struct ir_frame *fr, uint32_t base, uint32_t bytes);
 void prove_ir_unmodelled(struct ir_frame *fr, const struct ptx_stmt *s);
 void prove_ir_unknown_results(struct ir_frame *fr, const struct ptx_stmt *s);
 enum ir_space prove_ir_space_of(const struct ptx_form *f);

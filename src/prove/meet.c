@@ -175,7 +175,8 @@ static bool is_one_counter(const struct check *c, const struct ev_access *at)
 	if (at->off->has_ctr || at->off->level < (at->is_shared ? EX_CTA : EX_GRID))
 		return false;
 	if (!at->is_shared)
-		return at->root.kind == EV_ROOT_PARAM || at->root.kind == EV_ROOT_OBJECT;
+		return at->root.kind == EV_ROOT_PARAM || at->root.kind == EV_ROOT_OBJECT ||
+		       prove_ev_is_one_loaded(&at->root);
 	return !meet_is_set_again(c, at) && at->root.kind == EV_ROOT_OBJECT &&
 	       c->level.apart <= RACE_LEVEL_BLOCK;
 }

@@ -470,7 +470,7 @@ static void settle_slots(struct check *c, const uint8_t *counters, bool is_exite
 {
 	bool was = c->pair.is_forced;
 
-	if (is_one_instance(c, counters, &c->way.other_loop))
+	if (is_one_instance(c, counters, &c->way.other_loop) || !prove_quick_may_at_level(c))
 		return;
 	/* a row that one lane names and another may access */
 	c->pair.is_forced |= c->level.apart == RACE_LEVEL_WARP &&

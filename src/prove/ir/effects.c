@@ -12,7 +12,19 @@
 
 #include <string.h>
 
-enum effect { NOTHING, ORDERS, ENDS, ATOMIC4, ATOMIC8, BARRIER, PURE_CALL, ASSUMES, COPY };
+enum effect {
+	NOTHING,
+	ORDERS,
+	ENDS,
+	ATOMIC4,
+	ATOMIC8,
+	BARRIER,
+	PURE_CALL,
+	ASSUMES,
+	COPY,
+	ALLOCATES,
+	FREES
+};
 
 static const struct {
 	const char *name;
@@ -40,6 +52,8 @@ static const struct {
 	{"__collider_sorted", ASSUMES, IR_ASSUME_SORTED},
 	{"memcpy", COPY, 0},
 	{"memset", COPY, 0},
+	{"malloc", ALLOCATES, 0},
+	{"free", FREES, 0},
 	{"__fAtomicAdd", ATOMIC4, RACE_SCOPE_GPU},
 	{"__fAtomicAdd_block", ATOMIC4, RACE_SCOPE_CTA},
 	{"__fAtomicAdd_system", ATOMIC4, RACE_SCOPE_SYS},
@@ -131,15 +145,17 @@ static uint32_t argument(struct ir_frame *fr, const struct ptx_stmt *s, unsigned
 	return d;
 }
 
-/* The call's one result of w bits: a new unknown, which is its register; or IR_NONE. */
-static uint32_t unknown_result(struct ir_frame *fr, const struct ptx_stmt *s, unsigned w)
+/* The call's one result of w bits, which a step of this kind (IR_VAR: an unknown) gives: its
+ * register; or IR_NONE. */
+static uint32_t new_result(struct ir_frame *fr, const struct ptx_stmt *s, enum ir_kind kind,
+			   unsigned w)
 {
 	if (!s->nops || s->ops[0].kind != PTX_OPND_LIST || s->ops[0].nsub != 1)
 		return IR_NONE;
 	uint32_t v = prove_ir_new_reg(fr->ir, w),
 		 base = prove_ir_operand(fr, &s->ops[0].sub[0], 64);
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
-	prove_ir_push(fr, IR_VAR, v);
+	prove_ir_push(fr, kind, v);
 	struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
 
 	a->kind = RACE_OP_WRITE;
@@ -295,6 +311,27 @@ static bool lower_copy_call(struct ir_frame *fr, const struct ptx_stmt *s, unsig
 	return true;
 }
 
+/* free writes to all that a pointer leads to, of which the size isn't known. */
+static bool lower_free(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	uint32_t base = argument(fr, s, 0, 64);
+
+	if (base == IR_NONE)
+		return false;
+	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+	a->count = prove_ir_const(fr, 32, INT32_MAX);
+	uint32_t addr = prove_ir_byte_of(fr, base, a->count);
+	struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
+	a->kind = RACE_OP_WRITE;
+	a->space = IR_GENERIC;
+	a->bytes = 1;
+	a->is_range = true;
+	a->base = base;
+	st->mem = a;
+	st->src[0] = addr;
+	return true;
+}
+
 static unsigned number_in(struct ptx_str s, size_t *at)
 {
 	unsigned n = 0;
@@ -408,7 +445,7 @@ bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct p
 		uint32_t step = ok && rmw != IR_RMW_OTHER ? argument(fr, s, 1u + is_cas, 8 * bytes)
 							  : IR_NONE;
 		uint32_t old = is_cas && step != IR_NONE ? argument(fr, s, 1, 8 * bytes) : IR_NONE;
-		uint32_t v = step != IR_NONE ? unknown_result(fr, s, 8 * bytes) : IR_NONE;
+		uint32_t v = step != IR_NONE ? new_result(fr, s, IR_VAR, 8 * bytes) : IR_NONE;
 		if (v != IR_NONE)
 			prove_ir_ticket(fr, a, v, step)->src[2] = old;
 		else
@@ -439,6 +476,10 @@ bool prove_ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct p
 			return false;
 		if (e == COPY)
 			return true;
+		if (e == ALLOCATES)
+			return new_result(fr, s, IR_HEAP, 64) != IR_NONE;
+		if (e == FREES)
+			return lower_free(fr, s);
 		forget_results(fr, s);
 		if (e == BARRIER) /* last: what follows is another block */
 			prove_ir_push(fr, IR_BARRIER, IR_NONE)->imm = IR_RANK_CTA;

@@ -111,8 +111,7 @@ void prove_ir_lower_mbarrier(struct ir_frame *fr, const struct ptx_stmt *s)
 		m->result = fr->reg_base + s->ops[0].reg;
 }
 
-/* Any byte of the `bytes` at an address, as 64 bits. */
-static uint32_t byte_of(struct ir_frame *fr, uint32_t base, uint32_t bytes)
+uint32_t prove_ir_byte_of(struct ir_frame *fr, uint32_t base, uint32_t bytes)
 {
 	uint32_t v = prove_ir_new_reg(fr->ir, 32);
 
@@ -129,7 +128,7 @@ static void push_half(struct ir_frame *fr, uint32_t base, int64_t off, uint32_t 
 {
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
 	bool is_read = kind == RACE_OP_READ;
-	uint32_t addr = byte_of(fr, base, bytes);
+	uint32_t addr = prove_ir_byte_of(fr, base, bytes);
 	struct ir_step *st =
 		prove_ir_push(fr, IR_ACCESS, is_read ? prove_ir_new_reg(fr->ir, 8) : IR_NONE);
 

@@ -209,7 +209,8 @@ bool order_is_surely_done(struct check *c, const struct ev_access *by, uint32_t 
 
 const struct ex *order_loaded(struct check *c, const struct ev_access *a)
 {
-	return prove_ev_fresh_load(c->e, a->block, a->index, 8u * a->mem->bytes);
+	return a->loaded ? a->loaded
+			 : prove_ev_fresh_load(c->e, a->block, a->index, 8u * a->mem->bytes);
 }
 
 const struct ev_access *order_access_of(const struct check *c, const struct ir_access *mem)

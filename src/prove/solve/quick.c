@@ -526,6 +526,36 @@ static void note_apart(struct check *c, const struct ev_root *x, const struct ev
 		c->assumed.has_others_disjoint |= x->kind != y->kind;
 }
 
+/* May another pointer lead to memory that malloc gave? Its address may have been stored. */
+static bool may_be_new(const struct ev *e, const struct ev_root *r)
+{
+	if (r->kind == EV_ROOT_UNKNOWN)
+		return r->id != IR_SHARED;
+	return r->kind == EV_ROOT_LOADED && !r->slot &&
+	       (e->is_new_known || prove_ev_is_generic(e, r));
+}
+
+/* One of the pair accesses memory that malloc gave. */
+static bool may_alias_new(struct check *c, const struct ev_root *x, const struct ev_root *y)
+{
+	struct check_pair *p = &c->pair;
+
+	p->is_forced = true;
+	if (!x->is_new || !y->is_new)
+		return may_be_new(c->e, x->is_new ? y : x);
+	p->is_new = x->base->level < EX_GRID && y->base->level < EX_GRID;
+	return x->base->level != EX_THREAD || y->base->level != EX_THREAD;
+}
+
+bool prove_quick_may_at_level(struct check *c)
+{
+	bool is_far = c->level.apart >= RACE_LEVEL_CLUSTER;
+
+	if (c->pair.is_of_block && !is_far)
+		c->pair.is_forced = false;
+	return !c->pair.is_new || !is_far;
+}
+
 bool prove_quick_may_alias(struct check *c)
 {
 	struct check_pair *p = &c->pair;
@@ -537,6 +567,15 @@ bool prove_quick_may_alias(struct check *c)
 	if (x->kind != EV_ROOT_UNKNOWN && prove_ev_same_root(x, y) && is_alike &&
 	    (x->kind != EV_ROOT_LOADED || (x->base->level == EX_GRID && !x->base->has_ctr)))
 		return true;
+	p->is_of_block = prove_ev_same_root(x, y) && is_alike && x->kind == EV_ROOT_LOADED &&
+			 !x->slot && x->base->level >= EX_CTA && !x->base->has_ctr;
+	if (p->is_of_block) {
+		p->is_new = x->is_new;
+		p->is_forced = true; /* prove_quick_may_at_level */
+		return true;
+	}
+	if (x->is_new || y->is_new)
+		return may_alias_new(c, x, y);
 	if (a->is_shared != b->is_shared && !prove_ev_is_generic(c->e, x) &&
 	    !prove_ev_is_generic(c->e, y))
 		return false;

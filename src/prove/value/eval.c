@@ -37,8 +37,8 @@ static uint32_t counters_of(const struct ev *e, uint32_t block, const struct ex 
 	return n;
 }
 
-static const struct ex *fresh(struct ev *e, uint32_t block, uint64_t id, unsigned w,
-			      enum ex_level level)
+const struct ex *prove_ev_fresh_of(struct ev *e, uint32_t block, uint64_t id, unsigned w,
+				   enum ex_level level)
 {
 	const struct ex *a[8];
 	uint32_t n = counters_of(e, block, a);
@@ -50,7 +50,7 @@ static const struct ex *fresh(struct ev *e, uint32_t block, uint64_t id, unsigne
 const struct ex *prove_ev_fresh(struct ev *e, uint32_t block, uint32_t step, unsigned which,
 				unsigned w)
 {
-	return fresh(e, block, (uint64_t)which << 32 | step, w, EX_THREAD);
+	return prove_ev_fresh_of(e, block, (uint64_t)which << 32 | step, w, EX_THREAD);
 }
 
 const struct ex *prove_ev_fresh_load(struct ev *e, uint32_t block, uint32_t step, unsigned w)
@@ -104,8 +104,8 @@ static void note_write(struct ev *e, const struct ev_root *r)
 	base_vec_push(&e->writes, *r);
 }
 
-static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step,
-				   const struct ev_access *a, const struct ex *addr)
+static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step, struct ev_access *a,
+				   const struct ex *addr)
 {
 	unsigned w = 8u * a->mem->bytes;
 
@@ -114,13 +114,14 @@ static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step,
 	if (a->root.kind == EV_ROOT_CONST && a->root.base->op == EX_SYM &&
 	    e->ir->objects.v[a->root.id].kind == IR_OBJ_PARAM && a->off->op == EX_CONST)
 		return prove_ex_param(e->pool, w, e->ir->objects.v[a->root.id].off + a->off->imm);
-	bool is_fixed =
-		a->root.kind == EV_ROOT_CONST ||
-		(!a->is_shared && a->mem->space != IR_SHARED && a->mem->kind == RACE_OP_READ &&
-		 a->mem->strength == RACE_WEAK && !prove_ev_is_written(e, &a->root));
-	if (!is_fixed)
-		return prove_ev_fresh(e, block, step, 0, w);
-	return prove_ex_cload(e->pool, w, addr);
+	bool is_fixed = a->root.kind == EV_ROOT_CONST ||
+			(!a->is_shared && a->mem->space != IR_SHARED &&
+			 a->mem->kind == RACE_OP_READ && a->mem->strength == RACE_WEAK &&
+			 (!prove_ev_is_written(e, &a->root) || prove_ev_is_untouched(e, a)));
+	if (is_fixed)
+		return prove_ex_cload(e->pool, w, addr);
+	a->loaded = prove_ev_common(e, a);
+	return a->loaded ? a->loaded : prove_ev_fresh(e, block, step, 0, w);
 }
 
 static void note_value(struct ev *e, const struct ev_access *a)
@@ -132,6 +133,8 @@ static void note_value(struct ev *e, const struct ev_access *a)
 				 "an address of the thread's own stack is stored in memory");
 	if (!e->is_shared_known && prove_ev_is_shared_address(e, a->value))
 		e->is_shared_known = e->is_changed = true;
+	if (!e->is_new_known && prove_ev_is_new_address(e, a->value))
+		e->is_new_known = e->is_changed = true;
 }
 
 /* One way that an access may go: its address has one base. Gives back what is read, or NULL. */
@@ -143,6 +146,7 @@ static const struct ex *access_at(struct ev *e, struct ev_access *a, const struc
 	a->root = prove_ev_find_root(e, addr, (enum ir_space)st->mem->space);
 	a->off = prove_ev_offset(e, addr, &a->root);
 	a->is_shared = st->mem->space == IR_SHARED;
+	a->loaded = NULL;
 	if (a->root.kind == EV_ROOT_OBJECT)
 		a->is_shared = e->ir->objects.v[a->root.id].kind == IR_OBJ_SHARED ||
 			       e->ir->objects.v[a->root.id].kind == IR_OBJ_DYNAMIC;
@@ -184,6 +188,7 @@ static const struct ex *choose(struct ev *e, struct ev_access *a, const struct e
 {
 	const struct ex *choice = depth < MAX_CHOICES ? prove_ev_find_choice(e, addr) : NULL, *v[2];
 
+	a->is_way = depth > 0;
 	if (!choice)
 		return access_at(e, a, addr, guard);
 	for (unsigned i = 0; i < 2; i++) {
@@ -355,7 +360,7 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 				  EX_NO_ARGS);
 		break;
 	case IR_VAR:
-		v = fresh(e, block, step, st->w, (enum ex_level)st->op);
+		v = prove_ev_fresh_of(e, block, step, st->w, (enum ex_level)st->op);
 		break;
 	case IR_COPY:
 		v = x[0];
@@ -462,6 +467,7 @@ static void do_turn(struct ev *e)
 	for (uint32_t l = 0; l < e->ir->nloops; l++)
 		prove_ev_check_loop(e, l);
 	check_writes(e);
+	prove_ev_note_stores(e);
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -563,6 +569,7 @@ void prove_ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struc
 	e->is_from_stack = BASE_NEWN(e->arena, bool, ir->steps.n + 1);
 	e->private_at = BASE_NEWN(e->arena, uint32_t, ir->steps.n + 1);
 	e->is_all_written = true;
+	prove_ev_note_stores(e);
 	size_t problems = ir->problems.n;
 	do {
 		ir->problems.n = problems; /* each turn finds its own again */
@@ -586,4 +593,5 @@ void prove_ev_free(struct ev *e)
 	base_vec_free(&e->mbars);
 	base_vec_free(&e->written);
 	base_vec_free(&e->writes);
+	prove_ev_free_common(e);
 }

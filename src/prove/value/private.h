@@ -10,6 +10,18 @@
 const struct ex *prove_ev_fresh(struct ev *e, uint32_t block, uint32_t step, unsigned which,
 				unsigned w);
 
+/* ... of this level, by an identity of its own. */
+const struct ex *prove_ev_fresh_of(struct ev *e, uint32_t block, uint64_t id, unsigned w,
+				   enum ex_level level);
+
+/* common.c: the one value that a load gives all threads of a block, or of the grid; or NULL. */
+const struct ex *prove_ev_common(struct ev *e, const struct ev_access *a);
+/* ... does nothing write to the bytes of a load from a place of its own in an array? */
+bool prove_ev_is_untouched(struct ev *e, const struct ev_access *a);
+/* ... what it goes by in the next turn, once this one is done. */
+void prove_ev_note_stores(struct ev *e);
+void prove_ev_free_common(struct ev *e);
+
 /* cells.c: rows without a value for all blocks, in the evaluation's arena. */
 void prove_ev_make_cells(struct ev *e);
 void prove_ev_set_cell(struct ev *e, uint32_t block, uint32_t cell, struct ev_cell v);

@@ -143,8 +143,17 @@ static uint64_t name_of(const struct ev *e, const struct ev_root *r)
 
 static const struct ex *strip(struct ex_pool *p, const struct ex *a, const struct ex *base);
 
+/* Is it a pointer that malloc gave? */
+static bool is_new(const struct ev *e, const struct ex *v)
+{
+	return v->op == EX_VAR && v->w == 64 &&
+	       (prove_ev_is_new_cell(e, v) ||
+		(v->imm < e->ir->steps.n && e->ir->steps.v[v->imm].kind == IR_HEAP));
+}
+
 static void find_slot(const struct ev *e, struct ev_root *r)
 {
+	r->is_new = is_new(e, r->base);
 	if (r->kind == EV_ROOT_PARAM) {
 		r->slot = prove_ex_const(e->pool, 64, r->id);
 		r->is_apart = true;
@@ -260,6 +269,12 @@ enum prove_ev_alias prove_ev_alias(const struct ev_root *a, const struct ev_root
 
 	if (a->kind == EV_ROOT_OBJECT && b->kind == EV_ROOT_OBJECT)
 		return a->id == b->id ? EV_SAME : EV_APART;
+	if (a->is_new != b->is_new) {
+		const struct ev_root *other = a->is_new ? b : a;
+		if (is_pointer(other) || other->kind == EV_ROOT_OBJECT ||
+		    other->kind == EV_ROOT_CONST)
+			return EV_APART;
+	}
 	if (is_a && is_b && a->in == b->in) {
 		bool is_fixed = a->slot->op == EX_CONST && b->slot->op == EX_CONST;
 		if (!is_fixed)
@@ -296,6 +311,8 @@ const struct ex *prove_ev_find_choice(const struct ev *e, const struct ex *a)
 	}
 }
 
+#define OF_HEAP (1u << 31) /* the kinds of objects are below */
+
 /* Is the address of one of the objects of these kinds in a value? A pointer that a loop carries may
  * be what it was before the loop or what an iteration makes of it. */
 static bool holds_address(const struct ev *e, const struct ex *v, unsigned kinds, uint8_t *seen,
@@ -303,6 +320,8 @@ static bool holds_address(const struct ev *e, const struct ex *v, unsigned kinds
 {
 	if (v->op == EX_SYM)
 		return kinds >> e->ir->objects.v[v->imm].kind & 1;
+	if (is_new(e, v))
+		return kinds & OF_HEAP;
 	if (v->id >= nseen || seen[v->id])
 		return v->id >= nseen;
 	seen[v->id] = 1;
@@ -338,6 +357,11 @@ bool prove_ev_is_shared_address(const struct ev *e, const struct ex *v)
 	return v->w >= 32 && has_address(e, v, 1u << IR_OBJ_SHARED | 1u << IR_OBJ_DYNAMIC);
 }
 
+bool prove_ev_is_new_address(const struct ev *e, const struct ex *v)
+{
+	return has_address(e, v, OF_HEAP);
+}
+
 bool prove_ev_is_array(const struct ev *e, uint64_t param)
 {
 	for (size_t i = 0; i < e->accesses.n; i++)
@@ -351,7 +375,7 @@ bool prove_ev_is_generic(const struct ev *e, const struct ev_root *r)
 {
 	if (r->kind == EV_ROOT_UNKNOWN)
 		return r->id == IR_GENERIC;
-	if (r->kind != EV_ROOT_LOADED || r->slot)
+	if (r->kind != EV_ROOT_LOADED || r->slot || r->is_new)
 		return false;
 	uint32_t step = (uint32_t)r->base->imm;
 	bool is_load = r->base->op == EX_VAR && step < e->ir->steps.n && !(r->base->imm >> 32) &&
