@@ -12,6 +12,10 @@
  * A launch whose judging is cut off (grid.c) has a rest: blocks that hadn't begun then. They are
  * executed so, too, from the `first` one on, when those before have ended.
  *
+ * Atomics whose results are used are the one way in which blocks may meet. On several workers a
+ * group that comes to its first one waits until all groups before it have ended (what it did until
+ * then it did beside them): so atomics are executed in the order of groups, as with one worker.
+ *
  * That is so unless a block writes what another one accesses, which is a race. Workers note what
  * they access (touch.c). If they have met, or there was a fault, a deadlock or a loop that seems to
  * have no end, then all stores are undone and the launch is repeated on the first worker, group by
@@ -25,11 +29,13 @@
  * touch.c.
  */
 #include "base/base.h"
+#include "cpu/arch.h"
 #include "cpu/deferred.h"
 #include "cpu/events.h"
 #include "cpu/sched.h"
 #include "cpu/touch.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #define GROUPS	   64u	      /* about so many, so that workers end at the same time */
@@ -75,6 +81,12 @@ static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
 static bool has_notes(const struct cpu_grid *g)
 {
 	return !g->proven || g->has_judges;
+}
+
+/* Are its atomics executed in the order of groups? */
+static bool has_order(const struct cpu_grid *g)
+{
+	return g->kernel->traits.has_order;
 }
 
 /* Blocks that haven't begun. */
@@ -129,7 +141,7 @@ bool cpu_apart_may_have_judges(struct cpu_engine *e, const struct cpu_op *op)
 	const struct cpu_grid *g = op->grid;
 
 	return g->events && op->work.launch.until_ns == UINT64_MAX &&
-	       g->kernel->judge_misses < MISSES && is_apart(e, op) &&
+	       g->kernel->judge_misses < MISSES && is_apart(e, op) && !has_order(g) &&
 	       !g->kernel->traits.has_narrow_updates && !g->kernel->traits.has_ordered_updates &&
 	       !g->kernel->traits.has_calls && is_worth_it(e, g);
 }
@@ -234,6 +246,8 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 							kp(k)->decisions};
 		kp(k)->share = (struct cpu_apart_share){0};
 		k->is_beside = a->is_beside;
+		k->has_order = a->is_beside && has_order(op->grid);
+		atomic_store(&kp(k)->at, UINT64_MAX);
 		k->touch = a->is_beside && has_notes(op->grid) ? cpu_touch_of(a->touches, i) : NULL;
 		k->deferred = defers ? cpu_deferred_of(a->deferreds, i) : NULL;
 	}
@@ -254,6 +268,7 @@ static void start_group(struct cpu_worker *k, uint64_t first)
 	p->issued = 0;
 	p->group_start = k->warp_insts;
 	p->longer = a->longer;
+	p->is_first = false;
 	cpu_block_start_from(k, a->grid, first, a->units);
 	p->ngroup = p->nblocks;
 	if (k->deferred)
@@ -282,8 +297,10 @@ void cpu_apart_group_ended(struct cpu_worker *k)
 	p->share.hashes += p->hash;
 	if (k->deferred)
 		cpu_deferred_end(k->deferred);
-	if (a->is_beside)
-		atomic_fetch_add(&a->done, p->ngroup / cpu_grid_unit(a->grid));
+	if (!a->is_beside)
+		return;
+	atomic_store(&p->at, UINT64_MAX);
+	atomic_fetch_add(&a->done, p->ngroup / cpu_grid_unit(a->grid));
 }
 
 uint64_t cpu_apart_groups(const struct cpu_apart *a)
@@ -310,11 +327,55 @@ bool cpu_apart_must_stop(const struct cpu_engine *e)
 	       atomic_load_explicit(&e->is_pausing, memory_order_relaxed);
 }
 
+/* Is the worker's group the first of those that haven't ended? Another worker that has taken one
+ * before it has said so before that. */
+static bool is_first(const struct cpu_worker *k)
+{
+	const struct cpu_engine *e = k->m->engine;
+	uint64_t mine = atomic_load(&kp(k)->at);
+
+	for (uint32_t i = 0; i < e->nworkers; i++)
+		if (atomic_load(&kp(&e->workers[i])->at) < mine)
+			return false;
+	return true;
+}
+
+/* The first group never waits, so this ends. A worker that must stop can't stay in the middle of an
+ * instruction: what it does from there on is undone. */
+void cpu_apart_await_order(struct cpu_worker *k)
+{
+	struct cpu_engine *e = k->m->engine;
+
+	for (uint32_t i = 0; !kp(k)->is_first; i++) {
+		kp(k)->is_first = is_first(k);
+		if (kp(k)->is_first)
+			break;
+		if (cpu_apart_must_stop(e)) {
+			atomic_store(&e->apart.is_wrong, true);
+			break;
+		}
+		if (i < e->spins)
+			cpu_arch_relax();
+		else
+			sched_yield();
+	}
+}
+
+static uint64_t take_next(struct cpu_worker *k)
+{
+	struct cpu_apart *a = &k->m->engine->apart;
+
+	atomic_store(&kp(k)->at, atomic_load(&a->next));
+	uint64_t first = atomic_fetch_add(&a->next, a->units);
+	atomic_store(&kp(k)->at, first);
+	return first;
+}
+
 /* A worker that has had none of the launch's groups has notes of an earlier one. */
 static bool take_group(struct cpu_worker *k)
 {
 	struct cpu_apart *a = &k->m->engine->apart;
-	uint64_t first = atomic_fetch_add(&a->next, a->units);
+	uint64_t first = take_next(k);
 
 	if (first >= a->grid->priv->nunits) {
 		cpu_judge_done(k);
@@ -391,7 +452,7 @@ void cpu_apart_gather(struct cpu_engine *e)
 		s->started = s->done = s->triggered = 0;
 		e->workers[i].touch = NULL;
 		e->workers[i].deferred = NULL;
-		e->workers[i].is_beside = false;
+		e->workers[i].is_beside = e->workers[i].has_order = false;
 		kp(&e->workers[i])->ended.n = 0;
 		kp(&e->workers[i])->hash = 0;
 	}

@@ -210,6 +210,7 @@ struct cpu_worker {
 	struct cpu_deferred *deferred; /* deferred.h: its updates are; NULL: they aren't */
 	struct cpu_events *judge;      /* events/judges.c: of its own; NULL: none yet */
 	bool is_beside;		       /* apart.c: others execute the same launch meanwhile */
+	bool has_order;		       /* ... with atomics that are executed in groups' order */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 	struct cpu_spread spreads[CPU_SPREADS];
 };
@@ -535,12 +536,17 @@ bool cpu_engine_dependencies_done(const struct cpu_grid *g);
 
 /* What a kernel may do, as its text says (load/traits.c). */
 struct cpu_traits {
-	/* The blocks of a launch don't communicate: it has neither strong accesses nor atomics of
-	 * global memory but updates, wider fences than a block's, asynchronous copies, nor malloc,
-	 * free or calls by pointers. Where it prints, a launch on several workers is taken back. */
+	/* The blocks of a launch don't wait for each other: it has neither strong accesses of
+	 * global memory but relaxed atomics, wider fences than a block's, asynchronous copies, nor
+	 * malloc, free or calls by pointers. Where it prints, a launch on several workers is taken
+	 * back. */
 	bool is_apart;
-	/* It has relaxed red of global memory, whose results no thread has. They leave the same in
-	 * any order if all are of integers, of one operation and type; ordered: they don't. Narrow:
+	/* Results of these atomics are used, or they aren't updates: groups of blocks come to them
+	 * in their order. */
+	bool has_order;
+	/* It has such atomics. Without has_order no thread has their results; then they leave the
+	 * same in any order if all are of integers, of one operation and type; ordered: they don't.
+	 * Narrow:
 	 * of a scope in which not all blocks are. */
 	bool has_updates, has_ordered_updates, has_narrow_updates;
 	/* Threads of a block may wait for each other by shared memory: it has strong loads of it,
@@ -581,6 +587,9 @@ const struct cpu_traits *cpu_kernel_traits(struct cpu_kernel *k);
 /* apart.c: a thread does what no other worker may do beside it, and that can't be undone. False: it
  * is not to, as the launch is taken back and repeated on one worker. */
 bool cpu_apart_may_print(const struct cpu_worker *k);
+/* apart.c: before an atomic of a worker that has_order: all groups before its own have ended when
+ * this returns, or the launch is taken back. */
+void cpu_apart_await_order(struct cpu_worker *k);
 /* Decodes the kernel and all that it can call, once, before the first block of a grid; thread-safe.
  * False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

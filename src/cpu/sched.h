@@ -73,6 +73,10 @@ struct cpu_worker_priv {
 	 * as long turns are; 0: as ever. */
 	uint32_t ngroup;
 	uint64_t group_start;
+	/* The first unit of its group, or one before those that it may take next; is it known that
+	 * all before it have ended? */
+	_Atomic uint64_t at;
+	bool is_first;
 	uint32_t longer;
 	struct cpu_apart_share share;
 	bool is_calm; /* steer.c: turns are in order from now on */

@@ -8,7 +8,8 @@
  * widths at the thread's own place, beside it and anywhere, shared memory with barriers and atomics
  * whose results depend on the schedule, loops, branches that part warps, clocks; in half of the
  * programs updates of an array by red, of one kind, or of several, which don't leave the same in
- * any order, as those of floats. In half of the programs blocks write what others access, so that
+ * any order, as those of floats; in a third of these results of atomics are used, exchanges and
+ * compare-and-swaps among them. In half of the programs blocks write what others access, so that
  * the result depends on the order; in some a thread leaves its array. Every second program is
  * judged by the oracle, and some of its launches don't wait for the one before. They run with 1, 2,
  * 4 and 8 threads: memory, faults, counts, the machine's clock and schedule, and what the oracle
@@ -54,6 +55,7 @@ struct program {
 	bool is_judged;
 	bool has_order;	  /* shared memory is accessed by atomics only */
 	bool has_fault;	  /* a thread leaves its array */
+	bool has_results; /* of updates, which are used */
 	unsigned updates; /* the number of their kind, and 1; above ALIKE: any; 0: none */
 	unsigned labels;
 	struct {
@@ -121,6 +123,22 @@ static const struct {
 	     {"add.u64", "%%l%u"}, {"min.u64", "%%l%u"}, {"add.f32", "%%r%u"},
 	     {"inc.u32", "%%r%u"}, {"add.f64", "%%l%u"}};
 #define ALIKE (unsigned)BASE_COUNTOF(kinds)
+
+/* An atomic of any word, whose result the thread uses. */
+static void fetch(struct program *p)
+{
+	static const char *const ops[] = {"add.u32", "max.s32", "xor.b32", "exch.b32", "add.f32"};
+	struct base_buf *b = &p->text;
+
+	index_of(b, !below(3));
+	base_buf_printf(b, "\tmad.wide.u32 %%at, %%i0, 4, %%sum;\n");
+	if (below(3))
+		base_buf_printf(b, "\tatom.global.%s %%r%u, [%%at], %%r%u;\n",
+				ops[below(BASE_COUNTOF(ops))], reg(), reg());
+	else
+		base_buf_printf(b, "\tatom.relaxed.gpu.cas.b32 %%r%u, [%%at], %%r%u, %%r%u;\n",
+				reg(), reg(), reg());
+}
 
 /* An atomic of any word, whose result nothing has: blocks may do that. Where that word is read or
  * written, too, the blocks meet. */
@@ -198,7 +216,10 @@ static void statements(struct program *p, unsigned n, unsigned depth)
 		switch (below(p->updates ? 14 : 12)) {
 		case 12:
 		case 13:
-			update(p);
+			if (p->has_results && below(2))
+				fetch(p);
+			else
+				update(p);
 			break;
 		case 0:
 		case 1:
@@ -279,6 +300,7 @@ static void make(struct program *p, uint64_t seed)
 	*p = (struct program){.is_racy = below(2) != 0,
 			      .has_fault = !below(10),
 			      .updates = below(2) ? 1 + below(ALIKE + 2) : 0};
+	p->has_results = p->updates && !below(3);
 	p->is_racy &= !only_right;
 	p->is_judged = seed & 1;
 	p->has_order = p->is_judged && below(4);

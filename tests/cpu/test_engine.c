@@ -49,7 +49,23 @@ static const char text[] =
 	".reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
 	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
 	"st.release.gpu.global.u32 [%d1], %r1;\ngriddepcontrol.wait;\n"
-	"ld.global.u32 %r2, [%d1+8];\nst.global.u32 [%d1+4], %r2;\nret;\n}\n";
+	"ld.global.u32 %r2, [%d1+8];\nst.global.u32 [%d1+4], %r2;\nret;\n}\n"
+	/* p[2048 + i] += v, then p[64 + p[0]++] = i */
+	".visible .entry queue(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .b32 %r<6>;\n.reg .b64 %d<4>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
+	"mov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\n"
+	"mad.lo.u32 %r2, %r3, %r4, %r2;\nmul.wide.u32 %d2, %r2, 4;\nadd.u64 %d2, %d1, %d2;\n"
+	"ld.global.u32 %r3, [%d2+8192];\nadd.u32 %r3, %r3, %r1;\nst.global.u32 [%d2+8192], %r3;\n"
+	"atom.global.add.u32 %r5, [%d1], 1;\nmul.wide.u32 %d2, %r5, 4;\nadd.u64 %d2, %d1, %d2;\n"
+	"st.global.u32 [%d2+256], %r2;\nret;\n}\n"
+	/* block b waits until p[0] is v - 1 - b, and makes it one more */
+	".visible .entry backwards(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\nmov.u32 %r2, %ctaid.x;\n"
+	"sub.u32 %r1, %r1, %r2;\nsub.u32 %r2, %r1, 1;\n"
+	"again:\natom.global.cas.b32 %r3, [%d1], %r2, %r1;\nsetp.ne.u32 %p, %r3, %r2;\n"
+	"@%p bra again;\nret;\n}\n";
 
 struct fixture {
 	struct base_arena arena;
@@ -58,13 +74,12 @@ struct fixture {
 	uint32_t *p; /* 4096 words */
 };
 
-static void open_machine(struct fixture *f, uint64_t seed, unsigned threads)
+static void open_with(struct fixture *f, const struct cpu_options *opt)
 {
-	struct cpu_options opt = {.seed = seed, .threads = threads, .devices = 1};
 	struct base_sink sink = {0};
 
 	memset(f, 0, sizeof(*f));
-	f->m = cpu_machine_new(&opt);
+	f->m = cpu_machine_new(opt);
 	assert_non_null(f->m);
 	struct ptx_module *ptx = ptx_parse(&f->arena, "engine.ptx", text, sizeof(text) - 1, &sink);
 	assert_non_null(ptx);
@@ -75,6 +90,11 @@ static void open_machine(struct fixture *f, uint64_t seed, unsigned threads)
 	f->p = cpu_mem_alloc(f->m, 0, 4096 * 4, CPU_MEM_DEVICE);
 	assert_non_null(f->p);
 	memset(f->p, 0, 4096 * 4);
+}
+
+static void open_machine(struct fixture *f, uint64_t seed, unsigned threads)
+{
+	open_with(f, &(struct cpu_options){.seed = seed, .threads = threads, .devices = 1});
 }
 
 static void close_machine(struct fixture *f)
@@ -334,6 +354,52 @@ static void faults_are_sticky(void **state)
 	}
 }
 
+/* Where results of atomics are used, several threads leave what one leaves. */
+static void atomics_come_in_order(void **state)
+{
+	static uint32_t one[4096];
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		struct fixture f;
+		struct cpu_stats st;
+		open_with(&f,
+			  &(struct cpu_options){
+				  .seed = 3, .threads = threads, .apart_from = 1, .devices = 1});
+		struct cpu_op *op = launch(&f, "queue", 24, 64, 7, NULL);
+		cpu_op_wait(op);
+		cpu_op_put(op);
+		cpu_get_stats(f.m, &st);
+		assert_int_equal(f.p[0], 24 * 64);
+		assert_int_equal(st.beside, threads > 1);
+		assert_int_equal(st.taken_back, 0);
+		if (threads == 1)
+			memcpy(one, f.p, sizeof(one));
+		assert_memory_equal(one, f.p, sizeof(one));
+		close_machine(&f);
+	}
+}
+
+/* Blocks that wait for later ones by atomics aren't executed in groups' order. */
+static void waiting_blocks_run_together(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 4; threads *= 4) {
+		struct fixture f;
+		struct cpu_stats st;
+		open_with(&f,
+			  &(struct cpu_options){
+				  .seed = 3, .threads = threads, .apart_from = 1, .devices = 1});
+		struct cpu_op *op = launch(&f, "backwards", 40, 1, 40, NULL);
+		cpu_op_wait(op);
+		cpu_op_put(op);
+		cpu_get_stats(f.m, &st);
+		assert_int_equal(f.p[0], 40);
+		assert_int_equal(st.beside, 0);
+		close_machine(&f);
+	}
+}
+
 static void cooperative_grids_are_resident(void **state)
 {
 	(void)state;
@@ -492,6 +558,8 @@ int main(void)
 		cmocka_unit_test(held_kernels_come_later),
 		cmocka_unit_test(values_and_externals),
 		cmocka_unit_test(faults_are_sticky),
+		cmocka_unit_test(atomics_come_in_order),
+		cmocka_unit_test(waiting_blocks_run_together),
 		cmocka_unit_test(cooperative_grids_are_resident),
 		cmocka_unit_test(programmatic_launches_come_early),
 		cmocka_unit_test(polling_ends),

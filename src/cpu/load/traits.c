@@ -45,6 +45,15 @@ static bool is_update(const struct ptx_form *f)
 	return false;
 }
 
+/* An atomic that groups may execute in their order (apart.c), whoever has its result: it doesn't
+ * order anything else. */
+static bool may_be_in_order(const struct ptx_form *f)
+{
+	return (f->op == PTX_OP_RED || f->op == PTX_OP_ATOM) && f->sem == PTX_SEM_RELAXED &&
+	       !f->has_unknown_mod && f->proxy == PTX_PROXY_GENERIC &&
+	       f->space != PTX_SPACE_SHARED_CLUSTER;
+}
+
 /* Does it leave the same in whatever order blocks come to it, if all are of one kind? */
 static bool commutes(const struct ptx_form *f)
 {
@@ -102,7 +111,7 @@ static void note_common(struct load_func *lf, void *arg)
 		out->may_spin |= is_spin(s->form);
 		if (!is_common(s->form))
 			continue;
-		c->is_found |= !is_update(s->form);
+		c->is_found |= !is_update(s->form) && !may_be_in_order(s->form);
 		if (!fl && s->form->op == PTX_OP_ATOM)
 			fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
 		out->may_order |= flow_orders_kernels(s->form);
@@ -112,7 +121,8 @@ static void note_common(struct load_func *lf, void *arg)
 			s->form->scope == PTX_SCOPE_SYS || s->form->effects & PTX_EFF_UNKNOWN;
 		out->has_ordered_updates |=
 			!commutes(s->form) || (c->update && !are_alike(c->update, s->form));
-		c->is_found |= s->form->op == PTX_OP_ATOM && flow_is_result_used(fl, s);
+		out->has_order |= !is_update(s->form) ||
+				  (s->form->op == PTX_OP_ATOM && flow_is_result_used(fl, s));
 		out->has_narrow_updates |=
 			flow_scope(s->form->sem, s->form->scope ? s->form->scope : PTX_SCOPE_GPU) <
 			RACE_SCOPE_GPU;
@@ -120,7 +130,9 @@ static void note_common(struct load_func *lf, void *arg)
 	}
 	if (!c->is_found && !fl)
 		fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
-	c->is_found = c->is_found || flow_find_waits(fl, FLOW_WAIT_WEAK, NULL, NULL, NULL);
+	c->is_found = c->is_found ||
+		      flow_find_waits(fl, FLOW_WAIT_WEAK | (out->has_order ? FLOW_WAIT_STRONG : 0),
+				      NULL, NULL, NULL);
 	base_arena_free(&scratch);
 }
 
@@ -130,8 +142,10 @@ void load_find_traits(struct cpu_module *mod, struct load_func *lf, struct cpu_t
 
 	*out = (struct cpu_traits){0};
 	load_each_reached(mod, lf, note_common, &c);
-	out->is_apart = !c.is_found;
+	/* A loop of one function may wait for what another one's atomics return. */
+	out->is_apart = !c.is_found && !(out->has_order && c.nfuncs > 1);
 	out->has_updates = c.update != NULL;
+	out->has_ordered_updates &= !out->has_order;
 	out->has_calls = c.nfuncs > 1 || c.calls_system;
 	out->may_observe |= out->may_order;
 }
