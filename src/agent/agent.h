@@ -376,7 +376,7 @@ void agent_choice_begin(struct agent_context *c, struct agent_choice *h,
 			struct agent_launch_set *set, CUstream stream);
 void agent_choice_end(CUstream stream);
 
-/* ---- plain.c: launches without checks, as proven or as clean a thousand times -------------- */
+/* ---- plain.c: launches without checks, as proven or as their kernel was clean so far ------- */
 
 /* Around a call that launches a kernel, not into a capture: says which code it runs, and counts.
  * data: CUPTI's CUpti_CallbackData; the stream is agent_own_stream's. */

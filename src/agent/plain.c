@@ -1,6 +1,6 @@
 /*
  * plain.c - launches that run a kernel's own code, without checks: of what is proven, and of
- * kernels that have run clean a thousand times (race/plain.h). And those of which a part is proven.
+ * kernels that have run clean so far (race/plain.h). And those of which a part is proven.
  *
  * A launch is *proven* where the kernel's proof holds for it and nothing else can access its memory
  * from its beginning to its end. The proof says that no two of its own accesses race in any
@@ -18,7 +18,9 @@
  * race with nothing. That its writes stay within theirs the checked code tests itself.
  *
  * Of a kernel that has been launched CLEAN times with checks, in a run without any finding, one
- * launch of SPARSE is checked, chosen by a hash; the report names it.
+ * launch of SPARSE is checked, chosen by a hash; the report names it. With hirace and iguard, whose
+ * checks don't thin out within a launch, it is so after CLEAN_ALONE launches, but as long as
+ * nothing can be beside a launch: else an unchecked one could order or race with others.
  *
  * The kernel's state is written in the launch's stream before it, where it changes, by the one
  * thread that launches; a word of it that ends this, at once. With graphs, a second thread that
@@ -46,9 +48,10 @@
 #include "base/random.h"
 #include "race/plain.h"
 
-#define CLEAN  1000u
-#define SPARSE 16u
-#define NAME   (sizeof(RACE_PLAIN_STATE) + 4096)
+#define CLEAN	    1000u
+#define CLEAN_ALONE 64u
+#define SPARSE	    16u
+#define NAME	    (sizeof(RACE_PLAIN_STATE) + 4096)
 
 struct key {
 	const void *context; /* struct agent_context */
@@ -62,10 +65,11 @@ struct kernel {
 	size_t bytes;
 	struct agent_proof proof;
 	bool is_read;
-	struct race_plain_state now; /* as its last launch found it, where that is_known */
-	CUstream written_in;	     /* `now` is so there, and in what waits for it */
-	bool is_known, was_on, was_proven, never_sampled; /* was_on: it was more than checked */
-	uint64_t launches, hash;			  /* that weren't proven */
+	struct race_plain_state now;	   /* as its last launch found it, where that is_known */
+	CUstream written_in;		   /* `now` is so there, and in what waits for it */
+	bool is_known, was_on, was_proven; /* was_on: it was more than checked */
+	bool never_sampled, is_alone;	   /* its proof's flags */
+	uint64_t launches, hash;	   /* that weren't proven */
 	UT_hash_handle hh;
 };
 
@@ -97,11 +101,17 @@ static bool is_default(CUstream s)
 	return !s || s == CU_STREAM_LEGACY;
 }
 
+/* May nothing else run from the launch's beginning to its end? */
+static bool is_by_itself(CUstream stream)
+{
+	return !is_set(&has_company) && is_default(stream);
+}
+
 /* Inside a guard. */
 static enum race_plain_on what_is_proven(const struct kernel *k, const struct agent_launch_call *l,
 					 struct race_plain_state *out)
 {
-	if (is_set(&has_company) || !is_default(l->stream))
+	if (!is_by_itself(l->stream))
 		return RACE_PLAIN_CHECKED;
 	return agent_proven(&k->proof, l, out);
 }
@@ -119,15 +129,17 @@ static bool has_findings(void)
 
 /* Is this launch left out, as all of the kernel's were clean so far? Whether they were is looked up
  * with those that are checked, for its cost. */
-static bool is_sampled(const struct kernel *k)
+static bool is_sampled(const struct kernel *k, CUstream stream)
 {
 	uint64_t state = k->hash + k->launches * 0x9e3779b97f4a7c15ull + race_shm_get()->seed;
+	uint64_t clean = k->is_alone ? CLEAN_ALONE : CLEAN;
 	bool is_chosen = base_random(&state) % SPARSE == 0;
 
-	/* What of its arrays is in a stream yet isn't known, if it was proven before. */
-	if (!race_shm_get()->dense || k->launches < CLEAN || k->was_proven || k->never_sampled)
+	/* In other streams it isn't known which arrays are written, if it was proven before. */
+	if (!race_shm_get()->dense || k->launches < clean || k->never_sampled ||
+	    (k->is_alone ? !is_by_itself(stream) : k->was_proven))
 		return false;
-	if (!was_found && (is_chosen || k->launches == CLEAN))
+	if (!was_found && (is_chosen || k->launches == clean))
 		was_found = has_findings();
 	return !was_found && !is_chosen;
 }
@@ -176,8 +188,9 @@ static bool switch_off(struct kernel *k, CUstream stream)
 /* At once, whatever is in the program's streams, by one of our own; inside a guard. */
 static void write_over(const struct kernel *k)
 {
+	enum race_plain_on company = k->is_alone ? RACE_PLAIN_SAMPLED : RACE_PLAIN_PROVEN;
 	uint64_t over = is_set(&is_over)       ? RACE_PLAIN_SAMPLED
-			: is_set(&has_company) ? RACE_PLAIN_PROVEN
+			: is_set(&has_company) ? company
 					       : RACE_PLAIN_CHECKED;
 
 	(void)agent_driver.memcpy_htod_async(k->at, &over, sizeof(over),
@@ -210,6 +223,7 @@ static bool read_proof(struct kernel *k, CUmodule m, const char *name, CUstream 
 	if (!agent_proof_read(&k->proof, text, bytes))
 		return false;
 	k->never_sampled = k->proof.head.flags & RACE_PLAIN_NO_SAMPLE;
+	k->is_alone = k->proof.head.flags & RACE_PLAIN_ALONE;
 	return k->bytes == offsetof(struct race_plain_state, array) +
 				   k->proof.head.narrays * sizeof(k->now.array[0]);
 }
@@ -431,12 +445,12 @@ static bool decide(struct kernel *k, const struct agent_launch_call *l, const ch
 {
 	struct race_plain_state s = {0};
 	enum race_plain_on on = what_is_proven(k, l, &s);
-	bool is_proven = on != RACE_PLAIN_CHECKED;
 
-	if (!is_proven) {
+	if (on == RACE_PLAIN_CHECKED)
 		s = k->now;
-		on = is_sampled(k) ? RACE_PLAIN_SAMPLED : RACE_PLAIN_CHECKED;
-	}
+	if (on != RACE_PLAIN_PROVEN && is_sampled(k, l->stream))
+		on = RACE_PLAIN_SAMPLED;
+	bool is_proven = on == RACE_PLAIN_PARTLY || on == RACE_PLAIN_PROVEN;
 	k->was_proven |= on == RACE_PLAIN_PROVEN;
 	for (uint32_t i = 0; on == RACE_PLAIN_SAMPLED && i < RACE_PLAIN_ARRAYS; i++)
 		s.array[i] = (struct race_plain_array){0, UINT64_MAX};
@@ -446,8 +460,9 @@ static bool decide(struct kernel *k, const struct agent_launch_call *l, const ch
 		__atomic_store_n(&last_proven, name, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&is_launching, is_proven, __ATOMIC_SEQ_CST);
 	/* Another thread may have ended it all since. */
+	bool needs_none = is_proven || (on == RACE_PLAIN_SAMPLED && k->is_alone);
 	return write_state(k, &s, l->stream) && !is_set(&is_over) &&
-	       !(is_proven && is_set(&has_company));
+	       !(needs_none && is_set(&has_company));
 }
 
 static void begin(struct agent_context *c, struct agent_kernel *k,

@@ -87,13 +87,15 @@ struct race_plain_own {
  * with nothing where its terms hold, no other pointer of the kernel leads to the same allocation,
  * and each access stays within its own. RACE_PLAIN_ALL: the kernel has no other accesses to memory
  * that threads share, and all are tested: a launch with all arrays so is proven.
- * RACE_PLAIN_NO_SAMPLE: no launch is left out for a sample. Followed by `narrays` pointers,
- * `nterms` terms and `nown` own terms.
+ * RACE_PLAIN_NO_SAMPLE: no launch is left out for a sample. RACE_PLAIN_ALONE: one is only where
+ * nothing can be beside it, as the detectors know what launches do to each other. Followed by
+ * `narrays` pointers, `nterms` terms and `nown` own terms.
  */
 #define RACE_PLAIN_WHOLE     1u
 #define RACE_PLAIN_PART	     2u
 #define RACE_PLAIN_NO_SAMPLE 4u
 #define RACE_PLAIN_ALL	     8u
+#define RACE_PLAIN_ALONE     16u
 
 struct race_plain_proof {
 	uint16_t narrays, nterms, flags, nown;

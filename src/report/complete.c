@@ -155,8 +155,8 @@ void rep_completeness(struct base_buf *out, struct rep_view *v)
 				   "others\n");
 	else if (v->completeness == RACE_COMPLETE && has_sampled(v->r))
 		base_buf_puts(out,
-			      "Complete but for kernels that ran clean a thousand times: one of "
-			      "16 of their later launches was checked\n");
+			      "Complete but for kernels whose first launches were clean: of the "
+			      "later ones one in 16 was checked\n");
 	else if (v->completeness == RACE_COMPLETE && has_thinned(v->r))
 		base_buf_puts(out, "Complete: every access of the kernels that ran was checked, in "
 				   "long loops and repeated launches ever more rarely\n");

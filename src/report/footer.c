@@ -194,8 +194,8 @@ static void sampled_put(struct base_buf *out, struct rep_view *v)
 		if (k->sampled)
 			base_buf_printf(
 				out,
-				"  %s: clean a thousand times, then SAMPLED: %s of %s not checked "
-				"(--dense=0: all are)\n",
+				"  %s: clean so far, so later launches were SAMPLED: %s of %s not "
+				"checked (--dense=0: all are)\n",
 				rep_name(v, k->name_shown), rep_number(&v->arena, k->sampled),
 				rep_count(&v->arena, k->launches, "launch"));
 	}

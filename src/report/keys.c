@@ -125,8 +125,8 @@ static const struct rep_key kernel_keys[] = {
 	KEY("proven", NUMBER, proven,
 	    "of them, where there are any: proven race-free in every schedule", IF_SET),
 	KEY("sampled", NUMBER, sampled,
-	    "of them, where there are any: not checked, as the kernel had run clean a thousand "
-	    "times (on a GPU)",
+	    "of them, where there are any: not checked, as the kernel had run clean so far "
+	    "(on a GPU)",
 	    IF_SET),
 };
 REP_OBJECT(kernel, S);

@@ -1105,6 +1105,17 @@ static void clean_kernels_are_sampled(void **state)
 	assert_int_equal(count_of("often").sampled, 0);
 }
 
+static void others_are_sampled_by_themselves(void **state)
+{
+	(void)state;
+	dense = 64;
+	play("often_alone");
+	uint64_t sampled = count_of("alone").sampled;
+	assert_int_equal(count_of("alone").count, 1364);
+	assert_true(sampled > 1100 - 130 && sampled < 1100 - 20);
+	assert_int_equal(region(0)->checked, (1364 - sampled) * 32);
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(int argc, char **argv)
@@ -1175,6 +1186,7 @@ int main(int argc, char **argv)
 		TEST(graphs_and_threads_end_it),
 		TEST(what_leaves_its_arrays_is_a_gap),
 		TEST(clean_kernels_are_sampled),
+		TEST(others_are_sampled_by_themselves),
 	};
 
 	if (argc != 5 && argc != 9)

@@ -48,7 +48,8 @@ void fake_branch(CUgraph g);
 /* From now on the card has so many bytes left. */
 void fake_leave(size_t bytes);
 /* Launches so far that ran their kernel's own code, without checks: `proven`, which has a proof for
- * blocks of 32 threads and one array, its first parameter; and `often`, which has none. */
+ * blocks of 32 threads and one array, its first parameter; `often`, which has none; and `alone`,
+ * whose module says that it is left out for a sample where nothing is beside it. */
 unsigned fake_plain(void);
 /* May the next launches of `proven` do so? */
 bool fake_plain_is_on(CUmodule m);

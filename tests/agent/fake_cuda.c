@@ -56,12 +56,14 @@ struct CUmod_st {
 	struct race_history history, guard;
 	uint64_t mark;			/* what says which of the two a module needs */
 	struct race_plain_state proven; /* with one array */
-	uint64_t often[2];		/* without arrays */
+	uint64_t often[2], alone[2];	/* without arrays */
 	struct race_plain_state partly; /* with two */
 	struct race_plain_state own;	/* with four */
 };
 
-/* What the module says of kernel `proven`. */
+/* What the module says of kernel `alone`, and of `proven`. */
+static const struct race_plain_proof alone = {0, 0, RACE_PLAIN_ALONE, 0};
+
 static const struct {
 	struct race_plain_proof head;
 	struct race_plain_pointer pointer;
@@ -1044,6 +1046,16 @@ static CUresult give_global(CUdeviceptr *p, size_t *bytes, CUmodule m, const cha
 		*bytes = sizeof(m->often);
 		return CUDA_SUCCESS;
 	}
+	if (strcmp(name, RACE_PLAIN_STATE "alone") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)m->alone;
+		*bytes = sizeof(m->alone);
+		return CUDA_SUCCESS;
+	}
+	if (strcmp(name, RACE_PLAIN_PROOF "alone") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&alone;
+		*bytes = sizeof(alone);
+		return CUDA_SUCCESS;
+	}
 	if (m->has_history && strcmp(name, RACE_HISTORY_SYMBOL) == 0) {
 		*p = (CUdeviceptr)(uintptr_t)&m->history;
 		*bytes = sizeof(m->history);
@@ -1222,7 +1234,8 @@ static CUresult run(CUfunction f)
 		return CUDA_SUCCESS;
 	__atomic_fetch_add(&rt->counters[250].launches, 1, __ATOMIC_RELAXED);
 	if ((strcmp(name, "proven") == 0 && m->proven.on > m->proven.over) ||
-	    (strcmp(name, "often") == 0 && m->often[1] > m->often[0])) {
+	    (strcmp(name, "often") == 0 && m->often[1] > m->often[0]) ||
+	    (strcmp(name, "alone") == 0 && m->alone[1] > m->alone[0])) {
 		plains++;
 		rt->left += leaves;
 		return CUDA_SUCCESS;

@@ -1439,6 +1439,36 @@ static void often(void)
 	MUST(cuCtxSynchronize());
 }
 
+/* Clean 64 times, by itself; then in a stream, and beside one that doesn't wait. */
+static void often_alone(void)
+{
+	CUfunction f = simple("instrumented", "alone", 64);
+	unsigned plain;
+	CUstream s;
+
+	if (fake_plain())
+		_exit(6);
+	for (int i = 0; i < 1000; i++)
+		MUST(launch(f, NULL));
+	plain = fake_plain();
+	MUST(cuStreamCreate(&s, CU_STREAM_DEFAULT));
+	for (int i = 0; i < 100; i++)
+		MUST(launch(f, s));
+	if (!plain || fake_plain() != plain)
+		_exit(7);
+	for (int i = 0; i < 100; i++)
+		MUST(launch(f, NULL));
+	if (fake_plain() == plain)
+		_exit(8);
+	plain = fake_plain();
+	MUST(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < 100; i++)
+		MUST(launch(f, NULL));
+	if (fake_plain() != plain)
+		_exit(9);
+	MUST(cuCtxSynchronize());
+}
+
 /* Beside a race nothing is left out. */
 static void often_racy(void)
 {
@@ -1521,6 +1551,7 @@ static const struct scenario {
 	{"own", own},
 	{"partly_streams", partly_streams},
 	{"often", often},
+	{"often_alone", often_alone},
 	{"often_racy", often_racy},
 };
 

@@ -3,6 +3,7 @@
  * their check in any launch, which lose it in some, and what is tested for that.
  */
 #include "instrument/internal.h"
+#include "race/plain.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@
 
 static char *instrumented(const char *ptx, unsigned sanitize, bool plain)
 {
-	struct inst_options opt = {.sanitize = sanitize, .plain = plain};
+	struct inst_options opt = {.sanitize = sanitize, .plain = plain, .samples = true};
 	struct base_sink sink = {0};
 	struct base_buf out = {0};
 	struct inst_stats stats;
@@ -53,6 +54,14 @@ static const char *kernel_in(const char *out)
 	return at;
 }
 
+/* RACE_PLAIN_*, as the agent reads them; 0: there is nothing to read. */
+static unsigned flags_in(const char *out)
+{
+	const char *at = strstr(out, "__collider_proof_k[");
+
+	return at ? (unsigned)(strtoull(strchr(at, '{') + 1, NULL, 16) >> 32 & 0xffff) : 0;
+}
+
 /* How many reads the text leaves out in some launches, and how many writes it tests. */
 static void expect(const char *ptx, unsigned sanitize, unsigned reads, unsigned writes)
 {
@@ -60,8 +69,7 @@ static void expect(const char *ptx, unsigned sanitize, unsigned reads, unsigned 
 
 	assert_int_equal(count(kernel_in(out), "setp.lt.and.u64"), reads + (reads != 0));
 	assert_int_equal(count(kernel_in(out), "setp.ge.u64"), writes);
-	assert_int_equal(count(out, " __collider_state_k["), reads != 0);
-	assert_int_equal(count(out, " __collider_proof_k["), reads != 0);
+	assert_int_equal((flags_in(out) & RACE_PLAIN_PART) != 0, reads != 0);
 	free(out);
 }
 
@@ -74,10 +82,10 @@ static void what_is_only_read_needs_no_check(void **state)
 	char *out = instrumented(copy, RACE_DETECT(HIRACE), true);
 
 	(void)state;
-	/* The write's pointer first, then the read's; no sample. */
+	/* The write's pointer first, then the read's; a sample where nothing is beside it. */
 	assert_non_null(strstr(out, ".const .align 16 .b64 __collider_state_k[6];"));
 	assert_non_null(strstr(out, "__collider_proof_k[3] = "
-				    "{0x600000002,0x4000000000001,0x2000000000000}"));
+				    "{0x1200000002,0x4000000000001,0x2000000000000}"));
 	assert_int_equal(count(out, "[__collider_state_k+16]"), 2);
 	assert_int_equal(count(out, "[__collider_state_k+32]"), 1);
 	assert_non_null(strstr(out, ", 15;")); /* the last of 4 bytes at 12 */
@@ -195,7 +203,7 @@ static void what_each_thread_has_for_itself_needs_none(void **state)
 	expect(own, RACE_DETECT(HIRACE), 2, 4);
 	out = instrumented(own, RACE_DETECT(HIRACE), true);
 	/* WRITTEN, READ, OWN, TESTED; five terms: four dimensions of 1, and all within 2^32. */
-	assert_non_null(strstr(out, "__collider_proof_k[55] = {0x5000e00000004"));
+	assert_non_null(strstr(out, "__collider_proof_k[55] = {0x5001a00000004"));
 	free(out);
 	/* Two indices: nothing is known. */
 	expect(by_block, RACE_DETECT(HIRACE), 0, 0);
@@ -247,7 +255,7 @@ static void expect_one_copy(bool is_left)
 	base_buf_put(&out, "", 1);
 	/* Both for the proof and for a part of it, in the proof's order. */
 	assert_non_null(strstr(out.p, "__collider_proof_k[3] = "
-				      "{0x700000002,0x3000000000000,0x5000000000001}"));
+				      "{0x1300000002,0x3000000000000,0x5000000000001}"));
 	assert_int_equal(count(out.p, "\n" RACE_PLAIN_BEGIN ":"), 1);
 	const char *begin = strstr(out.p, "\n" RACE_PLAIN_BEGIN ":");
 	assert_non_null(begin);
@@ -266,6 +274,34 @@ static void a_proven_kernel_has_one_copy(void **state)
 	expect_one_copy(true);
 }
 
+/* Its copy is for a sample of its launches, too, where nothing is beside them (RACE_PLAIN_ALONE),
+ * and where it isn't much to assemble and calls nothing. */
+static void launches_may_be_left_out(void **state)
+{
+	static const char head[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+				   ".func f()\n{\n\tret;\n}\n"
+				   ".visible .entry k(.param .u64 p)\n{\n"
+				   "\t.reg .b32 %r<3>;\n\t.reg .b64 %rd<3>;\n"
+				   "\tld.param.u64 %rd1, [p];\n\tld.global.u64 %rd2, [%rd1];\n"
+				   "\tst.global.u32 [%rd2], 1;\n";
+	struct base_buf ptx = {0};
+	char *out;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		ptx.n = 0;
+		base_buf_printf(&ptx, "%s%s", head, i == 1 ? "\tcall f;\n" : "");
+		for (unsigned n = 0; i == 2 && n < 200; n++)
+			base_buf_puts(&ptx, "\tadd.u32 %r1, %r1, 1;\n");
+		base_buf_puts(&ptx, "\tret;\n}\n");
+		out = instrumented(ptx.p, BOTH, true);
+		assert_int_equal(count(out, "\n" RACE_PLAIN_BEGIN ":"), i == 0);
+		assert_int_equal(flags_in(out), i ? 0 : RACE_PLAIN_ALONE);
+		free(out);
+	}
+	base_buf_free(&ptx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +312,7 @@ int main(void)
 		cmocka_unit_test(what_each_thread_has_for_itself_needs_none),
 		cmocka_unit_test(it_can_be_taken_out),
 		cmocka_unit_test(a_proven_kernel_has_one_copy),
+		cmocka_unit_test(launches_may_be_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@ static char *instrumented_so(const char *ptx, const struct inst_prune *k, bool i
 {
 	struct inst_options opt = {.sanitize = RACE_DETECT(COLLIDE),
 				   .plain = true,
+				   .samples = true,
 				   .relocatable = is_relocatable,
 				   .inline_groups = inline_groups,
 				   .prunes = k,

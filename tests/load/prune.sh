@@ -86,9 +86,9 @@ done
 ls cache/collider/loaded/*.* 2>/dev/null && fail "leftovers beside $entry"
 [ -z "$(ls "$TMPDIR")" ] || fail "temporary files: $(ls "$TMPDIR")"
 
-# A kernel that is proven has its own code once more, with its proof: one pointer, and the terms. Under
-# hirace and iguard only such a kernel has, and one that reads by a pointer and writes by another has a
-# proof for that, which takes no prover.
+# Each kernel has its own code once more, for a sample; one that is proven has its proof there: one
+# pointer, and the terms. Under hirace and iguard what says so is in the same place, and one that reads
+# by a pointer and writes by another has a proof for that, which takes no prover.
 rm -rf cache/collider/prove-*
 nvcc -fatbin -lineinfo -arch=sm_90 -x cu - -o plain.fatbin <<'C' || exit 2
 __global__ void add(int *p) { p[threadIdx.x + blockIdx.x * blockDim.x] += 1; }
@@ -111,8 +111,8 @@ variables() { # variables IMAGE PREFIX: the kernels that have one
 }
 for detector in hirace iguard hirace,iguard; do
 	go p --detector=$detector --prune=proved -- "$program" . wrapper:plain.fatbin || fail "p: $(cat p.err)"
-	[ "$(variables p.0 __collider_state_)" = "add cpy " ] || fail "$detector, state: $(variables p.0 __collider_state_)"
-	[ "$(variables p.0 __collider_proof_)" = "add cpy " ] || fail "$detector, proof: $(variables p.0 __collider_proof_)"
+	[ "$(variables p.0 __collider_state_)" = "add all cpy " ] || fail "$detector, state: $(variables p.0 __collider_state_)"
+	[ "$(variables p.0 __collider_proof_)" = "add all cpy " ] || fail "$detector, proof: $(variables p.0 __collider_proof_)"
 done
 go p --detector=hirace --prune=none -- "$program" . wrapper:plain.fatbin || fail "p: $(cat p.err)"
 [ -z "$(variables p.0 __collider_state_)" ] || fail "hirace, --prune=none: code without checks"

@@ -32,9 +32,11 @@
 /* Measured with ptxas 13.0, whose time for arithmetic alone grew by 41%. */
 #define SAMPLE_LINES	  100u
 #define SAMPLE_SITE_LINES 5u
+/* Of detectors with words, whose checks are longer. */
+#define WORDS_SITE_LINES 25u
 
-/* Of a sample nothing may be left out that a detector with words would find for certain. */
-static bool is_for_sample(const struct inst_ctx *cx)
+/* Do all of the detectors thin out their checks of a launch, too? */
+static bool is_for_default(const struct inst_ctx *cx)
 {
 	return !(cx->opt->sanitize & ~race_detectors_with(RACE_DEFAULT));
 }
@@ -43,7 +45,7 @@ static bool is_for_sample(const struct inst_ctx *cx)
  * half does. */
 static bool can_have_copy(const struct inst_ctx *cx)
 {
-	return (is_for_sample(cx) || !(cx->opt->sanitize & ~race_detectors_with_words())) &&
+	return (is_for_default(cx) || !(cx->opt->sanitize & ~race_detectors_with_words())) &&
 	       inst_can_copy(cx);
 }
 
@@ -174,17 +176,40 @@ static bool take_proof(struct inst_ctx *cx, struct inst_launches *l, const struc
 	return ok;
 }
 
+/* Does it call a function of the module? */
+static bool calls_code(struct inst_ctx *cx)
+{
+	ptx_each_stmt(cx->f, s)
+	{
+		if (s->kind != PTX_STMT_INST || !(s->form->effects & PTX_EFF_CALL))
+			continue;
+		for (unsigned i = 0; i < s->nops; i++)
+			if (s->ops[i].kind == PTX_OPND_SYM && inst_function_of(cx, s->ops[i].text))
+				return true;
+	}
+	return false;
+}
+
+/* May a launch be left out for a sample, and when? Detectors with words know what launches do to
+ * each other, and what a function does that is called without checks is their own matter. */
+static uint32_t sample_flags(struct inst_ctx *cx, const struct inst_launches *l)
+{
+	bool is_default = is_for_default(cx);
+
+	return (l->has_copy && (is_default || !calls_code(cx)) ? 0 : RACE_PLAIN_NO_SAMPLE) |
+	       (is_default ? 0 : RACE_PLAIN_ALONE);
+}
+
 /* The declaration of what the agent reads. */
 static void put_proof(struct inst_ctx *cx, const struct inst_launches *l)
 {
 	_Static_assert(RACE_PLAIN_CMPS == (int)INST_PRUNE_CMPS, "the same order");
 	uint32_t nterms = l->proof ? l->proof->nterms : 0;
-	struct race_plain_proof head = {(uint16_t)l->narrays, (uint16_t)nterms,
-					(uint16_t)((l->proof ? RACE_PLAIN_WHOLE : 0) |
-						   (l->parts ? RACE_PLAIN_PART : 0) |
-						   (l->is_all ? RACE_PLAIN_ALL : 0) |
-						   (is_for_sample(cx) ? 0 : RACE_PLAIN_NO_SAMPLE)),
-					(uint16_t)l->nown};
+	struct race_plain_proof head = {
+		(uint16_t)l->narrays, (uint16_t)nterms,
+		(uint16_t)((l->proof ? RACE_PLAIN_WHOLE : 0) | (l->parts ? RACE_PLAIN_PART : 0) |
+			   (l->is_all ? RACE_PLAIN_ALL : 0) | sample_flags(cx, l)),
+		(uint16_t)l->nown};
 	struct base_buf text = {0};
 
 	put_words(&text, &head, sizeof(head));
@@ -240,10 +265,13 @@ static bool are_testable(const struct inst_ctx *cx, const struct inst_prune *k)
 /* For a sample only: does the copy take at most about 15% of the time that the code with checks
  * takes to assemble? That has 40 lines and more for each access, unless its checks are calls, and
  * what any kernel costs. */
-static bool pays(const struct inst_ctx *cx)
+static bool pays(struct inst_ctx *cx)
 {
-	return cx->opt->samples && is_for_sample(cx) && !cx->by_call &&
-	       cx->size.lines <= SAMPLE_LINES + SAMPLE_SITE_LINES * inst_accesses_of(cx->f);
+	bool is_default = is_for_default(cx);
+	uint32_t most = is_default ? SAMPLE_SITE_LINES : WORDS_SITE_LINES;
+
+	return cx->opt->samples && !(is_default ? cx->by_call : calls_code(cx)) &&
+	       cx->size.lines <= SAMPLE_LINES + most * inst_accesses_of(cx->f);
 }
 
 static void put_state(struct inst_ctx *cx, struct inst_launches *l)
@@ -289,7 +317,7 @@ struct inst_launches *inst_plan_launches(struct inst_ctx *cx)
 	l->has_copy = can_copy && (l->proof || l->is_all || pays(cx));
 	if (l->has_copy || l->parts)
 		put_state(cx, l);
-	if (l->proof || l->parts)
+	if (l->proof || l->parts || (l->has_copy && !is_for_default(cx)))
 		put_proof(cx, l);
 	return l;
 }
