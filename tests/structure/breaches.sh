@@ -61,7 +61,7 @@ clean "a clean tree"
 put src/ptx/up.c '#include "flow/flow.h"'
 expect "a room to the left" '^src/ptx/up.c:4: ptx includes flow: allowed are base $' ptx/up.c
 put src/flow/in.c '#  include "ptx/lexer.h"'
-expect "an inner header" '^src/flow/in.c:4: .*only ptx.h isa.def matrix.h $' flow/in.c
+expect "an inner header" '^src/flow/in.c:4: .*only ptx.h debug.h isa.def matrix.h $' flow/in.c
 put src/flow/dots.c '#include "../ptx/ptx.h"'
 expect "a path with dots" '^src/flow/dots.c:4: .*without \.\.$' flow/dots.c
 put src/flow/gone.c '#include "gone.h"'
