@@ -54,6 +54,8 @@ void inst_plain_enter(struct inst_ctx *cx, const struct inst_launches *l, struct
  * that are have no note; the end of what a launch that leaves the access out skips, or NULL:
  * nothing. */
 void inst_plan_part(struct inst_ctx *cx, struct inst_launches *l);
+/* Does it read a table of CUDA's math functions, which nothing writes? It needs no check. */
+bool inst_is_table_read(struct inst_ctx *cx, const struct ptx_stmt *s);
 /* What own.c asks. What an instruction does to global memory; the parameter that its address is
  * computed from, where that can be tested (false: none); one more access of the array. */
 enum inst_effect { INST_EFFECT_NONE, INST_EFFECT_READS, INST_EFFECT_WRITES, INST_EFFECT_ANY };

@@ -1,6 +1,6 @@
 /*
  * select.c - which kernels and variables get checks: --kernel-name, --kernel-name-exclude,
- * --variable.
+ * --variable; and that tables of CUDA's math functions get none.
  *
  * Each is a list of patterns (race/names/demangle.c). The first list is about kernels only:
  * functions that they call keep their checks. The second leaves out functions, too.
@@ -12,7 +12,7 @@
  * Misses: what nvcc has inlined has no name here. Costs: a demangled name per function, and with
  * --variable one for each access.
  */
-#include "instrument/internal.h"
+#include "instrument/launches.h"
 #include "race/race.h"
 
 #include <ctype.h>
@@ -42,7 +42,7 @@ bool inst_is_chosen(struct inst_ctx *cx, const struct ptx_stmt *s)
 	const char *names[FLOW_OBJECT_NAMES];
 	struct flow_object o;
 
-	if (inst_is_meant(cx, s))
+	if (inst_is_meant(cx, s) || inst_is_table_read(cx, s))
 		return false;
 	if (!cx->opt->variable || !flow_address_object(cx->fl, s, &o))
 		return true;

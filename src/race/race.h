@@ -328,6 +328,10 @@ const char *race_library(const char *file);
 /* The name of a shared library whose own kernels are machine code (cuBLAS and its like), of its
  * path; NULL: it is none. */
 const char *race_kernel_library(const char *path);
+/* Is a variable of this name a table of CUDA's own math functions (__cudart_i2opi_f, which sinf()
+ * reads for large angles)? No program can name it, nothing writes it, and what reads it stays in
+ * it. */
+bool race_is_math_table(const char *name, size_t n);
 /* The line of the program's own code from which `kernel` (demangled) was launched; all "" and 0 if
  * none is known. */
 struct race_line race_launch_place(struct base_arena *a, const struct race_transfer_op *op,

@@ -16,7 +16,7 @@
 /* A kernel of two pointers p, q in %rd1, %rd2 and a number in %r1. */
 #define KERNEL(body)                                                                               \
 	".version 8.0\n.target sm_80\n.address_size 64\n"                                          \
-	".global .align 4 .b8 v[64];\n"                                                            \
+	".global .align 4 .b8 v[64];\n.global .align 4 .b8 __cudart_t[8] = {1, 2};\n"              \
 	".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n{\n"                      \
 	"\t.reg .pred %p<2>;\n\t.reg .b32 %r<4>;\n\t.reg .b64 %rd<5>;\n"                           \
 	"\tld.param.u64 %rd1, [p];\n\tld.param.u64 %rd2, [q];\n\tld.param.u32 %r1, [n];\n"         \
@@ -207,6 +207,32 @@ static void what_each_thread_has_for_itself_needs_none(void **state)
 	free(out);
 	/* Two indices: nothing is known. */
 	expect(by_block, RACE_DETECT(HIRACE), 0, 0);
+	/* The launch may go without any check: a copy, though nothing else is proven. */
+	out = instrumented(own, RACE_DETECT(HIRACE), true);
+	assert_int_equal(count(out, "\n" RACE_PLAIN_BEGIN ":"), 1);
+	free(out);
+}
+
+/* It has no check, and a kernel that reads it besides can have a copy without any. */
+static void a_table_of_sines_needs_no_check(void **state)
+{
+#define OWN(table)                                                                                 \
+	KERNEL("\t.reg .b32 %x<4>;\n\t.reg .b64 %t<2>;\n\tmov.u32 %x1, %ctaid.x;\n\tmov.u32 %x2, " \
+	       "%ntid.x;\n"                                                                        \
+	       "\tmov.u32 %x3, %tid.x;\n\tmad.lo.s32 %x0, %x1, %x2, %x3;\n"                        \
+	       "\tmul.wide.s32 %rd3, %x0, 4;\n\tadd.s64 %rd4, %rd2, %rd3;\n"                       \
+	       "\tmov.u64 %t1, " table ";\n$L1:\n\tld.global.nc.u32 %r2, [%t1];\n"                 \
+	       "\tadd.s64 %t1, %t1, 4;\n\tsetp.ne.u32 %p1, %r2, 0;\n\t@%p1 bra $L1;\n"             \
+	       "\tst.global.u32 [%rd4], %r2;\n")
+	const char *of_math = OWN("__cudart_t"), *of_program = OWN("v");
+	char *out = instrumented(of_math, RACE_DETECT(HIRACE), true);
+
+	(void)state;
+	assert_int_equal(count(out, "\n" RACE_PLAIN_BEGIN ":"), 1);
+	free(out);
+	out = instrumented(of_program, RACE_DETECT(HIRACE), true);
+	assert_int_equal(count(out, "\n" RACE_PLAIN_BEGIN ":"), 0);
+	free(out);
 }
 
 static void it_can_be_taken_out(void **state)
@@ -310,6 +336,7 @@ int main(void)
 		cmocka_unit_test(what_may_be_written_keeps_it),
 		cmocka_unit_test(what_writes_elsewhere_matters_not),
 		cmocka_unit_test(what_each_thread_has_for_itself_needs_none),
+		cmocka_unit_test(a_table_of_sines_needs_no_check),
 		cmocka_unit_test(it_can_be_taken_out),
 		cmocka_unit_test(a_proven_kernel_has_one_copy),
 		cmocka_unit_test(launches_may_be_left_out),

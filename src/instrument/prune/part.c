@@ -19,17 +19,26 @@
 #include "instrument/launches.h"
 
 #include "race/detector.h"
+#include "race/race.h"
 
 #include <string.h>
 
-/* Can't it be global memory's? */
+bool inst_is_table_read(struct inst_ctx *cx, const struct ptx_stmt *s)
+{
+	struct flow_object o;
+
+	return s->form->op == PTX_OP_LD && flow_address_object(cx->fl, s, &o) && !o.is_param &&
+	       race_is_math_table(o.name.p, o.name.n);
+}
+
+/* Can't it be global memory's, or only of what nothing writes? */
 static bool is_elsewhere(struct inst_ctx *cx, const struct ptx_stmt *s)
 {
 	enum flow_origin origin;
 
 	switch ((enum ptx_space)s->form->space) {
 	case PTX_SPACE_GLOBAL:
-		return false;
+		return inst_is_table_read(cx, s);
 	case PTX_SPACE_GENERIC:
 		origin = flow_address_origin(cx->fl, s);
 		return origin == FLOW_ORIGIN_SHARED || origin == FLOW_ORIGIN_PRIVATE;
@@ -161,7 +170,7 @@ static bool is_all_left_out(struct inst_ctx *cx, const struct inst_launches *l)
 		const struct inst_part *p = l->parts;
 		if (s->kind != PTX_STMT_INST || s->inserted || !(s->form->effects & any) ||
 		    s->form->space == PTX_SPACE_PARAM || s->form->space == PTX_SPACE_CONST ||
-		    s->form->space == PTX_SPACE_LOCAL)
+		    s->form->space == PTX_SPACE_LOCAL || inst_is_table_read(cx, s))
 			continue;
 		while (p && (p->stmt != s || p->is_test))
 			p = p->next;

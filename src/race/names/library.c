@@ -91,6 +91,13 @@ const char *race_library(const char *file)
 	return cuda && strstr(cuda, "/include/") ? "the toolkit" : NULL;
 }
 
+bool race_is_math_table(const char *name, size_t n)
+{
+	static const char prefix[] = "__cudart_"; /* reserved, as all names that begin with "__" */
+
+	return n >= sizeof(prefix) && !memcmp(name, prefix, sizeof(prefix) - 1);
+}
+
 /* ---- launches ------------------------------------------------------------------------ */
 
 /* A function between the program and the runtime, by its name. */
