@@ -150,7 +150,7 @@ static void add_globals(struct check *c, struct race_alarm *al)
 	for (uint32_t i = 0; i < al->nparams; i++) {
 		const struct names_param *p = prove_names_param_at(&c->names, al->param[i].off);
 		if (!p || !p->is_known || p->bytes != al->param[i].bytes || p->is_pointer ||
-		    al->nvars == RACE_ALARM_VARS)
+		    p->is_float || al->nvars == RACE_ALARM_VARS)
 			continue;
 		struct race_alarm_var *v = &al->var[al->nvars++];
 		memset(v, 0, sizeof(*v));

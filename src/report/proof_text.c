@@ -209,12 +209,6 @@ static void print_report(struct base_buf *out, const struct race_alarm *a)
 		base_buf_printf(out, "    what may order them: %s\n", a->order);
 }
 
-/* Do other contents of memory perhaps lead the threads elsewhere? */
-static bool rests_on_memory(const struct race_alarm *a)
-{
-	return !a->is_true && strcmp(race_alarm_class(a), "CIDI") != 0;
-}
-
 static const char *surety(const struct race_alarm *a, bool is_true)
 {
 	return a->is_benign ? "excused" : is_true ? "true" : "potential";
@@ -227,6 +221,7 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 		[RACE_FILLED_ZEROS] = ", with arrays of zeros",
 		[RACE_FILLED_CONTENTS] = ", memory as above and zeros elsewhere",
 		[RACE_FILLED_MIXED] = ", with mixed numbers in its arrays (see docs/prove.md)"};
+	bool rests_on_memory = !a->is_true && strcmp(race_alarm_class(a), "CIDI") != 0;
 
 	base_buf_printf(out, "  %s %s on %s, %s\n", surety(a, a->is_true), rep_alarm_title(a->cls),
 			a->object, level_words[a->level]);
@@ -258,7 +253,7 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 	if (a->confirmed == RACE_CONFIRMED)
 		base_buf_printf(out, "    confirmed: the launch raced on the CPU device%s%s\n",
 				a->is_true ? "" : filled[a->filled],
-				rests_on_memory(a) ? "; with other contents it may not" : "");
+				rests_on_memory ? "; with other contents it may not" : "");
 	if (a->confirmed == RACE_NOT_CONFIRMED)
 		base_buf_puts(out,
 			      "    not confirmed: the launch did not race on the CPU device\n");
@@ -448,12 +443,12 @@ static void print_advice(struct base_buf *out, const struct race_proof *k)
 	has_params &= !k->has_scalars;
 	if (!has_launch || k->has_launches || (!k->free_dims && !has_params))
 		return;
-	base_buf_puts(out, "  These alarms are for any launch, because ");
+	base_buf_puts(out, "  Every launch was asked about, because ");
 	print_free_names(out, k->free_dims);
 	base_buf_printf(out, "%s%s may be anything here.\n", k->free_dims && has_params ? ", " : "",
 			has_params ? "scalar parameters" : "");
-	base_buf_puts(out, "  Each needs a launch like the one that it names. If your program "
-			   "never launches\n  the kernel so, say what it uses:");
+	base_buf_puts(out, "  An alarm needs a launch like the one that it names. If your "
+			   "program never launches\n  the kernel so, say what it uses:");
 	if (k->free_dims & 7)
 		base_buf_puts(out, " --block-dim=X,Y,Z");
 	if (k->free_dims & 56)
@@ -481,6 +476,27 @@ static void print_launches(struct base_buf *out, const struct race_proof *k)
 		base_buf_printf(out, "  for other launches: %s\n", k->others);
 }
 
+/* The same of several lines of a file is one line of the report. */
+static bool is_alike(const struct race_problem *a, const struct race_problem *b)
+{
+	return a->kind == b->kind && a->line && b->line && !strcmp(a->text, b->text) &&
+	       !strcmp(a->file, b->file);
+}
+
+/* ", 45, 46": the lines of those that are like problem i and stand after it. */
+static void print_other_lines(struct base_buf *out, const struct race_proof *k, size_t i)
+{
+	uint32_t last = k->problems.v[i].line;
+
+	for (size_t n = i + 1; n < k->problems.n; n++) {
+		if (!is_alike(&k->problems.v[i], &k->problems.v[n]) ||
+		    k->problems.v[n].line == last)
+			continue;
+		last = k->problems.v[n].line;
+		base_buf_printf(out, ", %u", last);
+	}
+}
+
 static void print_problems(struct base_buf *out, const struct race_proof *k)
 {
 	static const char *const words[] = {[RACE_PROBLEM_UNPROVEN] = "not analysed",
@@ -491,9 +507,15 @@ static void print_problems(struct base_buf *out, const struct race_proof *k)
 
 	for (size_t i = 0; i < k->problems.n; i++) {
 		const struct race_problem *p = &k->problems.v[i];
+		size_t first = 0;
+		while (first < i && !is_alike(&k->problems.v[first], p))
+			first++;
+		if (first < i)
+			continue;
 		base_buf_printf(out, "  %s: ", words[p->kind]);
 		if (p->ptx_line || p->line) {
 			print_place(out, p->file, p->line, p->ptx_line);
+			print_other_lines(out, k, i);
 			base_buf_puts(out, ": ");
 		}
 		base_buf_printf(out, "%s\n", p->text);

@@ -338,6 +338,18 @@ static void find_barriers(struct phases *p)
 	}
 }
 
+/* Where a statement stands: "tile.cu:12", or a line of the PTX. */
+static const char *place_of(const struct ir *ir, const struct ptx_stmt *at)
+{
+	const struct ptx_loc *l = at ? ptx_near_loc(at) : NULL;
+	struct ptx_str file = l ? ptx_file_name(ir->m, l->file) : PTX_STR("");
+	const char *name = base_strndup(ir->arena, file.p, file.n), *slash = strrchr(name, '/');
+
+	if (!l || !file.n)
+		return base_printf(ir->arena, "PTX line %u", at ? at->line : 0);
+	return base_printf(ir->arena, "%s:%u", slash ? slash + 1 : name, l->line);
+}
+
 void prove_phase_say_divergent(const struct phases *p)
 {
 	struct ir *ir = p->e->ir;
@@ -348,9 +360,9 @@ void prove_phase_say_divergent(const struct phases *p)
 			continue;
 		const struct ir_block *y = &ir->blocks.v[p->divided[ir->rpo[i]]];
 		prove_ir_problem(ir, ir->steps.v[y->first + y->n - 1].at,
-				 "possible barrier divergence: the branch at PTX line %u may go "
-				 "different ways in threads of one %s",
-				 x->at ? x->at->line : 0, p->rank == IR_RANK_CTA ? "CTA" : "grid");
+				 "possible barrier divergence: the branch at %s may go different "
+				 "ways in threads of one %s",
+				 place_of(ir, x->at), p->rank == IR_RANK_CTA ? "block" : "grid");
 	}
 }
 
