@@ -319,6 +319,7 @@ const struct ex *prove_ev_common(struct ev *e, const struct ev_access *a)
 	if (a->is_way || c->is_lost[a->index] || a->mem->kind != RACE_OP_READ || a->mem->is_async ||
 	    a->mem->is_range || a->mem->is_collective || a->mem->matrix ||
 	    (!is_variable && (a->root.kind != EV_ROOT_PARAM || a->is_shared)) ||
+	    (!a->is_shared && (a->mem->strength != RACE_WEAK || a->mem->is_volatile)) ||
 	    a->off->level < level)
 		return NULL;
 	if (!find_phases(e, c, rank) || !is_quiet(e, c, a)) {

@@ -154,3 +154,50 @@ __global__ void pointer_chosen_by_blocks(int **table, const int *in)
 	__syncthreads();
 	p[t] = g;
 }
+
+// Who ends without the barrier may store at any time.
+// prove: stored_and_ended true racy --block-dim=256
+__global__ void stored_and_ended(int *out, const int *in)
+{
+	__shared__ int n, row[256];
+	if (t == 0)
+		n = in[b];
+	if (t == 9) {
+		n = 1;
+		return;
+	}
+	__syncthreads();
+	for (int i = 0; i < n; i++) {
+		row[t] = i;
+		__syncthreads();
+		out[g] += row[(t + 1) & 255];
+		__syncthreads();
+	}
+}
+// A word that the host may change meanwhile.
+// prove: polled race-free --block-dim=256
+__global__ void polled(int *out, const volatile int *go_on)
+{
+	__shared__ int row[256];
+	while (*go_on) {
+		row[t] = g;
+		__syncthreads();
+		out[g] += row[t ^ 1];
+		__syncthreads();
+	}
+}
+// A word that one block stores, with no barrier of the grid.
+// prove: of_the_grid true racy --block-dim=256 --grid-dim=4
+__global__ void of_the_grid(int *out, int *left)
+{
+	__shared__ int row[256];
+	if (g == 0)
+		*left = out[0];
+	__syncthreads();
+	while (*left > 0) {
+		row[t] = g;
+		__syncthreads();
+		out[g] += row[t ^ 1];
+		__syncthreads();
+	}
+}
