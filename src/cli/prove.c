@@ -182,13 +182,14 @@ static void prove_optimised(struct job *j, struct prove_source_text written,
 	if (!strstr(src->adds, "-G") || !prove_wants_optimised(r))
 		return;
 	/* nvcc's code generator for compute_100 and above has no such switches */
-	if (!ptx_read_head(written.text, &sm, &suffix) || sm >= 100)
+	bool has_switches = ptx_read_head(written.text, &sm, &suffix) && sm < 100;
+	if (!has_switches)
 		nmore -= 2;
 	args = BASE_NEWN(&j->set->arena, char *, n + nmore);
 	memcpy(args, src->args, n * sizeof(*args));
 	memcpy(args + n, more, nmore * sizeof(*args));
 	if (!compile(j, src->path, args, n + nmore, &text[1].text, &text[1].size))
-		prove_take_optimised(src->path, text, o, r);
+		prove_take_optimised(src->path, text, has_switches, o, r);
 	free(text[1].text);
 }
 

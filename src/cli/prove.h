@@ -43,7 +43,8 @@ int prove_each_file(const char *dir, prove_file_fn *fn, void *arg);
  * prove_optimised.c: asks again about the kernels that aren't proven, and have no true alarm, in
  * the text that nvcc optimises, with a share of their time. Where that is proven, and has each
  * access that matters, *r gets the proof; and so with its true alarms of stores. Else, or where the
- * text can't be read, *r stays as it is. text: as it is written, and optimised.
+ * text can't be read, *r stays as it is. text: as it is written, and optimised; may_prove: what
+ * copies accesses was switched off, else only alarms are taken.
  */
 struct prove_source_text {
 	char *text;
@@ -51,7 +52,7 @@ struct prove_source_text {
 };
 #define PROVE_OPTIMISED_SHARE 10 /* one in so many of a kernel's time limit */
 bool prove_wants_optimised(const struct race_proofs *r);
-void prove_take_optimised(const char *from, const struct prove_source_text text[2],
+void prove_take_optimised(const char *from, const struct prove_source_text text[2], bool may_prove,
 			  const struct prove_options *options, struct race_proofs *r);
 
 /* prove_template.c: a source that includes `source` and uses the instances ("k<float>;..."), in a

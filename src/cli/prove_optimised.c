@@ -337,7 +337,7 @@ static void take_alarms(struct race_proof *k, const struct race_proof *p)
 }
 
 static void take(struct race_proofs *r, struct race_proof *k, struct race_proofs *more,
-		 struct ptx_module *const m[2])
+		 struct ptx_module *const m[2], bool may_prove)
 {
 	for (size_t i = 0; i < more->kernels.n; i++) {
 		struct race_proof *p = &more->kernels.v[i];
@@ -345,13 +345,13 @@ static void take(struct race_proofs *r, struct race_proof *k, struct race_proofs
 			continue;
 		if (p->verdict == RACE_VERDICT_TRUE)
 			take_alarms(k, p);
-		else if (p->verdict == RACE_VERDICT_FREE && may_be_taken(k, m))
+		else if (p->verdict == RACE_VERDICT_FREE && may_prove && may_be_taken(k, m))
 			take_proof(r, k, p);
 		return;
 	}
 }
 
-void prove_take_optimised(const char *from, const struct prove_source_text text[2],
+void prove_take_optimised(const char *from, const struct prove_source_text text[2], bool may_prove,
 			  const struct prove_options *options, struct race_proofs *r)
 {
 	struct prove_options o = *options;
@@ -379,7 +379,7 @@ void prove_take_optimised(const char *from, const struct prove_source_text text[
 		is_read = !prove_text(from, text[1].text, text[1].size, &o, more, &sink);
 	for (size_t i = 0; i < r->kernels.n && is_read; i++)
 		if (is_open(&r->kernels.v[i]))
-			take(r, &r->kernels.v[i], more, m);
+			take(r, &r->kernels.v[i], more, m, may_prove);
 	r->also = more;
 	base_sink_free(&sink);
 	base_arena_free(&arena);

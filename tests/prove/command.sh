@@ -484,6 +484,7 @@ for line in 'through_pointer(int*): race-free' 'through_pointer_racy(int*): true
 done
 grep -q 'as written it isn.t proven, but as nvcc optimises it' <<<"$out" || { echo "FAIL prove optimised.cu: the contract"; failed=1; }
 expect 12 'potential alarms only' --kernel='through_pointer(' --no-remedies "$dir/optimised.cu" -- -G
+expect 12 'potential alarms only' --kernel=unrolled_racy --no-remedies "$dir/optimised.cu" -- -arch=sm_100
 
 # the tables over several kernels
 # shellcheck disable=SC2086

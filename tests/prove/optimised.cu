@@ -96,3 +96,14 @@ __global__ void head_copied_racy(int *p, const int *q)
 	for (int i = s[j] * 0; i < q[at]; i++) { p[at + (i & 7)] = 1; if (q[at + i] == 5) { p[at + 2] = 1; i++; } }
 	p[at + 8] = j;
 }
+
+// ... or an unrolled loop, where that can't be switched off (compute_100).
+__global__ void unrolled_racy(int *p, const int *q)
+{
+	__shared__ int s[64];
+	int j = q[threadIdx.x] & 63, at = (blockIdx.x * blockDim.x + threadIdx.x) * 2, x;
+	s[threadIdx.x] = j;
+	x = s[j] * 0; for (int i = 0; i < 2; i++) x += q[at + i];
+	p[at] = x + j;
+	p[at + 1] = s[threadIdx.x];
+}
