@@ -291,7 +291,16 @@ static bool may_be_taken(const struct race_proof *k, struct ptx_module *const m[
 	return may;
 }
 
-/* The result takes the place of the other, which is kept where it was. */
+static bool has_line(const struct race_proof *k, const char *line)
+{
+	for (size_t i = 0; i < k->contract.n; i++)
+		if (!strcmp(k->contract.v[i], line))
+			return true;
+	return false;
+}
+
+/* The result takes the place of the other, which is kept where it was. Pairs of accesses that are
+ * left out of the optimised text were proven before, within the other's contract. */
 static void take_proof(struct race_proofs *r, struct race_proof *k, struct race_proof *p)
 {
 	struct race_proof was = *k;
@@ -299,6 +308,9 @@ static void take_proof(struct race_proofs *r, struct race_proof *k, struct race_
 	*k = *p;
 	k->ms += was.ms;
 	*p = was;
+	for (size_t i = 0; i < was.contract.n; i++)
+		if (!has_line(k, was.contract.v[i]))
+			base_vec_push(&k->contract, was.contract.v[i]);
 	base_vec_push(&k->contract,
 		      base_strdup(&r->arena, "as written it isn't proven, but as nvcc "
 					     "optimises it, with the same accesses"));
