@@ -320,8 +320,9 @@ static uint32_t thread_of(const struct cpu_proven_run *r, const struct cpu_warp 
 static bool note_lanes(struct cpu_warp *w, struct proven_array *a, struct proven_touch *t,
 		       uint32_t mask, const uint64_t *addr, uint32_t thread)
 {
-	uint64_t first = 0, bytes = 1ull << t->shift;
+	uint64_t first = 0, bytes = 1ull << t->shift, least = a->extent.base >> t->shift;
 	uint32_t n = 0, from = 0; /* lanes side by side from `from` on */
+	unsigned shift = t->shift;
 	uint32_t *all = threads_make(w->grid->proven, a, t);
 
 	if (!all)
@@ -329,7 +330,7 @@ static bool note_lanes(struct cpu_warp *w, struct proven_array *a, struct proven
 	CPU_EACH_LANE (l, mask) {
 		/* An element that many gather is mostly noted, for a thread before this one; then
 		 * what was there has been kept, too. */
-		uint64_t element = proven_element(a, t, addr[l] - a->extent.base);
+		uint64_t element = (addr[l] >> shift) - least; /* proven_element() */
 		if (__atomic_load_n(&all[element], __ATOMIC_ACQUIRE) >= UINT32_MAX - thread - l)
 			continue;
 		if (n && l == from + n && addr[l] == first + n * bytes) {
@@ -449,6 +450,21 @@ static uint64_t last_whole(const struct proven_touch *t, uint64_t i)
 	return i;
 }
 
+/* The first row from that one on of which something was accessed; row_hi: none. Of a loop's body
+ * that is there several times each instruction has a few rows only of each array. */
+static uint64_t next_noted(const struct proven_touch *t, uint64_t i)
+{
+	const uint32_t *r = t->row;
+	uint64_t end = t->row_hi;
+
+	while (i + 8 <= end &&
+	       !(r[i] | r[i + 1] | r[i + 2] | r[i + 3] | r[i + 4] | r[i + 5] | r[i + 6] | r[i + 7]))
+		i += 8;
+	while (i < end && !r[i])
+		i++;
+	return i;
+}
+
 /* Calls fn for runs of rows; returns how many there are. */
 static uint64_t each_run(const struct proven_touch *t, const struct proven_array *a,
 			 proven_range_fn *fn, void *arg)
@@ -466,6 +482,11 @@ static uint64_t each_run(const struct proven_touch *t, const struct proven_array
 		if (fn && from != end)
 			fn(arg, t, a->base + proven_at(a, t, from), (end - from) << t->shift);
 		n += from != end;
+		if (!row) { /* the next one begins a run */
+			from = end;
+			i = next_noted(t, i + 1) - 1;
+			continue;
+		}
 		from = start + proven_first(row);
 		end = start + proven_end(row);
 	}
