@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_HOLES   40 /* parameters, scratch registers and local labels of one template */
-#define MAX_TEXTS   12
-#define MAX_VARIANT 256
+#define MAX_HOLES 40 /* parameters, scratch registers and local labels of one template */
+#define MAX_TEXTS 12
+#define KEY_ROOM  256 /* longer keys, of long names of kernels, are in the arena */
 
 enum hole_kind { HOLE_PARAM, HOLE_SCRATCH, HOLE_LABEL };
 
@@ -335,14 +335,16 @@ static const struct block *block_of(const struct ptx_templates *ts, const char *
 const struct ptx_template *ptx_template_get(struct ptx_templates *ts, const char *name, unsigned n,
 					    const struct ptx_str *texts)
 {
-	char key[MAX_VARIANT];
-	size_t k = strlen(name) + 1;
+	size_t k = strlen(name) + 1, size = k;
+	char room[KEY_ROOM], *key = room;
 	struct ptx_template *t;
 
+	for (unsigned i = 0; i < n; i++)
+		size += texts[i].n + 1;
+	if (size > sizeof(room))
+		key = BASE_NEWN(ts->m->arena, char, size);
 	memcpy(key, name, k);
 	for (unsigned i = 0; i < n; i++) {
-		if (k + texts[i].n + 1 > sizeof(key))
-			abort();
 		memcpy(key + k, texts[i].p, texts[i].n);
 		k += texts[i].n;
 		key[k++] = 0;
