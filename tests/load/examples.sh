@@ -9,7 +9,7 @@ for source in "$examples"/*.cu; do
 	flags="-std=c++17 -lineinfo -arch=sm_90 -I$examples $(sed -n 's,^// flags: ,,p' "$source" | sed 's/--host//')"
 	# shellcheck disable=SC2086
 	nvcc -fatbin $flags "$source" -o "$name.fatbin" &&
-		"$collider" nvcc --sanitize="${4:-collide}" -cubin $flags "$source" -o "$name.cubin" || exit 2
+		"$collider" nvcc --prune=none --sanitize="${4:-collide}" -cubin $flags "$source" -o "$name.cubin" || exit 2
 	go e --detector="${4:-collide}" -- "$built/load_program" . "wrapper:$name.fatbin" || fail "$name: $(cat e.err)"
 	expect e "cuLibraryLoadData code 0"
 	same e.0 "$name.cubin"
