@@ -4,10 +4,12 @@
  * The prover is `collider` itself, in a process of its own (base/child.c): it gets the PTX and one
  * launch, as --record-launches has it, and answers whether every pair of the kernel's accesses is
  * proven, whether these are all that the kernel does, and to which array each one belongs. It keeps
- * what it has proven on disk. The launch waits for it, but no longer than the kernel's launches so
- * far take to check, this one included. A kernel isn't asked about where that is less than WORTH,
- * nor where its text says that no proof can stand for all of its checks. What isn't proven in time
- * isn't proven.
+ * what it has proven on disk. The launch waits for it. All questions about a kernel that found
+ * nothing take no longer, together, than its launches so far take to check, this one included; and
+ * no longer than GUESS_MS while that is known from the text alone, which may say a hundred times
+ * what is executed (threads that end early). A kernel isn't asked about where there is less than
+ * WORTH to save, nor where its text says that no proof can stand for all of its checks. What isn't
+ * proven in time isn't proven.
  *
  * A proof holds for one launch: its dimensions, its scalars, which pointers are of one allocation
  * and how far apart. Where launches differ in some scalars it is asked for with these unknown,
@@ -35,12 +37,13 @@
 #include "flow/flow.h"
 #include "race/file/shm_write.h"
 
-#define WORTH	750000u /* instructions of warps: a tenth of a second or two */
-#define PER_MS	5000u	/* of these, for a millisecond of the prover's time */
-#define MOST_MS 10000u
-#define CHECKS	4u  /* instructions of checks for one of the program's */
-#define ASKS	6u  /* so often a kernel is put to it */
-#define AGAIN	16u /* ... with so many times the work, after it gave up for want of time */
+#define WORTH	 750000u /* instructions of warps: a tenth of a second or less */
+#define PER_MS	 10000u	 /* of these, for a millisecond of the prover's time */
+#define MOST_MS	 10000u
+#define GUESS_MS 250u /* while no launch has ended that says how much is executed */
+#define CHECKS	 4u   /* instructions of checks for one of the program's */
+#define ASKS	 6u   /* so often a kernel is put to it */
+#define AGAIN	 4u   /* ... with so many times the work, after it gave up for want of time */
 
 /* Where an access of the kernel belongs. */
 struct site {
@@ -55,7 +58,7 @@ struct shape {
 	struct rt_words words;
 	bool *is_any; /* by word: a number that may be any */
 	bool is_proven, is_late;
-	uint64_t work; /* of the kernel when it was asked about */
+	uint64_t work; /* of the kernel, for which it was asked about */
 	struct site *site;
 	struct cpu_proven_site *found; /* the same for the machine; extents by first use */
 	uint32_t nsites;
@@ -66,8 +69,10 @@ struct proofs {
 	uint64_t weight;	    /* of its text, with checks (flow_weight) */
 	uint64_t submitted, ended;  /* threads of launches that weren't judged as a whole */
 	uint64_t insts;		    /* of warps, that the latter executed */
+	uint64_t spent;		    /* of that, what questions were given that found nothing */
 	unsigned asked, failed;
 	bool is_read, is_hopeless;
+	bool is_narrow; /* no proof was found that speaks of all values of scalars */
 	struct shape *shapes;
 	UT_hash_handle hh;
 };
@@ -164,6 +169,18 @@ static uint64_t work_of(const struct proofs *p)
 	double each = p->ended ? (double)p->insts / (double)p->ended : (double)p->weight / CPU_WARP;
 
 	return p->insts + (uint64_t)((double)rest * each);
+}
+
+/* What is left of it to be spent on a question. */
+static uint64_t left_of(const struct proofs *p)
+{
+	const uint64_t most = (uint64_t)(p->ended ? MOST_MS : GUESS_MS) * PER_MS;
+	uint64_t work = work_of(p);
+
+	if (proves_all)
+		return (uint64_t)MOST_MS * PER_MS;
+	work = work > p->spent ? work - p->spent : 0;
+	return work < most ? work : most;
 }
 
 /* A launch has ended that was judged access by access. */
@@ -340,11 +357,10 @@ static void ask(const struct rt_kern *k, const struct cpu_launch *l, struct shap
 {
 	int in = memfd_create("collider-launch", MFD_CLOEXEC);
 	int out = memfd_create("collider-proof", MFD_CLOEXEC);
-	uint64_t ms = s->work / PER_MS;
 	struct base_arena a = {0};
 	char limit[24];
 
-	snprintf(limit, sizeof(limit), "%u", proves_all || ms > MOST_MS ? MOST_MS : (unsigned)ms);
+	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)(s->work / PER_MS));
 	char *argv[] = {"collider-prove-launch", limit, NULL};
 	if (in >= 0 && out >= 0 && write_question(in, k, l, s) &&
 	    base_child_run(prover, argv, environment(&a), in, out) == 0) {
@@ -362,10 +378,11 @@ static void ask(const struct rt_kern *k, const struct cpu_launch *l, struct shap
 
 /* ---- a launch to come ----------------------------------------------------------------------- */
 
-/* An earlier launch had other scalars: `s` is to speak of all values of these. False: none had. */
+/* An earlier launch had other scalars: `s` is to speak of all values of these. False: none had, or
+ * such a proof was not found. */
 static bool widen(const struct proofs *p, const struct cpu_launch *l, struct shape *s)
 {
-	for (const struct shape *o = p->shapes; o; o = o->next)
+	for (const struct shape *o = p->is_narrow ? NULL : p->shapes; o; o = o->next)
 		if (is_near(o, l, &s->words, s->is_any))
 			return true;
 	memset(s->is_any, 0, s->words.n * sizeof(*s->is_any));
@@ -378,17 +395,18 @@ static bool is_to_ask(struct proofs *p, const struct cpu_launch *l, const struct
 	const struct shape *s = shape_of(p, l, w);
 
 	p->submitted += threads_of(l);
-	uint64_t work = work_of(p);
-	if (s && s->is_late && work / AGAIN > s->work)
+	uint64_t left = left_of(p);
+	if (s && s->is_late && left / AGAIN > s->work)
 		s = NULL;
-	return !s && p->asked < ASKS && p->failed < 2 && (proves_all || work >= WORTH);
+	return !s && p->asked < ASKS && p->failed < 2 && left >= WORTH;
 }
 
 static void keep(struct proofs *p, struct shape *s)
 {
 	pthread_mutex_lock(&lock);
 	p->asked++;
-	p->failed += !s->is_proven;
+	p->failed += !s->is_proven && !s->is_late;
+	p->spent += s->is_proven ? 0 : s->work;
 	s->next = p->shapes;
 	p->shapes = s;
 	pthread_mutex_unlock(&lock);
@@ -399,15 +417,20 @@ static void ask_all(struct proofs *p, const struct rt_work *work, const struct r
 	const struct cpu_launch *l = &work->cpu.launch;
 	struct shape *s = shape_new(l, w);
 	bool is_wide = widen(p, l, s);
-	uint64_t so_far = work_of(p);
 
-	s->work = so_far;
+	pthread_mutex_lock(&lock);
+	uint64_t left = left_of(p);
+	pthread_mutex_unlock(&lock);
+	s->work = is_wide && !proves_all ? left / 2 : left;
 	ask(work->kern, l, s);
 	if (is_wide && !s->is_proven) {
+		uint64_t spent = s->work;
 		shape_free(s);
 		s = shape_new(l, w);
-		s->work = so_far;
+		s->work = proves_all ? left : left - spent;
 		ask(work->kern, l, s);
+		p->is_narrow = true;
+		p->spent += spent;
 	}
 	if (s->is_proven) {
 		rt_images_lock();
@@ -427,7 +450,7 @@ static bool is_text_promising(struct proofs *p)
 	p->is_read = true;
 	p->is_hopeless |= is_hopeless;
 	p->weight = plain * CHECKS < p->weight ? plain * CHECKS : p->weight;
-	bool is = !p->is_hopeless && (proves_all || work_of(p) >= WORTH);
+	bool is = !p->is_hopeless && left_of(p) >= WORTH;
 	pthread_mutex_unlock(&lock);
 	return is;
 }
