@@ -109,6 +109,9 @@ static const struct ex *node(struct ex_pool *p, enum ex_op op, unsigned w, uint6
 		k.is_approx = true;
 	k.has_ctr |= op == EX_CTR;
 	prove_ex_find_bounds(p, &k, a);
+	prove_ex_find_bits(&k, a);
+	if (op >= EX_ADD && op <= EX_TRUNC && (k.zeros | k.ones) == prove_ex_mask(w))
+		return prove_ex_const(p, w, k.ones);
 	return make(p, &k, a);
 }
 
@@ -129,6 +132,7 @@ const struct ex *prove_ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uin
 		k.has_ctr |= a[i]->has_ctr;
 	}
 	k.has_ctr |= op == EX_CTR;
+	prove_ex_find_bits(&k, a);
 	return make(p, &k, a);
 }
 
@@ -402,7 +406,8 @@ static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const s
 		if (a->hi <= m >> 1 && c <= m >> 1) return prove_ex_bin(p, EX_UREM, a, b);
 		break;
 	case EX_EQ:
-		if (c < a->lo || c > a->hi) return prove_ex_const(p, 1, 0);
+		if (c < a->lo || c > a->hi || (c & a->zeros) || (~c & a->ones))
+			return prove_ex_const(p, 1, 0);
 		if (a->op == EX_ZEXT && a->a[0]->w < 64) {
 			const struct ex *n = a->a[0];
 			if (c >> n->w) return prove_ex_const(p, 1, 0);

@@ -78,7 +78,8 @@ struct ex {
 	bool has_ctr;	/* depends on a counter that is bound by its place */
 	uint32_t id, n; /* dense number; arguments */
 	uint64_t imm;
-	uint64_t lo, hi; /* unsigned bounds under the contract */
+	uint64_t lo, hi;      /* unsigned bounds under the contract */
+	uint64_t zeros, ones; /* bits that are surely so (known.c) */
 	const struct ex *a[];
 };
 
@@ -205,6 +206,8 @@ bool prove_ex_contains(const struct ex *v, const struct ex *part);
 bool prove_ex_is_down(const struct ex *step);
 /* bounds.c: sets the bounds of a node that is about to be made of these arguments. */
 void prove_ex_find_bounds(struct ex_pool *p, struct ex *k, const struct ex *const *a);
+/* known.c: sets its known bits, after its bounds. */
+void prove_ex_find_bits(struct ex *k, const struct ex *const *a);
 /* Evaluates one operation on numbers; used by the simplifier and the replay. False: undefined
  * (division by zero). */
 bool prove_ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out);

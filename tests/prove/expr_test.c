@@ -133,6 +133,8 @@ static void keeps_values(void **unused)
 			assert_int_equal(v->op, EX_CONST);
 			assert_true(v->imm == x.number);
 			assert_true(x.v->lo <= x.number && x.number <= x.v->hi);
+			assert_false(x.number & x.v->zeros);
+			assert_false(~x.number & x.v->ones);
 			checked++;
 		}
 		prove_ex_pool_free(&pool);
