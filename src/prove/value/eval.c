@@ -369,6 +369,10 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 		v = prove_ev_is_in(e, x[0], (enum ir_space)st->imm);
 		break;
 	case IR_PURE:
+		if (n == 1 && st->at && st->at->form->op == PTX_OP_POPC && st->w == 32)
+			v = prove_ev_count_bits(e->pool, x[0]);
+		if (v)
+			break;
 		v = prove_ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, prove_ex_full(st->w),
 				  (struct ex_args){.n = n, .a = x});
 		break;

@@ -292,6 +292,12 @@ static bool is_barrier(const struct phases *p, uint32_t b)
 			: p->e->arg[b]->op == EX_CONST && p->e->arg[b]->imm == UINT32_MAX);
 }
 
+/* Does control surely not come to the block, as to a kind of group that isn't the one here? */
+static bool is_never(const struct ev *e, uint32_t b)
+{
+	return e->guard[b] && e->guard[b]->op == EX_CONST && !e->guard[b]->imm;
+}
+
 const struct ex *prove_phase_tile(const struct ev *e)
 {
 	const struct ex *mask = NULL;
@@ -300,7 +306,7 @@ const struct ex *prove_phase_tile(const struct ev *e)
 		const struct ir_block *x = &e->ir->blocks.v[e->ir->rpo[i]];
 		const struct ir_step *st = x->n ? &e->ir->steps.v[x->first + x->n - 1] : NULL;
 		const struct ex *arg = e->arg[e->ir->rpo[i]];
-		if (!st || st->kind != IR_WARP_BARRIER)
+		if (!st || st->kind != IR_WARP_BARRIER || is_never(e, e->ir->rpo[i]))
 			continue;
 		if (!arg || st->pred != IR_NONE || arg->op == EX_CONST || arg->has_ctr ||
 		    arg->is_approx || (mask && mask != arg))

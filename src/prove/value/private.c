@@ -7,15 +7,31 @@
  */
 #include "prove/value/private.h"
 
-static const struct ex *read_byte(struct ev *e, uint32_t block, uint32_t step, unsigned i,
-				  struct ev_cell c)
+/* How many of n bytes from cell `cell` on are those of one value, one after another, or are all
+ * unknown: 1, 2, 4 or 8. */
+static unsigned length_of_run(const struct ev_row *row, uint32_t cell, unsigned n)
 {
-	if (!c.v)
-		return prove_ev_fresh(e, block, step, 0x80000000u + i, 8);
+	struct ev_cell first = prove_ev_cell(row, cell);
+	unsigned k = 1;
+
+	for (; k < n; k++) {
+		struct ev_cell c = prove_ev_cell(row, cell + k);
+		if (c.v != first.v || (c.v && (c.at != first.at + k || c.v->w < 8 * (c.at + 1))))
+			break;
+	}
+	while (k & (k - 1))
+		k &= k - 1;
+	return k;
+}
+
+/* n bytes of c's value from its byte on. */
+static const struct ex *read_run(struct ev *e, struct ev_cell c, unsigned n)
+{
 	const struct ex *v = c.v;
+
 	if (c.at)
 		v = prove_ex_bin(e->pool, EX_LSHR, v, prove_ex_const(e->pool, v->w, 8 * c.at));
-	return prove_ex_un(e->pool, EX_TRUNC, 8, v);
+	return prove_ex_un(e->pool, EX_TRUNC, 8 * n, v);
 }
 
 /* Cell `at` of private memory is a byte of a parameter: which, or UINT64_MAX. */
@@ -30,31 +46,23 @@ static const struct ex *read_bytes(struct ev *e, uint32_t block, uint32_t step, 
 				   unsigned n)
 {
 	const struct ev_row *row = &e->out[block];
-	struct ev_cell first = prove_ev_cell(row, cell);
 	const struct ex *r = NULL;
-	bool is_one = first.v && first.v->w >= 8 * (first.at + n);
+	unsigned run = length_of_run(row, cell, n);
 
-	for (unsigned i = 1; i < n && is_one; i++) {
-		struct ev_cell c = prove_ev_cell(row, cell + i);
-		is_one = c.v == first.v && c.at == first.at + i;
-	}
-	if (is_one) {
-		const struct ex *v = first.v;
-		if (first.at)
-			v = prove_ex_bin(e->pool, EX_LSHR, v,
-					 prove_ex_const(e->pool, v->w, 8 * first.at));
-		return prove_ex_un(e->pool, EX_TRUNC, 8 * n, v);
-	}
+	if (run == n && prove_ev_cell(row, cell).v)
+		return read_run(e, prove_ev_cell(row, cell), n);
 	uint64_t param = param_byte(e, block, cell);
 	for (unsigned i = 1; i < n && param != UINT64_MAX; i++)
 		if (param_byte(e, block, cell + i) != param + i)
 			param = UINT64_MAX;
 	if (param != UINT64_MAX) /* a pointer that was copied by halves */
 		return prove_ex_param(e->pool, 8 * n, param);
-	for (unsigned i = 0; i < n; i++) {
-		const struct ex *b =
-			prove_ex_un(e->pool, EX_ZEXT, 8 * n,
-				    read_byte(e, block, step, i, prove_ev_cell(row, cell + i)));
+	for (unsigned i = 0; i < n; i += run) { /* a struct that is copied, as it was stored */
+		struct ev_cell c = prove_ev_cell(row, cell + i);
+		run = length_of_run(row, cell + i, n - i);
+		const struct ex *b = c.v ? read_run(e, c, run)
+					 : prove_ev_fresh(e, block, step, 0x80000000u + i, 8 * run);
+		b = prove_ex_un(e->pool, EX_ZEXT, 8 * n, b);
 		if (i)
 			b = prove_ex_bin(e->pool, EX_SHL, b, prove_ex_const(e->pool, 8 * n, 8 * i));
 		r = i ? prove_ex_bin(e->pool, EX_OR, r, b) : b;
