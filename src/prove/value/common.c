@@ -46,7 +46,8 @@ struct ev_common {
 	enum ir_rank rank;
 	bool is_off;
 	uint32_t words, nsets;
-	uint64_t *sets;
+	uint64_t *sets, *ends; /* ends: from where a thread may end without a barrier */
+	uint32_t *starts;      /* by set */
 };
 
 static bool has(const uint64_t *set, uint32_t b)
@@ -95,6 +96,33 @@ static void reach(const struct ev *e, uint32_t from, int rank, uint32_t stop, bo
 	base_vec_free(&todo);
 }
 
+/* Finds the blocks from which a thread may end without a barrier of the rank. */
+static void find_ends(const struct ev *e, enum ir_rank rank, uint64_t *out)
+{
+	const struct ir *ir = e->ir;
+	bool is_odd = false;
+
+	for (uint32_t i = ir->nrpo; i-- > 0;) {
+		uint32_t b = ir->rpo[i];
+		if (!ir->blocks.v[b].nsucc)
+			out[b / 64] |= 1ull << (b % 64);
+	}
+	for (bool changes = true; changes;) {
+		changes = false;
+		for (uint32_t i = ir->nrpo; i-- > 0;) {
+			uint32_t b = ir->rpo[i];
+			const struct ir_block *x = &ir->blocks.v[b];
+			if (has(out, b) || is_barrier(e, b, rank, &is_odd))
+				continue;
+			for (uint32_t k = 0; k < x->nsucc; k++)
+				if (has(out, x->succ[k])) {
+					out[b / 64] |= 1ull << (b % 64);
+					changes = true;
+				}
+		}
+	}
+}
+
 /* Finds the phases of this turn. False: they aren't known. */
 static bool find_phases(struct ev *e, struct ev_common *c, enum ir_rank rank)
 {
@@ -117,14 +145,20 @@ static bool find_phases(struct ev *e, struct ev_common *c, enum ir_rank rank)
 	c->nsets = 0;
 	if (c->is_off)
 		return false;
+	c->ends = BASE_NEWN(e->arena, uint64_t, c->words);
+	c->starts = BASE_NEWN(e->arena, uint32_t, n);
+	find_ends(e, rank, c->ends);
 	reach(e, ir->rpo[0], (int)rank, IR_NONE, false, c->sets);
-	c->nsets++;
+	c->starts[c->nsets++] = ir->rpo[0];
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		const struct ir_block *x = &ir->blocks.v[ir->rpo[i]];
 		bool is_odd = false;
-		for (uint32_t k = 0; k < x->nsucc && is_barrier(e, ir->rpo[i], rank, &is_odd); k++)
+		for (uint32_t k = 0; k < x->nsucc && is_barrier(e, ir->rpo[i], rank, &is_odd);
+		     k++) {
 			reach(e, x->succ[k], (int)rank, IR_NONE, false,
-			      c->sets + (size_t)c->nsets++ * c->words);
+			      c->sets + (size_t)c->nsets * c->words);
+			c->starts[c->nsets++] = x->succ[k];
+		}
 	}
 	return true;
 }
@@ -177,12 +211,34 @@ static bool counts(const struct ev *e, struct ev_common *c, const struct ev_acce
 	return !is_left_out;
 }
 
-/* Is no write to the cell in the load's phase? */
-static bool is_quiet(const struct ev *e, struct ev_common *c, const struct ev_access *a)
+static bool is_strong(const struct ev_access *s)
+{
+	return s->mem->kind == RACE_OP_RMW || s->mem->strength != RACE_WEAK || s->mem->is_volatile;
+}
+
+/* May a thread store, and end without another barrier, where others load in a later phase? Nothing
+ * orders the two, and strong ones don't race, so that no pair reports it. */
+static bool is_left_behind(struct ev *e, const struct ev_common *c, const struct ev_access *s,
+			   const struct ev_access *a)
+{
+	if (!is_strong(s) || !is_strong(a) || !has(c->ends, s->block))
+		return false;
+	uint64_t *to = BASE_NEWN(e->arena, uint64_t, c->words);
+	reach(e, a->block, -1, IR_NONE, true, to);
+	for (uint32_t i = 0; i < c->nsets; i++)
+		if (has(c->sets + (size_t)i * c->words, s->block) && has(to, c->starts[i]))
+			return true;
+	return false;
+}
+
+/* Is no write to the cell in the load's phase, or left for it? */
+static bool is_quiet(struct ev *e, struct ev_common *c, const struct ev_access *a)
 {
 	for (size_t i = 0; i < c->stores.n; i++) {
 		const struct ev_access *s = &c->stores.v[i];
-		if ((is_late(s) || are_in_one_phase(c, s->block, a->block)) && counts(e, c, s, a))
+		if ((is_late(s) || are_in_one_phase(c, s->block, a->block) ||
+		     is_left_behind(e, c, s, a)) &&
+		    counts(e, c, s, a))
 			return false;
 	}
 	return true;
@@ -242,7 +298,8 @@ static const struct ex *last_stored(struct ev *e, struct ev_common *c, const str
 		const struct ev_access *s = &c->stores.v[i];
 		if (!counts(e, c, s, a) || !s->value || s->value->w != 8u * a->mem->bytes ||
 		    s->mem->kind != RACE_OP_WRITE || s->mem->bytes != a->mem->bytes ||
-		    s->off != a->off || s->value->level < EX_CTA || s->value->has_ctr ||
+		    s->mem->strength != RACE_WEAK || s->mem->is_volatile || s->off != a->off ||
+		    s->value->level < EX_CTA || s->value->has_ctr ||
 		    e->ir->blocks.v[s->block].loop != IR_NONE || !is_sure(e, s))
 			continue;
 		uint64_t *after = BASE_NEWN(e->arena, uint64_t, 3 * (size_t)c->words),
@@ -255,13 +312,16 @@ static const struct ex *last_stored(struct ev *e, struct ev_common *c, const str
 		reach(e, b, -1, IR_NONE, true, before);
 		for (size_t j = 0; j < c->stores.n && is_last; j++) {
 			const struct ev_access *x = &c->stores.v[j];
-			bool is_after = has(after, x->block) ||
-					(x->block == s->block && x->index > s->index);
-			is_after &=
-				has(before, x->block) || !prove_ir_dominates(e->ir, b, x->block);
-			is_last = j == i || !is_after || !counts(e, c, x, a);
+			/* Locks and flags may turn the order of a phase around. */
+			bool is_before = x->block == s->block
+						 ? x->index < s->index
+						 : !has(after, x->block) &&
+							   !are_in_one_phase(c, x->block, s->block);
+			bool is_behind =
+				!has(before, x->block) && prove_ir_dominates(e->ir, b, x->block);
+			is_last = j == i || is_before || is_behind || !counts(e, c, x, a);
 		}
-		if (is_last && !has(later, s->block))
+		if (is_last && has(before, s->block) && !has(later, s->block))
 			return s->value;
 	}
 	return NULL;

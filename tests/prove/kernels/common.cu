@@ -174,6 +174,50 @@ __global__ void stored_and_ended(int *out, const int *in)
 		__syncthreads();
 	}
 }
+// Strong stores don't race, whichever comes last.
+#define LAST_STORED(BEHIND, STORE)                                                                 \
+	__shared__ int n;                                                                          \
+	if (t == 32)                                                                               \
+		atomicExch(&n, 5);                                                                 \
+	BEHIND;                                                                                    \
+	if (t == 0)                                                                                \
+		STORE = 7;                                                                         \
+	__syncthreads();                                                                           \
+	if (n == 5)                                                                                \
+		out[b] = t;
+// prove: stored_last race-free --block-dim=256
+__global__ void stored_last(int *out)
+{
+	LAST_STORED(__syncthreads(), n)
+}
+// prove: stored_by_two potential racy --block-dim=256
+__global__ void stored_by_two(int *out)
+{
+	LAST_STORED(, *(volatile int *)&n)
+}
+// Nor do they with loads of a later phase, where who stores ends without a barrier.
+#define ENDED(END)                                                                                 \
+	__shared__ int n;                                                                          \
+	if (t == 0)                                                                                \
+		n = 7;                                                                             \
+	__syncthreads();                                                                           \
+	if (t >= 128) {                                                                            \
+		END;                                                                               \
+		return;                                                                            \
+	}                                                                                          \
+	__syncthreads();                                                                           \
+	if (*(volatile int *)&n == 5)                                                              \
+		out[b] = t;
+// prove: ended race-free --block-dim=256
+__global__ void ended(int *out)
+{
+	ENDED()
+}
+// prove: ended_with_a_store potential racy --block-dim=256
+__global__ void ended_with_a_store(int *out)
+{
+	ENDED(atomicExch(&n, 5))
+}
 // A word that the host may change meanwhile.
 // prove: polled race-free --block-dim=256
 __global__ void polled(int *out, const volatile int *go_on)
