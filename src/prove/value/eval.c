@@ -126,6 +126,8 @@ static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step, 
 
 static void note_value(struct ev *e, const struct ev_access *a)
 {
+	if (a->mem->kind == RACE_OP_RMW) /* what it puts isn't looked at */
+		e->is_new_known = true;
 	if (!a->value)
 		return;
 	if (prove_ev_is_private(e, a->value))

@@ -179,3 +179,30 @@ __global__ void pushed_and_moved(small_stack **s)
 	if (g == 9)
 		(*s)->top = 0;
 }
+// An address that goes by way of an atomic sum.
+#define BY_SUM(OWN)                                                                                \
+	__shared__ unsigned long long at;                                                          \
+	int *p = nullptr;                                                                          \
+	if (t == 0)                                                                                \
+		at = 0;                                                                            \
+	__syncthreads();                                                                           \
+	if (t == 5) {                                                                              \
+		p = (int *)malloc(64);                                                             \
+		atomicAdd(&at, (unsigned long long)p);                                             \
+	}                                                                                          \
+	__syncthreads();                                                                           \
+	if (t == 1)                                                                                \
+		*(int *)at = 1;                                                                    \
+	OWN;                                                                                       \
+	if (t == 5)                                                                                \
+		*p = 2;
+// prove: sum_ordered single --block-dim=256
+__global__ void sum_ordered()
+{
+	BY_SUM(__syncthreads())
+}
+// prove: sum_unordered potential racy --block-dim=256
+__global__ void sum_unordered()
+{
+	BY_SUM()
+}
