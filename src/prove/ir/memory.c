@@ -186,7 +186,7 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 		a = access_of(fr, s, bytes);
 		struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
 		a->kind = RACE_OP_RMW;
-		a->rmw = prove_ir_rmw(s->form);
+		a->rmw = (uint8_t)prove_ir_rmw(s->form);
 		a->off = off + (int64_t)(i * bytes);
 		a->elem = i;
 		st->mem = a;
