@@ -126,8 +126,12 @@ static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step, 
 
 static void note_value(struct ev *e, const struct ev_access *a)
 {
-	if (a->mem->kind == RACE_OP_RMW) /* what it puts isn't looked at */
-		e->is_new_known = true;
+	bool may_put = a->mem->kind == RACE_OP_RMW; /* what it puts isn't looked at */
+
+	if (may_put && !e->is_new_known)
+		e->is_new_known = e->is_changed = true;
+	if (may_put && a->mem->bytes == 8 && !e->is_shared_known)
+		e->is_shared_known = e->is_changed = true;
 	if (!a->value)
 		return;
 	if (prove_ev_is_private(e, a->value))

@@ -206,3 +206,28 @@ __global__ void sum_unordered()
 {
 	BY_SUM()
 }
+// The same of an address in shared memory, by an exchange.
+#define BY_EXCHANGE(OWN)                                                                           \
+	__shared__ unsigned long long at;                                                          \
+	__shared__ int d[4];                                                                       \
+	if (t == 0)                                                                                \
+		at = 0;                                                                            \
+	__syncthreads();                                                                           \
+	if (t == 5)                                                                                \
+		atomicExch(&at, (unsigned long long)&d[1]);                                        \
+	__syncthreads();                                                                           \
+	if (t == 1)                                                                                \
+		*(int *)at = 1;                                                                    \
+	OWN;                                                                                       \
+	if (t == 5)                                                                                \
+		d[1] = 2;
+// prove: exchanged_ordered single --block-dim=256
+__global__ void exchanged_ordered()
+{
+	BY_EXCHANGE(__syncthreads())
+}
+// prove: exchanged_unordered potential racy --block-dim=256
+__global__ void exchanged_unordered()
+{
+	BY_EXCHANGE()
+}
