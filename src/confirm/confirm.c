@@ -480,11 +480,11 @@ void confirm_potential(struct race_proofs *r, const char *text, size_t size, uns
 		struct race_proof *k = &r->kernels.v[i];
 		uint64_t most = (uint64_t)timeout_ms * POTENTIAL_SHARE / 100;
 		uint64_t left = timeout_ms > k->ms ? timeout_ms - k->ms : 0;
-		bool has_true = !k->may_hold_any;
+		bool has_true = false;
 		struct trial t;
 		for (size_t j = 0; j < k->alarms.n; j++)
 			has_true |= k->alarms.v[j].is_true;
-		if (has_true || !k->alarms.n ||
+		if (has_true || !k->may_hold_any || !k->alarms.n ||
 		    !open_trial(&t, k, text, size, (double)(most < left ? most : left) / 1000))
 			continue;
 		t.may_choose = t.is_brief = true;
