@@ -352,6 +352,23 @@ static const struct ex *sign_of_low(struct ex_pool *p, const struct ex *a, uint6
 	return prove_ex_bin(p, EX_MUL, x, prove_ex_const(p, w, 1ull << (k - c)));
 }
 
+/* a / c: a field of a word that a constant and a product without carries are put into. */
+static const struct ex *quotient(struct ex_pool *p, const struct ex *a, uint64_t c)
+{
+	const struct ex *by = a->n == 2 && a->a[1]->op == EX_CONST ? a->a[1] : NULL;
+	if (c == 1 || (c && a->hi < c))
+		return c == 1 ? a : prove_ex_const(p, a->w, 0);
+	if (!c || c & (c - 1) || !by)
+		return NULL;
+	if (a->op == EX_OR)
+		return prove_ex_or(p, prove_ex_bin(p, EX_UDIV, a->a[0], prove_ex_const(p, a->w, c)),
+				   prove_ex_const(p, a->w, by->imm / c));
+	if (a->op == EX_MUL && by->imm && !(by->imm % c) &&
+	    a->a[0]->hi <= prove_ex_mask(a->w) / by->imm)
+		return prove_ex_bin(p, EX_MUL, a->a[0], prove_ex_const(p, a->w, by->imm / c));
+	return NULL;
+}
+
 /* Rules with a constant b on the right. */
 static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const struct ex *a,
 				       const struct ex *b)
@@ -376,14 +393,14 @@ static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const s
 		if (a->op == EX_MUL && a->a[1]->op == EX_CONST)
 			return prove_ex_bin(p, op, a->a[0], prove_ex_const(p, w, c * a->a[1]->imm));
 		break;
-	case EX_UDIV: if (c == 1) return a; break;
+	case EX_UDIV: return quotient(p, a, c);
 	case EX_UREM:
 		if (c == 1) return prove_ex_const(p, w, 0);
 		if (c && a->hi < c) return a;
 		break;
 	case EX_AND:
 		if (!c) return b;
-		if (c == m) return a;
+		if (!(~c & m & ~a->zeros)) return a;
 		if (!(c & (c + 1))) return prove_ex_bin(p, EX_UREM, a, prove_ex_const(p, w, c + 1));
 		break;
 	case EX_OR: if (c == m) return b; if (!c) return a; break;

@@ -14,6 +14,7 @@ struct order {
 	struct sent *sent;
 	struct locks *locks;
 	struct claims *claims;
+	struct leaders *leaders;
 	struct named *named;
 	struct paired *paired;
 	struct mbarriers *mbarriers;
@@ -36,6 +37,7 @@ void order_find(struct check *c)
 	o->sent = sent_look(c, &o->links);
 	o->locks = locks_look(c);
 	o->claims = claims_look(c);
+	o->leaders = leaders_look(c);
 }
 
 /* Is it a copy of a group, which only barriers are asked about? */
@@ -64,8 +66,12 @@ bool order_is_kept(struct check *c)
 
 void order_hold(struct check *c)
 {
-	if (c->order && c->order->claims && !c->pair.a->is_late && !c->pair.b->is_late)
+	if (!c->order || c->pair.a->is_late || c->pair.b->is_late)
+		return;
+	if (c->order->claims)
 		claims_hold(c, c->order->claims);
+	if (c->order->leaders)
+		leaders_hold(c, c->order->leaders);
 }
 
 void order_check_copies(struct check *c)

@@ -343,6 +343,14 @@ static void do_mbar(struct ev *e, uint32_t block, uint32_t step, const struct ir
 	base_vec_push(&e->mbars, x);
 }
 
+/* Of an unmodelled function. */
+static struct ex_range bounds_of(const struct ir_step *st, const struct ex *x)
+{
+	bool counts = st->at && st->at->form->op == PTX_OP_POPC && x;
+
+	return counts ? (struct ex_range){0, x->w} : prove_ex_full(st->w);
+}
+
 static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
 {
 	const struct ex *x[3] = {NULL, NULL, NULL}, *v = NULL;
@@ -379,7 +387,7 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 			v = prove_ev_count_bits(e->pool, x[0]);
 		if (v)
 			break;
-		v = prove_ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, prove_ex_full(st->w),
+		v = prove_ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, bounds_of(st, x[0]),
 				  (struct ex_args){.n = n, .a = x});
 		break;
 	case IR_VALUE:
