@@ -21,6 +21,21 @@ struct bases {
 	bool is_lost;
 };
 
+/* One variable, parameter or loaded pointer. The name of a variable has several widths. */
+static bool is_same_base(const struct ex *a, const struct ex *b)
+{
+	return a == b || (a->op == EX_SYM && b->op == EX_SYM && a->imm == b->imm);
+}
+
+static bool are_same_bases(const struct bases *x, const struct bases *y)
+{
+	bool is_same = x->n == y->n;
+
+	for (unsigned i = 0; i < x->n && is_same; i++)
+		is_same = is_same_base(x->v[i], y->v[i]);
+	return is_same;
+}
+
 static void collect(const struct ev *e, const struct ex *a, struct bases *b, unsigned depth)
 {
 	if (depth > 64 || b->n == MAX_BASES) {
@@ -42,8 +57,7 @@ static void collect(const struct ev *e, const struct ex *a, struct bases *b, uns
 		struct bases x = {0}, y = {0};
 		collect(e, a->a[1], &x, depth + 8);
 		collect(e, a->a[2], &y, depth + 8);
-		if (x.is_lost || y.is_lost || x.n != y.n ||
-		    (x.n && (x.v[0]->imm != y.v[0]->imm || x.v[0]->op != y.v[0]->op))) {
+		if (x.is_lost || y.is_lost || !are_same_bases(&x, &y)) {
 			b->is_lost = x.n || y.n;
 			break;
 		}
@@ -225,9 +239,7 @@ const struct ex *prove_ev_is_in(struct ev *e, const struct ex *addr, enum ir_spa
 
 static const struct ex *strip(struct ex_pool *p, const struct ex *a, const struct ex *base)
 {
-	bool is_base = a == base || (a->op == EX_SYM && base->op == EX_SYM && a->imm == base->imm);
-
-	if (is_base)
+	if (is_same_base(a, base))
 		return prove_ex_const(p, a->w, 0);
 	switch ((enum ex_op)a->op) {
 	case EX_ADD:

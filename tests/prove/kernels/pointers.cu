@@ -423,3 +423,27 @@ __global__ void counted_parts_of_some(float *out, const int *first, const int *c
 	for (int k = 0; k < count[i]; k++)
 		out[first[i] + k] = i;
 }
+
+// Two pointers of a structure in memory, of which either may be either.
+struct Pair {
+	float *x, *y;
+};
+#define EITHER(P, Q)                                                                               \
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                        \
+	float *p = pair->x, *q = pair->y;                                                          \
+	if (n & 1) {                                                                               \
+		float *was = p;                                                                    \
+		p = q;                                                                             \
+		q = was;                                                                           \
+	}                                                                                          \
+	P[i] = Q[i + 1];
+// prove: either_of_pair race-free
+__global__ void either_of_pair(const Pair *pair, int n) { EITHER(p, q) }
+// prove: either_and_first potential racy
+__global__ void either_and_first(const Pair *pair, int n) { EITHER(p, pair->x) }
+// prove: either_and_second potential racy
+__global__ void either_and_second(const Pair *pair, int n) { EITHER(p, pair->y) }
+// prove: second_and_either potential racy
+__global__ void second_and_either(const Pair *pair, int n) { EITHER(pair->y, q) }
+// prove: first_and_either potential racy
+__global__ void first_and_either(const Pair *pair, int n) { EITHER(pair->x, q) }
