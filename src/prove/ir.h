@@ -176,7 +176,8 @@ struct ir_object {
 	uint32_t align; /* LOCAL */
 	struct ptx_str name;
 	const struct ptx_var *var;
-	uint32_t cell; /* LOCAL: its first byte among the tracked ones, or IR_NONE */
+	uint32_t cell;	    /* LOCAL: its first byte among the tracked ones, or IR_NONE */
+	bool has_addresses; /* its initialiser names variables */
 };
 
 enum ir_end { IR_JUMP, IR_BRANCH, IR_SWITCH, IR_EXIT, IR_TRAP };

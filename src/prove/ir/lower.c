@@ -72,6 +72,32 @@ static void bind(struct ir_frame *fr, struct ptx_str name, uint32_t object)
 	fr->params = p;
 }
 
+struct naming {
+	const struct ptx_module *m;
+	bool has_one;
+};
+
+static void look_for_variable(const struct ptx_init *in, void *arg)
+{
+	struct naming *n = arg;
+
+	if (in->sym.n && !n->has_one)
+		ptx_each_item(n->m, it) n->has_one |=
+			it->kind == PTX_ITEM_VAR && ptx_str_eq(it->var->name, in->sym);
+}
+
+static bool names_variables(const struct ir *ir, const struct ptx_var *v)
+{
+	struct naming n = {.m = ir->m};
+	struct base_sink quiet = {.errors = 0};
+	uint64_t bytes;
+	bool is_read =
+		!v->has_init || ptx_each_init(ir->m, v, look_for_variable, &n, &bytes, &quiet);
+
+	base_sink_free(&quiet);
+	return n.has_one || !is_read;
+}
+
 static uint32_t module_object(struct ir *ir, struct ptx_str name, const struct ptx_var *v)
 {
 	if (!v) {
@@ -86,6 +112,7 @@ static uint32_t module_object(struct ir *ir, struct ptx_str name, const struct p
 		    (is_dynamic && ir->objects.v[i].kind == IR_OBJ_DYNAMIC))
 			return i;
 	struct ir_object o = {.bytes = v->bytes, .name = v->name, .var = v, .align = v->align};
+	o.has_addresses = names_variables(ir, v);
 	switch ((enum ptx_space)v->space) {
 	case PTX_SPACE_SHARED:
 		o.kind = is_dynamic ? IR_OBJ_DYNAMIC : IR_OBJ_SHARED;

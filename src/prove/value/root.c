@@ -9,7 +9,8 @@
  * contract the pointers in different slots point to different arrays, as those in different
  * parameters do, where the slot is a part of the parameters or of a variable, or one place of a
  * structure that all threads read. A table in memory that threads index (rows of a matrix, nodes
- * with links) may hold a pointer twice: then only the same slot says the same array.
+ * with links) may hold a pointer twice: then only the same slot says the same array. So may a
+ * variable whose initialiser names others.
  */
 #include "prove/eval.h"
 
@@ -187,7 +188,9 @@ static void find_slot(const struct ev *e, struct ev_root *r)
 	if (in.kind == EV_ROOT_CONST && !r->in)
 		r->slot = prove_ex_bin(e->pool, EX_ADD, r->slot,
 				       prove_ex_const(e->pool, 64, e->ir->objects.v[in.id].off));
-	r->is_apart = !is_memory || is_one;
+	bool is_variable = in.kind == EV_ROOT_OBJECT || in.kind == EV_ROOT_CONST;
+	r->is_apart =
+		(!is_memory || is_one) && !(is_variable && e->ir->objects.v[in.id].has_addresses);
 }
 
 struct ev_root prove_ev_find_root(const struct ev *e, const struct ex *addr, enum ir_space space)

@@ -447,3 +447,20 @@ __global__ void either_and_second(const Pair *pair, int n) { EITHER(p, pair->y) 
 __global__ void second_and_either(const Pair *pair, int n) { EITHER(pair->y, q) }
 // prove: first_and_either potential racy
 __global__ void first_and_either(const Pair *pair, int n) { EITHER(pair->x, q) }
+
+// Pointers whose initialiser says where they lead.
+__device__ float named[1024], *to_named = named, *into_named = named + 1, *to_any, *to_other;
+__constant__ float *const table_of_named[2] = {named, named + 2};
+#define NAMED(P, Q)                                                                                \
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                        \
+	P[i] = Q[i + 1];
+// prove: named_itself potential racy
+__global__ void named_itself() { NAMED(to_named, named) }
+// prove: named_twice potential racy
+__global__ void named_twice() { NAMED(to_named, into_named) }
+// prove: named_in_table potential racy
+__global__ void named_in_table() { NAMED(table_of_named[0], table_of_named[1]) }
+// prove: not_named race-free
+__global__ void not_named() { NAMED(to_any, to_other) }
+// prove: not_named_at_all race-free
+__global__ void not_named_at_all() { NAMED(to_any, named) }
