@@ -269,6 +269,9 @@ void prove_ev_loop_conditions(struct ev *e, uint32_t loop);
 /* counted.c: the number of bits that are set, 32 bits wide; NULL: mask isn't made of the lane. */
 const struct ex *prove_ev_count_bits(struct ex_pool *p, const struct ex *mask);
 
+/* hidden.c: may there be an address in a term that is no whole base? is_minus: it is subtracted. */
+bool prove_ev_hides_address(const struct ex *v, bool is_minus);
+
 /* root.c */
 struct ev_root prove_ev_find_root(const struct ev *e, const struct ex *addr, enum ir_space space);
 /* Is an address in a space? What a parameter points to is global. NULL: that isn't known. */

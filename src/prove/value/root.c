@@ -20,6 +20,7 @@ struct bases {
 	const struct ex *v[MAX_BASES];
 	unsigned n;
 	bool is_lost;
+	bool has_hidden; /* one may be in another term (hidden.c) */
 };
 
 /* One variable, parameter or loaded pointer. The name of a variable has several widths. */
@@ -49,6 +50,9 @@ static void collect(const struct ev *e, const struct ex *a, struct bases *b, uns
 		collect(e, a->a[1], b, depth + 1);
 		break;
 	case EX_SUB:
+		collect(e, a->a[0], b, depth + 1);
+		b->has_hidden |= prove_ev_hides_address(a->a[1], true);
+		break;
 	case EX_IND:
 	case EX_ZEXT:
 	case EX_TRUNC:
@@ -58,6 +62,7 @@ static void collect(const struct ev *e, const struct ex *a, struct bases *b, uns
 		struct bases x = {0}, y = {0};
 		collect(e, a->a[1], &x, depth + 8);
 		collect(e, a->a[2], &y, depth + 8);
+		b->has_hidden |= x.has_hidden || y.has_hidden;
 		if (x.is_lost || y.is_lost || !are_same_bases(&x, &y)) {
 			b->is_lost = x.n || y.n;
 			break;
@@ -80,6 +85,7 @@ static void collect(const struct ev *e, const struct ex *a, struct bases *b, uns
 			b->v[b->n++] = a;
 		break;
 	default:
+		b->has_hidden |= prove_ev_hides_address(a, false);
 		break;
 	}
 }
@@ -107,7 +113,7 @@ static bool keeps_base(const struct ev *e, const struct ex *a, const struct ex *
 				return false;
 		}
 		collect(e, p->next, &b, depth + 8);
-		return b.n == 1 && b.v[0] == base && !b.is_lost;
+		return b.n == 1 && b.v[0] == base && !b.is_lost && !b.has_hidden;
 	}
 	if (a->op == EX_ADD)
 		return keeps_base(e, a->a[0], base, depth + 1) &&
@@ -135,10 +141,11 @@ static const struct ex *the_base(const struct bases *b)
 				n++;
 			}
 		}
+		/* a variable is surely what a sum with its address is about */
 		if (n)
-			return n == 1 ? found : NULL;
+			return n == 1 && (order[o] == EX_SYM || !b->has_hidden) ? found : NULL;
 	}
-	return b->n == 1 ? b->v[0] : NULL;
+	return b->n == 1 && !b->has_hidden ? b->v[0] : NULL;
 }
 
 /* Another name for each place that pointers are read from; 0: the parameters. */

@@ -424,6 +424,44 @@ __global__ void counted_parts_of_some(float *out, const int *first, const int *c
 		out[first[i] + k] = i;
 }
 
+// An address that is rounded: the 64-bit number that is added to it is no array.
+#define ROUNDED(ADDRESS, P, Q)                                                                     \
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                        \
+	char *p = (char *)(ADDRESS) + n;                                                           \
+	P[i] = 1;                                                                                  \
+	Q[i + 1] = 2;
+// prove: rounded_down potential racy
+__global__ void rounded_down(char *a, char *o, long long n) { ROUNDED((size_t)a & ~15ull, p, a) }
+// prove: rounded_up potential racy
+__global__ void rounded_up(char *a, char *o, size_t n) { ROUNDED((size_t)a + 127 & ~127ull, p, a) }
+// prove: rounded_by_number potential racy
+__global__ void rounded_by_number(char *a, char *o, size_t n, size_t to)
+{
+	ROUNDED(((size_t)a + to - 1) / to * to, p, a)
+}
+// prove: rounded_untagged potential racy
+__global__ void rounded_untagged(char *a, char *o, size_t n) { ROUNDED((size_t)a << 16 >> 16, p, a) }
+// prove: rounded_of_halves potential racy
+__global__ void rounded_of_halves(char *a, char *o, size_t n)
+{
+	unsigned high = (size_t)a >> 32, low = (size_t)a;
+	ROUNDED((size_t)high << 32 | low, p, a)
+}
+// prove: rounded_loaded potential racy
+__global__ void rounded_loaded(char *a, const long long *from)
+{
+	long long n = from[0];
+	ROUNDED((size_t)a & ~15ull, p, a)
+}
+// prove: rounded_not race-free
+__global__ void rounded_not(char *a, char *o, size_t n) { ROUNDED(a + (n & ~15ull) * 4, a, o) }
+// prove: rounded_element race-free
+__global__ void rounded_element(long long *a, long long *o, size_t n)
+{
+	size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+	a[(n & ~15ull) + i] = o[(n / 4 * 4) + i + 1];
+}
+
 // Two pointers of a structure in memory, of which either may be either.
 struct Pair {
 	float *x, *y;

@@ -1,0 +1,127 @@
+/*
+ * hidden.c - may an address be hidden in a number, below other operations than sums (root.c)?
+ *
+ * `(p + 127 & ~127) + n` with n of 64 bits is an address in p's array, though n is the one whole
+ * term of the sum. An address comes through what masks it, turns its bits on or off, puts it
+ * together from parts, and divides and multiplies it by the same number. 4 * n is no address: what
+ * is added to one and has a factor counts elements. Nor is what stays below 2^32.
+ *
+ * Misses: factors that are split up in other ways (p / 6 * 2 * 3 is folded; p / n * m, n == m).
+ */
+#include "prove/value/private.h"
+
+#define MAX_DEPTH 24
+
+/* What is looked at is multiplied by `times` and divided by `by`, and negative where is_minus. */
+struct scale {
+	uint64_t times, by;
+	bool is_minus;
+	unsigned depth;
+};
+
+static bool is_number(const struct ex *v)
+{
+	return v->op == EX_CONST || v->op == EX_SPEC || v->op == EX_CTR || v->op == EX_KEXIT ||
+	       v->w == 1;
+}
+
+/* A whole address, or, of fewer bits, its upper part. */
+static bool is_address(const struct ex *v, struct scale s)
+{
+	if (is_number(v) || s.is_minus)
+		return false;
+	return v->w == 64 || v->op == EX_SYM ? s.times == s.by : s.times / s.by > UINT32_MAX;
+}
+
+static bool is_small(const struct ex *v, struct scale s)
+{
+	uint64_t most;
+
+	return !__builtin_mul_overflow(v->hi, s.times, &most) && most / s.by <= UINT32_MAX;
+}
+
+static bool hides(const struct ex *v, struct scale s);
+
+/* Is there a quotient by n in v that hides one? */
+static bool hides_quotient(const struct ex *v, const struct ex *n, struct scale s)
+{
+	if (++s.depth > MAX_DEPTH)
+		return true;
+	if ((v->op == EX_UDIV || v->op == EX_SDIV) && v->a[1] == n)
+		return hides(v->a[0], s);
+	if (v->op == EX_CLOAD)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (hides_quotient(v->a[i], n, s))
+			return true;
+	return false;
+}
+
+static bool hides_in_product(const struct ex *v, struct scale s)
+{
+	const struct ex *x = v->a[0], *n = v->a[1];
+
+	if (n->op != EX_CONST) /* n / m * m */
+		return hides_quotient(x, n, s) || hides_quotient(n, x, s);
+	uint64_t by = n->imm;
+	if (prove_ex_signed(by, n->w) < 0) {
+		by = 0 - (uint64_t)prove_ex_signed(by, n->w);
+		s.is_minus = !s.is_minus;
+	}
+	return !__builtin_mul_overflow(s.times, by, &s.times) && hides(x, s);
+}
+
+static bool hides_in_quotient(const struct ex *v, struct scale s)
+{
+	const struct ex *n = v->a[1];
+
+	return n->op == EX_CONST && n->imm && !__builtin_mul_overflow(s.by, n->imm, &s.by) &&
+	       hides(v->a[0], s);
+}
+
+static bool hides(const struct ex *v, struct scale s)
+{
+	struct scale minus = s;
+
+	if (++s.depth > MAX_DEPTH)
+		return true;
+	minus.depth = s.depth;
+	minus.is_minus = !s.is_minus;
+	if (is_number(v) || is_small(v, s))
+		return false;
+	switch ((enum ex_op)v->op) {
+	case EX_ADD:
+	case EX_AND:
+	case EX_OR:
+	case EX_XOR:
+		return hides(v->a[0], s) || hides(v->a[1], s);
+	case EX_SUB:
+		return hides(v->a[0], s) || hides(v->a[1], minus);
+	case EX_NOT:
+		return hides(v->a[0], minus);
+	case EX_ITE:
+		return hides(v->a[1], s) || hides(v->a[2], s);
+	case EX_MUL:
+		return hides_in_product(v, s);
+	case EX_UDIV:
+	case EX_SDIV:
+		return hides_in_quotient(v, s);
+	case EX_LSHR: /* by a number that isn't known: by 0, too */
+	case EX_ASHR:
+	case EX_SHL:
+	case EX_UREM: /* below 2^48, say: without its upper bits */
+	case EX_SREM:
+	case EX_IND:
+	case EX_ZEXT:
+	case EX_SEXT:
+	case EX_TRUNC:
+		return hides(v->a[0], s);
+	default:
+		return is_address(v, s);
+	}
+}
+
+bool prove_ev_hides_address(const struct ex *v, bool is_minus)
+{
+	return hides(v, (struct scale){1, 1, is_minus, 0});
+}
