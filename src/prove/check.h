@@ -243,6 +243,8 @@ bool rows_are_apart(struct check *c, const uint8_t *counters);
 bool rows_find_needs(struct check *c, const uint8_t *counters, struct rows_needs *needs);
 /* rounds.c: ... in each iteration of loops that have few? */
 bool rounds_are_apart(struct check *c, const uint8_t *counters, split_fn *fn);
+/* bands.c: the same, where the thread's number chooses values. */
+bool bands_are_apart(struct check *c, const uint8_t *counters, split_fn *fn);
 /* meet.c: in the open query, what barriers of some lanes order, and tickets that differ. */
 void prove_meet_hold(struct check *c);
 /* Is there a barrier of some lanes that orders? Then the lanes of a warp are asked about apart. */

@@ -157,7 +157,7 @@ static bool is_apart_so(struct rounds *r, unsigned at)
 	}
 	c->pair.a = &now[0];
 	c->pair.b = &now[1];
-	is_apart = r->fn(c, r->counters);
+	is_apart = r->fn(c, r->counters) || bands_are_apart(c, r->counters, r->fn);
 	c->pair.a = r->whole[0];
 	c->pair.b = r->whole[1];
 	return is_apart;
