@@ -11,7 +11,8 @@
  *
  * A line may have several accesses, and one that is left out in one copy of a loop's body is
  * there in another. So what copies and moves accesses is switched off, and they are counted: by
- * line, kind and size, each as often as the calls on the way to it. The counts must be equal.
+ * line, kind and size, each as often as the calls on the way to it. The counts must be equal. A load
+ * through a choice between two pointers becomes a choice between two loads: those count as one.
  *
  * An alarm that is potential as written and true as optimised is true, if both sides store: the
  * optimiser invents reads, but no stores.
@@ -109,6 +110,43 @@ static bool is_to_own(const struct ptx_stmt *s, const bool *is_own)
 	return false;
 }
 
+static bool is_load(const struct ptx_stmt *s)
+{
+	return s && kinds_of(s) == 1u << RACE_OP_READ && s->nops && s->ops[0].kind == PTX_OPND_REG;
+}
+
+static bool is_alike(const struct ptx_stmt *a, const struct ptx_stmt *b)
+{
+	const struct ptx_loc *x = ptx_near_loc(a), *y = ptx_near_loc(b);
+
+	return x && y && x->file == y->file && x->line == y->line &&
+	       a->form->width == b->form->width;
+}
+
+/* By register of a function: is it what a load gave, or else another load of the line? */
+static bool *find_chosen(const struct ptx_func *f)
+{
+	bool *is_chosen = base_calloc(f->nregs + 1, sizeof(*is_chosen));
+	const struct ptx_stmt **by = base_calloc(f->nregs + 1, sizeof(struct ptx_stmt *));
+
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind == PTX_STMT_INST && is_load(s))
+			by[s->ops[0].reg] = s;
+	}
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind != PTX_STMT_INST || s->form->op != PTX_OP_SELP ||
+		    s->ops[1].kind != PTX_OPND_REG || s->ops[2].kind != PTX_OPND_REG)
+			continue;
+		const struct ptx_stmt *x = by[s->ops[1].reg], *y = by[s->ops[2].reg];
+		if (x && y && x != y && is_alike(x, y))
+			is_chosen[s->ops[1].reg] = true;
+	}
+	free(by);
+	return is_chosen;
+}
+
 static void count_one(struct access_counts *out, struct access_count c)
 {
 	for (size_t i = 0; i < out->list.n; i++) {
@@ -179,7 +217,7 @@ static void count_func(const struct ptx_module *m, const struct ptx_func *f, uns
 		out->is_unsure = true;
 		return;
 	}
-	bool *is_own = find_own(f);
+	bool *is_own = find_own(f), *is_chosen = find_chosen(f);
 	ptx_each_stmt(f, s)
 	{
 		if (s->kind != PTX_STMT_INST || out->is_unsure)
@@ -189,7 +227,7 @@ static void count_func(const struct ptx_module *m, const struct ptx_func *f, uns
 		uint32_t kinds = kinds_of(s);
 		const struct ptx_loc *at =
 			kinds || s->form->effects & PTX_EFF_BARRIER ? ptx_near_loc(s) : NULL;
-		if (!at || is_to_own(s, is_own))
+		if (!at || is_to_own(s, is_own) || (is_load(s) && is_chosen[s->ops[0].reg]))
 			continue;
 		count_one(out, (struct access_count){.file = ptx_file_name(m, at->file),
 						     .line = at->line,
@@ -199,6 +237,7 @@ static void count_func(const struct ptx_module *m, const struct ptx_func *f, uns
 						     .n = 1});
 	}
 	free(is_own);
+	free(is_chosen);
 }
 
 /* Accesses to memory that threads share, and barriers, of a kernel and of what it may call. */

@@ -107,3 +107,29 @@ __global__ void unrolled_racy(int *p, const int *q)
 	p[at] = x + j;
 	p[at + 1] = s[threadIdx.x];
 }
+
+// ... or a load through a choice of two pointers, which becomes two loads.
+__global__ void chosen_racy(int *p, const int *q, int c)
+{
+	__shared__ int s[64], a[2], b[2];
+	int j = q[threadIdx.x] & 63, x;
+	if (threadIdx.x < 2)
+		a[threadIdx.x] = b[threadIdx.x] = c;
+	__syncthreads();
+	s[threadIdx.x] = j;
+	x = s[j] * 0 + *(c ? &a[1] : &b[1]);
+	p[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+
+// The same without the load that is left out.
+__global__ void chosen_through_pointer(int *p, int c)
+{
+	__shared__ int a[2], b[2];
+	way f = itself;
+	int x;
+	if (threadIdx.x < 2)
+		a[threadIdx.x] = b[threadIdx.x] = c;
+	__syncthreads();
+	x = *(c ? &a[1] : &b[1]);
+	p[f(blockIdx.x * blockDim.x + threadIdx.x)] = x;
+}
