@@ -11,8 +11,9 @@
  *
  * A line may have several accesses, and one that is left out in one copy of a loop's body is
  * there in another. So what copies and moves accesses is switched off, and they are counted: by
- * line, kind and size, each as often as the calls on the way to it. The counts must be equal. A load
- * through a choice between two pointers becomes a choice between two loads: those count as one.
+ * line, kind and size, each as often as the calls on the way to it. The counts must be equal. A
+ * load through a choice between two pointers becomes a choice between two loads: those count as
+ * one.
  *
  * An alarm that is potential as written and true as optimised is true, if both sides store: the
  * optimiser invents reads, but no stores.
