@@ -298,10 +298,14 @@ static inline uint32_t oracle_compact_from(const struct oracle *o)
 	return o->opt.is_tiny ? 3 : 16;
 }
 
-/* strong.c: of the last few strong records drops those that race with nothing with which the new
- * one doesn't race. */
-void oracle_strong_prune(const struct oracle_now *n, struct oracle_list *l);
-/* The same for all records of the list, against one another; each time the list has doubled. */
+/* strong.c: is the strong access morally strong with each strong record of its bytes? in_place: of
+ * their place, too. */
+bool oracle_is_uniform_strong(const struct oracle_now *n, const struct oracle_ext *e);
+bool oracle_is_in_place(const struct oracle_now *n, const struct oracle_ext *e);
+/* Before one is added: of the last few records drops those that race with nothing with which the
+ * new one doesn't race, and says whether all are uniform with it. */
+void oracle_strong_begin(const struct oracle_now *n, struct oracle_ext *e);
+/* Drops such records of all of the list, against one another; each time the list has doubled. */
 void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l);
 
 /* split.c: prefetches the records of all words that the lanes access, so that their cache misses

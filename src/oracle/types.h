@@ -270,9 +270,9 @@ struct oracle_ext {
 	struct oracle_list *list[ORACLE_CLASSES]; /* NULL: empty */
 	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
 	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
-	/* All strong recs are generic, access these same bytes, and are of gpu or sys scope and one
-	 * device, or of one block, or all of sys scope: morally strong with another such access.
-	 * 0 bytes: not so. */
+	/* All strong recs are generic, access as many bytes, the same as another or none of its
+	 * (same_address_of), and are of gpu or sys scope and one device, or of one block, or all of
+	 * sys scope: morally strong with another such access. 0 bytes: not so. */
 	uint64_t same_address;
 	uint32_t same_bytes : 31, are_sys : 1;
 	uint32_t same_place; /* oracle_place_key */

@@ -272,6 +272,31 @@ static void test_loop(void **state)
 	assert_in_range(all, 1600, 12 * some);
 }
 
+/* Packed additions, each of two halves of a word, are compared with none of those before; an atomic
+ * of the whole word races with them, as does one of a block's scope. */
+static void test_halves(void **state)
+{
+	const struct oracle_acc others[] = {{.scope = RACE_SCOPE_GPU, .bytes = 4},
+					    {.scope = RACE_SCOPE_CTA, .bytes = 2},
+					    {.scope = RACE_SCOPE_GPU, .bytes = 2}};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct world w;
+		struct oracle_acc other = others[i];
+		begin(&w, false);
+		for (uint32_t t = 0; t < 2 * THREADS; t++)
+			one(&w, w.first + t % THREADS, RACE_OP_RMW, RACE_RELAXED, ORACLE_RED,
+			    X + t % 2 * 2, 2);
+		assert_in_range(oracle_get_stats(w.o).looked, 0, THREADS);
+		other.inst = &other;
+		other.kind = RACE_OP_RMW;
+		other.strength = RACE_RELAXED;
+		oracle_access(w.o, w.stranger, &other, X);
+		expect(&w, i < 2);
+	}
+}
+
 /* What an atomic has observed holds for those who know of it, also when its thread makes others
  * later, in another epoch, that they don't know. */
 static void test_epochs(void **state)
@@ -541,7 +566,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_readers),	     cmocka_unit_test(test_other_lanes),
 		cmocka_unit_test(test_narrow),	     cmocka_unit_test(test_reductions),
-		cmocka_unit_test(test_loop),
+		cmocka_unit_test(test_loop),	     cmocka_unit_test(test_halves),
 
 		cmocka_unit_test(test_observed),     cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_failed),	     cmocka_unit_test(test_sizes),

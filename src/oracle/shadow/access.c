@@ -7,10 +7,9 @@
  * covers all, a read the reads) replaces it: an access that later races with the superseded one
  * races with the new one, too.
  *
- * Long lists are not walked: each remembers a clock that knows all of it; strong accesses that all
- * access the same bytes, and are of one device (scope gpu and wider) or block, can't race with
- * another of that kind. Reads of a warp's lanes in one epoch are one record, as are consecutive
- * RMWs of a warp.
+ * Long lists are not walked: each remembers a clock that knows all of it, and a list of uniform
+ * strong accesses has none that races with another of the kind (strong.c). Reads of a warp's lanes
+ * in one epoch are one record, as are consecutive RMWs of a warp.
  */
 #include "oracle/shadow.h"
 
@@ -361,6 +360,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l,
 	if (is_after(n, l) && !(n->acc->kind & RACE_OP_WRITE))
 		return;
 	l->spent.n = 0;
+	n->o->stats.looked += l->n;
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
@@ -502,47 +502,6 @@ static bool merge(const struct oracle_now *n, struct oracle_list *l)
 	return true;
 }
 
-/* May the access be in a list that is characterised by the place of its accesses? */
-static bool is_of_place(const struct oracle_now *n)
-{
-	return n->acc->strength != RACE_WEAK && n->acc->proxy == RACE_PROXY_GENERIC &&
-	       !(n->acc->flags & ORACLE_NC);
-}
-
-static bool is_in_place(const struct oracle_now *n, const struct oracle_ext *e)
-{
-	if (e->same_place & ORACLE_PLACE_BLOCK)
-		return e->same_place == oracle_place_key(n->o, n->actor, RACE_SCOPE_CTA);
-	return n->acc->scope >= RACE_SCOPE_GPU && e->same_place == n->place;
-}
-
-static bool is_uniform_strong(const struct oracle_now *n, const struct oracle_ext *e)
-{
-	if (e->same_bytes != n->acc->bytes || e->same_address != n->address || !is_of_place(n))
-		return false;
-	return (e->are_sys && n->acc->scope == RACE_SCOPE_SYS) || is_in_place(n, e);
-}
-
-static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
-{
-	struct oracle_list *l = e->list[ORACLE_STRONG];
-
-	if (l)
-		oracle_strong_prune(n, l);
-	if (is_empty(l) && is_of_place(n) && n->place) {
-		e->same_bytes = n->acc->bytes & INT32_MAX;
-		e->same_address = n->address;
-		e->same_place = n->place;
-		e->are_sys = n->acc->scope == RACE_SCOPE_SYS;
-	} else if (!is_uniform_strong(n, e)) {
-		e->same_bytes = 0;
-	} else {
-		if (!is_in_place(n, e))
-			e->same_place = 0;
-		e->are_sys &= n->acc->scope == RACE_SCOPE_SYS;
-	}
-}
-
 /* If there are too many, the oldest half is dropped and counted. */
 static void limit(const struct oracle_now *n, struct oracle_list *l)
 {
@@ -564,7 +523,7 @@ void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e)
 
 	oracle_list_touch(n->o, *at);
 	if (at == &e->list[ORACLE_STRONG])
-		add_strong(n, e);
+		oracle_strong_begin(n, e);
 	if (!n->is_none_spent && oracle_replace_spent(n, *at))
 		return;
 	limit(n, *at);
@@ -591,8 +550,8 @@ static bool can_shrink(const struct oracle_now *n, const struct oracle_ext *e)
 /* Does a strong read leave what is known of its list as it is, and see no other access of it? */
 static bool is_read_alike(const struct oracle_now *n, const struct oracle_ext *e)
 {
-	return n->acc->kind == RACE_OP_READ && is_uniform_strong(n, e) && is_in_place(n, e) &&
-	       (!e->are_sys || n->acc->scope == RACE_SCOPE_SYS);
+	return n->acc->kind == RACE_OP_READ && oracle_is_uniform_strong(n, e) &&
+	       oracle_is_in_place(n, e) && (!e->are_sys || n->acc->scope == RACE_SCOPE_SYS);
 }
 
 /* A weak access, or a strong read, of a word whose accesses are spent, and that races in no new
@@ -632,7 +591,7 @@ bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 	/* Reads are compared with writes only, and superseded when the list has grown. */
 	if (n->acc->kind & RACE_OP_WRITE)
 		check_list(n, e->list[ORACLE_READS], NULL);
-	if (!is_strong || !is_uniform_strong(n, e))
+	if (!is_strong || !oracle_is_uniform_strong(n, e))
 		check_list(n, e->list[ORACLE_STRONG], NULL);
 	oracle_rec_add(n, e);
 	n->is_none_spent = false;

@@ -1,5 +1,9 @@
 /*
- * strong.c - lists of strong accesses: which of them are needed no longer.
+ * strong.c - lists of strong accesses: whether a new one can race with any of them, and which of
+ * them are needed no longer.
+ *
+ * Strong accesses of the same bytes, or each of a half or byte of the word, that are of one device
+ * (scope gpu and wider) or block are uniform: none of them races with another.
  *
  * A strong access is kept until nothing can race with it that doesn't race with another one. Of a
  * thread's accesses in one chain, and of its strong reads, the last one is enough. A write that
@@ -152,7 +156,7 @@ static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
 	return false;
 }
 
-void oracle_strong_prune(const struct oracle_now *n, struct oracle_list *l)
+static void prune(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t low = l->n > LOOK_BACK ? l->n - LOOK_BACK : 0;
 	struct oracle_rec *closed = NULL;
@@ -167,5 +171,60 @@ void oracle_strong_prune(const struct oracle_now *n, struct oracle_list *l)
 		l->n--;
 		if (closed)
 			closed--;
+	}
+}
+
+/* ---- uniform lists ------------------------------------------------------------------------- */
+
+/* May the access be in a list that is characterised by the place of its accesses? */
+static bool is_of_place(const struct oracle_now *n)
+{
+	return n->acc->strength != RACE_WEAK && n->acc->proxy == RACE_PROXY_GENERIC &&
+	       !(n->acc->flags & ORACLE_NC);
+}
+
+bool oracle_is_in_place(const struct oracle_now *n, const struct oracle_ext *e)
+{
+	if (e->same_place & ORACLE_PLACE_BLOCK)
+		return e->same_place == oracle_place_key(n->o, n->actor, RACE_SCOPE_CTA);
+	return n->acc->scope >= RACE_SCOPE_GPU && e->same_place == n->place;
+}
+
+/* Two strong accesses of as many bytes with one such address access the same bytes or have none in
+ * common: the word's, of one that lies in its place as an array of halves or bytes does (packed
+ * types are accessed element by element). */
+static uint64_t same_address_of(const struct oracle_now *n)
+{
+	uint32_t bytes = n->acc->bytes;
+
+	return bytes < 4 && !(bytes & (bytes - 1)) && !(n->address & (bytes - 1)) ? n->word
+										  : n->address;
+}
+
+bool oracle_is_uniform_strong(const struct oracle_now *n, const struct oracle_ext *e)
+{
+	if (e->same_bytes != n->acc->bytes || e->same_address != same_address_of(n) ||
+	    !is_of_place(n))
+		return false;
+	return (e->are_sys && n->acc->scope == RACE_SCOPE_SYS) || oracle_is_in_place(n, e);
+}
+
+void oracle_strong_begin(const struct oracle_now *n, struct oracle_ext *e)
+{
+	struct oracle_list *l = e->list[ORACLE_STRONG];
+
+	if (l)
+		prune(n, l);
+	if ((!l || !l->n) && is_of_place(n) && n->place) {
+		e->same_bytes = n->acc->bytes & INT32_MAX;
+		e->same_address = same_address_of(n);
+		e->same_place = n->place;
+		e->are_sys = n->acc->scope == RACE_SCOPE_SYS;
+	} else if (!oracle_is_uniform_strong(n, e)) {
+		e->same_bytes = 0;
+	} else {
+		if (!oracle_is_in_place(n, e))
+			e->same_place = 0;
+		e->are_sys &= n->acc->scope == RACE_SCOPE_SYS;
 	}
 }
