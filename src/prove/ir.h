@@ -320,6 +320,8 @@ bool prove_ir_lower_bits(struct ir_frame *fr, const struct ptx_stmt *s);
 uint32_t prove_ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v);
 /* effects.c: what an atomic instruction does, as far as proofs make use of it. */
 enum ir_rmw prove_ir_rmw(const struct ptx_form *f);
+/* ... as how many operations: each half of a packed type is one of its own. */
+unsigned prove_ir_halves(const struct ptx_form *f);
 /* taken.c: may a pointer lead to it? */
 bool prove_ir_is_taken(struct ir *ir, const struct ptx_func *f);
 /* effects.c: a function without a body whose effect is known by its name. False: it isn't. */

@@ -107,6 +107,13 @@ static enum ir_rmw rmw_of(struct ptx_str s)
 	return IR_RMW_OTHER;
 }
 
+/* "Not guaranteed to be atomic as a single access" (PTX ISA, atom), so that an operation of all
+ * bytes isn't morally strong with that of a half. */
+unsigned prove_ir_halves(const struct ptx_form *f)
+{
+	return f->ntypes && ptx_type_class((enum ptx_type)f->types[0]) == PTX_CLASS_PACKED ? 2 : 1;
+}
+
 /* As an instruction does it. A sum of floats may stay what it was, and halves of a packed one carry
  * nothing: neither counts. */
 enum ir_rmw prove_ir_rmw(const struct ptx_form *f)

@@ -182,7 +182,9 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 	}
 	uint32_t base = prove_ir_base_of(fr, &s->ops[at], &off);
 	struct ir_access *a = NULL;
-	for (unsigned i = 0; i < (s->form->vec ? s->form->vec : 1u); i++) {
+	unsigned halves = prove_ir_halves(s->form), vec = s->form->vec ? s->form->vec : 1;
+	bytes /= halves;
+	for (unsigned i = 0; i < vec * halves; i++) {
 		a = access_of(fr, s, bytes);
 		struct ir_step *st = prove_ir_push(fr, IR_ACCESS, IR_NONE);
 		a->kind = RACE_OP_RMW;

@@ -140,3 +140,30 @@ __global__ void sums_of_one(ARGS)
 }
 // prove: sums_apart race-free --block-dim=64 --grid-dim=4
 __global__ void sums_apart(ARGS) { SUMS(float, .1f, 0x4e6e6b28, g) }
+
+// The halves of a packed sum are operations of their own: what sets the whole word races with them.
+#define HALVES(SET)                                                                                \
+	__shared__ unsigned sum;                                                                   \
+	if (t == 0)                                                                                \
+		sum = 0;                                                                           \
+	__syncthreads();                                                                           \
+	atomicAdd((__half2 *)&sum, __floats2half2_rn(1, 1));                                       \
+	SET;                                                                                       \
+	__syncthreads();                                                                           \
+	if (t == 0)                                                                                \
+		out[blockIdx.x] = sum;
+// prove: halves race-free --block-dim=64
+__global__ void halves(int *out)
+{
+	HALVES(if (t == 9) atomicAdd((__half *)&sum + 1, __float2half(2)))
+}
+// prove: halves_set_later race-free --block-dim=64
+__global__ void halves_set_later(int *out)
+{
+	HALVES(__syncthreads(); if (t == 9) atomicExch(&sum, 5))
+}
+// prove: halves_set potential racy --block-dim=64
+__global__ void halves_set(int *out)
+{
+	HALVES(if (t == 9) atomicExch(&sum, 5))
+}
