@@ -16,12 +16,13 @@ that is the only failure. It is printed how many are proven, and how many race.
 
 Misses: runs see some schedules of one launch. Kernels that wait for ever say what raced until then.
 """
-import json, os, random, subprocess, sys, tempfile
+import random, sys
 
-COLLIDER, ORACLE = sys.argv[1:3]
+import random_judge
+from random_judge import copy, lists_of
+
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-COUNT = int(sys.argv[4]) if len(sys.argv) > 4 else 100
-PER_FILE, SEEDS = 25, 6
+SEEDS = 6  # of the scheduler
 ONLY_COPIES = sys.argv[5:6] == ['copies']
 ONLY_PRODUCTS = sys.argv[5:6] == ['products']
 ONLY_MBARRIERS = sys.argv[5:6] == ['mbarriers'] or ONLY_COPIES or ONLY_PRODUCTS
@@ -271,11 +272,6 @@ def plain_shape(r):
             ('if', 'warp 1', [('loop', 3, [('sync', 1, BLOCK), ('load', ('s', 'lane')), ('arrive', 2, BLOCK)])])]
 
 
-def lists_of(body):
-    """All lists of statements."""
-    return [body] + [x for s in body if isinstance(s[-1], list) for x in lists_of(s[-1])]
-
-
 def words_of(body):
     """All words in the fields of statements."""
     out = []
@@ -283,10 +279,6 @@ def words_of(body):
         for f in s[1:]:
             out += words_of(f) if isinstance(f, list) else [w for w in (f if isinstance(f, tuple) else (f,)) if isinstance(w, str)]
     return out
-
-
-def copy(body):
-    return [tuple(copy(f) if isinstance(f, list) else f for f in s) for s in body]
 
 
 def change(r, body):
@@ -599,52 +591,7 @@ class Text:
         return '\n'.join(head + self.out + ['\tret;', '}', ''])
 
 
-def judge(seed, kernels, tmp, counts):
-    path = os.path.join(tmp, 'k.ptx')
-    with open(path, 'w') as f:
-        f.write('.version 8.3\n.target sm_90a\n.address_size 64\n\n' + '\n'.join(Text('k%d' % i).ptx(k) for i, k in enumerate(kernels)))
-    r = subprocess.run([COLLIDER, 'prove', '--format=json', '--no-cache', '--no-remedies', '--no-confirm', '--block-dim=%d' % BLOCK, '--grid-dim=%d' % GRID,
-                        '--prove-timeout=2', path], capture_output=True, text=True)
-    if not r.stdout:
-        sys.exit('%s: %s' % (path, r.stderr))
-    verdicts = {k['mangled']: k['verdict'] for k in json.loads(r.stdout)['kernels']}
-    lines = ['k%d %d 1 1 %d 1 1 zeros p p p' % (i, BLOCK, GRID) for i in range(len(kernels))]
-    r = subprocess.run([ORACLE, path, '1', str(SEEDS)], input='\n'.join(lines) + '\n', capture_output=True, text=True)
-    answers, failed = r.stdout.strip().split('\n'), 0
-    if len(answers) != len(kernels):
-        sys.exit('%s: %s' % (path, r.stderr))
-    for i, a in enumerate(answers):
-        is_free, is_race = verdicts['k%d' % i].startswith('race-free'), a.startswith('race')
-        counts['proven'] += is_free
-        counts['race'] += is_race
-        counts['true'] += is_race and verdicts['k%d' % i] == 'true-alarm'
-        counts['false true'] += verdicts['k%d' % i] == 'true-alarm' and a == 'clean'
-        if os.environ.get('SHOW') and verdicts['k%d' % i] == 'true-alarm' and a == 'clean':
-            print('true, but clean: kernel %d\n  %s' % (i, '\n  '.join(map(str, kernels[i]))))
-        if is_free and is_race:
-            failed += 1
-            print('FAIL seed %d, kernel %d is proven, but %s:\n  %s' % (seed, i, a, '\n  '.join(map(str, kernels[i]))))
-    return failed
+HEAD = '.version 8.3\n.target sm_90a\n.address_size 64\n\n'
 
-
-def main():
-    rng, failed = random.Random(SEED), 0
-    counts = dict.fromkeys(('proven', 'race', 'true', 'false true'), 0)
-    with tempfile.TemporaryDirectory() as tmp:
-        for at in range(0, COUNT, PER_FILE):
-            kernels = []
-            for _ in range(min(PER_FILE, COUNT - at)):
-                body = shape(rng)
-                for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3))):
-                    if any(lists_of(body)[0]):
-                        change(rng, body)
-                kernels.append(body)
-            failed += judge(SEED, kernels, tmp, counts)
-    print('seed %d: %d kernels: %d proven, %d race, %d of these with a true alarm, %d clean ones with a true alarm; %d wrong' % (
-        SEED, COUNT, *counts.values(), failed))
-    if not counts['proven'] or not counts['race']:
-        sys.exit('nothing was asked')
-    sys.exit(failed > 0)
-
-
-main()
+if __name__ == '__main__':
+    random_judge.main(shape, change, lambda i, k: Text('k%d' % i).ptx(k), HEAD, BLOCK, GRID, ('zeros',), SEEDS)
