@@ -154,20 +154,22 @@ waits)
 		[ "$(cat "$T/out")" = ok ] || fail "ticket, all: $(cat "$T/out" "$T/report")"
 		grep -q 'keep their order' "$T/report" && fail "ticket, all: $(cat "$T/report")"
 	done
-	# One of these orders leaves no place for the first tile: the flag ends the kernel.
-	more="--timeout=2"
-	stopped=0
+	# Some of these orders leave no place for the first tile: the flag ends the kernel. The others are
+	# over in less than a second of the processor, and have much longer on a busy machine.
+	more="--timeout=30"
+	stopped=0 ended=0
 	for seed in 1 2 3 4; do
+		[ $stopped = 0 ] || [ $ended = 0 ] || break
 		run $seed all ./lookback block
-		if grep -q 'ended by --timeout=2; kernels that waited' "$T/report"; then
+		if grep -q 'ended by --timeout=30; kernels that waited' "$T/report"; then
 			stopped=$((stopped + 1))
 			grep -q 'launch failure\|illegal instruction' "$T/out" ||
 				fail "block, all: the kernel did not end: $(cat "$T/out" "$T/err")"
 		else
 			[ "$(cat "$T/out")" = ok ] || fail "block, all: $(cat "$T/out")"
+			ended=$((ended + 1))
 		fi
 	done
-	echo "stopped: $stopped of 4"
 	[ $stopped -ge 1 ] || fail "no order made the kernel wait for ever"
 	;;
 sites)
