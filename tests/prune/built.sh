@@ -1,9 +1,13 @@
 #!/bin/bash
-# built.sh - collider nvcc makes proofs, without being asked: built.sh COLLIDER COLLIDER-NVCC BUILT.CU
+# built.sh - collider nvcc makes proofs, without being asked, and runs use them:
+#
+#   built.sh COLLIDER COLLIDER-NVCC BUILT.CU cpu|gpu
 #
 # What it has time for hangs on the machine, so what is proven is kept by an earlier build where it
-# must be there; without that each proof is whole or missing. --prune=none makes none.
-collider=$1 nvcc=$2 source=$3
+# must be there; without that each proof is whole or missing. --prune=none makes none. Exit code 77
+# without a GPU.
+collider=$1 nvcc=$2 source=$3 device=$4
+[ "$device" = cpu ] || nvidia-smi -L >/dev/null 2>&1 || exit 77
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export XDG_CACHE_HOME=$dir/cache
@@ -54,14 +58,54 @@ mkdir "$dir/kept"
 nm "$dir"/kept/*.cubin >"$dir/names"
 grep -q ' __collider_proof__Z8reversed' "$dir/names" || fail "the program: $(grep collider_ "$dir/names")"
 grep -q ' __collider_\(proof\|state\)__Z10no_barrier' "$dir/names" && fail 'the racy kernel has a proof'
-for detector in oracle collide; do
-	for seed in 1 2 3 4; do
-		"$collider" run --device=cpu --detector=$detector --seed=$seed --error-exitcode=10 "$dir/program" no_barrier >"$dir/out" 2>&1
+
+# run PROGRAM DETECTOR SEED [KERNEL]: the report in $dir/out
+run() {
+	local program=$1 detector=$2 seed=$3 judge=
+	shift 3
+	[ "$device" = cpu ] || judge=--judge=off
+	timeout 100 "$collider" run --device="$device" $judge --detector=$detector --seed=$seed --error-exitcode=10 "$dir/$program" "$@" >"$dir/out" 2>&1
+}
+
+# checks PROGRAM DETECTOR: how many executions of accesses the proven kernel's run has checked
+checks() {
+	run "$1" "$2" 1 || fail "$2, $1: $(cat "$dir/out")"
+	sed -nE 's/^  ([0-9,]*) access(es)? (read again|judged by the history).*/\1/p' "$dir/out" | tr -d ,
+}
+
+# 256 threads access shared memory twice, and global memory twice. On the CPU device what is proven in
+# shared memory has no check (hirace and iguard never check the read, which a barrier keeps from all
+# writes); on a GPU nothing of the kernel has.
+while read -r detector all few; do
+	"$nvcc" --sanitize=$detector -arch=sm_90 -o "$dir/program" "$source" || exit 1
+	"$nvcc" --sanitize=$detector --prune=none -arch=sm_90 -o "$dir/whole" "$source" || exit 1
+	got=$(checks whole $detector)
+	[ "$got" = $all ] || [ "$device" = gpu ] || fail "$detector, --prune=none: $got checks, $all expected: $(cat "$dir/out")"
+	got=$(checks program $detector)
+	if [ "$device" = cpu ]; then
+		[ "$got" = $few ] || fail "$detector: $got checks, $few expected: $(cat "$dir/out")"
+		grep -q 'to shared memory, proven race-free for some launches' "$dir/out" || fail "$detector: $(cat "$dir/out")"
+	else
+		grep -q '^  1 kernel: 1 proven for these launches (every schedule), 0 checked, 0 partial' "$dir/out" &&
+			grep -q '^Complete (proven)' "$dir/out" || fail "$detector isn't proven: $(cat "$dir/out")"
+	fi
+	# The kernel without a proof races as before.
+	for seed in 1 2 3 4 5 6 7 8; do
+		run program $detector $seed no_barrier
 		got=$?
 		[ $got = 0 ] || break
 	done
 	[ $got = 10 ] || fail "$detector, the racy kernel: $got, $(cat "$dir/out")"
-	"$collider" run --device=cpu --detector=$detector --error-exitcode=10 "$dir/program" >"$dir/out" 2>&1 ||
-		fail "$detector, the proven kernel: $(cat "$dir/out")"
-done
+done <<'L'
+collide 1024 512
+hirace 768 512
+iguard 768 512
+hirace,iguard 1536 1024
+L
+[ "$device" = gpu ] && exit $failed
+
+# The oracle judges all of it, unless it is proven at the launch.
+run program oracle 1 || fail "oracle: $(cat "$dir/out")"
+run program oracle 1 no_barrier
+[ $? = 10 ] || fail "oracle, the racy kernel: $(cat "$dir/out")"
 exit $failed
