@@ -3,8 +3,8 @@
 #
 #   run.sh WORKDIR COLLIDER [-b | -n] [-r] [-k RUNS] [-t TWIN_RUNS] [-d RDELAY/WDELAY] [NAME...]
 #
-# Builds every scenario and its twin into WORKDIR (COLLIDER nvcc, for $ARCH or sm_90; compute_90: PTX alone,
-# for the CPU device; what is newer than its source stays), runs each RUNS (10) times with seeds 1 to RUNS, its twin TWIN_RUNS (RUNS) times, and prints one line:
+# Builds every scenario and its twin into WORKDIR (COLLIDER nvcc $BUILD_FLAGS, for $ARCH or sm_90; compute_90: PTX
+# alone, for the CPU device; what is newer than its source stays), runs each RUNS (10) times with seeds 1 to RUNS, its twin TWIN_RUNS (RUNS) times, and prints one line:
 # what it must be, in how many runs it was found on its marked lines, how many runs of the race-free
 # program reported anything. DEVICE=gpu (the default) or cpu, as in tests/gpu.
 #   -b  only build      -n  don't build: WORKDIR was built elsewhere (it holds all that is needed)
@@ -68,8 +68,8 @@ build_one() {
 		fit="$fit -DFIXED"
 	fi
 	[ "$bin" -nt "$src" ] && [ "$bin" -nt "$here/hadron.h" ] && [ "$bin" -nt "$collider" ] && return
-	# shellcheck disable=SC2046
-	"$collider" nvcc $fit $(header "$src" flags) $host -g -lineinfo -arch="${ARCH:-sm_90}" \
+	# shellcheck disable=SC2046,SC2086
+	"$collider" nvcc $fit ${BUILD_FLAGS:-} $(header "$src" flags) $host -g -lineinfo -arch="${ARCH:-sm_90}" \
 		-I"$here/../../examples" -I"$here" -Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$src" -o "$bin" >"$dir/log/$name" 2>&1 && return
 	echo "FAIL: $name can't be built, see $dir/log/$name" >&2
 	rm -f "$bin"
