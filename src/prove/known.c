@@ -5,7 +5,8 @@
  * (old & ~0xfe) | 8 the bits 1 to 7 are those of 8. So the kind of a group that cooperative groups
  * keep in such a field chooses a branch without a solver.
  *
- * Misses: carries of sums whose terms share bits; factors that are no power of two.
+ * Misses: carries of sums whose terms share bits, but for the zeros below both; factors that are no
+ * power of two, but for their zeros.
  */
 #include "prove/expr.h"
 
@@ -30,6 +31,17 @@ static struct known of_power(enum ex_op op, struct known x, uint64_t by, uint64_
 	return (struct known){x.zeros | (mask & ~(by - 1)), x.ones & (by - 1)};
 }
 
+/* How many of the lowest bits are zeros. */
+static unsigned low_zeros(struct known x)
+{
+	return ~x.zeros ? (unsigned)__builtin_ctzll(~x.zeros) : 64;
+}
+
+static struct known of_zeros(unsigned n)
+{
+	return (struct known){n < 64 ? (1ull << n) - 1 : UINT64_MAX, 0};
+}
+
 static struct known of_binary(enum ex_op op, const struct ex *a, const struct ex *b)
 {
 	struct known x = of(a), y = of(b);
@@ -39,9 +51,9 @@ static struct known of_binary(enum ex_op op, const struct ex *a, const struct ex
 	case EX_AND:
 		return (struct known){x.zeros | y.zeros, x.ones & y.ones};
 	case EX_ADD:
-		if ((x.zeros | y.zeros) != mask)
-			break;
-		return (struct known){x.zeros & y.zeros, x.ones | y.ones}; /* without carries */
+		if ((x.zeros | y.zeros) == mask) /* without carries */
+			return (struct known){x.zeros & y.zeros, x.ones | y.ones};
+		return of_zeros(low_zeros(x) < low_zeros(y) ? low_zeros(x) : low_zeros(y));
 	case EX_OR:
 		return (struct known){x.zeros & y.zeros, x.ones | y.ones};
 	case EX_XOR:
@@ -52,6 +64,8 @@ static struct known of_binary(enum ex_op op, const struct ex *a, const struct ex
 	case EX_UREM:
 		if (b->op == EX_CONST && b->imm && !(b->imm & (b->imm - 1)))
 			return of_power(op, x, b->imm, mask);
+		if (op == EX_MUL)
+			return of_zeros(low_zeros(x) + low_zeros(y));
 		break;
 	default:
 		break;

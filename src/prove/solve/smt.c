@@ -319,34 +319,16 @@ static struct term masked(struct smt *s, const struct ex *v, unsigned t)
 	return (struct term){scaled(s, r.t, (wide)1 << at), 0, (wide)m};
 }
 
-/* a | b where b is below a power of two that divides a: a + b. */
-static uint64_t low_zeros(const struct ex *v)
-{
-	if (v->op == EX_CONST)
-		return v->imm ? (uint64_t)__builtin_ctzll(v->imm) : 64;
-	if (v->op == EX_MUL && v->a[1]->op == EX_CONST && v->a[1]->imm)
-		return low_zeros(v->a[0]) + (uint64_t)__builtin_ctzll(v->a[1]->imm);
-	if (v->op == EX_ADD || v->op == EX_OR) {
-		uint64_t x = low_zeros(v->a[0]), y = low_zeros(v->a[1]);
-		return x < y ? x : y;
-	}
-	if (v->op == EX_ZEXT)
-		return low_zeros(v->a[0]);
-	return 0;
-}
-
+/* a | b where no bit may be set in both: a + b. */
 static struct term disjoint_or(struct smt *s, const struct ex *v, unsigned t)
 {
-	for (int i = 0; i < 2; i++) {
-		uint64_t z = low_zeros(v->a[i]);
-		if (z >= 64 || v->a[!i]->hi >> z)
-			continue;
-		struct term a = prove_smt_value(s, v->a[i], t),
-			    b = prove_smt_unsigned(s, v->a[!i], t);
-		return (struct term){prove_smt_sum(s, a.t, b.t), clamp(a.lo + b.lo),
-				     clamp(a.hi + b.hi)};
-	}
-	return opaque(s, v);
+	bool is_first = v->a[0]->zeros & 1; /* the one that is counted from below */
+
+	if ((v->a[0]->zeros | v->a[1]->zeros) != prove_ex_mask(v->w))
+		return opaque(s, v);
+	struct term a = prove_smt_value(s, v->a[!is_first], t),
+		    b = prove_smt_unsigned(s, v->a[is_first], t);
+	return (struct term){prove_smt_sum(s, a.t, b.t), clamp(a.lo + b.lo), clamp(a.hi + b.hi)};
 }
 
 static bool is_of_numbers(const struct ex *v)

@@ -262,3 +262,15 @@ __global__ void none_or_first_is_set(float *out)
 	else
 		out[t] = __ffs(t);
 }
+
+// What is known of a sum's low bits is found once for each value, however often it is used.
+// prove: chained potential racy --block-dim=64 --grid-dim=1
+__global__ void chained(unsigned *out, const unsigned *in)
+{
+	unsigned x = in[threadIdx.x], y = in[threadIdx.x + 64];
+#define ROUND x = y + (x | y), y = x + (x | 1);
+#define ROUNDS ROUND ROUND ROUND ROUND ROUND ROUND ROUND ROUND
+	ROUNDS ROUNDS
+	if (x == in[threadIdx.x + 128])
+		out[0] = threadIdx.x;
+}
