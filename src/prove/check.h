@@ -342,6 +342,8 @@ struct kernel_task {
 	struct kernel_trial *trial; /* NULL, or only: is there a pair that isn't proven? */
 };
 
+/* Milliseconds of processor time for one try: what helps is mostly proven in 200. */
+#define REMEDY_TRY_MS 400
 enum kernel_answer { KERNEL_OPEN, KERNEL_REFUTED, KERNEL_PROVEN };
 
 /* An analysis that ends at the first pair that isn't proven. is_quick: without the solver; then

@@ -4,7 +4,6 @@
  * Costs: what pairs.c asks the solver; the rest takes some milliseconds.
  */
 #include "prove/check.h"
-#include "prove/remedy.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -186,3 +186,28 @@ __global__ void counted_parts(float *out, const int *first, const int *count)
 	for (int k = 0; k < n; k++)
 		out[from + k] = i;
 }
+
+// Rows with a pitch of their own, where what is read beside them is the same for one place; and a
+// place for each two blocks.
+__global__ void columns_of(float *v, const int *col, const float *x, int n, int width, int pitch)
+{
+	int r = blockIdx.x * blockDim.x + threadIdx.x;
+	if (r >= n)
+		return;
+	for (int k = 0; k < width; k++) {
+		int c = col[k * pitch + r];
+		if (c >= 0)
+			v[k * pitch + r] *= x[c];
+	}
+}
+__global__ void parts(float *y)
+{
+	y[blockIdx.x / 2] += 1.0f;
+}
+// The first of each run of equal keys.
+__global__ void heads(int *first, const int *key, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n && (i == 0 || key[i] != key[i - 1]))
+		first[key[i]] = i;
+}

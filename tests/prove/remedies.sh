@@ -67,4 +67,7 @@ helps '.*1 <= w && 1 <= h.*' put_down --block-dim=256 --grid-dim=64
 helps 'n >= 0 && n <= 1048576' counted --block-dim=64 --grid-dim=46
 helps "injective.places." through_table --block-dim=256 --grid-dim=4
 helps "apart.from, n." counted_parts --block-dim=256 --grid-dim=4
+helps_not 'distinct' columns_of
+helps_not 'gridDim.x == 1' parts
+helps 'sorted.key.' heads
 exit $failed

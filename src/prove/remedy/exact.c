@@ -1,5 +1,5 @@
 /*
- * remedy_exact.c - scalars that are what the launch's dimensions show (remedy.h).
+ * exact.c - scalars that are what the launch's dimensions show (remedy.h).
  *
  * Where the dimensions are given and no bounds of the scalars are enough, a size is often exactly
  * what the grid has: rows of gridDim.x * blockDim.x elements, as many heads as gridDim.y. Such
@@ -13,7 +13,7 @@
  * Misses: sizes that no product of dimensions is.
  * Costs: an analysis each, which ends at its first pair that isn't proven; most of the time left.
  */
-#include "prove/remedy.h"
+#include "prove/remedy/remedy.h"
 
 #include <stdlib.h>
 #include <string.h>

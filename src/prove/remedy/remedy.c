@@ -12,7 +12,7 @@
  * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit; where the
  * dimensions are given a share of it (find_given), of which the equations may have most.
  */
-#include "prove/remedy.h"
+#include "prove/remedy/remedy.h"
 
 #include <string.h>
 
@@ -294,6 +294,19 @@ static void try_tiles(struct finder *f)
 		remedy_try(f, "blockDim.x % 32 == 0");
 }
 
+/* Is the access's place one that the block's number decides? One block is no launch of that. */
+static bool is_by_block(const struct finder *f, unsigned d)
+{
+	struct ex_pool *p = f->c->pool;
+	const struct ex *at = prove_ex_spec(p, (enum prove_ex_spec)(EX_CTAID_X + d));
+
+	for (size_t i = 0; i < f->pairs.n; i++)
+		if (prove_ex_contains(f->pairs.v[i].a->off, at) ||
+		    prove_ex_contains(f->pairs.v[i].b->off, at))
+			return true;
+	return false;
+}
+
 static void try_dims(struct finder *f)
 {
 	static const char *const grid[] = {"gridDim.x == 1", "gridDim.y == 1", "gridDim.z == 1"};
@@ -304,7 +317,7 @@ static void try_dims(struct finder *f)
 	for (size_t i = 0; i < f->c->k->alarms.n; i++)
 		is_far &= f->c->k->alarms.v[i].level >= RACE_LEVEL_CLUSTER;
 	for (unsigned d = 0; d < 3 && is_far && is_narrow; d++)
-		if (l->max[3 + d] > 1 && remedy_try(f, grid[d]))
+		if (l->max[3 + d] > 1 && !is_by_block(f, d) && remedy_try(f, grid[d]))
 			return;
 	for (unsigned d = 0; d < 3; d++) {
 		for (uint32_t n = 512; n >= 16 && l->max[d] > 1; n /= 2) {
@@ -312,6 +325,7 @@ static void try_dims(struct finder *f)
 			    remedy_try(f, base_printf(f->c->arena, "blockDim.%c <= %u", dim[d], n)))
 				return;
 			if (n < l->max[d] && !is_far && is_narrow && l->max[3 + d] > 1 &&
+			    !is_by_block(f, d) &&
 			    remedy_try(f, base_printf(f->c->arena,
 						      "blockDim.%c <= %u && gridDim.%c == 1",
 						      dim[d], n, dim[d])))
@@ -356,76 +370,6 @@ static void try_two(struct finder *f, const struct names_param *p, const struct 
 	if (p < q)
 		remedy_try(f, base_printf(a, "%s > 0 && %s >= 0 && %s * %s <= 2147483647", p->name,
 					  q->name, p->name, q->name));
-}
-
-/* Indices that are read from an array: the array is a permutation, the index another in each
- * thread. */
-static const struct ex *find_load(const struct ex *v, unsigned depth)
-{
-	if (v->op == EX_CLOAD || depth > 20)
-		return v->op == EX_CLOAD ? v : NULL;
-	for (uint32_t i = 0; i < v->n; i++) {
-		const struct ex *r = find_load(v->a[i], depth + 1);
-		if (r)
-			return r;
-	}
-	return NULL;
-}
-
-/* The name of the array that something is loaded from, as --assume takes it; or NULL. */
-static const char *array_of(struct check *c, const struct ex *load)
-{
-	struct ev_root r = prove_ev_find_root(c->e, load->a[0], IR_GENERIC);
-
-	if (r.kind == EV_ROOT_OBJECT || r.kind == EV_ROOT_CONST) {
-		const struct ptx_str *n = &c->e->ir->objects.v[r.id].name;
-		return race_demangle(c->arena, base_strndup(c->arena, n->p, n->n));
-	}
-	const struct names_param *p =
-		r.kind == EV_ROOT_PARAM ? prove_names_param_at(&c->names, r.id) : NULL;
-	return p ? p->name : NULL;
-}
-
-/* May the value be another in each thread of the launch, as far as that is given? A flag can't. */
-static bool has_enough(const struct check *c, const struct ex *v)
-{
-	uint64_t threads = 1;
-
-	for (unsigned d = 0; d < 6; d++)
-		threads *= c->pool->launch.dim[d] ? c->pool->launch.dim[d] : 1;
-	return v->hi - v->lo >= threads - 1;
-}
-
-/* Of so many variables from memory each two may be a place and a count. */
-#define MAX_COUNTED 3
-
-static void try_values(struct finder *f)
-{
-	struct check *c = f->c;
-
-	for (size_t i = 0; i < f->pairs.n; i++) {
-		const struct ev_access *a = f->pairs.v[i].a;
-		const struct ex *load = find_load(a->off, 0);
-		const char *array = load ? array_of(c, load) : NULL;
-		if (array && (remedy_try(f, base_printf(c->arena, "injective(%s)", array)) ||
-			      remedy_try(f, base_printf(c->arena, "sorted(%s)", array))))
-			return;
-		struct names_var vars[RACE_ALARM_VARS];
-		uint32_t all = prove_names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
-		uint32_t n = 0;
-		for (uint32_t k = 0; k < all && c->e->ir->steps.v[a->index].call == 0; k++)
-			if (vars[k].value && vars[k].value->is_approx)
-				vars[n++] = vars[k];
-		for (uint32_t k = 0; k < n; k++)
-			if (has_enough(c, vars[k].value) &&
-			    remedy_try(f, base_printf(c->arena, "distinct(%s)", vars[k].name)))
-				return;
-		for (uint32_t k = 0; k < n * n && n <= MAX_COUNTED; k++)
-			if (k / n != k % n &&
-			    remedy_try(f, base_printf(c->arena, "apart(%s, %s)", vars[k / n].name,
-						      vars[k % n].name)))
-				return;
-	}
 }
 
 /* What powers.c proves. */
@@ -551,7 +495,7 @@ static void find_given(struct finder *f, bool has_pitch)
 	f->try_ms = REMEDY_TRY_MS;
 	end = f->last = f->end = end_of_search(f->c, now, f->end);
 	limit_share(f, PHASE_SHARE);
-	try_values(f);
+	remedy_try_values(f);
 	limit_share(f, PHASE_SHARE);
 	if (!f->has_all)
 		remedy_try_needs(f);
@@ -587,7 +531,7 @@ static void find_given(struct finder *f, bool has_pitch)
 
 static void find_open(struct finder *f, bool has_pitch)
 {
-	try_values(f);
+	remedy_try_values(f);
 	if (!f->has_all && has_pitch)
 		remedy_try_needs(f);
 	if (!f->has_all)

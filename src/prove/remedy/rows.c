@@ -1,10 +1,10 @@
 /*
- * remedy_rows.c - all that rows, planes and pitches need, as one assumption (remedy.h).
+ * rows.c - all that rows, planes and pitches need, as one assumption (remedy.h).
  *
  * A conjunction is asked about as a whole: what rows.c says it lacks, or a shape's parts; then each
  * part is left out that isn't needed.
  */
-#include "prove/remedy.h"
+#include "prove/remedy/remedy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,6 @@
 #include "prove/check.h"
 
 #define MAX_TRIES 64
-/* Milliseconds of processor time for one try: what helps is mostly proven in 200. */
-#define REMEDY_TRY_MS 400
 
 struct remedy_pair {
 	const struct ev_access *a, *b;
@@ -43,12 +41,12 @@ int remedy_is_seen(const struct check *c, const struct ev_assume *as);
 struct remedy_tiles {
 	uint32_t tile[2], wide[2];
 };
-/* remedy_exact.c: equations of these scalars, sizes of rows first, with what the dimensions show */
+/* exact.c: equations of these scalars, sizes of rows first, with what the dimensions show */
 void remedy_try_exact(struct finder *f, const struct remedy_tiles *t,
 		      const struct names_param *const *p, unsigned n, unsigned npitches);
 /* One that takes all alarms away, which is known; false: no launch keeps to it. */
 bool remedy_add(struct finder *f, const char *text);
-/* remedy_rows.c: the scalars of the offsets and conditions, sizes of rows (pitches) first */
+/* rows.c: the scalars of the offsets and conditions, sizes of rows (pitches) first */
 unsigned remedy_scalars(struct finder *f, const struct names_param **out, unsigned most,
 			unsigned *npitches);
 /* The scalar that an offset has in a product with something that isn't a number; NULL: none. */
@@ -64,5 +62,8 @@ void remedy_try_shapes(struct finder *f, const uint32_t *tile);
 void remedy_try_needs(struct finder *f);
 /* bounds of all scalars, which let no product of them wrap; is_quick: without the solver */
 void remedy_try_small(struct finder *f, bool is_quick);
+
+/* values.c: what indices need that are read from memory */
+void remedy_try_values(struct finder *f);
 
 #endif
