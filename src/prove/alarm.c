@@ -92,6 +92,20 @@ static const char *instruction(struct check *c, const struct ir_step *st)
 	return s;
 }
 
+/* The access, or the program's own call by which control came to it in a library, or in what the
+ * compiler has built in and has no lines (atomicInc). */
+static const struct ptx_stmt *shown_statement(struct check *c, const struct ir_step *step)
+{
+	const struct ir *ir = c->e->ir;
+	const struct ptx_stmt *at = step->at;
+
+	for (uint32_t k = step->call;
+	     k && (!ptx_near_loc(at) || prove_launch_is_library(ir, c->o, at));
+	     k = ir->calls.v[k].outer)
+		at = ir->calls.v[k].at;
+	return ptx_near_loc(at) ? at : step->at;
+}
+
 static void fill_side(struct check *c, struct race_alarm_side *s, const struct ev_access *a)
 {
 	struct names_var vars[RACE_ALARM_VARS];
@@ -103,8 +117,9 @@ static void fill_side(struct check *c, struct race_alarm_side *s, const struct e
 	s->ptx_line = a->step->at->line;
 	s->is_approx_index = a->off->is_approx;
 	s->is_approx_path = a->guard->is_approx;
-	prove_alarm_place(c, a->step->at, &s->file, &s->line);
-	s->col = a->step->at->loc ? a->step->at->loc->col : 0;
+	const struct ptx_stmt *shown = shown_statement(c, a->step);
+	prove_alarm_place(c, shown, &s->file, &s->line);
+	s->col = shown->loc ? shown->loc->col : 0;
 	s->text = instruction(c, a->step);
 	s->index = prove_names_write(&c->names, a->off, vars, n);
 }
@@ -170,12 +185,18 @@ static void add_contents(struct check *c, struct race_alarm *al, const struct sm
 
 	for (uint32_t i = 0; i < m->ncontents && !al->is_true; i++) {
 		const struct names_param *p = prove_names_param_at(&c->names, m->content[i].param);
-		struct race_alarm_content *to = &al->content[al->ncontents++];
-		to->param = m->content[i].param;
-		to->at = m->content[i].at;
-		to->value = m->content[i].value;
-		to->bytes = m->content[i].bytes;
-		to->name = p && p->is_known ? p->name : "";
+		uint32_t k = al->ncontents++;
+		/* array by array, as a reader looks for them */
+		for (; k && (m->content[i].param < al->content[k - 1].param ||
+			     (m->content[i].param == al->content[k - 1].param &&
+			      m->content[i].at < al->content[k - 1].at));
+		     k--)
+			al->content[k] = al->content[k - 1];
+		al->content[k] = (struct race_alarm_content){.param = m->content[i].param,
+							     .at = m->content[i].at,
+							     .value = m->content[i].value,
+							     .bytes = m->content[i].bytes,
+							     .name = p ? p->name : ""};
 	}
 }
 
@@ -260,9 +281,9 @@ static const char *order_of(struct check *c, const struct replay_meeting *met)
 	if (!met || met->order == IR_NONE || !*(met->why ? met->why : ""))
 		return "";
 	st = &c->e->ir->steps.v[met->order];
-	prove_alarm_place(c, st->at, &file, &line);
 	if (!st->at)
 		return "";
+	prove_alarm_place(c, shown_statement(c, st), &file, &line);
 	return base_printf(c->arena, "line %u: %s", line ? line : st->at->line, instruction(c, st));
 }
 
@@ -282,8 +303,9 @@ static bool is_within(const struct check *c, const struct smt_model *m)
 	return true;
 }
 
-void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
+void prove_alarm_raise(struct check *c, const struct alarm_facts *facts)
 {
+	struct alarm_facts own = *facts, *f = &own;
 	struct race_alarm al = {.is_true = f->is_true,
 				.cls = c->level.cls,
 				.stands_for = 1,
@@ -291,6 +313,8 @@ void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 	struct race_alarm *old = prove_alarm_find(c);
 	bool has_equal_values = benign_would_be(c);
 
+	if (f->met && f->met->is_no_launch) /* its numbers would mislead */
+		f->m = NULL;
 	/* whether all cases are of equal values is to be known */
 	c->level.is_done |= f->is_true && !f->is_benign && !has_equal_values;
 	if (old)
@@ -327,7 +351,10 @@ void prove_alarm_raise(struct check *c, const struct alarm_facts *f)
 								.value = f->m->param[i].value,
 								.bytes = f->m->param[i].bytes};
 			al.param[i].name =
-				n && n->is_known && n->bytes == al.param[i].bytes ? n->name : "";
+				n && n->bytes == al.param[i].bytes
+					? n->name
+					: base_printf(c->arena, "parameter bytes at %llu",
+						      (unsigned long long)f->m->param[i].off);
 		}
 		add_globals(c, &al);
 		add_contents(c, &al, f->m);

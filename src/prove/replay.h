@@ -30,6 +30,7 @@ struct replay_meeting {
 	uint32_t phase[2];  /* barriers before */
 	const char *why;    /* static text */
 	bool is_cut;	    /* with more steps another answer is possible */
+	bool is_no_launch;  /* the model's numbers are none of a launch and of two such threads */
 	uint32_t order;	    /* REPLAY_ORDERED: step that may order them, or IR_NONE */
 	uint64_t value[2][RACE_ALARM_VARS];
 	bool is_known[2][RACE_ALARM_VARS];

@@ -457,7 +457,10 @@ static void item_of_alarm(struct rep_form *form, const struct race_proof *k,
 		      : is_read_only ? "Nothing makes a read-only load of it right."
 				     : "Nothing orders these two accesses.";
 	if (al->has_launch)
-		it.values = base_printf(a, "found with blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
+		it.values = base_printf(a, "%s blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
+					al->is_true || al->confirmed == RACE_CONFIRMED
+						? "found with"
+						: "it would need, say,",
 					al->ntid[0], al->ntid[1], al->ntid[2], al->nctaid[0],
 					al->nctaid[1], al->nctaid[2]);
 	for (size_t i = 0; i < k->remedies.n; i++)

@@ -113,7 +113,7 @@ static REP_OBJECT(variable, S);
 
 #define S struct race_alarm_param
 static const struct rep_key param_keys[] = {
-	KEY("name", TEXT, name, "`\"\"` where it isn't known"),
+	KEY("name", TEXT, name, "where it isn't known its number, as `$2`, or place"),
 	KEY("offset", NUMBER, off, "in the parameter block"),
 	KEY("bytes", NUMBER, bytes, NULL),
 	KEY("value", NUMBER, value, "of the value"),

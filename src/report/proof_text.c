@@ -137,8 +137,7 @@ static void print_launch(struct base_buf *out, const struct race_alarm *a,
 			has_raced ? "found with" : "it would need, say,", a->ntid[0], a->ntid[1],
 			a->ntid[2], a->nctaid[0], a->nctaid[1], a->nctaid[2]);
 	for (uint32_t i = 0; i < a->nparams && !has_named_params(a); i++)
-		base_buf_printf(out, ", parameter bytes at %" PRIu64 " = %" PRIu64, a->param[i].off,
-				a->param[i].value);
+		base_buf_printf(out, ", %s = %" PRIu64, a->param[i].name, a->param[i].value);
 	base_buf_puts(out, "\n");
 	if (has_named_params(a)) {
 		print_row(out, "all threads", "", NULL);

@@ -469,6 +469,25 @@ expect 12 '"name":"scale","offset":16,"bytes":4,"value":7' --format=json $rows "
 # shellcheck disable=SC2086
 expect 12 '"filled":null' --no-confirm --format=json $rows "$tree/rows.ptx"
 
+# What the compiler builds in has no lines, and a library's aren't the program's: its own call has.
+cat >"$tree/tick.cu" <<'CU'
+#include <cuda_pipeline.h>
+__device__ unsigned count;
+__global__ void tick(unsigned *o)
+{
+	*o = atomicInc(&count, 100) ? 1 : (count = 0);
+}
+__global__ void put(const float *in)
+{
+	__shared__ float s[1024];
+	__pipeline_memcpy_async(&s[threadIdx.x / 2], in, 4);
+	__pipeline_commit();
+	__pipeline_wait_prior(0);
+}
+CU
+expect 12 'A  updates 4 bytes at [^ ]*tick.cu:5,' --kernel=tick --no-remedies --block-dim=64 "$tree/tick.cu"
+expect 10 'write 4 bytes at [^ ]*tick.cu:10,' --kernel=put --no-remedies --block-dim=64 "$tree/tick.cu"
+
 # what isn't proven as written is asked about as optimised
 out=$("$collider" prove --no-cache "$dir/optimised.cu" 2>&1
 	"$collider" prove --no-cache --kernel=rows_ --param=pitch=64 "$dir/optimised.cu" 2>&1)
