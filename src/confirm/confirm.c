@@ -259,6 +259,18 @@ static uint64_t choose(const struct race_alarm *a, uint64_t *chosen)
 	return n;
 }
 
+/* Without such a variable an address beyond the others is outside of the block's memory. */
+static bool has_dynamic_shared(const struct ptx_module *m)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_VAR && it->var->space == PTX_SPACE_SHARED &&
+		    (it->var->linkage & PTX_LINK_EXTERN))
+			return true;
+	}
+	return false;
+}
+
 /* In the child: runs the launch. */
 static int run_launch(const struct trial *t)
 {
@@ -290,7 +302,7 @@ static int run_launch(const struct trial *t)
 	memcpy(work.launch.block, a->ntid, sizeof(a->ntid));
 	work.launch.params = block;
 	cpu_kernel_get_info(k, &info);
-	if (info.shared_static < CPU_SHARED_STATIC)
+	if (has_dynamic_shared(m) && info.shared_static < CPU_SHARED_STATIC)
 		work.launch.shared_dyn = CPU_SHARED_STATIC - info.shared_static;
 	if (!fill_params(machine, k, t, block))
 		return SAID_NOTHING;
@@ -304,6 +316,12 @@ static int run_launch(const struct trial *t)
 		return SAID_NOTHING;
 	cpu_op_wait(op);
 	cpu_fault_get(machine, 0, &fault);
+	/* an access outside of its array: no launch of the contract with these contents */
+	if (!a->is_true && fault.kind == CPU_FAULT_ADDRESS) {
+		for (size_t i = 0; i < t->k->alarms.n; i++)
+			t->is_found[i] &= t->k->alarms.v[i].is_true;
+		return SAID_NOTHING;
+	}
 	if (t->is_found[a - t->k->alarms.v])
 		return SAID_CONFIRMED;
 	return fault.kind == CPU_FAULT_NONE && !w.is_near ? SAID_NOT : SAID_NOTHING;

@@ -469,6 +469,25 @@ expect 12 '"name":"scale","offset":16,"bytes":4,"value":7' --format=json $rows "
 # shellcheck disable=SC2086
 expect 12 '"filled":null' --no-confirm --format=json $rows "$tree/rows.ptx"
 
+# More than 32 threads would race, and be outside of s: no run of that confirms the alarm. Room for
+# all of them, and it does.
+cat >"$tree/room.cu" <<'CU'
+template <int N> __global__ void room(float *o, const int *p)
+{
+	__shared__ float s[N];
+	s[threadIdx.x] = 0;
+	__syncthreads();
+	if (p[0] == 0)
+		s[threadIdx.x % 32] = threadIdx.x;
+	__syncthreads();
+	o[blockIdx.x * 1024ll + threadIdx.x] = s[threadIdx.x];
+}
+template __global__ void room<32>(float *, const int *);
+template __global__ void room<1024>(float *, const int *);
+CU
+expect 12 '"confirmed":"not-tried"' --format=json --no-remedies --kernel='room<32>' "$tree/room.cu"
+expect 12 'confirmed: the launch raced' --no-remedies --kernel='room<1024>' "$tree/room.cu"
+
 # What the compiler builds in has no lines, and a library's aren't the program's: its own call has.
 cat >"$tree/tick.cu" <<'CU'
 #include <cuda_pipeline.h>

@@ -279,6 +279,37 @@ bool prove_replay_keeps(struct run *r)
 	return !r->has_assumes || all_keep(r);
 }
 
+#define CORNERS 8
+
+bool prove_replay_stays(struct run *r)
+{
+	struct thread *t = base_alloc(&r->arena, sizeof(*t));
+	uint64_t left = r->budget;
+	bool is_inside = true;
+
+	for (unsigned i = 0; i < 2 * CORNERS && is_inside; i++) {
+		const uint32_t *cta = r->m->ctaid[i / CORNERS];
+		uint32_t tid[3];
+		bool is_new =
+			i < CORNERS || memcmp(cta, r->m->ctaid[0], sizeof(r->m->ctaid[0])) != 0;
+		for (unsigned d = 0; d < 3; d++) {
+			bool is_last = i >> d & 1;
+			tid[d] = is_last ? r->m->ntid[d] - 1 : 0;
+			is_new &= !is_last || tid[d];
+		}
+		if (!is_new)
+			continue;
+		uint64_t share = left / (2 * CORNERS);
+		r->budget = share;
+		memset(t, 0, sizeof(*t));
+		prove_replay_run_thread(r, t, tid, cta, IR_RANK_CTA, UINT32_MAX);
+		left -= share - r->budget;
+		is_inside = !t->is_outside;
+	}
+	r->budget = left;
+	return is_inside;
+}
+
 static void take_values(const struct run *r, const struct match *m, struct replay_meeting *out)
 {
 	const struct event *ev[2] = {m->x, m->y};
@@ -327,7 +358,8 @@ enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 	take_values(r, &m, out);
 	if (!prove_replay_is_inside(r, r->a, m.x->addr, &out->offset[0]) ||
 	    !prove_replay_is_inside(r, r->b, m.y->addr, &out->offset[1])) {
-		out->why = "the address lies outside its array";
+		out->why =
+			"they would meet outside of the array, where by the contract no access is";
 		return REPLAY_UNSURE;
 	}
 	if (!others_pass(r, t, &m, &order)) {
@@ -343,6 +375,11 @@ enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 		out->order = m.order != IR_NONE ? m.order : order;
 		out->why = "a fence, atomic or other synchronisation may order the two";
 		return REPLAY_ORDERED;
+	}
+	if (t[0]->is_outside || t[1]->is_outside || !prove_replay_stays(r)) {
+		out->why = "by the contract there is no such launch: a thread of it is outside of "
+			   "an array of known size";
+		return REPLAY_UNSURE;
 	}
 	if (!prove_replay_keeps(r)) {
 		out->why = "other threads of that launch may break an assumption of the code";

@@ -152,6 +152,16 @@ static void note(struct run *r, struct thread *t, uint32_t step, uint64_t addr)
 	t->events[t->nevents++] = ev;
 }
 
+/* Is the address outside of the variable that the access is in by its contract? */
+static bool leaves_variable(const struct run *r, uint32_t index, uint64_t addr)
+{
+	uint32_t o = r->variable[index];
+
+	return o != IR_NONE &&
+	       addr - prove_replay_object_base(r, o) >
+		       r->e->ir->objects.v[o].bytes - r->e->ir->steps.v[index].mem->bytes;
+}
+
 static void do_access(struct run *r, struct thread *t, uint32_t index)
 {
 	const struct ir_step *st = &r->e->ir->steps.v[index];
@@ -175,6 +185,7 @@ static void do_access(struct run *r, struct thread *t, uint32_t index)
 		r->reg[st->dst] = got;
 	if (guard.known && !(guard.v & 1))
 		return;
+	t->is_outside |= a.known && guard.known && leaves_variable(r, index, a.v);
 	if (o != IR_NONE && !is_read) {
 		struct value v =
 			st->src[1] == IR_NONE ? (struct value){0, false} : r->reg[st->src[1]];
@@ -485,6 +496,24 @@ static bool may_differ(const struct ev *e, uint32_t step)
 	return kind == IR_ASSUME_FACT || kind == IR_ASSUME_DISTINCT || kind == IR_ASSUME_APART;
 }
 
+/* Which steps access one variable of known size that all threads share. */
+static void find_variables(struct run *r)
+{
+	const struct ev *e = r->e;
+
+	r->variable = BASE_NEWN(&r->arena, uint32_t, e->ir->steps.n + 1);
+	for (size_t i = 0; i < e->ir->steps.n; i++)
+		r->variable[i] = IR_NONE;
+	for (size_t i = 0; i < e->accesses.n; i++) {
+		const struct ev_access *x = &e->accesses.v[i];
+		if (x->root.kind != EV_ROOT_OBJECT || x->is_way || x->is_late)
+			continue;
+		const struct ir_object *o = &e->ir->objects.v[x->root.id];
+		if (o->kind != IR_OBJ_DYNAMIC && o->bytes >= x->mem->bytes)
+			r->variable[x->index] = (uint32_t)x->root.id;
+	}
+}
+
 void prove_replay_open(struct run *r, uint64_t most)
 {
 	const struct ir *ir = r->e->ir;
@@ -503,6 +532,7 @@ void prove_replay_open(struct run *r, uint64_t most)
 		r->budget = *r->p->budget;
 	r->granted = r->budget;
 	r->reg = BASE_NEWN(&r->arena, struct value, ir->width.n + 1);
+	find_variables(r);
 	r->object_at = BASE_NEWN(&r->arena, uint64_t, ir->objects.n + 1);
 	for (size_t i = 0; i < ir->objects.n; i++) {
 		r->object_at[i] = r->mem_bytes;
@@ -562,7 +592,8 @@ enum replay_answer prove_replay_run(struct ev *e, const struct smt_model *m,
 	memset(out, 0, sizeof(*out));
 	out->order = IR_NONE;
 	if (!prove_replay_is_legal(&r) || !is_apart(m, p)) {
-		out->why = "the solver's launch is outside CUDA's limits";
+		out->why = "the solver found no launch within CUDA's limits, and ruled none out";
+		out->is_no_launch = true;
 		return REPLAY_DENIES;
 	}
 	prove_replay_open(&r, p->is_long ? LONG_STEPS : MAX_STEPS);

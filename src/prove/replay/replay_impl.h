@@ -44,8 +44,9 @@ struct thread {
 	uint64_t partial;
 	uint32_t numbers, repeated, arrived;
 	bool is_lost, is_trapped;
-	bool is_denied; /* it breaks what the code assumes, or may */
-	bool is_vague;	/* one of the two accesses had an address or guard that isn't known */
+	bool is_denied;	 /* it breaks what the code assumes, or may */
+	bool is_outside; /* it leaves a variable whose size is known */
+	bool is_vague;	 /* one of the two accesses had an address or guard that isn't known */
 };
 
 struct run {
@@ -59,6 +60,7 @@ struct run {
 	struct value *reg;
 	unsigned char *mem, *mem_known;
 	uint64_t *object_at; /* in mem, by object */
+	uint32_t *variable;  /* by step: the object that its access is in, if its size is known */
 	uint64_t mem_bytes;
 	uint64_t budget, granted; /* steps left, and at first */
 	struct detour **detour;	  /* by block: join.c */
@@ -110,6 +112,9 @@ uint32_t prove_replay_next(struct run *r, struct thread *t, uint32_t b, struct p
 
 /* judge.c: do all threads keep what the code assumes of each? */
 bool prove_replay_keeps(struct run *r);
+/* Do the first and last threads of the alarm's blocks, in each dimension, stay within variables?
+ * Those of a block that is too large for an array leave it. True, too, where the steps end. */
+bool prove_replay_stays(struct run *r);
 /* r->a of t[0] and r->b of t[1]. */
 enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 				      struct replay_meeting *out);

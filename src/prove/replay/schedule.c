@@ -457,7 +457,7 @@ bool prove_replay_schedule(struct ev *e, struct smt_model *m, const struct repla
 		take(&r, s, &try, out);
 		found = prove_replay_is_inside(&r, r.a, at, &out->offset[0]) &&
 			prove_replay_is_inside(&r, r.b, at, &out->offset[1]) &&
-			prove_replay_keeps(&r);
+			prove_replay_stays(&r) && prove_replay_keeps(&r);
 	}
 	r.p = &quiet;
 	prove_replay_close(&r);

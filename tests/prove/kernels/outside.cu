@@ -205,3 +205,30 @@ __global__ void turned(float *out, int width, float angle)
 	int x = blockIdx.x * blockDim.x + threadIdx.x;
 	out[x] = (float)x / width * cosf(angle) - sinf(angle);
 }
+
+// More than 16 threads would race, and the last of them be outside of the tile: no such launch.
+// prove: columns race-free --block-dim=16
+// prove: columns potential free
+__global__ void columns(float *m)
+{
+	float *at = m + blockIdx.x * 16384ll;
+	__shared__ float s[16][16];
+	for (int i = 0; i < 16; i++)
+		s[i][threadIdx.x] = at[i * 1024 + threadIdx.x];
+	__syncthreads();
+	for (int i = 1; i < 16; i++)
+		at[i * 1024 + threadIdx.x] = s[i][threadIdx.x];
+}
+
+// Room for all threads that a block may have: rows of 16 overlap.
+// prove: columns_twin true
+__global__ void columns_twin(float *m)
+{
+	float *at = m + blockIdx.x * 16384ll;
+	__shared__ float s[16 * 16 + 1024];
+	for (int i = 0; i < 16; i++)
+		s[i * 16 + threadIdx.x] = at[i * 1024 + threadIdx.x];
+	__syncthreads();
+	for (int i = 1; i < 16; i++)
+		at[i * 1024 + threadIdx.x] = s[i * 16 + threadIdx.x];
+}
