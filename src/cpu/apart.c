@@ -553,14 +553,26 @@ static void take_back(struct cpu_engine *e)
 	(void)start_judge(e->workers);
 }
 
+static void look(void *arg, uint64_t part)
+{
+	cpu_touches_look(arg, part);
+}
+
+static bool have_met(struct cpu_engine *e)
+{
+	struct cpu_touches *ts = e->apart.touches;
+	bool are_deferred = e->apart.grid->kernel->traits.has_ordered_updates;
+
+	cpu_workers_each(e, cpu_touches_begin_look(ts, are_deferred), look, ts);
+	return cpu_touches_meet(ts);
+}
+
 /* Has anything been found that depends on the order, or that is to be judged as ever? */
-static bool is_wrong(const struct cpu_engine *e)
+static bool is_wrong(struct cpu_engine *e)
 {
 	const struct cpu_apart *a = &e->apart;
 
-	if (atomic_load(&a->is_wrong) ||
-	    (has_notes(a->grid) &&
-	     cpu_touches_meet(a->touches, a->grid->kernel->traits.has_ordered_updates)))
+	if (atomic_load(&a->is_wrong) || (has_notes(a->grid) && have_met(e)))
 		return true;
 	for (uint32_t i = 0; a->grid->has_judges && i < e->nworkers; i++)
 		if (!cpu_judge_is_clean(&e->workers[i]))

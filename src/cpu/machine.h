@@ -195,9 +195,13 @@ struct cpu_spread {
 	uint64_t addr[CPU_WARP];
 };
 
+/* What one worker writes often begins at such an address, with nothing of other workers up to the
+ * next: bytes of a cache line, and of the one that the host fetches beside it. */
+#define CPU_LINES 128u
+
 /* One host thread that executes warps. */
 struct cpu_worker {
-	struct cpu_machine *m;
+	_Alignas(CPU_LINES) struct cpu_machine *m;
 	uint64_t rng;	/* state of cpu_random */
 	uint64_t clock; /* ns of the machine, advanced as warps execute */
 	uint64_t warp_insts, thread_insts, waited; /* executed; of CPU_TRIED */

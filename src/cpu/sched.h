@@ -405,6 +405,16 @@ struct cpu_apart {
 	struct cpu_apart_count *counts;	 /* of workers, before */
 };
 
+typedef void cpu_item_fn(void *arg, uint64_t i);
+
+/* Work that is handed out to workers, item by item (cpu_workers_each). */
+struct cpu_shared {
+	cpu_item_fn *fn;
+	void *arg;
+	uint64_t n;
+	_Atomic uint64_t next;
+};
+
 struct cpu_engine {
 	struct cpu_machine *m;
 	struct cpu_apart apart;
@@ -443,8 +453,10 @@ struct cpu_engine {
 	_Atomic uint32_t nbusy;	 /* of these, that execute */
 	_Atomic uint32_t round;	 /* counts what they are called for */
 	_Atomic bool is_pausing; /* they must stop after their turn */
-	_Atomic bool awaits;	 /* the thread that works sleeps until they stop, or have ended */
-	uint32_t spins;		 /* looks before one sleeps: 0 where there are fewer processors */
+	_Atomic bool is_sharing; /* ... and are called for this: */
+	struct cpu_shared shared;
+	_Atomic bool awaits; /* the thread that works sleeps until they stop, or have ended */
+	uint32_t spins;	     /* looks before one sleeps: 0 where there are fewer processors */
 	pthread_mutex_t fault_lock;
 	_Atomic bool has_fault; /* a new one, not acted upon yet */
 	_Atomic bool has_stop;	/* a kernel is to be stopped */
@@ -591,6 +603,9 @@ bool cpu_workers_step(struct cpu_engine *e);
 /* Until all have stopped executing. */
 void cpu_workers_pause(struct cpu_engine *e);
 void cpu_workers_resume(struct cpu_engine *e);
+/* Calls fn(arg, i) once for each i < n, by all workers at the same time, none of which executes
+ * anything. For the thread that works, with the lock. */
+void cpu_workers_each(struct cpu_engine *e, uint64_t n, cpu_item_fn *fn, void *arg);
 void cpu_workers_join(struct cpu_engine *e);
 /* A thread of the machine's own, which takes no signals of the program. 0, or an errno value. */
 int cpu_thread_start(pthread_t *t, void *(*fn)(void *), void *arg);

@@ -7,7 +7,11 @@
  * that commute, whose results no thread has; what reads or writes it, too, meets them.) Then the
  * result depends on the order, and the launch must be repeated in one that is fixed. Blocks of one
  * worker run in their order anyhow, so it is enough to compare what workers have accessed, once, at
- * the launch's end, and only in pages that several of them have seen.
+ * the launch's end, and only in pages that several of them have seen. All workers do that, each for
+ * some pages: it would take one thread, for which all others wait, as long as the launch.
+ *
+ * What a worker notes, no other one looks at until then, and pages whose bytes are kept have the
+ * launch's number: between launches nothing need be cleared but by each worker for itself.
  *
  * All of it is tables by page over the machine's memory, reserved as a whole: pages of the host are
  * taken where they are touched, and given back when a launch has left many. Other memory
@@ -20,6 +24,7 @@
  */
 #include "cpu/touch.h"
 #include "base/base.h"
+#include "cpu/arch.h"
 #include "cpu/repeat.h"
 
 #include <pthread.h>
@@ -29,13 +34,13 @@
 
 #define MOST_PAGES    (1u << 18) /* that are kept in a launch: 1 GiB */
 #define MOST_RESIDENT (1u << 16) /* of the host's, between launches: 256 MiB */
-#define MOST_WORKERS  250u
 #define LEAST_BYTES   (1ull << 30)
+#define PART	      32u /* pages of all workers that one looks at, at once: some 10 µs */
 
-/* By page: which worker has seen it. */
-#define SEEN_BY_SEVERAL UINT8_MAX
-/* By page: is what it held kept? TWICE: memory that is mapped twice. */
-enum { NOT_KEPT, BEING_KEPT, KEPT, KEPT_TWICE };
+/* By page: is what it held kept? TWICE: memory that is mapped twice. The launch's number is above
+ * these bits: other numbers mean NOT_KEPT. */
+enum { NOT_KEPT, BEING_KEPT, KEPT, KEPT_TWICE, STATES };
+#define MOST_LAUNCHES (UINT32_MAX / STATES)
 
 /* Bytes of other memory before a store. */
 struct other {
@@ -46,13 +51,16 @@ struct other {
 struct cpu_touches {
 	struct cpu_machine *m;
 	unsigned workers;
-	uint64_t bytes;	       /* that the tables are about */
-	_Atomic uint8_t *seen; /* 0: no worker, its number, SEEN_BY_SEVERAL */
-	_Atomic uint8_t *kept;
-	uint8_t *old;  /* what pages held when the launch began */
-	uint8_t *held; /* by page: has `old` one of the host's, from this launch or before? */
-	_Atomic uint32_t npages, nheld;
+	uint64_t bytes; /* that the tables are about */
+	_Atomic uint32_t *kept;
+	uint32_t launch; /* its number */
+	uint8_t *old;	 /* what pages held when the launch began */
+	uint8_t *held;	 /* by page: has `old` one of the host's, from this launch or before? */
+	_Atomic uint32_t nheld;
 	_Atomic bool has_other;
+	/* While it is looked for words on which workers meet: */
+	bool are_deferred;
+	_Atomic bool is_met;
 	pthread_mutex_t lock; /* of: */
 	BASE_VEC(struct other) others;
 	struct cpu_touch touch[];
@@ -83,11 +91,10 @@ static void unmap_all(struct cpu_touches *ts)
 {
 	uint64_t pages = ts->bytes / TOUCH_PAGE;
 
-	unreserve((void *)ts->seen, pages);
-	unreserve((void *)ts->kept, pages);
+	unreserve((void *)ts->kept, pages * sizeof(*ts->kept));
 	unreserve(ts->old, ts->bytes);
 	unreserve(ts->held, pages);
-	ts->seen = ts->kept = NULL;
+	ts->kept = NULL;
 	ts->old = ts->held = NULL;
 	for (unsigned i = 0; i < ts->workers; i++) {
 		struct cpu_touch *t = &ts->touch[i];
@@ -104,11 +111,10 @@ static bool map_all(struct cpu_touches *ts, uint64_t bytes)
 	bool has_all;
 
 	ts->bytes = bytes;
-	ts->seen = reserve(pages);
-	ts->kept = reserve(pages);
+	ts->kept = reserve(pages * sizeof(*ts->kept));
 	ts->old = reserve(bytes);
 	ts->held = reserve(pages);
-	has_all = ts->seen && ts->kept && ts->old && ts->held;
+	has_all = ts->kept && ts->old && ts->held;
 	for (unsigned i = 0; has_all && i < ts->workers; i++) {
 		struct cpu_touch *t = &ts->touch[i];
 		t->bytes = bytes;
@@ -123,19 +129,20 @@ static bool map_all(struct cpu_touches *ts, uint64_t bytes)
 
 struct cpu_touches *cpu_touches_new(struct cpu_machine *m, unsigned workers)
 {
-	struct cpu_touches *ts = calloc(1, sizeof(*ts) + workers * sizeof(ts->touch[0]));
+	/* sizeof is a multiple of the alignment. */
+	size_t size = sizeof(struct cpu_touches) + workers * sizeof(struct cpu_touch);
+	struct cpu_touches *ts = aligned_alloc(_Alignof(struct cpu_touches), size);
 	uint64_t first, bytes;
 
-	if (!ts || workers > MOST_WORKERS) {
-		free(ts);
+	if (!ts)
 		return NULL;
-	}
+	memset(ts, 0, size);
 	cpu_mem_region(m, &first, &bytes);
 	ts->m = m;
 	ts->workers = workers;
+	ts->launch = 1;
 	for (unsigned i = 0; i < workers; i++)
-		ts->touch[i] = (struct cpu_touch){
-			.base = first, .alias = m->alias, .all = ts, .number = (uint8_t)(i + 1)};
+		ts->touch[i] = (struct cpu_touch){.base = first, .alias = m->alias, .all = ts};
 	/* Memory is handed out from the region's start on, so that less does, too. */
 	for (; bytes >= LEAST_BYTES && !map_all(ts, bytes); bytes /= 2)
 		;
@@ -157,14 +164,12 @@ static void forget_others(struct cpu_touches *ts)
 
 void cpu_touches_end(struct cpu_touches *ts)
 {
-	for (unsigned i = 0; i < ts->workers; i++) {
-		struct cpu_touch *t = &ts->touch[i];
-		for (size_t k = 0; k < t->pages.n && !t->is_old; k++) {
-			atomic_store_explicit(&ts->seen[t->pages.v[k]], 0, memory_order_relaxed);
-			atomic_store_explicit(&ts->kept[t->pages.v[k]], NOT_KEPT,
-					      memory_order_relaxed);
-		}
-		t->is_old = true;
+	for (unsigned i = 0; i < ts->workers; i++)
+		ts->touch[i].is_old = true;
+	if (ts->launch++ == MOST_LAUNCHES) {
+		(void)madvise((void *)ts->kept, ts->bytes / TOUCH_PAGE * sizeof(*ts->kept),
+			      MADV_DONTNEED);
+		ts->launch = 1;
 	}
 	if (atomic_load(&ts->nheld) > MOST_RESIDENT) {
 		(void)madvise(ts->old, ts->bytes, MADV_DONTNEED);
@@ -172,22 +177,30 @@ void cpu_touches_end(struct cpu_touches *ts)
 		atomic_store(&ts->nheld, 0);
 	}
 	forget_others(ts);
-	atomic_store(&ts->npages, 0);
+}
+
+static void clear_page(struct cpu_touch *t, uint32_t page)
+{
+	for (unsigned kind = 0; kind < TOUCH_KINDS; kind++)
+		if (t->seen[page] >> kind & 1)
+			memset(t->page[page].bits[kind], 0, sizeof(t->page[page].bits[kind]));
 }
 
 void cpu_touch_clear(struct cpu_touch *t)
 {
 	uint64_t pages = t->bytes / TOUCH_PAGE;
+	bool has_many = t->pages.n > MOST_RESIDENT;
 
-	for (size_t i = 0; i < t->pages.n; i++)
-		t->seen[t->pages.v[i]] = TOUCH_NOT_SEEN;
-	if (t->pages.n > MOST_RESIDENT)
+	if (has_many)
 		(void)madvise(t->page, pages * sizeof(*t->page), MADV_DONTNEED);
-	else
-		for (size_t i = 0; i < t->pages.n; i++)
-			t->page[t->pages.v[i]] = (struct cpu_touch_bits){0};
+	for (size_t i = 0; i < t->pages.n; i++) {
+		if (!has_many)
+			clear_page(t, t->pages.v[i]);
+		t->seen[t->pages.v[i]] = 0;
+	}
 	t->pages.n = 0;
 	t->is_old = false;
+	atomic_store_explicit(&t->nkept, 0, memory_order_relaxed);
 }
 
 void cpu_touches_free(struct cpu_touches *ts)
@@ -210,8 +223,11 @@ struct cpu_touch *cpu_touch_of(struct cpu_touches *ts, unsigned worker)
 
 bool cpu_touches_are_full(const struct cpu_touches *ts)
 {
-	return atomic_load_explicit(&ts->npages, memory_order_relaxed) > MOST_PAGES ||
-	       atomic_load_explicit(&ts->has_other, memory_order_relaxed);
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < ts->workers; i++)
+		n += atomic_load_explicit(&ts->touch[i].nkept, memory_order_relaxed);
+	return n > MOST_PAGES || atomic_load_explicit(&ts->has_other, memory_order_relaxed);
 }
 
 /* ---- while workers execute ------------------------------------------------------------------- */
@@ -221,37 +237,50 @@ static void *host_page(const struct cpu_touch *t, uint64_t page, bool is_alias)
 	return (void *)(uintptr_t)(t->base + page * TOUCH_PAGE + (is_alias ? t->alias : 0));
 }
 
+/* Of this launch. */
+static unsigned kept_state(const struct cpu_touches *ts, uint64_t page)
+{
+	uint32_t is = atomic_load(&ts->kept[page]);
+
+	return is / STATES == ts->launch ? is % STATES : NOT_KEPT;
+}
+
+static void keep_page(struct cpu_touch *t, uint64_t page, bool is_alias)
+{
+	struct cpu_touches *ts = t->all;
+
+	memcpy(ts->old + page * TOUCH_PAGE, host_page(t, page, is_alias), TOUCH_PAGE);
+	atomic_store_explicit(&t->nkept, t->nkept + 1, memory_order_relaxed);
+	if (ts->held[page])
+		return;
+	ts->held[page] = 1;
+	atomic_fetch_add(&ts->nheld, 1);
+}
+
 /* Whichever worker writes the page comes here first, so what is there is what the launch found. */
 static void keep(struct cpu_touch *t, uint64_t page, bool is_alias)
 {
 	struct cpu_touches *ts = t->all;
-	uint8_t was = NOT_KEPT;
+	uint32_t was = atomic_load(&ts->kept[page]), is = ts->launch * STATES;
 
-	if (atomic_compare_exchange_strong(&ts->kept[page], &was, BEING_KEPT)) {
-		memcpy(ts->old + page * TOUCH_PAGE, host_page(t, page, is_alias), TOUCH_PAGE);
-		atomic_store(&ts->kept[page], is_alias ? KEPT_TWICE : KEPT);
-		atomic_fetch_add(&ts->npages, 1);
-		atomic_fetch_add(&ts->nheld, !ts->held[page]);
-		ts->held[page] = 1;
+	if (was / STATES != ts->launch &&
+	    atomic_compare_exchange_strong(&ts->kept[page], &was, is + BEING_KEPT)) {
+		keep_page(t, page, is_alias);
+		atomic_store(&ts->kept[page], is + (is_alias ? KEPT_TWICE : KEPT));
 	}
-	while (atomic_load(&ts->kept[page]) == BEING_KEPT)
-		;
+	while (kept_state(ts, page) == BEING_KEPT)
+		cpu_arch_relax();
 }
 
 static void see_page(struct cpu_touch *t, uint64_t page, enum touch_kind kind, bool is_alias)
 {
-	uint8_t by = 0;
-
-	if (!t->seen[page]) {
-		t->seen[page] = TOUCH_SEEN;
+	if (t->seen[page] >> kind & 1)
+		return;
+	if (!t->seen[page])
 		base_vec_push(&t->pages, (uint32_t)page);
-		if (!atomic_compare_exchange_strong(&t->all->seen[page], &by, t->number))
-			atomic_store(&t->all->seen[page], SEEN_BY_SEVERAL);
-	}
-	if (kind != TOUCH_READ && t->seen[page] != TOUCH_CHANGED) {
+	if (kind != TOUCH_READ)
 		keep(t, page, is_alias);
-		t->seen[page] = TOUCH_CHANGED;
-	}
+	t->seen[page] |= (uint8_t)(1u << kind);
 }
 
 /* It is to be repeated; until the worker has stopped, too, what it overwrites is kept. */
@@ -333,12 +362,11 @@ static inline void touch_near(struct cpu_touch *t, const struct cpu_warp *w, uin
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
 		     const uint64_t addr[CPU_WARP], uint32_t bytes, enum touch_kind kind)
 {
-	uint64_t lo = 0, n = 0, differ = ~mask;
+	uint64_t lo = 0, n = 0;
 
-	for (unsigned l = 0; l < CPU_WARP; l++)
-		differ |= addr[l] ^ (addr[0] + (uint64_t)l * bytes);
-	if (!differ) {
-		touch_near(t, w, addr[0], (uint64_t)bytes * CPU_WARP, bytes, kind);
+	if (mask && cpu_are_row(addr, mask, bytes)) {
+		touch_near(t, w, addr[__builtin_ctz(mask)],
+			   (uint64_t)bytes * (unsigned)__builtin_popcount(mask), bytes, kind);
 		return;
 	}
 	/* Lanes that adjoin are one run. */
@@ -367,11 +395,20 @@ struct accesses {
 	uint64_t read[TOUCH_MASKS], not_written[TOUCH_MASKS], not_updated[TOUCH_MASKS];
 };
 
-static void add_accesses(struct accesses *a, const struct cpu_touch_bits *b)
+static const uint64_t *masks(const struct cpu_touch *t, uint32_t page, enum touch_kind kind)
 {
+	static const uint64_t none[TOUCH_MASKS];
+
+	return t->seen[page] >> kind & 1 ? t->page[page].bits[kind] : none;
+}
+
+static void add_accesses(struct accesses *a, const struct cpu_touch *t, uint32_t page)
+{
+	const uint64_t *reads = masks(t, page, TOUCH_READ), *writes = masks(t, page, TOUCH_WRITE);
+	const uint64_t *updates = masks(t, page, TOUCH_UPDATE);
+
 	for (unsigned k = 0; k < TOUCH_MASKS; k++) {
-		uint64_t read = b->bits[TOUCH_READ][k], stored = b->bits[TOUCH_WRITE][k];
-		uint64_t mine = b->bits[TOUCH_UPDATE][k];
+		uint64_t read = reads[k], stored = writes[k], mine = updates[k];
 		a->written_twice[k] |= a->written[k] & stored;
 		a->written[k] |= stored;
 		a->updated_twice[k] |= a->updated[k] & mine;
@@ -382,59 +419,91 @@ static void add_accesses(struct accesses *a, const struct cpu_touch_bits *b)
 	}
 }
 
-/* In a page that several workers have seen. One thread looks at it while all others wait, and what
- * workers have noted lies in other caches: once is enough. */
-static bool meet_in(const struct cpu_touches *ts, uint32_t page, bool are_deferred)
+static bool has_seen(const struct cpu_touch *t, uint32_t page)
+{
+	return !t->is_old && t->seen[page];
+}
+
+/* In a page that several workers have seen, or one that updates are deferred to. What others have
+ * noted lies in their caches: once is enough. */
+static bool meet_in(const struct cpu_touches *ts, uint32_t page)
 {
 	struct accesses a = {0};
 	uint64_t all = 0;
 
-	for (unsigned i = 0; i < ts->workers; i++) {
-		const struct cpu_touch *t = &ts->touch[i];
-		if (!t->is_old && t->seen[page])
-			add_accesses(&a, &t->page[page]);
-	}
+	for (unsigned i = 0; i < ts->workers; i++)
+		if (has_seen(&ts->touch[i], page))
+			add_accesses(&a, &ts->touch[i], page);
 	/* Who accesses a word that it hasn't written, where one is written, isn't the one. */
 	for (unsigned k = 0; k < TOUCH_MASKS; k++) {
 		all |= a.written_twice[k] | (a.written[k] & a.not_written[k]) |
 		       (a.updated[k] & a.not_updated[k]) | (a.updated_twice[k] & a.read[k]);
-		if (are_deferred)
+		if (ts->are_deferred)
 			all |= a.updated[k] & (a.read[k] | a.written[k]);
 	}
 	return all != 0;
 }
 
-bool cpu_touches_meet(struct cpu_touches *ts, bool are_deferred)
+/* Of the workers that have seen a page the first one's list is where it is looked at. */
+static bool is_worth_a_look(const struct cpu_touches *ts, unsigned worker, uint32_t page)
 {
-	/* It can't be seen. A short launch ends before a worker asks cpu_touches_are_full. */
-	if (atomic_load(&ts->has_other))
-		return true;
-	for (unsigned i = 0; i < ts->workers; i++) {
+	bool is_shared = false;
+
+	if (kept_state(ts, page) == NOT_KEPT)
+		return false;
+	for (unsigned i = 0; i < worker; i++)
+		if (has_seen(&ts->touch[i], page))
+			return false;
+	for (unsigned i = worker + 1; i < ts->workers && !is_shared; i++)
+		is_shared = has_seen(&ts->touch[i], page);
+	return is_shared || (ts->are_deferred && ts->touch[worker].seen[page] >> TOUCH_UPDATE & 1);
+}
+
+uint64_t cpu_touches_begin_look(struct cpu_touches *ts, bool are_deferred)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < ts->workers; i++)
+		n += ts->touch[i].is_old ? 0 : ts->touch[i].pages.n;
+	ts->are_deferred = are_deferred;
+	/* Other memory can't be seen. A short launch ends before a worker asks
+	 * cpu_touches_are_full. */
+	atomic_store(&ts->is_met, atomic_load(&ts->has_other));
+	return (n + PART - 1) / PART;
+}
+
+void cpu_touches_look(struct cpu_touches *ts, uint64_t part)
+{
+	uint64_t from = part * PART,
+		 end = from + PART; /* of all workers' pages, one after another */
+
+	for (unsigned i = 0; i < ts->workers && end; i++) {
 		const struct cpu_touch *t = &ts->touch[i];
-		for (size_t k = 0; k < t->pages.n && !t->is_old; k++) {
-			uint32_t page = t->pages.v[k];
-			uint8_t by = atomic_load_explicit(&ts->seen[page], memory_order_relaxed);
-			if (atomic_load_explicit(&ts->kept[page], memory_order_relaxed) ==
-				    NOT_KEPT ||
-			    (by != SEEN_BY_SEVERAL && !(are_deferred && by == t->number)))
-				continue;
-			if (meet_in(ts, page, are_deferred))
-				return true;
-			/* Once for all workers. */
-			atomic_store_explicit(&ts->seen[page], t->number, memory_order_relaxed);
-		}
+		uint64_t n = t->is_old ? 0 : t->pages.n, until = n < end ? n : end;
+		for (; from < until && !atomic_load_explicit(&ts->is_met, memory_order_relaxed);
+		     from++)
+			if (is_worth_a_look(ts, i, t->pages.v[from]) &&
+			    meet_in(ts, t->pages.v[from]))
+				atomic_store(&ts->is_met, true);
+		from = from > n ? from - n : 0;
+		end -= until;
 	}
-	return false;
+}
+
+bool cpu_touches_meet(const struct cpu_touches *ts)
+{
+	return atomic_load(&ts->is_met);
 }
 
 static void undo_page(const struct cpu_touches *ts, const struct cpu_touch *t, uint32_t page)
 {
 	const uint32_t *old = (const void *)(ts->old + (uint64_t)page * TOUCH_PAGE);
-	const struct cpu_touch_bits *b = &t->page[page];
-	uint32_t *to = host_page(t, page, atomic_load(&ts->kept[page]) == KEPT_TWICE);
+	const uint64_t *writes = masks(t, page, TOUCH_WRITE);
+	const uint64_t *updates = masks(t, page, TOUCH_UPDATE);
+	uint32_t *to = host_page(t, page, kept_state(ts, page) == KEPT_TWICE);
 
 	for (unsigned k = 0; k < TOUCH_WORDS; k++)
-		if ((b->bits[TOUCH_WRITE][k / 64] | b->bits[TOUCH_UPDATE][k / 64]) >> k % 64 & 1)
+		if ((writes[k / 64] | updates[k / 64]) >> k % 64 & 1)
 			to[k] = old[k];
 }
 
@@ -443,7 +512,7 @@ void cpu_touches_undo(struct cpu_touches *ts)
 	for (unsigned i = 0; i < ts->workers; i++) {
 		const struct cpu_touch *t = &ts->touch[i];
 		for (size_t k = 0; k < t->pages.n && !t->is_old; k++)
-			if (t->seen[t->pages.v[k]] == TOUCH_CHANGED)
+			if (t->seen[t->pages.v[k]] & ~(1u << TOUCH_READ))
 				undo_page(ts, t, t->pages.v[k]);
 	}
 	/* The last one first: of bytes that are there twice the oldest remain. */

@@ -15,8 +15,6 @@
 
 /* UPDATE: atomics that leave the same in whatever order they come, whose results no thread has. */
 enum touch_kind { TOUCH_READ, TOUCH_WRITE, TOUCH_UPDATE, TOUCH_KINDS };
-/* CHANGED: what was there is kept. */
-enum touch_seen { TOUCH_NOT_SEEN, TOUCH_SEEN, TOUCH_CHANGED };
 
 struct cpu_touches;
 
@@ -25,16 +23,17 @@ struct cpu_touch_bits {
 	uint64_t bits[TOUCH_KINDS][TOUCH_MASKS];
 };
 
-/* One worker's. Pages are numbered from the first of the machine's memory on. */
+/* One worker's, in cache lines of its own. Pages are numbered from the first of the memory on. */
 struct cpu_touch {
-	uint64_t base, bytes; /* of that memory */
-	uint64_t alias;	      /* machine.h: the same memory once more, so much further on */
-	uint8_t *seen;	      /* by page: enum touch_seen */
-	struct cpu_touch_bits *page;
+	_Alignas(CPU_LINES) uint64_t base; /* of that memory */
+	uint64_t bytes;
+	uint64_t alias; /* machine.h: the same memory once more, so much further on */
+	uint8_t *seen;	/* by page: a bit for each kind of access that there has been */
+	struct cpu_touch_bits *page; /* of other kinds there is nothing */
 	struct cpu_touches *all;
 	BASE_VEC(uint32_t) pages; /* that have been seen */
-	uint8_t number;
-	bool is_old; /* what it has is an earlier launch's */
+	_Atomic uint32_t nkept;	  /* pages that it has kept in this launch */
+	bool is_old;		  /* what it has is an earlier launch's */
 };
 
 /* For so many workers. NULL: no memory. */
@@ -42,9 +41,13 @@ struct cpu_touches *cpu_touches_new(struct cpu_machine *m, unsigned workers);
 void cpu_touches_free(struct cpu_touches *ts);
 struct cpu_touch *cpu_touch_of(struct cpu_touches *ts, unsigned worker);
 /* Has one worker changed a word that another one has accessed, not both by updates? are_deferred:
- * or has any accessed a word otherwise that is updated? Also true if there were accesses that can't
- * be followed. Here and in the next ones no worker executes. */
-bool cpu_touches_meet(struct cpu_touches *ts, bool are_deferred);
+ * or has any accessed a word otherwise that is updated? Also if there were accesses that can't be
+ * followed. Here and in the next ones no worker executes.
+ * Begins to look, in so many parts; then workers look at each of them, in any order; then there is
+ * the answer. */
+uint64_t cpu_touches_begin_look(struct cpu_touches *ts, bool are_deferred);
+void cpu_touches_look(struct cpu_touches *ts, uint64_t part);
+bool cpu_touches_meet(const struct cpu_touches *ts);
 /* Puts back what was in all words that have been changed. */
 void cpu_touches_undo(struct cpu_touches *ts);
 /* The launch has ended; each worker that takes part in the next one calls cpu_touch_clear first. */
@@ -52,6 +55,24 @@ void cpu_touches_end(struct cpu_touches *ts);
 void cpu_touch_clear(struct cpu_touch *t);
 /* More is kept than a launch may cost, or cannot be followed. Thread-safe. */
 bool cpu_touches_are_full(const struct cpu_touches *ts);
+
+/* Do the lanes, `bytes` each, lie side by side, none of them left out? mask is not 0. */
+static inline bool cpu_are_row(const uint64_t addr[CPU_WARP], uint32_t mask, uint32_t bytes)
+{
+	unsigned first = (unsigned)__builtin_ctz(mask), end = 32u - (unsigned)__builtin_clz(mask);
+	uint64_t want = addr[first], differ = 0;
+	unsigned l = first;
+
+	if ((mask >> first) & ((mask >> first) + 1))
+		return false;
+	for (; l + 4 <= end; l += 4, want += 4ull * bytes)
+		differ |= (addr[l] ^ want) | (addr[l + 1] ^ (want + bytes)) |
+			  (addr[l + 2] ^ (want + 2ull * bytes)) |
+			  (addr[l + 3] ^ (want + 3ull * bytes));
+	for (; l < end; l++, want += bytes)
+		differ |= addr[l] ^ want;
+	return !differ;
+}
 
 /* The worker is about to access [host, host + bytes), which is memory. */
 void cpu_touch_bytes(struct cpu_touch *t, uint64_t host, uint64_t bytes, enum touch_kind kind);
@@ -73,7 +94,7 @@ static inline uint64_t cpu_touch_at(const struct cpu_touch *t, uint64_t host)
 
 static inline bool cpu_touch_has(const struct cpu_touch *t, uint64_t at, enum touch_kind kind)
 {
-	return t->seen[at / TOUCH_PAGE] > (kind == TOUCH_READ ? TOUCH_NOT_SEEN : TOUCH_SEEN);
+	return t->seen[at / TOUCH_PAGE] >> kind & 1;
 }
 
 /* Notes `bytes` from `at` on, if that is in one page, which has been seen so. */

@@ -13,12 +13,13 @@
 #include "cpu/sched.h"
 
 #include <fenv.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 
 #define BATCH	64
 #define IDLE_MS 2
-#define SPINS	4000u /* looks of a worker that waits, before it sleeps: some 50 to 200 µs */
+#define SPINS	10000u /* looks of a worker that waits, before it sleeps: some 0.1 to 0.5 ms */
 
 static struct cpu_worker_priv *kp(const struct cpu_worker *k)
 {
@@ -83,12 +84,20 @@ static void call(struct cpu_engine *e, uint64_t n)
 	}
 }
 
+static void do_items(struct cpu_shared *s)
+{
+	for (uint64_t i; (i = atomic_fetch_add(&s->next, 1)) < s->n;)
+		s->fn(s->arg, i);
+}
+
 /* A launch that is paused or has ended since the call has nothing for it: nbusy is counted before
  * that is looked at, and the thread that pauses looks at nbusy after it has said so. */
 static void take_part(struct cpu_engine *e, struct cpu_worker *k)
 {
 	atomic_fetch_add(&e->nbusy, 1);
-	if (!atomic_load(&e->is_pausing) && atomic_load(&e->apart.is_open))
+	if (atomic_load(&e->is_sharing))
+		do_items(&e->shared);
+	else if (!atomic_load(&e->is_pausing) && atomic_load(&e->apart.is_open))
 		while (cpu_apart_turns(k, BATCH))
 			;
 	atomic_fetch_sub(&e->nbusy, 1);
@@ -161,6 +170,29 @@ void cpu_workers_resume(struct cpu_engine *e)
 	if (e->apart.is_beside && atomic_load(&e->apart.is_open))
 		call(e, cpu_apart_groups(&e->apart));
 	pthread_cond_broadcast(&e->changed);
+}
+
+/* A worker that comes late finds nothing left, and is waited for all the same: it reads what to do.
+ * The lock isn't released meanwhile. */
+void cpu_workers_each(struct cpu_engine *e, uint64_t n, cpu_item_fn *fn, void *arg)
+{
+	bool is_shared = e->spins && e->nthreads && n > 1;
+
+	e->shared.fn = fn;
+	e->shared.arg = arg;
+	e->shared.n = n;
+	atomic_store(&e->shared.next, 0);
+	if (is_shared) {
+		atomic_store(&e->is_sharing, true);
+		call(e, n);
+	}
+	do_items(&e->shared);
+	atomic_store(&e->is_sharing, false);
+	for (uint32_t i = 0; is_shared && atomic_load(&e->nbusy); i++)
+		if (i < e->spins)
+			cpu_arch_relax();
+		else
+			sched_yield();
 }
 
 /* Alone: it checks for other work when something has happened that may concern others. */

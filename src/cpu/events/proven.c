@@ -65,11 +65,11 @@ static bool number(const struct cpu_func *f, struct cpu_proven_run *r)
 	return pc == f->ninsts;
 }
 
-void proven_run_free(struct cpu_proven_run *r)
+void proven_run_free(struct cpu_proven_run *r, struct cpu_engine *e)
 {
 	if (!r)
 		return;
-	proven_forget(r);
+	proven_forget(r, e);
 	pthread_mutex_destroy(&r->lock);
 	free(r->touch);
 	free(r->proven.site);
@@ -80,7 +80,7 @@ void proven_run_free(struct cpu_proven_run *r)
 
 void cpu_proven_free(struct cpu_op *op)
 {
-	proven_run_free(op->proven);
+	proven_run_free(op->proven, NULL);
 	op->proven = NULL;
 }
 
@@ -131,7 +131,7 @@ struct cpu_proven_run *proven_run_new(const struct cpu_op *op, const struct cpu_
 	}
 	if (has_all && r->touch && r->first && r->nth && number(f, r))
 		return r;
-	proven_run_free(r);
+	proven_run_free(r, NULL);
 	return NULL;
 }
 
@@ -241,23 +241,6 @@ static uint32_t site_of(const struct cpu_proven_run *r, uint32_t pc, uint64_t lo
 	return p->nsites;
 }
 
-static bool is_row(const uint64_t *addr, uint32_t mask, uint32_t bytes)
-{
-	unsigned first = (unsigned)__builtin_ctz(mask), end = 32u - (unsigned)__builtin_clz(mask);
-	uint64_t want = addr[first], differ = 0;
-	unsigned l = first;
-
-	if ((mask >> first) & ((mask >> first) + 1))
-		return false;
-	for (; l + 4 <= end; l += 4, want += 4ull * bytes)
-		differ |= (addr[l] ^ want) | (addr[l + 1] ^ (want + bytes)) |
-			  (addr[l + 2] ^ (want + 2ull * bytes)) |
-			  (addr[l + 3] ^ (want + 3ull * bytes));
-	for (; l < end; l++, want += bytes)
-		differ |= addr[l] ^ want;
-	return !differ;
-}
-
 static struct cpu_span span_of(const struct proven_lanes *a)
 {
 	uint64_t lo = a->addr[__builtin_ctz(a->mask)];
@@ -274,7 +257,7 @@ bool cpu_proven_access(struct cpu_warp *w, const struct cpu_inst *in, const stru
 
 	if (!mask)
 		return true;
-	const struct proven_lanes lanes = {addr, mask, bytes, is_row(addr, mask, bytes)};
+	const struct proven_lanes lanes = {addr, mask, bytes, cpu_are_row(addr, mask, bytes)};
 	struct cpu_span s = span_of(&lanes);
 	/* Generic addresses of shared and local memory: the proof is about them, too. */
 	if (acc->space == PTX_SPACE_GENERIC && s.lo >= CPU_WIN_SHARED &&
@@ -369,7 +352,7 @@ void cpu_proven_restart(struct cpu_op *op)
 	if (!op->proven->has_judges)
 		restore_all(op);
 	atomic_store(&op->proven->has_left, false);
-	proven_forget(op->proven);
+	proven_forget(op->proven, NULL);
 }
 
 void cpu_proven_undo(struct cpu_op *op)

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD PROVEN_WORD
+#define WORD	  PROVEN_WORD
+#define LINE_ROWS (64 / sizeof(uint32_t)) /* words of rows in a cache line */
 
 static bool bytes_make(struct proven_bytes *b, const struct cpu_extent *e)
 {
@@ -293,6 +294,9 @@ static inline bool note_row(struct cpu_proven_run *r, struct proven_touch *t, ui
 			return true;
 		if (now && (by < thread || first > from || end < until))
 			return false;
+		/* The next rows are often this worker's, too. Their words' cache line is another
+		 * one's, or of the thread that cleared it: it comes meanwhile, to be written. */
+		__builtin_prefetch(row + LINE_ROWS, 1);
 		if (t->is_write)
 			save(a, at + ((uint64_t)first << t->shift),
 			     (uint64_t)(end - first) << t->shift);
@@ -418,17 +422,39 @@ static void zero(const struct proven_array *a, struct proven_touch *t)
 	}
 }
 
-void proven_forget(struct cpu_proven_run *r)
+void proven_each_site(struct cpu_proven_run *r, struct cpu_engine *e, proven_site_fn *fn)
 {
+	uint32_t n = r->touch ? r->proven.nsites : 0;
+
+	if (e)
+		cpu_workers_each(e, n, fn, r);
+	for (uint32_t i = 0; i < n && !e; i++)
+		fn(r, i);
+}
+
+static void zero_site(void *arg, uint64_t site)
+{
+	const struct cpu_proven_run *r = arg;
+	struct proven_touch *t = &r->touch[site];
+
+	if (t->row)
+		zero(&r->array[t->array], t);
+}
+
+/* Most of it is to make the notes' memory zero again. */
+void proven_forget(struct cpu_proven_run *r, struct cpu_engine *e)
+{
+	uint32_t n = r->touch ? r->proven.nsites : 0;
+
 	proven_drop_old(r);
 	for (uint32_t i = 0; i < r->proven.nextents; i++)
 		r->array[i].is_read_only = false;
-	for (uint32_t i = 0; r->touch && i < r->proven.nsites; i++) {
+	proven_each_site(r, e, zero_site);
+	for (uint32_t i = 0; i < n; i++) {
 		struct proven_touch *t = &r->touch[i];
 		const struct proven_array *a = &r->array[t->array];
 		if (!t->row)
 			continue;
-		zero(a, t);
 		proven_room_give(t->row, rows_of(a, t) * sizeof(*t->row), true);
 		if (t->thread)
 			proven_room_give(t->thread, elements_of(a, t) * sizeof(*t->thread), true);

@@ -52,9 +52,11 @@ struct proven_touch {
 	uint32_t *thread;
 	struct proven_bytes done; /* ... and which these are; at the launch's end of rows, too */
 	uint32_t pc, array;
-	const struct cpu_site *site; /* when the launch has ended */
-	uint8_t shift;		     /* log2 of an element's bytes */
-	uint8_t wide;		     /* log2 of a row's elements */
+	/* When the launch has ended: */
+	const struct cpu_site *site;
+	uint64_t pieces; /* that proven_each finds */
+	uint8_t shift;	 /* log2 of an element's bytes */
+	uint8_t wide;	 /* log2 of a row's elements */
 	uint8_t skew;
 	bool is_write;
 	bool is_update; /* a relaxed atomic */
@@ -171,8 +173,12 @@ uint64_t proven_each(struct proven_touch *t, const struct proven_array *a, prove
 		     void *arg);
 /* What stores are about to overwrite isn't needed any more. */
 void proven_drop_old(struct cpu_proven_run *r);
-/* Nothing has been accessed. */
-void proven_forget(struct cpu_proven_run *r);
+/* Nothing has been accessed. e: here and below, its workers help (cpu_workers_each); NULL: they are
+ * busy, or it isn't the thread that works. */
+void proven_forget(struct cpu_proven_run *r, struct cpu_engine *e);
+/* Calls fn(r, i) for each site of the proof, for several at the same time. */
+typedef void proven_site_fn(void *r, uint64_t site);
+void proven_each_site(struct cpu_proven_run *r, struct cpu_engine *e, proven_site_fn *fn);
 /* proven_room.c. Memory as large as that, zeroed or as it comes; NULL: there is none. Who gives it
  * back has zeroed it again, if it was and if it is kept. Thread-safe. */
 void *proven_room_take(uint64_t bytes, bool is_zero);
@@ -180,6 +186,6 @@ bool proven_room_is_kept(uint64_t bytes);
 void proven_room_give(void *p, uint64_t bytes, bool is_zero);
 /* proven.c. NULL: no memory, or it isn't as `p` has it, whose sites are freed then. */
 struct cpu_proven_run *proven_run_new(const struct cpu_op *op, const struct cpu_proven *p);
-void proven_run_free(struct cpu_proven_run *r);
+void proven_run_free(struct cpu_proven_run *r, struct cpu_engine *e);
 
 #endif

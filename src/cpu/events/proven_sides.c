@@ -99,7 +99,7 @@ static void drop_first(struct cpu_events *x)
 	x->proven_first = p->next;
 	x->nproven--;
 	x->proven_bytes -= p->bytes;
-	proven_run_free(p->run);
+	proven_run_free(p->run, x->m->engine);
 	p->run = NULL;
 }
 
@@ -159,17 +159,26 @@ struct summary {
 	bool has_updates;
 };
 
+static void count_pieces(void *arg, uint64_t site)
+{
+	const struct cpu_proven_run *r = arg;
+	struct proven_touch *t = &r->touch[site];
+
+	t->pieces = proven_each(t, &r->array[t->array], NULL, NULL);
+}
+
 static struct summary gather(struct cpu_events *x, struct cpu_proven_run *r)
 {
 	struct summary all = {.lo = UINT64_MAX};
 
+	proven_each_site(r, x->m->engine, count_pieces);
 	for (uint32_t i = 0; i < r->proven.nsites; i++) {
 		struct proven_touch *t = &r->touch[i];
 		const struct proven_array *a = &r->array[t->array];
 		if (!t->row)
 			continue;
 		t->site = events_site_new(x, r->proven.kernel->func, t->pc);
-		all.ranges += proven_each(t, a, NULL, NULL);
+		all.ranges += t->pieces;
 		all.lo = a->base < all.lo ? a->base : all.lo;
 		all.end = a->base + a->extent.bytes > all.end ? a->base + a->extent.bytes : all.end;
 		all.has_updates |= t->is_update;
@@ -226,7 +235,7 @@ void events_proven_free(struct cpu_events *x)
 	HASH_ITER(hh, x->proven, p, next)
 	{
 		HASH_DEL(x->proven, p);
-		proven_run_free(p->run);
+		proven_run_free(p->run, NULL);
 		free(p);
 	}
 }
