@@ -341,8 +341,8 @@ static bool is_first(const struct cpu_worker *k)
 }
 
 /* The first group never waits, so this ends. A worker that must stop can't stay in the middle of an
- * instruction: what it does from there on is undone. */
-void cpu_apart_await_order(struct cpu_worker *k)
+ * instruction, and one that is tried again would change the schedule: the launch is taken back. */
+bool cpu_apart_await_order(struct cpu_worker *k)
 {
 	struct cpu_engine *e = k->m->engine;
 
@@ -359,6 +359,7 @@ void cpu_apart_await_order(struct cpu_worker *k)
 		else
 			sched_yield();
 	}
+	return kp(k)->is_first;
 }
 
 static uint64_t take_next(struct cpu_worker *k)

@@ -592,8 +592,9 @@ const struct cpu_traits *cpu_kernel_traits(struct cpu_kernel *k);
  * is not to, as the launch is taken back and repeated on one worker. */
 bool cpu_apart_may_print(const struct cpu_worker *k);
 /* apart.c: before an atomic of a worker that has_order: all groups before its own have ended when
- * this returns, or the launch is taken back. */
-void cpu_apart_await_order(struct cpu_worker *k);
+ * this returns. False: the launch is taken back, and the atomic isn't to be executed beside what
+ * others still do. */
+bool cpu_apart_await_order(struct cpu_worker *k);
 /* Decodes the kernel and all that it can call, once, before the first block of a grid; thread-safe.
  * False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

@@ -298,8 +298,9 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	cpu_addresses(w, &a->addr, addr);
 	if (a->acc.space != PTX_SPACE_SHARED && !cpu_note_update(w, in, &a->acc, mask, addr))
 		return CPU_RETRY;
-	if (a->acc.space != PTX_SPACE_SHARED && w->worker->has_order)
-		cpu_apart_await_order(w->worker);
+	if (a->acc.space != PTX_SPACE_SHARED && w->worker->has_order &&
+	    !cpu_apart_await_order(w->worker))
+		return CPU_RETRY;
 	if (!a->is_multimem)
 		return atomic_at(w, in, mask, addr);
 	for (unsigned k = 0; (now = cpu_multicast_lanes(w, mask, addr, k, at)) != 0; k++)
