@@ -38,7 +38,9 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#define GROUPS	   64u	      /* about so many, so that workers end at the same time */
+#define GROUPS	   128u	      /* about so many, so that workers end at the same time */
+#define JUDGED	   64u	      /* ... where a group's blocks are to be seen in many orders */
+#define PARTS	   2u	      /* a worker takes so small a part of its share of the rest at once */
 #define MOST_UNITS 16u	      /* of a group */
 #define MOST	   1024u      /* threads of a group of several: their registers fit in a cache */
 #define LONGER	   16u	      /* times the length of turns: from barrier to barrier mostly */
@@ -200,7 +202,8 @@ static uint64_t count_insts(const struct cpu_engine *e)
 /* Clusters of a group. */
 static uint64_t units_of(const struct cpu_grid *g)
 {
-	uint64_t units = (g->priv->nunits - g->priv->started) / GROUPS;
+	uint64_t groups = g->has_judges ? JUDGED : GROUPS;
+	uint64_t units = (g->priv->nunits - g->priv->started) / groups;
 	uint64_t most = MOST / ((uint64_t)g->nwarps * CPU_WARP * cpu_grid_unit(g));
 
 	most = most > MOST_UNITS ? MOST_UNITS : most;
@@ -362,12 +365,32 @@ bool cpu_apart_await_order(struct cpu_worker *k)
 	return kp(k)->is_first;
 }
 
+/* Units that a worker takes at once, if the next one is that: groups side by side, which mostly
+ * access memory side by side. Workers that took each other's neighbours would write in turn to the
+ * same cache lines, of notes above all. Less and less, so that all end at the same time. */
+static uint64_t units_at_once(const struct cpu_worker *k, uint64_t next)
+{
+	const struct cpu_apart *a = &k->m->engine->apart;
+	uint64_t left = next < a->grid->priv->nunits ? a->grid->priv->nunits - next : 0;
+	uint64_t groups = left / (a->units * PARTS * k->m->engine->nworkers);
+
+	return a->units * (groups && !k->has_order && !k->deferred ? groups : 1);
+}
+
 static uint64_t take_next(struct cpu_worker *k)
 {
 	struct cpu_apart *a = &k->m->engine->apart;
+	struct cpu_apart_share *s = &kp(k)->share;
+	uint64_t first = s->next;
 
-	atomic_store(&kp(k)->at, atomic_load(&a->next));
-	uint64_t first = atomic_fetch_add(&a->next, a->units);
+	if (first == s->end) {
+		first = atomic_load(&a->next);
+		atomic_store(&kp(k)->at, first);
+		do
+			s->end = first + units_at_once(k, first);
+		while (!atomic_compare_exchange_weak(&a->next, &first, s->end));
+	}
+	s->next = first + a->units;
 	atomic_store(&kp(k)->at, first);
 	return first;
 }

@@ -52,6 +52,7 @@ struct cpu_apart_share {
 	/* With several workers, its own: units it has and has had, blocks that didn't trigger. */
 	struct cpu_unit *resident, *idle;
 	uint64_t started, done, triggered;
+	uint64_t next, end; /* units that it has taken, but hasn't started yet */
 };
 
 /* The type of struct cpu_worker.priv. A round serves each ready actor once, in random order:
