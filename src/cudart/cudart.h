@@ -35,6 +35,7 @@ struct cudart_options {
 	char *capsules;		  /* --capsules, the same */
 	char *prover;		  /* who proves kernels, the same; NULL: no one */
 	bool proves_all;	  /* --prune=proved: however little they do */
+	int64_t proof_guess;	  /* ms (report/proven.c); -1: not given */
 };
 
 /* Reads an options text (NULL or "": all defaults). Returns false when something is wrong, with a

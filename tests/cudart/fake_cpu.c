@@ -378,9 +378,9 @@ uint64_t *race_shm_gap(enum race_gap_why why, const char *kernel, const char *wh
 	return NULL;
 }
 
-void rt_proven_start(const char *prover, bool proves_all)
+void rt_proven_start(const char *prover, bool proves_all, int64_t guess)
 {
-	(void)prover, (void)proves_all;
+	(void)prover, (void)proves_all, (void)guess;
 }
 
 void rt_proven_forget(const struct rt_kern *k)

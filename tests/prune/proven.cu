@@ -20,6 +20,29 @@ __global__ void add(int *out, const int *in, int by)
 	out[i] = in[i] + by;
 }
 
+/* The text has a loop in a loop, and so much to do as it seems. */
+__global__ void turns(int *out, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x, v = out[i];
+
+	for (int x = 0; x < n; x++)
+		for (int y = 0; y < n; y++)
+			v = v * 3 + (x ^ y);
+	out[i] = v;
+}
+
+static void turns_twice()
+{
+	const int n = 1 << 18;
+	int *p;
+
+	cudaMalloc(&p, n * sizeof(int));
+	for (int i = 0; i < 2; i++) {
+		turns<<<n / 256, 256>>>(p, 8);
+		cudaDeviceSynchronize();
+	}
+}
+
 /* Every other element. */
 __global__ void half(int *out, const int *in, int from)
 {
@@ -335,6 +358,8 @@ int main(int argc, char **argv)
 		places<<<1, 256>>>(a, !is_racy);
 	if (!strcmp(k, "wraps"))
 		around<<<1, 256>>>(a, 0x10000000u + is_racy, 32);
+	if (!strcmp(k, "turns"))
+		turns_twice();
 	if (!strcmp(k, "input"))
 		input();
 	if (!strcmp(k, "scalars"))

@@ -79,6 +79,7 @@ struct proofs {
 
 static char *prover;
 static bool proves_all;
+static uint64_t guess_ms = GUESS_MS;
 static struct proofs *all;
 static struct race_kernel_count *latest; /* of the kernel that was last judged as a whole */
 /* The list's; and of the one thread that asks. A thread with the latter takes the former. */
@@ -174,7 +175,7 @@ static uint64_t work_of(const struct proofs *p)
 /* What is left of it to be spent on a question. */
 static uint64_t left_of(const struct proofs *p)
 {
-	const uint64_t most = (uint64_t)(p->ended ? MOST_MS : GUESS_MS) * PER_MS;
+	const uint64_t most = (uint64_t)(p->ended ? MOST_MS : guess_ms) * PER_MS;
 	uint64_t work = work_of(p);
 
 	if (proves_all)
@@ -619,7 +620,7 @@ void rt_proven_forget(const struct rt_kern *k)
 	pthread_mutex_unlock(&lock);
 }
 
-void rt_proven_start(const char *path, bool is_for_all)
+void rt_proven_start(const char *path, bool is_for_all, int64_t guess)
 {
 	unsigned others = race_detectors_with(RACE_DEFAULT) | RACE_DETECT_JUDGE;
 
@@ -631,3 +632,4 @@ void rt_proven_start(const char *path, bool is_for_all)
 	proves_all = is_for_all;
 	cpu_listen_proven(rt.m, is_proven, has_left, was_checked, NULL);
 }
+	guess_ms = guess < 0 ? GUESS_MS : (uint64_t)guess;

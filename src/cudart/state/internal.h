@@ -329,8 +329,9 @@ void rt_collider_launched(unsigned device, struct rt_kern *k);
 /* launches.c: --record-launches. The file's name is copied; NULL: nothing is recorded. */
 void rt_launches_open(const char *file);
 void rt_launches_record(const struct rt_work *w);
-/* proven.c: kernels are put to `prover` (NULL: they aren't); a launch is about to be submitted. */
-void rt_proven_start(const char *prover, bool proves_all);
+/* proven.c: kernels are put to `prover` (NULL: they aren't), for `guess` ms before a launch has
+ * ended (below 0: as ever); a launch is about to be submitted. */
+void rt_proven_start(const char *prover, bool proves_all, int64_t guess);
 void rt_proven_launch(const struct rt_work *w);
 /* The kernel goes with its module; another one may get its address. */
 void rt_proven_forget(const struct rt_kern *k);

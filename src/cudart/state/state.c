@@ -123,6 +123,9 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 				     : option_text(&s, OPTION_PROVER);
 	opt->prover = prover ? strdup(prover) : NULL;
 	opt->proves_all = !option_is(&s, OPTION_PRUNE, "auto");
+	opt->proof_guess = option_source(&s, OPTION_PROOF_GUESS) != OPTION_FROM_DEFAULT
+				   ? option_int(&s, OPTION_PROOF_GUESS)
+				   : -1;
 	opt->inst = (struct inst_options){.shared_room = CPU_SHARED_OPTIN};
 	inst_options_read(&opt->inst, &s, &texts);
 	const char *delay = option_text(&s, OPTION_DELAY), *only = option_text(&s, OPTION_ONLY);
@@ -312,7 +315,7 @@ static void start(void)
 		atexit(print_stats);
 	atexit(report_faults); /* runs after the handler that waits for the last work */
 	rt_collider_start();
-	rt_proven_start(o.prover, o.proves_all);
+	rt_proven_start(o.prover, o.proves_all, o.proof_guess);
 	free(o.prover);
 	rt_capsules_start(o.capsules);
 	free(o.capsules);
