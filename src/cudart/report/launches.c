@@ -12,6 +12,9 @@
  * to be the address of an array is taken for a pointer, and then isn't known to prove.
  * Costs: a hash and a look-up for each launch; memory for 65,536 launches, later ones are left out.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "base/table.h"
 #include "cudart/state/internal.h"
 #include "cudart/state/link.h"
@@ -166,24 +169,36 @@ static void append(const struct base_buf *line)
 		close(fd);
 }
 
+static bool is_plain(char c)
+{
+	return (unsigned char)c >= ' ' && c != '"' && c != '\\';
+}
+
 void rt_launches_json(struct base_buf *out, const char *s, size_t n)
 {
-	for (size_t i = 0; i < n && s[i]; i++) {
+	for (size_t i = 0, plain; i < n && s[i]; i++) {
+		for (plain = i; i < n && is_plain(s[i]); i++)
+			;
+		base_buf_put(out, s + plain, i - plain);
+		if (i == n || !s[i])
+			return;
 		if (s[i] == '\n' || s[i] == '\t')
 			base_buf_puts(out, s[i] == '\n' ? "\\n" : "\\t");
 		else if (s[i] == '"' || s[i] == '\\')
 			base_buf_printf(out, "\\%c", s[i]);
-		else if ((unsigned char)s[i] >= ' ')
-			base_buf_put(out, s + i, 1);
 	}
 }
 
 void rt_launches_text(const struct rt_source *s, struct base_buf *out)
 {
+	static const char ours[] = RACE_SYMBOL_PREFIX;
 	struct base_sink sink = {0};
 	struct base_arena arena = {0};
-	struct ptx_module *m = ptx_parse(&arena, s->file, s->text, s->size, &sink);
+	struct ptx_module *m = NULL;
 
+	/* What has a mark of ours is parsed to find out. */
+	if (memmem(s->text, s->size, ours, sizeof(ours) - 1))
+		m = ptx_parse(&arena, s->file, s->text, s->size, &sink);
 	if (m && !sink.errors && inst_detectors_of(m) && inst_strip(m, &sink))
 		ptx_print(m, out);
 	else

@@ -118,6 +118,24 @@ static struct proofs *proofs_of(const struct rt_kern *k)
 	return p;
 }
 
+/* The module of the kernel's text, as the program has it. False: there is none. */
+static bool put_plain(const struct rt_kern *k, struct base_buf *out)
+{
+	size_t part;
+
+	rt_images_lock();
+	if (text_of(k, &part))
+		rt_launches_text(&k->image->sources.v[part], out);
+	rt_images_unlock();
+	return out->n != 0;
+}
+
+static void look_at(const struct ptx_func *f, uint64_t *weight, bool *has_other)
+{
+	*weight = flow_weight(f);
+	ptx_each_stmt(f, s) *has_other |= s->kind == PTX_STMT_INST && flow_why_checked(s);
+}
+
 /* What the kernel's text says without our checks: *weight, and whether no proof can stand for all
  * of them. */
 static bool is_text_hopeless(const struct rt_kern *k, uint64_t *weight)
@@ -128,12 +146,13 @@ static bool is_text_hopeless(const struct rt_kern *k, uint64_t *weight)
 	struct ptx_module *m = NULL;
 	bool is_there = false, has_other = false;
 	size_t part;
+	const struct ptx_func *f = k->image->is_instrumented ? NULL : text_of(k, &part);
 
-	rt_images_lock();
-	if (text_of(k, &part))
-		rt_launches_text(&k->image->sources.v[part], &plain);
-	rt_images_unlock();
-	if (plain.n)
+	if (f) {
+		look_at(f, weight, &has_other);
+		return has_other;
+	}
+	if (put_plain(k, &plain))
 		m = ptx_parse(&arena, "a launch", plain.p, plain.n, &sink);
 	if (m && !sink.errors)
 		ptx_each_item(m, it)
@@ -142,9 +161,7 @@ static bool is_text_hopeless(const struct rt_kern *k, uint64_t *weight)
 			    !ptx_str_is(it->func->name, k->name))
 				continue;
 			is_there = true;
-			*weight = flow_weight(it->func);
-			ptx_each_stmt(it->func, s) has_other |=
-				s->kind == PTX_STMT_INST && flow_why_checked(s);
+			look_at(it->func, weight, &has_other);
 		}
 	base_buf_free(&plain);
 	base_sink_free(&sink);
@@ -331,12 +348,9 @@ static bool write_question(int fd, const struct rt_kern *k, const struct cpu_lau
 			   const struct shape *s)
 {
 	struct base_buf plain = {0}, line = {0};
-	size_t part, done = 0;
+	size_t done = 0;
 
-	rt_images_lock();
-	if (text_of(k, &part))
-		rt_launches_text(&k->image->sources.v[part], &plain);
-	rt_images_unlock();
+	(void)put_plain(k, &plain);
 	base_buf_puts(&line, "{\"ptx\":\"");
 	rt_launches_json(&line, plain.p ? plain.p : "", plain.n);
 	base_buf_puts(&line, "\"}\n");
@@ -630,6 +644,6 @@ void rt_proven_start(const char *path, bool is_for_all, int64_t guess)
 		return;
 	prover = strdup(path);
 	proves_all = is_for_all;
+	guess_ms = guess < 0 ? GUESS_MS : (uint64_t)guess;
 	cpu_listen_proven(rt.m, is_proven, has_left, was_checked, NULL);
 }
-	guess_ms = guess < 0 ? GUESS_MS : (uint64_t)guess;
