@@ -51,7 +51,8 @@ bool oracle_is_found(struct oracle *o, enum oracle_kind kind, const void *a, con
 }
 
 uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
-		       const struct oracle_side *second, uint64_t address, uint64_t *index)
+		       const struct oracle_side *second, uint64_t address, uint64_t *index,
+		       bool *is_same)
 {
 	struct oracle_finding f = {.kind = kind,
 				   .first = *first,
@@ -69,7 +70,7 @@ uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct ora
 	if ((p = pair_of(o, kind, first->inst, second->inst, &probe))) {
 		o->is_hot = ++o->findings.v[p->index].count > ORACLE_HOT;
 		*index = p->index;
-		return o->count_at ? o->count_at(o->race_arg, &f) : NULL;
+		return o->count_at ? o->count_at(o->race_arg, &f, is_same) : NULL;
 	}
 	p = base_calloc(1, sizeof(*p));
 	p->key = probe.key;
@@ -97,9 +98,15 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 }
 
 void oracle_count_repeats(struct oracle *o,
-			  uint64_t *(*where)(void *arg, const struct oracle_finding *f))
+			  uint64_t *(*where)(void *arg, const struct oracle_finding *f,
+					     bool *is_same))
 {
 	o->count_at = where;
+}
+
+void oracle_storing(struct oracle *o, const struct oracle_stored *s)
+{
+	o->stored = s ? *s : (struct oracle_stored){0};
 }
 
 void oracle_group_lines(struct oracle *o, const void *(*line_of)(void *arg, const void *inst))

@@ -330,10 +330,21 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 /*
  * `where` is called when a pair of instructions races again, after on_race. It returns the number
  * that counts the pair's sightings from now on, without another call, and that must outlive the
- * oracle; NULL: on_race is called for each.
+ * oracle; NULL: on_race is called for each. *is_same, false before: only sightings of one value are
+ * counted so, those with which oracle_storing says it.
  */
 void oracle_count_repeats(struct oracle *o,
-			  uint64_t *(*where)(void *arg, const struct oracle_finding *f));
+			  uint64_t *(*where)(void *arg, const struct oracle_finding *f,
+					     bool *is_same));
+
+/* What lanes of a warp are about to store: is it one value for one place, and is it what is there
+ * already? Holds until the next call; NULL: it isn't known. */
+struct oracle_stored {
+	const void *inst;
+	uint32_t warp, mask; /* actor of lane 0, and which lanes */
+	bool is_one, is_there;
+};
+void oracle_storing(struct oracle *o, const struct oracle_stored *s);
 
 /*
  * Instructions with one representative, those of a line, are one in what is counted and forgotten

@@ -149,6 +149,7 @@ struct oracle_repeat {
 	enum oracle_kind kind;
 	uint64_t *count; /* of the oracle's user, beside ours; NULL: the entry is free */
 	uint64_t index;	 /* of our finding */
+	bool is_same;	 /* only sightings of equal values are counted so (oracle_storing) */
 };
 #define ORACLE_REPEATS 4096u
 
@@ -191,8 +192,22 @@ static inline bool oracle_is_repeated(struct oracle *o, uint32_t first, uint32_t
 {
 	const struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, kind);
 
-	return x->count && x->first == first && x->second == second && x->kind == kind &&
-	       o->findings.v[x->index].count >= least;
+	return x->count && !x->is_same && x->first == first && x->second == second &&
+	       x->kind == kind && o->findings.v[x->index].count >= least;
+}
+
+/* Does the store of the actor `by`, which is being judged, put the value that an access of this
+ * site by that actor has left? Lanes are judged in turn: those before `by` have stored just now. */
+static inline bool oracle_is_stored_same(const struct oracle *o, uint32_t site, uint32_t actor,
+					 uint32_t by)
+{
+	const struct oracle_stored *s = &o->stored;
+	uint32_t lane = actor - s->warp;
+
+	if (!s->inst || oracle_site_at(o, site)->a.inst != s->inst)
+		return false;
+	return s->is_there ||
+	       (s->is_one && actor < by && lane < ORACLE_LANES && s->mask >> lane & 1);
 }
 
 /* Another sighting of such a pair. */

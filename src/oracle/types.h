@@ -427,10 +427,9 @@ struct oracle {
 	uint32_t nfenced, nlogs /* made */;
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
-	uint64_t shadow_live; /* bytes of shadow now */
 	struct base_arena memory;
 	struct oracle_piece *pieces[ORACLE_SMALL / ORACLE_PIECE + 1];
-	uint64_t words; /* that have a shadow now */
+	uint64_t shadow_live, words; /* bytes of shadow now, and words that have one */
 	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
 	struct oracle_last_tile last_tiles[ORACLE_LAST_TILES];
 	struct oracle_tile *same_tiles[ORACLE_SAME_TILES];
@@ -447,10 +446,10 @@ struct oracle {
 	BASE_VEC(struct oracle_freed) freed;
 	BASE_VEC(struct oracle_finding) findings;
 	struct oracle_pair *pairs, *pair_last;
-	void (*on_race)(void *arg, const struct oracle_finding *f);
-	void *race_arg;
+	void *race_arg, (*on_race)(void *arg, const struct oracle_finding *f);
 	const void *(*line_of)(void *arg, const void *inst);
-	uint64_t *(*count_at)(void *arg, const struct oracle_finding *f);
+	uint64_t *(*count_at)(void *arg, const struct oracle_finding *f, bool *is_same);
+	struct oracle_stored stored;
 	struct oracle_repeat *repeats; /* shadow.h */
 	bool is_hot;		       /* the last race was of a pair that is only counted */
 	struct oracle_gone *gone;      /* gone.c, by word; and which words may be there */
@@ -496,7 +495,8 @@ uint32_t oracle_site_find(struct oracle *o, const struct oracle_acc *acc, uint64
 /* found.c. Reports a race, and gives the number of its finding. Returns where a repeat is counted
  * without another call (oracle_count_repeats), or NULL. */
 uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
-		       const struct oracle_side *second, uint64_t address, uint64_t *index);
+		       const struct oracle_side *second, uint64_t address, uint64_t *index,
+		       bool *is_same);
 void oracle_pairs_free(struct oracle *o);
 /* Has a race of the two instructions been reported? */
 bool oracle_is_found(struct oracle *o, enum oracle_kind kind, const void *a, const void *b);

@@ -143,6 +143,34 @@ RACES(of_warps_differ)
 {
 	c.flag[3] = (int)threadIdx.x / 32;
 }
+// Equal thousands of times, and then they differ: within a warp, and of two warps.
+RACES(of_one_warp_differ_late)
+{
+	__shared__ int at;
+	for (int i = 0; i < 200 && threadIdx.x < 32; i++) {
+		at = i < 199 ? 7 : (int)threadIdx.x;
+		__threadfence_block();
+	}
+	__syncthreads();
+	sink[me()] = at;
+}
+RACES(of_warps_differ_late)
+{
+	__shared__ int at;
+	for (int i = 0; i < 200; i++) {
+		at = i < 199 ? 7 : 7 + (int)threadIdx.x / 32;
+		__threadfence_block();
+	}
+	__syncthreads();
+	sink[me()] = at;
+}
+__global__ void often_same()
+{
+	for (int i = 0; i < 200; i++) {
+		c.word[50] = 7;
+		__threadfence();
+	}
+}
 __global__ void by_one_clean()
 {
 	__shared__ int seen;

@@ -374,9 +374,10 @@ static void test_memory(void **state)
 
 static uint64_t repeats;
 
-static uint64_t *count_all(void *arg, const struct oracle_finding *f)
+static uint64_t *count_all(void *arg, const struct oracle_finding *f, bool *is_same)
 {
 	(void)arg;
+	(void)is_same;
 	(void)f;
 	return &repeats;
 }

@@ -218,6 +218,10 @@ static void access_at(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		x->storing = w;
 		x->stored = acc;
 		x->storing_mask = mask;
+		x->storing_at = where->at;
+		uint32_t lanes = where->global | where->shared;
+		if (is_write && lanes && x->has_same && bytes == acc->width)
+			events_storing(x, a.inst, lanes, where->at);
 	}
 	bool is_lockstep = acc->sem == PTX_SEM_VOLATILE && n == 1;
 	if (is_lockstep)
@@ -229,6 +233,8 @@ static void access_at(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	if (is_lockstep)
 		events_volatile_access(x, w, where->shared, where->at, &a);
 	hand_over(x, w, where->shared, &a, n, where->at);
+	if (x->has_same)
+		oracle_storing(x->o, NULL);
 	x->storing = NULL;
 	events_unlock(x);
 }

@@ -168,6 +168,8 @@ struct cpu_events {
 	struct cpu_warp *storing;
 	const struct cpu_acc *stored;
 	uint32_t storing_mask;		  /* its lanes */
+	const uint64_t *storing_at;	  /* on the host */
+	bool has_same;			  /* pairs of equal stores are counted (oracle_storing) */
 	struct events_volatile *lockstep; /* volatile.c; NULL: no volatile access yet */
 	pthread_mutex_t lock;
 	struct base_arena arena;
@@ -419,8 +421,10 @@ void events_on_race(void *arg, const struct oracle_finding *f);
  * holds; cpu_event_free frees the machine's. */
 struct cpu_events *events_new(struct cpu_machine *m, struct oracle_options opt);
 void events_free(struct cpu_events *x);
+/* Of a store by lanes of x->storing, one element each: which values are equal (oracle_storing). */
+void events_storing(struct cpu_events *x, const void *inst, uint32_t mask, const uint64_t *at);
 /* Where the pair's sightings are counted, if that is all there is to do (oracle_count_repeats). */
-uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f);
+uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f, bool *is_same);
 /* A thread uses registers of a matrix product (first) that is not finished. Lock held. */
 void events_registers_found(struct cpu_events *x, enum race_kind kind,
 			    const struct oracle_side *first, const struct oracle_side *second);

@@ -335,7 +335,7 @@ static void ask_for_use(struct cpu_events *x, struct events_pair *p, const struc
 
 /*
  * Two stores of one value? The second one is the event, before it is executed: the memory still has
- * what the first one left, unless that is of another lane in the same instruction.
+ * what the first one left, unless that is of a lane before it in the same instruction.
  */
 static bool is_same_value(struct cpu_events *x, const struct oracle_finding *f)
 {
@@ -358,7 +358,8 @@ static bool is_same_value(struct cpu_events *x, const struct oracle_finding *f)
 		return false;
 	const uint8_t *value = cpu_slot(w, acc->value);
 	const void *was = (const void *)(uintptr_t)b->address;
-	if (s == t && other < CPU_WARP && x->storing_mask >> other & 1)
+	if (s == t && other < lane && x->storing_mask >> other & 1 &&
+	    x->storing_at[other] == b->address)
 		was = value + other * acc->reg;
 	return !memcmp(value + lane * acc->reg, was, acc->width);
 }
@@ -404,7 +405,33 @@ static struct events_pair *pair_of(struct cpu_events *x, const struct events_pai
 	return p;
 }
 
-uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f)
+/* Such a pair's sightings, of one instruction, need only be counted while its values are equal. */
+static bool is_counted_same(const struct oracle_finding *f)
+{
+	const struct cpu_site *s = f->first.inst;
+
+	return f->kind == ORACLE_RACE && s == f->second.inst && s->access == RACE_ACCESS_STORE &&
+	       f->first.kind == RACE_OP_WRITE && f->second.kind == RACE_OP_WRITE &&
+	       f->first.bytes == s->width && f->second.bytes == s->width;
+}
+
+void events_storing(struct cpu_events *x, const void *inst, uint32_t mask, const uint64_t *at)
+{
+	const struct cpu_acc *acc = x->stored;
+	struct cpu_warp *w = x->storing;
+	uint32_t first = (uint32_t)__builtin_ctz(mask);
+	struct oracle_stored s = {inst, events_actor(w), mask, true, true};
+	const uint8_t *value = cpu_slot(w, acc->value);
+
+	CPU_EACH_LANE (l, mask) {
+		const uint8_t *v = value + l * acc->reg;
+		s.is_there &= !memcmp(v, (const void *)(uintptr_t)at[l], acc->width);
+		s.is_one &= at[l] == at[first] && !memcmp(v, value + first * acc->reg, acc->width);
+	}
+	oracle_storing(x->o, &s);
+}
+
+uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f, bool *is_same)
 {
 	struct cpu_events *x = arg;
 	struct oracle_finding with_threads;
@@ -423,10 +450,14 @@ uint64_t *events_count_repeats(void *arg, const struct oracle_finding *f)
 		set_key(&key, f, true);
 		p = pair_of(x, &key);
 	}
+	if (!p || !p->kept || p->is_possible || p->asked <= ASK_MAX)
+		return NULL;
 	/* Of equal stores each sighting may be the one with another value. */
-	return p && p->kept && !p->is_possible && !p->is_same && p->asked > ASK_MAX
-		       ? &p->kept->count
-		       : NULL;
+	if (p->is_same && (f == &with_threads || !is_counted_same(f)))
+		return NULL;
+	x->has_same |= p->is_same;
+	*is_same = p->is_same;
+	return &p->kept->count;
 }
 
 /* Further sightings may show how far apart two threads can be, and what is missing. */

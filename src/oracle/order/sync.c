@@ -59,7 +59,8 @@ static void bar_count(struct oracle *o, struct oracle_bar *b, uint32_t actor, ui
 	struct oracle_side second = {
 		.inst = inst, .actor = actor, .place = oracle_place(o, actor), .bytes = expected};
 	uint64_t index;
-	oracle_found(o, ORACLE_BAR_COUNT, &first, &second, 0, &index);
+	bool is_same;
+	oracle_found(o, ORACLE_BAR_COUNT, &first, &second, 0, &index, &is_same);
 }
 
 /* A relaxed arrival ends the release patterns that the thread's fences have begun. */

@@ -107,7 +107,8 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 	uint32_t a = r->site, b = n->site;
 	struct oracle_repeat *again = oracle_repeat_at(o, &a, &b, kind);
 
-	if (again->count && again->first == a && again->second == b && again->kind == kind) {
+	if (again->count && again->first == a && again->second == b && again->kind == kind &&
+	    (!again->is_same || oracle_is_stored_same(o, r->site, actor, n->actor))) {
 		o->races++;
 		o->is_hot = ++o->findings.v[again->index].count > ORACLE_HOT;
 		++*again->count;
@@ -118,13 +119,13 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 		r->offset == ORACLE_OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
 	struct oracle_side first = side_of(o, x, actor, at);
 	struct oracle_side second = side_of(o, oracle_site_at(o, n->site), n->actor, n->address);
-	struct oracle_repeat next = {a, b, kind, NULL, 0};
+	struct oracle_repeat next = {.first = a, .second = b, .kind = kind};
 
 	first.epoch = r->epoch;
 
-	next.count =
-		oracle_found(o, kind, &first, &second,
-			     n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes), &next.index);
+	next.count = oracle_found(o, kind, &first, &second,
+				  n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes),
+				  &next.index, &next.is_same);
 	if (next.count)
 		*again = next;
 }

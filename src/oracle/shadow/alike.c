@@ -57,6 +57,9 @@ bool oracle_is_packed_counted(struct oracle_now *n, const struct oracle_row *row
 	if (!oracle_is_one(p) || row->is_mask || row->shift > 4)
 		return false;
 	x = pair_with(n, row, oracle_packed_site(p));
+	if (x && x->is_same &&
+	    !oracle_is_stored_same(n->o, oracle_packed_site(p), oracle_packed_actor(p), row->actor))
+		return false;
 	if (!x || n->o->findings.v[x->index].count < least || has_fence_before(n, p))
 		return false;
 	oracle_count_pair(n->o, x);
@@ -98,6 +101,7 @@ bool oracle_is_alike_counted(struct oracle_now *n, const struct oracle_row *row,
 {
 	if (!a->is_asked) {
 		a->pair = n->o->sc_logs ? NULL : pair_with(n, row, oracle_packed_site(a->key));
+		a->pair = a->pair && a->pair->is_same ? NULL : a->pair; /* word by word */
 		a->is_asked = true;
 	}
 	return a->pair && n->o->findings.v[a->pair->index].count >= least;
