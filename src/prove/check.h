@@ -241,9 +241,9 @@ struct rows_needs {
 };
 bool rows_are_apart(struct check *c, const uint8_t *counters);
 bool rows_find_needs(struct check *c, const uint8_t *counters, struct rows_needs *needs);
-/* rounds.c: ... in each iteration of loops that have few? */
+/* rounds.c: ... in each iteration of loops that have few, and each band of threads? */
 bool rounds_are_apart(struct check *c, const uint8_t *counters, split_fn *fn);
-/* bands.c: the same, where the thread's number chooses values. */
+/* bands.c: where the thread's number chooses values, for each of the choices. */
 bool bands_are_apart(struct check *c, const uint8_t *counters, split_fn *fn);
 /* meet.c: in the open query, what barriers of some lanes order, and tickets that differ. */
 void prove_meet_hold(struct check *c);

@@ -5,7 +5,8 @@
  * each of them what the loop carries (a stride that is doubled, a count that is halved) is a
  * number, too, or a simple function of the thread: it is computed from the start, iteration by
  * iteration. With that put in, quick.c decides. All iterations in which the two threads may be are
- * tried, as the phase says how they are related; loops around others come first.
+ * tried, as the phase says how they are related; loops around others come first. What the thread's
+ * number chooses is asked about band by band (bands.c), where there are no such loops, too.
  *
  * Misses: loops whose end depends on the thread or on a parameter, or is beyond MAX_ROUNDS.
  * Costs: up to MAX_CASES questions of some microseconds.
@@ -231,5 +232,5 @@ bool rounds_are_apart(struct check *c, const uint8_t *counters, split_fn *fn)
 			r.loop[r.nloops++] = l;
 		}
 	}
-	return r.nloops && is_apart_from(&r, 0);
+	return (r.nloops && is_apart_from(&r, 0)) || bands_are_apart(c, counters, fn);
 }

@@ -35,7 +35,7 @@ __global__ void tree_narrow(float *out, const float *in) { TREE(active, active /
 __global__ void tree_stays(float *out, const float *in) { TREE(active, active - 16, active, active) }
 // prove: tree_flat true racy --block-dim=128 --grid-dim=32
 __global__ void tree_flat(float *out, const float *in) { TREE(active, active / 2, 64, active) }
-// prove: tree_to_all true racy --block-dim=128 --grid-dim=32
+// prove: tree_to_all potential racy --block-dim=128 --grid-dim=32
 __global__ void tree_to_all(float *out, const float *in) { TREE(active || t == 127, active / 2, active, active) }
 
 // What a thread that has stopped has is still its last number.
@@ -49,3 +49,18 @@ __global__ void tree_to_all(float *out, const float *in) { TREE(active || t == 1
 __global__ void stops(unsigned *out) { STOPS(t < mine, (mine - 1) * 64 + t) }
 // prove: stops_shared true racy --block-dim=64 --grid-dim=1
 __global__ void stops_shared(unsigned *out) { STOPS(t < mine, mine + t) }
+
+// From the thread's position or the end on, whichever is less, as often as somebody says.
+#define LEAST(END, STEP)                                                                           \
+	unsigned all = gridDim.x * blockDim.x, start = b * blockDim.x + t, end = start + 4 * all;  \
+	start = start > END ? END : start;                                                         \
+	end = end > n ? n : end;                                                                   \
+	for (unsigned k = 0; k < often; k++)                                                       \
+		for (unsigned i = start; i < end; i += STEP)                                       \
+			a[i] += k;
+// prove: least race-free --block-dim=256 --grid-dim=64 --param=n=8192
+__global__ void least(unsigned *a, unsigned n, unsigned often) { LEAST(n, all) }
+// prove: least_short true racy --block-dim=256 --grid-dim=64 --param=n=8192
+__global__ void least_short(unsigned *a, unsigned n, unsigned often) { LEAST(n, all / 64) }
+// prove: least_within true racy --block-dim=256 --grid-dim=64 --param=n=8192
+__global__ void least_within(unsigned *a, unsigned n, unsigned often) { LEAST(n - 1, all) }
