@@ -2,8 +2,8 @@
  * root.c - which object an address points into, and where in it (eval.h).
  *
  * An address is a sum; its base is the one term that is the address of a variable, else the one
- * pointer among the parameters, else the one pointer that was read from memory. What has none or
- * two is unknown, and is held to point anywhere.
+ * parameter or value from memory with as many bits. What has none or two is unknown, and is held
+ * to point anywhere: which of the two is the pointer and which a number of bytes isn't known.
  *
  * A pointer that was read from memory has a *slot*: the place that it was read from. By the
  * contract the pointers in different slots point to different arrays, as those in different
@@ -128,23 +128,18 @@ static bool keeps_base(const struct ev *e, const struct ex *a, const struct ex *
 
 static const struct ex *the_base(const struct bases *b)
 {
-	static const enum ex_op order[] = {EX_SYM, EX_PARAM};
+	const struct ex *found = NULL;
+	unsigned n = 0;
 
 	if (b->is_lost)
 		return NULL;
-	for (unsigned o = 0; o < BASE_COUNTOF(order); o++) {
-		const struct ex *found = NULL;
-		unsigned n = 0;
-		for (unsigned i = 0; i < b->n; i++) {
-			if (b->v[i]->op == order[o]) {
-				found = b->v[i];
-				n++;
-			}
+	for (unsigned i = 0; i < b->n; i++)
+		if (b->v[i]->op == EX_SYM) {
+			found = b->v[i];
+			n++;
 		}
-		/* a variable is surely what a sum with its address is about */
-		if (n)
-			return n == 1 && (order[o] == EX_SYM || !b->has_hidden) ? found : NULL;
-	}
+	if (n) /* a variable is surely what a sum with its address is about */
+		return n == 1 ? found : NULL;
 	return b->n == 1 && !b->has_hidden ? b->v[0] : NULL;
 }
 

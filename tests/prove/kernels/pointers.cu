@@ -502,3 +502,18 @@ __global__ void named_in_table() { NAMED(table_of_named[0], table_of_named[1]) }
 __global__ void not_named() { NAMED(to_any, to_other) }
 // prove: not_named_at_all race-free
 __global__ void not_named_at_all() { NAMED(to_any, named) }
+
+// A pointer from memory, and a number of bytes that has as many bits.
+struct Buffer {
+	char *bytes;
+	float *x, *y;
+};
+#define BYTES(P, Q)                                                                                \
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                        \
+	char *p = buffer->bytes + n;                                                               \
+	P[i] = 1;                                                                                  \
+	Q[i + 1] = 2;
+// prove: bytes_from potential racy
+__global__ void bytes_from(const Buffer *buffer, size_t n) { BYTES(p, buffer->bytes) }
+// prove: floats_from race-free
+__global__ void floats_from(const Buffer *buffer, size_t n) { BYTES((buffer->x + n), buffer->y) }
