@@ -19,6 +19,8 @@ enum ev_root_kind {
 	EV_ROOT_CONST	 /* parameters or constant memory; never written */
 };
 
+#define EV_ANYWHERE UINT64_MAX
+
 struct ev_root {
 	enum ev_root_kind kind;
 	uint64_t id;
@@ -28,6 +30,10 @@ struct ev_root {
 	const struct ex *slot;
 	uint64_t in;   /* 0: the parameters; else a name of the array or variable */
 	bool is_apart; /* by the contract other slots point to other arrays */
+	/* ... but other slots of structures, where `in` is one of several whose pointers were read
+	 * from `of`, by a number: the other may be the same structure. */
+	bool is_inner, is_some; /* is_inner: it was read from a structure in memory */
+	uint64_t of;		/* EV_ANYWHERE: several, too */
 	/* Memory that malloc gave a thread: no thread has another one's, and nothing from before
 	 * the launch leads to it. LOADED */
 	bool is_new;

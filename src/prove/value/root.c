@@ -10,7 +10,8 @@
  * parameters do, where the slot is a part of the parameters or of a variable, or one place of a
  * structure that all threads read. A table in memory that threads index (rows of a matrix, nodes
  * with links) may hold a pointer twice: then only the same slot says the same array. So may a
- * variable whose initialiser names others.
+ * variable whose initialiser names others, and of two structures whose pointers were read from
+ * memory the one may be the other, unless each pointer has a fixed place there.
  */
 #include "prove/eval.h"
 
@@ -193,6 +194,9 @@ static void find_slot(const struct ev *e, struct ev_root *r)
 	bool is_variable = in.kind == EV_ROOT_OBJECT || in.kind == EV_ROOT_CONST;
 	r->is_apart =
 		(!is_memory || is_one) && !(is_variable && e->ir->objects.v[in.id].has_addresses);
+	r->of = in.is_some ? EV_ANYWHERE : in.in;
+	r->is_inner = is_memory;
+	r->is_some = is_memory && (in.is_some || !in.slot || in.slot->op != EX_CONST);
 }
 
 struct ev_root prove_ev_find_root(const struct ev *e, const struct ex *addr, enum ir_space space)
@@ -280,6 +284,13 @@ static bool is_pointer(const struct ev_root *r)
 	return r->kind == EV_ROOT_PARAM || (r->kind == EV_ROOT_LOADED && r->slot);
 }
 
+/* Were both read from structures, which may be one? */
+static bool is_perhaps_one(const struct ev_root *a, const struct ev_root *b)
+{
+	return a->is_inner && b->is_inner && (a->is_some || b->is_some) &&
+	       (a->of == b->of || a->of == EV_ANYWHERE || b->of == EV_ANYWHERE);
+}
+
 enum prove_ev_alias prove_ev_alias(const struct ev_root *a, const struct ev_root *b)
 {
 	bool is_a = is_pointer(a), is_b = is_pointer(b);
@@ -298,6 +309,8 @@ enum prove_ev_alias prove_ev_alias(const struct ev_root *a, const struct ev_root
 			return EV_BY_SLOT;
 		if (a->slot == b->slot)
 			return EV_SAME;
+	} else if (is_perhaps_one(a, b)) {
+		return EV_ANYTHING;
 	}
 	bool is_far = (!is_a || a->is_apart) && (!is_b || b->is_apart);
 	bool is_known = (is_a || a->kind == EV_ROOT_OBJECT || a->kind == EV_ROOT_CONST) &&

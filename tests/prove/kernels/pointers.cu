@@ -517,3 +517,19 @@ struct Buffer {
 __global__ void bytes_from(const Buffer *buffer, size_t n) { BYTES(p, buffer->bytes) }
 // prove: floats_from race-free
 __global__ void floats_from(const Buffer *buffer, size_t n) { BYTES((buffer->x + n), buffer->y) }
+
+// Of structures that a number chooses, two may be one.
+#define ONE_OF(P, Q)                                                                               \
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                        \
+	P[i] = Q[i + 1];
+struct Buffers {
+	Buffer *of[4];
+};
+// prove: one_of_memory potential racy
+__global__ void one_of_memory(Buffer *const *b, int k) { ONE_OF(b[k]->x, b[0]->x) }
+// prove: one_of_params potential racy
+__global__ void one_of_params(Buffers b, int k) { ONE_OF(b.of[k]->x, b.of[0]->x) }
+// prove: one_of_both potential racy
+__global__ void one_of_both(Buffer *const *b, int k) { ONE_OF(b[k]->x, b[k + 1]->x) }
+// prove: one_of_itself race-free
+__global__ void one_of_itself(Buffer *const *b, int k) { ONE_OF(b[k]->x, b[k]->y) }
