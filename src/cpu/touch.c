@@ -32,9 +32,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define MOST_PAGES    (1u << 18) /* that are kept in a launch: 1 GiB */
-#define MOST_RESIDENT (1u << 16) /* of the host's, between launches: 256 MiB */
-#define LEAST_BYTES   (1ull << 30)
+#define MOST_PAGES    (1u << 18)   /* that are kept in a launch: 1 GiB */
+#define MOST_RESIDENT (1u << 16)   /* of the host's, between launches: 256 MiB */
+#define LEAST_BYTES   (1ull << 26) /* where there are few addresses (an emulator), not none */
 #define PART	      32u /* pages of all workers that one looks at, at once: some 10 µs */
 
 /* By page: is what it held kept? TWICE: memory that is mapped twice. The launch's number is above
