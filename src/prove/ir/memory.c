@@ -61,9 +61,9 @@ void prove_ir_unmodelled(struct ir_frame *fr, const struct ptx_stmt *s)
 			prove_ir_write_unknown(fr, &s->ops[i]);
 }
 
-static uint32_t unknown(struct ir_frame *fr)
+static uint32_t unknown(struct ir_frame *fr, unsigned w)
 {
-	uint32_t p = prove_ir_new_reg(fr->ir, 1);
+	uint32_t p = prove_ir_new_reg(fr->ir, w);
 
 	prove_ir_push(fr, IR_VAR, p);
 	return p;
@@ -276,7 +276,7 @@ static bool lower_copy(struct ir_frame *fr, const struct ptx_stmt *s)
 		struct ir_access *a = access_of(fr, s, (unsigned)s->ops[2].imm);
 		uint32_t some = IR_NONE, d = IR_NONE;
 		if (i && s->nops > 3)
-			some = unknown(fr);
+			some = unknown(fr, 1);
 		if (i)
 			d = prove_ir_new_reg(fr->ir, 64);
 		struct ir_step *st = prove_ir_push(fr, IR_ACCESS, d);
@@ -455,7 +455,7 @@ static bool lower_rows(struct ir_frame *fr, const struct ptx_stmt *s)
 /*
  * A surface is memory of its own, behind its handle: byte x of row y in layer z lies at
  * x + y * 2^20 + z * 2^40 there. By the contract accesses stay within it, and no surface is that
- * wide.
+ * wide. What is clamped to the surface's edge may be any element.
  */
 static bool lower_surface(struct ir_frame *fr, const struct ptx_stmt *s)
 {
@@ -477,7 +477,8 @@ static bool lower_surface(struct ir_frame *fr, const struct ptx_stmt *s)
 	for (unsigned i = 0; i < dims; i++) {
 		/* of layers the number comes first */
 		unsigned d = !is_array ? i : i ? i - 1 : dims - 1;
-		uint32_t v = prove_ir_operand(fr, &o->sub[1].sub[i], 32);
+		uint32_t v = has_text(f, ".clamp") ? unknown(fr, 32)
+						   : prove_ir_operand(fr, &o->sub[1].sub[i], 32);
 		v = prove_ir_value(fr, EX_ZEXT, 64, v, IR_NONE, IR_NONE);
 		v = prove_ir_value(fr, EX_MUL, 64, v, number(fr, 1ull << (20 * d)), IR_NONE);
 		at = prove_ir_value(fr, EX_ADD, 64, at, v, IR_NONE);

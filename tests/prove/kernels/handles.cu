@@ -31,6 +31,21 @@ __global__ void to_surface(cudaSurfaceObject_t s)
 	surf2Dwrite(1.0f, s, (blockIdx.x * 16 + threadIdx.x) * 4, blockIdx.y * 16 + threadIdx.y);
 }
 
+// In a narrower surface all are stores to its last column.
+// prove: to_edge potential racy --block-dim=16,16 --grid-dim=4,4
+__global__ void to_edge(cudaSurfaceObject_t s)
+{
+	surf2Dwrite(1.0f, s, (blockIdx.x * 16 + threadIdx.x) * 4, blockIdx.y * 16 + threadIdx.y,
+		    cudaBoundaryModeClamp);
+}
+
+// prove: to_edge_or_not race-free --block-dim=16,16 --grid-dim=4,4
+__global__ void to_edge_or_not(cudaSurfaceObject_t s)
+{
+	surf2Dwrite(1.0f, s, (blockIdx.x * 16 + threadIdx.x) * 4, blockIdx.y * 16 + threadIdx.y,
+		    cudaBoundaryModeZero);
+}
+
 // x is in bytes.
 // prove: to_surface_bytes true --block-dim=16,16 --grid-dim=4,4
 __global__ void to_surface_bytes(cudaSurfaceObject_t s)
