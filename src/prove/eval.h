@@ -79,6 +79,13 @@ struct ev_assume {
 	unsigned bytes;
 };
 
+/* A shuffle or a ballot: what goes in where it stands (enum ir_lanes), and what the lane gets. At
+ * the end of the block the registers may hold something else. */
+struct ev_lanes {
+	uint32_t block, step;
+	const struct ex *in[3], *got;
+};
+
 /* Is it about every thread, wherever that is? */
 static inline bool prove_ev_is_everywhere(const struct ev_assume *as)
 {
@@ -191,6 +198,7 @@ struct ev {
 	struct ev_access lost; /* a copy whose ways aren't followed to the end; or step: NULL */
 	BASE_VEC(struct ev_assume) assumes;
 	BASE_VEC(struct ev_assume) tickets; /* meet.c finds out which are distinct */
+	BASE_VEC(struct ev_lanes) lanes;
 	BASE_VEC(struct ev_mbar) mbars;
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
 	bool is_all_written, may_alias;

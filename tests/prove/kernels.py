@@ -8,8 +8,8 @@
 TRUTH says what the kernel is where the verdict doesn't: free or racy (figures.py).
 
 A file is compiled once, each kernel is analysed with its own options. With --optimised the PTX of
--O3 is analysed too, and must not be proven where the unoptimised one has a true alarm, nor the
-other way round (race-free by the label).
+-O3 is analysed too, and must not be proven where the unoptimised one has a true alarm or the label
+says racy, nor the other way round (race-free by the label).
 """
 import json, os, re, subprocess, sys, tempfile
 
@@ -88,7 +88,8 @@ with tempfile.TemporaryDirectory() as tmp:
             if optimised:
                 o, _ = verdict_of(fast, name, options)
                 both = {got, VERDICTS[o['verdict']]}
-                if both in ({'race-free', 'true'}, {'single', 'true'}):
+                is_wrong = 'racy' in words and VERDICTS[o['verdict']] in ('race-free', 'single')
+                if is_wrong or both in ({'race-free', 'true'}, {'single', 'true'}):
                     failed += 1
                     print('FAIL %s: %s: %s unoptimised, %s at -O3' % (
                         os.path.basename(path), name, got, VERDICTS[o['verdict']]))

@@ -183,20 +183,27 @@ static bool is_answer(const struct hand *h, const struct ev_assume *t, const str
 }
 
 /* Is it the only ballot of the kernel, and of all lanes? */
-static bool is_only_ballot(struct check *c, struct order_at at)
+static bool is_only_ballot(const struct check *c, const struct ev_lanes *vote)
 {
 	const struct ir *ir = c->e->ir;
-	const struct ex *who =
-		prove_ev_read_reg(c->e, at.block, at.step, ir->steps.v[at.step].src[2]);
+	const struct ex *who = vote->in[2];
 
 	for (size_t i = 0; i < ir->steps.n; i++) {
 		const struct ir_step *st = &ir->steps.v[i];
-		if (i != at.step && st->dst != IR_NONE && st->at &&
+		if (i != vote->step && st->dst != IR_NONE && st->at &&
 		    (st->kind == IR_VAR || st->kind == IR_UNKNOWN) &&
 		    st->at->form->op == PTX_OP_VOTE_SYNC)
 			return false;
 	}
 	return who->op == EX_CONST && who->imm == ALL_LANES;
+}
+
+static const struct ev_lanes *vote_at(const struct check *c, uint32_t step)
+{
+	for (size_t i = 0; i < c->e->lanes.n; i++)
+		if (c->e->lanes.v[i].step == step)
+			return &c->e->lanes.v[i];
+	return NULL;
 }
 
 /* Where M is made: by lanes that come together, or by a vote. */
@@ -216,8 +223,9 @@ static bool find_mask(struct hand *h)
 	    !prove_ir_dominates(c->e->ir, h->from.block, h->to.block))
 		return false;
 	if (st->imm == IR_LANES_VOTE) {
-		h->vote = prove_ev_read_reg(c->e, h->from.block, h->from.step, st->src[0]);
-		return is_only_ballot(c, h->from);
+		const struct ev_lanes *vote = vote_at(c, h->from.step);
+		h->vote = vote ? vote->in[0] : NULL;
+		return vote && is_only_ballot(c, vote);
 	}
 	return st->at->form->op == PTX_OP_ACTIVEMASK && !h->is_by_all;
 }
@@ -264,43 +272,35 @@ static bool hands_on(struct hand *h, const struct ev_assume *t, const struct ex 
 	return false;
 }
 
-static void look_at(struct check *c, struct leaders *all, uint32_t step)
+static void look_at(struct check *c, struct leaders *all, const struct ev_lanes *x)
 {
-	const struct ir_step *st = &c->e->ir->steps.v[step];
-	struct hand h = {.c = c, .to = order_place(c->e->ir, step)};
-	const struct ex *in[3];
+	struct hand h = {.c = c, .to = {x->block, x->step}};
 
-	if (h.to.block == IR_NONE)
-		return;
-	for (unsigned i = 0; i < 3; i++)
-		in[i] = prove_ev_read_reg(c->e, h.to.block, step, st->src[i]);
-	if (in[0]->op != EX_ITE || in[0]->w != 32)
+	if (x->in[0]->op != EX_ITE || x->in[0]->w != 32)
 		return;
 	for (size_t i = 0; i < c->e->tickets.n && all->n < MAX_LEADERS; i++) {
 		const struct ev_assume *t = &c->e->tickets.v[i];
-		if (!hands_on(&h, t, in))
+		if (!hands_on(&h, t, x->in))
 			continue;
-		const struct ex *got = prove_ev_read_reg(c->e, h.to.block, step, st->dst);
-		const struct ex *guard = c->e->guard[h.to.block];
-		struct leader x = {.counter = t->mem, .guard = guard};
+		const struct ex *guard = c->e->guard[x->block];
+		struct leader found = {.counter = t->mem, .guard = guard};
 		if (h.vote)
-			x.guard = prove_ex_and(c->pool, guard, h.vote);
+			found.guard = prove_ex_and(c->pool, guard, h.vote);
 		for (unsigned form = 0; form < 2; form++) {
 			const struct ex *rank = count_of(c, lanes_below(&h, form));
-			x.number[form] = prove_ex_bin(c->pool, EX_ADD, got, rank);
+			found.number[form] = prove_ex_bin(c->pool, EX_ADD, x->got, rank);
 		}
-		all->v[all->n++] = x;
+		all->v[all->n++] = found;
 	}
 }
 
 struct leaders *leaders_look(struct check *c)
 {
 	struct leaders *all = BASE_NEW(c->arena, struct leaders);
-	const struct ir *ir = c->e->ir;
 
-	for (size_t i = 0; i < ir->steps.n; i++)
-		if (ir->steps.v[i].kind == IR_VAR && ir->steps.v[i].imm == IR_LANES_OF)
-			look_at(c, all, (uint32_t)i);
+	for (size_t i = 0; i < c->e->lanes.n; i++)
+		if (c->e->ir->steps.v[c->e->lanes.v[i].step].imm == IR_LANES_OF)
+			look_at(c, all, &c->e->lanes.v[i]);
 	return all->n ? all : NULL;
 }
 

@@ -375,6 +375,9 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 		break;
 	case IR_VAR:
 		v = prove_ev_fresh_of(e, block, step, st->w, (enum ex_level)st->op);
+		if (st->imm)
+			base_vec_push(&e->lanes,
+				      ((struct ev_lanes){block, step, {x[0], x[1], x[2]}, v}));
 		break;
 	case IR_COPY:
 		v = x[0];
@@ -472,6 +475,7 @@ static void do_turn(struct ev *e)
 	e->own.n = 0;
 	e->assumes.n = 0;
 	e->tickets.n = 0;
+	e->lanes.n = 0;
 	e->mbars.n = 0;
 	e->writes.n = 0;
 	e->is_changed = false;
@@ -608,6 +612,7 @@ void prove_ev_free(struct ev *e)
 	base_vec_free(&e->touches);
 	base_vec_free(&e->assumes);
 	base_vec_free(&e->tickets);
+	base_vec_free(&e->lanes);
 	base_vec_free(&e->mbars);
 	base_vec_free(&e->written);
 	base_vec_free(&e->writes);

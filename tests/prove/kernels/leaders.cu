@@ -105,6 +105,24 @@ __global__ void late_answer(ARGS)
 	}
 }
 
+// All lanes add, and a choice without a branch takes the first one's: before the shuffle, or for
+// the one of the next turn, when the same register is written later in the block.
+#define CHOOSE(BEFORE, AFTER)                                                                      \
+	unsigned last = 0;                                                                         \
+	EACH                                                                                       \
+	{                                                                                          \
+		unsigned m = __activemask(), rank = __popc(m & below);                             \
+		unsigned old = atomicAdd(count, __popc(m));                                        \
+		BEFORE;                                                                            \
+		unsigned base = __shfl_sync(m, last, FIRST);                                       \
+		AFTER;                                                                             \
+		out[base + rank] = i;                                                              \
+	}
+// prove: chosen race-free --block-dim=128 --grid-dim=4
+__global__ void chosen(ARGS) { CHOOSE(last = rank == 0 ? old : 0, ) }
+// prove: chosen_late potential racy --block-dim=128 --grid-dim=4
+__global__ void chosen_late(ARGS) { CHOOSE(, last = rank == 0 ? old : 0) }
+
 // Lanes that vote.
 #define VOTE(P, LANES, WHEN, COUNT, IS_FIRST, FROM, RANK)                                          \
 	EACH                                                                                       \
