@@ -82,7 +82,9 @@ def main():
             for d in DETECTORS]
     failed = races = 0
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        for (wrong, none), job in zip(pool.map(lambda j: try_compare(*j), jobs), jobs):
+        ends = {pool.submit(try_compare, *j): j for j in jobs}
+        for end in concurrent.futures.as_completed(ends):
+            (wrong, none), job = end.result(), ends[end]
             for line in wrong:
                 print('FAIL ' + line, flush=True)
             failed += len(wrong)
