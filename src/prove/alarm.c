@@ -11,11 +11,10 @@
 
 #include <string.h>
 
-void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **file, uint32_t *line)
+static void place_of(struct check *c, const struct ptx_loc *l, const char **file, uint32_t *line)
 {
 	*file = "";
 	*line = 0;
-	const struct ptx_loc *l = s ? ptx_near_loc(s) : NULL;
 	if (!l)
 		return;
 	struct ptx_str name = ptx_file_name(c->e->ir->m, l->file);
@@ -23,20 +22,69 @@ void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **f
 	*line = l->line;
 }
 
-/* The call in the program's own code by which control came to a statement of a library. */
-static const struct ptx_stmt *own_statement(struct check *c, const struct ptx_stmt *at)
+void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **file, uint32_t *line)
+{
+	place_of(c, s ? ptx_near_loc(s) : NULL, file, line);
+}
+
+#define MAX_INLINED 32
+
+/* The place of the call by which nvcc inlined what is at l. That the call was inlined itself shows
+ * an earlier .loc of its place (PTX ISA 11.3, .loc). False: it has two places. */
+static bool inlined_at(const struct ptx_func *f, struct ptx_loc *l)
+{
+	struct ptx_loc out = {.file = l->in_file, .line = l->in_line, .col = l->in_col};
+
+	ptx_each_stmt(f, s)
+	{
+		const struct ptx_loc *x = s->loc;
+		if (!x || !x->in_line || x->file != l->in_file || x->line != l->in_line ||
+		    x->col != l->in_col)
+			continue;
+		if (out.in_line && (out.in_file != x->in_file || out.in_line != x->in_line ||
+				    out.in_col != x->in_col))
+			return false;
+		out = *x;
+	}
+	*l = out;
+	return true;
+}
+
+/*
+ * Where the program itself has the code at a statement, or the call by which control came to it in
+ * a library, or in what the compiler has built in and has no lines (atomicInc). NULL: nowhere.
+ */
+static const struct ptx_loc *own_place(struct check *c, uint32_t call, const struct ptx_stmt *at)
+{
+	const struct ir *ir = c->e->ir;
+	struct ptx_loc *own = NULL;
+
+	for (uint32_t k = call;; k = ir->calls.v[k].outer) {
+		const struct ptx_loc *l = ptx_near_loc(at);
+		bool is_library = l && prove_launch_is_library_place(ir, c->o, l);
+		if (l && !own)
+			own = BASE_NEW(c->arena, struct ptx_loc);
+		if (l)
+			*own = *l;
+		for (unsigned n = 0; is_library && n < MAX_INLINED && own->in_line &&
+				     inlined_at(ir->calls.v[k].f, own);
+		     n++)
+			is_library = prove_launch_is_library_place(ir, c->o, own);
+		if (!k || (l && !is_library))
+			return own;
+		at = ir->calls.v[k].at;
+	}
+}
+
+/* That of a statement that some step of the analysis is at. */
+static const struct ptx_loc *own_place_at(struct check *c, const struct ptx_stmt *at)
 {
 	const struct ir *ir = c->e->ir;
 
-	for (size_t i = 0; i < ir->steps.n && at; i++) {
-		if (ir->steps.v[i].at != at)
-			continue;
-		for (uint32_t k = ir->steps.v[i].call; k && prove_launch_is_library(ir, c->o, at);
-		     k = ir->calls.v[k].outer)
-			at = ir->calls.v[k].at;
-		return at;
-	}
-	return at;
+	for (size_t i = 0; i < ir->steps.n && at; i++)
+		if (ir->steps.v[i].at == at)
+			return own_place(c, ir->steps.v[i].call, at);
+	return at ? ptx_near_loc(at) : NULL;
 }
 
 const char *prove_alarm_object(struct check *c, const struct ev_access *a)
@@ -67,7 +115,7 @@ void prove_alarm_problem(enum race_problem_kind kind, const struct ptx_stmt *at,
 	struct race_problem p = {.kind = kind, .text = text, .ptx_line = at ? at->line : 0};
 	struct check *c = arg;
 
-	prove_alarm_place(c, own_statement(c, at), &p.file, &p.line);
+	place_of(c, own_place_at(c, at), &p.file, &p.line);
 	if (strstr(text, "gave up"))
 		p.cause = RACE_CAUSE_TIMEOUT;
 	for (size_t i = 0; i < c->k->problems.n; i++)
@@ -92,20 +140,6 @@ static const char *instruction(struct check *c, const struct ir_step *st)
 	return s;
 }
 
-/* The access, or the program's own call by which control came to it in a library, or in what the
- * compiler has built in and has no lines (atomicInc). */
-static const struct ptx_stmt *shown_statement(struct check *c, const struct ir_step *step)
-{
-	const struct ir *ir = c->e->ir;
-	const struct ptx_stmt *at = step->at;
-
-	for (uint32_t k = step->call;
-	     k && (!ptx_near_loc(at) || prove_launch_is_library(ir, c->o, at));
-	     k = ir->calls.v[k].outer)
-		at = ir->calls.v[k].at;
-	return ptx_near_loc(at) ? at : step->at;
-}
-
 static void fill_side(struct check *c, struct race_alarm_side *s, const struct ev_access *a)
 {
 	struct names_var vars[RACE_ALARM_VARS];
@@ -117,9 +151,9 @@ static void fill_side(struct check *c, struct race_alarm_side *s, const struct e
 	s->ptx_line = a->step->at->line;
 	s->is_approx_index = a->off->is_approx;
 	s->is_approx_path = a->guard->is_approx;
-	const struct ptx_stmt *shown = shown_statement(c, a->step);
-	prove_alarm_place(c, shown, &s->file, &s->line);
-	s->col = shown->loc ? shown->loc->col : 0;
+	const struct ptx_loc *shown = own_place(c, a->step->call, a->step->at);
+	place_of(c, shown, &s->file, &s->line);
+	s->col = shown ? shown->col : 0;
 	s->text = instruction(c, a->step);
 	s->index = prove_names_write(&c->names, a->off, vars, n);
 }
@@ -283,7 +317,7 @@ static const char *order_of(struct check *c, const struct replay_meeting *met)
 	st = &c->e->ir->steps.v[met->order];
 	if (!st->at)
 		return "";
-	prove_alarm_place(c, shown_statement(c, st), &file, &line);
+	place_of(c, own_place(c, st->call, st->at), &file, &line);
 	return base_printf(c->arena, "line %u: %s", line ? line : st->at->line, instruction(c, st));
 }
 

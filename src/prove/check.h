@@ -405,6 +405,8 @@ bool launch_may_alias(const struct prove_launch *l, size_t n);
 /* Is a statement from a header of the toolkit, or below one of the -isystem folders? */
 bool prove_launch_is_library(const struct ir *ir, const struct prove_options *o,
 			     const struct ptx_stmt *at);
+bool prove_launch_is_library_place(const struct ir *ir, const struct prove_options *o,
+				   const struct ptx_loc *l);
 
 /* ---- contract.c: the launch contract, and whether any launch keeps to it ---- */
 

@@ -506,6 +506,20 @@ __global__ void put(const float *in)
 CU
 expect 12 'A  updates 4 bytes at [^ ]*tick.cu:5,' --kernel=tick --no-remedies --block-dim=64 "$tree/tick.cu"
 expect 10 'write 4 bytes at [^ ]*tick.cu:10,' --kernel=put --no-remedies --block-dim=64 "$tree/tick.cu"
+# Optimised text has the header's line inlined: the call that a function of the program makes.
+cat >"$tree/inlined.cu" <<'CU'
+__device__ __forceinline__ void most(unsigned *p)
+{
+	atomicMax_block(p, threadIdx.x);
+}
+__global__ void inlined(unsigned *o)
+{
+	most(o);
+}
+CU
+"$nvcc" -ptx -O3 -lineinfo -arch=sm_90 -o "$tree/inlined.ptx" "$tree/inlined.cu"
+expect 10 'A, B  update 4 bytes at [^ ]*inlined.cu:3,' --no-remedies --block-dim=64 --grid-dim=4 \
+	"$tree/inlined.ptx"
 
 # what isn't proven as written is asked about as optimised
 out=$("$collider" prove --no-cache "$dir/optimised.cu" 2>&1

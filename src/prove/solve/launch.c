@@ -135,11 +135,16 @@ bool prove_launch_is_library(const struct ir *ir, const struct prove_options *o,
 			     const struct ptx_stmt *at)
 {
 	const struct ptx_loc *l = at ? ptx_near_loc(at) : NULL;
+
+	return l && prove_launch_is_library_place(ir, o, l);
+}
+
+bool prove_launch_is_library_place(const struct ir *ir, const struct prove_options *o,
+				   const struct ptx_loc *l)
+{
 	struct base_arena tmp = {0};
 	bool is = false;
 
-	if (!l)
-		return false;
 	struct ptx_str name = ptx_file_name(ir->m, l->file);
 	const char *file = base_strndup(&tmp, name.p, name.n);
 	is = race_library(file) != NULL;
