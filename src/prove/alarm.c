@@ -219,6 +219,7 @@ static void add_contents(struct check *c, struct race_alarm *al, const struct sm
 
 	for (uint32_t i = 0; i < m->ncontents && !al->is_true; i++) {
 		const struct names_param *p = prove_names_param_at(&c->names, m->content[i].param);
+		bool is_signed = p && p->signed_bytes == m->content[i].bytes;
 		uint32_t k = al->ncontents++;
 		/* array by array, as a reader looks for them */
 		for (; k && (m->content[i].param < al->content[k - 1].param ||
@@ -230,6 +231,7 @@ static void add_contents(struct check *c, struct race_alarm *al, const struct sm
 							     .at = m->content[i].at,
 							     .value = m->content[i].value,
 							     .bytes = m->content[i].bytes,
+							     .is_signed = is_signed,
 							     .name = p ? p->name : ""};
 	}
 }

@@ -45,6 +45,7 @@ static void take_type(struct names_param *p, const struct ptx_debug_type *t)
 	p->is_pointer = t->is_pointer;
 	p->is_signed = t->is_signed;
 	p->is_float = t->is_float;
+	p->signed_bytes = t->signed_bytes;
 	p->is_known = true;
 }
 

@@ -15,6 +15,7 @@ struct names_param {
 	unsigned number;				/* of the parameter, from 1 on */
 	bool is_pointer, is_signed, is_float, is_known; /* known: the DWARF says so */
 	bool is_struct, is_member, is_read;		/* read: the kernel does */
+	unsigned signed_bytes; /* of what a pointer leads to, if that is a number with a sign */
 };
 
 struct names {

@@ -19,7 +19,8 @@ struct ptx_debug_place {
 
 struct ptx_debug_type {
 	bool is_pointer, is_signed, is_float;
-	uint8_t bytes; /* of a scalar, else 0 */
+	uint8_t bytes;	      /* of a scalar, else 0 */
+	uint8_t signed_bytes; /* of what a pointer leads to, if that is a number with a sign */
 };
 
 /* A scalar in a structure: "p.size.width", "p.dims[1]". */

@@ -54,6 +54,20 @@ static bool is_scalar(const struct dwarf_die *d, struct ptx_debug_type *t)
 	return true;
 }
 
+/* The same; of a pointer also what it leads to. Then r->at is anywhere. */
+static bool take_scalar(struct dwarf_reader *r, const struct dwarf_die *d, struct ptx_debug_type *t)
+{
+	struct ptx_debug_type to = {0};
+	struct dwarf_die pointee;
+
+	if (!is_scalar(d, t))
+		return false;
+	if (t->is_pointer && find_type(r, &d->type, &pointee) && is_scalar(&pointee, &to) &&
+	    to.is_signed)
+		t->signed_bytes = to.bytes;
+	return true;
+}
+
 static void skip_children(struct dwarf_reader *r, unsigned depth)
 {
 	struct dwarf_die d;
@@ -112,7 +126,7 @@ static void read_members(struct dwarf_reader *r, const struct dwarf_attr *type, 
 
 	if (depth > MAX_NESTED || out->found.n >= MAX_MEMBERS || !find_type(r, type, &d))
 		return;
-	if (is_scalar(&d, &m.type)) {
+	if (take_scalar(r, &d, &m.type)) {
 		base_vec_push(&out->found, m);
 		return;
 	}
@@ -144,7 +158,7 @@ static void read_type(struct dwarf_reader *r, const struct dwarf_attr *a, struct
 	size_t back = r->at;
 	struct dwarf_die d;
 
-	if (find_type(r, a, &d) && !is_scalar(&d, &v->type) && v->is_param && r->f->is_entry) {
+	if (find_type(r, a, &d) && !take_scalar(r, &d, &v->type) && v->is_param && r->f->is_entry) {
 		read_members(r, a, v->name, 0, 0, &all);
 		v->nmembers = all.found.n;
 		v->members = BASE_NEWN(r->m->arena, struct ptx_debug_member, all.found.n + 1);

@@ -127,7 +127,7 @@ static const struct rep_key content_keys[] = {
 	KEY("param_offset", NUMBER, param, "the pointer's place in the parameter block"),
 	KEY("offset", NUMBER, at, "byte in its array"),
 	KEY("bytes", NUMBER, bytes, NULL),
-	KEY("value", NUMBER, value, "of the value"),
+	KEY("value", NUMBER, value, "of the value, which has no sign here"),
 };
 static REP_OBJECT(content, S);
 #undef S

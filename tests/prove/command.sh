@@ -521,6 +521,18 @@ CU
 expect 10 'A, B  update 4 bytes at [^ ]*inlined.cu:3,' --no-remedies --block-dim=64 --grid-dim=4 \
 	"$tree/inlined.ptx"
 
+# what arrays hold has the sign of their type
+cat >"$tree/signs.cu" <<'CU'
+__global__ void signs(int *o, const long long *far, const int *near, const unsigned *all)
+{
+	int i = threadIdx.x;
+	if (far[i] == -1 && near[i] == -2 && all[i] == 4294967295u)
+		o[i / 2] = i;
+}
+CU
+expect 12 'far.0. = -1, far.1. = -1, near.0. = -2, near.1. = -2, all.0. = 4294967295' \
+	--no-remedies --block-dim=2 --grid-dim=1 "$tree/signs.cu"
+
 # what isn't proven as written is asked about as optimised
 out=$("$collider" prove --no-cache "$dir/optimised.cu" 2>&1
 	"$collider" prove --no-cache --kernel=rows_ --param=pitch=64 "$dir/optimised.cu" 2>&1)

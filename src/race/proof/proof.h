@@ -92,6 +92,7 @@ struct race_alarm_content {
 	uint64_t param, at,
 		value; /* the pointer's place in the parameter block, byte in its array */
 	uint32_t bytes;
+	bool is_signed;	  /* value is that of a number with a sign */
 	const char *name; /* of the parameter, or "" */
 };
 
