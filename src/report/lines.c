@@ -3,8 +3,9 @@
  *
  * short is what compilers print, "file:line:col: error: text", so that an editor jumps to the
  * place. github is a workflow command, which GitHub shows beside the line of a change; it has its
- * own escapes. Ignored findings are left out; the last line of short says what was checked, after
- * "collider: ", so that silence never means that all is well.
+ * own escapes. Ignored findings are left out; short has one line for what reads alike, as a race of
+ * one block's threads and of different blocks does, with the gravest level. Its last line says what
+ * was checked, after "collider: ", so that silence never means that all is well.
  */
 #include "report/form.h"
 
@@ -13,12 +14,32 @@
 static const char *const levels[] = {
 	[REP_FORM_ERROR] = "error", [REP_FORM_WARNING] = "warning", [REP_FORM_NOTE] = "note"};
 
+static bool reads_alike(const struct rep_form_item *a, const struct rep_form_item *b)
+{
+	return a->side[0].line == b->side[0].line && a->side[0].col == b->side[0].col &&
+	       !strcmp(a->line, b->line) && !strcmp(a->side[0].file, b->side[0].file);
+}
+
+/* Does the line of another item, which is shown, say all that the line of item n says? */
+static bool is_said(const struct rep_form *f, size_t n)
+{
+	const struct rep_form_item *it = &f->items.v[n];
+
+	for (size_t i = 0; i < f->items.n; i++) {
+		const struct rep_form_item *o = &f->items.v[i];
+		bool is_graver = o->level < it->level || (o->level == it->level && i < n);
+		if (is_graver && !*o->ignored && reads_alike(o, it))
+			return true;
+	}
+	return false;
+}
+
 void rep_short(struct base_buf *out, struct rep_form *f)
 {
 	for (size_t i = 0; i < f->items.n; i++) {
 		const struct rep_form_item *it = &f->items.v[i];
 		const char *place = rep_form_place(&f->arena, &it->side[0], true);
-		if (!*it->ignored)
+		if (!*it->ignored && !is_said(f, i))
 			base_buf_printf(out, "%s: %s: %s\n", *place ? place : "unknown place",
 					levels[it->level], it->line);
 	}

@@ -533,6 +533,14 @@ CU
 expect 12 'far.0. = -1, far.1. = -1, near.0. = -2, near.1. = -2, all.0. = 4294967295' \
 	--no-remedies --block-dim=2 --grid-dim=1 "$tree/signs.cu"
 
+# one line for a race of a block's threads and of different blocks
+cat >"$tree/halves.cu" <<'CU'
+__global__ void halves(int *a) { a[(threadIdx.x + blockIdx.x * blockDim.x) / 2] = threadIdx.x; }
+CU
+expect 10 'store races' --no-remedies --format=short "$tree/halves.cu"
+[ "$("$collider" prove --no-remedies --format=short "$tree/halves.cu" | grep -c 'store races')" = 1 ] ||
+	{ echo "FAIL prove --format=short halves.cu: a line twice"; failed=1; }
+
 # what isn't proven as written is asked about as optimised
 out=$("$collider" prove --no-cache "$dir/optimised.cu" 2>&1
 	"$collider" prove --no-cache --kernel=rows_ --param=pitch=64 "$dir/optimised.cu" 2>&1)
