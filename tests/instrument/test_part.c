@@ -331,7 +331,7 @@ static void launches_may_be_left_out(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		ptx.n = 0;
 		base_buf_printf(&ptx, "%s%s", head, i == 1 ? "\tcall f;\n" : "");
-		for (unsigned n = 0; i == 2 && n < 200; n++)
+		for (unsigned n = 0; i == 2 && n < 600; n++)
 			base_buf_puts(&ptx, "\tadd.u32 %r1, %r1, 1;\n");
 		base_buf_puts(&ptx, "\tret;\n}\n");
 		out = instrumented(ptx.p, BOTH, true);
