@@ -186,14 +186,22 @@ static inline struct oracle_repeat *oracle_repeat_at(struct oracle *o, uint32_t 
 	return &o->repeats[(hash ^ hash >> 15) % ORACLE_REPEATS];
 }
 
-/* Is the pair one of those that are only counted, and was it sighted at least `least` times? */
-static inline bool oracle_is_repeated(struct oracle *o, uint32_t first, uint32_t second,
-				      uint64_t least, enum oracle_kind kind)
+/* The pair's entry, if it is one of those that are only counted, or NULL. */
+static inline const struct oracle_repeat *oracle_repeat_of(struct oracle *o, uint32_t first,
+							   uint32_t second, enum oracle_kind kind)
 {
 	const struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, kind);
 
-	return x->count && !x->is_same && x->first == first && x->second == second &&
-	       x->kind == kind && o->findings.v[x->index].count >= least;
+	return x->count && x->first == first && x->second == second && x->kind == kind ? x : NULL;
+}
+
+/* Is the pair only counted, whatever its values are, and was it sighted at least `least` times? */
+static inline bool oracle_is_repeated(struct oracle *o, uint32_t first, uint32_t second,
+				      uint64_t least, enum oracle_kind kind)
+{
+	const struct oracle_repeat *x = oracle_repeat_of(o, first, second, kind);
+
+	return x && !x->is_same && o->findings.v[x->index].count >= least;
 }
 
 /* Does the store of the actor `by`, which is being judged, put the value that an access of this

@@ -192,7 +192,7 @@ static bool is_pair_found(const struct later *x, const struct oracle_gone_sum *s
 	bool is_weak = y->a.strength == RACE_WEAK || x->acc->strength == RACE_WEAK;
 	enum oracle_kind kind = is_weak ? ORACLE_RACE : ORACLE_RACE_SCOPE;
 
-	return oracle_is_repeated(x->o, s->site, x->site, 1, kind) ||
+	return oracle_repeat_of(x->o, s->site, x->site, kind) ||
 	       oracle_is_found(x->o, kind, y->a.inst, x->acc->inst);
 }
 
