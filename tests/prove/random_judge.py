@@ -19,6 +19,23 @@ def copy(body):
     return [tuple(copy(f) if isinstance(f, list) else f for f in s) for s in body]
 
 
+def rearrange(r, body):
+    """Leaves one statement out (how below .3), doubles it (.36) or moves it (.5); else it is only chosen, to be changed
+    otherwise. Its list, its place there, how (below 1) and the statement."""
+    where = r.choice([x for x in lists_of(body) if x])
+    i, how = r.randrange(len(where)), r.random()
+    s = where[i]
+    if how < .3:
+        del where[i]
+    elif how < .36:
+        where.insert(i, copy([s])[0])
+    elif how < .5:
+        del where[i]
+        to = r.choice(lists_of(body))
+        to.insert(r.randint(0, len(to)), s)
+    return where, i, how, s
+
+
 def prove(collider, path, block, grid):
     """Each kernel's verdict."""
     r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--no-confirm',

@@ -19,7 +19,6 @@ Misses: runs see some schedules of one launch. Kernels that wait for ever say wh
 import random, sys
 
 import random_judge
-from random_judge import copy, lists_of
 
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 SEEDS = 6  # of the scheduler
@@ -283,18 +282,10 @@ def words_of(body):
 
 def change(r, body):
     """One change, in place."""
-    where = r.choice([x for x in lists_of(body) if x])
-    i, how = r.randrange(len(where)), r.random()
-    s = where[i]
-    if how < .3:
-        del where[i]
-    elif how < .36:
-        where.insert(i, copy([s])[0])
-    elif how < .5:
-        del where[i]
-        to = r.choice(lists_of(body))
-        to.insert(r.randint(0, len(to)), s)
-    elif how < .58:
+    where, i, how, s = random_judge.rearrange(r, body)
+    if how < .5:
+        return
+    if how < .58:
         where.insert(i, r.choice((('if', r.choice(list(GUARD)), [s]), ('loop', 2, [s]), ('exit', r.choice(list(GUARD))))))
         if where[i][0] != 'exit':
             del where[i + 1]

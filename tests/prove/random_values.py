@@ -10,7 +10,6 @@ A kernel is made of one or two such shapes and then changed in none to three pla
 have a twin that races. Judged by random_judge.py.
 """
 import random_judge
-from random_judge import copy, lists_of
 
 BLOCK, GRID, SEEDS = 64, 2, 4
 FLOATS = {'.1': 0x3dcccccd, '1.': 0x3f800000, '1e9': 0x4e6e6b28, '2^24': 0x4b800000, '-0': 1 << 31,
@@ -189,18 +188,10 @@ def change(r, body):
     """One change, in place, or none: many of the shapes are wrong as they are."""
     if r.random() < .5:
         return
-    where = r.choice([x for x in lists_of(body) if x])
-    i, how = r.randrange(len(where)), r.random()
-    s = where[i]
-    if how < .3:
-        del where[i]
-    elif how < .36:
-        where.insert(i, copy([s])[0])
-    elif how < .5:
-        del where[i]
-        to = r.choice(lists_of(body))
-        to.insert(r.randint(0, len(to)), s)
-    elif how < .6:
+    where, i, how, s = random_judge.rearrange(r, body)
+    if how < .5:
+        return
+    if how < .6:
         where[i] = r.choice((('if', r.choice(GUARDS), [s]), test(r, r.choice(VARS), s)))
     elif how < .66:
         where.insert(i, r.choice((('touch', r.choice(('ld', 'st')), element(r)), ('bar',), ('exit', r.choice(GUARDS)),
