@@ -424,6 +424,17 @@ bool agent_proof_read(struct agent_proof *k, const unsigned char *text, size_t b
 enum race_plain_on agent_proven(const struct agent_proof *k, const struct agent_launch_call *l,
 				struct race_plain_state *out);
 
+/* Notes of a kernel's launches, for the proof that is made after them. */
+struct agent_noted; /* of one kernel; never freed */
+struct race_noted_kernel;
+
+/* Is code instrumented as it is loaded, and kept? */
+bool agent_notes_launches(void);
+/* Then, for a kernel whose module asks for it; NULL: no memory. */
+struct agent_noted *agent_noted_new(const struct race_noted_kernel *of);
+/* By the one thread that launches. */
+void agent_noted_launch(struct agent_noted *n, const struct agent_launch_call *l);
+
 /* ---- hold.c: --shuffle-streams --------------------------------------------- */
 
 struct agent_holds; /* of one context; never freed */

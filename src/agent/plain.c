@@ -27,6 +27,8 @@
  * launches or a second context nothing runs without checks from then on (is_over): who launches
  * when isn't known, or not in one order.
  *
+ * What the launches of a kernel without a proof have in common is noted for a later one (proven.c).
+ *
  * Misses: races of launches that aren't chosen; memory that other devices reach by RDMA. Costs: for
  * each launch of a kernel with a proof a question to the driver for each pointer, some 0.1 us, and
  * a small copy where the answer changes.
@@ -46,6 +48,7 @@
 #include "agent/rows.h"
 #include "base/base.h"
 #include "base/random.h"
+#include "race/noted.h"
 #include "race/plain.h"
 
 #define CLEAN	    1000u
@@ -64,6 +67,7 @@ struct kernel {
 	CUdeviceptr at;	     /* of its state; 0: none */
 	size_t bytes;
 	struct agent_proof proof;
+	struct agent_noted *noted; /* NULL: it is proven, or nothing asks for notes */
 	bool is_read;
 	struct race_plain_state now;	   /* as its last launch found it, where that is_known */
 	CUstream written_in;		   /* `now` is so there, and in what waits for it */
@@ -228,6 +232,20 @@ static bool read_proof(struct kernel *k, CUmodule m, const char *name, CUstream 
 				   k->proof.head.narrays * sizeof(k->now.array[0]);
 }
 
+/* Do its launches count for a later proof? */
+static void find_noted(struct kernel *k, CUmodule m, const char *name, CUstream stream)
+{
+	struct race_noted_kernel of;
+	CUdeviceptr at;
+	size_t bytes;
+
+	if (agent_notes_launches() && find_variable(m, RACE_NOTED, name, &at, &bytes) &&
+	    bytes == sizeof(of) &&
+	    agent_driver.memcpy_dtoh_async(&of, at, bytes, stream) == CUDA_SUCCESS &&
+	    agent_driver.stream_synchronize(stream) == CUDA_SUCCESS)
+		k->noted = agent_noted_new(&of);
+}
+
 /* A kernel may be launched by a CUfunction and by a CUkernel: what its state is must be known of
  * both at once. Under the lock. */
 static struct kernel *find_same(const struct kernel *of)
@@ -274,6 +292,8 @@ static void kernel_read(struct kernel *k, const char *name, CUfunction f)
 		k->proof.head.flags = read_proof(k, m, name, stream) ? k->proof.head.flags : 0;
 	else
 		at = 0;
+	if (m)
+		find_noted(k, m, name, stream);
 	agent_leave(&g);
 	agent_lock();
 	k->at = at;
@@ -480,6 +500,8 @@ static void begin(struct agent_context *c, struct agent_kernel *k,
 	struct kernel *x = kernel_of(agent_kernel_name(k), l->f);
 	if (!x)
 		return;
+	if (x->noted && l->is_simple && is_by_itself(l->stream))
+		agent_noted_launch(x->noted, l);
 	if (!x->at) { /* as its code is until it has been read */
 		begun.k = x;
 		begun.on = RACE_PLAIN_CHECKED;

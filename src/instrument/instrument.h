@@ -100,7 +100,8 @@ struct inst_prune {
 
 struct inst_prunes {
 	struct base_arena arena;
-	bool is_late; /* with more time more may be found */
+	bool is_late;	  /* with more time more may be found */
+	bool lacks_notes; /* ... once there are notes of a kernel's launches, for which it asks */
 	BASE_VEC(struct inst_prune) kernels;
 };
 
@@ -134,7 +135,10 @@ struct inst_options {
 	bool leaves_plain; /* iguard leaves kernels to hirace that the two judge alike (iguard.c) */
 	bool prune_alone;  /* global ones only while the launch runs alone (--prune=proved-alone) */
 	bool plain;	   /* a kernel's own code once more, for launches (race/plain.h) */
-	bool samples;	   /* also of kernels without a proof, where that costs little */
+	/* The text's hash: the launches of kernels that aren't proven are to be noted
+	 * (race/noted.h); 0: none. */
+	uint64_t noted;
+	bool samples;	      /* also of kernels without a proof, where that costs little */
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;
@@ -162,6 +166,7 @@ struct inst_stats {
 	uint32_t skipped_private, skipped_dead, undisturbed, strong, unsupported, unknown;
 	uint32_t speculated;
 	uint32_t pruned;   /* accesses without a check, or with one outside of a contract only */
+	uint32_t noted;	   /* kernels whose launches are noted */
 	uint32_t left_out; /* kernels and functions, by name */
 	uint32_t left_out_accesses;
 	uint64_t patterns; /* of --variable that match an access (race_variable_patterns) */

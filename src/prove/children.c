@@ -234,7 +234,8 @@ static void make_job(struct job *j, const struct prove_options *o, struct wire_j
 		if (strcmp(o->each[i].kernel, wire.kernel) != 0)
 			continue;
 		j->own.assumes = &o->each[i].assume;
-		j->own.nassumes = 1;
+		j->own.nassumes = *o->each[i].assume != 0;
+		memcpy(j->own.dim, o->each[i].dim, sizeof(j->own.dim));
 	}
 }
 

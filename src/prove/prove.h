@@ -60,9 +60,11 @@ struct prove_options {
 	} param[64];
 	const char *const *assumes; /* --assume: expressions, docs/prove.md */
 	size_t nassumes;
-	/* Or for each kernel, by its mangled name, one of its own: neach of them; 0: none. */
+	/* Or for each kernel, by its mangled name, one of its own ("": none), and dimensions of its
+	 * own (0: any): neach of them; 0: none. */
 	const struct prove_assume_of {
 		const char *kernel, *assume;
+		uint32_t dim[6];
 	} * each;
 	size_t neach;
 	const struct prove_launch *launches; /* NULL: any */

@@ -10,6 +10,10 @@
  *	2. within the contract about dimensions: what that adds is checked in other launches;
  *	3. where alarms are left, with the assumption that prove found to take all of them away.
  *
+ * After a program has run (tool_prover_job.noted_folder) a kernel that these don't prove as a whole
+ * is asked about with what its launches had in common (race/noted.h): its blocks' dimensions, the
+ * grid's too, then scalars. Such a proof is for launches like these alone.
+ *
  * The contract becomes comparisons of dimensions and scalars, which the kernel's entry evaluates.
  * What the code itself assumes counts for nothing, as nothing tests it. Where some access to shared
  * memory isn't proven to stay within its variable, in blocks of some size at least, none of the
@@ -30,6 +34,7 @@
 #include "base/clock.h"
 #include "prune/prune.h"
 #include "prove/prove.h"
+#include "race/noted.h"
 #include "toolchain/toolchain.h"
 
 #include <stdlib.h>
@@ -322,7 +327,8 @@ struct remedies {
 static void choose_remedy(struct remedies *m, const struct race_proof *proof)
 {
 	for (size_t i = 0; i < proof->remedies.n; i++) {
-		struct prove_assume_of a = {proof->name, proof->remedies.v[i].assume};
+		struct prove_assume_of a = {.kernel = proof->name,
+					    .assume = proof->remedies.v[i].assume};
 		struct inst_prune k = {0};
 		if (!proof->remedies.v[i].is_all || !add_terms(&k, proof) ||
 		    !add_assume(&k, a.assume))
@@ -352,7 +358,7 @@ static void add_remedy(const struct search *x, const struct race_proof *proof, c
 		if (!add_contract(&more, proof))
 			return;
 	}
-	if (!proof->sites.n || !add_assume(&more, assume) ||
+	if (!proof->sites.n || (*assume && !add_assume(&more, assume)) ||
 	    (has_stays_if(proof) && !add_assume(&more, proof->stays_if)))
 		return;
 	*k = more;
@@ -370,6 +376,126 @@ static void add_remedies(const struct search *x, const struct race_proofs *r,
 				add_remedy(x, &r->kernels.v[i], m->each.v[a].assume);
 }
 
+/* ---- what launches had in common ----------------------------------------------------------- */
+
+#define GRID	     1u /* beside the blocks' dimensions */
+#define SCALARS	     2u
+#define PARTS	     4u
+#define SCALARS_MOST 12u
+
+/* A kernel that isn't proven so far. */
+struct launched {
+	const char *name;
+	struct race_noted all;
+	bool is_proven;
+};
+
+struct noted {
+	BASE_VEC(struct launched) kernels;
+	/* With each choice of what is taken for granted. */
+	struct turn {
+		struct remedies m;
+		struct race_proofs r;
+		bool has_proofs;
+	} turn[PARTS];
+};
+
+static bool is_proven_in(const struct race_proofs *r, const char *name)
+{
+	for (size_t i = 0; r && i < r->kernels.n; i++)
+		if (!strcmp(r->kernels.v[i].name, name) && is_free(&r->kernels.v[i]))
+			return true;
+	return false;
+}
+
+static void find_launched(const struct search *x, const struct race_proofs *of_some,
+			  const struct race_proofs *of_more, struct noted *n)
+{
+	for (size_t i = 0; i < of_some->kernels.n; i++) {
+		struct launched l = {.name = of_some->kernels.v[i].name};
+		if (is_proven_in(of_some, l.name) || is_proven_in(of_more, l.name))
+			continue;
+		uint64_t id = race_noted_id(x->j->noted, l.name, strlen(l.name));
+		if (race_noted_read(x->j->noted_folder, id, &l.all))
+			base_vec_push(&n->kernels, l);
+		else
+			x->out->lacks_notes = true;
+	}
+}
+
+/* "$4 == 16 && $5 == 3", or "". */
+static const char *scalars_of(const struct race_noted *all, struct base_arena *a)
+{
+	const char *text = "";
+	unsigned n = 0;
+
+	for (uint64_t left = all->scalars; left && n < SCALARS_MOST; left &= left - 1, n++) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		text = base_printf(a, "%s%s$%u == %u", text, n ? " && " : "", i + 1,
+				   all->scalar[i]);
+	}
+	return text;
+}
+
+/* Adds nothing where that says no more than an earlier turn. */
+static void add_launched(struct noted *n, unsigned parts, const struct launched *l,
+			 struct base_arena *a)
+{
+	const unsigned block = 7, grid = block << 3;
+	unsigned dims = l->all.dims & (parts & GRID ? block | grid : block);
+	struct prove_assume_of of = {.kernel = l->name, .assume = ""};
+
+	if (parts & SCALARS)
+		of.assume = scalars_of(&l->all, a);
+	if ((parts & SCALARS && !*of.assume) || (parts & GRID && !(dims & grid)) ||
+	    (!parts && !dims))
+		return;
+	for (unsigned d = 0; d < 6; d++)
+		of.dim[d] = dims >> d & 1 ? l->all.dim[d] : 0;
+	base_vec_push(&n->turn[parts].m.each, of);
+	base_vec_push(&n->turn[parts].m.names, l->name);
+}
+
+static void prove_noted(const struct search *x, const struct race_proofs *of_some,
+			const struct race_proofs *of_more, struct noted *n)
+{
+	if (!x->j->noted_folder)
+		return;
+	find_launched(x, of_some, of_more, n);
+	for (unsigned parts = 0; parts < PARTS; parts++) {
+		struct turn *t = &n->turn[parts];
+		for (size_t i = 0; i < n->kernels.n; i++)
+			if (!n->kernels.v[i].is_proven)
+				add_launched(n, parts, &n->kernels.v[i], &x->out->arena);
+		t->has_proofs = prove_remedies(x, &t->m, &t->r);
+		for (size_t i = 0; t->has_proofs && i < n->kernels.n; i++)
+			n->kernels.v[i].is_proven |= is_proven_in(&t->r, n->kernels.v[i].name);
+	}
+}
+
+static void add_noted(const struct search *x, const struct noted *n)
+{
+	for (unsigned parts = 0; parts < PARTS; parts++) {
+		const struct turn *t = &n->turn[parts];
+		for (size_t a = 0; t->has_proofs && a < t->m.each.n; a++)
+			for (size_t i = 0; i < t->r.kernels.n; i++)
+				if (!strcmp(t->m.names.v[a], t->r.kernels.v[i].name) &&
+				    is_free(&t->r.kernels.v[i]))
+					add_remedy(x, &t->r.kernels.v[i], t->m.each.v[a].assume);
+	}
+}
+
+static void noted_free(struct noted *n)
+{
+	for (unsigned parts = 0; parts < PARTS; parts++) {
+		if (n->turn[parts].has_proofs)
+			race_proofs_free(&n->turn[parts].r);
+		base_vec_free(&n->turn[parts].m.each);
+		base_vec_free(&n->turn[parts].m.names);
+	}
+	base_vec_free(&n->kernels);
+}
+
 void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 {
 	struct prove_options any = {.all_launches = true},
@@ -377,11 +503,14 @@ void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 	struct search x = {j, out, j->wall_ms ? base_now_ms() + j->wall_ms : 0};
 	struct race_proofs of_any, of_some, of_more;
 	struct remedies m = {0};
+	struct noted n = {0};
 	bool has_some = prove_once(&x, &some, &of_some);
 
 	for (size_t i = 0; has_some && i < of_some.kernels.n; i++)
 		choose_remedy(&m, &of_some.kernels.v[i]);
 	bool has_more = prove_remedies(&x, &m, &of_more);
+	if (has_some)
+		prove_noted(&x, &of_some, has_more ? &of_more : NULL, &n);
 	bool has_any = prove_once(&x, &any, &of_any);
 
 	/* What holds for any launch needs no test; then what the first found is tested. */
@@ -395,6 +524,8 @@ void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 		add_remedies(&x, &of_more, &m);
 		race_proofs_free(&of_more);
 	}
+	add_noted(&x, &n);
+	noted_free(&n);
 	if (has_some)
 		race_proofs_free(&of_some);
 	base_vec_free(&m.each);

@@ -186,6 +186,8 @@ struct tool_job {
 	const char *text_file;
 	/* A file that is made where time ran out for proofs; NULL: that isn't asked. */
 	const char *late_file;
+	/* A folder where the launches of what isn't proven are noted (race/noted.h); NULL: none. */
+	const char *noted_folder;
 	bool is_later; /* nothing waits for the proofs, but they must be made in time (later.c) */
 };
 

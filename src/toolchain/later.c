@@ -15,6 +15,9 @@
  *	turns	  a socket with the user's name: one works at a time, with all processors; a program
  *		  with a hundred modules would have a hundred provers' memory else
  *
+ * It begins when the program has made launches, at its end or NOTES_MS after it has loaded the
+ * code: what they had in common may be what a proof needs (race/noted.h).
+ *
  * What isn't proven by then, as there are many kernels or a busy machine leaves the process no
  * time, is tried again in a later run, TOOL_LATER_MOST times in all.
  *
@@ -48,6 +51,7 @@
 
 #define LATER_S	 60u /* after the program's end */
 #define ENDING_S 2u  /* to remove temporary files */
+#define NOTES_MS 5000
 #define PAUSE_MS 50
 
 /* Has no other process of this user the name? None will have it, as long as this one lives. */
@@ -163,6 +167,14 @@ static void watch(pid_t worker, uint64_t end, const struct program *p)
 	kill(-worker, SIGKILL);
 }
 
+static void wait_for_launches(const struct program *p)
+{
+	uint64_t end = base_now_ms() + NOTES_MS;
+
+	while (is_running(p) && base_now_ms() < end)
+		wait_a_little();
+}
+
 static bool takes_turn(uint64_t *end, const struct program *p)
 {
 	while (!lock("turn")) {
@@ -188,6 +200,7 @@ unsigned tool_detach(const char *entry, pid_t pid_of_program)
 	if (!nth)
 		_exit(BASE_EXIT_OK);
 	give_way();
+	wait_for_launches(&program);
 	if (!takes_turn(&end, &program))
 		_exit(BASE_EXIT_OK);
 	pid_t watcher = getpid();

@@ -49,14 +49,15 @@ struct work {
 	unsigned maxreg, sm;
 	struct image_text text;
 	const char *said_file, *trial;
-	int waiters;	/* the program's standard error */
-	unsigned asked; /* the cap that device functions need */
-	bool keep;	/* the result */
-	bool is_part;	/* an object of an -rdc program */
-	bool is_plain;	/* the image is a text */
-	bool is_late;	/* time ran out for proofs */
-	unsigned nth;	/* process that goes on with them, from 1; 0: a program waits */
-	char *arch;	/* of the last text: "sm_90a" */
+	const char *folder; /* of such entries; NULL: none is kept */
+	int waiters;	    /* the program's standard error */
+	unsigned asked;	    /* the cap that device functions need */
+	bool keep;	    /* the result */
+	bool is_part;	    /* an object of an -rdc program */
+	bool is_plain;	    /* the image is a text */
+	bool is_late;	    /* time ran out for proofs */
+	unsigned nth;	    /* process that goes on with them, from 1; 0: a program waits */
+	char *arch;	    /* of the last text: "sm_90a" */
 	struct base_arena arena;
 };
 
@@ -185,6 +186,7 @@ static enum image_outcome instrument(struct work *w, struct base_buf *code)
 		job.assembled = was;
 	job.is_later = w->nth != 0;
 	job.late_file = w->opt->prune_timed || w->nth ? tool_temp("load.late") : NULL;
+	job.noted_folder = job.late_file ? w->folder : NULL;
 	w->trial = tool_temp("trial.cubin"); /* what rewrite.c's last trial will have made */
 	if (!w->trial)
 		return IMAGE_FAILED;
@@ -362,13 +364,10 @@ static bool send(const struct base_buf *entry)
 	return true;
 }
 
-static void keep(const char *path, const struct base_buf *entry, struct base_arena *a)
+static void keep(const struct work *w, const char *path, const struct base_buf *entry)
 {
-	const char *slash = strrchr(path, '/');
-
-	if (!slash || base_write_file(path, entry->p, entry->n) != 0)
-		return;
-	image_kept_trim(base_strndup(a, path, (size_t)(slash - path)), KEPT_MOST);
+	if (w->folder && base_write_file(path, entry->p, entry->n) == 0)
+		image_kept_trim(w->folder, KEPT_MOST);
 }
 
 int tool_load(int argc, char **argv)
@@ -394,6 +393,8 @@ int tool_load(int argc, char **argv)
 			  .nth = nth,
 			  .maxreg = (unsigned)strtoul(argv[3], NULL, 10),
 			  .name = argv[4]};
+	const char *slash = strrchr(argv[5], '/');
+	w.folder = slash ? base_strndup(&w.arena, argv[5], (size_t)(slash - argv[5])) : NULL;
 	int rc = tool_begin(&opt, &kit, &w.arena);
 	opt.prune_timed &= !is_later;
 	w.said_file = tool_temp("load.said");
@@ -419,7 +420,7 @@ int tool_load(int argc, char **argv)
 			image_kept_set_late(&entry, nth + 1);
 		/* What the program has is no worse than nothing. */
 		if (*argv[5] && w.keep && (!is_later || got == IMAGE_REPLACED))
-			keep(argv[5], &entry, &w.arena);
+			keep(&w, argv[5], &entry);
 		rc = is_later || send(&entry) ? BASE_EXIT_OK : BASE_EXIT_ENV;
 	}
 	tool_cleanup();

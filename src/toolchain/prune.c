@@ -3,7 +3,8 @@
  *
  * Unless all proofs are asked for, code gets what is proven in a part of the time that ptxas will
  * need for the text with checks, by the estimate of slow.c; the rest is checked. Of a program that
- * loads its code (load.c) it is proven later (later.c), in LATER_MS. What was proven is kept by the
+ * loads its code (load.c) it is proven later (later.c), in LATER_MS, where it takes an assumption
+ * for what the launches had in common so far (race/noted.h). What was proven is kept by the
  * prover, and the code that was made by load.c.
  */
 #include "base/clock.h"
@@ -43,7 +44,9 @@ void tool_find_prunes(struct tool_work *w)
 				    .size = w->size,
 				    .wants_global = o->prune_global || o->inst.prune_alone,
 				    .wants_whole = w->io.plain,
-				    .wall_ms = wall_ms(w)};
+				    .wall_ms = wall_ms(w),
+				    .noted_folder = w->job->is_later ? w->job->noted_folder : NULL,
+				    .noted = w->io.noted};
 	BASE_VEC(const char *) names = {0};
 
 	/* The accesses to shared memory of a text that declares none are its callers'. */
@@ -58,7 +61,14 @@ void tool_find_prunes(struct tool_work *w)
 	uint64_t began = base_now_ns();
 	prover(&j, &w->prunes);
 	w->costs.proofs = 1e-9 * (double)(base_now_ns() - began);
-	if (w->prunes.is_late && w->job->late_file)
-		(void)base_write_file(w->job->late_file, "", 0);
 	base_vec_free(&names);
+}
+
+void tool_say_late(const struct tool_work *w)
+{
+	/* A program that has just loaded the code has no launches yet. */
+	bool lacks_notes = w->stats.noted && (!w->job->is_later || w->prunes.lacks_notes);
+
+	if (w->job->late_file && (w->prunes.is_late || lacks_notes))
+		(void)base_write_file(w->job->late_file, "", 0);
 }

@@ -494,11 +494,14 @@ static int rewrite_call(void *arg)
 	w.io.relocatable = c->job->relocatable;
 	w.io.plain = wants_plain(c->job);
 	w.io.samples = c->job->is_waited_for;
+	if (c->job->noted_folder)
+		w.io.noted = base_hash(c->text, c->size, BASE_FNV_INIT);
 	w.io.on_size = tool_sizes_note;
 	w.io.on_size_arg = &w.sizes;
 	w.io.text_file = c->job->text_file;
 	enum tool_outcome got = rewrite(&w, &out, &sink);
 
+	tool_say_late(&w);
 	if (got == TOOL_CHANGED && base_write_file(c->result, out.p, out.n) != 0)
 		got = cut_off(&w, "no room for the instrumented text");
 	/* Nothing is freed: the process ends here. */

@@ -76,6 +76,8 @@ bool tool_tighten(struct tool_work *w, struct tool_func *f, const char *why);
 bool tool_scan(struct tool_work *w, struct base_sink *sink);
 /* prune.c: adds the accesses that need no check to w->prunes, where --prune asks for it. */
 void tool_find_prunes(struct tool_work *w);
+/* Makes the job's late_file where a later process may prove more of the code that was made. */
+void tool_say_late(const struct tool_work *w);
 /* slow.c: leaves out the kernels that cost most, as --load-limit says; false: none. */
 bool tool_skip_slow(struct tool_work *w);
 /* refused.c: leaves out the kernels that only an object can hold; false: there are none. */

@@ -69,6 +69,10 @@ struct tool_prover_job {
 	unsigned wall_ms;	    /* what isn't found by then isn't found; 0: any */
 	const char *const *kernels; /* those of interest, nkernels; 0: all */
 	size_t nkernels;
+	/* What launches of them had in common may be taken for granted: a folder, and the text's
+	 * hash (race/noted.h); NULL: it isn't. */
+	const char *noted_folder;
+	uint64_t noted;
 };
 typedef void tool_prover(const struct tool_prover_job *j, struct inst_prunes *out);
 void tool_set_prover(tool_prover *fn);

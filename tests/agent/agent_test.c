@@ -29,6 +29,7 @@
 
 #include "agent/forward/complete.h"
 #include "race/gap.h"
+#include "race/noted.h"
 #include "race/file/shm_write.h"
 #include "race/file/shm.h"
 #include "race/site/site.h"
@@ -1116,6 +1117,43 @@ static void others_are_sampled_by_themselves(void **state)
 	assert_int_equal(region(0)->checked, (1364 - sampled) * 32);
 }
 
+/* By the number that the stand-in driver gives the kernel (fake.h). */
+#define NOTED 0x1234abcdull
+
+static void expect_noted(const char *folder, uint32_t dims, uint64_t scalars)
+{
+	struct race_noted all;
+
+	assert_true(race_noted_read(folder, NOTED, &all));
+	assert_int_equal(all.dims, dims);
+	assert_int_equal(all.dim[0], 32);
+	assert_int_equal(all.scalars, scalars);
+	assert_int_equal(all.scalar[1], scalars ? 16 : 0);
+}
+
+static void launches_are_noted_for_a_later_proof(void **state)
+{
+	char folder[] = "/tmp/agent.XXXXXX", given[5000], path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/%016llx-launches", folder, NOTED);
+	play("noted"); /* code isn't instrumented as it is loaded */
+	teardown(NULL);
+	assert_int_equal(access(path, F_OK), -1);
+	snprintf(given, sizeof(given), "COLLIDER_LOAD=%s\n/nonexistent\n%s\nkey\n\n\n",
+		 *forwarded ? args[6] : "", folder);
+	for (int i = 0; i < 2; i++) {
+		start("noted", given, 1);
+		teardown(NULL);
+		expect_noted(folder, 63 & ~8, 2);
+	}
+	start("noted_other", given, 1);
+	expect_noted(folder, 63 & ~8, 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(int argc, char **argv)
@@ -1187,6 +1225,7 @@ int main(int argc, char **argv)
 		TEST(what_leaves_its_arrays_is_a_gap),
 		TEST(clean_kernels_are_sampled),
 		TEST(others_are_sampled_by_themselves),
+		TEST(launches_are_noted_for_a_later_proof),
 	};
 
 	if (argc != 5 && argc != 9)

@@ -53,6 +53,8 @@ void fake_leave(size_t bytes);
 unsigned fake_plain(void);
 /* May the next launches of `proven` do so? */
 bool fake_plain_is_on(CUmodule m);
+/* By this the launches of kernel `noted` are noted (race/noted.h). */
+#define FAKE_NOTED 0x1234abcdull
 /* What kernel `partly` of the module finds at its next launch. */
 const struct race_plain_state *fake_partly(CUmodule m);
 const struct race_plain_state *fake_own(CUmodule m);

@@ -34,6 +34,7 @@
 #include "fake.h"
 #include "race/layout/iguard.h"
 #include "race/layout/history.h"
+#include "race/noted.h"
 #include "race/plain.h"
 
 #define MAX_CTX	 128
@@ -76,6 +77,9 @@ static const struct {
 	    {RACE_PLAIN_CONST, 1},
 	    {RACE_PLAIN_CONST, 32},
 	    {RACE_PLAIN_CONST, 1}}};
+
+/* And of kernel `noted`: a pointer and two numbers. */
+static const struct race_noted_kernel noted = {FAKE_NOTED, 6};
 
 /* And of kernel `partly`: it writes by its first parameter, and reads by its second. */
 static const struct {
@@ -1044,6 +1048,11 @@ static CUresult give_global(CUdeviceptr *p, size_t *bytes, CUmodule m, const cha
 	if (strcmp(name, RACE_PLAIN_STATE "often") == 0) {
 		*p = (CUdeviceptr)(uintptr_t)m->often;
 		*bytes = sizeof(m->often);
+		return CUDA_SUCCESS;
+	}
+	if (strcmp(name, RACE_NOTED "noted") == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&noted;
+		*bytes = sizeof(noted);
 		return CUDA_SUCCESS;
 	}
 	if (strcmp(name, RACE_PLAIN_STATE "alone") == 0) {

@@ -1206,6 +1206,43 @@ static void launch_calls(void)
 	expect_calls(function(proven_module, "clean"), p, 64, 0);
 }
 
+/* Launches of a kernel that is to be proven later, and one that something may run beside. */
+static void noted(void)
+{
+	struct {
+		unsigned threads, blocks;
+		int n, k;
+	} const launches[] = {{32, 4, 16, 0}, {32, 4, 16, 1}, {32, 8, 16, 2}};
+	CUdeviceptr p;
+	CUstream s;
+
+	context();
+	CUfunction f = function(module("instrumented"), "noted");
+	MUST(cuMemAlloc(&p, 4096));
+	for (int i = 0; i < 3; i++) {
+		int n = launches[i].n, k = launches[i].k;
+		void *params[] = {&p, &n, &k};
+		MUST(cuLaunchKernel(f, launches[i].blocks, 1, 1, launches[i].threads, 1, 1, 0, NULL,
+				    params, NULL));
+	}
+	int n = 17, k = 3;
+	void *params[] = {&p, &n, &k};
+	MUST(cuStreamCreate(&s, CU_STREAM_DEFAULT));
+	MUST(cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, s, params, NULL));
+}
+
+static void noted_other(void)
+{
+	CUdeviceptr p;
+	int n = 17, k = 3;
+	void *params[] = {&p, &n, &k};
+
+	context();
+	CUfunction f = function(module("instrumented"), "noted");
+	MUST(cuMemAlloc(&p, 4096));
+	MUST(cuLaunchKernel(f, 4, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+}
+
 /* A kernel by both of its handles, which have one state. */
 static void proven_handles(void)
 {
@@ -1540,6 +1577,8 @@ static const struct scenario {
 	{"global_device", global_device},
 	{"chosen_graph", chosen_graph},
 	{"proven", proven},
+	{"noted", noted},
+	{"noted_other", noted_other},
 	{"launch_calls", launch_calls},
 	{"proven_handles", proven_handles},
 	{"proven_late", proven_late},

@@ -21,6 +21,7 @@
 #include "instrument/launches.h"
 
 #include "race/detector.h"
+#include "race/noted.h"
 #include "race/plain.h"
 
 #include <string.h>
@@ -231,6 +232,45 @@ static void put_proof(struct inst_ctx *cx, const struct inst_launches *l)
 	base_buf_free(&text);
 }
 
+/* ---- notes for a later proof ----------------------------------------------------------------- */
+
+/* Is there nothing in it that no proof can stand for? */
+static bool may_be_proven(const struct inst_ctx *cx)
+{
+	ptx_each_stmt(cx->f, s)
+	{
+		if (s->kind == PTX_STMT_INST && !s->inserted && flow_why_checked(s))
+			return false;
+	}
+	return true;
+}
+
+static bool is_integer(const struct ptx_param *p)
+{
+	enum ptx_type type = (enum ptx_type)p->type;
+
+	return p->bytes == 4 && ptx_type_bytes(type) == 4 && type != PTX_TYPE_F32;
+}
+
+/* What the agent reads where it is to note the launches. */
+static void put_noted(struct inst_ctx *cx)
+{
+	struct race_noted_kernel k = {
+		.id = race_noted_id(cx->opt->noted, cx->f->name.p, cx->f->name.n)};
+	struct base_buf text = {0};
+	uint32_t i = 0;
+
+	for (const struct ptx_param *p = cx->f->params; p && i < RACE_NOTED_PARAMS; p = p->next)
+		k.scalars |= (uint64_t)is_integer(p) << i++;
+	put_words(&text, &k, sizeof(k));
+	inst_add_raw(cx, inst_first_code(cx->m),
+		     inst_module_text(cx, "words",
+				      T(variable(cx, RACE_NOTED), inst_num(sizeof(k) / 8),
+					(struct ptx_str){text.p, (uint32_t)text.n})));
+	base_buf_free(&text);
+	cx->stats->noted++;
+}
+
 /* ---- which launches -------------------------------------------------------------------------- */
 
 bool inst_is_testable(const struct inst_ctx *cx, const struct ptx_stmt *s)
@@ -320,6 +360,8 @@ struct inst_launches *inst_plan_launches(struct inst_ctx *cx)
 		put_state(cx, l);
 	if (l->proof || l->parts || (l->has_copy && !is_for_default(cx)))
 		put_proof(cx, l);
+	if (cx->opt->noted && can_copy && !l->proof && !l->is_all && may_be_proven(cx))
+		put_noted(cx);
 	return l;
 }
 

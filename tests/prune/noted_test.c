@@ -1,0 +1,158 @@
+/*
+ * noted_test.c - a proof for what a kernel's launches had in common (prune_find, race/noted.h).
+ *
+ * A kernel that is race-free only in blocks of 16 by 16 with n == 16 (or more), two assumptions of
+ * which none helps alone. It is proven where that was noted, with these as terms; noted launches
+ * that race, or differ in what it needs, prove nothing.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "prune/prune.h"
+#include "race/noted.h"
+
+/* p[(n + 1) * (16 * blockIdx.y + threadIdx.y) + threadIdx.x] += k */
+static const char text[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry rows(.param .u64 p, .param .u32 n, .param .u32 k) {\n"
+	".reg .b32 %r<12>;\n.reg .b64 %rd<6>;\n"
+	"ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nld.param.u32 %r11, [k];\n"
+	"cvta.to.global.u64 %rd2, %rd1;\n"
+	"mov.u32 %r2, %tid.x;\nmov.u32 %r3, %tid.y;\nmov.u32 %r4, %ctaid.y;\n"
+	"shl.b32 %r5, %r4, 4;\nadd.s32 %r6, %r5, %r3;\nadd.s32 %r7, %r1, 1;\n"
+	"mad.lo.s32 %r8, %r6, %r7, %r2;\nmul.wide.u32 %rd3, %r8, 4;\nadd.s64 %rd4, %rd2, %rd3;\n"
+	"ld.global.u32 %r9, [%rd4];\nadd.s32 %r10, %r9, %r11;\n"
+	"st.global.u32 [%rd4], %r10;\nret;\n}\n";
+
+#define TEXT_HASH 77u
+
+static char folder[] = "/tmp/noted.XXXXXX";
+
+struct launch {
+	uint32_t block[2], grid;
+	int32_t n, k;
+};
+
+/* Notes them, and asks for proofs; NULL: there is none of the kernel as a whole. */
+static const struct inst_prune *prove(struct inst_prunes *out, const struct launch *l, size_t n)
+{
+	struct race_noted all;
+	struct tool_prover_job j = {.name = "noted.ptx",
+				    .text = text,
+				    .size = sizeof(text) - 1,
+				    .wants_whole = true,
+				    .noted_folder = folder,
+				    .noted = TEXT_HASH};
+
+	race_noted_init(&all, race_noted_id(TEXT_HASH, "rows", 4));
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t dim[6] = {l[i].block[0], l[i].block[1], 1, 1, l[i].grid, 1};
+		const void *params[] = {NULL, &l[i].n, &l[i].k};
+		race_noted_add(&all, dim, params, 6);
+	}
+	if (n)
+		assert_true(race_noted_write(folder, &all));
+	*out = (struct inst_prunes){0};
+	prune_find(&j, out);
+	for (size_t i = 0; i < out->kernels.n; i++)
+		if (out->kernels.v[i].is_whole)
+			return &out->kernels.v[i];
+	return NULL;
+}
+
+/* Is "a == value" one of its terms? Of dimension or parameter `of`. */
+static bool has_term(const struct inst_prune *k, enum inst_prune_kind kind, uint64_t of,
+		     uint64_t value)
+{
+	for (uint32_t i = 0; i < k->nterms; i++) {
+		const struct inst_prune_term *t = &k->term[i];
+		if (t->cmp == INST_PRUNE_EQ && !t->is_rem && t->a.kind == kind && t->a.n == of &&
+		    t->b.kind == INST_PRUNE_CONST && t->b.n == 1 && t->c.kind == INST_PRUNE_CONST &&
+		    t->c.n == value && t->d.n == 1)
+			return true;
+	}
+	return false;
+}
+
+static void nothing_is_proven_without_notes(void **state)
+{
+	struct inst_prunes out;
+
+	(void)state;
+	assert_null(prove(&out, NULL, 0));
+	assert_true(out.lacks_notes);
+}
+
+static void two_assumptions_prove_it(void **state)
+{
+	static const struct launch same[] = {{{16, 16}, 64, 16, 3}, {{16, 16}, 32, 16, 4}};
+	struct inst_prunes out;
+
+	(void)state;
+	const struct inst_prune *k = prove(&out, same, 2);
+	assert_non_null(k);
+	assert_false(out.lacks_notes);
+	assert_true(has_term(k, INST_PRUNE_DIM, 0, 16) && has_term(k, INST_PRUNE_DIM, 1, 16));
+	assert_true(has_term(k, INST_PRUNE_PARAM, 1, 16));
+	/* What differed isn't taken for granted, nor the grid, which it doesn't need. */
+	for (uint32_t i = 0; i < k->nterms; i++)
+		assert_false(k->term[i].a.kind == INST_PRUNE_PARAM && k->term[i].a.n == 2);
+	assert_false(has_term(k, INST_PRUNE_DIM, 4, 64) || has_term(k, INST_PRUNE_DIM, 4, 32));
+}
+
+static void launches_that_race_prove_nothing(void **state)
+{
+	static const struct launch racy[] = {
+		{{16, 16}, 64, 8, 3}, {{32, 16}, 64, 16, 3}, {{16, 17}, 64, 16, 3}};
+	struct inst_prunes out;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		assert_null(prove(&out, &racy[i], 1));
+		assert_false(out.lacks_notes); /* it isn't tried again for want of them */
+	}
+}
+
+static void what_differs_is_not_taken(void **state)
+{
+	static const struct launch some[] = {{{16, 16}, 64, 16, 3}, {{16, 16}, 64, 8, 3}};
+	struct inst_prunes out;
+
+	(void)state;
+	assert_null(prove(&out, some, 2));
+}
+
+static int remove_folder(void **state)
+{
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/%016llx-launches", folder,
+		 (unsigned long long)race_noted_id(TEXT_HASH, "rows", 4));
+	unlink(path);
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	setenv("XDG_CACHE_HOME", "/dev/null", 1);
+	if (!mkdtemp(folder))
+		return 1;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_proven_without_notes),
+		cmocka_unit_test(two_assumptions_prove_it),
+		cmocka_unit_test(launches_that_race_prove_nothing),
+		cmocka_unit_test(what_differs_is_not_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, remove_folder);
+}
