@@ -134,11 +134,11 @@ struct inst_options {
 	bool all_loads;	   /* check loads of shared memory that barriers keep apart, too */
 	bool leaves_plain; /* iguard leaves kernels to hirace that the two judge alike (iguard.c) */
 	bool prune_alone;  /* global ones only while the launch runs alone (--prune=proved-alone) */
-	bool plain;	   /* a kernel's own code once more, for launches (race/plain.h) */
+	bool plain;	   /* a kernel's own code once more, for proven launches (race/plain.h) */
 	/* The text's hash: the launches of kernels that aren't proven are to be noted
 	 * (race/noted.h); 0: none. */
 	uint64_t noted;
-	bool samples;	      /* also of kernels without a proof, where that costs little */
+	bool samples;	      /* and for those that a sample leaves out, where that costs little */
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;

@@ -21,6 +21,7 @@ struct tool_options {
 	bool verbose;
 	bool prune, prune_global;
 	bool prune_timed;		  /* --prune=auto: in a part of the time that ptxas takes */
+	bool samples;			  /* of clean kernels' launches, for all detectors */
 	bool no_lineinfo, gpu_only, host; /* for nvcc only */
 	const char *host_filter;	  /* likewise; NULL: all files */
 	int64_t long_build_ms;		  /* say so when ptxas will need more; 0: never */

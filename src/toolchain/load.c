@@ -436,6 +436,7 @@ char *tool_load_options(const struct tool_load_asked *asked, struct base_arena *
 	o.inst.sanitize = asked->detectors;
 	o.inst.leaves_plain = asked->leaves_plain;
 	o.long_build_ms = 0;
+	o.samples = true;
 	if (asked->kernels)
 		o.inst.kernel_name = asked->kernels;
 	if (asked->others)

@@ -26,6 +26,7 @@ static const struct {
 	{OPTION_GPU_ONLY, offsetof(struct tool_options, gpu_only)},
 	{OPTION_HOST, offsetof(struct tool_options, host)},
 	{OPTION_STRICT, offsetof(struct tool_options, strict)},
+	{OPTION_SAMPLES, offsetof(struct tool_options, samples)},
 	{OPTION_COLLIDER_VERBOSE, offsetof(struct tool_options, verbose)},
 };
 

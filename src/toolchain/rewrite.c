@@ -474,13 +474,20 @@ struct call {
 	const char *result; /* file for the text */
 };
 
-/* Is a kernel to have its own code once more? Not what is linked: kernels that a device launches
+/* May a kernel have its own code once more? Not what is linked: kernels that a device launches
  * would run it whatever goes on beside them. */
-static bool wants_plain(const struct tool_job *job)
+static bool can_have_plain(const struct tool_job *job)
 {
-	const struct tool_options *o = job->opt;
+	return !job->opt->prune_global && !job->opt->inst.prune_alone && !job->relocatable;
+}
 
-	return o->prune && !o->prune_global && !o->inst.prune_alone && !job->relocatable;
+/* Also for a sample, which takes no proof? In a build only where checks don't thin out within a
+ * launch: the others' sample begins after a thousand, and each build would pay for it. */
+static bool wants_samples(const struct tool_job *job)
+{
+	const unsigned others = ~race_detectors_with_words();
+
+	return can_have_plain(job) && (job->opt->samples || !(job->opt->inst.sanitize & others));
 }
 
 static int rewrite_call(void *arg)
@@ -492,8 +499,8 @@ static int rewrite_call(void *arg)
 	w.sizes.arena = &w.arena;
 	w.io = c->job->opt->inst;
 	w.io.relocatable = c->job->relocatable;
-	w.io.plain = wants_plain(c->job);
-	w.io.samples = c->job->is_waited_for;
+	w.io.plain = c->job->opt->prune && can_have_plain(c->job);
+	w.io.samples = wants_samples(c->job);
 	if (c->job->noted_folder)
 		w.io.noted = base_hash(c->text, c->size, BASE_FNV_INIT);
 	w.io.on_size = tool_sizes_note;

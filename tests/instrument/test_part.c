@@ -22,9 +22,9 @@
 	"\tld.param.u64 %rd1, [p];\n\tld.param.u64 %rd2, [q];\n\tld.param.u32 %r1, [n];\n"         \
 	"\tsetp.ne.s32 %p1, %r1, 0;\n" body "\tret;\n}\n"
 
-static char *instrumented(const char *ptx, unsigned sanitize, bool plain)
+static char *instrumented_so(const char *ptx, unsigned sanitize, bool plain, bool samples)
 {
-	struct inst_options opt = {.sanitize = sanitize, .plain = plain, .samples = true};
+	struct inst_options opt = {.sanitize = sanitize, .plain = plain, .samples = samples};
 	struct base_sink sink = {0};
 	struct base_buf out = {0};
 	struct inst_stats stats;
@@ -34,6 +34,11 @@ static char *instrumented(const char *ptx, unsigned sanitize, bool plain)
 	base_sink_free(&sink);
 	base_buf_put(&out, "", 1);
 	return out.p;
+}
+
+static char *instrumented(const char *ptx, unsigned sanitize, bool plain)
+{
+	return instrumented_so(ptx, sanitize, plain, plain);
 }
 
 static unsigned count(const char *in, const char *what)
@@ -342,6 +347,27 @@ static void launches_may_be_left_out(void **state)
 	base_buf_free(&ptx);
 }
 
+/* A sample takes no proof: without any the kernel has the copy, and nothing of it is tested, nor is
+ * an access of the other code left out. */
+static void a_sample_takes_no_proof(void **state)
+{
+	static const unsigned sets[] = {RACE_DETECT(HIRACE), RACE_DETECT(IGUARD), BOTH};
+
+	(void)state;
+	for (size_t i = 0; i < BASE_COUNTOF(sets); i++) {
+		char *none = instrumented_so(copy, sets[i], false, false);
+		char *out = instrumented_so(copy, sets[i], false, true);
+		assert_non_null(strstr(out, "__collider_proof_k[1] = {0x1000000000}"));
+		assert_int_equal(flags_in(out), RACE_PLAIN_ALONE);
+		assert_int_equal(count(out, "\n" RACE_PLAIN_BEGIN ":"), 1);
+		assert_int_equal(count(out, "setp.ge.u64"), count(none, "setp.ge.u64"));
+		assert_int_equal(count(out, "call"), count(none, "call"));
+		assert_null(strstr(none, "__collider_state_k"));
+		free(out);
+		free(none);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +381,7 @@ int main(void)
 		cmocka_unit_test(it_can_be_taken_out),
 		cmocka_unit_test(a_proven_kernel_has_one_copy),
 		cmocka_unit_test(launches_may_be_left_out),
+		cmocka_unit_test(a_sample_takes_no_proof),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

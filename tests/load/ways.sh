@@ -12,11 +12,11 @@ nvcc -fatbin -gencode arch=compute_80,code=compute_80 -gencode arch=compute_90,c
 nvcc -cubin -arch=sm_90 sum.cu -o sum.cubin || exit 2
 
 # What a build makes of it. A text has the name of the file whose memory it lies in.
-"$collider" nvcc --prune=none -cubin -lineinfo -arch=sm_90 sum.cu -o built.cubin || exit 2
-"$collider" nvcc --prune=none -cubin -lineinfo -arch=sm_90 -maxrregcount=24 sum.cu -o capped.cubin || exit 2
+COLLIDER_TOOL_OPTIONS=samples "$collider" nvcc --prune=none -cubin -lineinfo -arch=sm_90 sum.cu -o built.cubin || exit 2
+COLLIDER_TOOL_OPTIONS=samples "$collider" nvcc --prune=none -cubin -lineinfo -arch=sm_90 -maxrregcount=24 sum.cu -o capped.cubin || exit 2
 cp sum.ptx load_program
-COLLIDER_TOOL_OPTIONS=prune=none "$collider" ptxas -arch=sm_90 load_program -o text.cubin || exit 2
-COLLIDER_TOOL_OPTIONS=prune=none "$collider" ptxas -arch=sm_90 -maxrregcount=24 load_program -o text24.cubin || exit 2
+COLLIDER_TOOL_OPTIONS=prune=none:samples "$collider" ptxas -arch=sm_90 load_program -o text.cubin || exit 2
+COLLIDER_TOOL_OPTIONS=prune=none:samples "$collider" ptxas -arch=sm_90 -maxrregcount=24 load_program -o text24.cubin || exit 2
 
 go a -- "$program" . look data:sum.ptx capped:sum.ptx fat:size.fatbin file:speed.fatbin library:none.fatbin \
 	library-file:size.fatbin wrapper:speed.fatbin wrapper:capped.fatbin found:none.fatbin || fail "a: $(cat a.err)"
@@ -95,7 +95,7 @@ expect d "cuLibraryLoadData code 0"
 grep -q __collider_watch d.0 && ! grep -q __collider_knobs d.0 || fail "d.0: other checks than watch's"
 
 # Kernels that nobody asked for stay as they are; a module without any that was asked for, too.
-"$collider" nvcc --prune=none --kernel-name=block_sum -cubin -lineinfo -arch=sm_90 sum.cu -o named.cubin || exit 2
+COLLIDER_TOOL_OPTIONS=samples "$collider" nvcc --prune=none --kernel-name=block_sum -cubin -lineinfo -arch=sm_90 sum.cu -o named.cubin || exit 2
 go k --kernel-name=block_sum -- "$program" . wrapper:size.fatbin || fail "k: $(cat k.err)"
 same k.0 named.cubin
 go k --kernel-name=another -- "$program" . wrapper:size.fatbin || fail "k: $(cat k.err)"

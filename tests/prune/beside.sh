@@ -3,7 +3,7 @@
 #
 #   beside.sh COLLIDER BESIDE gpu|cpu [FORM...]
 #
-# Each form with all checks, with the proofs that time allows, and with all proofs: its race is found in
+# Each form without proofs, with those that time allows, and with all of them: its race is found in
 # one of SEEDS (5) runs, its twin is silent in each of TWINS (2). Forms that the device can't run are
 # named. Exit code 77 without a GPU.
 set -u

@@ -12,10 +12,10 @@
  * analysis sees the code twice.
  *
  * needs: called before anything of that detector is put into the body. Misses: kernels that can't
- * be copied (prune/plain.c), those without a proof that it would make much slower to load, and all
- * of these in a build (pays), parameters of other sizes than 8 bytes as pointers. Costs: the
- * kernel's size once more, a load and a branch at the entry; in the copy two or three SASS
- * instructions for each access to global memory that is tested.
+ * be copied (prune/plain.c), those without a proof that it would make much slower to load (pays),
+ * and all of these in a build with collide, parameters of other sizes than 8 bytes as pointers.
+ * Costs: the kernel's size once more, a load and a branch at the entry; in the copy two or three
+ * SASS instructions for each access to global memory that is tested.
  */
 #include "instrument/detector.h"
 #include "instrument/launches.h"
@@ -54,7 +54,8 @@ static bool can_have_copy(const struct inst_ctx *cx)
 /* Is the function at work a kernel that has them? */
 static bool wants_launches(const struct inst_ctx *cx)
 {
-	return cx->opt->plain && cx->f->is_entry && !cx->opt->trap && !cx->opt->relocatable;
+	return (cx->opt->plain || cx->opt->samples) && cx->f->is_entry && !cx->opt->trap &&
+	       !cx->opt->relocatable;
 }
 
 static struct ptx_str variable(struct inst_ctx *cx, const char *prefix)
@@ -349,10 +350,10 @@ struct inst_launches *inst_plan_launches(struct inst_ctx *cx)
 	l = BASE_NEW(cx->m->arena, struct inst_launches);
 	*l = (struct inst_launches){.next = cx->launches, .f = cx->f, .partly = PTX_NO_REG};
 	cx->launches = l;
-	bool can_copy = can_have_copy(cx);
-	if (can_copy && k && k->is_whole && are_testable(cx, k) && take_proof(cx, l, k))
+	bool can_copy = can_have_copy(cx), proves = cx->opt->plain;
+	if (proves && can_copy && k && k->is_whole && are_testable(cx, k) && take_proof(cx, l, k))
 		l->proof = k;
-	if (cx->opt->sanitize & with_words)
+	if (proves && cx->opt->sanitize & with_words)
 		inst_plan_part(cx, l);
 	l->is_all &= can_copy;
 	l->has_copy = can_copy && (l->proof || l->is_all || pays(cx));
