@@ -1115,6 +1115,23 @@ static void others_are_sampled_by_themselves(void **state)
 	assert_int_equal(count_of("alone").count, 1364);
 	assert_true(sampled > 1100 - 130 && sampled < 1100 - 20);
 	assert_int_equal(region(0)->checked, (1364 - sampled) * 32);
+	teardown(NULL);
+	play("alone_racy");
+	assert_int_equal(count_of("alone").count, 1000);
+	assert_int_equal(count_of("alone").sampled, 0);
+	teardown(NULL);
+	play("alone_late");
+	assert_int_equal(count_of("alone").count, 1064);
+	sampled = count_of("alone").sampled;
+	assert_true(sampled > 350 && sampled < 660);
+}
+
+static void all_launches_may_be_asked_for(void **state)
+{
+	(void)state;
+	dense = 0;
+	play("alone_late");
+	assert_int_equal(count_of("alone").sampled, 0);
 }
 
 /* By the number that the stand-in driver gives the kernel (fake.h). */
@@ -1226,6 +1243,7 @@ int main(int argc, char **argv)
 		TEST(clean_kernels_are_sampled),
 		TEST(others_are_sampled_by_themselves),
 		TEST(launches_are_noted_for_a_later_proof),
+		TEST(all_launches_may_be_asked_for),
 	};
 
 	if (argc != 5 && argc != 9)

@@ -1518,6 +1518,37 @@ static void often_racy(void)
 		_exit(6);
 }
 
+/* The same for one that is left out by itself: with a race before its first launch none is. */
+static void alone_racy(void)
+{
+	MUST(launch(simple("instrumented", "race", 1), NULL));
+	CUmodule m = module("instrumented");
+	CUfunction f = function(m, "alone");
+	for (int i = 0; i < 1000; i++)
+		MUST(launch(f, NULL));
+	if (fake_plain())
+		_exit(6);
+}
+
+/* And with a race between two of its launches none is once one has been checked after it. */
+static void alone_late(void)
+{
+	CUfunction f = simple("instrumented", "alone", 64);
+	unsigned plain;
+
+	for (int i = 0; i < 500; i++)
+		MUST(launch(f, NULL));
+	CUmodule m = module("instrumented");
+	MUST(launch(function(m, "race"), NULL));
+	for (int i = 0; i < 200; i++)
+		MUST(launch(f, NULL));
+	plain = fake_plain();
+	for (int i = 0; i < 300; i++)
+		MUST(launch(f, NULL));
+	if (fake_plain() != plain)
+		_exit(7);
+}
+
 static const struct scenario {
 	const char *name;
 	void (*run)(void);
@@ -1592,6 +1623,8 @@ static const struct scenario {
 	{"often", often},
 	{"often_alone", often_alone},
 	{"often_racy", often_racy},
+	{"alone_racy", alone_racy},
+	{"alone_late", alone_late},
 };
 
 int main(int argc, char **argv)
