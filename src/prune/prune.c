@@ -12,7 +12,7 @@
  *
  * After a program has run (tool_prover_job.noted_folder) a kernel that these don't prove as a whole
  * is asked about with what its launches had in common (race/noted.h): its blocks' dimensions, the
- * grid's too, then scalars. Such a proof is for launches like these alone.
+ * grid's too, then scalars and their bounds. Such a proof is for launches like these alone.
  *
  * The contract becomes comparisons of dimensions and scalars, which the kernel's entry evaluates.
  * What the code itself assumes counts for nothing, as nothing tests it. Where some access to shared
@@ -378,10 +378,10 @@ static void add_remedies(const struct search *x, const struct race_proofs *r,
 
 /* ---- what launches had in common ----------------------------------------------------------- */
 
-#define GRID	     1u /* beside the blocks' dimensions */
-#define SCALARS	     2u
-#define PARTS	     4u
-#define SCALARS_MOST 12u
+#define GRID	   1u /* beside the blocks' dimensions */
+#define SCALARS	   2u
+#define PARTS	   4u
+#define TERMS_MOST 14u /* of scalars; the contract about dimensions has 9 */
 
 /* A kernel that isn't proven so far. */
 struct launched {
@@ -423,16 +423,24 @@ static void find_launched(const struct search *x, const struct race_proofs *of_s
 	}
 }
 
-/* "$4 == 16 && $5 == 3", or "". */
+/* "$4 == 16 && $5 >= 3 && $5 <= 7", or "". Numbers come before bounds, where there are too many. */
 static const char *scalars_of(const struct race_noted *all, struct base_arena *a)
 {
-	const char *text = "";
+	const char *text = "", *also = "";
 	unsigned n = 0;
 
-	for (uint64_t left = all->scalars; left && n < SCALARS_MOST; left &= left - 1, n++) {
-		unsigned i = (unsigned)__builtin_ctzll(left);
-		text = base_printf(a, "%s%s$%u == %u", text, n ? " && " : "", i + 1,
-				   all->scalar[i]);
+	for (int is_bound = 0; is_bound < 2; is_bound++) {
+		for (uint64_t left = all->scalars; left; left &= left - 1) {
+			unsigned i = (unsigned)__builtin_ctzll(left);
+			uint32_t least = all->least[i], most = all->most[i];
+			if ((least != most) != is_bound || n + 1 + (unsigned)is_bound > TERMS_MOST)
+				continue;
+			text = is_bound ? base_printf(a, "%s%s$%u >= %u && $%u <= %u", text, also,
+						      i + 1, least, i + 1, most)
+					: base_printf(a, "%s%s$%u == %u", text, also, i + 1, least);
+			n += 1 + (unsigned)is_bound;
+			also = " && ";
+		}
 	}
 	return text;
 }

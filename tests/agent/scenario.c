@@ -1225,7 +1225,7 @@ static void noted(void)
 		MUST(cuLaunchKernel(f, launches[i].blocks, 1, 1, launches[i].threads, 1, 1, 0, NULL,
 				    params, NULL));
 	}
-	int n = 17, k = 3;
+	int n = 15, k = 100;
 	void *params[] = {&p, &n, &k};
 	MUST(cuStreamCreate(&s, CU_STREAM_DEFAULT));
 	MUST(cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, s, params, NULL));

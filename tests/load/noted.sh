@@ -51,11 +51,11 @@ settled a --prune=auto -- "$program" . wrapper:rows.fatbin
 [ "$(asks a.0)" = "rows " ] || fail "notes are asked for: $(asks a.0)"
 [ "$(proofs a.0)" = "each " ] || fail "proven: $(proofs a.0)"
 
-# run NAME BLOCK.X BLOCK.Y GRID N: first with launches that are noted, then what was proven by them
+# run NAME BLOCK.X BLOCK.Y GRID N: what is proven with launches that were noted before the code is made again
 run() {
 	rm -rf "$kept"
-	go "$1" --prune=auto -- "$program" . wrapper:rows.fatbin || fail "$1: $(cat "$1.err")"
-	launches "$1.0" "$2" "$3" "$4" "$5"
+	mkdir -m 700 "$kept"
+	launches a.0 "$2" "$3" "$4" "$5"
 	settled "$1" --prune=auto -- "$program" . wrapper:rows.fatbin
 }
 run b 16 16 64 16

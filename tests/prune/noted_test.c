@@ -69,18 +69,30 @@ static const struct inst_prune *prove(struct inst_prunes *out, const struct laun
 	return NULL;
 }
 
-/* Is "a == value" one of its terms? Of dimension or parameter `of`. */
-static bool has_term(const struct inst_prune *k, enum inst_prune_kind kind, uint64_t of,
-		     uint64_t value)
+/* Is "a OP value" one of its terms? */
+static bool has_compared(const struct inst_prune *k, enum inst_prune_cmp cmp,
+			 struct inst_prune_number a, uint64_t value)
 {
 	for (uint32_t i = 0; i < k->nterms; i++) {
 		const struct inst_prune_term *t = &k->term[i];
-		if (t->cmp == INST_PRUNE_EQ && !t->is_rem && t->a.kind == kind && t->a.n == of &&
+		if (t->cmp == cmp && !t->is_rem && t->a.kind == a.kind && t->a.n == a.n &&
 		    t->b.kind == INST_PRUNE_CONST && t->b.n == 1 && t->c.kind == INST_PRUNE_CONST &&
 		    t->c.n == value && t->d.n == 1)
 			return true;
 	}
 	return false;
+}
+
+static bool has_term(const struct inst_prune *k, enum inst_prune_kind kind, uint64_t of,
+		     uint64_t value)
+{
+	return has_compared(k, INST_PRUNE_EQ, (struct inst_prune_number){kind, of}, value);
+}
+
+static bool has_bound(const struct inst_prune *k, enum inst_prune_cmp cmp, uint64_t param,
+		      uint64_t value)
+{
+	return has_compared(k, cmp, (struct inst_prune_number){INST_PRUNE_PARAM, param}, value);
 }
 
 static void nothing_is_proven_without_notes(void **state)
@@ -103,9 +115,8 @@ static void two_assumptions_prove_it(void **state)
 	assert_false(out.lacks_notes);
 	assert_true(has_term(k, INST_PRUNE_DIM, 0, 16) && has_term(k, INST_PRUNE_DIM, 1, 16));
 	assert_true(has_term(k, INST_PRUNE_PARAM, 1, 16));
-	/* What differed isn't taken for granted, nor the grid, which it doesn't need. */
-	for (uint32_t i = 0; i < k->nterms; i++)
-		assert_false(k->term[i].a.kind == INST_PRUNE_PARAM && k->term[i].a.n == 2);
+	/* Of what differed there are bounds; the grid isn't taken, which it doesn't need. */
+	assert_true(has_bound(k, INST_PRUNE_GE, 2, 3) && has_bound(k, INST_PRUNE_LE, 2, 7));
 	assert_false(has_term(k, INST_PRUNE_DIM, 4, 64) || has_term(k, INST_PRUNE_DIM, 4, 32));
 }
 
@@ -122,13 +133,27 @@ static void launches_that_race_prove_nothing(void **state)
 	}
 }
 
+static void bounds_prove_it(void **state)
+{
+	static const struct launch some[] = {{{16, 16}, 64, 16, 3}, {{16, 16}, 64, 100, 3}};
+	struct inst_prunes out;
+
+	(void)state;
+	const struct inst_prune *k = prove(&out, some, 2);
+	assert_non_null(k);
+	assert_true(has_bound(k, INST_PRUNE_GE, 1, 16) && has_bound(k, INST_PRUNE_LE, 1, 127));
+}
+
+/* One of them races. */
 static void what_differs_is_not_taken(void **state)
 {
-	static const struct launch some[] = {{{16, 16}, 64, 16, 3}, {{16, 16}, 64, 8, 3}};
+	static const struct launch some[] = {{{16, 16}, 64, 16, 3}, {{16, 16}, 64, 8, 3}},
+				   blocks[] = {{{16, 16}, 64, 16, 3}, {{16, 17}, 64, 16, 3}};
 	struct inst_prunes out;
 
 	(void)state;
 	assert_null(prove(&out, some, 2));
+	assert_null(prove(&out, blocks, 2));
 }
 
 static int remove_folder(void **state)
@@ -151,6 +176,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_proven_without_notes),
 		cmocka_unit_test(two_assumptions_prove_it),
 		cmocka_unit_test(launches_that_race_prove_nothing),
+		cmocka_unit_test(bounds_prove_it),
 		cmocka_unit_test(what_differs_is_not_taken),
 	};
 
