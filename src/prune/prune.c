@@ -10,9 +10,10 @@
  *	2. within the contract about dimensions: what that adds is checked in other launches;
  *	3. where alarms are left, with the assumption that prove found to take all of them away.
  *
- * After a program has run (tool_prover_job.noted_folder) a kernel that these don't prove as a whole
- * is asked about with what its launches had in common (race/noted.h): its blocks' dimensions, the
- * grid's too, then scalars and their bounds. Such a proof is for launches like these alone.
+ * After a program has run (tool_prover_job.noted_folder) a kernel that these don't prove as a
+ * whole, or not for its launches, is asked about with what these had in common (race/noted.h): its
+ * blocks' dimensions, the grid's too, then scalars and their bounds. Such a proof is for launches
+ * like these alone.
  *
  * The contract becomes comparisons of dimensions and scalars, which the kernel's entry evaluates.
  * What the code itself assumes counts for nothing, as nothing tests it. Where some access to shared
@@ -32,9 +33,9 @@
  * analysed before, whose results that command keeps.
  */
 #include "base/clock.h"
+#include "prune/noted.h"
 #include "prune/prune.h"
 #include "prove/prove.h"
-#include "race/noted.h"
 #include "toolchain/toolchain.h"
 
 #include <stdlib.h>
@@ -295,9 +296,10 @@ static void add_any(const struct search *x, const struct race_proofs *r)
 }
 
 /* False: the kernel's entry can't test it. */
-static bool add_terms(struct inst_prune *k, const struct race_proof *proof)
+static bool add_terms(struct inst_prune *k, const struct race_proof *proof, const char *assume)
 {
-	return add_contract(k, proof) && (!has_stays_if(proof) || add_assume(k, proof->stays_if));
+	return add_contract(k, proof) && (!*assume || add_assume(k, assume)) &&
+	       (!has_stays_if(proof) || add_assume(k, proof->stays_if));
 }
 
 static void add_some(const struct search *x, const struct race_proofs *r)
@@ -305,7 +307,7 @@ static void add_some(const struct search *x, const struct race_proofs *r)
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_proof *proof = &r->kernels.v[i];
 		struct inst_prune *k = kernel_of(x->out, proof->name);
-		if (!add_terms(k, proof)) {
+		if (!add_terms(k, proof, "")) {
 			k->nterms = 0;
 			continue;
 		}
@@ -330,8 +332,7 @@ static void choose_remedy(struct remedies *m, const struct race_proof *proof)
 		struct prove_assume_of a = {.kernel = proof->name,
 					    .assume = proof->remedies.v[i].assume};
 		struct inst_prune k = {0};
-		if (!proof->remedies.v[i].is_all || !add_terms(&k, proof) ||
-		    !add_assume(&k, a.assume))
+		if (!proof->remedies.v[i].is_all || !add_terms(&k, proof, a.assume))
 			continue;
 		base_vec_push(&m->each, a);
 		base_vec_push(&m->names, a.kernel);
@@ -358,7 +359,7 @@ static void add_remedy(const struct search *x, const struct race_proof *proof, c
 		if (!add_contract(&more, proof))
 			return;
 	}
-	if (!proof->sites.n || (*assume && !add_assume(&more, assume)) ||
+	if (!proof->sites.n || !add_assume(&more, assume) ||
 	    (has_stays_if(proof) && !add_assume(&more, proof->stays_if)))
 		return;
 	*k = more;
@@ -378,12 +379,11 @@ static void add_remedies(const struct search *x, const struct race_proofs *r,
 
 /* ---- what launches had in common ----------------------------------------------------------- */
 
-#define GRID	   1u /* beside the blocks' dimensions */
-#define SCALARS	   2u
-#define PARTS	   4u
-#define TERMS_MOST 14u /* of scalars; the contract about dimensions has 9 */
+#define GRID	1u /* beside the blocks' dimensions */
+#define SCALARS 2u
+#define PARTS	4u
 
-/* A kernel that isn't proven so far. */
+/* A kernel that isn't proven so far, or for other launches. */
 struct launched {
 	const char *name;
 	struct race_noted all;
@@ -400,49 +400,63 @@ struct noted {
 	} turn[PARTS];
 };
 
-static bool is_proven_in(const struct race_proofs *r, const char *name)
+/* The kernel's proof, where it is one as a whole; NULL: there is none. */
+static const struct race_proof *proof_in(const struct race_proofs *r, const char *name)
 {
-	for (size_t i = 0; r && i < r->kernels.n; i++)
+	for (size_t i = 0; i < r->kernels.n; i++)
 		if (!strcmp(r->kernels.v[i].name, name) && is_free(&r->kernels.v[i]))
+			return &r->kernels.v[i];
+	return NULL;
+}
+
+/* Is that a proof of the launches? */
+static bool is_met(const struct race_noted *all, const struct race_proof *proof, const char *assume)
+{
+	struct inst_prune k = {0};
+
+	if (!proof || !add_terms(&k, proof, assume))
+		return false;
+	return prune_holds_in(all, &k);
+}
+
+/* What is proven so far. */
+struct known {
+	const struct race_proofs *some, *more; /* more: NULL: none */
+	const struct remedies *m;	       /* of those */
+};
+
+/* all: NULL: of any launches. */
+static bool is_known(const struct known *k, const char *name, const struct race_noted *all)
+{
+	const struct race_proof *some = proof_in(k->some, name);
+	const struct race_proof *more = k->more ? proof_in(k->more, name) : NULL;
+
+	if (!all)
+		return some || more;
+	if (is_met(all, some, ""))
+		return true;
+	for (size_t i = 0; more && i < k->m->each.n; i++)
+		if (!strcmp(k->m->each.v[i].kernel, name) &&
+		    is_met(all, more, k->m->each.v[i].assume))
 			return true;
 	return false;
 }
 
-static void find_launched(const struct search *x, const struct race_proofs *of_some,
-			  const struct race_proofs *of_more, struct noted *n)
+static void find_launched(const struct search *x, const struct known *known, struct noted *n)
 {
+	const struct race_proofs *of_some = known->some;
+
 	for (size_t i = 0; i < of_some->kernels.n; i++) {
 		struct launched l = {.name = of_some->kernels.v[i].name};
-		if (is_proven_in(of_some, l.name) || is_proven_in(of_more, l.name))
-			continue;
 		uint64_t id = race_noted_id(x->j->noted, l.name, strlen(l.name));
-		if (race_noted_read(x->j->noted_folder, id, &l.all))
+		bool is_noted = race_noted_read(x->j->noted_folder, id, &l.all);
+		if (is_known(known, l.name, is_noted ? &l.all : NULL))
+			continue;
+		if (is_noted)
 			base_vec_push(&n->kernels, l);
 		else
 			x->out->lacks_notes = true;
 	}
-}
-
-/* "$4 == 16 && $5 >= 3 && $5 <= 7", or "". Numbers come before bounds, where there are too many. */
-static const char *scalars_of(const struct race_noted *all, struct base_arena *a)
-{
-	const char *text = "", *also = "";
-	unsigned n = 0;
-
-	for (int is_bound = 0; is_bound < 2; is_bound++) {
-		for (uint64_t left = all->scalars; left; left &= left - 1) {
-			unsigned i = (unsigned)__builtin_ctzll(left);
-			uint32_t least = all->least[i], most = all->most[i];
-			if ((least != most) != is_bound || n + 1 + (unsigned)is_bound > TERMS_MOST)
-				continue;
-			text = is_bound ? base_printf(a, "%s%s$%u >= %u && $%u <= %u", text, also,
-						      i + 1, least, i + 1, most)
-					: base_printf(a, "%s%s$%u == %u", text, also, i + 1, least);
-			n += 1 + (unsigned)is_bound;
-			also = " && ";
-		}
-	}
-	return text;
 }
 
 /* Adds nothing where that says no more than an earlier turn. */
@@ -454,7 +468,7 @@ static void add_launched(struct noted *n, unsigned parts, const struct launched 
 	struct prove_assume_of of = {.kernel = l->name, .assume = ""};
 
 	if (parts & SCALARS)
-		of.assume = scalars_of(&l->all, a);
+		of.assume = prune_scalars_of(&l->all, a);
 	if ((parts & SCALARS && !*of.assume) || (parts & GRID && !(dims & grid)) ||
 	    (!parts && !dims))
 		return;
@@ -464,12 +478,11 @@ static void add_launched(struct noted *n, unsigned parts, const struct launched 
 	base_vec_push(&n->turn[parts].m.names, l->name);
 }
 
-static void prove_noted(const struct search *x, const struct race_proofs *of_some,
-			const struct race_proofs *of_more, struct noted *n)
+static void prove_noted(const struct search *x, const struct known *known, struct noted *n)
 {
 	if (!x->j->noted_folder)
 		return;
-	find_launched(x, of_some, of_more, n);
+	find_launched(x, known, n);
 	for (unsigned parts = 0; parts < PARTS; parts++) {
 		struct turn *t = &n->turn[parts];
 		for (size_t i = 0; i < n->kernels.n; i++)
@@ -477,8 +490,27 @@ static void prove_noted(const struct search *x, const struct race_proofs *of_som
 				add_launched(n, parts, &n->kernels.v[i], &x->out->arena);
 		t->has_proofs = prove_remedies(x, &t->m, &t->r);
 		for (size_t i = 0; t->has_proofs && i < n->kernels.n; i++)
-			n->kernels.v[i].is_proven |= is_proven_in(&t->r, n->kernels.v[i].name);
+			n->kernels.v[i].is_proven |= proof_in(&t->r, n->kernels.v[i].name) != NULL;
 	}
+}
+
+/* In place of what the kernel has, if anything, which its launches don't keep to. All that it
+ * accesses is proven by these terms alone. */
+static void add_launches(const struct search *x, const struct race_proof *proof, const char *assume)
+{
+	struct inst_prune *k = kernel_of(x->out, proof->name);
+	struct inst_prune only = {.kernel = k->kernel};
+
+	if (!proof->sites.n || !add_terms(&only, proof, assume))
+		return;
+	if (x->j->wants_whole)
+		add_whole(&only, proof);
+	if (k->is_whole && !only.is_whole)
+		return;
+	base_vec_free(&k->tests);
+	only.sites = k->sites;
+	*k = only;
+	add_sites(k, proof, x->j->wants_global, true);
 }
 
 static void add_noted(const struct search *x, const struct noted *n)
@@ -489,7 +521,7 @@ static void add_noted(const struct search *x, const struct noted *n)
 			for (size_t i = 0; i < t->r.kernels.n; i++)
 				if (!strcmp(t->m.names.v[a], t->r.kernels.v[i].name) &&
 				    is_free(&t->r.kernels.v[i]))
-					add_remedy(x, &t->r.kernels.v[i], t->m.each.v[a].assume);
+					add_launches(x, &t->r.kernels.v[i], t->m.each.v[a].assume);
 	}
 }
 
@@ -518,7 +550,7 @@ void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 		choose_remedy(&m, &of_some.kernels.v[i]);
 	bool has_more = prove_remedies(&x, &m, &of_more);
 	if (has_some)
-		prove_noted(&x, &of_some, has_more ? &of_more : NULL, &n);
+		prove_noted(&x, &(struct known){&of_some, has_more ? &of_more : NULL, &m}, &n);
 	bool has_any = prove_once(&x, &any, &of_any);
 
 	/* What holds for any launch needs no test; then what the first found is tested. */
