@@ -128,10 +128,13 @@ static void push_half(struct ir_frame *fr, uint32_t base, int64_t off, uint32_t 
 {
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
 	bool is_read = kind == RACE_OP_READ;
+	uint32_t here = prove_ir_new_reg(fr->ir, fr->ir->width.v[base]);
 	uint32_t addr = prove_ir_byte_of(fr, base, bytes);
+
+	/* as it is here, whatever the register holds later in the block (boxes.c) */
+	prove_ir_push(fr, IR_COPY, here)->src[0] = base;
 	struct ir_step *st =
 		prove_ir_push(fr, IR_ACCESS, is_read ? prove_ir_new_reg(fr->ir, 8) : IR_NONE);
-
 	a->kind = (uint8_t)kind;
 	a->space = is_read == (group == IR_GROUP_COPY) ? IR_GLOBAL : IR_SHARED;
 	a->bytes = 1;
@@ -140,7 +143,7 @@ static void push_half(struct ir_frame *fr, uint32_t base, int64_t off, uint32_t 
 	a->is_async = !a->is_bulk;
 	a->group = (uint8_t)group;
 	a->is_range = true;
-	a->base = base;
+	a->base = here;
 	a->count = bytes;
 	st->mem = a;
 	st->src[0] = addr;
