@@ -44,6 +44,7 @@ static const struct rep_names level_names = {
 	.id = "levels", .of = level_name, .n = RACE_LEVEL_GRID + 1};
 
 #define APPROXIMATIONS "{\"enum\": [\"\", \"CIDI\", \"CIDD\", \"CDDI\", \"CDDD\"]}"
+#define INT	       "{\"type\": \"integer\"}"
 #define INT_OR_NULL    "{\"type\": [\"integer\", \"null\"]}"
 
 /* ---- an alarm -------------------------------------------------------------------------------- */
@@ -122,12 +123,22 @@ static REP_OBJECT(param, S);
 #undef S
 
 #define S struct race_alarm_content
+static void content_put(struct base_json *o, const char *key, const void *s)
+{
+	const struct race_alarm_content *c = s;
+
+	if (c->is_signed)
+		base_json_int(o, key, race_alarm_number(c));
+	else
+		base_json_number(o, key, c->value);
+}
+
 static const struct rep_key content_keys[] = {
 	KEY("array", TEXT, name, "the parameter, or `\"\"`"),
 	KEY("param_offset", NUMBER, param, "the pointer's place in the parameter block"),
 	KEY("offset", NUMBER, at, "byte in its array"),
 	KEY("bytes", NUMBER, bytes, NULL),
-	KEY("value", NUMBER, value, "of the value, which has no sign here"),
+	MADE("value", INT, "of the value, with the sign of its type", .put = content_put),
 };
 static REP_OBJECT(content, S);
 #undef S

@@ -159,7 +159,6 @@ static void print_contents(struct base_buf *out, const struct race_alarm *a)
 {
 	for (uint32_t i = 0; i < a->ncontents; i++) {
 		const struct race_alarm_content *c = &a->content[i];
-		unsigned gap = c->is_signed && c->bytes < 8 ? 64 - 8 * c->bytes : 0;
 		base_buf_puts(out, i ? ", " : "      if memory holds ");
 		if (*c->name)
 			base_buf_puts(out, c->name);
@@ -170,8 +169,7 @@ static void print_contents(struct base_buf *out, const struct race_alarm *a)
 			base_buf_printf(out, ", byte %" PRIu64 ": ", c->at);
 		else
 			base_buf_printf(out, "[%" PRIu64 "] = ", c->at / c->bytes);
-		base_buf_printf(out, c->is_signed ? "%" PRId64 : "%" PRIu64,
-				(int64_t)(c->value << gap) >> gap);
+		base_buf_printf(out, c->is_signed ? "%" PRId64 : "%" PRIu64, race_alarm_number(c));
 	}
 	if (a->ncontents)
 		base_buf_puts(out, "\n");

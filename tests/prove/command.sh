@@ -532,6 +532,8 @@ __global__ void signs(int *o, const long long *far, const int *near, const unsig
 CU
 expect 12 'far.0. = -1, far.1. = -1, near.0. = -2, near.1. = -2, all.0. = 4294967295' \
 	--no-remedies --block-dim=2 --grid-dim=1 "$tree/signs.cu"
+expect 12 '"array":"far",[^{]*"value":-1}.*"array":"near",[^{]*"value":-2}.*"array":"all",[^{]*"value":4294967295}' \
+	--format=json --no-remedies --block-dim=2 --grid-dim=1 "$tree/signs.cu"
 
 # one line for a race of a block's threads and of different blocks
 cat >"$tree/halves.cu" <<'CU'

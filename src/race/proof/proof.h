@@ -96,6 +96,13 @@ struct race_alarm_content {
 	const char *name; /* of the parameter, or "" */
 };
 
+static inline int64_t race_alarm_number(const struct race_alarm_content *c)
+{
+	unsigned gap = c->is_signed && c->bytes < 8 ? 64 - 8 * c->bytes : 0;
+
+	return (int64_t)(c->value << gap) >> gap;
+}
+
 #define RACE_ALARM_CONTENTS 16
 
 /* What a run of the launch on the CPU device under the oracle showed (--confirm). */
