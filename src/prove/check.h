@@ -359,6 +359,8 @@ void kernel_analyse(const struct kernel_task *t, struct names *names);
  * is_quick: as far as that is known without the solver. */
 enum kernel_answer kernel_try_with(const struct kernel_task *t, const char *assume,
 				   uint64_t deadline, bool is_quick);
+/* How many alarms it has then; SIZE_MAX: that isn't known in time. */
+size_t kernel_count_with(const struct kernel_task *t, const char *assume, uint64_t deadline);
 /* An answer that says nothing yet. */
 void kernel_open_proof(const struct kernel_task *t);
 

@@ -492,37 +492,6 @@ void kernel_analyse(const struct kernel_task *t, struct names *names)
 	prove_ir_free(&ir);
 }
 
-enum kernel_answer kernel_try_with(const struct kernel_task *t, const char *assume,
-				   uint64_t deadline, bool is_quick)
-{
-	struct prove_options o = *t->o;
-	struct base_arena arena = {0};
-	struct race_proof k;
-	struct kernel_task now = *t;
-	struct kernel_trial trial = {.is_quick = is_quick, .alarms = t->k};
-
-	if (prove_now_ms() >= deadline)
-		return KERNEL_OPEN;
-	const char **all = BASE_NEWN(&arena, const char *, o.nassumes + 1);
-	for (size_t i = 0; i < o.nassumes; i++)
-		all[i] = o.assumes[i];
-	all[o.nassumes++] = assume;
-	o.assumes = all;
-	o.wants_remedies = o.wants_protocol = false;
-	now.o = &o;
-	now.k = &k;
-	now.arena = &arena;
-	now.deadline = deadline;
-	now.trial = &trial;
-	kernel_open_proof(&now);
-	kernel_analyse(&now, NULL);
-	bool is_proven = k.verdict == RACE_VERDICT_FREE && !k.problems.n && !trial.has_failed &&
-			 prove_now_ms() < deadline;
-	race_proof_free(&k);
-	base_arena_free(&arena);
-	return is_proven ? KERNEL_PROVEN : trial.is_refuted ? KERNEL_REFUTED : KERNEL_OPEN;
-}
-
 void kernel_open_proof(const struct kernel_task *t)
 {
 	struct race_proof *k = t->k;

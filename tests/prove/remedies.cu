@@ -211,3 +211,36 @@ __global__ void heads(int *first, const int *key, int n)
 	if (i < n && (i == 0 || key[i] != key[i - 1]))
 		first[key[i]] = i;
 }
+
+#define at (int)(threadIdx.y * blockDim.x + threadIdx.x)
+#define OWN (int)(blockIdx.y * gridDim.x + blockIdx.x) * (int)(blockDim.x * blockDim.y) + at
+// Blocks whose numbers wrap; and a barrier that some threads don't come to, which no assumption mends.
+__global__ void numbered(int *out, int n)
+{
+	__shared__ int s[64];
+	s[at] = n;
+	__syncthreads();
+	out[OWN] = s[at ^ 1];
+}
+__global__ void numbered_apart(int *out, const int *in, int n)
+{
+	__shared__ int s[64];
+	s[at] = n;
+	if (in[at] == 0)
+		__syncthreads();
+	out[OWN] = s[at];
+}
+// A barrier too few: its pairs come in two kinds, of which some vanish and others come.
+__global__ void in_turns(int *out, int n)
+{
+	__shared__ int s[64];
+	int v = 0;
+	if (n == 3)
+		return;
+	for (int i = at; i < n; i += (int)(blockDim.x * blockDim.y)) {
+		s[at] = i;
+		v += s[at ^ 1];
+		__syncthreads();
+	}
+	out[OWN] = v;
+}

@@ -17,6 +17,9 @@ helps() { # helps PATTERN KERNEL OPTION...: an assumption like that removes all
 helps_not() { # helps_not TEXT KERNEL OPTION...: no assumption with that removes all
 	! prove "${@:2}" | grep "race-free with --assume=.*$1" || { echo "FAIL $2: it doesn't help"; failed=1; }
 }
+promises_not() { # promises_not KERNEL OPTION...: none is said to remove some alarms
+	! prove "$@" | grep "alarms with --assume=" || { echo "FAIL $1: they are as many"; failed=1; }
+}
 ends() { # ends CODE KERNEL OPTION...
 	prove "${@:2}" >/dev/null
 	local rc=$?
@@ -42,6 +45,10 @@ ends 0 filled --assume='w * h <= 2147483647' $of_16
 ends 10 filled_askew --no-remedies --assume='w * h <= 2147483647' $of_16
 helps 'n >= 0 && n . n <= n . 2147483647' colour --block-dim=16,16 --grid-dim=4,8
 }
+helps 'gridDim.x . gridDim.y . 64 <= 2147483647' numbered --block-dim=16,4
+ends 0 numbered --assume='gridDim.x * gridDim.y * 64 <= 2147483647' --block-dim=16,4
+helps_not '' numbered_apart --block-dim=16,4
+promises_not in_turns --block-dim=16,4
 strips='--prove-timeout=4s --block-dim=16,8 --grid-dim=12,3'
 # shellcheck disable=SC2086
 {

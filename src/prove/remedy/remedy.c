@@ -173,10 +173,12 @@ bool remedy_removes_all(struct finder *f, const struct ev_assume *as, bool *is_r
 	return is;
 }
 
-/* Does it help against pairs whose alarms were left out, too? */
+/* Does it help against pairs whose alarms were left out, and against what isn't analysed (a barrier
+ * that some threads may not come to), too? */
 static bool is_enough(struct finder *f, const char *text)
 {
-	return !f->c->is_full || kernel_try_with(f->c->task, text, f->end, false) == KERNEL_PROVEN;
+	return (!f->c->is_full && !f->c->e->ir->problems.n) ||
+	       kernel_try_with(f->c->task, text, f->end, false) == KERNEL_PROVEN;
 }
 
 bool remedy_add(struct finder *f, const char *text)
@@ -378,7 +380,8 @@ static void add_powers(struct finder *f)
 	struct race_remedy r = {.assume = powers_find(f->c), .is_all = true};
 	struct ev_assume as;
 
-	if (!r.assume || prove_assume_read(&f->c->names, f->c->e, r.assume, &as))
+	if (!r.assume || prove_assume_read(&f->c->names, f->c->e, r.assume, &as) ||
+	    !is_enough(f, r.assume))
 		return;
 	r.alarms = (uint32_t)f->pairs.n;
 	r.seen = remedy_is_seen(f->c, &as);
@@ -547,6 +550,24 @@ static void find_open(struct finder *f, bool has_pitch)
 		try_dims(f);
 }
 
+/* What takes some alarms away is promised where the whole kernel, asked again, has fewer: others
+ * may come in their place. */
+static void ask_again(struct finder *f)
+{
+	struct race_proof *k = f->c->k;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < k->remedies.n; i++) {
+		struct race_remedy r = k->remedies.v[i];
+		size_t n = r.is_all ? 0 : kernel_count_with(f->c->task, r.assume, f->end);
+		if (!r.is_all && n >= k->alarms.n)
+			continue;
+		r.alarms = r.is_all ? r.alarms : (uint32_t)(k->alarms.n - n);
+		k->remedies.v[kept++] = r;
+	}
+	k->remedies.n = kept;
+}
+
 void prove_remedy_find(struct check *c)
 {
 	struct finder f = {.c = c};
@@ -579,5 +600,6 @@ void prove_remedy_find(struct check *c)
 			c->k->remedies.v[kept++] = c->k->remedies.v[i];
 	if (has)
 		c->k->remedies.n = kept;
+	ask_again(&f);
 	base_vec_free(&f.pairs);
 }
