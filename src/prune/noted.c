@@ -83,17 +83,29 @@ bool prune_holds_in(const struct race_noted *all, const struct inst_prune *k)
 	return true;
 }
 
-const char *prune_scalars_of(const struct race_noted *all, struct base_arena *a)
+/* The power of two above it, four times, less one. */
+static uint32_t widen(uint32_t most)
+{
+	uint64_t above = 1;
+
+	while (above <= most)
+		above *= 2;
+	return 4 * above - 1 < INT32_MAX ? (uint32_t)(4 * above - 1) : INT32_MAX;
+}
+
+const char *prune_scalars_of(const struct race_noted *all, bool is_wide, struct base_arena *a)
 {
 	const char *text = "", *also = "";
 	unsigned n = 0;
 
-	for (int is_bound = 0; is_bound < 2; is_bound++) {
+	for (int is_bound = is_wide; is_bound < 2; is_bound++) {
 		for (uint64_t left = all->scalars; left; left &= left - 1) {
 			unsigned i = (unsigned)__builtin_ctzll(left);
 			uint32_t least = all->least[i], most = all->most[i];
-			if ((least != most) != is_bound || n + 1 + (unsigned)is_bound > TERMS_MOST)
+			if ((is_wide || least != most) != is_bound ||
+			    n + 1 + (unsigned)is_bound > TERMS_MOST)
 				continue;
+			most = is_wide ? widen(most) : most;
 			text = is_bound ? base_printf(a, "%s%s$%u >= %u && $%u <= %u", text, also,
 						      i + 1, least, i + 1, most)
 					: base_printf(a, "%s%s$%u == %u", text, also, i + 1, least);

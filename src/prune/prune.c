@@ -13,7 +13,7 @@
  * After a program has run (tool_prover_job.noted_folder) a kernel that these don't prove as a
  * whole, or not for its launches, is asked about with what these had in common (race/noted.h): its
  * blocks' dimensions, the grid's too, then scalars and their bounds. Such a proof is for launches
- * like these alone.
+ * like these alone, and ones with larger scalars, where that is proven as well.
  *
  * The contract becomes comparisons of dimensions and scalars, which the kernel's entry evaluates.
  * What the code itself assumes counts for nothing, as nothing tests it. Where some access to shared
@@ -388,16 +388,17 @@ struct launched {
 	const char *name;
 	struct race_noted all;
 	bool is_proven;
+	unsigned parts; /* by these */
 };
 
 struct noted {
 	BASE_VEC(struct launched) kernels;
-	/* With each choice of what is taken for granted. */
+	/* With each choice of what is taken for granted; with wider bounds in place of numbers. */
 	struct turn {
 		struct remedies m;
 		struct race_proofs r;
 		bool has_proofs;
-	} turn[PARTS];
+	} turn[PARTS + 1];
 };
 
 /* The kernel's proof, where it is one as a whole; NULL: there is none. */
@@ -460,7 +461,7 @@ static void find_launched(const struct search *x, const struct known *known, str
 }
 
 /* Adds nothing where that says no more than an earlier turn. */
-static void add_launched(struct noted *n, unsigned parts, const struct launched *l,
+static void add_launched(struct turn *t, unsigned parts, const struct launched *l, bool is_wide,
 			 struct base_arena *a)
 {
 	const unsigned block = 7, grid = block << 3;
@@ -468,14 +469,29 @@ static void add_launched(struct noted *n, unsigned parts, const struct launched 
 	struct prove_assume_of of = {.kernel = l->name, .assume = ""};
 
 	if (parts & SCALARS)
-		of.assume = prune_scalars_of(&l->all, a);
+		of.assume = prune_scalars_of(&l->all, is_wide, a);
 	if ((parts & SCALARS && !*of.assume) || (parts & GRID && !(dims & grid)) ||
 	    (!parts && !dims))
 		return;
 	for (unsigned d = 0; d < 6; d++)
 		of.dim[d] = dims >> d & 1 ? l->all.dim[d] : 0;
-	base_vec_push(&n->turn[parts].m.each, of);
-	base_vec_push(&n->turn[parts].m.names, l->name);
+	base_vec_push(&t->m.each, of);
+	base_vec_push(&t->m.names, l->name);
+}
+
+/* What numbers prove holds for larger ones, too? It isn't missed where time runs out. */
+static void prove_wide(const struct search *x, struct noted *n)
+{
+	struct turn *t = &n->turn[PARTS];
+	bool was_late = x->out->is_late;
+
+	for (size_t i = 0; i < n->kernels.n; i++) {
+		const struct launched *l = &n->kernels.v[i];
+		if (l->is_proven && l->parts & SCALARS)
+			add_launched(t, l->parts, l, true, &x->out->arena);
+	}
+	t->has_proofs = prove_remedies(x, &t->m, &t->r);
+	x->out->is_late = was_late;
 }
 
 static void prove_noted(const struct search *x, const struct known *known, struct noted *n)
@@ -487,11 +503,17 @@ static void prove_noted(const struct search *x, const struct known *known, struc
 		struct turn *t = &n->turn[parts];
 		for (size_t i = 0; i < n->kernels.n; i++)
 			if (!n->kernels.v[i].is_proven)
-				add_launched(n, parts, &n->kernels.v[i], &x->out->arena);
+				add_launched(t, parts, &n->kernels.v[i], false, &x->out->arena);
 		t->has_proofs = prove_remedies(x, &t->m, &t->r);
-		for (size_t i = 0; t->has_proofs && i < n->kernels.n; i++)
-			n->kernels.v[i].is_proven |= proof_in(&t->r, n->kernels.v[i].name) != NULL;
+		for (size_t i = 0; t->has_proofs && i < n->kernels.n; i++) {
+			struct launched *l = &n->kernels.v[i];
+			if (l->is_proven || !proof_in(&t->r, l->name))
+				continue;
+			l->is_proven = true;
+			l->parts = parts;
+		}
 	}
+	prove_wide(x, n);
 }
 
 /* In place of what the kernel has, if anything, which its launches don't keep to. All that it
@@ -515,8 +537,8 @@ static void add_launches(const struct search *x, const struct race_proof *proof,
 
 static void add_noted(const struct search *x, const struct noted *n)
 {
-	for (unsigned parts = 0; parts < PARTS; parts++) {
-		const struct turn *t = &n->turn[parts];
+	for (unsigned nth = 0; nth <= PARTS; nth++) {
+		const struct turn *t = &n->turn[nth];
 		for (size_t a = 0; t->has_proofs && a < t->m.each.n; a++)
 			for (size_t i = 0; i < t->r.kernels.n; i++)
 				if (!strcmp(t->m.names.v[a], t->r.kernels.v[i].name) &&
@@ -527,11 +549,11 @@ static void add_noted(const struct search *x, const struct noted *n)
 
 static void noted_free(struct noted *n)
 {
-	for (unsigned parts = 0; parts < PARTS; parts++) {
-		if (n->turn[parts].has_proofs)
-			race_proofs_free(&n->turn[parts].r);
-		base_vec_free(&n->turn[parts].m.each);
-		base_vec_free(&n->turn[parts].m.names);
+	for (unsigned nth = 0; nth <= PARTS; nth++) {
+		if (n->turn[nth].has_proofs)
+			race_proofs_free(&n->turn[nth].r);
+		base_vec_free(&n->turn[nth].m.each);
+		base_vec_free(&n->turn[nth].m.names);
 	}
 	base_vec_free(&n->kernels);
 }

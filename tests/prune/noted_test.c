@@ -140,9 +140,10 @@ static void two_assumptions_prove_it(void **state)
 	assert_non_null(k);
 	assert_false(out.lacks_notes);
 	assert_true(has_term(k, INST_PRUNE_DIM, 0, 16) && has_term(k, INST_PRUNE_DIM, 1, 16));
-	assert_true(has_term(k, INST_PRUNE_PARAM, 1, 16));
+	/* Larger numbers do as well. */
+	assert_true(has_bound(k, INST_PRUNE_GE, 1, 16) && has_bound(k, INST_PRUNE_LE, 1, 127));
 	/* Of what differed there are bounds; the grid isn't taken, which it doesn't need. */
-	assert_true(has_bound(k, INST_PRUNE_GE, 2, 3) && has_bound(k, INST_PRUNE_LE, 2, 7));
+	assert_true(has_bound(k, INST_PRUNE_GE, 2, 3) && has_bound(k, INST_PRUNE_LE, 2, 31));
 	assert_false(has_term(k, INST_PRUNE_DIM, 4, 64) || has_term(k, INST_PRUNE_DIM, 4, 32));
 }
 
@@ -167,7 +168,7 @@ static void bounds_prove_it(void **state)
 	(void)state;
 	const struct inst_prune *k = prove(&out, some, 2);
 	assert_non_null(k);
-	assert_true(has_bound(k, INST_PRUNE_GE, 1, 16) && has_bound(k, INST_PRUNE_LE, 1, 127));
+	assert_true(has_bound(k, INST_PRUNE_GE, 1, 16) && has_bound(k, INST_PRUNE_LE, 1, 511));
 }
 
 /* One of them races. */
@@ -196,10 +197,11 @@ static void a_proof_for_other_launches_is_not_enough(void **state)
 	const struct inst_prune *k = prove_text_of(&of_tile, &out, &small, 1);
 	assert_non_null(k);
 	assert_int_equal(k->nterms, nterms);
-	assert_false(has_term(k, INST_PRUNE_PARAM, 1, 1024));
+	assert_false(has_bound(k, INST_PRUNE_GE, 1, 1024));
 	k = prove_text_of(&of_tile, &out, &large, 1);
 	assert_non_null(k);
-	assert_true(has_term(k, INST_PRUNE_PARAM, 1, 65536));
+	assert_true(has_bound(k, INST_PRUNE_GE, 1, 65536) &&
+		    has_bound(k, INST_PRUNE_LE, 1, 524287));
 	assert_true(has_term(k, INST_PRUNE_DIM, 0, 16));
 	assert_int_equal(k->narrays, 1);
 	assert_int_equal(k->tests.n, 2);
@@ -207,7 +209,7 @@ static void a_proof_for_other_launches_is_not_enough(void **state)
 	k = prove_text_of(&of_tile, &out, &racy, 1);
 	assert_non_null(k);
 	assert_int_equal(k->nterms, nterms);
-	assert_false(has_term(k, INST_PRUNE_PARAM, 1, 8));
+	assert_false(has_bound(k, INST_PRUNE_GE, 1, 8));
 }
 
 static int remove_folder(void **state)
