@@ -1,7 +1,7 @@
 /*
- * proven_notes.c - what the instructions of a proven launch access, as they do: sets of bytes, rows
- * of elements and their threads, and what was there before stores (proven_run.h); and all of it
- * again, side by side.
+ * proven_notes.c - what the instructions of a proven launch access, as they do: by warp where that
+ * is a few numbers (proven_warps.c), else sets of bytes, rows of elements and their threads; and
+ * what was there before stores (proven_run.h). What it comes to: proven_each.c.
  *
  * Several workers note at the same time: by atomics, where something is missing; one alone needs
  * none. Costs: proven.c.
@@ -22,17 +22,6 @@ static bool bytes_make(struct proven_bytes *b, const struct cpu_extent *e)
 	b->bits = proven_room_take(b->words * sizeof(*b->bits), true);
 	b->lo = UINT64_MAX;
 	return b->bits != NULL;
-}
-
-/* The first of the words [w, end) that isn't as that; at least end: there is none. */
-static uint64_t next_other(const uint64_t *v, uint64_t w, uint64_t end, uint64_t that)
-{
-	while (w + 4 <= end &&
-	       !((v[w] ^ that) | (v[w + 1] ^ that) | (v[w + 2] ^ that) | (v[w + 3] ^ that)))
-		w += 4;
-	while (w < end && v[w] == that)
-		w++;
-	return w;
 }
 
 /* The bits of [at, at + n) that the word has. */
@@ -71,7 +60,7 @@ static inline void put(uint64_t *word, uint64_t bits, bool is_beside)
 		__atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
 }
 
-static void set(struct proven_bytes *b, uint64_t at, uint64_t n, bool is_beside)
+void proven_bytes_add(struct proven_bytes *b, uint64_t at, uint64_t n, bool is_beside)
 {
 	uint64_t word = at / WORD, last = (at + n - 1) / WORD;
 
@@ -121,6 +110,12 @@ static inline void save(struct proven_array *a, uint64_t at, uint64_t n)
 			keep_part(a, part);
 }
 
+/* Does the launch still run? Then what it overwrites has to be kept. */
+static inline bool has_old(const struct proven_array *a, const struct proven_touch *t)
+{
+	return t->is_write && a->kept;
+}
+
 void proven_drop_old(struct cpu_proven_run *r)
 {
 	for (uint32_t i = 0; i < r->proven.nextents; i++) {
@@ -167,24 +162,14 @@ static struct shape shape_of(const struct proven_lanes *a, const struct proven_t
 		s.wide = 5;
 	/* Only rows of a warp are kept: shorter ones are asked for in vain. */
 	else if (a->mask == UINT32_MAX &&
-		 !(__atomic_load_n(&t->row, __ATOMIC_ACQUIRE) && t->wide == 5))
+		 !(__atomic_load_n(&t->is_made, __ATOMIC_ACQUIRE) && t->wide == 5))
 		s.wide = width_of(a->addr, a->bytes);
 	return s;
 }
 
-static uint64_t elements_of(const struct proven_array *a, const struct proven_touch *t)
-{
-	return (a->extent.bytes >> t->shift) + 2;
-}
-
-static uint64_t rows_of(const struct proven_array *a, const struct proven_touch *t)
-{
-	return (elements_of(a, t) >> t->wide) + 3;
-}
-
 /* What the first access is. Lock held. */
-static bool make_rows(struct cpu_proven_run *r, struct proven_touch *t, const struct cpu_acc *acc,
-		      uint32_t pc, const struct shape *s, uint32_t bytes)
+static bool make_first(struct cpu_proven_run *r, struct proven_touch *t, const struct cpu_acc *acc,
+		       uint32_t pc, const struct shape *s, uint32_t bytes)
 {
 	struct proven_array *a = &r->array[t->array];
 
@@ -199,26 +184,43 @@ static bool make_rows(struct cpu_proven_run *r, struct proven_touch *t, const st
 	t->row_lo = UINT64_MAX;
 	if (t->is_write && !old_make(a))
 		return false;
-	uint32_t *row = proven_room_take(rows_of(a, t) * sizeof(*row), true);
-	__atomic_store_n(&t->row, row, __ATOMIC_RELEASE);
-	return row != NULL;
+	proven_ways_make(r, t);
+	__atomic_store_n(&t->is_made, true, __ATOMIC_RELEASE);
+	return true;
 }
 
 static bool touch_make(struct cpu_proven_run *r, uint32_t site, const struct cpu_acc *acc,
-		       uint32_t pc, const struct shape *s, uint32_t bytes)
+		       uint32_t pc, const struct proven_lanes *lanes)
 {
 	struct proven_touch *t = &r->touch[site];
 	bool is_made = true;
 
-	if (__atomic_load_n(&t->row, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&t->is_made, __ATOMIC_ACQUIRE))
 		return true;
+	struct shape s = shape_of(lanes, t);
 	pthread_mutex_lock(&r->lock);
-	if (!t->row) {
+	if (!t->is_made) {
 		t->array = r->proven.site[site].extent;
-		is_made = make_rows(r, t, acc, pc, s, bytes);
+		is_made = make_first(r, t, acc, pc, &s, lanes->bytes);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return is_made;
+}
+
+/* By row; NULL: there is no memory for it. */
+static uint32_t *rows_make(struct cpu_proven_run *r, const struct proven_array *a,
+			   struct proven_touch *t)
+{
+	uint32_t *all = __atomic_load_n(&t->row, __ATOMIC_ACQUIRE);
+
+	if (all)
+		return all;
+	pthread_mutex_lock(&r->lock);
+	if (!t->row)
+		__atomic_store_n(&t->row, proven_room_take(proven_rows(a, t) * sizeof(*all), true),
+				 __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&r->lock);
+	return t->row;
 }
 
 /* Of the threads that access an element the least is kept: whoever comes first. Here elements side
@@ -249,7 +251,7 @@ static uint32_t *threads_make(struct cpu_proven_run *r, const struct proven_arra
 	pthread_mutex_lock(&r->lock);
 	all = t->thread;
 	if (!all && bytes_make(&t->done, &a->extent)) {
-		all = proven_room_take(elements_of(a, t) * sizeof(*all), true);
+		all = proven_room_take(proven_elements(a, t) * sizeof(*all), true);
 		__atomic_store_n(&t->thread, all, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -265,9 +267,9 @@ static bool note_elements(struct cpu_proven_run *r, struct proven_array *a, stru
 
 	if (!all)
 		return false;
-	if (t->is_write)
+	if (has_old(a, t))
 		save(a, at, (uint64_t)n << t->shift);
-	set(&t->done, at, (uint64_t)n << t->shift, is_beside);
+	proven_bytes_add(&t->done, at, (uint64_t)n << t->shift, is_beside);
 	put_threads(&all[element], n, thread, is_beside);
 	return true;
 }
@@ -280,8 +282,10 @@ static inline bool note_row(struct cpu_proven_run *r, struct proven_touch *t, ui
 {
 	struct proven_array *a = &r->array[t->array];
 	unsigned lane;
-	uint32_t *row = proven_row(t, proven_element(a, t, at), &lane);
 
+	if (!rows_make(r, a, t))
+		return false;
+	uint32_t *row = proven_row(t, proven_element(a, t, at), &lane);
 	if (lane)
 		return false;
 	uint32_t now = __atomic_load_n(row, __ATOMIC_ACQUIRE);
@@ -297,10 +301,10 @@ static inline bool note_row(struct cpu_proven_run *r, struct proven_touch *t, ui
 		/* The next rows are often this worker's, too. Their words' cache line is another
 		 * one's, or of the thread that cleared it: it comes meanwhile, to be written. */
 		__builtin_prefetch(row + LINE_ROWS, 1);
-		if (t->is_write)
+		if (has_old(a, t))
 			save(a, at + ((uint64_t)first << t->shift),
 			     (uint64_t)(end - first) << t->shift);
-		move_ends(&t->row_lo, &t->row_hi, i, i, rows_of(a, t));
+		move_ends(&t->row_lo, &t->row_hi, i, i, proven_rows(a, t));
 		if (!is_beside)
 			*row = proven_word(t, thread, first, end);
 	} while (is_beside &&
@@ -320,23 +324,41 @@ static uint32_t thread_of(const struct cpu_proven_run *r, const struct cpu_warp 
 	return (n >> r->stride) * r->block_threads + (n & ((1u << r->stride) - 1));
 }
 
+/* An element that many gather is mostly noted, for a thread before this one; then what was there
+ * has been kept, too. The other lanes. `least`: the array's first element. */
+static uint32_t new_lanes(const uint32_t *all, uint32_t mask, const uint64_t *addr,
+			  const struct proven_touch *t, uint64_t least, uint32_t thread)
+{
+	unsigned first = (unsigned)__builtin_ctz(mask), end = 32u - (unsigned)__builtin_clz(mask);
+	unsigned shift = t->shift;
+	uint32_t new = 0;
+
+	if ((mask >> first) & ((mask >> first) + 1)) {
+		CPU_EACH_LANE (l, mask)
+			new |= (uint32_t)(__atomic_load_n(&all[(addr[l] >> shift) - least],
+							  __ATOMIC_ACQUIRE) <
+					  UINT32_MAX - thread - l)
+			       << l;
+		return new;
+	}
+	for (unsigned l = first; l < end; l++)
+		new |= (uint32_t)(__atomic_load_n(&all[(addr[l] >> shift) - least],
+						  __ATOMIC_ACQUIRE) < UINT32_MAX - thread - l)
+		       << l;
+	return new;
+}
+
 /* Lanes that lie anyhow. False: there is no memory for it. */
 static bool note_lanes(struct cpu_warp *w, struct proven_array *a, struct proven_touch *t,
 		       uint32_t mask, const uint64_t *addr, uint32_t thread)
 {
 	uint64_t first = 0, bytes = 1ull << t->shift, least = a->extent.base >> t->shift;
 	uint32_t n = 0, from = 0; /* lanes side by side from `from` on */
-	unsigned shift = t->shift;
 	uint32_t *all = threads_make(w->grid->proven, a, t);
 
 	if (!all)
 		return false;
-	CPU_EACH_LANE (l, mask) {
-		/* An element that many gather is mostly noted, for a thread before this one; then
-		 * what was there has been kept, too. */
-		uint64_t element = (addr[l] >> shift) - least; /* proven_element() */
-		if (__atomic_load_n(&all[element], __ATOMIC_ACQUIRE) >= UINT32_MAX - thread - l)
-			continue;
+	CPU_EACH_LANE (l, new_lanes(all, mask, addr, t, least, thread)) {
 		if (n && l == from + n && addr[l] == first + n * bytes) {
 			n++;
 			continue;
@@ -355,6 +377,91 @@ static bool note_lanes(struct cpu_warp *w, struct proven_array *a, struct proven
 				   w->worker->is_beside);
 }
 
+bool proven_note_chunk(struct cpu_proven_run *r, struct proven_touch *t,
+		       const struct proven_chunk *c, uint32_t thread, bool is_beside)
+{
+	struct proven_array *a = &r->array[t->array];
+	uint64_t at = proven_at(a, t, c->element), apart = (uint64_t)c->apart << t->shift;
+	uint32_t first = c->first, end = c->end, per = 1u << t->wide, n = end - first;
+	bool are_all = true;
+
+	if (c->apart == 1 && t->wide == 5)
+		return note_row(r, t, at - ((uint64_t)first << t->shift), thread, first, end,
+				is_beside) ||
+		       note_elements(r, a, t, at, n, thread + first, is_beside);
+	if (c->apart == 1 && n < CPU_WARP)
+		return note_elements(r, a, t, at, n, thread + first, is_beside);
+	if (c->apart == 1) {
+		for (uint32_t l = 0; l < n && are_all; l += per, at += (uint64_t)per << t->shift)
+			are_all = note_row(r, t, at, thread + l, 0, per, is_beside) ||
+				  note_elements(r, a, t, at, per, thread + l, is_beside);
+		return are_all;
+	}
+	for (uint32_t l = first; l < end && are_all; l++, at += apart)
+		are_all = note_elements(r, a, t, at, 1, thread + l, is_beside);
+	return are_all;
+}
+
+/* ---- accesses ---------------------------------------------------------------------------- */
+
+/* What stores of the chunk overwrite. */
+static inline void save_chunk(struct proven_array *a, const struct proven_touch *t,
+			      const struct proven_chunk *c)
+{
+	uint64_t at = proven_at(a, t, c->element), bytes = 1ull << t->shift;
+
+	if (c->apart == 1) {
+		save(a, at, (uint64_t)(c->end - c->first) << t->shift);
+		return;
+	}
+	for (unsigned l = c->first; l < c->end; l++, at += (uint64_t)c->apart << t->shift)
+		save(a, at, bytes);
+}
+
+/* Where there are notes of warps. */
+static inline bool note_way(struct cpu_proven_run *r, struct proven_touch *t,
+			    const struct proven_chunk *c, uint32_t thread, bool is_beside)
+{
+	struct proven_way *w = &t->way[thread / CPU_WARP];
+
+	if (t->is_write)
+		save_chunk(&r->array[t->array], t, c);
+	if (w->end || c->apart != 1)
+		return proven_way_add(r, t, c, thread, is_beside);
+	*w = (struct proven_way){c->element, (uint8_t)c->first, (uint8_t)c->end, (uint8_t)c->end};
+	return true;
+}
+
+/* Lanes at one distance from each other, or all at one place. False: they aren't. */
+static bool find_chunk(const struct proven_array *a, const struct proven_touch *t,
+		       const struct proven_lanes *lanes, struct proven_chunk *c)
+{
+	const uint64_t *addr = lanes->addr;
+	unsigned first = (unsigned)__builtin_ctz(lanes->mask),
+		 end = 32u - (unsigned)__builtin_clz(lanes->mask);
+
+	*c = (struct proven_chunk){(uint32_t)proven_element(a, t, addr[first] - a->extent.base), 1,
+				   first, end};
+	if (lanes->is_row)
+		return true;
+	if ((lanes->mask >> first) & ((lanes->mask >> first) + 1))
+		return false;
+	/* Not a row: there are two lanes at least. */
+	uint64_t apart = addr[first + 1] - addr[first], differ = 0;
+	for (unsigned l = first + 1; l < end; l++)
+		differ |= (addr[l] - addr[l - 1]) ^ apart;
+	if (!apart)
+		c->end = first + 1;
+	else
+		c->apart = (int32_t)((int64_t)apart >> t->shift);
+	return !differ;
+}
+
+static inline void count(struct cpu_proven_run *r, const struct cpu_warp *w)
+{
+	r->count[w->worker - w->worker->m->engine->workers].n++;
+}
+
 bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cpu_acc *acc,
 		 const struct proven_lanes *lanes)
 {
@@ -362,13 +469,17 @@ bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 	struct proven_touch *t = &r->touch[site];
 	struct proven_array *a = &r->array[r->proven.site[site].extent];
 	uint32_t thread = thread_of(r, w), per;
-	struct shape s = shape_of(lanes, t);
 	const uint64_t *addr = lanes->addr;
+	struct proven_chunk c;
 	uint64_t base = a->extent.base;
 	bool is_beside = w->worker->is_beside;
 
-	if (!touch_make(r, site, acc, pc, &s, lanes->bytes))
+	if (!touch_make(r, site, acc, pc, lanes))
 		return false;
+	count(r, w);
+	if (t->way && find_chunk(a, t, lanes, &c))
+		return note_way(r, t, &c, thread, is_beside);
+	struct shape s = shape_of(lanes, t);
 	if (t->wide == 5 && s.wide == 5)
 		return note_row(r, t, s.base - base, thread, s.first, s.end, is_beside) ||
 		       note_elements(r, a, t, addr[s.first] - base, s.end - s.first,
@@ -387,183 +498,16 @@ bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at, bool is_on
 {
 	struct cpu_proven_run *r = w->grid->proven;
 	struct proven_touch *t = &r->touch[site];
-	uint32_t n = is_one ? 1 : CPU_WARP, thread = thread_of(r, w);
+	const struct proven_array *a = &r->array[r->proven.site[site].extent];
+	uint32_t thread = thread_of(r, w);
 
-	return __atomic_load_n(&t->row, __ATOMIC_ACQUIRE) && t->wide == 5 &&
-	       ((!is_one && note_row(r, t, at, thread, 0, CPU_WARP, w->worker->is_beside)) ||
-		note_elements(r, &r->array[t->array], t, at, n, thread, w->worker->is_beside));
-}
-
-/* ---- the end of notes --------------------------------------------------------------------- */
-
-/* Of the elements of which some byte is in a set's words [from, to). */
-static void zero_threads(const struct proven_array *a, const struct proven_touch *t, uint64_t from,
-			 uint64_t to)
-{
-	uint64_t first = proven_element(a, t, from * WORD), last = to * WORD - 1;
-
-	last = proven_element(a, t, last < a->extent.bytes ? last : a->extent.bytes - 1);
-	memset(&t->thread[first], 0, (last - first + 1) * sizeof(*t->thread));
-}
-
-/* What the launch has written there: it is less than all. */
-static void zero(const struct proven_array *a, struct proven_touch *t)
-{
-	struct proven_bytes *b = &t->done;
-	bool has_threads = t->thread && proven_room_is_kept(elements_of(a, t) * sizeof(*t->thread));
-
-	if (t->row_hi > t->row_lo)
-		memset(&t->row[t->row_lo], 0, (t->row_hi - t->row_lo) * sizeof(*t->row));
-	for (uint64_t w = b->lo, to; (w = next_other(b->bits, w, b->hi, 0)) < b->hi; w = to) {
-		for (to = w; to < b->hi && b->bits[to]; to++)
-			b->bits[to] = 0;
-		if (has_threads)
-			zero_threads(a, t, w, to);
-	}
-}
-
-void proven_each_site(struct cpu_proven_run *r, struct cpu_engine *e, proven_site_fn *fn)
-{
-	uint32_t n = r->touch ? r->proven.nsites : 0;
-
-	if (e)
-		cpu_workers_each(e, n, fn, r);
-	for (uint32_t i = 0; i < n && !e; i++)
-		fn(r, i);
-}
-
-static void zero_site(void *arg, uint64_t site)
-{
-	const struct cpu_proven_run *r = arg;
-	struct proven_touch *t = &r->touch[site];
-
-	if (t->row)
-		zero(&r->array[t->array], t);
-}
-
-/* Most of it is to make the notes' memory zero again. */
-void proven_forget(struct cpu_proven_run *r, struct cpu_engine *e)
-{
-	uint32_t n = r->touch ? r->proven.nsites : 0;
-
-	proven_drop_old(r);
-	for (uint32_t i = 0; i < r->proven.nextents; i++)
-		r->array[i].is_read_only = false;
-	proven_each_site(r, e, zero_site);
-	for (uint32_t i = 0; i < n; i++) {
-		struct proven_touch *t = &r->touch[i];
-		const struct proven_array *a = &r->array[t->array];
-		if (!t->row)
-			continue;
-		proven_room_give(t->row, rows_of(a, t) * sizeof(*t->row), true);
-		if (t->thread)
-			proven_room_give(t->thread, elements_of(a, t) * sizeof(*t->thread), true);
-		proven_room_give(t->done.bits, t->done.words * sizeof(*t->done.bits), true);
-		*t = (struct proven_touch){0};
-	}
-}
-
-/* ---- what was noted ---------------------------------------------------------------------- */
-
-/* The last of the rows from that one on that follow one another whole. One thread goes through all
- * rows of a launch when it has ended, while others wait. */
-static uint64_t last_whole(const struct proven_touch *t, uint64_t i)
-{
-	if (!proven_is_whole(t, t->row[i]))
-		return i;
-	while (i + 1 < t->row_hi && proven_is_whole(t, t->row[i + 1]))
-		i++;
-	return i;
-}
-
-/* The first row from that one on of which something was accessed; row_hi: none. Of a loop's body
- * that is there several times each instruction has a few rows only of each array. */
-static uint64_t next_noted(const struct proven_touch *t, uint64_t i)
-{
-	const uint32_t *r = t->row;
-	uint64_t end = t->row_hi;
-
-	while (i + 8 <= end &&
-	       !(r[i] | r[i + 1] | r[i + 2] | r[i + 3] | r[i + 4] | r[i + 5] | r[i + 6] | r[i + 7]))
-		i += 8;
-	while (i < end && !r[i])
-		i++;
-	return i;
-}
-
-/* Calls fn for runs of rows; returns how many there are. */
-static uint64_t each_run(const struct proven_touch *t, const struct proven_array *a,
-			 proven_range_fn *fn, void *arg)
-{
-	uint64_t n = 0, from = 0, end = 0; /* elements of the run that is open */
-
-	for (uint64_t i = t->row_lo; i <= t->row_hi; i++) {
-		uint32_t row = i < t->row_hi ? t->row[i] : 0;
-		uint64_t start = proven_start(t, i);
-		if (row && from != end && start + proven_first(row) == end) {
-			i = last_whole(t, i);
-			end = proven_start(t, i) + proven_end(t->row[i]);
-			continue;
-		}
-		if (fn && from != end)
-			fn(arg, t, a->base + proven_at(a, t, from), (end - from) << t->shift);
-		n += from != end;
-		if (!row) { /* the next one begins a run */
-			from = end;
-			i = next_noted(t, i + 1) - 1;
-			continue;
-		}
-		from = start + proven_first(row);
-		end = start + proven_end(row);
-	}
-	return n;
-}
-
-/* Where there are other elements, too: rows as bytes. */
-static void join_rows(struct proven_touch *t, const struct proven_array *a)
-{
-	for (uint64_t i = t->row_lo; i < t->row_hi; i++) {
-		uint32_t row = t->row[i];
-		uint64_t first = proven_start(t, i) + proven_first(row);
-		if (row)
-			set(&t->done, proven_at(a, t, first),
-			    (uint64_t)(proven_end(row) - proven_first(row)) << t->shift, false);
-	}
-}
-
-uint64_t proven_each(struct proven_touch *t, const struct proven_array *a, proven_range_fn *fn,
-		     void *arg)
-{
-	const struct proven_bytes *b = &t->done;
-	uint64_t from = UINT64_MAX; /* of the run that is open */
-	uint64_t n = 0, base = a->base;
-
-	if (!t->row)
-		return 0;
-	if (!t->thread)
-		return each_run(t, a, fn, arg);
-	join_rows(t, a);
-	for (uint64_t w = b->lo; w < b->hi; w++) {
-		w = next_other(b->bits, w, b->hi, from == UINT64_MAX ? 0 : UINT64_MAX);
-		for (unsigned i = 0; w < b->hi && i < PROVEN_WORD;) {
-			uint64_t rest = b->bits[w] >> i;
-			if (from == UINT64_MAX) {
-				if (!rest)
-					break;
-				i += (unsigned)__builtin_ctzll(rest);
-				from = w * PROVEN_WORD + i;
-				n++;
-				continue;
-			}
-			if (!~(rest | (i ? UINT64_MAX << (PROVEN_WORD - i) : 0)))
-				break;
-			i += (unsigned)__builtin_ctzll(~rest);
-			if (fn)
-				fn(arg, t, base + from, w * PROVEN_WORD + i - from);
-			from = UINT64_MAX;
-		}
-	}
-	if (from != UINT64_MAX && fn)
-		fn(arg, t, base + from, b->hi * PROVEN_WORD - from);
-	return n;
+	if (!__atomic_load_n(&t->is_made, __ATOMIC_ACQUIRE) || (!t->way && t->wide != 5))
+		return false;
+	const struct proven_chunk c = {(uint32_t)proven_element(a, t, at), 1, 0,
+				       is_one ? 1 : CPU_WARP};
+	if (!(t->way ? note_way(r, t, &c, thread, w->worker->is_beside)
+		     : proven_note_chunk(r, t, &c, thread, w->worker->is_beside)))
+		return false;
+	count(r, w);
+	return true;
 }

@@ -1,7 +1,8 @@
 /*
- * proven_run.h - a launch that is proven, between its accesses (proven.c), the notes of these
- * (proven_notes.c) in memory that is kept for later launches (proven_room.c), and what the oracle
- * and findings get of it (proven_sides.c).
+ * proven_run.h - a launch that is proven, between its accesses (proven.c), the notes of these, by
+ * warps (proven_warps.c) and by what is accessed (proven_notes.c, proven_each.c), in memory that is
+ * kept for later launches (proven_room.c), and what the oracle and findings get of it
+ * (proven_sides.c).
  */
 #ifndef COLLIDER_CPU_EVENTS_PROVEN_RUN_H
 #define COLLIDER_CPU_EVENTS_PROVEN_RUN_H
@@ -36,6 +37,25 @@ struct proven_array {
 	bool is_read_only;   /* some load expects that the launch doesn't write there */
 };
 
+/* Elements that lanes [first, end) of a warp access with an instruction: `apart` from one to the
+ * next, the first of them at `element`. Of one lane `apart` means nothing. */
+struct proven_chunk {
+	uint32_t element;
+	int32_t apart;
+	unsigned first, end;
+};
+
+/* What a warp has accessed with an instruction, so far (proven_warps.c): such elements; and, as the
+ * loop says, at `step` from there, `count` times in all, the last time by lanes [first, last). */
+struct proven_way {
+	uint32_t element;
+	uint8_t first, end, last; /* end 0: nothing */
+};
+struct proven_loop {
+	int32_t step, apart;
+	uint32_t count; /* 0: once, side by side */
+};
+
 /*
  * What one instruction has accessed. An element is what a thread accesses at once. Lanes that lie
  * side by side, those of a warp or each 16 or 8 of it, as the first access has them, access a row
@@ -43,32 +63,42 @@ struct proven_array {
  * threads; for all other elements a set of bytes says whether any did.
  */
 struct proven_touch {
-	/* By row, proven_word(); 0: none. The first row has the elements before `skew`. NULL:
-	 * nothing was accessed. */
+	/* By row, proven_word(); 0: none. The first row has the elements before `skew`. NULL: there
+	 * are none. */
 	uint32_t *row;
 	uint64_t row_lo, row_hi; /* that may have been accessed, in steps of PROVEN_STEP */
 	/* By element from the array's first, of all others UINT32_MAX - the least thread; NULL:
 	 * there are none. */
 	uint32_t *thread;
 	struct proven_bytes done; /* ... and which these are; at the launch's end of rows, too */
+	/* By warp: what isn't noted above. NULL: there are none. */
+	struct proven_way *way;
+	struct proven_loop *loop;
 	uint32_t pc, array;
 	/* When the launch has ended: */
 	const struct cpu_site *site;
-	uint64_t pieces; /* that proven_each finds */
-	uint8_t shift;	 /* log2 of an element's bytes */
-	uint8_t wide;	 /* log2 of a row's elements */
+	uint8_t shift; /* log2 of an element's bytes */
+	uint8_t wide;  /* log2 of a row's elements */
 	uint8_t skew;
+	bool is_made; /* something was accessed */
 	bool is_write;
 	bool is_update; /* a relaxed atomic */
 	uint8_t scope;	/* enum race_scope */
+};
+
+/* Accesses of warps that a worker has noted. */
+struct proven_count {
+	_Alignas(CPU_LINES) uint64_t n;
 };
 
 struct cpu_proven_run {
 	struct cpu_proven proven;
 	struct proven_array array[CPU_EXTENTS];
 	struct proven_touch *touch; /* by site of the proof */
-	uint32_t *first;	    /* by instruction, into the kernel's sites; nsites: none */
-	uint32_t *nth;		    /* by instruction: which of the body */
+	struct proven_count *count; /* by worker */
+	uint32_t ncounts;
+	uint32_t *first; /* by instruction, into the kernel's sites; nsites: none */
+	uint32_t *nth;	 /* by instruction: which of the body */
 	uint32_t ninsts;
 	uint32_t block_threads; /* of a block's warps */
 	uint32_t nthreads;	/* of all blocks' */
@@ -123,6 +153,17 @@ static inline bool proven_is_whole(const struct proven_touch *t, uint32_t word)
 	return (word & 1023) == (1u << t->wide) - 1;
 }
 
+/* Of all, and a few more. */
+static inline uint64_t proven_elements(const struct proven_array *a, const struct proven_touch *t)
+{
+	return (a->extent.bytes >> t->shift) + 2;
+}
+
+static inline uint64_t proven_rows(const struct proven_array *a, const struct proven_touch *t)
+{
+	return (proven_elements(a, t) >> t->wide) + 3;
+}
+
 /* An element's row, and its place there. */
 static inline uint32_t *proven_row(const struct proven_touch *t, uint64_t element, unsigned *lane)
 {
@@ -138,18 +179,28 @@ static inline uint64_t proven_start(const struct proven_touch *t, uint64_t row)
 	return (row << t->wide) + t->skew - (1u << t->wide);
 }
 
-/* Has the instruction accessed the byte? */
+/* Has the instruction accessed the byte? Here and below: notes of warps have been settled. */
 static inline bool proven_has(const struct proven_array *a, const struct proven_touch *t,
 			      uint64_t at)
 {
 	const uint64_t *bits = t->done.bits;
-	unsigned lane;
+	unsigned lane = 0;
+	uint32_t row = t->row ? *proven_row(t, proven_element(a, t, at), &lane) : 0;
 
-	if (!t->row)
-		return false;
-	uint32_t row = *proven_row(t, proven_element(a, t, at), &lane);
 	return (lane >= proven_first(row) && lane < proven_end(row)) ||
 	       (bits && bits[at / PROVEN_WORD] >> at % PROVEN_WORD & 1);
+}
+
+/* The least thread that accessed the element. */
+static inline uint32_t proven_least(const struct proven_touch *t, uint64_t element)
+{
+	unsigned lane = 0;
+	uint32_t row = t->row ? *proven_row(t, element, &lane) : 0;
+	bool is_of_row = lane >= proven_first(row) && lane < proven_end(row);
+	uint32_t of_row = is_of_row ? proven_thread(t, row) + lane : UINT32_MAX;
+	uint32_t own = t->thread ? UINT32_MAX - t->thread[element] : UINT32_MAX;
+
+	return own < of_row ? own : of_row;
 }
 
 /* What lanes access, `bytes` each. */
@@ -165,20 +216,36 @@ bool proven_note(struct cpu_warp *w, uint32_t pc, uint32_t site, const struct cp
 /* The same of all lanes, of one element, or side by side from there on; often. False: nothing was
  * noted. */
 bool proven_note_warp(struct cpu_warp *w, uint32_t site, uint64_t at, bool is_one);
-typedef void proven_range_fn(void *arg, const struct proven_touch *t, uint64_t address,
-			     uint64_t bytes);
-/* Calls fn, or NULL, for all that an instruction has accessed, side by side, addresses being the
- * machine's; returns how many pieces there are. No worker notes anything meanwhile. */
-uint64_t proven_each(struct proven_touch *t, const struct proven_array *a, proven_range_fn *fn,
-		     void *arg);
+/* The same of a warp's lanes, of which `thread` is lane 0's. */
+bool proven_note_chunk(struct cpu_proven_run *r, struct proven_touch *t,
+		       const struct proven_chunk *c, uint32_t thread, bool is_beside);
+void proven_bytes_add(struct proven_bytes *b, uint64_t at, uint64_t n, bool is_beside);
 /* What stores are about to overwrite isn't needed any more. */
 void proven_drop_old(struct cpu_proven_run *r);
+/* proven_each.c. */
+typedef void proven_range_fn(void *arg, const struct proven_touch *t, uint64_t address,
+			     uint64_t bytes);
+/* Calls fn for all that an instruction has accessed, side by side, addresses being the
+ * machine's. No worker notes anything meanwhile, and notes of warps have been settled. */
+void proven_each(struct proven_touch *t, const struct proven_array *a, proven_range_fn *fn,
+		 void *arg);
 /* Nothing has been accessed. e: here and below, its workers help (cpu_workers_each); NULL: they are
  * busy, or it isn't the thread that works. */
 void proven_forget(struct cpu_proven_run *r, struct cpu_engine *e);
 /* Calls fn(r, i) for each site of the proof, for several at the same time. */
 typedef void proven_site_fn(void *r, uint64_t site);
 void proven_each_site(struct cpu_proven_run *r, struct cpu_engine *e, proven_site_fn *fn);
+/* proven_warps.c. From now on there are notes of warps, t->way, where these are worth it. */
+void proven_ways_make(const struct cpu_proven_run *r, struct proven_touch *t);
+/* The same as proven_note_chunk(), where the warp has accessed something before, or elements apart.
+ * False: there is no memory for it. */
+bool proven_way_add(struct cpu_proven_run *r, struct proven_touch *t, const struct proven_chunk *c,
+		    uint32_t thread, bool is_beside);
+/* All notes of warps become notes of what is accessed. No worker notes anything meanwhile. */
+void proven_settle(struct cpu_proven_run *r);
+void proven_ways_zero(const struct cpu_proven_run *r, struct proven_touch *t);
+void proven_ways_free(const struct cpu_proven_run *r, struct proven_touch *t);
+uint64_t proven_ways_bytes(const struct cpu_proven_run *r, const struct proven_touch *t);
 /* proven_room.c. Memory as large as that, zeroed or as it comes; NULL: there is none. Who gives it
  * back has zeroed it again, if it was and if it is kept. Thread-safe. */
 void *proven_room_take(uint64_t bytes, bool is_zero);

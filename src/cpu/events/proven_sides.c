@@ -87,7 +87,8 @@ static uint64_t size_of(const struct cpu_proven_run *r)
 		uint64_t rows = t->row && t->row_hi > t->row_lo ? t->row_hi - t->row_lo : 0;
 		uint64_t words = t->thread && t->done.hi > t->done.lo ? t->done.hi - t->done.lo : 0;
 		n += sizeof(*t) + rows * sizeof(*t->row) + words * sizeof(*t->done.bits) +
-		     words * (PROVEN_WORD >> t->shift) * sizeof(*t->thread);
+		     words * (PROVEN_WORD >> t->shift) * sizeof(*t->thread) +
+		     proven_ways_bytes(r, t);
 	}
 	return n;
 }
@@ -140,45 +141,39 @@ static void keep(struct cpu_events *x, struct cpu_op *op)
 	x->proven_bytes += p->bytes;
 }
 
-/* What has been accessed; it has been counted. */
+/* What has been accessed; it has been counted, by warps. */
 static void make_all(void *arg, uint32_t actor)
 {
-	const struct cpu_proven_run *r = arg;
+	struct cpu_proven_run *r = arg;
 	struct cpu_events *x = r->events;
 	struct accessor by = {x, actor};
 	uint64_t before = oracle_get_stats(x->o).accesses;
 
+	proven_settle(r);
 	for (uint32_t i = 0; i < r->proven.nsites; i++)
-		(void)proven_each(&r->touch[i], &r->array[r->touch[i].array], access_range, &by);
+		proven_each(&r->touch[i], &r->array[r->touch[i].array], access_range, &by);
 	x->njudged -= oracle_get_stats(x->o).accesses - before;
 }
 
-/* All of it, by one call each. */
+/* All of it. */
 struct summary {
-	uint64_t ranges, lo, end;
-	bool has_updates;
+	uint64_t accesses, lo, end; /* of warps */
+	bool has_any, has_updates;
 };
-
-static void count_pieces(void *arg, uint64_t site)
-{
-	const struct cpu_proven_run *r = arg;
-	struct proven_touch *t = &r->touch[site];
-
-	t->pieces = proven_each(t, &r->array[t->array], NULL, NULL);
-}
 
 static struct summary gather(struct cpu_events *x, struct cpu_proven_run *r)
 {
 	struct summary all = {.lo = UINT64_MAX};
 
-	proven_each_site(r, x->m->engine, count_pieces);
+	for (uint32_t i = 0; i < x->m->engine->nworkers; i++)
+		all.accesses += r->count[i].n;
 	for (uint32_t i = 0; i < r->proven.nsites; i++) {
 		struct proven_touch *t = &r->touch[i];
 		const struct proven_array *a = &r->array[t->array];
-		if (!t->row)
+		if (!t->is_made)
 			continue;
 		t->site = events_site_new(x, r->proven.kernel->func, t->pc);
-		all.ranges += t->pieces;
+		all.has_any = true;
 		all.lo = a->base < all.lo ? a->base : all.lo;
 		all.end = a->base + a->extent.bytes > all.end ? a->base + a->extent.bytes : all.end;
 		all.has_updates |= t->is_update;
@@ -219,11 +214,11 @@ void events_proven_end(struct cpu_events *x, struct cpu_op *op)
 	keep(x, op);
 	/* Judges have counted what they judged. */
 	if (!r->has_judges && !oracle_is_full(x->o))
-		x->njudged += all.ranges;
+		x->njudged += all.accesses;
 	if (r->has_judges)
 		x->nthreads += threads_of(op) - 1u;
-	if (all.ranges && (all.has_updates ||
-			   !oracle_access_late(x->o, actor, all.lo, all.end - all.lo, make_all, r)))
+	if (all.has_any && (all.has_updates || !oracle_access_late(x->o, actor, all.lo,
+								   all.end - all.lo, make_all, r)))
 		make_all(r, actor);
 	proven_drop_old(r);
 }
@@ -260,22 +255,10 @@ static const struct proven_touch *touch_of(const struct cpu_proven_run *r,
 		const struct proven_touch *t = &r->touch[i];
 		const struct proven_array *a = &r->array[t->array];
 		uint64_t at = address - a->base;
-		if (t->row && t->pc == site->pc && at < a->extent.bytes && proven_has(a, t, at))
+		if (t->is_made && t->pc == site->pc && at < a->extent.bytes && proven_has(a, t, at))
 			return t;
 	}
 	return NULL;
-}
-
-/* The least thread that accessed the element. */
-static uint32_t thread_of(const struct proven_touch *t, uint64_t element)
-{
-	unsigned lane;
-	uint32_t row = *proven_row(t, element, &lane);
-	bool is_of_row = lane >= proven_first(row) && lane < proven_end(row);
-	uint32_t of_row = is_of_row ? proven_thread(t, row) + lane : UINT32_MAX;
-	uint32_t own = t->thread ? UINT32_MAX - t->thread[element] : UINT32_MAX;
-
-	return own < of_row ? own : of_row;
 }
 
 static void fill_side(struct oracle_side *s, const struct events_proven *p, uint64_t address)
@@ -290,7 +273,7 @@ static void fill_side(struct oracle_side *s, const struct events_proven *p, uint
 	}
 	const struct proven_array *a = &r->array[t->array];
 	uint64_t at = address - a->base;
-	uint32_t thread = thread_of(t, proven_element(a, t, at));
+	uint32_t thread = proven_least(t, proven_element(a, t, at));
 	s->place.cta = s->place.cluster = thread / r->block_threads;
 	s->place.warp = thread % r->block_threads / CPU_WARP;
 	s->place.lane = thread % CPU_WARP;
