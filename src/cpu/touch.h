@@ -65,6 +65,8 @@ static inline bool cpu_are_row(const uint64_t addr[CPU_WARP], uint32_t mask, uin
 
 	if ((mask >> first) & ((mask >> first) + 1))
 		return false;
+	if (end - first > 1 && addr[first + 1] != want + bytes)
+		return false;
 	for (; l + 4 <= end; l += 4, want += 4ull * bytes)
 		differ |= (addr[l] ^ want) | (addr[l + 1] ^ (want + bytes)) |
 			  (addr[l + 2] ^ (want + 2ull * bytes)) |
