@@ -5,7 +5,7 @@
  */
 #include "prune/noted.h"
 
-#define TERMS_MOST 14u /* of scalars; the contract about dimensions has 9 */
+#define TERMS_MOST 14u /* of scalars; dimensions have 9 */
 
 static const struct inst_prune_number one = {INST_PRUNE_CONST, 1};
 
@@ -21,12 +21,12 @@ static bool find_bounds(const struct race_noted *all, const struct inst_prune_nu
 		*out = (struct bounds){x->n, x->n};
 		return true;
 	case INST_PRUNE_DIM:
-		*out = (struct bounds){all->dim[x->n], all->dim[x->n]};
-		return all->dims >> x->n & 1;
+		*out = (struct bounds){all->dim[x->n].least, all->dim[x->n].most};
+		return true;
 	case INST_PRUNE_PARAM:
 		if (x->n >= RACE_NOTED_PARAMS || !(all->scalars >> x->n & 1))
 			return false;
-		*out = (struct bounds){all->least[x->n], all->most[x->n]};
+		*out = (struct bounds){all->scalar[x->n].least, all->scalar[x->n].most};
 		return true;
 	}
 	return false;
@@ -101,7 +101,7 @@ const char *prune_scalars_of(const struct race_noted *all, bool is_wide, struct 
 	for (int is_bound = is_wide; is_bound < 2; is_bound++) {
 		for (uint64_t left = all->scalars; left; left &= left - 1) {
 			unsigned i = (unsigned)__builtin_ctzll(left);
-			uint32_t least = all->least[i], most = all->most[i];
+			uint32_t least = all->scalar[i].least, most = all->scalar[i].most;
 			if ((is_wide || least != most) != is_bound ||
 			    n + 1 + (unsigned)is_bound > TERMS_MOST)
 				continue;
@@ -113,5 +113,18 @@ const char *prune_scalars_of(const struct race_noted *all, bool is_wide, struct 
 			also = " && ";
 		}
 	}
+	return text;
+}
+
+const char *prune_dims_of(const struct race_noted *all, unsigned dims, struct base_arena *a)
+{
+	static const char *const names[] = {"blockDim.x", "blockDim.y", "blockDim.z",
+					    "gridDim.x",  "gridDim.y",	"gridDim.z"};
+	const char *text = "";
+
+	for (unsigned d = 0; d < BASE_COUNTOF(names); d++)
+		if (dims >> d & 1 && all->dim[d].least != all->dim[d].most)
+			text = base_printf(a, "%s%s%s <= %u", text, *text ? " && " : "", names[d],
+					   all->dim[d].most);
 	return text;
 }

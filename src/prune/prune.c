@@ -464,17 +464,17 @@ static void find_launched(const struct search *x, const struct known *known, str
 static void add_launched(struct turn *t, unsigned parts, const struct launched *l, bool is_wide,
 			 struct base_arena *a)
 {
-	const unsigned block = 7, grid = block << 3;
-	unsigned dims = l->all.dims & (parts & GRID ? block | grid : block);
-	struct prove_assume_of of = {.kernel = l->name, .assume = ""};
+	const unsigned dims = parts & GRID ? 63 : 7;
+	const char *scalars = parts & SCALARS ? prune_scalars_of(&l->all, is_wide, a) : "";
+	struct prove_assume_of of = {.kernel = l->name, .assume = prune_dims_of(&l->all, dims, a)};
 
-	if (parts & SCALARS)
-		of.assume = prune_scalars_of(&l->all, is_wide, a);
-	if ((parts & SCALARS && !*of.assume) || (parts & GRID && !(dims & grid)) ||
-	    (!parts && !dims))
+	if (parts & SCALARS && !*scalars)
 		return;
+	if (*scalars)
+		of.assume = base_printf(a, "%s%s%s", of.assume, *of.assume ? " && " : "", scalars);
 	for (unsigned d = 0; d < 6; d++)
-		of.dim[d] = dims >> d & 1 ? l->all.dim[d] : 0;
+		if (dims >> d & 1 && l->all.dim[d].least == l->all.dim[d].most)
+			of.dim[d] = l->all.dim[d].most;
 	base_vec_push(&t->m.each, of);
 	base_vec_push(&t->m.names, l->name);
 }

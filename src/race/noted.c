@@ -1,8 +1,8 @@
 /*
  * noted.c - the notes of a kernel's launches: what they have in common, and their file (noted.h).
  *
- * Costs: a comparison for each dimension that is still common, two for each scalar; some 50 us
- * where a file is written, at most 64 times for each of these in a process.
+ * Costs: two comparisons for each dimension and scalar, 15 ns where there are eight of these; 50 to
+ * 100 us where a file is written, at most 64 times for each of them in a process.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "race/noted.h"
 
-#define MAGIC	  0x326465746f6eull
+#define MAGIC	  0x336465746f6eull
 #define PATH_ROOM 4200u
 
 uint64_t race_noted_id(uint64_t text, const char *name, size_t n)
@@ -46,48 +46,48 @@ static uint32_t high_bit(uint32_t v)
 }
 
 /* False: the bounds are right for it as they are. */
-static bool widen(struct race_noted *all, uint32_t i, uint32_t v)
+static bool widen(struct race_noted_bounds *b, uint32_t v)
 {
-	bool is_less = v<all->least[i], is_more = v> all->most[i];
+	bool is_less = v<b->least, is_more = v> b->most;
 
 	if (is_less)
-		all->least[i] = high_bit(v);
+		b->least = high_bit(v);
 	if (is_more)
-		all->most[i] = 2 * high_bit(v) - 1;
+		b->most = 2 * high_bit(v) - 1;
 	return is_less || is_more;
+}
+
+static bool add(struct race_noted_bounds *b, uint32_t v, bool is_first)
+{
+	if (!is_first)
+		return widen(b, v);
+	b->least = b->most = v;
+	return true;
 }
 
 bool race_noted_add(struct race_noted *all, const uint32_t dim[6], const void *const *params,
 		    uint64_t scalars)
 {
-	bool is_first = !all->has_launch, is_changed = is_first;
+	bool is_first = !all->has_launch, is_changed = false;
 
-	if (is_first) {
-		all->has_launch = 1;
-		all->dims = (1u << 6) - 1;
+	for (uint32_t d = 0; d < 6; d++)
+		if (!dim[d])
+			return false; /* the driver refuses it */
+	for (uint32_t d = 0; d < 6; d++)
+		is_changed |= add(&all->dim[d], dim[d], is_first);
+	if (is_first)
 		all->scalars = scalars;
-		memcpy(all->dim, dim, sizeof(all->dim));
-	}
-	for (uint32_t d = 0; d < 6; d++) {
-		if (!(all->dims >> d & 1) || all->dim[d] == dim[d])
-			continue;
-		all->dims &= ~(1u << d);
-		all->dim[d] = 0;
-		is_changed = true;
-	}
 	for (uint64_t left = all->scalars; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left), v;
-		bool is_known = read_scalar(params, i, &v);
-		if (is_known && is_first) {
-			all->least[i] = all->most[i] = v;
-		} else if (is_known) {
-			is_changed |= widen(all, i, v);
-		} else {
-			all->scalars &= ~(1ull << i);
-			all->least[i] = all->most[i] = 0;
-			is_changed = true;
+		if (read_scalar(params, i, &v)) {
+			is_changed |= add(&all->scalar[i], v, is_first);
+			continue;
 		}
+		all->scalars &= ~(1ull << i);
+		all->scalar[i] = (struct race_noted_bounds){0, 0};
+		is_changed = true;
 	}
+	all->has_launch = 1;
 	return is_changed;
 }
 

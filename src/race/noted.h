@@ -2,8 +2,8 @@
  * noted.h - what all launches of a kernel had in common so far, which a later proof may take for
  * granted (prune/prune.c) where it finds none without.
  *
- * A file for each kernel, beside the code that was instrumented as a program loaded it: dimensions,
- * and scalars of 32 bits or, where they differ, bounds of these; never a pointer. The agent writes
+ * A file for each kernel, beside the code that was instrumented as a program loaded it: dimensions
+ * and scalars of 32 bits, or bounds where they differ; never a pointer. The agent writes
  * it where something changes (agent/proven.c), whole or not at all. It is a guess about launches to
  * come and no more: what is proven with it is tested at each launch (race/plain.h), so a wrong one
  * costs checks.
@@ -28,15 +28,18 @@ struct race_noted_kernel {
 	uint64_t scalars; /* bit i: parameter i is an integer of 32 bits */
 };
 
+/* Equal where it was the same in all launches. A bound is moved to a power of two, or one less, at
+ * once, so that a counter doesn't change it at each launch. */
+struct race_noted_bounds {
+	uint32_t least, most;
+};
+
 struct race_noted {
 	uint64_t magic, id;
-	uint32_t has_launch;
-	uint32_t dims;	  /* bit d: it was the same in all launches */
-	uint32_t dim[6];  /* blockDim x y z, gridDim x y z; else 0 */
+	uint64_t has_launch;
+	struct race_noted_bounds dim[6]; /* blockDim x y z, gridDim x y z */
 	uint64_t scalars; /* bit i: parameter i was known, and not negative, in all launches */
-	/* Then its bounds, equal where it was the same in all. A bound is moved to a power of two,
-	 * or one less, at once, so that a counter doesn't change it at each launch. */
-	uint32_t least[RACE_NOTED_PARAMS], most[RACE_NOTED_PARAMS];
+	struct race_noted_bounds scalar[RACE_NOTED_PARAMS];
 	uint64_t sum; /* of what is before it */
 };
 

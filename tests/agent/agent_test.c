@@ -1142,13 +1142,15 @@ static void expect_noted(const char *folder, uint32_t most)
 	struct race_noted all;
 
 	assert_true(race_noted_read(folder, NOTED, &all));
-	assert_int_equal(all.dims, 63 & ~8);
-	assert_int_equal(all.dim[0], 32);
+	assert_int_equal(all.dim[0].least, 32);
+	assert_int_equal(all.dim[0].most, 32);
+	assert_int_equal(all.dim[3].least, 4);
+	assert_int_equal(all.dim[3].most, 15);
 	assert_int_equal(all.scalars, 6);
-	assert_int_equal(all.least[1], 16);
-	assert_int_equal(all.most[1], most);
-	assert_int_equal(all.least[2], 0);
-	assert_int_equal(all.most[2], 3);
+	assert_int_equal(all.scalar[1].least, 16);
+	assert_int_equal(all.scalar[1].most, most);
+	assert_int_equal(all.scalar[2].least, 0);
+	assert_int_equal(all.scalar[2].most, 3);
 }
 
 static void launches_are_noted_for_a_later_proof(void **state)

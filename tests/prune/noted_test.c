@@ -186,8 +186,8 @@ static void what_differs_is_not_taken(void **state)
 /* A bound on products of n is found; a larger n is proven beside its own launch only. */
 static void a_proof_for_other_launches_is_not_enough(void **state)
 {
-	static const struct launch small = {{16, 16}, 64, 1024, 0},
-				   large = {{16, 16}, 64, 65536, 0}, racy = {{16, 16}, 64, 8, 0};
+	static const struct launch small = {{16, 16}, 64, 1024, 0}, racy = {{16, 16}, 64, 8, 0};
+	static const struct launch large[] = {{{16, 16}, 64, 65536, 0}, {{16, 16}, 32, 65536, 0}};
 	struct inst_prunes out;
 
 	(void)state;
@@ -198,13 +198,19 @@ static void a_proof_for_other_launches_is_not_enough(void **state)
 	assert_non_null(k);
 	assert_int_equal(k->nterms, nterms);
 	assert_false(has_bound(k, INST_PRUNE_GE, 1, 1024));
-	k = prove_text_of(&of_tile, &out, &large, 1);
+	k = prove_text_of(&of_tile, &out, large, 1);
 	assert_non_null(k);
 	assert_true(has_bound(k, INST_PRUNE_GE, 1, 65536) &&
 		    has_bound(k, INST_PRUNE_LE, 1, 524287));
 	assert_true(has_term(k, INST_PRUNE_DIM, 0, 16));
 	assert_int_equal(k->narrays, 1);
 	assert_int_equal(k->tests.n, 2);
+	assert_true(has_term(k, INST_PRUNE_DIM, 4, 64));
+	k = prove_text_of(&of_tile, &out, large, 2);
+	assert_non_null(k);
+	assert_true(
+		has_compared(k, INST_PRUNE_LE, (struct inst_prune_number){INST_PRUNE_DIM, 4}, 64));
+	assert_false(has_term(k, INST_PRUNE_DIM, 4, 64));
 	/* What it had stays. */
 	k = prove_text_of(&of_tile, &out, &racy, 1);
 	assert_non_null(k);

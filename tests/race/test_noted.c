@@ -16,8 +16,6 @@
 
 #include "race/noted.h"
 
-#define ALL 63u
-
 static bool add(struct race_noted *all, uint32_t threads, uint32_t blocks, int n, int k)
 {
 	uint64_t pointer = 0x7f123456789a;
@@ -27,27 +25,30 @@ static bool add(struct race_noted *all, uint32_t threads, uint32_t blocks, int n
 	return race_noted_add(all, dim, params, 6);
 }
 
-static void what_differs_is_forgotten(void **state)
+static void dimensions_that_differ_have_bounds(void **state)
 {
 	struct race_noted all;
 
 	(void)state;
 	race_noted_init(&all, 1);
+	assert_false(add(&all, 32, 0, 16, 0)); /* no driver takes it */
+	assert_false(all.has_launch);
 	assert_true(add(&all, 32, 4, 16, 0));
-	assert_int_equal(all.dims, ALL);
 	assert_int_equal(all.scalars, 6);
 	assert_false(add(&all, 32, 4, 16, 0));
+	assert_int_equal(all.dim[3].least, 4);
+	assert_int_equal(all.dim[3].most, 4);
 	assert_true(add(&all, 32, 8, 16, 0));
-	assert_int_equal(all.dims, ALL & ~8u);
-	assert_false(add(&all, 32, 4, 16, 0)); /* it doesn't come back */
-	assert_int_equal(all.dims, ALL & ~8u);
-	assert_int_equal(all.dim[0], 32);
+	assert_false(add(&all, 32, 15, 16, 0));
+	assert_int_equal(all.dim[3].least, 4);
+	assert_int_equal(all.dim[3].most, 15);
+	assert_int_equal(all.dim[0].least, 32);
+	assert_int_equal(all.dim[0].most, 32);
 	assert_int_equal(all.scalars, 6);
-	/* Parameters that aren't known are none that all have. */
+	/* Parameters that aren't known have no bounds. */
 	const uint32_t dim[6] = {32, 2, 1, 8, 1, 1};
 	assert_true(race_noted_add(&all, dim, NULL, 6));
 	assert_int_equal(all.scalars, 0);
-	assert_int_equal(all.dims, ALL & ~8u);
 }
 
 static void scalars_that_differ_have_bounds(void **state)
@@ -57,21 +58,21 @@ static void scalars_that_differ_have_bounds(void **state)
 	(void)state;
 	race_noted_init(&all, 1);
 	assert_true(add(&all, 32, 4, 16, 5));
-	assert_int_equal(all.least[1], 16);
-	assert_int_equal(all.most[1], 16);
+	assert_int_equal(all.scalar[1].least, 16);
+	assert_int_equal(all.scalar[1].most, 16);
 	/* Which don't move with each launch. */
 	for (int k = 0; k < 100; k++)
 		assert_int_equal(add(&all, 32, 4, 16, 5 + k),
 				 k == 1 || 5 + k == 8 || 5 + k == 16 || 5 + k == 32 || 5 + k == 64);
-	assert_int_equal(all.least[2], 5);
-	assert_int_equal(all.most[2], 127);
-	assert_int_equal(all.most[1], 16);
+	assert_int_equal(all.scalar[2].least, 5);
+	assert_int_equal(all.scalar[2].most, 127);
+	assert_int_equal(all.scalar[1].most, 16);
 	assert_true(add(&all, 32, 4, 16, 3));
-	assert_int_equal(all.least[2], 2);
+	assert_int_equal(all.scalar[2].least, 2);
 	assert_true(add(&all, 32, 4, 16, 0));
-	assert_int_equal(all.least[2], 0);
+	assert_int_equal(all.scalar[2].least, 0);
 	assert_true(add(&all, 32, 4, 16, INT32_MAX));
-	assert_int_equal(all.most[2], INT32_MAX);
+	assert_int_equal(all.scalar[2].most, INT32_MAX);
 	assert_false(add(&all, 32, 4, 16, 128));
 	assert_int_equal(all.scalars, 6);
 }
@@ -86,7 +87,7 @@ static void negative_numbers_are_not_noted(void **state)
 	assert_int_equal(all.scalars, 4);
 	assert_true(add(&all, 32, 4, 1, -1));
 	assert_int_equal(all.scalars, 0);
-	assert_int_equal(all.most[2], 0);
+	assert_int_equal(all.scalar[2].most, 0);
 	assert_false(add(&all, 32, 4, 1, 7)); /* it doesn't come back */
 	assert_int_equal(all.scalars, 0);
 }
@@ -121,7 +122,7 @@ static void a_file_is_whole_or_none(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 	/* A number of another launch, with the old sum. */
 	int fd = open(path, O_WRONLY);
-	assert_int_equal(pwrite(fd, "\x11", 1, offsetof(struct race_noted, most[1])), 1);
+	assert_int_equal(pwrite(fd, "\x11", 1, offsetof(struct race_noted, scalar[1])), 1);
 	assert_false(race_noted_read(folder, all.id, &read));
 	assert_int_equal(ftruncate(fd, sizeof(all) - 1), 0);
 	close(fd);
@@ -139,7 +140,7 @@ static void a_file_is_whole_or_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_differs_is_forgotten),
+		cmocka_unit_test(dimensions_that_differ_have_bounds),
 		cmocka_unit_test(scalars_that_differ_have_bounds),
 		cmocka_unit_test(negative_numbers_are_not_noted),
 		cmocka_unit_test(no_pointer_is_noted),
