@@ -272,6 +272,48 @@ static void test_loop(void **state)
 	assert_in_range(all, 1600, 12 * some);
 }
 
+/*
+ * One grid's threads update a word, whole warps at a time; the next grid, all of whose threads come
+ * after these, loads it read-only, and so looks at nothing, but where one of its own threads has
+ * updated the word before: that is a race in any order, and each load is compared with all updates.
+ */
+static void test_next_grid(void **state)
+{
+	enum { BLOCKS = 16 };
+	const struct oracle_grid g = {
+		.grid = 2, .blocks = BLOCKS, .block_threads = THREADS, .cluster_blocks = 1};
+	struct oracle_acc update = {.kind = RACE_OP_RMW,
+				    .strength = RACE_RELAXED,
+				    .scope = RACE_SCOPE_GPU,
+				    .flags = ORACLE_RED,
+				    .bytes = 4};
+	struct oracle_acc load = {.kind = RACE_OP_READ, .flags = ORACLE_NC, .bytes = 4};
+	uint64_t at[ORACLE_LANES];
+
+	(void)state;
+	for (uint32_t l = 0; l < ORACLE_LANES; l++)
+		at[l] = X;
+	for (unsigned is_own = 0; is_own < 2; is_own++) {
+		struct world w;
+		begin(&w, false);
+		update.inst = &w;
+		load.inst = &load;
+		for (uint32_t t = 0; t < THREADS; t += 32)
+			oracle_access_warp(w.o, w.first + t, ~0u, &update, at);
+		oracle_op_end(w.o, 1);
+		oracle_op_depend(w.o, 2, 1);
+		uint32_t next = oracle_grid(w.o, &g);
+		oracle_op_start(w.o, 2, next);
+		if (is_own)
+			oracle_access(w.o, next, &update, X);
+		for (uint32_t t = 0; t < BLOCKS * THREADS; t += 32)
+			oracle_access_warp(w.o, next + t, ~0u, &load, at);
+		if (!is_own)
+			assert_in_range(oracle_get_stats(w.o).looked, 0, THREADS);
+		expect(&w, is_own);
+	}
+}
+
 /* Packed additions, each of two halves of a word, are compared with none of those before; an atomic
  * of the whole word races with them, as does one of a block's scope. */
 static void test_halves(void **state)
@@ -568,13 +610,13 @@ int main(void)
 		cmocka_unit_test(test_readers),	     cmocka_unit_test(test_other_lanes),
 		cmocka_unit_test(test_narrow),	     cmocka_unit_test(test_reductions),
 		cmocka_unit_test(test_loop),	     cmocka_unit_test(test_halves),
-
-		cmocka_unit_test(test_observed),     cmocka_unit_test(test_epochs),
-		cmocka_unit_test(test_failed),	     cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_memory),	     cmocka_unit_test(test_counted),
-		cmocka_unit_test(test_one_line),     cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_behind_flags), cmocka_unit_test(test_before_flags),
-		cmocka_unit_test(test_own_words),    cmocka_unit_test(test_single_lanes),
+		cmocka_unit_test(test_next_grid),    cmocka_unit_test(test_observed),
+		cmocka_unit_test(test_epochs),	     cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_sizes),	     cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_counted),	     cmocka_unit_test(test_one_line),
+		cmocka_unit_test(test_flags),	     cmocka_unit_test(test_behind_flags),
+		cmocka_unit_test(test_before_flags), cmocka_unit_test(test_own_words),
+		cmocka_unit_test(test_single_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,10 +30,11 @@ struct seen {
 };
 
 struct oracle_log {
-	uint64_t before;   /* a weak write before all of it: packed, or 0 */
-	struct seen *seen; /* of a long one that was read, or NULL */
-	uint32_t n;	   /* of v */
-	uint32_t last;	   /* where the last run starts */
+	uint64_t before;    /* a weak write before all of it: packed, or 0 */
+	struct seen *seen;  /* of a long one that was read, or NULL */
+	uint32_t n;	    /* of v */
+	uint32_t last;	    /* where the last run starts */
+	uint32_t low, high; /* the least and the greatest actor so far */
 	uint8_t device;
 	uint8_t compact_at; /* log2 of n */
 	uint8_t known_at;   /* in known_logs */
@@ -81,6 +82,7 @@ static struct oracle_log *log_new(struct oracle *o, uint64_t before, uint32_t de
 	l->device = (uint8_t)device;
 	l->known_at = (uint8_t)(o->nlogs++ % ORACLE_KNOWN_LOGS);
 	l->compact_at = o->opt.is_tiny ? 3 : 6;
+	l->low = UINT32_MAX;
 	return l;
 }
 
@@ -133,6 +135,8 @@ static void log_push(struct oracle *o, struct oracle_cell *c, uint32_t actor, ui
 	struct oracle_log *l = log_of(c);
 	uint16_t *run = l->v + l->last, low = (uint16_t)actor;
 
+	l->low = actor < l->low ? actor : l->low;
+	l->high = actor > l->high ? actor : l->high;
 	if (l->n && run[RUN_ACTOR] == actor >> 16 && run[RUN_EPOCH] == epoch &&
 	    run[RUN_SITE] == site && (run[RUN_COUNT] & COUNT_MAX) < COUNT_MAX) {
 		uint32_t count = run[RUN_COUNT] & COUNT_MAX;
@@ -272,7 +276,7 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 
 /* ---- is all of it before an access? ---------------------------------------------------------- */
 
-#define REMEMBER_FROM 64u /* numbers; a shorter log is searched each time */
+#define REMEMBER_FROM 64u /* entries, or numbers; a shorter log is searched each time */
 
 static void remember(struct oracle *o, const struct oracle_log *l, struct oracle_clock *clock,
 		     bool is_write)
@@ -348,6 +352,14 @@ static void see(struct oracle_now *n, const struct oracle_row *row, uint32_t wor
 					 .done = l->v[l->last + RUN_COUNT] & COUNT_MAX};
 }
 
+/* May one of the log's accesses be of the access's own grid? Then a read-only load races with it. */
+static bool may_be_own_grid(const struct oracle_now *n, const struct oracle_log *l)
+{
+	const struct oracle_group *g = oracle_group_of(n->o, n->actor);
+
+	return !g || !g->is_grid || (l->low < g->first + g->n && l->high >= g->first);
+}
+
 bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  const struct oracle_cell *c, uint32_t word)
 {
@@ -355,14 +367,16 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 	bool is_write = n->acc->kind & RACE_OP_WRITE, is_simple = true;
 	uint32_t site = ORACLE_NO_SITE, warp = ORACLE_NO_WARP, epoch = 0; /* known as a whole */
 	bool is_skipped = false;
+	uint32_t looked = 0;
 
-	if (n->acc->flags & ORACLE_NC)
+	if (n->acc->flags & ORACLE_NC && may_be_own_grid(n, l))
 		return false;
 	if (l->before && !oracle_row_is_after(n, row, l->before, word))
 		return false;
-	if (l->n >= REMEMBER_FROM && is_remembered(n->o, l, n->clock, is_write))
+	if (is_remembered(n->o, l, n->clock, is_write))
 		return true;
 	for (struct walk w = is_write ? walk_from(l) : walk_unseen(n, l); walk_next(&w);) {
+		looked++;
 		n->o->stats.looked++;
 		if (w.site != site)
 			is_skipped = !is_write && is_read(n->o, w.site);
@@ -378,9 +392,11 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 			epoch = n->leaf_value;
 		}
 	}
-	if (is_simple && l->n >= REMEMBER_FROM)
+	if (looked < REMEMBER_FROM && l->n < REMEMBER_FROM)
+		return true;
+	if (is_simple)
 		remember(n->o, l, (struct oracle_clock *)(uintptr_t)row->clock, is_write);
-	if (!is_write && l->n >= REMEMBER_FROM)
+	if (!is_write)
 		see(n, row, word, l);
 	return true;
 }
