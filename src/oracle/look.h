@@ -17,12 +17,19 @@ static inline struct oracle_region *oracle_region_near(const struct oracle *o, u
 	return r && r->key == key ? r : NULL;
 }
 
+/* How many bits are set. (Without the instruction, which not each host has, the compiler calls a
+ * function.) */
+static inline uint32_t oracle_count_bits(uint64_t x)
+{
+	x -= x >> 1 & 0x5555555555555555u;
+	x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+	return (uint32_t)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
 /* The place of the one with this bit among those that are there. */
 static inline uint32_t oracle_place_of(uint64_t there, uint32_t bit)
 {
-	uint64_t below = there & ((1ull << bit) - 1);
-
-	return there == UINT64_MAX ? bit : (uint32_t)__builtin_popcountll(below);
+	return there == UINT64_MAX ? bit : oracle_count_bits(there & ((1ull << bit) - 1));
 }
 
 static inline uint32_t oracle_page_number(uint64_t address)

@@ -169,10 +169,10 @@ static uint32_t page_room(uint32_t cells)
 	return (cells + step - 1) & ~(step - 1);
 }
 
-/* Without a count of bits, which is a call here, for most pages. */
+/* Without a count of bits for most pages. */
 static uint32_t bits_of(uint64_t words)
 {
-	return words == UINT64_MAX ? ORACLE_PAGE_WORDS : (uint32_t)__builtin_popcountll(words);
+	return words == UINT64_MAX ? ORACLE_PAGE_WORDS : oracle_count_bits(words);
 }
 
 static size_t page_bytes(uint64_t words)
@@ -199,17 +199,17 @@ static struct oracle_page *page_grow(struct oracle *o, struct oracle_page *p, ui
 {
 	uint64_t old = p->words, words = old | more;
 	size_t from = page_bytes(old), to;
-	uint32_t end = (uint32_t)__builtin_popcountll(old), n;
+	uint32_t end = oracle_count_bits(old), n;
 
 	/* A warp's row is half of a page: the other half mostly follows. */
-	if (__builtin_popcountll(words) >= (int)ORACLE_PAGE_WORDS / 2)
+	if (oracle_count_bits(words) >= ORACLE_PAGE_WORDS / 2)
 		words = UINT64_MAX;
 	to = page_bytes(words);
 	if (from != to)
 		p = oracle_mem_resize(o, p, from, to);
 	p->words = words;
 	more = words & ~old;
-	n = (uint32_t)__builtin_popcountll(more);
+	n = oracle_count_bits(more);
 	/* From the last one on: none comes before its old place. */
 	for (; more; n--) {
 		uint32_t bit = 63u - (uint32_t)__builtin_clzll(more),
