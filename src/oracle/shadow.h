@@ -497,6 +497,19 @@ void oracle_tile_expand(struct oracle *o, struct oracle_tile *t, struct oracle_e
 void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e);
 void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e);
 
+/* May the thread's accesses pass on nothing more than what it observes: has no fence come before
+ * them, and no release? */
+static inline bool oracle_is_simple_thread(const struct oracle *o, const struct oracle_thread *t)
+{
+	return !t->pends &&
+	       (o->opt.sc != ORACLE_SC_PROGRAM || (!t->fence && !t->clock->root[ORACLE_FENCES]));
+}
+
+/* form_log.c: accesses of the lanes of `mask`, to the words of these cells, that logs can keep, in
+ * turn. Returns the lanes that are done, the first ones; 0: none. No cell is made. */
+uint32_t oracle_log_lanes(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
+			  uint32_t mask, const uint64_t *addresses, struct oracle_cell *const *c);
+
 /* form_readers.c: sets of readers that words share. */
 struct oracle_reader oracle_reader_of(const struct oracle_row *row, uint32_t word);
 /* Makes a set for `len` words from `word` on, of the readers `old` (no actor: none) and the row. */

@@ -208,11 +208,42 @@ void events_flag(struct cpu_events *x, uint32_t actor, const struct oracle_acc *
 		write_add(x, f, actor, acc, address);
 }
 
+/* The lanes of `mask`, that update the address of one of them, whose flag was just noted: as if one
+ * by one. Of their writes the last ones remain, and none takes from another warp. */
+static void flags_next(struct cpu_events *x, uint32_t warp, uint32_t mask,
+		       const struct oracle_acc *acc, uint64_t address)
+{
+	struct events_handovers *h = x->handovers;
+	struct flag *f = &h->flags[hash(address) % FLAGS];
+	uint32_t n = (uint32_t)__builtin_popcount(mask);
+
+	CPU_EACH_LANE (l, acc->flags & ORACLE_RED ? 0 : mask)
+		h->reads[hash(warp + l) % READS] = (struct read){warp + l, acc->inst, address};
+	for (; n > WRITERS; n--, f->n++)
+		mask &= mask - 1;
+	CPU_EACH_LANE (l, mask)
+		write_add(x, f, warp + l, acc, address);
+}
+
 void events_flags(struct cpu_events *x, uint32_t warp, uint32_t mask, const struct oracle_acc *acc,
 		  const uint64_t *at)
 {
-	CPU_EACH_LANE (l, mask)
+	bool is_update = acc->kind == RACE_OP_RMW && !(acc->flags & ORACLE_MBARRIER) && acc->inst &&
+			 !(acc->flags & ORACLE_INSERTED) && !changes_nothing(acc->inst);
+
+	while (mask) {
+		uint32_t l = (uint32_t)__builtin_ctz(mask), next;
 		events_flag(x, warp + l, acc, at[l]);
+		mask &= mask - 1;
+		for (next = l + 1; is_update && next < CPU_WARP; next++)
+			if (!(mask >> next & 1) || at[next] != at[l])
+				break;
+		if (!is_update || next == l + 1)
+			continue;
+		uint32_t others = (uint32_t)((1ull << next) - (2ull << l));
+		flags_next(x, warp, others, acc, at[l]);
+		mask &= ~others;
+	}
 }
 
 void events_fenced(struct cpu_events *x, uint32_t warp, uint32_t mask, uint8_t scope)

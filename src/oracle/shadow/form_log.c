@@ -231,6 +231,63 @@ static bool stands_for(const struct oracle *o, const struct entry *y, const stru
 	return s->a.scope == t->a.scope && (is_red(o, x->site) || !is_red(o, y->site));
 }
 
+/* Bits of actors, from `low` on. */
+struct actors {
+	uint64_t *bits;
+	uint32_t low;
+};
+
+/* Adds `n` actors; is one of them there already? */
+static bool add_actors(struct actors *a, uint32_t first, uint32_t n)
+{
+	bool is_there = false;
+
+	for (uint32_t at = first - a->low, end = at + n, next; at < end; at = next) {
+		next = (at | 63) + 1 < end ? (at | 63) + 1 : end;
+		uint64_t bits = (next - at == 64 ? UINT64_MAX : (1ull << (next - at)) - 1)
+				<< (at & 63);
+		is_there |= (a->bits[at / 64] & bits) != 0;
+		a->bits[at / 64] |= bits;
+	}
+	return is_there;
+}
+
+#define SPAN_MAX 64u /* actors for each number of the log */
+
+/* Is no thread twice among the log's reads, nor among its writes? Mostly each is there once, and
+ * neighbours are one run: then this is a look at the runs. */
+static bool are_all_once(const struct oracle *o, const struct oracle_log *l)
+{
+	uint32_t span = l->high - l->low + 1;
+	struct actors seen[2];
+	bool is_again = false;
+
+	if (span / SPAN_MAX > l->n)
+		return false;
+	for (unsigned k = 0; k < 2; k++)
+		seen[k] = (struct actors){base_calloc(span / 64 + 1, sizeof(uint64_t)), l->low};
+	for (const uint16_t *run = l->v, *end = l->v + l->n; run < end && !is_again;
+	     run += run_units(run)) {
+		struct actors *a = &seen[is_read(o, run[RUN_SITE])];
+		uint32_t high = (uint32_t)run[RUN_ACTOR] << 16;
+		uint32_t count = run[RUN_COUNT] & COUNT_MAX;
+		if (run[RUN_COUNT] & NEIGHBOURS)
+			is_again = add_actors(a, high | run[RUN_UNITS], count);
+		for (uint32_t i = 0; !(run[RUN_COUNT] & NEIGHBOURS) && i < count; i++)
+			is_again |= add_actors(a, high | run[RUN_UNITS + i], 1);
+	}
+	for (unsigned k = 0; k < 2; k++)
+		free(seen[k].bits);
+	return !is_again;
+}
+
+/* The size at which it is compacted again. */
+static void compact_later(struct oracle_log *l)
+{
+	while (l->n * 2 > 1u << l->compact_at)
+		l->compact_at++;
+}
+
 static void log_compact(struct oracle *o, struct oracle_cell *c)
 {
 	struct oracle_log *l = log_of(c);
@@ -238,6 +295,10 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 	struct oracle_lasts last;
 	uint32_t n = 0, cap = 0;
 
+	if (are_all_once(o, l)) {
+		compact_later(l);
+		return;
+	}
 	for (struct walk w = walk_from(l); walk_next(&w); n++) {
 		if (n == cap) {
 			cap = cap ? cap * 2 : 64;
@@ -268,10 +329,8 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 	uint8_t at = l->compact_at;
 	oracle_log_free(o, c);
 	c->w = made.w;
-	l = log_of(c);
-	while (l->n * 2 > 1u << at)
-		at++;
-	l->compact_at = at;
+	log_of(c)->compact_at = at;
+	compact_later(log_of(c));
 }
 
 /* ---- is all of it before an access? ---------------------------------------------------------- */
@@ -403,18 +462,13 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 
 /* ---- an access ------------------------------------------------------------------------------- */
 
-/* Is it one that a log can hold? */
-static bool is_loggable(struct oracle *o, const struct oracle_thread *t, uint32_t actor,
-			const struct oracle_acc *acc, uint64_t address)
+/* Is it one that a log can hold, of a thread without fences (oracle_is_simple_thread)? */
+static bool is_loggable(const struct oracle_acc *acc, uint64_t address)
 {
-	if (acc->strength != RACE_RELAXED || acc->bytes != 4 || (address & 3) ||
-	    acc->proxy != RACE_PROXY_GENERIC || acc->scope < RACE_SCOPE_GPU || acc->id ||
-	    acc->kind == RACE_OP_WRITE || t->pends ||
-	    acc->flags & ~(ORACLE_RED | ORACLE_SHARED | ORACLE_VOLATILE))
-		return false;
-	if (o->opt.sc == ORACLE_SC_PROGRAM && (t->fence || t->clock->root[ORACLE_FENCES]))
-		return false;
-	return !oracle_misc_of(o, actor);
+	return acc->strength == RACE_RELAXED && acc->bytes == 4 && !(address & 3) &&
+	       acc->proxy == RACE_PROXY_GENERIC && acc->scope >= RACE_SCOPE_GPU && !acc->id &&
+	       acc->kind != RACE_OP_WRITE &&
+	       !(acc->flags & ~(ORACLE_RED | ORACLE_SHARED | ORACLE_VOLATILE));
 }
 
 static bool is_log(const struct oracle_cell *c)
@@ -467,18 +521,14 @@ static bool is_of_word(const struct oracle *o, uint64_t before)
 	return oracle_site_at(o, oracle_packed_site(before))->a.bytes == 4;
 }
 
-bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
-		       const struct oracle_acc *acc, uint64_t address)
+/* The access is one that a log can hold (is_loggable), of this site and device, to the cell's
+ * word. */
+static bool log_cell(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		     const struct oracle_acc *acc, uint64_t address, struct oracle_cell *c,
+		     uint32_t site, uint32_t device)
 {
-	uint32_t device, site;
-	struct oracle_cell *c;
 	uint64_t before;
 
-	if (!is_loggable(o, t, actor, acc, address))
-		return false;
-	site = oracle_site(o, acc, 0);
-	c = oracle_cell_at(o, address, true);
-	device = oracle_device(o, actor);
 	if (oracle_cell_ext(c) || oracle_cell_strip(c) || oracle_cell_tile(c) ||
 	    !oracle_can_pack(t->own, site) || device > UINT8_MAX)
 		return false;
@@ -500,6 +550,66 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 	if (log_of(c)->n >= 1u << log_of(c)->compact_at)
 		log_compact(o, c);
 	return true;
+}
+
+bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		       const struct oracle_acc *acc, uint64_t address)
+{
+	if (!is_loggable(acc, address) || !oracle_is_simple_thread(o, t) ||
+	    oracle_misc_of(o, actor))
+		return false;
+	return log_cell(o, t, actor, acc, address, oracle_cell_at(o, address, true),
+			oracle_site(o, acc, 0), oracle_device(o, actor));
+}
+
+/* After lane l of the warp those next to it that access the same word with the same clock: they
+ * continue its run, if nothing else could come of them. Returns how many. */
+static uint32_t log_next(struct oracle *o, struct oracle_cell *c, const struct oracle_thread *t,
+			 uint32_t warp, uint32_t mask, uint32_t l, const uint64_t *addresses)
+{
+	struct oracle_log *g = log_of(c);
+	uint16_t *run = g->v + g->last;
+	uint32_t count = run[RUN_COUNT] & COUNT_MAX, n = 0;
+	bool is_one = count == 1 || run[RUN_COUNT] & NEIGHBOURS;
+
+	/* Each is after what was there before, as lane l was. */
+	if (!is_one || c->r || g->n >= o->opt.max_records || run[RUN_EPOCH] != t[l].own ||
+	    (uint16_t)(run[RUN_UNITS] + count - 1) != (uint16_t)(warp + l) ||
+	    count + ORACLE_LANES > COUNT_MAX)
+		return 0;
+	while (l + n + 1 < ORACLE_LANES && mask >> (l + n + 1) & 1 &&
+	       addresses[l + n + 1] == addresses[l] && t[l + n + 1].clock == t[l].clock &&
+	       t[l + n + 1].own == t[l].own && oracle_is_simple_thread(o, &t[l + n + 1]) &&
+	       is_after_one(&t[l + n + 1], warp + l + n + 1, g->before, 0))
+		n++;
+	if (n) {
+		run[RUN_COUNT] = (uint16_t)(NEIGHBOURS | (count + n));
+		g->high = warp + l + n > g->high ? warp + l + n : g->high;
+	}
+	return n;
+}
+
+uint32_t oracle_log_lanes(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
+			  uint32_t mask, const uint64_t *addresses, struct oracle_cell *const *c)
+{
+	uint32_t done = 0, device = 0;
+	bool is_asked = false;
+
+	while (mask) {
+		uint32_t l = (uint32_t)__builtin_ctz(mask), more;
+		if (!c[l] || oracle_cell_ext(c[l]) || !is_loggable(n->acc, addresses[l]) ||
+		    !oracle_is_simple_thread(n->o, &t[l]))
+			break;
+		device = is_asked ? device : oracle_device(n->o, warp);
+		is_asked = true;
+		if (!log_cell(n->o, &t[l], warp + l, n->acc, addresses[l], c[l], n->site, device))
+			break;
+		more = log_next(n->o, c[l], t, warp, mask, l, addresses);
+		more = (uint32_t)((2ull << more) - 1) << l;
+		done |= more;
+		mask &= ~more;
+	}
+	return done;
 }
 
 /* ---- what it stands for ---------------------------------------------------------------------- */

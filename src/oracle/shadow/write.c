@@ -342,12 +342,6 @@ static bool is_simple_acc(const struct oracle_acc *acc)
 	       !(acc->flags & ~(ORACLE_RED | ORACLE_SHARED | ORACLE_VOLATILE));
 }
 
-static bool is_simple_thread(const struct oracle *o, const struct oracle_thread *t)
-{
-	return !t->pends &&
-	       (o->opt.sc != ORACLE_SC_PROGRAM || (!t->fence && !t->clock->root[ORACLE_FENCES]));
-}
-
 /* The write becomes the source of its word. w: the write that it read or that no thread can read
  * any more, if nothing else refers to that; else NULL. */
 static void replace(struct oracle *o, struct oracle_now *n, struct oracle_ext *e,
@@ -387,7 +381,7 @@ static bool access_simple(struct oracle_now *n, struct oracle_cell *c)
 	struct oracle_write *old = e ? e->from : NULL, *w = old;
 	bool is_write = acc->kind & RACE_OP_WRITE, is_alone;
 
-	if (!e || e->bytes || !is_simple_thread(o, n->t))
+	if (!e || e->bytes || !oracle_is_simple_thread(o, n->t))
 		return false;
 	if (!(acc->kind & RACE_OP_READ) ||
 	    (w && !oracle_write_is_strong_with(o, w, n->actor, acc, n->address)))
@@ -479,15 +473,20 @@ static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
 		  struct oracle_cell **c)
 {
 	const struct oracle_ext *e[ORACLE_LANES];
+	struct oracle_cell *found = NULL;
 	uint64_t last = UINT64_MAX;
 	uint32_t n = 0;
 
 	ORACLE_EACH (l, mask) {
-		c[l] = cell_of(o, addresses[l]);
-		e[n] = c[l] && addresses[l] != last ? oracle_cell_ext(c[l]) : NULL;
-		if (c[l] && oracle_cell_log(c[l]))
-			__builtin_prefetch(oracle_cell_log(c[l]));
+		if (addresses[l] == last) {
+			c[l] = found;
+			continue;
+		}
 		last = addresses[l];
+		c[l] = found = cell_of(o, last);
+		e[n] = found ? oracle_cell_ext(found) : NULL;
+		if (found && oracle_cell_log(found))
+			__builtin_prefetch(oracle_cell_log(found));
 		if (e[n])
 			__builtin_prefetch(e[n++]);
 	}
@@ -526,6 +525,11 @@ void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 	fetch(o, mask, addresses, c);
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask), same;
+		if (are_found && c[l] && !oracle_cell_ext(c[l]) &&
+		    (same = oracle_log_lanes(&n, t, warp, mask, addresses, c))) {
+			mask &= ~same;
+			continue;
+		}
 		mask &= mask - 1;
 		n.t = t + l;
 		are_found &= access_lane(&n, warp + l, addresses[l],
