@@ -424,7 +424,7 @@ struct oracle {
 	BASE_VEC(struct oracle_site *) sites;
 	BASE_VEC(uint32_t) families; /* of each: the plain one of its line's representative */
 	struct oracle_site *site_table, *last_sites[ORACLE_LAST_SITES];
-	uint32_t nfenced, nlogs /* made */;
+	uint32_t nfenced, nlogs /* made */, ngone_bits /* set in gone_filter */;
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
 	struct base_arena memory;
@@ -453,7 +453,7 @@ struct oracle {
 	struct oracle_repeat *repeats; /* shadow.h */
 	bool is_hot;		       /* the last race was of a pair that is only counted */
 	struct oracle_gone *gone;      /* gone.c, by word; and which words may be there */
-	uint64_t gone_filter[4096 / 64];
+	uint64_t gone_filter[4096];
 	struct oracle_gone *gone_near[ORACLE_GONE_NEAR]; /* those found last, by word */
 	struct oracle_stats stats;
 	uint64_t nplain; /* of the events: weak accesses of a warp, which change no clock */

@@ -44,9 +44,29 @@ static uint32_t bytes_in(uint64_t word, uint64_t from, uint64_t end)
 	return mask;
 }
 
+/* Neighbours lie side by side; which kilobytes do is a hash. */
 static uint32_t filter_at(uint64_t word)
 {
-	return (uint32_t)(word >> 2) * 0x9e3779b1u >> 20;
+	uint32_t page = (uint32_t)((word >> 12) * 0x9e3779b97f4a7c15u >> 56);
+
+	return page << 10 | (word >> 2 & 1023);
+}
+
+static bool may_be_gone(const struct oracle *o, uint64_t word)
+{
+	return o->gone && o->gone_filter[filter_at(word) / 64] >> filter_at(word) % 64 & 1;
+}
+
+#define BITS_LEFT 256u /* so few bits of words that are gone from the table don't matter */
+
+static void filter_add(struct oracle *o, uint64_t word)
+{
+	if (!o->gone && o->ngone_bits > BITS_LEFT) {
+		memset(o->gone_filter, 0, sizeof(o->gone_filter));
+		o->ngone_bits = 0;
+	}
+	o->ngone_bits += !(o->gone_filter[filter_at(word) / 64] >> filter_at(word) % 64 & 1);
+	o->gone_filter[filter_at(word) / 64] |= 1ull << filter_at(word) % 64;
 }
 
 static struct oracle_gone **near_at(struct oracle *o, uint64_t word)
@@ -85,12 +105,10 @@ static struct oracle_gone *gone_at(struct oracle *o, uint64_t word, bool may_mak
 		*near = g;
 	if (g || !may_make || HASH_COUNT(o->gone) >= MAX_WORDS)
 		return g;
-	if (!o->gone)
-		memset(o->gone_filter, 0, sizeof(o->gone_filter));
+	filter_add(o, word);
 	g = base_calloc(1, sizeof(*g));
 	g->word = word;
 	HASH_ADD(hh, o->gone, word, sizeof(g->word), g);
-	o->gone_filter[filter_at(word) / 64] |= 1ull << filter_at(word) % 64;
 	return g;
 }
 
@@ -225,11 +243,6 @@ static void look_at_word(const struct later *x, uint64_t word, uint32_t bytes)
 	}
 	if (g && !g->sums)
 		gone_free(x->o, g);
-}
-
-static bool may_be_gone(const struct oracle *o, uint64_t word)
-{
-	return o->gone && o->gone_filter[filter_at(word) / 64] >> filter_at(word) % 64 & 1;
 }
 
 static void look(const struct later *x, uint64_t from, uint64_t bytes)
