@@ -73,29 +73,63 @@ static uint32_t pair_new(struct taint_graph *g, struct taint_part a, struct tain
 	return id;
 }
 
+/* The node whose loads and lanes a node has that taint_again made; or the node. */
+static uint32_t base_of(const struct taint_graph *g, uint32_t node)
+{
+	const struct taint_node *t = &g->v[node];
+
+	return t->is_again ? t->kid[0] : node;
+}
+
+uint32_t taint_again(struct taint_graph *g, uint32_t node)
+{
+	uint32_t base = base_of(g, node), id = node ? node_new(g) : 0;
+
+	if (!id)
+		return 0;
+	struct taint_node *t = &g->v[id];
+	t->kid[0] = taint_keep(g, base);
+	t->lanes[0] = taint_lanes(g, base);
+	t->holds_maybe = g->v[base].holds_maybe;
+	t->is_again = true;
+	return id;
+}
+
+/* Adds a part to those of `left`, which has k. */
+static unsigned part_add(struct taint_part *left, unsigned k, struct taint_part p)
+{
+	for (unsigned j = 0; j < k; j++)
+		if (left[j].node == p.node && left[j].is_maybe == p.is_maybe) {
+			left[j].lanes |= p.lanes;
+			return k;
+		}
+	left[k] = p;
+	return k + 1;
+}
+
 uint32_t taint_join(struct taint_graph *g, const struct taint_part *parts, unsigned n)
 {
 	struct taint_part left[TAINT_PARTS];
-	unsigned k = 0;
+	unsigned k = 0, bases = 0;
 
 	for (unsigned i = 0; i < n && k < TAINT_PARTS; i++) {
 		struct taint_part p = parts[i];
-		bool is_known = false;
 		p.lanes &= taint_lanes(g, p.node);
 		if (!p.node || !p.lanes ||
 		    (!(p.lanes & ~g->v[p.node].used) && !g->v[p.node].holds_maybe))
 			continue;
-		for (unsigned j = 0; j < k; j++)
-			if (left[j].node == p.node && left[j].is_maybe == p.is_maybe) {
-				left[j].lanes |= p.lanes;
-				is_known = true;
-			}
-		if (is_known)
-			continue;
-		left[k++] = p;
+		k = part_add(left, k, p);
 	}
 	if (!k)
 		return 0;
+	for (unsigned i = 0; k > 1 && i < k; i++) {
+		struct taint_part p = left[i];
+		p.node = base_of(g, p.node);
+		bases = part_add(left, bases, p);
+	}
+	if (bases == 1 && !left[0].is_maybe && left[0].lanes == taint_lanes(g, left[0].node))
+		return taint_again(g, left[0].node);
+	k = bases ? bases : k;
 	uint32_t id = pair_new(g, left[0], k > 1 ? left[1] : (struct taint_part){0});
 	for (unsigned i = 2; i < k && id; i++) {
 		struct taint_part all = {id, taint_lanes(g, id), false};

@@ -7,6 +7,10 @@
  * marks all that is below it, each node once for each lane. Nodes are counted references, 0 is the
  * empty set.
  *
+ * What one operation leaves in several registers, or bytes of one, is a node for each: whether two
+ * are one node says something of their values (depends.c). All but the first are that one again
+ * (taint_again), which operations look through.
+ *
  * A part that is `maybe` is one on which the value may depend or not: using the node doesn't use
  * it. It is kept for the question whether two values may share a load (taint_shared).
  */
@@ -24,7 +28,8 @@ struct taint_node {
 	uint32_t used;	   /* these lanes are done: all that is surely below is marked */
 	uint32_t birth;	   /* rises from node to node; at the end all are equal */
 	uint32_t seen;	   /* the walk that was here last */
-	uint32_t refs : 28, is_leaf : 1;
+	uint32_t refs : 27, is_leaf : 1;
+	uint32_t is_again : 1;	  /* of one part, which is all of a node (taint_again) */
 	uint32_t maybe : 2;	  /* a bit for each kid */
 	uint32_t holds_maybe : 1; /* something below is */
 };
@@ -66,6 +71,8 @@ static inline uint32_t taint_keep(struct taint_graph *g, uint32_t node)
 uint32_t taint_leaf(struct taint_graph *g, uint32_t load, uint32_t parts, uint32_t lanes);
 #define TAINT_PARTS 48u /* those beyond are lost */
 uint32_t taint_join(struct taint_graph *g, const struct taint_part *parts, unsigned n);
+/* Another node that holds the same. */
+uint32_t taint_again(struct taint_graph *g, uint32_t node);
 void taint_drop(struct taint_graph *g, uint32_t node);
 void taint_use(struct taint_graph *g, uint32_t node, uint32_t lanes);
 /* Lanes in which both may hold the value of one execution of a load that isn't used yet; more where

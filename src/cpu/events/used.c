@@ -342,12 +342,24 @@ static void set_node(struct taint_graph *g, struct events_frame *fr, uint32_t sl
 	taint_drop(g, was);
 }
 
+static bool are_equal(const struct parts *a, const struct parts *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->v[i].node != b->v[i].node || a->v[i].lanes != b->v[i].lanes ||
+		    a->v[i].is_maybe != b->v[i].is_maybe)
+			return false;
+	return true;
+}
+
 /* What is written gets its parts, and keeps what it had in lanes that don't execute. */
 static void write_results(struct taint_graph *g, const struct cpu_warp *w,
 			  const struct events_step *st, struct events_frame *fr,
 			  struct results *res, uint32_t mask)
 {
 	uint32_t node[MAX_SLOTS];
+	bool is_own = false; /* a node was made for the slot before this one */
 	unsigned j = 0;
 
 	for (uint32_t i = 0; i < st->nwrites; i++) {
@@ -359,7 +371,14 @@ static void write_results(struct taint_graph *g, const struct cpu_warp *w,
 			uint32_t old = taint_lanes(g, was) & ~done;
 			add_part(p, was, old & ~res->old_may[j]);
 			put_part(p, (struct taint_part){was, old & res->old_may[j], true});
+			/* Bytes of one register mostly depend on the same. */
+			if (k && p->n && are_equal(p, p - 1)) {
+				node[j] = is_own ? taint_again(g, node[j - 1])
+						 : taint_keep(g, node[j - 1]);
+				continue;
+			}
 			node[j] = p->n ? taint_join(g, p->v, p->n) : 0;
+			is_own = node[j] && g->v[node[j]].refs == 1;
 		}
 	}
 	j = 0;
