@@ -47,15 +47,10 @@ struct load {
 	struct waiting *waiting;
 };
 
-struct history_key {
-	const struct cpu_site *site;
-	uint64_t actor; /* of lane 0 */
-};
-
 struct history {
-	struct history_key key;
+	const struct cpu_site *site; /* NULL: a free place */
+	uint32_t actor;		     /* of lane 0 */
 	uint32_t newest, n;
-	UT_hash_handle hh;
 };
 
 struct events_loads {
@@ -63,7 +58,8 @@ struct events_loads {
 	struct taint_graph graph;
 	struct load *v; /* v[0] is nothing */
 	uint32_t n, room, free, nsides;
-	struct history *histories;
+	struct history *histories;   /* by a hash, with free places between them */
+	uint32_t nhistories, places; /* places: a power of two, or 0 */
 };
 
 static void waiting_free(struct events_loads *l, struct waiting *w)
@@ -115,13 +111,56 @@ static void on_use(void *arg, uint32_t load, uint32_t parts, uint32_t lanes)
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
+/* The list's place, or the free one where it would be. */
+static struct history *place_of(struct history *v, uint32_t places, const struct cpu_site *site,
+				uint32_t actor)
+{
+	uint64_t hash = ((uintptr_t)site ^ (uint64_t)actor << 32) * 0x9e3779b97f4a7c15u;
+	uint32_t i = (uint32_t)(hash >> 32) & (places - 1);
+
+	while (v[i].site && (v[i].site != site || v[i].actor != actor))
+		i = (i + 1) & (places - 1);
+	return &v[i];
+}
+
+/* NULL: there is none. It moves when another one is made. */
 static struct history *history_of(struct events_loads *l, const struct cpu_site *site,
 				  uint32_t actor)
 {
-	struct history_key key = {site, actor & ~(CPU_WARP - 1)};
 	struct history *h;
 
-	HASH_FIND(hh, l->histories, &key, sizeof(key), h);
+	if (!l->places)
+		return NULL;
+	h = place_of(l->histories, l->places, site, actor & ~(CPU_WARP - 1));
+	return h->site ? h : NULL;
+}
+
+#define PLACES_MIN 256u
+
+/* Of lane 0's actor; made if there is none. NULL: no memory. */
+static struct history *history_at(struct events_loads *l, const struct cpu_site *site,
+				  uint32_t actor)
+{
+	uint32_t places = l->places ? 2 * l->places : PLACES_MIN;
+	struct history *h = history_of(l, site, actor), *v;
+
+	if (h)
+		return h;
+	if (2 * l->nhistories >= l->places) {
+		v = calloc(places, sizeof(*v));
+		if (!v)
+			return NULL;
+		for (uint32_t i = 0; i < l->places; i++)
+			if (l->histories[i].site)
+				*place_of(v, places, l->histories[i].site, l->histories[i].actor) =
+					l->histories[i];
+		free(l->histories);
+		l->histories = v;
+		l->places = places;
+	}
+	h = place_of(l->histories, l->places, site, actor);
+	*h = (struct history){.site = site, .actor = actor};
+	l->nhistories++;
 	return h;
 }
 
@@ -142,14 +181,12 @@ static void cut(struct events_loads *l, struct history *h, uint32_t *link)
 
 static void forget_all(struct events_loads *l)
 {
-	struct history *h, *next;
-
-	HASH_ITER(hh, l->histories, h, next)
-	{
-		cut(l, h, &h->newest);
-		HASH_DEL(l->histories, h);
-		free(h);
-	}
+	for (uint32_t i = 0; i < l->places; i++)
+		if (l->histories[i].site)
+			cut(l, &l->histories[i], &l->histories[i].newest);
+	free(l->histories);
+	l->histories = NULL;
+	l->nhistories = l->places = 0;
 }
 
 static uint32_t load_new(struct events_loads *l)
@@ -268,17 +305,10 @@ uint32_t events_load_begin(struct events_loads *l, const struct cpu_warp *w,
 			   const struct cpu_site *site, uint32_t mask, const uint64_t *at)
 {
 	uint32_t actor = events_actor(w), id = load_new(l);
-	struct history *h = history_of(l, site, actor);
+	struct history *h = history_at(l, site, actor);
 
 	if (!id)
 		return 0;
-	if (!h) {
-		h = calloc(1, sizeof(*h));
-		if (h) {
-			h->key = (struct history_key){site, actor};
-			HASH_ADD(hh, l->histories, key, sizeof(h->key), h);
-		}
-	}
 	struct load *p = &l->v[id];
 	p->mask = mask;
 	p->nevents = w->nevents;
