@@ -115,6 +115,29 @@ static uint32_t try(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 	return is_bool ? all : any;
 }
 
+/* A permutation takes each byte as it is, or its highest bit: by the selector's value it is known
+ * what changes with these bytes. */
+static bool permuted_bytes(struct cpu_warp *w, const struct cpu_inst *in,
+			   const struct events_step *st, struct events_tried t, uint32_t mask,
+			   uint32_t hit[EVENTS_BYTES])
+{
+	uint32_t slot = in->src[t.op - 1], end = t.n ? t.first + t.n : 4, other = 0;
+
+	if (st->s->form->op != PTX_OP_PRMT || st->s->form->nmods || t.op > 2 || slot == in->src[2])
+		return false;
+	const uint32_t *selector = cpu_slot(w, in->src[2]);
+	uint32_t one = selector[__builtin_ctz(mask)];
+	CPU_EACH_LANE (l, mask)
+		other |= selector[l] ^ one;
+	CPU_EACH_LANE (l, other ? mask : mask & (~mask + 1))
+		for (unsigned j = 0; j < 4; j++) {
+			uint32_t from = selector[l] >> 4 * j & 7;
+			if (in->src[from / 4] == slot && from % 4 >= t.first && from % 4 < end)
+				hit[j] |= other ? 1u << l : mask;
+		}
+	return true;
+}
+
 bool events_tried_bytes(struct cpu_warp *w, const struct cpu_inst *in, const struct events_step *st,
 			struct events_tried t, uint32_t mask, uint32_t hit[EVENTS_BYTES])
 {
@@ -129,6 +152,8 @@ bool events_tried_bytes(struct cpu_warp *w, const struct cpu_inst *in, const str
 	if (bytes > sizeof(first) || to_bytes > sizeof(first) || slot & CPU_SLOT_CONST ||
 	    in->dst[0] == CPU_NOSLOT || t.first >= size || !mask)
 		return false;
+	if (permuted_bytes(w, in, st, t, mask, hit))
+		return true;
 	save(w, &to, in->dst[0], to_bytes);
 	save(w, &from, slot, bytes);
 	in->fn(w, in, mask);
