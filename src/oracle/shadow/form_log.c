@@ -12,44 +12,7 @@
  * or 2 for a sequence of neighbouring threads. Of one thread's accesses in one epoch the last is
  * enough; the log is compacted accordingly each time it has doubled.
  */
-#include "oracle/shadow/last.h"
-#include "oracle/shadow.h"
-
-/* A thread that has read the word after the log's first writes: those of the runs before `run`, a
- * number in v, and of the first `done` entries of that. What knows this epoch of it is after them,
- * too. */
-struct seen_by {
-	uint32_t actor, epoch;
-	uint32_t run, done;
-};
-
-/* The last such thread, and one before it, whom it knows: threads that read one after the other
- * without an order, as all do after a barrier, know the one before. */
-struct seen {
-	struct seen_by last, before;
-};
-
-struct oracle_log {
-	uint64_t before;    /* a weak write before all of it: packed, or 0 */
-	struct seen *seen;  /* of a long one that was read, or NULL */
-	uint32_t n;	    /* of v */
-	uint32_t last;	    /* where the last run starts */
-	uint32_t low, high; /* the least and the greatest actor so far */
-	uint8_t device;
-	uint8_t compact_at; /* log2 of n */
-	uint8_t known_at;   /* in known_logs */
-	bool has_write : 1; /* an RMW: the first one's thread has written `before`, too, */
-	bool is_own : 1;    /* ... and so begins the chain with it */
-	uint16_t v[];
-};
-
-/* A run, as it lies in v: then either `count` low halves of actors, or the first of neighbours. */
-enum { RUN_ACTOR, RUN_EPOCH, RUN_SITE, RUN_COUNT, RUN_UNITS };
-
-#define NEIGHBOURS 0x8000u /* in RUN_COUNT */
-#define COUNT_MAX  0x7fffu
-
-_Static_assert(ORACLE_EPOCH_BITS <= 16 && ORACLE_SITE_BITS <= 16, "fit a run");
+#include "oracle/shadow/log.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -69,14 +32,9 @@ static size_t bytes_for(uint32_t n)
 	return (HEAD + room_for(n)) * 2;
 }
 
-static struct oracle_log *log_of(const struct oracle_cell *c)
+struct oracle_log *oracle_log_new(struct oracle *o, uint64_t before, uint32_t device)
 {
-	return (struct oracle_log *)(uintptr_t)c->w;
-}
-
-static struct oracle_log *log_new(struct oracle *o, uint64_t before, uint32_t device)
-{
-	struct oracle_log *l = oracle_mem_new(o, bytes_for(RUN_UNITS + 1));
+	struct oracle_log *l = oracle_mem_new(o, bytes_for(ORACLE_RUN_UNITS + 1));
 
 	l->before = before;
 	l->device = (uint8_t)device;
@@ -103,21 +61,22 @@ static void unknow(struct oracle *o, const struct oracle_log *l)
 
 void oracle_log_free(struct oracle *o, struct oracle_cell *c)
 {
-	struct oracle_log *l = log_of(c);
+	struct oracle_log *l = oracle_log_of(c);
 
 	unknow(o, l);
 	if (l->seen)
 		oracle_mem_free(o, l->seen, sizeof(*l->seen));
-	oracle_mem_free(o, l, bytes_for(l->n < RUN_UNITS + 1 ? RUN_UNITS + 1 : l->n));
+	oracle_mem_free(o, l, bytes_for(l->n < ORACLE_RUN_UNITS + 1 ? ORACLE_RUN_UNITS + 1 : l->n));
 	c->w = 0;
 }
 
 /* Room for `more` numbers. */
 static struct oracle_log *log_grow(struct oracle *o, struct oracle_cell *c, uint32_t more)
 {
-	struct oracle_log *l = log_of(c);
-	size_t from = bytes_for(l->n < RUN_UNITS + 1 ? RUN_UNITS + 1 : l->n);
-	size_t to = bytes_for(l->n + more < RUN_UNITS + 1 ? RUN_UNITS + 1 : l->n + more);
+	struct oracle_log *l = oracle_log_of(c);
+	size_t from = bytes_for(l->n < ORACLE_RUN_UNITS + 1 ? ORACLE_RUN_UNITS + 1 : l->n);
+	size_t to =
+		bytes_for(l->n + more < ORACLE_RUN_UNITS + 1 ? ORACLE_RUN_UNITS + 1 : l->n + more);
 
 	if (from != to) {
 		unknow(o, l);
@@ -129,208 +88,39 @@ static struct oracle_log *log_grow(struct oracle *o, struct oracle_cell *c, uint
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static void log_push(struct oracle *o, struct oracle_cell *c, uint32_t actor, uint32_t epoch,
+void oracle_log_push(struct oracle *o, struct oracle_cell *c, uint32_t actor, uint32_t epoch,
 		     uint32_t site)
 {
-	struct oracle_log *l = log_of(c);
+	struct oracle_log *l = oracle_log_of(c);
 	uint16_t *run = l->v + l->last, low = (uint16_t)actor;
 
 	l->low = actor < l->low ? actor : l->low;
 	l->high = actor > l->high ? actor : l->high;
-	if (l->n && run[RUN_ACTOR] == actor >> 16 && run[RUN_EPOCH] == epoch &&
-	    run[RUN_SITE] == site && (run[RUN_COUNT] & COUNT_MAX) < COUNT_MAX) {
-		uint32_t count = run[RUN_COUNT] & COUNT_MAX;
-		bool is_one = count == 1 || run[RUN_COUNT] & NEIGHBOURS;
-		if (is_one && run[RUN_UNITS] + count == low) {
-			run[RUN_COUNT] = (uint16_t)(NEIGHBOURS | (count + 1));
+	if (l->n && run[ORACLE_RUN_ACTOR] == actor >> 16 && run[ORACLE_RUN_EPOCH] == epoch &&
+	    run[ORACLE_RUN_SITE] == site &&
+	    (run[ORACLE_RUN_COUNT] & ORACLE_RUN_MAX) < ORACLE_RUN_MAX) {
+		uint32_t count = run[ORACLE_RUN_COUNT] & ORACLE_RUN_MAX;
+		bool is_one = count == 1 || run[ORACLE_RUN_COUNT] & ORACLE_RUN_NEIGHBOURS;
+		if (is_one && run[ORACLE_RUN_UNITS] + count == low) {
+			run[ORACLE_RUN_COUNT] = (uint16_t)(ORACLE_RUN_NEIGHBOURS | (count + 1));
 			return;
 		}
-		if (!(run[RUN_COUNT] & NEIGHBOURS)) {
+		if (!(run[ORACLE_RUN_COUNT] & ORACLE_RUN_NEIGHBOURS)) {
 			l = log_grow(o, c, 1);
-			l->v[l->last + RUN_COUNT]++;
+			l->v[l->last + ORACLE_RUN_COUNT]++;
 			l->v[l->n++] = low;
 			return;
 		}
 	}
-	l = log_grow(o, c, RUN_UNITS + 1);
+	l = log_grow(o, c, ORACLE_RUN_UNITS + 1);
 	l->last = l->n;
 	run = l->v + l->n;
-	run[RUN_ACTOR] = (uint16_t)(actor >> 16);
-	run[RUN_EPOCH] = (uint16_t)epoch;
-	run[RUN_SITE] = (uint16_t)site;
-	run[RUN_COUNT] = 1;
-	run[RUN_UNITS] = low;
-	l->n += RUN_UNITS + 1;
-}
-
-/* A walk over the entries. */
-struct walk {
-	const struct oracle_log *l;
-	const uint16_t *run;
-	uint32_t i, count; /* of the run */
-	uint32_t actor, epoch, site;
-};
-
-static struct walk walk_from(const struct oracle_log *l)
-{
-	return (struct walk){.l = l, .run = l->v};
-}
-
-static uint32_t run_units(const uint16_t *run)
-{
-	return RUN_UNITS + (run[RUN_COUNT] & NEIGHBOURS ? 1 : run[RUN_COUNT]);
-}
-
-static bool walk_next(struct walk *w)
-{
-	if (w->count && ++w->i == w->count) {
-		w->run += run_units(w->run);
-		w->i = w->count = 0;
-	}
-	if (!w->count) {
-		if (w->run == w->l->v + w->l->n)
-			return false;
-		w->count = w->run[RUN_COUNT] & COUNT_MAX;
-		w->epoch = w->run[RUN_EPOCH];
-		w->site = w->run[RUN_SITE];
-	}
-	uint32_t low = w->run[RUN_COUNT] & NEIGHBOURS ? w->run[RUN_UNITS] + w->i
-						      : w->run[RUN_UNITS + w->i];
-	w->actor = (uint32_t)w->run[RUN_ACTOR] << 16 | low;
-	return true;
-}
-
-static bool is_read(const struct oracle *o, uint32_t site)
-{
-	return oracle_site_at(o, site)->a.kind == RACE_OP_READ;
-}
-
-static bool is_red(const struct oracle *o, uint32_t site)
-{
-	return oracle_site_at(o, site)->a.flags & ORACLE_RED;
-}
-
-/* ---- of each thread the last one ------------------------------------------------------------- */
-
-struct entry {
-	uint32_t actor;
-	uint16_t epoch, site;
-	bool is_read, is_gone;
-};
-
-/*
- * Does y, later and by the same actor in the same epoch, represent x? What is ordered after y is
- * ordered after x, and a thread that knows y's epoch has observed what x has.
- */
-static bool stands_for(const struct oracle *o, const struct entry *y, const struct entry *x)
-{
-	const struct oracle_site *s = oracle_site_at(o, x->site), *t = oracle_site_at(o, y->site);
-
-	if (x->actor != y->actor || x->epoch != y->epoch || x->is_read != y->is_read)
-		return false;
-	return s->a.scope == t->a.scope && (is_red(o, x->site) || !is_red(o, y->site));
-}
-
-/* Bits of actors, from `low` on. */
-struct actors {
-	uint64_t *bits;
-	uint32_t low;
-};
-
-/* Adds `n` actors; is one of them there already? */
-static bool add_actors(struct actors *a, uint32_t first, uint32_t n)
-{
-	bool is_there = false;
-
-	for (uint32_t at = first - a->low, end = at + n, next; at < end; at = next) {
-		next = (at | 63) + 1 < end ? (at | 63) + 1 : end;
-		uint64_t bits = (next - at == 64 ? UINT64_MAX : (1ull << (next - at)) - 1)
-				<< (at & 63);
-		is_there |= (a->bits[at / 64] & bits) != 0;
-		a->bits[at / 64] |= bits;
-	}
-	return is_there;
-}
-
-#define SPAN_MAX 64u /* actors for each number of the log */
-
-/* Is no thread twice among the log's reads, nor among its writes? Mostly each is there once, and
- * neighbours are one run: then this is a look at the runs. */
-static bool are_all_once(const struct oracle *o, const struct oracle_log *l)
-{
-	uint32_t span = l->high - l->low + 1;
-	struct actors seen[2];
-	bool is_again = false;
-
-	if (span / SPAN_MAX > l->n)
-		return false;
-	for (unsigned k = 0; k < 2; k++)
-		seen[k] = (struct actors){base_calloc(span / 64 + 1, sizeof(uint64_t)), l->low};
-	for (const uint16_t *run = l->v, *end = l->v + l->n; run < end && !is_again;
-	     run += run_units(run)) {
-		struct actors *a = &seen[is_read(o, run[RUN_SITE])];
-		uint32_t high = (uint32_t)run[RUN_ACTOR] << 16;
-		uint32_t count = run[RUN_COUNT] & COUNT_MAX;
-		if (run[RUN_COUNT] & NEIGHBOURS)
-			is_again = add_actors(a, high | run[RUN_UNITS], count);
-		for (uint32_t i = 0; !(run[RUN_COUNT] & NEIGHBOURS) && i < count; i++)
-			is_again |= add_actors(a, high | run[RUN_UNITS + i], 1);
-	}
-	for (unsigned k = 0; k < 2; k++)
-		free(seen[k].bits);
-	return !is_again;
-}
-
-/* The size at which it is compacted again. */
-static void compact_later(struct oracle_log *l)
-{
-	while (l->n * 2 > 1u << l->compact_at)
-		l->compact_at++;
-}
-
-static void log_compact(struct oracle *o, struct oracle_cell *c)
-{
-	struct oracle_log *l = log_of(c);
-	struct entry *v = NULL;
-	struct oracle_lasts last;
-	uint32_t n = 0, cap = 0;
-
-	if (are_all_once(o, l)) {
-		compact_later(l);
-		return;
-	}
-	for (struct walk w = walk_from(l); walk_next(&w); n++) {
-		if (n == cap) {
-			cap = cap ? cap * 2 : 64;
-			v = base_realloc(v, cap * sizeof(*v));
-		}
-		v[n] = (struct entry){.actor = w.actor,
-				      .epoch = (uint16_t)w.epoch,
-				      .site = (uint16_t)w.site,
-				      .is_read = is_read(o, w.site)};
-	}
-	/* A thread's epochs never fall: its next access of the kind is the one to compare with. */
-	last = oracle_lasts_new(n);
-	for (uint32_t i = n; i-- > 0;) {
-		uint32_t *next = oracle_last_of(&last, v[i].actor, v[i].is_read);
-		v[i].is_gone = *next != UINT32_MAX && stands_for(o, &v[*next], &v[i]);
-		*next = i;
-	}
-	free(last.v);
-
-	struct oracle_cell made = {0};
-	made.w = (uintptr_t)log_new(o, l->before, l->device);
-	log_of(&made)->has_write = l->has_write;
-	log_of(&made)->is_own = l->is_own;
-	for (uint32_t i = 0; i < n; i++)
-		if (!v[i].is_gone)
-			log_push(o, &made, v[i].actor, v[i].epoch, v[i].site);
-	free(v);
-	uint8_t at = l->compact_at;
-	oracle_log_free(o, c);
-	c->w = made.w;
-	log_of(c)->compact_at = at;
-	compact_later(log_of(c));
+	run[ORACLE_RUN_ACTOR] = (uint16_t)(actor >> 16);
+	run[ORACLE_RUN_EPOCH] = (uint16_t)epoch;
+	run[ORACLE_RUN_SITE] = (uint16_t)site;
+	run[ORACLE_RUN_COUNT] = 1;
+	run[ORACLE_RUN_UNITS] = low;
+	l->n += ORACLE_RUN_UNITS + 1;
 }
 
 /* ---- is all of it before an access? ---------------------------------------------------------- */
@@ -345,7 +135,7 @@ static void remember(struct oracle *o, const struct oracle_log *l, struct oracle
 	oracle_clock_unref(&o->pool, k->clock);
 	k->log = l;
 	k->n = l->n;
-	k->count = l->v[l->last + RUN_COUNT];
+	k->count = l->v[l->last + ORACLE_RUN_COUNT];
 	k->is_write = is_write;
 	k->clock = oracle_clock_ref(clock);
 }
@@ -356,7 +146,7 @@ static bool is_remembered(struct oracle *o, const struct oracle_log *l,
 	const struct oracle_known_log *k = known_log(o, l);
 
 	return k->log == l && k->clock == clock && k->n == l->n && k->is_write >= is_write &&
-	       k->count == l->v[l->last + RUN_COUNT];
+	       k->count == l->v[l->last + ORACLE_RUN_COUNT];
 }
 
 void oracle_known_logs_free(struct oracle *o)
@@ -367,17 +157,17 @@ void oracle_known_logs_free(struct oracle *o)
 }
 
 /* Is the row's access after the one of `by`? */
-static bool is_after(struct oracle_now *n, const struct seen_by *by)
+static bool is_after(struct oracle_now *n, const struct oracle_log_seen_by *by)
 {
 	return by->epoch && oracle_row_knows(n, by->actor, by->epoch);
 }
 
 /* The entries that the row has to be compared with: those not seen by a thread that it is after.
  * (Its own thread's reading doesn't help, unless it has passed a barrier since.) */
-static struct walk walk_unseen(struct oracle_now *n, const struct oracle_log *l)
+static struct oracle_log_walk walk_unseen(struct oracle_now *n, const struct oracle_log *l)
 {
-	struct walk w = walk_from(l);
-	const struct seen_by *by;
+	struct oracle_log_walk w = oracle_log_from(l);
+	const struct oracle_log_seen_by *by;
 
 	if (!l->seen)
 		return w;
@@ -387,9 +177,9 @@ static struct walk walk_unseen(struct oracle_now *n, const struct oracle_log *l)
 		return w;
 	by = &l->seen->before;
 	w.run += by->run;
-	w.epoch = w.run[RUN_EPOCH];
-	w.site = w.run[RUN_SITE];
-	w.count = w.run[RUN_COUNT] & COUNT_MAX;
+	w.epoch = w.run[ORACLE_RUN_EPOCH];
+	w.site = w.run[ORACLE_RUN_SITE];
+	w.count = w.run[ORACLE_RUN_COUNT] & ORACLE_RUN_MAX;
 	w.i = by->done - 1; /* walk_next goes on after it */
 	return w;
 }
@@ -405,13 +195,14 @@ static void see(struct oracle_now *n, const struct oracle_row *row, uint32_t wor
 		return;
 	if (!l->seen)
 		l->seen = oracle_mem_new(n->o, sizeof(*l->seen));
-	l->seen->last = (struct seen_by){.actor = actor,
-					 .epoch = row->own,
-					 .run = l->last,
-					 .done = l->v[l->last + RUN_COUNT] & COUNT_MAX};
+	l->seen->last = (struct oracle_log_seen_by){.actor = actor,
+						    .epoch = row->own,
+						    .run = l->last,
+						    .done = l->v[l->last + ORACLE_RUN_COUNT] &
+							    ORACLE_RUN_MAX};
 }
 
-/* May one of the log's accesses be of the access's own grid? Then a read-only load races with it. */
+/* May one of the log's accesses be of the access's own grid? With that a read-only load races. */
 static bool may_be_own_grid(const struct oracle_now *n, const struct oracle_log *l)
 {
 	const struct oracle_group *g = oracle_group_of(n->o, n->actor);
@@ -422,7 +213,7 @@ static bool may_be_own_grid(const struct oracle_now *n, const struct oracle_log 
 bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  const struct oracle_cell *c, uint32_t word)
 {
-	struct oracle_log *l = log_of(c);
+	struct oracle_log *l = oracle_log_of(c);
 	bool is_write = n->acc->kind & RACE_OP_WRITE, is_simple = true;
 	uint32_t site = ORACLE_NO_SITE, warp = ORACLE_NO_WARP, epoch = 0; /* known as a whole */
 	bool is_skipped = false;
@@ -434,11 +225,12 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 		return false;
 	if (is_remembered(n->o, l, n->clock, is_write))
 		return true;
-	for (struct walk w = is_write ? walk_from(l) : walk_unseen(n, l); walk_next(&w);) {
+	for (struct oracle_log_walk w = is_write ? oracle_log_from(l) : walk_unseen(n, l);
+	     oracle_log_next(&w);) {
 		looked++;
 		n->o->stats.looked++;
 		if (w.site != site)
-			is_skipped = !is_write && is_read(n->o, w.site);
+			is_skipped = !is_write && oracle_log_is_read(n->o, w.site);
 		site = w.site;
 		if (is_skipped || (w.actor >> 5 == warp && w.epoch <= epoch))
 			continue;
@@ -521,34 +313,42 @@ static bool is_of_word(const struct oracle *o, uint64_t before)
 	return oracle_site_at(o, oracle_packed_site(before))->a.bytes == 4;
 }
 
-/* The access is one that a log can hold (is_loggable), of this site and device, to the cell's
- * word. */
+/* What an access shares with others, or has been looked up. */
+struct place {
+	struct oracle_cell *c;
+	uint64_t address;
+	uint32_t site, device;
+};
+
+/* The access is one that a log can hold (is_loggable). */
 static bool log_cell(struct oracle *o, struct oracle_thread *t, uint32_t actor,
-		     const struct oracle_acc *acc, uint64_t address, struct oracle_cell *c,
-		     uint32_t site, uint32_t device)
+		     const struct oracle_acc *acc, const struct place *at)
 {
+	struct oracle_cell *c = at->c;
 	uint64_t before;
 
 	if (oracle_cell_ext(c) || oracle_cell_strip(c) || oracle_cell_tile(c) ||
-	    !oracle_can_pack(t->own, site) || device > UINT8_MAX)
+	    !oracle_can_pack(t->own, at->site) || at->device > UINT8_MAX)
 		return false;
-	if (is_log(c) && (log_of(c)->device != device || log_of(c)->n >= o->opt.max_records))
+	if (is_log(c) &&
+	    (oracle_log_of(c)->device != at->device || oracle_log_of(c)->n >= o->opt.max_records))
 		return false;
-	before = is_log(c) ? log_of(c)->before : c->w;
+	before = is_log(c) ? oracle_log_of(c)->before : c->w;
 	if (!is_after_one(t, actor, before, c->r) &&
-	    !is_after_weak(o, t, actor, acc, address, before, c->r))
+	    !is_after_weak(o, t, actor, acc, at->address, before, c->r))
 		return false;
 	o->words += !(c->w | c->r);
 	if (!is_log(c))
-		c->w = (uintptr_t)log_new(o, before, device);
-	if (acc->kind != RACE_OP_READ && !log_of(c)->has_write) {
-		log_of(c)->has_write = true;
-		log_of(c)->is_own = before && !oracle_is_of_lanes(before) &&
-				    oracle_packed_actor(before) == actor && is_of_word(o, before);
+		c->w = (uintptr_t)oracle_log_new(o, before, at->device);
+	if (acc->kind != RACE_OP_READ && !oracle_log_of(c)->has_write) {
+		oracle_log_of(c)->has_write = true;
+		oracle_log_of(c)->is_own = before && !oracle_is_of_lanes(before) &&
+					   oracle_packed_actor(before) == actor &&
+					   is_of_word(o, before);
 	}
-	log_push(o, c, actor, t->own, site);
-	if (log_of(c)->n >= 1u << log_of(c)->compact_at)
-		log_compact(o, c);
+	oracle_log_push(o, c, actor, t->own, at->site);
+	if (oracle_log_of(c)->n >= 1u << oracle_log_of(c)->compact_at)
+		oracle_log_compact(o, c);
 	return true;
 }
 
@@ -558,8 +358,9 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 	if (!is_loggable(acc, address) || !oracle_is_simple_thread(o, t) ||
 	    oracle_misc_of(o, actor))
 		return false;
-	return log_cell(o, t, actor, acc, address, oracle_cell_at(o, address, true),
-			oracle_site(o, acc, 0), oracle_device(o, actor));
+	struct place at = {oracle_cell_at(o, address, true), address, oracle_site(o, acc, 0),
+			   oracle_device(o, actor)};
+	return log_cell(o, t, actor, acc, &at);
 }
 
 /* After lane l of the warp those next to it that access the same word with the same clock: they
@@ -567,15 +368,15 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 static uint32_t log_next(struct oracle *o, struct oracle_cell *c, const struct oracle_thread *t,
 			 uint32_t warp, uint32_t mask, uint32_t l, const uint64_t *addresses)
 {
-	struct oracle_log *g = log_of(c);
+	struct oracle_log *g = oracle_log_of(c);
 	uint16_t *run = g->v + g->last;
-	uint32_t count = run[RUN_COUNT] & COUNT_MAX, n = 0;
-	bool is_one = count == 1 || run[RUN_COUNT] & NEIGHBOURS;
+	uint32_t count = run[ORACLE_RUN_COUNT] & ORACLE_RUN_MAX, n = 0;
+	bool is_one = count == 1 || run[ORACLE_RUN_COUNT] & ORACLE_RUN_NEIGHBOURS;
 
 	/* Each is after what was there before, as lane l was. */
-	if (!is_one || c->r || g->n >= o->opt.max_records || run[RUN_EPOCH] != t[l].own ||
-	    (uint16_t)(run[RUN_UNITS] + count - 1) != (uint16_t)(warp + l) ||
-	    count + ORACLE_LANES > COUNT_MAX)
+	if (!is_one || c->r || g->n >= o->opt.max_records || run[ORACLE_RUN_EPOCH] != t[l].own ||
+	    (uint16_t)(run[ORACLE_RUN_UNITS] + count - 1) != (uint16_t)(warp + l) ||
+	    count + ORACLE_LANES > ORACLE_RUN_MAX)
 		return 0;
 	while (l + n + 1 < ORACLE_LANES && mask >> (l + n + 1) & 1 &&
 	       addresses[l + n + 1] == addresses[l] && t[l + n + 1].clock == t[l].clock &&
@@ -583,7 +384,7 @@ static uint32_t log_next(struct oracle *o, struct oracle_cell *c, const struct o
 	       is_after_one(&t[l + n + 1], warp + l + n + 1, g->before, 0))
 		n++;
 	if (n) {
-		run[RUN_COUNT] = (uint16_t)(NEIGHBOURS | (count + n));
+		run[ORACLE_RUN_COUNT] = (uint16_t)(ORACLE_RUN_NEIGHBOURS | (count + n));
 		g->high = warp + l + n > g->high ? warp + l + n : g->high;
 	}
 	return n;
@@ -592,17 +393,18 @@ static uint32_t log_next(struct oracle *o, struct oracle_cell *c, const struct o
 uint32_t oracle_log_lanes(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
 			  uint32_t mask, const uint64_t *addresses, struct oracle_cell *const *c)
 {
-	uint32_t done = 0, device = 0;
-	bool is_asked = false;
+	struct place at = {.site = n->site};
+	uint32_t done = 0;
 
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask), more;
 		if (!c[l] || oracle_cell_ext(c[l]) || !is_loggable(n->acc, addresses[l]) ||
 		    !oracle_is_simple_thread(n->o, &t[l]))
 			break;
-		device = is_asked ? device : oracle_device(n->o, warp);
-		is_asked = true;
-		if (!log_cell(n->o, &t[l], warp + l, n->acc, addresses[l], c[l], n->site, device))
+		at.device = done ? at.device : oracle_device(n->o, warp);
+		at.c = c[l];
+		at.address = addresses[l];
+		if (!log_cell(n->o, &t[l], warp + l, n->acc, &at))
 			break;
 		more = log_next(n->o, c[l], t, warp, mask, l, addresses);
 		more = (uint32_t)((2ull << more) - 1) << l;
@@ -626,7 +428,8 @@ static struct oracle_acc acc_of(const struct oracle_site *s)
 }
 
 /* Consecutive lanes of a warp become one record. */
-static bool joins(struct oracle_rec *r, const struct walk *w, uint32_t pos, bool is_write)
+static bool joins(struct oracle_rec *r, const struct oracle_log_walk *w, uint32_t pos,
+		  bool is_write)
 {
 	uint32_t lanes = r->mask ? r->mask : 1u << (r->actor & 31), bit = 1u << (w->actor & 31);
 
@@ -655,23 +458,23 @@ uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracl
 	struct oracle_chain *chain = NULL;
 	struct oracle_rec r = {0};
 	uint32_t pos = 0, writer = 0, writer_site = 0; /* pos: of the next write */
-	uint64_t before = log_of(c)->before;
+	uint64_t before = oracle_log_of(c)->before;
 
 	e->same_address = word;
 	e->same_bytes = 4;
-	e->same_place = log_of(c)->device + 1u;
+	e->same_place = oracle_log_of(c)->device + 1u;
 	e->are_sys = true;
 	/* The first RMW may be left out for a later one of its thread: others have observed
 	 * `before` all the same. */
-	if (log_of(c)->is_own) {
+	if (oracle_log_of(c)->is_own) {
 		*own = chain = oracle_chain_new(o);
 		chain->refs += 2; /* this one, and the record's */
 		pos = 1;
 	}
-	for (struct walk w = walk_from(log_of(c)); walk_next(&w);) {
-		bool is_write = !is_read(o, w.site);
+	for (struct oracle_log_walk w = oracle_log_from(oracle_log_of(c)); oracle_log_next(&w);) {
+		bool is_write = !oracle_log_is_read(o, w.site);
 		e->are_sys &= oracle_site_at(o, w.site)->a.scope == RACE_SCOPE_SYS;
-		if (pos && !is_red(o, w.site))
+		if (pos && !oracle_log_is_red(o, w.site))
 			oracle_chain_add(o, chain, pos - 1, w.actor, w.epoch, is_write);
 		if (is_write && !chain) {
 			chain = oracle_chain_new(o);
