@@ -48,6 +48,7 @@ struct oracle_memo {
 
 struct oracle_pool {
 	struct oracle_memo memo[ORACLE_MEMOS];
+	uint64_t joined[3]; /* the trees joined last by oracle_tree_join_again, and theirs */
 	struct oracle_node *free_inner, *free_leaf;
 	struct base_arena arena;
 	uint64_t bytes;	 /* in use */
@@ -64,6 +65,7 @@ void oracle_tree_raise_mask(struct oracle_pool *p, uint64_t *root, uint32_t base
 void oracle_tree_raise_range(struct oracle_pool *p, uint64_t *root, uint32_t first, uint32_t n,
 			     uint32_t value);
 void oracle_tree_join(struct oracle_pool *p, uint64_t *root, uint64_t with);
+bool oracle_tree_is_shared(uint64_t t);
 uint64_t oracle_tree_ref(uint64_t root);
 void oracle_tree_unref(struct oracle_pool *p, uint64_t root);
 /* Calls fn for each key from `first` on and below `end` whose value in a is above that in b. */

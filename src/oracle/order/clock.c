@@ -195,6 +195,10 @@ void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m)
 
 void oracle_memos_free(struct oracle_pool *p)
 {
+	for (unsigned i = 0; i < 3; i++) {
+		oracle_tree_unref(p, p->joined[i]);
+		p->joined[i] = 0;
+	}
 	for (unsigned i = 0; i < ORACLE_MEMOS; i++)
 		memo_drop(p, &p->memo[i]);
 }

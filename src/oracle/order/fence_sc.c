@@ -96,13 +96,41 @@ void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n)
 
 /* ---- fences before accesses ------------------------------------------------------------------ */
 
+/* As oracle_tree_join. Words of a row mostly have the same tree, and get the same one. */
+static void join_again(struct oracle_pool *pool, uint64_t *root, uint64_t with)
+{
+	uint64_t *last = pool->joined, old = *root;
+
+	if (!old || !with || old == with) {
+		oracle_tree_join(pool, root, with);
+		return;
+	}
+	if (old == last[0] && with == last[1]) {
+		*root = oracle_tree_ref(last[2]);
+		oracle_tree_unref(pool, old);
+		return;
+	}
+	if (!oracle_tree_is_shared(old)) {
+		oracle_tree_join(pool, root, with);
+		return;
+	}
+	oracle_tree_ref(old);
+	oracle_tree_join(pool, root, with);
+	oracle_tree_ref(with);
+	for (unsigned i = 0; i < 3; i++)
+		oracle_tree_unref(pool, last[i]);
+	last[0] = old;
+	last[1] = with;
+	last[2] = oracle_tree_ref(*root);
+}
+
 static void past_add(struct oracle_pool *pool, struct oracle_past *p, uint64_t tree, uint32_t actor,
 		     uint32_t fence)
 {
 	struct oracle_past own = *p;
 	bool is_other = own.fence && own.actor != actor;
 
-	oracle_tree_join(pool, &p->tree, tree);
+	join_again(pool, &p->tree, tree);
 	if (!is_other || oracle_tree_get(tree, own.actor) >= own.fence) {
 		p->fence = is_other || p->fence < fence ? fence : p->fence;
 		p->actor = actor;

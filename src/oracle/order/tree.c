@@ -52,6 +52,11 @@ static struct oracle_node *node_new(struct oracle_pool *p, uint32_t level)
 	return n;
 }
 
+bool oracle_tree_is_shared(uint64_t t)
+{
+	return is_uniform(t) || node_of(t)->refs > 1;
+}
+
 uint64_t oracle_tree_ref(uint64_t t)
 {
 	if (!is_uniform(t))
