@@ -10,10 +10,11 @@
  *	2. within the contract about dimensions: what that adds is checked in other launches;
  *	3. where alarms are left, with the assumption that prove found to take all of them away.
  *
- * After a program has run (tool_prover_job.noted_folder) a kernel that these don't prove as a
- * whole, or not for its launches, is asked about with what these had in common (race/noted.h): its
- * blocks' dimensions, the grid's too, then scalars and their bounds. Such a proof is for launches
- * like these alone, and ones with larger scalars, where that is proven as well.
+ * After a program has run (tool_prover_job.noted_folder) each kernel is asked about with what its
+ * launches had in common (race/noted.h): dimensions, scalars, or bounds of them. That comes before
+ * all else, as it is found soon where it is found. Where the other turns don't prove the kernel as
+ * a whole, or not for its launches, that proof counts, or one that a part of the notes is enough
+ * for, or that is for larger scalars, too.
  *
  * The contract becomes comparisons of dimensions and scalars, which the kernel's entry evaluates.
  * What the code itself assumes counts for nothing, as nothing tests it. Where some access to shared
@@ -381,24 +382,29 @@ static void add_remedies(const struct search *x, const struct race_proofs *r,
 
 #define GRID	1u /* beside the blocks' dimensions */
 #define SCALARS 2u
-#define PARTS	4u
+#define ALL	(GRID | SCALARS)
+#define WIDE	4u /* larger scalars, too */
+#define TURNS	5u
+/* Of the time that there is: what proves launches as they are proves them soon. */
+#define NOTED_SHARE(ms) ((ms) / 2)
 
-/* A kernel that isn't proven so far, or for other launches. */
+/* A kernel that has notes. */
 struct launched {
 	const char *name;
 	struct race_noted all;
-	bool is_proven;
-	unsigned parts; /* by these */
+	bool is_proven; /* with all of them */
+	bool is_known;	/* without any */
+	unsigned parts; /* of them that are enough */
 };
 
 struct noted {
 	BASE_VEC(struct launched) kernels;
-	/* With each choice of what is taken for granted; with wider bounds in place of numbers. */
+	/* With each choice of what is taken for granted. */
 	struct turn {
 		struct remedies m;
 		struct race_proofs r;
 		bool has_proofs;
-	} turn[PARTS + 1];
+	} turn[TURNS];
 };
 
 /* The kernel's proof, where it is one as a whole; NULL: there is none. */
@@ -410,6 +416,54 @@ static const struct race_proof *proof_in(const struct race_proofs *r, const char
 	return NULL;
 }
 
+/* Adds nothing where that says no more than without scalars. */
+static void add_launched(struct turn *t, unsigned parts, const struct launched *l,
+			 struct base_arena *a)
+{
+	const unsigned dims = parts & GRID ? 63 : 7;
+	const char *scalars =
+		parts & SCALARS ? prune_scalars_of(&l->all, (parts & WIDE) != 0, a) : "";
+	struct prove_assume_of of = {.kernel = l->name, .assume = prune_dims_of(&l->all, dims, a)};
+
+	if ((parts == SCALARS || parts & WIDE) && !*scalars)
+		return;
+	if (*scalars)
+		of.assume = base_printf(a, "%s%s%s", of.assume, *of.assume ? " && " : "", scalars);
+	for (unsigned d = 0; d < 6; d++)
+		if (dims >> d & 1 && l->all.dim[d].least == l->all.dim[d].most)
+			of.dim[d] = l->all.dim[d].most;
+	base_vec_push(&t->m.each, of);
+	base_vec_push(&t->m.names, l->name);
+}
+
+/* With all that was noted, before anything else is asked. */
+static void prove_noted(const struct search *x, struct noted *n)
+{
+	const struct tool_prover_job *j = x->j;
+	struct turn *t = &n->turn[ALL];
+	struct search part = *x;
+
+	for (size_t i = 0; j->noted_folder && i < j->nkernels; i++) {
+		struct launched l = {.name = j->kernels[i], .parts = ALL};
+		uint64_t id = race_noted_id(j->noted, l.name, strlen(l.name));
+		if (!race_noted_read(j->noted_folder, id, &l.all))
+			continue;
+		base_vec_push(&n->kernels, l);
+		add_launched(t, ALL, &l, &x->out->arena);
+	}
+	if (x->end)
+		part.end = base_now_ms() + NOTED_SHARE(j->wall_ms);
+	t->has_proofs = prove_remedies(&part, &t->m, &t->r);
+	for (size_t i = 0; t->has_proofs && i < n->kernels.n; i++)
+		n->kernels.v[i].is_proven = proof_in(&t->r, n->kernels.v[i].name) != NULL;
+}
+
+/* What is proven without. */
+struct known {
+	const struct race_proofs *some, *more; /* more: NULL: none */
+	const struct remedies *m;	       /* of those */
+};
+
 /* Is that a proof of the launches? */
 static bool is_met(const struct race_noted *all, const struct race_proof *proof, const char *assume)
 {
@@ -419,12 +473,6 @@ static bool is_met(const struct race_noted *all, const struct race_proof *proof,
 		return false;
 	return prune_holds_in(all, &k);
 }
-
-/* What is proven so far. */
-struct known {
-	const struct race_proofs *some, *more; /* more: NULL: none */
-	const struct remedies *m;	       /* of those */
-};
 
 /* all: NULL: of any launches. */
 static bool is_known(const struct known *k, const char *name, const struct race_noted *all)
@@ -443,77 +491,49 @@ static bool is_known(const struct known *k, const char *name, const struct race_
 	return false;
 }
 
-static void find_launched(const struct search *x, const struct known *known, struct noted *n)
+/* Says which of the kernels need their notes, and whether others lack any. */
+static void find_known(const struct search *x, const struct known *known, struct noted *n)
 {
-	const struct race_proofs *of_some = known->some;
-
-	for (size_t i = 0; i < of_some->kernels.n; i++) {
-		struct launched l = {.name = of_some->kernels.v[i].name};
-		uint64_t id = race_noted_id(x->j->noted, l.name, strlen(l.name));
-		bool is_noted = race_noted_read(x->j->noted_folder, id, &l.all);
-		if (is_known(known, l.name, is_noted ? &l.all : NULL))
-			continue;
-		if (is_noted)
-			base_vec_push(&n->kernels, l);
-		else
-			x->out->lacks_notes = true;
+	for (size_t i = 0; i < known->some->kernels.n && x->j->noted_folder; i++) {
+		const char *name = known->some->kernels.v[i].name;
+		struct launched *l = NULL;
+		for (size_t k = 0; k < n->kernels.n; k++)
+			if (!strcmp(n->kernels.v[k].name, name))
+				l = &n->kernels.v[k];
+		bool is = is_known(known, name, l ? &l->all : NULL);
+		if (l)
+			l->is_known = is;
+		x->out->lacks_notes |= !l && !is;
 	}
 }
 
-/* Adds nothing where that says no more than an earlier turn. */
-static void add_launched(struct turn *t, unsigned parts, const struct launched *l, bool is_wide,
-			 struct base_arena *a)
+/* One more turn, for kernels that need their notes. It isn't missed where time runs out. */
+static void prove_with_less(const struct search *x, struct noted *n, unsigned parts)
 {
-	const unsigned dims = parts & GRID ? 63 : 7;
-	const char *scalars = parts & SCALARS ? prune_scalars_of(&l->all, is_wide, a) : "";
-	struct prove_assume_of of = {.kernel = l->name, .assume = prune_dims_of(&l->all, dims, a)};
-
-	if (parts & SCALARS && !*scalars)
-		return;
-	if (*scalars)
-		of.assume = base_printf(a, "%s%s%s", of.assume, *of.assume ? " && " : "", scalars);
-	for (unsigned d = 0; d < 6; d++)
-		if (dims >> d & 1 && l->all.dim[d].least == l->all.dim[d].most)
-			of.dim[d] = l->all.dim[d].most;
-	base_vec_push(&t->m.each, of);
-	base_vec_push(&t->m.names, l->name);
-}
-
-/* What numbers prove holds for larger ones, too? It isn't missed where time runs out. */
-static void prove_wide(const struct search *x, struct noted *n)
-{
-	struct turn *t = &n->turn[PARTS];
+	struct turn *t = &n->turn[parts == (ALL | WIDE) ? WIDE : parts];
 	bool was_late = x->out->is_late;
 
 	for (size_t i = 0; i < n->kernels.n; i++) {
 		const struct launched *l = &n->kernels.v[i];
-		if (l->is_proven && l->parts & SCALARS)
-			add_launched(t, l->parts, l, true, &x->out->arena);
+		bool is_asked = parts & WIDE ? l->parts & SCALARS : l->parts == ALL;
+		if (l->is_proven && !l->is_known && is_asked)
+			add_launched(t, parts & WIDE ? l->parts | WIDE : parts, l, &x->out->arena);
 	}
 	t->has_proofs = prove_remedies(x, &t->m, &t->r);
+	for (size_t i = 0; t->has_proofs && i < n->kernels.n; i++)
+		if (proof_in(&t->r, n->kernels.v[i].name) && !(parts & WIDE))
+			n->kernels.v[i].parts = parts;
 	x->out->is_late = was_late;
 }
 
-static void prove_noted(const struct search *x, const struct known *known, struct noted *n)
+/* Less than all of it, and larger numbers, where that is enough. */
+static void widen_noted(const struct search *x, const struct known *known, struct noted *n)
 {
-	if (!x->j->noted_folder)
-		return;
-	find_launched(x, known, n);
-	for (unsigned parts = 0; parts < PARTS; parts++) {
-		struct turn *t = &n->turn[parts];
-		for (size_t i = 0; i < n->kernels.n; i++)
-			if (!n->kernels.v[i].is_proven)
-				add_launched(t, parts, &n->kernels.v[i], false, &x->out->arena);
-		t->has_proofs = prove_remedies(x, &t->m, &t->r);
-		for (size_t i = 0; t->has_proofs && i < n->kernels.n; i++) {
-			struct launched *l = &n->kernels.v[i];
-			if (l->is_proven || !proof_in(&t->r, l->name))
-				continue;
-			l->is_proven = true;
-			l->parts = parts;
-		}
-	}
-	prove_wide(x, n);
+	static const unsigned less[] = {0, GRID, SCALARS, ALL | WIDE};
+
+	find_known(x, known, n);
+	for (size_t i = 0; i < BASE_COUNTOF(less); i++)
+		prove_with_less(x, n, less[i]);
 }
 
 /* In place of what the kernel has, if anything, which its launches don't keep to. All that it
@@ -535,21 +555,29 @@ static void add_launches(const struct search *x, const struct race_proof *proof,
 	add_sites(k, proof, x->j->wants_global, true);
 }
 
+static void add_turn(const struct search *x, const struct noted *n, const struct turn *t)
+{
+	for (size_t i = 0; t->has_proofs && i < n->kernels.n; i++) {
+		const struct launched *l = &n->kernels.v[i];
+		const struct race_proof *proof = proof_in(&t->r, l->name);
+		for (size_t a = 0; a < t->m.each.n && proof && !l->is_known; a++)
+			if (!strcmp(t->m.names.v[a], l->name))
+				add_launches(x, proof, t->m.each.v[a].assume);
+	}
+}
+
+/* The last one that is found counts. */
 static void add_noted(const struct search *x, const struct noted *n)
 {
-	for (unsigned nth = 0; nth <= PARTS; nth++) {
-		const struct turn *t = &n->turn[nth];
-		for (size_t a = 0; t->has_proofs && a < t->m.each.n; a++)
-			for (size_t i = 0; i < t->r.kernels.n; i++)
-				if (!strcmp(t->m.names.v[a], t->r.kernels.v[i].name) &&
-				    is_free(&t->r.kernels.v[i]))
-					add_launches(x, &t->r.kernels.v[i], t->m.each.v[a].assume);
-	}
+	static const unsigned order[] = {ALL, 0, GRID, SCALARS, WIDE};
+
+	for (size_t i = 0; i < BASE_COUNTOF(order); i++)
+		add_turn(x, n, &n->turn[order[i]]);
 }
 
 static void noted_free(struct noted *n)
 {
-	for (unsigned nth = 0; nth <= PARTS; nth++) {
+	for (unsigned nth = 0; nth < TURNS; nth++) {
 		if (n->turn[nth].has_proofs)
 			race_proofs_free(&n->turn[nth].r);
 		base_vec_free(&n->turn[nth].m.each);
@@ -566,13 +594,14 @@ void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 	struct race_proofs of_any, of_some, of_more;
 	struct remedies m = {0};
 	struct noted n = {0};
-	bool has_some = prove_once(&x, &some, &of_some);
 
+	prove_noted(&x, &n);
+	bool has_some = prove_once(&x, &some, &of_some);
 	for (size_t i = 0; has_some && i < of_some.kernels.n; i++)
 		choose_remedy(&m, &of_some.kernels.v[i]);
 	bool has_more = prove_remedies(&x, &m, &of_more);
 	if (has_some)
-		prove_noted(&x, &(struct known){&of_some, has_more ? &of_more : NULL, &m}, &n);
+		widen_noted(&x, &(struct known){&of_some, has_more ? &of_more : NULL, &m}, &n);
 	bool has_any = prove_once(&x, &any, &of_any);
 
 	/* What holds for any launch needs no test; then what the first found is tested. */

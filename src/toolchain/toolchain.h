@@ -69,7 +69,7 @@ struct tool_prover_job {
 	unsigned wall_ms;	    /* what isn't found by then isn't found; 0: any */
 	const char *const *kernels; /* those of interest, nkernels; 0: all */
 	size_t nkernels;
-	/* What launches of them had in common may be taken for granted: a folder, and the text's
+	/* What launches of these had in common may be taken for granted: a folder, and the text's
 	 * hash (race/noted.h); NULL: it isn't. */
 	const char *noted_folder;
 	uint64_t noted;

@@ -68,6 +68,8 @@ static const struct inst_prune *prove_text_of(const struct text *t, struct inst_
 {
 	struct race_noted all;
 	struct tool_prover_job j = {.name = "noted.ptx",
+				    .kernels = &t->kernel,
+				    .nkernels = 1,
 				    .text = t->text,
 				    .size = strlen(t->text),
 				    .wants_whole = true,
