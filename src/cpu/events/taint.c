@@ -83,11 +83,12 @@ static uint32_t base_of(const struct taint_graph *g, uint32_t node)
 
 uint32_t taint_again(struct taint_graph *g, uint32_t node)
 {
-	uint32_t base = base_of(g, node), id = node ? node_new(g) : 0;
+	uint32_t id = node ? node_new(g) : 0;
 
 	if (!id)
 		return 0;
 	struct taint_node *t = &g->v[id];
+	uint32_t base = base_of(g, node);
 	t->kid[0] = taint_keep(g, base);
 	t->lanes[0] = taint_lanes(g, base);
 	t->holds_maybe = g->v[base].holds_maybe;
