@@ -145,6 +145,8 @@ void taint_drop(struct taint_graph *g, uint32_t node)
 {
 	size_t from = g->todo.n;
 
+	if (!node)
+		return;
 	base_vec_push(&g->todo, ((struct taint_part){.node = node}));
 	while (g->todo.n > from) {
 		uint32_t id = g->todo.v[--g->todo.n].node;

@@ -96,8 +96,9 @@ static void frames_drop(struct cpu_events *x, struct events_frames *all)
 	while (all->first) {
 		struct events_frame *fr = all->first;
 		all->first = fr->next;
-		for (uint32_t i = 0; i < fr->n; i++)
-			taint_drop(events_graph(x->loads), fr->node[i]);
+		for (uint32_t i = 0; i < fr->n; i++) /* most hold nothing */
+			if (fr->node[i])
+				taint_drop(events_graph(x->loads), fr->node[i]);
 		HASH_DEL(x->frames, fr);
 		free(fr);
 	}
