@@ -210,6 +210,9 @@ struct ev {
 	bool no_assumes;      /* what the code assumes counts for nothing */
 	bool any_grid;	      /* gridDim * blockDim may be 2^31 and more */
 	bool has_stops;	      /* some value has a bit of stop.c */
+	/* A number that is drawn under a condition, and used under it later, is known there: where
+	 * ways meet, what a register holds on one counts though another didn't write it. */
+	bool keeps_undefined;
 	bool is_changed;
 	struct ev_common *common; /* common.c */
 	unsigned turn;

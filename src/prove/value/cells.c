@@ -14,7 +14,37 @@
 
 #include <string.h>
 
+#define UNDEFINED 0x40000000u
+
 static struct ev_page nothing; /* is never written */
+
+/* Does the kernel draw numbers: has it additions whose answers are taken? */
+static bool has_draws(const struct ir *ir)
+{
+	for (size_t i = 0; i < ir->steps.n; i++)
+		if (ir->steps.v[i].kind == IR_ASSUME && ir->steps.v[i].imm == IR_ASSUME_TICKET)
+			return true;
+	return false;
+}
+
+const bool *prove_ev_find_open(struct ev *e)
+{
+	const struct ir *ir = e->ir;
+	bool *is_open = BASE_NEWN(e->arena, bool, ir->width.n + 1);
+
+	e->keeps_undefined = has_draws(ir);
+	for (uint32_t i = 0; i < ir->nrpo && e->keeps_undefined; i++) {
+		const struct ir_block *x = &ir->blocks.v[ir->rpo[i]];
+		for (uint32_t k = x->first; k < x->first + x->n; k++)
+			for (unsigned s = 0; s < 3; s++) {
+				uint32_t r = ir->steps.v[k].src[s];
+				if (r != IR_NONE && ir->ndefs[r] == 1)
+					is_open[r] |= !prove_ir_dominates(ir, ir->def_block[r],
+									  ir->rpo[i]);
+			}
+	}
+	return is_open;
+}
 
 void prove_ev_make_cells(struct ev *e)
 {
@@ -62,13 +92,21 @@ static bool stays(const struct ev *e, uint32_t from, uint32_t to)
 	return l == IR_NONE || prove_ir_in_loop(&e->ir->loops[l], to);
 }
 
+/* What a register holds that some way to a block didn't write, or of which nothing is known. */
+static const struct ex *undefined(struct ev *e, uint32_t b, uint32_t cell)
+{
+	uint32_t r = e->reg_of_cell[cell];
+
+	return prove_ev_fresh(e, b, b, UNDEFINED | r, e->ir->width.v[r]);
+}
+
 /* One cell where edges meet: its values, chosen by the edges' conditions. */
 static struct ev_cell merge_cell(struct ev *e, uint32_t b, uint32_t cell,
 				 const struct ex *const *conds)
 {
 	const struct ir_block *x = &e->ir->blocks.v[b];
 	struct ev_cell r = {NULL, 0};
-	bool first = true;
+	bool first = true, is_kept = e->keeps_undefined && cell < e->nregcells;
 
 	for (uint32_t k = 0; k < x->npred; k++) {
 		uint32_t p = x->pred[k];
@@ -80,12 +118,15 @@ static struct ev_cell merge_cell(struct ev *e, uint32_t b, uint32_t cell,
 			r = c;
 		else if (c.v == r.v && c.at == r.at)
 			continue;
+		else if (is_kept)
+			r.v = prove_ev_choose(e, conds[k], c.v ? c.v : undefined(e, b, cell),
+					      r.v ? r.v : undefined(e, b, cell));
 		else if (!c.v || !r.v || c.at != r.at || c.v->w != r.v->w)
 			r = (struct ev_cell){NULL, 0};
 		else
 			r.v = prove_ev_choose(e, conds[k], c.v, r.v);
 		first = false;
-		if (!r.v)
+		if (!r.v && !is_kept)
 			return r;
 	}
 	return r;

@@ -498,8 +498,9 @@ static void number_cells(struct ev *e)
 {
 	struct ir *ir = e->ir;
 
+	const bool *is_open = prove_ev_find_open(e);
 	for (uint32_t r = 0; r < ir->width.n; r++)
-		e->cell_of_reg[r] = ir->ndefs[r] > 1 ? e->ncells++ : IR_NONE;
+		e->cell_of_reg[r] = ir->ndefs[r] > 1 || is_open[r] ? e->ncells++ : IR_NONE;
 	e->nregcells = e->ncells;
 	e->reg_of_cell = BASE_NEWN(e->arena, uint32_t, e->nregcells + 1);
 	for (uint32_t r = 0; r < ir->width.n; r++)

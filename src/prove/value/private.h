@@ -22,7 +22,10 @@ bool prove_ev_is_untouched(struct ev *e, const struct ev_access *a);
 void prove_ev_note_stores(struct ev *e);
 void prove_ev_free_common(struct ev *e);
 
-/* cells.c: rows without a value for all blocks, in the evaluation's arena. */
+/* cells.c: registers of one definition that are read where not all ways have come by it, so that
+ * they need cells. Sets keeps_undefined; where that isn't so there are none. */
+const bool *prove_ev_find_open(struct ev *e);
+/* Rows without a value for all blocks, in the evaluation's arena. */
 void prove_ev_make_cells(struct ev *e);
 void prove_ev_set_cell(struct ev *e, uint32_t block, uint32_t cell, struct ev_cell v);
 /* What comes into a block, by the conditions of its edges; nothing into the kernel's first one. */
