@@ -93,6 +93,8 @@ struct check_assumed {
 	unsigned ndisjoint;
 	bool has_others_disjoint, has_slots_disjoint;
 	bool has_counts; /* tickets that are taken in a loop differ */
+	bool has_sums;	 /* ... and so do as many numbers as were added */
+	bool has_long;	 /* one of 64 bits whose answers are places stays far from their end */
 	bool has_claims; /* what threads claim nothing else writes to */
 	/* what holds 0 before the launch: counters of blocks, flags, locks; at is NULL: no more */
 	struct check_zero {
@@ -228,6 +230,10 @@ bool ranks_are_apart(struct check *c);
 /* meet.c: is the counter, to which this atomic operation of the kernel adds, one for all threads of
  * the level, that nothing else writes to? By the contract it doesn't come around. */
 bool meet_has_own_counter(struct check *c, const struct ir_access *mem);
+/* In the open query: where `guard` holds v, which comes from such a counter, is below 2^48, if it
+ * has 64 bits, and `step` doesn't look as if two numbers were in one word. */
+void meet_hold_modest(struct check *c, const struct ex *guard, const struct ex *v,
+		      const struct ex *step);
 /* Is the write of a variable of the block's surely in another phase than the atomic operation? */
 bool meet_is_other_phase(const struct check *c, const struct ev_access *x,
 			 const struct ev_access *at);

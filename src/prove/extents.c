@@ -168,7 +168,7 @@ static const char *why_contract(const struct check *c)
 {
 	if (c->assumed.has_slots_disjoint)
 		return "the proof takes arrays for disjoint whose pointers are in memory";
-	if (c->assumed.has_counts)
+	if (c->assumed.has_counts || c->assumed.has_long)
 		return "the proof takes for granted that a counter doesn't come around";
 	if (c->assumed.has_claims)
 		return "the proof takes for granted that nothing else writes to what threads claim";

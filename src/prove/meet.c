@@ -24,6 +24,9 @@
 
 #include <string.h>
 
+/* What a counter of 64 bits, whose answer is an index, stays below (the contract says so). */
+#define MODEST (1ull << 48)
+
 /* ---- lanes -------------------------------------------------------------------------------- */
 
 static const struct ir_step *lanes_barrier(const struct ir *ir, uint32_t b)
@@ -222,14 +225,38 @@ static bool is_distinct(const struct check *c, const struct ev_assume *t)
 	       (t->mem->bytes == 8 || at->is_shared || is_countable(c));
 }
 
+void meet_hold_modest(struct check *c, const struct ex *guard, const struct ex *v,
+		      const struct ex *step)
+{
+	if (v->w < 64 || (step->op == EX_CONST && step->imm > UINT32_MAX)) /* two in one word */
+		return;
+	const struct ex *end = prove_ex_const(c->pool, 64, MODEST);
+	const struct ex *is = prove_ex_or(c->pool, prove_ex_not(c->pool, guard),
+					  prove_ex_bin(c->pool, EX_ULT, v, end));
+
+	for (unsigned k = 0; k < 2; k++)
+		prove_smt_assert(c->smt, is, k);
+	c->assumed.has_long = true;
+}
+
+static bool is_index(const struct check *c, const struct ex *v)
+{
+	return prove_ex_contains(c->pair.a->off, v) || prove_ex_contains(c->pair.b->off, v);
+}
+
 static void hold_tickets(struct check *c)
 {
 	for (size_t i = 0; i < c->e->tickets.n; i++) {
 		const struct ev_assume *t = &c->e->tickets.v[i];
-		if (prove_ir_dominates(c->e->ir, t->block, c->pair.a->block) &&
-		    prove_ir_dominates(c->e->ir, t->block, c->pair.b->block) && is_distinct(c, t)) {
+		if (!prove_ir_dominates(c->e->ir, t->block, c->pair.a->block) ||
+		    !prove_ir_dominates(c->e->ir, t->block, c->pair.b->block))
+			continue;
+		bool is_used = t->value && t->step && is_index(c, t->value);
+		if (is_distinct(c, t)) {
 			prove_smt_across(c->smt, t->guard, t->value, false);
 			c->assumed.has_counts |= t->loop != IR_NONE;
+			if (is_used)
+				meet_hold_modest(c, t->guard, t->value, t->step);
 		}
 	}
 }

@@ -82,6 +82,10 @@ void prove_smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool 
 void prove_smt_differ(struct smt *s, const struct ex *guard, const struct ex *v);
 /* Where both threads come to the assumption (IR_ASSUME_APART), their numbers are apart. */
 void prove_smt_apart(struct smt *s, const struct ev_assume *as);
+/* Where `guard` holds in both threads, each has other ones of the n numbers from v on (n > 0, as
+ * signed); after the greatest number of v's width 0 comes. */
+void prove_smt_intervals(struct smt *s, const struct ex *guard, const struct ex *v,
+			 const struct ex *n);
 /* The elements at the assumption's place are all different (IR_ASSUME_INJECTIVE) or rise
  * (IR_ASSUME_SORTED). It must live until smt_check. */
 void prove_smt_elements(struct smt *s, const struct ev_assume *as);

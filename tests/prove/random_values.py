@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """random_values.py - random kernels whose races hang on what a value is.
 
-    random_values.py COLLIDER ORACLE_RUN [SEED [COUNT]]
+    random_values.py COLLIDER ORACLE_RUN [SEED [COUNT [SHAPE]]]   SHAPE: one of the functions below
 
 A number or an address that one thread hands to its block, by stores of all strengths and by all
 atomics; numbers that threads draw from counters, sums of floats among them, and places that they
-claim; memory from malloc; ranks by masks of lanes and by votes; branches by fields of packed words.
+claim; places that a block draws on top of one addition; memory from malloc; ranks by masks of lanes and by votes; branches by fields of packed words.
 A kernel is made of one or two such shapes and then changed in none to three places, so that most
 have a twin that races. Judged by random_judge.py.
 """
-import random_judge
+import random_judge, sys
 
 BLOCK, GRID, SEEDS = 64, 2, 4
 FLOATS = {'.1': 0x3dcccccd, '1.': 0x3f800000, '1e9': 0x4e6e6b28, '2^24': 0x4b800000, '-0': 1 << 31,
@@ -19,17 +19,19 @@ FLOATS = {'.1': 0x3dcccccd, '1.': 0x3f800000, '1e9': 0x4e6e6b28, '2^24': 0x4b800
 # Variables: x and y are numbers, p and q generic addresses. A cell is 8 bytes of shared memory, or of
 # global memory of the block or of the grid; an element is 4 bytes of an array at an index.
 
-GUARDS = ('first', 'second', 'fifth', 'thread 32', 'warp 0', 'warp 1', 'low lanes', 'even', 'block 0', 'all')
+ONLY = None
+GUARDS = ('first', 'last', 'second', 'fifth', 'thread 32', 'warp 0', 'warp 1', 'low lanes', 'even', 'block 0', 'all')
 VARS, POINTERS = ('x', 'y'), ('p', 'q')
 CELLS = [c + i for c in ('s', 's', 's', 'b', 'g') for i in '0012']
+LEADS = ('total', 'total', 'one', 'half', 'more', 'size', 'max')
 ARRAYS = ('row', 'row', 'out', 'in', 'p', 'q', 'table')
-INDICES = ('0', '1', 'tid', 'tid', 'own', 'block', 'tid^1', 'tid/2', 'lane', 'x', 'y', 'x+tid', 'x*64+tid',
+INDICES = ('0', '1', 'tid', 'tid', 'own', 'block', 'tid^1', 'tid/2', 'lane', 'x', 'y', 'x+tid', 'x*64+tid', 'x+y',
            'base+x', 'base+y')
 LOADS = ('weak', 'weak', 'volatile', 'relaxed', 'add 0')
 STORES = ('weak', 'weak', 'volatile', 'relaxed', 'exch', 'add', 'or', 'max', 'cas', 'xor', 'halves')
 NUMBERS = ('0', '1', '2', '5', '63', 'tid', 'block', 'x', 'y', 'in block', 'in tid', *FLOATS)
 DRAWS = ('add 1', 'add 1', 'add 2', 'add 256', 'sub 1', 'inc', 'dec', 'exch 1', 'cas', 'cas tid', 'or lane', 'xor 1',
-         'max tid', 'f32 .1', 'f32 1.', 'f16x2', 'bf16x2', 'u64')
+         'max tid', 'f32 .1', 'f32 1.', 'f16x2', 'bf16x2', 'u64', 'add w')
 PLACES = ('out block', 'out', 'row', 'row 32', 'in', 'table', 'cell', 'malloc', 'malloc', 'q', 'p')
 TESTS = ('eq', 'ne', 'lt', 'ge')
 RANKS = ('tile 4', 'tile 8', 'tile 16', 'tile 32', 'each 4th', 'vote even', 'vote in', 'active', 'match', 'vote tid')
@@ -137,6 +139,31 @@ def draws(r):
     return body
 
 
+def shares(r):
+    """Places that a block draws from its counter, on top of what one thread adds to the grid's; in rounds."""
+    often = lambda: [('bar',)] if r.random() < .95 else bars(r)
+    c, b = r.choice(('s0', 's0', 's1')), r.choice(('s0', 's1', 's1'))
+    leader, who, how = r.choice(('first', 'first', 'fifth', 'last')), r.choice(GUARDS), r.choice(('add 1', 'add 1', 'add w', 'add 2'))
+    clear = ('if', r.choice(('first', 'first', 'all', 'last')), [('put', c, 'weak', r.choice(('0', '0', '0', '5')))])
+    lead = [('lead', c, 'g0', b, 'total' if r.random() < .9 else r.choice(LEADS))]
+    use = ('touch', 'st', ('far', 'x+y'))
+    if how != 'add 1' and r.random() < .8:
+        use = ('each', 'in tid' if how == 'add w' else '2', [('touch', 'st', ('far', 'x+y+j'))])
+    elif r.random() < .15:
+        use = ('touch', r.choice(('ld', 'st')), (r.choice(('far', 'row', 'out')), r.choice(('x', 'x+y', 'y', 'x+tid'))))
+    early, late = [clear, *often()], []
+    if r.random() < .3:
+        early, late, lead = [], early, lead + [('put', c, 'weak', '0')]
+    body = [*early, ('if', who, [('draw', 'x', c, how)]), *often()]
+    if r.random() < .2:  # a queue of the block
+        body += [('if', who, [('touch', 'st', ('row', 'x'))]), *often()]
+        use = ('touch', 'ld', ('row', 'tid'))
+    body += [('if', leader, lead), *often(), ('get', 'y', b, 'weak'), ('if', who, [use]), *often()]
+    if r.random() < .15:
+        body = [('if', leader, [('lead', c, 'g0', b, 'size')]), *often(), ('get', 'y', b, 'weak'), ('touch', 'st', ('far', 'y+tid'))]
+    return [*late, ('times', 2, body)] if r.random() < .6 else late + body
+
+
 def ranks(r):
     """Ranks among lanes."""
     v, kind = r.choice(VARS), r.choice(RANKS)
@@ -161,7 +188,9 @@ def fields(r):
 
 
 def shape(r):
-    kinds = (handed, handed, handed, steps, pointer, pointer, pointer, draws, draws, draws, ranks, fields)
+    kinds = (handed, handed, handed, steps, pointer, pointer, pointer, draws, draws, draws, shares, shares, ranks, fields)
+    if ONLY:
+        return ONLY(r)
     body = r.choice(kinds)(r)
     if r.random() < .25:
         body += bars(r) + r.choice(kinds)(r)
@@ -172,7 +201,8 @@ def shape(r):
 CHOICES = {'if': (GUARDS,), 'exit': (GUARDS,), 'test': (VARS, TESTS, None), 'bits': (VARS, TESTS, tuple(FLOATS)), 'repeat': (VARS,),
            'while': (VARS, CELLS, LOADS), 'put': (CELLS, STORES, NUMBERS), 'get': (VARS, CELLS, LOADS), 'set': (VARS, NUMBERS),
            'draw': (VARS, CELLS, DRAWS), 'rank': (VARS, RANKS, None), 'calc': (VARS, FIELDS, None, None), 'point': (POINTERS, PLACES),
-           'touch': (('ld', 'st'), None), 'shift': (POINTERS, None)}
+           'touch': (('ld', 'st'), None), 'shift': (POINTERS, None), 'times': (None,), 'each': (('in tid', '1', '2'),),
+           'lead': (CELLS, CELLS, CELLS, LEADS)}
 
 
 def other(r, s, k):
@@ -210,7 +240,7 @@ class Text:
 
     def __init__(self, name):
         self.name, self.out, self.n = name, [], {'r': 9, 'w': 8, 'p': 1}
-        self.labels = 0
+        self.labels, self.turn = 0, None
 
     def say(self, s):
         self.out.append('\t' + s)
@@ -272,8 +302,12 @@ class Text:
             return self.op('xor.b32', '%r0', 1)
         if i == 'tid/2':
             return self.op('shr.u32', '%r0', 1)
-        if i == 'x+tid':
-            return self.op('add.u32', '%r5', '%r0')
+        if i == 'x+y':
+            return self.op('add.u32', '%r5', '%r6')
+        if i == 'x+y+j':
+            return self.op('add.u32', self.op('add.u32', '%r5', '%r6'), self.turn or 0)
+        if i in ('x+tid', 'y+tid'):
+            return self.op('add.u32', self.var(i[0]), '%r0')
         if i == 'x*64+tid':
             return self.op('mad.lo.u32', '%r5', 64, '%r0')
         base = '%r8' if i.startswith('base') else self.op('and.b32', '%r3', -32)
@@ -286,12 +320,14 @@ class Text:
             return '.shared', '[%s]' % self.op('mad.lo.u32', self.op('and.b32', i, 63), 4, a)
         if e[0] in POINTERS:
             return '', '[%s]' % self.wide(self.op('and.b32', i, 63), 4, self.var(e[0]))
+        if e[0] == 'far':
+            return '.global', '[%s]' % self.wide(i, 4, '%w0')
         base = {'out': '%w0', 'in': '%w2', 'table': '%w1'}[e[0]]
         return '.global', '[%s]' % self.wide(self.op('and.b32', i, 4095), 4, base)
 
     def guard(self, g):
         p = self.new('p')
-        says = {'first': ('eq', '%r0', 0), 'second': ('eq', '%r0', 1), 'fifth': ('eq', '%r0', 5), 'thread 32': ('eq', '%r0', 32),
+        says = {'first': ('eq', '%r0', 0), 'second': ('eq', '%r0', 1), 'last': ('eq', '%r0', BLOCK - 1), 'fifth': ('eq', '%r0', 5), 'thread 32': ('eq', '%r0', 32),
                 'warp 0': ('lt', '%r0', 32), 'warp 1': ('ge', '%r0', 32), 'low lanes': ('lt', '%r2', 8), 'block 0': ('eq', '%r1', 0),
                 'all': ('ge', '%r0', 0)}
         name, a, b = says[g] if g in says else ('eq', self.op('and.b32', '%r0', 1), 0)
@@ -343,7 +379,9 @@ class Text:
     def draw(self, v, cell, how):
         space, a = self.cell(cell)
         x, name, f = self.var(v), 'atom.relaxed.gpu' + space, how.split()
-        if f[0] in ('add', 'sub'):
+        if how == 'add w':
+            self.say('%s.add.u32 %s, %s, %s;' % (name, x, a, self.weight()))
+        elif f[0] in ('add', 'sub'):
             self.say('%s.add.u32 %s, %s, %d;' % (name, x, a, int(f[1]) * (1 if f[0] == 'add' else -1)))
         elif f[0] in ('inc', 'dec'):
             self.say('%s.%s.u32 %s, %s, 1023;' % (name, f[0], x, a))
@@ -362,6 +400,20 @@ class Text:
         else:
             v = {'exch': 1, 'xor': 1, 'or': '%r2', 'max': '%r0'}[f[0]]
             self.say('%s.%s.%s32 %s, %s, %s;' % (name, f[0], 'u' if f[0] == 'max' else 'b', x, a, v))
+
+    def weight(self):
+        return self.op('and.b32', self.number('in tid'), 3)
+
+    def lead(self, cell, grid, base, how):
+        """One addition for all, and where its answer goes."""
+        n = self.load(cell, 'weak', False)
+        if how in ('one', 'size', 'max'):
+            n = self.op('mov.u32', 1 if how == 'one' else BLOCK)
+        elif how != 'total':
+            n = self.op('shr.u32', n, 1) if how == 'half' else self.op('add.u32', n, 1)
+        was = self.new()
+        self.say('atom.relaxed.gpu%s.%s.u32 %s, %s, %s;' % (self.cell(grid)[0], 'max' if how == 'max' else 'add', was, self.cell(grid)[1], n))
+        self.say('st%s.u32 %s, %s;' % (*self.cell(base), was))
 
     def rank(self, v, kind, more):
         f = kind.split()
@@ -434,7 +486,7 @@ class Text:
             self.say('@!%s bra %s;' % (p, end))
             self.say('ret;')
             self.out.append(end + ':')
-        elif kind in ('repeat', 'while'):
+        elif kind in ('repeat', 'while', 'times', 'each'):
             self.loop(s)
         elif kind == 'bar':
             self.say('bar.sync 0;')
@@ -455,12 +507,15 @@ class Text:
                 self.say('ld%s.u32 %s, %s;' % (space, r, a))
                 self.say('add.u32 %%r7, %%r7, %s;' % r)
         else:
-            {'put': self.put, 'shift': self.shift, 'draw': self.draw, 'rank': self.rank, 'calc': self.calc, 'point': self.point}[kind](*s[1:])
+            {'put': self.put, 'shift': self.shift, 'draw': self.draw, 'lead': self.lead, 'rank': self.rank, 'calc': self.calc, 'point': self.point}[kind](*s[1:])
 
     def loop(self, s):
         """Of at most three turns."""
         i, p, top, end = self.op('mov.u32', 0), self.new('p'), self.label(), self.label()
         n = self.op('and.b32', self.var(s[1]), 3) if s[0] == 'repeat' else 3
+        if s[0] in ('times', 'each'):
+            n = self.weight() if s[1] == 'in tid' else min(3, int(s[1]))
+        before, self.turn = self.turn, i if s[0] == 'each' else self.turn
         self.out.append(top + ':')
         self.say('setp.ge.u32 %s, %s, %s;' % (p, i, n))
         self.say('@%s bra %s;' % (p, end))
@@ -469,6 +524,7 @@ class Text:
             self.say('setp.le.s32 %s, %s, 0;' % (p, self.var(s[1])))
             self.say('@%s bra %s;' % (p, end))
         self.body(s[-1])
+        self.turn = before
         self.say('add.u32 %s, %s, 1;' % (i, i))
         self.say('bra %s;' % top)
         self.out.append(end + ':')
@@ -497,4 +553,5 @@ HEAD = '.version 8.3\n.target sm_90\n.address_size 64\n\n' \
        '.extern .func (.param .b64 at) malloc(.param .b64 size);\n\n'
 
 if __name__ == '__main__':
+    ONLY = globals()[sys.argv[5]] if len(sys.argv) > 5 else None
     random_judge.main(shape, change, lambda i, k: Text('k%d' % i).ptx(k), HEAD, BLOCK, GRID, ('zeros', 'ramp'), SEEDS)

@@ -572,6 +572,10 @@ void prove_say_contract(struct check *c)
 				   c->assumed.zero[i].counts ? "counts blocks and " : ""));
 	if (c->assumed.has_counts)
 		say(c, "no atomic counter comes around to a number that it gave before");
+	if (c->assumed.has_long)
+		say(c, "atomic counters of 64 bits stay below 2^48");
+	if (c->assumed.has_sums)
+		say(c, "what is added to an atomic counter is less than 2^32 (2^64) in all");
 	if (c->assumed.has_claims)
 		say(c, "nothing else writes meanwhile to what threads claim or count");
 	if (c->e->ir->has_pointer_calls)

@@ -15,6 +15,7 @@ struct order {
 	struct locks *locks;
 	struct claims *claims;
 	struct leaders *leaders;
+	struct draws *draws;
 	struct named *named;
 	struct paired *paired;
 	struct mbarriers *mbarriers;
@@ -38,6 +39,7 @@ void order_find(struct check *c)
 	o->locks = locks_look(c);
 	o->claims = claims_look(c);
 	o->leaders = leaders_look(c);
+	o->draws = draws_look(c);
 }
 
 /* Is it a copy of a group, which only barriers are asked about? */
@@ -72,6 +74,8 @@ void order_hold(struct check *c)
 		claims_hold(c, c->order->claims);
 	if (c->order->leaders)
 		leaders_hold(c, c->order->leaders);
+	if (c->order->draws)
+		draws_hold(c, c->order->draws);
 }
 
 void order_check_copies(struct check *c)

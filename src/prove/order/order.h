@@ -2,10 +2,11 @@
  * order.h - private to src/prove/order: what orders two accesses beside barriers of all threads.
  *
  * flags.c knows counters of blocks, sent.c flags that one block sets for others, locks.c critical
- * sections, claims.c places that one thread has, leaders.c those that lanes share out, named.c
- * numbered barriers of some warps, paired.c two of these in loops, mbarriers.c mbarriers and the
- * copies that complete on them, proxies.c fences of proxies. They share the questions of ask.c:
- * does one thing surely come before another, in the thread or by the block's barriers?
+ * sections, claims.c places that one thread has, leaders.c those that lanes share out, draws.c
+ * those that a block draws together, named.c numbered barriers of some warps, paired.c two of these
+ * in loops, mbarriers.c mbarriers and the copies that complete on them, proxies.c fences of
+ * proxies. They share the questions of ask.c: does one thing surely come before another, in the
+ * thread or by the block's barriers?
  */
 #ifndef COLLIDER_PROVE_ORDER_ORDER_H
 #define COLLIDER_PROVE_ORDER_ORDER_H
@@ -129,6 +130,9 @@ void claims_hold(struct check *c, const struct claims *all);
 struct leaders *leaders_look(struct check *c);
 /* In the open query. */
 void leaders_hold(struct check *c, const struct leaders *all);
+struct draws *draws_look(struct check *c);
+/* In the open query. */
+void draws_hold(struct check *c, const struct draws *all);
 struct named *named_look(struct check *c);
 bool named_order(struct check *c, const struct named *n);
 struct paired *paired_look(struct check *c);

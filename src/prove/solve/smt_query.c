@@ -473,6 +473,33 @@ void prove_smt_apart(struct smt *s, const struct ev_assume *as)
 	prove_smt_hold(s, Z3_mk_not(s->z, Z3_mk_and(s->z, 4, meet)));
 }
 
+/* Is v of the other thread one of the n numbers from thread t's on? */
+static Z3_ast falls_into(struct smt *s, const struct ex *v, const struct ex *n, unsigned t)
+{
+	if (s->q.use_bits)
+		return Z3_mk_bvult(
+			s->z, Z3_mk_bvsub(s->z, prove_smt_bits(s, v, !t), prove_smt_bits(s, v, t)),
+			prove_smt_bits(s, n, t));
+	Z3_ast zero = prove_smt_number(s, 0);
+	Z3_ast both[2] = {prove_smt_unsigned(s, v, !t).t, prove_smt_unsigned(s, v, t).t};
+	Z3_ast gap = Z3_mk_sub(s->z, 2, both);
+	Z3_ast end = prove_smt_sum(s, gap, prove_smt_number(s, (wide)1 << v->w));
+	return Z3_mk_lt(s->z, Z3_mk_ite(s->z, Z3_mk_lt(s->z, gap, zero), end, gap),
+			prove_smt_unsigned(s, n, t).t);
+}
+
+void prove_smt_intervals(struct smt *s, const struct ex *guard, const struct ex *v,
+			 const struct ex *n)
+{
+	const struct ex *none = prove_ex_const(s->e->pool, n->w, 0);
+	const struct ex *comes =
+		prove_ex_and(s->e->pool, guard, prove_ex_bin(s->e->pool, EX_SLT, none, n));
+	Z3_ast meet[2] = {falls_into(s, v, n, 0), falls_into(s, v, n, 1)};
+	Z3_ast all[3] = {truth(s, comes, 0), truth(s, comes, 1), Z3_mk_or(s->z, 2, meet)};
+
+	prove_smt_hold(s, Z3_mk_not(s->z, Z3_mk_and(s->z, 3, all)));
+}
+
 /*
  * Loads x of thread t and y of thread u from memory that the kernel doesn't write: the same address
  * has the same value; another element of an injective array another one, a later one of a sorted
