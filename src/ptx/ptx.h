@@ -276,7 +276,8 @@ struct ptx_stmt {
 	struct ptx_stmt *prev, *next;
 	uint8_t kind; /* enum ptx_stmt_kind */
 	uint8_t nops;
-	bool inserted;		   /* inserted by a pass, not the user's */
+	bool inserted : 1;	   /* inserted by a pass, not the user's */
+	bool is_copy : 1;	   /* inserted, but in the user's spelling */
 	bool is_pred_not;	   /* @!p */
 	uint32_t line, col;	   /* place in the PTX source; 0 for inserted ones */
 	uint32_t mark;		   /* free for passes (flow: block number) */

@@ -321,7 +321,7 @@ static void check_inst(struct check *c)
 		PROBLEM(c, "the guard of '%.*s' is no predicate register", STR(s->form->text));
 	for (unsigned i = 0; i < s->nops; i++)
 		check_regs(c, &s->ops[i], false);
-	if ((s->inserted || c->is_ours) && !is_legal(c))
+	if (((s->inserted && !s->is_copy) || c->is_ours) && !is_legal(c))
 		PROBLEM(c, "found '%.*s', expected a form of isa.def for sm_%u%.1s, PTX %u.%u",
 			STR(s->form->text), c->m->sm, &c->m->sm_suffix, c->m->ver_major,
 			c->m->ver_minor);

@@ -176,6 +176,25 @@ static void a_copy_for_a_sample_is_short(void **state)
 }
 
 /* ptxas refuses more than 64 KiB of .const: the program's come first. */
+/* nvcc's own spellings aren't all in our table: what is copied isn't held to it. */
+static void a_copy_has_the_spelling_of_its_kernel(void **state)
+{
+	static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+				  ".visible .entry k(.param .u64 p)\n{\n"
+				  "\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<2>;\n"
+				  "\tld.param.u64 %rd1, [p];\n"
+				  "\tatom.global.cta.add.u32 %r1, [%rd1], 1;\n"
+				  "\tst.global.u32 [%rd1+4], %r1;\n"
+				  "\tret;\n}\n";
+	(void)state;
+
+	char *out = instrumented_so(ptx, NULL, false, 0);
+	const char *copy = copy_in(out);
+	assert_non_null(copy);
+	assert_int_equal(count(copy, "atom.global.cta.add.u32"), 1);
+	free(out);
+}
+
 static void states_are_where_there_is_room(void **state)
 {
 	static const struct {
@@ -233,6 +252,7 @@ int main(void)
 		cmocka_unit_test(others_have_a_copy_without_tests),
 		cmocka_unit_test(a_large_kernel_has_a_copy_where_it_is_proven),
 		cmocka_unit_test(a_copy_for_a_sample_is_short),
+		cmocka_unit_test(a_copy_has_the_spelling_of_its_kernel),
 		cmocka_unit_test(states_are_where_there_is_room),
 		cmocka_unit_test(it_can_be_taken_out),
 	};

@@ -54,6 +54,7 @@ static void copy(struct copier *x, const struct ptx_stmt *s, inst_copied_fn *bef
 	c = ptx_new_stmt(x->cx->m, (enum ptx_stmt_kind)s->kind);
 	*c = *s;
 	c->prev = c->next = NULL;
+	c->is_copy = !s->inserted;
 	c->inserted = true;
 	c->line = c->col = 0;
 	if (s->kind == PTX_STMT_INST) {
