@@ -138,17 +138,30 @@ struct shape {
 	uint64_t base;
 };
 
-/* The lanes of a whole warp, not all side by side. */
-static unsigned width_of(const uint64_t *addr, uint32_t bytes)
+/* Are the lanes of a whole warp side by side, `per` each? */
+static bool are_parts(const uint64_t *addr, uint32_t bytes, unsigned per)
 {
-	for (unsigned wide = 4; wide >= 3; wide--) {
-		unsigned low = (1u << wide) - 1;
-		uint64_t differ = 0;
-		for (unsigned l = 0; l < CPU_WARP; l++)
-			differ |= addr[l] ^ (addr[l & ~low] + (uint64_t)(l & low) * bytes);
-		if (!differ)
-			return wide;
+	for (unsigned l = 0; l < CPU_WARP; l += per) {
+		uint64_t want = addr[l], differ = 0;
+		for (unsigned i = 1; i < per; i++) {
+			want += bytes;
+			differ |= addr[l + i] ^ want;
+		}
+		if (differ)
+			return false;
 	}
+	return true;
+}
+
+/* Which parts of a whole warp, not all of it, lie side by side. Where rows have been made, those of
+ * a row are asked for alone, and those of a warp in vain. */
+static unsigned width_of(const struct proven_lanes *a, const struct proven_touch *t)
+{
+	if (__atomic_load_n(&t->is_made, __ATOMIC_ACQUIRE))
+		return t->wide < 5 && are_parts(a->addr, a->bytes, 1u << t->wide) ? t->wide : 0;
+	for (unsigned wide = 4; wide >= 3; wide--)
+		if (are_parts(a->addr, a->bytes, 1u << wide))
+			return wide;
 	return 0;
 }
 
@@ -160,10 +173,8 @@ static struct shape shape_of(const struct proven_lanes *a, const struct proven_t
 
 	if (a->is_row)
 		s.wide = 5;
-	/* Only rows of a warp are kept: shorter ones are asked for in vain. */
-	else if (a->mask == UINT32_MAX &&
-		 !(__atomic_load_n(&t->is_made, __ATOMIC_ACQUIRE) && t->wide == 5))
-		s.wide = width_of(a->addr, a->bytes);
+	else if (a->mask == UINT32_MAX)
+		s.wide = width_of(a, t);
 	return s;
 }
 
