@@ -88,6 +88,17 @@ static bool is_write(const struct atomic *a, const union atomic_value *b,
 	}
 }
 
+/* Does memory hold something else than before? */
+static bool has_changed(const uint8_t *p, const union atomic_value *old, unsigned bytes)
+{
+	uint32_t now;
+
+	if (bytes != sizeof(now))
+		return memcmp(p, old, bytes) != 0;
+	memcpy(&now, p, sizeof(now));
+	return now != old->u32;
+}
+
 /* The event of an element that lies at `p` for the model. Packed halves are atomics of their own
  * (8.2.2). */
 static void watch(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_elem *e,
@@ -215,7 +226,7 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 		a->op->one(p, &b, &c, &old, x.place == CPU_PLACE_GLOBAL);
 		bool is_written = is_write(a, &b, &old);
 		if (a->is_attempt || w->worker->proof) {
-			bool differs = memcmp(p, &old, x.bytes) != 0;
+			bool differs = has_changed(p, &old, x.bytes);
 			is_changed |= differs;
 			if (differs && w->worker->proof)
 				cpu_proof_fail(w->worker);
