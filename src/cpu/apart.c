@@ -14,7 +14,8 @@
  *
  * Atomics whose results are used are the one way in which blocks may meet. On several workers a
  * group that comes to its first one waits until all groups before it have ended (what it did until
- * then it did beside them): so atomics are executed in the order of groups, as with one worker.
+ * then it did beside them): so atomics are executed in the order of groups, as with one worker. Where
+ * a group seems to wait for a later one, that is let in (opened.c).
  *
  * That is so unless a block writes what another one accesses, which is a race. Workers note what
  * they access (touch.c). If they have met, or there was a fault, a deadlock or a loop that seems to
@@ -46,7 +47,6 @@
 #define LONGER	   16u	      /* times the length of turns: from barrier to barrier mostly */
 #define FEWEST	   (1u << 14) /* instructions of warps that are worth waking workers: 0.3 ms */
 #define MISSES	   2u	      /* launches of a kernel that are repeated, until it has one worker */
-#define PATIENCE   (1ull << 29) /* a group's instructions until its end is doubted */
 
 struct cpu_apart_count {
 	uint64_t warp_insts, thread_insts, waited, decisions;
@@ -68,7 +68,7 @@ static bool is_apart(const struct cpu_engine *e, const struct cpu_op *op)
 	return !op->grid->kernel->info.is_instrumented && !l->chosen && !l->is_cooperative &&
 	       !l->is_programmatic && op->grid->priv->nunits > op->grid->priv->started + 1 &&
 	       m->opt.model == CPU_MODEL_SC && !m->steer && !m->pages && cpu_engine_is_alone(e) &&
-	       cpu_kernel_traits(op->grid->kernel)->is_apart;
+	       cpu_kernel_traits(op->grid->kernel)->is_apart && !op->grid->kernel->has_waited;
 }
 
 static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
@@ -234,6 +234,7 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 	atomic_store(&a->done, 0);
 	atomic_store(&a->is_wrong, false);
 	atomic_store(&a->is_open, false);
+	a->is_opened = false;
 	a->is_beside = may_be_beside(e, op->grid);
 	e->stats.beside += a->is_beside;
 	if (a->is_beside)
@@ -283,8 +284,12 @@ void cpu_apart_place(struct cpu_worker *k)
 	const struct cpu_apart *a = &k->m->engine->apart;
 	const struct cpu_grid_priv *g = a->grid->priv;
 
-	if (!a->is_beside && !g->is_over && !kp(k)->nblocks && g->started != g->nunits)
+	if (a->is_beside || g->is_over || g->started == g->nunits)
+		return;
+	if (!kp(k)->nblocks)
 		start_group(k, g->started);
+	if (a->is_opened)
+		cpu_apart_let_in(k);
 }
 
 void cpu_apart_group_ended(struct cpu_worker *k)
@@ -302,6 +307,9 @@ void cpu_apart_group_ended(struct cpu_worker *k)
 		cpu_deferred_end(k->deferred);
 	if (!a->is_beside)
 		return;
+	/* One worker may have opened the launch before the group's end. */
+	if (k->has_order && cpu_apart_is_long(k))
+		atomic_store(&a->is_wrong, true);
 	atomic_store(&p->at, UINT64_MAX);
 	atomic_fetch_add(&a->done, p->ngroup / cpu_grid_unit(a->grid));
 }
@@ -320,7 +328,7 @@ bool cpu_apart_is_over(const struct cpu_apart *a)
 /* A launch that has taken too long, or too much memory, goes on with one worker. */
 static bool is_too_much(const struct cpu_worker *k)
 {
-	return k->warp_insts - kp(k)->group_start > PATIENCE ||
+	return cpu_apart_is_long(k) ||
 	       (k->touch && cpu_touches_are_full(k->m->engine->apart.touches));
 }
 

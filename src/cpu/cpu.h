@@ -47,8 +47,9 @@ struct cpu_options {
 	uint64_t seed;
 	unsigned threads;    /* host threads that execute blocks of launches that are apart.c's */
 	uint32_t apart_from; /* ... with so many threads of their own; 0: as are worth it */
-	unsigned devices;    /* virtual devices, at least 1 */
-	unsigned sms;	     /* multiprocessors of each; 0: the default (CPU_SMS) */
+	uint64_t apart_patience; /* ... instructions after which later blocks come; 0: opened.c's */
+	unsigned devices;	 /* virtual devices, at least 1 */
+	unsigned sms;		 /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
 	uint64_t memory;	/* bytes of each device; 0: the default (CPU_MEMORY) */
 	bool prints_stats;	/* the caller prints cpu_get_stats at the end */

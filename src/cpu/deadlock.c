@@ -13,6 +13,7 @@
  * A lane's behaviour is a function of its state and of memory, so such lanes loop forever. Lanes of
  * one warp that pass values to each other (shfl, vote) count only if all of the warp return at the
  * same time. Then the next access of shared or global memory by one of the loops is the fault.
+ * Where later blocks may be let in (opened.c), there is no proof until they are.
  *
  * Misses: loops that count, read a clock or store in each iteration; memory models other than sc;
  * several workers; memory that the program has registered, which another process may write; a
@@ -552,7 +553,8 @@ void cpu_deadlock_look(struct cpu_engine *e)
 	} else if (proof->is_failed || k->warp_insts - proof->insts > proof->limit) {
 		wait_turns(k, p->tries + 1);
 	} else if (!proof->is_proven && is_complete(proof)) {
-		if (is_closed(e) && !(proof->reads_host && has_handlers()))
+		if (is_closed(e) && !cpu_apart_may_open(e) &&
+		    !(proof->reads_host && has_handlers()))
 			proof->is_proven = true;
 		else
 			wait_turns(k, p->tries + 1);

@@ -229,7 +229,9 @@ bool cpu_grid_may_wait(const struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
 
-	return l->plain && cpu_kernel_traits(l->plain)->is_apart;
+	const struct cpu_traits *t = l->plain ? cpu_kernel_traits(l->plain) : NULL;
+
+	return t && t->is_apart && !t->may_wait;
 }
 
 bool cpu_grid_has_rest(const struct cpu_op *op)

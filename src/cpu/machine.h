@@ -548,6 +548,8 @@ struct cpu_traits {
 	/* Results of these atomics are used, or they aren't updates: groups of blocks come to them
 	 * in their order. */
 	bool has_order;
+	/* is_apart, but a block might wait for a later one: then this one is let in (apart.c). */
+	bool may_wait;
 	/* It has such atomics. Without has_order no thread has their results; then they leave the
 	 * same in any order if all are of integers, of one operation and type; ordered: they don't.
 	 * Narrow:
@@ -575,6 +577,7 @@ struct cpu_kernel {
 	bool has_traits;	       /* kernel.c */
 	struct cpu_traits traits;
 	uint32_t apart_misses; /* apart.c: launches whose blocks met */
+	bool has_waited;       /* apart.c: a block waited for a later one */
 	uint32_t judge_misses; /* apart.c: launches in which workers' judges found something */
 	uint64_t last_insts, last_blocks;	 /* apart.c: its last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */

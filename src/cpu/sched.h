@@ -10,6 +10,7 @@
  *   grid.c      grids: made of launches, cut off from judging, freed
  *   block.c     blocks and clusters: made, placed on multiprocessors, ended
  *   apart.c     launches whose blocks don't communicate, on several workers
+ *   opened.c    of these, blocks that wait for later ones
  *   spare.c     their memory, from one launch to the next
  *   repeat.c    launches whose results are those of an earlier one
  *   queue.c     the actors that are ready, the warps that sleep; one decision
@@ -393,6 +394,7 @@ struct cpu_apart {
 	bool is_beside;	       /* on several workers, which execute without the lock */
 	_Atomic bool is_wrong; /* ... but must not be */
 	_Atomic bool is_open;  /* the others have been called */
+	bool is_opened;	       /* on one: blocks don't wait for the ends of others any more */
 	uint64_t first;	       /* units before it have ended as another grid */
 	_Atomic uint64_t next; /* unit of the next group, on several workers */
 	_Atomic uint64_t done; /* units of groups that have ended there */
@@ -547,6 +549,13 @@ void cpu_apart_end_judges(struct cpu_engine *e, bool counts);
 bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op);
 /* One worker: starts its next group of blocks, when its last one has ended. */
 void cpu_apart_place(struct cpu_worker *k);
+/* opened.c. Has the worker's group executed so many instructions that its end is doubted? */
+bool cpu_apart_is_long(const struct cpu_worker *k);
+/* One worker: are there later blocks that may be let in yet? */
+bool cpu_apart_may_open(const struct cpu_engine *e);
+/* ... They are from now on, if its group takes long; as many as there is room for. */
+void cpu_apart_look(struct cpu_engine *e);
+void cpu_apart_let_in(struct cpu_worker *k);
 /* The worker's group has ended. */
 void cpu_apart_group_ended(struct cpu_worker *k);
 /* Several workers, without the lock: at most n turns of this one. False: it has nothing to do, or

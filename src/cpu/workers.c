@@ -201,6 +201,7 @@ static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 	const struct cpu_worker_priv *p = kp(k);
 	bool did = false;
 
+	cpu_apart_look(e);
 	cpu_engine_reap(k);
 	/* The rest of a launch has begun that has several workers. */
 	if (e->apart.is_beside)

@@ -365,6 +365,9 @@ bool flow_is_data(struct flow *fl, const struct ptx_stmt *load);
 enum {
 	FLOW_WAIT_STRONG = 1, /* by a strong load or atomic, or beside a fence or a sleep */
 	FLOW_WAIT_WEAK = 2,   /* by a weak load: a race */
+	/* by a weak load of what the loop may have stored, to global memory, as an atomic returned
+	 * it */
+	FLOW_WAIT_STORED = 4,
 };
 
 /* May a function that a loop calls load strongly what the loop waits for? */

@@ -13,6 +13,11 @@
  * Accesses to shared memory and scopes within the cluster don't count. A loop that calls a function
  * which may load strongly counts, too, if the caller says so.
  *
+ * Stored: the same where the dependence passes through nothing but weak loads of global memory: the
+ * end of a row or a queue, which is loaded again in each turn as atomics beside it may change it,
+ * mostly. That it is what an atomic returned, which the loop stored there, can't be excluded: who
+ * takes such a loop for one that doesn't wait must go on somehow where it does.
+ *
  * Weak: `while (!*flag) __syncthreads();` is a race, and never ends where blocks are executed group
  * after group. A load decides whose address stays the same in the loop, with nothing else that
  * changes there: the end of a row that is read each time isn't one, as the row's counter changes.
@@ -62,6 +67,7 @@ struct walk {
 	bool has_pause; /* a fence or a sleep */
 	bool has_wait;	/* something that waits_on, wherever its value goes */
 	bool is_lost;	/* the value went through memory */
+	bool is_stored; /* ... through global memory only, weakly */
 	/* weak */
 	uint8_t *state; /* by register */
 	uint32_t *seen; /* those with a state */
@@ -199,8 +205,22 @@ static void want_choosers(struct walk *w, uint32_t block)
 			ptx_each_reg(w->fl->blocks[w->blocks[i]].last, want, w);
 }
 
+static void note_memory(struct walk *w, const struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	bool is_weak = (fm->op == PTX_OP_LD || fm->op == PTX_OP_LDU) && fm->sem == PTX_SEM_WEAK;
+
+	if (!(fm->effects & PTX_EFF_READ) || fm->space == PTX_SPACE_PARAM ||
+	    fm->space == PTX_SPACE_CONST)
+		return;
+	if (is_weak && is_global(w->fl, s))
+		w->is_stored = true;
+	else
+		w->is_lost = true;
+}
+
 /* Follows the values that decide, backwards through the loop. */
-static bool waits_strongly(struct walk *w)
+static unsigned waits_strongly(struct walk *w)
 {
 	for (uint32_t i = 0; i < w->nblocks; i++) {
 		const struct flow_block *b = &w->fl->blocks[w->blocks[i]];
@@ -217,15 +237,15 @@ static bool waits_strongly(struct walk *w)
 			if (!w->in[s->mark] || !is_inst(s))
 				continue;
 			if (waits_on(w, s))
-				return true;
-			w->is_lost |= (s->form->effects & PTX_EFF_READ) &&
-				      s->form->space != PTX_SPACE_PARAM &&
-				      s->form->space != PTX_SPACE_CONST;
+				return FLOW_WAIT_STRONG;
+			note_memory(w, s);
 			ptx_each_reg(s, want, w);
 			want_choosers(w, s->mark);
 		}
 	}
-	return !w->left || (w->is_lost && w->has_wait);
+	if (!w->left || (w->is_lost && w->has_wait))
+		return FLOW_WAIT_STRONG;
+	return w->is_stored && w->has_wait ? FLOW_WAIT_STORED : 0;
 }
 
 /* ---- weak --------------------------------------------------------------------------------- */
@@ -425,12 +445,12 @@ static unsigned loop_waits(struct walk *w, unsigned kinds)
 	for (uint32_t i = 0; i < w->nseen; i++)
 		w->state[w->seen[i]] = UNKNOWN;
 	w->nset = w->ntodo = w->nseen = 0;
-	w->has_pause = w->has_wait = w->is_lost = w->has_weak = false;
+	w->has_pause = w->has_wait = w->is_lost = w->is_stored = w->has_weak = false;
 	(void)any(w, note_pause);
 	if (any(w, note_wait))
 		found |= kinds & FLOW_WAIT_STRONG;
-	if ((kinds & FLOW_WAIT_STRONG) && !found && waits_strongly(w))
-		found |= FLOW_WAIT_STRONG;
+	if ((kinds & (FLOW_WAIT_STRONG | FLOW_WAIT_STORED)) && !found)
+		found |= waits_strongly(w) & kinds;
 	if ((kinds & FLOW_WAIT_WEAK) && w->has_weak && waits_weakly(w))
 		found |= FLOW_WAIT_WEAK;
 	return found;

@@ -9,7 +9,10 @@
  * whose results depend on the schedule, loops, branches that part warps, clocks; in half of the
  * programs updates of an array by red, of one kind, or of several, which don't leave the same in
  * any order, as those of floats; in a third of these results of atomics are used, exchanges and
- * compare-and-swaps among them. In half of the programs blocks write what others access, so that
+ * compare-and-swaps among them. Half of those have queues: loops whose end is loaded again in each
+ * turn claim items and append what they have claimed, in some to the end of their own loop; in some
+ * a block waits for the last one by what it stores and reads back, and later blocks are let in after
+ * few instructions. In half of the programs blocks write what others access, so that
  * the result depends on the order; in some a thread leaves its array. Every second program is
  * judged by the oracle, and some of its launches don't wait for the one before. They run with 1, 2,
  * 4 and 8 threads: memory, faults, counts, the machine's clock and schedule, and what the oracle
@@ -30,7 +33,7 @@
 #include "race/file/pair.h"
 
 #define WORDS	16384u /* of an array */
-#define ARRAYS	3u     /* read; each thread's own; updated */
+#define ARRAYS	4u     /* read; each thread's own; updated; a queue */
 #define KERNELS 2u
 #define TURNS	4u /* launches */
 #define REGS	6u
@@ -56,7 +59,10 @@ struct program {
 	bool has_order;	  /* shared memory is accessed by atomics only */
 	bool has_fault;	  /* a thread leaves its array */
 	bool has_results; /* of updates, which are used */
-	unsigned updates; /* the number of their kind, and 1; above ALIKE: any; 0: none */
+	bool has_queue;
+	bool waits;	   /* the first block waits for the last one */
+	unsigned patience; /* instructions until later blocks are let in; 0: many */
+	unsigned updates;  /* the number of their kind, and 1; above ALIKE: any; 0: none */
 	unsigned labels;
 	struct {
 		unsigned kernel, blocks, threads;
@@ -166,6 +172,55 @@ static void update(struct program *p)
 		base_buf_printf(b, "\tst.global.u32 [%%at], %%r%u;\n", reg());
 }
 
+/* A loop of few turns that claims words of the third array, and appends their numbers to the queue:
+ * [0] is how many there are, [1] and [2] are never written. Where blocks may meet the end of the
+ * loop may be the queue's own. */
+static void queue(struct program *p)
+{
+	struct base_buf *b = &p->text;
+	unsigned label = p->labels++;
+	bool is_own_end = p->is_racy && !below(3);
+
+	base_buf_printf(b,
+			"\tand.b32 %%q0, %%gid, 31;\nQ%u:\n\tld.global.u32 %%q1, [%%queue+%u];\n"
+			"\tand.b32 %%q1, %%q1, 63;\n\tsetp.ge.u32 %%p2, %%q0, %%q1;\n"
+			"\t@%%p2 bra E%u;\n\tmad.lo.u32 %%i0, %%q0, %u, %%gid;\n"
+			"\tand.b32 %%i0, %%i0, %u;\n\tmad.wide.u32 %%at, %%i0, 4, %%sum;\n",
+			label, is_own_end ? 0 : 4 + 4 * below(2), label, 1 + below(64),
+			below(2) ? 255 : WORDS - 1);
+	if (below(2))
+		base_buf_printf(b, "\tld.global.u32 %%q2, [%%queue+4];\n"
+				   "\tatom.global.cas.b32 %%q2, [%%at], 7, %%q2;\n"
+				   "\tsetp.eq.u32 %%p3, %%q2, 7;\n");
+	else
+		base_buf_printf(b, "\tatom.global.or.b32 %%q2, [%%at], 0x40000000;\n"
+				   "\tsetp.ge.u32 %%p3, %%q2, 0x40000000;\n");
+	base_buf_printf(b,
+			"\t@%%p3 bra N%u;\n\tatom.global.add.u32 %%q2, [%%queue], 1;\n"
+			"\tsetp.ge.u32 %%p3, %%q2, %u;\n\t@%%p3 bra N%u;\n"
+			"\tmad.wide.u32 %%at, %%q2, 4, %%queue;\n\tst.global.u32 [%%at+12], %%i0;\n"
+			"N%u:\n\tadd.u32 %%q0, %%q0, %u;\n\tbra Q%u;\nE%u:\n",
+			label, WORDS - 8, label, label, 1 + below(8), label, label);
+}
+
+/* The first block waits for the last one: for what an atomic returned, stored and read back at two
+ * places in turn. */
+static void wait_for_last(struct program *p)
+{
+	base_buf_printf(&p->text,
+			"\tmov.u32 %%q0, %%tid.x;\n\tsetp.ne.u32 %%p2, %%q0, 0;\n\t@%%p2 bra W2;\n"
+			"\tmov.u32 %%q0, %%nctaid.x;\n\tsub.u32 %%q0, %%q0, 1;\n"
+			"\tmov.u32 %%q1, %%ctaid.x;\n\tsetp.ne.u32 %%p2, %%q0, %%q1;\n"
+			"\t@%%p2 bra W0;\n\tatom.global.exch.b32 %%q2, [%%queue+%u], 1;\n"
+			"W0:\n\tsetp.ne.u32 %%p2, %%q1, 0;\n\t@%%p2 bra W2;\n\tmov.u32 %%q0, 0;\n"
+			"W1:\n\tatom.global.add.u32 %%q2, [%%queue+%u], 0;\n"
+			"\txor.b32 %%q0, %%q0, 4;\n\tcvt.u64.u32 %%at, %%q0;\n"
+			"\tadd.u64 %%at, %%at, %%queue;\n\tst.global.u32 [%%at+%u], %%q2;\n"
+			"\tld.global.u32 %%q1, [%%at+%u];\n\tsetp.ne.u32 %%p2, %%q1, 1;\n"
+			"\t@%%p2 bra W1;\nW2:\n",
+			4 * (WORDS - 1), 4 * (WORDS - 1), 4 * (WORDS - 3), 4 * (WORDS - 3));
+}
+
 static void shared(struct program *p)
 {
 	struct base_buf *b = &p->text;
@@ -203,8 +258,8 @@ static void loop(struct program *p, unsigned depth)
 	base_buf_printf(&p->text, "\tmov.u32 %%n%u, 0;\nL%u:\n", depth, label);
 	statements(p, 1 + below(4), depth + 1);
 	base_buf_printf(&p->text,
-			"\tadd.u32 %%n%u, %%n%u, 1;\n\tsetp.lt.u32 %%p0, %%n%u, %u;\n"
-			"\t@%%p0 bra L%u;\n",
+			"\tadd.u32 %%n%u, %%n%u, 1;\n\tsetp.lt.u32 %%p1, %%n%u, %u;\n"
+			"\t@%%p1 bra L%u;\n",
 			depth, depth, depth, 2 + below(9), label);
 }
 
@@ -216,7 +271,9 @@ static void statements(struct program *p, unsigned n, unsigned depth)
 		switch (below(p->updates ? 14 : 12)) {
 		case 12:
 		case 13:
-			if (p->has_results && below(2))
+			if (p->has_queue && !below(3))
+				queue(p);
+			else if (p->has_results && below(2))
 				fetch(p);
 			else
 				update(p);
@@ -266,21 +323,25 @@ static void kernel(struct program *p, unsigned number)
 {
 	struct base_buf *b = &p->text;
 
-	base_buf_printf(
-		b,
-		".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
-		"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%gid, %%sm, %%t, %%none;\n\t.reg .b64 "
-		"%%l<%u>, %%none2, %%at, %%in, %%out, %%sum;\n\t.reg .pred %%p<1>;\n\t.shared "
-		".align 4 "
-		".b8 sm[256];\n\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
-		"\tld.param.u64 %%sum, [c];\n"
-		"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
-		"%%ntid.x;\n\tmov.u32 %%i0, %%tid.x;\n\tmad.lo.u32 %%gid, %%gid, %%t, "
-		"%%i0;\n",
-		number, REGS, REGS);
+	base_buf_printf(b,
+			".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c, .param "
+			".u64 d)\n{\n"
+			"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%q<3>, %%gid, %%sm, %%t, "
+			"%%none;\n\t.reg .b64 "
+			"%%l<%u>, %%none2, %%at, %%in, %%out, %%sum, %%queue;\n\t.reg .pred "
+			"%%p<4>;\n\t.shared "
+			".align 4 "
+			".b8 sm[256];\n\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
+			"\tld.param.u64 %%sum, [c];\n\tld.param.u64 %%queue, [d];\n"
+			"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
+			"%%ntid.x;\n\tmov.u32 %%i0, %%tid.x;\n\tmad.lo.u32 %%gid, %%gid, %%t, "
+			"%%i0;\n",
+			number, REGS, REGS);
 	for (unsigned i = 0; i < REGS; i++)
 		base_buf_printf(b, "\tadd.u32 %%r%u, %%gid, %u;\n\tcvt.u64.u32 %%l%u, %%r%u;\n", i,
 				below(100), i, i);
+	if (p->waits && (number || below(2)))
+		wait_for_last(p);
 	statements(p, 6 + below(14), 0);
 	if (p->has_fault)
 		base_buf_printf(b,
@@ -301,8 +362,12 @@ static void make(struct program *p, uint64_t seed)
 			      .has_fault = !below(10),
 			      .updates = below(2) ? 1 + below(ALIKE + 2) : 0};
 	p->has_results = p->updates && !below(3);
-	p->is_racy &= !only_right;
 	p->is_judged = seed & 1;
+	p->has_queue = p->has_results && !p->is_judged && below(2);
+	p->waits = p->has_queue && !below(4);
+	if (p->waits || (p->has_queue && !below(4)))
+		p->patience = 1u << (8 + below(6));
+	p->is_racy &= !only_right;
 	p->has_order = p->is_judged && below(4);
 	base_buf_printf(&p->text, ".version 7.8\n.target sm_80\n.address_size 64\n");
 	for (unsigned i = 0; i < KERNELS; i++)
@@ -359,8 +424,9 @@ static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct p
 		for (unsigned k = 0; k < WORDS; k++)
 			((uint32_t *)array[i])[k] = k * 2654435761u + i;
 	}
+	((uint32_t *)array[3])[0] = 0;
 	const uint64_t params[] = {(uint64_t)(uintptr_t)array[0], (uint64_t)(uintptr_t)array[1],
-				   (uint64_t)(uintptr_t)array[2]};
+				   (uint64_t)(uintptr_t)array[2], (uint64_t)(uintptr_t)array[3]};
 	for (unsigned i = 0; i < TURNS; i++) {
 		struct cpu_work w = {.kind = CPU_WORK_KERNEL};
 		char name[8];
@@ -394,6 +460,7 @@ static void run(const struct program *p, uint64_t seed, unsigned threads, bool i
 	struct cpu_options opt = {.seed = seed,
 				  .threads = threads,
 				  .apart_from = is_whole ? UINT32_MAX : 1,
+				  .apart_patience = p->patience,
 				  .devices = 1,
 				  .jit = CPU_JIT_ON,
 				  .oracle = p->is_judged ? CPU_ORACLE_PROGRAM : CPU_ORACLE_OFF};

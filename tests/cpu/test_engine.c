@@ -65,7 +65,28 @@ static const char text[] =
 	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\nmov.u32 %r2, %ctaid.x;\n"
 	"sub.u32 %r1, %r1, %r2;\nsub.u32 %r2, %r1, 1;\n"
 	"again:\natom.global.cas.b32 %r3, [%d1], %r2, %r1;\nsetp.ne.u32 %p, %r3, %r2;\n"
-	"@%p bra again;\nret;\n}\n";
+	"@%p bra again;\nret;\n}\n"
+	/* the same, but what it waits for is stored and read back, at p[64 + b * 2] and beside it */
+	".visible .entry stored(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<7>;\n.reg .b64 %d<5>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\nmov.u32 %r2, %ctaid.x;\n"
+	"mad.wide.u32 %d2, %r2, 8, %d1;\nsub.u32 %r1, %r1, %r2;\nsub.u32 %r2, %r1, 1;\n"
+	"mov.u32 %r4, 0;\n"
+	"again:\natom.global.cas.b32 %r3, [%d1], %r2, %r1;\nadd.u32 %r4, %r4, 4;\n"
+	"and.b32 %r5, %r4, 4;\ncvt.u64.u32 %d3, %r5;\nadd.u64 %d3, %d2, %d3;\n"
+	"st.global.u32 [%d3+256], %r3;\nld.global.u32 %r6, [%d3+256];\n"
+	"setp.ne.u32 %p, %r6, %r2;\n@%p bra again;\nret;\n}\n"
+	/* takes p[0] items in all: v of them are there, and each block adds one; its own loop's end is
+	 * loaded again each time */
+	".visible .entry items(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<7>;\n.reg .b64 %d<5>;\n"
+	"ld.param.u64 %d1, [p];\nmov.u32 %r2, %ctaid.x;\n"
+	".reg .pred %q;\n"
+	"again:\nld.global.u32 %r1, [%d1+4];\nsetp.ge.u32 %q, %r2, %r1;\n@%q bra done;\n"
+	"mad.wide.u32 %d2, %r2, 4, %d1;\natom.global.cas.b32 %r3, [%d2+4096], 0, 1;\n"
+	"setp.ne.u32 %p, %r3, 0;\n@%p bra next;\natom.global.add.u32 %r4, [%d1], 1;\n"
+	"mad.wide.u32 %d2, %r4, 4, %d1;\nst.global.u32 [%d2+8192], %r2;\n"
+	"next:\nadd.u32 %r2, %r2, 7;\nbra again;\ndone:\nret;\n}\n";
 
 struct fixture {
 	struct base_arena arena;
@@ -400,6 +421,71 @@ static void waiting_blocks_run_together(void **state)
 	}
 }
 
+/* ... nor for long where that isn't seen in the text: others are let in, and from then on all run
+ * together. It is the same with any number of threads. */
+static void later_blocks_are_let_in(void **state)
+{
+	struct cpu_stats first = {0};
+	uint64_t hash = 0;
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		struct fixture f;
+		struct cpu_stats st;
+		open_with(&f, &(struct cpu_options){.seed = 3,
+						    .threads = threads,
+						    .apart_from = 1,
+						    .apart_patience = 5000,
+						    .devices = 1});
+		for (unsigned i = 0; i < 2; i++) {
+			f.p[0] = 0;
+			struct cpu_op *op = launch(&f, "stored", 40, 1, 40, NULL);
+			cpu_op_wait(op);
+			cpu_op_put(op);
+			assert_int_equal(f.p[0], 40);
+		}
+		cpu_get_stats(f.m, &st);
+		assert_int_equal(st.beside, threads > 1);
+		assert_int_equal(st.taken_back, threads > 1);
+		if (threads == 1) {
+			first = st;
+			hash = cpu_schedule_hash(f.m);
+			assert_true(st.warp_insts > 5000);
+		}
+		assert_int_equal(st.warp_insts, first.warp_insts);
+		assert_int_equal(st.switches, first.switches);
+		assert_int_equal(cpu_schedule_hash(f.m), hash);
+		close_machine(&f);
+	}
+}
+
+/* A loop whose end is loaded again in each turn doesn't wait for it. */
+static void loaded_ends_are_no_waits(void **state)
+{
+	static uint32_t one[4096];
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		struct fixture f;
+		struct cpu_stats st;
+		open_with(&f,
+			  &(struct cpu_options){
+				  .seed = 3, .threads = threads, .apart_from = 1, .devices = 1});
+		f.p[1] = 500;
+		struct cpu_op *op = launch(&f, "items", 24, 1, 0, NULL);
+		cpu_op_wait(op);
+		cpu_op_put(op);
+		cpu_get_stats(f.m, &st);
+		assert_int_equal(f.p[0], 500);
+		assert_int_equal(st.beside, threads > 1);
+		assert_int_equal(st.taken_back, 0);
+		if (threads == 1)
+			memcpy(one, f.p, sizeof(one));
+		assert_memory_equal(one, f.p, sizeof(one));
+		close_machine(&f);
+	}
+}
+
 static void cooperative_grids_are_resident(void **state)
 {
 	(void)state;
@@ -560,6 +646,8 @@ int main(void)
 		cmocka_unit_test(faults_are_sticky),
 		cmocka_unit_test(atomics_come_in_order),
 		cmocka_unit_test(waiting_blocks_run_together),
+		cmocka_unit_test(later_blocks_are_let_in),
+		cmocka_unit_test(loaded_ends_are_no_waits),
 		cmocka_unit_test(cooperative_grids_are_resident),
 		cmocka_unit_test(programmatic_launches_come_early),
 		cmocka_unit_test(polling_ends),

@@ -193,10 +193,12 @@ static bool answer(struct run *r, const char *what, const char *arg, struct base
 		base_buf_puts(b, flow_is_undisturbed(r->fl, r->s) ? "yes" : "no");
 	} else if (!strcmp(what, "waits")) {
 		unsigned is =
-			flow_find_waits(r->fl, FLOW_WAIT_STRONG | FLOW_WAIT_WEAK, NULL, NULL, NULL);
-		base_buf_puts(b, is & FLOW_WAIT_STRONG ? is & FLOW_WAIT_WEAK ? "both" : "strong"
-				 : is & FLOW_WAIT_WEAK ? "weak"
-						       : "no");
+			flow_find_waits(r->fl, FLOW_WAIT_STRONG | FLOW_WAIT_WEAK | FLOW_WAIT_STORED,
+					NULL, NULL, NULL);
+		base_buf_puts(b, is & FLOW_WAIT_STRONG	 ? is & FLOW_WAIT_WEAK ? "both" : "strong"
+				 : is & FLOW_WAIT_WEAK	 ? "weak"
+				 : is & FLOW_WAIT_STORED ? "stored"
+							 : "no");
 	} else if (!strcmp(what, "live")) {
 		put_live(r, b);
 	} else if (!strcmp(what, "succ")) {

@@ -88,6 +88,18 @@ static bool is_spin(const struct ptx_form *f)
 	       f->sem != PTX_SEM_NONE;
 }
 
+/* Loops that wait, and those that seem to: groups of blocks are executed one after another. */
+static void note_waits(struct common *c, struct flow *fl)
+{
+	unsigned kinds = FLOW_WAIT_WEAK, is;
+
+	if (c->out->has_order)
+		kinds |= FLOW_WAIT_STRONG | FLOW_WAIT_STORED;
+	is = flow_find_waits(fl, kinds, NULL, NULL, NULL);
+	c->is_found |= (is & (FLOW_WAIT_WEAK | FLOW_WAIT_STRONG)) != 0;
+	c->out->may_wait |= (is & FLOW_WAIT_STORED) != 0;
+}
+
 static void note_common(struct load_func *lf, void *arg)
 {
 	struct common *c = arg;
@@ -130,9 +142,8 @@ static void note_common(struct load_func *lf, void *arg)
 	}
 	if (!c->is_found && !fl)
 		fl = flow_build(&scratch, lf->part->m, lf->f.ptx);
-	c->is_found = c->is_found ||
-		      flow_find_waits(fl, FLOW_WAIT_WEAK | (out->has_order ? FLOW_WAIT_STRONG : 0),
-				      NULL, NULL, NULL);
+	if (!c->is_found)
+		note_waits(c, fl);
 	base_arena_free(&scratch);
 }
 

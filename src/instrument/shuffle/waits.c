@@ -54,8 +54,8 @@ bool inst_find_waits(struct inst_ctx *cx)
 	const struct flow_wait_calls calls = {call_waits, cx};
 
 	cx->polls.n = 0;
-	return flow_find_waits(cx->fl, FLOW_WAIT_STRONG | FLOW_WAIT_WEAK, &calls, add_poll, cx) !=
-	       0;
+	return flow_find_waits(cx->fl, FLOW_WAIT_STRONG | FLOW_WAIT_WEAK | FLOW_WAIT_STORED, &calls,
+			       add_poll, cx) != 0;
 }
 
 bool inst_is_strong_function(const struct ptx_func *f)
