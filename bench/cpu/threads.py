@@ -9,8 +9,8 @@ it: launched so often, or made so large, that its launches take one thread at le
 seconds. For one thread and for N, the least of the runs in turn, it prints seconds of the launches
 and of the whole process, which has a start of 0.05 s and the program's own work, too, and the
 processor seconds that this took: more with N is work that one thread doesn't have, or memory that
-is waited for. What it prints must be the same. No program is left out: those that one thread executes (bfs: its atomics'
-results are used) count in the means.
+is waited for. What it prints must be the same. No program is left out: one that hardly gains (bfs: its
+atomics come in the order of blocks) counts in the means.
 """
 import argparse
 import concurrent.futures

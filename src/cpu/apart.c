@@ -12,10 +12,10 @@
  * A launch whose judging is cut off (grid.c) has a rest: blocks that hadn't begun then. They are
  * executed so, too, from the `first` one on, when those before have ended.
  *
- * Atomics whose results are used are the one way in which blocks may meet. On several workers a
- * group that comes to its first one waits until all groups before it have ended (what it did until
- * then it did beside them): so atomics are executed in the order of groups, as with one worker. Where
- * a group seems to wait for a later one, that is let in (opened.c).
+ * Atomics whose results are used, and strong loads, are the one way in which blocks may meet. They
+ * are executed in the order of groups, as with one worker (order.c). Where a group seems to wait
+ * for something else, the launch goes on as others do; strong accesses by which it may communicate
+ * with the host are none of its kind, as what is taken back might have been seen.
  *
  * That is so unless a block writes what another one accesses, which is a race. Workers note what
  * they access (touch.c). If they have met, or there was a fault, a deadlock or a loop that seems to
@@ -68,7 +68,8 @@ static bool is_apart(const struct cpu_engine *e, const struct cpu_op *op)
 	return !op->grid->kernel->info.is_instrumented && !l->chosen && !l->is_cooperative &&
 	       !l->is_programmatic && op->grid->priv->nunits > op->grid->priv->started + 1 &&
 	       m->opt.model == CPU_MODEL_SC && !m->steer && !m->pages && cpu_engine_is_alone(e) &&
-	       cpu_kernel_traits(op->grid->kernel)->is_apart && !op->grid->kernel->has_waited;
+	       cpu_kernel_traits(op->grid->kernel)->is_apart && !op->grid->kernel->has_waited &&
+	       !(op->grid->kernel->traits.has_strong && atomic_load(&m->has_host_memory));
 }
 
 static bool may_be_apart(const struct cpu_engine *e, const struct cpu_op *op)
@@ -89,6 +90,12 @@ static bool has_notes(const struct cpu_grid *g)
 static bool has_order(const struct cpu_grid *g)
 {
 	return g->kernel->traits.has_order;
+}
+
+/* Is something written down, to be carried out in that order? */
+static bool has_deferred(const struct cpu_grid *g)
+{
+	return g->kernel->traits.has_ordered_updates || g->kernel->traits.has_strong;
 }
 
 /* Blocks that haven't begun. */
@@ -131,10 +138,9 @@ static bool may_be_beside(struct cpu_engine *e, const struct cpu_grid *g)
 		return false;
 	if (!a->touches && has_notes(g))
 		a->touches = cpu_touches_new(e->m, e->nworkers);
-	if (!a->deferreds && g->kernel->traits.has_ordered_updates)
+	if (!a->deferreds && has_deferred(g))
 		a->deferreds = cpu_deferreds_new(e);
-	return (a->touches || !has_notes(g)) &&
-	       (a->deferreds || !g->kernel->traits.has_ordered_updates);
+	return (a->touches || !has_notes(g)) && (a->deferreds || !has_deferred(g));
 }
 
 /* All that decides is the same with any number of workers. */
@@ -234,12 +240,12 @@ bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op)
 	atomic_store(&a->done, 0);
 	atomic_store(&a->is_wrong, false);
 	atomic_store(&a->is_open, false);
-	a->is_opened = false;
+	atomic_store(&a->ticket, 0);
 	a->is_beside = may_be_beside(e, op->grid);
 	e->stats.beside += a->is_beside;
 	if (a->is_beside)
 		cpu_kernel_is_hot(op->grid->kernel);
-	bool defers = a->is_beside && op->grid->kernel->traits.has_ordered_updates;
+	bool defers = a->is_beside && has_deferred(op->grid);
 	if (defers)
 		cpu_deferreds_start(a->deferreds, a->first);
 	if (!a->counts)
@@ -273,6 +279,8 @@ static void start_group(struct cpu_worker *k, uint64_t first)
 	p->group_start = k->warp_insts;
 	p->longer = a->longer;
 	p->is_first = false;
+	p->group = first;
+	p->ntickets = 0;
 	cpu_block_start_from(k, a->grid, first, a->units);
 	p->ngroup = p->nblocks;
 	if (k->deferred)
@@ -284,12 +292,8 @@ void cpu_apart_place(struct cpu_worker *k)
 	const struct cpu_apart *a = &k->m->engine->apart;
 	const struct cpu_grid_priv *g = a->grid->priv;
 
-	if (a->is_beside || g->is_over || g->started == g->nunits)
-		return;
-	if (!kp(k)->nblocks)
+	if (!a->is_beside && !g->is_over && !kp(k)->nblocks && g->started != g->nunits)
 		start_group(k, g->started);
-	if (a->is_opened)
-		cpu_apart_let_in(k);
 }
 
 void cpu_apart_group_ended(struct cpu_worker *k)
@@ -308,7 +312,7 @@ void cpu_apart_group_ended(struct cpu_worker *k)
 	if (!a->is_beside)
 		return;
 	/* One worker may have opened the launch before the group's end. */
-	if (k->has_order && cpu_apart_is_long(k))
+	if (k->has_order && (cpu_apart_is_long(k) || !cpu_apart_has_tickets(k)))
 		atomic_store(&a->is_wrong, true);
 	atomic_store(&p->at, UINT64_MAX);
 	atomic_fetch_add(&a->done, p->ngroup / cpu_grid_unit(a->grid));
@@ -336,41 +340,6 @@ bool cpu_apart_must_stop(const struct cpu_engine *e)
 {
 	return atomic_load_explicit(&e->apart.is_wrong, memory_order_relaxed) ||
 	       atomic_load_explicit(&e->is_pausing, memory_order_relaxed);
-}
-
-/* Is the worker's group the first of those that haven't ended? Another worker that has taken one
- * before it has said so before that. */
-static bool is_first(const struct cpu_worker *k)
-{
-	const struct cpu_engine *e = k->m->engine;
-	uint64_t mine = atomic_load(&kp(k)->at);
-
-	for (uint32_t i = 0; i < e->nworkers; i++)
-		if (atomic_load(&kp(&e->workers[i])->at) < mine)
-			return false;
-	return true;
-}
-
-/* The first group never waits, so this ends. A worker that must stop can't stay in the middle of an
- * instruction, and one that is tried again would change the schedule: the launch is taken back. */
-bool cpu_apart_await_order(struct cpu_worker *k)
-{
-	struct cpu_engine *e = k->m->engine;
-
-	for (uint32_t i = 0; !kp(k)->is_first; i++) {
-		kp(k)->is_first = is_first(k);
-		if (kp(k)->is_first)
-			break;
-		if (cpu_apart_must_stop(e)) {
-			atomic_store(&e->apart.is_wrong, true);
-			break;
-		}
-		if (i < e->spins)
-			cpu_arch_relax();
-		else
-			sched_yield();
-	}
-	return kp(k)->is_first;
 }
 
 /* Units that a worker takes at once, if the next one is that: groups side by side, which mostly
@@ -498,11 +467,37 @@ void cpu_apart_gather(struct cpu_engine *e)
 		cpu_deferreds_start(a->deferreds, 0);
 }
 
-void cpu_apart_end(struct cpu_engine *e)
+/* The machine's clock and schedule go on after groups that took `ns` in all, and one so long. */
+static void go_on(struct cpu_engine *e, uint64_t ns, uint64_t longest, uint64_t hashes)
 {
 	struct cpu_apart *a = &e->apart;
 	struct cpu_worker *first = e->workers;
 	uint64_t sms = a->grid->nblocks < e->sms ? a->grid->nblocks : e->sms;
+
+	for (uint32_t i = 0; i < e->nworkers; i++)
+		kp(&e->workers[i])->longer = 0;
+	first->rng = a->rng_after;
+	first->clock = a->clock + (ns / sms > longest ? ns / sms : longest);
+	kp(first)->issued = 0;
+	kp(first)->hash = a->hash;
+	cpu_sched_note(kp(first), hashes);
+}
+
+void cpu_apart_open(struct cpu_engine *e)
+{
+	struct cpu_apart *a = &e->apart;
+	const struct cpu_worker_priv *p = kp(e->workers);
+	const struct cpu_apart_share *s = &p->share;
+	uint64_t ns = e->workers[0].clock - a->clock;
+
+	go_on(e, s->ns, s->longest > ns ? s->longest : ns, s->hashes + p->hash);
+	a->grid = NULL;
+	e->placing++;
+}
+
+void cpu_apart_end(struct cpu_engine *e)
+{
+	struct cpu_apart *a = &e->apart;
 	uint64_t ns = 0, longest = 0, hashes = 0, insts = count_insts(e);
 
 	cpu_apart_gather(e);
@@ -514,13 +509,7 @@ void cpu_apart_end(struct cpu_engine *e)
 	}
 	cpu_apart_note(a->grid->kernel, insts,
 		       a->grid->nblocks - a->first * cpu_grid_unit(a->grid));
-	for (uint32_t i = 0; i < e->nworkers; i++)
-		kp(&e->workers[i])->longer = 0;
-	first->rng = a->rng_after;
-	first->clock = a->clock + (ns / sms > longest ? ns / sms : longest);
-	kp(first)->issued = 0;
-	kp(first)->hash = a->hash;
-	cpu_sched_note(kp(first), hashes);
+	go_on(e, ns, longest, hashes);
 	/* Blocks that are stopped leave while it is known that they hold no multiprocessor. */
 	while (a->grid->priv->resident)
 		cpu_block_end(a->grid->priv->resident);
@@ -593,7 +582,7 @@ static void look(void *arg, uint64_t part)
 static bool have_met(struct cpu_engine *e)
 {
 	struct cpu_touches *ts = e->apart.touches;
-	bool are_deferred = e->apart.grid->kernel->traits.has_ordered_updates;
+	bool are_deferred = has_deferred(e->apart.grid);
 
 	cpu_workers_each(e, cpu_touches_begin_look(ts, are_deferred), look, ts);
 	return cpu_touches_meet(ts);

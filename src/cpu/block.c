@@ -144,6 +144,13 @@ static struct cpu_unit *unit_get(struct cpu_worker *k, struct cpu_grid *g)
 	return unit_new(g);
 }
 
+void cpu_block_hold(struct cpu_sm *s, const struct cpu_grid *g)
+{
+	s->threads += g->nwarps * CPU_WARP;
+	s->shared += (uint64_t)g->shared_static + g->shared_dyn + CPU_SHARED_RESERVED;
+	s->ctas++;
+}
+
 static bool sm_take(struct cpu_sm *sms, uint32_t n_sms, uint32_t first, const struct cpu_grid *g,
 		    uint32_t *sm)
 {
@@ -161,9 +168,7 @@ static bool sm_take(struct cpu_sm *sms, uint32_t n_sms, uint32_t first, const st
 	}
 	if (best == UINT32_MAX)
 		return false;
-	sms[best].threads += threads;
-	sms[best].shared += shared;
-	sms[best].ctas++;
+	cpu_block_hold(&sms[best], g);
 	*sm = best;
 	return true;
 }

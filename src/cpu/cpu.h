@@ -47,7 +47,7 @@ struct cpu_options {
 	uint64_t seed;
 	unsigned threads;    /* host threads that execute blocks of launches that are apart.c's */
 	uint32_t apart_from; /* ... with so many threads of their own; 0: as are worth it */
-	uint64_t apart_patience; /* ... instructions after which later blocks come; 0: opened.c's */
+	uint64_t apart_patience; /* ... instructions after which blocks take turns; 0: order.c's */
 	unsigned devices;	 /* virtual devices, at least 1 */
 	unsigned sms;		 /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;

@@ -13,7 +13,8 @@
  * A lane's behaviour is a function of its state and of memory, so such lanes loop forever. Lanes of
  * one warp that pass values to each other (shfl, vote) count only if all of the warp return at the
  * same time. Then the next access of shared or global memory by one of the loops is the fault.
- * Where later blocks may be let in (opened.c), there is no proof until they are.
+ * Where only a group of blocks runs, for which others wait (order.c), there is no proof until they
+ * don't.
  *
  * Misses: loops that count, read a clock or store in each iteration; memory models other than sc;
  * several workers; memory that the program has registered, which another process may write; a

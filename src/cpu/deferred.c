@@ -9,7 +9,10 @@
  * whom, is no matter: a worker that ends a group carries out what is to be next, for others, too,
  * unless one does that already. The worker whose group is next doesn't collect much.
  *
- * Costs: 24 bytes for each update until all groups before its own have ended; some nanoseconds to
+ * Strong stores are such updates, too, where groups come to strong loads in their order (order.c):
+ * a group that does so carries out its own first.
+ *
+ * Costs: 32 bytes for each update until all groups before its own have ended; some nanoseconds to
  * write it down. Groups that are far ahead wait when there are MOST of them in all.
  */
 #include "cpu/deferred.h"
@@ -21,7 +24,7 @@
 #include <stdlib.h>
 
 #define CHUNK (1u << 12) /* updates that the group that is next has before it carries them out */
-#define MOST  (1u << 23) /* updates in all: 192 MiB */
+#define MOST  (1u << 23) /* updates in all: 256 MiB */
 
 /* A group that has ended, while others before it haven't. */
 struct ended {
@@ -128,6 +131,16 @@ void cpu_deferred_add(struct cpu_deferred *d, struct cpu_update u)
 		return;
 	carry_out(d->all, d->list.v, d->list.n);
 	d->list.n = 0;
+}
+
+bool cpu_deferred_is_next(struct cpu_deferred *d)
+{
+	if (!is_next(d))
+		return false;
+	atomic_fetch_add(&d->all->held, d->list.n % CHUNK);
+	carry_out(d->all, d->list.v, d->list.n);
+	d->list.n = 0;
+	return true;
 }
 
 /* ---- groups that have ended ------------------------------------------------------------------ */

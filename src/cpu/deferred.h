@@ -13,11 +13,13 @@
 struct cpu_engine;
 struct cpu_deferreds;
 
-/* An element that an atomic without a result updates: `what` is its own (exec/atomic.c). */
+/* An element that an atomic without a result updates: `what` is its own (exec/atomic.c); or, if
+ * that is NULL, what a strong store stores there, in so many bytes. */
 struct cpu_update {
 	uint8_t *to;
 	const void *what;
 	uint64_t value;
+	uint32_t bytes;
 };
 
 /* For the engine's workers; NULL: no memory. The caller frees it. */
@@ -33,6 +35,9 @@ void cpu_deferred_begin(struct cpu_deferred *d, uint64_t first, uint64_t end);
 void cpu_deferred_end(struct cpu_deferred *d);
 /* By a thread of its group. */
 void cpu_deferred_add(struct cpu_deferred *d, struct cpu_update u);
+
+/* Have all groups before the worker's been carried out? What its own has then is, too. */
+bool cpu_deferred_is_next(struct cpu_deferred *d);
 
 /* exec/atomic.c: carries them out, in this order. */
 void cpu_updates_do(const struct cpu_update *u, size_t n);

@@ -278,6 +278,7 @@ struct cpu_machine {
 	/* Added to the address of memory that host code may access (space.c: mapped twice) it is
 	 * where the machine accesses it; 0: there is no such memory. */
 	uint64_t alias;
+	_Atomic bool has_host_memory; /* there has been memory that host code may access */
 };
 
 /* ---- slots ------------------------------------------------------------------------ */
@@ -541,14 +542,18 @@ bool cpu_engine_dependencies_done(const struct cpu_grid *g);
 /* What a kernel may do, as its text says (load/traits.c). */
 struct cpu_traits {
 	/* The blocks of a launch don't wait for each other: it has neither strong accesses of
-	 * global memory but relaxed atomics, wider fences than a block's, asynchronous copies, nor
+	 * global memory but relaxed ones, wider fences than a block's, asynchronous copies, nor
 	 * malloc, free or calls by pointers. Where it prints, a launch on several workers is taken
 	 * back. */
 	bool is_apart;
 	/* Results of these atomics are used, or they aren't updates: groups of blocks come to them
 	 * in their order. */
 	bool has_order;
-	/* is_apart, but a block might wait for a later one: then this one is let in (apart.c). */
+	/* ... it has strong loads and stores of global memory, too, or one of these. */
+	bool has_strong;
+	/* One atomic by which each block seems to take a number, once; NULL: none (order.c). */
+	const struct ptx_stmt *ticket;
+	/* is_apart, but a block might wait for a later one, or for other work (order.c). */
 	bool may_wait;
 	/* It has such atomics. Without has_order no thread has their results; then they leave the
 	 * same in any order if all are of integers, of one operation and type; ordered: they don't.
@@ -577,7 +582,7 @@ struct cpu_kernel {
 	bool has_traits;	       /* kernel.c */
 	struct cpu_traits traits;
 	uint32_t apart_misses; /* apart.c: launches whose blocks met */
-	bool has_waited;       /* apart.c: a block waited for a later one */
+	bool has_waited;       /* order.c: a block waited for another one, or for other work */
 	uint32_t judge_misses; /* apart.c: launches in which workers' judges found something */
 	uint64_t last_insts, last_blocks;	 /* apart.c: its last launch; 0: there was none */
 	uint64_t repeat_launches, repeat_misses; /* repeat.c: all; kept ones that didn't repeat */
@@ -594,10 +599,20 @@ const struct cpu_traits *cpu_kernel_traits(struct cpu_kernel *k);
 /* apart.c: a thread does what no other worker may do beside it, and that can't be undone. False: it
  * is not to, as the launch is taken back and repeated on one worker. */
 bool cpu_apart_may_print(const struct cpu_worker *k);
-/* apart.c: before an atomic of a worker that has_order: all groups before its own have ended when
- * this returns. False: the launch is taken back, and the atomic isn't to be executed beside what
- * others still do. */
+/* load/traits.c: a load or store that groups of blocks may come to in their order. */
+bool cpu_is_ordered(const struct ptx_form *f);
+/* order.c: before an atomic or strong load of a worker that has_order: all groups before its own
+ * have ended when this returns. False: the launch is taken back, and it isn't to be executed beside
+ * what others still do. */
 bool cpu_apart_await_order(struct cpu_worker *k);
+/* Is that so now? */
+bool cpu_apart_has_order(struct cpu_worker *k);
+/* A block takes its number, at once: of `bytes` at `host`. False: as above. */
+bool cpu_apart_ticket(struct cpu_worker *k, uint64_t host, unsigned bytes, uint64_t *value);
+/* Strong stores by these lanes, of elements side by side, are carried out in the order of groups.
+ * False: they aren't, and are to await it. */
+bool cpu_apart_store(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		     uint32_t mask, const uint64_t addr[CPU_WARP]);
 /* Decodes the kernel and all that it can call, once, before the first block of a grid; thread-safe.
  * False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

@@ -10,7 +10,7 @@
  *   grid.c      grids: made of launches, cut off from judging, freed
  *   block.c     blocks and clusters: made, placed on multiprocessors, ended
  *   apart.c     launches whose blocks don't communicate, on several workers
- *   opened.c    of these, blocks that wait for later ones
+ *   order.c     of these, atomics and strong accesses in the order of blocks
  *   spare.c     their memory, from one launch to the next
  *   repeat.c    launches whose results are those of an earlier one
  *   queue.c     the actors that are ready, the warps that sleep; one decision
@@ -79,6 +79,9 @@ struct cpu_worker_priv {
 	 * all before it have ended? */
 	_Atomic uint64_t at;
 	bool is_first;
+	/* order.c: its first unit, tickets that it has taken. */
+	uint64_t group;
+	uint32_t ntickets;
 	uint32_t longer;
 	struct cpu_apart_share share;
 	bool is_calm; /* steer.c: turns are in order from now on */
@@ -319,6 +322,8 @@ void cpu_block_use_reserved(struct cpu_cluster *c);
 /* Takes a cluster that hasn't started out of the grid; *first: its first block. False: none is
  * left, or chance. */
 bool cpu_block_cancel(struct cpu_warp *w, uint32_t first[3]);
+/* A block of a group holds a multiprocessor from now on, as those of other launches do. */
+void cpu_block_hold(struct cpu_sm *s, const struct cpu_grid *g);
 /* Starts n units of a grid that is apart, from that one on. */
 void cpu_block_start_from(struct cpu_worker *k, struct cpu_grid *g, uint64_t first, uint64_t n);
 /* The unit's blocks have no live thread (or the grid is over). */
@@ -390,14 +395,14 @@ struct cpu_grace {
 
 /* apart.c: the launch whose blocks don't communicate, while it runs, alone. */
 struct cpu_apart {
-	struct cpu_grid *grid; /* NULL: there is none */
-	bool is_beside;	       /* on several workers, which execute without the lock */
-	_Atomic bool is_wrong; /* ... but must not be */
-	_Atomic bool is_open;  /* the others have been called */
-	bool is_opened;	       /* on one: blocks don't wait for the ends of others any more */
-	uint64_t first;	       /* units before it have ended as another grid */
-	_Atomic uint64_t next; /* unit of the next group, on several workers */
-	_Atomic uint64_t done; /* units of groups that have ended there */
+	struct cpu_grid *grid;	 /* NULL: there is none */
+	bool is_beside;		 /* on several workers, which execute without the lock */
+	_Atomic bool is_wrong;	 /* ... but must not be */
+	_Atomic bool is_open;	 /* the others have been called */
+	_Atomic uint64_t ticket; /* order.c: where on the host; 0: there has been none */
+	uint64_t first;		 /* units before it have ended as another grid */
+	_Atomic uint64_t next;	 /* unit of the next group, on several workers */
+	_Atomic uint64_t done;	 /* units of groups that have ended there */
 	/* The first worker's, before and after. */
 	uint64_t rng, hash, clock, rng_before, rng_after;
 	uint64_t units;			 /* of a group */
@@ -549,13 +554,17 @@ void cpu_apart_end_judges(struct cpu_engine *e, bool counts);
 bool cpu_apart_begin(struct cpu_engine *e, struct cpu_op *op);
 /* One worker: starts its next group of blocks, when its last one has ended. */
 void cpu_apart_place(struct cpu_worker *k);
-/* opened.c. Has the worker's group executed so many instructions that its end is doubted? */
+/* order.c. Has each block of the worker's group, which has ended, taken one number, if it takes
+ * any? */
+bool cpu_apart_has_tickets(const struct cpu_worker *k);
+/* order.c. Has the worker's group executed so many instructions that its end is doubted? */
 bool cpu_apart_is_long(const struct cpu_worker *k);
-/* One worker: are there later blocks that may be let in yet? */
+/* One worker: may the launch still become one like all others? */
 bool cpu_apart_may_open(const struct cpu_engine *e);
-/* ... They are from now on, if its group takes long; as many as there is room for. */
+/* ... It does, if its group takes long. */
 void cpu_apart_look(struct cpu_engine *e);
-void cpu_apart_let_in(struct cpu_worker *k);
+/* apart.c's part of that: it isn't apart any more. */
+void cpu_apart_open(struct cpu_engine *e);
 /* The worker's group has ended. */
 void cpu_apart_group_ended(struct cpu_worker *k);
 /* Several workers, without the lock: at most n turns of this one. False: it has nothing to do, or

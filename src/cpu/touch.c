@@ -18,7 +18,7 @@
  * (cudaHostRegister) isn't followed: a launch that accesses it is repeated by one worker.
  *
  * Misses: a store that is narrower than a word counts as one to all of it, which only repeats a
- * launch in vain. Costs: a few instructions for a row of lanes whose page has been seen; 385 bytes
+ * launch in vain. Costs: a few instructions for a row of lanes whose page has been seen; 513 bytes
  * for each page and worker, and a copy of each page that is written; reserved for each worker, a
  * tenth of the region of addresses.
  */
@@ -359,6 +359,16 @@ static inline void touch_near(struct cpu_touch *t, const struct cpu_warp *w, uin
 		cpu_touch_run(t, w, addr, n, bytes, kind);
 }
 
+bool cpu_touch_before(const struct cpu_touch *t, uint64_t host, void *to, unsigned bytes)
+{
+	uint64_t at = cpu_touch_at(t, host);
+
+	if (at >= t->bytes || bytes > t->bytes - at || !cpu_touch_has(t, at, TOUCH_TICKET))
+		return false;
+	memcpy(to, t->all->old + at, bytes);
+	return true;
+}
+
 void cpu_touch_lanes(struct cpu_touch *t, const struct cpu_warp *w, uint32_t mask,
 		     const uint64_t addr[CPU_WARP], uint32_t bytes, enum touch_kind kind)
 {
@@ -393,6 +403,7 @@ struct accesses {
 	uint64_t written[TOUCH_MASKS], updated[TOUCH_MASKS];
 	uint64_t written_twice[TOUCH_MASKS], updated_twice[TOUCH_MASKS];
 	uint64_t read[TOUCH_MASKS], not_written[TOUCH_MASKS], not_updated[TOUCH_MASKS];
+	uint64_t tickets[TOUCH_MASKS];
 };
 
 static const uint64_t *masks(const struct cpu_touch *t, uint32_t page, enum touch_kind kind)
@@ -406,6 +417,7 @@ static void add_accesses(struct accesses *a, const struct cpu_touch *t, uint32_t
 {
 	const uint64_t *reads = masks(t, page, TOUCH_READ), *writes = masks(t, page, TOUCH_WRITE);
 	const uint64_t *updates = masks(t, page, TOUCH_UPDATE);
+	const uint64_t *tickets = masks(t, page, TOUCH_TICKET);
 
 	for (unsigned k = 0; k < TOUCH_MASKS; k++) {
 		uint64_t read = reads[k], stored = writes[k], mine = updates[k];
@@ -416,6 +428,7 @@ static void add_accesses(struct accesses *a, const struct cpu_touch *t, uint32_t
 		a->read[k] |= read;
 		a->not_written[k] |= (read | mine) & ~stored;
 		a->not_updated[k] |= read & ~mine;
+		a->tickets[k] |= tickets[k];
 	}
 }
 
@@ -438,6 +451,7 @@ static bool meet_in(const struct cpu_touches *ts, uint32_t page)
 	for (unsigned k = 0; k < TOUCH_MASKS; k++) {
 		all |= a.written_twice[k] | (a.written[k] & a.not_written[k]) |
 		       (a.updated[k] & a.not_updated[k]) | (a.updated_twice[k] & a.read[k]);
+		all |= a.tickets[k] & (a.read[k] | a.written[k] | a.updated[k]);
 		if (ts->are_deferred)
 			all |= a.updated[k] & (a.read[k] | a.written[k]);
 	}
@@ -447,8 +461,10 @@ static bool meet_in(const struct cpu_touches *ts, uint32_t page)
 /* Of the workers that have seen a page the first one's list is where it is looked at. */
 static bool is_worth_a_look(const struct cpu_touches *ts, unsigned worker, uint32_t page)
 {
+	uint8_t ordered = 1u << TOUCH_TICKET;
 	bool is_shared = false;
 
+	ordered |= (uint8_t)(ts->are_deferred << TOUCH_UPDATE);
 	if (kept_state(ts, page) == NOT_KEPT)
 		return false;
 	for (unsigned i = 0; i < worker; i++)
@@ -456,7 +472,7 @@ static bool is_worth_a_look(const struct cpu_touches *ts, unsigned worker, uint3
 			return false;
 	for (unsigned i = worker + 1; i < ts->workers && !is_shared; i++)
 		is_shared = has_seen(&ts->touch[i], page);
-	return is_shared || (ts->are_deferred && ts->touch[worker].seen[page] >> TOUCH_UPDATE & 1);
+	return is_shared || (ts->touch[worker].seen[page] & ordered);
 }
 
 uint64_t cpu_touches_begin_look(struct cpu_touches *ts, bool are_deferred)
@@ -500,10 +516,11 @@ static void undo_page(const struct cpu_touches *ts, const struct cpu_touch *t, u
 	const uint32_t *old = (const void *)(ts->old + (uint64_t)page * TOUCH_PAGE);
 	const uint64_t *writes = masks(t, page, TOUCH_WRITE);
 	const uint64_t *updates = masks(t, page, TOUCH_UPDATE);
+	const uint64_t *tickets = masks(t, page, TOUCH_TICKET);
 	uint32_t *to = host_page(t, page, kept_state(ts, page) == KEPT_TWICE);
 
 	for (unsigned k = 0; k < TOUCH_WORDS; k++)
-		if ((writes[k / 64] | updates[k / 64]) >> k % 64 & 1)
+		if ((writes[k / 64] | updates[k / 64] | tickets[k / 64]) >> k % 64 & 1)
 			to[k] = old[k];
 }
 

@@ -13,8 +13,10 @@
 #define TOUCH_WORDS (TOUCH_PAGE / 4)
 #define TOUCH_MASKS (TOUCH_WORDS / 64) /* a bit for each word */
 
-/* UPDATE: atomics that leave the same in whatever order they come, whose results no thread has. */
-enum touch_kind { TOUCH_READ, TOUCH_WRITE, TOUCH_UPDATE, TOUCH_KINDS };
+/* UPDATE: atomics that leave the same in whatever order they come, whose results no thread has, or
+ * those, and strong accesses, that come in the order of groups. TICKET: counters of which each
+ * block takes one (order.c). */
+enum touch_kind { TOUCH_READ, TOUCH_WRITE, TOUCH_UPDATE, TOUCH_TICKET, TOUCH_KINDS };
 
 struct cpu_touches;
 
@@ -41,8 +43,8 @@ struct cpu_touches *cpu_touches_new(struct cpu_machine *m, unsigned workers);
 void cpu_touches_free(struct cpu_touches *ts);
 struct cpu_touch *cpu_touch_of(struct cpu_touches *ts, unsigned worker);
 /* Has one worker changed a word that another one has accessed, not both by updates? are_deferred:
- * or has any accessed a word otherwise that is updated? Also if there were accesses that can't be
- * followed. Here and in the next ones no worker executes.
+ * or has any accessed a word otherwise that is updated? Or one of a ticket? Also if there were
+ * accesses that can't be followed. Here and in the next ones no worker executes.
  * Begins to look, in so many parts; then workers look at each of them, in any order; then there is
  * the answer. */
 uint64_t cpu_touches_begin_look(struct cpu_touches *ts, bool are_deferred);
@@ -53,6 +55,9 @@ void cpu_touches_undo(struct cpu_touches *ts);
 /* The launch has ended; each worker that takes part in the next one calls cpu_touch_clear first. */
 void cpu_touches_end(struct cpu_touches *ts);
 void cpu_touch_clear(struct cpu_touch *t);
+/* What these bytes of a ticket, which the worker has noted, were when the launch began. False: that
+ * isn't known. */
+bool cpu_touch_before(const struct cpu_touch *t, uint64_t host, void *to, unsigned bytes);
 /* More is kept than a launch may cost, or cannot be followed. Thread-safe. */
 bool cpu_touches_are_full(const struct cpu_touches *ts);
 

@@ -11,9 +11,11 @@
  * any order, as those of floats; in a third of these results of atomics are used, exchanges and
  * compare-and-swaps among them. Half of those have queues: loops whose end is loaded again in each
  * turn claim items and append what they have claimed, in some to the end of their own loop; in some
- * a block waits for the last one by what it stores and reads back, and later blocks are let in after
- * few instructions. In half of the programs blocks write what others access, so that
- * the result depends on the order; in some a thread leaves its array. Every second program is
+ * a block waits for the last one by what it stores and reads back, and blocks take turns after few
+ * instructions. A quarter of those that aren't judged number their blocks by an atomic and look
+ * back by strong loads at what the block before has stored strongly; in some only half of the
+ * blocks do so. In half of the programs blocks write what others access, so that the result depends
+ * on the order; in some a thread leaves its array. Every second program is
  * judged by the oracle, and some of its launches don't wait for the one before. They run with 1, 2,
  * 4 and 8 threads: memory, faults, counts, the machine's clock and schedule, and what the oracle
  * found, in which order, must be the same. The count of launches that were taken back is printed:
@@ -60,9 +62,10 @@ struct program {
 	bool has_fault;	  /* a thread leaves its array */
 	bool has_results; /* of updates, which are used */
 	bool has_queue;
-	bool waits;	   /* the first block waits for the last one */
-	unsigned patience; /* instructions until later blocks are let in; 0: many */
-	unsigned updates;  /* the number of their kind, and 1; above ALIKE: any; 0: none */
+	bool waits;			   /* the first block waits for the last one */
+	unsigned patience;		   /* instructions until later blocks are let in; 0: many */
+	bool looks_back, is_uneven, peeks; /* peeks: where blocks meet */
+	unsigned updates; /* the number of their kind, and 1; above ALIKE: any; 0: none */
 	unsigned labels;
 	struct {
 		unsigned kernel, blocks, threads;
@@ -221,6 +224,66 @@ static void wait_for_last(struct program *p)
 			4 * (WORDS - 1), 4 * (WORDS - 1), 4 * (WORDS - 3), 4 * (WORDS - 3));
 }
 
+#define COUNTER (4 * (WORDS - 2)) /* of blocks, in the queue's array */
+#define SLOTS	(4 * (WORDS / 2)) /* what blocks have published, by number */
+
+/* %tk becomes the block's number. */
+static void take_ticket(struct program *p)
+{
+	base_buf_printf(&p->text, "\tmov.u32 %%q0, %%tid.x;\n\tsetp.ne.u32 %%p2, %%q0, 0;\n"
+				  "\t@%%p2 bra T0;\n");
+	if (p->is_uneven)
+		base_buf_printf(&p->text, "\tmov.u32 %%q1, %%ctaid.x;\n\tand.b32 %%q1, %%q1, 1;\n"
+					  "\tsetp.eq.u32 %%p3, %%q1, 0;\n\t@%%p3 bra T0;\n");
+	base_buf_printf(&p->text,
+			"\tatom.global.add.u32 %%q1, [%%queue+%u], 1;\n"
+			"\tst.shared.u32 [%%sm+256], %%q1;\n"
+			"T0:\n\tbar.sync 0;\n\tld.shared.u32 %%tk, [%%sm+256];\n",
+			COUNTER);
+}
+
+static void publish(struct program *p, unsigned more)
+{
+	base_buf_printf(&p->text,
+			"\tand.b32 %%q0, %%tk, 1023;\n\tmad.wide.u32 %%at, %%q0, 4, %%queue;\n"
+			"\tadd.u32 %%q1, %%tk, %u;\n\tst.%s.global.u32 [%%at+%u], %%q1;\n",
+			more, below(2) ? "volatile" : "relaxed.gpu", SLOTS);
+}
+
+/* Waits for the last word of the block before; the launch's first number is a parameter. */
+static void look_back(struct program *p)
+{
+	struct base_buf *b = &p->text;
+
+	if (p->is_uneven) {
+		base_buf_printf(b, "\txor.b32 %%r0, %%r0, %%tk;\n");
+		return;
+	}
+	publish(p, 1000);
+	if (p->peeks)
+		base_buf_printf(b,
+				"\tld.global.u32 %%r1, [%%queue+%u];\n"
+				"\txor.b32 %%r0, %%r0, %%r1;\n",
+				below(2) ? COUNTER : SLOTS);
+	/* What the next one has stored, if it has. */
+	if (below(2))
+		base_buf_printf(b,
+				"\tadd.u32 %%q0, %%tk, 1;\n\tand.b32 %%q0, %%q0, 1023;\n"
+				"\tmad.wide.u32 %%at, %%q0, 4, %%queue;\n"
+				"\tld.volatile.global.u32 %%q2, [%%at+%u];\n"
+				"\txor.b32 %%r0, %%r0, %%q2;\n",
+				SLOTS);
+	base_buf_printf(b,
+			"\tsetp.eq.u32 %%p2, %%tk, %%base;\n\t@%%p2 bra K1;\n"
+			"\tsub.u32 %%q0, %%tk, 1;\n\tadd.u32 %%q1, %%q0, 500000;\n"
+			"\tand.b32 %%q0, %%q0, 1023;\n\tmad.wide.u32 %%at, %%q0, 4, %%queue;\n"
+			"K0:\n\tld.%s.global.u32 %%q2, [%%at+%u];\n"
+			"\tsetp.lt.u32 %%p3, %%q2, %%q1;\n\t@%%p3 bra K0;\n"
+			"\txor.b32 %%r0, %%r0, %%q2;\nK1:\n",
+			below(2) ? "volatile" : "relaxed.gpu", SLOTS);
+	publish(p, 500000);
+}
+
 static void shared(struct program *p)
 {
 	struct base_buf *b = &p->text;
@@ -324,15 +387,14 @@ static void kernel(struct program *p, unsigned number)
 	struct base_buf *b = &p->text;
 
 	base_buf_printf(b,
-			".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c, .param "
-			".u64 d)\n{\n"
-			"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%q<3>, %%gid, %%sm, %%t, "
-			"%%none;\n\t.reg .b64 "
-			"%%l<%u>, %%none2, %%at, %%in, %%out, %%sum, %%queue;\n\t.reg .pred "
-			"%%p<4>;\n\t.shared "
-			".align 4 "
-			".b8 sm[256];\n\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
+			".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c, "
+			".param .u64 d, .param .u32 e)\n{\n"
+			"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%q<3>, %%gid, %%sm, %%t, %%none, "
+			"%%tk, %%base;\n\t.reg .b64 %%l<%u>, %%none2, %%at, %%in, %%out, %%sum, "
+			"%%queue;\n\t.reg .pred %%p<4>;\n\t.shared .align 4 .b8 sm[260];\n"
+			"\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
 			"\tld.param.u64 %%sum, [c];\n\tld.param.u64 %%queue, [d];\n"
+			"\tld.param.u32 %%base, [e];\n"
 			"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
 			"%%ntid.x;\n\tmov.u32 %%i0, %%tid.x;\n\tmad.lo.u32 %%gid, %%gid, %%t, "
 			"%%i0;\n",
@@ -342,7 +404,11 @@ static void kernel(struct program *p, unsigned number)
 				below(100), i, i);
 	if (p->waits && (number || below(2)))
 		wait_for_last(p);
+	if (p->looks_back)
+		take_ticket(p);
 	statements(p, 6 + below(14), 0);
+	if (p->looks_back)
+		look_back(p);
 	if (p->has_fault)
 		base_buf_printf(b,
 				"\tsetp.eq.u32 %%p0, %%gid, %u;\n\t@%%p0 st.global.u32 [%%in + "
@@ -365,6 +431,9 @@ static void make(struct program *p, uint64_t seed)
 	p->is_judged = seed & 1;
 	p->has_queue = p->has_results && !p->is_judged && below(2);
 	p->waits = p->has_queue && !below(4);
+	p->looks_back = !p->is_judged && !below(4);
+	p->is_uneven = p->looks_back && !below(4);
+	p->peeks = p->looks_back && !below(3) && !only_right;
 	if (p->waits || (p->has_queue && !below(4)))
 		p->patience = 1u << (8 + below(6));
 	p->is_racy &= !only_right;
@@ -424,13 +493,17 @@ static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct p
 		for (unsigned k = 0; k < WORDS; k++)
 			((uint32_t *)array[i])[k] = k * 2654435761u + i;
 	}
-	((uint32_t *)array[3])[0] = 0;
-	const uint64_t params[] = {(uint64_t)(uintptr_t)array[0], (uint64_t)(uintptr_t)array[1],
-				   (uint64_t)(uintptr_t)array[2], (uint64_t)(uintptr_t)array[3]};
+	((uint32_t *)array[3])[0] = ((uint32_t *)array[3])[WORDS - 2] = 0;
+	memset((uint32_t *)array[3] + WORDS / 2, 0, 4096);
+	uint64_t params[] = {(uint64_t)(uintptr_t)array[0], (uint64_t)(uintptr_t)array[1],
+			     (uint64_t)(uintptr_t)array[2], (uint64_t)(uintptr_t)array[3], 0};
+	uint32_t number = 0;
 	for (unsigned i = 0; i < TURNS; i++) {
 		struct cpu_work w = {.kind = CPU_WORK_KERNEL};
 		char name[8];
 		snprintf(name, sizeof(name), "k%u", p->launch[i].kernel);
+		params[ARRAYS] = number;
+		number += p->launch[i].blocks;
 		w.launch = (struct cpu_launch){.kernel = cpu_module_kernel(mod, name),
 					       .grid = {p->launch[i].blocks, 1, 1},
 					       .block = {p->launch[i].threads, 1, 1},

@@ -66,7 +66,7 @@ static const char text[] =
 	"sub.u32 %r1, %r1, %r2;\nsub.u32 %r2, %r1, 1;\n"
 	"again:\natom.global.cas.b32 %r3, [%d1], %r2, %r1;\nsetp.ne.u32 %p, %r3, %r2;\n"
 	"@%p bra again;\nret;\n}\n"
-	/* the same, but what it waits for is stored and read back, at p[64 + b * 2] and beside it */
+	/* the same, but what it waits for is stored and read back, at p[64 + 2 * b], or beside */
 	".visible .entry stored(.param .u64 p, .param .u32 v)\n{\n"
 	".reg .pred %p;\n.reg .b32 %r<7>;\n.reg .b64 %d<5>;\n"
 	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\nmov.u32 %r2, %ctaid.x;\n"
@@ -76,8 +76,7 @@ static const char text[] =
 	"and.b32 %r5, %r4, 4;\ncvt.u64.u32 %d3, %r5;\nadd.u64 %d3, %d2, %d3;\n"
 	"st.global.u32 [%d3+256], %r3;\nld.global.u32 %r6, [%d3+256];\n"
 	"setp.ne.u32 %p, %r6, %r2;\n@%p bra again;\nret;\n}\n"
-	/* takes p[0] items in all: v of them are there, and each block adds one; its own loop's end is
-	 * loaded again each time */
+	/* marks items, p[1] in all, and appends them; the loop's end is loaded each time */
 	".visible .entry items(.param .u64 p, .param .u32 v)\n{\n"
 	".reg .pred %p;\n.reg .b32 %r<7>;\n.reg .b64 %d<5>;\n"
 	"ld.param.u64 %d1, [p];\nmov.u32 %r2, %ctaid.x;\n"
@@ -86,7 +85,25 @@ static const char text[] =
 	"mad.wide.u32 %d2, %r2, 4, %d1;\natom.global.cas.b32 %r3, [%d2+4096], 0, 1;\n"
 	"setp.ne.u32 %p, %r3, 0;\n@%p bra next;\natom.global.add.u32 %r4, [%d1], 1;\n"
 	"mad.wide.u32 %d2, %r4, 4, %d1;\nst.global.u32 [%d2+8192], %r2;\n"
-	"next:\nadd.u32 %r2, %r2, 7;\nbra again;\ndone:\nret;\n}\n";
+	"next:\nadd.u32 %r2, %r2, 7;\nbra again;\ndone:\nret;\n}\n"
+	/* each block but the first v takes a ticket n of p[0], and waits until the one before has
+	 * made p[64 + n - 1] something; then p[64 + n] is one more */
+	".visible .entry chain(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %d<5>;\n.shared .u32 n;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\nmov.u32 %r2, %tid.x;\n"
+	"mov.u32 %r3, %ctaid.x;\nsetp.lt.u32 %p1, %r3, %r1;\n@%p1 bra done;\n"
+	"setp.ne.u32 %p2, %r2, 0;\n@%p2 bra all;\natom.global.add.u32 %r4, [%d1], 1;\n"
+	"st.shared.u32 [n], %r4;\nall:\nbar.sync 0;\nld.shared.u32 %r5, [n];\n"
+	"mad.wide.u32 %d2, %r5, 4, %d1;\nmov.u32 %r6, 0;\nsetp.eq.u32 %p3, %r5, 0;\n"
+	"@%p3 bra last;\nagain:\nld.volatile.global.u32 %r6, [%d2+252];\n"
+	"setp.eq.u32 %p3, %r6, 0;\n@%p3 bra again;\nlast:\nadd.u32 %r6, %r6, 1;\n"
+	"st.volatile.global.u32 [%d2+256], %r6;\ndone:\nret;\n}\n"
+	/* waits until p[1] is v, which another launch stores there */
+	".visible .entry await_other(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<4>;\n.reg .b64 %d<2>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
+	"again:\nld.volatile.global.u32 %r2, [%d1+4];\nsetp.ne.u32 %p, %r2, %r1;\n"
+	"@%p bra again;\nret;\n}\n";
 
 struct fixture {
 	struct base_arena arena;
@@ -421,9 +438,9 @@ static void waiting_blocks_run_together(void **state)
 	}
 }
 
-/* ... nor for long where that isn't seen in the text: others are let in, and from then on all run
- * together. It is the same with any number of threads. */
-static void later_blocks_are_let_in(void **state)
+/* ... nor for long where that isn't seen in the text: then it goes on as other launches do. It is
+ * the same with any number of threads. */
+static void what_waits_is_opened(void **state)
 {
 	struct cpu_stats first = {0};
 	uint64_t hash = 0;
@@ -484,6 +501,79 @@ static void loaded_ends_are_no_waits(void **state)
 		assert_memory_equal(one, f.p, sizeof(one));
 		close_machine(&f);
 	}
+}
+
+/* So does a launch that waits for another one, which may begin then. */
+static void other_launches_are_waited_for(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		struct fixture f;
+		struct cpu_stats st;
+		open_with(&f, &(struct cpu_options){.seed = 3,
+						    .threads = threads,
+						    .apart_from = 1,
+						    .apart_patience = 20000,
+						    .devices = 1});
+		struct cpu_op *op = launch(&f, "await_other", 3, 64, 7, NULL);
+		struct cpu_op *other = launch(&f, "add", 1, 2, 7, NULL);
+		cpu_op_wait(op);
+		cpu_op_wait(other);
+		cpu_op_put(op);
+		cpu_op_put(other);
+		cpu_get_stats(f.m, &st);
+		assert_int_equal(f.p[1], 7);
+		assert_int_equal(st.taken_back, threads > 1);
+		close_machine(&f);
+	}
+}
+
+/* Where the host may see what is stored strongly, nothing is executed that might be taken back. */
+static void host_memory_keeps_one_thread(void **state)
+{
+	(void)state;
+	for (unsigned kind = CPU_MEM_DEVICE; kind <= CPU_MEM_HOST; kind++) {
+		struct fixture f;
+		struct cpu_stats st;
+		open_with(&f, &(struct cpu_options){
+				      .seed = 3, .threads = 4, .apart_from = 1, .devices = 1});
+		void *p = cpu_mem_alloc(f.m, 0, 64, (enum cpu_mem_kind)kind);
+		assert_non_null(p);
+		struct cpu_op *op = launch(&f, "chain", 10, 64, 0, NULL);
+		cpu_op_wait(op);
+		cpu_op_put(op);
+		cpu_get_stats(f.m, &st);
+		assert_int_equal(st.beside, kind == CPU_MEM_DEVICE);
+		assert_int_equal(f.p[64 + 9], 10);
+		cpu_mem_free(f.m, p);
+		close_machine(&f);
+	}
+}
+
+/* Blocks that number themselves, and look back, are executed by several threads, unless some have
+ * no number. */
+static void tickets_are_numbers(void **state)
+{
+	(void)state;
+	for (unsigned without = 0; without < 2; without++)
+		for (unsigned threads = 1; threads <= 8; threads *= 2) {
+			struct fixture f;
+			struct cpu_stats st;
+			open_with(&f, &(struct cpu_options){.seed = 3,
+							    .threads = threads,
+							    .apart_from = 1,
+							    .devices = 1});
+			struct cpu_op *op = launch(&f, "chain", 100, 64, without, NULL);
+			cpu_op_wait(op);
+			cpu_op_put(op);
+			cpu_get_stats(f.m, &st);
+			assert_int_equal(st.beside, threads > 1);
+			assert_int_equal(st.taken_back, threads > 1 && without);
+			assert_int_equal(f.p[0], 100 - without);
+			for (unsigned i = 0; i < 100 - without; i++)
+				assert_int_equal(f.p[64 + i], i + 1);
+			close_machine(&f);
+		}
 }
 
 static void cooperative_grids_are_resident(void **state)
@@ -646,8 +736,11 @@ int main(void)
 		cmocka_unit_test(faults_are_sticky),
 		cmocka_unit_test(atomics_come_in_order),
 		cmocka_unit_test(waiting_blocks_run_together),
-		cmocka_unit_test(later_blocks_are_let_in),
+		cmocka_unit_test(what_waits_is_opened),
 		cmocka_unit_test(loaded_ends_are_no_waits),
+		cmocka_unit_test(tickets_are_numbers),
+		cmocka_unit_test(other_launches_are_waited_for),
+		cmocka_unit_test(host_memory_keeps_one_thread),
 		cmocka_unit_test(cooperative_grids_are_resident),
 		cmocka_unit_test(programmatic_launches_come_early),
 		cmocka_unit_test(polling_ends),

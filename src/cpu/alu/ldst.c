@@ -347,6 +347,23 @@ static enum cpu_step exec_ordered(struct cpu_warp *w, const struct cpu_inst *in,
 	return step;
 }
 
+/* Of a launch on several workers whose strong accesses come in the order of groups (order.c). */
+static enum cpu_step exec_strong(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	uint64_t addr[CPU_WARP];
+
+	if (!w->worker->has_order)
+		return m->plain(w, in, mask);
+	cpu_addr_lanes(w, &m->addr, addr);
+	cpu_touch_lanes(w->worker->touch, w, mask, addr, m->step, TOUCH_UPDATE);
+	if (m->acc.kind == CPU_ACC_STORE && cpu_apart_store(w, in, &m->acc, mask, addr))
+		return CPU_OK;
+	if (!cpu_apart_await_order(w->worker))
+		return CPU_RETRY;
+	return exec_any(w, in, mask);
+}
+
 /* A judged access whose lanes are at one address or side by side. False: nothing was done. */
 static inline bool judge_near(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m)
 {
@@ -560,6 +577,10 @@ static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, st
 	    (m->acc.sem == PTX_SEM_ACQUIRE || m->acc.sem == PTX_SEM_RELEASE)) {
 		m->plain = in->fn;
 		in->fn = exec_ordered;
+	} else if (in->sub && f->space != PTX_SPACE_SHARED && cpu_dec_has_workers(d) &&
+		   cpu_is_ordered(f)) {
+		m->plain = in->fn;
+		in->fn = exec_strong;
 	}
 	return bind_elements(d, in, m, &s->ops[is_store ? 1 : 0], (enum ptx_type)f->types[0]);
 }

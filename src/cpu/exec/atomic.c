@@ -1,6 +1,8 @@
 /*
  * atomic.c - atom and red: read-modify-write, with the host's atomics (atomic_ops.c).
  *
+ * A block that takes its number gets it at once (order.c).
+ *
  * Lanes whose atomics nothing follows are one batch: at one address they are one atomic of the
  * host, and in the block's shared memory none is needed. Others go lane by lane. Vectors are one
  * atomic an element (PTX ISA 9.7.13, atom). 16 bytes: by cmpxchg16b, or one lock where it isn't.
@@ -14,6 +16,7 @@
 #include "cpu/events.h"
 #include "cpu/exec/atomic_ops.h"
 #include "cpu/memory/resolve.h"
+#include "cpu/touch.h"
 
 #include <string.h>
 
@@ -23,6 +26,7 @@ struct atomic {
 	struct cpu_acc acc;
 	struct cpu_addr addr;
 	const struct atomic_op *op;
+	const struct ptx_stmt *stmt;
 	uint8_t n;
 	bool has_dst, is_cas, is_packed, is_multimem;
 	bool is_attempt; /* compare-and-swap, exchange: it may be tried until it succeeds */
@@ -189,7 +193,8 @@ static bool defer_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	for (unsigned e = 0; e < a->n; e++, host += a->acc.width) {
 		union atomic_value b = {.u64 = 0};
 		get(w, a->b[e], a->acc.width, lane, &b);
-		cpu_deferred_add(w->worker->deferred, (struct cpu_update){host, a, b.u64});
+		cpu_deferred_add(w->worker->deferred,
+				 (struct cpu_update){.to = host, .what = a, .value = b.u64});
 	}
 	if (w->worker->proof)
 		cpu_proof_fail(w->worker);
@@ -200,8 +205,17 @@ void cpu_updates_do(const struct cpu_update *u, size_t n)
 {
 	for (const struct cpu_update *end = u + n; u < end; u++) {
 		union atomic_value b = {.u64 = u->value}, old;
-		((const struct atomic *)u->what)->op->one(u->to, &b, &b, &old, true);
+		if (u->what)
+			((const struct atomic *)u->what)->op->one(u->to, &b, &b, &old, true);
+		else
+			memcpy(u->to, &b, u->bytes);
 	}
+}
+
+/* Without has_order: then groups come to their atomics in their order. */
+static bool is_deferred(const struct cpu_warp *w, enum cpu_place place)
+{
+	return w->worker->deferred && !w->worker->has_order && place == CPU_PLACE_GLOBAL;
 }
 
 /* Has it changed memory? */
@@ -213,7 +227,7 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 	struct cpu_elem x = {.lane = lane, .bytes = a->acc.width, .host = host, .place = place};
 	bool is_changed = !a->is_attempt;
 
-	if (w->worker->deferred && place == CPU_PLACE_GLOBAL)
+	if (is_deferred(w, place))
 		return defer_lane(w, in, lane, host);
 	for (unsigned e = 0; e < a->n; e++, x.host += x.bytes) {
 		uint8_t *p = x.host;
@@ -249,7 +263,7 @@ static bool is_batch(const struct cpu_warp *w, const struct cpu_inst *in, enum c
 	const struct atomic *a = in->aux;
 
 	return a->op->batch && a->n == 1 && !cpu_model_is_on(w) && !cpu_event_takes(w, in) &&
-	       !w->worker->proof && !(w->worker->deferred && place == CPU_PLACE_GLOBAL);
+	       !w->worker->proof && !is_deferred(w, place);
 }
 
 /* An exchange or compare-and-swap that changed nothing for any lane is most often a lock that is
@@ -300,13 +314,44 @@ static enum cpu_step atomic_at(struct cpu_warp *w, const struct cpu_inst *in, ui
 	return is_changed ? CPU_OK : CPU_TRIED;
 }
 
+/* One lane takes its block's number (order.c). */
+static enum cpu_step exec_ticket(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+				 const uint64_t addr[CPU_WARP], const struct cpu_window *win)
+{
+	const struct atomic *a = in->aux;
+	unsigned lane = (unsigned)__builtin_ctz(mask);
+	uint8_t *host = (uint8_t *)(uintptr_t)(addr[lane] + win->delta);
+	union atomic_value one = {.u64 = 1}, old, now = {.u64 = 0};
+
+	cpu_touch_lanes(w->worker->touch, w, mask, addr, a->step, TOUCH_TICKET);
+	if (!cpu_apart_ticket(w->worker, (uintptr_t)host, a->step, &now.u64))
+		return CPU_RETRY;
+	a->op->one(host, &one, &one, &old, true);
+	put(w, a->dst[0], a->acc.width, lane, &now);
+	return CPU_OK;
+}
+
+static bool is_ticket(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		      const uint64_t addr[CPU_WARP], struct cpu_window *win)
+{
+	const struct atomic *a = in->aux;
+	bool is_one;
+
+	return w->worker->has_order && a->stmt == w->grid->kernel->traits.ticket &&
+	       !(mask & (mask - 1)) && find_all(w, in, mask, addr, win, &is_one) &&
+	       win->place == CPU_PLACE_GLOBAL;
+}
+
 static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct atomic *a = in->aux;
 	uint64_t addr[CPU_WARP], at[CPU_WARP] = {0};
+	struct cpu_window win;
 	uint32_t now;
 
 	cpu_addresses(w, &a->addr, addr);
+	if (is_ticket(w, in, mask, addr, &win))
+		return exec_ticket(w, in, mask, addr, &win);
 	if (a->acc.space != PTX_SPACE_SHARED && !cpu_note_update(w, in, &a->acc, mask, addr))
 		return CPU_RETRY;
 	if (a->acc.space != PTX_SPACE_SHARED && w->worker->has_order &&
@@ -369,6 +414,7 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 				  .width = f->width,
 				  .vec = f->vec};
 	a->op = op;
+	a->stmt = s;
 	a->n = f->vec;
 	a->step = (uint32_t)f->width * f->vec;
 	a->has_dst = is_atom;

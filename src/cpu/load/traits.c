@@ -45,10 +45,21 @@ static bool is_update(const struct ptx_form *f)
 	return false;
 }
 
-/* An atomic that groups may execute in their order (apart.c), whoever has its result: it doesn't
+/* Strong, but it doesn't order anything else. */
+bool cpu_is_ordered(const struct ptx_form *f)
+{
+	return (f->op == PTX_OP_LD || f->op == PTX_OP_ST) &&
+	       (f->sem == PTX_SEM_RELAXED || f->sem == PTX_SEM_VOLATILE) &&
+	       (f->space == PTX_SPACE_GLOBAL || f->space == PTX_SPACE_GENERIC) &&
+	       !f->has_unknown_mod && f->proxy == PTX_PROXY_GENERIC;
+}
+
+/* An atomic that groups may execute in their order (order.c), whoever has its result: it doesn't
  * order anything else. */
 static bool may_be_in_order(const struct ptx_form *f)
 {
+	if (cpu_is_ordered(f))
+		return true;
 	return (f->op == PTX_OP_RED || f->op == PTX_OP_ATOM) && f->sem == PTX_SEM_RELAXED &&
 	       !f->has_unknown_mod && f->proxy == PTX_PROXY_GENERIC &&
 	       f->space != PTX_SPACE_SHARED_CLUSTER;
@@ -96,8 +107,55 @@ static void note_waits(struct common *c, struct flow *fl)
 	if (c->out->has_order)
 		kinds |= FLOW_WAIT_STRONG | FLOW_WAIT_STORED;
 	is = flow_find_waits(fl, kinds, NULL, NULL, NULL);
-	c->is_found |= (is & (FLOW_WAIT_WEAK | FLOW_WAIT_STRONG)) != 0;
-	c->out->may_wait |= (is & FLOW_WAIT_STORED) != 0;
+	/* What is loaded strongly is mostly waited for, and mostly of blocks before. */
+	if (c->out->has_strong)
+		c->is_found |= (is & FLOW_WAIT_WEAK) != 0;
+	else
+		c->is_found |= (is & (FLOW_WAIT_WEAK | FLOW_WAIT_STRONG)) != 0;
+	c->out->may_wait |= c->out->has_strong || (is & FLOW_WAIT_STORED);
+}
+
+/* Is the register %tid.x, and nothing else? */
+static bool is_tid(struct flow *fl, const struct ptx_opnd *o)
+{
+	uint32_t n = 0;
+	struct ptx_stmt *const *defs = o->kind == PTX_OPND_REG ? flow_defs(fl, o->reg, &n) : NULL;
+
+	return n == 1 && defs[0]->form->op == PTX_OP_MOV && defs[0]->nops == 2 &&
+	       defs[0]->ops[1].kind == PTX_OPND_SPECIAL &&
+	       ptx_str_is(defs[0]->ops[1].text, "%tid.x");
+}
+
+/* Does the branch depend on whether %tid.x is 0? Which way it goes isn't looked at: what a ticket
+ * seems to be must prove to be one. */
+static bool asks_for_first(struct flow *fl, const struct ptx_stmt *branch)
+{
+	uint32_t n = 0;
+	struct ptx_stmt *const *defs;
+
+	if (branch->kind != PTX_STMT_INST || branch->pred == PTX_NO_REG)
+		return false;
+	defs = flow_defs(fl, branch->pred, &n);
+	return n == 1 && defs[0]->form->op == PTX_OP_SETP && defs[0]->nops == 3 &&
+	       defs[0]->ops[2].kind == PTX_OPND_INT && !defs[0]->ops[2].imm &&
+	       is_tid(fl, &defs[0]->ops[1]);
+}
+
+/* An increment by one, by the first thread of a block, not in a loop (order.c). */
+static bool is_ticket(struct flow *fl, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+	uint32_t at = s->mark;
+
+	if (f->op != PTX_OP_ATOM || !ptx_form_has(f, PTX_MOD_ADD) || f->vec != 1 || !commutes(f) ||
+	    f->width < sizeof(uint32_t) || s->pred != PTX_NO_REG || s->nops != 3 ||
+	    s->ops[2].kind != PTX_OPND_INT || s->ops[2].imm != 1 || fl->blocks[at].loop)
+		return false;
+	for (uint32_t b = 0; b < fl->nblocks; b++)
+		if (b != at && fl->blocks[b].nsucc > 1 && flow_dominates(fl, b, at) &&
+		    !flow_postdominates(fl, at, b) && asks_for_first(fl, fl->blocks[b].last))
+			return true;
+	return false;
 }
 
 static void note_common(struct load_func *lf, void *arg)
@@ -135,6 +193,9 @@ static void note_common(struct load_func *lf, void *arg)
 			!commutes(s->form) || (c->update && !are_alike(c->update, s->form));
 		out->has_order |= !is_update(s->form) ||
 				  (s->form->op == PTX_OP_ATOM && flow_is_result_used(fl, s));
+		out->has_strong |= cpu_is_ordered(s->form);
+		if (!out->ticket && fl && is_ticket(fl, s) && flow_is_result_used(fl, s))
+			out->ticket = s;
 		out->has_narrow_updates |=
 			flow_scope(s->form->sem, s->form->scope ? s->form->scope : PTX_SCOPE_GPU) <
 			RACE_SCOPE_GPU;

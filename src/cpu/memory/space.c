@@ -351,10 +351,17 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 	return is_found;
 }
 
+static void note_kind(struct cpu_machine *m, enum cpu_mem_kind kind)
+{
+	if (kind == CPU_MEM_MANAGED || kind == CPU_MEM_HOST)
+		atomic_store(&m->has_host_memory, true);
+}
+
 void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind)
 {
 	if (kind == CPU_MEM_MANAGED || kind == CPU_MEM_HOST)
 		cpu_event_before_shared(m);
+	note_kind(m, kind);
 	void *p = allocate(m, (struct space_range){.kind = (uint8_t)kind, .device = device}, bytes);
 
 	if (p) {
@@ -391,6 +398,8 @@ bool cpu_space_insert_other(struct cpu_machine *m, struct space_range r)
 		cpu_space_insert(s, &r);
 	}
 	cpu_space_end_change(s);
+	if (!r.is_registered)
+		note_kind(m, (enum cpu_mem_kind)r.kind);
 	return is_free;
 }
 
@@ -424,6 +433,7 @@ bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
 {
 	if (!cpu_mem_register_ours(m, p, bytes))
 		return false;
+	note_kind(m, CPU_MEM_HOST);
 	cpu_event_forget(m, (uint64_t)(uintptr_t)p, bytes);
 	cpu_past_forget(m, (uint64_t)(uintptr_t)p, bytes);
 	return true;

@@ -126,8 +126,8 @@ static void set_up(struct context *c, unsigned device)
 	struct race_rt *r = &c->region->rt;
 	r->records = (uint64_t)(uintptr_t)c->region->records;
 	r->maps = (uint64_t)(uintptr_t)&c->region->maps;
-	if (!cpu_mem_register(rt.m, r, sizeof(*r)) ||
-	    !cpu_mem_register(rt.m, c->region->records, RACE_REGION_MAPPED)) {
+	if (!cpu_mem_register_ours(rt.m, r, sizeof(*r)) ||
+	    !cpu_mem_register_ours(rt.m, c->region->records, RACE_REGION_MAPPED)) {
 		race_shm_gap_note(
 			RACE_GAP_FORGOTTEN,
 			"no memory for the reports of device %u; races in it go unchecked", device);
@@ -136,7 +136,7 @@ static void set_up(struct context *c, unsigned device)
 	if (!mirror &&
 	    RACE_RUN_DETECTORS(race_shm_get()->flags) & race_detectors_with(RACE_SEES_HOST))
 		mirror = race_host_mirror();
-	if (mirror && cpu_mem_register(rt.m, mirror, sizeof(*mirror)))
+	if (mirror && cpu_mem_register_ours(rt.m, mirror, sizeof(*mirror)))
 		r->mirror = (uint64_t)(uintptr_t)mirror;
 	watch = watch ? watch : &r->watch;
 	watch->records[c->region->context] = r->records;
