@@ -25,6 +25,9 @@ struct memo {
 	uint8_t is_shared; /* 0: not asked, 1: no, 2: by both threads */
 };
 
+#define MEMO_PAGE  16u /* nodes */
+#define MEMO_BYTES (2 * MEMO_PAGE * sizeof(struct memo))
+
 #define MAX_PRODUCTS   512
 #define MAX_THRESHOLDS 6
 
@@ -71,8 +74,8 @@ struct smt {
 	Z3_solver solver;
 	Z3_sort integer;
 	struct smt_query q;
-	struct memo *memo; /* [node][thread] */
-	uint32_t nmemo;
+	struct memo **memo; /* [node / MEMO_PAGE][node % MEMO_PAGE][thread]; pages, or NULL */
+	uint32_t nmemo;	    /* pages that there may be */
 	struct product products[MAX_PRODUCTS];
 	struct division divisions[MAX_PRODUCTS];
 	uint32_t nproducts, ndivisions;

@@ -90,6 +90,8 @@ void prove_smt_close(struct smt *s)
 	} else if (s->z) {
 		Z3_del_context(s->z);
 	}
+	for (uint32_t i = 0; i < s->nmemo; i++)
+		free(s->memo[i]);
 	free(s->memo);
 	free(s->store.place);
 	base_vec_free(&s->instances);
@@ -114,8 +116,9 @@ void prove_smt_begin(struct smt *s, const struct smt_query *q)
 	s->solver = q->use_bits ? Z3_mk_solver(s->z) : Z3_mk_simple_solver(s->z);
 	Z3_solver_inc_ref(s->z, s->solver);
 	s->limit = 0;
-	if (s->memo)
-		memset(s->memo, 0, 2 * (size_t)s->nmemo * sizeof(*s->memo));
+	for (uint32_t i = 0; i < s->nmemo; i++)
+		if (s->memo[i])
+			memset(s->memo[i], 0, MEMO_BYTES);
 	s->nproducts = s->ndivisions = s->nthresholds = 0;
 	s->instances.n = s->atoms.n = s->queue.n = s->elements.n = s->held.n = 0;
 	s->nloads = 0;
@@ -126,18 +129,20 @@ void prove_smt_begin(struct smt *s, const struct smt_query *q)
 
 /* ---- sharing ------------------------------------------------------------------------ */
 
+/* A query has some hundred of the nodes that there are, which may be a million (ranks/). */
 static struct memo *raw_memo(struct smt *s, const struct ex *v, unsigned t)
 {
-	if (v->id >= s->nmemo) {
-		uint32_t n = v->id + v->id / 2 + 256;
-		s->memo = realloc(s->memo, 2 * (size_t)n * sizeof(*s->memo));
-		if (!s->memo)
-			abort();
-		memset(s->memo + 2 * (size_t)s->nmemo, 0,
-		       2 * (size_t)(n - s->nmemo) * sizeof(*s->memo));
+	uint32_t page = v->id / MEMO_PAGE;
+
+	if (page >= s->nmemo) {
+		uint32_t n = page + page / 2 + 8;
+		s->memo = base_realloc(s->memo, n * sizeof(*s->memo));
+		memset(s->memo + s->nmemo, 0, (n - s->nmemo) * sizeof(*s->memo));
 		s->nmemo = n;
 	}
-	return &s->memo[2 * (size_t)v->id + t];
+	if (!s->memo[page])
+		s->memo[page] = base_calloc(1, MEMO_BYTES);
+	return &s->memo[page][2 * (v->id % MEMO_PAGE) + t];
 }
 
 bool prove_smt_is_shared(struct smt *s, const struct ex *v)
