@@ -400,6 +400,21 @@ static struct term shift_right(struct smt *s, const struct ex *v, unsigned t)
 	return q;
 }
 
+/* By zero it is any number: PTX says no other. */
+static struct term unsigned_division(struct smt *s, const struct ex *v, unsigned t)
+{
+	struct term n = prove_smt_unsigned(s, v->a[0], t), d = prove_smt_unsigned(s, v->a[1], t);
+	struct term q, r;
+
+	if (d.hi <= 0)
+		return opaque(s, v);
+	divide(s, n, d, &q, &r);
+	q = v->op == EX_UDIV ? q : r;
+	if (d.lo > 0)
+		return q;
+	return either(s, Z3_mk_lt(s->z, prove_smt_number(s, 0), d.t), q, opaque(s, v));
+}
+
 /* Signed division truncates: exact only where the sign is known. */
 static struct term signed_division(struct smt *s, const struct ex *v, unsigned t)
 {
@@ -435,7 +450,7 @@ static struct term factor(struct smt *s, const struct ex *v, unsigned t)
 
 static struct term arithmetic(struct smt *s, const struct ex *v, unsigned t)
 {
-	struct term a, b, q, r;
+	struct term a, b;
 
 	switch ((enum ex_op)v->op) {
 	case EX_ADD:
@@ -458,9 +473,7 @@ static struct term arithmetic(struct smt *s, const struct ex *v, unsigned t)
 		return prove_smt_product(s, factor(s, v->a[0], t), factor(s, v->a[1], t));
 	case EX_UDIV:
 	case EX_UREM:
-		divide(s, prove_smt_unsigned(s, v->a[0], t), prove_smt_unsigned(s, v->a[1], t), &q,
-		       &r);
-		return v->op == EX_UDIV ? q : r;
+		return unsigned_division(s, v, t);
 	case EX_SDIV:
 	case EX_SREM:
 		return signed_division(s, v, t);

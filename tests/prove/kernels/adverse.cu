@@ -480,3 +480,31 @@ __global__ void twin_of_two_racy(int *out, int n) { TWIN_OF_TWO(m) }
 __global__ void low_digits(int *out, int n) { LOW_DIGITS(14) }
 // prove: low_digits_racy true racy --block-dim=64 --grid-dim=4
 __global__ void low_digits_racy(int *out, int n) { LOW_DIGITS(13) }
+
+// A number divided by 0 is any number (PTX ISA: unspecified), where it is so in the code, and for n == 0.
+// prove: rest_of_none potential racy --block-dim=64
+__global__ void rest_of_none(int *a)
+{
+	int i = 0;
+	if ((int)threadIdx.x % (2 * i) != 0)
+		a[threadIdx.x / 2] = 1;
+}
+// prove: rest_of_one race-free free --block-dim=64
+__global__ void rest_of_one(int *a)
+{
+	int i = 0;
+	if ((int)threadIdx.x % (2 * i + 1) != 0)
+		a[threadIdx.x / 2] = 1;
+}
+// prove: part_of_none potential racy --block-dim=64
+__global__ void part_of_none(int *a, unsigned n)
+{
+	if (n <= 5 && threadIdx.x / n > 1023)
+		a[threadIdx.x / 2] = 1;
+}
+// prove: part_of_some race-free free --block-dim=64
+__global__ void part_of_some(int *a, unsigned n)
+{
+	if (n <= 5 && n > 0 && threadIdx.x / n > 1023)
+		a[threadIdx.x / 2] = 1;
+}
