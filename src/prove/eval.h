@@ -324,6 +324,9 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell,
 void prove_ev_check_loop(struct ev *e, uint32_t loop);
 /* Finds `last` of a loop that ends by a value in closed form; when all turns are done. */
 void prove_ev_bound_counter(struct ev *e, uint32_t loop);
+/* bounds.c: what holds of the counter in each iteration where a loop counts down, or up, until a
+ * number is equal to another: `n--` until that is 0. */
+const struct ex *prove_ev_ends_by(struct ev *e, uint32_t loop);
 /* The largest value below a bound that condition c, such as "the loop goes on", gives v, whose
  * comparisons with a sign it must not fail by being negative; or UINT64_MAX. */
 uint64_t prove_ev_bound_of(const struct ex *c, const struct ex *v, unsigned depth);

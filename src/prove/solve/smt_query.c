@@ -240,7 +240,9 @@ static const struct ex *reached(struct smt *s, uint32_t loop, const struct ex *c
 
 	back = leaf ? instantiate(s, back, loop, before(s, ctr), leaf, first)
 		    : prove_ex_replace(p, back, ctr, before(s, ctr));
-	return prove_ex_or(p, is_first, back);
+	const struct ex *ends = prove_ev_ends_by(s->e, loop);
+	ends = leaf ? instantiate(s, ends, loop, ctr, leaf, first) : ends;
+	return prove_ex_or(p, is_first, prove_ex_and(p, back, ends));
 }
 
 const struct ex *prove_smt_closed(struct smt *s, const struct ex *v)
@@ -481,16 +483,15 @@ void prove_smt_apart(struct smt *s, const struct ev_assume *as)
 /* Is v of the other thread one of the n numbers from thread t's on? */
 static Z3_ast falls_into(struct smt *s, const struct ex *v, const struct ex *n, unsigned t)
 {
-	if (s->q.use_bits)
-		return Z3_mk_bvult(
-			s->z, Z3_mk_bvsub(s->z, prove_smt_bits(s, v, !t), prove_smt_bits(s, v, t)),
-			prove_smt_bits(s, n, t));
-	Z3_ast zero = prove_smt_number(s, 0);
+	if (s->q.use_bits) {
+		Z3_ast far = Z3_mk_bvsub(s->z, prove_smt_bits(s, v, !t), prove_smt_bits(s, v, t));
+		return Z3_mk_bvult(s->z, far, prove_smt_bits(s, n, t));
+	}
+	Z3_ast zero = prove_smt_number(s, 0), all = prove_smt_number(s, (wide)1 << v->w);
 	Z3_ast both[2] = {prove_smt_unsigned(s, v, !t).t, prove_smt_unsigned(s, v, t).t};
-	Z3_ast gap = Z3_mk_sub(s->z, 2, both);
-	Z3_ast end = prove_smt_sum(s, gap, prove_smt_number(s, (wide)1 << v->w));
-	return Z3_mk_lt(s->z, Z3_mk_ite(s->z, Z3_mk_lt(s->z, gap, zero), end, gap),
-			prove_smt_unsigned(s, n, t).t);
+	Z3_ast gap = Z3_mk_sub(s->z, 2, both), around = prove_smt_sum(s, gap, all);
+	gap = Z3_mk_ite(s->z, Z3_mk_lt(s->z, gap, zero), around, gap);
+	return Z3_mk_lt(s->z, gap, prove_smt_unsigned(s, n, t).t);
 }
 
 void prove_smt_intervals(struct smt *s, const struct ex *guard, const struct ex *v,

@@ -1,7 +1,7 @@
 /*
  * bounds.c - the least and the largest number that a new value can be under the contract (expr.h).
  */
-#include "prove/expr.h"
+#include "prove/eval.h"
 
 static void bounds_of_spec(struct ex *k, const struct ex_launch *l)
 {
@@ -163,4 +163,37 @@ void prove_ex_find_bounds(struct ex_pool *p, struct ex *k, const struct ex *cons
 			bounds_of_difference(p, k, a[0], a[1]);
 		break;
 	}
+}
+
+/* A loop that goes on while x isn't b, where x moves by 1 or -1: the iterations that it has after
+ * the first one are no more than lie between the two, as x comes to b before it wraps. */
+static const struct ex *ends_by(struct ex_pool *p, const struct ex *c, const struct ex *ctr)
+{
+	const struct ex *t = c->op == EX_NOT ? c->a[0] : NULL;
+
+	if (c->op == EX_AND && c->w == 1)
+		return prove_ex_and(p, ends_by(p, c->a[0], ctr), ends_by(p, c->a[1], ctr));
+	for (unsigned i = 0; t && t->op == EX_EQ && i < 2; i++) {
+		const struct ex *v = t->a[i], *b = t->a[!i], *start = v;
+		if (v->op == EX_ADD && v->a[1]->op == EX_CONST)
+			v = v->a[0];
+		if (v->op != EX_IND || v->a[2] != ctr || v->a[1]->op != EX_CONST ||
+		    b->op != EX_CONST)
+			continue;
+		bool is_down = v->a[1]->imm == prove_ex_mask(v->w);
+		if (!is_down && v->a[1]->imm != 1)
+			continue;
+		start = start == v ? v->a[0] : prove_ex_bin(p, EX_ADD, v->a[0], start->a[1]);
+		const struct ex *way = is_down ? prove_ex_bin(p, EX_SUB, start, b)
+					       : prove_ex_bin(p, EX_SUB, b, start);
+		way = v->w < ctr->w ? prove_ex_un(p, EX_ZEXT, ctr->w, way) : way;
+		return way->w == ctr->w ? prove_ex_not(p, prove_ex_bin(p, EX_ULT, way, ctr))
+					: prove_ex_const(p, 1, 1);
+	}
+	return prove_ex_const(p, 1, 1);
+}
+
+const struct ex *prove_ev_ends_by(struct ev *e, uint32_t loop)
+{
+	return ends_by(e->pool, e->loops[loop].back, e->loops[loop].ctr);
 }

@@ -590,3 +590,33 @@ __global__ void parity_far(int *out)
 {
 	halves(out, 50, 24);
 }
+
+// A loop that counts to a number which it only compares with, as nvcc makes of what is left of an unrolled one.
+#define COUNTED(START, ENTERS, STEP, END)                                                          \
+	unsigned k = START, i = 0, at = 4 * (blockIdx.x * blockDim.x + threadIdx.x);               \
+	if (ENTERS)                                                                                \
+		do {                                                                               \
+			out[at + i++] = k;                                                         \
+			k STEP;                                                                    \
+		} while (k != END);
+#define OF_IN(MASK) in[blockIdx.x * blockDim.x + threadIdx.x] & MASK
+// prove: counted_down race-free --block-dim=64 --grid-dim=4
+__global__ void counted_down(unsigned *out, const unsigned *in) { COUNTED((OF_IN(3)) + 1, true, --, 0) }
+// prove: counted_down_if_any race-free --block-dim=64 --grid-dim=4
+__global__ void counted_down_if_any(unsigned *out, const unsigned *in) { COUNTED(OF_IN(3), k, --, 0) }
+// prove: counted_up race-free --block-dim=64 --grid-dim=4
+__global__ void counted_up(unsigned *out, const unsigned *in) { COUNTED(OF_IN(3), true, ++, 4) }
+// prove: counted_down_from_0 potential racy --block-dim=64 --grid-dim=4
+__global__ void counted_down_from_0(unsigned *out, const unsigned *in) { COUNTED(OF_IN(3), true, --, 0) }
+// prove: counted_down_too_far potential racy --block-dim=64 --grid-dim=4
+__global__ void counted_down_too_far(unsigned *out, const unsigned *in) { COUNTED((OF_IN(7)) + 1, true, --, 0) }
+// prove: counted_down_past potential racy --block-dim=64 --grid-dim=4
+__global__ void counted_down_past(unsigned *out, const unsigned *in) { COUNTED((OF_IN(3)) + 1, true, -= 2, 0) }
+// prove: counted_down_past_end potential racy --block-dim=64 --grid-dim=4
+__global__ void counted_down_past_end(unsigned *out, const unsigned *in) { COUNTED(OF_IN(3), k, --, 1) }
+// prove: counted_up_too_far potential racy --block-dim=64 --grid-dim=4
+__global__ void counted_up_too_far(unsigned *out, const unsigned *in) { COUNTED(OF_IN(3), true, ++, 5) }
+// prove: counted_up_past potential racy --block-dim=64 --grid-dim=4
+__global__ void counted_up_past(unsigned *out, const unsigned *in) { COUNTED((OF_IN(3)) + 1, true, ++, 2) }
+// prove: counted_by_two_ends race-free --block-dim=64 --grid-dim=4
+__global__ void counted_by_two_ends(unsigned *out, const unsigned *in) { COUNTED((OF_IN(15)) + 1, true, --, 0 && i < 4) }
