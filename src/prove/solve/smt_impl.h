@@ -113,6 +113,10 @@ bool prove_smt_push(struct smt *s);
 Z3_model prove_smt_get_model(struct smt *s);
 /* smt_query.c */
 struct memo *prove_smt_memo(struct smt *s, const struct ex *v, unsigned t);
+/* smt_memo.c: of the one thread, though both may have one. */
+struct memo *prove_smt_memo_at(struct smt *s, const struct ex *v, unsigned t);
+void prove_smt_memo_clear(struct smt *s);
+void prove_smt_memo_free(struct smt *s);
 bool prove_smt_is_shared(struct smt *s, const struct ex *v);
 /* Which unknown a leaf is: equal keys are one unknown. */
 uint64_t prove_smt_leaf_key(struct smt *s, const struct ex *v, unsigned t);

@@ -90,9 +90,7 @@ void prove_smt_close(struct smt *s)
 	} else if (s->z) {
 		Z3_del_context(s->z);
 	}
-	for (uint32_t i = 0; i < s->nmemo; i++)
-		free(s->memo[i]);
-	free(s->memo);
+	prove_smt_memo_free(s);
 	free(s->store.place);
 	base_vec_free(&s->instances);
 	base_vec_free(&s->atoms);
@@ -116,9 +114,7 @@ void prove_smt_begin(struct smt *s, const struct smt_query *q)
 	s->solver = q->use_bits ? Z3_mk_solver(s->z) : Z3_mk_simple_solver(s->z);
 	Z3_solver_inc_ref(s->z, s->solver);
 	s->limit = 0;
-	for (uint32_t i = 0; i < s->nmemo; i++)
-		if (s->memo[i])
-			memset(s->memo[i], 0, MEMO_BYTES);
+	prove_smt_memo_clear(s);
 	s->nproducts = s->ndivisions = s->nthresholds = 0;
 	s->instances.n = s->atoms.n = s->queue.n = s->elements.n = s->held.n = 0;
 	s->nloads = 0;
@@ -129,41 +125,25 @@ void prove_smt_begin(struct smt *s, const struct smt_query *q)
 
 /* ---- sharing ------------------------------------------------------------------------ */
 
-/* A query has some hundred of the nodes that there are, which may be a million (ranks/). */
-static struct memo *raw_memo(struct smt *s, const struct ex *v, unsigned t)
-{
-	uint32_t page = v->id / MEMO_PAGE;
-
-	if (page >= s->nmemo) {
-		uint32_t n = page + page / 2 + 8;
-		s->memo = base_realloc(s->memo, n * sizeof(*s->memo));
-		memset(s->memo + s->nmemo, 0, (n - s->nmemo) * sizeof(*s->memo));
-		s->nmemo = n;
-	}
-	if (!s->memo[page])
-		s->memo[page] = base_calloc(1, MEMO_BYTES);
-	return &s->memo[page][2 * (v->id % MEMO_PAGE) + t];
-}
-
 bool prove_smt_is_shared(struct smt *s, const struct ex *v)
 {
 	if (v->level < (s->q.is_same_cta ? EX_CTA : EX_GRID))
 		return false;
 	if (!v->has_ctr)
 		return true;
-	uint8_t known = raw_memo(s, v, 0)->is_shared;
+	uint8_t known = prove_smt_memo_at(s, v, 0)->is_shared;
 	if (known)
 		return known == 2;
 	bool is = v->op != EX_CTR || s->q.counters[v->imm] == SMT_SAME;
 	for (uint32_t i = 0; i < v->n && is; i++)
 		is = prove_smt_is_shared(s, v->a[i]);
-	raw_memo(s, v, 0)->is_shared = is ? 2 : 1;
+	prove_smt_memo_at(s, v, 0)->is_shared = is ? 2 : 1;
 	return is;
 }
 
 struct memo *prove_smt_memo(struct smt *s, const struct ex *v, unsigned t)
 {
-	return raw_memo(s, v, prove_smt_is_shared(s, v) ? 0 : t);
+	return prove_smt_memo_at(s, v, prove_smt_is_shared(s, v) ? 0 : t);
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
