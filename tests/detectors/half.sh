@@ -15,17 +15,24 @@ for d in hirace iguard; do
 done
 bad=0 halves=0
 for d in hirace iguard; do
-	for seed in 1 4 7 8; do
+	# Which seed keeps half of the pair changes with the checks' code: the first of 40, four at least.
+	found=0
+	for seed in $(seq 1 40); do
 		"$collider" run --device=cpu --detector=$d --seed=$seed --log-file=alone ./$d.race
-		"$collider" run --device=cpu --detector=oracle,$d --seed=$seed --log-file=both ./$d.race
-		! grep -q 'at a place that was not kept' alone || halves=$((halves + 1))
 		grep -q '^======== [1-9][0-9]* data race' alone || { echo "FAIL: $d alone, seed $seed, finds nothing"; bad=1; }
+		if grep -q 'at a place that was not kept' alone; then
+			found=1 halves=$((halves + 1))
+		elif [ "$seed" -gt 4 ]; then
+			continue
+		fi
+		"$collider" run --device=cpu --detector=oracle,$d --seed=$seed --log-file=both ./$d.race
 		grep -q '^======== 1 data race' both || { echo "FAIL: $d, seed $seed: $(tail -1 both)"; bad=1; }
 		! grep 'at a place that was not kept' both || { echo "FAIL: $d, seed $seed: half of a pair"; bad=1; }
+		[ $found = 0 ] || [ "$seed" -lt 4 ] || break
 	done
 	rm -f whole half
 	"$collider" run --device=cpu --detector=oracle --save=whole --log-file=other ./$d.race other
-	for seed in 1 4 7 8; do
+	for seed in $(seq 1 40); do
 		"$collider" run --device=cpu --detector=$d --seed=$seed --save=half --log-file=alone ./$d.race
 		! grep -q 'at a place that was not kept' alone || break
 	done
