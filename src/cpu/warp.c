@@ -472,8 +472,10 @@ static inline bool after_step(struct cpu_warp *w, enum cpu_step step, uint32_t p
 	}
 }
 
-/* False: the turn is over before `left` is used up. */
-static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split *s, int32_t left)
+/* False: the turn is over before `left` is used up. `rest`: what the turn has beyond that, which
+ * passes, too, if an attempt fails. */
+static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split *s, int32_t left,
+		      int32_t rest)
 {
 	struct cpu_warp_priv *p = cpu_wp(w);
 	const struct cpu_inst *code = s->func->code;
@@ -556,7 +558,8 @@ static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 			if (!cpu_meet_arrive(w, s))
 				goto out;
 		} else if (!after_step(w, step, pc)) {
-			waited = step == CPU_TRIED && left > 0 ? (uint32_t)left : 0;
+			rest += left;
+			waited = step == CPU_TRIED && rest > 0 ? (uint32_t)rest : 0;
 			goto out;
 		}
 		threads += (uint64_t)(n - counted) * cpu_popcount(mask);
@@ -588,18 +591,19 @@ static void run_proving(struct cpu_worker *k, struct cpu_warp *w, struct cpu_spl
 	cpu_warp_focus(w, s);
 	while (goes_on && left > 0 && cpu_proof_goes_on(k)) {
 		const struct cpu_inst *in = &w->cur->func->code[w->cur->pc];
+		int32_t rest = left - 1;
 		left -= cpu_inst_weight(in->flags);
 		if (!cpu_proof_before(w, in)) {
 			goes_on = false;
 			break;
 		}
-		goes_on = run_split(k, w, w->cur, 1);
+		goes_on = run_split(k, w, w->cur, 1, rest);
 		cpu_proof_after(w);
 		done += p->insts - start;
 		p->insts = start;
 	}
 	if (goes_on && left > 0)
-		run_split(k, w, w->cur, left);
+		run_split(k, w, w->cur, left, 0);
 	p->insts += done;
 }
 
@@ -633,7 +637,7 @@ bool cpu_warp_run(struct cpu_worker *k, struct cpu_warp *w, uint32_t budget)
 	if (p->ready && __builtin_expect(k->proof != NULL, 0) && cpu_proof_goes_on(k))
 		run_proving(k, w, choose_split(k, w), (int32_t)budget);
 	else if (p->ready)
-		run_split(k, w, choose_split(k, w), (int32_t)budget);
+		run_split(k, w, choose_split(k, w), (int32_t)budget, 0);
 	if (w->cta->l1)
 		cpu_model_tick(w);
 	if (p->joining && p->join_wake <= p->insts)

@@ -86,6 +86,14 @@ static const char text[] =
 	"setp.ne.u32 %p, %r3, 0;\n@%p bra next;\natom.global.add.u32 %r4, [%d1], 1;\n"
 	"mad.wide.u32 %d2, %r4, 4, %d1;\nst.global.u32 [%d2+8192], %r2;\n"
 	"next:\nadd.u32 %r2, %r2, 7;\nbra again;\ndone:\nret;\n}\n"
+	/* v attempts that change nothing, in a loop that counts */
+	".visible .entry attempts(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<4>;\n.reg .b64 %d<3>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\nmov.u32 %r2, 0;\n"
+	"again:\natom.global.cas.b32 %r3, [%d1], 7, 8;\nadd.u32 %r2, %r2, 1;\n"
+	"setp.lt.u32 %p, %r2, %r1;\n@%p bra again;\nmov.u32 %r1, %ctaid.x;\n"
+	"mov.u32 %r2, %tid.x;\nmad.lo.u32 %r1, %r1, 64, %r2;\n"
+	"mad.wide.u32 %d2, %r1, 4, %d1;\nst.global.u32 [%d2+256], %r3;\nret;\n}\n"
 	/* each block but the first v takes a ticket n of p[0], and waits until the one before has
 	 * made p[64 + n - 1] something; then p[64 + n] is one more */
 	".visible .entry chain(.param .u64 p, .param .u32 v)\n{\n"
@@ -576,6 +584,35 @@ static void tickets_are_numbers(void **state)
 		}
 }
 
+/* A deadlock is looked for with one thread only. The time that an attempt takes passes meanwhile,
+ * as it does else. */
+static void attempts_take_time_when_looked_at(void **state)
+{
+	uint64_t time = 0, hash = 0;
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 4; threads *= 2) {
+		struct fixture f;
+		struct cpu_stats st;
+		open_with(&f,
+			  &(struct cpu_options){
+				  .seed = 3, .threads = threads, .apart_from = 1, .devices = 1});
+		struct cpu_op *op = launch(&f, "attempts", 4, 64, 40000, NULL);
+		cpu_op_wait(op);
+		cpu_get_stats(f.m, &st);
+		assert_int_equal(st.beside, threads > 1);
+		assert_int_equal(st.taken_back, 0);
+		if (threads == 1) {
+			time = cpu_op_time(op);
+			hash = cpu_schedule_hash(f.m);
+		}
+		assert_int_equal(cpu_op_time(op), time);
+		assert_int_equal(cpu_schedule_hash(f.m), hash);
+		cpu_op_put(op);
+		close_machine(&f);
+	}
+}
+
 static void cooperative_grids_are_resident(void **state)
 {
 	(void)state;
@@ -741,6 +778,7 @@ int main(void)
 		cmocka_unit_test(tickets_are_numbers),
 		cmocka_unit_test(other_launches_are_waited_for),
 		cmocka_unit_test(host_memory_keeps_one_thread),
+		cmocka_unit_test(attempts_take_time_when_looked_at),
 		cmocka_unit_test(cooperative_grids_are_resident),
 		cmocka_unit_test(programmatic_launches_come_early),
 		cmocka_unit_test(polling_ends),
