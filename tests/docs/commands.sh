@@ -14,6 +14,7 @@ set -u
 collider=$1 root=$2 cuda=$3
 export PATH=$cuda:$PATH
 work=$(mktemp -d) || exit 2
+export XDG_CACHE_HOME=$work/cache # a proof that was kept before would add lines
 trap 'rm -rf "$work"' EXIT
 cp -r "$root/examples" "$work/" && cd "$work" || exit 2
 bin=$(cd "$(dirname "$collider")" && pwd)
