@@ -26,7 +26,8 @@ enum ir_kind {
 	IR_PURE,	 /* dst = unmodelled function imm of src */
 	IR_BOX,		 /* dst = bytes of a tensor map's box: imm, or 0; op: IR_MOST */
 	IR_VAR,		 /* dst = anything; op: EX_CTA: the same in all threads of a block; imm:
-			  * what lanes make of src (enum ir_lanes), or 0 */
+			  * what lanes make of src (enum ir_lanes), or 0; src[2], if any: their
+			  * mask, in its lower half */
 	IR_HEAP,	 /* dst = address of new memory, which malloc gives the thread */
 	IR_IS_IN,	 /* dst = is the address src[0] in the enum ir_space imm? */
 	IR_ACCESS,	 /* memory: see struct ir_access */
@@ -288,6 +289,10 @@ bool prove_ir_lower_bulk(struct ir_frame *fr, const struct ptx_stmt *s);
 bool prove_ir_lower_tensor(struct ir_frame *fr, const struct ptx_stmt *s);
 /* lanes.c: shuffles and votes. False: it isn't in a form that is known. */
 bool prove_ir_lower_lanes(struct ir_frame *fr, const struct ptx_stmt *s);
+/* ... their results are anything then. */
+void prove_ir_unknown_lanes(struct ir_frame *fr, const struct ptx_stmt *s);
+/* A shuffle, vote, match or reduction: lanes wait there for those of their mask. */
+bool ir_waits_for_lanes(const struct ptx_stmt *s);
 /* %lanemask_lt and its like. IR_NONE: it is no such register. */
 uint32_t prove_ir_lanemask(struct ir_frame *fr, struct ptx_str name);
 /* elect.sync: which lane is unknown, but one for each mask. False: not in a form that is known. */

@@ -62,6 +62,38 @@ static bool lower_shuffle(struct ir_frame *fr, const struct ptx_stmt *s)
 	return true;
 }
 
+bool ir_waits_for_lanes(const struct ptx_stmt *s)
+{
+	switch (s && s->form ? (enum ptx_op)s->form->op : PTX_OP_BRKPT) {
+	case PTX_OP_SHFL_SYNC:
+	case PTX_OP_VOTE_SYNC:
+	case PTX_OP_MATCH_ANY_SYNC:
+	case PTX_OP_MATCH_ALL_SYNC:
+	case PTX_OP_REDUX_SYNC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The mask is the last operand; it stands where a shuffle has it. */
+void prove_ir_unknown_lanes(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	uint32_t mask = IR_NONE;
+
+	if (ir_waits_for_lanes(s) && s->nops && s->pred == PTX_NO_REG)
+		mask = prove_ir_operand(fr, &s->ops[s->nops - 1], 32);
+	size_t from = fr->ir->steps.n;
+	prove_ir_unknown_results(fr, s);
+	for (size_t i = from; i < fr->ir->steps.n && mask != IR_NONE; i++) {
+		struct ir_step *st = &fr->ir->steps.v[i];
+		if (st->kind != IR_VAR)
+			continue;
+		st->src[2] = mask;
+		return;
+	}
+}
+
 bool prove_ir_lower_lanes(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	if (s->pred != PTX_NO_REG)

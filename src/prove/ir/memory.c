@@ -638,7 +638,7 @@ void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		return;
 	if (effects == PTX_EFF_CONVERGENT) { /* shuffles, votes, mma: registers only */
 		if (!prove_ir_lower_lanes(fr, s))
-			prove_ir_unknown_results(fr, s);
+			prove_ir_unknown_lanes(fr, s);
 		return;
 	}
 	if (!lower_memory(fr, s))

@@ -385,5 +385,12 @@ enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 		out->why = "other threads of that launch may break an assumption of the code";
 		return REPLAY_UNSURE;
 	}
+	for (unsigned i = 0; i < 2 && r->has_meets; i++) {
+		const struct event *x = i ? m.y : m.x;
+		if (prove_replay_comes(r, r->m->tid[i], r->m->ctaid[i], x))
+			continue;
+		out->why = "lanes of a warp may wait for ever for others of it";
+		return REPLAY_UNSURE;
+	}
 	return REPLAY_RACES;
 }

@@ -143,6 +143,7 @@ static void note(struct run *r, struct thread *t, uint32_t step, uint64_t addr)
 
 	ev.which = (r->a->index == step ? 1u : 0) | (r->b->index == step ? 2u : 0);
 	memcpy(ev.phase, t->nbars, sizeof(ev.phase));
+	ev.nmeets = t->nmeets;
 	if (!ev.which || !t->events || t->nevents == t->max_events)
 		return;
 	ev.turn = t->turns[ev.which & 1 ? 0 : 1]++;
@@ -377,7 +378,10 @@ void prove_replay_step(struct run *r, struct thread *t, uint32_t i, const uint32
 		       const uint32_t *ctaid)
 {
 	const struct ir_step *st = &r->e->ir->steps.v[i];
+	uint64_t whom;
 
+	if (r->has_meets && prove_replay_meets(r, i, &whom))
+		prove_replay_note_meeting(t, whom);
 	switch ((enum ir_kind)st->kind) {
 	case IR_ACCESS:
 		do_access(r, t, i);
@@ -419,7 +423,8 @@ void prove_replay_run_thread(struct run *r, struct thread *t, const uint32_t *ti
 	t->order = t->order_ever = IR_NONE;
 	memset(r->reg, 0, ir->width.n * sizeof(*r->reg));
 	forget_private(r);
-	while (b != IR_NONE && t->nbars[rank] < until) {
+	while (b != IR_NONE && t->nbars[rank] < until &&
+	       (!t->until_meets || t->nmeets < t->until_meets)) {
 		const struct ir_block *x = &ir->blocks.v[b];
 		for (uint32_t i = x->first; i < x->first + x->n && !t->is_lost; i++) {
 			t->is_lost = !r->budget;
@@ -523,6 +528,7 @@ void prove_replay_open(struct run *r, uint64_t most)
 		for (uint32_t k = b->first; k < b->first + b->n; k++) {
 			const struct ir_step *st = &ir->steps.v[k];
 			r->has_orders |= st->kind == IR_ORDER || st->kind == IR_UNKNOWN;
+			r->has_meets |= prove_replay_is_warps(st);
 			r->has_partial |= ir_is_partial(st);
 			r->has_assumes |= st->kind == IR_ASSUME && may_differ(r->e, k);
 		}

@@ -26,6 +26,7 @@ struct event {
 	uint32_t phase[IR_RANKS]; /* barriers of this rank and above before it */
 	uint32_t order;		  /* step that may order it after others, in this phase; IR_NONE */
 	uint32_t order_ever;	  /* the same since the thread's start */
+	uint32_t nmeets;	  /* meetings before it */
 	uint32_t turn;		  /* how often the thread had done this access before */
 	unsigned which;		  /* bit 0: access a, bit 1: access b */
 	struct value *seen[2];	  /* what is watched, by side; NULL: nothing */
@@ -36,6 +37,10 @@ struct thread {
 	uint32_t nevents, max_events;
 	uint32_t *bars[IR_RANKS]; /* their steps; NULL: only counted */
 	uint32_t nbars[IR_RANKS];
+	/* Where it waits for others (meets.c); NULL: only counted. It runs until it has come to so
+	 * many; 0: to its end. */
+	uint64_t *meets;
+	uint32_t nmeets, until_meets;
 	uint32_t order, order_ever;
 	uint32_t turns[2];
 	/* Barriers to which not all threads may come: a sum of all passed, in their order, with the
@@ -55,6 +60,7 @@ struct run {
 	const struct replay_pair *p;
 	const struct ev_access *a, *b;
 	bool has_orders;  /* the kernel has fences, atomics or the like */
+	bool has_meets;	  /* ... places where lanes wait for others of their warp */
 	bool has_partial; /* ... barriers to which not all threads of the CTA may come */
 	bool has_assumes; /* about one thread's values, or different in all threads */
 	struct value *reg;
@@ -109,6 +115,19 @@ uint32_t prove_replay_join(struct run *r, struct thread *t, uint32_t b, struct p
 void prove_replay_step(struct run *r, struct thread *t, uint32_t i, const uint32_t *tid,
 		       const uint32_t *ctaid);
 uint32_t prove_replay_next(struct run *r, struct thread *t, uint32_t b, struct place at);
+
+/* meets.c */
+#define MAX_MEETS 4096
+/* Does a lane wait for others of its warp at step i? *whom has their mask, and above it what they
+ * all do; of a mask that isn't known, that of none. */
+bool prove_replay_is_warps(const struct ir_step *st);
+bool prove_replay_meets(const struct run *r, uint32_t i, uint64_t *whom);
+/* Are those who wait for each other in a CTA there in the end, so that the thread comes to an
+ * event? */
+bool prove_replay_comes(struct run *r, const uint32_t *tid, const uint32_t *ctaid,
+			const struct event *x);
+/* The thread waits there. */
+void prove_replay_note_meeting(struct thread *t, uint64_t whom);
 
 /* judge.c: do all threads keep what the code assumes of each? */
 bool prove_replay_keeps(struct run *r);

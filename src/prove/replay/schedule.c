@@ -279,6 +279,7 @@ static void do_warp_barrier(struct schedule *s, struct lane *l, const struct ir_
 static void do_step(struct schedule *s, struct lane *l, uint32_t i)
 {
 	const struct ir_step *st = &s->r->e->ir->steps.v[i];
+	uint64_t whom;
 	bool is_known;
 
 	switch ((enum ir_kind)st->kind) {
@@ -309,6 +310,8 @@ static void do_step(struct schedule *s, struct lane *l, uint32_t i)
 		return;
 	default:
 		prove_replay_step(s->r, &l->t, i, l->tid, s->ctaid);
+		if (s->r->has_meets && prove_replay_meets(s->r, i, &whom))
+			schedule_meets(s, l, whom);
 	}
 }
 

@@ -19,6 +19,7 @@ enum lane_state {
 	LANE_POLLS,    /* an mbarrier said no, or it is others' turn */
 	LANE_CTA,      /* waits at a barrier of the block */
 	LANE_WARP,     /* ... of its warp */
+	LANE_MEETS,    /* ... for a shuffle or vote, which makes nothing known */
 	LANE_NUMBER,   /* ... of some warps */
 	LANE_TOGETHER, /* until all of its warp, or warpgroup, have come to the same step */
 	LANE_ENDED,
@@ -34,10 +35,12 @@ struct lane {
 	uint32_t tid[3];
 	uint32_t block, step; /* what comes next: at a barrier, what follows it */
 	enum lane_state state;
-	/* LANE_CTA, LANE_NUMBER: which barrier; LANE_WARP: its lanes; LANE_TOGETHER: who it is. */
+	/* LANE_CTA, LANE_NUMBER: which barrier; LANE_WARP, LANE_MEETS: its lanes;
+	 * LANE_TOGETHER: who it is. */
 	uint32_t number;
-	uint32_t threads; /* LANE_CTA: the count that it gives, or 0; LANE_TOGETHER: how many */
-	uint32_t polled;  /* the step of the last wait that said no */
+	/* LANE_CTA: the count that it gives, or 0; LANE_TOGETHER: how many; LANE_MEETS: what. */
+	uint32_t threads;
+	uint32_t polled;	    /* the step of the last wait that said no */
 	uint32_t groups[IR_GROUPS]; /* that it has made, by family */
 	uint32_t ncopies;	    /* bulk copies of the instruction that it is in */
 };
@@ -113,6 +116,8 @@ void schedule_numbered(struct schedule *s, struct lane *l, const struct ir_step 
 void schedule_groups(struct schedule *s, struct lane *l, const struct ir_step *st);
 /* Has a thread come to where it goes on with so many only? */
 void schedule_together(struct schedule *s, struct lane *l, uint32_t threads);
+/* ... or to a shuffle or vote (prove_replay_meets)? */
+void schedule_meets(struct schedule *s, struct lane *l, uint64_t whom);
 /* A copy that begins; IR_NONE: there are too many. */
 uint32_t schedule_copy(struct schedule *s, struct lane *l, const struct ir_access *mem);
 /* Lets threads go on that wait at barriers which are complete. */

@@ -119,6 +119,41 @@ static void open_warp(struct schedule *s, uint32_t warp)
 	}
 }
 
+void schedule_meets(struct schedule *s, struct lane *l, uint64_t whom)
+{
+	l->state = LANE_MEETS;
+	l->number = (uint32_t)whom;
+	l->threads = (uint32_t)(whom >> 32);
+	s->has_moved = true;
+}
+
+/* Do the lanes that lane i has in its mask, itself among them, do the same, or have they ended? */
+static bool are_met(const struct schedule *s, uint32_t i)
+{
+	const struct lane *l = &s->lane[i];
+	uint32_t first = i / 32 * 32;
+
+	for (uint32_t k = first; k < s->nlanes && k < first + 32; k++)
+		if (l->number >> k % 32 & 1 && s->lane[k].state != LANE_ENDED &&
+		    (!is_waiting(&s->lane[k], LANE_MEETS, l->number) ||
+		     s->lane[k].threads != l->threads))
+			return false;
+	return l->number >> i % 32 & 1;
+}
+
+static void open_meetings(struct schedule *s, uint32_t warp)
+{
+	for (uint32_t i = 32 * warp; i < s->nlanes && i < 32 * warp + 32; i++) {
+		struct lane *l = &s->lane[i];
+		if (l->state != LANE_MEETS || !are_met(s, i))
+			continue;
+		for (uint32_t k = i, mask = l->number; k < s->nlanes && k < 32 * warp + 32; k++)
+			if (mask >> k % 32 & 1 && s->lane[k].state == LANE_MEETS)
+				s->lane[k].state = LANE_RUNS;
+		s->has_moved = true;
+	}
+}
+
 void schedule_together(struct schedule *s, struct lane *l, uint32_t threads)
 {
 	l->state = LANE_TOGETHER;
@@ -150,8 +185,10 @@ void schedule_open_barriers(struct schedule *s)
 	open_cta(s);
 	for (uint32_t i = 0; i < s->nlanes; i += 32)
 		open_together(s, i);
-	for (uint32_t w = 0; w < (s->nlanes + 31) / 32; w++)
+	for (uint32_t w = 0; w < (s->nlanes + 31) / 32; w++) {
 		open_warp(s, w);
+		open_meetings(s, w);
+	}
 }
 
 static void open_number(struct schedule *s, struct number *b, uint32_t threads)
