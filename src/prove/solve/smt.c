@@ -403,7 +403,8 @@ static struct term shift_right(struct smt *s, const struct ex *v, unsigned t)
 /* By zero it is any number: PTX says no other. */
 static struct term unsigned_division(struct smt *s, const struct ex *v, unsigned t)
 {
-	struct term n = prove_smt_unsigned(s, v->a[0], t), d = prove_smt_unsigned(s, v->a[1], t);
+	/* In this order: which model the solver finds hangs on it. */
+	struct term d = prove_smt_unsigned(s, v->a[1], t), n = prove_smt_unsigned(s, v->a[0], t);
 	struct term q, r;
 
 	if (d.hi <= 0)
