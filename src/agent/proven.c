@@ -10,6 +10,7 @@
  * to the driver for each pointer, some 0.1 us; of a note 15 ns, and 0.1 ms where a launch differs
  * from all before it.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,6 +280,7 @@ bool agent_notes_launches(void)
 struct agent_noted *agent_noted_new(const struct race_noted_kernel *of)
 {
 	struct agent_noted *n = calloc(1, sizeof(*n));
+	int was = errno; /* the program's */
 
 	if (!n) {
 		AGENT_NO_MEMORY("a kernel may be checked in later runs that needs no checks");
@@ -287,15 +289,18 @@ struct agent_noted *agent_noted_new(const struct race_noted_kernel *of)
 	n->of = *of;
 	if (!race_noted_read(agent_given()->cache, of->id, &n->all))
 		race_noted_init(&n->all, of->id);
+	errno = was;
 	return n;
 }
 
 void agent_noted_launch(struct agent_noted *n, const struct agent_launch_call *l)
 {
+	int was = errno;
 	uint32_t dim[6];
 
 	memcpy(dim, l->block, sizeof(l->block));
 	memcpy(dim + 3, l->grid, sizeof(l->grid));
 	if (race_noted_add(&n->all, dim, (const void *const *)l->params, n->of.scalars))
 		(void)race_noted_write(agent_given()->cache, &n->all);
+	errno = was;
 }

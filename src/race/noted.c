@@ -77,6 +77,7 @@ bool race_noted_add(struct race_noted *all, const uint32_t dim[6], const void *c
 		is_changed |= add(&all->dim[d], dim[d], is_first);
 	if (is_first)
 		all->scalars = scalars;
+	all->scalars &= scalars; /* a file may name others than the module has */
 	for (uint64_t left = all->scalars; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left), v;
 		if (read_scalar(params, i, &v)) {
@@ -108,7 +109,9 @@ static bool path_of(char out[PATH_ROOM], const char *folder, uint64_t id)
 bool race_noted_read(const char *folder, uint64_t id, struct race_noted *all)
 {
 	char path[PATH_ROOM];
-	int fd = path_of(path, folder, id) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	int fd = path_of(path, folder, id)
+			 ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+			 : -1;
 
 	if (fd < 0)
 		return false;

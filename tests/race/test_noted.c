@@ -51,6 +51,19 @@ static void dimensions_that_differ_have_bounds(void **state)
 	assert_int_equal(all.scalars, 0);
 }
 
+/* A file may name parameters that the module doesn't have. */
+static void only_the_modules_scalars_are_read(void **state)
+{
+	struct race_noted all;
+
+	(void)state;
+	race_noted_init(&all, 1);
+	assert_true(add(&all, 32, 4, 16, 0));
+	all.scalars |= 1ull << 63 | 1;
+	assert_false(add(&all, 32, 4, 16, 0));
+	assert_int_equal(all.scalars, 6);
+}
+
 static void scalars_that_differ_have_bounds(void **state)
 {
 	struct race_noted all;
@@ -141,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dimensions_that_differ_have_bounds),
+		cmocka_unit_test(only_the_modules_scalars_are_read),
 		cmocka_unit_test(scalars_that_differ_have_bounds),
 		cmocka_unit_test(negative_numbers_are_not_noted),
 		cmocka_unit_test(no_pointer_is_noted),
