@@ -73,6 +73,7 @@ struct kernel {
 	CUstream written_in;		   /* `now` is so there, and in what waits for it */
 	bool is_known, was_on, was_proven; /* was_on: it was more than checked */
 	bool never_sampled, is_alone;	   /* its proof's flags */
+	bool was_looked;		   /* for findings, when its sample began */
 	uint64_t launches, hash;	   /* that weren't proven */
 	UT_hash_handle hh;
 };
@@ -133,7 +134,7 @@ static bool has_findings(void)
 
 /* Is this launch left out, as all of the kernel's were clean so far? Whether they were is looked up
  * with those that are checked, for its cost. */
-static bool is_sampled(const struct kernel *k, CUstream stream)
+static bool is_sampled(struct kernel *k, CUstream stream)
 {
 	uint64_t state = k->hash + k->launches * 0x9e3779b97f4a7c15ull + race_shm_get()->seed;
 	uint64_t clean = k->is_alone ? CLEAN_ALONE : CLEAN;
@@ -143,8 +144,9 @@ static bool is_sampled(const struct kernel *k, CUstream stream)
 	if (!race_shm_get()->dense || k->launches < clean || k->never_sampled ||
 	    (k->is_alone ? !is_by_itself(stream) : k->was_proven))
 		return false;
-	if (!was_found && (is_chosen || k->launches == clean))
+	if (!was_found && (is_chosen || !k->was_looked))
 		was_found = has_findings();
+	k->was_looked = true;
 	return !was_found && !is_chosen;
 }
 
