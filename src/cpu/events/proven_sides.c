@@ -141,6 +141,20 @@ static void keep(struct cpu_events *x, struct cpu_op *op)
 	x->proven_bytes += p->bytes;
 }
 
+/* Notes that have become exact take more. */
+static void count_bytes(struct cpu_events *x, const struct cpu_proven_run *r)
+{
+	struct events_proven *p = x->proven_first;
+
+	while (p && p->run != r)
+		p = p->next;
+	if (!p)
+		return;
+	x->proven_bytes -= p->bytes;
+	p->bytes = size_of(r);
+	x->proven_bytes += p->bytes;
+}
+
 /* What has been accessed; it has been counted, by warps. */
 static void make_all(void *arg, uint32_t actor)
 {
@@ -150,6 +164,7 @@ static void make_all(void *arg, uint32_t actor)
 	uint64_t before = oracle_get_stats(x->o).accesses;
 
 	proven_settle(r);
+	count_bytes(x, r);
 	for (uint32_t i = 0; i < r->proven.nsites; i++)
 		proven_each(&r->touch[i], &r->array[r->touch[i].array], access_range, &by);
 	x->njudged -= oracle_get_stats(x->o).accesses - before;
