@@ -203,7 +203,7 @@ static bool defer_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 
 void cpu_updates_do(const struct cpu_update *u, size_t n)
 {
-	for (const struct cpu_update *end = u + n; u < end; u++) {
+	for (; n; n--, u++) { /* of none u is NULL */
 		union atomic_value b = {.u64 = u->value}, old;
 		if (u->what)
 			((const struct atomic *)u->what)->op->one(u->to, &b, &b, &old, true);
