@@ -361,6 +361,18 @@ CU
 expect 0 'gridDim.x = 4; gridDim.y = 2; .*assuming y and x disjoint' "$tree/alias.cu"
 expect 12 "the two addresses can't be compared" --may-alias --no-remedies "$tree/alias.cu"
 
+# answers that are no numbers by 1 may come nearer to each other when the counter wraps
+cat >"$tree/draws.cu" <<'CU'
+__global__ void steps(int *out, unsigned *count)
+{
+	unsigned a = atomicAdd(count, STEP);
+	out[a / STEP] = threadIdx.x;
+}
+CU
+expect 0 'what is added to an atomic counter is less than 2.32' "$tree/draws.cu" -- -DSTEP=0x60000000u
+expect 0 'no atomic counter comes around' "$tree/draws.cu" -- -DSTEP=64u
+not 'what is added to an atomic counter' "$tree/draws.cu" -- -DSTEP=64u
+
 # what the code assumes every thread keeps to, not only the two of an alarm
 cat >"$tree/all.cu" <<'CU'
 __global__ void assumed_by_all(float *y, unsigned n)

@@ -506,6 +506,12 @@ static bool has_number(const struct check *c, const struct ex *leaf)
 	return prove_ex_contains(c->pair.a->off, leaf) || prove_ex_contains(c->pair.b->off, leaf);
 }
 
+/* Does a counter that wraps give a number again that it gave before? By steps of a power of two. */
+static bool comes_around(const struct ex *count)
+{
+	return count->op == EX_CONST && !(count->imm & (count->imm - 1));
+}
+
 void draws_hold(struct check *c, const struct draws *all)
 {
 	for (uint32_t i = 0; i < all->n; i++) {
@@ -518,7 +524,7 @@ void draws_hold(struct check *c, const struct draws *all)
 			continue;
 		c->assumed.has_counts = true;
 		meet_hold_modest(c, d->guard, d->first, d->count);
-		c->assumed.has_sums |= d->count->hi > prove_ex_mask(d->count->w) >> 1;
+		c->assumed.has_sums |= !comes_around(d->count);
 		if (d->count->op == EX_CONST && d->count->imm == 1)
 			prove_smt_across(c->smt, d->guard, d->first, false);
 		else
