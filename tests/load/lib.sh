@@ -25,6 +25,15 @@ go() {
 	STANDIN_LOG=$work/$out LD_LIBRARY_PATH=$built/driver timeout 200 "$collider" run --device=gpu --prune=none "$@" \
 		>"$out.out" 2>"$out.err"
 }
+# settled OUT ...: go, until nothing is being proven for a later load, however long that takes.
+settled() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		go "$@" || fail "$1: $(cat "$1.err")"
+		grep -q 'being proven' "$1.err" || break
+		sleep 0.2
+	done
+}
 expect() { # expect FILE TEXT: a line of it
 	grep -qxF -- "$2" "$1" || fail "$1: expected '$2', found: $(cat "$1")"
 }

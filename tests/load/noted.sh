@@ -21,15 +21,7 @@ __global__ void sums(float *p, int n) { atomicAdd(p + n, 1); }
 C
 nvcc -fatbin -lineinfo -arch=sm_90 rows.cu -o rows.fatbin || exit 2
 
-# What is asked for once all are proven that can be: until nothing is said to be proven later.
-settled() {
-	local i
-	for ((i = 0; i < 600; i++)); do
-		go "$@" || fail "$1: $(cat "$1.err")"
-		grep -q 'being proven' "$1.err" || break
-		sleep 0.2
-	done
-}
+# Kernels of an image that ask for notes, and those that have a proof.
 asks() { nm "$1" | sed -n 's/^.* __collider_noted_Z*_Z4\(....\)P.*/\1/p' | sort | tr '\n' ' '; }
 proofs() { nm "$1" | sed -n 's/^.* __collider_proof_Z*_Z4\(....\)P.*/\1/p' | sort | tr '\n' ' '; }
 

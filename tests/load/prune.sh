@@ -9,16 +9,6 @@ program=$built/load_program
 source=$here/../prove/prune.cu
 nvcc -fatbin -lineinfo -arch=sm_90 -std=c++17 "$source" -o prune.fatbin || exit 2
 
-# settled OUT ...: go, until nothing is being proven for a later load, however long that takes.
-settled() {
-	local i
-	for ((i = 0; i < 600; i++)); do
-		go "$@" || fail "$1: $(cat "$1.err")"
-		grep -q 'being proven' "$1.err" || break
-		sleep 0.2
-	done
-}
-
 # proven OUT: "KERNEL WHY COUNT" of what has no check
 proven() {
 	"$built/load_sites" "$1" | sed -n 's/^unchecked _Z[0-9]*\([a-z_]*\)P[^ ]* \(proven[a-z-]*\) /\1 \2 /p' | sort
