@@ -605,8 +605,6 @@ bool cpu_is_ordered(const struct ptx_form *f);
  * have ended when this returns. False: the launch is taken back, and it isn't to be executed beside
  * what others still do. */
 bool cpu_apart_await_order(struct cpu_worker *k);
-/* Is that so now? */
-bool cpu_apart_has_order(struct cpu_worker *k);
 /* A block takes its number, at once: of `bytes` at `host`. False: as above. */
 bool cpu_apart_ticket(struct cpu_worker *k, uint64_t host, unsigned bytes, uint64_t *value);
 /* Strong stores by these lanes, of elements side by side, are carried out in the order of groups.

@@ -63,7 +63,8 @@ static bool is_first(const struct cpu_worker *k)
 	return true;
 }
 
-bool cpu_apart_has_order(struct cpu_worker *k)
+/* Have all groups before its own ended? */
+static bool is_in_order(struct cpu_worker *k)
 {
 	kp(k)->is_first = kp(k)->is_first || is_first(k);
 	return kp(k)->is_first;
@@ -75,7 +76,7 @@ bool cpu_apart_await_order(struct cpu_worker *k)
 {
 	struct cpu_engine *e = k->m->engine;
 
-	for (uint32_t i = 0; !cpu_apart_has_order(k); i++) {
+	for (uint32_t i = 0; !is_in_order(k); i++) {
 		if (cpu_apart_must_stop(e)) {
 			atomic_store(&e->apart.is_wrong, true);
 			break;
@@ -110,8 +111,7 @@ bool cpu_apart_store(struct cpu_warp *w, const struct cpu_inst *in, const struct
 	struct cpu_window win;
 
 	if (!mask || !k->deferred || !acc->values || acc->each != acc->width ||
-	    (acc->width != sizeof(uint32_t) && acc->width != sizeof(uint64_t)) ||
-	    cpu_apart_has_order(k))
+	    (acc->width != sizeof(uint32_t) && acc->width != sizeof(uint64_t)) || is_in_order(k))
 		return false;
 	struct cpu_span s = cpu_span_of(addr, mask);
 	if (s.all & (bytes - 1) || s.hi > UINT64_MAX - bytes ||
