@@ -27,8 +27,7 @@ go() {
 }
 # settled OUT ...: go, until nothing is being proven for a later load, however long that takes.
 settled() {
-	local i
-	for ((i = 0; i < 600; i++)); do
+	while :; do
 		go "$@" || fail "$1: $(cat "$1.err")"
 		grep -q 'being proven' "$1.err" || break
 		sleep 0.2
