@@ -7,6 +7,10 @@
  * launches is, if they are few. The kernel's verdict is the worst, its alarms are those of all.
  * What is known of other launches is one line beside it.
  *
+ * A program that launches a kernel thousands of times in many shapes is asked about first as if any
+ * launch within the bounds of all of them were made: a proof holds for each. An alarm would be of
+ * launches that weren't made, so none comes of that question.
+ *
  * Costs: an analysis for each shape; they share the kernel's time.
  */
 #include "prove/check.h"
@@ -14,8 +18,11 @@
 #include <string.h>
 
 /* So many launches of a shape are asked about one by one. */
-#define FEW	   8
-#define MAX_SHAPES 64
+#define FEW 8
+/* Of more shapes or launches it is asked first whether any within their bounds is proven. */
+#define MANY_SHAPES 4
+#define MANY	    32
+#define MAX_SHAPES  64
 
 struct shapes {
 	struct prove_launch *v; /* all, those of one shape side by side */
@@ -101,6 +108,28 @@ static const struct ex *like_launch(struct contract *c, const struct prove_launc
 	return all;
 }
 
+/* The bounds of each dimension over several launches, where it isn't one number. */
+static const struct ex *bounds_of_dims(struct contract *c, const struct prove_launch *const *l,
+				       size_t n)
+{
+	struct ex_pool *p = c->e->pool;
+	const struct ex *all = prove_ex_const(p, 1, 1);
+
+	for (unsigned d = 0; d < 6; d++) {
+		const struct ex *x = prove_ex_spec(p, (enum prove_ex_spec)(EX_NTID_X + d));
+		uint32_t lo = UINT32_MAX, hi = 0;
+		for (size_t k = 0; k < n; k++) {
+			lo = l[k]->dim[d] < lo ? l[k]->dim[d] : lo;
+			hi = l[k]->dim[d] > hi ? l[k]->dim[d] : hi;
+		}
+		const struct ex *least = prove_ex_const(p, 32, lo);
+		const struct ex *most = prove_ex_const(p, 32, hi);
+		all = prove_ex_and(p, all, prove_ex_not(p, prove_ex_bin(p, EX_ULT, x, least)));
+		all = prove_ex_and(p, all, prove_ex_not(p, prove_ex_bin(p, EX_ULT, most, x)));
+	}
+	return all;
+}
+
 /* The bounds of each scalar over several launches, which pins.c takes for the parameter's. */
 static const struct ex *bounds_of_launches(struct contract *c, const struct prove_launch *const *l,
 					   size_t n)
@@ -136,10 +165,32 @@ static const struct ex *bounds_of_launches(struct contract *c, const struct prov
 	return all;
 }
 
+/* "The dimensions and scalars are those of one of them." Many launches differ in what the kernel
+ * doesn't read. */
+static const struct ex *like_one_of(struct contract *c, const struct prove_launch *const *l,
+				    size_t n)
+{
+	const struct ex **one = BASE_NEWN(c->arena, const struct ex *, n);
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		one[left] = like_launch(c, l[i]);
+		left += !left || one[left] != one[left - 1];
+	}
+	while (left > 1) { /* as a balanced tree */
+		size_t half = 0;
+		for (size_t i = 0; i < left; i += 2)
+			one[half++] =
+				i + 1 < left ? prove_ex_or(c->e->pool, one[i], one[i + 1]) : one[i];
+		left = half;
+	}
+	return one[0];
+}
+
 bool prove_contract_add_launches(struct contract *c, const char *kernel)
 {
 	struct ev_assume as = {.loop = IR_NONE, .index = IR_NONE, .text = "a recorded launch"};
-	const struct ex *any = NULL;
+	const struct ex *any;
 	const struct prove_launch **own;
 	size_t n = 0;
 
@@ -147,16 +198,14 @@ bool prove_contract_add_launches(struct contract *c, const char *kernel)
 		return true;
 	own = BASE_NEWN(c->arena, const struct prove_launch *, c->o->nlaunches + 1);
 	for (size_t i = 0; i < c->o->nlaunches; i++) {
-		if (strcmp(c->o->launches[i].kernel, kernel) != 0)
-			continue;
-		own[n++] = &c->o->launches[i];
-		const struct ex *one = like_launch(c, &c->o->launches[i]);
-		any = any ? prove_ex_or(c->e->pool, any, one) : one;
+		if (!strcmp(c->o->launches[i].kernel, kernel))
+			own[n++] = &c->o->launches[i];
 	}
-	if (!any) {
+	if (!n) {
 		c->say(RACE_PROBLEM_VACUOUS, NULL, "no launch of this kernel was recorded", c->arg);
 		return false;
 	}
+	any = c->o->by_bounds ? bounds_of_dims(c, own, n) : like_one_of(c, own, n);
 	if (n > 1)
 		any = prove_ex_and(c->e->pool, bounds_of_launches(c, own, n), any);
 	as.guard = prove_ex_const(c->e->pool, 1, 1);
@@ -322,6 +371,43 @@ static void analyse_some(const struct kernel_task *t, struct prove_launch *l, si
 	base_vec_push(&t->k->launches, line);
 }
 
+/* Are all proven as any within their bounds? Then t->k is the answer. */
+static bool are_proven_by_bounds(const struct kernel_task *t, struct shapes *s, uint64_t deadline)
+{
+	struct prove_options own = *t->o;
+	struct kernel_task all = *t;
+	struct race_proof none = {.verdict = RACE_VERDICT_FREE};
+	struct kernel_trial trial = {.alarms = &none};
+	struct names names;
+	size_t from = 0;
+
+	own.launches = s->v;
+	own.nlaunches = s->n;
+	own.may_alias |= launch_may_alias(s->v, s->n);
+	own.by_bounds = true;
+	own.wants_remedies = own.wants_protocol = false;
+	all.o = &own;
+	all.trial = &trial;
+	all.deadline = deadline;
+	kernel_open_proof(&all);
+	kernel_analyse(&all, &names);
+	if (t->k->verdict != RACE_VERDICT_FREE || t->k->problems.n || trial.has_failed ||
+	    prove_now_ms() >= deadline) {
+		race_proof_free(t->k);
+		return false;
+	}
+	for (size_t i = 0; i < s->nends; i++) {
+		struct race_proof_launch line = {.verdict = RACE_VERDICT_FREE};
+		line.n = (uint32_t)(s->end[i] - from);
+		memcpy(line.ntid, s->v[from].dim, sizeof(line.ntid));
+		memcpy(line.nctaid, s->v[from].dim + 3, sizeof(line.nctaid));
+		line.scalars = scalars_of(&names, s->v + from, line.n);
+		base_vec_push(&t->k->launches, line);
+		from = s->end[i];
+	}
+	return true;
+}
+
 static void analyse_shape(const struct kernel_task *t, struct prove_launch *l, size_t n)
 {
 	struct kernel_task whole = *t;
@@ -367,6 +453,7 @@ static const char *words_for_others(const struct race_proof *k, struct base_aren
 /* A quarter of the kernel's time at most goes into launches that the program doesn't make. */
 static void ask_about_others(const struct kernel_task *t)
 {
+
 	struct prove_options any = *t->o;
 	struct race_proof others;
 
@@ -387,7 +474,10 @@ void launches_check(const struct kernel_task *t)
 	size_t from = 0;
 
 	find_shapes(&s, t->o, t->k->name, t->arena);
-	for (size_t i = 0; i < s.nends; i++) {
+	if ((s.nends > MANY_SHAPES || s.n > MANY) && !t->o->wants_extents &&
+	    are_proven_by_bounds(t, &s, prove_now_ms() + t->o->timeout_ms / 4))
+		from = s.n;
+	for (size_t i = 0; i < s.nends && from < s.n; i++) {
 		struct race_proof one;
 		struct kernel_task part = *t;
 		uint64_t now = prove_now_ms();

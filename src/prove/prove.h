@@ -71,6 +71,7 @@ struct prove_options {
 	size_t nlaunches;
 	bool only_launched;	   /* kernels that none of the launches is of are left out */
 	bool is_of_launches_alone; /* nor is it asked what other launches would do */
+	bool by_bounds; /* any launch within the bounds of their dimensions and scalars counts */
 	/* Kernels by their mangled names, nonly of them; 0: all. No part of what is kept. */
 	const char *const *only;
 	size_t nonly;

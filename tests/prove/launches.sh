@@ -177,6 +177,17 @@ for x in 1:late 1:late 10000:proven 1:proven; do
 	[ "$(head -1 answer)" = "${x#*:}" ] || { echo "FAIL $x: $(cat answer)"; failed=1; }
 done
 
+# Launches of many shapes are proven as any within their bounds; one of them that races isn't lost in
+# these, and has its own line.
+grep -m1 '"kernel":"[^"]*too_wide' seen | sed 's/"value":100}/"value":4096}/' >shape
+{ grep -m1 '^{"ptx"' seen; for x in {1..63} {1..63}; do sed "s/\"grid\":\[2,/\"grid\":[$x,/" shape; done; } >shapes
+expect 0 '^too_wide.*: race-free' "$collider" prove --no-cache --launches=shapes
+[ "$(grep -cE '^  2 launches <<<\([0-9]+, 8, 1\), .*: race-free' log)" = 63 ] ||
+	{ echo 'FAIL lines of shapes'; cat log; failed=1; }
+sed 's/"grid":\[2,/"grid":[65,/' shape >>shapes
+expect 10 '^  launch <<<\(65, 8, 1\), .*: true alarm' "$collider" prove --no-cache --launches=shapes
+grep -qE '<<<\(63, 8, 1\), .*: race-free' log || { echo 'FAIL the other shapes'; cat log; failed=1; }
+
 # what can't be
 expect 1 'launched no kernel' "$collider" prove --run -- ./app none
 expect 2 'takes a program' "$collider" prove --run
