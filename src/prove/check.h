@@ -326,9 +326,16 @@ void prove_all_pairs(struct check *c);
 /* lockstep.c: alarms that are none if the lanes of a warp execute in step become one. */
 void check_lockstep(struct check *c);
 
-/* kernel.c: analyses one kernel into *k; strings in arena. */
+/* What is known of a kernel before its analysis ends, which may be killed: `others` is set where
+ * only they are missing. */
+struct kernel_early {
+	void (*fn)(const struct race_proof *k, void *arg);
+	void *arg;
+};
+
+/* kernel.c: analyses one kernel into *k; strings in arena. early may be NULL. */
 void prove_kernel(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
-		  struct base_arena *arena, struct race_proof *k);
+		  struct base_arena *arena, struct race_proof *k, const struct kernel_early *early);
 
 struct launch_reads {
 	bool is_read[6];
@@ -345,7 +352,8 @@ struct kernel_task {
 	struct base_arena *arena;
 	struct race_proof *k; /* the answer */
 	uint64_t deadline;
-	struct kernel_trial *trial; /* NULL, or only: is there a pair that isn't proven? */
+	struct kernel_trial *trial;	  /* NULL, or only: is there a pair that isn't proven? */
+	const struct kernel_early *early; /* or NULL */
 };
 
 /* Milliseconds of processor time for one try: what helps is mostly proven in 200. */

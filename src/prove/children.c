@@ -46,6 +46,44 @@ struct job {
 	struct wire_job wire;
 };
 
+/* Records of what a child has found, each with its length in front: the last one counts. */
+static void put_record(const struct race_proof *k, void *arg)
+{
+	const int *fd = arg;
+	struct base_buf out = {0};
+	uint64_t bytes = 0;
+
+	base_buf_put(&out, &bytes, sizeof(bytes));
+	prove_wire_write(k, &out);
+	bytes = out.n - sizeof(bytes);
+	memcpy(out.p, &bytes, sizeof(bytes));
+	for (size_t done = 0; done < out.n;) {
+		ssize_t n = write(*fd, out.p + done, out.n - done);
+		if (n < 0 && errno != EINTR)
+			_exit(BASE_EXIT_INTERNAL);
+		if (n > 0)
+			done += (size_t)n;
+	}
+	base_buf_free(&out);
+}
+
+/* The last record that is there as a whole. */
+static const char *last_record(const struct base_buf *got, size_t *n)
+{
+	const char *last = NULL;
+	uint64_t bytes;
+
+	*n = 0;
+	for (size_t at = 0; got->n - at > sizeof(bytes); at += sizeof(bytes) + bytes) {
+		memcpy(&bytes, got->p + at, sizeof(bytes));
+		if (got->n - at - sizeof(bytes) < bytes)
+			break;
+		last = got->p + at + sizeof(bytes);
+		*n = bytes;
+	}
+	return last;
+}
+
 static void run_child(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
 		      int fd)
 {
@@ -55,22 +93,14 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 	struct rlimit cpu = {seconds, seconds};
 	struct base_arena arena = {0};
 	struct race_proof k = {0};
-	struct base_buf out = {0};
-	size_t done = 0;
+	struct kernel_early early = {put_record, &fd};
 
 	if (o->memory_mb)
 		setrlimit(RLIMIT_AS, &mem);
 	setrlimit(RLIMIT_CORE, &no_core);
 	setrlimit(RLIMIT_CPU, &cpu);
-	prove_kernel(m, f, o, &arena, &k);
-	prove_wire_write(&k, &out);
-	while (done < out.n) {
-		ssize_t n = write(fd, out.p + done, out.n - done);
-		if (n < 0 && errno != EINTR)
-			_exit(BASE_EXIT_INTERNAL);
-		if (n > 0)
-			done += (size_t)n;
-	}
+	prove_kernel(m, f, o, &arena, &k, &early);
+	put_record(&k, &fd);
 	_exit(0);
 }
 
@@ -114,17 +144,40 @@ static bool start(struct job *j, struct ptx_module *m, uint64_t end)
 	return true;
 }
 
-static void unproven(struct race_proofs *r, struct job *j, const char *text)
+static void add_end(struct job *j, struct race_proof *k, const char *text)
 {
-	struct race_proof k = {.verdict = RACE_VERDICT_UNPROVEN};
 	struct race_problem p = {.text = text, .file = "", .ptx_line = j->f->line};
 
 	p.cause = j->is_killed ? RACE_CAUSE_TIMEOUT : RACE_CAUSE_CRASH;
+	base_vec_push(&k->problems, p);
+}
+
+static void unproven(struct race_proofs *r, struct job *j, const char *text)
+{
+	struct race_proof k = {.verdict = RACE_VERDICT_UNPROVEN};
 
 	k.name = base_strndup(&r->arena, j->f->name.p, j->f->name.n);
 	k.name_shown = race_demangle(&r->arena, k.name);
-	base_vec_push(&k.problems, p);
+	add_end(j, &k, text);
 	r->kernels.v[j->kernel] = k;
+}
+
+static const char *words_for_end(const struct job *j)
+{
+	return j->is_killed ? OUT_OF_TIME : "the analysis died, perhaps at its memory limit";
+}
+
+/* Of a child that was cut off what it had found counts: of some of the recorded launches, or of all
+ * of them, where it was at others. */
+static void say_cut(struct job *j, struct race_proof *k)
+{
+	if (*k->others)
+		return;
+	add_end(j, k, words_for_end(j));
+	k->sites.n = k->remedies.n = k->frees.n = 0;
+	k->stays_shared = k->is_whole = false;
+	if (k->verdict != RACE_VERDICT_TRUE)
+		k->verdict = RACE_VERDICT_UNPROVEN;
 }
 
 /* Would another run say the same? Not where time ran out, which isn't always said: what is looked
@@ -156,6 +209,7 @@ static void finish(struct race_proofs *r, struct job *j)
 {
 	struct race_proof *k = &r->kernels.v[j->kernel];
 	int status = 0;
+	size_t n;
 
 	close(j->fd);
 	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
@@ -163,15 +217,16 @@ static void finish(struct race_proofs *r, struct job *j)
 	/* At its limit of processor time a process gets a signal, SIGKILL at the hard one. */
 	j->is_killed |=
 		WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
-	bool is_there = prove_wire_read(&r->arena, j->got.p, j->got.n, k);
-	k->is_settled = is_there && is_settled(k, j->own.timeout_ms);
+	const char *last = last_record(&j->got, &n);
+	bool is_there = last && prove_wire_read(&r->arena, last, n, k);
+	bool is_cut = !WIFEXITED(status) || WEXITSTATUS(status);
+	k->is_settled = is_there && !is_cut && is_settled(k, j->own.timeout_ms);
 	if (!is_there)
-		unproven(r, j,
-			 j->is_killed ? OUT_OF_TIME
-				      : "the analysis died, perhaps at its memory limit");
+		unproven(r, j, words_for_end(j));
+	else if (is_cut)
+		say_cut(j, k);
 	else if (may_keep(k, j))
-		prove_wire_keep(&j->wire, j->got.p, j->got.n,
-				k->is_settled ? 0 : j->own.timeout_ms);
+		prove_wire_keep(&j->wire, last, n, k->is_settled ? 0 : j->own.timeout_ms);
 	base_buf_free(&j->got);
 	j->pid = 0;
 }

@@ -563,15 +563,15 @@ static void check_single(const struct kernel_task *t)
 }
 
 void prove_kernel(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
-		  struct base_arena *arena, struct race_proof *k)
+		  struct base_arena *arena, struct race_proof *k, const struct kernel_early *early)
 {
 	struct ir ir;
 	struct rusage used;
-	uint64_t start = work_cpu_ms(), begun = prove_now_ms();
-	struct kernel_task t = {.m = m, .f = f, .o = o, .arena = arena, .k = k};
+	uint64_t start = work_cpu_ms();
+	struct kernel_task t = {.m = m, .f = f, .o = o, .arena = arena, .k = k, .early = early};
 
 	work_limit(start + o->timeout_ms);
-	t.deadline = begun + o->timeout_ms;
+	t.deadline = prove_now_ms() + o->timeout_ms;
 	kernel_open_proof(&t);
 	prove_ir_build(&ir, arena, m, f);
 	prove_launch_reads_of(&ir, o, &t.reads);

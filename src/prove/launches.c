@@ -450,9 +450,11 @@ static const char *words_for_others(const struct race_proof *k, struct base_aren
 			   a->side[1].line ? a->side[1].line : a->side[1].ptx_line);
 }
 
-/* A quarter of the kernel's time at most goes into launches that the program doesn't make. */
+/* A quarter of the kernel's time at most goes into launches that the program doesn't make, and no
+ * more than is left of its processor time. */
 static void ask_about_others(const struct kernel_task *t)
 {
+	uint64_t left = work_cpu_left();
 
 	struct prove_options any = *t->o;
 	struct race_proof others;
@@ -461,9 +463,22 @@ static void ask_about_others(const struct kernel_task *t)
 	any.nlaunches = 0;
 	any.wants_remedies = any.wants_protocol = false;
 	any.timeout_ms /= 4;
-	prove_kernel(t->m, t->f, &any, t->arena, &others);
+	if (left < any.timeout_ms)
+		any.timeout_ms = (unsigned)left;
+	if (!left)
+		return;
+	prove_kernel(t->m, t->f, &any, t->arena, &others, NULL);
 	t->k->others = words_for_others(&others, t->arena);
 	race_proof_free(&others);
+}
+
+/* What is known so far, lest it be lost. */
+static void say_early(const struct kernel_task *t, bool is_all)
+{
+	t->k->others = is_all && !t->o->is_of_launches_alone ? "not proven" : NULL;
+	t->k->ms = work_cpu_ms();
+	if (t->early)
+		t->early->fn(t->k, t->early->arg);
 }
 
 void launches_check(const struct kernel_task *t)
@@ -475,8 +490,10 @@ void launches_check(const struct kernel_task *t)
 
 	find_shapes(&s, t->o, t->k->name, t->arena);
 	if ((s.nends > MANY_SHAPES || s.n > MANY) && !t->o->wants_extents &&
-	    are_proven_by_bounds(t, &s, prove_now_ms() + t->o->timeout_ms / 4))
+	    are_proven_by_bounds(t, &s, prove_now_ms() + t->o->timeout_ms / 4)) {
+		say_early(t, true);
 		from = s.n;
+	}
 	for (size_t i = 0; i < s.nends && from < s.n; i++) {
 		struct race_proof one;
 		struct kernel_task part = *t;
@@ -486,6 +503,7 @@ void launches_check(const struct kernel_task *t)
 		analyse_shape(&part, s.v + from, s.end[i] - from);
 		join(t->k, &one, !i);
 		from = s.end[i];
+		say_early(t, i + 1 == s.nends);
 	}
 	if (has_others)
 		ask_about_others(t);
