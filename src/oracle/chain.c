@@ -28,38 +28,34 @@ void oracle_chain_unref(struct oracle *o, struct oracle_chain *c)
 
 #define LOOK_BACK  4u
 #define PRUNE_FROM 16u
-#define SORT_FEW   64u
-
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Records come in the order of their writes, mostly. */
-static void sort_positions(uint32_t *v, uint32_t n)
-{
-	uint32_t i = 1;
-
-	while (i < n && v[i - 1] <= v[i])
-		i++;
-	if (i < n)
-		qsort(v, n, sizeof(v[0]), by_number);
-}
+#define SORT_FEW   16u
 
 /* Actor and kind, then position, then epoch: as two numbers. */
-static int by_observer(const void *a, const void *b)
+static inline struct oracle_key key_of(const struct oracle_seen *s)
 {
-	const struct oracle_seen *x = a, *y = b;
-	uint64_t v = (uint64_t)x->actor << 1 | x->is_write,
-		 w = (uint64_t)y->actor << 1 | y->is_write;
+	return (struct oracle_key){.high = (uint64_t)s->actor << 1 | s->is_write,
+				   .low = (uint64_t)s->pos << 32 | s->epoch};
+}
 
-	if (v == w) {
-		v = (uint64_t)x->pos << 32 | x->epoch;
-		w = (uint64_t)y->pos << 32 | y->epoch;
-	}
-	return (v > w) - (v < w);
+static inline bool is_above(const struct oracle_seen *a, const struct oracle_seen *b)
+{
+	struct oracle_key v = key_of(a), w = key_of(b);
+
+	return v.high != w.high ? v.high > w.high : v.low > w.low;
+}
+
+static void sort_all(struct oracle_seen *s, uint32_t n)
+{
+	struct oracle_key *key = base_malloc(n * sizeof(*key));
+
+	for (uint32_t i = 0; i < n; i++)
+		key[i] = key_of(&s[i]);
+	oracle_sort(key, n);
+	for (uint32_t i = 0; i < n; i++)
+		s[i] = (struct oracle_seen){(uint32_t)(key[i].high >> 1), (uint32_t)key[i].low,
+					    (uint32_t)(key[i].low >> 32) & (uint32_t)INT32_MAX,
+					    key[i].high & 1};
+	free(key);
 }
 
 /* What was kept at the last time is in order; only what came since is sorted, and merged. */
@@ -68,24 +64,24 @@ static void sort_seen(struct oracle_seen *s, uint32_t n)
 	struct oracle_seen tail[SORT_FEW];
 	uint32_t from = 1, i, k, at = n;
 
-	while (from < n && by_observer(&s[from - 1], &s[from]) <= 0)
+	while (from < n && !is_above(&s[from - 1], &s[from]))
 		from++;
 	if (from >= n)
 		return;
 	k = n - from;
 	if (k > SORT_FEW) {
-		qsort(s, n, sizeof(*s), by_observer);
+		sort_all(s, n);
 		return;
 	}
 	/* By insertion, as actors mostly come in order. */
 	for (i = 0; i < k; i++) {
 		uint32_t j = i;
-		for (; j && by_observer(&tail[j - 1], &s[from + i]) > 0; j--)
+		for (; j && is_above(&tail[j - 1], &s[from + i]); j--)
 			tail[j] = tail[j - 1];
 		tail[j] = s[from + i];
 	}
 	for (i = from; k;)
-		s[--at] = i && by_observer(&s[i - 1], &tail[k - 1]) > 0 ? s[--i] : tail[--k];
+		s[--at] = i && is_above(&s[i - 1], &tail[k - 1]) ? s[--i] : tail[--k];
 }
 
 static bool is_same(const struct oracle_seen *a, const struct oracle_seen *b)
@@ -93,8 +89,11 @@ static bool is_same(const struct oracle_seen *a, const struct oracle_seen *b)
 	return a->actor == b->actor && a->is_write == b->is_write;
 }
 
+/* Positions in a chain. */
 struct positions {
 	BASE_VEC(uint32_t) v;
+	uint32_t first, end; /* v from `first` up to `end` ... */
+	uint32_t *next;	     /* ... for each the least one from it on; NULL: v is in order */
 };
 
 static void positions_of(const struct oracle_list *l, const struct oracle_chain *c,
@@ -108,6 +107,44 @@ static void positions_of(const struct oracle_list *l, const struct oracle_chain 
 	}
 }
 
+static void positions_sort(struct positions *p)
+{
+	uint32_t n = (uint32_t)p->v.n;
+	struct oracle_key *key = base_malloc(n * sizeof(*key));
+
+	for (uint32_t i = 0; i < n; i++)
+		key[i] = (struct oracle_key){.low = p->v.v[i]};
+	oracle_sort(key, n);
+	for (uint32_t i = 0; i < n; i++)
+		p->v.v[i] = (uint32_t)key[i].low;
+	free(key);
+}
+
+#define SPREAD 8u /* so many times as many numbers as positions: a table of all is as short */
+
+/* Positions of a list of records are mostly nearly all of a part of the chain. */
+static void positions_order(struct positions *p)
+{
+	uint32_t n = (uint32_t)p->v.n, i, at;
+
+	p->first = UINT32_MAX;
+	p->end = 0;
+	for (i = 0; i < n; i++) {
+		p->first = p->v.v[i] < p->first ? p->v.v[i] : p->first;
+		p->end = p->v.v[i] >= p->end ? p->v.v[i] + 1 : p->end;
+	}
+	if (!n || p->end - p->first > (uint64_t)n * SPREAD) {
+		if (n)
+			positions_sort(p);
+		return;
+	}
+	p->next = base_calloc(p->end - p->first, sizeof(p->next[0]));
+	for (i = 0; i < n; i++)
+		p->next[p->v.v[i] - p->first] = 1;
+	for (i = p->end - p->first, at = 0; i-- > 0; p->next[i] = at)
+		at = p->next[i] ? p->first + i : at;
+}
+
 /* The positions in the chain that a later access may need: those of records kept. */
 static void positions_get(struct oracle *o, const struct oracle_write *w, struct positions *p)
 {
@@ -119,8 +156,13 @@ static void positions_get(struct oracle *o, const struct oracle_write *w, struct
 		positions_of(e->list[ORACLE_STRONG], w->chain, p);
 		positions_of(e->list[ORACLE_WRITES], w->chain, p);
 	}
-	if (p->v.n)
-		sort_positions(p->v.v, (uint32_t)p->v.n);
+	positions_order(p);
+}
+
+static void positions_free(struct positions *p)
+{
+	base_vec_free(&p->v);
+	free(p->next);
 }
 
 /* Is one of them above `low` (or any, for UINT32_MAX) and up to `high`? */
@@ -128,6 +170,10 @@ static bool positions_has(const struct positions *p, uint32_t low, uint32_t high
 {
 	size_t from = 0, to = p->v.n;
 
+	if (p->next) {
+		low = low == UINT32_MAX || low < p->first ? p->first : low + 1;
+		return low < p->end && p->next[low - p->first] <= high;
+	}
 	while (from < to) {
 		size_t mid = (from + to) / 2;
 		if (low == UINT32_MAX || p->v.v[mid] > low)
@@ -162,7 +208,7 @@ static void chain_prune(struct oracle *o, const struct oracle_write *w)
 			s[kept++] = s[i];
 	}
 	c->nseen = kept;
-	base_vec_free(&p.v);
+	positions_free(&p);
 }
 
 static void seen_grow(struct oracle *o, struct oracle_chain *c, uint32_t cap)

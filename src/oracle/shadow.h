@@ -346,6 +346,13 @@ static inline void oracle_fetch_lists(const struct oracle_ext *e)
 	}
 }
 
+/* sort.c: what a list is sorted by, and where it was. */
+struct oracle_key {
+	uint64_t high, low;
+	uint32_t at;
+};
+void oracle_sort(struct oracle_key *v, uint32_t n);
+
 /* word.c: records by class. */
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
 /* The place of one more record. */

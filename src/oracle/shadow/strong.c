@@ -15,20 +15,28 @@
 #include "oracle/shadow/last.h"
 #include "oracle/shadow.h"
 
-static int by_chain(const void *a, const void *b)
-{
-	const struct oracle_rec *x = a, *y = b;
-	uint64_t c = x->chain ? x->chain->serial : 0, d = y->chain ? y->chain->serial : 0;
-	int order =
-		(x->actor & ~31u) < (y->actor & ~31u) ? -1 : (x->actor & ~31u) > (y->actor & ~31u);
+#define SERIAL_BITS 39 /* of a chain's number: a run makes no more */
 
-	if (order)
-		return order;
-	if (c != d)
-		return c < d ? -1 : 1;
-	if (x->epoch != y->epoch)
-		return x->epoch > y->epoch ? -1 : 1;
-	return x->pos > y->pos ? -1 : x->pos < y->pos;
+/* By warp, then chain; the last one of each comes first. */
+static void sort_chains(struct oracle_list *l)
+{
+	struct oracle_key *key = base_malloc(l->n * sizeof(*key));
+	struct oracle_rec *was = base_malloc(l->n * sizeof(*was));
+
+	_Static_assert(ORACLE_MAX_ACTORS / 32 <= 1ull << (64 - SERIAL_BITS), "a warp fits");
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct oracle_rec *r = &l->v[i];
+		key[i].high = (uint64_t)(r->actor >> 5) << SERIAL_BITS |
+			      (r->chain ? r->chain->serial : 0);
+		key[i].low = ~((uint64_t)r->epoch << 32 | r->pos);
+		key[i].at = i;
+		was[i] = *r;
+	}
+	oracle_sort(key, l->n);
+	for (uint32_t i = 0; i < l->n; i++)
+		l->v[i] = was[key[i].at];
+	free(was);
+	free(key);
 }
 
 /* Are two strong accesses of the same bytes morally strong with the same others? */
@@ -120,7 +128,7 @@ void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l)
 	oracle_spent_unknown(l);
 	l->n = compact_threads(n->o, l, n->chain);
 	if (l->n > before - before / 4) {
-		qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
+		sort_chains(l);
 		l->n = compact_chains(n->o, l);
 	}
 	l->compact_at = l->n * 2;
