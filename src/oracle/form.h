@@ -13,7 +13,9 @@
  *   set        r      0         reads by several warps that nothing orders;      16 bytes a
  *                               words of a row share one       form_readers.c    reader, shared
  *                               ... of one word, each a lane   form_singles.c    8 bytes a reader
- *   log        w      000       relaxed atomics of many threads, all morally     2 bytes a thread,
+ *   narrow     w      1000      bytes and halves by single lanes, each after   64 bytes: a cell
+ *                               what conflicts                form_narrow.c    for each byte
+ *   log        w      0000      relaxed atomics of many threads, all morally     2 bytes a thread,
  *                               strong with each other         form_log.c        8 a run of them
  *   strip      w      100       relaxed accesses of whole warps to neighbouring  12 bytes a warp,
  *                               words, all morally strong      form_strip.c      shared
@@ -43,12 +45,17 @@
 
 struct oracle_ext;
 struct oracle_log;
+struct oracle_narrow;
 struct oracle_readers;
 struct oracle_strip;
 struct oracle_tile;
 
 struct oracle_cell {
 	uint64_t w, r;
+};
+
+struct oracle_narrow {
+	struct oracle_cell byte[4];
 };
 
 /* ---- packed accesses --------------------------------------------------------------------- */
@@ -141,6 +148,7 @@ static inline uint32_t oracle_lanes_node(uint32_t lanes)
 #define ORACLE_RECORDS_TAG 2u
 #define ORACLE_TILE_TAG	   6u
 #define ORACLE_STRIP_TAG   4u
+#define ORACLE_NARROW_TAG  8u
 
 /* Has it reads in a set? Then: the set. */
 static inline bool oracle_is_set(uint64_t r)
@@ -163,7 +171,7 @@ static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
 
 static inline struct oracle_log *oracle_cell_log(const struct oracle_cell *c)
 {
-	return c->w & 7 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
+	return c->w & 15 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
 }
 
 static inline struct oracle_strip *oracle_cell_strip(const struct oracle_cell *c)
@@ -180,6 +188,13 @@ static inline struct oracle_tile *oracle_cell_tile(const struct oracle_cell *c)
 		       : NULL;
 }
 
+static inline struct oracle_narrow *oracle_cell_narrow(const struct oracle_cell *c)
+{
+	return (c->w & 15) == ORACLE_NARROW_TAG
+		       ? (struct oracle_narrow *)(uintptr_t)(c->w - ORACLE_NARROW_TAG)
+		       : NULL;
+}
+
 static inline uint64_t oracle_of_records(const struct oracle_ext *e)
 {
 	return (uintptr_t)e | ORACLE_RECORDS_TAG;
@@ -193,6 +208,11 @@ static inline uint64_t oracle_of_strip(const struct oracle_strip *s)
 static inline uint64_t oracle_of_tile(const struct oracle_tile *t)
 {
 	return (uintptr_t)t | ORACLE_TILE_TAG;
+}
+
+static inline uint64_t oracle_of_narrow(const struct oracle_narrow *x)
+{
+	return (uintptr_t)x | ORACLE_NARROW_TAG;
 }
 
 /* A list of words (form_tile.c) that an access has made lately, of which, by its serial number (0:

@@ -73,6 +73,8 @@ static inline struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t addr
 void oracle_strip_leave(struct oracle *o, struct oracle_cell *c);
 /* form_tile.c: the same of its tile. */
 void oracle_tile_leave(struct oracle *o, struct oracle_cell *c);
+/* form_narrow.c: nothing of its bytes is kept. */
+void oracle_narrow_leave(struct oracle *o, struct oracle_cell *c);
 
 /* ---- oracle.c -------------------------------------------------------------------------------- */
 

@@ -500,6 +500,18 @@ bool oracle_tile_is_before(struct oracle_now *n, const struct oracle_row *row,
 uint64_t oracle_tile_before(const struct oracle_cell *c, uint64_t word);
 void oracle_tile_expand(struct oracle *o, struct oracle_tile *t, struct oracle_ext *e);
 
+/* form_narrow.c: checks and keeps a plain access of n->actor to a part of the word, n->mask. row:
+ * for all such of n, of one word; without a clock at first, and after clocks have changed. false:
+ * nothing is done. */
+bool oracle_narrow_access(struct oracle_now *n, struct oracle_row *row, struct oracle_cell *c);
+/* The cells of the bytes of such a word. */
+struct oracle_cell *oracle_narrow_cells(const struct oracle_cell *c);
+/* The row reads all of the word, or writes it: then the cell's w is empty. false: nothing is done,
+ * as the row isn't after all that conflicts. */
+bool oracle_narrow_row(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+		       uint32_t word);
+void oracle_narrow_free(struct oracle *o, struct oracle_narrow *x);
+
 /* write.c, access.c: stores a strong access without comparing it with anything. */
 void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e);
 void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e);
@@ -539,7 +551,10 @@ bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
 bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 		      const struct oracle_readers *s, uint32_t word);
 
-/* row.c: may the access be stored in a cell, without records? */
+/* row.c: the row reads the word of this cell, whose write is before it, or none. */
+void oracle_row_read_word(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+			  uint32_t word);
+/* May the access be stored in a cell, without records? */
 bool oracle_is_plain(const struct oracle_now *n);
 /* Checks and stores a plain access of whole words. */
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row);

@@ -191,6 +191,76 @@ static void test_narrow(void **state)
 	}
 }
 
+/* Pixels of three bytes, a lane each, byte after byte; a second warp reads them, or none. The
+ * stranger writes a byte of one, or a word that has parts of two. */
+static void pixels(struct world *w, uint32_t warp, uint8_t kind)
+{
+	struct oracle_acc acc = {.inst = w, .kind = kind, .bytes = 1};
+	uint64_t at[ORACLE_LANES];
+
+	for (uint32_t b = 0; b < 3; b++) {
+		for (uint32_t l = 0; l < ORACLE_LANES; l++)
+			at[l] = X + l * 3 + b;
+		oracle_access_warp(w->o, w->first + warp * 32, UINT32_MAX, &acc, at);
+	}
+}
+
+static void test_pixels(void **state)
+{
+	(void)state;
+	for (unsigned how = 0; how < 2 * 2 * 2; how++) {
+		uint32_t bytes = how & 2 ? 4 : 1;
+		for (uint32_t but = 0; but < 8; but++) {
+			struct world w;
+			begin(&w, how & 1);
+			pixels(&w, 0, how & 4 ? RACE_OP_READ : RACE_OP_WRITE);
+			come_behind(&w, 32, 1, but);
+			/* 8 of a byte, or all of a word: lanes 2 and 3 have bytes 8 to 11 */
+			one(&w, w.stranger, RACE_OP_WRITE, RACE_WEAK, 0, X + 8, bytes);
+			expect(&w, but == 2 || (bytes == 4 && but == 3));
+		}
+	}
+}
+
+/* ... in few bytes: no records of each, which took 300. */
+static void test_pixels_bytes(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, false);
+	pixels(&w, 0, RACE_OP_WRITE);
+	pixels(&w, 0, RACE_OP_READ);
+	assert_int_equal(oracle_get_stats(w.o).words, 24);
+	assert_in_range(oracle_get_stats(w.o).shadow_bytes, 1, 24 * 110);
+	expect(&w, false);
+}
+
+/* A lane accesses a word of which another one has written bytes, after the lanes have met or not;
+ * then the stranger comes, after one of them. */
+static void test_pixels_rows(void **state)
+{
+	(void)state;
+	for (unsigned how = 0; how < 4; how++) {
+		bool is_after = how & 1, is_read = how & 2;
+		for (uint32_t by = 2; by < 4; by++) {
+			struct world w;
+			begin(&w, false);
+			pixels(&w, 0, RACE_OP_WRITE);
+			if (is_after)
+				oracle_warp_sync(w.o, w.first, UINT32_MAX);
+			/* lane 2 has word 2: bytes 8 to 11 */
+			lanes(&w, 0, 4, is_read ? RACE_OP_READ : RACE_OP_WRITE, 4, 4);
+			assert_int_equal(w.races != 0, !is_after);
+			w.races = 0;
+			one(&w, w.first + by, RACE_OP_RMW, RACE_RELEASE, ORACLE_RED, FLAG, 4);
+			one(&w, w.stranger, RACE_OP_RMW, RACE_ACQUIRE, 0, FLAG, 4);
+			one(&w, w.stranger, RACE_OP_WRITE, RACE_WEAK, 0, X + 11, 1);
+			expect(&w, !is_after || by == 3);
+		}
+	}
+}
+
 /* Relaxed reductions, which observe nothing: each counts. */
 static void test_reductions(void **state)
 {
@@ -608,15 +678,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_readers),	     cmocka_unit_test(test_other_lanes),
-		cmocka_unit_test(test_narrow),	     cmocka_unit_test(test_reductions),
-		cmocka_unit_test(test_loop),	     cmocka_unit_test(test_halves),
-		cmocka_unit_test(test_next_grid),    cmocka_unit_test(test_observed),
-		cmocka_unit_test(test_epochs),	     cmocka_unit_test(test_failed),
-		cmocka_unit_test(test_sizes),	     cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_counted),	     cmocka_unit_test(test_one_line),
-		cmocka_unit_test(test_flags),	     cmocka_unit_test(test_behind_flags),
-		cmocka_unit_test(test_before_flags), cmocka_unit_test(test_own_words),
-		cmocka_unit_test(test_single_lanes),
+		cmocka_unit_test(test_pixels),	     cmocka_unit_test(test_pixels_rows),
+		cmocka_unit_test(test_pixels_bytes), cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_reductions),   cmocka_unit_test(test_loop),
+		cmocka_unit_test(test_halves),	     cmocka_unit_test(test_next_grid),
+		cmocka_unit_test(test_observed),     cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_failed),	     cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_memory),	     cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_one_line),     cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_behind_flags), cmocka_unit_test(test_before_flags),
+		cmocka_unit_test(test_own_words),    cmocka_unit_test(test_single_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,5 +284,7 @@ void oracle_cell_clear(struct oracle *o, struct oracle_cell *c)
 		oracle_strip_leave(o, c);
 	else if (oracle_cell_tile(c))
 		oracle_tile_leave(o, c);
+	else if (oracle_cell_narrow(c))
+		oracle_narrow_leave(o, c);
 	c->w = c->r = 0;
 }

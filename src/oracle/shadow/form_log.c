@@ -328,7 +328,7 @@ static bool log_cell(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 	uint64_t before;
 
 	if (oracle_cell_ext(c) || oracle_cell_strip(c) || oracle_cell_tile(c) ||
-	    !oracle_can_pack(t->own, at->site) || at->device > UINT8_MAX)
+	    oracle_cell_narrow(c) || !oracle_can_pack(t->own, at->site) || at->device > UINT8_MAX)
 		return false;
 	if (is_log(c) &&
 	    (oracle_log_of(c)->device != at->device || oracle_log_of(c)->n >= o->opt.max_records))

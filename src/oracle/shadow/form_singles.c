@@ -179,6 +179,13 @@ bool oracle_singles_pack(struct oracle_now *n, struct oracle_cell *c)
 	return true;
 }
 
+struct oracle_readers *oracle_singles_copy(struct oracle *o, const struct oracle_readers *old)
+{
+	size_t bytes = oracle_set_bytes(old->cap, true);
+
+	return memcpy(oracle_mem_new(o, bytes), old, bytes);
+}
+
 bool oracle_singles_are_alike(struct oracle_now *n, const struct oracle_row *row,
 			      const struct oracle_readers *s, uint32_t word,
 			      const struct oracle_repeat **pair)

@@ -154,6 +154,8 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 		r.actor = x.shift ? r.actor : x.warp;
 		r.at = x.shift ? word : x.mask;
 		r.shift = x.shift & 31;
+	} else if (bytes == 1 || bytes == 2) {
+		r.shift = 0; /* of a byte (form_narrow.c) */
 	} else if (bytes == 4 || bytes == 8 || bytes == 16) {
 		r.shift = (uint32_t)__builtin_ctz(bytes / 4) & 31;
 		r.at = word & (UINT32_MAX << r.shift);
@@ -321,7 +323,8 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 
 	for (uint32_t i = 0; i < len; i++, c++, word += 4) {
 		uint32_t w = oracle_word_number(word);
-		if (oracle_cell_ext(c)) {
+		if (oracle_cell_ext(c) ||
+		    (oracle_cell_narrow(c) && !oracle_narrow_row(n, row, c, w))) {
 			go_full(n, row, c, word);
 			continue;
 		}
@@ -414,13 +417,25 @@ static uint32_t read_packed(struct oracle_now *n, const struct oracle_row *row,
 	return run;
 }
 
+void oracle_row_read_word(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+			  uint32_t word)
+{
+	if (oracle_is_set(c->r))
+		oracle_set_add(n, row, c, word, 1);
+	else
+		read_packed(n, row, c, word, 1);
+}
+
 static void row_read(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		     uint64_t word, uint32_t len)
 {
 	for (uint32_t i = 0, run = 1; i < len; i += run) {
 		uint32_t w = oracle_word_number(word) + i;
 		run = 1;
-		if (oracle_cell_ext(&c[i]) || !is_write_passed(n, row, &c[i], w)) {
+		if (oracle_cell_narrow(&c[i])) {
+			if (!oracle_narrow_row(n, row, &c[i], w))
+				go_full(n, row, &c[i], word + i * 4);
+		} else if (oracle_cell_ext(&c[i]) || !is_write_passed(n, row, &c[i], w)) {
 			go_full(n, row, &c[i], word + i * 4);
 		} else if (n->is_fast && (!c[i].r || oracle_look_at(n, row, &n->alike[1], c[i].r, w,
 								    UINT64_MAX))) {
@@ -448,6 +463,8 @@ static void fetch(const struct oracle_cell *c, uint32_t len)
 		}
 		if (oracle_cell_log(&c[i]))
 			__builtin_prefetch(oracle_cell_log(&c[i]));
+		if (oracle_cell_narrow(&c[i]))
+			__builtin_prefetch(oracle_cell_narrow(&c[i]));
 		if (oracle_is_set(c[i].r) && (!i || c[i].r != c[i - 1].r))
 			__builtin_prefetch(oracle_set_of(c[i].r));
 	}

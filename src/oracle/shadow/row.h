@@ -127,6 +127,8 @@ bool oracle_singles_make(struct oracle_now *n, struct oracle_cell *c,
 			 const struct oracle_reader r[2]);
 /* The cell's set of masks becomes a packed one. false: they don't fit. */
 bool oracle_singles_pack(struct oracle_now *n, struct oracle_cell *c);
+/* Another packed set of the same reads. */
+struct oracle_readers *oracle_singles_copy(struct oracle *o, const struct oracle_readers *old);
 /* As oracle_set_is_alike, of a packed set without read-only loads. */
 bool oracle_singles_are_alike(struct oracle_now *n, const struct oracle_row *row,
 			      const struct oracle_readers *s, uint32_t word,

@@ -6,7 +6,7 @@
  * their word are handled alone, and so are accesses that aren't plain. Costs: a pass over the
  * lanes.
  */
-#include "oracle/shadow.h"
+#include "oracle/shadow/row.h"
 
 /* Bytes from `from` up to `to` of the access, word by word. true: nothing new, as oracle_word_full
  * has it. */
@@ -125,6 +125,8 @@ static uint32_t row_lanes(const struct oracle_now *now, const struct oracle_thre
 {
 	uint32_t n = 1;
 
+	if (l + n < ORACLE_LANES && addresses[l + n] != addresses[l] + bytes)
+		return 1;
 	if (mask == UINT32_MAX && are_alike(now, t, addresses, bytes))
 		return ORACLE_LANES;
 	while (l + n < ORACLE_LANES && mask >> (l + n) & 1 &&
@@ -171,6 +173,29 @@ static bool access_lane(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 	return access_words(n, address, address + n->bytes);
 }
 
+/* ... plain ones, of one word; `one`: the row of all such. */
+static bool access_part(struct oracle_now *n, struct oracle_row *one, struct oracle_thread *t,
+			uint32_t actor, uint64_t address)
+{
+	struct oracle_cell *c = oracle_cell_at(n->o, address, true);
+	bool is_nothing_new;
+
+	n->t = t;
+	n->clock = t->clock;
+	n->actor = actor;
+	n->address = address;
+	n->word = address & ~3ull;
+	n->mask = ((1u << n->acc->bytes) - 1) << (address & 3);
+	if (n->mask >> 4)
+		return access_words(n, address, address + n->bytes);
+	if (!oracle_cell_ext(c) && oracle_narrow_access(n, one, c))
+		return false;
+	is_nothing_new = oracle_word_full(n, c);
+	oracle_forget_pairs(n);
+	one->clock = NULL;
+	return is_nothing_new;
+}
+
 /* Without the next lanes that access the same as lane l, but for the last one, which does for
  * all. */
 static uint32_t without_alike(struct oracle_now *n, const struct oracle_thread *t, uint32_t mask,
@@ -182,23 +207,50 @@ static uint32_t without_alike(struct oracle_now *n, const struct oracle_thread *
 	return (mask & ~same) | oracle_last_lane(n, warp, same);
 }
 
+/* Begins to fetch what bytes here and there have been accessed by. */
+static void fetch_narrow(const struct oracle_now *n, uint32_t mask, const uint64_t *addresses)
+{
+	const struct oracle_cell *c[ORACLE_LANES], *byte[ORACLE_LANES];
+	uint32_t l = (uint32_t)__builtin_ctz(mask), end = 0;
+
+	if (!(mask & (mask - 1)) ||
+	    addresses[__builtin_ctz(mask & (mask - 1))] - addresses[l] <= n->acc->bytes)
+		return;
+	ORACLE_EACH (i, mask) {
+		c[i] = oracle_cell_at(n->o, addresses[i], false);
+		if (c[i])
+			__builtin_prefetch(c[i]);
+	}
+	ORACLE_EACH (k, mask) {
+		if (!c[k] || !oracle_cell_narrow(c[k]))
+			continue;
+		byte[end] = &oracle_narrow_cells(c[k])[addresses[k] & 3];
+		__builtin_prefetch(byte[end++]);
+	}
+	for (uint32_t i = 0; i < end; i++)
+		if (oracle_is_set(byte[i]->r))
+			__builtin_prefetch(oracle_set_of(byte[i]->r));
+}
+
 /* Bytes or halves: words that belong to the row's lanes alone, and the bytes beside them. */
 static void access_narrow(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
 			  uint32_t mask, const uint64_t *addresses)
 {
 	uint32_t bytes = n->acc->bytes, some = 4 / bytes;
+	struct oracle_row one = {.nwords = 1};
 
+	fetch_narrow(n, mask, addresses);
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask);
 		uint32_t end = l + row_lanes(n, t, mask, l, addresses, bytes);
 		if (end == l + 1) {
 			mask &= mask - 1;
-			if (access_lane(n, &t[l], warp + l, addresses[l]))
+			if (access_part(n, &one, &t[l], warp + l, addresses[l]))
 				mask = without_alike(n, t, mask, l, addresses);
 			continue;
 		}
 		for (; l < end && (addresses[l] & 3); l++)
-			access_lane(n, &t[l], warp + l, addresses[l]);
+			access_part(n, &one, &t[l], warp + l, addresses[l]);
 		struct oracle_row row = {.t = &t[l & 31],
 					 .actor = warp + l,
 					 .own = t[l & 31].own,
@@ -210,7 +262,7 @@ static void access_narrow(struct oracle_now *n, struct oracle_thread *t, uint32_
 		if (row.nwords && l < end)
 			oracle_row_access(n, &row);
 		for (l += row.nwords * some; l < end; l++)
-			access_lane(n, &t[l], warp + l, addresses[l]);
+			access_part(n, &one, &t[l], warp + l, addresses[l]);
 		mask &= end == ORACLE_LANES ? 0 : UINT32_MAX << end;
 	}
 }

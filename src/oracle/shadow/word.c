@@ -166,6 +166,97 @@ static void push_readers(struct oracle *o, struct oracle_ext *e, const struct or
 	}
 }
 
+/* ---- bytes alone ----------------------------------------------------------------------------- */
+
+#define LOOK_BACK 64u
+
+/* An access to a byte of the word. One that has reached other bytes, too, is one record. */
+static void push_byte(struct oracle *o, struct oracle_ext *e, struct oracle_rec r, uint64_t word,
+		      uint32_t byte)
+{
+	const struct oracle_site *x = oracle_site_at(o, r.site);
+	uint32_t bytes = x->a.bytes == 1 || x->a.bytes == 2 ? x->a.bytes : 4;
+	const struct oracle_list *l = e->list[oracle_class_of(x)];
+	uint32_t unit = ((1u << bytes) - 1) << (byte & ~(bytes - 1));
+
+	r.bytes = (uint8_t)(1u << byte);
+	r.offset = bytes == 4 ? offset_in(o, r.site, word) : (int8_t)(byte & ~(bytes - 1));
+	for (uint32_t i = l ? l->n : 0, looked = 0; i-- > 0 && looked < LOOK_BACK; looked++) {
+		struct oracle_rec *y = &e->list[oracle_class_of(x)]->v[i];
+		if (y->actor != r.actor || y->mask != r.mask || y->epoch != r.epoch ||
+		    y->site != r.site || !(y->bytes & unit) || y->bytes & r.bytes)
+			continue;
+		y->bytes |= r.bytes;
+		return;
+	}
+	oracle_rec_push(o, e, &r);
+}
+
+/* ... with the fences before it. */
+static void push_byte_fenced(struct oracle *o, struct oracle_ext *e, struct oracle_rec r,
+			     uint64_t word, uint32_t byte)
+{
+	const struct oracle_site *x = oracle_site_at(o, r.site);
+
+	r.site = x->plain;
+	push_byte(o, e, r, word, byte);
+	r.bytes = (uint8_t)(1u << byte);
+	push_fences(o, e, x->a.fences, &r, x->a.kind & RACE_OP_WRITE);
+}
+
+static void push_byte_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint64_t word,
+			     uint32_t byte)
+{
+	struct oracle_rec r = {.actor = oracle_packed_actor(p),
+			       .epoch = oracle_packed_epoch(p),
+			       .site = oracle_packed_site(p)};
+
+	if (oracle_is_of_lanes(p)) {
+		r.mask = oracle_node_lanes(r.actor & 31);
+		r.actor &= ~31u;
+	}
+	push_byte_fenced(o, e, r, word, byte);
+}
+
+static void push_byte_reader(struct oracle *o, struct oracle_ext *e, const struct oracle_reader *x,
+			     uint64_t word, uint32_t byte)
+{
+	struct oracle_rec r = {.actor = x->actor,
+			       .mask = x->is_mask ? x->at : 0,
+			       .epoch = x->epoch,
+			       .site = x->site};
+
+	for (uint32_t w = 0; x->is_mask && w <= x->warps; w++, r.actor += 32)
+		push_byte_fenced(o, e, r, word, byte);
+	if (x->is_mask)
+		return;
+	r.actor += oracle_actor_after(x->shift, (uint32_t)(word >> 2) - x->at);
+	if (oracle_is_narrow(x->shift))
+		r.actor += (byte << oracle_narrowness(x->shift)) / 4;
+	push_byte_fenced(o, e, r, word, byte);
+}
+
+static void push_narrow_word(struct oracle *o, struct oracle_ext *e, struct oracle_narrow *x,
+			     uint64_t word)
+{
+	for (uint32_t b = 0; b < 4; b++)
+		if (x->byte[b].w)
+			push_byte_packed(o, e, x->byte[b].w, word, b);
+	for (uint32_t b = 0; b < 4; b++) {
+		uint64_t r = x->byte[b].r;
+		const struct oracle_readers *s = oracle_is_set(r) ? oracle_set_of(r) : NULL;
+		for (uint32_t i = 0; s && i < s->n; i++) {
+			struct oracle_reader one = oracle_reader_at(s, i);
+			push_byte_reader(o, e, &one, word, b);
+		}
+		if (r && !s)
+			push_byte_packed(o, e, r, word, b);
+	}
+	oracle_narrow_free(o, x);
+}
+
+/* ---- words that get records ------------------------------------------------------------------ */
+
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)
 {
 	struct oracle_ext *e = oracle_cell_ext(c);
@@ -175,6 +266,7 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	e = oracle_mem_new(o, sizeof(*e));
 	struct oracle_strip *strip = oracle_cell_strip(c);
 	struct oracle_tile *tile = oracle_cell_tile(c);
+	struct oracle_narrow *narrow = oracle_cell_narrow(c);
 	struct oracle_chain *own = NULL;
 	uint64_t w = c->w;
 	if (c->w | c->r)
@@ -185,6 +277,8 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 		w = oracle_strip_before(c, word);
 	else if (tile)
 		w = oracle_tile_before(c, word);
+	else if (narrow)
+		w = 0;
 	c->w = 0;
 	if (w)
 		push_packed(o, e, w, word, own);
@@ -200,6 +294,8 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 		oracle_strip_expand(o, strip, e, word);
 	if (tile)
 		oracle_tile_expand(o, tile, e);
+	if (narrow)
+		push_narrow_word(o, e, narrow, word);
 	return e;
 }
 
