@@ -93,6 +93,15 @@ static const struct ex *make(struct ex_pool *p, const struct ex *k, const struct
 	return x;
 }
 
+/* What a node's arguments rest on, and its own bit where it is a leaf. */
+static void find_leaves(struct ex *k, const struct ex *const *a)
+{
+	for (uint32_t i = 0; i < k->n; i++)
+		k->leaves |= a[i]->leaves;
+	if (k->op > EX_CONST && k->op < EX_CLOAD)
+		k->leaves |= 1ull << ((k->op * 31u + k->imm) * 0x9e3779b97f4a7c15ull >> 58);
+}
+
 static const struct ex *node(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm, uint32_t n,
 			     const struct ex *const *a)
 {
@@ -108,6 +117,7 @@ static const struct ex *node(struct ex_pool *p, enum ex_op op, unsigned w, uint6
 	if (op == EX_CLOAD)
 		k.is_approx = true;
 	k.has_ctr |= op == EX_CTR;
+	find_leaves(&k, a);
 	prove_ex_find_bounds(p, &k, a);
 	prove_ex_find_bits(&k, a);
 	if (op >= EX_ADD && op <= EX_TRUNC && (k.zeros | k.ones) == prove_ex_mask(w))
@@ -132,6 +142,7 @@ const struct ex *prove_ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uin
 		k.has_ctr |= a[i]->has_ctr;
 	}
 	k.has_ctr |= op == EX_CTR;
+	find_leaves(&k, a);
 	prove_ex_find_bits(&k, a);
 	return make(p, &k, a);
 }
@@ -528,109 +539,6 @@ const struct ex *prove_ex_ind(struct ex_pool *p, enum prove_ex_ind kind, const s
 			p, EX_ADD, init,
 			prove_ex_bin(p, EX_MUL, step, prove_ex_const(p, step->w, ctr->imm)));
 	return node(p, EX_IND, init->w, kind, 3, args);
-}
-
-/* ---- replacing ------------------------------------------------------------------ */
-
-static const struct ex *rebuild(struct ex_pool *p, const struct ex *v, const struct ex *const *a)
-{
-	switch ((enum ex_op)v->op) {
-	case EX_ZEXT:
-	case EX_SEXT:
-	case EX_TRUNC:
-	case EX_NOT:
-	case EX_BREV:
-	case EX_CLZ:
-		return prove_ex_un(p, (enum ex_op)v->op, v->w, a[0]);
-	case EX_ITE:
-		return prove_ex_ite(p, a[0], a[1], a[2]);
-	case EX_IND:
-		return prove_ex_ind(p, (enum prove_ex_ind)v->imm, a[0], a[1], a[2]);
-	case EX_VAR:
-	case EX_PHI:
-	case EX_KEXIT:
-	case EX_PURE:
-		return prove_ex_leaf(p, (enum ex_op)v->op, v->w, v->imm, (enum ex_level)v->level,
-				     (struct ex_range){v->lo, v->hi},
-				     (struct ex_args){v->n, a, !v->is_approx});
-	case EX_CLOAD:
-		return node(p, EX_CLOAD, v->w, v->imm, v->n, a);
-	default:
-		return prove_ex_bin(p, (enum ex_op)v->op, a[0], a[1]);
-	}
-}
-
-static const struct ex *replace(struct ex_pool *p, const struct ex *v)
-{
-	struct ex_memo *m = &p->memo;
-
-	if (v == m->from)
-		return m->to;
-	if (!v->n || v->id < m->from->id)
-		return v;
-	if (v->id < m->n && m->e[v->id].turn == m->turn)
-		return m->e[v->id].v;
-	const struct ex *some[8], **a = some; /* most replaced nothing: nothing is kept of them */
-	bool same = true;
-	if (v->n > BASE_COUNTOF(some))
-		a = base_alloc(p->arena, v->n * sizeof(*a));
-	for (uint32_t i = 0; i < v->n; i++) {
-		a[i] = replace(p, v->a[i]);
-		same &= a[i] == v->a[i];
-	}
-	const struct ex *r = same ? v : rebuild(p, v, a);
-	if (v->id < m->n) {
-		m->e[v->id].turn = m->turn;
-		m->e[v->id].v = r;
-	}
-	return r;
-}
-
-const struct ex *prove_ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
-				  const struct ex *to)
-{
-	struct ex_memo *m = &p->memo;
-
-	if (from == to || v->id < from->id)
-		return v;
-	if (m->from != from || m->to != to)
-		m->turn++;
-	m->from = from;
-	m->to = to;
-	if (m->n <= v->id) {
-		uint32_t n = 2 * v->id + 1024;
-		m->e = realloc(m->e, n * sizeof(*m->e));
-		if (!m->e)
-			abort();
-		memset(m->e + m->n, 0, (n - m->n) * sizeof(*m->e));
-		m->n = n;
-	}
-	return replace(p, v);
-}
-
-static bool contains(const struct ex *v, const struct ex *part, unsigned char *seen)
-{
-	if (v == part)
-		return true;
-	if (v->id < part->id || seen[v->id - part->id] || (part->op == EX_CTR && !v->has_ctr))
-		return false;
-	seen[v->id - part->id] = 1;
-	for (uint32_t i = 0; i < v->n; i++)
-		if (contains(v->a[i], part, seen))
-			return true;
-	return false;
-}
-
-bool prove_ex_contains(const struct ex *v, const struct ex *part)
-{
-	if (v == part || v->id < part->id || (part->op == EX_CTR && !v->has_ctr))
-		return v == part; /* mostly: without memory for all nodes between the two */
-	struct base_arena tmp = {0};
-	unsigned char *seen = base_zalloc(&tmp, v->id - part->id + 1u);
-	bool r = contains(v, part, seen);
-
-	base_arena_free(&tmp);
-	return r;
 }
 
 unsigned prove_ex_position(const struct ex_pool *p, const struct ex *v)

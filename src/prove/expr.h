@@ -80,6 +80,7 @@ struct ex {
 	uint64_t imm;
 	uint64_t lo, hi;      /* unsigned bounds under the contract */
 	uint64_t zeros, ones; /* bits that are surely so (known.c) */
+	uint64_t leaves;      /* a bit for each of its leaves, which some share */
 	const struct ex *a[];
 };
 
