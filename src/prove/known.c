@@ -3,7 +3,8 @@
  *
  * A field that is written into a word of unknown bits is known when it is read again: of
  * (old & ~0xfe) | 8 the bits 1 to 7 are those of 8. So the kind of a group that cooperative groups
- * keep in such a field chooses a branch without a solver.
+ * keep in such a field chooses a branch without a solver. They bound the value, too: 8 | 4 | 2 of
+ * three choices is 14 at most.
  *
  * Misses: carries of sums whose terms share bits, but for the zeros below both; factors that are no
  * power of two, but for their zeros.
@@ -105,4 +106,8 @@ void prove_ex_find_bits(struct ex *k, const struct ex *const *a)
 		r.zeros |= k->hi ? ~(UINT64_MAX >> __builtin_clzll(k->hi)) : mask;
 	k->zeros = r.zeros & mask;
 	k->ones = r.ones & mask;
+	if (k->n && k->ones <= k->hi && k->lo <= (mask & ~k->zeros)) {
+		k->lo = k->lo > k->ones ? k->lo : k->ones;
+		k->hi = k->hi < (mask & ~k->zeros) ? k->hi : mask & ~k->zeros;
+	}
 }

@@ -524,14 +524,21 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 	return order(&u, most) && !can_meet(&u, 0, gap, differs);
 }
 
+static void learn(const struct check *c, struct facts *fa, struct facts *fb)
+{
+	digits_learn_loops(c, fa, c->pair.a->block);
+	digits_learn_loops(c, fb, c->pair.b->block);
+	digits_learn(c, fa, c->pair.a->guard, false, 0);
+	digits_learn(c, fb, c->pair.b->guard, false, 0);
+}
+
 bool digits_are_apart(struct check *c, const uint8_t *counters, bool is_alone)
 {
 	struct facts fa = {.n = 0}, fb = {.n = 0};
 
 	if (c->pair.a->off->w != c->pair.b->off->w)
 		return false;
-	digits_learn(c, &fa, c->pair.a->guard, false, 0);
-	digits_learn(c, &fb, c->pair.b->guard, false, 0);
+	learn(c, &fa, &fb);
 	struct question q = {c->pair.a->off,	    c->pair.b->off,	   &fa,	  &fb,
 			     c->pair.a->mem->bytes, c->pair.b->mem->bytes, false, is_alone};
 	if (is_apart(c, counters, &q, 0))
@@ -545,8 +552,7 @@ bool digits_differ(struct check *c, const uint8_t *counters, const struct ex *v)
 {
 	struct facts fa = {.n = 0}, fb = {.n = 0};
 
-	digits_learn(c, &fa, c->pair.a->guard, false, 0);
-	digits_learn(c, &fb, c->pair.b->guard, false, 0);
+	learn(c, &fa, &fb);
 	struct question q = {v, v, &fa, &fb, 1, 1, false, false};
 	return is_apart(c, counters, &q, 0);
 }

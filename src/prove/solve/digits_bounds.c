@@ -79,6 +79,8 @@ struct span digits_span(const struct check *c, const struct facts *f, const stru
 	}
 	if (v->hi <= (uint64_t)r.hi)
 		r = (struct span){(int64_t)v->lo, (int64_t)v->hi};
+	if ((v->op == EX_CTR || v->op == EX_KEXIT) && c->e->loops[v->imm].last < (uint64_t)LIMIT)
+		r = digits_both(r, (struct span){0, (int64_t)c->e->loops[v->imm].last});
 	if (digits_is_position(c, v))
 		r = digits_both(r, (struct span){0, INT32_MAX});
 	int64_t gap;
@@ -127,4 +129,74 @@ void digits_learn(const struct check *c, struct facts *f, const struct ex *g, bo
 	}
 	note(f, g->a[0], is_not ? (struct span){y.lo, all.hi} : (struct span){all.lo, y.hi - 1});
 	note(f, g->a[1], is_not ? (struct span){all.lo, x.hi} : (struct span){x.lo + 1, all.hi});
+}
+
+/* ---- loops ---------------------------------------------------------------------------------- */
+
+/*
+ * What v, in the iteration before, is less than this induction is in the iteration with that
+ * counter: v is the induction itself, or what the loop makes of it, or a number more. NULL: v is
+ * none.
+ */
+static const struct ex *induction(const struct ex *v, const struct ex *ctr, int64_t *less)
+{
+	const struct ex *ind = v, *more = NULL;
+
+	if (v->op == EX_ADD) {
+		unsigned i = v->a[0]->op == EX_IND && v->a[0]->a[2] == ctr ? 0 : 1;
+		ind = v->a[i];
+		more = v->a[!i];
+	}
+	if (ind->op != EX_IND || ind->a[2] != ctr)
+		return NULL;
+	*less = 0;
+	if (more == ind->a[1])
+		return ind;
+	if (ind->a[1]->op != EX_CONST || (more && more->op != EX_CONST))
+		return NULL;
+	*less = prove_ex_signed(ind->a[1]->imm, ind->w) -
+		(more ? prove_ex_signed(more->imm, more->w) : 0);
+	return ind;
+}
+
+/* v is within bounds at the end of an iteration that goes on; so is what the next one begins with,
+ * or it is the loop's start. */
+static void note_next(const struct check *c, struct facts *f, const struct ex *ctr,
+		      const struct ex *v, struct span in)
+{
+	const struct facts none = {.n = 0};
+	int64_t less;
+	const struct ex *ind = induction(v, ctr, &less);
+
+	if (!ind)
+		return;
+	struct span from = digits_span(c, &none, ind->a[0], 0), all = digits_whole(ind->w);
+	in = (struct span){in.lo + less, in.hi + less};
+	if (digits_is_inside(in, all))
+		note(f, ind,
+		     (struct span){in.lo < from.lo ? in.lo : from.lo,
+				   in.hi > from.hi ? in.hi : from.hi});
+}
+
+static void learn_back(const struct check *c, struct facts *f, const struct ex *ctr,
+		       const struct ex *back, unsigned depth)
+{
+	struct facts now = {.n = 0};
+
+	if (depth < MAX_DEPTH && back->op == EX_AND && back->w == 1) {
+		learn_back(c, f, ctr, back->a[0], depth + 1);
+		learn_back(c, f, ctr, back->a[1], depth + 1);
+		return;
+	}
+	digits_learn(c, &now, back, false, 0);
+	for (unsigned i = 0; i < now.n; i++)
+		note_next(c, f, ctr, now.v[i].v, now.v[i].in);
+}
+
+void digits_learn_loops(const struct check *c, struct facts *f, uint32_t block)
+{
+	const struct ir *ir = c->e->ir;
+
+	for (uint32_t l = ir->blocks.v[block].loop; l != IR_NONE; l = ir->loops[l].parent)
+		learn_back(c, f, c->e->loops[l].ctr, c->e->loops[l].back, 0);
 }

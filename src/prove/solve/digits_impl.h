@@ -58,5 +58,8 @@ struct span digits_span(const struct check *c, const struct facts *f, const stru
  * side's bounds. */
 void digits_learn(const struct check *c, struct facts *f, const struct ex *g, bool is_not,
 		  unsigned depth);
+/* ... of inductions the loops around a block: it is their first iteration, or the one before went
+ * on. */
+void digits_learn_loops(const struct check *c, struct facts *f, uint32_t block);
 
 #endif

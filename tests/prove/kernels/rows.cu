@@ -169,7 +169,7 @@ __global__ void put_down(float *out, int n, int h, int w)
 	PLANES(9)
 }
 
-// prove: put_near potential racy --block-dim=256 --grid-dim=64
+// prove: put_near true racy --block-dim=256 --grid-dim=64
 __global__ void put_near(float *out, int n, int h, int w)
 {
 	PLANES(8)
