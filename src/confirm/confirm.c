@@ -7,8 +7,9 @@
  * it finds the alarm's two instructions unordered, the alarm is confirmed, and so is each other
  * one of the same launch whose instructions it finds. If it doesn't find a potential alarm, the
  * contents that the model chose for arrays are tried, then mixed small numbers, which sorts and
- * searches need. A potential alarm that is confirmed stays potential: it raced with one input, and
- * the analysis assumes none.
+ * searches need, and words that hold their own numbers, so that arrays are sorted and have no
+ * element twice; only those that keep what is assumed of contents. A potential alarm that is
+ * confirmed stays potential: it raced with one input, and the analysis assumes none.
  *
  * A few blocks run first, the alarm's own among them: the others of that launch may begin when
  * these have ended, so what is found is the launch's. All of them run where it has at most
@@ -198,6 +199,8 @@ static bool fill_array(const struct trial *t, uint32_t off, unsigned char *array
 	memset(array, 0, ARRAY_BYTES);
 	for (uint32_t i = 0; i < ARRAY_BYTES / 4 && t->filled == RACE_FILLED_MIXED; i++)
 		memcpy(array + 4 * i, &(uint32_t){RACE_MIXED_WORD(i)}, 4);
+	for (uint32_t i = 0; i < ARRAY_BYTES / 4 && t->filled == RACE_FILLED_COUNTED; i++)
+		memcpy(array + 4 * i, &i, 4);
 	if (t->filled != RACE_FILLED_CONTENTS)
 		return true;
 	for (uint32_t i = 0; i < a->ncontents; i++) {
@@ -271,6 +274,24 @@ static bool has_dynamic_shared(const struct ptx_module *m)
 	return false;
 }
 
+/* The functions by which the kernels assume something; NULL: they don't, or define them. */
+static struct ptx_module *parse_assume(struct base_arena *arena, const struct ptx_module *m,
+				       struct base_sink *sink)
+{
+	struct ptx_module *a =
+		ptx_parse(arena, "assume", confirm_assume_ptx, strlen(confirm_assume_ptx), sink);
+	bool is_called = false;
+
+	ptx_each_item(m, it)
+	{
+		for (const struct ptx_item *own = a ? a->first : NULL; own; own = own->next)
+			is_called |= own->kind == PTX_ITEM_FUNC && it->kind == PTX_ITEM_FUNC &&
+				     it->func->linkage & PTX_LINK_EXTERN &&
+				     ptx_str_eq(own->func->name, it->func->name);
+	}
+	return is_called ? a : NULL;
+}
+
 /* In the child: runs the launch. */
 static int run_launch(const struct trial *t)
 {
@@ -288,8 +309,10 @@ static int run_launch(const struct trial *t)
 	struct cpu_kernel_info info;
 	struct cpu_fault fault;
 	struct ptx_module *m = ptx_parse(&arena, "confirm", t->text, t->size, &sink);
+	struct ptx_module *parts[2] = {m, m ? parse_assume(&arena, m, &sink) : NULL};
 	struct cpu_machine *machine = m ? cpu_machine_new(&o) : NULL;
-	struct cpu_module *mod = machine ? cpu_module_load(machine, 0, &m, 1, &sink) : NULL;
+	struct cpu_module *mod =
+		machine ? cpu_module_load(machine, 0, parts, parts[1] ? 2 : 1, &sink) : NULL;
 	struct cpu_kernel *k = mod ? cpu_module_kernel(mod, t->k->name) : NULL;
 
 	if (!k)
@@ -316,8 +339,10 @@ static int run_launch(const struct trial *t)
 		return SAID_NOTHING;
 	cpu_op_wait(op);
 	cpu_fault_get(machine, 0, &fault);
-	/* an access outside of its array: no launch of the contract with these contents */
-	if (!a->is_true && fault.kind == CPU_FAULT_ADDRESS) {
+	/* an access outside of its array, an assumption that is broken: no launch of the contract
+	 * with these contents */
+	if (!a->is_true &&
+	    (fault.kind == CPU_FAULT_ADDRESS || (parts[1] && fault.kind == CPU_FAULT_TRAP))) {
 		for (size_t i = 0; i < t->k->alarms.n; i++)
 			t->is_found[i] &= t->k->alarms.v[i].is_true;
 		return SAID_NOTHING;
@@ -344,12 +369,31 @@ static bool is_small(const struct race_alarm *a)
 	return true;
 }
 
+/* Do such contents keep to what is assumed? A true alarm needs none. */
+static bool is_kept(const struct race_proof *k, const struct race_alarm *a, enum race_filled filled)
+{
+	uint8_t broken = RACE_RESTS_OTHER;
+
+	if (filled == RACE_FILLED_ZEROS)
+		broken |= RACE_RESTS_INJECTIVE;
+	else if (filled != RACE_FILLED_COUNTED)
+		broken |= RACE_RESTS_INJECTIVE | RACE_RESTS_SORTED;
+	return a->is_true || !(k->rests_on & broken);
+}
+
+/* Must all threads run, so that it is seen that none breaks an assumption? */
+static bool asks_threads(const struct race_proof *k, const struct race_alarm *a)
+{
+	return !a->is_true && k->rests_on & RACE_RESTS_THREADS;
+}
+
 /* Others that the launch has confirmed by the way. */
 static void confirm_others(const struct trial *t)
 {
 	for (size_t i = 0; i < t->k->alarms.n; i++) {
 		struct race_alarm *al = &t->k->alarms.v[i];
-		if (!t->is_found[i] || al == t->a || al->confirmed == RACE_CONFIRMED)
+		if (!t->is_found[i] || al == t->a || al->confirmed == RACE_CONFIRMED ||
+		    !is_kept(t->k, al, t->filled) || (t->is_chosen && asks_threads(t->k, al)))
 			continue;
 		al->confirmed = RACE_CONFIRMED;
 		al->filled = t->filled;
@@ -404,7 +448,9 @@ static bool try_filled(struct trial *t, struct race_alarm *a, enum race_filled f
 
 	t->filled = a->filled = filled;
 	t->seed = a->seed = 1;
-	t->is_chosen = t->may_choose || !is_small(a);
+	t->is_chosen = !is_small(a) || (t->may_choose && !asks_threads(t->k, a));
+	if (t->is_chosen && asks_threads(t->k, a))
+		return false;
 	if (t->is_chosen)
 		x = confirm(t);
 	t->is_chosen = false;
@@ -423,8 +469,9 @@ static bool try_filled(struct trial *t, struct race_alarm *a, enum race_filled f
 /* A true alarm races whatever memory holds; a potential one may need more than zeros. */
 static void try_contents(struct trial *t, struct race_alarm *a)
 {
-	for (int f = RACE_FILLED_ZEROS; f <= RACE_FILLED_MIXED; f++) {
-		if (f == RACE_FILLED_CONTENTS && !a->ncontents)
+	for (int f = RACE_FILLED_ZEROS; f <= RACE_FILLED_COUNTED; f++) {
+		if ((f == RACE_FILLED_CONTENTS && !a->ncontents) ||
+		    !is_kept(t->k, a, (enum race_filled)f))
 			continue;
 		if (try_filled(t, a, (enum race_filled)f) || a->is_true)
 			return;

@@ -33,6 +33,9 @@ void confirm_potential(struct race_proofs *r, const char *text, size_t size, uns
 /* What each pointer of a launch gets. */
 #define CONFIRM_ARRAY_BYTES ((size_t)16 << 20)
 
+/* assume.ptx: the functions of collider/assume.h, for a run. */
+extern const char confirm_assume_ptx[];
+
 /* reproducer.c: a program for a confirmed alarm, as a new file. False: not written, said why where
  * the reason is the file. */
 bool confirm_reproduce(const struct race_proof *k, const struct race_alarm *a,

@@ -73,13 +73,13 @@ static void put_launch(struct base_buf *b, const struct race_alarm *a)
 	base_buf_printf(b,
 			"\t{~(size_t)0, 0, 0, 0}};\n"
 			"static const size_t words = %zu; // of an array\n"
-			"static const unsigned factor = %uu; // 0: zeros elsewhere\n"
+			"static const unsigned factor = %uu, step = %u; // 0, 0: zeros elsewhere\n"
 			"static const dim3 grid(%u, %u, %u), threads(%u, %u, %u);\n"
 			"static const unsigned shared = %u; // bytes, static and dynamic\n\n",
 			CONFIRM_ARRAY_BYTES / 4,
-			a->filled == RACE_FILLED_MIXED ? RACE_MIXED_FACTOR : 0, a->nctaid[0],
-			a->nctaid[1], a->nctaid[2], a->ntid[0], a->ntid[1], a->ntid[2],
-			CPU_SHARED_STATIC);
+			a->filled == RACE_FILLED_MIXED ? RACE_MIXED_FACTOR : 0,
+			a->filled == RACE_FILLED_COUNTED, a->nctaid[0], a->nctaid[1], a->nctaid[2],
+			a->ntid[0], a->ntid[1], a->ntid[2], CPU_SHARED_STATIC);
 }
 
 static const char functions[] =
@@ -87,7 +87,7 @@ static const char functions[] =
 	"\tunsigned *filled = new unsigned[words];\n"
 	"\tchar *p;\n\n"
 	"\tfor (size_t i = 0; i < words; i++)\n"
-	"\t\tfilled[i] = ((unsigned)i + 1) * factor >> 24;\n"
+	"\t\tfilled[i] = (((unsigned)i + 1) * factor >> 24) + (unsigned)i * step;\n"
 	"\tfor (auto &h : held)\n"
 	"\t\tif (h.offset == offset)\n"
 	"\t\t\tmemcpy((char *)filled + h.at, &h.value, h.size);\n"

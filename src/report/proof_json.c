@@ -28,7 +28,8 @@ static const char *const confirmed[] = {[RACE_NOT_TRIED] = "not-tried",
 					[RACE_NOT_CONFIRMED] = "not-confirmed"};
 static const char *const filled[] = {[RACE_FILLED_ZEROS] = "zeros",
 				     [RACE_FILLED_CONTENTS] = "contents",
-				     [RACE_FILLED_MIXED] = "mixed"};
+				     [RACE_FILLED_MIXED] = "mixed",
+				     [RACE_FILLED_COUNTED] = "counted"};
 static const char *const dims[] = {"blockDim.x", "blockDim.y", "blockDim.z",
 				   "gridDim.x",	 "gridDim.y",  "gridDim.z"};
 

@@ -219,7 +219,8 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 	static const char *const filled[] = {
 		[RACE_FILLED_ZEROS] = ", with arrays of zeros",
 		[RACE_FILLED_CONTENTS] = ", memory as above and zeros elsewhere",
-		[RACE_FILLED_MIXED] = ", with mixed numbers in its arrays (see docs/prove.md)"};
+		[RACE_FILLED_MIXED] = ", with mixed numbers in its arrays (see docs/prove.md)",
+		[RACE_FILLED_COUNTED] = ", with arrays of 0, 1, 2 and so on"};
 	bool rests_on_memory = !a->is_true && strcmp(race_alarm_class(a), "CIDI") != 0;
 
 	base_buf_printf(out, "  %s %s on %s, %s\n", surety(a, a->is_true), rep_alarm_title(a->cls),

@@ -104,6 +104,45 @@ rm -f race*.cu
 expect 12 'confirmed: .* with mixed numbers' "$collider" prove --no-cache --no-remedies --confirm --reproducer=. \
 	--block-dim=32 --grid-dim=1 mixed.cu
 grep -q 'factor = 2654435761u' race*.cu || { echo 'FAIL no reproducer with mixed numbers'; cat race*.cu; failed=1; }
+# Assumptions about contents are kept by words that hold their own numbers, and facts by the run: each
+# kernel has a twin that races only where they don't hold.
+cat >counted.cu <<'CU'
+__global__ void none_twice(int *y, const int *to) { y[to[threadIdx.x] / DIV] = threadIdx.x; }
+__global__ void in_code(int *y, const int *to, int n)
+{
+	collider_injective(to, n);
+	__requires(n == 32);
+	y[to[threadIdx.x] / DIV & 1023] = threadIdx.x;
+}
+__global__ void of_threads(int *y, const int *to)
+{
+	collider_assume(to[threadIdx.x] >= (int)threadIdx.x);
+	y[to[threadIdx.x] / DIV] = threadIdx.x;
+}
+__global__ void distinct(int *y, const int *to)
+{
+	collider_distinct(to[threadIdx.x]);
+	y[to[threadIdx.x] / DIV & 1023] = threadIdx.x;
+}
+CU
+for div in 1 2; do # of numbers from 0 on halves race
+	for kernel in none_twice in_code of_threads distinct; do
+		rm -f race*.cu
+		assume=--assume=1; [ $kernel != none_twice ] || assume='--assume=injective(to)'
+		"$collider" prove --no-cache --no-remedies --confirm --reproducer=. --kernel=$kernel --block-dim=32 \
+			--grid-dim=1 "$assume" counted.cu -- -DDIV=$div >log
+		is=$(grep -c 'confirmed: .* arrays of 0, 1, 2 and so on' log)
+		wanted=$((div == 2)); [ $kernel != distinct ] || wanted=0
+		[ "$is" = $wanted ] && [ "$(grep -c confirmed: log)" = "$is" ] ||
+			{ echo "FAIL $kernel of $div: $is"; cat log; failed=1; }
+		[ "$is" = 0 ] || grep -q 'step = 1;' race1.cu ||
+			{ echo 'FAIL no reproducer with its own numbers'; cat race*.cu; failed=1; }
+	done
+done
+expect 12 'confirmed: .* arrays of zeros' "$collider" prove --no-cache --no-remedies --block-dim=32 --grid-dim=1 \
+	--kernel=none_twice counted.cu -- -DDIV=1
+expect 0 'race-free' "$collider" prove --no-cache --block-dim=32 --grid-dim=1 --kernel=none_twice \
+	'--assume=injective(to)' counted.cu -- -DDIV=1
 # which warps meet at this barrier depends on the schedule: the reproducer names the seed
 cat >half.cu <<'CU'
 __global__ void half(float *y)

@@ -549,10 +549,34 @@ static void say_assumes(struct check *c)
 		say(c, param_text(c->arena, c->o, i));
 }
 
+/* What is assumed that the numbers of a launch don't show; TICKET is what atomics do. */
+static uint8_t rests_on(const struct ev *e)
+{
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < e->assumes.n; i++) {
+		const struct ev_assume *as = &e->assumes.v[i];
+		bool is_contents =
+			(as->kind == IR_ASSUME_INJECTIVE || as->kind == IR_ASSUME_SORTED) &&
+			as->root.kind == EV_ROOT_PARAM && as->bytes >= 4;
+		if (as->kind == IR_ASSUME_TICKET || prove_ev_is_of_launch(as))
+			continue;
+		if (is_contents)
+			bits |= as->kind == IR_ASSUME_SORTED ? RACE_RESTS_SORTED
+							     : RACE_RESTS_INJECTIVE;
+		else if (as->kind == IR_ASSUME_FACT && as->index != IR_NONE)
+			bits |= RACE_RESTS_THREADS;
+		else
+			bits |= RACE_RESTS_OTHER;
+	}
+	return (uint8_t)bits;
+}
+
 void prove_say_contract(struct check *c)
 {
 	/* lanes aren't in step there, and counters must hold 0 */
 	c->k->may_hold_any = !c->o->is_lockstep && !c->assumed.zero[0].at;
+	c->k->rests_on = rests_on(c->e);
 	say(c, "one launch by itself");
 	say_dims(c);
 	if (!c->o->all_launches)

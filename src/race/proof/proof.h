@@ -109,7 +109,8 @@ static inline int64_t race_alarm_number(const struct race_alarm_content *c)
 enum race_filled {
 	RACE_FILLED_ZEROS,
 	RACE_FILLED_CONTENTS, /* the alarm's contents, zeros elsewhere */
-	RACE_FILLED_MIXED     /* word i is RACE_MIXED_WORD(i) */
+	RACE_FILLED_MIXED,    /* word i is RACE_MIXED_WORD(i) */
+	RACE_FILLED_COUNTED   /* word i of 32 bits is i: sorted, and each element another */
 };
 #define RACE_MIXED_FACTOR  2654435761u
 #define RACE_MIXED_WORD(i) (((uint32_t)(i) + 1) * RACE_MIXED_FACTOR >> 24)
@@ -124,7 +125,7 @@ struct race_alarm {
 	enum race_level level;
 	bool is_exited; /* one thread has ended; no later barrier orders its accesses */
 	bool has_launch;
-	bool is_within; /* the launch keeps to all that is assumed, and nothing is of contents */
+	bool is_within; /* the launch keeps to all that is assumed, but for race_proof.rests_on */
 	const char *object; /* what both access */
 	const char *reason; /* why it is only potential, or "" */
 	const char *order;  /* the operation that may order the two ("line 12: atom..."), or "" */
@@ -139,6 +140,16 @@ struct race_alarm {
 	uint32_t seed;		 /* of the schedule in which it was confirmed */
 	enum race_filled filled; /* what arrays held when it was confirmed */
 	const char *reproducer;	 /* a file, or "" */
+};
+
+/* What the contract says that a launch's numbers don't show: a run is of the contract only where it
+ * keeps that, too. */
+enum race_rests {
+	/* A parameter's array, of elements of 32 bits or more, is sorted, or has none twice. */
+	RACE_RESTS_SORTED = 1,
+	RACE_RESTS_INJECTIVE = 2,
+	RACE_RESTS_THREADS = 4, /* the kernel's code asks its threads: each of them must run */
+	RACE_RESTS_OTHER = 8	/* what no run is tested for */
 };
 
 /* A kernel has at most so many alarms; what is found beyond is left out. */
@@ -217,7 +228,8 @@ struct race_proof {
 	bool is_cached;
 	bool is_settled;   /* with more time it would be the same */
 	bool may_hold_any; /* a run of its launches that shows a race is of the contract, where the
-			    * alarm's launch is: whatever arrays hold */
+			    * alarm's launch is, and arrays hold what rests_on asks for */
+	uint8_t rests_on;  /* enum race_rests: bits */
 };
 
 struct race_proofs {
