@@ -284,7 +284,8 @@ void order_check_copies(struct check *c);
  * within their variables. After all pairs. */
 void extents_find(struct check *c);
 /* outside.c: accesses that the contract rules out, as they can't be within their array. Says
- * so, as proofs that take it for inside are worth nothing. After all pairs. */
+ * so, as proofs that take it for inside are worth nothing, nor are alarms of no launch. Asked where
+ * there is no alarm, or one that may be of none. After all pairs. */
 void prove_find_outside(struct check *c, const struct contract *contract);
 /* contract.c */
 void prove_say_contract(struct check *c);

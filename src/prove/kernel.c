@@ -419,7 +419,7 @@ static void check_kernel(struct check *c)
 			check_few(c, problems);
 		order_check_copies(c);
 		check_lost_copies(c);
-		if (!c->trial.is_quick && !c->k->alarms.n)
+		if (!c->trial.is_quick)
 			prove_find_outside(c, &x);
 		if (!c->trial.is_quick)
 			check_reached(c, x);

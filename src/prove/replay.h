@@ -25,6 +25,11 @@ struct replay_watch {
 	} what[RACE_ALARM_VARS];
 };
 
+/* Why: what was found is none of the contract. */
+#define REPLAY_LEAVES                                                                              \
+	"by the contract there is no such launch: a thread of it is outside of an array of known " \
+	"size"
+
 struct replay_meeting {
 	uint64_t offset[2]; /* from the object's start */
 	uint32_t phase[2];  /* barriers before */
@@ -73,5 +78,12 @@ bool prove_replay_search(struct ev *e, struct smt_model *m, const struct replay_
  */
 bool prove_replay_schedule(struct ev *e, struct smt_model *m, const struct replay_pair *p,
 			   struct replay_meeting *out);
+
+/*
+ * Of a kernel in blocks of known size: a step at which the first thread of a block of each launch,
+ * or the last one in some dimensions, is outside of its variable; IR_NONE: none is known. What
+ * parameters, other threads' values and the grid decide is unknown.
+ */
+uint32_t prove_replay_find_leave(struct ev *e, bool has_alarms);
 
 #endif

@@ -12,15 +12,24 @@
  * then a thread that the solver finds is one of each launch, if its numbers are below the
  * dimensions that are fixed, and 0 or 1 in others (but for launches of one thread or block).
  *
+ * In blocks of given size the first and last threads are run on numbers, too, so that it is seen
+ * what loops carry: what parameters and memory hold is unknown there (replay.h). Then there is no
+ * launch of which an alarm could be one.
+ *
  * Misses: launches that are all left by different threads of a free dimension; what depends on
- * parameters, or on what a loop carries; dynamic shared memory. A thread's own arrays are one, as
- * the compiler lays them side by side on its stack.
+ * parameters, or on what a loop carries there; dynamic shared memory. A thread's own arrays are
+ * one, as the compiler lays them side by side on its stack.
  * Costs: nothing for accesses whose bounds show that they are inside; for others a few small
- * launches on numbers, seldom the solver, by a twentieth of the time that is left.
+ * launches on numbers, seldom the solver, by a twentieth of the time that is left; at most a
+ * millisecond for threads that are run (eight where there are alarms).
  */
 #include "prove/check.h"
+#include "prove/replay.h"
 
-#define MAX_NODES 4000 /* of an expression that is looked at */
+#include <string.h>
+
+#define MAX_NODES    4000 /* of an expression that is looked at */
+#define EVERY_LAUNCH "some thread of every launch"
 
 /* Do thread and block alone decide about the value, wherever the launch has its free dimensions? */
 static bool is_of_thread(const struct check *c, const struct ex *v, unsigned *budget)
@@ -114,8 +123,7 @@ static const char *why_outside(struct check *c, struct contract *contract,
 		return NULL;
 	q.guard = prove_ex_and(c->pool, x->guard, is_in_each_launch(c));
 	q.holds = prove_ex_not(c->pool, inside);
-	return prove_contract_ask(contract, &q) == SMT_POSSIBLE ? "some thread of every launch"
-								: NULL;
+	return prove_contract_ask(contract, &q) == SMT_POSSIBLE ? EVERY_LAUNCH : NULL;
 }
 
 /* Of an earlier access of the list the same was asked. */
@@ -132,6 +140,21 @@ static bool is_known(const struct ev_access *list, size_t i)
 	return false;
 }
 
+static void say(struct check *c, const struct ev_access *x, const char *who)
+{
+	prove_nothing_is_proven(c);
+	if (!strcmp(who, EVERY_LAUNCH)) /* they are of no launch */
+		c->k->alarms.n = 0;
+	prove_alarm_problem(
+		RACE_PROBLEM_UNPROVEN, x->step->at,
+		base_printf(c->arena,
+			    "%s accesses memory outside of %s, which has %llu bytes: by the "
+			    "contract there is no such launch, so that nothing is proven",
+			    who, prove_alarm_object(c, x),
+			    (unsigned long long)c->e->ir->objects.v[x->root.id].bytes),
+		c);
+}
+
 static bool look_at(struct check *c, struct contract *mine, const struct ev_access *list, size_t n,
 		    bool is_own)
 {
@@ -143,19 +166,50 @@ static bool look_at(struct check *c, struct contract *mine, const struct ev_acce
 		const char *who = why_outside(c, mine, x, is_own);
 		if (!who)
 			continue;
-		prove_nothing_is_proven(c);
-		prove_alarm_problem(
-			RACE_PROBLEM_UNPROVEN, x->step->at,
-			base_printf(
-				c->arena,
-				"%s accesses memory outside of %s, which has %llu bytes: by the "
-				"contract there is no such launch, so that nothing is proven",
-				who, prove_alarm_object(c, x),
-				(unsigned long long)c->e->ir->objects.v[x->root.id].bytes),
-			c);
+		say(c, x, who);
 		return true;
 	}
 	return false;
+}
+
+/* Where bounds don't show that all threads are inside. */
+static bool may_leave(struct check *c)
+{
+	for (size_t i = 0; i < c->e->accesses.n; i++) {
+		const struct ex *inside = prove_is_inside(c, &c->e->accesses.v[i]);
+		if (inside && (inside->op != EX_CONST || !(inside->imm & 1)))
+			return true;
+	}
+	return false;
+}
+
+/* Does a thread that is run leave its array in each launch? */
+static void look_at_threads(struct check *c)
+{
+	const uint32_t *dim = c->pool->launch.dim;
+	uint32_t at = dim[0] && dim[1] && dim[2] && may_leave(c)
+			      ? prove_replay_find_leave(c->e, c->k->alarms.n > 0)
+			      : IR_NONE;
+
+	for (size_t i = 0; i < c->e->accesses.n && at != IR_NONE; i++) {
+		const struct ev_access *x = &c->e->accesses.v[i];
+		if (x->index != at || x->root.kind != EV_ROOT_OBJECT)
+			continue;
+		say(c, x, EVERY_LAUNCH);
+		return;
+	}
+}
+
+/* Of what is only potential: may it be that no launch is left? */
+static bool has_launch(const struct race_proof *k)
+{
+	for (size_t i = 0; i < k->alarms.n; i++)
+		if (k->alarms.v[i].is_true)
+			return true;
+	for (size_t i = 0; i < k->alarms.n; i++)
+		if (!strcmp(k->alarms.v[i].reason, REPLAY_LEAVES))
+			return false;
+	return k->alarms.n > 0;
 }
 
 void prove_find_outside(struct check *c, const struct contract *contract)
@@ -163,10 +217,11 @@ void prove_find_outside(struct check *c, const struct contract *contract)
 	struct contract mine = *contract;
 	uint64_t now = prove_now_ms();
 
-	if (now >= c->deadline)
+	if (now >= c->deadline || has_launch(c->k))
 		return;
 	mine.deadline = now + (c->deadline - now) / 20;
 	mine.npins = prove_pins_find(c->e, mine.pin);
-	if (!look_at(c, &mine, c->e->accesses.v, c->e->accesses.n, false))
-		look_at(c, &mine, c->e->own.v, c->e->own.n, true);
+	if (!look_at(c, &mine, c->e->accesses.v, c->e->accesses.n, false) &&
+	    !look_at(c, &mine, c->e->own.v, c->e->own.n, true))
+		look_at_threads(c);
 }

@@ -310,6 +310,26 @@ bool prove_replay_stays(struct run *r)
 	return is_inside;
 }
 
+/* Where do the first or last threads of the first block leave a variable? */
+static uint32_t find_leave(struct run *r)
+{
+	const struct smt_model *m = r->m;
+	struct thread *t = base_alloc(&r->arena, sizeof(*t));
+	uint32_t tid[3];
+	uint64_t share = r->budget / CORNERS;
+
+	for (unsigned i = 0; i < CORNERS; i++) {
+		for (unsigned d = 0; d < 3; d++)
+			tid[d] = i >> d & 1 ? m->ntid[d] - 1 : 0;
+		memset(t, 0, sizeof(*t));
+		r->budget = share;
+		prove_replay_run_thread(r, t, tid, m->ctaid[0], IR_RANK_CTA, UINT32_MAX);
+		if (t->is_outside)
+			return t->left_at;
+	}
+	return IR_NONE;
+}
+
 static void take_values(const struct run *r, const struct match *m, struct replay_meeting *out)
 {
 	const struct event *ev[2] = {m->x, m->y};
@@ -377,8 +397,7 @@ enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 		return REPLAY_ORDERED;
 	}
 	if (t[0]->is_outside || t[1]->is_outside || !prove_replay_stays(r)) {
-		out->why = "by the contract there is no such launch: a thread of it is outside of "
-			   "an array of known size";
+		out->why = REPLAY_LEAVES;
 		return REPLAY_UNSURE;
 	}
 	if (!prove_replay_keeps(r)) {
@@ -393,4 +412,35 @@ enum replay_answer prove_replay_judge(struct run *r, struct thread *const *t,
 		return REPLAY_UNSURE;
 	}
 	return REPLAY_RACES;
+}
+
+#define LEAVE_STEPS (1u << 17) /* a millisecond; of a kernel with alarms eight times that */
+
+uint32_t prove_replay_find_leave(struct ev *e, bool has_alarms)
+{
+	const struct ex_pool *pool = e->pool;
+	struct smt_model m = {0};
+	struct replay_pair p = {.level = RACE_LEVEL_BLOCK};
+	struct run r = {.e = e, .m = &m, .p = &p, .is_every = true};
+	uint32_t at = IR_NONE;
+
+	for (unsigned d = 0; d < 3; d++) {
+		m.ntid[d] = pool->launch.dim[d];
+		m.nctaid[d] = pool->launch.dim[3 + d] ? pool->launch.dim[3 + d] : 1;
+	}
+	for (uint32_t i = 0; i < pool->npins && m.nparams < SMT_MAX_PARAMS; i++) {
+		const struct ex_pin *x = &pool->pin[i];
+		if (x->lo != x->hi)
+			continue;
+		m.param[m.nparams].off = x->off;
+		m.param[m.nparams].bytes = x->w / 8;
+		m.param[m.nparams++].value = x->lo;
+	}
+	if (!e->accesses.n || !prove_replay_is_legal(&r))
+		return IR_NONE;
+	p.a = p.b = r.a = r.b = &e->accesses.v[0];
+	prove_replay_open(&r, has_alarms ? 8 * LEAVE_STEPS : LEAVE_STEPS);
+	at = find_leave(&r);
+	prove_replay_close(&r);
+	return at;
 }

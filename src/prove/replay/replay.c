@@ -34,12 +34,14 @@ static struct value param(const struct run *r, uint64_t off, unsigned bytes)
 {
 	const struct ex_launch *l = &r->e->pool->launch;
 
-	for (uint32_t i = 0; i < l->nsame && bytes == 8; i++)
+	for (uint32_t i = 0; i < l->nsame && bytes == 8 && !r->is_every; i++)
 		if (l->same[i].off == off)
 			return (struct value){pointer_base(l->same[i].of) + l->same[i].delta, true};
 	for (uint32_t i = 0; i < r->m->nparams; i++)
 		if (r->m->param[i].off == off && r->m->param[i].bytes == bytes)
 			return (struct value){r->m->param[i].value, true};
+	if (r->is_every)
+		return (struct value){0, false};
 	if (bytes == 8)
 		return (struct value){pointer_base(off), true};
 	if (prove_ev_is_array(r->e, off & ~7ull)) /* a part of a pointer, in a copy by value */
@@ -186,7 +188,10 @@ static void do_access(struct run *r, struct thread *t, uint32_t index)
 		r->reg[st->dst] = got;
 	if (guard.known && !(guard.v & 1))
 		return;
-	t->is_outside |= a.known && guard.known && leaves_variable(r, index, a.v);
+	if (!t->is_outside && a.known && guard.known && leaves_variable(r, index, a.v)) {
+		t->is_outside = true;
+		t->left_at = index;
+	}
 	if (o != IR_NONE && !is_read) {
 		struct value v =
 			st->src[1] == IR_NONE ? (struct value){0, false} : r->reg[st->src[1]];
@@ -247,7 +252,8 @@ void prove_replay_do_value(struct run *r, const struct ir_step *st, const uint32
 		break;
 	case IR_SPEC:
 		v = special(r, st->imm, tid, ctaid);
-		known = true;
+		known = !r->is_every || st->imm < EX_NCTAID_X ||
+			r->e->pool->launch.dim[3 + st->imm - EX_NCTAID_X];
 		break;
 	case IR_ADDR:
 		v = prove_replay_object_base(r, (uint32_t)st->imm);
@@ -361,8 +367,8 @@ static bool is_assumed(const struct run *r, const struct ir_step *st)
 {
 	struct value v = r->reg[st->src[0]];
 
-	return (st->imm == IR_ASSUME_FACT && v.known && v.v) || st->imm == IR_ASSUME_INJECTIVE ||
-	       st->imm == IR_ASSUME_SORTED;
+	return (st->imm == IR_ASSUME_FACT && (v.known ? v.v : r->is_every)) ||
+	       st->imm == IR_ASSUME_INJECTIVE || st->imm == IR_ASSUME_SORTED;
 }
 
 /* Surely outside the contract, or perhaps: values of several threads aren't compared. */

@@ -50,8 +50,9 @@ struct thread {
 	uint32_t numbers, repeated, arrived;
 	bool is_lost, is_trapped;
 	bool is_denied;	 /* it breaks what the code assumes, or may */
-	bool is_outside; /* it leaves a variable whose size is known */
-	bool is_vague;	 /* one of the two accesses had an address or guard that isn't known */
+	bool is_outside; /* it leaves a variable whose size is known, first at step left_at */
+	uint32_t left_at;
+	bool is_vague; /* one of the two accesses had an address or guard that isn't known */
 };
 
 struct run {
@@ -63,6 +64,9 @@ struct run {
 	bool has_meets;	  /* ... places where lanes wait for others of their warp */
 	bool has_partial; /* ... barriers to which not all threads of the CTA may come */
 	bool has_assumes; /* about one thread's values, or different in all threads */
+	/* Of each launch within the contract: what that leaves open of parameters and of the grid's
+	 * size is unknown, and what it assumes holds. */
+	bool is_every;
 	struct value *reg;
 	unsigned char *mem, *mem_known;
 	uint64_t *object_at; /* in mem, by object */

@@ -232,3 +232,74 @@ __global__ void columns_twin(float *m)
 	for (int i = 1; i < 16; i++)
 		at[i * 1024 + threadIdx.x] = s[i * 16 + threadIdx.x];
 }
+
+// A tree without its guard: what the loop carries takes the last thread of a given block outside. In
+// small blocks it stays within, and races.
+// prove: tree unproven racy --block-dim=64
+// prove: tree true
+__global__ void tree(float *out, const float *in)
+{
+	__shared__ float s[64];
+	s[threadIdx.x] = in[threadIdx.x];
+	__syncthreads();
+	for (unsigned k = blockDim.x / 2; k > 0; k >>= 1) {
+		s[threadIdx.x] += s[threadIdx.x + k];
+		__syncthreads();
+	}
+	if (threadIdx.x == 0)
+		out[blockIdx.x] = s[0];
+}
+
+// prove: tree_twin true --block-dim=64
+__global__ void tree_twin(float *out, const float *in)
+{
+	__shared__ float s[96];
+	s[threadIdx.x] = s[threadIdx.x + 32] = in[threadIdx.x];
+	__syncthreads();
+	for (unsigned k = blockDim.x / 2; k > 0; k >>= 1) {
+		s[threadIdx.x] += s[threadIdx.x + k];
+		__syncthreads();
+	}
+	if (threadIdx.x == 0)
+		out[blockIdx.x] = s[0];
+}
+
+// prove: tree_guarded race-free --block-dim=64
+__global__ void tree_guarded(float *out, const float *in)
+{
+	__shared__ float s[64];
+	s[threadIdx.x] = in[threadIdx.x];
+	__syncthreads();
+	for (unsigned k = blockDim.x / 2; k > 0; k >>= 1) {
+		if (threadIdx.x < k)
+			s[threadIdx.x] += s[threadIdx.x + k];
+		__syncthreads();
+	}
+	if (threadIdx.x == 0)
+		out[blockIdx.x] = s[0];
+}
+
+// Only launches with n > 1 leave the array, so that others are left.
+// prove: some potential free --block-dim=64
+// prove: some unproven free --block-dim=64 --param=n=2
+// prove: some race-free --block-dim=64 --param=n=1
+__global__ void some(float *out, int n)
+{
+	__shared__ float s[64];
+	for (int i = 0; i < n; i++)
+		s[threadIdx.x + i] = i;
+	__syncthreads();
+	out[blockIdx.x * 64 + threadIdx.x] = s[threadIdx.x];
+}
+
+// ... or with an array that the host may leave out.
+// prove: optional potential free --block-dim=64
+__global__ void optional(float *out, const float *more)
+{
+	__shared__ float s[64];
+	int n = more ? 2 : 1;
+	for (int i = 0; i < n; i++)
+		s[threadIdx.x + i] = i;
+	__syncthreads();
+	out[blockIdx.x * 64 + threadIdx.x] = s[threadIdx.x];
+}
